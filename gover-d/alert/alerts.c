@@ -36,7 +36,7 @@ struct alerts {
 	size_t n_raised;
 	size_t next; /* index in list where the next search begins */
 	int64_t last_id;
-	int64_t update_ms; /* 0: never */
+	int64_t update_ms; /* shortest time between two updates of an alert; 0: no updates */
 	alert_changed_fn changed;
 	alert_silenced_fn silenced; /* NULL: no alert is silenced */
 	void *userdata;

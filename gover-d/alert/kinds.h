@@ -6,8 +6,8 @@
 #ifndef GOVER_D_ALERT_KINDS_H
 #define GOVER_D_ALERT_KINDS_H
 
-/* Number of periods without the condition after which an alert is cleared. */
-#define ALERT_CLEAR_LOAD    60 /* long: the load of a game changes about every ten seconds */
+/* Number of periods without the condition after which an alert is cleared, with its reason. */
+#define ALERT_CLEAR_LOAD    60 /* the load of a game changes about every ten seconds */
 #define ALERT_CLEAR_READING 10 /* failed readings and reports are intermittent */
 #define ALERT_CLEAR_STATE   3  /* the condition ends by an action and does not return by itself */
 #define ALERT_CLEAR_POLICY  1  /* the policy itself delays the end of severe overload (rule 7) */

@@ -36,7 +36,7 @@ int silences_add(struct silences *silences, struct silence *silence);
  * -ENOSPC: SILENCES_MAX reached.
  */
 int silences_adopt(struct silences *silences, const struct silence *silence);
-/* -ENOENT */
+/* Removes a silence. -ENOENT: no such silence. */
 int silences_remove(struct silences *silences, int64_t id, struct silence *ret_silence);
 /* Removes one expired silence. Returns false if no silence has expired. */
 bool silences_expire(struct silences *silences, int64_t now_ms, struct silence *ret_silence);

@@ -21,7 +21,7 @@ struct webhook;
 
 struct webhook_stats {
 	uint64_t sent;	  /* messages answered with status 2xx */
-	uint64_t retried; /* tries of messages, without the first try of each message */
+	uint64_t retried; /* all tries, except the first try of each message */
 	uint64_t refused; /* messages that the receiver rejected with a permanent error */
 	uint64_t dropped; /* messages dropped because they were too old or the queue was full */
 	int waiting;

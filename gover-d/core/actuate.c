@@ -44,7 +44,7 @@ static void record_cap_write(struct actuator *actuator, const struct host_gpu *g
 	snprintf(row.vgpu, sizeof(row.vgpu), "%s", move->vgpu->contract.id);
 	snprintf(row.gpu, sizeof(row.gpu), "%s", gpu->config.name);
 	snprintf(row.cause, sizeof(row.cause), "%s", cause);
-	/* if the queue is full, db/ counts the row */
+	/* db/ counts the row as dropped if its queue is full */
 	(void)db_append_cap_write(actuator->history->db, &row);
 }
 
@@ -207,7 +207,7 @@ int actuate_restore(struct host_gpu *gpu, struct vgpu *vgpu, struct instant now)
 	int initial_pct = vgpu->contract.terms.initial_cap_pct, in_force;
 	int r;
 
-	if (gpu->ops->renew) /* an expiring lease would change the cap again */
+	if (gpu->ops->renew) /* end the lease first, because its expiry would change the cap */
 		(void)gpu->ops->renew(vgpu->device, 0);
 	r = gpu->ops->write_cap(vgpu->device, now.mono_ns, initial_pct);
 	if (r == 0)

@@ -40,7 +40,7 @@ static void restore_last_cap(struct manager *m, struct host_gpu *gpu, struct vgp
 				 : DECISION_FAILED;
 	record_decision(m, gpu, vgpu, DECISION_ADOPT, result, now,
 			"vGPU %s had its initial cap of %d %% after the end of a lease or a "
-			"restore; its last cap was %d %%, its cap is now %d %%",
+			"restore; its last cap was %d %%, the cap is now %d %%",
 			vgpu->contract.id, found_pct, last_pct, vgpu->cap_pct);
 }
 
@@ -184,14 +184,15 @@ static int adopt_contract(struct manager *m, struct contract_entry *entry, struc
 	if (r == -ENOENT && gpu->traits.creates)
 		r = recreate_vgpu(m, gpu, vgpu, now, &inner);
 	if (r < 0)
-		log_warning("vGPU %s: %s; its contract stays", vgpu->contract.id, inner.msg);
+		log_warning("vGPU %s: %s; the contract stays in force", vgpu->contract.id,
+			    inner.msg);
 	return 0;
 }
 
 /*
  * Restores an offer that is missing in the history, from the contract @c that was sold through it.
- * The offer is open while its probation may still run (the caller then claims it), and kept
- * afterwards.
+ * While the probation may still run, the offer is open, and the caller claims it. Afterwards the
+ * offer is kept.
  */
 static struct offer *restore_offer(struct manager *m, const struct host_gpu *gpu,
 				   const struct contract *c, struct instant now)

@@ -136,8 +136,8 @@ void external_change_lose_vgpu(struct manager *m, struct host_gpu *gpu, struct v
 	vgpu->renewed_ns = 0;
 	memset(&vgpu->view, 0, sizeof(vgpu->view)); /* a missing vGPU is not overloaded */
 	record_decision(m, gpu, vgpu, DECISION_MISSING, DECISION_NOTED, now,
-			"vGPU %s vanished from GPU %s; its contract stays", vgpu->contract.id,
-			gpu->config.name);
+			"vGPU %s vanished from GPU %s; the contract stays in force",
+			vgpu->contract.id, gpu->config.name);
 }
 
 /* --- caps --- */

@@ -11,11 +11,11 @@
 struct manager;
 
 enum cap_origin {
-	CAP_OWN, /* written by the daemon */
-	/* another program changed the initial cap of a vGPU without a contract */
+	CAP_OWN, /* a cap that the daemon wrote */
+	/* a new initial cap of a vGPU without a contract, set by another program */
 	CAP_NEW_INITIAL,
 	CAP_INITIAL, /* the initial cap, set by the end of a lease or by a restore */
-	CAP_FOREIGN, /* written by another program */
+	CAP_FOREIGN, /* a cap that another program wrote */
 };
 
 /*

@@ -11,7 +11,7 @@ int gpus_open(struct host *host, const struct config *config, bool dry_run, stru
  * Opens the configured GPUs. Logs each GPU that cannot be opened; returns the number of these GPUs.
  */
 int gpus_open_some(struct host *host, const struct config *config);
-/* Frees all vGPUs and closes the GPUs. The caps stay as they are. */
+/* Frees all vGPUs and closes the GPUs. The caps stay in force. */
 void gpus_close(struct host *host);
 /* Starts intel_gpu_top for the GPUs that the configuration selects. */
 int gpus_open_igt(struct host *host, const struct config *config, struct err *reterr);

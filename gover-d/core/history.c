@@ -16,7 +16,8 @@
 #define RETRY_NS (5 * NS_PER_S)
 
 struct open_job {
-	struct worker_job job; /* first member: the worker returns a pointer to it */
+	/* must be the first member, because the worker returns a pointer to it */
+	struct worker_job job;
 	struct history *history;
 	char path[PATH_MAX];
 	struct db_retention retention;

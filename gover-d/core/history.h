@@ -19,7 +19,7 @@ struct history {
 	char path[PATH_MAX];
 	struct db *db;		 /* NULL: not open */
 	char error[ERR_MSG_MAX]; /* why the database is not open */
-	uint64_t retry_ns;	 /* monotonic time of the next try */
+	uint64_t retry_ns;	 /* monotonic time of the next try to open the database */
 	bool opening;		 /* the worker is opening the database */
 	/* Called in the loop when a retry has opened the database. */
 	void (*opened)(void *userdata);

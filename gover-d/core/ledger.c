@@ -25,7 +25,7 @@ void ledger_flush_vgpu(struct manager *m, struct vgpu *v)
 		memcpy(row.vgpu, v->contract.id, sizeof(row.vgpu));
 		memcpy(row.gpu, v->contract.gpu, sizeof(row.gpu));
 		memcpy(row.flavor, open->flavor, sizeof(row.flavor));
-		/* if the queue is full, db/ counts the row */
+		/* db/ counts the row as dropped if its queue is full */
 		(void)db_append_ledger(m->history.db, &row);
 	}
 	memset(open, 0, sizeof(*open));

@@ -15,7 +15,7 @@
 #include "gover-d/util/log.h"
 
 #define DECISIONS_LOADED 500
-/* number of loaded offers that were claimed with a key and have ended */
+/* maximum number of loaded offers that were claimed with a key and have ended */
 #define OFFERS_LOADED 100
 
 /* Loads the contracts from the database. -ENOENT: the database contains no contracts. */

@@ -76,7 +76,9 @@ static json_t *encode_message(const char *host, const char *event)
 			 host);
 }
 
-/* Takes ownership of @message and @object, which may be NULL. NULL: out of memory. */
+/*
+ * Takes ownership of @message and @object; each may be NULL. Returns a text; NULL: out of memory.
+ */
 static char *dump_message(json_t *message, const char *key, json_t *object)
 {
 	if (!object || json_object_set_new(message, key, object) < 0) {

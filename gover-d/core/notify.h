@@ -21,8 +21,8 @@ int notify_open(struct manager *manager, struct err *reterr);
 void notify_tick(struct manager *manager, struct instant now);
 
 /*
- * Returns the JSON text for the webhook and the hook on_alert, which the caller frees; NULL: out of
- * memory.
+ * Returns a JSON text for the webhook and the hook on_alert. The caller frees the text. NULL: out
+ * of memory.
  */
 char *notify_alert_text(const char *host, const struct alert *alert, enum alert_event event);
 

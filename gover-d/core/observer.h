@@ -48,7 +48,7 @@ struct observers {
 	uint64_t generation;
 };
 
-/* -ENOSPC: the table is full. @observer must outlive @observers. */
+/* Adds an observer. -ENOSPC: the table is full. @observer must outlive @observers. */
 int observers_add(struct observers *observers, const struct observer *observer, void *userdata);
 
 /* Pass an event to all observers in the order in which they were added. */

@@ -15,8 +15,9 @@ struct offer {
 	char gpu[ID_MAX];
 	struct offer_life life;
 	int64_t created_ms, changed_ms, expires_ms;
-	struct policy_terms flavor;    /* terms of the offered contract */
-	char vgpu[ID_MAX];	       /* the vGPU that claimed it; "": not claimed */
+	struct policy_terms flavor; /* terms of the offered contract */
+	/* id of the vGPU that claimed the offer; "": not claimed */
+	char vgpu[ID_MAX];
 	char claim_key[CLAIM_MAX];     /* idempotency key */
 	char reason[OFFER_REASON_MAX]; /* why the offer ended; "": not ended */
 };

@@ -29,7 +29,8 @@ struct save_waiter {
 };
 
 struct save_job {
-	struct worker_job job; /* first member: the worker returns a pointer to it */
+	/* must be the first member, because the worker returns a pointer to it */
+	struct worker_job job;
 	struct manager *manager;
 	char path[PATH_MAX];
 	int64_t revision;

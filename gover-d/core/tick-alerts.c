@@ -46,8 +46,8 @@ static void hold_policy_conditions(struct manager *m, const char *gpu, const str
 void tick_alerts_foreign(struct manager *m, const char *gpu, const struct vgpu *v, int64_t now_ms)
 {
 	alerts_hold(m->alerts, ALERT_FOREIGN_WRITE, gpu, v, now_ms,
-		    "the cap of vGPU %s was set to %d %% externally; on hold until 'gover-ctl vgpu "
-		    "release %s'",
+		    "the cap of vGPU %s was set to %d %% externally; the vGPU is on hold until "
+		    "'gover-ctl vgpu release %s'",
 		    v->contract.id, v->contract.held_cap_pct, v->contract.id);
 }
 
@@ -66,7 +66,7 @@ static void hold_vgpu_conditions(struct manager *m, const char *gpu, const struc
 		tick_alerts_foreign(m, gpu, v, ms);
 	if (v->write_errno)
 		alerts_hold(m->alerts, ALERT_WRITE_FAILED, gpu, v, ms,
-			    "the cap of vGPU %s could not be written: %s; it is %d %%", id,
+			    "the cap of vGPU %s could not be written: %s; the cap is %d %%", id,
 			    strerror(v->write_errno), v->cap_pct);
 	else if (v->device && v->contract.held && v->cap_pct != v->contract.held_cap_pct)
 		alerts_hold(m->alerts, ALERT_WRITE_FAILED, gpu, v, ms,

@@ -22,7 +22,7 @@ struct cap_journal *cap_journal_close(struct cap_journal *journal);
 /* Reads the record of @id. Returns false if the journal has no record of @id. */
 bool cap_journal_get(const struct cap_journal *journal, const char *id, int *ret_last_pct,
 		     int *ret_intent_pct);
-/* Writes the record of @id. After a negative errno, the record in memory is as before. */
+/* Writes the record of @id. If this fails, the record in memory does not change. */
 int cap_journal_set(struct cap_journal *journal, const char *id, int last_pct, int intent_pct);
 /*
  * Returns the next id of the journal; NULL after the last id. *@place must be 0 at the first call.

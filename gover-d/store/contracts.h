@@ -20,7 +20,8 @@ struct contracts_head {
 struct contracts {
 	struct contracts_head head;
 	struct contract_entry {
-		struct contract contract; /* owned by the entry until it is moved to the host */
+		/* owned by this entry until the contract is moved to the host */
+		struct contract contract;
 		/* the vGPU was found without a contract, see vgpu.found */
 		bool found;
 	} * vgpus;
@@ -48,7 +49,8 @@ int contracts_parse(const char *text, size_t length, const char *name,
 void contracts_fini(struct contracts *contracts);
 
 /*
- * Returns the content of the contracts file for @host, which the caller frees; NULL: out of memory.
+ * Returns the content of the contracts file for @host. The caller frees the text. NULL: out of
+ * memory.
  */
 char *contracts_encode(const struct host *host, const struct contracts_head *head);
 

@@ -36,7 +36,7 @@ ok "a frozen GPU keeps the alert" lasts 8
 ctl thaw >/dev/null
 api DELETE "/v1/vgpus/$named" >/dev/null
 is "the named vGPU is removed" "$(status)" 204
-ok "the alert remains for the others" lasts 8
+ok "the alert stays active for the remaining vGPUs" lasts 8
 ok "the alert no longer names the removed vGPU" until_ok 10 that /v1/alerts "$severe | map(.vgpu) | index(\"$named\") == null"
 for v in a b c; do load $v idle; done
 ok "the alert clears when no vGPU is overloaded" until_ok 20 alerts 0 severe_overload
