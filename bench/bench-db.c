@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Measures the history database: rows per second through the queue and its writer, including
- * roll-ups, compared with plain inserts into one table; and the time to query a day of one vGPU,
- * compared with plain SQL over the samples. Arguments: hours of history (24), vGPUs (64). Each row
- * needs about 100 bytes of disk space in TMPDIR.
+ * Measures the history database. First result: rows per second through the queue and the writer
+ * thread, including roll-ups, compared with plain inserts into one table. Second result: the time
+ * to query one day of one vGPU, compared with plain SQL over the samples. Arguments: hours of
+ * history (default 24), vGPUs (default 64). Each row needs about 100 bytes of disk space in TMPDIR.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -102,7 +102,7 @@ static int write_reference(double *ret_rate)
 	return 0;
 }
 
-/* Waits until the queue has room. The daemon never waits for the queue. */
+/* Waits until the queue has room: this benchmark must not drop samples, as the daemon may. */
 static void wait_for_room(struct db *db)
 {
 	struct db_stats stats;
@@ -126,8 +126,8 @@ static int write_history(int64_t hours, int64_t vgpus, double *ret_rate)
 		for (int64_t i = 0; i < vgpus; i++) {
 			struct db_sample sample = make_sample(second, (int)i);
 
-			(void)db_append_sample(db,
-					       &sample); /* dropped samples are an error below */
+			/* The end of this function checks that no sample was dropped. */
+			(void)db_append_sample(db, &sample);
 		}
 		db_commit(db);
 		wait_for_room(db);
@@ -235,7 +235,7 @@ static void remove_files(void)
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		for (size_t j = 0; j < ARRAY_SIZE(suffixes); j++) {
 			snprintf(name, sizeof(name), "%s/%s%s", folder, names[i], suffixes[j]);
-			(void)unlink(name); /* some of these files do not exist */
+			(void)unlink(name);
 		}
 	}
 	(void)rmdir(folder);

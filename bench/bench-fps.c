@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Measures the CPU time per frame that libgover-fps.so adds to the bare call of a GL library that
- * draws nothing: disabled, recording without a daemon, and recording with one. For comparison, the
- * same run measures one clock read, and one clock read with three stores. The Vulkan layer is
- * measured in the same way: vkQueuePresentKHR of the layer for one window, compared with a direct
- * call of the driver's function, which does nothing (tests/helper/fps-vk.c, without a Vulkan
- * loader). If disabled, the layer removes itself and the program calls the next function directly.
+ * draws nothing. The library is measured in three states: disabled, recording without a daemon,
+ * recording with a daemon. For comparison, the same run measures one clock read, and one clock read
+ * with three stores.
+ *
+ * The Vulkan layer is measured in the same way: vkQueuePresentKHR of the layer for one window,
+ * compared with a direct call of the driver's function, which does nothing (tests/helper/fps-vk.c,
+ * without a Vulkan loader). A disabled layer removes itself, so the program calls the next function
+ * directly.
+ *
  * Each figure is the median of interleaved runs in separate processes.
  */
 #include <dlfcn.h>
@@ -33,11 +37,11 @@ static char layer[PATH_MAX], fps_vk[PATH_MAX];
 
 static const struct mode {
 	const char *name;
-	const char *how; /* argument that selects the timed process */
+	const char *how; /* argument of the timed process: the function that it times */
 	const char *preload, *gover_fps;
-	double at_most; /* target for the added ns (design.md, section 7); 0: no target */
-	bool vulkan;	/* run fps-vk with the layer */
-	bool bare;	/* the following rows are compared with this row */
+	double at_most; /* limit of the added ns per frame (design.md, section 7); 0: no limit */
+	bool vulkan;	/* the timed process is fps-vk, with the Vulkan layer */
+	bool bare;	/* reference: the following rows are compared with this row */
 } modes[] = {
 	{"bare call", "swap", NULL, NULL, 0, false, true},
 	{"one clock read", "clock", NULL, NULL, 0, false, false},
@@ -79,7 +83,7 @@ static void floor_swap(void *display, unsigned long drawable)
 	page.bucket = now_ns & 63;
 }
 
-/* Runs in a separate process. Prints the CPU time per call in ns. */
+/* Runs in the timed process. Prints the CPU time per call in ns. */
 static int time_calls(const char *how)
 {
 	void (*volatile swap)(void *, unsigned long) =
@@ -87,8 +91,7 @@ static int time_calls(const char *how)
 	uint64_t start_ns;
 
 	if (strcmp(how, "swap") == 0) {
-		/* Looks a function up as a linked program does: finds the hook first if the hook is
-		 * loaded. */
+		/* As in a linked program, this lookup finds a loaded hook before the library. */
 		swap = dlopen(getenv("BENCH_GL"), RTLD_NOW | RTLD_GLOBAL)
 			       ? (void (*)(void *, unsigned long))dlsym(RTLD_DEFAULT,
 									"glXSwapBuffers")
@@ -115,7 +118,7 @@ static int find_no_vgpu(void *userdata, pid_t pid, char ret_id[ID_MAX])
 	return -ENOENT;
 }
 
-/* Runs a timed process, and serves the hub until it exits. */
+/* Runs a timed process. Serves the hub until that process exits. */
 static double run(const struct mode *mode, const char *self, struct fps_hub *hub)
 {
 	struct pollfd fds[2] = {{.events = POLLIN}, {.fd = fps_hub_fd(hub), .events = POLLIN}};
@@ -161,7 +164,7 @@ static void report(double ns[MODES][ROUNDS])
 		double call;
 
 		if (ns[m][0] < 0)
-			continue; /* skipped: the layer was not built */
+			continue; /* the layer was not built */
 		call = median(ns[m], ROUNDS);
 		if (modes[m].bare)
 			bare = call;

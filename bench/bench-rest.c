@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The client of bench-rest: bench-rest ADDRESS PATH RATE CONNECTIONS SECONDS. It requests PATH on
- * persistent connections, RATE times per second in turn (0: on all connections without pauses). It
- * prints one line: answers per second, p50, p99 and maximum latency in us, bytes of an answer.
- * ADDRESS is the path of a unix socket or IPv4:PORT. An answer with a status other than 200 is an
- * error.
+ * The client of bench-rest. Arguments: ADDRESS PATH RATE CONNECTIONS SECONDS. ADDRESS is the path
+ * of a unix socket, or IPv4:PORT. The client requests PATH at RATE requests per second, using its
+ * persistent connections in turn. With RATE 0 all connections send requests without pauses. The
+ * client prints one line: answers per second, p50, p99 and maximum latency in us, and the bytes of
+ * an answer. An answer with a status other than 200 is an error.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -30,7 +30,8 @@
 
 struct connection {
 	int fd;
-	size_t length, size; /* bytes of the answer: received, and total (0: not known yet) */
+	size_t length; /* bytes received */
+	size_t size;   /* bytes of the whole answer; 0: not known yet */
 	uint64_t sent_ns;
 	char answer[ANSWER_MAX];
 };
@@ -81,7 +82,7 @@ static int connect_tcp(const char *text)
 	return fd;
 }
 
-/* Returns the size of the answer that is being received; 0: not known yet. */
+/* Returns the size of the answer that is being received, in bytes. 0: not known yet. */
 static size_t answer_size(struct connection *c)
 {
 	const char *body, *announced;
@@ -93,7 +94,7 @@ static size_t answer_size(struct connection *c)
 	announced = strcasestr(c->answer, "\r\nContent-Length: ");
 	if (announced && announced < body)
 		return (size_t)(body + 4 - c->answer) + strtoul(announced + 18, NULL, 10);
-	/* Chunked encoding: the last chunk is empty. */
+	/* An empty last chunk ends a chunked answer. */
 	return strcmp(c->answer + c->length - 5, "0\r\n\r\n") == 0 ? c->length : 0;
 }
 
@@ -107,7 +108,7 @@ static int ask(struct connection *c)
 	return 0;
 }
 
-/* Receives data. Returns 1 if the answer is complete, after recording its latency. */
+/* Receives data. Returns 1 after recording the latency if the answer is complete, else 0. */
 static int receive(struct connection *c, int flags)
 {
 	ssize_t n = recv(c->fd, c->answer + c->length, sizeof(c->answer) - 1 - c->length, flags);
@@ -141,7 +142,7 @@ static void sleep_until(uint64_t mono_ns)
 		;
 }
 
-/* Sends requests one by one at fixed times. */
+/* Sends one request at a time, each at a fixed time. */
 static int measure_paced(int64_t rate, int64_t seconds)
 {
 	const uint64_t begin_ns = clock_now().mono_ns;
@@ -216,7 +217,8 @@ int main(int argc, char **argv)
 		fputs("usage: bench-rest ADDRESS PATH RATE CONNECTIONS SECONDS\n", stderr);
 		return 2;
 	}
-	(void)prctl(PR_SET_TIMERSLACK, 1UL); /* sleeps end at the exact time */
+	/* By default the kernel may end a sleep 50 us late. */
+	(void)prctl(PR_SET_TIMERSLACK, 1UL);
 	/* Over TCP the daemon accepts only requests with its own address as Host. */
 	snprintf(request, sizeof(request), "GET %s HTTP/1.1\r\nHost: %s\r\n\r\n", argv[2],
 		 argv[1][0] == '/' ? "gover" : argv[1]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Measures how many times faster than real time the simulated GPU of sim/model/ runs on one core.
- * The reference is a simple simulation of the same tenants under the same scheduler in steps of 10
- * us (longer steps would miss frames of half a millisecond). The two simulations run alternately.
+ * The reference is a simple simulation of the same tenants under the same scheduler, in steps of 10
+ * us. Longer steps would miss frames of half a millisecond. The two simulations run alternately.
  * The figures are medians of the CPU time of this process.
  */
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #include "sim/model/sim.h"
 
 #define ROUNDS	    9
-#define SECONDS	    2000 /* simulated time of one round */
+#define SECONDS	    2000 /* simulated seconds per round */
 #define REFERENCE_S 20
 #define STEP_NS	    10000
 #define VGPUS_MAX   8
@@ -42,7 +42,7 @@ static struct workload workload_of(const struct row *row, int i)
 	return workload;
 }
 
-/* Returns simulated time divided by CPU time. *@ret_busy_pct: utilization of the GPU. */
+/* Returns simulated time divided by CPU time. *@ret_busy_pct: utilisation of the GPU. */
 static double run_sim(const struct row *row, double *ret_busy_pct)
 {
 	double begin_s = cpu_s(), took_s;

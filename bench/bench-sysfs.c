@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compares reads of sysfs files that are kept open with open, read and close of the same files: one
- * number in the real sysfs of this host (CPU time of this process) and, if the mount folder of a
- * gover-sim is given, the counters of its vGPUs as gpu/gvt.c reads them (real time, because
- * gover-sim uses CPU time too). Each figure is the median of alternating rounds.
+ * Compares two ways to read sysfs files: keeping a file open, and opening, reading and closing it
+ * each time. The first measurement reads one number in the real sysfs of this host, in CPU time of
+ * this process. The second measurement needs the mount folder of a gover-sim as argument. It reads
+ * the counters of the simulated vGPUs as gpu/gvt.c does, in real time, because gover-sim uses CPU
+ * time too. Each figure is the median of alternating rounds.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -24,10 +25,10 @@
 #define READS	  20000
 #define VGPUS_MAX 256
 
-/* An attribute with one decimal number that exists on every Linux. */
+/* This attribute exists on every Linux. It contains one decimal number. */
 static const char attribute[] = "/sys/class/net/lo/statistics/rx_bytes";
 
-static uint64_t sum; /* prevents the compiler from removing the reads */
+static uint64_t sum; /* sum of all values read; prevents the compiler from removing the reads */
 
 static void read_kept(int fd)
 {

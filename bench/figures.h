@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by the benchmarks: error exit, CPU time, sorting and median. */
+/* Helpers shared by the benchmarks: exit on error, CPU time, sorting and median. */
 #ifndef BENCH_FIGURES_H
 #define BENCH_FIGURES_H
 
@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 
-/* Exits with an error message if @r is negative. */
+/* Exits with an error message about @what if @r is negative. */
 static inline void must(int r, const char *what)
 {
 	if (r >= 0)
@@ -29,7 +29,7 @@ static inline uint64_t figures_cpu_ns(void)
 	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-/* For qsort() of doubles. */
+/* Comparison function for qsort() of doubles. */
 static inline int figures_compare(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;

@@ -1,8 +1,9 @@
-# Functions for 1,000 vGPUs on the 20 GPUs of a mounted gover-sim, shared by a scenario and a benchmark. Source it after
-# lib.sh and host.sh.
+# Functions for 1,000 vGPUs on the 20 GPUs of a mounted gover-sim, shared by a scenario test and a benchmark. Source
+# this file after lib.sh and host.sh.
 # shellcheck shell=sh disable=SC2154
 
-# Creates 50 vGPUs with a cap of 2 % on each GPU: 40 demand half of their cap, 9 are idle, and 1 demands everything.
+# Creates 50 vGPUs with a cap of 2 % on each GPU. 40 vGPUs demand half of their cap, 9 are idle, and 1 demands the whole
+# GPU.
 thousand_make() { # thousand_make DIR
   for parent in "$1"/class/mdev_bus/*; do
     i=0

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gover-terrain: an OpenGL program that draws a rotating landscape, like plot3d in the paper. Its
- * load varies periodically as the camera moves, and grows by about 1.6 with each level of detail,
- * which SIGUSR1 raises and SIGUSR2 lowers. It does not know of gover.
+ * gover-terrain: an OpenGL program that draws a rotating landscape, like plot3d in the paper. The
+ * load varies periodically as the camera moves. Each level of detail multiplies the load by about
+ * 1.6. SIGUSR1 raises the level, SIGUSR2 lowers the level. The program works without gover.
  */
 #define GL_GLEXT_PROTOTYPES
 #include <GL/gl.h>
@@ -29,8 +29,8 @@
 struct options {
 	int width, height;
 	int detail;
-	double wave_s; /* period of the load; 0: constant */
-	long frames;   /* 0: until SIGTERM */
+	double wave_s; /* period of the load, seconds; 0: constant load */
+	long frames;   /* number of frames to draw; 0: until SIGTERM */
 	bool quiet;
 };
 
@@ -40,7 +40,7 @@ struct vertex {
 	unsigned char color[4];
 };
 
-/* The landscape in vertex buffers. */
+/* A landscape in vertex buffers. */
 struct mesh {
 	GLuint vertices, indices;
 	GLsizei n_indices;
@@ -54,7 +54,8 @@ struct window {
 	int width, height;
 };
 
-static volatile sig_atomic_t stopped, raised; /* raised: number of SIGUSR1 minus SIGUSR2 */
+static volatile sig_atomic_t stopped;
+static volatile sig_atomic_t raised; /* number of SIGUSR1 minus number of SIGUSR2 */
 
 static void on_signal(int signal)
 {
@@ -80,7 +81,7 @@ static double now_s(void)
 
 /* --- the landscape: a square of side 2 around the origin, y up --- */
 
-/* Returns a pseudo-random number in [0, 1) for a point of a lattice, always the same one. */
+/* Returns the pseudo-random number, in [0, 1), of a point of a lattice. */
 static float lattice(int x, int z)
 {
 	unsigned int h = (unsigned int)x * 374761393u + (unsigned int)z * 668265263u;
@@ -105,7 +106,7 @@ static float noise(float x, float z)
 
 #define SEA 0.0f
 
-/* Six octaves of noise, lowered towards the edge so that it becomes an island. */
+/* Returns six octaves of noise, lowered towards the edge so that the landscape is an island. */
 static float height_at(float x, float z)
 {
 	float height = 0, scale = 0.5f, frequency = 2.2f;
@@ -153,13 +154,13 @@ static struct vertex vertex_at(float x, float z, float step)
 }
 
 /*
- * Cells per side for each level of detail, so that a frame of 960x720 takes 1.6 times as long as at
- * the level below. Measured with llvmpipe: 0.18 us per triangle and 3 ms for the rest of the frame
+ * Cells per side for each level of detail. A frame of 960x720 takes 1.6 times as long as on the
+ * level below. Measured with llvmpipe: 0.18 us per triangle and 3 ms for the rest of the frame
  * (gover-terrain --wave 0 --frames 500 --detail N, one core, LP_NUM_THREADS=0).
  */
 static const int cells_of_detail[MAX_DETAIL + 1] = {0, 76, 119, 167, 222, 290, 373, 477, 608};
 
-/* Replaces the landscape in @mesh. Returns false if out of memory: the old one is kept. */
+/* Replaces the landscape in @mesh. If out of memory, returns false and keeps the old landscape. */
 static bool mesh_make(struct mesh *mesh, int detail)
 {
 	size_t cells = (size_t)cells_of_detail[detail], side = cells + 1, n = 0;
@@ -204,7 +205,8 @@ static void scene_setup(struct mesh *mesh)
 	glEnable(GL_LIGHTING);
 	glEnable(GL_LIGHT0);
 	glEnable(GL_COLOR_MATERIAL);
-	glLightfv(GL_LIGHT0, GL_POSITION, sun); /* in eye coordinates: the light does not rotate */
+	/* The light is in eye coordinates, so it does not rotate with the landscape. */
+	glLightfv(GL_LIGHT0, GL_POSITION, sun);
 	glLightfv(GL_LIGHT0, GL_DIFFUSE, sunlight);
 	glLightModelfv(GL_LIGHT_MODEL_AMBIENT, sky);
 	glClearColor(0.66f, 0.78f, 0.90f, 1);
@@ -360,7 +362,10 @@ static const char usage[] =
 	"  --help          show this help\n"
 	"SIGUSR1 raises the level of detail, SIGUSR2 lowers it, SIGTERM ends the program.\n";
 
-/* Parses a decimal number within [min, max] that is followed by the character @end. */
+/*
+ * Parses a decimal number within [min, max]. The next character must be @stop; *@ret_end: the text
+ * after @stop.
+ */
 static bool number(const char *text, char stop, long min, long max, long *ret_value,
 		   const char **ret_end)
 {
@@ -417,7 +422,7 @@ static bool parse_option(int option, const char *text, struct options *options)
 	}
 }
 
-/* Returns 0, or another value if the program must exit with *ret_status. */
+/* Returns 0 if the program may run. Otherwise the program must exit with *@ret_status. */
 static int parse_arguments(int argc, char **argv, struct options *options, int *ret_status)
 {
 	static const struct option known[] = {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks whether caps settle: the demand of the tenants is constant or a square wave, under policy
- * qos (or the one given) in virtual time. Prints a table. The exit status is 1 if a cap moves while
- * no demand has changed for SETTLED_PERIODS, or if a demand is not served after that time.
+ * Checks in virtual time whether the caps of a policy (default qos) settle. The demand of the
+ * tenants is constant or a square wave. Prints a table. The exit status is 1 if a cap still moves,
+ * or a demand is still not served, SETTLED_PERIODS after the last change of any demand.
  *
- * The GPU is oversold at least twice, but the sum of demands is always below its capacity.
+ * With two or more tenants the GPU is oversold. The sum of demands is always below the GPU.
  */
 #include <math.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ struct wave {
 	const char *title;
 	int tenants, contract_pct;
 	double low_pct, high_pct;
-	bool alternating; /* odd tenants are low while even tenants are high */
+	bool alternating; /* odd tenants have low demand while even tenants have high demand */
 };
 
 static const struct wave waves[] = {
@@ -32,14 +32,14 @@ static const struct wave waves[] = {
 
 static const double periods_s[] = {0, 2, 4, 8, 15, 30, 60, 120}; /* 0: constant */
 
-/* The second half of a run, after the policy has learned the demand. */
+/* Figures of the second half of a run, when the policy has learned the demand. */
 struct figures {
 	int seconds;
 	int vgpu_s, broken_s;
-	int settled_vgpu_s; /* no demand has changed for SETTLED_PERIODS */
-	int off_vgpu_s;	    /* settled, but load and demand differ by more than OFF_POINTS */
+	int settled_vgpu_s; /* vGPU-seconds without a change of demand for SETTLED_PERIODS */
+	int off_vgpu_s;	    /* settled vGPU-seconds with load and demand OFF_POINTS apart or more */
 	double worst_points;
-	int moves, idle_moves; /* idle_moves: moves while settled */
+	int moves, idle_moves; /* all cap moves, and the cap moves in settled seconds */
 };
 
 static int fail(const char *what)
@@ -78,7 +78,7 @@ static int make(const struct wave *wave, double period_s, struct scenario *scena
 	return scenario_check(scenario, &err) < 0 ? fail(err.msg) : 0;
 }
 
-/* Returns whether no demand changed in SETTLED_PERIODS before the period that ends now. */
+/* Returns whether no demand changed in the SETTLED_PERIODS before the current period. */
 static bool is_settled(double now_s, double period_s)
 {
 	double changed_s =
@@ -135,7 +135,7 @@ static int play(const struct wave *wave, double period_s, const struct policy *p
 	return 0;
 }
 
-/* Prints a row. Returns whether the caps settle. */
+/* Prints a row of the table. Returns whether the caps settle. */
 static bool print(const struct wave *wave, double period_s, const struct figures *figures)
 {
 	bool settles = figures->idle_moves == 0 && figures->off_vgpu_s == 0;
