@@ -37,7 +37,7 @@ struct figures {
 	int seconds;
 	int vgpu_s, broken_s;
 	int settled_vgpu_s; /* vGPU-seconds without a change of demand for SETTLED_PERIODS */
-	int off_vgpu_s;	    /* settled vGPU-seconds with load and demand OFF_POINTS apart or more */
+	int off_vgpu_s; /* settled vGPU-seconds with load and demand more than OFF_POINTS apart */
 	double worst_points;
 	int moves, idle_moves; /* all cap moves, and the cap moves in settled seconds */
 };

@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A second is broken as in design.md, section 2. A frame rate is broken if it is below its target
- * by more than 2 % and 1.5 frames per second while the vGPU was GPU-bound. Without frames, a second
- * is broken if less than 98 % of min(demand, contract) was served. Only demand of this period
- * counts, not work queued before.
+ * The account of a run. Broken time is defined in design.md, section 2. A frame rate is broken if
+ * it is below its target by more than 2 % and 1.5 frames per second while the vGPU was GPU-bound.
+ * Without frames, a second is broken if less than 98 % of min(demand, contract) was served. Work
+ * queued in earlier periods is not part of the demand.
  *
- * Fairness compares with an ideal, the weighted max-min share of each period: the GPU is divided in
- * proportion to contract times weight, no vGPU gets more than min(demand, contract), and the rest
- * is divided again among the other vGPUs. T is the served demand of a vGPU in the run, O the sum of
- * its ideals. FairGV (TPDS 2017): MMR = min(T/O) / max(T/O). VMCG (TPDS 2018): lambda is the sum of
- * |w - w'|, where w' is T / sum of T. The target weight w is O / sum of O, which equals the
- * configured weight if all vGPUs are always busy.
+ * Fairness compares a run with an ideal, the weighted max-min share of each period: the GPU is
+ * divided in proportion to contract times weight. No vGPU gets more than min(demand, contract). The
+ * remaining capacity is divided again among the other vGPUs. For each vGPU, T is the demand that
+ * was served in the run, and O the sum of its ideal shares.
+ *
+ * FairGV (TPDS 2017) defines MMR = min(T/O) / max(T/O). VMCG (TPDS 2018) defines lambda as the sum
+ * of |w - w'|, where w' is T / sum of T, and w is O / sum of O. If all vGPUs are always busy, w
+ * equals the configured weight.
  */
 #include <math.h>
 
 #include "sim/experiment/account.h"
 
-#define GPU_BOUND    0.70 /* default of qos_gpu_bound_pct; the same for all policies */
+/* default of key qos_gpu_bound_pct; used for all policies, so that they can be compared */
+#define GPU_BOUND    0.70
 #define TARGET_SHARE 0.02
 #define TARGET_FPS   1.5
 #define SERVED_SHARE 0.98
@@ -24,7 +27,7 @@
 #define ROUNDING     1e-9
 
 static const struct {
-	double below; /* upper limits of the shortfall ranges */
+	double below; /* upper limit of the shortfall in this range */
 	const char *name;
 } depths[ACCOUNT_DEPTHS] = {
 	{0.05, "under_5_pct"},	     {0.10, "from_5_to_10_pct"}, {0.20, "from_10_to_20_pct"},
@@ -61,8 +64,10 @@ static void detect_broken(struct account_sample *s)
 	s->shortfall = s->broken ? (promised - given) / promised : 0;
 }
 
-/* Water-filling: each round serves the vGPUs that are owed less than their proportional share. The
- * next round divides the rest. */
+/*
+ * Water-filling: each round serves the vGPUs whose min(demand, contract) is below their
+ * proportional share. The next round divides the remaining capacity among the other vGPUs.
+ */
 static void set_ideals(struct account_sample *samples, int n)
 {
 	double left = 1, weights = 0;
@@ -101,8 +106,8 @@ static void add_vgpu(struct account *account, double dt_s, const struct account_
 	int depth = 0;
 
 	vgpu->seen_s += dt_s;
-	/* Frames above the target are not part of the demand. Work without frames may be queued
-	 * work. */
+	/* Frames above the target are not part of the demand. Without frames, queued work of
+	 * earlier periods counts when it is served. */
 	vgpu->served_s += dt_s * (s->makes_frames ? fmin(s->load, owed(s)) : s->load);
 	vgpu->ideal_s += dt_s * s->ideal;
 	vgpu->sold_pct_s += dt_s * s->contract_pct;
@@ -124,7 +129,7 @@ static void add_vgpu(struct account *account, double dt_s, const struct account_
 void account_period(struct account *account, double dt_s, double util,
 		    struct account_sample *samples, struct account_vgpu *const *vgpus, int n)
 {
-	/* Only complete periods count for the last tenth of the run. */
+	/* A period that begins before the last tenth of the run is not part of the last tenth. */
 	bool final = account->now_s >= account->from_final_s - ROUNDING;
 	double sold_pct_s = 0;
 
@@ -149,7 +154,7 @@ void account_period(struct account *account, double dt_s, double util,
 		account->vgpus_most = n;
 }
 
-/* A vGPU without demand is ignored. */
+/* vGPUs without demand are not compared. */
 static void sum_fairness(const struct account_vgpu *vgpus, int n, struct account_summary *sum)
 {
 	double least = INFINITY, most = 0, served_s = 0, ideal_s = 0;

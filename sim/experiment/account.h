@@ -1,46 +1,48 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The account of a run: broken time, sold capacity, fairness and money. It uses the true demand,
- * which a simulation knows, not an estimate.
+ * The account of a run: broken time, sold capacity, fairness and money. The account uses the true
+ * demand, which only a simulation knows.
  */
 #ifndef SIM_EXPERIMENT_ACCOUNT_H
 #define SIM_EXPERIMENT_ACCOUNT_H
 
 #include <stdbool.h>
 
-#define ACCOUNT_DEPTHS 5 /* ranges of the shortfall: below 5, 10, 20 and 50 %, and above 50 % */
+/* number of shortfall ranges: below 5, 10, 20 and 50 %, and above 50 % */
+#define ACCOUNT_DEPTHS 5
 
 /* One vGPU in one period. */
 struct account_sample {
 	/* in */
 	int contract_pct;
-	double target_fps; /* 0: no target */
+	double target_fps; /* target frame rate; 0: no target */
 	double weight;	   /* weight of the contract */
 	bool makes_frames;
 	double fps;
-	double load;   /* used fraction of the GPU */
-	double util;   /* used fraction of the allotted time */
-	double demand; /* demand of this period, fraction of the GPU; with a target: target_fps
-			  times the GPU time of a frame */
+	double load; /* GPU time used, as a fraction of the GPU */
+	double util; /* GPU time used, as a fraction of the allotted time */
+	/* demand of this period, as a fraction of the GPU; with a target: target_fps x GPU time
+	 * of a frame */
+	double demand;
 	double price_per_cap_hour, penalty_per_broken_s;
 	/* out */
 	bool broken;
-	double shortfall; /* if broken: missing fraction of the promise, 0..1 */
-	double ideal;	  /* fair share, fraction of the GPU */
+	double shortfall; /* broken vGPU: missing fraction of the promised FPS or work, 0 to 1 */
+	double ideal;	  /* ideal (fair) share, as a fraction of the GPU */
 };
 
-/* One vGPU from its first to its last period. Initially all zero. */
+/* One vGPU from its first to its last period. All zero before the first period. */
 struct account_vgpu {
 	double seen_s, broken_s;
 	double depth_s[ACCOUNT_DEPTHS];
-	double served_s; /* GPU seconds of its demand that were served */
+	double served_s; /* served part of the demand, GPU seconds */
 	double ideal_s;
-	double sold_pct_s; /* contract times time */
+	double sold_pct_s; /* sold capacity: contract x time */
 	double revenue, penalty;
 };
 
 struct account {
-	double from_final_s; /* start of the last tenth of the run */
+	double from_final_s; /* time at which the last tenth of the run begins */
 	double now_s;
 	double vgpu_s, broken_s;
 	double depth_s[ACCOUNT_DEPTHS];
@@ -54,9 +56,9 @@ struct account {
 void account_init(struct account *account, double seconds);
 
 /*
- * Accounts one period of @dt_s with the @n vGPUs that were present in all of it. @util: busy
- * fraction of the GPU. Sets the "out" fields of @samples and adds them to @vgpus, which has the
- * same order.
+ * Accounts one period of @dt_s seconds. @samples: the @n vGPUs that were present in the whole
+ * period. The "out" fields of @samples are set. @vgpus: the accounts of these vGPUs in the same
+ * order, to which the samples are added. @util: busy fraction of the GPU.
  */
 void account_period(struct account *account, double dt_s, double util,
 		    struct account_sample *samples, struct account_vgpu *const *vgpus, int n);
@@ -66,12 +68,12 @@ struct account_summary {
 	double util_avg_pct, util_final_pct;
 	double vgpus_avg;
 	int vgpus_start, vgpus_end, vgpus_most;
-	double overbooking_avg, overbooking_final; /* sum of contracts, divided by the GPU */
-	double sold_cap_pct_s;			   /* integral of the sum of contracts */
+	double overbooking_avg, overbooking_final; /* overbooking ratio: sum of contracts / GPU */
+	double sold_cap_pct_s;			   /* sold capacity: sum of contracts x time */
 	double revenue, penalty, profit;
-	double mmr;		 /* min-max ratio as in FairGV */
-	double lambda;		 /* lambda as in VMCG */
-	double worst_broken_pct; /* of the worst vGPU */
+	double mmr;		 /* min-max ratio of FairGV */
+	double lambda;		 /* lambda of VMCG */
+	double worst_broken_pct; /* broken time of the worst vGPU */
 };
 
 void account_summarize(const struct account *account, const struct account_vgpu *vgpus, int n,

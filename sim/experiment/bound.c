@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Admission by a schedule, and caps from known demand. A schedule is evaluated by an experiment,
- * which ends early as soon as its broken time cannot stay within the limit.
+ * Upper bounds for policies. A schedule sets the times of all offers. An experiment evaluates a
+ * schedule, and ends early when its broken time can no longer stay within the limit. The oracle
+ * also computes the caps, from the known demand.
  */
 #include <errno.h>
 #include <math.h>
@@ -14,7 +15,7 @@
 #include "sim/experiment/profiles.h"
 #include "sim/experiment/search.h"
 
-#define STRIDES 150 /* steps of the search over the whole run */
+#define STRIDES 150 /* number of search steps in the whole run */
 
 static const char *const kind_names[] = {
 	[BOUND_PAST_ONLY] = "past-only",
@@ -28,8 +29,8 @@ struct bound {
 	uint64_t seed;
 	struct profiles *profiles;
 	struct search_schedule best;
-	struct search_schedule *schedule; /* the schedule that is evaluated now */
-	/* hook of the experiment that uses the bound */
+	struct search_schedule *schedule; /* schedule of the running evaluation */
+	/* hook of the caller of bound_experiment() */
 	void (*on_event)(void *userdata, const struct experiment_event *event);
 	void *userdata;
 };
@@ -50,7 +51,8 @@ int bound_find(const char *name, enum bound_kind *ret_kind)
 static bool admit(void *userdata, const struct experiment *experiment, bool offers)
 {
 	const struct bound *bound = userdata;
-	int next = experiment->counts.sales; /* a failed funding does not count */
+	/* number of the next sale; an offer that could not be funded is not a sale */
+	int next = experiment->counts.sales;
 
 	(void)offers;
 	return next < bound->schedule->n &&
@@ -67,7 +69,7 @@ static void forward_event(void *userdata, const struct experiment_event *event)
 
 /* --- caps from known demand --- */
 
-/* The demand of one vGPU, and the cap given to it, in steps. */
+/* The demand of one vGPU and the cap allocated to it, in steps of step_pct. */
 struct claim {
 	int index; /* index in policy_gpu.vgpus; -1: the newcomer */
 	int least, now, next, most;
@@ -105,7 +107,10 @@ static int compare_claims(const void *left, const void *right)
 	return a->now != b->now ? a->now - b->now : a->index - b->index;
 }
 
-/* Raises caps up to the member at offset @wants, from first to last or back. Returns the rest. */
+/*
+ * Raises each cap up to the member of its claim at offset @wants (now, next or most), in the order
+ * of the claims or in reverse order. Returns the number of steps left.
+ */
 static int raise_caps(struct claim *claims, int n, bool last_first, size_t wants, int steps)
 {
 	for (int i = 0; i < n && steps > 0; i++) {
@@ -123,9 +128,10 @@ static int raise_caps(struct claim *claims, int n, bool last_first, size_t wants
 }
 
 /*
- * Small demands are served first, so that most vGPUs are served completely. Then the demand of the
- * next period is served, because a cap takes effect one slot late. The remaining capacity goes to
- * large demands first, because these vGPUs have the most queued work.
+ * Allocates caps in three rounds. Round 1 serves the demand of this period, small demands first, so
+ * that most vGPUs are served completely. Round 2 serves the demand of the next period, because a
+ * cap takes effect one slot late. Round 3 gives the remaining capacity to large demands first,
+ * because these vGPUs have the most queued work.
  */
 static void allocate(struct claim *claims, int n, int steps)
 {
@@ -137,7 +143,7 @@ static void allocate(struct claim *claims, int n, int steps)
 	(void)raise_caps(claims, n, true, offsetof(struct claim, most), steps);
 }
 
-/* Adds the cap moves to the allocated caps, decreases first. */
+/* Adds the moves from the current to the allocated caps, decreases first. */
 static void plan(struct policy_gpu *gpu, const struct claim *claims, int n, enum policy_kind kind,
 		 struct policy_out *out)
 {
@@ -203,7 +209,7 @@ static int oracle_fund(void *userdata, const struct experiment *experiment,
 	struct claim claims[POLICY_VGPUS_MAX + 1];
 	int n = claim_all(userdata, experiment, params, gpu, claims), least = 0;
 
-	/* Also called for an open offer that no tenant has claimed yet. */
+	/* This function also runs for an open offer that no tenant has claimed yet. */
 	claims[n] = claim_of(userdata, params, gpu, terms, tenants_next(experiment),
 			     (uint64_t)experiment->n_drawn, 0);
 	claims[n++].index = -1;
@@ -221,8 +227,8 @@ static int oracle_fund(void *userdata, const struct experiment *experiment,
 }
 
 /*
- * If the policy refuses to fund the newcomer, the newcomer gets the capacity that the other vGPUs
- * do not use: the schedule decides on admission, not the policy.
+ * The schedule decides on admission, not the policy. If the policy refuses to fund the newcomer,
+ * the newcomer gets the capacity that the other vGPUs do not use.
  */
 static int past_only_fund(void *userdata, const struct experiment *experiment,
 			  const struct policy_params *params, struct policy_gpu *gpu,
@@ -263,14 +269,14 @@ int bound_experiment(struct bound *bound,
 			      ret_experiment, reterr);
 }
 
-/* Returns whether the run cannot stay within the limits any more. */
+/* Returns true if the run can no longer stay within the limits. */
 static bool is_lost(const struct bound *bound, const struct experiment *experiment)
 {
 	double left_s = (double)(experiment->end_ns - experiment->now_ns) / 1e9;
 	int most = experiment->n_present + bound->schedule->n - experiment->counts.sales +
 		   experiment->n_arrivals - experiment->n_arrived;
 
-	/* Without migration a failed sale prevents all later ones. */
+	/* Without migration, a failed sale prevents all later sales. */
 	if (experiment->counts.failed > 0 && !bound->scenario->migrate)
 		return true;
 	return experiment->account.broken_s >
@@ -284,7 +290,7 @@ static void note_sales(struct search_schedule *schedule, const struct experiment
 		schedule->came_s[schedule->n_came++] = experiment_now_s(experiment);
 }
 
-/* Returns 1 if a run with @schedule stays within the limits, else 0. */
+/* Returns 1 if a run with @schedule stays within the limits, 0 if not. */
 static int evaluate(void *userdata, struct search_schedule *schedule, struct err *reterr)
 {
 	struct bound *bound = userdata;
@@ -310,7 +316,7 @@ static int evaluate(void *userdata, struct search_schedule *schedule, struct err
 	return !lost;
 }
 
-/* The search starts from the schedule of the policy if that schedule breaks little time. */
+/* The first schedule of the search contains the sales of the policy itself. */
 static int init_schedule(struct bound *bound, struct err *reterr)
 {
 	struct search_schedule *schedule = &bound->best;
@@ -333,7 +339,7 @@ static int find_schedule(struct bound *bound, struct err *reterr)
 {
 	const struct scenario *scenario = bound->scenario;
 	const struct search_terms terms = {
-		/* Every probation must end within the run. */
+		/* the last probation must end within the run */
 		.last_s = scenario->seconds - scenario->probation_s,
 		.stride_s = fmax(scenario->period_ms / 1000.0,
 				 round((double)scenario->seconds / STRIDES)),

@@ -4,35 +4,38 @@
  * including the future.
  *
  * past-only: a policy sets the caps, from the past, but an offline search chooses the times of
- * offers. oracle: the caps are computed from the future demand of all tenants too. The search
- * (search.h) returns the times that sell most within a limit of broken time. Without migration, no
- * sale may fail its probation. Otherwise the rules of policies apply: the distance between offers,
- * caps within the GPU, and the order of tenants.
+ * offers. oracle: the caps are also computed from the future demand of all tenants.
+ *
+ * The search (search.h) returns the times of offers that sell most while broken time stays within a
+ * limit. Without migration, no sale may fail its probation. All other rules are those of policies:
+ * the distance between offers, caps within the GPU, and the order of tenants.
  */
 #ifndef SIM_EXPERIMENT_BOUND_H
 #define SIM_EXPERIMENT_BOUND_H
 
 #include "sim/experiment/experiment.h"
 
-#define BOUND_BROKEN_PCT 1.0 /* allowed broken fraction of the vGPU-seconds */
+#define BOUND_BROKEN_PCT 1.0 /* allowed broken time, percent of the vGPU-seconds */
 
 struct bound;
 
 enum bound_kind { BOUND_PAST_ONLY, BOUND_ORACLE };
 
-/* "past-only", "oracle". -ENOENT. */
+/* Finds the bound @name: "past-only" or "oracle". -ENOENT. */
 int bound_find(const char *name, enum bound_kind *ret_kind);
 
 /*
- * Searches the best times of offers. @policy: sets the caps of past-only; the oracle ignores it.
- * @scenario must outlive the bound. -ENOMEM, -EINVAL.
+ * Creates a bound and searches the best times of offers. @policy: the policy that sets the caps of
+ * past-only; the oracle ignores @policy. @scenario must outlive the bound. -ENOMEM, -EINVAL.
  */
 int bound_new(const struct scenario *scenario, enum bound_kind kind, const struct policy *policy,
 	      uint64_t seed, struct bound **ret_bound, struct err *reterr);
 struct bound *bound_free(struct bound *bound); /* accepts NULL; returns NULL */
 
-/* Creates an experiment with the decisions of @bound, which must outlive it and serve one
- * experiment at a time. @on_event, @userdata: as in struct experiment_hooks. */
+/*
+ * Creates an experiment with the decisions of @bound. @bound must outlive the experiment and can
+ * serve only one experiment at a time. @on_event, @userdata: as in struct experiment_hooks.
+ */
 int bound_experiment(struct bound *bound,
 		     void (*on_event)(void *userdata, const struct experiment_event *event),
 		     void *userdata, struct experiment **ret_experiment, struct err *reterr);

@@ -12,7 +12,7 @@
 
 /* --- reading --- */
 
-/* Returns the demand of @tenant in this period, in GPU seconds. */
+/* Returns the demand of @tenant since the last call, in GPU seconds. */
 static double wanted_s(struct experiment *experiment, struct tenant *tenant)
 {
 	uint64_t wanted_ns;
@@ -30,9 +30,10 @@ static double wanted_s(struct experiment *experiment, struct tenant *tenant)
 }
 
 /*
- * Returns the demand of @tenant in the last period, as a fraction of the GPU. A starved renderer
- * prepares fewer frames, so its demand is the cost of its target frame rate or, without a target,
- * what it draws alone on a GPU. Only a trace knows its demand independently of its cap.
+ * Returns the demand of @tenant in the last period, as a fraction of the GPU. The work that a
+ * starved renderer prepares is less than its demand. So the demand of a renderer is the cost of its
+ * target frame rate or, without a target, the load of the same program alone on a GPU. The demand
+ * of a trace is recorded and does not depend on the cap.
  */
 static double demand_of(struct experiment *experiment, struct tenant *tenant, double load,
 			double dt_s)
@@ -48,8 +49,9 @@ static double demand_of(struct experiment *experiment, struct tenant *tenant, do
 }
 
 /*
- * Reads @tenant as the monitor of gover-d does: rates are not valid for the policy until the second
- * reading. The account also uses the first reading, because all counters start at 0.
+ * Reads the counters of @tenant as the monitor of gover-d does: rates are not valid for the policy
+ * until the second reading. The account also uses the first reading, because all counters start at
+ * 0.
  */
 static void sample_tenant(struct experiment *experiment, struct tenant *tenant, double dt_s)
 {
@@ -99,7 +101,7 @@ static void sample(struct experiment *experiment)
 
 /* --- deciding --- */
 
-/* With migration, the vGPU that is removed because of a severe overload leaves. */
+/* With migration, the vGPU that the severe decision @pd names leaves the host after migrate_s. */
 static void send_away(struct experiment *experiment, const struct policy_decision *pd)
 {
 	struct tenant *tenant = pd->vgpu >= 0 ? experiment->present[pd->vgpu] : NULL;

@@ -106,7 +106,7 @@ void experiment_emit(struct experiment *experiment, const char *kind, const char
 	experiment->hooks.on_event(experiment->hooks.userdata, &event);
 }
 
-/* Decisions list decreases first, so the sum of caps never exceeds the GPU. */
+/* Each decision lists decreases first, so the sum of caps never exceeds the GPU. */
 void experiment_apply(struct experiment *experiment)
 {
 	for (int i = 0; i < experiment->out.n_decisions; i++) {

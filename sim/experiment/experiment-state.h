@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The state of an experiment, and the decisions of its policy. Internal to this folder. */
+/*
+ * The state of an experiment, and the functions that apply decisions of its policy. Internal to
+ * this folder.
+ */
 #ifndef SIM_EXPERIMENT_EXPERIMENT_STATE_H
 #define SIM_EXPERIMENT_EXPERIMENT_STATE_H
 
@@ -7,36 +10,36 @@
 #include "sim/model/sim.h"
 #include "sim/experiment/experiment.h"
 
-/* A vGPU with the internal state of the experiment. */
+/* A vGPU, with state that the users of experiment.h do not see. */
 struct tenant {
 	struct experiment_vgpu vgpu;
 	struct policy_track track;
 	struct sim_vgpu *sim;
-	/* The same program alone on a GPU, to measure the demand of a renderer without a target.
-	 * NULL: has a target, has no frames, or is a trace. */
+	/* A second GPU that runs the same program alone, to measure the demand of a renderer
+	 * without a target. NULL: the program has a target, draws no frames, or is a trace. */
 	struct sim *alone;
 	struct sim_vgpu *alone_vgpu;
 	struct sim_counters last;
 	uint64_t last_wanted_ns;
-	double frame_s; /* last measured GPU time of a frame */
+	double frame_s; /* last measured GPU time of a frame, seconds */
 	bool primed;	/* the counters were read at least once */
 	bool busy_valid, fps_valid;
-	uint64_t leaves_ns; /* time of departure; UINT64_MAX: stays to the end */
+	uint64_t leaves_ns; /* time of departure; UINT64_MAX: the tenant stays to the end */
 	int number;	    /* position in the order of arrival */
-	uint64_t draw;	    /* the demand depends on this number and the seed */
+	uint64_t draw;	    /* number that selects, with the seed, the demand of the tenant */
 };
 
 /* The last offer of the GPU. */
 struct sale {
 	struct offer_life life;
 	uint64_t claim_ns;	 /* time at which a customer claims the offer */
-	struct tenant *newcomer; /* NULL: the offer is not claimed */
+	struct tenant *newcomer; /* NULL: the offer is not claimed yet */
 };
 
 struct arrival {
 	uint64_t at_ns;
 	int kind;
-	bool waits; /* the arrival time has passed, but the tenant does not fit yet */
+	bool waits; /* the tenant did not fit at its arrival time and waits for capacity */
 };
 
 struct experiment {
@@ -50,7 +53,7 @@ struct experiment {
 	double util;
 	struct policy_gpu gpu;
 	struct policy_vgpu views[POLICY_VGPUS_MAX];
-	struct tenant *present[POLICY_VGPUS_MAX]; /* in the order of views[] */
+	struct tenant *present[POLICY_VGPUS_MAX]; /* same order as views[] */
 	int n_present;
 	struct tenant *sampled[POLICY_VGPUS_MAX]; /* vGPUs that were present in the last period */
 	int n_sampled;
@@ -62,21 +65,21 @@ struct experiment {
 	struct tenant tenants[EXPERIMENT_VGPUS_MAX];
 	int n_tenants;
 	struct sale sale;
-	int *bag; /* kinds of the tenants that can arrive by an offer */
+	int *bag; /* kinds of the tenants that can take an offer */
 	int n_bag, n_drawn;
-	struct arrival *arrivals; /* tenants with an arrival time, in the order of that time */
+	struct arrival *arrivals; /* tenants with an arrival time, sorted by this time */
 	int n_arrivals, n_arrived, n_waiting;
 	struct experiment_summary counts;
 };
 
-/* Returns whether one more tenant can take an offer. */
+/* Returns whether another tenant can take an offer. */
 bool experiment_has_tenants(const struct experiment *experiment);
 
-/* Copies the current state into experiment->gpu, for the policy. */
+/* Copies the current state into experiment->gpu, the input of the policy. */
 void experiment_build_view(struct experiment *experiment);
 /* Applies the decisions in experiment->out and reports them as events. */
 void experiment_apply(struct experiment *experiment);
-/* Calls the fund function of the hooks or the policy for a newcomer with @terms. -ENOSPC. */
+/* Asks the fund hook, or the policy, for the cap of a newcomer with @terms. -ENOSPC. */
 int experiment_fund(struct experiment *experiment, const struct policy_params *params,
 		    const struct policy_terms *terms);
 void experiment_emit(struct experiment *experiment, const char *kind, const char *vgpu,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An experiment: a policy controls the tenants of a scenario in virtual time. In each period the
- * simulated GPU runs, the counters are read, and the policy decides. Its decisions are applied as
+ * simulated GPU runs, the counters are read, and the policy decides. The decisions are applied as
  * the daemon applies them: caps, offers, probations of sales, and the capacity of removed vGPUs.
- * The policy sees only what it would see in the daemon.
+ * The policy gets only the values that it gets in the daemon.
  *
  * The results depend only on scenario, policy, parameters and seed. The demand of a tenant depends
  * on the seed and on its number in the order of arrival, not on the policy.
@@ -15,7 +15,8 @@
 #include "sim/experiment/account.h"
 #include "sim/experiment/scenario.h"
 
-#define EXPERIMENT_VGPUS_MAX 1024 /* total number in one experiment, including removed vGPUs */
+/* maximum number of vGPUs in one experiment, including removed vGPUs */
+#define EXPERIMENT_VGPUS_MAX 1024
 
 struct experiment;
 
@@ -26,20 +27,24 @@ struct experiment_vgpu {
 	struct policy_terms terms;
 	int cap_pct;		      /* cap for the next period */
 	int sampled_cap_pct;	      /* cap in the last period */
-	struct account_sample sample; /* sample of the last period */
-	double came_s, left_s;	      /* left_s NAN: still present */
+	struct account_sample sample; /* measured values of the last period */
+	/* times of arrival and departure; left_s NAN: still present */
+	double came_s, left_s;
 };
 
-/* An event. Its pointers are valid until on_event() returns. */
+/* An event of an experiment. The pointers are valid until on_event() returns. */
 struct experiment_event {
 	double t_s;
-	const char *kind; /* kind of a decision, or sold, kept, failed, closed, refused, left */
+	/* kind of a decision, or "sold", "kept", "failed", "closed", "refused", "left" */
+	const char *kind;
 	const char *vgpu; /* "": none */
 	const char *donor;
 	const char *why;			/* text */
-	const struct policy_decision *decision; /* NULL: not a decision of a policy */
-	const struct policy_out *out;		/* contains the moves of the decision, */
-	const struct policy_gpu *gpu;		/* which refer to the vGPUs of this GPU */
+	const struct policy_decision *decision; /* NULL: the event is not a decision of a policy */
+	/* output of the policy, with the moves of the decision */
+	const struct policy_out *out;
+	/* input of the policy; the moves refer to its vGPUs */
+	const struct policy_gpu *gpu;
 };
 
 /* Observes an experiment, or replaces parts of its policy. Each function may be NULL. */
@@ -54,8 +59,9 @@ struct experiment_hooks {
 	int (*fund)(void *userdata, const struct experiment *experiment,
 		    const struct policy_params *params, struct policy_gpu *gpu,
 		    const struct policy_terms *terms, struct policy_out *out);
-	/* Returns whether to make an offer now. Called after the step of each period in which an
-	 * offer is possible. @offers: the decision of the policy. */
+	/* Returns whether to make an offer now. Called in each period in which an offer is
+	 * possible, after the step of the policy. @offers: true if the policy decided to make an
+	 * offer. */
 	bool (*admit)(void *userdata, const struct experiment *experiment, bool offers);
 };
 
@@ -68,8 +74,8 @@ struct experiment_summary {
 };
 
 /*
- * Creates an experiment at time 0, with the tenants that are present from the start. @params: NULL
- * for the parameters of the scenario. @hooks: copied; NULL for no hooks. @scenario must outlive the
+ * Creates an experiment at time 0, with the tenants that are present from the start. @params: NULL:
+ * the parameters of the scenario. @hooks: copied; NULL: no hooks. @scenario must outlive the
  * experiment. -ENOMEM, -EINVAL.
  */
 int experiment_new(const struct scenario *scenario, const struct policy *policy,
@@ -81,7 +87,7 @@ struct experiment *experiment_free(struct experiment *experiment); /* accepts NU
 /* Runs one period. Returns false at the end of the experiment. */
 bool experiment_step(struct experiment *experiment);
 
-/* Summarizes the periods up to now. */
+/* Summarizes all periods that have run. */
 void experiment_summarize(const struct experiment *experiment,
 			  struct experiment_summary *ret_summary);
 
@@ -89,13 +95,13 @@ double experiment_now_s(const struct experiment *experiment);
 /* Returns the busy fraction of the GPU in the last period. */
 double experiment_util(const struct experiment *experiment);
 
-/* Returns vGPU number @index of the last period, or NULL past the last vGPU. */
+/* Returns vGPU number @index of the last period; NULL past the last vGPU. */
 const struct experiment_vgpu *experiment_current_vgpu_at(const struct experiment *experiment,
 							 int index);
 
 /*
- * Returns vGPU number @index of all vGPUs, including removed ones, in the order of arrival, or NULL
- * past the last vGPU. *@ret_account (may be NULL): the account of the vGPU.
+ * Returns vGPU number @index in the order of arrival, including removed vGPUs; NULL past the last
+ * vGPU. *@ret_account: the account of the vGPU; @ret_account may be NULL.
  */
 const struct experiment_vgpu *experiment_vgpu_at(const struct experiment *experiment, int index,
 						 const struct account_vgpu **ret_account);

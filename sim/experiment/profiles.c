@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs each tenant alone when its profile is first needed, and keeps the result. */
+/*
+ * Demand profiles. When the profile of a tenant is first needed, the tenant runs alone on a GPU,
+ * and the result is stored.
+ */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -7,16 +10,16 @@
 #include "base/clock.h"
 #include "sim/experiment/profiles.h"
 
-/* The demand profile of one tenant from its arrival. */
+/* The demand of one tenant for each period after its arrival. */
 struct profile {
 	uint64_t draw;
-	float *need_pct; /* demand per period; NULL: out of memory */
+	float *need_pct; /* percent of the GPU per period; NULL: out of memory */
 };
 
 struct profiles {
 	const struct scenario *scenario;
 	uint64_t seed;
-	uint64_t periods; /* periods of the whole run */
+	uint64_t periods; /* number of periods of the scenario */
 	struct profile entries[EXPERIMENT_VGPUS_MAX];
 	int n;
 };
@@ -44,7 +47,7 @@ struct profiles *profiles_free(struct profiles *profiles)
 	return NULL;
 }
 
-/* Returns the demand of one period. */
+/* Returns the needed percentage of the GPU between two readings. */
 static double need_of(const struct policy_terms *terms, const struct sim_counters *from,
 		      const struct sim_counters *to, double wanted_s, double dt_s)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The demand profile of each tenant, measured by running it alone on a GPU. For bound.c. */
+/*
+ * The demand profile of each tenant, measured by running the tenant alone on a GPU. Used by
+ * bound.c.
+ */
 #ifndef SIM_EXPERIMENT_PROFILES_H
 #define SIM_EXPERIMENT_PROFILES_H
 
@@ -12,8 +15,8 @@ struct profiles *profiles_free(struct profiles *profiles); /* accepts NULL; retu
 
 /*
  * Returns the percentage of the GPU that tenant number @draw, of kind @kind, needs in period
- * @period after its arrival: its demand or, with a target frame rate, the cost of that rate, but at
- * most its contract. Returns the contract if out of memory.
+ * @period after its arrival. With a target frame rate this is the cost of that rate, otherwise the
+ * demand. The result is at most the contract. Returns the contract if out of memory.
  */
 double profiles_need_pct(struct profiles *profiles, const struct scenario_tenant *kind,
 			 uint64_t draw, uint64_t period);

@@ -6,15 +6,16 @@
 #include "sim/model/trace.h"
 #include "sim/experiment/recording.h"
 
-#define RECORDING_LOADS	 101 /* bins of the load, 1 percent each */
-#define RECORDING_FRAMES 256 /* bins of the frame rate, 5 % wide, from 0.1 frames per second */
+#define RECORDING_LOADS 101 /* number of load bins, 1 percent of the GPU each */
+/* number of frame rate bins from 0.1 frames per second; each bin is 5 % above the previous bin */
+#define RECORDING_FRAMES 256
 
 struct recording_tick {
 	int64_t at_ms;
 	float dt_s; /* 0: no data */
 };
 
-/* One row. NAN: not valid. */
+/* The values of one row. NAN: the value was not valid. */
 struct recording_cell {
 	float load_pct, util_pct, fps;
 	unsigned char cap_pct;
@@ -22,8 +23,8 @@ struct recording_cell {
 };
 
 /*
- * Histograms of seconds by load and by frame rate, without seconds in which the cap limited the
- * vGPU.
+ * Seconds per load bin and per frame rate bin. Seconds in which the cap limited the vGPU are not
+ * counted.
  */
 struct recording_histogram {
 	float load_s[RECORDING_LOADS], fps_s[RECORDING_FRAMES];
@@ -32,20 +33,20 @@ struct recording_histogram {
 struct recording_vgpu {
 	char id[ID_MAX];
 	struct recording_terms terms;
-	int span; /* index of the current span; -1: no span */
+	int span; /* index of the current span; -1: no current span */
 	struct recording_histogram *histogram;
 };
 
-/* One vGPU with one contract, without interruption. */
+/* A span: the time of one vGPU with one contract, without interruption. */
 struct recording_span {
 	int vgpu, contract_pct;
 	double target_fps;
-	size_t first; /* tick of the first cell */
+	size_t first; /* index of the tick of cells[0] */
 	struct recording_cell *cells;
 	size_t n_cells, n_allocated;
 	bool draws; /* has frames */
 	struct trace *trace;
-	double begin_s, end_s; /* in replayed time */
+	double begin_s, end_s; /* replayed times of begin and end */
 };
 
 struct recording {

@@ -2,22 +2,25 @@
 /*
  * Estimates the demand of a tenant from its recorded load.
  *
- * A cap hides demand above it: load = min(demand, cap). If the tenant used less than CENSORED_UTIL
- * of the allotted time, or the cap was the whole contract, the demand equals the load. Otherwise
- * the second is censored: the demand was at least the load. The estimate is the median of all
- * higher loads in seconds of the same tenant that are not censored. If there are too few of them,
- * it is the contract, as in policy/qos/demand.c.
+ * A cap hides demand above the cap: load = min(demand, cap). If the tenant used less than
+ * CENSORED_UTIL of the allotted time, or the cap was the whole contract, the demand equals the
+ * load. Otherwise the second is censored: the demand was at least the load. The estimate is the
+ * median of all higher loads in seconds of the same tenant that are not censored. If fewer than
+ * HISTOGRAM_MIN_S such seconds exist, the estimate is the contract, as in policy/qos/demand.c.
  *
- * For frames the frame rate is estimated in the same way, because load and frame rate give the GPU
- * time of a frame under any cap. If too few higher frame rates are known, the estimate is the
- * target frame rate, or the rate that uses the whole contract if that target was reached.
+ * For a tenant with frames, the frame rate is estimated in the same way, because load and frame
+ * rate give the GPU time of a frame under any cap. If too few higher frame rates are known, the
+ * estimate is the target frame rate. If the target was reached, the estimate is the frame rate that
+ * uses the whole contract.
  *
- * Work without frames that a cap delays is done later, by a queue or by a program that takes
- * longer. So the total work of a busy period, in which the tenant uses all it is allotted, does not
- * depend on the cap: the demand has the estimated level from the start of the busy period until it
- * sums up to the work done, and is 0 afterwards. If the recording ends within the busy period, the
- * total work is not known, and the demand keeps its level. Late frames are skipped, not drawn
- * later.
+ * Work without frames that a cap delays is done later, because it is queued or because the program
+ * takes longer. So the total work of a busy period, in which the tenant uses all its allotted time,
+ * does not depend on the cap. The demand has the estimated level from the start of the busy period
+ * until the demand sums up to the work done. Then the demand is 0 until the end of the busy period.
+ * If the recording ends within the busy period, the total work is not known, and the demand keeps
+ * its level.
+ *
+ * A tenant with frames has no such delayed work: late frames are skipped, not drawn later.
  */
 #include <errno.h>
 #include <math.h>
@@ -25,20 +28,21 @@
 
 #include "sim/experiment/recording-demand.h"
 
-#define CENSORED_UTIL	97 /* percent of the allotted time */
-#define HISTOGRAM_MIN_S 5  /* seconds required for a median */
+/* a tenant that uses at least this percentage of the allotted time is busy */
+#define CENSORED_UTIL	97
+#define HISTOGRAM_MIN_S 5 /* minimum seconds in the histogram for a median */
 #define FPS_LEAST	0.1
 #define FPS_STEP	1.05
 #define FPS_MOST	10000 /* maximum frame rate of a trace */
 
-/* The state of an estimation along a span. */
+/* The state of an estimation, which advances along a span. */
 struct estimator {
 	const struct recording_histogram *histogram;
 	double ceiling_pct, target_fps;
-	double frame_pct_s;	 /* GPU time of a frame, percent of a second */
-	struct trace_point last; /* repeated while readings are missing */
-	/* without frames: the end of the current busy period, and the work done in it that is not
-	 * part of the demand yet */
+	double frame_pct_s;	 /* GPU time of a frame in percent of a second */
+	struct trace_point last; /* last estimate; repeated while readings are missing */
+	/* Only without frames: the end of the current busy period, and the work of this period
+	 * that is not yet part of the demand. */
 	size_t busy_end;
 	double busy_pct_s;
 };
@@ -74,7 +78,9 @@ static double bin_fps(int bin)
 	return FPS_LEAST * pow(FPS_STEP, bin);
 }
 
-/* Returns the median of the bins above @bin, or -1 if these bins have less than HISTOGRAM_MIN_S. */
+/*
+ * Returns the median of the bins above @bin; -1: these bins have less than HISTOGRAM_MIN_S seconds.
+ */
 static int median_above(const float *seconds, int n, int bin)
 {
 	double sum_s = 0, half_s = 0;
@@ -122,7 +128,10 @@ static double estimate_pct(const struct estimator *estimator, double load_pct)
 	return fmax(load_pct, bin < 0 ? estimator->ceiling_pct : bin);
 }
 
-/* The bin of @fps itself counts too, because a paced program never has a higher frame rate. */
+/*
+ * The median includes the bin of @fps: a program paced at @fps has no higher frame rate, so its
+ * estimate must stay @fps.
+ */
 static double estimate_fps(const struct estimator *estimator, double fps)
 {
 	int bin = median_above(estimator->histogram->fps_s, RECORDING_FRAMES, fps_bin(fps) - 1);
@@ -134,7 +143,7 @@ static double estimate_fps(const struct estimator *estimator, double fps)
 	return fmax(fps, estimator->ceiling_pct / estimator->frame_pct_s);
 }
 
-/* Estimates the demand of cell @at, which has a load, for a tenant with frames. */
+/* Estimates the demand in a second with the valid load @load_pct, for a tenant with frames. */
 static struct trace_point estimate_frames(struct estimator *estimator, double load_pct, double fps,
 					  bool censored)
 {
@@ -171,7 +180,7 @@ static bool is_busy(const struct recording_cell *cell)
 	return cell->util_pct >= CENSORED_UTIL;
 }
 
-/* Finds the end and the work of the busy period that starts with cell @at. */
+/* Finds the end and the total work of the busy period that starts with cell @at. */
 static void begin_busy_period(const struct recording *recording, const struct recording_span *span,
 			      size_t at, struct estimator *estimator)
 {
@@ -184,7 +193,7 @@ static void begin_busy_period(const struct recording *recording, const struct re
 		estimator->busy_pct_s = INFINITY;
 }
 
-/* Estimates the demand of cell @at, which has a load, for a tenant without frames. */
+/* Estimates the demand of cell @at, whose load is valid, for a tenant without frames. */
 static struct trace_point estimate_load(const struct recording *recording,
 					const struct recording_span *span, size_t at, double dt_s,
 					bool censored, struct estimator *estimator)
@@ -228,7 +237,9 @@ static struct trace_point estimate_cell(struct recording *recording,
 	return estimator->last;
 }
 
-/* Returns the first known frame cost, for earlier seconds without a frame rate. */
+/*
+ * Returns the first known GPU time of a frame. Seconds before the first frame rate use this value.
+ */
 static double first_frame_pct_s(const struct recording_span *span)
 {
 	for (size_t i = 0; i < span->n_cells; i++)

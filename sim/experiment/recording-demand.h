@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The demand of recorded tenants. Internal to recording-*.c. */
+/* Estimates the demand of recorded tenants. Internal to recording-*.c. */
 #ifndef SIM_EXPERIMENT_RECORDING_DEMAND_H
 #define SIM_EXPERIMENT_RECORDING_DEMAND_H
 
@@ -8,14 +8,14 @@
 /* Returns the highest cap that the tenant of @span may get. */
 int recording_ceiling_pct(const struct recording *recording, const struct recording_span *span);
 
-/* Returns whether the cap may have limited the tenant. */
+/* Returns true if the cap may have limited the load in @cell. */
 bool recording_is_censored(const struct recording *recording, const struct recording_span *span,
 			   const struct recording_cell *cell);
 
-/* Counts the demand of all cells that are not censored. -ENOMEM. */
+/* Adds all cells that are not censored to the histogram of their vGPU. -ENOMEM. */
 int recording_build_histograms(struct recording *recording);
 
-/* Makes the trace of @span and adds the estimated times to the facts. */
+/* Creates the trace of @span, and adds the estimated seconds to recording->facts. */
 int recording_make_trace(struct recording *recording, struct recording_span *span,
 			 struct err *reterr);
 

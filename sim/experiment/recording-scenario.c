@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes the tenants of a scenario from a recording: recorded tenants and newcomers. */
+/*
+ * Creates the tenants of a scenario from a recording: the recorded tenants, and newcomers that take
+ * offers.
+ */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -9,7 +12,7 @@
 #include "sim/experiment/recording-data.h"
 #include "sim/model/random.h"
 
-/* gap=hold: periods of a span may be longer than a gap of a trace. */
+/* gap=hold: a period of a recording may be longer than the allowed gap of a trace. */
 #define WORKLOAD "trace:file=recorded,gap=hold"
 
 struct recording_newcomers {
@@ -45,8 +48,8 @@ static int play(struct scenario_tenant *tenant, const char *text, const struct t
 /* --- recorded tenants --- */
 
 /*
- * Returns the index of the flavor with the prices of @terms, and adds the flavor if needed. -1: the
- * prices of [price].
+ * Returns the index of the flavor with the prices of @terms. Adds this flavor if it does not exist.
+ * Returns -1 if @terms uses the prices of [price].
  */
 static int find_prices(struct scenario *scenario, const struct recording_terms *terms)
 {
@@ -107,8 +110,10 @@ int recording_tenants(const struct recording *recording, struct scenario *scenar
 
 /* --- newcomers --- */
 
-/* Selects a random second of all spans and returns the span of that second, so that longer spans
- * are more probable. */
+/*
+ * Selects a random second of all spans, and returns the span of that second. Longer spans are
+ * selected more often.
+ */
 static const struct recording_span *find_point(const struct recording *recording, uint64_t random,
 					       size_t *ret_point)
 {
@@ -123,7 +128,9 @@ static const struct recording_span *find_point(const struct recording *recording
 	return span;
 }
 
-/* Rotates a trace: the points from @first on come first, then the earlier points. */
+/*
+ * Creates a trace that starts with point @first of @trace and ends with the points before @first.
+ */
 static int rotate(const struct trace *trace, size_t first, struct trace **ret_trace,
 		  struct err *reterr)
 {

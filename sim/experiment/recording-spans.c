@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes spans from rows. Replayed time is the sequence of measured periods. A tick is cut out if it
- * has no valid reading, is the first one after a start of the daemon, or is longer than
- * GAP_PERIODS.
+ * Creates spans from rows. Replayed time is the sequence of measured periods. A tick is cut out of
+ * replayed time if it has no valid reading, is the first tick after a start of the daemon, or is
+ * longer than GAP_PERIODS.
  */
 #include <errno.h>
 #include <math.h>
@@ -13,7 +13,7 @@
 #include "sim/experiment/recording-demand.h"
 
 #define GAP_PERIODS   5
-#define ABSENT_TICKS  5 /* a longer absence ends the span */
+#define ABSENT_TICKS  5 /* if a vGPU is absent for more ticks, its span ends */
 #define SECONDS_MIN   10
 #define PERIOD_MIN_S  0.1
 #define PERIOD_MAX_S  10.0
@@ -46,7 +46,10 @@ struct recording *recording_free(struct recording *recording)
 
 /* --- rows --- */
 
-/* Makes room for one more element after @n elements. */
+/*
+ * Makes room for another element in an array of @n elements. Returns the array; NULL: out of
+ * memory.
+ */
 static void *grow(void *array, size_t n, size_t *allocated, size_t size)
 {
 	size_t more = *allocated ? 2 * *allocated : 16;
@@ -110,7 +113,7 @@ static int enter_tick(struct recording *recording, int64_t at_ms, struct err *re
 	return 0;
 }
 
-/* Returns the current span of @vgpu if @row continues that span, else NULL. */
+/* Returns the current span of @vgpu if @row continues this span, otherwise NULL. */
 static struct recording_span *find_span(struct recording *recording, int vgpu,
 					const struct recording_row *row, double target_fps)
 {
@@ -157,7 +160,7 @@ static int add_cell(struct recording_span *span, struct recording_cell cell)
 	return 0;
 }
 
-/* Adds a cell for each tick since the last cell, also for ticks without a row. */
+/* Adds a cell for each tick since the last cell. Ticks without a row get cells without values. */
 static int add_row(struct recording *recording, struct recording_span *span,
 		   const struct recording_row *row, bool known)
 {
@@ -198,7 +201,7 @@ int recording_add(struct recording *recording, int vgpu, const struct recording_
 		tick->dt_s = (float)row->dt_s;
 	span = find_span(recording, vgpu, row, target_fps);
 	if (!span && !known)
-		return 0; /* a span starts with a valid reading */
+		return 0; /* the first row of a span must be valid */
 	if (!span)
 		span = begin_span(recording, vgpu, row, target_fps);
 	if (!span || add_row(recording, span, row, known) < 0)
@@ -215,7 +218,7 @@ static int compare_floats(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-/* Returns the median length of the measured periods; 0: no measured period. */
+/* Returns the median length of the measured periods, in seconds. 0: no measured period. */
 static double median_period_s(const struct recording *recording, float *room)
 {
 	size_t n = 0;
@@ -229,7 +232,7 @@ static double median_period_s(const struct recording *recording, float *room)
 	return fmin(PERIOD_MAX_S, fmax(PERIOD_MIN_S, (double)room[n / 2]));
 }
 
-/* The first tick is not counted as a gap. */
+/* A missing time before the first tick is not a gap. */
 static void cut_gaps(struct recording *recording)
 {
 	struct recording_facts *facts = &recording->facts;
@@ -261,7 +264,7 @@ static void trim(struct recording_span *span)
 		span->n_cells--;
 }
 
-/* Sets the replayed times of @span. Returns false if the replayed span is empty. */
+/* Sets the replayed begin and end of @span. Returns false if the replayed span is empty. */
 static bool place(const double *known_s, struct recording_span *span)
 {
 	span->begin_s = known_s[span->first];
@@ -348,7 +351,7 @@ const char *recording_id(const struct recording *recording, int tenant)
 
 /* --- the summary of the recorded run --- */
 
-/* A second without a reading counts as served. */
+/* A second without a reading is treated as served. */
 static struct account_sample sample_of(const struct recording *recording,
 				       const struct scenario *scenario,
 				       const struct recording_span *span,
@@ -382,7 +385,7 @@ static struct account_sample sample_of(const struct recording *recording,
 struct summing {
 	struct account account;
 	struct account_vgpu *vgpus;
-	size_t *points; /* for each span, the index of the next point of its trace */
+	size_t *points; /* index of the next point of the trace of each span */
 	struct account_sample samples[RECORDING_SPANS_MAX];
 	struct account_vgpu *present[RECORDING_SPANS_MAX];
 };

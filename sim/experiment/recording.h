@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A recording of one GPU, to be replayed: its rows become the tenants of a scenario with the same
- * demand. Demand above a cap cannot be measured; recording-demand.c estimates it. Times without
- * data are cut out and counted, because they are not idle times.
+ * A recording of one GPU, to be replayed. The rows become the tenants of a scenario with the same
+ * demand. Demand above a cap cannot be measured, so recording-demand.c estimates it. Times without
+ * data are cut out and counted, because the tenants were not idle then.
  */
 #ifndef SIM_EXPERIMENT_RECORDING_H
 #define SIM_EXPERIMENT_RECORDING_H
@@ -18,40 +18,44 @@
 
 struct recording;
 
-/* One vGPU in one period. NAN: not valid. */
+/* One vGPU in one period. NAN: the value is not valid. */
 struct recording_row {
-	int64_t at_ms; /* time of the tick, equal for all vGPUs of the tick */
-	double dt_s;   /* length of the period; 0: the first period after a start */
+	int64_t at_ms; /* time of the tick, the same for all vGPUs */
+	double dt_s;   /* length of the period; 0: first period after a start of the daemon */
 	int cap_pct, contract_pct;
 	double load_pct, util_pct, fps, target_fps;
 	bool broken; /* as recorded */
 };
 
-/* The terms of a vGPU, which the rows do not contain. */
+/* Terms of a vGPU that are not in the rows. */
 struct recording_terms {
 	int min_cap_pct;
 	double weight;
 	bool burst;
-	double price_per_cap_hour, penalty_per_broken_s; /* negative: prices of [price] */
+	double price_per_cap_hour, penalty_per_broken_s; /* negative: the prices of [price] */
 };
 
 struct recording_facts {
-	double seconds;	  /* replayed time */
+	double seconds;	  /* length of the replayed time */
 	double period_s;  /* median */
-	int gaps;	  /* number of gaps that are cut out */
-	double gap_s;	  /* total length of the gaps in real time */
+	int gaps;	  /* number of gaps cut out of the replayed time */
+	double gap_s;	  /* total length of the gaps */
 	int vgpus, spans; /* a span is a vGPU with one contract and without interruption */
 	double vgpu_s;
-	double censored_s;    /* part of vgpu_s in which the demand above the cap is estimated */
-	double unknown_s;     /* part of vgpu_s without readings: the last value is repeated */
-	double fps_missing_s; /* part of vgpu_s without frame rate, which is estimated */
+	double censored_s; /* seconds (of vgpu_s) in which demand above the cap is estimated */
+	/* seconds (of vgpu_s) without readings, in which the last estimate is repeated */
+	double unknown_s;
+	double fps_missing_s; /* seconds (of vgpu_s) in which the missing frame rate is estimated */
 	double broken_s;      /* as recorded */
 };
 
 int recording_new(struct recording **ret_recording);
 struct recording *recording_free(struct recording *recording); /* accepts NULL; returns NULL */
 
-/* Returns the number of the vGPU @id, and adds the vGPU if it is new. -EINVAL, -E2BIG, -ENOMEM. */
+/*
+ * Returns the number of the vGPU @id. Adds a vGPU with this id if none exists. -EINVAL, -E2BIG,
+ * -ENOMEM.
+ */
 int recording_vgpu(struct recording *recording, const char *id);
 void recording_set_terms(struct recording *recording, int vgpu,
 			 const struct recording_terms *terms);
@@ -61,31 +65,32 @@ int recording_add(struct recording *recording, int vgpu, const struct recording_
 		  struct err *reterr);
 
 /*
- * Estimates the demand; call after the last row. -ENODATA: the recording is too short. -E2BIG: more
- * spans than a scenario has tenants.
+ * Estimates the demand. Call this function after the last row. -ENODATA: the recording is too
+ * short. -E2BIG: the recording has more spans than a scenario can have tenants.
  */
 int recording_finish(struct recording *recording, struct err *reterr);
 
 struct recording_facts recording_facts(const struct recording *recording);
 
 /*
- * Summarizes the recorded run like an experiment, with the prices of @scenario. Only two of the
- * counts are known: cap moves and tenants that left.
+ * Summarizes the recorded run, with the prices of @scenario. Of the counts only cap moves and
+ * tenants that left are known.
  */
 int recording_summarize(struct recording *recording, const struct scenario *scenario,
 			struct experiment_summary *ret_summary);
 
 /*
  * Adds the recorded vGPUs to @scenario as tenants, with their times and contracts, and sets the
- * length and period of @scenario. @scenario must have no tenants. @recording must outlive it.
+ * length and period of @scenario. @scenario must have no tenants. @recording must outlive
+ * @scenario.
  */
 int recording_tenants(const struct recording *recording, struct scenario *scenario,
 		      struct err *reterr);
 
 /*
- * Adds tenants that take offers, with the offered contract. Their demand is that of random recorded
- * vGPUs, chosen by @seed. The demand of work without frames is scaled from the recorded contract to
- * that of the offer. *@ret_newcomers must outlive @scenario.
+ * Adds tenants that take offers, with the offered contract. Each tenant has the demand of a
+ * recorded vGPU, which is chosen at random by @seed. Demand without frames is multiplied by the
+ * ratio of the offered contract to the recorded contract. *@ret_newcomers must outlive @scenario.
  */
 struct recording_newcomers;
 int recording_newcomers_new(const struct recording *recording, uint64_t seed,
@@ -94,7 +99,10 @@ struct recording_newcomers *recording_newcomers_free(struct recording_newcomers 
 int recording_newcomers_add(const struct recording_newcomers *newcomers, struct scenario *scenario,
 			    struct err *reterr);
 
-/* Returns the recorded vGPU of a tenant of the scenario; NULL: the tenant is a newcomer. */
+/*
+ * Returns the id of the recorded vGPU that became tenant number @tenant; NULL: the tenant is a
+ * newcomer.
+ */
 const char *recording_id(const struct recording *recording, int tenant);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes the files of a report. Write errors are reported by report_close(). */
+/* Writes the files of a report. report_close() returns the errors of earlier writes. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static const struct {
 struct report {
 	char *dir;
 	FILE *files[REPORT_FILES];
-	bool failed; /* out of memory while a line was written */
+	bool failed; /* memory ran out while a line was written */
 };
 
 /* --- the summary --- */

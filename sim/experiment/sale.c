@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Selling one more vGPU: a customer claims the offer of a policy, and its newcomer is watched. */
+/*
+ * The sale of a vGPU: a customer claims the open offer of a policy, and the newcomer is on
+ * probation.
+ */
 #include <errno.h>
 
 #include "base/clock.h"
@@ -14,7 +17,10 @@ static struct offer_limits limits_of(const struct experiment *experiment)
 	};
 }
 
-/* Migrates or removes a failed newcomer, if the scenario allows this. */
+/*
+ * Sets the departure of a newcomer that failed its probation, if the scenario has migration or
+ * remove_s.
+ */
 static void send_away(struct experiment *experiment)
 {
 	const struct scenario *scenario = experiment->scenario;
@@ -26,7 +32,7 @@ static void send_away(struct experiment *experiment)
 		newcomer->leaves_ns = at_ns;
 }
 
-/* Counts and reports an offer that has just ended. */
+/* Counts and reports an offer that is kept, failed or closed. */
 static void finish(struct experiment *experiment)
 {
 	const struct sale *sale = &experiment->sale;
@@ -49,7 +55,6 @@ static void restate(struct experiment *experiment, int funded_pct)
 		finish(experiment);
 }
 
-/* Lets a customer claim the open offer. */
 static void claim(struct experiment *experiment)
 {
 	struct sale *sale = &experiment->sale;

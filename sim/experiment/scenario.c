@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads and changes scenarios with a table of all keys. */
+/* Reads and changes scenarios. A table contains all keys. */
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -82,13 +82,15 @@ static bool fits_discipline(const char *text)
 #define FLAVOR(key)		      AT(FLAVOR_SECTION, #key, struct scenario_flavor, key)
 #define TENANT(key)		      AT(TENANT_SECTION, #key, struct scenario_tenant, key)
 
-/* Row types that policy/keys.h needs. */
+/* policy/keys.h creates its rows with these macros. */
 #define KEY_INT(key, low, high, unit)	  SETTING_INT(PARAM("policy", key), low, high, unit)
 #define KEY_NUMBER(key, low, high, unit)  SETTING_NUMBER(PARAM("policy", key), low, high, unit)
 #define KEY_FLAG(key)			  SETTING_FLAG(PARAM("policy", key))
 #define KEY_SECONDS(key, low, high, unit) SETTING_INT(OF("policy", key), low, high, unit)
 
-/* Texts have at most 180 characters, because base/inifile.c reads lines of up to 198. */
+/*
+ * The limit of 180 characters for texts comes from base/inifile.c, which reads lines of up to 198.
+ */
 static const struct setting keys[] = {
 	SETTING_INT(OF("scenario", seconds), 1, 10000000, " s"),
 	SETTING_INT(OF("scenario", period_ms), 100, 10000, " ms"),
@@ -171,7 +173,7 @@ void scenario_default(struct scenario *ret_scenario)
 struct loader {
 	struct scenario *scenario;
 	char dir[PATH_MAX]; /* folder of the scenario file */
-	/* the file names of scenario->traces */
+	/* file names of scenario->traces */
 	char files[SCENARIO_TENANTS_MAX][SCENARIO_TEXT_MAX + 1];
 };
 
@@ -291,7 +293,7 @@ static int take_from(struct scenario *scenario, struct err *reterr)
 	return 0;
 }
 
-/* Returns the trace of @text if it is already loaded, else NULL. */
+/* Returns the trace of the workload @text if this trace is already loaded, otherwise NULL. */
 static const struct trace *find_trace(const struct loader *l, const char *text, char *ret_file)
 {
 	const char *file = strncmp(text, "trace:", 6) == 0 ? strstr(text, "file=") : NULL;
@@ -328,7 +330,7 @@ static int take_workload(struct loader *l, struct scenario_tenant *tenant, struc
 	return 0;
 }
 
-/* Resolves the keys that refer to other sections or files. */
+/* Resolves keys whose value names another section or a file. */
 static int check_value(void *userdata, const struct setting *setting, void *base,
 		       struct err *reterr)
 {
@@ -436,7 +438,7 @@ void scenario_fini(struct scenario *scenario)
 
 /* --- single values --- */
 
-/* "policy.KEY" may be written as KEY. */
+/* A key of [policy] may be written without "policy.". */
 static bool is_named(const struct setting *setting, const char *name)
 {
 	size_t length = strlen(setting->section);

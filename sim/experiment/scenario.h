@@ -12,11 +12,11 @@
 #include "policy/policy.h"
 #include "sim/model/workload.h"
 
-#define SCENARIO_NAME_MAX    32 /* bytes of a name, including NUL */
+#define SCENARIO_NAME_MAX    32 /* size of a name in bytes, including NUL */
 #define SCENARIO_FLAVORS_MAX 64
-#define SCENARIO_TENANTS_MAX 256 /* kinds of tenants */
-#define SCENARIO_COUNT_MAX   256 /* tenants of one kind */
-#define SCENARIO_TEXT_MAX    180 /* characters of a workload, or of a list of names */
+#define SCENARIO_TENANTS_MAX 256 /* maximum number of kinds of tenants */
+#define SCENARIO_COUNT_MAX   256 /* maximum number of tenants of one kind */
+#define SCENARIO_TEXT_MAX    180 /* maximum characters of a workload or of a list of names */
 #define SCENARIO_BY_OFFER    (-1.0)
 
 struct scenario_flavor {
@@ -28,7 +28,8 @@ struct scenario_flavor {
 };
 
 /*
- * A kind of tenant. Values that are not set (negative, or 0 for contract_pct) come from the flavor.
+ * A kind of tenant. A value that is not set (negative, or 0 for contract_pct) comes from the
+ * flavor.
  */
 struct scenario_tenant {
 	char name[SCENARIO_NAME_MAX];
@@ -36,14 +37,16 @@ struct scenario_tenant {
 	char workload_text[SCENARIO_TEXT_MAX + 1]; /* "": not set */
 	struct workload workload;
 	char flavor_name[SCENARIO_NAME_MAX];
-	int flavor; /* index of the flavor; -1: values of [offer] and [price] */
+	int flavor; /* index of the flavor; -1: the values of [offer] and [price] */
 	int contract_pct, min_cap_pct;
 	double target_fps, weight;
 	bool burst;
-	bool waits; /* a tenant that does not fit: true: retried until its end; false: refused */
-	double arrive_s;   /* SCENARIO_BY_OFFER: the tenant arrives by an offer */
-	int start_cap_pct; /* cap of a tenant present from the start; 0: its share */
-	double stay_s;	   /* 0: stays until the end */
+	/* if the tenant does not fit at its arrival: true: it waits for capacity; false: it is
+	 * refused */
+	bool waits;
+	double arrive_s;   /* time of arrival; SCENARIO_BY_OFFER: the tenant takes an offer */
+	int start_cap_pct; /* initial cap if present from the start; 0: the share of the GPU */
+	double stay_s;	   /* time between arrival and departure; 0: no departure */
 	int count;
 };
 
@@ -54,13 +57,14 @@ struct scenario {
 	int seconds, period_ms, seed;
 	bool migrate;
 	int migrate_s;
-	int remove_s; /* time after which a failed newcomer leaves; 0: only by migration */
+	/* time after which a failed newcomer leaves; 0: it leaves only by migration */
+	int remove_s;
 	/* [host] */
-	char discipline[16]; /* name in sched_disciplines[] */
+	char discipline[16]; /* name in the table sched_disciplines[] */
 	int step_pct, floor_pct;
 	/* [policy], and [price] in its params */
 	char policy[16];
-	struct policy_params params; /* without fund_window_periods: use scenario_params() */
+	struct policy_params params; /* fund_window_periods is not set; use scenario_params() */
 	int fund_window_s;
 	/* [offer] */
 	int flavor_cap_pct, max_vgpus, probation_s;
@@ -74,31 +78,31 @@ struct scenario {
 	/* [arrivals] */
 	int start;
 	enum scenario_draw draw;
-	char from[SCENARIO_TEXT_MAX + 1]; /* text of the key */
-	bool drawn[SCENARIO_TENANTS_MAX]; /* true: the kind takes offers */
+	char from[SCENARIO_TEXT_MAX + 1]; /* value of the key "from" */
+	bool drawn[SCENARIO_TENANTS_MAX]; /* true: tenants of this kind take offers */
 };
 
 /*
- * Reads @path and its traces, whose names are relative to its folder. The struct is too large for
- * the stack. A plain copy is valid until scenario_fini() of the original. -EINVAL with a message
- * "FILE:LINE: ...", -ENOMEM, or an error of reading a file.
+ * Reads the scenario file @path and its traces, whose names are relative to the folder of @path.
+ * struct scenario is too large for the stack. A plain copy is valid until scenario_fini() of the
+ * original. -EINVAL with a message "FILE:LINE: ...", -ENOMEM, or an error of reading a file.
  */
 int scenario_load(const char *path, struct scenario *ret_scenario, struct err *reterr);
 
 /*
- * Makes a scenario in code: scenario_default() sets the defaults without tenants, the caller adds
- * complete kinds to tenants[] (with a workload_text, which may be any name) and calls
- * scenario_check(). -EINVAL.
+ * Functions to create a scenario without a file. scenario_default() sets the defaults without
+ * tenants. The caller adds complete kinds to tenants[], each with a workload_text, which may be any
+ * name. Then the caller calls scenario_check(). -EINVAL.
  */
 void scenario_default(struct scenario *ret_scenario);
 int scenario_check(struct scenario *scenario, struct err *reterr);
 
-/* Frees the traces. */
+/* Frees the traces of @scenario, not @scenario. */
 void scenario_fini(struct scenario *scenario);
 
 /*
- * Sets one value. @key: a key of [policy], or SECTION.KEY if the section has no name. -ENOENT,
- * -EINVAL.
+ * Sets one value. @key: a key of [policy], or SECTION.KEY of another section without a name.
+ * -ENOENT, -EINVAL.
  */
 int scenario_set(struct scenario *scenario, const char *key, const char *value, struct err *reterr);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The search starts greedily: it admits each tenant as early as possible. An early admission may
- * use capacity that would sell for more later, so the search then changes the best schedule at
- * random places. A small change moves one or more times a little. A large change moves one
- * admission clearly later and searches the times of the following admissions again.
+ * The search starts with the greedy schedule, which admits each tenant as early as possible. An
+ * early admission may use capacity that would sell for more later. So the search then changes the
+ * best schedule at random places. A small change moves one or more times a little. A large change
+ * moves one admission clearly later and searches the times of the following admissions again.
  */
 #include <errno.h>
 #include <math.h>
@@ -16,16 +16,16 @@
 #include "sim/model/random.h"
 
 #define TRIES_MAX 250 /* evaluations */
-#define PATIENCE  60  /* maximum evaluations without an improvement */
-#define COARSE	  4   /* strides of a step while no good time is found */
-#define CHANGES	  8   /* small changes per large change */
+#define PATIENCE  60  /* maximum number of evaluations without an improvement */
+#define COARSE	  4   /* strides per step until a good time is found */
+#define CHANGES	  8   /* number of small changes per large change */
 
 struct search {
 	const struct search_terms *terms;
 	struct search_schedule best, now;
 	struct search_schedule saved;
-	bool any;      /* the field best is valid */
-	bool changing; /* the second phase: random changes of best */
+	bool any;      /* best contains a schedule */
+	bool changing; /* true in the second phase: random changes of the best schedule */
 	int tries, improved_at;
 	uint64_t random;
 	int failed;
@@ -44,7 +44,7 @@ static bool is_finished(const struct search *search)
 	       (search->changing && search->tries - search->improved_at >= PATIENCE);
 }
 
-/* Evaluates search->now. Returns whether the schedule is good. */
+/* Evaluates search->now. Returns true if this schedule is good. */
 static bool evaluate(struct search *search)
 {
 	int r;
@@ -66,8 +66,8 @@ static bool evaluate(struct search *search)
 /* --- one more admission --- */
 
 /*
- * Tries slightly earlier times for the last admission of search->now, which was found with coarse
- * steps.
+ * The last admission of search->now was found with coarse steps. Tries the times between the last
+ * two coarse steps.
  */
 static void refine(struct search *search, double first_s)
 {
@@ -86,7 +86,7 @@ static void refine(struct search *search, double first_s)
 	search->now = search->saved;
 }
 
-/* Adds one admission as early as possible to search->now, which has been evaluated. */
+/* Adds an admission to search->now at the earliest good time. search->now must be evaluated. */
 static bool extend(struct search *search)
 {
 	struct search_schedule *now = &search->now;
@@ -102,7 +102,7 @@ static bool extend(struct search *search)
 
 		now->from_s[now->n - 1] = at_s;
 		good = evaluate(search);
-		if (good && now->n_came < now->n) /* no more tenants */
+		if (good && now->n_came < now->n) /* all tenants are admitted */
 			break;
 		if (good) {
 			if (at_s > first_s)
@@ -133,7 +133,8 @@ static void move(struct search_schedule *schedule, int index, double by_s)
 }
 
 /*
- * A small change is accepted if the schedule is not worse, because the next change may improve it.
+ * Makes a small change. A schedule that sells as much as the best schedule replaces it, because the
+ * next change may then find an improvement.
  */
 static void change_little(struct search *search)
 {
@@ -152,7 +153,7 @@ static void change_little(struct search *search)
 			return;
 		now->from_s[now->n++] =
 			first_s + (search->terms->last_s - first_s) * draw(search, 1000) / 1000;
-	} else if (what == 2) { /* move one admission later, and an earlier admission sooner */
+	} else if (what == 2) { /* move one admission later, and another admission earlier */
 		move(now, index, by_s);
 		move(now, draw(search, index + 1), -by_s);
 	} else {
@@ -164,7 +165,10 @@ static void change_little(struct search *search)
 		search->best = *now;
 }
 
-/* Moves one admission later and searches the times of the following admissions again. */
+/*
+ * Makes a large change: moves one admission later, and searches the times of the following
+ * admissions again.
+ */
 static void change_much(struct search *search)
 {
 	struct search_schedule *now = &search->now;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An offline search for the admission times of tenants that sell the most capacity. A function of
- * the caller evaluates each schedule. The resulting schedule is one that the function evaluated as
- * good, and depends only on the terms.
+ * the caller evaluates each schedule. The result is a schedule that this function evaluated as
+ * good. The result depends only on the terms.
  */
 #ifndef SIM_EXPERIMENT_SEARCH_H
 #define SIM_EXPERIMENT_SEARCH_H
@@ -15,25 +15,25 @@
 struct search_schedule {
 	int n;				     /* maximum number of admissions */
 	double from_s[EXPERIMENT_VGPUS_MAX]; /* earliest time of each admission */
-	/* results of an evaluation */
+	/* results of the evaluation */
 	int n_came;
 	double came_s[EXPERIMENT_VGPUS_MAX];
 	double sold_pct_s;
 };
 
 struct search_terms {
-	double last_s;	 /* latest time of an admission */
-	double stride_s; /* step between times */
+	double last_s;	 /* latest allowed time of an admission */
+	double stride_s; /* distance between the times that the search tries */
 	uint64_t seed;
 	void *userdata;
-	/* Evaluates a schedule and sets its result. Returns 1 (good), 0 (too much broken time) or a
-	 * negative errno. */
+	/* Evaluates @schedule and sets its result fields. Returns 1 (good), 0 (too much broken
+	 * time) or a negative errno. */
 	int (*evaluate)(void *userdata, struct search_schedule *schedule, struct err *reterr);
 };
 
 /*
- * @schedule: on entry a first schedule to evaluate in addition to the empty schedule; on return the
- * best schedule. -ENOMEM, or an error of evaluate().
+ * Searches the best schedule. @schedule: on entry, a first schedule, which is evaluated in addition
+ * to the empty schedule; on return, the best schedule. -ENOMEM, or an error of evaluate().
  */
 int search_best(const struct search_terms *terms, struct search_schedule *schedule,
 		struct err *reterr);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of summary fields, their JSON, and sums over GPUs. */
+/* The table of summary fields, JSON of a summary, and sums over GPUs. */
 #include <math.h>
 #include <string.h>
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Arrival and departure of tenants. All random choices depend only on the seed and the number of a
- * tenant, so that policies are compared with the same tenants. */
+/*
+ * Arrival and departure of tenants. All random choices depend only on the seed and the number of a
+ * tenant, so all policies get the same tenants.
+ */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +13,8 @@
 #include "sim/experiment/tenants.h"
 #include "sim/model/random.h"
 
-#define OWN_TIME (1ULL << 32) /* first number of tenants with an arrival time */
+/* number of the first tenant with an arrival time; smaller numbers belong to offers */
+#define OWN_TIME (1ULL << 32)
 
 static uint64_t mix(uint64_t seed, uint64_t number)
 {
@@ -83,7 +86,7 @@ void tenants_fini(struct experiment *experiment)
 	free(experiment->arrivals);
 }
 
-/* Returns the kind of the tenant that takes offer number @number. */
+/* Returns the kind of the tenant that takes offer number @number, counted from 0. */
 static int drawn_kind(const struct experiment *experiment, int number)
 {
 	if (experiment->scenario->draw == SCENARIO_INDEPENDENT)
@@ -116,7 +119,10 @@ struct workload tenants_workload(const struct scenario_tenant *kind, uint64_t se
 	return workload;
 }
 
-/* Adds a tenant. Returns NULL if out of memory, or if there are too many tenants. */
+/*
+ * Adds a tenant with the cap @cap_pct. Returns NULL if out of memory, or if there are too many
+ * tenants.
+ */
 static struct tenant *join(struct experiment *experiment, const struct scenario_tenant *kind,
 			   uint64_t draw, int cap_pct)
 {
@@ -165,8 +171,8 @@ static struct tenant *join(struct experiment *experiment, const struct scenario_
 }
 
 /*
- * Like control_vgpu_add() of gover-d: the newcomer needs at most its contract, and the decisions of
- * the policy are applied before the newcomer is added.
+ * Funds and adds a newcomer like control_vgpu_add() of gover-d. The newcomer needs at most its
+ * contract. The decisions of the policy are applied before the newcomer is added.
  */
 static struct tenant *fund_and_join(struct experiment *experiment,
 				    const struct scenario_tenant *kind, uint64_t draw)
@@ -203,7 +209,10 @@ struct tenant *tenants_admit_next(struct experiment *experiment)
 
 /* --- the start --- */
 
-/* If the contracts exceed the GPU, each tenant gets its share. */
+/*
+ * Returns the initial cap of a tenant: the contract or, if the contracts exceed the GPU, the
+ * proportional share.
+ */
 static int start_cap_pct(const struct experiment *experiment, const struct policy_terms *terms,
 			 int sum_pct)
 {
@@ -258,7 +267,7 @@ int tenants_start(struct experiment *experiment, struct err *reterr)
 
 /* --- arrival and departure times --- */
 
-/* Removes a tenant. The policy distributes its capacity among the other tenants. */
+/* Removes a tenant. The policy distributes the freed capacity among the other tenants. */
 static void leave(struct experiment *experiment, int index)
 {
 	struct tenant *tenant = experiment->present[index];
@@ -281,8 +290,8 @@ static void leave(struct experiment *experiment, int index)
 }
 
 /*
- * Adds the tenant of an arrival if the tenant fits. A tenant that is added late still leaves at its
- * original time.
+ * Adds the tenant of an arrival if it fits. Returns true if it was added. A tenant that had to wait
+ * still leaves at its original time.
  */
 static bool arrive(struct experiment *experiment, int index)
 {

@@ -5,28 +5,31 @@
 
 #include "sim/experiment/experiment-state.h"
 
-/* Fills the bag of tenants that take offers, and the list of arrivals. -ENOMEM. */
+/*
+ * Fills the bag of tenants that take offers, and the list of tenants with an arrival time. -ENOMEM.
+ */
 int tenants_init(struct experiment *experiment, struct err *reterr);
 void tenants_fini(struct experiment *experiment);
 
 /*
- * Adds the tenants that are present from the start, each with its share of the GPU. -ENOMEM;
- * -EINVAL: too many tenants.
+ * Adds the tenants that are present from the start, each with its contract or its share of the GPU
+ * as cap. -ENOMEM; -EINVAL: too many tenants.
  */
 int tenants_start(struct experiment *experiment, struct err *reterr);
 
-/* Returns the workload of tenant number @draw, with its random seed. */
+/* Returns the workload of tenant number @draw, with the random seed of this tenant. */
 struct workload tenants_workload(const struct scenario_tenant *kind, uint64_t seed, uint64_t draw);
 
 /*
- * Returns the kind of the tenant that takes the next offer. Call only if experiment_has_tenants().
+ * Returns the kind of the tenant that takes the next offer. Call this function only if
+ * experiment_has_tenants() returns true.
  */
 const struct scenario_tenant *tenants_next(const struct experiment *experiment);
 
-/* Adds the next tenant that takes an offer. Returns NULL if the tenant cannot be funded now. */
+/* Adds the tenant that takes the next offer. Returns NULL if this tenant cannot be funded now. */
 struct tenant *tenants_admit_next(struct experiment *experiment);
 
-/* Adds and removes tenants according to their arrival and departure times. */
+/* Removes and adds tenants according to their departure and arrival times. */
 void tenants_update(struct experiment *experiment);
 
 #endif
