@@ -160,6 +160,7 @@ int main(int argc, char *argv[])
 	bench_attribute();
 	if (argc > 1)
 		bench_vgpus(argv[1]);
-	printf("target: at most 1 us per file kept open; best peer: 2.6 us (open, read, close)\n");
+	printf("target: at most 1 us per file kept open; best other program: 2.6 us (open, read, "
+	       "close)\n");
 	return sum == 1; /* never true */
 }

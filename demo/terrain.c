@@ -355,7 +355,7 @@ static const char usage[] =
 	"usage: gover-terrain [OPTION]...\n"
 	"Draws a rotating landscape with OpenGL. The load varies periodically.\n"
 	"  --size WxH      size of the window, 16 to 8192 each (960x720)\n"
-	"  --detail N      level of detail, 1 to 8; each takes about 1.6 times as long (3)\n"
+	"  --detail N      level of detail, 1 to 8; a frame takes 1.6 times as long per level (3)\n"
 	"  --wave SECONDS  period of the load, 0 to 3600; 0: constant (10)\n"
 	"  --frames N      exit after N frames, 0 to 1000000000; 0: never (0)\n"
 	"  --quiet         do not print FPS every 5 seconds\n"

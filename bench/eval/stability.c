@@ -162,8 +162,9 @@ int main(int argc, char **argv)
 
 	if (!policy || argc > 2)
 		return fail("usage: stability [POLICY]");
-	printf("Policy %s; square waves, times in seconds. SETTLED (moves), OFF and WORST: %d s or "
-	       "more after a step.\n%-11s %8s %10s %9s %8s %7s %9s\n",
+	printf("Policy %s, square waves, PERIOD in s. SETTLED (cap moves), OFF and WORST count "
+	       "from %d s "
+	       "after a change of demand.\n%-11s %8s %10s %9s %8s %7s %9s\n",
 	       policy->name, SETTLED_PERIODS, "TENANTS", "PERIOD", "WRITES/MIN", "SETTLED", "OFF %",
 	       "WORST", "BROKEN %");
 	for (size_t w = 0; w < ARRAY_SIZE(waves); w++) {

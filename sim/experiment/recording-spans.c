@@ -293,7 +293,7 @@ static int place_spans(struct recording *recording, struct err *reterr)
 	recording->n_spans = kept;
 	if (kept > RECORDING_SPANS_MAX)
 		return err_fail(reterr, E2BIG,
-				"%d vGPUs or changed contracts are too many (limit %d): choose a "
+				"too many vGPUs or changed contracts: %d (limit %d): choose a "
 				"shorter range",
 				kept, RECORDING_SPANS_MAX);
 	return 0;

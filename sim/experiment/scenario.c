@@ -138,9 +138,9 @@ static const struct setting keys[] = {
 	SETTING_ROW(OF("arrivals", draw), type_draw, 0, 0, "independent, shuffle or listed", NULL),
 	SETTING_TEXT(OF("arrivals", from), 1, 180, "names of tenants", NULL),
 };
-_Static_assert(ARRAY_SIZE(keys) <= INIFILE_KEYS_MAX, "base/inifile.c keeps at most so many");
-_Static_assert(SCENARIO_COUNT_MAX == 256, "the row of count contains 256");
-_Static_assert(SCENARIO_TEXT_MAX == 180, "the rows of workload and from contain 180");
+_Static_assert(ARRAY_SIZE(keys) <= INIFILE_KEYS_MAX, "base/inifile.c cannot store more keys");
+_Static_assert(SCENARIO_COUNT_MAX == 256, "the table limits key count to 256");
+_Static_assert(SCENARIO_TEXT_MAX == 180, "the table limits keys workload and from to 180");
 
 const struct setting *scenario_key_at(size_t index)
 {
@@ -287,7 +287,9 @@ static int take_from(struct scenario *scenario, struct err *reterr)
 					name);
 		if (scenario->tenants[tenant].arrive_s >= 0)
 			return err_fail(reterr, EINVAL,
-					"[arrivals] from: [tenant %s] has an arrive_s", name);
+					"[arrivals] from: [tenant %s] has a time of arrival "
+					"(allowed: tenants with arrive_s = offer)",
+					name);
 		scenario->drawn[tenant] = true;
 	}
 	return 0;

@@ -280,8 +280,8 @@ static void leave(struct experiment *experiment, int index)
 	tenant->alone = sim_free(tenant->alone);
 	tenant->vgpu.left_s = experiment_now_s(experiment);
 	experiment->counts.left++;
-	experiment_emit(experiment, "left", tenant->vgpu.id, "its last cap was %d %%",
-			tenant->vgpu.cap_pct);
+	experiment_emit(experiment, "left", tenant->vgpu.id,
+			"the tenant left, its last cap was %d %%", tenant->vgpu.cap_pct);
 	if (experiment->sale.newcomer == tenant)
 		(void)offer_remove_newcomer(&experiment->sale.life);
 	experiment_build_view(experiment);

@@ -21,27 +21,28 @@ static const char usage_text[] =
 	"Usage: gover-sim mount [OPTION]... DIR\n"
 	"Mount the sysfs tree of a simulated GVT-g host at DIR, until a signal or an umount.\n"
 	"  --gpus N           number of GPUs, 1 to 32 (1)\n"
-	"  --vgpus N          vGPUs of the smallest type that fit on each GPU, 1 to 256 (8)\n"
+	"  --vgpus N          number of vGPUs of the smallest type that fit on a GPU, 1 to 256 "
+	"(8)\n"
 	"  --speed X          simulated GPU seconds per real second, 1 to 100000 (1)\n"
 	"  --allow-other      give other users access\n\n"
 	"   or: gover-sim run [OPTION]... SCENARIO\n"
 	"Run a policy on SCENARIO in virtual time and print a summary.\n"
 	"  --policy NAME      use this policy instead of the one in SCENARIO\n"
-	"  --set KEY=VALUE    set a policy parameter, or SECTION.KEY\n"
+	"  --set KEY=VALUE    set KEY of [policy], or SECTION.KEY of another section\n"
 	"  --seed N           use this seed instead of the one in SCENARIO\n"
 	"  --out DIR          write time series, decisions and summary to files in DIR\n"
 	"  --json             print the summary as JSON\n\n"
 	"   or: gover-sim compare [OPTION]... SCENARIO...\n"
 	"Compare policies: run each SCENARIO under each policy with each seed.\n"
-	"  --policies LIST    NAME[:KEY=VALUE]..., separated by commas (all policies)\n"
+	"  --policies LIST    policies as NAME[:KEY=VALUE]..., separated by commas (all)\n"
 	"  --seeds N          run N consecutive seeds, 1 to 1000 (1)\n"
 	"  --plot             draw a diagram with gnuplot in the folder of --out\n"
-	"  --set, --seed, --out, --json   as above\n\n"
+	"  --set, --seed, --out, --json   as for run\n\n"
 	"  --help             print this text\n"
 	"  --version          print the version\n\n"
 	"Exit status: 0 success, 1 failure, 2 invalid usage. See gover-sim(1).\n";
 
-/* The parsed options of all verbs. */
+/* The options of all verbs. A verb uses the struct that its run() function needs. */
 struct arguments {
 	struct mount_options mount;
 	struct run_options run;
@@ -50,7 +51,7 @@ struct arguments {
 
 struct verb {
 	const char *name, *operand;
-	bool many; /* the verb accepts more than one operand */
+	bool many; /* true: the verb accepts several operands */
 	int (*run)(struct arguments *args, char *const *operands, int n, struct err *reterr);
 };
 
@@ -118,9 +119,9 @@ enum option_type {
 
 static const struct option_info {
 	const char *name;
-	unsigned int verbs; /* one bit for each verb that accepts the option */
+	unsigned int verbs; /* bit set of the verbs that accept the option */
 	enum option_type type;
-	size_t offset; /* offset in struct arguments */
+	size_t offset; /* offset of the value in struct arguments */
 	int min, max;
 } options[] = {
 	{"gpus", OF(MOUNT), TYPE_NUMBER, AT(mount.gpus), 1, TREE_GPUS_MAX},
@@ -139,7 +140,7 @@ static const struct option_info {
 	{"version", 0, TYPE_VERSION, 0, 0, 0},
 };
 
-#define OPTION_BASE 256 /* return value of getopt_long() for the first option */
+#define OPTION_BASE 256 /* getopt_long() returns this value for options[0] */
 
 static int fail_value(const struct option_info *info)
 {
@@ -190,8 +191,8 @@ static int take_option(const struct option_info *info, struct arguments *args)
 }
 
 /*
- * Returns 0, 1 if --help or --version has printed its text, or -EINVAL after printing an error.
- * *@ret_used: one bit for each option that was used.
+ * Returns 0 if the verb may run, 1 if --help or --version has printed its text, or -EINVAL after
+ * printing an error. *@ret_used: bit set of the options that were used.
  */
 static int parse_options(int argc, char *argv[], struct arguments *args, unsigned int *ret_used)
 {

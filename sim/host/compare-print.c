@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints a comparison as a table or as JSON, and writes it to a folder with a row for every run and
- * a diagram. */
+/*
+ * Prints a comparison as a table or as JSON. With --out, writes the comparison, a row for every
+ * run, and a diagram to a folder.
+ */
 #include <errno.h>
 #include <libsmartcols/libsmartcols.h>
 #include <math.h>
@@ -41,8 +43,9 @@ static struct spread spread_of(const struct compare *compare, const struct compa
 /* --- the table --- */
 
 static const struct {
-	const char *title, *field; /* name of the field in summary.c */
-	bool most;		   /* print the maximum of all runs, otherwise the mean */
+	const char *title, *field; /* field: name of the field in summary.c */
+	/* true: the column shows the maximum of all runs; false: the mean */
+	bool most;
 	int decimals;
 } columns[] = {
 	{"VGPUS", "vgpus_end", false, 2},
@@ -199,7 +202,7 @@ static void dump_bars(const struct compare *compare, FILE *out)
 	fputs("END\n", out);
 }
 
-/* Writes a gnuplot script. The script must run in the folder of its file. */
+/* Writes a gnuplot script, which must run in the folder that contains the script. */
 static int dump_drawing(const struct compare *compare, FILE *out)
 {
 	int width = 300 + 60 * compare->n_rows;

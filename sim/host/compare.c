@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Runs every scenario under every policy with every seed, with one thread per CPU. Each experiment
- * belongs to one thread and writes its own result, so the output does not depend on the order in
+ * runs in a single thread and writes its own result, so the output does not depend on the order in
  * which threads finish.
  */
 #include <errno.h>
@@ -30,7 +30,7 @@ static void name_scenario(const char *path, char name[COMPARE_NAME_MAX])
 		*dot = '\0';
 }
 
-/* @text: "NAME[:KEY=VALUE]...". */
+/* Fills a row of the comparison. @text: policy and parameters, "NAME[:KEY=VALUE]...". */
 static int make_row(const struct compare_options *options, const char *path, const char *text,
 		    struct compare_row *row, struct err *reterr)
 {
@@ -110,7 +110,7 @@ struct work {
 	struct compare *compare;
 	atomic_int next;
 	atomic_int failed; /* an errno */
-	struct err err;	   /* message of the first failure */
+	struct err err;	   /* message of the experiment that failed first */
 };
 
 uint64_t compare_seed(const struct compare *compare, const struct compare_row *row, int run)
@@ -163,7 +163,8 @@ static int play_rows(struct compare *compare, struct err *reterr)
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	int n = 0, failed;
 
-	/* The current thread runs experiments too, so fewer threads than CPUs are not an error. */
+	/* The current thread also runs experiments, so a failure to create threads is not an
+	 * error. */
 	while (n < THREADS_MAX && n + 1 < cpus &&
 	       pthread_create(&threads[n], NULL, play_all, &work) == 0)
 		n++;

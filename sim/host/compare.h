@@ -15,12 +15,13 @@
 struct compare_options {
 	char *const *scenarios; /* paths */
 	int n_scenarios;
-	const char *policies; /* "NAME[:KEY=VALUE]...", separated by commas; NULL: all policies */
-	const char *const *sets; /* KEY=VALUE settings for all runs */
+	/* policies, each as "NAME[:KEY=VALUE]...", separated by commas; NULL: all policies */
+	const char *policies;
+	const char *const *sets; /* settings for all runs, each as "KEY=VALUE" */
 	int n_sets;
-	int seeds, first_seed; /* first_seed -1: the seed of each scenario */
+	int seeds, first_seed; /* first_seed: first seed; -1: the seed of each scenario */
 	const char *out;       /* output folder; NULL: no files */
-	bool plot;	       /* draw a diagram; requires out */
+	bool plot;	       /* draw a diagram; out is required */
 	bool json;
 };
 
@@ -29,7 +30,7 @@ struct compare_row {
 	char scenario_name[COMPARE_NAME_MAX], policy_name[COMPARE_NAME_MAX];
 	struct scenario *scenario;
 	struct setup_strategy strategy;
-	struct experiment_summary *runs; /* one result per seed */
+	struct experiment_summary *runs; /* results, one per seed */
 };
 
 struct compare {
@@ -38,12 +39,14 @@ struct compare {
 	int n_rows;
 };
 
-/* Runs all experiments on all CPUs. -errno with a message. The caller calls compare_fini(), also
- * after an error. @options must outlive @compare. */
+/*
+ * Runs all experiments on all CPUs. -errno with a message. The caller must call compare_fini(),
+ * also after an error. @options must outlive @compare.
+ */
 int compare_run(struct compare *compare, const struct compare_options *options, struct err *reterr);
 void compare_fini(struct compare *compare);
 
-/* Returns the seed of run number @run of a row. */
+/* Returns the seed of run number @run of @row. */
 uint64_t compare_seed(const struct compare *compare, const struct compare_row *row, int run);
 
 #endif

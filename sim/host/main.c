@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* gover-sim: a GVT-g host without a GPU, see gover-sim(1). */
+/* gover-sim simulates a GVT-g host without a GPU, and compares policies. See gover-sim(1). */
 #include "sim/host/command.h"
 
 int main(int argc, char *argv[])

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Mounts the simulated sysfs tree with libfuse, in one thread. The GPUs advance to the current time
- * on each access, and twice per second so that no access takes long. All caches are off: counters
- * change between reads, and removal of a vGPU takes effect for open files too.
+ * Mounts the simulated sysfs tree with libfuse, in one thread. Each access advances the GPUs to the
+ * current time. A timer does the same twice per second, so that no access takes long. All caches
+ * are off, because counters change between reads, and because the removal of a vGPU must take
+ * effect for open files too.
  */
 #define FUSE_USE_VERSION 35
 #include <errno.h>
@@ -23,10 +24,10 @@
 
 #define ADVANCE_MS 500
 
-/* An open file or directory. */
+/* A file or directory that a process has opened. */
 struct opened {
 	struct tree_node node;
-	struct opened *next, **at; /* in the list host.opened; *at is the pointer to this entry */
+	struct opened *next, **at; /* list host.opened; *at is the pointer to this entry */
 };
 
 struct host {
@@ -105,7 +106,6 @@ static int on_readlink(const char *path, char *text, size_t size)
 	return 0;
 }
 
-/* Opens a file or a directory. */
 static int open_node(const char *path, struct fuse_file_info *fi, int access)
 {
 	struct host *host = get_host();
@@ -186,7 +186,7 @@ static int on_read(const char *path, char *buffer, size_t size, off_t offset,
 	return n;
 }
 
-/* As in sysfs, each write() is a complete value, whatever its offset. */
+/* As in sysfs, each write() is a complete value. The offset is ignored. */
 static int on_write(const char *path, const char *buffer, size_t size, off_t offset,
 		    struct fuse_file_info *fi)
 {
@@ -196,7 +196,7 @@ static int on_write(const char *path, const char *buffer, size_t size, off_t off
 	return r < 0 ? r : (int)size;
 }
 
-/* The redirection ">" of a shell truncates a file before it writes. */
+/* A shell truncates a file for the redirection ">". Truncation has no effect on a sysfs file. */
 static int on_truncate(const char *path, off_t size, struct fuse_file_info *fi)
 {
 	struct tree_node node;
@@ -243,7 +243,9 @@ static int open_signals(void)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Returns 1 if the file system was unmounted. */
+/*
+ * Serves one request. Returns 1 if the file system was unmounted, otherwise 0 or a negative errno.
+ */
 static int serve_one(struct fuse_session *session, struct fuse_buf *request)
 {
 	int r = fuse_session_receive_buf(session, request);
@@ -336,7 +338,7 @@ int mount_run(const struct mount_options *options, struct err *reterr)
 		r = err_fail(reterr, ENOMEM, "libfuse: initialization failed");
 	}
 	fuse_opt_free_args(&args);
-	while (host.opened) /* frees files that are still open after an unmount */
+	while (host.opened) /* close files that were still open at the unmount */
 		close_node(host.opened);
 	tree_free(host.tree);
 	return r;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* gover-sim mount: the simulated sysfs tree as a file system in user space. */
+/* gover-sim mount: mounts the simulated sysfs tree as a file system in user space. */
 #ifndef SIM_HOST_MOUNT_H
 #define SIM_HOST_MOUNT_H
 
@@ -10,13 +10,13 @@
 struct mount_options {
 	const char *dir;
 	int gpus, vgpus;
-	double speed; /* simulated seconds per second of real time */
+	double speed; /* simulated seconds per real second */
 	bool allow_other;
 };
 
 /*
- * Mounts the tree, serves until SIGTERM, SIGINT, SIGHUP or an umount, and unmounts the tree. -errno
- * with a message.
+ * Mounts the tree and serves it until SIGTERM, SIGINT, SIGHUP or an umount. Then unmounts the tree.
+ * -errno with a message.
  */
 int mount_run(const struct mount_options *options, struct err *reterr);
 

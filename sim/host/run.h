@@ -11,15 +11,15 @@
 
 struct run_options {
 	const char *scenario;		/* path */
-	const char *policy;		/* NULL: the policy of the scenario */
+	const char *policy;		/* name of a policy; NULL: the policy of the scenario */
 	const char *sets[RUN_SETS_MAX]; /* KEY=VALUE */
 	int n_sets;
-	int seed;	 /* -1: the seed of the scenario */
+	int seed;	 /* seed; -1: the seed of the scenario */
 	const char *out; /* output folder; NULL: no files */
 	bool json;
 };
 
-/* Runs the experiment and prints its summary on stdout. -errno with a message. */
+/* Runs the experiment and prints its summary to stdout. -errno with a message. */
 int run_run(const struct run_options *options, struct err *reterr);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes a scenario and a policy from command line arguments. */
+/* Creates a scenario and a policy from command line arguments. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "sim/host/setup.h"
 
-#define PAST_ONLY_POLICY "qos" /* policy that sets the caps of past-only by default */
+#define PAST_ONLY_POLICY "qos" /* default policy that sets the caps of the bound past-only */
 
 static int take_set(struct scenario *scenario, const char *set, struct err *reterr)
 {

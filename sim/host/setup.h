@@ -5,30 +5,32 @@
 
 #include "sim/experiment/bound.h"
 
-/* Loads the scenario at @path and applies the @sets ("KEY=VALUE"). The caller frees it with
- * setup_free(). */
+/*
+ * Loads the scenario at @path and applies @sets, each "KEY=VALUE". The caller frees *@ret_scenario
+ * with setup_free(). -errno with a message.
+ */
 int setup_scenario(const char *path, const char *const *sets, int n_sets,
 		   struct scenario **ret_scenario, struct err *reterr);
 
 int setup_sets(struct scenario *scenario, const char *const *sets, int n_sets, struct err *reterr);
-void setup_free(struct scenario *scenario); /* accepts NULL */
+void setup_free(struct scenario *scenario); /* @scenario: may be NULL */
 
-/* A policy or a bound. */
+/* A policy, or a bound with the policy that the bound uses. */
 struct setup_strategy {
-	const struct policy *policy; /* NULL: the bound is the oracle */
+	const struct policy *policy; /* NULL: the bound is the oracle, which uses no policy */
 	bool is_bound;
 	enum bound_kind kind;
 };
 
 /*
- * @name: a policy, "oracle", "past-only" or "past-only@POLICY". -ENOENT with a message that lists
- * the valid names.
+ * Finds the strategy @name: a policy, "oracle", "past-only" or "past-only@POLICY". -ENOENT with a
+ * message that lists the valid names.
  */
 int setup_strategy(const char *name, struct setup_strategy *ret_strategy, struct err *reterr);
 
 /*
- * Creates an experiment. *@ret_bound: the bound that the experiment uses, which the caller frees
- * after the experiment; NULL with a policy.
+ * Creates an experiment. *@ret_bound: the bound that the experiment uses; NULL: a policy without a
+ * bound. The caller frees the bound after the experiment. -errno with a message.
  */
 int setup_experiment(const struct setup_strategy *strategy, const struct scenario *scenario,
 		     uint64_t seed,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The files of the simulated sysfs tree: their contents, and the effects of writes. A write that a
- * kernel would reject also fails here, even for root.
+ * kernel rejects also fails here, even for root.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 #include "sim/host/tree-files.h"
 
-/* Like kstrtou32(text, 10) in the kernel: accepts only digits. */
+/* Parses a decimal number without a sign, like kstrtou32(text, 10) in the kernel. */
 static int parse_u32(const char *text, uint32_t *ret_value)
 {
 	uint64_t value = 0;
@@ -106,7 +106,7 @@ static void show_load(const struct tree_node *node, char text[TREE_TEXT_MAX])
 	snprintf(text, TREE_TEXT_MAX, "%s", node->vgpu->load);
 }
 
-/* A load of 100 percent is unlimited demand. */
+/* A load of 100 percent means unlimited demand. */
 static int store_load(struct tree *tree, const struct tree_node *node, const char *text)
 {
 	char words[WORKLOAD_TEXT_MAX];

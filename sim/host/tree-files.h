@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of the files of the tree. Internal to tree-*.c. */
+/* The table of all files of the tree. Internal to tree-*.c. */
 #ifndef SIM_HOST_TREE_FILES_H
 #define SIM_HOST_TREE_FILES_H
 
@@ -9,8 +9,8 @@ struct tree_attr {
 	enum tree_kind in;
 	const char *name;
 	mode_t mode;
-	/* NULL: the file is not readable or not writable. @text ends with NUL and has no
-	 * newline. */
+	/* show is NULL if the file is not readable, store is NULL if it is not writable. @text
+	 * ends with NUL and has no newline. */
 	void (*show)(const struct tree_node *node, char text[TREE_TEXT_MAX]);
 	int (*store)(struct tree *tree, const struct tree_node *node, const char *text);
 };

@@ -22,8 +22,8 @@ int tree_new(int gpus, int vgpus, struct tree **ret_tree)
 	for (int i = 0; r == 0 && i < gpus; i++) {
 		struct tree_gpu *gpu = &tree->gpus[tree->n_gpus++];
 
-		/* The first GPU has the PCI address of integrated graphics. The other GPUs have
-		 * addresses on other buses. */
+		/* The first GPU has the PCI address of integrated graphics. The other GPUs are
+		 * on other buses. */
 		snprintf(gpu->name, sizeof(gpu->name), "0000:%02x:%02x.0", (unsigned int)i & 0xff,
 			 i == 0 ? 2U : 0U);
 		gpu->low_gm_mb = vgpus * TREE_LOW_GM_LEAST_MB;
@@ -79,7 +79,7 @@ void tree_release(const struct tree_node *node)
 		unref(node->vgpu);
 }
 
-/* Returns the lowest unused id of @gpu, from 1. */
+/* Returns the lowest unused id of the vGPUs of @gpu. The first id is 1. */
 static int free_id(const struct tree_gpu *gpu)
 {
 	for (int id = 1;; id++) {

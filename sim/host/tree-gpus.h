@@ -8,26 +8,27 @@
 
 #define TREE_UUID_LENGTH     36
 #define TREE_TYPES_N	     4
-#define TREE_LOW_GM_LEAST_MB 64 /* graphics memory of the smallest type */
+#define TREE_LOW_GM_LEAST_MB 64 /* graphics memory of a vGPU of the smallest type */
 
-/* i915-GVTg_V5_N is 1/N of a GPU (drivers/gpu/drm/i915/gvt/vgpu.c). */
+/* A vGPU type. i915-GVTg_V5_N is 1/N of a GPU (drivers/gpu/drm/i915/gvt/vgpu.c). */
 struct tree_type {
 	const char *name;
 	int parts;
-	int low_gm_mb, high_gm_mb; /* graphics memory; limits the number of vGPUs */
+	/* graphics memory of a vGPU; limits the number of vGPUs on a GPU */
+	int low_gm_mb, high_gm_mb;
 	const char *resolution;
 };
 
 extern const struct tree_type tree_types[TREE_TYPES_N];
 
 struct tree_vgpu {
-	struct tree_vgpu *next; /* list tree_gpu.vgpus */
+	struct tree_vgpu *next; /* next vGPU in the list tree_gpu.vgpus */
 	struct tree_gpu *gpu;
-	struct sim_vgpu *sim; /* NULL: the vGPU is removed, but some of its files are open */
+	struct sim_vgpu *sim; /* NULL: the vGPU was removed, but some of its files are still open */
 	int refs;
 	int id, type;
 	char uuid[TREE_UUID_LENGTH + 1];
-	char load[WORKLOAD_TEXT_MAX]; /* text of the last write */
+	char load[WORKLOAD_TEXT_MAX]; /* text last written to the file "load" */
 };
 
 struct tree_gpu {
@@ -43,7 +44,7 @@ struct tree {
 	struct tree_gpu gpus[TREE_GPUS_MAX];
 };
 
-/* Creates a vGPU. @uuid: valid and in lower case. -EEXIST, -ENOSPC, -ENOMEM. */
+/* Creates a vGPU. @uuid: a valid UUID in lower case. -EEXIST, -ENOSPC, -ENOMEM. */
 int tree_add_vgpu(struct tree *tree, struct tree_gpu *gpu, int type, const char *uuid);
 void tree_remove_vgpu(struct tree_vgpu *vgpu);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The layout of the simulated sysfs tree. tree-files.c has the contents of its files. Lookup and
- * listing both use tree_each(), so a path exists exactly if its directory lists it.
+ * The layout of the simulated sysfs tree. The contents of the files are in tree-files.c. Lookup and
+ * listing both use tree_each(), so a path exists if and only if its directory lists it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "sim/host/tree-files.h"
 
-/* Directories, and one link, that always exist. */
+/* The entries that always exist: directories and the link mdev_type. */
 static const struct {
 	enum tree_kind in;
 	const char *name;
@@ -64,7 +64,10 @@ static int each_attr(const struct tree_node *dir, tree_found_fn found, void *use
 	return 0;
 }
 
-/* Calls @found for the vGPUs of @gpu with type @type (-1: all), as directories or links in @dir. */
+/*
+ * Calls @found for each vGPU of @gpu with type @type (-1: any type). The vGPU is a directory in the
+ * directory of the GPU, and a link in other directories.
+ */
 static int each_vgpu(struct tree_gpu *gpu, int type, const struct tree_node *dir,
 		     tree_found_fn found, void *userdata)
 {

@@ -11,8 +11,8 @@
  *   devices/pci0000:00/GPU/UUID/intel_vgpu/{vgpu_id,cap,initial_cap,busy_time,sched_time,
  *                                            cap_lease_ms}
  *
- * The file load does not exist on real hosts. It sets the workload of the tenant: a demand in
- * percent of the whole GPU, or a text as in sim/model/workload.h.
+ * The file "load" does not exist on real hosts. Writing to it sets the workload of the tenant: a
+ * demand in percent of the whole GPU, or a text as in sim/model/workload.h.
  */
 #ifndef SIM_HOST_TREE_H
 #define SIM_HOST_TREE_H
@@ -24,7 +24,7 @@
 
 #define TREE_GPUS_MAX  32
 #define TREE_VGPUS_MAX 256  /* per GPU */
-#define TREE_TEXT_MAX  4096 /* maximum bytes of a file, as in sysfs */
+#define TREE_TEXT_MAX  4096 /* maximum size of a file in bytes, as in sysfs */
 #define TREE_NAME_MAX  40
 #define TREE_LINK_MAX  256
 
@@ -48,56 +48,65 @@ enum tree_kind {
 	TREE_TYPE_DEVICES,
 	TREE_VGPU,
 	TREE_VGPU_GROUP,
-	TREE_LINK, /* TREE_LINK and TREE_ATTR are not directories */
+	TREE_LINK, /* TREE_LINK and TREE_ATTR are not directories; all other kinds are */
 	TREE_ATTR,
 };
 
-/* One entry of the tree. Plain data. A caller that stores a node calls tree_hold(). */
+/*
+ * An entry of the tree. Plain data that callers may copy. If a caller stores a node, tree_hold() is
+ * required.
+ */
 struct tree_node {
 	enum tree_kind kind;
 	struct tree_gpu *gpu;
 	int type;		      /* index of the vGPU type */
-	struct tree_vgpu *vgpu;	      /* NULL: the node is not part of a vGPU */
+	struct tree_vgpu *vgpu;	      /* vGPU that the node belongs to; NULL: no vGPU */
 	const struct tree_attr *attr; /* TREE_ATTR */
-	enum tree_kind from; /* TREE_LINK: the kind of the directory that contains the link */
+	enum tree_kind from;	      /* TREE_LINK: kind of the directory that contains the link */
 };
 
-/* Creates @gpus GPUs, each with memory for @vgpus vGPUs of the smallest type. -ENOMEM. */
+/* Creates a tree of @gpus GPUs, each with memory for @vgpus vGPUs of the smallest type. -ENOMEM. */
 int tree_new(int gpus, int vgpus, struct tree **ret_tree);
 struct tree *tree_free(struct tree *tree); /* accepts NULL; returns NULL */
 
-/* Sets the current time. A GPU advances to it when the GPU is accessed, or in tree_advance(). */
+/*
+ * tree_set_now() sets the current time. A GPU advances to that time when the GPU is accessed.
+ * tree_advance() advances all GPUs.
+ */
 void tree_set_now(struct tree *tree, uint64_t now_ns);
 void tree_advance(struct tree *tree);
 
-/* Finds the node at an absolute path. -ENOENT, -ENOTDIR. */
+/* Finds the node at the absolute path @path. -ENOENT, -ENOTDIR. */
 int tree_find(struct tree *tree, const char *path, struct tree_node *ret_node);
 
-/* Calls @found for each entry of a directory until it returns nonzero. Returns that value or 0. */
+/*
+ * tree_each() calls @found for each entry of the directory @dir until @found returns a value that
+ * is not 0. Returns this value, or 0 after the last entry.
+ */
 typedef int (*tree_found_fn)(void *userdata, const char *name, const struct tree_node *node);
 int tree_each(struct tree *tree, const struct tree_node *dir, tree_found_fn found, void *userdata);
 
-/* Returns type and permissions, as in st_mode. */
+/* Returns file type and permissions, as in st_mode. */
 mode_t tree_mode(const struct tree_node *node);
 void tree_link_text(const struct tree_node *link, char text[TREE_LINK_MAX]);
 
-/* Keeps the vGPU of the node in memory until tree_release(), even after its removal. */
+/* Keeps the vGPU of @node in memory until tree_release(), even if the vGPU is removed. */
 void tree_hold(const struct tree_node *node);
 void tree_release(const struct tree_node *node);
 
-/* Returns -EACCES if the mode of the file forbids this access. Modes apply to root too. */
+/* Returns 0, or -EACCES if the mode of the file forbids this access. Modes apply to root too. */
 int tree_check_access(const struct tree_node *attr, bool reads, bool writes);
 
 /*
- * Reads the file, including its newline. Returns the length, -EACCES, or -ENODEV if the vGPU was
- * removed.
+ * Reads the file @attr, including the newline at its end. Returns the length, -EACCES, or -ENODEV
+ * if the vGPU was removed.
  */
 int tree_read(struct tree *tree, const struct tree_node *attr, char text[TREE_TEXT_MAX]);
 
 /*
- * Writes @text with the effect of a single write(). Returns 0, -EACCES, -ENODEV, -EINVAL (syntax),
- * -ERANGE (number too large), -EPERM (the initial cap is read-only after a cap was set), -EEXIST or
- * -ENOSPC.
+ * Writes @text to the file @attr like one call of write(). Returns 0, -EACCES, -ENODEV, -EINVAL
+ * (syntax), -ERANGE (number too large), -EPERM (initial cap is read-only after a cap was set),
+ * -EEXIST or -ENOSPC.
  */
 int tree_write(struct tree *tree, const struct tree_node *attr, const char *text, size_t length);
 

@@ -31,7 +31,7 @@ void frametime_add(struct frametime *times, uint64_t ns)
 
 double frametime_p99_ms(const struct frametime *times)
 {
-	uint32_t above = 0; /* number of frames in bucket b and all higher buckets */
+	uint32_t above = 0; /* number of frames in this bucket and all higher buckets */
 
 	if (times->count == 0)
 		return 0;

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* A histogram of frame times for their 99th percentile. A bucket is 1/16 octave wide. */
+/* A histogram of frame times, for their 99th percentile. Each bucket is 1/16 octave wide. */
 #ifndef SIM_MODEL_FRAMETIME_H
 #define SIM_MODEL_FRAMETIME_H
 
 #include <stdint.h>
 
-#define FRAMETIME_MIN_LOG2 14 /* 16 us; the first bucket includes shorter times */
-#define FRAMETIME_OCTAVES  24 /* up to 4.6 minutes; the last bucket includes longer times */
-#define FRAMETIME_BUCKETS  (FRAMETIME_OCTAVES * 16)
+#define FRAMETIME_MIN_LOG2                                                    \
+	14 /* log2 of 16 us in ns; the first bucket also counts shorter times \
+	    */
+/* 24 octaves end at 4.6 minutes; the last bucket also counts longer times */
+#define FRAMETIME_OCTAVES 24
+#define FRAMETIME_BUCKETS (FRAMETIME_OCTAVES * 16)
 
 struct frametime {
 	uint32_t count;
@@ -16,7 +19,7 @@ struct frametime {
 
 void frametime_add(struct frametime *times, uint64_t ns);
 
-/* Returns the 99th percentile in ms, with an error of at most 3 %; 0 if there are no frames. */
+/* Returns the 99th percentile in ms, with an error of at most 3 %. 0: no frames. */
 double frametime_p99_ms(const struct frametime *times);
 
 void frametime_clear(struct frametime *times);

@@ -1,22 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* The playback of a trace. The values between two points are a segment, linear or constant. */
+/*
+ * The playback of a trace. The time between two points is a segment, in which demand and frame rate
+ * are constant or change linearly.
+ */
 #include <math.h>
 
 #include "base/clock.h"
 #include "sim/model/playback.h"
 
-#define LOOK_NS	 NS_PER_S /* how far ahead one call searches for the next frame */
-#define PIECES_S 10	  /* pieces per second of work without frames */
+#define LOOK_NS NS_PER_S /* time after which one call stops searching for the next frame */
+/* number of pieces per second that demand without frames is divided into */
+#define PIECES_S 10
 
-/* Demand and rate change linearly from their values at from_ns to their values at to_ns. */
+/* Demand and rate change linearly from (pct, rate) at from_ns to (to_pct, to_rate) at to_ns. */
 struct segment {
-	uint64_t from_ns, to_ns; /* start and end in the time of the trace */
+	uint64_t from_ns, to_ns; /* begin and end in the time of the trace */
 	double pct, to_pct;
-	double rate, to_rate; /* frames or pieces per second */
-	bool is_drawn;	      /* true: frames; false: pieces */
+	double rate, to_rate; /* rates at begin and end: frames or pieces per second */
+	bool is_drawn;	      /* true: the rate counts frames; false: pieces */
 };
 
-/* Returns the index of the last point at or before @at_ns. The search starts at @point. */
+/*
+ * Returns the index of the last point at or before @at_ns. @point: index at which to start the
+ * search.
+ */
 static size_t find_point(const struct trace *trace, size_t point, uint64_t at_ns)
 {
 	if (trace_time_ns(trace, point) > at_ns)
@@ -26,7 +33,10 @@ static size_t find_point(const struct trace *trace, size_t point, uint64_t at_ns
 	return point;
 }
 
-/* Demand without frames is limited to the whole GPU. Demand with frames has no limit. */
+/*
+ * Sets demand and rate of @segment. Demand without frames is limited to the whole GPU. Demand with
+ * frames has no limit.
+ */
 static void set_values(const struct playback *playback, const struct trace_point *from,
 		       const struct trace_point *to, struct segment *segment)
 {
@@ -76,14 +86,17 @@ static double between(double from, double to, double part)
 	return from + (to - from) * part;
 }
 
-/* Returns the fraction of @segment that has passed at @at_ns + @ns. */
+/* Returns the position of the time @at_ns + @ns in @segment: 0 is its begin, 1 its end. */
 static double part_of(const struct segment *segment, uint64_t at_ns, double ns)
 {
 	return ((double)(at_ns - segment->from_ns) + ns) /
 	       (double)(segment->to_ns - segment->from_ns);
 }
 
-/* Returns GPU time. The mean of a linear change is the value in its middle. */
+/*
+ * Returns the GPU time demanded in the @ns after @at_ns. The mean of a linear change is the value
+ * in the middle.
+ */
 static double demand_of(const struct segment *segment, uint64_t at_ns, uint64_t ns)
 {
 	double part = part_of(segment, at_ns, (double)ns / 2);
@@ -98,7 +111,9 @@ static double frames_of(const struct segment *segment, uint64_t at_ns, uint64_t 
 	return between(segment->rate, segment->to_rate, part) * (double)ns / (double)NS_PER_S;
 }
 
-/* Returns the time after @at_ns until @frames are complete: 1 to @max_ns. */
+/*
+ * Returns the time, 1 to @max_ns, after which @frames are complete. @at_ns: the begin of this time.
+ */
 static uint64_t time_of_frames(const struct segment *segment, uint64_t at_ns, uint64_t max_ns,
 			       double frames)
 {
@@ -106,7 +121,7 @@ static uint64_t time_of_frames(const struct segment *segment, uint64_t at_ns, ui
 	double end_rate =
 		between(segment->rate, segment->to_rate, part_of(segment, at_ns, (double)max_ns));
 	double slope = (end_rate - rate) / ((double)max_ns / (double)NS_PER_S);
-	/* This form of the quadratic formula does not divide by the slope, which may be 0. */
+	/* This form of the quadratic formula never divides by the slope, which may be 0. */
 	double s = 2 * frames / (rate + sqrt(fmax(rate * rate + 2 * slope * frames, 0)));
 	double ns = s * (double)NS_PER_S;
 
@@ -121,8 +136,8 @@ static bool has_ended(const struct playback *playback, const struct playhead *he
 }
 
 /*
- * Returns the segment at the head. *@ret_ns: how long the segment continues from *@ret_at_ns, 1 to
- * @max_ns.
+ * Returns the segment at @head. *@ret_at_ns: the time of @head in the trace. *@ret_ns: the rest of
+ * the segment from this time, 1 to @max_ns.
  */
 static struct segment next_segment(const struct playback *playback, struct playhead *head,
 				   uint64_t max_ns, uint64_t *ret_at_ns, uint64_t *ret_ns)
@@ -154,7 +169,7 @@ double playback_demand_ns(const struct playback *playback, struct playhead *head
 	return sum_ns;
 }
 
-/* At least 1 ns: a frame with 0 ns of work would mean that no frame is ready. */
+/* The minimum is 1 ns, because a frame with 0 ns of work would mean that no frame is ready. */
 static uint64_t whole_ns(double ns)
 {
 	return ns < 1 ? 1 : (uint64_t)ns;
@@ -190,7 +205,7 @@ struct playback_frame playback_next_frame(const struct playback *playback, struc
 		head->part_ns = 0;
 		return frame;
 	}
-	if (has_ended(playback, head) && head->part_ns > 0) { /* a frame is cut off */
+	if (has_ended(playback, head) && head->part_ns > 0) { /* the trace ends within a frame */
 		frame.gpu_ns = whole_ns(head->part_ns);
 		head->part_ns = 0;
 	}

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The playback of a trace: selects the played part of the trace, plays that part once or in a loop,
- * and computes values between points. Demand is integrated exactly over any span of time. Frames
- * occur at the recorded rate, each with the demand of its span.
+ * The playback of a trace. It selects the part of the trace to play, plays this part once or in a
+ * loop, and computes values between points. Demand is integrated exactly over any span of time.
+ * Frames occur at the recorded rate. Each frame has the demand of the time since the previous
+ * frame.
  */
 #ifndef SIM_MODEL_PLAYBACK_H
 #define SIM_MODEL_PLAYBACK_H
@@ -13,38 +14,48 @@
 
 #include "sim/model/trace.h"
 
-/* The part to play, and how. Constant during playback. */
+/* The part of a trace to play, and the way of playing it. Constant during playback. */
 struct playback {
 	const struct trace *trace;
-	uint64_t from_ns, length_ns; /* start and length in the time of the trace */
-	uint64_t gap_ns;	     /* a longer distance between two points is a gap */
-	bool idle_gaps;		     /* demand is 0 from gap_ns after the start of a gap */
-	bool interpolate;	     /* linear between points, except across gaps */
+	/* begin and length of the played part, in the time of the trace */
+	uint64_t from_ns, length_ns;
+	/* if two points are farther apart, the time between them is a gap */
+	uint64_t gap_ns;
+	/* true: demand is 0 from gap_ns after the begin of a gap; false: the last demand
+	 * continues */
+	bool idle_gaps;
+	/* true: values change linearly between points, except across gaps */
+	bool interpolate;
 	bool loop;
-	double scale; /* factor of the demand */
+	double scale; /* factor by which the demand is multiplied */
 };
 
-/* The position of a playback. All zero at its start. */
+/* The position of a playback. All zero at the start of the playback. */
 struct playhead {
 	uint64_t played_ns;
-	size_t point;	/* index of the point that the last search found */
-	double part;	/* completed fraction of the next frame */
-	double part_ns; /* GPU work of that fraction */
+	size_t point;	/* index of the point found by the last search */
+	double part;	/* fraction of the next frame that is complete */
+	double part_ns; /* GPU work of this fraction */
 };
 
 /* The next frame of a trace, or the end of the trace. */
 struct playback_frame {
-	uint64_t span_ns; /* 0: the trace has ended */
-	uint64_t gpu_ns;  /* 0: nothing is ready at the end of the span */
-	bool is_drawn;	  /* true: a frame; false: a piece of work without frames, 10 per second */
+	/* time from the position of the playhead to the end of the frame; 0: the trace has ended */
+	uint64_t span_ns;
+	/* GPU work of the frame; 0: no frame is complete at the end of the span */
+	uint64_t gpu_ns;
+	bool is_drawn; /* true: a frame; false: a piece (1/10 s) of work without frames */
 };
 
-/* Returns the demand from @head to @to_ns after the start, in GPU time. Moves @head to @to_ns. */
+/*
+ * Returns the GPU time demanded from the position of @head to @to_ns after the start. Moves @head
+ * to @to_ns.
+ */
 double playback_demand_ns(const struct playback *playback, struct playhead *head, uint64_t to_ns);
 
 /*
- * Returns the next frame after @at_ns or @head, whichever is later. Moves @head to the end of that
- * frame and skips frames before @at_ns.
+ * Returns the next frame after the later one of @at_ns and the position of @head. Moves @head to
+ * the end of that frame, and skips frames before @at_ns.
  */
 struct playback_frame playback_next_frame(const struct playback *playback, struct playhead *head,
 					  uint64_t at_ns);

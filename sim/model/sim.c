@@ -6,7 +6,9 @@
  * There are three kinds of events: the CPU of a tenant completes a piece of work, the GPU completes
  * its work or the turn ends, and a slot of the scheduler ends. Between two events only the work of
  * the running vGPU decreases, so time advances from event to event. A turn continues across CPU
- * events that cannot end it. Invariant: between two steps, no event is due.
+ * events that cannot end it.
+ *
+ * Invariant: after each step, no event is due.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,26 +19,29 @@
 #include "sim/model/frametime.h"
 #include "sim/model/sim.h"
 
-#define NEVER	   UINT64_MAX
-#define FRAMES_MAX 2 /* frames queued for the GPU, including the rendered frame */
+#define NEVER UINT64_MAX
+/* maximum number of frames queued for the GPU, including the rendered frame */
+#define FRAMES_MAX 2
 
-/* A vGPU of the simulation. All zero: runs an idle program. */
+/* A vGPU of the simulation. All zero: a vGPU with an idle program. */
 struct sim_vgpu {
-	struct sched_vgpu sched; /* first field, for vgpu_of() */
-	size_t index;		 /* index in sim::vgpus, and of the leaf in sim::events */
-	/* GPU work of each queued frame; [0] is rendered first. The last frame waits for room in
-	 * the queue. A program without frames has all its work in [0]. */
+	struct sched_vgpu sched; /* must be the first field, because vgpu_of() converts pointers */
+	size_t index;		 /* index in sim.vgpus; sim.events[n_leaves + index] is its leaf */
+	/* GPU work of each queued frame; work_ns[0] is rendered first. The last frame waits for
+	 * room in the queue. A program without frames has all its work in work_ns[0]. */
 	uint64_t work_ns[FRAMES_MAX + 1];
 	int n_frames;
-	unsigned int undrawn;	 /* one bit for each of work_ns[]; set: the work is not a frame */
-	uint64_t next_gpu_ns;	 /* GPU work that the CPU prepares; 0: none */
-	bool next_undrawn;	 /* the prepared work is not a frame */
+	unsigned int undrawn;	 /* bit i is set: work_ns[i] is not a frame */
+	uint64_t next_gpu_ns;	 /* GPU work that the CPU currently prepares; 0: none */
+	bool next_undrawn;	 /* true: next_gpu_ns is not the work of a frame */
 	uint64_t frames;	 /* rendered */
-	uint64_t last_frame_ns;	 /* when the last frame was complete; 0: no frame yet */
-	uint64_t past_demand_ns; /* demand of earlier programs */
-	uint64_t submitted_ns;	 /* GPU work of all frames of this program */
-	double summed_demand_ns; /* without frames: demand of this program up to summed */
-	struct workload_demand summed; /* position up to which the demand is summed */
+	uint64_t last_frame_ns;	 /* time at which the last frame was complete; 0: no frame yet */
+	uint64_t past_demand_ns; /* demand of the earlier programs of this vGPU */
+	/* GPU work of all frames of this program, including queued frames */
+	uint64_t submitted_ns;
+	/* program without frames: its demand up to the position "summed" */
+	double summed_demand_ns;
+	struct workload_demand summed; /* position up to which summed_demand_ns is computed */
 	struct workload_run run;
 	struct frametime times;
 	char id[ID_MAX];
@@ -53,8 +58,10 @@ struct sim {
 	struct sched sched;
 	size_t n;
 	struct sim_vgpu *vgpus[SIM_VGPUS_MAX];
-	size_t n_leaves;			/* a power of 2 */
-	struct event events[2 * SIM_VGPUS_MAX]; /* the next event of each CPU, see set_event() */
+	/* number of leaves of the tournament tree, a power of 2 */
+	size_t n_leaves;
+	/* tournament tree of the next event of each CPU, see set_event() */
+	struct event events[2 * SIM_VGPUS_MAX];
 };
 
 static struct sim_vgpu *vgpu_of(struct sched_vgpu *sched)
@@ -68,9 +75,9 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 }
 
 /*
- * Sets the next event of the CPU of @vgpu. The events form a tournament tree: each node holds the
- * earlier event of its two children, so events[1] is the earliest of all. The loop has no
- * conditional branch on time, because the processor would mispredict half of them.
+ * Sets the next event of the CPU of @vgpu. The events are a tournament tree: each node contains the
+ * earlier event of its two children, so events[1] is the earliest event. The loop has no
+ * conditional branch on time, because the processor would mispredict half of these branches.
  */
 static void set_event(struct sim *sim, struct sim_vgpu *vgpu, uint64_t at_ns)
 {
@@ -95,7 +102,7 @@ static void begin_frame(struct sim *sim, struct sim_vgpu *vgpu)
 	set_event(sim, vgpu, frame.begin_ns + frame.cpu_ns);
 }
 
-/* Queues the demand of @vgpu for the next slot. */
+/* Adds the demand of the next slot to the queued work of @vgpu. */
 static void add_demand(struct sim *sim, struct sim_vgpu *vgpu)
 {
 	struct workload_run *run = &vgpu->run;
@@ -106,7 +113,7 @@ static void add_demand(struct sim *sim, struct sim_vgpu *vgpu)
 	set_event(sim, vgpu, sim->now_ns + SCHED_SLOT_NS);
 }
 
-/* Handles the CPU event of @vgpu that is due now. */
+/* Handles the CPU event of @vgpu, which is due now. */
 static void end_cpu_work(struct sim *sim, struct sim_vgpu *vgpu)
 {
 	if (vgpu->run.workload.kind == WORKLOAD_LOAD) {
@@ -133,10 +140,10 @@ static void end_due_cpu_work(struct sim *sim)
 		end_cpu_work(sim, sim->events[1].vgpu);
 }
 
-/* Removes the completed work_ns[0] of @vgpu. */
+/* Removes work_ns[0] of @vgpu after the GPU has completed this work. */
 static void end_gpu_work(struct sim *sim, struct sim_vgpu *vgpu)
 {
-	if (vgpu->n_frames == 0) { /* for a program without frames */
+	if (vgpu->n_frames == 0) { /* a program without frames */
 		sched_set_pending(&sim->sched, &vgpu->sched, false);
 		return;
 	}
@@ -163,8 +170,8 @@ static void run_vgpu(struct sim *sim, struct sim_vgpu *vgpu, uint64_t ran_ns)
 }
 
 /*
- * Accounts @ran_ns of run time. If no other vGPU waits, @ran_ns may be many turns. Accounting many
- * turns at once gives the same result as accounting each turn.
+ * Accounts @ran_ns of run time. If no other vGPU waits, @ran_ns may contain many turns. Accounting
+ * them at once gives the same result as accounting each turn.
  */
 static void run_turns(struct sim *sim, struct sim_vgpu *vgpu, uint64_t grant_ns, uint64_t ran_ns)
 {
@@ -184,9 +191,9 @@ static void run_turns(struct sim *sim, struct sim_vgpu *vgpu, uint64_t grant_ns,
 }
 
 /*
- * Handles CPU events before @end_ns while the GPU runs @vgpu. Returns earlier, at an event that may
- * change how long @vgpu runs: work of another vGPU if none was waiting, or more work of @vgpu
- * itself if it has no frames.
+ * Handles CPU events before @end_ns while the GPU runs @vgpu. Stops before an event that may change
+ * how long @vgpu runs. Such an event is work of another vGPU if @vgpu runs alone, or more work of
+ * @vgpu if its program has no frames.
  */
 static void run_cpus(struct sim *sim, const struct sim_vgpu *vgpu, uint64_t end_ns)
 {
@@ -223,8 +230,10 @@ static void run_gpu(struct sim *sim, uint64_t until_ns)
 		end_gpu_work(sim, vgpu);
 }
 
-/* Advances to the next instant at which the GPU may switch vGPUs, at most to @to_ns, and handles
- * the events that are due. */
+/*
+ * Advances to the next time at which the GPU may switch to another vGPU, but at most to @to_ns.
+ * Handles the events that are due at this time.
+ */
 static void step(struct sim *sim, uint64_t to_ns)
 {
 	run_gpu(sim, earlier(to_ns, sim->sched.slot_end_ns));
@@ -249,7 +258,7 @@ uint64_t sim_busy_ns(const struct sim *sim)
 	return sim->busy_ns;
 }
 
-/* Resizes the tournament tree to @n_leaves vGPUs and keeps their events. */
+/* Changes the tournament tree to @n_leaves leaves, and keeps the events. */
 static void set_leaves(struct sim *sim, size_t n_leaves)
 {
 	uint64_t at_ns[SIM_VGPUS_MAX];

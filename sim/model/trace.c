@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads traces block by block, so that memory holds only the points and one block of the file. */
+/* Reads traces in blocks, so that memory contains only the points and one block of the file. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,26 +12,30 @@
 #include "base/parse.h"
 #include "sim/model/trace.h"
 
-#define T_MAX_S	   4e9 /* 126 years: twice this time fits into 64 bits of ns */
+#define T_MAX_S	   4e9 /* 126 years: twice this time, in ns, fits into 64 bits */
 #define FPS_MAX	   10000
-#define LINE_MAX_B 255 /* four times the length of three numbers */
+#define LINE_MAX_B 255 /* maximum length of a line, four times that of three numbers */
 #define BLOCK_B	   65536
-#define POINTS_MIN 1024 /* initial allocation */
+#define POINTS_MIN 1024 /* number of points that the first allocation has room for */
 
 struct point {
 	uint64_t t_ns;
-	float fps, demand_pct; /* float: 7 digits are enough, and a point has only 16 bytes */
+	/* float has 7 digits, which are enough, and keeps a point at 16 bytes */
+	float fps, demand_pct;
 };
 
 struct trace {
-	char *name; /* path of the file; NULL: the trace is from memory */
+	char *name; /* path of the file; NULL: the trace was created from memory */
 	struct point *points;
 	size_t n, allocated;
 	uint64_t end_ns;
 	bool has_frames;
 };
 
-/* Prefixes @what with the position of point @i: its number, or its line in the file. */
+/*
+ * Returns -EINVAL with the message @what after the position of point @i: the number of the point,
+ * or its line in the file.
+ */
 static int fail_at(const struct trace *trace, size_t i, struct err *reterr, const char *what)
 {
 	if (!trace->name)
@@ -58,7 +62,7 @@ static int reserve_point(struct trace *trace)
 	return 0;
 }
 
-/* Returns false for NaN too. */
+/* Returns true if 0 <= @value <= @max. Returns false for NaN. */
 static bool is_within(double value, double max)
 {
 	return value >= 0 && value <= max;
@@ -113,7 +117,7 @@ static int append(struct trace *trace, const struct trace_point *point, struct e
 	return 0;
 }
 
-/* Sets the end of the last point and frees unused memory. */
+/* Sets the end of the last point, and frees unused memory. */
 static void finish(struct trace *trace)
 {
 	const struct point *last = &trace->points[trace->n - 1];
@@ -170,12 +174,14 @@ int trace_new(const struct trace_point *points, size_t n, struct trace **ret_tra
 struct lines {
 	FILE *file;
 	char block[BLOCK_B];
-	size_t at, end; /* the unread part of the block */
+	size_t at, end; /* begin and end of the unread part of block */
 	char line[LINE_MAX_B + 1];
 };
 
-/* Reads the next line, without its line ending, into lines->line. Returns its length, -ENODATA
- * after the last line, -EFBIG if it is too long, -EINVAL if it contains a NUL byte. */
+/*
+ * Reads the next line, without its line ending, into lines->line. Returns the length of the line.
+ * -ENODATA: no further line; -EFBIG: the line is too long; -EINVAL: the line contains a NUL byte.
+ */
 static int read_line(struct lines *lines)
 {
 	size_t length = 0;
@@ -214,7 +220,7 @@ static int read_line(struct lines *lines)
 	return memchr(lines->line, '\0', length) ? -EINVAL : (int)length;
 }
 
-/* Copies text of a file for a message: shortened, and with control characters replaced. */
+/* Copies text of a file for use in a message: shortens it, and replaces control characters. */
 static const char *printable(const char *text, char copy[33])
 {
 	snprintf(copy, 33, "%.32s", text);
@@ -224,8 +230,10 @@ static const char *printable(const char *text, char copy[33])
 	return copy;
 }
 
-/* Reads a plain decimal number of up to 15 digits quickly. The result is the same as that of
- * parse_double(), because it is the quotient of two exact numbers. False: use parse_double(). */
+/*
+ * Parses a plain decimal number of up to 15 digits faster than parse_double(), with the same
+ * result, because it divides two exact numbers. Returns false if parse_double() must be used.
+ */
 static bool read_plain(const char *text, double *ret_value)
 {
 	static const double powers[] = {1e0, 1e1, 1e2,	1e3,  1e4,  1e5,  1e6,	1e7,
@@ -265,7 +273,7 @@ static int read_number(const struct trace *trace, const char *name, const char *
 static const struct column {
 	const char *name;
 	double max;
-	size_t offset; /* offset in struct trace_point */
+	size_t offset; /* offset of the value in struct trace_point */
 } columns[] = {
 	{"t_s", T_MAX_S, offsetof(struct trace_point, t_s)},
 	{"fps_uncapped", FPS_MAX, offsetof(struct trace_point, fps_uncapped)},
@@ -439,7 +447,7 @@ uint64_t trace_time_ns(const struct trace *trace, size_t index)
 
 size_t trace_find(const struct trace *trace, uint64_t t_ns)
 {
-	size_t low = 0, high = trace->n; /* the point is in [low, high) */
+	size_t low = 0, high = trace->n; /* the searched point is in [low, high) */
 
 	while (high - low > 1) {
 		size_t middle = low + (high - low) / 2;

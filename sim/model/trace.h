@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The recorded demand of a tenant: points in time, from a CSV file or from memory. A file with any
- * syntax error is rejected with the number of the line; no value is guessed or skipped.
+ * syntax error is rejected with the number of the line. No value is guessed or skipped.
  *
  * The first line is "t_s,demand_pct" or "t_s,fps_uncapped,demand_pct". Every other line is a point:
  *   t_s           seconds, at least 0 and later than the previous point
  *   demand_pct    percent of the whole GPU, 0 to 100
  *   fps_uncapped  frames per second at that demand without a cap, 0 to 10000; 0: no frames
- * Lines may end in CR LF. A point is valid until the next one. The last point is valid for the
- * shorter one of the two intervals before it, a single point for 1 second.
+ * Lines may end in CR LF. A point is valid until the next point. The last point is valid for the
+ * shorter of the two intervals before it. If a trace has only one point, the point is valid for 1
+ * second.
  */
 #ifndef SIM_MODEL_TRACE_H
 #define SIM_MODEL_TRACE_H
@@ -19,23 +20,26 @@
 
 #include "base/err.h"
 
-#define TRACE_POINTS_MAX 20000000 /* one point per second for half a year; 16 bytes each */
+/* maximum number of points: one per second for half a year; a point has 16 bytes */
+#define TRACE_POINTS_MAX 20000000
 
 struct trace; /* immutable, so several tenants may play the same trace */
 
 struct trace_point {
 	double t_s;
-	double fps_uncapped; /* 0: no frames */
+	double fps_uncapped; /* frame rate without a cap; 0: no frames */
 	double demand_pct;
 };
 
 /*
- * Reads the regular file @path. -EINVAL with a message "FILE:LINE: ...", -EFBIG if it has too many
- * points, -ENOMEM, or an error of reading it.
+ * Reads the regular file @path. -EINVAL with a message "FILE:LINE: ..."; -EFBIG: too many points;
+ * -ENOMEM; or an error of reading the file.
  */
 int trace_load(const char *path, struct trace **ret_trace, struct err *reterr);
 
-/* Makes a trace of @n points. An error message names the point, counted from 1. */
+/*
+ * Creates a trace of @n points. An error message contains the number of the point, counted from 1.
+ */
 int trace_new(const struct trace_point *points, size_t n, struct trace **ret_trace,
 	      struct err *reterr);
 
@@ -44,21 +48,23 @@ struct trace *trace_free(struct trace *trace); /* accepts NULL; returns NULL */
 size_t trace_count(const struct trace *trace); /* at least 1 */
 struct trace_point trace_point_at(const struct trace *trace, size_t index);
 
-/* Returns whether any point has frames. */
+/* Returns true if at least one point has frames. */
 bool trace_has_frames(const struct trace *trace);
 
-/* The begin is the time of the first point. The end is the end of the last point. */
+/* A trace begins at its first point, and ends at the end of its last point. */
 double trace_begin_s(const struct trace *trace);
 double trace_end_s(const struct trace *trace);
 uint64_t trace_begin_ns(const struct trace *trace);
 uint64_t trace_end_ns(const struct trace *trace);
 
-/* Returns the index of the last point at or before @t_ns; 0 if no point is that early. */
+/* Returns the index of the last point at or before @t_ns; 0: no point is that early. */
 size_t trace_find(const struct trace *trace, uint64_t t_ns);
 uint64_t trace_time_ns(const struct trace *trace, size_t index);
 
-/* Returns -EINVAL if two successive points between @from_ns and @to_ns are more than @gap_ns
- * apart. The message names the line after the gap. */
+/*
+ * Checks that no two successive points between @from_ns and @to_ns are more than @gap_ns apart.
+ * -EINVAL with a message that contains the line after the gap.
+ */
 int trace_check_gaps(const struct trace *trace, uint64_t from_ns, uint64_t to_ns, uint64_t gap_ns,
 		     struct err *reterr);
 

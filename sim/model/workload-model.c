@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The workload models. All randomness comes from the seed of the workload. */
+/* The workload models. All random numbers are derived from the seed of the workload. */
 #include <math.h>
 
 #include "base/cleanup.h"
@@ -7,24 +7,25 @@
 #include "sim/model/random.h"
 #include "sim/model/workload-model.h"
 
-#define NEVER	    UINT64_MAX
-#define PERIOD_NS   (10 * NS_PER_S) /* period of plot3d; length of a glmark2 scene */
-#define JITTER_GPU  0.10
-#define JITTER_CPU  0.05
-#define GPU_MIN_NS  10000	   /* minimum time of a frame */
-#define SCENE_NS    (8 * NS_PER_S) /* scene of a game; the cost drifts linearly */
+#define NEVER	   UINT64_MAX
+#define PERIOD_NS  (10 * NS_PER_S) /* period of plot3d, and length of a glmark2 scene */
+#define JITTER_GPU 0.10
+#define JITTER_CPU 0.05
+#define GPU_MIN_NS 10000 /* minimum GPU time of a frame */
+/* length of a scene of a game; the cost changes linearly to that of the next scene */
+#define SCENE_NS    (8 * NS_PER_S)
 #define SCENE_DRIFT 0.30
 #define BURST_MIN_S 1e-6
 
 /* --- random numbers --- */
 
-/* Returns a uniformly distributed number in 0 to 2. */
+/* Returns a random number, uniformly distributed in [0, 2). */
 static double draw_double(uint64_t *state)
 {
 	return (double)(random_next(state) >> 11) * 0x1p-52;
 }
 
-/* Returns a uniformly distributed number in 1 - @jitter to 1 + @jitter. */
+/* Returns a random number, uniformly distributed between 1 - @jitter and 1 + @jitter. */
 static double jittered(uint64_t *state, double jitter)
 {
 	return 1 + jitter * (draw_double(state) - 1);
@@ -59,7 +60,7 @@ static double plot3d_gpu_ms(uint64_t t_ns)
 	return 14.5 + 1.5 * sin(2 * M_PI * (double)(t_ns % PERIOD_NS) / (double)PERIOD_NS);
 }
 
-/* Draws the random cost of the next frame while the CPU prepares the current frame. */
+/* Draws the random cost of the next frame in advance, while the CPU prepares the current frame. */
 static void draw_frame(struct workload_run *run)
 {
 	const struct workload *workload = &run->workload;
@@ -69,7 +70,7 @@ static void draw_frame(struct workload_run *run)
 				 (double)NS_PER_MS);
 }
 
-/* Returns the frame that starts at @begin_ns. @gpu_ms: the cost of the frame without jitter. */
+/* Returns the frame that starts at @begin_ns. @gpu_ms: GPU time of the frame without jitter. */
 static struct workload_frame make_frame(struct workload_run *run, uint64_t begin_ns, double gpu_ms)
 {
 	uint64_t gpu_ns = (uint64_t)(gpu_ms * run->gpu_factor * (double)NS_PER_MS);
@@ -91,7 +92,8 @@ static struct workload_frame next_program_frame(struct workload_run *run, uint64
 	uint64_t begin_ns = now_ns;
 	double gpu_ms = workload->gpu_ms;
 
-	/* Only differences are used: began_ns and frame_ns may be before time 0 and wrap around. */
+	/* began_ns and frame_ns may be before time 0, where they wrap around. Their differences
+	 * are correct. */
 	if (now_ns - run->frame_ns < run->interval_ns)
 		begin_ns = run->frame_ns + run->interval_ns;
 	if (workload->model->shape)
@@ -107,7 +109,7 @@ static double scene_cost(const struct workload_run *run, uint64_t scene)
 	return jittered(&state, SCENE_DRIFT);
 }
 
-/* A game starts a frame at the next tick of its screen. A late frame misses a tick. */
+/* A game starts each frame at a tick of its screen. If a frame is late, the game misses a tick. */
 static struct workload_frame next_game_frame(struct workload_run *run, uint64_t now_ns)
 {
 	uint64_t late_ns = (now_ns - run->began_ns) % run->interval_ns;
@@ -132,7 +134,7 @@ static double load_demand_ns(const struct workload *workload, struct workload_de
 	return workload->pct / 100 * (double)(to_ns - demand->to_ns);
 }
 
-/* Returns the time before @t_ns in which the square wave was high. */
+/* Returns how long the square wave was high before @t_ns. */
 static uint64_t high_ns(uint64_t t_ns, uint64_t period_ns)
 {
 	uint64_t into_ns = t_ns % period_ns, half_ns = period_ns / 2;
@@ -152,10 +154,13 @@ static double square_demand_ns(const struct workload *workload, struct workload_
 	return workload->high_pct / 100 * (double)high + workload->low_pct / 100 * (double)low;
 }
 
-/* Returns a random time with mean @mean_s. @jitter: 0 constant, 1 exponentially distributed. */
+/*
+ * Returns a random time with the mean @mean_s. @jitter 0: constant; 1: exponentially distributed.
+ */
 static uint64_t draw_time_ns(uint64_t *state, double mean_s, double jitter)
 {
-	double random = -log(1 - draw_double(state) / 2); /* exponential, mean 1; below 37 */
+	/* exponentially distributed with mean 1; always below 37 */
+	double random = -log(1 - draw_double(state) / 2);
 	double s = fmax(mean_s * (1 - jitter + jitter * random), BURST_MIN_S);
 
 	return (uint64_t)(s * (double)NS_PER_S);
@@ -188,13 +193,14 @@ static double burst_demand_ns(const struct workload *workload, struct workload_d
 	return workload->pct / 100 * (double)on_ns;
 }
 
-/* With jitter the first state is random, as if the workload had been running for a long time. */
+/* With jitter the workload starts in a random state, as if it had been running for a long time. */
 static void start_burst(const struct workload *workload, struct workload_demand *demand)
 {
 	double on_part = workload->on_s / (workload->on_s + workload->off_s);
 	double random = draw_double(&demand->random) / 2;
 
-	demand->is_on = workload->jitter > 0 && random >= on_part; /* change_burst() inverts it */
+	/* inverted by the first call of change_burst() */
+	demand->is_on = workload->jitter > 0 && random >= on_part;
 }
 
 /* --- traces --- */
@@ -270,7 +276,8 @@ void workload_start(struct workload_run *run, const struct workload *workload, c
 		    uint64_t now_ns)
 {
 	uint64_t cycle_ns = workload->model->cycle_ns;
-	double hz = workload->fps_max + workload->vsync_hz; /* at most one of them is not 0 */
+	/* at most one of the two rates is set */
+	double hz = workload->fps_max + workload->vsync_hz;
 
 	run->workload = *workload;
 	run->random = seed_of(workload, id);

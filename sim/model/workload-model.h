@@ -5,7 +5,7 @@
 
 #include "sim/model/workload.h"
 
-/* The keys that a model accepts. */
+/* Keys that a model accepts: the bits of workload_model.takes. */
 #define TAKES_FRAME  (1u << 0)
 #define TAKES_SCALE  (1u << 1)
 #define TAKES_PACING (1u << 2)
@@ -20,12 +20,14 @@ struct workload_model {
 	const char *name;
 	enum workload_kind kind;
 	unsigned int takes;
-	double gpu_ms, cpu_ms;		/* times of a frame; 0: set by keys or by shape */
-	double (*shape)(uint64_t t_ns); /* GPU ms of a frame at time @t_ns; NULL: constant */
-	uint64_t cycle_ns;		/* period of the shape; 0: not periodic */
-	/* Returns the next frame. NULL: frames have the costs above. */
+	/* GPU and CPU time of a frame; 0: set by a key or by shape */
+	double gpu_ms, cpu_ms;
+	/* returns the GPU time of a frame at @t_ns, in ms; NULL: constant */
+	double (*shape)(uint64_t t_ns);
+	uint64_t cycle_ns; /* period of shape; 0: shape is not periodic */
+	/* Returns the next frame. NULL: a frame has gpu_ms or shape, and cpu_ms. */
 	struct workload_frame (*next_frame)(struct workload_run *run, uint64_t now_ns);
-	/* Only for WORKLOAD_LOAD. */
+	/* Returns the demand since *@demand. Only for WORKLOAD_LOAD. */
 	double (*demand_ns)(const struct workload *workload, struct workload_demand *demand,
 			    uint64_t to_ns);
 };

@@ -9,7 +9,7 @@
 #include "base/parse.h"
 #include "sim/model/workload-text.h"
 
-#define GAP_S 5 /* default: traces have a sample per second, and some samples are late */
+#define GAP_S 5 /* default: a trace has one sample per second, and some samples are late */
 
 struct key {
 	const char *name;
@@ -17,7 +17,7 @@ struct key {
 	bool required;
 	int (*take)(const struct key *key, struct workload_text *text, const char *value);
 	double min, max;
-	size_t offset; /* offset in struct workload_text */
+	size_t offset; /* offset of the value in struct workload_text */
 	const char *allowed;
 };
 
@@ -54,7 +54,7 @@ static int take_file(const struct key *key, struct workload_text *text, const ch
 	(void)key;
 	if (*value == '\0')
 		return -EINVAL;
-	strcpy(text->file, value); /* fits, because it is a part of the workload text */
+	strcpy(text->file, value); /* no overflow: the value is a part of the workload text */
 	return 0;
 }
 
@@ -129,7 +129,7 @@ static int fail_unknown_key(const struct workload_model *model, const char *name
 			name, model->takes ? names : "none");
 }
 
-/* Applies one "key=value". @seen: one bit for each of keys[]. */
+/* Applies the setting "key=value". *@seen: bit set of the keys that were set. */
 static int take_setting(struct workload_text *text, char *setting, unsigned int *seen,
 			struct err *reterr)
 {

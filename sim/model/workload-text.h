@@ -5,17 +5,20 @@
 
 #include "sim/model/workload-model.h"
 
-/* A parsed text, with the keys of a trace that struct workload does not hold. */
+/*
+ * The result of parsing a text: the workload, and the keys of a trace that struct workload has no
+ * fields for.
+ */
 struct workload_text {
 	struct workload workload;
 	char file[WORKLOAD_TEXT_MAX];
-	double offset_s; /* negative: not set */
+	double offset_s; /* value of the key; negative: not set */
 	double length_s; /* 0: not set */
 	double gap_s;
 	bool may_have_gaps;
 };
 
-/* Parses @text. -EINVAL with a message. */
+/* Parses the workload @text. -EINVAL with a message. */
 int workload_text_read(const char *text, struct workload_text *ret_text, struct err *reterr);
 
 #endif

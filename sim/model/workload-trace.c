@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Workloads from traces. The played part must be within the trace. */
+/* Workloads from traces. The part to play must be within the trace. */
 #include <errno.h>
 #include <limits.h>
 #include <math.h>

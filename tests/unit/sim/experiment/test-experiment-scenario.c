@@ -121,7 +121,8 @@ static const struct {
 	{ONE_TENANT "[arrivals]\nfrom = a b\n",
 	 ":4: [arrivals] from: [tenant b] is not defined above"},
 	{ONE_TENANT "arrive_s = 0\n[arrivals]\nfrom = a\n",
-	 ":5: [arrivals] from: [tenant a] has an arrive_s"},
+	 ":5: [arrivals] from: [tenant a] has a time of arrival "
+	 "(allowed: tenants with arrive_s = offer)"},
 	{ONE_TENANT "[arrivals]\ndraw = all\n",
 	 ":4: [arrivals] draw = \"all\" is not allowed (allowed: independent, shuffle or "
 	 "listed)"},
