@@ -172,8 +172,8 @@ static void report(double ns[MODES][ROUNDS])
 			(void)snprintf(target, sizeof(target), "<= %.0f", modes[m].at_most);
 		printf("%-32s %8.1f %8.1f %8s\n", modes[m].name, call, call - bare, target);
 	}
-	printf("best other programs: disabled 4 ns (libstrangle), recording 121 ns (its Prometheus "
-	       "fork)\n");
+	printf("best other programs: libstrangle, disabled: 4 ns; Prometheus fork of libstrangle, "
+	       "recording: 121 ns\n");
 }
 
 int main(int argc, char **argv)

@@ -38,8 +38,8 @@ is_verdict 'NOT met' 'light-fit: at least 7' paper-light qos 4 6
 is_verdict met 'heavy-fit: at least as many' paper-heavy qos 3 2
 is_verdict 'NOT met' 'heavy-fit: at least as many' paper-heavy qos 3 1
 is_verdict 'NOT met' 'random: at least 1.2' paper-random qos 3 2.3
-is_verdict 'NOT met' 'heavy: broken <= 1 %' paper-heavy qos 6 1.1
-is_verdict 'NOT met' 'random: broken <= 1 %' paper-random qos 7 2.1
+is_verdict 'NOT met' 'heavy: broken time <= 1 %' paper-heavy qos 6 1.1
+is_verdict 'NOT met' 'random: broken time <= 1 %' paper-random qos 7 2.1
 is_verdict met 'paced, heavy: qos sells more' paced-heavy gover 3 1.9
 is_verdict 'NOT met' 'paced, light: qos sells more' paced-light qos 3 9
 finish

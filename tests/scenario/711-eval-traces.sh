@@ -105,10 +105,10 @@ fails "arguments required: OUT FILE|DIR" 2 bench/eval/hpa-traces "$dir/g"
 ok "eval-traces runs every policy and the bounds" bench/eval/traces --traces "$dir/made" --seconds 150 --seeds 2 --out "$dir/eval"
 is "the tables have each mix of both scenarios" "$(grep -cE '^ +[12] .*%' "$dir/eval/tables.txt")" 8
 is "the number of mixes is printed in which qos is ahead and sells enough" \
-  "$(grep -cE '^qos is ahead .* in [0-2] of 2 mixes|^qos sells >= 80 % .* in [0-2] mixes, and breaks <= 1 % in [0-2]; worst mix' "$dir/eval/tables.txt")" 4
-is "the number of victims is printed" "$(grep -cE '^qos selects [0-9]+ victims, [0-9]+ of them while' "$dir/eval/tables.txt")" 1
+  "$(grep -cE '^qos is ahead .* in [0-2] of 2 mixes|^qos sells >= 80 % .* in [0-2] mixes. Broken time is <= 1 % in [0-2] mixes; worst mix' "$dir/eval/tables.txt")" 4
+is "the number of selected vGPUs is printed" "$(grep -cE '^qos selects [0-9]+ vGPUs to leave, [0-9]+ of them while' "$dir/eval/tables.txt")" 1
 short=$(cat "$dir"/eval/*.short 2>/dev/null | wc -l)
-is "each mix in which qos is behind is explained" "$(grep -c '^mix ' "$dir/eval/tables.txt") $(grep -c '^  offers: ' "$dir/eval/tables.txt")" "$short $short"
+is "each mix in which qos is behind is explained" "$(grep -c '^mix ' "$dir/eval/tables.txt") $(grep -c '^  time without an offer: ' "$dir/eval/tables.txt")" "$short $short"
 cp -r "$dir/eval/tables.txt" "$dir/first"
 bench/eval/traces --traces "$dir/made" --seconds 150 --seeds 2 --out "$dir/eval" >"$dir/out" 2>&1
 ok "a second run gives the same tables" cmp "$dir/first" "$dir/eval/tables.txt"
@@ -129,8 +129,8 @@ awk -v dir="$dir" 'BEGIN {
 printf '{"t_s":0.0,"kind":"sold","vgpu":"v1-a"}\n{"t_s":20.0,"kind":"sold","vgpu":"v2-b"}\n{"t_s":50.0,"kind":"kept","vgpu":"v2-b"}\n' >"$dir/x/decisions.jsonl"
 printf '{"t_s":0.0,"kind":"sold","vgpu":"v1-a"}\n{"t_s":10.0,"kind":"sold","vgpu":"v2-b"}\n' >"$dir/y/decisions.jsonl"
 bench/eval/traces-why "$dir/x" "$dir/y" >"$dir/why"
-is "the cause is named with time and demand" "$(grep -cF 'from 101 s to 150 s, most of them of b (50 s); cause: the demand of a, present since 0 s, rises from 2 to 45 %, while the others demand 60 %' "$dir/why")" 1
-is "the reasons against offers are counted" "$(grep '^  offers:' "$dir/why")" "  offers: 30 s probation, 100 s demand above the GPU, 70 s no profit expected"
+is "the cause is named with time and demand" "$(grep -cF 'from 101 s to 150 s, most of them of b (50 s); cause: the demand of a, present since 0 s, rises from 2 to 45 %, while the other tenants demand 60 %' "$dir/why")" 1
+is "the reasons against offers are counted" "$(grep '^  time without an offer:' "$dir/why")" "  time without an offer: 30 s probation, 100 s demand above the GPU, 70 s no profit expected"
 
 # A copy of the tree without recordings beside it runs no evaluation and prints a message.
 mkdir -p "$dir/clone/bench/eval"
