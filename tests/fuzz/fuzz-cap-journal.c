@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The cap journal: all caps read from it are valid, and a cap written to it is read back. */
+/*
+ * Fuzzes the cap journal. Every cap read from it must be valid. A cap that was written must be read
+ * again with the same value.
+ */
 #include "gover-d/store/cap-journal.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Configuration files: printing an accepted file gives a file with the same values. Faults are
- * reported for every rejected file and for no accepted file.
+ * Fuzzes configuration files. An accepted file that is printed and read again must have the same
+ * values. A rejected file must have at least one fault, an accepted file none.
  */
 #include "gover-d/config/config.h"
 #include "tests/fuzz/fuzz.h"
@@ -54,7 +54,7 @@ static int count_faults(const void *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct config config, again; /* static, because it is too large for the stack */
+	static struct config config, again; /* static: too large for the stack */
 	CLEANUP_FREE char *text = NULL;
 	CLEANUP_FREE char *text_again = NULL;
 	struct err err = {""};

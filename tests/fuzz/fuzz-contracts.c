@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Contracts files: an accepted file is written again with the same contracts. */
+/*
+ * Fuzzes contracts files. An accepted file that is written again must contain the same contracts.
+ */
 #include "gover-d/store/contracts.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -29,7 +31,7 @@ static struct host_gpu *take_gpu(struct host *host, const char *name)
 	return gpu;
 }
 
-/* Moves the contracts into an empty host. */
+/* Fills an empty host with the contracts. */
 static void fill_host(struct host *host, struct contracts *contracts)
 {
 	for (int i = 0; i < contracts->n_gpus; i++) {
@@ -44,7 +46,8 @@ static void fill_host(struct host *host, struct contracts *contracts)
 		struct host_gpu *gpu = take_gpu(host, entry->contract.gpu);
 		struct vgpu *vgpu;
 
-		/* The daemon rejects an unknown GPU and a duplicate vGPU. */
+		/* The daemon also skips contracts of an unknown GPU, and a second contract of a
+		 * vGPU. */
 		if (!gpu || host_find_vgpu(host, entry->contract.id, NULL))
 			continue;
 		vgpu = calloc(1, sizeof(*vgpu));
@@ -72,7 +75,7 @@ static int empty_host(struct host *host)
 	return n;
 }
 
-/* Reads a file and returns its contracts encoded again; NULL: the file is rejected. */
+/* Reads a contracts file and returns its contracts as a new file. NULL: the file is rejected. */
 static char *read_and_write(const void *data, size_t size, int *ret_n)
 {
 	static struct host host;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The parser of intel_gpu_top: the samples do not depend on how the input is cut into pieces, and
- * are within their ranges. */
+/*
+ * Fuzzes the parser of intel_gpu_top. The samples must be within their ranges, and must not depend
+ * on how the input is split into pieces.
+ */
 #include "monitor/igt.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -15,7 +17,7 @@ static int feed(struct igt_parser *parser, const char *bytes, size_t size, size_
 	igt_parser_reset(parser);
 	while (size > 0) {
 		size_t n = size < cut ? size : cut;
-		/* A copy, so that AddressSanitizer detects a read beyond the piece. */
+		/* AddressSanitizer detects a read beyond this copy. */
 		CLEANUP_FREE char *piece = fuzz_text(bytes, n);
 
 		samples += igt_parser_feed(parser, piece, n, ret_sample);

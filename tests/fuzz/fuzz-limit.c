@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Limit messages: any bytes, split in any way. Only complete and valid messages are applied, and no
- * limit stops the program.
+ * Fuzzes limit messages, with any bytes and any split. Only complete and valid messages may be
+ * applied, and no limit may stop the program.
  */
 #include <endian.h>
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Messages of a guest: splitting the bytes differently gives the same messages, every byte is
- * accounted for, and the totals never decrease or become NaN. */
+/*
+ * Fuzzes the messages of a guest. The messages must not depend on how the bytes are split. Every
+ * byte must be accounted for. The totals must never decrease or become NaN.
+ */
 #include <math.h>
 
 #include "base/clock.h"
@@ -43,7 +45,7 @@ static void count_message(void *userdata, const struct fps_message *message)
 	FUZZ_CHECK(isfinite(result->totals.reported_fps) && result->totals.reported_fps >= 0);
 }
 
-/* Feeds the input to the parser in pieces of @cut bytes. */
+/* Passes the input to the parser in pieces of @cut bytes. */
 static struct result feed(const uint8_t *bytes, size_t size, size_t cut, bool connectionless)
 {
 	struct result result = {.now_ns = 1000 * NS_PER_S,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The strict parsers: an accepted value is in its range, and parsing the printed value gives the
- * same value.
+ * Fuzzes the parsers of numbers, flags and ids. An accepted value must be in its range, and must be
+ * the same after it is printed and parsed again.
  */
 #include <inttypes.h>
 #include <math.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Query parameters NAME=VALUE&... as the transport passes them. A rejected parameter has a reply,
- * and an accepted time can be written and read again.
+ * Fuzzes query parameters, NAME=VALUE&..., in the form in which the HTTP server passes them. A
+ * rejected parameter must have a reply. An accepted time must be the same after it is written and
+ * read again.
  */
 #include "base/clock.h"
 #include "gover-d/api/handler.h"
@@ -34,7 +35,7 @@ static void check_time(const char *text)
 		return;
 	}
 	FUZZ_CHECK(wall_ms >= 0);
-	/* a time with an offset may be after the year 9999 in UTC */
+	/* a time with an offset can be after the year 9999 in UTC, which cannot be written */
 	if (wall_ms > INT64_C(253402300799999))
 		return;
 	clock_format(wall_ms, again);

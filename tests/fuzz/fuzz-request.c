@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Request bodies: a rejected body yields a message, and the contracts file can store every contract
- * that a request can create.
+ * Fuzzes request bodies. A rejected body must have a message. Every contract that an accepted body
+ * creates must fit into the contracts file.
  */
 #include "gover-d/api/handler.h"
 #include "gover-d/core/control-vgpu.h"
@@ -27,7 +27,7 @@ static void check_bounds(const struct contract *c, unsigned int fields)
 	FUZZ_CHECK(json_object_size(c->labels) <= LABELS_MAX);
 }
 
-/* A file with only this contract must be readable. */
+/* Checks that a contracts file with only this contract can be read. */
 static void check_file(const struct contract *contract)
 {
 	static struct host host;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Scenarios: each value of a valid scenario can be set again, and a valid scenario can run. */
+/*
+ * Fuzzes scenarios. Every value of a valid scenario must be accepted when it is set again, and a
+ * valid scenario must run.
+ */
 #include "sim/experiment/experiment.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Sets each key of sections without a name to its current value. */
+/* Sets each key of the sections without a name to its current value. */
 static void set_again(struct scenario *scenario)
 {
 	const struct setting *key;
@@ -39,7 +42,7 @@ static void play(const struct scenario *scenario)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct scenario scenario; /* static, because it is too large for the stack */
+	static struct scenario scenario; /* static: too large for the stack */
 	char path[FUZZ_PATH_MAX];
 	int fd = fuzz_file(data, size, path);
 	struct err err = {""};

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Time arguments: an accepted time is in range, and the daemon reads it as the same time. */
+/*
+ * Fuzzes time arguments of gover-ctl. An accepted time must be in range, and the daemon must read
+ * the same time.
+ */
 #include "gover-ctl/verb/time-arg.h"
 #include "gover-d/api/time.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Token files: a valid file is written again with the same content. An invalid file yields no
- * token.
+ * Fuzzes token files. A valid file must be written again with the same content. An invalid file
+ * must yield no token.
  */
 #include "gover-d/auth/tokens.h"
 #include "tests/fuzz/fuzz.h"

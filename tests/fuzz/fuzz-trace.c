@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Traces: a valid trace has increasing times and values within bounds, and a trace made from its
- * points is equal.
+ * Fuzzes traces. The times of a valid trace must increase, and its values must be within their
+ * ranges. A trace made from the points of a valid trace must be equal to it.
  */
 #include "sim/model/trace.h"
 #include "tests/fuzz/fuzz.h"
@@ -28,8 +28,8 @@ static void check_points(const struct trace *trace, struct trace_point *points)
 }
 
 /*
- * Makes a trace from the points of a trace. Skips long traces: at large times a double cannot
- * represent every ns, so that two points may get the same time.
+ * Makes a second trace from the points of @trace. Long traces are skipped: at large times a double
+ * cannot represent every ns, so two points may get the same time.
  */
 static void make_again(const struct trace *trace, const struct trace_point *points)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Workloads: a valid workload runs, and parsing its printed text gives the same workload. */
+/*
+ * Fuzzes workloads. A valid workload must run. Parsing its printed text must give the same
+ * workload.
+ */
 #include <math.h>
 
 #include "base/clock.h"
@@ -45,7 +48,7 @@ static void run_demand(const struct workload *workload)
 	}
 }
 
-/* A workload from a trace uses @trace. */
+/* Parses @text. If the workload is a trace, it plays @trace. */
 static int take(const char *text, const struct trace *trace, struct workload *workload,
 		struct err *err)
 {

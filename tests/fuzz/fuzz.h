@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Helpers shared by the fuzz targets. Each target is a file fuzz-NAME.c with one function, which
- * libFuzzer (see tests/fuzz/run) or tests/unit/base/test-fuzz-corpus.c calls with an input. No
- * input may crash a parser, and an accepted input must be written and read again with the same
- * result.
+ * Helpers shared by the fuzz targets. A target is a file fuzz-NAME.c with one function. libFuzzer
+ * (see tests/fuzz/run) or tests/unit/base/test-fuzz-corpus.c calls this function with an input. No
+ * input may crash a parser. An accepted input must be the same after it is written and read again.
  */
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H
@@ -20,7 +19,7 @@
 
 #define FUZZ_PATH_MAX 32
 
-/* Aborts the program, so that the fuzzer saves the input like after a crash. */
+/* Aborts the program if @condition is false. The fuzzer then saves the input, as after a crash. */
 #define FUZZ_CHECK(condition)                                                            \
 	do {                                                                             \
 		if (!(condition)) {                                                      \
@@ -30,7 +29,7 @@
 		}                                                                        \
 	} while (0)
 
-/* Returns a copy of the bytes with a NUL after them; the caller frees it. */
+/* Returns a copy of the bytes, followed by a NUL. The caller frees the copy. */
 static inline char *fuzz_text(const void *data, size_t size)
 {
 	char *text = malloc(size + 1);
@@ -42,7 +41,10 @@ static inline char *fuzz_text(const void *data, size_t size)
 	return text;
 }
 
-/* Returns a file in memory with the bytes, and its path; the caller closes it. */
+/*
+ * Creates a file in memory that contains the bytes. Returns its descriptor, which the caller
+ * closes, and its path in @path.
+ */
 static inline int fuzz_file(const void *data, size_t size, char path[FUZZ_PATH_MAX])
 {
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);

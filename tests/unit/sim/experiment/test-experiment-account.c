@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The account of a run: broken time, shortfall, fair shares, revenue and penalty. */
+/* Tests the account of a run: broken time, shortfall, fair shares, revenue and penalty. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -271,16 +271,19 @@ static struct account_summary serve(const double *loads, const double *demands, 
 	return sum(n);
 }
 
-/* VMCG section 6.3: 199, 227 and 248 frames per second of three equal vGPUs give 0.09, and 240.6,
- * 237.1 and 237.0 give 0.01. */
+/*
+ * VMCG section 6.3: lambda is 0.09 for three equal vGPUs with 199, 227 and 248 frames per second,
+ * and 0.01 for 240.6, 237.1 and 237.0.
+ */
 static void lambda_is_defined_as_in_vmcg(void **state)
 {
 	static const double busy[] = {1, 1, 1};
 	static const double gvirt[] = {0.199, 0.227, 0.248}, vmcg[] = {0.2406, 0.2371, 0.2370};
 
 	(void)state;
-	assert_true(fabs(serve(gvirt, busy, 3).lambda - 0.076) < 0.001); /* 0.09 with rounded w' */
-	assert_true(fabs(serve(vmcg, busy, 3).lambda - 0.007) < 0.001);	 /* 0.01 */
+	/* the paper rounds w' first and gets 0.09 */
+	assert_true(fabs(serve(gvirt, busy, 3).lambda - 0.076) < 0.001);
+	assert_true(fabs(serve(vmcg, busy, 3).lambda - 0.007) < 0.001); /* 0.01 */
 }
 
 static void mmr_is_defined_as_in_fairgv(void **state)

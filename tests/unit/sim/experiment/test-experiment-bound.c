@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Upper bounds: admission by offline search, and caps from known demand. */
+/* Tests the upper bounds: admission by offline search, and caps from known demand. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -18,7 +18,7 @@
 
 #define CLOSE(got, wanted, by) assert_true(fabs((got) - (wanted)) <= (by))
 
-static struct scenario scenario; /* large: not for the stack */
+static struct scenario scenario; /* too large for the stack */
 static struct experiment *experiment;
 static struct bound *bound;
 static struct err err;
@@ -102,7 +102,10 @@ static void as_many_tenants_as_fit_are_admitted(void **state)
 	assert_int_equal(play(text, BOUND_PAST_ONLY).account.vgpus_end, 3);
 }
 
-/* The first tenant needs 90 % in the first half. 1 % of the vGPU-seconds may be broken. */
+/*
+ * Tenant a needs 90 % in the first half of the run, so tenant b can be admitted only later, except
+ * for the allowed broken time of 1 %.
+ */
 static void a_tenant_is_admitted_when_it_fits_until_the_end(void **state)
 {
 	static const char text[] =
@@ -115,11 +118,11 @@ static void a_tenant_is_admitted_when_it_fits_until_the_end(void **state)
 	assert_int_equal(play(text, BOUND_ORACLE).sales, 1);
 	CLOSE(experiment_vgpu_at(experiment, 1, NULL)->came_s, 98, 3);
 	assert_int_equal(play(text, BOUND_PAST_ONLY).sales, 1);
-	/* The policy of this run funds newcomers from capacity that was unused for 30 s. */
+	/* past-only uses a policy that funds a newcomer only from capacity unused for 30 s. */
 	CLOSE(experiment_vgpu_at(experiment, 1, NULL)->came_s, 130, 5);
 }
 
-/* Two tenants alternate with high demand. The oracle moves the caps in time. */
+/* Tenants a and b have high demand in turn. The oracle moves the caps before each change. */
 static void the_oracle_moves_caps_in_time(void **state)
 {
 	static const char text[] =
@@ -129,7 +132,7 @@ static void the_oracle_moves_caps_in_time(void **state)
 		"contract_pct = 80\narrive_s = 0\n";
 
 	(void)state;
-	/* The first second may be broken, because no decision exists yet. */
+	/* The first second may be broken, because no decision was made before it. */
 	assert_true(play(text, BOUND_ORACLE).account.broken_s < 1.5);
 }
 
@@ -143,7 +146,6 @@ static int refuse_funding(const struct policy_params *params, struct policy_gpu 
 	return -ENOSPC;
 }
 
-/* The schedule decides on admission, even if the policy refuses to fund newcomers. */
 static void a_policy_cannot_prevent_admission(void **state)
 {
 	struct policy miser = *policy_find("gover");

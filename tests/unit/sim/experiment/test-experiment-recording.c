@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Scenarios from recorded rows: estimated demand, times of tenants, and the summary. */
+/* Tests scenarios made from recorded rows: estimated demand, times of tenants, and the summary. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -17,7 +17,7 @@
 
 #define BEGIN_MS INT64_C(1700000000000)
 
-static struct scenario scenario; /* large: not for the stack */
+static struct scenario scenario; /* too large for the stack */
 static struct recording *recording;
 static struct err err;
 
@@ -46,7 +46,7 @@ static void add(const char *id, int second, struct recording_row row)
 	assert_int_equal(recording_add(recording, vgpu, &row, &err), 0);
 }
 
-/* Returns a second with a contract of 50 %. */
+/* Returns the row of a second with a contract of 50 %. */
 static struct recording_row row_of(int cap_pct, double load_pct)
 {
 	return (struct recording_row){.dt_s = 1,
@@ -78,7 +78,10 @@ static const struct trace *trace_of(int tenant)
 
 /* --- estimated demand --- */
 
-/* @n equal seconds; 0: end of the list. A negative load means that the reading is missing. */
+/*
+ * A recorded time of @n equal seconds. n = 0 ends the list. A negative load_pct means a missing
+ * reading.
+ */
 struct stretch {
 	int n, cap_pct;
 	double load_pct, fps; /* negative fps: no frame rate */
@@ -94,7 +97,7 @@ static const struct demand_case {
 	double target_fps;
 	bool burst;
 	struct stretch stretches[5];
-	struct want wants[5]; /* ends with point 0 */
+	struct want wants[5]; /* point 0 ends the list */
 } demand_cases[] = {
 	{"below its cap the load is the demand",
 	 0,
@@ -175,7 +178,8 @@ static void add_stretches(const struct demand_case *c)
 			row.fps = s->fps;
 		if (s->load_pct < 0)
 			row.load_pct = row.util_pct = NAN;
-		/* The readings of another vGPU make the time valid. */
+		/* Without the readings of vGPU "clock", times without readings of "a" would be
+		 * cut out. */
 		for (int i = 0; i < s->n; i++, second++) {
 			add("clock", second, row_of(10, 1));
 			add("a", second, row);
@@ -199,7 +203,7 @@ static void check_case(const struct demand_case *c)
 		int tenant = strcmp(recording_id(recording, 0), "a") == 0 ? 0 : 1;
 		struct trace_point got = trace_point_at(trace_of(tenant), (size_t)want->point);
 
-		/* The bins are 1 % of the GPU and 5 % of the frame rate. */
+		/* The tolerance of 5 % covers the width of the bins. */
 		if (fabs(got.demand_pct - want->demand_pct) > 1e-3 + 0.05 * want->demand_pct ||
 		    fabs(got.fps_uncapped - want->fps) > 1e-3 + 0.05 * want->fps)
 			fail_msg("%s: point %d: %g %% and %g frames, not %g and %g", c->rule,
@@ -455,7 +459,8 @@ static void a_tenant_that_does_not_fit_waits(void **state)
 	model = play();
 	assert_int_equal(model.refused, 2);
 	assert_int_equal(model.account.vgpus_end, 2);
-	/* Unused capacity is given away after 30 periods. */
+	/* The load of tenant a falls after 60 s. Its unused capacity can be given to b after
+	 * another 30 periods. */
 	assert_in_range(model.account.vgpu_s, 200 + 200 - 120, 200 + 200 - 60);
 }
 
@@ -482,7 +487,7 @@ static int fund_little(void *userdata, const struct experiment *experiment,
 	return 10;
 }
 
-/* Oversells the GPU, so that every sale fails. */
+/* Runs a scenario in which the GPU is oversold so that every sale fails. */
 static struct experiment_summary fail_sales(int remove_s)
 {
 	const struct experiment_hooks hooks = {.admit = always, .fund = fund_little};
@@ -491,7 +496,7 @@ static struct experiment_summary fail_sales(int remove_s)
 	struct experiment *experiment;
 
 	assert_int_equal(begin(NULL), 0);
-	add_seconds("a", 0, 400, row_of(90, 50)); /* load always equals the contract */
+	add_seconds("a", 0, 400, row_of(90, 50)); /* the load is always the whole contract */
 	close_and_make();
 	scenario.remove_s = remove_s;
 	scenario.tenants[0].start_cap_pct = 90;
@@ -549,7 +554,7 @@ static void newcomers_are_recorded_vgpus(void **state)
 		assert_int_equal(trace_count(trace), 100);
 		assert_true(fabs(trace_end_s(trace) - 100) < 1e-6);
 		assert_true(workload->playback.loop);
-		/* Only work without frames is scaled to the contract. */
+		/* Only the demand of work without frames is scaled to the offered contract. */
 		assert_true(fabs(workload->playback.scale - (trace_has_frames(trace) ? 1 : 0.5)) <
 			    1e-9);
 		assert_int_equal(scenario_terms(&scenario, &scenario.tenants[i]).initial_cap_pct,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The life of an offer: open, claimed, on probation, kept or failed. */
+/* Tests the life of an offer: open, claimed, on probation, kept or failed. */
 #include "tests/unit/sim/experiment/test-experiment.h"
 
 static void an_offer_is_claimed_and_kept(void **state)
@@ -22,7 +22,7 @@ static void an_offer_is_claimed_and_kept(void **state)
 	assert_int_equal(count_events("kept", &at_s), 1);
 	assert_int_equal((int)at_s, 11);
 	assert_int_equal(summary().kept, 1);
-	assert_int_equal(summary().sales, 1); /* the next offer follows in the next period */
+	assert_int_equal(summary().sales, 1); /* the next offer is made in the next period */
 	run_periods(1);
 	assert_int_equal(summary().sales, 2);
 }
@@ -93,7 +93,7 @@ static void severe_overload_fails_a_sale(void **state)
 	run_periods(30);
 	assert_int_equal(count_events("failed", &at_s), 1);
 	assert_int_equal((int)at_s, 4);
-	assert_true(seen.offered); /* until the newcomer leaves */
+	assert_true(seen.offered); /* the failed sale stays open until the newcomer leaves */
 	assert_int_equal(seen.n_vgpus, 2);
 	assert_int_equal(summary().failed, 1);
 	assert_int_equal((int)summary().severe_s, 30);
@@ -112,7 +112,7 @@ static void with_migration_a_failed_newcomer_leaves_and_selling_continues(void *
 	run_periods(3);
 	assert_int_equal(count_events("failed", &at_s), 1);
 	severe = false;
-	run_periods(1); /* the overload removes this vGPU too */
+	run_periods(1); /* a second severe decision also removes tenant b */
 	run_periods(1);
 	assert_int_equal(summary().left, 2);
 	assert_int_equal(count_events("left", &at_s), 2);

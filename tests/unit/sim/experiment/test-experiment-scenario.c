@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Scenarios: valid files, error messages, and the keys in the manual page. */
+/* Tests scenario files: valid files, error messages, and the keys in the manual page. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,14 +19,14 @@
 #define PAGE_MAX   65536
 #define ONE_TENANT "[tenant a]\nworkload = glxgears\n"
 
-static struct scenario scenario; /* large: not for the stack */
+static struct scenario scenario; /* too large for the stack */
 static struct err err;
 
 static int load(const char *text)
 {
 	temp_file_write(text);
 	err.msg[0] = '\0';
-	scenario_fini(&scenario); /* files of the previous test */
+	scenario_fini(&scenario); /* frees the traces of the previous scenario */
 	return scenario_load(temp_file, &scenario, &err);
 }
 
@@ -91,7 +91,7 @@ static void the_kinds_that_take_offers_can_be_listed(void **state)
 }
 
 static const struct {
-	const char *text, *message; /* expected message without "FILE" */
+	const char *text, *message; /* message: the expected message without the file name */
 } mistakes[] = {
 	{"", ": no tenants (required: a section [tenant NAME])"},
 	{"[scenario]\nseconds = 0\n" ONE_TENANT,
@@ -193,8 +193,8 @@ static void a_scenario_can_be_made_in_code(void **state)
 }
 
 /*
- * The manual page has "KEY = DEFAULT", or "KEY" without a default, then "Allowed: ...". The keys of
- * [policy] are in gover.conf(5).
+ * The manual page contains each key as "KEY = DEFAULT", or as "KEY" if it has no default, and then
+ * "Allowed: ...". The keys of [policy] are in gover.conf(5).
  */
 static void the_page_has_every_key(void **state)
 {

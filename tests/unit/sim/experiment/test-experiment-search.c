@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The search for admission times, with artificial rules whose best schedule is known. */
+/* Tests the search for admission times with artificial rules whose best schedule is known. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -20,13 +20,16 @@ static struct search_schedule schedule;
 static struct err err;
 static int tries;
 
-/* The tenants, the capacity that each tenant sells per second, and the rule for good schedules. */
+/*
+ * An artificial rule: the tenants, the capacity that each tenant sells per second, and the
+ * schedules that are good.
+ */
 struct rule {
 	int n;
 	double worth[3];
 	double gap_s; /* minimum time between two admissions */
 	bool (*good)(const struct search_schedule *schedule);
-	int fails_at; /* evaluation with an error; 0: none */
+	int fails_at; /* number of the evaluation that returns an error; 0: none */
 };
 
 static int evaluate(void *userdata, struct search_schedule *s, struct err *reterr)
@@ -85,8 +88,8 @@ static bool first_blocks_second(const struct search_schedule *s)
 }
 
 /*
- * If the first tenant is admitted at once, the second is never admitted: a greedy search is not
- * enough.
+ * If tenant 1 is admitted at once, tenant 2 is never admitted. A greedy search does not find the
+ * better schedule.
  */
 static void an_admission_is_delayed_if_the_next_one_sells_more(void **state)
 {
@@ -126,7 +129,7 @@ static void no_tenant_is_admitted_if_all_break_too_much(void **state)
 	static const struct rule rule = {.n = 3, .worth = {1, 1, 1}, .good = no_admission_is_good};
 
 	(void)state;
-	schedule.n = 1; /* a bad first schedule */
+	schedule.n = 1; /* the first schedule is not good */
 	assert_int_equal(search(&rule), 0);
 	assert_int_equal(schedule.n, 0);
 	assert_true(tries < 1000);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The accuracy of replays: a run under one policy is recorded as the daemon does, replayed under
- * another policy, and compared with a real run of the same tenants under that other policy.
+ * Tests the accuracy of replays. A run under one policy is recorded as the daemon records it, and
+ * replayed under another policy. The replay is compared with a simulation of the same tenants under
+ * that other policy.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -21,20 +22,20 @@
 #define BEGIN_MS INT64_C(1700000000000)
 #define SECONDS	 1200
 
-static struct scenario scenario, again; /* large: not for the stack */
+static struct scenario scenario, again; /* too large for the stack */
 static struct err err;
 
 static const struct host {
 	const char *name, *tenants;
-	/* allowed errors in percentage points: replay under another policy, and under the same
-	 * policy */
+	/* Largest allowed errors in percentage points. util_error, broken_error: replay under
+	 * another policy. own_util_error, own_broken_error: replay under the recorded policy. */
 	double util_error, broken_error, own_util_error, own_broken_error;
 } hosts[] = {
 	{"unpaced programs",
 	 "[tenant a]\nworkload = glmark2\ncontract_pct = 50\ntarget_fps = 160\narrive_s = 0\n"
 	 "[tenant b]\nworkload = plot3d\ncontract_pct = 50\ntarget_fps = 30\narrive_s = 0\n"
 	 "[tenant c]\nworkload = glxgears\ncontract_pct = 50\ntarget_fps = 140\narrive_s = 0\n",
-	 /* without higher frame rates the estimate is the target */
+	 /* If no higher frame rates were recorded, the estimate is the target. */
 	 12, 4, 0.5, 0.5},
 	{"paced programs",
 	 "[tenant a]\nworkload = frame:gpu_ms=4,cpu_ms=3,fps_max=62\ncontract_pct = 40\n"
@@ -43,7 +44,7 @@ static const struct host {
 	 "target_fps = 50\narrive_s = 0\n"
 	 "[tenant c]\nworkload = glxgears:fps_max=80\ncontract_pct = 40\ntarget_fps = 75\n"
 	 "arrive_s = 0\n",
-	 /* a program paced exactly at its cap looks like a starved one */
+	 /* A program whose pace equals its cap cannot be distinguished from a starved program. */
 	 8, 6, 1, 0.5},
 	{"work without frames",
 	 "[tenant a]\nworkload = burst:on_s=20,off_s=30,pct=40\ncontract_pct = 50\narrive_s = 0\n"
@@ -51,8 +52,8 @@ static const struct host {
 	 "[tenant b]\nworkload = square:period_s=40,high_pct=35,low_pct=3\ncontract_pct = 50\n"
 	 "arrive_s = 0\n"
 	 "[tenant c]\nworkload = load:pct=12\ncontract_pct = 30\narrive_s = 0\n",
-	 /* without higher loads the estimate is the contract, for a shorter time than the real
-	    demand */
+	 /* If no higher loads were recorded, the estimate is the contract, for a shorter time
+	  * than the real demand. */
 	 1, 8, 0.5, 8},
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The control loop: the input of the policy, and the effects of its decisions. */
+/* Tests the control loop: the input of the policy, and the effects of its decisions. */
 #include "sim/model/sim.h"
 #include "tests/unit/sim/experiment/test-experiment.h"
 
@@ -50,9 +50,10 @@ static void demand_of_renderers(void **state)
 	assert_true(fabs(experiment_current_vgpu_at(experiment, 1)->sample.demand - 0.125) < 0.002);
 	assert_true(fabs(experiment_current_vgpu_at(experiment, 1)->sample.load - 0.05) < 0.002);
 	assert_true(experiment_current_vgpu_at(experiment, 0)
-			    ->sample.broken); /* gets only 5 of 7 % demand */
+			    ->sample.broken); /* tenant a gets 5 % and needs 7 % */
 	assert_false(
-		experiment_current_vgpu_at(experiment, 1)->sample.broken); /* gets its contract */
+		/* tenant b has no target and gets its contract */
+		experiment_current_vgpu_at(experiment, 1)->sample.broken);
 }
 
 static void initial_caps_fit_into_the_gpu(void **state)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rig of test-experiment*.c: an experiment from a text, with a stub policy that records its
- * input and makes the decisions that the test sets.
+ * Helpers of test-experiment*.c: an experiment from a text, with a stub policy. The stub policy
+ * records its input, and makes the decisions that the test sets.
  */
 #ifndef TESTS_UNIT_SIM_EXPERIMENT_TEST_EXPERIMENT_H
 #define TESTS_UNIT_SIM_EXPERIMENT_TEST_EXPERIMENT_H
@@ -24,18 +24,18 @@
 #define EVENTS_MAX 512
 #define THREE	   "[scenario]\nseconds = 60\n[tenant a]\nworkload = glxgears\ntarget_fps = 140\n"
 
-static struct scenario scenario; /* large: not for the stack */
+static struct scenario scenario; /* too large for the stack */
 static struct experiment *experiment;
 static struct err err;
 
-/* The reported events. */
+/* All reported events. */
 static struct {
 	double t_s;
 	char kind[16], vgpu[ID_MAX];
 } events[EVENTS_MAX];
 static int n_events;
 
-/* The input of the stub policy, and its decisions. It never moves a cap. */
+/* The last input of the stub policy. The stub policy never moves a cap. */
 static struct policy_gpu seen;
 static struct policy_vgpu seen_vgpus[POLICY_VGPUS_MAX];
 static bool offering, severe;
@@ -81,7 +81,7 @@ static void record_event(void *userdata, const struct experiment_event *event)
 	snprintf(events[n_events++].vgpu, sizeof(events[0].vgpu), "%s", event->vgpu);
 }
 
-/* Returns the number of events of @kind, and the time of the first event. */
+/* Returns the number of events of @kind. *@ret_first_s: time of the first of these events. */
 static inline int count_events(const char *kind, double *ret_first_s)
 {
 	int n = 0;

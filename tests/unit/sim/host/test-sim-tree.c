@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The simulated sysfs tree without a mount: its layout, its files, and the errors of a kernel. */
+/*
+ * Tests the simulated sysfs tree without a mount: its layout, its files, and the errors of a
+ * kernel.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -287,7 +290,8 @@ static void counters_follow_the_caps(void **state)
 	set_time(1000);
 	tree_advance(tree);
 	set_time(11000);
-	/* The initial cap was 12 until the second slot. */
+	/* The type of the vGPU sets its initial cap to 12. The cap of 30 takes effect in the
+	 * second slot. */
 	assert_in_range(number_at(GROUP "/busy_time"), 3272000000, 3292000000);
 	assert_int_equal(number_at(GROUP "/sched_time"), 3282000000);
 	assert_in_range(number_at(GPU "/" B "/intel_vgpu/busy_time"), 540000000, 560000000);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The history of the simulated GPU, as a hash of all counters in every interval of 100 ms. A
- * changed hash means that the simulation gives other results than before, so that new figures are
- * not comparable with old figures.
+ * Tests that the simulated GPU gives the same results as before. Each result is a hash of all
+ * counters in every interval of 100 ms. If a hash changes, new figures cannot be compared with old
+ * figures.
  */
 #include <setjmp.h>
 #include <stdarg.h>

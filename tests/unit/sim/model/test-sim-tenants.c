@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Tenants with varying demand: games, square waves, bursts, traces; and their demand counters. */
+/*
+ * Tests tenants with varying demand (games, square waves, bursts, traces) and their demand
+ * counters.
+ */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -77,7 +80,7 @@ static void frames_of_a_game_start_at_ticks_of_its_screen(void **state)
 	workload_start(&run, &workload, "a", now_ns);
 	for (uint64_t i = 0; i < 1000; i++) {
 		struct workload_frame frame = workload_next_frame(&run, now_ns);
-		/* Some frames are late, some by more than a tick. */
+		/* Some frames are late, some of them by more than a tick. */
 		uint64_t late_ns = i % 7 == 0 ? i * 100003 : 0;
 
 		assert_true(frame.begin_ns >= now_ns);
@@ -131,10 +134,9 @@ static void a_game_runs_at_the_rate_of_its_screen_or_skips_ticks(void **state)
 	} rows[] = {
 		{"game:gpu_ms=5,cpu_ms=3,vsync_hz=60", 100, 59.9, 60.1},
 		{"game:gpu_ms=5,cpu_ms=3,vsync_hz=60", 50, 59.9, 60.1},
-		/* The CPU needs more than a tick for a frame: a frame at every second tick. */
+		/* The CPU time is more than a tick, so a frame starts at every second tick. */
 		{"game:gpu_ms=1,cpu_ms=20,vsync_hz=60", 100, 29.9, 30.1},
-		/* The GPU needs more than a tick for a frame: as many frames as the GPU can
-		 * render. */
+		/* The GPU time is more than a tick, so the GPU renders as many frames as it can. */
 		{"game:gpu_ms=20,cpu_ms=3,vsync_hz=60", 50, 22, 28},
 	};
 
@@ -159,7 +161,7 @@ struct demand_row {
 	const char *workload;
 	struct trace_point points[4];
 	size_t n;
-	int pct[12]; /* demand in each second */
+	int pct[12]; /* demand in each second, percent */
 };
 
 static void check_demand(const struct demand_row *row)
@@ -172,7 +174,7 @@ static void check_demand(const struct demand_row *row)
 	for (uint64_t s = 0; s < ARRAY_SIZE(row->pct); s++) {
 		double want_ns = row->pct[s] * 1e7;
 
-		/* Reading more often must not change the result. */
+		/* Additional reads must not change the result. */
 		for (uint64_t read = 1; read <= 3; read++) {
 			sim_advance(sim, s * NS_PER_S + read * 333333333);
 			(void)sim_vgpu_demand_ns(sim, vgpu);
@@ -211,12 +213,12 @@ static const struct demand_row demands[] = {
 	 {{0, 0, 0}},
 	 0,
 	 {40, 40, 0, 0, 0, 40, 40, 0, 0, 0, 40, 40}},
-	/* A point is valid until the next one; demand is 0 after the end. */
+	/* A point is valid until the next point. After the end of the trace, demand is 0. */
 	{"trace:file=x",
 	 {{0, 0, 5}, {1, 0, 80}, {2, 0, 0}, {4, 0, 100}},
 	 4,
 	 {5, 80, 0, 0, 100, 0, 0, 0, 0, 0, 0, 0}},
-	/* Playback starts at the first point, even if the time of that point is late. */
+	/* Playback starts at the first point, even if the time of this point is not 0. */
 	{"trace:file=x", {{70, 0, 5}, {71, 0, 80}, {73, 0, 7}}, 3, {5, 80, 80, 7, 0}},
 	{"trace:file=x,loop=on",
 	 {{0, 0, 5}, {1, 0, 80}, {2, 0, 1}},
@@ -257,7 +259,10 @@ static void demand_follows_the_workload_second_by_second(void **state)
 		check_demand(&demands[i]);
 }
 
-/* From 10 to 20 within two seconds: means of 12.5 and 17.5. */
+/*
+ * Between 6 and 8 s the demand rises from 10 to 20 %: the means of the two seconds are 12.5 and
+ * 17.5 %.
+ */
 static void gaps_are_not_interpolated(void **state)
 {
 	static const struct trace_point points[] = {{0, 0, 30}, {6, 0, 10}, {8, 0, 20}};
@@ -404,7 +409,8 @@ static void demand_is_cumulative_over_programs(void **state)
 	sim_set_workload(sim, vgpu, &next);
 	assert_int_equal(sim_vgpu_demand_ns(sim, vgpu), 387500000);
 	sim_advance(sim, 3550 * NS_PER_MS);
-	/* A starved renderer prepares two or three frames more than the GPU renders. */
+	/* The CPU of a starved renderer prepares two or three frames that the GPU has not
+	 * rendered yet. */
 	assert_near((double)sim_vgpu_demand_ns(sim, vgpu), 387500000 + 0.2e9 + 3e7, 2e7);
 	sim_free(sim);
 }
@@ -429,7 +435,7 @@ static void recorded_frames_are_drawn_at_the_recorded_rate(void **state)
 		sim_read(sim, vgpu, &c);
 		assert_true(c.makes_frames);
 		assert_near((double)(c.frames - frames), 4 * fps[i % 5], 1.5);
-		/* A frame may belong to either of two intervals. */
+		/* A frame at the border of two intervals may be counted in either interval. */
 		assert_near((double)(c.busy_ns - busy_ns) / 4e7, pct[i % 5], 5.5);
 		assert_near((double)(sim_vgpu_demand_ns(sim, vgpu) - demand_ns) / 4e7, pct[i % 5],
 			    0.001);
@@ -455,7 +461,7 @@ static void late_recorded_frames_are_skipped(void **state)
 	(void)state;
 	sim_advance(sim, 10 * NS_PER_S);
 	sim_read(sim, vgpu, &c);
-	assert_near((double)c.frames, 200, 3); /* frames of 10 ms each, at a cap of 20 % */
+	assert_near((double)c.frames, 200, 3); /* 20 % of 10 s, in frames of 10 ms */
 	sim_set_cap(sim, vgpu, 0);
 	sim_advance(sim, 30 * NS_PER_S);
 	sim_read(sim, vgpu, &c);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Traces: valid files, the value at a time, and the errors for invalid lines. */
+/* Tests traces: valid files, the value at a time, and the errors for invalid lines. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -55,7 +55,7 @@ static void valid_files_are_read(void **state)
 		{HEADER "0,25\n1,50.5", 2, {1, 0, 50.5}, 2, false},
 		{"t_s,demand_pct\r\n0,25\r\n1,5e1\r\n", 2, {1, 0, 50}, 2, false},
 		{HEADER "100.5,25\n101.75,100\n", 2, {101.75, 0, 100}, 103, false},
-		/* A gap before the last point does not extend that point. */
+		/* The last point is not valid for 12 s, as the gap before it, but for 1 s. */
 		{HEADER "0,1\n1,2\n2,3\n3,4\n16,5\n", 5, {16, 0, 5}, 17, false},
 		{"t_s,fps_uncapped,demand_pct\n0,60,30\n1,144.5,0.25\n",
 		 2,
@@ -108,7 +108,7 @@ static void a_point_is_valid_until_the_next(void **state)
 }
 
 static const struct {
-	const char *text, *message; /* expected message without the path */
+	const char *text, *message; /* message: the expected message without the path */
 } bad_lines[] = {
 	{"", ":1: the file is empty"},
 	{"\n", ":1: unknown header '' (allowed: 't_s,demand_pct', "
@@ -277,7 +277,7 @@ static void the_error_of_a_gap_names_the_line_after_it(void **state)
 	trace_free(trace);
 }
 
-/* The file has many blocks, with lines across their boundaries. */
+/* The file is longer than many blocks, and some lines are in two blocks. */
 static void a_long_file_is_read_block_by_block(void **state)
 {
 	const size_t n = 100000;

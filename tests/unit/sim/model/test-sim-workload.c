@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Workload texts: valid texts, error messages, and the frames of a program. */
+/* Tests workload texts: valid texts, error messages, and the frames of a program. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -243,7 +243,8 @@ static void glmark2_runs_its_scenes_in_order_for_10_s_each(void **state)
 
 	(void)state;
 	workload_start(&run, &workload, "a", 0);
-	/* The seed selects the start position: find this scene, and the start of the next scene. */
+	/* The seed selects the scene at the start. Find this scene, and the time at which it
+	 * ends. */
 	first_ms = mean_gpu_ms(&run, 0);
 	while (fabs(scenes_ms[first] - first_ms) > 0.03)
 		assert_true(++first < ARRAY_SIZE(scenes_ms));
@@ -285,7 +286,8 @@ static void a_paced_frame_starts_one_interval_after_the_last(void **state)
 	workload_start(&run, &workload, "a", 3 * NS_PER_MS);
 	assert_int_equal(workload_next_frame(&run, 3 * NS_PER_MS).begin_ns, 3 * NS_PER_MS);
 	assert_int_equal(workload_next_frame(&run, 7 * NS_PER_MS).begin_ns, 23 * NS_PER_MS);
-	/* A late frame does not advance the start of the next frame. */
+	/* A late frame does not change the rate: the next frame starts one interval after the
+	 * late frame. */
 	assert_int_equal(workload_next_frame(&run, 90 * NS_PER_MS).begin_ns, 90 * NS_PER_MS);
 	assert_int_equal(workload_next_frame(&run, 94 * NS_PER_MS).begin_ns, 110 * NS_PER_MS);
 }

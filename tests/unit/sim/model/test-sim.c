@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The simulated GPU: caps, the programs of the paper, and histories that depend only on seeds and
- * calls. Lines printed with '#' are for information; no test depends on speed.
+ * Tests the simulated GPU: caps, the programs of the paper, and results that depend only on seeds
+ * and calls. Lines printed with '#' are for information; no test depends on the speed of the
+ * machine.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -191,7 +192,8 @@ static void a_starved_renderer_queues_at_most_two_frames(void **state)
 	sim_advance(sim, 55 * NS_PER_S);
 	starved = read_counters(sim, vgpu).frames;
 	assert_in_range(starved, 4, 6);
-	/* Two frames were queued and one was ready. Any other frame needs a second of CPU. */
+	/* At this time two frames are queued and the CPU has prepared a third frame. Each
+	 * further frame needs a second of CPU time. */
 	sim_set_cap(sim, vgpu, 0);
 	sim_advance(sim, 55 * NS_PER_S + 500 * NS_PER_MS);
 	assert_int_equal(read_counters(sim, vgpu).frames, starved + 3);
@@ -219,7 +221,7 @@ static void frame_times_are_reset_by_a_read(void **state)
 static void the_99th_percentile_is_within_3_percent(void **state)
 {
 	static const struct {
-		int fast, slow; /* number of frames of 10 ms, and of 100 ms */
+		int fast, slow; /* numbers of frames that took 10 ms and 100 ms */
 		double p99_ms;
 	} rows[] = {
 		{0, 0, 0}, {1, 0, 10}, {99, 1, 10}, {98, 2, 100}, {990, 10, 10}, {989, 11, 100},
@@ -236,7 +238,7 @@ static void the_99th_percentile_is_within_3_percent(void **state)
 			       rows[i].p99_ms * 1.03);
 		frametime_clear(&times);
 	}
-	/* Times outside of all buckets are still counted. */
+	/* Times below the first and above the last bucket are counted too. */
 	frametime_add(&times, 0);
 	assert_between(frametime_p99_ms(&times), 0, 0.02);
 	frametime_add(&times, UINT64_MAX);
@@ -250,7 +252,7 @@ static void the_99th_percentile_is_within_3_percent(void **state)
 	}
 }
 
-/* The results of a run with every kind of call and workload. */
+/* The results of a run that uses every kind of call and workload. */
 struct history {
 	struct sim_counters counters[6];
 	uint64_t busy_ns;
@@ -338,8 +340,8 @@ static uint64_t least(uint64_t a, uint64_t b)
 }
 
 /*
- * A single vGPU runs for many turns at once. When another vGPU gets work, the current turn must be
- * the same as if turns had run one by one.
+ * If a single vGPU runs, many turns are accounted at once. When another vGPU then gets work, the
+ * current turn must be the same as if the turns had been accounted one by one.
  */
 static void many_turns_at_once_equal_single_turns(void **state)
 {
