@@ -15,7 +15,7 @@
 #include "sim/experiment/profiles.h"
 #include "sim/experiment/search.h"
 
-#define STRIDES 150 /* number of search steps in the whole run */
+#define STRIDES 150 /* number of time steps of the search in a whole run */
 
 static const char *const kind_names[] = {
 	[BOUND_PAST_ONLY] = "past-only",

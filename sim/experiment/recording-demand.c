@@ -41,8 +41,8 @@ struct estimator {
 	double ceiling_pct, target_fps;
 	double frame_pct_s;	 /* GPU time of a frame in percent of a second */
 	struct trace_point last; /* last estimate; repeated while readings are missing */
-	/* Only without frames: the end of the current busy period, and the work of this period
-	 * that is not yet part of the demand. */
+	/* For tenants without frames: the end of the current busy period, and the work of this
+	 * period that is not yet part of the demand. */
 	size_t busy_end;
 	double busy_pct_s;
 };

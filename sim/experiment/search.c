@@ -17,7 +17,7 @@
 
 #define TRIES_MAX 250 /* evaluations */
 #define PATIENCE  60  /* maximum number of evaluations without an improvement */
-#define COARSE	  4   /* strides per step until a good time is found */
+#define COARSE	  4   /* length, in strides, of a step until a good time is found */
 #define CHANGES	  8   /* number of small changes per large change */
 
 struct search {

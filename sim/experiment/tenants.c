@@ -290,8 +290,8 @@ static void leave(struct experiment *experiment, int index)
 }
 
 /*
- * Adds the tenant of an arrival if it fits. Returns true if it was added. A tenant that had to wait
- * still leaves at its original time.
+ * Adds the tenant of an arrival if the GPU has capacity. Returns true if the tenant was added. A
+ * tenant that had to wait still leaves at its original time.
  */
 static bool arrive(struct experiment *experiment, int index)
 {

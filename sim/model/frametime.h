@@ -5,9 +5,8 @@
 
 #include <stdint.h>
 
-#define FRAMETIME_MIN_LOG2                                                    \
-	14 /* log2 of 16 us in ns; the first bucket also counts shorter times \
-	    */
+/* log2 of 16 us in ns; the first bucket also counts shorter times */
+#define FRAMETIME_MIN_LOG2 14
 /* 24 octaves end at 4.6 minutes; the last bucket also counts longer times */
 #define FRAMETIME_OCTAVES 24
 #define FRAMETIME_BUCKETS (FRAMETIME_OCTAVES * 16)

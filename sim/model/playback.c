@@ -86,7 +86,8 @@ static double between(double from, double to, double part)
 	return from + (to - from) * part;
 }
 
-/* Returns the position of the time @at_ns + @ns in @segment: 0 is its begin, 1 its end. */
+/* Returns the position of the time @at_ns + @ns in @segment: 0 at the start of @segment, 1 at its
+ * end. */
 static double part_of(const struct segment *segment, uint64_t at_ns, double ns)
 {
 	return ((double)(at_ns - segment->from_ns) + ns) /
@@ -112,7 +113,7 @@ static double frames_of(const struct segment *segment, uint64_t at_ns, uint64_t 
 }
 
 /*
- * Returns the time, 1 to @max_ns, after which @frames are complete. @at_ns: the begin of this time.
+ * Returns the time, 1 to @max_ns, after which @frames are complete. @at_ns: the start of this time.
  */
 static uint64_t time_of_frames(const struct segment *segment, uint64_t at_ns, uint64_t max_ns,
 			       double frames)

@@ -198,7 +198,7 @@ static void a_hook_can_replace_admission(void **state)
 
 	(void)state;
 	admit_calls = 0;
-	offering = true; /* the hook decides */
+	offering = true; /* the hook admit() decides, not the policy */
 	make_with(THREE "[arrivals]\nstart = 1\n[offer]\nprobation_s = 2\n", &stub, 1, &hooks);
 	run_periods(2);
 	assert_int_equal(summary().sales, 0);
@@ -247,7 +247,7 @@ static void play(const char *text, uint64_t seed, struct experiment_summary *ret
 	make_with(text, policy_find("gover"), seed, NULL);
 	while (experiment_step(experiment))
 		;
-	memset(ret_sum, 0, sizeof(*ret_sum)); /* the tests compare padding too */
+	memset(ret_sum, 0, sizeof(*ret_sum)); /* assert_memory_equal() also compares padding */
 	experiment_summarize(experiment, ret_sum);
 }
 
