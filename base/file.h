@@ -9,12 +9,14 @@
 
 /*
  * Reads a kernel attribute from offset 0 as text without its last newline. Returns the length of
- * the text, or a negative errno. -ENOBUFS: the text is longer than @size - 1.
+ * the text, or a negative errno (-ENOBUFS: the text is longer than @size - 1).
  */
 int file_pread_text(int fd, char *text, size_t size);
 
-/* Reads a kernel attribute that is one unsigned decimal number. -EINVAL: the text is not such a
- * number. */
+/*
+ * Reads a kernel attribute that is one unsigned decimal number. Returns -EINVAL if the text is not
+ * such a number.
+ */
 int file_pread_u64(int fd, uint64_t *ret_value);
 
 /* Writes @value in decimal at offset 0. Returns 0 or a negative errno (-EIO: short write). */

@@ -20,8 +20,8 @@ struct inifile_reader {
 	 * Called for each section header. @first is the section's first row; its values will be
 	 * written to *ret_base. For a section with names ("gpu NAME" in the table) @name is the
 	 * text after the first word, possibly "", and this function decides whether a name may
-	 * occur twice. For other sections @name is NULL, and a second one is a fault. The function
-	 * returns -EINVAL with a message to report a fault.
+	 * occur twice. For other sections @name is NULL, and a second section with the same title
+	 * is a fault. The function returns -EINVAL with a message to report a fault.
 	 */
 	int (*enter)(void *userdata, const struct setting *first, const char *name, int line,
 		     void **ret_base, struct err *reterr);

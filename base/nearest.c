@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The distance of two words: optimal string alignment. */
+/* Computes the optimal string alignment distance of two words. */
 #include <string.h>
 
 #include "base/nearest.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the known word that is nearest to a mistyped one. */
+/* Finds the known word that is nearest to a mistyped word. */
 #ifndef BASE_NEAREST_H
 #define BASE_NEAREST_H
 

@@ -36,7 +36,7 @@ int conn_run_int(sqlite3_stmt *statement, int64_t *ret_value);
 /* Runs @sql and writes the first column of the first row. */
 int conn_get_int(sqlite3 *db, const char *sql, int64_t *ret_value);
 
-/* True if the open file was deleted, renamed or replaced. */
+/* Returns true if the open file was deleted, renamed or replaced. */
 bool conn_moved(sqlite3 *db);
 
 #endif

@@ -60,8 +60,8 @@ int db_save_contracts(struct db *db, int64_t revision, const char *text);
 
 /*
  * Marks the end of a tick. The records of a tick are written in one transaction, unless the queue
- * is more than half full. Samples are written at most five seconds later, together with those of
- * other ticks; any other record is written immediately, with all records before it.
+ * is more than half full. Samples are written at most five seconds later, together with the samples
+ * of other ticks. Any other record is written immediately, with all records before it.
  */
 void db_commit(struct db *db);
 
@@ -91,9 +91,9 @@ struct db_reader *db_reader_close(struct db_reader *reader);
 struct db_point {
 	int64_t ts_ms; /* begin of the step */
 	double cap_pct, load_pct, util_pct, fps, target_fps,
-		frame_p99_ms;	      /* NAN: no valid sample */
+		frame_p99_ms;	      /* averages of the valid samples; NAN: no valid sample */
 	double short_pct, broken_pct; /* fraction of the samples (0..1) with the condition */
-	int64_t samples, gaps;	      /* number of samples; number of samples whose tick was late */
+	int64_t samples, gaps;	      /* number of samples, and how many of them had a late tick */
 	/* The number of samples in which the value was valid. */
 	int64_t load_n, util_n, fps_n, target_fps_n, frame_p99_n;
 };

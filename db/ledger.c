@@ -60,7 +60,10 @@ static int64_t ceil_to(int64_t at_ms, int64_t step_ms)
 	return floor_to(at_ms + step_ms - 1, step_ms);
 }
 
-/* The sums of minutes before @minute_from_ms were pruned, so whole hours are read there. */
+/*
+ * The sums of minutes before @minute_from_ms were pruned, so the range is extended to whole hours
+ * there.
+ */
 static void set_bounds(struct query *q, int64_t from_ms, int64_t to_ms, int64_t minute_from_ms)
 {
 	int64_t from_step = from_ms < minute_from_ms ? ROLLUP_HOUR_MS : ROLLUP_MINUTE_MS;

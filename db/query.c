@@ -21,7 +21,7 @@
 enum resolution { RAW, MINUTE, HOUR, RESOLUTIONS };
 
 enum statement {
-	HISTORY, /* followed by one statement for each resolution */
+	HISTORY, /* one statement for each resolution begins here */
 	BEGIN = HISTORY + RESOLUTIONS,
 	END,
 	GET_PROGRESS,
@@ -324,7 +324,7 @@ static int read_history(struct db_reader *reader, struct history *history)
 	return r;
 }
 
-/* Extends the range to whole steps. Its begin is only extended if @max allows one more point. */
+/* Extends the range to whole steps. The begin is only extended if @max allows one more point. */
 static int fit_range(struct history *history, int64_t from_ms, int64_t to_ms, size_t max)
 {
 	int64_t step_ms = history->step_ms;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ring of records. When it is empty it restarts at its first byte, so that only a few pages of
- * it are used while the writer is fast. Unused pages need no memory.
+ * The ring of records. An empty ring restarts at its first byte, so that only a few pages of the
+ * ring are used while the writer is fast. Unused pages need no memory.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -35,7 +35,10 @@ static const char *const statement_sql[STATEMENTS] = {
 			" count(fps), total(fps), min(fps), count(target_fps), total(target_fps),"
 			" count(frame_p99_ms), total(frame_p99_ms), max(frame_p99_ms)"
 			" FROM sample WHERE ts_ms >= ?1 AND ts_ms < ?1 + 60000 GROUP BY vgpu",
-	/* CROSS JOIN fixes the order: one short range for each vGPU instead of one long scan. */
+	/*
+	 * CROSS JOIN fixes the order of the tables: sqlite reads one short range for each vGPU
+	 * instead of scanning the whole table.
+	 */
 	[ROLL_HOUR] =
 		"INSERT OR REPLACE INTO sample_hour"
 		" SELECT m.vgpu, ?1, sum(samples), sum(gaps), total(covered_s), sum(short),"
@@ -52,8 +55,8 @@ static const char *const statement_sql[STATEMENTS] = {
 #define FIRST(table, step_s) "(SELECT min(ts_ms) FROM " table " WHERE step_s = " step_s ")"
 
 /*
- * LONGEST applies to the sums of hours and days of the ledger, because its queries read these sums
- * wherever they exist.
+ * LONGEST is the longer of the retentions of minutes and hours. It applies to the ledger's sums of
+ * hours and days.
  */
 enum horizon { RAW, MINUTE, HOUR, RESOLUTIONS, LONGEST = RESOLUTIONS, HORIZONS };
 

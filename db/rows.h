@@ -41,28 +41,30 @@ struct db_decision {
 	char detail_json[2 * DB_TEXT_MAX];
 };
 
+/* A new row replaces the row with the same id. */
 struct db_alert {
 	int64_t id;
-	int64_t raised_ms, cleared_ms,
-		acked_ms; /* 0: not cleared. A row with the same id is replaced */
+	int64_t raised_ms, cleared_ms, acked_ms; /* 0: not cleared, not acknowledged */
 	char name[48], gpu[ID_MAX], vgpu[ID_MAX], severity[16];
 	char text[DB_TEXT_MAX];
 };
 
+/* A new row replaces the row with the same id. */
 struct db_offer {
 	int64_t id;
 	int64_t created_ms, changed_ms;
-	char gpu[ID_MAX], state[16], vgpu[ID_MAX]; /* a new row replaces the row with the same id */
+	char gpu[ID_MAX], state[16], vgpu[ID_MAX];
 	int cap_pct, funded_pct;
 	double target_fps;
 	char reason[DB_TEXT_MAX];
 	char claim_key[128]; /* idempotency key of the claim; "": no key */
 };
 
+/* A new row replaces the row with the same id. */
 struct db_silence {
 	int64_t id;
 	int64_t created_ms, until_ms;
-	int64_t ended_ms; /* 0: not ended. A row with the same id is replaced */
+	int64_t ended_ms; /* 0: not ended */
 	char alert[48], gpu[ID_MAX], vgpu[ID_MAX];
 	char reason[256];
 };
@@ -86,8 +88,7 @@ struct db_ledger {
 	int64_t ts_ms; /* any time in the minute of the row */
 	char vgpu[ID_MAX], gpu[ID_MAX], flavor[ID_MAX];
 	struct db_money sold;
-	struct db_money
-		kept; /* the part of the revenue that a host without overselling earns too */
+	struct db_money kept; /* amounts that the vGPU would cause on a host without overselling */
 };
 
 /* Amounts of the ledger for one GPU since the previous row of this GPU. */

@@ -59,8 +59,10 @@ const char *const schema_steps[] = {
 
 	"CREATE TABLE setting (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;"
 
-	/* This table has one row. Minutes and whole hours before open_minute_ms are rolled up; rows
-	 * before x_from_ms have been pruned. */
+	/*
+	 * This table has one row. Minutes and whole hours before open_minute_ms are rolled up. Rows
+	 * before raw_from_ms, minute_from_ms and hour_from_ms were pruned.
+	 */
 	"CREATE TABLE progress (open_minute_ms INTEGER NOT NULL, raw_from_ms INTEGER NOT NULL,"
 	" minute_from_ms INTEGER NOT NULL, hour_from_ms INTEGER NOT NULL);"
 	"INSERT INTO progress VALUES (0, 0, 0, 0);",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Writes records. A write waits at most BUSY_MS for a lock of another program; in WAL mode readers
- * never delay it.
+ * never delay a write.
  *
  * In the file the vGPU of a sample is a number. A query for the number is 40 % of the cost of a
  * sample, so the numbers are cached. The cache is cleared when the table may have changed: by
@@ -20,7 +20,7 @@
 #define BUSY_MS 250
 
 enum statement {
-	/* the statements before it insert the records of each record_kind */
+	/* the statements before PUT_VGPU insert the records of each record_kind */
 	PUT_VGPU = RECORD_KINDS,
 	FIND_VGPU,
 	DATA_VERSION,
@@ -95,7 +95,8 @@ struct store {
 	size_t next_cached; /* expected vGPU of the next sample: vGPUs usually have the same order
 			       in each tick */
 	int64_t cached_minute;
-	int64_t data_version; /* changes if another connection changes the file */
+	/* PRAGMA data_version; changes if another connection changes the file */
+	int64_t data_version;
 };
 
 /* secure_delete off: deleted rows need not be overwritten. journal_size_limit: a large WAL file is
@@ -196,7 +197,9 @@ static void cache_vgpu(struct store *store, const char *id, const char *gpu, int
 		store->n_cached--;
 }
 
-/* Runs @statement to get the number of a vGPU. SQLITE_NOTFOUND: the vGPU has no number. */
+/*
+ * Runs @statement to get the number of a vGPU. Returns SQLITE_NOTFOUND if the vGPU has no number.
+ */
 static int get_number(struct store *store, int statement, const char *id, const char *gpu,
 		      int64_t *ret_num)
 {

@@ -22,9 +22,9 @@ int store_rollback(struct store *store);
 /* Writes the contracts in a transaction of their own. */
 int store_save_contracts(struct store *store, int64_t revision, const char *text);
 
-/* The message of sqlite for the last failure. */
+/* Returns the message of sqlite about the last failure. */
 const char *store_message(const struct store *store);
-/* True if the file was deleted or replaced. */
+/* Returns true if the file was deleted or replaced. */
 bool store_moved(const struct store *store);
 
 #endif

@@ -25,7 +25,7 @@
 /* About 16,000 samples. Only the used part of the queue needs memory. */
 #define QUEUE_BYTES	(2 * 1024 * 1024)
 #define SAMPLE_DELAY_NS (5 * NS_PER_S) /* delay of samples, which a crash can lose */
-#define OTHER_DELAY_NS	NS_PER_S       /* delay of other records without a db_commit() */
+#define OTHER_DELAY_NS	NS_PER_S       /* delay of other records if db_commit() is not called */
 #define CLOSE_MAX_NS	(5 * NS_PER_S)
 #define BUSY_PAUSE_NS	(100 * NS_PER_MS)
 
@@ -48,7 +48,7 @@ struct db {
 	/* finished: number of accepted records that were written or dropped */
 	uint64_t accepted, finished;
 	uint64_t marked; /* number of accepted records at the last db_commit() */
-	/* number of accepted records at the newest record with OTHER_DELAY_NS */
+	/* number of accepted records when the newest record with OTHER_DELAY_NS arrived */
 	uint64_t urgent_to;
 	uint64_t flush_to;   /* number of finished records that a caller waits for */
 	uint64_t due_ns;     /* monotonic time of the next write; 0: no write is planned */
@@ -163,7 +163,9 @@ static void finish_batch(struct db *db, uint64_t position, uint64_t end, int rc,
 	db->stats.last_error = rc & 0xff;
 	snprintf(db->stats.last_message, sizeof(db->stats.last_message), "%s", message);
 	db->finished = end;
-	/* Waits with a timeout, so that the samples of the next ticks need not wake the thread. */
+	/*
+	 * The thread waits with a timeout, so that the samples of the next ticks need not wake it.
+	 */
 	db->due_ns = now_ns() + (db->urgent_to > end ? OTHER_DELAY_NS : SAMPLE_DELAY_NS);
 	pthread_cond_broadcast(&db->rest);
 	pthread_mutex_unlock(&db->lock);

@@ -9,7 +9,7 @@
 #define CGROUP_CORES_MIN 0.01
 
 struct cgroup_limit {
-	int64_t quota_us; /* CPU time in each period; 0: unlimited */
+	int64_t quota_us; /* CPU time in each period, in us; 0: unlimited */
 	int64_t period_us;
 	/* maximum of unused quota that the group can use later; never read from the kernel */
 	int64_t burst_us;

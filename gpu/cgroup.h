@@ -75,7 +75,10 @@ int cgroup_make(const struct cgroup_host *host, const char *group, struct err *r
 /* Removes a group from every hierarchy, also after an error. Returns -ENOENT if no hierarchy has
  * the group, and -EBUSY if the group is in use. */
 int cgroup_remove(const struct cgroup_host *host, const char *group);
-/* Returns the number of processes in the group itself, the maximum over the hierarchies. */
+/*
+ * Returns the number of processes in the group, without groups below it: the maximum over all
+ * hierarchies.
+ */
 int cgroup_count(const struct cgroup_host *host, const char *group);
 
 typedef int (*cgroup_child_fn)(void *userdata, const char *name);

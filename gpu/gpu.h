@@ -103,8 +103,10 @@ struct gpu_ops {
 	/* Reads a vGPU without allocating memory. Returns -ENODEV if the vGPU does not exist any
 	 * more. */
 	int (*read)(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, struct gpu_reading *ret_reading);
-	/* Sets the cap, in whole steps. Returns -EINVAL for a cap outside 1..100, -ENODEV if the
-	 * vGPU does not exist any more, or a system error. */
+	/*
+	 * Sets the cap, which must be a multiple of traits.step_pct. Returns -EINVAL for a cap
+	 * outside 1..100, -ENODEV if the vGPU does not exist any more, or a system error.
+	 */
 	int (*write_cap)(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int cap_pct);
 	/* Reads the cap in force from the scheduler. */
 	int (*read_cap)(struct gpu_vgpu *vgpu, int *ret_cap_pct);

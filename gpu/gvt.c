@@ -34,7 +34,7 @@ struct gpu_vgpu {
 	char id[ID_MAX];
 	int dir;	      /* intel_vgpu */
 	int busy, sched, cap; /* its files */
-	int lease;	      /* -1: the kernel does not have this file */
+	int lease;	      /* fd of cap_lease_ms; -1: the kernel does not have this file */
 };
 
 static int open_gpu(const struct gpu_config *config, struct gpu **ret_gpu, struct err *reterr)

@@ -34,7 +34,7 @@ struct gpu {
 	bool started;
 	uint64_t start_mono_ns; /* host time at which the simulation started */
 	struct gpu_vgpu *attached;
-	char root[PATH_MAX]; /* "": no control folder */
+	char root[PATH_MAX]; /* path of the control folder; "": no control folder */
 };
 
 struct gpu_vgpu {

@@ -188,7 +188,10 @@ static int open_existing(struct gpu *gpu, struct err *reterr)
 		       : 0;
 }
 
-/* Only empty groups can be removed, so vGPUs and groups of other programs stay. */
+/*
+ * Removes the empty groups. The kernel refuses to remove a group in use, so vGPUs and groups of
+ * other programs stay.
+ */
 static void remove_empty(struct gpu *gpu)
 {
 	(void)cgroup_remove(&gpu->host, gpu->group);
@@ -274,7 +277,7 @@ static void softgpu_traits(const struct gpu *gpu, struct gpu_traits *ret_traits)
 	*ret_traits = (struct gpu_traits){
 		.step_pct = 1,
 		.floor_pct = floor_pct(gpu->cores),
-		.min_interval_ms = 100, /* the longest period of a limit */
+		.min_interval_ms = 100, /* equals the longest period of a limit */
 		.share = GPU_HARD_CAP,
 		.creates = true,
 		.capacity_cores = gpu->cores,

@@ -3,8 +3,8 @@
  * Link: -lGL -lEGL -ldl -pthread
  *
  * fps-draw HOW FRAMES [PAUSE_US]: presents FRAMES frames like a typical program, with a pause after
- * each. (fps-ways tests the ways to look up a function.) Exits with 1 and a message if the preload
- * changed its behaviour.
+ * each frame. (fps-ways tests the ways to look up a function.) Exits with 1 and a message if the
+ * preload changed its behaviour.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -95,7 +95,10 @@ static void dlsym_proc(void)
 	draw_glx(need(find("glXSwapBuffers"), "glXGetProcAddressARB"));
 }
 
-/* The functions of one library present through another library, all found by dlsym(). */
+/*
+ * Presents with functions of one library that present through another library. All functions are
+ * found by dlsym().
+ */
 static void translated(void)
 {
 	void *outer = open_fake(FAKE), *inner = open_fake(COPY);
@@ -339,7 +342,7 @@ static void beside(void)
 static const struct {
 	const char *name;
 	void (*draw)(void);
-	int times; /* number of presents per FRAMES in this process; 0: unknown */
+	int times; /* frames that this process presents, in multiples of FRAMES; 0: unknown */
 } ways[] = {
 	{"direct-glx", direct_glx, 1},	 {"direct-egl", direct_egl, 1},
 	{"dlsym-proc", dlsym_proc, 1},	 {"translated", translated, 0},

@@ -3,9 +3,9 @@
  * Link: -lEGL -lGL
  *
  * fps-gpu FRAMES [es]: an EGL program without a display server that draws FRAMES frames on
- * pbuffers, with OpenGL or OpenGL ES. It has an active time query of its own, of which only one is
- * allowed, and replaces its context half way. Exits with 1 and a message on a GL error or if its
- * query was lost.
+ * pbuffers, with OpenGL or OpenGL ES. The program has an active time query of its own (OpenGL
+ * allows only one at a time) and replaces its context half way. Exits with 1 and a message on a GL
+ * error or if its query was lost.
  */
 #include <EGL/egl.h>
 #include <EGL/eglext.h>

@@ -72,7 +72,7 @@ static struct fps_message message = {
 	.end = FPS_MESSAGE_END,
 };
 
-/* Fills the next message: frames at a constant @fps since the first message. */
+/* Fills the next message. The frame count grows at a constant @fps since the first message. */
 static void fill_message(double fps, const char *how)
 {
 	message.sequence++;

@@ -38,7 +38,7 @@ struct seen {
 	int count;
 };
 
-/* All programs belong to one vGPU. */
+/* Returns the same vGPU for every program. */
 static int owner_of(void *userdata, pid_t pid, char ret_id[ID_MAX])
 {
 	struct seen *seen = userdata;

@@ -85,7 +85,7 @@ static void driver_destroy_device(VkDevice device, const VkAllocationCallbacks *
 	free(device);
 }
 
-/* With several windows, the last window is out of date. */
+/* If @info has several windows, reports the last window as out of date. */
 static VkResult driver_present(VkQueue queue, const VkPresentInfoKHR *info)
 {
 	(void)queue;

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The configuration in gover-d and gover-ctl: printed text loads again, errors name their line, the
-# command line overrides the file, and checking starts and writes nothing.
+# The configuration in gover-d and gover-ctl: printed text loads again, errors contain the line number, the command
+# line overrides the file, and a check starts no daemon and writes no file.
 # shellcheck disable=SC2317 # functions that "ok" calls
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -35,7 +35,7 @@ d --config "$dir/defaults" --print-config
 ok "printed text loads to the same values" cmp "$dir/said" "$dir/defaults"
 
 cat >"$conf" <<'EOF'
-# values that differ from the defaults
+# Set values that differ from the defaults.
 [daemon]
 period_ms = 250
 [gpu one]

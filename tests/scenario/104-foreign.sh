@@ -1,5 +1,6 @@
 #!/bin/sh
-# An external change of a cap: the vGPU goes on hold, the daemon does not overwrite it, and an alert names it.
+# An external change of a cap: the vGPU is put on hold, the daemon does not overwrite the cap, and an alert names the
+# vGPU.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 

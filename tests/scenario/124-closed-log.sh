@@ -1,5 +1,5 @@
 #!/bin/sh
-# The reader of the log closes the pipe: the daemon continues without it and stops normally.
+# The reader of the log closes the pipe: the daemon continues without a log and stops normally.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# --restore names what it cannot restore, and does not change contracts and last caps for the next start.
+# --restore names the vGPUs that it cannot restore, and does not change the stored contracts and last caps.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Physical utilisation from the child process intel_gpu_top -J: the newest sample is shown, the child is restarted when
-# it exits, and it is killed when the daemon stops.
+# Physical utilisation from the child process intel_gpu_top -J: the daemon reports the newest sample, restarts the
+# child when it exits, and kills the child when the daemon stops.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 

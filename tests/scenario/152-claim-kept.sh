@@ -27,7 +27,7 @@ again() { # again HOW: repeats the claim, and tries claims with another key
   is "$1: another key is rejected" "$(status)" 409
 }
 
-# A lock on the database prevents that the sale is stored in it.
+# While the database is locked, the sale cannot be stored.
 ok "the history contains the offer" until_ok 10 sh -c \
   "test \"\$(sqlite3 -readonly '$dir/state/history.db' 'SELECT state FROM offer WHERE id = $id')\" = open"
 mkfifo "$dir/sql"

@@ -1,5 +1,6 @@
 #!/bin/sh
-# A silenced alert is listed but not notified; a silence persists across a restart; when it ends, the alert is notified.
+# A silenced alert is listed but not notified. A silence persists across a restart. When the silence ends, the alert
+# is notified.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Metrics are valid, rules fire when they should, and and rules and dashboard use only metrics of /metrics.
+# Metrics are valid, rules fire when they should, and rules and dashboard use only metrics of /metrics.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 rules=$top/dist/prometheus/gover.rules.yml

@@ -1,5 +1,6 @@
 #!/bin/sh
-# The files of the web page as the daemon serves them, without a browser: contents, types, ETags, and no other files.
+# The files of the web page as the daemon serves them, without a browser: contents, types and ETags. No other file is
+# served.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# TLS: required for a non-loopback address; used with a test certificate by curl and gover-ctl; nothing older than
-# TLS 1.2 and no plain HTTP; certificates are reloaded while the daemon runs.
+# TLS is required for an address other than loopback. curl and gover-ctl connect with a test certificate. Plain HTTP
+# and versions before TLS 1.2 are rejected. Certificates are reloaded while the daemon runs.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 command -v openssl >/dev/null || skip_all "no openssl to create a certificate"
@@ -76,7 +76,7 @@ ok "300 requests on one connection" sh -c "curl -sS -K '$dir/urls' -H '@$dir/vie
 is "are all answered" "$(sort "$dir/many" | uniq -c | tr -s ' \n' ' ')" " 299 200 0 1 200 1 "
 is "a large reply is complete" "$(curl -sS --cacert "$cacert" -H "@$dir/viewer.header" "$url/metrics" | tail -c 1 | od -An -c | tr -d ' ')" '\n'
 
-# An unfinished handshake delays nothing.
+# An unfinished handshake does not delay other clients.
 waiting=''
 for begun in '' '\026\003\001\002\000' '' '\026\003\001\002\000' ''; do
   bash -c "exec 3<>/dev/tcp/127.0.0.1/$port; printf '$begun' >&3; exec sleep 60" &

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The daemon starts late, is killed, and starts again: the program continues and is counted again.
+# The daemon starts late, is killed, and starts again: the program continues, and its frames are counted again.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/scenario/300-lib.sh

@@ -1,5 +1,5 @@
 #!/bin/sh
-# 32-bit programs with the 32-bit libraries, whose page a 64-bit daemon reads.
+# 32-bit programs with the 32-bit libraries. A 64-bit daemon reads their shared pages.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/scenario/300-lib.sh

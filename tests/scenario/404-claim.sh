@@ -1,5 +1,5 @@
 #!/bin/sh
-# Claiming an offer. Repeating the same claim claims only once.
+# Claiming an offer. A repeated claim sells only one vGPU.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# `gover-ctl simulate` reads the recording of a simulated GPU. The recorded run equals the history, and the model of the
-# policy in force is close to it.
+# `gover-ctl simulate` reads the recording of a simulated GPU. The recorded run equals the history, and the model of
+# the policy in force is close to the history.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The closed loop with a real OpenGL program: below its target FPS it gets cap by steals until the target is reached, and
-# the kernel's quota equals the cap of the decision.
+# The closed loop with a real OpenGL program: its vGPU gets cap by steals until the target FPS is reached, and the
+# kernel's quota equals the cap of the decision.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/scenario/softgpu.sh

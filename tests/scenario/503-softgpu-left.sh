@@ -1,5 +1,5 @@
 #!/bin/sh
-# The control groups between two daemons: a removed foreign group is forgotten, a restore keeps the last caps for the
+# Control groups while no daemon runs: a removed foreign group is forgotten, a restore keeps the last caps for the
 # next start, and a dry run changes nothing.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# kill -9 and loss of the contracts file: groups, contracts and caps stay. After the loss of the database too, the groups
-# are held at their caps until they get contracts again.
+# kill -9 and loss of the contracts file: groups, contracts and caps stay. If the database is lost too, the groups are
+# held at their caps until they get contracts again.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/scenario/softgpu.sh

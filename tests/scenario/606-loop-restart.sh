@@ -1,5 +1,5 @@
 #!/bin/sh
-# A stop and a crash, each with a restart within the lease: no cap changes, none is written, and the daemon continues
+# A stop and a crash, each with a restart within the lease: no cap is changed or written, and the daemon continues
 # from its previous state.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"

@@ -7,7 +7,7 @@ GOVER_HOST=fuse
 # shellcheck source=tests/scenario/host.sh
 . "$(dirname "$0")/host.sh"
 
-# --- its command line ---
+# --- the command line of gover-sim ---
 
 usage() { # usage WORD...: exits with 2 and a hint
   timeout 20 "$B/gover-sim" "$@" >"$dir/out" 2>&1
@@ -33,7 +33,7 @@ refused() { # refused TEXT WORD...: exits with 1 and a message
 ok "a missing directory is rejected" refused "$dir/nowhere: No such file" mount "$dir/nowhere"
 ok "a file is rejected" refused "not a directory" mount "$dir/file"
 
-# --- its files ---
+# --- the files of gover-sim ---
 
 fuse_mount "$dir/sys" --vgpus 4
 gpu=$dir/sys/class/mdev_bus/0000:00:02.0
@@ -86,7 +86,7 @@ ok "another vGPU with the same name can be created" sh -c "echo $u >$types/i915-
 ok "the open file does not refer to it" fails "No such device" "env echo 20 >&8"
 exec 8>&-
 
-# --- its end ---
+# --- the end of gover-sim ---
 
 ok "a second mount on the same directory works" sh -c "'$B/gover-sim' mount '$dir/sys' >'$dir/second.log' 2>&1 & echo \$! >'$dir/second'"
 ok "it does not have the vGPU of the first" until_ok 20 test ! -e "$v" -a -d "$dir/sys/bus"

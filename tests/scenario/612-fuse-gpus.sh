@@ -23,7 +23,7 @@ EOF
 make() { echo "$2" >"$gpus/$1/mdev_supported_types/i915-GVTg_V5_4/create"; }
 uuid() { printf 'cccccccc-0000-4000-8000-%012d' "$1"; }
 
-# --- one GPU ---
+# --- a host with one GPU ---
 
 fuse_mount "$dir/sys"
 write_conf "[gpu]
@@ -58,7 +58,7 @@ ok "--restore ends the lease" "$B/gover-d" --config "$conf" --restore
 is "the cap is that of the contract" "$(cat "$gpus/$first/$(uuid 2)/intel_vgpu/cap_lease_ms" "$gpus/$first/$(uuid 2)/intel_vgpu/cap" | xargs)" "0 20"
 fuse_unmount
 
-# --- two ---
+# --- a host with two GPUs ---
 
 rm -rf "$dir/state"
 fuse_mount "$dir/sys" --gpus 2

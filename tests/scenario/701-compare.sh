@@ -1,5 +1,5 @@
 #!/bin/sh
-# gover-sim compare: its numbers equal those of single runs.
+# gover-sim compare: the numbers equal the numbers of single runs.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 cd "$top" || exit 1

@@ -1,5 +1,5 @@
-# Functions for all scenarios: TAP output, a daemon with its own folder, REST requests, and waiting for events. It removes
-# its processes and files at exit.
+# Functions for all scenarios: TAP output, a daemon with its own folder, REST requests, and waiting for events. A
+# scenario removes its processes and files at exit.
 # shellcheck shell=sh
 set -u
 top=${top-$(cd "$(dirname "$0")/../.." && pwd)}
@@ -8,8 +8,9 @@ case $B in /*) ;; *) B=$top/$B ;; esac
 dir=$(mktemp -d "${TMPDIR:-/tmp}/gover-test.XXXXXX")
 sock=$dir/gover.sock
 conf=$dir/gover.conf
-# Programs without a sanitizer cannot load a library with one: they load the plain library.
-# Sanitizer reports go to files, so that finish() also finds those of programs whose exit status is not checked.
+# A program without a sanitizer cannot load a library that was built with a sanitizer, so it loads the plain library.
+# Sanitizer reports are written to files, so that finish() also finds reports of programs whose exit status is not
+# checked.
 if [ -n "${GOVER_ASAN-}" ]; then
   GOVER_FPS_LIB=${B%/asan}/libgover-fps.so
   ASAN_OPTIONS=${ASAN_OPTIONS-}:handle_sigill=1:log_path=$dir/sanitizer

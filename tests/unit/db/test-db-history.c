@@ -56,7 +56,7 @@ static void make_random_rows(unsigned int seed)
 	}
 }
 
-/* Appends rows [from, to), a tick for each instant. Returns false after an error. */
+/* Appends rows [from, to). Rows of the same time are one tick. Returns false after an error. */
 static bool write_rows(struct db *db, int from, int to)
 {
 	for (int i = from; i < to; i++) {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The ledger: its sums, which later prices do not change, and the pruning of old sums. The expected
- * sums are computed by hand. */
+/*
+ * The ledger: the sums, which later prices do not change, and the pruning of old sums. The expected
+ * sums are computed by hand.
+ */
 #include "db/ledger.h"
 #include "db/schema.h"
 #include "tests/unit/db/test-db.h"

@@ -110,7 +110,7 @@ static void test_a_history_reads_a_resolution_that_covers_the_range(void **state
 	/* Hours are read in the range in which they are kept. */
 	run_sql("DELETE FROM sample WHERE ts_ms < (SELECT max(ts_ms) FROM sample)");
 	assert_int_equal(count_history("vm1", end_ms - 12 * HOUR_MS, end_ms, 3600), 720);
-	/* For times before all rows, the resolution with the oldest rows is read. */
+	/* If the range begins before all rows, the resolution with the oldest rows is read. */
 	assert_int_equal(count_history("vm1", START_MS - DAY_MS, end_ms, 3600), 1);
 }
 

@@ -488,7 +488,8 @@ static void a_failed_creation_names_the_path_and_leaves_nothing(void **state)
 
 	(void)state;
 	one_mount(2, -1);
-	assert_int_equal(cgroup_make(&host, "g", &err), -ENOENT); /* no cgroup.subtree_control */
+	/* the parent has no cgroup.subtree_control */
+	assert_int_equal(cgroup_make(&host, "g", &err), -ENOENT);
 	assert_non_null(strstr(err.msg, top));
 
 	/* The parent folder is not a cpuset, so the group can inherit nothing and is removed again.

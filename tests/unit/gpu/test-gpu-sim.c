@@ -370,7 +370,10 @@ static void invalid_files_in_the_control_folder_are_renamed(void **state)
 
 static void other_files_in_the_control_folder_are_ignored(void **state)
 {
-	/* An empty cap may not be written completely; files with other names are ignored. */
+	/*
+	 * Files that the backend must not remove: empty commands, which may not be written
+	 * completely, and files with other names.
+	 */
 	static const char *const names[] = {"a.cap", "a.workload", "README",
 					    ".cap",  "a.cap.bad",  "a.cap.new"};
 	struct rig rig = new_rig(1);

@@ -14,14 +14,14 @@
 
 static const struct gpu_ops *const ops = &gpu_gvt_ops;
 
-/* A GPU on the bus, with a type that shows its vendor. */
+/* Creates a GPU on the bus, with a type that shows its vendor. */
 static void make_parent(const char *name, const char *type)
 {
 	make_dir("class/mdev_bus/%s/mdev_supported_types/%s", name, type);
 	make_dir("bus/mdev/devices");
 }
 
-/* As in sysfs: the vGPU is below its GPU, and the bus has a link to it. */
+/* Creates a vGPU as in sysfs: a folder below the GPU, and a link to this folder on the bus. */
 static void make_vgpu(const char *parent, const char *id, int cap_pct)
 {
 	char from[128], to[160];

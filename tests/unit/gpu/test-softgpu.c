@@ -339,8 +339,8 @@ static double idle_s(void)
 	return (double)(idle + waiting) / (double)sysconf(_SC_CLK_TCK);
 }
 
-/* More than the cap is a failure. Less can be caused by the host, by other programs or by a
- * hypervisor. The test then measures again, and is skipped if no CPU was idle. */
+/* A share above the cap is a failure. Other load on the host can cause a share below the cap: the
+ * test measures again, and is skipped if no CPU was idle. */
 static void programs_get_their_caps_within_2_points(void **state)
 {
 	struct gpu_vgpu *vgpus[2];
