@@ -90,7 +90,9 @@ static inline void intel_runtime_pm_put_unchecked(struct intel_runtime_pm *rpm)
 	rpm->held--;
 }
 
-/* Switches the registers of an engine: the device must be awake and the engine's state locked. */
+/*
+ * Switches the registers of an engine. The device must be awake and the engine's registers locked.
+ */
 static inline void intel_gvt_switch_mmio(struct intel_vgpu *from, struct intel_vgpu *to,
 					 const struct intel_engine_cs *engine)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The part of the kernel that the scheduling policy uses, in user space, for test-sched-policy*
- * only. The locks check the rules about sleeping; the test advances the clock and runs the timer.
+ * A user-space version of the parts of the kernel that the scheduling policy uses, for
+ * test-sched-policy* only. The locks check that the policy does not sleep in atomic context. The
+ * test advances the clock and runs the timer.
  */
 #ifndef TESTS_I915_I915_DRV_H
 #define TESTS_I915_I915_DRV_H

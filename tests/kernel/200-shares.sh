@@ -1,5 +1,5 @@
 #!/bin/sh
-# The shares of ten seconds in the counters of the kernel: caps are exact within one percentage point, the
+# The counters of the kernel show the expected shares over ten seconds: caps are exact within one percentage point, the
 # time of an idle vGPU stays unused, and caps whose sum exceeds 100 are reduced in proportion.
 # shellcheck source=tests/kernel/lib.sh
 . "$(dirname "$0")/lib.sh"

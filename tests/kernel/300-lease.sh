@@ -1,6 +1,6 @@
 #!/bin/sh
-# A cap with a lease stays in force as long as the lease is renewed. Without a renewal the initial cap is in force
-# within the lease and 100 ms.
+# A cap with a lease stays in force as long as the lease is renewed. Without a renewal, the initial cap is in force at
+# most 100 ms after the lease has expired.
 # shellcheck source=tests/kernel/lib.sh
 . "$(dirname "$0")/lib.sh"
 gpu 6
@@ -16,8 +16,8 @@ write() { # write VALUE FILE: sets $from before and $to after it
   to=$now
 }
 
-# Waits for the initial cap. Sets $back to the time after the first reading with the initial cap, and $still to the time
-# before that reading.
+# Waits for the initial cap. Sets $back to the time after the first reading of the initial cap, and $still to the time
+# before the last reading of another cap.
 wait_for_the_end() {
   still=$from back=$from
   while [ $((back - from)) -lt 1000 ]; do
@@ -49,8 +49,8 @@ is "the lease can still be read" "$(cat "$q/cap_lease_ms")" "$lease_ms"
 write 60 "$q/cap"
 lasts "written again"
 
-# The cap is written five times, each time well before the lease ends. If the machine was stopped for longer than the
-# lease, the write is repeated.
+# Renews the lease five times, each time well before the lease expires. If the machine was stopped for longer than the
+# lease, the cap has expired and is written again.
 renew() { # renew VALUE FILE
   for i in 1 2 3 4 5; do
     renewed=$from
@@ -74,7 +74,7 @@ look "$q"
 busy0=$busy allotted0=$allotted
 sleep 1
 look "$q"
-# After the lease the vGPU may use the rest of a slice, and more if workloads cannot be preempted.
+# After the lease has expired, the vGPU may use the rest of its slice, and more if workloads cannot be preempted.
 ok "the share is that of the initial cap" test $((busy - busy0)) -le $((allotted - allotted0 + 25000000 * ${GOVER_POINTS:-1}))
 
 echo 90 >"$q/cap"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# gover-d is killed and not restarted: each vGPU has its initial cap within its lease and 100 ms, according to the
-# file of the scheduler.
+# gover-d is killed and not restarted: the kernel restores the initial cap of each vGPU at most 100 ms after the lease
+# of the vGPU has expired.
 # shellcheck source=tests/kernel/lib.sh
 . "$(dirname "$0")/lib.sh"
 gpu 7
@@ -43,7 +43,8 @@ stop KILL
 now
 killed=$now
 
-# $back is the time after the first reading with all initial caps, $still the time before that reading.
+# Waits until all vGPUs have their initial cap. Sets $back to the time after the reading that shows this, and $still to
+# the time before the previous reading.
 all_back() {
   still=$killed back=$killed
   while [ $((back - killed)) -lt 1000 ]; do

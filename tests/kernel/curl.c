@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A replacement for curl in the virtual machine of check-kernel, where loading the thirty libraries
- * of curl takes a third of a second. Sends one request over a unix socket: curl [-sSf]
+ * A replacement for curl in the virtual machine of check-kernel, because curl takes a third of a
+ * second there to load its thirty libraries. Sends one request over a unix socket: curl [-sSf]
  * --unix-socket PATH [-X METHOD] [-H HEADER] [-d BODY] [-o FILE] [-w '%{http_code}'] URL. Any other
  * option is an error.
  */

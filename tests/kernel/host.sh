@@ -99,7 +99,7 @@ have_checkpatch() { # finds or unpacks checkpatch.pl
     linux-source-6.1/scripts/checkpatch.pl linux-source-6.1/scripts/spelling.txt linux-source-6.1/scripts/const_structs.checkpatch
 }
 
-# The project uses block comments for the licence line too.
+# checkpatch expects // in the licence line, but the project uses block comments.
 checkpatch() {
   perl "$scripts/checkpatch.pl" --no-tree --terse --no-summary -q --max-line-length=100 --ignore SPDX_LICENSE_TAG "$@" 2>&1 |
     grep -v '^total: 0 errors, 0 warnings'
@@ -195,7 +195,8 @@ report() {
   kernel_has_no_complaint
 }
 
-# 4096 and 8192: an out-of-tree and unsigned module. Any other taint bit means that the kernel reported a problem.
+# The taint bits 4096 and 8192 mean an out-of-tree and an unsigned module. Any other taint bit means that the kernel
+# reported a problem.
 kernel_has_no_complaint() {
   [ -s "$out/tainted" ] || return 0
   grep -nE 'WARNING|BUG|Oops|UBSAN|INFO:|rcu.*stall|Call Trace|corruption|refcount_t|sysfs: cannot|kobject.*tried' \

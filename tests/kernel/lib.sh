@@ -34,8 +34,8 @@ now() { # sets $now, in units of 10 ms
 
 value() { read -r value <"$1"; } # value FILE: sets $value
 
-# Sets $busy and $allotted from the counters in FOLDER, and the times $before and $after the reading, because time
-# passes in between on a busy machine.
+# Sets $busy and $allotted from the counters in FOLDER. Also sets $before and $after, the times before and after the
+# reading, because a reading takes time on a busy machine.
 look() { # look FOLDER
   now
   before=$now
@@ -45,7 +45,7 @@ look() { # look FOLDER
   after=$now
 }
 
-# Sets $least and $most, the limits of the share between two readings, in hundredths of a percent.
+# Sets $least and $most, the lower and upper bound of the share between two readings, in hundredths of a percent.
 share() { # share BEFORE0 AFTER0 BUSY0 BEFORE1 AFTER1 BUSY1
   least=$((($6 - $3) / (($5 - $1) * 1000)))
   most=$((($6 - $3) / (($4 - $2) * 1000)))

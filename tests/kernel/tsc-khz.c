@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Prints the frequency of this machine's time stamp counter in kHz, for the guest of check-kernel.
- * Of many readings of clock and counter the fastest one is used, so that a busy machine does not
- * matter.
+ * A busy machine delays readings of clock and counter, so each measurement uses the fastest of many
+ * readings.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * A simulated GPU that is scheduled by the policy for i915. The threads call the policy and hold
- * locks as gvt/scheduler.c, gvt/vgpu.c and gvt/kvmgt.c of Linux 6.1 do. A busy engine is a sleeping
- * thread.
+ * A simulated GPU with the scheduling policy for i915. The threads call the policy and hold locks
+ * as gvt/scheduler.c, gvt/vgpu.c and gvt/kvmgt.c of Linux 6.1 do. While an engine is busy, its
+ * thread sleeps.
  */
 #include <linux/delay.h>
 #include <linux/kthread.h>
@@ -14,7 +14,7 @@
 
 /* --- guests --- */
 
-/* intel_vgpu_queue_workload() */
+/* like intel_vgpu_queue_workload() */
 static void queue(struct vgpu *vgpu, unsigned int e, u64 length_ns)
 {
 	struct intel_gvt *gvt = vgpu->intel.gvt;
@@ -32,7 +32,10 @@ static void queue(struct vgpu *vgpu, unsigned int e, u64 length_ns)
 	wake_up(&gvt->scheduler.waitq[e]);
 }
 
-/* A guest keeps two workloads in the queue; every eighth one also uses the other engine. */
+/*
+ * A guest keeps two workloads in the queue of the first engine. With every eighth workload the
+ * guest also submits a workload to the other engine.
+ */
 static void submit(struct vgpu *vgpu)
 {
 	u64 length_ns;
@@ -65,7 +68,7 @@ static void add_demand(struct work_struct *work)
 
 /* --- the driver's threads --- */
 
-/* pick_next_workload() */
+/* like pick_next_workload() */
 static struct intel_vgpu_workload *take(struct engine *engine)
 {
 	struct intel_gvt *gvt = &engine->gpu->gvt;
@@ -91,7 +94,7 @@ out:
 	return workload;
 }
 
-/* complete_current_workload() */
+/* like complete_current_workload() */
 static void complete_workload(struct engine *engine, struct intel_vgpu_workload *workload)
 {
 	struct intel_gvt *gvt = &engine->gpu->gvt;
@@ -126,7 +129,7 @@ static void run(struct engine *engine, struct intel_vgpu_workload *workload)
 	complete_workload(engine, workload);
 }
 
-/* workload_thread() */
+/* like workload_thread() */
 static int run_engine(void *arg)
 {
 	struct engine *engine = arg;
@@ -145,7 +148,7 @@ static int run_engine(void *arg)
 	return 0;
 }
 
-/* gvt_service_thread() */
+/* like gvt_service_thread() */
 static int serve(void *arg)
 {
 	struct intel_gvt *gvt = arg;
@@ -255,9 +258,11 @@ int gpu_add(struct gpu *gpu, struct vgpu *vgpu, unsigned int low_gm_mb, unsigned
 	return 0;
 }
 
-/* intel_gvt_deactivate_vgpu() and intel_vgpu_clean_workloads(). An engine can take a workload after
- * the first wait: i915 frees it with the others, this function waits for it again. For the policy
- * both are the same: a workload that ends on a vGPU that is not scheduled.
+/*
+ * Like intel_gvt_deactivate_vgpu() and intel_vgpu_clean_workloads(). An engine can take another
+ * workload after the first wait. i915 frees this workload with the queue, but this function waits
+ * until the workload ends. The policy sees the same in both cases: a workload ends on a vGPU that
+ * is not scheduled.
  */
 static void stop(struct vgpu *vgpu)
 {

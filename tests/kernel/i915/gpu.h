@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Replaces the GPU of kernel/gover_gvt by one that the policy of kernel/gover_sched_policy
- * schedules. Threads dispatch workloads as those of i915 GVT-g do and sleep for the duration of
- * each.
+ * Replaces the simulated GPU of kernel/gover_gvt by a GPU that the policy of
+ * kernel/gover_sched_policy schedules. Threads dispatch workloads like the threads of i915 GVT-g,
+ * and sleep for the duration of each workload.
  */
 #ifndef TESTS_KERNEL_I915_GPU_H
 #define TESTS_KERNEL_I915_GPU_H
@@ -13,7 +13,7 @@
 #include "gvt.h"
 #include "sched/sched.h"
 
-#define GPU_LOW_GM_MB 512 /* of aperture, which is what limits the number of vGPUs */
+#define GPU_LOW_GM_MB 512 /* MB of aperture memory, which limits the number of vGPUs */
 
 struct engine {
 	struct gpu *gpu;
@@ -30,24 +30,24 @@ struct gpu {
 	struct task_struct *service;
 	wait_queue_head_t completed;
 
-	struct mutex lock; /* protects all below */
+	struct mutex lock; /* protects the fields below */
 	struct list_head vgpus;
 	struct ida ids;
 	unsigned int low_gm_mb;	    /* free */
-	struct delayed_work demand; /* ten times a second */
+	struct delayed_work demand; /* runs ten times a second */
 };
 
 struct vgpu {
 	struct intel_vgpu intel;
-	struct mutex vgpu_lock; /* protects its queues and demand */
+	struct mutex vgpu_lock; /* protects the queues and the demand of the vGPU */
 	struct gpu *gpu;
 	struct list_head entry; /* gpu::vgpus */
-	atomic_t running;	/* running workloads */
+	atomic_t running;	/* number of running workloads */
 	int id;
 	unsigned int low_gm_mb;
-	unsigned int load_pct; /* demand of the guest, of the whole GPU */
+	unsigned int load_pct; /* demand of the guest in percent of the whole GPU */
 	u64 work_ns;	       /* demand that is not submitted yet */
-	unsigned int n_queued; /* workloads of the first engine */
+	unsigned int n_queued; /* number of queued workloads of the first engine */
 	unsigned int n_submitted;
 };
 

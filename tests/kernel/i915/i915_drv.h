@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * What tests/i915/gvt.h and the scheduling policy use of the rest of i915, based on the kernel's
- * own locks, timers and lists. For check-kernel-i915 only.
+ * The parts of i915 that tests/i915/gvt.h and the scheduling policy use, based on the kernel's own
+ * locks, timers and lists. For check-kernel-i915 only.
  */
 #ifndef TESTS_KERNEL_I915_I915_DRV_H
 #define TESTS_KERNEL_I915_I915_DRV_H
@@ -16,7 +16,10 @@
 
 #define assert(x) WARN_ON_ONCE(!(x))
 
-/* gover_gvt has a parameter of this name and passes its value. */
+/*
+ * The parameter "discipline" of kvmgt. gover_gvt has a parameter of the same name and passes its
+ * value on.
+ */
 extern const struct kernel_param_ops *const i915_discipline;
 #ifdef TAKE_PARAMETERS
 #undef module_param_cb

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The library finds the daemon's limit messages in a byte stream and applies the valid ones. */
+/* The library finds the daemon's limit messages in a byte stream and applies the valid messages. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -101,7 +101,7 @@ static void other_bytes_are_skipped(void **state)
 
 			feed(rows[i], torn, torn);
 			assert_int_equal(limit_ns, before);
-			feed(good(before + 1), FPS_LIMIT_BYTES, 5); /* the next message is found */
+			feed(good(before + 1), FPS_LIMIT_BYTES, 5);
 			assert_int_equal(limit_ns, before + 1);
 		}
 	}

@@ -72,7 +72,7 @@ static void the_first_frame_does_not_wait(void **state)
 	assert_int_equal(pace_next(&pace, 10 * MS, 502 * MS), 510 * MS);
 }
 
-/* Frame n ends at n periods, independent of render times and of late wake-ups. */
+/* Frame n ends after n periods, even if frames take long to render or the thread wakes up late. */
 static void deadlines_do_not_drift(void **state)
 {
 	struct pace pace = {0};

@@ -37,16 +37,16 @@ static ssize_t fake_recv(int fd, void *bytes, size_t size, int flags);
 #define SECOND NS_PER_S
 
 static struct fps_page page_of_test;
-static int opens, open_error; /* errno of opening; 0: success */
+static int opens, open_error; /* open_error: errno; 0: success */
 static int connect_error;
-static size_t room; /* number of bytes until the channel is full */
+static size_t room; /* bytes that the channel accepts until it is full */
 static int send_error;
 static int last_fd;
 static char sent_bytes[64 * FPS_MESSAGE_BYTES];
 static size_t n_sent;
-static char incoming[1024]; /* bytes that the library has not received yet */
+static char incoming[1024]; /* bytes sent by the daemon and not received yet */
 static size_t n_incoming;
-static bool ended; /* the daemon closed the connection after these bytes */
+static bool ended; /* the daemon closes the connection after @incoming */
 static uint32_t limit_ns;
 
 static ssize_t take(int fd, const void *bytes, size_t size)
@@ -215,7 +215,7 @@ static void a_message_a_second_reports_all_counters(void **state)
 	assert_int_equal(message(1).gpu_time_ns, 5300);
 	assert_int_equal(message(1).newest_ns, 61);
 	assert_int_equal(message(1).first_ns, 5);
-	assert_int_equal(message(0).newest_ns, 5); /* not before the first frame */
+	assert_int_equal(message(0).newest_ns, 5); /* the last frame is not older than the first */
 	assert_int_equal(message(0).program, message(1).program);
 	assert_int_equal(message(1).sequence, message(0).sequence + 1);
 	assert_true(message(1).sent_ns >= message(0).sent_ns);
@@ -286,7 +286,7 @@ static void a_pending_connection_is_polled(void **state)
 	assert_int_equal(messages(), 1);
 }
 
-/* The connection is refused by seccomp, by the kernel or by the host. */
+/* The connection may be refused by seccomp, by the kernel or by the host. */
 static void failed_attempts_back_off_to_8_s(void **state)
 {
 	static const uint64_t waits_s[] = {1, 2, 4, 8, 8, 8};
@@ -309,7 +309,8 @@ static void a_connection_lost_at_once_counts_as_failed(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(waits_s); i++) {
-		assert_int_equal(report_poll(), SECOND); /* the message is sent, but never read */
+		/* The first message is accepted but never read. */
+		assert_int_equal(report_poll(), SECOND);
 		send_error = EPIPE;
 		assert_int_equal(report_poll(), waits_s[i] * SECOND);
 		send_error = 0;
@@ -365,7 +366,7 @@ static void a_busy_or_full_port_is_retried(void **state)
 	assert_int_equal(messages(), 1);
 }
 
-/* The Linux driver accepts whole messages only. Other drivers may accept a part. */
+/* The Linux driver accepts whole messages only. Other drivers may accept a part of a message. */
 static void a_partial_message_keeps_the_port_open(void **state)
 {
 	(void)state;
@@ -388,9 +389,9 @@ static void a_forked_child_reports_as_a_new_program(void **state)
 	assert_int_equal(report_poll(), SECOND);
 	room = 50;
 	assert_int_equal(report_poll(), FULL_NS);
-	report_reset(); /* called in the child by fork() */
+	report_reset(); /* as in a forked child */
 	assert_int_equal(channel.fd, -1);
-	report_finish(); /* the child exits without presenting */
+	report_finish(); /* as in a child that exits without presenting */
 	assert_int_equal(opens, 1);
 	n_sent = FPS_MESSAGE_BYTES;
 	room = sizeof(sent_bytes);
@@ -438,7 +439,7 @@ static void the_last_counters_are_sent_at_exit(void **state)
 	assert_int_equal(message(0).flags, 0);
 }
 
-/* Data after part of a message would corrupt the next message on a shared channel. */
+/* On a shared channel, more data after a part of a message would corrupt the next message. */
 static void exit_sends_nothing_after_a_partial_message(void **state)
 {
 	(void)state;
@@ -486,7 +487,7 @@ static void the_limit_is_set_changed_and_lifted(void **state)
 	assert_int_equal(report_poll(), SECOND);
 	assert_int_equal(limit_ns, LIMIT_NS);
 	send_limit(1000000);
-	send_limit(1000000000); /* the last message applies */
+	send_limit(1000000000); /* the last of several limits applies */
 	assert_int_equal(report_poll(), SECOND);
 	assert_int_equal(limit_ns, 1000000000);
 	send_limit(0);
@@ -508,7 +509,7 @@ static void the_limit_stays_while_the_daemon_is_away(void **state)
 	assert_int_equal(limit_ns, LIMIT_NS);
 	send_error = open_error = 0;
 	ended = false;
-	send_limit(0); /* the next daemon has no limit */
+	send_limit(0); /* the restarted daemon has no limit */
 	assert_int_equal(report_poll(), SECOND);
 	assert_int_equal(limit_ns, 0);
 }

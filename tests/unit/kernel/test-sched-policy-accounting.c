@@ -29,8 +29,7 @@ static void parallel_engines_count_once(void **state)
 	rig_run(&rig, 5 * MS);
 	submit(&rig, a, BCS0, 10 * MS);
 	rig_run(&rig, 30 * MS);
-	/* The vGPU got the GPU 1 ms after its request. The second engine could run its work at
-	 * once. */
+	/* The vGPU got the GPU after 1 ms. Its second engine finished after 15 ms. */
 	assert_int_equal(busy(a), 14 * MS);
 	rig_fini(&rig);
 }
@@ -95,7 +94,7 @@ static void an_expired_lease_restores_the_initial_cap(void **state)
 	rig_fini(&rig);
 }
 
-/* Slots pass without any reader or guest. */
+/* The lease must expire although no file is read and no guest runs. */
 static void a_lease_ends_without_a_reader(void **state)
 {
 	struct rig rig;
@@ -125,7 +124,8 @@ static void the_policy_continues_after_a_suspended_machine(void **state)
 	rig_run(&rig, 1 * MS + 500000);
 	clock_ns += 3600 * S;
 	rig_run(&rig, 1);
-	assert_near(busy(a), 3600 * S, 2 * MS); /* a workload was in flight */
+	/* The workload was in flight while the machine was suspended. */
+	assert_near(busy(a), 3600 * S, 2 * MS);
 	assert_int_equal(sched_data_of(&rig)->sched.slot_end_ns, clock_ns - 1 + SCHED_SLOT_NS);
 	rig_run(&rig, 2 * S);
 	assert_near(state_of_guest(a).sched_ns - allotted_ns, 3602 * S / 5, 1 * MS);
@@ -200,7 +200,7 @@ static void files_are_read_and_written(void **state)
 	assert_string_equal(get(a, "cap_lease_ms"), "4294967295\n");
 	rig_run(&rig, 1 * S);
 	assert_string_equal(get(a, "busy_time"), "0\n");
-	/* During the first 100 ms the initial cap of 50 % is in force. */
+	/* The initial cap of 50 % was in force during the first 100 ms. */
 	assert_string_equal(get(a, "sched_time"), "545000000\n");
 	rig_fini(&rig);
 }
@@ -232,7 +232,7 @@ static void a_reset_keeps_cap_and_counters(void **state)
 	b = rig_add(&rig, 50, 3 * MS);
 	assert_int_equal(intel_vgpu_set_cap(&a->vgpu, 30), 0);
 	rig_run(&rig, 1001 * MS);
-	/* Like intel_gvt_reset_vgpu(): stops the vGPU, then waits for workloads in flight. */
+	/* As in intel_gvt_reset_vgpu(), first stop the vGPU, then wait for workloads in flight. */
 	while (!in_flight(&rig, a))
 		rig_run(&rig, 1 * MS);
 	before_ns = busy(a);
@@ -299,7 +299,10 @@ static void removing_the_last_vgpu_stops_the_timer(void **state)
 	rig_fini(&rig);
 }
 
-/* The rig asserts the rules of locks and dispatching, and rig_fini() that everything is freed. */
+/*
+ * The rig asserts the rules of locking and dispatching. rig_fini() asserts that everything is
+ * freed.
+ */
 static void random_operations_keep_the_rules(void **state)
 {
 	struct rig rig;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A simulated i915 GVT-g: guests that submit workloads, engines, the threads that dispatch and
- * decide, and a clock that the test advances. It calls the policy as gvt/scheduler.c and gvt/vgpu.c
- * of Linux 6.1 do. Included only by test-sched-policy*, after the policy.
+ * decide, and a clock that the test advances. The rig calls the policy as gvt/scheduler.c and
+ * gvt/vgpu.c of Linux 6.1 do. Included only by test-sched-policy*, after the policy.
  */
 #ifndef TESTS_UNIT_KERNEL_TEST_SCHED_POLICY_RIG_H
 #define TESTS_UNIT_KERNEL_TEST_SCHED_POLICY_RIG_H
@@ -13,11 +13,11 @@
 #define VGPUS 7
 #define MS    NSEC_PER_MSEC
 #define S     NSEC_PER_SEC
-#define START 1000000000ULL /* uptime of the machine */
+#define START 1000000000ULL /* uptime of the machine in ns */
 
 /*
- * The load of a guest on an engine: workloads with a pause after each workload. Pause 0: always two
- * workloads in the queue.
+ * The load of a guest on an engine: workloads of equal length with a pause after each workload.
+ * With pause 0 the queue always contains two workloads.
  */
 struct habit {
 	u64 length_ns; /* 0: no workloads */
@@ -37,10 +37,10 @@ struct rig {
 	struct intel_gvt gvt;
 	struct intel_vgpu idle;
 	struct guest guests[VGPUS];
-	u64 delay_ns;	/* delay between a request and the run of its service thread */
-	u64 service_ns; /* when the service thread runs; 0: no request */
+	u64 delay_ns;	/* delay of the service thread after a request */
+	u64 service_ns; /* time at which the service thread runs; 0: no request */
 	unsigned int schedules;
-	bool quiet; /* guests submit no workloads */
+	bool quiet; /* true: guests submit no workloads */
 };
 
 unsigned int spins_held;
@@ -118,7 +118,7 @@ static struct guest *rig_create(struct rig *rig, int parts)
 	return guest;
 }
 
-/* Creates a vGPU with @cap whose guest submits workloads of @length_ns. */
+/* Creates a vGPU with the initial cap @cap whose guest submits workloads of @length_ns. */
 static struct guest *rig_add(struct rig *rig, u32 cap, u64 length_ns)
 {
 	struct guest *guest = rig_create(rig, 8);
@@ -192,7 +192,7 @@ static void complete(struct rig *rig, int e)
 	mutex_unlock(&rig->gvt.sched_lock);
 	free(workload);
 	guest->habits[e].next_ns = clock_ns + guest->habits[e].pause_ns;
-	scheduler->waitq[e].woken = true; /* the thread continues without a wake-up */
+	scheduler->waitq[e].woken = true; /* like workload_thread() */
 }
 
 static bool in_flight(struct rig *rig, const struct guest *guest)
@@ -224,7 +224,7 @@ static void guests_submit(struct rig *rig)
 	}
 }
 
-/* Runs the threads until none has anything to do. */
+/* Runs the threads until no thread has work. */
 static void settle(struct rig *rig)
 {
 	struct intel_gvt_workload_scheduler *scheduler = &rig->gvt.scheduler;
@@ -293,7 +293,7 @@ static void rig_run(struct rig *rig, u64 ns)
 	}
 }
 
-/* Advances to the beginning of a second without work, so that all slices equal the caps. */
+/* Advances without work to the beginning of the next second, so that all slices equal the caps. */
 static void rig_begin(struct rig *rig)
 {
 	rig->quiet = true;
@@ -324,7 +324,7 @@ static void assert_near(u64 ns, u64 wanted_ns, u64 off_ns)
 	assert_in_range(ns, wanted_ns - off_ns, wanted_ns + off_ns);
 }
 
-/* Checks the share of ten seconds in percent, with a tolerance of @off tenths. */
+/* Checks the share in a period of ten seconds, with a tolerance of @off tenths of a percent. */
 static void assert_share(struct guest *guest, u64 busy_before_ns, u64 pct, u64 off)
 {
 	assert_near(busy(guest) - busy_before_ns, pct * 100 * MS, off * 10 * MS);

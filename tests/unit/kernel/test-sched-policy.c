@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The scheduling policy for i915 (kernel/gover_sched_policy), compiled from the file of the kernel
- * module and run with a simulated GVT-g: shares and turns.
+ * Shares and turns of the scheduling policy for i915 (kernel/gover_sched_policy). The test compiles
+ * the file of the kernel module and runs it with a simulated GVT-g.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -92,7 +92,7 @@ static void long_workloads_are_deducted(void **state)
 	b = rig_add(&rig, 90, 1 * MS);
 	rig_begin(&rig);
 	rig_run(&rig, 10 * S);
-	/* The debt at the end of a second, at most one workload, is dropped. */
+	/* The debt that is left at the end of a second is dropped. It is at most one workload. */
 	assert_in_range(busy(a), 990 * MS, 1000 * MS + 10 * 16 * MS);
 	assert_true(busy(b) >= 8800 * MS);
 	rig_fini(&rig);
@@ -225,7 +225,7 @@ static void a_switch_waits_for_every_engine(void **state)
 	rig_fini(&rig);
 }
 
-/* B is next but is removed before the workload of A ends: A continues. */
+/* B waits for the end of A's workload and is removed before: A keeps the GPU. */
 static void the_next_vgpu_can_be_removed(void **state)
 {
 	struct rig rig;
@@ -278,12 +278,15 @@ static void a_busy_gpu_switches_with_the_rounds(void **state)
 		switches += rig.gvt.scheduler.current_vgpu != last;
 		last = rig.gvt.scheduler.current_vgpu;
 	}
-	/* 200 rounds a second */
+	/* 200 rounds with two switches each */
 	assert_in_range(switches, 350, 410);
 	rig_fini(&rig);
 }
 
-/* While B waits for the workload of A its turn does not get shorter, so no timer is needed. */
+/*
+ * The turn of B does not get shorter while B waits for the workload of A, so no timer is needed for
+ * its end.
+ */
 static void a_short_rest_of_a_slice_needs_few_timers(void **state)
 {
 	struct rig rig;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * intel_gpu_top: parsing of irregular output, and the start and end of the child process.
- */
+/* Parsing of the irregular output of intel_gpu_top, and start and end of the child process. */
 #include <errno.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -139,7 +137,7 @@ static void an_endless_sample_is_dropped(void **state)
 
 static void random_input_gives_no_value_out_of_range(void **state)
 {
-	/* Single characters, except < and >, which open and close a sample. */
+	/* Pieces of random input. < means the beginning of a sample, > the end of a sample. */
 	static const char pieces[] = "{}:,[]\n\"\\\xff-9e250<<<<>>>";
 	static const char opening[] = "\n{\"engines\":{\"R\":{\"busy\":";
 	uint64_t seed = 2463534242;
@@ -343,7 +341,7 @@ static void an_exited_child_is_restarted(void **state)
 
 	assert_string_equal(before, "once\n");
 	dispatch_until(igt, now + NS_PER_S, -ECHILD);
-	assert_string_equal(err.msg, expected); /* samples reset the delay to 1 s */
+	assert_string_equal(err.msg, expected); /* a sample has reset the delay to 1 s */
 	assert_int_equal(igt_fd(igt), fd);
 
 	CLEANUP_FREE char *after = read_note();

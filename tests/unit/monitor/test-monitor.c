@@ -39,7 +39,7 @@ static uint64_t ns(double s)
 	return (uint64_t)llround(s * 1e9);
 }
 
-#define NO -1.0 /* expected: not valid */
+#define NO -1.0 /* the value is not valid */
 
 static void check(const char *what, double expected, bool valid, double is)
 {
@@ -51,7 +51,7 @@ static void check(const char *what, double expected, bool valid, double is)
 }
 
 struct busy_row {
-	double at_s, busy_s, sched_s; /* the reading; busy_s NO: busy time not valid */
+	double at_s, busy_s, sched_s; /* reading; busy_s = NO: busy time not valid */
 	int cap, result;
 	/* expected */
 	double dt_s, load, util;
@@ -94,9 +94,10 @@ static void check_busy(const struct busy_row *rows, size_t n)
 static void load_and_util_use_measured_time(void **state)
 {
 	static const struct busy_row rows[] = {
-		{100, 50, 70, 40, 0, 0, NO, NO, 0}, /* first reading */
+		{100, 50, 70, 40, 0, 0, NO, NO, 0}, /* a first reading gives no rates */
 		{101, 50.1, 70.4, 40, 0, 1, 0.1, 0.25, 0},
-		{102.5, 50.7, 71, 40, 0, 1.5, 0.4, 1, 0},  /* late tick: uses the measured time */
+		/* A late tick: rates use the measured time. */
+		{102.5, 50.7, 71, 40, 0, 1.5, 0.4, 1, 0},
 		{103, 51, 71.25, 60, 0, 0.5, 0.6, 1.2, 0}, /* util may slightly exceed 1 */
 		{104, 51, 71.85, 0, 0, 1, 0, 0, 0},	   /* an idle vGPU is valid */
 		{105, 51.5, 72.85, -1, 0, 1, 0.5, 0.5, 0}, /* the cap has its own valid bit */
@@ -132,9 +133,10 @@ static void missing_readings_are_invalid_with_an_errno(void **state)
 		{13, 5.4, 6, 50, 0, 1, NO, NO, ENODATA},  /* no time allotted */
 		{14, 5.4, 6.5, 50, 0, 1, 0, 0, 0},
 		{15, 9, 9, 50, -EIO, 0, NO, NO, EIO},
-		{16, 5.8, 7.5, 50, 0, 2, 0.2, 0.4, 0}, /* values over both periods */
+		/* Rates cover both periods since the last reading. */
+		{16, 5.8, 7.5, 50, 0, 2, 0.2, 0.4, 0},
 		{17, 9, 9, 50, -ENODEV, 0, NO, NO, ENODEV},
-		{18, 10, 10, 50, 0, 0, NO, NO, 0}, /* a new vGPU of the same name */
+		{18, 10, 10, 50, 0, 0, NO, NO, 0}, /* a new vGPU with the same name */
 		{19, 10.1, 10.5, 50, 0, 1, 0.1, 0.2, 0},
 	};
 
@@ -146,16 +148,17 @@ struct frames_row {
 	double at_s;
 	int open;	 /* -1: no program has reported */
 	uint64_t frames; /* 10 ms each */
-	int result;	 /* result of the reading */
+	int result;	 /* 0 or negative errno of the reading */
 	/* expected */
-	double fps, age_s; /* age_s NO: never seen */
+	double fps, age_s; /* age_s = NO: no frame seen yet */
 };
 
-/* @own: the backend counts frames (open -1: not valid this time); otherwise programs report them.
+/*
+ * If @own is true, the backend counts the frames, and open = -1 means that this reading has no
+ * frame counter. Otherwise programs report the frames.
  */
 static void check_frames(const struct frames_row *rows, size_t n, bool own)
 {
-	/* Index of the bucket that contains 10 ms. */
 	const int bucket = (int)floor(log2(10000.0 / 100) * 4);
 	struct monitor_track track = {0};
 	uint64_t frames_before = 0;
@@ -194,14 +197,14 @@ static void check_frames(const struct frames_row *rows, size_t n, bool own)
 static void fps_are_valid_from_the_first_full_period(void **state)
 {
 	static const struct frames_row rows[] = {
-		{10, -1, 0, 0, NO, NO},	    /* no frames yet */
-		{11, 1, 7, 0, NO, 0},	    /* connected during the period */
-		{12, 1, 67, 0, 60, 0},	    /* seen */
-		{13.25, 2, 167, 0, 80, 0},  /* late tick; second program */
-		{14.25, 2, 167, 0, 0, 0},   /* connected without frames: 0 FPS */
-		{30, 2, 200, 0, NO, 15.75}, /* more than 2.5 periods */
-		{32.5, 2, 225, 0, 10, 0},   /* exactly 2.5 periods */
-		{33.5, 2, 200, 0, NO, 1},   /* counter decreases */
+		{10, -1, 0, 0, NO, NO}, /* no frames yet */
+		{11, 1, 7, 0, NO, 0},	/* a program connected during the period: no FPS yet */
+		{12, 1, 67, 0, 60, 0},
+		{13.25, 2, 167, 0, 80, 0},  /* late tick; a second program has connected */
+		{14.25, 2, 167, 0, 0, 0},   /* connected programs without new frames: 0 FPS */
+		{30, 2, 200, 0, NO, 15.75}, /* more than 2.5 periods since the last reading */
+		{32.5, 2, 225, 0, 10, 0},   /* exactly 2.5 periods since the last reading */
+		{33.5, 2, 200, 0, NO, 1},   /* the frame counter decreases */
 		{34.5, 2, 230, 0, 30, 0},
 	};
 
@@ -213,12 +216,12 @@ static void fps_are_valid_in_the_period_in_which_a_program_exits(void **state)
 {
 	static const struct frames_row rows[] = {
 		{10, 1, 0, 0, NO, NO},	{11, 1, 60, 0, 60, 0},
-		{12, 0, 90, 0, 30, 0}, /* up to the last frame */
+		{12, 0, 90, 0, 30, 0}, /* the program exited: its last frames count */
 		{13, 0, 90, 0, NO, 1},	{14, 0, 90, 0, NO, 2},
-		{15, 1, 95, 0, NO, 3}, /* next program connects during the period */
+		{15, 1, 95, 0, NO, 3}, /* another program connects during the period */
 		{16, 1, 155, 0, 60, 0}, {17, 0, 155, 0, 0, 0},
-		{18, 0, 165, 0, NO, 1}, /* connected and exited */
-		{19, -1, 0, 0, NO, 2},	/* forgotten */
+		{18, 0, 165, 0, NO, 1}, /* a program connected and exited in this period */
+		{19, -1, 0, 0, NO, 2},	/* the totals were forgotten */
 		{20, 1, 10, 0, NO, 3},	{21, 1, 20, 0, 10, 0},
 	};
 
@@ -226,7 +229,7 @@ static void fps_are_valid_in_the_period_in_which_a_program_exits(void **state)
 	check_frames(rows, ARRAY_SIZE(rows), false);
 }
 
-/* A period may contain no message, or two messages. */
+/* A period may contain no message or two messages of a program. */
 static void message_rates_hold_between_messages(void **state)
 {
 	static const struct {
@@ -235,14 +238,14 @@ static void message_rates_hold_between_messages(void **state)
 		uint64_t frames, reported;
 		double fps, p99_ms; /* 0: none */
 	} rows[] = {
-		{0, 0, 0, 1, 1, NO, 0}, /* a first message has no rate */
+		{0, 0, 0, 1, 1, NO, 0}, /* a first message gives no rate */
 		{59.5, 1, 0, 60, 60, 59.5, 3.5},
 		{59.5, 1, 0, 60, 60, 59.5, 3.5}, /* no message in this period */
 		{59.5, 1, 0, 60, 60, 59.5, 3.5},
 		{60, 1, 0, 180, 180, 60, 3.5}, /* two messages */
 		{60, 1, 1, 240, 240, 60, 3.5}, /* plus a program on the host */
 		{60, 1, 1, 330, 300, 90, 3.5},
-		{0, 1, 0, 360, 300, 30, 3.5}, /* connected without frames */
+		{0, 1, 0, 360, 300, 30, 3.5}, /* the program in the virtual machine stops drawing */
 		{0, 1, 0, 360, 300, 0, 0},
 		{0, 0, 0, 360, 300, NO, 0}, /* exited */
 	};
@@ -261,7 +264,7 @@ static void message_rates_hold_between_messages(void **state)
 		};
 
 		print_message("# row %zu\n", i);
-		totals.frame_time[20] = rows[i].frames; /* 3.2 to 3.8 ms */
+		totals.frame_time[20] = rows[i].frames; /* bucket of 3.2 to 3.8 ms */
 		totals.gpu_frames = rows[i].frames;
 		totals.gpu_time_ns = rows[i].frames * 2000000;
 		monitor_sample(&track, &fake_ops, &vgpu, &totals, 0, PERIOD_S, &row);
@@ -281,7 +284,7 @@ static void frames_survive_a_failed_reading_but_not_a_lost_vgpu(void **state)
 {
 	static const struct frames_row rows[] = {
 		{10, 1, 0, 0, NO, NO},	   {11, 1, 60, 0, 60, 0},
-		{12, 1, 120, -EIO, NO, 0}, /* no reading, so the age is unchanged */
+		{12, 1, 120, -EIO, NO, 0}, /* failed reading: the age does not change */
 		{13, 1, 180, 0, 60, 0},	   {14, 1, 240, -ENODEV, NO, NO},
 		{15, 1, 300, 0, NO, 0},	   {16, 1, 360, 0, 60, 0},
 	};
@@ -294,7 +297,7 @@ static void backend_frames_need_no_program(void **state)
 {
 	static const struct frames_row rows[] = {
 		{10, 0, 500, 0, NO, 0},	  {11, 0, 530, 0, 30, 0},
-		{12, 0, 530, 0, 0, 0}, /* idle vGPU: 0 FPS, valid */
+		{12, 0, 530, 0, 0, 0}, /* no new frames: 0 FPS is valid */
 		{22, 0, 830, 0, 30, 0},	  {23, -1, 0, 0, NO, 1},
 		{24, 0, 900, 0, NO, 2},	  {25, 0, 910, 0, 10, 0},
 		{26, 0, 5, 0, NO, 1},	  {27, 0, 15, 0, 10, 0},
@@ -318,19 +321,22 @@ static void frame_times_cover_one_period(void **state)
 	assert_false(row.p99_valid);
 	vgpu.reading.at_ns += NS_PER_S;
 	totals.frames += 50;
-	totals.frame_time[20] += 50; /* 3.2 to 3.8 ms */
+	totals.frame_time[20] += 50; /* bucket of 3.2 to 3.8 ms */
 	monitor_sample(&track, &fake_ops, &vgpu, &totals, 0, PERIOD_S, &row);
 	assert_true(row.p99_valid && row.frame_p99_ms >= 3.2 && row.frame_p99_ms <= 3.81);
 	assert_true(row.frame_p50_ms == row.frame_p99_ms && row.frame_max_ms == row.frame_p99_ms);
 	assert_true(row.frame_gpu_ms == 0);
 
-	/* The maximum is exact if it is a new record. Otherwise it is taken from its bucket. */
+	/*
+	 * If the longest gap is new, the maximum is exact. Otherwise the maximum is taken from its
+	 * bucket.
+	 */
 	for (int record = 1; record >= 0; record--) {
 		vgpu.reading.at_ns += NS_PER_S;
 		totals.frames += 100;
 		totals.frame_time[20] += 60;
 		totals.frame_time[24] += 39;
-		totals.frame_time[40]++; /* 102 to 122 ms */
+		totals.frame_time[40]++; /* bucket of 102 to 122 ms */
 		totals.longest_gap_ns = 107 * NS_PER_S / 1000;
 		totals.gpu_frames += 98;
 		totals.gpu_time_ns += 98 * 2500000ull;

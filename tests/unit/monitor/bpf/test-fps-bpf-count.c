@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The BPF program, which computes buckets without clz, agrees with fps_wire_bucket(). */
+/* fps_bpf_bucket(), which works without clz, agrees with fps_wire_bucket(). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

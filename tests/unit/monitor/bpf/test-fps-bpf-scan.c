@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The scan finds the library files that the loader knows and that the programs of a group use. */
+/*
+ * The scan finds the libraries in the loader cache and the libraries that the programs of a control
+ * group use.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -110,7 +113,7 @@ static void the_loader_cache_is_read(void **state)
 	assert_int_equal(read_cache(cache, size), 0);
 	assert_int_equal(n_found, 1);
 	assert_string_equal(found[0], "/lib/x/libEGL.so.1");
-	cache[16 + 21] = 1; /* 258 entries instead of 2 */
+	cache[16 + 21] = 1; /* the header announces 258 entries instead of 2 */
 	assert_int_equal(read_cache(cache, size), -EINVAL);
 	cache[16] = 'G';
 	assert_int_equal(read_cache(cache, size), -EINVAL);
@@ -152,10 +155,6 @@ static void programs_of_a_group_and_its_subgroups_are_scanned(void **state)
 	assert_null(fps_bpf_scan_free(scan));
 }
 
-/*
- * A new program is examined in every scan. An old program is examined once per FPS_BPF_SCAN_ROUND
- * scans.
- */
 static void old_programs_are_scanned_less_often(void **state)
 {
 	struct fps_bpf_scan *scan = NULL;

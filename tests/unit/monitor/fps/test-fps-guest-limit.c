@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The hub sends programs in virtual machines their limit over vsock, once and whenever it changes.
- * A unix socket replaces vsock here, and fake_accept4() provides the CID. */
+/*
+ * The hub sends each program in a virtual machine its limit over vsock, once and whenever the limit
+ * changes. A unix socket replaces vsock here, and fake_accept4() provides the CID.
+ */
 #include "tests/unit/monitor/fps/test-fps.h"
 
 #include <endian.h>
@@ -17,7 +19,7 @@ static ssize_t fake_send(int fd, const void *bytes, size_t size, int flags);
 #define bind	fake_bind
 #define accept4 fake_accept4
 #define send	fake_send
-#define folder	its_folder /* the variable of guests.c, not of the test */
+#define folder	its_folder /* avoids a clash with the variable of test-fps.h */
 #include "monitor/fps/guests.c"
 #undef folder
 #undef socket
@@ -31,8 +33,8 @@ static ssize_t fake_send(int fd, const void *bytes, size_t size, int flags);
 static struct sockaddr_un host;
 static socklen_t host_length;
 static uint32_t next_cid;    /* CID of the next accepted connection */
-static size_t room;	     /* number of bytes until a connection is full */
-static const char *vm_id;    /* vGPU of the virtual machine with CID 3; NULL: none */
+static size_t room;	     /* bytes that a connection accepts until it is full */
+static const char *vm_id;    /* vGPU of the VM with CID 3; NULL: no vGPU */
 static uint64_t next_number; /* id of the next program */
 
 static int fake_socket(int domain, int type, int protocol)
@@ -210,7 +212,7 @@ static void a_limit_is_sent_once_and_when_it_changes(void **state)
 	leave(&p);
 }
 
-/* An earlier daemon may have set a limit. */
+/* Even "no limit" is sent, because an earlier daemon may have set a limit. */
 static void no_limit_is_sent_too(void **state)
 {
 	struct guest_program p = program_in(3);
@@ -240,7 +242,7 @@ static void each_program_gets_the_limit_of_its_vgpu(void **state)
 	assert_int_equal(received_limit(&a[0]), LIMIT_NS);
 	assert_int_equal(received_limit(&a[1]), LIMIT_NS);
 	assert_int_equal(received_limit(&b), 1000000);
-	vm_id = "b"; /* the contract has changed */
+	vm_id = "b"; /* the contract of vGPU b now contains CID 3 */
 	fps_hub_rematch(hub);
 	tick();
 	assert_int_equal(received_limit(&a[0]), 1000000);
@@ -265,7 +267,7 @@ static void a_program_that_never_reads_is_counted(void **state)
 	assert_int_equal(frames_of("a"), 6000);
 	assert_int_equal(stats().refused + stats().dropped, 0);
 	assert_int_equal(stats().open, 1);
-	room = SIZE_MAX; /* the program now reads: only the last limit is sent */
+	room = SIZE_MAX; /* the program reads again and receives only the last limit */
 	tick();
 	assert_int_equal(received_limit(&p), LIMIT_NS + 99);
 	assert_int_equal(received_limit(&p), NOTHING);
@@ -306,9 +308,9 @@ static void a_removed_vgpu_has_no_limit(void **state)
 	tick();
 	assert_int_equal(received_limit(&ticked), LIMIT_NS);
 	assert_int_equal(received_limit(&active), LIMIT_NS);
-	vm_id = NULL; /* the contract was removed */
+	vm_id = NULL; /* the contract of vGPU a was removed */
 	fps_hub_forget(hub, "a");
-	report(&active); /* before the next tick */
+	report(&active);
 	assert_int_equal(received_limit(&active), 0);
 	assert_true(is_disconnected(&active));
 	tick();
@@ -327,14 +329,14 @@ static void a_refused_program_has_no_limit(void **state)
 	assert_int_equal(received_limit(&p), 0);
 	assert_true(is_disconnected(&p));
 	leave(&p);
-	room = 0; /* even if the limit cannot be sent */
+	room = 0; /* the limit cannot be sent */
 	p = program_in(5);
 	assert_int_equal(stats().refused, 2);
 	assert_true(is_disconnected(&p));
 	leave(&p);
 }
 
-/* Programs open a port for one message only. */
+/* Programs open a port only to send a message, so a limit would not be read. */
 static void nothing_is_sent_over_virtio_serial(void **state)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};

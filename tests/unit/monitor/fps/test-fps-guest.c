@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The hub and virtual machines: which sockets the hub connects to, for which vGPU messages count,
+ * Virtual machines and the hub: which sockets the hub connects to, for which vGPU messages count,
  * and that no guest keeps the hub busy.
  */
 #include "tests/unit/monitor/fps/test-fps.h"
@@ -11,7 +11,7 @@
 #include "fps-preload/message.h"
 
 static char ports[64];
-static const char *vm_id; /* vGPU of the virtual machine vm-a; NULL: none */
+static const char *vm_id; /* vGPU of the virtual machine vm-a; NULL: no vGPU */
 
 static int vm_of(void *userdata, uint32_t cid, const char *name, char ret_id[ID_MAX])
 {
@@ -59,7 +59,6 @@ static struct machine machine_new(const char *name)
 	return m;
 }
 
-/* True if the hub has connected. */
 static bool machine_connected(struct machine *m)
 {
 	if (m->sock < 0)
@@ -217,7 +216,7 @@ static void programs_of_a_forgotten_vgpu_are_forgotten(void **state)
 	scan_ports();
 	assert_true(machine_connected(&m));
 	send_message(&m, 1, 0, 10);
-	machine_end(&m); /* the reporters stay for a while */
+	machine_end(&m); /* the hub still knows the reporter */
 	pump();
 	fps_hub_forget(hub, "a");
 	fps_hub_collect(hub);

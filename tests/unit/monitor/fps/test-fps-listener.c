@@ -143,7 +143,6 @@ static void running_out_of_fds_does_not_busy_loop(void **state)
 	assert_int_equal(close(sock), 0);
 }
 
-/* Tries to create a second hub at @at. */
 static int second_hub(const char *at, struct err *err)
 {
 	struct fps_hub *second = NULL;
@@ -227,7 +226,7 @@ static void folders_are_created_and_any_user_may_connect(void **state)
 	assert_int_equal(fps_hub_new(deep, owner_of, NULL, &second, &err), 0);
 	assert_int_equal(stat(deep, &st), 0);
 	assert_int_equal(st.st_mode, S_IFSOCK | 0666);
-	/* The hub does not remove a socket that another process has created since. */
+	/* The hub must not remove a file that replaced its socket. */
 	assert_int_equal(unlink(deep), 0);
 	assert_int_equal(mknod(deep, S_IFIFO | 0600, 0), 0);
 	fps_hub_free(second);

@@ -78,8 +78,8 @@ static void frames_and_rates_are_differences_of_messages(void **state)
 	assert_true(take(&one, message(1, 0, 1)));
 	assert_int_equal(totals.frames, 1);
 	assert_int_equal(sum(), 1);
-	assert_int_equal(totals.reporting, 0); /* a single message gives no rate */
-	pass(1.3);			       /* the message arrives late */
+	assert_int_equal(totals.reporting, 0); /* a rate needs two messages */
+	pass(1.3);			       /* the next message arrives 0.3 s late */
 	assert_true(take(&one, message(1, 1, 61)));
 	assert_int_equal(totals.frames, 61);
 	assert_int_equal(totals.reported_frames, 61);
@@ -90,7 +90,7 @@ static void frames_and_rates_are_differences_of_messages(void **state)
 	assert_float_equal(totals.reported_fps, 60, 1e-9);
 }
 
-/* Implausible values are ignored without losing frames. */
+/* Implausible GPU times and gaps are ignored. The frames of the message count. */
 static void gpu_time_and_longest_gap_are_reported(void **state)
 {
 	static const struct {
@@ -128,7 +128,9 @@ static void gpu_time_and_longest_gap_are_reported(void **state)
 	assert_int_equal(totals.gpu_time_ns, 1240000000);
 }
 
-/* For example after a stall: one frame in one millisecond does not mean 1,000 FPS. */
+/*
+ * After a stall, messages may follow each other closely. One frame in 10 ms does not mean 100 FPS.
+ */
 static void messages_close_together_give_no_rate(void **state)
 {
 	(void)state;
@@ -156,7 +158,8 @@ static void a_rate_holds_until_the_next_message_is_overdue(void **state)
 	pass(0.2);
 	assert_int_equal(sum(), 1);
 	assert_int_equal(totals.reporting, 1);
-	assert_float_equal(totals.reported_fps, 0, 1e-9); /* connected but silent */
+	/* A silent program has 0 FPS while it is connected. */
+	assert_float_equal(totals.reported_fps, 0, 1e-9);
 	fps_reporters_disconnect(&reporters, &one);
 	assert_int_equal(sum(), 0);
 	assert_int_equal(totals.reporting, 0);
@@ -169,7 +172,7 @@ static void on_a_port_a_silent_program_has_exited(void **state)
 	assert_true(take(&one, message(1, 0, 1)));
 	assert_true(take(&one, message(1, 1, 31)));
 	assert_true(take(&one, message(2, 0, 1)));
-	assert_int_equal(sum(), 2); /* several programs on one connection */
+	assert_int_equal(sum(), 2); /* the connection of a port carries several programs */
 	pass(2.6);
 	assert_int_equal(sum(), 0);
 	assert_int_equal(totals.reporting, 0);
@@ -215,7 +218,7 @@ static void a_program_older_than_the_last_tick_counts_from_now(void **state)
 	assert_true(take(&one, message(1, 3601, 200060)));
 	assert_int_equal(totals.frames, 60);
 	assert_true(take(&other, message(2, 2, 120)));
-	assert_int_equal(totals.frames, 180); /* started after about the last tick */
+	assert_int_equal(totals.frames, 180); /* a program that started about at the last tick */
 }
 
 static void a_connection_has_one_program(void **state)
@@ -283,7 +286,8 @@ static void counting_resumes_after_an_implausible_message(void **state)
 	pass(1);
 	assert_false(take(&one, message(1, 1, 1000000)));
 	pass(1);
-	assert_false(take(&one, message(1, 2, 220))); /* decreased: counting restarts */
+	/* Fewer frames than in the ignored message: ignored too. */
+	assert_false(take(&one, message(1, 2, 220)));
 	pass(1);
 	assert_true(take(&one, message(1, 3, 280)));
 	assert_int_equal(totals.frames, 160);
@@ -300,7 +304,7 @@ static void a_message_counts_once(void **state)
 	assert_true(take(&one, again));
 	assert_false(take(&one, again));
 	again.frames += 100;
-	assert_false(take(&one, again)); /* same sequence number */
+	assert_false(take(&one, again)); /* the sequence number is not new */
 	assert_int_equal(totals.frames, 61);
 }
 
@@ -315,7 +319,8 @@ static void four_messages_a_second_are_accepted(void **state)
 	}
 	assert_in_range(taken, 40, 48);
 	pass(1);
-	assert_true(take(&one, message(1, 11, 2000))); /* includes the frames of ignored messages */
+	/* Contains the frames of the ignored messages too. */
+	assert_true(take(&one, message(1, 11, 2000)));
 	assert_int_equal(totals.frames, 2000);
 }
 
@@ -327,7 +332,7 @@ static void programs_per_virtual_machine_are_limited(void **state)
 		assert_int_equal(take(&one, message(i, 0, 1)), i < FPS_REPORTERS_MAX);
 	assert_int_equal(reporters.n, FPS_REPORTERS_MAX);
 	assert_int_equal(sum(), FPS_REPORTERS_MAX);
-	pass(3); /* silent programs are dropped */
+	pass(3); /* a silent program may be replaced */
 	assert_true(take(&one, message(99, 0, 1)));
 	assert_int_equal(reporters.n, FPS_REPORTERS_MAX);
 	pass(61);

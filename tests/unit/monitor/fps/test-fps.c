@@ -118,7 +118,7 @@ static void a_program_older_than_the_last_tick_counts_from_now(void **state)
 	program_end(&p);
 }
 
-/* An implausible change of the counters is ignored; later plausible ones count. */
+/* An implausible increase is ignored. Later plausible increases count. */
 static void implausible_counters_are_ignored(void **state)
 {
 	static const struct {
@@ -200,7 +200,6 @@ static void the_newest_frame_is_between_the_last_two_readings(void **state)
 	program_end(&p);
 }
 
-/* The longest gap is the maximum over all lanes and programs, including exited programs. */
 static void the_longest_gap_is_the_maximum_of_all(void **state)
 {
 	struct program p = program_new(), q = program_new();
@@ -219,13 +218,14 @@ static void the_longest_gap_is_the_maximum_of_all(void **state)
 	program_end(&q);
 	pump();
 	assert_int_equal(fps_hub_totals(hub, "a")->longest_gap_ns, 90 * NS_PER_S / 1000);
-	p.page->lane[0].longest_gap_ns = fake_now.mono_ns + 1; /* longer than the clock has run */
+	/* Implausible: longer than the clock has run. */
+	p.page->lane[0].longest_gap_ns = fake_now.mono_ns + 1;
 	fps_hub_collect(hub);
 	assert_int_equal(fps_hub_totals(hub, "a")->longest_gap_ns, 90 * NS_PER_S / 1000);
 	program_end(&p);
 }
 
-/* A wrong GPU time is ignored without losing frames. */
+/* Implausible GPU times are ignored. The frames count. */
 static void plausible_gpu_time_is_counted(void **state)
 {
 	static const struct {
@@ -284,7 +284,8 @@ static void a_limit_is_sent_to_each_program_once(void **state)
 	program_connect(&p);
 	pump();
 	fps_hub_collect(hub);
-	assert_int_equal(received_limit(&p), 0); /* lifts a limit of an earlier daemon */
+	/* "No limit" is sent too, because an earlier daemon may have set a limit. */
+	assert_int_equal(received_limit(&p), 0);
 	assert_int_equal(fps_hub_limit(hub, "a", 20 * NS_PER_S / 1000), 0);
 	assert_int_equal(fps_hub_limit(hub, "b", 50 * NS_PER_S / 1000), 0);
 	fps_hub_collect(hub);
@@ -308,7 +309,10 @@ static void a_limit_is_sent_to_each_program_once(void **state)
 	assert_null(fps_hub_totals(hub, "never seen"));
 }
 
-/* A program that does not read its limit blocks nothing; later it receives the newest limit. */
+/*
+ * A program that does not read its limit does not block the hub. When it reads again, it receives
+ * the newest limit.
+ */
 static void an_unread_limit_blocks_nothing(void **state)
 {
 	struct program p = program_new();
@@ -364,7 +368,7 @@ static void a_program_without_vgpu_is_looked_up_again(void **state)
 	program_draw(&p, 60);
 	fps_hub_collect(hub);
 	assert_int_equal(stats().unmatched, 0);
-	/* The 50 frames were presented while the process had no vGPU. */
+	/* The first 50 frames are not counted, because the process had no vGPU. */
 	assert_int_equal(frames_of("b"), 60);
 	program_end(&p);
 }

@@ -32,7 +32,7 @@
 static struct instant fake_now;
 static char folder[] = "/tmp/gover-test-fps.XXXXXX", path[64];
 static struct fps_hub *hub;
-static const char *owner; /* vGPU of every process; NULL: none */
+static const char *owner; /* vGPU of every process; NULL: no vGPU */
 static int asked;
 
 /* Replaces the function of base/clock.c. */
