@@ -4,7 +4,7 @@
 
 #include "fps-preload/pace.h"
 
-#define MICRO 1000000u /* six decimals */
+#define MICRO 1000000u /* rates have up to six decimals */
 
 /* Reads a number of at most @limit into *ret_value. Returns the position after the digits. */
 static const char *read_digits(const char *text, uint64_t limit, uint64_t *ret_value)

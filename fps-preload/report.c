@@ -209,7 +209,7 @@ uint64_t report_poll(void)
 		channel_drop();
 	else if (sent == 1) {
 		debug_log("connected to the host");
-		return NS_PER_S; /* delay_s stays: the first message may be lost */
+		return NS_PER_S; /* keep delay_s, because the first message may be lost */
 	}
 	delay_s = 0;
 	return NS_PER_S;

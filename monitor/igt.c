@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs intel_gpu_top and parses its output. Up to version 1.27 it writes samples without brackets
- * and often without commas; later versions start with "[" but rarely close it. A client's name may
- * contain an unescaped quote. This module therefore splits the stream into objects by their braces,
- * and jansson parses one object at a time.
+ * Runs intel_gpu_top and parses its output. Up to version 1.27 the program writes samples without
+ * brackets and often without commas. Later versions write "[" first, but often no "]" at the end. A
+ * client's name may contain an unescaped quote. This module therefore splits the stream into
+ * objects by their braces, and jansson parses one object at a time.
  */
 #include <errno.h>
 #include <fcntl.h>

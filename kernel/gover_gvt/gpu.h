@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * A simulated GPU: the scheduler core shares its time among vGPUs, each of which has a tenant with
- * a load. Independent of mdev and sysfs.
+ * A simulated GPU. The scheduler core shares the time of the GPU among vGPUs, each of which has a
+ * tenant with a load. Independent of mdev and sysfs.
  *
  * Every function can be called from process context at any time and does its own locking.
  */

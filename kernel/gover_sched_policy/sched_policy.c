@@ -222,7 +222,7 @@ static bool may_stay(const struct intel_vgpu *vgpu)
 	return v && v->active && v->sched.limit_ns > 0;
 }
 
-/* Returns the vGPU that gets the GPU now and writes the time of the next decision. */
+/* Returns the vGPU that gets the GPU now. Sets *ret_until_ns to the time of the next decision. */
 static struct intel_vgpu *choose(struct intel_gvt *gvt, u64 *ret_until_ns)
 {
 	struct gvt_sched_data *data = gvt->scheduler.sched_data;

@@ -106,8 +106,8 @@ struct task_struct {
 enum cgroup_subsys_id { cpu_cgrp_id = 1 };
 
 /*
- * Returns the group in the hierarchy of the cpu controller. The helper for version 2 does not
- * return this group.
+ * Returns the group in the hierarchy of the cpu controller. bpf_get_current_ancestor_cgroup_id()
+ * cannot return this group, because it supports only version 2.
  */
 static __always_inline struct cgroup_subsys_state *cpu_group(void)
 {

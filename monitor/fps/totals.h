@@ -31,7 +31,7 @@ typedef int (*fps_vm_fn)(void *userdata, uint32_t cid, const char *name, char re
 struct fps_hub_stats {
 	int open;
 	int unmatched;	  /* open connections without a vGPU */
-	uint64_t refused; /* connections closed because of invalid data, no vGPU, or a limit */
+	uint64_t refused; /* connections refused: invalid data, no vGPU, or too many connections */
 	uint64_t dropped; /* messages ignored because they are too frequent or implausible */
 };
 
