@@ -123,8 +123,8 @@ make_tools() {
   "${CC:-gcc}" -std=c11 -D_GNU_SOURCE -O2 -static -o "$work/bin/curl" tests/kernel/curl.c
 }
 
-# pack_initramfs GUEST MODULE...: GUEST runs in the guest and needs these kernel modules. If $unit is set, systemd then
-# starts that unit.
+# pack_initramfs GUEST MODULE...: packs the kernel modules and an init that runs the script GUEST in the guest. If $unit
+# is set, systemd then starts that unit.
 pack_initramfs() {
   guest=$1
   shift

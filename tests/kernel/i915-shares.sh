@@ -1,7 +1,7 @@
 #!/bin/sh
-# The scheduling policy for i915 with threads that dispatch like the threads of GVT-g: caps whose sum is below 100 are
-# exact within one percentage point, no two vGPUs have the GPU at the same time, and the simultaneous use of two engines
-# counts once. An engine is a thread that sleeps for 4 ms, so shares are tested only if this sleep takes less than 6 ms.
+# Shares of the scheduling policy for i915 with a simulated GPU. Caps whose sum is below 100 are exact within one
+# percentage point, no two vGPUs have the GPU at the same time, and the simultaneous use of two engines counts once. An
+# engine is a thread that sleeps for 4 ms, so shares are tested only if this sleep takes less than 6 ms.
 # shellcheck source=tests/kernel/lib.sh
 . "$(dirname "$0")/lib.sh"
 
