@@ -46,8 +46,8 @@ void api_ack_alert(struct api *api, struct api_request *request)
 
 /* Filter of GET /v1/decisions. */
 struct wanted {
-	const char *vgpu; /* NULL: all */
-	int64_t after;	  /* -1: the newest decisions */
+	const char *vgpu; /* NULL: decisions about all vGPUs */
+	int64_t after;	  /* returns decisions after this id; -1: the newest decisions */
 	int64_t limit;
 };
 

@@ -20,7 +20,7 @@
 #include "gover-d/model/decisions.h"
 #include "gover-d/util/json-encode.h"
 
-/* Short names of the scope that a route requires. */
+/* Short names of the scopes, for the table of routes. */
 #define OPEN	ACCESS_OPEN
 #define READ	ACCESS_READ
 #define OPERATE ACCESS_OPERATE
@@ -30,7 +30,7 @@ static const struct route {
 	const char *method, *pattern;
 	api_handler handler;
 	enum access_scope scope;
-	bool takes_object; /* the body is a JSON object; other routes ignore a body */
+	bool takes_object; /* true: the body must be a JSON object; false: a body is ignored */
 	const char *query[4];
 } routes[] = {
 	{"GET", "/v1/host", api_get_host, READ, false, {NULL}},
@@ -71,7 +71,7 @@ static const struct route {
 
 _Static_assert(ARRAY_SIZE(routes) <= API_ROUTES_MAX, "each route has a counter");
 
-/* Identifies this run of the daemon in ids of events. */
+/* Creates the ring of events. The ids of events begin with a random name of this run. */
 static int make_events(struct api *api)
 {
 	char boot[17];
@@ -158,8 +158,8 @@ static void observe_tick(void *userdata, const struct host *host, bool gap, stru
 }
 
 /*
- * This observer has no callback for decisions: their events are encoded before the next event or at
- * the end of the tick, so that encoding does not delay the write of a cap.
+ * This observer has no callback for decisions. Decisions are encoded as events later, before the
+ * next other event or at the end of the tick, so that encoding does not delay the write of a cap.
  */
 const struct observer api_observer = {
 	.name = "api",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* REST: the table of routes. http/ passes requests in, so that no MHD type occurs here. */
+/* The REST interface. http/ passes requests to it, so it does not depend on libmicrohttpd. */
 #ifndef GOVER_D_API_API_H
 #define GOVER_D_API_API_H
 

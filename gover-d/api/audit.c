@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* GET /v1/audit, and the creation of audit rows. A resource is identified by its path, so that new
- * routes below a known path are recorded as well. Other routes are recorded with the body of the
- * request.
+/* GET /v1/audit, and the creation of audit rows. If a request changes an audited resource, its row
+ * contains the changed members. The row of any other request contains the request body.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -76,8 +75,8 @@ static json_t *snapshot_policy(struct api *api, const char *unused)
 }
 
 /*
- * The path of a resource, and the members that a request can change; an empty list means all
- * members.
+ * An audited resource: the prefix of the paths of its routes, and the members that are compared. An
+ * empty list means all members. The fields of a contract are always compared.
  */
 static const struct audited {
 	const char *path;
@@ -152,7 +151,7 @@ static void drop_equal(json_t *before, json_t *after)
 	}
 }
 
-/* Encodes the object; replaces its longest members by "..." until the text fits. */
+/* Encodes @object as @text. While the text is too long, replaces the longest member by "...". */
 static void write_text(json_t *object, char *text, size_t size)
 {
 	const char *key, *longest;
@@ -195,7 +194,8 @@ void api_audit_differ(json_t *before, json_t *after, char *ret_before, char *ret
 
 struct api_audit {
 	struct api *api;
-	const struct audited *audited; /* NULL: the row contains the body of the request */
+	/* resource of the request; NULL: the row contains the request body */
+	const struct audited *audited;
 	char id[API_PARAM_MAX];
 	json_t *before;
 	struct db_audit row;
@@ -206,13 +206,16 @@ static void keep(struct db *db, const struct db_audit *row)
 	log_notice("%s (%s): %s %s: %d", row->who, row->origin, row->method, row->path,
 		   row->status);
 	if (!db || db_append_audit(db, row) < 0)
-		log_warning("audit row not stored in the history: %s -> %s", row->before_json,
-			    row->after_json);
+		log_warning("audit row: not stored in the history (before: %s, after: %s)",
+			    row->before_json, row->after_json);
 	else
-		db_commit(db); /* commit now, because the client gets its reply now */
+		db_commit(db); /* write the row soon: the client gets its reply now */
 }
 
-/* With status 507 the change is in force but not on disk, or was undone; both are recorded. */
+/*
+ * Status 0: the client disconnected before the reply was known. A status 507 is recorded too: the
+ * change is in force but not on disk, or it was undone.
+ */
 static bool is_change(int status)
 {
 	return status == 0 || (status >= 200 && status < 300) || status == 507;
@@ -238,7 +241,7 @@ void api_audit_begin(struct api *api, struct api_request *request)
 	const char *id = id_of(request);
 
 	if (!audit) {
-		log_error("no memory for the audit row of %s: %s %.100s", request->principal.name,
+		log_error("audit row of %s for %s %.100s: no memory", request->principal.name,
 			  request->method, request->path);
 		return;
 	}
@@ -314,7 +317,7 @@ static int add_row(void *userdata, const struct db_audit *row)
 	return a->rows ? 0 : -ENOMEM;
 }
 
-/* Runs in the worker. */
+/* Runs in the worker thread. */
 static void read_audit(struct api_fetch *fetch)
 {
 	struct audit_fetch *a = (struct audit_fetch *)fetch;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The audit log: one row for each request that changed something, with the fields that differ
- * before and after. Each row is also logged. A row never contains a token, and a full queue never
- * delays a request.
+/* The audit log: one row for each request that changed something, with the values of the changed
+ * fields before and after the request. Each row is also logged. A row never contains the secret
+ * text of a token. If the queue of the history is full, the row is only logged.
  */
 #ifndef GOVER_D_API_AUDIT_H
 #define GOVER_D_API_AUDIT_H
@@ -19,14 +19,15 @@ void api_audit_begin(struct api *api, struct api_request *request);
  */
 void api_audit_end(struct api *api, struct api_request *request);
 /*
- * Sets "before" and "after" of the row to null. Call it before a deferred reply if the change was
- * undone.
+ * Sets "after" of the row to the value of "before". Call it before a deferred reply if the change
+ * was undone.
  */
 void api_audit_undone(struct api_request *request);
 
 /*
- * Writes the members that differ between @before and @after as JSON. The text of a NULL object is
- * "". Values that do not fit become "...". Takes over both references.
+ * Writes the members that differ between @before and @after as JSON into @ret_before and
+ * @ret_after, which have @size bytes each. The text of a NULL object is "". Values that do not fit
+ * are replaced by "...". Takes over the references to @before and @after.
  */
 void api_audit_differ(json_t *before, json_t *after, char *ret_before, char *ret_after,
 		      size_t size);

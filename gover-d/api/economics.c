@@ -58,7 +58,7 @@ static int take_row(void *userdata, const struct db_ledger *row)
 	return 0;
 }
 
-/* Six decimals, because a second of half a GPU is a small sum. */
+/* Rounds to six decimals, because the price of one second is a small sum. */
 static json_t *encode_sum(double value)
 {
 	return isfinite(value) ? json_real(round(value * 1e6) / 1e6) : json_null();
@@ -82,7 +82,7 @@ static int query(struct economics_fetch *e)
 	struct db_reader *reader;
 	int r;
 
-	/* After a timeout, the answer lacks the newest rows. */
+	/* If the flush times out, the newest rows are missing in the answer. */
 	(void)db_flush_within(e->fetch.db, API_FETCH_FLUSH_MS);
 	r = db_reader_open(e->fetch.path, &reader, &e->fetch.err);
 	if (r < 0)
@@ -106,7 +106,7 @@ static void add_money(struct json_encode *o, const struct db_money *money)
 	json_encode_add(o, "broken_s", json_encode_number(money->broken_s));
 }
 
-/* Returns the sums of all rows, or of the rows with one flavour. */
+/* Returns the sums of the rows with flavour @flavor; NULL: of all rows. */
 static struct db_money add_up(const struct economics_fetch *e, money_fn of, const char *flavor)
 {
 	struct db_money sum = {0};
@@ -181,7 +181,7 @@ static void add_account(struct json_encode *o, const struct economics_fetch *e, 
 	json_encode_add(o, "vgpus", encode_vgpus(e, of));
 }
 
-/* Runs in the worker. */
+/* Runs in the worker thread. */
 static void read_economics(struct api_fetch *fetch)
 {
 	struct economics_fetch *e = (struct economics_fetch *)fetch;

@@ -11,7 +11,10 @@
 #include "gover-d/api/problem.h"
 #include "gover-d/store/contracts.h"
 
-/* The hash needs no secret key: a client that could force a collision could also omit If-Match. */
+/*
+ * The hash needs no secret key: a client gains nothing from a collision, because it can also omit
+ * If-Match.
+ */
 void api_etag_of_text(const char *text, char tag[API_ETAG_MAX])
 {
 	snprintf(tag, API_ETAG_MAX, "\"%016" PRIx64 "\"", hash_text(text));
@@ -46,8 +49,9 @@ void api_etag_put(struct api_request *request, const char *tag)
 }
 
 /*
- * Reads the next tag of a list. Returns 1 with the tag and its quotes in *ret_at and *ret_length, 0
- * at the end of the list, or -EINVAL if the text is not a list of tags. A weak tag begins with W/.
+ * Reads the next tag of a list. Returns 1 and sets *ret_at and *ret_length to the tag with its
+ * quotes, 0 at the end of the list, or -EINVAL if the text is not a list of tags. A tag that begins
+ * with W/ is weak.
  */
 static int next_tag(const char **list, bool *ret_weak, const char **ret_at, size_t *ret_length)
 {
@@ -68,8 +72,8 @@ static int next_tag(const char **list, bool *ret_weak, const char **ret_at, size
 }
 
 /*
- * Returns 1 if the list contains the tag, 0 if it does not, or -EINVAL if the text is not a list of
- * tags.
+ * Returns 1 if @list contains @tag, 0 if it does not, or -EINVAL if @list is not a list of tags.
+ * @takes_weak: a weak tag in the list counts as well.
  */
 static int names(const char *list, const char *tag, bool takes_weak)
 {
@@ -93,14 +97,16 @@ int api_etag_check(struct api_request *request, const char *tag)
 	if (r > 0)
 		return 0;
 	if (r < 0)
-		problem_reply(request, 400,
-			      "If-Match: %.100s is invalid (allowed: * or quoted ETags with commas "
-			      "between",
-			      request->if_match);
+		problem_reply(
+			request, 400,
+			"If-Match: %.100s is invalid (allowed: * or quoted ETags, separated by "
+			"commas)",
+			request->if_match);
 	else
 		problem_reply(request, 412,
-			      "the resource has changed: its ETag is %s, If-Match is %.100s", tag,
-			      request->if_match);
+			      "If-Match: %.100s does not match the current ETag %s: the resource "
+			      "has changed",
+			      request->if_match, tag);
 	return -EINVAL;
 }
 

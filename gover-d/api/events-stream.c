@@ -30,7 +30,7 @@ struct follower {
 	char who[ACCESS_NAME_MAX];
 	/* name of the token that opened the stream; "": opened without a token */
 	char token[ID_MAX];
-	int64_t created_ms;    /* creation time of the token, because a name can be reused */
+	int64_t created_ms;    /* creation time of the token; differs if the name was reused */
 	struct follower *next; /* next in api.followers */
 };
 
@@ -128,10 +128,11 @@ static bool has_place(const struct api *api, struct api_request *request)
 	for (const struct follower *f = api->followers; f; f = f->next)
 		n += strcmp(f->who, request->principal.name) == 0;
 	if (n >= FOLLOWERS_EACH)
-		problem_reply(request, 503, "too many open event streams: %d as %s", n,
-			      request->principal.name);
+		problem_reply(request, 503, "too many open event streams: %s has %d (limit %d)",
+			      request->principal.name, n, FOLLOWERS_EACH);
 	else if (api->n_followers >= FOLLOWERS_MAX - kept)
-		problem_reply(request, 503, "too many open event streams: %d", api->n_followers);
+		problem_reply(request, 503, "too many open event streams: %d (limit %d)",
+			      api->n_followers, FOLLOWERS_MAX - kept);
 	else
 		return true;
 	return false;
@@ -140,7 +141,7 @@ static bool has_place(const struct api *api, struct api_request *request)
 void api_get_events(struct api *api, struct api_request *request)
 {
 	const char *words = api_request_query(request, "kinds");
-	/* the header takes precedence over the query parameter */
+	/* the header takes precedence over the query parameter "after" */
 	const char *after = request->last_event_id;
 	unsigned int kinds = EVENTS_ALL;
 	struct follower *f;
@@ -168,8 +169,8 @@ void api_get_events(struct api *api, struct api_request *request)
 	api_request_reply_stream(request, "text/event-stream", f ? &f->stream : NULL);
 }
 
-/* Wakes streams with data and closes streams that have fallen behind. */
-static void tell(struct api *api)
+/* Wakes streams that have data to send; closes streams that have fallen behind. */
+static void wake_streams(struct api *api)
 {
 	struct follower *next;
 
@@ -210,7 +211,7 @@ void api_events_add(struct api *api, enum events_kind kind, json_t *object)
 {
 	add_decisions(api);
 	add(api, kind, object);
-	tell(api);
+	wake_streams(api);
 }
 
 static bool followed(const struct api *api, enum events_kind kind)
@@ -245,5 +246,5 @@ void api_events_tick(struct api *api)
 			events_reader_comment(&f->reader);
 		}
 	}
-	tell(api);
+	wake_streams(api);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The ring of events. The text of each event is stored once, as it is sent to clients. */
+/* The ring of events. It stores one text for each event, which is sent to all clients. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ struct events {
 	size_t bytes; /* total bytes of the texts in the ring */
 	struct api_text *tick;
 	uint64_t n_ticks;
-	uint64_t given[EVENTS_KINDS]; /* total bytes of all events so far, by kind */
+	uint64_t given[EVENTS_KINDS]; /* total bytes of all events ever added, by kind */
 };
 
 int events_kinds_parse(const char *text, unsigned int *ret_kinds)
@@ -88,15 +88,15 @@ struct events *events_free(struct events *events)
 }
 
 /*
- * Returns the bytes of a text that count as unread. The result is limited, so that one tick of a
- * large host does not close a stream.
+ * Returns the number of bytes that a text adds to the unread bytes of a reader. The number is
+ * limited, so that one tick of a large host does not close a stream.
  */
 static size_t weight(const struct api_text *text)
 {
 	return text->length < EVENTS_WAITING / 4 ? text->length : EVENTS_WAITING / 4;
 }
 
-/* Creates the text of an event. @number: 0 for a text without an id. */
+/* Creates the text of an event. @number: number in the id of the event; 0: no id. */
 static struct api_text *make_text(const struct events *events, uint64_t number, const char *kind,
 				  const char *json)
 {
@@ -115,7 +115,7 @@ static void add_tick(struct events *events, const char *json)
 	struct api_text *text = make_text(events, 0, kind_names[EVENTS_TICK], json);
 
 	if (!text)
-		return; /* the next tick follows soon */
+		return; /* no `lost` event is needed: the next tick replaces this one */
 	api_text_unref(events->tick);
 	events->tick = text;
 	events->n_ticks++;
@@ -148,8 +148,8 @@ void events_add(struct events *events, enum events_kind kind, const char *json)
 }
 
 /*
- * Reads the number from an id. Fails if another run of the daemon created the id, or if the ring no
- * longer contains all later events.
+ * Parses the number in the id @after. -ENOENT: another run of the daemon created the id, or the
+ * ring no longer contains all later events.
  */
 static int find_after(const struct events *events, const char *after, uint64_t *ret_number)
 {
@@ -165,7 +165,10 @@ static int find_after(const struct events *events, const char *after, uint64_t *
 	return 0;
 }
 
-/* The first lines contain an id, so that a client without any event can resume. */
+/*
+ * Creates the first lines of a stream. They contain an id, so that a client can resume even if it
+ * has not received an event yet. @lost: id in the `lost` event; NULL: no `lost` event.
+ */
 static struct api_text *make_greeting(const struct events *events, const char *lost)
 {
 	CLEANUP_FREE char *json = NULL;
@@ -240,7 +243,7 @@ int events_reader_look(struct events_reader *reader)
 	       (wants(reader, EVENTS_TICK) && reader->n_ticks < events->n_ticks);
 }
 
-/* Selects the next text to send. */
+/* Sets reader->text to the next event or, if there is none, to the newest tick. */
 static void take(struct events_reader *reader)
 {
 	struct events *events = reader->events;
@@ -282,7 +285,7 @@ size_t events_reader_read(struct events_reader *reader, char *buffer, size_t siz
 void events_reader_comment(struct events_reader *reader)
 {
 	if (reader->text)
-		return; /* the current text is not sent completely */
+		return; /* another text is still being sent */
 	reader->text = api_text_new(strdup(":\n\n"));
 	reader->sent = 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Server-sent events: a ring of the newest events, and readers, each with a position in the ring.
- * All readers share the texts of events. Pure: no clock, no transport.
+ * All readers share the texts of events. This module uses neither a clock nor a transport.
  */
 #ifndef GOVER_D_API_EVENTS_H
 #define GOVER_D_API_EVENTS_H
@@ -12,9 +12,10 @@
 #include <sys/types.h>
 
 #define EVENTS_KEPT	  1024
-#define EVENTS_BYTES_KEPT (1024 * 1024) /* limit of the bytes of all stored texts */
-#define EVENTS_WAITING	  (256 * 1024)	/* a reader with more unread bytes has fallen behind */
-#define EVENTS_ID_MAX	  64		/* size of an id with its NUL */
+#define EVENTS_BYTES_KEPT (1024 * 1024) /* limit of the total size of the stored texts, bytes */
+/* limit of unread bytes; a reader above it has fallen behind */
+#define EVENTS_WAITING (256 * 1024)
+#define EVENTS_ID_MAX  64 /* size of an id with its NUL */
 
 enum events_kind {
 	EVENTS_DECISION,
@@ -48,8 +49,9 @@ void events_add(struct events *events, enum events_kind kind, const char *json);
 struct events_reader {
 	struct events *events;
 	unsigned int kinds;
-	uint64_t next;		      /* number of the next event to send */
-	uint64_t replayed;	      /* events up to this number do not count as unread */
+	uint64_t next; /* number of the next event to send */
+	/* last event to replay; replayed events do not count as unread */
+	uint64_t replayed;
 	uint64_t n_ticks;	      /* ticks already sent to this reader */
 	uint64_t taken[EVENTS_KINDS]; /* bytes of each kind already sent */
 	struct api_text *text;	      /* text that is being sent */
@@ -78,7 +80,10 @@ int events_reader_look(struct events_reader *reader);
  */
 size_t events_reader_read(struct events_reader *reader, char *buffer, size_t size);
 
-/* Sends a comment line, so that clients and proxies keep the connection open. */
+/*
+ * Makes a comment line the next text of @reader, unless a text is being sent. Comment lines make
+ * clients and proxies keep an idle connection open.
+ */
 void events_reader_comment(struct events_reader *reader);
 
 #endif

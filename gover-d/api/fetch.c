@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Fetches: created in the loop, read in the worker, answered in the loop. */
+/*
+ * A fetch is created in the event loop, reads the database in the worker thread, and replies in the
+ * event loop.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +23,7 @@ int api_fetch_range(struct api_request *request, int64_t default_ms, int64_t *re
 	if (api_query_time(request, "from", &from_ms) < 0)
 		return -EINVAL;
 	if (from_ms >= to_ms) {
-		problem_reply(request, 400, "from: must be before to");
+		problem_reply(request, 400, "from: must be before the end of the range (to)");
 		return -EINVAL;
 	}
 	*ret_from_ms = from_ms;
@@ -94,5 +97,5 @@ void api_fetch_submit(struct api *api, struct api_request *request, struct api_f
 		return;
 	api_deferred_end(fetch->deferred);
 	free_fetch(fetch);
-	problem_reply(request, 503, "too many waiting queries: try again");
+	problem_reply(request, 503, "history: too many queries are waiting; try again later");
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Answers from the database. The worker thread reads them with its own connection; the loop sends
- * them. A fetch holds copies of everything it needs, because the worker must not access the host.
+/* Requests that are answered from the database. The worker thread reads the database with its own
+ * connection; the event loop sends the reply. A fetch contains copies of all values that it needs,
+ * because the worker thread must not access struct host.
  */
 #ifndef GOVER_D_API_FETCH_H
 #define GOVER_D_API_FETCH_H
@@ -10,16 +11,18 @@
 #include "gover-d/api/handler.h"
 #include "gover-d/util/worker.h"
 
-#define API_FETCH_FLUSH_MS 250 /* longest wait until the newest rows are written */
+#define API_FETCH_FLUSH_MS 250 /* time limit for writing the newest rows before a query */
 
-/* The common part of all fetches. It must be the first member of the struct of a handler. */
+/*
+ * The part that is common to all fetches. It must be the first member of the struct of a handler.
+ */
 struct api_fetch {
 	struct worker_job job; /* first */
 	struct api_deferred *deferred;
-	struct db *db;	     /* the database; open as long as the worker exists */
+	struct db *db;	     /* the database; stays open until the worker is freed */
 	char path[PATH_MAX]; /* path of the database */
 	int64_t from_ms, to_ms;
-	/* Runs in the worker: sets @result, and either @answer (from malloc) or @err. */
+	/* Runs in the worker thread: sets @result, and either @answer (from malloc) or @err. */
 	void (*read)(struct api_fetch *fetch);
 	/* Frees the other members of the struct of the handler; may be NULL. */
 	void (*release)(struct api_fetch *fetch);

@@ -119,8 +119,8 @@ int api_query_time(struct api_request *request, const char *name, int64_t *time_
 	if (!text || api_time_parse(text, time_ms) == 0)
 		return 0;
 	problem_reply(request, 400,
-		      "%s: %.100s is not allowed: a time such as 2026-11-20T18:49:56Z, or seconds "
-		      "since 1970",
+		      "%s: %.100s is invalid (allowed: a time such as 2026-11-20T18:49:56Z, or "
+		      "seconds since 1970)",
 		      name, text);
 	return -EINVAL;
 }
@@ -130,7 +130,7 @@ int api_param_number(struct api_request *request, int64_t *ret_id)
 	int r = parse_int(request->param, 1, INT64_MAX, ret_id);
 
 	if (r < 0)
-		problem_reply(request, 404, "%s: not found: %s is not a number", request->path,
+		problem_reply(request, 404, "%s: not found (%s is not a number)", request->path,
 			      request->param);
 	return r < 0 ? -EINVAL : 0;
 }

@@ -41,7 +41,8 @@ struct api {
 	struct api_counter counters[API_ROUTES_MAX + 1];
 	struct metrics_route routes[API_ROUTES_MAX + 1];
 	size_t n_routes;
-	uint64_t version; /* with view->generation: the version of cached answers */
+	/* a change of @version or view->generation makes cached answers outdated */
+	uint64_t version;
 	struct api_cache {
 		struct api_text *text; /* NULL: the answer is not yet encoded */
 		uint64_t generation, version;
@@ -96,11 +97,11 @@ void api_get_audit(struct api *api, struct api_request *request);
 
 /* --- for the handlers --- */
 
-/* Call it at the end of a tick: invalidates the cached answers. */
+/* Makes all cached answers outdated. Call it at the end of each tick. */
 void api_tick(struct api *api);
 /* Passes an event to the readers of GET /v1/events. Takes over @object. */
 void api_events_add(struct api *api, enum events_kind kind, json_t *object);
-/* Call it once per period: sends the tick event, and a comment to each idle stream. */
+/* Sends the tick event, and a comment to each idle stream. Call it once per period. */
 void api_events_tick(struct api *api);
 /* Closes the event streams that were opened with token @name. */
 void api_events_revoke(struct api *api, const char *name);
@@ -108,8 +109,8 @@ void api_events_revoke(struct api *api, const char *name);
 const struct api_text *api_vgpus_text(struct api *api);
 
 /*
- * Returns the cached text @which; NULL: out of memory. If the text is outdated, @make creates a new
- * one with malloc().
+ * Returns the cached text @which; NULL: out of memory. If the cached text is outdated, @make
+ * creates a new text with malloc().
  */
 struct api_text *api_cached(struct api *api, enum api_cached which, char *(*make)(struct api *api));
 /* Replies with the text of api_cached(). */
@@ -122,10 +123,10 @@ void api_reply_cached(struct api *api, struct api_request *request, enum api_cac
  */
 void api_reply_when_saved(struct api *api, struct api_request *request);
 
-/* Replies {@key: @list} without paging. Takes over @list. */
+/* Replies with the object {@key: @list}, without paging. Takes over @list. */
 void api_reply_list(struct api_request *request, const char *key, json_t *list);
 
-/* Returns the parameters of [policy] and [offer]. */
+/* Returns the parameters of [policy] and [offer] as an object. */
 json_t *api_encode_params(const struct config *config);
 /* Returns a token without its secret; NULL: unknown name. */
 json_t *api_encode_token(struct api *api, const char *name);

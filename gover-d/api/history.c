@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* GET /v1/vgpus/{id}/history: averages of a vGPU, by default in at most 600 points.
+/* GET /v1/vgpus/{id}/history: measurements of a vGPU, averaged over steps of equal length. By
+ * default, the answer has at most 600 points.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -23,7 +24,7 @@ struct history_range {
 struct history_fetch {
 	struct api_fetch fetch; /* first */
 	char vgpu[ID_MAX];
-	bool known; /* the vGPU exists now, possibly without a row in the database */
+	bool known; /* the vGPU exists now; without rows in the database, its history is empty */
 	struct history_range range;
 	json_t *points, *gaps;
 	int64_t next_ms; /* time at which the next point begins if no gap precedes it */
@@ -36,7 +37,7 @@ static int64_t count_points(const struct history_range *range)
 	return (range->to_ms - range->from_ms + step_ms - 1) / step_ms;
 }
 
-/* Selects the smallest step of the list that gives at most the default number of points. */
+/* Selects the smallest step that gives at most POINTS_DEFAULT points. */
 static void choose_step(struct history_range *range)
 {
 	static const int64_t steps_s[] = {1,	2,    5,     10,    15,	   30,
@@ -65,7 +66,7 @@ static int read_range(struct api_request *request, struct history_range *range)
 	return 0;
 }
 
-/* Appends the gap before @end_ms, if a gap exists. */
+/* Appends the gap between the last point and @end_ms, if it is not empty. */
 static void add_gap(struct history_fetch *h, int64_t end_ms)
 {
 	struct json_encode o;
@@ -119,11 +120,11 @@ static int query(struct history_fetch *h)
 	struct db_reader *reader;
 	int r;
 
-	/* After a timeout, the answer lacks the newest rows. */
+	/* If the flush times out, the newest rows are missing in the answer. */
 	(void)db_flush_within(h->fetch.db, API_FETCH_FLUSH_MS);
 	r = db_reader_open(h->fetch.path, &reader, &h->fetch.err);
 	if (r < 0)
-		return -EIO; /* not 404: a missing file does not mean that the vGPU is unknown */
+		return -EIO; /* not 404: the vGPU may exist even if the database file is missing */
 	r = db_query_history(reader, h->vgpu, h->range.from_ms, h->range.to_ms,
 			     (int)h->range.step_s,
 			     POINTS_MAX + 1 /* the first step may be partial */, add_point, h);
@@ -138,7 +139,7 @@ static int query(struct history_fetch *h)
 	return 0;
 }
 
-/* Runs in the worker, including the encoding of long answers. */
+/* Runs in the worker thread, because the encoding of a long answer would delay the event loop. */
 static void read_history(struct api_fetch *fetch)
 {
 	struct history_fetch *h = (struct history_fetch *)fetch;

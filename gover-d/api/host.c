@@ -48,7 +48,7 @@ static char *make_open_metrics(struct api *api)
 	return make_metrics(api, METRICS_OPEN);
 }
 
-/* Request counters are at most one period old, like the other values. */
+/* The answer is cached for one period, so the request counters may be one period old. */
 void api_get_metrics(struct api *api, struct api_request *request)
 {
 	if (metrics_format_choose(request->accept) == METRICS_OPEN)

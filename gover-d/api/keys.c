@@ -13,7 +13,7 @@
 
 struct api_keys {
 	struct kept {
-		char key[CLAIM_MAX]; /* key with the name of its caller; "": unused entry */
+		char key[CLAIM_MAX]; /* name of the caller and its key; "": unused entry */
 		char hash[BODY_HASH_MAX];
 		struct api_reply reply; /* holds a reference to the text of the reply */
 	} kept[API_KEYS_KEPT];
@@ -99,7 +99,7 @@ bool api_keys_replay(struct api *api, struct api_request *request, const char *h
 	api_request_reply_empty(request, kept->reply.status);
 	request->reply = kept->reply;
 	api_text_ref(request->reply.text);
-	/* The first request may still be waiting for the disk, or have failed there. */
+	/* The contract may not be on disk yet, or the write may have failed. */
 	api_reply_when_saved(api, request);
 	return true;
 }
@@ -113,7 +113,7 @@ void api_keys_keep(struct api *api, const struct api_request *request)
 	if (!api->keys)
 		api->keys = calloc(1, sizeof(*api->keys));
 	if (!api->keys)
-		return; /* the key of this request is stored in the contract */
+		return; /* no memory: the contract itself still contains the key */
 	kept = &api->keys->kept[api->keys->n++ % API_KEYS_KEPT];
 	api_text_unref(kept->reply.text);
 	api_keys_own(request, kept->key);

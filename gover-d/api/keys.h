@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Idempotency keys: a request that repeats the key of an earlier request gets the same reply and is
- * not executed again. The replies of the newest API_KEYS_KEPT keys are stored in memory. A contract
- * stores the key of the request that created it, also over a restart. Equal keys of two callers are
- * different keys.
+ * Idempotency keys: a request with the key of an earlier request gets the same reply and is not
+ * executed again. The replies of the newest API_KEYS_KEPT keys are stored in memory. A contract
+ * contains the key of the request that created it, so the key is still known after a restart. Each
+ * caller has its own keys.
  */
 #ifndef GOVER_D_API_KEYS_H
 #define GOVER_D_API_KEYS_H
@@ -15,7 +15,7 @@
 struct api_keys;
 struct api_keys *api_keys_free(struct api_keys *keys); /* NULL is fine; returns NULL */
 
-/* -EINVAL: the key is invalid; the reply is set. */
+/* Checks the key of @request, if there is one. -EINVAL: the key is invalid; the reply is set. */
 int api_keys_check(struct api_request *request);
 
 /*
@@ -25,14 +25,14 @@ int api_keys_check(struct api_request *request);
 void api_keys_own(const struct api_request *request, char key[CLAIM_MAX]);
 
 /*
- * Writes the hash of a body, which does not depend on its formatting, into @hash; "" if memory is
- * short.
+ * Writes a hash of @object into @hash; "": out of memory. The hash does not depend on the
+ * formatting of the body.
  */
 void api_keys_hash(const json_t *object, char hash[BODY_HASH_MAX]);
 
 /*
- * Returns true if the key of @request is stored, and sets the reply: the stored reply, or 422 for a
- * different body.
+ * Returns false if the key of @request is not stored. Otherwise returns true and sets the reply:
+ * the stored reply, or 422 if @hash differs from that of the first request.
  */
 bool api_keys_replay(struct api *api, struct api_request *request, const char *hash);
 /* Stores the reply of @request, if it has a key. */

@@ -9,7 +9,7 @@
 #include "gover-d/api/resource.h"
 #include "gover-d/util/json-encode.h"
 
-/* A page of a list, while elements are appended. */
+/* A page to which elements are appended. */
 struct page {
 	int64_t limit;
 	json_t *list;
@@ -17,7 +17,9 @@ struct page {
 	json_t *next; /* cursor of the next page, if is_full */
 };
 
-/* Returns false if the page is full. Takes over @next, the cursor of the last element. */
+/*
+ * Returns false if the page is full; @next is then the cursor of the next page. Takes over @next.
+ */
 static bool has_room(struct page *page, json_t *next)
 {
 	if (page->limit == 0 || (int64_t)json_array_size(page->list) < page->limit) {
@@ -76,7 +78,10 @@ struct place {
 	const char *id; /* "": before the first vGPU */
 };
 
-/* Parses "GPU", or "GPU/VGPU" if @takes_vgpu. -EINVAL: the reply is set. */
+/*
+ * Parses the parameter "after": "GPU", or "GPU/VGPU" if @takes_vgpu. -EINVAL: the text is invalid;
+ * the reply is set.
+ */
 static int read_place(struct api *api, struct api_request *request, bool takes_vgpu,
 		      struct place *ret_place)
 {

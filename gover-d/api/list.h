@@ -13,7 +13,7 @@
 
 /*
  * Replies with an object of two members: @key with the requested page of @list, and "next". Takes
- * over @list, whose elements have ascending "id"s.
+ * over @list, whose elements must be sorted by "id".
  */
 void api_list_reply_ids(struct api_request *request, const char *key, json_t *list);
 

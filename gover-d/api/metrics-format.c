@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Prometheus text and OpenMetrics. OpenMetrics names a counter without _total in its header, states
- * the unit, and ends with "# EOF".
+/* Prometheus text and OpenMetrics. In OpenMetrics, the header of a counter omits the suffix _total,
+ * the header of a metric states its unit, and the text ends with "# EOF".
  */
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +53,7 @@ static size_t without_suffix(const char *name, const char *suffix)
 	return n > end && strcmp(name + n - end, suffix) == 0 ? n - end : n;
 }
 
-/* Returns the unit in the name of a metric family; "": the name contains no unit. */
+/* Returns the unit at the end of the first @family bytes of @name; "": no unit. */
 static const char *unit_of(const char *name, size_t family)
 {
 	static const char *const units[] = {"seconds", "percent", "ratio"};

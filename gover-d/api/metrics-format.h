@@ -13,16 +13,16 @@ struct metrics_out {
 };
 
 /*
- * Returns the format that the header @accept (may be NULL) requests: OpenMetrics if its quality is
- * not below the quality of text.
+ * Returns METRICS_OPEN if the header @accept prefers OpenMetrics to text or accepts both equally;
+ * otherwise METRICS_TEXT. @accept may be NULL.
  */
 enum metrics_format metrics_format_choose(const char *accept);
 const char *metrics_format_type(enum metrics_format format); /* Content-Type */
 
 /*
  * Writes the header lines of metric @name. @type is "gauge", "counter" (@name ends in _total),
- * "histogram" or "info" (@name ends in _info). If the last word of @name is a unit, it is the unit
- * of the metric.
+ * "histogram" or "info" (@name ends in _info). The unit of the metric is the last word of @name
+ * without _total, if this word is a known unit.
  */
 void metrics_format_head(const struct metrics_out *out, const char *name, const char *type,
 			 const char *help);
@@ -32,7 +32,7 @@ void metrics_format_head(const struct metrics_out *out, const char *name, const 
  */
 void metrics_format_label(const struct metrics_out *out, const char *before, const char *name,
 			  const char *value);
-/* Writes the end of the text: "# EOF" in OpenMetrics. */
+/* Writes the last line of the text: "# EOF" in OpenMetrics, none in Prometheus text. */
 void metrics_format_end(const struct metrics_out *out);
 
 #endif

@@ -36,7 +36,7 @@ static void write_alerts(const struct metrics_out *out, const struct alerts *ale
 	enum alert_severity severity;
 	const char *name, *meaning;
 
-	metrics_format_head(out, "gover_alerts", "gauge", "Active alerts by name.");
+	metrics_format_head(out, "gover_alerts", "gauge", "Number of active alerts, by name.");
 	for (size_t i = 0; (name = alerts_name_at(i, &severity, &meaning)); i++) {
 		int n = 0;
 
@@ -52,7 +52,7 @@ static void write_alerts(const struct metrics_out *out, const struct alerts *ale
 
 static void write_offers(const struct metrics_out *out, const struct offers *offers)
 {
-	metrics_format_head(out, "gover_offers", "gauge", "Stored offers by state.");
+	metrics_format_head(out, "gover_offers", "gauge", "Number of stored offers, by state.");
 	for (int state = 0; state < OFFER_STATES; state++) {
 		int n = 0;
 
@@ -66,7 +66,8 @@ static void write_offers(const struct metrics_out *out, const struct offers *off
 
 static void write_decisions(const struct metrics_out *out, const struct metrics_tally *tally)
 {
-	metrics_format_head(out, "gover_decisions_total", "counter", "Decisions by kind.");
+	metrics_format_head(out, "gover_decisions_total", "counter",
+			    "Number of decisions, by kind.");
 	for (int kind = 0; kind < DECISION_KINDS; kind++) {
 		if (kind >= POLICY_KINDS && tally->counts[kind] == 0)
 			continue;
@@ -77,10 +78,11 @@ static void write_decisions(const struct metrics_out *out, const struct metrics_
 	}
 }
 
-/* One line per active alert, for alerting rules. */
+/* Writes one line for each active alert. Its labels can be used in alerting rules. */
 static void write_active(const struct metrics_out *out, const struct alerts *alerts)
 {
-	metrics_format_head(out, "gover_alert_active", "gauge", "1 for each active alert.");
+	metrics_format_head(out, "gover_alert_active", "gauge",
+			    "Always 1; each active alert has one line.");
 	for (size_t i = 0; i < alerts_count(alerts); i++) {
 		const struct alert *a = alerts_at(alerts, i);
 
@@ -102,7 +104,7 @@ static void write_lateness(const struct metrics_out *out, const struct host_late
 	uint64_t n = 0;
 
 	metrics_format_head(out, "gover_tick_lateness_seconds", "histogram",
-			    "Time from the due instant of a tick to its start.");
+			    "Delay of ticks: from the scheduled to the actual start of a tick.");
 	for (int i = 0; i < HOST_LATENESS_BUCKETS; i++) {
 		n += lateness->counts[i];
 		fprintf(out->file, "gover_tick_lateness_seconds_bucket{le=\"%s\"} %llu\n",
@@ -119,13 +121,14 @@ static void write_hooks(const struct metrics_out *out, const struct view *view)
 		const char *name, *help;
 		size_t offset;
 	} metrics[] = {
-		{"gover_hook_runs_total", "Started programs of the operator.",
+		{"gover_hook_runs_total", "Hook programs started.",
 		 offsetof(struct hook_stats, run)},
-		{"gover_hook_failures_total", "Programs that did not start or failed.",
+		{"gover_hook_failures_total", "Hook programs that did not start or failed.",
 		 offsetof(struct hook_stats, failed)},
-		{"gover_hook_kills_total", "Programs killed at their time limit.",
+		{"gover_hook_kills_total", "Hook programs killed at their time limit.",
 		 offsetof(struct hook_stats, killed)},
-		{"gover_hook_drops_total", "Programs dropped because too many waited.",
+		{"gover_hook_drops_total",
+		 "Hook programs not started because too many were waiting.",
 		 offsetof(struct hook_stats, dropped)},
 	};
 
@@ -149,7 +152,7 @@ static void write_webhook(const struct metrics_out *out, const struct view *view
 	struct webhook_stats s;
 
 	metrics_format_head(out, "gover_webhook_messages_total", "counter",
-			    "Messages for the webhook by result.");
+			    "Messages for the webhook, by result.");
 	if (!view->webhook)
 		return;
 	webhook_stats(view->webhook, &s);
@@ -162,11 +165,11 @@ static void write_webhook(const struct metrics_out *out, const struct view *view
 	}
 }
 
-/* Counts replies by route. All requests without a route count as one route. */
+/* Writes the number of replies by route. Requests that match no route are counted together. */
 static void write_http(const struct metrics_out *out, const struct metrics_source *source)
 {
 	metrics_format_head(out, "gover_http_requests_total", "counter",
-			    "Answered requests by route and status.");
+			    "Answered requests, by route and status.");
 	for (size_t i = 0; i < source->n_routes; i++) {
 		const struct api_counter *counter = source->routes[i].counter;
 

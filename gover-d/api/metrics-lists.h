@@ -8,7 +8,7 @@
 #include "gover-d/core/view.h"
 #include "gover-d/model/decisions.h"
 
-/* Decisions by kind since the start of the daemon. */
+/* Numbers of decisions by kind since the start of the daemon. */
 struct metrics_tally {
 	int64_t last_id; /* id of the last counted decision */
 	uint64_t counts[DECISION_KINDS];
@@ -24,12 +24,12 @@ struct metrics_source {
 	enum metrics_format format;
 	const struct metrics_tally *tally;
 	const struct metrics_route {
-		/* method "other" and route "none": requests without a route */
+		/* requests that match no route have method "other" and route "none" */
 		const char *method, *route;
 		const struct api_counter *counter;
 	} * routes;
 	size_t n_routes;
-	int64_t tls_expires_s; /* expiry of the certificate, unix time; 0: no TLS */
+	int64_t tls_expires_s; /* expiry of the TLS certificate, unix time; 0: no TLS */
 };
 
 void metrics_lists_write(const struct metrics_out *out, const struct view *view,

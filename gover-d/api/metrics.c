@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Metrics from tables. Each row has a name, a type, a help text and a function that returns the
- * value. A metric whose value is invalid is omitted.
+ * Metrics are listed in tables. Each row contains a name, a type, a help text and a function that
+ * returns the value. If the value is not finite, the metric has no line.
  */
 #include <math.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@
 #include "gover-d/util/hook.h"
 #include "monitor/fps/fps.h"
 
-/* Input of the host metrics. */
+/* Values from which the metrics of the host are computed. */
 struct facts {
 	const struct host *host;
 	const struct config *config;
@@ -168,7 +168,7 @@ static double vgpus(const struct facts *f)
 	return n;
 }
 
-/* Returns the sum of the sold caps divided by the number of GPUs. */
+/* Returns the sum of the sold caps as a fraction of all GPUs; NAN: no GPU. */
 static double overbooking(const struct facts *f)
 {
 	int sum = 0;
@@ -202,35 +202,53 @@ static const struct host_metric {
 	const char *name, *type, *help;
 	double (*value)(const struct facts *facts);
 } host_metrics[] = {
-	{"gover_start_time_seconds", "gauge", "Start of the daemon, unix time.", started},
-	{"gover_last_tick_timestamp_seconds", "gauge", "Last tick, unix time.", ticked},
-	{"gover_period_seconds", "gauge", "Control period.", period},
-	{"gover_ready", "gauge", "1: the first tick is finished.", ready},
-	{"gover_dry_run", "gauge", "1: decisions are not written.", dry_run},
-	{"gover_ticks_total", "counter", "Ticks done.", ticks},
-	{"gover_late_ticks_total", "counter", "Ticks late by half a period or more.", late_ticks},
-	{"gover_tick_p50_seconds", "gauge", "Median time from due to last written cap.", tick_p50},
-	{"gover_tick_p99_seconds", "gauge", "99th percentile of that time.", tick_p99},
-	{"gover_gaps_total", "counter", "Gaps in consecutive runs.", gaps},
-	{"gover_revenue_total", "counter", "Revenue of sold caps.", revenue},
-	{"gover_penalty_total", "counter", "Penalties for broken promises.", penalty},
-	{"gover_history_enabled", "gauge", "1: the history is available.", history_enabled},
-	{"gover_history_queued", "gauge", "Records waiting to be written.", history_queued},
-	{"gover_history_written_total", "counter", "Records written.", history_written},
-	{"gover_history_dropped_total", "counter", "Records lost.", history_dropped},
-	{"gover_history_errors_total", "counter", "Failed transactions.", history_errors},
-	{"gover_fps_sources", "gauge", "Programs that report frames.", fps_sources},
-	{"gover_fps_unmatched_sources", "gauge", "Such programs in no vGPU.", fps_unmatched},
-	{"gover_fps_refused_total", "counter", "Rejected connections of programs.", fps_refused},
-	{"gover_fps_dropped_total", "counter", "Messages that were not counted.", fps_dropped},
-	{"gover_vgpus", "gauge", "vGPUs on this host.", vgpus},
-	{"gover_overbooking_ratio", "gauge", "Sold caps divided by the number of GPUs.",
+	{"gover_start_time_seconds", "gauge", "Unix time of the start of the daemon.", started},
+	{"gover_last_tick_timestamp_seconds", "gauge", "Unix time of the last tick.", ticked},
+	{"gover_period_seconds", "gauge", "Length of a control period.", period},
+	{"gover_ready", "gauge", "1 if the first tick is finished, otherwise 0.", ready},
+	{"gover_dry_run", "gauge",
+	 "1 in a dry run, which logs decisions but writes no cap; otherwise 0.", dry_run},
+	{"gover_ticks_total", "counter", "Number of ticks.", ticks},
+	{"gover_late_ticks_total", "counter", "Ticks that started late by more than half a period.",
+	 late_ticks},
+	{"gover_tick_p50_seconds", "gauge",
+	 "Median time from the scheduled start of a tick to its last written cap.", tick_p50},
+	{"gover_tick_p99_seconds", "gauge",
+	 "99th percentile of the time from the scheduled start of a tick to its last written cap.",
+	 tick_p99},
+	{"gover_gaps_total", "counter", "Ticks at which runs of consecutive periods began anew.",
+	 gaps},
+	{"gover_revenue_total", "counter", "Revenue of sold caps since the start of the daemon.",
+	 revenue},
+	{"gover_penalty_total", "counter",
+	 "Penalties for broken promises since the start of the daemon.", penalty},
+	{"gover_history_enabled", "gauge", "1 if the history is available, otherwise 0.",
+	 history_enabled},
+	{"gover_history_queued", "gauge", "Records waiting to be written to the history.",
+	 history_queued},
+	{"gover_history_written_total", "counter", "Records written to the history.",
+	 history_written},
+	{"gover_history_dropped_total", "counter",
+	 "Records lost before they were written to the history.", history_dropped},
+	{"gover_history_errors_total", "counter", "Failed transactions of the history.",
+	 history_errors},
+	{"gover_fps_sources", "gauge", "Connected programs that report frames.", fps_sources},
+	{"gover_fps_unmatched_sources", "gauge",
+	 "Connected programs that report frames but belong to no vGPU.", fps_unmatched},
+	{"gover_fps_refused_total", "counter",
+	 "Rejected connections of programs that report frames.", fps_refused},
+	{"gover_fps_dropped_total", "counter",
+	 "Frame reports ignored because they were too frequent or implausible.", fps_dropped},
+	{"gover_vgpus", "gauge", "Number of vGPUs on this host.", vgpus},
+	{"gover_overbooking_ratio", "gauge", "Sum of the sold caps as a fraction of all GPUs.",
 	 overbooking},
-	{"gover_webhook_queued", "gauge", "Messages waiting to be sent.", webhook_queued},
-	{"gover_webhook_failing", "gauge", "Whether the last attempt failed.", webhook_failing},
-	{"gover_webhook_retries_total", "counter", "Repeated attempts.", webhook_retries},
+	{"gover_webhook_queued", "gauge", "Webhook messages waiting to be sent.", webhook_queued},
+	{"gover_webhook_failing", "gauge",
+	 "1 if the last attempt to send a webhook message failed, otherwise 0.", webhook_failing},
+	{"gover_webhook_retries_total", "counter", "Repeated attempts to send a webhook message.",
+	 webhook_retries},
 	{"gover_tls_certificate_expiry_timestamp_seconds", "gauge",
-	 "Expiry of the TLS certificate, unix time.", tls_expires},
+	 "Unix time at which the TLS certificate expires.", tls_expires},
 };
 
 static double seconds_since(uint64_t mono_ns)
@@ -297,18 +315,25 @@ static const struct gpu_metric {
 	const char *name, *type, *help;
 	double (*value)(const struct host_gpu *gpu);
 } gpu_metrics[] = {
-	{"gover_gpu_vgpus", "gauge", "vGPUs on this GPU.", gpu_vgpus},
-	{"gover_gpu_cap_percent", "gauge", "Sum of the caps in force.", gpu_cap},
-	{"gover_gpu_initial_cap_percent", "gauge", "Sum of the sold caps.", gpu_initial_cap},
-	{"gover_gpu_utilization_percent", "gauge", "Physical utilisation.", gpu_util},
-	{"gover_gpu_load_percent", "gauge", "Use by all vGPUs.", gpu_load},
-	{"gover_gpu_overbooking_ratio", "gauge", "Sum of the sold caps divided by 100.",
+	{"gover_gpu_vgpus", "gauge", "Number of vGPUs on this GPU.", gpu_vgpus},
+	{"gover_gpu_cap_percent", "gauge", "Sum of the caps in force on this GPU.", gpu_cap},
+	{"gover_gpu_initial_cap_percent", "gauge", "Sum of the sold caps on this GPU.",
+	 gpu_initial_cap},
+	{"gover_gpu_utilization_percent", "gauge",
+	 "Physical utilisation of this GPU in the last period.", gpu_util},
+	{"gover_gpu_load_percent", "gauge", "GPU time used by all vGPUs of this GPU.", gpu_load},
+	{"gover_gpu_overbooking_ratio", "gauge", "Sum of the sold caps as a fraction of this GPU.",
 	 gpu_overbooking},
-	{"gover_gpu_reading_age_seconds", "gauge", "Age of the busy time readings.", gpu_age},
-	{"gover_gpu_calm_periods", "gauge", "Consecutive calm periods.", gpu_calm},
-	{"gover_gpu_telemetry_valid", "gauge", "1: busy time is valid.", gpu_telemetry},
-	{"gover_gpu_acting", "gauge", "0: an operator stopped the policy.", gpu_acting},
-	{"gover_gpu_selling", "gauge", "0: an operator stopped selling.", gpu_selling},
+	{"gover_gpu_reading_age_seconds", "gauge",
+	 "Time since all busy times on this GPU were last read.", gpu_age},
+	{"gover_gpu_calm_periods", "gauge", "Consecutive periods without an overloaded vGPU.",
+	 gpu_calm},
+	{"gover_gpu_telemetry_valid", "gauge",
+	 "1 if the busy times on this GPU are valid, otherwise 0.", gpu_telemetry},
+	{"gover_gpu_acting", "gauge",
+	 "1 if the policy acts on this GPU, 0 if an operator stopped it.", gpu_acting},
+	{"gover_gpu_selling", "gauge",
+	 "1 if vGPUs may be sold on this GPU, 0 if an operator stopped selling.", gpu_selling},
 };
 
 static double vgpu_cap(const struct vgpu *v)
@@ -382,8 +407,8 @@ static double vgpu_fps_age(const struct vgpu *v)
 }
 
 /*
- * Returns the average difference between the usage of a vGPU and its cap, over the time in which
- * the vGPU used its whole cap.
+ * Returns the mean of |load - cap| as a fraction of the GPU, over the periods in which the vGPU
+ * used its whole cap (utilisation above overload_pct). NAN: no such period.
  */
 static double vgpu_share_error(const struct vgpu *v)
 {
@@ -450,41 +475,56 @@ static const struct vgpu_metric {
 	const char *name, *type, *help;
 	double (*value)(const struct vgpu *vgpu);
 } vgpu_metrics[] = {
-	{"gover_vgpu_cap_percent", "gauge", "Cap in force.", vgpu_cap},
-	{"gover_vgpu_initial_cap_percent", "gauge", "Cap sold.", vgpu_initial_cap},
-	{"gover_vgpu_load_percent", "gauge", "Use of the whole GPU.", vgpu_load},
-	{"gover_vgpu_utilization_percent", "gauge", "Use of the allotted time.", vgpu_util},
-	{"gover_vgpu_busy_seconds_total", "counter", "GPU time used.", vgpu_busy},
-	{"gover_vgpu_frames_total", "counter", "Frames presented.", vgpu_frames},
-	{"gover_vgpu_fps", "gauge", "Frame rate.", vgpu_fps},
-	{"gover_vgpu_target_fps", "gauge", "Target frame rate; 0: none.", vgpu_target},
+	{"gover_vgpu_cap_percent", "gauge", "Cap of the vGPU in force.", vgpu_cap},
+	{"gover_vgpu_initial_cap_percent", "gauge", "Sold cap of the vGPU.", vgpu_initial_cap},
+	{"gover_vgpu_load_percent", "gauge",
+	 "GPU time used by the vGPU, relative to the whole GPU.", vgpu_load},
+	{"gover_vgpu_utilization_percent", "gauge",
+	 "GPU time used by the vGPU, relative to the time allotted by its cap.", vgpu_util},
+	{"gover_vgpu_busy_seconds_total", "counter", "GPU time used by the vGPU.", vgpu_busy},
+	{"gover_vgpu_frames_total", "counter", "Frames presented by the programs of the vGPU.",
+	 vgpu_frames},
+	{"gover_vgpu_fps", "gauge", "Frame rate of the vGPU.", vgpu_fps},
+	{"gover_vgpu_target_fps", "gauge", "Promised frame rate of the vGPU; 0 means no promise.",
+	 vgpu_target},
 	{"gover_vgpu_frame_p50_seconds", "gauge", "Median frame time.", vgpu_p50},
-	{"gover_vgpu_frame_p99_seconds", "gauge", "99th percentile of frame time.", vgpu_p99},
+	{"gover_vgpu_frame_p99_seconds", "gauge", "99th percentile of the frame time.", vgpu_p99},
 	{"gover_vgpu_frame_max_seconds", "gauge", "Longest frame time.", vgpu_longest},
 	{"gover_vgpu_frame_gpu_seconds", "gauge", "Mean GPU time per frame.", vgpu_frame_gpu},
-	{"gover_vgpu_reading_age_seconds", "gauge", "Age of its busy time reading.",
-	 vgpu_reading_age},
-	{"gover_vgpu_fps_age_seconds", "gauge", "Age of its last valid frame rate.", vgpu_fps_age},
-	{"gover_vgpu_share_error_ratio", "gauge", "Mean |share - cap| while it used its cap.",
-	 vgpu_share_error},
-	{"gover_vgpu_share_error_seconds_total", "counter", "GPU time above or below the cap.",
-	 vgpu_share_error_s},
-	{"gover_vgpu_saturated_seconds_total", "counter", "Time in which it used its whole cap.",
-	 vgpu_saturated},
-	{"gover_vgpu_missing", "gauge", "1: has a contract and does not exist.", vgpu_missing},
-	{"gover_vgpu_held", "gauge", "1: an operator holds its cap.", vgpu_held},
-	{"gover_vgpu_overloaded", "gauge", "1: its overload signal is set.", vgpu_overloaded},
-	{"gover_vgpu_short_of_target", "gauge", "1: below its target frame rate.", vgpu_short},
-	{"gover_vgpu_seen_seconds_total", "counter", "Time with a valid sample.", vgpu_seen},
-	{"gover_vgpu_broken_seconds_total", "counter", "Time with a broken promise.", vgpu_broken},
-	{"gover_vgpu_steals_in_total", "counter", "Steals to it.", vgpu_steals_in},
-	{"gover_vgpu_steals_out_total", "counter", "Steals from it.", vgpu_steals_out},
-	{"gover_vgpu_cap_writes_total", "counter", "Writes of its cap.", vgpu_cap_writes},
+	{"gover_vgpu_reading_age_seconds", "gauge",
+	 "Time since the busy time of the vGPU was last read.", vgpu_reading_age},
+	{"gover_vgpu_fps_age_seconds", "gauge",
+	 "Time since the frame rate of the vGPU was last valid.", vgpu_fps_age},
+	{"gover_vgpu_share_error_ratio", "gauge",
+	 "Mean of |load - cap| while the vGPU used its whole cap.", vgpu_share_error},
+	{"gover_vgpu_share_error_seconds_total", "counter",
+	 "Integral of |load - cap| while the vGPU used its whole cap.", vgpu_share_error_s},
+	{"gover_vgpu_saturated_seconds_total", "counter",
+	 "Time in which the vGPU used its whole cap.", vgpu_saturated},
+	{"gover_vgpu_missing", "gauge",
+	 "1 if the vGPU has a contract but does not exist, otherwise 0.", vgpu_missing},
+	{"gover_vgpu_held", "gauge", "1 if an operator holds the cap of the vGPU, otherwise 0.",
+	 vgpu_held},
+	{"gover_vgpu_overloaded", "gauge",
+	 "1 if the overload signal of the vGPU is set, otherwise 0.", vgpu_overloaded},
+	{"gover_vgpu_short_of_target", "gauge",
+	 "1 if the frame rate of the vGPU is below its target, otherwise 0.", vgpu_short},
+	{"gover_vgpu_seen_seconds_total", "counter",
+	 "Time in which the samples of the vGPU were valid.", vgpu_seen},
+	{"gover_vgpu_broken_seconds_total", "counter",
+	 "Time in which the promise to the vGPU was broken.", vgpu_broken},
+	{"gover_vgpu_steals_in_total", "counter",
+	 "Number of steals that raised the cap of the vGPU.", vgpu_steals_in},
+	{"gover_vgpu_steals_out_total", "counter",
+	 "Number of steals that lowered the cap of the vGPU.", vgpu_steals_out},
+	{"gover_vgpu_cap_writes_total", "counter", "Number of writes of the cap of the vGPU.",
+	 vgpu_cap_writes},
 };
 
 static void write_host(const struct metrics_out *out, const struct facts *facts)
 {
-	metrics_format_head(out, "gover_build_info", "info", "Always 1; the version is a label.");
+	metrics_format_head(out, "gover_build_info", "info",
+			    "Version of the daemon, as a label. The value is always 1.");
 	fputs("gover_build_info", out->file);
 	metrics_format_label(out, "{", "version", GOVER_VERSION);
 	fputs("} 1\n", out->file);

@@ -8,7 +8,7 @@
 #include "gover-d/api/etag.h"
 #include "gover-d/api/handler.h"
 
-/* gover-d/openapi/embed.S */
+/* defined in gover-d/openapi/embed.S */
 extern const char openapi_document[];
 
 void api_get_openapi(struct api *api, struct api_request *request)

@@ -8,9 +8,9 @@
 #include "gover-d/util/asset.h"
 
 /*
- * The Content-Security-Policy allows scripts, styles and data from this daemon only, and forbids
- * other web pages to embed this one. Browsers revalidate the web page at each request, so that an
- * upgrade of the daemon takes effect at once.
+ * no-cache makes browsers revalidate the files at each request, so that an upgrade of the daemon
+ * takes effect at once. The Content-Security-Policy allows scripts, styles and data from this
+ * daemon only. It does not allow other pages to embed the web page.
  */
 static const struct api_header headers[] = {
 	{"Cache-Control", "no-cache"},
@@ -22,7 +22,7 @@ static const struct api_header headers[] = {
 	{NULL, NULL},
 };
 
-/* True if If-None-Match contains this ETag, weak or not, or is "*". */
+/* Returns true if If-None-Match is "*" or contains @etag, as a strong or a weak ETag. */
 static bool has_it(const struct api_request *request, const char *etag)
 {
 	const char *list = request->if_none_match;

@@ -12,8 +12,8 @@ void problem_reply(struct api_request *request, unsigned int status, const char 
 	__attribute__((format(printf, 3, 4)));
 
 /*
- * Replies with the status for @r, a result of a function of core (core/error.h). A negative errno
- * is a failure of the host, not of the request: status 500.
+ * Replies with the status for @r, an error code from a function of core (core/error.h). A negative
+ * errno gives status 500, because it is a failure of the host and not an error in the request.
  */
 void problem_reply_error(struct api_request *request, int r, const struct err *err);
 

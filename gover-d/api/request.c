@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests and replies as data. */
+/* Requests and replies, independent of the transport. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -15,7 +15,7 @@
 
 #define API_QUERY_MAX	 8
 #define API_PARAM_MAX	 128
-#define API_ETAG_MAX	 20 /* 64 bits in hex, two quotes and NUL */
+#define API_ETAG_MAX	 20 /* size of an ETag: 64 bits in hex, two quotes and NUL */
 #define API_TYPE_JSON	 "application/json"
 #define API_TYPE_TEXT	 "text/plain; charset=utf-8"
 #define API_TYPE_PROBLEM "application/problem+json"
@@ -30,14 +30,14 @@ struct api_text {
 };
 
 /*
- * Returns a text that owns @data (from malloc). Returns NULL and frees @data if memory is short,
- * and NULL if @data is NULL.
+ * Returns a text that owns @data (from malloc). NULL: @data is NULL, or out of memory; @data is
+ * then freed.
  */
 struct api_text *api_text_new(char *data);
 struct api_text *api_text_ref(struct api_text *text);
 struct api_text *api_text_unref(struct api_text *text); /* NULL is fine; returns NULL */
 
-/* A header that is common to all replies of a kind. */
+/* A header with a constant value. */
 struct api_header {
 	const char *name, *value;
 };
@@ -64,13 +64,14 @@ struct api_stream {
 
 struct api_reply {
 	unsigned int status; /* 0: no reply yet */
-	const char *type;    /* static text; NULL: no body */
+	const char *type;    /* content type, static text; NULL: no body */
 	struct api_text *text;
-	char *fixed; /* static bytes, sent instead of @text; NULL: none */
+	char *fixed; /* static bytes that are sent instead of @text; NULL: @text is sent */
 	size_t fixed_size;
-	/* static array that ends with a NULL name; NULL: no headers */
+	/* additional headers: static array that ends with a NULL name; NULL: none */
 	const struct api_header *headers;
-	struct api_stream *stream;	   /* sent instead of @text; freed with the request */
+	/* event stream, sent instead of @text; freed with the request */
+	struct api_stream *stream;
 	char location[API_PARAM_MAX + 16]; /* "": none */
 	char allow[48];			   /* "": none */
 	/* static text of the header WWW-Authenticate; NULL: no header */
@@ -105,11 +106,12 @@ struct api_request {
 		*last_event_id;
 	const char *body;
 	size_t body_length;
-	bool takes_body;	    /* set before the body arrives; false: the body is discarded */
+	/* set before the body is received; false: the body is discarded */
+	bool takes_body;
 	struct principal principal; /* the caller; all zero: a caller without access */
 	/* Members set by the router. */
 	char param[API_PARAM_MAX]; /* value of {id} */
-	/* the body, if the route accepts a body; valid in the handler */
+	/* the parsed body; NULL: the route accepts no body; only valid in the handler */
 	json_t *object;
 	/* the handler is running; its reply is sent after it returns */
 	bool in_handler;
@@ -117,11 +119,11 @@ struct api_request {
 	/* The reply. It must not be sent while @deferred is set. */
 	struct api_reply reply;
 	struct api_deferred *deferred;
-	/* called when @deferred has ended: sends the reply */
+	/* set by the transport; called when @deferred has ended, to send the reply */
 	void (*answered)(struct api_request *request);
 	/* Called once, when the reply is final or the request has ended; may be NULL. */
 	void (*settled)(struct api_request *request);
-	struct api_audit *audit; /* the audit row that waits for the reply */
+	struct api_audit *audit; /* audit row that is written when the reply is final */
 };
 
 /*
@@ -133,7 +135,7 @@ bool api_admit(struct api *api, struct api_request *request);
 
 /*
  * Checks and routes the request: sets or defers its reply. If the reply is a stream, the transport
- * must count it, or replace it by another reply.
+ * may replace the stream by another reply and must then count the reply.
  */
 void api_serve(struct api *api, struct api_request *request);
 
@@ -160,7 +162,7 @@ void api_request_reply_fixed(struct api_request *request, unsigned int status, c
  */
 void api_request_reply_stream(struct api_request *request, const char *type,
 			      struct api_stream *stream);
-/* Replaces the reply by a constant one for lack of memory, without allocating memory. */
+/* Replaces the reply by a constant problem document for "no memory". Allocates no memory. */
 void api_request_reply_no_memory(struct api_request *request);
 /* Replaces the reply by a status without a body. */
 void api_request_reply_empty(struct api_request *request, unsigned int status);
@@ -180,7 +182,7 @@ struct api_deferred *api_deferred_begin(struct api_request *request);
 struct api_request *api_deferred_end(struct api_deferred *deferred);
 void api_request_answer(struct api_request *request);
 
-/* Counts the final reply. */
+/* Counts the reply by its status. Call it once, when the reply is final. */
 void api_request_count(struct api_request *request);
 
 /* Frees the reply. A handle of the request remains valid, but is detached from the request. */

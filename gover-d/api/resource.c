@@ -72,7 +72,10 @@ static void add_place(void *userdata, const char *path)
 	json_encode_append(userdata, json_encode_text(path));
 }
 
-/* Encodes the files through which a process joins the vGPU, and the socket for frame reports. */
+/*
+ * Encodes the files to which a process writes its id to join the vGPU, and the path of the socket
+ * for frame reports.
+ */
 static json_t *encode_attach(const struct view *view, const struct host_gpu *gpu,
 			     const struct vgpu *vgpu)
 {
@@ -122,8 +125,8 @@ static void add_contract(struct json_encode *o, const struct view *view,
 }
 
 /*
- * Encodes the floor in force: the floor of the contract, otherwise of the policy, otherwise of the
- * backend.
+ * Encodes the floor in force: the floor of the contract or, without one, cap_floor_pct; but at
+ * least the floor of the backend.
  */
 static json_t *encode_floor(const struct view *view, const struct host_gpu *gpu,
 			    const struct vgpu *vgpu)

@@ -19,8 +19,8 @@ json_t *resource_encode_vgpu(const struct view *view, const struct host_gpu *gpu
 			     const struct vgpu *vgpu);
 
 /*
- * Encode lists. @all: include cleared alerts and ended offers. @gpu: NULL for the vGPUs of all
- * GPUs.
+ * Encode lists. @all: cleared alerts and ended offers are included. @gpu NULL: the vGPUs of all
+ * GPUs are included.
  */
 json_t *resource_encode_gpus(const struct view *view, struct instant now);
 json_t *resource_encode_vgpus(const struct view *view, const struct host_gpu *gpu);

@@ -14,12 +14,13 @@
 #include "gover-d/util/json-encode.h"
 
 #define RANGE_DEFAULT_MS (3600 * 1000)
-#define PAGE_ROWS	 5000 /* the rest of the last tick is added */
-/* Samples older than this are in the database, because batches are written every five seconds. */
+/* a page may be longer, because it contains all rows of its last tick */
+#define PAGE_ROWS 5000
+/* Samples older than this are certainly in the database: batches are written every five seconds. */
 #define NEWEST_MS 10000
 #define NAMES_MAX 1024
 
-/* Columns of a row. */
+/* Names of the columns of each row. */
 static const char *const columns[] = {
 	"time_ms", "vgpu",	 "dt_s",   "cap_pct", "initial_cap_pct", "load_pct", "util_pct",
 	"fps",	   "target_fps", "broken", "gap",
@@ -29,15 +30,19 @@ struct samples_fetch {
 	struct api_fetch fetch; /* first */
 	char gpu[ID_MAX];
 	bool wants_newest;
-	int64_t kept_from_ms, next_from_ms; /* next_from_ms is 0 at the end of the range */
+	/* next_from_ms 0: the page reaches the end of the range */
+	int64_t kept_from_ms, next_from_ms;
 	int64_t last_ms;
 	size_t n_rows;
-	char names[NAMES_MAX][ID_MAX]; /* names of vGPUs; rows contain indexes of this array */
+	char names[NAMES_MAX][ID_MAX]; /* names of vGPUs; a row contains an index of this array */
 	int n_names, last_name;
 	json_t *rows;
 };
 
-/* Each tick has the same order of vGPUs, so the search begins at the next index. */
+/*
+ * Returns the index of @name, which is appended if it is new; -1: too many names. All ticks have
+ * the same order of vGPUs, so the search begins after the last returned index.
+ */
 static int name_index(struct samples_fetch *s, const char *name)
 {
 	for (int i = 0; i < s->n_names; i++) {
@@ -61,7 +66,10 @@ static json_t *encode_row(int index, const struct db_sample *sample)
 			 sample->broken, sample->gap);
 }
 
-/* Appends a sample to the page. Returns 1 if the page is full. */
+/*
+ * Appends a sample to the page. Returns 1 if the page is full; the sample is then the first of the
+ * next page.
+ */
 static int take_sample(void *userdata, const struct db_sample *sample)
 {
 	struct samples_fetch *s = userdata;
@@ -74,7 +82,7 @@ static int take_sample(void *userdata, const struct db_sample *sample)
 	}
 	index = name_index(s, sample->vgpu);
 	if (index < 0 && !is_new_tick)
-		return -E2BIG; /* more vGPUs in one tick than a GPU can have */
+		return -E2BIG; /* one tick has more vGPUs than a GPU can have */
 	if (index < 0) {
 		s->next_from_ms = sample->ts_ms;
 		return 1;
@@ -90,7 +98,7 @@ static int query(struct samples_fetch *s)
 	struct db_reader *reader;
 	int r;
 
-	/* After a timeout, the answer lacks the newest rows. */
+	/* If the flush times out, the newest rows are missing in the answer. */
 	if (s->wants_newest)
 		(void)db_flush_within(s->fetch.db, API_FETCH_FLUSH_MS);
 	r = db_reader_open(s->fetch.path, &reader, &s->fetch.err);
@@ -122,7 +130,7 @@ static json_t *encode_columns(void)
 	return list;
 }
 
-/* Runs in the worker. */
+/* Runs in the worker thread. */
 static void read_samples(struct api_fetch *fetch)
 {
 	struct samples_fetch *s = (struct samples_fetch *)fetch;

@@ -14,7 +14,7 @@
 #include "gover-d/util/json-decode.h"
 #include "gover-d/util/json-encode.h"
 
-/* The body of a request. */
+/* The body of POST /v1/silences. */
 struct wanted {
 	struct silence silence;
 	char until[40];

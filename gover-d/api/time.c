@@ -12,8 +12,8 @@
 #define SECONDS_MAX 253402300799.0 /* the end of the year 9999 */
 
 /*
- * Parses exactly @n digits at *@at, whose value must be in @min..@max, and advances *@at behind
- * them.
+ * Parses exactly @n digits at *@at and moves *@at to the next character. Returns false if there are
+ * fewer digits or the value is not in @min..@max.
  */
 static bool take_digits(const char **at, int n, int min, int max, int *ret_value)
 {
@@ -46,7 +46,7 @@ static bool take_date_time(const char **at, struct tm *tm)
 	       take_digits(at, 2, 0, 60, &tm->tm_sec);
 }
 
-/* Parses any number of decimals; the result is in milliseconds. */
+/* Parses an optional fraction of a second with any number of digits into milliseconds. */
 static bool take_fraction(const char **at, int *ms)
 {
 	int weight = 100;

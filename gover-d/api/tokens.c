@@ -29,8 +29,8 @@ struct token_job {
 	struct tokens *tokens; /* owned by authn, which outlives the worker */
 	struct api_deferred *deferred;
 	char path[PATH_MAX], name[ID_MAX];
-	char *text;  /* contents of the file */
-	char *reply; /* reply for a new token; NULL: a token was removed */
+	char *text;  /* new contents of tokens.json */
+	char *reply; /* reply after a new token was written; NULL: a token was removed */
 	int result;
 };
 
@@ -88,8 +88,8 @@ static void run(struct worker_job *job)
 }
 
 /*
- * If the write failed, a new token is removed again. A revoked token stays invalid until the daemon
- * restarts.
+ * Replies after the write. If the write failed, a new token was not created, and a revoked token is
+ * invalid only until the daemon restarts.
  */
 static void answer(struct token_job *save, struct api_request *request)
 {
@@ -98,10 +98,11 @@ static void answer(struct token_job *save, struct api_request *request)
 		problem_reply(request, 507, "token not created: %s cannot be written: %s",
 			      save->path, strerror(-save->result));
 	} else if (save->result < 0) {
-		problem_reply(request, 507,
-			      "token %s is invalid now, but %s cannot be written (%s): it would be "
-			      "valid again after a restart; remove it again before",
-			      save->name, save->path, strerror(-save->result));
+		problem_reply(
+			request, 507,
+			"token %s: invalid only until a restart, because %s cannot be written "
+			"(%s); remove the token again before a restart",
+			save->name, save->path, strerror(-save->result));
 	} else if (save->reply) {
 		api_request_reply_text(request, 201, API_TYPE_JSON, save->reply);
 		save->reply = NULL;
@@ -129,7 +130,7 @@ static void done(struct worker_job *job)
 
 	save->api->tokens_unsaved = save->result < 0;
 	if (save->result < 0) {
-		log_error("Failed to write %s: %s", save->path, strerror(-save->result));
+		log_error("%s: cannot be written: %s", save->path, strerror(-save->result));
 		if (save->reply)
 			(void)tokens_remove(save->tokens, save->name);
 	}
@@ -245,6 +246,8 @@ void api_delete_token(struct api *api, struct api_request *request)
 		return;
 	}
 	api_events_revoke(api, name);
-	/* write the file even if the token was already removed by an attempt whose write failed */
+	/*
+	 * write the file even if an earlier attempt removed the token but failed to write the file
+	 */
 	save_tokens(api, request, name, NULL);
 }

@@ -72,14 +72,14 @@ void api_get_vgpu(struct api *api, struct api_request *request)
 	reply_vgpu(api, request, 200, request->param);
 }
 
-/* Sets the fields that the request lacks from the flavour. */
+/* Sets the fields that are missing in the request to the values of the flavour. */
 static void take_flavor(struct api *api, unsigned int fields, struct contract *contract)
 {
 	struct flavor flavor;
 
 	if (!(fields & CONTRACT_FLAVOR) ||
 	    !flavor_find(api->view->config, contract->flavor, &flavor))
-		return; /* core/control.h rejects an unknown flavour later */
+		return; /* control_vgpu_add() rejects an unknown flavour */
 	if (!(fields & CONTRACT_INITIAL_CAP))
 		contract->terms.initial_cap_pct = flavor.cap_pct;
 	if (!(fields & CONTRACT_TARGET_FPS))
@@ -106,7 +106,10 @@ static void reply_new(struct api *api, struct api_request *request, const char *
 	api_reply_when_saved(api, request);
 }
 
-/* Returns true if the request is repeated or its key is invalid; the reply is then set. */
+/*
+ * Writes the hash of the body into @hash. Returns true and sets the reply if the request is
+ * repeated or its key is invalid.
+ */
 static bool reply_again(struct api *api, struct api_request *request, char hash[BODY_HASH_MAX])
 {
 	const struct contract *before;

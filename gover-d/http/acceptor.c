@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Accepts connections for libmicrohttpd. The accept of libmicrohttpd has one limit for all clients,
+ * Accepts connections for libmicrohttpd. libmicrohttpd itself has only one limit for all clients,
  * so that a single client could use all connections. At most AT_ONCE connections are accepted in
  * one call, so that the event loop is not delayed.
  */
@@ -52,7 +52,7 @@ static void name_client(int fd, const union address *address, char client[CONNEC
 	snprintf(client, CONNECTION_CLIENT_MAX, "%s", text);
 }
 
-/* libmicrohttpd detects the end of the connection and closes it. */
+/* Does not close @fd: libmicrohttpd owns @fd and closes it after the shutdown. */
 static void shut_down(int fd)
 {
 	(void)shutdown(fd, SHUT_RDWR);
@@ -73,7 +73,7 @@ static void add(struct acceptor *acceptor, int fd, const union address *address,
 	if (r > 0)
 		shut_down(evicted);
 	if (MHD_add_connection(acceptor->daemon, fd, &address->any, size) != MHD_YES)
-		connection_table_remove(acceptor->table, fd); /* libmicrohttpd closed it */
+		connection_table_remove(acceptor->table, fd); /* libmicrohttpd has closed @fd */
 }
 
 static int on_readable(sd_event_source *source, int fd, uint32_t events, void *userdata)
@@ -100,8 +100,8 @@ static int on_readable(sd_event_source *source, int fd, uint32_t events, void *u
 }
 
 /*
- * Shuts down overdue connections. If accepting was stopped for lack of descriptors, starts it
- * again.
+ * Shuts down overdue connections. Also enables accepting again: on_readable() disables it when file
+ * descriptors or memory run out.
  */
 static int on_sweep(sd_event_source *source, uint64_t usec, void *userdata)
 {

@@ -14,15 +14,15 @@ struct acceptor {
 	struct connection_table *table;
 	int fd; /* the listening socket, owned by the acceptor */
 	sd_event_source *readable;
-	/* evicts overdue connections; disabled while no connection is open */
+	/* timer that evicts overdue connections; disabled while no connection is open */
 	sd_event_source *sweep;
-	sd_event_source *timer; /* runs @daemon */
+	sd_event_source *timer; /* timer that runs @daemon */
 };
 
 /*
  * Accepts connections on the listening socket @fd and takes ownership of @fd. @daemon must have no
- * listening socket; @timer runs @daemon. Call acceptor_fini() after a failure as well; it accepts
- * an all-zero struct.
+ * listening socket; @timer runs @daemon. Call acceptor_fini() after a failure as well.
+ * acceptor_fini() accepts an all-zero struct.
  */
 int acceptor_init(struct acceptor *acceptor, int fd, struct MHD_Daemon *daemon,
 		  struct connection_table *table, sd_event *event, sd_event_source *timer,

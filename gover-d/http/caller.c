@@ -20,7 +20,7 @@ void caller_on_connection(const struct authn *authn, struct MHD_Connection *conn
 		*socket_context = NULL;
 		return;
 	}
-	/* A caller whose peer is unknown has no access. */
+	/* If the peer cannot be read, the struct stays all zero, which means no access. */
 	*socket_context = calloc(1, sizeof(struct peer));
 	if (*socket_context && info)
 		(void)peer_read(info->connect_fd, authn_rules(authn), *socket_context);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The table of open connections: it limits the number and the duration of connections. If no slot
- * is free, a new connection evicts the connection that has been idle longest. Pure: a connection is
- * a file descriptor and the name of a client; the caller passes the time.
+ * is free, a new connection evicts the connection that has been idle longest. The table stores the
+ * file descriptor of a connection and the name of its client, but performs no I/O; the caller
+ * passes the time.
  */
 #ifndef GOVER_D_HTTP_CONNECTION_TABLE_H
 #define GOVER_D_HTTP_CONNECTION_TABLE_H
@@ -12,15 +13,16 @@
 
 /*
  * Number of slots. A large table makes evictions rare, so that a new connection keeps its slot long
- * enough to send its request. A slot needs at most 16 KiB.
+ * enough to send its request. Each connection needs at most 16 KiB of memory.
  */
-#define CONNECTION_SLOTS	      2048
-#define CONNECTION_SLOTS_PER_CLIENT   1024
-#define CONNECTION_STREAMS_PER_CLIENT 128 /* event streams are never evicted */
+#define CONNECTION_SLOTS	    2048
+#define CONNECTION_SLOTS_PER_CLIENT 1024
+/* a lower limit, because event streams are never evicted */
+#define CONNECTION_STREAMS_PER_CLIENT 128
 #define CONNECTION_CLIENT_MAX	      64
-#define CONNECTION_FIRST_REQUEST_S    10 /* limit for receiving the first request with its body */
-#define CONNECTION_NEXT_REQUEST_S     30 /* limit for receiving the next request after a reply */
-#define CONNECTION_SEND_S	      60 /* limit for sending a reply */
+#define CONNECTION_FIRST_REQUEST_S    10 /* time limit for receiving the first request */
+#define CONNECTION_NEXT_REQUEST_S     30 /* time limit for receiving a later request */
+#define CONNECTION_SEND_S	      60 /* time limit for sending a reply */
 
 struct connection_table;
 struct connection_table *connection_table_new(void);

@@ -28,7 +28,10 @@
 #include "gover-d/http/stream.h"
 
 #define PRIORITY (SD_EVENT_PRIORITY_NORMAL + 10)
-/* Evicted connections have no slot, but libmicrohttpd closes them only in its next run. */
+/*
+ * More connections than slots, because libmicrohttpd closes an evicted connection only in its next
+ * run.
+ */
 #define CONNECTIONS_MAX (CONNECTION_SLOTS + 256U)
 #define TIMEOUT_S	30U
 #define HEADERS_MAX	((size_t)16 * 1024)
@@ -48,9 +51,9 @@ struct listener {
 struct http {
 	struct api *api;
 	struct authn *authn;
-	struct connection_table *table; /* connections of both listeners */
+	struct connection_table *table; /* contains the connections of both listeners */
 	struct listener unix_socket, tcp;
-	struct unix_listener socket; /* the unix socket; unset if systemd passed the socket */
+	struct unix_listener socket; /* the unix socket; all zero if systemd passed the socket */
 	struct exchange *suspended;  /* exchanges with deferred replies */
 	struct http_streams streams;
 };
@@ -59,7 +62,7 @@ struct exchange {
 	struct api_request request; /* must be the first member: api.c passes it to the callbacks */
 	struct listener *listener;
 	struct MHD_Connection *connection;
-	char *body; /* API_BODY_MAX bytes; NULL: nothing received yet */
+	char *body; /* buffer of API_BODY_MAX bytes; NULL: no body received yet */
 	size_t received;
 	bool served, suspended;
 	struct http_stream *stream; /* set if the reply is an event stream */
@@ -227,7 +230,7 @@ static bool add_headers(struct MHD_Response *response, const struct api_reply *r
 	       add_number(response, MHD_HTTP_HEADER_RETRY_AFTER, reply->retry_after_s);
 }
 
-/* MHD_NO (out of memory) closes the connection. */
+/* Returns MHD_NO if memory is short; libmicrohttpd then closes the connection. */
 static enum MHD_Result send_reply(struct exchange *x)
 {
 	const struct api_reply *reply = &x->request.reply;
@@ -305,8 +308,8 @@ static void serve(struct exchange *x)
 	api_request_count(&x->request);
 }
 
-/* libmicrohttpd calls it after the headers, for each part of the body, at the end, and after a
- * resume. */
+/* libmicrohttpd calls this function after the headers, for each part of the body, at the end of the
+ * request, and after the connection was resumed. */
 static enum MHD_Result handle(void *userdata, struct MHD_Connection *connection, const char *path,
 			      const char *method, const char *version, const char *data,
 			      size_t *size, void **context)
@@ -336,7 +339,10 @@ static enum MHD_Result handle(void *userdata, struct MHD_Connection *connection,
 	return MHD_YES;
 }
 
-/* A path with %00 is not unescaped, because NUL would hide the rest of it; no id contains '%'. */
+/*
+ * A text with %00 is not unescaped, because the NUL would end the text early. Such a path matches
+ * no object, because no id contains '%'.
+ */
 static size_t unescape(void *userdata, struct MHD_Connection *connection, char *text)
 {
 	(void)userdata;
@@ -359,7 +365,7 @@ static int set_timer(struct listener *listener)
 
 static int run(struct listener *listener)
 {
-	/* MHD_run() fails only for daemons with other flags. */
+	/* cannot fail: the daemon has no thread of its own */
 	(void)MHD_run(listener->daemon);
 	return set_timer(listener);
 }
@@ -391,7 +397,7 @@ static int watch(struct listener *listener, sd_event *event)
 			    listener);
 	if (r >= 0)
 		r = sd_event_source_set_priority(listener->readable, PRIORITY);
-	if (r >= 0) /* accuracy 1 us, because many timeouts are 0 */
+	if (r >= 0) /* accuracy 1 us: the default of 250 ms would delay timeouts of 0 */
 		r = sd_event_add_time_relative(event, &listener->timer, CLOCK_MONOTONIC, 0, 1,
 					       on_timer, listener);
 	if (r >= 0)

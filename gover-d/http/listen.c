@@ -113,7 +113,8 @@ int http_listen_activated(struct http_activated *ret_sockets, struct err *reterr
 	char **names = NULL;
 	int r, n = sd_listen_fds_with_names(/* unset_environment= */ 1, &names);
 
-	r = n < 0 ? err_fail(reterr, -n, "sockets from systemd: %s", strerror(-n)) : 0;
+	r = n < 0 ? err_fail(reterr, -n, "sockets from systemd: cannot be read: %s", strerror(-n))
+		  : 0;
 	for (int i = 0; i < n; i++) {
 		if (r >= 0)
 			r = take_socket(&sockets, SD_LISTEN_FDS_START + i, names[i], reterr);

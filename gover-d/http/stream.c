@@ -69,12 +69,12 @@ static void wake(void *userdata)
 	struct http_stream *s = userdata;
 
 	if (!s->suspended)
-		return; /* libmicrohttpd requests bytes when the socket is writable */
+		return; /* libmicrohttpd requests bytes itself when the socket is writable */
 	resume(s);
 	http_run_soon(s->timer);
 }
 
-/* libmicrohttpd waits for the socket; a shutdown is the only way to end that wait. */
+/* libmicrohttpd may be waiting until the socket is writable. Only a shutdown ends this wait. */
 static void drop(void *userdata)
 {
 	struct http_stream *s = userdata;

@@ -17,8 +17,8 @@ struct http_streams {
 
 /*
  * Returns a new response that sends @stream to @connection; NULL: out of memory. @timer runs the
- * daemon of @connection. @stream must outlive the response. The caller ends *@ret_stream after the
- * exchange.
+ * daemon of @connection. @stream must outlive the response. The caller calls http_stream_end() for
+ * *@ret_stream when the request is completed.
  */
 struct MHD_Response *http_stream_begin(struct http_streams *streams, struct api_stream *stream,
 				       struct MHD_Connection *connection, sd_event_source *timer,

@@ -11,17 +11,17 @@ const ROWS = [
 	["Broken", (e) => e.broken_s, (x) => `${number(x)} s`],
 ];
 
-const signed = (x, tell) => (Math.abs(x) < 1e-9 ? "±0" : `${x > 0 ? "+" : "−"}${tell(Math.abs(x))}`);
+const signed = (x, format) => (Math.abs(x) < 1e-9 ? "±0" : `${x > 0 ? "+" : "−"}${format(Math.abs(x))}`);
 
 function make([name]) {
 	const cells = [h("td.figure"), h("td.figure"), h("td.figure")];
 	return {
 		element: h("tr", {}, h("th", { scope: "row" }, name), cells),
-		update([, of, tell, economics]) {
+		update([, of, format, economics]) {
 			const [with_it, without] = [of(economics), of(economics.without_overselling)];
-			set_text(cells[0], tell(with_it, economics.revenue));
-			set_text(cells[1], tell(without, economics.revenue));
-			set_text(cells[2], signed(with_it - without, (x) => tell(x, economics.revenue)));
+			set_text(cells[0], format(with_it, economics.revenue));
+			set_text(cells[1], format(without, economics.revenue));
+			set_text(cells[2], signed(with_it - without, (x) => format(x, economics.revenue)));
 		},
 	};
 }

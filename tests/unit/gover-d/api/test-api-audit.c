@@ -5,7 +5,7 @@
 #include "gover-d/api/audit.h"
 
 static const struct {
-	const char *before, *after; /* NULL: no such object */
+	const char *before, *after; /* NULL: the object does not exist */
 	const char *was, *became;
 } cases[] = {
 	{"{\"a\": 1, \"b\": 2}", "{\"a\": 1, \"b\": 3}", "{\"b\":2}", "{\"b\":3}"},

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Invalid bodies: each is rejected with its status and a message with the field and the value. */
+/*
+ * Invalid bodies: each body is rejected with the expected status and a message that contains the
+ * field and the value.
+ */
 #include "tests/unit/gover-d/api/test-api.h"
 
 static void a_body_that_is_not_an_object_is_400(void **state)
@@ -129,7 +132,7 @@ static void a_missing_required_field_is_422(void **state)
 		       "held");
 }
 
-/* Writes a JSON string of @n times @c. */
+/* Writes a JSON string that contains the character @c @n times. */
 static void make_text(char *text, char c, size_t n)
 {
 	text[0] = '"';

@@ -112,7 +112,6 @@ static void an_invalid_idempotency_key_is_400(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, stand_in_begin, stand_in_end)
 
-/* Without memory for a new document, the reply is a constant one. */
 static void without_memory_the_reply_is_still_a_problem_document(void **state)
 {
 	json_t *problem;

@@ -10,8 +10,9 @@
 static sd_event *event;
 static char folder[32];
 
-/* Half an hour of "a" (50 %) and "b" (80 %, flavour "small"). Without overselling the host runs "a"
- * the whole time, and "b" only in the last ten minutes. Both contracts are broken in part. */
+/* Half an hour of vGPU "a" (50 %) and vGPU "b" (80 %, flavour "small"). In each minute, the promise
+ * to "a" is broken for 1 s and the promise to "b" for 2 s. In the account without overselling, "a"
+ * runs for the whole time and "b" only in the last ten minutes. */
 static void fill_database(void)
 {
 	const struct db_price price = {
@@ -144,7 +145,7 @@ static void the_reply_has_both_accounts(void **state)
 	assert_int_equal(manager->ledger_kept, 1);
 	assert_string_equal(json_string_value(json_object_get(answer, "from")),
 			    "2023-11-14T22:00:00.000Z");
-	/* revenue - penalty, vGPU a: 30 x 0.0125 - 30 x 0.01; vGPU b: 30 x 0.04 - 30 x 0.1 */
+	/* profit of "a": 30 minutes x (0.0125 - 0.01); of "b": 30 minutes x (0.04 - 0.1) */
 	check(answer, 1.575, 3.3, -1.725, 0.65, 90);
 	assert_true(fabs(ratio(answer) - 1.3) < 1e-6);
 	assert_true(fabs(json_number_value(json_object_get(answer, "watched_hours")) - 0.5) < 1e-6);
@@ -158,7 +159,7 @@ static void the_reply_has_both_accounts(void **state)
 		json_string_value(json_object_get(element(answer, "vgpus", 1), "flavor")), "small");
 	check(element(answer, "vgpus", 1), 1.2, 3, -1.8, 0.4, 60);
 
-	/* vGPU a: the same sums; vGPU b: ten minutes, never broken */
+	/* the sums of "a" are the same; "b" runs for ten minutes without a broken promise */
 	check(without, 0.775, 0.3, 0.475, 0.25 + 0.4 / 3, 30);
 	assert_true(fabs(ratio(without) - 0.767) < 1e-6);
 	check(element(without, "vgpus", 1), 0.4, 0, 0.4, 0.4 / 3, 0);
@@ -175,7 +176,7 @@ static void a_shorter_range_sums_its_minutes(void **state)
 	json_t *answer = query("2023-11-14T22:10:30Z", "2023-11-14T22:11:10Z");
 
 	(void)state;
-	/* the range is widened to two whole minutes */
+	/* the requested range is extended to two whole minutes */
 	check(answer, 0.105, 0.22, -0.115, 156.0 / 3600, 6);
 	json_decref(answer);
 }
@@ -199,7 +200,7 @@ static void an_invalid_range_is_400(void **state)
 	} cases[] = {
 		{"from=yesterday", "from: yesterday is not allowed"},
 		{"to=1e99", "to: 1e99"},
-		{"from=5&to=5", "from: must be before to"},
+		{"from=5&to=5", "from: must be before the end of the range (to)"},
 		{"step=5", "step"},
 	};
 

@@ -52,7 +52,7 @@ static void measured_values_do_not_change_the_tag(void **state)
 
 static void if_match_is_parsed_strictly(void **state)
 {
-	/* $ is replaced by the ETag. */
+	/* In if_match, $ is replaced by the current ETag. */
 	static const struct {
 		const char *if_match;
 		unsigned int status;

@@ -52,7 +52,8 @@ static void events_are_sent_to_the_stream(void **state)
 	assert_true(await_text("event: tick\ndata: {\"vgpus\":[{\"id\":\"a\""));
 	assert_int_equal(api->n_followers, 1);
 	close(client.fd);
-	for (int i = 0; i < 3; i++) { /* a closed connection is detected when more is sent */
+	/* the server detects a closed connection only when it sends data */
+	for (int i = 0; i < 3; i++) {
 		api_tick(api);
 		run_for(5);
 	}
@@ -210,11 +211,11 @@ static void event_streams_are_limited(void **state)
 		const char *why; /* detail of the reply to the next stream; NULL: not checked */
 	} rows[] = {
 		{"token crowd", ACCESS_READ, 128,
-		 "too many open event streams: 128 as token crowd"},
+		 "too many open event streams: token crowd has 128 (limit 128)"},
 		/* The last 32 streams are reserved for principals with a scope above read. */
-		{"token other", ACCESS_READ, 96, "too many open event streams: 224"},
+		{"token other", ACCESS_READ, 96, "too many open event streams: 224 (limit 224)"},
 		{"token robot", ACCESS_OPERATE, 31, NULL},
-		{"root", ACCESS_ADMIN, 1, "too many open event streams: 256"},
+		{"root", ACCESS_ADMIN, 1, "too many open event streams: 256 (limit 256)"},
 	};
 	struct api_request requests[256 + ARRAY_SIZE(rows)], *r = requests;
 

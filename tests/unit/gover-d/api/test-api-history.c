@@ -61,7 +61,10 @@ static void a_time_is_parsed_strictly(void **state)
 	}
 }
 
-/* A minute of samples of "a" and of "gone", which is not on the host; each has 10 % load. */
+/*
+ * A minute of samples of the vGPUs "a" and "gone", each with a load of 10 %. The vGPU "gone" does
+ * not exist on the host.
+ */
 static void fill_database(void)
 {
 	static const char *const ids[] = {"a", "gone"};
@@ -192,7 +195,8 @@ static void the_newest_sample_is_included(void **state)
 
 	(void)state;
 	assert_int_equal(db_append_sample(manager->history.db, &row), 0);
-	db_commit(manager->history.db); /* the writer thread has not written it yet */
+	/* the query must wait until the writer thread has written the sample */
+	db_commit(manager->history.db);
 	query(&request, "1700000120", "1700000130", "10");
 	assert_int_equal(request.reply.status, 200);
 	assert_non_null(strstr(request.reply.text->data, "\"samples\":1"));
@@ -284,11 +288,11 @@ static void the_default_step_depends_on_the_range(void **state)
 		{"1699999990", 1},     /* 10 s */
 		{"1699999400", 1},     /* 600 s */
 		{"1699999399", 2},     /* 601 s */
-		{"1699996400", 10},    /* an hour: 360 points */
-		{"1699913600", 300},   /* a day: 288 points */
-		{"1697408000", 7200},  /* 30 days: 360 points */
+		{"1699996400", 10},    /* an hour gives 360 points */
+		{"1699913600", 300},   /* a day gives 288 points */
+		{"1697408000", 7200},  /* 30 days give 360 points */
 		{"1668464000", 86400}, /* a year */
-		{"0", 86400},	       /* everything: rejected, too many points */
+		{"0", 86400},	       /* since 1970: rejected, because there are too many points */
 	};
 
 	(void)state;
@@ -327,8 +331,8 @@ static void an_invalid_range_is_400(void **state)
 	} cases[] = {
 		{"from=yesterday", "from: yesterday is not allowed"},
 		{"to=1e99", "to: 1e99"},
-		{"from=5&to=5", "from: must be before to"},
-		{"from=6&to=5", "from: must be before to"},
+		{"from=5&to=5", "from: must be before the end of the range (to)"},
+		{"from=6&to=5", "from: must be before the end of the range (to)"},
 		{"step=0", "1..86400"},
 		{"step=86401", "1..86400"},
 		{"step=1.5", "step: 1.5"},
@@ -381,7 +385,7 @@ static void a_request_can_be_closed_before_its_query_ends(void **state)
 	assert_non_null(request.deferred);
 	api_request_fini(&request);
 	memset(&request, 0xff, sizeof(request));
-	/* worker_free() waits for the job */
+	/* wait until the job of the closed request has ended */
 	manager->view.worker = worker_free(manager->view.worker);
 	assert_false(is_answered);
 }

@@ -50,8 +50,8 @@ static int end(void **state)
 }
 
 /*
- * Requests the page @line. Appends the ids of the page to @ids, as in "a v9 v10 | ", and writes the
- * request of the next page into @line; "" after the last page.
+ * Sends the request @line for a page of a list. Appends the ids of the page to @ids, as in "a v9
+ * v10 | ". Replaces @line by the request for the next page; "": this was the last page.
  */
 static void page(char *line, char *ids, const char *key, const char *name)
 {

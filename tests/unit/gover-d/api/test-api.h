@@ -63,7 +63,7 @@ struct manager {
 	int fail; /* result of the functions of control.h; 0: success */
 	/* Arguments of the last successful change. */
 	unsigned int fields;
-	struct contract values; /* the labels are not owned */
+	struct contract values; /* the labels are borrowed: do not free them */
 	enum gpu_mode mode;
 	bool mode_given, selling, selling_given;
 	char key[128];

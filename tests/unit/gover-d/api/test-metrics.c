@@ -26,7 +26,7 @@ static bool has_line(const char *text, const char *line)
 	return found;
 }
 
-/* Returns the end of the labels {name="value",...} at @at, which must be valid and escaped. */
+/* Checks that the labels {name="value",...} at @at are valid and escaped; returns their end. */
 static const char *skip_labels(const char *at)
 {
 	if (*at != '{')

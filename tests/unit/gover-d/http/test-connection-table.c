@@ -74,7 +74,7 @@ static void idle_connections_are_evicted_before_replying_ones(void **state)
 	add("a", 1, CONNECTION_SLOTS_PER_CLIENT, 0);
 	connection_table_begin_request(table, 1, 0);
 	connection_table_begin_request(table, 2, 0);
-	/* idle again, but for less time than the others */
+	/* connection 2 is idle again, but for a shorter time than the other idle connections */
 	connection_table_end_request(table, 2, 300 * NS_PER_S);
 	assert_evicts("a", 5000, 400, 3);
 	for (int fd = 4; fd <= CONNECTION_SLOTS_PER_CLIENT; fd++)
@@ -114,7 +114,7 @@ static void streams_are_not_evicted_and_are_limited(void **state)
 		assert_int_equal(connection_table_begin_stream(table, fd),
 				 fd <= CONNECTION_STREAMS_PER_CLIENT);
 	}
-	/* connection 1 already is a stream */
+	/* connection 1 is already a stream */
 	assert_false(connection_table_begin_stream(table, 1));
 	assert_evicts("a", 5000, 1, CONNECTION_STREAMS_PER_CLIENT + 1);
 	add("b", 8000, 1, 1);
@@ -131,7 +131,7 @@ static void streams_are_not_evicted_and_are_limited(void **state)
 static void overdue_connections_are_evicted(void **state)
 {
 	(void)state;
-	add("a", 1, 4, 0); /* added at 0, 1, 2 and 3 s */
+	add("a", 1, 4, 0); /* the four connections are added at 0, 1, 2 and 3 s */
 	connection_table_begin_request(table, 2, 5 * NS_PER_S);
 	connection_table_end_request(table, 2, 5 * NS_PER_S);
 	connection_table_begin_request(table, 3, 5 * NS_PER_S);
