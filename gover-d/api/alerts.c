@@ -47,7 +47,8 @@ void api_ack_alert(struct api *api, struct api_request *request)
 /* Filter of GET /v1/decisions. */
 struct wanted {
 	const char *vgpu; /* NULL: decisions about all vGPUs */
-	int64_t after;	  /* returns decisions after this id; -1: the newest decisions */
+	/* id after which decisions are listed; -1: the newest decisions are listed */
+	int64_t after;
 	int64_t limit;
 };
 

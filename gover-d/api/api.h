@@ -17,7 +17,7 @@ struct view;
  * read @view and change the host through @manager.
  */
 struct api *api_new(struct manager *manager, const struct view *view, struct authn *authn);
-struct api *api_free(struct api *api); /* NULL is fine; returns NULL */
+struct api *api_free(struct api *api); /* accepts NULL; returns NULL */
 
 /*
  * Adds events to GET /v1/events and invalidates cached answers. The userdata of this observer is

@@ -38,7 +38,7 @@ struct events;
  * @boot identifies this run of the daemon in the ids of events; it consists of letters and digits.
  */
 struct events *events_new(const char *boot);
-struct events *events_free(struct events *events); /* NULL is fine; returns NULL */
+struct events *events_free(struct events *events); /* accepts NULL; returns NULL */
 
 /*
  * Adds an event whose data is the line @json. If memory is short (or @json is NULL), the ring is

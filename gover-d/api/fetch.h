@@ -24,7 +24,7 @@ struct api_fetch {
 	int64_t from_ms, to_ms;
 	/* Runs in the worker thread: sets @result, and either @answer (from malloc) or @err. */
 	void (*read)(struct api_fetch *fetch);
-	/* Frees the other members of the struct of the handler; may be NULL. */
+	/* Frees the members that the struct of the handler adds; may be NULL. */
 	void (*release)(struct api_fetch *fetch);
 	char *answer;
 	int result;

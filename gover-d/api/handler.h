@@ -44,11 +44,11 @@ struct api {
 	/* a change of @version or view->generation makes cached answers outdated */
 	uint64_t version;
 	struct api_cache {
-		struct api_text *text; /* NULL: the answer is not yet encoded */
+		struct api_text *text; /* text of the answer; NULL: not yet encoded */
 		uint64_t generation, version;
 	} cached[API_CACHED_COUNT];
-	struct api_text *openapi; /* GET /openapi.json; NULL: not yet requested */
-	struct api_keys *keys;	  /* NULL: no key was used yet */
+	struct api_text *openapi; /* answer of GET /openapi.json; NULL: not yet requested */
+	struct api_keys *keys;	  /* idempotency keys; NULL: no key was used yet */
 };
 
 typedef void (*api_handler)(struct api *api, struct api_request *request);

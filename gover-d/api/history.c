@@ -125,9 +125,9 @@ static int query(struct history_fetch *h)
 	r = db_reader_open(h->fetch.path, &reader, &h->fetch.err);
 	if (r < 0)
 		return -EIO; /* not 404: the vGPU may exist even if the database file is missing */
+	/* POINTS_MAX + 1: an additional point is needed if the first step is partial. */
 	r = db_query_history(reader, h->vgpu, h->range.from_ms, h->range.to_ms,
-			     (int)h->range.step_s,
-			     POINTS_MAX + 1 /* the first step may be partial */, add_point, h);
+			     (int)h->range.step_s, POINTS_MAX + 1, add_point, h);
 	db_reader_close(reader);
 	if (r == -ENOENT && h->known)
 		return 0;

@@ -99,7 +99,7 @@ bool api_keys_replay(struct api *api, struct api_request *request, const char *h
 	api_request_reply_empty(request, kept->reply.status);
 	request->reply = kept->reply;
 	api_text_ref(request->reply.text);
-	/* The contract may not be on disk yet, or the write may have failed. */
+	/* The contract may not be on disk yet, so this reply must wait for the write as well. */
 	api_reply_when_saved(api, request);
 	return true;
 }

@@ -13,7 +13,7 @@
 #define API_KEYS_KEPT 256
 
 struct api_keys;
-struct api_keys *api_keys_free(struct api_keys *keys); /* NULL is fine; returns NULL */
+struct api_keys *api_keys_free(struct api_keys *keys); /* accepts NULL; returns NULL */
 
 /* Checks the key of @request, if there is one. -EINVAL: the key is invalid; the reply is set. */
 int api_keys_check(struct api_request *request);

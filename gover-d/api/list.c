@@ -13,7 +13,7 @@
 struct page {
 	int64_t limit;
 	json_t *list;
-	bool is_full; /* more elements follow */
+	bool is_full; /* true: more elements follow this page */
 	json_t *next; /* cursor of the next page, if is_full */
 };
 
@@ -75,7 +75,7 @@ void api_list_reply_ids(struct api_request *request, const char *key, json_t *li
 /* A position in the list of all vGPUs: on @gpu, after vGPU @id. */
 struct place {
 	int gpu;
-	const char *id; /* "": before the first vGPU */
+	const char *id; /* the position is after this vGPU; "": before the first vGPU */
 };
 
 /*

@@ -7,7 +7,7 @@
 #include "gover-d/util/json-encode.h"
 
 struct api_deferred {
-	struct api_request *request; /* NULL: the request ended before the deferred reply */
+	struct api_request *request; /* NULL: the request has ended before its deferred reply */
 };
 
 struct api_text *api_text_new(char *data)

@@ -35,7 +35,7 @@ struct api_text {
  */
 struct api_text *api_text_new(char *data);
 struct api_text *api_text_ref(struct api_text *text);
-struct api_text *api_text_unref(struct api_text *text); /* NULL is fine; returns NULL */
+struct api_text *api_text_unref(struct api_text *text); /* accepts NULL; returns NULL */
 
 /* A header with a constant value. */
 struct api_header {
@@ -63,7 +63,7 @@ struct api_stream {
 };
 
 struct api_reply {
-	unsigned int status; /* 0: no reply yet */
+	unsigned int status; /* HTTP status; 0: no reply yet */
 	const char *type;    /* content type, static text; NULL: no body */
 	struct api_text *text;
 	char *fixed; /* static bytes that are sent instead of @text; NULL: @text is sent */
@@ -72,12 +72,12 @@ struct api_reply {
 	const struct api_header *headers;
 	/* event stream, sent instead of @text; freed with the request */
 	struct api_stream *stream;
-	char location[API_PARAM_MAX + 16]; /* "": none */
-	char allow[48];			   /* "": none */
+	char location[API_PARAM_MAX + 16]; /* header Location; "": no header */
+	char allow[48];			   /* header Allow; "": no header */
 	/* static text of the header WWW-Authenticate; NULL: no header */
 	const char *authenticate;
-	unsigned int retry_after_s; /* 0: none */
-	char etag[API_ETAG_MAX];    /* "": none */
+	unsigned int retry_after_s; /* header Retry-After; 0: no header */
+	char etag[API_ETAG_MAX];    /* header ETag; "": no header */
 };
 
 /*

@@ -36,7 +36,7 @@ struct token_job {
 
 struct wanted {
 	char name[ID_MAX], scope[SCOPE_MAX];
-	int ttl_s; /* 0: never expires */
+	int ttl_s; /* lifetime of the token; 0: never expires */
 };
 
 enum { WANTED_NAME = 1, WANTED_SCOPE = 2, WANTED_TTL = 4 };

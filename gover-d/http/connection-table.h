@@ -26,7 +26,7 @@
 
 struct connection_table;
 struct connection_table *connection_table_new(void);
-/* NULL is fine; returns NULL. */
+/* Accepts NULL; returns NULL. */
 struct connection_table *connection_table_free(struct connection_table *table);
 
 /*

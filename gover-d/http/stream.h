@@ -23,7 +23,7 @@ struct http_streams {
 struct MHD_Response *http_stream_begin(struct http_streams *streams, struct api_stream *stream,
 				       struct MHD_Connection *connection, sd_event_source *timer,
 				       struct http_stream **ret_stream);
-void http_stream_end(struct http_stream *stream); /* NULL is fine */
+void http_stream_end(struct http_stream *stream); /* accepts NULL */
 
 /*
  * Ends all streams. Call it before the daemon of libmicrohttpd stops, because a stopping daemon

@@ -16,7 +16,7 @@ static void a_time_is_parsed_strictly(void **state)
 {
 	static const struct {
 		const char *text;
-		int64_t wall_ms; /* -1: the text is rejected */
+		int64_t wall_ms; /* expected time; -1: the text is rejected */
 	} cases[] = {
 		{"0", 0},
 		{"1700000000", BEGIN_MS},

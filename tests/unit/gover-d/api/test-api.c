@@ -485,7 +485,8 @@ static void decisions_come_in_pages(void **state)
 {
 	static const struct {
 		const char *query;
-		int first, n, next_after; /* @first: first id; 0: the list is empty */
+		/* first: id of the first decision; 0: the list is empty */
+		int first, n, next_after;
 	} cases[] = {
 		{"", 51, 100, 150},
 		{"?limit=10", 141, 10, 150},
