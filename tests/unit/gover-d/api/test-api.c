@@ -485,8 +485,7 @@ static void decisions_come_in_pages(void **state)
 {
 	static const struct {
 		const char *query;
-		/* first: id of the first decision; 0: the list is empty */
-		int first, n, next_after;
+		int first, n, next_after; /* first: id of the first decision; 0: none */
 	} cases[] = {
 		{"", 51, 100, 150},
 		{"?limit=10", 141, 10, 150},
