@@ -35,7 +35,7 @@ static void explain_peak(const struct policy_params *params, const struct policy
 			peak->pct);
 	if (peak->cold > 0)
 		reason_add_text(decision,
-				" (%d of them younger than %d periods, counted at their contracts)",
+				" (%d vGPUs younger than %d periods count at their contracts)",
 				peak->cold, params->predict_warm_periods);
 	reason_add_text(decision,
 			": a contract of %d %% fits; %d %% can be funded now, of which other vGPUs "

@@ -50,8 +50,8 @@ void explain_fund_share(const struct policy_params *params, const struct policy_
 void explain_return(const struct policy_gpu *gpu, const struct policy_out *out,
 		    struct policy_decision *decision);
 
-/* The sum of the caps exceeded 100 % by @over_pct before the moves and exceeds it by @left_pct
- * after them. */
+/* The caps add up to 100 % + @over_pct before the moves, and to 100 % + @left_pct after the moves.
+ * */
 void explain_fit(const struct policy_gpu *gpu, const struct policy_out *out, int over_pct,
 		 int left_pct, struct policy_decision *decision);
 

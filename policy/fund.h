@@ -9,11 +9,12 @@
 int fund_plan(const struct policy_params *params, const struct policy_gpu *gpu,
 	      const struct policy_terms *terms, struct fund *ret_fund);
 
-/* Adds the decision to fund a newcomer, with the moves of its plan. The caller explains it. */
+/* Adds the decision to fund a newcomer, with the moves of @fund. The caller explains the decision.
+ * */
 struct policy_decision *fund_decide(struct policy_gpu *gpu, const struct fund *fund,
 				    struct policy_out *out);
 
-/* Adds the decision to offer one more vGPU. It moves no cap. The caller explains it. */
+/* Adds the decision to offer one more vGPU, without moves. The caller explains the decision. */
 struct policy_decision *fund_offer(struct policy_gpu *gpu, const struct fund *fund,
 				   struct policy_out *out);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The paper's policy (Algorithm 1 with rules 4 to 7 and 11). If one vGPU is overloaded, a donor
- * gives it cap. If two or more are overloaded, the GPU has a severe overload. If no vGPU is
- * overloaded for some periods at low load, one more vGPU is offered. While the free pool can give a
- * step to an overloaded vGPU, no donor gives cap and no warning is raised.
+ * gives cap to this vGPU. If two or more vGPUs are overloaded, the GPU has a severe overload. If no
+ * vGPU is overloaded for some periods at low load, one more vGPU is offered. While the free pool
+ * can give a step to an overloaded vGPU, no donor gives cap and no warning is raised.
  */
 #include <math.h>
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The policies: they decide the caps of all vGPUs of one GPU from one period's sample and the
- * contracts, and explain each decision.
+ * The policies decide the caps of all vGPUs of one GPU from the contracts and from the sample of
+ * one period, and explain each decision.
  *
- * Pure: no I/O, clock, log or memory allocation. The caller owns every struct. The order of the
- * vGPUs changes no decision: a tie goes to the lowest id. Source: gOver (IEEE TC 2022), section 3.3
- * and Algorithm 1. "Rule N" refers to docs/design.md, section 4, which fills the paper's gaps.
+ * The functions are pure: no I/O, clock, log or memory allocation. The caller owns every struct.
+ * The order of the vGPUs changes no decision: a tie goes to the lowest id. Source: gOver (IEEE TC
+ * 2022), section 3.3 and Algorithm 1. "Rule N" refers to docs/design.md, section 4, which defines
+ * what the paper leaves open.
  */
 #ifndef POLICY_POLICY_H
 #define POLICY_POLICY_H
@@ -72,7 +73,7 @@ enum policy_demand_source {
  * vGPU. */
 struct policy_demand {
 	int age;			  /* number of periods seen */
-	bool known;			  /* true: seen for long enough; false: the vGPU is cold */
+	bool known;			  /* true: observed for long enough; false: cold */
 	enum policy_demand_source source; /* source of now_pct */
 	int level;			  /* level of the last measured demand */
 	float now_pct;			  /* demand of the last period, at most the contract */
@@ -199,7 +200,7 @@ struct policy_decision {
 	int donor; /* the only donor; -1: no donor or several donors */
 	int first_move, n_moves; /* the moves of this decision in policy_out.moves */
 	int fundable_pct;	 /* POLICY_OFFER: the first cap that a newcomer would get now */
-	/* the explanation, never read by a policy: */
+	/* the explanation; no policy reads these members */
 	int n_numbers;
 	struct policy_number numbers[POLICY_NUMBERS_MAX];
 	char why[POLICY_WHY_MAX]; /* one sentence with the numbers used */

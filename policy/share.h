@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* One participant. All members are integers, so that no result depends on the order of a sum. */
+/* A vGPU that gets a part. All members are integers, so that no result depends on the order. */
 struct share {
 	const char *id;
 	int vgpu;	/* index for the caller; not used here */

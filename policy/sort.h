@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sorting of indices in place. qsort() may allocate, and its comparison function gets no context
- * pointer. */
+/* Sorts indices in place. qsort() is not suitable: it may allocate memory, and its comparison
+ * function gets no context pointer. */
 #ifndef POLICY_SORT_H
 #define POLICY_SORT_H
 

@@ -56,8 +56,8 @@ static void read_claims(const struct policy_params *params, struct policy_gpu *g
 		gpu->vgpus[i].track->claim_pct = next_claim_pct(params, gpu, &gpu->vgpus[i]);
 }
 
-/* The steps that each vGPU can give (spare) and can take (room). Both are 0 if the cap is equal to
- * the need. */
+/* The steps that each vGPU can give (spare) and can take (room). Spare and room are 0 if the cap is
+ * equal to the need. */
 struct transfer {
 	int spare[WATERFILL_MAX];
 	int room[WATERFILL_MAX];

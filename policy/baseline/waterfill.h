@@ -9,7 +9,7 @@
 
 #define WATERFILL_MAX (POLICY_VGPUS_MAX + 1) /* all vGPUs of a GPU and a newcomer */
 
-/* One participant. All members are integers, so that no result depends on the order. */
+/* A vGPU or a newcomer. All members are integers, so that no result depends on the order. */
 struct waterfill_entry {
 	const char *id; /* NULL: the newcomer, which loses every tie */
 	int vgpu;	/* index for the caller; not used here */

@@ -188,7 +188,7 @@ static void test_the_sentence(void **state)
 		 "be funded now, of which other vGPUs give 0 %"},
 		{{"max", "", 20, .a = {.often = 0.10}, .b = {.often = 0.05}},
 		 "No vGPU needed help for 3 periods, and the largest uses of each vGPU over 300 "
-		 "periods add up to 50.0 % (2 of them younger than 30 periods, counted at their "
+		 "periods add up to 50.0 % (2 vGPUs younger than 30 periods count at their "
 		 "contracts): a contract of 40 % fits; 40 % can be funded now, of which other "
 		 "vGPUs give 0 %"},
 	};

@@ -203,7 +203,7 @@ static const struct row credit_rows[] = {
 	{"credit", "between need and twice the dead band a claim does not change",
 	 .vgpus = {{"a", 90, .cap = 20, .util = 0.76, .claim = 30},
 		   {"b", 90, .cap = 80, .util = 0.95, .claim = 90}},
-	 /* 31 of 122 are 25.4, of which a needs 16 and 2 */
+	 /* a gets 31 / 122, 25.4 %, and needs 16 plus the dead band of 2 */
 	 .decision = ""},
 	{"credit", "a vGPU below its need gets it first",
 	 .vgpus = {{"a", 90, .cap = 40, .util = 0.9, .claim = 30},

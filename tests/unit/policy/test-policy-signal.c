@@ -9,8 +9,8 @@ struct row {
 	double fps[8];		 /* one value for each period; NAN: invalid reading */
 	int gap_at;		 /* number of the late period, from 1; 0: no late period */
 	const char *signals;	 /* one character per period: '!' signal set, '.' not set */
-	unsigned int conditions; /* conditions in the last period */
-	const char *out;	 /* in the last period: r(eceiver), b(roken), s(hort) */
+	unsigned int conditions; /* expected conditions in the last period */
+	const char *out; /* expected in the last period: 'r' receiver, 'b' broken, 's' short */
 	void (*change)(struct policy_params *params);
 };
 

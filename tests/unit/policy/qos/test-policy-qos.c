@@ -249,7 +249,7 @@ static void test_after_a_removal_the_next_vgpu_is_named_at_once(void **state)
 	make_overcommitted(&bench, &choices[4], want_pct); /* 167 %; names "b" */
 	for (int t = 1; t <= 10 + NAMED_AGAIN; t++) {
 		if (t == 10)
-			bench.gpu.n_vgpus--; /* "d" is removed instead */
+			bench.gpu.n_vgpus--; /* "d" is removed, although "b" was named */
 		run_period(&bench, want_pct);
 		apply(&bench);
 		note(&bench, t, named, sizeof(named));
