@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rule 9 as a plan: the cap that a newcomer would get now. */
+/* Plans rule 9: computes the cap that a newcomer would get now. */
 #ifndef POLICY_FUND_H
 #define POLICY_FUND_H
 

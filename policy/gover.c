@@ -30,7 +30,7 @@ static int count_signals(const struct rules *rules, const struct policy_gpu *gpu
 	return n;
 }
 
-/* Counts the vGPUs that may be overloaded although no valid reading shows it. */
+/* Counts the vGPUs whose overload is in doubt and to which rules 4, 6 and 7 apply. */
 static int count_doubts(const struct rules *rules, const struct policy_gpu *gpu)
 {
 	int n = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The paper's policy as a function for policies that differ from it only in admission. */
+/* The paper's policy as a function, for policies with another admission rule. */
 #ifndef POLICY_GOVER_H
 #define POLICY_GOVER_H
 

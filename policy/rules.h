@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The variants of the rules: paper mode or not. */
+/* The rules in force, which differ between normal mode and paper mode. */
 #ifndef POLICY_RULES_H
 #define POLICY_RULES_H
 

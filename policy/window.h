@@ -8,7 +8,7 @@
 /* Adds one period's load, a fraction of the GPU. The reading must be valid. */
 void window_add(struct policy_track *track, double load);
 
-/* Returns the largest load of the last @periods, or of all periods seen if they are fewer. Returns
+/* Returns the largest load of the last @periods, or of all periods seen if fewer were seen. Returns
  * 1 if no period was seen. */
 double window_max(const struct policy_track *track, int periods);
 

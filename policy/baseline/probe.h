@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Estimates demand from use, for the policies that set caps by demand. While a vGPU uses less than
- * its cap, its demand is its use. While it uses its whole cap, its demand is unknown, and the cap
- * is raised until part of the cap stays unused (a probe).
+ * its cap, the demand is the use. While a vGPU uses its whole cap, the demand is unknown, and the
+ * cap is raised until part of the cap stays unused (a probe).
  */
 #ifndef POLICY_BASELINE_PROBE_H
 #define POLICY_BASELINE_PROBE_H

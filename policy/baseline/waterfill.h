@@ -7,7 +7,8 @@
 
 #include "policy/policy.h"
 
-#define WATERFILL_MAX (POLICY_VGPUS_MAX + 1) /* all vGPUs of a GPU and a newcomer */
+#define WATERFILL_MAX \
+	(POLICY_VGPUS_MAX + 1) /* largest number of entries: all vGPUs and a newcomer */
 
 /* A vGPU or a newcomer. All members are integers, so that no result depends on the order. */
 struct waterfill_entry {
