@@ -23,7 +23,7 @@ thousand_make() { # thousand_make DIR
 }
 thousand_gpu=0
 
-thousand_sell() { # gives a contract of 6 % to the vGPUs that demand everything
+thousand_sell() { # gives a contract of 6 % to the vGPUs that demand the whole GPU
   for gpu in $(seq "$thousand_gpu"); do
     api POST /v1/vgpus "{\"id\": \"$(printf '%08x-0000-4000-8000-%012d' "$gpu" 0)\", \"initial_cap_pct\": 6}" >/dev/null
     [ "$(status)" = 201 ] || return 1

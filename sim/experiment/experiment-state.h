@@ -22,10 +22,10 @@ struct tenant {
 	struct sim_counters last;
 	uint64_t last_wanted_ns;
 	double frame_s; /* last measured GPU time of a frame, seconds */
-	bool primed;	/* the counters were read at least once */
+	bool primed;	/* true: the counters were read at least once */
 	bool busy_valid, fps_valid;
 	uint64_t leaves_ns; /* time of departure; UINT64_MAX: the tenant stays to the end */
-	int number;	    /* position in the order of arrival */
+	int number;	    /* number in the order of arrival */
 	uint64_t draw;	    /* number that selects, with the seed, the demand of the tenant */
 };
 
@@ -55,7 +55,7 @@ struct experiment {
 	struct policy_vgpu views[POLICY_VGPUS_MAX];
 	struct tenant *present[POLICY_VGPUS_MAX]; /* same order as views[] */
 	int n_present;
-	struct tenant *sampled[POLICY_VGPUS_MAX]; /* vGPUs that were present in the last period */
+	struct tenant *sampled[POLICY_VGPUS_MAX]; /* the vGPUs of the last period */
 	int n_sampled;
 	struct policy_out out;
 	struct account_sample samples[POLICY_VGPUS_MAX];

@@ -51,11 +51,11 @@ struct experiment_event {
 struct experiment_hooks {
 	void *userdata;
 	void (*on_event)(void *userdata, const struct experiment_event *event);
-	/* Replaces policy->step. */
+	/* Runs in each period instead of the step() of the policy. */
 	void (*step)(void *userdata, const struct experiment *experiment,
 		     const struct policy_params *params, struct policy_gpu *gpu,
 		     struct policy_out *out);
-	/* Replaces policy->fund. */
+	/* Runs for each newcomer instead of the fund() of the policy. */
 	int (*fund)(void *userdata, const struct experiment *experiment,
 		    const struct policy_params *params, struct policy_gpu *gpu,
 		    const struct policy_terms *terms, struct policy_out *out);
@@ -70,7 +70,7 @@ struct experiment_summary {
 	int offers, sales, kept, failed, closed, refused, left;
 	int cap_moves;
 	double cap_moves_per_min;
-	double severe_s; /* seconds of severe overload */
+	double severe_s; /* time of severe overload, seconds */
 };
 
 /*

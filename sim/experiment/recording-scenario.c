@@ -19,7 +19,7 @@ struct recording_newcomers {
 	struct newcomer {
 		int contract_pct; /* contract of the recorded vGPU */
 		bool draws;
-		struct trace *trace; /* trace of the recorded vGPU, rotated */
+		struct trace *trace; /* trace of the recorded vGPU, starting at a random point */
 	} kinds[RECORDING_NEWCOMERS];
 	int n;
 };

@@ -62,18 +62,19 @@ struct scenario {
 	/* [host] */
 	char discipline[16]; /* name in the table sched_disciplines[] */
 	int step_pct, floor_pct;
-	/* [policy], and [price] in its params */
+	/* [policy]; params also contains [price] */
 	char policy[16];
 	struct policy_params params; /* fund_window_periods is not set; use scenario_params() */
 	int fund_window_s;
 	/* [offer] */
 	int flavor_cap_pct, max_vgpus, probation_s;
 	double flavor_target_fps, probation_broken_pct, customer_s;
-	/* [flavor NAME], [tenant NAME] */
+	/* one element for each [flavor NAME] and [tenant NAME] */
 	struct scenario_flavor flavors[SCENARIO_FLAVORS_MAX];
 	struct scenario_tenant tenants[SCENARIO_TENANTS_MAX];
 	int n_flavors, n_tenants;
-	struct trace *traces[SCENARIO_TENANTS_MAX]; /* owned by the scenario; used by workloads */
+	/* traces of the workloads, owned by the scenario */
+	struct trace *traces[SCENARIO_TENANTS_MAX];
 	int n_traces;
 	/* [arrivals] */
 	int start;

@@ -50,7 +50,7 @@ static void fill(struct experiment *experiment)
 	      compare_arrivals);
 }
 
-/* Fisher-Yates shuffle. */
+/* Shuffles the bag of tenants (Fisher-Yates). */
 static void shuffle(struct experiment *experiment)
 {
 	for (int i = experiment->n_bag - 1; i > 0; i--) {

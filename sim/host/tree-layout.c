@@ -197,6 +197,6 @@ void tree_link_text(const struct tree_node *link, char text[TREE_LINK_MAX])
 	else if (link->from == TREE_BUS_DEVICES)
 		snprintf(text, TREE_LINK_MAX, "../../../devices/pci0000:00/%s/%s", gpu,
 			 link->vgpu->uuid);
-	else /* TREE_CLASS_MDEV */
+	else /* link->from is TREE_CLASS_MDEV */
 		snprintf(text, TREE_LINK_MAX, "../../devices/pci0000:00/%s", gpu);
 }

@@ -31,7 +31,7 @@ static double jittered(uint64_t *state, double jitter)
 	return 1 + jitter * (draw_double(state) - 1);
 }
 
-/* FNV-1a hash. */
+/* Returns the FNV-1a hash of @id. */
 static uint64_t seed_of_id(const char *id)
 {
 	uint64_t hash = 0xcbf29ce484222325u;

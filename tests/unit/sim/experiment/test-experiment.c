@@ -121,7 +121,7 @@ static void tenants_arrive_and_leave_on_time(void **state)
 	run_periods(9);
 	assert_int_equal(count_events("left", &at_s), 1);
 	assert_int_equal((int)at_s, 15);
-	assert_int_equal(seen.n_vgpus, 2); /* the vGPU is present until this time */
+	assert_int_equal(seen.n_vgpus, 2); /* the tenant leaves at this time, after the period */
 	run_periods(1);
 	assert_int_equal(seen.n_vgpus, 1);
 	assert_int_equal(summary().left, 1);

@@ -18,7 +18,7 @@
 
 #define TENANTS 8
 
-/* FNV-1a hash. */
+/* Adds bytes to a FNV-1a hash. */
 static void mix(uint64_t *sum, const void *bytes, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
@@ -54,7 +54,7 @@ static void mix_counters(uint64_t *sum, const struct sim *sim, struct sim_vgpu *
 struct row {
 	const char *workloads[TENANTS]; /* NULL: end of the list */
 	int caps[TENANTS];
-	bool moving; /* the caps change every second */
+	bool moving; /* true: the caps change every second */
 	uint64_t sum;
 };
 
