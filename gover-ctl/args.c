@@ -11,8 +11,8 @@
 #include "base/nearest.h"
 #include "gover-ctl/args.h"
 
-#define FPS_MAX_LIMIT 100000 /* maximum frame rate, far above any display */
-#define LONG_BASE     256    /* getopt_long() returns this number plus the id of a long option */
+#define FPS_MAX_LIMIT 100000 /* maximum of --fps-max, in frames per second */
+#define LONG_BASE     256    /* getopt_long() returns LONG_BASE + id for a long option */
 
 /* The option type of each kind of contract field. */
 #define TYPE_ID	    OPTION_TEXT
@@ -57,17 +57,20 @@ static const struct option_info infos[OPTION_COUNT] = {
 	[OPTION_FPS_MAX] =
 		{"fps-max", "N", OPTION_NUMBER, 0, FPS_MAX_LIMIT,
 		 "limit the frame rate to N (default: slightly above the target); 0: no limit"},
-	[OPTION_FROM] = {"from", "TIME", OPTION_TEXT, 0, 0,
-			 "start at this time: RFC 3339, unix seconds, or -1h, -90m from now"},
+	[OPTION_FROM] =
+		{"from", "TIME", OPTION_TEXT, 0, 0,
+		 "start at this time: RFC 3339, unix seconds, or -1h, -90m relative to now"},
 	[OPTION_TO] = {"to", "TIME", OPTION_TEXT, 0, 0, "end at this time (default: now)"},
 	[OPTION_STEP] = {"step", "TIME", OPTION_TEXT, 0, 0,
-			 "print one row per step: seconds, or 30s, 5m, 1h, 1d"},
-	[OPTION_ALL] = {"all", NULL, OPTION_FLAG, 0, 0, "include those that have ended"},
-	[OPTION_AFTER] = {"after", "ID", OPTION_INT, 0, 1e15, "list only entries after this id"},
+			 "print one row per span of this length: seconds, or 30s, 5m, 1h, 1d"},
+	[OPTION_ALL] = {"all", NULL, OPTION_FLAG, 0, 0, "include entries that have ended"},
+	[OPTION_AFTER] = {"after", "ID", OPTION_INT, 0, 1e15,
+			  "list only entries with a higher id than ID"},
 	[OPTION_LIMIT] = {"limit", "N", OPTION_INT, 1, 1000, "list at most N entries"},
 	[OPTION_NEWCOMER] = {"id", "ID", OPTION_TEXT, 0, 0, "set the id of the new vGPU"},
 	[OPTION_KEY] = {"key", "KEY", OPTION_TEXT, 0, 0,
-			"set the idempotency key: repeating it claims once (default: random)"},
+			"set the idempotency key; repeating a claim with the same key claims once "
+			"(default: random)"},
 	[OPTION_ONCE] = {"once", NULL, OPTION_FLAG, 0, 0, "print the view once and exit"},
 	[OPTION_BATCH] = {"batch", NULL, OPTION_FLAG, 0, 0,
 			  "print one view after another, without taking over the terminal"},
@@ -80,34 +83,34 @@ static const struct option_info infos[OPTION_COUNT] = {
 	[OPTION_FILTER] = {"filter", "TEXT", OPTION_TEXT, 0, 0,
 			   "show only vGPUs with TEXT in their id, VM, GPU, labels or note"},
 	[OPTION_POLICY] = {"policy", "NAME", OPTION_TEXT, 0, 0,
-			   "simulate this policy (default: the one in force)"},
+			   "simulate this policy (default: the policy in force)"},
 	[OPTION_SET] = {"set", "KEY=VALUE", OPTION_PAIR, 0, 0,
 			"override a policy parameter; may be repeated"},
 	[OPTION_SEED] = {"seed", "N", OPTION_INT, 0, 2147483647,
 			 "seed the random choice of newcomers (default: 1)"},
 	[OPTION_NEWCOMER_WORKLOAD] = {"newcomer", "WORKLOAD", OPTION_TEXT, 0, 0,
-				      "give newcomers this workload instead of recorded ones"},
+				      "give newcomers this workload instead of a recorded load"},
 	[OPTION_NO_NEWCOMERS] = {"no-newcomers", NULL, OPTION_FLAG, 0, 0,
 				 "leave all offers unclaimed"},
-	[OPTION_KINDS] =
-		{"kinds", "KINDS", OPTION_TEXT, 0, 0,
-		 "print only these: decision,alert,offer,change,tick (default: all but tick)"},
+	[OPTION_KINDS] = {"kinds", "KINDS", OPTION_TEXT, 0, 0,
+			  "print only these kinds of events: decision,alert,offer,change,tick "
+			  "(default: all but tick)"},
 	[OPTION_SCOPE] = {"scope", "SCOPE", OPTION_TEXT, 0, 0,
-			  "permit these requests: read, operate or admin"},
+			  "set the scope of the token: read, operate or admin"},
 	[OPTION_EXPIRES] = {"expires", "TIME", OPTION_TEXT, 0, 0,
-			    "expire after this time: seconds, or 30m, 12h, 90d (default: never)"},
+			    "let the token expire after this time: seconds, or 30m, 12h, 90d "
+			    "(default: never)"},
 	[OPTION_TOKEN_OUT] = {"out", "FILE", OPTION_TEXT, 0, 0,
 			      "write the token to this new file, with mode 0600"},
 	[OPTION_ALERT] = {"alert", "NAME", OPTION_TEXT, 0, 0,
 			  "select alerts of this name, such as contract_limit"},
 	[OPTION_FOR] = {"for", "TIME", OPTION_TEXT, 0, 0,
-			"last for this time: seconds, or 30s, 90m, 2h, 1d"},
+			"end the silence after this time: seconds, or 30s, 90m, 2h, 1d"},
 	[OPTION_UNTIL] = {"until", "TIME", OPTION_TEXT, 0, 0,
-			  "last until this time, instead of --for: RFC 3339 or unix seconds"},
-	[OPTION_REASON] = {"reason", "TEXT", OPTION_TEXT, 0, 0,
-			   "set the reason, printed by silence list"},
+			  "end the silence at this time: RFC 3339 or unix seconds"},
+	[OPTION_REASON] = {"reason", "TEXT", OPTION_TEXT, 0, 0, "set the reason of the silence"},
 	[OPTION_NO_REDACT] = {"no-redact", NULL, OPTION_FLAG, 0, 0,
-			      "keep names; secrets are still removed"},
+			      "keep names and addresses; secrets are still removed"},
 };
 
 const struct option_info *args_get_option(enum option_id id)
@@ -180,7 +183,10 @@ static int option_take(struct args *args, enum option_id id, const char *value, 
 	return r;
 }
 
-/* Describes the error that getopt_long() reported with @sign for @word. */
+/*
+ * Explains an error of getopt_long(). @sign: its return value, '?' or ':'. @word: the rejected
+ * argument.
+ */
 static int explain(int sign, const char *word, uint64_t allowed, struct err *reterr)
 {
 	int known = optopt - LONG_BASE;

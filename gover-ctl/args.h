@@ -16,7 +16,7 @@
 #define OPTION_OF_FIELD(NAME, ...) OPTION_##NAME,
 
 enum option_id {
-	/* options of every verb */
+	/* options that every verb accepts; OPTION_VERSION: only without a verb */
 	OPTION_SOCKET,
 	OPTION_URL,
 	OPTION_TOKEN_FILE,
@@ -24,11 +24,13 @@ enum option_id {
 	OPTION_JSON,
 	OPTION_HELP,
 	OPTION_VERSION,
-	/* contract fields: OPTION_INITIAL_CAP is --cap; fields without CONTRACT_IN_CTL have no
-	 * option */
+	/*
+	 * One id per contract field. OPTION_INITIAL_CAP is the option --cap. A field without
+	 * CONTRACT_IN_CTL has an id, but no option.
+	 */
 	CONTRACT_FIELDS(OPTION_OF_FIELD) OPTION_CAP_ALIAS,
 	OPTION_NO_BURST,
-	/* options of single verbs */
+	/* options that only some verbs accept */
 	OPTION_HOLD_CAP,
 	OPTION_RUN_CAP,
 	OPTION_VGPU,
@@ -67,7 +69,7 @@ enum option_id {
 #define OPTION(id) (UINT64_C(1) << (id))
 _Static_assert(OPTION_COUNT <= 64, "sets of options fit a uint64_t");
 
-/* Sets of options, one per request that takes contract fields. */
+/* Masks of the contract options of each request: create a vGPU, change a vGPU, claim an offer. */
 #define OPTION_IF_CREATE(NAME, MEMBER, JSON, KIND, MIN, MAX, SINCE, USES, ...) \
 	| OPTION_IF(NAME, USES, CONTRACT_IN_CREATE)
 #define OPTION_IF_CHANGE(NAME, MEMBER, JSON, KIND, MIN, MAX, SINCE, USES, ...) \
@@ -86,10 +88,10 @@ _Static_assert(OPTION_COUNT <= 64, "sets of options fit a uint64_t");
 enum option_type { OPTION_FLAG, OPTION_TEXT, OPTION_INT, OPTION_NUMBER, OPTION_PAIR };
 
 struct option_info {
-	const char *name; /* name without dashes; options of different verbs may share a name */
-	const char *arg;  /* name of the value in the help; NULL: a flag */
+	const char *name; /* option name without dashes; unique only within a verb */
+	const char *arg;  /* name of the value in the help; NULL: the option is a flag */
 	enum option_type type;
-	double min, max; /* of numbers */
+	double min, max; /* range of OPTION_INT and OPTION_NUMBER */
 	const char *help;
 };
 
@@ -97,9 +99,10 @@ const struct option_info *args_get_option(enum option_id id);
 
 #define ARGS_LABELS_MAX 32
 
-/* A parsed command line, with pointers into argv. */
+/* A parsed command line. All texts point into argv. */
 struct args {
-	const char *values[OPTION_COUNT]; /* NULL: not given; for a flag, the name of the flag */
+	/* value of each option; NULL: option not given; value of a given flag: its name */
+	const char *values[OPTION_COUNT];
 	const char *labels[ARGS_LABELS_MAX];
 	size_t n_labels;
 	char **words; /* arguments that are not options, in order */

@@ -14,20 +14,23 @@
 #include "base/file.h"
 #include "gover-ctl/client.h"
 
-#define REPLY_MAX	   (64u << 20) /* limit of a reply; /v1/host with 1,000 vGPUs has about 1 MB */
+/* maximum bytes of a reply; /v1/host with 1,000 vGPUs: about 1 MB */
+#define REPLY_MAX	   (64u << 20)
 #define CONNECT_TIMEOUT_MS 5000L
 #define REQUEST_TIMEOUT_MS 30000L
-#define SILENCE_NS	   (45 * NS_PER_S) /* limit of silence; the daemon sends something every 15 s */
-#define TOKEN_LENGTH_MAX   255
-#define TOKEN_FILE_MAX	   4096
+/* maximum time without data in an event stream; the daemon sends data at least every 15 s */
+#define SILENCE_NS	 (45 * NS_PER_S)
+#define TOKEN_LENGTH_MAX 255
+#define TOKEN_FILE_MAX	 4096
 
 struct client {
 	CURL *curl;
 	bool over_socket;
-	char base[CLIENT_PATH_MAX];	  /* URL without a trailing slash */
-	char address[CLIENT_PATH_MAX];	  /* address for messages */
-	char cacert[CLIENT_PATH_MAX];	  /* "": the certificates of the system */
-	char token[TOKEN_LENGTH_MAX + 1]; /* "": none */
+	char base[CLIENT_PATH_MAX];    /* URL of the daemon without a trailing slash */
+	char address[CLIENT_PATH_MAX]; /* socket path or URL, as the user gave it */
+	/* file of trusted certificates; "": certificates of the system */
+	char cacert[CLIENT_PATH_MAX];
+	char token[TOKEN_LENGTH_MAX + 1]; /* "": no token */
 	long timeout_ms;
 };
 
@@ -113,7 +116,7 @@ static int token_take(struct client *client, const char *path, const char *text,
 
 	if (n == 0 || n > TOKEN_LENGTH_MAX || text[n + strspn(text + n, "\r\n")] != '\0')
 		return err_fail(reterr, EINVAL,
-				"token file '%s': not one line of at most %d characters", path,
+				"token file '%s': must have one line of 1 to %d characters", path,
 				TOKEN_LENGTH_MAX);
 	for (size_t i = 0; i < n; i++)
 		if (text[i] <= ' ' || text[i] > '~')
@@ -192,13 +195,13 @@ static size_t take_body(char *data, size_t size, size_t count, void *userdata)
 	return n;
 }
 
-/* Receives a reply that does not end. An error reply is collected as usual. */
+/* The state of an event stream. A reply with an error status is collected in @reply instead. */
 struct stream {
 	struct client *client;
 	const struct client_call *call;
 	struct reply *reply;
-	uint64_t received_ns; /* time of the last chunk */
-	bool stopped;	      /* stopped by the receiver */
+	uint64_t received_ns; /* monotonic time at which the last chunk arrived */
+	bool stopped;	      /* call->chunk() returned false */
 };
 
 static size_t take_chunk(char *data, size_t size, size_t count, void *userdata)
@@ -284,8 +287,8 @@ static int judge_reply(const struct client *client, const struct client_call *ca
 			return 0;
 		return err_fail(
 			reterr, EPROTO,
-			"%s %s: reply of %s is not a JSON object; another program may listen "
-			"there",
+			"%s %s: reply from %s is not a JSON object; another program may use "
+			"this address",
 			call->method, call->path, client->address);
 	}
 	detail = json_string_value(json_object_get(reply->json, "detail"));
@@ -334,7 +337,8 @@ static CURLcode perform(struct client *client, const struct client_call *call, c
 		curl_easy_setopt(client->curl, CURLOPT_NOPROXY, "*");
 	} else if (client->token[0] && strncmp(client->base, "http://", 7) == 0) {
 		curl_easy_setopt(client->curl, CURLOPT_NOPROXY,
-				 "*"); /* the token must not leave this host */
+				 /* no proxy: a token sent over http must not leave this host */
+				 "*");
 	}
 	if (client->cacert[0])
 		curl_easy_setopt(client->curl, CURLOPT_CAINFO, client->cacert);

@@ -18,38 +18,41 @@
 struct client;
 
 /*
- * If @url is NULL, requests use the unix socket @socket. Does not connect yet. Returns -EINVAL if
- * the address is not usable.
+ * Creates a client for @url, or for the unix socket @socket if @url is NULL. The client connects
+ * with its first request. Returns -EINVAL if the address is not usable.
  */
 int client_new(const char *socket, const char *url, struct client **ret_client, struct err *reterr);
-struct client *client_free(struct client *client); /* NULL is fine; returns NULL */
+struct client *client_free(struct client *client); /* accepts NULL; returns NULL */
 
 /*
- * Loads the token for requests to a URL from the file @path, which contains only one line. Returns
- * -EINVAL if the file has no token, or if the token would be sent unencrypted over a network. Does
- * nothing on a unix socket, where the daemon knows the caller's uid.
+ * Loads the token from the file @path, which must contain one line. Returns -EINVAL if the file has
+ * no valid token, or if requests to the URL would send the token unencrypted over a network. Does
+ * nothing if the client uses a unix socket: there the daemon knows the caller's uid.
  */
 int client_load_token(struct client *client, const char *path, struct err *reterr);
 
 /* Trusts the certificates (PEM) in @path for https instead of the certificates of the system. */
 int client_load_cacert(struct client *client, const char *path, struct err *reterr);
 
-/* Returns the address as given, for messages. */
+/* Returns the socket path or the URL, for messages. */
 const char *client_address(const struct client *client);
 
 /* Sets the time limit of one request. Default: 30 s. */
 void client_set_timeout(struct client *client, long timeout_ms);
 
-/* Receives a chunk of a reply that does not end. Returns false to stop. */
+/* Called for each chunk of an event stream. Returns false to end the request. */
 typedef bool (*client_chunk_fn)(void *userdata, const char *data, size_t size);
 
 struct client_call {
 	const char *method, *path;
-	const json_t *body;    /* NULL: none */
-	const char *key;       /* value of Idempotency-Key; NULL: no such header */
-	bool any_text;	       /* the reply need not be JSON */
-	client_chunk_fn chunk; /* NULL: collect the reply; else there is no time limit, and the
-				  reply ends after 45 s of silence */
+	const json_t *body; /* NULL: no body */
+	const char *key;    /* value of the header Idempotency-Key; NULL: no such header */
+	bool any_text;	    /* true: a reply that is not JSON is accepted */
+	/*
+	 * Receives an event stream: the request has no time limit, but fails after 45 s without
+	 * data. NULL: the reply is collected in struct reply.
+	 */
+	client_chunk_fn chunk;
 	void *userdata;
 };
 
@@ -57,16 +60,16 @@ struct reply {
 	long status;
 	char *text; /* the body, NUL-terminated */
 	size_t length;
-	json_t *json; /* the body as an object; NULL: the reply has no body */
+	json_t *json; /* the body as JSON; NULL: no body, or not JSON */
 };
 void reply_fini(struct reply *reply);
 #define CLEANUP_REPLY __attribute__((cleanup(reply_fini)))
 
 /*
- * Returns 0 on success; the caller frees *ret_reply. Returns CLIENT_REFUSED if the daemon replied
- * with a problem: @reterr has the detail, ret_reply->status the HTTP status. Returns -ENOTCONN: no
- * connection; -ECONNRESET: the request was sent, but no complete reply arrived; -EPROTO: the reply
- * does not come from gover-d.
+ * Returns 0 on success; the caller frees *ret_reply with reply_fini(). Returns CLIENT_REFUSED if
+ * the daemon replied with an error: @reterr has the message, ret_reply->status the HTTP status.
+ * Returns -ENOTCONN if no connection was possible; -ECONNRESET if the request was sent, but no
+ * complete reply arrived; -EPROTO if the reply is too large or not from gover-d.
  */
 #define CLIENT_REFUSED 1
 int client_request(struct client *client, const struct client_call *call, struct reply *ret_reply,

@@ -16,8 +16,8 @@ enum ctl_exit {
 	CTL_FAILED = 1, /* the daemon refused, or the operation failed */
 	CTL_USAGE = 2,
 	CTL_UNREACHABLE = 3,
-	CTL_NOT_EXECUTABLE = 126, /* exit codes of `run`, as in a shell */
-	CTL_NOT_FOUND = 127,
+	CTL_NOT_EXECUTABLE = 126, /* `run` found the program, but cannot execute it */
+	CTL_NOT_FOUND = 127,	  /* `run` did not find the program */
 };
 
 struct ctl {
@@ -49,17 +49,18 @@ enum ctl_exit ctl_fail_memory(void);
 /* Returns the exit code for a result of client_request() or ctl_open_client(). */
 enum ctl_exit ctl_exit_code(int result);
 
-/* Creates the client of this run unless it exists. Returns -EINVAL if the address is not usable. */
+/* Creates ctl->client unless it exists. Returns -EINVAL if the address is not usable. */
 int ctl_open_client(struct ctl *ctl, struct err *reterr);
 
 /*
- * Returns CTL_DONE if @id is a valid id. Otherwise prints the allowed form and returns CTL_USAGE.
+ * Returns CTL_DONE if @id is a valid id of a @what ("vGPU"). Otherwise prints the allowed form and
+ * returns CTL_USAGE.
  */
 enum ctl_exit ctl_check_id(const char *what, const char *id);
 
 /*
- * Parses the number in @word, which identifies a @what ("alert"). On an error prints it and returns
- * CTL_USAGE.
+ * Parses @word as the number of a @what ("alert"). If it is not a number, prints an error and
+ * returns CTL_USAGE.
  */
 enum ctl_exit ctl_parse_number(const char *what, const char *word, long long *ret_number);
 

@@ -58,7 +58,7 @@ void writer_mask_controls(char *text)
 		if (*c < 0x20 || *c == 0x7f)
 			*c = '?';
 		else if (*c == 0xc2 && c[1] >= 0x80 &&
-			 c[1] <= 0x9f) /* control characters C1 in UTF-8 */
+			 c[1] <= 0x9f) /* a C1 control character in UTF-8 */
 			*c = c[1] = '?';
 	}
 }
@@ -143,7 +143,7 @@ void writer_format_cell(const struct writer_column *column, const json_t *row,
 	writer_mask_controls(text);
 }
 
-/* The numeric formats are neighbours in the enum. */
+/* The numeric formats are adjacent in enum writer_format. */
 static bool is_number(const struct writer_column *column)
 {
 	return !column->cell && column->format >= WRITER_WHOLE && column->format <= WRITER_RATIO;
@@ -191,7 +191,7 @@ static bool is_long(const struct writer_column *column)
 	return column->format == WRITER_LONG;
 }
 
-/* Returns the width of @text on the terminal. */
+/* Returns the width of @text in terminal columns. */
 static int width_of(const char *text)
 {
 	wchar_t wide[WRITER_CELL_MAX];
@@ -202,8 +202,7 @@ static int width_of(const char *text)
 }
 
 /*
- * Returns the width of all columns with the gaps between them, or (@all false) without the columns
- * of long texts.
+ * Returns the width of a table with the gaps between its columns. @all false: without long texts.
  */
 static int table_width(const struct writer_column *columns, size_t n, const json_t *rows, bool all)
 {
@@ -229,11 +228,11 @@ static int table_width(const struct writer_column *columns, size_t n, const json
 	return sum;
 }
 
-/* The layout of rows within the width of a terminal. */
+/* How rows are laid out to fit the width of a terminal. */
 enum layout {
 	LAYOUT_TABLE,	/* one line per row */
-	LAYOUT_BELOW,	/* one line per row, each long text on a line below */
-	LAYOUT_RECORDS, /* one line per column */
+	LAYOUT_BELOW,	/* one line per row, and each long text on a line of its own below */
+	LAYOUT_RECORDS, /* each field of a row on a line of its own */
 };
 
 static enum layout lay_out(const struct writer *writer, const struct writer_column *columns,
@@ -392,7 +391,7 @@ void writer_result(const struct writer *writer, const struct reply *reply, const
 
 void writer_json(const struct writer *writer, const json_t *json)
 {
-	/* with 15 digits the value 0.1 is printed as 0.1 */
+	/* 15 digits: with more, 0.1 would be printed as 0.10000000000000001 */
 	json_dumpf(json, writer->out,
 		   JSON_REAL_PRECISION(15) | (writer->tty ? JSON_INDENT(2) : JSON_COMPACT));
 	fputc('\n', writer->out);

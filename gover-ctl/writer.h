@@ -14,10 +14,10 @@ struct reply;
 
 struct writer {
 	FILE *out;
-	bool json;    /* replies are printed unchanged */
-	bool tty;     /* @out is a terminal; tables fit its width */
-	bool colours; /* a terminal, and NO_COLOR is not set */
-	bool utf8;    /* the locale is UTF-8 */
+	bool json;    /* true: replies are printed unchanged (--json) */
+	bool tty;     /* true: @out is a terminal; tables are fitted to its width */
+	bool colours; /* true: @out is a terminal with colours, and NO_COLOR is not set */
+	bool utf8;    /* true: the locale is UTF-8 */
 	int width;    /* width of the terminal, or COLUMNS; 0: unknown */
 };
 
@@ -42,7 +42,7 @@ enum writer_format {
 	WRITER_TEXT,
 	WRITER_WHOLE,	/* 34 */
 	WRITER_TENTH,	/* 34.2 */
-	WRITER_PROMISE, /* a number such as 60.0; 0 means no value */
+	WRITER_PROMISE, /* 60.0; the value 0 is printed as "-" */
 	WRITER_MONEY,	/* 0.0125 */
 	WRITER_RATIO,	/* 1.50 */
 	WRITER_TIME,	/* RFC 3339 without a fraction */
@@ -56,7 +56,7 @@ struct writer_column {
 	const char *head;
 	const char *key;
 	enum writer_format format;
-	/* Computes the text of a cell from several fields; replaces @key. */
+	/* Computes the text of the cell from the whole row. NULL: the cell is the field @key. */
 	void (*cell)(const json_t *row, char text[WRITER_CELL_MAX]);
 	enum writer_colour (*colour)(const json_t *row);
 };
@@ -76,7 +76,7 @@ void writer_line(const struct writer *writer, const char *format, ...)
 /* Prints compact JSON, or indented JSON on a terminal. */
 void writer_json(const struct writer *writer, const json_t *json);
 
-/* Prints a line that describes a reply, or with --json the reply. */
+/* Prints the line @format, which describes a reply. With --json prints the reply instead. */
 void writer_result(const struct writer *writer, const struct reply *reply, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The checks of `doctor`. A missing requirement is a failure if the backend is in use, otherwise a
- * warning.
+ * The checks of `doctor`. If a backend misses a requirement, the check fails if the daemon uses
+ * this backend; otherwise the check gives a warning.
  */
 #include <errno.h>
 #include <limits.h>
@@ -40,11 +40,11 @@ static void check_ticks(const struct doctor_input *input, struct doctor_finding 
 	if (!input->host)
 		finding->state = DOCTOR_SKIPPED;
 	else if (!field_true(input->host, "ready"))
-		doctor_find(finding, DOCTOR_FAIL, "see its log: journalctl -u gover-d",
-			    "the daemon has not finished a tick yet");
+		doctor_find(finding, DOCTOR_FAIL, "see the log: journalctl -u gover-d",
+			    "the daemon has not completed its first tick");
 	else if (late > ticks / 100)
 		doctor_find(finding, DOCTOR_WARN,
-			    "the host is short of CPU time: give gover-d a higher weight",
+			    "raise the CPU weight of gover-d (systemd: CPUWeight)",
 			    "%.0f of %.0f ticks were late; late ticks make no decisions", late,
 			    ticks);
 	else
@@ -81,7 +81,7 @@ static void check_gpus(const struct doctor_input *input, struct doctor_finding *
 			    "shares CPU cores, sim simulates a GPU)",
 			    "the daemon controls no GPU");
 	else
-		doctor_find(finding, DOCTOR_OK, "", "controlled: %s", names);
+		doctor_find(finding, DOCTOR_OK, "", "controlled GPUs: %s", names);
 }
 
 static void check_history(const struct doctor_input *input, struct doctor_finding *finding)
@@ -119,8 +119,8 @@ static bool has_cpu(const char *controllers)
 }
 
 /*
- * Finds the folder of the cpu controller: the root of version 2, or the controller's folder of
- * version 1. Returns -ENOENT if there is no such folder.
+ * Finds the folder of the cpu controller: the root of control groups v2, or the folder of the
+ * controller in control groups v1. Returns -ENOENT if there is no such folder.
  */
 static int find_cpu_controller(const struct doctor_input *input, char ret_path[PATH_MAX])
 {
@@ -150,11 +150,11 @@ static void check_cgroup(const struct doctor_input *input, struct doctor_finding
 	if (find_cpu_controller(input, path) < 0)
 		doctor_find(finding, missing,
 			    "in a container: delegate the cpu controller (systemd: Delegate=cpu)",
-			    "no cpu controller of control groups: softgpu cannot work");
+			    "control groups have no cpu controller: backend softgpu cannot work");
 	else if (access(path, W_OK) < 0)
 		doctor_find(finding, missing,
 			    "run gover-d as root, or delegate a control group to it",
-			    "control groups for softgpu: %s: cannot be written: %s", path,
+			    "control groups for softgpu: folder %s cannot be written: %s", path,
 			    strerror(errno));
 	else
 		doctor_find(finding, DOCTOR_OK, "",
@@ -168,12 +168,13 @@ static void check_library(const struct doctor_input *input, struct doctor_findin
 
 	if (launch_find_library(input->library, input->exe, path, &err) < 0)
 		doctor_find(finding, DOCTOR_FAIL,
-			    "FPS are not measured without it: install all of gover", "%s", err.msg);
+			    "install all of gover; without this library FPS are not measured", "%s",
+			    err.msg);
 	else
 		doctor_find(finding, DOCTOR_OK, "", "frames are counted by %s", path);
 }
 
-/* This check matters only if the daemon is configured with fps_source = bpf. */
+/* Skipped if no GPU has fps_source = bpf: the daemon then reports neither files nor an error. */
 static void check_bpf(const struct doctor_input *input, struct doctor_finding *finding)
 {
 	const json_t *fps = json_object_get(input->host, "fps");
@@ -186,7 +187,7 @@ static void check_bpf(const struct doctor_input *input, struct doctor_finding *f
 			    "fps_source = bpf: %s", error);
 	else if (refused > 0)
 		doctor_find(finding, DOCTOR_WARN, "",
-			    "the kernel counts frames in %.0f library files; %.0f others were "
+			    "the kernel counts frames in %.0f library files; %.0f other files were "
 			    "rejected or exceed the limit",
 			    files, refused);
 	else if (files > 0)

@@ -11,20 +11,20 @@
 
 /* Input of the checks. */
 struct doctor_input {
-	const char *root;	 /* prefix of the host's paths: "", or a folder in tests */
-	const char *search_path; /* PATH */
-	const char *exe;	 /* path of this program; the library may be in the same folder */
+	const char *root;	 /* prefix of all paths of the host: ""; in tests a folder */
+	const char *search_path; /* value of PATH */
+	const char *exe;	 /* path of gover-ctl; the FPS library may be in the same folder */
 	const char *library;	 /* value of GOVER_FPS_LIB; NULL: unset */
 	const char *where;	 /* the daemon's address */
 	const json_t *host;	 /* reply to GET /v1/host; NULL: no reply */
-	const char *no_answer;	 /* the reason */
+	const char *no_answer;	 /* reason if @host is NULL */
 };
 
 enum doctor_state { DOCTOR_OK, DOCTOR_WARN, DOCTOR_FAIL, DOCTOR_SKIPPED };
 
 struct doctor_finding {
 	enum doctor_state state;
-	char text[512];	  /* the state */
+	char text[512];	  /* description of the state */
 	char advice[256]; /* recommended action; "": none */
 };
 
@@ -33,7 +33,7 @@ void doctor_find(struct doctor_finding *finding, enum doctor_state state, const 
 		 const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* Returns true if the daemon controls a GPU with this backend. */
 bool doctor_uses_backend(const struct doctor_input *input, const char *backend);
-/* Makes the path of a file below input->root. */
+/* Writes the path of @path below input->root to @full. */
 void doctor_under_root(const struct doctor_input *input, const char *path, char full[PATH_MAX]);
 /*
  * Returns the number of entries in a folder whose names begin with @prefix, or -1 if there is no

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The check of GVT-g: whether vGPUs exist and the kernel's scheduler supports caps, which stock
- * kernels do not. Only names and permissions of files are examined.
+ * The check of GVT-g: do vGPUs exist, and does the kernel's scheduler support caps? The scheduler
+ * of a stock kernel does not. Only names and permissions of files are examined.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -19,7 +19,7 @@
 /* The number of vGPUs and, for each problem, the first vGPU with this problem. */
 struct vgpus {
 	int n;
-	char stock[NAME_SIZE], lacks[64]; /* first vGPU without the files in @lacks */
+	char stock[NAME_SIZE], missing[64]; /* first vGPU without the files listed in @missing */
 	char no_lease[NAME_SIZE];
 	char refused[NAME_SIZE];
 	int refused_errno;
@@ -46,22 +46,22 @@ static int check_file(const struct doctor_input *input, const char *vgpu, const 
 static void examine_vgpu(const struct doctor_input *input, const char *vgpu, struct vgpus *vgpus)
 {
 	static const char *const needed[] = {"cap", "busy_time", "sched_time"};
-	char lacks[sizeof(vgpus->lacks)] = "";
+	char missing[sizeof(vgpus->missing)] = "";
 	int r;
 
 	if (check_file(input, vgpu, "", F_OK) < 0)
 		return; /* a mediated device of another vendor */
 	vgpus->n++;
 	for (size_t i = 0; i < ARRAY_SIZE(needed); i++) {
-		size_t used = strlen(lacks);
+		size_t used = strlen(missing);
 
 		if (check_file(input, vgpu, needed[i], F_OK) < 0)
-			snprintf(lacks + used, sizeof(lacks) - used, "%s%s", used ? ", " : "",
+			snprintf(missing + used, sizeof(missing) - used, "%s%s", used ? ", " : "",
 				 needed[i]);
 	}
-	if (lacks[0]) {
+	if (missing[0]) {
 		if (!vgpus->stock[0])
-			memcpy(vgpus->lacks, lacks, sizeof(lacks));
+			memcpy(vgpus->missing, missing, sizeof(missing));
 		note(vgpus->stock, vgpu);
 		return;
 	}
@@ -91,7 +91,7 @@ static struct vgpus examine_vgpus(const struct doctor_input *input)
 	return vgpus;
 }
 
-/* Counts the GPUs that have types of GVT-g. */
+/* Counts the GPUs that can create vGPUs of GVT-g. */
 static int count_gpus(const struct doctor_input *input)
 {
 	char path[PATH_MAX], types[PATH_MAX];
@@ -120,19 +120,19 @@ void doctor_gvt_check(const struct doctor_input *input, struct doctor_finding *f
 		finding->state = DOCTOR_SKIPPED;
 	else if (v.n == 0)
 		doctor_find(finding, DOCTOR_OK, "",
-			    "%d GPU%s with GVT-g, no vGPU yet: support for caps is known with the "
-			    "first one",
+			    "%d GPU%s with GVT-g, no vGPU yet: support for caps can be checked "
+			    "only on a vGPU",
 			    gpus, gpus == 1 ? "" : "s");
 	else if (v.stock[0])
 		doctor_find(finding, missing,
 			    "the kernel has the stock scheduler of GVT-g, which has no caps: build "
 			    "the kernel module with gover's scheduler",
 			    "vGPU %s has no file %s: its cap cannot be read or changed", v.stock,
-			    v.lacks);
+			    v.missing);
 	else if (v.refused[0])
 		doctor_find(finding, missing,
-			    "run this as root; for gover-d.service: udevadm trigger "
-			    "--action=add --subsystem-match=mdev",
+			    "run gover-ctl as root; to give gover-d.service access: udevadm "
+			    "trigger --action=add --subsystem-match=mdev",
 			    "vGPU %s: its cap cannot be written: %s", v.refused,
 			    strerror(v.refused_errno));
 	else if (v.no_lease[0])

@@ -5,7 +5,7 @@
 
 #include "gover-ctl/doctor/finding.h"
 
-/* Checks the mediated devices of GVT-g and the files of their scheduler. */
+/* Checks whether vGPUs of GVT-g exist, and whether they have the files of gover's scheduler. */
 void doctor_gvt_check(const struct doctor_input *input, struct doctor_finding *finding);
 
 #endif

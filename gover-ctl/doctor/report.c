@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs all checks; a failed check does not stop the others. */
+/* Runs all checks, also after a failed check, and encodes the findings. */
 #include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>

@@ -6,9 +6,9 @@
 #include <jansson.h>
 
 /*
- * Returns the findings for this host and for the daemon at @where: {"checks": [{"check", "state",
- * "text", "advice"}], "ok"}, or NULL if out of memory. @host: reply to GET /v1/host; NULL if there
- * was no reply for the reason @no_answer.
+ * Checks this host and the daemon at @where. Returns {"checks": [{"check", "state", "text",
+ * "advice"}], "ok"}; NULL: out of memory. @host: reply to GET /v1/host; NULL: no reply, and
+ * @no_answer is the reason.
  */
 json_t *doctor_report(const char *where, const json_t *host, const char *no_answer);
 

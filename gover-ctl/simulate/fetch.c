@@ -37,7 +37,7 @@ static const char *const column_names[COLUMNS] = {
 
 static enum ctl_exit unexpected_answer(const char *what)
 {
-	return ctl_fail(CTL_FAILED, "unexpected answer from the daemon about %s", what);
+	return ctl_fail(CTL_FAILED, "invalid reply from the daemon about %s", what);
 }
 
 /* --- GPUs and contracts --- */
@@ -77,7 +77,7 @@ static enum ctl_exit fetch_gpus(struct ctl *ctl, const char *only, struct simula
 		if (r == CTL_DONE && (!only || strcmp(only, field_text(object, "name")) == 0))
 			r = add_gpu(simulate, object);
 	if (r == CTL_DONE && simulate->n_gpus == 0 && only)
-		return ctl_fail(CTL_FAILED, "no GPU %s", only);
+		return ctl_fail(CTL_FAILED, "GPU %s: not found", only);
 	if (r == CTL_DONE && simulate->n_gpus == 0)
 		return ctl_fail(CTL_FAILED, "the daemon controls no GPU");
 	return r;
@@ -91,7 +91,9 @@ static struct simulate_gpu *find_gpu(struct simulate *simulate, const char *name
 	return NULL;
 }
 
-/* Loads the prices of the flavor @name. The last price in the list is in force. */
+/*
+ * Finds the prices of the flavor @name. The list is sorted by time: the last prices are in force.
+ */
 static void find_prices(const json_t *economics, const char *name, struct recording_terms *terms)
 {
 	const json_t *price;
@@ -105,7 +107,10 @@ static void find_prices(const json_t *economics, const char *name, struct record
 	}
 }
 
-/* The scenario has the prices of the flavor on sale, because --set may change them. */
+/*
+ * Sets the prices of @flavor. Prices of -1 mean the prices of the scenario: those of the flavor on
+ * sale, which --set may change.
+ */
 static void set_prices(const struct simulate *simulate, const json_t *economics, const char *flavor,
 		       struct recording_terms *terms)
 {
@@ -146,7 +151,10 @@ static enum ctl_exit add_contract(struct simulate *simulate, const json_t *econo
 	return set_terms(simulate, field_text(contract, "id"), field_text(contract, "gpu"), &terms);
 }
 
-/* The ledger has the id and the flavor of a removed vGPU; an existing vGPU has a contract. */
+/*
+ * Adds the terms of all vGPUs. For a removed vGPU only the flavor is known, from the ledger. For an
+ * existing vGPU, the terms of its contract then replace the terms from the ledger.
+ */
 static enum ctl_exit add_contracts(struct simulate *simulate, const json_t *economics,
 				   const json_t *vgpus)
 {
@@ -186,11 +194,11 @@ static enum ctl_exit fetch_contracts(struct ctl *ctl, struct simulate *simulate)
 
 /* --- rows --- */
 
-/* One reply with history rows: the positions of the columns, and the numbers of the vGPUs. */
+/* Data for decoding one reply with history rows. */
 struct page {
 	struct recording *recording;
-	size_t at[COLUMNS];
-	int *numbers;
+	size_t at[COLUMNS]; /* position of each column in a row */
+	int *numbers;	    /* number in @recording of each vGPU of the reply */
 	size_t n_numbers;
 };
 

@@ -10,7 +10,7 @@
 #include "gover-ctl/verb/describe.h"
 #include "sim/experiment/summary.h"
 
-#define DECIMALS 6 /* decimals of JSON numbers; further digits come from clock jitter */
+#define DECIMALS 6 /* decimal places of JSON numbers; more would only show clock jitter */
 
 static const char *const run_names[SIMULATE_RUNS] = {
 	[SIMULATE_RECORDED] = "recorded",
@@ -55,7 +55,7 @@ static json_t *encode_run(const struct simulate *simulate, enum simulate_run run
 	return object;
 }
 
-/* Computes the values of the model minus the recorded values. */
+/* Returns the error of the model: the values of the run "model" minus the recorded values. */
 static json_t *encode_error(const struct experiment_summary *summaries)
 {
 	const struct account_summary *was = &summaries[SIMULATE_RECORDED].account;
@@ -145,7 +145,9 @@ static enum ctl_exit print_json(struct ctl *ctl, const struct simulate *simulate
 
 /* --- tables --- */
 
-/* Returns true if the tables show this field of a summary. The less important fields are hidden. */
+/*
+ * Returns true if the tables show this field of a summary. The other fields are only in the JSON.
+ */
 static bool is_shown(const struct summary_field *field)
 {
 	static const char *const hidden[] = {"seconds",	 "vgpus_start", "closed",
@@ -203,7 +205,7 @@ static void print_error(const struct writer *writer, const struct experiment_sum
 	const struct account_summary *model = &summaries[SIMULATE_MODEL].account;
 
 	writer_line(writer,
-		    "Error of the model with the estimated demand: utilisation %+.1f points, "
+		    "Error of the model (model minus recorded): utilisation %+.1f points, "
 		    "broken time %+.2f points, profit %+.4f",
 		    model->util_avg_pct - was->util_avg_pct, model->broken_pct - was->broken_pct,
 		    model->profit - was->profit);
@@ -220,11 +222,11 @@ static void print_facts(const struct writer *writer, const struct simulate_gpu *
 	}
 	writer_format_span(facts->seconds, span);
 	writer_format_span(facts->gap_s, gap);
-	writer_line(writer, "%s: %s of %d vGPUs; %d gaps (%s) removed", gpu->name, span,
-		    facts->vgpus, facts->gaps, gap);
+	writer_line(writer, "%s: %s of data of %d vGPUs; %d gaps (%s in total) removed", gpu->name,
+		    span, facts->vgpus, facts->gaps, gap);
 	writer_line(writer,
-		    "  of the vGPU-seconds: demand above the cap estimated in %.1f %%, no "
-		    "reading in %.1f %%, frames not counted in %.1f %%",
+		    "  share of vGPU-seconds: at the cap, demand estimated: %.1f %%; no reading: "
+		    "%.1f %%; frames not counted: %.1f %%",
 		    share_pct(facts->censored_s, facts->vgpu_s),
 		    share_pct(facts->unknown_s, facts->vgpu_s),
 		    share_pct(facts->fps_missing_s, facts->vgpu_s));
@@ -236,7 +238,8 @@ static void print_head(const struct writer *writer, const struct simulate *simul
 
 	describe_time(simulate->range.from, from);
 	describe_time(simulate->range.to, to);
-	writer_line(writer, "%s to %s; in force: %s", from, to, simulate->policies[SIMULATE_MODEL]);
+	writer_line(writer, "%s to %s; policy in force: %s", from, to,
+		    simulate->policies[SIMULATE_MODEL]);
 	if (simulate->has[SIMULATE_TRIAL])
 		writer_line(writer, "trial: %s%s", simulate->policies[SIMULATE_TRIAL],
 			    simulate->n_sets > 0 ? " with" : "");
@@ -268,13 +271,13 @@ static enum ctl_exit print_tables(struct ctl *ctl, const struct simulate *simula
 	return print_runs(&ctl->writer, simulate, sums);
 }
 
-/* Only the available part of the requested range is simulated. */
+/* Prints a warning if the requested range begins before the available periods. */
 static void warn(const struct simulate *simulate)
 {
 	if (simulate->from_given && strcmp(simulate->range.from, simulate->kept_from) < 0)
 		ctl_fail(CTL_DONE,
-			 "periods are available from %s; the minutes recorded before cannot be "
-			 "simulated",
+			 "--from: single periods are available only from %s; the simulation starts "
+			 "there",
 			 simulate->kept_from);
 }
 

@@ -11,23 +11,24 @@
 
 #define SIMULATE_GPUS_MAX 64
 
-/* The columns of the comparison. */
+/* The runs that are compared: one column of the table for each run. */
 enum simulate_run {
-	SIMULATE_RECORDED, /* as recorded */
-	SIMULATE_MODEL,	   /* policy in force, recorded vGPUs only: shows the error of the model */
-	SIMULATE_IN_FORCE, /* the policy in force, with new tenants for the GPU's offers */
-	SIMULATE_TRIAL,	   /* the policy and parameters to try */
+	SIMULATE_RECORDED, /* the recording itself, without a simulation */
+	SIMULATE_MODEL,	   /* policy in force with the recorded vGPUs only */
+	SIMULATE_IN_FORCE, /* policy in force; newcomers claim the offers */
+	/* policy and parameters of --policy and --set; newcomers claim the offers */
+	SIMULATE_TRIAL,
 	SIMULATE_RUNS
 };
 
 struct simulate_gpu {
 	char name[ID_MAX];
 	int step_pct, floor_pct;
-	bool weights; /* the vGPUs share the GPU by relative slices */
+	bool weights; /* true: caps are relative weights, not limits */
 	bool migrates;
 	struct recording *recording;
 	struct recording_facts facts;
-	bool played; /* false: there is no usable recording, for the reason @why */
+	bool played; /* false: the recording is not usable; @why is the reason */
 	struct err why;
 	struct experiment_summary summaries[SIMULATE_RUNS];
 };
@@ -40,22 +41,25 @@ struct simulate {
 	size_t n_sets;
 	uint64_t seed;
 	bool newcomers;
-	const char *newcomer_text;    /* NULL: new tenants are drawn from the recording */
+	const char *newcomer_text;    /* argument of --newcomer; NULL: recorded loads are used */
 	struct workload newcomer;     /* the parsed @newcomer_text */
-	struct trace *newcomer_trace; /* trace of @newcomer; NULL: none */
+	struct trace *newcomer_trace; /* trace of @newcomer; NULL: the workload has no trace */
 	bool from_given;
 	/* data fetched from the daemon */
-	json_t *in_force;		/* reply to GET /v1/policy */
-	char kept_from[CLOCK_TEXT_MAX]; /* start of the data; "": the range is complete */
+	json_t *in_force; /* reply to GET /v1/policy */
+	/* time of the first available period; "": the whole range is available */
+	char kept_from[CLOCK_TEXT_MAX];
 	struct simulate_gpu gpus[SIMULATE_GPUS_MAX];
 	int n_gpus;
-	/* false: the run is not needed. Without newcomers IN_FORCE equals MODEL. Without a change
-	 * of the policy TRIAL equals IN_FORCE. */
+	/*
+	 * false: the run is omitted. IN_FORCE is omitted without newcomers, because it equals
+	 * MODEL. TRIAL is omitted without --policy and --set, because it equals IN_FORCE.
+	 */
 	bool has[SIMULATE_RUNS];
 	const char *policies[SIMULATE_RUNS];
 };
 
-/* Fetches everything from the daemon. Errors are printed. */
+/* Fetches GPUs, contracts, prices, the policy and the history from the daemon. Prints errors. */
 enum ctl_exit simulate_fetch(struct ctl *ctl, const char *gpu, struct simulate *simulate);
 
 /* Prints the comparison as tables or JSON. */

@@ -18,9 +18,9 @@
 
 #define DAY_S	     (24 * 3600)
 #define SEED_DEFAULT 1
-#define REMOVE_S     300 /* time from a failed sale until the vGPU is removed */
+#define REMOVE_S     300 /* seconds from a failed sale to the removal of the new vGPU */
 
-/* One experiment with one GPU. */
+/* One simulated run of one GPU, in a thread of its own. */
 struct run {
 	enum simulate_run which;
 	const struct simulate *simulate;
@@ -78,7 +78,7 @@ static int set_in_force(struct scenario *scenario, json_t *params, struct err *r
 	return r;
 }
 
-/* Parses the keys of --set with the types of the values in force. */
+/* Parses the arguments of --set. Each value gets the type of the parameter in force. */
 static int take_sets(const struct simulate *simulate, json_t **ret_sets, struct err *reterr)
 {
 	json_t *sets = json_object();
@@ -194,7 +194,7 @@ static int begin_run(const struct simulate_gpu *gpu, const struct recording_newc
 		return r;
 	run->started = pthread_create(&run->thread, NULL, play, run) == 0;
 	if (!run->started)
-		play(run); /* without a thread, one run after the other */
+		play(run); /* thread creation failed: play the run here */
 	return 0;
 }
 
@@ -209,7 +209,7 @@ static int end_run(struct simulate_gpu *gpu, struct run *run, struct err *reterr
 	return 0;
 }
 
-/* The recording is evaluated at the prices in force. */
+/* Summarizes the recording at the prices in force. */
 static int sum_recorded(const struct simulate *simulate, struct simulate_gpu *gpu,
 			struct err *reterr)
 {
@@ -315,7 +315,7 @@ static enum ctl_exit take_args(const struct args *args, struct simulate *simulat
 	return r == CTL_DONE ? take_newcomers(args, simulate) : r;
 }
 
-/* Decides which runs are needed, and their policies. */
+/* Chooses the runs and the policy of each run. */
 static enum ctl_exit plan_runs(struct simulate *simulate)
 {
 	const char *in_force = field_text(simulate->in_force, "name");
@@ -327,7 +327,7 @@ static enum ctl_exit plan_runs(struct simulate *simulate)
 		return ctl_fail(r == -ENOMEM ? CTL_FAILED : CTL_USAGE, "--set %s", err.msg);
 	json_decref(sets);
 	if (!policy_find(in_force))
-		return ctl_fail(CTL_FAILED, "unknown policy in force: '%.60s'", in_force);
+		return ctl_fail(CTL_FAILED, "policy in force: unknown policy '%.60s'", in_force);
 	for (int i = 0; i < SIMULATE_RUNS; i++)
 		simulate->policies[i] = in_force;
 	if (simulate->policy)
@@ -339,7 +339,7 @@ static enum ctl_exit plan_runs(struct simulate *simulate)
 	return CTL_DONE;
 }
 
-/* Fails if no GPU could be simulated. */
+/* Prints an error if no GPU could be simulated. */
 static enum ctl_exit check_result(const struct simulate *simulate)
 {
 	const struct simulate_gpu *first = &simulate->gpus[0];
@@ -349,7 +349,7 @@ static enum ctl_exit check_result(const struct simulate *simulate)
 			return CTL_DONE;
 	return ctl_fail(CTL_FAILED, "GPU %s, %s to %s: %s%s%s", first->name, simulate->range.from,
 			simulate->range.to, first->why.msg,
-			simulate->kept_from[0] ? "; periods are available from " : "",
+			simulate->kept_from[0] ? "; single periods are available from " : "",
 			simulate->kept_from[0] ? simulate->kept_from : "");
 }
 

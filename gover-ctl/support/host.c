@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Facts about this host. */
+/* Collects information about this host: system, journal, configuration. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -19,9 +19,10 @@
 #define JOURNAL_LINES 1000
 #define FILE_MAX      (64 * 1024)
 #define UNIT	      "gover-d.service"
-#define SILENCE_ID    "66ff3076e01d42d9b29c16ac3624a78b" /* message id, see dist/gover.catalog */
+/* message id of silences (dist/gover.catalog) */
+#define SILENCE_ID "66ff3076e01d42d9b29c16ac3624a78b"
 
-/* Writes the lines of a file that begin with one of @keys to @out; all lines if @keys is NULL. */
+/* Copies the lines of a file that begin with one of @keys to @out. @keys NULL: all lines. */
 static void put_file(FILE *out, const char *path, const char *const *keys)
 {
 	CLEANUP_FREE char *text = NULL;
@@ -94,7 +95,10 @@ static json_t *encode_entry(sd_journal *journal)
 				entry, fields[i][1],
 				json_stringn((const char *)data + prefix, length - prefix));
 	}
-	/* The message ends with the operator's reason, which is free text with unknown names. */
+	/*
+	 * The message of a silence contains the operator's reason: free text, in which names cannot
+	 * be recognised.
+	 */
 	if (strcmp(field_text(entry, "message_id"), SILENCE_ID) == 0)
 		(void)json_object_del(entry, "message");
 	return entry;
@@ -156,7 +160,7 @@ static void config_of(long pid, char path[PATH_MAX])
 	n = fread(line, 1, sizeof(line) - 1, file);
 	line[n] = '\0';
 	fclose(file);
-	if (!strstr(line, "gover-d")) /* @pid is now another process, or belongs to another host */
+	if (!strstr(line, "gover-d")) /* not the daemon: it ended, or runs on another host */
 		return;
 	for (const char *word = line; word < line + n; word += strlen(word) + 1) {
 		if (next || strncmp(word, "--config=", 9) == 0)

@@ -8,22 +8,23 @@
 
 #include "base/err.h"
 
-/* All functions return 0, or a negative errno with a reason. The caller frees the result. */
+/*
+ * All functions return 0, or a negative errno with a message in @reterr. The caller frees the
+ * result.
+ */
 
 /* Reads the kernel, the operating system, processors, memory and control groups. */
 int support_host_system(char **ret_text, struct err *reterr);
 
-/*
- * Reads the last entries of gover-d in the journal: one object per entry, with the fields on an
- * allow-list.
- */
+/* Reads the last journal entries of gover-d: one object per entry, with a fixed list of fields. */
 int support_host_journal(json_t **ret_entries, struct err *reterr);
 
 /*
- * Reads the present configuration files, with the defaults for missing keys. The result is an array
- * with one object per section, or with the faults in the files. @pid: the daemon, whose command
- * line names the file; 0: the default file. *ret_state: the readable documents of the state
- * directory that contain names.
+ * Reads the configuration files as they are now; the daemon may have read an older version.
+ * *ret_sections: one object per section, with defaults for missing keys; if the files have faults,
+ * one object per fault. *ret_state: contents of contracts.json and tokens.json, for learning names;
+ * not set if the files have faults. @pid: process id of the daemon, whose command line names the
+ * file; 0: the default file.
  */
 int support_host_config(long pid, json_t **ret_sections, json_t **ret_state, struct err *reterr);
 

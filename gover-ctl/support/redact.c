@@ -21,10 +21,10 @@ static const char *const kind_names[REDACT_KINDS] = {
 	[REDACT_ADDRESS] = "addr",
 };
 
-/* Names of JSON members and of configuration keys whose values contain a name. */
+/* JSON members and configuration keys whose value is a name to redact. */
 static const struct {
-	const char *key,
-		*sibling; /* @sibling: applies only to objects that also have this member */
+	const char *key;
+	const char *sibling; /* another member that the object must have; NULL: none */
 	enum redact_kind kind;
 } name_keys[] = {
 	{"vm", NULL, REDACT_VM},	 {"vgpu", NULL, REDACT_VGPU},
@@ -36,18 +36,20 @@ static const struct {
 	{"tls_key", NULL, REDACT_PATH},
 };
 
-/* Patterns of secrets and addresses: group 1 stays, the rest of the match is replaced. */
+/*
+ * Patterns of secrets and addresses. Group 1 of a match is kept, the rest of the match is replaced.
+ */
 static const struct {
 	const char *text;
 	bool address;
 } patterns[] = {
-	/* KEY = VALUE; must be the first row, because is_secret_key() uses it */
+	/* KEY = VALUE of a secret; must be the first row: is_secret_key() uses patterns[0] */
 	{"([a-z0-9_-]*(token|secret|passwd|password|api_?key|credential)[a-z0-9_-]*[\"']?"
 	 "[[:space:]]*[=:][[:space:]]*[\"']?)[^[:space:]\"',;]+",
 	 false},
 	/* user name and password in a URL */
 	{"([a-z][a-z0-9+.-]*://)[^][:space:]\"'<>]*@", false},
-	/* path and query of a URL: the URL of a webhook has its secret key there */
+	/* path and query of a URL: the URL of a webhook often contains a secret there */
 	{"(https?://[^][:space:]\"'<>/?]+[/?])[^][:space:]\"'<>]+", false},
 	/* value of a webhook that is not a valid URL */
 	{"(webhook[[:space:]]*=[[:space:]]*)[^\n]+", false},
@@ -58,13 +60,14 @@ static const struct {
 	{"(^|[^0-9a-z.])[0-9]{1,3}(\\.[0-9]{1,3}){3}", true},
 	{"(^|[^0-9a-z.:])[0-9a-f]*:[0-9a-f]*:[0-9a-f.:]*", true},
 };
-#define URL_HOST 7 /* index of the only address pattern that also matches names */
+/* index of the pattern "host of a URL": its match may be a host name, not only an address */
+#define URL_HOST 7
 
 struct name {
 	char *text, *pseudonym;
 	size_t length;
 	enum redact_kind kind;
-	bool digits; /* the name has only digits, so text may contain the same number by chance */
+	bool digits; /* true: only digits; an equal number in a text may not be the name */
 };
 
 struct redact {
@@ -155,7 +158,7 @@ int redact_learn(struct redact *redact, enum redact_kind kind, const char *text)
 	return 0;
 }
 
-/* Returns REDACT_KINDS if the member @key of @object contains no name. */
+/* Returns the kind of the name in the member @key of @object; REDACT_KINDS: no name. */
 static enum redact_kind kind_of(const char *key, const json_t *object)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(name_keys); i++)
@@ -166,8 +169,7 @@ static enum redact_kind kind_of(const char *key, const json_t *object)
 }
 
 /*
- * Learns the names in a row of the audit: the name of the caller's token, and the names in the path
- * of the request.
+ * Learns names from a row of the audit log: the name of the token in "who", and the name in "path".
  */
 static int learn_audit(struct redact *redact, const char *key, const char *text)
 {
@@ -237,8 +239,8 @@ static bool in_word(char c)
 }
 
 /*
- * Returns true if the digits from @at to @end are part of a decimal number or of a time, or are the
- * value of a metric.
+ * Returns true if the digits from @at to @end belong to a decimal number, a time or a date, or are
+ * the value of a metric.
  */
 static bool in_number(const char *text, const char *at, const char *end)
 {
@@ -256,7 +258,7 @@ static const struct name *name_at(const struct redact *redact, const char *text,
 		const struct name *name = &redact->names[i];
 		const char *end = at + name->length;
 
-		/* NAME=" is the name of a metric's label */
+		/* NAME=" is the label of a metric, which is not redacted */
 		if (strncmp(at, name->text, name->length) == 0 && !in_word(*end) &&
 		    strncmp(end, "=\"", 2) != 0 &&
 		    !(name->digits && (name->kind == REDACT_VALUE || in_number(text, at, end))))
@@ -323,7 +325,10 @@ static int replace_matches(struct redact *redact, size_t pattern, const char *te
 	return r;
 }
 
-/* Replaces in @text either all names, or all matches of one pattern. */
+/*
+ * Returns a copy of @text. @step 0: with all names replaced. @step N: with all matches of
+ * patterns[N - 1] replaced.
+ */
 static char *pass(struct redact *redact, size_t step, const char *text)
 {
 	char *result = NULL;
@@ -344,7 +349,8 @@ static char *pass(struct redact *redact, size_t step, const char *text)
 }
 
 /*
- * Names are replaced first. A secret that contains a name is then removed together with the name.
+ * Replaces names first, then secrets. If a secret contains a name, the secret is removed together
+ * with the pseudonym.
  */
 char *redact_text(struct redact *redact, const char *text)
 {
@@ -370,7 +376,7 @@ static json_t *redact_string(struct redact *redact, const char *text)
 	return json_string(pseudonym ? pseudonym : redacted);
 }
 
-/* Returns true if redaction removes the value of KEY = VALUE. */
+/* Returns true if a value with this key is a secret. */
 static bool is_secret_key(const struct redact *redact, const char *key)
 {
 	char line[128];

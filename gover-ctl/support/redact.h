@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Redaction of a bug report. Names (of VMs, vGPUs, GPUs, flavors, tokens, labels, files and this
- * host) and network addresses become pseudonyms: the same name has the same pseudonym in the whole
- * archive. Secrets are removed. Names are learned from members of JSON documents. Free text is then
- * searched for the learned names. If in doubt, too much is redacted. Pure.
+ * Redaction of a bug report. Secrets are removed. Names (of VMs, vGPUs, GPUs, flavors, tokens,
+ * labels, files and this host) and network addresses are replaced by pseudonyms. Equal names have
+ * equal pseudonyms in the whole archive.
+ *
+ * Names are learned from members of JSON documents. Free text is then searched for the learned
+ * names. If in doubt, too much is redacted.
  */
 #ifndef GOVER_CTL_SUPPORT_REDACT_H
 #define GOVER_CTL_SUPPORT_REDACT_H
@@ -27,16 +29,16 @@ enum redact_kind {
 	REDACT_KINDS
 };
 
-/* "vm": the first word of the pseudonyms vm-1, vm-2, ... */
+/* Returns the first part of the pseudonyms of this kind: "vm" for vm-1, vm-2, ... */
 const char *redact_kind_name(enum redact_kind kind);
 
-/* @names false: only secrets are removed. Returns NULL if out of memory. */
+/* @names: also replace names and addresses; false: remove only secrets. NULL: out of memory. */
 struct redact *redact_new(bool names);
-struct redact *redact_free(struct redact *redact); /* NULL is fine; returns NULL */
+struct redact *redact_free(struct redact *redact); /* accepts NULL; returns NULL */
 
 /*
- * Learns the names in a document. Call this for all documents before the first text is redacted.
- * Returns 0 or -ENOMEM.
+ * Learn @name, or all names in a JSON document. Learn all names before the first text is redacted.
+ * Return 0 or -ENOMEM.
  */
 int redact_learn(struct redact *redact, enum redact_kind kind, const char *name);
 int redact_learn_json(struct redact *redact, json_t *json);

@@ -12,19 +12,19 @@
 struct tarball;
 
 /*
- * Creates an archive; @path "-": standard output. Only the owner can read the file. Returns -EEXIST
- * or another negative errno, with a message.
+ * Creates an archive that only its owner can read. @path "-": standard output. Returns 0 or a
+ * negative errno; -EEXIST: the file exists.
  */
 int tarball_new(const char *path, struct tarball **ret_tarball, struct err *reterr);
 
-/* Adds a file with the modification time @time_s (Unix). */
+/* Adds a file with the modification time @time_s, in Unix seconds. */
 int tarball_add(struct tarball *tarball, const char *name, int64_t time_s, const char *text,
 		size_t length, struct err *reterr);
 
 /* Finishes the archive; on failure the file is removed. Always frees @tarball. */
 int tarball_finish(struct tarball *tarball, struct err *reterr);
 
-/* Removes the file and frees @tarball. NULL is fine. */
+/* Removes the file and frees @tarball. Accepts NULL. */
 void tarball_abandon(struct tarball *tarball);
 
 #endif

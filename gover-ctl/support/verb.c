@@ -20,12 +20,12 @@
 #define PARTS_MAX 24
 
 struct part {
-	const char *name; /* NULL: the part is not in the archive and serves only to learn names */
+	const char *name; /* file name; NULL: not in the archive, only names are learned */
 	const char *what;
-	json_t *json; /* or */
+	json_t *json; /* content as JSON; NULL: @text is used */
 	char *text;
-	char why[ERR_MSG_MAX]; /* reason for a missing part, if neither @json nor @text is set */
-	size_t length;	       /* as written */
+	char why[ERR_MSG_MAX]; /* reason if the part is missing; "": the part is present */
+	size_t length;	       /* bytes after redaction */
 };
 
 struct support {
@@ -33,14 +33,14 @@ struct support {
 	struct redact *redact;
 	struct part parts[PARTS_MAX];
 	size_t n_parts;
-	bool names; /* names are replaced by pseudonyms */
+	bool names; /* true: replace names by pseudonyms */
 	bool reached;
 	int64_t now_s;
 };
 
 static const struct question {
 	const char *name, *path, *what;
-	bool text; /* the answer is not JSON */
+	bool text; /* true: the reply is not JSON */
 } questions[] = {
 	{"status.json", "/v1/host", "status of the daemon", false},
 	{"gpus.json", "/v1/gpus", "GPUs", false},
@@ -49,9 +49,12 @@ static const struct question {
 	{"decisions.json", "/v1/decisions?limit=1000", "latest decisions with their reasons",
 	 false},
 	{"offers.json", "/v1/offers?all=true", "offers", false},
-	{"policy.json", "/v1/policy", "parameters in force and in the files", false},
+	{"policy.json", "/v1/policy", "parameters in force and in the configuration files", false},
 	{"metrics.txt", "/metrics", "metrics for Prometheus", true},
-	{NULL, "/v1/tokens", NULL, false}, /* reading these may need more permissions */
+	/*
+	 * These replies are used only to learn names. The caller may not be permitted to read them.
+	 */
+	{NULL, "/v1/tokens", NULL, false},
 	{NULL, "/v1/audit?limit=1000", NULL, false},
 };
 
@@ -119,10 +122,10 @@ static void collect(struct support *support)
 	for (size_t i = 0; i < ARRAY_SIZE(questions); i++)
 		ask(support, &questions[i]);
 	add_version(support);
-	part = add_part(support, "doctor.json", "requirements that this host meets or misses");
+	part = add_part(support, "doctor.json", "result of gover-ctl doctor");
 	part->json = doctor_report(client_address(support->ctl->client), host_of(support),
 				   support->parts[0].why);
-	part = add_part(support, "config.json", "configuration with its defaults");
+	part = add_part(support, "config.json", "configuration, with the defaults of missing keys");
 	pid = field_number(host_of(support), "pid");
 	if (support_host_config(pid > 0 ? (long)pid : 0, &part->json,
 				&add_part(support, NULL, NULL)->json, &err) < 0)
@@ -147,7 +150,7 @@ static int learn(struct support *support)
 	return r;
 }
 
-/* Returns a text that the caller frees, or NULL if out of memory. */
+/* Returns the redacted content of a part, which the caller frees. NULL: out of memory. */
 static char *redacted(const struct support *support, const struct part *part)
 {
 	json_t *json;
@@ -172,7 +175,10 @@ static int write_part(struct support *support, struct tarball *tarball, const ch
 	return tarball_add(tarball, path, support->now_s, text, strlen(text), reterr);
 }
 
-/* Writes CONTENTS.txt: the parts, the missing parts with the reasons, and the redacted items. */
+/*
+ * Returns the text of CONTENTS.txt: the parts, the missing parts with the reasons, and a summary of
+ * the redaction. NULL: out of memory.
+ */
 static char *make_contents(const struct support *support)
 {
 	char *text = NULL, when[64] = "";
@@ -187,7 +193,7 @@ static char *make_contents(const struct support *support)
 		strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm);
 	fprintf(out,
 		"Created by gover-ctl " GOVER_VERSION " support at %s.\n%s\nIn this archive:\n",
-		when, support->reached ? "" : "No daemon was reached.\n");
+		when, support->reached ? "" : "The daemon was not reached.\n");
 	for (size_t i = 0; i < support->n_parts; i++)
 		if (is_included(&support->parts[i]))
 			fprintf(out, "  %-15s %7zu bytes  %s\n", support->parts[i].name,
@@ -200,10 +206,10 @@ static char *make_contents(const struct support *support)
 			fprintf(out, "  %-15s %s\n", support->parts[i].name, why ? why : "");
 	}
 	fputs("  history, prices of contracts, audit: never included\n\n"
-	      "Removed (REDACTED): tokens, passwords, and of URLs user, path and query.\n",
+	      "Removed (REDACTED): tokens, passwords, and the user, path and query of URLs.\n",
 	      out);
 	fputs(support->names
-		      ? "Replaced by pseudonyms, the same one for the same name in every file:"
+		      ? "Replaced by pseudonyms (equal names have equal pseudonyms in all files):"
 		      : "Names and addresses are unchanged (--no-redact).",
 	      out);
 	for (int i = 0; support->names && i < REDACT_KINDS; i++)
@@ -272,7 +278,7 @@ static json_t *make_answer(const struct support *support, const char *path)
 			 "names_redacted", support->names, "files", files, "left_out", left_out);
 }
 
-/* Prints the result, unless standard output is the archive. */
+/* Prints the result, unless the archive was written to standard output. */
 static void print_result(const struct support *support, const char *path)
 {
 	const struct writer *writer = &support->ctl->writer;
@@ -287,14 +293,14 @@ static void print_result(const struct support *support, const char *path)
 		return;
 	}
 	if (!support->reached)
-		writer_line(writer, "No daemon was reached: %s", support->parts[0].why);
+		writer_line(writer, "The daemon was not reached: %s", support->parts[0].why);
 	for (size_t i = 0; support->reached && i < support->n_parts; i++)
 		if (is_left_out(&support->parts[i]))
 			writer_line(writer, "left out: %s: %s", support->parts[i].name,
 				    support->parts[i].why);
 	writer_line(writer,
-		    "%s written: %s; review it before you pass it on (CONTENTS.txt lists what it "
-		    "contains)",
+		    "%s written: %s; review it before you share it (CONTENTS.txt lists its "
+		    "parts)",
 		    path,
 		    support->names ? "names and addresses are replaced by pseudonyms"
 				   : "names and addresses are unchanged");
@@ -335,8 +341,9 @@ enum ctl_exit verb_support(struct ctl *ctl, const struct args *args)
 	if (r < 0)
 		return ctl_fail(ctl_exit_code(r), "%s", err.msg);
 	if (strcmp(path, "-") == 0 && (ctl->writer.tty || ctl->writer.json))
-		return ctl_fail(CTL_USAGE, "support: standard output cannot take the archive: %s",
-				ctl->writer.json ? "--json is set" : "it is a terminal");
+		return ctl_fail(
+			CTL_USAGE, "support: archive cannot be written to standard output: %s",
+			ctl->writer.json ? "--json is set" : "standard output is a terminal");
 	support.redact = redact_new(support.names);
 	if (!support.redact)
 		return ctl_fail(CTL_FAILED, "out of memory");

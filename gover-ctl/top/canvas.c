@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Text lines that are cut to a width. Columns are counted as a terminal in this locale shows them.
+ * Draws lines of text, cut to a width. The width is in columns of the terminal: a wide character
+ * has two.
  */
 #include <limits.h>
 #include <math.h>
@@ -89,7 +90,7 @@ void canvas_colour(struct canvas *canvas, enum writer_colour colour)
 
 void canvas_bar(struct canvas *canvas, int columns, double fraction)
 {
-	/* Characters for a column that is filled by 0 to 7 eighths. */
+	/* parts[N] fills N eighths of a column. */
 	static const char *const parts[] = {"",	      "\u258f", "\u258e", "\u258d",
 					    "\u258c", "\u258b", "\u258a", "\u2589"};
 	bool utf8 = canvas->writer->utf8;
@@ -113,8 +114,10 @@ void canvas_bar(struct canvas *canvas, int columns, double fraction)
 
 void canvas_spark(struct canvas *canvas, int columns, const float *values, int n, double full)
 {
-	/* Characters in ascending order of height. The value 0 has a visible mark; a gap has no
-	 * mark. */
+	/*
+	 * Characters by increasing height. The first, for the value 0, is visible; only a gap is
+	 * blank.
+	 */
 	static const char *const blocks[] = {"\u2581", "\u2582", "\u2583", "\u2584",
 					     "\u2585", "\u2586", "\u2587", "\u2588"};
 	static const char *const letters[] = {"_", ".", ":", "-", "=", "+", "*", "#"};

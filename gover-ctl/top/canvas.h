@@ -12,8 +12,8 @@
 #include "gover-ctl/writer.h"
 
 struct canvas {
-	FILE *out;		     /* NULL: the screen (screen.h) */
-	const struct writer *writer; /* source of colours and characters */
+	FILE *out;		     /* output file; NULL: the screen (screen.h) */
+	const struct writer *writer; /* decides whether colours and UTF-8 are used */
 	int width, height;	     /* 0: no limit */
 	int row, column;	     /* position of the next text */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of `top`, one line per vGPU. On a narrow terminal it omits the sparklines first, then
- * the VM, then the broken time.
+ * The table of `top`, one line per vGPU. On a narrow terminal it omits parts that do not fit:
+ * sparklines, VM, GPU, broken time.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 #define SPARK_COLUMNS_MAX 40
 
 struct layout {
-	int id, vm, gpu, spark, broken; /* widths in columns; 0: omitted */
+	int id, vm, gpu, spark, broken; /* width of each part in columns; 0: part omitted */
 };
 
 static int widest(const json_t *vgpus, const char *key, int least, int most)
@@ -39,7 +39,7 @@ static int widest(const json_t *vgpus, const char *key, int least, int most)
 	return width < least ? least : width > most ? most : width;
 }
 
-/* Reserves @columns and a gap, if there is enough space. */
+/* Subtracts @columns and a gap from @left and returns @columns; returns 0 if they do not fit. */
 static int take(int *left, int columns)
 {
 	if (columns <= 0 || *left < columns + 1)
@@ -82,7 +82,7 @@ static const char *number(double value, int decimals, char text[32])
 	return text;
 }
 
-/* Prints a heading, with a mark if the table is sorted by one of the columns under this heading. */
+/* Prints a heading, with a mark if the table is sorted by a column from @first to @last. */
 static void put_head(struct canvas *canvas, const struct top_view *view, enum top_column first,
 		     enum top_column last, int columns, bool right, const char *head)
 {
@@ -130,7 +130,7 @@ static void put_spark(struct canvas *canvas, const struct layout *layout, const 
 	canvas_put(canvas, " ");
 }
 
-/* Returns the full height of a sparkline for a frame rate without a target: the maximum value. */
+/* Returns the maximum frame rate: the full height of the sparkline of a vGPU without a target. */
 static double max_fps(const struct spark *spark)
 {
 	double max = 0;
@@ -191,7 +191,7 @@ void picture_draw_table(struct canvas *canvas, const struct picture_data *data,
 
 	draw_heads(canvas, &layout, view);
 	if (n < all || (int)n > room)
-		room = room > 1 ? room - 1 : 1; /* one line is reserved for the summary below */
+		room = room > 1 ? room - 1 : 1; /* the summary needs one line */
 	at = top_view_scroll(view, rows, n, room);
 	for (int i = view->first; rows && i < (int)n && i < view->first + room; i++) {
 		if (view->live)

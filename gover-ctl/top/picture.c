@@ -11,7 +11,7 @@
 #include "gover-ctl/top/picture.h"
 
 #define BAR_COLUMNS 16
-#define EVENTS_MIN  3 /* number of decisions that are shown even if the table does not fit */
+#define EVENTS_MIN  3 /* minimum number of decisions, even if the table must shrink */
 #define ALERTS_MAX  3
 #define OFFERS_MAX  2
 
@@ -26,7 +26,7 @@ static const char *number(double value, char text[32])
 /* Returns the part of an RFC 3339 time after the date: "18:49:56.123Z". */
 static const char *clock_of(const json_t *object, const char *key)
 {
-	static const size_t date = 11; /* "2026-11-20T" */
+	static const size_t date = 11; /* length of "2026-11-20T" */
 	const char *time = field_text(object, key);
 
 	return strlen(time) > date ? time + date : "";
@@ -80,7 +80,7 @@ static void draw_gpu(struct canvas *canvas, const json_t *gpu)
 	canvas_end_line(canvas);
 }
 
-/* The alerts use at most a third of the height. */
+/* The GPUs use at most a third of the height. */
 static void draw_gpus(struct canvas *canvas, const json_t *gpus)
 {
 	size_t n = json_array_size(gpus), shown = n;
@@ -123,7 +123,9 @@ static int count_text(const json_t *rows, const char *key, const char *text)
 	return n;
 }
 
-/* The most important counts come first, because 80 columns have room only up to the alerts. */
+/*
+ * Draws important counts first: at a width of 80 columns, the counts after the alerts are cut off.
+ */
 static void draw_counts(struct canvas *canvas, const json_t *host)
 {
 	const json_t *vgpus = json_object_get(host, "vgpus"),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The terminal, by ncurses. */
+/* Draws on the terminal and reads keys, with ncurses. */
 #include <curses.h>
 #include <errno.h>
 #include <poll.h>
@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "gover-ctl/top/screen.h"
 
-#define ESCAPE_MS 50 /* maximum ms between the bytes of one key, also over a slow line */
+#define ESCAPE_MS 50 /* maximum time between the bytes of one key */
 
 /*
  * This state is at file scope because a signal handler takes no argument. Only screen_enter(),
@@ -21,7 +21,7 @@ static SCREEN *screen;
 static int screen_fd = -1;
 static volatile sig_atomic_t taken;
 
-/* ncurses catches SIGTSTP and SIGWINCH itself. */
+/* Signals that end the program. ncurses handles SIGTSTP and SIGWINCH. */
 static const int deadly[] = {SIGINT,  SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGALRM,
 			     SIGSEGV, SIGBUS,  SIGFPE, SIGILL,	SIGABRT};
 
@@ -41,7 +41,7 @@ static const struct {
 	{KEY_BACKSPACE, '\b'},	     {KEY_ENTER, '\n'},
 };
 
-/* SA_RESETHAND has removed the handler, so the default action of the signal follows. */
+/* Restores the terminal. SA_RESETHAND has removed this handler, so raise() ends the program. */
 static void restore_and_die(int sig)
 {
 	if (taken) {
@@ -84,8 +84,10 @@ int screen_enter(FILE *terminal)
 	(void)unsetenv("LINES");
 	(void)unsetenv("COLUMNS");
 	screen = newterm(NULL, terminal, terminal);
-	/* A terminal without a description on this host usually understands the sequences of
-	 * xterm. */
+	/*
+	 * If this host has no description of the terminal, xterm is tried: most terminals
+	 * understand its sequences.
+	 */
 	if (!screen)
 		screen = newterm("xterm", terminal, terminal);
 	if (!screen)
@@ -141,7 +143,7 @@ void screen_colour(enum writer_colour colour)
 					      : (int)COLOR_PAIR(colour));
 }
 
-/* A signal handler must not call endwin() in the middle of this output. */
+/* Blocks signals, because a handler must not call endwin() while refresh() writes. */
 void screen_show(void)
 {
 	sigset_t all, before;
@@ -152,7 +154,10 @@ void screen_show(void)
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
-/* ERR means that no key arrived in time or that the terminal has disconnected. */
+/*
+ * Called if getch() returned ERR. Returns 0 if no key arrived in time, -EPIPE if the terminal has
+ * disconnected.
+ */
 static int check_terminal(void)
 {
 	struct pollfd terminal = {.fd = screen_fd, .events = POLLIN};
@@ -163,8 +168,8 @@ static int check_terminal(void)
 }
 
 /*
- * ESC arrived, and ncurses knows no key that begins with ESC and these bytes. This is either the
- * Escape key, or an unknown key that sends more bytes.
+ * Called after an ESC byte that begins no key known to ncurses. If more bytes follow, an unknown
+ * key was pressed; otherwise the Escape key.
  */
 static int read_escape(void)
 {
@@ -184,7 +189,7 @@ int screen_key(int ms)
 	key = getch();
 	if (key == ERR)
 		return check_terminal();
-	/* A terminal may move its text when the size changes. */
+	/* Redraw everything: a terminal may move its text when its size changes. */
 	if (key == KEY_RESIZE || key == 'L' - '@')
 		(void)clearok(curscr, TRUE);
 	if (key == KEY_RESIZE)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The terminal as a screen that is redrawn in place, by ncurses. The terminal is restored however
- * the program ends: by return, exit() or signal.
+ * A full-screen view on the terminal, with ncurses. The terminal is restored however the program
+ * ends: by return, exit() or signal.
  */
 #ifndef GOVER_CTL_TOP_SCREEN_H
 #define GOVER_CTL_TOP_SCREEN_H
@@ -16,19 +16,19 @@
  */
 int screen_enter(FILE *terminal);
 
-/* Restores the terminal. Does nothing if no terminal is taken. */
+/* Restores the terminal. Does nothing unless screen_enter() has taken a terminal. */
 void screen_leave(void);
 
 void screen_size(int *ret_rows, int *ret_columns);
 
-/* Draw a picture: call clear, write lines, call show. */
+/* To draw a picture: clear the screen, move to each line and put text, show the screen. */
 void screen_clear(void);
-void screen_move(int row); /* to its first column */
+void screen_move(int row); /* moves to the first column of @row */
 void screen_put(const char *text, size_t length);
 void screen_colour(enum writer_colour colour);
 void screen_show(void);
 
-/* Keys that are not characters. Their values are above every byte. */
+/* Keys that are not characters. Their values are above 255, so that they differ from all bytes. */
 enum screen_special {
 	SCREEN_ESCAPE = 256,
 	SCREEN_UP,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The recent readings of each vGPU. */
+/* Keeps the recent readings of each vGPU. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -20,7 +20,10 @@ static void push(struct spark *spark, double load, double fps)
 	spark->n++;
 }
 
-/* Tries the index @near first: the order of vGPUs rarely changes between replies. */
+/*
+ * Returns the readings of the vGPU @id, or NULL. Tries the index @near first, because the order of
+ * vGPUs rarely changes between replies.
+ */
 static struct spark *find(const struct sparks *sparks, const char *id, size_t near)
 {
 	if (near < sparks->n && strcmp(sparks->of[near].id, id) == 0)

@@ -17,7 +17,7 @@ struct spark {
 };
 
 struct sparks {
-	struct spark *of; /* in the order of the last list of vGPUs */
+	struct spark *of; /* one per vGPU, in the order of the last reply */
 	size_t n;
 };
 
@@ -28,12 +28,12 @@ struct sparks {
 int sparks_record(struct sparks *sparks, const json_t *vgpus);
 
 /*
- * Inserts @points of the history before the first reading of a vGPU. Does nothing if the vGPU has
- * more than one reading.
+ * Inserts the recorded history @points before the first reading of a vGPU. Does nothing if the vGPU
+ * has more than one reading.
  */
 void sparks_prepend_history(struct sparks *sparks, const char *id, const json_t *points);
 
-/* Returns NULL if the vGPU has no readings. */
+/* Returns the readings of the vGPU @id; NULL: no readings. */
 const struct spark *sparks_find(const struct sparks *sparks, const char *id);
 
 void sparks_fini(struct sparks *sparks);

@@ -16,7 +16,7 @@
 
 #define REFRESH_MS  1000
 #define REPLY_MS    2000L /* time limit of a reply; afterwards the daemon counts as unreachable */
-#define HISTORY_MAX 64	  /* number of vGPUs whose history is requested at the start */
+#define HISTORY_MAX 64	  /* maximum number of vGPUs whose history is requested at the start */
 
 struct top {
 	struct ctl *ctl;
@@ -41,7 +41,7 @@ static int fetch_one(struct ctl *ctl, const char *path, struct reply *reply, str
 	return 0;
 }
 
-/* Requests new data. After a failure the old data stays. */
+/* Requests new data. If the request fails, the old data is kept. */
 static int fetch(struct top *top)
 {
 	const char *focus = top->view.focus;
@@ -128,8 +128,8 @@ static void draw_screen(struct top *top)
 }
 
 /*
- * Handles keys until the next refresh, and redraws the picture after each key. Returns 0: refresh;
- * 1: quit; or a negative errno.
+ * Handles keys until the next refresh, and redraws the picture after each key. Returns 0 to
+ * refresh, 1 to quit, or a negative errno.
  */
 static int wait_key(struct top *top, uint64_t begun_ns)
 {

@@ -34,7 +34,7 @@ static const struct {
 	{"F1 ? h", "show this help; any key closes it"},
 	{"q F10", "quit"},
 	{"/", "filter by id, VM, GPU, label or note; Enter keeps the filter"},
-	{"Esc", "clear the filter; then show the decisions about all vGPUs"},
+	{"Esc", "clear the filter; again: show decisions about all vGPUs"},
 	{"< >", "sort by the previous or next column"},
 	{"n m g", "sort by vGPU, VM, GPU"},
 	{"u l f t", "sort by use, load, frames per second, target"},
@@ -46,9 +46,9 @@ static const struct {
 	{"+ -", "refresh less often, more often"},
 	{"Ctrl-L", "redraw the screen"},
 	{"", ""},
-	{"LOAD", "share of the whole GPU; full height of the line: the sold cap"},
-	{"FPS", "full height of the line: the target, or the maximum shown"},
-	{"BROKEN", "share of the observed time with the promise broken"},
+	{"LOAD", "share of the whole GPU; sparkline: full height at the sold cap"},
+	{"FPS", "sparkline: full height at the target, else at the maximum"},
+	{"BROKEN", "share of the observed time in which the promise was broken"},
 };
 
 const char *top_view_help(size_t index, const char **ret_what)
@@ -111,7 +111,7 @@ static bool passes(const json_t *vgpu, const char *filter)
 	return false;
 }
 
-/* Returns a negative number if @a comes first. Unknown values come last in both orders. */
+/* Compares two vGPUs for qsort_r(). Unknown values come last in both orders. */
 static int compare(const void *a, const void *b, void *userdata)
 {
 	const json_t *one = *(const json_t *const *)a, *other = *(const json_t *const *)b;
@@ -241,7 +241,7 @@ static void change_delay(struct top_view *view, bool slower)
 						 : ms;
 }
 
-/* Returns false if the key is not a key that sorts. */
+/* Changes the sort order if @key is a key for sorting; otherwise returns false. */
 static bool sort_key(struct top_view *view, int key)
 {
 	int by = key == '>' || key == '.' ? 1 : key == '<' || key == ',' ? -1 : 0;

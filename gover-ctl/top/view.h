@@ -33,15 +33,16 @@ enum top_mode { TOP_TABLE, TOP_FILTER, TOP_HELP };
 
 struct top_view {
 	enum top_column sort;
-	bool reverse; /* reverses the default order (names: ascending, numbers: descending) */
-	char filter[TOP_FILTER_MAX]; /* "": all */
+	/* true: the default order is reversed (names: ascending, numbers: descending) */
+	bool reverse;
+	char filter[TOP_FILTER_MAX]; /* "": all vGPUs are shown */
 	enum top_mode mode;
-	bool live;	     /* the view is on a screen, with a cursor and a line of keys */
-	bool paused;	     /* no refresh */
+	bool live;	     /* true: on a screen, with a cursor and a line of keys */
+	bool paused;	     /* true: no refresh */
 	int delay_ms;	     /* time between refreshes */
 	char cursor[ID_MAX]; /* the selected vGPU; "": the first vGPU */
-	char focus[ID_MAX];  /* show only decisions about this vGPU; "": all decisions */
-	int first, lines;    /* first visible row of the table, number of visible rows */
+	char focus[ID_MAX];  /* vGPU whose decisions are shown; "": all decisions */
+	int first, lines;    /* index of the first visible row, number of visible rows */
 };
 
 /*
@@ -49,11 +50,11 @@ struct top_view {
  * unknown.
  */
 int top_view_sort(struct top_view *view, const char *text, struct err *reterr);
-const char *top_view_column(enum top_column column); /* its name */
+const char *top_view_column(enum top_column column); /* returns the name: "util" */
 
 /*
- * Returns the vGPUs to show, in order, as references into @vgpus. The caller frees the array.
- * Returns NULL if out of memory.
+ * Returns the vGPUs that pass the filter, sorted, as references into @vgpus. The caller frees the
+ * array. Returns NULL if out of memory.
  */
 const json_t **top_view_rows(const struct top_view *view, const json_t *vgpus, size_t *ret_n);
 
@@ -62,7 +63,7 @@ const json_t **top_view_rows(const struct top_view *view, const json_t *vgpus, s
 int top_view_key(struct top_view *view, int key, const json_t *vgpus);
 
 /*
- * Moves the window of @lines rows so that the cursor is in the window. Returns the row of the
+ * Scrolls the table so that the cursor is in its @lines visible rows. Returns the row of the
  * cursor.
  */
 int top_view_scroll(struct top_view *view, const json_t *const *rows, size_t n, int lines);

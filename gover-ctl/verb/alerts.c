@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The verbs alerts and ack. */
+/* The verbs `alerts` and `ack`. */
 #include "gover-ctl/field.h"
 #include "gover-ctl/verb/tables.h"
 #include "gover-ctl/verb/verbs.h"

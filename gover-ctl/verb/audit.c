@@ -39,8 +39,8 @@ static size_t put_value(char text[WRITER_CELL_MAX], size_t used, const json_t *v
 }
 
 /*
- * Returns the changed fields: "target_fps 30 -> 25, burst false -> true". Returns all fields of a
- * resource that was created or removed.
+ * Writes the changed fields to @text: "target_fps 30 -> 25, burst false -> true". If the request
+ * created or removed a resource, writes all its fields.
  */
 static void audit_change(const json_t *row, char text[WRITER_CELL_MAX])
 {

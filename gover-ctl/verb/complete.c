@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `__complete`: the candidates for the last word of a command line, from the tables of verbs,
- * options and keys and from the daemon; `completion`: the scripts for shells that call it.
+ * `__complete` prints the candidates for the last word of a command line. `completion` prints the
+ * shell scripts that call `__complete`. Candidates come from the tables of verbs, options and keys,
+ * and from the daemon.
  *
- * Output, one per line: a candidate, or a candidate, a tab and its description; ":files" for file
- * names; ":nospace" if the word continues after the candidate; ":command N" if the words after the
- * first N (gover-ctl counts) are the command line of another program.
+ * Each line of output is a candidate, optionally with a tab and a description, or a directive.
+ * ":files": complete file names. ":nospace": add no space after the candidate. ":command N": the
+ * words after the first N words (gover-ctl is the first) are the command line of another program.
  */
 #include <string.h>
 
@@ -28,12 +29,13 @@ static const struct {
 
 struct line {
 	struct ctl *ctl;
-	const struct verb *verb; /* NULL: not yet known */
+	const struct verb *verb; /* verb on the line; NULL: not yet known */
 	char *words[2]; /* the first words that are neither options nor values of options */
 	int n_words, n_verb_words;
-	uint64_t given; /* mask of OPTION() */
+	uint64_t given; /* options on the line: mask of OPTION() */
 	int option;	/* the option whose value comes next; -1: none */
-	int command;	/* words before another program's command line; 0: none */
+	/* number of words before the command line of another program; 0: no such command */
+	int command;
 	const char *last;
 };
 
@@ -42,7 +44,10 @@ static uint64_t allowed_options(const struct line *line)
 	return line->verb ? verbs_options(line->verb) : OPTIONS_GLOBAL | OPTION(OPTION_VERSION);
 }
 
-/* The connection options apply to the requests of the completion, too. */
+/*
+ * Takes the value of line->option. Options such as --socket also apply to the requests of
+ * `__complete`.
+ */
 static void take_value(struct line *line, const char *value)
 {
 	const char **const connection[OPTION_COUNT] = {
@@ -76,8 +81,8 @@ static void take_option(struct line *line, const char *name)
 }
 
 /*
- * @index is the index of the last word; gover-ctl has index 0. bash passes "--gpu=gpu0" as three
- * words.
+ * Takes a word before the last word. @index: position of the word; gover-ctl is word 0. bash splits
+ * "--gpu=gpu0" into three words: "--gpu", "=" and "gpu0".
  */
 static void take_word(struct line *line, int index, char *word)
 {
@@ -143,7 +148,10 @@ static void put_verbs(const struct line *line, const char *first)
 				put(line, blank + 1, verb->summary);
 			continue;
 		}
-		/* Verbs with the same first word are neighbours in the table. */
+		/*
+		 * Print each first word once: verbs with the same first word are adjacent in the
+		 * table.
+		 */
 		if (strcmp(word, before) != 0)
 			put(line, word,
 			    usage_list_subverbs(word, seconds, sizeof(seconds)) ? seconds
@@ -165,7 +173,7 @@ static void put_keys(const struct line *line)
 	}
 }
 
-/* The daemon's lists that contain candidates, by the name of the argument. */
+/* For each argument name, the list of the daemon that contains the candidates. */
 static const struct list {
 	const char *arg, *path, *member, *field, *about;
 } lists[] = {
@@ -200,7 +208,7 @@ static void put_list(const struct line *line, const struct list *list)
 }
 
 /*
- * Prints candidates for an argument, whose name in the tables is for example "ID", "[GPU]" or
+ * Prints candidates for an argument. @arg: its name in the help, such as "ID", "[GPU]" or
  * "KEY=VALUE...".
  */
 static void put_values(const struct line *line, const char *arg)
@@ -232,7 +240,7 @@ static void put_candidates(const struct line *line, int index)
 	if (option && (option->type == OPTION_TEXT || line->option == OPTION_SET))
 		put_values(line, option->arg);
 	else if (option)
-		return; /* the value is a number or a label */
+		return; /* no candidates: the value is a number or a label */
 	else if (!line->command && line->last[0] == '-')
 		put_options(line);
 	else if (verb && verb->command)

@@ -28,7 +28,7 @@ static bool find_option(const struct args *args, const struct contract_field *fi
 	return args_has(args, *ret_id);
 }
 
-/* Labels are added by contract_args_merge_labels(). */
+/* Returns the value of an option as JSON; NULL for labels (see contract_args_merge_labels()). */
 static json_t *field_value(const struct args *args, enum option_id id)
 {
 	switch (args_get_option(id)->type) {
@@ -74,7 +74,8 @@ int contract_args_merge_labels(const struct args *args, json_t *labels)
 		if (!key)
 			return -ENOMEM;
 		if (equals[1] == '\0')
-			(void)json_object_del(labels, key); /* the label may be missing */
+			/* no effect if there is no such label */
+			(void)json_object_del(labels, key);
 		else if (json_object_set_new(labels, key, json_string(equals + 1)) < 0)
 			return -ENOMEM;
 	}

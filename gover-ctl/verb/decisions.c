@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The verbs decisions and why. */
+/* The verbs `decisions` and `why`. */
 #include "gover-ctl/field.h"
 #include "gover-ctl/verb/tables.h"
 #include "gover-ctl/verb/describe.h"

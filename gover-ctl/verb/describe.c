@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Descriptions of replies. Missing fields are omitted.
- */
+/* Descriptions of vGPUs and decisions. Missing fields are omitted. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -86,13 +84,13 @@ void describe_vgpu(const json_t *vgpu, char text[DESCRIBE_MAX])
 	if (gpu[0])
 		append(text, " on %s", gpu);
 	if (isnan(cap))
-		append(text, ": cap unknown, %.0f %% sold", sold);
+		append(text, ": cap unknown, sold %.0f %%", sold);
 	else
-		append(text, ": cap %.0f %% of %.0f %% sold", cap, sold);
+		append(text, ": cap %.0f %%, sold %.0f %%", cap, sold);
 	if (isnan(util))
 		append(text, ", use unknown");
 	else
-		append(text, ", %.0f %% of it used", util);
+		append(text, ", %.0f %% of the cap used", util);
 	append_fps(text, vgpu);
 	describe_notes(vgpu, notes);
 	append(text, "%s%s", comma(notes), notes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One-line descriptions of replies: vGPUs and decisions. */
+/* One-line descriptions of vGPUs and decisions. All functions write to @text. */
 #ifndef GOVER_CTL_VERB_DESCRIBE_H
 #define GOVER_CTL_VERB_DESCRIBE_H
 
@@ -9,21 +9,21 @@
 #define DESCRIBE_MAX 1024
 
 /*
- * Returns a description of a vGPU: "web1 (vm db-7) on gpu0: cap 34 % of 50 % sold, 97 % of it used,
- * 52.1 of 60 fps, overloaded".
+ * Describes a vGPU: "web1 (vm db-7) on gpu0: cap 34 %, sold 50 %, 97 % of the cap used, 52.1 of 60
+ * fps, overloaded".
  */
 void describe_vgpu(const json_t *vgpu, char text[DESCRIBE_MAX]);
 
-/* Returns the states of a vGPU that need attention: "overloaded, held"; "" if there are none. */
+/* Lists the states of a vGPU that need attention: "overloaded, held"; "": no such state. */
 void describe_notes(const json_t *vgpu, char text[DESCRIBE_MAX]);
 
-/* Returns the changes of caps: "web1 34 -> 38 %, db2 50 -> 46 %"; "" if there are none. */
+/* Lists the cap changes of a decision: "web1 34 -> 38 %, db2 50 -> 46 %"; "": no change. */
 void describe_moves(const json_t *decision, char text[DESCRIBE_MAX]);
 
-/* Returns the inputs of a decision: "u_pct 97.3, unused_pct 20"; "" if there are none. */
+/* Lists the inputs of a decision: "u_pct 97.3, unused_pct 20"; "": no inputs. */
 void describe_numbers(const json_t *decision, char text[DESCRIBE_MAX]);
 
-/* Returns a time without its fraction: "2026-11-20T18:49:56Z". */
+/* Formats a time without its fraction of a second: "2026-11-20T18:49:56Z". */
 void describe_time(const char *time, char text[DESCRIBE_MAX]);
 
 #endif

@@ -18,7 +18,10 @@ static enum ctl_exit show_usage(const struct verb *verb)
 	return CTL_USAGE;
 }
 
-/* Checks the number of words and the required options; prints an error. */
+/*
+ * Prints an error and returns false if the number of words is wrong or a required option is
+ * missing.
+ */
 static bool check_args(const struct verb *verb, const struct args *args)
 {
 	if (args_has(args, OPTION_JSON) && !verb->json) {
@@ -39,7 +42,7 @@ static bool check_args(const struct verb *verb, const struct args *args)
 		ctl_fail(CTL_USAGE, "%s: unexpected argument '%s'", verb->words,
 			 args->words[verb->max_args]);
 	else if (args_has(args, OPTION_SOCKET) && args_has(args, OPTION_URL))
-		ctl_fail(CTL_USAGE, "--socket and --url exclude each other");
+		ctl_fail(CTL_USAGE, "--socket and --url are mutually exclusive");
 	else
 		return true;
 	return false;

@@ -26,7 +26,7 @@ static void print_prices(const struct writer *writer, const json_t *prices)
 	}
 }
 
-/* Prints both accounts as rows of one table. */
+/* Prints a table of two rows: the sums as sold, and the sums without overselling. */
 static enum ctl_exit print_accounts(const struct writer *writer, json_t *answer, json_t *without)
 {
 	json_t *rows = NULL;
@@ -42,7 +42,10 @@ static enum ctl_exit print_accounts(const struct writer *writer, json_t *answer,
 	return r;
 }
 
-/* Prints the rows of @table. Each row also has the profit of the same row of @without. */
+/*
+ * Prints the rows of @table, with the profit without overselling (@without) as an additional
+ * column.
+ */
 static enum ctl_exit print_rows(const struct writer *writer, const struct table *table,
 				json_t *answer, const json_t *without)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The verbs `freeze`, `thaw` and `drain`: they set whether the daemon changes caps on a GPU, and
- * whether the daemon sells on this GPU.
+ * The verbs `freeze`, `thaw` and `drain`. They set whether the daemon changes caps on a GPU and
+ * whether it sells vGPUs on this GPU.
  */
 #include "gover-ctl/field.h"
 #include "gover-ctl/verb/verbs.h"
 
 struct change {
-	const char *mode, *selling; /* NULL: unchanged */
-	const char *done;	    /* the message */
+	const char *mode, *selling; /* new values; NULL: unchanged */
+	const char *done;	    /* message after success */
 };
 
 static enum ctl_exit change_one(struct ctl *ctl, const char *gpu, const struct change *change)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Determines the types of the values of `policy set`. The daemon checks the ranges.
+ * Converts the values of `policy set` to the types of the parameters. The daemon checks the ranges.
  */
 #include <errno.h>
 #include <float.h>
@@ -28,7 +28,7 @@ static int unknown_key(const char *key, json_t *params, struct err *reterr)
 			key);
 }
 
-/* Converts @text to the type of @now. The caller frees *ret_value. */
+/* Converts @text to the type of the present value @now. The caller frees *ret_value. */
 static int value_like(const json_t *now, const char *key, const char *text, json_t **ret_value,
 		      struct err *reterr)
 {
@@ -69,7 +69,7 @@ int policy_set_add_pair(json_t *body, const char *pair, const json_t *policy, st
 		return err_fail(reterr, EINVAL, "'%s': not of the form KEY=VALUE", pair);
 	snprintf(key, sizeof(key), "%.*s", (int)(equals - pair), pair);
 	now = json_object_get(params, key);
-	/* The name of the policy is not among its parameters. */
+	/* The key "name" is not a parameter: it selects the policy. */
 	if (!now)
 		now = strcmp(key, "name") == 0 ? json_object_get(policy, "name") : NULL;
 	if (!now)

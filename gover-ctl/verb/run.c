@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `run`: runs a program of this host in a vGPU, with its frames counted and limited. Errors that do
- * not depend on the vGPU are found before it is created. The program never runs outside its vGPU.
+ * `run`: runs a program of this host in a vGPU, and sets the environment for counting and limiting
+ * its frames. Errors that do not depend on the vGPU are found before the vGPU is created. The
+ * program never runs outside its vGPU.
  */
 #include <errno.h>
 #include <string.h>
@@ -59,7 +60,10 @@ static enum ctl_exit create_vgpu(struct ctl *ctl, const struct args *args, struc
 	return r;
 }
 
-/* Uses the existing vGPU if its contract agrees with the options, or creates it. */
+/*
+ * Finds the vGPU and checks that its contract agrees with the options. If the vGPU does not exist,
+ * creates it (with --cap) or fails.
+ */
 static enum ctl_exit plan_vgpu(struct ctl *ctl, const struct args *args, struct plan *plan)
 {
 	const char *id = args->values[OPTION_VGPU];
@@ -110,8 +114,10 @@ static int set_frame_limit(const struct args *args, const json_t *vgpu)
 		snprintf(text, sizeof(text), "%.10g", limit);
 		return setenv("GOVER_FPS_MAX", text, 1);
 	}
-	/* --fps-max 0 removes an inherited limit. Without this option and without a target, an
-	 * inherited limit stays. */
+	/*
+	 * --fps-max 0 removes a limit inherited in GOVER_FPS_MAX. Without --fps-max and without a
+	 * target, an inherited limit stays.
+	 */
 	return args_has(args, OPTION_FPS_MAX) ? unsetenv("GOVER_FPS_MAX") : 0;
 }
 

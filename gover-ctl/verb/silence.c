@@ -15,7 +15,7 @@ static enum ctl_exit take_end(const struct args *args, char until[CLOCK_TEXT_MAX
 	int64_t now_ms = clock_now().wall_ms, until_ms = now_ms, span_s;
 
 	if (!span == !time)
-		return ctl_fail(CTL_USAGE, "silence add: one of --for and --until required");
+		return ctl_fail(CTL_USAGE, "silence add: either --for or --until required");
 	if (span && time_arg_parse_span(span, &span_s) < 0)
 		return ctl_fail(CTL_USAGE,
 				"--for '%s': not allowed (allowed: seconds, or 30s, 90m, 2h, 1d)",

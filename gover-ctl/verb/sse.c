@@ -7,7 +7,7 @@
 
 #include "gover-ctl/verb/sse.h"
 
-#define EVENT_MAX (64u << 20) /* maximum bytes of a line, and of an event */
+#define EVENT_MAX (64u << 20) /* maximum bytes of a line and of the data of an event */
 
 static int append(char **text, size_t *length, const char *more, size_t n)
 {
@@ -109,7 +109,7 @@ int sse_feed(struct sse *sse, const char *bytes, size_t size)
 	while (size > 0 && r == 0) {
 		size_t n = 0;
 
-		if (sse->after_cr && bytes[0] == '\n') { /* CR LF is one end of a line */
+		if (sse->after_cr && bytes[0] == '\n') { /* CR LF is a single line end */
 			bytes++;
 			size--;
 			sse->after_cr = false;

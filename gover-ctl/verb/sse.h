@@ -9,22 +9,25 @@
 #define SSE_ID_MAX   64
 #define SSE_KIND_MAX 32
 
-/* Receives an event. @data does not end in a line end. Returns false to stop. */
+/* Called for each event. @data has no final line end. Returns false to stop. */
 typedef bool (*sse_event_fn)(void *userdata, const char *kind, const char *data);
 
 struct sse {
 	sse_event_fn event;
 	void *userdata;
-	char id[SSE_ID_MAX]; /* of the last event with a usable id; "": none */
+	char id[SSE_ID_MAX]; /* id of the last event that had a valid id; "": no such event */
 	char kind[SSE_KIND_MAX];
-	char *line, *data; /* bytes received so far of the line and of the event */
+	char *line, *data; /* line and event data that are still incomplete */
 	size_t line_length, data_length;
 	bool after_cr;
 };
 
-/* Returns 0; 1: the receiver stopped; -ENOMEM; -EMSGSIZE: a line or an event is too long. */
+/*
+ * Parses a chunk and calls @event for each complete event. Returns 0; 1 if @event returned false;
+ * -ENOMEM; -EMSGSIZE if a line or an event is too long.
+ */
 int sse_feed(struct sse *sse, const char *bytes, size_t size);
-/* Call after the end of a connection: discards an incomplete event and retains the id. */
+/* Discards an incomplete event and keeps the id. Must be called after the end of a connection. */
 void sse_reset(struct sse *sse);
 
 #endif

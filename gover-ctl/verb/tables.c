@@ -137,7 +137,7 @@ static const struct writer_column vgpu_columns[] = {
 	COLUMN("cap in force, %", "cap_pct", WHOLE),
 	COLUMN("cap last written, %", "expected_cap_pct", WHOLE),
 	COLUMN("load, % of the GPU", "load_pct", TENTH),
-	COLUMN("used, % of its cap", "util_pct", TENTH),
+	COLUMN("used, % of the cap", "util_pct", TENTH),
 	COLUMN("fps", "fps", TENTH),
 	COLUMN("age of fps, s", "fps_age_s", TENTH),
 	COLUMN("frame time p99, ms", "frame_p99_ms", TENTH),
@@ -241,7 +241,7 @@ static const struct writer_column history_columns[] = {
 const struct table table_history =
 	TABLE("points", "No history of this vGPU in this range.", history_columns);
 
-/* The columns of every table of accounts. */
+/* The columns that all tables with revenue and penalties have. */
 #define MONEY_COLUMNS                                                                        \
 	COLUMN("GPU HOURS", "sold_cap_hours", MONEY), COLUMN("BROKEN S", "broken_s", TENTH), \
 		COLUMN("REVENUE", "revenue", MONEY), COLUMN("PENALTY", "penalty", MONEY),    \

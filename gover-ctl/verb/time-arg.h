@@ -20,14 +20,14 @@ int time_arg_parse(const char *text, int64_t now_ms, int64_t *ret_ms);
  */
 int time_arg_parse_span(const char *text, int64_t *ret_s);
 
-/* RFC 3339. */
+/* Both times in the form of RFC 3339. */
 struct time_range {
 	char from[CLOCK_TEXT_MAX], to[CLOCK_TEXT_MAX];
 };
 
 /*
- * Returns the range of --from and --to. By default the range ends now, and begins @span_s before
- * the end. On an error prints it and returns CTL_USAGE.
+ * Returns the range of --from and --to. By default the range ends now and begins @span_s before its
+ * end. If a time is invalid, prints an error and returns CTL_USAGE.
  */
 enum ctl_exit time_arg_get_range(const struct args *args, const char *verb, int64_t span_s,
 				 struct time_range *ret_range);

@@ -22,7 +22,7 @@ enum ctl_exit verb_token_list(struct ctl *ctl, const struct args *args)
 	return r == CTL_DONE ? tables_print_reply(&ctl->writer, &table_tokens, &reply) : r;
 }
 
-/* Returns NULL after printing an error; *ret_exit is then the exit code. */
+/* Returns the body of the request. After an error, prints it, sets *ret_exit and returns NULL. */
 static json_t *make_body(const struct args *args, enum ctl_exit *ret_exit)
 {
 	const char *expires = args->values[OPTION_EXPIRES];
@@ -45,7 +45,10 @@ static json_t *make_body(const struct args *args, enum ctl_exit *ret_exit)
 	return body;
 }
 
-/* Called before the token is created: a token that cannot be stored is useless. */
+/*
+ * Creates the file of --out. Called before the token is created, because a token that cannot be
+ * written is lost.
+ */
 static int open_file(const char *path, enum ctl_exit *ret_exit)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);

@@ -104,7 +104,7 @@ static const struct verb verbs[] = {
 	 .summary = "print the completion script for bash or zsh"},
 	{"help", "[VERB...]", 0, 2, .run = verb_help,
 	 .summary = "show how to use gover-ctl or one verb"},
-	/* Hidden verbs come last. */
+	/* Hidden verbs must come last: verbs_at() ends at the first of them. */
 	{"__complete", "WORD...", 1, INT_MAX, .command = true, .hidden = true, .run = verb_complete,
 	 .summary = "list the candidates for the last word"},
 };

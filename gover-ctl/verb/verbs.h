@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of verbs. Dispatch, help and shell completion use it, and a test compares it with the
- * manual page. A new verb is a function and a row.
+ * The table of verbs, for dispatch, help and shell completion. A test compares the table with the
+ * manual page. To add a verb, add a function and a row.
  */
 #ifndef GOVER_CTL_VERB_VERBS_H
 #define GOVER_CTL_VERB_VERBS_H
@@ -15,14 +15,15 @@ struct verb {
 	const char *args;  /* arguments of the verb in the help; "": none */
 	int min_args, max_args;
 	uint64_t required, optional; /* masks of OPTION(), without the global options */
-	bool json;		     /* the verb accepts --json */
-	bool command;		     /* the arguments are the command line of a program */
-	bool hidden;		     /* the verb is for scripts: neither listed nor completed */
+	bool json;		     /* true: the verb accepts --json */
+	bool command;		     /* true: the arguments are the command line of a program */
+	/* true: the verb is for scripts, and is neither listed nor completed */
+	bool hidden;
 	const char *summary;
 	verb_fn run;
 };
 
-/* Returns the verb @index of the verbs that are not hidden, or NULL past the last verb. */
+/* Returns the visible verb with the number @index; NULL past the last visible verb. */
 const struct verb *verbs_at(size_t index);
 
 /*

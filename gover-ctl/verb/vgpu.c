@@ -8,7 +8,7 @@
 #include "gover-ctl/verb/contract-args.h"
 #include "gover-ctl/verb/verbs.h"
 
-/* Sends @body and prints the vGPU. Consumes @body; NULL: out of memory. */
+/* Sends @body and prints the vGPU in the reply. Frees @body. @body NULL: prints "out of memory". */
 static enum ctl_exit change(struct ctl *ctl, const char *method, const char *path, json_t *body,
 			    const char *done)
 {
@@ -87,8 +87,8 @@ enum ctl_exit verb_vgpu_add(struct ctl *ctl, const struct args *args)
 }
 
 /*
- * A PATCH replaces all labels. Therefore puts all present labels, changed by the options, into
- * @body.
+ * Adds all labels to @body: the present labels of the vGPU, changed by the options. A PATCH with
+ * only the changed labels would remove the other labels.
  */
 static enum ctl_exit put_labels(struct ctl *ctl, const struct args *args, const char *path,
 				json_t *body)
@@ -121,7 +121,8 @@ enum ctl_exit verb_vgpu_set(struct ctl *ctl, const struct args *args)
 		return ctl_fail(CTL_USAGE,
 				"vgpu set: --cap and --initial-cap are the same option; use one");
 	if (args_has(args, OPTION_BURST) && args_has(args, OPTION_NO_BURST))
-		return ctl_fail(CTL_USAGE, "vgpu set: --burst and --no-burst exclude each other");
+		return ctl_fail(CTL_USAGE,
+				"vgpu set: --burst and --no-burst are mutually exclusive");
 	body = contract_args_make_body(args);
 	if (body && json_object_size(body) == 0 && args->n_labels == 0) {
 		json_decref(body);

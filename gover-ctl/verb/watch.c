@@ -23,8 +23,9 @@ struct watch {
 	const char *kinds;
 	struct sse sse;
 	double last_decision; /* id of the last printed decision */
-	bool lost;	      /* the daemon dropped events; the decisions must be fetched */
-	bool received;	      /* bytes arrived since the last connection attempt */
+	/* true: the daemon dropped events; catch_up() must fetch the decisions */
+	bool lost;
+	bool received; /* true: data arrived since the last connection attempt */
 };
 
 static void print_decision(const struct writer *writer, const json_t *d)
@@ -109,8 +110,8 @@ static void print_lost(const struct writer *writer, const json_t *lost)
 
 	now_text(time);
 	writer_line(writer,
-		    "%s  lost: events after %s are no longer available; the decisions follow", time,
-		    field_text(lost, "after"));
+		    "%s  lost: events after %s are no longer available; missed decisions follow",
+		    time, field_text(lost, "after"));
 }
 
 static const struct {
@@ -171,7 +172,7 @@ static bool on_bytes(void *userdata, const char *data, size_t size)
 	return sse_feed(&w->sse, data, size) == 0;
 }
 
-/* Prints the decisions after the last printed decision. */
+/* Fetches and prints the decisions after the last printed decision. */
 static void catch_up(struct watch *w)
 {
 	CLEANUP_REPLY struct reply reply = {0};
@@ -223,7 +224,7 @@ static enum ctl_exit run_watch(struct watch *w)
 		int r = follow(w, &err);
 
 		if (ferror(w->ctl->writer.out))
-			return CTL_DONE; /* the dispatcher prints the error */
+			return CTL_DONE; /* dispatch.c prints the error */
 		if (r != 0 && !w->received && !begun)
 			return ctl_fail(ctl_exit_code(r), "%s", err.msg);
 		begun = true;

@@ -19,7 +19,7 @@ prints() { # prints "text" PART command...: the command succeeds and prints PART
 }
 
 prints "an empty host has no vGPUs" "No vGPUs" vgpu list
-prints "a contract is added" "added: web1 (vm db-7) on gpu0: cap 50 % of 50 % sold" \
+prints "a contract is added" "added: web1 (vm db-7) on gpu0: cap 50 %, sold 50 %" \
   vgpu add web1 --cap 50 --target-fps 60 --vm db-7 --label tenant=x --label workload=idle --min-cap 5 --weight 2
 is "the contract has the values of the options" \
   "$(get /v1/vgpus/web1 '[.initial_cap_pct, .target_fps, .vm, .labels.tenant, .min_cap_pct, .weight, .burst] | tostring')" \
@@ -35,8 +35,8 @@ ctl policy set cap_floor_pct=3 >/dev/null
 is "a vGPU without a floor has the floor of the policy" "$(row 'floor, %')" 3
 ctl policy set cap_floor_pct=default >/dev/null
 
-prints "a change prints the new contract" "of 60 % sold" vgpu set web1 --cap 60
-prints "--initial-cap is the same as --cap" "of 55 % sold" vgpu set web1 --initial-cap 55
+prints "a change prints the new contract" "sold 60 %" vgpu set web1 --cap 60
+prints "--initial-cap is the same as --cap" "sold 55 %" vgpu set web1 --initial-cap 55
 prints "labels are merged" "changed:" vgpu set web1 --label tenant= --label rack=7 --burst
 is "one label is removed, one is added, the others stay" \
   "$(get /v1/vgpus/web1 '[.labels.tenant, .labels.rack, .labels.workload, .burst] | tostring')" '[null,"7","idle",true]'
@@ -59,11 +59,11 @@ ok "--json may follow the verb" sh -c "'$B/gover-ctl' --socket '$sock' status --
 ok "the socket may come from the environment" env "GOVER_SOCKET=$sock" "$B/gover-ctl" status
 
 is "a vGPU without a flavour has the default one" "$(row flavour)" default
-prints "the flavour can be changed" "of 55 % sold" vgpu set web1 --flavor small
+prints "the flavour can be changed" "sold 55 %" vgpu set web1 --flavor small
 is "show prints it" "$(row flavour)" small
 ok "an unknown flavour is rejected" sh -c "'$B/gover-ctl' --socket '$sock' vgpu set web1 --flavor huge 2>&1 |
   grep -q 'huge is not allowed (allowed: default, small)'"
-prints "a flavour sets the sold cap" "of 20 % sold" vgpu add web2 --flavor small
+prints "a flavour sets the sold cap" "sold 20 %" vgpu add web2 --flavor small
 is "the daemon has the flavour and its target" "$(get /v1/vgpus/web2 '[.flavor, .target_fps] | tostring')" '["small",30]'
 stop
 start || exit 1

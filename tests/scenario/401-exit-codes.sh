@@ -55,7 +55,7 @@ exits 2 "--from 'soon'" history a --from soon
 exits 2 "ten" ack ten
 exits 2 "--json is not supported" top --json
 exits 2 "not a terminal" top
-exits 2 "exclude each other" status --url http://localhost
+exits 2 "mutually exclusive" status --url http://localhost
 is "no vGPU was created" "$(get /v1/vgpus '.vgpus | length')" 1
 
 for term in 'weight 0.01' 'weight 100' 'target_fps 0' 'target_fps 10000' 'cid 3' 'cid 4294967294'; do

@@ -87,12 +87,12 @@ is "simulations do not change the policy in force" "$(get /v1/policy '.name + " 
 
 ok "without --json a table is printed" sh -c "'$B/gover-ctl' --socket '$sock' simulate --policy qos --from '$from' --to '$to' >'$dir/table'"
 ok "the table has all runs" grep -qE '^ +RECORDED +MODEL +IN FORCE +TRIAL$' "$dir/table"
-ok "the table has the error of the model" grep -q "^Error of the model with the estimated demand: utilisation [+-]" "$dir/table"
+ok "the table has the error of the model" grep -q "^Error of the model (model minus recorded): utilisation [+-]" "$dir/table"
 ok "the table lists GPUs that cannot be simulated" grep -q '^gpu1: not simulated: recording too short: 0 seconds' "$dir/table"
 is "the total of one GPU equals that GPU" "$(ctl simulate --json --from "$from" --to "$to" | jq -c '.total.runs[0].vgpu_s == .gpus[0].runs[0].vgpu_s')" true
 ctl simulate --json --from -3d --to "$to" >"$dir/out" 2>"$dir/err"
 is "a range that begins before the periods is simulated in part" "$?" 0
-ok "a range that begins before the periods gives a warning" grep -q 'periods are available from 20.*cannot be simulated' "$dir/err"
+ok "a range that begins before the periods gives a warning" grep -q 'single periods are available only from 20.*starts there' "$dir/err"
 
 refused() { # refused CODE WORDS OPTION...: simulate fails with the exit code CODE and prints WORDS
   code=$1 words=$2
@@ -113,7 +113,7 @@ refused 2 "mutually exclusive" --newcomer idle --no-newcomers
 refused 2 "--from must be before --to" --from -1m --to -2m
 refused 2 "(allowed: RFC 3339" --from yesterday
 refused 2 "GPU '../x'" --gpu ../x
-refused 1 "no GPU gpu7" --gpu gpu7
+refused 1 "GPU gpu7: not found" --gpu gpu7
 refused 1 "recording too short: 0 seconds (at least 10)" --from -2h --to -1h
 
 stop

@@ -85,9 +85,9 @@ rm -f "$sock"
 
 ctl support "$dir/d.tar.gz" >"$dir/said" 2>&1
 is "an archive is created without a daemon" "$?" 0
-ok "the missing daemon is printed" grep -q '^No daemon was reached: no answer from gover-d' "$dir/said"
+ok "the missing daemon is printed" grep -q '^The daemon was not reached: no answer from gover-d' "$dir/said"
 open_archive "$dir/d.tar.gz"
-ok "CONTENTS.txt notes the missing daemon" grep -q '^No daemon was reached' "$in/CONTENTS.txt"
+ok "CONTENTS.txt notes the missing daemon" grep -q '^The daemon was not reached' "$in/CONTENTS.txt"
 is "the archive contains the parts that need no daemon" "$(listed | sed 's/journal.json //')" "CONTENTS.txt config.json doctor.json host.txt version.txt "
 ctl support "$dir/absent/a.tar.gz" >/dev/null 2>&1
 is "an unwritable path is an error" "$?" 1

@@ -136,7 +136,7 @@ static void a_verb_is_found_by_its_words(void **state)
 }
 
 static const struct {
-	const char *verb, *line; /* the first word takes the place of argv[0] */
+	const char *verb, *line; /* @line: arguments; its first word serves as argv[0] */
 	int result;
 	const char *message; /* part of the expected message */
 } option_rows[] = {

@@ -218,7 +218,7 @@ static void a_failed_connection_names_the_socket_and_a_remedy(void **state)
 	assert_non_null(strstr(err.msg, "GOVER_SOCKET"));
 	assert_int_equal(ctl_exit_code(-ENOTCONN), CTL_UNREACHABLE);
 
-	close(listen_on_socket()); /* a stale socket */
+	close(listen_on_socket()); /* leaves a socket file without a listening process */
 	assert_int_equal(client_request(client, &call, &reply, &err), -ENOTCONN);
 	assert_non_null(strstr(err.msg, "Connection refused"));
 	client_free(client);

@@ -18,7 +18,7 @@
 #include "gover-ctl/verb/tables.h"
 #include "gover-ctl/writer.h"
 
-/* Creates a writer that writes to memory; done() returns the text. */
+/* A writer that writes to memory; done() returns the text. */
 struct sink {
 	struct writer writer;
 	char *text;

@@ -14,7 +14,7 @@
 #include "gover-ctl/top/screen.h"
 #include "gover-ctl/top/picture.h"
 
-/* Four vGPUs; the last vGPU has no frame rate. */
+/* Returns four vGPUs; the last vGPU has no frame rate. */
 static json_t *make_vgpus(void)
 {
 	return json_pack("[{s:s, s:s, s:s, s:f, s:f, s:{s:s}}, {s:s, s:s, s:s, s:f, s:f, s:b}, "
@@ -130,7 +130,7 @@ static void keys_do_what_the_help_says(void **state)
 	assert_int_equal(view.delay_ms, TOP_DELAY_MIN_MS);
 	assert_int_equal(top_view_key(&view, SCREEN_F1, vgpus), 0);
 	assert_int_equal(view.mode, TOP_HELP);
-	assert_int_equal(press(&view, "q", vgpus), 0); /* this key closes the help only */
+	assert_int_equal(press(&view, "q", vgpus), 0); /* closes the help, does not quit */
 	assert_int_equal(view.mode, TOP_TABLE);
 	assert_int_equal(press(&view, "q", vgpus), 1);
 	assert_int_equal(top_view_key(&view, SCREEN_F10, vgpus), 1);
@@ -171,7 +171,7 @@ static void the_cursor_stays_on_its_vgpu(void **state)
 	const json_t **rows;
 
 	(void)state;
-	press(&view, "jj", vgpus); /* vgpu1 vgpu2 vgpu10 web */
+	press(&view, "jj", vgpus); /* order of the rows: vgpu1 vgpu2 vgpu10 web */
 	assert_string_equal(view.cursor, "vgpu10");
 	press(&view, "u", vgpus);
 	assert_string_equal(view.cursor, "vgpu10");

@@ -36,17 +36,18 @@ static void a_vgpu_is_described_with_its_numbers(void **state)
 		{"{\"id\": \"web1\", \"gpu\": \"gpu0\", \"vm\": \"db-7\", \"cap_pct\": 34, "
 		 "\"initial_cap_pct\": 50, \"util_pct\": 97.3, \"fps\": 52.13, \"target_fps\": 60, "
 		 "\"frame_p99_ms\": 24.13, \"state\": \"active\", \"overloaded\": true}",
-		 "web1 (vm db-7) on gpu0: cap 34 % of 50 % sold, 97 % of it used, 52.1 of 60 fps "
+		 "web1 (vm db-7) on gpu0: cap 34 %, sold 50 %, 97 % of the cap used, 52.1 of 60 "
+		 "fps "
 		 "(99 % of frames within 24.1 ms), overloaded"},
 		{"{\"id\": \"a\", \"gpu\": \"g\", \"vm\": null, \"cap_pct\": 50, "
 		 "\"initial_cap_pct\": 50, "
 		 "\"util_pct\": null, \"fps\": null, \"target_fps\": 30, \"state\": \"probation\"}",
-		 "a on g: cap 50 % of 50 % sold, use unknown, no frames seen (target 30 fps), "
+		 "a on g: cap 50 %, sold 50 %, use unknown, no frames seen (target 30 fps), "
 		 "on probation"},
 		{"{\"id\": \"a\", \"gpu\": \"g\", \"cap_pct\": null, \"initial_cap_pct\": 50, "
 		 "\"util_pct\": 0, \"fps\": 12, \"target_fps\": 0, \"state\": \"missing\", "
 		 "\"held\": true, \"found\": true}",
-		 "a on g: cap unknown, 50 % sold, 0 % of it used, 12.0 fps, missing, held, no "
+		 "a on g: cap unknown, sold 50 %, 0 % of the cap used, 12.0 fps, missing, held, no "
 		 "contract"},
 	};
 
@@ -189,7 +190,7 @@ static void policy_values_have_the_type_of_the_present_value(void **state)
 	static const struct {
 		const char *pair;
 		int result;
-		const char *text; /* the body, or part of the message */
+		const char *text; /* expected body, or part of the expected message */
 	} rows[] = {
 		{"overload_pct=97", 0, "{\"overload_pct\":97}"},
 		{"steal_fraction=0.25", 0, "{\"steal_fraction\":0.25}"},

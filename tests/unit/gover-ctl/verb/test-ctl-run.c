@@ -157,7 +157,7 @@ static void a_command_is_searched_in_path(void **state)
 	assert_int_equal(launch_find_command(in_folder("bin9/data", path), search), -ENOENT);
 	assert_int_equal(launch_find_command(folder, search), -EACCES);
 
-	/* An empty part of PATH is the current folder. */
+	/* An empty entry of PATH means the current folder. */
 	assert_non_null(getcwd(here, sizeof(here)));
 	assert_int_equal(chdir(in_folder("bin2", path)), 0);
 	assert_int_equal(launch_find_command("data", "/none::/none2"), 0);
