@@ -68,9 +68,9 @@ static const struct option_info infos[OPTION_COUNT] = {
 			  "list only entries with a higher id than ID"},
 	[OPTION_LIMIT] = {"limit", "N", OPTION_INT, 1, 1000, "list at most N entries"},
 	[OPTION_NEWCOMER] = {"id", "ID", OPTION_TEXT, 0, 0, "set the id of the new vGPU"},
-	[OPTION_KEY] = {"key", "KEY", OPTION_TEXT, 0, 0,
-			"set the idempotency key; repeating a claim with the same key claims once "
-			"(default: random)"},
+	[OPTION_KEY] =
+		{"key", "KEY", OPTION_TEXT, 0, 0,
+		 "set the idempotency key; claims with the same key claim once (default: random)"},
 	[OPTION_ONCE] = {"once", NULL, OPTION_FLAG, 0, 0, "print the view once and exit"},
 	[OPTION_BATCH] = {"batch", NULL, OPTION_FLAG, 0, 0,
 			  "print one view after another, without taking over the terminal"},

@@ -123,7 +123,7 @@ static void each_reply_has_a_result(void **state)
 		 CTL_FAILED},
 		{REPLY("502 Bad Gateway", "<html>"), CLIENT_REFUSED,
 		 "GET /v1/x: %s replied with HTTP status 502", CTL_FAILED},
-		{REPLY("200 OK", "<html>"), -EPROTO, "another program may listen", CTL_FAILED},
+		{REPLY("200 OK", "<html>"), -EPROTO, "another program may use", CTL_FAILED},
 		{REPLY("200 OK", "[1, 2]"), -EPROTO, "not a JSON object", CTL_FAILED},
 		{"", -ECONNRESET, "no answer from gover-d at %s", CTL_UNREACHABLE},
 		{"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{", -ECONNRESET, "no answer",

@@ -122,7 +122,7 @@ static void bpf_is_checked_if_it_is_configured(void **state)
 		{"{\"bpf_files\": 4, \"bpf_refused\": 0, \"bpf_error\": null}", DOCTOR_OK,
 		 "in 4 library files"},
 		{"{\"bpf_files\": 4, \"bpf_refused\": 2, \"bpf_error\": null}", DOCTOR_WARN,
-		 "4 library files; 2 others"},
+		 "4 library files; 2 other files"},
 		{"{\"bpf_files\": 0, \"bpf_error\": \"built without libbpf\"}", DOCTOR_FAIL,
 		 "built without libbpf"},
 	};
@@ -170,7 +170,7 @@ static void problems_of_the_daemon_are_found(void **state)
 	} rows[] = {
 		{"daemon", "{\"version\": \"0.1.0\", \"uptime_s\": 60}", DOCTOR_OK,
 		 "gover-d 0.1.0 is running at /run/x, up 1 min"},
-		{"ticks", "{\"ready\": false}", DOCTOR_FAIL, "not finished a tick yet"},
+		{"ticks", "{\"ready\": false}", DOCTOR_FAIL, "not completed its first tick"},
 		{"ticks", "{\"ready\": true, \"ticks\": 1000, \"late_ticks\": 10}", DOCTOR_OK,
 		 "10 late"},
 		{"ticks", "{\"ready\": true, \"ticks\": 1000, \"late_ticks\": 11}", DOCTOR_WARN,
