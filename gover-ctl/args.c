@@ -93,7 +93,7 @@ static const struct option_info infos[OPTION_COUNT] = {
 	[OPTION_NO_NEWCOMERS] = {"no-newcomers", NULL, OPTION_FLAG, 0, 0,
 				 "leave all offers unclaimed"},
 	[OPTION_KINDS] = {"kinds", "KINDS", OPTION_TEXT, 0, 0,
-			  "print only these kinds of events: decision,alert,offer,change,tick "
+			  "print these kinds of events: decision,alert,offer,change,tick "
 			  "(default: all but tick)"},
 	[OPTION_SCOPE] = {"scope", "SCOPE", OPTION_TEXT, 0, 0,
 			  "set the scope of the token: read, operate or admin"},
