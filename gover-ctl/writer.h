@@ -45,7 +45,7 @@ enum writer_format {
 	WRITER_PROMISE, /* 60.0; the value 0 is printed as "-" */
 	WRITER_MONEY,	/* 0.0125 */
 	WRITER_RATIO,	/* 1.50 */
-	WRITER_TIME,	/* RFC 3339 without a fraction */
+	WRITER_TIME,	/* RFC 3339 without a fraction of a second */
 	WRITER_YES,	/* yes, no */
 	WRITER_LONG,	/* text that may wrap */
 };

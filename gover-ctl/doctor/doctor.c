@@ -174,7 +174,10 @@ static void check_library(const struct doctor_input *input, struct doctor_findin
 		doctor_find(finding, DOCTOR_OK, "", "frames are counted by %s", path);
 }
 
-/* Skipped if no GPU has fps_source = bpf: the daemon then reports neither files nor an error. */
+/*
+ * The check is skipped if no GPU has fps_source = bpf: the daemon then reports no files and no
+ * error.
+ */
 static void check_bpf(const struct doctor_input *input, struct doctor_finding *finding)
 {
 	const json_t *fps = json_object_get(input->host, "fps");

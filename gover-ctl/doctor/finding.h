@@ -33,7 +33,7 @@ void doctor_find(struct doctor_finding *finding, enum doctor_state state, const 
 		 const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* Returns true if the daemon controls a GPU with this backend. */
 bool doctor_uses_backend(const struct doctor_input *input, const char *backend);
-/* Writes the path of @path below input->root to @full. */
+/* Writes input->root followed by @path to @full. */
 void doctor_under_root(const struct doctor_input *input, const char *path, char full[PATH_MAX]);
 /*
  * Returns the number of entries in a folder whose names begin with @prefix, or -1 if there is no

@@ -36,7 +36,7 @@ struct simulate_gpu {
 struct simulate {
 	/* options */
 	struct time_range range;
-	const char *policy; /* NULL: the policy in force */
+	const char *policy; /* argument of --policy; NULL: the policy in force */
 	const char *const *sets;
 	size_t n_sets;
 	uint64_t seed;

@@ -15,7 +15,7 @@
 struct tarball {
 	struct archive *archive;
 	int fd;
-	char *path; /* NULL: standard output */
+	char *path; /* path of the file; NULL: standard output */
 };
 
 static int archive_fail(struct tarball *tarball, struct err *reterr)

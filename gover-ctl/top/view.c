@@ -178,7 +178,7 @@ int top_view_scroll(struct top_view *view, const json_t *const *rows, size_t n, 
 	return at;
 }
 
-/* Moves the cursor @by rows down, within the list. */
+/* Moves the cursor down by @by rows (negative: up), but not beyond the list. */
 static void move(struct top_view *view, const json_t *vgpus, long by)
 {
 	size_t n;

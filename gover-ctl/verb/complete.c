@@ -173,7 +173,10 @@ static void put_keys(const struct line *line)
 	}
 }
 
-/* For each argument name, the list of the daemon that contains the candidates. */
+/*
+ * For each argument name: the request to the daemon, and the members of the reply with the
+ * candidates.
+ */
 static const struct list {
 	const char *arg, *path, *member, *field, *about;
 } lists[] = {

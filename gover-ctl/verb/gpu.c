@@ -7,7 +7,7 @@
 #include "gover-ctl/verb/verbs.h"
 
 struct change {
-	const char *mode, *selling; /* new values; NULL: unchanged */
+	const char *mode, *selling; /* values to set; NULL: unchanged */
 	const char *done;	    /* message after success */
 };
 

@@ -34,7 +34,7 @@ static enum ctl_exit choose_key(const struct args *args, char key[KEY_MAX])
 	if (!given) {
 		if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
 			return ctl_fail(CTL_FAILED,
-					"claim: no random key available; set one with --key");
+					"claim: no random key available; set a key with --key");
 		for (size_t i = 0; i < sizeof(bytes); i++)
 			snprintf(key + 2 * i, 3, "%02x", bytes[i]);
 		return CTL_DONE;

@@ -54,7 +54,7 @@ enum ctl_exit verb_silence_add(struct ctl *ctl, const struct args *args)
 	if (r != CTL_DONE)
 		return r;
 	writer_result(&ctl->writer, &reply,
-		      "silenced until %s (`gover-ctl silence remove %.0f` ends it)",
+		      "silenced until %s (`gover-ctl silence remove %.0f` ends the silence)",
 		      field_text(reply.json, "until"), field_number(reply.json, "id"));
 	return CTL_DONE;
 }

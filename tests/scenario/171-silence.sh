@@ -49,7 +49,7 @@ EOF
 is "no rejected silence was created" "$(get /v1/silences '.silences | length')" 0
 # shellcheck disable=SC2016 # the backquotes belong to the output
 is "a silence is created" "$(ctl silence add --vgpu a --alert contract_limit --for 2h --reason 'being moved' | sed 's/ until [^ ]*/ until T/')" \
-  'silenced until T (`gover-ctl silence remove 1` ends it)'
+  'silenced until T (`gover-ctl silence remove 1` ends the silence)'
 load a busy
 load b busy
 ok "both alerts are raised" until_ok 20 that /v1/alerts '[.alerts[] | select(.name == "contract_limit") | .vgpu] | sort == ["a", "b"]'

@@ -130,7 +130,8 @@ static void keys_do_what_the_help_says(void **state)
 	assert_int_equal(view.delay_ms, TOP_DELAY_MIN_MS);
 	assert_int_equal(top_view_key(&view, SCREEN_F1, vgpus), 0);
 	assert_int_equal(view.mode, TOP_HELP);
-	assert_int_equal(press(&view, "q", vgpus), 0); /* closes the help, does not quit */
+	/* this key closes the help and does not quit */
+	assert_int_equal(press(&view, "q", vgpus), 0);
 	assert_int_equal(view.mode, TOP_TABLE);
 	assert_int_equal(press(&view, "q", vgpus), 1);
 	assert_int_equal(top_view_key(&view, SCREEN_F10, vgpus), 1);
@@ -217,7 +218,8 @@ static void readings_are_kept_with_gaps(void **state)
 	sparks_prepend_history(&sparks, "vgpu2", points);
 	spark = sparks_find(&sparks, "vgpu2");
 	assert_non_null(spark);
-	assert_int_equal(spark->n, 4); /* two points of the history, one recorded point, one gap */
+	/* expected: two points of the history, one recorded point, one gap */
+	assert_int_equal(spark->n, 4);
 	assert_true(isnan(spark->fps[0]));
 	assert_true(fabs((double)spark->load[1] - 8) < 0.01);
 	assert_true(fabs((double)spark->fps[2] - 30) < 0.01);
