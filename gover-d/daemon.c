@@ -37,11 +37,11 @@ static int make_api(struct daemon *d, struct err *reterr)
 		d->api = api_new(d->manager, manager_view(d->manager), d->authn);
 	if (!d->api || manager_observe(d->manager, &authn_observer, d) < 0 ||
 	    manager_observe(d->manager, &api_observer, d->api) < 0)
-		return err_fail(reterr, ENOMEM, "no memory");
+		return err_fail(reterr, ENOMEM, "out of memory");
 	return 0;
 }
 
-/* Sockets are opened before GPUs: a second daemon fails before it touches any vGPU. */
+/* Opens the sockets before the GPUs, so that a second daemon fails before it accesses a vGPU. */
 static int start(struct daemon *d, const struct config *config, bool dry_run, struct err *reterr)
 {
 	const struct config *in_force;
@@ -69,7 +69,7 @@ int daemon_new(const struct config *config, bool dry_run, struct daemon **ret_da
 	int r;
 
 	if (!d)
-		return err_fail(reterr, ENOMEM, "no memory");
+		return err_fail(reterr, ENOMEM, "out of memory");
 	r = start(d, config, dry_run, reterr);
 	if (r < 0) {
 		daemon_free(d);
@@ -89,7 +89,8 @@ struct daemon *daemon_free(struct daemon *d)
 	if (!d)
 		return NULL;
 	if (d->manager)
-		manager_stop(d->manager); /* deferred replies still need the api and http */
+		/* before api and http are freed, because deferred replies need both */
+		manager_stop(d->manager);
 	http_free(d->http);
 	api_free(d->api);
 	authn_free(d->authn);

@@ -12,6 +12,6 @@ int daemon_new(const struct config *config, bool dry_run, struct daemon **ret_da
 	       struct err *reterr);
 /* Runs until SIGTERM or SIGINT. */
 int daemon_run(struct daemon *daemon);
-struct daemon *daemon_free(struct daemon *daemon); /* NULL is fine; returns NULL */
+struct daemon *daemon_free(struct daemon *daemon); /* accepts NULL; returns NULL */
 
 #endif

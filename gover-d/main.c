@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The main function of gover-d; everything else is in the library that the tests link. */
+/* The main function of gover-d. All other code is in a library, so that tests can link it. */
 #include "gover-d/options.h"
 
 int main(int argc, char *argv[])

@@ -33,7 +33,7 @@ static const char usage_text[] =
 	"  --config FILE      read FILE instead of " CONFIG_PATH_DEFAULT "\n"
 	"  --state-dir DIR    store contracts, caps and history in DIR\n"
 	"  --socket PATH      serve REST on the unix socket PATH\n"
-	"  --listen ADDR:PORT serve REST on TCP, too\n"
+	"  --listen ADDR:PORT also serve REST on TCP\n"
 	"  --dry-run          log decisions without applying them\n"
 	"  --check-config     check the configuration and exit\n"
 	"  --print-config     print the effective configuration and exit\n"
@@ -112,7 +112,7 @@ static int parse_options(int argc, char *argv[], struct options *options)
 		}
 	}
 	if (options->dry_run && options->verb == VERB_RESTORE) {
-		fputs("gover-d: --restore and --dry-run exclude each other\n", stderr);
+		fputs("gover-d: --restore and --dry-run cannot be combined\n", stderr);
 		return -EINVAL;
 	}
 	if (optind < argc) {
@@ -154,8 +154,10 @@ static int load_config(const struct options *options, struct config *config, str
 	return r;
 }
 
-/* Each vGPU needs five open files. The limit is not unlimited because hooks inherit it, and some
- * programs close every possible descriptor when they start. */
+/*
+ * Limit of open files; each vGPU needs five. The limit is finite because hooks inherit it: some
+ * programs close every possible descriptor when they start.
+ */
 #define FILES_MAX 131072
 
 static void raise_file_limit(void)
@@ -168,7 +170,10 @@ static void raise_file_limit(void)
 	(void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* The configuration of the last start, which --restore uses if the current one is invalid. */
+/*
+ * Writes the path of the saved configuration of the last start. --restore uses that configuration
+ * if the current configuration is invalid.
+ */
 static int last_config_path(const char *state_dir, char path[PATH_MAX])
 {
 	return (size_t)snprintf(path, PATH_MAX, "%s/config.last", state_dir) < PATH_MAX
@@ -192,11 +197,13 @@ static void save_config(const struct config *config)
 	if (r >= 0)
 		r = file_replace(path, text, length);
 	if (r < 0)
-		log_warning("the configuration cannot be saved for --restore: %s, ignoring",
+		log_warning("copy of the configuration for --restore: cannot be written: %s",
 			    strerror(-r));
 }
 
-/* Frees *@config before the loop runs: it is large, and the daemon has copies. */
+/*
+ * Frees *@config before the event loop runs: the struct is large, and the daemon has its own copy.
+ */
 static int run_daemon(struct config **config, bool dry_run, struct err *reterr)
 {
 	struct daemon *daemon;
@@ -215,8 +222,10 @@ static int run_daemon(struct config **config, bool dry_run, struct err *reterr)
 	return r < 0 ? err_fail(reterr, -r, "event loop: %s", strerror(-r)) : 0;
 }
 
-/* Replaces an invalid configuration by that of the last start, so that a typing error does not
- * prevent --restore. @reterr has the error of the invalid one. */
+/*
+ * Loads the configuration of the last start, so that a typing error in the current configuration
+ * does not prevent --restore. @reterr contains the error of the current configuration.
+ */
 static int load_last_config(const struct options *options, struct config *config,
 			    struct err *reterr)
 {
@@ -236,7 +245,7 @@ static int load_last_config(const struct options *options, struct config *config
 	if (r < 0)
 		return r;
 	log_error("%s", reterr->msg);
-	log_notice("the caps are restored with %s, the configuration of the last start", path);
+	log_notice("restoring the caps with %s, the configuration of the last start", path);
 	return 0;
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Scopes and refusals. This module does not depend on how the caller was authenticated. */
+/*
+ * Checks scopes and writes the message of a refusal. The result does not depend on how the caller
+ * was authenticated.
+ */
 #include <arpa/inet.h>
 #include <string.h>
 #include <strings.h>
@@ -12,7 +15,7 @@ static const char *const scope_names[] = {
 	[ACCESS_OPERATE] = "operate", [ACCESS_ADMIN] = "admin",
 };
 
-/* Status and message for each reason why a principal has no access. */
+/* HTTP status and message for each reason why a principal has no access. */
 static const struct {
 	unsigned int status;
 	const char *message;
@@ -25,8 +28,9 @@ static const struct {
 	[ACCESS_BAD_TOKEN] = {401, "unknown or revoked token"},
 	[ACCESS_EXPIRED] = {401, "expired token: create a new one with `gover-ctl token add`"},
 	[ACCESS_BACK_OFF] = {429, "too many invalid tokens from this address: retry later"},
-	[ACCESS_TOO_MANY] = {429, "too many requests per second (limit requests_per_s of [access], "
-				  "for each token, or for each address without one)"},
+	[ACCESS_TOO_MANY] = {429,
+			     "too many requests per second (requests_per_s of [access] limits each "
+			     "token, and each address without a valid token)"},
 	[ACCESS_FOREIGN_HOST] = {403, "the Host header does not name this host (without a token "
 				      "only localhost is allowed)"},
 };

@@ -14,47 +14,52 @@
 #include "base/err.h"
 
 /*
- * The scope of a principal, and the scope that a route requires. Each scope includes the scopes
- * before it.
+ * The scope of a principal or of a route. A principal with a scope also has the rights of all
+ * scopes listed before it.
  */
 enum access_scope {
-	ACCESS_NONE, /* principal: no access; route: every caller is refused */
-	ACCESS_OPEN, /* route only: every caller is accepted */
+	ACCESS_NONE, /* of a principal: no access; of a route: every caller is refused */
+	ACCESS_OPEN, /* of a route only: every caller is accepted */
 	ACCESS_READ,
-	ACCESS_OPERATE, /* changes contracts, offers, alerts, GPUs and the policy */
-	ACCESS_ADMIN,	/* manages tokens and reads the audit */
+	ACCESS_OPERATE, /* permits changes of contracts, offers, alerts, GPUs and the policy */
+	ACCESS_ADMIN,	/* permits management of tokens and reading of the audit log */
 };
 
 /* Why a principal has no access. */
 enum access_fault {
 	ACCESS_NO_FAULT,
-	ACCESS_NOT_IN_GROUP, /* unix socket: the user is in neither group */
+	ACCESS_NOT_IN_GROUP, /* unix socket: the user is in no group of [access] */
 	ACCESS_NO_TOKEN,     /* TCP: the request has no token */
-	ACCESS_BAD_TOKEN,    /* unknown */
-	ACCESS_EXPIRED,	     /* the token is known, but expired */
-	/* the token is unknown, and the address is blocked after too many failures */
+	ACCESS_BAD_TOKEN,    /* the token is unknown or revoked */
+	ACCESS_EXPIRED,	     /* the token has expired */
+	/* the token is unknown, and its address is blocked after too many invalid tokens */
 	ACCESS_BACK_OFF,
-	ACCESS_TOO_MANY,     /* too many requests per second with this token or from this address */
-	ACCESS_FOREIGN_HOST, /* the Host header is not this host: a DNS rebinding attack */
+	ACCESS_TOO_MANY, /* this token or address has too many requests per second */
+	/* the Host header names another host: possibly a DNS rebinding attack */
+	ACCESS_FOREIGN_HOST,
 };
 
-#define ACCESS_NAME_MAX 80 /* size of "token " and a name */
+#define ACCESS_NAME_MAX 80 /* size of a buffer for "token " and the name of a token */
 #define ACCESS_FROM_MAX 64
 
 struct principal {
-	char name[ACCESS_NAME_MAX]; /* "root", "uid 1000", "token NAME", "anonymous"; "": unknown */
-	char from[ACCESS_FROM_MAX]; /* "pid 4321", or an address */
+	/* name of the caller: "root", "uid 1000", "token NAME" or "anonymous"; "": unknown */
+	char name[ACCESS_NAME_MAX];
+	char from[ACCESS_FROM_MAX]; /* origin of the request: "pid 4321" or an IP address */
 	enum access_scope scope;
-	enum access_fault fault;    /* reason, if scope is ACCESS_NONE */
-	unsigned int retry_after_s; /* set with ACCESS_BACK_OFF and ACCESS_TOO_MANY */
+	/* why the caller has no access; set if @scope is ACCESS_NONE */
+	enum access_fault fault;
+	/* seconds after which the caller may retry; set with ACCESS_BACK_OFF and ACCESS_TOO_MANY */
+	unsigned int retry_after_s;
 };
 
 #define ACCESS_NO_GROUP ((gid_t)-1)
 
 struct access_rules {
-	uid_t own_uid;		     /* user id of the daemon */
-	gid_t operate_gid, read_gid; /* ACCESS_NO_GROUP: no group has this scope */
-	bool anonymous_read;	     /* read without a token, over TCP on loopback */
+	uid_t own_uid; /* user id of the daemon */
+	/* groups that have scope operate and scope read; ACCESS_NO_GROUP: no group */
+	gid_t operate_gid, read_gid;
+	bool anonymous_read; /* callers on loopback may read without a token */
 };
 
 /*
@@ -64,13 +69,13 @@ struct access_rules {
 unsigned int access_check(const struct principal *principal, enum access_scope wanted,
 			  struct err *reterr);
 
-/* Returns the scope of a process that is connected to the unix socket. */
+/* Returns the scope of a user with these groups on the unix socket. */
 enum access_scope access_of_peer(const struct access_rules *rules, uid_t uid, gid_t gid,
 				 const gid_t *groups, size_t n_groups);
 
 /*
- * Map scopes to the names "read", "operate" and "admin", and names to scopes. An unknown name is
- * ACCESS_NONE.
+ * Convert a scope to its name ("read", "operate" or "admin") and a name to its scope. An unknown
+ * name gives ACCESS_NONE.
  */
 const char *access_scope_name(enum access_scope scope);
 enum access_scope access_scope_find(const char *name);
@@ -79,9 +84,9 @@ enum access_scope access_scope_find(const char *name);
 bool access_is_loopback(const struct sockaddr *address);
 
 /*
- * Returns true if the Host header contains a name of this host, or is missing (NULL). In a DNS
- * rebinding attack, a foreign web page sends requests to the loopback address under the host name
- * of that web page.
+ * Returns true if the Host header @host names localhost or a loopback address, or if the header is
+ * missing (NULL). In a DNS rebinding attack, a foreign web page sends requests to the loopback
+ * address with the host name of that web page.
  */
 bool access_host_is_local(const char *host);
 

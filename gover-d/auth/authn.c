@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Authentication. A valid token is accepted even while the address of the client is blocked because
- * of invalid tokens, because several clients may share an address. The block saves work and log
- * lines; tokens are too long to be guessed.
+ * Authentication. An address is blocked after too many invalid tokens. A valid token is still
+ * accepted from a blocked address, because several clients may share the address. The block only
+ * saves work and log lines: a token is too long to be guessed.
  */
 #include <errno.h>
 #include <grp.h>
@@ -28,7 +28,7 @@ struct authn {
 	struct tokens *tokens;
 	struct limits *limits;
 	unsigned int requests_per_s;
-	struct tls *tls; /* NULL: none */
+	struct tls *tls; /* NULL: TLS is not configured */
 	char tokens_path[PATH_MAX];
 	bool tokens_spoilt; /* the token file could not be read and must not be overwritten */
 };
@@ -61,8 +61,9 @@ struct authn *authn_free(struct authn *authn)
 }
 
 /*
- * Returns the id of group @name, a name or a number. Called only at the start, because a lookup may
- * be slow. A missing group is logged, except the default group.
+ * Returns the id of a group; @name is the name or the number of the group. Called only when the
+ * daemon starts, because a lookup may be slow. If the group does not exist, logs a warning, unless
+ * @name is @default_name.
  */
 static gid_t find_group(const char *name, const char *default_name)
 {
@@ -149,13 +150,14 @@ int authn_check_listener(const struct authn *authn, int fd, struct err *reterr)
 }
 
 /*
- * Counts the request for its valid token, or for the address if the token is missing or invalid. So
- * a flood without a token does not use up the requests of clients with a token at the same address.
+ * Counts a request with a valid token for the token, and any other request for its address. So
+ * requests without a valid token cannot exhaust the limit of a token used at the same address.
  */
 static bool within_limit(struct authn *authn, const struct peer *peer, const struct token *token,
 			 uint64_t now_ns)
 {
-	_Static_assert(TOKEN_HASH_BYTES >= PEER_KEY_BYTES, "a key is a prefix of a hash");
+	_Static_assert(TOKEN_HASH_BYTES >= PEER_KEY_BYTES,
+		       "limits use the first bytes of a hash as key");
 
 	return limits_take_request(authn->limits, token ? token->hash : peer->key,
 				   authn->requests_per_s, now_ns);
@@ -192,8 +194,8 @@ static void identify_token(struct authn *authn, const struct peer *peer, const s
 		refuse(principal, wait_s ? ACCESS_BACK_OFF : ACCESS_BAD_TOKEN, wait_s);
 		if (begins_s)
 			log_warning(
-				"invalid tokens from %s: further ones are answered with 429 for "
-				"%u s",
+				"invalid tokens from %s: answering further invalid tokens with 429 "
+				"for %u s",
 				peer->from, begins_s);
 	}
 }

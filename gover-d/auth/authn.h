@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Authentication: identifies the principal of each request by its connection (credentials from the
- * kernel) and by its token. Owns the tokens, the limits by address and the TLS certificate. A token
- * is neither logged nor stored in clear text.
+ * Authentication: identifies the principal of each request, on the unix socket by the credentials
+ * that the kernel reports, over TCP by the token. Owns the tokens, the limits for each address and
+ * the TLS certificate. A token is neither logged nor stored in clear text.
  */
 #ifndef GOVER_D_AUTH_AUTHN_H
 #define GOVER_D_AUTH_AUTHN_H
@@ -26,29 +26,31 @@ struct worker;
  * daemon have access, over the unix socket.
  */
 struct authn *authn_new(void);
-struct authn *authn_free(struct authn *authn); /* NULL is fine; returns NULL */
+struct authn *authn_free(struct authn *authn); /* accepts NULL; returns NULL */
 
-/* Applies the configuration: groups, tokens, certificate. -EINVAL with a message: the certificate
- * and its key are not usable. Unreadable tokens are logged, and every token is then invalid. */
+/*
+ * Reads the groups, the token file and the certificate of @config. Returns a negative errno with a
+ * message if the certificate or its key is not usable. If the token file cannot be read, logs an
+ * error and treats every token as invalid.
+ */
 int authn_open(struct authn *authn, const struct config *config, struct err *reterr);
 
 const struct access_rules *authn_rules(const struct authn *authn);
 
 /*
- * Identifies the caller of a request on a connection of @peer. The headers @authorization and @host
- * may be NULL.
+ * Identifies the caller of a request that @peer sent. The headers @authorization and @host may be
+ * NULL.
  */
 void authn_identify(struct authn *authn, const struct peer *peer, const char *authorization,
 		    const char *host, struct instant now, struct principal *ret_principal);
 
 struct tokens *authn_tokens(struct authn *authn);
 /*
- * Returns the path of the token file. NULL: the file could not be read, so it must not be
- * overwritten.
+ * Returns the path of the token file; NULL: the file could not be read and must not be overwritten.
  */
 const char *authn_tokens_path(const struct authn *authn);
 
-/* Call it once a period: reloads a renewed certificate. @worker reads the files. */
+/* To be called once per period. Reloads a renewed certificate; @worker reads the files. */
 void authn_tick(struct authn *authn, struct worker *worker, uint64_t now_ns);
 
 /* Returns the certificate for TCP; NULL: TLS is not configured. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A hash table with sets of a few slots. If a flood of addresses evicts the slot of an address, the
- * counts of that address begin at zero again. This is harmless, because tokens are too long to be
- * guessed; the limits only save work and log lines.
+ * A set-associative hash table: each address can use only the slots of one set. If requests from
+ * many addresses evict the slot of an address, the counts of that address start again at zero. This
+ * is harmless: the limits only save work and log lines, and a token is too long to be guessed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 
 struct slot {
 	uint8_t key[PEER_KEY_BYTES];
-	uint64_t active_ns; /* 0: free slot */
+	uint64_t active_ns; /* time of the last request; 0: the slot is free */
 	uint64_t second_ns; /* start of the second in which @requests are counted */
 	unsigned int requests;
 	unsigned int failures;

@@ -63,7 +63,8 @@ static void read_address(const struct sockaddr *address, struct peer *peer)
 	const uint8_t *bytes = v6->sin6_addr.s6_addr;
 
 	peer->loopback = access_is_loopback(address);
-	peer->key[10] = peer->key[11] = 0xff; /* the key is an IPv4-mapped address */
+	/* An IPv4 address has the key of its IPv4-mapped IPv6 address. */
+	peer->key[10] = peer->key[11] = 0xff;
 	if (address->sa_family == AF_INET) {
 		memcpy(peer->key + 12, &v4->sin_addr, 4);
 		(void)inet_ntop(AF_INET, &v4->sin_addr, peer->from, sizeof(peer->from));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The peer of a connection: a process or an address. It is read once for each connection, and only
- * from the kernel: user ids are not looked up, because a lookup may block.
+ * The peer of a connection: a process on this host, or an IP address. The peer is read once for
+ * each connection, and only from the kernel. User names are not looked up, because a lookup may
+ * block.
  */
 #ifndef GOVER_D_AUTH_PEER_H
 #define GOVER_D_AUTH_PEER_H
@@ -13,12 +14,15 @@
 #define PEER_KEY_BYTES 16
 
 struct peer {
-	bool local;		 /* connected to the unix socket */
-	bool loopback;		 /* TCP from this host */
+	bool local;		 /* the peer is connected to the unix socket */
+	bool loopback;		 /* the peer uses TCP from a loopback address */
 	enum access_scope scope; /* scope of a local peer */
 	char name[ACCESS_NAME_MAX];
 	char from[ACCESS_FROM_MAX];
-	/* Key for limits: the IPv4 address, or the /64 network of the IPv6 address. */
+	/*
+	 * Key for the limits of auth/limits.h: the IPv4 address, or the /64 network of the IPv6
+	 * address.
+	 */
 	uint8_t key[PEER_KEY_BYTES];
 };
 

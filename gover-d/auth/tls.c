@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pair of certificate and key. The pair is validated here, because libmicrohttpd reports an
- * invalid pair only as a failed start. A renewed pair is loaded without a signal or restart. The
- * worker reads the files. A replaced pair is freed only when no handshake can use it any more.
+ * Loads the certificate and its key, called a pair. The pair is validated here, because
+ * libmicrohttpd reports an invalid pair only as a failed start. A renewed pair is loaded without a
+ * signal or restart. The worker reads the files. A replaced pair is freed when no handshake can use
+ * it any longer.
  */
 #include <errno.h>
 #include <gnutls/x509.h>
@@ -21,10 +22,11 @@
 #include "gover-d/util/worker.h"
 
 #define PEM_BYTES_MAX (256 * 1024)
-#define CHAIN_MAX     16 /* number of certificates; GnuTLS accepts at most this many in a file */
+/* limit of certificates in a file; GnuTLS has the same limit */
+#define CHAIN_MAX 16
 /*
- * Seconds until a replaced pair is freed. A handshake can use the pair for at most
- * CONNECTION_FIRST_REQUEST_S; this time is several times as long.
+ * Seconds until a replaced pair is freed. Must be longer than CONNECTION_FIRST_REQUEST_S, the
+ * longest time for which a handshake can use a pair.
  */
 #define KEPT_S 60
 
@@ -39,8 +41,8 @@ struct pair {
 };
 
 /*
- * Identifies the version of both files. All members have 64 bits, so that memcmp() can compare two
- * stamps.
+ * The stamp of certificate and key changes when one of the two files changes. All members have 64
+ * bits: without padding, memcmp() can compare two stamps.
  */
 struct stamp {
 	struct {
@@ -49,13 +51,14 @@ struct stamp {
 };
 
 struct tls {
-	struct worker_job job; /* must be first */
-	bool checking;	       /* the worker is running the check */
-	unsigned int periods;  /* periods since the last check */
+	/* must be the first member, because check() casts a job to struct tls */
+	struct worker_job job;
+	bool checking;	      /* the worker is running the check */
+	unsigned int periods; /* periods since the last check */
 	char certificate_path[PATH_MAX], key_path[PATH_MAX];
 	struct pair *current, *retired;
 	uint64_t now_ns;
-	/* Owned by the worker while @checking. */
+	/* The worker owns the following members while @checking is true. */
 	struct stamp tried, seen; /* stamps of the last load and of the last check */
 	struct pair *fresh;	  /* the newly loaded pair; NULL: no new pair */
 	int result;
@@ -111,7 +114,7 @@ static int check_pair(const gnutls_datum_t *certificate, const gnutls_datum_t *k
 	return r < 0 ? r : 0;
 }
 
-/* Returns 0 or an error of GnuTLS. */
+/* Returns 0 or a negative error code of GnuTLS. */
 static int parse_pair(char *certificate_text, char *key_text, struct pair *pair)
 {
 	gnutls_datum_t certificate = {(unsigned char *)certificate_text,
@@ -167,8 +170,8 @@ static int load_pair(const char *certificate_path, const char *key_path, struct 
 }
 
 /*
- * Returns the stamp of both files. The stamp of a missing file is zero. The change time (ctime)
- * also changes with chmod(1).
+ * Returns the stamp of both files. A missing file has the stamp zero. The stamp contains ctime,
+ * because chmod(1) changes ctime, too.
  */
 static struct stamp read_stamp(const struct tls *tls)
 {
@@ -194,8 +197,8 @@ static bool same(const struct stamp *a, const struct stamp *b)
 }
 
 /*
- * Runs in the worker. A changed pair is loaded only when two checks in a row find the same stamp,
- * because the two files are not replaced at the same time.
+ * Runs in the worker. A changed pair is loaded only after two checks in a row with the same stamp,
+ * because certificate and key are replaced one after the other.
  */
 static void check(struct worker_job *job)
 {
@@ -214,7 +217,7 @@ static void check(struct worker_job *job)
 static void warn_if_exposed(const struct tls *tls)
 {
 	if (tls->current->exposed)
-		log_warning("%s: readable by every user of this host", tls->key_path);
+		log_warning("%s: readable by every user of this host (private key)", tls->key_path);
 }
 
 static void on_checked(struct worker_job *job)
@@ -223,7 +226,7 @@ static void on_checked(struct worker_job *job)
 
 	tls->checking = false;
 	if (tls->result < 0)
-		log_error("the old certificate stays in use until the files change again: %s",
+		log_error("the previous certificate stays in use until the files change again: %s",
 			  tls->err.msg);
 	if (!tls->fresh)
 		return;
@@ -236,7 +239,9 @@ static void on_checked(struct worker_job *job)
 	warn_if_exposed(tls);
 }
 
-/* The list begins with the newest pair. */
+/*
+ * Frees the pairs that were replaced at least @kept_ns ago. The list is sorted, newest pair first.
+ */
 static void free_retired(struct tls *tls, uint64_t kept_ns)
 {
 	struct pair **at = &tls->retired;
@@ -296,7 +301,7 @@ int tls_new(const char *certificate_path, const char *key_path, struct tls **ret
 	tls->job.done = on_checked;
 	snprintf(tls->certificate_path, sizeof(tls->certificate_path), "%s", certificate_path);
 	snprintf(tls->key_path, sizeof(tls->key_path), "%s", key_path);
-	/* read before loading, so that no change is missed */
+	/* Read the stamp before the files, so that a later check detects a change in between. */
 	tls->tried = tls->seen = read_stamp(tls);
 	r = load_pair(certificate_path, key_path, &tls->current, reterr);
 	if (r < 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The TLS certificate for TCP. It is read from its files, reloaded when they change, and passed to
- * each handshake. A key is never logged.
+ * The TLS certificate for TCP, with its key. Both are read from files, reloaded when a file
+ * changes, and passed to each handshake. The key is never logged.
  */
 #ifndef GOVER_D_AUTH_TLS_H
 #define GOVER_D_AUTH_TLS_H
@@ -15,21 +15,20 @@ struct tls;
 struct worker;
 
 /*
- * Reads both PEM files and checks with GnuTLS that they match. Negative errno with a message that
- * contains the path of the file. Only one instance may exist, because tls_select_certificate() uses
- * a global variable.
+ * Reads both PEM files and checks with GnuTLS that certificate and key match. Returns a negative
+ * errno with a message that names the file. Only one instance may exist, because
+ * tls_select_certificate() uses a global variable.
  */
 int tls_new(const char *certificate_path, const char *key_path, struct tls **ret_tls,
 	    struct err *reterr);
 /*
- * Call it only when neither a handshake nor a job of @tls is running. @tls may be NULL. Returns
- * NULL.
+ * Must not be called while a handshake or a job of @tls is running. @tls may be NULL. Returns NULL.
  */
 struct tls *tls_free(struct tls *tls);
 
 /*
- * Call it once a period. Every TLS_CHECK_PERIODS periods @worker checks the files for changes. New
- * handshakes use a new valid pair. New valid and invalid pairs are logged.
+ * To be called once per period. Every TLS_CHECK_PERIODS periods, @worker checks whether the files
+ * have changed. A changed pair is logged. If it is valid, new handshakes use it.
  */
 #define TLS_CHECK_PERIODS 10
 void tls_tick(struct tls *tls, struct worker *worker, uint64_t now_ns);

@@ -72,7 +72,7 @@ const struct token *tokens_named(const struct tokens *tokens, const char *name)
 	return NULL;
 }
 
-/* base64url without padding: 43 characters for 32 bytes */
+/* Writes base64url without padding: 43 characters for 32 bytes. */
 static void write_text(const uint8_t bytes[RANDOM_BYTES], char text[TOKEN_TEXT_SIZE])
 {
 	char *at = text + strlen(PREFIX);

@@ -14,34 +14,35 @@
 
 #define TOKENS_MAX	 256
 #define TOKEN_HASH_BYTES 32
-#define TOKEN_TEXT_SIZE	 48 /* "gvr_", 43 characters of A-Z a-z 0-9 - _, and NUL */
+/* size of the text of a token: "gvr_", 43 characters of A-Z a-z 0-9 - _, and NUL */
+#define TOKEN_TEXT_SIZE 48
 
 struct token {
 	char name[ID_MAX];
-	enum access_scope scope; /* read, operate or admin */
+	enum access_scope scope; /* ACCESS_READ, ACCESS_OPERATE or ACCESS_ADMIN */
 	int64_t created_ms;
-	int64_t expires_ms; /* 0: never */
+	int64_t expires_ms; /* Unix time; 0: never */
 	uint8_t hash[TOKEN_HASH_BYTES];
 };
 
 struct tokens;
 struct tokens *tokens_new(void);		   /* NULL: out of memory */
-struct tokens *tokens_free(struct tokens *tokens); /* NULL is fine; returns NULL */
+struct tokens *tokens_free(struct tokens *tokens); /* accepts NULL; returns NULL */
 
 /*
- * Replaces the tokens by the tokens of the file; a missing file contains no tokens. If any part of
- * the file is invalid, the whole file is rejected and @tokens is empty.
+ * Replaces all tokens by the tokens of the file. A missing file counts as a file without tokens. If
+ * any part of the file is invalid, the whole file is rejected and @tokens is empty.
  */
 int tokens_load(struct tokens *tokens, const char *path, struct err *reterr);
-/* As tokens_load() for the content of a file; @path is used in messages. */
+/* Does the same as tokens_load() with @text as the content of the file. Messages contain @path. */
 int tokens_parse(struct tokens *tokens, const char *text, size_t length, const char *path,
 		 struct err *reterr);
 /* Returns the content of the token file, which the caller frees; NULL: out of memory. */
 char *tokens_encode(const struct tokens *tokens);
 
 /*
- * Returns the token with this text; NULL: unknown. The duration does not depend on how many
- * characters match a token.
+ * Returns the token with this text; NULL: unknown. The run time does not depend on the number of
+ * matching characters, so it discloses nothing about a token.
  */
 const struct token *tokens_find(const struct tokens *tokens, const char *text);
 
@@ -49,11 +50,11 @@ const struct token *tokens_at(const struct tokens *tokens, size_t index); /* NUL
 const struct token *tokens_named(const struct tokens *tokens, const char *name); /* NULL: unknown */
 
 /*
- * Creates a token from the members of @terms, except its hash, and returns the text of the token in
- * @ret_text. -EEXIST: the name is in use; -ENOSPC: TOKENS_MAX tokens exist.
+ * Creates a token with the name, scope and times of @terms, and writes its text to @ret_text.
+ * -EEXIST: the name is in use; -ENOSPC: TOKENS_MAX tokens exist.
  */
 int tokens_add(struct tokens *tokens, const struct token *terms, char ret_text[TOKEN_TEXT_SIZE],
 	       struct err *reterr);
-int tokens_remove(struct tokens *tokens, const char *name); /* -ENOENT */
+int tokens_remove(struct tokens *tokens, const char *name); /* -ENOENT: unknown name */
 
 #endif

@@ -23,7 +23,7 @@ static int check_gpu_names(const struct config *config, struct err *reterr)
 	return 0;
 }
 
-/* All GPUs run on one clock, because the host has one period. */
+/* All GPUs must have the same speed, because one period applies to all GPUs of the host. */
 static int check_speeds(const struct config *config, struct err *reterr)
 {
 	for (int g = 0; g < config->n_gpus; g++) {
@@ -33,8 +33,8 @@ static int check_speeds(const struct config *config, struct err *reterr)
 		    (strcmp(gpu->backend, "gvt") != 0 || gpu->root[0] == '\0'))
 			return err_fail(reterr, EINVAL,
 					"[gpu %s] speed = %g: not allowed with this backend "
-					"(allowed: 1; up to 100000 with backend = sim, or gvt "
-					"and the root of a gover-sim)",
+					"(allowed: 1; 1..100000 with backend = sim, or with "
+					"backend = gvt and the root of a gover-sim)",
 					gpu->name, gpu->speed);
 		if (fabs(gpu->speed - config->gpus[0].gpu.speed) > 0)
 			return err_fail(
@@ -58,13 +58,17 @@ static int check_period(const struct config *config, struct err *reterr)
 			"if every GPU is a sim with a speed above 1)",
 			config->period_ms);
 	if (window > POLICY_WINDOW_MAX)
-		return err_fail(reterr, EINVAL,
-				"[policy] fund_window_s = %d: %.0f periods (allowed: up to %d)",
-				config->fund_window_s, window, POLICY_WINDOW_MAX);
+		return err_fail(
+			reterr, EINVAL,
+			"[policy] fund_window_s = %d: too long: %.0f periods (allowed: up to %d)",
+			config->fund_window_s, window, POLICY_WINDOW_MAX);
 	return 0;
 }
 
-/* Each tick renews a lease. The lease must not expire if a tick is half a period late. */
+/*
+ * Each tick renews the leases. A lease must not expire if a tick is late, so it is at least two
+ * periods.
+ */
 static int check_leases(const struct config *config, struct err *reterr)
 {
 	for (int g = 0; g < config->n_gpus; g++) {
@@ -88,9 +92,9 @@ static int check_fps_sources(const struct config *config, struct err *reterr)
 		if (strcmp(config->gpus[g].fps_source, "bpf") == 0 &&
 		    strcmp(gpu->backend, "softgpu") != 0)
 			return err_fail(reterr, EINVAL,
-					"[gpu %s] fps_source = bpf: not possible with this "
-					"backend (allowed: with backend = softgpu, whose vGPUs "
-					"are control groups)",
+					"[gpu %s] fps_source = bpf: requires backend = softgpu, "
+					"whose vGPUs are control groups (allowed with this "
+					"backend: preload)",
 					gpu->name);
 	}
 	return 0;
@@ -141,7 +145,7 @@ static int check_flavor(const struct config *config, struct err *reterr)
 	return 0;
 }
 
-/* The control group of a softgpu: ROOT/NAME. */
+/* Writes the path of the control group of a softgpu: ROOT/NAME. */
 static void group_of(const struct gpu_config *gpu, char ret_group[PATH_MAX + ID_MAX])
 {
 	snprintf(ret_group, PATH_MAX + ID_MAX, "%s/%s", gpu->root[0] ? gpu->root : "gover",
@@ -153,7 +157,10 @@ static bool is_gvt(const struct gpu_config *gpu)
 	return strcmp(gpu->backend, "gvt") == 0 || strcmp(gpu->backend, "auto") == 0;
 }
 
-/* Returns true if both GPUs use a root directory that their backend cannot share. */
+/*
+ * Returns true if the two GPUs cannot use their roots at the same time. The control group of a
+ * softgpu must not be inside that of another softgpu.
+ */
 static bool roots_clash(const struct gpu_config *inner, const struct gpu_config *outer)
 {
 	char in[PATH_MAX + ID_MAX], out[PATH_MAX + ID_MAX];
@@ -165,7 +172,7 @@ static bool roots_clash(const struct gpu_config *inner, const struct gpu_config 
 			strcmp(inner->parent, outer->parent) == 0);
 	if (strcmp(inner->backend, outer->backend) != 0)
 		return false;
-	if (strcmp(inner->backend, "sim") == 0) /* a control directory belongs to one GPU */
+	if (strcmp(inner->backend, "sim") == 0) /* each GPU needs its own directory */
 		return inner->root[0] && strcmp(inner->root, outer->root) == 0;
 	if (strcmp(inner->backend, "softgpu") != 0)
 		return false;

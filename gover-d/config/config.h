@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The configuration: its values, and functions to load, check, print and change the values. All
- * these functions use one table of keys (table.c), and a test compares the manual page with it.
+ * The values of the configuration, and functions to load, check, print and change the values. All
+ * these functions use the table of keys in table.c. A test compares gover.conf(5) with that table.
  */
 #ifndef GOVER_D_CONFIG_CONFIG_H
 #define GOVER_D_CONFIG_CONFIG_H
@@ -20,62 +20,63 @@
 
 #define FLAVORS_MAX 32
 
-/* [flavor NAME]: a flavour that contracts can have instead of the flavour of [offer]. */
+/* Section [flavor NAME]: a flavour that contracts can have instead of the flavour of [offer]. */
 struct flavor {
 	char name[ID_MAX];
-	int cap_pct;		     /* 50 */
-	double target_fps;	     /* 0 */
-	double price_per_cap_hour;   /* 1; price of the whole GPU for an hour */
-	double penalty_per_broken_s; /* 0.01 */
+	int cap_pct;		     /* initial cap of a contract; default 50 */
+	double target_fps;	     /* target of a contract; 0: no promise; default 0 */
+	double price_per_cap_hour;   /* price of the whole GPU per hour; default 1 */
+	double penalty_per_broken_s; /* penalty per second of broken time; default 0.01 */
 };
 
-/* [offer] */
+/* Section [offer]. */
 struct offer_config {
-	char flavor[ID_MAX];	     /* "default"; name of the flavour */
-	int flavor_cap_pct;	     /* 50 */
-	double flavor_target_fps;    /* 0 */
-	double price_per_cap_hour;   /* 1 */
-	double penalty_per_broken_s; /* 0.01 */
-	int max_vgpus;		     /* 16; limit of vGPUs on one GPU */
-	int ttl_s;		     /* 60; lifetime of an offer */
-	int probation_s;	     /* 30 */
-	/* 10; the sale fails if a larger share of the time is broken */
+	char flavor[ID_MAX];	     /* name of the flavour; default "default" */
+	int flavor_cap_pct;	     /* initial cap of the flavour; default 50 */
+	double flavor_target_fps;    /* target of the flavour; 0: no promise; default 0 */
+	double price_per_cap_hour;   /* price of the whole GPU per hour; default 1 */
+	double penalty_per_broken_s; /* penalty per second of broken time; default 0.01 */
+	int max_vgpus;		     /* limit of vGPUs on one GPU; default 16 */
+	int ttl_s;		     /* lifetime of an offer; default 60 */
+	int probation_s;	     /* length of the probation; default 30 */
+	/* largest share of broken time during a probation that does not fail; default 10 */
 	double probation_broken_pct;
 };
 
+/* Section [gpu NAME]. */
 struct gpu_section {
-	/* The name of the GPU is "gpu0" if the section [gpu] has no name. */
-	struct gpu_config gpu;
-	char intel_gpu_top[GPU_ROOT_MAX]; /* "auto", "off" or a path */
-	char fps_source[16];		  /* "preload" or "bpf" */
+	struct gpu_config gpu;		  /* name "gpu0" if the section has no name */
+	char intel_gpu_top[GPU_ROOT_MAX]; /* "auto", "off" or a path; default "auto" */
+	char fps_source[16];		  /* "preload" or "bpf"; default "preload" */
 };
 
-/* The comment on a member begins with its default. */
+/* All values of the configuration. gover.conf(5) describes each key. */
 struct config {
 	/* [daemon] */
-	char socket[PATH_MAX];	  /* /run/gover/gover.sock */
-	char listen[128];	  /* ""; ADDR:PORT of TCP; "" = no TCP */
-	char state_dir[PATH_MAX]; /* /var/lib/gover */
-	int period_ms; /* 1000; 100..10000, or 1..10000 if every GPU is a sim with speed > 1 */
-	char on_migrate[PATH_MAX]; /* ""; path of the hook program; "" = none */
-	char on_alert[PATH_MAX], on_offer[PATH_MAX];
-	int hook_timeout_s; /* 300; a hook that runs longer is killed */
-	char tls_certificate[PATH_MAX], tls_key[PATH_MAX]; /* PEM files; "" = no TLS */
+	char socket[PATH_MAX];	  /* unix socket of REST; default /run/gover/gover.sock */
+	char listen[128];	  /* ADDR:PORT of REST over TCP; "": no TCP; default "" */
+	char state_dir[PATH_MAX]; /* directory for state; default /var/lib/gover */
+	int period_ms; /* control period; below 100 only if all GPUs have speed > 1; default 1000 */
+	/* paths of hook programs; "": no program; default "" */
+	char on_migrate[PATH_MAX], on_alert[PATH_MAX], on_offer[PATH_MAX];
+	int hook_timeout_s; /* time after which a running hook program is killed; default 300 */
+	char tls_certificate[PATH_MAX], tls_key[PATH_MAX]; /* PEM files; "": no TLS; default "" */
 	/* [access] */
-	char operate_group[64], read_group[64]; /* "gover", "gover-read"; "" = none */
-	char anonymous[16];			/* "off" or "read" */
-	int requests_per_s;			/* limit for one address over TCP; 0 = no limit */
+	/* names or numbers of groups; "": no group; default "gover" and "gover-read" */
+	char operate_group[64], read_group[64];
+	char anonymous[16]; /* rights without a token: "off" or "read"; default "off" */
+	int requests_per_s; /* limit for each token or address; 0: no limit; default 1000 */
 	/* [alerts] */
-	char webhook[PATH_MAX]; /* URL; "" = none */
-	int webhook_timeout_s;	/* 10 */
-	/* 300; minimum time between two updates of an alert; 0 = no updates */
-	int update_s;
+	char webhook[PATH_MAX]; /* URL; "": no webhook; default "" */
+	int webhook_timeout_s;	/* time after which a post has failed; default 10 */
+	int update_s; /* minimum time between updates of an alert; 0: no updates; default 300 */
 	/* [gpu NAME] */
 	struct gpu_section gpus[GPUS_MAX];
 	int n_gpus;
 	/* [policy] */
-	char policy[32];	     /* "gover"; name of the policy */
-	struct policy_params params; /* without fund_window_periods: use config_policy_params() */
+	char policy[32]; /* name of the policy; default "gover" */
+	/* parameters without prices and fund_window_periods; see config_policy_params() */
+	struct policy_params params;
 	int fund_window_s;
 	/* [offer] */
 	struct offer_config offer;
@@ -83,9 +84,9 @@ struct config {
 	struct flavor flavors[FLAVORS_MAX];
 	int n_flavors;
 	/* [fps] */
-	char fps_socket[PATH_MAX];
-	int fps_vsock_port;	  /* 0: none */
-	char fps_ports[PATH_MAX]; /* folder; "": none */
+	char fps_socket[PATH_MAX]; /* unix socket for frame reports */
+	int fps_vsock_port;	   /* vsock port for frame reports; 0: no vsock; default 0 */
+	char fps_ports[PATH_MAX];  /* directory with sockets of guests; "": none; default "" */
 	/* [history] */
 	struct db_retention retention;
 };
@@ -93,11 +94,11 @@ struct config {
 void config_default(struct config *config);
 
 /*
- * Reads @path and then its drop-ins, every PATH.d/NAME.conf in the order of their names. Each file
- * replaces the values that it contains; other values of @config do not change. A section may appear
- * once in each file. If @path is NULL, reads CONFIG_PATH_DEFAULT, if it exists, and its drop-ins.
- * Fails with -EINVAL and "FILE:LINE: message", or with a negative errno and "FILE: cannot be read:
- * ..."; @config is then unchanged.
+ * Reads the file @path and then its drop-ins: every PATH.d/NAME.conf, in the order of their names.
+ * Each file replaces the values that it contains; other values of @config do not change. A section
+ * may appear once in each file. If @path is NULL, reads CONFIG_PATH_DEFAULT, if that file exists,
+ * and the drop-ins of CONFIG_PATH_DEFAULT. Returns -EINVAL with "FILE:LINE: message", or another
+ * negative errno with "FILE: cannot be read: ..."; @config is then unchanged.
  */
 int config_load(struct config *config, const char *path, struct err *reterr);
 
@@ -106,19 +107,20 @@ struct config_faults {
 	void *userdata;
 	/* Called before a file is read; may be NULL. */
 	void (*file)(void *userdata, const char *file);
-	/* @line is 0 and @file NULL if the fault has no single line or file. */
+	/* Called for each fault. @line 0, @file NULL: the fault has no single line or file. */
 	void (*fault)(void *userdata, const char *file, int line, const char *text);
 };
 
 /*
- * Reads as config_load() and checks as config_check(), but reports all faults of all files; for a
- * rule about several keys, only the first fault. Returns the number of faults, or -ENOMEM.
+ * Does the work of config_load() and config_check(), but reports the faults of all files. Each rule
+ * about several keys reports only its first fault. Returns the number of faults, or -ENOMEM.
  */
 int config_find_faults(const char *path, const struct config_faults *faults);
 
 /*
- * Checks the rules that concern more than one key, such as period and backend, or duplicate names.
- * Call it after every load and every change by the command line. -EINVAL: a rule is violated.
+ * Checks the rules that concern several keys, such as a short period with a real GPU, or duplicate
+ * names. Must be called after every load and every change by the command line. -EINVAL: a rule is
+ * violated.
  */
 int config_check(const struct config *config, struct err *reterr);
 
@@ -126,17 +128,19 @@ int config_check(const struct config *config, struct err *reterr);
 void config_print(const struct config *config, FILE *out);
 
 /*
- * Returns the parameters of the policy, with fund_window_periods computed from fund_window_s and
- * the period, and with the prices of [offer].
+ * Returns the parameters of the policy with all members set: fund_window_periods is computed from
+ * fund_window_s and the period, and the prices come from [offer].
  */
 struct policy_params config_policy_params(const struct config *config);
 
 /*
- * Sets one key of [policy] or [offer] from text, with the same checks as for a file. -ENOENT: no
- * such key; -EINVAL: the value is not allowed.
+ * Sets one key of [policy] or [offer] from text, with the same checks as for a file. -ENOENT:
+ * unknown key; -EINVAL: the value is not allowed.
  */
 int config_set_live(struct config *config, const char *key, const char *value, struct err *reterr);
-/* Writes the value of a key of [policy] or [offer] as in a file. -ENOENT: no such key. */
+/*
+ * Writes the value of a key of [policy] or [offer] in the syntax of a file. -ENOENT: unknown key.
+ */
 int config_get_live(const struct config *config, const char *key, char *ret_text, size_t size);
 
 /* Returns the key at @index of the table; NULL past the end. */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds every fault of a configuration, with file and line. A fault that may follow from another
- * fault is not reported: rules about several keys are skipped for a section in which a fault was
- * found.
+ * Finds all faults of a configuration, with file and line. If a section has a fault, rules about
+ * several keys are not reported for that section, because the fault may be the cause.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,14 +11,14 @@
 #include "gover-d/config/table.h"
 
 /*
- * Number of keys and faults whose file and line are stored. Faults beyond it are reported without a
- * line.
+ * Limit of keys and faults whose file and line are stored. In a larger configuration, faults may be
+ * reported without a line.
  */
 #define PLACES_MAX 1024
 #define TITLE_MAX  (ID_MAX + sizeof("flavor "))
 
 struct place {
-	char title[TITLE_MAX], key[32]; /* key "": the place of a fault */
+	char title[TITLE_MAX], key[32]; /* key "": the place belongs to a fault, not to a key */
 	char file[PATH_MAX];
 	int line;
 };
@@ -73,8 +72,9 @@ static void take_key(void *userdata, const char *file, int line, const char *tit
 }
 
 /*
- * Returns true if the message of a rule about several keys may follow from another fault: the
- * message names a section with a fault, or a fault is in [daemon] or before the first section.
+ * Returns true if another fault may be the cause of @text, the message of a rule about several
+ * keys. This is so if @text names a section with a fault, or if a fault is in [daemon] or before
+ * the first section.
  */
 static bool is_doubtful(const struct finder *finder, const char *text)
 {
@@ -91,7 +91,7 @@ static bool is_doubtful(const struct finder *finder, const char *text)
 }
 
 /*
- * Returns the last place of the key in a message that starts with "[TITLE] KEY = ..."; NULL:
+ * Returns the last place that sets the key named at the start of @text ("[TITLE] KEY = ..."); NULL:
  * unknown.
  */
 static const struct place *find_place(const struct finder *finder, const char *text)

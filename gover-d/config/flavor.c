@@ -69,8 +69,8 @@ int flavor_check(const struct config *config, struct err *reterr)
 					"[flavor %.70s]: not a valid name of a flavour", name);
 		if (strcmp(name, config->offer.flavor) == 0)
 			return err_fail(reterr, EINVAL,
-					"[flavor %s]: is the flavour of [offer]; its cap and "
-					"prices are set in [offer]",
+					"[flavor %s]: is the flavour of [offer] (set the cap and "
+					"prices of this flavour in [offer])",
 					name);
 		for (int b = 0; b < a; b++)
 			if (strcmp(config->flavors[b].name, name) == 0)

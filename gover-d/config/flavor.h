@@ -11,8 +11,8 @@
 bool flavor_find(const struct config *config, const char *name, struct flavor *ret_flavor);
 
 /*
- * Returns the flavour that sets the price of a contract: the flavour @name, or the flavour of
- * [offer] if the configuration does not contain @name any more.
+ * Returns the flavour whose prices apply to a contract of flavour @name. If @name is no longer
+ * configured, this is the flavour of [offer].
  */
 struct flavor flavor_of(const struct config *config, const char *name);
 
@@ -22,7 +22,9 @@ struct flavor flavor_of(const struct config *config, const char *name);
  */
 bool flavor_at(const struct config *config, int index, struct flavor *ret_flavor);
 
-/* Refuses the unknown flavour @name: returns -EINVAL with a message that lists the flavours. */
+/*
+ * Returns -EINVAL with a message that rejects the flavour @name and lists the configured flavours.
+ */
 int flavor_refuse(const struct config *config, const char *name, struct err *reterr);
 
 /* Checks that names of flavours are valid and unique. For config_check(). */

@@ -13,15 +13,17 @@
 
 /* All sections of one kind: [gpu NAME] or [flavor NAME]. */
 struct named_sections {
-	const char *word, *noun; /* @word: "gpu"; @noun in messages: "a GPU" */
-	char *list;		 /* array of structs in struct config */
-	size_t size, name_at;	 /* size of one struct, and offset of the name in it */
+	/* "gpu" or "flavor"; and the noun for messages: "a GPU" or "a flavour" */
+	const char *word, *noun;
+	char *list;	      /* first struct of the array in struct config */
+	size_t size, name_at; /* size of one struct, and offset of the name in it */
 	int *n, max;
 	void (*set_default)(void *section, const char *name);
-	bool replaced;	    /* sections of a file have replaced the default sections */
-	int file[GPUS_MAX]; /* by section: number of the last file that contains the section */
+	bool replaced; /* a section of a file has replaced the default sections */
+	/* for each section: number of the last file that contains the section */
+	int file[GPUS_MAX];
 };
-_Static_assert(FLAVORS_MAX <= GPUS_MAX, "named_sections.file has room for all");
+_Static_assert(FLAVORS_MAX <= GPUS_MAX, "named_sections.file has room for all flavours");
 
 struct loader {
 	struct config *config;
@@ -143,7 +145,10 @@ static int read_file(struct loader *l, const char *path, struct err *reterr)
 	if (l->watch)
 		l->watch->file(l->watch->userdata, path);
 	r = inifile_read(path, FILE_BYTES_MAX, &reader, &why);
-	/* the fault concerns the whole file: "PATH: message" */
+	/*
+	 * The reader reports faults with a line itself. The message here concerns the whole file
+	 * and starts with "PATH: ".
+	 */
 	if (r < 0 && l->watch && why.msg[0])
 		l->watch->fault(l->watch->userdata, path, 0, "",
 				why.msg + strlen(path) + strlen(": "));

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of configuration keys, and the functions that use it: defaults, printing and live
- * changes. load.c reads files by the same table. config_load() accepts the output of
- * config_print().
+ * The table of configuration keys, with functions for defaults, printing and changes at run time.
+ * load.c reads files with the same table. config_load() must accept the output of config_print().
  */
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -90,7 +89,7 @@ static bool fits_policy(const char *text)
 #define WORD   SETTING_WORD
 #define TEXT   SETTING_TEXT
 
-/* Rows of policy/keys.h. */
+/* These macros make rows from the list of keys in policy/keys.h. */
 #define KEY_INT(key, low, high, unit)	 INT(POLICY(key), low, high, unit)
 #define KEY_NUMBER(key, low, high, unit) NUMBER(POLICY(key), low, high, unit)
 #define KEY_FLAG(key)			 FLAG(POLICY(key))
@@ -128,7 +127,7 @@ static const struct setting keys[] = {
 	TEXT(GPU(parent), 0, 63, "nothing, or a name in class/mdev_bus", fits_parent),
 	INT(GPU(lease_ms), 0, 3600000, " ms, 0 for none"),
 	NUMBER(GPU(capacity_cores), 0.1, 1024, " cores"),
-	NUMBER(GPU(speed), 1, 100000, " GPU seconds a second"),
+	NUMBER(GPU(speed), 1, 100000, " GPU seconds per second"),
 	TEXT(AT(CONFIG_GPU_SECTION, false, "intel_gpu_top", struct gpu_section, intel_gpu_top), 1,
 	     160, "auto, off, or an absolute path", fits_intel_gpu_top),
 	WORD(AT(CONFIG_GPU_SECTION, false, "fps_source", struct gpu_section, fps_source),
@@ -140,7 +139,7 @@ static const struct setting keys[] = {
 
 	TEXT(OFFER(flavor), 1, 63, FLAVOR_NAME, id_valid),
 	INT(OFFER(flavor_cap_pct), 1, 100, " percent"),
-	NUMBER(OFFER(flavor_target_fps), 0, 10000, " frames a second"),
+	NUMBER(OFFER(flavor_target_fps), 0, 10000, " frames per second"),
 	NUMBER(OFFER(price_per_cap_hour), 0, 1000000000, ""),
 	NUMBER(OFFER(penalty_per_broken_s), 0, 1000000000, ""),
 	INT(OFFER(max_vgpus), 1, 256, " vGPUs"),
@@ -149,7 +148,7 @@ static const struct setting keys[] = {
 	NUMBER(OFFER(probation_broken_pct), 0, 100, " percent"),
 
 	INT(FLAVOR(cap_pct), 1, 100, " percent"),
-	NUMBER(FLAVOR(target_fps), 0, 10000, " frames a second"),
+	NUMBER(FLAVOR(target_fps), 0, 10000, " frames per second"),
 	NUMBER(FLAVOR(price_per_cap_hour), 0, 1000000000, ""),
 	NUMBER(FLAVOR(penalty_per_broken_s), 0, 1000000000, ""),
 
@@ -164,8 +163,8 @@ static const struct setting keys[] = {
 	INT(HISTORY(hour_days), 0, 36500, " days, 0 for ever"),
 };
 _Static_assert(ARRAY_SIZE(keys) <= INIFILE_KEYS_MAX, "base/inifile.c has room for all keys");
-_Static_assert(POLICY_WINDOW_MAX == 300, "the bound in the rows of predict_periods");
-_Static_assert(POLICY_VGPUS_MAX == 256, "the bound in the row of max_vgpus");
+_Static_assert(POLICY_WINDOW_MAX == 300, "the upper bound of predict_periods in policy/keys.h");
+_Static_assert(POLICY_VGPUS_MAX == 256, "the upper bound of max_vgpus in the table");
 
 const struct setting *config_key_at(size_t index)
 {
@@ -175,8 +174,8 @@ const struct setting *config_key_at(size_t index)
 #define TITLE_MAX (ID_MAX + sizeof("flavor "))
 
 /*
- * Returns the struct with the values of the @index-th section that can contain @key, and the title
- * of the section; NULL past the last section.
+ * Returns the struct with the values of a section that can contain @key, and writes the title of
+ * the section. @index selects one of several sections of that kind; NULL: past the last section.
  */
 static const void *section_at(const struct config *config, const struct setting *key, int index,
 			      char title[TITLE_MAX])
@@ -264,7 +263,8 @@ int config_set_live(struct config *config, const char *key, const char *value, s
 
 	if (!found)
 		return err_fail(reterr, ENOENT,
-				"%.60s: unknown key, or one that cannot change while gover-d runs",
+				"%.60s: not a key of [policy] or [offer] (only these keys can "
+				"change while gover-d runs)",
 				key);
 	return setting_set(found, config, value, reterr);
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by the files of this folder: section names, defaults, reading and checking with callbacks.
+/*
+ * Interface between the files of this folder: section names, defaults, and functions that report
+ * each fault to a callback.
  */
 #ifndef GOVER_D_CONFIG_TABLE_H
 #define GOVER_D_CONFIG_TABLE_H
 
 #include "gover-d/config/config.h"
 
-/* Values of setting.section for the keys of a GPU and of a flavour. */
+/* Values of setting.section: for the keys of a GPU, and for the keys of a flavour. */
 #define CONFIG_GPU_SECTION    "gpu NAME"
 #define CONFIG_FLAVOR_SECTION "flavor NAME"
 
@@ -15,7 +17,7 @@ void config_table_default_gpu(struct gpu_section *gpu, const char *name);
 /* Sets the defaults of [flavor @name]. */
 void config_table_default_flavor(struct flavor *flavor, const char *name);
 
-/* Checks each value against the table, including values that the command line has set. */
+/* Checks every value against the table. Values from the command line need this check, too. */
 int config_table_check(const struct config *config, struct err *reterr);
 
 /* Returns the length of a period in GPU seconds (a sim GPU may run faster than real time). */
@@ -26,8 +28,8 @@ struct config_watch {
 	void *userdata;
 	void (*file)(void *userdata, const char *file);
 	/*
-	 * Called for each fault and each key, as in struct inifile_reader. @title is the title of
-	 * the section without brackets; "" before the first section.
+	 * fault() is called for each fault, seen() for each key. @title is the title of the section
+	 * without brackets; "": before the first section.
 	 */
 	void (*fault)(void *userdata, const char *file, int line, const char *title,
 		      const char *why);
@@ -35,11 +37,14 @@ struct config_watch {
 		     const char *key);
 };
 
-/* As config_load(), but continues after a fault. -EINVAL: at least one fault was found. */
+/*
+ * Does the same as config_load(), but continues after a fault. -EINVAL: at least one fault was
+ * found.
+ */
 int config_load_watched(struct config *config, const char *path, const struct config_watch *watch,
 			struct err *reterr);
 
-/* As config_check(), but calls @fault for every check that fails. */
+/* Does the same as config_check(), but calls @fault for every check that fails. */
 void config_check_all(const struct config *config, void (*fault)(void *userdata, const char *text),
 		      void *userdata);
 

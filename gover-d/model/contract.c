@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Generic operations on contracts by the table of fields. */
+/* Decodes, encodes and copies contracts. All functions use the table of fields in contract.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,10 +7,13 @@
 #include "base/cleanup.h"
 #include "gover-d/model/contract.h"
 
-/* Earlier releases accepted numbers up to this in the contracts file, whatever REST allowed. */
+/*
+ * Upper bound of numbers in the contracts file of earlier releases. It was wider than the bounds of
+ * REST.
+ */
 #define FILE_NUMBER_MAX 1e6
 
-_Static_assert(CONTRACT_N_ROWS <= 31, "sets of fields fit an unsigned int");
+_Static_assert(CONTRACT_N_ROWS <= 31, "a set of fields fits into an unsigned int");
 
 #define ROW(NAME, MEMBER, JSON, KIND, MIN, MAX, SINCE, USES, OPTION, ARG, HELP) \
 	{.name = (JSON),                                                        \
@@ -75,7 +78,7 @@ int contract_decode(json_t *object, unsigned int allowed, unsigned int required,
 	return json_decode_object(object, fields, allowed, required, contract, ret_fields, reterr);
 }
 
-/* In the file, 0 also means that a CID or a held cap is not set. */
+/* In the contracts file, 0 means that a CID or a held cap is not set. */
 static struct json_decode_field decode_file_field(const struct contract_field *row)
 {
 	struct json_decode_field field = decode_field(row);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A vGPU's contract and the one table of its fields. Request bodies, answers, the audit record, the
- * contracts file, ETags and gover-ctl's options are all made from the table: a new field is a
- * member of struct contract and a row in CONTRACT_FIELDS.
+ * The contract of a vGPU, and the table of its fields. Request bodies, answers, the audit record,
+ * the contracts file, ETags and the options of gover-ctl are made from this table. To add a field,
+ * add a member to struct contract and a row to CONTRACT_FIELDS.
  */
 #ifndef GOVER_D_MODEL_CONTRACT_H
 #define GOVER_D_MODEL_CONTRACT_H
@@ -15,39 +15,42 @@
 #include "gover-d/util/json-decode.h"
 #include "policy/policy.h"
 
-#define VM_MAX	      128 /* libvirt name or UUID, with its NUL */
+#define VM_MAX	      128 /* size of a libvirt name or UUID, with NUL */
 #define LABELS_MAX    32
-#define CLAIM_MAX     128 /* idempotency key and its owner (api/keys.h), with its NUL */
-#define BODY_HASH_MAX 17  /* 64 bits in hex, with its NUL */
+#define CLAIM_MAX     128 /* size of an idempotency key with its owner (api/keys.h) and NUL */
+#define BODY_HASH_MAX 17  /* size of a hash of 64 bits in hex, with NUL */
 
 struct contract {
 	char id[ID_MAX];
 	char gpu[ID_MAX];
-	char vm[VM_MAX]; /* "": not given */
-	uint32_t cid;	 /* vsock CID; 0: none */
-	json_t *labels;	 /* object of strings; owned */
+	/* libvirt name or UUID of the virtual machine; "": not given */
+	char vm[VM_MAX];
+	uint32_t cid;	/* vsock CID of the virtual machine; 0: not given */
+	json_t *labels; /* JSON object of strings; owned; NULL: no labels */
 	struct policy_terms terms;
-	double fps_limit;    /* its programs are paced to so many frames/s; 0: not paced */
-	char flavor[ID_MAX]; /* the flavour that sets its price; "": that of [offer] */
-	bool held;	     /* an operator hold: the cap is fixed at held_cap_pct */
+	double fps_limit;    /* limit for programs of the vGPU, in frames per second; 0: no limit */
+	char flavor[ID_MAX]; /* flavour that sets the price; "": the flavour of [offer] */
+	bool held;	     /* true during an operator hold: the cap is fixed at held_cap_pct */
 	int held_cap_pct;
 	int64_t created_ms;
-	int64_t offer;			/* the offer it was sold by; 0: none */
-	char claim_key[CLAIM_MAX];	/* idempotency key of its creation; "": none */
-	char claim_body[BODY_HASH_MAX]; /* hash of that request, except for a claimed offer */
+	int64_t offer; /* id of the claimed offer; 0: not sold through an offer */
+	/* idempotency key of the request that created the contract; "": none */
+	char claim_key[CLAIM_MAX];
+	/* hash of the body of that request; "": the request claimed an offer */
+	char claim_body[BODY_HASH_MAX];
 };
 
-#define CONTRACT_CID_MIN 3 /* the lower CIDs mean hypervisor, loopback and host */
+#define CONTRACT_CID_MIN 3 /* CIDs 0 to 2 are reserved: hypervisor, loopback, host */
 #define CONTRACT_CID_MAX (UINT32_MAX - 1)
 
-/* Where a field appears. */
+/* Documents in which a field appears. */
 enum contract_use {
-	CONTRACT_IN_FILE = 1 << 0,   /* contracts file, ETag */
-	CONTRACT_IN_ANSWER = 1 << 1, /* vGPUs in answers, audit record */
-	CONTRACT_IN_CREATE = 1 << 2, /* body of POST /v1/vgpus */
-	CONTRACT_IN_CHANGE = 1 << 3, /* body of PATCH /v1/vgpus/{id} */
-	CONTRACT_IN_CLAIM = 1 << 4,  /* body of POST /v1/offers/{id}/claim */
-	CONTRACT_IN_CTL = 1 << 5,    /* option of gover-ctl's verbs for these requests */
+	CONTRACT_IN_FILE = 1 << 0,   /* in the contracts file and in the ETag */
+	CONTRACT_IN_ANSWER = 1 << 1, /* in vGPUs of answers and in the audit record */
+	CONTRACT_IN_CREATE = 1 << 2, /* in the body of POST /v1/vgpus */
+	CONTRACT_IN_CHANGE = 1 << 3, /* in the body of PATCH /v1/vgpus/{id} */
+	CONTRACT_IN_CLAIM = 1 << 4,  /* in the body of POST /v1/offers/{id}/claim */
+	CONTRACT_IN_CTL = 1 << 5,    /* as an option of the gover-ctl verbs for these requests */
 
 	CONTRACT_IN_RECORD = CONTRACT_IN_FILE | CONTRACT_IN_ANSWER,
 	CONTRACT_IN_TERMS =
@@ -56,21 +59,22 @@ enum contract_use {
 };
 
 struct contract_field {
-	const char *name; /* in JSON */
+	const char *name; /* name of the field in JSON */
 	enum json_decode_kind kind;
-	double min, max;		 /* as in struct json_decode_field */
-	size_t offset;			 /* in struct contract */
-	int since;			 /* first version of the contracts file that contains it */
-	unsigned int uses;		 /* enum contract_use */
-	unsigned int bit;		 /* enum contract_bit */
-	const char *option, *arg, *help; /* with CONTRACT_IN_CTL; @arg is NULL for a switch */
+	double min, max;   /* bounds, as in struct json_decode_field */
+	size_t offset;	   /* offset of the member in struct contract */
+	int since;	   /* first version of the contracts file that contains the field */
+	unsigned int uses; /* mask of enum contract_use */
+	unsigned int bit;  /* bit of the field in sets of fields */
+	/* option of gover-ctl; NULL without CONTRACT_IN_CTL; @arg NULL: no argument */
+	const char *option, *arg, *help;
 };
 
 /*
  * FIELD(name in the code, member of struct contract, name in JSON, JSON_DECODE_kind, min, max,
- *       since, uses, option, its argument, its help)
- * Fields are printed in this order, but no format depends on it. A new row with CONTRACT_IN_FILE
- * has a @since one above the highest here.
+ *       since, uses, option, argument of the option, help of the option)
+ * Fields are printed in the order of the rows; no format depends on that order. A new row with
+ * CONTRACT_IN_FILE needs a @since one above the highest @since of the table.
  */
 #define CONTRACT_FIELDS(FIELD)                                                                    \
 	FIELD(ID, id, "id", ID, 0, 0, 1,                                                          \
@@ -87,16 +91,16 @@ struct contract_field {
 	FIELD(INITIAL_CAP, terms.initial_cap_pct, "initial_cap_pct", WHOLE, 1, 100, 1,            \
 	      CONTRACT_IN_TERMS, "cap", "PCT", "sell this share of the GPU, in percent")          \
 	FIELD(MIN_CAP, terms.min_cap_pct, "min_cap_pct", WHOLE, 0, 100, 1, CONTRACT_IN_TERMS,     \
-	      "min-cap", "PCT", "set the lowest cap; 0: cap_floor_pct of the policy")             \
+	      "min-cap", "PCT", "set the lowest cap; 0: use cap_floor_pct of the policy")         \
 	FIELD(TARGET_FPS, terms.target_fps, "target_fps", NUMBER, 0, 10000, 1,                    \
 	      CONTRACT_EVERYWHERE, "target-fps", "N",                                             \
 	      "promise N frames per second; 0: no promise")                                       \
 	FIELD(FPS_LIMIT, fps_limit, "fps_limit", NUMBER, 0, 1000, 4, CONTRACT_IN_TERMS,           \
-	      "fps-limit", "N", "limit its programs to N frames per second; 0: no limit")         \
+	      "fps-limit", "N", "limit programs to N frames per second; 0: no limit")             \
 	FIELD(WEIGHT, terms.weight, "weight", NUMBER, 0.01, 100, 1, CONTRACT_IN_TERMS, "weight",  \
 	      "W", "set the weight of the contract")                                              \
 	FIELD(BURST, terms.burst, "burst", SWITCH, 0, 0, 1, CONTRACT_IN_TERMS, "burst", NULL,     \
-	      "allow more than the sold share")                                                   \
+	      "allow a cap above the sold cap")                                                   \
 	FIELD(FLAVOR, flavor, "flavor", TEXT, 0, ID_MAX - 1, 3, CONTRACT_IN_TERMS, "flavor",      \
 	      "NAME", "use the price of this flavour; see gover.conf(5)")                         \
 	FIELD(HELD, held, "held", SWITCH, 0, 0, 1, CONTRACT_IN_RECORD | CONTRACT_IN_CHANGE, NULL, \
@@ -115,37 +119,50 @@ struct contract_field {
 enum contract_row { CONTRACT_FIELDS(CONTRACT_ROW) CONTRACT_N_ROWS };
 #undef CONTRACT_ROW
 
-/* Sets of fields are masks of these: CONTRACT_ID, CONTRACT_GPU... */
+/*
+ * One bit for each field: CONTRACT_ID, CONTRACT_GPU and so on. A set of fields is a mask of these
+ * bits.
+ */
 #define CONTRACT_BIT(NAME, ...) CONTRACT_##NAME = 1 << CONTRACT_ROW_##NAME,
 enum contract_bit { CONTRACT_FIELDS(CONTRACT_BIT) };
 #undef CONTRACT_BIT
 
-/* NULL past the last row. */
+/* Returns a row of the table; NULL: past the last row. */
 const struct contract_field *contract_field_at(size_t row);
 
-/* The set of fields with this use. */
+/* Returns the set of fields with this use. */
 unsigned int contract_fields(enum contract_use use);
-/* The highest @since. */
+/* Returns the highest @since of the table. */
 int contract_file_version(void);
 
-/* As json_decode_object(). @contract->labels must be NULL or owned. */
+/*
+ * Decodes @object as json_decode_object() does. @contract->labels must be NULL or an owned
+ * reference, which new labels replace.
+ */
 int contract_decode(json_t *object, unsigned int allowed, unsigned int required,
 		    struct contract *contract, unsigned int *ret_fields, struct err *reterr);
 /*
- * Decodes the fields of the contracts file as of @version; all are required. Numbers that only
- * earlier releases accepted in the file are moved into today's bounds and named in *@ret_clamped.
+ * Decodes a contract of a contracts file with version @version, which must contain all fields of
+ * that version. Earlier releases accepted wider bounds: a number outside the present bounds is
+ * replaced by the nearest bound, and its field is added to *@ret_clamped.
  */
 int contract_decode_file(json_t *object, int version, struct contract *contract,
 			 unsigned int *ret_clamped, struct err *reterr);
 
-/* A new object of all fields with this use, or one field's value. NULL: no memory. */
+/*
+ * Return a new JSON object of all fields with this use, or a new JSON value of one field. NULL: out
+ * of memory.
+ */
 json_t *contract_encode(const struct contract *contract, enum contract_use use);
 json_t *contract_encode_field(const struct contract *contract, const struct contract_field *field);
 
-/* Copies @fields from @values to @contract. Labels are copied without taking a reference. */
+/*
+ * Copies @fields from @values to @contract. The pointer to the labels is copied without a new
+ * reference.
+ */
 void contract_apply(struct contract *contract, unsigned int fields, const struct contract *values);
 
-/* Writes the fields' names, separated by ", "; cut to @size. */
+/* Writes the names of @fields, separated by ", ". Text beyond @size is cut off. */
 void contract_list_names(unsigned int fields, char *ret_text, size_t size);
 
 void contract_fini(struct contract *contract);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A ring of decisions, ascending by id; a new one replaces the oldest. Decisions are most of the
- * memory of a busy daemon, so each is one allocation with its texts behind it, and its numbers and
- * moves are stored as text.
+ * A ring of decisions in the order of their ids. If the ring is full, a new decision replaces the
+ * oldest decision. Decisions use most of the memory of a busy daemon. To save memory, a decision
+ * and its texts are one allocation, and numbers and moves are stored as JSON text.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -57,7 +57,8 @@ int decision_result_parse(const char *name, enum decision_result *ret_result)
 
 struct decisions {
 	int64_t last_id;
-	size_t first, n; /* index of the oldest decision in ring; number of decisions */
+	/* index of the oldest decision in @ring, and number of decisions */
+	size_t first, n;
 	struct decision *ring[DECISIONS_MAX];
 };
 
@@ -101,7 +102,7 @@ static char *dump_detail(json_t *numbers, json_t *moves)
 	return text;
 }
 
-/* One allocation: the struct, then why, then detail. */
+/* Copies @decision into one allocation: the struct, then @why, then @detail. */
 static struct decision *copy_decision(const struct decision *decision)
 {
 	const char *why = decision->why ? decision->why : "";
@@ -167,7 +168,7 @@ bool decision_concerns(const struct decision *decision, const char *id)
 
 	if (strcmp(decision->vgpu, id) == 0 || strcmp(decision->donor, id) == 0)
 		return true;
-	/* An id needs no escaping in JSON, so its move contains exactly this text. */
+	/* JSON escapes no character of an id, so a move of this vGPU contains exactly this text. */
 	snprintf(member, sizeof(member), "\"vgpu\":\"%s\"", id);
 	return strstr(decision->detail, member) != NULL;
 }

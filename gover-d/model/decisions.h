@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The newest decisions, in memory. The database has all of them. */
+/* The newest decisions, in memory. The database also contains older decisions. */
 #ifndef GOVER_D_MODEL_DECISIONS_H
 #define GOVER_D_MODEL_DECISIONS_H
 
@@ -8,8 +8,10 @@
 #define DECISIONS_MAX	 2048
 #define DECISION_WHY_MAX 1024
 
-/* The kinds of enum policy_kind, then those of a request or of the daemon itself. A request uses
- * the policy's "set" and "hold" too. */
+/*
+ * Kinds of decisions. The kinds of enum policy_kind come first. Decisions of requests and of the
+ * daemon itself have the kinds below, which include two kinds of the policy.
+ */
 enum decision_kind {
 	DECISION_HOLD = POLICY_HOLD,
 	DECISION_SET = POLICY_SET,
@@ -26,49 +28,59 @@ enum decision_kind {
 enum decision_result {
 	DECISION_WRITTEN,
 	DECISION_DRY_RUN,
-	DECISION_OBSERVED, /* the GPU is in mode observe: nothing is written */
+	DECISION_OBSERVED, /* the GPU is in mode observe: no cap was written */
 	DECISION_FAILED,   /* at least one cap could not be written */
-	DECISION_DROPPED,  /* an external change came first: nothing was written */
-	DECISION_NOTED,	   /* nothing to write */
+	DECISION_DROPPED,  /* an external change came before the write: no cap was written */
+	DECISION_NOTED,	   /* no cap had to be written */
 	DECISION_RESULTS
 };
 
-/* The names in REST, log and database. Parsing returns -EINVAL for an unknown name. */
+/*
+ * Convert kinds and results to their names in REST, log and database, and back. -EINVAL: unknown
+ * name.
+ */
 const char *decision_kind_name(enum decision_kind kind);
 int decision_kind_parse(const char *name, enum decision_kind *ret_kind);
 const char *decision_result_name(enum decision_result result);
 int decision_result_parse(const char *name, enum decision_result *ret_result);
 
 struct decision {
-	int64_t id; /* ids ascend, also across restarts */
+	int64_t id; /* higher than the ids of all earlier decisions, also after a restart */
 	int64_t ts_ms;
 	char gpu[ID_MAX];
 	enum decision_kind kind;
-	char vgpu[ID_MAX]; /* "" : none */
+	/* id of the receiver, or of the vGPU concerned; "": none */
+	char vgpu[ID_MAX];
 	char donor[ID_MAX];
 	enum decision_result result;
-	const char *why; /* a sentence shorter than DECISION_WHY_MAX; decisions_add() copies it */
-	/* Input of decisions_add(), which moves both into @detail. */
-	json_t *numbers;    /* object of numbers; never NULL */
-	json_t *moves;	    /* array of {vgpu, from_pct, to_pct, read_back_pct}; never NULL */
-	const char *detail; /* output: {"numbers": ..., "moves": ...} without spaces */
+	/* reason: a sentence shorter than DECISION_WHY_MAX; decisions_add() copies it */
+	const char *why;
+	/* @numbers and @moves are input of decisions_add(), which writes both into @detail. */
+	json_t *numbers; /* JSON object of numbers; never NULL */
+	/* JSON array of {vgpu, from_pct, to_pct, read_back_pct}; never NULL */
+	json_t *moves;
+	const char *detail; /* output of decisions_add(): {"numbers":...,"moves":...} */
 };
 
-struct decisions; /* a ring */
+struct decisions;
 struct decisions *decisions_new(int64_t last_id);
 struct decisions *decisions_free(struct decisions *decisions);
 /*
- * Stores a copy of @decision, taking over its two JSON references. It gets the next id, unless its
- * own is higher, as that of a decision loaded from the database. The result is valid until
- * DECISIONS_MAX more have been added. NULL: no memory.
+ * Stores a copy of @decision and takes over its two JSON references. An id above
+ * decisions_last_id() is kept, such as the id of a decision loaded from the database. Otherwise the
+ * copy gets the next id. The returned copy is valid until DECISIONS_MAX further decisions have been
+ * added. NULL: out of memory.
  */
 const struct decision *decisions_add(struct decisions *decisions, const struct decision *decision);
-/* The stored decision with the lowest id above @after; NULL: none. */
+/* Returns the stored decision with the lowest id above @after; NULL: none. */
 const struct decision *decisions_after(const struct decisions *decisions, int64_t after);
 int64_t decisions_last_id(const struct decisions *decisions);
-/* Makes the next id higher than @last_id. */
+/* Ensures that the next id is higher than @last_id. */
 void decisions_continue_after(struct decisions *decisions, int64_t last_id);
-/* True if vGPU @id is the receiver or the donor of a stored decision, or has a move in it. */
+/*
+ * Returns true if vGPU @id is the receiver or the donor of the stored decision @decision, or if the
+ * decision moved the cap of that vGPU.
+ */
 bool decision_concerns(const struct decision *decision, const char *id);
 
 #endif

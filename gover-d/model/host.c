@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Looks up, inserts and removes GPUs and vGPUs in memory. Accesses a device only to detach it. */
+/*
+ * Looks up GPUs and vGPUs in memory, and inserts and removes vGPUs. Accesses a device only to
+ * detach that device.
+ */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

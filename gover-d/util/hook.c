@@ -26,16 +26,16 @@ static const struct log_fields failed = {.kind = LOG_HOOK_FAILED};
 static const char *const variables[VARIABLES] = {"GOVER_EVENT", "GOVER_GPU", "GOVER_VGPU",
 						 "GOVER_VM", "GOVER_WHY"};
 
-/* A copy of a struct hook_call that waits until a program can be started. */
+/* A copied hook call that waits because HOOKS_MAX programs are running. */
 struct waiting {
-	struct waiting *next; /* next in hooks.waiting */
+	struct waiting *next; /* next call in hooks.waiting */
 	enum hook hook;
 	char *program, *json;
 	char variables[VARIABLES][VARIABLE_MAX];
 };
 
 struct running {
-	struct running *next; /* next in hooks.running */
+	struct running *next; /* next program in hooks.running */
 	struct hooks *hooks;
 	enum hook hook;
 	pid_t pid; /* process id and process group of the program */
@@ -119,7 +119,7 @@ struct hooks *hooks_free(struct hooks *hooks)
 
 /* --- one program --- */
 
-/* Returns a file in memory that contains @json and a newline. */
+/* Returns a descriptor of a file in memory that contains @json and a newline. NULL: empty file. */
 static int open_input(const char *json)
 {
 	CLEANUP_CLOSE int fd = memfd_create("gover-hook", MFD_CLOEXEC);

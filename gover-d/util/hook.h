@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Hooks: programs of the operator. on_migrate is run when a vGPU should move to another host,
- * on_alert and on_offer when an alert or an offer changes. A program gets the event in the
- * environment (GOVER_EVENT, GOVER_GPU, GOVER_VGPU, GOVER_VM, GOVER_WHY) and as JSON on its standard
- * input. It runs in the background; its process group is killed after the timeout.
+ * on_alert when an alert changes, and on_offer when an offer changes. A program gets the event in
+ * the environment (GOVER_EVENT, GOVER_GPU, GOVER_VGPU, GOVER_VM, GOVER_WHY) and as JSON on its
+ * standard input. Programs run in the background. The process group of a program is killed after
+ * the timeout.
  */
 #ifndef GOVER_D_UTIL_HOOK_H
 #define GOVER_D_UTIL_HOOK_H
@@ -21,23 +22,24 @@ const char *hook_name(enum hook hook); /* "on_alert" */
 /* A hook program and its input. */
 struct hook_call {
 	enum hook hook;
-	const char *program; /* "": no program is run */
+	const char *program; /* path; "": no program is run */
 	const char *event, *gpu, *vgpu, *vm, *why;
-	const char *json; /* NULL: the standard input is empty */
+	const char *json; /* standard input; NULL: empty */
 };
 
 struct hook_stats {
-	uint64_t run;	  /* started */
-	uint64_t failed;  /* not started, or exited with a status other than 0 */
-	uint64_t killed;  /* killed after the timeout; counted in @failed as well */
-	uint64_t dropped; /* dropped because too many calls were waiting */
+	uint64_t run; /* programs started */
+	/* programs that did not start, exited with a status other than 0, or were killed */
+	uint64_t failed;
+	uint64_t killed;  /* programs killed after the timeout; also counted in @failed */
+	uint64_t dropped; /* calls dropped because too many calls were waiting */
 };
 
 struct hooks;
 
 /* SIGCHLD must be blocked when this function is called. */
 int hooks_new(sd_event *event, int timeout_s, struct hooks **ret_hooks);
-/* running programs continue; accepts and returns NULL */
+/* Running programs continue; waiting calls are dropped. @hooks may be NULL. Returns NULL. */
 struct hooks *hooks_free(struct hooks *hooks);
 
 /* Starts the program or queues the call. Returns 0, or a negative errno, which is also logged. */

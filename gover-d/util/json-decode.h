@@ -14,7 +14,7 @@
 #include "base/err.h"
 
 enum json_decode_kind {
-	JSON_DECODE_ID,	    /* char[ID_MAX]; no bounds */
+	JSON_DECODE_ID,	    /* char[ID_MAX]: a valid id; min and max are not used */
 	JSON_DECODE_TEXT,   /* char[max + 1]: at most max bytes */
 	JSON_DECODE_WHOLE,  /* int in min..max */
 	JSON_DECODE_INT64,  /* int64_t in min..max; max at most 2^53 */
@@ -32,7 +32,7 @@ struct json_decode_field {
 	enum json_decode_kind kind;
 	double min, max;
 	size_t offset;	  /* offset of the member in the target struct */
-	unsigned int bit; /* set in *ret_bits if the object contains the field */
+	unsigned int bit; /* bit that is set in *ret_bits if the object contains the field */
 };
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Builds JSON documents: values that may be invalid, objects, lists and their text. */
+/* Builds JSON values, objects and lists, and writes them as text. */
 #include <math.h>
 #include <string.h>
 
@@ -36,7 +36,7 @@ void json_encode_append(json_t **list, json_t *value)
 
 char *json_encode_dump(json_t *document)
 {
-	/* 15 digits print a rounded number without the error of its binary representation. */
+	/* 15 significant digits: 0.1 is printed as 0.1, not as 0.10000000000000001. */
 	char *text = json_dumps(document, JSON_COMPACT | JSON_REAL_PRECISION(15));
 
 	json_decref(document);
@@ -65,7 +65,10 @@ json_t *json_encode_text(const char *text)
 	if (value)
 		return value;
 
-	/* The text is not UTF-8: it was truncated within a character, or it is external input. */
+	/*
+	 * The text is not UTF-8 if it was truncated within a character, or comes from another
+	 * program.
+	 */
 	CLEANUP_FREE char *ascii = strdup(text);
 
 	if (!ascii)

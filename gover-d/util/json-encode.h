@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Builds JSON documents: values that may be invalid, objects, lists and their text. */
+/*
+ * Builds JSON values, objects and lists, and writes them as text. A value that JSON cannot
+ * represent becomes null.
+ */
 #ifndef GOVER_D_UTIL_JSON_ENCODE_H
 #define GOVER_D_UTIL_JSON_ENCODE_H
 
@@ -13,7 +16,7 @@ json_t *json_encode_number(double value);
 json_t *json_encode_time(int64_t wall_ms);
 /* Returns @text as a string. If @text is not UTF-8, each byte outside ASCII becomes '?'. */
 json_t *json_encode_text(const char *text);
-/* As json_encode_text(), but returns null for "". */
+/* Does the same as json_encode_text(), but returns null for "". */
 json_t *json_encode_name(const char *name);
 
 /* An object under construction. json_encode_end() reports errors of earlier calls. */
@@ -22,14 +25,16 @@ struct json_encode {
 	bool failed;
 };
 struct json_encode json_encode_begin(void);
-/* Takes over @value; NULL makes the whole object fail. */
+/*
+ * Adds @value under @key and takes over its reference. After a NULL value, json_encode_end() fails.
+ */
 void json_encode_add(struct json_encode *encode, const char *key, json_t *value);
-/* Returns the object, or NULL if memory was short. */
+/* Returns the object; NULL: out of memory, or a value was NULL. */
 json_t *json_encode_end(struct json_encode *encode);
 
 /*
- * Appends @value and takes it over. If memory is short, releases the list and sets *@list to NULL;
- * later calls then do nothing.
+ * Appends @value and takes over its reference. If out of memory, releases the list and sets *@list
+ * to NULL; later calls then append nothing.
  */
 void json_encode_append(json_t **list, json_t *value);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The daemon's log. It neither fails nor blocks its caller: lines that cannot be written are
- * counted.
+ * The log of the daemon. Logging never fails and never blocks: a line that cannot be written is
+ * lost and counted.
  *
- * Standard error is often shared with a shell or other programs, and O_NONBLOCK would affect all of
- * them. So a pipe or socket is polled before each line: if it is ready, a page is free, and a line
- * is shorter. A ready terminal may accept only a part of a line, so it is opened again,
- * non-blocking.
+ * Standard error stays blocking, because O_NONBLOCK would also affect a shell or other programs
+ * that share it. A pipe or socket is polled before each line. If it is ready, a page is free, which
+ * is more than a line. A terminal that is ready may accept only a part of a line, so the terminal
+ * is opened a second time, with O_NONBLOCK.
  *
  * Journal messages are sent as datagrams of the native protocol, because sd_journal_send() blocks
  * if journald is slow.
@@ -33,8 +33,8 @@
 static unsigned long lost; /* number of lines lost since the last written line */
 
 /*
- * Returns true if standard error accepts data. For a pipe without a reader it is also true, but
- * write() then fails.
+ * Returns true if standard error accepts data, or is a pipe without a reader. In the second case,
+ * write() fails.
  */
 static bool is_writable(void)
 {
@@ -142,8 +142,8 @@ void log_use_journal(const char *path)
 }
 
 /*
- * JOURNAL_STREAM identifies the stream of the journal. If stderr was redirected, it is another
- * file.
+ * JOURNAL_STREAM contains device and inode of the journal's stream. They differ from those of
+ * standard error if standard error was redirected.
  */
 static bool is_journal(void)
 {

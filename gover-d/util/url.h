@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* True if @url has the scheme http or https and a host. */
+/* Returns true if @url has the scheme http or https and a host. */
 bool url_is_http(const char *url);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two lists: queued jobs for the thread, and finished jobs for the event loop. An eventfd wakes the
- * event loop.
+ * The thread takes jobs from a queue and appends finished jobs to a second list. An eventfd wakes
+ * the event loop, which calls done() of each finished job.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -26,11 +26,11 @@ struct worker {
 	int fd; /* eventfd; readable when the list of finished jobs is not empty */
 	pthread_t thread;
 	bool started;
-	/* Guarded by the lock. */
+	/* @lock guards the following members. */
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	struct job_list queue, finished;
-	int waiting; /* in queue */
+	int waiting; /* number of jobs in @queue */
 	bool stop;
 };
 
@@ -80,8 +80,8 @@ static void *run_thread(void *arg)
 		pthread_mutex_lock(&worker->lock);
 		list_append(&worker->finished, job);
 		/*
-		 * write() fails only if the counter of the eventfd is full; the fd is then readable
-		 * anyway.
+		 * write() fails only if the counter of the eventfd is full. The eventfd is then
+		 * already readable.
 		 */
 		(void)!write(worker->fd, &one, sizeof(one));
 	}
@@ -129,7 +129,7 @@ int worker_new(sd_event *event, struct worker **ret_worker)
 		return -ENOMEM;
 	list_init(&worker->queue);
 	list_init(&worker->finished);
-	(void)pthread_mutex_init(&worker->lock, NULL); /* cannot fail without attributes */
+	(void)pthread_mutex_init(&worker->lock, NULL); /* never fails if the attributes are NULL */
 	(void)pthread_cond_init(&worker->wake, NULL);
 	worker->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	r = worker->fd < 0 ? -errno : 0;
@@ -173,7 +173,7 @@ static int submit(struct worker *worker, struct worker_job *job, int waiting_max
 	int r = 0;
 
 	pthread_mutex_lock(&worker->lock);
-	if (worker->stop) { /* a done() callback submits a job during worker_free() */
+	if (worker->stop) { /* a done() callback may submit a job during worker_free() */
 		r = -ESHUTDOWN;
 	} else if (worker->waiting >= waiting_max) {
 		r = -EBUSY;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread for jobs that may block on a disk (history queries, writes of the contracts file), so
- * that the event loop never blocks. run() is called in the thread, then done() in the event loop.
- * Jobs run one at a time in the order of submission.
+ * A thread for jobs that may block on a disk, such as history queries and writes of the contracts
+ * file. So the event loop never blocks. For each job, run() is called in the thread, then done() in
+ * the event loop. Jobs run one at a time in the order of submission.
  */
 #ifndef GOVER_D_UTIL_WORKER_H
 #define GOVER_D_UTIL_WORKER_H
@@ -25,8 +25,8 @@ struct worker *worker_free(struct worker *worker);
 /* Queues a job. -EBUSY: 256 jobs are waiting; the caller still owns the job. */
 int worker_submit(struct worker *worker, struct worker_job *job);
 /*
- * Queues a query. -EBUSY: 64 jobs are waiting. This limit is lower, so that queries cannot fill the
- * queue and block writes.
+ * Queues a query. -EBUSY: 64 jobs are waiting. The limit is lower than that of worker_submit(), so
+ * that queries cannot fill the queue and block writes.
  */
 int worker_submit_query(struct worker *worker, struct worker_job *job);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Active alerts, most severe first, each with a button to acknowledge it. Screen readers announce changes of this part
-// only.
+// Active alerts, most severe first, each with a button to acknowledge it. Screen readers announce only
+// changes of this section.
 import { by_id, h, keyed, set_text } from "./dom.js";
 import { rest } from "./rest.js";
 import { clock, spaced } from "./words.js";
@@ -14,7 +14,7 @@ export class Alerts {
 	#live;
 	#ask_for_token;
 
-	/** @ask_for_token(error, then): asks for a token and calls then() when it was entered. */
+	/** @ask_for_token(error, then): asks for a token and calls then() after the user has entered a token. */
 	constructor(live, ask_for_token) {
 		this.#live = live;
 		this.#ask_for_token = ask_for_token;
@@ -55,7 +55,7 @@ export class Alerts {
 		try {
 			await rest("POST", `/v1/alerts/${alert.id}/ack`);
 			await this.#live.refresh();
-			by_id("alerts-title").focus(); /* the button is hidden now */
+			by_id("alerts-title").focus(); /* the button that had the focus is hidden now */
 		} catch (error) {
 			if (error.denied)
 				this.#ask_for_token(error, () => this.#ack(alert, button));

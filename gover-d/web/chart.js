@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // The chart of a vGPU, drawn by dygraphs: frame rate and target in the upper half, cap (as steps) and its use (as an area) in
-// the lower half. Also the data of the chart, which is available without dygraphs.
+// the lower half. Series contains the data of the chart; it also works without dygraphs.
 import { get } from "./rest.js";
 import { theme } from "./theme.js";
 import { number, percent } from "./words.js";
 
-const LABELS = ["time", "used", "cap", "target", "FPS"]; /* in drawing order */
+const LABELS = ["time", "used", "cap", "target", "FPS"]; /* columns, in drawing order */
 const [USED, CAP, TARGET, FPS] = [1, 2, 3, 4];
 const KEPT_MS = 3660e3;
-const EMPTY_TOP = 5; /* minimum of the FPS axis */
-const LANES = 2.12; /* each half is slightly less than half of the height */
+const EMPTY_TOP = 5; /* smallest upper end of the FPS axis */
+const LANES = 2.12; /* height of the chart divided by the height of 0 to 100 % */
 
 const Dygraph = globalThis.Dygraph;
 export const can_draw = () => typeof Dygraph === "function";
@@ -28,7 +28,7 @@ export class Series {
 		this.id = id;
 	}
 
-	/** Loads the range from the history with at most 600 points. */
+	/** Loads the last @range_s seconds from the history, at most 600 points. */
 	async load(range_s, now_ms) {
 		const to_s = Math.floor(now_ms / 1000);
 		const step = Math.max(1, Math.ceil(range_s / 600));
@@ -43,7 +43,7 @@ export class Series {
 		const last = this.rows.at(-1);
 		if (last && ms - last[0] < period_ms / 4)
 			return;
-		if (last && ms - last[0] > 5 * Math.max(period_ms, 1000)) /* a gap: draw no line across it */
+		if (last && ms - last[0] > 5 * Math.max(period_ms, 1000)) /* a row without values interrupts the line in a gap */
 			this.rows.push([new Date(last[0].getTime() + 1), null, null, null, null]);
 		this.rows.push(row_of(ms, vgpu));
 		if (this.rows[0][0] < ms - KEPT_MS)
@@ -69,7 +69,7 @@ export class Series {
 	}
 }
 
-/** Draws a Series into @place. Calls @picked with the time under the pointer, or null. */
+/** Draws a Series into @place. Calls @picked with the time under the pointer; null: the pointer left the chart. */
 export class Chart {
 	#graph = null;
 	#sized = new ResizeObserver(() => this.#graph.resize());
@@ -187,7 +187,7 @@ export class Chart {
 			this.#begin(data);
 	}
 
-	/** Selects the same time in all charts; null selects none. */
+	/** Highlights the values at the time @ms; null: highlights nothing. */
 	pick(ms) {
 		if (!this.#graph)
 			return;

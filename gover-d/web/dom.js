@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Creates and updates elements. Text from the daemon is only ever put into text nodes, never into markup.
 
-/** h("p.note", {title: "x", onclick: f, "aria-label": "y"}, "text", element, null) */
+/** Creates an element, for example h("p.note", {title: "x", onclick: f}, "text", child). Ignores children that are null. */
 export function h(what, props = {}, ...children) {
 	const [tag, ...classes] = what.split(".");
 	const element = document.createElement(tag || "div");
@@ -21,7 +21,7 @@ export function h(what, props = {}, ...children) {
 
 export const by_id = (id) => document.getElementById(id);
 
-/** Sets the text only if it differs, so that screen readers do not repeat it and the layout is not recomputed. */
+/** Sets the text only if it has changed: otherwise screen readers would repeat the text. */
 export function set_text(element, text) {
 	if (element.textContent !== String(text))
 		element.textContent = text;
@@ -64,7 +64,7 @@ export function keyed(parent, items, key, make, gone = () => {}) {
 	return parts;
 }
 
-/** A bar for a fraction (0 to 1, or null). Hidden from screen readers, because the number is next to it. */
+/** Creates a bar that shows a fraction (0 to 1; null: empty). Hidden from screen readers, because the number is next to the bar. */
 export function meter(extra = "") {
 	const fill = h("span.meter-fill");
 	const element = h(`span.meter${extra}`, { "aria-hidden": "true" }, fill);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The page's files as bytes of gover-d, found by the include path: gover-d/web/, and what the build put beside it. */
+/*
+ * Embeds the files of the web page. The include path contains gover-d/web/ and the directory of
+ * files that the build creates (dygraphs, etag).
+ */
 	.section .rodata
 	.macro asset name, file
 	.globl web_\name, web_\name\()_end

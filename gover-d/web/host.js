@@ -17,7 +17,7 @@ function tile(label) {
 function segment() {
 	const used = h("span.used");
 	const [name, cap] = [h("span.id"), h("span")];
-	const element = h("span.segment", {}, used, h("span.who", {}, name, cap));
+	const element = h("span.segment", {}, used, h("span.label", {}, name, cap));
 	return {
 		element,
 		update({ id, width, share, cap_pct, kind }) {

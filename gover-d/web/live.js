@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A copy of the daemon's state: read once, then updated by events. It is read again after lost events, and with increasing
-// delays while the daemon is not reachable. Other files draw it.
+// A copy of the daemon's state: read once, then updated by events. The state is read again after lost events. While the daemon
+// is not reachable, the page tries again with increasing delays. Other files draw the state.
 import { get, headers, problem_of, token } from "./rest.js";
 import { events_of } from "./stream.js";
 
@@ -9,7 +9,7 @@ const BACK_OFF_MS = [250, 500, 1000, 2000, 4000, 8000];
 const SILENCE_MS = 40000; /* the daemon sends at least a comment every 15 s */
 const PAUSED_POLL_MS = 15000;
 
-/** Waits until the page becomes visible, at most @ms. */
+/** Waits until the page becomes visible, but at most @ms milliseconds. */
 function visible_or(ms) {
 	return new Promise((resolve) => {
 		const timer = setTimeout(done, ms);
@@ -33,7 +33,7 @@ export class Live {
 	economics = null;
 	economics_span_s = 86400;
 	state = "connecting"; /* connecting, live, away, paused (page hidden), denied */
-	why = ""; /* why it is away although the daemon answers */
+	why = ""; /* reason for state "away" if the daemon answers with an error */
 	skew_ms = 0; /* clock of the daemon minus clock of the browser */
 	#listeners = [];
 	#after = null;
@@ -61,7 +61,7 @@ export class Live {
 
 	/** Runs until the page is closed. */
 	async run() {
-		let refused = null; /* the error for a rejected token */
+		let refused = null; /* error of the daemon for an invalid token */
 		for (let failures = 0; ; ) {
 			try {
 				await this.#wait_until_visible();
@@ -94,7 +94,7 @@ export class Live {
 		}
 	}
 
-	/** Ends early when the network is back. */
+	/** Waits about @ms milliseconds, or until the network is back. */
 	#pause(ms) {
 		return new Promise((resolve) => {
 			const timer = setTimeout(done, ms * (0.75 + Math.random() / 2));
@@ -149,7 +149,7 @@ export class Live {
 		this.#notify("economics");
 	}
 
-	/** Combines requests for the same reading into one, at the earliest requested time. */
+	/** Calls @read after @ms. Several calls with the same @what cause one read, at the earliest requested time. */
 	#soon(what, read, ms = 120) {
 		const due = Date.now() + ms;
 		const waiting = this.#due.get(what);
@@ -178,7 +178,7 @@ export class Live {
 			const response = await fetch("/v1/events", { headers: headers(more), cache: "no-store", credentials: "omit", signal: stop.signal });
 			if (!response.ok)
 				throw await problem_of(response);
-			await this.#read_all(); /* after the stream is open, so that no event is missed */
+			await this.#read_all(); /* read after the stream is open, so that no event is missed */
 			this.#become("live");
 			succeeded();
 			if (this.#was_live)

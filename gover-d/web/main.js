@@ -20,8 +20,8 @@ const offers = new Offers(live);
 const economics = new Economics(live);
 const alerts = new Alerts(live, ask_for_token);
 
-let resume_stream = null; /* called when a token was entered */
-let retry_action = null; /* the action that needed the token */
+let resume_stream = null; /* continues the event stream after a token was entered */
+let retry_action = null; /* repeats the action that needed the token */
 
 function ask_for_token(error, then) {
 	retry_action = then;

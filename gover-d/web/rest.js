@@ -8,7 +8,7 @@ export class Problem extends Error {
 		super(detail);
 		this.status = status;
 	}
-	/** True if a token, or one with more rights, is required. */
+	/** True if the daemon requires a token, or a token with more rights. */
 	get denied() {
 		return this.status === 401 || this.status === 403;
 	}
@@ -37,12 +37,12 @@ export async function problem_of(response) {
 		const document = await response.json();
 		detail = document.detail || document.title;
 	} catch {
-		/* the answer comes from a proxy */
+		/* a proxy answered, without JSON */
 	}
 	return new Problem(response.status, detail || `the daemon answered ${response.status}`);
 }
 
-/** The object of the answer, or null for 204. Throws a Problem, or a TypeError if the daemon is not reachable. */
+/** Returns the JSON of the answer; null: status 204. Throws a Problem, or a TypeError if the daemon is not reachable. */
 export async function rest(method, path, body, more = {}) {
 	const typed = body === undefined ? more : { "Content-Type": "application/json", ...more };
 	const response = await fetch(path, {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Parses server-sent events from fetch(), because EventSource cannot send a token.
 
-/** Takes pieces of text and returns complete events {id, kind, data}; keeps incomplete ones. */
+/** take() returns the complete events {id, kind, data} of a piece of text, and keeps the rest for the next call. */
 export class Parser {
 	#rest = "";
 	#id = null;
@@ -22,7 +22,7 @@ export class Parser {
 	#field(line) {
 		const colon = line.indexOf(":");
 		if (colon === 0)
-			return; /* a comment */
+			return; /* a comment of the protocol */
 		const name = colon < 0 ? line : line.slice(0, colon);
 		const value = colon < 0 ? "" : line.slice(colon + 1).replace(/^ /, "");
 		if (name === "id")
@@ -41,7 +41,7 @@ export class Parser {
 	}
 }
 
-/** The events of a response until it ends. Calls @alive for each received piece. */
+/** Yields the events of a response until the response ends. Calls @alive for each received piece. */
 export async function* events_of(response, alive) {
 	const parser = new Parser();
 	const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();

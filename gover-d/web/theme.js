@@ -27,6 +27,6 @@ export const theme = {
 		apply();
 	},
 	on: (listener) => listeners.push(listener),
-	/** The current value of a colour in gover.css. */
+	/** Returns the current value of a colour of gover.css. */
 	colour: (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim(),
 };

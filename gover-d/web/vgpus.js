@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The table of vGPUs with a row and a chart each, all with the same time range. Existing rows are updated in place, so
-// that they keep the focus.
+// The table of vGPUs. Each vGPU has a row and a chart; all charts show the same time range. Existing rows are updated in
+// place, so that the focus stays where it is.
 import { by_id, h, keyed, meter, set_text, set } from "./dom.js";
 import { Chart, Series, can_draw } from "./chart.js";
 import { theme } from "./theme.js";
@@ -30,7 +30,7 @@ function badges(v) {
 	return list;
 }
 
-/** Larger for vGPUs in worse condition. */
+/** Key for sorting: higher for a vGPU in a worse condition. */
 const need = (v) => 8 * (v.state === "missing") + 4 * v.broken + 2 * v.overloaded + v.short + v.e;
 const ORDERS = { name: null, need: (a, b) => need(b) - need(a) || (b.broken_time_pct ?? 0) - (a.broken_time_pct ?? 0) };
 
@@ -108,7 +108,7 @@ export class Vgpus {
 		this.#draw();
 	}
 
-	/** Marks the times at which decisions changed caps in the charts. */
+	/** Marks in each chart the times at which decisions changed the cap. */
 	mark(decisions) {
 		const marks = new Map();
 		for (const d of decisions) {

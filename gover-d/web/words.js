@@ -9,7 +9,7 @@ export function number(x, digits = 0) {
 	return is_number(x) ? x.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits }) : NONE;
 }
 
-/** One decimal below 10 if needed: 0.4, 7.3, 42. */
+/** Formats a number; below 10 with one decimal if needed: 0.4, 7.3, 42. */
 export function short(x) {
 	return is_number(x) ? number(x, Math.abs(x) < 10 && x % 1 ? 1 : 0) : NONE;
 }
@@ -18,19 +18,19 @@ export function percent(x, digits = 0) {
 	return is_number(x) ? `${number(x, digits)} %` : NONE;
 }
 
-/** A share that is never rounded to zero: 0.004 % is "< 0.1 %". */
+/** Formats a percentage that is never rounded to zero: 0.004 % becomes "< 0.1 %". */
 export function small_percent(x) {
 	if (!is_number(x))
 		return NONE;
 	return x > 0 && x < 0.1 ? "< 0.1 %" : percent(x, x < 10 ? 1 : 0);
 }
 
-/** @among: the largest sum in the same table. Small sums have four decimals, all in a table the same number. */
+/** Formats money with four decimals if @among, the largest sum of the same table, is below 10; otherwise with two. */
 export function money(x, among = x) {
 	return is_number(x) ? number(x, Math.abs(among) < 10 ? 4 : 2).replace("-", "−") : NONE;
 }
 
-/** A duration in its two largest units. */
+/** Formats a duration with its two largest units. */
 export function span(s) {
 	if (!is_number(s))
 		return NONE;
@@ -48,7 +48,7 @@ export function milliseconds(us) {
 	return is_number(us) ? `${number(us / 1000, us < 10000 ? 1 : 0)} ms` : NONE;
 }
 
-/** The time of day, with the date if it differs from the date of @now_ms. */
+/** Formats a time of day, with the date if the date is not that of @now_ms. */
 export function clock(text, now_ms) {
 	if (!text)
 		return NONE;
@@ -57,5 +57,5 @@ export function clock(text, now_ms) {
 	return time.toLocaleString("en-GB", { ...day, hour: "2-digit", minute: "2-digit", second: "2-digit" });
 }
 
-/** "a name" for a_name. */
+/** Returns "a name" for a_name. */
 export const spaced = (name) => name.replaceAll("_", " ");

@@ -15,9 +15,9 @@
 static const struct {
 	enum access_scope has;
 	enum access_fault fault;
-	/* Status if the route requires this scope; 0: allowed. */
+	/* HTTP status if the route requires this scope; 0: permitted. */
 	unsigned int open, read, operate, admin;
-	/* part of the message of the refusal for scope read, or else for scope admin */
+	/* part of the message if the route requires scope admin; NULL: permitted */
 	const char *words;
 } callers[] = {
 	{ACCESS_ADMIN, ACCESS_NO_FAULT, 0, 0, 0, 0, NULL},

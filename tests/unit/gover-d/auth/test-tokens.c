@@ -219,9 +219,7 @@ static void requests_are_limited_per_second(void **state)
 	limits_free(limits);
 }
 
-/*
- * After requests from a hundred thousand addresses, the table has the same size and still counts.
- */
+/* The table has a fixed size and must still count correctly after 100000 addresses. */
 static void the_table_does_not_grow(void **state)
 {
 	struct limits *limits = limits_new();

@@ -14,7 +14,7 @@
 
 static char folder[] = "/tmp/gover-config.XXXXXX";
 static char path[64];
-static struct config config; /* too large for the stack */
+static struct config config; /* static: too large for the stack */
 static struct err err;
 
 static int make_folder(void **state)
@@ -418,7 +418,7 @@ static uint64_t draw(void)
 	return seed;
 }
 
-/* Draws a value near the allowed ones; the key may still reject it. */
+/* Draws a random value of the right type. The configuration may reject the value. */
 static void draw_value(const struct setting *info, char *text, size_t size)
 {
 	if (isdigit((unsigned char)info->allowed[0])) {
@@ -438,7 +438,10 @@ static void draw_value(const struct setting *info, char *text, size_t size)
 	}
 }
 
-/* Writes a valid file of random values. Omits rejected keys; returns the number accepted. */
+/*
+ * Writes a valid file of random values, without the keys whose value was rejected. Returns the
+ * number of keys in the file.
+ */
 static unsigned int draw_file(char *file, size_t size)
 {
 	const struct setting *info;

@@ -16,7 +16,7 @@
 #include "gover-d/config/flavor.h"
 #include "tests/unit/temp-file.h"
 
-static struct config config; /* too large for the stack */
+static struct config config; /* static: too large for the stack */
 static struct err err;
 
 static int load(const char *text)

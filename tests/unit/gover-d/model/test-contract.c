@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of contract fields and the operations that follow it. */
+/* The table of contract fields, and the functions that use the table. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -91,7 +91,7 @@ static void a_file_object_decodes_to_the_contract_it_was_encoded_from(void **sta
 	contract_fini(&again);
 }
 
-/* A file edited by hand, or one that an earlier release accepted. */
+/* Such numbers come from a file that was edited by hand or written by an earlier release. */
 static void numbers_beyond_the_bounds_are_limited_when_a_file_is_read(void **state)
 {
 	struct contract contract = full(), again = {.id = ""};

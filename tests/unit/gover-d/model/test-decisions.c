@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The ring of decisions: ids ascend, a full ring drops the oldest, a walk skips none. */
+/*
+ * The ring of decisions: ids ascend, a full ring drops the oldest decision, and a walk visits every
+ * decision.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -100,7 +100,7 @@ static void gpus_and_vgpus_are_found_only_by_their_full_name(void **state)
 	assert_ptr_equal(gpu, &host.gpus[2]);
 	assert_null(host_find_vgpu(&host, "b", &gpu));
 	assert_null(host_find_vgpu(&host, "", &gpu));
-	assert_ptr_equal(gpu, &host.gpus[2]); /* unchanged by a failed lookup */
+	assert_ptr_equal(gpu, &host.gpus[2]); /* a failed lookup does not change @gpu */
 	assert_ptr_equal(host_find_vgpu(&host, "ab", NULL), second);
 	host.n_gpus = 2;
 	assert_null(host_find_vgpu(&host, "ab", NULL));

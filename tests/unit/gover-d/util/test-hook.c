@@ -23,9 +23,9 @@
 #include "base/file.h"
 #include "gover-d/util/hook.h"
 
-#define DEADLINE_NS (30 * NS_PER_S) /* long, for a loaded machine */
-/* environment variable of the child: the file that it writes */
-#define TELL_SIGNALS "GOVER_TEST_SIGNALS"
+#define DEADLINE_NS (30 * NS_PER_S) /* long enough for a machine under load */
+/* environment variable with the path of the file that the child writes */
+#define SIGNALS_FILE "GOVER_TEST_SIGNALS"
 #define OUTPUT_MAX   65536
 #define TIMEOUT_S    86400 /* longer than any test */
 
@@ -33,7 +33,7 @@ static char folder[] = "/tmp/gover-hook.XXXXXX";
 static char program[64], note[64], gate[64];
 static sd_event *event;
 static struct hooks *hooks;
-static int stderr_fd; /* the real standard error while a test reads the log */
+static int stderr_fd; /* copy of the standard error while a test reads the log */
 
 static int set_up(void **state)
 {
@@ -208,7 +208,7 @@ static void a_program_that_cannot_run_is_logged(void **state)
 {
 	static const struct {
 		const char *rule;
-		const char *text; /* NULL: the program file does not exist */
+		const char *text; /* text of the program file; NULL: the file does not exist */
 		mode_t mode;
 		int error;
 	} rows[] = {
@@ -415,8 +415,8 @@ static void a_running_program_outlives_the_daemon(void **state)
 	assert_null(hooks_free(NULL));
 }
 
-/* This test program as the hook, because a shell changes signals itself. */
-static int tell_signals(const char *path)
+/* Runs in the hook program. It is this test program, because a shell changes signals itself. */
+static int write_signals(const char *path)
 {
 	sigset_t blocked;
 	FILE *file = fopen(path, "w");
@@ -424,7 +424,7 @@ static int tell_signals(const char *path)
 	if (!file || sigprocmask(SIG_SETMASK, NULL, &blocked) < 0)
 		return 1;
 	fprintf(file, "SIGCHLD %s, SIGPIPE %s", sigismember(&blocked, SIGCHLD) ? "blocked" : "open",
-		signal(SIGPIPE, SIG_DFL) == SIG_IGN ? "ignored" : "heard");
+		signal(SIGPIPE, SIG_DFL) == SIG_IGN ? "ignored" : "default");
 	return fclose(file) == 0 ? 0 : 1;
 }
 
@@ -434,13 +434,13 @@ static void a_program_starts_with_default_signals(void **state)
 
 	(void)state;
 	assert_true(signal(SIGPIPE, SIG_IGN) != SIG_ERR);
-	assert_int_equal(setenv(TELL_SIGNALS, note, 1), 0);
+	assert_int_equal(setenv(SIGNALS_FILE, note, 1), 0);
 	assert_int_equal(run_with("/proc/self/exe", "", NULL), 0);
-	assert_int_equal(unsetenv(TELL_SIGNALS), 0);
+	assert_int_equal(unsetenv(SIGNALS_FILE), 0);
 	assert_true(signal(SIGPIPE, SIG_DFL) != SIG_ERR);
 	reap();
 	text = read_note();
-	assert_string_equal(text, "SIGCHLD open, SIGPIPE heard");
+	assert_string_equal(text, "SIGCHLD open, SIGPIPE default");
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
@@ -464,7 +464,7 @@ int main(void)
 		TEST(a_program_starts_with_default_signals),
 	};
 
-	if (getenv(TELL_SIGNALS))
-		return tell_signals(getenv(TELL_SIGNALS));
+	if (getenv(SIGNALS_FILE))
+		return write_signals(getenv(SIGNALS_FILE));
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,7 +52,7 @@ static int restore_stderr(void **state)
 	return 0;
 }
 
-/* Reads all available bytes and returns the last of them. */
+/* Returns all available output of the log. */
 static const char *drain(void)
 {
 	static char text[1 << 20];
@@ -130,8 +130,8 @@ static void a_long_line_is_truncated_to_one_line(void **state)
 }
 
 /*
- * Checks the order of the log lines from line @first on. Returns the number of the next line,
- * counting written lines and reported lost lines.
+ * Checks that the lines of @text are numbered in order, starting with @first. A report of lost
+ * lines counts as that many lines. Returns the number of the next line.
  */
 static unsigned int count_lines(const char *text, unsigned int first)
 {
@@ -147,7 +147,7 @@ static unsigned int count_lines(const char *text, unsigned int first)
 	return next;
 }
 
-/* Hangs for ever if the log blocks, because the test does not read while it logs. */
+/* Never returns if the log blocks, because the test does not read while it logs. */
 static void check_full(void (*use)(void))
 {
 	unsigned int written, all;
@@ -214,7 +214,7 @@ static void a_missing_reader_is_no_error(void **state)
 			    "gover-d: 2 lines of this log could not be written\ngover-d: c\n");
 }
 
-/* A private journal socket, and JOURNAL_STREAM as set by systemd. */
+/* Creates a journal socket for the test and sets JOURNAL_STREAM as systemd does. */
 static void use_journal(const char *path)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};

@@ -16,7 +16,7 @@
 #include "gover-d/util/worker.h"
 
 #define JOBS	   300
-#define WAIT_USEC  (30 * 1000000ULL) /* long, for a loaded machine */
+#define WAIT_USEC  (30 * 1000000ULL) /* long enough for a machine under load */
 #define WAITING_OK 256
 
 static struct job {
@@ -31,7 +31,7 @@ static struct {
 	struct worker *worker;
 	int done[JOBS], n_done;
 	pthread_t done_in;
-	atomic_bool held; /* blocking jobs wait until it is false */
+	atomic_bool held; /* while true, running jobs do not end */
 	atomic_int running, most_running;
 } test;
 
