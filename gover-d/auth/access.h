@@ -25,7 +25,7 @@ enum access_scope {
 	ACCESS_ADMIN,	/* permits management of tokens and reading of the audit log */
 };
 
-/* Why a principal has no access. */
+/* Reasons why a principal has no access. */
 enum access_fault {
 	ACCESS_NO_FAULT,
 	ACCESS_NOT_IN_GROUP, /* unix socket: the user is in no group of [access] */

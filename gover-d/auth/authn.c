@@ -28,7 +28,7 @@ struct authn {
 	struct tokens *tokens;
 	struct limits *limits;
 	unsigned int requests_per_s;
-	struct tls *tls; /* NULL: TLS is not configured */
+	struct tls *tls; /* TLS certificate; NULL: TLS is not configured */
 	char tokens_path[PATH_MAX];
 	bool tokens_spoilt; /* the token file could not be read and must not be overwritten */
 };

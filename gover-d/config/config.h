@@ -45,9 +45,10 @@ struct offer_config {
 
 /* Section [gpu NAME]. */
 struct gpu_section {
-	struct gpu_config gpu;		  /* name "gpu0" if the section has no name */
-	char intel_gpu_top[GPU_ROOT_MAX]; /* "auto", "off" or a path; default "auto" */
-	char fps_source[16];		  /* "preload" or "bpf"; default "preload" */
+	struct gpu_config gpu; /* a GPU; its name is "gpu0" if the section has no name */
+	/* path of intel_gpu_top, "auto" or "off"; default "auto" */
+	char intel_gpu_top[GPU_ROOT_MAX];
+	char fps_source[16]; /* source of frame counts: "preload" or "bpf"; default "preload" */
 };
 
 /* All values of the configuration. gover.conf(5) describes each key. */
@@ -60,7 +61,8 @@ struct config {
 	/* paths of hook programs; "": no program; default "" */
 	char on_migrate[PATH_MAX], on_alert[PATH_MAX], on_offer[PATH_MAX];
 	int hook_timeout_s; /* time after which a running hook program is killed; default 300 */
-	char tls_certificate[PATH_MAX], tls_key[PATH_MAX]; /* PEM files; "": no TLS; default "" */
+	/* paths of PEM files; "": no TLS; default "" */
+	char tls_certificate[PATH_MAX], tls_key[PATH_MAX];
 	/* [access] */
 	/* names or numbers of groups; "": no group; default "gover" and "gover-read" */
 	char operate_group[64], read_group[64];

@@ -13,7 +13,7 @@
 
 /* All sections of one kind: [gpu NAME] or [flavor NAME]. */
 struct named_sections {
-	/* "gpu" or "flavor"; and the noun for messages: "a GPU" or "a flavour" */
+	/* @word: "gpu" or "flavor"; @noun for messages: "a GPU" or "a flavour" */
 	const char *word, *noun;
 	char *list;	      /* first struct of the array in struct config */
 	size_t size, name_at; /* size of one struct, and offset of the name in it */

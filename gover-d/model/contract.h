@@ -46,7 +46,7 @@ struct contract {
 /* Documents in which a field appears. */
 enum contract_use {
 	CONTRACT_IN_FILE = 1 << 0,   /* in the contracts file and in the ETag */
-	CONTRACT_IN_ANSWER = 1 << 1, /* in vGPUs of answers and in the audit record */
+	CONTRACT_IN_ANSWER = 1 << 1, /* in the vGPU objects of answers and of the audit record */
 	CONTRACT_IN_CREATE = 1 << 2, /* in the body of POST /v1/vgpus */
 	CONTRACT_IN_CHANGE = 1 << 3, /* in the body of PATCH /v1/vgpus/{id} */
 	CONTRACT_IN_CLAIM = 1 << 4,  /* in the body of POST /v1/offers/{id}/claim */

@@ -45,7 +45,7 @@ const char *decision_result_name(enum decision_result result);
 int decision_result_parse(const char *name, enum decision_result *ret_result);
 
 struct decision {
-	int64_t id; /* higher than the ids of all earlier decisions, also after a restart */
+	int64_t id; /* id above the ids of all earlier decisions, also after a restart */
 	int64_t ts_ms;
 	char gpu[ID_MAX];
 	enum decision_kind kind;

@@ -22,9 +22,9 @@ const char *hook_name(enum hook hook); /* "on_alert" */
 /* A hook program and its input. */
 struct hook_call {
 	enum hook hook;
-	const char *program; /* path; "": no program is run */
+	const char *program; /* path of the program; "": no program is run */
 	const char *event, *gpu, *vgpu, *vm, *why;
-	const char *json; /* standard input; NULL: empty */
+	const char *json; /* text for standard input; NULL: empty */
 };
 
 struct hook_stats {

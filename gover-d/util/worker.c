@@ -129,7 +129,7 @@ int worker_new(sd_event *event, struct worker **ret_worker)
 		return -ENOMEM;
 	list_init(&worker->queue);
 	list_init(&worker->finished);
-	(void)pthread_mutex_init(&worker->lock, NULL); /* never fails if the attributes are NULL */
+	(void)pthread_mutex_init(&worker->lock, NULL); /* never fails without attributes */
 	(void)pthread_cond_init(&worker->wake, NULL);
 	worker->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	r = worker->fd < 0 ? -errno : 0;

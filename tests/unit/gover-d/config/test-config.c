@@ -344,7 +344,7 @@ static const struct combination {
 	{"[gpu]\nlease_ms = 1999\n", "0, or at least two periods: 2000"},
 	{"[gpu]\nlease_ms = 2000\n", NULL},
 	{"[gpu]\nlease_ms = 0\n", NULL},
-	{"[gpu]\nbackend = sim\nfps_source = bpf\n", "with backend = softgpu"},
+	{"[gpu]\nbackend = sim\nfps_source = bpf\n", "requires backend = softgpu"},
 };
 
 static void rules_about_several_keys_are_checked(void **state)
