@@ -89,7 +89,7 @@ struct daemon *daemon_free(struct daemon *d)
 	if (!d)
 		return NULL;
 	if (d->manager)
-		/* before api and http are freed, because deferred replies need both */
+		/* Stop the core before api and http are freed: deferred replies need both. */
 		manager_stop(d->manager);
 	http_free(d->http);
 	api_free(d->api);

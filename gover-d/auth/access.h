@@ -34,7 +34,7 @@ enum access_fault {
 	ACCESS_EXPIRED,	     /* the token has expired */
 	/* the token is unknown, and its address is blocked after too many invalid tokens */
 	ACCESS_BACK_OFF,
-	ACCESS_TOO_MANY, /* this token or address has too many requests per second */
+	ACCESS_TOO_MANY, /* this token or address has sent too many requests in this second */
 	/* the Host header names another host: possibly a DNS rebinding attack */
 	ACCESS_FOREIGN_HOST,
 };

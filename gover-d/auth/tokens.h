@@ -21,7 +21,7 @@ struct token {
 	char name[ID_MAX];
 	enum access_scope scope; /* ACCESS_READ, ACCESS_OPERATE or ACCESS_ADMIN */
 	int64_t created_ms;
-	int64_t expires_ms; /* Unix time; 0: never */
+	int64_t expires_ms; /* Unix time in ms; 0: never */
 	uint8_t hash[TOKEN_HASH_BYTES];
 };
 

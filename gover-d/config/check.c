@@ -66,8 +66,8 @@ static int check_period(const struct config *config, struct err *reterr)
 }
 
 /*
- * Each tick renews the leases. A lease must not expire if a tick is late, so it is at least two
- * periods.
+ * Each tick renews the leases. A lease is at least two periods long, so that a late tick does not
+ * let the lease expire.
  */
 static int check_leases(const struct config *config, struct err *reterr)
 {

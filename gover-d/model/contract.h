@@ -65,7 +65,7 @@ struct contract_field {
 	size_t offset;	   /* offset of the member in struct contract */
 	int since;	   /* first version of the contracts file that contains the field */
 	unsigned int uses; /* mask of enum contract_use */
-	unsigned int bit;  /* bit of the field in sets of fields */
+	unsigned int bit;  /* bit of this field in a set of fields */
 	/* option of gover-ctl; NULL without CONTRACT_IN_CTL; @arg NULL: no argument */
 	const char *option, *arg, *help;
 };

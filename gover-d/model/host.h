@@ -57,8 +57,8 @@ struct vgpu {
 	uint64_t read_ns;    /* time of the last valid reading of busy time; 0: none */
 	uint64_t renewed_ns; /* time of the last renewal of the lease; 0: no lease */
 	bool lease_off;	     /* the daemon has ended the lease */
-	int lease_errno;     /* result of the last renewal, so that an error is logged once */
-	int write_errno;     /* errno of the last failed cap write since the last tick; 0: none */
+	int lease_errno; /* negative errno of the last renewal; kept to log an error only once */
+	int write_errno; /* errno of the last failed cap write since the last tick; 0: none */
 	struct monitor_track monitor;
 	struct monitor_row row; /* last sample */
 	struct policy_track policy;
@@ -85,7 +85,7 @@ struct host_gpu {
 	int n_vgpus;
 	/* input and output of the policy; policy.h lists the members that persist between ticks */
 	struct policy_gpu view;
-	int list_errno; /* result of the last listing, so that an error is logged once */
+	int list_errno; /* negative errno of the last listing; kept to log an error only once */
 	/* listed vGPUs that cannot be adopted; each is logged once */
 	struct {
 		struct refused {
