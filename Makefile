@@ -11,9 +11,15 @@ version  := 0.1.0
 packages := libmicrohttpd jansson libsystemd sqlite3 smartcols libcurl gnutls
 warnings := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 \
             -Wswitch-enum -Wpointer-arith -Wcast-qual -Wundef $(if $(WERROR),-Werror)
-cflags   := -std=c11 -D_GNU_SOURCE -DGOVER_VERSION='"$(version)"' -I. -fPIC $(warnings) $(SANITIZE)
+# Hardening as in Debian packages. FORTIFY needs optimisation; a sanitizer needs the unchanged functions. CET exists on x86.
+fortify  := $(if $(SANITIZE)$(findstring _FORTIFY_SOURCE,$(CFLAGS)),,$(if $(filter -O1 -O2 -O3 -Os,$(CFLAGS)), \
+              -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3))
+cet      := $(if $(filter x86_64 i%86,$(shell uname -m)),-fcf-protection)
+hardened := -fstack-protector-strong -fstack-clash-protection $(cet) $(fortify)
+cflags   := -std=c11 -D_GNU_SOURCE -DGOVER_VERSION='"$(version)"' -I. -fPIC $(hardened) $(warnings) $(SANITIZE)
 cflags   += $(shell pkg-config --cflags $(packages) 2>/dev/null)
-ldflags  := $(SANITIZE)
+relro    := -Wl,-z,relro,-z,now
+ldflags  := $(SANITIZE) $(relro)
 libs      = $(shell pkg-config --libs $(packages)) -lm -pthread
 # fps_source = bpf needs libbpf, libelf and a clang that can compile for the kernel. BPF= builds without it.
 BPF      := $(shell pkg-config --exists 'libbpf >= 1.0' libelf 2>/dev/null && \
@@ -59,15 +65,15 @@ $B/gover-ctl: $B/obj/gover-ctl/verb/main.o $B/libgover.a
 $B/gover-ctl: libs += $(ctl_libs)
 $B/gover-d $B/gover-ctl:
 	@echo "  LD    $@"
-	@$(CC) $(ldflags) $(LDFLAGS) -o $@ $^ $(libs)
+	@$(CC) -pie $(ldflags) $(LDFLAGS) -o $@ $^ $(libs)
 
 $B/gover-sim: $B/obj/sim/host/main.o $B/libgover.a
 	@echo "  LD    $@"
-	@$(CC) $(ldflags) $(LDFLAGS) -o $@ $^ $(fuse) $(tables) -lm -pthread
+	@$(CC) -pie $(ldflags) $(LDFLAGS) -o $@ $^ $(fuse) $(tables) -lm -pthread
 
 $B/libgover-fps.so: $(patsubst %.c,$B/obj/%.o,$(wildcard fps-preload/*.c)) fps-preload/exports.map
 	@echo "  LD    $@"
-	@$(CC) $(ldflags) $(LDFLAGS) -shared -Wl,--version-script=fps-preload/exports.map -Wl,-z,now \
+	@$(CC) $(ldflags) $(LDFLAGS) -shared -Wl,--version-script=fps-preload/exports.map \
 		-o $@ $(filter %.o,$^) -ldl -lm -pthread
 
 # The layer shares these objects with the preload library. It wraps no GL symbols.
@@ -75,20 +81,20 @@ counting := channel connection debug frame limit owned-fd pace report setup shar
 $B/libgover-fps-layer.so: $(patsubst %.c,$B/obj/%.o,$(wildcard fps-preload/layer/*.c)) \
 		$(counting:%=$B/obj/fps-preload/%.o) fps-preload/layer/exports.map
 	@echo "  LD    $@"
-	@$(CC) $(ldflags) $(LDFLAGS) -shared -Wl,--version-script=fps-preload/layer/exports.map -Wl,-z,now,-z,nodelete \
+	@$(CC) $(ldflags) $(LDFLAGS) -shared -Wl,--version-script=fps-preload/layer/exports.map -Wl,-z,nodelete \
 		-o $@ $(filter %.o,$^) -ldl -pthread
 
 $B/32/libgover-fps.so: $(patsubst %.c,$B/obj32/%.o,$(wildcard fps-preload/*.c)) fps-preload/exports.map
 	@mkdir -p $(@D)
 	@echo "  LD    $@"
-	@$(CC) -m32 $(LDFLAGS) -shared -Wl,--version-script=fps-preload/exports.map -Wl,-z,now \
+	@$(CC) -m32 $(relro) $(LDFLAGS) -shared -Wl,--version-script=fps-preload/exports.map \
 		-o $@ $(filter %.o,$^) -ldl -lm -pthread
 
 $B/32/libgover-fps-layer.so: $(patsubst %.c,$B/obj32/%.o,$(wildcard fps-preload/layer/*.c)) \
 		$(counting:%=$B/obj32/fps-preload/%.o) fps-preload/layer/exports.map
 	@mkdir -p $(@D)
 	@echo "  LD    $@"
-	@$(CC) -m32 $(LDFLAGS) -shared -Wl,--version-script=fps-preload/layer/exports.map -Wl,-z,now,-z,nodelete \
+	@$(CC) -m32 $(relro) $(LDFLAGS) -shared -Wl,--version-script=fps-preload/layer/exports.map -Wl,-z,nodelete \
 		-o $@ $(filter %.o,$^) -ldl -pthread
 
 # The 32-bit libraries are built without sanitizers, because the 32-bit programs in the tests have none. _FILE_OFFSET_BITS:
@@ -100,7 +106,7 @@ $B/obj32/%.o: %.c
 
 $B/gover-terrain: $B/obj/demo/terrain.o
 	@echo "  LD    $@"
-	@$(CC) $(ldflags) $(LDFLAGS) -o $@ $^ -lGL -lX11 -lm
+	@$(CC) -pie $(ldflags) $(LDFLAGS) -o $@ $^ -lGL -lX11 -lm
 
 $B/obj/%.o: %.c
 	@mkdir -p $(@D)

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "db/conn.h"
@@ -63,6 +64,16 @@ static void set_up_library(void)
 	(void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }
 
+/* The history names customers: other users may not read it. The files that sqlite adds get the mode
+ * of the database. */
+static void create_database(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
+
+	if (fd >= 0)
+		(void)close(fd);
+}
+
 int conn_open(const char *path, int flags, int busy_ms, sqlite3 **ret_db, struct err *reterr)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -71,6 +82,8 @@ int conn_open(const char *path, int flags, int busy_ms, sqlite3 **ret_db, struct
 	int rc, r;
 
 	(void)pthread_once(&once, set_up_library);
+	if (flags & SQLITE_OPEN_CREATE)
+		create_database(path); /* sqlite reports a failure */
 	rc = sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
 	r = rc == SQLITE_OK ? 0 : conn_fail(db, rc, path, reterr);
 	/* Without permission to write, sqlite opens the file for reading without an error; only

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
@@ -32,11 +33,21 @@
 
 /* --- one daemon, one state directory --- */
 
+/* The folder contains contracts and the history, so other users may not read it. */
+static int make_state_dir(const char *path)
+{
+	int r = file_make_parents(path);
+
+	if (r == 0 && mkdir(path, 0750) < 0 && errno != EEXIST)
+		r = -errno;
+	return r < 0 ? r : file_make_dirs(path);
+}
+
 static int lock_state_dir(const char *state_dir, int *ret_fd, struct err *reterr)
 {
 	char path[PATH_MAX + 16];
 	CLEANUP_CLOSE int fd = -1;
-	int r = file_make_dirs(state_dir);
+	int r = make_state_dir(state_dir);
 
 	if (r < 0)
 		return err_fail(reterr, -r, "state directory %s cannot be created: %s", state_dir,

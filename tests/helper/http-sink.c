@@ -66,8 +66,8 @@ static void serve(int connection, const char *bodies, const char *status_path)
 	if (status)
 		dprintf(connection,
 			"HTTP/1.1 %d X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", status);
-	else
-		(void)dup(connection); /* the connection stays open */
+	else if (dup(connection) < 0) /* keeps the connection open */
+		perror("dup");
 }
 
 int main(int argc, char *argv[])
