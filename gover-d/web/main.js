@@ -25,7 +25,7 @@ let retry_action = null; /* repeats the action that needed the token */
 
 function ask_for_token(error, then) {
 	retry_action = then;
-	set_text(by_id("sign-why"), error ? error.message : "It is stored for this tab only and sent only to this daemon.");
+	set_text(by_id("sign-why"), error ? error.message : "The token is stored for this tab only and sent only to this daemon.");
 	by_id("sign-token").value = "";
 	if (!by_id("sign").open)
 		by_id("sign").showModal();

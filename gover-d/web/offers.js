@@ -39,7 +39,7 @@ export class Offers {
 		const full = this.#live.gpus.length > 0 && this.#live.gpus.every((g) => g.vgpus >= g.max_vgpus);
 		set_text(by_id("no-offers"), stopped ? "No offers: selling is stopped." :
 			full ? "No offers: the maximum number of vGPUs is reached." :
-			"No offer at present. The host makes one after enough periods without overload.");
+			"No offer at present. An offer is made after enough periods without overload.");
 	}
 
 	#make(first) {

@@ -14,13 +14,13 @@ function badges(v) {
 	if (v.state === "missing")
 		list.push(["bad", "✕", "missing", "has a contract but does not exist on the host"]);
 	if (v.state === "probation")
-		list.push(["note", "◷", "probation", "sold recently and watched"]);
+		list.push(["note", "◷", "probation", "sold recently; the offer can still fail"]);
 	if (v.broken)
 		list.push(["bad", "✕", "promise broken", "below its target in this period; a larger cap would help"]);
 	else if (v.short)
 		list.push(["warn", "▽", "short", "below its target, but not limited by the GPU: a larger cap would not help"]);
 	if (v.overloaded)
-		list.push(["warn", "▲", "overloaded", "needs more than its cap: it receives unused capacity"]);
+		list.push(["warn", "▲", "overloaded", "needs more than its cap, and receives unused capacity if available"]);
 	if (v.held)
 		list.push(["note", "▮", "held", "an operator has fixed its cap"]);
 	if (v.found)
