@@ -307,7 +307,8 @@ static int load(struct fps_bpf *bpf, int version, struct err *reterr)
 	bpf->groups = bpf_object__find_map_fd_by_name(bpf->object, "groups");
 	rows = bpf_object__find_map_fd_by_name(bpf->object, "rows");
 	if (bpf->groups < 0 || rows < 0)
-		return err_fail(reterr, EINVAL, "the BPF program does not match this build of gover-d");
+		return err_fail(reterr, EINVAL,
+				"the BPF program does not match this build of gover-d");
 	mapped = mmap(NULL, rows_size(), PROT_READ, MAP_SHARED, rows, 0);
 	if (mapped == MAP_FAILED)
 		return fail_load(reterr, errno, "cannot map the counters");
