@@ -13,11 +13,10 @@ fake=$!
 cleanup="kill $fake 2>/dev/null"
 until_ok 20 test -S "$sock"
 
-# The documented verbs, one per line: "VERB: METHOD ROUTE", or "VERB: own" for a format of its own.
+# The documented verbs, one per line: "VERB: METHOD ROUTE" if the verb prints the reply of this route, else "VERB: own".
 sed -n '/^\.Sh JSON/,/^\.Sh ENV/p' "$page" | awk '
   /^\.It Ic / { verb = substr($0, 8); next }
-  /^\.Li [A-Z]+ \// && verb { print verb ": " $2 " " $3; verb = ""; next }
-  /^(Its|Objects of its) own/ && verb { print verb ": own"; verb = "" }' >"$dir/documented"
+  verb { print verb ": " (/^\.Li [A-Z]+ \// ? $2 " " $3 : "own"); verb = "" }' >"$dir/documented"
 
 "$B/gover-ctl" help | sed '/^Options of every verb/q' | sed -n 's/^  \(.\{14\}\) .*/\1/p' | sed 's/ *$//' >"$dir/verbs"
 cd "$dir" || exit 1 # support writes a file here

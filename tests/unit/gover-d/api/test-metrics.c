@@ -18,9 +18,11 @@ static const char *scrape(void)
 
 static bool has_line(const char *text, const char *line)
 {
-	const char *at = strstr(text, line);
-	bool found = at && (at == text || at[-1] == '\n') && at[strlen(line)] == '\n';
+	bool found = false;
 
+	/* The text may also be a part of another line. */
+	for (const char *at = text; !found && (at = strstr(at, line)); at++)
+		found = (at == text || at[-1] == '\n') && at[strlen(line)] == '\n';
 	if (!found)
 		print_error("no line %s\n", line);
 	return found;
@@ -331,7 +333,7 @@ static void openmetrics_has_families_units_and_eof(void **state)
 		"# TYPE gover_build info",
 		"gover_build_info{version=\"" GOVER_VERSION "\"} 1",
 		"# TYPE gover_ticks counter",
-		"# HELP gover_ticks Ticks done.",
+		"# HELP gover_ticks Number of ticks.",
 		"gover_ticks_total 0",
 		"# TYPE gover_vgpu_broken_seconds counter",
 		"# UNIT gover_vgpu_broken_seconds seconds",
