@@ -47,7 +47,7 @@ void api_ack_alert(struct api *api, struct api_request *request)
 /* Filter of GET /v1/decisions. */
 struct wanted {
 	const char *vgpu; /* NULL: decisions about all vGPUs */
-	/* id after which decisions are listed; -1: the newest decisions are listed */
+	/* only decisions with larger ids are listed; -1: the newest decisions are listed */
 	int64_t after;
 	int64_t limit;
 };

@@ -71,7 +71,10 @@ static const struct route {
 
 _Static_assert(ARRAY_SIZE(routes) <= API_ROUTES_MAX, "each route has a counter");
 
-/* Creates the ring of events. The ids of events begin with a random name of this run. */
+/*
+ * Creates the ring of events. Each event id begins with a random text that identifies this run of
+ * the daemon.
+ */
 static int make_events(struct api *api)
 {
 	char boot[17];
@@ -158,8 +161,9 @@ static void observe_tick(void *userdata, const struct host *host, bool gap, stru
 }
 
 /*
- * This observer has no callback for decisions. Decisions are encoded as events later, before the
- * next other event or at the end of the tick, so that encoding does not delay the write of a cap.
+ * This observer has no callback for decisions, because encoding a decision at once would delay the
+ * write of its caps. add_decisions() encodes new decisions later: before the next event or at the
+ * end of the tick.
  */
 const struct observer api_observer = {
 	.name = "api",

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The REST interface. http/ passes requests to it, so it does not depend on libmicrohttpd. */
+/*
+ * The REST interface. The transport in http/ passes requests to this interface, which therefore
+ * does not depend on libmicrohttpd.
+ */
 #ifndef GOVER_D_API_API_H
 #define GOVER_D_API_API_H
 
@@ -20,8 +23,8 @@ struct api *api_new(struct manager *manager, const struct view *view, struct aut
 struct api *api_free(struct api *api); /* accepts NULL; returns NULL */
 
 /*
- * Adds events to GET /v1/events and invalidates cached answers. The userdata of this observer is
- * the api.
+ * Adds events to GET /v1/events and invalidates cached answers. Its userdata must be the struct
+ * api.
  */
 extern const struct observer api_observer;
 

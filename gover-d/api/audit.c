@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* GET /v1/audit, and the creation of audit rows. If a request changes an audited resource, its row
- * contains the changed members. The row of any other request contains the request body.
+/*
+ * GET /v1/audit, and the creation of audit rows. For a request to an audited resource, the row
+ * contains the changed members. For any other request, the row contains the request body.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -74,13 +75,13 @@ static json_t *snapshot_policy(struct api *api, const char *unused)
 	return api_encode_params(api->view->config);
 }
 
-/*
- * An audited resource: the prefix of the paths of its routes, and the members that are compared. An
- * empty list means all members. The fields of a contract are always compared.
- */
 static const struct audited {
-	const char *path;
+	const char *path; /* all paths of the resource begin with this text */
 	json_t *(*encode)(struct api *api, const char *id);
+	/*
+	 * Members that are compared before and after a request; none: all members. For a vGPU, the
+	 * fields of its contract are compared too.
+	 */
 	const char *members[4];
 } audited_resources[] = {
 	{"/v1/vgpus", snapshot_vgpu, {"cap_pct"}},
@@ -151,7 +152,7 @@ static void drop_equal(json_t *before, json_t *after)
 	}
 }
 
-/* Encodes @object as @text. While the text is too long, replaces the longest member by "...". */
+/* Encodes @object into @text. Until the text fits, replaces the longest member by "...". */
 static void write_text(json_t *object, char *text, size_t size)
 {
 	const char *key, *longest;
@@ -194,7 +195,7 @@ void api_audit_differ(json_t *before, json_t *after, char *ret_before, char *ret
 
 struct api_audit {
 	struct api *api;
-	/* resource of the request; NULL: the row contains the request body */
+	/* audited resource of the request; NULL: none, so the row contains the request body */
 	const struct audited *audited;
 	char id[API_PARAM_MAX];
 	json_t *before;
@@ -209,12 +210,12 @@ static void keep(struct db *db, const struct db_audit *row)
 		log_warning("audit row: not stored in the history (before: %s, after: %s)",
 			    row->before_json, row->after_json);
 	else
-		db_commit(db); /* write the row soon: the client gets its reply now */
+		db_commit(db); /* write the row to disk immediately, not at the end of the tick */
 }
 
 /*
- * Status 0: the client disconnected before the reply was known. A status 507 is recorded too: the
- * change is in force but not on disk, or it was undone.
+ * Returns true if a request with this status may have changed something. 0: the client disconnected
+ * before the status was known. 507: the change could not be written to disk.
  */
 static bool is_change(int status)
 {
@@ -288,7 +289,7 @@ void api_audit_undone(struct api_request *request)
 /* --- GET /v1/audit --- */
 
 struct audit_fetch {
-	struct api_fetch fetch; /* first */
+	struct api_fetch fetch; /* must be the first member */
 	int64_t after, limit, last;
 	json_t *rows;
 };

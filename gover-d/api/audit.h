@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The audit log: one row for each request that changed something, with the values of the changed
+/*
+ * The audit log: one row for each request that changed something, with the values of the changed
  * fields before and after the request. Each row is also logged. A row never contains the secret
  * text of a token. If the queue of the history is full, the row is only logged.
  */
@@ -19,8 +20,8 @@ void api_audit_begin(struct api *api, struct api_request *request);
  */
 void api_audit_end(struct api *api, struct api_request *request);
 /*
- * Sets "after" of the row to the value of "before". Call it before a deferred reply if the change
- * was undone.
+ * Records that the change was undone: sets "after" of the row to the value of "before". Call it
+ * before the deferred reply.
  */
 void api_audit_undone(struct api_request *request);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* GET /v1/economics: revenue and penalties from the ledger.
- */
+/* GET /v1/economics: revenue and penalties from the ledger. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -19,14 +18,14 @@
 #define S_PER_HOUR	 3600
 
 struct economics_fetch {
-	struct api_fetch fetch;	      /* first */
+	struct api_fetch fetch;	      /* must be the first member */
 	struct db_ledger_range range; /* time range of the answer */
 	struct db_ledger *rows;
 	size_t n_rows, size_rows;
 	json_t *prices;
 };
 
-/* Selects one of the two accounts of a row: with overselling, or without it. */
+/* Returns the sums of a row with overselling (sold) or without overselling (kept). */
 typedef const struct db_money *(*money_fn)(const struct db_ledger *row);
 
 static const struct db_money *sold(const struct db_ledger *row)
@@ -106,7 +105,7 @@ static void add_money(struct json_encode *o, const struct db_money *money)
 	json_encode_add(o, "broken_s", json_encode_number(money->broken_s));
 }
 
-/* Returns the sums of the rows with flavour @flavor; NULL: of all rows. */
+/* Adds up the rows of flavour @flavor; NULL: all rows. */
 static struct db_money add_up(const struct economics_fetch *e, money_fn of, const char *flavor)
 {
 	struct db_money sum = {0};

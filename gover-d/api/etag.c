@@ -12,8 +12,8 @@
 #include "gover-d/store/contracts.h"
 
 /*
- * The hash needs no secret key: a client gains nothing from a collision, because it can also omit
- * If-Match.
+ * The hash needs no secret key. A client that finds a collision gains nothing, because it could
+ * also omit If-Match.
  */
 void api_etag_of_text(const char *text, char tag[API_ETAG_MAX])
 {
@@ -73,7 +73,7 @@ static int next_tag(const char **list, bool *ret_weak, const char **ret_at, size
 
 /*
  * Returns 1 if @list contains @tag, 0 if it does not, or -EINVAL if @list is not a list of tags.
- * @takes_weak: a weak tag in the list counts as well.
+ * Weak tags in @list are ignored unless @takes_weak is true.
  */
 static int names(const char *list, const char *tag, bool takes_weak)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ETags and conditional requests (RFC 9110). An ETag is a hash of the fields that a PATCH can
+/*
+ * ETags and conditional requests (RFC 9110). An ETag is a hash of the fields that a PATCH can
  * change. Measurements and restarts do not change the ETag.
  */
 #ifndef GOVER_D_API_ETAG_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* GET /v1/events: the open event streams. Events are encoded only if a stream is open.
+/*
+ * GET /v1/events: the open event streams. A tick is encoded only if an open stream requests ticks.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,8 +17,8 @@
 #include "gover-d/util/json-encode.h"
 
 #define FOLLOWERS_MAX  256
-#define FOLLOWERS_KEPT 32  /* streams reserved for principals with a scope above read */
-#define FOLLOWERS_EACH 128 /* limit of streams for one token or user */
+#define FOLLOWERS_KEPT 32  /* streams reserved for callers with scope operate or admin */
+#define FOLLOWERS_EACH 128 /* limit of streams for one token, user or address */
 #define SILENCE_NS     (15 * NS_PER_S)
 
 struct follower {
@@ -25,12 +26,13 @@ struct follower {
 	struct api_stream stream;
 	struct api *api;
 	struct events_reader reader;
-	uint64_t spoken_ns; /* monotonic time of the last tick with data for this stream */
+	uint64_t spoken_ns; /* monotonic time of the newest tick when data was last sent */
 	bool left_behind;
 	char who[ACCESS_NAME_MAX];
 	/* name of the token that opened the stream; "": opened without a token */
 	char token[ID_MAX];
-	int64_t created_ms;    /* creation time of the token; differs if the name was reused */
+	/* creation time of this token, which a later token of the same name does not share */
+	int64_t created_ms;
 	struct follower *next; /* next in api.followers */
 };
 
@@ -141,7 +143,7 @@ static bool has_place(const struct api *api, struct api_request *request)
 void api_get_events(struct api *api, struct api_request *request)
 {
 	const char *words = api_request_query(request, "kinds");
-	/* the header takes precedence over the query parameter "after" */
+	/* the header Last-Event-ID takes precedence over the query parameter "after" */
 	const char *after = request->last_event_id;
 	unsigned int kinds = EVENTS_ALL;
 	struct follower *f;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The ring of events. It stores one text for each event, which is sent to all clients. */
+/* The ring of events. Each event is stored as one text, which is sent to all clients. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,12 +25,13 @@ struct events {
 		enum events_kind kind;
 		struct api_text *text;
 	} ring[EVENTS_KEPT];
-	/* numbers of the oldest and the newest event; first == last + 1: no event */
-	uint64_t first, last;
-	size_t bytes; /* total bytes of the texts in the ring */
+	uint64_t first; /* number of the oldest event; last + 1: the ring is empty */
+	uint64_t last;	/* number of the newest event; 0: no event yet */
+	size_t bytes;	/* total bytes of the texts in the ring */
 	struct api_text *tick;
 	uint64_t n_ticks;
-	uint64_t given[EVENTS_KINDS]; /* total bytes of all events ever added, by kind */
+	/* bytes of all events added so far, by kind, as counted by weight() */
+	uint64_t given[EVENTS_KINDS];
 };
 
 int events_kinds_parse(const char *text, unsigned int *ret_kinds)
@@ -88,8 +89,8 @@ struct events *events_free(struct events *events)
 }
 
 /*
- * Returns the number of bytes that a text adds to the unread bytes of a reader. The number is
- * limited, so that one tick of a large host does not close a stream.
+ * Returns how many bytes of @text count as unread. The number is limited, so that a single tick of
+ * a large host does not close a stream.
  */
 static size_t weight(const struct api_text *text)
 {
@@ -148,8 +149,8 @@ void events_add(struct events *events, enum events_kind kind, const char *json)
 }
 
 /*
- * Parses the number in the id @after. -ENOENT: another run of the daemon created the id, or the
- * ring no longer contains all later events.
+ * Parses the number in the event id @after. -ENOENT: the id is not from this run of the daemon, or
+ * some later events are no longer stored.
  */
 static int find_after(const struct events *events, const char *after, uint64_t *ret_number)
 {

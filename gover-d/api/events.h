@@ -13,7 +13,7 @@
 
 #define EVENTS_KEPT	  1024
 #define EVENTS_BYTES_KEPT (1024 * 1024) /* limit of the total size of the stored texts, bytes */
-/* limit of unread bytes; a reader above it has fallen behind */
+/* a reader with more unread bytes than this has fallen behind */
 #define EVENTS_WAITING (256 * 1024)
 #define EVENTS_ID_MAX  64 /* size of an id with its NUL */
 
@@ -35,7 +35,8 @@ int events_kinds_parse(const char *text, unsigned int *ret_kinds);
 
 struct events;
 /*
- * @boot identifies this run of the daemon in the ids of events; it consists of letters and digits.
+ * @boot consists of letters and digits. Each event id begins with @boot, which identifies this run
+ * of the daemon.
  */
 struct events *events_new(const char *boot);
 struct events *events_free(struct events *events); /* accepts NULL; returns NULL */
@@ -50,10 +51,10 @@ struct events_reader {
 	struct events *events;
 	unsigned int kinds;
 	uint64_t next; /* number of the next event to send */
-	/* last event to replay; replayed events do not count as unread */
+	/* number of the last event to replay; replayed events do not count as unread */
 	uint64_t replayed;
-	uint64_t n_ticks;	      /* ticks already sent to this reader */
-	uint64_t taken[EVENTS_KINDS]; /* bytes of each kind already sent */
+	uint64_t n_ticks;	      /* number of ticks that existed when a tick was last sent */
+	uint64_t taken[EVENTS_KINDS]; /* bytes already sent, by kind */
 	struct api_text *text;	      /* text that is being sent */
 	size_t sent;		      /* bytes of @text already sent */
 };
@@ -75,8 +76,7 @@ void events_reader_fini(struct events_reader *reader);
 int events_reader_look(struct events_reader *reader);
 
 /*
- * Copies at most @size bytes that are to be sent next. Returns their number; 0: no bytes at
- * present.
+ * Copies the next bytes to send, at most @size, and returns their number. 0: no bytes at present.
  */
 size_t events_reader_read(struct events_reader *reader, char *buffer, size_t size);
 

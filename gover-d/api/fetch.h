@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests that are answered from the database. The worker thread reads the database with its own
+/*
+ * Requests that are answered from the database. The worker thread reads the database with its own
  * connection; the event loop sends the reply. A fetch contains copies of all values that it needs,
  * because the worker thread must not access struct host.
  */
@@ -17,7 +18,7 @@
  * The part that is common to all fetches. It must be the first member of the struct of a handler.
  */
 struct api_fetch {
-	struct worker_job job; /* first */
+	struct worker_job job; /* must be the first member */
 	struct api_deferred *deferred;
 	struct db *db;	     /* the database; stays open until the worker is freed */
 	char path[PATH_MAX]; /* path of the database */

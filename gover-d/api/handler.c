@@ -46,8 +46,8 @@ static void saved(void *userdata, int result)
 	if (result < 0)
 		problem_reply(
 			request, 507,
-			"the change is in force, but not on disk (%s): a restart before the next "
-			"successful attempt would lose it",
+			"the change is in force but not on disk (%s): until a later attempt to "
+			"write it succeeds, a restart loses the change",
 			strerror(-result));
 	api_request_answer(request);
 }

@@ -37,11 +37,11 @@ struct api {
 	struct authn *authn;
 	bool tokens_unsaved; /* the last write of tokens.json failed */
 	struct metrics_tally tally;
-	/* One counter for each route; the last counter is for requests without a route. */
+	/* One counter for each route; the last counter is for requests that match no route. */
 	struct api_counter counters[API_ROUTES_MAX + 1];
 	struct metrics_route routes[API_ROUTES_MAX + 1];
 	size_t n_routes;
-	/* a change of @version or view->generation makes cached answers outdated */
+	/* cached answers are outdated if @version or view->generation has changed since */
 	uint64_t version;
 	struct api_cache {
 		struct api_text *text; /* text of the answer; NULL: not yet encoded */
@@ -146,7 +146,7 @@ int api_query_switch(struct api_request *request, const char *name, bool *value)
 int api_query_time(struct api_request *request, const char *name, int64_t *time_ms);
 int api_param_number(struct api_request *request, int64_t *ret_id);
 
-/* Decodes the body as in contract_decode(). -EINVAL: the reply is set. */
+/* Decodes the body with contract_decode(). -EINVAL: the body is invalid; the reply is set. */
 int api_decode_contract(struct api_request *request, unsigned int allowed, unsigned int required,
 			struct contract *contract, unsigned int *ret_fields);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* GET /v1/vgpus/{id}/history: measurements of a vGPU, averaged over steps of equal length. By
+/*
+ * GET /v1/vgpus/{id}/history: measurements of a vGPU, averaged over steps of equal length. By
  * default, the answer has at most 600 points.
  */
 #include <errno.h>
@@ -22,12 +23,13 @@ struct history_range {
 };
 
 struct history_fetch {
-	struct api_fetch fetch; /* first */
+	struct api_fetch fetch; /* must be the first member */
 	char vgpu[ID_MAX];
-	bool known; /* the vGPU exists now; without rows in the database, its history is empty */
+	bool known; /* true: the vGPU exists, so it is no error if the database has no rows of it */
 	struct history_range range;
 	json_t *points, *gaps;
-	int64_t next_ms; /* time at which the next point begins if no gap precedes it */
+	/* end of the previous point; if the next point begins later, there is a gap */
+	int64_t next_ms;
 };
 
 static int64_t count_points(const struct history_range *range)

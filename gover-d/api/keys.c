@@ -13,11 +13,12 @@
 
 struct api_keys {
 	struct kept {
-		char key[CLAIM_MAX]; /* name of the caller and its key; "": unused entry */
+		/* name of the caller, space, key of the request; "": unused entry */
+		char key[CLAIM_MAX];
 		char hash[BODY_HASH_MAX];
 		struct api_reply reply; /* holds a reference to the text of the reply */
 	} kept[API_KEYS_KEPT];
-	size_t n; /* total number of stored keys; n % API_KEYS_KEPT is the next entry to use */
+	size_t n; /* number of keys stored so far; n % API_KEYS_KEPT is the next entry to use */
 };
 
 struct api_keys *api_keys_free(struct api_keys *keys)
@@ -51,7 +52,7 @@ int api_keys_check(struct api_request *request)
 
 void api_keys_own(const struct api_request *request, char key[CLAIM_MAX])
 {
-	_Static_assert(ACCESS_NAME_MAX + 17 <= CLAIM_MAX, "a name and a hash fit");
+	_Static_assert(ACCESS_NAME_MAX + 17 <= CLAIM_MAX, "a key has space for a name and a hash");
 	const char *given = request->idempotency_key;
 
 	key[0] = '\0';
@@ -113,7 +114,7 @@ void api_keys_keep(struct api *api, const struct api_request *request)
 	if (!api->keys)
 		api->keys = calloc(1, sizeof(*api->keys));
 	if (!api->keys)
-		return; /* no memory: the contract itself still contains the key */
+		return; /* no memory: a repeated request finds the key in the contract */
 	kept = &api->keys->kept[api->keys->n++ % API_KEYS_KEPT];
 	api_text_unref(kept->reply.text);
 	api_keys_own(request, kept->key);

@@ -72,9 +72,9 @@ void api_list_reply_ids(struct api_request *request, const char *key, json_t *li
 	reply(request, key, &page);
 }
 
-/* A position in the list of all vGPUs: on @gpu, after vGPU @id. */
+/* A position in the list of all vGPUs, which is sorted by GPU. */
 struct place {
-	int gpu;
+	int gpu;	/* index of the GPU */
 	const char *id; /* the position is after this vGPU; "": before the first vGPU */
 };
 
@@ -106,7 +106,8 @@ static int read_place(struct api *api, struct api_request *request, bool takes_v
 		return 0;
 	}
 	problem_reply(request, 400,
-		      "after: %.100s is invalid (allowed: \"next\" of the previous answer)", text);
+		      "after: %.100s is invalid (allowed: the value of \"next\" in an answer)",
+		      text);
 	return -EINVAL;
 }
 

@@ -17,7 +17,7 @@
  */
 void api_list_reply_ids(struct api_request *request, const char *key, json_t *list);
 
-/* Reply with a page of the GPUs, or of the vGPUs of @gpu (NULL: all). */
+/* Reply with a page of the GPUs, or of the vGPUs of @gpu (NULL: of all GPUs). */
 void api_list_reply_gpus(struct api *api, struct api_request *request);
 void api_list_reply_vgpus(struct api *api, struct api_request *request, const struct host_gpu *gpu);
 

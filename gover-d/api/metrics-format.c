@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Prometheus text and OpenMetrics. In OpenMetrics, the header of a counter omits the suffix _total,
+/*
+ * Prometheus text and OpenMetrics. In OpenMetrics, the header of a counter omits the suffix _total,
  * the header of a metric states its unit, and the text ends with "# EOF".
  */
 #include <stdlib.h>
@@ -53,7 +54,9 @@ static size_t without_suffix(const char *name, const char *suffix)
 	return n > end && strcmp(name + n - end, suffix) == 0 ? n - end : n;
 }
 
-/* Returns the unit at the end of the first @family bytes of @name; "": no unit. */
+/*
+ * Returns the unit in @name; "": no unit. @family is the length of @name without _total or _info.
+ */
 static const char *unit_of(const char *name, size_t family)
 {
 	static const char *const units[] = {"seconds", "percent", "ratio"};

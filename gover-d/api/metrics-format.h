@@ -17,7 +17,7 @@ struct metrics_out {
  * otherwise METRICS_TEXT. @accept may be NULL.
  */
 enum metrics_format metrics_format_choose(const char *accept);
-const char *metrics_format_type(enum metrics_format format); /* Content-Type */
+const char *metrics_format_type(enum metrics_format format); /* value of the header Content-Type */
 
 /*
  * Writes the header lines of metric @name. @type is "gauge", "counter" (@name ends in _total),

@@ -210,25 +210,26 @@ static const struct host_metric {
 	{"gover_ticks_total", "counter", "Number of ticks.", ticks},
 	{"gover_late_ticks_total", "counter", "Ticks late by more than half a period.", late_ticks},
 	{"gover_tick_p50_seconds", "gauge",
-	 "Median time from the due time of a tick to its last cap write.", tick_p50},
+	 "Median time from the scheduled start of a tick to its last cap write.", tick_p50},
 	{"gover_tick_p99_seconds", "gauge",
-	 "99th percentile of the time from the due time of a tick to its last cap write.",
+	 "99th percentile of the time from the scheduled start of a tick to its last cap write.",
 	 tick_p99},
-	{"gover_gaps_total", "counter", "Ticks that restart runs of consecutive periods.", gaps},
+	{"gover_gaps_total", "counter",
+	 "Late ticks that restart the counts of consecutive periods.", gaps},
 	{"gover_revenue_total", "counter", "Revenue since the start of the daemon.", revenue},
 	{"gover_penalty_total", "counter", "Penalties since the start of the daemon.", penalty},
 	{"gover_history_enabled", "gauge", "1 if the history is available, else 0.",
 	 history_enabled},
 	{"gover_history_queued", "gauge", "History records waiting to be written.", history_queued},
 	{"gover_history_written_total", "counter", "History records written.", history_written},
-	{"gover_history_dropped_total", "counter", "History records lost.", history_dropped},
+	{"gover_history_dropped_total", "counter", "Lost history records.", history_dropped},
 	{"gover_history_errors_total", "counter", "Failed history transactions.", history_errors},
 	{"gover_fps_sources", "gauge", "Connected programs that report frames.", fps_sources},
 	{"gover_fps_unmatched_sources", "gauge",
 	 "Connected programs that report frames but belong to no vGPU.", fps_unmatched},
 	{"gover_fps_refused_total", "counter",
 	 "Rejected connections of programs that report frames.", fps_refused},
-	{"gover_fps_dropped_total", "counter", "Ignored frame reports.", fps_dropped},
+	{"gover_fps_dropped_total", "counter", "Number of ignored frame reports.", fps_dropped},
 	{"gover_vgpus", "gauge", "Number of vGPUs on this host.", vgpus},
 	{"gover_overbooking_ratio", "gauge", "Sum of the sold caps as a fraction of all GPUs.",
 	 overbooking},
@@ -313,10 +314,11 @@ static const struct gpu_metric {
 	{"gover_gpu_overbooking_ratio", "gauge", "Sum of the sold caps as a fraction of this GPU.",
 	 gpu_overbooking},
 	{"gover_gpu_reading_age_seconds", "gauge",
-	 "Time since all busy times on this GPU were last read.", gpu_age},
+	 "Time since the busy times of all vGPUs of this GPU were last valid.", gpu_age},
 	{"gover_gpu_calm_periods", "gauge", "Consecutive periods without an overloaded vGPU.",
 	 gpu_calm},
-	{"gover_gpu_telemetry_valid", "gauge", "1 if busy times are valid, else 0.", gpu_telemetry},
+	{"gover_gpu_telemetry_valid", "gauge", "1 if all busy times are valid, else 0.",
+	 gpu_telemetry},
 	{"gover_gpu_acting", "gauge", "1 if the policy acts on this GPU, else 0.", gpu_acting},
 	{"gover_gpu_selling", "gauge", "1 if selling is on for this GPU, else 0.", gpu_selling},
 };
@@ -392,8 +394,8 @@ static double vgpu_fps_age(const struct vgpu *v)
 }
 
 /*
- * Returns the mean of |load - cap| as a fraction of the GPU, over the periods in which the vGPU
- * used its whole cap (utilisation above overload_pct). NAN: no such period.
+ * Returns the mean of |load - cap| as a fraction of the GPU. Only periods in which the vGPU used
+ * its whole cap (utilisation above overload_pct) count. NAN: no such period.
  */
 static double vgpu_share_error(const struct vgpu *v)
 {
@@ -460,7 +462,7 @@ static const struct vgpu_metric {
 	const char *name, *type, *help;
 	double (*value)(const struct vgpu *vgpu);
 } vgpu_metrics[] = {
-	{"gover_vgpu_cap_percent", "gauge", "Cap of the vGPU in force.", vgpu_cap},
+	{"gover_vgpu_cap_percent", "gauge", "Cap in force of the vGPU.", vgpu_cap},
 	{"gover_vgpu_initial_cap_percent", "gauge", "Sold cap of the vGPU.", vgpu_initial_cap},
 	{"gover_vgpu_load_percent", "gauge",
 	 "GPU time used by the vGPU, in percent of the whole GPU.", vgpu_load},
@@ -476,22 +478,26 @@ static const struct vgpu_metric {
 	{"gover_vgpu_frame_gpu_seconds", "gauge", "Mean GPU time per frame.", vgpu_frame_gpu},
 	{"gover_vgpu_reading_age_seconds", "gauge",
 	 "Time since the busy time of the vGPU was last read.", vgpu_reading_age},
-	{"gover_vgpu_fps_age_seconds", "gauge", "Age of the last valid frame rate.", vgpu_fps_age},
+	{"gover_vgpu_fps_age_seconds", "gauge",
+	 "Time since the frame rate of the vGPU was last valid.", vgpu_fps_age},
 	{"gover_vgpu_share_error_ratio", "gauge",
 	 "Mean of |load - cap| while the vGPU used its whole cap.", vgpu_share_error},
 	{"gover_vgpu_share_error_seconds_total", "counter",
 	 "Integral of |load - cap| while the vGPU used its whole cap.", vgpu_share_error_s},
 	{"gover_vgpu_saturated_seconds_total", "counter",
 	 "Time in which the vGPU used its whole cap.", vgpu_saturated},
-	{"gover_vgpu_missing", "gauge", "1 if the vGPU does not exist, else 0.", vgpu_missing},
+	{"gover_vgpu_missing", "gauge", "1 if the contract exists but its vGPU does not, else 0.",
+	 vgpu_missing},
 	{"gover_vgpu_held", "gauge", "1 if an operator holds the cap, else 0.", vgpu_held},
 	{"gover_vgpu_overloaded", "gauge", "1 if the vGPU is overloaded, else 0.", vgpu_overloaded},
 	{"gover_vgpu_short_of_target", "gauge",
 	 "1 if the frame rate of the vGPU is below its target, else 0.", vgpu_short},
 	{"gover_vgpu_seen_seconds_total", "counter", "Time with valid samples.", vgpu_seen},
 	{"gover_vgpu_broken_seconds_total", "counter", "Time with a broken promise.", vgpu_broken},
-	{"gover_vgpu_steals_in_total", "counter", "Steals that raised the cap.", vgpu_steals_in},
-	{"gover_vgpu_steals_out_total", "counter", "Steals that lowered the cap.", vgpu_steals_out},
+	{"gover_vgpu_steals_in_total", "counter",
+	 "Number of steals that raised the cap of the vGPU.", vgpu_steals_in},
+	{"gover_vgpu_steals_out_total", "counter",
+	 "Number of steals that lowered the cap of the vGPU.", vgpu_steals_out},
 	{"gover_vgpu_cap_writes_total", "counter", "Number of cap writes.", vgpu_cap_writes},
 };
 

@@ -7,8 +7,8 @@
 #include "gover-d/model/host.h"
 
 /*
- * The median and the 99th percentile of the duration of the newest ticks, in us; NAN: no
- * tick yet.
+ * Median and 99th percentile of the time from the scheduled start of a tick to its last cap write,
+ * over the newest ticks; NAN: no tick yet.
  */
 struct metrics_tick {
 	double p50_us, p99_us;

@@ -28,7 +28,8 @@ static void reply_sale(struct api *api, struct api_request *request, const struc
 	const struct vgpu *vgpu = host_view_vgpu(api->view->host, offer->vgpu, &gpu);
 
 	json_encode_add(&answer, "offer", encode_offer(offer, clock_now()));
-	json_encode_add(&answer, "vgpu", /* null: the claim is repeated, and its vGPU was removed */
+	/* null: the claim was repeated after its vGPU was removed */
+	json_encode_add(&answer, "vgpu",
 			vgpu ? resource_encode_vgpu(api->view, gpu, vgpu) : json_null());
 	api_request_reply_json(request, 200, json_encode_end(&answer));
 }

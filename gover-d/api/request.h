@@ -54,8 +54,9 @@ struct api_stream {
 	ssize_t (*read)(struct api_stream *stream, char *buffer, size_t size);
 	void (*free)(struct api_stream *stream);
 	/*
-	 * Callbacks set by the transport; NULL before. wake() announces new bytes. drop() closes
-	 * the stream, even if an event was sent only in part. Neither callback frees the stream.
+	 * Callbacks set by the transport; NULL until then. The api calls wake() if there are new
+	 * bytes to read, and drop() to close the stream, even in the middle of an event. Neither
+	 * callback frees the stream.
 	 */
 	void (*wake)(void *userdata);
 	void (*drop)(void *userdata);
@@ -81,8 +82,8 @@ struct api_reply {
 };
 
 /*
- * Counts the replies of a route by status. Statuses beyond API_STATUSES_MAX are added to the last
- * count.
+ * Counts the replies of a route by status. At most API_STATUSES_MAX different statuses are counted
+ * separately; further statuses are added to the last count.
  */
 #define API_STATUSES_MAX 16
 struct api_counter {
@@ -100,26 +101,27 @@ struct api_request {
 	/* The request. The transport owns the strings. */
 	const char *method, *path;
 	struct api_query query[API_QUERY_MAX];
-	size_t n_query; /* number of parameters; those beyond API_QUERY_MAX are not stored */
+	/* number of parameters in the URL; only the first API_QUERY_MAX are stored */
+	size_t n_query;
 	/* Values of headers; NULL: the header is absent. */
 	const char *content_type, *idempotency_key, *accept, *if_match, *if_none_match,
 		*last_event_id;
 	const char *body;
 	size_t body_length;
-	/* set before the body is received; false: the body is discarded */
+	/* set by api_admit(); false: the transport discards the body */
 	bool takes_body;
-	struct principal principal; /* the caller; all zero: a caller without access */
+	struct principal principal; /* the caller; all zero: the caller has no access */
 	/* Members set by the router. */
 	char param[API_PARAM_MAX]; /* value of {id} */
 	/* the parsed body; NULL: the route accepts no body; only valid in the handler */
 	json_t *object;
-	/* the handler is running; its reply is sent after it returns */
+	/* true: the handler is running; its reply is sent after it has returned */
 	bool in_handler;
 	struct api_counter *counter; /* counter for the reply; NULL: not counted */
 	/* The reply. It must not be sent while @deferred is set. */
 	struct api_reply reply;
 	struct api_deferred *deferred;
-	/* set by the transport; called when @deferred has ended, to send the reply */
+	/* callback of the transport: sends the reply after @deferred has ended */
 	void (*answered)(struct api_request *request);
 	/* Called once, when the reply is final or the request has ended; may be NULL. */
 	void (*settled)(struct api_request *request);
@@ -127,15 +129,15 @@ struct api_request {
 };
 
 /*
- * Checks before the body arrives whether the scope of the caller is sufficient for the route. If it
- * is not, sets the reply and returns false. If the transport then replies without api_serve(), it
- * must count the reply.
+ * Checks whether the caller may use the route; called before the body arrives. If not, sets and
+ * counts the reply and returns false. After true, the transport calls api_serve(); if it replies
+ * without api_serve(), it must call api_request_count().
  */
 bool api_admit(struct api *api, struct api_request *request);
 
 /*
- * Checks and routes the request: sets or defers its reply. If the reply is a stream, the transport
- * may replace the stream by another reply and must then count the reply.
+ * Checks and routes the request: sets or defers its reply. The reply is counted unless it is a
+ * stream. The transport counts a stream, or the reply that replaces it, with api_request_count().
  */
 void api_serve(struct api *api, struct api_request *request);
 
@@ -148,12 +150,14 @@ const char *api_request_query(const struct api_request *request, const char *nam
  */
 void api_request_reply_text(struct api_request *request, unsigned int status, const char *type,
 			    char *data);
-/* As api_request_reply_text() for a JSON document. Takes over the reference. */
+/*
+ * Like api_request_reply_text(), but with a JSON document. Takes over the reference to @document.
+ */
 void api_request_reply_json(struct api_request *request, unsigned int status, json_t *document);
-/* As api_request_reply_text() for a shared text. Adds a reference to @text. */
+/* Like api_request_reply_text(), but with a shared text. Adds a reference to @text. */
 void api_request_reply_shared(struct api_request *request, unsigned int status, const char *type,
 			      struct api_text *text);
-/* As api_request_reply_text() for static bytes. */
+/* Like api_request_reply_text(), but with static bytes. */
 void api_request_reply_fixed(struct api_request *request, unsigned int status, const char *type,
 			     char *bytes, size_t size);
 /*
@@ -168,9 +172,9 @@ void api_request_reply_no_memory(struct api_request *request);
 void api_request_reply_empty(struct api_request *request, unsigned int status);
 
 /*
- * The handle of a deferred reply. The function that began it owns the handle until
- * api_deferred_end(). The request may end earlier (the client disconnects, the daemon stops); then
- * only the handle remains.
+ * The handle of a deferred reply. The caller of api_deferred_begin() owns the handle until
+ * api_deferred_end(). If the request ends earlier (the client disconnects or the daemon stops), the
+ * handle remains valid.
  */
 struct api_deferred;
 /* Defers the reply of @request. NULL: out of memory; the reply is set. */
@@ -185,7 +189,10 @@ void api_request_answer(struct api_request *request);
 /* Counts the reply by its status. Call it once, when the reply is final. */
 void api_request_count(struct api_request *request);
 
-/* Frees the reply. A handle of the request remains valid, but is detached from the request. */
+/*
+ * Frees the reply. The handle of a deferred reply remains valid, but no longer refers to the
+ * request.
+ */
 void api_request_fini(struct api_request *request);
 
 #endif

@@ -125,8 +125,8 @@ static void add_contract(struct json_encode *o, const struct view *view,
 }
 
 /*
- * Encodes the floor in force: the floor of the contract or, without one, cap_floor_pct; but at
- * least the floor of the backend.
+ * Encodes the floor in force. It is the floor of the contract, or cap_floor_pct if the contract has
+ * none. It is at least the floor of the backend.
  */
 static json_t *encode_floor(const struct view *view, const struct host_gpu *gpu,
 			    const struct vgpu *vgpu)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The resources of REST as JSON. Each function returns a new document, or NULL if memory is short.
- * A value that is currently invalid is encoded as null.
+ * The resources of the REST interface as JSON. Each function returns a new document, or NULL if
+ * memory is short. A value that is currently invalid is encoded as null.
  */
 #ifndef GOVER_D_API_RESOURCE_H
 #define GOVER_D_API_RESOURCE_H
@@ -19,8 +19,8 @@ json_t *resource_encode_vgpu(const struct view *view, const struct host_gpu *gpu
 			     const struct vgpu *vgpu);
 
 /*
- * Encode lists. @all: cleared alerts and ended offers are included. @gpu NULL: the vGPUs of all
- * GPUs are included.
+ * Encode lists. @all: cleared alerts and ended offers are included. @gpu: only the vGPUs of this
+ * GPU are included; NULL: the vGPUs of all GPUs are included.
  */
 json_t *resource_encode_gpus(const struct view *view, struct instant now);
 json_t *resource_encode_vgpus(const struct view *view, const struct host_gpu *gpu);

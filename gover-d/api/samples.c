@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* GET /v1/gpus/{name}/history: all samples of a GPU in pages, for replays.
- */
+/* GET /v1/gpus/{name}/history: all samples of a GPU in pages, for replays. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +13,7 @@
 #include "gover-d/util/json-encode.h"
 
 #define RANGE_DEFAULT_MS (3600 * 1000)
-/* a page may be longer, because it contains all rows of its last tick */
+/* A page ends after the tick in which it reaches this number of rows. */
 #define PAGE_ROWS 5000
 /* Samples older than this are certainly in the database: batches are written every five seconds. */
 #define NEWEST_MS 10000
@@ -27,11 +26,11 @@ static const char *const columns[] = {
 };
 
 struct samples_fetch {
-	struct api_fetch fetch; /* first */
+	struct api_fetch fetch; /* must be the first member */
 	char gpu[ID_MAX];
 	bool wants_newest;
-	/* next_from_ms 0: the page reaches the end of the range */
-	int64_t kept_from_ms, next_from_ms;
+	int64_t kept_from_ms; /* earlier samples were removed; 0: no sample was removed */
+	int64_t next_from_ms; /* start of the next page; 0: there is no next page */
 	int64_t last_ms;
 	size_t n_rows;
 	char names[NAMES_MAX][ID_MAX]; /* names of vGPUs; a row contains an index of this array */
@@ -40,8 +39,8 @@ struct samples_fetch {
 };
 
 /*
- * Returns the index of @name, which is appended if it is new; -1: too many names. All ticks have
- * the same order of vGPUs, so the search begins after the last returned index.
+ * Returns the index of @name, which is appended if it is new; -1: too many names. The vGPUs have
+ * the same order in each tick, so the search begins after the last returned index.
  */
 static int name_index(struct samples_fetch *s, const char *name)
 {
@@ -67,8 +66,8 @@ static json_t *encode_row(int index, const struct db_sample *sample)
 }
 
 /*
- * Appends a sample to the page. Returns 1 if the page is full; the sample is then the first of the
- * next page.
+ * Appends a sample to the page. Returns 1 if the page is full: the sample is then not appended, and
+ * the next page begins with its tick.
  */
 static int take_sample(void *userdata, const struct db_sample *sample)
 {
@@ -82,7 +81,7 @@ static int take_sample(void *userdata, const struct db_sample *sample)
 	}
 	index = name_index(s, sample->vgpu);
 	if (index < 0 && !is_new_tick)
-		return -E2BIG; /* one tick has more vGPUs than a GPU can have */
+		return -E2BIG; /* this single tick has more than NAMES_MAX vGPUs */
 	if (index < 0) {
 		s->next_from_ms = sample->ts_ms;
 		return 1;

@@ -12,7 +12,7 @@
 #define SECONDS_MAX 253402300799.0 /* the end of the year 9999 */
 
 /*
- * Parses exactly @n digits at *@at and moves *@at to the next character. Returns false if there are
+ * Parses exactly @n digits at *@at and moves *@at past these digits. Returns false if there are
  * fewer digits or the value is not in @min..@max.
  */
 static bool take_digits(const char **at, int n, int min, int max, int *ret_value)

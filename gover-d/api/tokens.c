@@ -30,7 +30,7 @@ struct token_job {
 	struct api_deferred *deferred;
 	char path[PATH_MAX], name[ID_MAX];
 	char *text;  /* new contents of tokens.json */
-	char *reply; /* reply after a new token was written; NULL: a token was removed */
+	char *reply; /* reply with the new token; NULL: the job removes a token */
 	int result;
 };
 
@@ -88,8 +88,8 @@ static void run(struct worker_job *job)
 }
 
 /*
- * Replies after the write. If the write failed, a new token was not created, and a revoked token is
- * invalid only until the daemon restarts.
+ * Replies after the write. If the write failed, a new token is not created. A removed token whose
+ * removal was not written becomes valid again at a restart.
  */
 static void answer(struct token_job *save, struct api_request *request)
 {
@@ -100,8 +100,8 @@ static void answer(struct token_job *save, struct api_request *request)
 	} else if (save->result < 0) {
 		problem_reply(
 			request, 507,
-			"token %s: invalid only until a restart, because %s cannot be written "
-			"(%s); remove the token again before a restart",
+			"token %s: removed, but valid again after a restart, because %s cannot be "
+			"written (%s); remove the token again before a restart",
 			save->name, save->path, strerror(-save->result));
 	} else if (save->reply) {
 		api_request_reply_text(request, 201, API_TYPE_JSON, save->reply);
@@ -246,8 +246,6 @@ void api_delete_token(struct api *api, struct api_request *request)
 		return;
 	}
 	api_events_revoke(api, name);
-	/*
-	 * write the file even if an earlier attempt removed the token but failed to write the file
-	 */
+	/* An earlier request may have removed the token without writing the file: write it now. */
 	save_tokens(api, request, name, NULL);
 }

@@ -86,7 +86,7 @@ static void take_flavor(struct api *api, unsigned int fields, struct contract *c
 		contract->terms.target_fps = flavor.target_fps;
 }
 
-/* Returns the contract that was created with this key before a restart; NULL: no such contract. */
+/* Returns the existing contract that was created with @key; NULL: no such contract. */
 static const struct contract *find_by_key(const struct api *api, const char *key)
 {
 	const struct host *host = api->view->host;
@@ -107,8 +107,8 @@ static void reply_new(struct api *api, struct api_request *request, const char *
 }
 
 /*
- * Writes the hash of the body into @hash. Returns true and sets the reply if the request is
- * repeated or its key is invalid.
+ * Writes the hash of the body into @hash. If the request is repeated or its key is invalid, sets
+ * the reply and returns true.
  */
 static bool reply_again(struct api *api, struct api_request *request, char hash[BODY_HASH_MAX])
 {
