@@ -242,8 +242,8 @@ void api_audit_begin(struct api *api, struct api_request *request)
 	const char *id = id_of(request);
 
 	if (!audit) {
-		log_error("audit row of %s for %s %.100s: no memory", request->principal.name,
-			  request->method, request->path);
+		log_error("no memory for the audit row of the request %s %.100s from %s",
+			  request->method, request->path, request->principal.name);
 		return;
 	}
 	audit->api = api;

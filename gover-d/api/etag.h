@@ -17,8 +17,8 @@ void api_etag_of_text(const char *text, char tag[API_ETAG_MAX]);
 void api_etag_put(struct api_request *request, const char *tag);
 
 /*
- * Returns 0 if the request has no If-Match, or if If-Match contains @tag. -EINVAL: @tag is not in
- * If-Match (reply 412), or If-Match is invalid (reply 400); the reply is set.
+ * Returns 0 if the request has no If-Match, or if If-Match contains @tag. Otherwise returns -EINVAL
+ * and sets the reply: 412 if If-Match does not contain @tag, 400 if If-Match is invalid.
  */
 int api_etag_check(struct api_request *request, const char *tag);
 /*

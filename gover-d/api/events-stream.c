@@ -31,7 +31,7 @@ struct follower {
 	char who[ACCESS_NAME_MAX];
 	/* name of the token that opened the stream; "": opened without a token */
 	char token[ID_MAX];
-	/* creation time of this token, which a later token of the same name does not share */
+	/* creation time of the token: distinguishes it from a later token of the same name */
 	int64_t created_ms;
 	struct follower *next; /* next in api.followers */
 };

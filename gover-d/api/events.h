@@ -61,8 +61,8 @@ struct events_reader {
 
 /*
  * Initialises a reader; free it with events_reader_fini(). @after is the id of the last event that
- * the client received, or NULL. Later events are replayed; if they are no longer stored, the reader
- * gets a `lost` event first. -ENOMEM.
+ * the client received, or NULL. Later events are replayed; if some of them are no longer stored,
+ * the reader gets a `lost` event first. Returns 0 or -ENOMEM.
  */
 int events_reader_init(struct events_reader *reader, struct events *events, unsigned int kinds,
 		       const char *after);
