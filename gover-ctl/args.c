@@ -56,21 +56,22 @@ static const struct option_info infos[OPTION_COUNT] = {
 	[OPTION_VGPU] = {"vgpu", "ID", OPTION_TEXT, 0, 0, "select this vGPU"},
 	[OPTION_FPS_MAX] =
 		{"fps-max", "N", OPTION_NUMBER, 0, FPS_MAX_LIMIT,
-		 "limit the frame rate to N (default: slightly above the target); 0: no limit"},
+		 "limit the frame rate to N; 0: no limit (default: slightly above the target)"},
 	[OPTION_FROM] =
 		{"from", "TIME", OPTION_TEXT, 0, 0,
-		 "start at this time: RFC 3339, unix seconds, or -1h, -90m relative to now"},
+		 "start at this time: RFC 3339, unix seconds, or relative to now such as -1h"},
 	[OPTION_TO] = {"to", "TIME", OPTION_TEXT, 0, 0, "end at this time (default: now)"},
-	[OPTION_STEP] = {"step", "TIME", OPTION_TEXT, 0, 0,
-			 "print one row per span of this length: seconds, or 30s, 5m, 1h, 1d"},
+	[OPTION_STEP] =
+		{"step", "TIME", OPTION_TEXT, 0, 0,
+		 "print one row for each interval of this length: seconds, or 30s, 5m, 1h, 1d"},
 	[OPTION_ALL] = {"all", NULL, OPTION_FLAG, 0, 0, "include entries that have ended"},
 	[OPTION_AFTER] = {"after", "ID", OPTION_INT, 0, 1e15,
 			  "list only entries with a higher id than ID"},
 	[OPTION_LIMIT] = {"limit", "N", OPTION_INT, 1, 1000, "list at most N entries"},
 	[OPTION_NEWCOMER] = {"id", "ID", OPTION_TEXT, 0, 0, "set the id of the new vGPU"},
-	[OPTION_KEY] =
-		{"key", "KEY", OPTION_TEXT, 0, 0,
-		 "set the idempotency key; claims with the same key claim once (default: random)"},
+	[OPTION_KEY] = {"key", "KEY", OPTION_TEXT, 0, 0,
+			"set the idempotency key, so that a repeated claim claims only once "
+			"(default: random)"},
 	[OPTION_ONCE] = {"once", NULL, OPTION_FLAG, 0, 0, "print the view once and exit"},
 	[OPTION_BATCH] = {"batch", NULL, OPTION_FLAG, 0, 0,
 			  "print one view after another, without taking over the terminal"},
@@ -184,8 +185,8 @@ static int option_take(struct args *args, enum option_id id, const char *value, 
 }
 
 /*
- * Explains an error of getopt_long(). @sign: its return value, '?' or ':'. @word: the rejected
- * argument.
+ * Sets @reterr to the reason why getopt_long() failed. @sign is the return value of getopt_long(),
+ * '?' or ':'. @word is the rejected argument.
  */
 static int explain(int sign, const char *word, uint64_t allowed, struct err *reterr)
 {

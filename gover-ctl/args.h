@@ -16,7 +16,7 @@
 #define OPTION_OF_FIELD(NAME, ...) OPTION_##NAME,
 
 enum option_id {
-	/* options that every verb accepts; OPTION_VERSION: only without a verb */
+	/* options that every verb accepts; OPTION_VERSION is accepted only without a verb */
 	OPTION_SOCKET,
 	OPTION_URL,
 	OPTION_TOKEN_FILE,
@@ -67,7 +67,7 @@ enum option_id {
 };
 
 #define OPTION(id) (UINT64_C(1) << (id))
-_Static_assert(OPTION_COUNT <= 64, "sets of options fit a uint64_t");
+_Static_assert(OPTION_COUNT <= 64, "a uint64_t has a bit for each option");
 
 /* Masks of the contract options of each request: create a vGPU, change a vGPU, claim an offer. */
 #define OPTION_IF_CREATE(NAME, MEMBER, JSON, KIND, MIN, MAX, SINCE, USES, ...) \
@@ -88,8 +88,9 @@ _Static_assert(OPTION_COUNT <= 64, "sets of options fit a uint64_t");
 enum option_type { OPTION_FLAG, OPTION_TEXT, OPTION_INT, OPTION_NUMBER, OPTION_PAIR };
 
 struct option_info {
-	const char *name; /* option name without dashes; unique only within a verb */
-	const char *arg;  /* name of the value in the help; NULL: the option is a flag */
+	const char
+		*name; /* option name without dashes; two verbs may have options of the same name */
+	const char *arg; /* name of the value in the help; NULL: the option is a flag */
 	enum option_type type;
 	double min, max; /* range of OPTION_INT and OPTION_NUMBER */
 	const char *help;
@@ -101,7 +102,7 @@ const struct option_info *args_get_option(enum option_id id);
 
 /* A parsed command line. All texts point into argv. */
 struct args {
-	/* value of each option; NULL: option not given; value of a given flag: its name */
+	/* value of each option; the value of a flag is its name; NULL: option not given */
 	const char *values[OPTION_COUNT];
 	const char *labels[ARGS_LABELS_MAX];
 	size_t n_labels;

@@ -14,7 +14,7 @@
 #include "base/file.h"
 #include "gover-ctl/client.h"
 
-/* maximum bytes of a reply; /v1/host with 1,000 vGPUs: about 1 MB */
+/* maximum bytes of a reply; the status of 1,000 vGPUs has about 1 MB */
 #define REPLY_MAX	   (64u << 20)
 #define CONNECT_TIMEOUT_MS 5000L
 #define REQUEST_TIMEOUT_MS 30000L
@@ -195,7 +195,7 @@ static size_t take_body(char *data, size_t size, size_t count, void *userdata)
 	return n;
 }
 
-/* The state of an event stream. A reply with an error status is collected in @reply instead. */
+/* The state of an event stream. @reply gets the body only if the daemon replies with an error. */
 struct stream {
 	struct client *client;
 	const struct client_call *call;
@@ -246,7 +246,8 @@ static CURLcode perform_stream(struct client *client, const struct client_call *
 static const char *no_answer_advice(bool over_socket, int os_errno)
 {
 	if (!over_socket)
-		return "check that gover-d runs there and has `listen` set";
+		return "check that gover-d runs at this address and that `listen` is set in "
+		       "gover.conf";
 	if (os_errno == EACCES || os_errno == EPERM)
 		return "permission denied: run as root or as a member of the socket's group";
 	return "check with `systemctl status gover-d`, or set the socket with --socket or "

@@ -49,8 +49,8 @@ struct client_call {
 	const char *key;    /* value of the header Idempotency-Key; NULL: no such header */
 	bool any_text;	    /* true: a reply that is not JSON is accepted */
 	/*
-	 * Receives an event stream: the request has no time limit, but fails after 45 s without
-	 * data. NULL: the reply is collected in struct reply.
+	 * Called for each chunk of an event stream. Such a request has no time limit, but fails
+	 * after 45 s without data. NULL: struct reply gets the whole reply.
 	 */
 	client_chunk_fn chunk;
 	void *userdata;

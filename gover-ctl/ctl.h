@@ -53,14 +53,14 @@ enum ctl_exit ctl_exit_code(int result);
 int ctl_open_client(struct ctl *ctl, struct err *reterr);
 
 /*
- * Returns CTL_DONE if @id is a valid id of a @what ("vGPU"). Otherwise prints the allowed form and
- * returns CTL_USAGE.
+ * Returns CTL_DONE if @id is a valid id. Otherwise prints the allowed form and returns CTL_USAGE.
+ * @what is a word for the message, such as "vGPU".
  */
 enum ctl_exit ctl_check_id(const char *what, const char *id);
 
 /*
- * Parses @word as the number of a @what ("alert"). If it is not a number, prints an error and
- * returns CTL_USAGE.
+ * Parses @word as a number. If it is not a number, prints an error and returns CTL_USAGE. @what is
+ * a word for the message, such as "alert".
  */
 enum ctl_exit ctl_parse_number(const char *what, const char *word, long long *ret_number);
 

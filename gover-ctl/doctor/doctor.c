@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The checks of `doctor`. If a backend misses a requirement, the check fails if the daemon uses
- * this backend; otherwise the check gives a warning.
+ * The checks of `doctor`. A missing requirement of a backend is a failure if the daemon uses this
+ * backend, and a warning otherwise.
  */
 #include <errno.h>
 #include <limits.h>
@@ -168,15 +168,15 @@ static void check_library(const struct doctor_input *input, struct doctor_findin
 
 	if (launch_find_library(input->library, input->exe, path, &err) < 0)
 		doctor_find(finding, DOCTOR_FAIL,
-			    "install all of gover; without this library FPS are not measured", "%s",
-			    err.msg);
+			    "install all parts of gover; without this library FPS are not measured",
+			    "%s", err.msg);
 	else
 		doctor_find(finding, DOCTOR_OK, "", "frames are counted by %s", path);
 }
 
 /*
- * The check is skipped if no GPU has fps_source = bpf: the daemon then reports no files and no
- * error.
+ * Without a GPU that has fps_source = bpf, the daemon reports no files and no error. The check is
+ * then skipped.
  */
 static void check_bpf(const struct doctor_input *input, struct doctor_finding *finding)
 {
@@ -186,7 +186,7 @@ static void check_bpf(const struct doctor_input *input, struct doctor_finding *f
 
 	if (error[0])
 		doctor_find(finding, DOCTOR_FAIL,
-			    "fix this, or set fps_source = preload in the [gpu] section",
+			    "fix this error, or set fps_source = preload in the [gpu] section",
 			    "fps_source = bpf: %s", error);
 	else if (refused > 0)
 		doctor_find(finding, DOCTOR_WARN, "",

@@ -11,13 +11,13 @@
 
 /* Input of the checks. */
 struct doctor_input {
-	const char *root;	 /* prefix of all paths of the host: ""; in tests a folder */
+	const char *root;	 /* prefix of all paths; "" except in tests */
 	const char *search_path; /* value of PATH */
 	const char *exe;	 /* path of gover-ctl; the FPS library may be in the same folder */
 	const char *library;	 /* value of GOVER_FPS_LIB; NULL: unset */
 	const char *where;	 /* the daemon's address */
 	const json_t *host;	 /* reply to GET /v1/host; NULL: no reply */
-	const char *no_answer;	 /* reason if @host is NULL */
+	const char *no_answer;	 /* the reason why @host is NULL */
 };
 
 enum doctor_state { DOCTOR_OK, DOCTOR_WARN, DOCTOR_FAIL, DOCTOR_SKIPPED };

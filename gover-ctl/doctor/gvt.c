@@ -121,7 +121,7 @@ void doctor_gvt_check(const struct doctor_input *input, struct doctor_finding *f
 	else if (v.n == 0)
 		doctor_find(finding, DOCTOR_OK, "",
 			    "%d GPU%s with GVT-g, no vGPU yet: support for caps can be checked "
-			    "only on a vGPU",
+			    "only after a vGPU is created",
 			    gpus, gpus == 1 ? "" : "s");
 	else if (v.stock[0])
 		doctor_find(finding, missing,

@@ -6,9 +6,9 @@
 #include <jansson.h>
 
 /*
- * Checks this host and the daemon at @where. Returns {"checks": [{"check", "state", "text",
- * "advice"}], "ok"}; NULL: out of memory. @host: reply to GET /v1/host; NULL: no reply, and
- * @no_answer is the reason.
+ * Checks this host and the daemon at @where. @host is the reply to GET /v1/host; if it is NULL,
+ * @no_answer is the reason. Returns {"checks": [{"check", "state", "text", "advice"}], "ok"}, or
+ * NULL if out of memory.
  */
 json_t *doctor_report(const char *where, const json_t *host, const char *no_answer);
 

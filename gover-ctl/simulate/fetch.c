@@ -108,8 +108,8 @@ static void find_prices(const json_t *economics, const char *name, struct record
 }
 
 /*
- * Sets the prices of @flavor. Prices of -1 mean the prices of the scenario: those of the flavor on
- * sale, which --set may change.
+ * Sets the prices of @flavor. The flavor on sale gets the prices -1: each run then uses the prices
+ * of its scenario, which --set may change.
  */
 static void set_prices(const struct simulate *simulate, const json_t *economics, const char *flavor,
 		       struct recording_terms *terms)
@@ -152,8 +152,8 @@ static enum ctl_exit add_contract(struct simulate *simulate, const json_t *econo
 }
 
 /*
- * Adds the terms of all vGPUs. For a removed vGPU only the flavor is known, from the ledger. For an
- * existing vGPU, the terms of its contract then replace the terms from the ledger.
+ * Adds the terms of all vGPUs. The ledger has only the flavor of each vGPU. The contracts of
+ * existing vGPUs then replace these terms.
  */
 static enum ctl_exit add_contracts(struct simulate *simulate, const json_t *economics,
 				   const json_t *vgpus)
@@ -198,7 +198,7 @@ static enum ctl_exit fetch_contracts(struct ctl *ctl, struct simulate *simulate)
 struct page {
 	struct recording *recording;
 	size_t at[COLUMNS]; /* position of each column in a row */
-	int *numbers;	    /* number in @recording of each vGPU of the reply */
+	int *numbers;	    /* for each vGPU of the reply: its number in @recording */
 	size_t n_numbers;
 };
 

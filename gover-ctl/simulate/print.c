@@ -10,7 +10,7 @@
 #include "gover-ctl/verb/describe.h"
 #include "sim/experiment/summary.h"
 
-#define DECIMALS 6 /* decimal places of JSON numbers; more would only show clock jitter */
+#define DECIMALS 6 /* decimal places of JSON numbers; further places have only clock jitter */
 
 static const char *const run_names[SIMULATE_RUNS] = {
 	[SIMULATE_RECORDED] = "recorded",
@@ -222,13 +222,13 @@ static void print_facts(const struct writer *writer, const struct simulate_gpu *
 	}
 	writer_format_span(facts->seconds, span);
 	writer_format_span(facts->gap_s, gap);
-	writer_line(writer, "%s: %s of data of %d vGPUs; %d gaps (%s in total) removed", gpu->name,
+	writer_line(writer, "%s: %s of data, %d vGPUs; %d gaps (%s in total) removed", gpu->name,
 		    span, facts->vgpus, facts->gaps, gap);
-	writer_line(writer,
-		    "  share of vGPU-seconds: at the cap, demand estimated: %.1f %%; no reading: "
-		    "%.1f %%; frames not counted: %.1f %%",
-		    share_pct(facts->censored_s, facts->vgpu_s),
-		    share_pct(facts->unknown_s, facts->vgpu_s),
+	writer_line(writer, "  share of vGPU-seconds with estimated demand: %.1f %%",
+		    share_pct(facts->censored_s, facts->vgpu_s));
+	writer_line(writer, "  share of vGPU-seconds without a reading: %.1f %%",
+		    share_pct(facts->unknown_s, facts->vgpu_s));
+	writer_line(writer, "  share of vGPU-seconds in which frames were not counted: %.1f %%",
 		    share_pct(facts->fps_missing_s, facts->vgpu_s));
 }
 
@@ -276,8 +276,9 @@ static void warn(const struct simulate *simulate)
 {
 	if (simulate->from_given && strcmp(simulate->range.from, simulate->kept_from) < 0)
 		ctl_fail(CTL_DONE,
-			 "--from: single periods are available only from %s; the simulation starts "
-			 "there",
+			 "--from: the values of each period are kept only from %s on; the "
+			 "simulation "
+			 "starts at this time",
 			 simulate->kept_from);
 }
 

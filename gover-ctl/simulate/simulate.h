@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The data of `simulate`: options, answers of the daemon, and summaries of the experiments.
+ * The data of `simulate`: options, replies of the daemon, and summaries of the experiments.
  */
 #ifndef GOVER_CTL_SIMULATE_SIMULATE_H
 #define GOVER_CTL_SIMULATE_SIMULATE_H
@@ -16,7 +16,7 @@ enum simulate_run {
 	SIMULATE_RECORDED, /* the recording itself, without a simulation */
 	SIMULATE_MODEL,	   /* policy in force with the recorded vGPUs only */
 	SIMULATE_IN_FORCE, /* policy in force; newcomers claim the offers */
-	/* policy and parameters of --policy and --set; newcomers claim the offers */
+	/* policy and parameters of --policy and --set; newcomers, if any, claim the offers */
 	SIMULATE_TRIAL,
 	SIMULATE_RUNS
 };
@@ -52,8 +52,8 @@ struct simulate {
 	struct simulate_gpu gpus[SIMULATE_GPUS_MAX];
 	int n_gpus;
 	/*
-	 * false: the run is omitted. IN_FORCE is omitted without newcomers, because it equals
-	 * MODEL. TRIAL is omitted without --policy and --set, because it equals IN_FORCE.
+	 * true: the run is made. IN_FORCE is made only with newcomers, TRIAL only with --policy or
+	 * --set. Otherwise they would equal another run.
 	 */
 	bool has[SIMULATE_RUNS];
 	const char *policies[SIMULATE_RUNS];

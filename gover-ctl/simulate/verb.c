@@ -20,7 +20,7 @@
 #define SEED_DEFAULT 1
 #define REMOVE_S     300 /* seconds from a failed sale to the removal of the new vGPU */
 
-/* One simulated run of one GPU, in a thread of its own. */
+/* The simulation of one run on one GPU, in a thread of its own. */
 struct run {
 	enum simulate_run which;
 	const struct simulate *simulate;
@@ -78,7 +78,7 @@ static int set_in_force(struct scenario *scenario, json_t *params, struct err *r
 	return r;
 }
 
-/* Parses the arguments of --set. Each value gets the type of the parameter in force. */
+/* Parses the arguments of --set. Each value is converted to the type of the parameter. */
 static int take_sets(const struct simulate *simulate, json_t **ret_sets, struct err *reterr)
 {
 	json_t *sets = json_object();
@@ -327,7 +327,9 @@ static enum ctl_exit plan_runs(struct simulate *simulate)
 		return ctl_fail(r == -ENOMEM ? CTL_FAILED : CTL_USAGE, "--set %s", err.msg);
 	json_decref(sets);
 	if (!policy_find(in_force))
-		return ctl_fail(CTL_FAILED, "policy in force: unknown policy '%.60s'", in_force);
+		return ctl_fail(CTL_FAILED,
+				"policy in force '%.60s': unknown to this version of gover-ctl",
+				in_force);
 	for (int i = 0; i < SIMULATE_RUNS; i++)
 		simulate->policies[i] = in_force;
 	if (simulate->policy)
@@ -349,7 +351,7 @@ static enum ctl_exit check_result(const struct simulate *simulate)
 			return CTL_DONE;
 	return ctl_fail(CTL_FAILED, "GPU %s, %s to %s: %s%s%s", first->name, simulate->range.from,
 			simulate->range.to, first->why.msg,
-			simulate->kept_from[0] ? "; single periods are available from " : "",
+			simulate->kept_from[0] ? "; the values of each period are kept from " : "",
 			simulate->kept_from[0] ? simulate->kept_from : "");
 }
 

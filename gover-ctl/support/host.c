@@ -19,7 +19,7 @@
 #define JOURNAL_LINES 1000
 #define FILE_MAX      (64 * 1024)
 #define UNIT	      "gover-d.service"
-/* message id of silences (dist/gover.catalog) */
+/* MESSAGE_ID of journal entries about silences (dist/gover.catalog) */
 #define SILENCE_ID "66ff3076e01d42d9b29c16ac3624a78b"
 
 /* Copies the lines of a file that begin with one of @keys to @out. @keys NULL: all lines. */
@@ -96,8 +96,8 @@ static json_t *encode_entry(sd_journal *journal)
 				json_stringn((const char *)data + prefix, length - prefix));
 	}
 	/*
-	 * The message of a silence contains the operator's reason: free text, in which names cannot
-	 * be recognised.
+	 * The message of a silence is removed, because it contains the operator's reason. Names in
+	 * this text cannot be recognised.
 	 */
 	if (strcmp(field_text(entry, "message_id"), SILENCE_ID) == 0)
 		(void)json_object_del(entry, "message");
@@ -160,7 +160,8 @@ static void config_of(long pid, char path[PATH_MAX])
 	n = fread(line, 1, sizeof(line) - 1, file);
 	line[n] = '\0';
 	fclose(file);
-	if (!strstr(line, "gover-d")) /* not the daemon: it ended, or runs on another host */
+	if (!strstr(line, "gover-d")) /* @pid is not the daemon, which has ended or runs on another
+					 host */
 		return;
 	for (const char *word = line; word < line + n; word += strlen(word) + 1) {
 		if (next || strncmp(word, "--config=", 9) == 0)

@@ -20,11 +20,12 @@ int support_host_system(char **ret_text, struct err *reterr);
 int support_host_journal(json_t **ret_entries, struct err *reterr);
 
 /*
- * Reads the configuration files as they are now; the daemon may have read an older version.
- * *ret_sections: one object per section, with defaults for missing keys; if the files have faults,
- * one object per fault. *ret_state: contents of contracts.json and tokens.json, for learning names;
- * not set if the files have faults. @pid: process id of the daemon, whose command line names the
- * file; 0: the default file.
+ * Reads the configuration files as they are now; the daemon may have read an older version. @pid is
+ * the process id of the daemon, whose command line names the file; 0 means the default file.
+ *
+ * *ret_sections has one object per section, with defaults for missing keys. *ret_state has the
+ * contents of contracts.json and tokens.json, from which names are learned. If the configuration
+ * has faults, *ret_sections has one object per fault, and *ret_state is not set.
  */
 int support_host_config(long pid, json_t **ret_sections, json_t **ret_state, struct err *reterr);
 

@@ -43,7 +43,7 @@ static const struct {
 	const char *text;
 	bool address;
 } patterns[] = {
-	/* KEY = VALUE of a secret; must be the first row: is_secret_key() uses patterns[0] */
+	/* KEY = VALUE of a secret; must be first, because is_secret_key() uses patterns[0] */
 	{"([a-z0-9_-]*(token|secret|passwd|password|api_?key|credential)[a-z0-9_-]*[\"']?"
 	 "[[:space:]]*[=:][[:space:]]*[\"']?)[^[:space:]\"',;]+",
 	 false},
@@ -60,14 +60,14 @@ static const struct {
 	{"(^|[^0-9a-z.])[0-9]{1,3}(\\.[0-9]{1,3}){3}", true},
 	{"(^|[^0-9a-z.:])[0-9a-f]*:[0-9a-f]*:[0-9a-f.:]*", true},
 };
-/* index of the pattern "host of a URL": its match may be a host name, not only an address */
+/* index of the pattern "host of a URL", which matches host names and addresses */
 #define URL_HOST 7
 
 struct name {
 	char *text, *pseudonym;
 	size_t length;
 	enum redact_kind kind;
-	bool digits; /* true: only digits; an equal number in a text may not be the name */
+	bool digits; /* true: the name has only digits; a number in a text can look the same */
 };
 
 struct redact {
@@ -158,7 +158,7 @@ int redact_learn(struct redact *redact, enum redact_kind kind, const char *text)
 	return 0;
 }
 
-/* Returns the kind of the name in the member @key of @object; REDACT_KINDS: no name. */
+/* Returns the kind of the name in the member @key of @object; REDACT_KINDS: not a name. */
 static enum redact_kind kind_of(const char *key, const json_t *object)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(name_keys); i++)
@@ -258,7 +258,7 @@ static const struct name *name_at(const struct redact *redact, const char *text,
 		const struct name *name = &redact->names[i];
 		const char *end = at + name->length;
 
-		/* NAME=" is the label of a metric, which is not redacted */
+		/* NAME=" is the key of a label of a metric; such keys are not redacted */
 		if (strncmp(at, name->text, name->length) == 0 && !in_word(*end) &&
 		    strncmp(end, "=\"", 2) != 0 &&
 		    !(name->digits && (name->kind == REDACT_VALUE || in_number(text, at, end))))
@@ -326,8 +326,8 @@ static int replace_matches(struct redact *redact, size_t pattern, const char *te
 }
 
 /*
- * Returns a copy of @text. @step 0: with all names replaced. @step N: with all matches of
- * patterns[N - 1] replaced.
+ * Returns a changed copy of @text. Step 0 replaces all names. Step N replaces all matches of
+ * patterns[N - 1].
  */
 static char *pass(struct redact *redact, size_t step, const char *text)
 {
@@ -349,8 +349,8 @@ static char *pass(struct redact *redact, size_t step, const char *text)
 }
 
 /*
- * Replaces names first, then secrets. If a secret contains a name, the secret is removed together
- * with the pseudonym.
+ * Replaces names first, then secrets. A secret that contains a name then contains a pseudonym, and
+ * is still removed completely.
  */
 char *redact_text(struct redact *redact, const char *text)
 {

@@ -5,7 +5,7 @@
  * equal pseudonyms in the whole archive.
  *
  * Names are learned from members of JSON documents. Free text is then searched for the learned
- * names. If in doubt, too much is redacted.
+ * names. A word that is only possibly a name is redacted, too.
  */
 #ifndef GOVER_CTL_SUPPORT_REDACT_H
 #define GOVER_CTL_SUPPORT_REDACT_H
@@ -32,7 +32,10 @@ enum redact_kind {
 /* Returns the first part of the pseudonyms of this kind: "vm" for vm-1, vm-2, ... */
 const char *redact_kind_name(enum redact_kind kind);
 
-/* @names: also replace names and addresses; false: remove only secrets. NULL: out of memory. */
+/*
+ * @names: true: replace names and addresses, and remove secrets; false: only remove secrets.
+ * Returns NULL if out of memory.
+ */
 struct redact *redact_new(bool names);
 struct redact *redact_free(struct redact *redact); /* accepts NULL; returns NULL */
 
@@ -47,8 +50,8 @@ int redact_learn_json(struct redact *redact, json_t *json);
 int redact_count(const struct redact *redact, enum redact_kind kind);
 
 /*
- * Returns the redacted text, which the caller frees, or NULL if out of memory. Learns the network
- * addresses in the text.
+ * Returns the redacted text, which the caller frees, or NULL if out of memory. Network addresses
+ * need not be learned before: an address gets its pseudonym when it first occurs.
  */
 char *redact_text(struct redact *redact, const char *text);
 json_t *redact_json(struct redact *redact, json_t *json);

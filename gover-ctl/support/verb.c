@@ -52,7 +52,7 @@ static const struct question {
 	{"policy.json", "/v1/policy", "parameters in force and in the configuration files", false},
 	{"metrics.txt", "/metrics", "metrics for Prometheus", true},
 	/*
-	 * These replies are used only to learn names. The caller may not be permitted to read them.
+	 * These replies are used only to learn names. They are available only with the scope admin.
 	 */
 	{NULL, "/v1/tokens", NULL, false},
 	{NULL, "/v1/audit?limit=1000", NULL, false},
@@ -192,7 +192,8 @@ static char *make_contents(const struct support *support)
 	if (gmtime_r(&now, &tm))
 		strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm);
 	fprintf(out,
-		"Created by gover-ctl " GOVER_VERSION " support at %s.\n%s\nIn this archive:\n",
+		"Support archive, created by gover-ctl " GOVER_VERSION
+		" at %s.\n%s\nIn this archive:\n",
 		when, support->reached ? "" : "The daemon was not reached.\n");
 	for (size_t i = 0; i < support->n_parts; i++)
 		if (is_included(&support->parts[i]))
@@ -206,7 +207,7 @@ static char *make_contents(const struct support *support)
 			fprintf(out, "  %-15s %s\n", support->parts[i].name, why ? why : "");
 	}
 	fputs("  history, prices of contracts, audit: never included\n\n"
-	      "Removed (REDACTED): tokens, passwords, and the user, path and query of URLs.\n",
+	      "Replaced by REDACTED: tokens, passwords, and the user, path and query of URLs.\n",
 	      out);
 	fputs(support->names
 		      ? "Replaced by pseudonyms (equal names have equal pseudonyms in all files):"
@@ -299,8 +300,8 @@ static void print_result(const struct support *support, const char *path)
 			writer_line(writer, "left out: %s: %s", support->parts[i].name,
 				    support->parts[i].why);
 	writer_line(writer,
-		    "%s written: %s; review it before you share it (CONTENTS.txt lists its "
-		    "parts)",
+		    "archive %s: %s; review the archive before you share it (CONTENTS.txt lists "
+		    "its parts)",
 		    path,
 		    support->names ? "names and addresses are replaced by pseudonyms"
 				   : "names and addresses are unchanged");

@@ -115,8 +115,8 @@ void canvas_bar(struct canvas *canvas, int columns, double fraction)
 void canvas_spark(struct canvas *canvas, int columns, const float *values, int n, double full)
 {
 	/*
-	 * Characters by increasing height. The first, for the value 0, is visible; only a gap is
-	 * blank.
+	 * Characters of increasing height. The character for the value 0 is visible, so that it
+	 * differs from a gap.
 	 */
 	static const char *const blocks[] = {"\u2581", "\u2582", "\u2583", "\u2584",
 					     "\u2585", "\u2586", "\u2587", "\u2588"};

@@ -50,8 +50,7 @@ static int take(int *left, int columns)
 
 static struct layout lay_out(const struct canvas *canvas, const json_t *host)
 {
-	/* total width of "> ", UTIL%, LOAD%, FPS/TARGET, CAP/SOLD and NOTE, each with a gap before
-	 * it */
+	/* width of "> ", UTIL%, LOAD%, FPS/TARGET, CAP/SOLD and NOTE; each column has a gap */
 	static const int numbers = 2 + 6 + 6 + 12 + 9 + 1 + NOTE_MIN;
 	const json_t *vgpus = json_object_get(host, "vgpus");
 	int width = canvas->width > 0 ? canvas->width : WIDTH_UNLIMITED;
@@ -82,7 +81,7 @@ static const char *number(double value, int decimals, char text[32])
 	return text;
 }
 
-/* Prints a heading, with a mark if the table is sorted by a column from @first to @last. */
+/* Prints a heading, with a mark if the table is sorted by one of the columns @first to @last. */
 static void put_head(struct canvas *canvas, const struct top_view *view, enum top_column first,
 		     enum top_column last, int columns, bool right, const char *head)
 {
@@ -191,7 +190,7 @@ void picture_draw_table(struct canvas *canvas, const struct picture_data *data,
 
 	draw_heads(canvas, &layout, view);
 	if (n < all || (int)n > room)
-		room = room > 1 ? room - 1 : 1; /* the summary needs one line */
+		room = room > 1 ? room - 1 : 1; /* the line "rows 1 to 5 of 9" */
 	at = top_view_scroll(view, rows, n, room);
 	for (int i = view->first; rows && i < (int)n && i < view->first + room; i++) {
 		if (view->live)
@@ -200,11 +199,12 @@ void picture_draw_table(struct canvas *canvas, const struct picture_data *data,
 	}
 	if (n < all || (int)n > room) {
 		canvas_colour(canvas, WRITER_DIM);
-		canvas_put(canvas, "%s%d to %d of %zu", view->live ? "  " : "",
+		canvas_put(canvas, "%srows %d to %d of %zu", view->live ? "  " : "",
 			   n > 0 ? view->first + 1 : 0,
 			   (int)n < view->first + room ? (int)n : view->first + room, n);
 		if (n < all)
-			canvas_put(canvas, " with \"%s\", of %zu in all", view->filter, all);
+			canvas_put(canvas, " that match \"%s\"; %zu vGPUs in all", view->filter,
+				   all);
 		canvas_end_line(canvas);
 	}
 	free(rows);

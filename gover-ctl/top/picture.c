@@ -11,7 +11,7 @@
 #include "gover-ctl/top/picture.h"
 
 #define BAR_COLUMNS 16
-#define EVENTS_MIN  3 /* minimum number of decisions, even if the table must shrink */
+#define EVENTS_MIN  3 /* minimum number of visible decisions; the table shrinks first */
 #define ALERTS_MAX  3
 #define OFFERS_MAX  2
 
@@ -166,7 +166,7 @@ static void draw_offers(struct canvas *canvas, const json_t *offers)
 				id, field_number(offer, "initial_cap_pct"),
 				field_text(offer, "gpu"), clock_of(offer, "expires_at"), id);
 		else
-			canvas_put(canvas, "offer %.0f: sold to %s on %s, %s", id,
+			canvas_put(canvas, "offer %.0f: sold as vGPU %s on %s, %s", id,
 				   field_text(offer, "vgpu"), field_text(offer, "gpu"),
 				   field_text(offer, "state"));
 		canvas_end_line(canvas);

@@ -168,8 +168,8 @@ static int check_terminal(void)
 }
 
 /*
- * Called after an ESC byte that begins no key known to ncurses. If more bytes follow, an unknown
- * key was pressed; otherwise the Escape key.
+ * Called after an ESC byte that does not begin a key known to ncurses. If more bytes follow, an
+ * unknown key was pressed. Otherwise the Escape key was pressed.
  */
 static int read_escape(void)
 {

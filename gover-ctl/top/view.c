@@ -34,20 +34,20 @@ static const struct {
 	{"F1 ? h", "show this help; any key closes it"},
 	{"q F10", "quit"},
 	{"/", "filter by id, VM, GPU, label or note; Enter keeps the filter"},
-	{"Esc", "clear the filter; again: show decisions about all vGPUs"},
+	{"Esc", "clear the filter; again: show all decisions"},
 	{"< >", "sort by the previous or next column"},
 	{"n m g", "sort by vGPU, VM, GPU"},
 	{"u l f t", "sort by use, load, frames per second, target"},
 	{"c s b", "sort by cap, sold cap, broken time"},
 	{"I r", "reverse the order"},
-	{"Up Down", "move the cursor; PgUp, PgDn, Home, End too, and k, j"},
-	{"Enter", "show decisions about the selected vGPU only; again: about all"},
+	{"Up Down", "move the cursor (also k, j, PgUp, PgDn, Home, End)"},
+	{"Enter", "show only decisions about the selected vGPU; again: all decisions"},
 	{"p Space", "pause or resume"},
 	{"+ -", "refresh less often, more often"},
 	{"Ctrl-L", "redraw the screen"},
 	{"", ""},
-	{"LOAD", "share of the whole GPU; sparkline: full height at the sold cap"},
-	{"FPS", "sparkline: full height at the target, else at the maximum"},
+	{"LOAD", "share of the GPU; the sparkline has its full height at the sold cap"},
+	{"FPS", "the sparkline has its full height at the target (none: at its maximum)"},
 	{"BROKEN", "share of the observed time in which the promise was broken"},
 };
 
@@ -80,9 +80,10 @@ int top_view_sort(struct top_view *view, const char *text, struct err *reterr)
 		snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "",
 			 columns[i].name);
 	}
-	return err_fail(reterr, EINVAL,
-			"--sort '%.60s': not allowed (allowed: %s; - before a name reverses)", text,
-			list);
+	return err_fail(
+		reterr, EINVAL,
+		"--sort '%.60s': not allowed (allowed: %s; - before a name reverses the order)",
+		text, list);
 }
 
 static bool holds(const char *text, const char *part)

@@ -42,7 +42,8 @@ struct top_view {
 	int delay_ms;	     /* time between refreshes */
 	char cursor[ID_MAX]; /* the selected vGPU; "": the first vGPU */
 	char focus[ID_MAX];  /* vGPU whose decisions are shown; "": all decisions */
-	int first, lines;    /* index of the first visible row, number of visible rows */
+	int first;	     /* index of the first visible row */
+	int lines;	     /* number of visible rows */
 };
 
 /*

@@ -4,9 +4,10 @@
  * shell scripts that call `__complete`. Candidates come from the tables of verbs, options and keys,
  * and from the daemon.
  *
- * Each line of output is a candidate, optionally with a tab and a description, or a directive.
- * ":files": complete file names. ":nospace": add no space after the candidate. ":command N": the
- * words after the first N words (gover-ctl is the first) are the command line of another program.
+ * Each line of output is a candidate, optionally with a tab and a description, or a directive:
+ * ":files"      complete file names
+ * ":nospace"    add no space after the candidate
+ * ":command N"  after N words, the command line of another program begins (gover-ctl is word 1)
  */
 #include <string.h>
 
@@ -30,7 +31,7 @@ static const struct {
 struct line {
 	struct ctl *ctl;
 	const struct verb *verb; /* verb on the line; NULL: not yet known */
-	char *words[2]; /* the first words that are neither options nor values of options */
+	char *words[2]; /* the first two words that are neither options nor values of options */
 	int n_words, n_verb_words;
 	uint64_t given; /* options on the line: mask of OPTION() */
 	int option;	/* the option whose value comes next; -1: none */
@@ -173,12 +174,13 @@ static void put_keys(const struct line *line)
 	}
 }
 
-/*
- * For each argument name: the request to the daemon, and the members of the reply with the
- * candidates.
- */
+/* Arguments whose candidates come from the daemon. */
 static const struct list {
-	const char *arg, *path, *member, *field, *about;
+	const char *arg;    /* name of the argument in the help */
+	const char *path;   /* request to the daemon */
+	const char *member; /* name of the list in the reply */
+	const char *field;  /* field with the candidate */
+	const char *about;  /* field with the description */
 } lists[] = {
 	{"ID", "/v1/vgpus", "vgpus", "id", "vm"},
 	{"VGPU", "/v1/vgpus", "vgpus", "id", "vm"},

@@ -18,7 +18,8 @@ static void print_prices(const struct writer *writer, const json_t *prices)
 
 		describe_time(field_text(price, "time"), since);
 		writer_line(writer,
-			    "%s since %s: %.6g per hour of the whole GPU, penalty %.6g per broken "
+			    "flavour %s since %s: price %.6g per hour of the whole GPU, penalty "
+			    "%.6g per broken "
 			    "second",
 			    field_text(price, "flavor"), since,
 			    field_number(price, "price_per_cap_hour"),

@@ -45,7 +45,8 @@ static enum ctl_exit change_all(struct ctl *ctl, const struct args *args,
 		return worst;
 	gpus = json_object_get(reply.json, "gpus");
 	if (json_array_size(gpus) == 0)
-		return ctl_fail(CTL_FAILED, "gover-d at %s manages no GPU (see `gover-ctl doctor`)",
+		return ctl_fail(CTL_FAILED,
+				"gover-d at %s controls no GPU (see `gover-ctl doctor`)",
 				client_address(ctl->client));
 	json_array_foreach (gpus, i, gpu) {
 		enum ctl_exit r = change_one(ctl, field_text(gpu, "name"), change);

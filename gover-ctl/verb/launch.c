@@ -36,12 +36,11 @@ int launch_find_library(const char *override, const char *exe, char ret_path[PAT
 				break;
 		}
 		if (i == ARRAY_SIZE(places))
-			return err_fail(
-				reterr, ENOENT,
-				LIBRARY
-				": neither in %.*s nor in %.*s../lib/gover/; install it, or set "
-				"GOVER_FPS_LIB",
-				folder, exe, folder, exe);
+			return err_fail(reterr, ENOENT,
+					LIBRARY ": found neither in %.*s nor in %.*s../lib/gover/; "
+						"install it, or set "
+						"GOVER_FPS_LIB",
+					folder, exe, folder, exe);
 	}
 	if (strpbrk(path, ": "))
 		return err_fail(reterr, EINVAL,

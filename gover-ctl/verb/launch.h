@@ -12,9 +12,10 @@
 #include "base/err.h"
 
 /*
- * Finds the preload library: @override (GOVER_FPS_LIB) if set, else in the folder of the program
- * @exe, else in ../lib/gover, relative to that folder. Returns -ENOENT: not found; -EINVAL: the
- * path of the library is not usable in LD_PRELOAD.
+ * Finds the preload library. @override, the value of GOVER_FPS_LIB, is used if it is set. Otherwise
+ * the library is searched in the folder of the program @exe, then in ../lib/gover relative to this
+ * folder. Returns -ENOENT if the library is not found, -EINVAL if LD_PRELOAD cannot contain its
+ * path.
  */
 int launch_find_library(const char *override, const char *exe, char ret_path[PATH_MAX],
 			struct err *reterr);

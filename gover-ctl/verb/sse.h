@@ -17,7 +17,8 @@ struct sse {
 	void *userdata;
 	char id[SSE_ID_MAX]; /* id of the last event that had a valid id; "": no such event */
 	char kind[SSE_KIND_MAX];
-	char *line, *data; /* line and event data that are still incomplete */
+	char *line; /* the incomplete last line */
+	char *data; /* data of the incomplete last event */
 	size_t line_length, data_length;
 	bool after_cr;
 };

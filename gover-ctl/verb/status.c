@@ -56,7 +56,7 @@ static void print_offer(const struct writer *writer, const json_t *offer)
 			    id, field_number(offer, "initial_cap_pct"), gpu,
 			    field_number(offer, "fundable_pct"), until, id);
 	else
-		writer_line(writer, "offer %.0f: sold to %s on %s, %s%s%s", id,
+		writer_line(writer, "offer %.0f: sold as vGPU %s on %s, %s%s%s", id,
 			    field_text(offer, "vgpu"), gpu, state,
 			    field_text(offer, "reason")[0] ? ": " : "",
 			    field_text(offer, "reason"));

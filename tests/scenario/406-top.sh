@@ -56,7 +56,7 @@ see_order "n sorts by name" "web1 web2 web10 "
 press / 1
 see_order "a filter applies while it is typed" "web1 web10 "
 see "the filter is shown" '^Filter: 1_'
-see "hidden rows are counted" '1 to 2 of 2 with "1", of 3 in all'
+see "hidden rows are counted" 'rows 1 to 2 of 2 that match "1"; 3 vGPUs in all'
 press 0 Enter
 see_order "more characters filter more" "web10 "
 press Escape

@@ -92,7 +92,7 @@ ok "the table lists GPUs that cannot be simulated" grep -q '^gpu1: not simulated
 is "the total of one GPU equals that GPU" "$(ctl simulate --json --from "$from" --to "$to" | jq -c '.total.runs[0].vgpu_s == .gpus[0].runs[0].vgpu_s')" true
 ctl simulate --json --from -3d --to "$to" >"$dir/out" 2>"$dir/err"
 is "a range that begins before the periods is simulated in part" "$?" 0
-ok "a range that begins before the periods gives a warning" grep -q 'single periods are available only from 20.*starts there' "$dir/err"
+ok "a range that begins before the periods gives a warning" grep -q 'the values of each period are kept only from 20.*starts at this time' "$dir/err"
 
 refused() { # refused CODE WORDS OPTION...: simulate fails with the exit code CODE and prints WORDS
   code=$1 words=$2

@@ -33,7 +33,7 @@ until_ok 20 test -S "$sock"
 
 ctl support "$dir/a.tar.gz" >"$dir/said" 2>&1
 is "an archive is created" "$?" 0
-ok "the path of the archive is printed" grep -q "a.tar.gz written: names and addresses are replaced by pseudonyms" "$dir/said"
+ok "the path of the archive is printed" grep -q "a.tar.gz: names and addresses are replaced by pseudonyms" "$dir/said"
 is "only its owner can read the archive" "$(stat -c %a "$dir/a.tar.gz")" 600
 open_archive "$dir/a.tar.gz"
 expected="CONTENTS.txt alerts.json config.json decisions.json doctor.json gpus.json host.txt metrics.txt offers.json policy.json status.json version.txt vgpus.json "

@@ -72,7 +72,7 @@ static void an_unknown_column_is_rejected(void **state)
 	assert_true(top_view_sort(&view, "size", &err) < 0);
 	assert_string_equal(err.msg,
 			    "--sort 'size': not allowed (allowed: vgpu, vm, gpu, util, load, "
-			    "fps, target, cap, sold, broken; - before a name reverses)");
+			    "fps, target, cap, sold, broken; - before a name reverses the order)");
 }
 
 static void a_filter_matches_names_labels_and_notes(void **state)
