@@ -79,8 +79,8 @@ static const struct audited {
 	const char *path; /* all paths of the resource begin with this text */
 	json_t *(*encode)(struct api *api, const char *id);
 	/*
-	 * Members that are compared before and after a request; none: all members. For a vGPU, the
-	 * fields of its contract are compared too.
+	 * Members that are compared before and after a request. An empty list means all members.
+	 * For a vGPU, the fields of its contract are compared too.
 	 */
 	const char *members[4];
 } audited_resources[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Encodes the state of the daemon as JSON, from memory only. */
+/* Encodes the state of the daemon as JSON. Reads only memory, neither files nor the GPU. */
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
