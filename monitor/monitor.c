@@ -6,24 +6,38 @@
 
 #define FPS_STALE_PERIODS 2.5
 
+/*
+ * A GPU does at most one second of work per second. The margin is for work that is counted at its
+ * end, and for a reading that was delayed after the time of the sample.
+ */
+#define GROWTH_MAX_FACTOR 1.5
+#define GROWTH_MARGIN_S	  0.2
+
+static bool is_plausible(uint64_t grown_ns, double dt_s)
+{
+	return (double)grown_ns <= (dt_s * GROWTH_MAX_FACTOR + GROWTH_MARGIN_S) * 1e9;
+}
+
 static void sample_busy(const struct gpu_reading *last, const struct gpu_reading *now,
 			struct monitor_row *row)
 {
-	uint64_t sched_ns = now->sched_ns - last->sched_ns;
+	uint64_t busy_ns = now->busy_ns - last->busy_ns, sched_ns = now->sched_ns - last->sched_ns;
 
 	row->busy_ns = now->busy_ns;
 	if (!now->busy_valid || !last->busy_valid || row->dt_s == 0)
 		row->read_errno = now->busy_valid ? 0 : ENODATA;
 	else if (now->busy_ns < last->busy_ns || now->sched_ns < last->sched_ns)
 		row->read_errno = ERANGE; /* a counter was reset: only this period is invalid */
+	else if (!is_plausible(busy_ns, row->dt_s) || !is_plausible(sched_ns, row->dt_s))
+		row->read_errno = ERANGE;
 	else if (sched_ns == 0)
 		row->read_errno = ENODATA; /* the vGPU had no allotted time */
 	else
 		row->busy_valid = true;
 	if (!row->busy_valid)
 		return;
-	row->load = (double)(now->busy_ns - last->busy_ns) / 1e9 / row->dt_s;
-	row->util = (double)(now->busy_ns - last->busy_ns) / (double)sched_ns;
+	row->load = (double)busy_ns / 1e9 / row->dt_s;
+	row->util = (double)busy_ns / (double)sched_ns;
 }
 
 /* Computes the FPS from frames that the backend counts. */

@@ -107,6 +107,21 @@ static void load_and_util_use_measured_time(void **state)
 	check_busy(rows, ARRAY_SIZE(rows));
 }
 
+static void impossible_counters_are_invalid_for_one_period(void **state)
+{
+	static const struct busy_row rows[] = {
+		{10, 5, 5, 50, 0, 0, NO, NO, 0},
+		{11, 6.7, 5.5, 50, 0, 1, 1.7, 3.4, 0}, /* a long workload that began earlier */
+		{12, 8.5, 6, 50, 0, 1, NO, NO, ERANGE},
+		{13, 9e9, 6.5, 50, 0, 1, NO, NO, ERANGE},
+		{14, 9e9, 7, 50, 0, 1, 0, 0, 0},
+		{15, 9e9, 9e9, 50, 0, 1, NO, NO, ERANGE}, /* allotted time */
+	};
+
+	(void)state;
+	check_busy(rows, ARRAY_SIZE(rows));
+}
+
 static void decreasing_counters_are_invalid_for_one_period(void **state)
 {
 	static const struct busy_row rows[] = {
@@ -361,6 +376,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(load_and_util_use_measured_time),
+		cmocka_unit_test(impossible_counters_are_invalid_for_one_period),
 		cmocka_unit_test(decreasing_counters_are_invalid_for_one_period),
 		cmocka_unit_test(missing_readings_are_invalid_with_an_errno),
 		cmocka_unit_test(fps_are_valid_from_the_first_full_period),
