@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens the two channels out of a virtual machine: vsock and virtio-serial ports. No function
- * blocks or allocates memory. */
+/*
+ * Opens the vsock connections and virtio-serial ports through which a program in a virtual machine
+ * reaches the host. No function blocks or allocates memory.
+ */
 #ifndef FPS_PRELOAD_CHANNEL_H
 #define FPS_PRELOAD_CHANNEL_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The connection to the daemon. The library sends one message with the memfd of its page. The
- * daemon sends the frame rate limit. When one side exits, the connection ends, and the other side
- * detects this.
+ * daemon sends the frame rate limit. If one side exits, the connection ends, so that the other side
+ * detects the exit.
  */
 #include <errno.h>
 #include <string.h>
@@ -21,13 +21,14 @@
 
 /* Written by the constructor, constant afterwards. */
 static struct sockaddr_un address;
-static bool in_vm; /* true: report.c sends messages, and no connection is opened here */
+static bool in_vm; /* true: in a virtual machine, where report.c sends messages instead */
 static uint32_t *limit;
 
 /* No lock is needed: only one thread at a time polls, and a forked child starts with one thread. */
 static struct owned_fd memfd = {.fd = -1};
 static struct owned_fd sock = {.fd = -1};
-static unsigned int delay_s; /* time to the next attempt; 0: the last attempt succeeded */
+/* delay after the last attempt, doubled at each attempt; 0: the connection works */
+static unsigned int delay_s;
 
 void connection_setup(const struct setup *setup, uint32_t *limit_ns)
 {

@@ -22,19 +22,20 @@ void connection_setup(const struct setup *setup, uint32_t *limit_ns);
 
 /*
  * Starts reporting @page. Takes ownership of @memfd, the memfd of @page. Stops reporting an earlier
- * page, for example a page that was inherited by fork().
+ * page, for example a page that was inherited through fork().
  */
 void connection_start(const struct fps_page *page, struct owned_fd *memfd);
 
 /*
- * Closes the memfd and the connection, which in a forked child belong to the parent.
- * Async-signal-safe.
+ * Closes the memfd and the connection, for example in a forked child, where both belong to the
+ * parent. Async-signal-safe.
  */
 void connection_reset(void);
 
 /*
- * Connects, checks an existing connection and receives the limit. Returns the number of nanoseconds
- * until the next call; 0: the host program has closed the memfd, and a new page is needed.
+ * Connects to the daemon or, if connected, checks the connection and receives the limit. Returns
+ * the number of nanoseconds until the next call. Returns 0 if the host program has closed the
+ * memfd, so that a new page is needed.
  */
 uint64_t connection_poll(void);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counts and paces frames. A frame without pacing costs about as much as reading the clock.
+ * Counts and paces frames. Without pacing, the additional time per frame is about that of one clock
+ * read.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -18,10 +19,13 @@
 static bool counting;
 static uint64_t period_ns;
 
-/* The daemon's limit: minimum time of a frame, at most one second. Written by limit_set(). */
+/*
+ * The limit of the daemon: minimum time of a frame, at most 1 s; 0: no limit. Written by
+ * limit_set().
+ */
 static uint32_t limit_ns;
 
-/* Each thread has its own pace, so no lock is needed. The limit applies per thread. */
+/* The limit applies to each thread separately, so no lock is needed. */
 static __thread __attribute__((tls_model("initial-exec"))) struct {
 	uint64_t presented;
 	struct pace pace;

@@ -3,7 +3,8 @@
  * Measures GPU time with pairs of GL timestamps: one after a present and one before the next.
  * GL_TIME_ELAPSED is not used, because only one query of this type can be active, and the program
  * may need this query. No call waits for a result or raises a GL error. A new context may have the
- * address of a destroyed context, so the queries carry a label that is checked before each use.
+ * address of a destroyed context, so the first query of each context gets a label. Before each use,
+ * the label shows whether the context is still the same.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -27,8 +28,8 @@
 #define GL_QUERY		  0x82E3
 
 #define CONTEXTS  4   /* maximum contexts measured per thread */
-#define IN_FLIGHT 4   /* maximum frames with a pending result; more frames are not measured */
-#define FORGET	  256 /* an entry that was unused for this many presents may be reused */
+#define IN_FLIGHT 4   /* maximum frames with a pending result; further frames are not measured */
+#define FORGET	  256 /* an entry may be reused if it was unused for this number of presents */
 #define MAX_NS	  10000000000ull /* longer times are ignored, because the GPU clock may jump */
 #define LABEL	  "gover-fps"
 
@@ -68,7 +69,8 @@ struct context {
 	bool usable, begun, labelled;
 	unsigned int used; /* value of self.presents at the last present of this context */
 	unsigned int query[IN_FLIGHT][2]; /* begin and end query of each frame */
-	unsigned int oldest, n; /* index of the oldest pending frame, number of pending frames */
+	unsigned int oldest;		  /* index of the oldest pending frame */
+	unsigned int n;			  /* number of pending frames */
 	struct functions gl;
 };
 
@@ -88,8 +90,8 @@ static bool has_word(const char *text, const char *word)
 }
 
 /*
- * GL 3 replaced the string of extensions by a list. Reading the string in GL 3, or the list before
- * GL 3, is a GL error.
+ * OpenGL before version 3 and OpenGL ES return the extensions as one string, OpenGL since version 3
+ * as a list. Reading the wrong one may raise a GL error.
  */
 static bool has_extension(get_proc_fn proc, int major, bool gles, const char *word)
 {
@@ -135,12 +137,13 @@ static bool functions_find(get_proc_fn proc, struct functions *ret_gl)
 		memcpy((char *)ret_gl + names[i].offset, &found, sizeof(found));
 	}
 	ret_gl->get_query(GL_TIMESTAMP, GL_QUERY_COUNTER_BITS, &bits);
-	return bits >= 36; /* a counter of 36 bits wraps after about a minute */
+	return bits >= 36; /* a counter of fewer bits wraps in less than a minute */
 }
 
 static void *current(enum gputime_api api)
 {
-	static get_current_fn found[2]; /* relaxed access: every thread finds the same value */
+	/* relaxed access is enough, because every thread finds the same value */
+	static get_current_fn found[2];
 	get_current_fn get = __atomic_load_n(&found[api], __ATOMIC_RELAXED);
 
 	if (!get) {
@@ -159,13 +162,15 @@ static struct context *find_context(void *handle)
 	return NULL;
 }
 
-/* Returns an entry for a new context, or NULL if there is no room. */
+/*
+ * Returns an entry for a new context. Returns NULL if all entries are in use or if out of memory.
+ */
 static struct context *free_entry(void)
 {
 	struct context *best = NULL;
 
 	if (!self.context)
-		self.context = calloc(CONTEXTS, sizeof(struct context)); /* once per thread */
+		self.context = calloc(CONTEXTS, sizeof(struct context));
 	for (int i = 0; self.context && i < CONTEXTS && !best; i++)
 		if (!self.context[i].handle || self.presents - self.context[i].used > FORGET)
 			best = &self.context[i];
@@ -185,7 +190,7 @@ static struct context *add_context(enum gputime_api api, void *handle)
 	if (c->usable)
 		c->gl.gen_queries(2 * IN_FLIGHT, c->query[0]);
 	debug_log("context %p: %s", handle,
-		  c->usable ? "measuring GPU time" : "no timestamp queries");
+		  c->usable ? "measuring GPU time" : "cannot measure GPU time");
 	return c;
 }
 

@@ -2,12 +2,12 @@
 /*
  * The hooks of libgover-fps.so: they replace functions that present a frame, and functions that
  * return the addresses of such functions. A hook never changes the results that the program sees.
- * In case of doubt it only calls the real function.
+ * If it cannot count a frame, it only calls the real function.
  *
  * A process may contain several functions of the same name, for example one in libGL and one in
  * libGLX, or one in a translator (ANGLE) and one in the system library that the translator calls.
  * Each real function therefore has its own hook. The number of hooks is fixed. If no hook is free,
- * the program gets the real address.
+ * the program gets the real address, and frames presented through this address are not counted.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -35,7 +35,10 @@ enum shape { GLX_SWAP, GLX_SWAP_MSC, EGL_SWAP, EGL_DAMAGE, GET_PROC, SHAPES };
 
 #define HOOKS 8
 
-/* The hooked functions, and the shape and number of the hook that is exported under each name. */
+/*
+ * The hooked functions. The hook that is exported under each name is given by its shape (parameters
+ * and result) and its number.
+ */
 static const struct hooked {
 	const char *name;
 	enum shape shape;
@@ -85,8 +88,8 @@ SYMBOL_EARLY static const struct hooked *hooked_find(const char *name)
 }
 
 /*
- * Looks up the real function of an exported hook, at the first call in a program that is linked to
- * the GL library.
+ * Looks up the real function of an exported hook. Called when a program that is linked to the GL
+ * library first calls the hook.
  */
 static __attribute__((noinline)) void *real_find(enum shape shape, unsigned int hook)
 {
@@ -150,7 +153,7 @@ static inline int64_t glx_swap_msc(unsigned int hook, void *display, unsigned lo
 		return real(display, drawable, target_msc, divisor, remainder);
 	begin = begin_frame(GPUTIME_GLX);
 	swap_count = real(display, drawable, target_msc, divisor, remainder);
-	/* 0 is a success: software renderers do not count swaps. */
+	/* 0 is a success too, because software renderers do not count swaps. */
 	if (swap_count != -1)
 		end_frame(begin, GPUTIME_GLX);
 	return swap_count;
@@ -289,9 +292,9 @@ EXPORT __attribute__((alias("get_proc_2"))) void *eglGetProcAddress(const char *
 static void *hooked_result(const struct hooked *hooked, void *found)
 {
 	/*
-	 * A search of the whole program finds the exported hook even if no GL library is loaded.
-	 * The lookup is then repeated behind this library, so that it fails and sets dlerror().
-	 * This call must not become a tail call, because RTLD_NEXT depends on the caller.
+	 * The lookup may have found the exported hook although no GL library is loaded. Repeat the
+	 * lookup in the libraries after this library, so that it fails and sets dlerror(). This
+	 * call must not become a tail call, because RTLD_NEXT depends on the caller.
 	 */
 	if (found == hooks[hooked->shape][hooked->hook] && !real_of(hooked->shape, hooked->hook))
 		found = symbol_dlsym()(RTLD_NEXT, hooked->name);
@@ -311,10 +314,11 @@ static void *hooked_dlvsym(void *handle, const char *name, const char *version)
 /*
  * The results of dlsym() and dlvsym() depend on the caller: RTLD_NEXT means the next library after
  * the caller, and a library loaded with RTLD_LOCAL finds symbols that the program does not find.
- * The exported dlsym() and dlvsym() therefore jump to the function that the _target function
- * returns, with unchanged stack and arguments, so that the real function sees the real caller. The
- * _target functions return the real function for all names that are not hooked. They also return it
- * for RTLD_NEXT, because a program that uses RTLD_NEXT wraps the function itself.
+ * The exported dlsym() and dlvsym() therefore call their _target function, which returns an
+ * address, and jump to this address with unchanged stack and arguments. The called function sees
+ * the original caller. The _target functions return the address of the real dlsym() or dlvsym() if
+ * the name is not hooked. They also return it for RTLD_NEXT, because a program that uses RTLD_NEXT
+ * wraps the function itself.
  */
 symbol_dlsym_fn hook_dlsym_target(void *handle, const char *name);
 symbol_dlvsym_fn hook_dlvsym_target(void *handle, const char *name);

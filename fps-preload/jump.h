@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Defines an exported function of up to three arguments that calls @target to get an address and
- * jumps to it with unchanged stack and arguments, so that the callee sees the original caller. C
- * code cannot guarantee this, because a compiler may or may not turn a tail call into a jump.
+ * Defines an exported function of up to three arguments. It calls @target to get an address, and
+ * jumps to this address with unchanged stack and arguments. The function at this address sees the
+ * original caller. C code cannot guarantee this, because a compiler need not turn a tail call into
+ * a jump.
  */
 #ifndef FPS_PRELOAD_JUMP_H
 #define FPS_PRELOAD_JUMP_H
@@ -40,7 +41,7 @@
 	".cfi_restore 29; .cfi_restore 30\n"                 \
 	"br x16\n"
 #else
-/* cppcheck-suppress preprocessorErrorDirective ; it defines no architecture */
+/* cppcheck-suppress preprocessorErrorDirective ; cppcheck defines no architecture */
 #error "JUMP_BY() is not implemented for this architecture"
 #endif
 

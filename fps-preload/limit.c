@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Extracts limit messages from received bytes. Values that would stop the program are ignored. */
+/*
+ * Extracts limit messages from received bytes. A limit outside the allowed range is ignored,
+ * because it could stop the program.
+ */
 #include <endian.h>
 #include <stdbool.h>
 #include <string.h>

@@ -2,11 +2,12 @@
 /*
  * The messages between libgover-fps.so in a virtual machine, where memory cannot be shared, and
  * gover-d. The library sends one message of fixed size per second, over vsock or a virtio-serial
- * port. The counters in a message are cumulative, so that no frames are lost with a lost message.
+ * port. The counters in a message are cumulative, so that the next message also contains the frames
+ * of a lost message.
  *
  * Over vsock the daemon sends a limit message after the first message and whenever the limit
- * changes. Over a virtio-serial port no limit is sent, because programs open the port in turns, for
- * one message each.
+ * changes. Over a virtio-serial port no limit is sent, because a program opens the port only to
+ * send one message.
  *
  * There is no checksum, because both channels are reliable. But a program may be killed while it
  * writes a message to a port that other programs use too. An end mark therefore shows that a
@@ -32,7 +33,7 @@
 struct fps_message {
 	uint64_t magic;
 	uint64_t version;
-	uint64_t program;  /* random id of the process and of its page */
+	uint64_t program;  /* random id, new for each shared page of a process */
 	uint64_t sequence; /* increases with each message of a program */
 	uint64_t flags;	   /* FPS_MESSAGE_LAST, or 0 */
 	uint64_t sent_ns;
@@ -40,7 +41,7 @@ struct fps_message {
 	uint64_t newest_ns;	 /* time of the newest frame */
 	uint64_t longest_gap_ns; /* longest time between two frames of one thread */
 	uint64_t frames;
-	uint64_t gpu_frames; /* frames with known GPU time; 0 if not measured */
+	uint64_t gpu_frames; /* number of frames with known GPU time; 0 if not measured */
 	uint64_t gpu_time_ns;
 	uint64_t frame_time[FPS_WIRE_BUCKETS];
 	uint64_t end;
@@ -54,10 +55,7 @@ _Static_assert(sizeof(struct fps_message) == FPS_MESSAGE_BYTES, "a message has n
 #define FPS_LIMIT_END	  0x2e646e652d78616du /* "max-end." */
 #define FPS_LIMIT_VERSION 1u
 
-/*
- * The limit message over vsock. Like the limit of struct fps_limit, this limit stays in force after
- * the daemon exits.
- */
+/* The limit message over vsock. The limit stays in force after the daemon exits. */
 struct fps_limit_message {
 	uint64_t magic;
 	uint64_t version;

@@ -8,8 +8,8 @@
 #include "fps-preload/owned-fd.h"
 
 /*
- * Lowest fd of the library: above the numbers that shells redirect and that programs expect from
- * open().
+ * The library uses no fd below this number, because shells redirect low numbers, and programs may
+ * expect them from open().
  */
 #define LOWEST_FD 100
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Computes until when a program must wait after a frame, for a given frame rate. Pure arithmetic.
+ * Computes how long a program must wait after a frame, so that it does not exceed a given frame
+ * rate. Pure functions.
  */
 #ifndef FPS_PRELOAD_PACE_H
 #define FPS_PRELOAD_PACE_H
@@ -20,8 +21,9 @@ int pace_parse(const char *text, uint64_t *ret_period_ns);
 
 /*
  * Called after a frame was presented at @now_ns. Returns the time at which the frame may end; 0:
- * the frame is late, do not wait. These times are multiples of @period_ns apart, so that rounding
- * errors do not add up. A late frame shortens the next frame by at most one period.
+ * the frame is late, do not wait. The differences between these times are multiples of @period_ns,
+ * so that rounding errors do not add up. A late frame shortens the next frame by at most one
+ * period.
  */
 uint64_t pace_next(struct pace *pace, uint64_t period_ns, uint64_t now_ns);
 

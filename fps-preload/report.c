@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sends one message a second. The library creates a message only after the kernel has accepted the
- * whole previous message. A channel therefore never carries a part of a message followed by another
- * message.
+ * whole previous message. Therefore no message ever follows an incomplete message on the same
+ * channel.
  *
  * A vsock connection stays open, so that the daemon can send the limit and detect the exit of the
  * program. A virtio-serial port can be open in only one program at a time, so it is opened for each
@@ -39,15 +39,18 @@ static uint32_t *limit;
 static const struct fps_page *page;
 static struct owned_fd channel = {.fd = -1};
 static bool connected;
-static unsigned int sent;    /* number of messages sent on this channel */
-static unsigned int delay_s; /* time to the next attempt; 0: the channel works */
+static unsigned int sent; /* number of messages sent on this channel */
+/* delay after the last failure, doubled at each failure; 0: the channel works */
+static unsigned int delay_s;
 static struct fps_message next;
 static union {
 	uint64_t word[WORDS];
 	char byte[FPS_MESSAGE_BYTES];
 } out;		      /* the current message, little-endian */
-static size_t out_at; /* bytes of @out that were sent; 0: @out can still be replaced */
-/* The bucket counters last read from the page. The counters in the page may wrap. */
+static size_t out_at; /* number of bytes of @out that were sent; 0: @out may be overwritten */
+/*
+ * The bucket counters at the last reading of the page. They may wrap, so only differences are used.
+ */
 static uint32_t counted[FPS_WIRE_BUCKETS];
 static struct limit_stream received;
 
@@ -90,7 +93,7 @@ void report_start(const struct fps_page *new_page)
 		.magic = FPS_MESSAGE_MAGIC,
 		.version = FPS_MESSAGE_VERSION,
 		.first_ns = page->first_ns,
-		.newest_ns = page->first_ns, /* at least the time of the first frame */
+		.newest_ns = page->first_ns, /* until the page contains a later time */
 		.end = FPS_MESSAGE_END,
 	};
 	if (getrandom(&next.program, sizeof(next.program), GRND_NONBLOCK) != sizeof(next.program))
@@ -167,7 +170,10 @@ static int channel_open(void)
 	return r;
 }
 
-/* Receives the limit. Errors and the end of the connection are detected by the next send. */
+/*
+ * Receives the limit. Ignores errors and the end of the connection, because the next send detects
+ * them.
+ */
 static void limit_poll(void)
 {
 	uint8_t bytes[LIMITS_PER_POLL * FPS_LIMIT_BYTES];
@@ -209,7 +215,8 @@ uint64_t report_poll(void)
 		channel_drop();
 	else if (sent == 1) {
 		debug_log("connected to the host");
-		return NS_PER_S; /* keep delay_s, because the first message may be lost */
+		/* delay_s does not change, because the first message may be lost */
+		return NS_PER_S;
 	}
 	delay_s = 0;
 	return NS_PER_S;

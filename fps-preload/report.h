@@ -22,14 +22,14 @@ void report_setup(const struct setup *setup, uint32_t *limit_ns);
 void report_start(const struct fps_page *page);
 
 /*
- * Closes the channel, which in a forked child belongs to the parent, and discards unsent data.
- * Async-signal-safe.
+ * Closes the channel and discards unsent data, for example in a forked child, where the channel
+ * belongs to the parent. Async-signal-safe.
  */
 void report_reset(void);
 
 /*
- * Connects, receives the limit, and sends the rest of a message or the next message. Returns the
- * number of nanoseconds until the next call.
+ * Connects if necessary. If connected, receives the limit, and sends the rest of the current
+ * message or a new message. Returns the number of nanoseconds until the next call.
  */
 uint64_t report_poll(void);
 

@@ -25,9 +25,9 @@ struct setup {
 };
 
 /*
- * Reads GOVER_FPS (unset: the default socket of the daemon; unix:PATH; vsock:CID:PORT; port:NAME;
- * anything else: off), GOVER_FPS_MAX, GOVER_FPS_GPU_TIME and GOVER_FPS_DEBUG. Everything is off in
- * a setuid, setgid or otherwise privileged program.
+ * Reads GOVER_FPS, GOVER_FPS_MAX, GOVER_FPS_GPU_TIME and GOVER_FPS_DEBUG. GOVER_FPS is unix:PATH,
+ * vsock:CID:PORT or port:NAME. If it is unset, the default socket of the daemon is used. Any other
+ * value turns counting off. Everything is off in a setuid, setgid or otherwise privileged program.
  */
 void setup_read(struct setup *ret_setup);
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The shared page of counters. The first frame of a process creates the page, and connection.c
- * passes it to the daemon. Each thread that presents claims a lane in the page at its first frame.
+ * passes it to the daemon. Each thread that presents claims a lane (counters of its own) in the
+ * page at its first frame.
  *
  * A forked child inherits the shared page but must not write the counters of its parent. The
  * pointer to the page is therefore in memory that the kernel clears in every child
- * (MADV_WIPEONFORK): the child finds no page and creates its own. A page is never unmapped, so that
- * a thread can finish its frame safely and an address never refers to two pages.
+ * (MADV_WIPEONFORK): the child finds no page and creates its own. A page is never unmapped, because
+ * another thread may still write to it, and because the address of a page identifies it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -43,7 +44,10 @@ struct local {
 
 static struct local *local; /* mapped at the first frame, constant afterwards */
 
-/* The lane of this thread; valid while @page is the page of this process. */
+/*
+ * The part of the shared page that this thread writes. Not valid if the process has another page
+ * than @page.
+ */
 static __thread __attribute__((tls_model("initial-exec"))) struct {
 	struct fps_page *page;
 	struct fps_lane *lane;
@@ -72,7 +76,7 @@ static struct local *get_local(void)
 	    !__atomic_compare_exchange_n(&local, &known, fresh, false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_ACQUIRE)) {
 		(void)munmap(fresh, size);
-		return known; /* mapped by another thread; NULL: no MADV_WIPEONFORK */
+		return known; /* NULL: no MADV_WIPEONFORK; otherwise mapped by another thread */
 	}
 	(void)pthread_atfork(/* prepare= */ NULL, /* parent= */ NULL, after_fork);
 	return fresh;
@@ -193,7 +197,8 @@ static bool claim_lane_or_poll(bool lane, uint64_t now_ns)
 
 static inline void add64(uint64_t *of_lane, uint64_t more, bool shared)
 {
-	atomic_u64 *counter = (atomic_u64 *)of_lane; /* each lane starts at a cache line */
+	/* The cast is safe, because a lane is aligned to a cache line. */
+	atomic_u64 *counter = (atomic_u64 *)of_lane;
 
 	if (shared)
 		__atomic_fetch_add(counter, more, __ATOMIC_RELAXED);

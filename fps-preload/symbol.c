@@ -12,7 +12,7 @@
 
 #include "fps-preload/symbol.h"
 
-/* Every thread finds the same values, so that relaxed atomic access is enough. */
+/* Relaxed atomic access is enough, because every thread finds the same values. */
 static symbol_dlsym_fn libc_dlsym;
 static void *next_dlsym;
 static void *next_dlvsym;
@@ -35,8 +35,8 @@ SYMBOL_EARLY static uint32_t hash_of(const char *name)
 }
 
 /*
- * Returns the address in entry @tag of the dynamic section. Some loaders leave the address relative
- * to the library.
+ * Returns the address in entry @tag of the dynamic section. Some loaders store the address relative
+ * to the library; this function makes it absolute.
  */
 SYMBOL_EARLY static const void *section(const struct link_map *object, long tag)
 {
@@ -128,8 +128,8 @@ SYMBOL_EARLY static symbol_dlsym_fn libc_dlsym_get(void)
 }
 
 /*
- * RTLD_NEXT refers to the calling object, which is this library. A hook must therefore not
- * tail-call this function.
+ * Looks up @name in the libraries after this library, because RTLD_NEXT depends on the caller. A
+ * hook must not tail-call this function, because the caller could then be the program.
  */
 SYMBOL_EARLY static void *next_find(void **found_before, const char *name, void *fallback)
 {
@@ -156,7 +156,10 @@ SYMBOL_EARLY symbol_dlvsym_fn symbol_dlvsym(void)
 
 void *symbol_find(const char *name)
 {
-	/* RTLD_NEXT does not find a library that was loaded with RTLD_LOCAL. */
+	/*
+	 * Also searched, because RTLD_NEXT does not find libraries that were loaded with
+	 * RTLD_LOCAL.
+	 */
 	static const char *const libraries[] = {"libGL.so.1", "libGLX.so.0", "libEGL.so.1"};
 	symbol_dlsym_fn find = libc_dlsym_get();
 	void *found = find(RTLD_NEXT, name);

@@ -7,8 +7,8 @@
 
 /*
  * Marks functions that may run before any constructor, for example when a sanitizer or an allocator
- * calls dlsym(). They call no function of the C library, because a library that is not initialised
- * yet may replace it.
+ * calls dlsym(). They call no function of the C library, because such a function may be replaced by
+ * a library that is not initialised yet.
  */
 #define SYMBOL_EARLY __attribute__((no_sanitize("address", "undefined")))
 
@@ -16,8 +16,8 @@ typedef void *(*symbol_dlsym_fn)(void *handle, const char *name);
 typedef void *(*symbol_dlvsym_fn)(void *handle, const char *name, const char *version);
 
 /*
- * Return the next dlsym() and dlvsym() after those of this library. They belong to another
- * preloaded library or to the C library. Never return NULL.
+ * Return the real dlsym() and dlvsym(), of another preloaded library or of the C library. Never
+ * return NULL.
  */
 symbol_dlsym_fn symbol_dlsym(void);
 symbol_dlvsym_fn symbol_dlvsym(void);

@@ -4,9 +4,10 @@
  * library creates the memfd, seals it against shrinking and passes it to the daemon in its first
  * message.
  *
- * Only the library writes the page. Each thread that presents has its own lane, so that a frame
- * costs plain stores and no atomic instruction. Threads beyond FPS_WIRE_LANES - 1 share the last
- * lane with atomic additions. The daemon maps the page read-only and does not trust its contents.
+ * Only the library writes the page. Each thread that presents has its own counters (a lane), so
+ * that a frame costs plain stores and no atomic instruction. If more than FPS_WIRE_LANES - 1
+ * threads present, the remaining threads share the last lane and use atomic additions. The daemon
+ * maps the page read-only and does not trust its contents.
  */
 #ifndef FPS_PRELOAD_WIRE_H
 #define FPS_PRELOAD_WIRE_H
@@ -21,7 +22,7 @@
 #define FPS_WIRE_PAGE_SIZE 4096
 #define FPS_DEFAULT_SOCKET "/run/gover/fps.sock"
 
-/* Counters of one thread. Whole cache lines avoid false sharing. */
+/* Counters of one thread. No two lanes share a cache line. */
 struct fps_lane {
 	_Alignas(64) uint64_t frames; /* frames presented since the page was created */
 	uint64_t last_ns;	      /* CLOCK_MONOTONIC of the last frame */
@@ -47,7 +48,7 @@ struct fps_counters {
 	uint64_t last_ns;
 	uint64_t longest_gap_ns;
 	uint64_t gpu_time_ns, gpu_frames;
-	uint32_t frame_time[FPS_WIRE_BUCKETS]; /* wraps at 2^32, so only differences are used */
+	uint32_t frame_time[FPS_WIRE_BUCKETS]; /* number of frames in each bucket, modulo 2^32 */
 };
 
 _Static_assert(sizeof(struct fps_page) <= FPS_WIRE_PAGE_SIZE, "the counters fit in the page");
@@ -56,14 +57,14 @@ _Static_assert(offsetof(struct fps_page, lane) == 64 && sizeof(struct fps_lane) 
 	       "32-bit and 64-bit programs use the same layout");
 
 /*
- * The only message that the library sends on the unix SOCK_SEQPACKET socket, with the memfd
- * (SCM_RIGHTS).
+ * The only message that the library sends over the unix socket (SOCK_SEQPACKET). It carries the
+ * memfd (SCM_RIGHTS).
  */
 struct fps_hello {
 	uint32_t magic;
 	uint32_t version;
 	uint32_t page_bytes; /* FPS_WIRE_PAGE_SIZE */
-	uint32_t pid;	     /* for information only; the daemon uses SO_PEERCRED */
+	uint32_t pid;	     /* for information only; the daemon gets the pid from SO_PEERCRED */
 };
 
 /*

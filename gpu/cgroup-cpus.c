@@ -14,7 +14,7 @@
 
 #define LIST_MAX 4096
 
-/* Adds the cores of a list such as "0-2,7" to @cpus. The list "" has no cores. */
+/* Adds the cores of a list such as "0-2,7" to @cpus. An empty list adds no cores. */
 static int parse_cpus(char *text, cpu_set_t *cpus)
 {
 	if (text[0] == '\0')
@@ -65,7 +65,10 @@ struct siblings {
 	cpu_set_t *left;
 };
 
-/* Ignores a sibling group that can use all cores, because that group is not pinned. */
+/*
+ * Removes the cores of sibling group @name from @left, unless the group can use all cores: such a
+ * group is not pinned.
+ */
 static int subtract_sibling(void *userdata, const char *name)
 {
 	const struct siblings *siblings = userdata;

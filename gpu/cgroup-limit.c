@@ -2,39 +2,41 @@
 /*
  * Bandwidth limits (quota, period, burst) of control groups.
  *
- * The period is 10 ms. A program that needs more than its limit runs at the start of each period
- * until its quota is used up. The use is sampled once a second. A sample that begins or ends within
- * such a run has an error of at most quota x (1 - cap). Relative to the allotted time of a second,
- * the error is at most 10 % with the kernel's default period of 100 ms, enough to cross the
- * overload threshold of 95 %, and 1 % with 10 ms. A short period also shortens the pauses of a
- * program, which are visible in frame times. The table shows the smallest and the largest measured
- * use of the allotted time for each period: a busy loop alone on a core (Linux 6.18, version 1,
- * CONFIG_HZ 250, no burst), 8 samples at intervals of 1 s, each up to 30 ms late.
+ * The period is 10 ms, because the measured use is less exact with a longer period. A program that
+ * needs more than its limit runs at the start of each period until its quota is used up. The use is
+ * sampled once a second. If a sample begins or ends while the program runs, the error is at most
+ * quota x (1 - cap). This is 1 % of the time allotted per second with a period of 10 ms, and 10 %
+ * with the kernel's default period of 100 ms. An error of 10 % could cross the overload threshold
+ * of 95 %. A short period also shortens the pauses of a program, which are visible in frame times.
+ *
+ * The table shows the smallest and the largest measured use for each period, as a fraction of the
+ * allotted time. A busy loop ran alone on a core (Linux 6.18, version 1, CONFIG_HZ 250, no burst).
+ * It was sampled 8 times at intervals of 1 s, each time up to 30 ms late.
  *
  *	cap    10 ms          20 ms          40 ms          100 ms
  *	10 %   0.970..1.018   0.956..1.018   0.973..1.006   0.939..1.049
  *	30 %   0.993..1.010   0.990..1.016   0.969..1.021   0.975..1.032
  *	60 %   0.996..1.003   0.992..1.006   0.976..1.009   0.989..1.005
  *
- * The remaining error comes from the scheduler tick (4 ms on that machine), which is the resolution
- * of running time. A program gains nothing from an overrun, because the kernel subtracts the
- * overrun from the next period.
+ * The remaining error comes from the resolution of the scheduler tick (4 ms on that machine). A
+ * program gains nothing from an overrun, because the kernel subtracts the overrun from the next
+ * period.
  *
- * The burst equals the quota. If other groups leave a group less than its quota in a period, the
- * unused quota is lost without a burst. The table shows the measured use of the allotted time of
- * three busy loops on one core: 18 samples of 1 s in 6 runs.
+ * The burst equals the quota. If a group cannot use its quota in a period, because other groups
+ * run, it can use the rest later. Without a burst the rest is lost. The table shows the measured
+ * use of three busy loops on one core, in 18 samples of 1 s in 6 runs.
  *
  *	cap    no burst       burst = quota
  *	20 %   0.950..1.014   0.980..1.017
  *	30 %   0.789..1.007   0.992..1.008
  *	50 %   0.870..1.005   0.983..1.008
  *
- * The cost of a burst: after a pause a program gets one additional quota, which is 1 % of the quota
- * of a second.
+ * A burst has a cost: after a pause a program can use one additional quota, which is 1 % of the
+ * time allotted per second.
  *
  * The kernel rejects quotas below 1 ms, so smaller groups get a longer period, up to 100 ms. The
- * parent's period is 100 ms, because its groups run at the same time at the start of their periods.
- * With a parent's period of 10 ms and no burst, the third group got only 0.89 of its time.
+ * limit of a parent has a period of 100 ms, because all its child groups run at the start of their
+ * periods. With a period of 10 ms and no burst, the third child group got only 0.89 of its time.
  */
 #include <math.h>
 

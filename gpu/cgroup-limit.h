@@ -11,15 +11,20 @@
 struct cgroup_limit {
 	int64_t quota_us; /* CPU time in each period, in us; 0: unlimited */
 	int64_t period_us;
-	/* maximum of unused quota that the group can use later; never read from the kernel */
+	/*
+	 * maximum unused quota that the group can use later; not set when a limit is read from the
+	 * kernel
+	 */
 	int64_t burst_us;
 };
 
 /* Returns the limit for a group with @cores (>= CGROUP_CORES_MIN) and no groups below it. */
 struct cgroup_limit cgroup_limit_for(double cores);
 
-/* Returns the limit for a group that contains other groups. The limit does not throttle those
- * groups before their own limits do. */
+/*
+ * Returns the limit for a group that contains other groups. It is chosen so that the limits of
+ * those groups take effect first.
+ */
 struct cgroup_limit cgroup_limit_parent(double cores);
 
 /* Returns the cores that @limit allows; 0: unlimited. */

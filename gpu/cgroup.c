@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The common part of control groups versions 1 and 2. In version 1 a group exists in several
- * hierarchies at once, because cpu, cpuacct and cpuset can have separate mounts; callers see one
- * group. A group that cannot be created in all hierarchies is removed again.
+ * hierarchies at once, because cpu, cpuacct and cpuset can have separate mounts. Callers see only
+ * one group. A group that cannot be created in all hierarchies is removed again.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -109,7 +109,9 @@ static int use_v1(const struct mounts *mounts, struct cgroup_host *host, struct 
 	host->version = &cgroup_v1;
 	add_mount(host, &mounts->of[CPU]);
 	host->usage = add_mount(host, &mounts->of[CPUACCT]);
-	/* Without permission to pin, only the quota limits the GPU. */
+	/*
+	 * If cpuset is not writable, the GPU is not pinned to cores, and only its quota limits it.
+	 */
 	if (cpuset->path[0] != '\0' && access(cpuset->path, W_OK) == 0)
 		host->cpuset = add_mount(host, cpuset);
 	return 0;
@@ -314,7 +316,10 @@ int cgroup_each(const struct cgroup_host *host, const char *group, cgroup_child_
 	return r;
 }
 
-/* @line is ID:CONTROLLERS:PATH, in version 2 always 0::PATH. */
+/*
+ * Returns PATH if the line belongs to the hierarchy with the cpu controller, otherwise NULL. @line
+ * has the form ID:CONTROLLERS:PATH, in version 2 always 0::PATH.
+ */
 static const char *member_path(const struct cgroup_host *host, char *line)
 {
 	char *names = strchr(line, ':');

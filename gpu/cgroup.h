@@ -30,27 +30,29 @@ struct cgroup_host {
 	int n_mounts;
 	/* mounts without duplicates; [0] has the cpu controller */
 	struct cgroup_mount mounts[CGROUP_MOUNTS_MAX];
-	int usage;  /* index of the mount with the CPU time */
-	int cpuset; /* index of the mount with cpuset; -1: cpuset is not mounted */
+	int usage;  /* index in @mounts of the hierarchy that counts CPU time */
+	int cpuset; /* index in @mounts of the hierarchy with cpuset; -1: none is writable */
 };
 
 /* The open files of a group. */
 struct cgroup_files {
 	const struct cgroup_version *version;
-	/* fds; period is -1 in version 2, burst is -1 before Linux 5.14 */
-	int usage, limit, period, burst;
+	/* fds */
+	int usage, limit;
+	int period; /* -1 in version 2 */
+	int burst;  /* -1 before Linux 5.14 */
 };
 
 /* The differences between the versions. */
 struct cgroup_version {
 	int number;
-	const char *usage_file, *limit_file, *period_file, *burst_file;
-	/* names of files; cpus_file contains the effective cores */
-	const char *weight_file, *cpus_file;
-	const char *heaviest; /* the maximum weight as text */
-	/* admit: prepares a group for groups below it; settle: prepares a new group for processes.
-	 * NULL: nothing to do. */
+	/* names of files */
+	const char *usage_file, *limit_file, *period_file, *burst_file, *weight_file;
+	const char *cpus_file; /* contains the effective cores */
+	const char *heaviest;  /* the maximum weight as text */
+	/* Prepares a group for groups below it. NULL: nothing to do. */
 	int (*admit)(const struct cgroup_host *host, const char *group);
+	/* Prepares a new group for processes. NULL: nothing to do. */
 	int (*settle)(const struct cgroup_host *host, const char *group);
 	int (*read_usage)(const struct cgroup_files *files, uint64_t *ret_ns);
 	int (*read_limit)(const struct cgroup_files *files, struct cgroup_limit *ret_limit);
@@ -72,12 +74,14 @@ void cgroup_parent(const char *group, char ret_parent[PATH_MAX]);
 /* Creates one group in every hierarchy. Returns 0 if the group was created, 1 if it existed
  * already. */
 int cgroup_make(const struct cgroup_host *host, const char *group, struct err *reterr);
-/* Removes a group from every hierarchy, also after an error. Returns -ENOENT if no hierarchy has
- * the group, and -EBUSY if the group is in use. */
+/*
+ * Removes a group from every hierarchy. If this fails in one hierarchy, continues with the others.
+ * Returns -ENOENT if no hierarchy has the group, and -EBUSY if the group is in use.
+ */
 int cgroup_remove(const struct cgroup_host *host, const char *group);
 /*
- * Returns the number of processes in the group, without groups below it: the maximum over all
- * hierarchies.
+ * Returns the number of processes in the group, not counting groups below it. If the hierarchies
+ * differ, returns the maximum.
  */
 int cgroup_count(const struct cgroup_host *host, const char *group);
 
@@ -107,9 +111,11 @@ int cgroup_write_file(const char *path, const char *text);
 /* Gives a group the maximum CPU weight. */
 int cgroup_maximize_weight(const struct cgroup_host *host, const char *group);
 
-/* Pins an empty group to the last @cores cores that no sibling is pinned to. Returns 1 if the group
- * is pinned. Returns 0 if no core would remain for the rest of the host, or if the host has no
- * cpuset. */
+/*
+ * Pins an empty group to the @cores cores with the highest numbers to which no sibling is pinned.
+ * Returns 1 if the group is pinned. Returns 0 if no core would remain for the rest of the host, or
+ * if the host has no cpuset.
+ */
 int cgroup_pin(const struct cgroup_host *host, const char *group, int cores);
 /* Returns the number of cores that groups can use. */
 int cgroup_cores(const struct cgroup_host *host);

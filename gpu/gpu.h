@@ -2,7 +2,7 @@
 /*
  * The interface of GPU backends: functions that list the vGPUs of a GPU, read busy times and caps,
  * and set caps. Each backend is one file that defines a struct gpu_ops. A backend never logs, never
- * changes a cap without a request, and gets the time from its callers.
+ * changes a cap without a request, and does not read the clock: callers pass the time.
  */
 #ifndef GPU_GPU_H
 #define GPU_GPU_H
@@ -51,13 +51,14 @@ struct gpu_reading {
 	/* time of the reading by the monotonic clock of the GPU (sim: host time x speed) */
 	uint64_t at_ns;
 	bool busy_valid;
-	uint64_t busy_ns;  /* cumulative busy time, as time of the whole GPU */
+	uint64_t busy_ns;  /* cumulative busy time, converted to time of the whole GPU */
 	uint64_t sched_ns; /* cumulative allotted time: the integral of the cap in force */
 	bool cap_valid;
 	int cap_pct; /* cap in force; 0: no limit */
 	bool frames_valid;
-	uint64_t frames;    /* cumulative */
-	float frame_p99_ms; /* 99th percentile of the frames since the last reading; 0: no frames */
+	uint64_t frames; /* cumulative */
+	/* 99th percentile of the frame times since the last reading; 0: no frames */
+	float frame_p99_ms;
 };
 
 struct gpu;	 /* an open GPU */
@@ -132,9 +133,11 @@ struct gpu_ops {
 	int (*physical)(struct gpu *gpu, uint64_t now_mono_ns, uint64_t *ret_at_ns,
 			uint64_t *ret_busy_ns);
 
-	/* Writes the id of the vGPU that process @pid belongs to. Returns -ENOENT if the process
-	 * belongs to no vGPU of this GPU. The function is NULL if the backend cannot find the
-	 * vGPU. */
+	/*
+	 * Writes the id of the vGPU that process @pid belongs to. Returns -ENOENT if the process
+	 * belongs to no vGPU of this GPU. The function is NULL if the backend does not know the
+	 * processes of a vGPU.
+	 */
 	int (*owner)(struct gpu *gpu, pid_t pid, char ret_id[ID_MAX]);
 	/* Calls @path for every file to which a process writes its pid to join the vGPU. The first
 	 * file determines the result of owner(). The function is NULL if processes cannot join. */

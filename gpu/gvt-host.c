@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finding GPUs and vGPUs of GVT-g in sysfs. The mdev bus also has devices of other vendors: a GPU
- * of GVT-g has a type i915-GVTg_*, a vGPU of GVT-g has the folder intel_vgpu.
+ * Finds GPUs and vGPUs of GVT-g in sysfs. The mdev bus may also contain devices of other vendors.
+ * Only a GPU of GVT-g has a type i915-GVTg_*, and only a vGPU of GVT-g has the folder intel_vgpu.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -48,11 +48,11 @@ static bool has_entry(const char *path, const char *part)
 	return found;
 }
 
-/* The GPUs of GVT-g: their number, the path of the last GPU and the names of all GPUs. */
+/* The GPUs of GVT-g on this host. */
 struct parents {
 	int n;
-	char path[PATH_MAX];
-	char names[NAMES_MAX];
+	char path[PATH_MAX];   /* path of the last GPU found */
+	char names[NAMES_MAX]; /* names of all GPUs */
 };
 
 static void find_parents(const char *root, struct parents *parents)
@@ -83,7 +83,10 @@ static void find_parents(const char *root, struct parents *parents)
 		closedir(dir);
 }
 
-/* Writes the path of the parent that @config names. Returns -ENOENT if the path does not exist. */
+/*
+ * Writes the path of the GPU that @config names as parent. Returns -ENOENT if the path does not
+ * exist.
+ */
 static int named_parent(const struct gpu_config *config, char ret_path[PATH_MAX])
 {
 	snprintf(ret_path, PATH_MAX, "%s/" PARENTS "/%s", sysfs_root(config), config->parent);

@@ -6,10 +6,10 @@
 #include "gpu/gpu.h"
 
 /*
- * Writes the path of the folder that contains the vGPUs: the folder of the parent in @config, or of
- * the only GPU. If no GPU lists types of GVT-g, writes the folder of the whole mdev bus. Errors
- * with a message: -EOPNOTSUPP: the GPU or the bus does not exist; -EINVAL: the host has several
- * GPUs and @config names no parent.
+ * Writes the path of the folder that contains the vGPUs: the folder of the GPU that @config names
+ * as parent, or of the only GPU. If no GPU lists types of GVT-g, writes the folder of the whole
+ * mdev bus. Errors with a message: -EOPNOTSUPP: the GPU or the bus does not exist; -EINVAL: the
+ * host has several GPUs and @config names no parent.
  */
 int gvt_host_find(const struct gpu_config *config, char ret_dir[PATH_MAX], struct err *reterr);
 

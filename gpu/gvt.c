@@ -8,7 +8,8 @@
  * when the kernel creates or removes a folder (tested on Linux 6.18 with a network device under
  * /sys/class/net), and a FUSE file system sends no event either.
  *
- * Reading a vGPU that has disappeared gives ENODEV; opening it gives ENOENT.
+ * After a vGPU was removed, reading its open files fails with ENODEV, and opening them fails with
+ * ENOENT.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -70,7 +71,10 @@ static void get_traits(const struct gpu *gpu, struct gpu_traits *ret_traits)
 	};
 }
 
-/* The end of a FUSE mount removes its vGPUs, so the errors of the mount become -ENODEV. */
+/*
+ * After the end of a FUSE mount its vGPUs no longer exist, so the errors of an ended mount become
+ * -ENODEV.
+ */
 static int gone_or(int r)
 {
 	return r == -ENOTCONN || r == -ECONNABORTED ? -ENODEV : r;
@@ -106,7 +110,10 @@ static bool is_attached(const struct gpu *gpu, const char *id)
 	return vgpu;
 }
 
-/* Calls @found. An attached vGPU is known, so its initial_cap is not opened again. */
+/*
+ * Calls @found for a vGPU. Does not read the initial cap of an attached vGPU, because the caller
+ * knows it already.
+ */
 static void report(struct gpu *gpu, int dir, const char *id, gpu_found_fn found, void *userdata)
 {
 	char name[NAME_MAX + sizeof("/intel_vgpu/initial_cap")];
@@ -150,7 +157,8 @@ static int destroy_vgpu(struct gpu *gpu, const char *id, struct err *reterr)
 {
 	(void)gpu;
 	return err_fail(reterr, EOPNOTSUPP,
-			"vGPU %s: gover cannot remove vGPUs of GVT-g (write 1 to its file remove)",
+			"vGPU %s: gover cannot remove vGPUs of GVT-g (write 1 to the file remove "
+			"of its device)",
 			id);
 }
 
@@ -165,7 +173,10 @@ static void close_files(const struct gpu_vgpu *vgpu)
 	cleanup_closep(&vgpu->lease);
 }
 
-/* Without permission to write, opens the file for reading; a later write fails with EACCES. */
+/*
+ * Opens a file for reading and writing or, without the permission to write, for reading only. A
+ * later write then fails with EACCES.
+ */
 static int open_to_write(int dir, const char *name)
 {
 	int fd = openat(dir, name, O_RDWR | O_CLOEXEC);
@@ -183,7 +194,7 @@ static int fail_open(const struct gpu_vgpu *vgpu, const char *name, int error, s
 		return err_fail(reterr, error, "vGPU %s: %s cannot be opened: %s%s", vgpu->id, name,
 				strerror(error),
 				error == EMFILE ? " (raise the limit LimitNOFILE=)" : "");
-	/* vgpu_id is missing too if the vGPU was removed meanwhile. */
+	/* If vgpu_id is missing too, the vGPU was removed meanwhile. */
 	if (faccessat(vgpu->dir, "vgpu_id", F_OK, 0) < 0)
 		return -ENOENT;
 	return err_fail(reterr, EOPNOTSUPP,
@@ -279,8 +290,9 @@ static int read_cap(struct gpu_vgpu *vgpu, int *ret_cap_pct)
 }
 
 /*
- * A write to a file that is open only for reading gives EBADF, in sysfs ESPIPE. udev grants the
- * permission some time after a vGPU is created, so this function opens the file again.
+ * A write to a file that is open for reading only fails with EBADF, or in sysfs with ESPIPE. This
+ * function then opens the file again, because udev grants the permission some time after a vGPU is
+ * created.
  */
 static int write_file(const struct gpu_vgpu *vgpu, int *fd, const char *name, int64_t value)
 {
@@ -348,7 +360,8 @@ const struct gpu_ops gpu_gvt_ops = {
 	.write_initial_cap = write_initial_cap,
 	.renew = renew,
 	/*
-	 * the busy times do not include the work of the host; intel_gpu_top measures the whole GPU
+	 * not supported: GVT-g does not count the work of the host; intel_gpu_top measures the
+	 * whole GPU
 	 */
 	.physical = NULL,
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A simulated GPU inside the daemon: sim/model/ driven by the monotonic clock of the host, times
- * speed. It ends with the daemon; a new daemon starts without vGPUs. Each reading advances the
- * simulation to the instant of the reading. The label "workload" defines the load of a vGPU
- * (sim/model/workload.h).
+ * A simulated GPU inside the daemon. It runs the model in sim/model/ by the monotonic clock of the
+ * host, multiplied by speed. It ends with the daemon; a new daemon starts without vGPUs. Each
+ * reading advances the simulation to the instant of the reading. The label "workload" defines the
+ * load of a vGPU (sim/model/workload.h).
  *
  * If root is set, it is a control folder: tests and operators change the GPU of a running daemon by
  * files in it. The daemon reads the folder once a tick, when it reads the physical utilisation:

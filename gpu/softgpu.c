@@ -4,9 +4,10 @@
  * is a control group ROOT/GPU/ID. Its cap is a bandwidth limit enforced by the kernel, its busy
  * time is the CPU time of the group. One GPU second is capacity_cores CPU seconds.
  *
- * The limit of ROOT/GPU applies to the whole GPU, whatever the sum of the caps, and a GPU of whole
- * cores is pinned to them. ROOT has the maximum CPU weight, so that other programs on the host do
- * not take capacity from the GPU. Never moves or ends a process.
+ * The limit of ROOT/GPU applies to the whole GPU, even if the sum of the caps is larger. If
+ * capacity_cores is a whole number, the GPU is pinned to that number of cores. ROOT has the maximum
+ * CPU weight, so that other programs on the host do not take capacity from the GPU. Never moves or
+ * ends a process.
  */
 #include <errno.h>
 #include <math.h>
@@ -36,7 +37,7 @@ struct gpu {
 struct gpu_vgpu {
 	double gpu_cores;
 	struct cgroup_files files;
-	double share; /* fraction of the GPU that is allotted since at_ns */
+	double share; /* fraction of the GPU that has been allotted since at_ns */
 	double sched_ns;
 	uint64_t at_ns;
 };
@@ -60,8 +61,10 @@ static int vgpu_group(const struct gpu *gpu, const char *id, char ret_group[PATH
 										 : -ENAMETOOLONG;
 }
 
-/* ROOT can be a path of several groups. The weight of a group that existed before stays
- * unchanged. */
+/*
+ * Creates the groups in the path ROOT. Gives a new ROOT the maximum CPU weight, unless the GPU uses
+ * all cores.
+ */
 static int make_root(struct gpu *gpu, struct err *reterr)
 {
 	bool leaves_cores = gpu->cores < cgroup_cores(&gpu->host);
@@ -118,9 +121,9 @@ static int check_size(struct gpu *gpu, struct err *reterr)
 		return 0;
 	return err_fail(
 		reterr, EBUSY,
-		"capacity_cores %g: differs from the limit of control group %s, %g cores (0: no "
-		"limit), which has vGPUs of an earlier daemon (restore capacity_cores, or end the "
-		"programs and remove the groups)",
+		"capacity_cores %g: control group %s has vGPUs of an earlier daemon, and its limit "
+		"is %g cores, where 0 is no limit (restore capacity_cores, or end the programs and "
+		"remove the groups)",
 		gpu->cores, gpu->group, is);
 }
 
@@ -148,8 +151,10 @@ static int establish(struct gpu *gpu, struct err *reterr)
 
 	if (r < 0)
 		return r;
-	/* An empty group from an earlier daemon may have another size, so this function creates the
-	 * group again. This fails if the group is in use. */
+	/*
+	 * An empty group of an earlier daemon may have another size, so remove the group first. The
+	 * kernel does not remove a group in use.
+	 */
 	(void)cgroup_remove(&gpu->host, gpu->group);
 	existed = cgroup_make(&gpu->host, gpu->group, reterr);
 	if (existed < 0)
@@ -166,18 +171,19 @@ static int stop_at_first(void *userdata, const char *name)
 	return 1;
 }
 
-/* A dry run opens an existing ROOT/GPU. The size of an empty group does not matter, because a
- * daemon would create it again. */
+/*
+ * Opens ROOT/GPU in a dry run, if the group exists. The size of an empty group does not matter,
+ * because a daemon would create it again.
+ */
 static int open_existing(struct gpu *gpu, struct err *reterr)
 {
 	int r;
 
 	if (cgroup_count(&gpu->host, gpu->group) == -ENOENT) {
-		(void)err_fail(
-			reterr, ENOENT,
-			"control group %s does not exist, and a dry run creates none: this GPU "
-			"has no vGPUs",
-			gpu->group);
+		(void)err_fail(reterr, ENOENT,
+			       "control group %s does not exist, and a dry run does not create it: "
+			       "this GPU has no vGPUs",
+			       gpu->group);
 		return 1;
 	}
 	r = open_files(gpu, reterr);
@@ -302,7 +308,8 @@ static int softgpu_list(struct gpu *gpu, gpu_found_fn found, void *userdata)
 {
 	int r = cgroup_each(&gpu->host, gpu->group, found_group, &(struct found){found, userdata});
 
-	return r == -ENOENT && gpu->dry_run ? 0 : r; /* open() has reported the error already */
+	/* In a dry run, open() has already reported that the group is missing. */
+	return r == -ENOENT && gpu->dry_run ? 0 : r;
 }
 
 static int put_cap(const struct cgroup_files *files, double gpu_cores, int cap_pct)
@@ -441,8 +448,8 @@ static void softgpu_detach(struct gpu_vgpu *vgpu)
 }
 
 /*
- * If an external writer has changed the limit, the new limit counts from the first reading with
- * this limit.
+ * The time at which an external writer changed the limit is unknown, so the new limit counts from
+ * the first reading with this limit.
  */
 static int softgpu_read(struct gpu_vgpu *vgpu, uint64_t now_mono_ns,
 			struct gpu_reading *ret_reading)

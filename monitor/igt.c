@@ -324,8 +324,8 @@ static bool read_samples(struct igt *igt, uint64_t now_mono_ns)
 }
 
 /*
- * Schedules the next start and reports the exit or failed start: @how is the event, @why the exit
- * status or the error.
+ * Schedules the next start, and writes a message about the exit or the failed start. @how is the
+ * event. @why is the exit status or the error.
  */
 static int plan_retry(struct igt *igt, uint64_t now_mono_ns, const char *how, const char *why,
 		      struct err *reterr)

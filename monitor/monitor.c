@@ -77,8 +77,8 @@ static void sample_frame_times(const struct fps_totals *last, const struct fps_t
 }
 
 /*
- * If @held is true and this period has no frame times, retains the previous frame times: a program
- * in a virtual machine may send no message in a period.
+ * Uses the frame times of the previous period again if @held is true and this period has none,
+ * because a program in a virtual machine may send no message in a period.
  */
 static void hold_frame_times(struct monitor_track *track, bool held, struct monitor_row *row)
 {
@@ -100,11 +100,11 @@ static void hold_frame_times(struct monitor_track *track, bool held, struct moni
 }
 
 /*
- * Computes the FPS from frames that programs report. The FPS of a period is valid if a program was
- * connected at its start: a program that connects during a period would give a meaningless rate. A
- * connected program without new frames has 0 FPS. Programs in a virtual machine report by their own
- * clock, up to two times in a period or not at all: their FPS is the rate between their last two
- * messages.
+ * Computes the FPS from frames that programs report. A program that connects during a period would
+ * give a meaningless rate. The FPS of a period are therefore valid only if a program was connected
+ * at the start of the period. A connected program without new frames has 0 FPS. A program in a
+ * virtual machine reports by its own clock, up to two times in a period or not at all. Its FPS are
+ * the rate between its last two messages.
  */
 static void sample_reported_frames(struct monitor_track *track, const struct fps_totals *now,
 				   double period_s, struct monitor_row *row)
@@ -143,7 +143,10 @@ static void sample_age(struct monitor_track *track, struct monitor_row *row)
 		row->fps_age_s = (double)(at_ns - track->fps_valid_at_ns) / 1e9;
 }
 
-/* Without a reading, the next successful sample covers a longer period. */
+/*
+ * Handles a failed reading. The next successful sample covers the time since the last successful
+ * reading.
+ */
 static void sample_nothing(struct monitor_track *track, int error, struct monitor_row *row)
 {
 	row->read_errno = error;

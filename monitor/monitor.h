@@ -9,7 +9,7 @@
 #include "gpu/gpu.h"
 #include "monitor/fps/fps.h"
 
-/* One vGPU in one period, as policy, REST and history use it. */
+/* The values of one vGPU in one period, for the policy, REST and the history. */
 struct monitor_row {
 	double dt_s; /* length of the period by the GPU clock; 0 in the first period */
 	bool busy_valid;
@@ -22,13 +22,14 @@ struct monitor_row {
 	double fps;
 	bool p99_valid;
 	double frame_p99_ms;
-	double frame_p50_ms, frame_max_ms; /* median and maximum; 0: no reported frames */
-	double frame_gpu_ms;		   /* mean GPU time of a frame; 0: not measured */
-	bool fps_seen;			   /* at least one frame was counted */
-	double fps_age_s;		   /* time since the last valid FPS, if fps_seen */
-	uint64_t frames;		   /* cumulative */
-	bool gone;			   /* the vGPU no longer exists */
-	int read_errno; /* reason for an invalid busy time (positive errno), or 0 */
+	double frame_p50_ms; /* median; 0: no reported frames */
+	double frame_max_ms; /* maximum; 0: no reported frames */
+	double frame_gpu_ms; /* mean GPU time of a frame; 0: not measured */
+	bool fps_seen;	     /* at least one frame was counted */
+	double fps_age_s;    /* time since the last valid FPS, if fps_seen */
+	uint64_t frames;     /* cumulative */
+	bool gone;	     /* the vGPU no longer exists */
+	int read_errno;	     /* reason for an invalid busy time (positive errno), or 0 */
 };
 
 /* Frame times of one period; 0: unknown. */
@@ -41,10 +42,12 @@ struct monitor_track {
 	bool primed;
 	struct gpu_reading last;
 	bool fps_primed;
-	struct fps_totals fps_last;	     /* totals at the time @last.at_ns */
-	struct monitor_frame_times reported; /* last known, of programs in a virtual machine */
+	struct fps_totals fps_last; /* totals at the time @last.at_ns */
+	/* last known frame times of programs in a virtual machine */
+	struct monitor_frame_times reported;
 	bool fps_seen;
-	uint64_t fps_valid_at_ns; /* GPU clock at the last valid FPS; before: at the first frame */
+	/* GPU clock at the last valid FPS; before the first valid FPS: at the first frame */
+	uint64_t fps_valid_at_ns;
 };
 
 /*

@@ -2,12 +2,12 @@
 /*
  * VK_LAYER_gover_fps: counts and paces the frames of vkQueuePresentKHR, one frame per presented
  * swapchain (window). The Vulkan loader calls the layer between the program and the driver. The
- * layer forwards all other functions. It never changes the results that the program sees. In case
- * of doubt it only calls the next function.
+ * layer forwards all other functions. It never changes the results that the program sees. If it
+ * cannot count a frame, it only calls the next function.
  *
  * If libgover-fps.so is loaded in the same process, the layer counts in the page of that library.
- * The library then counts the frames of an OpenGL translator when the program swaps, and the layer
- * does not count these frames again.
+ * If the program uses a translator from OpenGL to Vulkan, the library counts the frames in the
+ * OpenGL functions, and the layer does not count these frames again.
  */
 #include <dlfcn.h>
 #include <stddef.h>
@@ -21,9 +21,10 @@
 #include "fps-preload/debug.h"
 #include "fps-preload/setup.h"
 
-#define EXPORT	       __attribute__((visibility("default")))
-#define INTERFACE      2  /* version of the interface between loader and layer */
-#define SWAPCHAINS_MAX 16 /* maximum swapchains of a present that get separate results */
+#define EXPORT	  __attribute__((visibility("default")))
+#define INTERFACE 2 /* version of the interface between loader and layer */
+/* maximum swapchains in a present for which the layer requests separate results */
+#define SWAPCHAINS_MAX 16
 
 typedef uint64_t (*frame_begin_fn)(void);
 typedef bool (*frame_end_fn)(uint64_t begin, unsigned int frames);
@@ -196,7 +197,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL queue_present(VkQueue queue, const VkPrese
 						layer */
 	if (next->translator && beside_preload)
 		return next->present(queue, info);
-	/* Request a result per window, because only some of several windows may fail. */
+	/* Request one result per window, because the present may fail for some windows only. */
 	if (!asked.pResults && asked.swapchainCount > 1 && asked.swapchainCount <= SWAPCHAINS_MAX)
 		asked.pResults = results;
 	/* Assume a failure first, because a call that fails completely may not write pResults. */

@@ -9,7 +9,7 @@
 struct next {
 	const void *key; /* key that all handles of the object share; NULL: unused entry */
 	bool taken;
-	bool translator; /* the program translates OpenGL to Vulkan */
+	bool translator; /* the program uses a translator from OpenGL to Vulkan */
 	PFN_vkGetInstanceProcAddr instance_proc;
 	PFN_vkGetDeviceProcAddr device_proc;
 	union {
@@ -30,8 +30,8 @@ struct table {
 struct next *table_take(struct table *table);
 
 /*
- * Lets table_find() find the entry by @handle, the handle of an instance or device. table_drop()
- * removes the entry.
+ * table_publish() adds the entry under @handle, the handle of an instance or device, so that
+ * table_find() finds the entry. table_drop() removes the entry.
  */
 void table_publish(struct next *next, const void *handle);
 void table_drop(struct next *next);

@@ -29,7 +29,7 @@ struct watch {
 	char id[ID_MAX];
 	uint64_t group;
 	uint32_t row;
-	struct fps_bpf_row base; /* counters of the row when the watch began */
+	struct fps_bpf_row base; /* counters of @row when counting for this vGPU began */
 	struct fps_totals totals;
 };
 
@@ -103,8 +103,8 @@ static bool row_taken(const struct fps_bpf *bpf, uint32_t row)
 }
 
 /*
- * Reuses rows as late as possible, so that late frames of a removed vGPU are not counted for
- * another vGPU.
+ * Returns an unused row of counters. Reuses rows as late as possible, so that late frames of a
+ * removed vGPU are not counted for another vGPU.
  */
 static uint32_t free_row(struct fps_bpf *bpf)
 {
@@ -246,8 +246,8 @@ static int check_host(int *ret_version, struct err *reterr)
 		return r;
 	if (access(UPROBES, F_OK) < 0)
 		return err_fail(reterr, EOPNOTSUPP,
-				"%s: missing (needs a kernel with CONFIG_UPROBE_EVENTS and its "
-				"own /sys)",
+				"%s: missing (needs a kernel with CONFIG_UPROBE_EVENTS and a "
+				"mounted /sys)",
 				UPROBES);
 	if (host->version->number == 1 && access(KERNEL_BTF, R_OK) < 0)
 		return err_fail(reterr, EOPNOTSUPP,

@@ -25,7 +25,8 @@ struct fps_bpf *fps_bpf_free(struct fps_bpf *bpf); /* NULL is fine; returns NULL
 /*
  * Counts for vGPU @id the frames of all programs in the control group @folder and in its subgroups.
  * With control groups of version 1, @folder belongs to the cpu controller. Does nothing if the vGPU
- * is already watched. Returns -ENOSPC: too many vGPUs; -ENOENT: no such group.
+ * is already watched. Returns -ENOSPC if there are too many vGPUs, and -ENOENT if the group does
+ * not exist.
  */
 int fps_bpf_watch(struct fps_bpf *bpf, const char *id, const char *folder);
 /* Stops counting for vGPU @id. Ignores an unknown vGPU. */

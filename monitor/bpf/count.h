@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The interface between the BPF program and gover-d: a row of counters for each vGPU, in an array
- * that the daemon maps, and a table from control groups to rows. Only the BPF program writes the
- * rows. Only the daemon writes the table.
+ * The interface between the BPF program and gover-d: an array with one row of counters for each
+ * vGPU, which the daemon maps, and a table that assigns a row to each control group of a vGPU. Only
+ * the BPF program writes the rows. Only the daemon writes the table.
  */
 #ifndef MONITOR_BPF_COUNT_H
 #define MONITOR_BPF_COUNT_H
@@ -21,7 +21,7 @@ struct fps_bpf_row {
 	uint64_t frames;
 	uint64_t last_ns; /* CLOCK_MONOTONIC of the newest frame */
 	uint64_t longest_gap_ns;
-	int64_t threads; /* running threads that have presented; decreases when a thread exits */
+	int64_t threads; /* number of running threads that have presented a frame */
 	uint64_t frame_time[FPS_WIRE_BUCKETS];
 };
 

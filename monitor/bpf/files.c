@@ -26,8 +26,10 @@
 #define FILES_OF_VGPU 16 /* limit per vGPU, so that no vGPU uses all entries */
 #define LAST_WAIT_S   2	 /* time to wait for the thread to exit */
 
-/* A file that no program uses is detached after this time, because it keeps a file system busy.
- * Short programs may start and exit between two scans, so the time is long. */
+/*
+ * Number of scans after which an unused file is detached, because an attached file keeps its file
+ * system busy. The number is large, because short programs may start and exit between two scans.
+ */
 #define UNSEEN_SCANS (12 * FPS_BPF_SCAN_ROUND)
 
 /* A library file. */
@@ -36,7 +38,7 @@ struct file {
 	ino_t ino;
 	char vgpu[ID_MAX]; /* vGPU whose scan found the file first; "": the loader cache */
 	bool shared;	   /* another vGPU uses the file too */
-	unsigned int seen; /* number of the last scan that found it */
+	unsigned int seen; /* number of the last scan that found the file */
 	struct bpf_link *links[FPS_BPF_SYMBOLS_MAX];
 	int n_links;
 	bool failed; /* not all functions could be attached */
@@ -53,7 +55,7 @@ struct fps_bpf_files {
 	pthread_t thread;
 	bool started;
 
-	pthread_mutex_t lock; /* protects the fields below */
+	pthread_mutex_t lock; /* protects @wanted to @n_groups */
 	pthread_cond_t wake;
 	bool wanted, looking, stop;
 	struct group *groups;
@@ -90,8 +92,8 @@ static bool has_room(const struct fps_bpf_files *files)
 }
 
 /*
- * Attaches the program to every present function of @path. If some attachments fail, the others
- * remain.
+ * Attaches the BPF program to every function in @path that presents. If some attachments fail, the
+ * others remain.
  */
 static int file_attach(struct fps_bpf_files *files, struct file *file, const char *path, int fd)
 {
@@ -118,8 +120,8 @@ static void file_detach(struct file *file)
 }
 
 /*
- * Handles a library in use: attaches to a new library and marks a known library as seen. A library
- * that could not be attached is stored too, so that no further attempt is made.
+ * Called for each library in use. Attaches the BPF program to a new library, and marks a known
+ * library as seen. If attaching fails, stores the library too, so that no further attempt is made.
  */
 static void add_file(void *userdata, const char *path)
 {
@@ -241,7 +243,10 @@ static void scan_once(struct fps_bpf_files *files)
 	files->over_limit = 0;
 	scan_host(files);
 	fps_bpf_scan_begin(files->scan);
-	/* Each scan starts with another group, in case the limit of programs is reached. */
+	/*
+	 * Start each scan with another group. If the limit of programs is reached, the last groups
+	 * are not scanned.
+	 */
 	for (size_t i = 0; groups && i < n; i++) {
 		const struct group *group = &groups[(i + files->scans) % n];
 
@@ -275,7 +280,7 @@ static void *run_thread(void *userdata)
 	return NULL;
 }
 
-/* Blocks all signals in the thread: the event loop handles them. */
+/* Starts the thread with all signals blocked, because the event loop handles signals. */
 static int start_thread(struct fps_bpf_files *files)
 {
 	sigset_t all, before;
@@ -315,7 +320,7 @@ int fps_bpf_files_new(struct bpf_program *present, struct fps_bpf_files **ret_fi
 	return 0;
 }
 
-/* Stops the thread. Returns false if it is blocked. */
+/* Stops the thread. Returns false if the thread is blocked. */
 static bool end_thread(struct fps_bpf_files *files)
 {
 	struct timespec until;

@@ -12,8 +12,11 @@
 
 struct fps_bpf_files;
 
-/* Attaches @present to the libraries of the host and starts the thread. Returns 0, or a negative
- * errno if no library could be attached. @present must outlive the files. */
+/*
+ * Attaches @present to the libraries of the host and starts the thread. Returns 0, or a negative
+ * errno if no library could be attached. @present must stay valid until fps_bpf_files_free()
+ * succeeds.
+ */
 int fps_bpf_files_new(struct bpf_program *present, struct fps_bpf_files **ret_files);
 /*
  * Detaches from all files. @files may be NULL. Returns false if the thread is blocked. In this case

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Counts frames in the kernel. The BPF program runs when a process enters a function that presents,
- * finds the vGPU by the control group, and adds to the row of the vGPU. Compiled once for each
- * version of control groups (CGROUPS = 1 or 2). It runs in every frame, so it must be short.
+ * finds the vGPU by the control group of the process, and updates the counters of the vGPU.
+ * Compiled once for each version of control groups (CGROUPS = 1 or 2). It runs in every frame, so
+ * it must be short.
  */
 #include <linux/bpf.h>
 #include <linux/ptrace.h>
@@ -22,7 +23,7 @@
 
 char program_license[] SEC("license") = "Dual MIT/GPL";
 
-/* Key: id of the control group of a vGPU. Value: row of the vGPU. */
+/* Key: id of the control group of a vGPU. Value: index of the vGPU's counters in @rows. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, FPS_BPF_ROWS);
@@ -57,7 +58,10 @@ struct {
 
 #if CGROUPS == 2
 
-/* Returns the row of the process's control group or of an ancestor of this group; NULL: no vGPU. */
+/*
+ * Returns the index in @rows for the control group of the process or for an ancestor of this group;
+ * NULL: no vGPU.
+ */
 static __always_inline __u32 *find_row(void)
 {
 	for (int level = 1; level <= LEVELS_MAX; level++) {
@@ -76,7 +80,8 @@ static __always_inline __u32 *find_row(void)
 #else
 
 /*
- * Kernel types, reduced to the needed fields. The loader adjusts the offsets with the kernel's BTF.
+ * Kernel types that contain only the needed fields. The loader adjusts the offsets with the
+ * kernel's BTF.
  */
 #define OF_KERNEL __attribute__((preserve_access_index))
 
@@ -139,9 +144,10 @@ static __always_inline __u32 *find_row(void)
 #endif
 
 /*
- * Returns true if the function counted last is still running and called the current function. The
- * frame is then counted already. The function counted last is still running if its return address
- * on the stack is unchanged and the current stack address is lower, or equal after a tail call.
+ * Returns true if the function that was counted last has called the current function, so that this
+ * frame is already counted. The function that was counted last is still running if its return
+ * address is still on the stack, and the current stack address is lower (or equal, after a tail
+ * call).
  */
 static __always_inline bool is_nested(const struct thread *thread, struct pt_regs *regs)
 {

@@ -22,8 +22,8 @@
 #define LOOKS_MAX  256	/* maximum programs examined in one scan */
 
 /*
- * A program counts as new in this number of scans. Each of these scans examines the program,
- * because a new program may load its libraries late.
+ * A new program is examined in each of its first scans, up to this number, because it may load its
+ * libraries late.
  */
 #define EAGER_LOOKS 5
 

@@ -2,7 +2,7 @@
 /*
  * Finds library files with functions that present: library files in the loader cache of the host,
  * and library files that programs of a control group have mapped, for example from a container.
- * Reading /proc may take long, so the event loop must not call this.
+ * Reading /proc may take long, so the event loop must not call these functions.
  */
 #ifndef MONITOR_BPF_SCAN_H
 #define MONITOR_BPF_SCAN_H

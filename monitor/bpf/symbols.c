@@ -30,7 +30,9 @@ static const char *const functions[] = {
 };
 _Static_assert(ARRAY_SIZE(functions) <= FPS_BPF_SYMBOLS_MAX, "each function has an offset");
 
-/* libGL of libglvnd forwards this function to libGLX, where the probe catches direct callers too.
+/*
+ * libGL of libglvnd forwards this function to libGLX. The BPF program is attached in libGLX only,
+ * where it also counts programs that call libGLX directly.
  */
 #define FORWARDED    "glXSwapBuffers"
 #define FORWARDED_TO "libGLX.so."
@@ -184,7 +186,7 @@ static bool is_function(const char *name, bool forwarded)
 	return false;
 }
 
-/* Adds each offset once: two names may be the same function. */
+/* Adds @offset unless it is known, because two names may refer to the same function. */
 static void add_offset(struct fps_bpf_symbols *symbols, uint64_t offset)
 {
 	for (int i = 0; i < symbols->n; i++)

@@ -10,7 +10,7 @@
 
 #define FPS_BPF_SYMBOLS_MAX 8
 
-/* File offsets of the present functions, where a uprobe can be attached. */
+/* File offsets of the functions that present, where a uprobe can be attached. */
 struct fps_bpf_symbols {
 	uint64_t offset[FPS_BPF_SYMBOLS_MAX];
 	int n;
@@ -18,8 +18,8 @@ struct fps_bpf_symbols {
 
 /*
  * Reads the regular file @fd. Returns 0, -EINVAL if the file is not a valid library, -EFBIG, or
- * another negative errno. ret_symbols->n is 0 if the library presents nothing, or presents only
- * through a library that is examined separately.
+ * another negative errno. ret_symbols->n is 0 if the library has no function that presents, or only
+ * one that calls another library. That library is examined separately.
  */
 int fps_bpf_symbols_read(int fd, struct fps_bpf_symbols *ret_symbols);
 

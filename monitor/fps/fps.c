@@ -27,15 +27,15 @@
 #define HELLO_WITHIN_NS (5 * NS_PER_S)
 
 /*
- * If the first frame of a new page is older than the last tick by more than this time, only later
- * frames of the page are counted. Otherwise all frames of the page are counted.
+ * If the first frame of a new page is older than the last tick by more than this time, only frames
+ * after the hello message are counted. Otherwise all frames of the page are counted.
  */
 #define NEW_PAGE_NS (2 * NS_PER_S)
 
 /*
- * At first the owner of a process is looked up at every tick, because the process may join its
- * control group late. Afterwards the owner is looked up periodically, because an operator may move
- * the process.
+ * The vGPU of a new process is looked up at every tick until it is found, at most this number of
+ * times, because the process may join its control group late. Afterwards the vGPU is looked up
+ * periodically, because an operator may move the process.
  */
 #define EAGER_LOOKUPS	10
 #define LOOKUP_EVERY_NS (5 * NS_PER_S)
@@ -58,7 +58,7 @@ struct fps_hub {
 	int epoll;
 	struct unix_listener socket;
 	int listener;
-	int spare; /* reserve fd, closed to accept a connection if no other fd is free */
+	int spare; /* reserve fd for accept_to_drop() */
 	fps_owner_fn owner;
 	void *userdata;
 	uint64_t tick_ns; /* time of the last tick; at first the time of fps_hub_new() */
@@ -175,8 +175,8 @@ static void client_free(struct fps_hub *hub, struct client *client)
 	if (client->page)
 		(void)munmap((void *)(uintptr_t)client->page, FPS_WIRE_PAGE_SIZE);
 	/*
-	 * Remove the fd explicitly: close() does not remove an fd of which a starting child process
-	 * has a copy.
+	 * Remove the fd from epoll explicitly: close() does not remove the fd if a starting child
+	 * process has a copy of the fd.
 	 */
 	(void)epoll_ctl(hub->epoll, EPOLL_CTL_DEL, client->fd, NULL);
 	(void)close(client->fd);
@@ -216,8 +216,8 @@ static int page_map(int memfd, const struct fps_page **ret_page)
 }
 
 /*
- * Returns the only fd of a message. If the message has several fds, closes all of them. Returns -1
- * unless there is exactly one fd.
+ * Returns the fd that a message contains. Returns -1 if the message contains no fd, or several fds,
+ * which are then closed.
  */
 static int message_fd(struct msghdr *message)
 {
@@ -273,8 +273,8 @@ static int client_hello(const struct fps_hub *hub, struct client *client, uint64
 	if (r < 0)
 		return r;
 	/*
-	 * The first frame is old, for example because the program started before the daemon: frames
-	 * presented until now do not belong to this period.
+	 * If the first frame is old, for example because the program started before the daemon, do
+	 * not count the frames presented until now.
 	 */
 	if (__atomic_load_n(&client->page->first_ns, __ATOMIC_RELAXED) + NEW_PAGE_NS < hub->tick_ns)
 		fps_wire_sum(client->page, &client->counted);
@@ -342,8 +342,8 @@ static int client_new(struct fps_hub *hub, int fd)
 }
 
 /*
- * Accepts and closes a connection with the reserve fd when no other fd is free, because a pending
- * connection would wake the event loop continuously. Returns true on success.
+ * Frees the reserve fd to accept a connection when no other fd is free, and closes the connection.
+ * A pending connection would wake the event loop continuously. Returns true on success.
  */
 static bool accept_to_drop(struct fps_hub *hub)
 {

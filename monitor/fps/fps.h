@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Receives the FPS reports: programs with libgover-fps.so connect to a unix socket and pass a page
- * of counters. The input is untrusted: it is bounded and checked, and it counts only for the vGPU
- * to which the program's process belongs. No function blocks.
+ * of counters. The input is untrusted: it is bounded and checked, and frames count only for the
+ * vGPU to which the process belongs. No function blocks.
  */
 #ifndef MONITOR_FPS_FPS_H
 #define MONITOR_FPS_FPS_H

@@ -2,9 +2,9 @@
 /*
  * Connections of virtual machines. Over vsock each program has its own connection, and the kernel
  * provides the CID of the virtual machine. Over virtio-serial all programs of a virtual machine
- * share one connection, and the name of the socket identifies the virtual machine. The daemon
- * limits the rate of reading, and the rest of the data stays in the guest. At most one limit
- * message per connection waits to be sent.
+ * share one connection, and the name of the socket identifies the virtual machine. The daemon reads
+ * a limited amount per second from each connection. The rest of the data stays in the guest. At
+ * most one limit message per connection waits to be sent.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -334,7 +334,7 @@ static int listen_vsock(struct fps_guests *g, struct err *reterr)
 	return 0;
 }
 
-/* Lifts a limit that the program received over an earlier connection. */
+/* Sends "no limit", because the program may have received a limit over an earlier connection. */
 static void send_no_limit(int fd)
 {
 	uint8_t message[FPS_LIMIT_BYTES];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Receives reports from virtual machines: over vsock, and over the unix sockets that QEMU provides
- * for virtio-serial ports in one folder. Messages are counted for the vGPU of the virtual machine.
- * Over vsock the limit of the vGPU is sent back. No function blocks, and no guest can keep the
- * daemon busy.
+ * Receives reports from virtual machines: over vsock, and over virtio-serial ports. QEMU provides a
+ * unix socket for each port, and all these sockets are in one folder. Messages are counted for the
+ * vGPU of the virtual machine. Over vsock the limit of the vGPU is sent back. No function blocks,
+ * and no guest can keep the daemon busy.
  */
 #ifndef MONITOR_FPS_GUESTS_H
 #define MONITOR_FPS_GUESTS_H

@@ -20,7 +20,10 @@ static bool may_be_message(const uint8_t *bytes, size_t n)
 	return memcmp(bytes, &magic, n < sizeof(magic) ? n : sizeof(magic)) == 0;
 }
 
-/* Skips bytes until the remaining bytes may be a message. Returns the number of skipped bytes. */
+/*
+ * Skips bytes until the remaining bytes may be the start of a message. Returns the number of
+ * skipped bytes.
+ */
 static size_t resync(struct fps_stream *s)
 {
 	size_t skip = 1;
@@ -74,8 +77,8 @@ size_t fps_stream_feed(struct fps_stream *s, const void *bytes, size_t size, fps
 }
 
 /*
- * gpu_frames may exceed frames by this number, because the program reads its lanes one after the
- * other while it presents frames.
+ * gpu_frames may exceed frames by up to this number, because the library reads the counters of the
+ * threads one after the other while the threads present frames.
  */
 #define GPU_FRAMES_AHEAD 1024
 

@@ -8,8 +8,8 @@
 #include "monitor/fps/page.h"
 
 /*
- * GPU times arrive late: a GPU time may belong to a frame that is older than the last reading by up
- * to this many frames or this much time.
+ * The GPU time of a frame becomes known later than the frame. A reading may contain the GPU times
+ * of up to this number of earlier frames, presented up to this time before the last reading.
  */
 #define GPU_FRAMES_LATE 1024
 #define GPU_LATE_NS	(10 * NS_PER_S)
@@ -46,8 +46,8 @@ void fps_page_add(struct fps_totals *totals, const struct fps_counters *before,
 				 after->gpu_frames - before->gpu_frames,
 				 after->gpu_time_ns - before->gpu_time_ns, now_ns - from_ns);
 	/*
-	 * A gap longer than this period is valid, because it may have started before the last
-	 * reading. A gap longer than the clock has run is implausible.
+	 * A gap may be longer than this period, because it may have started before the last
+	 * reading. A gap longer than the uptime of the host is implausible.
 	 */
 	if (after->longest_gap_ns > before->longest_gap_ns && after->longest_gap_ns <= now_ns &&
 	    after->longest_gap_ns > totals->longest_gap_ns)
@@ -57,7 +57,7 @@ void fps_page_add(struct fps_totals *totals, const struct fps_counters *before,
 	if (after->frames == before->frames)
 		return;
 	totals->frames += after->frames - before->frames;
-	/* The new frames were presented in this period, so limit their time to it. */
+	/* The newest frame was presented in this period, so limit its time to this period. */
 	if (newest_ns < from_ns)
 		newest_ns = from_ns;
 	if (newest_ns > now_ns)

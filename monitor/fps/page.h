@@ -15,15 +15,16 @@
 #define FPS_PLAUSIBLE 100000
 
 /*
- * Returns true if a real program can get from @before to @after in @elapsed_ns. GPU time is checked
- * separately, so that a wrong GPU time does not invalidate the frames.
+ * Returns true if the counters of a program can plausibly change from @before to @after in
+ * @elapsed_ns. GPU time is checked separately, so that a wrong GPU time does not invalidate the
+ * frames.
  */
 bool fps_page_plausible(const struct fps_counters *before, const struct fps_counters *after,
 			uint64_t elapsed_ns);
 
 /*
- * Adds the GPU time of @gpu_frames frames if the time is plausible for @drawn frames presented in
- * @elapsed_ns: at most @elapsed_ns per lane.
+ * Adds the GPU time of @gpu_frames frames. @drawn frames were presented in @elapsed_ns. Ignores an
+ * implausible GPU time, for example more than @elapsed_ns for each thread.
  */
 void fps_gpu_time_add(struct fps_totals *totals, uint64_t drawn, uint64_t gpu_frames,
 		      uint64_t gpu_time_ns, uint64_t elapsed_ns);

@@ -30,11 +30,12 @@ struct fps_reporter {
 	struct fps_reporter *next; /* next older reporter, by the time of the last message */
 	const void *via;	   /* connection of @last; NULL: closed */
 	struct fps_message last;
-	uint64_t at_ns;			    /* time of @last */
-	bool rated;			    /* @fps is valid */
-	double fps;			    /* frames per second between two messages */
-	uint64_t from_sent_ns, from_frames; /* message from which the next rate is computed */
-	uint64_t room_ns; /* token bucket: each message takes NS_PER_S / A_SECOND */
+	uint64_t at_ns;	       /* time of @last */
+	bool rated;	       /* @fps is valid */
+	double fps;	       /* frames per second between two messages */
+	uint64_t from_sent_ns; /* sent_ns of the message at which the next rate begins */
+	uint64_t from_frames;  /* frames of this message */
+	uint64_t room_ns;      /* token bucket: each message takes NS_PER_S / A_SECOND */
 	uint64_t filled_ns;
 };
 
@@ -62,8 +63,8 @@ static bool is_silent(const struct fps_reporter *reporter, uint64_t now_ns)
 }
 
 /*
- * If the table is full, frees the reporter that has been silent for longest. A reporter can be
- * freed if it has no connection, or if it is silent on a port.
+ * Returns true if there is room for a new reporter. If the list is full, frees one reporter: of
+ * those that have no connection or are silent on a port, the one with the oldest message.
  */
 static bool make_room(struct fps_reporters *all, uint64_t now_ns)
 {
@@ -123,8 +124,8 @@ static void count(const struct fps_message *before, const struct fps_message *af
 			 after->gpu_frames - before->gpu_frames,
 			 after->gpu_time_ns - before->gpu_time_ns, elapsed_ns);
 	/*
-	 * A gap longer than @elapsed_ns is valid, because it may have started before the last
-	 * message. A gap longer than the clock has run is implausible.
+	 * A gap may be longer than @elapsed_ns, because it may have started before the last
+	 * message. A gap longer than the uptime of the host is implausible.
 	 */
 	if (after->longest_gap_ns > before->longest_gap_ns && after->longest_gap_ns <= now_ns &&
 	    after->longest_gap_ns > totals->longest_gap_ns)
@@ -206,8 +207,9 @@ bool fps_reporters_count_message(struct fps_reporters *all, const void *via,
 		reporter->rated = false;
 	if (fresh || !believed)
 		rate_from(reporter, message);
+	/* A vsock connection belongs to one program at a time. */
 	if (!all->connectionless)
-		fps_reporters_disconnect(all, via); /* a vsock connection has one program */
+		fps_reporters_disconnect(all, via);
 	reporter->last = *message;
 	reporter->at_ns = now_ns;
 	reporter->via = message->flags & FPS_MESSAGE_LAST ? NULL : via;

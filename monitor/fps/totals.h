@@ -18,13 +18,13 @@ struct fps_totals {
 	uint64_t gpu_time_ns;		       /* total GPU time of @gpu_frames frames */
 	uint64_t gpu_frames;
 	uint64_t reported_frames; /* frames of programs in a virtual machine; included in @frames */
-	int reporting;		  /* such programs with a known rate; not included in @open */
-	double reported_fps;	  /* sum of the current rates of these programs */
+	int reporting; /* programs in a virtual machine with a known rate; not included in @open */
+	double reported_fps; /* sum of the current rates of the @reporting programs */
 };
 
 /*
  * Finds the vGPU of a virtual machine by its vsock @cid or, if @name is not NULL, by the name of
- * its socket. Returns 0, or -ENOENT unless exactly one vGPU matches.
+ * its socket. Returns 0 if exactly one vGPU matches, otherwise -ENOENT.
  */
 typedef int (*fps_vm_fn)(void *userdata, uint32_t cid, const char *name, char ret_id[ID_MAX]);
 
@@ -36,9 +36,9 @@ struct fps_hub_stats {
 };
 
 /*
- * Returns a percentile of the frame times in ms: at most the fraction @above of all frames is
- * slower. @above = 0.01 gives the 99th percentile, @above = 0 the maximum. Returns 0 if there are
- * no frames.
+ * Returns a percentile of the frame times in ms: the fraction @above of the frames took longer. For
+ * example, @above is 0.01 for the 99th percentile, and 0 for the maximum. Returns 0 if there are no
+ * frames.
  */
 double fps_percentile_ms(const uint64_t frame_time[FPS_WIRE_BUCKETS], double above);
 

@@ -90,7 +90,7 @@ is "no control group remains" "$(find /sys/fs/cgroup -maxdepth 3 -name "$root*" 
 start --dry-run || exit 1
 is "without groups a dry run has no vGPUs" "$(get /v1/gpus '.gpus[0] | "\(.name) \(.vgpus)"')" "gpu0 0"
 is "a dry run creates no group" "$(groups | wc -l)" 0
-is "a dry run logs missing groups once" "$(grep -c "control group $root/gpu0 does not exist, and a dry run creates none" "$dir/log")" 1
+is "a dry run logs missing groups once" "$(grep -c "control group $root/gpu0 does not exist, and a dry run does not create it" "$dir/log")" 1
 ticks=$(get /v1/host .ticks)
 ok "some periods pass" until_ok 10 that /v1/host ".ticks > $ticks + 6"
 is "a dry run logs nothing else" "$(grep -vcE 'does not exist, and a dry run|ready on|adopt|alert .* (cleared|raised)' "$dir/log")" 0

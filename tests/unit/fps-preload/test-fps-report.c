@@ -439,7 +439,7 @@ static void the_last_counters_are_sent_at_exit(void **state)
 	assert_int_equal(message(0).flags, 0);
 }
 
-/* On a shared channel, more data after a part of a message would corrupt the next message. */
+/* More data would corrupt the next message of another program on this port. */
 static void exit_sends_nothing_after_a_partial_message(void **state)
 {
 	(void)state;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Control groups of both versions, with plain folders and files instead of the kernel's: mounts,
- * files and the conversion of cores to limits. test-softgpu tests what only a kernel can reject or
- * enforce.
+ * Both versions of control groups, on plain folders and files: mounts, files and the conversion of
+ * cores to limits. test-softgpu tests what only a kernel can reject or enforce.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -461,10 +460,10 @@ static void version_2_enables_only_missing_controllers(void **state)
 {
 	static const struct {
 		int cpuset;
-		const char *before, *after; /* a plain file contains the written text */
+		const char *before, *after; /* text of cgroup.subtree_control */
 	} rows[] = {
 		{-1, "", "+cpu"},	    {-1, "io memory cpu\n", "io memory cpu"},
-		{-1, "cpuset\n", "+cpuet"}, /* a plain file keeps the end of a longer old text */
+		{-1, "cpuset\n", "+cpuet"}, /* a plain file keeps "et", the end of the old text */
 		{0, "cpu\n", "+cpuset"},    {0, "cpuset cpu\n", "cpuset cpu"},
 	};
 
@@ -521,7 +520,7 @@ static void a_group_is_created_and_removed_in_every_hierarchy(void **state)
 	put("g/cgroup.procs", "1\n");
 	assert_int_equal(cgroup_count(&host, "g"), 3);
 	assert_int_equal(cgroup_count(&host, "h"), -ENOENT);
-	/* Folder g is not empty, like a group with groups below it. Folder second/g is removed. */
+	/* Folder g is not empty, which simulates a group in use. Folder second/g is removed. */
 	snprintf(path, sizeof(path), "%s/g/cgroup.procs", top);
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(cgroup_remove(&host, "g"), -ENOTEMPTY);

@@ -311,7 +311,7 @@ static void a_vgpu_removed_after_the_listing_does_not_exist(void **state)
 	snprintf(path, sizeof(path), "%s/class/mdev_bus/" P1 "/" A "/intel_vgpu", root);
 	remove_tree(path);
 	assert_int_equal(ops->attach(gpu, A, 0, &vgpu, &err), -ENOENT);
-	make_dir("class/mdev_bus/" P1 "/" A "/intel_vgpu"); /* partly removed: no vgpu_id */
+	make_dir("class/mdev_bus/" P1 "/" A "/intel_vgpu"); /* partly removed vGPU */
 	assert_int_equal(ops->attach(gpu, A, 0, &vgpu, &err), -ENOENT);
 	list_all(ops);
 	assert_string_equal(listed, A "=0 ");

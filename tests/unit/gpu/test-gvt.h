@@ -100,7 +100,10 @@ __attribute__((format(printf, 2, 3))) static inline void write_file(const char *
 	assert_int_equal(fclose(file), 0);
 }
 
-/* Compares the first line of a file. Plain files keep the rest of longer earlier text. */
+/*
+ * Compares only the first line of a file, because a plain file keeps the end of a longer earlier
+ * text.
+ */
 __attribute__((format(printf, 2, 3))) static inline void expect_file(const char *text,
 								     const char *format, ...)
 {

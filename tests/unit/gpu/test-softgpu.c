@@ -248,8 +248,8 @@ static void allotted_time_is_the_integral_of_the_cap_in_force(void **state)
 {
 	static const struct {
 		uint64_t at_s;
-		/* caps written after the reading by the backend and by another program; 0: none */
-		int write, foreign;
+		int write;   /* cap that the backend writes after the reading; 0: none */
+		int foreign; /* cap that another program writes after the reading; 0: none */
 		int cap;
 		double sched_s;
 	} rows[] = {
@@ -463,7 +463,7 @@ static void a_later_daemon_adopts_existing_vgpus(void **state)
 	assert_int_equal(cap, 37);
 	ops->detach(vgpu);
 	ops->close(second);
-	assert_int_equal(ops->attach(gpu, "a", 0, &vgpu, &err), 0); /* a still exists */
+	assert_int_equal(ops->attach(gpu, "a", 0, &vgpu, &err), 0); /* vGPU a still exists */
 	ops->detach(vgpu);
 
 	/* A GPU that has vGPUs cannot change its size. */

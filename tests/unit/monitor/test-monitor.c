@@ -99,8 +99,8 @@ static void load_and_util_use_measured_time(void **state)
 		/* A late tick: rates use the measured time. */
 		{102.5, 50.7, 71, 40, 0, 1.5, 0.4, 1, 0},
 		{103, 51, 71.25, 60, 0, 0.5, 0.6, 1.2, 0}, /* util may slightly exceed 1 */
-		{104, 51, 71.85, 0, 0, 1, 0, 0, 0},	   /* an idle vGPU is valid */
-		{105, 51.5, 72.85, -1, 0, 1, 0.5, 0.5, 0}, /* the cap has its own valid bit */
+		{104, 51, 71.85, 0, 0, 1, 0, 0, 0},	   /* load 0 is valid */
+		{105, 51.5, 72.85, -1, 0, 1, 0.5, 0.5, 0}, /* cap not valid, load and util valid */
 	};
 
 	(void)state;

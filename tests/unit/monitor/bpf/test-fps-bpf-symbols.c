@@ -55,8 +55,8 @@ static Elf64_Shdr section(uint32_t type, size_t at, size_t size)
 }
 
 /*
- * A library with three present functions (two of them at the same address), one imported present
- * function, and one other function.
+ * A library with three functions that present (two of them at the same address), one imported
+ * function that presents, and one other function.
  */
 static void make_library(struct library *l, const char *needed)
 {
@@ -166,7 +166,7 @@ static void symbols_outside_executable_code_are_ignored(void **state)
 	assert_int_equal(symbols.n, 0);
 }
 
-/* This test program is a valid ELF file without present functions. */
+/* This test program is a valid ELF file without functions that present. */
 static void a_real_library_is_read(void **state)
 {
 	CLEANUP_CLOSE int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);

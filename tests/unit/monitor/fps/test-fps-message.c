@@ -218,7 +218,8 @@ static void a_program_older_than_the_last_tick_counts_from_now(void **state)
 	assert_true(take(&one, message(1, 3601, 200060)));
 	assert_int_equal(totals.frames, 60);
 	assert_true(take(&other, message(2, 2, 120)));
-	assert_int_equal(totals.frames, 180); /* a program that started about at the last tick */
+	/* Program 2 started shortly before the last tick, so all its frames count. */
+	assert_int_equal(totals.frames, 180);
 }
 
 static void a_connection_has_one_program(void **state)
@@ -286,7 +287,7 @@ static void counting_resumes_after_an_implausible_message(void **state)
 	pass(1);
 	assert_false(take(&one, message(1, 1, 1000000)));
 	pass(1);
-	/* Fewer frames than in the ignored message: ignored too. */
+	/* This message has fewer frames than the ignored message, so it is ignored too. */
 	assert_false(take(&one, message(1, 2, 220)));
 	pass(1);
 	assert_true(take(&one, message(1, 3, 280)));
@@ -319,7 +320,7 @@ static void four_messages_a_second_are_accepted(void **state)
 	}
 	assert_in_range(taken, 40, 48);
 	pass(1);
-	/* Contains the frames of the ignored messages too. */
+	/* The counter includes the frames of the ignored messages. */
 	assert_true(take(&one, message(1, 11, 2000)));
 	assert_int_equal(totals.frames, 2000);
 }

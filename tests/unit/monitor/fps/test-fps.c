@@ -218,7 +218,7 @@ static void the_longest_gap_is_the_maximum_of_all(void **state)
 	program_end(&q);
 	pump();
 	assert_int_equal(fps_hub_totals(hub, "a")->longest_gap_ns, 90 * NS_PER_S / 1000);
-	/* Implausible: longer than the clock has run. */
+	/* A gap longer than the uptime of the host is implausible. */
 	p.page->lane[0].longest_gap_ns = fake_now.mono_ns + 1;
 	fps_hub_collect(hub);
 	assert_int_equal(fps_hub_totals(hub, "a")->longest_gap_ns, 90 * NS_PER_S / 1000);
