@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Appending records of each kind to the queue. */
+/* Checks records and appends them to the queue. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>

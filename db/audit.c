@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading audit records. */
+/* Reads audit records from the database. */
 #include <errno.h>
 
 #include "db/audit.h"
@@ -7,7 +7,7 @@
 #include "db/reader.h"
 #include "db/record.h"
 
-/* The columns have the order of the fields in record.c. */
+/* Same order as audit_fields in record.c. */
 #define COLUMNS "ts_ms, who, origin, method, path, status, before_json, after_json, id"
 
 static const char after_sql[] = "SELECT " COLUMNS " FROM audit WHERE id > ?1 ORDER BY id LIMIT ?2";

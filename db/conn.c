@@ -64,8 +64,10 @@ static void set_up_library(void)
 	(void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }
 
-/* The history names customers: other users may not read it. The files that sqlite adds get the mode
- * of the database. */
+/*
+ * Creates an empty file that other users cannot read, because the history contains names of
+ * customers. Further files that sqlite creates get the same mode.
+ */
 static void create_database(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
@@ -83,7 +85,7 @@ int conn_open(const char *path, int flags, int busy_ms, sqlite3 **ret_db, struct
 
 	(void)pthread_once(&once, set_up_library);
 	if (flags & SQLITE_OPEN_CREATE)
-		create_database(path); /* sqlite reports a failure */
+		create_database(path); /* sqlite3_open_v2() reports a failure */
 	rc = sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
 	r = rc == SQLITE_OK ? 0 : conn_fail(db, rc, path, reterr);
 	/* Without permission to write, sqlite opens the file for reading without an error; only

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions for both the writing and the reading connection: opening, statements and errors. */
+/*
+ * Opens connections to sqlite, runs statements and converts errors. Used for reading and writing.
+ */
 #ifndef DB_CONN_H
 #define DB_CONN_H
 
@@ -10,15 +12,15 @@
 #include "base/err.h"
 
 /*
- * Opens @path with the SQLITE_OPEN_ @flags; statements wait at most @busy_ms for the lock of
- * another program. Returns -EACCES or -EROFS if @flags include writing and the file can only be
- * read.
+ * Opens @path. @flags are SQLITE_OPEN_ constants. A statement waits at most @busy_ms while another
+ * program has locked the file. Returns -EACCES or -EROFS if @flags include writing and the file can
+ * only be read.
  */
 int conn_open(const char *path, int flags, int busy_ms, sqlite3 **ret_db, struct err *reterr);
 
 /* Converts the result code of a failed call on @db to a negative errno. */
 int conn_errno(sqlite3 *db, int rc);
-/* Like conn_errno(), and writes the message "@path: message of sqlite". */
+/* Like conn_errno(), and stores the message "@path: message of sqlite" in @reterr. */
 int conn_fail(sqlite3 *db, int rc, const char *path, struct err *reterr);
 
 /* Prepares @n statements. After a failure the statements that were not prepared are NULL. */
@@ -28,12 +30,12 @@ void conn_finalize(sqlite3_stmt *statements[], int n);
 /* Runs a bound statement completely and resets it. */
 int conn_run(sqlite3_stmt *statement);
 /*
- * Like conn_run(), and writes the first column of the last row. Returns SQLITE_NOTFOUND if the
- * statement gives no row.
+ * Like conn_run(), and stores the first column of the last row in *@ret_value. Returns
+ * SQLITE_NOTFOUND if the statement returns no row.
  */
 int conn_run_int(sqlite3_stmt *statement, int64_t *ret_value);
 
-/* Runs @sql and writes the first column of the first row. */
+/* Runs @sql and stores the first column of the first row in *@ret_value. */
 int conn_get_int(sqlite3 *db, const char *sql, int64_t *ret_value);
 
 /* Returns true if the open file was deleted, renamed or replaced. */

@@ -17,7 +17,7 @@
 
 struct db;
 
-/* The time that rows of each resolution stay in the database; 0: no limit. */
+/* How long rows of each resolution stay in the database. 0: no limit. */
 struct db_retention {
 	int raw_hours;
 	int minute_days;
@@ -31,10 +31,12 @@ struct db_retention {
  */
 int db_open(const char *path, const struct db_retention *retention, struct db **ret_db,
 	    struct err *reterr);
-/* Writes the queued records for at most 5 s, stops the thread and closes the database. @db can be
- * NULL. Returns NULL. */
+/*
+ * Writes the queued records, stops the thread and closes the database. Records that are not written
+ * within 5 s are dropped. @db can be NULL. Returns NULL.
+ */
 struct db *db_close(struct db *db);
-/* Like db_close(), but writes for at most @max_ns. */
+/* Like db_close(), with @max_ns instead of 5 s. */
 struct db *db_close_within(struct db *db, uint64_t max_ns);
 
 /*
@@ -52,9 +54,9 @@ int db_append_cap_write(struct db *db, const struct db_cap_write *row);
 int db_append_setting(struct db *db, const char *key, const char *value);
 
 /*
- * Saves a copy of the contracts file and replaces the previous copy. The copy bypasses the queue.
- * It is written again after a failure, and after the database was replaced by a new file. Returns 0
- * or -ENOMEM.
+ * Saves a copy of the contracts file and replaces the previous copy. The copy is not part of the
+ * queue, so it is not dropped if the queue is full. The writer thread writes it again after a
+ * failure, and after the database was replaced by a new file. Returns 0 or -ENOMEM.
  */
 int db_save_contracts(struct db *db, int64_t revision, const char *text);
 
@@ -67,15 +69,17 @@ void db_commit(struct db *db);
 
 struct db_stats {
 	uint64_t appended, written, dropped; /* records */
-	uint64_t errors;		     /* failed transactions, whose records are dropped */
+	uint64_t errors;		     /* number of failed transactions */
 	int queued;
 	int last_error; /* sqlite result code of the newest failure, 0 after a success */
 	char last_message[128];
 };
 void db_stats(struct db *db, struct db_stats *ret_stats);
 
-/* Blocks until all appended records are written or dropped and a write of the contracts was tried.
- * Only for tests and for the end of a program. */
+/*
+ * Blocks until all appended records are written or dropped, and until the writer thread has tried
+ * to write the contracts. Only for tests and for the end of a program.
+ */
 void db_flush(struct db *db);
 /* Waits at most @ms for all appended records, so that a query sees them. Can be called from any
  * thread. Returns -ETIMEDOUT if records still wait after @ms. */
@@ -87,14 +91,16 @@ struct db_reader;
 int db_reader_open(const char *path, struct db_reader **ret_reader, struct err *reterr);
 struct db_reader *db_reader_close(struct db_reader *reader);
 
-/* One step of a history: averages over the samples of the step. */
+/* The averages over one step of a history. */
 struct db_point {
 	int64_t ts_ms; /* begin of the step */
-	double cap_pct, load_pct, util_pct, fps, target_fps,
-		frame_p99_ms;	      /* averages of the valid samples; NAN: no valid sample */
-	double short_pct, broken_pct; /* fraction of the samples (0..1) with the condition */
-	int64_t samples, gaps;	      /* number of samples, and how many of them had a late tick */
-	/* The number of samples in which the value was valid. */
+	/* averages of the valid samples; NAN: no valid sample */
+	double cap_pct, load_pct, util_pct, fps, target_fps, frame_p99_ms;
+	double short_pct;  /* percentage of the samples that were short of the target */
+	double broken_pct; /* percentage of the samples that were broken */
+	int64_t samples;   /* number of samples */
+	int64_t gaps;	   /* number of samples of late ticks */
+	/* number of samples in which each value was valid */
 	int64_t load_n, util_n, fps_n, target_fps_n, frame_p99_n;
 };
 /* Applies to all callbacks: a non-zero result stops the query, and the query returns that
@@ -103,10 +109,12 @@ typedef int (*db_point_fn)(void *userdata, const struct db_point *point);
 
 /*
  * Reads the history of a vGPU in [from_ms, to_ms) in steps of @step_s (1..86400), oldest first.
- * Steps begin at multiples of @step_s since 1970; steps without a sample are omitted. The end of
- * the range is extended to a whole step, the begin only if @max allows one more point. The query
- * uses the coarsest resolution (raw rows, minutes or hours) that divides the step and covers the
- * range. Returns -E2BIG for more than @max points and -ENOENT for an unknown vGPU.
+ * Steps begin at multiples of @step_s since 1970. Steps without a sample are omitted. Returns
+ * -E2BIG for more than @max points and -ENOENT for an unknown vGPU.
+ *
+ * The range is extended to whole steps. Its begin is extended only if @max allows one more point.
+ * The query reads raw rows, minutes or hours: the coarsest of these resolutions that divides the
+ * step and covers the range.
  */
 int db_query_history(struct db_reader *reader, const char *vgpu, int64_t from_ms, int64_t to_ms,
 		     int step_s, size_t max, db_point_fn point, void *userdata);
@@ -138,8 +146,7 @@ typedef int (*db_alert_fn)(void *userdata, const struct db_alert *alert);
 /* Reads the alerts that are not cleared. */
 int db_query_open_alerts(struct db_reader *reader, db_alert_fn alert, void *userdata);
 typedef int (*db_silence_fn)(void *userdata, const struct db_silence *silence);
-/* Reads the silences that have not ended, and the newest silence even if it has ended. Oldest
- * first. */
+/* Reads the silences that have not ended, oldest first. The newest silence is always included. */
 int db_query_silences(struct db_reader *reader, db_silence_fn silence, void *userdata);
 typedef int (*db_offer_fn)(void *userdata, const struct db_offer *offer);
 /* Reads the offers in state open, claimed, probation or failed. Also reads the newest @limit offers

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading the ledger. For whole days of the range, the query reads the sums of days. For the
- * remaining whole hours it reads the sums of hours, and for the remaining minutes the sums of
- * minutes.
+ * Reads the ledger. A query reads the sums of days for the whole days of its range, the sums of
+ * hours for the other whole hours, and the sums of minutes for the rest.
  */
 #include <errno.h>
 #include <string.h>
@@ -24,7 +23,7 @@
 		"86400", "?3", "?4") " OR " STEP("3600", "?4", "?5") " OR " STEP("60", "?5", \
 										 "?6") ")"
 
-/* LEFT JOIN: a ledger row may outlive the name of its vGPU, which pruning removes. */
+/* LEFT JOIN, because pruning may have removed the name of the vGPU of a ledger row. */
 static const char rows_sql[] =
 	"SELECT 0, coalesce(id, ''), coalesce(gpu, ''), flavor, sum(sold_cap_s),"
 	" sum(sold_broken_s), sum(sold_revenue), sum(sold_penalty), sum(kept_cap_s),"
@@ -61,8 +60,8 @@ static int64_t ceil_to(int64_t at_ms, int64_t step_ms)
 }
 
 /*
- * The sums of minutes before @minute_from_ms were pruned, so the range is extended to whole hours
- * there.
+ * Extends the range to whole minutes. An end of the range that is before @minute_from_ms is
+ * extended to a whole hour, because the sums of its minutes were pruned.
  */
 static void set_bounds(struct query *q, int64_t from_ms, int64_t to_ms, int64_t minute_from_ms)
 {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ledger: capacity sold, revenue and penalties. Amounts use the price in force at their time; a
- * later price does not change them. Each row is added to the sums of its minute, hour and day. Sums
- * of minutes stay for the retention of minutes. Sums of hours and days stay for the longer of the
- * retentions of minutes and hours.
+ * The ledger: capacity sold, revenue and penalties. Amounts use the price in force at their time. A
+ * later price does not change them.
+ *
+ * Each row is added to the sums of its minute, hour and day. Sums of minutes are kept for the
+ * retention of minutes. Sums of hours and days are kept for the retention of minutes or of hours,
+ * whichever is longer.
  */
 #ifndef DB_LEDGER_H
 #define DB_LEDGER_H
@@ -20,11 +22,12 @@ int db_append_ledger_gpu(struct db *db, const struct db_ledger_gpu *row);
 int db_append_price(struct db *db, const struct db_price *row);
 
 /*
- * The range that the sums cover: whole minutes, or whole hours at times whose minutes were pruned.
+ * The range that the sums cover. It begins and ends at a whole minute, or at a whole hour if the
+ * sums of the minutes there were pruned.
  */
 struct db_ledger_range {
 	int64_t from_ms, to_ms;
-	double watched_s; /* time in which a daemon ran, summed over all GPUs */
+	double watched_s; /* time during which a daemon ran, summed over all GPUs */
 };
 
 /* Called for each row. A non-zero result stops the query, and the query returns that result. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sums and counts of one minute. They equal the values that ROLL_MINUTE in rollup.c computes from
- * the rows. If a sample may replace another sample in the file, the minute is marked as incomplete.
+ * Sums and counts of one minute, equal to the values that ROLL_MINUTE in rollup.c computes from the
+ * rows. If a sample may replace another sample in the file, the minute is marked as incomplete, so
+ * that ROLL_MINUTE is used.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -26,8 +27,8 @@ struct minute {
 	struct row *rows;
 	size_t n, size;
 	/*
-	 * index of the expected row of the next sample: vGPUs usually have the same order in each
-	 * tick
+	 * index in rows where the search for the vGPU of the next sample begins, because the vGPUs
+	 * usually have the same order in each tick
 	 */
 	size_t next;
 };
@@ -97,7 +98,7 @@ static struct row *make_row(struct minute *minute, int64_t num)
 
 static void add(struct sum *sum, double value)
 {
-	if (isnan(value)) /* not valid: NULL in the file */
+	if (isnan(value)) /* a value that is not valid is NULL in the file */
 		return;
 	if (sum->n == 0 || value < sum->least)
 		sum->least = value;
@@ -116,7 +117,7 @@ void minute_add(struct minute *minute, int64_t num, const struct db_sample *samp
 	row = find_row(minute, num);
 	if (!row)
 		row = make_row(minute, num);
-	/* Memory is exhausted, or the sample may replace another sample. */
+	/* no memory, or the sample may replace another sample in the file */
 	if (!row || sample->ts_ms <= row->last_ms) {
 		minute->complete = false;
 		return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Queries. Each query sees one state of the file. The connection is read-only, and in WAL mode
- * readers never block the writer.
+ * Queries of the history. Each query sees one state of the file. The connection is read-only, and
+ * in WAL mode readers never block the writer.
  */
 #include <errno.h>
 #include <math.h>
@@ -21,7 +21,7 @@
 enum resolution { RAW, MINUTE, HOUR, RESOLUTIONS };
 
 enum statement {
-	HISTORY, /* one statement for each resolution begins here */
+	HISTORY, /* HISTORY + n is the statement for resolution n */
 	BEGIN = HISTORY + RESOLUTIONS,
 	END,
 	GET_PROGRESS,
@@ -163,12 +163,12 @@ int reader_begin(struct db_reader *reader, sqlite3 **ret_db)
 
 int reader_end(struct db_reader *reader, int r)
 {
-	(void)conn_run(
-		reader->statements[END]); /* cannot fail, because the transaction wrote nothing */
+	/* cannot fail, because the transaction wrote nothing */
+	(void)conn_run(reader->statements[END]);
 	return r;
 }
 
-/* Calls @row for each row of a bound statement until it returns non-zero; returns that value. */
+/* Calls @row for each row of a bound statement. Stops and returns the result if it is not 0. */
 static int for_each_row(struct db_reader *reader, enum statement which,
 			int (*row)(void *userdata, sqlite3_stmt *statement), void *userdata)
 {
@@ -190,12 +190,12 @@ enum value { CAP, LOAD, UTIL, FPS, TARGET_FPS, FRAME_P99, VALUES };
 
 struct history {
 	int64_t from_ms, to_ms, step_ms;
-	int64_t vgpu; /* number */
-	/* from table progress: begin of the open minute, and of the rows of each resolution */
-	int64_t open_ms, kept_ms[RESOLUTIONS];
+	int64_t vgpu;		      /* numeric id */
+	int64_t open_ms;	      /* begin of the minute that is not yet rolled up */
+	int64_t kept_ms[RESOLUTIONS]; /* older rows of each resolution were pruned */
 	db_point_fn point;
 	void *userdata;
-	/* the current step */
+	/* sums and counts of the current step */
 	int64_t begin_ms;
 	int64_t samples, short_n, broken_n, gaps;
 	int64_t n[VALUES];
@@ -278,7 +278,7 @@ static int read_id(void *userdata, sqlite3_stmt *row)
 
 /*
  * Returns the coarsest resolution that divides the step and has no pruned rows in the range. If
- * every resolution has pruned rows there, returns the resolution with the oldest rows.
+ * there is none, returns the resolution with the oldest rows.
  */
 static enum resolution choose_resolution(const struct history *history)
 {
@@ -296,8 +296,8 @@ static enum resolution choose_resolution(const struct history *history)
 }
 
 /*
- * Reads the chosen resolution up to its newest roll-up. Reads the newer rest of the range from
- * finer resolutions.
+ * Reads the chosen resolution up to its newest roll-up, and the rest of the range from finer
+ * resolutions.
  */
 static int read_history(struct db_reader *reader, struct history *history)
 {

@@ -12,9 +12,9 @@
 struct queue {
 	uint8_t *bytes;
 	size_t size;
-	/* offset of the oldest record and of the free space; equal: the ring is empty */
-	size_t head, tail;
-	size_t wrap; /* while tail < head: end of the records at the top of the ring */
+	size_t head; /* offset of the oldest record */
+	size_t tail; /* offset of the free space; equal to head if the ring is empty */
+	size_t wrap; /* only if tail < head: offset where the records after head end */
 };
 
 int queue_init(struct queue *queue, size_t size);

@@ -16,7 +16,7 @@ enum field_type {
 	FIELD_TIME, /* int64_t; 0 is stored as NULL */
 	FIELD_REAL, /* double; NAN is stored as NULL */
 	FIELD_TEXT, /* char[]; "" is stored as NULL */
-	FIELD_NAME, /* char[] with a name; store.c stores the number of the name */
+	FIELD_NAME, /* char[] with a name; store.c replaces the name with its numeric id */
 };
 
 struct field {

@@ -43,9 +43,9 @@ int64_t record_time(const uint8_t *bytes);
 void record_names(const uint8_t *bytes, const char **ret_vgpu, const char **ret_gpu);
 
 /*
- * Binds the fields to ?1, ?2, ..., up to the number of parameters of the statement. The names in a
- * sample or in a row of the ledger are not bound. The texts are not copied, so @bytes must remain
- * until the statement is reset. Returns a sqlite result code.
+ * Binds the fields to ?1, ?2, ..., up to the number of parameters of the statement. Names are not
+ * bound (see record_names()). Texts are not copied, so @bytes must exist until the statement is
+ * reset. Returns a sqlite result code.
  */
 int record_bind(enum record_kind kind, const uint8_t *bytes, sqlite3_stmt *statement);
 

@@ -55,8 +55,8 @@ static const char *const statement_sql[STATEMENTS] = {
 #define FIRST(table, step_s) "(SELECT min(ts_ms) FROM " table " WHERE step_s = " step_s ")"
 
 /*
- * LONGEST is the longer of the retentions of minutes and hours. It applies to the ledger's sums of
- * hours and days.
+ * LONGEST is the retention of minutes or of hours, whichever is longer. It applies to the sums of
+ * hours and days in the ledger.
  */
 enum horizon { RAW, MINUTE, HOUR, RESOLUTIONS, LONGEST = RESOLUTIONS, HORIZONS };
 
@@ -106,14 +106,14 @@ static const struct prune {
 		 "ledger_gpu", "3600") " + 36000000)",
 	 LONGEST, true},
 	/*
-	 * The sum of a day is pruned one day later, because its day may begin before the oldest
-	 * remaining hour.
+	 * A day that began before the horizon may contain hours that are not pruned, so days are
+	 * pruned one day later.
 	 */
 	{"DELETE FROM ledger WHERE step_s = 86400 AND ts_ms < ?1 - 86400000", LONGEST, true},
 	{"DELETE FROM ledger_gpu WHERE step_s = 86400 AND ts_ms < ?1 - 86400000", LONGEST, true},
 	{"DELETE FROM audit WHERE ts_ms < ?1 AND id < (SELECT min(id) FROM audit) + 5000", LONGEST,
 	 true},
-	/* EXISTS: the price in force at the horizon is not pruned. */
+	/* A price is pruned only if a later price was in force at the horizon. */
 	{"DELETE FROM price WHERE ts_ms < ?1 AND EXISTS (SELECT 1 FROM price later"
 	 " WHERE later.flavor = price.flavor AND later.ts_ms > price.ts_ms AND later.ts_ms < ?1)",
 	 LONGEST, true},
@@ -193,7 +193,7 @@ static int run_at(sqlite3_stmt *statement, int64_t at_ms)
 	return conn_run(statement);
 }
 
-/* If the retention has no limit, the horizon is 0. */
+/* Returns the time before which rows are pruned; 0: no rows are pruned. */
 static int64_t horizon(int64_t now_ms, int64_t kept_ms)
 {
 	return kept_ms > 0 && now_ms > kept_ms ? now_ms - kept_ms : 0;

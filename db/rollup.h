@@ -19,8 +19,9 @@ struct rollup *rollup_free(struct rollup *rollup);
 /*
  * Must be called before a sample of @ts_ms is written, in the same transaction. If a new minute
  * begins, the function rolls up the previous minute, rolls up its hour if that hour has ended, and
- * prunes old rows. In every committed state of the file, all minutes except the open minute are
- * therefore rolled up. The file stores the begin of the open minute for the next start.
+ * prunes old rows. It stores the begin of the new minute in the file, for the next start.
+ *
+ * Every committed state of the file therefore has roll-ups of all minutes except the newest.
  */
 int rollup_advance(struct rollup *rollup, int64_t ts_ms);
 

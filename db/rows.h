@@ -33,7 +33,7 @@ struct db_gpu_sample {
 #define DB_TEXT_MAX 1024
 
 struct db_decision {
-	int64_t id; /* increasing id, also across restarts of the daemon */
+	int64_t id; /* ids increase, also across restarts of the daemon */
 	int64_t ts_ms;
 	char gpu[ID_MAX], kind[24], vgpu[ID_MAX], donor[ID_MAX], result[32];
 	char why[DB_TEXT_MAX];
@@ -44,7 +44,9 @@ struct db_decision {
 /* A new row replaces the row with the same id. */
 struct db_alert {
 	int64_t id;
-	int64_t raised_ms, cleared_ms, acked_ms; /* 0: not cleared, not acknowledged */
+	int64_t raised_ms;
+	int64_t cleared_ms; /* 0: not cleared */
+	int64_t acked_ms;   /* 0: not acknowledged */
 	char name[48], gpu[ID_MAX], vgpu[ID_MAX], severity[16];
 	char text[DB_TEXT_MAX];
 };
@@ -85,17 +87,17 @@ struct db_money {
 
 /* Amounts of the ledger for one vGPU since the previous row of this vGPU. */
 struct db_ledger {
-	int64_t ts_ms; /* any time in the minute of the row */
+	int64_t ts_ms; /* any time in the minute to which the amounts are added */
 	char vgpu[ID_MAX], gpu[ID_MAX], flavor[ID_MAX];
 	struct db_money sold;
-	struct db_money kept; /* amounts that the vGPU would cause on a host without overselling */
+	struct db_money kept; /* amounts on a host without overselling, for comparison */
 };
 
 /* Amounts of the ledger for one GPU since the previous row of this GPU. */
 struct db_ledger_gpu {
 	int64_t ts_ms;
 	char gpu[ID_MAX];
-	double watched_s; /* time in which a daemon ran */
+	double watched_s; /* time during which a daemon ran */
 };
 
 /* A price that is in force from ts_ms on. An unchanged price creates no row. */
@@ -109,13 +111,16 @@ struct db_price {
 
 /* A change of a resource (db/audit.h). */
 struct db_audit {
-	int64_t id; /* increasing id, assigned by the database */
+	int64_t id; /* assigned by the database; ids increase */
 	int64_t ts_ms;
-	char who[80], origin[64]; /* principal and origin, see access_who */
+	char who[80];	 /* principal of the request */
+	char origin[64]; /* origin of the request: "pid 4321" or an IP address */
 	char method[8], path[256];
 	int status; /* HTTP status; 0: the client had disconnected */
-	/* The JSON members that changed, as an object; "": the resource was created or removed. */
-	char before_json[DB_AUDIT_JSON_MAX], after_json[DB_AUDIT_JSON_MAX];
+	/* JSON object: the changed members before the change; "": the resource did not exist */
+	char before_json[DB_AUDIT_JSON_MAX];
+	/* JSON object: the changed members after the change; "": the resource was removed */
+	char after_json[DB_AUDIT_JSON_MAX];
 };
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading the raw samples of all vGPUs of a GPU, in the order of the table: by time and vGPU. */
+/* Reads the raw samples of all vGPUs of a GPU, ordered by time and vGPU, as in the table. */
 #include <errno.h>
 
 #include "db/conn.h"

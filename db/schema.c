@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The schema. A released step is never changed: each change of the schema adds a new step at the
- * end. Columns have the names of the members in rows.h and the order of the fields in record.c.
- * Times are ms since 1970 in UTC. NULL means that the value was not valid.
+ * The schema, as a list of migration steps. A released step is never changed. Each change of the
+ * schema adds a step at the end. Columns have the names of the members in rows.h and the order of
+ * the fields in record.c. Times are ms since 1970 in UTC. NULL means that the value was not valid.
  *
  * The key of table sample begins with the time, so that appending and pruning access one end of the
  * table. The keys of the roll-ups begin with the vGPU, so that a long graph of one vGPU reads
@@ -67,7 +67,7 @@ const char *const schema_steps[] = {
 	" minute_from_ms INTEGER NOT NULL, hour_from_ms INTEGER NOT NULL);"
 	"INSERT INTO progress VALUES (0, 0, 0, 0);",
 
-	/* The key identifies a repeated claim after a restart. */
+	/* claim_key identifies a repeated claim after a restart. */
 	"ALTER TABLE offer ADD COLUMN claim_key TEXT;",
 
 	/* This table has one row: a copy of the contracts file, used if that file is missing at
@@ -137,7 +137,7 @@ static int newer(const char *path, int version, int known, struct err *reterr)
 			path, version, known);
 }
 
-/* Runs one step in a transaction, unless another program has already run this step. */
+/* Runs one migration step in a transaction, unless another program has already run it. */
 static int take_step(sqlite3 *db, const char *path, const char *const steps[], int n_steps,
 		     int *ret_version, struct err *reterr)
 {
@@ -194,7 +194,8 @@ int schema_check(sqlite3 *db, const char *path, struct err *reterr)
 	if (version > schema_version)
 		return newer(path, version, schema_version, reterr);
 	if (version < schema_version)
-		return err_fail(reterr, EPROTO, "%s: schema %d is not yet migrated to %d", path,
+		return err_fail(reterr, EPROTO,
+				"%s: schema version %d is not yet migrated to version %d", path,
 				version, schema_version);
 	return 0;
 }

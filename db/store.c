@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes records. A write waits at most BUSY_MS for a lock of another program; in WAL mode readers
- * never delay a write.
+ * Writes records. A write waits at most BUSY_MS while another program has locked the file. In WAL
+ * mode readers never delay a write.
  *
- * In the file the vGPU of a sample is a number. A query for the number is 40 % of the cost of a
- * sample, so the numbers are cached. The cache is cleared when the table may have changed: by
- * another program, by a rollback, and at the end of a minute, when old names are pruned.
+ * The database stores each vGPU name once, under a numeric id. A sample refers to this id. Querying
+ * the id is 40 % of the cost of writing a sample, so the ids are cached. The cache is cleared when
+ * the names may have changed: after a write of another program, after a rollback, and at the end of
+ * a minute, when old names are pruned.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +21,10 @@
 #define BUSY_MS 250
 
 enum statement {
-	/* the statements before PUT_VGPU insert the records of each record_kind */
+	/*
+	 * values below RECORD_KINDS are an enum record_kind: the statement that inserts such a
+	 * record
+	 */
 	PUT_VGPU = RECORD_KINDS,
 	FIND_VGPU,
 	DATA_VERSION,
@@ -35,9 +39,9 @@ enum statement {
 	" (" s ", ?1 - ?1 % (" s " * 1000)," \
 	" ?2, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
 
-/* The parameters of records have the order of the fields in record.c. */
+/* The parameters ?1, ?2, ... of a record are its fields in the order of record.c. */
 static const char *const statement_sql[STATEMENTS] = {
-	[RECORD_SAMPLE] = "INSERT OR REPLACE INTO sample VALUES (?1, ?2 /* number of the vGPU */,"
+	[RECORD_SAMPLE] = "INSERT OR REPLACE INTO sample VALUES (?1, ?2 /* vgpu.num */,"
 			  " ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
 	[RECORD_GPU_SAMPLE] =
 		"INSERT OR REPLACE INTO gpu_sample VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
@@ -92,15 +96,16 @@ struct store {
 	struct rollup *rollup;
 	struct cached_vgpu *cached;
 	size_t n_cached, size_cached;
-	size_t next_cached; /* expected vGPU of the next sample: vGPUs usually have the same order
-			       in each tick */
+	size_t next_cached; /* index in cached where the next search begins */
 	int64_t cached_minute;
 	/* PRAGMA data_version; changes if another connection changes the file */
 	int64_t data_version;
 };
 
-/* secure_delete off: deleted rows need not be overwritten. journal_size_limit: a large WAL file is
- * truncated. */
+/*
+ * secure_delete = OFF avoids overwriting deleted rows. journal_size_limit truncates a large WAL
+ * file.
+ */
 static const char setup_sql[] = "PRAGMA journal_mode = WAL;"
 				"PRAGMA synchronous = NORMAL;"
 				"PRAGMA secure_delete = OFF;"
@@ -197,9 +202,7 @@ static void cache_vgpu(struct store *store, const char *id, const char *gpu, int
 		store->n_cached--;
 }
 
-/*
- * Runs @statement to get the number of a vGPU. Returns SQLITE_NOTFOUND if the vGPU has no number.
- */
+/* Runs @statement to get the numeric id of a vGPU. Returns SQLITE_NOTFOUND if the vGPU has none. */
 static int get_number(struct store *store, int statement, const char *id, const char *gpu,
 		      int64_t *ret_num)
 {
@@ -210,7 +213,8 @@ static int get_number(struct store *store, int statement, const char *id, const 
 		rc = sqlite3_bind_text(get, 2, gpu, -1, SQLITE_STATIC);
 	if (rc == SQLITE_OK)
 		rc = conn_run_int(get, ret_num);
-	(void)sqlite3_clear_bindings(get); /* the bindings point to the caller's names */
+	/* the bindings point to names of the caller, which may free them */
+	(void)sqlite3_clear_bindings(get);
 	return rc;
 }
 
@@ -326,7 +330,8 @@ int store_save_contracts(struct store *store, int64_t revision, const char *text
 		rc = sqlite3_bind_text(statement, 2, text, -1, SQLITE_STATIC);
 	if (rc == SQLITE_OK)
 		rc = conn_run(statement);
-	(void)sqlite3_clear_bindings(statement); /* the binding points to the caller's text */
+	/* the binding points to the text of the caller, which may free it */
+	(void)sqlite3_clear_bindings(statement);
 	return rc;
 }
 

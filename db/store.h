@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The writing connection: an open file of the newest schema and its statements. Only one thread may
- * use a connection. */
+/* The writing connection and its statements. Only one thread may use a connection. */
 #ifndef DB_STORE_H
 #define DB_STORE_H
 

@@ -45,15 +45,15 @@ struct db {
 		bool due;     /* true: the text must be written now */
 		bool written; /* true: the open file contains the text */
 	} contracts;
-	/* finished: number of accepted records that were written or dropped */
-	uint64_t accepted, finished;
-	uint64_t marked; /* number of accepted records at the last db_commit() */
-	/* number of accepted records when the newest record with OTHER_DELAY_NS arrived */
+	uint64_t accepted; /* number of records that were added to the queue */
+	uint64_t finished; /* number of accepted records that were written or dropped */
+	uint64_t marked;   /* value of accepted at the last db_commit() */
+	/* value of accepted when the newest record with OTHER_DELAY_NS arrived */
 	uint64_t urgent_to;
-	uint64_t flush_to;   /* number of finished records that a caller waits for */
-	uint64_t due_ns;     /* monotonic time of the next write; 0: no write is planned */
-	uint64_t stop_by_ns; /* monotonic deadline for the remaining records; 0: the thread is not
-				stopping */
+	uint64_t flush_to; /* value of finished that a caller waits for */
+	uint64_t due_ns;   /* monotonic time of the next write; 0: no write is planned */
+	/* monotonic time when the remaining records are dropped; 0: not stopping */
+	uint64_t stop_by_ns;
 	bool ended;
 	bool abandoned; /* true: db_close() no longer waits, so the thread frees @db */
 	struct db_stats stats;
@@ -120,7 +120,8 @@ static int reopen(struct db *db, char message[128])
 	r = store_open(db->path, &db->retention, &db->store, &err);
 	if (r >= 0) {
 		pthread_mutex_lock(&db->lock);
-		db->contracts.written = false; /* the path may now name another file */
+		/* the path may now be another file, without the contracts */
+		db->contracts.written = false;
 		pthread_mutex_unlock(&db->lock);
 		return SQLITE_OK;
 	}
@@ -164,7 +165,8 @@ static void finish_batch(struct db *db, uint64_t position, uint64_t end, int rc,
 	snprintf(db->stats.last_message, sizeof(db->stats.last_message), "%s", message);
 	db->finished = end;
 	/*
-	 * The thread waits with a timeout, so that the samples of the next ticks need not wake it.
+	 * Set the time of the next write, so that the samples of the next ticks need not wake the
+	 * thread.
 	 */
 	db->due_ns = now_ns() + (db->urgent_to > end ? OTHER_DELAY_NS : SAMPLE_DELAY_NS);
 	pthread_cond_broadcast(&db->rest);
@@ -241,7 +243,7 @@ static char *take_contracts(struct db *db, int64_t *ret_revision)
 	return text;
 }
 
-/* Restores the text for the next attempt or the next file, unless a newer text has arrived. */
+/* Keeps the text for the next attempt or for a new file, unless a newer text has arrived. */
 static void restore_contracts(struct db *db, char *text, int rc, bool again, const char *message)
 {
 	pthread_mutex_lock(&db->lock);
@@ -261,9 +263,10 @@ static void restore_contracts(struct db *db, char *text, int rc, bool again, con
 	pthread_mutex_unlock(&db->lock);
 }
 
-/* Writes the contracts in their own transaction, so that a failure of this transaction loses no
- * records and a failed write of records does not lose the contracts. After a failure the contracts
- * are written again with the next records. */
+/*
+ * Writes the contracts in a transaction of their own, so that records and contracts cannot fail
+ * together. After a failure the contracts are written again with the next records.
+ */
 static void write_contracts(struct db *db)
 {
 	char message[128] = "";
@@ -417,7 +420,7 @@ struct db *db_close_within(struct db *db, uint64_t max_ns)
 	if (ended) {
 		(void)pthread_join(db->thread, NULL);
 		destroy(db);
-	} else { /* the thread is blocked in a system call and ends later, or with the program */
+	} else { /* the thread is blocked in a system call and ends later */
 		(void)pthread_detach(db->thread);
 	}
 	return NULL;
@@ -504,8 +507,8 @@ void db_stats(struct db *db, struct db_stats *ret_stats)
 }
 
 /*
- * Waits until all accepted records are finished. Returns false if @deadline_ns passes first; 0: no
- * deadline.
+ * Waits until all accepted records are written or dropped. Returns false if @deadline_ns passes
+ * first; 0: no deadline.
  */
 static bool flush_until(struct db *db, uint64_t deadline_ns)
 {

@@ -34,9 +34,10 @@ struct alerts {
 	struct alert **list;
 	size_t n, size;
 	size_t n_raised;
-	size_t next; /* index in list where the next search begins */
+	size_t next; /* index in list where the next search begins, see find_live() */
 	int64_t last_id;
-	int64_t update_ms; /* shortest time between two updates of an alert; 0: no updates */
+	/* shortest time between two notifications "updated" of an alert; 0: none are sent */
+	int64_t update_ms;
 	alert_changed_fn changed;
 	alert_silenced_fn silenced; /* NULL: no alert is silenced */
 	void *userdata;
@@ -222,7 +223,7 @@ static bool is_update_due(const struct alerts *alerts, const struct alert *alert
 	       hash_text(alert->text) != alert->text_hash;
 }
 
-/* Assigns the id and moves the alert to the end of the raised alerts. */
+/* Assigns an id to the alert and moves it to the end of the raised alerts. */
 static void raise_alert(struct alerts *alerts, struct alert *alert, int64_t now_ms)
 {
 	size_t at = 0;
@@ -356,7 +357,9 @@ void alerts_adopt(struct alerts *alerts, const struct alert *adopted)
 	alert->name = table[alert->kind].name;
 	alert->severity = table[alert->kind].severity;
 	alert->silenced = is_silenced(alerts, alert);
-	/* The previous run of the daemon already notified each alert that is not silenced. */
+	/*
+	 * The previous run of the daemon has sent the notification, unless the alert was silenced.
+	 */
 	alert->notified = !alert->silenced;
 	alert->updated_ms = alert->raised_ms;
 	alerts->n_raised++;

@@ -2,9 +2,9 @@
 /*
  * Alerts: conditions with a start and an end. In every tick the caller reports the conditions that
  * hold (alerts_hold). An alert is raised when its condition was reported in enough ticks, and
- * cleared when its condition was absent for enough ticks; kinds.h defines both numbers for each
- * kind of alert. A tick without data (a gap, or alerts_mark_unknown) does not count as a tick
- * without the condition.
+ * cleared when its condition was absent for enough ticks. kinds.h defines both numbers for each
+ * kind of alert. A late tick, or a tick in which the condition is unknown (alerts_mark_unknown),
+ * does not count as a tick without the condition.
  */
 #ifndef GOVER_D_ALERT_ALERTS_H
 #define GOVER_D_ALERT_ALERTS_H
@@ -26,7 +26,7 @@ struct alert {
 	int64_t raised_ms, cleared_ms, acked_ms;    /* 0: not yet */
 	/* text for the operator: the condition with its numbers */
 	char text[ALERT_TEXT_MAX];
-	bool silenced; /* the alert is listed, but not notified */
+	bool silenced; /* the alert is listed, but no notification is sent */
 	bool notified; /* the notification "raised" was sent */
 	/* State between ticks, used in alerts.c only. */
 	int64_t updated_ms; /* time of the last notification */
@@ -43,7 +43,7 @@ enum alert_event {
 	ALERT_UPDATED, /* the text of the alert changed */
 	ALERT_CLEARED,
 	ALERT_ACKNOWLEDGED,
-	/* the silence of an active alert ended, and no notification was sent before */
+	/* the silence ended, and "raised" must be sent now, because it was not sent before */
 	ALERT_UNSILENCED,
 };
 /*
@@ -64,11 +64,14 @@ struct alerts *alerts_free(struct alerts *alerts); /* @alerts may be NULL; retur
  */
 void alerts_set_silenced(struct alerts *alerts, alert_silenced_fn silenced);
 /*
- * Sets the shortest time between two updates of an alert; 0: no updates. An acknowledged alert is
- * not updated.
+ * Sets the shortest time between two notifications "updated" of an alert; 0: none are sent. None
+ * are sent for an acknowledged alert.
  */
 void alerts_set_update(struct alerts *alerts, int64_t update_ms);
-/* Applies changed silences to the alerts. alerts_end_tick() calls this function as well. */
+/*
+ * Determines again which active alerts are silenced. Call this function when a silence changed.
+ * alerts_end_tick() calls it too.
+ */
 void alerts_update_silenced(struct alerts *alerts, int64_t now_ms);
 
 /*
@@ -100,12 +103,12 @@ int alerts_ack(struct alerts *alerts, int64_t id, int64_t now_ms);
 void alerts_adopt(struct alerts *alerts, const struct alert *alert);
 
 int64_t alerts_last_id(const struct alerts *alerts);
-/* The number of raised and cleared alerts, and the alert at @index, oldest first. */
+/* Return the number of raised and cleared alerts, and one of them. @index 0 is the oldest alert. */
 size_t alerts_count(const struct alerts *alerts);
 const struct alert *alerts_at(const struct alerts *alerts, size_t index);
 /*
- * Returns the name of the kind of alert at @index, and sets its severity and its meaning. NULL:
- * @index is past the last kind.
+ * Lists the kinds of alerts: returns the name of the kind at @index, and sets its severity and its
+ * meaning. Returns NULL if @index is past the last kind.
  */
 const char *alerts_name_at(size_t index, enum alert_severity *ret_severity,
 			   const char **ret_meaning);

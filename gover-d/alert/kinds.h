@@ -6,11 +6,14 @@
 #ifndef GOVER_D_ALERT_KINDS_H
 #define GOVER_D_ALERT_KINDS_H
 
-/* Number of periods without the condition after which an alert is cleared, with its reason. */
+/*
+ * Number of periods without the condition after which an alert is cleared. Each comment says why.
+ */
 #define ALERT_CLEAR_LOAD    60 /* the load of a game changes about every ten seconds */
-#define ALERT_CLEAR_READING 10 /* failed readings and reports are intermittent */
-#define ALERT_CLEAR_STATE   3  /* the condition ends by an action and does not return by itself */
-#define ALERT_CLEAR_POLICY  1  /* the policy itself delays the end of severe overload (rule 7) */
+#define ALERT_CLEAR_READING 10 /* readings and reports that fail often succeed in between */
+/* an operator or a program ends the condition, so it rarely returns */
+#define ALERT_CLEAR_STATE  3
+#define ALERT_CLEAR_POLICY 1 /* the policy already delays the end of severe overload (rule 7) */
 
 /*
  * ALERT(name in the code, name, severity, periods until it is raised, periods until it is cleared,

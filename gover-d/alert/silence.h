@@ -13,8 +13,8 @@
 #define SILENCE_REASON_MAX 256 /* bytes, including the NUL */
 
 /*
- * @alert, @gpu and @vgpu are selectors. An alert matches if each selector is empty or equal to the
- * value of the alert. At least one selector is not empty.
+ * @alert, @gpu and @vgpu are selectors. An alert matches if it has the value of each selector that
+ * is not empty. At least one selector is not empty.
  */
 struct silence {
 	int64_t id;
@@ -32,8 +32,8 @@ struct silences {
 /* Assigns the next id and stores a copy. -ENOSPC: SILENCES_MAX reached. */
 int silences_add(struct silences *silences, struct silence *silence);
 /*
- * Restores a silence of an earlier run of the daemon. Call this function in the order of ids.
- * -ENOSPC: SILENCES_MAX reached.
+ * Restores a silence of an earlier run of the daemon. Silences must be restored in ascending order
+ * of their ids. -ENOSPC: SILENCES_MAX reached.
  */
 int silences_adopt(struct silences *silences, const struct silence *silence);
 /* Removes a silence. -ENOENT: no such silence. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The thread posts the oldest message with libcurl and waits for the reply. A failed message is
- * sent again before any newer message. The lock is held only for list operations, never during a
- * transfer, so that the event loop does not wait.
+ * A thread posts the oldest message with libcurl and waits for the reply. A message that was not
+ * delivered is sent again before any newer message. The lock is not held during a transfer, so that
+ * the event loop never waits for the receiver.
  */
 #include <curl/curl.h>
 #include <errno.h>
@@ -68,7 +68,10 @@ static int on_progress(void *userdata, curl_off_t down_total, curl_off_t down, c
 	return stop;
 }
 
-/* Decides whether a message was sent, is sent again, or is dropped after a permanent error. */
+/*
+ * Decides whether the message was delivered, must be sent again, or must be dropped because the
+ * error is permanent.
+ */
 static enum outcome judge(CURLcode code, long status, char problem[256])
 {
 	if (code != CURLE_OK) {
@@ -267,7 +270,8 @@ struct webhook *webhook_free(struct webhook *w)
 }
 
 /*
- * Returns the waiting message that was sent with the same @replaces; NULL: none, or @replaces is 0.
+ * Returns the waiting message that was queued with the same @replaces. Returns NULL if there is
+ * none or @replaces is 0.
  */
 static struct message *find_replaced(struct webhook *w, int64_t replaces)
 {
@@ -278,7 +282,7 @@ static struct message *find_replaced(struct webhook *w, int64_t replaces)
 	return message;
 }
 
-/* Drops the oldest message that is not being sent, if the queue is full. */
+/* If the queue is full, drops the oldest message that is not being sent. */
 static void make_room(struct webhook *w)
 {
 	struct message **at = w->sending ? &w->first->next : &w->first, *oldest = *at;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Webhook: sends each message as one POST of JSON, in order, in a thread of its own. It does not
- * use the worker's thread, because a slow receiver would delay history queries and writes of the
- * contracts file.
+ * Webhook: sends the messages in order, each as one POST of JSON. It has a thread of its own,
+ * because a slow receiver would delay the other jobs of the worker, such as history queries and
+ * writes of the contracts file.
  */
 #ifndef GOVER_D_ALERT_WEBHOOK_H
 #define GOVER_D_ALERT_WEBHOOK_H
@@ -21,7 +21,7 @@ struct webhook;
 
 struct webhook_stats {
 	uint64_t sent;	  /* messages answered with status 2xx */
-	uint64_t retried; /* all tries, except the first try of each message */
+	uint64_t retried; /* tries after the first try of a message */
 	uint64_t refused; /* messages that the receiver rejected with a permanent error */
 	uint64_t dropped; /* messages dropped because they were too old or the queue was full */
 	int waiting;
@@ -44,8 +44,8 @@ struct webhook *webhook_free(struct webhook *webhook);
 
 /*
  * Queues a message without blocking. Takes ownership of @body, which was allocated with malloc().
- * @body NULL (out of memory): the message counts as dropped. @replaces: the new message replaces a
- * waiting message with the same number; 0: it replaces no message.
+ * If @body is NULL (out of memory), the message counts as dropped. If @replaces is not 0, the new
+ * message replaces a waiting message with the same number.
  */
 void webhook_send(struct webhook *webhook, char *body, int64_t replaces);
 

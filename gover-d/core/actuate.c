@@ -89,8 +89,8 @@ static void write_move(struct actuator *actuator, struct host_gpu *gpu, struct a
 }
 
 /*
- * Returns the limit of all increases together: the free capacity, or @freed_pct if it is larger
- * because the caps added up to more than 100 %.
+ * Returns the limit for the sum of the increases: the free capacity, or @freed_pct if that is
+ * larger. It is larger if the caps added up to more than 100 %.
  */
 static int budget_pct(const struct host_gpu *gpu, int freed_pct)
 {
@@ -142,7 +142,7 @@ static void write_increases(struct actuator *actuator, struct host_gpu *gpu,
 	}
 }
 
-/* Returns -ESTALE if a cap of the plan was changed externally, which makes the plan invalid. */
+/* Returns -ESTALE if a cap of the plan was changed externally. The plan is then no longer valid. */
 static int find_foreign(const struct actuator *actuator, const struct host_gpu *gpu,
 			struct actuate_move *moves, size_t n_moves)
 {
@@ -207,7 +207,7 @@ int actuate_restore(struct host_gpu *gpu, struct vgpu *vgpu, struct instant now)
 	int initial_pct = vgpu->contract.terms.initial_cap_pct, in_force;
 	int r;
 
-	if (gpu->ops->renew) /* end the lease first, because its expiry would change the cap */
+	if (gpu->ops->renew) /* end the lease first, because a lease that expires changes the cap */
 		(void)gpu->ops->renew(vgpu->device, 0);
 	r = gpu->ops->write_cap(vgpu->device, now.mono_ns, initial_pct);
 	if (r == 0)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes caps, and creates and removes vGPUs; no other module does this. Decreases are written and
- * read back first. Increases use only capacity that is really free (rule 6). In a dry run nothing
- * is written.
+ * Writes caps, and creates and removes vGPUs. No other module does this. In a dry run nothing is
+ * written.
+ *
+ * Decreases are written and read back first. Increases use only capacity that is free afterwards
+ * (rule 6).
  *
  * Each cap is read just before it is written, so that an external change since the last sample is
- * not overwritten. Only a change between this read and the write is lost.
+ * not overwritten. Only an external change between this read and the write is overwritten.
  */
 #ifndef GOVER_D_CORE_ACTUATE_H
 #define GOVER_D_CORE_ACTUATE_H
@@ -27,8 +29,9 @@ struct actuate_move {
 	struct vgpu *vgpu;
 	int from_pct, to_pct;
 	int read_back_pct; /* cap read back after the write; -1: not written, or not readable */
-	int foreign_pct;   /* cap that an external writer set since the last sample; -1: none */
-	int error;	   /* errno of this move; 0: no error */
+	/* cap that an external writer set since the last sample; -1: no external write */
+	int foreign_pct;
+	int error; /* errno of this move; 0: no error */
 };
 
 /*
@@ -45,7 +48,7 @@ bool actuate_is_foreign(const struct actuator *actuator, const struct host_gpu *
 
 /*
  * Applies @moves, which may be in any order, for @cause ("steal", ...). Sets cap_pct and
- * expected_cap_pct of each vGPU. Increases do not use capacity that a failed decrease did not free.
+ * expected_cap_pct of each vGPU. If a decrease fails, less capacity is available for the increases.
  * Returns 0, or -EIO if a move failed (see its error). -ESTALE: an external writer changed one of
  * these caps (see foreign_pct), and nothing was written.
  */
@@ -53,7 +56,7 @@ int actuate_moves(struct actuator *actuator, struct host_gpu *gpu, struct actuat
 		  size_t n_moves, const char *cause, struct instant now);
 
 /*
- * Writes one cap again after the end of a lease changed it. The sum of the caps is not checked.
+ * Writes a cap again that was changed by the end of a lease. The sum of the caps is not checked.
  * -ESTALE: an external writer changed the cap, and nothing was written.
  */
 int actuate_cap(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu, int cap_pct,
@@ -74,7 +77,7 @@ int actuate_lease(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *
 
 /*
  * Sets the initial cap in the backend, if the backend still allows this. The cap in force does not
- * change; the end of a lease resets it to the initial cap.
+ * change. At the end of a lease, the backend resets the cap to the initial cap.
  */
 void actuate_initial_cap(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu,
 			 int initial_cap_pct);
@@ -86,7 +89,8 @@ void actuate_initial_cap(struct actuator *actuator, struct host_gpu *gpu, struct
 int actuate_create(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu, int cap_pct,
 		   struct instant now, struct err *reterr);
 /*
- * Removes the vGPU and detaches it. Errors: CONTROL_E_DRY_RUN or _IN_USE; nothing was changed then.
+ * Removes the vGPU and detaches it. Errors: CONTROL_E_DRY_RUN or _IN_USE. After an error nothing
+ * has changed.
  */
 int actuate_destroy(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu,
 		    struct err *reterr);

@@ -22,8 +22,8 @@
 /* --- vGPUs --- */
 
 /*
- * Writes the last cap again after the end of a lease or gover-d --restore set the initial cap. Also
- * writes it on a frozen GPU, because its caps were frozen at their last values.
+ * Writes the last cap again, because the end of a lease or gover-d --restore has replaced it with
+ * the initial cap. On a frozen GPU too, because its caps were frozen at their last values.
  */
 static void restore_last_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
 			     int last_pct, struct instant now)
@@ -39,8 +39,8 @@ static void restore_last_cap(struct manager *m, struct host_gpu *gpu, struct vgp
 				 ? DECISION_WRITTEN
 				 : DECISION_FAILED;
 	record_decision(m, gpu, vgpu, DECISION_ADOPT, result, now,
-			"vGPU %s had its initial cap of %d %% after the end of a lease or a "
-			"restore; its last cap was %d %%, the cap is now %d %%",
+			"vGPU %s: the end of a lease or a restore set the initial cap of %d %%; "
+			"the last cap was %d %%, the cap is now %d %%",
 			vgpu->contract.id, found_pct, last_pct, vgpu->cap_pct);
 }
 
@@ -190,9 +190,9 @@ static int adopt_contract(struct manager *m, struct contract_entry *entry, struc
 }
 
 /*
- * Restores an offer that is missing in the history, from the contract @c that was sold through it.
- * While the probation may still run, the offer is open, and the caller claims it. Afterwards the
- * offer is kept.
+ * Restores an offer that is missing in the history. Contract @c was sold through this offer. If its
+ * probation may still run, the restored offer is open, and the caller must claim it. Otherwise the
+ * state of the restored offer is "kept".
  */
 static struct offer *restore_offer(struct manager *m, const struct host_gpu *gpu,
 				   const struct contract *c, struct instant now)
@@ -220,8 +220,8 @@ static struct offer *restore_offer(struct manager *m, const struct host_gpu *gpu
 }
 
 /*
- * Completes the offer through which contract @c was sold. After a crash, the history may contain
- * this offer as still open, or not at all.
+ * Claims the offer through which contract @c was sold, if the claim is missing. After a crash, the
+ * offer may be open in the history or missing there.
  */
 static void adopt_sale(struct manager *m, const struct host_gpu *gpu, const struct contract *c,
 		       struct instant now)
@@ -237,7 +237,7 @@ static void adopt_sale(struct manager *m, const struct host_gpu *gpu, const stru
 			     now);
 }
 
-/* True if the vGPU that claimed the offer was removed. A newer vGPU may have the same name. */
+/* True if the vGPU that claimed the offer was removed, even if a newer vGPU has the same name. */
 static bool newcomer_gone(struct manager *m, const struct offer *offer)
 {
 	const struct vgpu *vgpu = host_find_vgpu(&m->host, offer->vgpu, NULL);
@@ -255,9 +255,9 @@ static void settle_offers(struct manager *m, struct instant now)
 		struct offer *offer = offers_find(m->offers, offers_at(m->offers, i)->id);
 
 		if (offer->life.state == OFFER_OPEN)
-			offers_end(
-				m->offers, offer, OFFER_CLOSED, now,
-				"the daemon was restarted; a new offer opens after calm periods");
+			offers_end(m->offers, offer, OFFER_CLOSED, now,
+				   "the daemon was restarted; a new offer opens after some calm "
+				   "periods");
 		if (offer->vgpu[0] == '\0' || !newcomer_gone(m, offer))
 			continue;
 		if (offer->life.state == OFFER_FAILED)
@@ -267,7 +267,10 @@ static void settle_offers(struct manager *m, struct instant now)
 	}
 }
 
-/* Keeps the alert foreign_write of each vGPU that is still on hold after an external change. */
+/*
+ * Marks each vGPU that is still on hold after an external change, so that its alert foreign_write
+ * remains.
+ */
 static void settle_alerts(struct manager *m)
 {
 	for (size_t i = 0; i < alerts_count(m->alerts); i++) {

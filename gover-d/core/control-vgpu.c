@@ -49,7 +49,7 @@ static int check_terms(const struct host_gpu *gpu, const struct contract *c, str
 	return 0;
 }
 
-/* Passes the labels to the backend until it rejects one. */
+/* Passes the labels to the backend. Stops at the first label that the backend rejects. */
 static int apply_labels(struct host_gpu *gpu, struct vgpu *vgpu, json_t *labels, struct err *reterr)
 {
 	struct err inner = {""};
@@ -70,7 +70,7 @@ static int apply_labels(struct host_gpu *gpu, struct vgpu *vgpu, json_t *labels,
 	return 0;
 }
 
-/* Distributes freed capacity to the vGPUs below their contracts. */
+/* Distributes free capacity to the vGPUs that have less than their contract. */
 static void give_back(struct manager *m, struct host_gpu *gpu, struct plan_round *round,
 		      struct instant now)
 {
@@ -155,7 +155,7 @@ static int plan_change(struct manager *m, struct host_gpu *gpu, struct plan_roun
 	return r;
 }
 
-/* Replaces the contract, applies the plan, and distributes freed capacity. */
+/* Replaces the contract, applies the plan, and distributes free capacity. */
 static void commit_change(struct manager *m, struct host_gpu *gpu, struct plan_round *round,
 			  struct vgpu *vgpu, const struct contract *c, struct instant now)
 {
@@ -258,7 +258,7 @@ static int fund_newcomer(struct manager *m, struct host_gpu *gpu, struct plan_ro
 	struct policy_params params = m->params;
 	int cap_pct, free_pct, floor_pct, r;
 
-	/* The minimum for a newcomer must not exceed the size of its contract. */
+	/* A contract may be smaller than the configured minimum for a newcomer. */
 	if (params.min_newcomer_pct > c->terms.initial_cap_pct)
 		params.min_newcomer_pct = c->terms.initial_cap_pct;
 	round_view(m, gpu, round);
@@ -274,7 +274,10 @@ static int fund_newcomer(struct manager *m, struct host_gpu *gpu, struct plan_ro
 	r = round_check(m, gpu, round, NULL, now, reterr);
 	if (r != 0)
 		return r;
-	/* Without moves, free capacity is sufficient. The caller records the decision "add". */
+	/*
+	 * If the plan has no moves, there is no decision to record: the free capacity is
+	 * sufficient.
+	 */
 	if (round->out.n_moves > 0)
 		(void)round_apply(m, gpu, round, /* act= */ true, now);
 	free_pct = 100 - host_gpu_sum_cap_pct(gpu);
@@ -436,7 +439,7 @@ int control_vgpu_remove(struct manager *m, const char *id, struct err *reterr)
 		if (r != 0)
 			return r;
 	}
-	/* a vGPU that still exists is adopted again, as a vGPU without a contract */
+	/* if the vGPU still exists, it is adopted as a vGPU without a contract */
 	if (!m->actuator.dry_run)
 		(void)cap_journal_remove(m->actuator.journal, id);
 	host_gpu_remove(gpu, vgpu);

@@ -13,17 +13,18 @@
 struct manager;
 
 /*
- * POST /v1/vgpus: adds a vGPU with @contract, and takes ownership of its labels on success.
- * *@ret_vgpu is set to the new vGPU; @ret_vgpu may be NULL. Errors: CONTROL_E_INVALID, _EXISTS,
- * _DOES_NOT_FIT, _FOREIGN_CAP, _UNSUPPORTED, _DRY_RUN or _NOT_STORED.
+ * POST /v1/vgpus: adds a vGPU with @contract. On success takes ownership of the labels in @contract
+ * and sets *@ret_vgpu, if @ret_vgpu is not NULL. Errors: CONTROL_E_INVALID, _EXISTS, _DOES_NOT_FIT,
+ * _FOREIGN_CAP, _UNSUPPORTED, _DRY_RUN or _NOT_STORED.
  */
 int control_vgpu_add(struct manager *manager, struct contract *contract, struct vgpu **ret_vgpu,
 		     struct err *reterr);
 
 /*
- * PATCH /v1/vgpus/ID: changes @fields (a mask of enum contract_bit) to @values. The field labels
- * replaces all labels. The field held with held_cap_pct 0 holds the current cap. Errors:
- * CONTROL_E_NOT_FOUND, _INVALID, _FOREIGN_CAP, or _DOES_NOT_FIT with the largest cap that fits.
+ * PATCH /v1/vgpus/ID: sets the members in @fields (a mask of enum contract_bit) to their @values.
+ * New labels replace all old labels. If held is true and held_cap_pct is 0, the current cap is
+ * held. Errors: CONTROL_E_NOT_FOUND, _INVALID, _FOREIGN_CAP, or _DOES_NOT_FIT (the message contains
+ * the largest cap that fits).
  */
 int control_vgpu_change(struct manager *manager, const char *id, unsigned int fields,
 			const struct contract *values, struct err *reterr);

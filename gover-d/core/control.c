@@ -43,7 +43,8 @@ int control_gpu_change(struct manager *m, const char *name, const enum gpu_mode 
 /* --- offers and alerts --- */
 
 /*
- * Checks that the offer can be claimed. *@ret_claimed: the same @key has already claimed the offer.
+ * Checks that the offer can be claimed. Sets *@ret_claimed to true if the offer was already claimed
+ * with the same @key.
  */
 static int check_claim(const struct offer *offer, const char *key, bool *ret_claimed,
 		       struct err *reterr)
@@ -78,7 +79,7 @@ int control_offer_claim(struct manager *m, int64_t id, const char *key, unsigned
 	if (r != 0)
 		return r;
 	if (claimed) {
-		contract_fini(contract); /* a repeated request gets the same vGPU */
+		contract_fini(contract); /* a repeated request gets the vGPU of the first request */
 		*ret_offer = offer;
 		return 0;
 	}
@@ -89,8 +90,8 @@ int control_offer_claim(struct manager *m, int64_t id, const char *key, unsigned
 	contract->terms.weight = 1;
 	memcpy(contract->flavor, m->config.offer.flavor, sizeof(contract->flavor));
 	/*
-	 * Store the claim also in the contract, which is saved before the reply. A crash may lose
-	 * the offer in the history.
+	 * Store the claim also in the contract, which is saved before the reply. The history is
+	 * written later, so a crash may lose the claim there.
 	 */
 	contract->offer = id;
 	snprintf(contract->claim_key, sizeof(contract->claim_key), "%s", key);
@@ -210,8 +211,8 @@ static void record_parameters(struct manager *m, const char *changes, bool store
 
 	snprintf(why, sizeof(why), "an operator changed the policy: %s%s", changes,
 		 stored		       ? ""
-		 : m->actuator.dry_run ? "; lost at the next restart (dry run)"
-				       : "; lost at the next restart (no history)");
+		 : m->actuator.dry_run ? "; the change is lost at the next restart (dry run)"
+				       : "; the change is lost at the next restart (no history)");
 	(void)record_add(m, &d);
 }
 

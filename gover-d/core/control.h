@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Requests that change GPUs, offers, alerts and live parameters. Every function runs in the event
- * loop and makes the whole change or none of it. Functions with @reterr return 0, a positive enum
- * control_error or a negative errno (see core/error.h). The reply to a change of a contract is sent
- * only after save_contracts() has written the file.
+ * loop and applies the request completely or not at all. Functions with @reterr return 0, a
+ * positive enum control_error or a negative errno (see core/error.h). If a request changes a
+ * contract, the caller replies to the client after save_contracts() has finished.
  */
 #ifndef GOVER_D_CORE_CONTROL_H
 #define GOVER_D_CORE_CONTROL_H
@@ -22,11 +22,12 @@ int control_gpu_change(struct manager *manager, const char *name, const enum gpu
 		       const bool *selling, struct err *reterr);
 
 /*
- * Claims an offer for a new vGPU. @key is an idempotency key: a repeated claim with the same key
- * returns the same vGPU; "": no key. @contract contains the id, and vm, cid, labels and target_fps
- * if they are in @fields. The caps come from the flavour. Errors: CONTROL_E_NOT_FOUND, _OFFER_OVER,
- * _EXISTS (the offer or the id is taken), _DOES_NOT_FIT (the offer is closed), and the errors of
- * control_vgpu_add().
+ * Claims an offer for a new vGPU. @key is an idempotency key; "": no key. A repeated claim with the
+ * same key returns the same vGPU. @contract contains the id of the vGPU. The members vm, cid,
+ * labels and target_fps are used if they are in @fields. The offer determines the cap.
+ *
+ * Errors: CONTROL_E_NOT_FOUND, _OFFER_OVER, _EXISTS (the offer is already claimed, or the id is in
+ * use), _DOES_NOT_FIT (the offer is then closed), and the errors of control_vgpu_add().
  */
 int control_offer_claim(struct manager *manager, int64_t offer, const char *key,
 			unsigned int fields, struct contract *contract,

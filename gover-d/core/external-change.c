@@ -16,7 +16,7 @@
 #include "gover-d/core/tick-alerts.h"
 #include "gover-d/util/log.h"
 
-#define LIST_PERIODS 5 /* periods between two listings, if the daemon itself creates the vGPUs */
+#define LIST_PERIODS 5 /* listing interval in periods, if the daemon itself creates the vGPUs */
 
 /* --- vGPUs --- */
 
@@ -24,7 +24,7 @@ struct found_context {
 	struct manager *manager;
 	struct host_gpu *gpu;
 	struct instant now;
-	int unnamed; /* number of vGPUs that cannot be adopted and are not logged by name */
+	int unnamed; /* number of vGPUs that cannot be adopted and whose names are not logged */
 };
 
 static void log_refused(struct found_context *c, const char *id, const struct err *err)
@@ -158,8 +158,8 @@ static void accept_initial_cap(struct manager *m, struct host_gpu *gpu, struct v
 }
 
 /*
- * True if the lease of the cap may have ended, because it was renewed late or this daemon must not
- * renew it.
+ * True if the lease of the cap may have ended: it was renewed late, or this daemon does not renew
+ * it.
  */
 static bool lease_may_be_over(const struct manager *m, const struct host_gpu *gpu,
 			      const struct vgpu *vgpu, bool gap, struct instant now)

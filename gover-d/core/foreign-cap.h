@@ -14,13 +14,13 @@ enum cap_origin {
 	CAP_OWN, /* a cap that the daemon wrote */
 	/* a new initial cap of a vGPU without a contract, set by another program */
 	CAP_NEW_INITIAL,
-	CAP_INITIAL, /* the initial cap, set by the end of a lease or by a restore */
+	CAP_INITIAL, /* the initial cap, set by the end of a lease or by gover-d --restore */
 	CAP_FOREIGN, /* a cap that another program wrote */
 };
 
 /*
  * Determines the origin of @cap_pct; 0: no limit. @lease_over: the lease of the cap may have ended,
- * or a restore may have run.
+ * or gover-d --restore may have run.
  */
 enum cap_origin foreign_cap_judge(const struct actuator *actuator, const struct host_gpu *gpu,
 				  const struct vgpu *vgpu, int cap_pct, bool lease_over);

@@ -17,19 +17,18 @@ struct fps_hub;
 
 struct frames {
 	const struct config *config;
-	/* source 1: reports of the programs */
-	struct fps_hub *hub; /* NULL: not open yet */
-	sd_event_source *source;
-	/* source 2: counts of the kernel */
-	struct fps_bpf *bpf;	 /* NULL: not used by any GPU, or not available */
-	char error[ERR_MSG_MAX]; /* problem of source 2; "": no problem */
+	struct fps_hub *hub;	 /* receives reports of the programs; NULL: not open yet */
+	sd_event_source *source; /* reads from hub */
+	struct fps_bpf *bpf;	 /* counts frames in the kernel; NULL: unused or unavailable */
+	char error[ERR_MSG_MAX]; /* why the kernel cannot count frames; "": no problem */
 	uint64_t scan_ns;	 /* monotonic time of the last search for new libraries */
-	/* consecutive requests for a search while the previous search still ran */
+	/* number of consecutive times that a search was due while the last search still ran */
 	int slow_scans;
 };
 
 /*
- * Opens both sources. If the kernel cannot count frames, the daemon logs this and runs without
+ * Opens the socket for reports of the programs. Starts counting in the kernel, if the configuration
+ * of a GPU selects this. If the kernel cannot count frames, the daemon logs this and runs without
  * these counts. @config and @host must outlive @frames.
  */
 int frames_open(struct frames *frames, const struct config *config, struct host *host,

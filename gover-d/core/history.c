@@ -41,7 +41,7 @@ struct db_reader *history_open_reader(const struct history *history)
 	struct db_reader *reader = NULL;
 	struct err err = {""};
 
-	/* If the writer failed too, its error was already logged. */
+	/* If db_open() failed too, its error was already logged. */
 	if (db_reader_open(history->path, &reader, &err) < 0 && history->db)
 		log_warning("%s, ignoring", err.msg);
 	return reader;
@@ -94,7 +94,7 @@ void history_retry(struct history *history, const struct db_retention *retention
 
 /* --- the observer; if the queue is full, db/ counts the dropped rows --- */
 
-/* Copies @detail. If it is too long, omits the moves, which the table cap_write contains too. */
+/* Copies @detail. If it is too long, omits the moves, because table cap_write contains them too. */
 static void copy_detail(const char *detail, char *to, size_t size)
 {
 	json_t *shorter;

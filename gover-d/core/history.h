@@ -24,9 +24,9 @@ struct history {
 	/* Called in the loop when a retry has opened the database. */
 	void (*opened)(void *userdata);
 	void *userdata;
-	/* state of the alert history_failing */
+	/* total of dropped records at the last tick, for the alert history_failing */
 	uint64_t dropped_seen;
-	int failing_ticks;
+	int failing_ticks; /* number of further ticks in which this alert is reported */
 };
 
 /* Stores decisions, alerts, silences, offers and samples. Its userdata is the struct history. */

@@ -106,7 +106,7 @@ static void owe(struct db_money *money, const struct flavor *flavor, double brok
 	money->penalty += broken_s * flavor->penalty_per_broken_s;
 }
 
-/* @fits: the vGPU would also exist on a host without overselling. */
+/* Counts one vGPU. @fits: the vGPU would also exist on a host without overselling. */
 static void count_vgpu(struct manager *m, struct vgpu *v, bool fits, double dt_s)
 {
 	struct flavor flavor = flavor_of(&m->config, v->contract.flavor);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Loads the state that an earlier daemon left: the contracts, from the contracts file or the
- * database; and live settings, decisions, silences, alerts and offers, from the history.
- */
+/* Loads the state of an earlier daemon. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +12,7 @@
 #include "gover-d/util/log.h"
 
 #define DECISIONS_LOADED 500
-/* maximum number of loaded offers that were claimed with a key and have ended */
+/* maximum number of ended offers that are loaded because they were claimed with a key */
 #define OFFERS_LOADED 100
 
 /* Loads the contracts from the database. -ENOENT: the database contains no contracts. */
@@ -56,7 +53,7 @@ static bool prefer_database(const struct manager *m, int r, const struct err *er
 {
 	char database_at[CLOCK_TEXT_MAX], file_at[CLOCK_TEXT_MAX];
 
-	/* A revision is the time of saving, unless the clock was set back. */
+	/* A revision is usually the time of saving in ms since 1970. */
 	clock_format(database->head.revision, database_at);
 	clock_format(file->head.revision, file_at);
 	if (r == -ENOENT || is_damaged(r)) {
@@ -66,12 +63,12 @@ static bool prefer_database(const struct manager *m, int r, const struct err *er
 	}
 	if (r < 0 || file->head.revision == 0 || file->head.revision >= database->head.revision)
 		return false;
-	log_warning("%s was saved at %s and %s at %s: using the newer contracts", m->contracts_path,
-		    file_at, m->history.path, database_at);
+	log_warning("%s was saved at %s, but %s at %s: using the newer contracts of the database",
+		    m->contracts_path, file_at, m->history.path, database_at);
 	return true;
 }
 
-/* Logs the vGPUs in the cap journal, whose contracts are lost. */
+/* The contracts of the vGPUs in the cap journal are lost: logs these vGPUs. */
 static void log_lost(struct manager *m)
 {
 	char ids[ERR_MSG_MAX / 2] = "";
@@ -134,7 +131,7 @@ static int load_decision(void *userdata, const struct db_decision *row)
 
 	if (decision_kind_parse(row->kind, &d.kind) < 0 ||
 	    decision_result_parse(row->result, &d.result) < 0)
-		return 0; /* an unknown kind, written by another version of gover */
+		return 0; /* unknown kind or result, written by another version of gover */
 	detail = json_loads(row->detail_json, 0, NULL);
 	memcpy(d.gpu, row->gpu, sizeof(d.gpu));
 	memcpy(d.vgpu, row->vgpu, sizeof(d.vgpu));
@@ -210,7 +207,7 @@ static int load_offer(void *userdata, const struct db_offer *row)
 	snprintf(offer.reason, sizeof(offer.reason), "%.*s", (int)sizeof(offer.reason) - 1,
 		 row->reason);
 	snprintf(offer.claim_key, sizeof(offer.claim_key), "%s", row->claim_key);
-	(void)offers_adopt(m->offers, &offer); /* fails only if all stored offers are live */
+	(void)offers_adopt(m->offers, &offer); /* fails only if too many of the offers are live */
 	return 0;
 }
 
@@ -221,8 +218,8 @@ int load_history(struct manager *m, struct db_reader *reader, struct err *reterr
 
 	r = db_query_settings(reader, load_setting, m);
 	if (config_check(&m->config, &err) < 0) {
-		log_warning("live settings in the database conflict with the configuration: %s, "
-			    "ignoring all",
+		log_warning("live settings in the database conflict with the configuration: %s; "
+			    "all live settings are ignored",
 			    err.msg);
 		m->config = m->file_config;
 	}

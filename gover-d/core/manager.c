@@ -69,10 +69,9 @@ static int64_t larger(int64_t a, int64_t b)
 }
 
 /*
- * Finds the highest ids that were ever used, because no id may be used twice: a client with a
- * cursor would miss events, and rows of a database that is restored later would be overwritten. If
- * neither the contracts nor the history contain ids, uses the seconds since 1970, which exceed all
- * earlier ids.
+ * Finds the highest ids that were ever used. No id may be used twice: a client with a cursor would
+ * miss events, and rows of a database that is restored later would be overwritten. If the last ids
+ * are unknown, returns the seconds since 1970, which exceed all earlier ids.
  */
 static struct db_last_ids find_last_ids(struct manager *m, struct db_reader *reader,
 					const struct contracts *contracts)
@@ -163,7 +162,7 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 	tick_run(m, now, late);
 	history_retry(&m->history, &m->config.retention, m->worker, now);
 	save_tick(m);
-	/* Missed ticks are skipped; later ticks stay at multiples of the period. */
+	/* Skip missed ticks, so that ticks stay at multiples of the period. */
 	while (m->next_tick_ns <= now.mono_ns)
 		m->next_tick_ns += period_ns;
 	(void)sd_event_source_set_time(source, m->next_tick_ns / 1000);
@@ -430,7 +429,7 @@ int manager_run(struct manager *m)
 	log_event(SD_NOTICE, &(struct log_fields){.kind = LOG_STOPPING},
 		  "stopping; the caps stay in force");
 	m->ending = true;
-	save_soon(m); /* saves the last ids, and changes that could not be saved before */
+	save_soon(m); /* saves the last ids, and also changes whose save failed */
 	return r;
 }
 

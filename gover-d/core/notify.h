@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An observer that passes alerts, offers and migrations to the hooks (hook.h), and alerts to the
- * webhook (webhook.h). It passes on no silenced alerts, and nothing in a dry run.
+ * webhook (webhook.h). Silenced alerts are not passed on. In a dry run nothing is passed on.
  */
 #ifndef GOVER_D_CORE_NOTIFY_H
 #define GOVER_D_CORE_NOTIFY_H

@@ -26,14 +26,16 @@ struct observer {
 	const char *name;
 	void (*decision)(void *userdata, const struct decision *decision);
 	void (*alert)(void *userdata, const struct alert *alert, enum alert_event event);
-	/* @ended_ms: time of the end of the silence; 0: the silence starts. */
+	/* @ended_ms: the time when the silence ended; 0: the silence was added. */
 	void (*silence)(void *userdata, const struct silence *silence, int64_t ended_ms);
 	/* @vm: virtual machine of the vGPU that claimed the offer; "": none. */
 	void (*offer)(void *userdata, const struct offer *offer, const char *vm);
 	void (*migrate)(void *userdata, const struct migration *migration);
 	/* The object @id of type @what ("vgpu", "gpu", "policy") has changed. */
 	void (*change)(void *userdata, const char *what, const char *id);
-	/* The end of a tick. @gap: the tick was late, so counts of consecutive periods restarted.
+	/*
+	 * Called at the end of a tick. @gap: the tick was late, so counts of consecutive periods
+	 * restarted.
 	 */
 	void (*tick)(void *userdata, const struct host *host, bool gap, struct instant now);
 };

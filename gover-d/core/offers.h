@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Offers to sell one more vGPU, and their history: open -> probation -> kept or failed. A GPU has
- * at most one live offer. The module reads no clock and no GPU: time and samples are parameters. It
- * passes changes to a callback.
+ * Stores offers to sell one more vGPU. The states of an offer are open -> probation -> kept or
+ * failed. A GPU has at most one live offer. The module reads no clock and no GPU: time and samples
+ * are parameters. It passes changes to a callback.
  */
 #ifndef GOVER_D_CORE_OFFERS_H
 #define GOVER_D_CORE_OFFERS_H
@@ -30,8 +30,8 @@ struct offers *offers_new(int64_t last_id, offer_changed_fn changed, void *userd
 struct offers *offers_free(struct offers *offers); /* @offers may be NULL; returns NULL */
 
 /*
- * Returns the live offer of the GPU: open, in probation, or failed while its vGPU still exists. A
- * live offer prevents another offer. NULL: none.
+ * Returns the live offer of the GPU; NULL: none. An offer is live if it is open or in probation, or
+ * if it failed and its vGPU still exists. While an offer is live, no other offer is opened.
  */
 struct offer *offers_live(struct offers *offers, const char *gpu);
 struct offer *offers_find(struct offers *offers, int64_t id);
@@ -56,7 +56,7 @@ void offers_end(struct offers *offers, struct offer *offer, enum offer_state sta
 void offers_vgpu_removed(struct offers *offers, const char *vgpu, struct instant now);
 
 /*
- * Updates an open offer with the result of policy.fund(). @funded_pct: a negative errno closes the
+ * Updates an open offer. @funded_pct is the result of policy.fund(). A negative errno closes the
  * offer.
  */
 void offers_restate(struct offers *offers, struct offer *offer, int funded_pct,

@@ -12,8 +12,8 @@
 #include "gover-d/core/round.h"
 #include "gover-d/core/state.h"
 
-#define REPEAT_NS \
-	(60 * NS_PER_S) /* time between two records of the same decision if it is not applied */
+/* shortest time between two records of the same decision that is not applied */
+#define REPEAT_NS (60 * NS_PER_S)
 
 /* --- before the policy --- */
 
@@ -132,7 +132,7 @@ static void hold_foreign(struct manager *m, struct host_gpu *gpu, const struct p
 						 round->moves[i].foreign_pct, now);
 }
 
-/* @stale: an external change invalidated an earlier part of the plan, so the rest is dropped. */
+/* @stale: an external change was found earlier in this plan, so the rest of the plan is dropped. */
 static enum decision_result apply_moves(struct manager *m, struct host_gpu *gpu,
 					struct plan_round *round, const struct policy_decision *pd,
 					bool act, bool stale, struct instant now)
@@ -174,7 +174,10 @@ static void act_on(struct manager *m, struct host_gpu *gpu, const struct policy_
 	}
 }
 
-/* A decision that is not applied recurs in every period. It is recorded only once a minute. */
+/*
+ * True if the decision need not be recorded now. A decision that is not applied recurs in every
+ * period, so it is recorded only once a minute.
+ */
 static bool is_repeated(struct host_gpu *gpu, const struct policy_decision *pd, const char *id,
 			struct instant now)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Saves the contracts to the contracts file, and a copy to the database in case the file is lost.
- * At most one job runs; a change made meanwhile is saved by the next job. When the daemon ends, the
- * worker accepts no jobs, and the event loop writes the file itself. The reply to a request is sent
- * after its change is in the file.
+ * At most one job runs. The next job saves the changes that were made meanwhile. When the daemon
+ * ends, the worker accepts no jobs, and the event loop writes the file itself. The reply to a
+ * request is sent after its change is in the file.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,8 +17,8 @@
 #include "gover-d/util/log.h"
 
 /*
- * The saved ids are higher than the last used ids by this number. If the history is lost, the next
- * start continues above the saved ids, so that no id is used twice.
+ * Each save reserves this many ids above the last used ids. If the history is lost, the next start
+ * continues above the reserved ids, so that no id is used twice.
  */
 #define IDS_AHEAD 1000
 
@@ -119,7 +119,7 @@ static char *make_text(struct manager *m, int64_t *ret_revision)
 	return text;
 }
 
-/* Starts a job, for which all requests in manager.waiting then wait. */
+/* Starts a job. All requests in manager.waiting then wait for this job. */
 static int start_save(struct manager *m)
 {
 	struct save_job *save = calloc(1, sizeof(*save));

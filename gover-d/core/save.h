@@ -11,16 +11,16 @@
 struct manager;
 
 /*
- * Saves, then calls @done in the event loop with 0 or a negative errno. After an error the change
- * stays in force, and every period tries to save it again (alert contracts_unsaved).
+ * Saves, then calls @done in the event loop with 0 or a negative errno. After an error the changes
+ * stay in force, and save_tick() tries to save them again (alert contracts_unsaved).
  */
 int save_contracts(struct manager *manager, void (*done)(void *userdata, int result),
 		   void *userdata);
 /* Saves without a callback. */
 void save_soon(struct manager *manager);
 /*
- * Retries a failed save, and saves higher ids before the saved ids are used up. Call this function
- * once a period.
+ * Retries a failed save, and reserves further ids before the reserved ids are used up. Call this
+ * function once a period.
  */
 void save_tick(struct manager *manager);
 

@@ -38,8 +38,8 @@ struct manager {
 	struct history history;
 	struct hooks *hooks;
 	struct webhook *webhook; /* NULL: not configured */
-	bool webhook_failing;	 /* state of the webhook that was logged last */
-	uint64_t webhook_lost;	 /* the number of lost messages that was logged last */
+	bool webhook_failing;	 /* the webhook was failing at the last tick */
+	uint64_t webhook_lost;	 /* total of lost messages at the last tick */
 	char hostname[HOST_NAME_MAX + 1];
 	struct silences silences;
 	struct decisions *decisions;
@@ -50,17 +50,18 @@ struct manager {
 	struct frames frames;
 	struct view view; /* read access for the API and metrics */
 
-	/* saving contracts, see save.c */
-	bool save_running, save_again;
+	/* --- saving contracts, see save.c --- */
+	bool save_running;	      /* a save is running */
+	bool save_again;	      /* something changed while a save was running */
 	int save_result;	      /* result of the last save: 0 or a negative errno */
 	struct save_waiter *waiting;  /* requests that wait for the next save */
 	struct save_waiter *in_job;   /* requests that wait for the running save */
 	int64_t revision;	      /* revision of the contracts saved last */
-	struct db_last_ids ids_saved; /* ids in the contracts saved last */
+	struct db_last_ids ids_saved; /* reserved ids: upper limit of the ids in use */
 	/* contracts, loaded by manager_new() and adopted by manager_start() */
 	struct contracts *loaded;
 	bool contracts_lost; /* the cap journal lists vGPUs whose contracts are missing */
-	bool ending;	     /* the event loop has ended: no further ids are used */
+	bool ending;	     /* the event loop has ended, so no ids are reserved */
 
 	uint64_t next_tick_ns;
 

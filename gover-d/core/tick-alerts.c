@@ -6,7 +6,8 @@
 #include "gover-d/core/state.h"
 #include "gover-d/core/tick-alerts.h"
 
-#define DB_FAILING_TICKS 3 /* number of ticks for which dropped rows keep the alert active */
+/* number of ticks in which the alert is reported after records were dropped */
+#define DB_FAILING_TICKS 3
 
 /* The alerts of a vGPU that depend on its busy time. */
 #define BUSY_TIME_ALERTS \

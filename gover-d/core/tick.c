@@ -70,8 +70,8 @@ static void sample_physical(struct host_gpu *gpu, struct instant now)
 }
 
 /*
- * A failed reading is stale. The first reading of a vGPU is not stale: busy time needs two
- * readings.
+ * True if the busy time could not be read. The first reading of a vGPU is not stale, because busy
+ * time needs two readings.
  */
 static bool is_stale(const struct vgpu *vgpu)
 {
@@ -101,7 +101,7 @@ static void sample_gpu(struct manager *m, struct host_gpu *gpu, struct instant n
 
 /* --- deciding --- */
 
-/* Stores the vGPU for the text of the alert severe_overload, also on a frozen GPU. */
+/* Stores which vGPU the text of the alert severe_overload names, also on a frozen GPU. */
 static void store_severe_vgpu(struct host_gpu *gpu, const struct plan_round *round)
 {
 	for (int i = 0; i < round->out.n_decisions; i++) {
@@ -185,8 +185,8 @@ static void restate_offer(struct manager *m, struct host_gpu *gpu, struct plan_r
 		return;
 	}
 	/*
-	 * A vGPU that was created externally for this offer already has a cap. A second cap for the
-	 * offer must not be funded.
+	 * A vGPU that was created externally for this offer already has a cap, so no second cap is
+	 * funded.
 	 */
 	if (has_unsold_since(gpu, offer->created_ms))
 		return;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A file of fixed-width lines "ID LAST INTENT", one for each vGPU; an unused line is blank. The
- * file is not synced with fsync(), because a crash of the machine that loses the page cache also
- * resets all caps.
+ * A file of fixed-width lines "ID LAST INTENT", one for each vGPU. An unused line is blank. fsync()
+ * is not needed: a crash of the machine may lose the newest lines, but then all caps are reset too.
  */
 #include <errno.h>
 #include <fcntl.h>

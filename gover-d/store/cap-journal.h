@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The cap journal: for each vGPU the cap that gover-d wrote last and the cap that gover-d is about
- * to write. After a crash the next start adopts a cap that equals one of these two caps; any other
- * cap is an external change. The record is written in place before the cap, and only into the page
- * cache, so that the write of a cap does not wait for the disk.
+ * The cap journal. For each vGPU it contains the cap that gover-d wrote last and the cap that
+ * gover-d is about to write. After a crash the next start adopts a cap that equals one of these two
+ * caps. Any other cap is an external change.
+ *
+ * The record is written before the cap, in place and only into the page cache, so that the write of
+ * a cap does not wait for the disk.
  */
 #ifndef GOVER_D_STORE_CAP_JOURNAL_H
 #define GOVER_D_STORE_CAP_JOURNAL_H

@@ -64,7 +64,10 @@ static json_t *encode_vgpus(const struct host *host)
 	return vgpus;
 }
 
-/* Detects a truncated text, which jansson may return if memory is short. */
+/*
+ * False if @text is truncated. jansson may return a truncated text if memory is short, and saving
+ * it would lose contracts.
+ */
 static bool reads_back(const char *text, json_t *root)
 {
 	json_t *again = json_loads(text, 0, NULL);
@@ -74,7 +77,6 @@ static bool reads_back(const char *text, json_t *root)
 	return same;
 }
 
-/* Returns the whole text; NULL: out of memory. A truncated file would lose contracts. */
 char *contracts_encode(const struct host *host, const struct contracts_head *head)
 {
 	json_t *gpus = encode_gpus(host), *vgpus = encode_vgpus(host), *root = NULL;
@@ -138,7 +140,8 @@ static void warn_clamped(const struct contract *contract, unsigned int clamped)
 	if (!clamped)
 		return;
 	contract_list_names(clamped, names, sizeof(names));
-	log_warning("contracts file: vGPU %s: out of range, limited to the allowed range: %s",
+	log_warning("contracts file: vGPU %s: values out of range were replaced by the nearest "
+		    "allowed values: %s",
 		    contract->id, names);
 }
 
@@ -158,7 +161,7 @@ static int decode_vgpu(json_t *object, int version, struct contract_entry *entry
 	if (r < 0)
 		return r;
 	if (c->terms.min_cap_pct > c->terms.initial_cap_pct)
-		return err_fail(reterr, EINVAL, "min_cap_pct: %d exceeds initial_cap_pct: %d",
+		return err_fail(reterr, EINVAL, "min_cap_pct: %d exceeds the initial cap of %d %%",
 				c->terms.min_cap_pct, c->terms.initial_cap_pct);
 	warn_clamped(c, clamped);
 	return 0;

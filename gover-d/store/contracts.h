@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The contracts file: contracts, operator holds and GPU modes in one JSON file that is replaced
- * atomically. It is separate from the database of the history, so that losing the database loses no
- * contract.
+ * atomically. It is not part of the database, so that no contract is lost if the database is lost.
  */
 #ifndef GOVER_D_STORE_CONTRACTS_H
 #define GOVER_D_STORE_CONTRACTS_H
@@ -12,8 +11,9 @@
 
 /* The head of the contracts file. */
 struct contracts_head {
-	int64_t revision;	/* increases with each write; 0: the file has no revision */
-	struct db_last_ids ids; /* upper limit of the ids that are used before the next write */
+	int64_t revision; /* increases with each write; 0: the file has no revision */
+	/* reserved ids: upper limit of the ids that are used before the next write */
+	struct db_last_ids ids;
 };
 
 /* The decoded contracts file. */
@@ -41,7 +41,7 @@ struct contracts {
  */
 int contracts_load(const char *path, struct contracts *ret_contracts, struct err *reterr);
 /*
- * As contracts_load() for the content of a contracts file; messages contain @name instead of the
+ * Like contracts_load(), but reads the contracts from @text. Messages contain @name instead of a
  * path.
  */
 int contracts_parse(const char *text, size_t length, const char *name,
