@@ -155,8 +155,8 @@ static int load_config(const struct options *options, struct config *config, str
 }
 
 /*
- * Limit of open files; each vGPU needs five. The limit is finite because hooks inherit it: some
- * programs close every possible descriptor when they start.
+ * Limit of open files; each vGPU needs five files. The limit is finite, because hooks inherit it
+ * and some programs close every possible descriptor when they start.
  */
 #define FILES_MAX 131072
 

@@ -28,10 +28,9 @@ static const struct {
 	[ACCESS_BAD_TOKEN] = {401, "unknown or revoked token"},
 	[ACCESS_EXPIRED] = {401, "expired token: create a new one with `gover-ctl token add`"},
 	[ACCESS_BACK_OFF] = {429, "too many invalid tokens from this address: retry later"},
-	[ACCESS_TOO_MANY] = {429,
-			     "too many requests per second (requests_per_s of [access] limits each "
-			     "token, and each address without a valid token)"},
-	[ACCESS_FOREIGN_HOST] = {403, "the Host header does not name this host (without a token "
+	[ACCESS_TOO_MANY] = {429, "too many requests per second from this token or address (limit: "
+				  "requests_per_s of [access])"},
+	[ACCESS_FOREIGN_HOST] = {403, "the Host header names another host (without a token "
 				      "only localhost is allowed)"},
 };
 

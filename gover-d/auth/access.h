@@ -18,8 +18,8 @@
  * scopes listed before it.
  */
 enum access_scope {
-	ACCESS_NONE, /* of a principal: no access; of a route: every caller is refused */
-	ACCESS_OPEN, /* of a route only: every caller is accepted */
+	ACCESS_NONE, /* the principal has no access; the route refuses every caller */
+	ACCESS_OPEN, /* only for routes: every caller is accepted */
 	ACCESS_READ,
 	ACCESS_OPERATE, /* permits changes of contracts, offers, alerts, GPUs and the policy */
 	ACCESS_ADMIN,	/* permits management of tokens and reading of the audit log */
@@ -39,7 +39,7 @@ enum access_fault {
 	ACCESS_FOREIGN_HOST,
 };
 
-#define ACCESS_NAME_MAX 80 /* size of a buffer for "token " and the name of a token */
+#define ACCESS_NAME_MAX 80 /* size of principal.name; the longest name is "token NAME" */
 #define ACCESS_FROM_MAX 64
 
 struct principal {
@@ -56,9 +56,9 @@ struct principal {
 #define ACCESS_NO_GROUP ((gid_t)-1)
 
 struct access_rules {
-	uid_t own_uid; /* user id of the daemon */
-	/* groups that have scope operate and scope read; ACCESS_NO_GROUP: no group */
-	gid_t operate_gid, read_gid;
+	uid_t own_uid;	     /* user id of the daemon */
+	gid_t operate_gid;   /* group with scope operate; ACCESS_NO_GROUP: no group */
+	gid_t read_gid;	     /* group with scope read; ACCESS_NO_GROUP: no group */
 	bool anonymous_read; /* callers on loopback may read without a token */
 };
 
@@ -69,7 +69,7 @@ struct access_rules {
 unsigned int access_check(const struct principal *principal, enum access_scope wanted,
 			  struct err *reterr);
 
-/* Returns the scope of a user with these groups on the unix socket. */
+/* Returns the scope that a user with these groups has on the unix socket. */
 enum access_scope access_of_peer(const struct access_rules *rules, uid_t uid, gid_t gid,
 				 const gid_t *groups, size_t n_groups);
 

@@ -78,7 +78,7 @@ static gid_t find_group(const char *name, const char *default_name)
 	if (group)
 		return group->gr_gid;
 	if (strcmp(name, default_name) != 0)
-		log_warning("group %s: does not exist on this host, ignoring", name);
+		log_warning("group %s: does not exist on this host (ignored)", name);
 	return ACCESS_NO_GROUP;
 }
 
@@ -150,14 +150,14 @@ int authn_check_listener(const struct authn *authn, int fd, struct err *reterr)
 }
 
 /*
- * Counts a request with a valid token for the token, and any other request for its address. So
- * requests without a valid token cannot exhaust the limit of a token used at the same address.
+ * A request with a valid token counts towards the limit of the token, any other request towards the
+ * limit of its address. So requests without a valid token cannot exhaust the limit of a token.
  */
 static bool within_limit(struct authn *authn, const struct peer *peer, const struct token *token,
 			 uint64_t now_ns)
 {
 	_Static_assert(TOKEN_HASH_BYTES >= PEER_KEY_BYTES,
-		       "limits use the first bytes of a hash as key");
+		       "the first bytes of a token hash are its key in the table of limits");
 
 	return limits_take_request(authn->limits, token ? token->hash : peer->key,
 				   authn->requests_per_s, now_ns);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Authentication: identifies the principal of each request, on the unix socket by the credentials
- * that the kernel reports, over TCP by the token. Owns the tokens, the limits for each address and
- * the TLS certificate. A token is neither logged nor stored in clear text.
+ * Authentication: identifies the principal of each request. On the unix socket, the kernel reports
+ * the credentials of the caller; over TCP, the request contains a token. The module owns the
+ * tokens, the limits for each address and the TLS certificate. A token is neither logged nor stored
+ * in clear text.
  */
 #ifndef GOVER_D_AUTH_AUTHN_H
 #define GOVER_D_AUTH_AUTHN_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Limits for each address: requests per second, and invalid tokens. The table of counts has a fixed
- * size, so a new address may replace a less recently active address. Pure: the caller passes the
- * time.
+ * Limits of requests per second for each token or address, and of invalid tokens for each address.
+ * The table has a fixed size, so a new token or address may replace a less recently active one.
+ * Pure: the caller passes the time.
  */
 #ifndef GOVER_D_AUTH_LIMITS_H
 #define GOVER_D_AUTH_LIMITS_H
@@ -27,16 +27,16 @@ struct limits *limits_new(void);
 struct limits *limits_free(struct limits *limits); /* accepts NULL; returns NULL */
 
 /*
- * Counts a request. Returns false if the address has already sent @per_s requests in this second.
- * @per_s 0: no limit.
+ * Counts a request. Returns false if the token or address has already sent @per_s requests in this
+ * second. @per_s 0: no limit.
  */
 bool limits_take_request(struct limits *limits, const uint8_t key[PEER_KEY_BYTES],
 			 unsigned int per_s, uint64_t now_ns);
 
 /*
- * Counts an invalid token and returns 0. If the token causes a block of the address, sets
- * *ret_begins_s to the duration of the block, else to 0. If the address is already blocked, returns
- * the remaining seconds of the block and does not count the token.
+ * Counts an invalid token. If the token starts a block of the address, *ret_begins_s is the
+ * duration of the block, else 0. Returns 0 or, if the address was already blocked, the remaining
+ * seconds of the block; the token is then not counted.
  */
 unsigned int limits_fail_token(struct limits *limits, const uint8_t key[PEER_KEY_BYTES],
 			       uint64_t now_ns, unsigned int *ret_begins_s);

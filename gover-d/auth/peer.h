@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The peer of a connection: a process on this host, or an IP address. The peer is read once for
- * each connection, and only from the kernel. User names are not looked up, because a lookup may
- * block.
+ * The peer of a connection: a process on this host, or an IP address. The kernel is asked once for
+ * each connection. User names are not looked up, because a lookup may block.
  */
 #ifndef GOVER_D_AUTH_PEER_H
 #define GOVER_D_AUTH_PEER_H
@@ -16,7 +15,7 @@
 struct peer {
 	bool local;		 /* the peer is connected to the unix socket */
 	bool loopback;		 /* the peer uses TCP from a loopback address */
-	enum access_scope scope; /* scope of a local peer */
+	enum access_scope scope; /* scope of the peer if @local is true */
 	char name[ACCESS_NAME_MAX];
 	char from[ACCESS_FROM_MAX];
 	/*

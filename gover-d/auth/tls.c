@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loads the certificate and its key, called a pair. The pair is validated here, because
- * libmicrohttpd reports an invalid pair only as a failed start. A renewed pair is loaded without a
- * signal or restart. The worker reads the files. A replaced pair is freed when no handshake can use
- * it any longer.
+ * Loads a certificate and its key, together called a pair. The pair is validated here, because
+ * libmicrohttpd would report an invalid pair only as a failed start. The worker reads changed
+ * files. A replaced pair is freed when no handshake can use it any longer.
  */
 #include <errno.h>
 #include <gnutls/x509.h>
@@ -41,8 +40,8 @@ struct pair {
 };
 
 /*
- * The stamp of certificate and key changes when one of the two files changes. All members have 64
- * bits: without padding, memcmp() can compare two stamps.
+ * Identifies the present content of the certificate file and of the key file. The struct has no
+ * padding, so that memcmp() can compare two stamps.
  */
 struct stamp {
 	struct {
@@ -59,8 +58,9 @@ struct tls {
 	struct pair *current, *retired;
 	uint64_t now_ns;
 	/* The worker owns the following members while @checking is true. */
-	struct stamp tried, seen; /* stamps of the last load and of the last check */
-	struct pair *fresh;	  /* the newly loaded pair; NULL: no new pair */
+	struct stamp tried; /* stamp of the last load */
+	struct stamp seen;  /* stamp of the last check */
+	struct pair *fresh; /* the newly loaded pair; NULL: no new pair */
 	int result;
 	struct err err;
 };
@@ -152,8 +152,8 @@ static int load_pair(const char *certificate_path, const char *key_path, struct 
 
 		if (tls < 0)
 			r = err_fail(reterr, EINVAL,
-				     "[daemon] tls_certificate = %s and tls_key = %s are not a "
-				     "certificate and its key, in PEM: %s",
+				     "[daemon] tls_certificate = %s and tls_key = %s: not a "
+				     "certificate and its private key in PEM format: %s",
 				     certificate_path, key_path, gnutls_strerror(tls));
 	}
 	free(certificate);
@@ -170,8 +170,8 @@ static int load_pair(const char *certificate_path, const char *key_path, struct 
 }
 
 /*
- * Returns the stamp of both files. A missing file has the stamp zero. The stamp contains ctime,
- * because chmod(1) changes ctime, too.
+ * Returns the stamp of both files; all members of a missing file are 0. The stamp contains the
+ * ctime, which also changes when permissions change.
  */
 static struct stamp read_stamp(const struct tls *tls)
 {
@@ -217,7 +217,8 @@ static void check(struct worker_job *job)
 static void warn_if_exposed(const struct tls *tls)
 {
 	if (tls->current->exposed)
-		log_warning("%s: readable by every user of this host (private key)", tls->key_path);
+		log_warning("%s: private key is readable by every user of this host",
+			    tls->key_path);
 }
 
 static void on_checked(struct worker_job *job)
@@ -301,7 +302,7 @@ int tls_new(const char *certificate_path, const char *key_path, struct tls **ret
 	tls->job.done = on_checked;
 	snprintf(tls->certificate_path, sizeof(tls->certificate_path), "%s", certificate_path);
 	snprintf(tls->key_path, sizeof(tls->key_path), "%s", key_path);
-	/* Read the stamp before the files, so that a later check detects a change in between. */
+	/* Read the stamp first: if a file then changes during the load, a later check sees it. */
 	tls->tried = tls->seen = read_stamp(tls);
 	r = load_pair(certificate_path, key_path, &tls->current, reterr);
 	if (r < 0) {

@@ -106,7 +106,7 @@ int tokens_add(struct tokens *tokens, const struct token *terms, char ret_text[T
 	write_text(bytes, ret_text);
 	explicit_bzero(bytes, sizeof(bytes));
 	if (hash_token(ret_text, token.hash) < 0)
-		return err_fail(reterr, EIO, "SHA-256 of the token failed");
+		return err_fail(reterr, EIO, "the SHA-256 of the token cannot be computed");
 	tokens->list[tokens->n++] = token;
 	return 0;
 }

@@ -33,13 +33,13 @@ static int check_speeds(const struct config *config, struct err *reterr)
 		    (strcmp(gpu->backend, "gvt") != 0 || gpu->root[0] == '\0'))
 			return err_fail(reterr, EINVAL,
 					"[gpu %s] speed = %g: not allowed with this backend "
-					"(allowed: 1; 1..100000 with backend = sim, or with "
-					"backend = gvt and the root of a gover-sim)",
+					"(allowed: 1; above 1 only with backend = sim, or with "
+					"backend = gvt and a root created by gover-sim)",
 					gpu->name, gpu->speed);
 		if (fabs(gpu->speed - config->gpus[0].gpu.speed) > 0)
 			return err_fail(
 				reterr, EINVAL,
-				"[gpu %s] speed = %g: differs from the other GPUs (allowed: "
+				"[gpu %s] speed = %g: all GPUs must have the same speed (allowed: "
 				"%g, the speed of [gpu %s])",
 				gpu->name, gpu->speed, config->gpus[0].gpu.speed,
 				config->gpus[0].gpu.name);
@@ -54,14 +54,14 @@ static int check_period(const struct config *config, struct err *reterr)
 	if (config->period_ms < 100 && (config->n_gpus == 0 || config->gpus[0].gpu.speed <= 1))
 		return err_fail(
 			reterr, EINVAL,
-			"[daemon] period_ms = %d: too short (allowed: 100..10000 ms; from 1 ms "
-			"if every GPU is a sim with a speed above 1)",
+			"[daemon] period_ms = %d: too short (allowed: 100..10000 ms; 1..10000 ms "
+			"if the speed of every GPU is above 1)",
 			config->period_ms);
 	if (window > POLICY_WINDOW_MAX)
-		return err_fail(
-			reterr, EINVAL,
-			"[policy] fund_window_s = %d: too long: %.0f periods (allowed: up to %d)",
-			config->fund_window_s, window, POLICY_WINDOW_MAX);
+		return err_fail(reterr, EINVAL,
+				"[policy] fund_window_s = %d: too long, contains %.0f periods "
+				"(allowed: up to %d periods)",
+				config->fund_window_s, window, POLICY_WINDOW_MAX);
 	return 0;
 }
 
@@ -77,8 +77,8 @@ static int check_leases(const struct config *config, struct err *reterr)
 		if (gpu->lease_ms > 0 && gpu->lease_ms < 2 * config->period_ms)
 			return err_fail(reterr, EINVAL,
 					"[gpu %s] lease_ms = %d: too short (allowed: 0, or at "
-					"least two periods: %d)",
-					gpu->name, gpu->lease_ms, 2 * config->period_ms);
+					"least two periods of %d ms)",
+					gpu->name, gpu->lease_ms, config->period_ms);
 	}
 	return 0;
 }

@@ -39,7 +39,7 @@ struct offer_config {
 	int max_vgpus;		     /* limit of vGPUs on one GPU; default 16 */
 	int ttl_s;		     /* lifetime of an offer; default 60 */
 	int probation_s;	     /* length of the probation; default 30 */
-	/* largest share of broken time during a probation that does not fail; default 10 */
+	/* a sale fails if the broken time of its probation is above this share; default 10 */
 	double probation_broken_pct;
 };
 
@@ -67,7 +67,7 @@ struct config {
 	/* names or numbers of groups; "": no group; default "gover" and "gover-read" */
 	char operate_group[64], read_group[64];
 	char anonymous[16]; /* rights without a token: "off" or "read"; default "off" */
-	int requests_per_s; /* limit for each token or address; 0: no limit; default 1000 */
+	int requests_per_s; /* of each token or address; 0: no limit; default 1000 */
 	/* [alerts] */
 	char webhook[PATH_MAX]; /* URL; "": no webhook; default "" */
 	int webhook_timeout_s;	/* time after which a post has failed; default 10 */
@@ -77,7 +77,7 @@ struct config {
 	int n_gpus;
 	/* [policy] */
 	char policy[32]; /* name of the policy; default "gover" */
-	/* parameters without prices and fund_window_periods; see config_policy_params() */
+	/* config_policy_params() adds the prices and fund_window_periods */
 	struct policy_params params;
 	int fund_window_s;
 	/* [offer] */
@@ -114,7 +114,7 @@ struct config_faults {
 };
 
 /*
- * Does the work of config_load() and config_check(), but reports the faults of all files. Each rule
+ * Does the same as config_load() and config_check(), but reports the faults of all files. Each rule
  * about several keys reports only its first fault. Returns the number of faults, or -ENOMEM.
  */
 int config_find_faults(const char *path, const struct config_faults *faults);

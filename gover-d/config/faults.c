@@ -11,14 +11,14 @@
 #include "gover-d/config/table.h"
 
 /*
- * Limit of keys and faults whose file and line are stored. In a larger configuration, faults may be
- * reported without a line.
+ * Limit of stored places. In a configuration with more keys and faults, a fault may be reported
+ * without a line.
  */
 #define PLACES_MAX 1024
 #define TITLE_MAX  (ID_MAX + sizeof("flavor "))
 
 struct place {
-	char title[TITLE_MAX], key[32]; /* key "": the place belongs to a fault, not to a key */
+	char title[TITLE_MAX], key[32]; /* @key is "" for the place of a fault */
 	char file[PATH_MAX];
 	int line;
 };
@@ -73,8 +73,8 @@ static void take_key(void *userdata, const char *file, int line, const char *tit
 
 /*
  * Returns true if another fault may be the cause of @text, the message of a rule about several
- * keys. This is so if @text names a section with a fault, or if a fault is in [daemon] or before
- * the first section.
+ * keys: @text names a section with a fault, or [daemon] or the part before the first section has a
+ * fault.
  */
 static bool is_doubtful(const struct finder *finder, const char *text)
 {

@@ -13,10 +13,11 @@
 
 /* All sections of one kind: [gpu NAME] or [flavor NAME]. */
 struct named_sections {
-	/* @word: "gpu" or "flavor"; @noun for messages: "a GPU" or "a flavour" */
-	const char *word, *noun;
-	char *list;	      /* first struct of the array in struct config */
-	size_t size, name_at; /* size of one struct, and offset of the name in it */
+	const char *word; /* first word of the title: "gpu" or "flavor" */
+	const char *noun; /* for messages: "a GPU" or "a flavour" */
+	char *list;	  /* first struct of the array in struct config */
+	size_t size;	  /* size of one struct */
+	size_t name_at;	  /* offset of the name in the struct */
 	int *n, max;
 	void (*set_default)(void *section, const char *name);
 	bool replaced; /* a section of a file has replaced the default sections */
@@ -75,8 +76,8 @@ static int enter_named(const struct loader *l, struct named_sections *s, const c
 
 	if (!id_valid(name))
 		return err_fail(reterr, EINVAL,
-				"[%s %.70s]: not a valid name of %s (allowed: 1 to %d of A-Z a-z "
-				"0-9 . _ - not starting with . or -)",
+				"[%s %.70s]: not a valid name of %s (allowed: 1 to %d characters "
+				"of A-Z a-z 0-9 . _ - not starting with . or -)",
 				s->word, name, s->noun, ID_MAX - 1);
 	if (!s->replaced)
 		*s->n = 0;
@@ -146,8 +147,8 @@ static int read_file(struct loader *l, const char *path, struct err *reterr)
 		l->watch->file(l->watch->userdata, path);
 	r = inifile_read(path, FILE_BYTES_MAX, &reader, &why);
 	/*
-	 * The reader reports faults with a line itself. The message here concerns the whole file
-	 * and starts with "PATH: ".
+	 * Faults in a line were reported through report_fault(). This message concerns the whole
+	 * file and starts with "PATH: ".
 	 */
 	if (r < 0 && l->watch && why.msg[0])
 		l->watch->fault(l->watch->userdata, path, 0, "",
@@ -163,7 +164,8 @@ static int is_drop_in(const struct dirent *entry)
 }
 
 /*
- * Reads all drop-ins in the order of their names. Stops at the first fault, unless l->watch is set.
+ * Reads all drop-ins in the order of their names. Stops at the first fault; with l->watch,
+ * continues after a fault.
  */
 static int read_drop_ins(struct loader *l, const char *path, struct err *reterr)
 {

@@ -72,7 +72,7 @@ static bool fits_policy(const char *text)
 	return policy_find(text);
 }
 
-/* The first four columns of a row: section, live, key, offset. */
+/* Each of these macros writes the first four columns of a row. */
 #define AT(section, live, key, type, field) section, live, key, offsetof(type, field)
 #define DAEMON(key)			    AT("daemon", false, #key, struct config, key)
 #define ACCESS(key)			    AT("access", false, #key, struct config, key)
@@ -89,7 +89,7 @@ static bool fits_policy(const char *text)
 #define WORD   SETTING_WORD
 #define TEXT   SETTING_TEXT
 
-/* These macros make rows from the list of keys in policy/keys.h. */
+/* POLICY_KEYS of policy/keys.h makes one row for each policy key with these macros. */
 #define KEY_INT(key, low, high, unit)	 INT(POLICY(key), low, high, unit)
 #define KEY_NUMBER(key, low, high, unit) NUMBER(POLICY(key), low, high, unit)
 #define KEY_FLAG(key)			 FLAG(POLICY(key))
@@ -120,14 +120,14 @@ static const struct setting keys[] = {
 
 	SETTING_SECRET(ALERTS(webhook), 0, 160, "nothing, or a URL of http or https", url_is_http),
 	INT(ALERTS(webhook_timeout_s), 1, 60, " s"),
-	INT(ALERTS(update_s), 0, 86400, " s, 0 for never"),
+	INT(ALERTS(update_s), 0, 86400, " s, 0 for no updates"),
 
 	WORD(GPU(backend), "auto, gvt, softgpu or sim", fits_backend),
 	TEXT(GPU(root), 0, 160, "nothing, or a path without '..'", fits_root),
-	TEXT(GPU(parent), 0, 63, "nothing, or a name in class/mdev_bus", fits_parent),
-	INT(GPU(lease_ms), 0, 3600000, " ms, 0 for none"),
+	TEXT(GPU(parent), 0, 63, "nothing, or the name of a GPU in class/mdev_bus", fits_parent),
+	INT(GPU(lease_ms), 0, 3600000, " ms, 0 for no lease"),
 	NUMBER(GPU(capacity_cores), 0.1, 1024, " cores"),
-	NUMBER(GPU(speed), 1, 100000, " GPU seconds per second"),
+	NUMBER(GPU(speed), 1, 100000, " times real time"),
 	TEXT(AT(CONFIG_GPU_SECTION, false, "intel_gpu_top", struct gpu_section, intel_gpu_top), 1,
 	     160, "auto, off, or an absolute path", fits_intel_gpu_top),
 	WORD(AT(CONFIG_GPU_SECTION, false, "fps_source", struct gpu_section, fps_source),
@@ -154,17 +154,17 @@ static const struct setting keys[] = {
 
 	TEXT(AT("fps", false, "socket", struct config, fps_socket), 1, 107, "a path", NULL),
 	INT(AT("fps", false, "vsock_port", struct config, fps_vsock_port), 0, 2147483647,
-	    ", 0 for none"),
+	    ", 0 for no vsock"),
 	TEXT(AT("fps", false, "ports", struct config, fps_ports), 0, 80, "nothing, or a path",
 	     NULL),
 
-	INT(HISTORY(raw_hours), 0, 87600, " hours, 0 for ever"),
-	INT(HISTORY(minute_days), 0, 36500, " days, 0 for ever"),
-	INT(HISTORY(hour_days), 0, 36500, " days, 0 for ever"),
+	INT(HISTORY(raw_hours), 0, 87600, " hours, 0 to keep for ever"),
+	INT(HISTORY(minute_days), 0, 36500, " days, 0 to keep for ever"),
+	INT(HISTORY(hour_days), 0, 36500, " days, 0 to keep for ever"),
 };
 _Static_assert(ARRAY_SIZE(keys) <= INIFILE_KEYS_MAX, "base/inifile.c has room for all keys");
-_Static_assert(POLICY_WINDOW_MAX == 300, "the upper bound of predict_periods in policy/keys.h");
-_Static_assert(POLICY_VGPUS_MAX == 256, "the upper bound of max_vgpus in the table");
+_Static_assert(POLICY_WINDOW_MAX == 300, "predict_periods in policy/keys.h has this upper bound");
+_Static_assert(POLICY_VGPUS_MAX == 256, "max_vgpus in the table has this upper bound");
 
 const struct setting *config_key_at(size_t index)
 {
@@ -174,8 +174,8 @@ const struct setting *config_key_at(size_t index)
 #define TITLE_MAX (ID_MAX + sizeof("flavor "))
 
 /*
- * Returns the struct with the values of a section that can contain @key, and writes the title of
- * the section. @index selects one of several sections of that kind; NULL: past the last section.
+ * Returns the struct that contains the value of @key, and writes the title of its section. If
+ * several sections contain @key, @index selects the section; NULL: past the last section.
  */
 static const void *section_at(const struct config *config, const struct setting *key, int index,
 			      char title[TITLE_MAX])

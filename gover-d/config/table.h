@@ -8,7 +8,7 @@
 
 #include "gover-d/config/config.h"
 
-/* Values of setting.section: for the keys of a GPU, and for the keys of a flavour. */
+/* Values of setting.section for sections that have a name in each configuration. */
 #define CONFIG_GPU_SECTION    "gpu NAME"
 #define CONFIG_FLAVOR_SECTION "flavor NAME"
 
@@ -20,7 +20,7 @@ void config_table_default_flavor(struct flavor *flavor, const char *name);
 /* Checks every value against the table. Values from the command line need this check, too. */
 int config_table_check(const struct config *config, struct err *reterr);
 
-/* Returns the length of a period in GPU seconds (a sim GPU may run faster than real time). */
+/* Returns the length of a period in seconds of GPU time: period_ms multiplied by speed. */
 double config_table_period_s(const struct config *config);
 
 /* Callbacks of config_load_watched(). */

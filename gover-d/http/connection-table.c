@@ -19,7 +19,8 @@ enum state { IDLE, REPLYING, STREAMING, EVICTED };
 
 struct client {
 	char name[CONNECTION_CLIENT_MAX];
-	int n, n_streams;    /* number of connections with a slot; number of streams among them */
+	int n;		     /* number of connections with a slot */
+	int n_streams;	     /* number of these connections that are streams */
 	int refs;	     /* number of connections of this client, including evicted ones */
 	struct client *next; /* next in table.clients */
 };
@@ -139,8 +140,8 @@ static struct connection *choose_evicted(struct connection_table *table,
 }
 
 /*
- * Returns the client of which a connection must be evicted before @client gets a new one; NULL: a
- * slot is free.
+ * Returns the client that must lose a connection before @client can have a further connection;
+ * NULL: a slot is free.
  */
 static const struct client *find_donor(const struct connection_table *table,
 				       const struct client *client)

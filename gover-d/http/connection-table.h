@@ -17,7 +17,7 @@
  */
 #define CONNECTION_SLOTS	    2048
 #define CONNECTION_SLOTS_PER_CLIENT 1024
-/* a lower limit, because event streams are never evicted */
+/* limit of event streams, which are never evicted */
 #define CONNECTION_STREAMS_PER_CLIENT 128
 #define CONNECTION_CLIENT_MAX	      64
 #define CONNECTION_FIRST_REQUEST_S    10 /* time limit for receiving the first request */

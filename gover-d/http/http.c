@@ -29,15 +29,15 @@
 
 #define PRIORITY (SD_EVENT_PRIORITY_NORMAL + 10)
 /*
- * More connections than slots, because libmicrohttpd closes an evicted connection only in its next
- * run.
+ * Limit of libmicrohttpd. It is above the number of slots, because libmicrohttpd closes an evicted
+ * connection only in its next run.
  */
 #define CONNECTIONS_MAX (CONNECTION_SLOTS + 256U)
 #define TIMEOUT_S	30U
 #define HEADERS_MAX	((size_t)16 * 1024)
 /*
- * A chunked body that exceeds API_BODY_MAX is read up to this size, so that the client gets the
- * reply.
+ * A chunked body that exceeds API_BODY_MAX is read up to this size, because a client that is still
+ * sending would not receive the error reply.
  */
 #define DISCARD_MAX (1024 * 1024)
 
@@ -59,7 +59,8 @@ struct http {
 };
 
 struct exchange {
-	struct api_request request; /* must be the first member: api.c passes it to the callbacks */
+	struct api_request
+		request; /* must be the first member: callbacks cast it to struct exchange */
 	struct listener *listener;
 	struct MHD_Connection *connection;
 	char *body; /* buffer of API_BODY_MAX bytes; NULL: no body received yet */
@@ -397,7 +398,7 @@ static int watch(struct listener *listener, sd_event *event)
 			    listener);
 	if (r >= 0)
 		r = sd_event_source_set_priority(listener->readable, PRIORITY);
-	if (r >= 0) /* accuracy 1 us: the default of 250 ms would delay timeouts of 0 */
+	if (r >= 0) /* with the default accuracy of 250 ms, a timeout of 0 would be late */
 		r = sd_event_add_time_relative(event, &listener->timer, CLOCK_MONOTONIC, 0, 1,
 					       on_timer, listener);
 	if (r >= 0)

@@ -19,6 +19,7 @@ struct http;
  */
 int http_new(sd_event *event, const char *socket_path, const char *listen, struct api *api,
 	     struct authn *authn, struct http **ret_http, struct err *reterr);
-struct http *http_free(struct http *http); /* removes the unix socket; accepts and returns NULL */
+/* Removes the unix socket. Accepts NULL; returns NULL. */
+struct http *http_free(struct http *http);
 
 #endif

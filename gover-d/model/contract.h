@@ -61,13 +61,14 @@ enum contract_use {
 struct contract_field {
 	const char *name; /* name of the field in JSON */
 	enum json_decode_kind kind;
-	double min, max;   /* bounds, as in struct json_decode_field */
-	size_t offset;	   /* offset of the member in struct contract */
-	int since;	   /* first version of the contracts file that contains the field */
-	unsigned int uses; /* mask of enum contract_use */
-	unsigned int bit;  /* bit of this field in a set of fields */
-	/* option of gover-ctl; NULL without CONTRACT_IN_CTL; @arg NULL: no argument */
-	const char *option, *arg, *help;
+	double min, max;    /* bounds, as in struct json_decode_field */
+	size_t offset;	    /* offset of the member in struct contract */
+	int since;	    /* first version of the contracts file that contains the field */
+	unsigned int uses;  /* mask of enum contract_use */
+	unsigned int bit;   /* bit of this field in a set of fields */
+	const char *option; /* option of gover-ctl; NULL without CONTRACT_IN_CTL */
+	const char *arg;    /* argument of the option; NULL: no argument */
+	const char *help;   /* help of the option */
 };
 
 /*
@@ -81,7 +82,7 @@ struct contract_field {
 	      CONTRACT_IN_RECORD | CONTRACT_IN_CREATE | CONTRACT_IN_CLAIM, NULL, NULL, NULL)      \
 	FIELD(GPU, gpu, "gpu", ID, 0, 0, 1,                                                       \
 	      CONTRACT_IN_RECORD | CONTRACT_IN_CREATE | CONTRACT_IN_CTL, "gpu", "GPU",            \
-	      "select this GPU")                                                                  \
+	      "create the vGPU on this GPU")                                                      \
 	FIELD(VM, vm, "vm", TEXT, 0, VM_MAX - 1, 1, CONTRACT_EVERYWHERE, "vm", "NAME",            \
 	      "set the libvirt name or UUID of the virtual machine")                              \
 	FIELD(CID, cid, "cid", CID, CONTRACT_CID_MIN, CONTRACT_CID_MAX, 1, CONTRACT_EVERYWHERE,   \
@@ -132,7 +133,7 @@ const struct contract_field *contract_field_at(size_t row);
 
 /* Returns the set of fields with this use. */
 unsigned int contract_fields(enum contract_use use);
-/* Returns the highest @since of the table. */
+/* Returns the version of the contracts file: the highest @since of the table. */
 int contract_file_version(void);
 
 /*
@@ -149,11 +150,9 @@ int contract_decode(json_t *object, unsigned int allowed, unsigned int required,
 int contract_decode_file(json_t *object, int version, struct contract *contract,
 			 unsigned int *ret_clamped, struct err *reterr);
 
-/*
- * Return a new JSON object of all fields with this use, or a new JSON value of one field. NULL: out
- * of memory.
- */
+/* Returns a new JSON object of all fields with this use; NULL: out of memory. */
 json_t *contract_encode(const struct contract *contract, enum contract_use use);
+/* Returns a new JSON value of one field; NULL: out of memory. */
 json_t *contract_encode_field(const struct contract *contract, const struct contract_field *field);
 
 /*

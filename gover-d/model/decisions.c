@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A ring of decisions in the order of their ids. If the ring is full, a new decision replaces the
- * oldest decision. Decisions use most of the memory of a busy daemon. To save memory, a decision
- * and its texts are one allocation, and numbers and moves are stored as JSON text.
+ * oldest decision. To save memory, each decision is one allocation with its texts, and its numbers
+ * and moves are stored as JSON text.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -57,8 +57,8 @@ int decision_result_parse(const char *name, enum decision_result *ret_result)
 
 struct decisions {
 	int64_t last_id;
-	/* index of the oldest decision in @ring, and number of decisions */
-	size_t first, n;
+	size_t first; /* index of the oldest decision in @ring */
+	size_t n;     /* number of decisions */
 	struct decision *ring[DECISIONS_MAX];
 };
 

@@ -9,8 +9,8 @@
 #define DECISION_WHY_MAX 1024
 
 /*
- * Kinds of decisions. The kinds of enum policy_kind come first. Decisions of requests and of the
- * daemon itself have the kinds below, which include two kinds of the policy.
+ * Kinds of decisions: the kinds of enum policy_kind, followed by kinds that the policy does not
+ * use. Requests also record decisions of the policy kinds hold and set.
  */
 enum decision_kind {
 	DECISION_HOLD = POLICY_HOLD,
@@ -30,7 +30,7 @@ enum decision_result {
 	DECISION_DRY_RUN,
 	DECISION_OBSERVED, /* the GPU is in mode observe: no cap was written */
 	DECISION_FAILED,   /* at least one cap could not be written */
-	DECISION_DROPPED,  /* an external change came before the write: no cap was written */
+	DECISION_DROPPED,  /* no cap was written, because of an external change */
 	DECISION_NOTED,	   /* no cap had to be written */
 	DECISION_RESULTS
 };
@@ -45,7 +45,7 @@ const char *decision_result_name(enum decision_result result);
 int decision_result_parse(const char *name, enum decision_result *ret_result);
 
 struct decision {
-	int64_t id; /* id above the ids of all earlier decisions, also after a restart */
+	int64_t id; /* higher than the ids of all earlier decisions, also after a restart */
 	int64_t ts_ms;
 	char gpu[ID_MAX];
 	enum decision_kind kind;
@@ -66,10 +66,10 @@ struct decisions;
 struct decisions *decisions_new(int64_t last_id);
 struct decisions *decisions_free(struct decisions *decisions);
 /*
- * Stores a copy of @decision and takes over its two JSON references. An id above
- * decisions_last_id() is kept, such as the id of a decision loaded from the database. Otherwise the
- * copy gets the next id. The returned copy is valid until DECISIONS_MAX further decisions have been
- * added. NULL: out of memory.
+ * Stores a copy of @decision and takes over its two JSON references. If the id of @decision is
+ * above decisions_last_id(), the copy has the same id. Otherwise the copy gets the next id. The
+ * returned copy is valid until DECISIONS_MAX further decisions have been added. NULL: out of
+ * memory.
  */
 const struct decision *decisions_add(struct decisions *decisions, const struct decision *decision);
 /* Returns the stored decision with the lowest id above @after; NULL: none. */

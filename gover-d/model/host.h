@@ -19,7 +19,7 @@
 
 #define GPUS_MAX    64
 #define TICKS_TIMED 256
-#define REFUSED_MAX 16 /* limit of refused vGPUs of a GPU that are logged by name */
+#define REFUSED_MAX 16 /* at most this number of refused vGPUs of a GPU are logged by name */
 
 /* Sums since the contract was adopted or sold in this run of the daemon. */
 struct vgpu_tally {
@@ -27,13 +27,10 @@ struct vgpu_tally {
 	double broken_s;
 	uint64_t steals_in, steals_out;
 	uint64_t cap_writes;
-	double fps_sum_s; /* integral of the frame rate; fps_sum_s / fps_s is the mean */
-	double fps_s;
-	/*
-	 * integral of |load - cap| over the time cap_error_s, in which use was above overload_pct
-	 */
-	double cap_error_pct_s;
-	double cap_error_s;
+	double fps_sum_s;	/* integral of the frame rate over fps_s */
+	double fps_s;		/* time with a valid frame rate */
+	double cap_error_pct_s; /* integral of |load - cap| over cap_error_s */
+	double cap_error_s;	/* time in which the use was above overload_pct */
 };
 
 /* Amounts that ledger.c has not stored in the history yet. */
@@ -57,8 +54,8 @@ struct vgpu {
 	uint64_t read_ns;    /* time of the last valid reading of busy time; 0: none */
 	uint64_t renewed_ns; /* time of the last renewal of the lease; 0: no lease */
 	bool lease_off;	     /* the daemon has ended the lease */
-	int lease_errno; /* negative errno of the last renewal; kept to log an error only once */
-	int write_errno; /* errno of the last failed cap write since the last tick; 0: none */
+	int lease_errno;     /* negative errno of the last renewal; the same error is logged once */
+	int write_errno;     /* errno of the last failed cap write since the last tick; 0: none */
 	struct monitor_track monitor;
 	struct monitor_row row; /* last sample */
 	struct policy_track policy;
@@ -85,7 +82,7 @@ struct host_gpu {
 	int n_vgpus;
 	/* input and output of the policy; policy.h lists the members that persist between ticks */
 	struct policy_gpu view;
-	int list_errno; /* negative errno of the last listing; kept to log an error only once */
+	int list_errno; /* negative errno of the last listing; the same error is logged once */
 	/* listed vGPUs that cannot be adopted; each is logged once */
 	struct {
 		struct refused {
@@ -97,7 +94,7 @@ struct host_gpu {
 		bool more; /* further refused vGPUs exist, which are logged without names */
 	} refused;
 	bool lost_vgpu; /* a vGPU disappeared in this tick */
-	/* last decision of each kind that was recorded but not applied */
+	/* for each kind of decision: the last one that was recorded but not applied */
 	struct {
 		char vgpu[ID_MAX];
 		uint64_t at_ns; /* time of the decision; 0: never */
@@ -133,7 +130,7 @@ struct host {
 	struct instant ticked; /* time of the last tick */
 	uint64_t ticks, late_ticks, gaps;
 	bool ready;		 /* the first tick has completed */
-	int64_t ledger_ms;	 /* start of the minute that the ledger counts now */
+	int64_t ledger_ms;	 /* start of the current minute of the ledger */
 	double revenue, penalty; /* sums since the daemon started */
 	/*
 	 * Ring with the duration of the newest ticks, from the planned start to the last cap write.
@@ -171,11 +168,9 @@ void host_gpu_remove(struct host_gpu *gpu, struct vgpu *vgpu);
 /* Detaches the device and frees @vgpu with its labels. @vgpu may be NULL. Returns NULL. */
 struct vgpu *vgpu_free(struct host_gpu *gpu, struct vgpu *vgpu);
 
-/*
- * Return the sum of caps and the sum of initial caps of a GPU. The sum of caps excludes vGPUs that
- * do not exist.
- */
+/* Returns the sum of the caps of all vGPUs that exist. */
 int host_gpu_sum_cap_pct(const struct host_gpu *gpu);
+/* Returns the sum of the initial caps, including contracts whose vGPU does not exist. */
 int host_gpu_sum_initial_cap_pct(const struct host_gpu *gpu);
 
 #endif

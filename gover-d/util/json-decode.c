@@ -20,7 +20,8 @@ static void describe_allowed(const struct json_decode_field *field, char text[AL
 	switch (field->kind) {
 	case JSON_DECODE_ID:
 		snprintf(text, ALLOWED_TEXT_MAX,
-			 "1 to %d of A-Z a-z 0-9 . _ - not starting with . or -", ID_MAX - 1);
+			 "1 to %d characters of A-Z a-z 0-9 . _ - not starting with . or -",
+			 ID_MAX - 1);
 		break;
 	case JSON_DECODE_TEXT:
 		snprintf(text, ALLOWED_TEXT_MAX,
@@ -43,9 +44,9 @@ static void describe_allowed(const struct json_decode_field *field, char text[AL
 		break;
 	case JSON_DECODE_LABELS:
 		snprintf(text, ALLOWED_TEXT_MAX,
-			 "an object of at most %.0f strings of at most %d bytes, keys of 1 to %d "
-			 "bytes, no control characters",
-			 field->max, LABEL_VALUE_MAX, LABEL_KEY_MAX);
+			 "an object with at most %.0f strings; keys of 1 to %d bytes, values of at "
+			 "most %d bytes, no control characters",
+			 field->max, LABEL_KEY_MAX, LABEL_VALUE_MAX);
 		break;
 	}
 }

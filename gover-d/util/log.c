@@ -3,10 +3,10 @@
  * The log of the daemon. Logging never fails and never blocks: a line that cannot be written is
  * lost and counted.
  *
- * Standard error stays blocking, because O_NONBLOCK would also affect a shell or other programs
- * that share it. A pipe or socket is polled before each line. If it is ready, a page is free, which
- * is more than a line. A terminal that is ready may accept only a part of a line, so the terminal
- * is opened a second time, with O_NONBLOCK.
+ * Standard error stays blocking, because O_NONBLOCK would also affect other programs that share it.
+ * Instead, standard error is polled before each line. A pipe or socket that is ready has room for a
+ * whole line. A terminal that is ready may accept only a part of a line, so it is opened a second
+ * time, with O_NONBLOCK.
  *
  * Journal messages are sent as datagrams of the native protocol, because sd_journal_send() blocks
  * if journald is slow.
@@ -43,7 +43,7 @@ static bool is_writable(void)
 	return poll(&out, 1, 0) != 0;
 }
 
-/* The unwritten rest of a line that a terminal accepted in part. */
+/* The rest of a line of which a terminal accepted only the first part. */
 static char rest[LINE_SIZE + 128];
 static size_t rest_length;
 
@@ -85,7 +85,8 @@ static void write_line(const char *priority, const char *line)
 	char text[LINE_SIZE + 128];
 	int n = 0;
 
-	_Static_assert(sizeof(text) <= PIPE_BUF, "a line fits into a ready pipe");
+	_Static_assert(sizeof(text) <= PIPE_BUF,
+		       "a pipe that poll() reports as writable has room for a line");
 	if (lost)
 		n = snprintf(text, sizeof(text), "%s%lu lines of this log could not be written\n",
 			     prefix, lost);

@@ -8,8 +8,8 @@ import { number, percent } from "./words.js";
 const LABELS = ["time", "used", "cap", "target", "FPS"]; /* columns, in drawing order */
 const [USED, CAP, TARGET, FPS] = [1, 2, 3, 4];
 const KEPT_MS = 3660e3;
-const EMPTY_TOP = 5; /* smallest upper end of the FPS axis */
-const LANES = 2.12; /* height of the chart divided by the height of 0 to 100 % */
+const EMPTY_TOP = 5; /* upper end of the FPS axis if all frame rates are lower */
+const LANES = 2.12; /* height of the chart divided by the height of its cap axis from 0 to 100 % */
 
 const Dygraph = globalThis.Dygraph;
 export const can_draw = () => typeof Dygraph === "function";
@@ -136,7 +136,7 @@ export class Chart {
 		this.#sized.observe(this.place);
 	}
 
-	/** Draws quarters of the time range, lines at 0 and 100 %, and marks for decisions that changed the cap. */
+	/** Draws lines at the quarters of the time range, at 0 and at 100 %, and marks for decisions that changed the cap. */
 	#under(canvas, area, graph) {
 		const line = (x0, y0, x1, y1) => {
 			canvas.beginPath();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Dark, light, or the preference of the system. Imported first, so that the page is not drawn in the wrong colours.
+// Selects dark colours, light colours, or the preference of the system. Imported first, so that the page is not drawn in the wrong colours.
 
 const KEY = "gover-theme";
 const system = matchMedia("(prefers-color-scheme: dark)");

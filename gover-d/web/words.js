@@ -57,5 +57,5 @@ export function clock(text, now_ms) {
 	return time.toLocaleString("en-GB", { ...day, hour: "2-digit", minute: "2-digit", second: "2-digit" });
 }
 
-/** Returns "a name" for a_name. */
+/** Replaces each underscore by a space. */
 export const spaced = (name) => name.replaceAll("_", " ");

@@ -25,7 +25,7 @@
 #include "sched/sched.h"
 
 #define TICK_NS	   NSEC_PER_MSEC       /* minimum time to the next timer */
-#define STALL_NS   (10 * NSEC_PER_SEC) /* a longer gap counts as one slot */
+#define STALL_NS   (10 * NSEC_PER_SEC) /* a gap that is longer counts as a single slot */
 #define WEIGHT_MAX 16 /* weight of a vGPU as large as the GPU; VGPU_MAX_WEIGHT in vgpu.c */
 
 struct gvt_sched_data {

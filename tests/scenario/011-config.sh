@@ -94,7 +94,7 @@ is "a missing file" "$code: $(cat "$dir/said")" \
 printf '[daemon]\nperiod_ms = 50\n' >"$conf"
 d --config "$conf" --check-config
 is "a period too short for a real GPU" "$code: $(cat "$dir/said")" \
-  "1: gover-d: [daemon] period_ms = 50: too short (allowed: 100..10000 ms; from 1 ms if every GPU is a sim with a speed above 1)"
+  "1: gover-d: [daemon] period_ms = 50: too short (allowed: 100..10000 ms; 1..10000 ms if the speed of every GPU is above 1)"
 d --config /dev/null --listen everywhere --check-config
 ok "an invalid value on the command line" says '[daemon] listen = "everywhere" is not allowed'
 is "is rejected" "$code" 1

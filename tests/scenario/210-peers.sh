@@ -70,7 +70,7 @@ fi
 conf_extra='[access]
 read_group = no-such-group' sim_conf
 start || exit 1
-ok "a missing group is logged" grep -q 'group no-such-group: does not exist on this host, ignoring' "$dir/log"
+ok "a missing group is logged" grep -q 'group no-such-group: does not exist on this host (ignored)' "$dir/log"
 ok "a missing default group is not logged" sh -c "! grep -q 'group gover: does not exist' '$dir/log'"
 stop
 

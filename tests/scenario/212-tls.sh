@@ -28,11 +28,11 @@ refused "a certificate without a key is rejected" "[daemon] tls_certificate is s
   "tls_certificate = $dir/one.pem"
 refused "a missing key file is rejected" "[daemon] tls_key = $dir/none.key: cannot be read: No such file or directory" \
   "tls_certificate = $dir/one.pem" "tls_key = $dir/none.key"
-refused "a key of another certificate is rejected" "[daemon] tls_certificate = $dir/one.pem and tls_key = $dir/two.key are not a certificate and its \
-key, in PEM: The certificate and the given key do not match." "tls_certificate = $dir/one.pem" "tls_key = $dir/two.key"
+refused "a key of another certificate is rejected" "[daemon] tls_certificate = $dir/one.pem and tls_key = $dir/two.key: not a certificate and its \
+private key in PEM format: The certificate and the given key do not match." "tls_certificate = $dir/one.pem" "tls_key = $dir/two.key"
 echo nonsense >"$dir/bad.pem"
-refused "a file that is not PEM is rejected" "[daemon] tls_certificate = $dir/bad.pem and tls_key = $dir/one.key are not a certificate and its \
-key, in PEM: Base64 decoding error." "tls_certificate = $dir/bad.pem" "tls_key = $dir/one.key"
+refused "a file that is not PEM is rejected" "[daemon] tls_certificate = $dir/bad.pem and tls_key = $dir/one.key: not a certificate and its \
+private key in PEM format: Base64 decoding error." "tls_certificate = $dir/bad.pem" "tls_key = $dir/one.key"
 is "gover-ctl config check reports it too" \
   "$(printf '[daemon]\nlisten = [::]:1\n' >"$dir/c" && ctl config check "$dir/c" 2>&1 | grep -c 'an address other than loopback requires TLS')" 1
 
@@ -41,7 +41,7 @@ daemon_extra="listen = 0.0.0.0:$port
 tls_certificate = $dir/two.pem
 tls_key = $dir/two.key" sim_conf
 start || exit 1
-ok "a key that every user can read is logged" grep -q "two.key: readable by every user of this host" "$dir/log"
+ok "a key that every user can read is logged" grep -q "two.key: private key is readable by every user of this host" "$dir/log"
 ok "with TLS the daemon listens on every address" sh -c "curl -sS --cacert '$dir/two.pem' 'https://127.0.0.1:$port/healthz' >/dev/null"
 stop
 
@@ -124,7 +124,7 @@ ok "the reload is logged" logged 'tls.pem: new certificate in use' 1
 ok "existing connections continue" stream_continues
 is "new connections are accepted" "$(ask viewer GET /v1/host)" 200
 ln -sfn one.pem "$dir/tls.pem"
-unfit='stays in use until the files change again: .*tls.pem and tls_key = .*/tls.key are not a certificate and its key'
+unfit='stays in use until the files change again: .*tls.pem and tls_key = .*/tls.key: not a certificate and its private key'
 ok "a certificate that does not match the key is logged" until_ok 20 logged "$unfit" 1
 is "a pair that does not match is not used" "$(shown)" two
 periods 30

@@ -216,7 +216,7 @@ static void the_keys_of_hooks_and_webhook_are_checked(void **state)
 		{"[alerts]\nwebhook = ftp://a/\n", "a URL of http or https"},
 		{"[alerts]\nwebhook = a.example/x\n", "a URL of http or https"},
 		{"[alerts]\nwebhook_timeout_s = 61\n", "1..60 s"},
-		{"[alerts]\nupdate_s = -1\n", "0..86400 s, 0 for never"},
+		{"[alerts]\nupdate_s = -1\n", "0..86400 s, 0 for no updates"},
 	};
 	char path[] = "/tmp/gover-notify.XXXXXX";
 	CLEANUP_FREE struct config *config = malloc(sizeof(*config));
