@@ -21,7 +21,7 @@ cflags   += $(shell pkg-config --cflags $(packages) 2>/dev/null)
 relro    := -Wl,-z,relro,-z,now
 ldflags  := $(SANITIZE) $(relro)
 libs      = $(shell pkg-config --libs $(packages)) -lm -pthread
-# fps_source = bpf needs libbpf, libelf and a clang that can compile for the kernel. BPF= builds without it.
+# fps_source = bpf needs libbpf, libelf and a clang that can compile BPF programs. `make BPF=` builds without it.
 BPF      := $(shell pkg-config --exists 'libbpf >= 1.0' libelf 2>/dev/null && \
               echo 'int x;' | clang -target bpf -xc -c -o /dev/null - 2>/dev/null && echo yes)
 libs     += $(if $(BPF),$(shell pkg-config --libs libbpf libelf))
@@ -76,7 +76,7 @@ $B/libgover-fps.so: $(patsubst %.c,$B/obj/%.o,$(wildcard fps-preload/*.c)) fps-p
 	@$(CC) $(ldflags) $(LDFLAGS) -shared -Wl,--version-script=fps-preload/exports.map \
 		-o $@ $(filter %.o,$^) -ldl -lm -pthread
 
-# The layer shares these objects with the preload library. It wraps no GL symbols.
+# The Vulkan layer shares these objects with the preload library, but wraps no GL symbols.
 counting := channel connection debug frame limit owned-fd pace report setup shared-page
 $B/libgover-fps-layer.so: $(patsubst %.c,$B/obj/%.o,$(wildcard fps-preload/layer/*.c)) \
 		$(counting:%=$B/obj/fps-preload/%.o) fps-preload/layer/exports.map
@@ -97,8 +97,8 @@ $B/32/libgover-fps-layer.so: $(patsubst %.c,$B/obj32/%.o,$(wildcard fps-preload/
 	@$(CC) -m32 $(relro) $(LDFLAGS) -shared -Wl,--version-script=fps-preload/layer/exports.map -Wl,-z,nodelete \
 		-o $@ $(filter %.o,$^) -ldl -pthread
 
-# The 32-bit libraries are built without sanitizers, because the 32-bit programs in the tests have none. _FILE_OFFSET_BITS:
-# stat() fails for inode numbers above 32 bits without it.
+# The 32-bit libraries are built without sanitizers, because the 32-bit programs in the tests have none. Without
+# _FILE_OFFSET_BITS, stat() fails for inode numbers above 32 bits.
 $B/obj32/%.o: %.c
 	@mkdir -p $(@D)
 	@echo "  CC32  $<"

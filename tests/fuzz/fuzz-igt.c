@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzzes the parser of intel_gpu_top. The samples must be within their ranges, and must not depend
- * on how the input is split into pieces.
+ * Fuzzes the parser for the output of intel_gpu_top. Each sample must be within its range. The
+ * samples must not depend on how the input is split into pieces.
  */
 #include "monitor/igt.h"
 #include "tests/fuzz/fuzz.h"

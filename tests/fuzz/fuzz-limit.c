@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzzes limit messages, with any bytes and any split. Only complete and valid messages may be
- * applied, and no limit may stop the program.
+ * Fuzzes the parser of limit messages, with any bytes in pieces of any size. Only complete messages
+ * with a valid limit may change the limit.
  */
 #include <endian.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Fuzzes the messages of a guest. The messages must not depend on how the bytes are split. Every
- * byte must be accounted for. The totals must never decrease or become NaN.
+ * byte must belong to a message, be counted as skipped, or wait in the buffer. The totals must
+ * never decrease or become NaN.
  */
 #include <math.h>
 

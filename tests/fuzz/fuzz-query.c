@@ -35,7 +35,7 @@ static void check_time(const char *text)
 		return;
 	}
 	FUZZ_CHECK(wall_ms >= 0);
-	/* a time with an offset can be after the year 9999 in UTC, which cannot be written */
+	/* clock_format() cannot write years after 9999 */
 	if (wall_ms > INT64_C(253402300799999))
 		return;
 	clock_format(wall_ms, again);

@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Sets each key of the sections without a name to its current value. */
+/* Sets each key to its current value. Skips sections that have a name, such as [tenant NAME]. */
 static void set_again(struct scenario *scenario)
 {
 	const struct setting *key;

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Inside the virtual machine of check-guest: gover-d and programs that report over vsock. The loopback has CID 1, which
-# is not valid in a contract, so the test edits the file of contracts.
+# Runs in the virtual machine of check-guest: programs report over vsock to gover-d. The loopback has CID 1. REST
+# rejects this CID, so the test writes it into the contracts file.
 top=$(cd "$(dirname "$0")/../.." && pwd)
 export GOVER_POLL=4 # read by lib.sh as it is sourced
 # shellcheck source=tests/scenario/lib.sh
@@ -39,7 +39,8 @@ ok "16 threads draw 20 each" silent drawing threads 20 20000
 ok "320 more are counted" until_ok 20 has 520
 is "the other vGPU has none" "$(get /v1/vgpus/other '.frames // 0')" 0
 
-# A program that ends without exit(), or calls exec(), has reported all frames except those of the last second.
+# A program reports once a second. If it calls exec() or ends without exit(), the frames of its last second are not
+# reported.
 ok "a program forks, and both processes draw" silent drawing fork 200 10000
 ok "400 of the parent are counted, and those of the child's full seconds" \
   until_ok 20 that /v1/vgpus/web '.frames > 920 and .frames <= 1120'

@@ -24,14 +24,14 @@ unsigned long fake_gl_presented(void);
 void fake_gl_translate(egl_swap_fn inner);
 
 static volatile unsigned long presented; /* not atomic: only one thread uses it */
-static egl_swap_fn inner_swap;		 /* the function that a translator presents with */
+static egl_swap_fn inner_swap;		 /* the function that eglSwapBuffers() calls; NULL: none */
 
 unsigned long fake_gl_presented(void)
 {
 	return presented;
 }
 
-/* Makes eglSwapBuffers() present through @inner, as ANGLE presents through the system's EGL. */
+/* Makes eglSwapBuffers() call @inner, as ANGLE calls the EGL library of the system. */
 void fake_gl_translate(egl_swap_fn inner)
 {
 	inner_swap = inner;

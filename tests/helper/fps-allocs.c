@@ -2,8 +2,8 @@
 /*
  * Link: -shared -fPIC -ldl -pthread
  *
- * A preload that counts allocations and locks, which a frame must not need. Prints "allocations N
- * locks N" on stderr at exit.
+ * A preload library that counts allocations and locks, because a frame must use none. Prints
+ * "allocations N locks N" on stderr at exit.
  */
 #include <dlfcn.h>
 #include <pthread.h>

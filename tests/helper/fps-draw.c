@@ -85,7 +85,10 @@ static void *open_fake(const char *name)
 	return need(dlopen(name, RTLD_NOW | RTLD_LOCAL), "cannot load the fake GL library");
 }
 
-/* Looks up every function by dlsym(), including the lookup function, as glmark2 and SDL2 do. */
+/*
+ * Finds the lookup function with dlsym() and the other functions with the lookup function, as
+ * glmark2 and SDL2 do.
+ */
 static void dlsym_proc(void)
 {
 	get_proc_fn find =
@@ -96,8 +99,8 @@ static void dlsym_proc(void)
 }
 
 /*
- * Presents with functions of one library that present through another library. All functions are
- * found by dlsym().
+ * Presents with one library, whose functions call eglSwapBuffers() of a second library. The program
+ * finds all functions with dlsym().
  */
 static void translated(void)
 {
@@ -129,7 +132,8 @@ static void *draw_thread(void *unused)
 	return NULL;
 }
 
-#define THREADS 16 /* more threads than a page has lanes */
+/* greater than FPS_WIRE_LANES, so that some threads share a lane of the page */
+#define THREADS 16
 
 static void threads(void)
 {

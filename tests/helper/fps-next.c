@@ -2,8 +2,8 @@
 /*
  * Link: -shared -fPIC -ldl
  *
- * Another preload: forwards getppid() and glXSwapBuffers() to the next library. Recurses endlessly
- * if RTLD_NEXT does not refer to this library.
+ * Another preload library: forwards getppid() and glXSwapBuffers() to the next library. Aborts if
+ * dlsym(RTLD_NEXT) finds the function of this library again.
  */
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 void glXSwapBuffers(void *display, unsigned long drawable);
 
-/* Volatile prevents a tail call, which would hide the caller from dlsym(). */
+/* volatile prevents a tail call. After a tail call dlsym() could not determine its caller. */
 static void *next(const char *name, void *self)
 {
 	void *volatile found = dlsym(RTLD_NEXT, name);

@@ -72,7 +72,9 @@ static struct fps_message message = {
 	.end = FPS_MESSAGE_END,
 };
 
-/* Fills the next message. The frame count grows at a constant @fps since the first message. */
+/*
+ * Fills the next message. The frame count grows by @fps frames a second from the first message on.
+ */
 static void fill_message(double fps, const char *how)
 {
 	message.sequence++;

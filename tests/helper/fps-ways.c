@@ -110,7 +110,7 @@ static void *find_dlvsym(const struct function *function)
 	return dlvsym(fake, function->name, FAKE);
 }
 
-/* Returns the lookup function of the library that contains @function. */
+/* Finds @function with the lookup function of its library: @glx_lookup or eglGetProcAddress(). */
 static void *find_proc(const struct function *function, const char *glx_lookup, void *way)
 {
 	get_proc_fn find = (get_proc_fn)dlsym(way, function->name[0] == 'g' ? glx_lookup
@@ -129,7 +129,7 @@ static void *find_proc_arb(const struct function *function)
 	return find_proc(function, "glXGetProcAddressARB", RTLD_DEFAULT);
 }
 
-/* Uses a lookup function that another lookup function has returned. */
+/* Finds @function with a lookup function that was itself found with a lookup function. */
 static void *find_proc_of_proc(const struct function *function)
 {
 	get_proc_fn find = (get_proc_fn)dlsym(fake, "glXGetProcAddressARB");

@@ -2,7 +2,7 @@
 /*
  * Link: -shared -fPIC -O0 -Wl,-Bsymbolic -Wl,-soname,libfake-gl.so.1 -Wl,--default-symver
  *
- * fake-gl without optimisation: like those of real libraries its functions start with a push, which
- * determines the cost of a kernel probe, and call each other without tail calls.
+ * fake-gl without optimisation. As in real libraries, each function starts with a push
+ * instruction and makes no tail call. The first instruction determines the cost of a kernel probe.
  */
 #include "tests/helper/fake-gl.c"

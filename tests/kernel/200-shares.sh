@@ -1,6 +1,6 @@
 #!/bin/sh
-# The counters of the kernel show the expected shares over ten seconds: caps are exact within one percentage point, the
-# time of an idle vGPU stays unused, and caps whose sum exceeds 100 are reduced in proportion.
+# Measures shares with the counters of the kernel over ten seconds. Each vGPU gets its cap within one percentage point.
+# The time of an idle vGPU stays unused. Caps whose sum exceeds 100 are reduced in proportion.
 # shellcheck source=tests/kernel/lib.sh
 . "$(dirname "$0")/lib.sh"
 cleanup=remove_tenants

@@ -45,7 +45,7 @@ look "$neighbour"
 : >"$dir/stop"
 wait
 share "$before0" "$after0" "$busy0" "$before" "$after" "$busy"
-points=${GOVER_POINTS:-1} # more if workloads cannot be preempted
+points=${GOVER_POINTS:-1} # tolerance; larger if workloads cannot be preempted
 ok "the other vGPU has its 50 %, within $points points" test "$least" -le $((5000 + points * 100)) -a "$most" -ge $((5000 - points * 100))
 echo "# $least to $most of 10000"
 is "it is the only remaining vGPU" "$(cat "$parent/mdev_supported_types/i915-GVTg_V5_8/available_instances")" 6

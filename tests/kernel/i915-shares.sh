@@ -1,7 +1,7 @@
 #!/bin/sh
-# Shares of the scheduling policy for i915 with a simulated GPU. Caps whose sum is below 100 are exact within one
-# percentage point, no two vGPUs have the GPU at the same time, and the simultaneous use of two engines counts once. An
-# engine is a thread that sleeps for 4 ms, so shares are tested only if this sleep takes less than 6 ms.
+# Measures shares of the scheduling policy for i915 on a simulated GPU. If the sum of the caps is below 100, each vGPU
+# gets its cap within one percentage point. No two vGPUs use the GPU at the same time. Simultaneous use of two engines
+# counts once. An engine sleeps 4 ms for each workload. Shares are tested only if such a sleep takes at most 6 ms.
 # shellcheck source=tests/kernel/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -25,7 +25,7 @@ class UnixConnection(http.client.HTTPConnection):
 
 
 def connect(place):
-    """PATH of a socket, or HOST:PORT."""
+    """Returns a connection to @place, which is the path of a socket or HOST:PORT."""
     if "/" in place:
         return UnixConnection(place)
     return http.client.HTTPConnection(place, timeout=60)
@@ -178,7 +178,7 @@ class Described:
             self.complain(f"{what}: was accepted, but {fault}")
 
     def unseen(self, seen):
-        """Described answers that never occurred, except `default`, which stands for errors that no test can cause."""
+        """Yields described answers that never occurred. Ignores `default`, because no test can cause those errors."""
         for method, path, operation in self.operations():
             for status in operation["responses"]:
                 if status in ("401", "403", "429") and "/v1/tokens" not in self.document["paths"]:

@@ -23,7 +23,7 @@ def until(seconds, found):
         if value:
             return value
         time.sleep(0.05)
-    raise SystemExit(f"nothing came in {seconds} s")
+    raise SystemExit(f"no result within {seconds} s")
 
 
 class unsaved:
@@ -62,7 +62,7 @@ def wrong_methods(api, folder):
             answer = api.ask(method, an_address(path), status=405)
             said = {word.strip() for word in (answer.headers.get("Allow") or "").split(",")}
             if said != allowed:
-                api.complain(f"{method} {path}: allows {said}, described are {allowed}")
+                api.complain(f"{method} {path}: Allow contains {said}, the description {allowed}")
         if "GET" in allowed:
             got = api.ask("GET", an_address(path))
             head = api.ask("HEAD", an_address(path))
@@ -146,13 +146,13 @@ def limits(api, folder):
             schema = api.resolve(schema)
             for value in beyond(schema):
                 if api.fits({"$ref": f"#/components/schemas/{name}"}, {member: value}):
-                    api.complain(f"{name}.{member}: {value} is allowed by the schema")
+                    api.complain(f"{name}.{member}: the schema allows {value}")
                 api.ask("PATCH", path, {member: value}, status=422)
             for value in within(schema):
                 body = {member: value, **TOGETHER.get(member, {})}
                 if member == "flavor" and "vgpus" in path:
-                    continue  # a name that was configured
-                api.ask("PATCH", path, body, {"If-Match": tag(api, path)}, (200, 422) if member == "fund_window_s" else 200)  # 300 periods
+                    continue  # must be the name of a configured flavour
+                api.ask("PATCH", path, body, {"If-Match": tag(api, path)}, (200, 422) if member == "fund_window_s" else 200)  # 422 if the window has too many periods
             if name == "PolicyChange":
                 api.ask("PATCH", path, {key: None for key in {member, *TOGETHER.get(member, {})}}, status=200)
             if member == "min_cap_pct":
@@ -167,7 +167,7 @@ def limits(api, folder):
 
 
 def open_offer(api):
-    """The id of an offer that can be claimed."""
+    """Waits for an open offer and returns its id."""
 
     def found():
         offers = api.ask("GET", "/v1/offers", status=200).json()["offers"]
@@ -177,7 +177,7 @@ def open_offer(api):
 
 
 def life(api, folder):
-    """From the first vGPU to a sale, with a disk that fails at times."""
+    """Creates vGPUs, changes them and sells one, also while changes cannot be saved."""
     light = dict(SOLD)
     for name in ("a", "b"):
         api.ask("POST", "/v1/vgpus", {"id": name, **light}, {"Idempotency-Key": name}, 201)
@@ -207,10 +207,10 @@ def life(api, folder):
 
 
 def repeated(api, key, body):
-    """A repeated request with its key is not executed again; another request with it is rejected."""
+    """A repeated request with the same key is not executed again. A different request with this key is rejected."""
     again = api.ask("POST", "/v1/vgpus", body, {"Idempotency-Key": key}, 201)
     if again.headers["Location"] != f"/v1/vgpus/{body['id']}" or again.json()["id"] != body["id"]:
-        api.complain(f"repeated, {body['id']} is {again.headers['Location']}")
+        api.complain(f"the repeated request for {body['id']} returned {again.headers['Location']}")
     api.ask("POST", "/v1/vgpus", {**body, "weight": 7}, {"Idempotency-Key": key}, 422)
     api.ask("POST", "/v1/vgpus", body, {"Idempotency-Key": "a key"}, 400)
 
@@ -230,7 +230,7 @@ def sale(api, folder, offer):
 
 
 def look(api, folder):
-    """All readable objects of a host with vGPUs."""
+    """Reads all objects of a host with vGPUs."""
     until(60, lambda: api.ask("GET", "/v1/vgpus/a/history?step=1").json()["points"])
     for method, path, operation in api.operations():
         if method == "GET" and "{" not in path:
@@ -250,7 +250,7 @@ def pages(api, folder):
         if "limit" not in names or "next" not in api.resolve(said["schema"])["properties"]:
             continue
         more = "?all=true&" if "all" in names else "?"
-        begin = "after=0&" if path == "/v1/decisions" else ""  # which else begins with the newest
+        begin = "after=0&" if path == "/v1/decisions" else ""  # without after, this list begins with the newest decision
         whole = api.ask("GET", f"{path}{more}{begin}limit=1000", status=200).json()
         key = next(name for name, value in whole.items() if isinstance(value, list))
         gathered, at = [], begin
@@ -297,7 +297,7 @@ def conditions(api, folder):
 
 
 def unable(api, folder):
-    """A dry run without a history."""
+    """Requests to a dry run without a history."""
     repeated(api, "b", {"id": "b", **SOLD})
     for path in {"/v1/vgpus/a/history", "/v1/gpus/gpu0/history", "/v1/economics", "/v1/audit"}:
         if api.find("GET", path)[0]:
@@ -327,7 +327,7 @@ def silences(api, folder):
 
 
 def read_event(stream):
-    """(kind, data) of the next event; skips comments and entries without a kind."""
+    """Returns (kind, data) of the next event. Skips comments and entries without a kind."""
     kind, data = None, None
     for line in iter(stream.readline, b""):
         name, _, value = line.decode().rstrip("\n").partition(": ")
@@ -341,7 +341,7 @@ def read_event(stream):
 
 
 def events(api, folder):
-    """Each kind of event matches its schema; too many streams are rejected."""
+    """Events of each kind match their schema. Too many streams are rejected."""
     schemas = api.document["paths"]["/v1/events"]["get"]["x-gover-events"]
     seen = set()
     reader = connect(api.place)
@@ -360,7 +360,7 @@ def events(api, folder):
                 api.complain(f"event {kind}: {fault}")
             seen.add(kind)
     if seen != set(schemas):
-        api.complain(f"events of {seen} occurred, not of {set(schemas) - seen}")
+        api.complain(f"no events of the kinds {set(schemas) - seen}")
     crowd = [connect(api.place) for _ in range(256)]
     for one in crowd:
         one.request("GET", "/v1/events")
@@ -416,13 +416,13 @@ def elsewhere(api, folder):
 
 
 def early(api, folder):
-    """Answers before the end of the first period."""
+    """Requests before the end of the first period."""
     api.ask("GET", "/readyz", status=503)
     api.ask("GET", "/v1/host", status=200)
 
 
 def everything(api, folder):
-    """After all other walks: every described answer has occurred."""
+    """Checks after all other walks that every described answer has occurred."""
     with open(os.path.join(folder, "seen")) as file:
         seen = set(file.read().splitlines())
     for missing in api.unseen(seen):
@@ -431,11 +431,11 @@ def everything(api, folder):
 
 def main():
     place, folder, walk = sys.argv[1:]
-    kept = os.path.join(folder, "openapi.json")  # who may ask nothing cannot ask for it either
+    kept = os.path.join(folder, "openapi.json")  # for callers that may not read the description
     api = Described(place, kept if os.path.exists(kept) else None)
     try:
         globals()[walk](api, folder)
-    finally:  # also of a walk that broke off
+    finally:  # also after a walk that failed
         with open(os.path.join(folder, "seen"), "a") as file:
             file.writelines(line + "\n" for line in sorted(api.seen))
     api.tell()

@@ -101,8 +101,8 @@ none "no include circle between modules"
 grep -Hn '^#include <' sched/*.[ch] | grep -vE '<std(int|def|bool)\.h>' >"$dir/complaints"
 none "sched/ is freestanding"
 
-# Compile these sources as in a kernel: no libc header, no floating point, no undefined symbol. A 32-bit machine has
-# no instruction for the division of 64-bit numbers.
+# Compile these sources as in a kernel: no libc header, no floating point, no undefined symbol. The 32-bit build finds
+# divisions of 64-bit numbers, because they call a libgcc function there.
 # shellcheck disable=SC2086 # no word or one
 for machine in "" $(echo "int x;" | "${CC:-gcc}" -m32 -xc -c -o /dev/null - 2>/dev/null && echo -m32); do
   for file in sched/*.c; do

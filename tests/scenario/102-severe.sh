@@ -1,6 +1,6 @@
 #!/bin/sh
-# Two overloaded vGPUs at once raise the severe warning and call the on_migrate hook with the right VM, without a
-# steal.
+# Two vGPUs that are overloaded at the same time raise the alert severe_overload. The daemon runs the on_migrate program
+# for the VM to be migrated, and makes no steal.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -23,7 +23,7 @@ add c 60 idle
 is "the idle vGPU has the rest" "$(get /v1/vgpus/c .cap_pct)" 20
 ok "a held overloaded vGPU raises only held_overloaded" \
   until_ok 20 that /v1/alerts '[.alerts[].name] | index("held_overloaded") != null and index("severe_overload") == null'
-# After the release, a and b are both receivers.
+# Once released, vGPUs a and b are both receivers.
 for v in a b; do api PATCH /v1/vgpus/$v '{"held": false}' >/dev/null; done
 ok "two receivers raise the severe warning" until_ok 20 alerts 1 severe_overload
 is "the alert is critical and names the vGPU whose migration relieves most" \

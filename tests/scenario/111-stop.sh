@@ -1,6 +1,6 @@
 #!/bin/sh
-# Stopping: systemd receives readiness, watchdog signals and the stop. Caps and contracts do not change, the last hold is on
-# disk, and only the state directory remains.
+# Start and stop under systemd: the daemon reports readiness, watchdog signals and the stop. A stop changes no cap and
+# no contract. The last hold is on disk, and only the state directory remains.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 

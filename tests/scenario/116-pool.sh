@@ -1,6 +1,6 @@
 #!/bin/sh
-# Free GPU time is given first, to all receivers in proportion to the cap that they need, without steals. Capacity
-# freed by a removed vGPU returns to the vGPUs below their contract; the rest is free.
+# Receivers get free cap before any steal, each in proportion to the cap that it needs. Capacity freed by a removed vGPU
+# returns to the vGPUs below their contract; the rest is free.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -16,7 +16,7 @@ sell a 50 idle
 sell b 35 idle
 sell c 15 idle
 is "all contracts are in force" "$(caps)" "a 50, b 35, c 15"
-# The GPU is frozen, so that the cap taken from a and b stays free.
+# The GPU is frozen, so that the cap taken from vGPUs a and b stays free.
 ctl freeze >/dev/null
 for v in a:20 b:15; do ctl vgpu hold "${v%:*}" --cap "${v#*:}" >/dev/null; done
 for v in a b; do
@@ -35,7 +35,7 @@ is "no steal and no severe warning is made" "$(get "/v1/decisions?after=$id" \
   '[.decisions[] | select(.kind == "steal" or .kind == "severe")] | length')" 0
 is "the cap of c does not change" "$(get /v1/vgpus/c .cap_pct)" 15
 
-# The contracts exceed the GPU, so the pool is smaller than the shortfall of both vGPUs.
+# The contracts exceed the GPU, so the free cap is too small for both vGPUs.
 ctl freeze >/dev/null
 for v in a b; do ctl vgpu hold "$v" --cap 10 >/dev/null; done
 ctl vgpu set a --initial-cap 90 >/dev/null

@@ -9,7 +9,7 @@ start || exit 1
 sell a 80 load:pct=10
 sell b 50 idle
 api PATCH /v1/gpus/gpu0 '{"mode": "observe"}' >/dev/null
-load b busy # starts after mode observe, because a steal can follow after three periods
+load b busy # only in mode observe, because three busy periods cause a steal
 steals='[.decisions[] | select(.kind == "steal" and .result == "observed")]'
 ok "a steal is observed" until_ok 20 that '/v1/decisions?limit=1000' "$steals | length > 0"
 ok "the demand continues" periods 16

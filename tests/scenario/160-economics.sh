@@ -1,7 +1,6 @@
 #!/bin/sh
-# Revenue and penalties of a GPU that is sold one and a half times, compared with those without overselling. A new
-# price does not change earlier amounts. A restart loses no amount. After the loss of the database its rows are
-# missing, but every tick runs.
+# Revenue and penalties of an oversold GPU, compared with those without overselling. A new price does not change earlier
+# amounts. A restart loses no amounts. If the database is lost, earlier amounts are lost too, but the loop continues.
 # shellcheck disable=SC2317 # functions that "ok" calls
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"

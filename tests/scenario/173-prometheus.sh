@@ -16,7 +16,7 @@ curl -s --unix-socket "$sock" http://g/metrics >"$dir/text"
 curl -s --unix-socket "$sock" -H 'Accept: application/openmetrics-text' http://g/metrics >"$dir/open"
 is "OpenMetrics ends with EOF" "$(tail -n 1 "$dir/open")" "# EOF"
 
-# The series of a histogram have their own suffixes.
+# A histogram has the series NAME_bucket, NAME_sum and NAME_count.
 sed -n 's/^# TYPE \([a-z0-9_]*\) histogram/\1_bucket\n\1_sum\n\1_count/p; s/^# TYPE \([a-z0-9_]*\) \(gauge\|counter\)/\1/p' "$dir/text" | sort -u >"$dir/names"
 { cat "$rules" && jq -r '.. | .expr?, .query?.query?, .definition? | strings' "$dashboard"; } >"$dir/uses"
 grep -oE 'gover_[a-z0-9_]+' "$dir/uses" | sort -u >"$dir/used"

@@ -39,7 +39,7 @@ ok "the program lists, sells, changes and claims" node "$dir/client/out/use.js" 
 node_said=$(cat "$dir/ok.out")
 says() { echo "$node_said" | grep -q "$1"; }
 ok "the claim returns the vGPU" says "is claimed for c, probation"
-ok "lists are read page by page" says "there are a, b, c"
+ok "lists are read page by page" says "vGPUs: a, b, c"
 ok "the change of the vGPU is in force" that /v1/vgpus/a '.target_fps == 30'
 ok "the change of the policy is in force" that /v1/policy '.name == "qos" and .params.overload_pct == 90 and .params.name == "qos"'
 is "the removed vGPU is gone" "$(get /v1/vgpus '[.vgpus[].id] | join(" ")')" "a b"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Each way to call each function that presents: frames counted = frames drawn.
+# For each presenting function and each way to find this function: frames counted = frames drawn.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/scenario/300-lib.sh

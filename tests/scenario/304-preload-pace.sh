@@ -20,7 +20,7 @@ ok "50 frames at 62.5 a second take 0.8 s, with counting off" test "$(ms drawing
 ok "errno is kept" drawing errno 10
 unset GOVER_FPS_MAX where
 
-# A frame takes 5 ms. About 2 s after the start the limit of the daemon arrives, and a frame then takes 20 ms.
+# A frame takes 5 ms until the limit of the daemon arrives, about 2 s after the start. Then a frame takes 20 ms.
 export GOVER_FPS_MAX=1000 FPS_SINK_LIMIT_NS=20000000
 took=$(ms counted direct-glx 600 5000)
 ok "600 frames that are limited while they are drawn take $took ms" test "$took" -ge 4500

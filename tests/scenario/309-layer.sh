@@ -1,5 +1,6 @@
 #!/bin/sh
-# The Vulkan layer counts each presented window once: in threads, with the preload, and with a translator.
+# The Vulkan layer counts each presented window once. This also applies to several threads, to a loaded preload library,
+# and to OpenGL programs whose calls are translated to Vulkan.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/scenario/300-lib.sh

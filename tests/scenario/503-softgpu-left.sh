@@ -51,7 +51,7 @@ is "a deleted group is not created again" "$(find /sys/fs/cgroup -maxdepth 4 -pa
 ok "some periods pass" periods 3
 is "no alert vgpu_missing is raised" "$(get '/v1/alerts?all=true' '[.alerts[] | select(.name == "vgpu_missing")] | length')" 0
 is "a is unchanged" "$(get /v1/vgpus/a '"\(.held) \(.cap_pct)"') $(kernel_cap a)" "true 30 30"
-group=$(kernel_group a) # while the daemon runs
+group=$(kernel_group a) # before the stop, because kernel_group sends a request to the daemon
 stop
 
 cp "$dir/state/caps" "$dir/caps"
@@ -64,7 +64,7 @@ is "--restore" "$?" 0
 ok "sets the contract" test "$(quota)" -gt "$held"
 ok "the last caps stay in their file" cmp "$dir/caps" "$dir/state/caps"
 
-{ # the reader of its output ends first
+{ # true closes the pipe before the daemon prints
   "$B/gover-d" --config "$conf" --restore
   echo $? >"$dir/rc"
 } 2>&1 | true

@@ -77,7 +77,7 @@ if [ -z "${GOVER_EMULATED-}" ]; then
   drawn "over exec" 2 exec 500
 fi
 drawn "presented through another library" 2 translated 1000
-mkdir "$dir/jump" # the libraries exchanged: the optimised one jumps instead of calling
+mkdir "$dir/jump" # with exchanged libraries: the optimised library jumps to the other one instead of calling it
 ln -s "$gl/libEGL.so.1" "$dir/jump/libGL.so.1"
 ln -s "$gl/libGL.so.1" "$dir/jump/libEGL.so.1"
 ln -s "$gl/libGL.so.1" "$dir/jump/libfake-copy.so.1"
@@ -109,7 +109,7 @@ ok "a program that draws nothing has 0 FPS" until_ok 10 that /v1/vgpus/a '.fps =
 kill "$still" 2>/dev/null
 xargs -r kill <"${procs_a%% *}" 2>/dev/null
 
-# A program that also reports frames: only the configured source counts.
+# A program also reports frames through the preload library: only the configured source is counted.
 before=$(frames a)
 [ -n "${GOVER_ASAN-}" ] ||
   joined "$procs_a" env LD_LIBRARY_PATH="$gl" LD_PRELOAD="$B/libgover-fps.so" GOVER_FPS="unix:$dir/fps.sock" \
@@ -117,7 +117,7 @@ before=$(frames a)
 periods 1
 is "with the library preloaded no frame counts twice" "$(($(frames a) - before))" "$([ -n "${GOVER_ASAN-}" ] && echo 0 || echo 500)"
 
-# A group below that of the vGPU, as a container runtime creates it.
+# A group below the group of the vGPU, as a container runtime creates it.
 below=''
 for p in $procs_a; do
   mkdir "${p%/*}/below" 2>/dev/null
@@ -133,7 +133,7 @@ periods 1
 is "a group below that of the vGPU belongs to the vGPU" "$(($(frames a) - before))" 300
 for p in $below; do rmdir "${p%/*}"; done
 
-# A file system in a private mount namespace.
+# Libraries on a file system in a private mount namespace.
 cat >"$dir/private" <<EOF2
 mount -t tmpfs private "$dir/mnt" && cp "$gl/libGL.so.1" "$gl/libEGL.so.1" "$dir/mnt" &&
   ln -s libGL.so.1 "$dir/mnt/libfake-gl.so.1" &&
@@ -152,14 +152,14 @@ if unshare -m true 2>/dev/null; then
   ok "the later ones of 1500 frames are counted ($seen)" test "$seen" -ge 500 -a "$seen" -le 1500
 fi
 
-# Real OpenGL: the libraries of the host, which are found before the program starts.
+# Real OpenGL programs with the libraries of the host, which the daemon finds before a program uses them.
 if [ -n "${DISPLAY-}" ]; then
   before=$(frames a)
   # Ignore leaks of Mesa.
   joined "$procs_a" env ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0" "$B/gover-terrain" --quiet --frames 40 --size 320x240
   periods 1
   is "gover-terrain: counted = drawn" "$(($(frames a) - before))" 40
-  for mark in glmark2 glmark2-es2; do # which use dlsym
+  for mark in glmark2 glmark2-es2; do # these programs use dlsym
     command -v $mark >/dev/null || continue
     before=$(frames a)
     joined "$procs_a" $mark --size 320x240 -b build:duration=60.0:nframes=150 >/dev/null 2>&1
@@ -173,12 +173,12 @@ if [ -n "${DISPLAY-}" ] && [ -z "${GOVER_ASAN-}" ]; then
     GOVER_FPS="unix:$dir/sink.sock" timeout 3 glxgears 2>/dev/null | sed -n 's/^frames \([0-9]*\) .*/\1/p' | tail -n 1)
   periods 1
   counted=$(($(frames a) - before))
-  # The last frame is counted at its begin, but reported at its end.
+  # The kernel counts a frame at its begin, the preload library at its end. The last frame may not end.
   ok "glxgears: as many as the library reports ($counted, $reported)" test "$reported" -gt 20 -a \
     "$counted" -ge "$reported" -a "$counted" -le "$((reported + 1))"
 fi
 
-# A vGPU is removed that was the last user of shared libraries, and another with the same name is created.
+# A vGPU whose programs alone used some libraries is removed. Then a vGPU with the same name is created.
 draw "$procs_b" direct-glx 4 400000 >/dev/null
 xargs -r kill -KILL <"${procs_b%% *}" 2>/dev/null
 ok "a vGPU can be removed" until_ok 5 ctl vgpu remove b
@@ -195,7 +195,7 @@ draw "$procs_b" direct-glx 250 >/dev/null
 periods 1
 is "its own frames are counted" "$(frames b)" 250
 
-# A killed daemon does not affect programs, and the next one counts their frames.
+# A kill of the daemon does not affect programs. The next daemon counts their frames.
 draw "$procs_a" direct-glx 6000 2000 &
 one=$!
 stop KILL
@@ -205,8 +205,9 @@ ok "after a kill and a restart frames are counted" that /v1/vgpus/a '.fps > 50'
 wait "$one"
 is "the program is not affected" $? 0
 
-# The cost of a frame with an empty function for each source. Printed only, because the machine may be busy.
-cost() { # cost LABEL FRAMES COMMAND...: the best of three
+# Prints the cost of counting a frame for each source. The presenting function itself does nothing. The cost is not
+# tested, because the machine may be busy.
+cost() { # cost LABEL FRAMES COMMAND...: prints the shortest of three measurements
   label=$1 times=$2 best=''
   shift 2
   for _ in 1 2 3; do

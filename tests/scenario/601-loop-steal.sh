@@ -1,6 +1,6 @@
 #!/bin/sh
 # A vGPU above the overload threshold for three periods gets one fifth of the unused cap of the lightest vGPU. In the
-# end the vGPU has the cap of its contract, and the scheduler has the caps of the daemon.
+# end the cap of this vGPU equals its contract, and the caps in the scheduler equal those in the daemon.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/scenario/host.sh

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The file system of gover-sim rejects what a kernel rejects, with the same errors, also for root, and starts and ends
-# cleanly.
+# The file system of gover-sim rejects the same operations as a kernel with the same errors, also for root. gover-sim
+# starts and ends cleanly.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 GOVER_HOST=fuse

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Ten thousand external operations on two GPUs while the daemon ticks: vGPUs are created and removed, and their loads
-# and caps are set. In the end the state of the daemon equals the tree, every cap can be set, and no alert or open
-# file is left.
+# and caps are set. In the end the state of the daemon equals the files of the GPUs, every cap can be set, and no alert
+# or open file is left.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 GOVER_HOST=fuse
@@ -84,7 +84,7 @@ ok "the daemon has exactly these vGPUs" cmp "$dir/tree" "$dir/known"
 get /v1/vgpus '.vgpus[] | select(.state != "missing") | "\(.id) \(.cap_pct)"' | sort >"$dir/caps"
 while read -r uuid; do
   cap=$(cat "$bus/$uuid/intel_vgpu/cap")
-  [ "$cap" -gt 0 ] || cap=100 # no limit
+  [ "$cap" -gt 0 ] || cap=100 # 0 means no limit
   echo "$uuid $cap"
 done <"$dir/tree" >"$dir/caps-there"
 ok "the vGPUs have the same caps" cmp "$dir/caps" "$dir/caps-there"

@@ -41,7 +41,7 @@ api POST /v1/vgpus "{\"id\": \"$(uuid 3)\", \"initial_cap_pct\": 20}" >/dev/null
 is "the daemon does not create a missing vGPU" "$(status)" 409
 ok "the message reports it" grep -q "does not exist on GPU" "$dir/body"
 
-kill -KILL "$mounted" # as a removed driver
+kill -KILL "$mounted" # has the same effect as removing the driver
 wait "$mounted" 2>/dev/null
 umount -l "$dir/sys" 2>/dev/null || fusermount3 -uz "$dir/sys"
 ok "without the GPU a vGPU with a contract is missing" until_ok 20 that "/v1/vgpus/$(uuid 2)" '.state == "missing"'

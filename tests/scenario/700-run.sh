@@ -28,7 +28,8 @@ is "every decision is a line of JSON with a reason" "$(jq -c 'select(.why == "")
 is "sales are counted" "$(grep -c '"kind":"sold"' "$dir/a/decisions.jsonl")" "$(($(get .sales a) + 2))"
 ok "without --out a table is printed" sh -c "$B/gover-sim run bench/eval/paper-random.ini | grep -q '^broken time %'"
 
-# Tenants do not depend on the policy: with parameters that prevent sales, the first two have the same demand.
+# Tenants do not depend on the policy: with parameters that prevent sales, the first two tenants have the same demand as
+# before.
 run --seed 4 --set lowload_pct=0 --out "$dir/d" bench/eval/paper-random.ini >/dev/null
 is "parameters can be set" "$(get .sales d)" 0
 is "the tenants have the same demand" "$(awk -F, '/,v1-/ && $1 < 4 { print $8 }' "$dir/d/seconds.csv")" \

@@ -22,8 +22,8 @@ else
   ok "the figures are drawn # SKIP no gnuplot" true
 fi
 
-# Changes one cell (SCENARIO ROW COLUMN VALUE) and tests the verdict of the check list.
-is_verdict() { # is_verdict VERDICT DEMAND CELL...
+# Writes VALUE into one cell of the results and tests the verdict that the check list then gives for DEMAND.
+is_verdict() { # is_verdict VERDICT DEMAND SCENARIO ROW COLUMN VALUE
   verdict=$1 demand=$2
   shift 2
   mkdir -p "$dir/other"

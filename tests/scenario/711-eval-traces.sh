@@ -42,8 +42,8 @@ is "too many windows are selected evenly, with a message" \
 
 mkdir "$dir/bad"
 head -n 1 "$dir/made/steady.csv" >"$dir/bad/rows.csv"
-# Valid rows; a repeated second; a gap of 3 s; not a load; a missing field; values above 100 and below 0; a time that runs
-# backwards; an invalid time; an empty line; and a new run.
+# In this order: valid rows, a repeated second, a gap of 3 s, a load that is not a number, a missing field, a load above
+# 100, a load below 0, a time that runs backwards, an invalid time, an empty line, and a new run.
 cat >>"$dir/bad/rows.csv" <<END
 Time,"GPU Core","GPU Core"
 03/01/2026 23:59:56,1,10
@@ -113,7 +113,7 @@ cp -r "$dir/eval/tables.txt" "$dir/first"
 bench/eval/traces --traces "$dir/made" --seconds 150 --seeds 2 --out "$dir/eval" >"$dir/out" 2>&1
 ok "a second run gives the same tables" cmp "$dir/first" "$dir/eval/tables.txt"
 
-# Generate the rows of two runs of a mix. In the first run, the demand of a rises at 101 s and stays high.
+# Generate the rows of two runs of a mix. In the first run, the demand of vGPU a rises at 101 s and stays high.
 mkdir "$dir/x" "$dir/y"
 awk -v dir="$dir" 'BEGIN {
   for (k = 1; k <= 2; k++) {
@@ -132,7 +132,7 @@ bench/eval/traces-why "$dir/x" "$dir/y" >"$dir/why"
 is "the cause is named with time and demand" "$(grep -cF 'from 101 s to 150 s, most of them of b (50 s); cause: the demand of a, present since 0 s, rises from 2 to 45 %, while the other tenants demand 60 %' "$dir/why")" 1
 is "the reasons against offers are counted" "$(grep '^  time without an offer:' "$dir/why")" "  time without an offer: 30 s probation, 100 s demand above the GPU, 70 s no profit expected"
 
-# A copy of the tree without recordings beside it runs no evaluation and prints a message.
+# Without recordings the evaluation does not run and prints a message.
 mkdir -p "$dir/clone/bench/eval"
 cp bench/eval/traces "$dir/clone/bench/eval/"
 is "without recordings it is skipped with a message" "$(B=$B "$dir/clone/bench/eval/traces" | tail -n 1) $?" "skipped 0"

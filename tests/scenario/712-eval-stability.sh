@@ -1,5 +1,6 @@
 #!/bin/sh
-# With policy qos caps settle and follow square waves, in virtual time: bench/eval/stability.
+# bench/eval/stability, in virtual time: with policy qos, caps follow demand that alternates between two values, and
+# then settle.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -1,5 +1,6 @@
 #!/bin/sh
-# bench/eval/sensitivity changes a number in a copy of a source, runs it and prints a row; the sources do not change.
+# bench/eval/sensitivity changes a constant in a copy of a source file, runs the changed program and prints a row. The
+# source file itself does not change.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 cd "$top" || exit 1

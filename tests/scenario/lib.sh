@@ -143,7 +143,7 @@ ask() { # ask NAME METHOD PATH [BODY]: sends a request over TCP with the token N
     ${4+-H 'Content-Type: application/json' -d "$4"} "$url$3"
 }
 
-# For conf_extra: a new vGPU gets only the free pool, so that its first cap does not depend on earlier samples.
+# A value for conf_extra: a new vGPU gets only free cap, so that its first cap does not depend on earlier samples.
 # shellcheck disable=SC2034
 unfunded='[policy]
 fund_fraction = 0'

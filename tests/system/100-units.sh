@@ -60,7 +60,7 @@ ok "an operator holds its cap at 30 %" inside gover-ctl vgpu hold "$uuid_a" --ca
 ok "the held cap is written" until_ok 20 cap_is a 30
 ok "the held cap has a lease" until_ok 20 leased
 
-watch_cap() { # writes the different values of the cap to $dir/seen
+watch_cap() { # writes each new value of the cap to $dir/seen
   while [ ! -e "$dir/enough" ]; do
     host_cap a
     sleep 0.02

@@ -118,8 +118,8 @@ own_groups() { # with v1, systemd-nspawn shows the host's hierarchies read-only;
   for file in cpuset.cpus cpuset.mems; do
     cat "/sys/fs/cgroup/cpuset/$file" >"/sys/fs/cgroup/cpuset/$group/$file" || return
   done
-  # Replace each mount by its group, because every user may be able to write to the root of a hierarchy. Unmount the
-  # old mount, because a hidden mount still counts as mounted.
+  # Replace the mount of each hierarchy by a mount of the group in it, because every user may be able to write to the
+  # root of the hierarchy. Unmount the old mount, because a hidden mount stays in the list of mounts.
   for hierarchy in cpu cpuacct cpuset; do
     chmod 555 "/sys/fs/cgroup/$hierarchy/$group"
     inside sh -c "cd /sys/fs/cgroup && mount --bind $hierarchy/$group /run/mine && umount $hierarchy &&

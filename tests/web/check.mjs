@@ -14,7 +14,7 @@ const ALONE = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", 
 
 const messages = []; /* console messages and script errors */
 const origins = new Set();
-let away = false; /* errors of requests are expected */
+let away = false; /* true while failed requests are expected */
 
 function listen(page) {
 	page.on("console", (m) => {
@@ -59,7 +59,7 @@ async function violations() {
 	return found.map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(" ")).slice(0, 3).join(", ")}`).join("\n");
 }
 
-/* --- it renders a live run --- */
+/* --- live data --- */
 await page.goto(url);
 await ok("the page becomes live", () => until(async () => (await text("#state-text")) === "live"));
 await ok("the first Tab offers to skip to the vGPUs", async () => {
@@ -97,7 +97,7 @@ await ok("buttons change the time range", async () => {
 	await page.getByRole("button", { name: "2 min" }).press("Enter");
 });
 
-/* --- it claims an offer, by keyboard alone --- */
+/* --- an offer is claimed by keyboard only --- */
 await ok("a new offer appears", () => until(async () => (await page.locator("#offer-list .offer").count()) === 1, 60));
 /* If the daemon supports no tokens, the test answers 401 in its place. */
 const made = await rest("POST", "/v1/tokens", { name: "page", scope: "operate" });
@@ -148,7 +148,7 @@ await ok("Forget token removes the token", async () => {
 await rest("DELETE", "/v1/vgpus/new");
 await ok("a removed vGPU disappears", () => until(async () => (await page.locator(row("new")).count()) === 0));
 
-/* --- it follows a steal --- */
+/* --- a steal --- */
 await page.evaluate(() => (window.still_the_same = true));
 const before = await cap_shown("b");
 await load("b", "busy");
@@ -309,7 +309,7 @@ await ok("the page loads with a valid token", async () => {
 away = false;
 await stranger.close();
 
-/* --- what the page must not do --- */
+/* --- no foreign requests, no errors --- */
 await ok("the page sends requests only to its daemon", async () => equal([...origins].join(), url));
 await ok("the console has no messages", async () => equal(messages.join("\n"), ""));
 await context.close();

@@ -259,10 +259,9 @@ int gpu_add(struct gpu *gpu, struct vgpu *vgpu, unsigned int low_gm_mb, unsigned
 }
 
 /*
- * Like intel_gvt_deactivate_vgpu() and intel_vgpu_clean_workloads(). An engine can take another
- * workload after the first wait. i915 frees this workload with the queue, but this function waits
- * until the workload ends. The policy sees the same in both cases: a workload ends on a vGPU that
- * is not scheduled.
+ * Like intel_gvt_deactivate_vgpu() and intel_vgpu_clean_workloads(). After the first wait, an
+ * engine can take one more workload. i915 frees this workload with the queue. This function waits
+ * until the workload ends, which is the same for the policy.
  */
 static void stop(struct vgpu *vgpu)
 {

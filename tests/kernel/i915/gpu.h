@@ -34,7 +34,7 @@ struct gpu {
 	struct list_head vgpus;
 	struct ida ids;
 	unsigned int low_gm_mb;	    /* free */
-	struct delayed_work demand; /* runs ten times a second */
+	struct delayed_work demand; /* submits the demand of all guests ten times a second */
 };
 
 struct vgpu {

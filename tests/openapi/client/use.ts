@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * use.js SOCKET: what an orchestrator does with gover, through the generated client alone: it lists, sells, changes
- * and claims. Must never write an address or read a member that is not in the generated types: the compiler is
- * strict, and what is wrong with the description does not compile.
+ * use.js SOCKET: lists, sells, changes and claims vGPUs with the generated client, as an orchestrator does.
+ * It must use only generated functions and types, so that an error in the description is a compile error.
  */
 import http from 'node:http';
 import { createClient } from './gen/client/index.js';
@@ -69,7 +68,7 @@ function wanted<T>(what: string, answer: { data?: T; error?: unknown; response: 
 
 function refused(what: string, status: number, answer: { error?: Problem; response: Response }): void {
 	if (answer.response.status !== status || answer.error?.status !== status)
-		throw new Error(`${what}: ${answer.response.status} where ${status} was wanted`);
+		throw new Error(`${what}: ${answer.response.status} instead of ${status}`);
 	console.log(`${what} is refused with ${status}: ${answer.error.detail}`);
 }
 
@@ -95,8 +94,8 @@ async function sell(id: string): Promise<void> {
 	};
 
 	wanted('a sale', await createVgpu(request));
-	wanted('the sale told again', await createVgpu(request));
-	refused('another sale with its key', 422,
+	wanted('the repeated sale', await createVgpu(request));
+	refused('another sale with the same key', 422,
 		await createVgpu({ ...request, body: { ...request.body, initial_cap_pct: 31 } }));
 }
 
@@ -111,8 +110,8 @@ async function change(id: string): Promise<void> {
 		body: { target_fps: before.target_fps / 2 },
 	}));
 
-	console.log(`${id} was promised ${before.target_fps} frames a second and now ${after.target_fps}`);
-	refused('a change of what was read before', 412,
+	console.log(`${id}: the target changes from ${before.target_fps} to ${after.target_fps} frames a second`);
+	refused('a change with an old ETag', 412,
 		await changeVgpu({ client, path: { id }, headers: { 'If-Match': tag }, body: { burst: true } }));
 	refused('a cap of 101', 422, await changeVgpu({ client, path: { id }, body: { initial_cap_pct: 101 } }));
 }
@@ -136,21 +135,21 @@ async function claim(id: string): Promise<void> {
 		console.log(`offer ${sale.offer.id} is claimed for ${sale.vgpu?.id}, ${sale.vgpu?.state}`);
 		return;
 	}
-	throw new Error('no offer came');
+	throw new Error('no offer was opened');
 }
 
 async function main(): Promise<void> {
 	const host = wanted('the host', await getHost({ client }));
 
 	for (const gpu of host.gpus) {
-		console.log(`GPU ${gpu.name} of backend ${gpu.backend} has ${gpu.free_pct} % in no cap`);
+		console.log(`GPU ${gpu.name} of backend ${gpu.backend} has ${gpu.free_pct} % of free cap`);
 		wanted('the GPU', await changeGpu({ client, path: { name: gpu.name }, body: { mode: 'act', selling: 'on' } }));
 	}
 	await sell('a');
 	await sell('b');
 	await change('a');
 	await claim('c');
-	console.log(`there are ${(await listAll()).map((vgpu) => vgpu.id).join(', ')}`);
+	console.log(`vGPUs: ${(await listAll()).map((vgpu) => vgpu.id).join(', ')}`);
 
 	const history = wanted('the history', await getVgpuHistory({ client, path: { id: 'a' }, query: { step: 1 } }));
 	const { decisions } = wanted('the decisions', await listDecisions({ client, query: { after: 0 } }));

@@ -149,7 +149,7 @@ static void test_a_failed_transaction_loses_only_its_records(void **state)
 	put_sample(db, START_MS + 1000, "vm1");
 	db_flush(db);
 	atomic_store(&commit_mode, COMMIT_FAILS);
-	/* the failing transaction begins a minute and adds a vGPU */
+	/* the failing transaction also starts a minute and stores the name vm2 */
 	put_sample(db, START_MS + MINUTE_MS, "vm2");
 	db_flush(db);
 	stats = stats_of(db);
@@ -164,7 +164,7 @@ static void test_a_failed_transaction_loses_only_its_records(void **state)
 	assert_int_equal(stats_of(db).written, 3);
 	db_close(db);
 	assert_int_equal(get_sql("SELECT count(*) FROM sample"), 3);
-	/* The writer has repeated the work of the failed transaction. */
+	/* A later transaction has stored the minute and the name. */
 	assert_int_equal(get_sql("SELECT samples FROM sample_minute"), 2);
 	assert_int_equal(get_sql("SELECT count(*) FROM sample, vgpu ON vgpu = num"
 				 " WHERE id = 'vm2'"),

@@ -310,7 +310,10 @@ static void check_point(const struct db_point *point, const double c[COLUMNS])
 	assert_int_equal(point->frame_p99_n, (int64_t)c[P99_N]);
 }
 
-/* Checks that a query returns correct points for all steps with samples that overlap the range. */
+/*
+ * Checks that a query returns one correct point for each step that overlaps the range and has
+ * samples.
+ */
 static void check_history(struct db_reader *reader, const char *vgpu, int64_t from_ms,
 			  int64_t to_ms, int step_s)
 {

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The ledger: the sums, which later prices do not change, and the pruning of old sums. The expected
- * sums are computed by hand.
- */
+/* The ledger: sums, changes of prices, and pruning. A new price does not change earlier sums. */
 #include "db/ledger.h"
 #include "db/schema.h"
 #include "tests/unit/db/test-db.h"
 
 /*
- * Returns a row for half a GPU that is sold for @s seconds at @price. @broken_s of these seconds
- * are broken, with a penalty of 0.01 each.
+ * Returns a row for a contract of 50 % that is sold for @s seconds at @price. @broken_s of these
+ * seconds are broken, each with a penalty of 0.01.
  */
 static struct db_ledger make_row(int64_t ts_ms, const char *vgpu, const char *flavor, double s,
 				 double price, double broken_s)
@@ -113,16 +110,16 @@ static void rows_of_a_minute_are_summed_up(void **state)
 	assert_string_equal(got.rows[0].vgpu, "vm1");
 	assert_string_equal(got.rows[0].gpu, "gpu0");
 	assert_string_equal(got.rows[0].flavor, "default");
-	assert_near(got.rows[0].sold.cap_s, 20); /* half of 40 s */
+	assert_near(got.rows[0].sold.cap_s, 20);
 	assert_near(got.rows[0].sold.broken_s, 3);
-	assert_near(got.rows[0].sold.revenue, 0.01); /* 20 s / 3600 * 1.8 */
+	assert_near(got.rows[0].sold.revenue, 0.01);
 	assert_near(got.rows[0].sold.penalty, 0.03);
 	assert_near(got.rows[0].kept.cap_s, 10);
 	assert_near(got.rows[0].kept.broken_s, 1);
 	assert_near(got.rows[0].kept.revenue, 0.005);
 	assert_near(got.rows[0].kept.penalty, 0.01);
 	assert_string_equal(got.rows[1].flavor, "small");
-	assert_near(got.rows[1].sold.revenue, 0.02); /* 20 s / 3600 * 3.6 */
+	assert_near(got.rows[1].sold.revenue, 0.02);
 	assert_near(got.rows[1].kept.cap_s, 0);
 	assert_near(got.range.watched_s, 60);
 
@@ -176,14 +173,17 @@ static void a_later_price_does_not_change_earlier_rows(void **state)
 
 	assert_int_equal(query(START_MS + MINUTE_MS, START_MS + HOUR_MS), 0);
 	assert_near(got.rows[0].sold.revenue, 0);
-	assert_int_equal(got.n_prices, 3); /* one price of small, two prices of default */
+	/* one price of flavour small, two prices of flavour default */
+	assert_int_equal(got.n_prices, 3);
 	assert_int_equal(got.prices[1].ts_ms, START_MS + 30000);
 	assert_int_equal(got.prices[2].ts_ms, START_MS + 2 * MINUTE_MS);
 	assert_int_equal(get_sql("SELECT count(*) FROM price"), 4);
 }
 
-/* Appends one second of revenue 1 in each minute, from 10 minutes before START_MS to 3 hours after
- * it. */
+/*
+ * Appends a row with a revenue of 1 in each minute, from 10 minutes before START_MS to 3 hours
+ * after START_MS.
+ */
 static void fill_minutes(struct db *db)
 {
 	for (int i = -10; i < 180; i++) {
@@ -252,7 +252,7 @@ static void rows_are_kept_as_long_as_minutes_and_hours(void **state)
 	put_price(db, START_MS + DAY_MS, "default", 2, 0);
 	put_price(db, START_MS + 5 * DAY_MS, "default", 3, 0);
 	for (int64_t ms = START_MS; ms <= end_ms; ms += HOUR_MS / 2) {
-		/* the time of the newest sample counts as the current time */
+		/* for pruning, the time of the newest sample is the current time */
 		put_sample(db, ms, "vm1");
 		put(db, make_row(ms, "vm1", "default", 60, 1, 0));
 		put_watched(db, ms, 60);
@@ -271,17 +271,16 @@ static void rows_are_kept_as_long_as_minutes_and_hours(void **state)
 			 end_ms - 4 * DAY_MS);
 	assert_int_equal(get_sql("SELECT min(ts_ms) FROM ledger_gpu WHERE step_s = 86400"),
 			 end_ms - 4 * DAY_MS);
-	/* The price in force at the begin of the remaining rows remains. */
+	/* The first price was only in force for pruned rows. */
 	assert_int_equal(get_sql("SELECT count(*) FROM price"), 2);
 	assert_int_equal(get_sql("SELECT min(price_per_cap_hour) FROM price"), 2);
 
-	/* Only whole hours exist for times more than one day ago. */
+	/* For times more than one day ago, only sums of whole hours exist. */
 	assert_int_equal(query(end_ms - 2 * DAY_MS + 1, end_ms - 2 * DAY_MS + MINUTE_MS), 0);
 	assert_int_equal(got.range.from_ms, end_ms - 2 * DAY_MS);
 	assert_int_equal(got.range.to_ms, end_ms - 2 * DAY_MS + HOUR_MS);
 	assert_near(got.range.watched_s, 120);
 	assert_int_equal(query(START_MS, end_ms + MINUTE_MS), 0);
-	/* the pruned minutes are part of the sums of days */
 	assert_near(got.range.watched_s, 60 * (4 * 48 + 1));
 }
 
@@ -321,7 +320,6 @@ static void invalid_records_are_rejected(void **state)
 	db_close(db);
 }
 
-/* A history of a version without a ledger keeps its rows and gets an empty ledger. */
 static void an_older_history_gets_a_ledger(void **state)
 {
 	const int before = 3;

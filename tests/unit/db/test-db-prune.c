@@ -100,17 +100,14 @@ static void test_a_history_reads_a_resolution_that_covers_the_range(void **state
 	(void)state;
 	put_minutes(db, "vm1", START_MS, end_ms);
 	db_close(db);
-	/*
-	 * Retentions are one day for hours, two for minutes, four for samples. A history over any
-	 * of these ranges must contain all samples.
-	 */
+	/* Hours are kept for one day, minutes for two days, samples for four days. */
 	for (int days = 1; days <= 4; days++)
 		assert_int_equal(count_history("vm1", end_ms - days * DAY_MS, end_ms, 3600),
 				 days * 1440);
-	/* Hours are read in the range in which they are kept. */
+	/* The last 12 hours are read from the roll-up of hours, so the samples are not needed. */
 	run_sql("DELETE FROM sample WHERE ts_ms < (SELECT max(ts_ms) FROM sample)");
 	assert_int_equal(count_history("vm1", end_ms - 12 * HOUR_MS, end_ms, 3600), 720);
-	/* If the range begins before all rows, the resolution with the oldest rows is read. */
+	/* A range that begins before all rows is read from the table with the oldest row. */
 	assert_int_equal(count_history("vm1", START_MS - DAY_MS, end_ms, 3600), 1);
 }
 

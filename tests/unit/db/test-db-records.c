@@ -229,7 +229,7 @@ static void test_the_newest_offers_claimed_with_a_key_are_returned(void **state)
 	got.n = 0;
 	assert_int_equal(db_query_offers(reader, 3, keep_offer, NULL), 0);
 	assert_int_equal(got.n, 4);
-	/* the failed offer, in addition to the newest three with a key */
+	/* expected: the failed offer, and the newest three offers with a key */
 	assert_int_equal(got.offers[0].id, 1);
 	for (int i = 1; i < 4; i++)
 		assert_int_equal(got.offers[i].id, 6 + 2 * i);

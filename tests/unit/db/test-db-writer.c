@@ -84,7 +84,8 @@ static void test_samples_of_several_ticks_share_a_transaction(void **state)
 		pause_ms(10);
 	}
 	db_flush(db);
-	assert_true(count_transactions() < before + 10); /* a fast machine needs one transaction */
+	/* on a fast machine there is one more transaction */
+	assert_true(count_transactions() < before + 10);
 	assert_int_equal(get_sql("SELECT count(*) FROM sample"), 20);
 	db_close(db);
 }
@@ -263,7 +264,7 @@ static void test_a_vgpu_that_moves_back_has_its_current_gpu(void **state)
 	db_close(db);
 }
 
-/* The numbers of vGPUs are cached across transactions. */
+/* The writer caches the numeric ids of vGPUs across transactions. */
 static void test_changes_of_names_by_another_program_are_noticed(void **state)
 {
 	struct db *db = open_db(&keep_all);

@@ -109,7 +109,7 @@ static inline void put_sample(struct db *db, int64_t ts_ms, const char *vgpu)
 	db_commit(db);
 }
 
-/* Appends a record that is not delayed. */
+/* Appends a decision, which the writer commits without delay. */
 static inline void put_decision(struct db *db, int64_t ts_ms)
 {
 	struct db_decision row = {.id = 1, .ts_ms = ts_ms, .gpu = "gpu0", .kind = "set"};
@@ -151,7 +151,7 @@ static inline int64_t get_sql(const char *sql)
 
 #define DEADLINE_POLLS 3000 /* number of polls of 10 ms each; generous for a loaded machine */
 
-/* Returns the statistics and checks their sum. */
+/* Returns the statistics. Checks that each appended record is written, dropped or queued. */
 static inline struct db_stats stats_of(struct db *db)
 {
 	struct db_stats stats;

@@ -319,7 +319,7 @@ static void a_long_text_is_truncated(void **state)
 static void alerts_are_listed_in_the_order_of_raising(void **state)
 {
 	(void)state;
-	/* this condition begins first, but its alert is raised last */
+	/* the condition of this alert begins first, but the alert is raised last */
 	hold(ALERT_FPS_MISSING, &vgpu_a);
 	hold(ALERT_CONTRACT_LIMIT, &vgpu_a);
 	end_tick();

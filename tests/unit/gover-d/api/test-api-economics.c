@@ -10,9 +10,11 @@
 static sd_event *event;
 static char folder[32];
 
-/* Half an hour of vGPU "a" (50 %) and vGPU "b" (80 %, flavour "small"). In each minute, the promise
- * to "a" is broken for 1 s and the promise to "b" for 2 s. In the account without overselling, "a"
- * runs for the whole time and "b" only in the last ten minutes. */
+/*
+ * Stores sums of half an hour for vGPU a (50 %) and vGPU b (80 %, flavour small). In each minute,
+ * one second of vGPU a and two seconds of vGPU b are broken. Without overselling, vGPU b would run
+ * only in the last ten minutes.
+ */
 static void fill_database(void)
 {
 	const struct db_price price = {
@@ -145,7 +147,6 @@ static void the_reply_has_both_accounts(void **state)
 	assert_int_equal(manager->ledger_kept, 1);
 	assert_string_equal(json_string_value(json_object_get(answer, "from")),
 			    "2023-11-14T22:00:00.000Z");
-	/* profit of "a": 30 minutes x (0.0125 - 0.01); of "b": 30 minutes x (0.04 - 0.1) */
 	check(answer, 1.575, 3.3, -1.725, 0.65, 90);
 	assert_true(fabs(ratio(answer) - 1.3) < 1e-6);
 	assert_true(fabs(json_number_value(json_object_get(answer, "watched_hours")) - 0.5) < 1e-6);
@@ -159,7 +160,6 @@ static void the_reply_has_both_accounts(void **state)
 		json_string_value(json_object_get(element(answer, "vgpus", 1), "flavor")), "small");
 	check(element(answer, "vgpus", 1), 1.2, 3, -1.8, 0.4, 60);
 
-	/* the sums of "a" are the same; "b" runs for ten minutes without a broken promise */
 	check(without, 0.775, 0.3, 0.475, 0.25 + 0.4 / 3, 30);
 	assert_true(fabs(ratio(without) - 0.767) < 1e-6);
 	check(element(without, "vgpus", 1), 0.4, 0, 0.4, 0.4 / 3, 0);
@@ -176,7 +176,7 @@ static void a_shorter_range_sums_its_minutes(void **state)
 	json_t *answer = query("2023-11-14T22:10:30Z", "2023-11-14T22:11:10Z");
 
 	(void)state;
-	/* the requested range is extended to two whole minutes */
+	/* the requested range of 40 s is extended to two whole minutes */
 	check(answer, 0.105, 0.22, -0.115, 156.0 / 3600, 6);
 	json_decref(answer);
 }

@@ -62,7 +62,7 @@ static void a_key_with_another_body_is_422(void **state)
 	assert_int_equal(post("k", OTHER), 422);
 	assert_non_null(strstr(reply->text->data, "k was used for a different request"));
 	assert_int_equal(manager->changes, 1);
-	/* with another key, the request is executed and finds that "b" exists */
+	/* with another key, the request is executed: vGPU b exists */
 	assert_int_equal(post("l", BODY), 409);
 	assert_int_equal(post(NULL, BODY), 409);
 }
@@ -123,7 +123,7 @@ static void each_principal_has_its_own_keys(void **state)
 	assert_int_equal(post("k", BODY), 201);
 	for (int i = 0; i < 2; i++) {
 		ask_principal = others[i];
-		/* 409: "b" exists, and the key of the other caller has no effect */
+		/* 409: vGPU b exists, and the key of the other caller has no effect */
 		assert_int_equal(post("k", BODY), 409);
 		assert_int_equal(post("k", OTHER), 409);
 		assert_int_equal(post("k", bodies[i]), 201);

@@ -20,7 +20,7 @@ static bool has_line(const char *text, const char *line)
 {
 	bool found = false;
 
-	/* The text may also be a part of another line. */
+	/* @line may also occur within another line. */
 	for (const char *at = text; !found && (at = strstr(at, line)); at++)
 		found = (at == text || at[-1] == '\n') && at[strlen(line)] == '\n';
 	if (!found)
@@ -326,7 +326,7 @@ static void the_format_follows_the_accept_header(void **state)
 		(void)scrape_as(rows[i].accept, rows[i].type);
 }
 
-/* OpenMetrics also requires families, units and an end. */
+/* OpenMetrics also requires metric families, units and the last line "# EOF". */
 static void openmetrics_has_families_units_and_eof(void **state)
 {
 	static const char *const lines[] = {

@@ -49,7 +49,7 @@ static void every_caller_on_every_route(void **state)
 				 callers[i].operate);
 		assert_int_equal(access_check(&principal, ACCESS_ADMIN, &err), callers[i].admin);
 		if (callers[i].words && !strstr(err.msg, callers[i].words))
-			fail_msg("\"%s\" does not say \"%s\"", err.msg, callers[i].words);
+			fail_msg("\"%s\" does not contain \"%s\"", err.msg, callers[i].words);
 	}
 }
 
@@ -105,7 +105,7 @@ static void a_peer_has_the_scope_of_its_user_and_groups(void **state)
 			fail_msg("%s", peers[i].rule);
 		if (access_of_peer(&bare, peers[i].uid, peers[i].gid, groups, peers[i].n) !=
 		    peers[i].without_groups)
-			fail_msg("%s, where there are no groups", peers[i].rule);
+			fail_msg("%s, without configured groups", peers[i].rule);
 	}
 }
 

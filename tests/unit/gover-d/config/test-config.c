@@ -246,8 +246,8 @@ static void errors_name_file_and_line(void **state)
 		snprintf(where, sizeof(where), "%s:%d: ", path, bad->line);
 		if (load(bad->text) != -EINVAL || !strstr(err.msg, bad->message) ||
 		    strncmp(err.msg, where, strlen(where)) != 0)
-			fail_msg("row %zu: \"%s\" lacks \"%s\" or \"%s\"", i, err.msg, where,
-				 bad->message);
+			fail_msg("row %zu: \"%s\" does not contain \"%s\" and \"%s\"", i, err.msg,
+				 where, bad->message);
 		assert_memory_equal(&config, &before, sizeof(config));
 	}
 }

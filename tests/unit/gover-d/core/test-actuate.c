@@ -8,8 +8,8 @@
 
 /*
  * Caps and moves: an id and a percentage, such as "a50"; 0 means no limit.
- * Faults: "aw" (writing the cap of a fails), "ar" (reading it back fails), "a46" (any write sets
- * the cap to 46), "s5" (the caps of the GPU are multiples of 5).
+ * Faults: "aw" (a write to the cap of vGPU a fails), "ar" (the cap of vGPU a cannot be read back),
+ * "a46" (any write to the cap of vGPU a sets it to 46), "s5" (caps are multiples of 5).
  * Errors: one letter for each move: . none, E device error, S no capacity left (ENOSPC).
  */
 static const struct {
@@ -122,7 +122,8 @@ static void check_move(size_t row, const struct actuate_move *move)
 	if (move->read_back_pct != in_force)
 		fail_msg("%s: %d was read back for %s, not %d", rule, move->read_back_pct, id,
 			 in_force);
-	if (written && device->read_errno) /* the journal keeps the last and the intended cap */
+	/* the actual cap is unknown, so the journal keeps the last and the intended cap */
+	if (written && device->read_errno)
 		check_journal(rule, id, move->from_pct, move->to_pct);
 	else
 		check_journal(rule, id, in_force, in_force);
@@ -262,7 +263,8 @@ static void an_external_change_is_kept_and_stops_all_moves(void **state)
 		assert_string_equal(fake.writes, "");
 		fake.vgpus[foreign].cap_pct = vgpus[foreign].cap_pct;
 	}
-	fake.vgpus[C].cap_pct = 44; /* no move changes this cap */
+	/* this vGPU is in no move, so its external change does not matter */
+	fake.vgpus[C].cap_pct = 44;
 	plan_steal(moves);
 	assert_int_equal(actuate_moves(&actuator, &gpu, moves, 3, "steal", now), 0);
 	assert_string_equal(fake.writes, "a40 b40");

@@ -424,7 +424,7 @@ static void a_smaller_contract_lowers_the_cap_and_records_it(void **state)
 	place_vgpu(0, "b", 50, 40);
 	assert_int_equal(change("a", CONTRACT_INITIAL_CAP, CAP(30)), 0);
 	assert_int_equal(cap_of(0, "a"), 30);
-	/* b was below its initial cap and gets the freed capacity */
+	/* vGPU b was below its initial cap and gets the freed capacity */
 	assert_int_equal(cap_of(0, "b"), 50);
 	assert_string_equal(take_decisions(), "set noted, set written, return written");
 }
@@ -470,7 +470,7 @@ static void in_modes_without_policy_only_the_requested_cap_changes(void **state)
 		hold.held_cap_pct -= 10;
 	}
 	assert_int_equal(control_vgpu_remove(&m, "c", &err), 0);
-	/* b is below its initial cap, but the policy is off */
+	/* vGPU b is below its initial cap, but the policy is off */
 	assert_int_equal(cap_of(0, "b"), 30);
 	assert_string_equal(take_decisions(), "hold noted, hold written, hold noted, hold written, "
 					      "remove written");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Revenue and penalties of contracts in a complete manager; all sums are calculated by hand. */
+/* Revenue and penalties of contracts in a complete manager. */
 #include "db/ledger.h"
 #include "gover-d/core/control-vgpu.h"
 #include "gover-d/core/control.h"
@@ -116,9 +116,7 @@ static void contracts_earn_and_broken_seconds_cost(void **state)
 	ten_seconds("b");
 	load_ledger();
 	assert_int_equal(loaded.n, 2);
-	/* 60 % of the GPU for 30 s; 10 broken seconds at 0.5 */
 	check_money(&row_of("a", "default")->sold, 18, 10, 0.018, 5);
-	/* 40 % of the GPU for 30 s at the double price; 10 broken seconds at 1 */
 	check_money(&row_of("b", "small")->sold, 12, 10, 0.024, 10);
 	assert_true(fabs(loaded.range.watched_s - 30) < 1e-9);
 	assert_true(fabs(m->host.revenue - 0.042) < 1e-9);
@@ -133,7 +131,7 @@ static void without_overselling_the_oldest_contracts_are_kept(void **state)
 	tick(1);
 	sell_as("d", 60, "", 1);
 	sell_as("a", 50, "", 2);
-	/* d (60 %) and b (40 %) fit into 100 %; a (50 %) does not fit */
+	/* after vGPU d (60 %), vGPU a (50 %) does not fit, but vGPU b (40 %) does */
 	sell_as("b", 40, "small", 3);
 	ten_seconds("");
 	load_ledger();
@@ -159,10 +157,12 @@ static void without_overselling_only_a_vgpu_at_its_full_cap_is_broken(void **sta
 	sell_as("a", 60, "", 1);
 	sell_as("b", 60, "", 2);
 	vgpu("a")->sampled_cap_pct = 60;
-	ten_seconds("a"); /* a has its full cap: broken also without overselling */
+	/* vGPU a has its full cap, so it also counts as broken without overselling */
+	ten_seconds("a");
 	vgpu("a")->sampled_cap_pct = 59;
-	ten_seconds("a"); /* a has lent 1 % of its cap: broken only because of overselling */
-	ten_seconds("b"); /* b would not exist without overselling */
+	/* vGPU a has less than its full cap, so it counts as broken only with overselling */
+	ten_seconds("a");
+	ten_seconds("b"); /* vGPU b would not be sold without overselling */
 	load_ledger();
 	check_money(&row_of("a", "default")->sold, 18, 20, 0.018, 10);
 	check_money(&row_of("a", "default")->kept, 18, 10, 0.018, 5);
@@ -186,7 +186,7 @@ static void a_new_price_applies_from_its_period_on(void **state)
 	ten_seconds("a");
 	load_ledger();
 	check_money(&row_of("a", "default")->sold, 10, 20, 0.005 + 0.05, 5 + 2.5);
-	assert_int_equal(loaded.prices, 3); /* prices of two flavours, and one changed price */
+	assert_int_equal(loaded.prices, 3); /* two initial prices and the changed price */
 	assert_true(m->params.price_per_cap_hour > 35);
 }
 

@@ -2,12 +2,12 @@
 /* Tests when the daemon raises and clears alerts and how often it records decisions. */
 #include "tests/unit/gover-d/core/test-manager.h"
 
-/* Each of a, b and c demands more than the whole GPU, so there is no donor. */
+/* vGPUs a, b and c each demand more than the whole GPU, so there is no donor. */
 static void start_overload(void)
 {
 	start();
 	sell("a", 100, 0);
-	tick(2); /* a donates only after ticks with low use */
+	tick(2); /* vGPU a gives cap to vGPU b only after ticks with low use */
 	sell("b", 100, 0);
 	tick(2);
 	sell("c", 100, 0);
@@ -208,7 +208,7 @@ static void a_removed_or_missing_vgpu_has_no_contract_limit_alert(void **state)
 	sell("b", 30, BUSY);
 	tick(10);
 	assert_int_equal(control_vgpu_remove(m, "a", &err), 0);
-	device("b")->exists = false; /* b was removed externally */
+	device("b")->exists = false;
 	tick(2);
 	assert_null(find_active_alert(ALERT_CONTRACT_LIMIT, "a"));
 	assert_null(find_active_alert(ALERT_CONTRACT_LIMIT, "b"));
@@ -283,7 +283,7 @@ static void each_of_several_observed_decisions_is_recorded_once_a_minute(void **
 	start_with_overloaded_b();
 	set_mode(GPU_MODE_OBSERVE);
 	*device("c") = (struct gpu_vgpu){.exists = true, .cap_pct = 30};
-	tick(60); /* caps sum to 130 %: every tick decides one fit and one steal */
+	tick(60); /* the sum of the caps is 130 %, so each tick decides a fit and a steal */
 	assert_int_equal(count_decisions("fit", "observed"), 1);
 	assert_int_equal(count_decisions("steal", "observed"), 1);
 }
@@ -331,7 +331,7 @@ static void stale_telemetry_closes_an_open_offer_at_once(void **state)
 	assert_non_null(find_active_alert(ALERT_TELEMETRY_STALE, ""));
 	device("a")->stale = false;
 	tick(6);
-	/* Six readable ticks are too few to clear the alert. */
+	/* The alert clears only after more ticks with valid readings. */
 	assert_non_null(find_active_alert(ALERT_TELEMETRY_STALE, ""));
 	tick(5);
 	assert_null(find_active_alert(ALERT_TELEMETRY_STALE, ""));
@@ -359,7 +359,7 @@ static void stale_telemetry_suspends_stealing(void **state)
 {
 	(void)state;
 	start_with_overloaded_b();
-	device("a")->stale = true; /* a is the only donor, and its use is unknown */
+	device("a")->stale = true; /* vGPU a is the only donor, and its use is unknown */
 	tick(20);
 	assert_int_equal(count_decisions("steal", NULL), 0);
 	device("a")->stale = false;

@@ -7,7 +7,7 @@
 
 /* --- vGPUs removed externally --- */
 
-/* Sells a, and lets the daemon adopt c, which has no contract. */
+/* Sells vGPU a, and lets the daemon adopt vGPU c, which has no contract. */
 static void start_with_unsold_c(int cap_pct)
 {
 	*device("c") = (struct gpu_vgpu){.exists = true, .cap_pct = cap_pct};
@@ -74,13 +74,14 @@ static void a_sold_vgpu_that_disappears_is_missing(void **state)
 	device("a")->exists = device("c")->exists = false;
 	tick(5);
 	assert_null(vgpu("a")->device);
-	assert_null(vgpu("c")->device); /* c counts as sold since its contract was changed */
+	/* vGPU c counts as sold, because its contract was changed */
+	assert_null(vgpu("c")->device);
 	assert_non_null(find_active_alert(ALERT_VGPU_MISSING, "a"));
 	assert_non_null(find_active_alert(ALERT_VGPU_MISSING, "c"));
 	assert_int_equal(count_decisions("missing", "noted"), 2);
 }
 
-/* The daemon never opened c, so only the backend's list shows its removal. */
+/* The daemon never opened vGPU c, so only the list of the backend shows that it was removed. */
 static void an_unsold_vgpu_that_was_never_opened_is_forgotten_too(void **state)
 {
 	(void)state;
@@ -162,7 +163,7 @@ static void each_vgpu_that_cannot_be_adopted_is_logged_once(void **state)
 	device("c")->attach_errno = 0;
 	assert_int_equal(count_log_lines(10, "cannot be adopted"), 0);
 	assert_non_null(vgpu("c")->device);
-	device("d")->exists = false; /* d disappears and reappears */
+	device("d")->exists = false; /* vGPU d disappears and reappears */
 	assert_int_equal(count_log_lines(10, "cannot be adopted"), 0);
 	device("d")->exists = true;
 	assert_int_equal(count_log_lines(10, "vGPU d on GPU gpu0 cannot be adopted"), 1);
@@ -216,7 +217,7 @@ static void expect_refused_for_foreign_cap(int r, const char *id)
 	assert_non_null(strstr(err.msg, "changed externally"));
 }
 
-/* Both contracts are 60 %: a has its full cap, b has 40 %. */
+/* Sells two vGPUs with contracts of 60 %. vGPU a gets its full cap, vGPU b only 40 %. */
 static void start_with_full_gpu(void)
 {
 	start();
@@ -289,7 +290,7 @@ static void a_new_vgpu_does_not_take_from_an_external_cap(void **state)
 	assert_int_equal(fake.writes, writes);
 	assert_int_equal(count_decisions("fund", NULL), 0);
 	expect_foreign_write_held("a", 58);
-	/* The new vGPU gets capacity from b alone. */
+	/* Only vGPU b gives cap to the new vGPU, because vGPU a is on hold. */
 	assert_int_equal(control_vgpu_add(m, &contract, NULL, &err), 0);
 	assert_int_equal(device("a")->cap_pct, 58);
 }

@@ -5,8 +5,7 @@
 #include "tests/unit/gover-d/core/test-manager.h"
 
 /*
- * Runs until a has a cap of 65 % (contract 80 %), and b is on hold at 35 % (contract 50 %). Then
- * stops.
+ * Stops with vGPU a at a cap of 65 % (contract 80 %), and vGPU b on hold at 35 % (contract 50 %).
  */
 static void run_steal_and_hold(void)
 {
@@ -175,7 +174,7 @@ static void without_file_and_database_adopted_vgpus_are_held_at_their_caps(void 
 	(void)state;
 	run_and_delete_file_and_database();
 	start();
-	device("a")->demand = 0.01; /* a is no donor because it is on hold */
+	device("a")->demand = 0.01; /* vGPU a is on hold, so it is not a donor */
 	device("b")->demand = BUSY;
 	tick(20);
 	wait_for_saves();

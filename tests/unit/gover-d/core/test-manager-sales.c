@@ -17,7 +17,7 @@ static int claim_offer(int64_t id, const char *key, const char *vgpu,
 	return r;
 }
 
-/* Sells d through an offer and returns the id of the offer. */
+/* Sells vGPU d through an offer and returns the id of the offer. */
 static int64_t sell_d_by_offer(void)
 {
 	const struct offer *offer;
@@ -91,7 +91,8 @@ static void a_repeated_claim_of_a_kept_offer_succeeds_after_a_restart(void **sta
 	wait_for_saves();
 	expect_sold(id, OFFER_KEPT);
 	restart();
-	expect_sold(id, OFFER_KEPT); /* the offer stays kept although d was removed */
+	/* the state of the offer does not change, although vGPU d was removed */
+	expect_sold(id, OFFER_KEPT);
 }
 
 static void without_history_a_recent_sale_is_on_probation(void **state)

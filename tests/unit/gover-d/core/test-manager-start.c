@@ -4,7 +4,7 @@
 
 #include "tests/unit/gover-d/core/test-manager.h"
 
-/* Runs until a has a cap of 65 % (contract 80 %), and b a cap of 35 % (contract 50 %). */
+/* Runs until vGPU a has a cap of 65 % (contract 80 %), and vGPU b has 35 % (contract 50 %). */
 static void run_steal(void)
 {
 	start();
@@ -275,7 +275,7 @@ static void sell_d_by_offer(void)
 	const struct offer *offer;
 
 	start();
-	sell("a", 100, 0.4); /* a uses its cap, so that d starts below its contract */
+	sell("a", 100, 0.4); /* vGPU a uses its cap, so vGPU d starts below its contract */
 	tick(10);
 	offer = offers_live(m->offers, "gpu0");
 	assert_non_null(offer);
@@ -295,7 +295,7 @@ static void run_failed_sale(void)
 	device("a")->demand = device("d")->demand = 0;
 }
 
-/* waitpid() fails with ECHILD if no migration program was started. */
+/* If no migration program was started, waitpid() fails with ECHILD. */
 static void a_failed_sale_in_a_dry_run_starts_no_migration(void **state)
 {
 	(void)state;

@@ -2,7 +2,7 @@
 /* Tests how the daemon handles failed, unconfirmed and external cap writes over several ticks. */
 #include "tests/unit/gover-d/core/test-manager.h"
 
-/* Runs until just before the tick that steals unused capacity from a for b. */
+/* Runs until the next tick would move unused cap from vGPU a to vGPU b. */
 static void run_until_before_steal(void)
 {
 	start();
@@ -42,7 +42,7 @@ static void a_failed_write_is_not_counted_as_a_steal(void **state)
 	tick(1);
 	assert_int_equal(count_decisions("steal", "failed"), 1);
 	assert_int_equal(device("a")->cap_pct, 80);
-	assert_int_equal(device("b")->cap_pct, 20); /* a released no capacity */
+	assert_int_equal(device("b")->cap_pct, 20); /* vGPU a released no capacity */
 	expect_no_steals();
 }
 
@@ -149,7 +149,7 @@ static void an_unconfirmed_raise_is_resolved_by_the_next_read(void **state)
 	run_until_before_steal();
 	device("b")->write_errno = device("b")->read_cap_errno = EIO;
 	tick(1);
-	/* the cap is 20 or 35 %: the larger value is assumed */
+	/* it is unknown whether the cap is 20 or 35 %: the larger value is assumed */
 	assert_int_equal(vgpu("b")->cap_pct, 35);
 	device("b")->write_errno = device("b")->read_cap_errno = 0;
 	device("b")->demand = 0;
@@ -176,7 +176,7 @@ static void a_hold_is_written_in_every_mode(void **state)
 		assert_int_equal(control_gpu_change(m, "gpu0", &modes[i], NULL, &err), 0);
 		assert_int_equal(hold("a", cap_pct), 0);
 		assert_int_equal(device("a")->cap_pct, cap_pct);
-		/* In act mode, b gets the capacity that a releases. */
+		/* In act mode, vGPU b gets the cap that vGPU a releases. */
 		assert_int_equal(device("b")->cap_pct, modes[i] == GPU_MODE_ACT ? 50 : 20);
 		tick(2);
 		assert_int_equal(vgpu("a")->cap_pct, cap_pct);

@@ -38,10 +38,13 @@
 struct gpu_vgpu {
 	bool exists;
 	int cap_pct;   /* 0: no limit */
-	double demand; /* share of the whole GPU; 1 is all of it */
+	double demand; /* as a fraction of the whole GPU */
 	uint64_t at_ns;
 	double busy_ns, sched_ns;
-	/* Lease of the cap, used if fake.leases is set. It expires only if the test expires it. */
+	/*
+	 * The lease of the cap, used if fake.leases is set. Time does not end it: a test resets
+	 * cap_pct.
+	 */
 	int initial_cap_pct; /* 0: never set */
 	bool cap_written;
 	int lease_ms, renewals;

@@ -312,7 +312,7 @@ static void a_full_disk_leaves_the_records_unchanged(void **state)
 	(void)state;
 	assert_int_equal(cap_journal_open("/dev/full", &full, &err), 0);
 	assert_int_equal(cap_journal_set(full, "a", 10, 20), -ENOSPC);
-	/* a failed write does not change the record: a has none */
+	/* vGPU a had no record, and the failed write adds none */
 	assert_false(cap_journal_get(full, "a", &last_pct, &intent_pct));
 	assert_int_equal(cap_journal_remove(full, "a"), 0);
 	cap_journal_close(full);
