@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command line: one table of options for all verbs, and a strict parser. The parser checks the
- * form and range of every value, so that verbs need no further checks.
+ * The command line: the table of the options of all verbs, and the parser. The parser checks the
+ * form and range of numbers.
  */
 #ifndef GOVER_CTL_ARGS_H
 #define GOVER_CTL_ARGS_H
@@ -69,7 +69,7 @@ enum option_id {
 #define OPTION(id) (UINT64_C(1) << (id))
 _Static_assert(OPTION_COUNT <= 64, "a uint64_t has a bit for each option");
 
-/* Masks of the contract options of each request: create a vGPU, change a vGPU, claim an offer. */
+/* OPTIONS_CREATE, OPTIONS_CHANGE, OPTIONS_CLAIM: the contract options that a request accepts. */
 #define OPTION_IF_CREATE(NAME, MEMBER, JSON, KIND, MIN, MAX, SINCE, USES, ...) \
 	| OPTION_IF(NAME, USES, CONTRACT_IN_CREATE)
 #define OPTION_IF_CHANGE(NAME, MEMBER, JSON, KIND, MIN, MAX, SINCE, USES, ...) \
@@ -112,8 +112,8 @@ struct args {
 
 /*
  * Parses argv[1..] and adds the options to @args. Reorders argv. @allowed is a mask of OPTION().
- * @leading: stop at the first word that is not an option. Returns -EINVAL if a value is not
- * allowed, -ENOENT if an option is unknown or has no value; @reterr has the message.
+ * If @leading, parsing stops at the first word that is not an option. Returns -EINVAL if a value is
+ * not allowed, -ENOENT if an option is unknown or has no value; @reterr has the message.
  */
 int args_parse(struct args *args, uint64_t allowed, bool leading, int argc, char *argv[],
 	       struct err *reterr);

@@ -338,7 +338,7 @@ static CURLcode perform(struct client *client, const struct client_call *call, c
 		curl_easy_setopt(client->curl, CURLOPT_NOPROXY, "*");
 	} else if (client->token[0] && strncmp(client->base, "http://", 7) == 0) {
 		curl_easy_setopt(client->curl, CURLOPT_NOPROXY,
-				 /* no proxy: a token sent over http must not leave this host */
+				 /* an unencrypted token must not leave this host through a proxy */
 				 "*");
 	}
 	if (client->cacert[0])

@@ -25,9 +25,9 @@ int client_new(const char *socket, const char *url, struct client **ret_client, 
 struct client *client_free(struct client *client); /* accepts NULL; returns NULL */
 
 /*
- * Loads the token from the file @path, which must contain one line. Returns -EINVAL if the file has
- * no valid token, or if requests to the URL would send the token unencrypted over a network. Does
- * nothing if the client uses a unix socket: there the daemon knows the caller's uid.
+ * Loads the token from the file @path, which must contain one line. Does nothing if the client uses
+ * a unix socket, which needs no token. Returns -EINVAL if the file has no valid token, or if the
+ * token would be sent unencrypted over a network.
  */
 int client_load_token(struct client *client, const char *path, struct err *reterr);
 
@@ -66,10 +66,12 @@ void reply_fini(struct reply *reply);
 #define CLEANUP_REPLY __attribute__((cleanup(reply_fini)))
 
 /*
- * Returns 0 on success; the caller frees *ret_reply with reply_fini(). Returns CLIENT_REFUSED if
- * the daemon replied with an error: @reterr has the message, ret_reply->status the HTTP status.
- * Returns -ENOTCONN if no connection was possible; -ECONNRESET if the request was sent, but no
- * complete reply arrived; -EPROTO if the reply is too large or not from gover-d.
+ * Returns 0 on success; the caller frees *ret_reply with reply_fini(). Otherwise @reterr has the
+ * message, and the result is:
+ * CLIENT_REFUSED  the daemon replied with an error; ret_reply->status is the HTTP status
+ * -ENOTCONN       no connection was possible
+ * -ECONNRESET     the request was sent, but no complete reply arrived
+ * -EPROTO         the reply is too large or not from gover-d
  */
 #define CLIENT_REFUSED 1
 int client_request(struct client *client, const struct client_call *call, struct reply *ret_reply,

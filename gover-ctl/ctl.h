@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions and types that verbs share: the context of a run, requests to the daemon, errors and
- * exit codes. Verbs use REST only; they never access a GPU, the database or a cap directly.
+ * Functions and types that verbs share: struct ctl, requests to the daemon, errors and exit codes.
+ * Verbs use REST only; they never access a GPU, the database or a cap directly.
  */
 #ifndef GOVER_CTL_CTL_H
 #define GOVER_CTL_CTL_H

@@ -18,7 +18,7 @@
 #include "gover-ctl/writer.h"
 
 #define LONG_MIN_COLUMNS 24   /* minimum width of a long text; a narrower text is not readable */
-#define LINE_MAX_BYTES	 4096 /* maximum bytes of a line; the longest text of the daemon has 1024 */
+#define LINE_MAX_BYTES	 4096 /* maximum bytes of a line; a text of the daemon has at most 1024 */
 
 void writer_init(struct writer *writer, FILE *out, bool json)
 {
@@ -202,7 +202,8 @@ static int width_of(const char *text)
 }
 
 /*
- * Returns the width of a table with the gaps between its columns. @all false: without long texts.
+ * Returns the width of a table with the gaps between its columns. @all false: without columns of
+ * long texts.
  */
 static int table_width(const struct writer_column *columns, size_t n, const json_t *rows, bool all)
 {

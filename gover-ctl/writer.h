@@ -32,8 +32,8 @@ enum writer_colour {
 	WRITER_DIM
 };
 /*
- * Returns the escape sequence of a colour, or "" without colours. WRITER_PLAIN ends every other
- * colour.
+ * Returns the escape sequence of a colour, or "" without colours. The sequence of WRITER_PLAIN ends
+ * any other colour.
  */
 const char *writer_colour(const struct writer *writer, enum writer_colour colour);
 
@@ -69,14 +69,14 @@ int writer_table(const struct writer *writer, const struct writer_column *column
 void writer_record(const struct writer *writer, const struct writer_column *columns, size_t n,
 		   const json_t *object);
 
-/* Prints a line, with control characters masked. */
+/* Prints a line. Control characters are replaced with '?'. */
 void writer_line(const struct writer *writer, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* Prints compact JSON, or indented JSON on a terminal. */
 void writer_json(const struct writer *writer, const json_t *json);
 
-/* Prints the line @format, which describes a reply. With --json prints the reply instead. */
+/* With --json prints the reply, otherwise the line @format, which describes the reply. */
 void writer_result(const struct writer *writer, const struct reply *reply, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -119,8 +119,8 @@ static bool has_cpu(const char *controllers)
 }
 
 /*
- * Finds the folder of the cpu controller: the root of control groups v2, or the folder of the
- * controller in control groups v1. Returns -ENOENT if there is no such folder.
+ * Finds the folder of the cpu controller: /sys/fs/cgroup for control groups v2, a folder below it
+ * for v1. Returns -ENOENT if there is no such folder.
  */
 static int find_cpu_controller(const struct doctor_input *input, char ret_path[PATH_MAX])
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The check of GVT-g: do vGPUs exist, and does the kernel's scheduler support caps? The scheduler
- * of a stock kernel does not. Only names and permissions of files are examined.
+ * The check of GVT-g: whether vGPUs exist, and whether they have the files of gover's scheduler.
+ * The scheduler of a stock kernel does not create these files.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -19,7 +19,8 @@
 /* The number of vGPUs and, for each problem, the first vGPU with this problem. */
 struct vgpus {
 	int n;
-	char stock[NAME_SIZE], missing[64]; /* first vGPU without the files listed in @missing */
+	char stock[NAME_SIZE]; /* first vGPU without the files of gover's scheduler */
+	char missing[64];      /* names of the missing files */
 	char no_lease[NAME_SIZE];
 	char refused[NAME_SIZE];
 	int refused_errno;

@@ -10,7 +10,7 @@
 #include "gover-ctl/verb/describe.h"
 #include "sim/experiment/summary.h"
 
-#define DECIMALS 6 /* decimal places of JSON numbers; further places have only clock jitter */
+#define DECIMALS 6 /* decimal places of JSON numbers; more would show only clock jitter */
 
 static const char *const run_names[SIMULATE_RUNS] = {
 	[SIMULATE_RECORDED] = "recorded",

@@ -11,7 +11,7 @@
 
 #define SIMULATE_GPUS_MAX 64
 
-/* The runs that are compared: one column of the table for each run. */
+/* The compared runs. Each run is a column of the table. */
 enum simulate_run {
 	SIMULATE_RECORDED, /* the recording itself, without a simulation */
 	SIMULATE_MODEL,	   /* policy in force with the recorded vGPUs only */

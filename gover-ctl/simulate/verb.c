@@ -194,7 +194,7 @@ static int begin_run(const struct simulate_gpu *gpu, const struct recording_newc
 		return r;
 	run->started = pthread_create(&run->thread, NULL, play, run) == 0;
 	if (!run->started)
-		play(run); /* thread creation failed: play the run here */
+		play(run); /* no new thread is available, so this thread plays the run */
 	return 0;
 }
 

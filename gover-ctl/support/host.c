@@ -22,7 +22,7 @@
 /* MESSAGE_ID of journal entries about silences (dist/gover.catalog) */
 #define SILENCE_ID "66ff3076e01d42d9b29c16ac3624a78b"
 
-/* Copies the lines of a file that begin with one of @keys to @out. @keys NULL: all lines. */
+/* Copies to @out the lines of a file that begin with one of @keys; @keys NULL: all lines. */
 static void put_file(FILE *out, const char *path, const char *const *keys)
 {
 	CLEANUP_FREE char *text = NULL;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Collects information about this host for a bug report. Read-only. The results contain names and
- * secrets: the caller redacts them. */
+/*
+ * Collects information about this host for a bug report, and changes nothing. The results contain
+ * names and secrets, which the caller must redact.
+ */
 #ifndef GOVER_CTL_SUPPORT_HOST_H
 #define GOVER_CTL_SUPPORT_HOST_H
 

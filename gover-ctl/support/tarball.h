@@ -12,8 +12,8 @@
 struct tarball;
 
 /*
- * Creates an archive that only its owner can read. @path "-": standard output. Returns 0 or a
- * negative errno; -EEXIST: the file exists.
+ * Creates an archive that only its owner can read. If @path is "-", the archive is written to
+ * standard output. Returns 0 or a negative errno, -EEXIST if the file exists.
  */
 int tarball_new(const char *path, struct tarball **ret_tarball, struct err *reterr);
 

@@ -20,7 +20,7 @@
 #define PARTS_MAX 24
 
 struct part {
-	const char *name; /* file name in the archive; NULL: used only to learn names */
+	const char *name; /* file name; NULL: not in the archive, used only to learn names */
 	const char *what;
 	json_t *json; /* content as JSON; NULL: @text is used */
 	char *text;

@@ -24,7 +24,7 @@ void canvas_put(struct canvas *canvas, const char *format, ...)
 /* Appends text in exactly @columns, cut or padded. */
 void canvas_field(struct canvas *canvas, int columns, const char *text);
 void canvas_colour(struct canvas *canvas, enum writer_colour colour);
-/* Appends a bar of @columns, filled to @fraction (clamped to 0..1; NAN: empty). */
+/* Appends a bar of @columns, of which @fraction is filled (clamped to 0..1; NAN: nothing). */
 void canvas_bar(struct canvas *canvas, int columns, double fraction);
 /*
  * Appends a sparkline of the last @columns of @n values. The value @full has the full height. NAN

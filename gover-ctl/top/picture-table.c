@@ -39,7 +39,7 @@ static int widest(const json_t *vgpus, const char *key, int least, int most)
 	return width < least ? least : width > most ? most : width;
 }
 
-/* Subtracts @columns and a gap from @left and returns @columns; returns 0 if they do not fit. */
+/* Takes @columns and a gap from @left. Returns @columns, or 0 if they do not fit. */
 static int take(int *left, int columns)
 {
 	if (columns <= 0 || *left < columns + 1)
@@ -190,7 +190,7 @@ void picture_draw_table(struct canvas *canvas, const struct picture_data *data,
 
 	draw_heads(canvas, &layout, view);
 	if (n < all || (int)n > room)
-		room = room > 1 ? room - 1 : 1; /* the line "rows 1 to 5 of 9" */
+		room = room > 1 ? room - 1 : 1; /* reserves the line "rows 1 to 5 of 9" */
 	at = top_view_scroll(view, rows, n, room);
 	for (int i = view->first; rows && i < (int)n && i < view->first + room; i++) {
 		if (view->live)

@@ -10,7 +10,8 @@
 #define TOP_DECISIONS 20 /* number of decisions requested for the picture */
 
 struct picture_data {
-	const json_t *host, *decisions; /* replies to GET /v1/host and GET /v1/decisions */
+	const json_t *host;	 /* reply to GET /v1/host */
+	const json_t *decisions; /* reply to GET /v1/decisions */
 	const struct sparks *sparks;
 	const char *notice; /* message shown if the replies are out of date; NULL: none */
 };

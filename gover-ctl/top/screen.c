@@ -80,7 +80,7 @@ int screen_enter(FILE *terminal)
 	r = catch_signals();
 	if (r < 0)
 		return r;
-	/* ncurses would use these variables instead of the size of the terminal. */
+	/* If they are set, ncurses uses them instead of the size of the terminal. */
 	(void)unsetenv("LINES");
 	(void)unsetenv("COLUMNS");
 	screen = newterm(NULL, terminal, terminal);
@@ -189,7 +189,7 @@ int screen_key(int ms)
 	key = getch();
 	if (key == ERR)
 		return check_terminal();
-	/* Redraw everything: a terminal may move its text when its size changes. */
+	/* A terminal may move its text when its size changes, so the whole screen is redrawn. */
 	if (key == KEY_RESIZE || key == 'L' - '@')
 		(void)clearok(curscr, TRUE);
 	if (key == KEY_RESIZE)

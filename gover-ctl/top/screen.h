@@ -21,7 +21,7 @@ void screen_leave(void);
 
 void screen_size(int *ret_rows, int *ret_columns);
 
-/* To draw a picture: clear the screen, move to each line and put text, show the screen. */
+/* To draw a picture, clear the screen, move to each line and put its text, and show the screen. */
 void screen_clear(void);
 void screen_move(int row); /* moves to the first column of @row */
 void screen_put(const char *text, size_t length);
@@ -43,8 +43,8 @@ enum screen_special {
 };
 
 /*
- * Waits at most @ms for a key; -1: without limit. Returns a byte or a special key. Returns 0 if no
- * key arrived (also after a change of size), -EPIPE if the terminal has disconnected.
+ * Waits at most @ms milliseconds for a key; -1: no limit. Returns a byte or a special key. Returns
+ * 0 if no key arrived or the size changed, -EPIPE if the terminal has disconnected.
  */
 int screen_key(int ms);
 

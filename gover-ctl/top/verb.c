@@ -15,7 +15,7 @@
 #include "gover-ctl/verb/verbs.h"
 
 #define REFRESH_MS  1000
-#define REPLY_MS    2000L /* time limit of a reply; afterwards the daemon counts as unreachable */
+#define REPLY_MS    2000L /* a daemon that does not reply within this time is unreachable */
 #define HISTORY_MAX 64	  /* maximum number of vGPUs whose history is requested at the start */
 
 struct top {

@@ -43,7 +43,7 @@ static const struct {
 	{"Up Down", "move the cursor (also k, j, PgUp, PgDn, Home, End)"},
 	{"Enter", "show only decisions about the selected vGPU; again: all decisions"},
 	{"p Space", "pause or resume"},
-	{"+ -", "refresh less often, more often"},
+	{"+ -", "refresh less often (+) or more often (-)"},
 	{"Ctrl-L", "redraw the screen"},
 	{"", ""},
 	{"LOAD", "share of the GPU; the sparkline has its full height at the sold cap"},

@@ -37,8 +37,8 @@ struct top_view {
 	bool reverse;
 	char filter[TOP_FILTER_MAX]; /* "": all vGPUs are shown */
 	enum top_mode mode;
-	bool live;	     /* true: on a screen, with a cursor and a line of keys */
-	bool paused;	     /* true: no refresh */
+	bool live;	     /* true: the view has a cursor and a line of keys */
+	bool paused;	     /* true: the data is not refreshed */
 	int delay_ms;	     /* time between refreshes */
 	char cursor[ID_MAX]; /* the selected vGPU; "": the first vGPU */
 	char focus[ID_MAX];  /* vGPU whose decisions are shown; "": all decisions */
@@ -47,8 +47,8 @@ struct top_view {
 };
 
 /*
- * Sorts by a column: "util", or "-util" for the reverse order. Returns -EINVAL if the column is
- * unknown.
+ * Sorts by the column @text, such as "util"; "-util" reverses the order. Returns -EINVAL if the
+ * column is unknown.
  */
 int top_view_sort(struct top_view *view, const char *text, struct err *reterr);
 const char *top_view_column(enum top_column column); /* returns the name: "util" */

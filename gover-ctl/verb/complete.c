@@ -7,7 +7,7 @@
  * Each line of output is a candidate, optionally with a tab and a description, or a directive:
  * ":files"      complete file names
  * ":nospace"    add no space after the candidate
- * ":command N"  after N words, the command line of another program begins (gover-ctl is word 1)
+ * ":command N"  the command line of another program begins at word N (gover-ctl is word 0)
  */
 #include <string.h>
 
@@ -35,7 +35,7 @@ struct line {
 	int n_words, n_verb_words;
 	uint64_t given; /* options on the line: mask of OPTION() */
 	int option;	/* the option whose value comes next; -1: none */
-	/* number of words before the command line of another program; 0: no such command */
+	/* index of the word at which the command line of another program begins; 0: none */
 	int command;
 	const char *last;
 };

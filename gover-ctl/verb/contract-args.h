@@ -7,7 +7,7 @@
 
 #include "gover-ctl/args.h"
 
-/* Returns the fields that are given as options, without labels, or NULL if out of memory. */
+/* Returns an object with the fields given as options, except labels; NULL: out of memory. */
 json_t *contract_args_make_body(const struct args *args);
 
 /* Applies the label options to @labels; "KEY=" removes KEY. Returns 0 or -ENOMEM. */

@@ -44,8 +44,8 @@ static enum ctl_exit print_accounts(const struct writer *writer, json_t *answer,
 }
 
 /*
- * Prints the rows of @table, with the profit without overselling (@without) as an additional
- * column.
+ * Prints the rows of @table with an additional column: the profit without overselling, from
+ * @without.
  */
 static enum ctl_exit print_rows(const struct writer *writer, const struct table *table,
 				json_t *answer, const json_t *without)

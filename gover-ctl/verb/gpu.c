@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The verbs `freeze`, `thaw` and `drain`. They set whether the daemon changes caps on a GPU and
- * whether it sells vGPUs on this GPU.
+ * The verbs `freeze`, `thaw` and `drain`, which stop or resume cap changes and sales on a GPU.
  */
 #include "gover-ctl/field.h"
 #include "gover-ctl/verb/verbs.h"

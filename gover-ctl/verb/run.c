@@ -115,8 +115,8 @@ static int set_frame_limit(const struct args *args, const json_t *vgpu)
 		return setenv("GOVER_FPS_MAX", text, 1);
 	}
 	/*
-	 * --fps-max 0 removes a limit inherited in GOVER_FPS_MAX. Without --fps-max and without a
-	 * target, an inherited limit stays.
+	 * GOVER_FPS_MAX may be inherited. --fps-max 0 removes it. Without --fps-max and without a
+	 * target, it is kept.
 	 */
 	return args_has(args, OPTION_FPS_MAX) ? unsetenv("GOVER_FPS_MAX") : 0;
 }
