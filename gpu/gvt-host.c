@@ -14,7 +14,7 @@
 
 #define PARENTS	  "class/mdev_bus"
 #define DEVICES	  "bus/mdev/devices"
-#define NAMES_MAX 256 /* size of the list of GPUs in a message */
+#define NAMES_MAX 256 /* bytes for the names of all GPUs in a message */
 
 static const char *sysfs_root(const struct gpu_config *config)
 {

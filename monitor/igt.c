@@ -197,8 +197,8 @@ static int spawn_to(struct igt *igt, int out_fd, pid_t *ret_pid)
 	sigemptyset(&none);
 	sigfillset(&all);
 	/*
-	 * With the default action of SIGPIPE, the child exits at its first write after this process
-	 * has exited.
+	 * Restore the default action of SIGPIPE, so that the child exits at its first write after
+	 * this process has exited.
 	 */
 	if ((r = posix_spawn_file_actions_adddup2(&actions, out_fd, STDOUT_FILENO)) == 0 &&
 	    (r = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY,

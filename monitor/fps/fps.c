@@ -216,8 +216,8 @@ static int page_map(int memfd, const struct fps_page **ret_page)
 }
 
 /*
- * Returns the fd that a message contains. Returns -1 if the message contains no fd, or several fds,
- * which are then closed.
+ * Returns the fd in @message if it contains exactly one. Otherwise closes all fds in @message and
+ * returns -1.
  */
 static int message_fd(struct msghdr *message)
 {
