@@ -103,8 +103,7 @@ struct db_point {
 	/* number of samples in which each value was valid */
 	int64_t load_n, util_n, fps_n, target_fps_n, frame_p99_n;
 };
-/* Applies to all callbacks: a non-zero result stops the query, and the query returns that
- * result. */
+/* If a callback returns a non-zero result, the query stops and returns that result. */
 typedef int (*db_point_fn)(void *userdata, const struct db_point *point);
 
 /*

@@ -27,8 +27,8 @@ struct minute {
 	struct row *rows;
 	size_t n, size;
 	/*
-	 * index in rows where the search for the vGPU of the next sample begins, because the vGPUs
-	 * usually have the same order in each tick
+	 * index in rows where the next search begins; vGPUs usually have the same order in each
+	 * tick
 	 */
 	size_t next;
 };

@@ -30,7 +30,7 @@ void minute_doubt(struct minute *minute);
 
 bool minute_complete(const struct minute *minute);
 
-/* Writes a row for each vGPU with the time @begin_ms. Returns a sqlite result code. */
+/* Writes one row for each vGPU. @begin_ms is the time in each row. Returns a sqlite result code. */
 extern const char minute_insert_sql[];
 int minute_write(const struct minute *minute, int64_t begin_ms, sqlite3_stmt *insert);
 

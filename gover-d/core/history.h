@@ -34,7 +34,7 @@ extern const struct observer history_observer;
 
 /* Opens the database at history->path. A failure is logged, and the daemon runs without history. */
 void history_open(struct history *history, const struct db_retention *retention);
-/* Opens the database for reading. NULL: the database cannot be opened, which was logged. */
+/* Opens the database for reading. If this fails, logs the error and returns NULL. */
 struct db_reader *history_open_reader(const struct history *history);
 /*
  * If the database is not open, tries to open it every few seconds, in the worker. Call this

@@ -429,7 +429,7 @@ int manager_run(struct manager *m)
 	log_event(SD_NOTICE, &(struct log_fields){.kind = LOG_STOPPING},
 		  "stopping; the caps stay in force");
 	m->ending = true;
-	save_soon(m); /* saves the last ids, and also changes whose save failed */
+	save_soon(m); /* saves the last ids and all unsaved changes */
 	return r;
 }
 
