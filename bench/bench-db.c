@@ -102,7 +102,7 @@ static int write_reference(double *ret_rate)
 	return 0;
 }
 
-/* Waits until the queue has room: this benchmark must not drop samples, as the daemon may. */
+/* Waits until the queue has room. The daemon may drop samples, but this benchmark must not. */
 static void wait_for_room(struct db *db)
 {
 	struct db_stats stats;

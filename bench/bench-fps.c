@@ -5,10 +5,9 @@
  * recording with a daemon. For comparison, the same run measures one clock read, and one clock read
  * with three stores.
  *
- * The Vulkan layer is measured in the same way: vkQueuePresentKHR of the layer for one window,
- * compared with a direct call of the driver's function, which does nothing (tests/helper/fps-vk.c,
- * without a Vulkan loader). A disabled layer removes itself, so the program calls the next function
- * directly.
+ * The Vulkan layer is measured in the same way: vkQueuePresentKHR of the layer is compared with a
+ * direct call of the function of the driver, which does nothing (tests/helper/fps-vk.c). If the
+ * layer is disabled, the program calls the driver directly.
  *
  * Each figure is the median of interleaved runs in separate processes.
  */
@@ -91,7 +90,8 @@ static int time_calls(const char *how)
 	uint64_t start_ns;
 
 	if (strcmp(how, "swap") == 0) {
-		/* As in a linked program, this lookup finds a loaded hook before the library. */
+		/* If the hook is preloaded, dlsym() finds its function before that of the
+		 * library. */
 		swap = dlopen(getenv("BENCH_GL"), RTLD_NOW | RTLD_GLOBAL)
 			       ? (void (*)(void *, unsigned long))dlsym(RTLD_DEFAULT,
 									"glXSwapBuffers")
@@ -172,8 +172,8 @@ static void report(double ns[MODES][ROUNDS])
 			(void)snprintf(target, sizeof(target), "<= %.0f", modes[m].at_most);
 		printf("%-32s %8.1f %8.1f %8s\n", modes[m].name, call, call - bare, target);
 	}
-	printf("best other programs: libstrangle, disabled: 4 ns; Prometheus fork of libstrangle, "
-	       "recording: 121 ns\n");
+	printf("best other programs: libstrangle (disabled) 4 ns, Prometheus fork of libstrangle "
+	       "(recording) 121 ns\n");
 }
 
 int main(int argc, char **argv)

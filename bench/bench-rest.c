@@ -142,7 +142,7 @@ static void sleep_until(uint64_t mono_ns)
 		;
 }
 
-/* Sends one request at a time, each at a fixed time. */
+/* Sends @rate requests per second, and waits for each answer. */
 static int measure_paced(int64_t rate, int64_t seconds)
 {
 	const uint64_t begin_ns = clock_now().mono_ns;

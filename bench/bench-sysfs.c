@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Compares two ways to read sysfs files: keeping a file open, and opening, reading and closing it
- * each time. The first measurement reads one number in the real sysfs of this host, in CPU time of
- * this process. The second measurement needs the mount folder of a gover-sim as argument. It reads
- * the counters of the simulated vGPUs as gpu/gvt.c does, in real time, because gover-sim uses CPU
- * time too. Each figure is the median of alternating rounds.
+ * each time. The first measurement reads one number in the real sysfs of this host, and counts the
+ * CPU time of this process. The second measurement reads the counters of simulated vGPUs as
+ * gpu/gvt.c does. It counts elapsed time, because gover-sim uses CPU time too. Its argument is the
+ * mount folder of gover-sim. Each figure is the median of alternating rounds.
  */
 #include <dirent.h>
 #include <fcntl.h>

@@ -55,7 +55,7 @@ struct window {
 };
 
 static volatile sig_atomic_t stopped;
-static volatile sig_atomic_t raised; /* number of SIGUSR1 minus number of SIGUSR2 */
+static volatile sig_atomic_t raised; /* number of SIGUSR1 received, minus number of SIGUSR2 */
 
 static void on_signal(int signal)
 {
@@ -81,7 +81,7 @@ static double now_s(void)
 
 /* --- the landscape: a square of side 2 around the origin, y up --- */
 
-/* Returns the pseudo-random number, in [0, 1), of a point of a lattice. */
+/* Returns a pseudo-random number in [0, 1) that depends only on @x and @z. */
 static float lattice(int x, int z)
 {
 	unsigned int h = (unsigned int)x * 374761393u + (unsigned int)z * 668265263u;
@@ -106,7 +106,10 @@ static float noise(float x, float z)
 
 #define SEA 0.0f
 
-/* Returns six octaves of noise, lowered towards the edge so that the landscape is an island. */
+/*
+ * Returns the height of the landscape: six octaves of noise, lowered towards the edge so that the
+ * landscape is an island.
+ */
 static float height_at(float x, float z)
 {
 	float height = 0, scale = 0.5f, frequency = 2.2f;
@@ -154,8 +157,8 @@ static struct vertex vertex_at(float x, float z, float step)
 }
 
 /*
- * Cells per side for each level of detail. A frame of 960x720 takes 1.6 times as long as on the
- * level below. Measured with llvmpipe: 0.18 us per triangle and 3 ms for the rest of the frame
+ * Cells per side for each level of detail. A frame takes 1.6 times as long as on the level below.
+ * Measured at 960x720 with llvmpipe: 0.18 us per triangle and 3 ms for the rest of the frame
  * (gover-terrain --wave 0 --frames 500 --detail N, one core, LP_NUM_THREADS=0).
  */
 static const int cells_of_detail[MAX_DETAIL + 1] = {0, 76, 119, 167, 222, 290, 373, 477, 608};
@@ -363,8 +366,8 @@ static const char usage[] =
 	"SIGUSR1 raises the level of detail, SIGUSR2 lowers it, SIGTERM ends the program.\n";
 
 /*
- * Parses a decimal number within [min, max]. The next character must be @stop; *@ret_end: the text
- * after @stop.
+ * Parses a decimal number within [@min, @max], which must be followed by the character @stop.
+ * *@ret_end: the text after @stop.
  */
 static bool number(const char *text, char stop, long min, long max, long *ret_value,
 		   const char **ret_end)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Checks in virtual time whether the caps of a policy (default qos) settle. The demand of the
- * tenants is constant or a square wave. Prints a table. The exit status is 1 if a cap still moves,
- * or a demand is still not served, SETTLED_PERIODS after the last change of any demand.
+ * tenants is constant or a square wave. Prints a table. After a change of any demand, the caps have
+ * SETTLED_PERIODS to settle. The exit status is 1 if a cap moves or a demand is not served after
+ * this time.
  *
- * With two or more tenants the GPU is oversold. The sum of demands is always below the GPU.
+ * The sum of the contracts of two or more tenants exceeds the GPU. The sum of their demands does
+ * not.
  */
 #include <math.h>
 #include <stdio.h>
@@ -36,10 +38,12 @@ static const double periods_s[] = {0, 2, 4, 8, 15, 30, 60, 120}; /* 0: constant 
 struct figures {
 	int seconds;
 	int vgpu_s, broken_s;
-	int settled_vgpu_s; /* vGPU-seconds without a change of demand for SETTLED_PERIODS */
-	int off_vgpu_s; /* settled vGPU-seconds with load and demand more than OFF_POINTS apart */
+	int settled_vgpu_s; /* vGPU-seconds in which no demand had changed for SETTLED_PERIODS */
+	int off_vgpu_s;	    /* settled vGPU-seconds in which load and demand differ by more than
+			       OFF_POINTS */
 	double worst_points;
-	int moves, idle_moves; /* all cap moves, and the cap moves in settled seconds */
+	int moves;
+	int idle_moves; /* cap moves in settled seconds */
 };
 
 static int fail(const char *what)

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The account of a run. Broken time is defined in design.md, section 2. A frame rate is broken if
- * it is below its target by more than 2 % and 1.5 frames per second while the vGPU was GPU-bound.
- * Without frames, a second is broken if less than 98 % of min(demand, contract) was served. Work
- * queued in earlier periods is not part of the demand.
+ * The account of a run. Broken time is defined in design.md, section 2. For a vGPU with frames, a
+ * period is broken if the vGPU is GPU-bound and its frame rate is below the target by more than 2 %
+ * and 1.5 frames per second. For a vGPU without frames, a period is broken if less than 98 % of
+ * min(demand, contract) is served. Work queued in earlier periods is not part of this demand.
  *
- * Fairness compares a run with an ideal, the weighted max-min share of each period: the GPU is
- * divided in proportion to contract times weight. No vGPU gets more than min(demand, contract). The
- * remaining capacity is divided again among the other vGPUs. For each vGPU, T is the demand that
- * was served in the run, and O the sum of its ideal shares.
+ * Fairness compares a run with an ideal: in each period, the GPU is divided in proportion to
+ * contract times weight. No vGPU gets more than min(demand, contract). The remaining capacity is
+ * divided again among the other vGPUs. T is the served demand of a vGPU in the whole run. O is the
+ * sum of its ideal shares.
  *
  * FairGV (TPDS 2017) defines MMR = min(T/O) / max(T/O). VMCG (TPDS 2018) defines lambda as the sum
- * of |w - w'|, where w' is T / sum of T, and w is O / sum of O. If all vGPUs are always busy, w
- * equals the configured weight.
+ * of |w - w'| of all vGPUs. Here w' is T divided by the sum of all T, and w is O divided by the sum
+ * of all O.
  */
 #include <math.h>
 
 #include "sim/experiment/account.h"
 
-/* default of key qos_gpu_bound_pct; used for all policies, so that they can be compared */
+/* the default of qos_gpu_bound_pct, but used for all policies */
 #define GPU_BOUND    0.70
 #define TARGET_SHARE 0.02
 #define TARGET_FPS   1.5
@@ -65,8 +65,9 @@ static void detect_broken(struct account_sample *s)
 }
 
 /*
- * Water-filling: each round serves the vGPUs whose min(demand, contract) is below their
- * proportional share. The next round divides the remaining capacity among the other vGPUs.
+ * Water-filling: each round divides the remaining capacity in proportion to the weights, and serves
+ * the vGPUs that need no more than their share. When no such vGPU is left, the others get their
+ * share.
  */
 static void set_ideals(struct account_sample *samples, int n)
 {
@@ -106,8 +107,8 @@ static void add_vgpu(struct account *account, double dt_s, const struct account_
 	int depth = 0;
 
 	vgpu->seen_s += dt_s;
-	/* Frames above the target are not part of the demand. Without frames, queued work of
-	 * earlier periods counts when it is served. */
+	/* Frames above the target do not count as served demand. Work without frames counts when
+	 * it is served, even if it was queued in an earlier period. */
 	vgpu->served_s += dt_s * (s->makes_frames ? fmin(s->load, owed(s)) : s->load);
 	vgpu->ideal_s += dt_s * s->ideal;
 	vgpu->sold_pct_s += dt_s * s->contract_pct;
@@ -129,7 +130,7 @@ static void add_vgpu(struct account *account, double dt_s, const struct account_
 void account_period(struct account *account, double dt_s, double util,
 		    struct account_sample *samples, struct account_vgpu *const *vgpus, int n)
 {
-	/* A period that begins before the last tenth of the run is not part of the last tenth. */
+	/* true: the whole period is in the last tenth of the run */
 	bool final = account->now_s >= account->from_final_s - ROUNDING;
 	double sold_pct_s = 0;
 

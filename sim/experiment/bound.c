@@ -15,7 +15,7 @@
 #include "sim/experiment/profiles.h"
 #include "sim/experiment/search.h"
 
-#define STRIDES 150 /* number of time steps of the search in a whole run */
+#define STRIDES 150 /* the search divides a run into this number of time steps */
 
 static const char *const kind_names[] = {
 	[BOUND_PAST_ONLY] = "past-only",
@@ -51,7 +51,7 @@ int bound_find(const char *name, enum bound_kind *ret_kind)
 static bool admit(void *userdata, const struct experiment *experiment, bool offers)
 {
 	const struct bound *bound = userdata;
-	/* number of the next sale; an offer that could not be funded is not a sale */
+	/* number of the next sale; does not count offers that closed without a sale */
 	int next = experiment->counts.sales;
 
 	(void)offers;
@@ -72,8 +72,11 @@ static void forward_event(void *userdata, const struct experiment_event *event)
 /* The demand of one vGPU and the cap allocated to it, in steps of step_pct. */
 struct claim {
 	int index; /* index in policy_gpu.vgpus; -1: the newcomer */
-	int least, now, next, most;
-	int given;
+	int least; /* smallest allowed cap */
+	int now;   /* demand of this period */
+	int next;  /* demand of the next period */
+	int most;  /* highest allowed cap */
+	int given; /* allocated cap */
 };
 
 static int steps_up(double pct, int step_pct)
@@ -108,8 +111,9 @@ static int compare_claims(const void *left, const void *right)
 }
 
 /*
- * Raises each cap up to the member of its claim at offset @wants (now, next or most), in the order
- * of the claims or in reverse order. Returns the number of steps left.
+ * Raises the cap of each claim to the value of one of its members: now, next or most. @wants:
+ * offset of this member. @last_first: starts with the last claim. @steps: free steps of the GPU.
+ * Returns the steps that are still free.
  */
 static int raise_caps(struct claim *claims, int n, bool last_first, size_t wants, int steps)
 {
@@ -130,8 +134,8 @@ static int raise_caps(struct claim *claims, int n, bool last_first, size_t wants
 /*
  * Allocates caps in three rounds. Round 1 serves the demand of this period, small demands first, so
  * that most vGPUs are served completely. Round 2 serves the demand of the next period, because a
- * cap takes effect one slot late. Round 3 gives the remaining capacity to large demands first,
- * because these vGPUs have the most queued work.
+ * new cap takes effect only in the next slot. Round 3 raises caps to their maximum, large demands
+ * first, because these vGPUs have the most queued work.
  */
 static void allocate(struct claim *claims, int n, int steps)
 {
@@ -209,7 +213,7 @@ static int oracle_fund(void *userdata, const struct experiment *experiment,
 	struct claim claims[POLICY_VGPUS_MAX + 1];
 	int n = claim_all(userdata, experiment, params, gpu, claims), least = 0;
 
-	/* This function also runs for an open offer that no tenant has claimed yet. */
+	/* the next tenant, even if it has not claimed the offer yet */
 	claims[n] = claim_of(userdata, params, gpu, terms, tenants_next(experiment),
 			     (uint64_t)experiment->n_drawn, 0);
 	claims[n++].index = -1;
@@ -227,7 +231,7 @@ static int oracle_fund(void *userdata, const struct experiment *experiment,
 }
 
 /*
- * The schedule decides on admission, not the policy. If the policy refuses to fund the newcomer,
+ * The schedule, not the policy, decides on admission. If the policy refuses to fund the newcomer,
  * the newcomer gets the capacity that the other vGPUs do not use.
  */
 static int past_only_fund(void *userdata, const struct experiment *experiment,

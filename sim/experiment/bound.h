@@ -3,12 +3,15 @@
  * Upper bounds for the comparison of policies: experiments whose decisions use the whole run,
  * including the future.
  *
- * past-only: a policy sets the caps, from the past, but an offline search chooses the times of
- * offers. oracle: the caps are also computed from the future demand of all tenants.
+ * - past-only: a policy sets the caps from past demand. An offline search chooses the times of
+ *   offers.
+ * - oracle: an offline search chooses the times of offers. The caps are computed from the future
+ *   demand of all tenants.
  *
  * The search (search.h) returns the times of offers that sell most while broken time stays within a
- * limit. Without migration, no sale may fail its probation. All other rules are those of policies:
- * the distance between offers, caps within the GPU, and the order of tenants.
+ * limit. Without migration, no sale may fail its probation. The other rules are the same as for
+ * policies: only one offer or probation at a time, a sum of caps of at most 100 %, and a fixed
+ * order of tenants.
  */
 #ifndef SIM_EXPERIMENT_BOUND_H
 #define SIM_EXPERIMENT_BOUND_H

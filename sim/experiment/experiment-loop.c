@@ -30,10 +30,10 @@ static double wanted_s(struct experiment *experiment, struct tenant *tenant)
 }
 
 /*
- * Returns the demand of @tenant in the last period, as a fraction of the GPU. The work that a
- * starved renderer prepares is less than its demand. So the demand of a renderer is the cost of its
- * target frame rate or, without a target, the load of the same program alone on a GPU. The demand
- * of a trace is recorded and does not depend on the cap.
+ * Returns the demand of @tenant in the last period, as a fraction of the GPU. For a renderer, this
+ * is the cost of its target frame rate or, without a target, the load of the same program alone on
+ * a GPU. The work that a starved renderer prepares would be less. For a trace, this is the recorded
+ * demand, but at most the cost of the target frame rate (if any).
  */
 static double demand_of(struct experiment *experiment, struct tenant *tenant, double load,
 			double dt_s)
@@ -49,8 +49,8 @@ static double demand_of(struct experiment *experiment, struct tenant *tenant, do
 }
 
 /*
- * Reads the counters of @tenant as the monitor of gover-d does: rates are not valid for the policy
- * until the second reading. The account also uses the first reading, because all counters start at
+ * Reads the counters of @tenant. For the policy, rates are valid from the second reading on, as in
+ * gover-d. For the account, they are valid from the first reading on, because all counters start at
  * 0.
  */
 static void sample_tenant(struct experiment *experiment, struct tenant *tenant, double dt_s)

@@ -10,13 +10,13 @@
 #include "sim/model/sim.h"
 #include "sim/experiment/experiment.h"
 
-/* A vGPU, with state that the users of experiment.h do not see. */
+/* A vGPU, with the state that experiment.h does not show. */
 struct tenant {
 	struct experiment_vgpu vgpu;
 	struct policy_track track;
 	struct sim_vgpu *sim;
-	/* A second GPU that runs the same program alone, to measure the demand of a renderer
-	 * without a target. NULL: the program has a target, draws no frames, or is a trace. */
+	/* A second GPU that runs only this program, to measure its demand. Used only for
+	 * renderers without a target frame rate; otherwise NULL. */
 	struct sim *alone;
 	struct sim_vgpu *alone_vgpu;
 	struct sim_counters last;
@@ -24,9 +24,9 @@ struct tenant {
 	double frame_s; /* last measured GPU time of a frame, seconds */
 	bool primed;	/* true: the counters were read at least once */
 	bool busy_valid, fps_valid;
-	uint64_t leaves_ns; /* time of departure; UINT64_MAX: the tenant stays to the end */
+	uint64_t leaves_ns; /* time of departure; UINT64_MAX: never */
 	int number;	    /* number in the order of arrival */
-	uint64_t draw;	    /* number that selects, with the seed, the demand of the tenant */
+	uint64_t draw;	    /* this number and the seed determine the demand of the tenant */
 };
 
 /* The last offer of the GPU. */
@@ -65,7 +65,7 @@ struct experiment {
 	struct tenant tenants[EXPERIMENT_VGPUS_MAX];
 	int n_tenants;
 	struct sale sale;
-	int *bag; /* kinds of the tenants that can take an offer */
+	int *bag; /* the kind of each tenant that can take an offer */
 	int n_bag, n_drawn;
 	struct arrival *arrivals; /* tenants with an arrival time, sorted by this time */
 	int n_arrivals, n_arrived, n_waiting;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An experiment: a policy controls the tenants of a scenario in virtual time. In each period the
- * simulated GPU runs, the counters are read, and the policy decides. The decisions are applied as
- * the daemon applies them: caps, offers, probations of sales, and the capacity of removed vGPUs.
- * The policy gets only the values that it gets in the daemon.
+ * simulated GPU runs, the counters are read, and the policy decides. Decisions on caps, offers,
+ * probations and the capacity of removed vGPUs are applied as in the daemon. The policy gets only
+ * the values that it gets in the daemon.
  *
  * The results depend only on scenario, policy, parameters and seed. The demand of a tenant depends
- * on the seed and on its number in the order of arrival, not on the policy.
+ * on the seed and on the number of the tenant in the order of arrival, but not on the policy.
  */
 #ifndef SIM_EXPERIMENT_EXPERIMENT_H
 #define SIM_EXPERIMENT_EXPERIMENT_H
@@ -28,8 +28,8 @@ struct experiment_vgpu {
 	int cap_pct;		      /* cap for the next period */
 	int sampled_cap_pct;	      /* cap in the last period */
 	struct account_sample sample; /* measured values of the last period */
-	/* times of arrival and departure; left_s NAN: still present */
-	double came_s, left_s;
+	double came_s;		      /* time of arrival */
+	double left_s;		      /* time of departure; NAN: still present */
 };
 
 /* An event of an experiment. The pointers are valid until on_event() returns. */
@@ -51,17 +51,16 @@ struct experiment_event {
 struct experiment_hooks {
 	void *userdata;
 	void (*on_event)(void *userdata, const struct experiment_event *event);
-	/* Runs in each period instead of the step() of the policy. */
+	/* Replaces step() of the policy, which runs in each period. */
 	void (*step)(void *userdata, const struct experiment *experiment,
 		     const struct policy_params *params, struct policy_gpu *gpu,
 		     struct policy_out *out);
-	/* Runs for each newcomer instead of the fund() of the policy. */
+	/* Replaces fund() of the policy, which runs for each newcomer. */
 	int (*fund)(void *userdata, const struct experiment *experiment,
 		    const struct policy_params *params, struct policy_gpu *gpu,
 		    const struct policy_terms *terms, struct policy_out *out);
-	/* Returns whether to make an offer now. Called in each period in which an offer is
-	 * possible, after the step of the policy. @offers: true if the policy decided to make an
-	 * offer. */
+	/* Returns true to make an offer now. Runs after the step() of the policy, in each period
+	 * in which an offer is possible. @offers: true if the policy decided to make an offer. */
 	bool (*admit)(void *userdata, const struct experiment *experiment, bool offers);
 };
 
@@ -74,9 +73,9 @@ struct experiment_summary {
 };
 
 /*
- * Creates an experiment at time 0, with the tenants that are present from the start. @params: NULL:
- * the parameters of the scenario. @hooks: copied; NULL: no hooks. @scenario must outlive the
- * experiment. -ENOMEM, -EINVAL.
+ * Creates an experiment at time 0, with the tenants that are present from the start. @params may be
+ * NULL: then the parameters of the scenario apply. @hooks may be NULL, and is copied. @scenario
+ * must outlive the experiment. -ENOMEM, -EINVAL.
  */
 int experiment_new(const struct scenario *scenario, const struct policy *policy,
 		   const struct policy_params *params, uint64_t seed,

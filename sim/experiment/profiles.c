@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Demand profiles. When the profile of a tenant is first needed, the tenant runs alone on a GPU,
- * and the result is stored.
+ * Demand profiles. To measure the profile of a tenant, the tenant runs alone on a GPU. This happens
+ * when the profile is first needed.
  */
 #include <errno.h>
 #include <math.h>
@@ -47,7 +47,7 @@ struct profiles *profiles_free(struct profiles *profiles)
 	return NULL;
 }
 
-/* Returns the needed percentage of the GPU between two readings. */
+/* Returns the percentage of the GPU that a tenant needed between two readings of its counters. */
 static double need_of(const struct policy_terms *terms, const struct sim_counters *from,
 		      const struct sim_counters *to, double wanted_s, double dt_s)
 {

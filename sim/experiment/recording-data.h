@@ -7,7 +7,7 @@
 #include "sim/experiment/recording.h"
 
 #define RECORDING_LOADS 101 /* number of load bins, 1 percent of the GPU each */
-/* number of frame rate bins from 0.1 frames per second; each bin is 5 % above the previous bin */
+/* number of frame rate bins; the first is at 0.1 frames per second, each other is 5 % higher */
 #define RECORDING_FRAMES 256
 
 struct recording_tick {
@@ -23,8 +23,8 @@ struct recording_cell {
 };
 
 /*
- * Seconds per load bin and per frame rate bin. Seconds in which the cap limited the vGPU are not
- * counted.
+ * The seconds that a vGPU spent at each load and at each frame rate. Seconds in which the cap
+ * limited the vGPU are not counted.
  */
 struct recording_histogram {
 	float load_s[RECORDING_LOADS], fps_s[RECORDING_FRAMES];
@@ -37,7 +37,7 @@ struct recording_vgpu {
 	struct recording_histogram *histogram;
 };
 
-/* A span: the time of one vGPU with one contract, without interruption. */
+/* A span: a time in which a vGPU exists without interruption and with the same contract. */
 struct recording_span {
 	int vgpu, contract_pct;
 	double target_fps;
@@ -46,7 +46,7 @@ struct recording_span {
 	size_t n_cells, n_allocated;
 	bool draws; /* has frames */
 	struct trace *trace;
-	double begin_s, end_s; /* replayed times of begin and end */
+	double begin_s, end_s; /* begin and end in replayed time */
 };
 
 struct recording {

@@ -3,24 +3,22 @@
  * Estimates the demand of a tenant from its recorded load.
  *
  * A cap hides demand above the cap: load = min(demand, cap). If the tenant used less than
- * CENSORED_UTIL of the allotted time, or the cap was the whole contract, the demand equals the
- * load. Otherwise the second is censored: the demand was at least the load. The estimate is the
- * median of all higher loads in seconds of the same tenant that are not censored. If fewer than
- * HISTOGRAM_MIN_S such seconds exist, the estimate is the contract, as in policy/qos/demand.c.
+ * CENSORED_UTIL percent of the allotted time, or if the cap was the whole contract, the demand
+ * equals the load. All other seconds are censored: their demand was at least the load. It is
+ * estimated as the median of the higher loads in seconds of this tenant that are not censored. If
+ * fewer than HISTOGRAM_MIN_S such seconds exist, the estimate is the contract.
  *
- * For a tenant with frames, the frame rate is estimated in the same way, because load and frame
- * rate give the GPU time of a frame under any cap. If too few higher frame rates are known, the
- * estimate is the target frame rate. If the target was reached, the estimate is the frame rate that
- * uses the whole contract.
+ * For a tenant with frames, the frame rate is estimated in the same way. The demand is this frame
+ * rate times the measured GPU time of a frame, which does not depend on the cap. If too few higher
+ * frame rates are known, the estimate is the target frame rate. If the target was reached, the
+ * estimate is the frame rate that uses the whole contract.
  *
- * Work without frames that a cap delays is done later, because it is queued or because the program
- * takes longer. So the total work of a busy period, in which the tenant uses all its allotted time,
- * does not depend on the cap. The demand has the estimated level from the start of the busy period
- * until the demand sums up to the work done. Then the demand is 0 until the end of the busy period.
- * If the recording ends within the busy period, the total work is not known, and the demand keeps
- * its level.
+ * Work without frames is not lost if a cap delays it. In a busy period, the tenant uses all its
+ * allotted time. The estimated demand of a busy period starts with the estimated level. When the
+ * sum of the demand equals the work done in the whole busy period, the demand becomes 0. If the
+ * recording ends within the busy period, the work is not known, and the demand keeps its level.
  *
- * A tenant with frames has no such delayed work: late frames are skipped, not drawn later.
+ * A tenant with frames has no delayed work, because it skips late frames.
  */
 #include <errno.h>
 #include <math.h>
@@ -35,16 +33,15 @@
 #define FPS_STEP	1.05
 #define FPS_MOST	10000 /* maximum frame rate of a trace */
 
-/* The state of an estimation, which advances along a span. */
+/* The state of the estimation of one span. */
 struct estimator {
 	const struct recording_histogram *histogram;
 	double ceiling_pct, target_fps;
 	double frame_pct_s;	 /* GPU time of a frame in percent of a second */
 	struct trace_point last; /* last estimate; repeated while readings are missing */
-	/* For tenants without frames: the end of the current busy period, and the work of this
-	 * period that is not yet part of the demand. */
-	size_t busy_end;
-	double busy_pct_s;
+	/* for tenants without frames */
+	size_t busy_end;   /* index of the first cell after the busy period */
+	double busy_pct_s; /* work of the busy period that is not yet part of the demand */
 };
 
 int recording_ceiling_pct(const struct recording *recording, const struct recording_span *span)
@@ -129,8 +126,8 @@ static double estimate_pct(const struct estimator *estimator, double load_pct)
 }
 
 /*
- * The median includes the bin of @fps: a program paced at @fps has no higher frame rate, so its
- * estimate must stay @fps.
+ * The median includes the bin of @fps. Otherwise a program that is paced at @fps would get a higher
+ * estimate, because it never has a higher frame rate.
  */
 static double estimate_fps(const struct estimator *estimator, double fps)
 {
@@ -238,7 +235,7 @@ static struct trace_point estimate_cell(struct recording *recording,
 }
 
 /*
- * Returns the first known GPU time of a frame. Seconds before the first frame rate use this value.
+ * Returns the first known GPU time of a frame, for the seconds before the first known frame rate.
  */
 static double first_frame_pct_s(const struct recording_span *span)
 {

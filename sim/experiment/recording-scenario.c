@@ -12,14 +12,14 @@
 #include "sim/experiment/recording-data.h"
 #include "sim/model/random.h"
 
-/* gap=hold: a period of a recording may be longer than the allowed gap of a trace. */
+/* With gap=hold a recording may have periods of any length. */
 #define WORKLOAD "trace:file=recorded,gap=hold"
 
 struct recording_newcomers {
 	struct newcomer {
 		int contract_pct; /* contract of the recorded vGPU */
 		bool draws;
-		struct trace *trace; /* trace of the recorded vGPU, starting at a random point */
+		struct trace *trace; /* recorded trace, rotated to start at a random point */
 	} kinds[RECORDING_NEWCOMERS];
 	int n;
 };

@@ -13,7 +13,7 @@
 #include "sim/experiment/recording-demand.h"
 
 #define GAP_PERIODS   5
-#define ABSENT_TICKS  5 /* if a vGPU is absent for more ticks, its span ends */
+#define ABSENT_TICKS  5 /* the span of a vGPU continues across up to this many missing rows */
 #define SECONDS_MIN   10
 #define PERIOD_MIN_S  0.1
 #define PERIOD_MAX_S  10.0
@@ -192,16 +192,20 @@ int recording_add(struct recording *recording, int vgpu, const struct recording_
 
 	if (r < 0)
 		return r;
-	if (row->contract_pct < 1 || row->contract_pct > 100 || row->cap_pct < 0 ||
-	    row->cap_pct > 100)
-		return err_fail(reterr, EINVAL, "vGPU %s: cap %d %%, contract %d %%: not valid",
-				recording->vgpus[vgpu].id, row->cap_pct, row->contract_pct);
+	if (row->cap_pct < 0 || row->cap_pct > 100)
+		return err_fail(reterr, EINVAL,
+				"vGPU %s: cap %d %%: out of range (allowed: 0 to 100)",
+				recording->vgpus[vgpu].id, row->cap_pct);
+	if (row->contract_pct < 1 || row->contract_pct > 100)
+		return err_fail(reterr, EINVAL,
+				"vGPU %s: contract %d %%: out of range (allowed: 1 to 100)",
+				recording->vgpus[vgpu].id, row->contract_pct);
 	tick = &recording->ticks[recording->n_ticks - 1];
 	if (known && (!(tick->dt_s > 0) || row->dt_s < (double)tick->dt_s))
 		tick->dt_s = (float)row->dt_s;
 	span = find_span(recording, vgpu, row, target_fps);
 	if (!span && !known)
-		return 0; /* the first row of a span must be valid */
+		return 0; /* a span starts only with a valid row */
 	if (!span)
 		span = begin_span(recording, vgpu, row, target_fps);
 	if (!span || add_row(recording, span, row, known) < 0)
@@ -232,7 +236,7 @@ static double median_period_s(const struct recording *recording, float *room)
 	return fmin(PERIOD_MAX_S, fmax(PERIOD_MIN_S, (double)room[n / 2]));
 }
 
-/* A missing time before the first tick is not a gap. */
+/* Time before the first tick is not a gap. */
 static void cut_gaps(struct recording *recording)
 {
 	struct recording_facts *facts = &recording->facts;
@@ -293,7 +297,7 @@ static int place_spans(struct recording *recording, struct err *reterr)
 	recording->n_spans = kept;
 	if (kept > RECORDING_SPANS_MAX)
 		return err_fail(reterr, E2BIG,
-				"too many vGPUs or changed contracts: %d (limit %d): choose a "
+				"too many vGPUs and contract changes (%d, limit %d): choose a "
 				"shorter range",
 				kept, RECORDING_SPANS_MAX);
 	return 0;

@@ -2,7 +2,7 @@
 /*
  * A recording of one GPU, to be replayed. The rows become the tenants of a scenario with the same
  * demand. Demand above a cap cannot be measured, so recording-demand.c estimates it. Times without
- * data are cut out and counted, because the tenants were not idle then.
+ * data are cut out and counted. They must not be replayed as idle time.
  */
 #ifndef SIM_EXPERIMENT_RECORDING_H
 #define SIM_EXPERIMENT_RECORDING_H
@@ -36,16 +36,17 @@ struct recording_terms {
 };
 
 struct recording_facts {
-	double seconds;	  /* length of the replayed time */
-	double period_s;  /* median */
-	int gaps;	  /* number of gaps cut out of the replayed time */
-	double gap_s;	  /* total length of the gaps */
-	int vgpus, spans; /* a span is a vGPU with one contract and without interruption */
+	double seconds;	 /* length of the replayed time */
+	double period_s; /* median */
+	int gaps;	 /* number of gaps cut out of the replayed time */
+	double gap_s;	 /* total length of the gaps */
+	int vgpus;
+	int spans; /* number of times in which a vGPU kept its contract without interruption */
 	double vgpu_s;
-	double censored_s; /* seconds (of vgpu_s) in which demand above the cap is estimated */
-	/* seconds (of vgpu_s) without readings, in which the last estimate is repeated */
+	double censored_s; /* part of vgpu_s in which demand above the cap is estimated */
+	/* part of vgpu_s without readings, in which the last estimate is repeated */
 	double unknown_s;
-	double fps_missing_s; /* seconds (of vgpu_s) in which the missing frame rate is estimated */
+	double fps_missing_s; /* part of vgpu_s in which a missing frame rate is estimated */
 	double broken_s;      /* as recorded */
 };
 
@@ -73,8 +74,8 @@ int recording_finish(struct recording *recording, struct err *reterr);
 struct recording_facts recording_facts(const struct recording *recording);
 
 /*
- * Summarizes the recorded run, with the prices of @scenario. Of the counts only cap moves and
- * tenants that left are known.
+ * Summarizes the recorded run, with the prices of @scenario. The only counts that a recording
+ * contains are the cap moves and the tenants that left.
  */
 int recording_summarize(struct recording *recording, const struct scenario *scenario,
 			struct experiment_summary *ret_summary);
@@ -88,9 +89,10 @@ int recording_tenants(const struct recording *recording, struct scenario *scenar
 		      struct err *reterr);
 
 /*
- * Adds tenants that take offers, with the offered contract. Each tenant has the demand of a
- * recorded vGPU, which is chosen at random by @seed. Demand without frames is multiplied by the
- * ratio of the offered contract to the recorded contract. *@ret_newcomers must outlive @scenario.
+ * Adds tenants that take offers, with the offered contract. @seed selects a random recorded vGPU
+ * for each tenant. The tenant has the demand of this vGPU. Demand without frames is multiplied by
+ * the ratio of the offered contract to the recorded contract. *@ret_newcomers must outlive
+ * @scenario.
  */
 struct recording_newcomers;
 int recording_newcomers_new(const struct recording *recording, uint64_t seed,

@@ -32,7 +32,7 @@ static void send_away(struct experiment *experiment)
 		newcomer->leaves_ns = at_ns;
 }
 
-/* Counts and reports an offer that is kept, failed or closed. */
+/* Counts and reports the end of an offer: kept, failed or closed. */
 static void finish(struct experiment *experiment)
 {
 	const struct sale *sale = &experiment->sale;

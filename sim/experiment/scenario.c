@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads and changes scenarios. A table contains all keys. */
+/* Reads and changes scenarios. The table keys[] contains all keys. */
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -82,15 +82,13 @@ static bool fits_discipline(const char *text)
 #define FLAVOR(key)		      AT(FLAVOR_SECTION, #key, struct scenario_flavor, key)
 #define TENANT(key)		      AT(TENANT_SECTION, #key, struct scenario_tenant, key)
 
-/* policy/keys.h creates its rows with these macros. */
+/* policy/keys.h uses these macros for the rows of its keys. */
 #define KEY_INT(key, low, high, unit)	  SETTING_INT(PARAM("policy", key), low, high, unit)
 #define KEY_NUMBER(key, low, high, unit)  SETTING_NUMBER(PARAM("policy", key), low, high, unit)
 #define KEY_FLAG(key)			  SETTING_FLAG(PARAM("policy", key))
 #define KEY_SECONDS(key, low, high, unit) SETTING_INT(OF("policy", key), low, high, unit)
 
-/*
- * The limit of 180 characters for texts comes from base/inifile.c, which reads lines of up to 198.
- */
+/* Texts have at most 180 characters, because base/inifile.c reads lines of at most 198. */
 static const struct setting keys[] = {
 	SETTING_INT(OF("scenario", seconds), 1, 10000000, " s"),
 	SETTING_INT(OF("scenario", period_ms), 100, 10000, " ms"),
@@ -287,7 +285,7 @@ static int take_from(struct scenario *scenario, struct err *reterr)
 					name);
 		if (scenario->tenants[tenant].arrive_s >= 0)
 			return err_fail(reterr, EINVAL,
-					"[arrivals] from: [tenant %s] has a time of arrival "
+					"[arrivals] from: [tenant %s] does not take offers "
 					"(allowed: tenants with arrive_s = offer)",
 					name);
 		scenario->drawn[tenant] = true;
@@ -384,7 +382,7 @@ static int check_whole(const char *path, struct scenario *scenario, struct err *
 		r = check_tenant(path, scenario, &scenario->tenants[i], reterr);
 	if (r == 0 && window > POLICY_WINDOW_MAX)
 		r = err_fail(reterr, EINVAL,
-			     "%s: [policy] fund_window_s = %d: too long, %.0f periods (limit %d)",
+			     "%s: [policy] fund_window_s = %d: too long (%.0f periods, limit %d)",
 			     path, scenario->fund_window_s, window, POLICY_WINDOW_MAX);
 	if (r == 0 && scenario->floor_pct % scenario->step_pct)
 		r = err_fail(reterr, EINVAL,

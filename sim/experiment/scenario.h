@@ -28,8 +28,8 @@ struct scenario_flavor {
 };
 
 /*
- * A kind of tenant. A value that is not set (negative, or 0 for contract_pct) comes from the
- * flavor.
+ * A kind of tenant. A value that is not set comes from the flavor. Not set means negative or, for
+ * contract_pct, 0.
  */
 struct scenario_tenant {
 	char name[SCENARIO_NAME_MAX];
@@ -41,11 +41,11 @@ struct scenario_tenant {
 	int contract_pct, min_cap_pct;
 	double target_fps, weight;
 	bool burst;
-	/* if the tenant does not fit at its arrival: true: it waits for capacity; false: it is
+	/* true: a tenant that does not fit at its arrival waits for capacity; false: it is
 	 * refused */
 	bool waits;
 	double arrive_s;   /* time of arrival; SCENARIO_BY_OFFER: the tenant takes an offer */
-	int start_cap_pct; /* initial cap if present from the start; 0: the share of the GPU */
+	int start_cap_pct; /* initial cap at the start of the run; 0: the share of the GPU */
 	double stay_s;	   /* time between arrival and departure; 0: no departure */
 	int count;
 };
@@ -57,7 +57,7 @@ struct scenario {
 	int seconds, period_ms, seed;
 	bool migrate;
 	int migrate_s;
-	/* time after which a failed newcomer leaves; 0: it leaves only by migration */
+	/* time after which a newcomer leaves if its sale failed; 0: only migration removes it */
 	int remove_s;
 	/* [host] */
 	char discipline[16]; /* name in the table sched_disciplines[] */
@@ -85,15 +85,15 @@ struct scenario {
 
 /*
  * Reads the scenario file @path and its traces, whose names are relative to the folder of @path.
- * struct scenario is too large for the stack. A plain copy is valid until scenario_fini() of the
- * original. -EINVAL with a message "FILE:LINE: ...", -ENOMEM, or an error of reading a file.
+ * struct scenario is too large for the stack. A copy of the struct is valid until scenario_fini()
+ * of the original. -EINVAL with a message "FILE:LINE: ...", -ENOMEM, or an error of reading a file.
  */
 int scenario_load(const char *path, struct scenario *ret_scenario, struct err *reterr);
 
 /*
  * Functions to create a scenario without a file. scenario_default() sets the defaults without
- * tenants. The caller adds complete kinds to tenants[], each with a workload_text, which may be any
- * name. Then the caller calls scenario_check(). -EINVAL.
+ * tenants. The caller adds complete kinds to tenants[]. The workload_text of a kind may be any text
+ * that is not empty. Then the caller calls scenario_check(). -EINVAL.
  */
 void scenario_default(struct scenario *ret_scenario);
 int scenario_check(struct scenario *scenario, struct err *reterr);

@@ -17,7 +17,7 @@
 
 #define TRIES_MAX 250 /* evaluations */
 #define PATIENCE  60  /* maximum number of evaluations without an improvement */
-#define COARSE	  4   /* length, in strides, of a step until a good time is found */
+#define COARSE	  4   /* step of the first search for a good time, in strides */
 #define CHANGES	  8   /* number of small changes per large change */
 
 struct search {
@@ -66,8 +66,8 @@ static bool evaluate(struct search *search)
 /* --- one more admission --- */
 
 /*
- * The last admission of search->now was found with coarse steps. Tries the times between the last
- * two coarse steps.
+ * Tries to make the last admission of search->now earlier. That admission was found with coarse
+ * steps, so this function tries the times since the previous coarse step.
  */
 static void refine(struct search *search, double first_s)
 {

@@ -26,8 +26,8 @@ const struct summary_field *summary_find_field(const char *name);
 double summary_value(const struct summary_field *field, const struct experiment_summary *summary);
 
 /*
- * Adds all fields, and broken_s_at_depth, to @object. @recorded: the summary is that of a
- * recording, so fields that a recording does not contain are null.
+ * Adds all fields, and broken_s_at_depth, to @object. If @recorded is true, fields that a recording
+ * does not contain are null.
  */
 void summary_encode(const struct experiment_summary *summary, bool recorded, int decimals,
 		    json_t *object);
@@ -39,7 +39,7 @@ json_t *summary_encode_depths(const double *depth_s, int decimals);
 
 /*
  * Adds up the summaries of @n GPUs. Means are weighted by seconds. The min-max ratio, lambda and
- * worst_broken_pct are those of the worst GPU.
+ * worst_broken_pct are the values of the worst GPU.
  */
 void summary_add_up(const struct experiment_summary *const *parts, int n,
 		    struct experiment_summary *ret_sum);

@@ -13,7 +13,7 @@
 #include "sim/experiment/tenants.h"
 #include "sim/model/random.h"
 
-/* number of the first tenant with an arrival time; smaller numbers belong to offers */
+/* number of the first tenant with an arrival time; tenants that take offers have smaller numbers */
 #define OWN_TIME (1ULL << 32)
 
 static uint64_t mix(uint64_t seed, uint64_t number)
@@ -171,8 +171,9 @@ static struct tenant *join(struct experiment *experiment, const struct scenario_
 }
 
 /*
- * Funds and adds a newcomer like control_vgpu_add() of gover-d. The newcomer needs at most its
- * contract. The decisions of the policy are applied before the newcomer is added.
+ * Funds and adds a newcomer like control_vgpu_add() of gover-d. If its contract is less than
+ * min_newcomer_pct, the contract is enough. The decisions of the policy are applied before the
+ * newcomer is added.
  */
 static struct tenant *fund_and_join(struct experiment *experiment,
 				    const struct scenario_tenant *kind, uint64_t draw)
@@ -290,8 +291,8 @@ static void leave(struct experiment *experiment, int index)
 }
 
 /*
- * Adds the tenant of an arrival if the GPU has capacity. Returns true if the tenant was added. A
- * tenant that had to wait still leaves at its original time.
+ * Adds the tenant of arrival number @index. Returns false if the GPU has not enough capacity.
+ * Waiting for capacity does not delay the departure of the tenant.
  */
 static bool arrive(struct experiment *experiment, int index)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The command line of gover-sim: a table of verbs. No verb starts before all arguments are valid.
+/*
+ * The command line of gover-sim: a table of verbs. All arguments are checked before a verb starts.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -152,7 +153,7 @@ static int fail_value(const struct option_info *info)
 static int add_set(struct run_options *run)
 {
 	if (run->n_sets == RUN_SETS_MAX) {
-		fprintf(stderr, "gover-sim: --set: used too often (limit %d)\n", RUN_SETS_MAX);
+		fprintf(stderr, "gover-sim: --set: used more than %d times\n", RUN_SETS_MAX);
 		return -EINVAL;
 	}
 	run->sets[run->n_sets++] = optarg;

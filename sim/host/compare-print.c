@@ -43,7 +43,7 @@ static struct spread spread_of(const struct compare *compare, const struct compa
 /* --- the table --- */
 
 static const struct {
-	const char *title, *field; /* field: name of the field in summary.c */
+	const char *title, *field; /* field: name of a field of the summary */
 	/* true: the column shows the maximum of all runs; false: the mean */
 	bool most;
 	int decimals;

@@ -163,8 +163,7 @@ static int play_rows(struct compare *compare, struct err *reterr)
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	int n = 0, failed;
 
-	/* The current thread also runs experiments, so a failure to create threads is not an
-	 * error. */
+	/* If no thread can be created, the current thread runs all experiments. */
 	while (n < THREADS_MAX && n + 1 < cpus &&
 	       pthread_create(&threads[n], NULL, play_all, &work) == 0)
 		n++;

@@ -79,7 +79,7 @@ void tree_release(const struct tree_node *node)
 		unref(node->vgpu);
 }
 
-/* Returns the lowest unused id of the vGPUs of @gpu. The first id is 1. */
+/* Returns the lowest vGPU id from 1 that is not in use on @gpu. */
 static int free_id(const struct tree_gpu *gpu)
 {
 	for (int id = 1;; id++) {

@@ -48,19 +48,19 @@ enum tree_kind {
 	TREE_TYPE_DEVICES,
 	TREE_VGPU,
 	TREE_VGPU_GROUP,
-	TREE_LINK, /* TREE_LINK and TREE_ATTR are not directories; all other kinds are */
+	TREE_LINK, /* all kinds except TREE_LINK and TREE_ATTR are directories */
 	TREE_ATTR,
 };
 
 /*
- * An entry of the tree. Plain data that callers may copy. If a caller stores a node, tree_hold() is
- * required.
+ * An entry of the tree. Plain data that callers may copy. A caller that stores a node must call
+ * tree_hold().
  */
 struct tree_node {
 	enum tree_kind kind;
 	struct tree_gpu *gpu;
 	int type;		      /* index of the vGPU type */
-	struct tree_vgpu *vgpu;	      /* vGPU that the node belongs to; NULL: no vGPU */
+	struct tree_vgpu *vgpu;	      /* vGPU of this entry; NULL: none */
 	const struct tree_attr *attr; /* TREE_ATTR */
 	enum tree_kind from;	      /* TREE_LINK: kind of the directory that contains the link */
 };

@@ -5,9 +5,9 @@
 
 #include <stdint.h>
 
-/* log2 of 16 us in ns; the first bucket also counts shorter times */
+/* the first bucket starts at 2^14 ns (16 us), and also counts shorter times */
 #define FRAMETIME_MIN_LOG2 14
-/* 24 octaves end at 4.6 minutes; the last bucket also counts longer times */
+/* the last bucket ends at 2^38 ns (4.6 minutes), and also counts longer times */
 #define FRAMETIME_OCTAVES 24
 #define FRAMETIME_BUCKETS (FRAMETIME_OCTAVES * 16)
 

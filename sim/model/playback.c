@@ -8,8 +8,8 @@
 #include "base/clock.h"
 #include "sim/model/playback.h"
 
-#define LOOK_NS NS_PER_S /* time after which one call stops searching for the next frame */
-/* number of pieces per second that demand without frames is divided into */
+#define LOOK_NS NS_PER_S /* one call searches at most this time for the next frame */
+/* demand without frames is divided into this number of pieces per second */
 #define PIECES_S 10
 
 /* Demand and rate change linearly from (pct, rate) at from_ns to (to_pct, to_rate) at to_ns. */
@@ -112,9 +112,7 @@ static double frames_of(const struct segment *segment, uint64_t at_ns, uint64_t 
 	return between(segment->rate, segment->to_rate, part) * (double)ns / (double)NS_PER_S;
 }
 
-/*
- * Returns the time, 1 to @max_ns, after which @frames are complete. @at_ns: the start of this time.
- */
+/* Returns the time from @at_ns until @frames frames are complete, 1 to @max_ns. */
 static uint64_t time_of_frames(const struct segment *segment, uint64_t at_ns, uint64_t max_ns,
 			       double frames)
 {
@@ -137,8 +135,8 @@ static bool has_ended(const struct playback *playback, const struct playhead *he
 }
 
 /*
- * Returns the segment at @head. *@ret_at_ns: the time of @head in the trace. *@ret_ns: the rest of
- * the segment from this time, 1 to @max_ns.
+ * Returns the segment at @head. *@ret_at_ns: the time of @head in the trace. *@ret_ns: the time
+ * from @head to the end of the segment, 1 to @max_ns.
  */
 static struct segment next_segment(const struct playback *playback, struct playhead *head,
 				   uint64_t max_ns, uint64_t *ret_at_ns, uint64_t *ret_ns)
@@ -170,7 +168,7 @@ double playback_demand_ns(const struct playback *playback, struct playhead *head
 	return sum_ns;
 }
 
-/* The minimum is 1 ns, because a frame with 0 ns of work would mean that no frame is ready. */
+/* The minimum is 1 ns, because 0 means that no frame is complete. */
 static uint64_t whole_ns(double ns)
 {
 	return ns < 1 ? 1 : (uint64_t)ns;

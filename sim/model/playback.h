@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The playback of a trace. It selects the part of the trace to play, plays this part once or in a
- * loop, and computes values between points. Demand is integrated exactly over any span of time.
+ * The playback of a part of a trace, once or in a loop. Demand is integrated exactly over any time.
  * Frames occur at the recorded rate. Each frame has the demand of the time since the previous
  * frame.
  */
@@ -14,15 +13,15 @@
 
 #include "sim/model/trace.h"
 
-/* The part of a trace to play, and the way of playing it. Constant during playback. */
+/* The part of a trace to play, and how to play it. Constant during playback. */
 struct playback {
 	const struct trace *trace;
 	/* begin and length of the played part, in the time of the trace */
 	uint64_t from_ns, length_ns;
-	/* if two points are farther apart, the time between them is a gap */
+	/* a longer time between two points is a gap */
 	uint64_t gap_ns;
-	/* true: demand is 0 from gap_ns after the begin of a gap; false: the last demand
-	 * continues */
+	/* true: after gap_ns in a gap, demand is 0; false: the last demand continues through the
+	 * gap */
 	bool idle_gaps;
 	/* true: values change linearly between points, except across gaps */
 	bool interpolate;
@@ -34,7 +33,7 @@ struct playback {
 struct playhead {
 	uint64_t played_ns;
 	size_t point;	/* index of the point found by the last search */
-	double part;	/* fraction of the next frame that is complete */
+	double part;	/* fraction of the current frame that is complete */
 	double part_ns; /* GPU work of this fraction */
 };
 
@@ -54,8 +53,8 @@ struct playback_frame {
 double playback_demand_ns(const struct playback *playback, struct playhead *head, uint64_t to_ns);
 
 /*
- * Returns the next frame after the later one of @at_ns and the position of @head. Moves @head to
- * the end of that frame, and skips frames before @at_ns.
+ * Returns the next frame after the position of @head, and moves @head to the end of that frame.
+ * Frames before @at_ns are skipped.
  */
 struct playback_frame playback_next_frame(const struct playback *playback, struct playhead *head,
 					  uint64_t at_ns);

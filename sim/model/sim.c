@@ -3,10 +3,13 @@
  * The simulated GPU. It does not read a clock, and the results do not depend on how the caller
  * divides time into calls of sim_advance().
  *
- * There are three kinds of events: the CPU of a tenant completes a piece of work, the GPU completes
- * its work or the turn ends, and a slot of the scheduler ends. Between two events only the work of
- * the running vGPU decreases, so time advances from event to event. A turn continues across CPU
- * events that cannot end it.
+ * There are three kinds of events:
+ * - The CPU of a tenant completes a piece of work.
+ * - The GPU completes the work of the running vGPU, or the turn of this vGPU ends.
+ * - A slot of the scheduler ends.
+ *
+ * Between two events only the work of the running vGPU decreases, so time advances from event to
+ * event. A CPU event does not interrupt a turn that it cannot end.
  *
  * Invariant: after each step, no event is due.
  */
@@ -20,19 +23,19 @@
 #include "sim/model/sim.h"
 
 #define NEVER UINT64_MAX
-/* maximum number of frames queued for the GPU, including the rendered frame */
+/* maximum number of frames queued for the GPU, including the frame that the GPU renders */
 #define FRAMES_MAX 2
 
 /* A vGPU of the simulation. All zero: a vGPU with an idle program. */
 struct sim_vgpu {
 	struct sched_vgpu sched; /* must be the first field, because vgpu_of() converts pointers */
-	size_t index;		 /* index in sim.vgpus; sim.events[n_leaves + index] is its leaf */
+	size_t index;		 /* index in sim.vgpus; its CPU event is at n_leaves + index */
 	/* GPU work of each queued frame; work_ns[0] is rendered first. The last frame waits for
 	 * room in the queue. A program without frames has all its work in work_ns[0]. */
 	uint64_t work_ns[FRAMES_MAX + 1];
 	int n_frames;
 	unsigned int undrawn;	 /* bit i is set: work_ns[i] is not a frame */
-	uint64_t next_gpu_ns;	 /* GPU work that the CPU currently prepares; 0: none */
+	uint64_t next_gpu_ns;	 /* GPU work that the CPU prepares now; 0: none */
 	bool next_undrawn;	 /* true: next_gpu_ns is not the work of a frame */
 	uint64_t frames;	 /* rendered */
 	uint64_t last_frame_ns;	 /* time at which the last frame was complete; 0: no frame yet */
@@ -76,8 +79,8 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 
 /*
  * Sets the next event of the CPU of @vgpu. The events are a tournament tree: each node contains the
- * earlier event of its two children, so events[1] is the earliest event. The loop has no
- * conditional branch on time, because the processor would mispredict half of these branches.
+ * earlier event of its two children, so events[1] is the earliest event. The loop compares times
+ * without branches, because the processor would mispredict half of them.
  */
 static void set_event(struct sim *sim, struct sim_vgpu *vgpu, uint64_t at_ns)
 {
@@ -170,8 +173,8 @@ static void run_vgpu(struct sim *sim, struct sim_vgpu *vgpu, uint64_t ran_ns)
 }
 
 /*
- * Accounts @ran_ns of run time. If no other vGPU waits, @ran_ns may contain many turns. Accounting
- * them at once gives the same result as accounting each turn.
+ * Accounts @ran_ns of run time. If no other vGPU waits, @ran_ns may contain many turns, which are
+ * accounted at once. The result is the same as for single turns.
  */
 static void run_turns(struct sim *sim, struct sim_vgpu *vgpu, uint64_t grant_ns, uint64_t ran_ns)
 {
@@ -192,8 +195,8 @@ static void run_turns(struct sim *sim, struct sim_vgpu *vgpu, uint64_t grant_ns,
 
 /*
  * Handles CPU events before @end_ns while the GPU runs @vgpu. Stops before an event that may change
- * how long @vgpu runs. Such an event is work of another vGPU if @vgpu runs alone, or more work of
- * @vgpu if its program has no frames.
+ * how long @vgpu runs. If no other vGPU has work, this is new work of another vGPU. If the program
+ * of @vgpu has no frames, this is also new work of @vgpu.
  */
 static void run_cpus(struct sim *sim, const struct sim_vgpu *vgpu, uint64_t end_ns)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A simulated GPU, event by event: the CPU of each tenant prepares frames, and one GPU renders the
- * frames under the scheduler of sched/. The caller passes the time. The results depend only on the
- * calls and their times, not on how time is divided into calls of sim_advance().
+ * A simulated GPU. The CPU of each tenant prepares frames, and one GPU renders the frames under the
+ * scheduler of sched/. Time advances from event to event. The caller passes the time. The results
+ * depend only on the calls and their times, not on how time is divided into calls of sim_advance().
  *
- * A tenant with frames queues at most two frames for the GPU and then waits, as a renderer does.
- * With a small cap, the frames of a renderer are late. A game or a recorded program skips late
- * frames instead. Demand without frames arrives ten times per second, in a queue without limit.
+ * A tenant with frames queues at most two frames for the GPU and then waits. With a small cap, a
+ * renderer draws its frames late, but a game or a recorded program skips late frames. Demand
+ * without frames arrives ten times per second, in a queue without limit.
  */
 #ifndef SIM_MODEL_SIM_H
 #define SIM_MODEL_SIM_H
@@ -93,8 +93,9 @@ void sim_set_workload(struct sim *sim, struct sim_vgpu *vgpu, const struct workl
 
 /*
  * Returns the GPU time that all programs of the vGPU have demanded up to now. The value never
- * decreases, and counts queued work once. The demand of a program with frames, except a trace, is
- * the work of the frames that its CPU has prepared, so a starved program demands less.
+ * decreases, and counts queued work once. For a trace, this is the recorded demand. For other
+ * programs with frames, this is the work of the frames that the CPU has prepared, so a starved
+ * program demands less.
  */
 uint64_t sim_vgpu_demand_ns(const struct sim *sim, struct sim_vgpu *vgpu);
 

@@ -14,13 +14,13 @@
 
 #define T_MAX_S	   4e9 /* 126 years: twice this time, in ns, fits into 64 bits */
 #define FPS_MAX	   10000
-#define LINE_MAX_B 255 /* maximum length of a line, four times that of three numbers */
+#define LINE_MAX_B 255 /* maximum length of a line; three numbers need about a quarter */
 #define BLOCK_B	   65536
-#define POINTS_MIN 1024 /* number of points that the first allocation has room for */
+#define POINTS_MIN 1024 /* size of the first allocation in points */
 
 struct point {
 	uint64_t t_ns;
-	/* float has 7 digits, which are enough, and keeps a point at 16 bytes */
+	/* float, so that a point has only 16 bytes; 7 digits are enough */
 	float fps, demand_pct;
 };
 
@@ -33,8 +33,8 @@ struct trace {
 };
 
 /*
- * Returns -EINVAL with the message @what after the position of point @i: the number of the point,
- * or its line in the file.
+ * Returns -EINVAL with the message "POSITION: @what". POSITION is the number of point @i or, for a
+ * file, its line.
  */
 static int fail_at(const struct trace *trace, size_t i, struct err *reterr, const char *what)
 {
@@ -231,8 +231,9 @@ static const char *printable(const char *text, char copy[33])
 }
 
 /*
- * Parses a plain decimal number of up to 15 digits faster than parse_double(), with the same
- * result, because it divides two exact numbers. Returns false if parse_double() must be used.
+ * Parses a plain decimal number of up to 15 digits, faster than parse_double(). The result is the
+ * same, because both the digits and the power of ten are exact. Returns false for other numbers,
+ * which need parse_double().
  */
 static bool read_plain(const char *text, double *ret_value)
 {
@@ -472,7 +473,7 @@ int trace_check_gaps(const struct trace *trace, uint64_t from_ns, uint64_t to_ns
 		if (point->t_ns - point[-1].t_ns <= gap_ns)
 			continue;
 		snprintf(what, sizeof(what),
-			 "gap of %.9g s (allowed: %.9g s, or set gap=hold or gap=idle)",
+			 "gap of %.9g s (allowed: up to %.9g s; with gap=hold or gap=idle any gap)",
 			 (double)(point->t_ns - point[-1].t_ns) / (double)NS_PER_S,
 			 (double)gap_ns / (double)NS_PER_S);
 		return fail_at(trace, i, reterr, what);

@@ -92,8 +92,7 @@ static struct workload_frame next_program_frame(struct workload_run *run, uint64
 	uint64_t begin_ns = now_ns;
 	double gpu_ms = workload->gpu_ms;
 
-	/* began_ns and frame_ns may be before time 0, where they wrap around. Their differences
-	 * are correct. */
+	/* began_ns and frame_ns may wrap around below 0, but their differences are correct. */
 	if (now_ns - run->frame_ns < run->interval_ns)
 		begin_ns = run->frame_ns + run->interval_ns;
 	if (workload->model->shape)
@@ -276,7 +275,7 @@ void workload_start(struct workload_run *run, const struct workload *workload, c
 		    uint64_t now_ns)
 {
 	uint64_t cycle_ns = workload->model->cycle_ns;
-	/* at most one of the two rates is set */
+	/* no model accepts both rates, so one of them is 0 */
 	double hz = workload->fps_max + workload->vsync_hz;
 
 	run->workload = *workload;

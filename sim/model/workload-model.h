@@ -5,7 +5,7 @@
 
 #include "sim/model/workload.h"
 
-/* Keys that a model accepts: the bits of workload_model.takes. */
+/* Bits of workload_model.takes: groups of keys that a model accepts. */
 #define TAKES_FRAME  (1u << 0)
 #define TAKES_SCALE  (1u << 1)
 #define TAKES_PACING (1u << 2)
@@ -20,12 +20,12 @@ struct workload_model {
 	const char *name;
 	enum workload_kind kind;
 	unsigned int takes;
-	/* GPU and CPU time of a frame; 0: set by a key or by shape */
+	/* GPU and CPU time of a frame; 0: a key or shape() sets this time */
 	double gpu_ms, cpu_ms;
 	/* returns the GPU time of a frame at @t_ns, in ms; NULL: constant */
 	double (*shape)(uint64_t t_ns);
 	uint64_t cycle_ns; /* period of shape; 0: shape is not periodic */
-	/* Returns the next frame. NULL: a frame has gpu_ms or shape, and cpu_ms. */
+	/* Returns the next frame. NULL: each frame needs gpu_ms (or shape()) and cpu_ms. */
 	struct workload_frame (*next_frame)(struct workload_run *run, uint64_t now_ns);
 	/* Returns the demand since *@demand. Only for WORKLOAD_LOAD. */
 	double (*demand_ns)(const struct workload *workload, struct workload_demand *demand,

@@ -9,7 +9,7 @@
 #include "base/parse.h"
 #include "sim/model/workload-text.h"
 
-#define GAP_S 5 /* default: a trace has one sample per second, and some samples are late */
+#define GAP_S 5 /* default of gap_s; a trace has one sample per second, but samples may be late */
 
 struct key {
 	const char *name;
@@ -54,7 +54,8 @@ static int take_file(const struct key *key, struct workload_text *text, const ch
 	(void)key;
 	if (*value == '\0')
 		return -EINVAL;
-	strcpy(text->file, value); /* no overflow: the value is a part of the workload text */
+	/* cannot overflow, because the value is a part of the workload text */
+	strcpy(text->file, value);
 	return 0;
 }
 

@@ -12,7 +12,7 @@
 struct workload_text {
 	struct workload workload;
 	char file[WORKLOAD_TEXT_MAX];
-	double offset_s; /* value of the key; negative: not set */
+	double offset_s; /* negative: not set */
 	double length_s; /* 0: not set */
 	double gap_s;
 	bool may_have_gaps;

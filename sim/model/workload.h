@@ -55,10 +55,10 @@ struct workload {
 	char text[WORKLOAD_TEXT_MAX]; /* the workload was parsed from this text */
 };
 
-/* The position up to which the demand of a program was computed. */
+/* A position in the demand of a program. */
 struct workload_demand {
 	uint64_t to_ns; /* time since the start of the program */
-	/* state of the random generator, for bursts and for the scenes of a game */
+	/* random state, for bursts and for the scenes of a game */
 	uint64_t random;
 	uint64_t change_ns; /* burst: time of the next switch between on and off */
 	bool is_on;
@@ -69,14 +69,14 @@ struct workload_demand {
 struct workload_run {
 	uint64_t random; /* state of the random generator */
 	uint64_t cpu_ns; /* CPU time of the next frame, drawn in advance */
-	/* GPU time of the next frame, as a factor of the GPU time of its scene */
+	/* factor of the GPU time of the next frame, relative to its scene */
 	double gpu_factor;
 	uint64_t started_ns; /* time at which the program started */
-	uint64_t began_ns;   /* started_ns minus the start position within the cycle of the load */
+	uint64_t began_ns;   /* time at which the first cycle of the load started */
 	/* minimum time between the starts of two frames, for pacing or a screen; 0: none */
 	uint64_t interval_ns;
 	uint64_t frame_ns;	       /* time at which the last frame started */
-	struct workload_demand demand; /* position up to which the demand has arrived at the GPU */
+	struct workload_demand demand; /* position up to which the GPU has received the demand */
 	struct workload workload;
 };
 

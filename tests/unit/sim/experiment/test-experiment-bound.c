@@ -103,8 +103,8 @@ static void as_many_tenants_as_fit_are_admitted(void **state)
 }
 
 /*
- * Tenant a needs 90 % in the first half of the run, so tenant b can be admitted only later, except
- * for the allowed broken time of 1 %.
+ * Tenant b fits only in the second half of the run. It arrives slightly earlier, because 1 % of
+ * broken time is allowed.
  */
 static void a_tenant_is_admitted_when_it_fits_until_the_end(void **state)
 {
@@ -118,7 +118,7 @@ static void a_tenant_is_admitted_when_it_fits_until_the_end(void **state)
 	assert_int_equal(play(text, BOUND_ORACLE).sales, 1);
 	CLOSE(experiment_vgpu_at(experiment, 1, NULL)->came_s, 98, 3);
 	assert_int_equal(play(text, BOUND_PAST_ONLY).sales, 1);
-	/* past-only uses a policy that funds a newcomer only from capacity unused for 30 s. */
+	/* the policy of past-only funds a newcomer only from capacity that was unused for 30 s */
 	CLOSE(experiment_vgpu_at(experiment, 1, NULL)->came_s, 130, 5);
 }
 
@@ -132,7 +132,7 @@ static void the_oracle_moves_caps_in_time(void **state)
 		"contract_pct = 80\narrive_s = 0\n";
 
 	(void)state;
-	/* The first second may be broken, because no decision was made before it. */
+	/* The first second may be broken, because the first decision is made at its end. */
 	assert_true(play(text, BOUND_ORACLE).account.broken_s < 1.5);
 }
 
@@ -163,10 +163,7 @@ static void a_policy_cannot_prevent_admission(void **state)
 	assert_int_equal(sum.account.vgpus_end, 3);
 }
 
-/*
- * With migration, a tenant that causes overload may be sold and removed, because the next tenants
- * sell more.
- */
+/* Tenant b causes overload and is removed by migration. Tenants c can then be sold. */
 static void a_failed_sale_is_allowed_with_migration(void **state)
 {
 	static const char text[] = "[scenario]\nseconds = 600\nmigrate = on\nmigrate_s = 2\n"

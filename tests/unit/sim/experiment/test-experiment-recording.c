@@ -79,8 +79,8 @@ static const struct trace *trace_of(int tenant)
 /* --- estimated demand --- */
 
 /*
- * A recorded time of @n equal seconds. n = 0 ends the list. A negative load_pct means a missing
- * reading.
+ * A sequence of n seconds with the same readings. n = 0 ends the list. A negative load_pct means
+ * that the reading is missing.
  */
 struct stretch {
 	int n, cap_pct;
@@ -97,7 +97,7 @@ static const struct demand_case {
 	double target_fps;
 	bool burst;
 	struct stretch stretches[5];
-	struct want wants[5]; /* point 0 ends the list */
+	struct want wants[5]; /* a later element with point 0 ends the list */
 } demand_cases[] = {
 	{"below its cap the load is the demand",
 	 0,
@@ -178,8 +178,8 @@ static void add_stretches(const struct demand_case *c)
 			row.fps = s->fps;
 		if (s->load_pct < 0)
 			row.load_pct = row.util_pct = NAN;
-		/* Without the readings of vGPU "clock", times without readings of "a" would be
-		 * cut out. */
+		/* Seconds in which only vGPU "a" has no reading stay in the recording, because
+		 * vGPU "clock" has readings. */
 		for (int i = 0; i < s->n; i++, second++) {
 			add("clock", second, row_of(10, 1));
 			add("a", second, row);
@@ -459,8 +459,7 @@ static void a_tenant_that_does_not_fit_waits(void **state)
 	model = play();
 	assert_int_equal(model.refused, 2);
 	assert_int_equal(model.account.vgpus_end, 2);
-	/* The load of tenant a falls after 60 s. Its unused capacity can be given to b after
-	 * another 30 periods. */
+	/* Tenant b can be admitted only after the load of tenant a falls at 60 s. */
 	assert_in_range(model.account.vgpu_s, 200 + 200 - 120, 200 + 200 - 60);
 }
 
@@ -554,7 +553,7 @@ static void newcomers_are_recorded_vgpus(void **state)
 		assert_int_equal(trace_count(trace), 100);
 		assert_true(fabs(trace_end_s(trace) - 100) < 1e-6);
 		assert_true(workload->playback.loop);
-		/* Only the demand of work without frames is scaled to the offered contract. */
+		/* Demand with frames is not scaled to the offered contract. */
 		assert_true(fabs(workload->playback.scale - (trace_has_frames(trace) ? 1 : 0.5)) <
 			    1e-9);
 		assert_int_equal(scenario_terms(&scenario, &scenario.tenants[i]).initial_cap_pct,

@@ -121,7 +121,7 @@ static const struct {
 	{ONE_TENANT "[arrivals]\nfrom = a b\n",
 	 ":4: [arrivals] from: [tenant b] is not defined above"},
 	{ONE_TENANT "arrive_s = 0\n[arrivals]\nfrom = a\n",
-	 ":5: [arrivals] from: [tenant a] has a time of arrival "
+	 ":5: [arrivals] from: [tenant a] does not take offers "
 	 "(allowed: tenants with arrive_s = offer)"},
 	{ONE_TENANT "[arrivals]\ndraw = all\n",
 	 ":4: [arrivals] draw = \"all\" is not allowed (allowed: independent, shuffle or "
@@ -130,7 +130,7 @@ static const struct {
 	{ONE_TENANT "[policy]\noverload_pct = 0\n",
 	 ":4: [policy] overload_pct = \"0\" is not allowed (allowed: 1..100 percent)"},
 	{ONE_TENANT "[policy]\nfund_window_s = 301\n",
-	 ": [policy] fund_window_s = 301: too long, 301 periods (limit 300)"},
+	 ": [policy] fund_window_s = 301: too long (301 periods, limit 300)"},
 	{ONE_TENANT "[host]\nstep_pct = 5\n",
 	 ": [host] floor_pct = 1: not a multiple of step_pct = 5"},
 	{"seconds = 1\n", ":1: key \"seconds\" before the first section"},

@@ -87,10 +87,7 @@ static bool first_blocks_second(const struct search_schedule *s)
 	return s->n_came < 2 || s->came_s[0] >= 12;
 }
 
-/*
- * If tenant 1 is admitted at once, tenant 2 is never admitted. A greedy search does not find the
- * better schedule.
- */
+/* A greedy search admits tenant 1 at once, and can then never admit tenant 2. */
 static void an_admission_is_delayed_if_the_next_one_sells_more(void **state)
 {
 	static const struct rule rule = {

@@ -27,15 +27,16 @@ static struct err err;
 
 static const struct host {
 	const char *name, *tenants;
-	/* Largest allowed errors in percentage points. util_error, broken_error: replay under
-	 * another policy. own_util_error, own_broken_error: replay under the recorded policy. */
-	double util_error, broken_error, own_util_error, own_broken_error;
+	/* largest allowed errors of a replay under another policy, in percentage points */
+	double util_error, broken_error;
+	/* the same for a replay under the recorded policy */
+	double own_util_error, own_broken_error;
 } hosts[] = {
 	{"unpaced programs",
 	 "[tenant a]\nworkload = glmark2\ncontract_pct = 50\ntarget_fps = 160\narrive_s = 0\n"
 	 "[tenant b]\nworkload = plot3d\ncontract_pct = 50\ntarget_fps = 30\narrive_s = 0\n"
 	 "[tenant c]\nworkload = glxgears\ncontract_pct = 50\ntarget_fps = 140\narrive_s = 0\n",
-	 /* If no higher frame rates were recorded, the estimate is the target. */
+	 /* If no higher frame rate was recorded, the estimated demand is the target frame rate. */
 	 12, 4, 0.5, 0.5},
 	{"paced programs",
 	 "[tenant a]\nworkload = frame:gpu_ms=4,cpu_ms=3,fps_max=62\ncontract_pct = 40\n"
@@ -44,7 +45,8 @@ static const struct host {
 	 "target_fps = 50\narrive_s = 0\n"
 	 "[tenant c]\nworkload = glxgears:fps_max=80\ncontract_pct = 40\ntarget_fps = 75\n"
 	 "arrive_s = 0\n",
-	 /* A program whose pace equals its cap cannot be distinguished from a starved program. */
+	 /* A program that limits its own frame rate so that it uses exactly its cap looks like a
+	  * starved program. */
 	 8, 6, 1, 0.5},
 	{"work without frames",
 	 "[tenant a]\nworkload = burst:on_s=20,off_s=30,pct=40\ncontract_pct = 50\narrive_s = 0\n"
@@ -52,8 +54,8 @@ static const struct host {
 	 "[tenant b]\nworkload = square:period_s=40,high_pct=35,low_pct=3\ncontract_pct = 50\n"
 	 "arrive_s = 0\n"
 	 "[tenant c]\nworkload = load:pct=12\ncontract_pct = 30\narrive_s = 0\n",
-	 /* If no higher loads were recorded, the estimate is the contract, for a shorter time
-	  * than the real demand. */
+	 /* If no higher load was recorded, the estimated demand is the contract. The estimated
+	  * bursts are then higher and shorter than the real bursts. */
 	 1, 8, 0.5, 8},
 };
 

@@ -37,8 +37,8 @@ static void a_program_without_frames_has_no_fps(void **state)
 }
 
 /*
- * With a target frame rate, the demand is the cost of that rate. Without a target, the demand is
- * the load of the program alone on a GPU.
+ * Tenant a demands the cost of its target frame rate. Tenant b has no target, and demands the load
+ * of its program alone on a GPU.
  */
 static void demand_of_renderers(void **state)
 {
@@ -121,7 +121,7 @@ static void tenants_arrive_and_leave_on_time(void **state)
 	run_periods(9);
 	assert_int_equal(count_events("left", &at_s), 1);
 	assert_int_equal((int)at_s, 15);
-	assert_int_equal(seen.n_vgpus, 2); /* the tenant leaves at this time, after the period */
+	assert_int_equal(seen.n_vgpus, 2); /* tenant b leaves after this period */
 	run_periods(1);
 	assert_int_equal(seen.n_vgpus, 1);
 	assert_int_equal(summary().left, 1);

@@ -290,8 +290,7 @@ static void counters_follow_the_caps(void **state)
 	set_time(1000);
 	tree_advance(tree);
 	set_time(11000);
-	/* The type of the vGPU sets its initial cap to 12. The cap of 30 takes effect in the
-	 * second slot. */
+	/* In the first slot, the cap is 12, the initial cap of the vGPU type. */
 	assert_in_range(number_at(GROUP "/busy_time"), 3272000000, 3292000000);
 	assert_int_equal(number_at(GROUP "/sched_time"), 3282000000);
 	assert_in_range(number_at(GPU "/" B "/intel_vgpu/busy_time"), 540000000, 560000000);

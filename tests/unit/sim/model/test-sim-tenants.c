@@ -134,9 +134,9 @@ static void a_game_runs_at_the_rate_of_its_screen_or_skips_ticks(void **state)
 	} rows[] = {
 		{"game:gpu_ms=5,cpu_ms=3,vsync_hz=60", 100, 59.9, 60.1},
 		{"game:gpu_ms=5,cpu_ms=3,vsync_hz=60", 50, 59.9, 60.1},
-		/* The CPU time is more than a tick, so a frame starts at every second tick. */
+		/* The CPU time is longer than a tick, so a frame starts at every second tick. */
 		{"game:gpu_ms=1,cpu_ms=20,vsync_hz=60", 100, 29.9, 30.1},
-		/* The GPU time is more than a tick, so the GPU renders as many frames as it can. */
+		/* The GPU time is longer than a tick, so the GPU is always busy. */
 		{"game:gpu_ms=20,cpu_ms=3,vsync_hz=60", 50, 22, 28},
 	};
 
@@ -259,10 +259,7 @@ static void demand_follows_the_workload_second_by_second(void **state)
 		check_demand(&demands[i]);
 }
 
-/*
- * Between 6 and 8 s the demand rises from 10 to 20 %: the means of the two seconds are 12.5 and
- * 17.5 %.
- */
+/* The time from 0 to 6 s is a gap. Only from 6 to 8 s the demand changes linearly. */
 static void gaps_are_not_interpolated(void **state)
 {
 	static const struct trace_point points[] = {{0, 0, 30}, {6, 0, 10}, {8, 0, 20}};
@@ -293,9 +290,10 @@ static void a_part_outside_of_the_trace_is_an_error(void **state)
 		 "workload trace: offset_s 21: outside of x (allowed: 10 to 21)"},
 		{"trace:file=x,offset_s=12,length_s=9.5,gap=hold",
 		 "workload trace: length_s 9.5: x is too short (allowed: up to 9)"},
-		{"trace:file=x", "point 4: gap of 8 s (allowed: 5 s, or set gap=hold or gap=idle)"},
+		{"trace:file=x",
+		 "point 4: gap of 8 s (allowed: up to 5 s; with gap=hold or gap=idle any gap)"},
 		{"trace:file=x,offset_s=11,length_s=1.1",
-		 "point 4: gap of 8 s (allowed: 5 s, or set gap=hold or gap=idle)"},
+		 "point 4: gap of 8 s (allowed: up to 5 s; with gap=hold or gap=idle any gap)"},
 		{"trace:file=x,offset_s=11,length_s=1", NULL},
 		{"trace:file=x,offset_s=20", NULL},
 		{"busy", "workload busy: not a trace"},

@@ -55,7 +55,7 @@ static void valid_files_are_read(void **state)
 		{HEADER "0,25\n1,50.5", 2, {1, 0, 50.5}, 2, false},
 		{"t_s,demand_pct\r\n0,25\r\n1,5e1\r\n", 2, {1, 0, 50}, 2, false},
 		{HEADER "100.5,25\n101.75,100\n", 2, {101.75, 0, 100}, 103, false},
-		/* The last point is not valid for 12 s, as the gap before it, but for 1 s. */
+		/* The last point is valid for 1 s, the shorter of the two intervals before it. */
 		{HEADER "0,1\n1,2\n2,3\n3,4\n16,5\n", 5, {16, 0, 5}, 17, false},
 		{"t_s,fps_uncapped,demand_pct\n0,60,30\n1,144.5,0.25\n",
 		 2,
@@ -269,7 +269,8 @@ static void the_error_of_a_gap_names_the_line_after_it(void **state)
 
 		if (rows[i].line)
 			snprintf(want, sizeof(want),
-				 ":%d: gap of %d s (allowed: %d s, or set gap=hold or gap=idle)",
+				 ":%d: gap of %d s (allowed: up to %d s; with gap=hold or gap=idle "
+				 "any gap)",
 				 rows[i].line, rows[i].line == 4 ? 10 : 20, (int)rows[i].gap_s);
 		assert_int_equal(r, rows[i].line ? -EINVAL : 0);
 		assert_string_equal(*err.msg ? strchr(err.msg, ':') : "", want);
@@ -277,7 +278,7 @@ static void the_error_of_a_gap_names_the_line_after_it(void **state)
 	trace_free(trace);
 }
 
-/* The file is longer than many blocks, and some lines are in two blocks. */
+/* The file has many blocks, and some lines begin in one block and end in the next. */
 static void a_long_file_is_read_block_by_block(void **state)
 {
 	const size_t n = 100000;

@@ -192,8 +192,7 @@ static void a_starved_renderer_queues_at_most_two_frames(void **state)
 	sim_advance(sim, 55 * NS_PER_S);
 	starved = read_counters(sim, vgpu).frames;
 	assert_in_range(starved, 4, 6);
-	/* At this time two frames are queued and the CPU has prepared a third frame. Each
-	 * further frame needs a second of CPU time. */
+	/* At 55 s, two frames are queued, and the CPU has prepared a third frame. */
 	sim_set_cap(sim, vgpu, 0);
 	sim_advance(sim, 55 * NS_PER_S + 500 * NS_PER_MS);
 	assert_int_equal(read_counters(sim, vgpu).frames, starved + 3);
@@ -340,8 +339,8 @@ static uint64_t least(uint64_t a, uint64_t b)
 }
 
 /*
- * If a single vGPU runs, many turns are accounted at once. When another vGPU then gets work, the
- * current turn must be the same as if the turns had been accounted one by one.
+ * While only one vGPU has work, many turns are accounted at once. The result must be the same as
+ * for turns that are accounted one by one.
  */
 static void many_turns_at_once_equal_single_turns(void **state)
 {
