@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Small files: kernel attributes that stay open, and files that are replaced atomically. */
+/* Small files: kernel attributes that are read repeatedly through an open fd, and files that are
+ * replaced atomically. */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
 

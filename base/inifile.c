@@ -21,11 +21,11 @@ struct loader {
 	const char *section; /* name of the section in the table of settings; NULL before the first
 				section */
 	void *base;	     /* struct to which the values of the section are written */
-	/* sections that were read; the index is the section's first row in the table */
+	/* true: the section was read; the index is its first row in the table of settings */
 	bool sections_seen[INIFILE_KEYS_MAX];
-	/* keys that were read in this section; the index is the key's row */
+	/* true: the key was read in this section; the index is its row in the table */
 	bool keys_seen[INIFILE_KEYS_MAX];
-	bool skipping; /* true: the header of this section had a fault */
+	bool skipping; /* true: the header of this section is wrong, so its keys are skipped */
 	struct err *reterr;
 };
 
@@ -75,8 +75,8 @@ static const char *hint(const struct loader *l, const char *section, const char 
 }
 
 /*
- * If @section of the table is "WORD NAME" and @title begins with WORD, returns the rest of @title,
- * which may be empty. Otherwise returns NULL.
+ * For a @section with names ("gpu NAME" in the table), returns the name in @title ("gpu 0"), which
+ * may be empty. Returns NULL if @section has no names or @title begins with another word.
  */
 static const char *name_in(const char *section, const char *title)
 {
@@ -207,7 +207,7 @@ static int read_line(struct loader *l, char *line)
 	return l->skipping ? 0 : set_value(l, strip(line), strip(value));
 }
 
-/* Reads the next line after a fault only if the reader wants all faults. */
+/* Stops at the first fault, unless the reader has a fault() callback. */
 static int read_lines(struct loader *l, char *text)
 {
 	int r, result = 0;

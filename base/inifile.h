@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads an INI file strictly against a table of settings. Everything unknown is a fault, reported
- * as "FILE:LINE: problem (allowed: ...)". Reading stops at the first fault, unless the reader wants
- * a report of all faults.
+ * Reads an INI file strictly against a table of settings. An unknown section or key is a fault,
+ * reported as "FILE:LINE: problem (allowed: ...)". Reading stops at the first fault, unless the
+ * reader has a fault() callback.
  */
 #ifndef BASE_INIFILE_H
 #define BASE_INIFILE_H
@@ -17,21 +17,22 @@ struct inifile_reader {
 		size_t index); /* returns row @index of the table, or NULL past its end */
 	void *userdata;
 	/*
-	 * Called for each section header. @first is the section's first row; its values will be
-	 * written to *ret_base. For a section with names ("gpu NAME" in the table) @name is the
-	 * text after the first word, possibly "", and this function decides whether a name may
-	 * occur twice. For other sections @name is NULL, and a second section with the same title
-	 * is a fault. The function returns -EINVAL with a message to report a fault.
+	 * Called for each section header. @first is the section's first row in the table. Sets
+	 * *ret_base to the struct that receives the values. @name is the name in the header of a
+	 * section with names ("gpu NAME" in the table), possibly "". This function decides whether
+	 * a name may occur twice. For other sections @name is NULL, and the title may occur only
+	 * once. Returns -EINVAL with a message to report a fault.
 	 */
 	int (*enter)(void *userdata, const struct setting *first, const char *name, int line,
 		     void **ret_base, struct err *reterr);
-	/* NULL, or called after @setting was read into @base. The function returns -EINVAL with a
-	 * message to report a fault. */
+	/* Called after @setting was read into @base. Returns -EINVAL with a message to report a
+	 * fault. NULL: no check. */
 	int (*check)(void *userdata, const struct setting *setting, void *base, struct err *reterr);
-	/* NULL, or called for each fault. Reading then continues after faults, skips the keys of
-	 * unknown sections, and returns -EINVAL at the end. @why contains no file and line. */
+	/* Called for each fault. @why contains no file and line. Reading then continues, skips the
+	 * keys of unknown sections, and returns -EINVAL at the end. NULL: stop at the first
+	 * fault. */
 	void (*fault)(void *userdata, int line, const char *why);
-	/* NULL, or called for each key without a fault. */
+	/* Called for each key without a fault. May be NULL. */
 	void (*seen)(void *userdata, const struct setting *setting, int line);
 };
 

@@ -15,8 +15,9 @@ struct setting;
 
 struct setting_type {
 	/*
-	 * Writes the value of @text to @at and returns true, or leaves it unchanged and returns
-	 * false. Writes a message to @why only if setting.allowed does not explain the error.
+	 * Parses @text and writes the value to @at. Returns false and leaves *@at unchanged if the
+	 * value is not allowed. Writes a message to @why only if setting.allowed does not explain
+	 * the error.
 	 */
 	bool (*set)(const struct setting *setting, void *at, const char *text, struct err *why);
 	/* Writes the value as text that set() accepts. */
@@ -24,8 +25,8 @@ struct setting_type {
 };
 
 struct setting {
-	/* names of section and key; section "gpu NAME": one section for each name */
-	const char *section, *key;
+	const char *section; /* "gpu NAME": the file may contain several sections [gpu NAME] */
+	const char *key;
 	const char *allowed; /* the allowed values as text: "0..100 percent" */
 	bool live;	     /* true: the setting can change while the program runs */
 	const struct setting_type *type;
@@ -43,8 +44,8 @@ extern const struct setting_type setting_text;	 /* text in a char[max + 1] */
 extern const struct setting_type setting_secret;
 
 /*
- * One row of a table of settings. The macros below replace @at with four arguments: section, live,
- * key, offset. Messages show the numbers @low and @high as the allowed range.
+ * One row of a table of settings. Pass four arguments as @at to the macros below: section, live,
+ * key, offset. Messages show @low and @high as the allowed range.
  */
 #define SETTING_ROW_OF(section, live, key, at, type, low, high, allowed, fits) \
 	{                                                                      \

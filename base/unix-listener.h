@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A unix socket that listens under a name in the file system, and the removal of that name. */
+/* Creates unix sockets that listen on a path, and removes the path at the end. */
 #ifndef BASE_UNIX_LISTENER_H
 #define BASE_UNIX_LISTENER_H
 

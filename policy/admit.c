@@ -7,7 +7,7 @@
 
 const struct admission admit_by_load = {NULL, NULL};
 
-/* Tolerates a rounding error, so that a peak of 40 % and a contract of 60 % fit. */
+/* Tolerates a rounding error, so that a peak of 40 % and a contract of 60 % fit together. */
 static bool has_room(const struct policy_params *params, const struct policy_gpu *gpu,
 		     const struct admission *admission, struct peak *ret_peak)
 {
@@ -34,9 +34,10 @@ static void explain_peak(const struct policy_params *params, const struct policy
 	reason_add_text(decision, " over %d periods add up to %.1f %%", params->predict_periods,
 			peak->pct);
 	if (peak->cold > 0)
-		reason_add_text(decision,
-				" (%d vGPUs younger than %d periods count at their contracts)",
-				peak->cold, params->predict_warm_periods);
+		reason_add_text(
+			decision,
+			" (%d vGPUs are younger than %d periods and count with their contracts)",
+			peak->cold, params->predict_warm_periods);
 	reason_add_text(decision,
 			": a contract of %d %% fits; %d %% can be funded now, of which other vGPUs "
 			"give %d %%",

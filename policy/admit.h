@@ -8,7 +8,7 @@
 /* A prediction of the largest total use. */
 struct peak {
 	double pct; /* percent of the GPU */
-	int cold;   /* number of cold vGPUs, which count at their contract */
+	int cold;   /* number of cold vGPUs, whose contracts are used instead of a prediction */
 };
 
 struct admission {
@@ -27,8 +27,8 @@ typedef int admit_fund_fn(const struct policy_params *params, const struct polic
 
 /*
  * Counts consecutive calm periods: no vGPU needed help, and no offer was live. After enough calm
- * periods, offers one more vGPU. A period in which caps @moved counts as calm, but no offer is made
- * in that period.
+ * periods, offers one more vGPU. @moved: caps changed in this period, so no offer is made. Such a
+ * period still counts as calm.
  */
 void admit_period(const struct policy_params *params, struct policy_gpu *gpu,
 		  const struct admission *admission, admit_fund_fn *fund, bool calm, bool moved,

@@ -27,7 +27,7 @@ static void add_need(const struct policy_params *params, const struct policy_gpu
 		reason_add_number(decision, "qos_gpu_bound_pct", gpu_bound_pct);
 		reason_add_text(decision,
 				"%s reaches %.1f of its target of %.4g FPS while it uses %.1f %% "
-				"of its %d %% cap (GPU-bound from %.4g %%)",
+				"of its %d %% cap (it is GPU-bound at %.4g %% or more)",
 				vgpu->id, vgpu->fps, vgpu->terms.target_fps, u_pct, vgpu->cap_pct,
 				gpu_bound_pct);
 		break;
@@ -56,10 +56,10 @@ void explain_steal(const struct policy_params *params, const struct policy_gpu *
 {
 	static const char *const bounds[] = {
 		[STEAL_SHARE] = "",
-		[STEAL_ONE_STEP] = ", at least one step",
+		[STEAL_ONE_STEP] = ", rounded up to one step",
 		[STEAL_FLOOR] = ", limited by the donor's floor",
 		[STEAL_CEILING] = ", limited by the receiver's ceiling",
-		[STEAL_LINE] = ", limited to keep the donor below the threshold",
+		[STEAL_LINE] = ", limited so that the donor stays below the threshold",
 	};
 	const struct policy_vgpu *donor = &gpu->vgpus[steal->donor];
 
@@ -91,9 +91,10 @@ void explain_pool(const struct policy_params *params, const struct policy_gpu *g
 	reason_add_number(decision, "receivers", receivers);
 	reason_add_number(decision, "free_pct", gpu->free_pct);
 	reason_add_number(decision, "given_pct", given_pct);
-	reason_add_text(decision, "; the free pool has %d %% of the GPU and gives %d %%%s",
-			gpu->free_pct, given_pct,
-			decision->vgpu >= 0 ? "" : " in proportion to the shortfall of each");
+	reason_add_text(
+		decision, "; the free pool has %d %% of the GPU and gives %d %%%s", gpu->free_pct,
+		given_pct,
+		decision->vgpu >= 0 ? "" : " in proportion to the room below the ceiling of each");
 	reason_add_moves(gpu, out, decision);
 }
 
@@ -192,7 +193,7 @@ void explain_return(const struct policy_gpu *gpu, const struct policy_out *out,
 	reason_add_number(decision, "given_pct", given_pct);
 	reason_add_text(decision,
 			"The free pool has %d %% of the GPU; %d %% go to vGPUs below their "
-			"contract, in proportion to the shortfall of each",
+			"contract, in proportion to the room below each contract",
 			free_pct, given_pct);
 	reason_add_moves(gpu, out, decision);
 }

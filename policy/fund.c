@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rules 8, 9, 10 and 12: funding a newcomer, redistributing the cap of a removed vGPU, cutting caps
- * to 100 %, and one cap fixed by an operator or required by a changed contract. No rule takes cap
- * from a held vGPU or sets a cap below a floor.
+ * Rules 8, 9, 10 and 12: fund a newcomer, redistribute the cap of a removed vGPU, cut caps to 100
+ * %, set a cap for an operator, and adapt a cap to a changed contract. No rule takes cap from a
+ * held vGPU or sets a cap below a floor.
  */
 #include <errno.h>
 #include <math.h>

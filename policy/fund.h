@@ -5,7 +5,7 @@
 
 #include "policy/plan.h"
 
-/* Returns 0, or -ENOSPC for the same reasons as policy_fund(). */
+/* Writes the plan to *ret_fund. Returns 0, or -ENOSPC in the same cases as policy_fund(). */
 int fund_plan(const struct policy_params *params, const struct policy_gpu *gpu,
 	      const struct policy_terms *terms, struct fund *ret_fund);
 

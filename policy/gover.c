@@ -61,7 +61,7 @@ static enum policy_kind kind_of_help(const struct policy_params *params,
 									       : otherwise;
 }
 
-/* Rule 5. Returns false if no step is free or no vGPU is a receiver. */
+/* Rule 5. Returns false if the free pool has less than one step or no vGPU is a receiver. */
 static bool give_pool(const struct policy_params *params, struct policy_gpu *gpu,
 		      struct policy_out *out)
 {
@@ -173,9 +173,9 @@ static void steal_for_receiver(const struct policy_params *params, struct policy
 }
 
 /*
- * Counts the periods of a severe overload. A severe overload ends only after more than
- * overload_periods @quiet periods: after a gap the signals need several periods to return, and one
- * late tick must not turn one overload into two overloads with two migrations.
+ * Counts the periods of a severe overload. The overload ends only after more than overload_periods
+ * @quiet periods. A late tick resets the signals for several periods, and must not split one
+ * overload into two, because each overload causes a migration.
  */
 static void count_severe(const struct policy_params *params, struct policy_gpu *gpu, bool severe,
 			 bool quiet)
@@ -207,8 +207,8 @@ static int find_heaviest(const struct policy_gpu *gpu)
 	return heaviest;
 }
 
-/* Rule 7. The condition is set in every period of an overload, but a decision is made only in the
- * first period. */
+/* Rule 7. Sets the condition in every period of an overload, but makes a decision only in the first
+ * period. */
 static void warn_severe(struct policy_gpu *gpu, int n_signals, struct policy_out *out)
 {
 	struct policy_decision *decision;

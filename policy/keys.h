@@ -6,8 +6,8 @@
 #ifndef POLICY_KEYS_H
 #define POLICY_KEYS_H
 
-/* Each row is a member of struct policy_params. The only exception is the row SECONDS: the caller
- * converts fund_window_s to fund_window_periods. */
+/* Each row names a member of struct policy_params. The only exception is the row SECONDS, for which
+ * the caller converts fund_window_s to the member fund_window_periods. */
 /* clang-format off */
 #define POLICY_KEYS(INT, NUMBER, FLAG, SECONDS)			\
 	NUMBER(overload_pct, 1, 100, " percent"),		\

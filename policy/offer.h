@@ -17,7 +17,7 @@ enum offer_state {
 	OFFER_OPEN,
 	OFFER_PROBATION, /* claimed: the newcomer exists and is watched */
 	OFFER_KEPT,
-	OFFER_FAILED, /* prevents further offers until the newcomer is removed */
+	OFFER_FAILED, /* no further offers until the newcomer is removed */
 	OFFER_EXPIRED,
 	OFFER_CLOSED, /* withdrawn, no longer fundable, or the newcomer was removed during its
 			 probation */
@@ -40,23 +40,26 @@ enum offer_end {
 
 struct offer_life {
 	enum offer_state state;
-	enum offer_end end; /* set by the functions below */
-	int fundable_pct;   /* latest value of the newcomer's first cap, in percent */
+	enum offer_end end; /* why the offer ended */
+	int fundable_pct;   /* first cap that a newcomer would get now, in percent */
 	uint64_t expires_ns, probation_ends_ns;
-	double watched_s, broken_s; /* vGPU-seconds on probation: all, and broken */
-	int severe_run;		    /* consecutive periods of severe overload on probation */
+	double watched_s; /* vGPU-seconds observed on probation */
+	double broken_s;  /* broken vGPU-seconds on probation */
+	int severe_run;	  /* consecutive periods of severe overload on probation */
 	bool newcomer_gone;
 };
 
 struct offer_limits {
-	int min_newcomer_pct; /* smallest first cap of a newcomer; an offer with less is closed */
-	double broken_pct;    /* percent; a probation with more broken time fails */
+	int min_newcomer_pct; /* smallest first cap of a newcomer; if less can be funded, the offer
+				 is closed */
+	double broken_pct;    /* largest broken time with which a probation passes, percent */
 };
 
 /* The observations on one GPU in one period. */
 struct offer_period {
-	double watched_s, broken_s; /* vGPU-seconds: all, and broken */
-	bool severe;		    /* result of offer_is_severe() */
+	double watched_s; /* vGPU-seconds with a valid reading */
+	double broken_s;  /* broken vGPU-seconds */
+	bool severe;	  /* result of offer_is_severe() */
 };
 
 /* Returns true while the offer prevents another offer on its GPU. */
@@ -78,8 +81,8 @@ bool offer_restate(struct offer_life *life, int funded_pct);
 bool offer_update(struct offer_life *life, const struct offer_period *period,
 		  const struct offer_limits *limits, uint64_t now_ns);
 
-/* Updates an offer after its newcomer was removed: closes a probation, and ends the effect of a
- * failed offer on further offers. */
+/* Updates an offer after its newcomer was removed. An offer on probation is closed. A failed offer
+ * no longer prevents further offers. */
 bool offer_remove_newcomer(struct offer_life *life);
 
 /* Writes the reason why the offer ended, as text for operators. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A plan is a change of every cap. No want_cap_pct is set before the whole plan is made. */
+/* A plan contains the change of each cap. Applying the complete plan sets every want_cap_pct. */
 #ifndef POLICY_PLAN_H
 #define POLICY_PLAN_H
 
@@ -34,7 +34,7 @@ struct policy_decision *plan_decide(const struct plan *plan, struct policy_gpu *
 
 int plan_sum_cap_pct(const struct policy_gpu *gpu);
 
-/* Returns the whole steps that belong to no cap; negative if the sum of the caps exceeds 100 %. */
+/* Returns the free pool in whole steps; negative if the sum of the caps exceeds 100 %. */
 int plan_free_steps(const struct policy_gpu *gpu);
 
 /* Returns @pct in whole steps, rounded down. */

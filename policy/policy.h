@@ -15,9 +15,9 @@
 #include <stddef.h>
 
 #define POLICY_VGPUS_MAX     256 /* largest number of vGPUs on one GPU */
-#define POLICY_WINDOW_MAX    300 /* largest number of remembered periods of use (rule 9) */
+#define POLICY_WINDOW_MAX    300 /* largest number of stored loads of a vGPU (rule 9) */
 #define POLICY_LEVELS	     16	 /* number of levels of demand (policy/qos/demand.h) */
-#define POLICY_DEMAND_WINDOW 120 /* number of remembered periods of demand, for admission */
+#define POLICY_DEMAND_WINDOW 120 /* number of stored demands of a vGPU, one per period */
 #define POLICY_DECISIONS_MAX 16	 /* largest number of decisions in one call */
 #define POLICY_MOVES_MAX     (2 * POLICY_VGPUS_MAX)
 #define POLICY_NUMBERS_MAX   12
@@ -42,13 +42,13 @@ struct policy_params {
 	bool use_ignores_met_target; /* default on */
 	bool paper_mode;	     /* default off */
 	int none_vgpus;		     /* policy none: number of equal shares; default 3 */
-	double static_ratio;	     /* policy static: sum of contracts, in GPUs; default 2 */
-	int predict_periods;	     /* p99, nsigma, max: periods of use; default 300 */
-	int predict_warm_periods;    /* a younger vGPU counts at its contract; default 30 */
+	double static_ratio;	     /* policy static: largest overbooking ratio; default 2 */
+	int predict_periods;	     /* p99, nsigma, max: number of periods used; default 300 */
+	int predict_warm_periods;    /* periods for which a vGPU is cold; default 30 */
 	double predict_sigmas;	     /* default 5 */
-	int demand_periods;	     /* credit, fair: periods whose use is the demand; default 5 */
-	double demand_probe;	     /* credit, fair: raise of a fully used cap; default 0.25 */
-	double deadband_pct;	     /* smallest change of a cap that is made; default 2 */
+	int demand_periods;  /* credit, fair: periods whose largest use is the demand; default 5 */
+	double demand_probe; /* credit, fair: growth of a probe, as a fraction; default 0.25 */
+	double deadband_pct; /* smaller changes of a cap are not made; default 2 */
 	double price_per_cap_hour;   /* price of the whole GPU per hour; default 1 */
 	double penalty_per_broken_s; /* penalty per broken vGPU-second; default 0.01 */
 };
@@ -66,7 +66,7 @@ struct policy_terms {
 enum policy_demand_source {
 	POLICY_DEMAND_SEEN,	/* measured */
 	POLICY_DEMAND_BY_HABIT, /* estimated from earlier changes of the demand */
-	POLICY_DEMAND_PROBED,	/* estimated: a multiple of the use, to probe for more demand */
+	POLICY_DEMAND_PROBED,	/* estimated as a multiple of the use */
 };
 
 /* The demand of one vGPU as learnt by policy qos (policy/qos/demand.h). All members are 0 for a new
@@ -77,12 +77,13 @@ struct policy_demand {
 	enum policy_demand_source source; /* source of now_pct */
 	int level;			  /* level of the last measured demand */
 	float now_pct;			  /* demand of the last period, at most the contract */
-	float need_pct;			  /* cap that was planned for the last period */
+	float need_pct;			  /* cap that was expected to serve the last period */
 	float margin_pct; /* added to a predicted demand; grows with each demand above need_pct */
-	float peak_pct[POLICY_LEVELS];		     /* largest demand on each level */
-	float follows[POLICY_LEVELS][POLICY_LEVELS]; /* number of transitions from each level to
-							each level; older transitions weigh less */
-	int ring_next, ring_fill; /* next position in ring_pct, and number of valid entries */
+	float peak_pct[POLICY_LEVELS];		      /* largest demand on each level */
+	float follows[POLICY_LEVELS][POLICY_LEVELS];  /* [a][b]: number of transitions from level a
+							 to level b; older transitions weigh less */
+	int ring_next;				      /* next position in ring_pct */
+	int ring_fill;				      /* number of valid entries in ring_pct */
 	unsigned char ring_pct[POLICY_DEMAND_WINDOW]; /* demands of the last periods */
 };
 
@@ -129,24 +130,23 @@ struct policy_vgpu {
 	bool short_of_target;	 /* fps is below target by more than the tolerance */
 	bool overloaded;	 /* true: its overload signal is set (rules 1, 2, 11) */
 	bool receiver;		 /* overloaded, and its cap can grow by a step */
-	bool in_doubt; /* perhaps overloaded: a gap, an invalid reading or too few breaches may hide
-			  an overload */
-	bool broken;   /* this period counts as broken time */
-	double e;      /* (target - fps) / target if below target and GPU-bound, else 0 */
+	bool in_doubt;		 /* the readings do not show whether it is overloaded */
+	bool broken;		 /* this period counts as broken time */
+	double e;		 /* (target - fps) / target if below target and GPU-bound, else 0 */
 };
 
 /* The input and result for one GPU in one period. */
 struct policy_gpu {
 	/* in */
 	const char *name;
-	int step_pct;	 /* cap step of the backend, at least 1 */
-	int floor_pct;	 /* smallest cap of the backend: no vGPU has a lower floor */
-	bool gap;	 /* the tick was late by more than half a period: all runs restart at 0 */
-	double period_s; /* nominal length of a period */
-	double clock;	 /* clock rate as a fraction of the highest; 0: unknown */
-	bool migrates;	 /* a severe overload migrates a vGPU: on_migrate is set */
-	bool selling;	 /* one more vGPU may be offered */
-	bool offered;	 /* result of offer_is_live() */
+	int step_pct;  /* cap step of the backend, at least 1 */
+	int floor_pct; /* smallest cap of the backend: no vGPU has a lower floor */
+	bool gap;      /* the tick was late by more than half a period, so all runs restart at 0 */
+	double period_s;	    /* nominal length of a period */
+	double clock;		    /* clock rate as a fraction of the highest; 0: unknown */
+	bool migrates;		    /* on_migrate is set, so a severe overload migrates a vGPU */
+	bool selling;		    /* one more vGPU may be offered */
+	bool offered;		    /* result of offer_is_live() */
 	struct policy_terms flavor; /* the contract that an offer sells */
 	struct policy_vgpu *vgpus;
 	int n_vgpus;
@@ -159,10 +159,10 @@ struct policy_gpu {
 	double broken_s; /* qos: broken vGPU-seconds of the last hour; older seconds weigh less */
 	/* out */
 	unsigned int conditions;
-	bool severe_without_newcomer; /* a severe overload that would exist without the newcomer */
-	bool severe_in_doubt; /* a severe overload may be present: the readings do not decide it */
+	bool severe_without_newcomer; /* the severe overload would exist without the newcomer */
+	bool severe_in_doubt; /* the readings do not show whether a severe overload exists */
 	double total_load;    /* sum of all loads, fraction of the GPU (rule 4) */
-	int free_pct; /* percent of the GPU outside all caps, before the decisions of this period */
+	int free_pct; /* free pool before the decisions of this period, percent of the GPU */
 };
 
 enum policy_kind {
@@ -200,7 +200,7 @@ struct policy_decision {
 	int donor; /* the only donor; -1: no donor or several donors */
 	int first_move, n_moves; /* the moves of this decision in policy_out.moves */
 	int fundable_pct;	 /* POLICY_OFFER: the first cap that a newcomer would get now */
-	/* the explanation; no policy reads these members */
+	/* The explanation. No policy reads these members. */
 	int n_numbers;
 	struct policy_number numbers[POLICY_NUMBERS_MAX];
 	char why[POLICY_WHY_MAX]; /* one sentence with the numbers used */
@@ -218,8 +218,8 @@ struct policy_out {
 void policy_params_default(struct policy_params *params);
 
 /* Decides one period of one GPU: sets every "out" field of @gpu and its vGPUs, and @out. The sum of
- * want_cap_pct is at most 100, or at most the sum of cap_pct if the sum of cap_pct already exceeds
- * 100. */
+ * want_cap_pct is at most 100. Exception: if the sum of cap_pct exceeds 100, the sum of
+ * want_cap_pct is at most the same. */
 typedef void policy_step_fn(const struct policy_params *params, struct policy_gpu *gpu,
 			    struct policy_out *out);
 
@@ -270,9 +270,9 @@ int policy_fit(const struct policy_params *params, struct policy_gpu *gpu, struc
 int policy_hold(const struct policy_params *params, struct policy_gpu *gpu, int index, int cap_pct,
 		struct policy_out *out, int *ret_largest_pct);
 
-/* Follows a change of the contract of vGPU @index to @terms: if the cap is outside the new floor
- * and ceiling, plans the nearest allowed cap, and for a raise the cuts of other vGPUs. Returns the
- * same values as policy_hold(). */
+/* Adapts the cap of vGPU @index to a new contract @terms. If the cap is below the new floor or
+ * above the new ceiling, plans the nearest allowed cap, and for a raise the cuts of other vGPUs.
+ * Returns the same values as policy_hold(). */
 int policy_set(const struct policy_params *params, struct policy_gpu *gpu, int index,
 	       const struct policy_terms *terms, struct policy_out *out, int *ret_largest_pct);
 

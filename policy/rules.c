@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Paper mode switches off every departure from the paper that changes a step. This is the complete
- * list: no other file reads params->paper_mode.
+ * Paper mode switches off every rule of gover that moves caps differently from the paper. This list
+ * is complete: no other file reads params->paper_mode.
  */
 #include "policy/rules.h"
 

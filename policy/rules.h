@@ -9,8 +9,9 @@ struct rules {
 	bool met_target_excuses; /* rule 1: a vGPU that meets its target FPS is not overloaded by
 				    use */
 	double gpu_bound;      /* rule 2: smallest u with which more cap can help, as a fraction */
-	bool helpless_count;   /* rule 3 is off: rules 4, 6 and 7 count vGPUs that cannot receive */
-	bool pool_first;       /* rule 5: the free pool gives before donors */
+	bool helpless_count;   /* rules 4, 6 and 7 also count vGPUs that cannot receive (rule 3 is
+				  off) */
+	bool pool_first;       /* rule 5: the free pool gives cap before donors do */
 	bool donor_below_line; /* rule 6: a donor stays below overload_pct */
 	bool wake;	       /* rule 11 */
 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Proportional division with limits, exact in integers. Entries whose quota exceeds their limit get
- * their limit. The rest is divided among the other entries. The quotas of these entries are below
- * their limits, so each entry can take one of the steps left over by rounding.
+ * Proportional division with limits, exact in integers. An entry whose proportional part exceeds
+ * its limit gets its limit. The rest is divided among the other entries in proportion to their
+ * weights. Each of these entries is below its limit after rounding down, so it can take one more
+ * step.
  */
 #include "base/id.h"
 #include "policy/sort.h"

@@ -25,8 +25,8 @@ static bool is_short(const struct policy_vgpu *vgpu)
 	       target - vgpu->fps > signal_tolerated_fps(target);
 }
 
-/* Divides the threshold instead of multiplying u, so that rounding does not put a u of exactly
- * overload_pct above the threshold. */
+/* Compares u with a fraction instead of 100 u with a percentage, so that a u of exactly
+ * overload_pct is not above the threshold after rounding. */
 static bool is_above_line(const struct policy_params *params, const struct policy_vgpu *vgpu)
 {
 	return vgpu->busy_valid && vgpu->util > params->overload_pct / 100.0;
@@ -52,8 +52,8 @@ bool signal_all_read(const struct policy_gpu *gpu)
 	return !gpu->gap;
 }
 
-/* Rule 11: at the floor, the first breach is a signal, except for a vGPU that cannot receive a
- * step. */
+/* Rule 11: at the floor, the first period above overload_pct is a signal, unless the vGPU cannot
+ * receive a step. */
 static bool is_waking(const struct policy_params *params, const struct policy_gpu *gpu,
 		      const struct policy_vgpu *vgpu)
 {
@@ -84,8 +84,8 @@ enum signal_cause signal_cause(const struct policy_params *params, const struct 
 	return SIGNAL_NONE;
 }
 
-/* Returns true if it is unknown whether a vGPU without a signal is overloaded: the reading is not
- * valid, or there were too few breaches. */
+/* Returns true if it is unknown whether a vGPU without a signal is overloaded: its reading is not
+ * valid, or it was above a threshold, but not in enough periods. */
 static bool is_in_doubt(const struct policy_params *params, const struct policy_gpu *gpu,
 			const struct policy_vgpu *vgpu)
 {
@@ -98,10 +98,9 @@ static bool is_in_doubt(const struct policy_params *params, const struct policy_
 }
 
 /*
- * Broken time measures the service, so paper mode does not change this rule. Without a target or a
- * valid FPS, a vGPU is broken if it gets less than 98 % of min(demand, contract). A demand above
- * the cap cannot be measured: if the use exceeds overload_pct, the demand is assumed to be at least
- * the contract.
+ * Paper mode does not change this rule, because broken time measures the service. Without a target
+ * or a valid FPS, a vGPU is broken if it gets less than 98 % of min(demand, contract). If the use
+ * exceeds overload_pct, the demand is assumed to be at least the contract.
  */
 static bool is_broken(const struct policy_params *params, const struct policy_gpu *gpu,
 		      const struct policy_vgpu *vgpu)
@@ -155,7 +154,7 @@ static void read_vgpu(const struct policy_params *params, const struct policy_gp
 
 void signal_read(const struct policy_params *params, struct policy_gpu *gpu)
 {
-	long long load_billionths = 0; /* integer: the order of the vGPUs has no effect */
+	long long load_billionths = 0; /* an integer sum does not depend on the order */
 	int sum_pct = 0;
 
 	for (int i = 0; i < gpu->n_vgpus; i++) {
@@ -168,6 +167,6 @@ void signal_read(const struct policy_params *params, struct policy_gpu *gpu)
 	}
 	gpu->severe_without_newcomer = false;
 	gpu->conditions = sum_pct > 100 ? POLICY_SUM_OVER_100 : 0;
-	gpu->total_load = (double)load_billionths / 1e9; /* load is the same as u x cap in rule 4 */
+	gpu->total_load = (double)load_billionths / 1e9;
 	gpu->free_pct = sum_pct < 100 ? 100 - sum_pct : 0;
 }

@@ -8,7 +8,7 @@
 enum signal_cause {
 	SIGNAL_NONE,
 	SIGNAL_USE,  /* rule 1 */
-	SIGNAL_QOS,  /* rule 2; checked before SIGNAL_USE, because customers see their FPS */
+	SIGNAL_QOS,  /* rule 2: short of the target FPS; has priority over SIGNAL_USE */
 	SIGNAL_WAKE, /* rule 11 */
 };
 

@@ -9,7 +9,7 @@ static const struct policy policies[] = {
 	{
 		.name = "gover",
 		.summary =
-			"the paper's policy: moves a part of the least loaded vGPU's unused cap to "
+			"the paper's policy: the least loaded vGPU gives part of its unused cap to "
 			"the overloaded vGPU",
 		.step = gover_step,
 		.fund = policy_fund,
@@ -32,38 +32,42 @@ static const struct policy policies[] = {
 	},
 	{
 		.name = "credit",
-		.summary = "VMCG: credits by demand; a vGPU that used all its credits receives "
-			   "unused credits of others",
+		.summary = "VMCG: each vGPU gets credits by its demand; unused credits go to vGPUs "
+			   "that used all of theirs",
 		.step = credit_step,
 		.fund = credit_fund,
 		.give_back = credit_return,
 	},
 	{
 		.name = "fair",
-		.summary = "FairGV: demands are served by weight, and the rest is lent by weight",
+		.summary =
+			"FairGV: divides the GPU by weight up to each demand, and lends the rest "
+			"by weight",
 		.step = fair_step,
 		.fund = fair_fund,
 		.give_back = fair_return,
 	},
 	{
 		.name = "p99",
-		.summary = "caps as in gover; sells if a contract fits beside the 99th percentiles "
-			   "of use",
+		.summary = "caps as in gover; sells if the sum of the 99th percentiles of use "
+			   "leaves room for a contract",
 		.step = p99_step,
 		.fund = policy_fund,
 		.give_back = policy_return,
 	},
 	{
 		.name = "nsigma",
-		.summary = "caps as in gover; sells if a contract fits beside the mean use and its "
-			   "deviation",
+		.summary = "caps as in gover; sells if the mean use plus some standard deviations "
+			   "leaves room for a contract",
 		.step = nsigma_step,
 		.fund = policy_fund,
 		.give_back = policy_return,
 	},
 	{
 		.name = "max",
-		.summary = "caps as in gover; sells if a contract fits beside the largest uses",
+		.summary =
+			"caps as in gover; sells if the sum of the largest uses leaves room for a "
+			"contract",
 		.step = max_step,
 		.fund = policy_fund,
 		.give_back = policy_return,

@@ -16,7 +16,7 @@ double window_max(const struct policy_track *track, int periods);
  * seen. */
 double window_p99(const struct policy_track *track, int periods);
 
-/* Returns the load @ago periods ago: from 1, the last period, to window_fill. */
+/* Returns the load @ago periods ago. @ago: 1 (the last period) to track->window_fill. */
 double window_at(const struct policy_track *track, int ago);
 
 #endif

@@ -5,8 +5,8 @@
 /* --- cap: Algorithms 2 and 3 --- */
 
 /*
- * A vGPU without a limit does not use its slice. The slice stays 0, so that it is correct if a cap
- * is set later.
+ * A vGPU without a cap has no limit and does not use its slice. The slice stays 0, which is correct
+ * if a cap is set later.
  */
 static void set_slice(struct sched_vgpu *vgpu, int64_t slice_ns)
 {
@@ -90,7 +90,7 @@ static void weight_charge(struct sched_vgpu *vgpu, uint64_t ran_ns)
 	vgpu->tag += ran_ns * (TAG_UNITS / (vgpu->cap_pct == 0 ? 100U : vgpu->cap_pct));
 }
 
-/* Among equal tags, the first vGPU in the round is picked. */
+/* If several vGPUs have the smallest tag, the first of them in the round is picked. */
 static struct sched_vgpu *weight_pick(struct sched *sched)
 {
 	struct sched_vgpu *vgpu = sched->turn;

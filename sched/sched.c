@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The vGPU scheduler. It calls no external function: no libc, kernel, clock, allocation or floating
- * point. Opening a slot takes O(1) time for each vGPU. A pick visits each vGPU at most once, and
- * none if no vGPU is runnable.
+ * The vGPU scheduler. It calls no external function and uses no floating point. Opening a slot
+ * takes O(1) time for each vGPU. A pick visits each vGPU at most once, and none if no vGPU is
+ * runnable.
  */
 #include "sched/sched.h"
 

@@ -7,8 +7,9 @@
  * beginning of a second the slice is reset, so that no debt or credit crosses the second. The next
  * vGPU is the first in round-robin order that has work and slice left. If no vGPU has both, the GPU
  * idles, even if some vGPUs have work: a cap is a hard limit. A turn is at most one quantum, which
- * is proportional to the cap. Therefore a vGPU that gets work while its slice is unused does not
- * reduce the shares of the others, and caps whose sum exceeds 100 are reduced in proportion.
+ * is proportional to the cap. Therefore a vGPU that wakes with a full slice does not reduce the
+ * shares of the others. If the caps exceed 100 in sum, each vGPU gets less, in proportion to its
+ * cap.
  *
  * These rules are the discipline "cap". The disciplines are rows of a table (sched/discipline.c).
  * A discipline decides which vGPUs can run and which vGPU is next; turns, caps, leases and
@@ -29,9 +30,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SCHED_SLOT_NS  100000000ULL
-#define SCHED_SLOTS    10	  /* slots in a second */
-#define SCHED_ROUND_NS 5000000ULL /* sum of the quanta of a round if the sum of the caps is 100 */
+#define SCHED_SLOT_NS 100000000ULL
+#define SCHED_SLOTS   10 /* slots in a second */
+
+/* If the caps add up to 100, each vGPU can run for one quantum in this time. */
+#define SCHED_ROUND_NS 5000000ULL
 
 /* One vGPU. Callers only read this struct. */
 struct sched_vgpu {
@@ -42,10 +45,10 @@ struct sched_vgpu {
 	uint8_t cap_pct;		/* cap in force in this slot; 0: no limit */
 	uint8_t next_cap_pct;		/* cap in force from the next slot on */
 	uint8_t initial_cap_pct;	/* cap of sched_add() or sched_set_initial_cap() */
-	uint64_t limit_ns;		/* run time that the discipline still allows */
+	uint64_t limit_ns; /* run time that the discipline allows until the next refill */
 	int64_t slice_ns;  /* discipline cap: rest of the slice; negative after an overrun */
-	uint64_t tag;	   /* discipline weight: time run, divided by the weight */
-	uint64_t busy_ns;  /* cumulative time run */
+	uint64_t tag;	   /* discipline weight: run time divided by the weight */
+	uint64_t busy_ns;  /* cumulative run time */
 	uint64_t sched_ns; /* cumulative time allotted up to allotted_at_ns */
 	uint64_t allotted_at_ns;
 	uint64_t lease_ns;     /* length of the lease; 0: no lease */
@@ -114,7 +117,7 @@ void sched_set_cap(struct sched_vgpu *vgpu, unsigned int cap_pct, uint64_t now_n
  */
 int sched_set_initial_cap(struct sched_vgpu *vgpu, unsigned int cap_pct);
 
-/* Sets how long a written cap is valid, counted from @now_ns. @lease_ns 0: no limit. */
+/* Sets the length of the lease and renews it at @now_ns. @lease_ns 0: no lease. */
 void sched_set_lease(struct sched_vgpu *vgpu, uint64_t lease_ns, uint64_t now_ns);
 
 /* Sets whether @vgpu has work for the GPU. */

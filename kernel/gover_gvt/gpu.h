@@ -67,7 +67,10 @@ void gpu_remove(struct vgpu *vgpu); /* the caller frees @vgpu */
 
 void gpu_read(struct vgpu *vgpu, struct vgpu_state *ret_state);
 
-/* Return -EINVAL above 100 %. After a cap was written, gpu_set_initial_cap() returns -EPERM. */
+/*
+ * Each returns -EINVAL if the percentage exceeds 100. After a cap was written,
+ * gpu_set_initial_cap() returns -EPERM.
+ */
 int gpu_set_cap(struct vgpu *vgpu, unsigned int cap_pct);
 int gpu_set_initial_cap(struct vgpu *vgpu, unsigned int cap_pct);
 int gpu_set_load(struct vgpu *vgpu, unsigned int load_pct);

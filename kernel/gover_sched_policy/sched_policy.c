@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
  * The scheduling policy of GVT-g: decides with the scheduler core (sched/sched.h) which vGPU has
- * the GPU. Replaces gvt/sched_policy.c. Accesses the hardware only to take the engines from a vGPU
- * that stops.
+ * the GPU. Replaces gvt/sched_policy.c. Accesses the hardware only when a vGPU stops, to restore
+ * the host's registers.
  *
  * A workload cannot be preempted. When the turn of a vGPU ends, its workloads are no longer
  * dispatched (need_reschedule). The next vGPU gets the GPU when the workloads in flight have ended.
  * The overrun becomes a debt of the vGPU.
  *
- * Busy time is charged to slices. It is the time in which at least one workload of the vGPU is in
- * flight on any engine, because no other vGPU can have the GPU during this time. Busy time never
+ * The slice of a vGPU shrinks by its busy time: the time in which at least one workload of the vGPU
+ * is in flight on any engine. No other vGPU can have the GPU during this time. Busy time never
  * exceeds real time. It may exceed the time for which the engines are busy, because it includes
  * shadowing and waiting for the host's own work.
  *
@@ -17,21 +17,21 @@
  * last workload of a vGPU ends after its turn, and when a timer ends a turn, a slice or a slot.
  *
  * Decisions hold gvt->sched_lock, which is also held while waiting for an engine
- * (complete_current_workload()). The accounting has a lock of its own, taken inside
- * gvt->sched_lock, so that readers of sysfs never wait for the GPU. It is a spinlock: no sleeping.
+ * (complete_current_workload()). The accounting has a spinlock of its own, so that readers of sysfs
+ * never wait for the GPU. It is taken after gvt->sched_lock.
  */
 #include "i915_drv.h"
 #include "gvt.h"
 #include "sched/sched.h"
 
 #define TICK_NS	   NSEC_PER_MSEC       /* minimum time to the next timer */
-#define STALL_NS   (10 * NSEC_PER_SEC) /* a gap that is longer counts as a single slot */
-#define WEIGHT_MAX 16 /* weight of a vGPU as large as the GPU; VGPU_MAX_WEIGHT in vgpu.c */
+#define STALL_NS   (10 * NSEC_PER_SEC) /* a gap that is longer than this counts as a single slot */
+#define WEIGHT_MAX 16 /* weight of a vGPU that has the whole GPU (VGPU_MAX_WEIGHT in vgpu.c) */
 
 struct gvt_sched_data {
 	struct intel_gvt *gvt;
 	struct hrtimer timer;
-	spinlock_t lock; /* protects the fields below and vgpu_sched_data except active */
+	spinlock_t lock; /* protects the fields below and struct vgpu_sched_data, except active */
 	struct sched sched;
 	struct list_head vgpus;
 };
@@ -90,8 +90,8 @@ static void charge(struct gvt_sched_data *data, u64 to_ns)
 }
 
 /*
- * Charges busy time to all vGPUs up to now and returns the current time. Slots begin on time even
- * if this call is late.
+ * Charges busy time to all vGPUs up to now and returns the current time. If this call is late, the
+ * missed slots are opened with their nominal times.
  */
 static u64 catch_up(struct gvt_sched_data *data)
 {

@@ -53,7 +53,8 @@ struct intel_vgpu_sched_state {
 void intel_vgpu_read_sched(struct intel_vgpu *vgpu, struct intel_vgpu_sched_state *ret_state);
 
 /*
- * Return -EINVAL above 100 %. After a cap was written, intel_vgpu_set_initial_cap() returns -EPERM.
+ * Each returns -EINVAL if @cap_pct exceeds 100. After a cap was written,
+ * intel_vgpu_set_initial_cap() returns -EPERM.
  */
 int intel_vgpu_set_cap(struct intel_vgpu *vgpu, u32 cap_pct);
 int intel_vgpu_set_initial_cap(struct intel_vgpu *vgpu, u32 cap_pct);

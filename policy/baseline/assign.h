@@ -14,15 +14,15 @@
 struct assignment {
 	int cap_pct[POLICY_VGPUS_MAX]; /* same index as policy_gpu.vgpus */
 	int newcomer_pct;
-	/* Numbers for the explanation; 0: not computed by this rule. */
+	/* Numbers for the explanation. A number that the rule does not compute is 0. */
 	int shared_pct; /* percent of the GPU outside fixed caps */
 	int wanting;	/* number of vGPUs that use their whole cap */
 	int demand_pct; /* estimated total demand, percent of the GPU */
-	int spare_pct;	/* fair: percent lent beyond the demand; credit: percent transferred */
+	int spare_pct;	/* percent of the GPU lent (fair) or transferred (credit) */
 };
 
 struct assign_rule {
-	/* Updates the tracks before compute() if all readings are valid. NULL: no update. */
+	/* Called before compute() if all readings are valid, to update the tracks. May be NULL. */
 	void (*read)(const struct policy_params *params, struct policy_gpu *gpu);
 	/* Computes the caps. Returns false if floors and holds do not fit the GPU; then no cap
 	 * changes. @newcomer NULL: no newcomer. */
@@ -62,12 +62,13 @@ struct waterfill {
 	struct waterfill_entry entries[WATERFILL_MAX];
 	int n;	   /* number of entries; a newcomer is the last entry */
 	int total; /* steps to divide among all entries */
-	int extra; /* steps above the sum of all floors; negative if the floors do not fit */
+	int extra; /* steps left after each entry has its floor; negative if the floors do not fit
+		    */
 };
 
-/* Sets an entry for each vGPU that is not held and, with @uses_readings, has a valid reading. Each
- * entry begins with its floor as steps, its ceiling as limit and a weight of 1. @newcomer NULL: no
- * newcomer. */
+/* Creates an entry for each vGPU that is not held, and for @newcomer unless it is NULL. With
+ * @uses_readings, a vGPU without a valid reading gets no entry. Each entry begins with its floor as
+ * steps, its ceiling as limit and a weight of 1. */
 void assign_begin(const struct policy_params *params, const struct policy_gpu *gpu,
 		  const struct policy_terms *newcomer, bool uses_readings,
 		  struct waterfill *ret_fill);

@@ -12,17 +12,17 @@
  *   BW, MSIZE   PCI-E traffic and graphics memory: unknown to gover, so 0 for all. Each vGPU then
  *               has e^0 = 1 beside its NUM, and the denominator has one such term for each vGPU, so
  *               that all credits add up to CREDIT
- *   NUM_i       waiting requests: here the claim, in percent of the GPU. While a vGPU uses all its
- *               credits, its claim grows by demand_probe each period. While more than twice the
- *               dead band is unused, the claim shrinks
+ *   NUM_i       waiting requests: here the claim, an estimate of the demand in percent of the GPU.
+ *               While a vGPU uses all its credits, its claim grows by demand_probe each period.
+ *               While the cap exceeds the need by more than twice the dead band, the claim shrinks.
+ *               Otherwise the claim does not change, so that a steady load has steady credits
  *   TIME_G      one period
- *   transfer    the need is the cap with which the use of demand_periods is below overload_pct.
- *               Credits above the need and the dead band go to vGPUs that used all credits, up to
- *               their claims, and to vGPUs below their need, up to their need
+ *   transfer    the need is the smallest cap with which the use in the last demand_periods is below
+ *               overload_pct. A vGPU gives the credits above its need plus the dead band. A vGPU
+ *               that has used all credits can receive up to its claim, any other up to its need
  *
- * While a cap is between the need and twice the dead band above the need, the claim does not
- * change, so that a steady load has steady credits. Floors and contracts bound the caps. VMCG has
- * no admission, so vGPUs are sold as by gover (rule 4). Frames and weights have no influence.
+ * Floors and contracts bound the caps. VMCG has no admission, so vGPUs are sold as by gover
+ * (rule 4). Frames and weights have no influence.
  */
 #include "base/number.h"
 #include "policy/admit.h"
@@ -56,12 +56,10 @@ static void read_claims(const struct policy_params *params, struct policy_gpu *g
 		gpu->vgpus[i].track->claim_pct = next_claim_pct(params, gpu, &gpu->vgpus[i]);
 }
 
-/* The steps that each vGPU can give (spare) and can take (room). Spare and room are 0 if the cap is
- * equal to the need. */
 struct transfer {
-	int spare[WATERFILL_MAX];
-	int room[WATERFILL_MAX];
-	int total;
+	int spare[WATERFILL_MAX]; /* steps that each entry can give */
+	int room[WATERFILL_MAX];  /* steps that each entry can receive */
+	int total;		  /* steps to transfer */
 };
 
 static void find_transfer(const struct policy_params *params, const struct policy_gpu *gpu,
@@ -92,7 +90,8 @@ static void find_transfer(const struct policy_params *params, const struct polic
 	ret_transfer->total = min_int(spare, room);
 }
 
-/* Takes credits from each vGPU in proportion to its spare credits, and divides them by Eq. 2. */
+/* Takes credits from the vGPUs in proportion to their spare credits, and divides the credits among
+ * the receivers by Eq. 2. */
 static void make_transfer(const struct transfer *transfer, struct waterfill *fill)
 {
 	struct share shares[POLICY_VGPUS_MAX];
@@ -146,7 +145,7 @@ static const struct assign_rule credit = {
 	.read = read_claims,
 	.compute = compute_credit,
 	.explain = explain_credit,
-	.share = "its credits by demand",
+	.share = "its share by demand",
 	.uses_readings = true,
 };
 

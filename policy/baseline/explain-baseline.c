@@ -61,12 +61,14 @@ void explain_credit(const struct policy_params *params, const struct policy_gpu 
 		    struct policy_decision *decision)
 {
 	add_demand(params, gpu, assigned, decision);
-	reason_add_text(decision, "; %d %% of the GPU are credits, and all claims add up to %d %%",
+	reason_add_text(decision,
+			"; the vGPUs share %d %% of the GPU by their estimated demands, which add "
+			"up to %d %%",
 			assigned->shared_pct, assigned->demand_pct);
 	if (assigned->spare_pct > 0)
 		reason_add_text(decision,
-				"; %d %% are transferred from vGPUs that need less to vGPUs "
-				"that need more",
+				"; %d %% go from vGPUs that need less than their share to "
+				"vGPUs that need more",
 				assigned->spare_pct);
 	reason_add_moves(gpu, out, decision);
 }
@@ -79,9 +81,12 @@ void explain_fair(const struct policy_params *params, const struct policy_gpu *g
 	reason_add_text(decision, "; the total demand is %d %%, and %d %% of the GPU can be shared",
 			assigned->demand_pct, assigned->shared_pct);
 	if (assigned->demand_pct > assigned->shared_pct)
-		reason_add_text(decision, ": the vGPUs that want more share this part by weight");
+		reason_add_text(
+			decision,
+			", so the GPU is divided by weight, and no vGPU gets more than its demand");
 	else
-		reason_add_text(decision, ": each demand is met, and %d %% are lent by weight",
+		reason_add_text(decision,
+				": every demand is met, and the other %d %% are lent by weight",
 				assigned->spare_pct);
 	reason_add_moves(gpu, out, decision);
 }
@@ -94,9 +99,10 @@ void explain_offer_equal(const struct policy_params *params, const struct policy
 	reason_add_number(decision, "total_load_pct", 100 * gpu->total_load);
 	explain_newcomer(params, gpu, fund, decision);
 	reason_add_text(decision,
-			"The GPU is set up for %d vGPUs and has %d: a contract of %d %% can be "
-			"sold; its equal share is %d %% now, of which other vGPUs give %d %%",
-			params->none_vgpus, gpu->n_vgpus, gpu->flavor.initial_cap_pct,
+			"The GPU has %d of at most %d vGPUs: a contract of %d %% can be sold; the "
+			"new vGPU would get %d %% now (an equal share), of which other vGPUs give "
+			"%d %%",
+			gpu->n_vgpus, params->none_vgpus, gpu->flavor.initial_cap_pct,
 			fund->cap_pct, fund->given_pct);
 }
 
@@ -108,8 +114,8 @@ void explain_offer_static(const struct policy_params *params, const struct polic
 	reason_add_number(decision, "total_load_pct", 100 * gpu->total_load);
 	explain_newcomer(params, gpu, fund, decision);
 	reason_add_text(decision,
-			"%d %% of the GPU are sold and an overbooking ratio of %.4g allows %.4g "
-			"%%: a contract of %d %% can be sold and gets %d %%",
+			"All contracts add up to %d %%, and the overbooking ratio of %.4g allows "
+			"%.4g %%: a contract of %d %% can be sold; the new vGPU would get %d %%",
 			sold_pct, params->static_ratio, 100 * params->static_ratio,
 			gpu->flavor.initial_cap_pct, fund->cap_pct);
 }

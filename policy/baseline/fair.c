@@ -5,12 +5,13 @@
  * result is a weighted max-min allocation. The terms of the paper and their counterparts here:
  *
  *   weight            the weight of the contract
- *   blocked (no work) the vGPU uses less than its cap: its demand is its use in demand_periods
- *   runnable          the vGPU uses its whole cap: its demand is unknown. The vGPU gets its share
- *                     at once, as FairGV serves a waking VM first. Above the share, the cap grows
- *                     by demand_probe each period
- *   work-conserving   GPU time without demand is lent by weight, so that new work can start
- *   coscheduling      concerns CPUs; no counterpart
+ *   blocked (no work) the vGPU uses less than its cap. Its demand is its largest use in the last
+ *                     demand_periods
+ *   runnable          the vGPU uses its whole cap, so its demand is unknown. Its cap is raised to
+ *                     its share at once, because FairGV serves a waking VM first. Above the share,
+ *                     the cap grows by demand_probe each period
+ *   work-conserving   GPU time that no vGPU demands is lent by weight
+ *   coscheduling      none, because it concerns CPUs
  *
  * Floors and contracts bound the caps. FairGV has no admission, so vGPUs are sold as by gover
  * (rule 4). Frames have no influence.

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The paper's policy with another admission rule: caps move as in gover.c, but one more vGPU is
- * sold when its whole contract fits beside the predicted use. The predictors come from cluster
- * scheduling (Take it to the limit, EuroSys 2021) and use the last predict_periods:
+ * sold if the predicted use and its whole contract together fit the GPU. The predictors come from
+ * cluster scheduling (Take it to the limit, EuroSys 2021) and use the last predict_periods:
  *
  *   p99     the sum of each vGPU's 99th percentile (nearest rank)
  *   nsigma  the mean of the total use plus predict_sigmas standard deviations
  *   max     the sum of each vGPU's largest use
  *
- * A vGPU that has run for less than predict_warm_periods is cold and counts at its contract. The
- * predictors assume that the demand is the use, even for a vGPU that uses its whole cap.
+ * For a vGPU that has run for less than predict_warm_periods (cold), the contract is used. The
+ * predictors take the use as the demand, even if a vGPU uses its whole cap.
  */
 #include <math.h>
 #include <stdint.h>
@@ -20,7 +20,8 @@
 #include "policy/steps.h"
 #include "policy/window.h"
 
-#define MILLIONTHS 1e6 /* loads are added as integers, so that the order has no effect */
+#define MILLIONTHS \
+	1e6 /* unit of integer loads, whose sum does not depend on the order of the vGPUs */
 
 static bool is_cold(const struct policy_params *params, const struct policy_track *track)
 {

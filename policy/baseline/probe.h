@@ -17,8 +17,8 @@ bool probe_is_censored(const struct policy_params *params, const struct policy_v
 int probe_need_steps(const struct policy_params *params, const struct policy_gpu *gpu,
 		     const struct policy_vgpu *vgpu);
 
-/* Returns the cap, in steps, that probes for more demand than @pct. The cap exceeds @pct by the
- * fraction demand_probe, and at least by the dead band, because smaller changes are not made. */
+/* Returns the next cap of a probe, in steps, if a cap of @pct was used completely. It exceeds @pct
+ * by the fraction demand_probe of @pct, and at least by the dead band. */
 int probe_more_steps(const struct policy_params *params, const struct policy_gpu *gpu, int pct);
 
 /* Returns the dead band in steps, at least one step. */

@@ -15,7 +15,7 @@ struct waterfill_entry {
 	const char *id; /* NULL: the newcomer, which loses every tie */
 	int vgpu;	/* index for the caller; not used here */
 	int64_t weight; /* weight relative to the other entries, 1 to 1e9 */
-	int steps;	/* input: its floor; output: its allocation */
+	int steps;	/* before the call: the floor; after the call: the allocation */
 	int limit;	/* largest allocation in steps, at most 100 */
 };
 

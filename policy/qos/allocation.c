@@ -3,10 +3,9 @@
  * vGPUs are processed in the order of their ids, so that the result does not depend on the order of
  * the array.
  *
- * If the GPU cannot meet every expected demand, as few vGPUs as possible should exceed their caps
- * in the next period. The allocation first serves the smallest present demands, so that many vGPUs
- * are served. Each further percent point goes to the vGPU where it lowers the probability most that
- * the demand exceeds the cap (demand_predict()).
+ * If the GPU cannot meet every expected demand, the demands of as few vGPUs as possible should
+ * exceed their caps in the next period. The smallest present demands are served first. Further cap
+ * goes to the vGPU whose probability of exceeding its cap then decreases most (demand_predict()).
  */
 #include <math.h>
 
@@ -16,35 +15,35 @@
 #include "policy/qos/allocation.h"
 
 #define SURE	      0.01 /* accepted probability that a demand exceeds its cap */
-#define NOTHING_SAVED 1e-4 /* a raise that saves less (struct raise) is not made */
+#define NOTHING_SAVED 1e-4 /* a raise with a smaller raise.saved is not made */
 #define STAY	      1.2  /* a cap up to this multiple of the need is not cut */
-#define PROBE_PCT     4	   /* smallest average raise with which unknown demands are probed */
-#define GROW_PCT      2	   /* percent added to a raise, so that the next raise is needed later */
+#define PROBE_PCT     4	   /* percent; no probes if less is left for each unknown demand */
+#define GROW_PCT      2	   /* percent added to a raise, so that raises are rare */
 
-/* A raise of a cap that serves more levels of demand. */
+/* A possible raise of a cap, up to the cap that serves all demands up to @level. */
 struct raise {
 	int level, more_pct;
-	double saved; /* decrease of P(demand > cap) per percent point; 0: no raise */
+	double saved; /* decrease of P(demand > cap) per percent of cap; 0: no raise */
 };
 
 struct claim {
 	int vgpu;
 	int floor_pct, ceiling_pct;
 	int now_pct;  /* cap that serves the present demand */
-	int used_pct; /* cap that serves the measured use; less than now_pct if the demand is
+	int used_pct; /* cap that serves the load; equals now_pct unless the demand is
 			 estimated */
 	int need_pct; /* cap that serves the expected demand */
 	int cap_pct;  /* planned cap */
-	int level;    /* in a shortage: the highest level that cap_pct serves; -1: no level */
-	bool served;  /* in a shortage: the present demand is served */
+	int level;    /* if need exceeds supply: highest level that cap_pct serves; -1: none */
+	bool served;  /* if need exceeds supply: cap_pct is at least used_pct */
 	struct raise raise;
 	double above[POLICY_LEVELS];
-	int level_pct[POLICY_LEVELS]; /* in a shortage: the cap that serves each level */
+	int level_pct[POLICY_LEVELS]; /* if need exceeds supply: the cap that serves each level */
 };
 
 struct allocator {
 	const struct policy_gpu *gpu;
-	int room_pct; /* percent of the GPU for all claims */
+	int room_pct; /* percent of the GPU that the claims share */
 	int n;
 	struct claim claims[POLICY_VGPUS_MAX];
 };
@@ -99,7 +98,7 @@ static void collect_claims(const struct policy_params *params, const struct poli
 	}
 }
 
-/* Computes the caps for the expected demands. Returns their sum. */
+/* Computes the cap that each vGPU needs for its expected demand. Returns the sum of these caps. */
 static int find_needs(struct allocator *alloc, bool tolerated)
 {
 	int sum_pct = 0;
@@ -179,7 +178,8 @@ static enum policy_demand_source source_of(const struct allocator *alloc, const 
 	return alloc->gpu->vgpus[claim->vgpu].track->demand.source;
 }
 
-/* Returns the unserved claim with the smallest demand that fits @left_pct, or NULL. */
+/* Returns the claim with the smallest use that is not served yet and that @left_pct can serve, or
+ * NULL. */
 static struct claim *find_cheapest(struct allocator *alloc, int left_pct)
 {
 	struct claim *cheapest = NULL;
@@ -207,7 +207,8 @@ static void serve_now(struct allocator *alloc, int *left_pct)
 	}
 }
 
-/* Serves demands that are estimated from earlier situations, the smallest raise first. */
+/* Serves the demands that are estimated from earlier demands (POLICY_DEMAND_BY_HABIT). The smallest
+ * raise is made first. */
 static void serve_estimates(struct allocator *alloc, int *left_pct)
 {
 	for (;;) {
@@ -228,7 +229,7 @@ static void serve_estimates(struct allocator *alloc, int *left_pct)
 	}
 }
 
-/* Finds the raise of @claim that fits @left_pct and saves most per percent point. */
+/* Sets claim->raise to the raise of at most @left_pct with the largest raise.saved. */
 static void find_raise(struct claim *claim, int left_pct)
 {
 	double above = claim->level < 0 ? 1 : claim->above[claim->level];
@@ -271,8 +272,8 @@ static void serve_next(struct allocator *alloc, int *left_pct)
 	}
 }
 
-/* Divides @left_pct evenly among the vGPUs with unknown demand. With @probe, no cap is raised above
- * the estimated demand. */
+/* Divides @left_pct evenly among the vGPUs whose demand is not measured. With @probe, no cap is
+ * raised above the estimated demand. */
 static void spread_evenly(struct allocator *alloc, bool probe, int *left_pct)
 {
 	int step_pct = alloc->gpu->step_pct;
@@ -343,8 +344,8 @@ static void leave_few_short(struct allocator *alloc)
 		spread_evenly(alloc, true, &left_pct);
 	serve_next(alloc, &left_pct);
 	spread_evenly(alloc, false, &left_pct);
-	/* The rest is too small to serve a vGPU completely. It goes to present demands first, then
-	 * to present caps. */
+	/* The rest is too small to serve another demand completely. It raises caps up to the
+	 * present demand first, then up to the present cap, then up to the ceiling. */
 	for (int i = 0; i < alloc->n; i++)
 		give(alloc, &alloc->claims[i], alloc->claims[i].now_pct, &left_pct);
 	for (int i = 0; i < alloc->n; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Allocates a GPU to vGPUs by their expected demand. If all caps suffice, no cap changes. Otherwise
- * the vGPUs with the most unneeded cap give the missing cap at once. If the GPU cannot serve all
- * vGPUs, the allocation leaves as few vGPUs as possible short.
+ * Allocates a GPU to vGPUs by their expected demand. If every cap serves its demand, no cap
+ * changes. Otherwise the vGPUs with the most unneeded cap give the missing cap at once. If the GPU
+ * cannot serve all demands, as few vGPUs as possible get less than their demand.
  */
 #ifndef POLICY_QOS_ALLOCATION_H
 #define POLICY_QOS_ALLOCATION_H
@@ -12,13 +12,13 @@
 enum allocation {
 	ALLOCATION_KEPT,  /* the present caps suffice */
 	ALLOCATION_MET,	  /* the planned caps suffice */
-	ALLOCATION_TIGHT, /* the planned caps suffice only within the tolerance */
+	ALLOCATION_TIGHT, /* as ALLOCATION_MET, but only with demand_tolerance() */
 	ALLOCATION_SHORT, /* no caps suffice for all vGPUs */
 };
 
 /* Numbers for decisions and their explanations. */
 struct allocation_summary {
-	double now_pct;	 /* present total demand, percent; a held vGPU counts at its cap */
+	double now_pct;	 /* present total demand, percent; for a held vGPU, its cap */
 	int need_pct;	 /* expected total demand, percent of the GPU */
 	int largest;	 /* the vGPU with the largest raise; -1: no cap is raised */
 	int largest_pct; /* expected demand of that vGPU, percent of the GPU */

@@ -6,17 +6,19 @@
 #include "policy/qos/demand.h"
 #include "policy/signal.h"
 
-#define COLD_PERIODS   15    /* periods until a new vGPU is known */
-#define CENSORED_UTIL  0.97  /* above this use of the cap, the demand is unknown */
-#define PROBE	       3.0   /* estimated demand of a probe, as a multiple of the use */
-#define FADING	       0.998 /* factor that reduces the old counts of a level at each new count */
-#define TO_CONTRACT    0.05  /* transitions to the contract that every level is assumed to have */
-#define MARGIN_STEP    0.5   /* increase of the margin, in percent, if a demand exceeds the need */
-#define MARGIN_MISSES  0.01  /* accepted fraction of periods in which the demand exceeds the need */
+/* While a vGPU is probed, its demand is estimated as this multiple of its use. */
+#define PROBE 3.0
+
+#define COLD_PERIODS   15    /* number of periods for which a new vGPU is cold */
+#define CENSORED_UTIL  0.97  /* at this use of the cap and above, the demand is unknown */
+#define FADING	       0.998 /* old counts of a level are multiplied by this at each new count */
+#define TO_CONTRACT    0.05  /* added to the count of transitions to the contract */
+#define MARGIN_STEP    0.5   /* increase of the margin, in percent, after a demand above need_pct */
+#define MARGIN_MISSES  0.01  /* accepted fraction of periods with a demand above need_pct */
 #define MARGIN_MIN     0.3
-#define BARE_TOLERANCE 0.98 /* fraction of the demand that must be served, without frames */
-#define UNSEEN_BARE    4    /* periods added for a demand not seen yet, without frames */
-#define UNSEEN_GROWTH  1.5  /* largest assumed demand / largest measured demand, with frames */
+#define BARE_TOLERANCE 0.98 /* without frames: fraction of the demand that must be served */
+#define UNSEEN_BARE    4    /* without frames: number of periods added with a demand not seen yet */
+#define UNSEEN_GROWTH  1.5  /* with frames: assumed unseen demand / largest measured demand */
 
 /* Upper ends of the levels as fractions of the contract. The levels are dense between idle and
  * busy. */
@@ -56,8 +58,8 @@ static double habit_pct(const struct policy_demand *demand, double load_pct)
 	return most_pct > load_pct ? most_pct : 0;
 }
 
-/* Returns slightly more than the estimate, so that part of the cap stays unused if the estimate is
- * right. */
+/* Returns slightly more than the estimated demand, so that part of the cap stays unused if the
+ * estimate is right. */
 static double estimate_pct(const struct policy_vgpu *vgpu, enum policy_demand_source *ret_source)
 {
 	double load_pct = 100 * vgpu->load;

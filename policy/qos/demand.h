@@ -11,11 +11,14 @@
 #include "policy/policy.h"
 
 /*
- * Learns from one period of @vgpu. The busy reading must be valid. With a target and a valid FPS,
- * the demand is the target times the GPU time of a frame. Otherwise the demand is the load.
- * Exception: if the load uses a whole cap below the contract, the demand is estimated until part of
- * the cap stays unused, and no transition is counted. A new vGPU is cold and counts at its
- * contract. It stays cold for longer if no vGPU can be migrated.
+ * Learns from one period of @vgpu. The busy reading must be valid.
+ *
+ * With a target and a valid FPS, the demand is the target times the GPU time of a frame. Otherwise
+ * the demand is the load. If the load uses the whole cap, and the cap is below the contract, the
+ * demand is only estimated and no transition is counted.
+ *
+ * A new vGPU is cold: its demand is assumed to be its contract. It is cold for one period if
+ * gpu->migrates is true, and for 15 periods otherwise.
  */
 void demand_learn(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu);
 
@@ -39,14 +42,16 @@ void demand_predict(const struct policy_vgpu *vgpu, double ret_above[POLICY_LEVE
 /* Returns the cap in percent that serves every demand up to @level, including the margin. */
 double demand_level_pct(const struct policy_vgpu *vgpu, int level);
 
-/* Stores the cap planned for the next period. demand_learn() adjusts the margin by this cap. */
+/* Stores the cap that is expected to serve the next period. demand_learn() compares this cap with
+ * the demand and adjusts the margin. */
 void demand_note_need(const struct policy_vgpu *vgpu, double need_pct);
 
 /*
  * Computes for each demand, in whole percent of the GPU, the fraction of the last
- * POLICY_DEMAND_WINDOW periods that had this demand. A vGPU that is cold or uses its whole cap
- * counts at its contract. @assume_unseen adds periods with a demand that was not seen yet: the
- * contract, or with frames 1.5 times the largest measured demand.
+ * POLICY_DEMAND_WINDOW periods that had this demand. The contract is taken as the demand of all
+ * periods if the vGPU is cold, and of each period in which it used its whole cap. @assume_unseen
+ * adds periods with a demand that was not seen yet: the contract, or with frames 1.5 times the
+ * largest measured demand.
  */
 void demand_distribution(const struct policy_vgpu *vgpu, bool assume_unseen, double ret_share[101]);
 

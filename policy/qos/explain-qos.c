@@ -19,7 +19,8 @@ void explain_allocation(const struct policy_gpu *gpu, const struct policy_out *o
 		reason_add_number(decision, "u_pct", 100 * vgpu->util);
 		reason_add_number(decision, "cap_pct", vgpu->cap_pct);
 		reason_add_text(decision,
-				"%s wants %.1f %% of the GPU and may want up to %d %% next; ",
+				"%s wants %.1f %% of the GPU now and may want up to %d %% in the "
+				"next period; ",
 				vgpu->id, demand_now_pct(vgpu), summary->largest_pct);
 	}
 	reason_add_number(decision, "all_now_pct", summary->now_pct);
@@ -27,12 +28,12 @@ void explain_allocation(const struct policy_gpu *gpu, const struct policy_out *o
 	reason_add_number(decision, "lent_back_pct", reason_sum_moved_pct(out, decision, -1));
 	if (result == ALLOCATION_SHORT)
 		reason_add_text(decision,
-				"all vGPUs may want %d %%, which exceeds the GPU: the caps leave "
-				"as few vGPUs short as possible",
+				"all vGPUs together may want %d %%, which exceeds the GPU: as few "
+				"vGPUs as possible get less than they want",
 				summary->need_pct);
 	else
-		reason_add_text(decision, "all vGPUs may want %d %%%s", summary->need_pct,
-				result == ALLOCATION_TIGHT ? ", without a margin" : "");
+		reason_add_text(decision, "all vGPUs together may want %d %%%s", summary->need_pct,
+				result == ALLOCATION_TIGHT ? " (without a margin)" : "");
 	reason_add_moves(gpu, out, decision);
 }
 

@@ -6,7 +6,7 @@
 #include "policy/qos/overload.h"
 #include "policy/sort.h"
 
-#define MORE OVERLOAD_PCTS /* index of the last element, for a total of more than 100 % */
+#define MORE OVERLOAD_PCTS /* index of the element for all totals above 100 % */
 
 static void add(struct overload *overload, const double share[OVERLOAD_PCTS])
 {

@@ -12,14 +12,15 @@
 #define MOVE_S	      15   /* seconds to migrate a vGPU automatically */
 #define MANUAL_MOVE_S 300  /* seconds until an operator migrates a vGPU, after an alert */
 #define TOLERANCE     0.98 /* served fraction of a demand with which a vGPU is not broken */
-#define ABOUT_ALL     0.95 /* above this fraction of the contract, no larger demand is assumed */
-#define PARTS	      1e9  /* a probability of 1 as an integer */
+#define ABOUT_ALL     0.95 /* of the contract: a present demand above this excludes unseen kinds */
+#define PARTS	      1e9  /* the integer that represents a probability of 1 */
 
-/* The result of trying several kinds of newcomers. */
+/* A test of which newcomers fit. The kinds of newcomers differ in their demands. */
 struct test {
 	const struct overload *overload;
 	double overload_now; /* overload probability without a newcomer; 0 without migration */
-	double bearable;     /* added overload probability at which penalties equal the price */
+	double bearable;     /* added overload probability that costs as much in penalties as the
+				price */
 	long long kinds, fit, overload_parts;
 };
 

@@ -13,20 +13,23 @@
 struct profit {
 	double price;
 	double misfit;	 /* probability that the newcomer does not fit */
-	double overload; /* probability that the newcomer causes overload, in any period */
-	double broken_s; /* expected broken vGPU-seconds: the average of a vGPU in the last hour,
-			    and those that the newcomer causes */
+	double overload; /* probability of overload caused by a fitting newcomer, per period */
+	double broken_s; /* expected broken vGPU-seconds per hour, of the new vGPU itself and those
+			    that it causes */
 	double penalty;	 /* expected penalties for broken_s */
 	double expected; /* price x (1 - misfit) - penalty */
 };
 
 /*
- * Computes the profit of one more vGPU with the contract gpu->flavor. The demand of the newcomer is
- * unknown: with equal probability it equals the demand of one of the present vGPUs, or is between
- * the largest of these demands and the contract. A newcomer does not fit if it adds so much
- * overload that the penalties exceed its price. It must then be removed, and vGPUs are broken until
- * its removal, which is sooner if gpu->migrates is true. If gpu->migrates is false, the overload
- * that a fitting newcomer adds lasts for the hour.
+ * Computes the profit of one more vGPU with the contract gpu->flavor.
+ *
+ * The demand of the newcomer is unknown. Several kinds of newcomers are assumed with equal
+ * probability: one kind for each present vGPU, with the same demand, and one kind with a demand
+ * between the largest present demand and the contract.
+ *
+ * A newcomer does not fit if it adds so much overload that the penalties exceed its price. It must
+ * then be removed. vGPUs are broken until the removal, which is sooner if gpu->migrates is true. If
+ * gpu->migrates is false, the overload that a fitting newcomer adds lasts for the whole hour.
  */
 struct profit profit_expect(const struct policy_params *params, const struct policy_gpu *gpu);
 

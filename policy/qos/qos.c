@@ -22,8 +22,11 @@
 #include "policy/signal.h"
 #include "policy/steps.h"
 
-#define OVERCOMMITTED_PERIODS 2	 /* consecutive periods with a demand above 100 % */
-#define REPEAT_PERIODS	      30 /* periods until a continuing overload names a vGPU again */
+#define OVERCOMMITTED_PERIODS \
+	2 /* number of consecutive periods above 100 % that are a severe overload */
+#define REPEAT_PERIODS                                                            \
+	30 /* periods after which a vGPU is named again if the overload continues \
+	    */
 
 static void learn(struct policy_gpu *gpu)
 {
@@ -48,9 +51,9 @@ static double relief_pct(const struct policy_params *params, const struct policy
 				 ceil(demand_tolerance(vgpu) * demand_now_pct(vgpu)));
 }
 
-/* Returns true if migrating vGPU @a is better than migrating @b. A vGPU whose removal ends the
- * overload is better; among such vGPUs the newcomer on probation, then the smallest contract, then
- * the largest demand. If no removal ends the overload, the largest demand is better. */
+/* Returns true if migrating vGPU @a is better than migrating vGPU @b. A vGPU whose removal ends the
+ * overload is preferred. Among these vGPUs, the newcomer on probation is preferred, then a smaller
+ * contract, then a larger demand. Among the other vGPUs, a larger demand is preferred. */
 static bool is_better_to_migrate(const struct policy_gpu *gpu, double over_pct, int a, double a_pct,
 				 int b, double b_pct)
 {
@@ -87,13 +90,12 @@ static int find_vgpu_to_migrate(const struct policy_params *params, const struct
 	return best;
 }
 
-/* Returns true if this period names a vGPU to migrate. */
+/* Counts the periods of an overload. Returns true if a vGPU must be named for migration now. */
 static bool count_overcommitted(struct policy_gpu *gpu, bool overcommitted, int quiet_periods)
 {
 	gpu->overcommitted_run = overcommitted ? gpu->overcommitted_run + 1 : 0;
 	if (gpu->n_vgpus < gpu->severe_vgpus)
-		gpu->severe_run = 0; /* a vGPU was removed: if the overload continues, names the
-					next vGPU at once */
+		gpu->severe_run = 0; /* After a removal, the next vGPU is named at once. */
 	gpu->severe_vgpus = gpu->n_vgpus;
 	if (gpu->overcommitted_run >= OVERCOMMITTED_PERIODS) {
 		gpu->severe_quiet = 0;

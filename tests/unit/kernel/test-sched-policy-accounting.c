@@ -29,7 +29,7 @@ static void parallel_engines_count_once(void **state)
 	rig_run(&rig, 5 * MS);
 	submit(&rig, a, BCS0, 10 * MS);
 	rig_run(&rig, 30 * MS);
-	/* The vGPU got the GPU after 1 ms. Its second engine finished after 15 ms. */
+	/* from 1 ms, when the vGPU got the GPU, to 15 ms, when its second engine finished */
 	assert_int_equal(busy(a), 14 * MS);
 	rig_fini(&rig);
 }
@@ -300,8 +300,7 @@ static void removing_the_last_vgpu_stops_the_timer(void **state)
 }
 
 /*
- * The rig asserts the rules of locking and dispatching. rig_fini() asserts that everything is
- * freed.
+ * The rig checks locking and dispatching. rig_fini() checks that everything is freed.
  */
 static void random_operations_keep_the_rules(void **state)
 {

@@ -17,7 +17,7 @@
 
 /*
  * The load of a guest on an engine: workloads of equal length with a pause after each workload.
- * With pause 0 the queue always contains two workloads.
+ * Without a pause, the queue always contains two workloads.
  */
 struct habit {
 	u64 length_ns; /* 0: no workloads */
@@ -101,7 +101,7 @@ static void rig_init(struct rig *rig)
 	rig->gvt.idle_vgpu = &rig->idle;
 }
 
-/* Creates a vGPU of 1/@parts of the GPU, without a guest. */
+/* Creates a vGPU without a guest. Its share of the GPU is 1/@parts. */
 static struct guest *rig_create(struct rig *rig, int parts)
 {
 	struct guest *guest = rig->guests;
@@ -254,7 +254,7 @@ static u64 earlier(u64 a, u64 b_ns)
 	return b_ns != 0 && b_ns < a ? b_ns : a;
 }
 
-/* Advances to the next event, but not beyond @to_ns. */
+/* Advances the clock to the next event, but not beyond @to_ns. */
 static void step(struct rig *rig, u64 to_ns)
 {
 	struct hrtimer *timer = &sched_data_of(rig)->timer;
@@ -293,7 +293,7 @@ static void rig_run(struct rig *rig, u64 ns)
 	}
 }
 
-/* Advances without work to the beginning of the next second, so that all slices equal the caps. */
+/* Advances the clock without work to the beginning of the next second, when slices are full. */
 static void rig_begin(struct rig *rig)
 {
 	rig->quiet = true;
@@ -324,7 +324,7 @@ static void assert_near(u64 ns, u64 wanted_ns, u64 off_ns)
 	assert_in_range(ns, wanted_ns - off_ns, wanted_ns + off_ns);
 }
 
-/* Checks the share in a period of ten seconds, with a tolerance of @off tenths of a percent. */
+/* Checks the share of ten seconds. The tolerance @off is in tenths of a percent. */
 static void assert_share(struct guest *guest, u64 busy_before_ns, u64 pct, u64 off)
 {
 	assert_near(busy(guest) - busy_before_ns, pct * 100 * MS, off * 10 * MS);

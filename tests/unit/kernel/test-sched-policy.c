@@ -80,7 +80,7 @@ static void caps_above_100_are_reduced_in_proportion(void **state)
 	rig_fini(&rig);
 }
 
-/* A workload cannot be preempted: the overrun of a slot is deducted in the next slots. */
+/* A workload cannot be preempted. Its overrun is deducted from the next slots. */
 static void long_workloads_are_deducted(void **state)
 {
 	struct rig rig;
@@ -92,7 +92,7 @@ static void long_workloads_are_deducted(void **state)
 	b = rig_add(&rig, 90, 1 * MS);
 	rig_begin(&rig);
 	rig_run(&rig, 10 * S);
-	/* The debt that is left at the end of a second is dropped. It is at most one workload. */
+	/* The end of each second cancels the remaining debt, at most one workload. */
 	assert_in_range(busy(a), 990 * MS, 1000 * MS + 10 * 16 * MS);
 	assert_true(busy(b) >= 8800 * MS);
 	rig_fini(&rig);
@@ -225,7 +225,7 @@ static void a_switch_waits_for_every_engine(void **state)
 	rig_fini(&rig);
 }
 
-/* B waits for the end of A's workload and is removed before: A keeps the GPU. */
+/* vGPU b is removed while it waits for the end of a workload of vGPU a. */
 static void the_next_vgpu_can_be_removed(void **state)
 {
 	struct rig rig;
@@ -284,8 +284,8 @@ static void a_busy_gpu_switches_with_the_rounds(void **state)
 }
 
 /*
- * The turn of B does not get shorter while B waits for the workload of A, so no timer is needed for
- * its end.
+ * The turn of vGPU b does not get shorter while it waits for a workload of vGPU a, so no timer is
+ * needed for the end of the turn.
  */
 static void a_short_rest_of_a_slice_needs_few_timers(void **state)
 {

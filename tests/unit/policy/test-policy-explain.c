@@ -123,7 +123,7 @@ struct row {
 	void (*decide)(struct bench *bench);
 	struct given vgpus[9];
 	const char *why;
-	const char *numbers; /* Returns "name=value " for each number, with one decimal. */
+	const char *numbers; /* "name=value " for each number, with one decimal */
 };
 
 static const struct row rows[] = {
@@ -140,8 +140,8 @@ static const struct row rows[] = {
 	 .vgpus = {{"vgpu1", 80, .cap = 80, .util = 0.4},
 		   {"vgpu3", 40, .cap = 20, .util = 0.9, .target = 60, .fps = 41.2}},
 	 .why = "vgpu3 reaches 41.2 of its target of 60 FPS while it uses 90.0 % of its 20 % cap "
-		"(GPU-bound from 70 %); 1/5 of the 48.0 % unused by vgpu1 moves: vgpu1 80 -> 71 "
-		"%, vgpu3 20 -> 29 %",
+		"(it is GPU-bound at 70 % or more); 1/5 of the 48.0 % unused by vgpu1 moves: vgpu1 "
+		"80 -> 71 %, vgpu3 20 -> 29 %",
 	 .numbers = "u_pct=90 cap_pct=20 overload_pct=95 fps=41.2 target_fps=60 e=0.3133 "
 		    "qos_gpu_bound_pct=70 donor_u_pct=40 donor_cap_pct=80 unused_pct=48 "
 		    "steal_fraction=0.2 stolen_pct=9"},
@@ -162,14 +162,14 @@ static const struct row rows[] = {
 	{step_greedy,
 	 .vgpus = {{"vgpu1", 80, .cap = 80, .util = 0.8}, {"vgpu3", 40, .cap = 20, OVER}},
 	 .why = "vgpu3 uses 97.2 % of its 20 % cap and has been above the threshold of 95 % for 3 "
-		"periods; 0.9 of the 16.0 % unused by vgpu1 moves, limited to keep the donor "
+		"periods; 0.9 of the 16.0 % unused by vgpu1 moves, limited so that the donor stays "
 		"below the threshold: vgpu1 80 -> 68 %, vgpu3 20 -> 32 %",
 	 .numbers = "u_pct=97.2 cap_pct=20 overload_pct=95 above_periods=3 donor_u_pct=80 "
 		    "donor_cap_pct=80 unused_pct=16 steal_fraction=0.9 stolen_pct=12"},
 	{step, .vgpus = {{"vgpu1", 20, .cap = 20, .util = 0.85}, {"vgpu3", 90, .cap = 80, OVER}},
 	 .why = "vgpu3 uses 97.2 % of its 80 % cap and has been above the threshold of 95 % for 3 "
-		"periods; 1/5 of the 3.0 % unused by vgpu1 moves, at least one step: vgpu1 20 -> "
-		"19 %, vgpu3 80 -> 81 %",
+		"periods; 1/5 of the 3.0 % unused by vgpu1 moves, rounded up to one step: vgpu1 20 "
+		"-> 19 %, vgpu3 80 -> 81 %",
 	 .numbers = "u_pct=97.2 cap_pct=80 overload_pct=95 above_periods=3 donor_u_pct=85 "
 		    "donor_cap_pct=20 unused_pct=3 steal_fraction=0.2 stolen_pct=1"},
 	{step, .vgpus = {{"vgpu1", 99, .cap = 99, .util = 0.4}, {"vgpu3", 40, .cap = 1, .util = 1}},
@@ -187,7 +187,8 @@ static const struct row rows[] = {
 		   {"vgpu2", 40, .cap = 20, OVER},
 		   {"vgpu3", 20, .cap = 10, OVER}},
 	 .why = "2 vGPUs are overloaded; the free pool has 10 % of the GPU and gives 10 % in "
-		"proportion to the shortfall of each: vgpu2 20 -> 27 %, vgpu3 10 -> 13 %",
+		"proportion to the room below the ceiling of each: vgpu2 20 -> 27 %, vgpu3 10 -> "
+		"13 %",
 	 .numbers = "receivers=2 free_pct=10 given_pct=10"},
 	{step,
 	 .vgpus = {{"vgpu1", 60, .cap = 60, .util = 0.4},
@@ -217,7 +218,7 @@ static const struct row rows[] = {
 		    "fund_fraction=0.8 fund_window_periods=30 min_newcomer_pct=10"},
 	{give_back, .vgpus = {{"vgpu1", 60, .cap = 40}, {"vgpu2", 40, .cap = 35}},
 	 .why = "The free pool has 25 % of the GPU; 25 % go to vGPUs below their contract, in "
-		"proportion to the shortfall of each: vgpu1 40 -> 60 %, vgpu2 35 -> 40 %",
+		"proportion to the room below each contract: vgpu1 40 -> 60 %, vgpu2 35 -> 40 %",
 	 .numbers = "free_pct=25 given_pct=25"},
 	{fit,
 	 .vgpus = {{"vgpu1", 90, .cap = 90, .held = true}, {"vgpu2", 40, .cap = 40, .min_cap = 20}},
@@ -267,14 +268,14 @@ static const struct row rows[] = {
 	 .numbers = "vgpus=2 shared_pct=100 static_ratio=2"},
 	{sell_as_none,
 	 .vgpus = {{"vgpu1", 50, .cap = 50, .util = 1}, {"vgpu2", 50, .cap = 50, .util = 0}},
-	 .why = "The GPU is set up for 3 vGPUs and has 2: a contract of 30 % can be sold; its "
-		"equal share is 30 % now, of which other vGPUs give 30 %",
+	 .why = "The GPU has 2 of at most 3 vGPUs: a contract of 30 % can be sold; the new vGPU "
+		"would get 30 % now (an equal share), of which other vGPUs give 30 %",
 	 .numbers = "vgpus=2 none_vgpus=3 total_load_pct=50 flavor_cap_pct=30 fundable_pct=30 "
 		    "min_newcomer_pct=10 free_pct=0 given_pct=30"},
 	{sell_as_static,
 	 .vgpus = {{"vgpu1", 50, .cap = 25, .util = 1}, {"vgpu2", 50, .cap = 25, .util = 0}},
-	 .why = "100 % of the GPU are sold and an overbooking ratio of 2 allows 200 %: a contract "
-		"of 30 % can be sold and gets 15 %",
+	 .why = "All contracts add up to 100 %, and the overbooking ratio of 2 allows 200 %: a "
+		"contract of 30 % can be sold; the new vGPU would get 15 %",
 	 .numbers = "sold_pct=100 static_ratio=2 total_load_pct=25 flavor_cap_pct=30 "
 		    "fundable_pct=15 min_newcomer_pct=10 free_pct=50 given_pct=0"},
 	{fund_as_none,
@@ -291,33 +292,33 @@ static const struct row rows[] = {
 		    "min_newcomer_pct=10"},
 	{step_as_credit,
 	 .vgpus = {{"vgpu1", 80, .cap = 50, .util = 0.4}, {"vgpu2", 80, .cap = 50, .util = 1}},
-	 .why = "1 of 2 vGPUs use their whole cap; 100 % of the GPU are credits, and all claims "
-		"add up to 85 %: vgpu1 50 -> 26 %, vgpu2 50 -> 74 %",
+	 .why = "1 of 2 vGPUs use their whole cap; the vGPUs share 100 % of the GPU by their "
+		"estimated demands, which add up to 85 %: vgpu1 50 -> 26 %, vgpu2 50 -> 74 %",
 	 .numbers = "vgpus=2 shared_pct=100 wanting=1 demand_pct=85 spare_pct=0 deadband_pct=2"},
 	{step_as_credit,
 	 .vgpus = {{"vgpu1", 90, .cap = 12, .util = 0.8, .claim = 40},
 		   {"vgpu2", 100, .cap = 60, .util = 1}},
-	 .why = "1 of 2 vGPUs use their whole cap; 100 % of the GPU are credits, and all claims "
-		"add up to 115 %; 10 % are transferred from vGPUs that need less to vGPUs that "
-		"need more: vgpu1 12 -> 25 %, vgpu2 60 -> 75 %",
+	 .why = "1 of 2 vGPUs use their whole cap; the vGPUs share 100 % of the GPU by their "
+		"estimated demands, which add up to 115 %; 10 % go from vGPUs that need less than "
+		"their share to vGPUs that need more: vgpu1 12 -> 25 %, vgpu2 60 -> 75 %",
 	 .numbers = "vgpus=2 shared_pct=100 wanting=1 demand_pct=115 spare_pct=10 deadband_pct=2"},
 	{step_as_fair,
 	 .vgpus = {{"vgpu1", 50, .cap = 30, .util = 0.3333},
 		   {"vgpu2", 80, .cap = 35, .util = 1},
 		   {"vgpu3", 80, .cap = 35, .util = 1}},
 	 .why = "2 of 3 vGPUs use their whole cap; the total demand is 99 %, and 100 % of the GPU "
-		"can be shared: each demand is met, and 1 % are lent by weight: vgpu1 30 -> 12 %, "
-		"vgpu2 35 -> 44 %, vgpu3 35 -> 44 %",
+		"can be shared: every demand is met, and the other 1 % are lent by weight: vgpu1 "
+		"30 -> 12 %, vgpu2 35 -> 44 %, vgpu3 35 -> 44 %",
 	 .numbers = "vgpus=3 shared_pct=100 wanting=2 demand_pct=99 spare_pct=1 deadband_pct=2"},
 	{step_as_fair,
 	 .vgpus = {{"vgpu1", 80, .cap = 70, .util = 1}, {"vgpu2", 80, .cap = 30, .util = 1}},
-	 .why = "2 of 2 vGPUs use their whole cap; the total demand is 130 %, and 100 % of the "
-		"GPU can be shared: the vGPUs that want more share this part by weight: vgpu1 70 "
-		"-> 50 %, vgpu2 30 -> 50 %",
+	 .why = "2 of 2 vGPUs use their whole cap; the total demand is 130 %, and 100 % of the GPU "
+		"can be shared, so the GPU is divided by weight, and no vGPU gets more than its "
+		"demand: vgpu1 70 -> 50 %, vgpu2 30 -> 50 %",
 	 .numbers = "vgpus=2 shared_pct=100 wanting=2 demand_pct=130 spare_pct=0 deadband_pct=2"},
 	{fund_as_credit, .vgpus = {{"vgpu1", 60, .cap = 90, .util = 1, .peak = 0.9, .claim = 60}},
-	 .why = "A newcomer with a contract of 30 % gets 30 %, its credits by demand; 20 % come "
-		"from vGPUs above their share: vgpu1 90 -> 70 %",
+	 .why = "A newcomer with a contract of 30 % gets 30 %, its share by demand; 20 % come from "
+		"vGPUs above their share: vgpu1 90 -> 70 %",
 	 .numbers = "contract_pct=30 funded_pct=30 free_pct=10 given_pct=20 givers=1 "
 		    "min_newcomer_pct=10"},
 	{fund_as_fair, .vgpus = {{"vgpu1", 80, .cap = 80, .util = 1, .peak = 0.8}},

@@ -14,7 +14,7 @@ struct row {
 	int held_pct;		      /* for hold: its fixed cap */
 	const char *set;	      /* for set: the vGPU whose contract becomes @newcomer */
 	int result;
-	int largest_pct; /* for a rejected hold: the largest cap that fits */
+	int largest_pct; /* if a hold does not fit: the largest cap that fits */
 	const char *decision;
 };
 
@@ -115,7 +115,6 @@ static void test_a_new_vgpu_without_history_gives_nothing(void **state)
 	assert_int_equal(fund(&bench), -ENOSPC);
 }
 
-/* A peak stays in the window for fund_window_periods, also across the end of the ring. */
 static void test_the_window_drops_old_periods(void **state)
 {
 	static const struct given given[] = {{"a", 100, .cap = 100}, {0}};

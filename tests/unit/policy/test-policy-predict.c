@@ -4,11 +4,12 @@
 
 #include "policy/window.h"
 
-/* The past use of a vGPU: @often in most periods, @once in one period (@once_at periods ago) and
- * @twice in the period before @once. */
+/* The past use of a vGPU. */
 struct past {
-	double often, even; /* use in every second period, counted from the last; 0: @often */
-	double once, twice; /* 0: same as @often */
+	double often; /* in all periods without another value */
+	double even;  /* in every second period; 0: no such period */
+	double once;  /* 40 periods ago; 0: no such period */
+	double twice; /* 41 periods ago; 0: no such period */
 };
 
 struct row {
@@ -78,8 +79,8 @@ static double load_at(const struct past *past, int ago)
 	return ago % 2 == 0 && past->even > 0 ? past->even : past->often;
 }
 
-/* Two vGPUs with contracts and caps of 30 and 20 %; half of the GPU is free. The windows contain
- * all periods of @row except the last, which is the current reading. */
+/* Two vGPUs on a GPU of which half is free. The last period of @row is the current reading, and the
+ * windows contain the other periods. */
 static void make_bench(struct bench *bench, const struct row *row, int flavor_pct)
 {
 	static const struct given vgpus[] = {
@@ -117,7 +118,6 @@ static void test_peaks(void **state)
 	}
 }
 
-/* Beside a peak of 45 %, a contract of 55 % fits and a contract of 56 % does not fit. */
 static void test_a_newcomers_whole_contract_must_fit(void **state)
 {
 	static const struct row row = {"max", "", 100, .a = {.often = 0.10, .once = 0.30},
@@ -131,11 +131,9 @@ static void test_a_newcomers_whole_contract_must_fit(void **state)
 	make_bench(&bench, &row, 56);
 	bench_step(&bench);
 	assert_string_equal(bench_text(&bench), "");
-	assert_int_equal(bench.gpu.calm_run, 3); /* the calm periods are counted without an offer */
+	assert_int_equal(bench.gpu.calm_run, 3);
 }
 
-/* By rule 4, an offer is made at a load of 59 % but not at 60 %. The predictors use only the
- * windows. */
 static void test_lowload_pct_has_no_influence(void **state)
 {
 	static const struct row row = {"max", "", 100, .a = {.often = 0.29}, .b = {.often = 0.19}};
@@ -152,7 +150,6 @@ static void test_lowload_pct_has_no_influence(void **state)
 	assert_string_equal(bench_text(&bench), "");
 }
 
-/* With the same history, p99, nsigma and max make the same moves as gover. */
 static void test_caps_move_as_under_gover(void **state)
 {
 	static const char *const names[] = {"p99", "nsigma", "max"};
@@ -188,9 +185,9 @@ static void test_the_sentence(void **state)
 		 "be funded now, of which other vGPUs give 0 %"},
 		{{"max", "", 20, .a = {.often = 0.10}, .b = {.often = 0.05}},
 		 "No vGPU needed help for 3 periods, and the largest uses of each vGPU over 300 "
-		 "periods add up to 50.0 % (2 vGPUs younger than 30 periods count at their "
-		 "contracts): a contract of 40 % fits; 40 % can be funded now, of which other "
-		 "vGPUs give 0 %"},
+		 "periods add up to 50.0 % (2 vGPUs are younger than 30 periods and count with "
+		 "their contracts): a contract of 40 % fits; 40 % can be funded now, of which "
+		 "other vGPUs give 0 %"},
 	};
 
 	(void)state;

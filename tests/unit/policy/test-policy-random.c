@@ -2,7 +2,7 @@
 /*
  * Invariants of all policies. Random tenants arrive, work, are held, change their contracts and
  * leave, on GPUs with random steps and parameters. Sometimes the policy changes. Every call is
- * made, repeated, and made with the vGPUs in another order; the results must be equal.
+ * repeated, once unchanged and once with the vGPUs in another order. The results must be equal.
  * GOVER_TEST_SEED=N runs other histories.
  */
 #include <errno.h>
@@ -267,8 +267,8 @@ static void check_decisions(const struct world *world)
 	}
 }
 
-/* Checks policies by demand: no cap changes without valid readings, no raise is smaller than the
- * dead band, and caps are cut only for a raise. */
+/* Checks the policies credit and fair: no cap changes without valid readings, no raise is smaller
+ * than the dead band, and caps are cut only for a raise. */
 static void check_by_demand(const struct world *world)
 {
 	bool readable = !world->gpu.gap;
@@ -297,7 +297,7 @@ static void check_sum(const struct world *world, const struct call *call)
 	if (call->kind == CALL_STEP) {
 		assert_true(after <= 100);
 		if (world->policy->give_back != policy_return)
-			return; /* a policy with its own rule may cut unneeded cap */
+			return; /* such policies may cut caps without a raise */
 		if (world->out.n_decisions && first->donor >= 0)
 			assert_int_equal(after, before);
 		else
@@ -507,7 +507,7 @@ static void change_contract(struct world *world)
 	v->terms = *terms;
 }
 
-/* Changes a cap externally; policy_fit() then corrects the sum. */
+/* Changes a cap externally, as another program could. */
 static void write_from_outside(struct world *world)
 {
 	struct policy_vgpu *v = &world->vgpus[random_int(0, TENANTS_MAX - 1)];

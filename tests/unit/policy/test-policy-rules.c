@@ -108,8 +108,6 @@ static void five_points(struct policy_params *params)
 static const struct row fair_rows[] = {
 	{"fair", "the rest is lent by weight, up to the contract",
 	 .vgpus = {{"a", 90, .cap = 10, .util = 1, .weight = 3}, {"b", 90, .cap = 10, .util = 0.9}},
-	 /* a wants its share of 75 and b 10; the remaining 15 are lent 3 to 1, rounded to the
-	  * larger remainder */
 	 .decision = "share: a 10->86, b 10->14"},
 	{"fair", "all vGPUs want more: by weight",
 	 .vgpus = {{"a", 80, .cap = 34, .util = 1},
@@ -189,7 +187,7 @@ static const struct row credit_rows[] = {
 	{"credit", "a claim that is not served continues to grow",
 	 .vgpus = {{"a", 100, .cap = 50, .util = 1, .claim = 60},
 		   {"b", 100, .cap = 50, .util = 1, .claim = 80}},
-	 /* new claims 75 and 100: a gets (75 + 1) / 177 of the GPU, 42.9 % */
+	 /* The new claims are 75 and 100, so vGPU a gets 76/177 of the GPU. */
 	 .decision = "share b from a: a 50->43, b 50->57"},
 	{"credit", "up to the contract",
 	 .vgpus = {{"a", 50, .cap = 50, .util = 1, .claim = 50},
@@ -198,18 +196,16 @@ static const struct row credit_rows[] = {
 	{"credit", "a claim that is served twice shrinks in proportion",
 	 .vgpus = {{"a", 90, .cap = 40, .util = 0.38, .claim = 80},
 		   {"b", 90, .cap = 60, .util = 0.9, .claim = 60}},
-	 /* a needs 16, so its claim is 80 x 18 / 40 = 36; b claims 60: a gets 37 / 98, 37.8 % */
+	 /* The new claims are 36 and 60, so vGPU a gets 37/98 of the GPU. */
 	 .decision = "share b from a: a 40->38, b 60->62"},
 	{"credit", "between need and twice the dead band a claim does not change",
 	 .vgpus = {{"a", 90, .cap = 20, .util = 0.76, .claim = 30},
 		   {"b", 90, .cap = 80, .util = 0.95, .claim = 90}},
-	 /* a gets 31 / 122, 25.4 %, and needs 16 plus the dead band of 2 */
 	 .decision = ""},
 	{"credit", "a vGPU below its need gets it first",
 	 .vgpus = {{"a", 90, .cap = 40, .util = 0.9, .claim = 30},
 		   {"b", 90, .cap = 60, .util = 0.2, .claim = 90}},
-	 /* a needs 38 and claims 38; b needs 13, so its claim is 90 x 15 / 60 = 22: a gets 39 / 62,
-	  * 62.9 % */
+	 /* The new claims are 38 and 22, so vGPU a gets 39/62 of the GPU. */
 	 .decision = "share a from b: b 60->37, a 40->63"},
 	{"credit", "weights have no influence",
 	 .vgpus = {{"a", 100, .cap = 50, .util = 1, .weight = 9}, {"b", 100, .cap = 50, .util = 1}},
@@ -436,8 +432,6 @@ static const struct {
 	{"credit", "the claim of a newcomer is its contract",
 	 .vgpus = {{"a", 50, .cap = 50, .util = 0.2, .peak = 0.1, .claim = 11},
 		   {"b", 50, .cap = 50, .util = 1, .peak = 0.5, .claim = 50}},
-	 /* credits are 12, 51 and 51 of 114: 10.5, 44.7 and 44.7 %, rounded to the larger
-	  * remainders */
 	 .newcomer = {.initial_cap_pct = 50}, .result = 45, .decision = "fund: a 50->10, b 50->45"},
 	{"static", "the whole share or nothing",
 	 .vgpus = {{"a", 100, .cap = 50, .util = 0}, {"b", 80, .cap = 40, .util = 0}},

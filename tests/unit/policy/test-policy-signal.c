@@ -4,11 +4,12 @@
 
 struct row {
 	const char *rule;
-	struct given vgpu;	 /* its id is "v" */
-	double util[8];		 /* one value for each period; NAN: invalid reading */
-	double fps[8];		 /* one value for each period; NAN: invalid reading */
-	int gap_at;		 /* number of the late period, from 1; 0: no late period */
-	const char *signals;	 /* one character per period: '!' signal set, '.' not set */
+	struct given vgpu;   /* its id is "v" */
+	double util[8];	     /* one value for each period; NAN: invalid reading */
+	double fps[8];	     /* one value for each period; NAN: invalid reading */
+	int gap_at;	     /* number of the late period, from 1; 0: no late period */
+	const char *signals; /* expected in each period: '!' the overload signal is set, '.' it is
+				not */
 	unsigned int conditions; /* expected conditions in the last period */
 	const char *out; /* expected in the last period: 'r' receiver, 'b' broken, 's' short */
 	void (*change)(struct policy_params *params);
@@ -142,7 +143,7 @@ static const struct row help_rows[] = {
 	 .signals = ".", .out = ""},
 };
 
-/* A held vGPU has the rest of the GPU, so no cap can change. */
+/* The rest of the GPU belongs to a held vGPU, so no cap can change. */
 static void check_row(const struct row *row)
 {
 	struct given given[3] = {

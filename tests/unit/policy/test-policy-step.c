@@ -277,10 +277,11 @@ static void test_waking(void **state)
 }
 
 /*
- * Periods of the vGPUs b and c, which can receive, beside a vGPU that cannot give. Readings: '#'
- * above overload_pct, '-' below overload_pct, 'x' invalid, 'g' a gap (of both). Expected: 'S'
- * severe overload with a decision, 's' severe overload without a decision, '?' in doubt, '.' no
- * overload.
+ * The vGPUs b and c can receive, and another vGPU cannot give. The strings have one character for
+ * each period.
+ * Readings: '#' above overload_pct, '-' below overload_pct, 'x' invalid, 'g' a late tick.
+ * Expected: 'S' severe overload with a decision, 's' severe overload without a decision, '?' in
+ * doubt, '.' no overload.
  */
 struct severe_row {
 	const char *rule;
@@ -384,7 +385,7 @@ static void test_severe_overload_is_one_decision_and_many_conditions(void **stat
 		{0.5, false, "steal c from a: a 60->54, c 20->26", false},
 		{1, false, "steal c from a: a 60->54, c 20->26", false},
 		{1, false, "steal c from a: a 60->54, c 20->26", false},
-		{1, false, "", true}, /* one quiet period did not end the overload */
+		{1, false, "", true}, /* still the same overload */
 		{1, true, "", false},
 	};
 	struct bench bench;
@@ -402,15 +403,15 @@ static void test_severe_overload_is_one_decision_and_many_conditions(void **stat
 }
 
 /*
- * Periods of two vGPUs with caps of 50 % (a) and 40 % (b). Expected: 'O' an offer, 'x' another
- * decision, '.' no decision. The caps never change, as if every write failed.
+ * vGPU a has a cap of 50 % and vGPU b a cap of 40 %. The caps never change, as if every write
+ * failed. Expected in each period: 'O' an offer, 'x' another decision, '.' no decision.
  */
 struct calm_row {
 	const char *rule;
 	double b_util[9]; /* NAN: invalid reading */
 	const char *expected;
 	double a_util;	     /* 0: idle */
-	double peak;	     /* earlier use of both caps, fraction */
+	double peak;	     /* use of both caps in an earlier period, fraction */
 	int b_contract;	     /* contract of b; 0: 40 %, equal to the cap */
 	int gap_at;	     /* number of the late period, from 1; 0: no late period */
 	const char *offered; /* '+': an offer is live in that period; NULL: never */

@@ -142,8 +142,8 @@ static inline double bench_number(const struct bench *bench, const char *name)
 	return NAN;
 }
 
-/* Checks that the wanted caps are the caps in the moves, or the present caps for vGPUs without a
- * move. */
+/* Checks that each want_cap_pct is the cap in the move of the vGPU, or cap_pct if it has no move.
+ */
 static inline void bench_check_wants(const struct bench *bench)
 {
 	int want[BENCH_MAX];

@@ -63,7 +63,7 @@ static uint64_t got_in_the_last_second(struct past *past, const struct rig *rig,
 
 	while (past->at_ns[past->tail + 1] <= from_ns)
 		past->tail++;
-	/* Interpolates: between two steps the tenant ran all of the time or not at all. */
+	/* Between two steps, the tenant ran all of the time or not at all. */
 	then_ns = past->busy_ns[past->tail];
 	if (past->busy_ns[past->tail + 1] > then_ns)
 		then_ns += from_ns - past->at_ns[past->tail];

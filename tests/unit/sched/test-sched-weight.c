@@ -122,8 +122,6 @@ static void a_weight_takes_effect_at_the_next_slot(void **state)
 	assert_near(rig.tenants[0].sched.busy_ns, 800 * NS_PER_MS, 2 * SCHED_ROUND_NS);
 }
 
-/* After hours, tags exceed 64 bits and wrap around. This changes neither the shares nor the turn of
- * an idle vGPU. */
 static void tags_may_wrap_around(void **state)
 {
 	(void)state;

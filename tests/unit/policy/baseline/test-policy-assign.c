@@ -106,9 +106,8 @@ static bool by_demand(const struct policy *policy)
 	return policy == policy_find("credit") || policy == policy_find("fair");
 }
 
-/* Returns the unused cap of other vGPUs while a vGPU that may receive uses its whole cap, or 0 if
- * no such vGPU exists. The unused margin above 95 % of a cap and rounding to whole steps do not
- * count. */
+/* If a vGPU that can receive uses its whole cap, returns the unused cap of the other vGPUs.
+ * Otherwise returns 0. Unused cap above 95 % use and rounding to whole steps do not count. */
 static int wasted_pct(const struct host *host)
 {
 	const struct policy_gpu *gpu = &host->bench.gpu;
@@ -174,7 +173,6 @@ static void test_steady_tenants_reach_steady_caps(void **state)
 		check_rest(policy_at(p));
 }
 
-/* Caps may follow a demand with 10 % noise, but rarely: 8 vGPUs could make 480 moves per minute. */
 static void test_noisy_tenants_cause_few_moves(void **state)
 {
 	(void)state;

@@ -7,18 +7,18 @@
 #include "policy/qos/demand.h"
 #include "policy/qos/allocation.h"
 
-/* One vGPU. Its demand is @now, and in the next period @next with probability @chance. If @chance
- * is 0, the demand does not change. */
+/* A vGPU whose demand is @now. In the next period it is @next with probability @chance, and @now
+ * otherwise. */
 struct want {
 	const char *id; /* NULL ends the list */
 	int contract, cap;
 	double now, next, chance;
 	int min_cap;
 	bool held, burst;
-	enum policy_demand_source source; /* source of @now; an estimate means a fully used cap */
+	enum policy_demand_source source; /* source of @now */
 };
 
-/* Learns one period with the demand @pct. Returns the level of this demand. */
+/* Learns from one period with the demand @pct. Returns the level of this demand. */
 static int see(const struct policy_gpu *gpu, struct policy_vgpu *vgpu, double pct)
 {
 	vgpu->load = pct / 100;

@@ -5,7 +5,7 @@
 #include "policy/qos/demand.h"
 
 #define COLD	 15 /* periods */
-#define UNSEEN	 4  /* periods added for a demand not seen yet */
+#define UNSEEN	 4  /* number of periods added with a demand that was not seen yet */
 #define FADING	 0.998
 #define CONTRACT 50
 
@@ -131,7 +131,7 @@ static void test_a_demand_at_the_cap_is_estimated_by_habit(void **state)
 	assert_near(now_pct(&bench), 40 / 0.98);
 	assert_int_equal(bench.tracks[0].demand.source, POLICY_DEMAND_BY_HABIT);
 	assert_memory_equal(before.follows, bench.tracks[0].demand.follows, sizeof(before.follows));
-	bench.vgpus[0].cap_pct = 42; /* above every measured demand */
+	bench.vgpus[0].cap_pct = 42; /* exceeds every measured demand */
 	learn_load(&bench, 42, 1);
 	assert_near(now_pct(&bench), CONTRACT);
 	assert_int_equal(bench.tracks[0].demand.source, POLICY_DEMAND_PROBED);
@@ -151,7 +151,7 @@ static void test_a_vgpu_at_its_cap_may_want_its_contract(void **state)
 	for (int i = 0; i < POLICY_LEVELS; i++)
 		assert_near(above[i], i < POLICY_LEVELS - 1);
 	bench.vgpus[0].cap_pct = 50;
-	learn_load(&bench, 5, 1); /* measured below the cap: only this demand is learnt */
+	learn_load(&bench, 5, 1); /* below the cap, so the demand is measured */
 	demand_predict(&bench.vgpus[0], above);
 	assert_true(above[bench.tracks[0].demand.level] < 0.1);
 	assert_near(demand_peak_pct(&bench.vgpus[0]), 5);
@@ -180,8 +180,6 @@ static void test_a_cold_vgpu_may_want_its_contract(void **state)
 	}
 }
 
-/* The demand is 0 and 50 % alternately: the transition from 0 to 50 was counted twice and faded
- * once. */
 static void test_transitions_are_counted(void **state)
 {
 	double above[POLICY_LEVELS];
@@ -196,10 +194,10 @@ static void test_transitions_are_counted(void **state)
 	for (int i = 0; i < POLICY_LEVELS - 1; i++)
 		assert_near(above[i], 1);
 	assert_near(above[POLICY_LEVELS - 1], 0);
-	learn_load(&bench, 50, 1); /* after a demand of 50, only a demand of 0 was seen, twice */
+	learn_load(&bench, 50, 1);
 	demand_predict(&bench.vgpus[0], above);
 	for (int i = 0; i < POLICY_LEVELS - 1; i++)
-		assert_near(above[i], 0.05 / (1 * FADING + 1 + 0.05)); /* a new transition */
+		assert_near(above[i], 0.05 / (1 * FADING + 1 + 0.05));
 }
 
 static void test_a_level_ends_at_its_largest_demand(void **state)
@@ -216,7 +214,8 @@ static void test_a_level_ends_at_its_largest_demand(void **state)
 	assert_near(demand_level_pct(&bench.vgpus[0], 9), 24);
 	bench.tracks[0].demand.margin_pct = 5;
 	assert_near(demand_level_pct(&bench.vgpus[0], 9), 25);
-	assert_near(demand_level_pct(&bench.vgpus[0], 8), 20); /* no demand measured here */
+	assert_near(demand_level_pct(&bench.vgpus[0], 8),
+		    20); /* no demand was measured on this level */
 	assert_near(demand_level_pct(&bench.vgpus[0], 15), 50);
 }
 
@@ -291,10 +290,10 @@ static void test_with_frames_a_larger_demand_may_still_come(void **state)
 	(void)state;
 	make(&bench, CONTRACT, 50, 60);
 	for (int i = 0; i < 19; i++)
-		learn(&bench, 20, 60); /* a cap of 19.5 % is enough, rounded up to 20 % */
+		learn(&bench, 20, 60);
 	check_spread(&bench, true, (double[101]){[20] = 0.95, [30] = 0.05});
 	for (int i = 0; i < 19; i++)
-		learn(&bench, 40, 60); /* 1.5 x 40 % exceeds the contract of 50 % */
+		learn(&bench, 40, 60);
 	check_spread(&bench, true, (double[101]){[20] = 19. / 39, [39] = 19. / 39, [49] = 1. / 39});
 }
 
@@ -306,7 +305,7 @@ static void test_a_low_clock_rate_does_not_raise_the_demand(void **state)
 	make(&bench, CONTRACT, 50, 0);
 	bench.gpu.clock = 0.5;
 	learn_load(&bench, 20, COLD);
-	assert_near(now_pct(&bench), 20); /* the demand at half the clock rate */
+	assert_near(now_pct(&bench), 20);
 	check_spread(&bench, false, (double[101]){[10] = 1});
 }
 

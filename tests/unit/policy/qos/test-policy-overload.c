@@ -8,7 +8,7 @@
 #define MORE   101
 #define MANUAL 300.0 /* seconds until an operator migrates a vGPU */
 #define HOOK   15.0  /* seconds until on_migrate migrates a vGPU */
-#define UNSEEN 4     /* periods added for a demand not seen yet */
+#define UNSEEN 4     /* number of periods added with a demand that was not seen yet */
 
 #define assert_near(a, b) assert_float_equal(a, b, 1e-9)
 
@@ -109,7 +109,6 @@ static void test_holds_and_floors_count(void **state)
 	check(&overload, (double[MORE + 1]){[29] = 0.75, [45] = 0.25});
 }
 
-/* Without migration, periods with a demand of the whole contract are added. */
 static void test_without_migration_unseen_demands_count(void **state)
 {
 	struct bench bench;
@@ -205,8 +204,7 @@ static void test_a_newcomer_that_does_not_fit_costs_until_it_is_migrated(void **
 	check_profit(&bench, 0, 1, 3600, 0.5);
 }
 
-/* Both vGPUs demand 30 %. A newcomer of an unseen kind demands 31 to 50 %; with 41 % and more it
- * does not fit. All unseen kinds together weigh as much as one present vGPU. */
+/* A newcomer of an unseen kind demands 31 to 50 %. It fits with up to 40 %. */
 static void test_unseen_kinds_weigh_as_much_as_one_vgpu(void **state)
 {
 	struct bench bench;
@@ -217,14 +215,9 @@ static void test_unseen_kinds_weigh_as_much_as_one_vgpu(void **state)
 	check_profit(&bench, 10. / 60, 0, HOOK / 6, 0.5 * 5 / 6 - 0.01 * HOOK / 6);
 }
 
-/*
- * Without migration, vGPU a is assumed to want 49 % in the fraction @part of the periods and 30 %
- * in the other periods; b is held at 30 %. A newcomer like b, or of 31 to 40 %, causes overload in
- * the fraction @part. A newcomer like a causes overload in the fraction @like_a. A newcomer of 41 %
- * or more always causes overload.
- */
 static void test_overload_within_the_price_counts_for_the_hour(void **state)
 {
+	/* probability of overload with a newcomer that resembles vGPU b, and vGPU a */
 	double part = UNSEEN / 100., like_a = 2 * part - part * part;
 	double overload = (20 * like_a + 30 * part) / 50;
 	struct policy_demand *demand;
@@ -259,8 +252,7 @@ static void test_only_added_overload_is_charged(void **state)
 					     {.id = NULL}});
 	for (int i = 0; i < 3; i++)
 		bench.tracks[i].demand.peak_pct[0] = 50; /* excludes newcomers of unseen kinds */
-	/* Without a newcomer the total is 75 or 115 %. A newcomer like c fits; newcomers like a or
-	 * b do not fit. */
+	/* Only a newcomer with the demand of vGPU c fits. */
 	check_profit(&bench, 2. / 3, 0, HOOK * 2 / 3, 0.5 / 3 - 0.1);
 }
 

@@ -8,7 +8,7 @@
 #define NAMED_AGAIN 30 /* periods */
 #define PERIODS	    200
 
-/* Runs a period in which 60 FPS need @want_pct of the GPU; the FPS is lower if the cap is lower. */
+/* Runs a period in which each vGPU needs @want_pct of the GPU for 60 FPS. */
 static void run_period(struct bench *bench, const double *want_pct)
 {
 	for (int i = 0; i < bench->gpu.n_vgpus; i++) {
@@ -77,8 +77,6 @@ static void check_said(const struct bench *bench, enum policy_kind kind, const c
 		}                                                                       \
 	}
 
-/* Two vGPUs want 20 % each: a newcomer that wants 20 or 50 % fits. The vGPUs may still want their
- * contracts, so the newcomer starts with 4/5 of the unused caps. */
 static void test_the_sentence_of_an_offer(void **state)
 {
 	struct bench bench;
@@ -111,7 +109,7 @@ static void test_the_sentence_of_a_severe_overload(void **state)
 					    {"b", 50, .cap = 50, .target = 60},
 					    {.id = NULL}});
 	run_period(&bench, (double[]){80, 40});
-	assert_null(find(&bench, POLICY_SEVERE)); /* a single period makes no decision */
+	assert_null(find(&bench, POLICY_SEVERE));
 	run_period(&bench, (double[]){80, 40});
 	check_said(&bench, POLICY_SEVERE,
 		   "2 vGPUs together want 117 % of the GPU, which no change of caps can provide; "
@@ -135,9 +133,9 @@ static void test_the_sentence_of_moved_caps(void **state)
 	}
 	run_period(&bench, (double[]){57, 10});
 	check_said(&bench, POLICY_SHARE,
-		   "a wants 57.0 % of the GPU and may want up to 59 % next; all vGPUs may want 128 "
-		   "%, which exceeds the GPU: the caps leave as few vGPUs short as possible: b 70 "
-		   "-> 41 %, a 30 -> 59 %",
+		   "a wants 57.0 % of the GPU now and may want up to 59 % in the next period; all "
+		   "vGPUs together may want 128 %, which exceeds the GPU: as few vGPUs as possible "
+		   "get less than they want: b 70 -> 41 %, a 30 -> 59 %",
 		   "demand_pct=57 need_pct=59 margin_pct=0.495 u_pct=100 cap_pct=30 all_now_pct=66 "
 		   "all_need_pct=128 lent_back_pct=29");
 }
@@ -246,10 +244,10 @@ static void test_after_a_removal_the_next_vgpu_is_named_at_once(void **state)
 	struct bench bench;
 
 	(void)state;
-	make_overcommitted(&bench, &choices[4], want_pct); /* 167 %; names "b" */
+	make_overcommitted(&bench, &choices[4], want_pct); /* vGPU "b" is named first */
 	for (int t = 1; t <= 10 + NAMED_AGAIN; t++) {
 		if (t == 10)
-			bench.gpu.n_vgpus--; /* "d" is removed, although "b" was named */
+			bench.gpu.n_vgpus--; /* vGPU "d" is removed instead */
 		run_period(&bench, want_pct);
 		apply(&bench);
 		note(&bench, t, named, sizeof(named));
@@ -257,7 +255,7 @@ static void test_after_a_removal_the_next_vgpu_is_named_at_once(void **state)
 	assert_string_equal(named, "2 10 40");
 }
 
-/* The GPU is overcommitted, except in @pause periods from the fifth period on. overload_periods is
+/* The GPU is overcommitted, except for a pause that begins in the fifth period. overload_periods is
  * 3. */
 static void test_a_pause_starts_another_overload(void **state)
 {
@@ -354,7 +352,7 @@ static void test_offers_wait_for_calm(void **state)
 	make(&bench, A_AND_B);
 	bench.gpu.selling = true;
 	bench.gpu.migrates = true;
-	for (int t = 0; t < 30; t++) { /* an unclaimed offer is repeated after three calm periods */
+	for (int t = 0; t < 30; t++) { /* An unclaimed offer is repeated. */
 		run_period(&bench, (double[]){20, 20});
 		apply(&bench);
 		offers += find(&bench, POLICY_OFFER) != NULL;
