@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FAKE "libfake-gl.so.1"	 /* found by LD_LIBRARY_PATH */
+#define FAKE "libfake-gl.so.1"	 /* found through LD_LIBRARY_PATH */
 #define COPY "libfake-copy.so.1" /* a copy of FAKE under another name */
 
 typedef void (*glx_swap_fn)(void *display, unsigned long drawable);

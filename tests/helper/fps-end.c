@@ -2,8 +2,8 @@
 /*
  * Link: -shared -fPIC -ldl
  *
- * A preload loaded after libgover-fps.so that kills a real program with SIGKILL in the
- * glXSwapBuffers call after FPS_END_AFTER frames, so that the number of frames is known.
+ * A preload library that kills a real program with SIGKILL when it calls glXSwapBuffers after
+ * FPS_END_AFTER frames. The number of frames is then known. Load it after libgover-fps.so.
  */
 #include <dlfcn.h>
 #include <signal.h>

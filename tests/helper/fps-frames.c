@@ -2,9 +2,10 @@
 /*
  * Link: -lEGL -lGL
  *
- * fps-frames FRAMES BODY_US: an EGL program without a display server that works BODY_US on each
- * frame. Prints its CPU time per frame in ns (without the work), and mean, 99th percentile and
- * maximum of the time between frames in us. Linked to EGL, so that every preload hooks it.
+ * fps-frames FRAMES BODY_US: an EGL program without a display server that uses the CPU for
+ * BODY_US in each frame. Prints its CPU time per frame in ns (without the work), and mean, 99th
+ * percentile and maximum of the time between frames in us. Linked to EGL, so that every preload
+ * hooks it.
  */
 #include <EGL/egl.h>
 #include <EGL/eglext.h>
@@ -14,7 +15,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define WARM 30 /* number of warm-up frames for limiters and HUDs */
+/* number of first frames that are not measured, because limiters and overlays initialise then */
+#define WARM 30
 
 static uint64_t clock_ns(clockid_t clock)
 {
@@ -47,7 +49,7 @@ static int make_current(EGLDisplay display, EGLSurface *ret_surface)
 				   eglCreateContext(display, config, EGL_NO_CONTEXT, NULL));
 }
 
-/* Works for BODY_US and returns the CPU time of this work. */
+/* Uses the CPU for @body_ns and returns the CPU time that was used. */
 static uint64_t work(uint64_t body_ns)
 {
 	uint64_t from_ns = clock_ns(CLOCK_MONOTONIC), cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);

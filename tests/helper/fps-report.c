@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fps-report SOCKET FPS [HOW]: plays QEMU's socket of a virtio-serial port and a program in the
- * virtual machine that reports FPS. Accepts one daemon after the other until a signal ends it. HOW:
- * "honest" (one message a second, the default), "flood" (messages at full speed), "back" (counters
- * increase and decrease), "new-ids" (each message has another program id), "noise" (no valid
- * messages).
+ * fps-report SOCKET FPS [HOW]: replaces QEMU with a virtio-serial port, and a program in the
+ * virtual machine that reports FPS. Accepts one connection of a daemon after the other until a
+ * signal ends it. HOW: "honest" (one message a second, the default), "flood" (messages at full
+ * speed), "back" (counters increase and decrease), "new-ids" (each message has another program id),
+ * "noise" (no valid messages).
  */
 #include <endian.h>
 #include <errno.h>

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FAKE "libfake-gl.so.1" /* found by LD_LIBRARY_PATH */
+#define FAKE "libfake-gl.so.1" /* found through LD_LIBRARY_PATH */
 
 typedef void *(*get_proc_fn)(const char *name);
 

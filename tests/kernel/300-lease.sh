@@ -16,8 +16,7 @@ write() { # write VALUE FILE: sets $from before and $to after it
   to=$now
 }
 
-# Waits for the initial cap. Sets $back to the time after the first reading of the initial cap, and $still to the time
-# before the last reading of another cap.
+# Waits for the initial cap. The kernel has restored it between the times $still and $back.
 wait_for_the_end() {
   still=$from back=$from
   while [ $((back - from)) -lt 1000 ]; do

@@ -43,8 +43,7 @@ stop KILL
 now
 killed=$now
 
-# Waits until all vGPUs have their initial cap. Sets $back to the time after the reading that shows this, and $still to
-# the time before the previous reading.
+# Waits until all vGPUs have their initial cap. The kernel has restored the last one between the times $still and $back.
 all_back() {
   still=$killed back=$killed
   while [ $((back - killed)) -lt 1000 ]; do

@@ -237,7 +237,7 @@ until_ok 5 ctl vgpu remove a
 ctl vgpu remove b >/dev/null
 stop
 
-# Without permission the daemon runs without these frames and reports the reason.
+# Without permission to use BPF, the daemon runs, counts no frames and reports the reason.
 setpriv --bounding-set -sys_admin,-bpf,-perfmon "$B/gover-d" --config "$conf" >"$dir/log" 2>&1 &
 daemon_pid=$!
 ok "without permission the daemon runs" until_ok 20 that /v1/host '.ready'

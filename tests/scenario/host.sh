@@ -108,8 +108,8 @@ name_vgpu() { # name_vgpu NAME: sets $uuid and $uuid_NAME to a new UUID
   eval "uuid_$1=\$uuid"
 }
 
-# Creates a vGPU on the bus. If the daemon sets a cap between the two writes, the initial cap is fixed, and the vGPU is
-# created again.
+# Creates a vGPU on the bus. If the daemon sets a cap between the two writes, the initial cap can no longer change, so
+# the vGPU is created again.
 make_on_bus() { # make_on_bus UUID CAP
   for _ in 1 2 3 4 5; do
     echo "$1" >"$host_parent/mdev_supported_types/$type_of_all/create" || return 1

@@ -32,7 +32,6 @@ static void append(struct db *db, int64_t ts_ms, const char *path_asked, const c
 	assert_int_equal(db_append_audit(db, &row), 0);
 }
 
-/* Stores the first row of the result. */
 static int64_t first_id(void)
 {
 	return get_sql("SELECT min(id) FROM audit");

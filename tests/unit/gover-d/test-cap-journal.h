@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A folder for a cap journal. It is not emptied at the end: a file left in it fails the test. */
+/*
+ * A folder for a cap journal. If it still contains a file at the end of a test, its removal fails
+ * and so does the test.
+ */
 #ifndef TESTS_UNIT_GOVER_D_TEST_CAP_JOURNAL_H
 #define TESTS_UNIT_GOVER_D_TEST_CAP_JOURNAL_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Alerts: when they are raised and cleared, and that each condition yields one alert. */
+/* Tests when alerts are raised and cleared, and that each condition raises one alert. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

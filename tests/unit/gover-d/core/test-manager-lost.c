@@ -317,7 +317,7 @@ static void ids_of_a_lost_history_are_not_reused(void **state)
 		if (i == 1)
 			stop_by_sigterm();
 		else
-			stop(); /* stop() skips the last save */
+			stop(); /* without a last save, as after a crash */
 		delete_database();
 		start();
 		assert_int_equal(

@@ -64,7 +64,7 @@ static void a_dry_run_is_recorded_and_writes_no_cap(void **state)
 	run_steal();
 	stop();
 	before = read_state("caps");
-	device("a")->cap_pct = 80; /* the lease expires */
+	device("a")->cap_pct = 80; /* the cap that the kernel sets after the lease has expired */
 	start_dry_run();
 	assert_int_equal(count_decisions("adopt", "dry_run"), 1);
 	tick(5);

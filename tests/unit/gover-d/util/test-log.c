@@ -147,7 +147,10 @@ static unsigned int count_lines(const char *text, unsigned int first)
 	return next;
 }
 
-/* Never returns if the log blocks, because the test does not read while it logs. */
+/*
+ * Logs more lines than stderr accepts, without reading them. If the log blocks, the test never
+ * ends.
+ */
 static void check_full(void (*use)(void))
 {
 	unsigned int written, all;
