@@ -118,7 +118,7 @@ static int find_no_vgpu(void *userdata, pid_t pid, char ret_id[ID_MAX])
 	return -ENOENT;
 }
 
-/* Runs a timed process. Serves the hub until that process exits. */
+/* Runs a timed process and, until it exits, the hub that receives its reports. */
 static double run(const struct mode *mode, const char *self, struct fps_hub *hub)
 {
 	struct pollfd fds[2] = {{.events = POLLIN}, {.fd = fps_hub_fd(hub), .events = POLLIN}};

@@ -82,7 +82,7 @@ static int connect_tcp(const char *text)
 	return fd;
 }
 
-/* Returns the size of the answer that is being received, in bytes. 0: not known yet. */
+/* Returns the size in bytes of the answer that @c receives. 0: not known yet. */
 static size_t answer_size(struct connection *c)
 {
 	const char *body, *announced;
@@ -108,7 +108,10 @@ static int ask(struct connection *c)
 	return 0;
 }
 
-/* Receives data. Returns 1 after recording the latency if the answer is complete, else 0. */
+/*
+ * Receives a part of an answer. If the answer is complete, records the latency and returns 1,
+ * otherwise returns 0.
+ */
 static int receive(struct connection *c, int flags)
 {
 	ssize_t n = recv(c->fd, c->answer + c->length, sizeof(c->answer) - 1 - c->length, flags);

@@ -7,7 +7,7 @@
 #include "sim/experiment/recording.h"
 
 #define RECORDING_LOADS 101 /* number of load bins, 1 percent of the GPU each */
-/* number of frame rate bins; the first is at 0.1 frames per second, each other is 5 % higher */
+/* number of frame rate bins, from 0.1 frames per second; each next bin is 5 % higher */
 #define RECORDING_FRAMES 256
 
 struct recording_tick {

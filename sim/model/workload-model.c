@@ -12,7 +12,7 @@
 #define JITTER_GPU 0.10
 #define JITTER_CPU 0.05
 #define GPU_MIN_NS 10000 /* minimum GPU time of a frame */
-/* length of a scene of a game; the cost changes linearly to that of the next scene */
+/* length of a scene of a game; during a scene, the cost changes linearly to the cost of the next */
 #define SCENE_NS    (8 * NS_PER_S)
 #define SCENE_DRIFT 0.30
 #define BURST_MIN_S 1e-6
