@@ -39,8 +39,8 @@ static void restore_last_cap(struct manager *m, struct host_gpu *gpu, struct vgp
 				 ? DECISION_WRITTEN
 				 : DECISION_FAILED;
 	record_decision(m, gpu, vgpu, DECISION_ADOPT, result, now,
-			"vGPU %s: the end of a lease or a restore set the initial cap of %d %%; "
-			"the last cap was %d %%, the cap is now %d %%",
+			"vGPU %s had its initial cap of %d %%, because a lease expired or gover-d "
+			"--restore ran; its last cap was %d %%, its cap is now %d %%",
 			vgpu->contract.id, found_pct, last_pct, vgpu->cap_pct);
 }
 
