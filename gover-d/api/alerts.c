@@ -47,7 +47,7 @@ void api_ack_alert(struct api *api, struct api_request *request)
 /* Filter of GET /v1/decisions. */
 struct wanted {
 	const char *vgpu; /* NULL: decisions about all vGPUs */
-	/* only decisions with larger ids are listed; -1: the newest decisions are listed */
+	/* lists the decisions whose ids are above this id; -1: lists the newest decisions */
 	int64_t after;
 	int64_t limit;
 };

@@ -161,9 +161,9 @@ static void observe_tick(void *userdata, const struct host *host, bool gap, stru
 }
 
 /*
- * This observer has no callback for decisions, because encoding a decision at once would delay the
- * write of its caps. add_decisions() encodes new decisions later: before the next event or at the
- * end of the tick.
+ * This observer has no callback for decisions: if a decision were encoded at once, its caps would
+ * be written later. add_decisions() encodes new decisions before the next event or at the end of
+ * the tick.
  */
 const struct observer api_observer = {
 	.name = "api",

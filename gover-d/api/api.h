@@ -23,8 +23,8 @@ struct api *api_new(struct manager *manager, const struct view *view, struct aut
 struct api *api_free(struct api *api); /* accepts NULL; returns NULL */
 
 /*
- * Adds events to GET /v1/events and invalidates cached answers. Its userdata must be the struct
- * api.
+ * Adds events to GET /v1/events and invalidates cached answers. The userdata of this observer must
+ * be the struct api.
  */
 extern const struct observer api_observer;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * GET /v1/audit, and the creation of audit rows. For a request to an audited resource, the row
- * contains the changed members. For any other request, the row contains the request body.
+ * GET /v1/audit, and the creation of audit rows. For a request to a resource of the table
+ * audited_resources[], the row contains the changed members. For any other request, the row
+ * contains the request body.
  */
 #include <errno.h>
 #include <stdio.h>

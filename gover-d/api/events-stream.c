@@ -26,7 +26,7 @@ struct follower {
 	struct api_stream stream;
 	struct api *api;
 	struct events_reader reader;
-	uint64_t spoken_ns; /* monotonic time when data was last sent, rounded down to a tick */
+	uint64_t spoken_ns; /* time of the newest tick when data was last sent */
 	bool left_behind;
 	char who[ACCESS_NAME_MAX];
 	/* name of the token that opened the stream; "": opened without a token */

@@ -30,7 +30,7 @@ struct events {
 	size_t bytes;	/* total bytes of the texts in the ring */
 	struct api_text *tick;
 	uint64_t n_ticks;
-	/* bytes of all events added so far, by kind, as counted by weight() */
+	/* for each kind: the sum of weight() of all events added so far */
 	uint64_t given[EVENTS_KINDS];
 };
 

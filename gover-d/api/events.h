@@ -53,7 +53,7 @@ struct events_reader {
 	uint64_t next; /* number of the next event to send */
 	/* number of the last event to replay; replayed events do not count as unread */
 	uint64_t replayed;
-	uint64_t n_ticks;	      /* number of ticks that existed when a tick was last sent */
+	uint64_t n_ticks;	      /* value of events->n_ticks when a tick was last sent */
 	uint64_t taken[EVENTS_KINDS]; /* bytes already sent, by kind */
 	struct api_text *text;	      /* text that is being sent */
 	size_t sent;		      /* bytes of @text already sent */

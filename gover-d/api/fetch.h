@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests that are answered from the database. The worker thread reads the database with its own
- * connection; the event loop sends the reply. A fetch contains copies of all values that it needs,
- * because the worker thread must not access struct host.
+ * A fetch is a request that is answered from the database. The worker thread reads the database
+ * with its own connection; the event loop sends the reply. A fetch contains copies of all values
+ * that it needs, because the worker thread must not access struct host.
  */
 #ifndef GOVER_D_API_FETCH_H
 #define GOVER_D_API_FETCH_H

@@ -41,7 +41,10 @@ struct api {
 	struct api_counter counters[API_ROUTES_MAX + 1];
 	struct metrics_route routes[API_ROUTES_MAX + 1];
 	size_t n_routes;
-	/* cached answers are outdated if @version or view->generation has changed since */
+	/*
+	 * A cached answer is outdated if its @version differs from this one, or its @generation
+	 * from view->generation.
+	 */
 	uint64_t version;
 	struct api_cache {
 		struct api_text *text; /* text of the answer; NULL: not yet encoded */

@@ -19,7 +19,7 @@ const char *metrics_format_type(enum metrics_format format)
 				      : TEXT_TYPE "; version=0.0.4; charset=utf-8";
 }
 
-/* Returns the quality (0 to 1) of @type in an Accept header such as "a/b;version=1;q=0.5, c/d". */
+/* Returns the q value (0 to 1) of @type in an Accept header such as "a/b;version=1;q=0.5, c/d". */
 static double quality(const char *accept, const char *type)
 {
 	size_t named = strlen(type);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Problem documents, and the table that maps error conditions of core to HTTP statuses. */
+/* Problem documents, and the table that maps error codes of core to HTTP statuses. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

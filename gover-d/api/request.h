@@ -129,9 +129,9 @@ struct api_request {
 };
 
 /*
- * Checks whether the caller may use the route; called before the body arrives. If not, sets and
- * counts the reply and returns false. After true, the transport calls api_serve(); if it replies
- * without api_serve(), it must call api_request_count().
+ * Called before the body arrives. Returns true if the caller may use the route. The transport then
+ * calls api_serve(), or sets a reply itself and calls api_request_count(). If the caller may not
+ * use the route, sets and counts the reply and returns false.
  */
 bool api_admit(struct api *api, struct api_request *request);
 

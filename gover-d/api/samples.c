@@ -29,7 +29,7 @@ struct samples_fetch {
 	struct api_fetch fetch; /* must be the first member */
 	char gpu[ID_MAX];
 	bool wants_newest;
-	int64_t kept_from_ms; /* earlier samples were removed; 0: no sample was removed */
+	int64_t kept_from_ms; /* samples before this time were removed; 0: none was removed */
 	int64_t next_from_ms; /* start of the next page; 0: there is no next page */
 	int64_t last_ms;
 	size_t n_rows;
@@ -67,7 +67,7 @@ static json_t *encode_row(int index, const struct db_sample *sample)
 
 /*
  * Appends a sample to the page. Returns 1 if the page is full: the sample is then not appended, and
- * the next page begins with its tick.
+ * the next page begins with the tick of this sample.
  */
 static int take_sample(void *userdata, const struct db_sample *sample)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A set-associative hash table: each address can use only the slots of one set. If requests from
- * many addresses evict the slot of an address, the counts of that address start again at zero. This
- * is harmless: the limits only save work and log lines, and a token is too long to be guessed.
+ * A hash table of fixed size. The key is an address or a token. The hash of a key selects a set of
+ * SLOTS slots, and the key can use only these slots. If other keys take the slot of a key, the
+ * counts of that key start again at zero. This is harmless: the limits only save work and log
+ * lines, and a token is too long to be guessed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -47,8 +48,8 @@ static unsigned int set_of(const uint8_t key[PEER_KEY_BYTES])
 }
 
 /*
- * Returns the slot of an address. If the address has no slot, the least recently active slot of its
- * set is reused.
+ * Returns the slot of @key. If @key has no slot yet, it gets the least recently active slot of its
+ * set.
  */
 static struct slot *find(struct limits *limits, const uint8_t key[PEER_KEY_BYTES], uint64_t now_ns)
 {

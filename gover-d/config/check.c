@@ -158,8 +158,8 @@ static bool is_gvt(const struct gpu_config *gpu)
 }
 
 /*
- * Returns true if the two GPUs cannot use their roots at the same time. The control group of a
- * softgpu must not be inside that of another softgpu.
+ * Returns true if the values of the key "root" of two GPUs conflict. The control group of a softgpu
+ * must not be inside that of another softgpu.
  */
 static bool roots_clash(const struct gpu_config *inner, const struct gpu_config *outer)
 {

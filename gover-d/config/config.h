@@ -39,7 +39,7 @@ struct offer_config {
 	int max_vgpus;		     /* limit of vGPUs on one GPU; default 16 */
 	int ttl_s;		     /* lifetime of an offer; default 60 */
 	int probation_s;	     /* length of the probation; default 30 */
-	/* a sale fails if the broken time of its probation is above this share; default 10 */
+	/* a sale fails if the broken time during its probation is above this; default 10 */
 	double probation_broken_pct;
 };
 
@@ -67,11 +67,11 @@ struct config {
 	/* names or numbers of groups; "": no group; default "gover" and "gover-read" */
 	char operate_group[64], read_group[64];
 	char anonymous[16]; /* rights without a token: "off" or "read"; default "off" */
-	int requests_per_s; /* of each token or address; 0: no limit; default 1000 */
+	int requests_per_s; /* limit for each token or address; 0: no limit; default 1000 */
 	/* [alerts] */
 	char webhook[PATH_MAX]; /* URL; "": no webhook; default "" */
 	int webhook_timeout_s;	/* time after which a post has failed; default 10 */
-	int update_s; /* minimum time between updates of an alert; 0: no updates; default 300 */
+	int update_s; /* minimum time between updates of one alert; 0: none; default 300 */
 	/* [gpu NAME] */
 	struct gpu_section gpus[GPUS_MAX];
 	int n_gpus;
@@ -109,7 +109,10 @@ struct config_faults {
 	void *userdata;
 	/* Called before a file is read; may be NULL. */
 	void (*file)(void *userdata, const char *file);
-	/* Called for each fault. @line 0, @file NULL: the fault has no single line or file. */
+	/*
+	 * Called for each fault. @line is 0 if the fault is not in a single line; @file is NULL if
+	 * the fault is not in a single file.
+	 */
 	void (*fault)(void *userdata, const char *file, int line, const char *text);
 };
 

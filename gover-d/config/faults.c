@@ -11,8 +11,8 @@
 #include "gover-d/config/table.h"
 
 /*
- * Limit of stored places. In a configuration with more keys and faults, a fault may be reported
- * without a line.
+ * Limit of stored places: the positions of keys and faults in the files. In a configuration with
+ * more keys and faults, a fault may be reported without a line.
  */
 #define PLACES_MAX 1024
 #define TITLE_MAX  (ID_MAX + sizeof("flavor "))
@@ -72,9 +72,8 @@ static void take_key(void *userdata, const char *file, int line, const char *tit
 }
 
 /*
- * Returns true if another fault may be the cause of @text, the message of a rule about several
- * keys: @text names a section with a fault, or [daemon] or the part before the first section has a
- * fault.
+ * @text is the message of a rule about several keys. Returns true if another fault may be the cause
+ * of this message: a fault in a section that @text names, in [daemon], or before the first section.
  */
 static bool is_doubtful(const struct finder *finder, const char *text)
 {

@@ -17,7 +17,7 @@ bool flavor_find(const struct config *config, const char *name, struct flavor *r
 struct flavor flavor_of(const struct config *config, const char *name);
 
 /*
- * Returns the flavour at @index through *ret_flavor; false past the end. The flavour of [offer] is
+ * Sets *ret_flavor to the flavour at @index; returns false past the end. The flavour of [offer] is
  * at index 0.
  */
 bool flavor_at(const struct config *config, int index, struct flavor *ret_flavor);

@@ -72,7 +72,7 @@ static bool fits_policy(const char *text)
 	return policy_find(text);
 }
 
-/* Each of these macros writes the first four columns of a row. */
+/* Each of these macros writes the first four columns of a row of keys[]. */
 #define AT(section, live, key, type, field) section, live, key, offsetof(type, field)
 #define DAEMON(key)			    AT("daemon", false, #key, struct config, key)
 #define ACCESS(key)			    AT("access", false, #key, struct config, key)

@@ -8,7 +8,7 @@
 
 #include "gover-d/config/config.h"
 
-/* Values of setting.section for sections that have a name in each configuration. */
+/* Values of setting.section for sections whose title contains a name, such as [gpu NAME]. */
 #define CONFIG_GPU_SECTION    "gpu NAME"
 #define CONFIG_FLAVOR_SECTION "flavor NAME"
 

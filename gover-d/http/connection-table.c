@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Slots for connections. Idle and slow connections are evicted first, so that they cannot block
- * active clients.
+ * A connection has a slot from connection_table_add() until it is removed or evicted. Idle and slow
+ * connections are evicted first, so that they cannot block active clients.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of open connections: it limits the number and the duration of connections. If no slot
- * is free, a new connection evicts the connection that has been idle longest. The table stores the
- * file descriptor of a connection and the name of its client, but performs no I/O; the caller
- * passes the time.
+ * The table of open connections: it limits the number and the duration of connections. Each
+ * connection needs one of CONNECTION_SLOTS slots. If no slot is free, a new connection evicts the
+ * connection that has been idle longest. The table stores the file descriptor of a connection and
+ * the name of its client, but performs no I/O; the caller passes the time.
  */
 #ifndef GOVER_D_HTTP_CONNECTION_TABLE_H
 #define GOVER_D_HTTP_CONNECTION_TABLE_H

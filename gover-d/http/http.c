@@ -252,10 +252,6 @@ static void refuse_body(struct exchange *x)
 	api_request_count(&x->request);
 }
 
-/*
- * Returns true if the request has a body. An unauthorised request is rejected before its body is
- * read.
- */
 static bool announces_body(struct MHD_Connection *connection)
 {
 	return header(connection, MHD_HTTP_HEADER_CONTENT_LENGTH) ||
@@ -398,7 +394,7 @@ static int watch(struct listener *listener, sd_event *event)
 			    listener);
 	if (r >= 0)
 		r = sd_event_source_set_priority(listener->readable, PRIORITY);
-	if (r >= 0) /* with the default accuracy of 250 ms, a timeout of 0 would be late */
+	if (r >= 0) /* the default accuracy of 250 ms would delay a timeout of 0 */
 		r = sd_event_add_time_relative(event, &listener->timer, CLOCK_MONOTONIC, 0, 1,
 					       on_timer, listener);
 	if (r >= 0)

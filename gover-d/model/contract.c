@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "gover-d/model/contract.h"
 
-/* Upper bound of numbers in the contracts file of earlier releases, above the bounds of REST. */
+/* Largest number in a contracts file of an earlier release. REST accepts only smaller numbers. */
 #define FILE_NUMBER_MAX 1e6
 
 _Static_assert(CONTRACT_N_ROWS <= 31, "a set of fields fits into an unsigned int");

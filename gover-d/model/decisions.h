@@ -10,7 +10,7 @@
 
 /*
  * Kinds of decisions: the kinds of enum policy_kind, followed by kinds that the policy does not
- * use. Requests also record decisions of the policy kinds hold and set.
+ * use. Kinds hold and set are also used for decisions that a request made.
  */
 enum decision_kind {
 	DECISION_HOLD = POLICY_HOLD,
@@ -49,7 +49,7 @@ struct decision {
 	int64_t ts_ms;
 	char gpu[ID_MAX];
 	enum decision_kind kind;
-	/* id of the receiver, or of the vGPU concerned; "": none */
+	/* id of the receiver, or of the vGPU that the decision is about; "": none */
 	char vgpu[ID_MAX];
 	char donor[ID_MAX];
 	enum decision_result result;

@@ -99,7 +99,7 @@ struct host_gpu {
 		char vgpu[ID_MAX];
 		uint64_t at_ns; /* time of the decision; 0: never */
 	} reported[POLICY_KINDS];
-	char severe_vgpu[ID_MAX]; /* vGPU that the last decision of kind severe named */
+	char severe_vgpu[ID_MAX]; /* vGPU in the last decision of kind severe */
 	double util_pct;	  /* physical utilisation in the last tick; NAN: unknown */
 	bool telemetry_valid;
 	/* time of the last tick in which all readings of busy time were valid */
@@ -116,7 +116,7 @@ struct host_lateness {
 	uint64_t counts[HOST_LATENESS_BUCKETS];
 	double sum_s;
 };
-/* Upper bound of each bucket, in seconds and as a label of /metrics. */
+/* Largest delay in each bucket: as seconds, and as the text of the label in /metrics. */
 extern const struct host_lateness_bound {
 	double s;
 	const char *text;
@@ -153,7 +153,7 @@ int gpu_mode_parse(const char *word, enum gpu_mode *ret_mode);
  */
 struct host_gpu *host_find_gpu(struct host *host, const char *name);
 struct vgpu *host_find_vgpu(struct host *host, const char *id, struct host_gpu **ret_gpu);
-/* Do the same for read-only access. */
+/* Like host_find_gpu() and host_find_vgpu(), but with constant results. */
 const struct host_gpu *host_view_gpu(const struct host *host, const char *name);
 const struct vgpu *host_view_vgpu(const struct host *host, const char *id,
 				  const struct host_gpu **ret_gpu);

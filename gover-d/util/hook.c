@@ -26,7 +26,7 @@ static const struct log_fields failed = {.kind = LOG_HOOK_FAILED};
 static const char *const variables[VARIABLES] = {"GOVER_EVENT", "GOVER_GPU", "GOVER_VGPU",
 						 "GOVER_VM", "GOVER_WHY"};
 
-/* A copied hook call that waits because HOOKS_MAX programs are running. */
+/* Copy of a hook call. The call must wait, because HOOKS_MAX programs are already running. */
 struct waiting {
 	struct waiting *next; /* next call in hooks.waiting */
 	enum hook hook;
@@ -119,7 +119,10 @@ struct hooks *hooks_free(struct hooks *hooks)
 
 /* --- one program --- */
 
-/* Returns a descriptor of a file in memory that contains @json and a newline. NULL: empty file. */
+/*
+ * Returns the descriptor of a file in memory that contains @json and a newline. If @json is NULL,
+ * the file is empty.
+ */
 static int open_input(const char *json)
 {
 	CLEANUP_CLOSE int fd = memfd_create("gover-hook", MFD_CLOEXEC);

@@ -43,7 +43,7 @@ static bool is_writable(void)
 	return poll(&out, 1, 0) != 0;
 }
 
-/* The rest of a line of which a terminal accepted only the first part. */
+/* A terminal may accept only the first part of a line; the rest of that line is stored here. */
 static char rest[LINE_SIZE + 128];
 static size_t rest_length;
 

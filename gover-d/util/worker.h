@@ -25,7 +25,7 @@ struct worker *worker_free(struct worker *worker);
 /* Queues a job. -EBUSY: 256 jobs are waiting; the caller still owns the job. */
 int worker_submit(struct worker *worker, struct worker_job *job);
 /*
- * Queues a query. -EBUSY: 64 jobs are waiting. The limit is lower than that of worker_submit(), so
+ * Queues a query. -EBUSY: 64 jobs are waiting. The limit is lower than the limit for other jobs, so
  * that queries cannot fill the queue and block writes.
  */
 int worker_submit_query(struct worker *worker, struct worker_job *job);
