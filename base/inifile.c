@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The parser of INI files: sections, keys and values, bounded lines, and the line number of each
- * fault. */
+/*
+ * The parser of INI files. Limits the length of a line, and reports the line number of each fault.
+ */
 #include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -12,7 +13,7 @@
 #include "base/inifile.h"
 #include "base/nearest.h"
 
-#define LINE_MAX_BYTES 198 /* limit of the text of a line, without indentation */
+#define LINE_MAX_BYTES 198 /* maximum length of a line without its indentation */
 
 struct loader {
 	const struct inifile_reader *reader;
@@ -75,8 +76,8 @@ static const char *hint(const struct loader *l, const char *section, const char 
 }
 
 /*
- * For a @section with names ("gpu NAME" in the table), returns the name in @title ("gpu 0"), which
- * may be empty. Returns NULL if @section has no names or @title begins with another word.
+ * If @section is of the form "gpu NAME", returns the name in @title: "0" for "gpu 0", "" for "gpu".
+ * Returns NULL if @section contains no NAME or @title begins with another word.
  */
 static const char *name_in(const char *section, const char *title)
 {

@@ -17,10 +17,10 @@ struct inifile_reader {
 		size_t index); /* returns row @index of the table, or NULL past its end */
 	void *userdata;
 	/*
-	 * Called for each section header. @first is the section's first row in the table. Sets
-	 * *ret_base to the struct that receives the values. @name is the name in the header of a
-	 * section with names ("gpu NAME" in the table), possibly "". This function decides whether
-	 * a name may occur twice. For other sections @name is NULL, and the title may occur only
+	 * Called for each section header. @first is the first row of this section in the table.
+	 * Sets *ret_base to the struct that receives the values. If the table contains the section
+	 * as "gpu NAME", @name is the name in the header (or ""), and this function decides whether
+	 * a name may occur twice. For other sections @name is NULL, and the section may occur only
 	 * once. Returns -EINVAL with a message to report a fault.
 	 */
 	int (*enter)(void *userdata, const struct setting *first, const char *name, int line,
@@ -28,9 +28,11 @@ struct inifile_reader {
 	/* Called after @setting was read into @base. Returns -EINVAL with a message to report a
 	 * fault. NULL: no check. */
 	int (*check)(void *userdata, const struct setting *setting, void *base, struct err *reterr);
-	/* Called for each fault. @why contains no file and line. Reading then continues, skips the
-	 * keys of unknown sections, and returns -EINVAL at the end. NULL: stop at the first
-	 * fault. */
+	/*
+	 * Called for each fault. @why describes the fault without file and line number. Reading
+	 * then continues, skips the keys of unknown sections, and returns -EINVAL at the end. NULL:
+	 * stop at the first fault.
+	 */
 	void (*fault)(void *userdata, int line, const char *why);
 	/* Called for each key without a fault. May be NULL. */
 	void (*seen)(void *userdata, const struct setting *setting, int line);

@@ -7,8 +7,8 @@
 #define NEAREST_FAR 3
 
 /*
- * Compares @candidate with @word. If their distance is less than *best and at least half of @word
- * matches, sets *guess to @candidate and *best to the distance. Before the first call, the caller
+ * Compares @candidate with @word. If their distance is less than *best and at most half the length
+ * of @word, sets *guess to @candidate and *best to the distance. Before the first call, the caller
  * sets *best to NEAREST_FAR.
  */
 void nearest_offer(const char *word, const char *candidate, int *best, const char **guess);

@@ -85,7 +85,7 @@ int conn_open(const char *path, int flags, int busy_ms, sqlite3 **ret_db, struct
 
 	(void)pthread_once(&once, set_up_library);
 	if (flags & SQLITE_OPEN_CREATE)
-		create_database(path); /* sqlite3_open_v2() reports a failure */
+		create_database(path); /* sqlite3_open_v2() below reports a failure */
 	rc = sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
 	r = rc == SQLITE_OK ? 0 : conn_fail(db, rc, path, reterr);
 	/* Without permission to write, sqlite opens the file for reading without an error; only

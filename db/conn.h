@@ -27,7 +27,7 @@ int conn_fail(sqlite3 *db, int rc, const char *path, struct err *reterr);
 int conn_prepare(sqlite3 *db, const char *const sql[], int n, sqlite3_stmt *statements[]);
 void conn_finalize(sqlite3_stmt *statements[], int n);
 
-/* Runs a bound statement completely and resets it. */
+/* Runs a statement to its end and resets it. The caller sets the parameters before. */
 int conn_run(sqlite3_stmt *statement);
 /*
  * Like conn_run(), and stores the first column of the last row in *@ret_value. Returns

@@ -81,8 +81,10 @@ void db_stats(struct db *db, struct db_stats *ret_stats);
  * to write the contracts. Only for tests and for the end of a program.
  */
 void db_flush(struct db *db);
-/* Waits at most @ms for all appended records, so that a query sees them. Can be called from any
- * thread. Returns -ETIMEDOUT if records still wait after @ms. */
+/*
+ * Waits at most @ms milliseconds until all appended records are written or dropped, so that a query
+ * sees them. Can be called from any thread. Returns -ETIMEDOUT if some records still wait.
+ */
 int db_flush_within(struct db *db, int ms);
 
 /* --- reading: any thread, own connection; a replaced file is opened again --- */
@@ -100,7 +102,7 @@ struct db_point {
 	double broken_pct; /* percentage of the samples that were broken */
 	int64_t samples;   /* number of samples */
 	int64_t gaps;	   /* number of samples of late ticks */
-	/* number of samples in which each value was valid */
+	/* for each value: number of samples in which it was valid */
 	int64_t load_n, util_n, fps_n, target_fps_n, frame_p99_n;
 };
 /* If a callback returns a non-zero result, the query stops and returns that result. */
@@ -111,9 +113,9 @@ typedef int (*db_point_fn)(void *userdata, const struct db_point *point);
  * Steps begin at multiples of @step_s since 1970. Steps without a sample are omitted. Returns
  * -E2BIG for more than @max points and -ENOENT for an unknown vGPU.
  *
- * The range is extended to whole steps. Its begin is extended only if @max allows one more point.
- * The query reads raw rows, minutes or hours: the coarsest of these resolutions that divides the
- * step and covers the range.
+ * The range is extended to whole steps. The begin of the range is extended only if @max allows one
+ * more point. Of the three resolutions (raw rows, minutes, hours), the query reads the coarsest
+ * that divides the step and whose rows cover the range.
  */
 int db_query_history(struct db_reader *reader, const char *vgpu, int64_t from_ms, int64_t to_ms,
 		     int step_s, size_t max, db_point_fn point, void *userdata);

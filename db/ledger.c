@@ -60,8 +60,8 @@ static int64_t ceil_to(int64_t at_ms, int64_t step_ms)
 }
 
 /*
- * Extends the range to whole minutes. An end of the range that is before @minute_from_ms is
- * extended to a whole hour, because the sums of its minutes were pruned.
+ * Extends the range to whole minutes. If from_ms or to_ms is before @minute_from_ms, it is moved to
+ * a whole hour, because the sums of these minutes were pruned.
  */
 static void set_bounds(struct query *q, int64_t from_ms, int64_t to_ms, int64_t minute_from_ms)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ledger: capacity sold, revenue and penalties. Amounts use the price in force at their time. A
- * later price does not change them.
+ * The ledger: capacity sold, revenue and penalties. Each amount is computed with the price that was
+ * in force at that time. A later price does not change it.
  *
  * Each row is added to the sums of its minute, hour and day. Sums of minutes are kept for the
  * retention of minutes. Sums of hours and days are kept for the retention of minutes or of hours,
@@ -35,9 +35,10 @@ typedef int (*db_ledger_fn)(void *userdata, const struct db_ledger *row);
 typedef int (*db_price_fn)(void *userdata, const struct db_price *price);
 
 /*
- * Reads the sums over [from_ms, to_ms), extended to *ret_range. Calls @row for each vGPU and flavor
- * in alphabetical order, with ts_ms 0. Then calls @price for each price in force in the range,
- * oldest first. All rows are from one state of the file.
+ * Reads the sums over [from_ms, to_ms), extended to whole minutes or hours, and stores the extended
+ * range in *ret_range. Calls @row for each pair of vGPU and flavor in alphabetical order; ts_ms is
+ * 0 in these rows. Then calls @price for each price in force in the range, oldest first. All rows
+ * are from one state of the file.
  */
 int db_query_ledger(struct db_reader *reader, int64_t from_ms, int64_t to_ms, db_ledger_fn row,
 		    db_price_fn price, void *userdata, struct db_ledger_range *ret_range);

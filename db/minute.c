@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sums and counts of one minute, equal to the values that ROLL_MINUTE in rollup.c computes from the
- * rows. If a sample may replace another sample in the file, the minute is marked as incomplete, so
- * that ROLL_MINUTE is used.
+ * Computes the sums and counts of one minute. They are equal to the values that the statement
+ * ROLL_MINUTE in rollup.c computes from the rows. If a sample may replace another sample in the
+ * file, the minute is marked as incomplete, so that ROLL_MINUTE is used instead.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -168,7 +168,10 @@ int reader_end(struct db_reader *reader, int r)
 	return r;
 }
 
-/* Calls @row for each row of a bound statement. Stops and returns the result if it is not 0. */
+/*
+ * Runs a statement, whose parameters are already set, and calls @row for each row. If @row returns
+ * a value other than 0, stops and returns this value.
+ */
 static int for_each_row(struct db_reader *reader, enum statement which,
 			int (*row)(void *userdata, sqlite3_stmt *statement), void *userdata)
 {
@@ -192,7 +195,7 @@ struct history {
 	int64_t from_ms, to_ms, step_ms;
 	int64_t vgpu;		      /* numeric id */
 	int64_t open_ms;	      /* begin of the minute that is not yet rolled up */
-	int64_t kept_ms[RESOLUTIONS]; /* older rows of each resolution were pruned */
+	int64_t kept_ms[RESOLUTIONS]; /* for each resolution: rows before this time were pruned */
 	db_point_fn point;
 	void *userdata;
 	/* sums and counts of the current step */
@@ -452,7 +455,7 @@ static int read_offer(void *userdata, sqlite3_stmt *row)
 	return receiver->offer(receiver->userdata, &offer);
 }
 
-/* Binds @limit if the statement has a parameter. */
+/* Runs a statement that returns records. If the statement has a parameter, @limit is its value. */
 static int query_records(struct db_reader *reader, enum statement which, int limit,
 			 int (*row)(void *userdata, sqlite3_stmt *statement),
 			 struct receiver receiver)

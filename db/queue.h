@@ -14,7 +14,7 @@ struct queue {
 	size_t size;
 	size_t head; /* offset of the oldest record */
 	size_t tail; /* offset of the free space; equal to head if the ring is empty */
-	size_t wrap; /* only if tail < head: offset where the records after head end */
+	size_t wrap; /* if tail < head: end of the records that begin at head; otherwise unused */
 };
 
 int queue_init(struct queue *queue, size_t size);

@@ -55,15 +55,16 @@ static const char *const statement_sql[STATEMENTS] = {
 #define FIRST(table, step_s) "(SELECT min(ts_ms) FROM " table " WHERE step_s = " step_s ")"
 
 /*
- * LONGEST is the retention of minutes or of hours, whichever is longer. It applies to the sums of
- * hours and days in the ledger.
+ * A horizon is a time before which rows are pruned. Each resolution has one. LONGEST results from
+ * the retention of minutes or of hours, whichever is longer, and applies to the sums of hours and
+ * days in the ledger.
  */
 enum horizon { RAW, MINUTE, HOUR, RESOLUTIONS, LONGEST = RESOLUTIONS, HORIZONS };
 
 /*
- * Each statement removes rows before the horizon ?1. It removes a limited number of rows, so that
- * its transaction is short. In tables whose ids the daemon assigns, the newest row is not removed,
- * so that the ids continue after a restart.
+ * Each statement removes rows before the horizon ?1, but only a limited number of them, so that the
+ * transaction is short. In tables whose ids the daemon assigns, the newest row is not removed, so
+ * that the ids continue after a restart.
  */
 static const struct prune {
 	const char *sql;
@@ -128,7 +129,8 @@ static const struct prune {
 
 struct rollup {
 	struct db_retention retention;
-	int64_t open_ms;       /* begin of the open minute; 0: no minute is open */
+	/* begin of the open minute, which is not rolled up yet; 0: no minute is open */
+	int64_t open_ms;
 	struct minute *minute; /* sums of the open minute */
 	sqlite3_stmt *statements[STATEMENTS];
 	sqlite3_stmt *prunes[PRUNES];

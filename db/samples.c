@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the raw samples of all vGPUs of a GPU, ordered by time and vGPU, as in the table. */
+/* Reads the raw samples of all vGPUs of a GPU, ordered by time and vGPU. */
 #include <errno.h>
 
 #include "db/conn.h"

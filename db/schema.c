@@ -107,8 +107,10 @@ const char *const schema_steps[] = {
 
 const int schema_version = (int)ARRAY_SIZE(schema_steps);
 
-/* Checks that the file belongs to gover and writes its version to *ret_version; 0: an empty
- * file. */
+/*
+ * Checks that the file belongs to gover and writes its version to *ret_version. The version of an
+ * empty file is 0.
+ */
 static int read_version(sqlite3 *db, const char *path, int *ret_version, struct err *reterr)
 {
 	int64_t application, version, objects;

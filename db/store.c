@@ -22,8 +22,8 @@
 
 enum statement {
 	/*
-	 * values below RECORD_KINDS are an enum record_kind: the statement that inserts such a
-	 * record
+	 * A value below RECORD_KINDS is an enum record_kind. It stands for the statement that
+	 * inserts a record of this kind.
 	 */
 	PUT_VGPU = RECORD_KINDS,
 	FIND_VGPU,

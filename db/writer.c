@@ -22,9 +22,9 @@
 #include "db/store.h"
 #include "db/writer.h"
 
-/* About 16,000 samples. Only the used part of the queue needs memory. */
+/* Space for about 16,000 samples. Only the used part of the queue needs memory. */
 #define QUEUE_BYTES	(2 * 1024 * 1024)
-#define SAMPLE_DELAY_NS (5 * NS_PER_S) /* delay of samples, which a crash can lose */
+#define SAMPLE_DELAY_NS (5 * NS_PER_S) /* delay of samples; a crash loses those that wait */
 #define OTHER_DELAY_NS	NS_PER_S       /* delay of other records if db_commit() is not called */
 #define CLOSE_MAX_NS	(5 * NS_PER_S)
 #define BUSY_PAUSE_NS	(100 * NS_PER_MS)
@@ -48,7 +48,7 @@ struct db {
 	uint64_t accepted; /* number of records that were added to the queue */
 	uint64_t finished; /* number of accepted records that were written or dropped */
 	uint64_t marked;   /* value of accepted at the last db_commit() */
-	/* value of accepted when the newest record with OTHER_DELAY_NS arrived */
+	/* value of accepted when the newest urgent record arrived, see schedule() */
 	uint64_t urgent_to;
 	uint64_t flush_to; /* value of finished that a caller waits for */
 	uint64_t due_ns;   /* monotonic time of the next write; 0: no write is planned */
@@ -76,7 +76,7 @@ static void wait_until(struct db *db, pthread_cond_t *cond, uint64_t deadline_ns
 	(void)pthread_cond_timedwait(cond, &db->lock, &deadline);
 }
 
-/* Returns the number of the last record that can be written now. */
+/* Returns the value that db->finished will have when all records that are due now are written. */
 static uint64_t find_batch_end(const struct db *db)
 {
 	if (db->stop_by_ns || db->flush_to > db->finished)

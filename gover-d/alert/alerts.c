@@ -21,7 +21,8 @@ static const struct alert_info {
 	enum alert_severity severity;
 	int raise_ticks, clear_ticks;
 	const char *meaning;
-	const char *next; /* next command of the operator; %s is replaced by the id of the vGPU */
+	/* command that the operator should run; %s is replaced by the id of the vGPU */
+	const char *next;
 } table[ALERT_KINDS] = {
 #define ALERT_INFO_OF(kind, name, severity, raise, clear, meaning, next) \
 	{name, ALERT_##severity, raise, clear, meaning, next},

@@ -82,7 +82,8 @@ void alerts_hold(struct alerts *alerts, enum alert_kind kind, const char *gpu,
 	__attribute__((format(printf, 6, 7)));
 /*
  * Marks the conditions @kinds (bits 1u << kind) of @vgpu as unknown in this tick: active alerts
- * stay active, and the tick does not count for clearing. @vgpu NULL: all alerts of @gpu.
+ * stay active, and the tick does not count as a tick without the condition. If @vgpu is NULL, this
+ * applies to all alerts of @gpu.
  */
 void alerts_mark_unknown(struct alerts *alerts, unsigned int kinds, const char *gpu,
 			 const char *vgpu);
@@ -93,8 +94,8 @@ void alerts_mark_unknown(struct alerts *alerts, unsigned int kinds, const char *
  */
 void alerts_vgpu_changed(struct alerts *alerts, const char *id);
 /*
- * Ends the tick. Clears each alert whose condition was absent for the number of ticks of its kind.
- * @gap: the tick was late and does not count for clearing.
+ * Ends the tick. Clears each alert whose condition was absent for the number of ticks that kinds.h
+ * defines. @gap: the tick was late, so it does not count as a tick without the condition.
  */
 void alerts_end_tick(struct alerts *alerts, int64_t now_ms, bool gap);
 /* Acknowledges alert @id. A second call changes nothing. -ENOENT: no such alert. */
@@ -103,7 +104,10 @@ int alerts_ack(struct alerts *alerts, int64_t id, int64_t now_ms);
 void alerts_adopt(struct alerts *alerts, const struct alert *alert);
 
 int64_t alerts_last_id(const struct alerts *alerts);
-/* Return the number of raised and cleared alerts, and one of them. @index 0 is the oldest alert. */
+/*
+ * alerts_count() counts the raised and the cleared alerts; alerts_at() returns one of them. @index
+ * 0 is the oldest alert.
+ */
 size_t alerts_count(const struct alerts *alerts);
 const struct alert *alerts_at(const struct alerts *alerts, size_t index);
 /*

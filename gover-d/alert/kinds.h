@@ -7,10 +7,11 @@
 #define GOVER_D_ALERT_KINDS_H
 
 /*
- * Number of periods without the condition after which an alert is cleared. Each comment says why.
+ * Number of periods without the condition after which an alert is cleared. Each comment gives the
+ * reason for the number.
  */
 #define ALERT_CLEAR_LOAD    60 /* the load of a game changes about every ten seconds */
-#define ALERT_CLEAR_READING 10 /* readings and reports that fail often succeed in between */
+#define ALERT_CLEAR_READING 10 /* a failing reading or report may succeed now and then */
 /* an operator or a program ends the condition, so it rarely returns */
 #define ALERT_CLEAR_STATE  3
 #define ALERT_CLEAR_POLICY 1 /* the policy already delays the end of severe overload (rule 7) */

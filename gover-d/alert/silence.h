@@ -29,7 +29,7 @@ struct silences {
 	int64_t last_id;
 };
 
-/* Assigns the next id and stores a copy. -ENOSPC: SILENCES_MAX reached. */
+/* Assigns the next id to @silence and stores a copy of it. -ENOSPC: SILENCES_MAX reached. */
 int silences_add(struct silences *silences, struct silence *silence);
 /*
  * Restores a silence of an earlier run of the daemon. Silences must be restored in ascending order

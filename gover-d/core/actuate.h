@@ -28,7 +28,7 @@ struct actuator {
 struct actuate_move {
 	struct vgpu *vgpu;
 	int from_pct, to_pct;
-	int read_back_pct; /* cap read back after the write; -1: not written, or not readable */
+	int read_back_pct; /* cap after the write; -1: not written or not readable */
 	/* cap that an external writer set since the last sample; -1: no external write */
 	int foreign_pct;
 	int error; /* errno of this move; 0: no error */
@@ -56,21 +56,21 @@ int actuate_moves(struct actuator *actuator, struct host_gpu *gpu, struct actuat
 		  size_t n_moves, const char *cause, struct instant now);
 
 /*
- * Writes a cap again that was changed by the end of a lease. The sum of the caps is not checked.
- * -ESTALE: an external writer changed the cap, and nothing was written.
+ * Writes @cap_pct again after the end of a lease has changed the cap. The sum of the caps is not
+ * checked. -ESTALE: an external writer changed the cap, and nothing was written.
  */
 int actuate_cap(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu, int cap_pct,
 		const char *cause, struct instant now);
 
 /*
- * Sets the initial cap of the contract and reads it back. The journal does not change, so that the
- * next start restores the last cap. -EIO: a different cap was read back.
+ * Sets the cap to the initial cap of the contract and reads it back. The journal does not change,
+ * so that the next start restores the last cap. -EIO: a different cap was read back.
  */
 int actuate_restore(struct host_gpu *gpu, struct vgpu *vgpu, struct instant now);
 
 /*
- * Renews the lease of the cap, or ends the lease if the configuration has none. Does nothing
- * without leases and in a dry run. Returns 0 or the error of the backend.
+ * Renews the lease of the cap, or ends the lease if the configuration sets no lease. Does nothing
+ * in a dry run or if the backend has no leases. Returns 0 or the error of the backend.
  */
 int actuate_lease(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu,
 		  struct instant now);

@@ -23,7 +23,8 @@
 
 /*
  * Writes the last cap again, because the end of a lease or gover-d --restore has replaced it with
- * the initial cap. On a frozen GPU too, because its caps were frozen at their last values.
+ * the initial cap. This is done on a frozen GPU too, because its caps were frozen at their last
+ * values.
  */
 static void restore_last_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
 			     int last_pct, struct instant now)
@@ -343,8 +344,8 @@ static struct vgpu *new_found(const struct host_gpu *gpu, const char *id, int in
 }
 
 /*
- * Puts a vGPU whose contract is lost on hold, because any change of its cap could break the
- * contract.
+ * The contract of this vGPU is lost. Puts the vGPU on hold, because any change of its cap could
+ * break the contract.
  */
 static void hold_unknown(struct manager *m, const struct host_gpu *gpu, struct vgpu *vgpu,
 			 struct instant now)

@@ -5,6 +5,6 @@
 
 #include "gover-d/core/observer.h"
 
-extern const struct observer event_log_observer; /* its userdata is not used */
+extern const struct observer event_log_observer; /* the userdata of this observer is not used */
 
 #endif

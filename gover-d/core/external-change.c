@@ -16,7 +16,8 @@
 #include "gover-d/core/tick-alerts.h"
 #include "gover-d/util/log.h"
 
-#define LIST_PERIODS 5 /* listing interval in periods, if the daemon itself creates the vGPUs */
+/* If the daemon itself creates the vGPUs, it lists them only once in this number of periods. */
+#define LIST_PERIODS 5
 
 /* --- vGPUs --- */
 
@@ -48,8 +49,8 @@ static void log_refused(struct found_context *c, const char *id, const struct er
 }
 
 /*
- * Forgets refused vGPUs that vanished or were adopted. If such a vGPU is refused again, it is
- * logged again.
+ * The list refused contains vGPUs that could not be adopted. Drops those that have vanished or were
+ * adopted meanwhile. If such a vGPU cannot be adopted again later, that is logged again.
  */
 static void drop_unlisted(struct found_context *c)
 {
@@ -134,7 +135,8 @@ void external_change_lose_vgpu(struct manager *m, struct host_gpu *gpu, struct v
 	gpu->ops->detach(vgpu->device);
 	vgpu->device = NULL;
 	vgpu->renewed_ns = 0;
-	memset(&vgpu->view, 0, sizeof(vgpu->view)); /* a missing vGPU is not overloaded */
+	/* a missing vGPU must not count as overloaded */
+	memset(&vgpu->view, 0, sizeof(vgpu->view));
 	record_decision(m, gpu, vgpu, DECISION_MISSING, DECISION_NOTED, now,
 			"vGPU %s vanished from GPU %s; the contract stays in force",
 			vgpu->contract.id, gpu->config.name);

@@ -13,14 +13,15 @@ struct manager;
 /* Adopts vGPUs that the backend lists and the daemon does not manage yet, if a listing is due. */
 void external_change_find_vgpus(struct manager *manager, struct host_gpu *gpu, struct instant now);
 /*
- * Handles a vGPU that vanished. A sold vGPU is kept as missing; a vGPU without a contract is freed.
+ * Handles a vGPU that vanished. A sold vGPU stays in the list of the GPU, because its contract
+ * stays in force; a vGPU without a contract is freed.
  */
 void external_change_lose_vgpu(struct manager *manager, struct host_gpu *gpu, struct vgpu *vgpu,
 			       struct instant now);
 /*
- * Checks the sampled cap. If an external writer set the cap, puts the vGPU on hold. If the end of a
- * lease reset the cap to the initial cap, writes the last cap again. @gap: the tick is late, so
- * that a lease may have expired.
+ * Checks the sampled cap. If an external writer set the cap, puts the vGPU on hold. If a lease has
+ * ended and the cap is therefore the initial cap again, writes the last cap again. @gap: the tick
+ * is late, so a lease may have expired.
  */
 void external_change_check_cap(struct manager *manager, struct host_gpu *gpu, struct vgpu *vgpu,
 			       bool gap, struct instant now);

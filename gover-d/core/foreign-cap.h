@@ -19,8 +19,8 @@ enum cap_origin {
 };
 
 /*
- * Determines the origin of @cap_pct; 0: no limit. @lease_over: the lease of the cap may have ended,
- * or gover-d --restore may have run.
+ * Determines the origin of the cap @cap_pct (0: the vGPU has no cap). @lease_over: the lease of the
+ * cap may have ended, or gover-d --restore may have run.
  */
 enum cap_origin foreign_cap_judge(const struct actuator *actuator, const struct host_gpu *gpu,
 				  const struct vgpu *vgpu, int cap_pct, bool lease_over);

@@ -137,7 +137,7 @@ void frames_close(struct frames *frames)
 	frames->hub = fps_hub_free(frames->hub);
 }
 
-/* Stores the folder of the first path, which is the control group of the vGPU. */
+/* Stores the folder of the first path. This folder is the control group of the vGPU. */
 static void store_folder(void *userdata, const char *path)
 {
 	char *folder = userdata;

@@ -21,8 +21,8 @@ struct frames {
 	sd_event_source *source; /* reads from hub */
 	struct fps_bpf *bpf;	 /* counts frames in the kernel; NULL: unused or unavailable */
 	char error[ERR_MSG_MAX]; /* why the kernel cannot count frames; "": no problem */
-	uint64_t scan_ns;	 /* monotonic time of the last search for new libraries */
-	/* number of consecutive times that a search was due while the last search still ran */
+	uint64_t scan_ns;	 /* monotonic time of the last search, see frames_scan() */
+	/* number of consecutive searches that were skipped because an earlier search still ran */
 	int slow_scans;
 };
 
@@ -44,7 +44,10 @@ const struct fps_totals *frames_of(struct frames *frames, const struct host_gpu 
  */
 void frames_forget(struct frames *frames, const char *id);
 
-/* Looks for new libraries. Call this function in each tick, after the caps are written. */
+/*
+ * If the kernel counts frames, searches for new graphics libraries, whose frames must be counted
+ * too. Call this function in each tick, after the caps are written.
+ */
 void frames_scan(struct frames *frames, struct instant now);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counts the revenue of the contracts and the penalties for broken time. Counts them in memory in
- * every period, and stores them in the history once a minute.
+ * Counts the revenue of the contracts and the penalties for broken time: in memory in every period,
+ * and in the history once a minute.
  *
  * For comparison, the revenue and the penalties of a host without overselling are counted too. Such
- * a host has only the oldest vGPUs whose contracts add up to at most 100 %, and each vGPU always
- * has its full contract. Time when the cap was below the contract is therefore not broken time
- * there.
+ * a host has only the oldest vGPUs whose contracts add up to at most 100 %, and each of them always
+ * has its full contract. For that host, broken time is therefore not counted while the real cap is
+ * below the contract.
  */
 #ifndef GOVER_D_CORE_LEDGER_H
 #define GOVER_D_CORE_LEDGER_H

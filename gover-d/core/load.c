@@ -12,7 +12,7 @@
 #include "gover-d/util/log.h"
 
 #define DECISIONS_LOADED 500
-/* maximum number of ended offers that are loaded because they were claimed with a key */
+/* maximum number of ended offers that are loaded because a client may repeat their claim */
 #define OFFERS_LOADED 100
 
 /* Loads the contracts from the database. -ENOENT: the database contains no contracts. */

@@ -10,7 +10,7 @@
 
 struct manager;
 
-extern const struct observer notify_observer; /* its userdata is the manager */
+extern const struct observer notify_observer; /* the userdata of this observer is the manager */
 
 /* Creates the hooks and, if configured, the webhook. */
 int notify_open(struct manager *manager, struct err *reterr);

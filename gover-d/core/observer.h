@@ -35,7 +35,7 @@ struct observer {
 	void (*change)(void *userdata, const char *what, const char *id);
 	/*
 	 * Called at the end of a tick. @gap: the tick was late, so counts of consecutive periods
-	 * restarted.
+	 * begin again.
 	 */
 	void (*tick)(void *userdata, const struct host *host, bool gap, struct instant now);
 };

@@ -53,8 +53,8 @@ struct offer *offers_find(struct offers *offers, int64_t id)
 }
 
 /*
- * Returns an empty slot. If all slots are used, drops the oldest offer that has ended. NULL: all
- * offers are live.
+ * Returns a free element of the list. If the list is full, drops the oldest offer that has ended.
+ * NULL: all offers are live.
  */
 static struct offer *take_slot(struct offers *offers)
 {

@@ -56,8 +56,8 @@ void offers_end(struct offers *offers, struct offer *offer, enum offer_state sta
 void offers_vgpu_removed(struct offers *offers, const char *vgpu, struct instant now);
 
 /*
- * Updates an open offer. @funded_pct is the result of policy.fund(). A negative errno closes the
- * offer.
+ * Updates an open offer. @funded_pct is the result of policy.fund(); if it is a negative errno, the
+ * offer is closed.
  */
 void offers_restate(struct offers *offers, struct offer *offer, int funded_pct,
 		    const struct offer_limits *limits, struct instant now);

@@ -101,7 +101,7 @@ static void sample_gpu(struct manager *m, struct host_gpu *gpu, struct instant n
 
 /* --- deciding --- */
 
-/* Stores which vGPU the text of the alert severe_overload names, also on a frozen GPU. */
+/* Stores the vGPU that the text of the alert severe_overload names. Done on a frozen GPU too. */
 static void store_severe_vgpu(struct host_gpu *gpu, const struct plan_round *round)
 {
 	for (int i = 0; i < round->out.n_decisions; i++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A file of fixed-width lines "ID LAST INTENT", one for each vGPU. An unused line is blank. fsync()
- * is not needed: a crash of the machine may lose the newest lines, but then all caps are reset too.
+ * A file of fixed-width lines "ID LAST INTENT", one for each vGPU: the cap that was written last,
+ * and the cap that is about to be written. An unused line is blank. fsync() is not needed: a crash
+ * of the machine may lose the newest lines, but it also resets all caps.
  */
 #include <errno.h>
 #include <fcntl.h>
