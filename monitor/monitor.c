@@ -7,8 +7,8 @@
 #define FPS_STALE_PERIODS 2.5
 
 /*
- * A GPU does at most one second of work per second. The margin is for work that is counted at its
- * end, and for a reading that was delayed after the time of the sample.
+ * A GPU does at most one second of work per second. The limit is larger, because some work is
+ * counted only when it ends, and because a reading may be later than its timestamp.
  */
 #define GROWTH_MAX_FACTOR 1.5
 #define GROWTH_MARGIN_S	  0.2

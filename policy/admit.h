@@ -8,7 +8,7 @@
 /* A prediction of the largest total use. */
 struct peak {
 	double pct; /* percent of the GPU */
-	int cold;   /* number of cold vGPUs, whose contracts are used instead of a prediction */
+	int cold;   /* number of vGPUs without a prediction (cold): their contracts are used */
 };
 
 struct admission {

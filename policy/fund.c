@@ -149,8 +149,9 @@ void policy_return(const struct policy_params *params, struct policy_gpu *gpu,
 		explain_return(gpu, out, plan_decide(&plan, gpu, POLICY_RETURN, out));
 }
 
-/* Plans to take up to @steps from the vGPUs that are not held, except vGPU @except, in proportion
- * to their unused caps or to their planned caps. Returns the steps that are still missing. */
+/* Plans to take up to @steps from the vGPUs that are not held, except vGPU @except. The parts
+ * are in proportion to the unused caps if @unused_only is true, otherwise to the planned caps.
+ * Returns the steps that are still missing. */
 static int shrink_by(const struct policy_params *params, const struct policy_gpu *gpu, int except,
 		     bool unused_only, int steps, struct plan *plan)
 {
@@ -199,8 +200,8 @@ int policy_fit(const struct policy_params *params, struct policy_gpu *gpu, struc
 	return left_pct > 0 ? -ENOSPC : 0;
 }
 
-/* Plans a cap for vGPU @index, and for a raise the cuts of other vGPUs. Returns NULL if the raise
- * does not fit. */
+/* Plans @cap_pct for vGPU @index. If this is a raise, also plans the necessary cuts of other
+ * vGPUs. Returns NULL if the raise does not fit. */
 static struct policy_decision *place(const struct policy_params *params, struct policy_gpu *gpu,
 				     int index, int cap_pct, enum policy_kind kind,
 				     struct policy_out *out, int *ret_largest_pct)

@@ -43,8 +43,8 @@ static int count_doubts(const struct rules *rules, const struct policy_gpu *gpu)
 	return n;
 }
 
-/* Returns -1 if no vGPU can receive. In paper mode even an overloaded vGPU may be unable to
- * receive. */
+/* Returns the first receiver, or -1 if there is none. In paper mode an overloaded vGPU need not
+ * be a receiver. */
 static int find_receiver(const struct policy_gpu *gpu)
 {
 	for (int i = 0; i < gpu->n_vgpus; i++)
@@ -173,9 +173,9 @@ static void steal_for_receiver(const struct policy_params *params, struct policy
 }
 
 /*
- * Counts the periods of a severe overload. The overload ends only after more than overload_periods
- * @quiet periods. A late tick resets the signals for several periods, and must not split one
- * overload into two, because each overload causes a migration.
+ * Counts the periods of a severe overload. The overload ends after more than overload_periods
+ * periods that were certainly not severe (@quiet). A late tick resets the signals for several
+ * periods, and must not split one overload into two, because each overload causes a migration.
  */
 static void count_severe(const struct policy_params *params, struct policy_gpu *gpu, bool severe,
 			 bool quiet)
@@ -207,8 +207,8 @@ static int find_heaviest(const struct policy_gpu *gpu)
 	return heaviest;
 }
 
-/* Rule 7. Sets the condition in every period of an overload, but makes a decision only in the first
- * period. */
+/* Rule 7. Sets POLICY_SEVERE_OVERLOAD in every period of an overload, but makes a decision only
+ * in the first period. */
 static void warn_severe(struct policy_gpu *gpu, int n_signals, struct policy_out *out)
 {
 	struct policy_decision *decision;

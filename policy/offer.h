@@ -10,7 +10,7 @@
 
 #include "policy/policy.h"
 
-#define OFFER_SEVERE_PERIODS 3 /* consecutive periods of severe overload that fail a probation */
+#define OFFER_SEVERE_PERIODS 3 /* a probation fails after this many consecutive severe periods */
 #define OFFER_REASON_MAX     512
 
 enum offer_state {

@@ -43,11 +43,13 @@ struct policy_params {
 	bool paper_mode;	     /* default off */
 	int none_vgpus;		     /* policy none: number of equal shares; default 3 */
 	double static_ratio;	     /* policy static: largest overbooking ratio; default 2 */
-	int predict_periods;	     /* p99, nsigma, max: number of periods used; default 300 */
-	int predict_warm_periods;    /* periods for which a vGPU is cold; default 30 */
-	double predict_sigmas;	     /* default 5 */
-	int demand_periods;  /* credit, fair: periods whose largest use is the demand; default 5 */
-	double demand_probe; /* credit, fair: growth of a probe, as a fraction; default 0.25 */
+	int predict_periods; /* p99, nsigma, max: use this many of the last periods; default 300 */
+	int predict_warm_periods; /* p99, nsigma, max: a vGPU starts cold, for this many periods;
+				     default 30 */
+	double predict_sigmas;	  /* default 5 */
+	int demand_periods;	  /* credit, fair: the demand is the largest use in this many last
+				     periods; default 5 */
+	double demand_probe; /* credit, fair: a probe adds this fraction to the cap; default 0.25 */
 	double deadband_pct; /* smaller changes of a cap are not made; default 2 */
 	double price_per_cap_hour;   /* price of the whole GPU per hour; default 1 */
 	double penalty_per_broken_s; /* penalty per broken vGPU-second; default 0.01 */
@@ -96,7 +98,7 @@ struct policy_track {
 	int window_fill;
 	float window_load[POLICY_WINDOW_MAX]; /* loads of the last periods, fractions of the GPU */
 	struct policy_demand demand;
-	int claim_pct; /* claim under policy credit, in percent of the GPU */
+	int claim_pct; /* policy credit: estimated demand (claim), percent of the GPU */
 };
 
 /* Conditions of a vGPU in this period. The daemon raises and clears alerts from these bits. */
@@ -141,7 +143,8 @@ struct policy_gpu {
 	const char *name;
 	int step_pct;  /* cap step of the backend, at least 1 */
 	int floor_pct; /* smallest cap of the backend: no vGPU has a lower floor */
-	bool gap;      /* the tick was late by more than half a period, so all runs restart at 0 */
+	bool gap; /* the tick was late by more than half a period: counts of consecutive periods
+		     restart at 0 */
 	double period_s;	    /* nominal length of a period */
 	double clock;		    /* clock rate as a fraction of the highest; 0: unknown */
 	bool migrates;		    /* on_migrate is set, so a severe overload migrates a vGPU */
@@ -153,7 +156,7 @@ struct policy_gpu {
 	/* State between periods, 0 at first. Only policy/ writes these members. */
 	int calm_run;	  /* consecutive periods without overload signal and without offer */
 	int severe_run;	  /* number of periods of the current severe overload; 0: no overload */
-	int severe_quiet; /* quiet periods since the last severe period */
+	int severe_quiet; /* periods without severe overload since the last severe period */
 	int severe_vgpus; /* qos: number of vGPUs in the last period */
 	int overcommitted_run; /* qos: consecutive periods with a total demand above 100 % */
 	double broken_s; /* qos: broken vGPU-seconds of the last hour; older seconds weigh less */
@@ -217,9 +220,9 @@ struct policy_out {
 /* Sets the defaults of docs/design.md, section 4. */
 void policy_params_default(struct policy_params *params);
 
-/* Decides one period of one GPU: sets every "out" field of @gpu and its vGPUs, and @out. The sum of
- * want_cap_pct is at most 100. Exception: if the sum of cap_pct exceeds 100, the sum of
- * want_cap_pct is at most the same. */
+/* Decides one period of one GPU: sets every "out" field of @gpu and its vGPUs, and @out. The sum
+ * of want_cap_pct is at most 100 or, if the sum of cap_pct already exceeds 100, at most the sum
+ * of cap_pct. */
 typedef void policy_step_fn(const struct policy_params *params, struct policy_gpu *gpu,
 			    struct policy_out *out);
 
@@ -264,15 +267,16 @@ int policy_fit(const struct policy_params *params, struct policy_gpu *gpu, struc
 
 /*
  * Rule 12: an operator fixes the cap of vGPU @index at @cap_pct, which the caller has checked
- * against step and ceiling. Plans that cap, and for a raise the cuts of other vGPUs. Returns 0, or
- * -ENOSPC if the raise does not fit; *ret_largest_pct is then the largest cap that fits.
+ * against step and ceiling. Plans that cap and, if this is a raise, the necessary cuts of other
+ * vGPUs. Returns 0, or -ENOSPC if the raise does not fit; *ret_largest_pct is then the largest cap
+ * that fits.
  */
 int policy_hold(const struct policy_params *params, struct policy_gpu *gpu, int index, int cap_pct,
 		struct policy_out *out, int *ret_largest_pct);
 
 /* Adapts the cap of vGPU @index to a new contract @terms. If the cap is below the new floor or
- * above the new ceiling, plans the nearest allowed cap, and for a raise the cuts of other vGPUs.
- * Returns the same values as policy_hold(). */
+ * above the new ceiling, plans the nearest allowed cap and, if this is a raise, the necessary
+ * cuts of other vGPUs. Returns the same values as policy_hold(). */
 int policy_set(const struct policy_params *params, struct policy_gpu *gpu, int index,
 	       const struct policy_terms *terms, struct policy_out *out, int *ret_largest_pct);
 

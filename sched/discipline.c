@@ -75,8 +75,8 @@ static void weight_wake(const struct sched *sched, struct sched_vgpu *vgpu)
 }
 
 /*
- * The tag of an idle vGPU advances with the other tags, so that the wrapped difference never
- * changes its sign.
+ * While a vGPU is idle, its tag advances with the other tags. Otherwise the signed difference of
+ * two tags would overflow after some hours.
  */
 static void weight_refill(const struct sched *sched, struct sched_vgpu *vgpu, bool second_begins)
 {

@@ -10,7 +10,7 @@
 #include "gpu.h"
 
 #define TICK_NS NSEC_PER_MSEC
-/* A longer gap, such as a suspended machine, is not simulated. */
+/* A longer time between two updates is not simulated, for example after a suspend. */
 #define STALL_NS (10 * NSEC_PER_SEC)
 
 /* The demand of a tenant arrives at the start of each slot and is queued until it is served. */
@@ -29,7 +29,10 @@ static void open_slot(struct gpu *gpu)
 		add_demand(gpu, vgpu, SCHED_SLOT_NS);
 }
 
-/* Advances the simulation to the end of the turn or of the slot, but not beyond @to_ns. */
+/*
+ * Advances the simulation to the end of the current turn or of the current slot, whichever is
+ * earlier, but not beyond @to_ns.
+ */
 static void step(struct gpu *gpu, u64 to_ns)
 {
 	u64 until_ns = min_t(u64, to_ns, gpu->sched.slot_end_ns);

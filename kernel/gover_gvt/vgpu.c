@@ -205,7 +205,7 @@ static const struct attribute_group *groups[] = {
 };
 
 struct mdev_driver vgpu_driver = {
-	/* The same value as in i915 GVT-g, because tools read it. Guests cannot open the vGPU. */
+	/* Tools read this value, so it is the same as in i915 GVT-g. */
 	.device_api = VFIO_DEVICE_API_PCI_STRING,
 	.probe = create_vgpu,
 	.remove = remove_vgpu,

@@ -25,7 +25,7 @@
 #include "sched/sched.h"
 
 #define TICK_NS	   NSEC_PER_MSEC       /* minimum time to the next timer */
-#define STALL_NS   (10 * NSEC_PER_SEC) /* a gap that is longer than this counts as a single slot */
+#define STALL_NS   (10 * NSEC_PER_SEC) /* a delay longer than this counts as a single slot */
 #define WEIGHT_MAX 16 /* weight of a vGPU that has the whole GPU (VGPU_MAX_WEIGHT in vgpu.c) */
 
 struct gvt_sched_data {
@@ -90,8 +90,8 @@ static void charge(struct gvt_sched_data *data, u64 to_ns)
 }
 
 /*
- * Charges busy time to all vGPUs up to now and returns the current time. If this call is late, the
- * missed slots are opened with their nominal times.
+ * Charges busy time to all vGPUs up to now and returns the current time. If this call is late, it
+ * first opens the missed slots, each with its nominal start time.
  */
 static u64 catch_up(struct gvt_sched_data *data)
 {

@@ -34,8 +34,9 @@ void intel_gvt_schedule(struct intel_gvt *gvt);
 void intel_gvt_kick_schedule(struct intel_gvt *gvt);
 
 /*
- * Call both functions with gvt->sched_lock held: begin when a workload of @vgpu becomes
- * current_workload[] of an engine, end when the workload has ended.
+ * Call both functions with gvt->sched_lock held: intel_vgpu_begin_workload() when a workload of
+ * @vgpu becomes current_workload[] of an engine, and intel_vgpu_end_workload() when that workload
+ * has ended.
  */
 void intel_vgpu_begin_workload(struct intel_vgpu *vgpu);
 void intel_vgpu_end_workload(struct intel_vgpu *vgpu);

@@ -126,7 +126,7 @@ static void row_read(const struct fps_bpf *bpf, uint32_t index, struct fps_bpf_r
 		ret_row->frame_time[b] = __atomic_load_n(&row->frame_time[b], __ATOMIC_RELAXED);
 }
 
-/* Starts counting the frames of @watch and scanning its programs. */
+/* Starts counting the frames of vGPU watch->id and scanning its programs. */
 static int watch_begin(struct fps_bpf *bpf, const struct watch *watch, const char *folder)
 {
 	int r = fps_bpf_files_add(bpf->files, watch->id, folder);

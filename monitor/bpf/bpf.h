@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Counts frames in the kernel, for programs that cannot load libgover-fps.so. A BPF program
- * (present.bpf.c) runs when a process enters a function that presents, and adds to the counters of
- * the vGPU whose control group the process is in. Without libbpf fps_bpf_new() always fails.
+ * (present.bpf.c) runs when a process calls a function that presents a frame. It adds the frame to
+ * the counters of the vGPU whose control group contains the process. Without libbpf fps_bpf_new()
+ * always fails.
  *
  * No function blocks: slow work is done by a separate thread.
  */

@@ -41,7 +41,7 @@ static inline unsigned int fps_bpf_bucket(uint64_t frame_time_ns)
 		units >>= step;
 		octave += step;
 	}
-	/* in ns: 100 us times 2^(1/4), 2^(2/4), 2^(3/4), rounded up */
+	/* The constants are 100 us times 2^(1/4), 2^(2/4) and 2^(3/4), in ns and rounded up. */
 	return 4 * octave + (frame_time_ns >= 118921ull << octave) +
 	       (frame_time_ns >= 141422ull << octave) + (frame_time_ns >= 168180ull << octave);
 }

@@ -23,7 +23,7 @@
 
 #define LOADER_CACHE  "/etc/ld.so.cache"
 #define FILES_MAX     256
-#define FILES_OF_VGPU 16 /* limit per vGPU, so that no vGPU uses all entries */
+#define FILES_OF_VGPU 16 /* maximum files found by one vGPU, so that no vGPU uses all entries */
 #define LAST_WAIT_S   2	 /* time to wait for the thread to exit */
 
 /*
@@ -55,7 +55,7 @@ struct fps_bpf_files {
 	pthread_t thread;
 	bool started;
 
-	pthread_mutex_t lock; /* protects @wanted to @n_groups */
+	pthread_mutex_t lock; /* protects the members from @wanted to @n_groups */
 	pthread_cond_t wake;
 	bool wanted, looking, stop;
 	struct group *groups;
@@ -190,8 +190,8 @@ static void publish_stats(struct fps_bpf_files *files)
 }
 
 /*
- * Returns a copy of the groups, which the event loop may change. Returns NULL if out of memory or
- * if there are no groups.
+ * Copies the groups, because the event loop may change them during the scan. Returns NULL if out of
+ * memory or if there are no groups.
  */
 static struct group *copy_groups(struct fps_bpf_files *files, size_t *ret_n)
 {
@@ -244,8 +244,8 @@ static void scan_once(struct fps_bpf_files *files)
 	scan_host(files);
 	fps_bpf_scan_begin(files->scan);
 	/*
-	 * Start each scan with another group. If the limit of programs is reached, the last groups
-	 * are not scanned.
+	 * The last groups are not scanned if the limit of programs is reached. Each scan therefore
+	 * starts with another group.
 	 */
 	for (size_t i = 0; groups && i < n; i++) {
 		const struct group *group = &groups[(i + files->scans) % n];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the library files with the BPF program attached, and the thread that finds new files.
- * Internal to monitor/bpf. A file system of a tenant may block the thread forever, so the event
- * loop never waits for the thread.
+ * Keeps the list of library files to which the BPF program is attached, and runs the thread that
+ * finds new files. Internal to monitor/bpf. A file system of a tenant may block the thread forever,
+ * so the event loop never waits for the thread.
  */
 #ifndef MONITOR_BPF_FILES_H
 #define MONITOR_BPF_FILES_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Finds library files. Tenants control the input, so the numbers of groups and programs are
- * bounded.
+ * limited.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -22,8 +22,8 @@
 #define LOOKS_MAX  256	/* maximum programs examined in one scan */
 
 /*
- * A new program is examined in each of its first scans, up to this number, because it may load its
- * libraries late.
+ * Each of the first scans of a new program examines it, up to this number of scans, because it may
+ * load its libraries late.
  */
 #define EAGER_LOOKS 5
 

@@ -17,7 +17,7 @@
 
 #define FILE_MAX_BYTES (64u << 20)
 #define TABLE_MAX_BYTES \
-	(8u << 20) /* maximum bytes of symbols or names; the largest table of Mesa has 2 MB */
+	(8u << 20) /* maximum bytes of one table of symbols or names; Mesa needs 2 MB */
 #define SEGMENTS_MAX 256
 
 static const char *const functions[] = {
@@ -68,8 +68,9 @@ static int copy_file(int fd, struct image *image)
 }
 
 /*
- * Returns the number of sections in the ELF header. If this number is 0, libelf accepts a larger
- * number elsewhere and allocates memory for all these sections. Such a file is rejected.
+ * Returns true if the ELF header contains the number of sections. If it contains 0, libelf accepts
+ * a larger number from another place in the file and allocates memory for all these sections. Such
+ * a file is rejected.
  */
 static bool has_sections(const struct image *image)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Receives FPS reports. A program connects and sends one message with the memfd of its page. The
- * page is read at every tick and when the connection ends. Implausible counters are ignored, and
- * the memory for each connection is bounded.
+ * Receives FPS reports. A program writes its counters to a page of shared memory (a memfd). It
+ * connects and sends one message, the hello message, with the memfd. The page is read at every tick
+ * and when the connection ends. Implausible counters are ignored, and the memory for each
+ * connection is limited.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -47,7 +48,7 @@ struct client {
 	pid_t pid;
 	const struct fps_page *page; /* NULL: no hello message yet */
 	struct fps_counters counted; /* counters of the page at the last reading */
-	uint64_t read_ns; /* time of @counted; before the hello message: time of the connection */
+	uint64_t read_ns; /* time at which @counted was read; at first the time of the connection */
 	struct fps_vgpu *vgpu;	/* NULL: the process belongs to no vGPU */
 	uint64_t sent_limit_ns; /* the last limit sent, or FPS_LIMIT_UNSENT */
 	int lookups;

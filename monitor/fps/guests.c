@@ -60,13 +60,13 @@ struct connection {
 	int fd;
 	uint64_t since_ns;
 	bool has_sent;	  /* true after the first message */
-	bool read_paused; /* true until the next tick: the rate limit was reached */
+	bool read_paused; /* the rate limit was reached: no reading until the next tick */
 	bool closed;	  /* true: connections_sweep() frees the connection */
 	size_t room;	  /* bytes that may be read until the next tick */
 	struct fps_stream stream;
 	uint64_t sent_limit_ns; /* the limit in @message, or FPS_LIMIT_UNSENT */
 	uint8_t message[FPS_LIMIT_BYTES];
-	size_t unsent; /* number of unsent bytes at the end of @message */
+	size_t unsent; /* number of bytes at the end of @message that were not sent yet */
 };
 
 struct fps_guests {
@@ -74,7 +74,7 @@ struct fps_guests {
 	char ports[PATH_MAX];
 	int epoll;
 	int listener;	    /* -1: no vsock */
-	bool accept_paused; /* true until the next tick, after accept() failed */
+	bool accept_paused; /* accept() failed: not called again until the next tick */
 	struct vm *vms;
 	struct connection *connections;
 	int n_connections;

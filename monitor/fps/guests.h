@@ -56,9 +56,9 @@ int fps_guests_fd(const struct fps_guests *guests);
 void fps_guests_dispatch(struct fps_guests *guests, uint64_t tick_ns);
 
 /*
- * Call once per tick: matches virtual machines to vGPUs, sends changed limits, connects to new
- * sockets, and adds the rates of the programs to @reporting and @reported_fps of the totals, which
- * the caller has set to 0.
+ * Call once per tick: matches virtual machines to vGPUs, sends changed limits and connects to new
+ * sockets. Adds the rates of the programs to @reporting and @reported_fps of each vGPU's totals.
+ * The caller has set both to 0.
  */
 void fps_guests_collect(struct fps_guests *guests);
 

@@ -29,8 +29,8 @@ size_t fps_stream_feed(struct fps_stream *stream, const void *bytes, size_t size
 bool fps_message_possible(const struct fps_message *message);
 
 /*
- * Returns true if @after is a plausible message of a program that sent message @before @elapsed_ns
- * earlier. The caller checks the sequence number.
+ * Returns true if a program that has sent @before can plausibly send @after @elapsed_ns later. The
+ * caller checks the sequence number.
  */
 bool fps_message_follows(const struct fps_message *before, const struct fps_message *after,
 			 uint64_t elapsed_ns);

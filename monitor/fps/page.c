@@ -8,8 +8,9 @@
 #include "monitor/fps/page.h"
 
 /*
- * The GPU time of a frame becomes known later than the frame. A reading may contain the GPU times
- * of up to this number of earlier frames, presented up to this time before the last reading.
+ * The GPU time of a frame becomes known after the frame was presented. New GPU times may therefore
+ * belong to frames from before the last reading: to at most GPU_FRAMES_LATE frames, which were
+ * presented at most GPU_LATE_NS before that reading.
  */
 #define GPU_FRAMES_LATE 1024
 #define GPU_LATE_NS	(10 * NS_PER_S)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sums the reports of the programs in a virtual machine. No frame counts twice, and the number of
- * reporters is bounded.
+ * reporters is limited.
  *
- * Programs send a message per second by their own clock, so that a program may send no message or
- * two messages between two ticks. The FPS of a program are therefore the rate between its last two
+ * A program sends a message per second by its own clock. Between two ticks there may therefore be
+ * no message or two messages of a program. The FPS of a program are the rate between its last two
  * messages, by the clock of the guest.
  */
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #define A_SECOND 4 /* messages accepted from one program per second */
 #define AT_ONCE	 8 /* messages accepted at once after a pause */
 
-#define HOLD_NS	  (5 * NS_PER_S / 2) /* a rate is valid for this time after the message */
+#define HOLD_NS	  (5 * NS_PER_S / 2) /* a rate is valid for this time after the last message */
 #define RATE_NS	  (NS_PER_S / 4)     /* minimum time between the two messages that give a rate */
 #define FORGET_NS (60 * NS_PER_S)    /* a reporter without a connection is freed after this time */
 /*
@@ -27,15 +27,15 @@
 #define YOUNG_NS (2 * NS_PER_S)
 
 struct fps_reporter {
-	struct fps_reporter *next; /* next older reporter, by the time of the last message */
-	const void *via;	   /* connection of @last; NULL: closed */
+	struct fps_reporter *next; /* the reporters are sorted by the time of their last message */
+	const void *via;	   /* connection that delivered @last; NULL: already closed */
 	struct fps_message last;
 	uint64_t at_ns;	       /* time of @last */
 	bool rated;	       /* @fps is valid */
 	double fps;	       /* frames per second between two messages */
-	uint64_t from_sent_ns; /* sent_ns of the message at which the next rate begins */
-	uint64_t from_frames;  /* frames of this message */
-	uint64_t room_ns;      /* token bucket: each message takes NS_PER_S / A_SECOND */
+	uint64_t from_sent_ns; /* sent_ns of the message from which the next rate is computed */
+	uint64_t from_frames;  /* frames of the message from which the next rate is computed */
+	uint64_t room_ns;      /* rate limit: each message takes NS_PER_S / A_SECOND of this */
 	uint64_t filled_ns;
 };
 
@@ -63,8 +63,8 @@ static bool is_silent(const struct fps_reporter *reporter, uint64_t now_ns)
 }
 
 /*
- * Returns true if there is room for a new reporter. If the list is full, frees one reporter: of
- * those that have no connection or are silent on a port, the one with the oldest message.
+ * Returns true if there is room for a new reporter. If the list is full, frees the reporter with
+ * the oldest message among those that have no connection or, on a virtio-serial port, are silent.
  */
 static bool make_room(struct fps_reporters *all, uint64_t now_ns)
 {

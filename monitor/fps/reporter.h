@@ -18,7 +18,7 @@ struct fps_reporter;
 struct fps_reporters {
 	struct fps_reporter *first; /* list of reporters, newest message first */
 	int n;
-	bool connectionless; /* true for a port: a silent reporter is assumed to have exited */
+	bool connectionless; /* virtio-serial port: a silent reporter has probably exited */
 };
 
 /*

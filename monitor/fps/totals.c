@@ -4,7 +4,7 @@
 
 #include "monitor/fps/totals.h"
 
-/* Returns the middle of the bucket, which is within 9 % of any time in the bucket. */
+/* Returns the middle of the bucket that contains the percentile. The error is at most 9 %. */
 double fps_percentile_ms(const uint64_t frame_time[FPS_WIRE_BUCKETS], double above)
 {
 	uint64_t frames = 0, up_to = 0;

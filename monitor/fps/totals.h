@@ -11,7 +11,8 @@
 /* Totals of all programs of one vGPU, cumulative since the hub was created. */
 struct fps_totals {
 	uint64_t frames;
-	uint64_t frame_time[FPS_WIRE_BUCKETS]; /* frames per bucket of fps-preload/wire.h */
+	uint64_t frame_time[FPS_WIRE_BUCKETS]; /* number of frames in each bucket
+						  (fps-preload/wire.h) */
 	int open;			       /* programs now connected to the unix socket */
 	uint64_t newest_ns;		       /* CLOCK_MONOTONIC of the newest frame */
 	uint64_t longest_gap_ns;	       /* longest frame time */

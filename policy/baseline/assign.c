@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Turns assigned caps into moves. The cap of a held vGPU never changes. If the rule uses readings,
- * no cap changes by less than the dead band.
+ * no cap changes by less than the dead band (deadband_pct).
  */
 #include <errno.h>
 #include <math.h>
@@ -117,8 +117,8 @@ static void plan_raises(const struct policy_params *params, const struct policy_
 		(void)cut(gpu, assigned, steps, plan);
 }
 
-/* Returns the only vGPU whose cap a decision raises, or cuts if @sign is -1. Returns -1 if there is
- * no such vGPU or more than one. */
+/* Returns the vGPU whose cap is raised by the decision (or is cut, if @sign is -1). Returns -1
+ * if there is no such vGPU or more than one. */
 static int only_one(const struct policy_out *out, const struct policy_decision *decision, int sign)
 {
 	int found = -1;

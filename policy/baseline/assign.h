@@ -67,13 +67,14 @@ struct waterfill {
 };
 
 /* Creates an entry for each vGPU that is not held, and for @newcomer unless it is NULL. With
- * @uses_readings, a vGPU without a valid reading gets no entry. Each entry begins with its floor as
- * steps, its ceiling as limit and a weight of 1. */
+ * @uses_readings, a vGPU without a valid reading gets no entry. In a new entry, steps is the
+ * floor, limit is the ceiling and weight is 1. */
 void assign_begin(const struct policy_params *params, const struct policy_gpu *gpu,
 		  const struct policy_terms *newcomer, bool uses_readings,
 		  struct waterfill *ret_fill);
 
-/* Writes the divided steps as caps to @ret_assigned. A vGPU without an entry keeps its cap. */
+/* Writes the steps of each entry to @ret_assigned, as a cap. A vGPU without an entry keeps its
+ * cap. */
 void assign_finish(const struct policy_gpu *gpu, const struct waterfill *fill,
 		   struct assignment *ret_assigned);
 

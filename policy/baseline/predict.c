@@ -21,7 +21,7 @@
 #include "policy/window.h"
 
 #define MILLIONTHS \
-	1e6 /* unit of integer loads, whose sum does not depend on the order of the vGPUs */
+	1e6 /* Loads are added as integers in this unit: the order of the vGPUs has no effect. */
 
 static bool is_cold(const struct policy_params *params, const struct policy_track *track)
 {
@@ -33,7 +33,7 @@ static int64_t contract_millionths(const struct policy_vgpu *vgpu)
 	return (int64_t)vgpu->terms.initial_cap_pct * (int64_t)(MILLIONTHS / 100);
 }
 
-/* Returns the sum of @measure over the windows of all vGPUs. Cold vGPUs count at their contract. */
+/* Adds up @measure of the stored loads of each vGPU. For a cold vGPU, adds its contract. */
 static struct peak sum_of(const struct policy_params *params, const struct policy_gpu *gpu,
 			  double (*measure)(const struct policy_track *track, int periods))
 {
@@ -75,8 +75,8 @@ static int64_t load_then(const struct policy_params *params, const struct policy
 	return sum;
 }
 
-/* Uses only the periods that the windows of all warm vGPUs contain. A lost reading shifts one
- * window by a period, which is negligible in a window of minutes. */
+/* Uses only the periods for which all warm vGPUs have stored a load. After a lost reading, the
+ * loads of that vGPU are shifted by one period, which is negligible. */
 static struct peak predict_nsigma(const struct policy_params *params, const struct policy_gpu *gpu)
 {
 	struct peak peak = {0};

@@ -6,8 +6,8 @@
 #include "policy/plan.h"
 #include "policy/window.h"
 
-/* The factor 1.001 tolerates rounding. With a cap of probe_need_steps() a vGPU must not count as
- * censored; otherwise the cap would alternate by one step. */
+/* The factor 1.001 tolerates rounding. A vGPU with a cap of probe_need_steps() must not count as
+ * using its whole cap; otherwise the cap would alternate by one step. */
 bool probe_is_censored(const struct policy_params *params, const struct policy_vgpu *vgpu)
 {
 	return vgpu->busy_valid && vgpu->util > 1.001 * params->overload_pct / 100.0;

@@ -14,10 +14,10 @@
 #include "policy/sort.h"
 #include "policy/qos/allocation.h"
 
-#define SURE	      0.01 /* accepted probability that a demand exceeds its cap */
+#define SURE	      0.01 /* accepted probability that the demand of a vGPU exceeds its cap */
 #define NOTHING_SAVED 1e-4 /* a raise with a smaller raise.saved is not made */
 #define STAY	      1.2  /* a cap up to this multiple of the need is not cut */
-#define PROBE_PCT     4	   /* percent; no probes if less is left for each unknown demand */
+#define PROBE_PCT     4	   /* minimum percent left for each unknown demand; with less, no probe */
 #define GROW_PCT      2	   /* percent added to a raise, so that raises are rare */
 
 /* A possible raise of a cap, up to the cap that serves all demands up to @level. */
@@ -43,7 +43,7 @@ struct claim {
 
 struct allocator {
 	const struct policy_gpu *gpu;
-	int room_pct; /* percent of the GPU that the claims share */
+	int room_pct; /* percent of the GPU that is divided among the claims */
 	int n;
 	struct claim claims[POLICY_VGPUS_MAX];
 };
@@ -98,7 +98,8 @@ static void collect_claims(const struct policy_params *params, const struct poli
 	}
 }
 
-/* Computes the cap that each vGPU needs for its expected demand. Returns the sum of these caps. */
+/* Computes the cap that each vGPU needs for its expected demand. With @tolerated, the cap only
+ * has to serve the fraction demand_tolerance() of the demand. Returns the sum of these caps. */
 static int find_needs(struct allocator *alloc, bool tolerated)
 {
 	int sum_pct = 0;
@@ -178,8 +179,8 @@ static enum policy_demand_source source_of(const struct allocator *alloc, const 
 	return alloc->gpu->vgpus[claim->vgpu].track->demand.source;
 }
 
-/* Returns the claim with the smallest use that is not served yet and that @left_pct can serve, or
- * NULL. */
+/* Among the claims that are not served yet and that @left_pct can serve, returns the claim with
+ * the smallest use, or NULL. */
 static struct claim *find_cheapest(struct allocator *alloc, int left_pct)
 {
 	struct claim *cheapest = NULL;
@@ -272,8 +273,8 @@ static void serve_next(struct allocator *alloc, int *left_pct)
 	}
 }
 
-/* Divides @left_pct evenly among the vGPUs whose demand is not measured. With @probe, no cap is
- * raised above the estimated demand. */
+/* Gives away @left_pct step by step, each step to the smallest cap among the vGPUs whose demand
+ * is not measured. With @probe, no cap is raised above the estimated demand. */
 static void spread_evenly(struct allocator *alloc, bool probe, int *left_pct)
 {
 	int step_pct = alloc->gpu->step_pct;

@@ -12,7 +12,7 @@
 enum allocation {
 	ALLOCATION_KEPT,  /* the present caps suffice */
 	ALLOCATION_MET,	  /* the planned caps suffice */
-	ALLOCATION_TIGHT, /* as ALLOCATION_MET, but only with demand_tolerance() */
+	ALLOCATION_TIGHT, /* the planned caps serve at least demand_tolerance() of each demand */
 	ALLOCATION_SHORT, /* no caps suffice for all vGPUs */
 };
 

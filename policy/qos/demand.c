@@ -12,16 +12,15 @@
 #define COLD_PERIODS   15    /* number of periods for which a new vGPU is cold */
 #define CENSORED_UTIL  0.97  /* at this use of the cap and above, the demand is unknown */
 #define FADING	       0.998 /* old counts of a level are multiplied by this at each new count */
-#define TO_CONTRACT    0.05  /* added to the count of transitions to the contract */
+#define TO_CONTRACT    0.05  /* assumed transitions to the contract, in addition to those seen */
 #define MARGIN_STEP    0.5   /* increase of the margin, in percent, after a demand above need_pct */
 #define MARGIN_MISSES  0.01  /* accepted fraction of periods with a demand above need_pct */
 #define MARGIN_MIN     0.3
 #define BARE_TOLERANCE 0.98 /* without frames: fraction of the demand that must be served */
-#define UNSEEN_BARE    4    /* without frames: number of periods added with a demand not seen yet */
+#define UNSEEN_BARE    4    /* without frames: number of assumed periods with an unseen demand */
 #define UNSEEN_GROWTH  1.5  /* with frames: assumed unseen demand / largest measured demand */
 
-/* Upper ends of the levels as fractions of the contract. The levels are dense between idle and
- * busy. */
+/* Upper ends of the levels as fractions of the contract. */
 static const double level_end[POLICY_LEVELS] = {0.02, 0.04, 0.06, 0.10, 0.14, 0.20, 0.26, 0.33,
 						0.40, 0.50, 0.60, 0.70, 0.80, 0.90, 0.96, 1.00};
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Estimates the demand of one vGPU: the present demand, the demand of the next period, and the
- * recent demands. A demand belongs to one of POLICY_LEVELS levels of the contract, and the
- * transitions between levels are counted. The same counts describe loads that switch between idle
- * and busy, loads with scenes, and steady loads.
+ * recent demands. The range from 0 to the contract is divided into POLICY_LEVELS levels, and the
+ * transitions of the demand between levels are counted. The same counts describe loads that switch
+ * between idle and busy, loads with scenes, and steady loads.
  */
 #ifndef POLICY_QOS_DEMAND_H
 #define POLICY_QOS_DEMAND_H

@@ -11,16 +11,17 @@
 
 #define MOVE_S	      15   /* seconds to migrate a vGPU automatically */
 #define MANUAL_MOVE_S 300  /* seconds until an operator migrates a vGPU, after an alert */
-#define TOLERANCE     0.98 /* served fraction of a demand with which a vGPU is not broken */
-#define ABOUT_ALL     0.95 /* of the contract: a present demand above this excludes unseen kinds */
+#define TOLERANCE     0.98 /* a vGPU is not broken if this fraction of its demand is served */
+#define ABOUT_ALL     0.95 /* no unseen kinds if a demand is at least this part of the contract */
 #define PARTS	      1e9  /* the integer that represents a probability of 1 */
 
-/* A test of which newcomers fit. The kinds of newcomers differ in their demands. */
+/* Input and result of the test that finds which kinds of newcomers fit. The kinds differ in their
+ * demands. */
 struct test {
 	const struct overload *overload;
-	double overload_now; /* overload probability without a newcomer; 0 without migration */
-	double bearable;     /* added overload probability that costs as much in penalties as the
-				price */
+	double overload_now; /* overload probability before the sale; 0 if gpu->migrates is false */
+	double bearable;     /* a newcomer that adds this overload probability costs as much in
+				penalties as its price */
 	long long kinds, fit, overload_parts;
 };
 

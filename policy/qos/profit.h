@@ -14,8 +14,8 @@ struct profit {
 	double price;
 	double misfit;	 /* probability that the newcomer does not fit */
 	double overload; /* probability of overload caused by a fitting newcomer, per period */
-	double broken_s; /* expected broken vGPU-seconds per hour, of the new vGPU itself and those
-			    that it causes */
+	double broken_s; /* expected broken vGPU-seconds per hour of the newcomer, and of other
+			    vGPUs because of the newcomer */
 	double penalty;	 /* expected penalties for broken_s */
 	double expected; /* price x (1 - misfit) - penalty */
 };

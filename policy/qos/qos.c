@@ -23,7 +23,7 @@
 #include "policy/steps.h"
 
 #define OVERCOMMITTED_PERIODS \
-	2 /* number of consecutive periods above 100 % that are a severe overload */
+	2 /* a total demand above 100 % in this many consecutive periods is a severe overload */
 #define REPEAT_PERIODS                                                            \
 	30 /* periods after which a vGPU is named again if the overload continues \
 	    */
