@@ -36,11 +36,11 @@ static char layer[PATH_MAX], fps_vk[PATH_MAX];
 
 static const struct mode {
 	const char *name;
-	const char *how; /* argument of the timed process: the function that it times */
+	const char *how; /* argument of the timed process, which names the function to time */
 	const char *preload, *gover_fps;
-	double at_most; /* limit of the added ns per frame (design.md, section 7); 0: no limit */
-	bool vulkan;	/* the timed process is fps-vk, with the Vulkan layer */
-	bool bare;	/* reference: the following rows are compared with this row */
+	double at_most; /* maximum of the added ns per frame (design.md, section 7); 0: none */
+	bool vulkan;	/* true: the timed process is fps-vk, a Vulkan program */
+	bool bare;	/* true: the reference for the modes below it, up to the next reference */
 } modes[] = {
 	{"bare call", "swap", NULL, NULL, 0, false, true},
 	{"one clock read", "clock", NULL, NULL, 0, false, false},

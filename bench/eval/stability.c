@@ -5,8 +5,8 @@
  * SETTLED_PERIODS to settle. The exit status is 1 if a cap moves or a demand is not served after
  * this time.
  *
- * The sum of the contracts of two or more tenants exceeds the GPU. The sum of their demands does
- * not.
+ * In rows with two or more tenants, the sum of the contracts exceeds the GPU, but the sum of the
+ * demands does not.
  */
 #include <math.h>
 #include <stdio.h>
@@ -39,11 +39,11 @@ struct figures {
 	int seconds;
 	int vgpu_s, broken_s;
 	int settled_vgpu_s; /* vGPU-seconds in which no demand had changed for SETTLED_PERIODS */
-	int off_vgpu_s;	    /* settled vGPU-seconds in which load and demand differ by more than
+	int off_vgpu_s;	    /* those settled_vgpu_s in which load and demand differ by more than
 			       OFF_POINTS */
 	double worst_points;
 	int moves;
-	int idle_moves; /* cap moves in settled seconds */
+	int idle_moves; /* cap moves in the seconds that settled_vgpu_s counts */
 };
 
 static int fail(const char *what)

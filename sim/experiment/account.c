@@ -7,12 +7,11 @@
  *
  * Fairness compares a run with an ideal: in each period, the GPU is divided in proportion to
  * contract times weight. No vGPU gets more than min(demand, contract). The remaining capacity is
- * divided again among the other vGPUs. T is the served demand of a vGPU in the whole run. O is the
- * sum of its ideal shares.
+ * divided again among the other vGPUs. For each vGPU, T is the demand served in the whole run, and
+ * O is the sum of the ideal shares.
  *
  * FairGV (TPDS 2017) defines MMR = min(T/O) / max(T/O). VMCG (TPDS 2018) defines lambda as the sum
- * of |w - w'| of all vGPUs. Here w' is T divided by the sum of all T, and w is O divided by the sum
- * of all O.
+ * of |w - w'| over all vGPUs, where w' = T / (sum of all T) and w = O / (sum of all O).
  */
 #include <math.h>
 

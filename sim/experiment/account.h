@@ -68,11 +68,11 @@ struct account_summary {
 	double util_avg_pct, util_final_pct;
 	double vgpus_avg;
 	int vgpus_start, vgpus_end, vgpus_most;
-	double overbooking_avg, overbooking_final; /* overbooking ratio: sum of contracts / GPU */
+	double overbooking_avg, overbooking_final; /* sum of contracts / GPU */
 	double sold_cap_pct_s;			   /* sold capacity: sum of contracts x time */
 	double revenue, penalty, profit;
-	double mmr;		 /* min-max ratio of FairGV */
-	double lambda;		 /* lambda of VMCG */
+	double mmr;		 /* min-max ratio of FairGV, see account.c */
+	double lambda;		 /* lambda of VMCG, see account.c */
 	double worst_broken_pct; /* broken time of the worst vGPU */
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Upper bounds for policies. A schedule sets the times of all offers. An experiment evaluates a
- * schedule, and ends early when its broken time can no longer stay within the limit. The oracle
- * also computes the caps, from the known demand.
+ * Upper bounds for policies. A schedule is a list of times, one for each offer. To evaluate a
+ * schedule, an experiment runs with it. The run ends early when its broken time is sure to exceed
+ * the limit. The oracle also computes the caps, from the known demand.
  */
 #include <errno.h>
 #include <math.h>
@@ -29,7 +29,7 @@ struct bound {
 	uint64_t seed;
 	struct profiles *profiles;
 	struct search_schedule best;
-	struct search_schedule *schedule; /* schedule of the running evaluation */
+	struct search_schedule *schedule; /* schedule that is being evaluated */
 	/* hook of the caller of bound_experiment() */
 	void (*on_event)(void *userdata, const struct experiment_event *event);
 	void *userdata;
@@ -111,9 +111,9 @@ static int compare_claims(const void *left, const void *right)
 }
 
 /*
- * Raises the cap of each claim to the value of one of its members: now, next or most. @wants:
- * offset of this member. @last_first: starts with the last claim. @steps: free steps of the GPU.
- * Returns the steps that are still free.
+ * Raises the cap of each claim to a wanted value, as far as free steps remain. @wants: offset in
+ * struct claim of the wanted value (now, next or most). @last_first: starts with the last claim.
+ * @steps: free steps of the GPU. Returns the steps that are still free.
  */
 static int raise_caps(struct claim *claims, int n, bool last_first, size_t wants, int steps)
 {
@@ -133,9 +133,9 @@ static int raise_caps(struct claim *claims, int n, bool last_first, size_t wants
 
 /*
  * Allocates caps in three rounds. Round 1 serves the demand of this period, small demands first, so
- * that most vGPUs are served completely. Round 2 serves the demand of the next period, because a
- * new cap takes effect only in the next slot. Round 3 raises caps to their maximum, large demands
- * first, because these vGPUs have the most queued work.
+ * that most vGPUs are served completely. Round 2 serves the demand of the next period, because
+ * these caps stay in force in the first scheduler slot (100 ms) of that period. Round 3 raises caps
+ * to their maximum, large demands first, because these vGPUs have the most queued work.
  */
 static void allocate(struct claim *claims, int n, int steps)
 {
@@ -147,7 +147,7 @@ static void allocate(struct claim *claims, int n, int steps)
 	(void)raise_caps(claims, n, true, offsetof(struct claim, most), steps);
 }
 
-/* Adds the moves from the current to the allocated caps, decreases first. */
+/* Adds the cap changes that lead from the current to the allocated caps, decreases first. */
 static void plan(struct policy_gpu *gpu, const struct claim *claims, int n, enum policy_kind kind,
 		 struct policy_out *out)
 {

@@ -28,8 +28,8 @@ enum bound_kind { BOUND_PAST_ONLY, BOUND_ORACLE };
 int bound_find(const char *name, enum bound_kind *ret_kind);
 
 /*
- * Creates a bound and searches the best times of offers. @policy: the policy that sets the caps of
- * past-only; the oracle ignores @policy. @scenario must outlive the bound. -ENOMEM, -EINVAL.
+ * Creates a bound and searches for the best times of offers. @policy: the policy that sets the caps
+ * of past-only; the oracle ignores @policy. @scenario must outlive the bound. -ENOMEM, -EINVAL.
  */
 int bound_new(const struct scenario *scenario, enum bound_kind kind, const struct policy *policy,
 	      uint64_t seed, struct bound **ret_bound, struct err *reterr);

@@ -65,7 +65,7 @@ struct experiment {
 	struct tenant tenants[EXPERIMENT_VGPUS_MAX];
 	int n_tenants;
 	struct sale sale;
-	int *bag; /* the kind of each tenant that can take an offer */
+	int *bag; /* one element per tenant that can take an offer: its kind */
 	int n_bag, n_drawn;
 	struct arrival *arrivals; /* tenants with an arrival time, sorted by this time */
 	int n_arrivals, n_arrived, n_waiting;

@@ -4,19 +4,20 @@
  *
  * A cap hides demand above the cap: load = min(demand, cap). If the tenant used less than
  * CENSORED_UTIL percent of the allotted time, or if the cap was the whole contract, the demand
- * equals the load. All other seconds are censored: their demand was at least the load. It is
- * estimated as the median of the higher loads in seconds of this tenant that are not censored. If
- * fewer than HISTOGRAM_MIN_S such seconds exist, the estimate is the contract.
+ * equals the load. All other seconds are censored: their demand was at least the load. The
+ * estimate of this demand is the median of the higher loads that the same tenant had in seconds
+ * that are not censored. If fewer than HISTOGRAM_MIN_S such seconds exist, the estimate is the
+ * contract.
  *
  * For a tenant with frames, the frame rate is estimated in the same way. The demand is this frame
  * rate times the measured GPU time of a frame, which does not depend on the cap. If too few higher
  * frame rates are known, the estimate is the target frame rate. If the target was reached, the
  * estimate is the frame rate that uses the whole contract.
  *
- * Work without frames is not lost if a cap delays it. In a busy period, the tenant uses all its
- * allotted time. The estimated demand of a busy period starts with the estimated level. When the
- * sum of the demand equals the work done in the whole busy period, the demand becomes 0. If the
- * recording ends within the busy period, the work is not known, and the demand keeps its level.
+ * Work without frames is not lost if a cap delays it. A busy period is a time in which the tenant
+ * uses all its allotted time. In a busy period, the demand equals the estimate above until the sum
+ * of this demand equals the work done in the whole busy period. Then the demand is 0. If the
+ * recording ends within the busy period, this work is not known, and the demand does not become 0.
  *
  * A tenant with frames has no delayed work, because it skips late frames.
  */

@@ -12,7 +12,7 @@
 #include "sim/experiment/recording-data.h"
 #include "sim/model/random.h"
 
-/* With gap=hold a recording may have periods of any length. */
+/* gap=hold: each demand lasts until the next one, so periods may have any length. */
 #define WORKLOAD "trace:file=recorded,gap=hold"
 
 struct recording_newcomers {

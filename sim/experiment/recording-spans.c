@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Creates spans from rows. Replayed time is the sequence of measured periods. A tick is cut out of
- * replayed time if it has no valid reading, is the first tick after a start of the daemon, or is
- * longer than GAP_PERIODS.
+ * Creates spans from rows. A span is a time in which a vGPU exists without interruption and keeps
+ * its contract. Replayed time is the sequence of measured periods. A period is cut out of replayed
+ * time if it has no valid reading, is the first period after a start of the daemon, or is longer
+ * than GAP_PERIODS times the median period.
  */
 #include <errno.h>
 #include <math.h>
@@ -13,7 +14,7 @@
 #include "sim/experiment/recording-demand.h"
 
 #define GAP_PERIODS   5
-#define ABSENT_TICKS  5 /* the span of a vGPU continues across up to this many missing rows */
+#define ABSENT_TICKS  5 /* maximum number of missing rows within a span */
 #define SECONDS_MIN   10
 #define PERIOD_MIN_S  0.1
 #define PERIOD_MAX_S  10.0
@@ -205,7 +206,7 @@ int recording_add(struct recording *recording, int vgpu, const struct recording_
 		tick->dt_s = (float)row->dt_s;
 	span = find_span(recording, vgpu, row, target_fps);
 	if (!span && !known)
-		return 0; /* a span starts only with a valid row */
+		return 0; /* a span cannot start with a row that is not valid */
 	if (!span)
 		span = begin_span(recording, vgpu, row, target_fps);
 	if (!span || add_row(recording, span, row, known) < 0)

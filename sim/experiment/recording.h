@@ -41,7 +41,7 @@ struct recording_facts {
 	int gaps;	 /* number of gaps cut out of the replayed time */
 	double gap_s;	 /* total length of the gaps */
 	int vgpus;
-	int spans; /* number of times in which a vGPU kept its contract without interruption */
+	int spans; /* a span: a time in which a vGPU exists and keeps its contract */
 	double vgpu_s;
 	double censored_s; /* part of vgpu_s in which demand above the cap is estimated */
 	/* part of vgpu_s without readings, in which the last estimate is repeated */

@@ -82,13 +82,13 @@ static bool fits_discipline(const char *text)
 #define FLAVOR(key)		      AT(FLAVOR_SECTION, #key, struct scenario_flavor, key)
 #define TENANT(key)		      AT(TENANT_SECTION, #key, struct scenario_tenant, key)
 
-/* policy/keys.h uses these macros for the rows of its keys. */
+/* policy/keys.h lists the keys of policies with these macros. */
 #define KEY_INT(key, low, high, unit)	  SETTING_INT(PARAM("policy", key), low, high, unit)
 #define KEY_NUMBER(key, low, high, unit)  SETTING_NUMBER(PARAM("policy", key), low, high, unit)
 #define KEY_FLAG(key)			  SETTING_FLAG(PARAM("policy", key))
 #define KEY_SECONDS(key, low, high, unit) SETTING_INT(OF("policy", key), low, high, unit)
 
-/* Texts have at most 180 characters, because base/inifile.c reads lines of at most 198. */
+/* A text has at most 180 characters, because a line of an INI file has at most 198. */
 static const struct setting keys[] = {
 	SETTING_INT(OF("scenario", seconds), 1, 10000000, " s"),
 	SETTING_INT(OF("scenario", period_ms), 100, 10000, " ms"),

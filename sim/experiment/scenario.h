@@ -45,7 +45,7 @@ struct scenario_tenant {
 	 * refused */
 	bool waits;
 	double arrive_s;   /* time of arrival; SCENARIO_BY_OFFER: the tenant takes an offer */
-	int start_cap_pct; /* initial cap at the start of the run; 0: the share of the GPU */
+	int start_cap_pct; /* cap at the start; 0: the contract, or less if the GPU is oversold */
 	double stay_s;	   /* time between arrival and departure; 0: no departure */
 	int count;
 };
@@ -102,8 +102,8 @@ int scenario_check(struct scenario *scenario, struct err *reterr);
 void scenario_fini(struct scenario *scenario);
 
 /*
- * Sets one value. @key: a key of [policy], or SECTION.KEY of another section without a name.
- * -ENOENT, -EINVAL.
+ * Sets one value. @key: a key of [policy], or SECTION.KEY for a key of another section, but not of
+ * [flavor NAME] or [tenant NAME]. -ENOENT, -EINVAL.
  */
 int scenario_set(struct scenario *scenario, const char *key, const char *value, struct err *reterr);
 

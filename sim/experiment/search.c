@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The search starts with the greedy schedule, which admits each tenant as early as possible. An
- * early admission may use capacity that would sell for more later. So the search then changes the
- * best schedule at random places. A small change moves one or more times a little. A large change
- * moves one admission clearly later and searches the times of the following admissions again.
+ * early admission may use capacity that would sell for more later. So the search then makes
+ * random changes to the best schedule. A small change moves the time of one or more admissions a
+ * little. A large change makes one admission much later and searches the times of the following
+ * admissions again.
  */
 #include <errno.h>
 #include <math.h>
@@ -17,7 +18,7 @@
 
 #define TRIES_MAX 250 /* evaluations */
 #define PATIENCE  60  /* maximum number of evaluations without an improvement */
-#define COARSE	  4   /* step of the first search for a good time, in strides */
+#define COARSE	  4   /* strides between the times that a first, coarse search tries */
 #define CHANGES	  8   /* number of small changes per large change */
 
 struct search {
@@ -86,7 +87,8 @@ static void refine(struct search *search, double first_s)
 	search->now = search->saved;
 }
 
-/* Adds an admission to search->now at the earliest good time. search->now must be evaluated. */
+/* Adds an admission to search->now at the earliest good time. search->now must have been evaluated.
+ */
 static bool extend(struct search *search)
 {
 	struct search_schedule *now = &search->now;
@@ -102,7 +104,7 @@ static bool extend(struct search *search)
 
 		now->from_s[now->n - 1] = at_s;
 		good = evaluate(search);
-		if (good && now->n_came < now->n) /* all tenants are admitted */
+		if (good && now->n_came < now->n) /* no tenant is left to admit */
 			break;
 		if (good) {
 			if (at_s > first_s)

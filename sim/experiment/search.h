@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An offline search for the admission times of tenants that sell the most capacity. A function of
- * the caller evaluates each schedule. The result is a schedule that this function evaluated as
- * good. The result depends only on the terms.
+ * An offline search for the times at which tenants must be admitted to sell the most capacity. A
+ * function of the caller evaluates each schedule. The result is a schedule that this function
+ * evaluated as good. The result depends only on struct search_terms and the first schedule.
  */
 #ifndef SIM_EXPERIMENT_SEARCH_H
 #define SIM_EXPERIMENT_SEARCH_H
@@ -32,8 +32,8 @@ struct search_terms {
 };
 
 /*
- * Searches the best schedule. @schedule: on entry, a first schedule, which is evaluated in addition
- * to the empty schedule; on return, the best schedule. -ENOMEM, or an error of evaluate().
+ * Searches for the best schedule. @schedule: on entry, a first schedule, which is evaluated in
+ * addition to the empty schedule; on return, the best schedule. -ENOMEM, or an error of evaluate().
  */
 int search_best(const struct search_terms *terms, struct search_schedule *schedule,
 		struct err *reterr);

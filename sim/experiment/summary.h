@@ -14,7 +14,7 @@ struct summary_field {
 	const char *name;  /* name with the unit, as in summary.json */
 	const char *title; /* in tables */
 	size_t offset;	   /* offset of the value in struct experiment_summary */
-	bool recorded;	   /* a recording contains this value too */
+	bool recorded;	   /* true: a recording contains this value too */
 	bool whole;	   /* true: the value is an int; false: a double */
 	int decimals;	   /* in tables */
 };

@@ -171,9 +171,9 @@ static struct tenant *join(struct experiment *experiment, const struct scenario_
 }
 
 /*
- * Funds and adds a newcomer like control_vgpu_add() of gover-d. If its contract is less than
- * min_newcomer_pct, the contract is enough. The decisions of the policy are applied before the
- * newcomer is added.
+ * Funds and adds a newcomer like control_vgpu_add() of gover-d. The newcomer needs a cap of
+ * min_newcomer_pct or, if the contract is smaller, of the contract. The decisions of the policy are
+ * applied before the newcomer is added.
  */
 static struct tenant *fund_and_join(struct experiment *experiment,
 				    const struct scenario_tenant *kind, uint64_t draw)
@@ -211,8 +211,8 @@ struct tenant *tenants_admit_next(struct experiment *experiment)
 /* --- the start --- */
 
 /*
- * Returns the initial cap of a tenant: the contract or, if the contracts exceed the GPU, the
- * proportional share.
+ * Returns the first cap of a tenant: the contract or, if the sum @sum_pct of all contracts exceeds
+ * the GPU, a part of the GPU in proportion to the contract.
  */
 static int start_cap_pct(const struct experiment *experiment, const struct policy_terms *terms,
 			 int sum_pct)
@@ -292,7 +292,7 @@ static void leave(struct experiment *experiment, int index)
 
 /*
  * Adds the tenant of arrival number @index. Returns false if the GPU has not enough capacity.
- * Waiting for capacity does not delay the departure of the tenant.
+ * A tenant that waited for capacity leaves at the same time as without waiting.
  */
 static bool arrive(struct experiment *experiment, int index)
 {

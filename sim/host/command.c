@@ -43,7 +43,7 @@ static const char usage_text[] =
 	"  --version          print the version\n\n"
 	"Exit status: 0 success, 1 failure, 2 invalid usage. See gover-sim(1).\n";
 
-/* The options of all verbs. A verb uses the struct that its run() function needs. */
+/* The options of all verbs. Each verb uses only one of the members. */
 struct arguments {
 	struct mount_options mount;
 	struct run_options run;

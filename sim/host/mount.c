@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Mounts the simulated sysfs tree with libfuse, in one thread. Each access advances the GPUs to the
- * current time. A timer does the same twice per second, so that an access has little time to
- * simulate. All caches are off, because counters change between reads, and because the removal of a
- * vGPU must take effect for open files too.
+ * current time. A timer also advances them twice per second, so that an access has only a short
+ * time to simulate. All caches are off, because counters change between reads, and because the
+ * removal of a vGPU must take effect for open files too.
  */
 #define FUSE_USE_VERSION 35
 #include <errno.h>

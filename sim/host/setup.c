@@ -7,7 +7,7 @@
 
 #include "sim/host/setup.h"
 
-#define PAST_ONLY_POLICY "qos" /* default policy that sets the caps of the bound past-only */
+#define PAST_ONLY_POLICY "qos" /* "past-only" without @POLICY means past-only@qos */
 
 static int take_set(struct scenario *scenario, const char *set, struct err *reterr)
 {

@@ -15,9 +15,13 @@ int setup_scenario(const char *path, const char *const *sets, int n_sets,
 int setup_sets(struct scenario *scenario, const char *const *sets, int n_sets, struct err *reterr);
 void setup_free(struct scenario *scenario); /* @scenario: may be NULL */
 
-/* A policy, or a bound with the policy that the bound uses. */
+/*
+ * The decisions that an experiment runs with: those of a policy, or those of a bound (bound.h: an
+ * upper bound for all policies, computed with knowledge of the whole run).
+ */
 struct setup_strategy {
-	const struct policy *policy; /* NULL: the bound is the oracle, which uses no policy */
+	/* the policy, or the policy that sets the caps of past-only; NULL: the oracle */
+	const struct policy *policy;
 	bool is_bound;
 	enum bound_kind kind;
 };
@@ -29,8 +33,8 @@ struct setup_strategy {
 int setup_strategy(const char *name, struct setup_strategy *ret_strategy, struct err *reterr);
 
 /*
- * Creates an experiment. *@ret_bound: the bound that the experiment uses; NULL: a policy without a
- * bound. The caller frees the bound after the experiment. -errno with a message.
+ * Creates an experiment. *@ret_bound: the bound that makes the decisions; NULL: @strategy is a
+ * policy. The caller frees the bound after the experiment. -errno with a message.
  */
 int setup_experiment(const struct setup_strategy *strategy, const struct scenario *scenario,
 		     uint64_t seed,

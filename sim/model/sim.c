@@ -5,11 +5,11 @@
  *
  * There are three kinds of events:
  * - The CPU of a tenant completes a piece of work.
- * - The GPU completes the work of the running vGPU, or the turn of this vGPU ends.
+ * - The GPU completes the work of the running vGPU, or the turn of this vGPU ends (sched/sched.h).
  * - A slot of the scheduler ends.
  *
  * Between two events only the work of the running vGPU decreases, so time advances from event to
- * event. A CPU event does not interrupt a turn that it cannot end.
+ * event. If a CPU event cannot change how long the running vGPU runs, the turn simply continues.
  *
  * Invariant: after each step, no event is due.
  */
@@ -29,7 +29,7 @@
 /* A vGPU of the simulation. All zero: a vGPU with an idle program. */
 struct sim_vgpu {
 	struct sched_vgpu sched; /* must be the first field, because vgpu_of() converts pointers */
-	size_t index;		 /* index in sim.vgpus; its CPU event is at n_leaves + index */
+	size_t index; /* this vGPU is sim.vgpus[index]; CPU event: events[n_leaves + index] */
 	/* GPU work of each queued frame; work_ns[0] is rendered first. The last frame waits for
 	 * room in the queue. A program without frames has all its work in work_ns[0]. */
 	uint64_t work_ns[FRAMES_MAX + 1];
@@ -195,8 +195,8 @@ static void run_turns(struct sim *sim, struct sim_vgpu *vgpu, uint64_t grant_ns,
 
 /*
  * Handles CPU events before @end_ns while the GPU runs @vgpu. Stops before an event that may change
- * how long @vgpu runs. If no other vGPU has work, this is new work of another vGPU. If the program
- * of @vgpu has no frames, this is also new work of @vgpu.
+ * how long @vgpu runs: new work of another vGPU while only @vgpu has work, or new work of @vgpu
+ * itself if its program has no frames.
  */
 static void run_cpus(struct sim *sim, const struct sim_vgpu *vgpu, uint64_t end_ns)
 {

@@ -14,7 +14,7 @@
 
 #define T_MAX_S	   4e9 /* 126 years: twice this time, in ns, fits into 64 bits */
 #define FPS_MAX	   10000
-#define LINE_MAX_B 255 /* maximum length of a line; three numbers need about a quarter */
+#define LINE_MAX_B 255 /* maximum length of a line; a line of three numbers needs about 64 */
 #define BLOCK_B	   65536
 #define POINTS_MIN 1024 /* size of the first allocation in points */
 

@@ -198,7 +198,7 @@ static void start_burst(const struct workload *workload, struct workload_demand 
 	double on_part = workload->on_s / (workload->on_s + workload->off_s);
 	double random = draw_double(&demand->random) / 2;
 
-	/* inverted by the first call of change_burst() */
+	/* The first call of change_burst() inverts is_on. */
 	demand->is_on = workload->jitter > 0 && random >= on_part;
 }
 

@@ -6,8 +6,8 @@
 #include "sim/model/workload-model.h"
 
 /*
- * The result of parsing a text: the workload, and the keys of a trace that struct workload has no
- * fields for.
+ * The result of parsing a text: the workload and, for a trace, the values of the keys for which
+ * struct workload has no field.
  */
 struct workload_text {
 	struct workload workload;

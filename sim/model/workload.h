@@ -69,7 +69,7 @@ struct workload_demand {
 struct workload_run {
 	uint64_t random; /* state of the random generator */
 	uint64_t cpu_ns; /* CPU time of the next frame, drawn in advance */
-	/* factor of the GPU time of the next frame, relative to its scene */
+	/* the next frame needs the GPU time of the workload or scene, times this factor */
 	double gpu_factor;
 	uint64_t started_ns; /* time at which the program started */
 	uint64_t began_ns;   /* time at which the first cycle of the load started */

@@ -132,7 +132,7 @@ static void *draw_thread(void *unused)
 	return NULL;
 }
 
-/* greater than FPS_WIRE_LANES, so that some threads share a lane of the page */
+/* more than FPS_WIRE_LANES, so that some threads share their frame counters */
 #define THREADS 16
 
 static void threads(void)
@@ -199,7 +199,7 @@ static void orphan(void)
 	}
 }
 
-/* Fails if an fd that was opened since @was_open would stay open across exec. */
+/* Fails if an open fd would stay open across exec. Ignores the fds that are true in @was_open. */
 static void check_exec_closes(const bool was_open[512])
 {
 	for (int fd = 0; fd < 512; fd++) {
@@ -306,7 +306,7 @@ static void stop(int signal)
 	stopped = 1;
 }
 
-/* Draws until SIGTERM and prints the times of presents and frames in us. */
+/* Draws until SIGTERM. Prints in us how long presents took, and the times between two presents. */
 static void timed(void)
 {
 	uint64_t *swap_ns = calloc((size_t)frames * 2, sizeof(*swap_ns)), *frame_ns, last_ns, at_ns;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fps-report SOCKET FPS [HOW]: replaces QEMU with a virtio-serial port, and a program in the
- * virtual machine that reports FPS. Accepts one connection of a daemon after the other until a
- * signal ends it. HOW: "honest" (one message a second, the default), "flood" (messages at full
+ * virtual machine that reports FPS. Accepts connections of daemons, one after the other, until
+ * a signal ends it. HOW: "honest" (one message a second, the default), "flood" (messages at full
  * speed), "back" (counters increase and decrease), "new-ids" (each message has another program id),
  * "noise" (no valid messages).
  */

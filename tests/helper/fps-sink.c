@@ -6,7 +6,7 @@
  *
  * fps-sink SOCKET [COMMAND...]: a fake daemon that only receives FPS reports. Runs COMMAND, waits
  * until it and all reporting programs have exited, and prints "frames N programs N refused N exit
- * N", followed by "open N" if some are still running after 10 s, and by "gpu N of T us" if GPU time
+ * N", followed by "open N" if N programs still run after 10 s, and by "gpu N of T us" if GPU time
  * was measured. Without COMMAND prints this every second until SIGTERM. FPS_SINK_LIMIT_NS sets a
  * minimum frame time for all programs.
  */

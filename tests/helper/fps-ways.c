@@ -5,7 +5,7 @@
  * fps-ways FUNCTION WAY FRAMES: presents FRAMES frames with FUNCTION, which is looked up by WAY.
  * With "all" each function presents in its own thread and window at the same time. Exits with 1 and
  * a message if a function is missing or a frame does not reach the library. Linked to the fake
- * library, because no real one has all functions (see the Makefile).
+ * library, because no real library has all functions (see the Makefile).
  */
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A cap with a lease stays in force as long as the lease is renewed. Without a renewal, the initial cap is in force at
-# most 100 ms after the lease has expired.
+# A cap with a lease stays in force as long as the lease is renewed. After the lease has expired, the kernel restores the
+# initial cap within 100 ms.
 # shellcheck source=tests/kernel/lib.sh
 . "$(dirname "$0")/lib.sh"
 gpu 6
@@ -73,7 +73,7 @@ look "$q"
 busy0=$busy allotted0=$allotted
 sleep 1
 look "$q"
-# After the lease has expired, the vGPU may use the rest of its slice, and more if workloads cannot be preempted.
+# The vGPU may still use the time that the expired cap had allotted, and more if its workloads cannot be preempted.
 ok "the share is that of the initial cap" test $((busy - busy0)) -le $((allotted - allotted0 + 25000000 * ${GOVER_POINTS:-1}))
 
 echo 90 >"$q/cap"

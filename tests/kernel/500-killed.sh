@@ -1,6 +1,6 @@
 #!/bin/sh
-# gover-d is killed and not restarted: the kernel restores the initial cap of each vGPU at most 100 ms after the lease
-# of the vGPU has expired.
+# gover-d is killed and not restarted: within 100 ms after the lease of a vGPU has expired, the kernel restores the
+# initial cap of the vGPU.
 # shellcheck source=tests/kernel/lib.sh
 . "$(dirname "$0")/lib.sh"
 gpu 7

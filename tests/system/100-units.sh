@@ -1,6 +1,7 @@
 #!/bin/sh
-# The units on a booted systemd with a GVT-g host that outlives the daemon. The socket starts the daemon; a restart, a crash and a
-# hanging daemon change no cap; a stop and a failure beyond the start limit restore the contracts.
+# Tests the units on a booted systemd, with a simulated GVT-g host that keeps running when the daemon ends. The socket
+# starts the daemon. A restart, a crash and a hanging daemon change no cap. A stop, and more failures than the start
+# limit allows, restore the contracts.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../scenario/lib.sh"
 GOVER_HOST=fuse speed=1

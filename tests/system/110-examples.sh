@@ -1,6 +1,6 @@
 #!/bin/sh
-# The example drop-ins on a booted systemd: each is installed as its comment describes, enables its feature, and
-# grants only the rights it needs. Also tests [fps] ports, which needs no drop-in.
+# Tests the example drop-ins on a booted systemd: each drop-in is installed as its comment describes, enables its
+# feature, and grants only the rights that the feature needs. Also tests [fps] ports, which needs no drop-in.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../scenario/lib.sh"
 # shellcheck source=tests/system/lib.sh
@@ -21,7 +21,7 @@ cp "$B/tests/fake-gl" "$root/srv/gl/libEGL.so.1"
 ln -s libGL.so.1 "$root/srv/gl/libfake-gl.so.1"
 chmod -R a+rX "$root/srv"
 printf '[Unit]\nRequires=basic.target\nAfter=basic.target\n' >"$root/etc/systemd/system/check.target"
-# The machine has the rights of a host; the drop-ins decide what the units get.
+# The machine has the rights of a host. The drop-ins decide which of these rights the units get.
 machine_on --private-network --capability=CAP_BPF,CAP_PERFMON,CAP_SYS_RESOURCE,CAP_CHECKPOINT_RESTORE \
   --system-call-filter=bpf --system-call-filter=perf_event_open -- systemd.unit=check.target || exit 1
 # shellcheck disable=SC2034 # of lib.sh
@@ -75,7 +75,7 @@ ok "the socket belongs to QEMU's user" inside chown nobody:nogroup $ports/web1.s
 sell web1 50 idle '"target_fps": 30'
 ok "the daemon connects and counts frames" until_ok 30 counted web1
 
-# QEMU without libvirt, as a user with write access to the folder.
+# Like QEMU without libvirt: a user who may write to the folder creates the socket.
 refused() { ! nobody touch "$ports/vm-two" 2>/dev/null; }
 ok "other users cannot create sockets" refused
 echo "a+ $ports - - - - user:nobody:rwx" >"$root/etc/tmpfiles.d/qemu.conf"

@@ -99,7 +99,7 @@ await ok("buttons change the time range", async () => {
 
 /* --- an offer is claimed by keyboard only --- */
 await ok("a new offer appears", () => until(async () => (await page.locator("#offer-list .offer").count()) === 1, 60));
-/* If the daemon supports no tokens, the test answers 401 in its place. */
+/* If the daemon supports no tokens, the test answers 401 instead of the daemon. */
 const made = await rest("POST", "/v1/tokens", { name: "page", scope: "operate" });
 const token = made.status === 201 ? made.body.token : "gvr_test";
 const changes = (request) => request.method() === "POST";
@@ -159,7 +159,7 @@ await ok("a steal shows receiver, donor, caps and reason", async () => {
 	return shown.includes("from a") && shown.includes("b") && shown.includes("→") && (await text("#decision-list")).includes(steal.why);
 });
 await ok("a steal shows its numbers on request", async () => {
-	const id = await page.locator('.decision[data-kind="steal"]').first().getAttribute("data-id"); /* a newer one may appear */
+	const id = await page.locator('.decision[data-kind="steal"]').first().getAttribute("data-id"); /* a newer steal may appear */
 	const details = page.locator(`.decision[data-id="${id}"] details`);
 	await details.locator("summary").press("Enter");
 	return /unused|util|donor/.test(await details.locator("dl").innerText());

@@ -21,7 +21,7 @@ export function equal(got, wanted) {
 		throw new Error(`got ${JSON.stringify(got)}, wanted ${JSON.stringify(wanted)}`);
 }
 
-/** Waits until @check returns a true value; the limit is generous, not a measurement. */
+/** Waits until @check returns a true value; the time limit is generous, because the test does not measure speed. */
 export async function until(check, seconds = 20) {
 	const end = Date.now() + seconds * 1000;
 	for (;;) {

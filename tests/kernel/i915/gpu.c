@@ -260,8 +260,8 @@ int gpu_add(struct gpu *gpu, struct vgpu *vgpu, unsigned int low_gm_mb, unsigned
 
 /*
  * Like intel_gvt_deactivate_vgpu() and intel_vgpu_clean_workloads(). After the first wait, an
- * engine can take one more workload. i915 frees this workload with the queue. This function waits
- * until the workload ends, which is the same for the policy.
+ * engine can take one more workload. i915 frees this workload together with the queue. This
+ * function waits until the workload ends. The policy sees no difference.
  */
 static void stop(struct vgpu *vgpu)
 {
