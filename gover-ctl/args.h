@@ -16,7 +16,7 @@
 #define OPTION_OF_FIELD(NAME, ...) OPTION_##NAME,
 
 enum option_id {
-	/* options that every verb accepts; OPTION_VERSION is accepted only without a verb */
+	/* options that every verb accepts, but OPTION_VERSION is accepted only without a verb */
 	OPTION_SOCKET,
 	OPTION_URL,
 	OPTION_TOKEN_FILE,
@@ -25,8 +25,8 @@ enum option_id {
 	OPTION_HELP,
 	OPTION_VERSION,
 	/*
-	 * One id per contract field. OPTION_INITIAL_CAP is the option --cap. A field without
-	 * CONTRACT_IN_CTL has an id, but no option.
+	 * One id per contract field, even if the field has no option (no CONTRACT_IN_CTL).
+	 * OPTION_INITIAL_CAP is the option --cap.
 	 */
 	CONTRACT_FIELDS(OPTION_OF_FIELD) OPTION_CAP_ALIAS,
 	OPTION_NO_BURST,
@@ -69,7 +69,10 @@ enum option_id {
 #define OPTION(id) (UINT64_C(1) << (id))
 _Static_assert(OPTION_COUNT <= 64, "a uint64_t has a bit for each option");
 
-/* OPTIONS_CREATE, OPTIONS_CHANGE, OPTIONS_CLAIM: the contract options that a request accepts. */
+/*
+ * Masks of the contract options for creating a vGPU (OPTIONS_CREATE), changing it (OPTIONS_CHANGE)
+ * and claiming an offer (OPTIONS_CLAIM).
+ */
 #define OPTION_IF_CREATE(NAME, MEMBER, JSON, KIND, MIN, MAX, SINCE, USES, ...) \
 	| OPTION_IF(NAME, USES, CONTRACT_IN_CREATE)
 #define OPTION_IF_CHANGE(NAME, MEMBER, JSON, KIND, MIN, MAX, SINCE, USES, ...) \
@@ -88,9 +91,8 @@ _Static_assert(OPTION_COUNT <= 64, "a uint64_t has a bit for each option");
 enum option_type { OPTION_FLAG, OPTION_TEXT, OPTION_INT, OPTION_NUMBER, OPTION_PAIR };
 
 struct option_info {
-	const char
-		*name; /* option name without dashes; two verbs may have options of the same name */
-	const char *arg; /* name of the value in the help; NULL: the option is a flag */
+	const char *name; /* without dashes; different verbs may have options of the same name */
+	const char *arg;  /* name of the value in the help; NULL: the option is a flag */
 	enum option_type type;
 	double min, max; /* range of OPTION_INT and OPTION_NUMBER */
 	const char *help;

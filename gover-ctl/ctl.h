@@ -13,7 +13,7 @@
 /* Exit codes. */
 enum ctl_exit {
 	CTL_DONE = 0,
-	CTL_FAILED = 1, /* the daemon refused, or the operation failed */
+	CTL_FAILED = 1, /* the daemon refused the request, or the operation failed */
 	CTL_USAGE = 2,
 	CTL_UNREACHABLE = 3,
 	CTL_NOT_EXECUTABLE = 126, /* `run` found the program, but cannot execute it */

@@ -202,8 +202,8 @@ static int width_of(const char *text)
 }
 
 /*
- * Returns the width of a table with the gaps between its columns. @all false: without columns of
- * long texts.
+ * Returns the width of a table, including the gaps between its columns. If @all is false, columns
+ * of long texts are not counted.
  */
 static int table_width(const struct writer_column *columns, size_t n, const json_t *rows, bool all)
 {

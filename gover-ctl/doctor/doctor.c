@@ -175,8 +175,8 @@ static void check_library(const struct doctor_input *input, struct doctor_findin
 }
 
 /*
- * Without a GPU that has fps_source = bpf, the daemon reports no files and no error. The check is
- * then skipped.
+ * If no GPU has fps_source = bpf, the reply of the daemon contains no files and no error, and the
+ * check is skipped.
  */
 static void check_bpf(const struct doctor_input *input, struct doctor_finding *finding)
 {

@@ -108,8 +108,8 @@ static void find_prices(const json_t *economics, const char *name, struct record
 }
 
 /*
- * Sets the prices of @flavor. The flavor on sale gets the prices -1: each run then uses the prices
- * of its scenario, which --set may change.
+ * Sets the prices in @terms. The flavor on sale gets -1: each run then uses the prices of its
+ * scenario, which --set may change. Any other flavor gets its recorded prices.
  */
 static void set_prices(const struct simulate *simulate, const json_t *economics, const char *flavor,
 		       struct recording_terms *terms)
@@ -152,8 +152,8 @@ static enum ctl_exit add_contract(struct simulate *simulate, const json_t *econo
 }
 
 /*
- * Adds the terms of all vGPUs. The ledger has only the flavor of each vGPU. The contracts of
- * existing vGPUs then replace these terms.
+ * Sets the terms of all vGPUs. First each vGPU in the ledger, which contains removed vGPUs too,
+ * gets the prices of its flavor. Then the contracts of existing vGPUs replace these terms.
  */
 static enum ctl_exit add_contracts(struct simulate *simulate, const json_t *economics,
 				   const json_t *vgpus)

@@ -15,7 +15,7 @@
 enum simulate_run {
 	SIMULATE_RECORDED, /* the recording itself, without a simulation */
 	SIMULATE_MODEL,	   /* policy in force with the recorded vGPUs only */
-	SIMULATE_IN_FORCE, /* policy in force; newcomers claim the offers */
+	SIMULATE_IN_FORCE, /* policy in force; newcomers (new vGPUs) claim the offers */
 	/* policy and parameters of --policy and --set; newcomers, if any, claim the offers */
 	SIMULATE_TRIAL,
 	SIMULATE_RUNS
@@ -41,8 +41,8 @@ struct simulate {
 	size_t n_sets;
 	uint64_t seed;
 	bool newcomers;
-	const char *newcomer_text;    /* argument of --newcomer; NULL: recorded loads are used */
-	struct workload newcomer;     /* the parsed @newcomer_text */
+	const char *newcomer_text; /* argument of --newcomer; NULL: newcomers have recorded loads */
+	struct workload newcomer;  /* the parsed @newcomer_text */
 	struct trace *newcomer_trace; /* trace of @newcomer; NULL: the workload has no trace */
 	bool from_given;
 	/* data fetched from the daemon */
@@ -52,8 +52,9 @@ struct simulate {
 	struct simulate_gpu gpus[SIMULATE_GPUS_MAX];
 	int n_gpus;
 	/*
-	 * true: the run is made. IN_FORCE is made only with newcomers, TRIAL only with --policy or
-	 * --set. Otherwise they would equal another run.
+	 * true: the run is made. SIMULATE_IN_FORCE is made only if there are newcomers, and
+	 * SIMULATE_TRIAL only with --policy or --set: otherwise the result would be that of another
+	 * run.
 	 */
 	bool has[SIMULATE_RUNS];
 	const char *policies[SIMULATE_RUNS];

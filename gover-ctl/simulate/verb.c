@@ -18,7 +18,7 @@
 
 #define DAY_S	     (24 * 3600)
 #define SEED_DEFAULT 1
-#define REMOVE_S     300 /* seconds from a failed sale to the removal of the new vGPU */
+#define REMOVE_S     300 /* a new vGPU is removed this many seconds after its sale failed */
 
 /* The simulation of one run on one GPU, in a thread of its own. */
 struct run {

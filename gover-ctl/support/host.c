@@ -96,8 +96,8 @@ static json_t *encode_entry(sd_journal *journal)
 				json_stringn((const char *)data + prefix, length - prefix));
 	}
 	/*
-	 * The message of a silence is removed, because it contains the operator's reason. Names in
-	 * this text cannot be recognised.
+	 * Removes messages about silences: they contain a reason, which is free text of an
+	 * operator. Names in free text cannot be recognised.
 	 */
 	if (strcmp(field_text(entry, "message_id"), SILENCE_ID) == 0)
 		(void)json_object_del(entry, "message");
@@ -160,8 +160,8 @@ static void config_of(long pid, char path[PATH_MAX])
 	n = fread(line, 1, sizeof(line) - 1, file);
 	line[n] = '\0';
 	fclose(file);
-	if (!strstr(line, "gover-d")) /* @pid is not the daemon, which has ended or runs on another
-					 host */
+	/* @pid is another program: the daemon has ended or runs on another host */
+	if (!strstr(line, "gover-d"))
 		return;
 	for (const char *word = line; word < line + n; word += strlen(word) + 1) {
 		if (next || strncmp(word, "--config=", 9) == 0)

@@ -26,8 +26,8 @@ int support_host_journal(json_t **ret_entries, struct err *reterr);
  * the process id of the daemon, whose command line names the file; 0 means the default file.
  *
  * *ret_sections has one object per section, with defaults for missing keys. *ret_state has the
- * contents of contracts.json and tokens.json, from which names are learned. If the configuration
- * has faults, *ret_sections has one object per fault, and *ret_state is not set.
+ * contents of contracts.json and tokens.json, which contain names to be redacted. If the
+ * configuration has faults, *ret_sections has one object per fault, and *ret_state is not set.
  */
 int support_host_config(long pid, json_t **ret_sections, json_t **ret_state, struct err *reterr);
 

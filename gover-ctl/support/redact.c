@@ -24,7 +24,8 @@ static const char *const kind_names[REDACT_KINDS] = {
 /* JSON members and configuration keys whose value is a name to redact. */
 static const struct {
 	const char *key;
-	const char *sibling; /* another member that the object must have; NULL: none */
+	/* @key is a name only in objects that also have this member; NULL: in all objects */
+	const char *sibling;
 	enum redact_kind kind;
 } name_keys[] = {
 	{"vm", NULL, REDACT_VM},	 {"vgpu", NULL, REDACT_VGPU},
@@ -258,7 +259,7 @@ static const struct name *name_at(const struct redact *redact, const char *text,
 		const struct name *name = &redact->names[i];
 		const char *end = at + name->length;
 
-		/* NAME=" is the key of a label of a metric; such keys are not redacted */
+		/* a text followed by =" is the label key of a metric, and is not redacted */
 		if (strncmp(at, name->text, name->length) == 0 && !in_word(*end) &&
 		    strncmp(end, "=\"", 2) != 0 &&
 		    !(name->digits && (name->kind == REDACT_VALUE || in_number(text, at, end))))
@@ -349,8 +350,8 @@ static char *pass(struct redact *redact, size_t step, const char *text)
 }
 
 /*
- * Replaces names first, then secrets. A secret that contains a name then contains a pseudonym, and
- * is still removed completely.
+ * Replaces names first, then secrets. A secret is removed completely, even if a pseudonym has
+ * already replaced a name in it.
  */
 char *redact_text(struct redact *redact, const char *text)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `support`: creates one archive for a bug report. All parts are collected first. Then names are
- * learned from all parts, and each part is redacted.
+ * `support`: creates one archive for a bug report. First all parts are collected. Then the names to
+ * be redacted are found in the parts. Finally each part is redacted.
  */
 #include <errno.h>
 #include <string.h>
@@ -20,7 +20,8 @@
 #define PARTS_MAX 24
 
 struct part {
-	const char *name; /* file name; NULL: not in the archive, used only to learn names */
+	/* file name; NULL: not archived; read only to find the names to be redacted */
+	const char *name;
 	const char *what;
 	json_t *json; /* content as JSON; NULL: @text is used */
 	char *text;
@@ -52,7 +53,8 @@ static const struct question {
 	{"policy.json", "/v1/policy", "parameters in force and in the configuration files", false},
 	{"metrics.txt", "/metrics", "metrics for Prometheus", true},
 	/*
-	 * These replies are used only to learn names. They are available only with the scope admin.
+	 * These replies are not archived. They are read only to find the names to be redacted, and
+	 * need the scope admin.
 	 */
 	{NULL, "/v1/tokens", NULL, false},
 	{NULL, "/v1/audit?limit=1000", NULL, false},

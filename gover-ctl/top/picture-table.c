@@ -39,7 +39,10 @@ static int widest(const json_t *vgpus, const char *key, int least, int most)
 	return width < least ? least : width > most ? most : width;
 }
 
-/* Takes @columns and a gap from @left. Returns @columns, or 0 if they do not fit. */
+/*
+ * Subtracts @columns and a gap from the free width *@left. Returns @columns, or 0 if they do not
+ * fit.
+ */
 static int take(int *left, int columns)
 {
 	if (columns <= 0 || *left < columns + 1)
@@ -129,7 +132,7 @@ static void put_spark(struct canvas *canvas, const struct layout *layout, const 
 	canvas_put(canvas, " ");
 }
 
-/* Returns the maximum frame rate: the full height of the sparkline of a vGPU without a target. */
+/* Returns the maximum frame rate. It sets the scale of the sparkline if the vGPU has no target. */
 static double max_fps(const struct spark *spark)
 {
 	double max = 0;
@@ -190,7 +193,7 @@ void picture_draw_table(struct canvas *canvas, const struct picture_data *data,
 
 	draw_heads(canvas, &layout, view);
 	if (n < all || (int)n > room)
-		room = room > 1 ? room - 1 : 1; /* reserves the line "rows 1 to 5 of 9" */
+		room = room > 1 ? room - 1 : 1; /* leaves a line for "rows 1 to 5 of 9" */
 	at = top_view_scroll(view, rows, n, room);
 	for (int i = view->first; rows && i < (int)n && i < view->first + room; i++) {
 		if (view->live)

@@ -80,7 +80,7 @@ int screen_enter(FILE *terminal)
 	r = catch_signals();
 	if (r < 0)
 		return r;
-	/* If they are set, ncurses uses them instead of the size of the terminal. */
+	/* If LINES or COLUMNS is set, ncurses uses it instead of the size of the terminal. */
 	(void)unsetenv("LINES");
 	(void)unsetenv("COLUMNS");
 	screen = newterm(NULL, terminal, terminal);

@@ -22,7 +22,7 @@ enum ctl_exit verb_token_list(struct ctl *ctl, const struct args *args)
 	return r == CTL_DONE ? tables_print_reply(&ctl->writer, &table_tokens, &reply) : r;
 }
 
-/* Returns the body of the request. After an error, prints it, sets *ret_exit and returns NULL. */
+/* Returns the body of the request. On failure prints an error, sets *ret_exit and returns NULL. */
 static json_t *make_body(const struct args *args, enum ctl_exit *ret_exit)
 {
 	const char *expires = args->values[OPTION_EXPIRES];
