@@ -120,7 +120,8 @@ static void a_name_in_use_is_refused(void **state)
 		for (size_t k = 0; k < ARRAY_SIZE(types); k++)
 			expect_failure(listen_at(path, types[k], &second), EADDRINUSE,
 				       "another daemon listens on it");
-		for (size_t k = 0; k < ARRAY_SIZE(waiting); k++) /* fills the queue */
+		/* fills the queue of waiting connections */
+		for (size_t k = 0; k < ARRAY_SIZE(waiting); k++)
 			waiting[k] = connect_to(path, types[i]);
 		expect_failure(listen_at(path, types[i], &second), EADDRINUSE, path);
 		for (size_t k = 0; k < ARRAY_SIZE(waiting); k++)

@@ -149,7 +149,7 @@ static void test_a_failed_transaction_loses_only_its_records(void **state)
 	put_sample(db, START_MS + 1000, "vm1");
 	db_flush(db);
 	atomic_store(&commit_mode, COMMIT_FAILS);
-	/* the failing transaction also starts a minute and stores the name vm2 */
+	/* the transaction that fails would also add a minute and the name vm2 */
 	put_sample(db, START_MS + MINUTE_MS, "vm2");
 	db_flush(db);
 	stats = stats_of(db);
@@ -164,7 +164,7 @@ static void test_a_failed_transaction_loses_only_its_records(void **state)
 	assert_int_equal(stats_of(db).written, 3);
 	db_close(db);
 	assert_int_equal(get_sql("SELECT count(*) FROM sample"), 3);
-	/* A later transaction has stored the minute and the name. */
+	/* The next transaction has stored the minute and the name. */
 	assert_int_equal(get_sql("SELECT samples FROM sample_minute"), 2);
 	assert_int_equal(get_sql("SELECT count(*) FROM sample, vgpu ON vgpu = num"
 				 " WHERE id = 'vm2'"),
@@ -277,7 +277,8 @@ static void test_a_file_size_limit_does_not_end_the_program(void **state)
 	small = before;
 	small.rlim_cur = 200000;
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-	put_ticks(db, &ts_ms, has_dropped); /* SIGXFSZ would end this program */
+	/* the signal SIGXFSZ must not end this program */
+	put_ticks(db, &ts_ms, has_dropped);
 	stats = stats_of(db);
 	assert_int_equal(stats.last_error, SQLITE_IOERR);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);

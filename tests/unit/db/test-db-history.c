@@ -412,7 +412,7 @@ static const struct bound {
 	int r, points;
 	int64_t first_ms;
 } bounds[] = {
-	/* one sample a second in [0, 600) s from START_MS */
+	/* there is one sample a second, for 600 s from START_MS */
 	{"vm1", START_MS, START_MS + 600000, 1, 600, 0, 600, START_MS},
 	{"vm1", START_MS, START_MS + 600000, 60, 10, 0, 10, START_MS},
 	{"vm1", START_MS, START_MS + 600000, 86400, 1, 0, 1, START_MS},

@@ -38,7 +38,7 @@ static void test_every_version_is_migrated_to_the_newest(void **state)
 		assert_int_equal(conn_get_int(db, "PRAGMA user_version", &value), SQLITE_OK);
 		assert_int_equal(value, 3);
 		assert_int_equal(conn_get_int(db, "SELECT weight_g FROM fruit", &value), SQLITE_OK);
-		/* the second step has set the weight in the row of the first step */
+		/* the first step inserts the fruit, the second step sets its weight */
 		assert_int_equal(value, 150);
 		sqlite3_close(db);
 		assert_int_equal(unlink(path), 0);

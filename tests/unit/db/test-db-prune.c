@@ -13,7 +13,7 @@ static int64_t oldest(const char *table)
 	return get_sql(sql);
 }
 
-/* Appends a sample each minute of @vgpu and of its GPU in [from, to). */
+/* For each minute in [from, to), appends one sample of @vgpu and one of its GPU. */
 static void put_minutes(struct db *db, const char *vgpu, int64_t from_ms, int64_t to_ms)
 {
 	for (int64_t ts_ms = from_ms; ts_ms < to_ms; ts_ms += MINUTE_MS) {

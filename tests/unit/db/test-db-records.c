@@ -254,7 +254,8 @@ static void test_the_newest_contracts_are_kept(void **state)
 	assert_null(text);
 	db_reader_close(reader);
 	assert_int_equal(db_save_contracts(db, 1763664596123, "{\"it's\": \"one\"}"), 0);
-	db_flush(db); /* the contracts are written without a record and without a tick */
+	/* writes the contracts although neither a record nor a tick was appended */
+	db_flush(db);
 	expect_contracts(1763664596123, "{\"it's\": \"one\"}");
 	for (int i = 0; i < 100; i++) {
 		char next[16];

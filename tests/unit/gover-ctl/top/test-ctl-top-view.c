@@ -218,7 +218,7 @@ static void readings_are_kept_with_gaps(void **state)
 	sparks_prepend_history(&sparks, "vgpu2", points);
 	spark = sparks_find(&sparks, "vgpu2");
 	assert_non_null(spark);
-	/* expected: two points of the history, one recorded point, one gap */
+	/* expected: two points of the history, one reading of a reply, one gap */
 	assert_int_equal(spark->n, 4);
 	assert_true(isnan(spark->fps[0]));
 	assert_true(fabs((double)spark->load[1] - 8) < 0.01);

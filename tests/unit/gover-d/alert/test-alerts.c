@@ -20,8 +20,8 @@
 static struct alerts *alerts;
 static int64_t now_ms;
 /*
- * Events of this tick, each a letter and an id: r raised, u updated, c cleared, a acknowledged, t
- * silence ended.
+ * Events since end_tick(): for each event a letter and the id of the alert, such as "r1". The
+ * letters: r raised, u updated, c cleared, a acknowledged, t silence ended.
  */
 static char events[64];
 static struct vgpu vgpu_a = {.contract = {.id = "a", .vm = "vm-a"}};
@@ -87,8 +87,13 @@ static void quiet_ticks(int ticks)
 /* --- raising and clearing --- */
 
 /*
- * Runs one tick. @mark: # the condition holds, ? it is unknown, g gap, * it holds in a gap, ! the
- * vGPU changed, + the vGPU changed and the condition holds.
+ * Ends a tick. @mark says what happens in it:
+ * #  the condition holds
+ * ?  the condition is unknown
+ * g  the tick is late (a gap)
+ * *  the tick is late, and the condition holds
+ * !  the vGPU changed
+ * +  the vGPU changed, and the condition holds
  */
 static void play(char mark, enum alert_kind kind)
 {
@@ -151,7 +156,10 @@ static void a_condition_is_raised_after_its_ticks_and_cleared_after_its_absence(
 	}
 }
 
-/* The number of ticks of each kind, as documented in gover-d(8). */
+/*
+ * For each kind of alert, the numbers of ticks after which an alert is raised and cleared, as
+ * documented in gover-d(8).
+ */
 static const struct {
 	int raise_ticks, clear_ticks;
 } ticks_of[ALERT_KINDS] = {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The webhook: order of messages, retries, limits, and that a bad receiver does not block the
- * daemon. */
+/*
+ * The webhook: order of messages, retries and limits. A receiver that fails does not block the
+ * daemon.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +24,7 @@
 
 #define DEADLINE_NS  (60 * NS_PER_S) /* long, because the machine may be loaded */
 #define REQUESTS_MAX 512
-#define HANG	     0 /* status of a receiver that does not reply */
+#define HANG	     0 /* in receiver.statuses: sends no reply */
 
 /*
  * A receiver in a thread. It replies to each POST with the next status of the list, and then
@@ -246,7 +248,8 @@ static void a_permanent_error_is_not_retried(void **state)
 	WAIT_UNTIL(stats().sent == 1);
 	assert_int_equal(heard(), 3);
 	assert_int_equal(stats().refused, 2);
-	assert_int_equal(stats().lost, 0); /* 0, because the receiver accepts messages again */
+	/* reset, because the receiver accepted a message */
+	assert_int_equal(stats().lost, 0);
 }
 
 static void an_unreachable_receiver_is_reported_without_the_url(void **state)

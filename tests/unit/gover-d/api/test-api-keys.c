@@ -62,7 +62,7 @@ static void a_key_with_another_body_is_422(void **state)
 	assert_int_equal(post("k", OTHER), 422);
 	assert_non_null(strstr(reply->text->data, "k was used for a different request"));
 	assert_int_equal(manager->changes, 1);
-	/* with another key, the request is executed: vGPU b exists */
+	/* with another key or no key the request is executed, and fails because vGPU b exists */
 	assert_int_equal(post("l", BODY), 409);
 	assert_int_equal(post(NULL, BODY), 409);
 }

@@ -395,7 +395,7 @@ static void each_condition_has_a_status_and_an_errno_is_500(void **state)
 		{CONTROL_E_DRY_RUN, 409},
 		{CONTROL_E_NOT_STORED, 507},
 		{CONTROL_N_ERRORS, 500},
-		/* A system error never gives a status for an error of the client (4xx). */
+		/* A system error is not the fault of the client, so the status is never 4xx. */
 		{-EINVAL, 500},
 		{-ENOENT, 500},
 		{-ENOSPC, 500},

@@ -15,9 +15,9 @@
 static const struct {
 	enum access_scope has;
 	enum access_fault fault;
-	/* HTTP status if the route requires this scope; 0: permitted. */
+	/* the HTTP status for a route that requires this scope; 0: the request is permitted */
 	unsigned int open, read, operate, admin;
-	/* part of the message if the route requires scope admin; NULL: permitted */
+	/* part of the message for a route that requires the scope admin; NULL: permitted */
 	const char *words;
 } callers[] = {
 	{ACCESS_ADMIN, ACCESS_NO_FAULT, 0, 0, 0, 0, NULL},

@@ -7,10 +7,11 @@
 #include "tests/unit/gover-d/core/test-actuate.h"
 
 /*
- * Caps and moves: an id and a percentage, such as "a50"; 0 means no limit.
- * Faults: "aw" (a write to the cap of vGPU a fails), "ar" (the cap of vGPU a cannot be read back),
+ * before, moves, writes, after: ids of vGPUs and percentages, such as "a50 b50". "a0": no limit.
+ * "a40!": this write failed.
+ * faults: "aw" (a write to the cap of vGPU a fails), "ar" (the cap of vGPU a cannot be read back),
  * "a46" (any write to the cap of vGPU a sets it to 46), "s5" (caps are multiples of 5).
- * Errors: one letter for each move: . none, E device error, S no capacity left (ENOSPC).
+ * errors: one letter for each move: . none, E device error, S no capacity left (ENOSPC).
  */
 static const struct {
 	const char *rule, *before, *moves, *faults, *writes, *after, *errors;
@@ -111,7 +112,10 @@ static size_t make_row_moves(size_t row, struct actuate_move moves[VGPUS])
 	return n;
 }
 
-/* The read-back value, the journal entry and the expected cap must equal the device's cap. */
+/*
+ * Checks that the read-back value, the journal entry and the expected cap are the cap of the
+ * device.
+ */
 static void check_move(size_t row, const struct actuate_move *move)
 {
 	const char *rule = rows[row].rule, *id = move->vgpu->contract.id;

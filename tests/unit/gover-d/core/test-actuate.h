@@ -37,7 +37,7 @@ struct gpu_vgpu {
 };
 
 static struct gpu {
-	struct gpu_vgpu vgpus[VGPUS]; /* "a", "b", "c" */
+	struct gpu_vgpu vgpus[VGPUS]; /* the vGPUs a, b and c */
 	int create_errno, attach_errno, destroy_errno;
 	int detaches;	  /* number of detach calls */
 	int max_sum_pct;  /* largest sum of caps so far */

@@ -261,7 +261,7 @@ static void a_vgpu_with_a_rejected_label_is_not_created(void **state)
 	assert_string_equal(take_decisions(), "");
 }
 
-/* The next tick finds the leftover vGPU, like any vGPU without a contract. */
+/* The vGPU remains on the GPU. The next tick finds it, like any vGPU without a contract. */
 static void a_rejected_vgpu_is_detached_even_if_its_removal_fails(void **state)
 {
 	(void)state;

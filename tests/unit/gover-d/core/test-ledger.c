@@ -157,10 +157,10 @@ static void without_overselling_only_a_vgpu_at_its_full_cap_is_broken(void **sta
 	sell_as("a", 60, "", 1);
 	sell_as("b", 60, "", 2);
 	vgpu("a")->sampled_cap_pct = 60;
-	/* vGPU a has its full cap, so it also counts as broken without overselling */
+	/* vGPU a has its full cap, so without overselling it would be broken, too */
 	ten_seconds("a");
 	vgpu("a")->sampled_cap_pct = 59;
-	/* vGPU a has less than its full cap, so it counts as broken only with overselling */
+	/* vGPU a has less than its full cap, so without overselling it would not be broken */
 	ten_seconds("a");
 	ten_seconds("b"); /* vGPU b would not be sold without overselling */
 	load_ledger();

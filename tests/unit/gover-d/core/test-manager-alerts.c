@@ -181,7 +181,8 @@ static void a_larger_contract_clears_the_contract_limit_alert(void **state)
 	tick(10);
 	assert_non_null(find_active_alert(ALERT_CONTRACT_LIMIT, "a"));
 	assert_int_equal(control_vgpu_change(m, "a", CONTRACT_INITIAL_CAP, &larger, &err), 0);
-	tick(3); /* the cap rises after three breaches */
+	/* the policy raises the cap after three periods of overload */
+	tick(3);
 	assert_null(find_active_alert(ALERT_CONTRACT_LIMIT, "a"));
 }
 
@@ -252,7 +253,8 @@ static void severe_overload_of_a_frozen_gpu_names_the_currently_best_vgpu_to_mov
 	tick(10);
 	assert_true(severe_overload_is_active());
 	assert_null(find_active_alert(ALERT_SEVERE_OVERLOAD, before));
-	assert_null(find_active_alert(ALERT_SEVERE_OVERLOAD, "")); /* the alert names a vGPU */
+	/* no alert is about the whole GPU */
+	assert_null(find_active_alert(ALERT_SEVERE_OVERLOAD, ""));
 }
 
 /* --- observed and written decisions --- */

@@ -30,7 +30,7 @@
 #include "gover-d/core/state.h"
 #include "gover-d/core/tick.h"
 
-#define DEVICES 4 /* "a", "b", "c", "d" */
+#define DEVICES 4 /* vGPUs a, b, c and d */
 #define BUSY	2 /* a demand above the capacity of the GPU */
 
 /* --- fake GPU --- */
@@ -42,8 +42,8 @@ struct gpu_vgpu {
 	uint64_t at_ns;
 	double busy_ns, sched_ns;
 	/*
-	 * The lease of the cap, used if fake.leases is set. Time does not end it: a test resets
-	 * cap_pct.
+	 * The lease of the cap, used if fake.leases is set. It never expires by itself: to simulate
+	 * the expiry, a test resets cap_pct.
 	 */
 	int initial_cap_pct; /* 0: never set */
 	bool cap_written;

@@ -28,7 +28,8 @@ static void record_event(void *userdata, const struct alert *alert, enum alert_e
 
 	(void)userdata, (void)alert;
 	assert_true(used + 1 < sizeof(events));
-	events[used] = "rucat"[event]; /* raised, updated, cleared, acknowledged, unsilenced */
+	/* letters for raised, updated, cleared, acknowledged, and the end of a silence */
+	events[used] = "rucat"[event];
 	events[used + 1] = '\0';
 }
 
@@ -50,11 +51,6 @@ static int tear_down(void **state)
 
 #define UPDATE_TICKS 5
 
-/*
- * Runs one tick for each mark: # the alert holds with a new number, = it holds with the same
- * number, . it does not hold, a it holds and is acknowledged, s it holds and a silence begins, l it
- * holds and the silence ends.
- */
 static bool silenced;
 
 static bool is_silenced(void *userdata, const struct alert *alert)
@@ -63,6 +59,15 @@ static bool is_silenced(void *userdata, const struct alert *alert)
 	return silenced;
 }
 
+/*
+ * Ends a tick. @mark says what happens in this tick:
+ * #  the alert holds with a new number
+ * =  the alert holds with the same number
+ * .  the alert does not hold
+ * a  the alert holds and is acknowledged
+ * s  the alert holds and a silence begins
+ * l  the alert holds and the silence ends
+ */
 static void run_mark(char mark)
 {
 	static int number;

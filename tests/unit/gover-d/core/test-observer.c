@@ -11,7 +11,7 @@
 
 #include "gover-d/core/observer.h"
 
-static char calls[64]; /* the userdata of each call */
+static char calls[64]; /* the userdata of all calls, one after the other */
 
 static void record_change(void *userdata, const char *what, const char *id)
 {

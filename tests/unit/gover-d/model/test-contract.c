@@ -91,7 +91,7 @@ static void a_file_object_decodes_to_the_contract_it_was_encoded_from(void **sta
 	contract_fini(&again);
 }
 
-/* Such numbers come from a file that was edited by hand or written by an earlier release. */
+/* A file has such numbers if it was edited by hand or written by an earlier release. */
 static void numbers_beyond_the_bounds_are_limited_when_a_file_is_read(void **state)
 {
 	struct contract contract = full(), again = {.id = ""};

@@ -145,7 +145,7 @@ static void an_intent_survives_a_kill(void **state)
 	assert_true(has_record("a", 50, 30));
 }
 
-/* Writes the bytes of @text, filled up to a whole line, as record number @index. */
+/* Replaces the record number @index by the text, padded to @record bytes. */
 static void write_line(size_t index, const char *text, size_t length, size_t record)
 {
 	FILE *file = fopen(path, "r+");

@@ -305,7 +305,8 @@ static json_t *good_file(void)
 }
 
 /*
- * Returns the object that a row changes: the file itself for "", or its "ids", "gpus" or "vgpus".
+ * Returns the part @list of the file: "ids", or the first element of "gpus" or "vgpus"; "": the
+ * whole file.
  */
 static json_t *object_of(json_t *file, const char *list)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hooks: input and environment of programs, limits, failures, and that the daemon does not wait for
+ * Hooks: input and environment of programs, limits and failures. The daemon does not wait for
  * programs.
  */
 #include <setjmp.h>
@@ -242,7 +242,8 @@ static void a_program_that_cannot_run_is_logged(void **state)
 static void a_failure_is_logged_with_its_status(void **state)
 {
 	static const struct {
-		const char *body, *logged; /* @logged: NULL if no line is logged */
+		/* @logged: part of the log line; NULL: no line */
+		const char *body, *logged;
 	} rows[] = {
 		{"exit 0", NULL},
 		{"exit 3", "status 3"},
@@ -415,7 +416,9 @@ static void a_running_program_outlives_the_daemon(void **state)
 	assert_null(hooks_free(NULL));
 }
 
-/* Runs in the hook program. It is this test program, because a shell changes signals itself. */
+/*
+ * Runs in the hook program, which here is this test program: a shell would change the signals.
+ */
 static int write_signals(const char *path)
 {
 	sigset_t blocked;
