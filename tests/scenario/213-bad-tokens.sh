@@ -37,7 +37,7 @@ periods 3
 before_kb=$(memory_kb) before_late=$(late) before_ticks=$(get /v1/host .ticks)
 waiting='' n_parts=0
 for part in "$dir"/flood.*; do
-  # curl: in a configuration file with `next`, each request needs its own write-out.
+  # In a curl configuration file with several requests, each request needs its own write-out.
   sed -i 's|^output = "/dev/null"$|output = "/dev/null"\nwrite-out = "%{http_code}\\n"|' "$part"
   curl -sS -K "$part" >"$part.said" 2>"$part.err" &
   waiting="$waiting $!" n_parts=$((n_parts + 1))

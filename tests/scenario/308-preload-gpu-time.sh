@@ -18,8 +18,8 @@ for kind in "" es; do
   # shellcheck disable=SC2086 # no word or one
   counts=$(measured 400 $kind)
   is "OpenGL $kind: every frame is counted" "${counts%% gpu*}" "frames 400 programs 1 refused 0 exit 0"
-  # The program uses two contexts. In each of them, the first frame has no GPU time, and the results of the last frames
-  # arrive too late.
+  # The program uses two contexts. In each context, the GPU time of the first frame is not measured, and the GPU times of
+  # the last frames arrive too late.
   known=$(echo "$counts" | sed -n 's/.* gpu \([0-9]*\) of .*/\1/p')
   ok "OpenGL $kind: GPU time is known for ${known:-no} of 400 frames" test "${known:-0}" -ge 380 -a "${known:-0}" -lt 400
 done

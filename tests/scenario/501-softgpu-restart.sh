@@ -15,7 +15,7 @@ ctl run --vgpu b --cap 60 --fps-max 0 -- glxgears -geometry 300x300 >"$dir/gears
 ok "steals change the caps" until_ok 30 that /v1/vgpus/b '.cap_pct > 40'
 ctl freeze >/dev/null
 
-# The sample of the third overloaded period and the write of the cap have the same time.
+# The cap is written in the tick that samples the third overloaded period, so both records have the same time.
 first="SELECT min(ts_ms) FROM cap_write WHERE vgpu = 'b' AND cause = 'steal'"
 ok "the first steal is in the history" until_ok 10 recorded "$first"
 is "it is in the tick of the third overloaded period in succession" "$(history "

@@ -173,12 +173,12 @@ if [ -n "${DISPLAY-}" ] && [ -z "${GOVER_ASAN-}" ]; then
     GOVER_FPS="unix:$dir/sink.sock" timeout 3 glxgears 2>/dev/null | sed -n 's/^frames \([0-9]*\) .*/\1/p' | tail -n 1)
   periods 1
   counted=$(($(frames a) - before))
-  # The kernel counts a frame at its begin, the preload library at its end. The last frame may not end.
+  # The kernel counts a frame when it begins, the preload library when it ends. At most one frame has begun but not ended.
   ok "glxgears: as many as the library reports ($counted, $reported)" test "$reported" -gt 20 -a \
     "$counted" -ge "$reported" -a "$counted" -le "$((reported + 1))"
 fi
 
-# A vGPU whose programs alone used some libraries is removed. Then a vGPU with the same name is created.
+# Remove a vGPU with libraries that no other vGPU uses. Then create a vGPU with the same name.
 draw "$procs_b" direct-glx 4 400000 >/dev/null
 xargs -r kill -KILL <"${procs_b%% *}" 2>/dev/null
 ok "a vGPU can be removed" until_ok 5 ctl vgpu remove b

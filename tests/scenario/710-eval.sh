@@ -22,7 +22,7 @@ else
   ok "the figures are drawn # SKIP no gnuplot" true
 fi
 
-# Writes VALUE into one cell of the results and tests the verdict that the check list then gives for DEMAND.
+# Writes VALUE into one cell of a copy of the results, then tests the verdict of the check list for DEMAND.
 is_verdict() { # is_verdict VERDICT DEMAND SCENARIO ROW COLUMN VALUE
   verdict=$1 demand=$2
   shift 2

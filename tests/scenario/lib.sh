@@ -55,7 +55,7 @@ finish() {
   exit $?
 }
 
-# GOVER_POLL (1 to 19): twentieths of a second between two polls; larger where starting a process is slow.
+# GOVER_POLL: time between two polls, in twentieths of a second (1 to 19). Set a larger value where processes start slowly.
 poll_s=$(printf "0.%02d" $((${GOVER_POLL:-1} * 5)))
 until_ok() { # until_ok SECONDS command...: polls until the command succeeds; the limit is generous, not a measurement
   limit=$(($1 * 20 / ${GOVER_POLL:-1}))

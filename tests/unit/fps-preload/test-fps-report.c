@@ -215,7 +215,7 @@ static void a_message_a_second_reports_all_counters(void **state)
 	assert_int_equal(message(1).gpu_time_ns, 5300);
 	assert_int_equal(message(1).newest_ns, 61);
 	assert_int_equal(message(1).first_ns, 5);
-	assert_int_equal(message(0).newest_ns, 5); /* the last frame is not older than the first */
+	assert_int_equal(message(0).newest_ns, 5);
 	assert_int_equal(message(0).program, message(1).program);
 	assert_int_equal(message(1).sequence, message(0).sequence + 1);
 	assert_true(message(1).sent_ns >= message(0).sent_ns);
@@ -389,9 +389,9 @@ static void a_forked_child_reports_as_a_new_program(void **state)
 	assert_int_equal(report_poll(), SECOND);
 	room = 50;
 	assert_int_equal(report_poll(), FULL_NS);
-	report_reset(); /* as in a forked child */
+	report_reset(); /* what the library calls in a forked child */
 	assert_int_equal(channel.fd, -1);
-	report_finish(); /* as in a child that exits without presenting */
+	report_finish(); /* the child exits without having presented a frame */
 	assert_int_equal(opens, 1);
 	n_sent = FPS_MESSAGE_BYTES;
 	room = sizeof(sent_bytes);

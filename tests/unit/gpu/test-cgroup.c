@@ -307,7 +307,8 @@ static void finds_the_group_of_a_process(void **state)
 	}
 }
 
-/* Returns the same ratio as to_ratio() of kernel/sched/core.c. Version 1 compares these ratios. */
+/* Returns the same ratio as to_ratio() of kernel/sched/core.c. Control groups of version 1
+ * compare these ratios. */
 static uint64_t kernel_ratio(const struct cgroup_limit *limit)
 {
 	return ((uint64_t)limit->quota_us * 1000 << 20) / ((uint64_t)limit->period_us * 1000);

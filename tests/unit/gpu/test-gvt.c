@@ -104,7 +104,7 @@ static void a_host_without_mediated_devices_has_no_gpu(void **state)
 	assert_non_null(strstr(err.msg, "kvmgt"));
 }
 
-/* On a bus without types of GVT-g, a vGPU is sufficient. */
+/* Without a vGPU type of GVT-g, an existing vGPU of GVT-g shows that the backend is suitable. */
 static void a_bus_with_a_vgpu_is_sufficient(void **state)
 {
 	(void)state;

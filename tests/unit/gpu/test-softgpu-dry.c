@@ -101,7 +101,7 @@ static void existing_groups_are_read_and_not_changed(void **state)
 	assert_int_equal(cap_pct, 37);
 	ops->detach(vgpu);
 	ops->close(watched);
-	dry.capacity_cores = 0.5; /* not the size of the existing GPU, which has a vGPU */
+	dry.capacity_cores = 0.5; /* a GPU with a vGPU cannot change its size */
 	assert_int_equal(ops->open(&dry, &watched, &err), -EBUSY);
 	dry.capacity_cores = 1;
 	assert_int_equal(ops->destroy(gpu, "a", &err), 0);

@@ -254,7 +254,7 @@ static void allotted_time_is_the_integral_of_the_cap_in_force(void **state)
 		double sched_s;
 	} rows[] = {
 		{10, 0, 0, 20, 0},     {11, 0, 0, 20, 0.2},  {12, 50, 0, 20, 0.4},
-		{13, 0, 30, 50, 0.9},  {14, 0, 0, 30, 1.4}, /* the cap is 30 from this reading on */
+		{13, 0, 30, 50, 0.9},  {14, 0, 0, 30, 1.4}, /* from now on the cap counts as 30 */
 		{15, 0, 0, 30, 1.7},   {15, 0, 0, 30, 1.7},  {14, 0, 0, 30, 1.7},
 		{20, 100, 0, 30, 3.2}, {21, 0, 0, 100, 4.2},
 	};

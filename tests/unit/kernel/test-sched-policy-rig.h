@@ -192,7 +192,7 @@ static void complete(struct rig *rig, int e)
 	mutex_unlock(&rig->gvt.sched_lock);
 	free(workload);
 	guest->habits[e].next_ns = clock_ns + guest->habits[e].pause_ns;
-	scheduler->waitq[e].woken = true; /* like workload_thread() */
+	scheduler->waitq[e].woken = true;
 }
 
 static bool in_flight(struct rig *rig, const struct guest *guest)
@@ -324,7 +324,8 @@ static void assert_near(u64 ns, u64 wanted_ns, u64 off_ns)
 	assert_in_range(ns, wanted_ns - off_ns, wanted_ns + off_ns);
 }
 
-/* Checks the share of ten seconds. The tolerance @off is in tenths of a percent. */
+/* Checks that the guest used @pct percent of the GPU in the last ten seconds. The tolerance @off is
+ * in tenths of a percent. */
 static void assert_share(struct guest *guest, u64 busy_before_ns, u64 pct, u64 off)
 {
 	assert_near(busy(guest) - busy_before_ns, pct * 100 * MS, off * 10 * MS);

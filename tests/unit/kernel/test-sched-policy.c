@@ -92,7 +92,7 @@ static void long_workloads_are_deducted(void **state)
 	b = rig_add(&rig, 90, 1 * MS);
 	rig_begin(&rig);
 	rig_run(&rig, 10 * S);
-	/* The end of each second cancels the remaining debt, at most one workload. */
+	/* In each second, vGPU a can exceed its share by at most one workload of 16 ms. */
 	assert_in_range(busy(a), 990 * MS, 1000 * MS + 10 * 16 * MS);
 	assert_true(busy(b) >= 8800 * MS);
 	rig_fini(&rig);
@@ -284,8 +284,8 @@ static void a_busy_gpu_switches_with_the_rounds(void **state)
 }
 
 /*
- * The turn of vGPU b does not get shorter while it waits for a workload of vGPU a, so no timer is
- * needed for the end of the turn.
+ * vGPU b has its turn, but must wait for a workload of vGPU a. The turn does not get shorter during
+ * this wait, so no timer is needed for the end of the turn.
  */
 static void a_short_rest_of_a_slice_needs_few_timers(void **state)
 {

@@ -111,11 +111,11 @@ static void impossible_counters_are_invalid_for_one_period(void **state)
 {
 	static const struct busy_row rows[] = {
 		{10, 5, 5, 50, 0, 0, NO, NO, 0},
-		{11, 6.7, 5.5, 50, 0, 1, 1.7, 3.4, 0}, /* a long workload that began earlier */
+		{11, 6.7, 5.5, 50, 0, 1, 1.7, 3.4, 0}, /* the largest accepted increase */
 		{12, 8.5, 6, 50, 0, 1, NO, NO, ERANGE},
 		{13, 9e9, 6.5, 50, 0, 1, NO, NO, ERANGE},
 		{14, 9e9, 7, 50, 0, 1, 0, 0, 0},
-		{15, 9e9, 9e9, 50, 0, 1, NO, NO, ERANGE}, /* allotted time */
+		{15, 9e9, 9e9, 50, 0, 1, NO, NO, ERANGE}, /* impossible allotted time */
 	};
 
 	(void)state;
@@ -148,7 +148,7 @@ static void missing_readings_are_invalid_with_an_errno(void **state)
 		{13, 5.4, 6, 50, 0, 1, NO, NO, ENODATA},  /* no time allotted */
 		{14, 5.4, 6.5, 50, 0, 1, 0, 0, 0},
 		{15, 9, 9, 50, -EIO, 0, NO, NO, EIO},
-		/* Rates cover both periods since the last reading. */
+		/* The rates are means over the two periods since the last reading. */
 		{16, 5.8, 7.5, 50, 0, 2, 0.2, 0.4, 0},
 		{17, 9, 9, 50, -ENODEV, 0, NO, NO, ENODEV},
 		{18, 10, 10, 50, 0, 0, NO, NO, 0}, /* a new vGPU with the same name */
@@ -161,8 +161,8 @@ static void missing_readings_are_invalid_with_an_errno(void **state)
 
 struct frames_row {
 	double at_s;
-	int open;	 /* -1: no program has reported */
-	uint64_t frames; /* 10 ms each */
+	int open;	 /* number of connected programs; -1: no program has reported */
+	uint64_t frames; /* frames so far, each of 10 ms */
 	int result;	 /* 0 or negative errno of the reading */
 	/* expected */
 	double fps, age_s; /* age_s = NO: no frame seen yet */
@@ -244,7 +244,7 @@ static void fps_are_valid_in_the_period_in_which_a_program_exits(void **state)
 	check_frames(rows, ARRAY_SIZE(rows), false);
 }
 
-/* A period may contain no message or two messages of a program. */
+/* A program may send no message in a period, or two messages. The FPS stays valid. */
 static void message_rates_hold_between_messages(void **state)
 {
 	static const struct {
@@ -257,8 +257,8 @@ static void message_rates_hold_between_messages(void **state)
 		{59.5, 1, 0, 60, 60, 59.5, 3.5},
 		{59.5, 1, 0, 60, 60, 59.5, 3.5}, /* no message in this period */
 		{59.5, 1, 0, 60, 60, 59.5, 3.5},
-		{60, 1, 0, 180, 180, 60, 3.5}, /* two messages */
-		{60, 1, 1, 240, 240, 60, 3.5}, /* plus a program on the host */
+		{60, 1, 0, 180, 180, 60, 3.5},
+		{60, 1, 1, 240, 240, 60, 3.5}, /* a program on the host draws too */
 		{60, 1, 1, 330, 300, 90, 3.5},
 		{0, 1, 0, 360, 300, 30, 3.5}, /* the program in the virtual machine stops drawing */
 		{0, 1, 0, 360, 300, 0, 0},
@@ -331,7 +331,7 @@ static void frame_times_cover_one_period(void **state)
 	struct monitor_row row;
 
 	(void)state;
-	totals.frames = totals.frame_time[60] = 1000; /* slow frames in earlier periods */
+	totals.frames = totals.frame_time[60] = 1000; /* slow frames before the first reading */
 	monitor_sample(&track, &fake_ops, &vgpu, &totals, 0, PERIOD_S, &row);
 	assert_false(row.p99_valid);
 	vgpu.reading.at_ns += NS_PER_S;
@@ -343,8 +343,8 @@ static void frame_times_cover_one_period(void **state)
 	assert_true(row.frame_gpu_ms == 0);
 
 	/*
-	 * If the longest gap is new, the maximum is exact. Otherwise the maximum is taken from its
-	 * bucket.
+	 * If the longest gap has increased in the period, the maximum is this gap. Otherwise the
+	 * maximum is taken from the highest bucket with new frames.
 	 */
 	for (int record = 1; record >= 0; record--) {
 		vgpu.reading.at_ns += NS_PER_S;

@@ -12,7 +12,7 @@ struct row {
 	struct policy_terms newcomer; /* for fund: the contract of the newcomer */
 	const char *held;	      /* for hold: the vGPU */
 	int held_pct;		      /* for hold: its fixed cap */
-	const char *set;	      /* for set: the vGPU whose contract becomes @newcomer */
+	const char *set;	      /* for set: the vGPU that gets the contract @newcomer */
 	int result;
 	int largest_pct; /* if a hold does not fit: the largest cap that fits */
 	const char *decision;
@@ -22,7 +22,7 @@ static void start_row(const struct row *row, struct bench *bench)
 {
 	print_message("  %s\n", row->rule);
 	bench_init(bench, row->vgpus, row->step ? row->step : 1);
-	memset(&bench->out, 0xff, sizeof(bench->out)); /* every call must set all results */
+	memset(&bench->out, 0xff, sizeof(bench->out)); /* every call must set all of it */
 	for (int i = 0; i < bench->gpu.n_vgpus; i++)
 		bench->vgpus[i].want_cap_pct = bench->vgpus[i].cap_pct;
 }

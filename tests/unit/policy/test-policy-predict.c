@@ -4,12 +4,12 @@
 
 #include "policy/window.h"
 
-/* The past use of a vGPU. */
+/* The use of a vGPU in past periods. */
 struct past {
-	double often; /* in all periods without another value */
-	double even;  /* in every second period; 0: no such period */
-	double once;  /* 40 periods ago; 0: no such period */
-	double twice; /* 41 periods ago; 0: no such period */
+	double often; /* use in all other periods */
+	double even;  /* use in every second period; 0: not set */
+	double once;  /* use 40 periods ago; 0: not set */
+	double twice; /* use 41 periods ago; 0: not set */
 };
 
 struct row {
@@ -79,8 +79,8 @@ static double load_at(const struct past *past, int ago)
 	return ago % 2 == 0 && past->even > 0 ? past->even : past->often;
 }
 
-/* Two vGPUs on a GPU of which half is free. The last period of @row is the current reading, and the
- * windows contain the other periods. */
+/* Makes two vGPUs that together have half of the GPU. The last period of @row is the current
+ * reading, and the windows contain the other periods. */
 static void make_bench(struct bench *bench, const struct row *row, int flavor_pct)
 {
 	static const struct given vgpus[] = {

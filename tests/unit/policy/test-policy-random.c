@@ -297,7 +297,7 @@ static void check_sum(const struct world *world, const struct call *call)
 	if (call->kind == CALL_STEP) {
 		assert_true(after <= 100);
 		if (world->policy->give_back != policy_return)
-			return; /* such policies may cut caps without a raise */
+			return; /* this policy may cut caps without raising others */
 		if (world->out.n_decisions && first->donor >= 0)
 			assert_int_equal(after, before);
 		else

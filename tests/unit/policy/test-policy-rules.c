@@ -187,7 +187,7 @@ static const struct row credit_rows[] = {
 	{"credit", "a claim that is not served continues to grow",
 	 .vgpus = {{"a", 100, .cap = 50, .util = 1, .claim = 60},
 		   {"b", 100, .cap = 50, .util = 1, .claim = 80}},
-	 /* The new claims are 75 and 100, so vGPU a gets 76/177 of the GPU. */
+	 /* The new claims are 75 and 100. Caps are in proportion to claim + 1: a gets 76/177. */
 	 .decision = "share b from a: a 50->43, b 50->57"},
 	{"credit", "up to the contract",
 	 .vgpus = {{"a", 50, .cap = 50, .util = 1, .claim = 50},
@@ -196,7 +196,7 @@ static const struct row credit_rows[] = {
 	{"credit", "a claim that is served twice shrinks in proportion",
 	 .vgpus = {{"a", 90, .cap = 40, .util = 0.38, .claim = 80},
 		   {"b", 90, .cap = 60, .util = 0.9, .claim = 60}},
-	 /* The new claims are 36 and 60, so vGPU a gets 37/98 of the GPU. */
+	 /* The new claims are 36 and 60. Caps are in proportion to claim + 1: a gets 37/98. */
 	 .decision = "share b from a: a 40->38, b 60->62"},
 	{"credit", "between need and twice the dead band a claim does not change",
 	 .vgpus = {{"a", 90, .cap = 20, .util = 0.76, .claim = 30},
@@ -205,7 +205,7 @@ static const struct row credit_rows[] = {
 	{"credit", "a vGPU below its need gets it first",
 	 .vgpus = {{"a", 90, .cap = 40, .util = 0.9, .claim = 30},
 		   {"b", 90, .cap = 60, .util = 0.2, .claim = 90}},
-	 /* The new claims are 38 and 22, so vGPU a gets 39/62 of the GPU. */
+	 /* The new claims are 38 and 22. Caps are in proportion to claim + 1: a gets 39/62. */
 	 .decision = "share a from b: b 60->37, a 40->63"},
 	{"credit", "weights have no influence",
 	 .vgpus = {{"a", 100, .cap = 50, .util = 1, .weight = 9}, {"b", 100, .cap = 50, .util = 1}},

@@ -30,7 +30,7 @@ static void use_counts_always(struct policy_params *params)
 	params->use_ignores_met_target = false;
 }
 
-/* A vGPU without a target that can receive. */
+/* PLAIN: a vGPU without a target. GAME: a vGPU with a target of 60 FPS. Both can receive. */
 #define PLAIN .contract = 50, .cap = 20
 #define GAME  .contract = 50, .cap = 20, .target = 60
 
@@ -143,7 +143,7 @@ static const struct row help_rows[] = {
 	 .signals = ".", .out = ""},
 };
 
-/* The rest of the GPU belongs to a held vGPU, so no cap can change. */
+/* Tests the vGPU of the row beside a held vGPU that has the rest of the GPU: no cap can change. */
 static void check_row(const struct row *row)
 {
 	struct given given[3] = {

@@ -277,8 +277,8 @@ static void test_waking(void **state)
 }
 
 /*
- * The vGPUs b and c can receive, and another vGPU cannot give. The strings have one character for
- * each period.
+ * The vGPUs b and c can receive, and vGPU a cannot give. Each string has one character for each
+ * period.
  * Readings: '#' above overload_pct, '-' below overload_pct, 'x' invalid, 'g' a late tick.
  * Expected: 'S' severe overload with a decision, 's' severe overload without a decision, '?' in
  * doubt, '.' no overload.
@@ -411,7 +411,7 @@ struct calm_row {
 	double b_util[9]; /* NAN: invalid reading */
 	const char *expected;
 	double a_util;	     /* 0: idle */
-	double peak;	     /* use of both caps in an earlier period, fraction */
+	double peak;	     /* util of both vGPUs in an earlier period */
 	int b_contract;	     /* contract of b; 0: 40 %, equal to the cap */
 	int gap_at;	     /* number of the late period, from 1; 0: no late period */
 	const char *offered; /* '+': an offer is live in that period; NULL: never */

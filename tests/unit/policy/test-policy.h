@@ -20,10 +20,10 @@
 
 /* One vGPU of a table row. Omitted members are 0: no target, not held, no earlier breach. */
 struct given {
-	const char *id; /* NULL ends a row */
+	const char *id; /* NULL ends the vGPUs of a row */
 	int contract, cap;
 	double util;	    /* NAN: invalid reading */
-	double peak;	    /* load in the period before, fraction of the GPU */
+	double peak;	    /* load in the previous period, fraction of the GPU */
 	double target, fps; /* NAN: invalid reading */
 	int over_run;	    /* earlier consecutive periods above overload_pct */
 	int claim;	    /* claim under policy credit, percent */

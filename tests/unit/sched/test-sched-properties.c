@@ -25,7 +25,7 @@ static void every_busy_vgpu_with_slice_runs_within_one_round(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 1; seed <= 40; seed++) {
-		int waited[TENANTS_MAX] = {0}; /* turns that passed while runnable */
+		int waited[TENANTS_MAX] = {0}; /* turns of others while vGPU i can run */
 		const struct sched_vgpu *last = NULL;
 		struct rig rig;
 

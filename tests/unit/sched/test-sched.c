@@ -117,7 +117,7 @@ static void allotted_is_the_integral_of_the_cap_in_force(void **state)
 	assert_int_equal(sched_allotted_ns(&tenant->sched, rig.now_ns), 30 * NS_PER_MS);
 	rig_run(&rig, 150 * NS_PER_MS);
 	assert_int_equal(sched_allotted_ns(&tenant->sched, rig.now_ns), 150 * NS_PER_MS);
-	/* A slot that ends 10 ms late is 10 ms longer. */
+	/* The cap also applies to the 10 ms by which the slot ends late. */
 	sched_open_slot(&rig.sched, rig.now_ns + 60 * NS_PER_MS);
 	assert_int_equal(sched_allotted_ns(&tenant->sched, rig.now_ns + 60 * NS_PER_MS),
 			 198 * NS_PER_MS);

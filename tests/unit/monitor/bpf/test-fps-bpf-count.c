@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fps_bpf_bucket(), which works without clz, agrees with fps_wire_bucket(). */
+/* fps_bpf_bucket(), which does not use the instruction clz, returns the same bucket as
+ * fps_wire_bucket(). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -19,7 +19,7 @@ static ssize_t fake_send(int fd, const void *bytes, size_t size, int flags);
 #define bind	fake_bind
 #define accept4 fake_accept4
 #define send	fake_send
-#define folder	its_folder /* avoids a clash with the variable of test-fps.h */
+#define folder	its_folder /* test-fps.h has a variable "folder" too */
 #include "monitor/fps/guests.c"
 #undef folder
 #undef socket

@@ -216,7 +216,7 @@ static void programs_of_a_forgotten_vgpu_are_forgotten(void **state)
 	scan_ports();
 	assert_true(machine_connected(&m));
 	send_message(&m, 1, 0, 10);
-	machine_end(&m); /* the hub still knows the reporter */
+	machine_end(&m);
 	pump();
 	fps_hub_forget(hub, "a");
 	fps_hub_collect(hub);

@@ -134,7 +134,7 @@ static void running_out_of_fds_does_not_busy_loop(void **state)
 	assert_int_equal(close(fd), 0);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
 	none = limit;
-	none.rlim_cur = (rlim_t)fd; /* the lowest free fd */
+	none.rlim_cur = (rlim_t)fd; /* no fd is left for the hub */
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
 	pump();
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);

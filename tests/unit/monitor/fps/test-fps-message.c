@@ -172,7 +172,7 @@ static void on_a_port_a_silent_program_has_exited(void **state)
 	assert_true(take(&one, message(1, 0, 1)));
 	assert_true(take(&one, message(1, 1, 31)));
 	assert_true(take(&one, message(2, 0, 1)));
-	assert_int_equal(sum(), 2); /* the connection of a port carries several programs */
+	assert_int_equal(sum(), 2); /* one port carries the messages of several programs */
 	pass(2.6);
 	assert_int_equal(sum(), 0);
 	assert_int_equal(totals.reporting, 0);
@@ -233,7 +233,7 @@ static void a_connection_has_one_program(void **state)
 	assert_int_equal(totals.frames, 62);
 }
 
-/* A plausible message precedes and follows each row. */
+/* Each row is an implausible message, sent between two plausible messages. */
 static void implausible_messages_are_ignored(void **state)
 {
 	static const struct {

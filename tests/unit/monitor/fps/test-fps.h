@@ -73,7 +73,7 @@ static inline int teardown(void **state)
 {
 	(void)state;
 	hub = fps_hub_free(hub);
-	return rmdir(folder); /* the hub has removed its socket */
+	return rmdir(folder); /* fails if the hub has left its socket there */
 }
 
 static inline struct fps_hub_stats stats(void)

@@ -106,8 +106,8 @@ static bool by_demand(const struct policy *policy)
 	return policy == policy_find("credit") || policy == policy_find("fair");
 }
 
-/* If a vGPU that can receive uses its whole cap, returns the unused cap of the other vGPUs.
- * Otherwise returns 0. Unused cap above 95 % use and rounding to whole steps do not count. */
+/* Returns the unused cap of the other vGPUs if a vGPU that can receive uses its whole cap, and
+ * otherwise 0. The part of a cap above load / 0.95, rounded up to a whole step, is unused. */
 static int wasted_pct(const struct host *host)
 {
 	const struct policy_gpu *gpu = &host->bench.gpu;

@@ -15,10 +15,10 @@ struct want {
 	double now, next, chance;
 	int min_cap;
 	bool held, burst;
-	enum policy_demand_source source; /* source of @now */
+	enum policy_demand_source source; /* how @now was measured or estimated */
 };
 
-/* Learns from one period with the demand @pct. Returns the level of this demand. */
+/* Learns from one period with the demand @pct. Returns the level (interval of demands) of @pct. */
 static int see(const struct policy_gpu *gpu, struct policy_vgpu *vgpu, double pct)
 {
 	vgpu->load = pct / 100;

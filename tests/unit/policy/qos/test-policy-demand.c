@@ -5,7 +5,7 @@
 #include "policy/qos/demand.h"
 
 #define COLD	 15 /* periods */
-#define UNSEEN	 4  /* number of periods added with a demand that was not seen yet */
+#define UNSEEN	 4  /* periods that demand_distribution() adds for @assume_unseen */
 #define FADING	 0.998
 #define CONTRACT 50
 
@@ -161,7 +161,8 @@ static void test_a_vgpu_at_its_cap_may_want_its_contract(void **state)
 
 static void test_a_cold_vgpu_may_want_its_contract(void **state)
 {
-	static const int periods[] = {COLD, 1}; /* cold periods without and with migration */
+	/* number of cold periods: without migration, with migration */
+	static const int periods[] = {COLD, 1};
 
 	(void)state;
 	for (int movable = 0; movable < 2; movable++) {
@@ -230,7 +231,7 @@ static void test_the_margin_learns_from_misses(void **state)
 	assert_near(margin_pct(&bench), 0);
 	learn_load(&bench, 20, 1);
 	assert_near(margin_pct(&bench), 0.495);
-	demand_note_need(&bench.vgpus[0], 19.6); /* 98 % of the demand are enough */
+	demand_note_need(&bench.vgpus[0], 19.6); /* a cap of 98 % of the demand is sufficient */
 	learn_load(&bench, 20, 1);
 	assert_near(margin_pct(&bench), 0.49);
 	learn_load(&bench, 20, 100);

@@ -8,7 +8,7 @@
 #define MORE   101
 #define MANUAL 300.0 /* seconds until an operator migrates a vGPU */
 #define HOOK   15.0  /* seconds until on_migrate migrates a vGPU */
-#define UNSEEN 4     /* number of periods added with a demand that was not seen yet */
+#define UNSEEN 4     /* periods that demand_distribution() adds for @assume_unseen */
 
 #define assert_near(a, b) assert_float_equal(a, b, 1e-9)
 
@@ -204,7 +204,8 @@ static void test_a_newcomer_that_does_not_fit_costs_until_it_is_migrated(void **
 	check_profit(&bench, 0, 1, 3600, 0.5);
 }
 
-/* A newcomer of an unseen kind demands 31 to 50 %. It fits with up to 40 %. */
+/* The demand of a newcomer of an unseen kind may be 31 to 50 %. It fits if its demand is at most
+ * 40 %. */
 static void test_unseen_kinds_weigh_as_much_as_one_vgpu(void **state)
 {
 	struct bench bench;
@@ -217,7 +218,7 @@ static void test_unseen_kinds_weigh_as_much_as_one_vgpu(void **state)
 
 static void test_overload_within_the_price_counts_for_the_hour(void **state)
 {
-	/* probability of overload with a newcomer that resembles vGPU b, and vGPU a */
+	/* probability of overload if the newcomer resembles vGPU b (part) or vGPU a (like_a) */
 	double part = UNSEEN / 100., like_a = 2 * part - part * part;
 	double overload = (20 * like_a + 30 * part) / 50;
 	struct policy_demand *demand;
@@ -251,7 +252,7 @@ static void test_only_added_overload_is_charged(void **state)
 					     {"c", .n = 1, .pct = {5}},
 					     {.id = NULL}});
 	for (int i = 0; i < 3; i++)
-		bench.tracks[i].demand.peak_pct[0] = 50; /* excludes newcomers of unseen kinds */
+		bench.tracks[i].demand.peak_pct[0] = 50; /* no unseen kinds are assumed */
 	/* Only a newcomer with the demand of vGPU c fits. */
 	check_profit(&bench, 2. / 3, 0, HOOK * 2 / 3, 0.5 / 3 - 0.1);
 }

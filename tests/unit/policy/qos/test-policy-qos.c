@@ -212,7 +212,7 @@ static void test_the_vgpu_to_migrate(void **state)
 	}
 }
 
-/* Appends @period to @text if a vGPU was named for migration: "2 32 62". */
+/* Appends @period to @text if a vGPU was named for migration. Example of @text: "2 32 62". */
 static void note(const struct bench *bench, int period, char *text, size_t size)
 {
 	size_t used = strlen(text);
@@ -262,7 +262,7 @@ static void test_a_pause_starts_another_overload(void **state)
 	static const struct {
 		int pause;
 		const char *named;
-		int doubtful; /* number of periods in doubt: the pause and the period after it */
+		int doubtful; /* periods in which overload is in doubt: the pause and the next */
 	} rows[] = {{0, "2", 0}, {1, "2", 2}, {3, "2", 4}, {4, "2 10", 3}};
 
 	(void)state;

@@ -281,9 +281,9 @@ static void lambda_is_defined_as_in_vmcg(void **state)
 	static const double gvirt[] = {0.199, 0.227, 0.248}, vmcg[] = {0.2406, 0.2371, 0.2370};
 
 	(void)state;
-	/* the paper rounds w' first and gets 0.09 */
+	/* the paper prints 0.09, because it rounds an intermediate value */
 	assert_true(fabs(serve(gvirt, busy, 3).lambda - 0.076) < 0.001);
-	assert_true(fabs(serve(vmcg, busy, 3).lambda - 0.007) < 0.001); /* 0.01 */
+	assert_true(fabs(serve(vmcg, busy, 3).lambda - 0.007) < 0.001); /* the paper: 0.01 */
 }
 
 static void mmr_is_defined_as_in_fairgv(void **state)

@@ -118,7 +118,7 @@ static void a_tenant_is_admitted_when_it_fits_until_the_end(void **state)
 	assert_int_equal(play(text, BOUND_ORACLE).sales, 1);
 	CLOSE(experiment_vgpu_at(experiment, 1, NULL)->came_s, 98, 3);
 	assert_int_equal(play(text, BOUND_PAST_ONLY).sales, 1);
-	/* the policy of past-only funds a newcomer only from capacity that was unused for 30 s */
+	/* with "past-only", a newcomer gets only capacity that was unused for the last 30 s */
 	CLOSE(experiment_vgpu_at(experiment, 1, NULL)->came_s, 130, 5);
 }
 

@@ -97,7 +97,7 @@ static const struct demand_case {
 	double target_fps;
 	bool burst;
 	struct stretch stretches[5];
-	struct want wants[5]; /* a later element with point 0 ends the list */
+	struct want wants[5]; /* from the second element on, point 0 ends the list */
 } demand_cases[] = {
 	{"below its cap the load is the demand",
 	 0,
@@ -203,7 +203,7 @@ static void check_case(const struct demand_case *c)
 		int tenant = strcmp(recording_id(recording, 0), "a") == 0 ? 0 : 1;
 		struct trace_point got = trace_point_at(trace_of(tenant), (size_t)want->point);
 
-		/* The tolerance of 5 % covers the width of the bins. */
+		/* Estimates are histogram bins. The tolerance of 5 % covers the width of a bin. */
 		if (fabs(got.demand_pct - want->demand_pct) > 1e-3 + 0.05 * want->demand_pct ||
 		    fabs(got.fps_uncapped - want->fps) > 1e-3 + 0.05 * want->fps)
 			fail_msg("%s: point %d: %g %% and %g frames, not %g and %g", c->rule,
@@ -486,7 +486,7 @@ static int fund_little(void *userdata, const struct experiment *experiment,
 	return 10;
 }
 
-/* Runs a scenario in which the GPU is oversold so that every sale fails. */
+/* Runs a scenario in which the GPU is so much oversold that every sale fails. */
 static struct experiment_summary fail_sales(int remove_s)
 {
 	const struct experiment_hooks hooks = {.admit = always, .fund = fund_little};
@@ -495,7 +495,7 @@ static struct experiment_summary fail_sales(int remove_s)
 	struct experiment *experiment;
 
 	assert_int_equal(begin(NULL), 0);
-	add_seconds("a", 0, 400, row_of(90, 50)); /* the load is always the whole contract */
+	add_seconds("a", 0, 400, row_of(90, 50)); /* vGPU a always uses its whole contract */
 	close_and_make();
 	scenario.remove_s = remove_s;
 	scenario.tenants[0].start_cap_pct = 90;

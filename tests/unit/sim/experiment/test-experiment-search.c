@@ -21,8 +21,8 @@ static struct err err;
 static int tries;
 
 /*
- * An artificial rule: the tenants, the capacity that each tenant sells per second, and the
- * schedules that are good.
+ * An artificial rule: the number of tenants, the capacity that each tenant buys, and the condition
+ * for a good schedule.
  */
 struct rule {
 	int n;
@@ -126,7 +126,7 @@ static void no_tenant_is_admitted_if_all_break_too_much(void **state)
 	static const struct rule rule = {.n = 3, .worth = {1, 1, 1}, .good = no_admission_is_good};
 
 	(void)state;
-	schedule.n = 1; /* the first schedule is not good */
+	schedule.n = 1; /* the search starts with a schedule that is not good */
 	assert_int_equal(search(&rule), 0);
 	assert_int_equal(schedule.n, 0);
 	assert_true(tries < 1000);

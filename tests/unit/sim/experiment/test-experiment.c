@@ -37,8 +37,8 @@ static void a_program_without_frames_has_no_fps(void **state)
 }
 
 /*
- * Tenant a demands the cost of its target frame rate. Tenant b has no target, and demands the load
- * of its program alone on a GPU.
+ * The demand of tenant a is the GPU time that its target frame rate needs. Tenant b has no target:
+ * its demand is the load that its program would cause alone on a GPU.
  */
 static void demand_of_renderers(void **state)
 {
@@ -198,14 +198,14 @@ static void a_hook_can_replace_admission(void **state)
 
 	(void)state;
 	admit_calls = 0;
-	offering = true; /* the hook admit() decides, not the policy */
+	offering = true; /* the policy would offer at once, but the hook admit() decides */
 	make_with(THREE "[arrivals]\nstart = 1\n[offer]\nprobation_s = 2\n", &stub, 1, &hooks);
 	run_periods(2);
 	assert_int_equal(summary().sales, 0);
 	run_periods(1);
 	assert_int_equal(summary().sales, 1);
 	run_periods(2);
-	assert_int_equal(admit_calls, 3); /* no offer during a probation */
+	assert_int_equal(admit_calls, 3); /* not called during the probation */
 	run_periods(4);
 	assert_int_equal(summary().sales, 2);
 }

@@ -259,7 +259,7 @@ static void demand_follows_the_workload_second_by_second(void **state)
 		check_demand(&demands[i]);
 }
 
-/* The time from 0 to 6 s is a gap. Only from 6 to 8 s the demand changes linearly. */
+/* In the gap from 0 to 6 s the demand is constant. From 6 to 8 s it rises linearly. */
 static void gaps_are_not_interpolated(void **state)
 {
 	static const struct trace_point points[] = {{0, 0, 30}, {6, 0, 10}, {8, 0, 20}};
@@ -459,7 +459,7 @@ static void late_recorded_frames_are_skipped(void **state)
 	(void)state;
 	sim_advance(sim, 10 * NS_PER_S);
 	sim_read(sim, vgpu, &c);
-	assert_near((double)c.frames, 200, 3); /* 20 % of 10 s, in frames of 10 ms */
+	assert_near((double)c.frames, 200, 3); /* 20 % of 10 s is 2 s: 200 frames of 10 ms */
 	sim_set_cap(sim, vgpu, 0);
 	sim_advance(sim, 30 * NS_PER_S);
 	sim_read(sim, vgpu, &c);
