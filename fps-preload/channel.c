@@ -55,7 +55,8 @@ static int open_device(const char *path, struct owned_fd *ret_port)
 		return r;
 	if (fstat(ret_port->fd, &st) == 0 && S_ISCHR(st.st_mode))
 		return 0;
-	owned_fd_close(ret_port); /* a write to another type of file could raise SIGPIPE */
+	/* not a device: a write, for example to a pipe, could raise SIGPIPE */
+	owned_fd_close(ret_port);
 	return -ENODEV;
 }
 

@@ -21,13 +21,14 @@
 
 /* Written by the constructor, constant afterwards. */
 static struct sockaddr_un address;
-static bool in_vm; /* true: in a virtual machine, where report.c sends messages instead */
+/* true: in a virtual machine, where report.c sends messages and no page is passed */
+static bool in_vm;
 static uint32_t *limit;
 
 /* No lock is needed: only one thread at a time polls, and a forked child starts with one thread. */
 static struct owned_fd memfd = {.fd = -1};
 static struct owned_fd sock = {.fd = -1};
-/* delay after the last attempt, doubled at each attempt; 0: the connection works */
+/* time from the last attempt to the next, doubled at each attempt; 0: the connection works */
 static unsigned int delay_s;
 
 void connection_setup(const struct setup *setup, uint32_t *limit_ns)

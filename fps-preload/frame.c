@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counts and paces frames. Without pacing, the additional time per frame is about that of one clock
- * read.
+ * Counts and paces frames. Without pacing, each frame takes longer by about one read of the clock.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -20,8 +19,8 @@ static bool counting;
 static uint64_t period_ns;
 
 /*
- * The limit of the daemon: minimum time of a frame, at most 1 s; 0: no limit. Written by
- * limit_set().
+ * The frame rate limit that the daemon has set, as the minimum time of a frame (at most 1 s); 0: no
+ * limit. Written by limit_set().
  */
 static uint32_t limit_ns;
 

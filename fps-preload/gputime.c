@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Measures GPU time with pairs of GL timestamps: one after a present and one before the next.
- * GL_TIME_ELAPSED is not used, because only one query of this type can be active, and the program
- * may need this query. No call waits for a result or raises a GL error. A new context may have the
- * address of a destroyed context, so the first query of each context gets a label. Before each use,
- * the label shows whether the context is still the same.
+ * Measures GPU time with pairs of GL timestamps: one after each present, and one before the next
+ * present. GL_TIME_ELAPSED is not used, because only one query of this type can be active, and the
+ * program may need this query. No call waits for a result or raises a GL error. A new context may
+ * have the address of a destroyed context, so the first query of each context gets a label. Before
+ * each use, the label shows whether the context is still the same.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -29,7 +29,7 @@
 
 #define CONTEXTS  4   /* maximum contexts measured per thread */
 #define IN_FLIGHT 4   /* maximum frames with a pending result; further frames are not measured */
-#define FORGET	  256 /* an entry may be reused if it was unused for this number of presents */
+#define FORGET	  256 /* an entry that was unused for this number of presents may be reused */
 #define MAX_NS	  10000000000ull /* longer times are ignored, because the GPU clock may jump */
 #define LABEL	  "gover-fps"
 
@@ -90,8 +90,8 @@ static bool has_word(const char *text, const char *word)
 }
 
 /*
- * OpenGL before version 3 and OpenGL ES return the extensions as one string, OpenGL since version 3
- * as a list. Reading the wrong one may raise a GL error.
+ * OpenGL before version 3 and OpenGL ES return the extensions as one string. OpenGL since version 3
+ * returns them as a list, and asking it for the string may raise a GL error.
  */
 static bool has_extension(get_proc_fn proc, int major, bool gles, const char *word)
 {

@@ -36,8 +36,8 @@ enum shape { GLX_SWAP, GLX_SWAP_MSC, EGL_SWAP, EGL_DAMAGE, GET_PROC, SHAPES };
 #define HOOKS 8
 
 /*
- * The hooked functions. The hook that is exported under each name is given by its shape (parameters
- * and result) and its number.
+ * The hooked functions. @shape (parameters and result) and @hook (a number) identify the hook that
+ * is exported under @name.
  */
 static const struct hooked {
 	const char *name;

@@ -9,14 +9,16 @@
 
 #include "fps-preload/message.h"
 
-/* The part of a limit message received so far; zero-initialised. */
+/* The part of a limit message received so far. Must be zero-initialised. */
 struct limit_stream {
 	uint8_t bytes[FPS_LIMIT_BYTES];
 	size_t n;
 };
 
-/* Stores @period_ns, the minimum time of a frame (0: no limit; 1 ms to 1 s), in *limit_ns. Ignores
- * any other value. */
+/*
+ * Stores @period_ns, the minimum time of a frame, in *limit_ns. Allowed are 0 (no limit) and 1 ms
+ * to 1 s; any other value is ignored.
+ */
 void limit_set(uint64_t period_ns, uint32_t *limit_ns);
 
 /*

@@ -39,7 +39,7 @@ struct fps_message {
 	uint64_t sent_ns;
 	uint64_t first_ns;	 /* time of the first frame */
 	uint64_t newest_ns;	 /* time of the newest frame */
-	uint64_t longest_gap_ns; /* longest time between two frames of one thread */
+	uint64_t longest_gap_ns; /* longest time between two successive frames of one thread */
 	uint64_t frames;
 	uint64_t gpu_frames; /* number of frames with known GPU time; 0 if not measured */
 	uint64_t gpu_time_ns;

@@ -19,8 +19,8 @@ struct owned_fd {
 
 /*
  * Takes ownership of @fd, also on failure. Moves @fd to a number that programs do not rely on, and
- * records the inode. Returns 0 or a negative errno. If @fd is negative, because the call that
- * opened it failed, returns -errno.
+ * records the inode. Returns 0 or a negative errno. If @fd is negative (the call that should have
+ * opened it failed), returns -errno.
  */
 int owned_fd_take(int fd, struct owned_fd *ret_owned);
 

@@ -20,10 +20,10 @@ struct pace {
 int pace_parse(const char *text, uint64_t *ret_period_ns);
 
 /*
- * Called after a frame was presented at @now_ns. Returns the time at which the frame may end; 0:
- * the frame is late, do not wait. The differences between these times are multiples of @period_ns,
- * so that rounding errors do not add up. A late frame shortens the next frame by at most one
- * period.
+ * Called after a frame was presented at @now_ns. Returns the time at which the frame may end, or 0
+ * if the frame is late and must not wait. Each frame is scheduled to end one @period_ns after the
+ * scheduled end of the last frame, so that the errors of single waits do not add up. After a long
+ * delay, the next frames make up at most one period.
  */
 uint64_t pace_next(struct pace *pace, uint64_t period_ns, uint64_t now_ns);
 

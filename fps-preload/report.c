@@ -40,7 +40,7 @@ static const struct fps_page *page;
 static struct owned_fd channel = {.fd = -1};
 static bool connected;
 static unsigned int sent; /* number of messages sent on this channel */
-/* delay after the last failure, doubled at each failure; 0: the channel works */
+/* time from the last failure to the next attempt, doubled at each failure; 0: the channel works */
 static unsigned int delay_s;
 static struct fps_message next;
 static union {
@@ -93,7 +93,7 @@ void report_start(const struct fps_page *new_page)
 		.magic = FPS_MESSAGE_MAGIC,
 		.version = FPS_MESSAGE_VERSION,
 		.first_ns = page->first_ns,
-		.newest_ns = page->first_ns, /* until the page contains a later time */
+		.newest_ns = page->first_ns, /* replaced when the page contains a later time */
 		.end = FPS_MESSAGE_END,
 	};
 	if (getrandom(&next.program, sizeof(next.program), GRND_NONBLOCK) != sizeof(next.program))
@@ -210,12 +210,15 @@ uint64_t report_poll(void)
 	if (r == -EAGAIN && (out_at > 0 || config.transport == SETUP_VSOCK))
 		return FULL_NS;
 	if (r < 0)
-		return back_off(r); /* -EAGAIN: the daemon does not read the port */
+		return back_off(r); /* -EAGAIN here means that the daemon does not read the port */
 	if (config.transport == SETUP_PORT)
 		channel_drop();
 	else if (sent == 1) {
 		debug_log("connected to the host");
-		/* delay_s does not change, because the first message may be lost */
+		/*
+		 * Keep delay_s: the first message may be lost, so that the channel is not yet known
+		 * to work.
+		 */
 		return NS_PER_S;
 	}
 	delay_s = 0;

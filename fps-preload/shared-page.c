@@ -44,10 +44,7 @@ struct local {
 
 static struct local *local; /* mapped at the first frame, constant afterwards */
 
-/*
- * The part of the shared page that this thread writes. Not valid if the process has another page
- * than @page.
- */
+/* The lane that this thread writes. Valid only while @page is the page of the process. */
 static __thread __attribute__((tls_model("initial-exec"))) struct {
 	struct fps_page *page;
 	struct fps_lane *lane;
@@ -76,7 +73,8 @@ static struct local *get_local(void)
 	    !__atomic_compare_exchange_n(&local, &known, fresh, false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_ACQUIRE)) {
 		(void)munmap(fresh, size);
-		return known; /* NULL: no MADV_WIPEONFORK; otherwise mapped by another thread */
+		/* NULL if madvise() failed, otherwise the mapping of a faster thread */
+		return known;
 	}
 	(void)pthread_atfork(/* prepare= */ NULL, /* parent= */ NULL, after_fork);
 	return fresh;

@@ -128,8 +128,9 @@ SYMBOL_EARLY static symbol_dlsym_fn libc_dlsym_get(void)
 }
 
 /*
- * Looks up @name in the libraries after this library, because RTLD_NEXT depends on the caller. A
- * hook must not tail-call this function, because the caller could then be the program.
+ * Looks up @name in the libraries after this library: RTLD_NEXT means the libraries after that of
+ * the caller. A hook must not tail-call this function, because the caller could then be the
+ * program.
  */
 SYMBOL_EARLY static void *next_find(void **found_before, const char *name, void *fallback)
 {
@@ -157,8 +158,8 @@ SYMBOL_EARLY symbol_dlvsym_fn symbol_dlvsym(void)
 void *symbol_find(const char *name)
 {
 	/*
-	 * Also searched, because RTLD_NEXT does not find libraries that were loaded with
-	 * RTLD_LOCAL.
+	 * These libraries are also searched, because RTLD_NEXT does not find libraries that were
+	 * loaded with RTLD_LOCAL.
 	 */
 	static const char *const libraries[] = {"libGL.so.1", "libGLX.so.0", "libEGL.so.1"};
 	symbol_dlsym_fn find = libc_dlsym_get();

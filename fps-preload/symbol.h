@@ -16,8 +16,8 @@ typedef void *(*symbol_dlsym_fn)(void *handle, const char *name);
 typedef void *(*symbol_dlvsym_fn)(void *handle, const char *name, const char *version);
 
 /*
- * Return the real dlsym() and dlvsym(), of another preloaded library or of the C library. Never
- * return NULL.
+ * Return the real dlsym() and dlvsym(), that is, those of the C library or of another preloaded
+ * library. Never return NULL.
  */
 symbol_dlsym_fn symbol_dlsym(void);
 symbol_dlvsym_fn symbol_dlvsym(void);

@@ -26,7 +26,7 @@
 struct fps_lane {
 	_Alignas(64) uint64_t frames; /* frames presented since the page was created */
 	uint64_t last_ns;	      /* CLOCK_MONOTONIC of the last frame */
-	uint64_t longest_gap_ns;      /* longest time between two frames of one thread */
+	uint64_t longest_gap_ns;      /* longest time between two successive frames of one thread */
 	uint32_t frame_time[FPS_WIRE_BUCKETS];
 	/* total GPU time of @gpu_frames frames; 0 if not measured */
 	_Alignas(8) uint64_t gpu_time_ns;
@@ -63,7 +63,7 @@ _Static_assert(offsetof(struct fps_page, lane) == 64 && sizeof(struct fps_lane) 
 struct fps_hello {
 	uint32_t magic;
 	uint32_t version;
-	uint32_t page_bytes; /* FPS_WIRE_PAGE_SIZE */
+	uint32_t page_bytes; /* always FPS_WIRE_PAGE_SIZE */
 	uint32_t pid;	     /* for information only; the daemon gets the pid from SO_PEERCRED */
 };
 
@@ -78,15 +78,15 @@ struct fps_limit {
 };
 
 /*
- * Frame times are counted in buckets of a quarter octave: bucket b contains [2^(b/4), 2^((b+1)/4))
- * times 100 us. The first bucket also contains shorter times. The last bucket also contains longer
- * times (from about 5.5 s).
+ * Frame times are counted in buckets of a quarter octave: bucket b contains the times from
+ * 100 us x 2^(b/4) to less than 100 us x 2^((b+1)/4). The first bucket also contains shorter times.
+ * The last bucket also contains longer times (from about 5.5 s).
  */
 #define FPS_WIRE_BUCKET0_NS 100000u
 
 static inline unsigned int fps_wire_bucket(uint64_t frame_time_ns)
 {
-	/* in ns: 100 us times 2^(1/4), 2^(2/4), 2^(3/4), rounded up */
+	/* in ns, rounded up: 100 us x 2^(1/4), 100 us x 2^(2/4), 100 us x 2^(3/4) */
 	static const uint64_t quarter[] = {118921, 141422, 168180};
 	uint64_t units = frame_time_ns / FPS_WIRE_BUCKET0_NS;
 	unsigned int octave;

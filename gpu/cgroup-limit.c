@@ -23,8 +23,9 @@
  * period.
  *
  * The burst equals the quota. If a group cannot use its quota in a period, because other groups
- * run, it can use the rest later. Without a burst the rest is lost. The table shows the measured
- * use of three busy loops on one core, in 18 samples of 1 s in 6 runs.
+ * run, it can use the rest later. Without a burst the rest is lost. The table shows the smallest
+ * and the largest measured use of three busy loops on one core, as a fraction of the allotted time,
+ * in 18 samples of 1 s in 6 runs.
  *
  *	cap    no burst       burst = quota
  *	20 %   0.950..1.014   0.980..1.017
@@ -34,9 +35,10 @@
  * A burst has a cost: after a pause a program can use one additional quota, which is 1 % of the
  * time allotted per second.
  *
- * The kernel rejects quotas below 1 ms, so smaller groups get a longer period, up to 100 ms. The
- * limit of a parent has a period of 100 ms, because all its child groups run at the start of their
- * periods. With a period of 10 ms and no burst, the third child group got only 0.89 of its time.
+ * The kernel rejects quotas below 1 ms, so a group with a limit below 0.1 cores gets a longer
+ * period, up to 100 ms. The limit of a parent has a period of 100 ms, because all its child groups
+ * run at the start of their periods. When the parent had a period of 10 ms and no burst, the third
+ * child group got only 0.89 of its allotted time.
  */
 #include <math.h>
 

@@ -317,8 +317,8 @@ int cgroup_each(const struct cgroup_host *host, const char *group, cgroup_child_
 }
 
 /*
- * Returns PATH if the line belongs to the hierarchy with the cpu controller, otherwise NULL. @line
- * has the form ID:CONTROLLERS:PATH, in version 2 always 0::PATH.
+ * @line has the form ID:CONTROLLERS:PATH, in version 2 always 0::PATH. Returns PATH if the line
+ * belongs to the hierarchy with the cpu controller, otherwise NULL.
  */
 static const char *member_path(const struct cgroup_host *host, char *line)
 {

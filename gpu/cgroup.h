@@ -22,9 +22,10 @@ struct cgroup_mount {
 	char root[PATH_MAX];
 };
 
-/* The hierarchies of this host. The name of a group is relative to the mount and has no leading
- * '/';
- * "" is the root group. */
+/*
+ * The hierarchies of this host. Functions take the name of a group relative to the mount, without a
+ * leading '/'; "" is the root group.
+ */
 struct cgroup_host {
 	const struct cgroup_version *version;
 	int n_mounts;
@@ -48,11 +49,11 @@ struct cgroup_version {
 	int number;
 	/* names of files */
 	const char *usage_file, *limit_file, *period_file, *burst_file, *weight_file;
-	const char *cpus_file; /* contains the effective cores */
+	const char *cpus_file; /* file that lists the cores that the group can use */
 	const char *heaviest;  /* the maximum weight as text */
-	/* Prepares a group for groups below it. NULL: nothing to do. */
+	/* Prepares @group for the groups that will be created below it. NULL: nothing to do. */
 	int (*admit)(const struct cgroup_host *host, const char *group);
-	/* Prepares a new group for processes. NULL: nothing to do. */
+	/* Prepares the new group @group so that processes can join it. NULL: nothing to do. */
 	int (*settle)(const struct cgroup_host *host, const char *group);
 	int (*read_usage)(const struct cgroup_files *files, uint64_t *ret_ns);
 	int (*read_limit)(const struct cgroup_files *files, struct cgroup_limit *ret_limit);
@@ -112,9 +113,9 @@ int cgroup_write_file(const char *path, const char *text);
 int cgroup_maximize_weight(const struct cgroup_host *host, const char *group);
 
 /*
- * Pins an empty group to the @cores cores with the highest numbers to which no sibling is pinned.
- * Returns 1 if the group is pinned. Returns 0 if no core would remain for the rest of the host, or
- * if the host has no cpuset.
+ * Pins an empty group to @cores cores. Takes the cores with the highest numbers to which no sibling
+ * is pinned. Returns 1 if the group is pinned. Returns 0 if no core would remain for the rest of
+ * the host, or if the host has no cpuset.
  */
 int cgroup_pin(const struct cgroup_host *host, const char *group, int cores);
 /* Returns the number of cores that groups can use. */

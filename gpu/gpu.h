@@ -139,8 +139,11 @@ struct gpu_ops {
 	 * processes of a vGPU.
 	 */
 	int (*owner)(struct gpu *gpu, pid_t pid, char ret_id[ID_MAX]);
-	/* Calls @path for every file to which a process writes its pid to join the vGPU. The first
-	 * file determines the result of owner(). The function is NULL if processes cannot join. */
+	/*
+	 * A process joins a vGPU by writing its pid to one or more files. Calls @path for each of
+	 * these files. The first file determines the result of owner(). The function is NULL if
+	 * processes cannot join.
+	 */
 	int (*places)(struct gpu *gpu, const char *id, gpu_path_fn path, void *userdata);
 	/* Applies a label of the contract ("workload" in sim). Returns 0 for other keys, and
 	 * -EINVAL with a message for an invalid value. The function is NULL if the backend uses no

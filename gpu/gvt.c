@@ -4,9 +4,9 @@
  * in ROOT/bus/mdev/devices/UUID/intel_vgpu and keeps them open. Never creates or removes a vGPU:
  * the software that starts virtual machines does this on the mdev bus.
  *
- * New vGPUs are found by listing the folder each time. inotify does not work: sysfs sends no event
- * when the kernel creates or removes a folder (tested on Linux 6.18 with a network device under
- * /sys/class/net), and a FUSE file system sends no event either.
+ * New vGPUs are found by listing the folder again at each call. inotify does not work: sysfs sends
+ * no event when the kernel creates or removes a folder (tested on Linux 6.18 with a network device
+ * under /sys/class/net), and a FUSE file system sends no event either.
  *
  * After a vGPU was removed, reading its open files fails with ENODEV, and opening them fails with
  * ENOENT.
@@ -72,8 +72,8 @@ static void get_traits(const struct gpu *gpu, struct gpu_traits *ret_traits)
 }
 
 /*
- * After the end of a FUSE mount its vGPUs no longer exist, so the errors of an ended mount become
- * -ENODEV.
+ * When a FUSE mount ends, its vGPUs no longer exist. The errors that a file of an ended mount
+ * returns therefore become -ENODEV.
  */
 static int gone_or(int r)
 {
@@ -174,8 +174,8 @@ static void close_files(const struct gpu_vgpu *vgpu)
 }
 
 /*
- * Opens a file for reading and writing or, without the permission to write, for reading only. A
- * later write then fails with EACCES.
+ * Opens a file for reading and writing. Without the permission to write, opens it read-only; see
+ * write_file().
  */
 static int open_to_write(int dir, const char *name)
 {
@@ -290,9 +290,9 @@ static int read_cap(struct gpu_vgpu *vgpu, int *ret_cap_pct)
 }
 
 /*
- * A write to a file that is open for reading only fails with EBADF, or in sysfs with ESPIPE. This
- * function then opens the file again, because udev grants the permission some time after a vGPU is
- * created.
+ * If the file was opened read-only, a write fails with EBADF, or in sysfs with ESPIPE. This
+ * function then opens the file again, because udev may have granted the permission since then.
+ * Returns -EACCES if the permission is still missing.
  */
 static int write_file(const struct gpu_vgpu *vgpu, int *fd, const char *name, int64_t value)
 {

@@ -5,12 +5,13 @@
  * reading advances the simulation to the instant of the reading. The label "workload" defines the
  * load of a vGPU (sim/model/workload.h).
  *
- * If root is set, it is a control folder: tests and operators change the GPU of a running daemon by
- * files in it. The daemon reads the folder once a tick, when it reads the physical utilisation:
+ * If root is set, it is a control folder: tests and operators put files into it to change the GPU
+ * of a running daemon. The daemon reads the folder once a tick, when it reads the physical
+ * utilisation:
  *
  *   ID.cap       a number, 0 to 100: sets the cap, as an external writer would; 0 is no limit
  *   ID.workload  one line: the new workload
- *   ID.gone      can be empty: the vGPU disappears, and reading it fails with ENODEV
+ *   ID.gone      may be empty: the vGPU disappears, and reading it fails with ENODEV
  *
  * After the change the file is removed. If the vGPU does not exist or the value is not allowed, the
  * file is renamed to FILE.bad. An empty ID.cap or ID.workload is read again at the next tick,

@@ -37,7 +37,7 @@ struct gpu {
 struct gpu_vgpu {
 	double gpu_cores;
 	struct cgroup_files files;
-	double share; /* fraction of the GPU that has been allotted since at_ns */
+	double share; /* share of the GPU that the cap has allotted since at_ns, as a fraction */
 	double sched_ns;
 	uint64_t at_ns;
 };
@@ -283,7 +283,7 @@ static void softgpu_traits(const struct gpu *gpu, struct gpu_traits *ret_traits)
 	*ret_traits = (struct gpu_traits){
 		.step_pct = 1,
 		.floor_pct = floor_pct(gpu->cores),
-		.min_interval_ms = 100, /* equals the longest period of a limit */
+		.min_interval_ms = 100, /* the longest period of a bandwidth limit */
 		.share = GPU_HARD_CAP,
 		.creates = true,
 		.capacity_cores = gpu->cores,

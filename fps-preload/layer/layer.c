@@ -23,7 +23,7 @@
 
 #define EXPORT	  __attribute__((visibility("default")))
 #define INTERFACE 2 /* version of the interface between loader and layer */
-/* maximum swapchains in a present for which the layer requests separate results */
+/* the layer requests one result per swapchain only if a present has at most this many swapchains */
 #define SWAPCHAINS_MAX 16
 
 typedef uint64_t (*frame_begin_fn)(void);
@@ -63,7 +63,7 @@ static bool is_translator(const VkApplicationInfo *application)
 	return engine && (strcmp(engine, "mesa zink") == 0 || strcmp(engine, "ANGLE") == 0);
 }
 
-/* Finds the loader's link to the next layer in the pNext chain. */
+/* Finds the structure in the pNext chain with which the loader passes the next layer. */
 static VkLayerInstanceCreateInfo *instance_link(const VkInstanceCreateInfo *info)
 {
 	const VkLayerInstanceCreateInfo *link = info->pNext;
@@ -119,7 +119,8 @@ static VKAPI_ATTR void VKAPI_CALL destroy_instance(VkInstance instance,
 
 	if (!next)
 		return;
-	table_drop(next); /* before destroy(), because a new instance may get the same key */
+	/* must be before destroy(): after it a new instance may get the same key */
+	table_drop(next);
 	destroy(instance, allocator);
 }
 
