@@ -190,12 +190,13 @@ static void check_bpf(const struct doctor_input *input, struct doctor_finding *f
 			    "fps_source = bpf: %s", error);
 	else if (refused > 0)
 		doctor_find(finding, DOCTOR_WARN, "",
-			    "the kernel counts frames in %.0f library files; %.0f other files were "
+			    "the kernel counts frames by probes in %.0f library files; %.0f other "
+			    "files were "
 			    "rejected or exceed the limit",
 			    files, refused);
 	else if (files > 0)
 		doctor_find(finding, DOCTOR_OK, "",
-			    "the kernel counts frames in %.0f library files", files);
+			    "the kernel counts frames by probes in %.0f library files", files);
 	else
 		finding->state = DOCTOR_SKIPPED;
 }

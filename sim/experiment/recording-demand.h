@@ -15,7 +15,8 @@ bool recording_is_censored(const struct recording *recording, const struct recor
 /* Adds all cells that are not censored to the histogram of their vGPU. -ENOMEM. */
 int recording_build_histograms(struct recording *recording);
 
-/* Creates the trace of @span, and adds the estimated seconds to recording->facts. */
+/* Creates the trace of @span. Adds the number of seconds with an estimated demand to the facts of
+ * @recording. */
 int recording_make_trace(struct recording *recording, struct recording_span *span,
 			 struct err *reterr);
 

@@ -51,7 +51,9 @@ struct trace_point trace_point_at(const struct trace *trace, size_t index);
 /* Returns true if at least one point has frames. */
 bool trace_has_frames(const struct trace *trace);
 
-/* A trace begins at its first point, and ends at the end of its last point. */
+/*
+ * Return the time of the first point, and the end of the time for which the last point holds.
+ */
 double trace_begin_s(const struct trace *trace);
 double trace_end_s(const struct trace *trace);
 uint64_t trace_begin_ns(const struct trace *trace);

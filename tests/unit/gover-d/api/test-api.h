@@ -2,8 +2,8 @@
 /*
  * A stand-in for the daemon, for the tests of REST. Its manager has a real host, alerts, offers,
  * decisions, configuration, database and worker. Its versions of the functions of control.h make
- * only the changes that replies show, and fail if the test sets manager->fail. Saves end when the
- * test calls stand_in_save(). Include this header once in a program.
+ * only the changes that replies show, and fail if the test sets manager->fail. A save that was
+ * started is completed by stand_in_save(). Include this header once in a program.
  */
 #ifndef TESTS_UNIT_GOVER_D_API_TEST_API_H
 #define TESTS_UNIT_GOVER_D_API_TEST_API_H
