@@ -144,10 +144,10 @@ static __always_inline __u32 *find_row(void)
 #endif
 
 /*
- * Returns true if the function that was counted last has called the current function, so that this
- * frame is already counted. The function that was counted last is still running if its return
- * address is still on the stack, and the current stack address is lower (or equal, after a tail
- * call).
+ * Returns true if the function that was counted last called the current function, directly or
+ * through others: the presented frame is then already counted. The function that was counted last
+ * is still running if its return address is still on the stack, and if the stack pointer is not
+ * higher than when this function was counted (equal: a tail call).
  */
 static __always_inline bool is_nested(const struct thread *thread, struct pt_regs *regs)
 {

@@ -179,7 +179,7 @@ int qos_fund(const struct policy_params *params, struct policy_gpu *gpu,
 	if (r < 0)
 		return r;
 	explain_fund_share(params, gpu, out, terms, &fund,
-			   "the part that other vGPUs are not expected to need",
+			   "the part of the GPU that the other vGPUs are not expected to need",
 			   fund_decide(gpu, &fund, out));
 	return fund.cap_pct;
 }
