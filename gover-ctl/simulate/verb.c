@@ -209,7 +209,7 @@ static int end_run(struct simulate_gpu *gpu, struct run *run, struct err *reterr
 	return 0;
 }
 
-/* Summarizes the recording at the prices in force. */
+/* Summarizes the recording with the prices that are configured now. */
 static int sum_recorded(const struct simulate *simulate, struct simulate_gpu *gpu,
 			struct err *reterr)
 {

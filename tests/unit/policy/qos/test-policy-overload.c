@@ -252,7 +252,7 @@ static void test_only_added_overload_is_charged(void **state)
 					     {"c", .n = 1, .pct = {5}},
 					     {.id = NULL}});
 	for (int i = 0; i < 3; i++)
-		bench.tracks[i].demand.peak_pct[0] = 50; /* no unseen kinds are assumed */
+		bench.tracks[i].demand.peak_pct[0] = 50;
 	/* Only a newcomer with the demand of vGPU c fits. */
 	check_profit(&bench, 2. / 3, 0, HOOK * 2 / 3, 0.5 / 3 - 0.1);
 }
