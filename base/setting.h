@@ -44,8 +44,8 @@ extern const struct setting_type setting_text;	 /* text in a char[max + 1] */
 extern const struct setting_type setting_secret;
 
 /*
- * Each macro below makes one row of a table of settings. @at stands for four arguments: section,
- * live, key, offset. Messages show @low and @high as the allowed range.
+ * Each macro below makes one row of a table of settings. The caller passes section, live, key and
+ * offset for @at. Messages show @low and @high as the allowed range.
  */
 #define SETTING_ROW_OF(section, live, key, at, type, low, high, allowed, fits) \
 	{                                                                      \

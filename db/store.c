@@ -22,8 +22,8 @@
 
 enum statement {
 	/*
-	 * A value below RECORD_KINDS is an enum record_kind. It stands for the statement that
-	 * inserts a record of this kind.
+	 * A value below RECORD_KINDS is an enum record_kind and names the statement that inserts a
+	 * record of this kind.
 	 */
 	PUT_VGPU = RECORD_KINDS,
 	FIND_VGPU,

@@ -36,7 +36,7 @@ static json_t *encode_value(const struct setting *key, const char *text)
 	return json_encode_text(text);
 }
 
-/* Returns the first key of [policy] or [offer] at or after *index; NULL: no more keys. */
+/* Returns the first key of [policy] or [offer] at or after *index; NULL: past the last key. */
 static const struct setting *next_key(size_t *index)
 {
 	const struct setting *info;

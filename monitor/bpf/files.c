@@ -92,8 +92,8 @@ static bool has_room(const struct fps_bpf_files *files)
 }
 
 /*
- * Attaches the BPF program to every function in @path that presents. If some attachments fail, the
- * others remain.
+ * Attaches the BPF program to each function of the file @path that presents a frame. If some
+ * attachments fail, the others remain.
  */
 static int file_attach(struct fps_bpf_files *files, struct file *file, const char *path, int fd)
 {

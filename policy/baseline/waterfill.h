@@ -21,7 +21,7 @@ struct waterfill_entry {
 
 /*
  * Gives @extra steps one by one, each to the entry whose allocation is smallest in proportion to
- * its weight. Entries at their limit get no more steps. Ties go to the lowest id. Returns the steps
+ * its weight. An entry at its limit gets no step. Ties go to the lowest id. Returns the steps
  * given: fewer than @extra if the limits do not allow more.
  */
 int waterfill_allocate(struct waterfill_entry *fills, int n, int extra);

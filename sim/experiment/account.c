@@ -65,7 +65,7 @@ static void detect_broken(struct account_sample *s)
 
 /*
  * Water-filling: each round divides the remaining capacity in proportion to the weights, and serves
- * the vGPUs that need no more than their share. When no such vGPU is left, the others get their
+ * the vGPUs that need at most their share. When no such vGPU remains, each other vGPU gets its
  * share.
  */
 static void set_ideals(struct account_sample *samples, int n)

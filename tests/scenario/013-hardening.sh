@@ -11,7 +11,9 @@ hardened() { # hardened FILE: its functions cannot be rebound after the start, a
 }
 position_independent() { readelf -Wd "$1" | grep -q 'FLAGS_1.*PIE'; }
 fortified() { readelf -Ws "$1" | grep -q '__[a-z]*_chk@'; }
-tracked() { objdump -d --no-show-raw-insn "$1" | grep -q endbr; } # indirect branches have valid targets only
+tracked() { # tracked FILE FUNCTION: this function begins with an instruction that marks it as a target of indirect branches
+  objdump -d --no-show-raw-insn --disassemble="$2" "$1" | grep -A1 "<$2>:" | grep -q endbr
+}
 
 if [ -z "${GOVER_ASAN-}" ] && readelf --version >/dev/null 2>&1; then
   for program in gover-d gover-ctl gover-sim; do
@@ -20,8 +22,9 @@ if [ -z "${GOVER_ASAN-}" ] && readelf --version >/dev/null 2>&1; then
   done
   for file in gover-d gover-ctl gover-sim libgover-fps.so libgover-fps-layer.so 32/libgover-fps.so; do
     [ -f "$B/$file" ] || continue
+    case $file in *.so) function=connection_poll ;; *) function=main ;; esac
     ok "$file is hardened" hardened "$B/$file"
-    case $(uname -m) in x86_64 | i?86) ok "$file marks the targets of indirect branches" tracked "$B/$file" ;; esac
+    case $(uname -m) in x86_64 | i?86) ok "$file marks the targets of indirect branches" tracked "$B/$file" $function ;; esac
   done
 else
   n=$((n + 1))

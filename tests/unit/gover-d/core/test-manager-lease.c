@@ -120,8 +120,8 @@ static void the_expiry_of_an_unrenewable_lease_is_not_a_foreign_write(void **sta
 	assert_int_equal(count_decisions("foreign_write", NULL), 1);
 }
 
-/* When the lease expires, the device has the initial cap of its creation, not the one of the
- * contract. */
+/* When the lease expires, the cap of the device returns to the initial cap of its creation, which
+ * may differ from the contract. */
 static void a_start_after_the_lease_expired_restores_the_last_caps(void **state)
 {
 	const struct contract values = {.terms.initial_cap_pct = 70};
