@@ -167,8 +167,17 @@ EOF
   mkdir -p "$dir/poke"
 }
 
+# Shifts the clocks of the daemon by seconds: CLOCK_REALTIME and, in a simulated suspend of the host, CLOCK_BOOTTIME. Call
+# it before start; later calls change the clocks of the running daemon.
+shift_clock() { # shift_clock REALTIME_S [BOOTTIME_S]
+  echo "$*" >"$dir/clock-shift"
+  daemon_env="LD_PRELOAD=$B/tests/clock-shift CLOCK_SHIFT=$dir/clock-shift"
+  [ -z "${GOVER_ASAN-}" ] || daemon_env="$daemon_env ASAN_OPTIONS=$ASAN_OPTIONS:verify_asan_link_order=0"
+}
+
 start() { # start [OPTION...]: starts the daemon and waits until it is ready
-  "$B/gover-d" --config "$conf" "$@" >>"$dir/log" 2>&1 &
+  # shellcheck disable=SC2086 # a list of variables
+  env ${daemon_env-} "$B/gover-d" --config "$conf" "$@" >>"$dir/log" 2>&1 &
   daemon_pid=$!
   until_ok 20 curl -sSf --unix-socket "$sock" http://gover/readyz || {
     echo "# gover-d did not become ready"
