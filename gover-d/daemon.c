@@ -2,6 +2,7 @@
 /* Creates the parts of the daemon in order, connects them, and frees them in reverse. */
 #include <errno.h>
 #include <stdlib.h>
+#include <systemd/sd-daemon.h>
 
 #include "gover-d/api/api.h"
 #include "gover-d/auth/authn.h"
@@ -41,25 +42,39 @@ static int make_api(struct daemon *d, struct err *reterr)
 	return 0;
 }
 
+/*
+ * Gives the next step of the start the time of TimeoutStartSec in gover-d.service. A step that
+ * takes longer counts as hung.
+ */
+#define START_STEP_US 6000000
+
+static void begin_step(void)
+{
+	(void)sd_notifyf(0, "EXTEND_TIMEOUT_USEC=%d", START_STEP_US);
+}
+
 /* Opens the sockets before the GPUs, so that a second daemon fails before it accesses a vGPU. */
 static int start(struct daemon *d, const struct config *config, bool dry_run, struct err *reterr)
 {
 	const struct config *in_force;
 	int r;
 
+	begin_step();
 	r = manager_new(config, dry_run, &d->manager, reterr);
 	if (r >= 0)
 		r = make_api(d, reterr);
 	if (r < 0)
 		return r;
+	begin_step();
 	in_force = manager_view(d->manager)->config;
 	r = authn_open(d->authn, in_force, reterr);
 	if (r >= 0)
 		r = http_new(manager_event(d->manager), in_force->socket, in_force->listen, d->api,
 			     d->authn, &d->http, reterr);
-	if (r >= 0)
-		r = manager_start(d->manager, reterr);
-	return r;
+	if (r < 0)
+		return r;
+	begin_step();
+	return manager_start(d->manager, reterr);
 }
 
 int daemon_new(const struct config *config, bool dry_run, struct daemon **ret_daemon,

@@ -27,6 +27,25 @@ for unit in gover-d gover-restore; do
   ok "$unit has an exposure of at most 1.5" \
     systemd-analyze security --offline=yes --threshold=15 --no-pager "$dir/verify/$unit.service"
 done
+seconds() { # seconds KEY: prints a time of gover-d.service
+  systemd-analyze timespan "$(sed -n "s/^$1=//p" "$units/gover-d.service")" | awk '/s: [0-9]+$/ { print $NF / 1000000 }'
+}
+starts=$(sed -n 's/^StartLimitBurst=//p' "$units/gover-d.service")
+printf '[gpu gpu0]\nbackend = gvt\n' >"$dir/gvt.conf"
+lease_s=$("$B/gover-d" --config "$dir/gvt.conf" --print-config | awk '$1 == "lease_ms" { print $3 / 1000 }')
+cycle() { # cycle KEY: time from a start to the next start if the daemon hangs, in seconds
+  echo "$(seconds "$1") + $(seconds TimeoutAbortSec) + $(seconds RestartSec)"
+}
+figures() { awk "BEGIN { exit !($1) }"; }
+for hang in WatchdogSec TimeoutStartSec; do
+  ok "a hang that is ended by $hang reaches the start limit" \
+    figures "$starts * ($(cycle $hang)) < $(seconds StartLimitIntervalSec)"
+done
+ok "the contracts are restored before the default lease expires" \
+  figures "$(cycle WatchdogSec) + $(seconds StartLimitIntervalSec) < $lease_s"
+ok "five restarts do not reach the start limit" figures "$starts > 5"
+is "a step of the start has the time of TimeoutStartSec" \
+  "$(sed -n 's/^#define START_STEP_US \([0-9]*\)$/\1/p' "$top/gover-d/daemon.c")" "$(seconds TimeoutStartSec)000000"
 dropped_in() { # dropped_in EXAMPLE: installs a drop-in as its comment describes, then verifies the units
   in=$(sed -n "s|^#   install .*/\\(gover-.*\\.service\\.d\\) .*|$dir/verify/\\1|p" "$1")
   mkdir -p "${in:?}" && cp "$1" "$in" && verify

@@ -20,6 +20,8 @@ WATCHDOG_USEC=400000
 export NOTIFY_SOCKET WATCHDOG_USEC
 start || exit 1
 ok "the daemon reports READY" until_ok 10 received 'READY=1'
+ok "the daemon extends the time of its start at each step" \
+  test "$(sed '/^READY=1$/q' "$dir/received" | grep -c '^EXTEND_TIMEOUT_USEC=')" -ge 3
 ok "the status contains the number of GPUs" grep -q '^STATUS=1 GPU' "$dir/received"
 ok "the daemon sends watchdog signals" until_ok 20 alive 3
 is "no STOPPING is sent before the stop" "$(grep -c STOPPING "$dir/received")" 0

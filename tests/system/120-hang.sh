@@ -1,0 +1,77 @@
+#!/bin/sh
+# Tests the way from a hang to the restore, with the figures of the installed units: a daemon that hangs while it runs,
+# and a daemon that hangs at each start, reach the start limit, and gover-restore.service sets the contracts. Restarts of
+# a healthy daemon do not reach the limit. The caps have no lease, so that only the restore can change them.
+# shellcheck source=tests/scenario/lib.sh
+. "$(dirname "$0")/../scenario/lib.sh"
+GOVER_HOST=fuse speed=1
+# shellcheck source=tests/scenario/host.sh
+. "$(dirname "$0")/../scenario/host.sh"
+# shellcheck source=tests/system/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+can_boot
+overlay_on /
+fuse_mount "$dir/sys" --allow-other --speed 1
+host_sys=$dir/sys
+host_parent=$host_sys/class/mdev_bus/0000:00:02.0
+
+ok "gover is installed" make -s -C "$top" B="$B" install DESTDIR="$root" PREFIX=/usr
+systemd-sysusers --root="$root" >/dev/null 2>&1
+mkdir -p "$root/srv/gvt" "$root/etc/gover" "$root/etc/systemd/system/gover-.service.d" "$root/etc/systemd/system/gover-d.service.d"
+cat >"$root/etc/gover/gover.conf" <<EOC
+[daemon]
+period_ms = 200
+[gpu gpu0]
+backend = gvt
+root = /srv/gvt
+lease_ms = 0
+EOC
+printf '[Service]\nReadWritePaths=/srv/gvt\n' >"$root/etc/systemd/system/gover-.service.d/tree.conf"
+printf '[Unit]\nRequires=basic.target\nAfter=basic.target\n' >"$root/etc/systemd/system/check.target"
+machine_on --private-network "--bind=$dir/sys:/srv/gvt" -- systemd.unit=check.target || exit 1
+sock=/proc/$leader/root/run/gover/gover.sock
+
+answers() { curl -sSf -m 20 -o /dev/null --unix-socket "$sock" http://gover/readyz; }
+start_again() { inside systemctl reset-failed gover-d gover.socket && inside systemctl start gover-d && until_ok 20 answers; }
+has_failed() { [ "$(show gover-d ActiveState)" = failed ]; }
+result_is() { [ "$(show gover-d Result)" = "$1" ]; }
+
+ok "the daemon starts" inside systemctl start gover-d
+ok "the daemon is ready" until_ok 20 answers
+ok "a vGPU has a contract of 80 %" host_vgpu a 80
+ok "an operator holds its cap at 30 %" inside gover-ctl vgpu hold "$uuid_a" --cap 30
+ok "the held cap is written" until_ok 20 cap_is a 30
+
+# --- restarts of a healthy daemon ---
+
+restart_five_times() { for _ in 1 2 3 4 5; do inside systemctl restart gover-d && until_ok 20 answers || return; done; }
+ok "the daemon can be restarted five times in a row" restart_five_times
+is "the restarts change no cap" "$(host_cap a)" 30
+
+# --- the daemon hangs while it runs ---
+
+hangs_running() { # stops each process of the daemon after it is ready, until systemd gives up
+  has_failed && return
+  [ "$(show gover-d SubState)" != running ] || hit STOP
+  false
+}
+ok "the daemon can be started without waiting for the start limit" start_again
+ok "systemd gives up a daemon that hangs while it runs" until_ok 150 hangs_running
+ok "the watchdog has ended the last process" result_is watchdog
+ok "gover-restore sets the contract" until_ok 20 cap_is a 80
+is "gover-restore succeeds" "$(show gover-restore Result)" success
+
+# --- the daemon hangs when it starts ---
+
+ok "the daemon starts again" start_again
+ok "the daemon writes the held cap again" until_ok 20 cap_is a 30
+# shellcheck disable=SC2016 # the words of sh and of systemd
+printf '[Service]\nExecStart=\nExecStart=/bin/sh -c "kill -STOP $$$$; exec /usr/sbin/gover-d"\n' \
+  >"$root/etc/systemd/system/gover-d.service.d/hang.conf"
+inside systemctl daemon-reload
+ok "the daemon crashes and hangs at each start" hit KILL
+ok "systemd gives up a daemon that hangs when it starts" until_ok 150 has_failed
+ok "the last start has timed out" result_is timeout
+ok "gover-restore sets the contract after the last start" until_ok 20 cap_is a 80
+finish
