@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -139,25 +140,56 @@ static int sync_folder_of(const char *path)
 	return fd < 0 || fsync(fd) < 0 ? -errno : 0;
 }
 
+/*
+ * Keeps the content of @path reachable as @before while @path is replaced. Returns false if there
+ * is no file @path, or if the filesystem has no hard links.
+ */
+static bool keep_before(const char *path, const char *before)
+{
+	(void)unlink(before);
+	return link(path, before) == 0;
+}
+
+/*
+ * Puts the folder entry of @temp in place of @path. If the new entry may not be on disk, the old
+ * content is put back, so that a failure is not followed by the new content.
+ */
+static int rename_durably(const char *temp, const char *path, const char *before)
+{
+	bool new_file = access(path, F_OK) < 0 && errno == ENOENT;
+	bool kept = !new_file && keep_before(path, before);
+	int r = rename(temp, path) < 0 ? -errno : 0;
+
+	if (r >= 0) {
+		r = sync_folder_of(path);
+		if (r < 0 && kept && rename(before, path) == 0)
+			return r;
+		if (r < 0 && new_file)
+			(void)unlink(path);
+	}
+	if (kept)
+		(void)unlink(before);
+	return r;
+}
+
 int file_replace(const char *path, const char *text, size_t length)
 {
-	char temp[PATH_MAX];
+	char temp[PATH_MAX], before[PATH_MAX];
 	CLEANUP_CLOSE int fd = -1;
 	int r;
 
-	if (snprintf(temp, sizeof(temp), "%s.new", path) >= (int)sizeof(temp))
+	if (snprintf(temp, sizeof(temp), "%s.new", path) >= (int)sizeof(temp) ||
+	    snprintf(before, sizeof(before), "%s.before", path) >= (int)sizeof(before))
 		return -ENAMETOOLONG;
 	fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
 	r = write_all(fd, text, length);
-	if (r >= 0 && rename(temp, path) < 0)
-		r = -errno;
-	if (r < 0) {
+	if (r >= 0)
+		r = rename_durably(temp, path, before);
+	if (r < 0)
 		(void)unlink(temp);
-		return r;
-	}
-	return sync_folder_of(path);
+	return r;
 }
 
 int file_make_dirs(const char *path)

@@ -32,8 +32,9 @@ int file_read(const char *path, size_t max, char **ret_text, size_t *ret_length)
 int file_open_stream(const char *path, FILE **ret_file);
 
 /*
- * Replaces @path atomically and durably: writes PATH.new, fsync, rename, fsync of the folder. A
- * failure leaves the old file unchanged.
+ * Replaces @path atomically and durably: writes PATH.new, fsync, rename, fsync of the folder. After
+ * a failure, also of the last step, @path has its old content. Until the last step has succeeded,
+ * PATH.before is a link to the old file.
  */
 int file_replace(const char *path, const char *text, size_t length);
 

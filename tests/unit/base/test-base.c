@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 
 #include <cmocka.h>
@@ -319,6 +320,44 @@ static void file_replace_is_atomic(void **state)
 	assert_int_equal(file_replace("/nowhere/file", "x", 1), -ENOENT);
 }
 
+/* Replaces fsync(): while @folder_errno is set, a folder cannot be synchronised. */
+static int folder_errno;
+
+int fsync(int fd)
+{
+	struct stat st;
+
+	if (folder_errno && fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
+		errno = folder_errno;
+		return -1;
+	}
+	return (int)syscall(SYS_fsync, fd);
+}
+
+static void file_replace_fails_without_a_trace(void **state)
+{
+	char before[sizeof(path) + 8], *text;
+
+	(void)state;
+	snprintf(before, sizeof(before), "%s.before", path);
+	folder_errno = EIO;
+	assert_int_equal(file_replace(path, "first", 5), -EIO);
+	assert_int_equal(access(path, F_OK), -1);
+	folder_errno = 0;
+	assert_int_equal(file_replace(path, "old", 3), 0);
+	assert_int_equal(access(before, F_OK), -1);
+	folder_errno = EIO;
+	assert_int_equal(file_replace(path, "newer", 5), -EIO);
+	folder_errno = 0;
+	assert_int_equal(file_read(path, 100, &text, NULL), 0);
+	assert_string_equal(text, "old");
+	free(text);
+	assert_int_equal(access(before, F_OK), -1);
+	assert_int_equal(access(beside, F_OK), -1);
+	assert_int_equal(file_replace(path, "newer", 5), 0);
+	assert_int_equal(unlink(path), 0);
+}
+
 static void file_make_dirs_creates_parents(void **state)
 {
 	char deep[96], below_file[96];
@@ -369,6 +408,7 @@ int main(void)
 		cmocka_unit_test(each_read_of_an_attribute_begins_at_its_start),
 		cmocka_unit_test(file_read_returns_the_whole_file_or_fails),
 		cmocka_unit_test(file_replace_is_atomic),
+		cmocka_unit_test(file_replace_fails_without_a_trace),
 		cmocka_unit_test(file_make_dirs_creates_parents),
 		cmocka_unit_test(a_stolen_descriptor_is_not_closed),
 	};
