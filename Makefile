@@ -135,6 +135,11 @@ $B/tests/%: tests/helper/%.c
 	@echo "  HELP  $<"
 	@$(CC) $(cflags) $(CFLAGS) -MMD -MP $(ldflags) $(LDFLAGS) -o $@ $< $(shell sed -n 's/^ \* Link: //p' $<)
 
+$B/tests/fault-inject.so: tests/faults/inject.c
+	@mkdir -p $(@D)
+	@echo "  HELP  $<"
+	@$(CC) $(filter-out $(SANITIZE),$(cflags)) $(CFLAGS) -MMD -MP $(relro) $(LDFLAGS) -shared -o $@ $<
+
 helpers32 := $(if $(m32),$(addprefix $B/tests/32/,fake-gl fps-draw fps-ways) $(if $(layer),$B/tests/32/fps-vk))
 $B/tests/32/fps-draw $B/tests/32/fps-ways: $B/tests/32/fake-gl
 $B/tests/32/%: tests/helper/%.c
@@ -220,6 +225,11 @@ check-memory: ## check that memory stays constant over 10,000 ticks
 	@dist/install-deps check
 	@$(MAKE) --no-print-directory -j$$(nproc) all
 	@B=$B tests/check-memory
+
+check-faults: ## inject faults into gover-d for FAULTS_S (900) seconds (FAULT=NAME SEED=N FAULTS_HOSTS=N)
+	@dist/install-deps check
+	@$(MAKE) --no-print-directory -j$$(nproc) all $B/tests/fault-inject.so
+	@B=$B python3 tests/faults/run.py
 
 check-kernel: ## test the kernel module and gover-d on it in a virtual machine (skipped without QEMU)
 	@dist/install-deps build

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: MIT
+# One fault on one host: runs it, waits until everything holds again, and returns what was lost, how long REST did not
+# answer, and how long the recovery took.
+import dataclasses
+import random
+import time
+
+import clients
+import oracle
+import rest
+import world as worlds
+
+ALERT_S = 10.0  # generous: an alert is raised within a few periods of 50 ms
+STUCK_S = 1.0
+LOST_S = 3.0  # if the daemon works normally, lost objects do not come back
+OWN_KILL = -9
+
+
+@dataclasses.dataclass
+class Fault:
+    """A row of the table. @run gets an Attempt and returns False if the fault did not happen."""
+
+    name: str
+    run: callable
+    alert: str = ""  # the alert that names the fault: "name" or "name: words of its text"
+    why: str = ""  # without an alert: why none is needed
+    recovers: str = "at once"  # what recovery means
+    forgives: tuple = ()  # kinds of objects that this fault may lose, see ledger.py
+    bound_s: float = 20.0  # generous bound of the recovery
+    exits: tuple = ()  # exit statuses with which the daemon may end
+    stops: bool = False  # REST cannot answer meanwhile: the process itself is stopped
+    share: float = 1.0  # share of the time, relative to the other rows
+
+
+@dataclasses.dataclass
+class Result:
+    name: str
+    number: int
+    happened: bool = True
+    lost: int = 0
+    stuck: bool = False
+    longest_s: float = 0.0
+    recovered_s: float = 0.0
+    spent_s: float = 0.0
+    complaints: list = dataclasses.field(default_factory=list)
+
+
+class Attempt:
+    """What a fault can use: the host, its clients, random numbers, and the rules of the injector."""
+
+    def __init__(self, fault, host, seed):
+        self.fault = fault
+        self.world = host.world
+        self.clients = host.clients
+        self.page = host.world.page
+        self.rng = self.clients.rng = random.Random(seed)
+        self.alerts = {}  # id: alert, all alerts that were seen since the fault began
+        self.old_alerts = {each["id"] for each in self.world.get("/v1/alerts?all=true")["alerts"]}
+        self.ended_at = None
+        self.complaints = []
+
+    def acts(self, n, kind=None):
+        """@n changes of clients. Stops when the daemon has ended. Returns the answers."""
+        answers = []
+        for _ in range(n):
+            answers.append(self.clients.act(kind))
+            if self.world.daemon.ended() is not None:
+                break
+        return answers
+
+    def end(self):
+        """Ends the fault. Recovery is measured from here."""
+        self.page.clear()
+        self.ended_at = time.monotonic()
+
+    def note_alerts(self, listed):
+        self.alerts.update({each["id"]: each for each in listed if each["id"] not in self.old_alerts})
+
+    def has_alert(self, wanted):
+        name, _, words = wanted.partition(": ")
+        return any(each["name"] == name and words in each["text"] for each in self.alerts.values())
+
+    def poll_alert(self):
+        try:
+            self.note_alerts(self.world.get("/v1/alerts?all=true")["alerts"])
+        except rest.NoAnswer:
+            pass
+        return self.has_alert(self.fault.alert)
+
+    def wait_alert(self):
+        """Waits for the alert that names the fault."""
+        if self.fault.alert:
+            worlds.until(self.poll_alert, ALERT_S, 0.02)
+
+    def wait_hit(self, rule, hits=1, seconds=5.0):
+        """Waits until the rule met @hits calls, or the daemon ended. True if it did."""
+        return bool(worlds.until(lambda: rule.hits >= hits or self.world.daemon.ended() is not None, seconds))
+
+    def periods(self, n):
+        """Waits for @n more periods."""
+        time.sleep(n * worlds.PERIOD_S)
+
+
+class Host:
+    """A world with its clients, used for many faults. Replaced after a fault that it did not survive."""
+
+    def __init__(self, build, number):
+        self.build = build
+        self.number = number
+        self.world = self.clients = None
+
+    def ready(self):
+        if self.world:
+            return
+        self.world = worlds.World(self.build, self.number)
+        try:
+            self.clients = clients.Clients(self.world)
+            self.clients.rng = random.Random(self.number)
+            for vgpu in self.world.vgpus:
+                self.clients.add(vgpu)
+            snapshot = worlds.until(self.whole, 20, 0.05)
+            if not snapshot:
+                raise worlds.Broken(f"the host is not healthy at its start: {self.look()[1]}")
+            self.settle(snapshot)
+        except BaseException:
+            self.close()
+            raise
+
+    def settle(self, snapshot):
+        self.clients.ledger.settle(snapshot.actual(clients.POLICY))
+        self.clients.accepted = []
+        self.clients.violations = []
+        self.log_at = self.world.log_size()
+
+    def look(self):
+        """The Snapshot (None without an answer) and the complaints about it, without those of the ledger at the start."""
+        try:
+            snapshot = oracle.Snapshot(self.world)
+        except rest.NoAnswer as error:
+            return None, [f"health: {error}"]
+        ledger = self.clients.ledger
+        found = oracle.complaints(snapshot, ledger, clients.POLICY)
+        if not hasattr(self, "log_at"):
+            found = [each for each in found if not each.startswith("lost: ")]
+        return snapshot, found
+
+    def close(self):
+        if self.world:
+            self.world.close()
+        self.world = None
+        if hasattr(self, "log_at"):
+            del self.log_at
+
+    # --- one fault ---
+
+    def run(self, fault, number, seed):
+        """Returns the Result of one fault."""
+        result, begun = Result(fault.name, number), time.monotonic()
+        try:
+            self.ready()
+            attempt = Attempt(fault, self, seed)
+            self.clients.ledger.forgiven = set(fault.forgives)
+            self.measure(attempt, result)
+        except worlds.Broken as error:
+            result.complaints.append(str(error))
+        except rest.NoAnswer as error:
+            result.complaints.append(f"no answer: {error}")
+        except OSError as error:
+            result.complaints.append(f"the host does not work: {error!r}")
+        if result.complaints:
+            self.close()
+        result.spent_s = time.monotonic() - begun
+        return result
+
+    def measure(self, attempt, result):
+        world, fault = self.world, attempt.fault
+        if not fault.stops:
+            world.prober.watch(world.daemon.pid)
+        result.happened = fault.run(attempt) is not False
+        if attempt.ended_at is None:
+            attempt.end()
+        self.recover(attempt, result)
+        result.longest_s = world.prober.longest_s
+        world.prober.pause()
+        if result.longest_s > STUCK_S:
+            result.stuck = True
+            result.complaints.append(f"stuck: /healthz was not answered for {result.longest_s:.1f} s")
+        if result.happened and fault.alert and not attempt.has_alert(fault.alert):
+            names = sorted({each["name"] for each in attempt.alerts.values()})
+            result.complaints.append(f"alert: none with \"{fault.alert}\"; raised: {names}")
+
+    def recover(self, attempt, result):
+        """Waits until everything holds again. Starts the daemon again when it has ended."""
+        deadline = attempt.ended_at + attempt.fault.bound_s
+        while True:
+            status = self.world.revive()
+            if status is not None and not attempt.fault.stops:
+                self.world.prober.follow(self.world.daemon.pid)
+            if status is not None and status != OWN_KILL and status not in attempt.fault.exits:
+                result.complaints.append(f"the daemon ended with status {status}:\n{self.world.log_tail()}")
+            snapshot, found = self.look()
+            if snapshot:
+                attempt.note_alerts(snapshot.alerts)
+            if not found:
+                break
+            if all(each.startswith(("lost: ", "cap: ")) for each in found):
+                deadline = min(deadline, time.monotonic() + LOST_S)
+            if time.monotonic() > deadline:
+                result.complaints += [f"not recovered: {each}" for each in found]
+                break
+            time.sleep(0.02)
+        result.recovered_s = time.monotonic() - attempt.ended_at
+        self.conclude(result, snapshot, found)
+
+    def conclude(self, result, snapshot, found):
+        result.lost = sum(each.startswith("lost: ") for each in found)
+        result.complaints += self.clients.violations
+        if "audit" not in self.clients.ledger.forgiven:
+            missing = list(oracle.audited(self.world, self.clients.accepted, self.log_at))
+            result.lost += len(missing)
+            result.complaints += missing
+        if result.complaints:
+            return
+        if self.clients.newcomers:
+            self.clients.remove_newcomers()
+            snapshot = worlds.until(self.whole, 20, 0.02)
+        if snapshot:
+            self.settle(snapshot)
+        else:
+            result.complaints.append(f"the vGPUs of the claims could not be removed: {self.look()[1]}")
+
+    def whole(self):
+        """The Snapshot if there is nothing to complain about."""
+        snapshot, found = self.look()
+        return None if found else snapshot
