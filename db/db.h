@@ -8,6 +8,7 @@
 #ifndef DB_DB_H
 #define DB_DB_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -92,6 +93,17 @@ int db_flush_within(struct db *db, int ms);
 struct db_reader;
 int db_reader_open(const char *path, struct db_reader **ret_reader, struct err *reterr);
 struct db_reader *db_reader_close(struct db_reader *reader);
+
+/* When the queries of a reader end early. */
+struct db_limit {
+	uint64_t end_ns;	      /* monotonic time; 0: no limit */
+	const atomic_bool *cancelled; /* ends a query when it becomes true; NULL: never */
+};
+/*
+ * Limits all later queries of @reader. A query that reaches the limit returns -ETIME or -ECANCELED
+ * about a millisecond later.
+ */
+void db_reader_limit(struct db_reader *reader, const struct db_limit *limit);
 
 /* The averages over one step of a history. */
 struct db_point {

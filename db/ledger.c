@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "db/conn.h"
 #include "db/ledger.h"
 #include "db/reader.h"
 #include "db/record.h"
@@ -83,45 +82,47 @@ static void set_bounds(struct query *q, int64_t from_ms, int64_t to_ms, int64_t 
 	       sizeof(q->bounds_ms));
 }
 
-static int take_row(struct query *q, sqlite3_stmt *statement)
+static int take_row(void *userdata, sqlite3_stmt *row)
 {
-	struct db_ledger row = {0};
+	const struct query *q = userdata;
+	struct db_ledger ledger = {0};
 
-	record_read(RECORD_LEDGER, statement, &row);
-	return q->row(q->userdata, &row);
+	record_read(RECORD_LEDGER, row, &ledger);
+	return q->row(q->userdata, &ledger);
 }
 
-static int take_watched(struct query *q, sqlite3_stmt *statement)
+static int take_price(void *userdata, sqlite3_stmt *row)
 {
-	q->watched_s = sqlite3_column_double(statement, 0);
-	return 0;
-}
-
-static int take_price(struct query *q, sqlite3_stmt *statement)
-{
+	const struct query *q = userdata;
 	struct db_price price = {0};
 
-	record_read(RECORD_PRICE, statement, &price);
+	record_read(RECORD_PRICE, row, &price);
 	return q->price(q->userdata, &price);
 }
 
-/* Prepares the statement for each query, because queries of the ledger are rare. */
-static int run(sqlite3 *db, const char *sql, struct query *q,
-	       int (*take)(struct query *q, sqlite3_stmt *statement))
+static int run(struct db_reader *reader, const char *sql, struct query *q, reader_row_fn take,
+	       void *userdata)
 {
-	sqlite3_stmt *statement = NULL;
-	int rc = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
-	int r = 0;
+	return reader_run(
+		reader,
+		&(struct reader_statement){.sql = sql, .numbers = q->bounds_ms, .n = BOUNDS}, take,
+		userdata);
+}
 
-	for (int i = 0; rc == SQLITE_OK && i < sqlite3_bind_parameter_count(statement); i++)
-		rc = sqlite3_bind_int64(statement, i + 1, q->bounds_ms[i]);
-	if (rc == SQLITE_OK)
-		rc = SQLITE_ROW;
-	while (r == 0 && rc == SQLITE_ROW && (rc = sqlite3_step(statement)) == SQLITE_ROW)
-		r = take(q, statement);
-	if (rc != SQLITE_ROW && rc != SQLITE_DONE)
-		r = conn_errno(db, rc);
-	sqlite3_finalize(statement);
+static int read_ledger(struct db_reader *reader, int64_t from_ms, int64_t to_ms, struct query *q)
+{
+	int64_t minute_from_ms = 0;
+	int r = reader_run(reader,
+			   &(struct reader_statement){.sql = "SELECT minute_from_ms FROM progress"},
+			   reader_take_int, &minute_from_ms);
+
+	set_bounds(q, from_ms, to_ms, minute_from_ms);
+	if (r == 0)
+		r = run(reader, rows_sql, q, take_row, q);
+	if (r == 0)
+		r = run(reader, watched_sql, q, reader_take_double, &q->watched_s);
+	if (r == 0)
+		r = run(reader, prices_sql, q, take_price, q);
 	return r;
 }
 
@@ -129,29 +130,19 @@ int db_query_ledger(struct db_reader *reader, int64_t from_ms, int64_t to_ms, db
 		    db_price_fn price, void *userdata, struct db_ledger_range *ret_range)
 {
 	struct query q = {.row = row, .price = price, .userdata = userdata};
-	int64_t minute_from_ms = 0;
-	sqlite3 *db;
-	int rc, r;
+	int r;
 
 	if (from_ms < 0 || to_ms <= from_ms || to_ms > INT64_MAX - ROLLUP_HOUR_MS)
 		return -EINVAL;
-	r = reader_begin(reader, &db);
+	r = reader_begin(reader);
 	if (r < 0)
 		return r;
-	rc = conn_get_int(db, "SELECT minute_from_ms FROM progress", &minute_from_ms);
-	if (rc != SQLITE_OK)
-		return reader_end(reader, conn_errno(db, rc));
-	set_bounds(&q, from_ms, to_ms, minute_from_ms);
-	r = run(db, rows_sql, &q, take_row);
-	if (r == 0)
-		r = run(db, watched_sql, &q, take_watched);
-	if (r == 0)
-		r = run(db, prices_sql, &q, take_price);
+	r = reader_end(reader, read_ledger(reader, from_ms, to_ms, &q));
 	if (r == 0)
 		*ret_range = (struct db_ledger_range){
 			.from_ms = q.bounds_ms[0],
 			.to_ms = q.bounds_ms[BOUNDS - 1],
 			.watched_s = q.watched_s,
 		};
-	return reader_end(reader, r);
+	return r;
 }

@@ -2,7 +2,6 @@
 /* Reads the raw samples of all vGPUs of a GPU, ordered by time and vGPU. */
 #include <errno.h>
 
-#include "db/conn.h"
 #include "db/reader.h"
 #include "db/record.h"
 
@@ -13,49 +12,42 @@ static const char samples_sql[] =
 	" FROM sample s CROSS JOIN vgpu v ON v.num = s.vgpu"
 	" WHERE ts_ms >= ?1 AND ts_ms < ?2 AND gpu = ?3 ORDER BY ts_ms, s.vgpu";
 
-static int read_rows(sqlite3 *db, const char *gpu, int64_t from_ms, int64_t to_ms,
-		     db_sample_fn sample, void *userdata)
+struct receiver {
+	db_sample_fn sample;
+	void *userdata;
+};
+
+static int take_row(void *userdata, sqlite3_stmt *row)
 {
-	sqlite3_stmt *statement = NULL;
-	int rc = sqlite3_prepare_v2(db, samples_sql, -1, &statement, NULL);
-	int r = 0;
+	const struct receiver *receiver = userdata;
+	struct db_sample sample = {0};
 
-	if (rc == SQLITE_OK)
-		rc = sqlite3_bind_int64(statement, 1, from_ms);
-	if (rc == SQLITE_OK)
-		rc = sqlite3_bind_int64(statement, 2, to_ms);
-	if (rc == SQLITE_OK)
-		rc = sqlite3_bind_text(statement, 3, gpu, -1, SQLITE_STATIC);
-	if (rc == SQLITE_OK)
-		rc = SQLITE_ROW;
-	while (r == 0 && rc == SQLITE_ROW && (rc = sqlite3_step(statement)) == SQLITE_ROW) {
-		struct db_sample row = {0};
-
-		record_read(RECORD_SAMPLE, statement, &row);
-		r = sample(userdata, &row);
-	}
-	if (rc != SQLITE_ROW && rc != SQLITE_DONE)
-		r = conn_errno(db, rc);
-	sqlite3_finalize(statement);
-	return r;
+	record_read(RECORD_SAMPLE, row, &sample);
+	return receiver->sample(receiver->userdata, &sample);
 }
 
 int db_query_samples(struct db_reader *reader, const char *gpu, int64_t from_ms, int64_t to_ms,
 		     db_sample_fn sample, void *userdata, int64_t *ret_kept_from_ms)
 {
 	int64_t kept_from_ms = 0;
-	sqlite3 *db;
-	int rc, r;
+	int r;
 
 	if (to_ms <= from_ms)
 		return -EINVAL;
-	r = reader_begin(reader, &db);
+	r = reader_begin(reader);
 	if (r < 0)
 		return r;
-	rc = conn_get_int(db, "SELECT raw_from_ms FROM progress", &kept_from_ms);
-	if (rc != SQLITE_OK)
-		return reader_end(reader, conn_errno(db, rc));
-	r = read_rows(db, gpu, from_ms, to_ms, sample, userdata);
+	r = reader_run(reader,
+		       &(struct reader_statement){.sql = "SELECT raw_from_ms FROM progress"},
+		       reader_take_int, &kept_from_ms);
+	if (r == 0)
+		r = reader_run(reader,
+			       &(struct reader_statement){.sql = samples_sql,
+							  .numbers = (int64_t[]){from_ms, to_ms},
+							  .n = 2,
+							  .text = gpu},
+			       take_row,
+			       &(struct receiver){.sample = sample, .userdata = userdata});
 	if (r >= 0)
 		*ret_kept_from_ms = kept_from_ms;
 	return reader_end(reader, r);

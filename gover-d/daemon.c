@@ -23,7 +23,7 @@ static void tick_authn(void *userdata, const struct host *host, bool gap, struct
 	struct daemon *d = userdata;
 
 	(void)host, (void)gap;
-	authn_tick(d->authn, manager_view(d->manager)->worker, now.mono_ns);
+	authn_tick(d->authn, manager_view(d->manager)->queries, now.mono_ns);
 }
 
 static const struct observer authn_observer = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Webhook: sends the messages in order, each as one POST of JSON. It has a thread of its own,
- * because a slow receiver would delay the other jobs of the worker, such as history queries and
- * writes of the contracts file.
+ * because a slow receiver would delay the other jobs of a worker, such as writes of the contracts
+ * file.
  */
 #ifndef GOVER_D_ALERT_WEBHOOK_H
 #define GOVER_D_ALERT_WEBHOOK_H

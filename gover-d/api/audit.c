@@ -319,30 +319,37 @@ static int add_row(void *userdata, const struct db_audit *row)
 	return a->rows ? 0 : -ENOMEM;
 }
 
-/* Runs in the worker thread. */
-static void read_audit(struct api_fetch *fetch)
+static int read_audit(struct api_fetch *fetch, struct db_reader *reader)
 {
 	struct audit_fetch *a = (struct audit_fetch *)fetch;
-	struct json_encode o = json_encode_begin();
-	struct db_reader *reader;
 
 	a->rows = json_array();
 	a->last = a->after < 0 ? 0 : a->after;
-	(void)db_flush_within(fetch->db, API_FETCH_FLUSH_MS);
-	fetch->result = db_reader_open(fetch->path, &reader, &fetch->err);
-	if (fetch->result == 0) {
-		fetch->result = db_query_audit(reader, a->after, (int)a->limit, add_row, a);
-		db_reader_close(reader);
-		if (fetch->result < 0)
-			(void)err_fail(&fetch->err, EIO, "history cannot be read: %s",
-				       strerror(-fetch->result));
-	}
-	if (fetch->result < 0)
-		fetch->result = -EIO;
-	json_encode_add(&o, "audit", a->rows);
-	json_encode_add(&o, "next_after", json_integer(a->last));
-	fetch->answer = json_encode_dump(json_encode_end(&o));
+	return db_query_audit(reader, a->after, (int)a->limit, add_row, a);
 }
+
+static char *encode_audit(struct api_fetch *fetch)
+{
+	struct audit_fetch *a = (struct audit_fetch *)fetch;
+	struct json_encode o = json_encode_begin();
+
+	json_encode_add(&o, "audit", json_incref(a->rows));
+	json_encode_add(&o, "next_after", json_integer(a->last));
+	return json_encode_dump(json_encode_end(&o));
+}
+
+static void release_audit(struct api_fetch *fetch)
+{
+	json_decref(((struct audit_fetch *)fetch)->rows);
+}
+
+static const struct api_fetch_kind audit_kind = {
+	.size = sizeof(struct audit_fetch),
+	.name = "audit",
+	.read = read_audit,
+	.encode = encode_audit,
+	.release = release_audit,
+};
 
 void api_get_audit(struct api *api, struct api_request *request)
 {
@@ -352,7 +359,7 @@ void api_get_audit(struct api *api, struct api_request *request)
 	if (api_query_whole(request, "after", 0, INT64_MAX, &after) < 0 ||
 	    api_query_whole(request, "limit", 1, LIMIT_MAX, &limit) < 0)
 		return;
-	a = api_fetch_new(api, request, sizeof(*a), read_audit, 0, 0);
+	a = api_fetch_new(api, request, &audit_kind, 0, 0);
 	if (!a)
 		return;
 	a->after = after;

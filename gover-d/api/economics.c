@@ -16,6 +16,8 @@
 
 #define RANGE_DEFAULT_MS (24 * 3600 * 1000)
 #define S_PER_HOUR	 3600
+/* Limit of the vGPUs, and of the prices, in an answer. */
+#define ROWS_MAX 10000
 
 struct economics_fetch {
 	struct api_fetch fetch;	      /* must be the first member */
@@ -44,6 +46,8 @@ static int take_row(void *userdata, const struct db_ledger *row)
 {
 	struct economics_fetch *e = userdata;
 
+	if (e->n_rows == ROWS_MAX)
+		return -E2BIG;
 	if (e->n_rows == e->size_rows) {
 		size_t size = e->size_rows ? 2 * e->size_rows : 64;
 		struct db_ledger *rows = realloc(e->rows, size * sizeof(*rows));
@@ -66,8 +70,11 @@ static json_t *encode_sum(double value)
 static int take_price(void *userdata, const struct db_price *price)
 {
 	struct economics_fetch *e = userdata;
-	struct json_encode o = json_encode_begin();
+	struct json_encode o;
 
+	if (json_array_size(e->prices) == ROWS_MAX)
+		return -E2BIG;
+	o = json_encode_begin();
 	json_encode_add(&o, "time", json_encode_time(price->ts_ms));
 	json_encode_add(&o, "flavor", json_string(price->flavor));
 	json_encode_add(&o, "price_per_cap_hour", json_real(price->price_per_cap_hour));
@@ -76,22 +83,20 @@ static int take_price(void *userdata, const struct db_price *price)
 	return e->prices ? 0 : -ENOMEM;
 }
 
-static int query(struct economics_fetch *e)
+static int read_economics(struct api_fetch *fetch, struct db_reader *reader)
 {
-	struct db_reader *reader;
+	struct economics_fetch *e = (struct economics_fetch *)fetch;
 	int r;
 
-	/* If the flush times out, the newest rows are missing in the answer. */
-	(void)db_flush_within(e->fetch.db, API_FETCH_FLUSH_MS);
-	r = db_reader_open(e->fetch.path, &reader, &e->fetch.err);
-	if (r < 0)
-		return -EIO; /* err is set */
-	r = db_query_ledger(reader, e->fetch.from_ms, e->fetch.to_ms, take_row, take_price, e,
+	e->prices = json_array();
+	r = db_query_ledger(reader, fetch->from_ms, fetch->to_ms, take_row, take_price, e,
 			    &e->range);
-	db_reader_close(reader);
-	if (r < 0)
-		return err_fail(&e->fetch.err, EIO, "ledger cannot be read: %s", strerror(-r));
-	return 0;
+	if (r == -E2BIG)
+		return err_condition(&fetch->err, CONTROL_E_TOO_LARGE,
+				     "ledger: more than %d vGPUs and prices in this range; ask for "
+				     "a shorter range",
+				     ROWS_MAX);
+	return r;
 }
 
 /* --- encoding --- */
@@ -180,28 +185,36 @@ static void add_account(struct json_encode *o, const struct economics_fetch *e, 
 	json_encode_add(o, "vgpus", encode_vgpus(e, of));
 }
 
-/* Runs in the worker thread. */
-static void read_economics(struct api_fetch *fetch)
+static char *encode_economics(struct api_fetch *fetch)
 {
 	struct economics_fetch *e = (struct economics_fetch *)fetch;
 	struct json_encode o = json_encode_begin(), without = json_encode_begin();
 
-	e->prices = json_array();
-	fetch->result = query(e);
 	json_encode_add(&o, "from", json_encode_time(e->range.from_ms));
 	json_encode_add(&o, "to", json_encode_time(e->range.to_ms));
 	json_encode_add(&o, "watched_hours", encode_sum(e->range.watched_s / S_PER_HOUR));
 	add_account(&o, e, sold);
 	add_account(&without, e, kept);
 	json_encode_add(&o, "without_overselling", json_encode_end(&without));
-	json_encode_add(&o, "prices", e->prices);
-	fetch->answer = json_encode_dump(json_encode_end(&o));
+	json_encode_add(&o, "prices", json_incref(e->prices));
+	return json_encode_dump(json_encode_end(&o));
 }
 
-static void release(struct api_fetch *fetch)
+static void release_economics(struct api_fetch *fetch)
 {
-	free(((struct economics_fetch *)fetch)->rows);
+	struct economics_fetch *e = (struct economics_fetch *)fetch;
+
+	json_decref(e->prices);
+	free(e->rows);
 }
+
+static const struct api_fetch_kind economics_kind = {
+	.size = sizeof(struct economics_fetch),
+	.name = "ledger",
+	.read = read_economics,
+	.encode = encode_economics,
+	.release = release_economics,
+};
 
 void api_get_economics(struct api *api, struct api_request *request)
 {
@@ -210,10 +223,9 @@ void api_get_economics(struct api *api, struct api_request *request)
 
 	if (api_fetch_range(request, RANGE_DEFAULT_MS, &from_ms, &to_ms) < 0)
 		return;
-	e = api_fetch_new(api, request, sizeof(*e), read_economics, from_ms, to_ms);
+	e = api_fetch_new(api, request, &economics_kind, from_ms, to_ms);
 	if (!e)
 		return;
-	e->fetch.release = release;
 	ledger_flush(api->manager);
 	api_fetch_submit(api, request, &e->fetch);
 }

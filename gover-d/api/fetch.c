@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A fetch is created in the event loop, reads the database in the worker thread, and replies in the
- * event loop.
+ * A fetch is created in the event loop, reads the database in a thread, and replies in the event
+ * loop.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "gover-d/api/fetch.h"
 #include "gover-d/api/problem.h"
+#include "gover-d/config/config.h"
 #include "gover-d/core/history.h"
 #include "gover-d/util/worker.h"
+
+#define FLUSH_MS 250 /* time limit for writing the newest rows before a query */
 
 int api_fetch_range(struct api_request *request, int64_t default_ms, int64_t *ret_from_ms,
 		    int64_t *ret_to_ms)
@@ -31,17 +35,58 @@ int api_fetch_range(struct api_request *request, int64_t default_ms, int64_t *re
 	return 0;
 }
 
+/* Replaces the result of an interrupted query by an error that the client can act on. */
+static int explain(struct api_fetch *fetch, int r)
+{
+	if (r == -ETIME)
+		return err_condition(&fetch->err, CONTROL_E_TIMED_OUT,
+				     "%s: the query was not answered within %d s (query_limit_s of "
+				     "[history]); ask for a shorter range or a larger step",
+				     fetch->kind->name, fetch->limit_s);
+	if (r == -ECANCELED)
+		return err_condition(&fetch->err, CONTROL_E_STOPPING, "%s: gover-d is stopping",
+				     fetch->kind->name);
+	if (r < 0 && !fetch->err.msg[0])
+		/* not 404: the rows may exist even if the database cannot be read */
+		return err_fail(&fetch->err, EIO, "%s cannot be read: %s", fetch->kind->name,
+				strerror(-r));
+	return r;
+}
+
+static int read_database(struct api_fetch *fetch)
+{
+	struct db_reader *reader;
+	int r;
+
+	if (atomic_load(fetch->limit.cancelled))
+		return -ECANCELED;
+	/* If the flush times out, the newest rows are missing in the answer. */
+	if (!fetch->old_only)
+		(void)db_flush_within(fetch->db, FLUSH_MS);
+	if (clock_now().mono_ns >= fetch->limit.end_ns)
+		return -ETIME;
+	r = db_reader_open(fetch->path, &reader, &fetch->err);
+	if (r < 0)
+		return -EIO;
+	db_reader_limit(reader, &fetch->limit);
+	r = fetch->kind->read(fetch, reader);
+	db_reader_close(reader);
+	return r;
+}
+
 static void run(struct worker_job *job)
 {
 	struct api_fetch *fetch = (struct api_fetch *)job;
 
-	fetch->read(fetch);
+	fetch->result = explain(fetch, read_database(fetch));
+	if (fetch->result == 0)
+		fetch->answer = fetch->kind->encode(fetch);
 }
 
 static void free_fetch(struct api_fetch *fetch)
 {
-	if (fetch->release)
-		fetch->release(fetch);
+	if (fetch->kind->release)
+		fetch->kind->release(fetch);
 	free(fetch->answer);
 	free(fetch);
 }
@@ -62,16 +107,17 @@ static void done(struct worker_job *job)
 	free_fetch(fetch);
 }
 
-void *api_fetch_new(struct api *api, struct api_request *request, size_t size,
-		    void (*read)(struct api_fetch *fetch), int64_t from_ms, int64_t to_ms)
+void *api_fetch_new(struct api *api, struct api_request *request, const struct api_fetch_kind *kind,
+		    int64_t from_ms, int64_t to_ms)
 {
+	const struct view *view = api->view;
 	struct api_fetch *fetch;
 
-	if (!api->view->history->db) {
+	if (!view->history->db) {
 		problem_reply(request, 503, "history: not available at present");
 		return NULL;
 	}
-	fetch = calloc(1, size);
+	fetch = calloc(1, kind->size);
 	if (!fetch) {
 		api_request_reply_no_memory(request);
 		return NULL;
@@ -81,21 +127,36 @@ void *api_fetch_new(struct api *api, struct api_request *request, size_t size,
 		free(fetch);
 		return NULL;
 	}
+	memcpy(fetch->client, request->principal.name, sizeof(fetch->client));
 	fetch->job.run = run;
 	fetch->job.done = done;
-	fetch->db = api->view->history->db;
+	fetch->job.client = fetch->client;
+	fetch->db = view->history->db;
 	fetch->from_ms = from_ms;
 	fetch->to_ms = to_ms;
-	fetch->read = read;
-	snprintf(fetch->path, sizeof(fetch->path), "%s", api->view->history->path);
+	fetch->kind = kind;
+	fetch->limit_s = view->config->query_limit_s;
+	fetch->limit.end_ns = clock_now().mono_ns + (uint64_t)fetch->limit_s * NS_PER_S;
+	fetch->limit.cancelled = worker_stopping(view->queries);
+	snprintf(fetch->path, sizeof(fetch->path), "%s", view->history->path);
 	return fetch;
 }
 
 void api_fetch_submit(struct api *api, struct api_request *request, struct api_fetch *fetch)
 {
-	if (worker_submit_query(api->view->worker, &fetch->job) == 0)
+	int r = worker_submit(api->view->queries, &fetch->job);
+
+	if (r == 0)
 		return;
 	api_deferred_end(fetch->deferred);
 	free_fetch(fetch);
-	problem_reply(request, 503, "history: too many queries are waiting; try again later");
+	if (r == -EDQUOT) {
+		problem_reply(request, 429,
+			      "history: too many queries of this caller are waiting; try again "
+			      "later");
+		request->reply.retry_after_s = 1;
+	} else {
+		problem_reply(request, 503,
+			      "history: too many queries are waiting; try again later");
+	}
 }

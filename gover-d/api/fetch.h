@@ -1,35 +1,51 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A fetch is a request that is answered from the database. The worker thread reads the database
- * with its own connection; the event loop sends the reply. A fetch contains copies of all values
- * that it needs, because the worker thread must not access struct host.
+ * A fetch is a request that is answered from the database. A thread of view->queries reads the
+ * database with its own connection; the event loop sends the reply. A fetch contains copies of all
+ * values that it needs, because the thread must not access struct host.
+ *
+ * Each fetch is answered within the time limit of a query, which includes the time in the queue.
  */
 #ifndef GOVER_D_API_FETCH_H
 #define GOVER_D_API_FETCH_H
 
 #include <limits.h>
 
+#include "db/db.h"
 #include "gover-d/api/handler.h"
 #include "gover-d/util/worker.h"
-
-#define API_FETCH_FLUSH_MS 250 /* time limit for writing the newest rows before a query */
 
 /*
  * The part that is common to all fetches. It must be the first member of the struct of a handler.
  */
 struct api_fetch {
 	struct worker_job job; /* must be the first member */
+	char client[ACCESS_NAME_MAX];
 	struct api_deferred *deferred;
-	struct db *db;	     /* the database; stays open until the worker is freed */
+	struct db *db;	     /* the database; stays open until the threads have ended */
 	char path[PATH_MAX]; /* path of the database */
 	int64_t from_ms, to_ms;
-	/* Runs in the worker thread: sets @result, and either @answer (from malloc) or @err. */
-	void (*read)(struct api_fetch *fetch);
-	/* Frees the members that the struct of the handler adds; may be NULL. */
-	void (*release)(struct api_fetch *fetch);
-	char *answer;
+	bool old_only; /* the newest rows, which may still be in the queue of @db, are not needed */
+	const struct api_fetch_kind *kind;
+	int limit_s;
+	struct db_limit limit;
+	char *answer; /* JSON text from malloc */
 	int result;
 	struct err err;
+};
+
+struct api_fetch_kind {
+	size_t size;	  /* of the struct of the handler */
+	const char *name; /* of the data, for messages */
+	/*
+	 * Runs in the thread and reads the data. Returns 0, a negative errno, or a code of
+	 * core/error.h after it has set fetch->err.
+	 */
+	int (*read)(struct api_fetch *fetch, struct db_reader *reader);
+	/* Runs in the thread after read() has returned 0. NULL: out of memory. */
+	char *(*encode)(struct api_fetch *fetch);
+	/* Frees the members that the struct of the handler adds; NULL: nothing to free. */
+	void (*release)(struct api_fetch *fetch);
 };
 
 /*
@@ -40,13 +56,13 @@ int api_fetch_range(struct api_request *request, int64_t default_ms, int64_t *re
 		    int64_t *ret_to_ms);
 
 /*
- * Returns a new fetch of @size bytes, whose bytes after the common part are zero. NULL: no database
- * or out of memory; the reply is set.
+ * Returns a new fetch, whose bytes after the common part are zero. NULL: no database or out of
+ * memory; the reply is set.
  */
-void *api_fetch_new(struct api *api, struct api_request *request, size_t size,
-		    void (*read)(struct api_fetch *fetch), int64_t from_ms, int64_t to_ms);
+void *api_fetch_new(struct api *api, struct api_request *request, const struct api_fetch_kind *kind,
+		    int64_t from_ms, int64_t to_ms);
 
-/* Passes @fetch to the worker. If too many fetches are waiting, frees @fetch and sets the reply. */
+/* Starts @fetch. If too many fetches are waiting, frees @fetch and sets the reply. */
 void api_fetch_submit(struct api *api, struct api_request *request, struct api_fetch *fetch);
 
 #endif

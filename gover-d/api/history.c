@@ -117,50 +117,57 @@ static int add_point(void *userdata, const struct db_point *point)
 	return h->points && h->gaps ? 0 : -ENOMEM;
 }
 
-static int query(struct history_fetch *h)
-{
-	struct db_reader *reader;
-	int r;
-
-	/* If the flush times out, the newest rows are missing in the answer. */
-	(void)db_flush_within(h->fetch.db, API_FETCH_FLUSH_MS);
-	r = db_reader_open(h->fetch.path, &reader, &h->fetch.err);
-	if (r < 0)
-		return -EIO; /* not 404: the vGPU may exist even if the database file is missing */
-	/* POINTS_MAX + 1: an additional point is needed if the first step is partial. */
-	r = db_query_history(reader, h->vgpu, h->range.from_ms, h->range.to_ms,
-			     (int)h->range.step_s, POINTS_MAX + 1, add_point, h);
-	db_reader_close(reader);
-	if (r == -ENOENT && h->known)
-		return 0;
-	if (r == -ENOENT)
-		return err_condition(&h->fetch.err, CONTROL_E_NOT_FOUND,
-				     "vGPU %s: not in the history", h->vgpu);
-	if (r < 0)
-		return err_fail(&h->fetch.err, -r, "history cannot be read: %s", strerror(-r));
-	return 0;
-}
-
-/* Runs in the worker thread, because the encoding of a long answer would delay the event loop. */
-static void read_history(struct api_fetch *fetch)
+static int read_points(struct api_fetch *fetch, struct db_reader *reader)
 {
 	struct history_fetch *h = (struct history_fetch *)fetch;
-	struct json_encode o = json_encode_begin();
 	int64_t step_ms = h->range.step_s * 1000;
+	int r;
 
 	h->points = json_array();
 	h->gaps = json_array();
 	h->next_ms = (h->range.from_ms + step_ms - 1) / step_ms * step_ms;
-	fetch->result = query(h);
-	add_gap(h, h->range.to_ms / step_ms * step_ms);
+	/* POINTS_MAX + 1: an additional point is needed if the first step is partial. */
+	r = db_query_history(reader, h->vgpu, h->range.from_ms, h->range.to_ms,
+			     (int)h->range.step_s, POINTS_MAX + 1, add_point, h);
+	if (r == -ENOENT && h->known)
+		r = 0;
+	if (r == -ENOENT)
+		return err_condition(&fetch->err, CONTROL_E_NOT_FOUND,
+				     "vGPU %s: not in the history", h->vgpu);
+	if (r == 0)
+		add_gap(h, h->range.to_ms / step_ms * step_ms);
+	return r;
+}
+
+static char *encode_history(struct api_fetch *fetch)
+{
+	struct history_fetch *h = (struct history_fetch *)fetch;
+	struct json_encode o = json_encode_begin();
+
 	json_encode_add(&o, "vgpu", json_string(h->vgpu));
 	json_encode_add(&o, "from", json_encode_time(h->range.from_ms));
 	json_encode_add(&o, "to", json_encode_time(h->range.to_ms));
 	json_encode_add(&o, "step_s", json_integer(h->range.step_s));
-	json_encode_add(&o, "points", h->points);
-	json_encode_add(&o, "gaps", h->gaps);
-	fetch->answer = json_encode_dump(json_encode_end(&o));
+	json_encode_add(&o, "points", json_incref(h->points));
+	json_encode_add(&o, "gaps", json_incref(h->gaps));
+	return json_encode_dump(json_encode_end(&o));
 }
+
+static void release_history(struct api_fetch *fetch)
+{
+	struct history_fetch *h = (struct history_fetch *)fetch;
+
+	json_decref(h->points);
+	json_decref(h->gaps);
+}
+
+static const struct api_fetch_kind history_kind = {
+	.size = sizeof(struct history_fetch),
+	.name = "history",
+	.read = read_points,
+	.encode = encode_history,
+	.release = release_history,
+};
 
 void api_get_history(struct api *api, struct api_request *request)
 {
@@ -174,7 +181,7 @@ void api_get_history(struct api *api, struct api_request *request)
 	}
 	if (read_range(request, &range) < 0)
 		return;
-	h = api_fetch_new(api, request, sizeof(*h), read_history, range.from_ms, range.to_ms);
+	h = api_fetch_new(api, request, &history_kind, range.from_ms, range.to_ms);
 	if (!h)
 		return;
 	h->range = range;

@@ -28,7 +28,6 @@ static const char *const columns[] = {
 struct samples_fetch {
 	struct api_fetch fetch; /* must be the first member */
 	char gpu[ID_MAX];
-	bool wants_newest;
 	int64_t kept_from_ms; /* samples before this time were removed; 0: none was removed */
 	int64_t next_from_ms; /* start of the next page; 0: there is no next page */
 	int64_t last_ms;
@@ -92,23 +91,15 @@ static int take_sample(void *userdata, const struct db_sample *sample)
 	return s->rows ? 0 : -ENOMEM;
 }
 
-static int query(struct samples_fetch *s)
+static int read_samples(struct api_fetch *fetch, struct db_reader *reader)
 {
-	struct db_reader *reader;
+	struct samples_fetch *s = (struct samples_fetch *)fetch;
 	int r;
 
-	/* If the flush times out, the newest rows are missing in the answer. */
-	if (s->wants_newest)
-		(void)db_flush_within(s->fetch.db, API_FETCH_FLUSH_MS);
-	r = db_reader_open(s->fetch.path, &reader, &s->fetch.err);
-	if (r < 0)
-		return -EIO; /* err is set */
-	r = db_query_samples(reader, s->gpu, s->fetch.from_ms, s->fetch.to_ms, take_sample, s,
+	s->rows = json_array();
+	r = db_query_samples(reader, s->gpu, fetch->from_ms, fetch->to_ms, take_sample, s,
 			     &s->kept_from_ms);
-	db_reader_close(reader);
-	if (r < 0)
-		return err_fail(&s->fetch.err, EIO, "history cannot be read: %s", strerror(-r));
-	return 0;
+	return r < 0 ? r : 0;
 }
 
 static json_t *encode_names(const struct samples_fetch *s)
@@ -129,24 +120,34 @@ static json_t *encode_columns(void)
 	return list;
 }
 
-/* Runs in the worker thread. */
-static void read_samples(struct api_fetch *fetch)
+static char *encode_samples(struct api_fetch *fetch)
 {
 	struct samples_fetch *s = (struct samples_fetch *)fetch;
 	struct json_encode o = json_encode_begin();
 
-	s->rows = json_array();
-	fetch->result = query(s);
 	json_encode_add(&o, "gpu", json_string(s->gpu));
-	json_encode_add(&o, "from", json_encode_time(s->fetch.from_ms));
-	json_encode_add(&o, "to", json_encode_time(s->fetch.to_ms));
+	json_encode_add(&o, "from", json_encode_time(fetch->from_ms));
+	json_encode_add(&o, "to", json_encode_time(fetch->to_ms));
 	json_encode_add(&o, "kept_from", json_encode_time(s->kept_from_ms));
 	json_encode_add(&o, "next_from", json_encode_time(s->next_from_ms));
 	json_encode_add(&o, "vgpus", encode_names(s));
 	json_encode_add(&o, "columns", encode_columns());
-	json_encode_add(&o, "rows", s->rows);
-	fetch->answer = json_encode_dump(json_encode_end(&o));
+	json_encode_add(&o, "rows", json_incref(s->rows));
+	return json_encode_dump(json_encode_end(&o));
 }
+
+static void release_samples(struct api_fetch *fetch)
+{
+	json_decref(((struct samples_fetch *)fetch)->rows);
+}
+
+static const struct api_fetch_kind samples_kind = {
+	.size = sizeof(struct samples_fetch),
+	.name = "history",
+	.read = read_samples,
+	.encode = encode_samples,
+	.release = release_samples,
+};
 
 void api_get_samples(struct api *api, struct api_request *request)
 {
@@ -156,10 +157,10 @@ void api_get_samples(struct api *api, struct api_request *request)
 	if (!api_find_gpu(api, request, request->param) ||
 	    api_fetch_range(request, RANGE_DEFAULT_MS, &from_ms, &to_ms) < 0)
 		return;
-	s = api_fetch_new(api, request, sizeof(*s), read_samples, from_ms, to_ms);
+	s = api_fetch_new(api, request, &samples_kind, from_ms, to_ms);
 	if (!s)
 		return;
-	s->wants_newest = to_ms > clock_now().wall_ms - NEWEST_MS;
+	s->fetch.old_only = to_ms <= clock_now().wall_ms - NEWEST_MS;
 	(void)id_copy(s->gpu, request->param); /* cannot fail: the value was checked above */
 	api_fetch_submit(api, request, &s->fetch);
 }

@@ -157,7 +157,7 @@ static void save_tokens(struct api *api, struct api_request *request, const char
 		save->deferred = save->text ? api_deferred_begin(request) : NULL;
 	}
 	if (save && save->deferred)
-		r = worker_submit(api->view->worker, &save->job);
+		r = worker_submit(api->view->saver, &save->job);
 	if (r == 0)
 		return;
 	if (save && save->deferred) {

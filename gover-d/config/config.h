@@ -91,6 +91,7 @@ struct config {
 	char fps_ports[PATH_MAX];  /* directory with sockets of guests; "": none; default "" */
 	/* [history] */
 	struct db_retention retention;
+	int query_limit_s; /* time limit of a query of the history */
 };
 
 void config_default(struct config *config);

@@ -161,6 +161,8 @@ static const struct setting keys[] = {
 	INT(HISTORY(raw_hours), 0, 87600, " hours, 0 to keep for ever"),
 	INT(HISTORY(minute_days), 0, 36500, " days, 0 to keep for ever"),
 	INT(HISTORY(hour_days), 0, 36500, " days, 0 to keep for ever"),
+	INT(AT("history", false, "query_limit_s", struct config, query_limit_s), 1, 3600,
+	    " seconds"),
 };
 _Static_assert(ARRAY_SIZE(keys) <= INIFILE_KEYS_MAX, "base/inifile.c has room for all keys");
 _Static_assert(POLICY_WINDOW_MAX == 300, "predict_periods in policy/keys.h has this upper bound");
@@ -244,6 +246,7 @@ void config_default(struct config *config)
 			  .probation_broken_pct = 10},
 		.fps_socket = FPS_DEFAULT_SOCKET,
 		.retention = {.raw_hours = 24, .minute_days = 30, .hour_days = 730},
+		.query_limit_s = 10,
 	};
 	config_table_default_gpu(&config->gpus[0], "gpu0");
 	policy_params_default(&config->params);

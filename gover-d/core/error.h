@@ -20,6 +20,9 @@ enum control_error {
 	CONTROL_E_UNSUPPORTED, /* the backend does not create vGPUs */
 	CONTROL_E_DRY_RUN,     /* not possible in a dry run */
 	CONTROL_E_NOT_STORED,  /* the state directory cannot be written; nothing was changed */
+	CONTROL_E_TOO_LARGE,   /* the answer would have too many rows */
+	CONTROL_E_TIMED_OUT,   /* the time limit is exceeded */
+	CONTROL_E_STOPPING,    /* the daemon is stopping */
 	CONTROL_N_ERRORS
 };
 

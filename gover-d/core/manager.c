@@ -160,7 +160,7 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 		m->host.late_ticks++;
 	gpus_dispatch_igt(&m->host, now);
 	tick_run(m, now, late);
-	history_retry(&m->history, &m->config.retention, m->worker, now);
+	history_retry(&m->history, &m->config.retention, m->queries, now);
 	save_tick(m);
 	/* Skip missed ticks, so that ticks stay at multiples of the period. */
 	while (m->next_tick_ns <= now.mono_ns)
@@ -181,6 +181,21 @@ static int start_ticking(struct manager *m, struct err *reterr)
 	return r < 0 ? err_fail(reterr, -r, "event loop: %s", strerror(-r)) : 0;
 }
 
+static const struct worker_limits saver_limits = {
+	.name = "gover-save",
+	.threads = 1, /* keeps the order of the saves */
+	.waiting_max = 256,
+	.client_max = 256,
+};
+
+/* With two threads, a long query does not delay short ones. More threads would slow the tick. */
+static const struct worker_limits query_limits = {
+	.name = "gover-query",
+	.threads = 2,
+	.waiting_max = 64,
+	.client_max = 16,
+};
+
 static int make_loop(struct manager *m, struct err *reterr)
 {
 	sigset_t signals;
@@ -200,7 +215,9 @@ static int make_loop(struct manager *m, struct err *reterr)
 	if (r >= 0)
 		r = sd_event_set_watchdog(m->event, 1);
 	if (r >= 0)
-		r = worker_new(m->event, &m->worker);
+		r = worker_new(m->event, &saver_limits, &m->saver);
+	if (r >= 0)
+		r = worker_new(m->event, &query_limits, &m->queries);
 	return r < 0 ? err_fail(reterr, -r, "event loop: %s", strerror(-r))
 		     : notify_open(m, reterr);
 }
@@ -283,7 +300,8 @@ static void set_view(struct manager *m)
 		.frames = &m->frames,
 		.hook_stats = hooks_stats(m->hooks),
 		.webhook = m->webhook,
-		.worker = m->worker,
+		.saver = m->saver,
+		.queries = m->queries,
 		.generation = &m->observers.generation,
 		.dry_run = m->actuator.dry_run,
 	};
@@ -381,7 +399,9 @@ int manager_observe(struct manager *m, const struct observer *observer, void *us
 void manager_stop(struct manager *m)
 {
 	m->timer = sd_event_source_unref(m->timer);
-	m->worker = worker_free(m->worker);
+	/* The queries are interrupted and answered; then the files are written. */
+	m->queries = worker_free(m->queries);
+	m->saver = worker_free(m->saver);
 	if (m->ending && m->save_result < 0)
 		log_error("%s: the newest changes could not be saved: %s", m->contracts_path,
 			  strerror(-m->save_result));
@@ -392,7 +412,7 @@ struct manager *manager_free(struct manager *m)
 {
 	if (!m)
 		return NULL;
-	if (m->worker)
+	if (m->saver)
 		manager_stop(m);
 	ledger_flush(m);
 	frames_close(&m->frames);

@@ -135,7 +135,7 @@ static int start_save(struct manager *m)
 	memcpy(save->path, m->contracts_path, sizeof(save->path));
 	save->text = make_text(m, &save->revision);
 	if (save->text)
-		r = worker_submit(m->worker, &save->job);
+		r = worker_submit(m->saver, &save->job);
 	if (r < 0 && r != -ESHUTDOWN) {
 		free(save->text);
 		free(save);

@@ -32,7 +32,8 @@ struct manager {
 	int lock_fd; /* file descriptor of the locked file in the state directory */
 	sd_event *event;
 	sd_event_source *timer;
-	struct worker *worker;
+	struct worker *saver;	/* writes files, in the order of submission */
+	struct worker *queries; /* reads the database and other files, and opens the database */
 	struct observers observers;
 	char contracts_path[PATH_MAX];
 	struct history history;

@@ -21,7 +21,8 @@ struct view {
 	const struct frames *frames;
 	const struct hook_stats *hook_stats; /* indexed by enum hook */
 	struct webhook *webhook;	     /* for webhook_stats(); NULL: not configured */
-	struct worker *worker;		     /* runs database queries */
+	struct worker *saver;		     /* writes files, in the order of submission */
+	struct worker *queries;		     /* reads the database and other files */
 	const uint64_t *generation;	     /* number that changes whenever a reply may change */
 	bool dry_run;
 };

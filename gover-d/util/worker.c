@@ -1,37 +1,40 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The thread takes jobs from a queue and appends finished jobs to a second list. An eventfd wakes
+ * The threads take jobs from a queue and append finished jobs to a second list. An eventfd wakes
  * the event loop, which calls done() of each finished job.
+ *
+ * The queue is sorted by turns. The first waiting job of a client gets the next turn, and each
+ * further job the turn after that of the job before it. So each turn contains at most one job of
+ * each client.
  */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/thread.h"
 #include "gover-d/util/worker.h"
 
-#define WAITING_MAX 256
-#define QUERIES_MAX 64
-
 struct job_list {
 	struct worker_job *first, **last; /* linked by worker_job.next */
 };
 
 struct worker {
+	struct worker_limits limits;
 	sd_event_source *source;
 	int fd; /* eventfd; readable when the list of finished jobs is not empty */
-	pthread_t thread;
-	bool started;
+	pthread_t threads[WORKER_THREADS_MAX];
+	int n_threads;	  /* number of started threads */
+	atomic_bool stop; /* written while @lock is held */
 	/* @lock guards the following members. */
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	struct job_list queue, finished;
-	int waiting; /* number of jobs in @queue */
-	bool stop;
+	int waiting;   /* number of jobs in @queue */
+	uint64_t turn; /* turn of the job that was started last */
 };
 
 static void list_init(struct job_list *list)
@@ -40,11 +43,12 @@ static void list_init(struct job_list *list)
 	list->last = &list->first;
 }
 
-static void list_append(struct job_list *list, struct worker_job *job)
+static void list_insert(struct job_list *list, struct worker_job **at, struct worker_job *job)
 {
-	job->next = NULL;
-	*list->last = job;
-	list->last = &job->next;
+	job->next = *at;
+	*at = job;
+	if (!job->next)
+		list->last = &job->next;
 }
 
 static struct worker_job *list_take(struct job_list *list)
@@ -57,6 +61,37 @@ static struct worker_job *list_take(struct job_list *list)
 	if (!list->first)
 		list->last = &list->first;
 	return job;
+}
+
+static bool is_same_client(const struct worker_job *a, const struct worker_job *b)
+{
+	if (!a->client || !b->client)
+		return a->client == b->client;
+	return strcmp(a->client, b->client) == 0;
+}
+
+/* Adds a job at its turn. Returns -EBUSY or -EDQUOT if too many jobs are waiting. */
+static int enqueue(struct worker *worker, struct worker_job *job)
+{
+	struct worker_job **at = &worker->queue.first;
+	int waiting = 0;
+
+	if (worker->waiting >= worker->limits.waiting_max)
+		return -EBUSY;
+	job->turn = worker->turn + 1;
+	for (const struct worker_job *other = *at; other; other = other->next) {
+		if (!is_same_client(job, other))
+			continue;
+		job->turn = other->turn + 1;
+		waiting++;
+	}
+	if (waiting >= worker->limits.client_max)
+		return -EDQUOT;
+	while (*at && (*at)->turn <= job->turn)
+		at = &(*at)->next;
+	list_insert(&worker->queue, at, job);
+	worker->waiting++;
+	return 0;
 }
 
 static void *run_thread(void *arg)
@@ -75,10 +110,11 @@ static void *run_thread(void *arg)
 			continue;
 		}
 		worker->waiting--;
+		worker->turn = job->turn;
 		pthread_mutex_unlock(&worker->lock);
 		job->run(job);
 		pthread_mutex_lock(&worker->lock);
-		list_append(&worker->finished, job);
+		list_insert(&worker->finished, worker->finished.last, job);
 		/*
 		 * write() fails only if the counter of the eventfd is full. The eventfd is then
 		 * already readable.
@@ -119,7 +155,19 @@ static int on_finished(sd_event_source *source, int fd, uint32_t revents, void *
 	return 0;
 }
 
-int worker_new(sd_event *event, struct worker **ret_worker)
+static int start_threads(struct worker *worker)
+{
+	int r = 0;
+
+	while (r >= 0 && worker->n_threads < worker->limits.threads) {
+		r = thread_start(&worker->threads[worker->n_threads], run_thread, worker,
+				 worker->limits.name);
+		worker->n_threads += r >= 0;
+	}
+	return r;
+}
+
+int worker_new(sd_event *event, const struct worker_limits *limits, struct worker **ret_worker)
 {
 	struct worker *worker;
 	int r;
@@ -127,6 +175,7 @@ int worker_new(sd_event *event, struct worker **ret_worker)
 	worker = calloc(1, sizeof(*worker));
 	if (!worker)
 		return -ENOMEM;
+	worker->limits = *limits;
 	list_init(&worker->queue);
 	list_init(&worker->finished);
 	(void)pthread_mutex_init(&worker->lock, NULL); /* never fails without attributes */
@@ -137,9 +186,7 @@ int worker_new(sd_event *event, struct worker **ret_worker)
 		r = sd_event_add_io(event, &worker->source, worker->fd, EPOLLIN, on_finished,
 				    worker);
 	if (r >= 0)
-		r = thread_start(&worker->thread, run_thread, worker, "gover-worker");
-	if (r >= 0)
-		worker->started = true;
+		r = start_threads(worker);
 	if (r < 0) {
 		worker_free(worker);
 		return r;
@@ -154,10 +201,10 @@ struct worker *worker_free(struct worker *worker)
 		return NULL;
 	pthread_mutex_lock(&worker->lock);
 	worker->stop = true;
-	pthread_cond_signal(&worker->wake);
+	pthread_cond_broadcast(&worker->wake);
 	pthread_mutex_unlock(&worker->lock);
-	if (worker->started)
-		(void)pthread_join(worker->thread, NULL);
+	for (int i = 0; i < worker->n_threads; i++)
+		(void)pthread_join(worker->threads[i], NULL);
 	finish_jobs(worker);
 	sd_event_source_disable_unref(worker->source);
 	if (worker->fd >= 0)
@@ -168,30 +215,20 @@ struct worker *worker_free(struct worker *worker)
 	return NULL;
 }
 
-static int submit(struct worker *worker, struct worker_job *job, int waiting_max)
+const atomic_bool *worker_stopping(const struct worker *worker)
 {
-	int r = 0;
-
-	pthread_mutex_lock(&worker->lock);
-	if (worker->stop) { /* a done() callback may submit a job during worker_free() */
-		r = -ESHUTDOWN;
-	} else if (worker->waiting >= waiting_max) {
-		r = -EBUSY;
-	} else {
-		list_append(&worker->queue, job);
-		worker->waiting++;
-		pthread_cond_signal(&worker->wake);
-	}
-	pthread_mutex_unlock(&worker->lock);
-	return r;
+	return &worker->stop;
 }
 
 int worker_submit(struct worker *worker, struct worker_job *job)
 {
-	return submit(worker, job, WAITING_MAX);
-}
+	int r;
 
-int worker_submit_query(struct worker *worker, struct worker_job *job)
-{
-	return submit(worker, job, QUERIES_MAX);
+	pthread_mutex_lock(&worker->lock);
+	/* a done() callback may submit a job during worker_free() */
+	r = worker->stop ? -ESHUTDOWN : enqueue(worker, job);
+	if (r == 0)
+		pthread_cond_signal(&worker->wake);
+	pthread_mutex_unlock(&worker->lock);
+	return r;
 }

@@ -514,6 +514,46 @@ static void test_the_newest_sample_is_in_every_resolution(void **state)
 	db_close(db);
 }
 
+/* Makes each query of the roll-ups of hours endless. */
+static const char endless_sql[] =
+	"ALTER TABLE sample_hour RENAME TO hours;"
+	"CREATE VIEW sample_hour AS WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r)"
+	" SELECT abs(n) AS vgpu, n AS ts_ms, n AS samples, n AS gaps, n AS covered_s, n AS short,"
+	" n AS broken, n AS cap_sum, n AS initial_cap_sum, n AS load_n, n AS load_sum, n AS util_n,"
+	" n AS util_sum, n AS util_max, n AS fps_n, n AS fps_sum, n AS fps_min, n AS target_fps_n,"
+	" n AS target_fps_sum, n AS frame_p99_n, n AS frame_p99_sum, n AS frame_p99_max"
+	" FROM r WHERE n < 0;";
+
+static void test_an_endless_query_ends_at_its_limit(void **state)
+{
+	const atomic_bool cancelled = true, not_cancelled = false;
+	struct db *db = open_db(&keep_all);
+	struct db_reader *reader;
+	int n = 0;
+
+	(void)state;
+	put_sample(db, START_MS, "vm1");
+	put_sample(db, START_MS + 2 * HOUR_MS, "vm1");
+	db_close(db);
+	run_sql(endless_sql);
+	reader = open_reader();
+	db_reader_limit(reader, &(struct db_limit){.end_ns = 1, .cancelled = &not_cancelled});
+	assert_int_equal(db_query_history(reader, "vm1", START_MS, START_MS + DAY_MS, 3600, 24,
+					  count_point, &n),
+			 -ETIME);
+	db_reader_limit(reader, &(struct db_limit){.cancelled = &cancelled});
+	assert_int_equal(db_query_history(reader, "vm1", START_MS, START_MS + DAY_MS, 3600, 24,
+					  count_point, &n),
+			 -ECANCELED);
+	/* the reader can still be used, and without a limit a query ends by itself */
+	db_reader_limit(reader, &(struct db_limit){0});
+	assert_int_equal(db_query_history(reader, "vm1", START_MS, START_MS + DAY_MS, 60, 1440,
+					  count_point, &n),
+			 0);
+	assert_int_equal(n, 2);
+	db_reader_close(reader);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
 
 int main(void)
@@ -525,6 +565,7 @@ int main(void)
 		TEST(test_a_clock_set_back_loses_and_duplicates_nothing),
 		TEST(test_steps_and_ranges_have_bounds),
 		TEST(test_a_callback_can_stop_the_query),
+		TEST(test_an_endless_query_ends_at_its_limit),
 		TEST(test_the_newest_sample_is_in_every_resolution),
 	};
 

@@ -7,6 +7,9 @@
 
 #define BEGIN_MS (INT64_C(1700000000000) / 3600000 * 3600000) /* 2023-11-14T22:00:00Z */
 
+static const struct worker_limits limits = {
+	.name = "test", .threads = 1, .waiting_max = 256, .client_max = 256};
+
 static sd_event *event;
 static char folder[32];
 
@@ -62,7 +65,7 @@ static int begin_economics(void **state)
 	snprintf(manager->history.path, sizeof(manager->history.path), "%s/history.db", folder);
 	assert_int_equal(db_open(manager->history.path, &keep_all, &manager->history.db, &err), 0);
 	assert_int_equal(sd_event_new(&event), 0);
-	assert_int_equal(worker_new(event, &manager->view.worker), 0);
+	assert_int_equal(worker_new(event, &limits, &manager->view.queries), 0);
 	fill_database();
 	return 0;
 }
@@ -71,7 +74,7 @@ static int end_economics(void **state)
 {
 	static const char *const ends[] = {"", "-wal", "-shm"};
 
-	manager->view.worker = worker_free(manager->view.worker);
+	manager->view.queries = worker_free(manager->view.queries);
 	event = sd_event_unref(event);
 	manager->history.db = db_close(manager->history.db);
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The history over REST: times, ranges and steps of requests, and replies from a real database. */
+#include <sched.h>
+
 #include "gover-d/util/worker.h"
 #include "tests/unit/gover-d/api/test-api.h"
 
@@ -8,6 +10,9 @@
 
 #define BEGIN_MS INT64_C(1700000000000) /* 2023-11-14T22:13:20Z */
 #define ROWS	 120
+
+static const struct worker_limits limits = {
+	.name = "test", .threads = 1, .waiting_max = 256, .client_max = 256};
 
 static sd_event *event;
 static char folder[32];
@@ -105,7 +110,7 @@ static int begin_history(void **state)
 	snprintf(manager->history.path, sizeof(manager->history.path), "%s/history.db", folder);
 	assert_int_equal(db_open(manager->history.path, &keep_all, &manager->history.db, &err), 0);
 	assert_int_equal(sd_event_new(&event), 0);
-	assert_int_equal(worker_new(event, &manager->view.worker), 0);
+	assert_int_equal(worker_new(event, &limits, &manager->view.queries), 0);
 	fill_database();
 	return 0;
 }
@@ -124,7 +129,7 @@ static void remove_database(void)
 
 static int end_history(void **state)
 {
-	manager->view.worker = worker_free(manager->view.worker);
+	manager->view.queries = worker_free(manager->view.queries);
 	event = sd_event_unref(event);
 	manager->history.db = db_close(manager->history.db);
 	remove_database();
@@ -386,8 +391,43 @@ static void a_request_can_be_closed_before_its_query_ends(void **state)
 	api_request_fini(&request);
 	memset(&request, 0xff, sizeof(request));
 	/* wait until the job of the closed request has ended */
-	manager->view.worker = worker_free(manager->view.worker);
+	manager->view.queries = worker_free(manager->view.queries);
 	assert_false(is_answered);
+}
+
+static const atomic_bool *stopping;
+
+static void run_until_stopping(struct worker_job *job)
+{
+	(void)job;
+	while (!atomic_load(stopping))
+		sched_yield();
+}
+
+static void do_nothing(struct worker_job *job)
+{
+	(void)job;
+}
+
+static void a_query_at_the_stop_is_503(void **state)
+{
+	struct worker_job first = {.run = run_until_stopping, .done = do_nothing};
+	struct api_request request = {
+		.method = "GET",
+		.path = "/v1/vgpus/a/history",
+		.principal = {.scope = ACCESS_READ},
+		.answered = note_answer,
+	};
+
+	(void)state;
+	stopping = worker_stopping(manager->view.queries);
+	assert_int_equal(worker_submit(manager->view.queries, &first), 0);
+	api_serve(api, &request);
+	assert_non_null(request.deferred);
+	manager->view.queries = worker_free(manager->view.queries);
+	assert_int_equal(request.reply.status, 503);
+	assert_non_null(strstr(request.reply.text->data, "history: gover-d is stopping"));
+	api_request_fini(&request);
 }
 
 /* --- the history of a whole GPU --- */
@@ -517,6 +557,7 @@ int main(void)
 		TEST(without_a_database_the_status_is_503),
 		TEST(a_database_that_cannot_be_read_is_500),
 		TEST(a_request_can_be_closed_before_its_query_ends),
+		TEST(a_query_at_the_stop_is_503),
 		TEST(pages_of_a_gpu_contain_whole_periods),
 		TEST(an_invalid_value_of_a_row_is_null),
 		TEST(an_unknown_gpu_or_invalid_range_is_rejected),

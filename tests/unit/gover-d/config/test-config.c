@@ -95,16 +95,15 @@ static void every_key_sets_its_member(void **state)
 	assert_int_equal(load("[daemon]\nsocket = /s\nlisten = [::1]:80\nstate_dir = rel/dir\n"
 			      "period_ms = 250\non_migrate = /bin/hook\n"
 			      "[gpu a]\nbackend = softgpu\nroot = one\ncapacity_cores = 1.5\n"
-			      "intel_gpu_top = off\nfps_source = bpf\n"
-			      "[gpu b]\nbackend=sim\n"
+			      "intel_gpu_top = off\nfps_source = bpf\n[gpu b]\nbackend=sim\n"
 			      "[policy]\nname=gover\noverload_pct=90.5\npaper_mode=yes\n"
 			      "use_ignores_met_target: false\nfund_window_s=20\ncap_floor_pct=2\n"
 			      "[offer]\nflavor_cap_pct=40\nprobation_broken_pct=5\nttl_s=7\n"
 			      "flavor=half\nprice_per_cap_hour=2.5\npenalty_per_broken_s=0.125\n"
 			      "[flavor s]\ncap_pct=20\ntarget_fps=30\nprice_per_cap_hour=3\n"
-			      "penalty_per_broken_s=0\n[flavor t]\n"
-			      "[fps]\nsocket = f.sock\nvsock_port = 7007\nports = /run/p\n"
-			      "[history]\nraw_hours=0\nminute_days=1\nhour_days=2\n"),
+			      "penalty_per_broken_s=0\n[flavor t]\n[fps]\nsocket = f.sock\n"
+			      "vsock_port = 7007\nports = /run/p\n[history]\nraw_hours=0\n"
+			      "minute_days=1\nhour_days=2\nquery_limit_s=60\n"),
 			 0);
 	assert_int_equal(config_check(&config, &err), 0);
 	assert_string_equal(config.socket, "/s");
@@ -145,6 +144,7 @@ static void every_key_sets_its_member(void **state)
 	assert_int_equal(config.fps_vsock_port, 7007);
 	assert_string_equal(config.fps_ports, "/run/p");
 	assert_int_equal(config.retention.raw_hours, 0);
+	assert_int_equal(config.query_limit_s, 60);
 	assert_int_equal(config.retention.hour_days, 2);
 }
 

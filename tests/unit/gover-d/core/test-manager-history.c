@@ -23,7 +23,7 @@ static void start_with_broken_history(void)
 static void retry_after_a_minute(void)
 {
 	now.mono_ns += 60 * NS_PER_S;
-	history_retry(&m->history, &m->config.retention, m->worker, now);
+	history_retry(&m->history, &m->config.retention, m->queries, now);
 }
 
 static void wait_for_open(void)
@@ -32,10 +32,11 @@ static void wait_for_open(void)
 		assert_true(sd_event_run(m->event, UINT64_MAX) >= 0);
 }
 
-/* A job that blocks the worker, like a disk that does not respond. */
+/* Jobs that block all threads of the queries, like a disk that does not respond. */
 static struct blocking {
-	struct worker_job job;
-	atomic_bool may_finish, done;
+	struct worker_job jobs[WORKER_THREADS_MAX];
+	atomic_bool may_finish;
+	int done;
 } blocking;
 
 static void run_blocking(struct worker_job *job)
@@ -48,7 +49,7 @@ static void run_blocking(struct worker_job *job)
 static void finish_blocking(struct worker_job *job)
 {
 	(void)job;
-	atomic_store(&blocking.done, true);
+	blocking.done++;
 }
 
 static void a_slow_database_open_does_not_block_ticks(void **state)
@@ -57,8 +58,11 @@ static void a_slow_database_open_does_not_block_ticks(void **state)
 	start_with_broken_history();
 	assert_int_equal(rmdir(path), 0);
 	atomic_store(&blocking.may_finish, false);
-	blocking.job = (struct worker_job){.run = run_blocking, .done = finish_blocking};
-	assert_int_equal(worker_submit(m->worker, &blocking.job), 0);
+	for (int i = 0; i < WORKER_THREADS_MAX; i++) {
+		blocking.jobs[i] =
+			(struct worker_job){.run = run_blocking, .done = finish_blocking};
+		assert_int_equal(worker_submit(m->queries, &blocking.jobs[i]), 0);
+	}
 	retry_after_a_minute();
 	assert_true(m->history.opening);
 	tick(5);
@@ -66,7 +70,7 @@ static void a_slow_database_open_does_not_block_ticks(void **state)
 	assert_null(m->history.db);
 	atomic_store(&blocking.may_finish, true);
 	wait_for_open();
-	assert_true(atomic_load(&blocking.done));
+	assert_true(blocking.done > 0);
 	assert_non_null(m->history.db);
 	tick(5);
 	assert_null(find_active_alert(ALERT_HISTORY_FAILING, ""));
@@ -78,12 +82,12 @@ static void a_failed_open_is_retried_after_a_delay(void **state)
 	start_with_broken_history();
 	m->history.error[0] = '\0';
 	/* The first retry needs no delay. */
-	history_retry(&m->history, &m->config.retention, m->worker, now);
+	history_retry(&m->history, &m->config.retention, m->queries, now);
 	assert_true(m->history.opening);
 	wait_for_open();
 	assert_null(m->history.db);
 	assert_non_null(strstr(m->history.error, "history.db"));
-	history_retry(&m->history, &m->config.retention, m->worker, now);
+	history_retry(&m->history, &m->config.retention, m->queries, now);
 	assert_false(m->history.opening);
 	assert_int_equal(rmdir(path), 0);
 	retry_after_a_minute();

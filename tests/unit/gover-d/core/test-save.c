@@ -30,6 +30,9 @@ static void count_reply(void *userdata, int result)
 	last_result = result;
 }
 
+static const struct worker_limits limits = {
+	.name = "test", .threads = 1, .waiting_max = 256, .client_max = 256};
+
 static int set_up(void **state)
 {
 	(void)state;
@@ -53,13 +56,13 @@ static int set_up(void **state)
 	last_result = 1;
 	if (sd_event_new(&m.event) < 0)
 		return -1;
-	return worker_new(m.event, &m.worker);
+	return worker_new(m.event, &limits, &m.saver);
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	worker_free(m.worker);
+	worker_free(m.saver);
 	sd_event_unref(m.event);
 	decisions_free(m.decisions);
 	alerts_free(m.alerts);
@@ -129,7 +132,7 @@ static void pending_saves_are_written_and_replied_to_at_exit(void **state)
 	assert_int_equal(save_contracts(&m, count_reply, NULL), 0);
 	vgpu.contract.terms.initial_cap_pct = 40;
 	assert_int_equal(save_contracts(&m, count_reply, NULL), 0);
-	m.worker = worker_free(m.worker);
+	m.saver = worker_free(m.saver);
 	assert_int_equal(replies, 2);
 	assert_int_equal(last_result, 0);
 	assert_int_equal(read_initial_cap(), 40);
@@ -142,7 +145,7 @@ static void saves_without_a_callback_are_written_at_exit(void **state)
 	save_soon(&m);
 	vgpu.contract.terms.initial_cap_pct = 40;
 	save_soon(&m);
-	m.worker = worker_free(m.worker);
+	m.saver = worker_free(m.saver);
 	assert_int_equal(read_initial_cap(), 40);
 	assert_int_equal(m.save_result, 0);
 }
@@ -153,7 +156,7 @@ static void a_write_error_is_reported_to_every_caller(void **state)
 	strcat(m.contracts_path, "/is/no/folder");
 	assert_int_equal(save_contracts(&m, count_reply, NULL), 0);
 	assert_int_equal(save_contracts(&m, count_reply, NULL), 0);
-	m.worker = worker_free(m.worker);
+	m.saver = worker_free(m.saver);
 	assert_int_equal(replies, 2);
 	assert_int_equal(last_result, -ENOENT);
 	assert_int_equal(m.save_result, -ENOENT);
@@ -167,13 +170,13 @@ static void revisions_grow_even_if_the_clock_goes_back(void **state)
 
 	(void)state;
 	save_soon(&m);
-	m.worker = worker_free(m.worker);
+	m.saver = worker_free(m.saver);
 	assert_true(read_file().head.revision > 0);
 	assert_int_equal(read_file().head.revision, m.revision);
 	m.revision = tomorrow; /* as if the contracts were saved while the clock was ahead */
-	assert_int_equal(worker_new(m.event, &m.worker), 0);
+	assert_int_equal(worker_new(m.event, &limits, &m.saver), 0);
 	save_soon(&m);
-	m.worker = worker_free(m.worker);
+	m.saver = worker_free(m.saver);
 	assert_int_equal(read_file().head.revision, tomorrow + 1);
 }
 
@@ -222,7 +225,7 @@ static void the_last_save_contains_the_exact_ids(void **state)
 	(void)state;
 	m.ending = true;
 	save_soon(&m);
-	m.worker = worker_free(m.worker);
+	m.saver = worker_free(m.saver);
 	assert_int_equal(read_file().head.ids.decision, 70);
 	assert_int_equal(read_file().head.ids.alert, 80);
 	assert_int_equal(read_file().head.ids.offer, 90);
@@ -242,7 +245,7 @@ static int64_t save_beside_database(int *ret_sold)
 	snprintf(path, sizeof(path), "%s/history.db", folder);
 	assert_int_equal(db_open(path, &retention, &m.history.db, NULL), 0);
 	assert_int_equal(save_contracts(&m, count_reply, NULL), 0);
-	m.worker = worker_free(m.worker);
+	m.saver = worker_free(m.saver);
 	m.history.db = db_close(m.history.db);
 	assert_int_equal(db_reader_open(path, &reader, NULL), 0);
 	if (db_query_contracts(reader, &revision, &text) == 0) {
@@ -293,7 +296,7 @@ static void a_dry_run_replies_without_writing(void **state)
 	assert_int_equal(replies, 1);
 	assert_int_equal(last_result, 0);
 	save_soon(&m);
-	m.worker = worker_free(m.worker);
+	m.saver = worker_free(m.saver);
 	assert_int_equal(read_initial_cap(), -1);
 }
 

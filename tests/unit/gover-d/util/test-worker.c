@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The worker: jobs run in the thread and finish in the loop, in order. */
+/* The worker: jobs run in threads and finish in the loop, in the order of submission or by turns.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,13 +12,19 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
 #include <time.h>
 
+#include "base/cleanup.h"
 #include "gover-d/util/worker.h"
 
 #define JOBS	   300
 #define WAIT_USEC  (30 * 1000000ULL) /* long enough for a machine under load */
 #define WAITING_OK 256
+
+static const struct worker_limits one_thread = {
+	.name = "test", .threads = 1, .waiting_max = WAITING_OK, .client_max = WAITING_OK};
 
 static struct job {
 	struct worker_job job;
@@ -69,7 +76,7 @@ static int set_up(void **state)
 		jobs[i] = (struct job){.job = {.run = run, .done = done}, .number = i};
 	if (sd_event_new(&test.event) < 0)
 		return -1;
-	return worker_new(test.event, &test.worker);
+	return worker_new(test.event, &one_thread, &test.worker);
 }
 
 static int tear_down(void **state)
@@ -215,6 +222,139 @@ static void test_the_thread_gets_no_signals(void **state)
 	assert_int_equal(sigismember(&blocked, SIGCHLD), 1);
 }
 
+/* --- clients and threads --- */
+
+static void replace_worker(const struct worker_limits *limits)
+{
+	worker_free(test.worker);
+	test.worker = NULL;
+	assert_int_equal(worker_new(test.event, limits, &test.worker), 0);
+}
+
+static void wait_until_running(int n)
+{
+	while (atomic_load(&test.running) < n)
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+/*
+ * Each letter is a job of the client with this name. The jobs are submitted in this order while one
+ * job runs.
+ */
+static const struct turns {
+	const char *submitted, *started;
+} turns[] = {
+	{"aaaa", "aaaa"},     {"ab", "ab"},	      {"aaaab", "abaaa"},
+	{"aaaabb", "ababaa"}, {"aaaabbc", "abcabaa"}, {"ccbbaa", "cbacba"},
+};
+
+static void test_clients_take_turns(void **state)
+{
+	(void)state;
+	for (size_t t = 0; t < ARRAY_SIZE(turns); t++) {
+		int n = (int)strlen(turns[t].submitted);
+		char names[16][2], started[17] = "";
+
+		atomic_store(&test.held, true);
+		test.n_done = 0;
+		submit(0);
+		wait_until_running(1);
+		for (int i = 0; i < n; i++) {
+			names[i][0] = turns[t].submitted[i];
+			names[i][1] = '\0';
+			jobs[1 + i].job.client = names[i];
+			submit(1 + i);
+		}
+		atomic_store(&test.held, false);
+		loop_until(1 + n);
+		for (int i = 0; i < n; i++)
+			started[i] = names[test.done[1 + i] - 1][0];
+		assert_string_equal(started, turns[t].started);
+	}
+}
+
+static void test_a_client_never_waits_for_later_jobs_of_others(void **state)
+{
+	char name[2] = "b";
+	int first = -1;
+
+	(void)state;
+	atomic_store(&test.held, true);
+	submit(0);
+	wait_until_running(1);
+	for (int i = 1; i <= 10; i++)
+		submit(i);
+	atomic_store(&test.held, false);
+	/* a second client submits its next job as soon as the previous one has ended */
+	for (int i = 100; i < 130; i++) {
+		int n = test.n_done;
+
+		jobs[i].job.client = name;
+		submit(i);
+		loop_until(n + 1);
+	}
+	loop_until(11 + 30);
+	for (int i = 0; i < test.n_done; i++)
+		if (test.done[i] == 10)
+			first = i;
+	/* at most one job of the second client runs before each of the ten jobs */
+	assert_in_range(first, 10, 22);
+}
+
+static void test_a_client_has_a_limit_of_its_own(void **state)
+{
+	char name[2] = "b";
+
+	(void)state;
+	replace_worker(&(struct worker_limits){
+		.name = "test", .threads = 1, .waiting_max = 6, .client_max = 4});
+	atomic_store(&test.held, true);
+	submit(0);
+	wait_until_running(1);
+	for (int i = 1; i <= 4; i++)
+		submit(i);
+	assert_int_equal(worker_submit(test.worker, &jobs[5].job), -EDQUOT);
+	jobs[6].job.client = jobs[7].job.client = jobs[8].job.client = name;
+	submit(6);
+	submit(7);
+	assert_int_equal(worker_submit(test.worker, &jobs[8].job), -EBUSY);
+	atomic_store(&test.held, false);
+	loop_until(7);
+}
+
+static void test_threads_run_jobs_at_the_same_time(void **state)
+{
+	(void)state;
+	replace_worker(&(struct worker_limits){
+		.name = "test", .threads = 2, .waiting_max = 64, .client_max = 64});
+	atomic_store(&test.held, true);
+	for (int i = 0; i < 20; i++)
+		submit(i);
+	wait_until_running(2);
+	atomic_store(&test.held, false);
+	loop_until(20);
+	assert_int_equal(atomic_load(&test.most_running), 2);
+}
+
+static const atomic_bool *stopping;
+
+static void run_until_stopping(struct worker_job *job)
+{
+	while (!atomic_load(stopping))
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	((struct job *)(void *)job)->ran = true;
+}
+
+static void test_a_running_job_learns_that_the_worker_stops(void **state)
+{
+	(void)state;
+	stopping = worker_stopping(test.worker);
+	jobs[0].job.run = run_until_stopping;
+	submit(0);
+	test.worker = worker_free(test.worker);
+	assert_int_equal(test.n_done, 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -228,6 +368,11 @@ int main(void)
 		TEST(test_done_may_submit_the_next_job),
 		TEST(test_no_job_is_accepted_during_free),
 		TEST(test_the_thread_gets_no_signals),
+		TEST(test_clients_take_turns),
+		TEST(test_a_client_never_waits_for_later_jobs_of_others),
+		TEST(test_a_client_has_a_limit_of_its_own),
+		TEST(test_threads_run_jobs_at_the_same_time),
+		TEST(test_a_running_job_learns_that_the_worker_stops),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
