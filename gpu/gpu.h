@@ -44,6 +44,8 @@ struct gpu_traits {
 	bool creates;	       /* true: the daemon creates and removes vGPUs */
 	bool counts_frames;    /* true: readings contain frames (sim) */
 	double capacity_cores; /* size in CPU cores with softgpu; 0 with other backends */
+	/* path of the device in sysfs; valid until the GPU is closed; NULL: unknown */
+	const char *sysfs_device;
 };
 
 /* The state of a vGPU at one instant. A field is meaningful only if its valid bit is set. */
@@ -67,8 +69,13 @@ struct gpu_vgpu; /* a vGPU of an open GPU, with open files */
 typedef void (*gpu_found_fn)(void *userdata, const char *id, int initial_cap_pct);
 typedef void (*gpu_path_fn)(void *userdata, const char *path);
 
+/*
+ * gpu/io.h calls these functions. All of them may block, except those that say that they never do.
+ */
 struct gpu_ops {
 	const char *name;
+	/* No function reads or writes a file of the GPU, so none of them blocks. */
+	bool in_memory;
 
 	/*
 	 * Returns true if the host has a GPU for @config with this backend. The function is NULL if
@@ -82,6 +89,7 @@ struct gpu_ops {
 	int (*open)(const struct gpu_config *config, struct gpu **ret_gpu, struct err *reterr);
 	/* Closes the GPU, which may be NULL. vGPUs and their caps stay unchanged. */
 	void (*close)(struct gpu *gpu);
+	/* Never blocks. */
 	void (*traits)(const struct gpu *gpu, struct gpu_traits *ret_traits);
 
 	/* Calls @found for every existing vGPU, in any order. An initial_cap_pct of 0 means
@@ -136,18 +144,18 @@ struct gpu_ops {
 	/*
 	 * Writes the id of the vGPU that process @pid belongs to. Returns -ENOENT if the process
 	 * belongs to no vGPU of this GPU. The function is NULL if the backend does not know the
-	 * processes of a vGPU.
+	 * processes of a vGPU. Never blocks, and may run while another function runs.
 	 */
 	int (*owner)(struct gpu *gpu, pid_t pid, char ret_id[ID_MAX]);
 	/*
 	 * A process joins a vGPU by writing its pid to one or more files. Calls @path for each of
 	 * these files. The first file determines the result of owner(). The function is NULL if
-	 * processes cannot join.
+	 * processes cannot join. Never blocks, and may run while another function runs.
 	 */
 	int (*places)(struct gpu *gpu, const char *id, gpu_path_fn path, void *userdata);
 	/* Applies a label of the contract ("workload" in sim). Returns 0 for other keys, and
 	 * -EINVAL with a message for an invalid value. The function is NULL if the backend uses no
-	 * labels. */
+	 * labels. Never blocks, and may run while another function runs. */
 	int (*label)(struct gpu_vgpu *vgpu, const char *key, const char *value, struct err *reterr);
 };
 

@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -24,7 +25,9 @@
 #include "gpu/gvt-host.h"
 
 struct gpu {
-	char dir[PATH_MAX]; /* the folder that contains the vGPUs */
+	char dir[PATH_MAX];    /* the folder that contains the vGPUs */
+	char device[PATH_MAX]; /* path of the device in sysfs; "": the configuration has no parent
+				*/
 	double speed;
 	struct gpu_vgpu *attached;
 };
@@ -51,6 +54,8 @@ static int open_gpu(const struct gpu_config *config, struct gpu **ret_gpu, struc
 		free(gpu);
 		return r;
 	}
+	if (config->parent[0] == '\0' || !realpath(gpu->dir, gpu->device))
+		gpu->device[0] = '\0';
 	*ret_gpu = gpu;
 	return 0;
 }
@@ -62,12 +67,12 @@ static void close_gpu(struct gpu *gpu)
 
 static void get_traits(const struct gpu *gpu, struct gpu_traits *ret_traits)
 {
-	(void)gpu;
 	*ret_traits = (struct gpu_traits){
 		.step_pct = 1,
 		.floor_pct = 1,
 		.min_interval_ms = 100, /* the scheduler applies a new cap at its next time slot */
 		.share = GPU_HARD_CAP,
+		.sysfs_device = gpu->device[0] ? gpu->device : NULL,
 	};
 }
 

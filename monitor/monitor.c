@@ -154,37 +154,33 @@ static void sample_nothing(struct monitor_track *track, int error, struct monito
 	sample_age(track, row);
 }
 
-void monitor_sample(struct monitor_track *track, const struct gpu_ops *ops, struct gpu_vgpu *vgpu,
-		    const struct fps_totals *fps, uint64_t now_mono_ns, double period_s,
-		    struct monitor_row *ret_row)
+void monitor_sample(struct monitor_track *track, int error, const struct gpu_reading *reading,
+		    const struct fps_totals *fps, double period_s, struct monitor_row *ret_row)
 {
-	struct gpu_reading now;
-	int r = ops->read(vgpu, now_mono_ns, &now);
-
 	*ret_row = (struct monitor_row){0};
-	if (r == -ENODEV) {
+	if (error == -ENODEV) {
 		/* A vGPU that is created later under the same name is a different vGPU. */
 		*track = (struct monitor_track){0};
 		ret_row->gone = true;
 		ret_row->read_errno = ENODEV;
 		return;
 	}
-	if (r < 0) {
-		sample_nothing(track, -r, ret_row);
+	if (error < 0) {
+		sample_nothing(track, -error, ret_row);
 		return;
 	}
-	if (track->primed && now.at_ns > track->last.at_ns)
-		ret_row->dt_s = (double)(now.at_ns - track->last.at_ns) / 1e9;
-	sample_busy(&track->last, &now, ret_row);
-	ret_row->cap_valid = now.cap_valid;
-	ret_row->cap_pct = now.cap_valid ? now.cap_pct : 0;
-	if (now.frames_valid)
-		sample_backend_frames(&track->last, &now, ret_row);
+	if (track->primed && reading->at_ns > track->last.at_ns)
+		ret_row->dt_s = (double)(reading->at_ns - track->last.at_ns) / 1e9;
+	sample_busy(&track->last, reading, ret_row);
+	ret_row->cap_valid = reading->cap_valid;
+	ret_row->cap_pct = reading->cap_valid ? reading->cap_pct : 0;
+	if (reading->frames_valid)
+		sample_backend_frames(&track->last, reading, ret_row);
 	else if (fps)
 		sample_reported_frames(track, fps, period_s, ret_row);
 	else
 		track->fps_primed = false;
 	track->primed = true;
-	track->last = now;
+	track->last = *reading;
 	sample_age(track, ret_row);
 }

@@ -51,12 +51,12 @@ struct monitor_track {
 };
 
 /*
- * Samples @vgpu at @now_mono_ns. Frames come from the backend if it counts them, otherwise from
- * @fps (NULL: no program reports). @period_s is the nominal period: FPS are invalid if more
- * than 2.5 periods have passed since the last sample.
+ * Computes the row of a vGPU from its @reading. @error is the negative errno of the reading; 0: the
+ * reading is valid. Frames come from the backend if it counts them, otherwise from @fps (NULL: no
+ * program reports). @period_s is the nominal period: FPS are invalid if more than 2.5 periods have
+ * passed since the last sample.
  */
-void monitor_sample(struct monitor_track *track, const struct gpu_ops *ops, struct gpu_vgpu *vgpu,
-		    const struct fps_totals *fps, uint64_t now_mono_ns, double period_s,
-		    struct monitor_row *ret_row);
+void monitor_sample(struct monitor_track *track, int error, const struct gpu_reading *reading,
+		    const struct fps_totals *fps, double period_s, struct monitor_row *ret_row);
 
 #endif

@@ -37,6 +37,7 @@ static const unsigned int statuses[CONTROL_N_ERRORS] = {
 	[CONTROL_E_UNSUPPORTED] = 409, [CONTROL_E_DRY_RUN] = 409,
 	[CONTROL_E_NOT_STORED] = 507,  [CONTROL_E_TOO_LARGE] = 400,
 	[CONTROL_E_TIMED_OUT] = 503,   [CONTROL_E_STOPPING] = 503,
+	[CONTROL_E_NO_ANSWER] = 503,
 };
 
 static const char *title_of(unsigned int status)

@@ -83,8 +83,7 @@ static json_t *encode_attach(const struct view *view, const struct host_gpu *gpu
 	struct json_encode o = json_encode_begin();
 	json_t *paths = json_array();
 
-	if (vgpu->device && gpu->ops->places &&
-	    gpu->ops->places(gpu->gpu, vgpu->contract.id, add_place, &paths) < 0)
+	if (vgpu->device && gpu_io_places(gpu->io, vgpu->contract.id, add_place, &paths) < 0)
 		json_array_clear(paths);
 	json_encode_add(&o, "cgroup_procs", paths);
 	json_encode_add(&o, "fps_socket", json_encode_name(socket));

@@ -20,7 +20,7 @@ bool actuate_is_ours(const struct actuator *actuator, const struct vgpu *vgpu, i
 bool actuate_is_foreign(const struct actuator *actuator, const struct host_gpu *gpu,
 			struct vgpu *vgpu, int *ret_cap_pct)
 {
-	if (gpu->ops->read_cap(vgpu->device, ret_cap_pct) < 0)
+	if (gpu_io_read_cap(gpu->io, vgpu->device, ret_cap_pct) < 0)
 		return false;
 	if (!actuate_is_ours(actuator, vgpu, *ret_cap_pct))
 		return true;
@@ -59,9 +59,9 @@ static void write_move(struct actuator *actuator, struct host_gpu *gpu, struct a
 
 	r = cap_journal_set(actuator->journal, id, vgpu->expected_cap_pct, move->to_pct);
 	if (r == 0)
-		r = gpu->ops->write_cap(vgpu->device, now.mono_ns, move->to_pct);
+		r = gpu_io_write_cap(gpu->io, vgpu->device, now.mono_ns, move->to_pct);
 	/* A failed write may still have changed the cap, so the cap is always read back. */
-	r_read = gpu->ops->read_cap(vgpu->device, &in_force);
+	r_read = gpu_io_read_cap(gpu->io, vgpu->device, &in_force);
 	if (r == 0)
 		r = r_read;
 	if (r == 0 && in_force != move->to_pct)
@@ -207,34 +207,47 @@ int actuate_restore(struct host_gpu *gpu, struct vgpu *vgpu, struct instant now)
 	int initial_pct = vgpu->contract.terms.initial_cap_pct, in_force;
 	int r;
 
-	if (gpu->ops->renew) /* end the lease first, because a lease that expires changes the cap */
-		(void)gpu->ops->renew(vgpu->device, 0);
-	r = gpu->ops->write_cap(vgpu->device, now.mono_ns, initial_pct);
+	/* end the lease first, because a lease that expires changes the cap */
+	(void)gpu_io_renew(gpu->io, vgpu->device, 0);
+	r = gpu_io_write_cap(gpu->io, vgpu->device, now.mono_ns, initial_pct);
 	if (r == 0)
-		r = gpu->ops->read_cap(vgpu->device, &in_force);
+		r = gpu_io_read_cap(gpu->io, vgpu->device, &in_force);
 	if (r == 0 && in_force != initial_pct)
 		r = -EIO;
 	return r;
 }
 
-int actuate_lease(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu,
-		  struct instant now)
+int actuate_plan_lease(const struct actuator *actuator, const struct host_gpu *gpu,
+		       const struct vgpu *vgpu)
 {
 	bool observed = gpu->mode == GPU_MODE_OBSERVE;
 	int lease_ms = observed ? 0 : gpu->config.lease_ms;
-	int r;
 
-	if (actuator->dry_run || !gpu->ops->renew)
-		return 0;
+	if (actuator->dry_run || !gpu_io_has_leases(gpu->io))
+		return -1;
 	/* In mode observe, do not end the leases of other programs. */
 	if (lease_ms == 0 && (vgpu->lease_off || (observed && !vgpu->renewed_ns)))
-		return 0;
-	r = gpu->ops->renew(vgpu->device, lease_ms);
-	if (r < 0)
-		return r == -EOPNOTSUPP ? 0 : r;
-	vgpu->renewed_ns = lease_ms ? now.mono_ns : 0;
+		return -1;
+	return lease_ms;
+}
+
+int actuate_note_lease(struct vgpu *vgpu, int lease_ms, int result, uint64_t renewed_ns)
+{
+	if (result < 0)
+		return result == -EOPNOTSUPP ? 0 : result;
+	vgpu->renewed_ns = lease_ms ? renewed_ns : 0;
 	vgpu->lease_off = lease_ms == 0;
 	return 0;
+}
+
+void actuate_lease(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu,
+		   struct instant now)
+{
+	int lease_ms = actuate_plan_lease(actuator, gpu, vgpu);
+
+	if (lease_ms >= 0)
+		(void)actuate_note_lease(
+			vgpu, lease_ms, gpu_io_renew(gpu->io, vgpu->device, lease_ms), now.mono_ns);
 }
 
 void actuate_initial_cap(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu,
@@ -242,14 +255,15 @@ void actuate_initial_cap(struct actuator *actuator, struct host_gpu *gpu, struct
 {
 	int is_pct;
 
-	if (actuator->dry_run || gpu->mode == GPU_MODE_OBSERVE || !gpu->ops->write_initial_cap ||
-	    gpu->ops->read_initial_cap(vgpu->device, &is_pct) < 0 || is_pct == initial_cap_pct)
+	if (actuator->dry_run || gpu->mode == GPU_MODE_OBSERVE ||
+	    gpu_io_read_initial_cap(gpu->io, vgpu->device, &is_pct) < 0 ||
+	    is_pct == initial_cap_pct)
 		return;
 	/*
 	 * The backend rejects a new initial cap after the first cap write. The old initial cap then
 	 * remains.
 	 */
-	if (gpu->ops->write_initial_cap(vgpu->device, initial_cap_pct, vgpu->cap_pct) == 0)
+	if (gpu_io_write_initial_cap(gpu->io, vgpu->device, initial_cap_pct, vgpu->cap_pct) == 0)
 		vgpu->expected_cap_pct = vgpu->cap_pct;
 }
 
@@ -277,6 +291,8 @@ static int condition_of(int r)
 		return CONTROL_E_DOES_NOT_FIT;
 	case -EOPNOTSUPP:
 		return CONTROL_E_UNSUPPORTED;
+	case -ETIMEDOUT:
+		return CONTROL_E_NO_ANSWER;
 	default:
 		return r;
 	}
@@ -298,14 +314,14 @@ int actuate_create(struct actuator *actuator, struct host_gpu *gpu, struct vgpu 
 			reterr, CONTROL_E_NOT_STORED,
 			"vGPU %s: the cap journal in the state directory cannot be written: %s", id,
 			strerror(-r));
-	r = gpu->ops->create(gpu->gpu, id, cap_pct, reterr);
+	r = gpu_io_create(gpu->io, id, cap_pct, reterr);
 	if (r < 0) {
 		restore_record(actuator->journal, id, known, last_pct, intent_pct);
 		return condition_of(r);
 	}
-	r = gpu->ops->attach(gpu->gpu, id, now.mono_ns, &vgpu->device, reterr);
+	r = gpu_io_attach(gpu->io, id, now.mono_ns, &vgpu->device, reterr);
 	if (r < 0) {
-		(void)gpu->ops->destroy(gpu->gpu, id, NULL);
+		(void)gpu_io_destroy(gpu->io, id, NULL);
 		restore_record(actuator->journal, id, known, last_pct, intent_pct);
 		return r;
 	}
@@ -325,11 +341,10 @@ int actuate_destroy(struct actuator *actuator, struct host_gpu *gpu, struct vgpu
 	/*
 	 * Detach the vGPU only after its removal, so that sampling continues if the removal fails.
 	 */
-	r = gpu->ops->destroy(gpu->gpu, id, reterr);
+	r = gpu_io_destroy(gpu->io, id, reterr);
 	if (r < 0 && r != -ENOENT)
 		return condition_of(r);
-	if (vgpu->device)
-		gpu->ops->detach(vgpu->device);
+	gpu_io_detach(gpu->io, vgpu->device);
 	vgpu->device = NULL;
 	/* A later vGPU of the same name must not get the record of this vGPU. */
 	(void)cap_journal_remove(actuator->journal, id);

@@ -69,11 +69,19 @@ int actuate_cap(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vg
 int actuate_restore(struct host_gpu *gpu, struct vgpu *vgpu, struct instant now);
 
 /*
- * Renews the lease of the cap, or ends the lease if the configuration sets no lease. Does nothing
- * in a dry run or if the backend has no leases. Returns 0 or the error of the backend.
+ * Returns the lease in ms that the cap needs now; 0: the lease must end. -1: nothing to do, because
+ * this is a dry run, the backend has no leases, or the lease has ended already.
  */
-int actuate_lease(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu,
-		  struct instant now);
+int actuate_plan_lease(const struct actuator *actuator, const struct host_gpu *gpu,
+		       const struct vgpu *vgpu);
+/*
+ * Stores the @result of a renewal to @lease_ms that began at @renewed_ns. Returns 0, or @result if
+ * it is an error other than -EOPNOTSUPP.
+ */
+int actuate_note_lease(struct vgpu *vgpu, int lease_ms, int result, uint64_t renewed_ns);
+/* Renews or ends the lease of the cap, if this is needed. The next sweep tries again on errors. */
+void actuate_lease(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu,
+		   struct instant now);
 
 /*
  * Sets the initial cap in the backend, if the backend still allows this. The cap in force does not
@@ -84,13 +92,13 @@ void actuate_initial_cap(struct actuator *actuator, struct host_gpu *gpu, struct
 
 /*
  * Creates the vGPU in its backend with @cap_pct and attaches it. Errors: CONTROL_E_DRY_RUN,
- * _NOT_STORED, _EXISTS, _INVALID, _DOES_NOT_FIT or _UNSUPPORTED.
+ * _NOT_STORED, _EXISTS, _INVALID, _DOES_NOT_FIT, _UNSUPPORTED or _NO_ANSWER.
  */
 int actuate_create(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu, int cap_pct,
 		   struct instant now, struct err *reterr);
 /*
- * Removes the vGPU and detaches it. Errors: CONTROL_E_DRY_RUN or _IN_USE. After an error nothing
- * has changed.
+ * Removes the vGPU and detaches it. Errors: CONTROL_E_DRY_RUN, _IN_USE or _NO_ANSWER. After an
+ * error nothing has changed; only after _NO_ANSWER the vGPU may still disappear later.
  */
 int actuate_destroy(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu,
 		    struct err *reterr);

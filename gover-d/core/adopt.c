@@ -86,10 +86,8 @@ static void pass_labels(struct host_gpu *gpu, struct vgpu *vgpu)
 	const char *key;
 	json_t *value;
 
-	if (!gpu->ops->label)
-		return;
 	json_object_foreach (vgpu->contract.labels, key, value)
-		if (gpu->ops->label(vgpu->device, key, json_string_value(value), &err) < 0)
+		if (gpu_io_label(gpu->io, vgpu->device, key, json_string_value(value), &err) < 0)
 			log_warning("vGPU %s: label %s: %s, ignoring", vgpu->contract.id, key,
 				    err.msg);
 }
@@ -97,25 +95,29 @@ static void pass_labels(struct host_gpu *gpu, struct vgpu *vgpu)
 static int attach_existing(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
 			   struct instant now, struct err *reterr)
 {
-	int found_pct, r;
+	int found_pct, initial_pct, r;
 
-	r = gpu->ops->attach(gpu->gpu, vgpu->contract.id, now.mono_ns, &vgpu->device, reterr);
+	r = gpu_io_attach(gpu->io, vgpu->contract.id, now.mono_ns, &vgpu->device, reterr);
 	if (r < 0)
 		return r;
 	/*
 	 * Renew the lease before the cap is read, so that the lease does not expire before the
 	 * first tick.
 	 */
-	(void)actuate_lease(&m->actuator, gpu, vgpu, now);
-	r = gpu->ops->read_cap(vgpu->device, &found_pct);
+	actuate_lease(&m->actuator, gpu, vgpu, now);
+	r = gpu_io_read_cap(gpu->io, vgpu->device, &found_pct);
 	if (r < 0) {
-		gpu->ops->detach(vgpu->device);
+		gpu_io_detach(gpu->io, vgpu->device);
 		vgpu->device = NULL;
 		return err_fail(reterr, -r, "vGPU %s: the cap cannot be read: %s",
 				vgpu->contract.id, strerror(-r));
 	}
-	if (vgpu->found && vgpu->contract.terms.initial_cap_pct == 0)
-		vgpu->contract.terms.initial_cap_pct = found_pct == 0 ? 100 : found_pct;
+	if (vgpu->found && vgpu->contract.terms.initial_cap_pct == 0) {
+		r = gpu_io_read_initial_cap(gpu->io, vgpu->device, &initial_pct);
+		if (r < 0 || initial_pct == 0)
+			initial_pct = found_pct == 0 ? 100 : found_pct;
+		vgpu->contract.terms.initial_cap_pct = initial_pct;
+	}
 	adopt_cap(m, gpu, vgpu, found_pct, now);
 	pass_labels(gpu, vgpu);
 	return 0;
@@ -154,13 +156,28 @@ void adopt_forget(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, st
 	vgpu_free(gpu, vgpu);
 }
 
+/* Attaches the vGPU of a contract. If it does not exist, creates it again or forgets it. */
+static void adopt_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+		       struct instant now)
+{
+	struct err err = {""};
+	int r = attach_existing(m, gpu, vgpu, now, &err);
+
+	if (r == -ENOENT && vgpu->found) {
+		adopt_forget(m, gpu, vgpu, now);
+		return;
+	}
+	if (r == -ENOENT && gpu->traits.creates)
+		r = recreate_vgpu(m, gpu, vgpu, now, &err);
+	if (r < 0)
+		log_warning("vGPU %s: %s; the contract stays in force", vgpu->contract.id, err.msg);
+}
+
 static int adopt_contract(struct manager *m, struct contract_entry *entry, struct instant now,
 			  struct err *reterr)
 {
 	struct host_gpu *gpu = host_find_gpu(&m->host, entry->contract.gpu);
-	struct err inner = {""};
 	struct vgpu *vgpu;
-	int r;
 
 	if (!gpu)
 		return err_fail(reterr, ENOENT,
@@ -177,16 +194,8 @@ static int adopt_contract(struct manager *m, struct contract_entry *entry, struc
 	entry->contract.labels = NULL;
 	vgpu->found = entry->found;
 	host_gpu_insert(gpu, vgpu);
-	r = attach_existing(m, gpu, vgpu, now, &inner);
-	if (r == -ENOENT && vgpu->found) {
-		adopt_forget(m, gpu, vgpu, now);
-		return 0;
-	}
-	if (r == -ENOENT && gpu->traits.creates)
-		r = recreate_vgpu(m, gpu, vgpu, now, &inner);
-	if (r < 0)
-		log_warning("vGPU %s: %s; the contract stays in force", vgpu->contract.id,
-			    inner.msg);
+	if (gpu->open)
+		adopt_vgpu(m, gpu, vgpu, now);
 	return 0;
 }
 
@@ -321,6 +330,16 @@ int adopt_host(struct manager *m, struct contracts *contracts, struct instant no
 	}
 	settle(m, contracts->n_vgpus, now);
 	return 0;
+}
+
+void adopt_gpu(struct manager *m, struct host_gpu *gpu, struct instant now)
+{
+	for (struct vgpu *v = gpu->vgpus, *next; v; v = next) {
+		next = v->next;
+		if (!v->device)
+			adopt_vgpu(m, gpu, v, now);
+	}
+	save_soon(m);
 }
 
 static struct vgpu *new_found(const struct host_gpu *gpu, const char *id, int initial_cap_pct,

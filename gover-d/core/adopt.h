@@ -15,8 +15,12 @@ struct manager;
 int adopt_host(struct manager *manager, struct contracts *contracts, struct instant now,
 	       struct err *reterr);
 
+/* Adopts the vGPUs of the contracts of a GPU that was opened after adopt_host(). */
+void adopt_gpu(struct manager *manager, struct host_gpu *gpu, struct instant now);
+
 /*
- * Adopts a vGPU that the backend lists and the daemon does not manage (rule 12). -EINVAL: the name
+ * Adopts a vGPU that the backend has and the daemon does not manage (rule 12).
+ * @initial_cap_pct 0: unknown. -EINVAL: the name
  * is not a valid id, or a vGPU of another GPU has this name. -ENOSPC: the GPU has too many vGPUs.
  * Other errors: the vGPU cannot be attached.
  */

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "gover-d/config/flavor.h"
+#include "gover-d/core/adopt.h"
 #include "gover-d/core/control-vgpu.h"
 #include "gover-d/core/external-change.h"
 #include "gover-d/core/frames.h"
@@ -27,6 +28,14 @@ static int check_flavor(const struct manager *m, const struct contract *c, struc
 		return 0;
 	(void)flavor_refuse(&m->config, c->flavor, reterr);
 	return CONTROL_E_INVALID;
+}
+
+static int check_answers(const struct host_gpu *gpu, struct err *reterr)
+{
+	if (gpu->open && !gpu_io_silent_ns(gpu->io))
+		return 0;
+	return err_condition(reterr, CONTROL_E_NO_ANSWER,
+			     "GPU %s does not answer; nothing was changed", gpu->config.name);
 }
 
 static int check_terms(const struct host_gpu *gpu, const struct contract *c, struct err *reterr)
@@ -57,10 +66,10 @@ static int apply_labels(struct host_gpu *gpu, struct vgpu *vgpu, json_t *labels,
 	json_t *value;
 	int r;
 
-	if (!gpu->ops->label || !vgpu->device)
+	if (!vgpu->device)
 		return 0;
 	json_object_foreach (labels, key, value) {
-		r = gpu->ops->label(vgpu->device, key, json_string_value(value), &inner);
+		r = gpu_io_label(gpu->io, vgpu->device, key, json_string_value(value), &inner);
 		if (r == -EINVAL)
 			return err_condition(reterr, CONTROL_E_INVALID, "labels: %s: %s", key,
 					     inner.msg);
@@ -142,7 +151,9 @@ static int plan_change(struct manager *m, struct host_gpu *gpu, struct plan_roun
 	round->out.n_decisions = round->out.n_moves = 0;
 	if (fields & CAP_FIELDS) {
 		round_view(m, gpu, round);
-		r = check_terms(gpu, c, reterr);
+		r = check_answers(gpu, reterr);
+		if (r == 0)
+			r = check_terms(gpu, c, reterr);
 		if (r == 0)
 			r = check_hold(gpu, c, reterr);
 		if (r == 0)
@@ -308,8 +319,8 @@ static int create_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgp
 	if (r == 0) {
 		r = apply_labels(gpu, vgpu, vgpu->contract.labels, reterr);
 		/* If the vGPU cannot be removed, the next tick adopts it without a contract. */
-		if (r != 0 && actuate_destroy(&m->actuator, gpu, vgpu, NULL) != 0 && vgpu->device)
-			gpu->ops->detach(vgpu->device);
+		if (r != 0 && actuate_destroy(&m->actuator, gpu, vgpu, NULL) != 0)
+			gpu_io_detach(gpu->io, vgpu->device);
 	}
 	if (r != 0) {
 		give_back(m, gpu, round, now);
@@ -376,6 +387,8 @@ int control_vgpu_add(struct manager *m, struct contract *contract, struct vgpu *
 
 	r = pick_gpu(m, contract, &gpu, reterr);
 	if (r == 0)
+		r = check_answers(gpu, reterr);
+	if (r == 0)
 		r = check_terms(gpu, contract, reterr);
 	if (r == 0)
 		r = check_flavor(m, contract, reterr);
@@ -385,7 +398,7 @@ int control_vgpu_add(struct manager *m, struct contract *contract, struct vgpu *
 	vgpu = host_find_vgpu(&m->host, contract->id, &owner);
 	/* the vGPU may have been created after the last tick */
 	if (!vgpu && !gpu->traits.creates) {
-		external_change_find_vgpus(m, gpu, now);
+		(void)adopt_found(m, gpu, contract->id, /* initial_cap_pct= */ 0, now, NULL);
 		vgpu = host_find_vgpu(&m->host, contract->id, &owner);
 	}
 	if (vgpu && !vgpu->found)
@@ -403,7 +416,7 @@ int control_vgpu_add(struct manager *m, struct contract *contract, struct vgpu *
 		return err_condition(reterr, CONTROL_E_UNSUPPORTED,
 				     "vGPU %s does not exist on GPU %s, and the backend %s does "
 				     "not create vGPUs",
-				     contract->id, gpu->config.name, gpu->ops->name);
+				     contract->id, gpu->config.name, gpu_io_backend(gpu->io));
 	if (gpu->n_vgpus == POLICY_VGPUS_MAX)
 		return err_condition(reterr, CONTROL_E_DOES_NOT_FIT,
 				     "GPU %s: too many vGPUs (limit %d)", gpu->config.name,

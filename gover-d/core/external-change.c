@@ -43,7 +43,7 @@ static void log_refused(struct found_context *c, const char *id, const struct er
 	if (refused < end)
 		return;
 	gpu->refused.n++;
-	snprintf(refused->id, sizeof(refused->id), "%s", id);
+	snprintf(refused->id, sizeof(refused->id), "%.*s", ID_MAX - 1, id);
 	log_warning("vGPU %s on GPU %s cannot be adopted%s%s", id, gpu->config.name,
 		    err->msg[0] ? ": " : "", err->msg);
 }
@@ -70,9 +70,9 @@ static void drop_unlisted(struct found_context *c)
 	gpu->refused.more = c->unnamed > 0;
 }
 
-static void found_vgpu(void *userdata, const char *id, int initial_cap_pct)
+static void found_vgpu(struct found_context *c, const struct gpu_io_listed *listed)
 {
-	struct found_context *c = userdata;
+	const char *id = listed->id;
 	struct vgpu *v = host_gpu_find_vgpu(c->gpu, id);
 	struct err err = {""};
 	int r;
@@ -81,7 +81,7 @@ static void found_vgpu(void *userdata, const char *id, int initial_cap_pct)
 		v->listed = true;
 	if (v && v->device)
 		return;
-	r = adopt_found(c->manager, c->gpu, id, initial_cap_pct, c->now, &err);
+	r = adopt_found(c->manager, c->gpu, id, listed->initial_cap_pct, c->now, &err);
 	if (r < 0 && r != -ENOENT) /* -ENOENT: the vGPU vanished meanwhile */
 		log_refused(c, id, &err);
 }
@@ -101,16 +101,21 @@ static void forget_unlisted(struct manager *m, struct host_gpu *gpu, struct inst
 	}
 }
 
-void external_change_find_vgpus(struct manager *m, struct host_gpu *gpu, struct instant now)
+bool external_change_list_due(const struct manager *m, const struct host_gpu *gpu)
+{
+	return !gpu->traits.creates || m->host.ticks % LIST_PERIODS == 0;
+}
+
+void external_change_find_vgpus(struct manager *m, struct host_gpu *gpu,
+				const struct gpu_io_sweep *sweep, struct instant now)
 {
 	struct found_context context = {.manager = m, .gpu = gpu, .now = now};
-	int r;
+	int r = sweep->list_error;
 
-	if (gpu->traits.creates && m->host.ticks % LIST_PERIODS)
-		return;
 	for (struct vgpu *v = gpu->vgpus; v; v = v->next)
 		v->listed = false;
-	r = gpu->ops->list(gpu->gpu, found_vgpu, &context);
+	for (int i = 0; i < sweep->n_listed; i++)
+		found_vgpu(&context, &sweep->listed[i]);
 	if (r == 0) {
 		drop_unlisted(&context);
 		forget_unlisted(m, gpu, now);
@@ -132,7 +137,7 @@ void external_change_lose_vgpu(struct manager *m, struct host_gpu *gpu, struct v
 		save_soon(m);
 		return;
 	}
-	gpu->ops->detach(vgpu->device);
+	gpu_io_detach(gpu->io, vgpu->device);
 	vgpu->device = NULL;
 	vgpu->renewed_ns = 0;
 	/* a missing vGPU must not count as overloaded */
@@ -160,16 +165,16 @@ static void accept_initial_cap(struct manager *m, struct host_gpu *gpu, struct v
 }
 
 /*
- * True if the lease of the cap may have ended: it was renewed late, or this daemon does not renew
- * it.
+ * True if the lease of the cap may have ended before @read_ns, the time after the reading of the
+ * cap: it was renewed late, or this daemon does not renew it.
  */
 static bool lease_may_be_over(const struct manager *m, const struct host_gpu *gpu,
-			      const struct vgpu *vgpu, bool gap, struct instant now)
+			      const struct vgpu *vgpu, bool gap, uint64_t read_ns)
 {
 	uint64_t lease_ns = (uint64_t)gpu->config.lease_ms * NS_PER_MS;
 
 	return gap || m->actuator.dry_run || gpu->mode == GPU_MODE_OBSERVE ||
-	       (vgpu->renewed_ns && now.mono_ns - vgpu->renewed_ns > lease_ns);
+	       (vgpu->renewed_ns && read_ns > vgpu->renewed_ns + lease_ns);
 }
 
 static void rewrite_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *v, struct instant now)
@@ -188,7 +193,7 @@ void external_change_check_cap(struct manager *m, struct host_gpu *gpu, struct v
 	if (!v->device || !v->row.cap_valid)
 		return;
 	switch (foreign_cap_judge(&m->actuator, gpu, v, v->row.cap_pct,
-				  lease_may_be_over(m, gpu, v, gap, now))) {
+				  lease_may_be_over(m, gpu, v, gap, v->cap_read_ns))) {
 	case CAP_OWN:
 		v->expected_cap_pct = v->row.cap_pct;
 		v->cap_pct = v->row.cap_pct == 0 ? 100 : v->row.cap_pct;
@@ -208,12 +213,13 @@ void external_change_check_cap(struct manager *m, struct host_gpu *gpu, struct v
 int external_change_check_now(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
 			      struct instant now, struct err *reterr)
 {
+	uint64_t read_ns = now.mono_ns + GPU_IO_WAIT_MS * NS_PER_MS; /* the reading may take long */
 	int was_pct = vgpu->expected_cap_pct, found_pct;
 
 	if (!actuate_is_foreign(&m->actuator, gpu, vgpu, &found_pct))
 		return 0;
 	switch (foreign_cap_judge(&m->actuator, gpu, vgpu, found_pct,
-				  lease_may_be_over(m, gpu, vgpu, /* gap= */ false, now))) {
+				  lease_may_be_over(m, gpu, vgpu, /* gap= */ false, read_ns))) {
 	case CAP_NEW_INITIAL:
 		accept_initial_cap(m, gpu, vgpu, found_pct, now);
 		return 0;

@@ -10,8 +10,11 @@
 
 struct manager;
 
-/* Adopts vGPUs that the backend lists and the daemon does not manage yet, if a listing is due. */
-void external_change_find_vgpus(struct manager *manager, struct host_gpu *gpu, struct instant now);
+/* True if the next sweep must list the vGPUs. */
+bool external_change_list_due(const struct manager *manager, const struct host_gpu *gpu);
+/* Adopts vGPUs that @sweep has listed and the daemon does not manage yet. */
+void external_change_find_vgpus(struct manager *manager, struct host_gpu *gpu,
+				const struct gpu_io_sweep *sweep, struct instant now);
 /*
  * Handles a vGPU that vanished. A sold vGPU stays in the list of the GPU, because its contract
  * stays in force; a vGPU without a contract is freed.

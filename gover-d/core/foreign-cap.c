@@ -7,8 +7,7 @@
 static bool read_initial_cap(const struct host_gpu *gpu, const struct vgpu *vgpu,
 			     int *ret_initial_pct)
 {
-	return gpu->ops->read_initial_cap &&
-	       gpu->ops->read_initial_cap(vgpu->device, ret_initial_pct) == 0;
+	return gpu_io_read_initial_cap(gpu->io, vgpu->device, ret_initial_pct) == 0;
 }
 
 static int percent(int cap_pct)

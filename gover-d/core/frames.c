@@ -40,7 +40,7 @@ static int owner_of(void *userdata, pid_t pid, char ret_id[ID_MAX])
 	for (int i = 0; i < host->n_gpus; i++) {
 		const struct host_gpu *gpu = &host->gpus[i];
 
-		if (gpu->ops->owner && gpu->ops->owner(gpu->gpu, pid, ret_id) == 0)
+		if (gpu_io_owner(gpu->io, pid, ret_id) == 0)
 			return 0;
 	}
 	return -ENOENT;
@@ -152,10 +152,8 @@ static void store_folder(void *userdata, const char *path)
 static void watch(struct frames *frames, const struct host_gpu *gpu, const char *id)
 {
 	char folder[PATH_MAX] = "", text[ERR_MSG_MAX];
-	int r = -EOPNOTSUPP;
+	int r = gpu_io_places(gpu->io, id, store_folder, folder);
 
-	if (gpu->ops->places)
-		r = gpu->ops->places(gpu->gpu, id, store_folder, folder);
 	if (r == 0)
 		r = fps_bpf_watch(frames->bpf, id, folder);
 	if (r == 0)

@@ -11,65 +11,142 @@
 #include "gover-d/util/log.h"
 #include "monitor/igt.h"
 
-#define IGT_PATH "/usr/bin/intel_gpu_top"
+#define IGT_PATH     "/usr/bin/intel_gpu_top"
+#define OPEN_WAIT_NS (2 * NS_PER_S)  /* limit for opening all GPUs at the start */
+#define REOPEN_NS    (10 * NS_PER_S) /* time between two attempts to open a GPU */
 
-static int open_gpu(struct host *host, const struct gpu_section *section, bool dry_run,
-		    struct err *reterr)
+/* Adds the GPU to the host and begins to open it. */
+static int begin_open(struct host *host, const struct gpu_section *section, bool dry_run,
+		      struct err *reterr)
 {
 	struct host_gpu *gpu = &host->gpus[host->n_gpus];
-	bool automatic = strcmp(section->gpu.backend, "auto") == 0;
-	const struct gpu_ops *ops =
-		automatic ? gpu_auto(&section->gpu) : gpu_find(section->gpu.backend);
+	struct gpu_config config = section->gpu;
 	struct err inner = {""};
 	int r;
 
-	if (!ops) {
-		log_notice("GPU %s: backend auto found no vGPU scheduler on this host",
-			   section->gpu.name);
-		return 0;
-	}
-	gpu->config = section->gpu;
-	gpu->config.dry_run = dry_run;
-	r = ops->open(&gpu->config, &gpu->gpu, &inner);
+	config.dry_run = dry_run;
+	r = gpu_io_new(&config, &host->patience, &gpu->io, &inner);
 	if (r < 0)
-		return err_fail(reterr, -r, "GPU %s cannot be opened: %s", section->gpu.name,
-				inner.msg);
+		return err_fail(reterr, -r, "GPU %s cannot be opened: %s", config.name, inner.msg);
 	gpu->config = section->gpu;
-	snprintf(gpu->config.backend, sizeof(gpu->config.backend), "%s", ops->name);
-	if (r > 0)
-		log_notice("GPU %s: %s", section->gpu.name, inner.msg);
-	gpu->ops = ops;
-	ops->traits(gpu->gpu, &gpu->traits);
 	gpu->mode = GPU_MODE_ACT;
 	gpu->selling = true;
+	/* until the GPU is open; no backend has smaller steps */
+	gpu->traits = (struct gpu_traits){.step_pct = 1, .floor_pct = 1};
 	host->n_gpus++;
 	return 0;
 }
 
+/* Takes over the result of opening, see gpu_io_wait_open(). */
+static int end_open(struct host_gpu *gpu, uint64_t until_ns, struct err *reterr)
+{
+	struct err inner = {""};
+	int r = gpu_io_wait_open(gpu->io, until_ns, &inner);
+
+	if (r < 0)
+		return err_fail(reterr, -r, "GPU %s cannot be opened: %s", gpu->config.name,
+				r == -EINPROGRESS ? "it does not answer"
+				: inner.msg[0]	  ? inner.msg
+						  : strerror(-r));
+	if (r > 0)
+		log_notice("GPU %s: %s", gpu->config.name, inner.msg);
+	gpu->open = true;
+	gpu_io_traits(gpu->io, &gpu->traits);
+	snprintf(gpu->config.backend, sizeof(gpu->config.backend), "%s", gpu_io_backend(gpu->io));
+	return 0;
+}
+
+/* True if backend = auto found no GPU. */
+static bool is_absent(const struct host_gpu *gpu, int r)
+{
+	return r == -ENODEV && strcmp(gpu->config.backend, "auto") == 0;
+}
+
+static void drop(struct host *host, int index)
+{
+	log_notice("GPU %s: backend auto found no vGPU scheduler on this host",
+		   host->gpus[index].config.name);
+	gpu_io_free(host->gpus[index].io);
+	host->n_gpus--;
+	memmove(&host->gpus[index], &host->gpus[index + 1],
+		(size_t)(host->n_gpus - index) * sizeof(host->gpus[0]));
+	memset(&host->gpus[host->n_gpus], 0, sizeof(host->gpus[0]));
+}
+
 int gpus_open(struct host *host, const struct config *config, bool dry_run, struct err *reterr)
 {
-	for (int i = 0; i < config->n_gpus; i++) {
-		int r = open_gpu(host, &config->gpus[i], dry_run, reterr);
+	uint64_t until_ns = clock_now().mono_ns + OPEN_WAIT_NS;
+	int r = 0;
 
-		if (r < 0)
-			return r;
+	/* Begin with all GPUs first, so that one that hangs does not delay the others. */
+	for (int i = 0; r >= 0 && i < config->n_gpus; i++)
+		r = begin_open(host, &config->gpus[i], dry_run, reterr);
+	for (int i = 0; r >= 0 && i < host->n_gpus; i++) {
+		struct err err = {""};
+
+		r = end_open(&host->gpus[i], until_ns, &err);
+		if (is_absent(&host->gpus[i], r)) {
+			drop(host, i--);
+			r = 0;
+		} else if (r == -EINPROGRESS) {
+			log_warning("%s; the daemon starts without it", err.msg);
+			host->gpus[i].open_errno = r;
+			r = 0;
+		} else if (r < 0) {
+			(void)err_fail(reterr, -r, "%s", err.msg);
+		}
 	}
-	return 0;
+	return r;
 }
 
 int gpus_open_some(struct host *host, const struct config *config)
 {
+	uint64_t until_ns = clock_now().mono_ns + OPEN_WAIT_NS;
+	struct err err = {""};
 	int failed = 0;
 
 	for (int i = 0; i < config->n_gpus; i++) {
-		struct err err = {""};
-
-		if (open_gpu(host, &config->gpus[i], /* dry_run= */ false, &err) == 0)
+		if (begin_open(host, &config->gpus[i], /* dry_run= */ false, &err) == 0)
 			continue;
 		log_error("%s", err.msg);
 		failed++;
 	}
+	for (int i = 0; i < host->n_gpus; i++) {
+		int r = end_open(&host->gpus[i], until_ns, &err);
+
+		if (is_absent(&host->gpus[i], r)) {
+			drop(host, i--);
+		} else if (r < 0) {
+			log_error("%s", err.msg);
+			failed++;
+		}
+	}
 	return failed;
+}
+
+bool gpus_retry_open(struct host_gpu *gpu, struct instant now)
+{
+	struct err err = {""};
+	int r;
+
+	if (gpu->open_retry_ns) {
+		if (now.mono_ns < gpu->open_retry_ns)
+			return false;
+		gpu->open_retry_ns = 0;
+		gpu_io_reopen(gpu->io);
+	}
+	r = end_open(gpu, 0, &err);
+	if (r == -EINPROGRESS)
+		return false;
+	if (r < 0) {
+		if (r != gpu->open_errno)
+			log_error("%s", err.msg);
+		gpu->open_retry_ns = now.mono_ns + REOPEN_NS;
+	} else {
+		log_notice("GPU %s answers and is open now", gpu->config.name);
+	}
+	gpu->open_errno = r;
+	return r >= 0;
 }
 
 void gpus_close(struct host *host)
@@ -84,7 +161,7 @@ void gpus_close(struct host *host)
 			vgpu_free(gpu, vgpu);
 		}
 		gpu->igt = igt_free(gpu->igt);
-		gpu->ops->close(gpu->gpu);
+		gpu->io = gpu_io_free(gpu->io);
 	}
 	host->n_gpus = 0;
 }
@@ -113,7 +190,7 @@ static bool intel_gpu_present(void)
 /* The setting "auto" starts intel_gpu_top if the backend cannot read the physical utilisation. */
 static bool igt_wanted(const struct host_gpu *gpu)
 {
-	if (gpu->ops->physical || !intel_gpu_present())
+	if (gpu_io_has_physical(gpu->io) || !intel_gpu_present())
 		return false;
 	if (access(IGT_PATH, X_OK) == 0)
 		return true;
@@ -126,18 +203,12 @@ static bool igt_wanted(const struct host_gpu *gpu)
 /* Returns the device argument of intel_gpu_top; NULL: intel_gpu_top uses its default GPU. */
 static const char *igt_device(const struct host_gpu *gpu, char text[PATH_MAX])
 {
-	const char *root = gpu->config.root[0] ? gpu->config.root : "/sys";
-	char path[PATH_MAX], real[PATH_MAX];
+	const char *path = gpu->traits.sysfs_device;
 
-	if (strcmp(gpu->ops->name, "gvt") != 0 || gpu->config.parent[0] == '\0')
-		return NULL;
-	snprintf(path, sizeof(path), "%s/class/mdev_bus/%s", root, gpu->config.parent);
-	if (!realpath(path, real) || snprintf(text, PATH_MAX, "sys:%s", real) >= PATH_MAX)
-		return NULL;
-	return text;
+	return path && snprintf(text, PATH_MAX, "sys:%s", path) < PATH_MAX ? text : NULL;
 }
 
-static int open_igt(struct host_gpu *gpu, const struct config *config, struct err *reterr)
+int gpus_open_igt(struct host_gpu *gpu, const struct config *config, struct err *reterr)
 {
 	const char *path = igt_setting(config, gpu);
 	char device[PATH_MAX];
@@ -147,15 +218,6 @@ static int open_igt(struct host_gpu *gpu, const struct config *config, struct er
 	if (strcmp(path, "off") == 0)
 		return 0;
 	return igt_spawn(path, igt_device(gpu, device), config->period_ms, &gpu->igt, reterr);
-}
-
-int gpus_open_igt(struct host *host, const struct config *config, struct err *reterr)
-{
-	int r = 0;
-
-	for (int i = 0; r >= 0 && i < host->n_gpus; i++)
-		r = open_igt(&host->gpus[i], config, reterr);
-	return r;
 }
 
 void gpus_dispatch_igt(struct host *host, struct instant now)

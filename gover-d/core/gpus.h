@@ -5,7 +5,10 @@
 
 #include "gover-d/config/config.h"
 
-/* Opens the configured GPUs. In a dry run, the backends only read. */
+/*
+ * Opens the configured GPUs. In a dry run, the backends only read. A GPU that does not answer in
+ * time remains in @host with open = false; gpus_retry_open() opens it later.
+ */
 int gpus_open(struct host *host, const struct config *config, bool dry_run, struct err *reterr);
 /*
  * Opens the configured GPUs. Logs each GPU that cannot be opened; returns the number of these GPUs.
@@ -13,8 +16,13 @@ int gpus_open(struct host *host, const struct config *config, bool dry_run, stru
 int gpus_open_some(struct host *host, const struct config *config);
 /* Frees all vGPUs and closes the GPUs. The caps stay in force. */
 void gpus_close(struct host *host);
-/* Starts intel_gpu_top for the GPUs that the configuration selects. */
-int gpus_open_igt(struct host *host, const struct config *config, struct err *reterr);
+/*
+ * Tries to open a GPU that is not open. Returns true if the GPU is open now; the caller must then
+ * adopt its vGPUs.
+ */
+bool gpus_retry_open(struct host_gpu *gpu, struct instant now);
+/* Starts intel_gpu_top for an open GPU, if the configuration selects it. */
+int gpus_open_igt(struct host_gpu *gpu, const struct config *config, struct err *reterr);
 /* Reads the output of intel_gpu_top. Call this function once a period. */
 void gpus_dispatch_igt(struct host *host, struct instant now);
 

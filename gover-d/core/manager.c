@@ -29,7 +29,8 @@
 #include "gover-d/core/notify.h"
 #include "gover-d/util/log.h"
 
-#define TICK_PRIORITY (SD_EVENT_PRIORITY_IMPORTANT)
+#define TICK_PRIORITY  (SD_EVENT_PRIORITY_IMPORTANT)
+#define REQUESTS_SHARE 10 /* after a tick, a tenth of the period is kept free for requests */
 
 /* --- one daemon, one state directory --- */
 
@@ -143,6 +144,22 @@ static int load_state(struct manager *m, struct db_reader *reader,
 
 /* --- the tick --- */
 
+/*
+ * Sets the time at which the next tick is due, and returns the time at which it starts. Ticks stay
+ * at multiples of the period. If this tick took so long that the next one would start at once, the
+ * next one starts one or more periods late, so that the loop always has time for requests.
+ */
+static uint64_t plan_next_tick(struct manager *m, struct instant begun, uint64_t period_ns)
+{
+	uint64_t free_ns = clock_now().mono_ns + period_ns / REQUESTS_SHARE, start_ns;
+
+	while (m->next_tick_ns <= begun.mono_ns)
+		m->next_tick_ns += period_ns;
+	for (start_ns = m->next_tick_ns; start_ns < free_ns;)
+		start_ns += period_ns;
+	return start_ns;
+}
+
 static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 {
 	struct manager *m = userdata;
@@ -162,10 +179,7 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 	tick_run(m, now, late);
 	history_retry(&m->history, &m->config.retention, m->queries, now);
 	save_tick(m);
-	/* Skip missed ticks, so that ticks stay at multiples of the period. */
-	while (m->next_tick_ns <= now.mono_ns)
-		m->next_tick_ns += period_ns;
-	(void)sd_event_source_set_time(source, m->next_tick_ns / 1000);
+	(void)sd_event_source_set_time(source, plan_next_tick(m, now, period_ns) / 1000);
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
@@ -366,8 +380,9 @@ int manager_start(struct manager *m, struct err *reterr)
 	if (r >= 0)
 		r = adopt_host(m, m->loaded, clock_now(), reterr);
 	contracts_fini(m->loaded);
-	if (r >= 0)
-		r = gpus_open_igt(&m->host, &m->config, reterr);
+	for (int i = 0; r >= 0 && i < m->host.n_gpus; i++)
+		if (m->host.gpus[i].open)
+			r = gpus_open_igt(&m->host.gpus[i], &m->config, reterr);
 	if (r >= 0)
 		r = frames_open(&m->frames, &m->config, &m->host, m->event, reterr);
 	if (r >= 0)
@@ -464,15 +479,14 @@ static int restore_vgpu(struct manager *m, struct contract *contract, struct ins
 		log_error("vGPU %s: GPU %s is not configured", contract->id, contract->gpu);
 		return -ENOENT;
 	}
-	r = gpu->ops->attach(gpu->gpu, contract->id, now.mono_ns, &vgpu.device, &err);
+	r = gpu_io_attach(gpu->io, contract->id, now.mono_ns, &vgpu.device, &err);
 	if (r == -ENOENT) {
 		log_notice("vGPU %s does not exist: nothing to restore", contract->id);
 		return 0;
 	}
 	if (r >= 0)
 		r = actuate_restore(gpu, &vgpu, now);
-	if (vgpu.device)
-		gpu->ops->detach(vgpu.device);
+	gpu_io_detach(gpu->io, vgpu.device);
 	if (r < 0)
 		log_error("vGPU %s: the initial cap of %d %% cannot be set: %s", contract->id,
 			  contract->terms.initial_cap_pct, err.msg[0] ? err.msg : strerror(-r));

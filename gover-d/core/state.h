@@ -64,7 +64,7 @@ struct manager {
 	bool contracts_lost; /* the cap journal lists vGPUs whose contracts are missing */
 	bool ending;	     /* the event loop has ended, so no ids are reserved */
 
-	uint64_t next_tick_ns;
+	uint64_t next_tick_ns; /* time at which the next tick is due */
 
 	struct plan_round *round; /* preallocated: a tick allocates nothing */
 };

@@ -52,16 +52,16 @@ void tick_alerts_foreign(struct manager *m, const char *gpu, const struct vgpu *
 		    v->contract.id, v->contract.held_cap_pct, v->contract.id);
 }
 
-static void hold_vgpu_conditions(struct manager *m, const char *gpu, const struct vgpu *v,
-				 int64_t ms)
+static void hold_vgpu_conditions(struct manager *m, const struct host_gpu *host_gpu,
+				 const struct vgpu *v, int64_t ms)
 {
-	const char *id = v->contract.id;
+	const char *gpu = host_gpu->config.name, *id = v->contract.id;
 
-	if (!v->device)
+	if (!v->device && host_gpu->open)
 		alerts_hold(m->alerts, ALERT_VGPU_MISSING, gpu, v, ms,
 			    "vGPU %s with a contract of %d %% does not exist on GPU %s", id,
 			    v->contract.terms.initial_cap_pct, gpu);
-	else
+	else if (v->device)
 		hold_policy_conditions(m, gpu, v, ms);
 	if (v->foreign && v->contract.held)
 		tick_alerts_foreign(m, gpu, v, ms);
@@ -85,6 +85,22 @@ static void hold_severe_overload(struct manager *m, const struct host_gpu *gpu, 
 		    name, gpu->view.total_load * 100, v ? "vGPU " : "one", v ? v->contract.id : "");
 }
 
+static void hold_stale(struct manager *m, const struct host_gpu *gpu, int64_t ms)
+{
+	const char *name = gpu->config.name;
+	double silent_s = (double)gpu_io_silent_ns(gpu->io) / NS_PER_S;
+
+	if (silent_s > 0)
+		alerts_hold(m->alerts, ALERT_TELEMETRY_STALE, name, NULL, ms,
+			    "GPU %s has not answered for %.0f s", name, silent_s);
+	else if (!gpu->open)
+		alerts_hold(m->alerts, ALERT_TELEMETRY_STALE, name, NULL, ms,
+			    "GPU %s cannot be opened: %s", name, strerror(-gpu->open_errno));
+	else
+		alerts_hold(m->alerts, ALERT_TELEMETRY_STALE, name, NULL, ms,
+			    "busy time on GPU %s cannot be read", name);
+}
+
 void tick_alerts_gpu(struct manager *m, const struct host_gpu *gpu, struct instant now)
 {
 	const char *name = gpu->config.name;
@@ -92,7 +108,7 @@ void tick_alerts_gpu(struct manager *m, const struct host_gpu *gpu, struct insta
 	int64_t ms = now.wall_ms;
 
 	for (const struct vgpu *v = gpu->vgpus; v; v = v->next)
-		hold_vgpu_conditions(m, name, v, ms);
+		hold_vgpu_conditions(m, gpu, v, ms);
 	if (gpu->view.conditions & POLICY_SEVERE_OVERLOAD)
 		hold_severe_overload(m, gpu, ms);
 	else if (gpu->view.severe_in_doubt)
@@ -101,8 +117,7 @@ void tick_alerts_gpu(struct manager *m, const struct host_gpu *gpu, struct insta
 		alerts_hold(m->alerts, ALERT_SUM_OVER_100, name, NULL, ms,
 			    "the caps on GPU %s add up to %d %%", name, host_gpu_sum_cap_pct(gpu));
 	if (!gpu->telemetry_valid)
-		alerts_hold(m->alerts, ALERT_TELEMETRY_STALE, name, NULL, ms,
-			    "busy time on GPU %s cannot be read", name);
+		hold_stale(m, gpu, ms);
 	if (offer && offer->life.state == OFFER_FAILED)
 		alerts_hold(m->alerts, ALERT_SALE_FAILED, name, NULL, ms,
 			    "offer %lld on GPU %s failed: %s", (long long)offer->id, name,

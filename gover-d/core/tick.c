@@ -10,9 +10,11 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "gover-d/core/adopt.h"
 #include "gover-d/core/control-silence.h"
 #include "gover-d/core/external-change.h"
 #include "gover-d/core/frames.h"
+#include "gover-d/core/gpus.h"
 #include "gover-d/core/ledger.h"
 #include "gover-d/core/notify.h"
 #include "gover-d/core/round.h"
@@ -23,13 +25,107 @@
 #include "monitor/fps/fps.h"
 #include "monitor/igt.h"
 
+#define SWEEP_WAIT_NS (250 * NS_PER_MS)
+
+_Static_assert(GPU_IO_VGPUS_MAX >= POLICY_VGPUS_MAX, "a sweep reads all vGPUs of a GPU");
+
 /* --- sampling --- */
 
-static void sample_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
-			struct instant now)
+static uint64_t period_ns(const struct manager *m)
 {
-	monitor_sample(&vgpu->monitor, gpu->ops, vgpu->device, frames_of(&m->frames, gpu, vgpu),
-		       now.mono_ns, round_period_s(m, gpu), &vgpu->row);
+	return (uint64_t)m->config.period_ms * NS_PER_MS;
+}
+
+/*
+ * Longest time for which a tick waits for a sweep. The results of a slower sweep are used by a
+ * later tick.
+ */
+static uint64_t sweep_wait_ns(const struct manager *m)
+{
+	return period_ns(m) / 2 < SWEEP_WAIT_NS ? period_ns(m) / 2 : SWEEP_WAIT_NS;
+}
+
+/* Returns the rest of sweep_wait_ns() for a tick that began at @begun_ns. */
+static int left_ms(const struct manager *m, uint64_t begun_ns)
+{
+	uint64_t passed_ns = clock_now().mono_ns - begun_ns, wait_ns = sweep_wait_ns(m);
+
+	return passed_ns < wait_ns ? (int)((wait_ns - passed_ns) / NS_PER_MS) : 0;
+}
+
+/* Returns false if the GPU is not open, or if its last sweep has not ended. */
+static bool start_sweep(struct manager *m, struct host_gpu *gpu, struct instant now)
+{
+	struct gpu_io_sweep *sweep = gpu_io_next_sweep(gpu->io);
+	int n = 0;
+
+	if (!sweep)
+		return false;
+	for (struct vgpu *v = gpu->vgpus; v && n < GPU_IO_VGPUS_MAX; v = v->next) {
+		if (!v->device)
+			continue;
+		sweep->samples[n++] = (struct gpu_io_sample){
+			.device = v->device,
+			.lease_ms = actuate_plan_lease(&m->actuator, gpu, v),
+		};
+		v->sweep_place = n;
+	}
+	sweep->n_samples = n;
+	sweep->slow_ns = period_ns(m) / 2;
+	sweep->lists = external_change_list_due(m, gpu);
+	gpu_io_start_sweep(gpu->io, now.mono_ns);
+	return true;
+}
+
+/* Returns the results of an earlier sweep that was too slow for its tick; NULL: none. */
+static const struct gpu_io_sweep *take_late_sweep(const struct manager *m, struct host_gpu *gpu)
+{
+	const struct gpu_io_sweep *sweep = gpu_io_take_sweep(gpu->io, 0);
+
+	return sweep && sweep->took_ns > sweep_wait_ns(m) ? sweep : NULL;
+}
+
+static const struct gpu_io_sample *sample_of(const struct gpu_io_sweep *sweep,
+					     const struct vgpu *vgpu)
+{
+	int index = vgpu->sweep_place - 1;
+	bool swept = index >= 0 && index < sweep->n_samples &&
+		     sweep->samples[index].device == vgpu->device;
+
+	return swept ? &sweep->samples[index] : NULL;
+}
+
+static void note_lease(struct vgpu *v, const struct gpu_io_sample *sample)
+{
+	int r;
+
+	if (sample->lease_ms < 0 || sample->renew_error == -ENODEV)
+		return; /* a vGPU that has vanished is detected by its reading */
+	r = actuate_note_lease(v, sample->lease_ms, sample->renew_error, sample->renewed_ns);
+	if (r < 0 && r != v->lease_errno)
+		log_warning("vGPU %s: the lease of its cap cannot be renewed: %s", v->contract.id,
+			    strerror(-r));
+	v->lease_errno = r;
+}
+
+/* Uses the reading of the sweep. A vGPU that was adopted after the sweep is read now. */
+static void sample_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+			const struct gpu_io_sweep *sweep, struct instant now)
+{
+	const struct gpu_io_sample *sample = sweep ? sample_of(sweep, vgpu) : NULL;
+	struct gpu_reading reading;
+	int error = -ETIMEDOUT;
+
+	if (sample) {
+		error = sample->read_error;
+		reading = sample->reading;
+		vgpu->cap_read_ns = sample->read_ns;
+	} else if (sweep) {
+		error = gpu_io_read(gpu->io, vgpu->device, now.mono_ns, &reading);
+		vgpu->cap_read_ns = now.mono_ns;
+	}
+	monitor_sample(&vgpu->monitor, error, &reading, frames_of(&m->frames, gpu, vgpu),
+		       round_period_s(m, gpu), &vgpu->row);
 	if (vgpu->row.gone)
 		frames_forget(&m->frames, vgpu->contract.id);
 }
@@ -46,17 +142,18 @@ static void read_igt(struct host_gpu *gpu, const struct igt *igt, struct instant
 		gpu->view.clock = sample.actual_mhz / igt_highest_mhz(igt);
 }
 
-static void sample_physical(struct host_gpu *gpu, struct instant now)
+static void sample_physical(struct host_gpu *gpu, const struct gpu_io_sweep *sweep,
+			    struct instant now)
 {
 	struct igt *igt = gpu->igt;
-	uint64_t at_ns, busy_ns;
 
 	gpu->util_pct = NAN;
 	gpu->view.clock = 0;
 	if (igt) {
 		read_igt(gpu, igt, now);
-	} else if (gpu->ops->physical &&
-		   gpu->ops->physical(gpu->gpu, now.mono_ns, &at_ns, &busy_ns) == 0) {
+	} else if (sweep && sweep->physical_valid) {
+		uint64_t at_ns = sweep->physical_at_ns, busy_ns = sweep->physical_busy_ns;
+
 		if (gpu->phys_at_ns && at_ns > gpu->phys_at_ns && busy_ns >= gpu->phys_busy_ns)
 			gpu->util_pct = 100.0 * (double)(busy_ns - gpu->phys_busy_ns) /
 					(double)(at_ns - gpu->phys_at_ns);
@@ -78,25 +175,29 @@ static bool is_stale(const struct vgpu *vgpu)
 	return !vgpu->row.busy_valid && (vgpu->row.read_errno || vgpu->row.dt_s > 0);
 }
 
-static void sample_gpu(struct manager *m, struct host_gpu *gpu, struct instant now)
+/* @sweep NULL: the GPU did not answer in time. */
+static void sample_gpu(struct manager *m, struct host_gpu *gpu, const struct gpu_io_sweep *sweep,
+		       struct instant now)
 {
-	gpu->telemetry_valid = true;
+	gpu->missed_sweeps = sweep ? 0 : gpu->missed_sweeps + 1;
+	/* a single missed sweep is only a gap */
+	gpu->telemetry_valid = sweep || (gpu->open && gpu->missed_sweeps == 1);
 	for (struct vgpu *v = gpu->vgpus, *next; v; v = next) {
 		next = v->next;
 		if (!v->device)
 			continue;
-		sample_vgpu(m, gpu, v, now);
+		sample_vgpu(m, gpu, v, sweep, now);
 		if (v->row.gone)
 			external_change_lose_vgpu(m, gpu, v, now);
-		else if (is_stale(v))
+		else if (sweep && is_stale(v))
 			gpu->telemetry_valid = false;
 	}
 	for (struct vgpu *v = gpu->vgpus; v; v = v->next)
 		if (v->device && v->row.busy_valid)
-			v->read_ns = now.mono_ns;
-	if (gpu->telemetry_valid)
+			v->read_ns = v->cap_read_ns;
+	if (sweep && gpu->telemetry_valid)
 		gpu->telemetry_at_ns = now.mono_ns;
-	sample_physical(gpu, now);
+	sample_physical(gpu, sweep, now);
 }
 
 /* --- deciding --- */
@@ -113,19 +214,20 @@ static void store_severe_vgpu(struct host_gpu *gpu, const struct plan_round *rou
 	}
 }
 
+/* @answers false: the GPU did not answer, so nothing is written. */
 static void decide(struct manager *m, struct host_gpu *gpu, struct plan_round *round, bool gap,
-		   struct instant now)
+		   bool answers, struct instant now)
 {
 	bool act = gpu->mode == GPU_MODE_ACT;
 
 	gpu->view.gap = gap;
 	round_view(m, gpu, round);
-	if (host_gpu_sum_cap_pct(gpu) > 100 && gpu->mode != GPU_MODE_FROZEN) {
+	if (answers && host_gpu_sum_cap_pct(gpu) > 100 && gpu->mode != GPU_MODE_FROZEN) {
 		/* If the caps cannot be reduced to 100 %, the alert sum_over_100 is raised. */
 		(void)policy_fit(&m->params, &gpu->view, &round->out);
 		(void)round_apply(m, gpu, round, act, now);
 		round_view(m, gpu, round);
-	} else if (gpu->lost_vgpu && act) {
+	} else if (answers && gpu->lost_vgpu && act) {
 		m->policy->give_back(&m->params, &gpu->view, &round->out);
 		(void)round_apply(m, gpu, round, act, now);
 		round_view(m, gpu, round);
@@ -134,7 +236,7 @@ static void decide(struct manager *m, struct host_gpu *gpu, struct plan_round *r
 	for (int i = 0; i < gpu->view.n_vgpus; i++)
 		round->viewed[i]->view = round->views[i];
 	store_severe_vgpu(gpu, round);
-	if (gpu->mode != GPU_MODE_FROZEN)
+	if (answers && gpu->mode != GPU_MODE_FROZEN)
 		(void)round_apply(m, gpu, round, act, now);
 }
 
@@ -216,33 +318,65 @@ static void count_gpu(struct manager *m, struct host_gpu *gpu, struct plan_round
 	offers_tick(m->offers, gpu->config.name, &period, &limits, now);
 }
 
-static void renew_lease(struct manager *m, struct host_gpu *gpu, struct vgpu *v, struct instant now)
-{
-	int r;
-
-	if (!v->device)
-		return;
-	r = actuate_lease(&m->actuator, gpu, v, now);
-	if (r == -ENODEV) /* the vGPU vanished, which the next reading detects */
-		return;
-	if (r < 0 && r != v->lease_errno)
-		log_warning("vGPU %s: the lease of its cap cannot be renewed: %s", v->contract.id,
-			    strerror(-r));
-	v->lease_errno = r;
-}
-
-static void act_on_gpu(struct manager *m, struct host_gpu *gpu, struct plan_round *round, bool gap,
-		       struct instant now)
+/* @sweep NULL: the GPU did not answer in time. */
+static void act_on_gpu(struct manager *m, struct host_gpu *gpu, struct plan_round *round,
+		       const struct gpu_io_sweep *sweep, bool gap, struct instant now)
 {
 	gpu->lost_vgpu = false;
-	external_change_find_vgpus(m, gpu, now);
-	sample_gpu(m, gpu, now);
+	if (sweep && sweep->lists)
+		external_change_find_vgpus(m, gpu, sweep, now);
+	sample_gpu(m, gpu, sweep, now);
 	for (struct vgpu *v = gpu->vgpus; v; v = v->next) {
+		const struct gpu_io_sample *sample =
+			sweep && v->device ? sample_of(sweep, v) : NULL;
+
 		external_change_check_cap(m, gpu, v, gap, now);
-		renew_lease(m, gpu, v, now);
+		if (sample)
+			note_lease(v, sample);
 		v->sampled_cap_pct = v->cap_pct;
 	}
-	decide(m, gpu, round, gap, now);
+	decide(m, gpu, round, gap, sweep, now);
+}
+
+/* A GPU that was opened after the start has contracts whose vGPUs are not adopted yet. */
+static void retry_open(struct manager *m, struct host_gpu *gpu, struct instant now)
+{
+	struct err err = {""};
+
+	if (gpu->open || !gpus_retry_open(gpu, now))
+		return;
+	adopt_gpu(m, gpu, now);
+	if (gpus_open_igt(gpu, &m->config, &err) < 0)
+		log_warning("GPU %s: %s", gpu->config.name, err.msg);
+}
+
+/*
+ * Starts the sweeps of all GPUs, then waits for each of them, but for no GPU longer than
+ * sweep_wait_ns() after the start of the tick.
+ */
+static void act_on_gpus(struct manager *m, bool gap, struct instant now)
+{
+	const struct gpu_io_sweep *late[GPUS_MAX];
+	bool started[GPUS_MAX];
+	uint64_t begun_ns = clock_now().mono_ns;
+
+	for (int i = 0; i < m->host.n_gpus; i++) {
+		struct host_gpu *gpu = &m->host.gpus[i];
+
+		retry_open(m, gpu, now);
+		late[i] = take_late_sweep(m, gpu);
+		started[i] = !late[i] && start_sweep(m, gpu, now);
+	}
+	for (int i = 0; i < m->host.n_gpus; i++) {
+		struct host_gpu *gpu = &m->host.gpus[i];
+		const struct gpu_io_sweep *sweep = late[i];
+
+		if (started[i])
+			sweep = gpu_io_take_sweep(gpu->io, left_ms(m, begun_ns));
+		act_on_gpu(m, gpu, m->round, sweep, gap || late[i] || !sweep, now);
+		if (late[i])
+			(void)start_sweep(m, gpu, now);
+	}
 }
 
 static void account_gpu(struct manager *m, struct host_gpu *gpu, struct plan_round *round,
@@ -280,17 +414,14 @@ static void send_fps_limits(struct manager *m)
 
 void tick_run(struct manager *m, struct instant now, bool gap)
 {
-	struct plan_round *round = m->round;
-
 	if (m->frames.hub) {
 		send_fps_limits(m);
 		fps_hub_collect(m->frames.hub);
 	}
-	for (int i = 0; i < m->host.n_gpus; i++)
-		act_on_gpu(m, &m->host.gpus[i], round, gap, now);
+	act_on_gpus(m, gap, now);
 	time_tick(&m->host, m->next_tick_ns);
 	for (int i = 0; i < m->host.n_gpus; i++)
-		account_gpu(m, &m->host.gpus[i], round, now);
+		account_gpu(m, &m->host.gpus[i], m->round, now);
 	ledger_tick(m, now);
 	frames_scan(&m->frames, now);
 	tick_alerts_host(m, now);

@@ -131,8 +131,7 @@ struct vgpu *vgpu_free(struct host_gpu *gpu, struct vgpu *vgpu)
 {
 	if (!vgpu)
 		return NULL;
-	if (vgpu->device)
-		gpu->ops->detach(vgpu->device);
+	gpu_io_detach(gpu->io, vgpu->device);
 	contract_fini(&vgpu->contract);
 	free(vgpu);
 	return NULL;

@@ -13,7 +13,7 @@
 #include "base/id.h"
 #include "db/ledger.h"
 #include "gover-d/model/contract.h"
-#include "gpu/gpu.h"
+#include "gpu/io.h"
 #include "monitor/monitor.h"
 #include "policy/policy.h"
 
@@ -48,14 +48,16 @@ struct vgpu {
 	struct gpu_vgpu *device;
 	/* cap last written; reading a different cap means an external change */
 	int expected_cap_pct;
-	int cap_pct;	     /* cap last read or written; 100 if the vGPU has no limit */
-	int sampled_cap_pct; /* cap at the time of the last sample */
-	bool foreign;	     /* on hold because of an external change of the cap */
-	uint64_t read_ns;    /* time of the last valid reading of busy time; 0: none */
-	uint64_t renewed_ns; /* time of the last renewal of the lease; 0: no lease */
-	bool lease_off;	     /* the daemon has ended the lease */
-	int lease_errno;     /* negative errno of the last renewal; the same error is logged once */
-	int write_errno;     /* errno of the last failed cap write since the last tick; 0: none */
+	int cap_pct;	      /* cap last read or written; 100 if the vGPU has no limit */
+	int sampled_cap_pct;  /* cap at the time of the last sample */
+	bool foreign;	      /* on hold because of an external change of the cap */
+	uint64_t read_ns;     /* time of the last valid reading of busy time; 0: none */
+	uint64_t cap_read_ns; /* time after the last reading of the cap */
+	int sweep_place;      /* 1 + index in the samples of the last sweep; 0: never swept */
+	uint64_t renewed_ns;  /* time of the last renewal of the lease; 0: no lease */
+	bool lease_off;	      /* the daemon has ended the lease */
+	int lease_errno; /* negative errno of the last renewal; the same error is logged once */
+	int write_errno; /* errno of the last failed cap write since the last tick; 0: none */
 	struct monitor_track monitor;
 	struct monitor_row row; /* last sample */
 	struct policy_track policy;
@@ -72,9 +74,11 @@ enum gpu_mode { GPU_MODE_ACT, GPU_MODE_OBSERVE, GPU_MODE_FROZEN };
 
 struct host_gpu {
 	struct gpu_config config;
-	const struct gpu_ops *ops;
-	struct gpu *gpu;
-	struct igt *igt; /* reader of intel_gpu_top; NULL: not used for this GPU */
+	struct gpu_io *io;
+	bool open;	/* false: the backend has not opened the GPU yet */
+	int open_errno; /* negative errno of the last attempt; the same error is logged once */
+	uint64_t open_retry_ns; /* time of the next attempt, after an error */
+	struct igt *igt;	/* reader of intel_gpu_top; NULL: not used for this GPU */
 	struct gpu_traits traits;
 	enum gpu_mode mode; /* set with PATCH /v1/gpus/{name} */
 	bool selling;
@@ -101,6 +105,8 @@ struct host_gpu {
 	} reported[POLICY_KINDS];
 	char severe_vgpu[ID_MAX]; /* vGPU in the last decision of kind severe */
 	double util_pct;	  /* physical utilisation in the last tick; NAN: unknown */
+	/* consecutive ticks without results of a sweep, because the GPU did not answer in time */
+	int missed_sweeps;
 	bool telemetry_valid;
 	/* time of the last tick in which all readings of busy time were valid */
 	uint64_t telemetry_at_ns;
@@ -125,6 +131,7 @@ void host_count_lateness(struct host_lateness *lateness, double s);
 
 struct host {
 	struct host_gpu gpus[GPUS_MAX];
+	struct gpu_io_patience patience; /* shared by all GPUs */
 	int n_gpus;
 	struct instant started;
 	struct instant ticked; /* time of the last tick */

@@ -18,21 +18,10 @@
 
 #define PERIOD_S 1.0
 
-struct gpu_vgpu {
+struct sample {
 	int result;
 	struct gpu_reading reading;
-	uint64_t asked_at_ns;
 };
-
-static int fake_read(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, struct gpu_reading *ret_reading)
-{
-	vgpu->asked_at_ns = now_mono_ns;
-	if (vgpu->result == 0)
-		*ret_reading = vgpu->reading;
-	return vgpu->result;
-}
-
-static const struct gpu_ops fake_ops = {.name = "fake", .read = fake_read};
 
 static uint64_t ns(double s)
 {
@@ -64,7 +53,7 @@ static void check_busy(const struct busy_row *rows, size_t n)
 
 	for (size_t i = 0; i < n; i++) {
 		const struct busy_row *b = &rows[i];
-		struct gpu_vgpu vgpu = {.result = b->result};
+		struct sample vgpu = {.result = b->result};
 		struct monitor_row row;
 
 		vgpu.reading = (struct gpu_reading){
@@ -76,8 +65,7 @@ static void check_busy(const struct busy_row *rows, size_t n)
 			.cap_pct = b->cap,
 		};
 		print_message("# row %zu\n", i);
-		monitor_sample(&track, &fake_ops, &vgpu, NULL, 4711 + i, PERIOD_S, &row);
-		assert_int_equal(vgpu.asked_at_ns, 4711 + i);
+		monitor_sample(&track, vgpu.result, &vgpu.reading, NULL, PERIOD_S, &row);
 		check("dt", b->dt_s, true, row.dt_s);
 		check("load", b->load, row.busy_valid, row.load);
 		check("util", b->util, row.busy_valid, row.util);
@@ -181,7 +169,7 @@ static void check_frames(const struct frames_row *rows, size_t n, bool own)
 	for (size_t i = 0; i < n; i++) {
 		const struct frames_row *f = &rows[i];
 		struct fps_totals totals = {.frames = f->frames, .open = f->open};
-		struct gpu_vgpu vgpu = {.result = f->result};
+		struct sample vgpu = {.result = f->result};
 		bool counted = own && f->open >= 0;
 		struct monitor_row row;
 
@@ -193,8 +181,8 @@ static void check_frames(const struct frames_row *rows, size_t n, bool own)
 			.frame_p99_ms = counted && f->frames > frames_before ? 10 : 0,
 		};
 		print_message("# row %zu\n", i);
-		monitor_sample(&track, &fake_ops, &vgpu, own || f->open < 0 ? NULL : &totals, 4711,
-			       PERIOD_S, &row);
+		monitor_sample(&track, vgpu.result, &vgpu.reading,
+			       own || f->open < 0 ? NULL : &totals, PERIOD_S, &row);
 		check("fps", f->fps, row.fps_valid, row.fps);
 		check("age", f->age_s, row.fps_seen, row.fps_age_s);
 		assert_int_equal(row.p99_valid, row.fps_valid && row.fps > 0);
@@ -265,7 +253,7 @@ static void message_rates_hold_between_messages(void **state)
 		{0, 0, 0, 360, 300, NO, 0}, /* exited */
 	};
 	struct monitor_track track = {0};
-	struct gpu_vgpu vgpu = {.reading = {.at_ns = NS_PER_S}};
+	struct sample vgpu = {.reading = {.at_ns = NS_PER_S}};
 	struct monitor_row row;
 
 	(void)state;
@@ -282,7 +270,7 @@ static void message_rates_hold_between_messages(void **state)
 		totals.frame_time[20] = rows[i].frames; /* bucket of 3.2 to 3.8 ms */
 		totals.gpu_frames = rows[i].frames;
 		totals.gpu_time_ns = rows[i].frames * 2000000;
-		monitor_sample(&track, &fake_ops, &vgpu, &totals, 0, PERIOD_S, &row);
+		monitor_sample(&track, vgpu.result, &vgpu.reading, &totals, PERIOD_S, &row);
 		check("fps", rows[i].fps, row.fps_valid, row.fps);
 		assert_int_equal(row.p99_valid, rows[i].p99_ms > 0);
 		if (row.p99_valid)
@@ -327,17 +315,17 @@ static void frame_times_cover_one_period(void **state)
 {
 	struct monitor_track track = {0};
 	struct fps_totals totals = {.open = 1};
-	struct gpu_vgpu vgpu = {.reading = {.at_ns = NS_PER_S}};
+	struct sample vgpu = {.reading = {.at_ns = NS_PER_S}};
 	struct monitor_row row;
 
 	(void)state;
 	totals.frames = totals.frame_time[60] = 1000; /* slow frames before the first reading */
-	monitor_sample(&track, &fake_ops, &vgpu, &totals, 0, PERIOD_S, &row);
+	monitor_sample(&track, vgpu.result, &vgpu.reading, &totals, PERIOD_S, &row);
 	assert_false(row.p99_valid);
 	vgpu.reading.at_ns += NS_PER_S;
 	totals.frames += 50;
 	totals.frame_time[20] += 50; /* bucket of 3.2 to 3.8 ms */
-	monitor_sample(&track, &fake_ops, &vgpu, &totals, 0, PERIOD_S, &row);
+	monitor_sample(&track, vgpu.result, &vgpu.reading, &totals, PERIOD_S, &row);
 	assert_true(row.p99_valid && row.frame_p99_ms >= 3.2 && row.frame_p99_ms <= 3.81);
 	assert_true(row.frame_p50_ms == row.frame_p99_ms && row.frame_max_ms == row.frame_p99_ms);
 	assert_true(row.frame_gpu_ms == 0);
@@ -355,7 +343,7 @@ static void frame_times_cover_one_period(void **state)
 		totals.longest_gap_ns = 107 * NS_PER_S / 1000;
 		totals.gpu_frames += 98;
 		totals.gpu_time_ns += 98 * 2500000ull;
-		monitor_sample(&track, &fake_ops, &vgpu, &totals, 0, PERIOD_S, &row);
+		monitor_sample(&track, vgpu.result, &vgpu.reading, &totals, PERIOD_S, &row);
 		assert_true(row.frame_p50_ms >= 3.2 && row.frame_p50_ms <= 3.81);
 		assert_true(row.frame_p99_ms >= 6.4 && row.frame_p99_ms <= 7.62);
 		assert_true(record ? row.frame_max_ms == 107
@@ -368,7 +356,7 @@ static void frame_times_cover_one_period(void **state)
 	vgpu.reading.at_ns += NS_PER_S;
 	totals.frames += 50;
 	totals.frame_time[20]--;
-	monitor_sample(&track, &fake_ops, &vgpu, &totals, 0, PERIOD_S, &row);
+	monitor_sample(&track, vgpu.result, &vgpu.reading, &totals, PERIOD_S, &row);
 	assert_true(row.fps_valid && !row.p99_valid);
 }
 

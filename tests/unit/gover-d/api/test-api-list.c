@@ -25,8 +25,9 @@ static int begin(void **state)
 	stand_in_begin(state);
 	second = &manager->host.gpus[manager->host.n_gpus++];
 	strcpy(second->config.name, "another");
+
+	fake_backend_add(second, &stand_in_ops, &stand_in_gpu);
 	strcpy(second->config.backend, "sim");
-	second->ops = &stand_in_ops;
 	second->util_pct = NAN;
 	second->traits = (struct gpu_traits){.step_pct = 1, .floor_pct = 1};
 	add(0, "v10");
@@ -46,6 +47,7 @@ static int end(void **state)
 		host_gpu_remove(second, vgpu);
 		vgpu_free(second, vgpu);
 	}
+	gpu_io_free(second->io);
 	return stand_in_end(state);
 }
 

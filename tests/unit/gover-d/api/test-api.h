@@ -40,6 +40,7 @@
 #include "gover-d/model/decisions.h"
 #include "gover-d/model/host.h"
 #include "gover-d/util/hook.h"
+#include "tests/unit/gover-d/fake-backend.h"
 
 #define SAVES_MAX 16
 
@@ -104,6 +105,9 @@ static const struct gpu_ops stand_in_ops = {
 	.detach = stand_in_detach,
 	.places = stand_in_places,
 };
+static struct gpu {
+	int unused;
+} stand_in_gpu;
 
 static int fail_as_wanted(struct err *err)
 {
@@ -332,8 +336,8 @@ static inline int stand_in_begin(void **state)
 	manager->host.n_gpus = 1;
 	gpu = &manager->host.gpus[0];
 	strcpy(gpu->config.name, "gpu0");
-	strcpy(gpu->config.backend, "softgpu");
-	gpu->ops = &stand_in_ops;
+
+	fake_backend_add(gpu, &stand_in_ops, &stand_in_gpu);
 	gpu->traits = (struct gpu_traits){.step_pct = 1, .floor_pct = 1, .creates = true};
 	gpu->selling = true;
 	gpu->util_pct = NAN;
@@ -376,6 +380,7 @@ static inline int stand_in_end(void **state)
 		host_gpu_remove(gpu, vgpu);
 		vgpu_free(gpu, vgpu);
 	}
+	gpu_io_free(gpu->io);
 	offers_free(manager->offers);
 	alerts_free(manager->alerts);
 	decisions_free(manager->decisions);

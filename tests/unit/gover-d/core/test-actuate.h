@@ -19,6 +19,7 @@
 
 #include "base/cleanup.h"
 #include "gover-d/core/actuate.h"
+#include "tests/unit/gover-d/fake-backend.h"
 #include "tests/unit/gover-d/test-cap-journal.h"
 
 #define VGPUS		3
@@ -169,10 +170,10 @@ static int set_up(void **state)
 	memset(vgpus, 0, sizeof(vgpus));
 	gpu = (struct host_gpu){
 		.config = {.name = "gpu0"},
-		.ops = &fake_ops,
-		.gpu = &fake,
+
 		.traits = {.step_pct = 1, .floor_pct = 1, .creates = true},
 	};
+	fake_backend_add(&gpu, &fake_ops, &fake);
 	actuator = (struct actuator){.dry_run = false};
 	err.msg[0] = '\0';
 	return cap_journal_open(journal_path, &actuator.journal, NULL);
@@ -182,6 +183,7 @@ static int tear_down(void **state)
 {
 	(void)state;
 	cap_journal_close(actuator.journal);
+	gpu.io = gpu_io_free(gpu.io);
 	return unlink(journal_path);
 }
 

@@ -21,6 +21,7 @@
 #include "gover-d/core/control.h"
 #include "gover-d/core/round.h"
 #include "gover-d/core/state.h"
+#include "tests/unit/gover-d/fake-backend.h"
 #include "tests/unit/gover-d/test-cap-journal.h"
 
 #define FAKES 4
@@ -146,12 +147,12 @@ static int set_up(void **state)
 	m.host.n_gpus = 2;
 	for (int i = 0; i < 2; i++) {
 		m.host.gpus[i] = (struct host_gpu){
-			.ops = &fake_ops,
-			.gpu = &fakes[i],
+
 			.traits = {.step_pct = 1, .floor_pct = 1, .creates = true},
 			.selling = true,
 		};
 		snprintf(m.host.gpus[i].config.name, ID_MAX, "gpu%d", i);
+		fake_backend_add(&m.host.gpus[i], &fake_ops, &fakes[i]);
 	}
 	err.msg[0] = '\0';
 	return cap_journal_open(journal_path, &m.actuator.journal, NULL);
@@ -169,6 +170,7 @@ static int tear_down(void **state)
 		}
 		for (int k = 0; k < FAKES; k++)
 			assert_int_equal(fakes[i].vgpus[k].attached, 0); /* none leaked */
+		gpu_io_free(m.host.gpus[i].io);
 	}
 	cap_journal_close(m.actuator.journal);
 	decisions_free(m.decisions);

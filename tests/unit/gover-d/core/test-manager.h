@@ -234,6 +234,7 @@ static int fake_physical(struct gpu *gpu, uint64_t now_mono_ns, uint64_t *ret_at
 
 static const struct gpu_ops fake_ops = {
 	.name = "sim",
+	.in_memory = true,
 	.open = fake_open,
 	.close = fake_close,
 	.traits = fake_traits,

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "gover-d/model/host.h"
+#include "tests/unit/gover-d/fake-backend.h"
 
 struct gpu_vgpu {
 	int detached;
@@ -25,6 +26,9 @@ static void fake_detach(struct gpu_vgpu *vgpu)
 }
 
 static const struct gpu_ops fake_ops = {.name = "fake", .detach = fake_detach};
+static struct gpu {
+	int unused;
+} fake_gpu;
 
 static int set_up(void **state)
 {
@@ -34,7 +38,7 @@ static int set_up(void **state)
 		struct host_gpu *gpu = &host.gpus[host.n_gpus++];
 
 		snprintf(gpu->config.name, sizeof(gpu->config.name), "gpu%d", i);
-		gpu->ops = &fake_ops;
+		fake_backend_add(gpu, &fake_ops, &fake_gpu);
 	}
 	return 0;
 }
@@ -59,13 +63,15 @@ static struct vgpu *insert(int gpu, const char *id)
 static int tear_down(void **state)
 {
 	(void)state;
-	for (int i = 0; i < host.n_gpus; i++)
+	for (int i = 0; i < host.n_gpus; i++) {
 		while (host.gpus[i].vgpus) {
 			struct vgpu *vgpu = host.gpus[i].vgpus;
 
 			host_gpu_remove(&host.gpus[i], vgpu);
 			assert_null(vgpu_free(&host.gpus[i], vgpu));
 		}
+		host.gpus[i].io = gpu_io_free(host.gpus[i].io);
+	}
 	return 0;
 }
 

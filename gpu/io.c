@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The thread of a GPU does one step at a time: it opens the GPU, detaches a vGPU, makes a single
+ * call, or does the next step of the sweep. Single calls come before the steps of a sweep, so that
+ * a slow sweep does not delay them. @lock is free during a step.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/thread.h"
+#include "gpu/io-state.h"
+#include "gpu/io.h"
+
+#define WAIT_MAX_NS (GPU_IO_WAIT_MS * NS_PER_MS)
+
+/* --- steps --- */
+
+uint64_t gpu_io_time(const struct gpu_io *io, uint64_t given_ns)
+{
+	return io->threaded ? clock_now().mono_ns : given_ns;
+}
+
+static int open_gpu(struct gpu_io *io, const struct gpu_ops **ret_ops, struct gpu **ret_gpu,
+		    struct err *reterr)
+{
+	bool automatic = strcmp(io->config.backend, "auto") == 0;
+
+	*ret_ops = automatic ? gpu_auto(&io->config) : gpu_find(io->config.backend);
+	return *ret_ops ? (*ret_ops)->open(&io->config, ret_gpu, reterr) : -ENODEV;
+}
+
+static void found_vgpu(void *userdata, const char *id, int initial_cap_pct)
+{
+	struct gpu_io_sweep *sweep = userdata;
+	struct gpu_io_listed *listed = &sweep->listed[sweep->n_listed];
+
+	if (sweep->n_listed == GPU_IO_LISTED_MAX) {
+		sweep->list_error = -ENOSPC;
+		return;
+	}
+	snprintf(listed->id, sizeof(listed->id), "%s", id);
+	listed->initial_cap_pct = initial_cap_pct;
+	sweep->n_listed++;
+}
+
+static void list_vgpus(struct gpu_io *io)
+{
+	struct gpu_io_sweep *sweep = &io->sweep;
+	int r;
+
+	sweep->n_listed = 0;
+	sweep->list_error = 0;
+	if (!sweep->lists)
+		return;
+	r = io->ops->list(io->gpu, found_vgpu, sweep);
+	if (r < 0)
+		sweep->list_error = r;
+}
+
+static void sample_vgpu(struct gpu_io *io, struct gpu_vgpu *vgpu, struct gpu_io_sample *sample)
+{
+	uint64_t begun_ns = gpu_io_time(io, io->sweep_now_ns);
+
+	sample->read_error = io->ops->read(vgpu, begun_ns, &sample->reading);
+	sample->read_ns = gpu_io_time(io, io->sweep_now_ns);
+	if (sample->read_error == 0 && sample->read_ns - begun_ns > io->sweep.slow_ns)
+		sample->read_error = -ETIMEDOUT;
+	sample->renew_error = 0;
+	sample->renewed_ns = 0;
+	if (sample->lease_ms < 0)
+		return;
+	sample->renew_error = io->ops->renew ? io->ops->renew(vgpu, sample->lease_ms) : -EOPNOTSUPP;
+	if (sample->renew_error == 0)
+		sample->renewed_ns = sample->read_ns;
+}
+
+static void read_physical(struct gpu_io *io)
+{
+	struct gpu_io_sweep *sweep = &io->sweep;
+
+	sweep->physical_valid =
+		io->ops->physical &&
+		io->ops->physical(io->gpu, gpu_io_time(io, io->sweep_now_ns),
+				  &sweep->physical_at_ns, &sweep->physical_busy_ns) == 0;
+}
+
+/* --- the thread --- */
+
+/* Each function below is called with @lock held. */
+
+static void begin_step(struct gpu_io *io)
+{
+	io->step_started_ns = clock_now().mono_ns;
+	pthread_mutex_unlock(&io->lock);
+}
+
+static void end_step(struct gpu_io *io)
+{
+	pthread_mutex_lock(&io->lock);
+	io->step_started_ns = 0;
+}
+
+static void do_open(struct gpu_io *io)
+{
+	const struct gpu_ops *ops = NULL;
+	struct gpu *gpu = NULL;
+	struct err err = {""};
+	int r;
+
+	io->open_state = OPEN_RUNNING;
+	begin_step(io);
+	r = open_gpu(io, &ops, &gpu, &err);
+	end_step(io);
+	io->open_result = r;
+	io->open_err = err;
+	io->open_state = r < 0 ? OPEN_FAILED : OPEN_DONE;
+	if (r >= 0) {
+		io->ops = ops;
+		io->gpu = gpu;
+	}
+	pthread_cond_signal(&io->ended);
+}
+
+static void do_detach(struct gpu_io *io)
+{
+	struct gpu_vgpu *vgpu = io->detached[--io->n_detached];
+
+	begin_step(io);
+	io->ops->detach(vgpu);
+	end_step(io);
+}
+
+/* Nobody waits for the results of an abandoned call, so the vGPU that it attached is detached. */
+static void do_call(struct gpu_io *io)
+{
+	bool abandoned;
+
+	io->call_state = CALL_RUNNING;
+	begin_step(io);
+	io->call.result = io->call.run(io, &io->call);
+	end_step(io);
+	abandoned = io->call_state == CALL_ABANDONED;
+	io->call_state = abandoned ? CALL_NONE : CALL_ENDED;
+	if (abandoned && io->call.attached)
+		io->detached[io->n_detached++] = io->call.attached;
+	pthread_cond_signal(&io->ended);
+}
+
+static void do_sweep_step(struct gpu_io *io)
+{
+	struct gpu_io_sweep *sweep = &io->sweep;
+	int step = io->sweep_step++;
+	struct gpu_io_sample *sample = step > 0 ? &sweep->samples[step - 1] : NULL;
+	struct gpu_vgpu *vgpu = step > 0 && step <= sweep->n_samples ? sample->device : NULL;
+
+	begin_step(io);
+	if (step == 0)
+		list_vgpus(io);
+	else if (step > sweep->n_samples)
+		read_physical(io);
+	else if (vgpu)
+		sample_vgpu(io, vgpu, sample);
+	end_step(io);
+	if (step <= sweep->n_samples)
+		return;
+	sweep->took_ns = clock_now().mono_ns - io->sweep_started_ns;
+	io->sweep_state = SWEEP_ENDED;
+	pthread_cond_signal(&io->ended);
+}
+
+/* Does one step. Returns false if there is nothing to do. */
+static bool do_step(struct gpu_io *io)
+{
+	if (io->open_state == OPEN_WANTED)
+		do_open(io);
+	else if (io->n_detached > 0)
+		do_detach(io);
+	else if (io->call_state == CALL_WAITING)
+		do_call(io);
+	else if (io->sweep_state == SWEEP_RUNNING)
+		do_sweep_step(io);
+	else
+		return false;
+	return true;
+}
+
+static void *run_thread(void *userdata)
+{
+	struct gpu_io *io = userdata;
+
+	pthread_mutex_lock(&io->lock);
+	while (!io->stop)
+		if (!do_step(io))
+			pthread_cond_wait(&io->work, &io->lock);
+	while (io->n_detached > 0)
+		do_detach(io);
+	if (io->gpu) {
+		begin_step(io);
+		io->ops->close(io->gpu);
+		end_step(io);
+	}
+	io->stopped = true;
+	pthread_cond_signal(&io->ended);
+	pthread_mutex_unlock(&io->lock);
+	return NULL;
+}
+
+/* --- waiting: each function is called with @lock held --- */
+
+/* Waits until the thread signals an end. Returns false if @until_ns has passed. */
+static bool wait_end(struct gpu_io *io, uint64_t until_ns)
+{
+	struct timespec until = {
+		.tv_sec = (time_t)(until_ns / NS_PER_S),
+		.tv_nsec = (long)(until_ns % NS_PER_S),
+	};
+
+	return pthread_cond_timedwait(&io->ended, &io->lock, &until) != ETIMEDOUT;
+}
+
+uint64_t gpu_io_silence_ns(const struct gpu_io *io, uint64_t now_ns)
+{
+	uint64_t started_ns = io->step_started_ns;
+
+	if (!started_ns || now_ns < started_ns + GPU_IO_WAIT_MS * NS_PER_MS)
+		return 0;
+	return now_ns - started_ns;
+}
+
+/* The time to wait grows by half of the time that passes, up to WAIT_MAX_NS. */
+static uint64_t refill(struct gpu_io_patience *patience, uint64_t now_ns)
+{
+	uint64_t left_ns = patience->left_ns + (now_ns - patience->at_ns) / 2;
+
+	if (!patience->at_ns || left_ns > WAIT_MAX_NS)
+		left_ns = WAIT_MAX_NS;
+	*patience = (struct gpu_io_patience){.left_ns = left_ns, .at_ns = now_ns};
+	return left_ns;
+}
+
+void gpu_io_wait(struct gpu_io *io, bool (*is_over)(const struct gpu_io *io), int wait_ms)
+{
+	uint64_t now_ns = clock_now().mono_ns, left_ns = refill(io->patience, now_ns);
+	uint64_t wait_ns = (uint64_t)wait_ms * NS_PER_MS, waited_ns;
+	uint64_t until_ns = now_ns + (wait_ns < left_ns ? wait_ns : left_ns);
+
+	if (is_over(io) || gpu_io_silence_ns(io, now_ns))
+		return;
+	while (!is_over(io) && wait_end(io, until_ns))
+		;
+	waited_ns = clock_now().mono_ns - now_ns;
+	io->patience->left_ns = waited_ns < left_ns ? left_ns - waited_ns : 0;
+}
+
+/* --- opening and closing --- */
+
+static int start_thread(struct gpu_io *io)
+{
+	pthread_condattr_t monotonic;
+	int r;
+
+	(void)pthread_mutex_init(&io->lock, NULL); /* never fails without attributes */
+	(void)pthread_condattr_init(&monotonic);
+	(void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	(void)pthread_cond_init(&io->work, NULL);
+	(void)pthread_cond_init(&io->ended, &monotonic);
+	(void)pthread_condattr_destroy(&monotonic);
+	r = thread_start(&io->thread, run_thread, io, "gover-gpu");
+	if (r < 0) {
+		pthread_cond_destroy(&io->ended);
+		pthread_cond_destroy(&io->work);
+		pthread_mutex_destroy(&io->lock);
+	}
+	return r;
+}
+
+static void open_here(struct gpu_io *io)
+{
+	io->open_result = open_gpu(io, &io->ops, &io->gpu, &io->open_err);
+	io->open_state = io->open_result < 0 ? OPEN_FAILED : OPEN_DONE;
+}
+
+int gpu_io_new(const struct gpu_config *config, struct gpu_io_patience *patience,
+	       struct gpu_io **ret_io, struct err *reterr)
+{
+	const struct gpu_ops *ops = gpu_find(config->backend);
+	struct gpu_io *io;
+	int r = 0;
+
+	if (!ops && strcmp(config->backend, "auto") != 0)
+		return err_fail(reterr, EINVAL, "backend: \"%s\" is unknown", config->backend);
+	io = calloc(1, sizeof(*io));
+	if (!io)
+		return err_fail(reterr, ENOMEM, "out of memory");
+	io->config = *config;
+	io->patience = patience;
+	io->threaded = !ops || !ops->in_memory;
+	if (io->threaded)
+		r = start_thread(io);
+	else
+		open_here(io);
+	if (r < 0) {
+		free(io);
+		return err_fail(reterr, -r, "cannot start a thread: %s", strerror(-r));
+	}
+	*ret_io = io;
+	return 0;
+}
+
+static int open_result(struct gpu_io *io, struct err *reterr)
+{
+	if (io->open_state == OPEN_WANTED || io->open_state == OPEN_RUNNING)
+		return -EINPROGRESS;
+	if (reterr)
+		*reterr = io->open_err;
+	io->opened = io->open_state == OPEN_DONE;
+	return io->open_result;
+}
+
+int gpu_io_wait_open(struct gpu_io *io, uint64_t until_ns, struct err *reterr)
+{
+	int r;
+
+	if (!io->threaded)
+		return open_result(io, reterr);
+	pthread_mutex_lock(&io->lock);
+	while ((r = open_result(io, reterr)) == -EINPROGRESS && wait_end(io, until_ns))
+		;
+	pthread_mutex_unlock(&io->lock);
+	return r;
+}
+
+void gpu_io_reopen(struct gpu_io *io)
+{
+	io->open_err.msg[0] = '\0';
+	if (!io->threaded) {
+		open_here(io);
+		return;
+	}
+	pthread_mutex_lock(&io->lock);
+	io->open_state = OPEN_WANTED;
+	pthread_cond_signal(&io->work);
+	pthread_mutex_unlock(&io->lock);
+}
+
+static bool has_stopped(const struct gpu_io *io)
+{
+	return io->stopped;
+}
+
+/* Ends the thread. Returns false if a step hangs. */
+static bool stop_thread(struct gpu_io *io)
+{
+	bool stopped;
+
+	pthread_mutex_lock(&io->lock);
+	io->stop = true;
+	pthread_cond_signal(&io->work);
+	*io->patience = (struct gpu_io_patience){0};
+	gpu_io_wait(io, has_stopped, GPU_IO_WAIT_MS);
+	stopped = io->stopped;
+	pthread_mutex_unlock(&io->lock);
+	if (!stopped) {
+		(void)pthread_detach(io->thread);
+		return false;
+	}
+	(void)pthread_join(io->thread, NULL);
+	pthread_cond_destroy(&io->ended);
+	pthread_cond_destroy(&io->work);
+	pthread_mutex_destroy(&io->lock);
+	return true;
+}
+
+struct gpu_io *gpu_io_free(struct gpu_io *io)
+{
+	if (!io)
+		return NULL;
+	if (!io->threaded && io->gpu)
+		io->ops->close(io->gpu);
+	if (!io->threaded || stop_thread(io))
+		free(io);
+	return NULL;
+}
+
+void gpu_io_traits(const struct gpu_io *io, struct gpu_traits *ret_traits)
+{
+	io->ops->traits(io->gpu, ret_traits);
+}
+
+const char *gpu_io_backend(const struct gpu_io *io)
+{
+	return io->opened ? io->ops->name : io->config.backend;
+}
+
+bool gpu_io_has_leases(const struct gpu_io *io)
+{
+	return io->opened && io->ops->renew;
+}
+
+bool gpu_io_has_physical(const struct gpu_io *io)
+{
+	return io->opened && io->ops->physical;
+}
+
+uint64_t gpu_io_silent_ns(struct gpu_io *io)
+{
+	uint64_t ns;
+
+	if (!io->threaded)
+		return 0;
+	pthread_mutex_lock(&io->lock);
+	ns = gpu_io_silence_ns(io, clock_now().mono_ns);
+	pthread_mutex_unlock(&io->lock);
+	return ns;
+}
+
+/* --- sweeps --- */
+
+static bool is_swept(const struct gpu_io *io)
+{
+	return io->sweep_state != SWEEP_RUNNING;
+}
+
+struct gpu_io_sweep *gpu_io_next_sweep(struct gpu_io *io)
+{
+	bool idle;
+
+	if (!io->opened)
+		return NULL;
+	if (!io->threaded)
+		return &io->sweep;
+	pthread_mutex_lock(&io->lock);
+	idle = is_swept(io);
+	pthread_mutex_unlock(&io->lock);
+	return idle ? &io->sweep : NULL;
+}
+
+void gpu_io_start_sweep(struct gpu_io *io, uint64_t now_mono_ns)
+{
+	struct gpu_io_sweep *sweep = &io->sweep;
+
+	io->sweep_now_ns = now_mono_ns;
+	if (io->threaded) {
+		pthread_mutex_lock(&io->lock);
+		io->sweep_step = 0;
+		io->sweep_started_ns = clock_now().mono_ns;
+		io->sweep_state = SWEEP_RUNNING;
+		pthread_cond_signal(&io->work);
+		pthread_mutex_unlock(&io->lock);
+		return;
+	}
+	list_vgpus(io);
+	for (int i = 0; i < sweep->n_samples; i++)
+		sample_vgpu(io, sweep->samples[i].device, &sweep->samples[i]);
+	read_physical(io);
+	io->sweep_state = SWEEP_ENDED;
+}
+
+const struct gpu_io_sweep *gpu_io_take_sweep(struct gpu_io *io, int wait_ms)
+{
+	bool ended;
+
+	if (io->threaded) {
+		pthread_mutex_lock(&io->lock);
+		gpu_io_wait(io, is_swept, wait_ms);
+	}
+	ended = io->sweep_state == SWEEP_ENDED;
+	if (ended)
+		io->sweep_state = SWEEP_IDLE;
+	if (io->threaded)
+		pthread_mutex_unlock(&io->lock);
+	return ended ? &io->sweep : NULL;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Access to one GPU. A file of a GPU can hang, because the driver or a FUSE server hangs. A thread
+ * of its own for each GPU therefore makes the calls of the backend that read or write files, and
+ * the caller waits for them only for a bounded time. A backend in memory needs no thread: its calls
+ * run in the thread of the caller.
+ *
+ * There are two ways to use a GPU:
+ * - A sweep lists and reads all vGPUs and renews their leases. The caller starts a sweep and takes
+ *   its results later.
+ * - A single call runs between two steps of a sweep. If it does not end in time, it returns
+ *   -ETIMEDOUT. A write that timed out may still take effect later.
+ *
+ * The GPUs of a caller share one struct gpu_io_patience: it limits a wait to GPU_IO_WAIT_MS, and
+ * all waits together to about half of the time of the caller. While a GPU does not answer at all,
+ * calls return -ETIMEDOUT at once.
+ *
+ * All functions are called by one thread, which owns the struct gpu_io.
+ */
+#ifndef GPU_IO_H
+#define GPU_IO_H
+
+#include "gpu/io-sweep.h"
+
+struct gpu_io;
+
+/* --- opening and closing --- */
+
+/*
+ * Begins to open the GPU that @config describes; backend "auto" selects a backend. @patience must
+ * outlive the struct gpu_io. -EINVAL: unknown backend.
+ */
+int gpu_io_new(const struct gpu_config *config, struct gpu_io_patience *patience,
+	       struct gpu_io **ret_io, struct err *reterr);
+/*
+ * Waits until the GPU is open, or until the monotonic time @until_ns. Returns 0 if it is open, or 1
+ * with a message if it is open in a dry run but parts are missing. -EINPROGRESS: it is not open
+ * yet. -ENODEV without a message: backend "auto" found no GPU. Other errors are those of
+ * gpu_ops.open().
+ */
+int gpu_io_wait_open(struct gpu_io *io, uint64_t until_ns, struct err *reterr);
+/* Begins to open the GPU again after gpu_io_wait_open() has returned an error. */
+void gpu_io_reopen(struct gpu_io *io);
+/*
+ * Closes the GPU with all attached vGPUs. Their caps stay unchanged. If a file of the GPU hangs,
+ * its thread and its memory remain until the process ends. @io may be NULL; returns NULL.
+ */
+struct gpu_io *gpu_io_free(struct gpu_io *io);
+
+/* The properties of an open GPU. */
+void gpu_io_traits(const struct gpu_io *io, struct gpu_traits *ret_traits);
+/* Name of the backend; "auto" until the GPU is open. */
+const char *gpu_io_backend(const struct gpu_io *io);
+bool gpu_io_has_leases(const struct gpu_io *io);
+bool gpu_io_has_physical(const struct gpu_io *io);
+
+/* Returns how long the GPU has not answered; 0: it answers. */
+uint64_t gpu_io_silent_ns(struct gpu_io *io);
+
+/* --- sweeps --- */
+
+/*
+ * Returns the sweep, which the caller fills in before gpu_io_start_sweep(). NULL: the last sweep
+ * has not ended, or the GPU is not open.
+ */
+struct gpu_io_sweep *gpu_io_next_sweep(struct gpu_io *io);
+/*
+ * Starts the sweep. @now_mono_ns is the time of all readings of a backend in memory. A thread reads
+ * the clock before each reading instead.
+ */
+void gpu_io_start_sweep(struct gpu_io *io, uint64_t now_mono_ns);
+/*
+ * Waits at most @wait_ms for the end of the sweep, and returns its results, which are valid until
+ * the next gpu_io_start_sweep(). NULL: the sweep has not ended, or its results were already taken.
+ */
+const struct gpu_io_sweep *gpu_io_take_sweep(struct gpu_io *io, int wait_ms);
+
+/* --- single calls: as the functions of struct gpu_ops, and -ETIMEDOUT as described above --- */
+
+int gpu_io_create(struct gpu_io *io, const char *id, int cap_pct, struct err *reterr);
+int gpu_io_destroy(struct gpu_io *io, const char *id, struct err *reterr);
+int gpu_io_attach(struct gpu_io *io, const char *id, uint64_t now_mono_ns,
+		  struct gpu_vgpu **ret_vgpu, struct err *reterr);
+/* Does not wait: closing a file can hang. */
+void gpu_io_detach(struct gpu_io *io, struct gpu_vgpu *vgpu);
+int gpu_io_read(struct gpu_io *io, struct gpu_vgpu *vgpu, uint64_t now_mono_ns,
+		struct gpu_reading *ret_reading);
+int gpu_io_write_cap(struct gpu_io *io, struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int cap_pct);
+int gpu_io_read_cap(struct gpu_io *io, struct gpu_vgpu *vgpu, int *ret_cap_pct);
+/* -EOPNOTSUPP: the backend has no leases. */
+int gpu_io_read_initial_cap(struct gpu_io *io, struct gpu_vgpu *vgpu, int *ret_cap_pct);
+int gpu_io_write_initial_cap(struct gpu_io *io, struct gpu_vgpu *vgpu, int initial_cap_pct,
+			     int cap_pct);
+int gpu_io_renew(struct gpu_io *io, struct gpu_vgpu *vgpu, int lease_ms);
+
+/* --- functions that never wait for the GPU; -EOPNOTSUPP: the backend does not have them --- */
+
+int gpu_io_owner(const struct gpu_io *io, pid_t pid, char ret_id[ID_MAX]);
+int gpu_io_places(const struct gpu_io *io, const char *id, gpu_path_fn path, void *userdata);
+/* Returns 0 for a label that the backend does not use. */
+int gpu_io_label(const struct gpu_io *io, struct gpu_vgpu *vgpu, const char *key, const char *value,
+		 struct err *reterr);
+
+#endif

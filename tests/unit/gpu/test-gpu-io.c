@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: MIT */
+/* Access to a GPU whose functions hang or are slow: no call waits for long, and nothing is lost. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "gpu/io.h"
+
+#define VGPUS  3
+#define LONG_S 60 /* limit for what must happen, however slow the machine is */
+
+/* --- a stand-in for a backend: a gate makes one of its functions hang --- */
+
+enum function { OPEN, LIST, ATTACH, DETACH, READ, READ_CAP, WRITE_CAP, CLOSE, FUNCTIONS };
+
+struct gpu_vgpu {
+	int index;
+	int cap_pct;
+	bool attached;
+};
+
+static struct gpu {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct gpu_vgpu vgpus[VGPUS];
+	bool hangs[FUNCTIONS];
+	int inside[FUNCTIONS]; /* number of calls that have begun and not ended */
+	int calls[FUNCTIONS];
+	int open_errno;
+	int delay_ms; /* duration of each reading */
+} fake = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static void pass(enum function function)
+{
+	pthread_mutex_lock(&fake.lock);
+	fake.calls[function]++;
+	fake.inside[function]++;
+	pthread_cond_broadcast(&fake.changed);
+	while (fake.hangs[function])
+		pthread_cond_wait(&fake.changed, &fake.lock);
+	fake.inside[function]--;
+	pthread_cond_broadcast(&fake.changed);
+	pthread_mutex_unlock(&fake.lock);
+}
+
+static void set_hang(enum function function, bool hangs)
+{
+	pthread_mutex_lock(&fake.lock);
+	fake.hangs[function] = hangs;
+	pthread_cond_broadcast(&fake.changed);
+	pthread_mutex_unlock(&fake.lock);
+}
+
+/* Waits until a call of @function has begun, or with @calls > 0 until @calls of them have ended. */
+static void await(enum function function, int calls)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += LONG_S;
+	pthread_mutex_lock(&fake.lock);
+	while (calls ? fake.calls[function] < calls || fake.inside[function] > 0
+		     : fake.inside[function] == 0)
+		assert_int_equal(pthread_cond_timedwait(&fake.changed, &fake.lock, &until), 0);
+	pthread_mutex_unlock(&fake.lock);
+}
+
+static int fake_open(const struct gpu_config *config, struct gpu **ret_gpu, struct err *reterr)
+{
+	(void)config;
+	pass(OPEN);
+	if (fake.open_errno)
+		return err_fail(reterr, fake.open_errno, "the test rejects it");
+	*ret_gpu = &fake;
+	return 0;
+}
+
+static void fake_close(struct gpu *gpu)
+{
+	(void)gpu;
+	pass(CLOSE);
+}
+
+static int fake_list(struct gpu *gpu, gpu_found_fn found, void *userdata)
+{
+	pass(LIST);
+	for (int i = 0; i < VGPUS; i++)
+		found(userdata, (char[]){(char)('a' + i), '\0'}, gpu->vgpus[i].cap_pct);
+	return 0;
+}
+
+static int fake_attach(struct gpu *gpu, const char *id, uint64_t now_mono_ns,
+		       struct gpu_vgpu **ret_vgpu, struct err *reterr)
+{
+	int index = id[0] - 'a';
+
+	(void)now_mono_ns;
+	pass(ATTACH);
+	if (index < 0 || index >= VGPUS)
+		return err_fail(reterr, ENOENT, "no vGPU %s", id);
+	gpu->vgpus[index].attached = true;
+	*ret_vgpu = &gpu->vgpus[index];
+	return 0;
+}
+
+static void fake_detach(struct gpu_vgpu *vgpu)
+{
+	pass(DETACH);
+	vgpu->attached = false;
+}
+
+static int fake_read(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, struct gpu_reading *ret_reading)
+{
+	int cap_pct = vgpu->cap_pct;
+
+	(void)usleep((useconds_t)fake.delay_ms * 1000);
+	pass(READ);
+	*ret_reading = (struct gpu_reading){.at_ns = now_mono_ns,
+					    .busy_valid = true,
+					    .busy_ns = (uint64_t)vgpu->index,
+					    .cap_valid = true,
+					    .cap_pct = cap_pct};
+	return 0;
+}
+
+static int fake_read_cap(struct gpu_vgpu *vgpu, int *ret_cap_pct)
+{
+	pass(READ_CAP);
+	*ret_cap_pct = vgpu->cap_pct;
+	return 0;
+}
+
+static int fake_write_cap(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int cap_pct)
+{
+	(void)now_mono_ns;
+	pass(WRITE_CAP);
+	vgpu->cap_pct = cap_pct;
+	return 0;
+}
+
+static const struct gpu_ops fake_ops = {
+	.name = "fake",
+	.open = fake_open,
+	.close = fake_close,
+	.list = fake_list,
+	.attach = fake_attach,
+	.detach = fake_detach,
+	.read = fake_read,
+	.read_cap = fake_read_cap,
+	.write_cap = fake_write_cap,
+};
+
+/* These functions replace gpu/gpu.c. */
+const struct gpu_ops *gpu_at(size_t index)
+{
+	return index == 0 ? &fake_ops : NULL;
+}
+
+const struct gpu_ops *gpu_find(const char *backend)
+{
+	return strcmp(backend, "fake") == 0 ? &fake_ops : NULL;
+}
+
+const struct gpu_ops *gpu_auto(const struct gpu_config *config)
+{
+	(void)config;
+	return NULL;
+}
+
+/* --- the fixture: an open GPU with the attached vGPUs a, b and c --- */
+
+static struct gpu_config config;
+static struct gpu_io_patience patience;
+static struct gpu_io *io;
+static struct gpu_vgpu *vgpus[VGPUS];
+static struct err err;
+
+static uint64_t in_s(int s)
+{
+	return clock_now().mono_ns + (uint64_t)s * NS_PER_S;
+}
+
+static void begin_gpu(void)
+{
+	config = (struct gpu_config){.name = "gpu0", .backend = "fake"};
+	patience = (struct gpu_io_patience){0};
+	err.msg[0] = '\0';
+	assert_int_equal(gpu_io_new(&config, &patience, &io, &err), 0);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	memset(fake.calls, 0, sizeof(fake.calls));
+	memset(fake.hangs, 0, sizeof(fake.hangs));
+	fake.open_errno = fake.delay_ms = 0;
+	for (int i = 0; i < VGPUS; i++)
+		fake.vgpus[i] = (struct gpu_vgpu){.index = i, .cap_pct = 30};
+	begin_gpu();
+	assert_int_equal(gpu_io_wait_open(io, in_s(LONG_S), &err), 0);
+	for (int i = 0; i < VGPUS; i++)
+		assert_int_equal(
+			gpu_io_attach(io, (char[]){(char)('a' + i), '\0'}, 0, &vgpus[i], &err), 0);
+	return 0;
+}
+
+/* Lets all functions go on, closes the GPU and checks that each vGPU was detached. */
+static int tear_down(void **state)
+{
+	(void)state;
+	for (int i = 0; i < FUNCTIONS; i++)
+		set_hang((enum function)i, false);
+	for (int i = 0; i < VGPUS; i++)
+		gpu_io_detach(io, vgpus[i]);
+	io = gpu_io_free(io);
+	await(CLOSE, 1);
+	for (int i = 0; i < VGPUS; i++)
+		assert_false(fake.vgpus[i].attached);
+	return 0;
+}
+
+static void start_sweep(void)
+{
+	struct gpu_io_sweep *sweep = gpu_io_next_sweep(io);
+
+	assert_non_null(sweep);
+	sweep->lists = true;
+	sweep->slow_ns = NS_PER_S;
+	sweep->n_samples = VGPUS;
+	for (int i = 0; i < VGPUS; i++)
+		sweep->samples[i] = (struct gpu_io_sample){.device = vgpus[i], .lease_ms = -1};
+	gpu_io_start_sweep(io, 0);
+}
+
+static const struct gpu_io_sweep *take_sweep(void)
+{
+	uint64_t until_ns = in_s(LONG_S);
+	const struct gpu_io_sweep *sweep = NULL;
+
+	while (!sweep && clock_now().mono_ns < until_ns)
+		sweep = gpu_io_take_sweep(io, 100);
+	assert_non_null(sweep);
+	return sweep;
+}
+
+/* --- the tests --- */
+
+static void a_sweep_lists_and_reads_all_vgpus(void **state)
+{
+	const struct gpu_io_sweep *sweep;
+
+	(void)state;
+	start_sweep();
+	sweep = take_sweep();
+	assert_int_equal(sweep->list_error, 0);
+	assert_int_equal(sweep->n_listed, VGPUS);
+	for (int i = 0; i < VGPUS; i++) {
+		assert_int_equal(sweep->listed[i].id[0], 'a' + i);
+		assert_ptr_equal(sweep->samples[i].device, vgpus[i]);
+		assert_int_equal(sweep->samples[i].read_error, 0);
+		assert_int_equal(sweep->samples[i].reading.busy_ns, i);
+		assert_true(sweep->samples[i].read_ns >= sweep->samples[i].reading.at_ns);
+		assert_int_equal(sweep->samples[i].renewed_ns, 0);
+	}
+	assert_false(sweep->physical_valid);
+	assert_null(gpu_io_take_sweep(io, 0)); /* the results are taken once */
+	assert_int_equal(gpu_io_silent_ns(io), 0);
+}
+
+static void a_hanging_read_delays_neither_the_caller_nor_later_sweeps(void **state)
+{
+	int cap_pct;
+
+	(void)state;
+	set_hang(READ, true);
+	start_sweep();
+	await(READ, 0);
+	assert_null(gpu_io_take_sweep(io, 50));
+	assert_null(gpu_io_next_sweep(io)); /* the sweep has not ended */
+	assert_int_equal(gpu_io_read_cap(io, vgpus[0], &cap_pct), -ETIMEDOUT);
+	while (!gpu_io_silent_ns(io))
+		(void)usleep(10000);
+	for (int i = 0; i < 1000; i++) /* each would wait for GPU_IO_WAIT_MS otherwise */
+		assert_int_equal(gpu_io_write_cap(io, vgpus[0], 0, 60), -ETIMEDOUT);
+	assert_int_equal(gpu_io_create(io, "d", 10, &err), -ETIMEDOUT);
+	assert_string_equal(err.msg, "GPU gpu0 does not answer");
+
+	set_hang(READ, false);
+	assert_int_equal(take_sweep()->n_samples, VGPUS);
+	assert_int_equal(gpu_io_silent_ns(io), 0);
+	assert_int_equal(fake.calls[WRITE_CAP], 0);
+	start_sweep();
+	assert_int_equal(take_sweep()->samples[2].read_error, 0);
+}
+
+static void a_write_that_hangs_takes_effect_later_and_is_not_repeated(void **state)
+{
+	int cap_pct;
+
+	(void)state;
+	set_hang(WRITE_CAP, true);
+	assert_int_equal(gpu_io_write_cap(io, vgpus[0], 0, 60), -ETIMEDOUT);
+	assert_int_equal(gpu_io_write_cap(io, vgpus[0], 0, 70), -ETIMEDOUT);
+	set_hang(WRITE_CAP, false);
+	await(WRITE_CAP, 1);
+	patience = (struct gpu_io_patience){0};
+	while (gpu_io_read_cap(io, vgpus[0], &cap_pct) < 0)
+		(void)usleep(10000);
+	assert_int_equal(cap_pct, 60);
+	assert_int_equal(fake.calls[WRITE_CAP], 1);
+}
+
+static void a_vgpu_whose_attachment_was_given_up_is_detached(void **state)
+{
+	struct gpu_vgpu *vgpu;
+
+	(void)state;
+	gpu_io_detach(io, vgpus[0]);
+	await(DETACH, 1);
+	set_hang(ATTACH, true);
+	assert_int_equal(gpu_io_attach(io, "a", 0, &vgpu, &err), -ETIMEDOUT);
+	vgpus[0] = NULL;
+	set_hang(ATTACH, false);
+	await(DETACH, 2);
+}
+
+static void a_call_does_not_wait_for_the_rest_of_a_slow_sweep(void **state)
+{
+	int cap_pct, read;
+
+	(void)state;
+	set_hang(READ, true);
+	start_sweep();
+	await(READ, 0);
+	fake.delay_ms = 200;
+	set_hang(READ, false);
+	assert_int_equal(gpu_io_read_cap(io, vgpus[0], &cap_pct), 0);
+	pthread_mutex_lock(&fake.lock);
+	read = fake.calls[READ];
+	pthread_mutex_unlock(&fake.lock);
+	assert_true(read < VGPUS);
+	(void)take_sweep();
+}
+
+static void a_cap_that_was_written_during_a_sweep_is_not_reported(void **state)
+{
+	const struct gpu_io_sweep *sweep;
+
+	(void)state;
+	fake.delay_ms = 100;
+	start_sweep();
+	await(READ, 1);
+	assert_int_equal(gpu_io_write_cap(io, vgpus[0], 0, 60), 0);
+	sweep = take_sweep();
+	assert_false(sweep->samples[0].reading.cap_valid);
+	assert_true(sweep->samples[2].reading.cap_valid);
+	assert_true(sweep->samples[0].reading.busy_valid);
+}
+
+static void a_vgpu_detached_during_a_sweep_has_no_results(void **state)
+{
+	const struct gpu_io_sweep *sweep;
+
+	(void)state;
+	set_hang(READ, true);
+	start_sweep();
+	await(READ, 0);
+	gpu_io_detach(io, vgpus[2]); /* does not wait */
+	vgpus[2] = NULL;
+	set_hang(READ, false);
+	sweep = take_sweep();
+	assert_null(sweep->samples[2].device);
+	assert_int_equal(fake.calls[READ], 2);
+	await(DETACH, 1);
+}
+
+static void a_reading_that_took_too_long_is_invalid(void **state)
+{
+	(void)state;
+	fake.delay_ms = 30;
+	start_sweep();
+	(void)take_sweep();
+	for (int i = 0; i < 2; i++) {
+		struct gpu_io_sweep *sweep = gpu_io_next_sweep(io);
+
+		sweep->slow_ns = i == 0 ? 10 * NS_PER_MS : LONG_S * NS_PER_S;
+		gpu_io_start_sweep(io, 0);
+		assert_int_equal(take_sweep()->samples[0].read_error, i == 0 ? -ETIMEDOUT : 0);
+	}
+}
+
+static void a_gpu_that_hangs_while_it_is_opened_opens_later(void **state)
+{
+	(void)state;
+	tear_down(state);
+	memset(vgpus, 0, sizeof(vgpus));
+	set_hang(OPEN, true);
+	begin_gpu();
+	assert_int_equal(gpu_io_wait_open(io, clock_now().mono_ns, &err), -EINPROGRESS);
+	assert_null(gpu_io_next_sweep(io));
+	assert_int_equal(gpu_io_create(io, "a", 10, &err), -ETIMEDOUT);
+	set_hang(OPEN, false);
+	assert_int_equal(gpu_io_wait_open(io, in_s(LONG_S), &err), 0);
+	assert_non_null(gpu_io_next_sweep(io));
+	fake.calls[CLOSE] = 0;
+}
+
+static void a_gpu_that_could_not_be_opened_can_be_opened_again(void **state)
+{
+	(void)state;
+	tear_down(state);
+	memset(vgpus, 0, sizeof(vgpus));
+	fake.calls[CLOSE] = 0;
+	fake.open_errno = EACCES;
+	begin_gpu();
+	assert_int_equal(gpu_io_wait_open(io, in_s(LONG_S), &err), -EACCES);
+	assert_string_equal(err.msg, "the test rejects it");
+	fake.open_errno = 0;
+	gpu_io_reopen(io);
+	assert_int_equal(gpu_io_wait_open(io, in_s(LONG_S), &err), 0);
+}
+
+/* Its thread ends when the read returns. */
+static void a_gpu_that_hangs_can_be_closed(void **state)
+{
+	(void)state;
+	set_hang(READ, true);
+	start_sweep();
+	await(READ, 0);
+	for (int i = 0; i < VGPUS; i++)
+		gpu_io_detach(io, vgpus[i]);
+	memset(vgpus, 0, sizeof(vgpus));
+	io = gpu_io_free(io);
+	assert_int_equal(fake.calls[CLOSE], 0);
+	set_hang(READ, false);
+	await(CLOSE, 1);
+	begin_gpu();
+}
+
+static void an_unknown_backend_is_rejected(void **state)
+{
+	struct gpu_config unknown = {.name = "gpu0", .backend = "quantum"};
+	struct gpu_io *none;
+
+	(void)state;
+	assert_int_equal(gpu_io_new(&unknown, &patience, &none, &err), -EINVAL);
+	assert_string_equal(err.msg, "backend: \"quantum\" is unknown");
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_sweep_lists_and_reads_all_vgpus),
+		TEST(a_hanging_read_delays_neither_the_caller_nor_later_sweeps),
+		TEST(a_write_that_hangs_takes_effect_later_and_is_not_repeated),
+		TEST(a_vgpu_whose_attachment_was_given_up_is_detached),
+		TEST(a_call_does_not_wait_for_the_rest_of_a_slow_sweep),
+		TEST(a_cap_that_was_written_during_a_sweep_is_not_reported),
+		TEST(a_vgpu_detached_during_a_sweep_has_no_results),
+		TEST(a_reading_that_took_too_long_is_invalid),
+		TEST(a_gpu_that_hangs_while_it_is_opened_opens_later),
+		TEST(a_gpu_that_could_not_be_opened_can_be_opened_again),
+		TEST(a_gpu_that_hangs_can_be_closed),
+		TEST(an_unknown_backend_is_rejected),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
