@@ -35,9 +35,11 @@ folders  := base policy policy/qos policy/baseline sched db sim/model sim/experi
             gover-d $(addprefix gover-d/,util model config alert store core api auth http) \
             gover-ctl $(addprefix gover-ctl/,verb top doctor simulate support)
 mains    := gover-d/main.c gover-ctl/verb/main.c sim/host/main.c
+# Defines recv(): linked by name, because an archive would add it to every program that calls recv().
+receive  := gover-d/http/receive.c
 unit_sources := $(filter-out $(if $(BPF),,%/test-fps-bpf-symbols.c),$(shell find tests/unit -name 'test-*.c'))
 no_bpf   := $(if $(BPF),monitor/bpf/none.c,$(addprefix monitor/bpf/,bpf.c files.c symbols.c))
-sources  := $(filter-out $(mains) $(no_bpf) %.bpf.c,$(wildcard $(addsuffix /*.c,$(folders))))
+sources  := $(filter-out $(mains) $(receive) $(no_bpf) %.bpf.c,$(wildcard $(addsuffix /*.c,$(folders))))
 objects  := $(sources:%.c=$B/obj/%.o) $B/obj/gover-d/web/embed.o $B/obj/gover-d/openapi/embed.o \
             $B/obj/gover-ctl/verb/embed.o $(if $(BPF),$B/obj/monitor/bpf/embed.o)
 layer    := $(shell pkg-config --exists vulkan && echo $B/libgover-fps-layer.so)
@@ -60,7 +62,7 @@ $B/libgover.a: $(objects)
 	@rm -f $@
 	@$(AR) qcs $@ $^
 
-$B/gover-d: $B/obj/gover-d/main.o $B/libgover.a
+$B/gover-d: $B/obj/gover-d/main.o $(receive:%.c=$B/obj/%.o) $B/libgover.a
 $B/gover-ctl: $B/obj/gover-ctl/verb/main.o $B/libgover.a
 $B/gover-ctl: libs += $(ctl_libs)
 $B/gover-d $B/gover-ctl:
@@ -119,7 +121,9 @@ vpath test-%.c $(sort $(dir $(unit_sources)))
 $B/tests/test-%: test-%.c $B/libgover.a
 	@mkdir -p $(@D)
 	@echo "  TEST  $<"
-	@$(CC) $(cflags) $(CFLAGS) -UNDEBUG -MMD -MP $(ldflags) $(LDFLAGS) -o $@ $< $B/libgover.a -lcmocka $(libs)
+	@$(CC) $(cflags) $(CFLAGS) -UNDEBUG -MMD -MP $(ldflags) $(LDFLAGS) -o $@ $< $(filter %.o,$^) $B/libgover.a \
+		-lcmocka $(libs)
+$(patsubst %.c,$B/tests/%,$(notdir $(shell grep -l '/test-api-http.h"' $(unit_sources)))): $(receive:%.c=$B/obj/%.o)
 
 # The i915 policy is tested with the headers in tests/i915 and without the warnings that i915 disables.
 $B/tests/test-sched-policy $B/tests/test-sched-policy-accounting: cflags += -Itests/i915 -Wno-unused-parameter -Wno-sign-compare

@@ -320,6 +320,13 @@ bool api_admit(struct api *api, struct api_request *request)
 	return false;
 }
 
+void api_reject(struct api *api, struct api_request *request, unsigned int status, const char *text)
+{
+	count_for(api, NULL, request);
+	problem_reply(request, status, "%s", text);
+	api_request_count(request);
+}
+
 static void serve(struct api *api, const struct route *route, struct api_request *request)
 {
 	if (!route || !check_access(route, request) || check_query(route, request) < 0)

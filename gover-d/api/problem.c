@@ -21,11 +21,14 @@ static const struct {
 	{409, "Conflict"},
 	{412, "Precondition Failed"},
 	{413, "Content Too Large"},
+	{414, "URI Too Long"},
 	{415, "Unsupported Media Type"},
 	{422, "Unprocessable Content"},
 	{429, "Too Many Requests"},
+	{431, "Request Header Fields Too Large"},
 	{500, "Internal Server Error"},
 	{503, "Service Unavailable"},
+	{505, "HTTP Version Not Supported"},
 	{507, "Insufficient Storage"},
 };
 

@@ -135,6 +135,10 @@ struct api_request {
  */
 bool api_admit(struct api *api, struct api_request *request);
 
+/* Sets and counts the reply to a request that is malformed. @text is the detail of the problem. */
+void api_reject(struct api *api, struct api_request *request, unsigned int status,
+		const char *text);
+
 /*
  * Checks and routes the request: sets or defers its reply. The reply is counted unless it is a
  * stream. The transport counts a stream, or the reply that replaces it, with api_request_count().

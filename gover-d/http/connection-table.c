@@ -31,6 +31,7 @@ struct connection {
 	bool requested;	   /* at least one request was received */
 	uint64_t since_ns; /* start of the current state */
 	struct client *client;
+	struct request_scan scan;
 };
 
 struct connection_table {
@@ -203,6 +204,13 @@ void connection_table_remove(struct connection_table *table, int fd)
 	c->client->refs--;
 	release_client(table, c->client);
 	free(c);
+}
+
+struct request_scan *connection_table_scan(struct connection_table *table, int fd)
+{
+	struct connection *c = find(table, fd);
+
+	return c ? &c->scan : NULL;
 }
 
 static void set_state(struct connection_table *table, int fd, enum state state, uint64_t now_ns)

@@ -11,9 +11,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "gover-d/http/request-scan.h"
+
 /*
  * Number of slots. A large table makes evictions rare, so that a new connection keeps its slot long
- * enough to send its request. Each connection needs at most 16 KiB of memory.
+ * enough to send its request. Each connection needs at most 24 KiB of memory.
  */
 #define CONNECTION_SLOTS	    2048
 #define CONNECTION_SLOTS_PER_CLIENT 1024
@@ -38,6 +40,9 @@ int connection_table_add(struct connection_table *table, int fd, const char *cli
 			 uint64_t now_ns, int *ret_evicted);
 /* Removes the connection @fd. Call it before @fd is closed. */
 void connection_table_remove(struct connection_table *table, int fd);
+
+/* Returns the scan of the bytes of the connection @fd; NULL: @fd is not in the table. */
+struct request_scan *connection_table_scan(struct connection_table *table, int fd);
 
 /* Call it when a request was received: the connection is now sending a reply. */
 void connection_table_begin_request(struct connection_table *table, int fd, uint64_t now_ns);

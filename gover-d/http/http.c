@@ -25,6 +25,7 @@
 #include "gover-d/http/caller.h"
 #include "gover-d/http/http.h"
 #include "gover-d/http/listen.h"
+#include "gover-d/http/receive.h"
 #include "gover-d/http/stream.h"
 
 #define PRIORITY (SD_EVENT_PRIORITY_NORMAL + 10)
@@ -34,7 +35,11 @@
  */
 #define CONNECTIONS_MAX (CONNECTION_SLOTS + 256U)
 #define TIMEOUT_S	30U
-#define HEADERS_MAX	((size_t)16 * 1024)
+/*
+ * Memory of a connection: twice the largest head, because libmicrohttpd uses half of the memory for
+ * received bytes. The other half contains a list of all header fields and query parameters.
+ */
+#define MEMORY_MAX ((size_t)2 * REQUEST_SCAN_HEAD_MAX)
 /*
  * A chunked body that exceeds API_BODY_MAX is read up to this size, because a client that is still
  * sending would not receive the error reply.
@@ -44,6 +49,7 @@
 struct listener {
 	struct http *http;
 	struct MHD_Daemon *daemon;
+	bool tls;
 	sd_event_source *readable, *timer;
 	struct acceptor acceptor;
 };
@@ -65,6 +71,7 @@ struct exchange {
 	struct MHD_Connection *connection;
 	char *body; /* buffer of API_BODY_MAX bytes; NULL: no body received yet */
 	size_t received;
+	uint64_t number; /* number of the request on its connection */
 	bool served, suspended;
 	struct http_stream *stream; /* set if the reply is an event stream */
 	struct exchange *next;	    /* next in http.suspended */
@@ -137,6 +144,11 @@ static void connection_changed(void *userdata, struct MHD_Connection *connection
 		connection_table_remove(listener->http->table, socket_of(connection));
 }
 
+static struct request_scan *scan_of(const struct exchange *x)
+{
+	return connection_table_scan(x->listener->http->table, socket_of(x->connection));
+}
+
 static struct exchange *begin(struct listener *listener, struct MHD_Connection *connection,
 			      const char *path, const char *method)
 {
@@ -146,6 +158,8 @@ static struct exchange *begin(struct listener *listener, struct MHD_Connection *
 		return NULL;
 	x->listener = listener;
 	x->connection = connection;
+	if (scan_of(x))
+		x->number = request_scan_take(scan_of(x));
 	x->request = (struct api_request){
 		.method = method,
 		.path = path,
@@ -284,6 +298,23 @@ static enum MHD_Result receive(struct exchange *x, const char *data, size_t *siz
 	return MHD_YES;
 }
 
+/*
+ * Rejects a request that the scan has refused, and closes the connection, because the end of such a
+ * request is not certain. Returns false if the scan has not refused the request.
+ */
+static bool refuse_malformed(struct exchange *x)
+{
+	static const struct api_header close[] = {{MHD_HTTP_HEADER_CONNECTION, "close"}, {0}};
+	const struct request_refusal *refusal = request_scan_refusal(scan_of(x), x->number);
+
+	if (!refusal)
+		return false;
+	x->served = true;
+	api_reject(x->listener->http->api, &x->request, refusal->status, refusal->text);
+	x->request.reply.headers = close;
+	return true;
+}
+
 static void serve(struct exchange *x)
 {
 	struct connection_table *table = x->listener->http->table;
@@ -319,6 +350,8 @@ static enum MHD_Result handle(void *userdata, struct MHD_Connection *connection,
 		*context = x;
 		if (!x)
 			return MHD_NO;
+		if (refuse_malformed(x))
+			return send_reply(x);
 		if (announces_body(connection) && !api_admit(x->listener->http->api, &x->request))
 			return send_reply(x);
 		if (!announces_too_much(connection))
@@ -328,7 +361,7 @@ static enum MHD_Result handle(void *userdata, struct MHD_Connection *connection,
 	}
 	if (*size > 0)
 		return receive(x, data, size);
-	if (!x->served)
+	if (!x->served && !refuse_malformed(x))
 		serve(x);
 	if (!x->request.deferred)
 		return send_reply(x);
@@ -362,8 +395,7 @@ static int set_timer(struct listener *listener)
 
 static int run(struct listener *listener)
 {
-	/* cannot fail: the daemon has no thread of its own */
-	(void)MHD_run(listener->daemon);
+	receive_run(listener->http->table, listener->daemon, listener->tls);
 	return set_timer(listener);
 }
 
@@ -409,7 +441,6 @@ static int serve_on(struct listener *listener, int fd, sd_event *event, struct h
 		    struct err *reterr)
 {
 	struct MHD_OptionItem options[CALLER_TLS_OPTIONS] = {{MHD_OPTION_END, 0, NULL}};
-	bool tls = listener == &http->tcp && caller_tls_options(http->authn, options);
 	int r = listener == &http->tcp ? authn_check_listener(http->authn, fd, reterr) : 0;
 
 	if (r < 0) {
@@ -417,13 +448,14 @@ static int serve_on(struct listener *listener, int fd, sd_event *event, struct h
 		return r;
 	}
 	listener->http = http;
+	listener->tls = listener == &http->tcp && caller_tls_options(http->authn, options);
 	listener->daemon = MHD_start_daemon(
 		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET |
-			(tls ? MHD_USE_TLS : 0),
+			(listener->tls ? MHD_USE_TLS : 0),
 		/* port= */ 0, NULL, NULL, handle, listener, MHD_OPTION_NOTIFY_CONNECTION,
 		connection_changed, listener, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
 		MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-		HEADERS_MAX, MHD_OPTION_NOTIFY_COMPLETED, completed, NULL,
+		MEMORY_MAX, MHD_OPTION_NOTIFY_COMPLETED, completed, NULL,
 		MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL, MHD_OPTION_ARRAY, options,
 		MHD_OPTION_END);
 	if (!listener->daemon) {

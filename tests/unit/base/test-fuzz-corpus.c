@@ -28,6 +28,9 @@
 #define LLVMFuzzerTestOneInput fuzz_contracts
 #include "tests/fuzz/fuzz-contracts.c"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_http
+#include "tests/fuzz/fuzz-http.c"
+#undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_igt
 #include "tests/fuzz/fuzz-igt.c"
 #undef LLVMFuzzerTestOneInput
@@ -76,6 +79,7 @@ static struct target { /* not const, because cmocka needs a pointer to non-const
 	{"request", fuzz_request},   {"trace", fuzz_trace},
 	{"time-arg", fuzz_time_arg}, {"workload", fuzz_workload},
 	{"scenario", fuzz_scenario}, {"tokens", fuzz_tokens},
+	{"http", fuzz_http},
 };
 
 static void replay(const struct target *target, const char *file)
