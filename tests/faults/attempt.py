@@ -28,6 +28,7 @@ class Fault:
     forgives: tuple = ()  # kinds of objects that this fault may lose, see ledger.py
     bound_s: float = 20.0  # generous bound of the recovery
     exits: tuple = ()  # exit statuses with which the daemon may end
+    spoils: bool = False  # the damage may show later, so the host is not used again
     stops: bool = False  # REST cannot answer meanwhile: the process itself is stopped
     share: float = 1.0  # share of the time, relative to the other rows
 
@@ -82,19 +83,24 @@ class Attempt:
 
     def poll_alert(self):
         try:
-            self.note_alerts(self.world.get("/v1/alerts?all=true")["alerts"])
+            self.note_alerts(self.world.get("/v1/alerts?all=true", timeout=1)["alerts"])
         except rest.NoAnswer:
             pass
         return self.has_alert(self.fault.alert)
 
-    def wait_alert(self):
+    def wait_alert(self, seconds=ALERT_S):
         """Waits for the alert that names the fault."""
         if self.fault.alert:
-            worlds.until(self.poll_alert, ALERT_S, 0.02)
+            worlds.until(self.poll_alert, seconds, 0.02)
 
     def wait_hit(self, rule, hits=1, seconds=5.0):
         """Waits until the rule met @hits calls, or the daemon ended. True if it did."""
         return bool(worlds.until(lambda: rule.hits >= hits or self.world.daemon.ended() is not None, seconds))
+
+    def wait_stalls(self, rules, seconds):
+        """Waits until calls that stall have ended."""
+        if any(rule.hits for rule in rules):
+            time.sleep(seconds)
 
     def periods(self, n):
         """Waits for @n more periods."""
@@ -167,7 +173,7 @@ class Host:
             result.complaints.append(f"no answer: {error}")
         except OSError as error:
             result.complaints.append(f"the host does not work: {error!r}")
-        if result.complaints:
+        if result.complaints or fault.spoils:
             self.close()
         result.spent_s = time.monotonic() - begun
         return result
@@ -179,6 +185,7 @@ class Host:
         result.happened = fault.run(attempt) is not False
         if attempt.ended_at is None:
             attempt.end()
+        result.complaints += attempt.complaints
         self.recover(attempt, result)
         result.longest_s = world.prober.longest_s
         world.prober.pause()

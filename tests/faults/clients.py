@@ -31,6 +31,7 @@ class Clients:
         self.counter = 0
         self.accepted = []  # (method, target, status) of each answer with 2xx
         self.violations = []  # promises that were broken before the eyes of a client
+        self.later = None
         self.newcomers = []  # vGPUs that were created for a claim
 
     # --- one request ---
@@ -52,6 +53,14 @@ class Clients:
         if kind in ("change", "raise_cap", "hold") and not self.ledger.names("vgpu"):
             kind = "sell"  # a change would turn a vGPU without a contract into one with a contract
         return getattr(self, kind)()
+
+    def act_later(self, kind):
+        """Starts a change that may take long; finish_later() waits for its answer."""
+        self.later = threading.Thread(target=self.act, args=(kind,))
+        self.later.start()
+
+    def finish_later(self):
+        self.later.join()
 
     def name(self, prefix):
         self.counter += 1
@@ -80,6 +89,11 @@ class Clients:
         for name in self.rng.sample(sorted(terms), self.rng.randint(0, 3)):
             terms.pop(name)
         return self.change_vgpu(vgpu, terms)
+
+    def change_for_sure(self):
+        """Changes the name of a virtual machine, which is never rejected."""
+        names = self.ledger.names("vgpu")
+        return self.change_vgpu(names[0], {"vm": self.name("vm")}) if names else self.add(self.world.vgpus[0])
 
     def raise_cap(self):
         """Raises or lowers only the sold cap."""
@@ -154,6 +168,10 @@ class Clients:
     def open_offer(self):
         offers = self.world.get("/v1/offers")["offers"]
         return next((each for each in offers if each["state"] == "open"), None)
+
+    def claim_soon(self):
+        """Two clients claim the next offer."""
+        return self.claim(2) if self.act_until_offer() else None
 
     def claim(self, claimants=1):
         """

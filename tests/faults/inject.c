@@ -155,7 +155,7 @@ static long finish(const struct fault_rule *rule, long result)
 
 static size_t shorten(const struct fault_rule *rule, size_t size)
 {
-	return rule && rule->action == FAULT_SHORT ? size / 2 : size;
+	return rule && rule->action == FAULT_SHORT ? (size + 1) / 2 : size;
 }
 
 /* --- files --- */

@@ -9,7 +9,7 @@ import rest
 FAULT_ALERTS = {"contracts_unsaved", "write_failed", "history_failing", "telemetry_stale", "vgpu_missing", "foreign_write"}
 FILE_FIELDS = ("gpu", "vm", "labels", "initial_cap_pct", "min_cap_pct", "target_fps", "fps_limit", "weight", "burst", "held",
                "found")
-RECORD_BYTES = 128  # of the cap journal
+MOST = {"load_pct": 400, "util_pct": 100000, "fps": 1e6, "frame_p99_ms": 1e7}  # generous upper bounds of readings
 
 
 class Snapshot:
@@ -92,6 +92,7 @@ def files(snapshot):
 
 def tree(snapshot):
     """REST, the cap journal and the tree have the same vGPUs with the same caps."""
+    acts = all(gpu["mode"] == "act" for gpu in snapshot.host["gpus"])
     present = {name for name, vgpu in snapshot.vgpus.items() if vgpu["state"] != "missing"}
     if present != set(snapshot.caps_after):
         yield f"books: REST has vGPUs {sorted(present)}, the tree {sorted(snapshot.caps_after)}"
@@ -99,10 +100,9 @@ def tree(snapshot):
         cap, in_tree = snapshot.vgpus[name]["cap_pct"], snapshot.caps_after[name]
         if cap not in (in_tree, snapshot.caps_before.get(name)) and (cap, in_tree) != (100, 0):
             yield f"books: vGPU {name}: the cap is {cap} in REST, {in_tree} in the tree"
-        if name in snapshot.journal and in_tree not in snapshot.journal[name]:
+        # The journal has the caps that the daemon wrote; in mode observe it writes none, also if a lease has ended.
+        if acts and name in snapshot.journal and in_tree not in snapshot.journal[name]:
             yield f"books: vGPU {name}: the cap is {in_tree} in the tree, {snapshot.journal[name]} in the cap journal"
-        if name not in snapshot.journal:
-            yield f"books: vGPU {name} is missing in the cap journal"
 
 
 def bounds(snapshot):
@@ -118,6 +118,14 @@ def bounds(snapshot):
             low = high = held_cap
         if not low <= cap <= high:
             yield f"cap: vGPU {name}: the cap in force is {cap}, outside {low}..{high}"
+
+
+def readings(snapshot):
+    """No reading is impossible."""
+    for name, vgpu in snapshot.vgpus.items():
+        for field, most in MOST.items():
+            if vgpu[field] is not None and not 0 <= vgpu[field] <= most:
+                yield f"reading: vGPU {name}: {field} is {vgpu[field]}"
 
 
 def sales(snapshot):
@@ -147,7 +155,7 @@ def health(snapshot):
 def complaints(snapshot, ledger, watched):
     """Everything that does not hold now."""
     found = ["lost: " + text for text in ledger.lost(snapshot.actual(watched))]
-    for check in (files, tree, bounds, sales, health):
+    for check in (files, tree, bounds, readings, sales, health):
         found += check(snapshot)
     return found
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # make check-faults: tries the faults of table.py on several hosts at the same time until FAULTS_S seconds are over, and
-# checks after each fault that everything holds (oracle.py). FAULT=NAME tries only that fault, SEED=N repeats a run.
+# checks after each fault that everything holds (oracle.py). FAULT=NAME tries only that fault (or several, separated by
+# commas), SEED=N repeats a run.
 # Prints one TAP line for each fault, writes the table to $B/faults.txt and ends with the totals.
 import multiprocessing
 import os
@@ -84,6 +85,17 @@ class Runner:
         self.pipes[ours] = process
         self.give(ours)
 
+    def collect(self, pipe):
+        """Takes a result and gives the next task. Forgets a process that has ended."""
+        try:
+            result = pipe.recv()
+        except EOFError:
+            self.pipes.pop(pipe).join()
+            return
+        self.tallies[result.name].add(result)
+        self.show(result)
+        self.give(pipe)
+
     def next_fault(self):
         """The fault that has had the least time so far, in relation to its share."""
         open_ones = [each for each in self.tallies.values() if each.tries or each.missed < MISSES_MAX]
@@ -104,14 +116,7 @@ class Runner:
             self.start(number)
         while self.pipes:
             for pipe in wait(list(self.pipes)):
-                try:
-                    result = pipe.recv()
-                except EOFError:
-                    self.pipes.pop(pipe).join()
-                    continue
-                self.tallies[result.name].add(result)
-                self.show(result)
-                self.give(pipe)
+                self.collect(pipe)
 
     def show(self, result):
         tally = self.tallies[result.name]
@@ -145,10 +150,10 @@ class Runner:
 def main():
     build = os.path.abspath(os.environ.get("B") or "build")
     seed = setting("SEED", random.SystemRandom().randrange(1_000_000))
-    wanted = os.environ.get("FAULT")
-    faults = [fault for fault in table.FAULTS if not wanted or fault.name == wanted]
+    wanted = os.environ.get("FAULT", "").replace(",", " ").split()
+    faults = [fault for fault in table.FAULTS if not wanted or fault.name in wanted]
     if not faults:
-        raise SystemExit(f"FAULT={wanted}: unknown (allowed: {', '.join(fault.name for fault in table.FAULTS)})")
+        raise SystemExit(f"FAULT={' '.join(wanted)}: unknown (allowed: {', '.join(fault.name for fault in table.FAULTS)})")
     if not os.access("/dev/fuse", os.W_OK):
         print("# skipped: no permission to use /dev/fuse")
         print(f"0 passed, 0 failed, {len(faults)} skipped")

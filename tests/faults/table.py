@@ -1,81 +1,161 @@
 # SPDX-License-Identifier: MIT
-# The table of faults. A row names a fault, how it is made, the alert that must name it, and what its recovery means.
+# The table of faults. A row names a fault, how it is made, the alert that must name it (or why none is needed), and what
+# its recovery means, if it does not end at once. attempt.Fault describes the columns.
+import errno
+
+import disk
+import gpu
 import page as at
+import process
+import state
 from attempt import Fault
 
-ACTS_MAX = 12  # changes until a fail point is reached
-
-# Fail points of the durable files: patterns of paths, and the calls that change them.
-REPLACED = ("open", "write", "sync", "rename")
-POINTS = {
-    "contract": (("*/state/contracts.json*", REPLACED), ("*/state", ("open", "sync"))),
-    "token": (("*/state/tokens.json*", REPLACED), ("*/state", ("open", "sync"))),
-    "cap": (("*/state/caps", ("write",)), ("*/intel_vgpu/cap", ("write", "read"))),
-    "history": (("*/state/history.db*", ("open", "read", "write", "sync", "unlink", "truncate")),),
-}
-
-
-def arm_kill(attempt, files, skip, times=at.ALWAYS):
-    """A rule that kills the daemon before or after one of the calls on @files."""
-    points = [(path, call) for name in files for path, calls in POINTS[name] for call in calls]
-    path, call = attempt.rng.choice(points)
-    action = attempt.rng.choice((at.KILL_BEFORE, at.KILL_AFTER))
-    return attempt.page.arm(at.CALLS[call], path, action, skip=skip, times=times)
-
-
-def kill_at(files, kinds):
-    """A kill at a call on @files, while clients make changes of @kinds."""
-
-    def run(attempt):
-        rng = attempt.rng
-        rule = arm_kill(attempt, files, rng.choice((0, 0, 1, 2, 3, 5, 8)))
-        for _ in range(ACTS_MAX):
-            attempt.acts(1, rng.choice(kinds))
-            if attempt.world.daemon.ended() is not None:
-                return True
-        return attempt.wait_hit(rule, seconds=0.3)
-
-    return run
-
-
-def kill_claim(attempt):
-    """A kill at any write while two clients claim the same offer."""
-    clients, rng = attempt.clients, attempt.rng
-    if not clients.act_until_offer():
-        return False
-    rule = arm_kill(attempt, ("contract", "cap", "history"), rng.randint(0, 6))
-    if clients.claim(claimants=rng.choice((1, 2))) is None:
-        return False
-    return attempt.wait_hit(rule, seconds=0.3)
-
-
-def kill_start(attempt):
-    """A kill at any write of the start that follows another kill."""
-    rng = attempt.rng
-    attempt.acts(2)
-    attempt.world.daemon.kill()
-    rule = arm_kill(attempt, POINTS, rng.randint(0, 4), times=1)
-    attempt.world.daemon.start()
-    return attempt.wait_hit(rule, seconds=0.5)
-
-
-def kill_any_time(attempt):
-    attempt.acts(attempt.rng.randint(1, 6))
-    attempt.world.daemon.kill()
-
-
 RESTART = "the daemon was started again by systemd, and everything holds"
+REPAIR = "an operator puts the file back and starts the daemon; nothing is lost"
 CRASH = "systemd reports the crash"
+ANSWER = "the client gets 507 and knows that nothing has changed"
+COPY = "the log names the file; its copy is used and nothing is lost"
+BRIEF = "the next period works again"
+SLOW = "a slow disk loses nothing"
+LOCAL = "only the sender is affected"
+
+CONTRACT_ACTS = ("change", "raise_cap", "hold", "sell", "gpu")
+CONTRACTS, TOKENS, CAPS, HISTORY, ALL = ("*/state/contracts.json*",), ("*/state/tokens.json*",), ("*/state/caps",), (
+    "*/state/history.db*",), ("*/state", "*/state/*")
+FULL = ("write", "truncate")
+READ_ONLY = ("open", "write", "rename", "unlink", "truncate")
 
 FAULTS = [
-    Fault("kill-contract", kill_at(("contract",), ("change", "raise_cap", "hold", "sell", "gpu")), why=CRASH,
-          recovers=RESTART),
-    Fault("kill-cap", kill_at(("cap",), ("raise_cap", "hold")), why=CRASH, recovers=RESTART),
-    Fault("kill-offer", kill_claim, why=CRASH, recovers=RESTART),
-    Fault("kill-token", kill_at(("token",), ("token",)), why=CRASH, recovers=RESTART),
-    Fault("kill-policy", kill_at(("contract", "history"), ("policy",)), why=CRASH, recovers=RESTART),
-    Fault("kill-silence", kill_at(("contract", "history"), ("silence",)), why=CRASH, recovers=RESTART),
-    Fault("kill-audit", kill_at(("history",), ("change", "token", "gpu", "policy")), why=CRASH, recovers=RESTART),
-    Fault("kill-start", kill_start, why=CRASH, recovers=RESTART),
-    Fault("kill-any-time", kill_any_time, why=CRASH, recovers=RESTART),
+    # kill -9 at fail points around each durable write
+    Fault("kill-contract", disk.kill_at(("contract",), CONTRACT_ACTS), why=CRASH, recovers=RESTART),
+    Fault("kill-cap", disk.kill_at(("cap",), ("raise_cap", "hold")), why=CRASH, recovers=RESTART),
+    Fault("kill-offer", disk.kill_claim, why=CRASH, recovers=RESTART),
+    Fault("kill-token", disk.kill_at(("token",), ("token",)), why=CRASH, recovers=RESTART),
+    Fault("kill-policy", disk.kill_at(("contract", "history"), ("policy",)), why=CRASH, recovers=RESTART),
+    Fault("kill-silence", disk.kill_at(("contract", "history"), ("silence",)), why=CRASH, recovers=RESTART),
+    Fault("kill-audit", disk.kill_at(("history",), ("change", "token", "gpu", "policy")), why=CRASH, recovers=RESTART),
+    Fault("kill-start", disk.kill_start, why=CRASH, recovers=RESTART),
+    Fault("kill-any-time", disk.kill_any_time, why=CRASH, recovers=RESTART),
+
+    # the disk
+    Fault("full-contracts", disk.fails(CONTRACTS, errno.ENOSPC, FULL, CONTRACT_ACTS), "contracts_unsaved: No space left"),
+    Fault("full-offer", disk.fails(CONTRACTS + CAPS, errno.ENOSPC, FULL, ("claim_soon",)), why=ANSWER),
+    Fault("full-tokens", disk.fails(TOKENS, errno.ENOSPC, FULL, ("token",)), why=ANSWER),
+    Fault("full-caps", disk.fails(CAPS, errno.ENOSPC, FULL, ("raise_cap", "hold")), "write_failed: No space left"),
+    Fault("full-history", disk.fails(HISTORY, errno.ENOSPC, FULL), "history_failing"),
+    Fault("full-disk", disk.fails(ALL, errno.ENOSPC, FULL), "history_failing"),
+    Fault("eio-contracts", disk.fails(CONTRACTS, errno.EIO, kinds=CONTRACT_ACTS), "contracts_unsaved: Input/output error"),
+    Fault("eio-tokens", disk.fails(TOKENS, errno.EIO, kinds=("token",)), why=ANSWER),
+    Fault("eio-caps", disk.fails(CAPS, errno.EIO, kinds=("raise_cap", "hold")), "write_failed: Input/output error"),
+    Fault("eio-history", disk.fails(HISTORY, errno.EIO), "history_failing"),
+    Fault("eio-disk", disk.fails(ALL, errno.EIO), "history_failing"),
+    Fault("eio-history-reads", disk.fails(HISTORY, errno.EIO, ("read",)), why="only queries are affected"),
+    Fault("read-only-disk", disk.fails(ALL, errno.EROFS, READ_ONLY), "history_failing"),
+    Fault("one-error-contracts", disk.fails_once(CONTRACTS + ("*/state",), CONTRACT_ACTS), why=ANSWER),
+    Fault("one-error-tokens", disk.fails_once(TOKENS, ("token",)), why=ANSWER),
+    Fault("one-error-caps", disk.fails_once(CAPS, ("raise_cap", "hold")), why=BRIEF),
+    Fault("one-error-history", disk.fails_once(HISTORY, (None,)), why=BRIEF),
+    Fault("short-writes", disk.short_writes(CONTRACTS + TOKENS + HISTORY, (None,)), why="the rest is written next"),
+    Fault("short-caps", disk.short_writes(CAPS, ("raise_cap", "hold")), why=BRIEF),
+    Fault("stall-contracts", disk.stalls(CONTRACTS, ("write", "sync"), CONTRACT_ACTS), why=SLOW),
+    Fault("stall-offer", disk.stalls(CONTRACTS + HISTORY, ("write", "sync"), ("claim_soon",)), why=SLOW),
+    Fault("stall-tokens", disk.stalls(TOKENS, ("write", "sync"), ("token",)), why=SLOW),
+    Fault("stall-caps", disk.stalls(CAPS, ("write",), ("raise_cap", "hold")), why=SLOW),
+    Fault("stall-history", disk.stalls(HISTORY, ("write", "sync"), (None,)), why=SLOW),
+    Fault("stall-disk", disk.stalls(ALL, ("write", "sync"), (None,)), why=SLOW),
+
+    # the files of the state directory, damaged while no daemon runs
+    Fault("contracts-truncated", state.at_start("contracts.json", state.truncated), why=COPY),
+    Fault("contracts-empty", state.at_start("contracts.json", state.emptied), why=COPY),
+    Fault("contracts-zeroed", state.at_start("contracts.json", state.zeroed), why=COPY),
+    Fault("contracts-folder", state.at_start("contracts.json", state.folder), why=COPY),
+    Fault("contracts-removed", state.at_start("contracts.json", state.removed), why=COPY),
+    Fault("contracts-older", state.at_start("contracts.json", state.older_contracts), why="it is read as it was written",
+          forgives=("sale",)),
+    Fault("contracts-newer", state.until_repaired("contracts.json", state.newer_json, "version"),
+          why="the start is rejected", recovers=REPAIR, exits=(1,)),
+    Fault("caps-truncated", state.at_start("caps", state.truncated), why="the caps in force are adopted"),
+    Fault("caps-zeroed", state.at_start("caps", state.zeroed), why="the caps in force are adopted"),
+    Fault("caps-folder", state.at_start("caps", state.folder), why="the caps in force are adopted"),
+    Fault("caps-removed", state.at_start("caps", state.removed), why="the caps in force are adopted"),
+    Fault("history-truncated", state.at_start("history.db", state.truncated), "history_damaged", forgives=("sale",)),
+    Fault("history-empty", state.at_start("history.db", state.emptied), why="the history begins anew", forgives=("sale",)),
+    Fault("history-zeroed", state.at_start("history.db", state.zeroed), "history_damaged", forgives=("sale",)),
+    Fault("history-scribbled", state.at_start("history.db", state.scribbled), why="sqlite may not notice",
+          forgives=("sale",), spoils=True),
+    Fault("history-folder", state.at_start("history.db", state.folder), "history_damaged", forgives=("sale",)),
+    Fault("history-removed", state.at_start("history.db", state.removed), why="the history begins anew", forgives=("sale",)),
+    Fault("history-older", state.at_start("history.db", state.older_database), why="it is migrated", forgives=("silence",)),
+    Fault("history-newer", state.until_repaired("history.db", state.newer_database, "newer version", starts=True),
+          "history_failing: newer", recovers=REPAIR),
+    Fault("wal-truncated", state.at_start("history.db-wal", state.truncated), why="sqlite ignores the rest",
+          forgives=("sale",)),
+    Fault("wal-zeroed", state.at_start("history.db-wal", state.zeroed), why="sqlite ignores the file", forgives=("sale",)),
+    Fault("wal-folder", state.at_start("history.db-wal", state.folder), "history_damaged", forgives=("sale",)),
+    Fault("tokens-truncated", state.until_repaired("tokens.json", state.truncated, "tokens.json", starts=True),
+          "tokens_unreadable", recovers=REPAIR),
+    Fault("tokens-zeroed", state.until_repaired("tokens.json", state.zeroed, "tokens.json", starts=True),
+          "tokens_unreadable", recovers=REPAIR),
+    Fault("tokens-folder", state.until_repaired("tokens.json", state.folder, "tokens.json", starts=True),
+          "tokens_unreadable", recovers=REPAIR),
+    Fault("tokens-newer", state.until_repaired("tokens.json", state.newer_json, "tokens.json", starts=True),
+          "tokens_unreadable", recovers=REPAIR),
+    Fault("lock-truncated", state.at_start("lock", state.emptied), why="the file has no content"),
+    Fault("lock-removed", state.at_start("lock", state.removed), why="it is created again"),
+    Fault("lock-folder", state.until_repaired("lock", state.folder, "lock"), why="the start is rejected", recovers=REPAIR,
+          exits=(1,)),
+
+    # the same, under a running daemon
+    Fault("live-contracts", state.while_running("contracts.json", state.truncated), why="the next change writes the file"),
+    Fault("live-contracts-removed", state.while_running("contracts.json", state.removed), why="the next change writes it"),
+    Fault("live-history-removed", state.while_running("history.db", state.removed), why="the history begins anew",
+          forgives=("sale",)),
+    Fault("live-history-truncated", state.while_running("history.db", state.truncated), why="the history begins anew",
+          forgives=("sale",)),
+    Fault("live-lock-removed", state.while_running("lock", state.removed), why="the socket is a second lock"),
+
+    # the GPU
+    Fault("sysfs-eio-busy", gpu.reads("busy", error=errno.EIO, periods=(3, 5)), "telemetry_stale"),
+    Fault("sysfs-eio-cap", gpu.reads("cap", error=errno.EIO, periods=(30,)), "cap_unreadable"),
+    Fault("sysfs-eio-once", gpu.one_read("all", error=errno.EIO), why=BRIEF),
+    Fault("sysfs-enodev", gpu.no_vgpu, why="the vGPU is found again in the next period"),
+    Fault("sysfs-garbage-busy", gpu.reads("busy", at.TEXT, texts=gpu.NONSENSE, periods=(3, 5)), "telemetry_stale"),
+    Fault("sysfs-garbage-cap", gpu.reads("cap", at.TEXT, texts=gpu.NONSENSE, periods=(30,)), "cap_unreadable"),
+    Fault("sysfs-garbage-once", gpu.one_read("all", at.TEXT, texts=gpu.NONSENSE), why=BRIEF),
+    Fault("sysfs-impossible", gpu.one_read("busy", at.TEXT, texts=gpu.IMPOSSIBLE), why=BRIEF),
+    Fault("sysfs-short", gpu.one_read("all", at.SHORT), why=BRIEF),
+    Fault("sysfs-write-eio", gpu.writes("cap", errno.EIO, ("raise_cap", "hold")), "write_failed: Input/output error"),
+    Fault("sysfs-write-denied", gpu.writes("cap", errno.EACCES, ("raise_cap", "hold")), "write_failed: Permission denied"),
+    Fault("sysfs-lease-eio", gpu.writes("lease", errno.EIO, (None,)), why="the cap in force stays until the lease ends"),
+    Fault("sysfs-hung", gpu.hangs(("read", "write", "open", "list")), "gpu_unresponsive"),
+    Fault("sysfs-hung-briefly", gpu.hangs(("read", "write", "open", "list"), (0.1, 0.2, 0.5, 1)), why=BRIEF),
+    Fault("sysfs-stopped", gpu.stopped_host, "gpu_unresponsive"),
+    Fault("vgpu-gone-before-write", gpu.gone_before_write, "vgpu_missing", recovers="the vGPU is created again"),
+    Fault("vgpu-gone", gpu.gone, "vgpu_missing", recovers="the vGPU is created again"),
+    Fault("tree-gone", gpu.tree_gone, "vgpu_missing", recovers="the tree is mounted again with the same vGPUs"),
+
+    # the process, its clocks and its memory
+    Fault("stopped", process.stopped((0.1, 0.3, 1, 2)), why="a late tick is counted", stops=True),
+    Fault("clock-day-ahead", process.clock(process.DAY_S), why="times are only displayed", forgives=("silence",)),
+    Fault("clock-day-back", process.clock(-process.DAY_S), why="times are only displayed"),
+    Fault("clock-years-ahead", process.clock(800 * process.DAY_S), why="times are only displayed", forgives=("silence",)),
+    Fault("suspend", process.clock(3600, 3600, back=False), why="times are only displayed"),
+    Fault("memory-tick", process.allocations(process.TICKS, 0, 200), why="the next tick works again"),
+    Fault("memory-requests", process.allocations(process.TICKS, 4, 2000), why="the client gets an error", exits=(1,)),
+    Fault("memory-everywhere", process.allocations(process.EVERYWHERE, 4, 4000), why="the client gets an error", exits=(1,)),
+
+    # floods and liars
+    Fault("flood-connections", process.flood(2500, process.nothing), why=LOCAL),
+    Fault("flood-half-requests", process.flood(1500, process.half_a_request), why=LOCAL),
+    Fault("flood-requests", process.flood(30, process.many_requests), why=LOCAL),
+    Fault("flood-history", process.flood(30, process.history_requests), why=LOCAL),
+    Fault("flood-events", process.flood(300, process.event_streams), why=LOCAL),
+    Fault("flood-junk", process.flood(200, process.junk), why=LOCAL),
+    Fault("flood-frames", process.frame_flood, why=LOCAL),
+    Fault("frame-pages", process.scribbled_pages, why=LOCAL),
+    Fault("guest-messages", process.guest_messages, why=LOCAL),
+    Fault("gpu-top-dead", process.gpu_top("dead"), "utilisation_unknown"),
+    Fault("gpu-top-garbage", process.gpu_top("garbage"), "utilisation_unknown"),
+    Fault("gpu-top-lies", process.gpu_top("lies"), "utilisation_unknown"),
+    Fault("gpu-top-silent", process.gpu_top("silent"), "utilisation_unknown"),
 ]

@@ -15,6 +15,7 @@ import rest
 PERIOD_S = 0.05
 SPEED = 10
 READY_S = 30.0
+LEASES_MS = (60000, 1000)  # the lease of every other host ends during longer faults
 VGPUS = 4  # vGPUs that exist all the time
 VGPU_TYPE = "i915-GVTg_V5_8"  # at most eight vGPUs on a GPU
 GPU_AT = "class/mdev_bus/0000:00:02.0"
@@ -42,6 +43,21 @@ ports = {folder}/ports
 """
 
 
+# A fake intel_gpu_top that does what the file beside it says.
+GPU_TOP = """#!/bin/sh
+while read -r mode <"$0.mode"; do
+  case $mode in
+  works) printf '{\\n"engines": {"Render/3D/0": {"busy": 10.5, "unit": "%%"}}\\n}\\n' ;;
+  dead) exit 1 ;;
+  garbage) head -c 3000 /dev/urandom ;;
+  lies) printf '{\\n"engines": {"Render/3D/0": {"busy": -nan}, "x": {"busy": 1e999}}\\n}\\n' ;;
+  silent) ;;
+  esac
+  sleep 0.1
+done
+"""
+
+
 class Broken(Exception):
     """The world cannot be used any more; the text says why."""
 
@@ -64,16 +80,30 @@ class FuseTree:
     name = "fuse"
 
     def __init__(self, build, folder):
+        self.build, self.folder = build, folder
         self.root = os.path.join(folder, "sys")
         self.gpu = os.path.join(self.root, GPU_AT)
         os.mkdir(self.root)
-        with open(os.path.join(folder, "sim.log"), "w") as log:
-            command = [os.path.join(build, "gover-sim"), "mount", "--speed", str(SPEED), self.root]
+        self.mount()
+
+    def mount(self):
+        with open(os.path.join(self.folder, "sim.log"), "w") as log:
+            command = [os.path.join(self.build, "gover-sim"), "mount", "--speed", str(SPEED), self.root]
             self.process = subprocess.Popen(command, stdout=log, stderr=log)
-        if not until(lambda: os.path.isdir(os.path.join(self.root, "bus")) or self.process.poll(), READY_S):
+        mounted = os.path.join(self.root, "bus")
+        if not until(lambda: os.path.isdir(mounted) or self.process.poll() is not None, READY_S):
             raise Broken("gover-sim did not mount")
         if self.process.poll() is not None:
             raise Broken("gover-sim ended")
+
+    def unmount(self):
+        """Ends gover-sim. All vGPUs are removed."""
+        self.process.terminate()
+        try:
+            self.process.wait(READY_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
 
     def config(self):
         return f"backend = gvt\nroot = {self.root}"
@@ -122,12 +152,9 @@ class FuseTree:
             self.write(vgpu, "remove", 1)
 
     def close(self):
-        self.process.terminate()
-        try:
-            self.process.wait(READY_S)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGCONT)
+            self.unmount()
 
 
 class Daemon:
@@ -171,10 +198,11 @@ class Daemon:
 
 
 class World:
-    def __init__(self, build, number, tree=FuseTree, lease_ms=60000):
+    def __init__(self, build, number, tree=FuseTree):
         base = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
         self.folder = tempfile.mkdtemp(prefix="gover-faults.", dir=base)
         self.number = number
+        lease_ms = LEASES_MS[number % 2]
         self.made = 0
         self.state = os.path.join(self.folder, "state")
         self.tree = tree(build, self.folder)
@@ -182,7 +210,8 @@ class World:
         self.page = self.daemon.page
         self.socket = os.path.join(self.folder, "sock")
         with open(os.path.join(self.folder, "conf"), "w") as file:
-            file.write(CONFIG.format(folder=self.folder, gpu=self.tree.config(), lease_ms=lease_ms, igt="off"))
+            values = {"folder": self.folder, "gpu": self.tree.config(), "igt": self.gpu_top("works")}
+            file.write(CONFIG.format(**values, lease_ms=lease_ms))
         self.vgpus = [self.new_vgpu(25) for _ in range(VGPUS)]
         self.prober = rest.Prober(os.path.join(self.folder, "prober"), self.socket)
         self.start()
@@ -205,6 +234,17 @@ class World:
         self.tree.create(vgpu, cap_pct)
         self.tree.load(vgpu, 8)
         return vgpu
+
+    def gpu_top(self, mode):
+        """Sets what the fake intel_gpu_top does. Returns its path."""
+        path = os.path.join(self.folder, "gpu-top")
+        with open(path + ".mode", "w") as file:
+            file.write(mode + "\n")
+        if not os.path.exists(path):
+            with open(path, "w") as file:
+                file.write(GPU_TOP)
+            os.chmod(path, 0o755)
+        return path
 
     # --- the daemon ---
 
@@ -242,9 +282,9 @@ class World:
     def ask(self, method, target, body=None, headers=None, timeout=rest.TIMEOUT_S):
         return rest.ask(self.socket, method, target, body, headers, timeout)
 
-    def get(self, target):
+    def get(self, target, timeout=rest.TIMEOUT_S):
         """The JSON of an answer with status 200, or raises NoAnswer."""
-        answer = self.ask("GET", target)
+        answer = self.ask("GET", target, timeout=timeout)
         if answer.status != 200:
             raise rest.NoAnswer(f"GET {target}: {answer.status} {answer.body[:200]!r}")
         return answer.json()
