@@ -47,7 +47,7 @@ programs := $B/gover-d $B/gover-ctl $B/gover-sim $B/libgover-fps.so $(layer) $B/
 units    := $(patsubst %.c,$B/tests/%,$(notdir $(unit_sources)))
 helpers  := $(patsubst tests/helper/%.c,$B/tests/%,$(wildcard tests/helper/*.c))
 evals    := $(patsubst bench/eval/%.c,$B/eval/%,$(wildcard bench/eval/*.c))
-helpers  := $(if $(layer),$(helpers),$(filter-out %/fps-vk,$(helpers)))
+helpers  := $(if $(layer),$(helpers),$(filter-out %/fps-vk,$(helpers))) $B/tests/fault-inject.so
 benches  := $(patsubst bench/%.c,$B/bench/%,$(wildcard bench/bench-*.c))
 
 # The libraries for 32-bit programs, if the compiler can build them.

@@ -175,13 +175,23 @@ static bool is_stale(const struct vgpu *vgpu)
 	return !vgpu->row.busy_valid && (vgpu->row.read_errno || vgpu->row.dt_s > 0);
 }
 
-/* @sweep NULL: the GPU did not answer in time. */
-static void sample_gpu(struct manager *m, struct host_gpu *gpu, const struct gpu_io_sweep *sweep,
-		       struct instant now)
+/*
+ * A single late or missing sweep is only a gap. A GPU that is always too slow for its period has
+ * nothing but gaps, so its telemetry is invalid.
+ */
+static bool is_in_time(struct host_gpu *gpu, const struct gpu_io_sweep *sweep, bool late)
 {
-	gpu->missed_sweeps = sweep ? 0 : gpu->missed_sweeps + 1;
-	/* a single missed sweep is only a gap */
-	gpu->telemetry_valid = sweep || (gpu->open && gpu->missed_sweeps == 1);
+	if (sweep)
+		gpu->sweep_s = (double)sweep->took_ns / NS_PER_S;
+	gpu->missed_sweeps = sweep && !late ? 0 : gpu->missed_sweeps + 1;
+	return gpu->open && gpu->missed_sweeps <= 1;
+}
+
+/* @sweep NULL: the GPU did not answer in time. @late: the sweep was started by an earlier tick. */
+static void sample_gpu(struct manager *m, struct host_gpu *gpu, const struct gpu_io_sweep *sweep,
+		       bool late, struct instant now)
+{
+	gpu->telemetry_valid = is_in_time(gpu, sweep, late);
 	for (struct vgpu *v = gpu->vgpus, *next; v; v = next) {
 		next = v->next;
 		if (!v->device)
@@ -318,24 +328,24 @@ static void count_gpu(struct manager *m, struct host_gpu *gpu, struct plan_round
 	offers_tick(m->offers, gpu->config.name, &period, &limits, now);
 }
 
-/* @sweep NULL: the GPU did not answer in time. */
-static void act_on_gpu(struct manager *m, struct host_gpu *gpu, struct plan_round *round,
-		       const struct gpu_io_sweep *sweep, bool gap, struct instant now)
+/* @sweep and @late: see sample_gpu() */
+static void act_on_gpu(struct manager *m, struct host_gpu *gpu, const struct gpu_io_sweep *sweep,
+		       bool late, bool gap, struct instant now)
 {
 	gpu->lost_vgpu = false;
 	if (sweep && sweep->lists)
 		external_change_find_vgpus(m, gpu, sweep, now);
-	sample_gpu(m, gpu, sweep, now);
+	sample_gpu(m, gpu, sweep, late, now);
 	for (struct vgpu *v = gpu->vgpus; v; v = v->next) {
 		const struct gpu_io_sample *sample =
 			sweep && v->device ? sample_of(sweep, v) : NULL;
 
-		external_change_check_cap(m, gpu, v, gap, now);
+		external_change_check_cap(m, gpu, v, gap || late, now);
 		if (sample)
 			note_lease(v, sample);
 		v->sampled_cap_pct = v->cap_pct;
 	}
-	decide(m, gpu, round, gap, sweep, now);
+	decide(m, gpu, m->round, gap || late || !sweep, sweep, now);
 }
 
 /* A GPU that was opened after the start has contracts whose vGPUs are not adopted yet. */
@@ -373,7 +383,7 @@ static void act_on_gpus(struct manager *m, bool gap, struct instant now)
 
 		if (started[i])
 			sweep = gpu_io_take_sweep(gpu->io, left_ms(m, begun_ns));
-		act_on_gpu(m, gpu, m->round, sweep, gap || late[i] || !sweep, now);
+		act_on_gpu(m, gpu, sweep, late[i], gap, now);
 		if (late[i])
 			(void)start_sweep(m, gpu, now);
 	}

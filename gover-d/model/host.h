@@ -105,8 +105,9 @@ struct host_gpu {
 	} reported[POLICY_KINDS];
 	char severe_vgpu[ID_MAX]; /* vGPU in the last decision of kind severe */
 	double util_pct;	  /* physical utilisation in the last tick; NAN: unknown */
-	/* consecutive ticks without results of a sweep, because the GPU did not answer in time */
+	/* consecutive ticks that got no results of their own sweep, because the GPU was too slow */
 	int missed_sweeps;
+	double sweep_s; /* duration of the last sweep */
 	bool telemetry_valid;
 	/* time of the last tick in which all readings of busy time were valid */
 	uint64_t telemetry_at_ns;
