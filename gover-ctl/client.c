@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/json-text.h"
 #include "gover-ctl/client.h"
 
 /* maximum bytes of a reply; the status of 1,000 vGPUs has about 1 MB */
@@ -282,7 +283,7 @@ static int judge_reply(const struct client *client, const struct client_call *ca
 	const char *detail;
 
 	if (reply->length > 0)
-		reply->json = json_loadb(reply->text, reply->length, 0, NULL);
+		reply->json = json_text_parse(reply->text, reply->length, 0, NULL);
 	if (reply->status >= 200 && reply->status < 300) {
 		if (reply->length == 0 || call->any_text || json_is_object(reply->json))
 			return 0;
@@ -368,7 +369,7 @@ int client_request(struct client *client, const struct client_call *call, struct
 	int r;
 
 	if (call->body) {
-		body = json_dumps(call->body, JSON_COMPACT);
+		body = json_text_print(call->body, JSON_COMPACT);
 		if (!body)
 			return err_fail(reterr, EPROTO, "%s %s: request cannot be encoded as JSON",
 					call->method, call->path);

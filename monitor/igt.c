@@ -21,6 +21,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/json-text.h"
 #include "base/parse.h"
 #include "monitor/igt.h"
 
@@ -86,7 +87,7 @@ static double member_number(const json_t *object, const char *name)
 /* Parses a complete object. Returns false if it is not a sample. */
 static bool read_sample(const char *text, size_t length, struct igt_sample *ret_sample)
 {
-	json_t *root = json_loadb(text, length, 0, NULL);
+	json_t *root = json_text_parse(text, length, 0, NULL);
 	double busiest = -1, actual_mhz;
 	const char *name;
 	json_t *engine;

@@ -12,12 +12,14 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/json-text.h"
 #include "gover-ctl/support/host.h"
 #include "gover-ctl/field.h"
 #include "gover-d/config/config.h"
 
 #define JOURNAL_LINES 1000
 #define FILE_MAX      (64 * 1024)
+#define STATE_MAX     (16 * 1024 * 1024)
 #define UNIT	      "gover-d.service"
 /* MESSAGE_ID of journal entries about silences (dist/gover.catalog) */
 #define SILENCE_ID "66ff3076e01d42d9b29c16ac3624a78b"
@@ -216,10 +218,13 @@ static json_t *read_state(const char *state_dir)
 	json_t *state = json_array();
 
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		CLEANUP_FREE char *text = NULL;
 		char path[PATH_MAX];
+		size_t length;
 
 		snprintf(path, sizeof(path), "%.160s/%s", state_dir, files[i]);
-		(void)json_array_append_new(state, json_load_file(path, 0, NULL));
+		if (file_read(path, STATE_MAX, &text, &length) == 0)
+			(void)json_array_append_new(state, json_text_parse(text, length, 0, NULL));
 	}
 	return state;
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/json-text.h"
 #include "gover-ctl/doctor/report.h"
 #include "gover-ctl/field.h"
 #include "gover-ctl/support/redact.h"
@@ -161,7 +162,7 @@ static char *redacted(const struct support *support, const struct part *part)
 	if (part->text)
 		return redact_text(support->redact, part->text);
 	json = redact_json(support->redact, part->json);
-	text = json ? json_dumps(json, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) : NULL;
+	text = json_text_print(json, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
 	json_decref(json);
 	return text;
 }

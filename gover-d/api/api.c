@@ -10,6 +10,7 @@
 #include <systemd/sd-id128.h>
 
 #include "base/cleanup.h"
+#include "base/json-text.h"
 #include "gover-d/api/api.h"
 #include "gover-d/api/audit.h"
 #include "gover-d/api/events.h"
@@ -269,8 +270,12 @@ static int read_object(struct api_request *request)
 			      API_TYPE_JSON);
 		return -EINVAL;
 	}
-	body = json_loadb(request->body ? request->body : "", request->body_length,
-			  JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+	body = json_text_parse(request->body ? request->body : "", request->body_length,
+			       JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+	if (!body && json_text_no_memory(&error)) {
+		api_request_reply_no_memory(request);
+		return -ENOMEM;
+	}
 	if (!body) {
 		bool big = json_error_code(&error) == json_error_numeric_overflow;
 

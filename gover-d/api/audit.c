@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json-text.h"
 #include "base/parse.h"
 #include "db/audit.h"
 #include "db/db.h"
@@ -297,7 +298,7 @@ struct audit_fetch {
 
 static json_t *parse(const char *text)
 {
-	return text[0] ? json_loads(text, 0, NULL) : json_null();
+	return text[0] ? json_text_parse(text, strlen(text), 0, NULL) : json_null();
 }
 
 static int add_row(void *userdata, const struct db_audit *row)

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/hash.h"
+#include "base/json-text.h"
 #include "gover-d/api/etag.h"
 #include "gover-d/api/problem.h"
 #include "gover-d/store/contracts.h"
@@ -23,7 +24,7 @@ void api_etag_of_text(const char *text, char tag[API_ETAG_MAX])
 /* Takes over the reference to @state. */
 static void tag_of(json_t *state, char tag[API_ETAG_MAX])
 {
-	CLEANUP_FREE char *text = state ? json_dumps(state, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+	CLEANUP_FREE char *text = json_text_print(state, JSON_COMPACT | JSON_SORT_KEYS);
 
 	tag[0] = '\0';
 	if (text)

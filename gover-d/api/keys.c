@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/hash.h"
+#include "base/json-text.h"
 #include "gover-d/api/keys.h"
 #include "gover-d/api/problem.h"
 
@@ -63,7 +64,7 @@ void api_keys_own(const struct api_request *request, char key[CLAIM_MAX])
 
 void api_keys_hash(const json_t *object, char hash[BODY_HASH_MAX])
 {
-	CLEANUP_FREE char *text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
+	CLEANUP_FREE char *text = json_text_print(object, JSON_COMPACT | JSON_SORT_KEYS);
 
 	hash[0] = '\0';
 	if (text)

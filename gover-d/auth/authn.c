@@ -82,30 +82,39 @@ static gid_t find_group(const char *name, const char *default_name)
 	return ACCESS_NO_GROUP;
 }
 
-static void load_tokens(struct authn *authn, const char *state_dir)
+static int load_tokens(struct authn *authn, const char *state_dir, struct err *reterr)
 {
 	struct err err = {""};
+	int r;
 
 	if (snprintf(authn->tokens_path, sizeof(authn->tokens_path), "%s/tokens.json", state_dir) >=
 	    (int)sizeof(authn->tokens_path)) {
 		authn->tokens_spoilt = true;
 		log_error("%s/tokens.json: path too long: all tokens are invalid", state_dir);
-	} else if (tokens_load(authn->tokens, authn->tokens_path, &err) < 0) {
+		return 0;
+	}
+	r = tokens_load(authn->tokens, authn->tokens_path, &err);
+	if (r == -ENOMEM) /* the file may be valid */
+		return err_fail(reterr, ENOMEM, "%s", err.msg);
+	if (r < 0) {
 		authn->tokens_spoilt = true;
 		log_error("%s: all tokens are invalid until the file is repaired or removed",
 			  err.msg);
 	}
+	return 0;
 }
 
 int authn_open(struct authn *authn, const struct config *config, struct err *reterr)
 {
+	int r;
+
 	authn->rules.operate_gid = find_group(config->operate_group, "gover");
 	authn->rules.read_gid = find_group(config->read_group, "gover-read");
 	authn->rules.anonymous_read = strcmp(config->anonymous, "read") == 0;
 	authn->requests_per_s = (unsigned int)config->requests_per_s;
-	load_tokens(authn, config->state_dir);
-	if (!config->tls_certificate[0])
-		return 0;
+	r = load_tokens(authn, config->state_dir, reterr);
+	if (r < 0 || !config->tls_certificate[0])
+		return r;
 	return tls_new(config->tls_certificate, config->tls_key, &authn->tls, reterr);
 }
 

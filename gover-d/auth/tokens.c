@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/json-text.h"
 #include "gover-d/auth/tokens.h"
 
 #define PREFIX	       "gvr_"
@@ -142,7 +143,7 @@ char *tokens_encode(const struct tokens *tokens)
 						 (json_int_t)t->expires_ms, "sha256", hex)) < 0;
 	}
 	if (!failed)
-		text = json_dumps(file, JSON_INDENT(1));
+		text = json_text_print(file, JSON_INDENT(1));
 	json_decref(file);
 	return text;
 }
@@ -206,10 +207,12 @@ int tokens_parse(struct tokens *tokens, const char *text, size_t length, const c
 		 struct err *reterr)
 {
 	json_error_t error;
-	json_t *file = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
+	json_t *file = json_text_parse(text, length, JSON_REJECT_DUPLICATES, &error);
 	int r;
 
 	tokens->n = 0;
+	if (!file && json_text_no_memory(&error))
+		return err_fail(reterr, ENOMEM, "%s: out of memory", path);
 	if (!file)
 		return err_fail(reterr, EINVAL, "%s: not JSON: line %d: %s", path, error.line,
 				error.text);

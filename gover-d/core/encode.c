@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Encodes alerts, silences, decisions and offers as JSON. */
 #include <math.h>
+#include <string.h>
 
+#include "base/json-text.h"
 #include "gover-d/core/encode.h"
 #include "gover-d/util/json-encode.h"
 
@@ -40,7 +42,7 @@ json_t *encode_silence(const struct silence *silence)
 json_t *encode_decision(const struct decision *decision)
 {
 	struct json_encode o = json_encode_begin();
-	json_t *detail = json_loads(decision->detail, 0, NULL); /* NULL: out of memory */
+	json_t *detail = json_text_parse(decision->detail, strlen(decision->detail), 0, NULL);
 
 	json_encode_add(&o, "id", json_integer(decision->id));
 	json_encode_add(&o, "time", json_encode_time(decision->ts_ms));

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json-text.h"
 #include "gover-d/core/history.h"
 #include "gover-d/util/log.h"
 #include "gover-d/util/worker.h"
@@ -104,9 +105,9 @@ static void copy_detail(const char *detail, char *to, size_t size)
 		strcpy(to, detail);
 		return;
 	}
-	shorter = json_loads(detail, 0, NULL);
+	shorter = json_text_parse(detail, strlen(detail), 0, NULL);
 	(void)json_object_set_new(shorter, "moves", json_array());
-	text = json_dumps(shorter, JSON_COMPACT);
+	text = json_text_print(shorter, JSON_COMPACT);
 	if (text && strlen(text) < size)
 		strcpy(to, text);
 	free(text);

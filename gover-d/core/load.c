@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json-text.h"
 #include "db/db.h"
 #include "gover-d/core/load.h"
 #include "gover-d/core/state.h"
@@ -97,9 +98,12 @@ int load_contracts(struct manager *m, struct db_reader *reader, struct contracts
 	struct contracts file = {0}, database = {0};
 	struct err err = {""};
 	int r = contracts_load(m->contracts_path, &file, &err);
-	bool use_database = load_from_database(m, reader, &database) == 0 &&
-			    prefer_database(m, r, &err, &file, &database);
+	bool use_database;
 
+	if (r == -ENOMEM) /* the file may be valid, and the database may be older */
+		return err_fail(reterr, ENOMEM, "%s", err.msg);
+	use_database = load_from_database(m, reader, &database) == 0 &&
+		       prefer_database(m, r, &err, &file, &database);
 	contracts_fini(use_database ? &file : &database);
 	if (r < 0 && r != -ENOENT && !use_database)
 		return err_fail(reterr, -r, "%s", err.msg);
@@ -132,7 +136,7 @@ static int load_decision(void *userdata, const struct db_decision *row)
 	if (decision_kind_parse(row->kind, &d.kind) < 0 ||
 	    decision_result_parse(row->result, &d.result) < 0)
 		return 0; /* unknown kind or result, written by another version of gover */
-	detail = json_loads(row->detail_json, 0, NULL);
+	detail = json_text_parse(row->detail_json, strlen(row->detail_json), 0, NULL);
 	memcpy(d.gpu, row->gpu, sizeof(d.gpu));
 	memcpy(d.vgpu, row->vgpu, sizeof(d.vgpu));
 	memcpy(d.donor, row->donor, sizeof(d.donor));

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json-text.h"
 #include "gover-d/model/decisions.h"
 
 static const char *const kind_names[DECISION_KINDS] = {
@@ -96,7 +97,7 @@ struct decisions *decisions_free(struct decisions *decisions)
 static char *dump_detail(json_t *numbers, json_t *moves)
 {
 	json_t *detail = json_pack("{s:o, s:o}", "numbers", numbers, "moves", moves);
-	char *text = json_dumps(detail, JSON_COMPACT);
+	char *text = json_text_print(detail, JSON_COMPACT);
 
 	json_decref(detail);
 	return text;

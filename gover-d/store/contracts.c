@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/json-text.h"
 #include "gover-d/store/contracts.h"
 #include "gover-d/util/json-decode.h"
 #include "gover-d/util/log.h"
@@ -64,19 +65,6 @@ static json_t *encode_vgpus(const struct host *host)
 	return vgpus;
 }
 
-/*
- * False if @text is truncated. jansson may return a truncated text if memory is short, and saving
- * it would lose contracts.
- */
-static bool reads_back(const char *text, json_t *root)
-{
-	json_t *again = json_loads(text, 0, NULL);
-	bool same = again && json_equal(again, root);
-
-	json_decref(again);
-	return same;
-}
-
 char *contracts_encode(const struct host *host, const struct contracts_head *head)
 {
 	json_t *gpus = encode_gpus(host), *vgpus = encode_vgpus(host), *root = NULL;
@@ -88,11 +76,7 @@ char *contracts_encode(const struct host *host, const struct contracts_head *hea
 				 "revision", (json_int_t)head->revision, "ids", ids, "gpus", gpus,
 				 "vgpus", vgpus);
 	if (root)
-		text = json_dumps(root, JSON_INDENT(1));
-	if (text && !reads_back(text, root)) {
-		free(text);
-		text = NULL;
-	}
+		text = json_text_print(root, JSON_INDENT(1));
 	json_decref(root);
 	json_decref(ids);
 	json_decref(gpus);
@@ -304,7 +288,9 @@ int contracts_parse(const char *text, size_t length, const char *name,
 	json_t *root;
 	int r;
 
-	root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
+	root = json_text_parse(text, length, JSON_REJECT_DUPLICATES, &error);
+	if (!root && json_text_no_memory(&error))
+		return err_fail(reterr, ENOMEM, "%s: out of memory", name);
 	if (!root)
 		return err_fail(reterr, EINVAL, "%s:%d: %s", name, error.line, error.text);
 	r = decode(root, &contracts, &inner);

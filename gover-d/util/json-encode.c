@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/json-text.h"
 #include "gover-d/util/json-encode.h"
 
 struct json_encode json_encode_begin(void)
@@ -37,7 +38,7 @@ void json_encode_append(json_t **list, json_t *value)
 char *json_encode_dump(json_t *document)
 {
 	/* 15 significant digits: 0.1 is printed as 0.1, not as 0.10000000000000001. */
-	char *text = json_dumps(document, JSON_COMPACT | JSON_REAL_PRECISION(15));
+	char *text = json_text_print(document, JSON_COMPACT | JSON_REAL_PRECISION(15));
 
 	json_decref(document);
 	return text;

@@ -122,6 +122,10 @@ grep -nE '(^|[^a-z_])(exit|_exit|abort|printf|fprintf|puts|fputs|perror|syslog|s
   grep -v '^sim/experiment/report\.c:' >"$dir/complaints"
 none "no library folder logs or exits"
 
+grep -nE '(^|[^a-z_])json_(load[sb]?|load_file|dumps)\(' base/*.[ch] db/*.[ch] gpu/*.[ch] monitor/*.[ch] monitor/*/*.[ch] \
+  gover-d/*/*.[ch] gover-ctl/*.[ch] gover-ctl/*/*.[ch] sim/*/*.[ch] | grep -v '^base/json-text\.' >"$dir/complaints"
+none "only base/json-text.c parses and prints JSON, because jansson does it wrongly if memory is short"
+
 # --- sizes ---
 
 xargs awk '

@@ -222,40 +222,6 @@ static void a_thousand_contracts_are_read_back(void **state)
 	assert_string_equal(contracts.vgpus[999].contract.gpu, "gpu19");
 }
 
-/* --- memory --- */
-
-static int allocations, failing; /* @failing: number of the allocation that fails; 0: none */
-
-static void *scarce_malloc(size_t size)
-{
-	return ++allocations == failing ? NULL : malloc(size);
-}
-
-static void without_memory_there_is_no_text(void **state)
-{
-	CLEANUP_FREE char *whole = NULL;
-	int needed;
-
-	(void)state;
-	fill_host();
-	json_set_alloc_funcs(scarce_malloc, free);
-	failing = 0;
-	whole = contracts_encode(&host, &head);
-	assert_non_null(whole);
-	needed = allocations;
-	assert_true(needed > 50);
-	for (failing = 1; failing <= needed; failing++) {
-		CLEANUP_FREE char *text = NULL;
-
-		allocations = 0;
-		text = contracts_encode(&host, &head);
-		if (text && strcmp(text, whole) != 0)
-			fail_msg("allocation %d of %d fails, but there is a different text: %s",
-				 failing, needed, text);
-	}
-	json_set_alloc_funcs(malloc, free);
-}
-
 /* --- invalid files --- */
 
 static void a_missing_file_is_not_an_empty_one(void **state)
@@ -579,7 +545,6 @@ int main(void)
 		TEST(contracts_are_read_back),
 		TEST(an_empty_host_has_a_file),
 		TEST(a_thousand_contracts_are_read_back),
-		TEST(without_memory_there_is_no_text),
 		TEST(a_missing_file_is_not_an_empty_one),
 		TEST(a_directory_is_rejected),
 		TEST(malformed_members_are_rejected),
