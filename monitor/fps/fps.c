@@ -9,14 +9,13 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/unix-listener.h"
 #include "monitor/fps/guests.h"
+#include "monitor/fps/hello.h"
 #include "monitor/fps/page.h"
 #include "monitor/fps/fps.h"
 
@@ -66,48 +65,9 @@ struct fps_hub {
 	uint64_t refused;
 	struct client *clients[FPS_CLIENTS_MAX];
 	size_t n_clients;
-	struct fps_vgpu **vgpus; /* sorted by id */
-	size_t n_vgpus;
+	struct fps_vgpus vgpus;
 	struct fps_guests *guests; /* NULL: off */
 };
-
-static int vgpu_compare(const void *id, const void *entry)
-{
-	return strcmp(id, (*(struct fps_vgpu *const *)entry)->id);
-}
-
-static struct fps_vgpu **vgpu_find(const struct fps_hub *hub, const char *id)
-{
-	if (hub->n_vgpus == 0)
-		return NULL;
-	return bsearch(id, hub->vgpus, hub->n_vgpus, sizeof(struct fps_vgpu *), vgpu_compare);
-}
-
-/* Returns the entry of the vGPU. Creates the entry if needed. Returns NULL if out of memory. */
-static struct fps_vgpu *vgpu_get(struct fps_hub *hub, const char *id)
-{
-	struct fps_vgpu **known = vgpu_find(hub, id), **grown;
-	struct fps_vgpu *fresh;
-	size_t at = 0;
-
-	if (known)
-		return *known;
-	grown = realloc(hub->vgpus, (hub->n_vgpus + 1) * sizeof(struct fps_vgpu *));
-	if (!grown)
-		return NULL;
-	hub->vgpus = grown;
-	fresh = calloc(1, sizeof(*fresh));
-	if (!fresh || id_copy(fresh->id, id) < 0) {
-		free(fresh);
-		return NULL;
-	}
-	while (at < hub->n_vgpus && strcmp(grown[at]->id, id) < 0)
-		at++;
-	memmove(&grown[at + 1], &grown[at], (hub->n_vgpus - at) * sizeof(struct fps_vgpu *));
-	grown[at] = fresh;
-	hub->n_vgpus++;
-	return fresh;
-}
 
 static void client_match(struct client *client, struct fps_vgpu *vgpu)
 {
@@ -130,7 +90,7 @@ static void client_find_owner(struct fps_hub *hub, struct client *client, uint64
 	if (now_ns < client->lookup_ns)
 		return;
 	if (hub->owner(hub->userdata, client->pid, id) == 0) {
-		vgpu = vgpu_get(hub, id);
+		vgpu = fps_vgpus_get(&hub->vgpus, id);
 		if (vgpu && vgpu != client->vgpu)
 			client_match(client, vgpu);
 	}
@@ -173,8 +133,7 @@ static void client_count(struct client *client, uint64_t now_ns)
 static void client_free(struct fps_hub *hub, struct client *client)
 {
 	client_match(client, NULL);
-	if (client->page)
-		(void)munmap((void *)(uintptr_t)client->page, FPS_WIRE_PAGE_SIZE);
+	fps_hello_unmap(client->page);
 	/*
 	 * Remove the fd from epoll explicitly: close() does not remove the fd if a starting child
 	 * process has a copy of the fd.
@@ -192,85 +151,11 @@ static void client_refuse(struct fps_hub *hub, struct client *client)
 	client_free(hub, client);
 }
 
-/* Maps a page that is sealed against shrinking. Returns 0 or a negative errno. */
-static int page_map(int memfd, const struct fps_page **ret_page)
-{
-	const struct fps_page *page;
-	struct stat st;
-	int seals;
-
-	if (fstat(memfd, &st) < 0)
-		return -errno;
-	seals = fcntl(memfd, F_GET_SEALS); /* fails unless the fd is a memfd */
-	if (!S_ISREG(st.st_mode) || st.st_size != FPS_WIRE_PAGE_SIZE || seals < 0 ||
-	    !(seals & F_SEAL_SHRINK))
-		return -EINVAL;
-	page = mmap(NULL, FPS_WIRE_PAGE_SIZE, PROT_READ, MAP_SHARED, memfd, 0);
-	if (page == MAP_FAILED)
-		return -errno;
-	if (page->magic != FPS_WIRE_MAGIC || page->version != FPS_WIRE_VERSION) {
-		(void)munmap((void *)(uintptr_t)page, FPS_WIRE_PAGE_SIZE);
-		return -EINVAL;
-	}
-	*ret_page = page;
-	return 0;
-}
-
-/*
- * Returns the fd in @message if it contains exactly one. Otherwise closes all fds in @message and
- * returns -1.
- */
-static int message_fd(struct msghdr *message)
-{
-	int fd = -1, n = 0;
-
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c)) {
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-			continue;
-		for (size_t i = 0; CMSG_LEN((i + 1) * sizeof(int)) <= c->cmsg_len; i++) {
-			if (fd >= 0)
-				(void)close(fd);
-			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
-			n++;
-		}
-	}
-	if (n > 1) {
-		(void)close(fd);
-		fd = -1;
-	}
-	return fd;
-}
-
-/*
- * Receives the hello message. Returns 0, -EAGAIN if no message has arrived, -ENOTCONN if the
- * connection ended without a message, or another negative errno if the message is invalid.
- */
+/* Receives the hello message. Returns the result of fps_hello_receive(). */
 static int client_hello(const struct fps_hub *hub, struct client *client, uint64_t now_ns)
 {
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control;
-	struct fps_hello hello = {0};
-	struct iovec iov = {.iov_base = &hello, .iov_len = sizeof(hello)};
-	struct msghdr message = {
-		.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = sizeof(control.bytes),
-	};
-	ssize_t n = recvmsg(client->fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	CLEANUP_CLOSE int memfd = -1;
-	int r;
+	int r = fps_hello_receive(client->fd, &client->page);
 
-	if (n <= 0)
-		return n == 0 ? -ENOTCONN : -errno;
-	memfd = message_fd(&message);
-	if (n != sizeof(hello) || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) || memfd < 0 ||
-	    hello.magic != FPS_WIRE_MAGIC || hello.version != FPS_WIRE_VERSION ||
-	    hello.page_bytes != FPS_WIRE_PAGE_SIZE)
-		return -EPROTO;
-	r = page_map(memfd, &client->page);
 	if (r < 0)
 		return r;
 	/*
@@ -408,9 +293,9 @@ void fps_hub_collect(struct fps_hub *hub)
 		}
 	}
 	hub->tick_ns = now_ns;
-	for (size_t i = 0; i < hub->n_vgpus; i++) {
-		hub->vgpus[i]->totals.reporting = 0;
-		hub->vgpus[i]->totals.reported_fps = 0;
+	for (size_t i = 0; i < hub->vgpus.n; i++) {
+		hub->vgpus.list[i]->totals.reporting = 0;
+		hub->vgpus.list[i]->totals.reported_fps = 0;
 	}
 	if (hub->guests)
 		fps_guests_collect(hub->guests);
@@ -418,13 +303,12 @@ void fps_hub_collect(struct fps_hub *hub)
 
 int fps_hub_limit(struct fps_hub *hub, const char *id, uint64_t period_ns)
 {
-	struct fps_vgpu **known = vgpu_find(hub, id);
-	struct fps_vgpu *vgpu = known ? *known : NULL;
+	struct fps_vgpu *vgpu = fps_vgpus_find(&hub->vgpus, id);
 
 	if (!vgpu && period_ns == 0)
 		return 0;
 	if (!vgpu)
-		vgpu = vgpu_get(hub, id);
+		vgpu = fps_vgpus_get(&hub->vgpus, id);
 	if (!vgpu)
 		return -ENOMEM;
 	vgpu->limit_ns = period_ns;
@@ -433,30 +317,28 @@ int fps_hub_limit(struct fps_hub *hub, const char *id, uint64_t period_ns)
 
 const struct fps_totals *fps_hub_totals(const struct fps_hub *hub, const char *id)
 {
-	struct fps_vgpu **known = vgpu_find(hub, id);
+	const struct fps_vgpu *vgpu = fps_vgpus_find(&hub->vgpus, id);
 
-	return known ? &(*known)->totals : NULL;
+	return vgpu ? &vgpu->totals : NULL;
 }
 
 void fps_hub_forget(struct fps_hub *hub, const char *id)
 {
-	struct fps_vgpu **known = vgpu_find(hub, id);
+	struct fps_vgpu *vgpu = fps_vgpus_find(&hub->vgpus, id);
 
-	if (!known)
+	if (!vgpu)
 		return;
 	for (size_t i = 0; i < hub->n_clients; i++) {
 		struct client *client = hub->clients[i];
 
-		if (client->vgpu != *known)
+		if (client->vgpu != vgpu)
 			continue;
 		client_match(client, NULL);
 		client->lookups = 0;
 		client->lookup_ns = 0;
 	}
 	fps_hub_rematch(hub);
-	free(*known);
-	hub->n_vgpus--;
-	memmove(known, known + 1, (size_t)(hub->vgpus + hub->n_vgpus - known) * sizeof(*known));
+	fps_vgpus_remove(&hub->vgpus, vgpu);
 }
 
 void fps_hub_stats(const struct fps_hub *hub, struct fps_hub_stats *ret_stats)
@@ -510,9 +392,7 @@ struct fps_hub *fps_hub_free(struct fps_hub *hub)
 	hub->guests = fps_guests_free(hub->guests);
 	while (hub->n_clients > 0)
 		client_free(hub, hub->clients[hub->n_clients - 1]);
-	for (size_t i = 0; i < hub->n_vgpus; i++)
-		free(hub->vgpus[i]);
-	free(hub->vgpus);
+	fps_vgpus_free(&hub->vgpus);
 	unix_listener_remove(&hub->socket);
 	if (hub->listener >= 0)
 		(void)close(hub->listener);
@@ -526,7 +406,7 @@ struct fps_hub *fps_hub_free(struct fps_hub *hub)
 
 static struct fps_vgpu *vgpu_of(void *userdata, const char *id)
 {
-	return vgpu_get(userdata, id);
+	return fps_vgpus_get(userdata, id);
 }
 
 int fps_hub_listen_guests(struct fps_hub *hub, uint32_t vsock_port, const char *ports, fps_vm_fn vm,
@@ -538,7 +418,7 @@ int fps_hub_listen_guests(struct fps_hub *hub, uint32_t vsock_port, const char *
 		.vm = vm,
 		.vm_userdata = hub->userdata,
 		.vgpu = vgpu_of,
-		.vgpu_userdata = hub,
+		.vgpu_userdata = &hub->vgpus,
 	};
 	struct epoll_event event = {.events = EPOLLIN};
 	int r = fps_guests_new(&config, &hub->guests, reterr);

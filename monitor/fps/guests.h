@@ -9,7 +9,7 @@
 #define MONITOR_FPS_GUESTS_H
 
 #include "base/err.h"
-#include "monitor/fps/totals.h"
+#include "monitor/fps/vgpus.h"
 
 #define FPS_GUEST_CONNECTIONS_MAX 1024 /* maximum connections of all virtual machines */
 
@@ -20,13 +20,6 @@
 #define FPS_LIMIT_UNSENT UINT64_MAX
 
 struct fps_guests;
-
-/* The state of one vGPU in the hub. */
-struct fps_vgpu {
-	char id[ID_MAX];
-	uint64_t limit_ns; /* minimum time of a frame; 0: no limit */
-	struct fps_totals totals;
-};
 
 /* Returns the state of a vGPU. Creates the state if needed. Returns NULL if out of memory. */
 typedef struct fps_vgpu *(*fps_vgpu_fn)(void *userdata, const char *id);
