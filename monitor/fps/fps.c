@@ -4,9 +4,14 @@
  * connects and sends one message, the hello message, with the memfd. The page is read at every tick
  * and when the connection ends. Implausible counters are ignored, and the memory for each
  * connection is limited.
+ *
+ * The process that connected determines the vGPU, also if other processes hold the connection. The
+ * vGPU is looked up only while this process exists, and the connection is closed when this process
+ * has ended, so that its frames never count for a later process with the same pid.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -17,6 +22,7 @@
 #include "monitor/fps/guests.h"
 #include "monitor/fps/hello.h"
 #include "monitor/fps/page.h"
+#include "monitor/fps/process.h"
 #include "monitor/fps/fps.h"
 
 #define BACKLOG		512
@@ -43,8 +49,8 @@
 /* One open connection. */
 struct client {
 	int fd;
-	size_t at; /* index in hub->clients */
-	pid_t pid;
+	size_t at; /* index in hub->clients and hub->processes */
+	struct fps_process process;
 	const struct fps_page *page; /* NULL: no hello message yet */
 	struct fps_counters counted; /* counters of the page at the last reading */
 	uint64_t read_ns; /* time at which @counted was read; at first the time of the connection */
@@ -58,24 +64,41 @@ struct fps_hub {
 	int epoll;
 	struct unix_listener socket;
 	int listener;
-	int spare; /* reserve fd for accept_to_drop() */
+	uint64_t idle_ns; /* fps_process_clock_ns() when no connection waited to be accepted */
+	int spare;	  /* reserve fd for accept_to_drop() */
 	fps_owner_fn owner;
 	void *userdata;
 	uint64_t tick_ns; /* time of the last tick; at first the time of fps_hub_new() */
 	uint64_t refused;
 	struct client *clients[FPS_CLIENTS_MAX];
+	struct pollfd processes[FPS_CLIENTS_MAX]; /* pidfd of each client */
 	size_t n_clients;
 	struct fps_vgpus vgpus;
 	struct fps_guests *guests; /* NULL: off */
 };
 
+/* Frames count for @vgpu from now on; NULL: for no vGPU. */
 static void client_match(struct client *client, struct fps_vgpu *vgpu)
 {
-	if (client->vgpu)
+	if (client->vgpu && client->page)
 		client->vgpu->totals.open--;
 	client->vgpu = vgpu;
-	if (vgpu)
+	if (vgpu && client->page)
 		vgpu->totals.open++;
+}
+
+/*
+ * Returns the vGPU of a process, or NULL. The result of the lookup is valid only if the pid still
+ * belongs to the process afterwards.
+ */
+static struct fps_vgpu *vgpu_of_process(struct fps_hub *hub, const struct fps_process *process)
+{
+	char id[ID_MAX];
+
+	if (hub->owner(hub->userdata, process->pid, id) < 0 ||
+	    (process->pid > 0 && !fps_process_has_pid(process)))
+		return NULL;
+	return fps_vgpus_get(&hub->vgpus, id);
 }
 
 /*
@@ -85,15 +108,12 @@ static void client_match(struct client *client, struct fps_vgpu *vgpu)
 static void client_find_owner(struct fps_hub *hub, struct client *client, uint64_t now_ns)
 {
 	struct fps_vgpu *vgpu;
-	char id[ID_MAX];
 
-	if (now_ns < client->lookup_ns)
+	if (now_ns < client->lookup_ns || !fps_process_has_pid(&client->process))
 		return;
-	if (hub->owner(hub->userdata, client->pid, id) == 0) {
-		vgpu = fps_vgpus_get(&hub->vgpus, id);
-		if (vgpu && vgpu != client->vgpu)
-			client_match(client, vgpu);
-	}
+	vgpu = vgpu_of_process(hub, &client->process);
+	if (vgpu && vgpu != client->vgpu)
+		client_match(client, vgpu);
 	if (client->vgpu || ++client->lookups >= EAGER_LOOKUPS)
 		client->lookup_ns = now_ns + LOOKUP_EVERY_NS;
 }
@@ -134,14 +154,17 @@ static void client_free(struct fps_hub *hub, struct client *client)
 {
 	client_match(client, NULL);
 	fps_hello_unmap(client->page);
+	fps_process_close(&client->process);
 	/*
 	 * Remove the fd from epoll explicitly: close() does not remove the fd if a starting child
 	 * process has a copy of the fd.
 	 */
 	(void)epoll_ctl(hub->epoll, EPOLL_CTL_DEL, client->fd, NULL);
 	(void)close(client->fd);
-	hub->clients[client->at] = hub->clients[--hub->n_clients];
+	hub->n_clients--;
+	hub->clients[client->at] = hub->clients[hub->n_clients];
 	hub->clients[client->at]->at = client->at;
+	hub->processes[client->at] = hub->processes[hub->n_clients];
 	free(client);
 }
 
@@ -158,6 +181,8 @@ static int client_hello(const struct fps_hub *hub, struct client *client, uint64
 
 	if (r < 0)
 		return r;
+	if (client->vgpu)
+		client->vgpu->totals.open++;
 	/*
 	 * If the first frame is old, for example because the program started before the daemon, do
 	 * not count the frames presented until now.
@@ -168,61 +193,68 @@ static int client_hello(const struct fps_hub *hub, struct client *client, uint64
 	return 0;
 }
 
+/* Counts the last frames and closes the connection. */
+static void client_end(struct fps_hub *hub, struct client *client, uint64_t now_ns)
+{
+	int r = client->page ? 0 : client_hello(hub, client, now_ns);
+
+	if (client->page)
+		client_count(client, now_ns);
+	if (r < 0 && r != -ENOTCONN && r != -EAGAIN)
+		client_refuse(hub, client);
+	else
+		client_free(hub, client);
+}
+
 static void client_event(struct fps_hub *hub, struct client *client, uint32_t events)
 {
 	uint64_t now_ns = clock_now().mono_ns;
-	bool ended = events & (EPOLLHUP | EPOLLRDHUP | EPOLLERR);
 	int r;
 
-	if (!client->page) {
-		r = client_hello(hub, client, now_ns);
-		if (r == -EAGAIN && !ended)
-			return;
-		if (r == -ENOTCONN || r == -EAGAIN) {
-			client_free(hub, client);
-			return;
-		}
-		if (r < 0) {
-			client_refuse(hub, client);
-			return;
-		}
-		client_find_owner(hub, client, now_ns);
-	} else if (!ended) { /* a second message is not allowed */
-		client_refuse(hub, client);
+	if (events & (EPOLLHUP | EPOLLRDHUP | EPOLLERR)) {
+		client_end(hub, client, now_ns);
 		return;
 	}
-	if (ended) {
-		client_count(client, now_ns);
+	/* a second message is not allowed */
+	r = client->page ? -EPROTO : client_hello(hub, client, now_ns);
+	if (r == -ENOTCONN)
 		client_free(hub, client);
-	}
+	else if (r < 0 && r != -EAGAIN)
+		client_refuse(hub, client);
 }
 
+/* Takes ownership of @fd on success. */
 static int client_new(struct fps_hub *hub, int fd)
 {
 	struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP};
-	struct ucred peer = {.pid = 0};
-	socklen_t length = sizeof(peer);
 	struct client *client;
 	int r;
 
 	if (hub->n_clients == FPS_CLIENTS_MAX)
 		return -EUSERS;
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) < 0)
-		return -errno;
 	client = calloc(1, sizeof(*client));
 	if (!client)
 		return -ENOMEM;
-	event.data.ptr = client;
-	if (epoll_ctl(hub->epoll, EPOLL_CTL_ADD, fd, &event) < 0) {
-		r = -errno;
+	r = fps_process_open(fd, hub->idle_ns, &client->process);
+	if (r < 0) {
 		free(client);
 		return r;
 	}
+	event.data.ptr = client;
+	if (epoll_ctl(hub->epoll, EPOLL_CTL_ADD, fd, &event) < 0) {
+		r = -errno;
+		fps_process_close(&client->process);
+		free(client);
+		return r;
+	}
+	client->vgpu = vgpu_of_process(hub, &client->process);
 	client->fd = fd;
-	client->pid = peer.pid;
 	client->sent_limit_ns = FPS_LIMIT_UNSENT;
 	client->read_ns = clock_now().mono_ns;
+	if (client->vgpu)
+		client->lookup_ns = client->read_ns + LOOKUP_EVERY_NS;
 	client->at = hub->n_clients;
+	hub->processes[hub->n_clients] = (struct pollfd){client->process.pidfd, POLLIN, 0};
 	hub->clients[hub->n_clients++] = client;
 	return 0;
 }
@@ -248,12 +280,15 @@ static bool accept_to_drop(struct fps_hub *hub)
 static void accept_all(struct fps_hub *hub)
 {
 	for (int n = 0; n < ACCEPTS_AT_ONCE; n++) {
+		uint64_t before_ns = fps_process_clock_ns();
 		int fd = accept4(hub->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 		if (fd >= 0 && client_new(hub, fd) == 0)
 			continue;
 		if (fd < 0 && (errno == EINTR || errno == ECONNABORTED))
 			continue;
+		if (fd < 0 && errno == EAGAIN)
+			hub->idle_ns = before_ns;
 		if (fd < 0 && ((errno != EMFILE && errno != ENFILE) || !accept_to_drop(hub)))
 			return;
 		if (fd >= 0)
@@ -277,15 +312,27 @@ void fps_hub_dispatch(struct fps_hub *hub)
 	}
 }
 
+/* Closes the connections whose process has ended. */
+static void end_clients(struct fps_hub *hub, uint64_t now_ns)
+{
+	if (poll(hub->processes, hub->n_clients, 0) <= 0)
+		return;
+	for (size_t i = hub->n_clients; i-- > 0;)
+		if (hub->processes[i].revents)
+			client_end(hub, hub->clients[i], now_ns);
+}
+
 void fps_hub_collect(struct fps_hub *hub)
 {
 	uint64_t now_ns = clock_now().mono_ns;
 
+	accept_all(hub); /* also finds out that no connection waits */
+	end_clients(hub, now_ns);
 	for (size_t i = hub->n_clients; i-- > 0;) {
 		struct client *client = hub->clients[i];
 
+		client_find_owner(hub, client, now_ns);
 		if (client->page) {
-			client_find_owner(hub, client, now_ns);
 			client_send_limit(client);
 			client_count(client, now_ns);
 		} else if (now_ns > client->read_ns + HELLO_WITHIN_NS) {
@@ -367,6 +414,7 @@ int fps_hub_new(const char *path, fps_owner_fn owner, void *userdata, struct fps
 	hub->owner = owner;
 	hub->userdata = userdata;
 	hub->tick_ns = clock_now().mono_ns;
+	hub->idle_ns = fps_process_clock_ns();
 	hub->listener = -1;
 	hub->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	hub->epoll = epoll_create1(EPOLL_CLOEXEC);

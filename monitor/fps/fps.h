@@ -2,7 +2,7 @@
 /*
  * Receives the FPS reports: programs with libgover-fps.so connect to a unix socket and pass a page
  * of counters. The input is untrusted: it is bounded and checked, and frames count only for the
- * vGPU to which the process belongs. No function blocks.
+ * vGPU to which the process belongs. A connection ends with its process. No function blocks.
  */
 #ifndef MONITOR_FPS_FPS_H
 #define MONITOR_FPS_FPS_H
@@ -16,7 +16,10 @@
 
 #define FPS_CLIENTS_MAX 1024 /* maximum open connections; further connections are refused */
 
-/* Finds the vGPU that a process belongs to. Returns 0 or -ENOENT. */
+/*
+ * Finds the vGPU that a process belongs to. @pid is 0 if the process has already ended and its pid
+ * may belong to another process. Returns 0 or -ENOENT.
+ */
 typedef int (*fps_owner_fn)(void *userdata, pid_t pid, char ret_id[ID_MAX]);
 
 struct fps_hub;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Link: monitor/fps/fps.c monitor/fps/guests.c monitor/fps/hello.c monitor/fps/message.c
- * Link: monitor/fps/page.c monitor/fps/reporter.c monitor/fps/vgpus.c
+ * Link: monitor/fps/page.c monitor/fps/process.c monitor/fps/reporter.c monitor/fps/vgpus.c
  * Link: base/clock.c base/err.c base/file.c base/id.c base/parse.c base/unix-listener.c -lm
  *
  * fps-sink SOCKET [COMMAND...]: a fake daemon that only receives FPS reports. Runs COMMAND, waits
@@ -22,8 +22,9 @@
 #include "base/clock.h"
 #include "monitor/fps/fps.h"
 
-#define LINGER_NS (10 * NS_PER_S) /* time limit for programs that still run after COMMAND */
-#define TICK_NS	  NS_PER_S
+#define PROGRAMS_MAX 2048
+#define LINGER_NS    (10 * NS_PER_S) /* time limit for programs that still run after COMMAND */
+#define TICK_NS	     NS_PER_S
 
 static volatile sig_atomic_t stopped;
 
@@ -34,19 +35,22 @@ static void stop(int signal)
 }
 
 struct seen {
-	pid_t pids[FPS_CLIENTS_MAX];
+	pid_t pids[PROGRAMS_MAX];
 	int count;
 };
 
-/* Returns the same vGPU for every program. */
+/*
+ * Returns the same vGPU for every program. A program that has ended has pid 0 and connected only
+ * once.
+ */
 static int owner_of(void *userdata, pid_t pid, char ret_id[ID_MAX])
 {
 	struct seen *seen = userdata;
 	int i = 0;
 
-	while (i < seen->count && seen->pids[i] != pid)
+	while (i < seen->count && (pid == 0 || seen->pids[i] != pid))
 		i++;
-	if (i == seen->count && i < FPS_CLIENTS_MAX)
+	if (i == seen->count && i < PROGRAMS_MAX)
 		seen->pids[seen->count++] = pid;
 	strcpy(ret_id, "all");
 	return 0;

@@ -83,7 +83,7 @@ static void a_silent_connection_is_closed_after_5_seconds(void **state)
 
 	(void)state;
 	pump();
-	assert_int_equal(open_fds(), fds + 2);
+	assert_int_equal(open_fds(), fds + 4); /* a connection needs two, see fps_process_open() */
 	assert_int_equal(close(gone), 0);
 	pump();
 	assert_int_equal(stats().refused, 0);
@@ -106,7 +106,7 @@ static void connections_above_the_limit_are_closed(void **state)
 	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
 	raised = limit;
-	raised.rlim_cur = 2 * FPS_CLIENTS_MAX + 100;
+	raised.rlim_cur = 3 * FPS_CLIENTS_MAX + 100;
 	if (raised.rlim_cur > limit.rlim_max || setrlimit(RLIMIT_NOFILE, &raised) < 0)
 		skip();
 	for (size_t i = 0; i < ARRAY_SIZE(socks); i++) {

@@ -3,6 +3,7 @@
 #include "tests/unit/monitor/fps/test-fps.h"
 
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 static void frames_reach_the_vgpu_of_their_process(void **state)
@@ -418,6 +419,99 @@ static void a_forgotten_vgpu_leaves_no_totals(void **state)
 	program_end(&p);
 }
 
+/*
+ * Starts a process that connects the socket of @p, which this process holds too, sends the page and
+ * stops. It ends when it is continued.
+ */
+static pid_t connect_child(struct program *p)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int status;
+	pid_t child;
+
+	strcpy(address.sun_path, path);
+	p->sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	assert_true(p->sock >= 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (connect(p->sock, (struct sockaddr *)&address, sizeof(address)) == 0)
+			send_hello(p->sock, &good_hello, sizeof(good_hello), &p->memfd, 1);
+		(void)raise(SIGSTOP);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, WUNTRACED), child);
+	assert_true(WIFSTOPPED(status));
+	return child;
+}
+
+static void end_child(pid_t child)
+{
+	assert_int_equal(kill(child, SIGCONT), 0);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
+static void a_connection_ends_with_its_process(void **state)
+{
+	struct program p = program_new();
+	pid_t child = connect_child(&p);
+	char byte[64];
+
+	(void)state;
+	pump();
+	program_draw(&p, 10);
+	fps_hub_collect(hub);
+	assert_int_equal(frames_of("a"), 10);
+	end_child(child);
+	owner = "b"; /* another process may have the same pid from now on */
+	pass(10);
+	program_draw(&p, 5);
+	fps_hub_collect(hub);
+	assert_int_equal(frames_of("a"), 15);
+	assert_int_equal(fps_hub_totals(hub, "a")->open, 0);
+	assert_int_equal(stats().open, 0);
+	assert_null(fps_hub_totals(hub, "b"));
+	while (recv(p.sock, byte, sizeof(byte), 0) > 0)
+		; /* the limit */
+	assert_int_equal(recv(p.sock, byte, sizeof(byte), 0), 0);
+	program_end(&p);
+}
+
+/* A process keeps its pid until its parent waits for it. */
+static void an_ended_process_that_is_not_reaped_is_looked_up(void **state)
+{
+	struct program p = program_new();
+	pid_t child = connect_child(&p);
+	siginfo_t info;
+
+	(void)state;
+	assert_int_equal(kill(child, SIGCONT), 0);
+	assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
+	program_draw(&p, 10);
+	fps_hub_collect(hub);
+	assert_int_equal(asked_pid, child);
+	assert_int_equal(frames_of("a"), 10);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	program_end(&p);
+}
+
+static void a_process_that_ended_before_the_accept_has_no_pid(void **state)
+{
+	struct program p = program_new();
+
+	(void)state;
+	end_child(connect_child(&p));
+	program_draw(&p, 10);
+	pump();
+	assert_int_equal(asked, 1);
+	assert_int_equal(asked_pid, 0);
+	pass(10);
+	fps_hub_collect(hub);
+	assert_int_equal(asked, 1);
+	program_end(&p);
+}
+
 static void many_vgpus_are_counted_separately(void **state)
 {
 	struct program p[20];
@@ -487,6 +581,9 @@ int main(void)
 		RULE(a_program_without_vgpu_is_looked_up_again),
 		RULE(a_moved_program_counts_for_its_new_vgpu),
 		RULE(a_forgotten_vgpu_leaves_no_totals),
+		RULE(a_connection_ends_with_its_process),
+		RULE(an_ended_process_that_is_not_reaped_is_looked_up),
+		RULE(a_process_that_ended_before_the_accept_has_no_pid),
 		RULE(many_vgpus_are_counted_separately),
 		RULE(three_hundred_programs_are_counted_at_once),
 	};

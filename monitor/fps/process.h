@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The process at the other end of a unix socket. The kernel uses the pid of an ended process again,
+ * and a connection can outlive its process, because other processes may hold it too. A pid
+ * therefore identifies the process only as long as the process exists.
+ */
+#ifndef MONITOR_FPS_PROCESS_H
+#define MONITOR_FPS_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* The process that called connect(). */
+struct fps_process {
+	/* 0: the process has ended, is in another pid namespace, or cannot be identified */
+	pid_t pid;
+	uid_t uid; /* user of the process when it connected */
+	int pidfd; /* readable after the process has ended; -1: none */
+};
+
+/*
+ * Finds the process at the other end of @sock, which was just accepted. At @idle_ns
+ * (fps_process_clock_ns()) no connection waited to be accepted. Returns 0, or -EAGAIN if the kernel
+ * cannot tell this process from an earlier process with the same pid (Linux before 6.5, and only
+ * after the caller has been busy): the program must connect again. Returns another negative errno
+ * if no fd is free. The caller calls fps_process_close().
+ */
+int fps_process_open(int sock, uint64_t idle_ns, struct fps_process *ret_process);
+void fps_process_close(struct fps_process *process);
+
+/*
+ * Returns true if the pid still belongs to this process. Information about the pid is information
+ * about this process if the caller reads it before a call that returns true. A process keeps its
+ * pid until its parent has waited for it.
+ */
+bool fps_process_has_pid(const struct fps_process *process);
+
+/* The clock of the start times of processes: time since boot, including suspend. */
+uint64_t fps_process_clock_ns(void);
+
+#endif
