@@ -128,7 +128,7 @@ $(patsubst %.c,$B/tests/%,$(notdir $(shell grep -l '/test-api-http.h"' $(unit_so
 # The i915 policy is tested with the headers in tests/i915 and without the warnings that i915 disables.
 $B/tests/test-sched-policy $B/tests/test-sched-policy-accounting: cflags += -Itests/i915 -Wno-unused-parameter -Wno-sign-compare
 
-$B/tests/fps-sink: monitor/fps/fps.c $(addprefix monitor/fps/,guests.c hello.c message.c page.c process.c reporter.c vgpus.c)
+$B/tests/fps-sink: monitor/fps/fps.c $(addprefix monitor/fps/,guests.c hello.c message.c page.c process.c quota.c reporter.c vgpus.c)
 $B/tests/fps-ways: $B/tests/fake-gl
 $B/tests/fps-ways: ldflags += -Wl,--no-as-needed $B/tests/fake-gl
 # Without a sanitizer, because it replaces functions that a sanitizer calls before it is initialised.

@@ -68,7 +68,11 @@
 	      "gover-ctl offers --all") \
 	ALERT(WEBHOOK_FAILING, "webhook_failing", WARNING, 2, ALERT_CLEAR_STATE, \
 	      "the webhook receiver is unreachable or rejects alerts", \
-	      "gover-ctl alerts")
+	      "gover-ctl alerts") \
+	ALERT(FPS_OVER_LIMIT, "fps_over_limit", WARNING, 1, ALERT_CLEAR_STATE, \
+	      "programs cannot report frames, because their vGPU or user has too many " \
+	      "connections", \
+	      "gover-ctl vgpu show %s")
 /* clang-format on */
 
 #define ALERT_KIND(kind, ...) ALERT_##kind,

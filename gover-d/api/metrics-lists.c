@@ -10,11 +10,13 @@
 #include "gover-d/alert/alerts.h"
 #include "gover-d/alert/webhook.h"
 #include "gover-d/api/metrics-lists.h"
+#include "gover-d/core/frames.h"
 #include "gover-d/core/offers.h"
 #include "gover-d/core/view.h"
 #include "gover-d/model/decisions.h"
 #include "gover-d/model/host.h"
 #include "gover-d/util/hook.h"
+#include "monitor/fps/fps.h"
 
 void metrics_tally_begin(struct metrics_tally *tally, const struct decisions *decisions)
 {
@@ -165,6 +167,21 @@ static void write_webhook(const struct metrics_out *out, const struct view *view
 	}
 }
 
+static void write_over_limit(const struct metrics_out *out, const struct frames *frames)
+{
+	struct fps_hub_stats s = {0};
+
+	metrics_format_head(out, "gover_fps_over_limit_total", "counter",
+			    "Rejected connections of programs that report frames, because their "
+			    "vGPU, or their user if they belong to no vGPU, had too many.");
+	if (frames->hub)
+		fps_hub_stats(frames->hub, &s);
+	fprintf(out->file,
+		"gover_fps_over_limit_total{holder=\"vgpu\"} %llu\n"
+		"gover_fps_over_limit_total{holder=\"user\"} %llu\n",
+		(unsigned long long)(s.over_limit - s.users.n), (unsigned long long)s.users.n);
+}
+
 /* Writes the number of replies by route. Requests that match no route are counted together. */
 static void write_http(const struct metrics_out *out, const struct metrics_source *source)
 {
@@ -193,5 +210,6 @@ void metrics_lists_write(const struct metrics_out *out, const struct view *view,
 	write_decisions(out, source->tally);
 	write_hooks(out, view);
 	write_webhook(out, view);
+	write_over_limit(out, view->frames);
 	write_http(out, source);
 }

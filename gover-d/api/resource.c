@@ -280,6 +280,7 @@ static json_t *encode_fps(const struct view *view)
 	json_encode_add(&o, "open", json_integer(stats.open));
 	json_encode_add(&o, "unmatched", json_integer(stats.unmatched));
 	json_encode_add(&o, "refused", json_integer((json_int_t)stats.refused));
+	json_encode_add(&o, "over_limit", json_integer((json_int_t)stats.over_limit));
 	json_encode_add(&o, "dropped", json_integer((json_int_t)stats.dropped));
 	json_encode_add(&o, "bpf_files", json_integer(counted.files));
 	json_encode_add(&o, "bpf_refused", json_integer(counted.refused));

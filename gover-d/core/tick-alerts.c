@@ -5,9 +5,13 @@
 #include "db/db.h"
 #include "gover-d/core/state.h"
 #include "gover-d/core/tick-alerts.h"
+#include "monitor/fps/fps.h"
 
 /* number of ticks in which the alert is reported after records were dropped */
 #define DB_FAILING_TICKS 3
+
+/* A program whose connection was refused connects again within this time. */
+#define FPS_RETRY_NS (10 * NS_PER_S)
 
 /* The alerts of a vGPU that depend on its busy time. */
 #define BUSY_TIME_ALERTS \
@@ -75,6 +79,25 @@ static void hold_vgpu_conditions(struct manager *m, const struct host_gpu *host_
 			    v->contract.held_cap_pct, v->cap_pct);
 }
 
+static bool is_refusing(const struct fps_refusals *refusals, struct instant now)
+{
+	return refusals && refusals->n > 0 && now.mono_ns < refusals->newest_ns + FPS_RETRY_NS;
+}
+
+static void hold_fps_over_limit(struct manager *m, const char *gpu, const struct vgpu *v,
+				struct instant now)
+{
+	const char *id = v->contract.id;
+	const struct fps_refusals *refusals =
+		m->frames.hub ? fps_hub_refusals(m->frames.hub, id) : NULL;
+
+	if (is_refusing(refusals, now))
+		alerts_hold(m->alerts, ALERT_FPS_OVER_LIMIT, gpu, v, now.wall_ms,
+			    "%llu connections of programs of vGPU %s were refused, because it has "
+			    "%d connections",
+			    (unsigned long long)refusals->n, id, refusals->held);
+}
+
 static void hold_severe_overload(struct manager *m, const struct host_gpu *gpu, int64_t ms)
 {
 	const char *name = gpu->config.name;
@@ -111,8 +134,10 @@ void tick_alerts_gpu(struct manager *m, const struct host_gpu *gpu, struct insta
 	const struct offer *offer = offers_live(m->offers, name);
 	int64_t ms = now.wall_ms;
 
-	for (const struct vgpu *v = gpu->vgpus; v; v = v->next)
+	for (const struct vgpu *v = gpu->vgpus; v; v = v->next) {
 		hold_vgpu_conditions(m, gpu, v, ms);
+		hold_fps_over_limit(m, name, v, now);
+	}
 	if (gpu->view.conditions & POLICY_SEVERE_OVERLOAD)
 		hold_severe_overload(m, gpu, ms);
 	else if (gpu->view.severe_in_doubt)
@@ -151,8 +176,24 @@ static void hold_history_failing(struct manager *m, int64_t ms)
 	}
 }
 
+/* Programs that belong to no vGPU. */
+static void hold_users_over_limit(struct manager *m, struct instant now)
+{
+	struct fps_hub_stats stats = {0};
+
+	if (m->frames.hub)
+		fps_hub_stats(m->frames.hub, &stats);
+	if (is_refusing(&stats.users, now))
+		alerts_hold(m->alerts, ALERT_FPS_OVER_LIMIT, NULL, NULL, now.wall_ms,
+			    "%llu connections of programs that belong to no vGPU were refused, "
+			    "because user %u has %d connections",
+			    (unsigned long long)stats.users.n, (unsigned int)stats.refused_uid,
+			    stats.users.held);
+}
+
 void tick_alerts_host(struct manager *m, struct instant now)
 {
+	hold_users_over_limit(m, now);
 	hold_history_failing(m, now.wall_ms);
 	if (m->save_result < 0)
 		alerts_hold(m->alerts, ALERT_CONTRACTS_UNSAVED, NULL, NULL, now.wall_ms,

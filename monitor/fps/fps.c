@@ -29,6 +29,18 @@
 #define EVENTS_AT_ONCE	64
 #define ACCEPTS_AT_ONCE 64
 
+/*
+ * The last connections of each total are reserved for vGPUs, and for users, with few connections.
+ * Programs without a vGPU have a total of their own, because a user may own thousands of user ids
+ * (user namespaces).
+ */
+#define VGPUS_RESERVED 512
+#define VGPU_FEW       16
+#define USERS_RESERVED 64
+#define USER_FEW       4
+
+#define CLIENTS_MAX (FPS_VGPUS_CLIENTS_MAX + FPS_USERS_CLIENTS_MAX)
+
 /* Time after which a connection without a hello message is closed. */
 #define HELLO_WITHIN_NS (5 * NS_PER_S)
 
@@ -51,6 +63,7 @@ struct client {
 	int fd;
 	size_t at; /* index in hub->clients and hub->processes */
 	struct fps_process process;
+	int *held;		     /* connections of the holder: @vgpu, or the user without one */
 	const struct fps_page *page; /* NULL: no hello message yet */
 	struct fps_counters counted; /* counters of the page at the last reading */
 	uint64_t read_ns; /* time at which @counted was read; at first the time of the connection */
@@ -58,6 +71,12 @@ struct client {
 	uint64_t sent_limit_ns; /* the last limit sent, or FPS_LIMIT_UNSENT */
 	int lookups;
 	uint64_t lookup_ns; /* time of the next lookup */
+};
+
+/* A user with programs that belong to no vGPU. */
+struct user {
+	uid_t uid;
+	int held; /* 0: the entry is free */
 };
 
 struct fps_hub {
@@ -69,22 +88,69 @@ struct fps_hub {
 	fps_owner_fn owner;
 	void *userdata;
 	uint64_t tick_ns; /* time of the last tick; at first the time of fps_hub_new() */
-	uint64_t refused;
-	struct client *clients[FPS_CLIENTS_MAX];
-	struct pollfd processes[FPS_CLIENTS_MAX]; /* pidfd of each client */
+	uint64_t refused, over_limit;
+	struct fps_refusals users_refused;
+	uid_t refused_uid; /* user of the newest of @users_refused */
+	struct fps_quota vgpus_quota, users_quota;
+	struct user users[FPS_USERS_CLIENTS_MAX];
+	struct client *clients[CLIENTS_MAX];
+	struct pollfd processes[CLIENTS_MAX]; /* pidfd of each client */
 	size_t n_clients;
 	struct fps_vgpus vgpus;
 	struct fps_guests *guests; /* NULL: off */
 };
 
-/* Frames count for @vgpu from now on; NULL: for no vGPU. */
-static void client_match(struct client *client, struct fps_vgpu *vgpu)
+/* Returns the entry of the user. Returns NULL if all entries are in use. */
+static struct user *user_get(struct fps_hub *hub, uid_t uid)
 {
+	struct user *unused = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(hub->users); i++) {
+		struct user *user = &hub->users[i];
+
+		if (user->held > 0 && user->uid == uid)
+			return user;
+		if (user->held == 0 && !unused)
+			unused = user;
+	}
+	if (unused)
+		unused->uid = uid;
+	return unused;
+}
+
+static void client_leave(struct fps_hub *hub, struct client *client)
+{
+	if (!client->held)
+		return;
+	fps_quota_give(client->vgpu ? &hub->vgpus_quota : &hub->users_quota, client->held);
+	client->held = NULL;
 	if (client->vgpu && client->page)
 		client->vgpu->totals.open--;
+}
+
+/*
+ * Makes @vgpu the holder of the connection; NULL: the user. Returns false and counts a refusal if
+ * this holder has too many connections.
+ */
+static bool client_join(struct fps_hub *hub, struct client *client, struct fps_vgpu *vgpu)
+{
+	struct user *user = vgpu ? NULL : user_get(hub, client->process.uid);
+	int *held = vgpu ? &vgpu->held : user ? &user->held : NULL;
+
+	if (!held || !fps_quota_take(vgpu ? &hub->vgpus_quota : &hub->users_quota, held)) {
+		hub->over_limit++;
+		fps_refusals_add(vgpu ? &vgpu->refused : &hub->users_refused, held ? *held : 0,
+				 clock_now().mono_ns);
+		if (!vgpu)
+			hub->refused_uid = client->process.uid;
+		return false;
+	}
+	client_leave(hub, client);
+	client->held = held;
 	client->vgpu = vgpu;
 	if (vgpu && client->page)
 		vgpu->totals.open++;
+	return true;
 }
 
 /*
@@ -103,19 +169,21 @@ static struct fps_vgpu *vgpu_of_process(struct fps_hub *hub, const struct fps_pr
 
 /*
  * Looks up the vGPU of the client's process. If the lookup fails, the client keeps its vGPU,
- * because an exiting process belongs to no control group.
+ * because an exiting process belongs to no control group. Returns false if the vGPU has too many
+ * connections.
  */
-static void client_find_owner(struct fps_hub *hub, struct client *client, uint64_t now_ns)
+static bool client_find_owner(struct fps_hub *hub, struct client *client, uint64_t now_ns)
 {
 	struct fps_vgpu *vgpu;
 
 	if (now_ns < client->lookup_ns || !fps_process_has_pid(&client->process))
-		return;
+		return true;
 	vgpu = vgpu_of_process(hub, &client->process);
-	if (vgpu && vgpu != client->vgpu)
-		client_match(client, vgpu);
+	if (vgpu && vgpu != client->vgpu && !client_join(hub, client, vgpu))
+		return false;
 	if (client->vgpu || ++client->lookups >= EAGER_LOOKUPS)
 		client->lookup_ns = now_ns + LOOKUP_EVERY_NS;
+	return true;
 }
 
 /*
@@ -152,7 +220,7 @@ static void client_count(struct client *client, uint64_t now_ns)
 
 static void client_free(struct fps_hub *hub, struct client *client)
 {
-	client_match(client, NULL);
+	client_leave(hub, client);
 	fps_hello_unmap(client->page);
 	fps_process_close(&client->process);
 	/*
@@ -227,12 +295,9 @@ static void client_event(struct fps_hub *hub, struct client *client, uint32_t ev
 static int client_new(struct fps_hub *hub, int fd)
 {
 	struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP};
-	struct client *client;
+	struct client *client = calloc(1, sizeof(*client));
 	int r;
 
-	if (hub->n_clients == FPS_CLIENTS_MAX)
-		return -EUSERS;
-	client = calloc(1, sizeof(*client));
 	if (!client)
 		return -ENOMEM;
 	r = fps_process_open(fd, hub->idle_ns, &client->process);
@@ -241,13 +306,16 @@ static int client_new(struct fps_hub *hub, int fd)
 		return r;
 	}
 	event.data.ptr = client;
-	if (epoll_ctl(hub->epoll, EPOLL_CTL_ADD, fd, &event) < 0) {
+	if (!client_join(hub, client, vgpu_of_process(hub, &client->process)))
+		r = -EUSERS;
+	else if (epoll_ctl(hub->epoll, EPOLL_CTL_ADD, fd, &event) < 0)
 		r = -errno;
+	if (r < 0) {
+		client_leave(hub, client);
 		fps_process_close(&client->process);
 		free(client);
 		return r;
 	}
-	client->vgpu = vgpu_of_process(hub, &client->process);
 	client->fd = fd;
 	client->sent_limit_ns = FPS_LIMIT_UNSENT;
 	client->read_ns = clock_now().mono_ns;
@@ -331,8 +399,9 @@ void fps_hub_collect(struct fps_hub *hub)
 	for (size_t i = hub->n_clients; i-- > 0;) {
 		struct client *client = hub->clients[i];
 
-		client_find_owner(hub, client, now_ns);
-		if (client->page) {
+		if (!client_find_owner(hub, client, now_ns)) {
+			client_refuse(hub, client);
+		} else if (client->page) {
 			client_send_limit(client);
 			client_count(client, now_ns);
 		} else if (now_ns > client->read_ns + HELLO_WITHIN_NS) {
@@ -369,18 +438,28 @@ const struct fps_totals *fps_hub_totals(const struct fps_hub *hub, const char *i
 	return vgpu ? &vgpu->totals : NULL;
 }
 
+const struct fps_refusals *fps_hub_refusals(const struct fps_hub *hub, const char *id)
+{
+	const struct fps_vgpu *vgpu = fps_vgpus_find(&hub->vgpus, id);
+
+	return vgpu ? &vgpu->refused : NULL;
+}
+
 void fps_hub_forget(struct fps_hub *hub, const char *id)
 {
 	struct fps_vgpu *vgpu = fps_vgpus_find(&hub->vgpus, id);
 
 	if (!vgpu)
 		return;
-	for (size_t i = 0; i < hub->n_clients; i++) {
+	for (size_t i = hub->n_clients; i-- > 0;) {
 		struct client *client = hub->clients[i];
 
 		if (client->vgpu != vgpu)
 			continue;
-		client_match(client, NULL);
+		if (!client_join(hub, client, NULL)) {
+			client_refuse(hub, client);
+			continue;
+		}
 		client->lookups = 0;
 		client->lookup_ns = 0;
 	}
@@ -390,7 +469,12 @@ void fps_hub_forget(struct fps_hub *hub, const char *id)
 
 void fps_hub_stats(const struct fps_hub *hub, struct fps_hub_stats *ret_stats)
 {
-	struct fps_hub_stats stats = {.refused = hub->refused};
+	struct fps_hub_stats stats = {
+		.refused = hub->refused,
+		.over_limit = hub->over_limit,
+		.users = hub->users_refused,
+		.refused_uid = hub->refused_uid,
+	};
 
 	for (size_t i = 0; i < hub->n_clients; i++) {
 		stats.open += hub->clients[i]->page != NULL;
@@ -415,6 +499,18 @@ int fps_hub_new(const char *path, fps_owner_fn owner, void *userdata, struct fps
 	hub->userdata = userdata;
 	hub->tick_ns = clock_now().mono_ns;
 	hub->idle_ns = fps_process_clock_ns();
+	hub->vgpus_quota = (struct fps_quota){
+		.all = FPS_VGPUS_CLIENTS_MAX,
+		.each = FPS_VGPU_CLIENTS_MAX,
+		.reserved = VGPUS_RESERVED,
+		.few = VGPU_FEW,
+	};
+	hub->users_quota = (struct fps_quota){
+		.all = FPS_USERS_CLIENTS_MAX,
+		.each = FPS_USER_CLIENTS_MAX,
+		.reserved = USERS_RESERVED,
+		.few = USER_FEW,
+	};
 	hub->listener = -1;
 	hub->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	hub->epoll = epoll_create1(EPOLL_CLOEXEC);

@@ -14,7 +14,15 @@
 #include "base/id.h"
 #include "monitor/fps/totals.h"
 
-#define FPS_CLIENTS_MAX 1024 /* maximum open connections; further connections are refused */
+/*
+ * Maximum connections of the programs of one vGPU and of all vGPUs, and of the programs of one user
+ * that belong to no vGPU and of all such users. Further connections are refused. A part of each
+ * total is reserved for vGPUs or users with few connections, see fps.c.
+ */
+#define FPS_VGPU_CLIENTS_MAX  512
+#define FPS_VGPUS_CLIENTS_MAX 2048
+#define FPS_USER_CLIENTS_MAX  64
+#define FPS_USERS_CLIENTS_MAX 256
 
 /*
  * Finds the vGPU that a process belongs to. @pid is 0 if the process has already ended and its pid
@@ -62,6 +70,12 @@ int fps_hub_limit(struct fps_hub *hub, const char *id, uint64_t period_ns);
  * freed or the vGPU is forgotten.
  */
 const struct fps_totals *fps_hub_totals(const struct fps_hub *hub, const char *id);
+
+/*
+ * Returns the connections of the vGPU's programs that were refused because of a limit, or NULL if
+ * no program has reported for the vGPU. Valid as long as the totals.
+ */
+const struct fps_refusals *fps_hub_refusals(const struct fps_hub *hub, const char *id);
 
 /* Frees the totals of a removed vGPU. The connections of the vGPU are matched to vGPUs again. */
 void fps_hub_forget(struct fps_hub *hub, const char *id);

@@ -77,10 +77,10 @@ struct fps_guests {
 	bool accept_paused; /* accept() failed: not called again until the next tick */
 	struct vm *vms;
 	struct connection *connections;
-	int n_connections;
+	struct fps_quota quota;
 	int reporting;
 	uint64_t collect_ns, scan_ns, tick_ns;
-	uint64_t refused, dropped;
+	uint64_t refused, over_limit, dropped;
 };
 
 static void watch(const struct fps_guests *g, int op, int fd, void *what, bool on)
@@ -173,15 +173,21 @@ static int connection_new(struct fps_guests *g, struct vm *vm, int fd, uint64_t 
 	struct epoll_event event = {.events = EPOLLIN};
 	int r;
 
-	if (g->n_connections == FPS_GUEST_CONNECTIONS_MAX || vm->connections == FPS_REPORTERS_MAX)
+	if (!fps_quota_take(&g->quota, &vm->connections)) {
+		g->over_limit++;
+		fps_refusals_add(&vm->vgpu->refused, vm->connections, now_ns);
 		return -EUSERS;
+	}
 	connection = calloc(1, sizeof(*connection));
-	if (!connection)
+	if (!connection) {
+		fps_quota_give(&g->quota, &vm->connections);
 		return -ENOMEM;
+	}
 	event.data.ptr = connection;
 	if (epoll_ctl(g->epoll, EPOLL_CTL_ADD, fd, &event) < 0) {
 		r = -errno;
 		free(connection);
+		fps_quota_give(&g->quota, &vm->connections);
 		return r;
 	}
 	connection->fd = fd;
@@ -191,8 +197,6 @@ static int connection_new(struct fps_guests *g, struct vm *vm, int fd, uint64_t 
 	connection->sent_limit_ns = FPS_LIMIT_UNSENT;
 	connection->next = g->connections;
 	g->connections = connection;
-	g->n_connections++;
-	vm->connections++;
 	vm->seen_ns = now_ns;
 	return 0;
 }
@@ -204,7 +208,7 @@ static void connection_close(struct fps_guests *g, struct connection *connection
 		return;
 	connection->closed = true;
 	fps_reporters_disconnect(&connection->vm->reporters, connection);
-	connection->vm->connections--;
+	fps_quota_give(&g->quota, &connection->vm->connections);
 	(void)epoll_ctl(g->epoll, EPOLL_CTL_DEL, connection->fd, NULL);
 	(void)close(connection->fd);
 }
@@ -219,7 +223,6 @@ static void connections_sweep(struct fps_guests *g)
 			continue;
 		}
 		*at = connection->next;
-		g->n_connections--;
 		free(connection);
 	}
 }
@@ -441,6 +444,12 @@ int fps_guests_new(const struct fps_guests_config *config, struct fps_guests **r
 	if (!g)
 		return err_fail(reterr, ENOMEM, "out of memory");
 	g->config = *config;
+	g->quota = (struct fps_quota){
+		.all = FPS_GUEST_CONNECTIONS_MAX,
+		.each = FPS_REPORTERS_MAX,
+		.reserved = FPS_GUEST_CONNECTIONS_RESERVED,
+		.few = FPS_GUEST_CONNECTIONS_FEW,
+	};
 	g->listener = -1;
 	(void)snprintf(g->ports, sizeof(g->ports), "%s", config->ports);
 	g->collect_ns = clock_now().mono_ns;
@@ -564,5 +573,6 @@ void fps_guests_stats(const struct fps_guests *g, struct fps_hub_stats *stats)
 {
 	stats->open += g->reporting;
 	stats->refused += g->refused;
+	stats->over_limit += g->over_limit;
 	stats->dropped += g->dropped;
 }

@@ -11,7 +11,13 @@
 #include "base/err.h"
 #include "monitor/fps/vgpus.h"
 
-#define FPS_GUEST_CONNECTIONS_MAX 1024 /* maximum connections of all virtual machines */
+/*
+ * Maximum connections of all virtual machines. The last 512 are reserved for virtual machines with
+ * fewer than 4.
+ */
+#define FPS_GUEST_CONNECTIONS_MAX      1024
+#define FPS_GUEST_CONNECTIONS_RESERVED 512
+#define FPS_GUEST_CONNECTIONS_FEW      4
 
 /*
  * No limit was sent yet. The first limit is always sent, even if it is "no limit", because an

@@ -5,8 +5,11 @@
 
 #include <stdint.h>
 
+#include <sys/types.h>
+
 #include "base/id.h"
 #include "fps-preload/wire.h"
+#include "monitor/fps/quota.h"
 
 /* Totals of all programs of one vGPU, cumulative since the hub was created. */
 struct fps_totals {
@@ -33,7 +36,12 @@ struct fps_hub_stats {
 	int open;
 	int unmatched;	  /* open connections without a vGPU */
 	uint64_t refused; /* connections refused: invalid data, no vGPU, or too many connections */
-	uint64_t dropped; /* messages ignored because they are too frequent or implausible */
+	uint64_t over_limit; /* connections refused because there are too many */
+	uint64_t dropped;    /* messages ignored because they are too frequent or implausible */
+	/* connections of programs without a vGPU that are over a limit; @refused_uid: of the newest
+	 */
+	struct fps_refusals users;
+	uid_t refused_uid;
 };
 
 /*

@@ -12,6 +12,8 @@
 struct fps_vgpu {
 	char id[ID_MAX];
 	uint64_t limit_ns; /* minimum time of a frame; 0: no limit */
+	int held;	   /* connections of its programs to the unix socket */
+	struct fps_refusals refused;
 	struct fps_totals totals;
 };
 

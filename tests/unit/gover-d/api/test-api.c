@@ -91,7 +91,7 @@ static void the_host_has_all_members(void **state)
 	assert_members(json_array_get(json_object_get(host, "offers"), 0), offer_members);
 	assert_members(json_object_get(host, "history"), "enabled queued written dropped error");
 	assert_members(json_object_get(host, "fps"),
-		       "open unmatched refused dropped bpf_files bpf_refused bpf_error");
+		       "open unmatched refused over_limit dropped bpf_files bpf_refused bpf_error");
 	json_decref(host);
 }
 

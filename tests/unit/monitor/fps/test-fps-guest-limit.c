@@ -7,6 +7,7 @@
 
 #include <endian.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include <linux/vm_sockets.h>
 
@@ -83,6 +84,8 @@ static int vm_of(void *userdata, uint32_t cid, const char *name, char ret_id[ID_
 		return strcmp(name, "vm-a") == 0 ? id_copy(ret_id, "a") : -ENOENT;
 	if (cid == 4)
 		return id_copy(ret_id, "b");
+	if (cid >= 100)
+		return snprintf(ret_id, ID_MAX, "c%u", cid) > 0 ? 0 : -EINVAL;
 	return cid == 3 && vm_id ? id_copy(ret_id, vm_id) : -ENOENT;
 }
 
@@ -361,6 +364,47 @@ static void nothing_is_sent_over_virtio_serial(void **state)
 	assert_int_equal(unlink(address.sun_path), 0);
 }
 
+/* Connects @n programs of a virtual machine. Returns how many are accepted. */
+static int crowd(uint32_t cid, int n, struct guest_program *programs)
+{
+	uint64_t refused = stats().refused;
+
+	for (int i = 0; i < n; i++)
+		programs[i] = program_in(cid);
+	return n - (int)(stats().refused - refused);
+}
+
+static void no_virtual_machine_takes_all_connections(void **state)
+{
+	static struct guest_program programs[20][33], later[2];
+	struct rlimit limit, raised;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	raised = limit;
+	raised.rlim_cur = 4096;
+	if (raised.rlim_cur > raised.rlim_max || setrlimit(RLIMIT_NOFILE, &raised) < 0)
+		skip();
+	for (uint32_t i = 0; i < 20; i++) {
+		int accepted = crowd(100 + i, 33, programs[i]);
+
+		/* The last connections are reserved for virtual machines with few. */
+		assert_int_equal(accepted, i < 16 ? FPS_REPORTERS_MAX : FPS_GUEST_CONNECTIONS_FEW);
+	}
+	assert_int_equal(stats().over_limit, 16 + 4 * (33 - FPS_GUEST_CONNECTIONS_FEW));
+	assert_int_equal(stats().users.n, 0);
+	assert_int_equal(fps_hub_refusals(hub, "c100")->n, 1);
+	assert_int_equal(fps_hub_refusals(hub, "c100")->held, FPS_REPORTERS_MAX);
+	leave(&programs[16][0]);
+	assert_int_equal(crowd(116, 2, later), 1);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	hub = fps_hub_free(hub);
+	for (int i = 0; i < 20; i++)
+		for (int k = i == 16; k < 33; k++)
+			assert_int_equal(close(programs[i][k].sock), 0);
+	assert_int_equal(close(later[0].sock) + close(later[1].sock), 0);
+}
+
 #define RULE(name) cmocka_unit_test_setup_teardown(name, listen_guests, end)
 
 int main(void)
@@ -374,6 +418,7 @@ int main(void)
 		RULE(a_removed_vgpu_has_no_limit),
 		RULE(a_refused_program_has_no_limit),
 		RULE(nothing_is_sent_over_virtio_serial),
+		RULE(no_virtual_machine_takes_all_connections),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -97,31 +97,135 @@ static void a_silent_connection_is_closed_after_5_seconds(void **state)
 	assert_int_equal(close(silent), 0);
 }
 
-static void connections_above_the_limit_are_closed(void **state)
-{
-	static int socks[FPS_CLIENTS_MAX + 3];
-	struct rlimit limit = {0}, raised;
-	char byte;
+static struct rlimit files_before;
 
-	(void)state;
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
-	raised = limit;
-	raised.rlim_cur = 3 * FPS_CLIENTS_MAX + 100;
-	if (raised.rlim_cur > limit.rlim_max || setrlimit(RLIMIT_NOFILE, &raised) < 0)
+/* Allows this process, which contains the programs and the hub, to open many files. */
+static void allow_files(void)
+{
+	struct rlimit raised;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files_before), 0);
+	raised = files_before;
+	raised.rlim_cur = 8192;
+	if (raised.rlim_cur > raised.rlim_max || setrlimit(RLIMIT_NOFILE, &raised) < 0)
 		skip();
-	for (size_t i = 0; i < ARRAY_SIZE(socks); i++) {
-		socks[i] = connect_only();
+}
+
+static int socks[FPS_VGPUS_CLIENTS_MAX + FPS_USERS_CLIENTS_MAX];
+static size_t n_socks;
+
+/* Connects @n programs of vGPU @id (NULL: of no vGPU). Returns how many are accepted. */
+static int crowd(const char *id, int n)
+{
+	uint64_t refused = stats().refused;
+
+	owner = id;
+	for (int i = 0; i < n; i++) {
+		assert_true(n_socks < ARRAY_SIZE(socks));
+		socks[n_socks++] = connect_only();
 		if (i % 100 == 0)
 			pump();
 	}
 	pump();
-	assert_int_equal(stats().refused, 3);
-	assert_int_equal(recv(socks[FPS_CLIENTS_MAX], &byte, 1, 0), 0);
-	assert_int_equal(recv(socks[0], &byte, 1, 0), -1);
-	for (size_t i = 0; i < ARRAY_SIZE(socks); i++)
-		assert_int_equal(close(socks[i]), 0);
+	return n - (int)(stats().refused - refused);
+}
+
+static void disperse(void)
+{
+	while (n_socks > 0)
+		assert_int_equal(close(socks[--n_socks]), 0);
 	pump();
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &files_before), 0);
+}
+
+static void connections_above_the_limit_are_closed(void **state)
+{
+	char byte;
+
+	(void)state;
+	allow_files();
+	assert_int_equal(crowd("a", FPS_VGPU_CLIENTS_MAX + 3), FPS_VGPU_CLIENTS_MAX);
+	assert_int_equal(stats().over_limit, 3);
+	assert_int_equal(stats().users.n, 0);
+	assert_int_equal(fps_hub_refusals(hub, "a")->n, 3);
+	assert_int_equal(fps_hub_refusals(hub, "a")->newest_ns, fake_now.mono_ns);
+	assert_int_equal(fps_hub_refusals(hub, "a")->held, FPS_VGPU_CLIENTS_MAX);
+	assert_int_equal(recv(socks[FPS_VGPU_CLIENTS_MAX], &byte, 1, 0), 0);
+	assert_int_equal(recv(socks[0], &byte, 1, 0), -1);
+	assert_int_equal(close(socks[0]), 0);
+	socks[0] = connect_only();
+	pump();
+	assert_int_equal(stats().over_limit, 3);
+	disperse();
+}
+
+static void no_vgpu_takes_all_connections(void **state)
+{
+	(void)state;
+	allow_files();
+	assert_int_equal(crowd("a", 512), 512);
+	assert_int_equal(crowd("b", 512), 512);
+	assert_int_equal(crowd("c", 512), 512);
+	assert_int_equal(crowd("d", 20), 16); /* only the reserved connections are left */
+	assert_int_equal(crowd("e", 20), 16);
+	assert_int_equal(fps_hub_refusals(hub, "d")->n, 4);
+	assert_int_equal(crowd(NULL, 10), 10);
+	disperse();
+	assert_null(fps_hub_refusals(hub, "none"));
+}
+
+/* A user may have thousands of user ids, so the users together are limited too. */
+static void no_user_takes_all_connections(void **state)
+{
+	int all = FPS_USER_CLIENTS_MAX, accepted;
+
+	(void)state;
+	allow_files();
+	assert_int_equal(crowd(NULL, 70), FPS_USER_CLIENTS_MAX);
+	assert_int_equal(stats().users.n, 6);
+	assert_int_equal(stats().users.held, FPS_USER_CLIENTS_MAX);
+	assert_int_equal(stats().refused_uid, geteuid());
+	assert_int_equal(chmod(folder, 0755), 0);
+	for (uid_t i = 0; geteuid() == 0 && i < 60; i++) {
+		assert_int_equal(seteuid(10000 + i), 0);
+		accepted = crowd(NULL, 5);
+		assert_int_equal(seteuid(0), 0);
+		assert_in_range(accepted, i < 40 ? 4 : 0, 5);
+		all += accepted;
+	}
+	assert_in_range(all, 0, FPS_USERS_CLIENTS_MAX);
+	assert_int_equal(crowd("a", 100), 100);
+	disperse();
+}
+
+static void the_connections_of_a_removed_vgpu_are_those_of_a_user(void **state)
+{
+	(void)state;
+	allow_files();
+	assert_int_equal(crowd("a", 100), 100);
+	fps_hub_forget(hub, "a");
+	assert_int_equal(stats().refused, 100 - FPS_USER_CLIENTS_MAX);
+	assert_int_equal(crowd(NULL, 1), 0);
+	assert_int_equal(crowd("a", 100), 100);
+	disperse();
+	assert_int_equal(stats().open, 0);
+}
+
+static void a_program_moved_to_a_full_vgpu_is_refused(void **state)
+{
+	(void)state;
+	allow_files();
+	assert_int_equal(crowd("a", 2), 2);
+	assert_int_equal(crowd("b", FPS_VGPU_CLIENTS_MAX - 1), FPS_VGPU_CLIENTS_MAX - 1);
+	pass(4);
+	fps_hub_collect(hub);
+	assert_int_equal(stats().refused, 0);
+	pass(1);
+	fps_hub_collect(hub); /* both programs of "a" are now in "b" */
+	assert_int_equal(stats().over_limit, 1);
+	assert_int_equal(fps_hub_refusals(hub, "b")->n, 1);
+	assert_int_equal(fps_hub_refusals(hub, "a")->n, 0);
+	disperse();
 }
 
 static void running_out_of_fds_does_not_busy_loop(void **state)
@@ -260,6 +364,10 @@ int main(void)
 		RULE(a_second_message_is_refused),
 		RULE(a_silent_connection_is_closed_after_5_seconds),
 		RULE(connections_above_the_limit_are_closed),
+		RULE(no_vgpu_takes_all_connections),
+		RULE(no_user_takes_all_connections),
+		RULE(the_connections_of_a_removed_vgpu_are_those_of_a_user),
+		RULE(a_program_moved_to_a_full_vgpu_is_refused),
 		RULE(running_out_of_fds_does_not_busy_loop),
 		RULE(a_second_daemon_is_refused),
 		RULE(the_socket_of_a_dead_daemon_is_replaced),
