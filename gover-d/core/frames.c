@@ -14,7 +14,8 @@
 
 #define SCAN_INTERVAL_NS NS_PER_S
 #define SLOW_SCANS_MAX	 30
-#define FPS_PRIORITY	 (SD_EVENT_PRIORITY_NORMAL + 5)
+/* Equal to the priority of REST (http.c), so that a flood of one does not block the other. */
+#define FPS_PRIORITY (SD_EVENT_PRIORITY_NORMAL + 10)
 
 static bool is_counted(const struct config *config, const struct host_gpu *gpu)
 {

@@ -26,8 +26,8 @@
 #include "monitor/fps/fps.h"
 
 #define BACKLOG		512
-#define EVENTS_AT_ONCE	64
-#define ACCEPTS_AT_ONCE 64
+#define EVENTS_AT_ONCE	32
+#define ACCEPTS_AT_ONCE 16
 
 /*
  * The last connections of each total are reserved for vGPUs, and for users, with few connections.
