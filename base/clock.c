@@ -9,12 +9,14 @@
 
 struct instant clock_now(void)
 {
-	struct timespec mono, wall;
+	struct timespec mono, boot, wall;
 
 	clock_gettime(CLOCK_MONOTONIC, &mono);
+	clock_gettime(CLOCK_BOOTTIME, &boot);
 	clock_gettime(CLOCK_REALTIME, &wall);
 	return (struct instant){
 		.mono_ns = (uint64_t)mono.tv_sec * NS_PER_S + (uint64_t)mono.tv_nsec,
+		.boot_ns = (uint64_t)boot.tv_sec * NS_PER_S + (uint64_t)boot.tv_nsec,
 		.wall_ms = (int64_t)wall.tv_sec * 1000 + wall.tv_nsec / 1000000,
 	};
 }

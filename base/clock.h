@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The monotonic and the wall clock. Only main loops and I/O code call clock_now(); all other code
- * gets the instant as a parameter, so that every decision can be replayed.
+ * The monotonic clocks and the wall clock. Only main loops and I/O code call clock_now(); all other
+ * code gets the instant as a parameter, so that every decision can be replayed.
  */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
@@ -13,6 +13,7 @@
 
 struct instant {
 	uint64_t mono_ns; /* time of CLOCK_MONOTONIC, for differences between instants */
+	uint64_t boot_ns; /* time of CLOCK_BOOTTIME: never jumps and includes suspends */
 	/* time since 1970 (CLOCK_REALTIME), for output and the history; can jump */
 	int64_t wall_ms;
 };

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "db/audit.h"
 #include "db/ledger.h"
 #include "db/writer.h"
@@ -20,6 +21,16 @@ int db_append_gpu_sample(struct db *db, const struct db_gpu_sample *row)
 	if (row->ts_ms < 0 || !id_valid(row->gpu))
 		return -EINVAL;
 	return writer_append(db, RECORD_GPU_SAMPLE, row);
+}
+
+int db_append_clock(struct db *db, int64_t wall_ms, uint64_t boot_ns)
+{
+	struct record_clock row = {
+		.wall_ms = wall_ms,
+		.boot_ms = (int64_t)(boot_ns / NS_PER_MS),
+	};
+
+	return wall_ms < 0 ? -EINVAL : writer_append(db, RECORD_CLOCK, &row);
 }
 
 int db_append_decision(struct db *db, const struct db_decision *row)

@@ -111,8 +111,12 @@ int conn_prepare(sqlite3 *db, const char *const sql[], int n, sqlite3_stmt *stat
 	for (int i = 0; i < n; i++)
 		statements[i] = NULL;
 	for (int i = 0; i < n; i++) {
-		int rc = sqlite3_prepare_v3(db, sql[i], -1, SQLITE_PREPARE_PERSISTENT,
-					    &statements[i], NULL);
+		int rc;
+
+		if (!sql[i])
+			continue;
+		rc = sqlite3_prepare_v3(db, sql[i], -1, SQLITE_PREPARE_PERSISTENT, &statements[i],
+					NULL);
 
 		if (rc != SQLITE_OK)
 			return rc;

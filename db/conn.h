@@ -23,7 +23,8 @@ int conn_errno(sqlite3 *db, int rc);
 /* Like conn_errno(), and stores the message "@path: message of sqlite" in @reterr. */
 int conn_fail(sqlite3 *db, int rc, const char *path, struct err *reterr);
 
-/* Prepares @n statements. After a failure the statements that were not prepared are NULL. */
+/* Prepares @n statements, each of which may be NULL. After a failure the statements that were not
+ * prepared are NULL. */
 int conn_prepare(sqlite3 *db, const char *const sql[], int n, sqlite3_stmt *statements[]);
 void conn_finalize(sqlite3_stmt *statements[], int n);
 

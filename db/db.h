@@ -46,6 +46,12 @@ struct db *db_close_within(struct db *db, uint64_t max_ns);
  */
 int db_append_sample(struct db *db, const struct db_sample *row);
 int db_append_gpu_sample(struct db *db, const struct db_gpu_sample *row);
+/*
+ * Appends a reading of the clocks (see struct instant), which must be appended before the samples
+ * of a tick. Old rows are pruned by the trusted time of these readings (db/trusted-time.h); without
+ * readings, nothing is pruned.
+ */
+int db_append_clock(struct db *db, int64_t wall_ms, uint64_t boot_ns);
 int db_append_decision(struct db *db, const struct db_decision *row);
 int db_append_alert(struct db *db, const struct db_alert *row);
 int db_append_offer(struct db *db, const struct db_offer *row);
@@ -72,6 +78,8 @@ struct db_stats {
 	uint64_t appended, written, dropped; /* records */
 	uint64_t errors;		     /* number of failed transactions */
 	int queued;
+	/* how far the wall clock is ahead of the time by which rows are pruned; 0 if it is not */
+	int64_t clock_ahead_ms;
 	int last_error; /* sqlite result code of the newest failure, 0 after a success */
 	char last_message[128];
 };

@@ -121,6 +121,11 @@ static int read_progress(void *userdata, sqlite3_stmt *row)
 	return 0;
 }
 
+static int64_t later(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
 /*
  * Returns the coarsest resolution that divides the step and has no pruned rows in the range. If
  * there is none, returns the resolution with the oldest rows.
@@ -140,30 +145,48 @@ static enum resolution choose_resolution(const struct history *history)
 	return best;
 }
 
+static int read_rows(struct db_reader *reader, struct history *history, int resolution,
+		     int64_t from_ms, int64_t to_ms)
+{
+	if (from_ms < history->from_ms)
+		from_ms = history->from_ms;
+	if (to_ms > history->to_ms)
+		to_ms = history->to_ms;
+	if (from_ms >= to_ms)
+		return 0;
+	return reader_run(
+		reader,
+		&(struct reader_statement){.sql = rows_sql[resolution],
+					   .numbers = (int64_t[]){history->vgpu, from_ms, to_ms},
+					   .n = 3},
+		add_row, history);
+}
+
 /*
- * Reads the chosen resolution up to its newest roll-up, and the rest of the range from finer
- * resolutions.
+ * Reads the chosen resolution. The open hour is read from finer resolutions, and in it the open
+ * minute, because they are not rolled up. A roll-up of the open hour or minute contains only
+ * samples that were pruned, so it is read too. If the clock was set back, there can also be rows
+ * after the open hour.
  */
 static int read_history(struct db_reader *reader, struct history *history)
 {
-	int64_t from_ms = history->from_ms;
-	int r = 0;
+	int chosen = (int)choose_resolution(history), r = 0;
+	int64_t at_ms = history->from_ms;
 
-	for (int i = (int)choose_resolution(history); i >= RAW && r == 0; i--) {
-		int64_t to_ms = history->to_ms;
-		int64_t rolled_ms = history->open_ms - history->open_ms % resolution_ms[i];
+	for (int i = chosen; i > RAW && r == 0; i--) {
+		int64_t open_ms = history->open_ms - history->open_ms % resolution_ms[i];
 
-		if (i != RAW && to_ms > rolled_ms)
-			to_ms = rolled_ms;
-		if (from_ms >= to_ms)
-			continue;
-		r = reader_run(reader,
-			       &(struct reader_statement){
-				       .sql = rows_sql[i],
-				       .numbers = (int64_t[]){history->vgpu, from_ms, to_ms},
-				       .n = 3},
-			       add_row, history);
-		from_ms = to_ms;
+		r = read_rows(reader, history, i, at_ms, open_ms + resolution_ms[i]);
+		at_ms = later(at_ms, open_ms);
+	}
+	for (int i = RAW; i <= chosen && r == 0; i++) {
+		int64_t end_ms = history->to_ms;
+
+		if (i < chosen)
+			end_ms = history->open_ms - history->open_ms % resolution_ms[i + 1] +
+				 resolution_ms[i + 1];
+		r = read_rows(reader, history, i, at_ms, end_ms);
+		at_ms = later(at_ms, end_ms);
 	}
 	if (r == 0 && history->samples > 0)
 		r = emit_point(history);

@@ -122,6 +122,11 @@ static const struct field silence_fields[] = {
 	FIELD(TEXT, db_silence, vgpu),	   FIELD(TEXT, db_silence, reason),
 };
 
+static const struct field clock_fields[] = {
+	FIELD(I64, record_clock, wall_ms),
+	FIELD(I64, record_clock, boot_ms),
+};
+
 static const struct {
 	const struct field *fields;
 	size_t n;
@@ -137,6 +142,7 @@ static const struct {
 	[RECORD_LEDGER] = {ledger_fields, ARRAY_SIZE(ledger_fields)},
 	[RECORD_LEDGER_GPU] = {ledger_gpu_fields, ARRAY_SIZE(ledger_gpu_fields)},
 	[RECORD_PRICE] = {price_fields, ARRAY_SIZE(price_fields)},
+	[RECORD_CLOCK] = {clock_fields, ARRAY_SIZE(clock_fields)},
 	[RECORD_AUDIT] = {audit_fields, ARRAY_SIZE(audit_fields)},
 	[RECORD_SILENCE] = {silence_fields, ARRAY_SIZE(silence_fields)},
 };

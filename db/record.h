@@ -24,12 +24,17 @@ enum record_kind {
 	RECORD_PRICE,
 	RECORD_AUDIT,
 	RECORD_SILENCE,
+	RECORD_CLOCK,
 	RECORD_KINDS,
 };
 
 struct record_setting {
 	char key[64];
 	char value[DB_TEXT_MAX];
+};
+
+struct record_clock {
+	int64_t wall_ms, boot_ms;
 };
 
 /* Returns the packed size in bytes. Returns -EINVAL if a text has no NUL. */

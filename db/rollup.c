@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A roll-up is computed from all rows of its minute or hour and replaces the previous one, so it
- * can be repeated, for example when the clock is set back. The time of the newest row counts as the
- * current time. Pruning removes a limited number of rows at a time, so that no transaction is long;
- * after a long downtime the pruning takes some hours.
+ * A roll-up is computed from all rows of its minute or hour. If the clock was set back, a minute or
+ * hour is opened again. Its roll-up is then computed again at its end, from the earlier and the new
+ * rows. If the earlier rows may have been pruned, the new rows are added to the existing roll-up
+ * instead, and the remaining earlier rows, which it contains, are removed.
+ *
+ * Old rows are pruned by the trusted time. Pruning removes a limited number of rows at a time, so
+ * that no transaction is long; after a long downtime the pruning takes some hours.
  *
  * Reading the rows of a minute costs as much as writing them. If this program has written all rows
  * of a minute, minute.c has the sums and the rows need not be read. The rows are read only for a
@@ -16,38 +19,61 @@
 #include "db/conn.h"
 #include "db/minute.h"
 #include "db/rollup.h"
+#include "db/trusted-time.h"
 
-enum statement { GET_OPEN, SET_OPEN, HAS_ROWS, WRITE_MINUTE, ROLL_MINUTE, ROLL_HOUR, STATEMENTS };
+enum statement {
+	GET_PROGRESS,
+	SET_PROGRESS,
+	HAS_ROWS,
+	WRITE_MINUTE,
+	ROLL_MINUTE,
+	ROLL_HOUR,
+	CLEAR_MINUTE,
+	CLEAR_HOUR,
+	CLEAR_MINUTE_ROWS,
+	CLEAR_HOUR_ROWS,
+	STATEMENTS
+};
+
+/* ?1 is the begin of a minute or hour. */
+#define OF_MINUTE "ts_ms >= ?1 AND ts_ms < ?1 + 60000"
+#define OF_HOUR	  "ts_ms >= ?1 AND ts_ms < ?1 + 3600000"
+#define OF_VGPUS  "vgpu IN (SELECT num FROM vgpu) AND "
 
 static const char *const statement_sql[STATEMENTS] = {
-	[GET_OPEN] = "SELECT open_minute_ms FROM progress",
-	[SET_OPEN] =
-		"UPDATE progress SET open_minute_ms = ?1, raw_from_ms = max(raw_from_ms, ?2),"
-		" minute_from_ms = max(minute_from_ms, ?3), hour_from_ms = max(hour_from_ms, ?4)",
-	[HAS_ROWS] = "SELECT EXISTS"
-		     " (SELECT 1 FROM sample WHERE ts_ms >= ?1 AND ts_ms < ?1 + 60000)",
+	[GET_PROGRESS] = "SELECT open_minute_ms, raw_from_ms, minute_from_ms, hour_from_ms,"
+			 " trusted_ms, proposed_ms, confirmed_ms, wall_ms FROM progress",
+	[SET_PROGRESS] = "UPDATE progress SET open_minute_ms = ?1, raw_from_ms = ?2,"
+			 " minute_from_ms = ?3, hour_from_ms = ?4, trusted_ms = ?5,"
+			 " proposed_ms = ?6, confirmed_ms = ?7, wall_ms = ?8",
+	[HAS_ROWS] = "SELECT EXISTS (SELECT 1 FROM sample WHERE " OF_MINUTE ")",
 	[WRITE_MINUTE] = minute_insert_sql,
-	[ROLL_MINUTE] = "INSERT OR REPLACE INTO sample_minute"
+	[ROLL_MINUTE] = "INSERT INTO sample_minute"
 			" SELECT vgpu, ?1, count(*), sum(gap), total(dt_s), sum(short_of_target), "
 			"sum(broken),"
 			" sum(cap_pct), sum(initial_cap_pct), count(load_pct), total(load_pct),"
 			" count(util_pct), total(util_pct), max(util_pct),"
 			" count(fps), total(fps), min(fps), count(target_fps), total(target_fps),"
 			" count(frame_p99_ms), total(frame_p99_ms), max(frame_p99_ms)"
-			" FROM sample WHERE ts_ms >= ?1 AND ts_ms < ?1 + 60000 GROUP BY vgpu",
+			" FROM sample WHERE " OF_MINUTE " GROUP BY vgpu" MINUTE_MERGE,
 	/*
 	 * CROSS JOIN fixes the order of the tables: sqlite reads one short range for each vGPU
 	 * instead of scanning the whole table.
 	 */
 	[ROLL_HOUR] =
-		"INSERT OR REPLACE INTO sample_hour"
+		"INSERT INTO sample_hour"
 		" SELECT m.vgpu, ?1, sum(samples), sum(gaps), total(covered_s), sum(short),"
 		" sum(broken), sum(cap_sum), sum(initial_cap_sum), sum(load_n), total(load_sum),"
 		" sum(util_n), total(util_sum), max(util_max), sum(fps_n), total(fps_sum),"
 		" min(fps_min), sum(target_fps_n), total(target_fps_sum),"
 		" sum(frame_p99_n), total(frame_p99_sum), max(frame_p99_max)"
 		" FROM vgpu CROSS JOIN sample_minute m"
-		" ON m.vgpu = num AND m.ts_ms >= ?1 AND m.ts_ms < ?1 + 3600000 GROUP BY num",
+		" ON m.vgpu = num AND m.ts_ms >= ?1 AND m.ts_ms < ?1 + 3600000"
+		" WHERE true GROUP BY num" MINUTE_MERGE,
+	[CLEAR_MINUTE] = "DELETE FROM sample_minute WHERE " OF_VGPUS "ts_ms = ?1",
+	[CLEAR_HOUR] = "DELETE FROM sample_hour WHERE " OF_VGPUS "ts_ms = ?1",
+	[CLEAR_MINUTE_ROWS] = "DELETE FROM sample WHERE " OF_MINUTE,
+	[CLEAR_HOUR_ROWS] = "DELETE FROM sample_minute WHERE " OF_VGPUS OF_HOUR,
 };
 
 #define OLDEST(table) "(SELECT min((SELECT min(ts_ms) FROM " table " WHERE vgpu = num)) FROM vgpu)"
@@ -131,6 +157,9 @@ struct rollup {
 	struct db_retention retention;
 	/* begin of the open minute, which is not rolled up yet; 0: no minute is open */
 	int64_t open_ms;
+	int64_t kept_from_ms[RESOLUTIONS]; /* rows before these times may have been pruned */
+	struct trusted_time time;
+	int64_t boot_ms;       /* boot time of the last reading; 0: no reading yet */
 	struct minute *minute; /* sums of the open minute */
 	sqlite3_stmt *statements[STATEMENTS];
 	sqlite3_stmt *prunes[PRUNES];
@@ -177,22 +206,43 @@ struct rollup *rollup_free(struct rollup *rollup)
 
 int rollup_reload(struct rollup *rollup)
 {
-	sqlite3_stmt *get = rollup->statements[GET_OPEN];
+	sqlite3_stmt *get = rollup->statements[GET_PROGRESS];
 	int rc = sqlite3_step(get);
 
 	minute_doubt(rollup->minute);
-	if (rc == SQLITE_ROW)
+	if (rc == SQLITE_ROW) {
 		rollup->open_ms = sqlite3_column_int64(get, 0);
+		for (int i = 0; i < RESOLUTIONS; i++)
+			rollup->kept_from_ms[i] = sqlite3_column_int64(get, 1 + i);
+	}
+	if (rc == SQLITE_ROW && rollup->boot_ms == 0) /* else the time in memory is newer */
+		rollup->time = (struct trusted_time){
+			.trusted_ms = sqlite3_column_int64(get, 4),
+			.proposed_ms = sqlite3_column_int64(get, 5),
+			.confirmed_ms = sqlite3_column_int64(get, 6),
+			.wall_ms = sqlite3_column_int64(get, 7),
+		};
 	sqlite3_reset(get);
 	if (rc == SQLITE_ROW)
 		return SQLITE_OK;
 	return rc == SQLITE_DONE ? SQLITE_CORRUPT : rc; /* the only row of the table is missing */
 }
 
+void rollup_clock(struct rollup *rollup, int64_t wall_ms, int64_t boot_ms)
+{
+	trusted_time_add(&rollup->time, wall_ms, rollup->boot_ms ? boot_ms - rollup->boot_ms : 0);
+	rollup->boot_ms = boot_ms;
+}
+
 static int run_at(sqlite3_stmt *statement, int64_t at_ms)
 {
 	sqlite3_bind_int64(statement, 1, at_ms);
 	return conn_run(statement);
+}
+
+int64_t rollup_clock_ahead_ms(const struct rollup *rollup)
+{
+	return rollup->time.wall_ms - trusted_time_get(&rollup->time);
 }
 
 /* Returns the time before which rows are pruned; 0: no rows are pruned. */
@@ -230,49 +280,93 @@ static int roll_minute(struct rollup *rollup)
 	return run_at(rollup->statements[ROLL_MINUTE], rollup->open_ms);
 }
 
-/* If the clock was set back, the minute can already have rows. */
+/* Opens an hour. After a step of the clock, the hour can already have rows. */
+static int open_hour(struct rollup *rollup, int64_t hour_ms)
+{
+	bool pruned = hour_ms < rollup->kept_from_ms[MINUTE];
+
+	return run_at(rollup->statements[pruned ? CLEAR_HOUR_ROWS : CLEAR_HOUR], hour_ms);
+}
+
+/* Opens a minute. After a step of the clock, the minute can already have rows. */
 static int open_minute(struct rollup *rollup, int64_t begin_ms)
 {
+	int64_t hour_ms = begin_ms - begin_ms % ROLLUP_HOUR_MS;
+	bool pruned =
+		begin_ms < rollup->kept_from_ms[RAW] || hour_ms < rollup->kept_from_ms[MINUTE];
 	sqlite3_stmt *has_rows = rollup->statements[HAS_ROWS];
 	int64_t has = 1;
 	int rc = sqlite3_bind_int64(has_rows, 1, begin_ms);
 
 	if (rc == SQLITE_OK)
 		rc = conn_run_int(has_rows, &has);
+	if (rc == SQLITE_OK && has)
+		rc = run_at(rollup->statements[pruned ? CLEAR_MINUTE_ROWS : CLEAR_MINUTE],
+			    begin_ms);
 	rollup->open_ms = begin_ms;
-	if (has)
+	if (has && !pruned)
 		minute_doubt(rollup->minute);
 	else
 		minute_begin(rollup->minute);
 	return rc;
 }
 
+static int64_t later(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Stores the begin of the open minute, the times since when rows are kept, and the trusted time. */
+static int set_progress(struct rollup *rollup, int64_t begin_ms, const int64_t horizons[HORIZONS])
+{
+	const struct trusted_time *time = &rollup->time;
+	sqlite3_stmt *set = rollup->statements[SET_PROGRESS];
+	int64_t *kept = rollup->kept_from_ms;
+
+	sqlite3_bind_int64(set, 1, begin_ms);
+	for (int i = 0; i < RESOLUTIONS; i++) {
+		/* a time after the trusted time comes from a clock that was wrong */
+		kept[i] = earlier(later(kept[i], horizons[i]), time->trusted_ms);
+		sqlite3_bind_int64(set, 2 + i, kept[i]);
+	}
+	sqlite3_bind_int64(set, 5, time->trusted_ms);
+	sqlite3_bind_int64(set, 6, time->proposed_ms);
+	sqlite3_bind_int64(set, 7, time->confirmed_ms);
+	sqlite3_bind_int64(set, 8, time->wall_ms);
+	return conn_run(set);
+}
+
 int rollup_advance(struct rollup *rollup, int64_t ts_ms)
 {
 	const struct db_retention *kept = &rollup->retention;
 	int64_t begin_ms = ts_ms - ts_ms % ROLLUP_MINUTE_MS, ended_ms = rollup->open_ms;
-	bool new_hour = begin_ms / ROLLUP_HOUR_MS != ended_ms / ROLLUP_HOUR_MS;
-	sqlite3_stmt *set_open = rollup->statements[SET_OPEN];
-	int64_t horizons[HORIZONS] = {
-		[RAW] = horizon(begin_ms, kept->raw_hours * ROLLUP_HOUR_MS),
-		[MINUTE] = horizon(begin_ms, kept->minute_days * (24 * ROLLUP_HOUR_MS)),
-		[HOUR] = horizon(begin_ms, kept->hour_days * (24 * ROLLUP_HOUR_MS)),
-	};
+	int64_t hour_ms = begin_ms - begin_ms % ROLLUP_HOUR_MS;
+	int64_t ended_hour_ms = ended_ms - ended_ms % ROLLUP_HOUR_MS;
+	int64_t now_ms = trusted_time_get(&rollup->time);
+	int64_t horizons[HORIZONS];
 	int rc;
 
 	if (begin_ms == ended_ms)
 		return SQLITE_OK;
 	rc = roll_minute(rollup);
-	if (rc == SQLITE_OK && new_hour)
-		rc = run_at(rollup->statements[ROLL_HOUR], ended_ms - ended_ms % ROLLUP_HOUR_MS);
+	if (rc == SQLITE_OK && hour_ms != ended_hour_ms)
+		rc = run_at(rollup->statements[ROLL_HOUR], ended_hour_ms);
 	if (rc != SQLITE_OK)
 		return rc;
-	sqlite3_bind_int64(set_open, 1, begin_ms);
-	horizons[LONGEST] = horizons[HOUR] < horizons[MINUTE] ? horizons[HOUR] : horizons[MINUTE];
-	for (int i = 0; i < RESOLUTIONS; i++)
-		sqlite3_bind_int64(set_open, 2 + i, horizons[i]);
-	rc = conn_run(set_open);
+	now_ms -= now_ms % ROLLUP_MINUTE_MS;
+	horizons[RAW] = horizon(now_ms, kept->raw_hours * ROLLUP_HOUR_MS);
+	horizons[MINUTE] = horizon(now_ms, kept->minute_days * (24 * ROLLUP_HOUR_MS));
+	horizons[HOUR] = horizon(now_ms, kept->hour_days * (24 * ROLLUP_HOUR_MS));
+	horizons[LONGEST] = earlier(horizons[HOUR], horizons[MINUTE]);
+	rc = set_progress(rollup, begin_ms, horizons);
 	if (rc == SQLITE_OK)
-		rc = prune(rollup, horizons, new_hour);
+		rc = prune(rollup, horizons, hour_ms != ended_hour_ms);
+	if (rc == SQLITE_OK && hour_ms != ended_hour_ms)
+		rc = open_hour(rollup, hour_ms);
 	return rc == SQLITE_OK ? open_minute(rollup, begin_ms) : rc;
 }

@@ -16,12 +16,19 @@ struct rollup;
 int rollup_new(sqlite3 *db, const struct db_retention *retention, struct rollup **ret_rollup);
 struct rollup *rollup_free(struct rollup *rollup);
 
+/* Adds a reading of the clocks. Rows are pruned by the trusted time of these readings. */
+void rollup_clock(struct rollup *rollup, int64_t wall_ms, int64_t boot_ms);
+
+/* Returns how far the wall clock is ahead of the trusted time. */
+int64_t rollup_clock_ahead_ms(const struct rollup *rollup);
+
 /*
- * Must be called before a sample of @ts_ms is written, in the same transaction. If a new minute
- * begins, the function rolls up the previous minute, rolls up its hour if that hour has ended, and
- * prunes old rows. It stores the begin of the new minute in the file, for the next start.
+ * Must be called before a sample of @ts_ms is written, in the same transaction. If @ts_ms is in
+ * another minute than the open one, the function rolls up the open minute, rolls up its hour if
+ * @ts_ms is in another hour, prunes old rows, and opens the minute of @ts_ms. It stores the begin
+ * of the open minute in the file, for the next start.
  *
- * Every committed state of the file therefore has roll-ups of all minutes except the newest.
+ * Every committed state of the file therefore has roll-ups of all minutes except the open one.
  */
 int rollup_advance(struct rollup *rollup, int64_t ts_ms);
 

@@ -60,8 +60,9 @@ const char *const schema_steps[] = {
 	"CREATE TABLE setting (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;"
 
 	/*
-	 * This table has one row. Minutes and whole hours before open_minute_ms are rolled up. Rows
-	 * before raw_from_ms, minute_from_ms and hour_from_ms were pruned.
+	 * This table has one row. All minutes except the one that begins at open_minute_ms are
+	 * rolled up, and all hours except the hour of that minute. Rows before raw_from_ms,
+	 * minute_from_ms and hour_from_ms were pruned.
 	 */
 	"CREATE TABLE progress (open_minute_ms INTEGER NOT NULL, raw_from_ms INTEGER NOT NULL,"
 	" minute_from_ms INTEGER NOT NULL, hour_from_ms INTEGER NOT NULL);"
@@ -103,6 +104,15 @@ const char *const schema_steps[] = {
 	("INSERT INTO sqlite_sequence (name, seq)"
 	 " SELECT 'audit', CAST(strftime('%s', 'now') AS INTEGER)"
 	 " WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'audit');"),
+
+	/* The members of struct trusted_time. An older file was pruned by the time of its newest
+	 * row. */
+	("ALTER TABLE progress ADD COLUMN trusted_ms INTEGER NOT NULL DEFAULT 0;"
+	 "ALTER TABLE progress ADD COLUMN proposed_ms INTEGER NOT NULL DEFAULT 0;"
+	 "ALTER TABLE progress ADD COLUMN confirmed_ms INTEGER NOT NULL DEFAULT 0;"
+	 "ALTER TABLE progress ADD COLUMN wall_ms INTEGER NOT NULL DEFAULT 0;"
+	 "UPDATE progress SET trusted_ms = open_minute_ms, proposed_ms = open_minute_ms,"
+	 " wall_ms = open_minute_ms;"),
 };
 
 const int schema_version = (int)ARRAY_SIZE(schema_steps);

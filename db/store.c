@@ -23,7 +23,7 @@
 enum statement {
 	/*
 	 * A value below RECORD_KINDS is an enum record_kind and names the statement that inserts a
-	 * record of this kind.
+	 * record of this kind. RECORD_CLOCK has no statement.
 	 */
 	PUT_VGPU = RECORD_KINDS,
 	FIND_VGPU,
@@ -297,6 +297,13 @@ int store_write(struct store *store, enum record_kind kind, const uint8_t *bytes
 
 	if (kind == RECORD_LEDGER)
 		return write_named(store, kind, bytes, &num);
+	if (kind == RECORD_CLOCK) {
+		struct record_clock clock;
+
+		record_unpack(kind, bytes, &clock);
+		rollup_clock(store->rollup, clock.wall_ms, clock.boot_ms);
+		return SQLITE_OK;
+	}
 	if (kind == RECORD_SAMPLE || kind == RECORD_GPU_SAMPLE)
 		rc = rollup_advance(store->rollup, record_time(bytes));
 	if (rc == SQLITE_OK && kind == RECORD_SAMPLE)
@@ -333,6 +340,11 @@ int store_save_contracts(struct store *store, int64_t revision, const char *text
 	/* the binding points to the text of the caller, which may free it */
 	(void)sqlite3_clear_bindings(statement);
 	return rc;
+}
+
+int64_t store_clock_ahead_ms(const struct store *store)
+{
+	return rollup_clock_ahead_ms(store->rollup);
 }
 
 const char *store_message(const struct store *store)

@@ -21,6 +21,8 @@ int store_rollback(struct store *store);
 /* Writes the contracts in a transaction of their own. */
 int store_save_contracts(struct store *store, int64_t revision, const char *text);
 
+/* See db_stats.clock_ahead_ms. */
+int64_t store_clock_ahead_ms(const struct store *store);
 /* Returns the message of sqlite about the last failure. */
 const char *store_message(const struct store *store);
 /* Returns true if the file was deleted or replaced. */

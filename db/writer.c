@@ -163,6 +163,8 @@ static void finish_batch(struct db *db, uint64_t position, uint64_t end, int rc,
 	}
 	db->stats.last_error = rc & 0xff;
 	snprintf(db->stats.last_message, sizeof(db->stats.last_message), "%s", message);
+	if (db->store)
+		db->stats.clock_ahead_ms = store_clock_ahead_ms(db->store);
 	db->finished = end;
 	/*
 	 * Set the time of the next write, so that the samples of the next ticks need not wake the
@@ -433,7 +435,7 @@ struct db *db_close_within(struct db *db, uint64_t max_ns)
 static void schedule(struct db *db, enum record_kind kind)
 {
 	bool urgent = kind != RECORD_SAMPLE && kind != RECORD_GPU_SAMPLE && kind != RECORD_LEDGER &&
-		      kind != RECORD_LEDGER_GPU;
+		      kind != RECORD_LEDGER_GPU && kind != RECORD_CLOCK;
 	uint64_t due_ns;
 
 	if (queue_used(&db->queue) > db->queue.size / 2)

@@ -18,6 +18,8 @@
 #include "gover-ctl/verb/launch.h"
 #include "gover-ctl/writer.h"
 
+#define S_PER_DAY 86400
+
 static void check_daemon(const struct doctor_input *input, struct doctor_finding *finding)
 {
 	char up[WRITER_SPAN_MAX];
@@ -100,6 +102,11 @@ static void check_history(const struct doctor_input *input, struct doctor_findin
 			    "make state_dir of gover.conf writable and free disk space",
 			    "history cannot be written: %s (%.0f rows lost)", error,
 			    field_number(history, "dropped"));
+	else if (field_number(history, "clock_ahead_s") > S_PER_DAY)
+		doctor_find(finding, DOCTOR_WARN,
+			    "check the clock; old rows are removed again after two days",
+			    "the clock is %.0f days ahead of the recorded time",
+			    field_number(history, "clock_ahead_s") / S_PER_DAY);
 	else if (field_number(history, "dropped") > 0)
 		doctor_find(finding, DOCTOR_WARN, "",
 			    "history is recorded, but %.0f rows were lost",

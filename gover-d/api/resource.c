@@ -261,6 +261,8 @@ static json_t *encode_history(const struct view *view)
 	json_encode_add(&o, "queued", json_integer(stats.queued));
 	json_encode_add(&o, "written", json_integer((json_int_t)stats.written));
 	json_encode_add(&o, "dropped", json_integer((json_int_t)stats.dropped));
+	json_encode_add(&o, "clock_ahead_s",
+			json_encode_number((double)stats.clock_ahead_ms / 1000));
 	json_encode_add(&o, "error",
 			stats.last_error ? json_encode_text(stats.last_message) : json_null());
 	return json_encode_end(&o);

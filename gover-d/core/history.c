@@ -14,7 +14,8 @@
  * Pause between two tries to open the database. A try blocks the worker for at most 250 ms, the
  * timeout of the database lock.
  */
-#define RETRY_NS (5 * NS_PER_S)
+#define RETRY_NS     (5 * NS_PER_S)
+#define CLOCK_STEP_S 10 /* smaller steps of the clock are not logged */
 
 struct open_job {
 	/* must be the first member, because the worker returns a pointer to it */
@@ -242,12 +243,26 @@ static void store_gpu(struct db *db, const struct host_gpu *gpu, bool gap, struc
 			store_vgpu(db, gpu, v, gap, now);
 }
 
+/* Logs a step of the wall clock, because it changes the times of all later rows. */
+static void log_clock_step(const struct instant *before, struct instant now)
+{
+	int64_t passed_ms = (int64_t)((now.boot_ns - before->boot_ns) / NS_PER_MS);
+	double step_s = (double)(now.wall_ms - before->wall_ms - passed_ms) / 1000;
+
+	if (before->boot_ns > 0 && fabs(step_s) >= CLOCK_STEP_S)
+		log_warning("the clock was set %s by %.0f s", step_s < 0 ? "back" : "forward",
+			    fabs(step_s));
+}
+
 static void store_tick(void *userdata, const struct host *host, bool gap, struct instant now)
 {
-	const struct history *history = userdata;
+	struct history *history = userdata;
 
+	log_clock_step(&history->ticked, now);
+	history->ticked = now;
 	if (!history->db)
 		return;
+	(void)db_append_clock(history->db, now.wall_ms, now.boot_ns);
 	for (int i = 0; i < host->n_gpus; i++)
 		store_gpu(history->db, &host->gpus[i], gap, now);
 	db_commit(history->db);

@@ -26,7 +26,8 @@ struct history {
 	void *userdata;
 	/* total of dropped records at the last tick, for the alert history_failing */
 	uint64_t dropped_seen;
-	int failing_ticks; /* number of further ticks in which this alert is reported */
+	struct instant ticked; /* the last tick; all zero: none */
+	int failing_ticks;     /* number of further ticks in which this alert is reported */
 };
 
 /* Stores decisions, alerts, silences, offers and samples. Its userdata is the struct history. */

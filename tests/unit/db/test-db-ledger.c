@@ -252,7 +252,7 @@ static void rows_are_kept_as_long_as_minutes_and_hours(void **state)
 	put_price(db, START_MS + DAY_MS, "default", 2, 0);
 	put_price(db, START_MS + 5 * DAY_MS, "default", 3, 0);
 	for (int64_t ms = START_MS; ms <= end_ms; ms += HOUR_MS / 2) {
-		/* for pruning, the time of the newest sample is the current time */
+		put_clock(db, ms);
 		put_sample(db, ms, "vm1");
 		put(db, make_row(ms, "vm1", "default", 60, 1, 0));
 		put_watched(db, ms, 60);

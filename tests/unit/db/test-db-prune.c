@@ -19,6 +19,7 @@ static void put_minutes(struct db *db, const char *vgpu, int64_t from_ms, int64_
 	for (int64_t ts_ms = from_ms; ts_ms < to_ms; ts_ms += MINUTE_MS) {
 		struct db_gpu_sample gpu = {.ts_ms = ts_ms, .gpu = "gpu0", .util_pct = 50};
 
+		put_clock(db, ts_ms);
 		assert_int_equal(db_append_gpu_sample(db, &gpu), 0);
 		put_sample(db, ts_ms, vgpu);
 		if (ts_ms % HOUR_MS == 0)
@@ -202,12 +203,109 @@ static void test_old_rows_of_an_idle_gpu_are_pruned_too(void **state)
 	for (int i = 5; i < 200; i++) {
 		struct db_gpu_sample gpu = {.ts_ms = START_MS + i * MINUTE_MS, .gpu = "gpu0"};
 
+		put_clock(db, gpu.ts_ms);
 		assert_int_equal(db_append_gpu_sample(db, &gpu), 0);
 		db_commit(db);
 	}
 	db_close(db);
 	assert_int_equal(get_sql("SELECT count(*) FROM sample"), 0);
 	assert_int_equal(count_history("vm1", START_MS, START_MS + DAY_MS, 60), 5);
+}
+
+/* --- a clock that jumps --- */
+
+/* Appends a sample in each minute of [from, to), as a program does whose wall clock was set to
+ * @from. */
+static void run_from(struct db *db, int64_t *boot_ms, int64_t from_ms, int64_t to_ms)
+{
+	for (int64_t ms = from_ms; ms < to_ms; ms += MINUTE_MS, *boot_ms += MINUTE_MS) {
+		struct db_sample sample = make_sample(ms, "vm1");
+
+		sample.util_pct = ms % HOUR_MS == 0 ? NAN : 75;
+		assert_int_equal(db_append_clock(db, ms, (uint64_t)*boot_ms * NS_PER_MS), 0);
+		assert_int_equal(db_append_sample(db, &sample), 0);
+		db_commit(db);
+		if (ms % HOUR_MS < MINUTE_MS)
+			db_flush(db);
+	}
+	db_flush(db);
+}
+
+static void test_a_clock_that_jumps_ahead_prunes_nothing(void **state)
+{
+	struct db *db = open_db(&short_kept);
+	int64_t end_ms = START_MS + HOUR_MS / 2, boot_ms = START_MS;
+
+	(void)state;
+	run_from(db, &boot_ms, START_MS, end_ms);
+	run_from(db, &boot_ms, end_ms + 800 * DAY_MS, end_ms + 800 * DAY_MS + 5 * MINUTE_MS);
+	run_from(db, &boot_ms, end_ms + 5 * MINUTE_MS, end_ms + 10 * MINUTE_MS);
+	assert_int_equal(oldest("sample"), START_MS);
+	assert_true(get_sql("SELECT raw_from_ms FROM progress") < START_MS);
+	for (int step_s = 1; step_s <= 3600; step_s *= 60)
+		assert_int_equal(count_history("vm1", START_MS, START_MS + HOUR_MS, step_s), 35);
+	/* the rows of the wrong time can be read too */
+	assert_int_equal(count_history("vm1", end_ms + 800 * DAY_MS, end_ms + 801 * DAY_MS, 3600),
+			 5);
+	db_close(db);
+}
+
+static const struct {
+	const char *name;
+	int64_t back_ms; /* how far the clock is set back */
+} steps_back[] = {
+	{"within the samples", 30 * MINUTE_MS}, {"at the first samples", 60 * MINUTE_MS},
+	{"before the samples", 5 * HOUR_MS},	{"at the first minutes", DAY_MS},
+	{"before the minutes", 2 * DAY_MS},
+};
+
+#define WRONG_SUMS                                                                            \
+	"cap_sum <> 40 * samples OR util_sum <> 75 * util_n OR covered_s <> samples"          \
+	" OR ifnull(util_max, -1) <> iif(util_n > 0, 75, -1) OR fps_min <> 58.5 OR util_n > " \
+	"samples"
+
+static void test_a_clock_set_back_to_pruned_rows_loses_and_duplicates_nothing(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(steps_back); i++) {
+		struct db *db = open_db(&short_kept);
+		int64_t end_ms = START_MS + 5 * DAY_MS / 2 + 7 * MINUTE_MS, boot_ms = START_MS;
+		int64_t back_ms = end_ms - steps_back[i].back_ms + 500;
+		int n = 5 * DAY_MS / 2 / MINUTE_MS + 7;
+
+		print_message("# %s\n", steps_back[i].name);
+		run_from(db, &boot_ms, START_MS, end_ms);
+		for (int round = 1; round <= 3; round++) {
+			run_from(db, &boot_ms, back_ms + round * (MINUTE_MS + 1),
+				 back_ms + 90 * MINUTE_MS);
+			n += 90 - round;
+			assert_int_equal(count_history("vm1", START_MS, end_ms + DAY_MS, 3600), n);
+		}
+		run_from(db, &boot_ms, end_ms + 2 * HOUR_MS, end_ms + 3 * HOUR_MS);
+		assert_int_equal(count_history("vm1", START_MS, end_ms + DAY_MS, 3600), n + 60);
+		db_close(db);
+		assert_int_equal(get_sql("SELECT count(*) FROM sample_hour WHERE " WRONG_SUMS), 0);
+		assert_int_equal(get_sql("SELECT count(*) FROM sample_minute WHERE " WRONG_SUMS),
+				 0);
+		assert_int_equal(remove_folder(NULL), 0);
+		assert_int_equal(mkdir(folder, 0700), 0);
+	}
+}
+
+static void test_horizons_of_a_wrong_clock_do_not_stay(void **state)
+{
+	struct db *db = open_db(&short_kept);
+	int64_t boot_ms = START_MS;
+
+	(void)state;
+	run_from(db, &boot_ms, START_MS, START_MS + 30 * MINUTE_MS);
+	db_close(db);
+	run_sql("UPDATE progress SET raw_from_ms = 4102444800000, minute_from_ms = 4102444800000");
+	db = open_db(&short_kept);
+	run_from(db, &boot_ms, START_MS + 30 * MINUTE_MS, START_MS + 40 * MINUTE_MS);
+	db_close(db);
+	assert_in_range(get_sql("SELECT raw_from_ms FROM progress"), START_MS + 29 * MINUTE_MS,
+			START_MS + 40 * MINUTE_MS);
 }
 
 static struct db_sample first_row, last_row;
@@ -232,6 +330,7 @@ static void test_samples_of_a_gpu_report_since_when_they_are_kept(void **state)
 	for (int i = 0; i < 3 * 60; i++) {
 		struct db_sample other = make_sample(START_MS + i * MINUTE_MS, "vm3");
 
+		put_clock(db, other.ts_ms);
 		put_sample(db, START_MS + i * MINUTE_MS, "vm1");
 		put_sample(db, START_MS + i * MINUTE_MS, "vm2");
 		strcpy(other.gpu, "gpu1");
@@ -264,6 +363,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_each_resolution_is_pruned_at_its_own_age),
 		TEST(test_without_a_limit_nothing_is_pruned),
+		TEST(test_a_clock_that_jumps_ahead_prunes_nothing),
+		TEST(test_a_clock_set_back_to_pruned_rows_loses_and_duplicates_nothing),
+		TEST(test_horizons_of_a_wrong_clock_do_not_stay),
 		TEST(test_after_a_long_downtime_old_rows_are_pruned_gradually),
 		TEST(test_a_history_reads_a_resolution_that_covers_the_range),
 		TEST(test_a_vgpu_is_removed_with_its_last_row),

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "db/db.h"
 
 #define DAY_MS	  INT64_C(86400000)
@@ -107,6 +108,12 @@ static inline void put_sample(struct db *db, int64_t ts_ms, const char *vgpu)
 
 	assert_int_equal(db_append_sample(db, &sample), 0);
 	db_commit(db);
+}
+
+/* Appends readings of clocks that never jumped. */
+static inline void put_clock(struct db *db, int64_t ts_ms)
+{
+	assert_int_equal(db_append_clock(db, ts_ms, (uint64_t)ts_ms * NS_PER_MS), 0);
 }
 
 /* Appends a decision, which the writer commits without delay. */

@@ -190,6 +190,8 @@ static void problems_of_the_daemon_are_found(void **state)
 		 DOCTOR_FAIL, "EIO (3 rows lost)"},
 		{"history", "{\"history\": {\"enabled\": true, \"dropped\": 3, \"error\": null}}",
 		 DOCTOR_WARN, "3 rows were lost"},
+		{"history", "{\"history\": {\"enabled\": true, \"clock_ahead_s\": 69120012.5}}",
+		 DOCTOR_WARN, "the clock is 800 days ahead"},
 	};
 
 	(void)state;
