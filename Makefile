@@ -273,6 +273,10 @@ fuzz: ## run every parser under libFuzzer, FUZZ_SECONDS (20) each
 	@dist/install-deps lint
 	@B=$B tests/fuzz/run
 
+mutate: ## change policy/ and sched/ in one place at a time and list the changes that no test notices (MUTATE_FILES="F..." MUTATE_N=N SEED=1)
+	@dist/install-deps mutate
+	@B=$B CC='$(CC)' MUTATE_FILES='$(MUTATE_FILES)' MUTATE_N='$(MUTATE_N)' SEED='$(SEED)' tests/mutate/run
+
 warnings: ## compile everything with gcc and clang, warnings as errors
 	@dist/install-deps lint
 	@$(MAKE) --no-print-directory -j$$(nproc) B=$B/lint-gcc CC=gcc WERROR=1 tests benches
@@ -380,6 +384,6 @@ help: ## print this list
 clean: ## remove the build folder
 	rm -rf $B
 
-.PHONY: FORCE $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 check-kernel-bpf check-guest check-web check-monitoring check-system check-kernel-units fuzz warnings lint demo install uninstall deb help clean golden
+.PHONY: FORCE $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 check-kernel-bpf check-guest check-web check-monitoring check-system check-kernel-units fuzz mutate warnings lint demo install uninstall deb help clean golden
 .PHONY: eval eval-real eval-sensitivity eval-stability eval-traces
 -include $(shell find $B -path $B/bare -prune -o -name '*.d' -type f -print 2>/dev/null)
