@@ -199,6 +199,17 @@ static int adopt_contract(struct manager *m, struct contract_entry *entry, struc
 	return 0;
 }
 
+#define RESULT_MISSING "the result of the probation is missing in the history"
+
+/* An offer opens only after the older offers of its GPU have ended. */
+static bool has_newer(const struct offers *offers, int64_t id, const char *gpu)
+{
+	for (size_t i = offers_count(offers); i-- > 0 && offers_at(offers, i)->id > id;)
+		if (strcmp(offers_at(offers, i)->gpu, gpu) == 0)
+			return true;
+	return false;
+}
+
 /*
  * Restores an offer that is missing in the history. Contract @c was sold through this offer. If its
  * probation may still run, the restored offer is open, and the caller must claim it. Otherwise the
@@ -217,14 +228,13 @@ static struct offer *restore_offer(struct manager *m, const struct host_gpu *gpu
 
 	memcpy(sold.gpu, gpu->config.name, sizeof(sold.gpu));
 	if (now.wall_ms < c->created_ms + probation_ms &&
-	    !offers_live(m->offers, gpu->config.name)) {
+	    !has_newer(m->offers, c->offer, gpu->config.name)) {
 		sold.life.state = OFFER_OPEN;
 	} else {
 		sold.life.state = OFFER_KEPT;
 		memcpy(sold.vgpu, c->id, sizeof(sold.vgpu));
 		memcpy(sold.claim_key, c->claim_key, sizeof(sold.claim_key));
-		snprintf(sold.reason, sizeof(sold.reason),
-			 "the result of the probation is missing in the history");
+		snprintf(sold.reason, sizeof(sold.reason), RESULT_MISSING);
 	}
 	return offers_adopt(m->offers, &sold);
 }
@@ -256,11 +266,27 @@ static bool newcomer_gone(struct manager *m, const struct offer *offer)
 	       (offer->life.state == OFFER_FAILED && vgpu->contract.created_ms > offer->changed_ms);
 }
 
+/* A newer offer shows that a sale has ended, even if its end is missing in the history. */
+static void end_older_sales(struct manager *m, struct instant now)
+{
+	for (size_t i = 0; i < offers_count(m->offers); i++) {
+		struct offer *offer = offers_find(m->offers, offers_at(m->offers, i)->id);
+
+		if (!has_newer(m->offers, offer->id, offer->gpu))
+			continue;
+		if (offer->life.state == OFFER_PROBATION)
+			offers_end(m->offers, offer, OFFER_KEPT, now, RESULT_MISSING);
+		else if (offer->life.state == OFFER_FAILED)
+			offer->life.newcomer_gone = true;
+	}
+}
+
 static void settle_offers(struct manager *m, struct instant now)
 {
 	for (int i = 0; i < m->host.n_gpus; i++)
 		for (const struct vgpu *v = m->host.gpus[i].vgpus; v; v = v->next)
 			adopt_sale(m, &m->host.gpus[i], &v->contract, now);
+	end_older_sales(m, now);
 	for (size_t i = 0; i < offers_count(m->offers); i++) {
 		struct offer *offer = offers_find(m->offers, offers_at(m->offers, i)->id);
 

@@ -147,6 +147,49 @@ static void without_history_at_most_one_sale_is_on_probation(void **state)
 	assert_int_equal(claim_offer(second, "key-2", "c", &offer), 0);
 }
 
+/*
+ * Sells d and then c through two offers, restarts with the row of the first offer set to @state,
+ * and returns the first offer. The second offer is on probation.
+ */
+static const struct offer *restart_with_first_offer(const char *state)
+{
+	const struct offer *offer;
+	int64_t first, second;
+	char sql[128];
+
+	first = sell_d_by_offer();
+	tick(60);
+	second = offers_live(m->offers, "gpu0")->id;
+	assert_int_equal(claim_offer(second, "key-2", "c", &offer), 0);
+	stop();
+	snprintf(sql, sizeof(sql), "UPDATE offer SET state = '%s' WHERE id = %lld", state,
+		 (long long)first);
+	change_database(sql);
+	start();
+	assert_int_equal(offers_find(m->offers, second)->life.state, OFFER_PROBATION);
+	return offers_find(m->offers, first);
+}
+
+static void a_newer_offer_ends_a_probation_whose_result_is_lost(void **state)
+{
+	const struct offer *first;
+
+	(void)state;
+	first = restart_with_first_offer("probation");
+	assert_int_equal(first->life.state, OFFER_KEPT);
+	assert_non_null(strstr(first->reason, "is missing in the history"));
+}
+
+static void a_newer_offer_shows_that_a_failed_sale_was_removed(void **state)
+{
+	const struct offer *first;
+
+	(void)state;
+	first = restart_with_first_offer("failed");
+	assert_int_equal(first->life.state, OFFER_FAILED);
+	assert_false(offer_is_live(&first->life));
+}
+
 int main(void)
 {
 #define FIXTURE_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -157,6 +200,8 @@ int main(void)
 		FIXTURE_TEST(without_history_a_recent_sale_is_on_probation),
 		FIXTURE_TEST(without_history_an_old_sale_is_kept),
 		FIXTURE_TEST(without_history_at_most_one_sale_is_on_probation),
+		FIXTURE_TEST(a_newer_offer_ends_a_probation_whose_result_is_lost),
+		FIXTURE_TEST(a_newer_offer_shows_that_a_failed_sale_was_removed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
