@@ -264,6 +264,10 @@ check-web: ## test the web page in Chromium on a running daemon (skipped without
 	@$(MAKE) --no-print-directory -j$$(nproc) all
 	@B=$B tests/check-web
 
+check-model: ## check the models of tests/model/ with spin, and that their wrong variants are refuted
+	@dist/install-deps model
+	@B=$B CC='$(CC)' tests/model/run
+
 check-system: ## test units and packages on machines booted by systemd-nspawn (skipped without it)
 	@dist/install-deps system
 	@$(MAKE) --no-print-directory -j$$(nproc) all $(helpers)
@@ -384,6 +388,6 @@ help: ## print this list
 clean: ## remove the build folder
 	rm -rf $B
 
-.PHONY: FORCE $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 check-kernel-bpf check-guest check-web check-monitoring check-system check-kernel-units fuzz mutate warnings lint demo install uninstall deb help clean golden
+.PHONY: FORCE $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 check-kernel-bpf check-guest check-web check-monitoring check-model check-system check-kernel-units fuzz mutate warnings lint demo install uninstall deb help clean golden
 .PHONY: eval eval-real eval-sensitivity eval-stability eval-traces
 -include $(shell find $B -path $B/bare -prune -o -name '*.d' -type f -print 2>/dev/null)
