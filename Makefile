@@ -220,6 +220,16 @@ check-asan: ## run the tests of `make check` under AddressSanitizer and Undefine
 	@$(MAKE) --no-print-directory -j$$(nproc) B=$B/asan SANITIZE='$(sanitizers)' tests
 	@B=$B/asan GOVER_ASAN=1 tests/run
 
+# The tests of modules with threads, and scenarios that use all threads of the daemon.
+threaded := $(patsubst %.c,%,$(notdir $(shell grep -lE 'pthread|thread_start' $(unit_sources)))) \
+            test-db test-history test-hook test-manager test-webhook test-worker \
+            100- 101- 103- 114- 134- 160- 170- 200- 205- 211- 212- 612-
+check-tsan: ## run the tests that use threads under ThreadSanitizer
+	@dist/install-deps check
+	@$(MAKE) --no-print-directory -j$$(nproc) all
+	@$(MAKE) --no-print-directory -j$$(nproc) B=$B/tsan SANITIZE=-fsanitize=thread tests
+	@B=$B/tsan GOVER_ASAN=1 tests/run $(threaded)
+
 check-valgrind: ## run gover-d with the sim backend for one minute under valgrind
 	@dist/install-deps check
 	@$(MAKE) --no-print-directory -j$$(nproc) all
@@ -388,6 +398,6 @@ help: ## print this list
 clean: ## remove the build folder
 	rm -rf $B
 
-.PHONY: FORCE $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 check-kernel-bpf check-guest check-web check-monitoring check-model check-system check-kernel-units fuzz mutate warnings lint demo install uninstall deb help clean golden
+.PHONY: FORCE $(benchmarks) all tests benches check check-asan check-tsan check-valgrind check-memory check-kernel check-kernel-i915 check-kernel-bpf check-guest check-web check-monitoring check-model check-system check-kernel-units fuzz mutate warnings lint demo install uninstall deb help clean golden
 .PHONY: eval eval-real eval-sensitivity eval-stability eval-traces
 -include $(shell find $B -path $B/bare -prune -o -name '*.d' -type f -print 2>/dev/null)

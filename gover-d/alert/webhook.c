@@ -33,6 +33,7 @@ struct webhook {
 	struct curl_slist *headers;
 	pthread_t thread;
 	bool started;
+	bool ended; /* the thread does nothing any more */
 	/* The lock guards the fields below. */
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
@@ -179,6 +180,8 @@ static void *run_thread(void *arg)
 		if (w->stop_ns && outcome == AGAIN)
 			break;
 	}
+	w->ended = true;
+	pthread_cond_signal(&w->wake); /* webhook_free() waits for it */
 	pthread_mutex_unlock(&w->lock);
 	return NULL;
 }
@@ -236,28 +239,35 @@ int webhook_new(const char *url, int timeout_s, struct webhook **ret_webhook, st
 	return 0;
 }
 
-static int join_within(pthread_t thread, uint64_t ns)
+/* Ends the thread. Returns false if it does not end in time. */
+static bool stop_thread(struct webhook *w)
 {
-	uint64_t at_ns = clock_now().mono_ns + ns;
-	struct timespec at = {.tv_sec = (time_t)(at_ns / NS_PER_S),
-			      .tv_nsec = (long)(at_ns % NS_PER_S)};
+	uint64_t now_ns = clock_now().mono_ns, until_ns = now_ns + STOP_NS + NS_PER_S / 2;
+	struct timespec until = {.tv_sec = (time_t)(until_ns / NS_PER_S),
+				 .tv_nsec = (long)(until_ns % NS_PER_S)};
+	bool ended;
 
-	return -pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &at);
+	pthread_mutex_lock(&w->lock);
+	w->stop_ns = now_ns + STOP_NS;
+	pthread_cond_signal(&w->wake);
+	while (!w->ended && pthread_cond_timedwait(&w->wake, &w->lock, &until) != ETIMEDOUT)
+		;
+	ended = w->ended;
+	pthread_mutex_unlock(&w->lock);
+	if (ended)
+		(void)pthread_join(w->thread, NULL);
+	return ended;
 }
 
 struct webhook *webhook_free(struct webhook *w)
 {
 	if (!w)
 		return NULL;
-	pthread_mutex_lock(&w->lock);
-	w->stop_ns = clock_now().mono_ns + STOP_NS;
-	pthread_cond_signal(&w->wake);
-	pthread_mutex_unlock(&w->lock);
 	/*
 	 * A DNS lookup cannot be aborted. In this case the thread keeps running, and its memory is
 	 * not freed.
 	 */
-	if (w->started && join_within(w->thread, STOP_NS + NS_PER_S / 2) < 0)
+	if (w->started && !stop_thread(w))
 		return NULL;
 	while (w->first)
 		drop_first(w);

@@ -12,9 +12,10 @@ conf=$dir/gover.conf
 # Sanitizer reports are written to files, so that finish() also finds reports of programs whose exit status is not
 # checked.
 if [ -n "${GOVER_ASAN-}" ]; then
-  GOVER_FPS_LIB=${B%/asan}/libgover-fps.so
+  GOVER_FPS_LIB=${B%/[at]san}/libgover-fps.so
   ASAN_OPTIONS=${ASAN_OPTIONS-}:handle_sigill=1:log_path=$dir/sanitizer
-  export GOVER_FPS_LIB ASAN_OPTIONS
+  TSAN_OPTIONS=log_path=$dir/sanitizer
+  export GOVER_FPS_LIB ASAN_OPTIONS TSAN_OPTIONS
 fi
 n=0 failures=0 daemon_pid='' cleanup=''
 
@@ -45,7 +46,7 @@ skip_all() { # skip_all REASON: the whole scenario cannot run on this machine
 }
 
 no_report() { # tests that no sanitizer has reported an error
-  ! grep -hE 'ERROR: |^ *#[0-9] ' "$dir"/sanitizer.* 2>/dev/null
+  ! grep -hE '(ERROR|WARNING): |^ *#[0-9] ' "$dir"/sanitizer.* 2>/dev/null
 }
 
 finish() {
