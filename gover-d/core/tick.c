@@ -73,6 +73,7 @@ static bool start_sweep(struct manager *m, struct host_gpu *gpu, struct instant 
 	sweep->n_samples = n;
 	sweep->slow_ns = period_ns(m) / 2;
 	sweep->lists = external_change_list_due(m, gpu);
+	gpu->sweep_started_ns = now.mono_ns;
 	gpu_io_start_sweep(gpu->io, now.mono_ns);
 	return true;
 }
@@ -179,10 +180,12 @@ static bool is_stale(const struct vgpu *vgpu)
  * A single late or missing sweep is only a gap. A GPU that is always too slow for its period has
  * nothing but gaps, so its telemetry is invalid.
  */
-static bool is_in_time(struct host_gpu *gpu, const struct gpu_io_sweep *sweep, bool late)
+static bool is_in_time(struct host_gpu *gpu, const struct gpu_io_sweep *sweep, bool late,
+		       struct instant now)
 {
-	if (sweep)
-		gpu->sweep_s = (double)sweep->took_ns / NS_PER_S;
+	uint64_t took_ns = sweep ? sweep->took_ns : now.mono_ns - gpu->sweep_started_ns;
+
+	gpu->sweep_s = (double)took_ns / NS_PER_S;
 	gpu->missed_sweeps = sweep && !late ? 0 : gpu->missed_sweeps + 1;
 	return gpu->open && gpu->missed_sweeps <= 1;
 }
@@ -191,7 +194,7 @@ static bool is_in_time(struct host_gpu *gpu, const struct gpu_io_sweep *sweep, b
 static void sample_gpu(struct manager *m, struct host_gpu *gpu, const struct gpu_io_sweep *sweep,
 		       bool late, struct instant now)
 {
-	gpu->telemetry_valid = is_in_time(gpu, sweep, late);
+	gpu->telemetry_valid = is_in_time(gpu, sweep, late, now);
 	for (struct vgpu *v = gpu->vgpus, *next; v; v = next) {
 		next = v->next;
 		if (!v->device)

@@ -107,7 +107,8 @@ struct host_gpu {
 	double util_pct;	  /* physical utilisation in the last tick; NAN: unknown */
 	/* consecutive ticks that got no results of their own sweep, because the GPU was too slow */
 	int missed_sweeps;
-	double sweep_s; /* duration of the last sweep */
+	uint64_t sweep_started_ns;
+	double sweep_s; /* duration of the last sweep, so far if it has not ended */
 	bool telemetry_valid;
 	/* time of the last tick in which all readings of busy time were valid */
 	uint64_t telemetry_at_ns;

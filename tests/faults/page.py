@@ -45,7 +45,7 @@ class Rule:
 
 class Page:
     def __init__(self, path):
-        with open(path, "w+b") as file:
+        with open(path, "a+b") as file:  # an existing page keeps its size: a process may have mapped it
             file.truncate(SIZE)
             self.map = mmap.mmap(file.fileno(), SIZE)
         self.clear()
