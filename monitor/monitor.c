@@ -124,6 +124,10 @@ static void sample_reported_frames(struct monitor_track *track, const struct fps
 		row->fps_valid = true;
 		row->fps += now->reported_fps;
 	}
+	if (row->fps > MONITOR_FPS_MAX) {
+		row->fps_valid = false;
+		row->fps = 0;
+	}
 	if (row->fps_valid && track->fps_primed)
 		sample_frame_times(last, now, row);
 	hold_frame_times(track, now->reporting > 0 && row->fps > 0, row);

@@ -9,6 +9,9 @@
 #include "gpu/gpu.h"
 #include "monitor/fps/fps.h"
 
+/* Maximum FPS that the programs of a vGPU can report. More FPS are invalid. */
+#define MONITOR_FPS_MAX 1e6
+
 /* The values of one vGPU in one period, for the policy, REST and the history. */
 struct monitor_row {
 	double dt_s; /* length of the period by the GPU clock; 0 in the first period */

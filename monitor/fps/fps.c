@@ -65,8 +65,8 @@ struct client {
 	struct fps_process process;
 	int *held;		     /* connections of the holder: @vgpu, or the user without one */
 	const struct fps_page *page; /* NULL: no hello message yet */
-	struct fps_counters counted; /* counters of the page at the last reading */
-	uint64_t read_ns; /* time at which @counted was read; at first the time of the connection */
+	struct fps_reading reading;
+	uint64_t since_ns;	/* time of the connection */
 	struct fps_vgpu *vgpu;	/* NULL: the process belongs to no vGPU */
 	uint64_t sent_limit_ns; /* the last limit sent, or FPS_LIMIT_UNSENT */
 	int lookups;
@@ -204,18 +204,11 @@ static void client_send_limit(struct client *client)
 		client->sent_limit_ns = order.period_ns;
 }
 
-/* Adds new frames to the totals of the vGPU. Frames without a known vGPU and implausible counters
- * are not counted. */
+/* Counts new frames for the vGPU. The frames of a process without a vGPU are not counted. */
 static void client_count(struct client *client, uint64_t now_ns)
 {
-	struct fps_counters now;
-
-	fps_wire_sum(client->page, &now);
-	if (client->vgpu && fps_page_plausible(&client->counted, &now, now_ns - client->read_ns))
-		fps_page_add(&client->vgpu->totals, &client->counted, &now, client->read_ns,
-			     now_ns);
-	client->counted = now;
-	client->read_ns = now_ns;
+	fps_reading_take(&client->reading, client->page, now_ns,
+			 client->vgpu ? &client->vgpu->totals : NULL);
 }
 
 static void client_free(struct fps_hub *hub, struct client *client)
@@ -251,13 +244,13 @@ static int client_hello(const struct fps_hub *hub, struct client *client, uint64
 		return r;
 	if (client->vgpu)
 		client->vgpu->totals.open++;
+	fps_reading_begin(&client->reading, now_ns);
 	/*
 	 * If the first frame is old, for example because the program started before the daemon, do
 	 * not count the frames presented until now.
 	 */
 	if (__atomic_load_n(&client->page->first_ns, __ATOMIC_RELAXED) + NEW_PAGE_NS < hub->tick_ns)
-		fps_wire_sum(client->page, &client->counted);
-	client->read_ns = now_ns;
+		fps_reading_skip(&client->reading, client->page);
 	return 0;
 }
 
@@ -318,9 +311,9 @@ static int client_new(struct fps_hub *hub, int fd)
 	}
 	client->fd = fd;
 	client->sent_limit_ns = FPS_LIMIT_UNSENT;
-	client->read_ns = clock_now().mono_ns;
+	client->since_ns = clock_now().mono_ns;
 	if (client->vgpu)
-		client->lookup_ns = client->read_ns + LOOKUP_EVERY_NS;
+		client->lookup_ns = client->since_ns + LOOKUP_EVERY_NS;
 	client->at = hub->n_clients;
 	hub->processes[hub->n_clients] = (struct pollfd){client->process.pidfd, POLLIN, 0};
 	hub->clients[hub->n_clients++] = client;
@@ -404,7 +397,7 @@ void fps_hub_collect(struct fps_hub *hub)
 		} else if (client->page) {
 			client_send_limit(client);
 			client_count(client, now_ns);
-		} else if (now_ns > client->read_ns + HELLO_WITHIN_NS) {
+		} else if (now_ns > client->since_ns + HELLO_WITHIN_NS) {
 			client_refuse(hub, client);
 		}
 	}

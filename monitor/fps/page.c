@@ -3,6 +3,7 @@
  * Reads pages of FPS counters. The writer is untrusted and may write at any time: a number from a
  * page is never used as a size, an index or a pointer.
  */
+#include <stdbool.h>
 
 #include "base/clock.h"
 #include "monitor/fps/page.h"
@@ -10,35 +11,25 @@
 /*
  * The GPU time of a frame becomes known after the frame was presented. New GPU times may therefore
  * belong to frames from before the last reading: to at most GPU_FRAMES_LATE frames, which were
- * presented at most GPU_LATE_NS before that reading.
+ * presented at most FPS_GPU_LATE_NS before that reading.
  */
 #define GPU_FRAMES_LATE 1024
-#define GPU_LATE_NS	(10 * NS_PER_S)
-
-bool fps_page_plausible(const struct fps_counters *before, const struct fps_counters *after,
-			uint64_t elapsed_ns)
-{
-	uint64_t most = FPS_PLAUSIBLE + FPS_PLAUSIBLE * (elapsed_ns / NS_PER_S);
-	uint64_t timed = 0;
-
-	for (int b = 0; b < FPS_WIRE_BUCKETS; b++)
-		timed += (uint32_t)(after->frame_time[b] - before->frame_time[b]);
-	return after->frames >= before->frames && after->frames - before->frames <= most &&
-	       timed <= most;
-}
 
 void fps_gpu_time_add(struct fps_totals *totals, uint64_t drawn, uint64_t gpu_frames,
 		      uint64_t gpu_time_ns, uint64_t elapsed_ns)
 {
-	if (gpu_frames > drawn + GPU_FRAMES_LATE ||
-	    gpu_time_ns > FPS_WIRE_LANES * (elapsed_ns + GPU_LATE_NS))
+	uint64_t longest_ns = elapsed_ns + FPS_GPU_LATE_NS;
+
+	if (gpu_frames == 0 || gpu_frames > drawn + GPU_FRAMES_LATE ||
+	    gpu_time_ns / longest_ns >= FPS_WIRE_LANES || gpu_time_ns / longest_ns >= gpu_frames)
 		return;
 	totals->gpu_frames += gpu_frames;
 	totals->gpu_time_ns += gpu_time_ns;
 }
 
-void fps_page_add(struct fps_totals *totals, const struct fps_counters *before,
-		  const struct fps_counters *after, uint64_t from_ns, uint64_t now_ns)
+/* Adds the difference between two readings. */
+static void add(struct fps_totals *totals, const struct fps_counters *before,
+		const struct fps_counters *after, uint64_t from_ns, uint64_t now_ns)
 {
 	uint64_t newest_ns = after->last_ns;
 
@@ -65,4 +56,50 @@ void fps_page_add(struct fps_totals *totals, const struct fps_counters *before,
 		newest_ns = now_ns;
 	if (newest_ns > totals->newest_ns)
 		totals->newest_ns = newest_ns;
+}
+
+/*
+ * Returns true if the counters of a program can plausibly change to @after, and takes the new
+ * frames from those that the program may present. GPU time is checked separately, so that a wrong
+ * GPU time does not invalidate the frames.
+ */
+static bool is_plausible(struct fps_reading *reading, const struct fps_counters *after,
+			 uint64_t elapsed_ns)
+{
+	const struct fps_counters *before = &reading->counted;
+	uint64_t frames = after->frames - before->frames, timed = 0;
+	/* Whole seconds and the rest, because a product with all nanoseconds could overflow. */
+	uint64_t most = reading->spare + FPS_PLAUSIBLE * (elapsed_ns / NS_PER_S) +
+			FPS_PLAUSIBLE * (elapsed_ns % NS_PER_S) / NS_PER_S;
+	bool ok;
+
+	for (int b = 0; b < FPS_WIRE_BUCKETS; b++)
+		timed += (uint32_t)(after->frame_time[b] - before->frame_time[b]);
+	ok = after->frames >= before->frames && frames <= most && timed <= most;
+	if (ok)
+		most -= frames > timed ? frames : timed;
+	reading->spare = most < FPS_PLAUSIBLE ? most : FPS_PLAUSIBLE;
+	return ok;
+}
+
+void fps_reading_begin(struct fps_reading *reading, uint64_t now_ns)
+{
+	*reading = (struct fps_reading){.at_ns = now_ns, .spare = FPS_PLAUSIBLE};
+}
+
+void fps_reading_skip(struct fps_reading *reading, const struct fps_page *page)
+{
+	fps_wire_sum(page, &reading->counted);
+}
+
+void fps_reading_take(struct fps_reading *reading, const struct fps_page *page, uint64_t now_ns,
+		      struct fps_totals *totals)
+{
+	struct fps_counters now;
+
+	fps_wire_sum(page, &now);
+	if (totals && is_plausible(reading, &now, now_ns - reading->at_ns))
+		add(totals, &reading->counted, &now, reading->at_ns, now_ns);
+	reading->counted = now;
+	reading->at_ns = now_ns;
 }

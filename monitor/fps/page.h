@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the counters of a shared page and checks their plausibility. */
+/* Reads the counters of a shared page and checks their plausibility. Pure functions. */
 #ifndef MONITOR_FPS_PAGE_H
 #define MONITOR_FPS_PAGE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "monitor/fps/totals.h"
@@ -14,23 +13,37 @@
  */
 #define FPS_PLAUSIBLE 100000
 
+/* Maximum time from the presentation of a frame until its GPU time is known. */
+#define FPS_GPU_LATE_NS 10000000000ull
+
+/* The readings of one page. */
+struct fps_reading {
+	struct fps_counters counted; /* counters at the last reading */
+	uint64_t at_ns;		     /* time of the last reading */
+	uint64_t spare;		     /* frames that may be counted besides those of the rate */
+};
+
+/* Begins to read a page: all frames since its creation are new. */
+void fps_reading_begin(struct fps_reading *reading, uint64_t now_ns);
+
+/* Reads the page without counting its frames. */
+void fps_reading_skip(struct fps_reading *reading, const struct fps_page *page);
+
 /*
- * Returns true if the counters of a program can plausibly change from @before to @after in
- * @elapsed_ns. GPU time is checked separately, so that a wrong GPU time does not invalidate the
- * frames.
+ * Reads the page, and adds what is new since the last reading to @totals (NULL: it is not counted).
+ * Ignores the new frames if the counters are implausible: counters that decrease, or more than
+ * FPS_PLAUSIBLE frames per second. Apart from this rate, at most FPS_PLAUSIBLE frames are counted
+ * at once.
  */
-bool fps_page_plausible(const struct fps_counters *before, const struct fps_counters *after,
-			uint64_t elapsed_ns);
+void fps_reading_take(struct fps_reading *reading, const struct fps_page *page, uint64_t now_ns,
+		      struct fps_totals *totals);
 
 /*
  * Adds the GPU time of @gpu_frames frames. @drawn frames were presented in @elapsed_ns. Ignores an
- * implausible GPU time, for example more than @elapsed_ns for each thread.
+ * implausible GPU time, for example more than @elapsed_ns and FPS_GPU_LATE_NS for each thread or
+ * for each frame.
  */
 void fps_gpu_time_add(struct fps_totals *totals, uint64_t drawn, uint64_t gpu_frames,
 		      uint64_t gpu_time_ns, uint64_t elapsed_ns);
-
-/* Adds the difference between the reading at @from_ns and the reading at @now_ns to the totals. */
-void fps_page_add(struct fps_totals *totals, const struct fps_counters *before,
-		  const struct fps_counters *after, uint64_t from_ns, uint64_t now_ns);
 
 #endif

@@ -15,12 +15,12 @@ procs() { get "/v1/vgpus/$1" '.attach.cgroup_procs[0]'; }
 
 for try in 1 2; do
   mkfifo "$dir/go$try"
+  before=$(get /v1/vgpus/a .frames)
   "$B/tests/fps-abuse" "$dir/fps.sock" outlive "$(procs a)" "$(procs b)" <"$dir/go$try" >"$dir/abuse$try" 2>"$dir/abuse$try.err" &
   abuser=$!
   # shellcheck disable=SC2034 # read by lib.sh
   cleanup="kill $abuser 2>/dev/null; end_softgpu"
   exec 4>"$dir/go$try"
-  before=$(get /v1/vgpus/a .frames)
   ok "try $try: the frames of a process of a count for a" until_ok 20 that /v1/vgpus/a ".frames == $before + 100"
   echo >&4
   exec 4>&-

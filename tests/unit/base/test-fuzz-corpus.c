@@ -39,6 +39,9 @@
 #include "tests/fuzz/fuzz-message.c"
 #undef feed
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_page
+#include "tests/fuzz/fuzz-page.c"
+#undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_parse
 #include "tests/fuzz/fuzz-parse.c"
 #undef LLVMFuzzerTestOneInput
@@ -75,11 +78,11 @@ static struct target { /* not const, because cmocka needs a pointer to non-const
 	{"limit", fuzz_limit},	     {"cap-journal", fuzz_cap_journal},
 	{"config", fuzz_config},     {"contracts", fuzz_contracts},
 	{"igt", fuzz_igt},	     {"message", fuzz_message},
-	{"parse", fuzz_parse},	     {"query", fuzz_query},
-	{"request", fuzz_request},   {"trace", fuzz_trace},
-	{"time-arg", fuzz_time_arg}, {"workload", fuzz_workload},
-	{"scenario", fuzz_scenario}, {"tokens", fuzz_tokens},
-	{"http", fuzz_http},
+	{"page", fuzz_page},	     {"parse", fuzz_parse},
+	{"query", fuzz_query},	     {"request", fuzz_request},
+	{"trace", fuzz_trace},	     {"time-arg", fuzz_time_arg},
+	{"workload", fuzz_workload}, {"scenario", fuzz_scenario},
+	{"tokens", fuzz_tokens},     {"http", fuzz_http},
 };
 
 static void replay(const struct target *target, const char *file)

@@ -232,6 +232,18 @@ static void fps_are_valid_in_the_period_in_which_a_program_exits(void **state)
 	check_frames(rows, ARRAY_SIZE(rows), false);
 }
 
+static void fps_that_no_program_can_reach_are_invalid(void **state)
+{
+	static const struct frames_row rows[] = {
+		{10, 1, 0, 0, NO, NO},		{11, 1, 1000000, 0, 1e6, 0},
+		{12, 1, 2000001, 0, NO, 1},	{13, 1, 2000061, 0, 60, 0},
+		{13.5, 1, 2501061, 0, NO, 0.5}, {14.5, 1, 2501121, 0, 60, 0},
+	};
+
+	(void)state;
+	check_frames(rows, ARRAY_SIZE(rows), false);
+}
+
 /* A program may send no message in a period, or two messages. The FPS stays valid. */
 static void message_rates_hold_between_messages(void **state)
 {
@@ -369,6 +381,7 @@ int main(void)
 		cmocka_unit_test(missing_readings_are_invalid_with_an_errno),
 		cmocka_unit_test(fps_are_valid_from_the_first_full_period),
 		cmocka_unit_test(fps_are_valid_in_the_period_in_which_a_program_exits),
+		cmocka_unit_test(fps_that_no_program_can_reach_are_invalid),
 		cmocka_unit_test(message_rates_hold_between_messages),
 		cmocka_unit_test(frames_survive_a_failed_reading_but_not_a_lost_vgpu),
 		cmocka_unit_test(backend_frames_need_no_program),
