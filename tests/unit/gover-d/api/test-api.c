@@ -81,15 +81,15 @@ static void the_host_has_all_members(void **state)
 	(void)state;
 	(void)raise_alert();
 	host = ask_json("GET /v1/host", NULL, 200);
-	assert_members(
-		host,
-		"version pid uptime_s time ticked_at ready period_ms dry_run ticks "
-		"late_ticks gaps tick_p50_us tick_p99_us gpus vgpus alerts offers history fps");
+	assert_members(host, "version pid uptime_s time ticked_at ready period_ms dry_run ticks "
+			     "late_ticks gaps tick_p50_us tick_p99_us gpus vgpus alerts offers "
+			     "history fps");
 	assert_members(json_array_get(json_object_get(host, "gpus"), 0), gpu_members);
 	assert_members(json_array_get(json_object_get(host, "vgpus"), 0), vgpu_members);
 	assert_members(json_array_get(json_object_get(host, "alerts"), 0), alert_members);
 	assert_members(json_array_get(json_object_get(host, "offers"), 0), offer_members);
-	assert_members(json_object_get(host, "history"), "enabled queued written dropped error");
+	assert_members(json_object_get(host, "history"),
+		       "enabled queued written dropped error clock_ahead_s");
 	assert_members(json_object_get(host, "fps"),
 		       "open unmatched refused over_limit dropped bpf_files bpf_refused bpf_error");
 	json_decref(host);
