@@ -245,6 +245,11 @@ check-faults: ## inject faults into gover-d for FAULTS_S (900) seconds (FAULT=NA
 	@$(MAKE) --no-print-directory -j$$(nproc) all $B/tests/fault-inject.so
 	@B=$B python3 tests/faults/run.py
 
+soak: ## run gover-d for 10^6 periods with 64 vGPUs, churn and faults; memory and files must not grow (SOAK_TICKS=N SEED=N)
+	@dist/install-deps check
+	@$(MAKE) --no-print-directory -j$$(nproc) all $B/tests/fault-inject.so
+	@B=$B python3 tests/faults/soak.py
+
 check-kernel: ## test the kernel module and gover-d on it in a virtual machine (skipped without QEMU)
 	@dist/install-deps build
 	@$(MAKE) --no-print-directory -j$$(nproc) all
@@ -398,6 +403,6 @@ help: ## print this list
 clean: ## remove the build folder
 	rm -rf $B
 
-.PHONY: FORCE $(benchmarks) all tests benches check check-asan check-tsan check-valgrind check-memory check-kernel check-kernel-i915 check-kernel-bpf check-guest check-web check-monitoring check-model check-system check-kernel-units fuzz mutate warnings lint demo install uninstall deb help clean golden
+.PHONY: FORCE $(benchmarks) all tests benches check check-asan check-tsan check-valgrind check-memory check-kernel check-kernel-i915 check-kernel-bpf check-guest check-web check-monitoring check-model check-system check-kernel-units fuzz soak mutate warnings lint demo install uninstall deb help clean golden
 .PHONY: eval eval-real eval-sensitivity eval-stability eval-traces
 -include $(shell find $B -path $B/bare -prune -o -name '*.d' -type f -print 2>/dev/null)
