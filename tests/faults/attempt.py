@@ -8,6 +8,7 @@ import time
 import clients
 import oracle
 import rest
+import tree
 import world as worlds
 
 ALERT_S = 10.0  # generous: an alert is raised within a few periods of 50 ms
@@ -30,6 +31,7 @@ class Fault:
     exits: tuple = ()  # exit statuses with which the daemon may end
     spoils: bool = False  # the damage may show later, so the host is not used again
     stops: bool = False  # REST cannot answer meanwhile: the process itself is stopped
+    outside: bool = False  # needs vGPUs outside the daemon
     share: float = 1.0  # share of the time, relative to the other rows
 
 
@@ -91,11 +93,11 @@ class Attempt:
     def wait_alert(self, seconds=ALERT_S):
         """Waits for the alert that names the fault."""
         if self.fault.alert:
-            worlds.until(self.poll_alert, seconds, 0.02)
+            tree.until(self.poll_alert, seconds, 0.02)
 
     def wait_hit(self, rule, hits=1, seconds=5.0):
         """Waits until the rule met @hits calls, or the daemon ended. True if it did."""
-        return bool(worlds.until(lambda: rule.hits >= hits or self.world.daemon.ended() is not None, seconds))
+        return bool(tree.until(lambda: rule.hits >= hits or self.world.daemon.ended() is not None, seconds))
 
     def wait_stalls(self, rules, seconds):
         """Waits until calls that stall have ended."""
@@ -124,9 +126,9 @@ class Host:
             self.clients.rng = random.Random(self.number)
             for vgpu in self.world.vgpus:
                 self.clients.add(vgpu)
-            snapshot = worlds.until(self.whole, 20, 0.05)
+            snapshot = tree.until(self.whole, 20, 0.05)
             if not snapshot:
-                raise worlds.Broken(f"the host is not healthy at its start: {self.look()[1]}")
+                raise tree.Broken(f"the host is not healthy at its start: {self.look()[1]}")
             self.settle(snapshot)
         except BaseException:
             self.close()
@@ -167,7 +169,7 @@ class Host:
             attempt = Attempt(fault, self, seed)
             self.clients.ledger.forgiven = set(fault.forgives)
             self.measure(attempt, result)
-        except worlds.Broken as error:
+        except tree.Broken as error:
             result.complaints.append(str(error))
         except rest.NoAnswer as error:
             result.complaints.append(f"no answer: {error}")
@@ -230,7 +232,7 @@ class Host:
             return
         if self.clients.newcomers:
             self.clients.remove_newcomers()
-            snapshot = worlds.until(self.whole, 20, 0.02)
+            snapshot = tree.until(self.whole, 20, 0.02)
         if snapshot:
             self.settle(snapshot)
         else:

@@ -5,7 +5,9 @@ import threading
 
 import ledger as books
 import rest
-from world import until
+from tree import PARENTS, until
+
+GPUS = tuple(PARENTS)
 
 OFFER_S = 3.0
 CONTRACT = {"initial_cap_pct": None, "min_cap_pct": 0, "target_fps": 0, "weight": 1, "burst": False, "vm": "",
@@ -71,13 +73,13 @@ class Clients:
     def contract_terms(self):
         initial = self.rng.randint(15, 45)
         return {"initial_cap_pct": initial, "min_cap_pct": self.rng.randint(0, 5), "weight": self.rng.choice((1, 2, 0.5)),
-                "vm": self.name("vm"), "labels": {"n": self.name("label")}}
+                "vm": self.name("vm"), "labels": {"n": self.name("label"), **self.world.tree.labels()}}
 
     def add(self, vgpu):
         """A contract for a vGPU that has none."""
         terms = self.contract_terms()
-        value = {**CONTRACT, **terms}
-        return self.send("POST", "/v1/vgpus", {"id": vgpu, **terms}, ("vgpu", vgpu), lambda _: value)
+        value, body = {**CONTRACT, **terms}, {"id": vgpu, "gpu": self.world.tree.gpu_of[vgpu], **terms}
+        return self.send("POST", "/v1/vgpus", body, ("vgpu", vgpu), lambda _: value)
 
     def change_vgpu(self, vgpu, members, stored=None):
         return self.send("PATCH", f"/v1/vgpus/{vgpu}", members, ("vgpu", vgpu), merged(stored or members))
@@ -124,7 +126,10 @@ class Clients:
     def gpu(self):
         members = self.rng.choice(({"selling": "off"}, {"selling": "on"}, {"mode": "observe", "selling": "on"},
                                    {"mode": "act"}, {"mode": "act", "selling": "on"}))
-        return self.send("PATCH", "/v1/gpus/gpu0", members, ("gpu", "gpu0"), merged(members))
+        return self.change_gpu(self.rng.choice(GPUS), members)
+
+    def change_gpu(self, gpu, members):
+        return self.send("PATCH", f"/v1/gpus/{gpu}", members, ("gpu", gpu), merged(members))
 
     def policy(self):
         name = self.rng.choice(sorted(POLICY))
@@ -160,9 +165,10 @@ class Clients:
 
     def act_until_offer(self):
         """Waits until the daemon makes an offer; lets it sell if it may not. Returns False without an offer."""
-        if self.ledger.known(("gpu", "gpu0")) != {"mode": "act", "selling": "on"}:
-            members = {"mode": "act", "selling": "on"}
-            self.send("PATCH", "/v1/gpus/gpu0", members, ("gpu", "gpu0"), merged(members))
+        sells = {"mode": "act", "selling": "on"}
+        for gpu in GPUS:
+            if self.ledger.known(("gpu", gpu)) != sells:
+                self.change_gpu(gpu, sells)
         return bool(until(self.open_offer, OFFER_S, 0.02))
 
     def open_offer(self):
@@ -181,7 +187,7 @@ class Clients:
         offer = self.open_offer()
         if not offer:
             return None
-        vgpus = [self.world.new_vgpu(5) for _ in range(claimants)]
+        vgpus = [self.world.new_vgpu(offer["gpu"], 5) for _ in range(claimants)]
         self.newcomers += vgpus
         answers = [None] * claimants
         threads = [threading.Thread(target=self.claim_one, args=(offer["id"], vgpu, answers, i))

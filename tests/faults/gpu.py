@@ -5,20 +5,36 @@ import signal
 import time
 
 import page as at
+from tree import PARENTS
 
-FILES = {"busy": "*/intel_vgpu/*_time", "cap": "*/intel_vgpu/cap", "lease": "*/intel_vgpu/cap_lease_ms", "all": "*/sys/*"}
+PARENT = PARENTS["gpu0"]  # the GPU that fails
+FILES = {"busy": "intel_vgpu/*_time", "cap": "intel_vgpu/cap", "lease": "intel_vgpu/cap_lease_ms", "all": "*"}
 NONSENSE = (b"garbage\n", b"-5\n", b"", b"\n", b"99999999999999999999999\n", b"12 34\n", b"0x10\n", b"1e9\n", b"\0\0\0\0",
             b"10\n20\n", b" \n", b"3.5\n")
 # numbers that a counter may show, but that no GPU can reach
 IMPOSSIBLE = (b"9223372036854775807\n", b"0\n", b"18446744073709551615\n", b"922337203685477580\n")
+OTHER_S = 2.0
 HUNG_S = (2, 2, 2, 3, 3, 5, 8, 15, 60)
 
 
 def target(attempt, file):
-    """The file of all vGPUs, or of one of them."""
+    """The file of all vGPUs of the failing GPU, or of one of them."""
     if attempt.rng.random() < 0.5:
-        return FILES[file]
-    return FILES[file].replace("*/", f"*/{attempt.rng.choice(attempt.world.vgpus)}/", 1)
+        return f"*{PARENT}*{FILES[file]}"
+    return f"*{PARENT}/{attempt.rng.choice(attempt.world.vgpus[:3])}/{FILES[file]}"
+
+
+def change_other_gpu(attempt):
+    """A change of a contract on the GPU that works must be answered soon."""
+    vgpu, clients = attempt.world.vgpus[3], attempt.clients
+    if not clients.ledger.known(("vgpu", vgpu)):
+        return
+    begun = time.monotonic()
+    answer = clients.change_vgpu(vgpu, {"vm": clients.name("vm")})
+    took_s = time.monotonic() - begun
+    if not answer or answer.status != 200 or took_s > OTHER_S:
+        text = answer.status if answer else "no answer"
+        attempt.complaints.append(f"stuck: a change on the other GPU was answered after {took_s:.1f} s: {text}")
 
 
 def stir(attempt):
@@ -84,6 +100,7 @@ def hangs(calls, seconds=HUNG_S):
         rule = attempt.page.arm(sum(at.CALLS[call] for call in calls), target(attempt, "all"), at.STALL, stall_s=longest)
         attempt.wait_hit(rule, seconds=2)
         begun = time.monotonic()
+        change_other_gpu(attempt)
         attempt.clients.act_later("raise_cap")
         attempt.wait_alert(longest)
         time.sleep(max(0.0, longest - (time.monotonic() - begun)))
@@ -101,6 +118,7 @@ def stopped_host(attempt):
     process.send_signal(signal.SIGSTOP)
     begun, longest = time.monotonic(), attempt.rng.choice((2, 3, 6))
     try:
+        change_other_gpu(attempt)
         attempt.clients.act_later("raise_cap")
         attempt.wait_alert(longest)
         time.sleep(max(0.0, longest - (time.monotonic() - begun)))
@@ -123,8 +141,7 @@ def gone_before_write(attempt):
     clients.finish_later()
     if hit and clients.ledger.known(("vgpu", vgpu)):
         attempt.wait_alert()
-    world.tree.create(vgpu, 25)
-    world.tree.load(vgpu, 8)
+    world.tree.create(vgpu, world.tree.gpu_of[vgpu], 25)
     return hit
 
 
@@ -138,8 +155,7 @@ def gone(attempt):
     world.tree.remove(vgpu)
     attempt.acts(1)
     attempt.wait_alert()
-    world.tree.create(vgpu, 25)
-    world.tree.load(vgpu, 8)
+    world.tree.create(vgpu, world.tree.gpu_of[vgpu], 25)
     return True
 
 
@@ -152,8 +168,7 @@ def tree_gone(attempt):
     attempt.wait_alert()
     tree.mount()
     for vgpu, cap in caps.items():
-        tree.create(vgpu, cap or 25)
-        tree.load(vgpu, 8)
+        tree.create(vgpu, tree.gpu_of[vgpu], cap or 25)
 
 
 def no_vgpu(attempt):

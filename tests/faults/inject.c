@@ -153,9 +153,10 @@ static long finish(const struct fault_rule *rule, long result)
 	return result;
 }
 
-static size_t shorten(const struct fault_rule *rule, size_t size)
+/* Half of the bytes, rounded up, so that a caller that tries again makes progress. */
+static long shorten(const struct fault_rule *rule, long size)
 {
-	return rule && rule->action == FAULT_SHORT ? (size + 1) / 2 : size;
+	return rule && rule->action == FAULT_SHORT && size > 0 ? (size + 1) / 2 : size;
 }
 
 /* --- files --- */
@@ -222,7 +223,7 @@ ssize_t pread(int fd, void *to, size_t size, off_t at)
 		return -1;
 	if (rule && rule->action == FAULT_TEXT)
 		return read_text(rule, to, size, at);
-	return finish(rule, syscall(SYS_pread64, fd, to, shorten(rule, size), at));
+	return finish(rule, shorten(rule, syscall(SYS_pread64, fd, to, size, at)));
 }
 
 ssize_t read(int fd, void *to, size_t size)
@@ -233,7 +234,7 @@ ssize_t read(int fd, void *to, size_t size)
 		return -1;
 	if (rule && rule->action == FAULT_TEXT)
 		return read_text(rule, to, size, 0);
-	return finish(rule, syscall(SYS_read, fd, to, shorten(rule, size)));
+	return finish(rule, shorten(rule, syscall(SYS_read, fd, to, size)));
 }
 
 ssize_t pwrite(int fd, const void *from, size_t size, off_t at)
@@ -241,14 +242,16 @@ ssize_t pwrite(int fd, const void *from, size_t size, off_t at)
 	const struct fault_rule *rule = meet_fd(FAULT_WRITE, fd);
 
 	return fails(rule) ? -1
-			   : finish(rule, syscall(SYS_pwrite64, fd, from, shorten(rule, size), at));
+			   : finish(rule,
+				    syscall(SYS_pwrite64, fd, from, shorten(rule, (long)size), at));
 }
 
 ssize_t write(int fd, const void *from, size_t size)
 {
 	const struct fault_rule *rule = meet_fd(FAULT_WRITE, fd);
 
-	return fails(rule) ? -1 : finish(rule, syscall(SYS_write, fd, from, shorten(rule, size)));
+	return fails(rule) ? -1
+			   : finish(rule, syscall(SYS_write, fd, from, shorten(rule, (long)size)));
 }
 
 int fsync(int fd)

@@ -4,6 +4,7 @@
 import json
 
 import rest
+from tree import read_journal
 
 # alerts that report a fault of the daemon or its host; they end when the fault ends
 FAULT_ALERTS = {"contracts_unsaved", "write_failed", "history_failing", "telemetry_stale", "vgpu_missing", "foreign_write"}
@@ -55,20 +56,6 @@ class Snapshot:
         return {**value, "vm": value["vm"] or "", "held_cap_pct": held_cap}
 
 
-def read_journal(path):
-    """The caps file: {id: (last, intent)}."""
-    journal = {}
-    try:
-        with open(path) as file:
-            for line in file:
-                words = line.split()
-                if len(words) == 3:
-                    journal[words[0]] = (int(words[1]), int(words[2]))
-    except (OSError, ValueError):
-        pass
-    return journal
-
-
 # --- complaints, each a sentence that begins with its kind ---
 
 
@@ -107,9 +94,10 @@ def tree(snapshot):
 
 def bounds(snapshot):
     """No cap is outside [floor, contract], or for a held vGPU different from the held cap."""
+    acting = {gpu["name"] for gpu in snapshot.host["gpus"] if gpu["mode"] == "act"}  # other GPUs keep the caps they have
     for name, vgpu in snapshot.vgpus.items():
         cap = snapshot.caps_after.get(name)
-        if cap is None or vgpu["found"] or cap != snapshot.caps_before.get(name):
+        if cap is None or vgpu["found"] or cap != snapshot.caps_before.get(name) or vgpu["gpu"] not in acting:
             continue
         cap = cap or 100
         held_cap = snapshot.filed.get(name, {}).get("held_cap_pct", 0)

@@ -14,7 +14,7 @@ import time
 import page as at
 import rest
 from gpu import stir
-from world import until
+from tree import until
 
 DAY_S = 86400
 PAGE_BYTES = 4096

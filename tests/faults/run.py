@@ -13,6 +13,8 @@ from multiprocessing.connection import wait
 sys.dont_write_bytecode = True
 import table  # noqa: E402
 from attempt import Host  # noqa: E402
+from tree import FuseTree  # noqa: E402
+from world import tree_of  # noqa: E402
 
 MISSES_MAX = 50  # a fault that does not happen in as many tries is skipped
 SHOWN = 3  # failures shown for each fault
@@ -82,7 +84,7 @@ class Runner:
         process = multiprocessing.Process(target=serve, args=(theirs, self.build, number, self.seed))
         process.start()
         theirs.close()
-        self.pipes[ours] = process
+        self.pipes[ours] = (number, process)
         self.give(ours)
 
     def collect(self, pipe):
@@ -90,21 +92,23 @@ class Runner:
         try:
             result = pipe.recv()
         except EOFError:
-            self.pipes.pop(pipe).join()
+            self.pipes.pop(pipe)[1].join()
             return
         self.tallies[result.name].add(result)
         self.show(result)
         self.give(pipe)
 
-    def next_fault(self):
+    def next_fault(self, host):
         """The fault that has had the least time so far, in relation to its share."""
-        open_ones = [each for each in self.tallies.values() if each.tries or each.missed < MISSES_MAX]
-        if not open_ones:
+        outside = tree_of(host) is FuseTree
+        possible = [each for each in self.tallies.values()
+                    if (each.tries or each.missed < MISSES_MAX) and (outside or not each.fault.outside)]
+        if not possible:
             return None
-        return min(open_ones, key=lambda each: (each.spent_s + 0.2 * each.given) / each.fault.share)
+        return min(possible, key=lambda each: (each.spent_s + 0.2 * each.given) / each.fault.share)
 
     def give(self, pipe):
-        tally = self.next_fault() if time.monotonic() < self.end_at else None
+        tally = self.next_fault(self.pipes[pipe][0]) if time.monotonic() < self.end_at else None
         if not tally:
             pipe.send(None)
             return

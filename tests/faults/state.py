@@ -5,7 +5,7 @@ import os
 import shutil
 import sqlite3
 
-from world import until
+from tree import until
 
 HISTORY_S = 10.0
 FIELDS_SINCE = {2: ("offer", "claim_key"), 3: ("flavor",), 4: ("fps_limit",), 5: ("claim_body",)}

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # The table of faults. A row names a fault, how it is made, the alert that must name it (or why none is needed), and what
 # its recovery means, if it does not end at once. attempt.Fault describes the columns.
+import dataclasses
 import errno
 
 import disk
@@ -20,13 +21,16 @@ SLOW = "a slow disk loses nothing"
 LOCAL = "only the sender is affected"
 
 CONTRACT_ACTS = ("change", "raise_cap", "hold", "sell", "gpu")
-CONTRACTS, TOKENS, CAPS, HISTORY, ALL = ("*/state/contracts.json*",), ("*/state/tokens.json*",), ("*/state/caps",), (
-    "*/state/history.db*",), ("*/state", "*/state/*")
+CONTRACTS = ("*/state/contracts.json*",)
+TOKENS = ("*/state/tokens.json*",)
+CAPS = ("*/state/caps",)
+HISTORY = ("*/state/history.db*",)
+ALL = ("*/state", "*/state/*")
 FULL = ("write", "truncate")
 READ_ONLY = ("open", "write", "rename", "unlink", "truncate")
 
-FAULTS = [
-    # kill -9 at fail points around each durable write
+# kill -9 at fail points around each durable write
+KILLS = [
     Fault("kill-contract", disk.kill_at(("contract",), CONTRACT_ACTS), why=CRASH, recovers=RESTART),
     Fault("kill-cap", disk.kill_at(("cap",), ("raise_cap", "hold")), why=CRASH, recovers=RESTART),
     Fault("kill-offer", disk.kill_claim, why=CRASH, recovers=RESTART),
@@ -36,8 +40,10 @@ FAULTS = [
     Fault("kill-audit", disk.kill_at(("history",), ("change", "token", "gpu", "policy")), why=CRASH, recovers=RESTART),
     Fault("kill-start", disk.kill_start, why=CRASH, recovers=RESTART),
     Fault("kill-any-time", disk.kill_any_time, why=CRASH, recovers=RESTART),
+]
 
-    # the disk
+# the disk
+DISK = [
     Fault("full-contracts", disk.fails(CONTRACTS, errno.ENOSPC, FULL, CONTRACT_ACTS), "contracts_unsaved: No space left"),
     Fault("full-offer", disk.fails(CONTRACTS + CAPS, errno.ENOSPC, FULL, ("claim_soon",)), why=ANSWER),
     Fault("full-tokens", disk.fails(TOKENS, errno.ENOSPC, FULL, ("token",)), why=ANSWER),
@@ -63,8 +69,10 @@ FAULTS = [
     Fault("stall-caps", disk.stalls(CAPS, ("write",), ("raise_cap", "hold")), why=SLOW),
     Fault("stall-history", disk.stalls(HISTORY, ("write", "sync"), (None,)), why=SLOW),
     Fault("stall-disk", disk.stalls(ALL, ("write", "sync"), (None,)), why=SLOW),
+]
 
-    # the files of the state directory, damaged while no daemon runs
+# the files of the state directory, damaged while no daemon runs
+STATE = [
     Fault("contracts-truncated", state.at_start("contracts.json", state.truncated), why=COPY),
     Fault("contracts-empty", state.at_start("contracts.json", state.emptied), why=COPY),
     Fault("contracts-zeroed", state.at_start("contracts.json", state.zeroed), why=COPY),
@@ -104,8 +112,10 @@ FAULTS = [
     Fault("lock-removed", state.at_start("lock", state.removed), why="it is created again"),
     Fault("lock-folder", state.until_repaired("lock", state.folder, "lock"), why="the start is rejected", recovers=REPAIR,
           exits=(1,)),
+]
 
-    # the same, under a running daemon
+# the same, under a running daemon
+LIVE = [
     Fault("live-contracts", state.while_running("contracts.json", state.truncated), why="the next change writes the file"),
     Fault("live-contracts-removed", state.while_running("contracts.json", state.removed), why="the next change writes it"),
     Fault("live-history-removed", state.while_running("history.db", state.removed), why="the history begins anew",
@@ -113,8 +123,10 @@ FAULTS = [
     Fault("live-history-truncated", state.while_running("history.db", state.truncated), why="the history begins anew",
           forgives=("sale",)),
     Fault("live-lock-removed", state.while_running("lock", state.removed), why="the socket is a second lock"),
+]
 
-    # the GPU
+# the GPU
+GPU = [
     Fault("sysfs-eio-busy", gpu.reads("busy", error=errno.EIO, periods=(3, 5)), "telemetry_stale"),
     Fault("sysfs-eio-cap", gpu.reads("cap", error=errno.EIO, periods=(30,)), "cap_unreadable"),
     Fault("sysfs-eio-once", gpu.one_read("all", error=errno.EIO), why=BRIEF),
@@ -133,8 +145,10 @@ FAULTS = [
     Fault("vgpu-gone-before-write", gpu.gone_before_write, "vgpu_missing", recovers="the vGPU is created again"),
     Fault("vgpu-gone", gpu.gone, "vgpu_missing", recovers="the vGPU is created again"),
     Fault("tree-gone", gpu.tree_gone, "vgpu_missing", recovers="the tree is mounted again with the same vGPUs"),
+]
 
-    # the process, its clocks and its memory
+# the process, its clocks and its memory
+PROCESS = [
     Fault("stopped", process.stopped((0.1, 0.3, 1, 2)), why="a late tick is counted", stops=True),
     Fault("clock-day-ahead", process.clock(process.DAY_S), why="times are only displayed", forgives=("silence",)),
     Fault("clock-day-back", process.clock(-process.DAY_S), why="times are only displayed"),
@@ -143,8 +157,10 @@ FAULTS = [
     Fault("memory-tick", process.allocations(process.TICKS, 0, 200), why="the next tick works again"),
     Fault("memory-requests", process.allocations(process.TICKS, 4, 2000), why="the client gets an error", exits=(1,)),
     Fault("memory-everywhere", process.allocations(process.EVERYWHERE, 4, 4000), why="the client gets an error", exits=(1,)),
+]
 
-    # floods and liars
+# floods and liars
+CALLERS = [
     Fault("flood-connections", process.flood(2500, process.nothing), why=LOCAL),
     Fault("flood-half-requests", process.flood(1500, process.half_a_request), why=LOCAL),
     Fault("flood-requests", process.flood(30, process.many_requests), why=LOCAL),
@@ -159,3 +175,5 @@ FAULTS = [
     Fault("gpu-top-lies", process.gpu_top("lies"), "utilisation_unknown"),
     Fault("gpu-top-silent", process.gpu_top("silent"), "utilisation_unknown"),
 ]
+
+FAULTS = KILLS + DISK + STATE + LIVE + [dataclasses.replace(each, outside=True) for each in GPU] + PROCESS + CALLERS

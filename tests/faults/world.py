@@ -1,22 +1,21 @@
 # SPDX-License-Identifier: MIT
-# One host under test: a GPU with vGPUs (gover-sim on FUSE, or the simulated GPU inside the daemon), gover-d with the
-# injector, and the files of its state directory. Waits are for events, with a generous limit.
+# One host under test: two GPUs with vGPUs (tree.py), gover-d with the injector, and the files of its state directory.
+# Waits are for events, with a generous limit.
 import json
 import os
 import shutil
 import signal
 import subprocess
 import tempfile
-import time
 
 import page as faults
 import rest
+from tree import READY_S, Broken, FuseTree, SimTree, until
 
 PERIOD_S = 0.05
 SPEED = 10
-READY_S = 30.0
 LEASES_MS = (60000, 1000)  # the lease of every other host ends during longer faults
-VGPUS = 4  # vGPUs that exist all the time
+VGPUS = ("gpu0", "gpu0", "gpu0", "gpu1")  # the GPUs of the vGPUs that exist all the time
 VGPU_TYPE = "i915-GVTg_V5_8"  # at most eight vGPUs on a GPU
 GPU_AT = "class/mdev_bus/0000:00:02.0"
 
@@ -24,12 +23,7 @@ CONFIG = """[daemon]
 socket = {folder}/sock
 state_dir = {folder}/state
 period_ms = 50
-[gpu gpu0]
-{gpu}
-speed = 10
-lease_ms = {lease_ms}
-intel_gpu_top = {igt}
-[offer]
+{gpus}[offer]
 flavor_cap_pct = 20
 max_vgpus = 8
 ttl_s = 5
@@ -42,6 +36,11 @@ socket = {folder}/fps.sock
 ports = {folder}/ports
 """
 
+
+GPU_SETTINGS = """speed = 10
+lease_ms = {lease_ms}
+intel_gpu_top = {gpu_top}
+"""
 
 # A fake intel_gpu_top that does what the file beside it says.
 GPU_TOP = """#!/bin/sh
@@ -58,103 +57,8 @@ done
 """
 
 
-class Broken(Exception):
-    """The world cannot be used any more; the text says why."""
-
-
-def until(found, seconds, pause_s=0.004):
-    """Waits until found() is true and returns its value, or returns None after @seconds."""
-    end = time.monotonic() + seconds
-    while True:
-        value = found()
-        if value:
-            return value
-        if time.monotonic() > end:
-            return None
-        time.sleep(pause_s)
-
-
-class FuseTree:
-    """The vGPUs of gover-sim. They outlive the daemon; anybody can create, read and remove them."""
-
-    name = "fuse"
-
-    def __init__(self, build, folder):
-        self.build, self.folder = build, folder
-        self.root = os.path.join(folder, "sys")
-        self.gpu = os.path.join(self.root, GPU_AT)
-        os.mkdir(self.root)
-        self.mount()
-
-    def mount(self):
-        with open(os.path.join(self.folder, "sim.log"), "w") as log:
-            command = [os.path.join(self.build, "gover-sim"), "mount", "--speed", str(SPEED), self.root]
-            self.process = subprocess.Popen(command, stdout=log, stderr=log)
-        mounted = os.path.join(self.root, "bus")
-        if not until(lambda: os.path.isdir(mounted) or self.process.poll() is not None, READY_S):
-            raise Broken("gover-sim did not mount")
-        if self.process.poll() is not None:
-            raise Broken("gover-sim ended")
-
-    def unmount(self):
-        """Ends gover-sim. All vGPUs are removed."""
-        self.process.terminate()
-        try:
-            self.process.wait(READY_S)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-
-    def config(self):
-        return f"backend = gvt\nroot = {self.root}"
-
-    def vgpus(self):
-        return [name for name in os.listdir(self.gpu) if len(name) == 36]
-
-    def path(self, vgpu, file):
-        return os.path.join(self.gpu, vgpu, file)
-
-    def read(self, vgpu, file):
-        with open(self.path(vgpu, file)) as opened:
-            return opened.read().strip()
-
-    def write(self, vgpu, file, text):
-        with open(self.path(vgpu, file), "w") as opened:
-            opened.write(str(text))
-
-    def cap(self, vgpu):
-        """The cap in force, or None for a vGPU that does not exist."""
-        try:
-            return int(self.read(vgpu, "intel_vgpu/cap"))
-        except OSError:
-            return None
-
-    def load(self, vgpu, pct):
-        self.write(vgpu, "load", pct)
-
-    def create(self, vgpu, cap_pct):
-        """
-        Creates a vGPU on the bus. If the daemon sets a cap between the two writes, the initial cap can no longer change; the
-        vGPU is then created again.
-        """
-        for _ in range(20):
-            with open(os.path.join(self.gpu, "mdev_supported_types", VGPU_TYPE, "create"), "w") as file:
-                file.write(vgpu)
-            try:
-                self.write(vgpu, "intel_vgpu/initial_cap", cap_pct)
-                return
-            except OSError:
-                self.remove(vgpu)
-        raise Broken(f"vGPU {vgpu}: its initial cap cannot be set")
-
-    def remove(self, vgpu):
-        if os.path.exists(os.path.join(self.gpu, vgpu)):
-            self.write(vgpu, "remove", 1)
-
-    def close(self):
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGCONT)
-            self.unmount()
+def tree_of(number):
+    return SimTree if number % 3 == 0 else FuseTree
 
 
 class Daemon:
@@ -198,21 +102,22 @@ class Daemon:
 
 
 class World:
-    def __init__(self, build, number, tree=FuseTree):
+    """Every third host has simulated GPUs inside the daemon, the others have the vGPUs of gover-sim."""
+
+    def __init__(self, build, number):
         base = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
         self.folder = tempfile.mkdtemp(prefix="gover-faults.", dir=base)
         self.number = number
-        lease_ms = LEASES_MS[number % 2]
         self.made = 0
         self.state = os.path.join(self.folder, "state")
-        self.tree = tree(build, self.folder)
+        self.socket = os.path.join(self.folder, "sock")
+        settings = GPU_SETTINGS.format(lease_ms=LEASES_MS[number % 2], gpu_top=self.gpu_top("works"))
+        self.tree = tree_of(number)(build, self.folder, settings)
         self.daemon = Daemon(build, self.folder)
         self.page = self.daemon.page
-        self.socket = os.path.join(self.folder, "sock")
         with open(os.path.join(self.folder, "conf"), "w") as file:
-            values = {"folder": self.folder, "gpu": self.tree.config(), "igt": self.gpu_top("works")}
-            file.write(CONFIG.format(**values, lease_ms=lease_ms))
-        self.vgpus = [self.new_vgpu(25) for _ in range(VGPUS)]
+            file.write(CONFIG.format(folder=self.folder, gpus=self.tree.config()))
+        self.vgpus = [self.new_vgpu(gpu, 25) for gpu in VGPUS]
         self.prober = rest.Prober(os.path.join(self.folder, "prober"), self.socket)
         self.start()
 
@@ -228,11 +133,10 @@ class World:
         self.made += 1
         return f"{self.number:08x}-0000-4000-8000-{self.made:012x}"
 
-    def new_vgpu(self, cap_pct):
-        """A vGPU on the bus with a small load, as an orchestrator creates it; in sim, only its id."""
+    def new_vgpu(self, gpu, cap_pct):
+        """A vGPU on the bus, as an orchestrator creates it; with simulated GPUs only its id."""
         vgpu = self.new_id()
-        self.tree.create(vgpu, cap_pct)
-        self.tree.load(vgpu, 8)
+        self.tree.create(vgpu, gpu, cap_pct)
         return vgpu
 
     def gpu_top(self, mode):
