@@ -7,7 +7,8 @@ import rest
 from tree import read_journal
 
 # alerts that report a fault of the daemon or its host; they end when the fault ends
-FAULT_ALERTS = {"contracts_unsaved", "write_failed", "history_failing", "telemetry_stale", "vgpu_missing", "foreign_write"}
+FAULT_ALERTS = {"contracts_unsaved", "write_failed", "history_failing", "telemetry_stale", "vgpu_missing", "foreign_write",
+                "fps_over_limit"}
 FILE_FIELDS = ("gpu", "vm", "labels", "initial_cap_pct", "min_cap_pct", "target_fps", "fps_limit", "weight", "burst", "held",
                "found")
 MOST = {"load_pct": 400, "util_pct": 100000, "fps": 1e6, "frame_p99_ms": 1e7}  # generous upper bounds of readings
@@ -17,6 +18,7 @@ class Snapshot:
     """The state of a host, read once. Raises NoAnswer while the daemon does not answer."""
 
     def __init__(self, world):
+        self.outside = world.tree.outside
         self.caps_before = self.caps(world)
         self.host = world.get("/v1/host")
         self.caps_after = self.caps(world)
@@ -81,7 +83,7 @@ def tree(snapshot):
     """REST, the cap journal and the tree have the same vGPUs with the same caps."""
     acts = all(gpu["mode"] == "act" for gpu in snapshot.host["gpus"])
     present = {name for name, vgpu in snapshot.vgpus.items() if vgpu["state"] != "missing"}
-    if present != set(snapshot.caps_after):
+    if snapshot.outside and present != set(snapshot.caps_after):
         yield f"books: REST has vGPUs {sorted(present)}, the tree {sorted(snapshot.caps_after)}"
     for name in present & set(snapshot.caps_after):
         cap, in_tree = snapshot.vgpus[name]["cap_pct"], snapshot.caps_after[name]
@@ -133,8 +135,9 @@ def health(snapshot):
             yield f"health: the telemetry of GPU {gpu['name']} is invalid"
     if not snapshot.host["history"]["enabled"] or snapshot.host["history"]["error"]:
         yield f"health: history {json.dumps(snapshot.host['history'])}"
+    idle = {gpu["name"] for gpu in snapshot.host["gpus"] if gpu["mode"] != "act"}  # their leases end, and nothing is written
     for alert in snapshot.host["alerts"]:
-        if alert["name"] in FAULT_ALERTS:
+        if alert["name"] in FAULT_ALERTS and not (alert["name"] == "write_failed" and alert["gpu"] in idle):
             yield f"health: alert {alert['name']}: {alert['text']}"
     if not snapshot.host["ready"]:
         yield "health: not ready"

@@ -13,7 +13,6 @@ from multiprocessing.connection import wait
 sys.dont_write_bytecode = True
 import table  # noqa: E402
 from attempt import Host  # noqa: E402
-from tree import FuseTree  # noqa: E402
 from world import tree_of  # noqa: E402
 
 MISSES_MAX = 50  # a fault that does not happen in as many tries is skipped
@@ -100,7 +99,7 @@ class Runner:
 
     def next_fault(self, host):
         """The fault that has had the least time so far, in relation to its share."""
-        outside = tree_of(host) is FuseTree
+        outside = tree_of(host).outside
         possible = [each for each in self.tallies.values()
                     if (each.tries or each.missed < MISSES_MAX) and (outside or not each.fault.outside)]
         if not possible:
@@ -126,7 +125,7 @@ class Runner:
         tally = self.tallies[result.name]
         if result.complaints and len(tally.failed) <= SHOWN:
             again = f"FAULT={result.name} SEED={self.seed} FAULTS_S=60 make check-faults"
-            print(f"# {result.name} failed in try {result.number} (repeat: {again})")
+            print(f"# {result.name} failed in try {result.number} (repeat: {again}; its state: $B/faults/)")
             for complaint in result.complaints[:6]:
                 print("".join(f"#   {line}\n" for line in complaint.splitlines()), end="")
             sys.stdout.flush()

@@ -9,8 +9,10 @@ from tree import until
 
 HISTORY_S = 10.0
 FIELDS_SINCE = {2: ("offer", "claim_key"), 3: ("flavor",), 4: ("fps_limit",), 5: ("claim_body",)}
-# What later steps of the schema added, newest first: (version before the step, statements that undo it).
-UNDO = ((6, ()), (5, ("DROP TABLE silence",)), (4, ("DROP TABLE audit",)))
+# Statements that undo the step of the schema to this version.
+TRUSTED = ("trusted_ms", "proposed_ms", "confirmed_ms", "wall_ms")
+UNDO = {8: tuple(f"ALTER TABLE progress DROP COLUMN {name}" for name in TRUSTED), 7: (), 6: ("DROP TABLE silence",),
+        5: ("DROP TABLE audit",)}
 
 
 # --- damage: each function gets the path of a file ---
@@ -83,10 +85,11 @@ def newer_database(path, _):
 
 def older_database(path, rng):
     with sqlite3.connect(path) as database:
-        for version, statements in UNDO[: rng.randint(1, len(UNDO))]:
-            for statement in statements:
+        version = database.execute("PRAGMA user_version").fetchone()[0]
+        for step in range(version, version - rng.randint(1, 4), -1):
+            for statement in UNDO[step]:
                 database.execute(statement)
-            database.execute(f"PRAGMA user_version = {version}")
+            database.execute(f"PRAGMA user_version = {step - 1}")
     database.close()
 
 

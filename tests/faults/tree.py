@@ -31,6 +31,8 @@ def until(found, seconds, pause_s=0.004):
 class FuseTree:
     """The vGPUs of gover-sim. Other programs can create, read and remove them."""
 
+    outside = True  # the vGPUs exist without the daemon
+
     def __init__(self, build, folder, settings):
         self.build, self.folder, self.settings = build, folder, settings
         self.root = os.path.join(folder, "sys")
@@ -119,8 +121,10 @@ class FuseTree:
 class SimTree:
     """
     The vGPUs of the daemon's own simulated GPUs: the daemon creates them for a contract, and again at each start. Seen from
-    outside, they are the records of the cap journal.
+    outside, they are the records of the cap journal, which may also have a record of a vGPU whose creation was interrupted.
     """
+
+    outside = False
 
     def __init__(self, _, folder, settings):
         self.settings = settings

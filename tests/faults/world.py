@@ -12,7 +12,7 @@ import page as faults
 import rest
 from tree import READY_S, Broken, FuseTree, SimTree, until
 
-PERIOD_S = 0.05
+PERIOD_S = 0.1
 SPEED = 10
 LEASES_MS = (60000, 1000)  # the lease of every other host ends during longer faults
 VGPUS = ("gpu0", "gpu0", "gpu0", "gpu1")  # the GPUs of the vGPUs that exist all the time
@@ -22,7 +22,7 @@ GPU_AT = "class/mdev_bus/0000:00:02.0"
 CONFIG = """[daemon]
 socket = {folder}/sock
 state_dir = {folder}/state
-period_ms = 50
+period_ms = 100
 {gpus}[offer]
 flavor_cap_pct = 20
 max_vgpus = 8
