@@ -184,10 +184,13 @@ const char *cap_journal_next(const struct cap_journal *journal, int *place)
 
 int cap_journal_remove(struct cap_journal *journal, const char *id)
 {
-	struct record *record = find(journal, id);
+	struct record *record;
+	int r = 0;
 
-	if (!record)
-		return 0;
-	memset(record, 0, sizeof(*record));
-	return write_record(journal, record);
+	/* An earlier removal that could not be written may have left a second record. */
+	while (r == 0 && (record = find(journal, id))) {
+		memset(record, 0, sizeof(*record));
+		r = write_record(journal, record);
+	}
+	return r;
 }

@@ -172,8 +172,8 @@ def read_journal(path):
         with open(path) as file:
             for line in file:
                 words = line.split()
-                if len(words) == 3:
-                    journal[words[0]] = (int(words[1]), int(words[2]))
+                if len(words) == 3:  # of two records, the daemon uses the first one
+                    journal.setdefault(words[0], (int(words[1]), int(words[2])))
     except (OSError, ValueError):
         pass
     return journal

@@ -287,6 +287,24 @@ static void unused_lines_are_used_again(void **state)
 	assert_int_equal(file_bytes(), bytes);
 }
 
+/* If a removal cannot be written, the line stays in the file, and a second one may be added. */
+static void all_records_of_an_id_are_removed(void **state)
+{
+	size_t record = record_bytes();
+
+	(void)state;
+	write_line(0, "a 50 50", strlen("a 50 50"), record);
+	write_line(1, "b 30 30", strlen("b 30 30"), record);
+	write_line(2, "a 40 40", strlen("a 40 40"), record);
+	open_again();
+	assert_true(has_record("a", 50, 50));
+	assert_int_equal(cap_journal_remove(journal, "a"), 0);
+	assert_false(has_id("a"));
+	open_again();
+	assert_false(has_id("a"));
+	assert_true(has_record("b", 30, 30));
+}
+
 static void an_unusable_path_is_named(void **state)
 {
 	char wrong[80];
@@ -330,6 +348,7 @@ int main(void)
 		TEST(invalid_lines_are_ignored),
 		TEST(a_truncated_file_loses_only_the_missing_records),
 		TEST(unused_lines_are_used_again),
+		TEST(all_records_of_an_id_are_removed),
 		TEST(an_unusable_path_is_named),
 		TEST(a_full_disk_leaves_the_records_unchanged),
 	};
