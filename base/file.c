@@ -54,22 +54,43 @@ int file_pwrite_i64(int fd, int64_t value)
 	return n == length ? 0 : -EIO;
 }
 
+/* First size of a buffer for a file. The buffer then doubles, because most files are small. */
+#define READ_FIRST 4096
+
+/* Doubles the buffer, up to @max bytes. The buffer has one byte more, for a NUL. */
+static int grow_text(char **text, size_t *size, size_t max)
+{
+	size_t grown = *size ? 2 * *size : READ_FIRST;
+	char *more;
+
+	if (grown > max)
+		grown = max;
+	more = realloc(*text, grown + 1);
+	if (!more)
+		return -ENOMEM;
+	*text = more;
+	*size = grown;
+	return 0;
+}
+
 int file_read(const char *path, size_t max, char **ret_text, size_t *ret_length)
 {
 	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
 	CLEANUP_FREE char *text = NULL;
-	size_t length = 0;
+	size_t size = 0, length = 0;
 	ssize_t n;
 
 	if (fd < 0)
 		return -errno;
-	text = malloc(max + 2);
-	if (!text)
-		return -ENOMEM;
-	while ((n = read(fd, text + length, max + 1 - length)) > 0)
+	do {
+		/* One byte more than @max shows that the file is too large. */
+		if (length == size && grow_text(&text, &size, max + 1) < 0)
+			return -ENOMEM;
+		n = read(fd, text + length, size - length);
+		if (n < 0)
+			return -errno;
 		length += (size_t)n;
-	if (n < 0)
-		return -errno;
+	} while (n > 0 && length <= max);
 	if (length > max)
 		return -EFBIG;
 	text[length] = '\0';

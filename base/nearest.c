@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Computes the optimal string alignment distance of two words. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/nearest.h"
@@ -18,7 +19,8 @@ int nearest_distance(const char *a, const char *b)
 	int d[WORD_MAX + 1][WORD_MAX + 1];
 	int n = (int)strnlen(a, WORD_MAX + 1), m = (int)strnlen(b, WORD_MAX + 1);
 
-	if (n > WORD_MAX || m > WORD_MAX)
+	/* The distance is at least the difference of the lengths. */
+	if (n > WORD_MAX || m > WORD_MAX || abs(n - m) >= NEAREST_FAR)
 		return NEAREST_FAR;
 	for (int i = 0; i <= n; i++) {
 		for (int j = 0; j <= m; j++) {

@@ -19,36 +19,67 @@
 
 struct place {
 	char title[TITLE_MAX], key[32]; /* @key is "" for the place of a fault */
-	char file[PATH_MAX];
+	const char *file;		/* in finder.files; NULL: out of memory */
 	int line;
+};
+
+struct file_name {
+	struct file_name *next;
+	char path[];
 };
 
 struct finder {
 	const struct config_faults *faults;
-	struct place *places;
-	int n_places, n;
+	struct place *places;	 /* room for @room places */
+	struct file_name *files; /* the files read so far */
+	const char *file;	 /* the current file; NULL: out of memory */
+	int n_places, room, n;
 };
 
 static void take_file(void *userdata, const char *file)
 {
-	const struct finder *finder = userdata;
+	struct finder *finder = userdata;
+	size_t size = strlen(file) + 1;
+	struct file_name *name = malloc(sizeof(*name) + size);
 
+	finder->file = name ? name->path : NULL;
+	if (name) {
+		memcpy(name->path, file, size);
+		name->next = finder->files;
+		finder->files = name;
+	}
 	if (finder->faults->file)
 		finder->faults->file(finder->faults->userdata, file);
 }
 
-static void remember_place(struct finder *finder, const char *file, int line, const char *title,
-			   const char *key)
+/* Returns a new place; NULL: too many places, or out of memory. */
+static struct place *add_place(struct finder *finder)
 {
-	struct place *place = &finder->places[finder->n_places];
+	int room = finder->room ? 2 * finder->room : 32;
+	struct place *places;
 
 	if (finder->n_places == PLACES_MAX)
+		return NULL;
+	if (finder->n_places == finder->room) {
+		places = reallocarray(finder->places, (size_t)room, sizeof(*places));
+		if (!places)
+			return NULL;
+		finder->places = places;
+		finder->room = room;
+	}
+	return &finder->places[finder->n_places++];
+}
+
+static void remember_place(struct finder *finder, int line, const char *title, const char *key)
+{
+	struct place *place = add_place(finder);
+
+	if (!place)
 		return;
-	finder->n_places++;
 	place->line = line;
 	snprintf(place->title, sizeof(place->title), "%s", title);
 	snprintf(place->key, sizeof(place->key), "%s", key);
-	snprintf(place->file, sizeof(place->file), "%s", file ? file : "");
+	place->file = finder->file;
 }
 
 static void report(struct finder *finder, const char *file, int line, const char *text)
@@ -62,13 +93,14 @@ static void take_fault(void *userdata, const char *file, int line, const char *t
 {
 	struct finder *finder = userdata;
 
-	remember_place(finder, file, line, title, "");
+	remember_place(finder, line, title, "");
 	report(finder, file, line, why);
 }
 
 static void take_key(void *userdata, const char *file, int line, const char *title, const char *key)
 {
-	remember_place(userdata, file, line, title, key);
+	(void)file;
+	remember_place(userdata, line, title, key);
 }
 
 /*
@@ -117,20 +149,32 @@ static void take_check(void *userdata, const char *text)
 		report(finder, place ? place->file : NULL, place ? place->line : 0, text);
 }
 
+static void free_files(struct file_name *name)
+{
+	while (name) {
+		struct file_name *next = name->next;
+
+		free(name);
+		name = next;
+	}
+}
+
 int config_find_faults(const char *path, const struct config_faults *faults)
 {
 	CLEANUP_FREE struct config *config = malloc(sizeof(*config));
-	CLEANUP_FREE struct place *places = calloc(PLACES_MAX, sizeof(*places));
-	struct finder finder = {.faults = faults, .places = places};
+	struct finder finder = {.faults = faults};
 	const struct config_watch watch = {
 		.userdata = &finder, .file = take_file, .fault = take_fault, .seen = take_key};
 	struct err err;
+	int r;
 
-	if (!config || !places)
+	if (!config)
 		return -ENOMEM;
 	config_default(config);
-	if (config_load_watched(config, path, &watch, &err) == -ENOMEM)
-		return -ENOMEM;
-	config_check_all(config, take_check, &finder);
-	return finder.n;
+	r = config_load_watched(config, path, &watch, &err);
+	if (r != -ENOMEM)
+		config_check_all(config, take_check, &finder);
+	free_files(finder.files);
+	free(finder.places);
+	return r == -ENOMEM ? r : finder.n;
 }
