@@ -30,6 +30,7 @@
 #include "gover-d/util/log.h"
 
 #define TICK_PRIORITY  (SD_EVENT_PRIORITY_IMPORTANT)
+#define LOOP_PAUSE_NS  (10 * NS_PER_MS) /* before the loop tries again if memory is short */
 #define REQUESTS_SHARE 10 /* after a tick, a tenth of the period is kept free for requests */
 
 /* --- one daemon, one state directory --- */
@@ -450,6 +451,22 @@ struct manager *manager_free(struct manager *m)
 	return NULL;
 }
 
+/* Does the same as sd_event_loop(), but tries again if memory is short. */
+static int run_loop(sd_event *event)
+{
+	const struct timespec pause = {.tv_nsec = LOOP_PAUSE_NS};
+	int r = 0;
+
+	while (r >= 0 && sd_event_get_state(event) != SD_EVENT_FINISHED) {
+		r = sd_event_run(event, UINT64_MAX);
+		if (r == -ENOMEM)
+			r = nanosleep(&pause, NULL) < 0 ? -errno : 0;
+	}
+	if (r >= 0)
+		(void)sd_event_get_exit_code(event, &r);
+	return r;
+}
+
 int manager_run(struct manager *m)
 {
 	int r;
@@ -459,7 +476,7 @@ int manager_run(struct manager *m)
 	log_event(SD_NOTICE, &(struct log_fields){.kind = LOG_READY},
 		  "ready on %s: %d GPUs, period %d ms%s", m->config.socket, m->host.n_gpus,
 		  m->config.period_ms, m->actuator.dry_run ? ", dry run" : "");
-	r = sd_event_loop(m->event);
+	r = run_loop(m->event);
 	(void)sd_notify(0, "STOPPING=1");
 	log_event(SD_NOTICE, &(struct log_fields){.kind = LOG_STOPPING},
 		  "stopping; the caps stay in force");

@@ -17,8 +17,6 @@ int64_t record_add(struct manager *m, struct decision *decision)
 	if (!decision->moves)
 		decision->moves = json_array();
 	recorded = decisions_add(m->decisions, decision);
-	if (!recorded)
-		return 0;
 	observers_decision(&m->observers, recorded);
 	if (!recorded->gpu[0])
 		observers_change(&m->observers, "policy", "");
@@ -40,7 +38,7 @@ void record_decision(struct manager *m, const struct host_gpu *gpu, struct vgpu 
 	vsnprintf(why, sizeof(why), format, ap);
 	va_end(ap);
 	id = record_add(m, &d);
-	if (vgpu && id)
+	if (vgpu)
 		vgpu->last_decision_id = id;
 	observers_change(&m->observers, vgpu ? "vgpu" : "gpu", vgpu ? d.vgpu : d.gpu);
 }

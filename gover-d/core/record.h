@@ -7,7 +7,7 @@
 
 struct manager;
 
-/* Records @decision and returns its new id; 0: out of memory. Takes ownership of its JSON. */
+/* Records @decision and returns its new id. Takes ownership of its JSON. */
 int64_t record_add(struct manager *manager, struct decision *decision);
 
 /* Records a decision that the policy did not make. @vgpu may be NULL. @format: the reason. */

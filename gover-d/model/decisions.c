@@ -61,6 +61,9 @@ struct decisions {
 	size_t first; /* index of the oldest decision in @ring */
 	size_t n;     /* number of decisions */
 	struct decision *ring[DECISIONS_MAX];
+	/* the last decision that could not be stored for lack of memory */
+	struct decision spare;
+	char spare_why[DECISION_WHY_MAX];
 };
 
 struct decisions *decisions_new(int64_t last_id)
@@ -122,15 +125,28 @@ static struct decision *copy_decision(const struct decision *decision)
 	return copy;
 }
 
+static struct decision *use_spare(struct decisions *decisions, const struct decision *decision)
+{
+	decisions->spare = *decision;
+	decisions->spare.why = decisions->spare_why;
+	decisions->spare.detail = "{\"numbers\":{},\"moves\":[]}";
+	decisions->spare.numbers = decisions->spare.moves = NULL;
+	snprintf(decisions->spare_why, sizeof(decisions->spare_why), "%s",
+		 decision->why ? decision->why : "");
+	return &decisions->spare;
+}
+
 const struct decision *decisions_add(struct decisions *decisions, const struct decision *decision)
 {
 	struct decision *copy = copy_decision(decision);
 
-	if (!copy)
-		return NULL;
-	if (decisions->n == DECISIONS_MAX)
-		drop_oldest(decisions);
-	decisions->ring[slot(decisions, decisions->n++)] = copy;
+	if (!copy) {
+		copy = use_spare(decisions, decision);
+	} else {
+		if (decisions->n == DECISIONS_MAX)
+			drop_oldest(decisions);
+		decisions->ring[slot(decisions, decisions->n++)] = copy;
+	}
 	if (copy->id <= decisions->last_id)
 		copy->id = decisions->last_id + 1;
 	decisions->last_id = copy->id;

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -274,6 +275,14 @@ static int watch(struct hooks *hooks, enum hook hook, pid_t pid)
 	return r;
 }
 
+/* A program without a monitor could run forever, and would leave a zombie. */
+static void end_unwatched(pid_t pid)
+{
+	(void)kill(-pid, SIGKILL);
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
 static int start(struct hooks *hooks, struct waiting *w)
 {
 	CLEANUP_FREE char **environment = extend_environment(w->variables);
@@ -289,9 +298,12 @@ static int start(struct hooks *hooks, struct waiting *w)
 	}
 	hooks->stats[w->hook].run++;
 	r = watch(hooks, w->hook, pid);
-	if (r < 0)
-		log_warning("%s program '%s': cannot be monitored: %s", hook_name(w->hook),
-			    w->program, strerror(-r));
+	if (r < 0) {
+		end_unwatched(pid);
+		hooks->stats[w->hook].failed++;
+		log_event(SD_WARNING, &failed, "%s program '%s' killed: cannot be monitored: %s",
+			  hook_name(w->hook), w->program, strerror(-r));
+	}
 	return r;
 }
 

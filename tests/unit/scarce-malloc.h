@@ -46,6 +46,17 @@ static inline void scarce_begin(long failing, bool lasting)
 	scarce.armed = true;
 }
 
+/* Stop and continue counting, for code between two parts of a test. */
+static inline void scarce_pause(void)
+{
+	scarce.armed = false;
+}
+
+static inline void scarce_resume(void)
+{
+	scarce.armed = true;
+}
+
 /* Ends the failures. Returns true if an allocation has failed. */
 static inline bool scarce_end(void)
 {

@@ -22,6 +22,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "gover-d/util/hook.h"
+#include "tests/unit/scarce-malloc.h"
 
 #define DEADLINE_NS (30 * NS_PER_S) /* long enough for a machine under load */
 /* environment variable with the path of the file that the child writes */
@@ -416,6 +417,30 @@ static void a_running_program_outlives_the_daemon(void **state)
 	assert_null(hooks_free(NULL));
 }
 
+/* Each allocation in turn fails: a program is monitored, or no process is left. */
+static void without_memory_no_program_is_left(void **state)
+{
+	siginfo_t info;
+	bool failed = true;
+
+	(void)state;
+	write_program("exec sleep 0.1");
+	for (long failing = 1; failed; failing++) {
+		int r;
+
+		scarce_begin(failing, /* lasting= */ false);
+		r = run();
+		failed = scarce_end();
+		if (r < 0)
+			assert_int_equal(waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT), -1);
+		else
+			reap();
+		assert_true(failing < 1000);
+	}
+	assert_int_equal(run(), 0);
+	reap();
+}
+
 /*
  * Runs in the hook program, which here is this test program: a shell would change the signals.
  */
@@ -465,6 +490,7 @@ int main(void)
 		TEST(a_program_is_killed_after_the_timeout),
 		TEST(a_running_program_outlives_the_daemon),
 		TEST(a_program_starts_with_default_signals),
+		TEST(without_memory_no_program_is_left),
 	};
 
 	if (getenv(SIGNALS_FILE))
