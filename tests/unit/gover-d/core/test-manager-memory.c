@@ -128,27 +128,30 @@ static void scarce_tick(int periods)
 
 /* --- situations --- */
 
-static void steals(void)
+/* b gets less than its contract, because the use of a is not known yet. */
+static void oversell(void)
 {
-	sell("a", 50, 0.05);
-	sell("b", 50, 0.05);
-
+	sell("a", 90, 0.05);
+	sell("b", 60, 0.05);
 	tick(2);
 	device("b")->demand = BUSY;
-	scarce_tick(8);
-	device("b")->demand = 0.05;
-	device("a")->demand = BUSY;
-	scarce_tick(8);
+}
+
+static void steals(void)
+{
+	oversell();
+	tick(2);
+	scarce_tick(2);
 }
 
 static void severe_overload(void)
 {
-	sell("a", 50, BUSY);
-	sell("b", 50, BUSY);
-
-	scarce_tick(8);
-	device("a")->demand = 0.05;
-	scarce_tick(10);
+	sell("a", 100, 0.05);
+	tick(2);
+	sell("b", 100, 0.05);
+	tick(2);
+	device("a")->demand = device("b")->demand = BUSY;
+	scarce_tick(5);
 }
 
 static void an_offer(void)
@@ -176,7 +179,7 @@ static void a_vgpu_that_disappears(void)
 	sell("b", 50, 0.05);
 	tick(2);
 	device("b")->exists = false;
-	scarce_tick(5);
+	scarce_tick(3);
 }
 
 static void a_vgpu_that_appears(void)
@@ -186,32 +189,36 @@ static void a_vgpu_that_appears(void)
 	device("d")->exists = true;
 	device("d")->cap_pct = 30;
 	device("d")->initial_cap_pct = 30;
-	scarce_tick(15);
+	scarce_tick(3);
 }
 
 static void failing_writes(void)
 {
-	sell("a", 50, 0.05);
-	sell("b", 50, BUSY);
-	tick(1);
-	device("b")->write_errno = EIO;
-	scarce_tick(8);
-	device("b")->write_errno = 0;
-	scarce_tick(5);
+	oversell();
+	tick(2);
+	device("a")->write_errno = EIO;
+	scarce_tick(2);
+	device("a")->write_errno = 0;
 }
 
 static const struct situation {
 	const char *name;
 	void (*run)(void);
-	bool hooks; /* with programs that run for each event, which are slow */
+	const char *shows; /* part of the result that shows that the situation has occurred */
+	bool hooks;	   /* with programs that run for each event, which are slow */
 } situations[] = {
-	{"a_failed_allocation_changes_nothing_for_steals", steals, false},
-	{"a_failed_allocation_changes_nothing_for_severe_overload", severe_overload, true},
-	{"a_failed_allocation_changes_nothing_for_an_offer", an_offer, false},
-	{"a_failed_allocation_changes_nothing_for_an_external_write", an_external_write, false},
-	{"a_failed_allocation_changes_nothing_for_a_lost_vgpu", a_vgpu_that_disappears, false},
-	{"a_failed_allocation_changes_nothing_for_a_new_vgpu", a_vgpu_that_appears, false},
-	{"a_failed_allocation_changes_nothing_for_failing_writes", failing_writes, false},
+	{"a_failed_allocation_changes_nothing_for_steals", steals, "decisions steal", false},
+	{"a_failed_allocation_changes_nothing_for_severe_overload", severe_overload,
+	 "decisions severe", true},
+	{"a_failed_allocation_changes_nothing_for_an_offer", an_offer, "2 decisions offer", false},
+	{"a_failed_allocation_changes_nothing_for_an_external_write", an_external_write,
+	 "alert foreign_write b", false},
+	{"a_failed_allocation_changes_nothing_for_a_lost_vgpu", a_vgpu_that_disappears,
+	 "alert vgpu_missing b", false},
+	{"a_failed_allocation_changes_nothing_for_a_new_vgpu", a_vgpu_that_appears,
+	 "decisions adopt", false},
+	{"a_failed_allocation_changes_nothing_for_failing_writes", failing_writes,
+	 "decisions steal", false},
 };
 
 /* --- the result of a situation --- */
@@ -305,6 +312,8 @@ static void a_failed_allocation_changes_nothing(void **state)
 	long failing;
 
 	assert_false(run_once(situation, 0, false, whole));
+	if (!strstr(whole, situation->shows))
+		fail_msg("the result does not contain '%s':\n%s", situation->shows, whole);
 	for (failing = 1; run_once(situation, failing, false, outcome); failing++) {
 		if (strcmp(outcome, whole) != 0)
 			fail_msg("allocation %ld fails:\n%swithout the failure:\n%s", failing,
