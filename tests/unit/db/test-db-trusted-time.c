@@ -94,7 +94,7 @@ static const struct {
 	struct step steps[8];
 	int64_t lag_s;
 } cases[] = {
-	{"a new database trusts the clock", {{END}}, 0},
+	{"a new database trusts the clock", {{END, 0}}, 0},
 	{"a steady clock", {{RUN, 100 * HOUR}}, 0},
 	{"a suspend", {{RUN, HOUR}, {SUSPEND, HOUR}}, 0},
 	{"a jump ahead", {{RUN, HOUR}, {JUMP, 800 * DAY}, {RUN, 12}}, 800 * DAY},
