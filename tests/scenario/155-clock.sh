@@ -52,7 +52,7 @@ ok "the daemon continues for twelve seconds" periods 120
 ok "the jump is logged" grep -q 'the clock was set forward by 691200[0-9][0-9] s' "$dir/log"
 ok "the host reports the clock" until_ok 20 that /v1/host '.history.clock_ahead_s > 69000000'
 ok "the clock is corrected" at 0
-ok "the host reports the correction" until_ok 20 that /v1/host '.history.clock_ahead_s == 0'
+ok "the host reports the correction" until_ok 20 that /v1/host '.history.clock_ahead_s | fabs < 5'
 is "no row is lost" "$(counts)" "$kept"
 ok "the clock jumps back by a day" at $((-day))
 ok "the clock jumps back to 1970" at $((-$(date +%s) + 5000))
