@@ -118,8 +118,8 @@ static const struct prune {
 	{"DELETE FROM silence WHERE until_ms < ?1 AND id < (SELECT max(id) FROM silence)", HOUR,
 	 true},
 	/* a change while the clock was behind does not make an offer old */
-	{"DELETE FROM offer WHERE max(created_ms, changed_ms) < ?1 AND id < (SELECT max(id) FROM "
-	 "offer)"
+	{"DELETE FROM offer WHERE max(ifnull(created_ms, 0), changed_ms) < ?1"
+	 " AND id < (SELECT max(id) FROM offer)"
 	 " AND state NOT IN ('open', 'claimed', 'probation', 'failed')",
 	 HOUR, true},
 	{"DELETE FROM ledger WHERE step_s = 60 AND ts_ms < min(?1, " FIRST("ledger",
