@@ -43,6 +43,7 @@ struct gpu_io {
 	pthread_cond_t work;  /* there is work for the thread, or it must end */
 	pthread_cond_t ended; /* what the caller waits for has ended: open, call, sweep or thread */
 	bool stop, stopped;
+	bool orphaned;		  /* gpu_io_free() has given up: the thread frees everything */
 	uint64_t step_started_ns; /* 0: no step is running */
 
 	enum open_state open_state;

@@ -188,9 +188,18 @@ static bool do_step(struct gpu_io *io)
 	return true;
 }
 
+static void free_all(struct gpu_io *io)
+{
+	pthread_cond_destroy(&io->ended);
+	pthread_cond_destroy(&io->work);
+	pthread_mutex_destroy(&io->lock);
+	free(io);
+}
+
 static void *run_thread(void *userdata)
 {
 	struct gpu_io *io = userdata;
+	bool orphaned;
 
 	pthread_mutex_lock(&io->lock);
 	while (!io->stop)
@@ -204,8 +213,11 @@ static void *run_thread(void *userdata)
 		end_step(io);
 	}
 	io->stopped = true;
+	orphaned = io->orphaned;
 	pthread_cond_signal(&io->ended);
 	pthread_mutex_unlock(&io->lock);
+	if (orphaned)
+		free_all(io);
 	return NULL;
 }
 
@@ -352,8 +364,9 @@ static bool has_stopped(const struct gpu_io *io)
 	return io->stopped;
 }
 
-/* Ends the thread. Returns false if a step hangs. */
-static bool stop_thread(struct gpu_io *io)
+/* Ends the thread and frees everything. If a step hangs, the thread does this when the step ends.
+ */
+static void stop_thread(struct gpu_io *io)
 {
 	bool stopped;
 
@@ -363,26 +376,27 @@ static bool stop_thread(struct gpu_io *io)
 	*io->patience = (struct gpu_io_patience){0};
 	gpu_io_wait(io, has_stopped, GPU_IO_WAIT_MS);
 	stopped = io->stopped;
-	pthread_mutex_unlock(&io->lock);
-	if (!stopped) {
+	io->orphaned = !stopped;
+	if (!stopped)
 		(void)pthread_detach(io->thread);
-		return false;
-	}
+	pthread_mutex_unlock(&io->lock);
+	if (!stopped)
+		return;
 	(void)pthread_join(io->thread, NULL);
-	pthread_cond_destroy(&io->ended);
-	pthread_cond_destroy(&io->work);
-	pthread_mutex_destroy(&io->lock);
-	return true;
+	free_all(io);
 }
 
 struct gpu_io *gpu_io_free(struct gpu_io *io)
 {
 	if (!io)
 		return NULL;
-	if (!io->threaded && io->gpu)
+	if (io->threaded) {
+		stop_thread(io);
+		return NULL;
+	}
+	if (io->gpu)
 		io->ops->close(io->gpu);
-	if (!io->threaded || stop_thread(io))
-		free(io);
+	free(io);
 	return NULL;
 }
 

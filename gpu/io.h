@@ -43,7 +43,7 @@ int gpu_io_wait_open(struct gpu_io *io, uint64_t until_ns, struct err *reterr);
 void gpu_io_reopen(struct gpu_io *io);
 /*
  * Closes the GPU with all attached vGPUs. Their caps stay unchanged. If a file of the GPU hangs,
- * its thread and its memory remain until the process ends. @io may be NULL; returns NULL.
+ * its thread continues, and closes the GPU when the file answers. @io may be NULL; returns NULL.
  */
 struct gpu_io *gpu_io_free(struct gpu_io *io);
 
