@@ -37,7 +37,10 @@ folders  := base policy policy/qos policy/baseline sched db sim/model sim/experi
 mains    := gover-d/main.c gover-ctl/verb/main.c sim/host/main.c
 # Defines recv(): linked by name, because an archive would add it to every program that calls recv().
 receive  := gover-d/http/receive.c
-unit_sources := $(filter-out $(if $(BPF),,%/test-fps-bpf-symbols.c),$(shell find tests/unit -name 'test-*.c'))
+# ThreadSanitizer allocates memory before a program can replace malloc().
+no_units := $(if $(BPF),,%/test-fps-bpf-symbols.c) \
+            $(if $(findstring thread,$(SANITIZE)),$(shell grep -rl scarce-malloc.h tests/unit --include='test-*.c'))
+unit_sources := $(filter-out $(no_units),$(shell find tests/unit -name 'test-*.c'))
 no_bpf   := $(if $(BPF),monitor/bpf/none.c,$(addprefix monitor/bpf/,bpf.c files.c symbols.c))
 sources  := $(filter-out $(mains) $(receive) $(no_bpf) %.bpf.c,$(wildcard $(addsuffix /*.c,$(folders))))
 objects  := $(sources:%.c=$B/obj/%.o) $B/obj/gover-d/web/embed.o $B/obj/gover-d/openapi/embed.o \
