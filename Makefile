@@ -205,7 +205,7 @@ $B/obj/gover-d/web/embed.o: gover-d/web/embed.S $(page) $B/web/etag
 	@echo "  AS    $<"
 	@$(CC) -Wa,-Igover-d/web -Wa,-I$B/web -c -o $@ $<
 
-tests: all $(units) $(helpers) $(helpers32) $(evals)
+tests: all $(units) $(helpers) $(helpers32) $(evals) $B/tests/fault-inject.so
 
 check: ## run all tests that need only Debian packages (installs missing packages)
 	@dist/install-deps check

@@ -60,8 +60,7 @@
 	      "the database cannot be written; control continues without history", \
 	      "gover-ctl doctor") \
 	ALERT(CONTRACTS_UNSAVED, "contracts_unsaved", CRITICAL, 1, ALERT_CLEAR_STATE, \
-	      "the contracts file cannot be written: the newest changes are only " \
-	      "in the database", \
+	      "the contracts file cannot be written: requests that change something fail", \
 	      "gover-ctl doctor") \
 	ALERT(SALE_FAILED, "sale_failed", WARNING, 1, ALERT_CLEAR_STATE, \
 	      "a new vGPU failed its probation: migrate this vGPU", \

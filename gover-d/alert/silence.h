@@ -10,6 +10,7 @@
 #include "gover-d/alert/alerts.h"
 
 #define SILENCES_MAX	   256
+#define SILENCE_ALERT_MAX  48  /* size of the name of an alert, with its NUL */
 #define SILENCE_REASON_MAX 256 /* bytes, including the NUL */
 
 /*
@@ -19,7 +20,7 @@
 struct silence {
 	int64_t id;
 	int64_t created_ms, until_ms;
-	char alert[48], gpu[ID_MAX], vgpu[ID_MAX];
+	char alert[SILENCE_ALERT_MAX], gpu[ID_MAX], vgpu[ID_MAX];
 	char reason[SILENCE_REASON_MAX];
 };
 

@@ -4,6 +4,7 @@
 
 #include "base/id.h"
 #include "gover-d/alert/alerts.h"
+#include "gover-d/api/change.h"
 #include "gover-d/api/handler.h"
 #include "gover-d/api/list.h"
 #include "gover-d/api/problem.h"
@@ -25,23 +26,30 @@ void api_get_alerts(struct api *api, struct api_request *request)
 	api_list_reply_ids(request, "alerts", resource_encode_alerts(api->view, all));
 }
 
-void api_ack_alert(struct api *api, struct api_request *request)
+static void reply_ack(struct api *api, struct api_request *request, const struct api_change *change)
 {
 	const struct alerts *alerts = api->view->alerts;
+
+	for (size_t i = 0; i < alerts_count(alerts); i++)
+		if (alerts_at(alerts, i)->id == change->number)
+			api_request_reply_json(request, 200, encode_alert(alerts_at(alerts, i)));
+}
+
+void api_ack_alert(struct api *api, struct api_request *request)
+{
 	struct err err = {.msg = ""};
+	struct api_change *change;
 	int64_t id;
 	int r;
 
 	if (api_param_number(request, &id) < 0)
 		return;
-	r = control_alert_ack(api->manager, id, &err);
-	if (r != 0) {
-		problem_reply_error(request, r, &err);
+	change = api_change_new(api, request, reply_ack);
+	if (!change)
 		return;
-	}
-	for (size_t i = 0; i < alerts_count(alerts); i++)
-		if (alerts_at(alerts, i)->id == id)
-			api_request_reply_json(request, 200, encode_alert(alerts_at(alerts, i)));
+	change->number = id;
+	r = control_alert_ack(api->manager, id, api_change_done(change), &err);
+	api_change_begun(change, r, &err);
 }
 
 /* Filter of GET /v1/decisions. */

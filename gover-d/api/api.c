@@ -17,6 +17,7 @@
 #include "gover-d/api/handler.h"
 #include "gover-d/api/keys.h"
 #include "gover-d/api/problem.h"
+#include "gover-d/core/change.h"
 #include "gover-d/core/encode.h"
 #include "gover-d/model/decisions.h"
 #include "gover-d/util/json-encode.h"
@@ -72,6 +73,13 @@ static const struct route {
 
 _Static_assert(ARRAY_SIZE(routes) <= API_ROUTES_MAX, "each route has a counter");
 
+/* A request that waits for the end of a change. */
+struct api_parked {
+	struct api_deferred *deferred;
+	struct change_subject conflict;
+	struct api_parked *next;
+};
+
 /*
  * Creates the ring of events. Each event id begins with a random text that identifies this run of
  * the daemon.
@@ -114,12 +122,24 @@ struct api *api_new(struct manager *manager, const struct view *view, struct aut
 	return api;
 }
 
+static void free_parked(struct api *api)
+{
+	struct api_parked *parked;
+
+	while ((parked = api->parked)) {
+		api->parked = parked->next;
+		(void)api_deferred_end(parked->deferred);
+		free(parked);
+	}
+}
+
 struct api *api_free(struct api *api)
 {
 	if (!api)
 		return NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(api->cached); i++)
 		api_text_unref(api->cached[i].text);
+	free_parked(api);
 	events_free(api->events);
 	api_text_unref(api->openapi);
 	api_keys_free(api->keys);
@@ -343,11 +363,64 @@ static void serve(struct api *api, const struct route *route, struct api_request
 	request->in_handler = true;
 	route->handler(api, request);
 	request->in_handler = false;
-	api_audit_end(api, request);
+	api_audit_end(api_audit_take(request), request->reply.status,
+		      request->reply.status >= 200 && request->reply.status < 300);
 	json_decref(request->object);
 	request->object = NULL;
 	if (strcmp(route->method, "GET") != 0)
 		api->version++;
+}
+
+/* --- requests that wait for a change --- */
+
+void api_park(struct api *api, struct api_request *request, const struct change_subject *conflict)
+{
+	struct api_parked *parked = calloc(1, sizeof(*parked)), **end = &api->parked;
+
+	if (parked)
+		parked->deferred = api_deferred_begin(request);
+	if (!parked || !parked->deferred) {
+		free(parked);
+		api_request_reply_no_memory(request);
+		return;
+	}
+	parked->conflict = *conflict;
+	while (*end)
+		end = &(*end)->next;
+	*end = parked;
+}
+
+static bool must_wait(const struct api *api, const struct change_subject *conflict)
+{
+	return change_conflicts(api->manager, conflict) ||
+	       (api->saving_tokens && conflict->other && strcmp(conflict->other, API_TOKENS) == 0);
+}
+
+void api_resume(struct api *api)
+{
+	struct api_parked **at = &api->parked;
+
+	if (api->resuming) /* a resumed request has ended at once: the loop below continues */
+		return;
+	api->resuming = true;
+	while (*at) {
+		struct api_parked *parked = *at;
+		struct api_request *request;
+
+		if (must_wait(api, &parked->conflict)) {
+			at = &parked->next;
+			continue;
+		}
+		*at = parked->next;
+		request = api_deferred_end(parked->deferred);
+		free(parked);
+		if (!request) /* the client has disconnected */
+			continue;
+		serve(api, find_route(request), request);
+		if (!request->deferred)
+			api_request_answer(request);
+	}
+	api->resuming = false;
 }
 
 void api_serve(struct api *api, struct api_request *request)

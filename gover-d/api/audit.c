@@ -200,7 +200,7 @@ struct api_audit {
 	/* audited resource of the request; NULL: none, so the row contains the request body */
 	const struct audited *audited;
 	char id[API_PARAM_MAX];
-	json_t *before;
+	json_t *before, *body;
 	struct db_audit row;
 };
 
@@ -213,29 +213,6 @@ static void keep(struct db *db, const struct db_audit *row)
 			    row->before_json, row->after_json);
 	else
 		db_commit(db); /* write the row to disk immediately, not at the end of the tick */
-}
-
-/*
- * Returns true if a request with this status may have changed something. 0: the client disconnected
- * before the status was known. 507: the change could not be written to disk.
- */
-static bool is_change(int status)
-{
-	return status == 0 || (status >= 200 && status < 300) || status == 507;
-}
-
-static void settled(struct api_request *request)
-{
-	struct api_audit *audit = request->audit;
-
-	request->settled = NULL;
-	request->audit = NULL;
-	if (!request->deferred)
-		audit->row.status = (int)request->reply.status;
-	if (is_change(audit->row.status))
-		keep(audit->api->view->history->db, &audit->row);
-	json_decref(audit->before);
-	free(audit);
 }
 
 void api_audit_begin(struct api *api, struct api_request *request)
@@ -258,34 +235,41 @@ void api_audit_begin(struct api *api, struct api_request *request)
 	memcpy(audit->row.origin, request->principal.from, sizeof(request->principal.from));
 	snprintf(audit->row.method, sizeof(audit->row.method), "%s", request->method);
 	snprintf(audit->row.path, sizeof(audit->row.path), "%s", request->path);
+	audit->body = json_incref(request->object);
 	request->audit = audit;
-	request->settled = settled;
 }
 
-void api_audit_end(struct api *api, struct api_request *request)
+struct api_audit *api_audit_take(struct api_request *request)
 {
 	struct api_audit *audit = request->audit;
-	json_t *after;
+
+	request->audit = NULL;
+	return audit;
+}
+
+/* Returns the state after the request: of the resource, or else the body of the request. */
+static json_t *state_after(struct api_audit *audit, bool changed)
+{
+	if (!changed)
+		return json_copy(audit->before);
+	return audit->audited ? look(audit->api, audit->audited, audit->id)
+			      : json_incref(audit->body);
+}
+
+void api_audit_end(struct api_audit *audit, unsigned int status, bool changed)
+{
+	struct db_audit *row;
 
 	if (!audit)
 		return;
-	after = audit->audited ? look(api, audit->audited, audit->id)
-			       : json_incref(request->object);
-	api_audit_differ(audit->before, after, audit->row.before_json, audit->row.after_json,
-			 sizeof(audit->row.before_json));
-	audit->before = NULL;
-	audit->row.status = (int)request->reply.status;
-	if (!request->deferred)
-		settled(request);
-}
-
-void api_audit_undone(struct api_request *request)
-{
-	struct api_audit *audit = request->audit;
-
-	if (audit)
-		memcpy(audit->row.after_json, audit->row.before_json,
-		       sizeof(audit->row.after_json));
+	row = &audit->row;
+	row->status = (int)status;
+	api_audit_differ(audit->before, state_after(audit, changed), row->before_json,
+			 row->after_json, sizeof(row->before_json));
+	if (changed || status == 507)
+		keep(audit->api->view->history->db, row);
+	json_decref(audit->body);
+	free(audit);
 }
 
 /* --- GET /v1/audit --- */

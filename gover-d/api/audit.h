@@ -14,16 +14,13 @@
  * something.
  */
 void api_audit_begin(struct api *api, struct api_request *request);
+/* Returns the audit of @request, which the caller must end; NULL: there is none. */
+struct api_audit *api_audit_take(struct api_request *request);
 /*
- * Encodes the resource after the change. Call it after the handler. request->settled() writes the
- * row when the reply is final.
+ * Ends @audit, which may be NULL. Writes its row if the request has @changed something or if
+ * @status is 507. @status 0: the client disconnected before the reply.
  */
-void api_audit_end(struct api *api, struct api_request *request);
-/*
- * Records that the change was undone: sets "after" of the row to the value of "before". Call it
- * before the deferred reply.
- */
-void api_audit_undone(struct api_request *request);
+void api_audit_end(struct api_audit *audit, unsigned int status, bool changed);
 
 /*
  * Writes the members that differ between @before and @after as JSON into @ret_before and

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions shared by the handlers: cached answers, replies that wait for the disk, lookups and
- * parameters.
+ * Functions shared by the handlers: cached answers, lookups and parameters.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +11,6 @@
 #include "gover-d/api/handler.h"
 #include "gover-d/api/problem.h"
 #include "gover-d/api/time.h"
-#include "gover-d/core/save.h"
 #include "gover-d/util/json-encode.h"
 
 struct api_text *api_cached(struct api *api, enum api_cached which, char *(*make)(struct api *api))
@@ -35,30 +33,6 @@ void api_reply_cached(struct api *api, struct api_request *request, enum api_cac
 		      const char *type, char *(*make)(struct api *api))
 {
 	api_request_reply_shared(request, 200, type, api_cached(api, which, make));
-}
-
-static void saved(void *userdata, int result)
-{
-	struct api_request *request = api_deferred_end(userdata);
-
-	if (!request)
-		return;
-	if (result < 0)
-		problem_reply(
-			request, 507,
-			"the change is in force but not on disk (%s): until a later attempt to "
-			"write it succeeds, a restart loses the change",
-			strerror(-result));
-	api_request_answer(request);
-}
-
-void api_reply_when_saved(struct api *api, struct api_request *request)
-{
-	struct api_deferred *deferred = api_deferred_begin(request);
-	int r = save_contracts(api->manager, saved, deferred);
-
-	if (r < 0)
-		saved(deferred, r);
 }
 
 void api_reply_list(struct api_request *request, const char *key, json_t *list)

@@ -24,6 +24,8 @@ enum api_cached {
 
 #define API_ROUTES_MAX 64
 
+struct api_parked;
+struct change_subject;
 struct events;
 struct follower;
 
@@ -35,7 +37,9 @@ struct api {
 	struct follower *followers; /* open event streams, newest first */
 	int n_followers;
 	struct authn *authn;
-	bool tokens_unsaved; /* the last write of tokens.json failed */
+	bool saving_tokens;	   /* tokens.json is being written */
+	struct api_parked *parked; /* requests that wait for the end of a change, oldest first */
+	bool resuming;		   /* api_resume() is running */
 	struct metrics_tally tally;
 	/* One counter for each route; the last counter is for requests that match no route. */
 	struct api_counter counters[API_ROUTES_MAX + 1];
@@ -120,11 +124,16 @@ struct api_text *api_cached(struct api *api, enum api_cached which, char *(*make
 void api_reply_cached(struct api *api, struct api_request *request, enum api_cached which,
 		      const char *type, char *(*make)(struct api *api));
 
+/* The change_subject.other of changes of tokens, which handlers make without core/change.h. */
+#define API_TOKENS "tokens"
+
 /*
- * Defers the reply of @request until the contracts are on disk. If the write fails, the reply is
- * 507.
+ * Defers the request until no change that conflicts with @conflict is in progress. It is then
+ * served from the beginning, so that its conditions hold for the state that it changes.
  */
-void api_reply_when_saved(struct api *api, struct api_request *request);
+void api_park(struct api *api, struct api_request *request, const struct change_subject *conflict);
+/* Serves parked requests that need not wait any longer. Call it whenever a change has ended. */
+void api_resume(struct api *api);
 
 /* Replies with the object {@key: @list}, without paging. Takes over @list. */
 void api_reply_list(struct api_request *request, const char *key, json_t *list);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "gover-d/api/change.h"
 #include "gover-d/api/etag.h"
 #include "gover-d/api/handler.h"
 #include "gover-d/api/list.h"
@@ -132,10 +133,18 @@ static int decode_gpu_change(json_t *object, struct gpu_change *change, unsigned
 	return 0;
 }
 
+static void reply_change(struct api *api, struct api_request *request,
+			 const struct api_change *change)
+{
+	(void)change;
+	reply_gpu(api, request, host_view_gpu(api->view->host, request->param));
+}
+
 void api_patch_gpu(struct api *api, struct api_request *request)
 {
 	const struct host_gpu *gpu = api_find_gpu(api, request, request->param);
-	struct gpu_change change = {.mode_word = ""};
+	struct gpu_change wanted = {.mode_word = ""};
+	struct api_change *change;
 	struct err err = {.msg = ""};
 	unsigned int fields = 0;
 	char tag[API_ETAG_MAX];
@@ -143,19 +152,20 @@ void api_patch_gpu(struct api *api, struct api_request *request)
 
 	if (!gpu)
 		return;
-	if (decode_gpu_change(request->object, &change, &fields, &err) < 0)
+	if (decode_gpu_change(request->object, &wanted, &fields, &err) < 0)
 		r = CONTROL_E_INVALID;
 	api_etag_of_gpu(gpu, tag);
 	if (r == 0 && api_etag_check(request, tag) < 0)
 		return;
-	if (r == 0)
-		r = control_gpu_change(api->manager, request->param,
-				       fields & GPU_MODE ? &change.mode : NULL,
-				       fields & GPU_SELLING ? &change.selling : NULL, &err);
 	if (r != 0) {
 		problem_reply_error(request, r, &err);
 		return;
 	}
-	reply_gpu(api, request, gpu);
-	api_reply_when_saved(api, request);
+	change = api_change_new(api, request, reply_change);
+	if (!change)
+		return;
+	r = control_gpu_change(
+		api->manager, request->param, fields & GPU_MODE ? &wanted.mode : NULL,
+		fields & GPU_SELLING ? &wanted.selling : NULL, api_change_done(change), &err);
+	api_change_begun(change, r, &err);
 }

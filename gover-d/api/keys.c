@@ -101,12 +101,10 @@ bool api_keys_replay(struct api *api, struct api_request *request, const char *h
 	api_request_reply_empty(request, kept->reply.status);
 	request->reply = kept->reply;
 	api_text_ref(request->reply.text);
-	/* The contract may not be on disk yet, so this reply must wait for the write as well. */
-	api_reply_when_saved(api, request);
 	return true;
 }
 
-void api_keys_keep(struct api *api, const struct api_request *request)
+void api_keys_keep(struct api *api, const struct api_request *request, const char *hash)
 {
 	struct kept *kept;
 
@@ -119,7 +117,7 @@ void api_keys_keep(struct api *api, const struct api_request *request)
 	kept = &api->keys->kept[api->keys->n++ % API_KEYS_KEPT];
 	api_text_unref(kept->reply.text);
 	api_keys_own(request, kept->key);
-	api_keys_hash(request->object, kept->hash);
+	snprintf(kept->hash, sizeof(kept->hash), "%s", hash);
 	kept->reply = request->reply;
 	api_text_ref(kept->reply.text);
 }

@@ -35,8 +35,8 @@ void api_keys_hash(const json_t *object, char hash[BODY_HASH_MAX]);
  * the stored reply, or 422 if @hash differs from that of the first request.
  */
 bool api_keys_replay(struct api *api, struct api_request *request, const char *hash);
-/* Stores the reply of @request, if it has a key. */
-void api_keys_keep(struct api *api, const struct api_request *request);
+/* Stores the reply of @request, if it has a key. @hash: hash of its body. */
+void api_keys_keep(struct api *api, const struct api_request *request, const char *hash);
 /* Sets the reply 422: the key was used for a different request. */
 void api_keys_refuse(struct api_request *request);
 

@@ -2,6 +2,7 @@
 /* Routes of offers. */
 #include <errno.h>
 
+#include "gover-d/api/change.h"
 #include "gover-d/api/handler.h"
 #include "gover-d/api/keys.h"
 #include "gover-d/api/list.h"
@@ -21,12 +22,19 @@ void api_get_offers(struct api *api, struct api_request *request)
 	api_list_reply_ids(request, "offers", resource_encode_offers(api->view, all, clock_now()));
 }
 
-static void reply_sale(struct api *api, struct api_request *request, const struct offer *offer)
+static void reply_sale(struct api *api, struct api_request *request,
+		       const struct api_change *change)
 {
 	struct json_encode answer = json_encode_begin();
+	const struct offers *offers = api->view->offers;
+	const struct offer *offer = NULL;
 	const struct host_gpu *gpu;
-	const struct vgpu *vgpu = host_view_vgpu(api->view->host, offer->vgpu, &gpu);
+	const struct vgpu *vgpu;
 
+	for (size_t i = 0; i < offers_count(offers) && !offer; i++)
+		if (offers_at(offers, i)->id == change->number)
+			offer = offers_at(offers, i);
+	vgpu = host_view_vgpu(api->view->host, offer->vgpu, &gpu);
 	json_encode_add(&answer, "offer", encode_offer(offer, clock_now()));
 	/* null: the claim was repeated after its vGPU was removed */
 	json_encode_add(&answer, "vgpu",
@@ -40,40 +48,48 @@ void api_claim_offer(struct api *api, struct api_request *request)
 		.terms = {.weight = 1},
 		.labels = json_object(),
 	};
-	char key[CLAIM_MAX];
-	const struct offer *offer;
+	struct api_change *change = NULL;
 	struct err err = {.msg = ""};
 	unsigned int fields;
+	char key[CLAIM_MAX];
 	int64_t id;
-	int r = -EINVAL;
+	int r;
 
 	if (api_keys_check(request) == 0 && api_param_number(request, &id) == 0 &&
 	    api_decode_contract(request, contract_fields(CONTRACT_IN_CLAIM), CONTRACT_ID, &contract,
-				&fields) == 0) {
-		api_keys_own(request, key);
-		r = control_offer_claim(api->manager, id, key, fields, &contract, &offer, &err);
-		if (r != 0)
-			problem_reply_error(request, r, &err);
-	}
-	if (r != 0) {
+				&fields) == 0)
+		change = api_change_new(api, request, reply_sale);
+	if (!change) {
 		contract_fini(&contract);
 		return;
 	}
-	reply_sale(api, request, offer);
-	api_reply_when_saved(api, request);
+	change->number = id;
+	api_keys_own(request, key);
+	r = control_offer_claim(api->manager, id, key, fields, &contract, api_change_done(change),
+				&err);
+	api_change_begun(change, r, &err);
+}
+
+static void reply_withdrawn(struct api *api, struct api_request *request,
+			    const struct api_change *change)
+{
+	(void)api;
+	(void)change;
+	api_request_reply_empty(request, 204);
 }
 
 void api_delete_offer(struct api *api, struct api_request *request)
 {
 	struct err err = {.msg = ""};
+	struct api_change *change;
 	int64_t id;
 	int r;
 
 	if (api_param_number(request, &id) < 0)
 		return;
-	r = control_offer_close(api->manager, id, &err);
-	if (r != 0)
-		problem_reply_error(request, r, &err);
-	else
-		api_request_reply_empty(request, 204);
+	change = api_change_new(api, request, reply_withdrawn);
+	if (!change)
+		return;
+	r = control_offer_close(api->manager, id, api_change_done(change), &err);
+	api_change_begun(change, r, &err);
 }

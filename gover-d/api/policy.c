@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/parse.h"
+#include "gover-d/api/change.h"
 #include "gover-d/api/etag.h"
 #include "gover-d/api/handler.h"
 #include "gover-d/api/problem.h"
@@ -119,10 +120,18 @@ void api_get_policy(struct api *api, struct api_request *request)
 		(void)api_etag_unchanged(request, tag);
 }
 
+static void reply_change(struct api *api, struct api_request *request,
+			 const struct api_change *change)
+{
+	(void)change;
+	reply_policy(api, request);
+}
+
 void api_patch_policy(struct api *api, struct api_request *request)
 {
 	CLEANUP_FREE char *text = make_policy(api);
 	struct err err = {.msg = ""};
+	struct api_change *change;
 	char tag[API_ETAG_MAX] = "";
 	int r;
 
@@ -130,9 +139,9 @@ void api_patch_policy(struct api *api, struct api_request *request)
 		api_etag_of_text(text, tag);
 	if (api_etag_check(request, tag) < 0)
 		return;
-	r = control_policy_change(api->manager, request->object, &err);
-	if (r != 0)
-		problem_reply_error(request, r, &err);
-	else
-		reply_policy(api, request);
+	change = api_change_new(api, request, reply_change);
+	if (!change)
+		return;
+	r = control_policy_change(api->manager, request->object, api_change_done(change), &err);
+	api_change_begun(change, r, &err);
 }

@@ -151,16 +151,12 @@ void api_request_answer(struct api_request *request)
 	if (request->in_handler)
 		return;
 	api_request_count(request);
-	if (request->settled)
-		request->settled(request);
 	if (request->answered)
 		request->answered(request);
 }
 
 void api_request_fini(struct api_request *request)
 {
-	if (request->settled)
-		request->settled(request);
 	if (request->deferred)
 		request->deferred->request = NULL;
 	request->deferred = NULL;

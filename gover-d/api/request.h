@@ -123,9 +123,7 @@ struct api_request {
 	struct api_deferred *deferred;
 	/* callback of the transport: sends the reply after @deferred has ended */
 	void (*answered)(struct api_request *request);
-	/* Called once, when the reply is final or the request has ended; may be NULL. */
-	void (*settled)(struct api_request *request);
-	struct api_audit *audit; /* audit row that is written when the reply is final */
+	struct api_audit *audit; /* audit of a request whose handler is running */
 };
 
 /*

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "gover-d/alert/silence.h"
+#include "gover-d/api/change.h"
 #include "gover-d/api/handler.h"
 #include "gover-d/api/problem.h"
 #include "gover-d/api/time.h"
@@ -30,7 +31,8 @@ enum {
 };
 
 static const struct json_decode_field fields[] = {
-	{"alert", JSON_DECODE_TEXT, 0, 47, offsetof(struct wanted, silence.alert), FIELD_ALERT},
+	{"alert", JSON_DECODE_TEXT, 0, SILENCE_ALERT_MAX - 1,
+	 offsetof(struct wanted, silence.alert), FIELD_ALERT},
 	{"gpu", JSON_DECODE_ID, 0, 0, offsetof(struct wanted, silence.gpu), FIELD_GPU},
 	{"vgpu", JSON_DECODE_ID, 0, 0, offsetof(struct wanted, silence.vgpu), FIELD_VGPU},
 	{"until", JSON_DECODE_TEXT, 0, 39, offsetof(struct wanted, until), FIELD_UNTIL},
@@ -49,9 +51,23 @@ void api_get_silences(struct api *api, struct api_request *request)
 	api_reply_list(request, "silences", list);
 }
 
+/* The new silence is the last one of the list. */
+static void reply_added(struct api *api, struct api_request *request,
+			const struct api_change *change)
+{
+	const struct silences *silences = api->view->silences;
+	const struct silence *silence = &silences->list[silences->n - 1];
+
+	(void)change;
+	api_request_reply_json(request, 201, encode_silence(silence));
+	snprintf(request->reply.location, sizeof(request->reply.location), "/v1/silences/%lld",
+		 (long long)silence->id);
+}
+
 void api_post_silence(struct api *api, struct api_request *request)
 {
 	struct wanted wanted = {.until = ""};
+	struct api_change *change;
 	struct err err = {.msg = ""};
 	unsigned int given;
 	int r = 0;
@@ -64,28 +80,37 @@ void api_post_silence(struct api *api, struct api_request *request)
 			&err, CONTROL_E_INVALID,
 			"until: %s is invalid (allowed: a time such as 2026-11-20T18:49:56Z)",
 			wanted.until);
-	if (r == 0)
-		r = control_silence_add(api->manager, &wanted.silence, &err);
 	if (r != 0) {
 		problem_reply_error(request, r, &err);
 		return;
 	}
-	api_request_reply_json(request, 201, encode_silence(&wanted.silence));
-	snprintf(request->reply.location, sizeof(request->reply.location), "/v1/silences/%lld",
-		 (long long)wanted.silence.id);
+	change = api_change_new(api, request, reply_added);
+	if (!change)
+		return;
+	r = control_silence_add(api->manager, &wanted.silence, api_change_done(change), &err);
+	api_change_begun(change, r, &err);
+}
+
+static void reply_removed(struct api *api, struct api_request *request,
+			  const struct api_change *change)
+{
+	(void)api;
+	(void)change;
+	api_request_reply_empty(request, 204);
 }
 
 void api_delete_silence(struct api *api, struct api_request *request)
 {
 	struct err err = {.msg = ""};
+	struct api_change *change;
 	int64_t id;
 	int r;
 
 	if (api_param_number(request, &id) < 0)
 		return;
-	r = control_silence_remove(api->manager, id, &err);
-	if (r != 0)
-		problem_reply_error(request, r, &err);
-	else
-		api_request_reply_empty(request, 204);
+	change = api_change_new(api, request, reply_removed);
+	if (!change)
+		return;
+	r = control_silence_remove(api->manager, id, api_change_done(change), &err);
+	api_change_begun(change, r, &err);
 }

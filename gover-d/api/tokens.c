@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Routes of tokens. The text of a new token is sent once, after its hash was written to disk. A
- * revoked token is invalid at once.
+ * Routes of tokens. A change is made in a copy of the tokens, which replaces them once it is on
+ * disk. The text of a new token is sent once.
  */
 #include <errno.h>
 #include <limits.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "gover-d/api/audit.h"
+#include "gover-d/api/change.h"
 #include "gover-d/api/handler.h"
 #include "gover-d/api/problem.h"
 #include "gover-d/auth/tokens.h"
@@ -26,11 +26,10 @@
 struct token_job {
 	struct worker_job job; /* must be the first member: the worker passes it to the callbacks */
 	struct api *api;
-	struct tokens *tokens; /* owned by authn, which outlives the worker */
-	struct api_deferred *deferred;
-	char path[PATH_MAX], name[ID_MAX];
-	char *text;  /* new contents of tokens.json */
-	char *reply; /* reply with the new token; NULL: the job removes a token */
+	struct api_change *change;
+	struct tokens *planned;	    /* owned: the tokens after the change */
+	char path[PATH_MAX], *text; /* tokens.json and its new contents */
+	char revoked[ID_MAX];	    /* name of the token that is removed; "": none */
 	int result;
 };
 
@@ -87,94 +86,105 @@ static void run(struct worker_job *job)
 	save->result = file_replace(save->path, save->text, strlen(save->text));
 }
 
-/*
- * Replies after the write. If the write failed, a new token is not created. A removed token whose
- * removal was not written becomes valid again at a restart.
- */
-static void answer(struct token_job *save, struct api_request *request)
-{
-	if (save->result < 0 && save->reply) {
-		api_audit_undone(request);
-		problem_reply(request, 507, "token not created: %s cannot be written: %s",
-			      save->path, strerror(-save->result));
-	} else if (save->result < 0) {
-		problem_reply(
-			request, 507,
-			"token %s: removed, but valid again after a restart, because %s cannot be "
-			"written (%s); remove the token again before a restart",
-			save->name, save->path, strerror(-save->result));
-	} else if (save->reply) {
-		api_request_reply_text(request, 201, API_TYPE_JSON, save->reply);
-		save->reply = NULL;
-		snprintf(request->reply.location, sizeof(request->reply.location), "/v1/tokens/%s",
-			 save->name);
-	} else {
-		api_request_reply_empty(request, 204);
-	}
-	api_request_answer(request);
-}
-
 static void free_job(struct token_job *save)
 {
-	if (save->reply)
-		explicit_bzero(save->reply, strlen(save->reply));
-	free(save->reply);
+	tokens_free(save->planned);
 	free(save->text);
 	free(save);
+}
+
+static void erase(char *text)
+{
+	if (text)
+		explicit_bzero(text, strlen(text));
+	free(text);
+}
+
+/* Replies with the new token and its secret text. */
+static void reply_created(struct api *api, struct api_request *request,
+			  const struct api_change *change)
+{
+	(void)api;
+	api_request_reply_text(request, 201, API_TYPE_JSON, strdup(change->text));
+	snprintf(request->reply.location, sizeof(request->reply.location), "/v1/tokens/%s",
+		 change->id);
+}
+
+static void reply_revoked(struct api *api, struct api_request *request,
+			  const struct api_change *change)
+{
+	(void)api;
+	(void)change;
+	api_request_reply_empty(request, 204);
+}
+
+static void end_change(struct api_change *change, int result, const char *path)
+{
+	struct change_done done = api_change_done(change);
+	char *secret = change->text;
+	struct err err = {""};
+
+	if (result < 0)
+		result = err_condition(&err, CONTROL_E_NOT_STORED,
+				       "%s cannot be written (%s): nothing was changed", path,
+				       strerror(-result));
+	done.call(done.userdata, result, &err);
+	erase(secret);
 }
 
 static void done(struct worker_job *job)
 {
 	struct token_job *save = (struct token_job *)job;
-	struct api_request *request = api_deferred_end(save->deferred);
+	struct api *api = save->api;
 
-	save->api->tokens_unsaved = save->result < 0;
+	api->saving_tokens = false;
 	if (save->result < 0) {
 		log_error("%s: cannot be written: %s", save->path, strerror(-save->result));
-		if (save->reply)
-			(void)tokens_remove(save->tokens, save->name);
+	} else {
+		tokens_assign(authn_tokens(api->authn), save->planned);
+		if (save->revoked[0])
+			api_events_revoke(api, save->revoked);
 	}
-	if (request)
-		answer(save, request);
+	end_change(save->change, save->result, save->path);
 	free_job(save);
 }
 
-/* Writes the tokens to disk, then replies. Takes over @reply. */
-static void save_tokens(struct api *api, struct api_request *request, const char *name, char *reply)
+/* Returns a job with a copy of the tokens, for the caller to change; NULL: out of memory. */
+static struct token_job *new_job(struct api *api)
 {
 	struct token_job *save = calloc(1, sizeof(*save));
-	int r = -ENOMEM;
 
-	if (save) {
-		save->job.run = run;
-		save->job.done = done;
-		save->api = api;
-		save->tokens = authn_tokens(api->authn);
-		save->reply = reply;
-		save->text = tokens_encode(save->tokens);
-		snprintf(save->path, sizeof(save->path), "%s", authn_tokens_path(api->authn));
-		memcpy(save->name, name, strlen(name) + 1);
-		save->deferred = save->text ? api_deferred_begin(request) : NULL;
-	}
-	if (save && save->deferred)
-		r = worker_submit(api->view->saver, &save->job);
-	if (r == 0)
-		return;
-	if (save && save->deferred) {
-		save->result = r;
-		done(&save->job);
-		return;
-	}
-	if (reply)
-		(void)tokens_remove(authn_tokens(api->authn), name);
 	if (save)
-		free_job(save);
-	else
-		free(reply);
-	problem_reply(request, 500, "no memory");
+		save->planned = tokens_new();
+	if (!save || !save->planned) {
+		free(save);
+		return NULL;
+	}
+	tokens_assign(save->planned, authn_tokens(api->authn));
+	save->job.run = run;
+	save->job.done = done;
+	save->api = api;
+	snprintf(save->path, sizeof(save->path), "%s", authn_tokens_path(api->authn));
+	return save;
 }
 
-/* Checks whether tokens can be changed. If not, sets the reply and returns false. */
+/* Writes the tokens of @save to disk, makes the change and replies. Takes over @save. */
+static void save_tokens(struct token_job *save, struct api_change *change)
+{
+	int r = -ENOMEM;
+
+	save->change = change;
+	save->text = tokens_encode(save->planned);
+	if (save->text)
+		r = worker_submit(save->api->view->saver, &save->job);
+	save->api->saving_tokens = r == 0;
+	if (r == 0)
+		return;
+	end_change(change, r, save->path);
+	free_job(save);
+}
+
+/* Checks whether tokens can be changed now. If not, sets or defers the reply and returns false. */
 static bool can_change(struct api *api, struct api_request *request)
 {
 	if (api->view->dry_run)
@@ -183,9 +193,31 @@ static bool can_change(struct api *api, struct api_request *request)
 		problem_reply(request, 500,
 			      "tokens.json of the state directory could not be read at the start "
 			      "(see the log): repair or remove it and restart the daemon");
+	else if (api->saving_tokens)
+		api_park(api, request, &(struct change_subject){.other = API_TOKENS});
 	else
 		return true;
 	return false;
+}
+
+/* Stores the token that was added to save->planned. Takes over @save. */
+static void create(struct api_request *request, struct token_job *save, const struct token *token,
+		   const char *text)
+{
+	char *reply = json_encode_dump(encode_token(token, text));
+	struct api_change *change = NULL;
+
+	if (reply)
+		change = api_change_new(save->api, request, reply_created);
+	if (!change) {
+		erase(reply);
+		free_job(save);
+		api_request_reply_no_memory(request);
+		return;
+	}
+	memcpy(change->id, token->name, sizeof(change->id));
+	change->text = reply;
+	save_tokens(save, change);
 }
 
 void api_post_token(struct api *api, struct api_request *request)
@@ -194,9 +226,9 @@ void api_post_token(struct api *api, struct api_request *request)
 	struct wanted wanted = {.ttl_s = 0};
 	struct token token = {.created_ms = now_ms};
 	char text[TOKEN_TEXT_SIZE];
+	struct token_job *save;
 	struct err err = {""};
 	unsigned int bits;
-	char *reply;
 	int r;
 
 	if (json_decode_object(request->object, fields, WANTED_NAME | WANTED_SCOPE | WANTED_TTL,
@@ -215,37 +247,46 @@ void api_post_token(struct api *api, struct api_request *request)
 	}
 	if (!can_change(api, request))
 		return;
-	r = tokens_add(authn_tokens(api->authn), &token, text, &err);
+	save = new_job(api);
+	if (!save) {
+		api_request_reply_no_memory(request);
+		return;
+	}
+	r = tokens_add(save->planned, &token, text, &err);
 	if (r < 0) {
 		problem_reply_error(request,
 				    r == -EEXIST   ? CONTROL_E_EXISTS
 				    : r == -ENOSPC ? CONTROL_E_TOO_MANY
 						   : r,
 				    &err);
+		free_job(save);
 		return;
 	}
-	reply = json_encode_dump(encode_token(&token, text));
+	create(request, save, &token, text);
 	explicit_bzero(text, sizeof(text));
-	if (reply) {
-		save_tokens(api, request, token.name, reply);
-		return;
-	}
-	(void)tokens_remove(authn_tokens(api->authn), token.name);
-	problem_reply(request, 500, "no memory");
 }
 
 void api_delete_token(struct api *api, struct api_request *request)
 {
-	char name[ID_MAX];
+	struct api_change *change;
+	struct token_job *save;
 
 	if (!can_change(api, request))
 		return;
-	if (id_copy(name, request->param) < 0 ||
-	    (tokens_remove(authn_tokens(api->authn), name) < 0 && !api->tokens_unsaved)) {
-		problem_reply(request, 404, "token %.100s: not found", request->param);
+	save = new_job(api);
+	if (!save) {
+		api_request_reply_no_memory(request);
 		return;
 	}
-	api_events_revoke(api, name);
-	/* An earlier request may have removed the token without writing the file: write it now. */
-	save_tokens(api, request, name, NULL);
+	if (id_copy(save->revoked, request->param) < 0 ||
+	    tokens_remove(save->planned, save->revoked) < 0) {
+		problem_reply(request, 404, "token %.100s: not found", request->param);
+		free_job(save);
+		return;
+	}
+	change = api_change_new(api, request, reply_revoked);
+	if (change)
+		save_tokens(save, change);
+	else
+		free_job(save);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gover-d/api/change.h"
 #include "gover-d/api/etag.h"
 #include "gover-d/api/handler.h"
 #include "gover-d/api/keys.h"
@@ -98,12 +99,34 @@ static const struct contract *find_by_key(const struct api *api, const char *key
 	return NULL;
 }
 
-static void reply_new(struct api *api, struct api_request *request, const char *id)
+/* Replies with a new vGPU. */
+static void reply_new(struct api *api, struct api_request *request, const char *id,
+		      const char *body_hash)
 {
 	reply_vgpu(api, request, 201, id);
 	snprintf(request->reply.location, sizeof(request->reply.location), "/v1/vgpus/%s", id);
-	api_keys_keep(api, request);
-	api_reply_when_saved(api, request);
+	api_keys_keep(api, request, body_hash);
+}
+
+static void reply_created(struct api *api, struct api_request *request,
+			  const struct api_change *change)
+{
+	reply_new(api, request, change->id, change->body_hash);
+}
+
+static void reply_changed(struct api *api, struct api_request *request,
+			  const struct api_change *change)
+{
+	(void)change;
+	reply_vgpu(api, request, 200, request->param);
+}
+
+static void reply_removed(struct api *api, struct api_request *request,
+			  const struct api_change *change)
+{
+	(void)api;
+	(void)change;
+	api_request_reply_empty(request, 204);
 }
 
 /*
@@ -125,7 +148,7 @@ static bool reply_again(struct api *api, struct api_request *request, char hash[
 	if (!before)
 		return false;
 	if (strcmp(before->claim_body, hash) == 0)
-		reply_new(api, request, before->id);
+		reply_new(api, request, before->id, hash);
 	else
 		api_keys_refuse(request);
 	return true;
@@ -138,6 +161,7 @@ void api_post_vgpu(struct api *api, struct api_request *request)
 		.claim_body = "",
 	};
 	struct err err = {.msg = ""};
+	struct api_change *change;
 	unsigned int fields, required = CONTRACT_ID;
 	int r;
 
@@ -153,19 +177,22 @@ void api_post_vgpu(struct api *api, struct api_request *request)
 		return;
 	}
 	take_flavor(api, fields, &contract);
-	r = control_vgpu_add(api->manager, &contract, NULL, &err);
-	if (r != 0) {
+	change = api_change_new(api, request, reply_created);
+	if (!change) {
 		contract_fini(&contract);
-		problem_reply_error(request, r, &err);
 		return;
 	}
-	reply_new(api, request, contract.id);
+	memcpy(change->id, contract.id, sizeof(change->id));
+	memcpy(change->body_hash, contract.claim_body, sizeof(change->body_hash));
+	r = control_vgpu_add(api->manager, &contract, api_change_done(change), &err);
+	api_change_begun(change, r, &err);
 }
 
 void api_patch_vgpu(struct api *api, struct api_request *request)
 {
 	struct contract values = {.id = ""};
 	struct err err = {.msg = ""};
+	struct api_change *change;
 	const struct host_gpu *gpu;
 	const struct vgpu *vgpu;
 	unsigned int fields = 0;
@@ -174,36 +201,32 @@ void api_patch_vgpu(struct api *api, struct api_request *request)
 	vgpu = api_find_vgpu(api, request, request->param, &gpu);
 	if (!vgpu)
 		return;
-	r = api_decode_contract(request, contract_fields(CONTRACT_IN_CHANGE),
-				/* required= */ 0, &values, &fields);
-	if (r == 0)
-		r = check_tag(request, vgpu);
-	if (r == 0) {
-		r = control_vgpu_change(api->manager, request->param, fields, &values, &err);
-		if (r != 0)
-			problem_reply_error(request, r, &err);
+	if (api_decode_contract(request, contract_fields(CONTRACT_IN_CHANGE), /* required= */ 0,
+				&values, &fields) == 0 &&
+	    check_tag(request, vgpu) == 0) {
+		change = api_change_new(api, request, reply_changed);
+		if (change) {
+			r = control_vgpu_change(api->manager, request->param, fields, &values,
+						api_change_done(change), &err);
+			api_change_begun(change, r, &err);
+		}
 	}
 	contract_fini(&values);
-	if (r != 0)
-		return;
-	reply_vgpu(api, request, 200, request->param);
-	api_reply_when_saved(api, request);
 }
 
 void api_delete_vgpu(struct api *api, struct api_request *request)
 {
 	struct err err = {.msg = ""};
+	struct api_change *change;
 	const struct host_gpu *gpu;
 	const struct vgpu *vgpu = api_find_vgpu(api, request, request->param, &gpu);
 	int r;
 
 	if (!vgpu || check_tag(request, vgpu) < 0)
 		return;
-	r = control_vgpu_remove(api->manager, request->param, &err);
-	if (r != 0) {
-		problem_reply_error(request, r, &err);
+	change = api_change_new(api, request, reply_removed);
+	if (!change)
 		return;
-	}
-	api_request_reply_empty(request, 204);
-	api_reply_when_saved(api, request);
+	r = control_vgpu_remove(api->manager, request->param, api_change_done(change), &err);
+	api_change_begun(change, r, &err);
 }

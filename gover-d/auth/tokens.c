@@ -36,6 +36,11 @@ struct tokens *tokens_free(struct tokens *tokens)
 	return NULL;
 }
 
+void tokens_assign(struct tokens *to, const struct tokens *from)
+{
+	*to = *from;
+}
+
 static int hash_token(const char *text, uint8_t hash[TOKEN_HASH_BYTES])
 {
 	return gnutls_hash_fast(GNUTLS_DIG_SHA256, text, TEXT_LENGTH, hash) < 0 ? -EIO : 0;

@@ -28,6 +28,8 @@ struct token {
 struct tokens;
 struct tokens *tokens_new(void);		   /* NULL: out of memory */
 struct tokens *tokens_free(struct tokens *tokens); /* accepts NULL; returns NULL */
+/* Replaces all tokens of @to by those of @from. */
+void tokens_assign(struct tokens *to, const struct tokens *from);
 
 /*
  * Replaces all tokens by the tokens of the file. A missing file counts as a file without tokens. If

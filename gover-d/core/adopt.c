@@ -120,6 +120,11 @@ static int attach_existing(struct manager *m, struct host_gpu *gpu, struct vgpu 
 	}
 	adopt_cap(m, gpu, vgpu, found_pct, now);
 	pass_labels(gpu, vgpu);
+	if (vgpu->removing)
+		log_notice("vGPU %s: its removal was interrupted; the vGPU exists, so its contract "
+			   "stays in force",
+			   vgpu->contract.id);
+	vgpu->removing = false;
 	return 0;
 }
 
@@ -143,17 +148,32 @@ static int recreate_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *v
 	return 0;
 }
 
-void adopt_forget(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, struct instant now)
+static void drop_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu)
 {
-	const char *id = vgpu->contract.id;
-
-	record_decision(m, gpu, vgpu, DECISION_MISSING, DECISION_NOTED, now,
-			"vGPU %s without a contract vanished from GPU %s", id, gpu->config.name);
 	if (!m->actuator.dry_run)
-		(void)cap_journal_remove(m->actuator.journal, id);
-	frames_forget(&m->frames, id);
+		(void)cap_journal_remove(m->actuator.journal, vgpu->contract.id);
+	frames_forget(&m->frames, vgpu->contract.id);
 	host_gpu_remove(gpu, vgpu);
 	vgpu_free(gpu, vgpu);
+}
+
+void adopt_forget(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, struct instant now)
+{
+	record_decision(m, gpu, vgpu, DECISION_MISSING, DECISION_NOTED, now,
+			"vGPU %s without a contract vanished from GPU %s", vgpu->contract.id,
+			gpu->config.name);
+	drop_vgpu(m, gpu, vgpu);
+}
+
+/* A crash has interrupted the removal of @vgpu. It was removed, so its contract has ended. */
+static void end_removal(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+			struct instant now)
+{
+	record_decision(m, gpu, vgpu, DECISION_REMOVE, DECISION_NOTED, now,
+			"vGPU %s does not exist, and its removal was requested before the last "
+			"crash: its contract of %d %% has ended",
+			vgpu->contract.id, vgpu->contract.terms.initial_cap_pct);
+	drop_vgpu(m, gpu, vgpu);
 }
 
 /* Attaches the vGPU of a contract. If it does not exist, creates it again or forgets it. */
@@ -163,6 +183,10 @@ static void adopt_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgp
 	struct err err = {""};
 	int r = attach_existing(m, gpu, vgpu, now, &err);
 
+	if (r == -ENOENT && vgpu->removing) {
+		end_removal(m, gpu, vgpu, now);
+		return;
+	}
 	if (r == -ENOENT && vgpu->found) {
 		adopt_forget(m, gpu, vgpu, now);
 		return;
@@ -193,6 +217,7 @@ static int adopt_contract(struct manager *m, struct contract_entry *entry, struc
 	vgpu->contract = entry->contract;
 	entry->contract.labels = NULL;
 	vgpu->found = entry->found;
+	vgpu->removing = entry->removing;
 	host_gpu_insert(gpu, vgpu);
 	if (gpu->open)
 		adopt_vgpu(m, gpu, vgpu, now);

@@ -4,7 +4,9 @@
  * vGPU that exists.
  */
 #include <errno.h>
+#include <stdlib.h>
 
+#include "gover-d/core/change.h"
 #include "gover-d/core/control-silence.h"
 #include "gover-d/core/state.h"
 
@@ -43,29 +45,117 @@ static int check_silence(struct manager *m, const struct silence *s, int64_t now
 	return 0;
 }
 
-int control_silence_add(struct manager *m, struct silence *silence, struct err *reterr)
-{
-	struct instant now = clock_now();
-	int r = check_silence(m, silence, now.wall_ms, reterr);
+/* All changes of silences conflict, so that each new silence gets the id that was stored. */
+#define SUBJECT "silences"
 
-	if (r != 0)
-		return r;
-	silence->created_ms = now.wall_ms;
-	if (silences_add(&m->silences, silence) < 0)
-		return err_condition(reterr, CONTROL_E_TOO_MANY, "too many silences (limit %d)",
-				     SILENCES_MAX);
-	silence_changed(m, silence, /* ended_ms= */ 0);
+struct silence_change {
+	struct change change;	/* must be the first member */
+	struct silence silence; /* of a removal, only the id is set */
+};
+
+static void free_change(struct change *change)
+{
+	free(change);
+}
+
+static int plan_add(struct manager *m, struct change *change, struct err *reterr)
+{
+	const struct silence_change *c = (const struct silence_change *)change;
+	int r = check_silence(m, &c->silence, clock_now().wall_ms, reterr);
+
+	if (r == 0 && m->silences.n == SILENCES_MAX)
+		r = err_condition(reterr, CONTROL_E_TOO_MANY, "too many silences (limit %d)",
+				  SILENCES_MAX);
+	return r;
+}
+
+/* silences_add() assigns the same id again in apply_add(). */
+static int amend_add(const struct change *change, struct contracts *contracts)
+{
+	struct silence silence = ((const struct silence_change *)change)->silence;
+
+	return silences_add(&contracts->operator_state->silences, &silence);
+}
+
+static int apply_add(struct manager *m, struct change *change, struct err *reterr)
+{
+	struct silence_change *c = (struct silence_change *)change;
+
+	(void)reterr;
+	(void)silences_add(&m->silences, &c->silence); /* plan_add() has checked the number */
+	silence_changed(m, &c->silence, /* ended_ms= */ 0);
 	return 0;
 }
 
-int control_silence_remove(struct manager *m, int64_t id, struct err *reterr)
-{
-	struct silence silence;
+static const struct change_kind add_kind = {
+	.plan = plan_add,
+	.amend = amend_add,
+	.apply = apply_add,
+	.free = free_change,
+};
 
-	if (silences_remove(&m->silences, id, &silence) < 0)
-		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no silence %lld", (long long)id);
-	silence_changed(m, &silence, clock_now().wall_ms);
+int control_silence_add(struct manager *m, const struct silence *silence, struct change_done done,
+			struct err *reterr)
+{
+	struct silence_change *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return err_fail(reterr, ENOMEM, "out of memory");
+	c->change.kind = &add_kind;
+	c->change.subject.other = SUBJECT;
+	c->silence = *silence;
+	c->silence.created_ms = clock_now().wall_ms;
+	return change_begin(m, &c->change, done, reterr);
+}
+
+static int plan_removal(struct manager *m, struct change *change, struct err *reterr)
+{
+	int64_t id = ((struct silence_change *)change)->silence.id;
+
+	for (int i = 0; i < m->silences.n; i++)
+		if (m->silences.list[i].id == id)
+			return 0;
+	return err_condition(reterr, CONTROL_E_NOT_FOUND, "no silence %lld", (long long)id);
+}
+
+static int amend_removal(const struct change *change, struct contracts *contracts)
+{
+	struct silence removed;
+
+	(void)silences_remove(&contracts->operator_state->silences,
+			      ((const struct silence_change *)change)->silence.id, &removed);
 	return 0;
+}
+
+static int apply_removal(struct manager *m, struct change *change, struct err *reterr)
+{
+	struct silence removed;
+
+	(void)reterr;
+	(void)silences_remove(&m->silences, ((struct silence_change *)change)->silence.id,
+			      &removed);
+	silence_changed(m, &removed, clock_now().wall_ms);
+	return 0;
+}
+
+static const struct change_kind removal_kind = {
+	.plan = plan_removal,
+	.amend = amend_removal,
+	.apply = apply_removal,
+	.free = free_change,
+};
+
+int control_silence_remove(struct manager *m, int64_t id, struct change_done done,
+			   struct err *reterr)
+{
+	struct silence_change *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return err_fail(reterr, ENOMEM, "out of memory");
+	c->change.kind = &removal_kind;
+	c->change.subject.other = SUBJECT;
+	c->silence.id = id;
+	return change_begin(m, &c->change, done, reterr);
 }
 
 void control_silence_expire(struct manager *m, struct instant now)

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Requests that sell, change, hold and remove vGPUs. Each function runs in the event loop and
- * applies the request completely or not at all. It returns 0, an enum control_error or a negative
- * errno. The caller replies to the client after save_contracts() has finished.
+ * begins a change (core/change.h). It returns 0 if the change is accepted: @done reports its end.
+ * Otherwise it returns an enum control_error or a negative errno, and nothing was changed. @done
+ * may report the same errors, and CONTROL_E_NOT_STORED.
  */
 #ifndef GOVER_D_CORE_CONTROL_VGPU_H
 #define GOVER_D_CORE_CONTROL_VGPU_H
 
-#include "gover-d/core/error.h"
-#include "gover-d/model/host.h"
+#include "gover-d/core/change.h"
 
 struct manager;
 
 /*
- * POST /v1/vgpus: adds a vGPU with @contract. On success takes ownership of the labels in @contract
- * and sets *@ret_vgpu, if @ret_vgpu is not NULL. Errors: CONTROL_E_INVALID, _EXISTS, _DOES_NOT_FIT,
- * _FOREIGN_CAP, _UNSUPPORTED, _DRY_RUN or _NOT_STORED.
+ * POST /v1/vgpus: adds a vGPU with @contract. Takes over the labels in @contract. Errors:
+ * CONTROL_E_INVALID, _EXISTS, _DOES_NOT_FIT, _FOREIGN_CAP, _UNSUPPORTED or _DRY_RUN.
  */
-int control_vgpu_add(struct manager *manager, struct contract *contract, struct vgpu **ret_vgpu,
+int control_vgpu_add(struct manager *manager, struct contract *contract, struct change_done done,
 		     struct err *reterr);
 
 /*
@@ -27,11 +26,12 @@ int control_vgpu_add(struct manager *manager, struct contract *contract, struct 
  * the largest cap that fits).
  */
 int control_vgpu_change(struct manager *manager, const char *id, unsigned int fields,
-			const struct contract *values, struct err *reterr);
+			const struct contract *values, struct change_done done, struct err *reterr);
 /*
  * DELETE /v1/vgpus/ID: removes the vGPU and its contract. Errors: CONTROL_E_NOT_FOUND, _IN_USE or
  * _DRY_RUN.
  */
-int control_vgpu_remove(struct manager *manager, const char *id, struct err *reterr);
+int control_vgpu_remove(struct manager *manager, const char *id, struct change_done done,
+			struct err *reterr);
 
 #endif

@@ -1,115 +1,124 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests about GPUs, offers, alerts and live parameters. control-vgpu.c contains the requests
+ * Requests about GPUs, offers and alerts. control-vgpu.c and control-sale.c contain the requests
  * about vGPUs.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "db/db.h"
-#include "gover-d/core/control-vgpu.h"
+#include "gover-d/core/change.h"
 #include "gover-d/core/control.h"
-#include "gover-d/core/ledger.h"
 #include "gover-d/core/record.h"
 #include "gover-d/core/state.h"
 
-int control_gpu_change(struct manager *m, const char *name, const enum gpu_mode *mode,
-		       const bool *selling, struct err *reterr)
+static void free_change(struct change *change)
 {
-	struct host_gpu *gpu = host_find_gpu(&m->host, name);
-	struct instant now = clock_now();
-	struct offer *offer;
+	free(change);
+}
 
-	if (!gpu)
-		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no GPU %s on this host", name);
-	if (mode)
-		gpu->mode = *mode;
-	if (selling)
-		gpu->selling = *selling;
+/* --- GPUs --- */
+
+struct gpu_change {
+	struct change change; /* must be the first member */
+	bool sets_mode, sets_selling;
+	enum gpu_mode mode;
+	bool selling;
+};
+
+static int plan_gpu(struct manager *m, struct change *change, struct err *reterr)
+{
+	const char *name = change->subject.gpu;
+
+	return host_find_gpu(&m->host, name)
+		       ? 0
+		       : err_condition(reterr, CONTROL_E_NOT_FOUND, "no GPU %s on this host", name);
+}
+
+static int amend_gpu(const struct change *change, struct contracts *contracts)
+{
+	const struct gpu_change *c = (const struct gpu_change *)change;
+	struct contracts_gpu *gpu = contracts_find_gpu(contracts, change->subject.gpu);
+
+	if (c->sets_mode)
+		gpu->mode = c->mode;
+	if (c->sets_selling)
+		gpu->selling = c->selling;
+	return 0;
+}
+
+static int apply_gpu(struct manager *m, struct change *change, struct err *reterr)
+{
+	const struct gpu_change *c = (const struct gpu_change *)change;
+	struct host_gpu *gpu = host_find_gpu(&m->host, change->subject.gpu);
+	struct offer *offer = offers_live(m->offers, change->subject.gpu);
+	struct instant now = clock_now();
+
+	(void)reterr;
+	if (c->sets_mode)
+		gpu->mode = c->mode;
+	if (c->sets_selling)
+		gpu->selling = c->selling;
 	record_decision(m, gpu, NULL, DECISION_SET, DECISION_NOTED, now,
-			"an operator set GPU %s to mode %s, selling %s", name,
+			"an operator set GPU %s to mode %s, selling %s", change->subject.gpu,
 			gpu_mode_name(gpu->mode), gpu->selling ? "on" : "off");
-	offer = offers_live(m->offers, name);
 	if (offer && offer->life.state == OFFER_OPEN &&
 	    (!gpu->selling || gpu->mode != GPU_MODE_ACT))
 		offers_end(m->offers, offer, OFFER_CLOSED, now,
-			   "an operator stopped selling on GPU %s", name);
+			   "an operator stopped selling on GPU %s", change->subject.gpu);
 	return 0;
+}
+
+static const struct change_kind gpu_kind = {
+	.plan = plan_gpu,
+	.amend = amend_gpu,
+	.apply = apply_gpu,
+	.free = free_change,
+};
+
+int control_gpu_change(struct manager *m, const char *name, const enum gpu_mode *mode,
+		       const bool *selling, struct change_done done, struct err *reterr)
+{
+	struct gpu_change *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return err_fail(reterr, ENOMEM, "out of memory");
+	c->change.kind = &gpu_kind;
+	(void)id_copy(c->change.subject.gpu, name); /* a name that is not valid is not found */
+	c->sets_mode = mode;
+	c->sets_selling = selling;
+	c->mode = mode ? *mode : GPU_MODE_ACT;
+	c->selling = selling && *selling;
+	return change_begin(m, &c->change, done, reterr);
 }
 
 /* --- offers and alerts --- */
 
-/*
- * Checks that the offer can be claimed. Sets *@ret_claimed to true if the offer was already claimed
- * with the same @key.
- */
-static int check_claim(const struct offer *offer, const char *key, bool *ret_claimed,
-		       struct err *reterr)
+struct id_change {
+	struct change change; /* must be the first member */
+	int64_t id;
+	int64_t now_ms; /* time of the request */
+};
+
+static int begin_id_change(struct manager *m, const struct change_kind *kind,
+			   const struct change_subject *subject, int64_t id,
+			   struct change_done done, struct err *reterr)
 {
-	*ret_claimed = offer->vgpu[0] && key[0] && strcmp(offer->claim_key, key) == 0;
-	if (*ret_claimed)
-		return 0;
-	if (offer->vgpu[0])
-		return err_condition(reterr, CONTROL_E_EXISTS,
-				     "offer %lld was already claimed for vGPU %s",
-				     (long long)offer->id, offer->vgpu);
-	if (offer->life.state != OFFER_OPEN)
-		return err_condition(reterr, CONTROL_E_OFFER_OVER, "offer %lld is %s: %s",
-				     (long long)offer->id, offer_state_name(offer->life.state),
-				     offer->reason);
-	return 0;
+	struct id_change *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return err_fail(reterr, ENOMEM, "out of memory");
+	c->change.kind = kind;
+	c->change.subject = *subject;
+	c->id = id;
+	c->now_ms = clock_now().wall_ms;
+	return change_begin(m, &c->change, done, reterr);
 }
 
-int control_offer_claim(struct manager *m, int64_t id, const char *key, unsigned int fields,
-			struct contract *contract, const struct offer **ret_offer,
-			struct err *reterr)
+static int plan_withdrawal(struct manager *m, struct change *change, struct err *reterr)
 {
-	struct instant now = clock_now();
-	struct offer *offer = offers_find(m->offers, id);
-	bool claimed;
-	struct vgpu *vgpu;
-	int r;
-
-	if (!offer)
-		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no offer %lld", (long long)id);
-	r = check_claim(offer, key, &claimed, reterr);
-	if (r != 0)
-		return r;
-	if (claimed) {
-		contract_fini(contract); /* a repeated request gets the vGPU of the first request */
-		*ret_offer = offer;
-		return 0;
-	}
-	memcpy(contract->gpu, offer->gpu, sizeof(contract->gpu));
-	contract->terms.initial_cap_pct = offer->flavor.initial_cap_pct;
-	if (!(fields & CONTRACT_TARGET_FPS))
-		contract->terms.target_fps = offer->flavor.target_fps;
-	contract->terms.weight = 1;
-	memcpy(contract->flavor, m->config.offer.flavor, sizeof(contract->flavor));
-	/*
-	 * Store the claim also in the contract, which is saved before the reply. The history is
-	 * written later, so a crash may lose the claim there.
-	 */
-	contract->offer = id;
-	snprintf(contract->claim_key, sizeof(contract->claim_key), "%s", key);
-	r = control_vgpu_add(m, contract, &vgpu, reterr);
-	if (r == CONTROL_E_DOES_NOT_FIT)
-		offers_end(m->offers, offer, OFFER_CLOSED, now,
-			   "the offer could no longer be funded when it was claimed");
-	if (r != 0)
-		return r;
-	vgpu->newcomer = true;
-	offers_claim(m->offers, offer, vgpu->contract.id, key, m->config.offer.probation_s, now);
-	*ret_offer = offer;
-	return 0;
-}
-
-int control_offer_close(struct manager *m, int64_t id, struct err *reterr)
-{
-	struct offer *offer = offers_find(m->offers, id);
+	int64_t id = ((struct id_change *)change)->id;
+	const struct offer *offer = offers_find(m->offers, id);
 
 	if (!offer)
 		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no offer %lld", (long long)id);
@@ -117,133 +126,79 @@ int control_offer_close(struct manager *m, int64_t id, struct err *reterr)
 		return err_condition(reterr, CONTROL_E_OFFER_OVER,
 				     "offer %lld is %s (only an open offer can be withdrawn)",
 				     (long long)id, offer_state_name(offer->life.state));
-	offers_end(m->offers, offer, OFFER_CLOSED, clock_now(), "withdrawn by a client");
 	return 0;
 }
 
-int control_alert_ack(struct manager *m, int64_t id, struct err *reterr)
+static int amend_withdrawal(const struct change *change, struct contracts *contracts)
 {
-	if (alerts_ack(m->alerts, id, clock_now().wall_ms) < 0)
-		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no alert %lld", (long long)id);
+	return operator_state_add_withdrawn(contracts->operator_state,
+					    ((const struct id_change *)change)->id);
+}
+
+static int apply_withdrawal(struct manager *m, struct change *change, struct err *reterr)
+{
+	struct offer *offer = offers_find(m->offers, ((struct id_change *)change)->id);
+
+	(void)reterr;
+	offer->withdrawn = true;
+	offers_end(m->offers, offer, OFFER_CLOSED, clock_now(), OFFERS_WITHDRAWN);
 	return 0;
 }
 
-/* --- live parameters --- */
+static const struct change_kind withdrawal_kind = {
+	.plan = plan_withdrawal,
+	.amend = amend_withdrawal,
+	.apply = apply_withdrawal,
+	.free = free_change,
+};
 
-static int text_of(const json_t *value, char *text, size_t size)
+int control_offer_close(struct manager *m, int64_t id, struct change_done done, struct err *reterr)
 {
-	int n = -1;
+	const struct offer *offer = offers_find(m->offers, id);
+	struct change_subject subject = {.gpu = ""};
 
-	if (json_is_string(value))
-		n = snprintf(text, size, "%s", json_string_value(value));
-	else if (json_is_boolean(value))
-		n = snprintf(text, size, "%s", json_is_true(value) ? "on" : "off");
-	else if (json_is_integer(value))
-		n = snprintf(text, size, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-	else if (json_is_real(value))
-		n = snprintf(text, size, "%.17g", json_real_value(value));
-	return n >= 0 && (size_t)n < size ? 0 : -EINVAL;
+	if (offer) /* otherwise plan_withdrawal() rejects the request */
+		(void)id_copy(subject.gpu, offer->gpu);
+	return begin_id_change(m, &withdrawal_kind, &subject, id, done, reterr);
 }
 
-static int set_one(struct manager *m, struct config *config, const char *key, const json_t *value,
-		   struct err *reterr)
+static int plan_ack(struct manager *m, struct change *change, struct err *reterr)
 {
-	char text[128];
-	int r;
+	int64_t id = ((struct id_change *)change)->id;
 
-	if (json_is_null(value))
-		r = config_get_live(&m->file_config, key, text, sizeof(text));
-	else
-		r = text_of(value, text, sizeof(text));
-	if (r == -ENOENT)
-		return err_condition(reterr, CONTROL_E_INVALID, "%s: unknown parameter", key);
-	if (r < 0)
-		return err_condition(reterr, CONTROL_E_INVALID,
-				     "%s: wrong type (allowed: a number, a word, on, off or null)",
-				     key);
-	r = config_set_live(config, key, text, reterr);
-	return r == -ENOENT || r == -EINVAL ? CONTROL_E_INVALID : r;
+	for (size_t i = 0; i < alerts_count(m->alerts); i++)
+		if (alerts_at(m->alerts, i)->id == id)
+			return 0;
+	return err_condition(reterr, CONTROL_E_NOT_FOUND, "no alert %lld", (long long)id);
 }
 
-/* Lists the keys of @object whose values change: "overload_pct 95 -> 90, ...". */
-static void list_changes(const struct config *from, const struct config *to, json_t *object,
-			 char *text, size_t size)
+static int amend_ack(const struct change *change, struct contracts *contracts)
 {
-	char was[128], is[128];
-	const char *key;
-	json_t *value;
-	size_t at = 0;
+	const struct id_change *c = (const struct id_change *)change;
 
-	text[0] = '\0';
-	json_object_foreach (object, key, value) {
-		if (config_get_live(from, key, was, sizeof(was)) < 0 ||
-		    config_get_live(to, key, is, sizeof(is)) < 0 || strcmp(was, is) == 0)
-			continue;
-		if (at < size)
-			at += (size_t)snprintf(text + at, size - at, "%s%s %s -> %s",
-					       at ? ", " : "", key, was, is);
-	}
+	if (operator_state_acked_ms(contracts->operator_state, c->id))
+		return 0;
+	return operator_state_add_ack(contracts->operator_state, c->id, c->now_ms);
 }
 
-static int store_setting(struct manager *m, const char *key)
+static int apply_ack(struct manager *m, struct change *change, struct err *reterr)
 {
-	char now_text[128], file_text[128];
+	const struct id_change *c = (const struct id_change *)change;
 
-	if (!m->history.db)
-		return -ENODEV;
-	if (m->actuator.dry_run)
-		return -EPERM; /* a dry run must not affect later runs */
-	if (config_get_live(&m->config, key, now_text, sizeof(now_text)) < 0 ||
-	    config_get_live(&m->file_config, key, file_text, sizeof(file_text)) < 0)
-		return -ENOENT;
-	return db_append_setting(m->history.db, key,
-				 strcmp(now_text, file_text) == 0 ? NULL : now_text);
+	(void)reterr;
+	return alerts_ack(m->alerts, c->id, c->now_ms);
 }
 
-/* Records one decision without a GPU, because the policy applies to all GPUs. */
-static void record_parameters(struct manager *m, const char *changes, bool stored)
+static const struct change_kind ack_kind = {
+	.plan = plan_ack,
+	.amend = amend_ack,
+	.apply = apply_ack,
+	.free = free_change,
+};
+
+int control_alert_ack(struct manager *m, int64_t id, struct change_done done, struct err *reterr)
 {
-	char why[DECISION_WHY_MAX];
-	struct decision d = {.ts_ms = clock_now().wall_ms,
-			     .kind = DECISION_SET,
-			     .result = DECISION_NOTED,
-			     .why = why};
+	static const struct change_subject subject = {.other = "acknowledgements"};
 
-	snprintf(why, sizeof(why), "an operator changed the policy: %s%s", changes,
-		 stored		       ? ""
-		 : m->actuator.dry_run ? "; the change is lost at the next restart (dry run)"
-				       : "; the change is lost at the next restart (no history)");
-	(void)record_add(m, &d);
-}
-
-int control_policy_change(struct manager *m, json_t *object, struct err *reterr)
-{
-	CLEANUP_FREE struct config *config = malloc(sizeof(*config));
-	char changes[DECISION_WHY_MAX - 128];
-	bool stored = true;
-	const char *key;
-	json_t *value;
-	int r;
-
-	if (!config)
-		return err_fail(reterr, ENOMEM, "out of memory");
-	*config = m->config;
-	json_object_foreach (object, key, value) {
-		r = set_one(m, config, key, value, reterr);
-		if (r != 0)
-			return r;
-	}
-	if (config_check(config, reterr) < 0)
-		return CONTROL_E_INVALID;
-	list_changes(&m->config, config, object, changes, sizeof(changes));
-	m->config = *config;
-	m->policy = policy_find(m->config.policy);
-	m->params = config_policy_params(&m->config);
-	ledger_store_prices(m);
-	json_object_foreach (object, key, value)
-		if (store_setting(m, key) < 0)
-			stored = false;
-	if (changes[0])
-		record_parameters(m, changes, stored);
-	return 0;
+	return begin_id_change(m, &ack_kind, &subject, id, done, reterr);
 }

@@ -115,17 +115,64 @@ int load_contracts(struct manager *m, struct db_reader *reader, struct contracts
 	return 0;
 }
 
-/* --- the last run's history --- */
+/* --- the operator's state --- */
 
+/*
+ * A value that is not allowed is ignored in this run, but stays stored: it may be allowed with
+ * another configuration file.
+ */
 static int load_setting(void *userdata, const char *key, const char *value)
 {
 	struct manager *m = userdata;
 	struct err err = {""};
+	int r = config_set_live(&m->config, key, value, &err);
 
-	if (config_set_live(&m->config, key, value, &err) < 0)
-		log_warning("live setting %s in the database: %s, ignoring", key, err.msg);
+	if (r < 0)
+		log_warning("live setting %s: %s, ignoring", key,
+			    r == -ENOENT ? "unknown key" : err.msg);
+	if (r != -ENOENT && json_object_set_new(m->live_settings, key, json_string(value)) < 0)
+		return -ENOMEM;
 	return 0;
 }
+
+/* Drops all live settings of this run if they conflict with the configuration file. */
+static void check_settings(struct manager *m)
+{
+	struct err err = {""};
+
+	if (config_check(&m->config, &err) == 0)
+		return;
+	log_warning("live settings conflict with the configuration: %s; all live settings are "
+		    "ignored",
+		    err.msg);
+	m->config = m->file_config;
+}
+
+int load_operator_state(struct manager *m, const struct operator_state *state)
+{
+	const char *key;
+	json_t *value;
+	int r = 0;
+
+	m->live_settings = json_object();
+	if (!m->live_settings)
+		return -ENOMEM;
+	if (!state)
+		return 0;
+	json_object_foreach (state->settings, key, value)
+		if (r >= 0)
+			r = load_setting(m, key, json_string_value(value));
+	check_settings(m);
+	m->silences = state->silences;
+	return r;
+}
+
+/* --- the last run's history --- */
+
+struct history_context {
+	struct manager *manager;
+	const struct operator_state *state; /* NULL: the history contains the newest state */
+};
 
 static int load_decision(void *userdata, const struct db_decision *row)
 {
@@ -155,7 +202,8 @@ static int load_decision(void *userdata, const struct db_decision *row)
 
 static int load_alert(void *userdata, const struct db_alert *row)
 {
-	struct manager *m = userdata;
+	const struct history_context *context = userdata;
+	struct manager *m = context->manager;
 	struct alert alert = {
 		.id = row->id,
 		.raised_ms = row->raised_ms,
@@ -167,6 +215,8 @@ static int load_alert(void *userdata, const struct db_alert *row)
 	memcpy(alert.gpu, row->gpu, sizeof(alert.gpu));
 	memcpy(alert.vgpu, row->vgpu, sizeof(alert.vgpu));
 	snprintf(alert.text, sizeof(alert.text), "%.*s", ALERT_TEXT_MAX - 1, row->text);
+	if (context->state && alert.acked_ms == 0)
+		alert.acked_ms = operator_state_acked_ms(context->state, row->id);
 	alerts_adopt(m->alerts, &alert);
 	return 0;
 }
@@ -192,7 +242,8 @@ static int load_silence(void *userdata, const struct db_silence *row)
 
 static int load_offer(void *userdata, const struct db_offer *row)
 {
-	struct manager *m = userdata;
+	const struct history_context *context = userdata;
+	struct manager *m = context->manager;
 	struct instant now = clock_now();
 	struct offer offer = {
 		.id = row->id,
@@ -211,30 +262,34 @@ static int load_offer(void *userdata, const struct db_offer *row)
 	snprintf(offer.reason, sizeof(offer.reason), "%.*s", (int)sizeof(offer.reason) - 1,
 		 row->reason);
 	snprintf(offer.claim_key, sizeof(offer.claim_key), "%s", row->claim_key);
+	if (context->state && operator_state_is_withdrawn(context->state, row->id)) {
+		offer.withdrawn = true;
+		offer.life.state = OFFER_CLOSED;
+		strcpy(offer.reason, OFFERS_WITHDRAWN);
+	}
 	(void)offers_adopt(m->offers, &offer); /* fails only if too many of the offers are live */
 	return 0;
 }
 
-int load_history(struct manager *m, struct db_reader *reader, struct err *reterr)
+int load_history(struct manager *m, struct db_reader *reader, const struct operator_state *state,
+		 struct err *reterr)
 {
-	struct err err = {""};
-	int r;
+	struct history_context context = {.manager = m, .state = state};
+	int r = 0;
 
-	r = db_query_settings(reader, load_setting, m);
-	if (config_check(&m->config, &err) < 0) {
-		log_warning("live settings in the database conflict with the configuration: %s; "
-			    "all live settings are ignored",
-			    err.msg);
-		m->config = m->file_config;
+	/* An earlier release stored settings and silences in the database only. */
+	if (!state) {
+		r = db_query_settings(reader, load_setting, m);
+		check_settings(m);
 	}
+	if (r >= 0 && !state)
+		r = db_query_silences(reader, load_silence, m);
 	if (r >= 0)
 		r = db_query_decisions(reader, DECISIONS_LOADED, load_decision, m);
 	if (r >= 0)
-		r = db_query_silences(reader, load_silence, m);
+		r = db_query_open_alerts(reader, load_alert, &context);
 	if (r >= 0)
-		r = db_query_open_alerts(reader, load_alert, m);
-	if (r >= 0)
-		r = db_query_offers(reader, OFFERS_LOADED, load_offer, m);
+		r = db_query_offers(reader, OFFERS_LOADED, load_offer, &context);
 	if (r < 0)
 		return err_fail(reterr, -r, "%s: cannot be read: %s", m->history.path,
 				strerror(-r));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loads the state that an earlier daemon left. The contracts are read from the contracts file or
- * from their copy in the database. Live settings, decisions, silences, alerts and offers are read
- * from the database.
+ * Loads the state that an earlier daemon left. The contracts and the operator's state are read from
+ * the contracts file or from its copy in the database. Decisions, alerts and offers are read from
+ * the database.
  */
 #ifndef GOVER_D_CORE_LOAD_H
 #define GOVER_D_CORE_LOAD_H
@@ -23,7 +23,16 @@ struct manager;
 int load_contracts(struct manager *manager, struct db_reader *reader,
 		   struct contracts *ret_contracts, bool *ret_stale, struct err *reterr);
 
-/* Loads live settings, decisions, silences, alerts and offers of the last run. */
-int load_history(struct manager *manager, struct db_reader *reader, struct err *reterr);
+/*
+ * Puts live settings and silences in force. Call it before load_history(). @state may be NULL.
+ * -ENOMEM.
+ */
+int load_operator_state(struct manager *manager, const struct operator_state *state);
+/*
+ * Loads decisions, alerts and offers of the last run. If @state is NULL, also loads the live
+ * settings and silences, which an earlier release stored in the database only.
+ */
+int load_history(struct manager *manager, struct db_reader *reader,
+		 const struct operator_state *state, struct err *reterr);
 
 #endif

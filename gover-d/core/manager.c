@@ -134,7 +134,9 @@ static int load_state(struct manager *m, struct db_reader *reader,
 		return err_fail(reterr, ENOMEM, "out of memory");
 	alerts_set_silenced(m->alerts, is_silenced);
 	alerts_set_update(m->alerts, m->config.update_s * 1000LL);
-	if (reader && load_history(m, reader, &err) < 0)
+	if (load_operator_state(m, contracts->operator_state) < 0)
+		return err_fail(reterr, ENOMEM, "out of memory");
+	if (reader && load_history(m, reader, contracts->operator_state, &err) < 0)
 		log_warning("%s, ignoring", err.msg);
 	decisions_continue_after(m->decisions, last.decision);
 	m->policy = policy_find(m->config.policy);
@@ -439,6 +441,7 @@ struct manager *manager_free(struct manager *m)
 	decisions_free(m->decisions);
 	webhook_free(m->webhook);
 	hooks_free(m->hooks);
+	json_decref(m->live_settings);
 	db_close(m->history.db);
 	sd_event_unref(m->event);
 	if (m->lock_fd >= 0)

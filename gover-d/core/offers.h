@@ -10,6 +10,9 @@
 #include "gover-d/model/host.h"
 #include "policy/offer.h"
 
+/* the reason of an offer that a client has closed */
+#define OFFERS_WITHDRAWN "withdrawn by a client"
+
 struct offer {
 	int64_t id;
 	char gpu[ID_MAX];
@@ -20,6 +23,7 @@ struct offer {
 	char vgpu[ID_MAX];
 	char claim_key[CLAIM_MAX];     /* idempotency key */
 	char reason[OFFER_REASON_MAX]; /* why the offer ended; "": not ended */
+	bool withdrawn;		       /* a client has closed the offer */
 };
 
 struct offers; /* the live offers and the newest ended offers */

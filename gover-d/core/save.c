@@ -2,8 +2,7 @@
 /*
  * Saves the contracts to the contracts file, and a copy to the database in case the file is lost.
  * At most one job runs. The next job saves the changes that were made meanwhile. When the daemon
- * ends, the worker accepts no jobs, and the event loop writes the file itself. The reply to a
- * request is sent after its change is in the file.
+ * ends, the worker accepts no jobs, and the event loop writes the file itself.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -34,6 +33,7 @@ struct save_job {
 	struct manager *manager;
 	char path[PATH_MAX];
 	int64_t revision;
+	bool amended; /* the text contains changes that are not in force yet */
 	char *text;
 	int result;
 };
@@ -65,10 +65,12 @@ static void finish_save(struct manager *m, int result)
 	if (result < 0 && m->save_result >= 0)
 		log_error("%s: cannot be written: %s", m->contracts_path, strerror(-result));
 	m->save_result = result;
-	m->save_running = false;
 	m->in_job = NULL;
+	/* The save is still marked as running, so that all changes that begin now share the next
+	 * one. */
 	finish_waiters(finished, result);
-	if (m->save_again && !m->save_running) {
+	m->save_running = false;
+	if (m->save_again) {
 		m->save_again = false;
 		result = start_save(m);
 		if (result < 0)
@@ -83,10 +85,11 @@ static void save_done(struct worker_job *job)
 	int result = save->result;
 
 	/*
-	 * Store the contracts in the database also if the file could not be written. An error is
-	 * ignored, because the next save stores them again.
+	 * Store the contracts in the database also if the file could not be written, unless they
+	 * contain a change that fails for this reason. An error is ignored, because the next save
+	 * stores them again.
 	 */
-	if (m->history.db)
+	if (m->history.db && (result >= 0 || !save->amended))
 		(void)db_save_contracts(m->history.db, save->revision, save->text);
 	free(save->text);
 	free(save);
@@ -102,39 +105,90 @@ static struct db_last_ids last_ids(const struct manager *m)
 	};
 }
 
-static char *make_text(struct manager *m, int64_t *ret_revision)
+/* Returns the silences, settings, acknowledgements and withdrawals in force; NULL: no memory. */
+static struct operator_state *collect_operator_state(const struct manager *m)
+{
+	struct operator_state *state = operator_state_new();
+
+	if (!state)
+		return NULL;
+	if (m->live_settings) {
+		json_decref(state->settings);
+		state->settings = json_incref(m->live_settings);
+	}
+	state->silences = m->silences;
+	/* Above a limit, the oldest entries are stored; the history contains the others. */
+	for (size_t i = 0; i < alerts_count(m->alerts); i++) {
+		const struct alert *alert = alerts_at(m->alerts, i);
+
+		if (alert->acked_ms && !alert->cleared_ms &&
+		    operator_state_add_ack(state, alert->id, alert->acked_ms) == -ENOMEM)
+			return operator_state_free(state);
+	}
+	for (size_t i = 0; i < offers_count(m->offers); i++)
+		if (offers_at(m->offers, i)->withdrawn)
+			(void)operator_state_add_withdrawn(state, offers_at(m->offers, i)->id);
+	return state;
+}
+
+/*
+ * Sets @ret_contracts to what is in force, with the changes of m->amend(). Returns 1 if there are
+ * such changes, otherwise 0.
+ */
+static int collect(const struct manager *m, struct contracts *ret_contracts)
+{
+	int r = contracts_collect(&m->host, ret_contracts);
+
+	if (r < 0)
+		return r;
+	ret_contracts->operator_state = collect_operator_state(m);
+	r = ret_contracts->operator_state ? 0 : -ENOMEM;
+	if (r >= 0 && m->amend)
+		r = m->amend(m, ret_contracts);
+	if (r < 0)
+		contracts_fini(ret_contracts);
+	return r;
+}
+
+static int make_text(struct manager *m, struct save_job *save)
 {
 	int64_t now_ms = clock_now().wall_ms, ahead = m->ending ? 0 : IDS_AHEAD;
 	struct db_last_ids last = last_ids(m);
-	struct contracts_head head = {
+	struct contracts contracts = {0};
+	int r = collect(m, &contracts);
+
+	if (r < 0)
+		return r;
+	save->amended = r > 0;
+	contracts.head = (struct contracts_head){
 		.revision = now_ms > m->revision ? now_ms : m->revision + 1,
 		.ids = {last.decision + ahead, last.alert + ahead, last.offer + ahead},
 	};
-	char *text = contracts_encode(&m->host, &head);
-
-	if (!text)
-		return NULL;
-	m->revision = *ret_revision = head.revision;
-	m->ids_saved = head.ids;
-	return text;
+	save->text = contracts_encode(&contracts);
+	if (save->text) {
+		m->revision = save->revision = contracts.head.revision;
+		m->ids_saved = contracts.head.ids;
+	}
+	contracts_fini(&contracts);
+	return save->text ? 0 : -ENOMEM;
 }
 
 /* Starts a job. All requests in manager.waiting then wait for this job. */
 static int start_save(struct manager *m)
 {
 	struct save_job *save = calloc(1, sizeof(*save));
-	int r = -ENOMEM;
+	int r;
 
 	m->in_job = m->waiting;
 	m->waiting = NULL;
 	if (!save)
-		return r;
+		return -ENOMEM;
 	save->job.run = run_save;
 	save->job.done = save_done;
 	save->manager = m;
 	memcpy(save->path, m->contracts_path, sizeof(save->path));
-	save->text = make_text(m, &save->revision);
-	if (save->text)
+	r = make_text(m, save);
+	if (r >= 0)
 		r = worker_submit(m->saver, &save->job);
 	if (r < 0 && r != -ESHUTDOWN) {
 		free(save->text);

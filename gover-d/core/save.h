@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Saves contracts, holds and GPU modes. The event loop encodes the text, and the worker writes the
- * file. At most one job runs; later changes are written by the next job.
+ * Saves what is in force: contracts, holds, GPU modes and the operator's state; and the changes
+ * that manager.amend makes in it. The event loop encodes the text, and the worker writes the file.
+ * At most one job runs; later changes are written by the next job.
  */
 #ifndef GOVER_D_CORE_SAVE_H
 #define GOVER_D_CORE_SAVE_H
@@ -11,8 +12,9 @@
 struct manager;
 
 /*
- * Saves, then calls @done in the event loop with 0 or a negative errno. After an error the changes
- * stay in force, and save_tick() tries to save them again (alert contracts_unsaved).
+ * Saves, then calls @done in the event loop with 0 or a negative errno. After an error save_tick()
+ * tries to save again what is in force (alert contracts_unsaved). Saves that are requested in @done
+ * are one save.
  */
 int save_contracts(struct manager *manager, void (*done)(void *userdata, int result),
 		   void *userdata);

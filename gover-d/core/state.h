@@ -19,6 +19,7 @@
 #include "gover-d/util/hook.h"
 #include "gover-d/util/worker.h"
 
+struct change;
 struct contracts;
 struct plan_round;
 struct save_waiter;
@@ -26,6 +27,8 @@ struct save_waiter;
 struct manager {
 	struct config config;	   /* the configuration in force, with live changes */
 	struct config file_config; /* the configuration of the file and the command line */
+	/* object of texts: the keys that clients have changed; NULL: none */
+	json_t *live_settings;
 	const struct policy *policy;
 	struct policy_params params; /* parameters of config, with times converted to periods */
 
@@ -52,17 +55,23 @@ struct manager {
 	struct view view; /* read access for the API and metrics */
 
 	/* --- saving contracts, see save.c --- */
-	bool save_running;	      /* a save is running */
-	bool save_again;	      /* something changed while a save was running */
-	int save_result;	      /* result of the last save: 0 or a negative errno */
-	struct save_waiter *waiting;  /* requests that wait for the next save */
-	struct save_waiter *in_job;   /* requests that wait for the running save */
+	bool save_running;	     /* a save is running */
+	bool save_again;	     /* something changed while a save was running */
+	int save_result;	     /* result of the last save: 0 or a negative errno */
+	struct save_waiter *waiting; /* requests that wait for the next save */
+	struct save_waiter *in_job;  /* requests that wait for the running save */
+	/*
+	 * Makes changes in the content that is saved; NULL: none. Returns 1 if it made one, 0 if
+	 * not, or a negative errno.
+	 */
+	int (*amend)(const struct manager *manager, struct contracts *contracts);
 	int64_t revision;	      /* revision of the contracts saved last */
 	struct db_last_ids ids_saved; /* reserved ids: upper limit of the ids in use */
 	/* contracts, loaded by manager_new() and adopted by manager_start() */
 	struct contracts *loaded;
-	bool contracts_lost; /* the cap journal lists vGPUs whose contracts are missing */
-	bool ending;	     /* the event loop has ended, so no ids are reserved */
+	bool contracts_lost;	/* the cap journal lists vGPUs whose contracts are missing */
+	bool ending;		/* the event loop has ended, so no ids are reserved */
+	struct change *changes; /* in progress, see change.h */
 
 	uint64_t next_tick_ns; /* time at which the next tick is due */
 

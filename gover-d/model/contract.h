@@ -75,7 +75,7 @@ struct contract_field {
  * FIELD(name in the code, member of struct contract, name in JSON, JSON_DECODE_kind, min, max,
  *       since, uses, option, argument of the option, help of the option)
  * Fields are printed in the order of the rows; no format depends on that order. A new row with
- * CONTRACT_IN_FILE needs a @since one above the highest @since of the table.
+ * CONTRACT_IN_FILE needs a @since one above the present version of the contracts file, 6.
  */
 #define CONTRACT_FIELDS(FIELD)                                                                    \
 	FIELD(ID, id, "id", ID, 0, 0, 1,                                                          \
@@ -133,7 +133,10 @@ const struct contract_field *contract_field_at(size_t row);
 
 /* Returns the set of fields with this use. */
 unsigned int contract_fields(enum contract_use use);
-/* Returns the version of the contracts file: the highest @since of the table. */
+/*
+ * Returns the first version of the contracts file that contains all fields: the highest @since of
+ * the table.
+ */
 int contract_file_version(void);
 
 /*

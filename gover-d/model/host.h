@@ -42,7 +42,9 @@ struct ledger_open {
 struct vgpu {
 	struct vgpu *next; /* next vGPU in host_gpu.vgpus, sorted by id */
 	struct contract contract;
-	bool found;  /* the vGPU has no contract; its initial cap counts as sold */
+	bool found; /* the vGPU has no contract; its initial cap counts as sold */
+	/* an earlier run has requested the removal; known until the vGPU is attached */
+	bool removing;
 	bool listed; /* the last listing of the backend contained the vGPU */
 	/* device of the backend; NULL: the vGPU does not exist (alert vgpu_missing) */
 	struct gpu_vgpu *device;

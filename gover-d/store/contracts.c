@@ -26,62 +26,164 @@ json_t *contracts_encode_one(const struct contract *c, bool found)
 	return object;
 }
 
+/* The members of the file with the first version that contains them. */
+static const struct {
+	const char *name;
+	int since_version;
+} members[] = {
+	{"version", 1},	 {"gpus", 1},	  {"vgpus", 1}, {"revision", 2},  {"ids", 2},
+	{"settings", 6}, {"silences", 6}, {"acks", 6},	{"withdrawn", 6},
+};
+
+#define OPERATOR_SINCE 6 /* first version with the operator's state */
+#define REMOVING_SINCE 6 /* first version with "removing" in the entry of a vGPU */
+
+/* Returns the version of the format, which grows with each new member or field of a contract. */
+static int contracts_version(void)
+{
+	int version = contract_file_version();
+
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+		if (members[i].since_version > version)
+			version = members[i].since_version;
+	return version;
+}
+
 static json_t *encode_ids(const struct db_last_ids *ids)
 {
 	return json_pack("{s:I, s:I, s:I}", "decision", (json_int_t)ids->decision, "alert",
 			 (json_int_t)ids->alert, "offer", (json_int_t)ids->offer);
 }
 
-static json_t *encode_gpus(const struct host *host)
+static json_t *encode_gpus(const struct contracts *contracts)
 {
 	json_t *gpus = json_array();
 
-	for (int i = 0; gpus && i < host->n_gpus; i++) {
-		json_t *gpu = json_pack("{s:s, s:s, s:b}", "name", host->gpus[i].config.name,
-					"mode", gpu_mode_name(host->gpus[i].mode), "selling",
-					host->gpus[i].selling);
+	for (int i = 0; gpus && i < contracts->n_gpus; i++) {
+		const struct contracts_gpu *gpu = &contracts->gpus[i];
 
-		if (json_array_append_new(gpus, gpu) < 0) {
-			json_decref(gpus);
-			return NULL;
-		}
+		if (json_array_append_new(gpus, json_pack("{s:s, s:s, s:b}", "name", gpu->name,
+							  "mode", gpu_mode_name(gpu->mode),
+							  "selling", gpu->selling)) == 0)
+			continue;
+		json_decref(gpus);
+		return NULL;
 	}
 	return gpus;
 }
 
-static json_t *encode_vgpus(const struct host *host)
+static json_t *encode_vgpus(const struct contracts *contracts)
 {
 	json_t *vgpus = json_array();
 
-	for (int i = 0; vgpus && i < host->n_gpus; i++) {
-		for (const struct vgpu *v = host->gpus[i].vgpus; v; v = v->next) {
-			if (json_array_append_new(
-				    vgpus, contracts_encode_one(&v->contract, v->found)) == 0)
-				continue;
-			json_decref(vgpus);
-			return NULL;
+	for (size_t i = 0; vgpus && i < contracts->n_vgpus; i++) {
+		const struct contract_entry *entry = &contracts->vgpus[i];
+		json_t *object = contracts_encode_one(&entry->contract, entry->found);
+
+		if (json_object_set_new(object, "removing", json_boolean(entry->removing)) == 0 &&
+		    json_array_append(vgpus, object) == 0) {
+			json_decref(object);
+			continue;
 		}
+		json_decref(object);
+		json_decref(vgpus);
+		return NULL;
 	}
 	return vgpus;
 }
 
-char *contracts_encode(const struct host *host, const struct contracts_head *head)
+char *contracts_encode(const struct contracts *contracts)
 {
-	json_t *gpus = encode_gpus(host), *vgpus = encode_vgpus(host), *root = NULL;
-	json_t *ids = encode_ids(&head->ids);
+	json_t *root = json_object();
 	char *text = NULL;
+	int r = 0;
 
-	if (gpus && vgpus && ids)
-		root = json_pack("{s:i, s:I, s:O, s:O, s:O}", "version", contract_file_version(),
-				 "revision", (json_int_t)head->revision, "ids", ids, "gpus", gpus,
-				 "vgpus", vgpus);
-	if (root)
+	r |= json_object_set_new(root, "version", json_integer(contracts_version()));
+	r |= json_object_set_new(root, "revision", json_integer(contracts->head.revision));
+	r |= json_object_set_new(root, "ids", encode_ids(&contracts->head.ids));
+	r |= json_object_set_new(root, "gpus", encode_gpus(contracts));
+	r |= json_object_set_new(root, "vgpus", encode_vgpus(contracts));
+	r |= root ? operator_state_encode(contracts->operator_state, root) : -ENOMEM;
+	if (r == 0)
 		text = json_text_print(root, JSON_INDENT(1));
 	json_decref(root);
-	json_decref(ids);
-	json_decref(gpus);
-	json_decref(vgpus);
 	return text;
+}
+
+/* --- collecting --- */
+
+static struct contract copy_of(const struct contract *contract)
+{
+	struct contract copy = *contract;
+
+	json_incref(copy.labels);
+	return copy;
+}
+
+int contracts_collect(const struct host *host, struct contracts *ret_contracts)
+{
+	struct contracts contracts = {.n_gpus = host->n_gpus};
+	size_t n = 0;
+
+	for (int i = 0; i < host->n_gpus; i++)
+		n += (size_t)host->gpus[i].n_vgpus;
+	contracts.vgpus = calloc(n + 1, sizeof(*contracts.vgpus));
+	if (!contracts.vgpus)
+		return -ENOMEM;
+	for (int i = 0; i < host->n_gpus; i++) {
+		const struct host_gpu *gpu = &host->gpus[i];
+		struct contracts_gpu *entry = &contracts.gpus[i];
+
+		memcpy(entry->name, gpu->config.name, sizeof(entry->name));
+		entry->mode = gpu->mode;
+		entry->selling = gpu->selling;
+		for (const struct vgpu *v = gpu->vgpus; v; v = v->next)
+			contracts.vgpus[contracts.n_vgpus++] = (struct contract_entry){
+				.contract = copy_of(&v->contract),
+				.found = v->found,
+				.removing = v->removing,
+			};
+	}
+	*ret_contracts = contracts;
+	return 0;
+}
+
+struct contracts_gpu *contracts_find_gpu(struct contracts *contracts, const char *name)
+{
+	for (int i = 0; i < contracts->n_gpus; i++)
+		if (strcmp(contracts->gpus[i].name, name) == 0)
+			return &contracts->gpus[i];
+	return NULL;
+}
+
+struct contract_entry *contracts_find_vgpu(struct contracts *contracts, const char *id)
+{
+	for (size_t i = 0; i < contracts->n_vgpus; i++)
+		if (strcmp(contracts->vgpus[i].contract.id, id) == 0)
+			return &contracts->vgpus[i];
+	return NULL;
+}
+
+int contracts_add_vgpu(struct contracts *contracts, const struct contract *contract)
+{
+	struct contract_entry *grown =
+		realloc(contracts->vgpus, (contracts->n_vgpus + 1) * sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	contracts->vgpus = grown;
+	contracts->vgpus[contracts->n_vgpus++] =
+		(struct contract_entry){.contract = copy_of(contract)};
+	return 0;
+}
+
+void contracts_remove_vgpu(struct contracts *contracts, struct contract_entry *entry)
+{
+	size_t at = (size_t)(entry - contracts->vgpus);
+
+	contract_fini(&entry->contract);
+	contracts->n_vgpus--;
+	memmove(entry, entry + 1, (contracts->n_vgpus - at) * sizeof(*entry));
 }
 
 /* --- reading --- */
@@ -129,18 +231,30 @@ static void warn_clamped(const struct contract *contract, unsigned int clamped)
 		    contract->id, names);
 }
 
+/* Removes the member @name from @object. */
+static int take_switch(json_t *object, const char *name, bool *ret_on, struct err *reterr)
+{
+	json_t *value = json_object_get(object, name);
+
+	if (!json_is_boolean(value))
+		return err_fail(reterr, EINVAL, "%s: required (allowed: true or false)", name);
+	*ret_on = json_is_true(value);
+	(void)json_object_del(object, name);
+	return 0;
+}
+
 static int decode_vgpu(json_t *object, int version, struct contract_entry *entry,
 		       struct err *reterr)
 {
-	json_t *found = json_object_get(object, "found");
 	struct contract *c = &entry->contract;
 	unsigned int clamped = 0;
 	int r;
 
-	if (!json_is_boolean(found))
-		return err_fail(reterr, EINVAL, "found: required (allowed: true or false)");
-	entry->found = json_is_true(found);
-	(void)json_object_del(object, "found");
+	r = take_switch(object, "found", &entry->found, reterr);
+	if (r >= 0 && version >= REMOVING_SINCE)
+		r = take_switch(object, "removing", &entry->removing, reterr);
+	if (r < 0)
+		return r;
 	r = contract_decode_file(object, version, c, &clamped, reterr);
 	if (r < 0)
 		return r;
@@ -176,12 +290,11 @@ static int check_version(json_t *root, int *ret_version, struct err *reterr)
 
 	if (!json_is_integer(version))
 		return err_fail(reterr, EINVAL, "version: required (allowed: a whole number)");
-	if (json_integer_value(version) < 1 ||
-	    json_integer_value(version) > contract_file_version())
+	if (json_integer_value(version) < 1 || json_integer_value(version) > contracts_version())
 		return err_fail(reterr, EPROTO,
 				"version: %" JSON_INTEGER_FORMAT
 				" is not supported (allowed: 1 to %d)",
-				json_integer_value(version), contract_file_version());
+				json_integer_value(version), contracts_version());
 	*ret_version = (int)json_integer_value(version);
 	return 0;
 }
@@ -202,13 +315,6 @@ static int check_list(json_t *root, const char *name, size_t max, json_t **ret_l
 	*ret_list = list;
 	return 0;
 }
-
-static const struct {
-	const char *name;
-	int since_version;
-} members[] = {
-	{"version", 1}, {"gpus", 1}, {"vgpus", 1}, {"revision", 2}, {"ids", 2},
-};
 
 static int check_members(json_t *root, int version, struct err *reterr)
 {
@@ -259,6 +365,8 @@ static int decode(json_t *root, struct contracts *contracts, struct err *reterr)
 		r = check_list(root, "gpus", GPUS_MAX, &gpus, reterr);
 	if (r >= 0)
 		r = check_list(root, "vgpus", (size_t)GPUS_MAX * POLICY_VGPUS_MAX, &vgpus, reterr);
+	if (r >= 0 && version >= OPERATOR_SINCE)
+		r = operator_state_decode(root, &contracts->operator_state, reterr);
 	if (r < 0)
 		return r;
 	contracts->vgpus = calloc(json_array_size(vgpus) + 1, sizeof(*contracts->vgpus));
@@ -322,4 +430,5 @@ void contracts_fini(struct contracts *contracts)
 	free(contracts->vgpus);
 	contracts->vgpus = NULL;
 	contracts->n_vgpus = 0;
+	contracts->operator_state = operator_state_free(contracts->operator_state);
 }

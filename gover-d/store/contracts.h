@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The contracts file: contracts, operator holds and GPU modes in one JSON file that is replaced
- * atomically. It is not part of the database, so that no contract is lost if the database is lost.
+ * The contracts file: contracts, operator holds, GPU modes and the operator's state in one JSON
+ * file that is replaced atomically. It is not part of the database, so that nothing that a client
+ * has changed is lost if the database is lost.
  */
 #ifndef GOVER_D_STORE_CONTRACTS_H
 #define GOVER_D_STORE_CONTRACTS_H
 
 #include "db/db.h"
 #include "gover-d/model/host.h"
+#include "gover-d/store/operator-state.h"
 
 /* The head of the contracts file. */
 struct contracts_head {
@@ -16,7 +18,7 @@ struct contracts_head {
 	struct db_last_ids ids;
 };
 
-/* The decoded contracts file. */
+/* The content of the contracts file. */
 struct contracts {
 	struct contracts_head head;
 	struct contract_entry {
@@ -24,6 +26,11 @@ struct contracts {
 		struct contract contract;
 		/* the vGPU was found without a contract, see vgpu.found */
 		bool found;
+		/*
+		 * A client has requested the removal of the vGPU, and the daemon is about to remove
+		 * it: if the vGPU does not exist at the next start, the contract has ended.
+		 */
+		bool removing;
 	} * vgpus;
 	size_t n_vgpus;
 	struct contracts_gpu {
@@ -32,6 +39,8 @@ struct contracts {
 		bool selling;
 	} gpus[GPUS_MAX];
 	int n_gpus;
+	/* owned; NULL: an earlier release wrote the file, which contains no such state */
+	struct operator_state *operator_state;
 };
 
 /*
@@ -49,12 +58,27 @@ int contracts_parse(const char *text, size_t length, const char *name,
 void contracts_fini(struct contracts *contracts);
 
 /*
- * Returns the content of the contracts file for @host. The caller frees the text. NULL: out of
- * memory.
+ * Sets @ret_contracts to the contracts, modes and holds of @host. The caller sets the head and the
+ * operator's state, and calls contracts_fini(). -ENOMEM.
  */
-char *contracts_encode(const struct host *host, const struct contracts_head *head);
+int contracts_collect(const struct host *host, struct contracts *ret_contracts);
+/* Find an entry; NULL: unknown name or id. */
+struct contracts_gpu *contracts_find_gpu(struct contracts *contracts, const char *name);
+struct contract_entry *contracts_find_vgpu(struct contracts *contracts, const char *id);
+/* Adds a contract with a reference to its labels. -ENOMEM. */
+int contracts_add_vgpu(struct contracts *contracts, const struct contract *contract);
+void contracts_remove_vgpu(struct contracts *contracts, struct contract_entry *entry);
 
-/* Returns a new JSON object: the entry of one vGPU in the contracts file; NULL: out of memory. */
+/*
+ * Returns the text of the contracts file, in the newest version of its format. The caller frees the
+ * text. NULL: out of memory. @contracts->operator_state must not be NULL.
+ */
+char *contracts_encode(const struct contracts *contracts);
+
+/*
+ * Returns a new JSON object: the part of a vGPU's entry in the contracts file that a client can
+ * change, for ETags. NULL: out of memory.
+ */
 json_t *contracts_encode_one(const struct contract *contract, bool found);
 
 #endif

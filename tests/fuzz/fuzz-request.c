@@ -30,19 +30,17 @@ static void check_bounds(const struct contract *c, unsigned int fields)
 /* Checks that a contracts file with only this contract can be read. */
 static void check_file(const struct contract *contract)
 {
-	static struct host host;
-	struct contracts contracts = {0};
+	struct contracts contracts = {.head = {.revision = 1}};
 	CLEANUP_FREE char *text = NULL;
-	struct vgpu vgpu = {.contract = *contract};
 	char path[FUZZ_PATH_MAX];
 	struct err err = {""};
 	int fd;
 
-	host.n_gpus = 1;
-	memcpy(host.gpus[0].config.name, contract->gpu, ID_MAX);
-	host.gpus[0].vgpus = &vgpu;
-	text = contracts_encode(&host, &(struct contracts_head){.revision = 1});
+	contracts.operator_state = operator_state_new();
+	FUZZ_CHECK(contracts.operator_state && contracts_add_vgpu(&contracts, contract) == 0);
+	text = contracts_encode(&contracts);
 	FUZZ_CHECK(text);
+	contracts_fini(&contracts);
 	fd = fuzz_file(text, strlen(text), path);
 	FUZZ_CHECK(contracts_load(path, &contracts, &err) == 0);
 	close(fd);

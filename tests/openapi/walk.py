@@ -192,15 +192,24 @@ def life(api, folder):
     api.ask("GET", "/v1/vgpus?gpu=never", status=404)
     for name in ("a", "b"):
         api.ask("PATCH", f"/v1/vgpus/{name}", {"held": False}, status=200)
+    later = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 3600))
+    quiet = {"vgpu": "a", "until": later, "reason": "a walk"}
+    silence = api.ask("POST", "/v1/silences", quiet, status=201).json()["id"]
+    first = open_offer(api)
     with unsaved(folder):
         api.ask("PATCH", "/v1/vgpus/a", {"weight": 3}, status=507)
         api.ask("PATCH", "/v1/gpus/gpu0", {"selling": "on"}, status=507)
         api.ask("POST", "/v1/vgpus", {"id": "c", "initial_cap_pct": 5}, status=507)
-        api.ask("DELETE", "/v1/vgpus/c", status=507)
+        api.ask("DELETE", "/v1/vgpus/a", status=507)
+        api.ask("PATCH", "/v1/policy", {"ttl_s": 70}, status=507)
+        api.ask("POST", "/v1/silences", quiet, status=507)
+        api.ask("DELETE", f"/v1/silences/{silence}", status=507)
+        api.ask("DELETE", f"/v1/offers/{first}", status=507)
         alert = until(60, lambda: api.ask("GET", "/v1/alerts", status=200).json()["alerts"])[0]["id"]
-        api.ask("POST", f"/v1/alerts/{alert}/ack", status=200)
+        api.ask("POST", f"/v1/alerts/{alert}/ack", status=507)
+    api.ask("POST", f"/v1/alerts/{alert}/ack", status=200)
+    api.ask("DELETE", f"/v1/silences/{silence}", status=204)
     api.ask("GET", "/v1/alerts?all=true", status=200)
-    first = open_offer(api)
     api.ask("DELETE", f"/v1/offers/{first}", status=204)
     api.ask("DELETE", f"/v1/offers/{first}", status=409)
     sale(api, folder, open_offer(api))

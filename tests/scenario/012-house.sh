@@ -57,15 +57,16 @@ xargs grep -Hn '^#include "' <"$dir/c" | awk -F : '
     level["gover-d/util"] = 6
     level["gover-d/model"] = 7
     level["gover-d/config"] = 8
-    level["gover-d/alert"] = level["gover-d/store"] = 9
-    level["gover-d/core"] = level["gover-d/auth"] = 10
-    level["gover-d/api"] = 11
-    level["gover-d/http"] = 12
-    level["gover-d"] = 13
-    level["gover-ctl"] = 14
-    level["gover-ctl/verb"] = 15
-    level["gover-ctl/top"] = level["gover-ctl/doctor"] = level["gover-ctl/simulate"] = 16
-    level["gover-ctl/support"] = 17
+    level["gover-d/alert"] = 9
+    level["gover-d/store"] = 10
+    level["gover-d/core"] = level["gover-d/auth"] = 11
+    level["gover-d/api"] = 12
+    level["gover-d/http"] = 13
+    level["gover-d"] = 14
+    level["gover-ctl"] = 15
+    level["gover-ctl/verb"] = 16
+    level["gover-ctl/top"] = level["gover-ctl/doctor"] = level["gover-ctl/simulate"] = 17
+    level["gover-ctl/support"] = 18
   }
   {
     split($0, part, "\"")

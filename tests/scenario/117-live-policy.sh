@@ -1,6 +1,6 @@
 #!/bin/sh
 # Changing the policy at run time: a change applies in the next period, is recorded as a decision with the old values,
-# and survives a restart. If the database cannot store the change, the reply reports it.
+# and survives a restart and the loss of the database.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -62,6 +62,15 @@ mkdir "$dir/state/history.db"
 start || exit 1
 api PATCH /v1/policy '{"lowload_pct": 30}' >/dev/null
 is "without a database a change applies" "$(status) $(get /v1/policy .params.lowload_pct)" "200 30"
-ok "its decision states that it ends with a restart" that '/v1/decisions?limit=1' "$newest.why | contains(\"restart\")"
+stop KILL
+start || exit 1
+is "it survives kill -9 without a database" "$(get /v1/policy .params.lowload_pct)" 30
+stop
+start --dry-run || exit 1
+api PATCH /v1/policy '{"lowload_pct": 20}' >/dev/null
+ok "in a dry run, the decision states that the change ends with a restart" that '/v1/decisions?limit=1' "$newest.why | contains(\"restart\")"
+stop
+start || exit 1
+is "a dry run changes nothing" "$(get /v1/policy .params.lowload_pct)" 30
 stop
 finish

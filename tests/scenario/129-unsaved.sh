@@ -1,6 +1,7 @@
 #!/bin/sh
-# If the contracts cannot be written, a change is in force, the reply is 507, an alert reports it, and the contracts
-# are written as soon as possible. If the caps file is on a full disk, the vGPU is not created.
+# If the contracts file cannot be written, a request is answered with 507 and changes nothing, and an alert reports the
+# file. A hold after an external change is written as soon as possible. If the caps file is on a full disk, the vGPU is
+# not created.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -13,20 +14,23 @@ is "a contract is created" "$(status)" 201
 mkdir "$dir/state/contracts.json.new" # blocks the next write, for root too
 sell b 20
 is "a contract that cannot be written" "$(status)" 507
-ok "the detail names the disk" jq -e '.status == 507 and (.detail | contains("not on disk"))' "$dir/body"
-is "the contract is in force" "$(get /v1/vgpus/b .cap_pct)" 20
+ok "the detail names the file" jq -e '.status == 507 and (.detail | contains("contracts.json cannot be written"))' "$dir/body"
+is "the vGPU does not exist" "$(get /v1/vgpus/b .status)" 404
 ok "an alert names the file" until_ok 10 that /v1/alerts "$unsaved | length == 1 and (.[0].text | contains(\"contracts.json\"))"
 ok "the old file is intact" on_disk a
 is "the failure is logged once" "$(grep -c 'contracts.json: cannot be written' "$dir/log")" 1
 api PATCH /v1/vgpus/a '{"target_fps": 30}' >/dev/null
-is "a change that cannot be written" "$(status)" 507
+is "a change that cannot be written" "$(status) $(get /v1/vgpus/a .target_fps)" "507 0"
+echo 33 >"$dir/poke/a.cap"
+ok "an external change puts the vGPU on hold" until_ok 10 that /v1/vgpus/a '.held and .cap_pct == 33'
 rmdir "$dir/state/contracts.json.new"
-ok "the contract is written once the disk works" until_ok 10 on_disk b
-ok "the later change is written too" jq -e '.vgpus[] | select(.id == "a") | .target_fps == 30' "$dir/state/contracts.json"
+ok "the hold is written once the disk works" until_ok 10 jq -e '.vgpus[0].held_cap_pct == 33' "$dir/state/contracts.json"
 ok "the alert clears" until_ok 10 alerts 0 contracts_unsaved
+sell b 20
+is "a change is possible again" "$(status)" 201
 stop KILL
 start || exit 1
-is "nothing is lost by a restart" "$(get /v1/vgpus '[.vgpus[] | "\(.id) \(.target_fps)"] | join(", ")')" "a 30, b 0"
+is "nothing is lost by a restart" "$(get /v1/vgpus '[.vgpus[] | "\(.id) \(.held)"] | join(", ")')" "a true, b false"
 stop
 
 # The caps file is on a full disk.

@@ -42,11 +42,12 @@ api PATCH /v1/vgpus/b '{"vm": "vm-b"}' >/dev/null # after the answer, no write o
 mkdir "$file.new" # blocks the next write, for root too
 api PATCH /v1/vgpus/b '{"initial_cap_pct": 40}' >/dev/null
 is "a change that cannot be written to the file is 507" "$(status)" 507
-ok "the change is written to the database" until_ok 10 in_db '.vgpus[1].initial_cap_pct == 40'
+echo 33 >"$dir/poke/b.cap"
+ok "a hold after an external change is written to the database" until_ok 10 in_db '.vgpus[1].held_cap_pct == 33'
 stop KILL
 rmdir "$file.new"
 start || exit 1
-is "the newer contracts of the database are loaded" "$(get /v1/vgpus/b .initial_cap_pct)" 40
+is "the newer contracts of the database are loaded" "$(get /v1/vgpus/b '"\(.held) \(.initial_cap_pct)"')" "true 50"
 ok "the log reports newer contracts of the database" grep -q "history.db at .*: using the newer contracts" "$dir/log"
 stop
 

@@ -93,6 +93,8 @@ start || exit 1
 api GET $e >/dev/null
 is "without a history the request is 503" "$(status)" 503
 ok "an alert reports the missing history" until_ok 10 alerts 1 history_failing
+is "the changed price survives the loss of the history" "$(get /v1/policy .params.price_per_cap_hour)" 0
+api PATCH /v1/policy '{"price_per_cap_hour": null}' >/dev/null
 earns() { metric revenue | awk '{ exit !($1 > 0) }'; }
 ok "revenue is counted again" until_ok 20 earns
 stop

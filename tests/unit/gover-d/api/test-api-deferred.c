@@ -34,9 +34,10 @@ static void a_change_is_answered_after_it_is_on_disk(void **state)
 	(void)state;
 	api_serve(api, &request);
 	assert_non_null(request.deferred);
-	assert_non_null(stand_in_find("b"));
+	assert_null(stand_in_find("b"));
 	assert_int_equal(n_answered, 0);
 	stand_in_save(0);
+	assert_non_null(stand_in_find("b"));
 	assert_int_equal(n_answered, 1);
 	assert_int_equal(request.reply.status, 201);
 	assert_string_equal(request.reply.location, "/v1/vgpus/b");
@@ -55,7 +56,7 @@ static void a_change_that_is_not_on_disk_is_507(void **state)
 	assert_string_equal(request.reply.type, "application/problem+json");
 	assert_non_null(strstr(request.reply.text->data, strerror(EROFS)));
 	assert_string_equal(request.reply.location, "");
-	assert_non_null(stand_in_find("b"));
+	assert_null(stand_in_find("b"));
 	api_request_fini(&request);
 }
 
@@ -81,6 +82,70 @@ static void a_closed_request_gets_no_reply(void **state)
 	memset(&request, 0xff, sizeof(request));
 	stand_in_save(0);
 	assert_int_equal(n_answered, 0);
+}
+
+static struct api_request change_of_a(const char *body)
+{
+	n_answered = 0;
+	return (struct api_request){
+		.method = "PATCH",
+		.path = "/v1/vgpus/a",
+		.principal = {.name = "root", .scope = ACCESS_OPERATE},
+		.content_type = "application/json",
+		.body = body,
+		.body_length = strlen(body),
+		.answered = count_answer,
+	};
+}
+
+static void the_condition_of_a_change_holds_when_it_is_made(void **state)
+{
+	struct api_request first = change_of_a("{\"target_fps\":10}");
+	struct api_request second = change_of_a("{\"target_fps\":20}");
+	struct api_request third = change_of_a("{\"target_fps\":30}");
+	char tag[API_ETAG_MAX];
+
+	(void)state;
+	strcpy(tag, ask("GET /v1/vgpus/a", NULL)->etag);
+	first.if_match = second.if_match = tag;
+	api_serve(api, &first);
+	api_serve(api, &second);
+	api_serve(api, &third);
+	assert_non_null(second.deferred);
+	assert_non_null(third.deferred);
+	stand_in_save(0);
+	assert_int_equal(n_answered, 3);
+	assert_int_equal(first.reply.status, 200);
+	assert_int_equal(second.reply.status, 412);
+	assert_int_equal(third.reply.status, 200);
+	assert_true(stand_in_find("a")->contract.terms.target_fps == 30);
+	assert_int_equal(manager->changes, 2);
+	api_request_fini(&first);
+	api_request_fini(&second);
+	api_request_fini(&third);
+}
+
+static void a_waiting_change_of_a_closed_request_is_not_made(void **state)
+{
+	struct api_request first = change_of_a("{\"target_fps\":10}");
+	struct api_request second = change_of_a("{\"target_fps\":20}");
+
+	(void)state;
+	api_serve(api, &first);
+	api_serve(api, &second);
+	api_request_fini(&second);
+	memset(&second, 0xff, sizeof(second));
+	stand_in_save(0);
+	assert_int_equal(n_answered, 1);
+	assert_true(stand_in_find("a")->contract.terms.target_fps == 10);
+	api_request_fini(&first);
+	/* a request that still waits when the daemon ends */
+	first = change_of_a("{\"target_fps\":30}");
+	second = change_of_a("{\"target_fps\":40}");
+	api_serve(api, &first);
+	api_serve(api, &second);
+	api_request_fini(&first);
+	api_request_fini(&second);
 }
 
 static void an_invalid_idempotency_key_is_400(void **state)
@@ -137,6 +202,8 @@ int main(void)
 		TEST(a_change_that_is_not_on_disk_is_507),
 		TEST(a_save_that_cannot_start_is_507_immediately),
 		TEST(a_closed_request_gets_no_reply),
+		TEST(the_condition_of_a_change_holds_when_it_is_made),
+		TEST(a_waiting_change_of_a_closed_request_is_not_made),
 		TEST(an_invalid_idempotency_key_is_400),
 		TEST(without_memory_the_reply_is_still_a_problem_document),
 	};

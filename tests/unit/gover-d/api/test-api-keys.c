@@ -81,6 +81,8 @@ static void a_request_can_be_repeated_until_it_is_on_disk(void **state)
 	(void)state;
 	assert_int_equal(post_saved("k", BODY, -EIO), 507);
 	assert_int_equal(post_saved("k", BODY, -EIO), 507);
+	assert_int_equal(manager->changes, 0);
+	assert_int_equal(post("k", BODY), 201);
 	assert_int_equal(post("k", BODY), 201);
 	assert_int_equal(manager->changes, 1);
 }

@@ -2,8 +2,8 @@
 /*
  * A stand-in for the daemon, for the tests of REST. Its manager has a real host, alerts, offers,
  * decisions, configuration, database and worker. Its versions of the functions of control.h make
- * only the changes that replies show, and fail if the test sets manager->fail. A save that was
- * started is completed by stand_in_save(). Include this header once in a program.
+ * only the changes that replies show, and fail if the test sets manager->fail. A change is in
+ * progress until stand_in_save(). Include this header once in a program.
  */
 #ifndef TESTS_UNIT_GOVER_D_API_TEST_API_H
 #define TESTS_UNIT_GOVER_D_API_TEST_API_H
@@ -35,14 +35,11 @@
 #include "gover-d/core/history.h"
 #include "gover-d/core/ledger.h"
 #include "gover-d/core/offers.h"
-#include "gover-d/core/save.h"
 #include "gover-d/core/view.h"
 #include "gover-d/model/decisions.h"
 #include "gover-d/model/host.h"
 #include "gover-d/util/hook.h"
 #include "tests/unit/gover-d/fake-backend.h"
-
-#define SAVES_MAX 16
 
 struct gpu_vgpu {
 	int unused;
@@ -69,12 +66,22 @@ struct manager {
 	bool mode_given, selling, selling_given;
 	char key[128];
 	int changes, ledger_kept;
-	/* Saves in progress, and the result of starting a save. */
-	struct {
-		void (*done)(void *userdata, int result);
-		void *userdata;
-	} saves[SAVES_MAX];
-	int n_saves, save_result;
+	/* the change in progress; apply NULL: none */
+	struct stand_in_change {
+		void (*apply)(struct manager *m, struct stand_in_change *change);
+		struct change_done done;
+		char id[ID_MAX];
+		int64_t number;
+		unsigned int fields;
+		struct contract contract; /* owns its labels */
+		const enum gpu_mode *mode;
+		const bool *selling;
+		enum gpu_mode mode_value;
+		bool selling_value;
+		struct silence silence;
+		struct config config;
+	} change;
+	int save_result; /* result of starting a save; 0: success */
 };
 
 static struct manager *manager;
@@ -126,114 +133,201 @@ static struct vgpu *stand_in_vgpu(const struct contract *contract)
 	return vgpu;
 }
 
-int control_vgpu_add(struct manager *m, struct contract *contract, struct vgpu **ret_vgpu,
+static inline bool change_in_progress(const struct manager *m)
+{
+	return m->change.apply;
+}
+
+bool change_conflicts(const struct manager *m, const struct change_subject *subject)
+{
+	(void)subject;
+	return m->change.apply;
+}
+
+/* Begins @change, which stand_in_save() ends. */
+static int begin_change(struct manager *m, struct stand_in_change *change, struct change_done done,
+			struct err *reterr)
+{
+	if (m->change.apply || m->save_result < 0)
+		contract_fini(&change->contract);
+	if (m->change.apply)
+		return -EBUSY;
+	if (m->save_result < 0)
+
+		return err_condition(reterr, CONTROL_E_NOT_STORED, "cannot be written (%s)",
+				     strerror(-m->save_result));
+	m->change = *change;
+	m->change.done = done;
+	return 0;
+}
+
+static void apply_add(struct manager *m, struct stand_in_change *change)
+{
+	m->values = change->contract;
+	(void)stand_in_vgpu(&change->contract);
+	change->contract.labels = NULL;
+}
+
+int control_vgpu_add(struct manager *m, struct contract *contract, struct change_done done,
 		     struct err *reterr)
 {
-	(void)ret_vgpu;
+	struct stand_in_change change = {.apply = apply_add};
+	int r = 0;
+
 	if (m->fail)
-		return fail_as_wanted(reterr);
-	if (host_find_vgpu(&m->host, contract->id, NULL))
-		return err_condition(reterr, CONTROL_E_EXISTS, "vGPU %s already has a contract",
-				     contract->id);
+		r = fail_as_wanted(reterr);
+	else if (host_find_vgpu(&m->host, contract->id, NULL))
+		r = err_condition(reterr, CONTROL_E_EXISTS, "vGPU %s already has a contract",
+				  contract->id);
 	if (!contract->gpu[0])
 		strcpy(contract->gpu, "gpu0");
-	if (!host_find_gpu(&m->host, contract->gpu))
-		return err_condition(reterr, CONTROL_E_INVALID, "no GPU %s on this host",
-				     contract->gpu);
-	m->changes++;
-	m->values = *contract;
-	(void)stand_in_vgpu(contract);
-	return 0;
+	if (r == 0 && !host_find_gpu(&m->host, contract->gpu))
+		r = err_condition(reterr, CONTROL_E_INVALID, "no GPU %s on this host",
+				  contract->gpu);
+	if (r != 0) {
+		contract_fini(contract);
+		return r;
+	}
+	change.contract = *contract;
+	contract->labels = NULL;
+	return begin_change(m, &change, done, reterr);
+}
+
+static void apply_change(struct manager *m, struct stand_in_change *change)
+{
+	struct vgpu *vgpu = host_find_vgpu(&m->host, change->id, NULL);
+
+	m->fields = change->fields;
+	m->values = change->contract;
+	if (change->fields & CONTRACT_TARGET_FPS)
+		vgpu->contract.terms.target_fps = change->contract.terms.target_fps;
 }
 
 int control_vgpu_change(struct manager *m, const char *id, unsigned int fields,
-			const struct contract *values, struct err *reterr)
+			const struct contract *values, struct change_done done, struct err *reterr)
 {
-	struct vgpu *vgpu = host_find_vgpu(&m->host, id, NULL);
+	struct stand_in_change change = {
+		.apply = apply_change, .fields = fields, .contract = *values};
 
 	if (m->fail)
 		return fail_as_wanted(reterr);
-	m->changes++;
-	m->fields = fields;
-	m->values = *values;
-	if (fields & CONTRACT_TARGET_FPS)
-		vgpu->contract.terms.target_fps = values->terms.target_fps;
-	return 0;
+	strcpy(change.id, id);
+	change.contract.labels = NULL;
+	return begin_change(m, &change, done, reterr);
 }
 
-int control_vgpu_remove(struct manager *m, const char *id, struct err *reterr)
+static void apply_removal(struct manager *m, struct stand_in_change *change)
 {
 	struct host_gpu *gpu;
-	struct vgpu *vgpu = host_find_vgpu(&m->host, id, &gpu);
+	struct vgpu *vgpu = host_find_vgpu(&m->host, change->id, &gpu);
+
+	host_gpu_remove(gpu, vgpu);
+	vgpu_free(gpu, vgpu);
+}
+
+int control_vgpu_remove(struct manager *m, const char *id, struct change_done done,
+			struct err *reterr)
+{
+	struct stand_in_change change = {.apply = apply_removal};
 
 	if (m->fail)
 		return fail_as_wanted(reterr);
-	if (!vgpu)
+	if (!host_find_vgpu(&m->host, id, NULL))
 		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no vGPU %s on this host", id);
-	m->changes++;
-	host_gpu_remove(gpu, vgpu);
-	vgpu_free(gpu, vgpu);
-	return 0;
+	strcpy(change.id, id);
+	return begin_change(m, &change, done, reterr);
+}
+
+static void apply_gpu(struct manager *m, struct stand_in_change *change)
+{
+	m->mode_given = change->mode;
+	m->selling_given = change->selling;
+	if (change->mode)
+		m->host.gpus[0].mode = change->mode_value;
+	if (change->selling)
+		m->host.gpus[0].selling = change->selling_value;
 }
 
 int control_gpu_change(struct manager *m, const char *name, const enum gpu_mode *mode,
-		       const bool *selling, struct err *reterr)
+		       const bool *selling, struct change_done done, struct err *reterr)
 {
+	struct stand_in_change change = {.apply = apply_gpu, .mode = mode, .selling = selling};
+
 	if (m->fail)
 		return fail_as_wanted(reterr);
 	assert_string_equal(name, "gpu0");
-	m->changes++;
-	m->mode_given = mode;
-	m->selling_given = selling;
-	if (mode)
-		m->host.gpus[0].mode = *mode;
-	if (selling)
-		m->host.gpus[0].selling = *selling;
-	return 0;
+	change.mode_value = mode ? *mode : GPU_MODE_ACT;
+	change.selling_value = selling && *selling;
+	return begin_change(m, &change, done, reterr);
+}
+
+static void apply_claim(struct manager *m, struct stand_in_change *change)
+{
+	struct offer *offer = offers_find(m->offers, change->number);
+	struct contract *contract = &change->contract;
+
+	m->fields = change->fields;
+	m->values = *contract;
+	snprintf(m->key, sizeof(m->key), "%s", contract->claim_key);
+	contract->terms.initial_cap_pct = offer->flavor.initial_cap_pct;
+	stand_in_vgpu(contract)->newcomer = true;
+	offers_claim(m->offers, offer, contract->id, contract->claim_key, 30, clock_now());
+	contract->labels = NULL;
 }
 
 int control_offer_claim(struct manager *m, int64_t id, const char *key, unsigned int fields,
-			struct contract *contract, const struct offer **ret_offer,
-			struct err *reterr)
+			struct contract *contract, struct change_done done, struct err *reterr)
 {
+	struct stand_in_change change = {.apply = apply_claim, .number = id, .fields = fields};
 	struct offer *offer = offers_find(m->offers, id);
+	int r = 0;
 
 	if (m->fail)
-		return fail_as_wanted(reterr);
-	if (!offer)
-		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no offer %d", (int)id);
-	*ret_offer = offer;
-	if (offer->vgpu[0]) { /* the claim is repeated */
+		r = fail_as_wanted(reterr);
+	else if (!offer)
+		r = err_condition(reterr, CONTROL_E_NOT_FOUND, "no offer %d", (int)id);
+	else if (offer->vgpu[0]) /* the claim is repeated */
+		done.call(done.userdata, 0, NULL);
+	if (r != 0 || offer->vgpu[0]) {
 		contract_fini(contract);
-		return 0;
+		return r;
 	}
-	m->changes++;
-	m->fields = fields;
-	m->values = *contract;
-	snprintf(m->key, sizeof(m->key), "%s", key);
-	contract->terms.initial_cap_pct = offer->flavor.initial_cap_pct;
-	stand_in_vgpu(contract)->newcomer = true;
-	offers_claim(m->offers, offer, contract->id, key, 30, clock_now());
-	return 0;
+	change.contract = *contract;
+	contract->labels = NULL;
+	snprintf(change.contract.claim_key, sizeof(change.contract.claim_key), "%s", key);
+	return begin_change(m, &change, done, reterr);
 }
 
-int control_offer_close(struct manager *m, int64_t id, struct err *reterr)
+static void apply_withdrawal(struct manager *m, struct stand_in_change *change)
 {
+	offers_end(m->offers, offers_find(m->offers, change->number), OFFER_CLOSED, clock_now(),
+		   "withdrawn");
+}
+
+int control_offer_close(struct manager *m, int64_t id, struct change_done done, struct err *reterr)
+{
+	struct stand_in_change change = {.apply = apply_withdrawal, .number = id};
+
 	if (m->fail)
 		return fail_as_wanted(reterr);
 	if (!offers_find(m->offers, id))
 		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no offer %d", (int)id);
-	m->changes++;
-	offers_end(m->offers, offers_find(m->offers, id), OFFER_CLOSED, clock_now(), "withdrawn");
-	return 0;
+	return begin_change(m, &change, done, reterr);
 }
 
-int control_alert_ack(struct manager *m, int64_t id, struct err *reterr)
+static void apply_ack(struct manager *m, struct stand_in_change *change)
 {
-	if (alerts_ack(m->alerts, id, clock_now().wall_ms) < 0)
-		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no alert %d", (int)id);
-	m->changes++;
-	return 0;
+	assert_int_equal(alerts_ack(m->alerts, change->number, clock_now().wall_ms), 0);
+}
+
+int control_alert_ack(struct manager *m, int64_t id, struct change_done done, struct err *reterr)
+{
+	struct stand_in_change change = {.apply = apply_ack, .number = id};
+
+	for (size_t i = 0; i < alerts_count(m->alerts); i++)
+		if (alerts_at(m->alerts, i)->id == id)
+			return begin_change(m, &change, done, reterr);
+	return err_condition(reterr, CONTROL_E_NOT_FOUND, "no alert %d", (int)id);
 }
 
 void webhook_stats(struct webhook *w, struct webhook_stats *ret_stats)
@@ -242,52 +336,59 @@ void webhook_stats(struct webhook *w, struct webhook_stats *ret_stats)
 	*ret_stats = manager->webhook_stats;
 }
 
-int control_silence_add(struct manager *m, struct silence *silence, struct err *reterr)
+static void apply_silence(struct manager *m, struct stand_in_change *change)
 {
-	(void)reterr;
-	m->changes++;
-	return silences_add(&m->silences, silence);
+	assert_int_equal(silences_add(&m->silences, &change->silence), 0);
 }
 
-int control_silence_remove(struct manager *m, int64_t id, struct err *reterr)
+int control_silence_add(struct manager *m, const struct silence *silence, struct change_done done,
+			struct err *reterr)
 {
-	struct silence silence;
+	struct stand_in_change change = {.apply = apply_silence, .silence = *silence};
 
-	m->changes++;
-	return silences_remove(&m->silences, id, &silence) < 0
-		       ? err_condition(reterr, CONTROL_E_NOT_FOUND, "no silence %lld",
-				       (long long)id)
-		       : 0;
+	return begin_change(m, &change, done, reterr);
 }
 
-int control_policy_change(struct manager *m, json_t *object, struct err *reterr)
+static void apply_silence_removal(struct manager *m, struct stand_in_change *change)
 {
+	(void)silences_remove(&m->silences, change->number, &change->silence);
+}
+
+int control_silence_remove(struct manager *m, int64_t id, struct change_done done,
+			   struct err *reterr)
+{
+	struct stand_in_change change = {.apply = apply_silence_removal, .number = id};
+
+	for (int i = 0; i < m->silences.n; i++)
+		if (m->silences.list[i].id == id)
+			return begin_change(m, &change, done, reterr);
+	return err_condition(reterr, CONTROL_E_NOT_FOUND, "no silence %lld", (long long)id);
+}
+
+static void apply_policy(struct manager *m, struct stand_in_change *change)
+{
+	m->config = change->config;
+}
+
+int control_policy_change(struct manager *m, json_t *object, struct change_done done,
+			  struct err *reterr)
+{
+	struct stand_in_change change = {.apply = apply_policy, .config = m->config};
 	const char *key;
 	json_t *value;
 
 	json_object_foreach (object, key, value) {
 		CLEANUP_FREE char *text = json_dumps(value, JSON_ENCODE_ANY);
 
-		if (config_set_live(&m->config, key, text, reterr) < 0)
+		if (config_set_live(&change.config, key, text, reterr) < 0)
 			return CONTROL_E_INVALID;
-		m->changes++;
 	}
-	return 0;
+	return begin_change(m, &change, done, reterr);
 }
 
 void ledger_flush(struct manager *m)
 {
 	m->ledger_kept++;
-}
-
-int save_contracts(struct manager *m, void (*done)(void *userdata, int result), void *userdata)
-{
-	if (m->save_result < 0)
-		return m->save_result;
-	assert_in_range(m->n_saves, 0, SAVES_MAX - 1);
-	m->saves[m->n_saves].done = done;
-	m->saves[m->n_saves++].userdata = userdata;
-	return 0;
 }
 
 static void ignore_alert(void *userdata, const struct alert *alert, enum alert_event event)
@@ -303,14 +404,28 @@ static void ignore_offer(void *userdata, const struct offer *offer)
 	(void)offer;
 }
 
-/* Ends the saves in progress with @result. */
+/*
+ * Ends the change in progress, and then the changes of the requests that waited for its end.
+ * @result: the result of each save.
+ */
 static inline void stand_in_save(int result)
 {
-	int n = manager->n_saves;
+	while (manager->change.apply) {
+		struct stand_in_change change = manager->change;
+		struct err err = {""};
+		int r = 0;
 
-	manager->n_saves = 0;
-	for (int i = 0; i < n; i++)
-		manager->saves[i].done(manager->saves[i].userdata, result);
+		manager->change.apply = NULL;
+		if (result < 0) {
+			r = err_condition(&err, CONTROL_E_NOT_STORED, "cannot be written (%s)",
+					  strerror(-result));
+		} else {
+			manager->changes++;
+			change.apply(manager, &change);
+		}
+		contract_fini(&change.contract);
+		change.done.call(change.done.userdata, r, &err);
+	}
 }
 
 /* One GPU with vGPU "a" and an open offer. */

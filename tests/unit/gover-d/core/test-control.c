@@ -21,6 +21,7 @@
 #include "gover-d/core/control.h"
 #include "gover-d/core/round.h"
 #include "gover-d/core/state.h"
+#include "tests/unit/gover-d/core/test-save-at-once.h"
 #include "tests/unit/gover-d/fake-backend.h"
 #include "tests/unit/gover-d/test-cap-journal.h"
 
@@ -225,6 +226,7 @@ static const char *take_decisions(void)
 static int begin(void **state)
 {
 	last_seen_id = 0;
+	n_saves = save_errno = 0;
 	return set_up(state);
 }
 
@@ -236,7 +238,7 @@ static int add(const char *gpu, const char *id, struct policy_terms terms)
 	contract.terms.weight = 1;
 	(void)id_copy(contract.id, id);
 	(void)id_copy(contract.gpu, gpu);
-	r = control_vgpu_add(&m, &contract, NULL, &err);
+	r = await_change(control_vgpu_add(&m, &contract, at_end, &err));
 	if (r != 0)
 		contract_fini(&contract);
 	return r;
@@ -244,7 +246,7 @@ static int add(const char *gpu, const char *id, struct policy_terms terms)
 
 static int change(const char *id, unsigned int fields, struct contract values)
 {
-	return control_vgpu_change(&m, id, fields, &values, &err);
+	return await_change(control_vgpu_change(&m, id, fields, &values, at_end, &err));
 }
 
 #define CAP(pct) ((struct contract){.terms.initial_cap_pct = (pct)})
@@ -257,7 +259,8 @@ static void a_vgpu_with_a_rejected_label_is_not_created(void **state)
 	fakes[0].label_errno = EINVAL;
 	assert_int_equal(add("gpu0", "a", (struct policy_terms){.initial_cap_pct = 50}),
 			 CONTROL_E_INVALID);
-	assert_non_null(strstr(err.msg, "colour"));
+	assert_non_null(strstr(change_err.msg, "colour"));
+	assert_int_equal(n_saves, 2); /* the contract was stored, and taken back */
 	assert_null(m.host.gpus[0].vgpus);
 	assert_null(fake_find(&fakes[0], "a"));
 	assert_string_equal(take_decisions(), "");
@@ -307,7 +310,8 @@ static void a_dry_run_records_no_decision_for_a_rejected_request(void **state)
 	assert_int_equal(add("gpu0", "b", (struct policy_terms){.initial_cap_pct = 50}),
 			 CONTROL_E_DRY_RUN);
 	assert_non_null(strstr(err.msg, "dry run"));
-	assert_int_equal(control_vgpu_remove(&m, "a", &err), CONTROL_E_DRY_RUN);
+	assert_int_equal(await_change(control_vgpu_remove(&m, "a", at_end, &err)),
+			 CONTROL_E_DRY_RUN);
 	assert_non_null(strstr(err.msg, "dry run"));
 	assert_string_equal(take_decisions(), "");
 }
@@ -392,7 +396,8 @@ static void an_unknown_flavor_is_rejected_with_the_allowed_names(void **state)
 	(void)state;
 	strcpy(m.config.flavors[0].name, "small");
 	m.config.n_flavors = 1;
-	assert_int_equal(control_vgpu_add(&m, &contract, NULL, &err), CONTROL_E_INVALID);
+	assert_int_equal(await_change(control_vgpu_add(&m, &contract, at_end, &err)),
+			 CONTROL_E_INVALID);
 	assert_string_equal(err.msg, "flavor: large is not allowed (allowed: default, small)");
 	assert_int_equal(change("a", CONTRACT_FLAVOR, contract), CONTROL_E_INVALID);
 	assert_string_equal(err.msg, "flavor: large is not allowed (allowed: default, small)");
@@ -471,7 +476,7 @@ static void in_modes_without_policy_only_the_requested_cap_changes(void **state)
 		assert_int_equal(cap_of(0, "a"), hold.held_cap_pct);
 		hold.held_cap_pct -= 10;
 	}
-	assert_int_equal(control_vgpu_remove(&m, "c", &err), 0);
+	assert_int_equal(await_change(control_vgpu_remove(&m, "c", at_end, &err)), 0);
 	/* vGPU b is below its initial cap, but the policy is off */
 	assert_int_equal(cap_of(0, "b"), 30);
 	assert_string_equal(take_decisions(), "hold noted, hold written, hold noted, hold written, "
@@ -503,7 +508,7 @@ static void an_external_cap_above_the_contract_blocks_no_other_change(void **sta
 static int set_policy(const char *json)
 {
 	json_t *object = json_loads(json, 0, NULL);
-	int r = control_policy_change(&m, object, &err);
+	int r = await_change(control_policy_change(&m, object, at_end, &err));
 
 	json_decref(object);
 	return r;
@@ -515,9 +520,12 @@ static void a_changed_parameter_is_recorded_as_a_decision(void **state)
 	assert_int_equal(set_policy("{\"overload_pct\": 90, \"paper_mode\": true}"), 0);
 	assert_string_equal(take_decisions(), "set noted");
 	assert_non_null(strstr(why, "overload_pct 95 -> 90, paper_mode off -> on"));
-	/* Without a database the value lasts only until the restart. */
-	assert_non_null(strstr(why, "restart"));
+	assert_null(strstr(why, "restart"));
 	assert_string_equal(decisions_after(m.decisions, 0)->gpu, "");
+	m.actuator.dry_run = true;
+	assert_int_equal(set_policy("{\"overload_pct\": 80}"), 0);
+	assert_string_equal(take_decisions(), "set noted");
+	assert_non_null(strstr(why, "restart"));
 }
 
 static void an_unchanged_parameter_is_not_recorded(void **state)

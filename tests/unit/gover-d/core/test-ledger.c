@@ -141,7 +141,7 @@ static void without_overselling_the_oldest_contracts_are_kept(void **state)
 	check_money(&row_of("a", "default")->kept, 0, 0, 0, 0);
 	check_money(&row_of("b", "small")->kept, 4, 0, 0.008, 0);
 
-	assert_int_equal(control_vgpu_remove(m, "d", &err), 0);
+	assert_int_equal(await_change(control_vgpu_remove(m, "d", at_end, &err)), 0);
 	ten_seconds("");
 	load_ledger();
 	check_money(&row_of("a", "default")->kept, 5, 0, 0.005, 0);
@@ -181,7 +181,7 @@ static void a_new_price_applies_from_its_period_on(void **state)
 	tick(1);
 	sell_as("a", 50, "", 1);
 	ten_seconds("a");
-	assert_int_equal(control_policy_change(m, change, &err), 0);
+	assert_int_equal(await_change(control_policy_change(m, change, at_end, &err)), 0);
 	json_decref(change);
 	ten_seconds("a");
 	load_ledger();
@@ -200,7 +200,9 @@ static void a_change_of_flavor_starts_a_new_row(void **state)
 	tick(1);
 	sell_as("a", 50, "", 1);
 	ten_seconds("");
-	assert_int_equal(control_vgpu_change(m, "a", CONTRACT_FLAVOR, &values, &err), 0);
+	assert_int_equal(
+		await_change(control_vgpu_change(m, "a", CONTRACT_FLAVOR, &values, at_end, &err)),
+		0);
 	ten_seconds("");
 	/* an unknown flavour has the prices of [offer] */
 	strcpy(vgpu("a")->contract.flavor, "gone");
@@ -219,7 +221,7 @@ static void removal_keeps_the_sums_of_a_vgpu(void **state)
 	tick(1);
 	sell_as("a", 50, "", 1);
 	ten_seconds("");
-	assert_int_equal(control_vgpu_remove(m, "a", &err), 0);
+	assert_int_equal(await_change(control_vgpu_remove(m, "a", at_end, &err)), 0);
 	ten_seconds("");
 	load_ledger();
 	assert_int_equal(loaded.n, 1);

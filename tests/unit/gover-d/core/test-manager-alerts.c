@@ -16,7 +16,7 @@ static void start_overload(void)
 
 static void set_mode(enum gpu_mode mode)
 {
-	assert_int_equal(control_gpu_change(m, "gpu0", &mode, NULL, &err), 0);
+	assert_int_equal(await_change(control_gpu_change(m, "gpu0", &mode, NULL, at_end, &err)), 0);
 }
 
 static bool severe_overload_is_active(void)
@@ -54,7 +54,7 @@ static void the_severe_overload_alert_outlives_the_vgpu_it_names(void **state)
 	tick(10);
 	strcpy(named, gpu->severe_vgpu);
 	assert_non_null(find_active_alert(ALERT_SEVERE_OVERLOAD, named));
-	assert_int_equal(control_vgpu_remove(m, named, &err), 0);
+	assert_int_equal(await_change(control_vgpu_remove(m, named, at_end, &err)), 0);
 	for (int i = 0; i < 20; i++) {
 		tick(1);
 		assert_true(severe_overload_is_active());
@@ -180,7 +180,9 @@ static void a_larger_contract_clears_the_contract_limit_alert(void **state)
 	sell("a", 50, 0.6);
 	tick(10);
 	assert_non_null(find_active_alert(ALERT_CONTRACT_LIMIT, "a"));
-	assert_int_equal(control_vgpu_change(m, "a", CONTRACT_INITIAL_CAP, &larger, &err), 0);
+	assert_int_equal(await_change(control_vgpu_change(m, "a", CONTRACT_INITIAL_CAP, &larger,
+							  at_end, &err)),
+			 0);
 	/* the policy raises the cap after three periods of overload */
 	tick(3);
 	assert_null(find_active_alert(ALERT_CONTRACT_LIMIT, "a"));
@@ -196,7 +198,9 @@ static void a_release_clears_the_held_overloaded_alert(void **state)
 	assert_int_equal(hold("a", 20), 0);
 	tick(10);
 	assert_non_null(find_active_alert(ALERT_HELD_OVERLOADED, "a"));
-	assert_int_equal(control_vgpu_change(m, "a", CONTRACT_HELD, &release, &err), 0);
+	assert_int_equal(
+		await_change(control_vgpu_change(m, "a", CONTRACT_HELD, &release, at_end, &err)),
+		0);
 	tick(3);
 	assert_null(find_active_alert(ALERT_HELD_OVERLOADED, "a"));
 }
@@ -208,7 +212,7 @@ static void a_removed_or_missing_vgpu_has_no_contract_limit_alert(void **state)
 	sell("a", 30, BUSY);
 	sell("b", 30, BUSY);
 	tick(10);
-	assert_int_equal(control_vgpu_remove(m, "a", &err), 0);
+	assert_int_equal(await_change(control_vgpu_remove(m, "a", at_end, &err)), 0);
 	device("b")->exists = false;
 	tick(2);
 	assert_null(find_active_alert(ALERT_CONTRACT_LIMIT, "a"));
@@ -396,7 +400,9 @@ static void calm_periods_are_counted_again_after_an_offer(void **state)
 		tick(1);
 	expect_three_new_calm_periods();
 	tick(5);
-	assert_int_equal(control_offer_close(m, offers_live(m->offers, "gpu0")->id, &err), 0);
+	assert_int_equal(await_change(control_offer_close(m, offers_live(m->offers, "gpu0")->id,
+							  at_end, &err)),
+			 0);
 	expect_three_new_calm_periods();
 }
 
@@ -413,7 +419,8 @@ static void calm_periods_are_counted_again_after_a_probation(void **state)
 	tick(5);
 	offer = offers_live(m->offers, "gpu0");
 	assert_non_null(offer);
-	assert_int_equal(control_offer_claim(m, offer->id, "", 0, &contract, &offer, &err), 0);
+	assert_int_equal(
+		await_change(control_offer_claim(m, offer->id, "", 0, &contract, at_end, &err)), 0);
 	assert_int_equal(offer->life.state, OFFER_PROBATION);
 	while (offers_live(m->offers, "gpu0"))
 		tick(1);

@@ -70,7 +70,9 @@ static void a_sold_vgpu_that_disappears_is_missing(void **state)
 
 	(void)state;
 	start_with_unsold_c(30);
-	assert_int_equal(control_vgpu_change(m, "c", CONTRACT_TARGET_FPS, &values, &err), 0);
+	assert_int_equal(await_change(control_vgpu_change(m, "c", CONTRACT_TARGET_FPS, &values,
+							  at_end, &err)),
+			 0);
 	device("a")->exists = device("c")->exists = false;
 	tick(5);
 	assert_null(vgpu("a")->device);
@@ -251,8 +253,9 @@ static void a_hold_at_the_current_cap_is_refused_after_an_external_write(void **
 	(void)state;
 	start_with_full_gpu();
 	device("a")->cap_pct = 37;
-	expect_refused_for_foreign_cap(control_vgpu_change(m, "a", CONTRACT_HELD, &values, &err),
-				       "a");
+	expect_refused_for_foreign_cap(
+		await_change(control_vgpu_change(m, "a", CONTRACT_HELD, &values, at_end, &err)),
+		"a");
 	expect_foreign_write_held("a", 37);
 }
 
@@ -265,8 +268,9 @@ static void a_contract_change_does_not_take_from_an_external_cap(void **state)
 	start_with_full_gpu();
 	writes = fake.writes;
 	device("a")->cap_pct = 58;
-	expect_refused_for_foreign_cap(control_vgpu_change(m, "b", CONTRACT_MIN_CAP, &values, &err),
-				       "a");
+	expect_refused_for_foreign_cap(
+		await_change(control_vgpu_change(m, "b", CONTRACT_MIN_CAP, &values, at_end, &err)),
+		"a");
 	assert_int_equal(vgpu("b")->contract.terms.min_cap_pct, 0);
 	assert_false(vgpu("b")->contract.held);
 	assert_int_equal(fake.writes, writes);
@@ -284,14 +288,15 @@ static void a_new_vgpu_does_not_take_from_an_external_cap(void **state)
 	start_with_full_gpu();
 	writes = fake.writes;
 	device("a")->cap_pct = 58;
-	expect_refused_for_foreign_cap(control_vgpu_add(m, &contract, NULL, &err), "a");
+	expect_refused_for_foreign_cap(await_change(control_vgpu_add(m, &contract, at_end, &err)),
+				       "a");
 	assert_false(device("c")->exists);
 	assert_null(host_find_vgpu(&m->host, "c", NULL));
 	assert_int_equal(fake.writes, writes);
 	assert_int_equal(count_decisions("fund", NULL), 0);
 	expect_foreign_write_held("a", 58);
 	/* Only vGPU b gives cap to the new vGPU, because vGPU a is on hold. */
-	assert_int_equal(control_vgpu_add(m, &contract, NULL, &err), 0);
+	assert_int_equal(await_change(control_vgpu_add(m, &contract, at_end, &err)), 0);
 	assert_int_equal(device("a")->cap_pct, 58);
 }
 
@@ -302,7 +307,8 @@ static void a_change_that_moves_no_cap_checks_no_cap(void **state)
 	(void)state;
 	start_with_full_gpu();
 	device("a")->cap_pct = 37;
-	assert_int_equal(control_vgpu_change(m, "a", CONTRACT_VM, &values, &err), 0);
+	assert_int_equal(
+		await_change(control_vgpu_change(m, "a", CONTRACT_VM, &values, at_end, &err)), 0);
 	assert_int_equal(count_decisions("foreign_write", NULL), 0);
 	tick(1);
 	expect_foreign_write_held("a", 37);
@@ -313,7 +319,7 @@ static void a_return_to_an_externally_changed_vgpu_is_dropped_and_recorded(void 
 	(void)state;
 	start_with_full_gpu();
 	device("b")->cap_pct = 39;
-	assert_int_equal(control_vgpu_remove(m, "a", &err), 0);
+	assert_int_equal(await_change(control_vgpu_remove(m, "a", at_end, &err)), 0);
 	assert_false(device("a")->exists);
 	assert_int_equal(count_decisions("return", "dropped"), 1);
 	expect_foreign_write_held("b", 39);

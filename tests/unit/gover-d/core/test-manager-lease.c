@@ -32,7 +32,7 @@ static void expire_lease(const char *id)
 
 static void set_mode(enum gpu_mode mode)
 {
-	assert_int_equal(control_gpu_change(m, "gpu0", &mode, NULL, &err), 0);
+	assert_int_equal(await_change(control_gpu_change(m, "gpu0", &mode, NULL, at_end, &err)), 0);
 }
 
 static void every_tick_renews_the_lease_of_every_cap(void **state)
@@ -129,7 +129,9 @@ static void a_start_after_the_lease_expired_restores_the_last_caps(void **state)
 	(void)state;
 	start_mdev(50, 30);
 	assert_int_equal(hold("b", 20), 0);
-	assert_int_equal(control_vgpu_change(m, "b", CONTRACT_INITIAL_CAP, &values, &err), 0);
+	assert_int_equal(await_change(control_vgpu_change(m, "b", CONTRACT_INITIAL_CAP, &values,
+							  at_end, &err)),
+			 0);
 	save_soon(m);
 	wait_for_saves();
 	/* The initial cap cannot change after the hold wrote a cap. */
@@ -227,10 +229,10 @@ static void removing_the_contract_of_a_missing_vgpu_forgets_its_cap(void **state
 	sell("b", 30, 0);
 	device("b")->exists = false;
 	tick(1);
-	assert_int_equal(control_vgpu_remove(m, "b", &err), 0);
+	assert_int_equal(await_change(control_vgpu_remove(m, "b", at_end, &err)), 0);
 	assert_false(cap_journal_get(m->actuator.journal, "b", &last_pct, &intent_pct));
 	/* the contract is removed; the vGPU remains */
-	assert_int_equal(control_vgpu_remove(m, "a", &err), 0);
+	assert_int_equal(await_change(control_vgpu_remove(m, "a", at_end, &err)), 0);
 	tick(1);
 	assert_true(vgpu("a")->found);
 	assert_true(cap_journal_get(m->actuator.journal, "a", &last_pct, &intent_pct));
@@ -294,9 +296,10 @@ static void a_contract_matches_a_vgpu_created_since_the_last_tick(void **state)
 
 	(void)state;
 	start_mdev(50, 30);
-	assert_int_equal(control_vgpu_add(m, &contract, NULL, &err), CONTROL_E_UNSUPPORTED);
+	assert_int_equal(await_change(control_vgpu_add(m, &contract, at_end, &err)),
+			 CONTROL_E_UNSUPPORTED);
 	create_externally("d", 20);
-	assert_int_equal(control_vgpu_add(m, &contract, NULL, &err), 0);
+	assert_int_equal(await_change(control_vgpu_add(m, &contract, at_end, &err)), 0);
 	assert_false(vgpu("d")->found);
 }
 
@@ -304,7 +307,7 @@ static void a_contract_matches_a_vgpu_created_since_the_last_tick(void **state)
 static void creating_the_vgpu_before_the_claim_does_not_close_the_offer(void **state)
 {
 	struct contract contract = {.id = "c", .labels = json_object()};
-	const struct offer *offer, *claimed;
+	const struct offer *offer;
 
 	(void)state;
 	fake.external_vgpus = fake.leases = true;
@@ -325,8 +328,10 @@ static void creating_the_vgpu_before_the_claim_does_not_close_the_offer(void **s
 	tick(3);
 	assert_int_equal(offer->life.state, OFFER_OPEN);
 	assert_true(vgpu("c")->found);
-	assert_int_equal(control_offer_claim(m, offer->id, "k", 0, &contract, &claimed, &err), 0);
-	assert_int_equal(claimed->life.state, OFFER_PROBATION);
+	assert_int_equal(
+		await_change(control_offer_claim(m, offer->id, "k", 0, &contract, at_end, &err)),
+		0);
+	assert_int_equal(offer->life.state, OFFER_PROBATION);
 	assert_false(vgpu("c")->found);
 	assert_int_equal(vgpu("c")->contract.terms.initial_cap_pct, 30);
 	assert_true(host_gpu_sum_cap_pct(gpu) <= 100);

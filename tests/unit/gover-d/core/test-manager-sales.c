@@ -2,47 +2,41 @@
 /* Tests sales across restarts: only a repetition of the original claim succeeds. */
 #include "tests/unit/gover-d/core/test-manager.h"
 
-static int claim_offer(int64_t id, const char *key, const char *vgpu,
-		       const struct offer **ret_offer)
+static int claim_offer(int64_t id, const char *key, const char *vgpu)
 {
 	struct contract contract = {.labels = json_object()};
-	int r;
 
 	strcpy(contract.id, vgpu);
-	r = control_offer_claim(m, id, key, 0, &contract, ret_offer, &err);
-	if (r != 0)
-		contract_fini(&contract);
-	save_soon(m);
-	wait_for_saves();
-	return r;
+	return await_change(control_offer_claim(m, id, key, 0, &contract, at_end, &err));
 }
 
 /* Sells vGPU d through an offer and returns the id of the offer. */
 static int64_t sell_d_by_offer(void)
 {
-	const struct offer *offer;
 	int64_t id;
 
 	start();
 	sell("a", 50, 0);
 	tick(20);
 	id = offers_live(m->offers, "gpu0")->id;
-	assert_int_equal(claim_offer(id, "key-1", "d", &offer), 0);
+	assert_int_equal(claim_offer(id, "key-1", "d"), 0);
 	return id;
 }
 
 /* Repeating the claim succeeds; a claim with another key or vGPU fails. */
 static void expect_sold(int64_t id, enum offer_state state)
 {
-	const struct offer *offer = NULL;
+	const struct offer *offer;
 
-	assert_int_equal(claim_offer(id, "key-1", "d", &offer), 0);
+	assert_int_equal(claim_offer(id, "key-1", "d"), 0);
+	offer = offers_find(m->offers, id);
+	assert_non_null(offer);
 	assert_int_equal(offer->id, id);
 	assert_string_equal(offer->vgpu, "d");
 	assert_string_equal(offer->gpu, "gpu0");
 	assert_int_equal(offer->life.state, state);
-	assert_int_equal(claim_offer(id, "key-2", "c", &offer), CONTROL_E_EXISTS);
-	assert_int_equal(claim_offer(id, "", "d", &offer), CONTROL_E_EXISTS);
+	assert_int_equal(claim_offer(id, "key-2", "c"), CONTROL_E_EXISTS);
+	assert_int_equal(claim_offer(id, "", "d"), CONTROL_E_EXISTS);
 	assert_null(host_find_vgpu(&m->host, "c", NULL));
 }
 
@@ -62,7 +56,6 @@ static void a_sale_missing_from_the_history_remains_valid(void **state)
 
 static void a_restart_closes_an_unclaimed_offer(void **state)
 {
-	const struct offer *offer;
 	int64_t id;
 
 	(void)state;
@@ -72,7 +65,7 @@ static void a_restart_closes_an_unclaimed_offer(void **state)
 	id = offers_live(m->offers, "gpu0")->id;
 	restart();
 	assert_null(offers_live(m->offers, "gpu0"));
-	assert_int_equal(claim_offer(id, "key-1", "d", &offer), CONTROL_E_OFFER_OVER);
+	assert_int_equal(claim_offer(id, "key-1", "d"), CONTROL_E_OFFER_OVER);
 	assert_non_null(strstr(err.msg, "restarted"));
 }
 
@@ -86,9 +79,7 @@ static void a_repeated_claim_of_a_kept_offer_succeeds_after_a_restart(void **sta
 	expect_sold(id, OFFER_KEPT);
 	restart();
 	expect_sold(id, OFFER_KEPT);
-	assert_int_equal(control_vgpu_remove(m, "d", &err), 0);
-	save_soon(m);
-	wait_for_saves();
+	assert_int_equal(await_change(control_vgpu_remove(m, "d", at_end, &err)), 0);
 	expect_sold(id, OFFER_KEPT);
 	restart();
 	/* the state of the offer does not change, although vGPU d was removed */
@@ -128,14 +119,13 @@ static void without_history_an_old_sale_is_kept(void **state)
 
 static void without_history_at_most_one_sale_is_on_probation(void **state)
 {
-	const struct offer *offer;
 	int64_t first, second;
 
 	(void)state;
 	first = sell_d_by_offer();
 	tick(60);
 	second = offers_live(m->offers, "gpu0")->id;
-	assert_int_equal(claim_offer(second, "key-2", "c", &offer), 0);
+	assert_int_equal(claim_offer(second, "key-2", "c"), 0);
 	stop();
 	delete_database();
 	start();
@@ -143,8 +133,8 @@ static void without_history_at_most_one_sale_is_on_probation(void **state)
 	assert_int_equal((offers_find(m->offers, first)->life.state == OFFER_PROBATION) +
 				 (offers_find(m->offers, second)->life.state == OFFER_PROBATION),
 			 1);
-	assert_int_equal(claim_offer(first, "key-1", "d", &offer), 0);
-	assert_int_equal(claim_offer(second, "key-2", "c", &offer), 0);
+	assert_int_equal(claim_offer(first, "key-1", "d"), 0);
+	assert_int_equal(claim_offer(second, "key-2", "c"), 0);
 }
 
 /*
@@ -153,14 +143,13 @@ static void without_history_at_most_one_sale_is_on_probation(void **state)
  */
 static const struct offer *restart_with_first_offer(const char *state)
 {
-	const struct offer *offer;
 	int64_t first, second;
 	char sql[128];
 
 	first = sell_d_by_offer();
 	tick(60);
 	second = offers_live(m->offers, "gpu0")->id;
-	assert_int_equal(claim_offer(second, "key-2", "c", &offer), 0);
+	assert_int_equal(claim_offer(second, "key-2", "c"), 0);
 	stop();
 	snprintf(sql, sizeof(sql), "UPDATE offer SET state = '%s' WHERE id = %lld", state,
 		 (long long)first);

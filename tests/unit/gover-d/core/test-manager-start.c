@@ -4,6 +4,8 @@
 
 #include "tests/unit/gover-d/core/test-manager.h"
 
+#include "gover-d/core/control-silence.h"
+
 /* Runs until vGPU a has a cap of 65 % (contract 80 %), and vGPU b has 35 % (contract 50 %). */
 static void run_steal(void)
 {
@@ -128,7 +130,7 @@ static void set_policy_param(const char *key, int value)
 {
 	json_t *object = json_pack("{s:i}", key, value);
 
-	assert_int_equal(control_policy_change(m, object, &err), 0);
+	assert_int_equal(await_change(control_policy_change(m, object, at_end, &err)), 0);
 	json_decref(object);
 }
 
@@ -144,6 +146,49 @@ static void policy_changes_of_a_dry_run_are_not_saved(void **state)
 	assert_float_equal(m->params.overload_pct, 80, 0);
 	restart();
 	assert_float_equal(m->config.params.overload_pct, 91, 0);
+}
+
+/* Replaces the contracts file by the same file as an earlier release wrote it. */
+static void write_earlier_file(void)
+{
+	static const char *const later[] = {"settings", "silences", "acks", "withdrawn"};
+	CLEANUP_FREE char *text = read_state("contracts.json"), *earlier = NULL;
+	json_t *file = json_loads(text, 0, NULL), *entry;
+	size_t i;
+
+	assert_non_null(file);
+	(void)json_object_set_new(file, "version", json_integer(5));
+	for (i = 0; i < ARRAY_SIZE(later); i++)
+		assert_int_equal(json_object_del(file, later[i]), 0);
+	json_array_foreach (json_object_get(file, "vgpus"), i, entry)
+		assert_int_equal(json_object_del(entry, "removing"), 0);
+	earlier = json_dumps(file, 0);
+	write_contracts(earlier);
+	json_decref(file);
+}
+
+static void settings_and_silences_of_an_earlier_release_are_taken_over_once(void **state)
+{
+	const struct silence silence = {
+		.vgpu = "a", .reason = "x", .until_ms = clock_now().wall_ms + 3600000};
+
+	(void)state;
+	start();
+	sell("a", 50, 0);
+	set_policy_param("overload_pct", 91);
+	assert_int_equal(await_change(control_silence_add(m, &silence, at_end, &err)), 0);
+	stop();
+	write_earlier_file();
+	for (int i = 0; i < 2; i++) {
+		start(); /* first from the database, then from the file */
+		assert_float_equal(m->params.overload_pct, 91, 0);
+		assert_int_equal(m->silences.n, 1);
+		assert_string_equal(m->silences.list[0].reason, "x");
+		wait_for_saves();
+		stop();
+		if (i == 0)
+			delete_database();
+	}
 }
 
 /* --- restore --- */
@@ -279,7 +324,8 @@ static void sell_d_by_offer(void)
 	tick(10);
 	offer = offers_live(m->offers, "gpu0");
 	assert_non_null(offer);
-	assert_int_equal(control_offer_claim(m, offer->id, "", 0, &contract, &offer, &err), 0);
+	assert_int_equal(
+		await_change(control_offer_claim(m, offer->id, "", 0, &contract, at_end, &err)), 0);
 	save_soon(m);
 	wait_for_saves();
 }
@@ -312,7 +358,7 @@ static void a_failed_sale_in_a_dry_run_starts_no_migration(void **state)
 
 static void remove_d(void)
 {
-	assert_int_equal(control_vgpu_remove(m, "d", &err), 0);
+	assert_int_equal(await_change(control_vgpu_remove(m, "d", at_end, &err)), 0);
 	save_soon(m);
 	wait_for_saves();
 }
@@ -366,6 +412,7 @@ int main(void)
 		FIXTURE_TEST(a_foreign_write_alert_survives_a_restart),
 		FIXTURE_TEST(a_dry_run_does_not_journal_a_foreign_write),
 		FIXTURE_TEST(policy_changes_of_a_dry_run_are_not_saved),
+		FIXTURE_TEST(settings_and_silences_of_an_earlier_release_are_taken_over_once),
 		FIXTURE_TEST(a_restore_writes_contract_caps_and_the_next_start_the_last_caps),
 		FIXTURE_TEST(a_restore_that_fails_for_one_vgpu_continues_with_the_others),
 		FIXTURE_TEST(a_restore_reports_contracts_on_an_unconfigured_gpu),

@@ -29,6 +29,7 @@
 #include "gover-d/core/save.h"
 #include "gover-d/core/state.h"
 #include "gover-d/core/tick.h"
+#include "tests/unit/gover-d/core/test-change.h"
 
 #define DEVICES 4 /* vGPUs a, b, c and d */
 #define BUSY	2 /* a demand above the capacity of the GPU */
@@ -302,6 +303,7 @@ static inline void start_daemon(bool dry_run)
 	/* Only the test runs ticks. */
 	assert_true(sd_event_source_set_enabled(m->timer, SD_EVENT_OFF) >= 0);
 	gpu = &m->host.gpus[0];
+	change_event = m->event;
 }
 
 static inline void start(void)
@@ -391,7 +393,7 @@ static inline void sell(const char *id, int initial_cap_pct, double demand)
 	};
 
 	strcpy(contract.id, id);
-	assert_int_equal(control_vgpu_add(m, &contract, NULL, &err), 0);
+	assert_int_equal(await_change(control_vgpu_add(m, &contract, at_end, &err)), 0);
 	device(id)->demand = demand;
 	save_soon(m);
 	wait_for_saves();
@@ -400,7 +402,8 @@ static inline void sell(const char *id, int initial_cap_pct, double demand)
 static inline int hold(const char *id, int cap_pct)
 {
 	const struct contract values = {.held = true, .held_cap_pct = cap_pct};
-	int r = control_vgpu_change(m, id, CONTRACT_HELD | CONTRACT_HELD_CAP, &values, &err);
+	int r = await_change(control_vgpu_change(m, id, CONTRACT_HELD | CONTRACT_HELD_CAP, &values,
+						 at_end, &err));
 
 	save_soon(m);
 	wait_for_saves();

@@ -16,6 +16,7 @@
 #include "gover-d/core/gpus.h"
 #include "gover-d/core/round.h"
 #include "gover-d/core/state.h"
+#include "tests/unit/gover-d/core/test-save-at-once.h"
 
 #define TTL_S	    5
 #define PROBATION_S 4
@@ -404,17 +405,10 @@ static int tear_down_manager(void **state)
 static int claim(int64_t id, const char *key, const char *vgpu)
 {
 	struct contract contract = {.labels = json_object()};
-	const struct offer *offer = NULL;
-	int r;
 
 	assert_int_equal(id_copy(contract.id, vgpu), 0);
 	err.msg[0] = '\0';
-	r = control_offer_claim(&manager, id, key, 0, &contract, &offer, &err);
-	if (r != 0)
-		contract_fini(&contract);
-	else
-		assert_int_equal(offer->id, id);
-	return r;
+	return await_change(control_offer_claim(&manager, id, key, 0, &contract, at_end, &err));
 }
 
 static void the_first_claim_wins_and_can_be_repeated_with_its_key(void **state)
@@ -469,7 +463,7 @@ static void a_claim_with_a_used_id_leaves_the_offer_open(void **state)
 	};
 
 	(void)state;
-	assert_int_equal(control_vgpu_add(&manager, &contract, NULL, &err), 0);
+	assert_int_equal(await_change(control_vgpu_add(&manager, &contract, at_end, &err)), 0);
 	assert_non_null(open_on("gpu0"));
 	assert_int_equal(claim(1, "key", "old"), CONTROL_E_EXISTS);
 	assert_int_equal(offers_find(offers, 1)->life.state, OFFER_OPEN);
@@ -485,7 +479,7 @@ static void a_claim_that_no_longer_fits_closes_the_offer(void **state)
 	};
 
 	(void)state;
-	assert_int_equal(control_vgpu_add(&manager, &contract, NULL, &err), 0);
+	assert_int_equal(await_change(control_vgpu_add(&manager, &contract, at_end, &err)), 0);
 	assert_non_null(open_on("gpu0"));
 	assert_int_equal(claim(1, "key", "new"), CONTROL_E_DOES_NOT_FIT);
 	assert_int_equal(offers_find(offers, 1)->life.state, OFFER_CLOSED);

@@ -112,7 +112,7 @@ static void a_deferred_reply_precedes_the_refusal(void **state)
 {
 	(void)state;
 	post("/v1/vgpus", "{\"id\":\"b\",\"initial_cap_pct\":40}");
-	await_saves(1);
+	await_change();
 	send_text("GET /healthz HTTP/1.1\nHost: x\n\n");
 	run_for(5);
 	assert_int_equal(client.length, 0);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The flavour of a contract: in contracts files of all versions, and in requests. */
+/* Contracts files of all versions; and the flavour of a contract in requests. */
 #include "tests/unit/gover-d/api/test-api.h"
 
 #include "gover-d/store/contracts.h"
 
 static struct contracts contracts;
 static struct err err;
+
+static const char *members = ""; /* appended to the members of the file */
 
 /* Parses a file of @version with one contract; @more is appended to the members of the contract. */
 static int parse(int version, const char *more)
@@ -18,8 +20,8 @@ static int parse(int version, const char *more)
 		 " \"vm\": \"\", \"cid\": 0, \"labels\": {}, \"initial_cap_pct\": 50,"
 		 " \"min_cap_pct\": 0, \"target_fps\": 60, \"weight\": 1, \"burst\": false,"
 		 " \"held\": false, \"held_cap_pct\": 0, \"created_ms\": 1, \"found\": false,"
-		 " \"offer\": 3, \"claim_key\": \"key\"%s}]}",
-		 version, more);
+		 " \"offer\": 3, \"claim_key\": \"key\"%s}]%s}",
+		 version, more, members);
 	contracts_fini(&contracts);
 	memset(&contracts, 0, sizeof(contracts));
 	err.msg[0] = '\0';
@@ -70,6 +72,58 @@ static void version_5_has_the_hash_of_the_request(void **state)
 	assert_int_equal(parse(5, ", \"flavor\": \"\", \"fps_limit\": 0"), -EINVAL);
 	assert_non_null(strstr(err.msg, "claim_body: required"));
 	contracts_fini(&contracts);
+}
+
+static void version_6_has_the_state_of_the_operator(void **state)
+{
+	static const char rest[] = ", \"flavor\": \"\", \"fps_limit\": 0, \"claim_body\": \"\""
+				   ", \"removing\": true";
+
+	(void)state;
+	assert_int_equal(parse(5, ", \"flavor\": \"\", \"fps_limit\": 0, \"claim_body\": \"\""), 0);
+	assert_null(contracts.operator_state);
+	assert_false(contracts.vgpus[0].removing);
+	assert_int_equal(parse(5, rest), -EINVAL);
+	assert_non_null(strstr(err.msg, "removing"));
+	members = ", \"settings\": {}, \"silences\": {\"last_id\": 7, \"list\": []}, \"acks\": [],"
+		  " \"withdrawn\": []";
+	assert_int_equal(parse(6, rest), 0);
+	assert_true(contracts.vgpus[0].removing);
+	assert_int_equal(contracts.operator_state->silences.last_id, 7);
+	assert_int_equal(parse(6, ""), -EINVAL);
+	members = "";
+	assert_int_equal(parse(6, rest), -EINVAL);
+	assert_non_null(strstr(err.msg, "settings: required"));
+	contracts_fini(&contracts);
+}
+
+static void a_newer_version_is_rejected_with_both_versions(void **state)
+{
+	static const char *const texts[] = {
+		"{\"version\": 7, \"gpus\": [], \"vgpus\": []}",
+		"{\"version\": 7, \"gpus\": [], \"vgpus\": [], \"tenants\": {}}",
+		"{\"version\": 7}",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		assert_int_equal(
+			contracts_parse(texts[i], strlen(texts[i]), "file", &contracts, &err),
+			-EPROTO);
+		assert_string_equal(err.msg, "file: version: 7 is not supported (allowed: 1 to 6)");
+	}
+}
+
+static void messages_contain_the_name_of_a_text(void **state)
+{
+	static const char text[] = "{\"version\": 1, \"gpus\": []}";
+
+	(void)state;
+	assert_int_equal(contracts_parse(text, strlen(text), "the database", &contracts, &err),
+			 -EINVAL);
+	assert_string_equal(
+		err.msg,
+		"the database: vgpus: required (allowed: a list of at most 16384 objects)");
 }
 
 /* --- requests --- */
@@ -149,6 +203,9 @@ int main(void)
 		cmocka_unit_test(version_3_has_the_flavour),
 		cmocka_unit_test(version_4_has_the_fps_limit),
 		cmocka_unit_test(version_5_has_the_hash_of_the_request),
+		cmocka_unit_test(version_6_has_the_state_of_the_operator),
+		cmocka_unit_test(a_newer_version_is_rejected_with_both_versions),
+		cmocka_unit_test(messages_contain_the_name_of_a_text),
 		TEST(the_flavour_sets_cap_and_target),
 		TEST(the_answer_has_the_flavour_that_sets_the_price),
 		TEST(the_flavour_can_be_changed),

@@ -47,9 +47,24 @@ static int empty_host(void **state)
 	return 0;
 }
 
+static char *encode_host(void)
+{
+	struct contracts contracts = {0};
+	char *text = NULL;
+
+	if (contracts_collect(&host, &contracts) < 0)
+		return NULL;
+	contracts.head = head;
+	contracts.operator_state = operator_state_new();
+	if (contracts.operator_state && operator_state_add_ack(contracts.operator_state, 1, 2) == 0)
+		text = contracts_encode(&contracts);
+	contracts_fini(&contracts);
+	return text;
+}
+
 static void without_memory_there_is_no_text(void **state)
 {
-	CLEANUP_FREE char *whole = contracts_encode(&host, &head);
+	CLEANUP_FREE char *whole = encode_host();
 	bool failed = true;
 
 	(void)state;
@@ -58,7 +73,7 @@ static void without_memory_there_is_no_text(void **state)
 		CLEANUP_FREE char *text = NULL;
 
 		scarce_begin(failing, /* lasting= */ false);
-		text = contracts_encode(&host, &head);
+		text = encode_host();
 		failed = scarce_end();
 		assert_true(failed == !text);
 		if (text)
@@ -70,7 +85,7 @@ static void without_memory_there_is_no_text(void **state)
 /* A file that cannot be read for lack of memory is not reported as damaged. */
 static void without_memory_there_are_no_contracts(void **state)
 {
-	CLEANUP_FREE char *text = contracts_encode(&host, &head);
+	CLEANUP_FREE char *text = encode_host();
 	bool failed = true;
 
 	(void)state;

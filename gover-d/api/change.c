@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* Replies to requests whose change has ended. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "gover-d/api/audit.h"
+#include "gover-d/api/change.h"
+#include "gover-d/api/problem.h"
+
+struct api_change *api_change_new(struct api *api, struct api_request *request,
+				  api_change_reply reply)
+{
+	struct api_change *change = calloc(1, sizeof(*change));
+
+	if (change)
+		change->deferred = api_deferred_begin(request);
+	if (!change || !change->deferred) {
+		free(change);
+		api_request_reply_no_memory(request);
+		return NULL;
+	}
+	change->api = api;
+	change->reply = reply;
+	change->audit = api_audit_take(request);
+	return change;
+}
+
+/* If the client has disconnected, only the audit row is written. */
+static void ended(void *userdata, int result, const struct err *err)
+{
+	struct api_change *change = userdata;
+	struct api *api = change->api;
+	struct api_request *request = api_deferred_end(change->deferred);
+
+	if (request && result == 0)
+		change->reply(api, request, change);
+	else if (request)
+		problem_reply_error(request, result, err);
+	api_audit_end(change->audit, request ? request->reply.status : 0, result == 0);
+	api->version++;
+	free(change);
+	if (request)
+		api_request_answer(request);
+	api_resume(api);
+}
+
+struct change_done api_change_done(struct api_change *change)
+{
+	return (struct change_done){
+		.call = ended,
+		.userdata = change,
+		.ret_conflict = &change->conflict,
+	};
+}
+
+/* The request begins again later, so this attempt has no audit row. */
+static void wait_for_conflict(struct api_change *change)
+{
+	api_audit_end(change->audit, /* status= */ 0, /* changed= */ false);
+	api_park(change->api, api_deferred_end(change->deferred), &change->conflict);
+	free(change);
+}
+
+void api_change_begun(struct api_change *change, int result, const struct err *err)
+{
+	if (result == -EBUSY)
+		wait_for_conflict(change);
+	else if (result != 0)
+		ended(change, result, err);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The reply to a request that changes something. It is deferred until the change has ended; the
+ * audit row is written at the same time. If the client disconnects meanwhile, the change continues.
+ */
+#ifndef GOVER_D_API_CHANGE_H
+#define GOVER_D_API_CHANGE_H
+
+#include "gover-d/api/handler.h"
+#include "gover-d/core/change.h"
+
+struct api_change;
+
+/* Sets the reply to a change that was made. */
+typedef void (*api_change_reply)(struct api *api, struct api_request *request,
+				 const struct api_change *change);
+
+struct api_change {
+	struct api *api;
+	api_change_reply reply;
+	/* for reply(), set by the handler; unused: empty */
+	char id[ID_MAX];
+	int64_t number;
+	char body_hash[BODY_HASH_MAX];
+	char *text;
+	/* The members below are private. */
+	struct change_subject conflict;
+	struct api_deferred *deferred;
+	struct api_audit *audit;
+};
+
+/*
+ * Defers the reply to @request. The handler then begins the change with api_change_done(), and
+ * passes the result to api_change_begun(). NULL: out of memory; the reply is set.
+ */
+struct api_change *api_change_new(struct api *api, struct api_request *request,
+				  api_change_reply reply);
+struct change_done api_change_done(struct api_change *change);
+/*
+ * If @result is not 0, frees @change and replies with the error. If it is -EBUSY, the request waits
+ * instead until the conflicting change has ended, and is then served again.
+ */
+void api_change_begun(struct api_change *change, int result, const struct err *err);
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Changes that clients request. A change goes through these states:
+ *
+ *   planned   checked against the present state; the contracts file with the change is being
+ * written stored    the change is on disk; it is checked again, against the state at this time, and
+ * applied to memory and to the GPU refused   the check or the application failed; the contracts
+ * file without the change is being written
+ *
+ * The client is answered after the last state. If the file cannot be written, the planned change
+ * ends with CONTROL_E_NOT_STORED. In every state before "stored", memory and GPU are unchanged.
+ * After a crash in any state, the next start finds the change completely or not at all.
+ *
+ * Changes of the same subject are made one after another, so that none is based on a state that
+ * another one is about to replace. Other changes are in progress at the same time, and one write
+ * stores all that are planned when it begins.
+ */
+#ifndef GOVER_D_CORE_CHANGE_H
+#define GOVER_D_CORE_CHANGE_H
+
+#include "gover-d/core/error.h"
+#include "gover-d/store/contracts.h"
+
+struct manager;
+
+/* What a change concerns. Two changes conflict if they have a member in common. */
+struct change_subject {
+	char gpu[ID_MAX];  /* GPU whose caps, mode or offers may change; "": none */
+	char vgpu[ID_MAX]; /* "": none */
+	const char *other; /* static text; NULL: none */
+};
+
+/* True while a change that conflicts with @subject is in progress. */
+bool change_conflicts(const struct manager *manager, const struct change_subject *subject);
+
+struct change_done {
+	/*
+	 * Called once for an accepted change, when it has ended: with 0, or with an enum
+	 * control_error or a negative errno and a message. The next change may begin in this call.
+	 */
+	void (*call)(void *userdata, int result, const struct err *err);
+	void *userdata;
+	/* set if the change is not accepted because of a conflict; may be NULL */
+	struct change_subject *ret_conflict;
+};
+
+struct change;
+
+/* The functions of one kind of change. Results are as in core/error.h. */
+struct change_kind {
+	/*
+	 * Checks the change and does not make it. Called before the change is stored, and before it
+	 * is applied.
+	 */
+	int (*plan)(struct manager *manager, struct change *change, struct err *reterr);
+	/* Makes the change in the content of the contracts file. -ENOMEM or -ENOSPC. */
+	int (*amend)(const struct change *change, struct contracts *contracts);
+	/* Applies the change right after plan(). After an error, nothing has changed. */
+	int (*apply)(struct manager *manager, struct change *change, struct err *reterr);
+	void (*free)(struct change *change);
+};
+
+enum change_state { CHANGE_PLANNED, CHANGE_STORED, CHANGE_REFUSED };
+
+/* The first member of the struct of each kind of change. */
+struct change {
+	/* set by the function that begins the change */
+	const struct change_kind *kind;
+	struct change_subject subject;
+	/* private */
+	struct change *next; /* next in manager.changes */
+	enum change_state state;
+	struct manager *manager;
+	struct change_done done;
+	int result; /* of a refused change, with its message */
+	struct err err;
+};
+
+/*
+ * Begins @change, which must come from malloc() and is then owned by the manager. Returns 0 if the
+ * change is accepted; @done is then called once, possibly before this function returns. Otherwise
+ * frees the change, and returns the result of plan(), CONTROL_E_NOT_STORED, or -EBUSY: a change
+ * that conflicts is in progress. A dry run stores nothing.
+ */
+int change_begin(struct manager *manager, struct change *change, struct change_done done,
+		 struct err *reterr);
+
+#endif

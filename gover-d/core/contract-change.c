@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/* Checks, plans and applies the new contract of a vGPU. */
+#include <errno.h>
+
+#include "gover-d/config/flavor.h"
+#include "gover-d/core/contract-change.h"
+#include "gover-d/core/state.h"
+#include "monitor/fps/fps.h"
+
+int contract_change_check_flavor(const struct manager *m, const struct contract *c,
+				 struct err *reterr)
+{
+	struct flavor flavor;
+
+	if (flavor_find(&m->config, c->flavor, &flavor))
+		return 0;
+	(void)flavor_refuse(&m->config, c->flavor, reterr);
+	return CONTROL_E_INVALID;
+}
+
+int contract_change_check_answers(const struct host_gpu *gpu, struct err *reterr)
+{
+	if (gpu->open && !gpu_io_silent_ns(gpu->io))
+		return 0;
+	return err_condition(reterr, CONTROL_E_NO_ANSWER,
+			     "GPU %s does not answer; nothing was changed", gpu->config.name);
+}
+
+int contract_change_check_terms(const struct host_gpu *gpu, const struct contract *c,
+				struct err *reterr)
+{
+	const struct policy_terms *t = &c->terms;
+	int step = gpu->traits.step_pct;
+
+	if (t->initial_cap_pct < gpu->traits.floor_pct || t->initial_cap_pct > 100 ||
+	    t->initial_cap_pct % step)
+		return err_condition(reterr, CONTROL_E_INVALID,
+				     "initial_cap_pct: %d is not allowed (allowed: %d..100 in "
+				     "steps of %d on GPU %s)",
+				     t->initial_cap_pct, gpu->traits.floor_pct, step,
+				     gpu->config.name);
+	if (t->min_cap_pct < 0 || t->min_cap_pct > t->initial_cap_pct || t->min_cap_pct % step)
+		return err_condition(reterr, CONTROL_E_INVALID,
+				     "min_cap_pct: %d is not allowed (allowed: 0..%d, the initial "
+				     "cap, in steps of %d)",
+				     t->min_cap_pct, t->initial_cap_pct, step);
+	return 0;
+}
+
+static int check_hold(struct host_gpu *gpu, const struct contract *c, struct err *reterr)
+{
+	int ceiling_pct = policy_ceiling_pct(&gpu->view, &c->terms);
+
+	if (!c->held)
+		return 0;
+	if (c->held_cap_pct < gpu->traits.floor_pct || c->held_cap_pct > ceiling_pct ||
+	    c->held_cap_pct % gpu->traits.step_pct)
+		return err_condition(
+			reterr, CONTROL_E_INVALID,
+			"held_cap_pct: %d is not allowed (allowed: %d..%d in steps of %d)",
+			c->held_cap_pct, gpu->traits.floor_pct, ceiling_pct, gpu->traits.step_pct);
+	return 0;
+}
+
+/* Plans the cap for @c: the held cap, or the nearest cap that the terms of @c allow. */
+static int plan_cap(struct manager *m, struct host_gpu *gpu, struct plan_round *round,
+		    const struct vgpu *vgpu, const struct contract *c, struct err *reterr)
+{
+	int largest_pct = 0, index = 0, r;
+
+	if (!vgpu->device || (c->held && c->held_cap_pct == vgpu->cap_pct))
+		return 0;
+	while (round->viewed[index] != vgpu)
+		index++;
+	if (c->held)
+		r = policy_hold(&m->params, &gpu->view, index, c->held_cap_pct, &round->out,
+				&largest_pct);
+	else
+		r = policy_set(&m->params, &gpu->view, index, &c->terms, &round->out, &largest_pct);
+	if (r < 0)
+		return err_condition(reterr, CONTROL_E_DOES_NOT_FIT,
+				     "a cap of %d %% for vGPU %s does not fit on GPU %s (largest "
+				     "that fits: %d %%)",
+				     c->held ? c->held_cap_pct
+					     : policy_floor_pct(&m->params, &gpu->view, &c->terms),
+				     vgpu->contract.id, gpu->config.name, largest_pct);
+	return 0;
+}
+
+int contract_change_plan(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+			 unsigned int fields, const struct contract *c, struct instant now,
+			 struct err *reterr)
+{
+	struct plan_round *round = m->round;
+	int r;
+
+	round->out.n_decisions = round->out.n_moves = 0;
+	if (!(fields & CONTRACT_CHANGE_CAP_FIELDS))
+		return 0;
+	round_view(m, gpu, round);
+	r = contract_change_check_answers(gpu, reterr);
+	if (r == 0)
+		r = contract_change_check_terms(gpu, c, reterr);
+	if (r == 0)
+		r = check_hold(gpu, c, reterr);
+	if (r == 0)
+		r = plan_cap(m, gpu, round, vgpu, c, reterr);
+	return r == 0 ? round_check(m, gpu, round, vgpu, now, reterr) : r;
+}
+
+int contract_change_apply_labels(struct host_gpu *gpu, struct vgpu *vgpu, json_t *labels,
+				 struct err *reterr)
+{
+	struct err inner = {""};
+	const char *key;
+	json_t *value;
+	int r;
+
+	if (!vgpu->device)
+		return 0;
+	json_object_foreach (labels, key, value) {
+		r = gpu_io_label(gpu->io, vgpu->device, key, json_string_value(value), &inner);
+		if (r == -EINVAL)
+			return err_condition(reterr, CONTROL_E_INVALID, "labels: %s: %s", key,
+					     inner.msg);
+		if (r < 0)
+			return err_fail(reterr, -r, "labels: %s: %s", key, inner.msg);
+	}
+	return 0;
+}
+
+void contract_change_commit(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+			    const struct contract *c, struct instant now)
+{
+	struct plan_round *round = m->round;
+	bool frees = round->out.n_moves > 0 || c->held != vgpu->contract.held ||
+		     c->terms.initial_cap_pct != vgpu->contract.terms.initial_cap_pct;
+	json_t *labels = json_incref(c->labels);
+
+	if (m->frames.hub)
+		fps_hub_rematch(m->frames.hub);
+	contract_fini(&vgpu->contract);
+	vgpu->contract = *c;
+	vgpu->contract.labels = labels;
+	if (!c->held)
+		vgpu->foreign = false;
+	if (!vgpu->device)
+		return;
+	actuate_initial_cap(&m->actuator, gpu, vgpu, c->terms.initial_cap_pct);
+	/* A failed write is recorded with the decision and raises an alert. */
+	(void)round_apply(m, gpu, round, /* act= */ true, now);
+	/* In modes other than act, only the requested cap changes. */
+	if (frees && gpu->mode == GPU_MODE_ACT)
+		contract_change_give_back(m, gpu, now);
+}
+
+void contract_change_give_back(struct manager *m, struct host_gpu *gpu, struct instant now)
+{
+	struct plan_round *round = m->round;
+
+	round_view(m, gpu, round);
+	m->policy->give_back(&m->params, &gpu->view, &round->out);
+	/*
+	 * A failed write is recorded with the decision. The next tick plans from the caps in force.
+	 */
+	(void)round_apply(m, gpu, round, /* act= */ true, now);
+}

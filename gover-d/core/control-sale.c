@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Requests that sell a vGPU: with a contract, or through an offer. The contract is stored before
+ * the vGPU is created: after a crash between both, the next start creates the vGPU of the contract.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gover-d/core/adopt.h"
+#include "gover-d/core/change.h"
+#include "gover-d/core/contract-change.h"
+#include "gover-d/core/control-vgpu.h"
+#include "gover-d/core/control.h"
+#include "gover-d/core/record.h"
+#include "gover-d/core/state.h"
+#include "monitor/fps/fps.h"
+
+struct sale {
+	struct change change;	  /* must be the first member */
+	struct contract contract; /* owns its labels; offer 0: no claim */
+	int cap_pct;		  /* set by plan(): the first cap of a vGPU that is created */
+};
+
+/* --- an existing vGPU --- */
+
+/* Returns the contract for a vGPU that exists without one: a hold of the vGPU stays. */
+static struct contract contract_for(const struct sale *sale, const struct contract *present)
+{
+	struct contract contract = sale->contract;
+
+	contract.held = present->held;
+	contract.held_cap_pct = present->held_cap_pct;
+	return contract;
+}
+
+static int plan_attach(struct manager *m, const struct sale *sale, struct host_gpu *gpu,
+		       struct vgpu *vgpu, struct err *reterr)
+{
+	struct contract contract = contract_for(sale, &vgpu->contract);
+
+	return contract_change_plan(m, gpu, vgpu, CONTRACT_CHANGE_CAP_FIELDS, &contract,
+				    clock_now(), reterr);
+}
+
+static int attach(struct manager *m, const struct sale *sale, struct host_gpu *gpu,
+		  struct vgpu *vgpu, struct err *reterr)
+{
+	struct contract contract = contract_for(sale, &vgpu->contract);
+	struct instant now = clock_now();
+	int r = contract_change_apply_labels(gpu, vgpu, contract.labels, reterr);
+
+	if (r != 0)
+		return r;
+	record_decision(m, gpu, vgpu, DECISION_ADD, DECISION_NOTED, now,
+			"vGPU %s existed without a contract and with a cap of %d %%; its contract "
+			"is %d %% now",
+			contract.id, vgpu->cap_pct, contract.terms.initial_cap_pct);
+	contract_change_commit(m, gpu, vgpu, &contract, now);
+	vgpu->found = false;
+	return 0;
+}
+
+/* --- a new vGPU --- */
+
+/* Plans the first cap of a new vGPU and the caps that other vGPUs give to it. */
+static int plan_newcomer(struct manager *m, struct sale *sale, struct host_gpu *gpu,
+			 struct err *reterr)
+{
+	const struct contract *c = &sale->contract;
+	struct policy_params params = m->params;
+	struct plan_round *round = m->round;
+	int floor_pct;
+
+	if (m->actuator.dry_run)
+		return err_condition(reterr, CONTROL_E_DRY_RUN, "vGPU %s: not created in a dry run",
+				     c->id);
+	/* A contract may be smaller than the configured minimum for a newcomer. */
+	if (params.min_newcomer_pct > c->terms.initial_cap_pct)
+		params.min_newcomer_pct = c->terms.initial_cap_pct;
+	round_view(m, gpu, round);
+	floor_pct = policy_floor_pct(&params, &gpu->view, &c->terms);
+	sale->cap_pct = m->policy->fund(&params, &gpu->view, &c->terms, &round->out);
+	if (sale->cap_pct < 0)
+		return err_condition(reterr, CONTROL_E_DOES_NOT_FIT,
+				     "vGPU %s does not fit on GPU %s: the caps add up to %d %%, "
+				     "and the vGPU needs at least %d %%",
+				     c->id, gpu->config.name, host_gpu_sum_cap_pct(gpu),
+				     floor_pct > params.min_newcomer_pct ? floor_pct
+									 : params.min_newcomer_pct);
+	return round_check(m, gpu, round, NULL, clock_now(), reterr);
+}
+
+/* Frees the planned capacity, and sets sale->cap_pct to the part of it that is really free. */
+static int free_capacity(struct manager *m, struct sale *sale, struct host_gpu *gpu,
+			 struct instant now, struct err *reterr)
+{
+	int floor_pct = policy_floor_pct(&m->params, &gpu->view, &sale->contract.terms), free_pct;
+
+	/*
+	 * If the plan has no moves, there is no decision to record: the free capacity is
+	 * sufficient.
+	 */
+	if (m->round->out.n_moves > 0)
+		(void)round_apply(m, gpu, m->round, /* act= */ true, now);
+	free_pct = 100 - host_gpu_sum_cap_pct(gpu);
+	if (free_pct < sale->cap_pct)
+		sale->cap_pct = free_pct - free_pct % gpu->traits.step_pct;
+	if (sale->cap_pct >= floor_pct)
+		return 0;
+	return err_fail(reterr, EIO, "vGPU %s: the planned capacity could not be freed on GPU %s",
+			sale->contract.id, gpu->config.name);
+}
+
+static int create_device(struct manager *m, const struct sale *sale, struct host_gpu *gpu,
+			 struct vgpu *vgpu, struct instant now, struct err *reterr)
+{
+	int r = actuate_create(&m->actuator, gpu, vgpu, sale->cap_pct, now, reterr);
+
+	if (r != 0)
+		return r;
+	r = contract_change_apply_labels(gpu, vgpu, vgpu->contract.labels, reterr);
+	/* If the vGPU cannot be removed, the next tick adopts it without a contract. */
+	if (r != 0 && actuate_destroy(&m->actuator, gpu, vgpu, NULL) != 0)
+		gpu_io_detach(gpu->io, vgpu->device);
+	return r;
+}
+
+static int create(struct manager *m, struct sale *sale, struct host_gpu *gpu, struct err *reterr)
+{
+	struct vgpu *vgpu = calloc(1, sizeof(*vgpu));
+	struct instant now = clock_now();
+	int r;
+
+	if (!vgpu)
+		return err_fail(reterr, ENOMEM, "out of memory");
+	vgpu->contract = sale->contract;
+	r = free_capacity(m, sale, gpu, now, reterr);
+	if (r == 0)
+		r = create_device(m, sale, gpu, vgpu, now, reterr);
+	if (r != 0) {
+		free(vgpu);
+		contract_change_give_back(m, gpu, now);
+		return r;
+	}
+	json_incref(vgpu->contract.labels);
+	host_gpu_insert(gpu, vgpu);
+	if (m->frames.hub)
+		fps_hub_rematch(m->frames.hub);
+	record_decision(m, gpu, vgpu, DECISION_ADD, DECISION_WRITTEN, now,
+			"vGPU %s was sold with %d %% of GPU %s and starts with %d %%",
+			vgpu->contract.id, vgpu->contract.terms.initial_cap_pct, gpu->config.name,
+			sale->cap_pct);
+	return 0;
+}
+
+/* --- the sale --- */
+
+static int pick_gpu(struct manager *m, struct contract *c, struct host_gpu **ret_gpu,
+		    struct err *reterr)
+{
+	if (m->host.n_gpus == 0)
+		return err_condition(reterr, CONTROL_E_INVALID,
+				     "gpu: gover-d found no vGPU scheduler on this host");
+	if (c->gpu[0] == '\0' && host_find_vgpu(&m->host, c->id, ret_gpu))
+		(void)id_copy(c->gpu, (*ret_gpu)->config.name);
+	if (c->gpu[0] == '\0' && m->host.n_gpus > 1)
+		return err_condition(reterr, CONTROL_E_INVALID,
+				     "gpu: required (this host has %d GPUs)", m->host.n_gpus);
+	if (c->gpu[0] == '\0')
+		(void)id_copy(c->gpu, m->host.gpus[0].config.name);
+	*ret_gpu = host_find_gpu(&m->host, c->gpu);
+	return *ret_gpu ? 0
+			: err_condition(reterr, CONTROL_E_INVALID, "gpu: no GPU %s on this host",
+					c->gpu);
+}
+
+/*
+ * Checks that the vGPU can be sold on @gpu. Sets *@ret_vgpu to the vGPU that exists without a
+ * contract, or to NULL.
+ */
+static int find_unsold(struct manager *m, const struct contract *c, struct host_gpu *gpu,
+		       struct vgpu **ret_vgpu, struct err *reterr)
+{
+	struct host_gpu *owner;
+	struct vgpu *vgpu = host_find_vgpu(&m->host, c->id, &owner);
+
+	/* the vGPU may have been created after the last tick */
+	if (!vgpu && !gpu->traits.creates) {
+		(void)adopt_found(m, gpu, c->id, /* initial_cap_pct= */ 0, clock_now(), NULL);
+		vgpu = host_find_vgpu(&m->host, c->id, &owner);
+	}
+	if (vgpu && !vgpu->found)
+		return err_condition(reterr, CONTROL_E_EXISTS, "vGPU %s already has a contract",
+				     c->id);
+	if (vgpu && owner != gpu)
+		return err_condition(reterr, CONTROL_E_EXISTS, "vGPU %s belongs to GPU %s, not %s",
+				     c->id, owner->config.name, gpu->config.name);
+	if (!vgpu && !gpu->traits.creates)
+		return err_condition(reterr, CONTROL_E_UNSUPPORTED,
+				     "vGPU %s does not exist on GPU %s, and the backend %s does "
+				     "not create vGPUs",
+				     c->id, gpu->config.name, gpu_io_backend(gpu->io));
+	if (!vgpu && gpu->n_vgpus == POLICY_VGPUS_MAX)
+		return err_condition(reterr, CONTROL_E_DOES_NOT_FIT,
+				     "GPU %s: too many vGPUs (limit %d)", gpu->config.name,
+				     gpu->n_vgpus);
+	*ret_vgpu = vgpu;
+	return 0;
+}
+
+static int check_offer(const struct offer *offer, int64_t id, struct err *reterr)
+{
+	if (!offer)
+		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no offer %lld", (long long)id);
+	if (offer->vgpu[0])
+		return err_condition(reterr, CONTROL_E_EXISTS,
+				     "offer %lld was already claimed for vGPU %s",
+				     (long long)offer->id, offer->vgpu);
+	if (offer->life.state != OFFER_OPEN)
+		return err_condition(reterr, CONTROL_E_OFFER_OVER, "offer %lld is %s: %s",
+				     (long long)offer->id, offer_state_name(offer->life.state),
+				     offer->reason);
+	return 0;
+}
+
+/* The offer that the sale claims; NULL: the sale is no claim. */
+static struct offer *offer_of(struct manager *m, const struct sale *sale)
+{
+	return sale->contract.offer ? offers_find(m->offers, sale->contract.offer) : NULL;
+}
+
+/* Also closes an offer that can no longer be funded. */
+static int plan_sale(struct manager *m, struct change *change, struct err *reterr)
+{
+	struct sale *sale = (struct sale *)change;
+	const struct contract *c = &sale->contract;
+	struct offer *offer = offer_of(m, sale);
+	struct host_gpu *gpu = host_find_gpu(&m->host, c->gpu);
+	struct vgpu *vgpu = NULL;
+	int r = c->offer ? check_offer(offer, c->offer, reterr) : 0;
+
+	if (r == 0)
+		r = contract_change_check_answers(gpu, reterr);
+	if (r == 0)
+		r = contract_change_check_terms(gpu, c, reterr);
+	if (r == 0)
+		r = contract_change_check_flavor(m, c, reterr);
+	if (r == 0)
+		r = find_unsold(m, c, gpu, &vgpu, reterr);
+	if (r != 0)
+		return r;
+	r = vgpu ? plan_attach(m, sale, gpu, vgpu, reterr) : plan_newcomer(m, sale, gpu, reterr);
+	if (r == CONTROL_E_DOES_NOT_FIT && offer)
+		offers_end(m->offers, offer, OFFER_CLOSED, clock_now(),
+			   "the offer could no longer be funded when it was claimed");
+	return r;
+}
+
+static int amend_sale(const struct change *change, struct contracts *contracts)
+{
+	const struct sale *sale = (const struct sale *)change;
+	struct contract_entry *entry = contracts_find_vgpu(contracts, sale->contract.id);
+	json_t *labels;
+
+	if (!entry)
+		return contracts_add_vgpu(contracts, &sale->contract);
+	labels = entry->contract.labels;
+	entry->contract = contract_for(sale, &entry->contract);
+	json_incref(entry->contract.labels);
+	json_decref(labels);
+	entry->found = false;
+	return 0;
+}
+
+static int apply_sale(struct manager *m, struct change *change, struct err *reterr)
+{
+	struct sale *sale = (struct sale *)change;
+	const char *id = sale->contract.id;
+	struct host_gpu *gpu = host_find_gpu(&m->host, sale->contract.gpu);
+	struct vgpu *vgpu = host_gpu_find_vgpu(gpu, id);
+	struct offer *offer = offer_of(m, sale);
+	int r = vgpu ? attach(m, sale, gpu, vgpu, reterr) : create(m, sale, gpu, reterr);
+
+	if (r != 0 || !offer)
+		return r;
+	host_gpu_find_vgpu(gpu, id)->newcomer = true;
+	offers_claim(m->offers, offer, id, sale->contract.claim_key, m->config.offer.probation_s,
+		     clock_now());
+	return 0;
+}
+
+static void free_sale(struct change *change)
+{
+	struct sale *sale = (struct sale *)change;
+
+	contract_fini(&sale->contract);
+	free(sale);
+}
+
+static const struct change_kind sale_kind = {
+	.plan = plan_sale,
+	.amend = amend_sale,
+	.apply = apply_sale,
+	.free = free_sale,
+};
+
+/* Takes over the labels of @contract. */
+static int begin_sale(struct manager *m, struct contract *contract, struct change_done done,
+		      struct err *reterr)
+{
+	struct sale *sale = NULL;
+	struct host_gpu *gpu;
+	int r = pick_gpu(m, contract, &gpu, reterr);
+
+	if (r == 0) {
+		sale = calloc(1, sizeof(*sale));
+		r = sale ? 0 : err_fail(reterr, ENOMEM, "out of memory");
+	}
+	if (r != 0) {
+		contract_fini(contract);
+		return r;
+	}
+	sale->change.kind = &sale_kind;
+	(void)id_copy(sale->change.subject.vgpu, contract->id);
+	(void)id_copy(sale->change.subject.gpu, contract->gpu);
+	sale->contract = *contract;
+	sale->contract.created_ms = clock_now().wall_ms;
+	contract->labels = NULL;
+	return change_begin(m, &sale->change, done, reterr);
+}
+
+int control_vgpu_add(struct manager *m, struct contract *contract, struct change_done done,
+		     struct err *reterr)
+{
+	return begin_sale(m, contract, done, reterr);
+}
+
+int control_offer_claim(struct manager *m, int64_t id, const char *key, unsigned int fields,
+			struct contract *contract, struct change_done done, struct err *reterr)
+{
+	struct offer *offer = offers_find(m->offers, id);
+
+	if (!offer) {
+		contract_fini(contract);
+		return check_offer(offer, id, reterr);
+	}
+	if (offer->vgpu[0] && key[0] && strcmp(offer->claim_key, key) == 0) {
+		contract_fini(contract); /* a repeated claim: the first one is stored */
+		done.call(done.userdata, 0, NULL);
+		return 0;
+	}
+	memcpy(contract->gpu, offer->gpu, sizeof(contract->gpu));
+	contract->terms.initial_cap_pct = offer->flavor.initial_cap_pct;
+	if (!(fields & CONTRACT_TARGET_FPS))
+		contract->terms.target_fps = offer->flavor.target_fps;
+	contract->terms.weight = 1;
+	memcpy(contract->flavor, m->config.offer.flavor, sizeof(contract->flavor));
+	/*
+	 * Store the claim in the contract. The history is written later, so a crash may lose the
+	 * claim there.
+	 */
+	contract->offer = id;
+	snprintf(contract->claim_key, sizeof(contract->claim_key), "%s", key);
+	return begin_sale(m, contract, done, reterr);
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+/* Encodes the operator's state as members of the contracts file, and decodes it strictly. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/id.h"
+#include "gover-d/store/operator-state.h"
+#include "gover-d/util/json-decode.h"
+#include "gover-d/util/json-encode.h"
+
+/* 2^53: a double can represent every whole number up to this value. */
+#define EXACT_MAX 9007199254740992.0
+
+struct operator_state *operator_state_new(void)
+{
+	struct operator_state *state = calloc(1, sizeof(*state));
+
+	if (state)
+		state->settings = json_object();
+	return state && state->settings ? state : operator_state_free(state);
+}
+
+struct operator_state *operator_state_free(struct operator_state *state)
+{
+	if (!state)
+		return NULL;
+	json_decref(state->settings);
+	free(state->acks);
+	free(state);
+	return NULL;
+}
+
+int operator_state_add_ack(struct operator_state *state, int64_t alert, int64_t acked_ms)
+{
+	struct operator_ack *grown;
+
+	if (state->n_acks == OPERATOR_ACKS_MAX)
+		return -ENOSPC;
+	grown = realloc(state->acks, (state->n_acks + 1) * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	state->acks = grown;
+	state->acks[state->n_acks++] = (struct operator_ack){alert, acked_ms};
+	return 0;
+}
+
+int operator_state_add_withdrawn(struct operator_state *state, int64_t offer)
+{
+	if (state->n_withdrawn == OPERATOR_WITHDRAWN_MAX)
+		return -ENOSPC;
+	state->withdrawn[state->n_withdrawn++] = offer;
+	return 0;
+}
+
+int64_t operator_state_acked_ms(const struct operator_state *state, int64_t alert)
+{
+	for (size_t i = 0; i < state->n_acks; i++)
+		if (state->acks[i].alert == alert)
+			return state->acks[i].acked_ms;
+	return 0;
+}
+
+bool operator_state_is_withdrawn(const struct operator_state *state, int64_t offer)
+{
+	for (size_t i = 0; i < state->n_withdrawn; i++)
+		if (state->withdrawn[i] == offer)
+			return true;
+	return false;
+}
+
+/* --- encoding --- */
+
+static json_t *encode_silence(const struct silence *s)
+{
+	return json_pack("{s:I, s:I, s:I, s:s, s:s, s:s, s:o}", "id", (json_int_t)s->id,
+			 "created_ms", (json_int_t)s->created_ms, "until_ms",
+			 (json_int_t)s->until_ms, "alert", s->alert, "gpu", s->gpu, "vgpu", s->vgpu,
+			 "reason", json_encode_text(s->reason));
+}
+
+static int encode_silences(const struct silences *silences, json_t *root)
+{
+	json_t *list = json_array(), *object;
+	int r = 0;
+
+	object = json_pack("{s:I, s:o}", "last_id", (json_int_t)silences->last_id, "list", list);
+	for (int i = 0; object && i < silences->n; i++)
+		r |= json_array_append_new(list, encode_silence(&silences->list[i]));
+	return json_object_set_new(root, "silences", object) | r;
+}
+
+static int encode_acks(const struct operator_state *state, json_t *root)
+{
+	json_t *list = json_array();
+	int r = 0;
+
+	for (size_t i = 0; i < state->n_acks; i++)
+		r |= json_array_append_new(
+			list, json_pack("{s:I, s:I}", "alert", (json_int_t)state->acks[i].alert,
+					"acked_ms", (json_int_t)state->acks[i].acked_ms));
+	return json_object_set_new(root, "acks", list) | r;
+}
+
+static int encode_withdrawn(const struct operator_state *state, json_t *root)
+{
+	json_t *list = json_array();
+	int r = 0;
+
+	for (size_t i = 0; i < state->n_withdrawn; i++)
+		r |= json_array_append_new(list, json_integer(state->withdrawn[i]));
+	return json_object_set_new(root, "withdrawn", list) | r;
+}
+
+int operator_state_encode(const struct operator_state *state, json_t *root)
+{
+	int r = json_object_set(root, "settings", state->settings);
+
+	r |= encode_silences(&state->silences, root);
+	r |= encode_acks(state, root);
+	r |= encode_withdrawn(state, root);
+	return r ? -ENOMEM : 0;
+}
+
+/* --- decoding --- */
+
+#define SILENCE_AT(member) offsetof(struct silence, member)
+
+static const struct json_decode_field silence_fields[] = {
+	{"id", JSON_DECODE_INT64, 1, EXACT_MAX, SILENCE_AT(id), 1 << 0},
+	{"created_ms", JSON_DECODE_INT64, 0, EXACT_MAX, SILENCE_AT(created_ms), 1 << 1},
+	{"until_ms", JSON_DECODE_INT64, 0, EXACT_MAX, SILENCE_AT(until_ms), 1 << 2},
+	{"alert", JSON_DECODE_TEXT, 0, SILENCE_ALERT_MAX - 1, SILENCE_AT(alert), 1 << 3},
+	{"gpu", JSON_DECODE_TEXT, 0, ID_MAX - 1, SILENCE_AT(gpu), 1 << 4},
+	{"vgpu", JSON_DECODE_TEXT, 0, ID_MAX - 1, SILENCE_AT(vgpu), 1 << 5},
+	{"reason", JSON_DECODE_TEXT, 0, SILENCE_REASON_MAX - 1, SILENCE_AT(reason), 1 << 6},
+	{.name = NULL},
+};
+#define SILENCE_ALL ((1U << 7) - 1)
+
+#define ACK_AT(member) offsetof(struct operator_ack, member)
+
+static const struct json_decode_field ack_fields[] = {
+	{"alert", JSON_DECODE_INT64, 1, EXACT_MAX, ACK_AT(alert), 1 << 0},
+	{"acked_ms", JSON_DECODE_INT64, 1, EXACT_MAX, ACK_AT(acked_ms), 1 << 1},
+	{.name = NULL},
+};
+#define ACK_ALL ((1U << 2) - 1)
+
+/* Decodes an object of @fields, all of which must be present. */
+static int decode_one(json_t *object, const struct json_decode_field *fields, unsigned int all,
+		      void *target, struct err *reterr)
+{
+	unsigned int bits;
+
+	if (!json_is_object(object))
+		return err_fail(reterr, EINVAL, "not an object");
+	return json_decode_object(object, fields, all, all, target, &bits, reterr);
+}
+
+static int decode_settings(struct operator_state *state, const json_t *root, struct err *reterr)
+{
+	json_t *settings = json_object_get(root, "settings"), *value;
+	const char *key;
+
+	if (!json_is_object(settings) || json_object_size(settings) > OPERATOR_SETTINGS_MAX)
+		return err_fail(reterr, EINVAL,
+				"settings: required (allowed: an object of at most %d texts)",
+				OPERATOR_SETTINGS_MAX);
+	json_object_foreach (settings, key, value)
+		if (!json_is_string(value) || strlen(key) >= OPERATOR_TEXT_MAX ||
+		    json_string_length(value) >= OPERATOR_TEXT_MAX)
+			return err_fail(reterr, EINVAL,
+					"settings: %.80s: not a text of at most %d characters", key,
+					OPERATOR_TEXT_MAX - 1);
+	json_decref(state->settings);
+	state->settings = json_incref(settings);
+	return 0;
+}
+
+static bool is_id_or_empty(const char *text)
+{
+	return text[0] == '\0' || id_valid(text);
+}
+
+static int decode_silence(struct silences *silences, json_t *object, struct err *reterr)
+{
+	struct silence silence = {.id = 0};
+	int r = decode_one(object, silence_fields, SILENCE_ALL, &silence, reterr);
+
+	if (r < 0)
+		return r;
+	if (silence.id <= (silences->n ? silences->list[silences->n - 1].id : 0))
+		return err_fail(reterr, EINVAL, "id: %lld is not above the previous id",
+				(long long)silence.id);
+	if (!is_id_or_empty(silence.gpu) || !is_id_or_empty(silence.vgpu) ||
+	    !(silence.alert[0] || silence.gpu[0] || silence.vgpu[0]))
+		return err_fail(reterr, EINVAL, "alert, gpu and vgpu: no valid selector");
+	(void)silences_adopt(silences, &silence); /* the caller has checked the number */
+	return 0;
+}
+
+static int decode_silences(struct operator_state *state, const json_t *root, struct err *reterr)
+{
+	json_t *object = json_object_get(root, "silences");
+	json_t *last_id = json_object_get(object, "last_id");
+	json_t *list = json_object_get(object, "list");
+	struct err inner = {""};
+
+	if (json_object_size(object) != 2 || !json_is_integer(last_id) || !json_is_array(list) ||
+	    json_integer_value(last_id) < 0 || json_array_size(list) > SILENCES_MAX)
+		return err_fail(reterr, EINVAL,
+				"silences: required (allowed: last_id, and a list of at most %d "
+				"objects)",
+				SILENCES_MAX);
+	for (size_t i = 0; i < json_array_size(list); i++)
+		if (decode_silence(&state->silences, json_array_get(list, i), &inner) < 0)
+			return err_fail(reterr, EINVAL, "silences: element %zu: %s", i, inner.msg);
+	if (json_integer_value(last_id) > state->silences.last_id)
+		state->silences.last_id = json_integer_value(last_id);
+	return 0;
+}
+
+static int decode_acks(struct operator_state *state, const json_t *root, struct err *reterr)
+{
+	json_t *list = json_object_get(root, "acks");
+	struct err inner = {""};
+
+	if (!json_is_array(list) || json_array_size(list) > OPERATOR_ACKS_MAX)
+		return err_fail(reterr, EINVAL,
+				"acks: required (allowed: a list of at most %d objects)",
+				OPERATOR_ACKS_MAX);
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		struct operator_ack ack;
+
+		if (decode_one(json_array_get(list, i), ack_fields, ACK_ALL, &ack, &inner) < 0)
+			return err_fail(reterr, EINVAL, "acks: element %zu: %s", i, inner.msg);
+		if (operator_state_add_ack(state, ack.alert, ack.acked_ms) < 0)
+			return err_fail(reterr, ENOMEM, "no memory");
+	}
+	return 0;
+}
+
+static int decode_withdrawn(struct operator_state *state, const json_t *root, struct err *reterr)
+{
+	json_t *list = json_object_get(root, "withdrawn");
+
+	if (!json_is_array(list) || json_array_size(list) > OPERATOR_WITHDRAWN_MAX)
+		return err_fail(reterr, EINVAL,
+				"withdrawn: required (allowed: a list of at most %d ids)",
+				OPERATOR_WITHDRAWN_MAX);
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		json_t *id = json_array_get(list, i);
+
+		if (!json_is_integer(id) || json_integer_value(id) < 1)
+			return err_fail(reterr, EINVAL, "withdrawn: element %zu is not an id", i);
+		(void)operator_state_add_withdrawn(state, json_integer_value(id));
+	}
+	return 0;
+}
+
+int operator_state_decode(const json_t *root, struct operator_state **ret_state, struct err *reterr)
+{
+	struct operator_state *state = operator_state_new();
+	int r;
+
+	if (!state)
+		return err_fail(reterr, ENOMEM, "no memory");
+	r = decode_settings(state, root, reterr);
+	if (r >= 0)
+		r = decode_silences(state, root, reterr);
+	if (r >= 0)
+		r = decode_acks(state, root, reterr);
+	if (r >= 0)
+		r = decode_withdrawn(state, root, reterr);
+	if (r < 0) {
+		operator_state_free(state);
+		return r;
+	}
+	*ret_state = state;
+	return 0;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What operators have set besides contracts and modes of GPUs: live settings, silences,
+ * acknowledged alerts and withdrawn offers. The contracts file contains it, so that it survives the
+ * loss of the history.
+ */
+#ifndef GOVER_D_STORE_OPERATOR_STATE_H
+#define GOVER_D_STORE_OPERATOR_STATE_H
+
+#include <jansson.h>
+
+#include "gover-d/alert/silence.h"
+
+#define OPERATOR_SETTINGS_MAX  128
+#define OPERATOR_TEXT_MAX      256 /* size of the key or the value of a setting, with its NUL */
+#define OPERATOR_ACKS_MAX      65536
+#define OPERATOR_WITHDRAWN_MAX 256
+
+struct operator_ack {
+	int64_t alert, acked_ms;
+};
+
+struct operator_state {
+	/* owned object of texts: the keys of [policy] and [offer] that were changed, with values */
+	json_t *settings;
+	struct silences silences;
+	struct operator_ack *acks; /* owned */
+	size_t n_acks;
+	int64_t withdrawn[OPERATOR_WITHDRAWN_MAX]; /* ids of offers */
+	size_t n_withdrawn;
+};
+
+/* Returns an empty state; NULL: out of memory. */
+struct operator_state *operator_state_new(void);
+struct operator_state *operator_state_free(struct operator_state *state); /* NULL is allowed */
+
+/* Add an entry. -ENOSPC: the limit is reached; -ENOMEM: out of memory. */
+int operator_state_add_ack(struct operator_state *state, int64_t alert, int64_t acked_ms);
+int operator_state_add_withdrawn(struct operator_state *state, int64_t offer);
+
+/* Returns the time in ms at which @alert was acknowledged; 0: it is not acknowledged. */
+int64_t operator_state_acked_ms(const struct operator_state *state, int64_t alert);
+bool operator_state_is_withdrawn(const struct operator_state *state, int64_t offer);
+
+/* Adds the members "settings", "silences", "acks" and "withdrawn" to @root. -ENOMEM. */
+int operator_state_encode(const struct operator_state *state, json_t *root);
+/* Decodes these members, which @root must contain. -EINVAL or -ENOMEM with a message. */
+int operator_state_decode(const json_t *root, struct operator_state **ret_state,
+			  struct err *reterr);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Waits for the end of a change: await_change(control_vgpu_remove(m, "a", at_end, &err)) returns
+ * the result of the change, and its message is in change_err. A test without an event loop has its
+ * own save_contracts(), which ends a change at once.
+ */
+#ifndef TESTS_UNIT_GOVER_D_CORE_TEST_CHANGE_H
+#define TESTS_UNIT_GOVER_D_CORE_TEST_CHANGE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <systemd/sd-event.h>
+
+#include "gover-d/core/change.h"
+
+static bool change_ended;
+static int change_result;
+static struct err change_err;
+static sd_event *change_event; /* event loop of the manager; NULL: none */
+
+static void end_change(void *userdata, int result, const struct err *err)
+{
+	(void)userdata;
+	assert_false(change_ended);
+	change_ended = true;
+	change_result = result;
+	change_err = err ? *err : (struct err){""};
+}
+
+static const struct change_done at_end = {.call = end_change};
+
+/* @begun: the result of the function that begins the change */
+static inline int await_change(int begun)
+{
+	if (begun != 0) {
+		assert_false(change_ended);
+		return begun;
+	}
+	while (!change_ended) {
+		assert_non_null(change_event);
+		assert_true(sd_event_run(change_event, UINT64_MAX) >= 0);
+	}
+	change_ended = false;
+	return change_result;
+}
+
+#endif

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Changes of clients: each is stored before it is applied, is checked again when it is applied, and
+ * is either complete or absent after a crash. A crash is a child process that ends while a change
+ * is stored and not yet applied.
+ */
+#include "tests/unit/gover-d/core/test-manager.h"
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+static struct contract cap_of(int initial_cap_pct)
+{
+	return (struct contract){.terms = {.initial_cap_pct = initial_cap_pct}};
+}
+
+static int begin_cap(const char *id, int initial_cap_pct)
+{
+	const struct contract values = cap_of(initial_cap_pct);
+
+	return control_vgpu_change(m, id, CONTRACT_INITIAL_CAP, &values, at_end, &err);
+}
+
+/* Checks whether the contracts file contains @text, without running the event loop. */
+static bool file_contains(const char *text)
+{
+	CLEANUP_FREE char *file = NULL;
+
+	return file_read(state_path("contracts.json"), 1 << 20, &file, NULL) == 0 &&
+	       strstr(file, text);
+}
+
+/* Only the thread that writes the file runs meanwhile. */
+static void await_file(const char *text)
+{
+	while (!file_contains(text))
+		(void)usleep(1000);
+}
+
+static void block_file(void)
+{
+	assert_int_equal(mkdir(state_path("contracts.json.new"), 0700), 0);
+}
+
+static void unblock_file(void)
+{
+	assert_int_equal(rmdir(state_path("contracts.json.new")), 0);
+}
+
+/* Leaves the state of a crash: begin() began a change, and the file contained @text. */
+static void crash_and_leave(void (*begin)(void), const char *text)
+{
+	pid_t child;
+	int status;
+
+	stop();
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		start();
+		wait_for_saves();
+		begin();
+		await_file(text);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
+static void crash_and_restart(void (*begin)(void), const char *text)
+{
+	crash_and_leave(begin, text);
+	start();
+}
+
+/* --- the order: stored, then applied --- */
+
+static void nothing_changes_until_the_change_is_stored(void **state)
+{
+	(void)state;
+	start();
+	sell("a", 50, 0);
+	assert_int_equal(begin_cap("a", 30), 0);
+	assert_non_null(m->changes);
+	await_file("\"initial_cap_pct\": 30");
+	assert_int_equal(vgpu("a")->contract.terms.initial_cap_pct, 50);
+	assert_int_equal(device("a")->cap_pct, 50);
+	tick(3);
+	assert_int_equal(device("a")->cap_pct, 50);
+	assert_int_equal(await_change(0), 0);
+	assert_null(m->changes);
+	assert_int_equal(vgpu("a")->contract.terms.initial_cap_pct, 30);
+	assert_int_equal(device("a")->cap_pct, 30);
+}
+
+static void a_change_that_cannot_be_stored_changes_nothing(void **state)
+{
+	int64_t last;
+
+	(void)state;
+	start();
+	sell("a", 50, 0);
+	last = decisions_last_id(m->decisions);
+	block_file();
+	assert_int_equal(await_change(begin_cap("a", 30)), CONTROL_E_NOT_STORED);
+	assert_non_null(strstr(change_err.msg, "contracts.json"));
+	assert_non_null(strstr(change_err.msg, "nothing was changed"));
+	assert_int_equal(vgpu("a")->contract.terms.initial_cap_pct, 50);
+	assert_int_equal(device("a")->cap_pct, 50);
+	assert_int_equal(decisions_last_id(m->decisions), last);
+	stop();
+	unblock_file();
+	start(); /* nor does the copy in the database contain the change */
+	assert_int_equal(vgpu("a")->contract.terms.initial_cap_pct, 50);
+	assert_false(state_file_exists("contracts.json.old"));
+}
+
+static void changes_of_one_vgpu_are_made_one_after_another(void **state)
+{
+	const struct contract values = {.vm = "vm-a"};
+	struct change_subject conflict = {.gpu = ""};
+	struct change_done later = at_end;
+
+	(void)state;
+	start();
+	sell("a", 50, 0);
+	sell("b", 20, 0);
+	later.ret_conflict = &conflict;
+	assert_int_equal(begin_cap("a", 30), 0);
+	assert_int_equal(control_vgpu_change(m, "a", CONTRACT_VM, &values, later, &err), -EBUSY);
+	assert_string_equal(conflict.vgpu, "a");
+	assert_true(change_conflicts(m, &conflict));
+	/* the caps of a GPU depend on each other */
+	assert_int_equal(control_vgpu_remove(m, "b", later, &err), -EBUSY);
+	assert_int_equal(await_change(0), 0);
+	assert_false(change_conflicts(m, &conflict));
+	assert_int_equal(vgpu("a")->contract.terms.initial_cap_pct, 30);
+	assert_int_equal(await_change(begin_cap("a", 40)), 0);
+}
+
+static void count_end(void *userdata, int result, const struct err *reason)
+{
+	int *ended = userdata;
+
+	(void)reason;
+	assert_int_equal(result, 0);
+	++*ended;
+}
+
+static void changes_of_different_vgpus_share_a_write(void **state)
+{
+	const char *const ids[] = {"a", "b", "c"};
+	int ended = 0;
+
+	(void)state;
+	start();
+	for (int i = 0; i < 3; i++)
+		sell(ids[i], 20, 0);
+	for (int i = 0; i < 3; i++) {
+		const struct contract values = {.vm = {'v', 'm', (char)('a' + i)}};
+
+		assert_int_equal(control_vgpu_change(m, ids[i], CONTRACT_VM, &values,
+						     (struct change_done){count_end, &ended, NULL},
+						     &err),
+				 0);
+	}
+	while (ended == 0) /* the first write has only the first change */
+		assert_true(sd_event_run(m->event, UINT64_MAX) >= 0);
+	assert_int_equal(ended, 1);
+	await_file("\"vmb\"");
+	assert_true(file_contains("\"vma\""));
+	assert_true(file_contains("\"vmc\""));
+	while (ended < 3)
+		assert_true(sd_event_run(m->event, UINT64_MAX) >= 0);
+	assert_string_equal(vgpu("c")->contract.vm, "vmc");
+}
+
+/* --- the state changes between the check and the application --- */
+
+static void an_external_change_meanwhile_is_kept(void **state)
+{
+	const struct contract values = {.vm = "vm-a"};
+
+	(void)state;
+	start();
+	sell("a", 50, 0);
+	assert_int_equal(control_vgpu_change(m, "a", CONTRACT_VM, &values, at_end, &err), 0);
+	device("a")->cap_pct = 33;
+	tick(1);
+	assert_true(vgpu("a")->contract.held);
+	assert_int_equal(await_change(0), 0);
+	wait_for_saves();
+	assert_string_equal(vgpu("a")->contract.vm, "vm-a");
+	assert_true(vgpu("a")->contract.held);
+	restart();
+	assert_string_equal(vgpu("a")->contract.vm, "vm-a");
+	assert_true(vgpu("a")->contract.held);
+	assert_int_equal(device("a")->cap_pct, 33);
+}
+
+/* The hold was checked when the GPU had room for it. */
+static void a_change_that_no_longer_fits_is_taken_back(void **state)
+{
+	const struct contract values = {.held = true, .held_cap_pct = 60};
+
+	(void)state;
+	start();
+	sell("a", 60, 0);
+	sell("b", 80, BUSY);
+	tick(6);
+	assert_true(device("a")->cap_pct < 60);
+	assert_int_equal(control_vgpu_change(m, "a", CONTRACT_HELD | CONTRACT_HELD_CAP, &values,
+					     at_end, &err),
+			 0);
+	device("b")->cap_pct = 70; /* an external change: vGPU b is on hold */
+	tick(1);
+	assert_int_equal(await_change(0), CONTROL_E_DOES_NOT_FIT);
+	assert_non_null(strstr(change_err.msg, "largest that fits: 30 %"));
+	assert_false(vgpu("a")->contract.held);
+	assert_null(m->changes);
+	assert_true(file_contains("\"held_cap_pct\": 70"));
+	assert_false(file_contains("\"held_cap_pct\": 60"));
+}
+
+static void a_vgpu_that_vanishes_meanwhile_is_not_sold(void **state)
+{
+	struct contract contract = {
+		.id = "b",
+		.gpu = "gpu0",
+		.terms = {.initial_cap_pct = 20, .weight = 1},
+		.labels = json_object(),
+	};
+
+	(void)state;
+	fake.external_vgpus = true;
+	start();
+	device("b")->exists = true;
+	device("b")->cap_pct = 20;
+	tick(1);
+	assert_true(vgpu("b")->found);
+	assert_int_equal(control_vgpu_add(m, &contract, at_end, &err), 0);
+	device("b")->exists = false;
+	tick(1);
+	assert_int_equal(await_change(0), CONTROL_E_UNSUPPORTED);
+	assert_null(host_find_vgpu(&m->host, "b", NULL));
+	assert_false(file_contains("\"b\""));
+}
+
+static void a_vgpu_that_cannot_be_created_is_not_in_the_file(void **state)
+{
+	struct contract contract = {
+		.id = "b",
+		.gpu = "gpu0",
+		.terms = {.initial_cap_pct = 20, .weight = 1},
+		.labels = json_object(),
+	};
+
+	(void)state;
+	start();
+	fake.create_errno = ENOSPC;
+	assert_int_equal(await_change(control_vgpu_add(m, &contract, at_end, &err)),
+			 CONTROL_E_DOES_NOT_FIT);
+	assert_non_null(strstr(change_err.msg, "cannot be made"));
+	assert_false(file_contains("\"id\": \"b\""));
+}
+
+/* --- crashes between "stored" and "applied" --- */
+
+static void sell_c(void)
+{
+	struct contract contract = {
+		.id = "c",
+		.gpu = "gpu0",
+		.terms = {.initial_cap_pct = 10, .weight = 1},
+		.labels = json_object(),
+	};
+
+	assert_int_equal(control_vgpu_add(m, &contract, at_end, &err), 0);
+}
+
+static void remove_b(void)
+{
+	assert_int_equal(control_vgpu_remove(m, "b", at_end, &err), 0);
+}
+
+static void sell_a_and_b(void)
+{
+	start();
+	sell("a", 50, 0);
+	sell("b", 40, 0);
+	wait_for_saves();
+}
+
+static void a_start_completes_a_sale(void **state)
+{
+	(void)state;
+	sell_a_and_b();
+	crash_and_restart(sell_c, "\"id\": \"c\"");
+	assert_true(device("c")->exists);
+	assert_int_equal(device("c")->cap_pct, 10);
+	assert_false(vgpu("c")->found);
+}
+
+static void a_start_keeps_the_contract_of_a_vgpu_that_was_not_removed(void **state)
+{
+	(void)state;
+	sell_a_and_b();
+	crash_and_restart(remove_b, "\"removing\": true");
+	assert_true(device("b")->exists);
+	assert_int_equal(vgpu("b")->contract.terms.initial_cap_pct, 40);
+	assert_false(vgpu("b")->found);
+	wait_for_saves();
+	assert_false(file_contains("\"removing\": true"));
+}
+
+static void a_start_ends_the_contract_of_a_vgpu_that_was_removed(void **state)
+{
+	(void)state;
+	sell_a_and_b();
+	crash_and_leave(remove_b, "\"removing\": true");
+	device("b")->exists = false; /* the crash was after the removal */
+	start();
+	assert_null(host_find_vgpu(&m->host, "b", NULL));
+	assert_false(device("b")->exists);
+	assert_true(count_decisions("remove", "noted") > 0);
+	wait_for_saves();
+	assert_false(file_contains("\"id\": \"b\""));
+}
+
+#define FIXTURE_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		FIXTURE_TEST(nothing_changes_until_the_change_is_stored),
+		FIXTURE_TEST(a_change_that_cannot_be_stored_changes_nothing),
+		FIXTURE_TEST(changes_of_one_vgpu_are_made_one_after_another),
+		FIXTURE_TEST(changes_of_different_vgpus_share_a_write),
+		FIXTURE_TEST(an_external_change_meanwhile_is_kept),
+		FIXTURE_TEST(a_change_that_no_longer_fits_is_taken_back),
+		FIXTURE_TEST(a_vgpu_that_vanishes_meanwhile_is_not_sold),
+		FIXTURE_TEST(a_vgpu_that_cannot_be_created_is_not_in_the_file),
+		FIXTURE_TEST(a_start_completes_a_sale),
+		FIXTURE_TEST(a_start_keeps_the_contract_of_a_vgpu_that_was_not_removed),
+		FIXTURE_TEST(a_start_ends_the_contract_of_a_vgpu_that_was_removed),
+	};
+
+	return cmocka_run_group_tests_name("manager-change", tests, NULL, NULL);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* Replaces the saves of a manager without an event loop: each save ends at once. */
+#ifndef TESTS_UNIT_GOVER_D_CORE_TEST_SAVE_AT_ONCE_H
+#define TESTS_UNIT_GOVER_D_CORE_TEST_SAVE_AT_ONCE_H
+
+#include "gover-d/core/save.h"
+#include "tests/unit/gover-d/core/test-change.h"
+
+static int save_errno; /* injected error; 0: none */
+static int n_saves;    /* number of saves with a callback */
+
+int save_contracts(struct manager *manager, void (*done)(void *userdata, int result),
+		   void *userdata)
+{
+	(void)manager;
+	n_saves++;
+	done(userdata, -save_errno);
+	return 0;
+}
+
+void save_soon(struct manager *manager)
+{
+	(void)manager;
+}
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/* The operator's state in the contracts file: what is written is read back, and anything else is
+ * rejected. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "gover-d/store/operator-state.h"
+
+static struct err err;
+
+static void state_is_read_back(void **unused)
+{
+	struct operator_state *state = operator_state_new(), *again = NULL;
+	struct silence quiet = {
+		.created_ms = 5,
+		.until_ms = 1763664596123,
+		.alert = "contract_limit",
+		.gpu = "gpu0",
+		.vgpu = "a",
+		.reason = "night shift \"1\"",
+	};
+	json_t *root = json_object();
+
+	(void)unused;
+	assert_non_null(state);
+	(void)json_object_set_new(state->settings, "overload_pct", json_string("90"));
+	state->silences.last_id = 6;
+	assert_int_equal(silences_add(&state->silences, &quiet), 0);
+	state->silences.last_id = 9; /* silences 8 and 9 were removed */
+	assert_int_equal(operator_state_add_ack(state, 12, 34), 0);
+	assert_int_equal(operator_state_add_withdrawn(state, 56), 0);
+	assert_int_equal(operator_state_encode(state, root), 0);
+	assert_int_equal(operator_state_decode(root, &again, &err), 0);
+	assert_true(json_equal(again->settings, state->settings));
+	assert_int_equal(again->silences.n, 1);
+	assert_int_equal(again->silences.last_id, 9);
+	assert_memory_equal(&again->silences.list[0], &quiet, sizeof(quiet));
+	assert_int_equal(operator_state_acked_ms(again, 12), 34);
+	assert_int_equal(operator_state_acked_ms(again, 13), 0);
+	assert_true(operator_state_is_withdrawn(again, 56));
+	assert_false(operator_state_is_withdrawn(again, 12));
+	json_decref(root);
+	operator_state_free(state);
+	operator_state_free(again);
+}
+
+static void each_list_has_a_limit(void **unused)
+{
+	struct operator_state *state = operator_state_new();
+
+	(void)unused;
+	for (int i = 1; i <= OPERATOR_WITHDRAWN_MAX; i++)
+		assert_int_equal(operator_state_add_withdrawn(state, i), 0);
+	assert_int_equal(operator_state_add_withdrawn(state, 1), -ENOSPC);
+	for (int i = 1; i <= OPERATOR_ACKS_MAX; i++)
+		assert_int_equal(operator_state_add_ack(state, i, 1), 0);
+	assert_int_equal(operator_state_add_ack(state, 1, 1), -ENOSPC);
+	operator_state_free(state);
+}
+
+#define TEXT_32	 "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+#define TEXT_256 TEXT_32 TEXT_32 TEXT_32 TEXT_32 TEXT_32 TEXT_32 TEXT_32 TEXT_32
+
+#define SILENCE(id, vgpu, reason)                                                               \
+	"{\"id\": " id ", \"created_ms\": 1, \"until_ms\": 2, \"alert\": \"\", \"gpu\": \"\", " \
+	"\"vgpu\": \"" vgpu "\", \"reason\": \"" reason "\"}"
+#define SILENCES(list) "{\"last_id\": 4, \"list\": [" list "]}"
+
+static const struct {
+	const char *member, *value;
+} malformed[] = {
+	{"settings", "[]"},
+	{"settings", "{\"overload_pct\": 90}"},
+	{"settings", "{\"overload_pct\": \"" TEXT_256 "\"}"},
+	{"settings", "{\"" TEXT_256 "\": \"90\"}"},
+	{"silences", "[]"},
+	{"silences", "{\"last_id\": 4}"},
+	{"silences", "{\"last_id\": 4, \"list\": [], \"more\": 1}"},
+	{"silences", "{\"last_id\": -1, \"list\": []}"},
+	{"silences", SILENCES("{}")},
+	{"silences", SILENCES("2")},
+	{"silences", SILENCES(SILENCE("0", "a", "x"))},
+	{"silences", SILENCES(SILENCE("2.5", "a", "x"))},
+	{"silences", SILENCES(SILENCE("2", "", "x"))},
+	{"silences", SILENCES(SILENCE("2", "a/b", "x"))},
+	{"silences", SILENCES(SILENCE("2", "a", TEXT_256))},
+	{"silences", SILENCES(SILENCE("2", "a", "x") ", " SILENCE("2", "b", "x"))},
+	{"acks", "{}"},
+	{"acks", "[2]"},
+	{"acks", "[{\"alert\": 2}]"},
+	{"acks", "[{\"alert\": 2, \"acked_ms\": 5, \"by\": 1}]"},
+	{"acks", "[{\"alert\": 0, \"acked_ms\": 5}]"},
+	{"withdrawn", "{}"},
+	{"withdrawn", "[0]"},
+	{"withdrawn", "[\"3\"]"},
+};
+
+static void malformed_members_are_rejected(void **unused)
+{
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_SIZE(malformed); i++) {
+		json_t *root = json_pack("{s:{}, s:{s:i, s:[]}, s:[], s:[]}", "settings",
+					 "silences", "last_id", 0, "list", "acks", "withdrawn");
+		struct operator_state *state = NULL;
+
+		assert_int_equal(operator_state_decode(root, &state, &err), 0);
+		operator_state_free(state);
+		state = NULL;
+		(void)json_object_set_new(root, malformed[i].member,
+					  json_loads(malformed[i].value, 0, NULL));
+		if (operator_state_decode(root, &state, &err) != -EINVAL || state ||
+		    strncmp(err.msg, malformed[i].member, strlen(malformed[i].member)) != 0)
+			fail_msg("%s: %s: '%s'", malformed[i].member, malformed[i].value, err.msg);
+		json_decref(root);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(state_is_read_back),
+		cmocka_unit_test(each_list_has_a_limit),
+		cmocka_unit_test(malformed_members_are_rejected),
+	};
+
+	return cmocka_run_group_tests_name("operator-state", tests, NULL, NULL);
+}
