@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "db/db.h"
+#include "gover-d/core/adopt-caps.h"
 #include "gover-d/core/adopt.h"
 #include "gover-d/core/event-log.h"
 #include "gover-d/core/frames.h"
@@ -383,6 +384,8 @@ int manager_start(struct manager *m, struct err *reterr)
 	if (r >= 0)
 		r = adopt_host(m, m->loaded, clock_now(), reterr);
 	contracts_fini(m->loaded);
+	for (int i = 0; r >= 0 && i < m->host.n_gpus; i++)
+		adopt_caps(m, &m->host.gpus[i], clock_now());
 	for (int i = 0; r >= 0 && i < m->host.n_gpus; i++)
 		if (m->host.gpus[i].open)
 			r = gpus_open_igt(&m->host.gpus[i], &m->config, reterr);

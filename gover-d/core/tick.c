@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "gover-d/core/adopt-caps.h"
 #include "gover-d/core/adopt.h"
 #include "gover-d/core/control-silence.h"
 #include "gover-d/core/external-change.h"
@@ -348,6 +349,8 @@ static void act_on_gpu(struct manager *m, struct host_gpu *gpu, const struct gpu
 			note_lease(v, sample);
 		v->sampled_cap_pct = v->cap_pct;
 	}
+	if (sweep)
+		adopt_caps(m, gpu, now);
 	decide(m, gpu, m->round, gap || late || !sweep, sweep, now);
 }
 

@@ -100,6 +100,7 @@ struct host_gpu {
 		bool more; /* further refused vGPUs exist, which are logged without names */
 	} refused;
 	bool lost_vgpu; /* a vGPU disappeared in this tick */
+	bool attached;	/* a vGPU was attached since adopt_caps() */
 	/* for each kind of decision: the last one that was recorded but not applied */
 	struct {
 		char vgpu[ID_MAX];

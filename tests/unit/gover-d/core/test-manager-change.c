@@ -266,6 +266,27 @@ static void a_vgpu_that_cannot_be_created_is_not_in_the_file(void **state)
 
 /* --- crashes between "stored" and "applied" --- */
 
+static void lower_cap(void)
+{
+	assert_int_equal(begin_cap("a", 20), 0);
+}
+
+static void hold_b(void)
+{
+	const struct contract values = {.held = true, .held_cap_pct = 25};
+
+	assert_int_equal(control_vgpu_change(m, "b", CONTRACT_HELD | CONTRACT_HELD_CAP, &values,
+					     at_end, &err),
+			 0);
+}
+
+static void raise_floor(void)
+{
+	const struct contract values = {.terms = {.min_cap_pct = 55}};
+
+	assert_int_equal(control_vgpu_change(m, "b", CONTRACT_MIN_CAP, &values, at_end, &err), 0);
+}
+
 static void sell_c(void)
 {
 	struct contract contract = {
@@ -289,6 +310,46 @@ static void sell_a_and_b(void)
 	sell("a", 50, 0);
 	sell("b", 40, 0);
 	wait_for_saves();
+}
+
+static void a_start_brings_each_cap_within_its_contract(void **state)
+{
+	(void)state;
+	sell_a_and_b();
+	crash_and_restart(lower_cap, "\"initial_cap_pct\": 20");
+	assert_int_equal(vgpu("a")->contract.terms.initial_cap_pct, 20);
+	assert_int_equal(device("a")->cap_pct, 20);
+	assert_int_equal(count_decisions("set", "written"), 1);
+	assert_non_null(
+		strstr(decisions_after(m->decisions, decisions_last_id(m->decisions) - 2)->why,
+		       "vGPU a has a cap of 50 %, but its stored contract allows 1 to 20 %"));
+	crash_and_restart(hold_b, "\"held_cap_pct\": 25");
+	assert_true(vgpu("b")->contract.held);
+	assert_int_equal(device("b")->cap_pct, 25);
+}
+
+static void a_start_raises_a_cap_to_its_floor(void **state)
+{
+	(void)state;
+	start();
+	sell("a", 50, 0);
+	sell("b", 60, 0);
+	assert_int_equal(device("b")->cap_pct, 50);
+	crash_and_restart(raise_floor, "\"min_cap_pct\": 55");
+	assert_int_equal(device("b")->cap_pct, 55);
+	assert_int_equal(device("a")->cap_pct, 45);
+}
+
+static void a_start_that_observes_corrects_no_cap(void **state)
+{
+	const enum gpu_mode mode = GPU_MODE_OBSERVE;
+
+	(void)state;
+	sell_a_and_b();
+	assert_int_equal(await_change(control_gpu_change(m, "gpu0", &mode, NULL, at_end, &err)), 0);
+	crash_and_restart(lower_cap, "\"initial_cap_pct\": 20");
+	assert_int_equal(device("a")->cap_pct, 50);
+	assert_int_equal(count_decisions("set", "observed"), 1);
 }
 
 static void a_start_completes_a_sale(void **state)
@@ -340,6 +401,9 @@ int main(void)
 		FIXTURE_TEST(a_change_that_no_longer_fits_is_taken_back),
 		FIXTURE_TEST(a_vgpu_that_vanishes_meanwhile_is_not_sold),
 		FIXTURE_TEST(a_vgpu_that_cannot_be_created_is_not_in_the_file),
+		FIXTURE_TEST(a_start_brings_each_cap_within_its_contract),
+		FIXTURE_TEST(a_start_raises_a_cap_to_its_floor),
+		FIXTURE_TEST(a_start_that_observes_corrects_no_cap),
 		FIXTURE_TEST(a_start_completes_a_sale),
 		FIXTURE_TEST(a_start_keeps_the_contract_of_a_vgpu_that_was_not_removed),
 		FIXTURE_TEST(a_start_ends_the_contract_of_a_vgpu_that_was_removed),
