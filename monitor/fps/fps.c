@@ -154,15 +154,17 @@ static bool client_join(struct fps_hub *hub, struct client *client, struct fps_v
 }
 
 /*
- * Returns the vGPU of a process, or NULL. The result of the lookup is valid only if the pid still
- * belongs to the process afterwards.
+ * Returns the vGPU of a process, or NULL. The process had its pid at @had_pid_ns or later. The
+ * result of the lookup is valid only if no other process can have got the pid until the lookup
+ * ended.
  */
-static struct fps_vgpu *vgpu_of_process(struct fps_hub *hub, const struct fps_process *process)
+static struct fps_vgpu *vgpu_of_process(struct fps_hub *hub, const struct fps_process *process,
+					uint64_t had_pid_ns)
 {
 	char id[ID_MAX];
 
 	if (hub->owner(hub->userdata, process->pid, id) < 0 ||
-	    (process->pid > 0 && !fps_process_has_pid(process)))
+	    (process->pid > 0 && !fps_process_kept_pid(process, had_pid_ns)))
 		return NULL;
 	return fps_vgpus_get(&hub->vgpus, id);
 }
@@ -174,11 +176,12 @@ static struct fps_vgpu *vgpu_of_process(struct fps_hub *hub, const struct fps_pr
  */
 static bool client_find_owner(struct fps_hub *hub, struct client *client, uint64_t now_ns)
 {
+	uint64_t had_pid_ns = fps_process_clock_ns();
 	struct fps_vgpu *vgpu;
 
 	if (now_ns < client->lookup_ns || !fps_process_has_pid(&client->process))
 		return true;
-	vgpu = vgpu_of_process(hub, &client->process);
+	vgpu = vgpu_of_process(hub, &client->process, had_pid_ns);
 	if (vgpu && vgpu != client->vgpu && !client_join(hub, client, vgpu))
 		return false;
 	if (client->vgpu || ++client->lookups >= EAGER_LOOKUPS)
@@ -288,6 +291,7 @@ static void client_event(struct fps_hub *hub, struct client *client, uint32_t ev
 static int client_new(struct fps_hub *hub, int fd)
 {
 	struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP};
+	uint64_t had_pid_ns = fps_process_clock_ns();
 	struct client *client = calloc(1, sizeof(*client));
 	int r;
 
@@ -299,7 +303,7 @@ static int client_new(struct fps_hub *hub, int fd)
 		return r;
 	}
 	event.data.ptr = client;
-	if (!client_join(hub, client, vgpu_of_process(hub, &client->process)))
+	if (!client_join(hub, client, vgpu_of_process(hub, &client->process, had_pid_ns)))
 		r = -EUSERS;
 	else if (epoll_ctl(hub->epoll, EPOLL_CTL_ADD, fd, &event) < 0)
 		r = -errno;

@@ -100,6 +100,11 @@ bool fps_process_has_pid(const struct fps_process *process)
 	       (poll(&ended, 1, 0) == 0 || is_zombie(process));
 }
 
+bool fps_process_kept_pid(const struct fps_process *process, uint64_t had_pid_ns)
+{
+	return fps_process_has_pid(process) || fps_process_clock_ns() - had_pid_ns <= PID_UNUSED_NS;
+}
+
 /*
  * Linux before 6.5: the pid may belong to a new process, which started after the peer had connected
  * and ended. A process that started before @idle_ns has had this pid since before the connection. A

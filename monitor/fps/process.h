@@ -30,11 +30,16 @@ int fps_process_open(int sock, uint64_t idle_ns, struct fps_process *ret_process
 void fps_process_close(struct fps_process *process);
 
 /*
- * Returns true if the pid still belongs to this process. Information about the pid is information
- * about this process if the caller reads it before a call that returns true. A process keeps its
- * pid until its parent has waited for it.
+ * Returns true if the pid still belongs to this process. A process keeps its pid until its parent
+ * has waited for it.
  */
 bool fps_process_has_pid(const struct fps_process *process);
+
+/*
+ * Returns true if no other process can have had the pid from @had_pid_ns (fps_process_clock_ns())
+ * until now: the process still has it, or it had it then and there was no time to use it again.
+ */
+bool fps_process_kept_pid(const struct fps_process *process, uint64_t had_pid_ns);
 
 /* The clock of the start times of processes: time since boot, including suspend. */
 uint64_t fps_process_clock_ns(void);

@@ -132,8 +132,9 @@ quota() { # quota VGPU: prints the CPU quota in the kernel in percent of a core
 }
 in_kernel() { [ "$(quota "$1")" = "$2" ]; }
 drawn() { that /v1/vgpus/soft '.frames > 100 and .fps > 0'; }
-counts() { # waits for the frames; prints what the daemon knows if they are missing
+counts() { # waits for the frames; prints what the program and the daemon know if they are missing
   until_ok 30 drawn && return
+  cat "$dir/draw.log"
   api GET /v1/vgpus/soft | jq -c '{frames, fps, attach}'
   api GET /v1/host | jq -c .fps
   inside journalctl --no-pager -o cat -n 8 -u gover-d
@@ -143,8 +144,8 @@ draw() { # draw [VARIABLE=VALUE...]: a program of another user draws in the vGPU
   # shellcheck disable=SC2016 # the words of sh
   inside sh -c 'for procs in $0; do echo $$ >"$procs" || exit; done; exec "$@"' \
     "$(get /v1/vgpus/soft '.attach.cgroup_procs | join(" ")')" \
-    setpriv --reuid=nobody --regid=nogroup --clear-groups env LD_LIBRARY_PATH=/srv/gl "$@" \
-    /srv/fps-draw direct-glx 1000 10000 &
+    setpriv --reuid=nobody --regid=nogroup --clear-groups env LD_LIBRARY_PATH=/srv/gl GOVER_FPS_DEBUG=1 "$@" \
+    /srv/fps-draw direct-glx 1000 10000 >"$dir/draw.log" 2>&1 &
   drawing=$!
 }
 if ! own_groups 2>"$dir/groups.err"; then

@@ -135,6 +135,23 @@ static void a_process_keeps_its_pid_until_it_is_reaped(void **state)
 	}
 }
 
+static void no_other_process_gets_a_pid_at_once(void **state)
+{
+	(void)state;
+	ON_BOTH_KERNELS
+	{
+		struct child c = child_new();
+		struct fps_process process;
+
+		assert_int_equal(fps_process_open(c.sock, ago(0), &process), 0);
+		assert_true(fps_process_kept_pid(&process, ago(60)));
+		child_end(&c);
+		assert_true(fps_process_kept_pid(&process, ago(0)));
+		assert_false(fps_process_kept_pid(&process, ago(3)));
+		fps_process_close(&process);
+	}
+}
+
 static void an_ended_process_has_no_pid(void **state)
 {
 	(void)state;
@@ -281,6 +298,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RULE(a_process_keeps_its_pid_until_it_is_reaped),
+		RULE(no_other_process_gets_a_pid_at_once),
 		RULE(an_ended_process_has_no_pid),
 		RULE(a_later_process_with_the_pid_is_not_the_peer),
 		RULE(the_start_time_decides_without_the_help_of_the_kernel),

@@ -337,6 +337,22 @@ static void an_ended_process_that_is_not_reaped_is_looked_up(void **state)
 	program_end(&p);
 }
 
+/* Its frames count: no other process can have got its pid during the lookup. */
+static void a_process_may_end_during_its_lookup(void **state)
+{
+	struct program p = program_new();
+
+	(void)state;
+	(void)connect_child(&p);
+	program_draw(&p, 10);
+	during_lookup = end_child;
+	pump();
+	during_lookup = NULL;
+	fps_hub_collect(hub);
+	assert_int_equal(frames_of("a"), 10);
+	program_end(&p);
+}
+
 static void a_process_that_ended_before_the_accept_has_no_pid(void **state)
 {
 	struct program p = program_new();
@@ -418,6 +434,7 @@ int main(void)
 		RULE(a_forgotten_vgpu_leaves_no_totals),
 		RULE(a_connection_ends_with_its_process),
 		RULE(an_ended_process_that_is_not_reaped_is_looked_up),
+		RULE(a_process_may_end_during_its_lookup),
 		RULE(a_process_that_ended_before_the_accept_has_no_pid),
 		RULE(many_vgpus_are_counted_separately),
 		RULE(three_hundred_programs_are_counted_at_once),

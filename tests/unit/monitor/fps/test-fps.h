@@ -34,7 +34,8 @@ static char folder[] = "/tmp/gover-test-fps.XXXXXX", path[64];
 static struct fps_hub *hub;
 static const char *owner; /* vGPU of every process; NULL: no vGPU */
 static int asked;
-static pid_t asked_pid; /* argument of the last call of owner_of() */
+static pid_t asked_pid;			 /* argument of the last call of owner_of() */
+static void (*during_lookup)(pid_t pid); /* called by owner_of(); NULL: nothing */
 
 /* Replaces the function of base/clock.c. */
 struct instant clock_now(void)
@@ -53,6 +54,8 @@ static inline int owner_of(void *userdata, pid_t pid, char ret_id[ID_MAX])
 	assert_true(pid >= 0);
 	asked++;
 	asked_pid = pid;
+	if (during_lookup)
+		during_lookup(pid);
 	return owner ? id_copy(ret_id, owner) : -ENOENT;
 }
 
@@ -64,6 +67,7 @@ static inline int setup(void **state)
 	fake_now.mono_ns = 1000 * NS_PER_S;
 	owner = "a";
 	asked = 0;
+	during_lookup = NULL;
 	strcpy(strrchr(folder, '.'), ".XXXXXX");
 	if (!mkdtemp(folder))
 		return -1;
