@@ -18,7 +18,10 @@
  */
 int conn_open(const char *path, int flags, int busy_ms, sqlite3 **ret_db, struct err *reterr);
 
-/* Converts the result code of a failed call on @db to a negative errno. */
+/*
+ * Converts the result code of a failed call on @db to a negative errno. -EUCLEAN: the file is
+ * damaged, or lacks a table or a column.
+ */
 int conn_errno(sqlite3 *db, int rc);
 /* Like conn_errno(), and stores the message "@path: message of sqlite" in @reterr. */
 int conn_fail(sqlite3 *db, int rc, const char *path, struct err *reterr);

@@ -26,9 +26,10 @@ struct db_retention {
 };
 
 /*
- * Opens or creates @path in WAL mode, migrates it, prepares all statements and starts the writer.
- * Returns -EINVAL if the file is not a database of gover, -EPROTO if a newer version of gover wrote
- * it, and -EROFS or -EACCES if the file cannot be written.
+ * Opens or creates @path in WAL mode, migrates it, prepares all statements and starts the writer. A
+ * damaged file is set aside (db/damage.h). Returns -EINVAL if the file is a database of another
+ * program, -EPROTO if a newer version of gover wrote it, and -EROFS or -EACCES if the file cannot
+ * be written.
  */
 int db_open(const char *path, const struct db_retention *retention, struct db **ret_db,
 	    struct err *reterr);
@@ -74,6 +75,16 @@ int db_save_contracts(struct db *db, int64_t revision, const char *text);
  */
 void db_commit(struct db *db);
 
+#define DB_MESSAGE_MAX	    128
+#define DB_DAMAGED_MAX	    3
+#define DB_DAMAGED_NAME_MAX 80
+
+/* Names of damaged files that were set aside, in the folder of the database, oldest first. */
+struct db_damaged {
+	int n;
+	char names[DB_DAMAGED_MAX][DB_DAMAGED_NAME_MAX];
+};
+
 struct db_stats {
 	uint64_t appended, written, dropped; /* records */
 	uint64_t errors;		     /* number of failed transactions */
@@ -81,9 +92,22 @@ struct db_stats {
 	/* how far the wall clock is ahead of the time by which rows are pruned; 0 if it is not */
 	int64_t clock_ahead_ms;
 	int last_error; /* sqlite result code of the newest failure, 0 after a success */
-	char last_message[128];
+	char last_message[DB_MESSAGE_MAX];
+	/* number of databases that were opened in place of the first one: the path had another
+	 * file, or none, or the file was damaged and set aside */
+	uint64_t replaced;
+	uint64_t set_aside;			  /* number of files that were set aside */
+	char set_aside_name[DB_DAMAGED_NAME_MAX]; /* the last one */
+	char set_aside_why[DB_MESSAGE_MAX];
+	struct db_damaged damaged; /* all that still exist */
 };
 void db_stats(struct db *db, struct db_stats *ret_stats);
+
+/*
+ * Requests a check of the whole file, because a query failed with -EUCLEAN. If the writer thread
+ * finds damage, it sets the file aside. At most one check runs in ten minutes.
+ */
+void db_check(struct db *db);
 
 /*
  * Blocks until all appended records are written or dropped, and until the writer thread has tried

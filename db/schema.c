@@ -132,7 +132,7 @@ static int read_version(sqlite3 *db, const char *path, int *ret_version, struct 
 	if (rc == SQLITE_OK)
 		rc = conn_get_int(db, "SELECT count(*) FROM sqlite_schema", &objects);
 	if (rc == SQLITE_NOTADB)
-		return err_fail(reterr, EINVAL, "%s: not a database", path);
+		return err_fail(reterr, EUCLEAN, "%s: not a database", path);
 	if (rc != SQLITE_OK)
 		return conn_fail(db, rc, path, reterr);
 	if (version < 0 ||

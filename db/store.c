@@ -9,8 +9,10 @@
  * a minute, when old names are pruned.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "db/conn.h"
@@ -128,17 +130,17 @@ static int set_up(struct store *store, const char *path, const struct db_retenti
 	return rc == SQLITE_OK ? 0 : conn_fail(store->db, rc, path, reterr);
 }
 
-int store_open(const char *path, const struct db_retention *retention, struct store **ret_store,
-	       struct err *reterr)
+int store_open(const char *path, enum store_mode mode, const struct db_retention *retention,
+	       struct store **ret_store, struct err *reterr)
 {
+	int flags = SQLITE_OPEN_READWRITE | (mode == STORE_CREATE ? SQLITE_OPEN_CREATE : 0);
 	struct store *store;
 	int r;
 
 	store = calloc(1, sizeof(*store));
 	if (!store)
 		return err_fail(reterr, ENOMEM, "%s: out of memory", path);
-	r = conn_open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, BUSY_MS, &store->db,
-		      reterr);
+	r = conn_open(path, flags, BUSY_MS, &store->db, reterr);
 	if (r >= 0)
 		r = set_up(store, path, retention, reterr);
 	if (r < 0) {
@@ -159,6 +161,46 @@ struct store *store_close(struct store *store)
 	sqlite3_close(store->db);
 	free(store);
 	return NULL;
+}
+
+struct store *store_abandon(struct store *store)
+{
+	(void)sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+	return store_close(store);
+}
+
+static int take_verdict(void *userdata, int n, char *values[], char *names[])
+{
+	(void)n;
+	(void)names;
+	snprintf(userdata, DB_MESSAGE_MAX, "%.*s", DB_MESSAGE_MAX - 1, values[0] ? values[0] : "");
+	return 0;
+}
+
+bool store_check(struct store *store, char message[DB_MESSAGE_MAX])
+{
+	const char *path = sqlite3_db_filename(store->db, "main");
+	sqlite3 *other = NULL; /* reads each page from the file, not from the cache of the store */
+	struct err err = {""};
+	struct stat st;
+	int r, rc;
+
+	if (stat(path, &st) == 0 && st.st_size == 0) { /* sqlite would find no fault */
+		strcpy(message, "the file is empty");
+		return false;
+	}
+	/* copies the pages in the log to the file, which may repair it */
+	(void)sqlite3_wal_checkpoint_v2(store->db, "main", SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+	r = conn_open(path, SQLITE_OPEN_READONLY, BUSY_MS, &other, &err);
+	if (r == 0) {
+		rc = sqlite3_exec(other, "PRAGMA quick_check(1)", take_verdict, message, NULL);
+		r = rc == SQLITE_OK ? 0 : conn_fail(other, rc, path, &err);
+		sqlite3_close(other);
+	}
+	if (r == 0)
+		return strcmp(message, "ok") == 0;
+	snprintf(message, DB_MESSAGE_MAX, "%.*s", DB_MESSAGE_MAX - 1, err.msg);
+	return r != -EUCLEAN;
 }
 
 /* --- the numbers of vGPUs --- */

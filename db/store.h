@@ -7,10 +7,27 @@
 #include "db/record.h"
 
 struct store;
-/* Like db_open(). Also returns -EBUSY if another program has locked the file. */
-int store_open(const char *path, const struct db_retention *retention, struct store **ret_store,
-	       struct err *reterr);
+
+enum store_mode {
+	STORE_EXISTING, /* -ENOENT if the file is missing */
+	STORE_CREATE,	/* creates a missing file */
+};
+
+/*
+ * Like db_open(). Also returns -EBUSY if another program has locked the file, and -EUCLEAN if the
+ * file is damaged.
+ */
+int store_open(const char *path, enum store_mode mode, const struct db_retention *retention,
+	       struct store **ret_store, struct err *reterr);
 struct store *store_close(struct store *store);
+/* Like store_close(), but leaves the files as they are, without a checkpoint. */
+struct store *store_abandon(struct store *store);
+
+/*
+ * Reads the whole file and checks it. Returns false and a message if it is damaged. An error that
+ * is no damage counts as not damaged.
+ */
+bool store_check(struct store *store, char message[DB_MESSAGE_MAX]);
 
 /* Each function returns a sqlite result code. The caller rolls back after a failed write or
  * commit. */

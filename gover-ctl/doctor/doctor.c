@@ -102,6 +102,14 @@ static void check_history(const struct doctor_input *input, struct doctor_findin
 			    "make state_dir of gover.conf writable and free disk space",
 			    "history cannot be written: %s (%.0f rows lost)", error,
 			    field_number(history, "dropped"));
+	else if (json_array_size(json_object_get(history, "damaged")) > 0)
+		doctor_find(
+			finding, DOCTOR_WARN,
+			"copy the files from state_dir of gover.conf if you need them "
+			"(sqlite3 FILE .recover), then remove them",
+			"damaged files of the history were set aside: %zu, the first is %s",
+			json_array_size(json_object_get(history, "damaged")),
+			json_string_value(json_array_get(json_object_get(history, "damaged"), 0)));
 	else if (field_number(history, "clock_ahead_s") > S_PER_DAY)
 		doctor_find(finding, DOCTOR_WARN,
 			    "check the clock; old rows are removed again after two days",

@@ -59,6 +59,10 @@
 	ALERT(HISTORY_FAILING, "history_failing", WARNING, 1, ALERT_CLEAR_STATE, \
 	      "the database cannot be written; control continues without history", \
 	      "gover-ctl doctor") \
+	ALERT(HISTORY_DAMAGED, "history_damaged", WARNING, 1, ALERT_CLEAR_STATE, \
+	      "a damaged file of the history was set aside and not removed since; a new " \
+	      "history is in use", \
+	      "gover-ctl doctor") \
 	ALERT(CONTRACTS_UNSAVED, "contracts_unsaved", CRITICAL, 1, ALERT_CLEAR_STATE, \
 	      "the contracts file cannot be written: requests that change something fail", \
 	      "gover-ctl doctor") \

@@ -66,11 +66,17 @@ static int read_database(struct api_fetch *fetch)
 	if (clock_now().mono_ns >= fetch->limit.end_ns)
 		return -ETIME;
 	r = db_reader_open(fetch->path, &reader, &fetch->err);
-	if (r < 0)
+	if (r < 0) {
+		/* the writer could open the file, so the file may be damaged since */
+		if (r != -ENOMEM && r != -EBUSY)
+			db_check(fetch->db);
 		return -EIO;
+	}
 	db_reader_limit(reader, &fetch->limit);
 	r = fetch->kind->read(fetch, reader);
 	db_reader_close(reader);
+	if (r == -EUCLEAN)
+		db_check(fetch->db);
 	return r;
 }
 

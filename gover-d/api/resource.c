@@ -253,18 +253,24 @@ static json_t *encode_history(const struct view *view)
 {
 	struct db *db = view->history->db;
 	struct db_stats stats = {0};
+	const char *error = view->history->error;
+	json_t *damaged = json_array();
 	struct json_encode o = json_encode_begin();
 
-	if (db)
+	if (db) {
 		db_stats(db, &stats);
+		error = stats.last_error ? stats.last_message : "";
+	}
+	for (int i = 0; i < stats.damaged.n; i++)
+		json_encode_append(&damaged, json_encode_text(stats.damaged.names[i]));
 	json_encode_add(&o, "enabled", json_boolean(db));
 	json_encode_add(&o, "queued", json_integer(stats.queued));
 	json_encode_add(&o, "written", json_integer((json_int_t)stats.written));
 	json_encode_add(&o, "dropped", json_integer((json_int_t)stats.dropped));
 	json_encode_add(&o, "clock_ahead_s",
 			json_encode_number((double)stats.clock_ahead_ms / 1000));
-	json_encode_add(&o, "error",
-			stats.last_error ? json_encode_text(stats.last_message) : json_null());
+	json_encode_add(&o, "damaged", damaged);
+	json_encode_add(&o, "error", json_encode_name(error));
 	return json_encode_end(&o);
 }
 

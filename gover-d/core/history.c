@@ -27,12 +27,31 @@ struct open_job {
 	struct err err;
 };
 
+/* Returns true if the writer has opened another file since the last call. */
+static bool watch_file(struct history *history)
+{
+	struct db_stats stats;
+	bool replaced;
+
+	db_stats(history->db, &stats);
+	if (stats.set_aside != history->set_aside_seen)
+		log_warning("%s: damaged (%s): set aside as %s; a new file begins", history->path,
+			    stats.set_aside_why, stats.set_aside_name);
+	replaced = stats.replaced != history->replaced_seen;
+	history->set_aside_seen = stats.set_aside;
+	history->replaced_seen = stats.replaced;
+	history->damaged = stats.damaged.n > 0;
+	return replaced;
+}
+
 void history_open(struct history *history, const struct db_retention *retention)
 {
 	struct err err = {""};
 
-	if (db_open(history->path, retention, &history->db, &err) == 0)
+	if (db_open(history->path, retention, &history->db, &err) == 0) {
+		(void)watch_file(history);
 		return;
+	}
 	history->db = NULL;
 	snprintf(history->error, sizeof(history->error), "%s", err.msg);
 	log_warning("%s; continuing without history", err.msg);
@@ -66,6 +85,8 @@ static void open_done(struct worker_job *job)
 	history->db = open->db;
 	if (open->db) {
 		log_notice("%s is available again", history->path);
+		history->replaced_seen = history->set_aside_seen = 0;
+		(void)watch_file(history);
 		history->opened(history->userdata);
 	} else {
 		memcpy(history->error, open->err.msg, sizeof(history->error));
@@ -73,11 +94,13 @@ static void open_done(struct worker_job *job)
 	free(open);
 }
 
-void history_retry(struct history *history, const struct db_retention *retention,
-		   struct worker *worker, struct instant now)
+void history_tick(struct history *history, const struct db_retention *retention,
+		  struct worker *worker, struct instant now)
 {
 	struct open_job *open;
 
+	if (history->db && watch_file(history))
+		history->opened(history->userdata);
 	if (history->db || history->opening || now.mono_ns < history->retry_ns)
 		return;
 	history->retry_ns = now.mono_ns + RETRY_NS;
@@ -193,6 +216,19 @@ static void store_offer(void *userdata, const struct offer *offer, const char *v
 	snprintf(row.reason, sizeof(row.reason), "%s", offer->reason);
 	snprintf(row.claim_key, sizeof(row.claim_key), "%s", offer->claim_key);
 	(void)db_append_offer(history->db, &row);
+}
+
+void history_store_all(struct history *history, const struct alerts *alerts,
+		       const struct silences *silences, const struct offers *offers)
+{
+	for (size_t i = 0; i < alerts_count(alerts); i++)
+		if (alerts_at(alerts, i)->cleared_ms == 0)
+			store_alert(history, alerts_at(alerts, i), ALERT_RAISED);
+	for (int i = 0; i < silences->n; i++)
+		store_silence(history, &silences->list[i], /* ended_ms= */ 0);
+	for (size_t i = 0; i < offers_count(offers); i++)
+		if (offer_is_live(&offers_at(offers, i)->life))
+			store_offer(history, offers_at(offers, i), /* vm= */ NULL);
 }
 
 static double valid_or_nan(bool valid, double value)

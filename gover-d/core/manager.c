@@ -84,7 +84,7 @@ static struct db_last_ids find_last_ids(struct manager *m, struct db_reader *rea
 
 	if (reader && r < 0)
 		log_warning("%s: the last ids cannot be read, ignoring", m->history.path);
-	if (contracts->head.revision == 0 && (r < 0 || m->contracts_lost))
+	if (contracts->head.revision == 0 && (r < 0 || m->contracts_lost || m->history.damaged))
 		saved.decision = saved.alert = saved.offer = clock_now().wall_ms / 1000;
 	return (struct db_last_ids){
 		.decision = larger(last.decision, saved.decision),
@@ -140,6 +140,8 @@ static int load_state(struct manager *m, struct db_reader *reader,
 	if (reader && load_history(m, reader, contracts->operator_state, &err) < 0)
 		log_warning("%s, ignoring", err.msg);
 	decisions_continue_after(m->decisions, last.decision);
+	if (m->history.damaged && m->silences.last_id == 0)
+		m->silences.last_id = clock_now().wall_ms / 1000; /* as in find_last_ids() */
 	m->policy = policy_find(m->config.policy);
 	m->params = config_policy_params(&m->config);
 	ledger_store_prices(m);
@@ -181,7 +183,7 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 		m->host.late_ticks++;
 	gpus_dispatch_igt(&m->host, now);
 	tick_run(m, now, late);
-	history_retry(&m->history, &m->config.retention, m->queries, now);
+	history_tick(&m->history, &m->config.retention, m->queries, now);
 	save_tick(m);
 	(void)sd_event_source_set_time(source, plan_next_tick(m, now, period_ns) / 1000);
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
@@ -281,6 +283,7 @@ static void on_history_opened(void *userdata)
 	struct manager *m = userdata;
 
 	ledger_store_prices(m);
+	history_store_all(&m->history, m->alerts, &m->silences, m->offers);
 	save_soon(m); /* the new database needs the contracts too */
 }
 

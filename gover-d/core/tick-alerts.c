@@ -153,7 +153,7 @@ void tick_alerts_gpu(struct manager *m, const struct host_gpu *gpu, struct insta
 			    offer->reason);
 }
 
-static void hold_history_failing(struct manager *m, int64_t ms)
+static void hold_history_conditions(struct manager *m, int64_t ms)
 {
 	struct db_stats stats;
 
@@ -163,6 +163,11 @@ static void hold_history_failing(struct manager *m, int64_t ms)
 		return;
 	}
 	db_stats(m->history.db, &stats);
+	if (stats.damaged.n > 0)
+		alerts_hold(m->alerts, ALERT_HISTORY_DAMAGED, NULL, NULL, ms,
+			    "damaged files of the history are set aside, the newest as %s; copy "
+			    "or remove them",
+			    stats.damaged.names[stats.damaged.n - 1]);
 	if (stats.dropped != m->history.dropped_seen) {
 		m->history.dropped_seen = stats.dropped;
 		m->history.failing_ticks = DB_FAILING_TICKS;
@@ -194,7 +199,7 @@ static void hold_users_over_limit(struct manager *m, struct instant now)
 void tick_alerts_host(struct manager *m, struct instant now)
 {
 	hold_users_over_limit(m, now);
-	hold_history_failing(m, now.wall_ms);
+	hold_history_conditions(m, now.wall_ms);
 	if (m->save_result < 0)
 		alerts_hold(m->alerts, ALERT_CONTRACTS_UNSAVED, NULL, NULL, now.wall_ms,
 			    "%s cannot be written: %s", m->contracts_path,

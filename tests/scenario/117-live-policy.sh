@@ -58,7 +58,7 @@ is "the restored value survives a restart" "$(get /v1/policy '.differs | length'
 stop
 
 rm -f "$dir"/state/history.db*
-mkdir "$dir/state/history.db"
+sqlite3 "$dir/state/history.db" 'PRAGMA application_id = 1' # a database of another program is not used
 start || exit 1
 api PATCH /v1/policy '{"lowload_pct": 30}' >/dev/null
 is "without a database a change applies" "$(status) $(get /v1/policy .params.lowload_pct)" "200 30"

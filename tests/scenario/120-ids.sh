@@ -26,14 +26,14 @@ done
 
 # The database is missing at the start and returns soon afterwards.
 mv "$db" "$dir/away.db"
-mkdir "$db"
+sqlite3 "$db" 'PRAGMA application_id = 1' # a database of another program is not changed
 period_ms=700
 sim_conf
 "$B/gover-d" --config "$conf" >>"$dir/log" 2>&1 &
 daemon_pid=$!
 ok "the second run starts without a history" until_ok 10 curl -sSf --unix-socket "$sock" http://gover/healthz
 api PATCH /v1/gpus/gpu0 '{"selling": "off"}' >/dev/null
-rmdir "$db"
+rm "$db"
 mv "$dir/away.db" "$db"
 ok "the missing history raises an alert" until_ok 10 that "/v1/alerts?all=true" '[.alerts[] | select(.name == "history_failing")] | length == 1'
 ok "the history returns" until_ok 60 that /v1/host .history.enabled

@@ -88,7 +88,7 @@ is "an invalid time is rejected" "$(status)" 400
 stop
 
 rm -f "$dir"/state/history.db*
-mkdir "$dir/state/history.db"
+sqlite3 "$dir/state/history.db" 'PRAGMA application_id = 1' # a database of another program
 start || exit 1
 api GET $e >/dev/null
 is "without a history the request is 503" "$(status)" 503

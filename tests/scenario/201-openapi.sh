@@ -72,11 +72,11 @@ ok "unauthenticated callers over TCP are rejected as described" walk strangers "
 stop
 
 rm -f "$dir"/state/history.db*
-mkdir "$dir/state/history.db"
+sqlite3 "$dir/state/history.db" 'PRAGMA application_id = 1' # a database of another program is not used
 start --dry-run || exit 1
 ok "a dry run without a history matches the description" walk unable
 stop
-rmdir "$dir/state/history.db"
+rm "$dir/state/history.db"
 conf_extra="$conf_extra
 [access]
 anonymous = read"

@@ -390,31 +390,6 @@ static void test_without_its_folder_the_writer_drops_records_and_continues(void 
 	db_close(db);
 }
 
-static void test_an_invalid_file_is_not_changed(void **state)
-{
-	struct db *db = open_db(&keep_all);
-	FILE *file;
-
-	(void)state;
-	put_sample(db, START_MS, "vm1");
-	db_flush(db);
-	lose_all_files();
-	file = fopen(path, "w");
-	assert_non_null(file);
-	for (int i = 0; i < 1000; i++)
-		fputs("rubbish\n", file);
-	assert_int_equal(fclose(file), 0);
-	put_sample(db, START_MS + 1000, "vm1");
-	db_flush(db);
-	assert_int_equal(stats_of(db).dropped, 1);
-	assert_non_null(strstr(stats_of(db).last_message, "not a database"));
-	db_close(db);
-	struct stat st;
-
-	assert_int_equal(stat(path, &st), 0);
-	assert_int_equal(st.st_size, 8000);
-}
-
 /* --- contracts --- */
 
 static void test_contracts_wait_for_a_lock_and_the_newest_is_written(void **state)
@@ -507,7 +482,6 @@ int main(void)
 		TEST(test_a_file_size_limit_does_not_end_the_program),
 		TEST(test_a_deleted_history_is_created_again),
 		TEST(test_without_its_folder_the_writer_drops_records_and_continues),
-		TEST(test_an_invalid_file_is_not_changed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

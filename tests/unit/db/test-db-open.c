@@ -112,16 +112,6 @@ static void test_opening_again_keeps_all_rows(void **state)
 
 /* --- rejected files --- */
 
-static void make_text_file(void)
-{
-	FILE *file = fopen(path, "w");
-
-	assert_non_null(file);
-	for (int i = 0; i < 1000; i++)
-		fputs("these are the notes of somebody\n", file);
-	assert_int_equal(fclose(file), 0);
-}
-
 static void make_foreign_database(void)
 {
 	run_sql("CREATE TABLE song (title TEXT)");
@@ -147,18 +137,12 @@ static void make_negative_version(void)
 	run_sql("PRAGMA user_version = -1");
 }
 
-static void make_directory(void)
-{
-	assert_int_equal(mkdir(path, 0755), 0);
-}
-
 static const struct refusal {
 	const char *name;
 	void (*make)(void);
 	int r;
 	const char *said;
 } refusals[] = {
-	{"a text file", make_text_file, -EINVAL, "not a database"},
 	{"a database of another program", make_foreign_database, -EINVAL,
 	 "not a database of gover"},
 	{"an application id of another program", make_foreign_application, -EINVAL,
@@ -196,18 +180,6 @@ static void test_foreign_and_newer_files_are_rejected_without_a_change(void **st
 		assert_int_equal(file_size(), size);
 		assert_int_equal(unlink(path), 0);
 	}
-}
-
-static void test_a_folder_instead_of_the_file_is_rejected(void **state)
-{
-	struct db *db = NULL;
-	struct err err;
-
-	(void)state;
-	make_directory();
-	assert_true(db_open(path, &keep_all, &db, &err) < 0);
-	assert_null(db);
-	assert_non_null(strstr(err.msg, path));
 }
 
 static void test_a_missing_folder_is_reported(void **state)
@@ -325,7 +297,6 @@ int main(void)
 		TEST(test_a_new_history_is_wal),
 		TEST(test_opening_again_keeps_all_rows),
 		TEST(test_foreign_and_newer_files_are_rejected_without_a_change),
-		TEST(test_a_folder_instead_of_the_file_is_rejected),
 		TEST(test_a_missing_folder_is_reported),
 		TEST(test_a_reader_does_not_create_a_file),
 		TEST(test_a_reader_rejects_an_older_schema),

@@ -192,6 +192,9 @@ static void problems_of_the_daemon_are_found(void **state)
 		 DOCTOR_WARN, "3 rows were lost"},
 		{"history", "{\"history\": {\"enabled\": true, \"clock_ahead_s\": 69120012.5}}",
 		 DOCTOR_WARN, "the clock is 800 days ahead"},
+		{"history",
+		 "{\"history\": {\"enabled\": true, \"damaged\": [\"history.db.damaged-1\"]}}",
+		 DOCTOR_WARN, "history.db.damaged-1"},
 	};
 
 	(void)state;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests that the daemon runs without its history database and reopens it later. */
 #include <pthread.h>
+#include <sqlite3.h>
 #include <stdatomic.h>
 
 #include "db/db.h"
@@ -9,11 +10,17 @@
 
 static char path[PATH_MAX + 16];
 
-/* A directory at the path of the database makes every open fail, also for root. */
+/* A database of another program makes every open fail. */
 static void start_with_broken_history(void)
 {
+	sqlite3 *other;
+
 	snprintf(path, sizeof(path), "%s/history.db", config.state_dir);
-	assert_int_equal(file_make_dirs(path), 0);
+	assert_int_equal(file_make_parents(path), 0);
+	assert_int_equal(sqlite3_open(path, &other), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(other, "PRAGMA application_id = 1", NULL, NULL, NULL),
+			 SQLITE_OK);
+	sqlite3_close(other);
 	start();
 	assert_null(m->history.db);
 	tick(1);
@@ -23,7 +30,7 @@ static void start_with_broken_history(void)
 static void retry_after_a_minute(void)
 {
 	now.mono_ns += 60 * NS_PER_S;
-	history_retry(&m->history, &m->config.retention, m->queries, now);
+	history_tick(&m->history, &m->config.retention, m->queries, now);
 }
 
 static void wait_for_open(void)
@@ -56,7 +63,7 @@ static void a_slow_database_open_does_not_block_ticks(void **state)
 {
 	(void)state;
 	start_with_broken_history();
-	assert_int_equal(rmdir(path), 0);
+	assert_int_equal(unlink(path), 0);
 	atomic_store(&blocking.may_finish, false);
 	for (int i = 0; i < WORKER_THREADS_MAX; i++) {
 		blocking.jobs[i] =
@@ -82,14 +89,14 @@ static void a_failed_open_is_retried_after_a_delay(void **state)
 	start_with_broken_history();
 	m->history.error[0] = '\0';
 	/* The first retry needs no delay. */
-	history_retry(&m->history, &m->config.retention, m->queries, now);
+	history_tick(&m->history, &m->config.retention, m->queries, now);
 	assert_true(m->history.opening);
 	wait_for_open();
 	assert_null(m->history.db);
 	assert_non_null(strstr(m->history.error, "history.db"));
-	history_retry(&m->history, &m->config.retention, m->queries, now);
+	history_tick(&m->history, &m->config.retention, m->queries, now);
 	assert_false(m->history.opening);
-	assert_int_equal(rmdir(path), 0);
+	assert_int_equal(unlink(path), 0);
 	retry_after_a_minute();
 	wait_for_open();
 	assert_non_null(m->history.db);
@@ -101,7 +108,7 @@ static void a_stop_during_the_open_closes_the_database(void **state)
 {
 	(void)state;
 	start_with_broken_history();
-	assert_int_equal(rmdir(path), 0);
+	assert_int_equal(unlink(path), 0);
 	retry_after_a_minute();
 	assert_true(m->history.opening);
 	stop(); /* stop() waits until the database is open, and closes it */

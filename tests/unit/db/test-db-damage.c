@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: MIT */
+/* Damaged databases: each kind, found at the open or later, is set aside and replaced. */
+#include <fcntl.h>
+
+#include "db/damage.h"
+#include "db/schema.h"
+#include "tests/unit/db/test-db.h"
+
+#define MINUTES 3000 /* number of samples: the file has more pages than the writer caches */
+
+/* --- kinds of damage --- */
+
+static off_t size_of(const char *name)
+{
+	struct stat st;
+
+	return stat(name, &st) == 0 ? st.st_size : -1;
+}
+
+static void overwrite(off_t from, off_t n)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	for (off_t at = from; at < from + n; at++)
+		assert_int_equal(pwrite(fd, "\xa5", 1, at), 1);
+	assert_int_equal(close(fd), 0);
+}
+
+static void make_garbage(void)
+{
+	overwrite(0, size_of(path));
+}
+
+static void make_empty(void)
+{
+	assert_int_equal(truncate(path, 0), 0);
+}
+
+static void make_shorter(void)
+{
+	assert_int_equal(truncate(path, size_of(path) / 2), 0);
+}
+
+static void damage_header(void)
+{
+	overwrite(0, 100);
+}
+
+static void damage_middle(void)
+{
+	overwrite(16384, size_of(path) - 16384);
+}
+
+static void make_text(void)
+{
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	fputs("these are the notes of an operator, and long enough to be read as a header\n", file);
+	assert_int_equal(fclose(file), 0);
+}
+
+static void make_folder_of_it(void)
+{
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(mkdir(path, 0755), 0);
+}
+
+static void make_folder_of_log(void)
+{
+	char log[96];
+
+	snprintf(log, sizeof(log), "%s-wal", path);
+	assert_int_equal(mkdir(log, 0755), 0);
+}
+
+static void drop_table(void)
+{
+	run_sql("DROP TABLE offer");
+}
+
+static void lower_version(void)
+{
+	run_sql("PRAGMA user_version = 1");
+}
+
+static void drop_progress(void)
+{
+	run_sql("DELETE FROM progress");
+}
+
+static const struct kind {
+	const char *name;
+	void (*damage)(void);
+	bool at_open; /* found at the open */
+	bool running; /* tried while the writer runs */
+	const char *why;
+} kinds[] = {
+	{"garbage", make_garbage, true, true, "not a database"},
+	{"zero bytes", make_empty, true, true, "the file is empty"},
+	{"truncated", make_shorter, true, true, "malformed"},
+	{"header", damage_header, true, true, "not a database"},
+	{"all pages but the first", damage_middle, false, true, ""},
+	{"a text file", make_text, true, false, "not a database"},
+	{"a folder", make_folder_of_it, true, true, "is a folder"},
+	{"a missing table", drop_table, true, false, "no such table"},
+	{"a failed migration", lower_version, true, false, "duplicate column"},
+	{"no progress", drop_progress, true, false, ""},
+};
+
+static void fill(void)
+{
+	struct db *db = open_db(&keep_all);
+
+	for (int i = 0; i < MINUTES; i++)
+		put_sample(db, START_MS + i * MINUTE_MS, "vm1");
+	db_flush(db);
+	assert_int_equal(stats_of(db).set_aside, 0);
+	db_close(db);
+}
+
+static void empty_folder(void)
+{
+	assert_int_equal(remove_folder(NULL), 0);
+	assert_int_equal(mkdir(folder, 0700), 0);
+}
+
+/* Checks that the history works and that the damaged file has its content of before. */
+static void expect_new_history(struct db *db, const struct kind *kind, off_t size)
+{
+	struct db_stats stats = stats_of(db);
+	char aside[200];
+
+	assert_int_equal(stats.set_aside, 1);
+	if (!strstr(stats.set_aside_why, kind->why))
+		fail_msg("%s: %s", kind->name, stats.set_aside_why);
+	assert_int_equal(stats.damaged.n, 1);
+	assert_string_equal(stats.damaged.names[0], stats.set_aside_name);
+	snprintf(aside, sizeof(aside), "%s/%s", folder, stats.set_aside_name);
+	assert_non_null(strstr(aside, "history.db.damaged-2"));
+	assert_int_equal(size_of(aside), size);
+	put_sample(db, START_MS, "new");
+	db_flush(db);
+	assert_int_equal(stats_of(db).last_error, 0);
+	assert_int_equal(get_sql("SELECT count(*) FROM sample JOIN vgpu ON num = vgpu"
+				 " WHERE id = 'new'"),
+			 1);
+}
+
+static void test_damage_is_found_at_the_open(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		struct db *db;
+		off_t size;
+
+		if (!kinds[i].at_open)
+			continue;
+		print_message("# %s\n", kinds[i].name);
+		fill();
+		kinds[i].damage();
+		size = size_of(path);
+		db = open_db(&keep_all);
+		expect_new_history(db, &kinds[i], size);
+		db_close(db);
+		db = open_db(&keep_all); /* the new file is not damaged */
+		assert_int_equal(stats_of(db).set_aside, 0);
+		assert_int_equal(stats_of(db).damaged.n, 1);
+		db_close(db);
+		empty_folder();
+	}
+}
+
+/* Damage of the middle is found by a query, as in gover-d/api/fetch.c. */
+static void query_until_set_aside(struct db *db)
+{
+	for (int i = 0; i < DEADLINE_POLLS && stats_of(db).set_aside == 0; i++) {
+		struct db_reader *reader = NULL;
+		int n = 0, r = db_reader_open(path, &reader, NULL);
+
+		if (r == 0)
+			r = db_query_history(reader, "vm1", START_MS, START_MS + 30 * DAY_MS, 3600,
+					     1000, count_point, &n);
+		db_reader_close(reader);
+		if (r < 0)
+			db_check(db);
+		put_decision(db, START_MS + (MINUTES + 1) * MINUTE_MS);
+		db_flush(db);
+		pause_ms(10);
+	}
+}
+
+static void test_damage_is_found_while_the_writer_runs(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		struct db *db;
+		struct kind any = kinds[i];
+
+		if (!any.running)
+			continue;
+		print_message("# %s\n", any.name);
+		fill();
+		db = open_db(&keep_all);
+		put_decision(db, START_MS + MINUTES * MINUTE_MS);
+		db_flush(db);
+		any.damage();
+		any.why = ""; /* the message depends on the page that is read first */
+		query_until_set_aside(db);
+		assert_int_equal(stats_of(db).set_aside, 1);
+		assert_true(stats_of(db).replaced >= 1);
+		put_decision(db, START_MS);
+		db_flush(db);
+		assert_int_equal(stats_of(db).last_error, 0);
+		assert_int_equal(get_sql("SELECT count(*) > 0 FROM decision"), 1);
+		db_close(db);
+		empty_folder();
+	}
+}
+
+static void test_a_folder_in_place_of_the_log_is_moved_alone(void **state)
+{
+	struct db *db;
+
+	(void)state;
+	fill();
+	make_folder_of_log();
+	db = open_db(&keep_all);
+	assert_int_equal(stats_of(db).damaged.n, 1);
+	assert_non_null(strstr(stats_of(db).set_aside_why, "history.db-wal is a folder"));
+	db_close(db);
+	assert_int_equal(get_sql("SELECT count(*) FROM sample"), MINUTES);
+}
+
+static void test_a_check_without_damage_changes_nothing(void **state)
+{
+	struct db *db;
+
+	(void)state;
+	fill();
+	db = open_db(&keep_all);
+	db_check(db);
+	put_decision(db, START_MS);
+	db_flush(db);
+	db_close(db);
+	assert_int_equal(get_sql("SELECT count(*) FROM sample"), MINUTES);
+}
+
+static void test_the_log_of_a_damaged_file_is_kept(void **state)
+{
+	struct db_damaged damaged;
+	struct db *db, *again = NULL;
+	char log[200];
+
+	(void)state;
+	db = open_db(&keep_all);
+	put_sample(db, START_MS, "vm1");
+	db_flush(db);
+	damage_header(); /* the samples are still only in the log */
+	assert_int_equal(db_open(path, &keep_all, &again, NULL), 0);
+	damage_list(path, &damaged);
+	assert_int_equal(damaged.n, 1);
+	snprintf(log, sizeof(log), "%s/%s-wal", folder, damaged.names[0]);
+	assert_true(size_of(log) > 0);
+	db_close(again);
+	db_close(db);
+}
+
+static void test_the_oldest_and_the_newest_files_are_kept(void **state)
+{
+	char names[7][DB_DAMAGED_NAME_MAX];
+	struct db_stats stats;
+
+	(void)state;
+	for (int i = 0; i < 7; i++) {
+		struct db *db;
+
+		make_text();
+		db = open_db(&keep_all);
+		stats = stats_of(db);
+		strcpy(names[i], stats.set_aside_name);
+		db_close(db);
+	}
+	/* the names differ also in one second */
+	assert_string_not_equal(names[0], names[1]);
+	assert_string_not_equal(names[1], names[6]);
+	assert_int_equal(stats.damaged.n, DB_DAMAGED_MAX);
+	assert_string_equal(stats.damaged.names[0], names[0]);
+	assert_string_equal(stats.damaged.names[1], names[1]);
+	assert_string_equal(stats.damaged.names[2], names[6]);
+}
+
+static void test_a_removed_file_is_no_longer_listed(void **state)
+{
+	struct db *db;
+	char name[200];
+
+	(void)state;
+	make_text();
+	db = open_db(&keep_all);
+	snprintf(name, sizeof(name), "%s/%s", folder, stats_of(db).set_aside_name);
+	assert_int_equal(unlink(name), 0);
+	for (int i = 0; i < DEADLINE_POLLS && stats_of(db).damaged.n > 0; i++) {
+		put_decision(db, START_MS);
+		db_flush(db);
+		pause_ms(10);
+	}
+	assert_int_equal(stats_of(db).damaged.n, 0);
+	db_close(db);
+}
+
+static void test_without_a_new_file_the_damaged_one_stays(void **state)
+{
+	char blocker[200], inside[220];
+	struct db *db = NULL;
+	struct err err;
+
+	(void)state;
+	make_text();
+	snprintf(blocker, sizeof(blocker), "%s.new", path);
+	snprintf(inside, sizeof(inside), "%s/x", blocker);
+	assert_int_equal(mkdir(blocker, 0755), 0); /* a folder that is not empty stops root too */
+	assert_int_equal(mkdir(inside, 0755), 0);
+	assert_true(db_open(path, &keep_all, &db, &err) < 0);
+	assert_null(db);
+	assert_non_null(strstr(err.msg, "damaged (not a database)"));
+	assert_true(size_of(path) > 0);
+}
+
+static void test_a_link_is_followed_and_never_replaced(void **state)
+{
+	char target[200];
+	struct stat st;
+	struct db *db = NULL;
+	struct err err;
+	FILE *file;
+
+	(void)state;
+	snprintf(target, sizeof(target), "%s/disk", folder);
+	assert_int_equal(symlink(target, path), 0);
+	assert_int_equal(db_open(path, &keep_all, &db, &err), -ENOENT);
+	assert_non_null(strstr(err.msg, "the target of the link is missing"));
+	file = fopen(target, "w"); /* an empty file */
+	assert_non_null(file);
+	assert_int_equal(fclose(file), 0);
+	db = open_db(&keep_all);
+	assert_int_equal(stats_of(db).damaged.n, 1);
+	assert_non_null(strstr(stats_of(db).set_aside_name, "disk.damaged-"));
+	db_close(db);
+	assert_true(size_of(target) > 0);
+	assert_int_equal(lstat(path, &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+}
+
+static bool is_damaged_again(struct db *db)
+{
+	return strstr(stats_of(db).last_message, "damaged again");
+}
+
+/* On a slow machine, more than the pause can pass until a damage is found; it is then repeated. */
+static void test_a_second_damage_within_seconds_is_only_reported(void **state)
+{
+	uint64_t seen = 0;
+	struct db *db;
+
+	(void)state;
+	fill();
+	db = open_db(&keep_all);
+	make_garbage();
+	query_until_set_aside(db);
+	for (int i = 0; i < DEADLINE_POLLS && !is_damaged_again(db); i++) {
+		if (stats_of(db).set_aside != seen) {
+			seen = stats_of(db).set_aside;
+			make_garbage();
+			db_check(db);
+		}
+		put_decision(db, START_MS);
+		db_flush(db);
+		pause_ms(10);
+	}
+	assert_true(is_damaged_again(db));
+	db_close(db);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_damage_is_found_at_the_open),
+		TEST(test_damage_is_found_while_the_writer_runs),
+		TEST(test_a_folder_in_place_of_the_log_is_moved_alone),
+		TEST(test_a_check_without_damage_changes_nothing),
+		TEST(test_the_log_of_a_damaged_file_is_kept),
+		TEST(test_the_oldest_and_the_newest_files_are_kept),
+		TEST(test_a_removed_file_is_no_longer_listed),
+		TEST(test_without_a_new_file_the_damaged_one_stays),
+		TEST(test_a_link_is_followed_and_never_replaced),
+		TEST(test_a_second_damage_within_seconds_is_only_reported),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
