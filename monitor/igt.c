@@ -28,6 +28,8 @@
 #define RETRY_MIN_NS NS_PER_S
 #define RETRY_MAX_NS (300 * NS_PER_S)
 
+#define FREE_WAIT_MS 100 /* limit for the end of a killed child in igt_free() */
+
 /* --- the stream --- */
 
 struct igt_parser {
@@ -167,9 +169,10 @@ struct igt {
 	uint64_t stale_ns; /* age at which a sample becomes invalid */
 	struct igt_parser *parser;
 	int epoll_fd;
-	int pipe_fd; /* -1: no child */
-	pid_t pid;
+	int pipe_fd; /* output of the child; -1: no child, or it was killed */
+	pid_t pid;   /* 0: no child */
 	uint64_t retry_at_ns, retry_after_ns;
+	char problem[ERR_MSG_MAX]; /* why no child is running; "": one was started */
 	bool sample_valid;
 	struct igt_sample sample;
 	double highest_mhz;
@@ -234,21 +237,31 @@ static int start_child(struct igt *igt)
 		return r;
 	igt_parser_reset(igt->parser);
 	igt->pipe_fd = steal_fd(&read_fd);
+	igt->problem[0] = '\0';
 	return 0;
 }
 
-/* Kills and reaps the child, and kills its process group. Returns the wait status of the child. */
-static int end_child(struct igt *igt)
+/* Kills the child and its process group. */
+static void kill_child(struct igt *igt)
 {
-	int status = 0;
-
 	(void)kill(-igt->pid, SIGKILL);
-	while (waitpid(igt->pid, &status, 0) < 0 && errno == EINTR)
-		;
 	(void)close(igt->pipe_fd);
 	igt->pipe_fd = -1;
 	igt->sample_valid = false;
-	return status;
+}
+
+/*
+ * Reaps a child that has ended, and writes its wait status. Returns false if it has not ended: a
+ * killed child that waits for the driver of the GPU ends only when the driver answers.
+ */
+static bool reap_child(struct igt *igt, int *ret_status)
+{
+	pid_t r = waitpid(igt->pid, ret_status, WNOHANG);
+
+	if (r == 0 || (r < 0 && errno == EINTR))
+		return false;
+	igt->pid = 0;
+	return true;
 }
 
 int igt_spawn(const char *path, const char *device, int period_ms, struct igt **ret_igt,
@@ -281,10 +294,14 @@ int igt_spawn(const char *path, const char *device, int period_ms, struct igt **
 
 struct igt *igt_free(struct igt *igt)
 {
+	int status;
+
 	if (!igt)
 		return NULL;
 	if (igt->pipe_fd >= 0)
-		(void)end_child(igt);
+		kill_child(igt);
+	for (int ms = 0; igt->pid > 0 && !reap_child(igt, &status) && ms < FREE_WAIT_MS; ms++)
+		(void)usleep(1000);
 	if (igt->epoll_fd >= 0)
 		(void)close(igt->epoll_fd);
 	igt_parser_free(igt->parser);
@@ -333,27 +350,35 @@ static int plan_retry(struct igt *igt, uint64_t now_mono_ns, const char *how, co
 {
 	uint64_t after_ns = igt->retry_after_ns;
 
+	snprintf(igt->problem, sizeof(igt->problem), "%s: %s %s", igt->path, how, why);
 	igt->retry_at_ns = now_mono_ns + after_ns;
 	igt->retry_after_ns = after_ns * 2 < RETRY_MAX_NS ? after_ns * 2 : RETRY_MAX_NS;
-	return err_fail(reterr, ECHILD, "%s: %s %s; restarting in %d s", igt->path, how, why,
+	return err_fail(reterr, ECHILD, "%s; restarting in %d s", igt->problem,
 			(int)(after_ns / NS_PER_S));
 }
 
 int igt_dispatch(struct igt *igt, uint64_t now_mono_ns, struct err *reterr)
 {
 	char number[16];
-	int status, r;
+	int status = 0, r;
 
-	if (igt->pipe_fd < 0) {
+	if (igt->pipe_fd < 0 && igt->pid == 0) {
 		if (now_mono_ns < igt->retry_at_ns)
 			return 0;
 		r = start_child(igt);
 		return r == 0 ? 0
 			      : plan_retry(igt, now_mono_ns, "cannot start:", strerror(-r), reterr);
 	}
-	if (read_samples(igt, now_mono_ns))
+	if (igt->pipe_fd >= 0) {
+		if (read_samples(igt, now_mono_ns))
+			return 0;
+		kill_child(igt);
+	}
+	if (!reap_child(igt, &status)) {
+		snprintf(igt->problem, sizeof(igt->problem),
+			 "%s: process %d was killed and has not ended", igt->path, (int)igt->pid);
 		return 0;
-	status = end_child(igt);
+	}
 	snprintf(number, sizeof(number), "%d",
 		 WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
 	return plan_retry(igt, now_mono_ns,
@@ -369,6 +394,21 @@ int igt_latest(const struct igt *igt, uint64_t now_mono_ns, struct igt_sample *r
 	*ret_sample = igt->sample;
 	*ret_age_s = (double)(now_mono_ns - igt->sample_at_ns) / NS_PER_S;
 	return 0;
+}
+
+bool igt_describe_problem(const struct igt *igt, uint64_t now_mono_ns, char text[ERR_MSG_MAX])
+{
+	struct igt_sample sample;
+	double age_s;
+
+	if (igt_latest(igt, now_mono_ns, &sample, &age_s) == 0)
+		return false;
+	if (igt->problem[0])
+		memcpy(text, igt->problem, ERR_MSG_MAX);
+	else
+		snprintf(text, ERR_MSG_MAX, "%s: process %d prints no valid samples", igt->path,
+			 (int)igt->pid);
+	return true;
 }
 
 double igt_highest_mhz(const struct igt *igt)

@@ -7,6 +7,7 @@
 #ifndef MONITOR_IGT_H
 #define MONITOR_IGT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -44,7 +45,8 @@ struct igt;
  */
 int igt_spawn(const char *path, const char *device, int period_ms, struct igt **ret_igt,
 	      struct err *reterr);
-struct igt *igt_free(struct igt *igt); /* Kills and reaps the child. NULL is fine; returns NULL. */
+/* Kills the child and waits at most 0.1 s for its end. NULL is fine; returns NULL. */
+struct igt *igt_free(struct igt *igt);
 
 /*
  * Returns an epoll fd for the event loop (EPOLLIN). The fd stays the same when the child is
@@ -65,6 +67,12 @@ int igt_dispatch(struct igt *igt, uint64_t now_mono_ns, struct err *reterr);
  */
 int igt_latest(const struct igt *igt, uint64_t now_mono_ns, struct igt_sample *ret_sample,
 	       double *ret_age_s);
+
+/*
+ * Writes why igt_latest() returns no sample: the child cannot be started, has exited, does not end,
+ * or prints no valid samples. Returns false if there is a sample.
+ */
+bool igt_describe_problem(const struct igt *igt, uint64_t now_mono_ns, char text[ERR_MSG_MAX]);
 
 /* Returns the highest clock of all samples; 0: no clock was reported. */
 double igt_highest_mhz(const struct igt *igt);

@@ -75,7 +75,10 @@
 	ALERT(FPS_OVER_LIMIT, "fps_over_limit", WARNING, 1, ALERT_CLEAR_STATE, \
 	      "programs cannot report frames, because their vGPU or user has too many " \
 	      "connections", \
-	      "gover-ctl vgpu show %s")
+	      "gover-ctl vgpu show %s") \
+	ALERT(UTILIZATION_UNKNOWN, "utilization_unknown", WARNING, 10, ALERT_CLEAR_STATE, \
+	      "intel_gpu_top gives no samples: the physical utilisation of the GPU is unknown", \
+	      "gover-ctl doctor")
 /* clang-format on */
 
 #define ALERT_KIND(kind, ...) ALERT_##kind,

@@ -6,6 +6,7 @@
 #include "gover-d/core/state.h"
 #include "gover-d/core/tick-alerts.h"
 #include "monitor/fps/fps.h"
+#include "monitor/igt.h"
 
 /* number of ticks in which the alert is reported after records were dropped */
 #define DB_FAILING_TICKS 3
@@ -133,6 +134,7 @@ void tick_alerts_gpu(struct manager *m, const struct host_gpu *gpu, struct insta
 	const char *name = gpu->config.name;
 	const struct offer *offer = offers_live(m->offers, name);
 	int64_t ms = now.wall_ms;
+	char problem[ERR_MSG_MAX];
 
 	for (const struct vgpu *v = gpu->vgpus; v; v = v->next) {
 		hold_vgpu_conditions(m, gpu, v, ms);
@@ -147,6 +149,9 @@ void tick_alerts_gpu(struct manager *m, const struct host_gpu *gpu, struct insta
 			    "the caps on GPU %s add up to %d %%", name, host_gpu_sum_cap_pct(gpu));
 	if (!gpu->telemetry_valid)
 		hold_stale(m, gpu, ms);
+	if (gpu->igt && igt_describe_problem(gpu->igt, now.mono_ns, problem))
+		alerts_hold(m->alerts, ALERT_UTILIZATION_UNKNOWN, name, NULL, ms,
+			    "physical utilisation of GPU %s is unknown: %s", name, problem);
 	if (offer && offer->life.state == OFFER_FAILED)
 		alerts_hold(m->alerts, ALERT_SALE_FAILED, name, NULL, ms,
 			    "offer %lld on GPU %s failed: %s", (long long)offer->id, name,

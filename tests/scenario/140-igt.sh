@@ -1,6 +1,6 @@
 #!/bin/sh
 # Physical utilisation from the child process intel_gpu_top -J: the daemon reports the newest sample, restarts the
-# child when it exits, and kills the child when the daemon stops.
+# child when it exits, and kills the child when the daemon stops. If there are no samples, an alert says why.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -24,6 +24,29 @@ kill "$(head -n 1 "$dir/igt.pids")"
 ok "killed: no old value is shown" until_ok 10 that /v1/gpus '.gpus[0].util_pct == null'
 ok "the program is restarted" until_ok 20 sh -c "test \"\$(wc -l <'$dir/igt.pids')\" -ge 2"
 ok "the output of the new program is read" until_ok 10 that /v1/gpus '.gpus[0].util_pct == 73.25'
+
+says() { # says TEXT: an alert of this kind contains TEXT
+  that /v1/alerts ".alerts | any(.name == \"utilization_unknown\" and .gpu == \"gpu0\" and (.text | contains(\"$1\")))"
+}
+mv "$dir/igt" "$dir/good"
+run() { # run COMMAND: from now on, the fake program is COMMAND
+  printf '#!/bin/sh\necho $$ >>"%s/igt.pids"\n%s\n' "$dir" "$1" >"$dir/igt.new"
+  chmod +x "$dir/igt.new"
+  mv "$dir/igt.new" "$dir/igt"
+  kill "$(tail -n 1 "$dir/igt.pids")"
+}
+ok "with samples there is no alert" until_ok 30 alerts 0 utilization_unknown
+run "exit 3"
+ok "a program that exits: an alert names it and its status" until_ok 30 says "$dir/igt: exited with status 3"
+mv "$dir/good" "$dir/igt"
+ok "the alert clears when the program works again" until_ok 60 alerts 0 utilization_unknown
+cp "$dir/igt" "$dir/good"
+run "while :; do echo garbage; sleep 0.1; done"
+ok "a program that prints garbage: an alert says so" until_ok 30 says "prints no valid samples"
+ok "it names the program" says "$dir/igt: process $(tail -n 1 "$dir/igt.pids")"
+mv "$dir/good" "$dir/igt"
+kill "$(tail -n 1 "$dir/igt.pids")"
+ok "the alert clears" until_ok 60 alerts 0 utilization_unknown
 stop
 ok "the program is killed when the daemon stops" until_ok 10 sh -c "! kill -0 \"\$(tail -n 1 '$dir/igt.pids')\""
 finish

@@ -18,7 +18,20 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "monitor/igt.h"
+
+static pid_t fake_waitpid(pid_t pid, int *status, int options);
+
+#define waitpid fake_waitpid
+#include "monitor/igt.c"
+#undef waitpid
+
+static bool hangs; /* no child ends, as if the driver of the GPU does not answer */
+
+static pid_t fake_waitpid(pid_t pid, int *status, int options)
+{
+	assert_true(options & WNOHANG); /* otherwise the caller would wait forever */
+	return hangs ? 0 : waitpid(pid, status, options);
+}
 
 /* --- parser --- */
 
@@ -418,6 +431,90 @@ static void freeing_kills_the_child_and_its_children(void **state)
 	assert_ends(grandchild);
 }
 
+static void assert_problem(const struct igt *igt, uint64_t now_ns, const char *part)
+{
+	char text[ERR_MSG_MAX];
+
+	assert_true(igt_describe_problem(igt, now_ns, text));
+	if (!strstr(text, part) || strncmp(text, program, strlen(program)) != 0)
+		fail_msg("%s", text);
+}
+
+/* A command of a fake program: waits until the test removes the note. */
+#define WAIT "echo $$ >>$NOTE; while [ -e $NOTE ]; do sleep 0.02; done; "
+
+static void a_child_without_valid_samples_is_a_problem(void **state)
+{
+	uint64_t now = 50 * NS_PER_S;
+	char text[ERR_MSG_MAX];
+
+	(void)state;
+	write_fake("echo 'no JSON at all'; echo '{\"engines\": 7}'; " WAIT
+		   "sample 1; sample 2; exec sleep 60");
+
+	struct igt *igt = spawn_fake(NULL);
+	CLEANUP_FREE char *begun = read_note();
+
+	assert_int_equal(igt_dispatch(igt, now, &err), 0);
+	assert_problem(igt, now, "prints no valid samples");
+	assert_int_equal(unlink(note), 0);
+	dispatch_until(igt, now, 0);
+	assert_false(igt_describe_problem(igt, now, text));
+	assert_problem(igt, now + NS_PER_S, "prints no valid samples");
+	igt_free(igt);
+}
+
+static void an_ended_child_is_a_problem_until_the_next_sample(void **state)
+{
+	uint64_t now = 50 * NS_PER_S;
+	char text[ERR_MSG_MAX];
+
+	(void)state;
+	write_fake("test -e $NOTE && { sample 1; sample 2; exec sleep 60; }; echo >$NOTE; exit 3");
+
+	struct igt *igt = spawn_fake(NULL);
+
+	dispatch_until(igt, now, -ECHILD);
+	assert_problem(igt, now, ": exited with status 3");
+	now += NS_PER_S;
+	dispatch_until(igt, now, 0);
+	assert_false(igt_describe_problem(igt, now, text));
+	igt_free(igt);
+}
+
+static void a_killed_child_that_does_not_end_blocks_nothing(void **state)
+{
+	uint64_t now = 50 * NS_PER_S;
+	char text[ERR_MSG_MAX];
+
+	(void)state;
+	write_fake("sample 1; sample 2; " WAIT "exit 3");
+
+	struct igt *igt = spawn_fake(NULL);
+	CLEANUP_FREE char *begun = read_note();
+
+	dispatch_until(igt, now, 0);
+	hangs = true;
+	assert_int_equal(unlink(note), 0);
+	for (int i = 0; i < 1000 && !igt_describe_problem(igt, now, text); i++) {
+		assert_int_equal(igt_dispatch(igt, now, &err), 0);
+		usleep(20000);
+	}
+	for (int i = 0; i < 100; i++, now += NS_PER_S)
+		assert_int_equal(igt_dispatch(igt, now, &err), 0);
+	assert_problem(igt, now, "was killed and has not ended");
+	assert_int_equal(access(note, F_OK), -1); /* no second child was started */
+	hangs = false;
+	assert_int_equal(igt_dispatch(igt, now, &err), -ECHILD);
+	assert_non_null(strstr(err.msg, "exited with status 3; restarting in 1 s"));
+	now += NS_PER_S;
+	dispatch_until(igt, now, 0);
+	assert_false(igt_describe_problem(igt, now, text));
+	hangs = true;
+	igt_free(igt); /* gives up waiting */
+	hangs = false;
+}
+
 static void a_child_exits_when_its_reader_is_killed(void **state)
 {
 	int child, status;
@@ -457,6 +554,9 @@ int main(void)
 		cmocka_unit_test(without_a_device_there_is_no_option_d),
 		cmocka_unit_test(an_exited_child_is_restarted),
 		cmocka_unit_test(failing_starts_back_off),
+		cmocka_unit_test(a_child_without_valid_samples_is_a_problem),
+		cmocka_unit_test(an_ended_child_is_a_problem_until_the_next_sample),
+		cmocka_unit_test(a_killed_child_that_does_not_end_blocks_nothing),
 		cmocka_unit_test(freeing_kills_the_child_and_its_children),
 		cmocka_unit_test(a_child_exits_when_its_reader_is_killed),
 	};
