@@ -56,7 +56,8 @@ struct gpu_reading {
 	uint64_t busy_ns;  /* cumulative busy time, converted to time of the whole GPU */
 	uint64_t sched_ns; /* cumulative allotted time: the integral of the cap in force */
 	bool cap_valid;
-	int cap_pct; /* cap in force; 0: no limit */
+	int cap_pct;   /* cap in force; 0: no limit */
+	int cap_errno; /* why the cap could not be read (positive errno); 0: no error */
 	bool frames_valid;
 	uint64_t frames; /* cumulative */
 	/* 99th percentile of the frame times since the last reading; 0: no frames */

@@ -285,6 +285,7 @@ static int read_vgpu(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, struct gpu_rea
 	if (r == -ENODEV)
 		return r;
 	reading.cap_valid = r == 0;
+	reading.cap_errno = -r;
 	*ret_reading = reading;
 	return 0;
 }

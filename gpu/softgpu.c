@@ -469,6 +469,7 @@ static int softgpu_read(struct gpu_vgpu *vgpu, uint64_t now_mono_ns,
 		vgpu->share = share_of(&limit, vgpu->gpu_cores, &reading.cap_pct);
 		reading.cap_valid = true;
 	}
+	reading.cap_errno = -r;
 	reading.busy_valid = true;
 	reading.busy_ns = (uint64_t)((double)usage_ns / vgpu->gpu_cores);
 	reading.sched_ns = (uint64_t)vgpu->sched_ns;

@@ -178,6 +178,7 @@ void monitor_sample(struct monitor_track *track, int error, const struct gpu_rea
 	sample_busy(&track->last, reading, ret_row);
 	ret_row->cap_valid = reading->cap_valid;
 	ret_row->cap_pct = reading->cap_valid ? reading->cap_pct : 0;
+	ret_row->cap_errno = reading->cap_errno;
 	if (reading->frames_valid)
 		sample_backend_frames(&track->last, reading, ret_row);
 	else if (fps)

@@ -20,7 +20,8 @@ struct monitor_row {
 	double load;	  /* busy time / dt, as a fraction of the GPU */
 	double util;	  /* busy time / allotted time */
 	bool cap_valid;
-	int cap_pct; /* cap in force on the GPU; 0: no limit */
+	int cap_pct;   /* cap in force on the GPU; 0: no limit */
+	int cap_errno; /* why the cap could not be read (positive errno); 0: no error */
 	bool fps_valid;
 	double fps;
 	bool p99_valid;

@@ -76,6 +76,9 @@
 	      "programs cannot report frames, because their vGPU or user has too many " \
 	      "connections", \
 	      "gover-ctl vgpu show %s") \
+	ALERT(CAP_UNREADABLE, "cap_unreadable", WARNING, 5, ALERT_CLEAR_READING, \
+	      "the cap in force cannot be read: external changes of it are not noticed", \
+	      "gover-ctl vgpu show %s") \
 	ALERT(UTILIZATION_UNKNOWN, "utilization_unknown", WARNING, 10, ALERT_CLEAR_STATE, \
 	      "intel_gpu_top gives no samples: the physical utilisation of the GPU is unknown", \
 	      "gover-ctl doctor")

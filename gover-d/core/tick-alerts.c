@@ -70,10 +70,19 @@ static void hold_vgpu_conditions(struct manager *m, const struct host_gpu *host_
 		hold_policy_conditions(m, gpu, v, ms);
 	if (v->foreign && v->contract.held)
 		tick_alerts_foreign(m, gpu, v, ms);
+	if (v->device && v->row.cap_errno)
+		alerts_hold(m->alerts, ALERT_CAP_UNREADABLE, gpu, v, ms,
+			    "the cap of vGPU %s cannot be read: %s; it was %d %%", id,
+			    strerror(v->row.cap_errno), v->cap_pct);
 	if (v->write_errno)
 		alerts_hold(m->alerts, ALERT_WRITE_FAILED, gpu, v, ms,
 			    "the cap of vGPU %s could not be written: %s; the cap is %d %%", id,
 			    strerror(v->write_errno), v->cap_pct);
+	else if (v->device && v->lease_errno < 0)
+		alerts_hold(m->alerts, ALERT_WRITE_FAILED, gpu, v, ms,
+			    "the lease of the cap of vGPU %s cannot be renewed: %s; the cap "
+			    "expires after %d ms",
+			    id, strerror(-v->lease_errno), host_gpu->config.lease_ms);
 	else if (v->device && v->contract.held && v->cap_pct != v->contract.held_cap_pct)
 		alerts_hold(m->alerts, ALERT_WRITE_FAILED, gpu, v, ms,
 			    "vGPU %s is held at %d %%, but its cap is %d %%", id,

@@ -99,11 +99,13 @@ static const struct gpu_io_sample *sample_of(const struct gpu_io_sweep *sweep,
 
 static void note_lease(struct vgpu *v, const struct gpu_io_sample *sample)
 {
-	int r;
+	int r = 0;
 
-	if (sample->lease_ms < 0 || sample->renew_error == -ENODEV)
+	if (sample->renew_error == -ENODEV)
 		return; /* a vGPU that has vanished is detected by its reading */
-	r = actuate_note_lease(v, sample->lease_ms, sample->renew_error, sample->renewed_ns);
+	if (sample->lease_ms >= 0)
+		r = actuate_note_lease(v, sample->lease_ms, sample->renew_error,
+				       sample->renewed_ns);
 	if (r < 0 && r != v->lease_errno)
 		log_warning("vGPU %s: the lease of its cap cannot be renewed: %s", v->contract.id,
 			    strerror(-r));

@@ -177,6 +177,7 @@ static void invalid_files_give_no_reading(void **state)
 	write_file("101\n", "class/mdev_bus/" P1 "/" A "/intel_vgpu/cap");
 	assert_int_equal(ops->read(vgpu, 0, &reading), 0);
 	assert_true(reading.busy_valid && !reading.cap_valid);
+	assert_int_equal(reading.cap_errno, EINVAL);
 	assert_int_equal(ops->read_cap(vgpu, &cap_pct), -EINVAL);
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		write_file(bad[i], "class/mdev_bus/" P1 "/" A "/intel_vgpu/busy_time");

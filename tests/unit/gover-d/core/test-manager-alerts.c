@@ -361,6 +361,36 @@ static void late_ticks_do_not_clear_the_stale_telemetry_alert(void **state)
 	assert_null(find_active_alert(ALERT_TELEMETRY_STALE, ""));
 }
 
+static void an_unreadable_cap_is_reported_until_it_can_be_read(void **state)
+{
+	const struct alert *alert;
+
+	(void)state;
+	start();
+	sell("a", 50, 0.05);
+	sell("b", 30, 0.05);
+	tick(2);
+	device("a")->reading_cap_errno = EIO;
+	tick(4); /* a short fault */
+	device("a")->reading_cap_errno = 0;
+	tick(1);
+	device("a")->reading_cap_errno = EIO;
+	tick(4);
+	assert_null(find_active_alert(ALERT_CAP_UNREADABLE, "a"));
+	tick(1);
+	alert = find_active_alert(ALERT_CAP_UNREADABLE, "a");
+	assert_non_null(alert);
+	assert_string_equal(alert->text,
+			    "the cap of vGPU a cannot be read: Input/output error; it was 50 %");
+	assert_null(find_active_alert(ALERT_CAP_UNREADABLE, "b"));
+	assert_null(find_active_alert(ALERT_TELEMETRY_STALE, ""));
+	device("a")->reading_cap_errno = 0;
+	tick(9);
+	assert_non_null(find_active_alert(ALERT_CAP_UNREADABLE, "a"));
+	tick(1);
+	assert_null(find_active_alert(ALERT_CAP_UNREADABLE, "a"));
+}
+
 static void stale_telemetry_suspends_stealing(void **state)
 {
 	(void)state;
@@ -452,6 +482,7 @@ int main(void)
 		FIXTURE_TEST(every_written_decision_is_recorded),
 		FIXTURE_TEST(stale_telemetry_closes_an_open_offer_at_once),
 		FIXTURE_TEST(late_ticks_do_not_clear_the_stale_telemetry_alert),
+		FIXTURE_TEST(an_unreadable_cap_is_reported_until_it_can_be_read),
 		FIXTURE_TEST(stale_telemetry_suspends_stealing),
 		FIXTURE_TEST(calm_periods_are_counted_again_after_an_offer),
 		FIXTURE_TEST(calm_periods_are_counted_again_after_a_probation),

@@ -101,6 +101,24 @@ static void a_leftover_lease_is_released_once_when_leases_are_off(void **state)
 	assert_int_equal(device("a")->renewals, 1);
 }
 
+static void an_unrenewable_lease_is_reported_until_it_is_renewed(void **state)
+{
+	(void)state;
+	start_mdev(50, 30);
+	tick(2);
+	assert_null(find_active_alert(ALERT_WRITE_FAILED, "a"));
+	device("a")->renew_errno = EIO;
+	tick(2);
+	assert_non_null(find_active_alert(ALERT_WRITE_FAILED, "a"));
+	assert_non_null(strstr(find_active_alert(ALERT_WRITE_FAILED, "a")->text,
+			       "the lease of the cap of vGPU a cannot be renewed: "
+			       "Input/output error; the cap expires after"));
+	assert_null(find_active_alert(ALERT_WRITE_FAILED, "b"));
+	device("a")->renew_errno = 0;
+	tick(4);
+	assert_null(find_active_alert(ALERT_WRITE_FAILED, "a"));
+}
+
 static void the_expiry_of_an_unrenewable_lease_is_not_a_foreign_write(void **state)
 {
 	(void)state;
@@ -346,6 +364,7 @@ int main(void)
 		FIXTURE_TEST(observe_mode_holds_no_leases),
 		FIXTURE_TEST(a_dry_run_renews_no_lease_and_reports_no_foreign_write),
 		FIXTURE_TEST(a_leftover_lease_is_released_once_when_leases_are_off),
+		FIXTURE_TEST(an_unrenewable_lease_is_reported_until_it_is_renewed),
 		FIXTURE_TEST(the_expiry_of_an_unrenewable_lease_is_not_a_foreign_write),
 		FIXTURE_TEST(a_start_after_the_lease_expired_restores_the_last_caps),
 		FIXTURE_TEST(a_sale_sets_the_initial_cap_in_the_backend_if_possible),

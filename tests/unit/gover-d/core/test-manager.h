@@ -52,8 +52,9 @@ struct gpu_vgpu {
 	/* injected faults */
 	int attach_errno, renew_errno;
 	int write_errno, read_cap_errno;
-	bool ignores_writes; /* a write returns success but changes nothing */
-	bool stale;	     /* busy time cannot be read */
+	int reading_cap_errno; /* a reading contains no cap */
+	bool ignores_writes;   /* a write returns success but changes nothing */
+	bool stale;	       /* busy time cannot be read */
 };
 
 static struct gpu {
@@ -160,8 +161,9 @@ static int fake_read(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, struct gpu_rea
 		.busy_valid = !vgpu->stale,
 		.busy_ns = (uint64_t)vgpu->busy_ns,
 		.sched_ns = (uint64_t)vgpu->sched_ns,
-		.cap_valid = true,
+		.cap_valid = vgpu->reading_cap_errno == 0,
 		.cap_pct = vgpu->cap_pct,
+		.cap_errno = vgpu->reading_cap_errno,
 	};
 	return 0;
 }
