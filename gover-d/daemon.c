@@ -6,6 +6,7 @@
 
 #include "gover-d/api/api.h"
 #include "gover-d/auth/authn.h"
+#include "gover-d/auth/tls.h"
 #include "gover-d/core/manager.h"
 #include "gover-d/core/view.h"
 #include "gover-d/daemon.h"
@@ -26,8 +27,25 @@ static void tick_authn(void *userdata, const struct host *host, bool gap, struct
 	authn_tick(d->authn, manager_view(d->manager)->queries, now.mono_ns);
 }
 
+static void hold_authn_conditions(void *userdata, struct alerts *alerts, struct instant now)
+{
+	const struct daemon *d = userdata;
+	const struct tls *tls = authn_tls(d->authn);
+	const char *tokens = authn_tokens_problem(d->authn);
+	const char *certificate = tls ? tls_problem(tls) : NULL;
+
+	if (tokens)
+		alerts_hold(alerts, ALERT_TOKENS_UNREADABLE, NULL, NULL, now.wall_ms,
+			    "%s: all tokens are invalid until the file is repaired or removed",
+			    tokens);
+	if (certificate)
+		alerts_hold(alerts, ALERT_CERTIFICATE_UNREADABLE, NULL, NULL, now.wall_ms,
+			    "the previous certificate stays in use: %s", certificate);
+}
+
 static const struct observer authn_observer = {
 	.name = "authentication",
+	.conditions = hold_authn_conditions,
 	.tick = tick_authn,
 };
 

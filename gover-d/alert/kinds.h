@@ -79,6 +79,12 @@
 	ALERT(CAP_UNREADABLE, "cap_unreadable", WARNING, 5, ALERT_CLEAR_READING, \
 	      "the cap in force cannot be read: external changes of it are not noticed", \
 	      "gover-ctl vgpu show %s") \
+	ALERT(TOKENS_UNREADABLE, "tokens_unreadable", CRITICAL, 1, ALERT_CLEAR_STATE, \
+	      "the token file cannot be read: every token is rejected", \
+	      "gover-ctl token list") \
+	ALERT(CERTIFICATE_UNREADABLE, "certificate_unreadable", WARNING, 1, ALERT_CLEAR_STATE, \
+	      "the files of the TLS certificate have changed and cannot be used", \
+	      "gover-ctl doctor") \
 	ALERT(UTILIZATION_UNKNOWN, "utilization_unknown", WARNING, 10, ALERT_CLEAR_STATE, \
 	      "intel_gpu_top gives no samples: the physical utilisation of the GPU is unknown", \
 	      "gover-ctl doctor")

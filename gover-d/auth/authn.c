@@ -21,7 +21,20 @@
 #include "gover-d/auth/authn.h"
 #include "gover-d/auth/limits.h"
 #include "gover-d/util/log.h"
+#include "gover-d/util/worker.h"
 #include "gover-d/auth/tokens.h"
+
+#define TOKENS_CHECK_PERIODS 10
+
+/* Reads the token file again after it could not be read. */
+struct tokens_check {
+	struct worker_job job; /* must be the first member: the job is cast to this struct */
+	struct authn *authn;
+	const char *path;
+	struct tokens *fresh;
+	int result;
+	struct err err;
+};
 
 struct authn {
 	struct access_rules rules;
@@ -30,7 +43,11 @@ struct authn {
 	unsigned int requests_per_s;
 	struct tls *tls; /* TLS certificate; NULL: TLS is not configured */
 	char tokens_path[PATH_MAX];
-	bool tokens_spoilt; /* the token file could not be read and must not be overwritten */
+	/* why the token file cannot be read and must not be overwritten; "": it was read */
+	char tokens_problem[ERR_MSG_MAX];
+	struct tokens_check check;
+	bool checking;	      /* the worker is reading the token file */
+	unsigned int periods; /* periods since the last check */
 };
 
 struct authn *authn_new(void)
@@ -54,6 +71,7 @@ struct authn *authn_free(struct authn *authn)
 	if (!authn)
 		return NULL;
 	tokens_free(authn->tokens);
+	tokens_free(authn->check.fresh);
 	limits_free(authn->limits);
 	tls_free(authn->tls);
 	free(authn);
@@ -82,6 +100,42 @@ static gid_t find_group(const char *name, const char *default_name)
 	return ACCESS_NO_GROUP;
 }
 
+static void note_tokens_problem(struct authn *authn, const char *problem)
+{
+	if (strcmp(authn->tokens_problem, problem) != 0)
+		log_error("%s: all tokens are invalid until the file is repaired or removed",
+			  problem);
+	snprintf(authn->tokens_problem, sizeof(authn->tokens_problem), "%s", problem);
+}
+
+/* Runs in the worker. */
+static void read_tokens(struct worker_job *job)
+{
+	struct tokens_check *check = (struct tokens_check *)job;
+
+	check->fresh = tokens_new();
+	check->result =
+		check->fresh ? tokens_load(check->fresh, check->path, &check->err) : -ENOMEM;
+}
+
+static void on_tokens_read(struct worker_job *job)
+{
+	struct tokens_check *check = (struct tokens_check *)job;
+	struct authn *authn = check->authn;
+
+	authn->checking = false;
+	if (check->result == 0) {
+		tokens_free(authn->tokens);
+		authn->tokens = check->fresh;
+		check->fresh = NULL;
+		authn->tokens_problem[0] = '\0';
+		log_notice("%s: the tokens are valid again", authn->tokens_path);
+	} else if (check->result != -ENOMEM) {
+		note_tokens_problem(authn, check->err.msg);
+	}
+	check->fresh = tokens_free(check->fresh);
+}
+
 static int load_tokens(struct authn *authn, const char *state_dir, struct err *reterr)
 {
 	struct err err = {""};
@@ -89,18 +143,15 @@ static int load_tokens(struct authn *authn, const char *state_dir, struct err *r
 
 	if (snprintf(authn->tokens_path, sizeof(authn->tokens_path), "%s/tokens.json", state_dir) >=
 	    (int)sizeof(authn->tokens_path)) {
-		authn->tokens_spoilt = true;
-		log_error("%s/tokens.json: path too long: all tokens are invalid", state_dir);
+		authn->tokens_path[0] = '\0';
+		note_tokens_problem(authn, "tokens.json: its path is too long");
 		return 0;
 	}
 	r = tokens_load(authn->tokens, authn->tokens_path, &err);
 	if (r == -ENOMEM) /* the file may be valid */
 		return err_fail(reterr, ENOMEM, "%s", err.msg);
-	if (r < 0) {
-		authn->tokens_spoilt = true;
-		log_error("%s: all tokens are invalid until the file is repaired or removed",
-			  err.msg);
-	}
+	if (r < 0)
+		note_tokens_problem(authn, err.msg);
 	return 0;
 }
 
@@ -130,11 +181,29 @@ struct tokens *authn_tokens(struct authn *authn)
 
 const char *authn_tokens_path(const struct authn *authn)
 {
-	return authn->tokens_spoilt ? NULL : authn->tokens_path;
+	return authn->tokens_problem[0] ? NULL : authn->tokens_path;
+}
+
+const char *authn_tokens_problem(const struct authn *authn)
+{
+	return authn->tokens_problem[0] ? authn->tokens_problem : NULL;
+}
+
+static void check_tokens(struct authn *authn, struct worker *worker)
+{
+	if (!authn->tokens_problem[0] || !authn->tokens_path[0] || authn->checking ||
+	    ++authn->periods < TOKENS_CHECK_PERIODS)
+		return;
+	authn->periods = 0;
+	authn->check.job = (struct worker_job){.run = read_tokens, .done = on_tokens_read};
+	authn->check.authn = authn;
+	authn->check.path = authn->tokens_path;
+	authn->checking = worker_submit(worker, &authn->check.job) == 0;
 }
 
 void authn_tick(struct authn *authn, struct worker *worker, uint64_t now_ns)
 {
+	check_tokens(authn, worker);
 	if (authn->tls)
 		tls_tick(authn->tls, worker, now_ns);
 }

@@ -32,7 +32,7 @@ struct authn *authn_free(struct authn *authn); /* accepts NULL; returns NULL */
 /*
  * Reads the groups, the token file and the certificate of @config. Returns a negative errno with a
  * message if the certificate or its key is not usable. If the token file cannot be read, logs an
- * error and treats every token as invalid.
+ * error and treats every token as invalid until the file can be read.
  */
 int authn_open(struct authn *authn, const struct config *config, struct err *reterr);
 
@@ -51,7 +51,16 @@ struct tokens *authn_tokens(struct authn *authn);
  */
 const char *authn_tokens_path(const struct authn *authn);
 
-/* To be called once per period. Reloads a renewed certificate; @worker reads the files. */
+/*
+ * Returns why the token file cannot be read, so that all tokens are invalid; NULL: it was read.
+ * Valid until the next call of authn_tick().
+ */
+const char *authn_tokens_problem(const struct authn *authn);
+
+/*
+ * To be called once per period. Reloads a renewed certificate, and a token file that could not be
+ * read; @worker reads the files.
+ */
 void authn_tick(struct authn *authn, struct worker *worker, uint64_t now_ns);
 
 /* Returns the certificate for TCP; NULL: TLS is not configured. */

@@ -57,9 +57,11 @@ struct tls {
 	char certificate_path[PATH_MAX], key_path[PATH_MAX];
 	struct pair *current, *retired;
 	uint64_t now_ns;
+	char problem[ERR_MSG_MAX]; /* why the files cannot be used; "": they were loaded */
 	/* The worker owns the following members while @checking is true. */
 	struct stamp tried; /* stamp of the last load */
 	struct stamp seen;  /* stamp of the last check */
+	bool again;	    /* the last load failed: load even unchanged files */
 	struct pair *fresh; /* the newly loaded pair; NULL: no new pair */
 	int result;
 	struct err err;
@@ -208,7 +210,7 @@ static void check(struct worker_job *job)
 
 	tls->seen = now;
 	tls->result = 0;
-	if (!settled || same(&now, &tls->tried))
+	if (!settled || (same(&now, &tls->tried) && !tls->again))
 		return;
 	tls->tried = now;
 	tls->result = load_pair(tls->certificate_path, tls->key_path, &tls->fresh, &tls->err);
@@ -226,11 +228,16 @@ static void on_checked(struct worker_job *job)
 	struct tls *tls = (struct tls *)job;
 
 	tls->checking = false;
-	if (tls->result < 0)
-		log_error("the previous certificate stays in use until the files change again: %s",
-			  tls->err.msg);
+	if (tls->result < 0) {
+		if (strcmp(tls->problem, tls->err.msg) != 0)
+			log_error("the previous certificate stays in use: %s", tls->err.msg);
+		snprintf(tls->problem, sizeof(tls->problem), "%s", tls->err.msg);
+		tls->again = true;
+	}
 	if (!tls->fresh)
 		return;
+	tls->problem[0] = '\0';
+	tls->again = false;
 	tls->current->retired_ns = tls->now_ns;
 	tls->current->next = tls->retired;
 	tls->retired = tls->current;
@@ -265,6 +272,11 @@ void tls_tick(struct tls *tls, struct worker *worker, uint64_t now_ns)
 		return;
 	tls->periods = 0;
 	tls->checking = worker_submit(worker, &tls->job) == 0;
+}
+
+const char *tls_problem(const struct tls *tls)
+{
+	return tls->problem[0] ? tls->problem : NULL;
 }
 
 int64_t tls_expires_s(const struct tls *tls)

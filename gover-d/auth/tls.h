@@ -28,10 +28,17 @@ struct tls *tls_free(struct tls *tls);
 
 /*
  * To be called once per period. Every TLS_CHECK_PERIODS periods, @worker checks whether the files
- * have changed. A changed pair is logged. If it is valid, new handshakes use it.
+ * have changed. A changed pair is logged. If it is valid, new handshakes use it, otherwise the
+ * files are read again at each check.
  */
 #define TLS_CHECK_PERIODS 10
 void tls_tick(struct tls *tls, struct worker *worker, uint64_t now_ns);
+
+/*
+ * Returns why the files cannot be used, so that the previous certificate stays in use; NULL: the
+ * files were loaded. Valid until the next call of tls_tick().
+ */
+const char *tls_problem(const struct tls *tls);
 
 /* Returns the expiry of the certificate in use, in seconds since 1970. */
 int64_t tls_expires_s(const struct tls *tls);

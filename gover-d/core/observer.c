@@ -52,6 +52,11 @@ void observers_change(struct observers *observers, const char *what, const char 
 	FOR_EACH(observers, change, what, id);
 }
 
+void observers_conditions(struct observers *observers, struct alerts *alerts, struct instant now)
+{
+	FOR_EACH(observers, conditions, alerts, now);
+}
+
 void observers_tick(struct observers *observers, const struct host *host, bool gap,
 		    struct instant now)
 {

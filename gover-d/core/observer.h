@@ -6,6 +6,7 @@
 #ifndef GOVER_D_CORE_OBSERVER_H
 #define GOVER_D_CORE_OBSERVER_H
 
+#include "gover-d/alert/alerts.h"
 #include "gover-d/alert/silence.h"
 #include "gover-d/core/offers.h"
 #include "gover-d/model/decisions.h"
@@ -33,6 +34,11 @@ struct observer {
 	void (*migrate)(void *userdata, const struct migration *migration);
 	/* The object @id of type @what ("vgpu", "gpu", "policy") has changed. */
 	void (*change)(void *userdata, const char *what, const char *id);
+	/*
+	 * Called once per tick, before alerts are raised and cleared: reports the conditions that
+	 * the core does not know, with alerts_hold().
+	 */
+	void (*conditions)(void *userdata, struct alerts *alerts, struct instant now);
 	/*
 	 * Called at the end of a tick. @gap: the tick was late, so counts of consecutive periods
 	 * begin again.
@@ -62,6 +68,7 @@ void observers_silence(struct observers *observers, const struct silence *silenc
 void observers_offer(struct observers *observers, const struct offer *offer, const char *vm);
 void observers_migrate(struct observers *observers, const struct migration *migration);
 void observers_change(struct observers *observers, const char *what, const char *id);
+void observers_conditions(struct observers *observers, struct alerts *alerts, struct instant now);
 void observers_tick(struct observers *observers, const struct host *host, bool gap,
 		    struct instant now);
 

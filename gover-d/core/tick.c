@@ -444,6 +444,7 @@ void tick_run(struct manager *m, struct instant now, bool gap)
 	frames_scan(&m->frames, now);
 	tick_alerts_host(m, now);
 	notify_tick(m, now);
+	observers_conditions(&m->observers, m->alerts, now);
 	control_silence_expire(m, now);
 	alerts_end_tick(m->alerts, now.wall_ms, gap);
 	m->host.ticked = now;

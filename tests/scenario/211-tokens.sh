@@ -88,8 +88,12 @@ is "with an invalid file all tokens are invalid, and the daemon runs" "$(three v
 ok "the invalid file is logged" grep -q 'tokens.json: token 1: invalid: all tokens are invalid' "$dir/log"
 api POST /v1/tokens '{"name": "n", "scope": "read"}' >/dev/null
 is "the invalid file is not overwritten" "$(status) $(jq -c . "$dir/state/tokens.json")" '500 {"version":1,"tokens":[{}]}'
-stop
+ok "an alert names the file and the fault" that /v1/alerts '.alerts | any(.name == "tokens_unreadable" and (.text | contains("tokens.json: token 1: invalid")))'
 cat "$dir/good" >"$dir/state/tokens.json"
+ok "the repaired file is read without a restart" until_ok 30 sh -c "test '200' = \"\$(curl -s -o /dev/null -w '%{http_code}' -H '@$dir/viewer.header' '$url/v1/host')\""
+ok "the alert clears" until_ok 20 alerts 0 tokens_unreadable
+ok "the log reports it" grep -q 'tokens.json: the tokens are valid again' "$dir/log"
+stop
 
 # --- anonymous access from this host ---
 

@@ -124,13 +124,15 @@ ok "the reload is logged" logged 'tls.pem: new certificate in use' 1
 ok "existing connections continue" stream_continues
 is "new connections are accepted" "$(ask viewer GET /v1/host)" 200
 ln -sfn one.pem "$dir/tls.pem"
-unfit='stays in use until the files change again: .*tls.pem and tls_key = .*/tls.key: not a certificate and its private key'
+unfit='gover-d: the previous certificate stays in use: .*tls.pem and tls_key = .*/tls.key: not a certificate and its private key'
 ok "a certificate that does not match the key is logged" until_ok 20 logged "$unfit" 1
 is "a pair that does not match is not used" "$(shown)" two
 periods 30
 ok "it is logged once" logged "$unfit" 1
+ok "an alert names the files" that /v1/alerts '.alerts | any(.name == "certificate_unreadable" and (.text | contains("tls.pem and tls_key = ")))'
 ln -sfn one.key "$dir/tls.key"
 ok "with the matching key the new pair is used" until_ok 20 shows one
+ok "the alert clears" until_ok 20 alerts 0 certificate_unreadable
 openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=leaf -keyout "$dir/leaf.key" -out "$dir/leaf.csr" 2>/dev/null
 echo subjectAltName=DNS:localhost >"$dir/leaf.ext"
 openssl x509 -req -in "$dir/leaf.csr" -CA "$dir/one.pem" -CAkey "$dir/one.key" -CAcreateserial -days 2 -extfile "$dir/leaf.ext" \
@@ -140,7 +142,7 @@ use leaf
 ok "a certificate signed by another one is used" until_ok 20 shows leaf
 is "together with its issuer" "$(openssl s_client -connect "127.0.0.1:$port" -showcerts </dev/null 2>/dev/null | grep -c BEGIN)" 2
 rm "$dir/tls.key"
-ok "a deleted file is logged" until_ok 20 logged 'files change again: .*/tls.key: cannot be read: No such file or directory' 1
+ok "a deleted file is logged" until_ok 20 logged 'gover-d: the previous certificate stays in use: .*/tls.key: cannot be read: No such file or directory' 1
 is "new connections are still accepted" "$(ask viewer GET /v1/host)" 200
 ok "the event stream continues through all of this" stream_continues
 kill "$follower"
