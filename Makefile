@@ -126,7 +126,7 @@ $B/tests/test-%: test-%.c $B/libgover.a
 	@echo "  TEST  $<"
 	@$(CC) $(cflags) $(CFLAGS) -UNDEBUG -MMD -MP $(ldflags) $(LDFLAGS) -o $@ $< $(filter %.o,$^) $B/libgover.a \
 		-lcmocka $(libs)
-$(patsubst %.c,$B/tests/%,$(notdir $(shell grep -l '/test-api-http.h"' $(unit_sources)))): $(receive:%.c=$B/obj/%.o)
+$(patsubst %.c,$B/tests/%,$(notdir $(shell grep -lE '/test-api-http.h"|"gover-d/http/http.h"' $(unit_sources)))): $(receive:%.c=$B/obj/%.o)
 
 # The i915 policy is tested with the headers in tests/i915 and without the warnings that i915 disables.
 $B/tests/test-sched-policy $B/tests/test-sched-policy-accounting: cflags += -Itests/i915 -Wno-unused-parameter -Wno-sign-compare

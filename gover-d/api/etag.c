@@ -95,6 +95,10 @@ int api_etag_check(struct api_request *request, const char *tag)
 {
 	int r = request->if_match ? names(request->if_match, tag, /* takes_weak= */ false) : 1;
 
+	if (request->if_match && tag[0] == '\0') {
+		api_request_reply_no_memory(request);
+		return -ENOMEM;
+	}
 	if (r > 0)
 		return 0;
 	if (r < 0)

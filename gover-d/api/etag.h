@@ -18,7 +18,8 @@ void api_etag_put(struct api_request *request, const char *tag);
 
 /*
  * Returns 0 if the request has no If-Match, or if If-Match contains @tag. Otherwise returns -EINVAL
- * and sets the reply: 412 if If-Match does not contain @tag, 400 if If-Match is invalid.
+ * and sets the reply: 412 if If-Match does not contain @tag, 400 if If-Match is invalid. -ENOMEM:
+ * there is an If-Match, but @tag is ""; the reply is set.
  */
 int api_etag_check(struct api_request *request, const char *tag);
 /*

@@ -62,13 +62,15 @@ void api_keys_own(const struct api_request *request, char key[CLAIM_MAX])
 			 hash_text(given));
 }
 
-void api_keys_hash(const json_t *object, char hash[BODY_HASH_MAX])
+int api_keys_hash(const json_t *object, char hash[BODY_HASH_MAX])
 {
 	CLEANUP_FREE char *text = json_text_print(object, JSON_COMPACT | JSON_SORT_KEYS);
 
 	hash[0] = '\0';
-	if (text)
-		snprintf(hash, BODY_HASH_MAX, "%016" PRIx64, hash_text(text));
+	if (!text)
+		return -ENOMEM;
+	snprintf(hash, BODY_HASH_MAX, "%016" PRIx64, hash_text(text));
+	return 0;
 }
 
 void api_keys_refuse(struct api_request *request)
@@ -108,7 +110,7 @@ void api_keys_keep(struct api *api, const struct api_request *request, const cha
 {
 	struct kept *kept;
 
-	if (!request->idempotency_key || !request->reply.text)
+	if (!request->idempotency_key || !request->reply.text || request->reply.status >= 500)
 		return;
 	if (!api->keys)
 		api->keys = calloc(1, sizeof(*api->keys));

@@ -25,17 +25,20 @@ int api_keys_check(struct api_request *request);
 void api_keys_own(const struct api_request *request, char key[CLAIM_MAX]);
 
 /*
- * Writes a hash of @object into @hash; "": out of memory. The hash does not depend on the
- * formatting of the body.
+ * Writes a hash of @object into @hash. The hash does not depend on the formatting of the body.
+ * -ENOMEM: @hash is "".
  */
-void api_keys_hash(const json_t *object, char hash[BODY_HASH_MAX]);
+int api_keys_hash(const json_t *object, char hash[BODY_HASH_MAX]);
 
 /*
  * Returns false if the key of @request is not stored. Otherwise returns true and sets the reply:
  * the stored reply, or 422 if @hash differs from that of the first request.
  */
 bool api_keys_replay(struct api *api, struct api_request *request, const char *hash);
-/* Stores the reply of @request, if it has a key. @hash: hash of its body. */
+/*
+ * Stores the reply of @request, if it has a key. An error of the server is not stored, because it
+ * may not occur when the request is repeated. @hash: hash of the body.
+ */
 void api_keys_keep(struct api *api, const struct api_request *request, const char *hash);
 /* Sets the reply 422: the key was used for a different request. */
 void api_keys_refuse(struct api_request *request);

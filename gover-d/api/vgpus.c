@@ -140,7 +140,10 @@ static bool reply_again(struct api *api, struct api_request *request, char hash[
 
 	if (!request->idempotency_key)
 		return false;
-	api_keys_hash(request->object, hash);
+	if (api_keys_hash(request->object, hash) < 0) {
+		api_request_reply_no_memory(request);
+		return true;
+	}
 	if (api_keys_check(request) < 0 || api_keys_replay(api, request, hash))
 		return true;
 	api_keys_own(request, key);

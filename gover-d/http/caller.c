@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads peers and identifies callers. auth/access.c decides which requests a caller may send. */
+#include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -31,18 +32,18 @@ static const char *header(struct MHD_Connection *connection, const char *name)
 	return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
-void caller_identify(struct authn *authn, struct MHD_Connection *connection,
-		     struct principal *ret_principal)
+int caller_identify(struct authn *authn, struct MHD_Connection *connection,
+		    struct principal *ret_principal)
 {
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 
-	*ret_principal = (struct principal){.scope = ACCESS_NONE};
-	if (info && info->socket_context)
-		authn_identify(authn, info->socket_context,
-			       header(connection, MHD_HTTP_HEADER_AUTHORIZATION),
-			       header(connection, MHD_HTTP_HEADER_HOST), clock_now(),
-			       ret_principal);
+	if (!info || !info->socket_context)
+		return -ENOMEM;
+	authn_identify(authn, info->socket_context,
+		       header(connection, MHD_HTTP_HEADER_AUTHORIZATION),
+		       header(connection, MHD_HTTP_HEADER_HOST), clock_now(), ret_principal);
+	return 0;
 }
 
 /* libmicrohttpd takes strings and functions as non-const pointers, but does not write to them. */

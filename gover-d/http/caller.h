@@ -16,9 +16,10 @@ void caller_on_connection(const struct authn *authn, struct MHD_Connection *conn
 
 /*
  * Identifies the caller of a request by the headers of the request and the peer of the connection.
+ * -ENOMEM: the peer could not be stored when the connection began.
  */
-void caller_identify(struct authn *authn, struct MHD_Connection *connection,
-		     struct principal *ret_principal);
+int caller_identify(struct authn *authn, struct MHD_Connection *connection,
+		    struct principal *ret_principal);
 
 /*
  * Writes the TLS options for MHD_OPTION_ARRAY of a daemon that serves TCP. Returns true if the

@@ -59,8 +59,9 @@ struct http {
 	struct authn *authn;
 	struct connection_table *table; /* contains the connections of both listeners */
 	struct listener unix_socket, tcp;
-	struct unix_listener socket; /* the unix socket; all zero if systemd passed the socket */
-	struct exchange *suspended;  /* exchanges with deferred replies */
+	struct unix_listener socket;	/* the unix socket; all zero if systemd passed the socket */
+	struct exchange *suspended;	/* exchanges with deferred replies */
+	struct MHD_Response *no_memory; /* created at the start; sent if memory is short */
 	struct http_streams streams;
 };
 
@@ -73,6 +74,7 @@ struct exchange {
 	size_t received;
 	uint64_t number; /* number of the request on its connection */
 	bool served, suspended;
+	bool no_memory;		    /* the caller or the body could not be stored */
 	struct http_stream *stream; /* set if the reply is an event stream */
 	struct exchange *next;	    /* next in http.suspended */
 };
@@ -144,22 +146,24 @@ static void connection_changed(void *userdata, struct MHD_Connection *connection
 		connection_table_remove(listener->http->table, socket_of(connection));
 }
 
-static struct request_scan *scan_of(const struct exchange *x)
+static struct request_scan *scan_of(const struct listener *listener,
+				    struct MHD_Connection *connection)
 {
-	return connection_table_scan(x->listener->http->table, socket_of(x->connection));
+	return connection_table_scan(listener->http->table, socket_of(connection));
 }
 
 static struct exchange *begin(struct listener *listener, struct MHD_Connection *connection,
 			      const char *path, const char *method)
 {
+	struct request_scan *scan = scan_of(listener, connection);
+	uint64_t number = scan ? request_scan_take(scan) : 0;
 	struct exchange *x = calloc(1, sizeof(*x));
 
 	if (!x)
 		return NULL;
 	x->listener = listener;
 	x->connection = connection;
-	if (scan_of(x))
-		x->number = request_scan_take(scan_of(x));
+	x->number = number;
 	x->request = (struct api_request){
 		.method = method,
 		.path = path,
@@ -172,7 +176,8 @@ static struct exchange *begin(struct listener *listener, struct MHD_Connection *
 		.answered = answered,
 	};
 	MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_query, &x->request);
-	caller_identify(listener->http->authn, connection, &x->request.principal);
+	x->no_memory =
+		caller_identify(listener->http->authn, connection, &x->request.principal) < 0;
 	return x;
 }
 
@@ -245,18 +250,23 @@ static bool add_headers(struct MHD_Response *response, const struct api_reply *r
 	       add_number(response, MHD_HTTP_HEADER_RETRY_AFTER, reply->retry_after_s);
 }
 
-/* Returns MHD_NO if memory is short; libmicrohttpd then closes the connection. */
+static enum MHD_Result send_no_memory(const struct http *http, struct MHD_Connection *connection)
+{
+	return MHD_queue_response(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, http->no_memory);
+}
+
 static enum MHD_Result send_reply(struct exchange *x)
 {
 	const struct api_reply *reply = &x->request.reply;
 	struct MHD_Response *response = make_response(x);
-	enum MHD_Result r = MHD_NO;
+	enum MHD_Result r;
 
-	if (!response)
-		return MHD_NO;
-	if (add_headers(response, reply))
+	if (response && add_headers(response, reply))
 		r = MHD_queue_response(x->connection, reply->status, response);
-	MHD_destroy_response(response);
+	else
+		r = send_no_memory(x->listener->http, x->connection);
+	if (response)
+		MHD_destroy_response(response);
 	return r;
 }
 
@@ -288,12 +298,13 @@ static enum MHD_Result receive(struct exchange *x, const char *data, size_t *siz
 	*size = 0;
 	if (x->received > API_BODY_MAX)
 		return x->received > DISCARD_MAX ? MHD_NO : MHD_YES;
-	if (!x->request.takes_body)
+	if (!x->request.takes_body || x->no_memory)
 		return MHD_YES;
 	if (!x->body)
 		x->body = malloc(API_BODY_MAX);
+	x->no_memory = !x->body;
 	if (!x->body)
-		return MHD_NO;
+		return MHD_YES;
 	memcpy(x->body + x->received - n, data, n);
 	return MHD_YES;
 }
@@ -305,7 +316,8 @@ static enum MHD_Result receive(struct exchange *x, const char *data, size_t *siz
 static bool refuse_malformed(struct exchange *x)
 {
 	static const struct api_header close[] = {{MHD_HTTP_HEADER_CONNECTION, "close"}, {0}};
-	const struct request_refusal *refusal = request_scan_refusal(scan_of(x), x->number);
+	const struct request_refusal *refusal =
+		request_scan_refusal(scan_of(x->listener, x->connection), x->number);
 
 	if (!refusal)
 		return false;
@@ -322,6 +334,10 @@ static void serve(struct exchange *x)
 	x->served = true;
 	if (x->received > API_BODY_MAX) {
 		refuse_body(x);
+		return;
+	}
+	if (x->no_memory) {
+		api_request_reply_no_memory(&x->request);
 		return;
 	}
 	x->request.body = x->body;
@@ -342,16 +358,19 @@ static enum MHD_Result handle(void *userdata, struct MHD_Connection *connection,
 			      const char *method, const char *version, const char *data,
 			      size_t *size, void **context)
 {
+	struct listener *listener = userdata;
 	struct exchange *x = *context;
 
 	(void)version;
 	if (!x) {
-		x = begin(userdata, connection, path, method);
+		x = begin(listener, connection, path, method);
 		*context = x;
 		if (!x)
-			return MHD_NO;
+			return send_no_memory(listener->http, connection);
 		if (refuse_malformed(x))
 			return send_reply(x);
+		if (x->no_memory)
+			return send_no_memory(listener->http, connection);
 		if (announces_body(connection) && !api_admit(x->listener->http->api, &x->request))
 			return send_reply(x);
 		if (!announces_too_much(connection))
@@ -488,6 +507,24 @@ static int listen_tcp(struct http *http, sd_event *event, const char *address, s
 	return fd < 0 ? fd : serve_on(&http->tcp, fd, event, http, reterr);
 }
 
+/* The text and the headers of api_request_reply_no_memory(), which are constant. */
+static int make_no_memory(struct http *http)
+{
+	struct api_request request = {0};
+	struct MHD_Response *response;
+
+	api_request_reply_no_memory(&request);
+	response = MHD_create_response_from_buffer(
+		request.reply.text->length, request.reply.text->data, MHD_RESPMEM_PERSISTENT);
+	if (response && add_headers(response, &request.reply) &&
+	    add_header(response, MHD_HTTP_HEADER_CONNECTION, "close"))
+		http->no_memory = response;
+	else if (response)
+		MHD_destroy_response(response);
+	api_request_fini(&request);
+	return http->no_memory ? 0 : -ENOMEM;
+}
+
 int http_new(sd_event *event, const char *socket_path, const char *listen, struct api *api,
 	     struct authn *authn, struct http **ret_http, struct err *reterr)
 {
@@ -500,7 +537,7 @@ int http_new(sd_event *event, const char *socket_path, const char *listen, struc
 	http->api = api;
 	http->authn = authn;
 	http->table = connection_table_new();
-	if (!http->table) {
+	if (!http->table || make_no_memory(http) < 0) {
 		http_free(http);
 		return err_fail(reterr, ENOMEM, "out of memory");
 	}
@@ -542,6 +579,8 @@ struct http *http_free(struct http *http)
 	stop(&http->tcp);
 	stop(&http->unix_socket);
 	connection_table_free(http->table);
+	if (http->no_memory)
+		MHD_destroy_response(http->no_memory);
 	free(http);
 	return NULL;
 }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Replaces malloc() in a test program, so that chosen allocations of one thread fail, including
- * those of libraries. Include it once in a program. With a sanitizer, the other allocations are
- * those of the sanitizer, so that it finds every misuse and every leak.
+ * Replaces malloc() in a test program, so that chosen allocations fail, including those of
+ * libraries: of one thread, or of every thread if the test sets scarce.every_thread. Include it
+ * once in a program. With a sanitizer, the other allocations are those of the sanitizer, so that it
+ * finds every misuse and every leak.
  */
 #ifndef TESTS_UNIT_SCARCE_MALLOC_H
 #define TESTS_UNIT_SCARCE_MALLOC_H
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -24,15 +26,21 @@
 #define SCARCE_REAL(function) __libc_##function
 #endif
 
+/* The sanitizer itself allocates memory before it can check memory. */
+#define SCARCE_UNCHECKED __attribute__((no_sanitize("address", "thread", "undefined")))
+
 void *SCARCE_REAL(malloc)(size_t size);
 void *SCARCE_REAL(calloc)(size_t n, size_t size);
 void *SCARCE_REAL(realloc)(void *block, size_t size);
 
-/* The state of this thread: allocations since scarce_begin(), and the one that fails. */
-static _Thread_local struct {
-	bool armed, lasting;
-	long n, failing, n_failed;
+/* The allocations since scarce_begin(), and the one that fails. */
+static struct {
+	atomic_bool armed;
+	bool lasting, every_thread;
+	long failing;
+	atomic_long n, n_failed;
 } scarce;
+static _Thread_local bool scarce_here; /* scarce_begin() was called in this thread */
 
 /*
  * From now on, the allocation @failing (1, 2, ...) of this thread fails; 0: none fails. @lasting:
@@ -43,6 +51,7 @@ static inline void scarce_begin(long failing, bool lasting)
 	scarce.n = scarce.n_failed = 0;
 	scarce.failing = failing;
 	scarce.lasting = lasting;
+	scarce_here = true;
 	scarce.armed = true;
 }
 
@@ -64,30 +73,31 @@ static inline bool scarce_end(void)
 	return scarce.n_failed > 0;
 }
 
-static inline bool scarce_fails(void)
+SCARCE_UNCHECKED static inline bool scarce_fails(void)
 {
-	if (!scarce.armed)
+	long n;
+
+	if (!scarce.armed || !(scarce_here || scarce.every_thread))
 		return false;
-	scarce.n++;
-	if (scarce.failing == 0 || scarce.n < scarce.failing ||
-	    (scarce.n > scarce.failing && !scarce.lasting))
+	n = ++scarce.n;
+	if (scarce.failing == 0 || n < scarce.failing || (n > scarce.failing && !scarce.lasting))
 		return false;
 	scarce.n_failed++;
 	errno = ENOMEM;
 	return true;
 }
 
-void *malloc(size_t size)
+SCARCE_UNCHECKED void *malloc(size_t size)
 {
 	return scarce_fails() ? NULL : SCARCE_REAL(malloc)(size);
 }
 
-void *calloc(size_t n, size_t size)
+SCARCE_UNCHECKED void *calloc(size_t n, size_t size)
 {
 	return scarce_fails() ? NULL : SCARCE_REAL(calloc)(n, size);
 }
 
-void *realloc(void *block, size_t size)
+SCARCE_UNCHECKED void *realloc(void *block, size_t size)
 {
 	return scarce_fails() ? NULL : SCARCE_REAL(realloc)(block, size);
 }
