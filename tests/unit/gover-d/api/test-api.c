@@ -89,7 +89,7 @@ static void the_host_has_all_members(void **state)
 	assert_members(json_array_get(json_object_get(host, "alerts"), 0), alert_members);
 	assert_members(json_array_get(json_object_get(host, "offers"), 0), offer_members);
 	assert_members(json_object_get(host, "history"),
-		       "enabled queued written dropped error clock_ahead_s");
+		       "enabled queued written dropped damaged error clock_ahead_s");
 	assert_members(json_object_get(host, "fps"),
 		       "open unmatched refused over_limit dropped bpf_files bpf_refused bpf_error");
 	json_decref(host);
