@@ -238,6 +238,8 @@ class Host:
 
     def conclude(self, result, snapshot, found):
         result.lost = sum(each.startswith("lost: ") for each in found)
+        if snapshot and not found and self.clients.newcomers:
+            self.clients.repeat_claims()
         result.complaints += self.clients.violations
         if "audit" not in self.clients.ledger.forgiven:
             missing = list(oracle.audited(self.world, self.clients.accepted, self.log_at))

@@ -216,6 +216,21 @@ class Clients:
             self.violations.append(f"offer {offer['id']}: sold {results.count(books.DONE)} times")
         return results.count(books.DONE)
 
+    def repeat_claims(self):
+        """
+        Repeats the claims of the newcomers after a fault: the same key gets the same vGPU, another key is rejected. A claim
+        that was not executed is not repeated.
+        """
+        for offer in self.world.get("/v1/offers?all=true")["offers"]:
+            if offer["vgpu"] not in self.newcomers:
+                continue
+            for key, vgpu, allowed in ((offer["vgpu"], offer["vgpu"], (200, 201)), ("another", "another", (409,))):
+                answer = self.world.ask("POST", f"/v1/offers/{offer['id']}/claim", {"id": vgpu}, {"Idempotency-Key": key})
+                sold = answer.json().get("vgpu") or {}
+                if answer.status not in allowed or sold.get("id", offer["vgpu"]) != offer["vgpu"]:
+                    self.violations.append(f"offer {offer['id']}, sold to {offer['vgpu']}: a claim with key {key} is "
+                                           f"answered with {answer.status} {answer.body[:200]!r}")
+
     def remove_newcomers(self):
         """Removes the vGPUs of claims and their contracts, so that the next offer finds room."""
         for vgpu in self.newcomers:
