@@ -87,6 +87,8 @@ def tree(snapshot):
         yield f"books: REST has vGPUs {sorted(present)}, the tree {sorted(snapshot.caps_after)}"
     for name in present & set(snapshot.caps_after):
         cap, in_tree = snapshot.vgpus[name]["cap_pct"], snapshot.caps_after[name]
+        if in_tree is None:
+            continue
         if cap not in (in_tree, snapshot.caps_before.get(name)) and (cap, in_tree) != (100, 0):
             yield f"books: vGPU {name}: the cap is {cap} in REST, {in_tree} in the tree"
         # The journal has the caps that the daemon wrote; in mode observe it writes none, also if a lease has ended.
@@ -98,8 +100,10 @@ def bounds(snapshot):
     """No cap is outside [floor, contract], or for a held vGPU different from the held cap."""
     acting = {gpu["name"] for gpu in snapshot.host["gpus"] if gpu["mode"] == "act"}  # other GPUs keep the caps they have
     for name, vgpu in snapshot.vgpus.items():
-        cap = snapshot.caps_after.get(name)
-        if cap is None or vgpu["found"] or cap != snapshot.caps_before.get(name) or vgpu["gpu"] not in acting:
+        cap, before = snapshot.caps_after.get(name), snapshot.caps_before.get(name)
+        if not snapshot.outside:
+            cap = before = vgpu["cap_pct"]
+        if cap is None or vgpu["found"] or cap != before or vgpu["gpu"] not in acting or vgpu["state"] == "missing":
             continue
         cap = cap or 100
         held_cap = snapshot.filed.get(name, {}).get("held_cap_pct", 0)

@@ -141,7 +141,9 @@ class SimTree:
         return list(read_journal(self.journal))
 
     def cap(self, vgpu):
-        return read_journal(self.journal).get(vgpu, (None,))[0]
+        """The cap that the daemon would restore, or None while a write is not complete."""
+        last, intent = read_journal(self.journal).get(vgpu, (None, None))
+        return last if last == intent else None
 
     def load(self, vgpu, pct):
         """Changes the load until the next start."""
