@@ -134,7 +134,7 @@ static void do_detach(struct gpu_io *io)
 	end_step(io);
 }
 
-/* Nobody waits for the results of an abandoned call, so the vGPU that it attached is detached. */
+/* If the caller no longer waits, nobody uses the vGPU that the call attached: it is detached. */
 static void do_call(struct gpu_io *io)
 {
 	bool abandoned;

@@ -61,7 +61,7 @@ struct decisions {
 	size_t first; /* index of the oldest decision in @ring */
 	size_t n;     /* number of decisions */
 	struct decision *ring[DECISIONS_MAX];
-	/* the last decision that could not be stored for lack of memory */
+	/* the newest decision for which no memory was free */
 	struct decision spare;
 	char spare_why[DECISION_WHY_MAX];
 };

@@ -21,10 +21,10 @@ struct fps_process {
 
 /*
  * Finds the process at the other end of @sock, which was just accepted. At @idle_ns
- * (fps_process_clock_ns()) no connection waited to be accepted. Returns 0, or -EAGAIN if the kernel
- * cannot tell this process from an earlier process with the same pid (Linux before 6.5, and only
- * after the caller has been busy): the program must connect again. Returns another negative errno
- * if no fd is free. The caller calls fps_process_close().
+ * (fps_process_clock_ns()) no connection waited to be accepted. Returns 0 or a negative errno if no
+ * fd is free. Linux before 6.5 cannot show that the process with this pid is the one that
+ * connected. If another process may have got the pid since @idle_ns, returns -EAGAIN: the program
+ * must connect again. The caller calls fps_process_close().
  */
 int fps_process_open(int sock, uint64_t idle_ns, struct fps_process *ret_process);
 void fps_process_close(struct fps_process *process);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stands for a disk, a sysfs, clocks and a heap that fail: a library that is preloaded into gover-d
- * and that makes the calls named in a shared page fail, stall, lie or end the process. The file of
- * the page is named by GOVER_FAULTS; without it, every call runs unchanged.
+ * A stand-in for a failing disk, sysfs, clock or heap: this library is preloaded into gover-d and
+ * makes system calls and allocations fail, wait, return wrong data or end the process. A page of
+ * shared memory contains the calls and what happens to them. GOVER_FAULTS is the file of the page;
+ * without it, every call runs unchanged.
  *
  * The functions issue the system calls themselves, so that no symbol of libc must be looked up.
  * Programs that the daemon starts do not load this library.

@@ -18,7 +18,7 @@
 #define VGPUS  3
 #define LONG_S 60 /* limit for what must happen, however slow the machine is */
 
-/* --- a stand-in for a backend: a gate makes one of its functions hang --- */
+/* --- a fake backend: each of its functions can be made to hang --- */
 
 enum function { OPEN, LIST, ATTACH, DETACH, READ, READ_CAP, WRITE_CAP, CLOSE, FUNCTIONS };
 

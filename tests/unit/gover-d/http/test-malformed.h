@@ -153,7 +153,7 @@ static const struct raw_request malformed[] = {
 	RAW("CR ends the body", 400, PATCH(CHUNKED) "2\r\n{}\r\n0\r\n\rx" HIDDEN),
 };
 
-/* Requests that are accepted. The status is the one of the stand-in of test-api.h. */
+/* Requests that are accepted, and the status that test-api.h returns for each. */
 static const struct raw_request accepted[] = {
 	RAW("an empty line before the request", 200, "\r\n" HIDDEN),
 	RAW("no whitespace around a value", 200, GET("Host:x\r\n")),

@@ -82,7 +82,7 @@ static void without_memory_there_is_no_text(void **state)
 	}
 }
 
-/* A file that cannot be read for lack of memory is not reported as damaged. */
+/* A file is not reported as damaged if too little memory is free to read it. */
 static void without_memory_there_are_no_contracts(void **state)
 {
 	CLEANUP_FREE char *text = encode_host();
