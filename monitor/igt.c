@@ -264,8 +264,8 @@ static bool reap_child(struct igt *igt, int *ret_status)
 	return true;
 }
 
-int igt_spawn(const char *path, const char *device, int period_ms, struct igt **ret_igt,
-	      struct err *reterr)
+int igt_new(const char *path, const char *device, int period_ms, struct igt **ret_igt,
+	    struct err *reterr)
 {
 	struct igt *igt = calloc(1, sizeof(*igt));
 	int r = -ENOMEM;
@@ -282,7 +282,7 @@ int igt_spawn(const char *path, const char *device, int period_ms, struct igt **
 		r = igt_parser_new(&igt->parser);
 	if (r == 0) {
 		igt->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-		r = igt->epoll_fd < 0 ? -errno : start_child(igt);
+		r = igt->epoll_fd < 0 ? -errno : 0;
 	}
 	if (r < 0) {
 		igt_free(igt);
@@ -290,6 +290,16 @@ int igt_spawn(const char *path, const char *device, int period_ms, struct igt **
 	}
 	*ret_igt = igt;
 	return 0;
+}
+
+int igt_start(struct igt *igt, struct err *reterr)
+{
+	int r = start_child(igt);
+
+	if (r < 0)
+		snprintf(igt->problem, sizeof(igt->problem), "%s: cannot start: %s", igt->path,
+			 strerror(-r));
+	return r < 0 ? err_fail(reterr, -r, "%s", igt->problem) : 0;
 }
 
 struct igt *igt_free(struct igt *igt)

@@ -40,11 +40,16 @@ int igt_parser_feed(struct igt_parser *parser, const char *bytes, size_t length,
 struct igt;
 
 /*
- * Starts the program @path with one sample per @period_ms. @device is passed as option -d (NULL: no
- * option). The child has its own process group, inherits stderr, and exits when the daemon exits.
+ * Prepares the program @path with one sample per @period_ms. @device is passed as option -d (NULL:
+ * no option).
  */
-int igt_spawn(const char *path, const char *device, int period_ms, struct igt **ret_igt,
-	      struct err *reterr);
+int igt_new(const char *path, const char *device, int period_ms, struct igt **ret_igt,
+	    struct err *reterr);
+/*
+ * Starts the program. The child has its own process group, inherits stderr, and exits when the
+ * daemon exits. After an error, igt_dispatch() tries again.
+ */
+int igt_start(struct igt *igt, struct err *reterr);
 /* Kills the child and waits at most 0.1 s for its end. NULL is fine; returns NULL. */
 struct igt *igt_free(struct igt *igt);
 

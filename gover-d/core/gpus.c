@@ -212,12 +212,14 @@ int gpus_open_igt(struct host_gpu *gpu, const struct config *config, struct err 
 {
 	const char *path = igt_setting(config, gpu);
 	char device[PATH_MAX];
+	int r;
 
 	if (strcmp(path, "auto") == 0)
 		path = igt_wanted(gpu) ? IGT_PATH : "off";
 	if (strcmp(path, "off") == 0)
 		return 0;
-	return igt_spawn(path, igt_device(gpu, device), config->period_ms, &gpu->igt, reterr);
+	r = igt_new(path, igt_device(gpu, device), config->period_ms, &gpu->igt, reterr);
+	return r < 0 ? r : igt_start(gpu->igt, reterr);
 }
 
 void gpus_dispatch_igt(struct host *host, struct instant now)

@@ -21,7 +21,10 @@ void gpus_close(struct host *host);
  * adopt its vGPUs.
  */
 bool gpus_retry_open(struct host_gpu *gpu, struct instant now);
-/* Starts intel_gpu_top for an open GPU, if the configuration selects it. */
+/*
+ * Starts intel_gpu_top for an open GPU, if the configuration selects it. If the program cannot be
+ * started, returns a negative errno, and gpus_dispatch_igt() tries again.
+ */
 int gpus_open_igt(struct host_gpu *gpu, const struct config *config, struct err *reterr);
 /* Reads the output of intel_gpu_top. Call this function once a period. */
 void gpus_dispatch_igt(struct host *host, struct instant now);

@@ -241,7 +241,7 @@ static struct igt *spawn_fake(const char *device)
 {
 	struct igt *igt = NULL;
 
-	if (igt_spawn(program, device, 100, &igt, &err) < 0)
+	if (igt_new(program, device, 100, &igt, &err) < 0 || igt_start(igt, &err) < 0)
 		fail_msg("%s", err.msg);
 	return igt;
 }
@@ -268,12 +268,30 @@ static void dispatch_until(struct igt *igt, uint64_t now_ns, int wanted)
 
 static void a_missing_program_is_named(void **state)
 {
+	char problem[ERR_MSG_MAX];
 	struct igt *igt;
 
 	(void)state;
-	assert_int_equal(igt_spawn("/nowhere/intel_gpu_top", NULL, 1000, &igt, &err), -ENOENT);
+	assert_int_equal(igt_new("/nowhere/intel_gpu_top", NULL, 1000, &igt, &err), 0);
+	assert_int_equal(igt_start(igt, &err), -ENOENT);
 	assert_string_equal(err.msg, "/nowhere/intel_gpu_top: cannot start: "
 				     "No such file or directory");
+	assert_true(igt_describe_problem(igt, 1, problem));
+	assert_string_equal(problem, err.msg);
+	igt_free(igt);
+}
+
+static void a_program_that_appears_is_started(void **state)
+{
+	struct igt *igt;
+
+	(void)state;
+	(void)unlink(program);
+	assert_int_equal(igt_new(program, NULL, 100, &igt, &err), 0);
+	assert_int_equal(igt_start(igt, &err), -ENOENT);
+	write_fake("sample 99; sample 42.5; exec sleep 60");
+	dispatch_until(igt, 1, 0);
+	igt_free(igt);
 }
 
 static void the_clock_is_read_if_reported(void **state)
@@ -527,7 +545,8 @@ static void a_child_exits_when_its_reader_is_killed(void **state)
 	if (reader == 0) {
 		struct igt *igt;
 
-		_exit(igt_spawn(program, NULL, 100, &igt, NULL) == 0 && raise(SIGKILL));
+		_exit(igt_new(program, NULL, 100, &igt, NULL) == 0 && igt_start(igt, NULL) == 0 &&
+		      raise(SIGKILL));
 	}
 	assert_int_equal(waitpid(reader, &status, 0), reader);
 	assert_true(WIFSIGNALED(status));
@@ -548,6 +567,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(random_input_gives_no_value_out_of_range,
 						make_parser, free_parser),
 		cmocka_unit_test(a_missing_program_is_named),
+		cmocka_unit_test(a_program_that_appears_is_started),
 		cmocka_unit_test_setup_teardown(the_clock_is_read_if_reported, make_parser,
 						free_parser),
 		cmocka_unit_test(an_old_sample_is_not_returned),
