@@ -189,8 +189,9 @@ static int plan_removal(struct manager *m, struct change *change, struct err *re
 	if (!host_find_vgpu(&m->host, change->subject.vgpu, &gpu))
 		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no vGPU %s on this host",
 				     change->subject.vgpu);
+	/* before the open it is not known whether the daemon must remove the vGPU */
 	c->marks = gpu->traits.creates;
-	return 0;
+	return gpu->open ? 0 : contract_change_check_answers(gpu, reterr);
 }
 
 static int amend_removal(const struct change *change, struct contracts *contracts)

@@ -64,6 +64,7 @@ hang
 stop KILL
 ok "a daemon starts while the GPU hangs" start
 is "it knows the contract" "$(get "/v1/vgpus/$uuid" "\"\(.initial_cap_pct) \(.held)\"")" "60 true"
+is "the vGPU cannot be removed" "$(promptly -X DELETE "http://gover/v1/vgpus/$uuid")" 503
 ok "an alert names the GPU" until_ok 20 stale
 ok "no alert says that the vGPU does not exist" alerts 0 vgpu_missing
 is "the other GPU has its vGPUs" "$(get /v1/vgpus '[.vgpus[] | select(.gpu == "gpu1" and .state != "missing")] | length')" 2
