@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Changes that clients request. A change goes through these states:
+ * Changes that clients request. A change has one of these states:
  *
- *   planned   checked against the present state; the contracts file with the change is being
- * written stored    the change is on disk; it is checked again, against the state at this time, and
- * applied to memory and to the GPU refused   the check or the application failed; the contracts
- * file without the change is being written
+ * - planned: it was checked, and the contracts file with the change is being written.
+ * - stored: the file is on disk. The change is checked again, because the state may differ now, and
+ *   applied to memory and to the GPU.
+ * - refused: the second check or the application failed, and the contracts file without the change
+ *   is being written.
  *
- * The client is answered after the last state. If the file cannot be written, the planned change
- * ends with CONTROL_E_NOT_STORED. In every state before "stored", memory and GPU are unchanged.
- * After a crash in any state, the next start finds the change completely or not at all.
+ * The client is answered at the end. If the file cannot be written, the planned change ends with
+ * CONTROL_E_NOT_STORED. Memory and GPU do not change before the change is stored. After a crash in
+ * any state, the next start finds the change completely or not at all.
  *
  * Changes of the same subject are made one after another, so that none is based on a state that
  * another one is about to replace. Other changes are in progress at the same time, and one write
