@@ -4,7 +4,7 @@
 # shellcheck shell=sh disable=SC2154
 GOVER_HOST=${GOVER_HOST:-sim}
 type_of_all=i915-GVTg_V5_8 # at most eight vGPUs on a GPU
-vgpus_made=0 uuids='' host_sys='' host_parent='' mounted=''
+vgpus_made=0 uuids='' host_gpu=gpu0 host_sys='' host_parent='' mounted=''
 # shellcheck disable=SC2034 # read by scenarios
 uuid_a='' uuid_b='' uuid_c=''
 
@@ -120,7 +120,7 @@ make_on_bus() { # make_on_bus UUID CAP
 }
 
 contract() { # contract UUID INITIAL_CAP
-  api POST /v1/vgpus "{\"id\": \"$1\", \"gpu\": \"gpu0\", \"initial_cap_pct\": $2}" >/dev/null
+  api POST /v1/vgpus "{\"id\": \"$1\", \"gpu\": \"$host_gpu\", \"initial_cap_pct\": $2}" >/dev/null
   [ "$(status)" = 201 ]
 }
 

@@ -11,26 +11,9 @@ GOVER_HOST=fuse speed=1
 . "$(dirname "$0")/lib.sh"
 
 can_boot
-overlay_on /
-fuse_mount "$dir/sys" --allow-other --speed 1
-host_sys=$dir/sys
-host_parent=$host_sys/class/mdev_bus/0000:00:02.0
-
-ok "gover is installed" make -s -C "$top" B="$B" install DESTDIR="$root" PREFIX=/usr
-systemd-sysusers --root="$root" >/dev/null 2>&1
-mkdir -p "$root/srv/gvt" "$root/etc/gover" "$root/etc/systemd/system/gover-.service.d" "$root/etc/systemd/system/gover-d.service.d"
-cat >"$root/etc/gover/gover.conf" <<EOF
-[daemon]
-period_ms = 200
-[gpu gpu0]
-backend = gvt
-root = /srv/gvt
-EOF
-printf '[Service]\nReadWritePaths=/srv/gvt\n' >"$root/etc/systemd/system/gover-.service.d/tree.conf"
+gvt_install gpu0
 printf '[Service]\nWatchdogSec=2\n' >"$root/etc/systemd/system/gover-d.service.d/watchdog.conf"
-printf '[Unit]\nRequires=basic.target\nAfter=basic.target\n' >"$root/etc/systemd/system/check.target"
-machine_on --private-network "--bind=$dir/sys:/srv/gvt" -- systemd.unit=check.target || exit 1
-sock=/proc/$leader/root/run/gover/gover.sock
+gvt_boot
 
 # --- the socket ---
 
@@ -49,6 +32,10 @@ is "the daemon runs as user gover" "$(about Uid | cut -f 1)" "$(inside id -u gov
 is "the daemon has no capabilities" "$(about CapEff) $(about CapBnd) $(about CapAmb)" "$none $none $none"
 is "the daemon cannot gain privileges" "$(about NoNewPrivs)" 1
 is "the daemon has a system call filter" "$(about Seccomp)" 2
+for unit in gover-d gover-restore; do
+  ok "$unit has an exposure of at most 1.5" inside systemd-analyze security --no-pager --threshold=15 "$unit.service"
+  grep '^→' "$dir/ok.out" | sed 's/^→/#/'
+done
 is "the state directory is private" "$(stat -c %a "/proc/$leader/root/var/lib/gover")" 750
 
 # --- events that change no cap ---

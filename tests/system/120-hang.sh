@@ -11,26 +11,9 @@ GOVER_HOST=fuse speed=1
 . "$(dirname "$0")/lib.sh"
 
 can_boot
-overlay_on /
-fuse_mount "$dir/sys" --allow-other --speed 1
-host_sys=$dir/sys
-host_parent=$host_sys/class/mdev_bus/0000:00:02.0
-
-ok "gover is installed" make -s -C "$top" B="$B" install DESTDIR="$root" PREFIX=/usr
-systemd-sysusers --root="$root" >/dev/null 2>&1
-mkdir -p "$root/srv/gvt" "$root/etc/gover" "$root/etc/systemd/system/gover-.service.d" "$root/etc/systemd/system/gover-d.service.d"
-cat >"$root/etc/gover/gover.conf" <<EOC
-[daemon]
-period_ms = 200
-[gpu gpu0]
-backend = gvt
-root = /srv/gvt
-lease_ms = 0
-EOC
-printf '[Service]\nReadWritePaths=/srv/gvt\n' >"$root/etc/systemd/system/gover-.service.d/tree.conf"
-printf '[Unit]\nRequires=basic.target\nAfter=basic.target\n' >"$root/etc/systemd/system/check.target"
-machine_on --private-network "--bind=$dir/sys:/srv/gvt" -- systemd.unit=check.target || exit 1
-sock=/proc/$leader/root/run/gover/gover.sock
+gpu_lines='lease_ms = 0'
+gvt_install gpu0
+gvt_boot
 
 answers() { curl -sSf -m 20 -o /dev/null --unix-socket "$sock" http://gover/readyz; }
 start_again() { inside systemctl reset-failed gover-d gover.socket && inside systemctl start gover-d && until_ok 20 answers; }

@@ -1,6 +1,6 @@
 # Functions for tests that boot systemd: a machine of systemd-nspawn for each test, removed at its end. Sourced after
 # tests/scenario/lib.sh. Removes its machines, mounts and processes, and does not change files of the host.
-# shellcheck shell=sh disable=SC2154
+# shellcheck shell=sh disable=SC2034,SC2154
 machine_pid='' leader=''
 
 can_boot() { # skips the scenario if no machine can be booted
@@ -45,6 +45,39 @@ machine_off() {
   until_ok 20 sh -c "! kill -0 $machine_pid" || kill -KILL "$machine_pid"
   wait "$machine_pid" 2>/dev/null
   machine_pid='' leader=''
+}
+
+# A machine with gover's installed units and simulated GVT-g GPUs, which keep running when the daemon ends. The files of
+# a GPU are in $dir/GPU, and in /srv/GPU of the machine. A test can add files to $root between the two functions.
+gvt_install() { # gvt_install GPU...: installs gover; $gpu_lines are further lines of each section [gpu GPU]
+  overlay_on /
+  ok "gover is installed" make -s -C "$top" B="$B" install DESTDIR="$root" PREFIX=/usr
+  systemd-sysusers --root="$root" >/dev/null 2>&1
+  mkdir -p "$root/etc/gover" "$root/etc/systemd/system/gover-.service.d" "$root/etc/systemd/system/gover-d.service.d"
+  printf '[daemon]\nperiod_ms = 200\n' >"$root/etc/gover/gover.conf"
+  binds=''
+  for gpu; do
+    fuse_mount "$dir/$gpu" --allow-other --speed 1
+    mkdir "$root/srv/$gpu"
+    binds="$binds --bind=$dir/$gpu:/srv/$gpu"
+    printf '[gpu %s]\nbackend = gvt\nroot = /srv/%s\n%s\n' "$gpu" "$gpu" "${gpu_lines-}" >>"$root/etc/gover/gover.conf"
+  done
+  # Not the folder of a GPU: systemd would access it before each start of the daemon, and wait for a GPU that hangs.
+  printf '[Service]\nReadWritePaths=/srv\n' >"$root/etc/systemd/system/gover-.service.d/tree.conf"
+  printf '[Unit]\nRequires=basic.target\nAfter=basic.target\n' >"$root/etc/systemd/system/check.target"
+  gvt_gpu "$1"
+}
+
+gvt_boot() { # boots the machine and sets $sock
+  # shellcheck disable=SC2086 # a list
+  machine_on --private-network $binds -- systemd.unit=check.target || exit 1
+  sock=/proc/$leader/root/run/gover/gover.sock
+}
+
+gvt_gpu() { # gvt_gpu GPU: selects the GPU of the functions of host.sh
+  host_gpu=$1
+  host_sys=$dir/$1
+  host_parent=$host_sys/class/mdev_bus/0000:00:02.0
 }
 
 inside() { # inside COMMAND...: runs a command in the machine as root
