@@ -68,6 +68,7 @@ static void write_move(struct actuator *actuator, struct host_gpu *gpu, struct a
 		r = -EIO;
 	move->error = -r;
 	vgpu->write_errno = -r;
+	gpu->caps_due = gpu->caps_due || r < 0;
 	vgpu->tally.cap_writes++;
 	if (r_read == 0) {
 		move->read_back_pct = in_force;

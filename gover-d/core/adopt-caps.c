@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Completes the cap writes of changes that a crash has interrupted. */
+/* Completes the cap writes of changes that a crash or an error has interrupted. */
 #include "gover-d/core/adopt-caps.h"
 #include "gover-d/core/record.h"
 #include "gover-d/core/round.h"
@@ -28,21 +28,20 @@ static bool plan_cap(struct manager *m, struct host_gpu *gpu, int index)
 static void correct(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, struct instant now)
 {
 	const struct contract *c = &vgpu->contract;
-	bool act = gpu->mode != GPU_MODE_OBSERVE;
+	bool act = gpu->mode != GPU_MODE_OBSERVE, again = round_failed_lately(vgpu, now);
 
-	if (c->held)
+	if (c->held && !again)
 		record_decision(m, gpu, vgpu, DECISION_ADOPT, DECISION_NOTED, now,
-				"vGPU %s has a cap of %d %%, but its stored hold is %d %%, because "
-				"a change was interrupted",
-				c->id, vgpu->cap_pct, c->held_cap_pct);
-	else
+				"vGPU %s has a cap of %d %%, but its stored hold is %d %%", c->id,
+				vgpu->cap_pct, c->held_cap_pct);
+	else if (!again)
 		record_decision(m, gpu, vgpu, DECISION_ADOPT, DECISION_NOTED, now,
 				"vGPU %s has a cap of %d %%, but its stored contract allows %d to "
-				"%d %%, because a change was interrupted",
+				"%d %%",
 				c->id, vgpu->cap_pct,
 				policy_floor_pct(&m->params, &gpu->view, &c->terms),
 				policy_ceiling_pct(&gpu->view, &c->terms));
-	/* A failed write is recorded with the decision. */
+	/* A failed write is recorded with the decision; the next period tries again. */
 	(void)round_apply(m, gpu, m->round, act, now);
 }
 
@@ -51,9 +50,9 @@ void adopt_caps(struct manager *m, struct host_gpu *gpu, struct instant now)
 	struct plan_round *round = m->round;
 	int n;
 
-	if (!gpu->attached)
+	if (!gpu->caps_due)
 		return;
-	gpu->attached = false;
+	gpu->caps_due = false; /* a write that fails sets it again */
 	round_view(m, gpu, round);
 	n = gpu->view.n_vgpus;
 	for (int i = 0; i < n; i++) {

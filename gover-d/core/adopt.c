@@ -125,7 +125,7 @@ static int attach_existing(struct manager *m, struct host_gpu *gpu, struct vgpu 
 			   "stays in force",
 			   vgpu->contract.id);
 	vgpu->removing = false;
-	gpu->attached = true;
+	gpu->caps_due = true;
 	return 0;
 }
 
@@ -143,7 +143,7 @@ static int recreate_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *v
 	if (r != 0)
 		return r < 0 ? r : -EIO; /* @reterr contains the reason */
 	pass_labels(gpu, vgpu);
-	gpu->attached = true;
+	gpu->caps_due = true;
 	record_decision(m, gpu, vgpu, DECISION_ADOPT, DECISION_WRITTEN, now,
 			"vGPU %s did not exist and was created again with its last cap of %d %%",
 			vgpu->contract.id, cap_pct);

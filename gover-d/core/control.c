@@ -55,6 +55,8 @@ static int apply_gpu(struct manager *m, struct change *change, struct err *reter
 	struct instant now = clock_now();
 
 	(void)reterr;
+	/* In mode observe, a lease that ended may have left a cap outside its contract. */
+	gpu->caps_due = gpu->caps_due || gpu->mode == GPU_MODE_OBSERVE;
 	if (c->sets_mode)
 		gpu->mode = c->mode;
 	if (c->sets_selling)

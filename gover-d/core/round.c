@@ -7,12 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "gover-d/core/external-change.h"
 #include "gover-d/core/record.h"
 #include "gover-d/core/round.h"
 #include "gover-d/core/state.h"
 
-/* shortest time between two records of the same decision that is not applied */
+/* shortest time between two records of the same decision that is not applied or fails */
 #define REPEAT_NS (60 * NS_PER_S)
 
 /* --- before the policy --- */
@@ -191,6 +192,42 @@ static bool is_repeated(struct host_gpu *gpu, const struct policy_decision *pd, 
 	return false;
 }
 
+bool round_failed_lately(const struct vgpu *vgpu, struct instant now)
+{
+	return vgpu->failed.at_ns && now.mono_ns - vgpu->failed.at_ns < REPEAT_NS;
+}
+
+/*
+ * True if the failed decision need not be recorded now. A cap write that fails may be planned again
+ * in each period, so the same failure is recorded only once a minute.
+ */
+static bool is_failed_again(struct vgpu *vgpu, const char *why, struct instant now)
+{
+	uint64_t hash = hash_text(why);
+
+	if (round_failed_lately(vgpu, now) && vgpu->failed.why == hash)
+		return true;
+	vgpu->failed.at_ns = now.mono_ns;
+	vgpu->failed.why = hash;
+	return false;
+}
+
+/* True if the decision with @result need not be recorded, because the same one was lately. */
+static bool is_known(struct host_gpu *gpu, struct plan_round *round,
+		     const struct policy_decision *pd, enum decision_result result,
+		     struct instant now)
+{
+	struct vgpu *vgpu = pd->vgpu >= 0 ? round->viewed[pd->vgpu] : NULL;
+
+	if (result == DECISION_OBSERVED || result == DECISION_DRY_RUN)
+		return is_repeated(gpu, pd, vgpu ? vgpu->contract.id : "", now);
+	if (vgpu && result == DECISION_FAILED)
+		return is_failed_again(vgpu, pd->why, now);
+	if (vgpu && result == DECISION_WRITTEN)
+		vgpu->failed.at_ns = 0;
+	return false;
+}
+
 int round_apply(struct manager *m, struct host_gpu *gpu, struct plan_round *round, bool act,
 		struct instant now)
 {
@@ -207,8 +244,7 @@ int round_apply(struct manager *m, struct host_gpu *gpu, struct plan_round *roun
 			r = -ESTALE;
 		else if (result == DECISION_FAILED && r == 0)
 			r = -EIO;
-		if ((!act || m->actuator.dry_run) &&
-		    is_repeated(gpu, pd, pd->vgpu >= 0 ? round->views[pd->vgpu].id : "", now))
+		if (is_known(gpu, round, pd, result, now))
 			continue;
 		snprintf(d.gpu, sizeof(d.gpu), "%s", gpu->config.name);
 		d.kind = (enum decision_kind)pd->kind;

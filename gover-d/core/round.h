@@ -34,6 +34,8 @@ void round_view(struct manager *manager, struct host_gpu *gpu, struct plan_round
  */
 int round_apply(struct manager *manager, struct host_gpu *gpu, struct plan_round *round, bool act,
 		struct instant now);
+/* True if a decision about @vgpu was recorded in the last minute that could not be applied. */
+bool round_failed_lately(const struct vgpu *vgpu, struct instant now);
 
 /*
  * Checks, before a request applies the plan in @round, that no external writer changed a cap of the

@@ -189,6 +189,7 @@ static bool is_in_time(struct host_gpu *gpu, const struct gpu_io_sweep *sweep, b
 	uint64_t took_ns = sweep ? sweep->took_ns : now.mono_ns - gpu->sweep_started_ns;
 
 	gpu->sweep_s = (double)took_ns / NS_PER_S;
+	gpu->caps_due = gpu->caps_due || gpu->missed_sweeps > 0;
 	gpu->missed_sweeps = sweep && !late ? 0 : gpu->missed_sweeps + 1;
 	return gpu->open && gpu->missed_sweeps <= 1;
 }

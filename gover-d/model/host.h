@@ -60,6 +60,11 @@ struct vgpu {
 	bool lease_off;	      /* the daemon has ended the lease */
 	int lease_errno; /* negative errno of the last renewal; the same error is logged once */
 	int write_errno; /* errno of the last failed cap write since the last tick; 0: none */
+	/* the last decision about this vGPU that was recorded and could not be applied */
+	struct {
+		uint64_t at_ns; /* 0: none since the last decision that was applied */
+		uint64_t why;	/* hash of its reason */
+	} failed;
 	struct monitor_track monitor;
 	struct monitor_row row; /* last sample */
 	struct policy_track policy;
@@ -100,7 +105,11 @@ struct host_gpu {
 		bool more; /* further refused vGPUs exist, which are logged without names */
 	} refused;
 	bool lost_vgpu; /* a vGPU disappeared in this tick */
-	bool attached;	/* a vGPU was attached since adopt_caps() */
+	/*
+	 * adopt_caps() is due, because a cap may be outside its contract: a vGPU was attached, a
+	 * cap write failed, the GPU did not answer, or it was in mode observe.
+	 */
+	bool caps_due;
 	/* for each kind of decision: the last one that was recorded but not applied */
 	struct {
 		char vgpu[ID_MAX];

@@ -170,10 +170,10 @@ CALLERS = [
     Fault("flood-frames", process.frame_flood, "fps_over_limit"),
     Fault("frame-pages", process.scribbled_pages, why=LOCAL),
     Fault("guest-messages", process.guest_messages, why=LOCAL),
-    Fault("gpu-top-dead", process.gpu_top("dead"), "utilisation_unknown"),
-    Fault("gpu-top-garbage", process.gpu_top("garbage"), "utilisation_unknown"),
-    Fault("gpu-top-lies", process.gpu_top("lies"), "utilisation_unknown"),
-    Fault("gpu-top-silent", process.gpu_top("silent"), "utilisation_unknown"),
+    Fault("gpu-top-dead", process.gpu_top("dead"), "utilization_unknown"),
+    Fault("gpu-top-garbage", process.gpu_top("garbage"), "utilization_unknown"),
+    Fault("gpu-top-lies", process.gpu_top("lies"), "utilization_unknown"),
+    Fault("gpu-top-silent", process.gpu_top("silent"), "utilization_unknown"),
 ]
 
 FAULTS = KILLS + DISK + STATE + LIVE + [dataclasses.replace(each, outside=True) for each in GPU] + PROCESS + CALLERS

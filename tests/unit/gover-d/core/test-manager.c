@@ -217,7 +217,6 @@ static void an_unwritten_hold_keeps_its_alert_until_release(void **state)
 	(void)hold("a", 40);
 	tick(1);
 	assert_non_null(find_active_alert(ALERT_WRITE_FAILED, "a"));
-	device("a")->write_errno = 0;
 	tick(10);
 	/* The cap is still 80 %, not 40 %. */
 	assert_non_null(find_active_alert(ALERT_WRITE_FAILED, "a"));
