@@ -17,6 +17,7 @@ import world as worlds
 ALERT_S = 10.0  # generous: an alert is raised within a few periods
 STUCK_S = 1.0
 LOST_S = 3.0  # if the daemon works normally, lost objects do not come back
+TIDY_S = 20.0
 OWN_KILL = -9
 
 
@@ -251,9 +252,22 @@ class Host:
             self.clients.remove_newcomers()
             snapshot = tree.until(self.whole, 20, 0.02)
         if snapshot:
+            self.tidy()
             self.settle(snapshot)
         else:
             result.complaints.append(f"the vGPUs of the claims could not be removed: {self.look()[1]}")
+
+    def tidy(self):
+        """Removes the damaged files that the daemon has set aside, as an operator does, until their alert is cleared."""
+        for name in os.listdir(self.world.state):
+            if ".damaged-" in name:
+                path = self.world.file(name)
+                shutil.rmtree(path) if os.path.isdir(path) else os.remove(path)
+        if not tree.until(lambda: not self.is_raised("history_damaged"), TIDY_S, 0.02):
+            raise tree.Broken("history_damaged is still raised, although no damaged file is left")
+
+    def is_raised(self, alert):
+        return any(each["name"] == alert for each in self.world.get("/v1/host")["alerts"])
 
     def whole(self):
         """The Snapshot if there is nothing to complain about."""

@@ -115,8 +115,8 @@ def prepare(attempt):
     attempt.world.daemon.kill()
 
 
-def at_start(name, damage):
-    """The file is damaged while no daemon runs. The next start works without a hand."""
+def at_start(name, damage, words=""):
+    """The file is damaged while no daemon runs. The next start works without a hand, and its log contains @words."""
 
     def run(attempt):
         prepare(attempt)
@@ -124,9 +124,12 @@ def at_start(name, damage):
         if not os.path.exists(path):
             return False
         damage(path, attempt.rng)
+        offset = attempt.world.log_size()
         attempt.world.daemon.start()
         until(attempt.world.is_ready, 5)
         attempt.wait_alert()
+        if words not in attempt.world.log_text(offset):
+            attempt.complaints.append(f"the log does not contain \"{words}\": {attempt.world.log_text(offset)}")
         return True
 
     return run
