@@ -8,10 +8,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/parse.h"
+
+#define STAMP_MAX  32
+#define STAMPS_MAX 1000 /* names that are tried in one second */
 
 int file_pread_text(int fd, char *text, size_t size)
 {
@@ -211,6 +215,30 @@ int file_replace(const char *path, const char *text, size_t length)
 	if (r < 0)
 		(void)unlink(temp);
 	return r;
+}
+
+int file_set_folder_aside(const char *path, char ret_name[PATH_MAX])
+{
+	char stamp[STAMP_MAX];
+	time_t now = time(NULL);
+	struct stat st;
+	struct tm tm;
+
+	if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+		return 0;
+	strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%SZ", gmtime_r(&now, &tm));
+	for (int i = 1; i <= STAMPS_MAX; i++) {
+		char number[8] = "";
+
+		if (i > 1)
+			snprintf(number, sizeof(number), "-%d", i);
+		if (snprintf(ret_name, PATH_MAX, "%s.damaged-%s%s", path, stamp, number) >=
+		    PATH_MAX)
+			return -ENAMETOOLONG;
+		if (lstat(ret_name, &st) < 0)
+			return rename(path, ret_name) < 0 ? -errno : 1;
+	}
+	return -EEXIST;
 }
 
 int file_make_dirs(const char *path)

@@ -4,6 +4,7 @@
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
 
+#include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -37,6 +38,12 @@ int file_open_stream(const char *path, FILE **ret_file);
  * PATH.before is a link to the old file.
  */
 int file_replace(const char *path, const char *text, size_t length);
+
+/*
+ * If @path is a folder, renames it to @ret_name, which is PATH.damaged-TIME or the first such name
+ * that no file has. Returns 1 if it was renamed, 0 if @path is no folder, or a negative errno.
+ */
+int file_set_folder_aside(const char *path, char ret_name[PATH_MAX]);
 
 /* Creates the folder @path and its parents, mode 0755. Succeeds if the folder exists already. */
 int file_make_dirs(const char *path);

@@ -42,7 +42,7 @@ static int load_from_database(struct manager *m, struct db_reader *reader,
 /* True if the file is damaged. A file of a newer gover is not damaged and must not be replaced. */
 static bool is_damaged(int r)
 {
-	return r == -EINVAL || r == -EIO || r == -EFBIG;
+	return r == -EINVAL || r == -EIO || r == -EFBIG || r == -EISDIR;
 }
 
 /*

@@ -242,6 +242,22 @@ static int make_loop(struct manager *m, struct err *reterr)
 		     : notify_open(m, reterr);
 }
 
+/*
+ * A folder in place of the file @path contains nothing that this file could contain: sets the
+ * folder aside, so that a new file can be written.
+ */
+static void set_folder_aside(const char *path)
+{
+	char name[PATH_MAX];
+	int r = file_set_folder_aside(path, name);
+
+	if (r < 0)
+		log_warning("%s is a folder and cannot be renamed: %s", path, strerror(-r));
+	else if (r > 0)
+		log_warning("%s is a folder: it was renamed to %s, and a new file begins", path,
+			    name);
+}
+
 /* Locks the state directory and opens the cap journal. */
 static int open_journal(struct manager *m, struct err *reterr)
 {
@@ -263,6 +279,8 @@ static int open_journal(struct manager *m, struct err *reterr)
 	r = lock_state_dir(state_dir, &m->lock_fd, reterr);
 	if (r < 0)
 		return r;
+	if (!m->actuator.dry_run)
+		set_folder_aside(caps_path);
 	return cap_journal_open(caps_path, &m->actuator.journal, reterr);
 }
 
@@ -298,6 +316,8 @@ static int load_all(struct manager *m, struct contracts *ret_contracts, struct e
 	m->history.userdata = m;
 	history_open(&m->history, &m->config.retention);
 	reader = history_open_reader(&m->history);
+	if (!m->actuator.dry_run)
+		set_folder_aside(m->contracts_path);
 	r = load_contracts(m, reader, ret_contracts, &stale, reterr);
 	if (r >= 0)
 		r = load_state(m, reader, ret_contracts, reterr);
@@ -539,6 +559,7 @@ int manager_restore(const struct config *config, struct err *reterr)
 	if (r >= 0) {
 		/* the database may be missing */
 		(void)db_reader_open(m->history.path, &reader, NULL);
+		set_folder_aside(m->contracts_path);
 		r = load_contracts(m, reader, &contracts, &stale, reterr);
 		db_reader_close(reader);
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests restarts after the contracts file, the database or both were lost or corrupted. */
+#include <glob.h>
 #include <sys/stat.h>
 
 #include "tests/unit/gover-d/core/test-manager.h"
@@ -76,6 +77,80 @@ static void a_corrupt_file_without_a_database_is_refused(void **state)
 	assert_non_null(strstr(err.msg, "contracts.json"));
 	assert_int_equal(device("a")->cap_pct, 65);
 	assert_false(state_file_exists("contracts.json.old"));
+}
+
+/* Replaces a file of the state directory by a folder. */
+static void replace_by_folder(const char *name)
+{
+	CLEANUP_FREE char *path = strdup(state_path(name));
+
+	assert_non_null(path);
+	assert_int_equal(remove(path), 0);
+	assert_int_equal(mkdir(path, 0700), 0);
+}
+
+static int count_set_aside(const char *name)
+{
+	char pattern[2 * PATH_MAX];
+	glob_t found = {0};
+	int n;
+
+	snprintf(pattern, sizeof(pattern), "%s.damaged-*", state_path(name));
+	n = glob(pattern, 0, NULL, &found) == 0 ? (int)found.gl_pathc : 0;
+	globfree(&found);
+	return n;
+}
+
+static void a_folder_is_renamed_and_the_database_is_used(void **state)
+{
+	(void)state;
+	run_steal_and_hold();
+	for (int times = 1; times <= 2; times++) { /* the second name may be in use */
+		replace_by_folder("contracts.json");
+		start();
+		expect_state_preserved();
+		wait_for_saves();
+		assert_int_equal(count_set_aside("contracts.json"), times);
+		stop();
+	}
+	start();
+	expect_state_preserved();
+}
+
+static void a_folder_without_a_database_counts_as_a_lost_file(void **state)
+{
+	(void)state;
+	run_steal_and_hold();
+	replace_by_folder("contracts.json");
+	delete_database();
+	start();
+	tick(1);
+	assert_int_equal(count_set_aside("contracts.json"), 1);
+	assert_true(vgpu("a")->contract.held); /* its contract is lost */
+	assert_int_equal(device("a")->cap_pct, 65);
+}
+
+static void a_folder_in_place_of_the_cap_journal_is_renamed(void **state)
+{
+	int last_pct, intent_pct;
+
+	(void)state;
+	run_steal_and_hold();
+	replace_by_folder("caps");
+	start();
+	expect_state_preserved();
+	assert_int_equal(count_set_aside("caps"), 1);
+	read_journal("a", &last_pct, &intent_pct);
+	assert_int_equal(last_pct, 65);
+}
+
+static void a_dry_run_does_not_rename_a_folder(void **state)
+{
+	(void)state;
+	run_steal_and_hold();
+	replace_by_folder("contracts.json");
+	assert_int_equal(manager_new(&config, true, &m, &err), 0);
+	assert_int_equal(count_set_aside("contracts.json"), 0);
 }
 
 static void a_file_of_a_newer_version_is_refused_even_with_a_database(void **state)
@@ -403,6 +478,10 @@ int main(void)
 		FIXTURE_TEST(contracts_and_holds_are_restored_from_the_database),
 		FIXTURE_TEST(a_corrupt_file_is_renamed_and_the_database_is_used),
 		FIXTURE_TEST(a_corrupt_file_without_a_database_is_refused),
+		FIXTURE_TEST(a_folder_is_renamed_and_the_database_is_used),
+		FIXTURE_TEST(a_folder_without_a_database_counts_as_a_lost_file),
+		FIXTURE_TEST(a_folder_in_place_of_the_cap_journal_is_renamed),
+		FIXTURE_TEST(a_dry_run_does_not_rename_a_folder),
 		FIXTURE_TEST(a_file_of_a_newer_version_is_refused_even_with_a_database),
 		FIXTURE_TEST(contracts_missing_from_the_file_are_restored_from_the_database),
 		FIXTURE_TEST(an_edited_file_takes_precedence_over_the_database),
