@@ -7,14 +7,13 @@
 
 const struct admission admit_by_load = {NULL, NULL};
 
-/* Tolerates a rounding error, so that a peak of 40 % and a contract of 60 % fit together. */
 static bool has_room(const struct policy_params *params, const struct policy_gpu *gpu,
 		     const struct admission *admission, struct peak *ret_peak)
 {
 	if (!admission->predict)
 		return gpu->total_load < params->lowload_pct / 100.0;
 	*ret_peak = admission->predict(params, gpu);
-	return ret_peak->pct + gpu->flavor.initial_cap_pct <= 100 + 1e-6;
+	return ret_peak->pct + gpu->flavor.initial_cap_pct <= 100;
 }
 
 /* Explains an offer by a predicted peak instead of the total load. */

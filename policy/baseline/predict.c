@@ -76,13 +76,14 @@ static int64_t load_then(const struct policy_params *params, const struct policy
 }
 
 /* Uses only the periods for which all warm vGPUs have stored a load. After a lost reading, the
- * loads of that vGPU are shifted by one period, which is negligible. */
+ * loads of that vGPU are shifted by one period, which is negligible. The deviations are taken from
+ * the mean, so that a steady load has exactly none. */
 static struct peak predict_nsigma(const struct policy_params *params, const struct policy_gpu *gpu)
 {
 	struct peak peak = {0};
-	int64_t contracts = 0;
+	int64_t contracts = 0, sum = 0;
 	int n = params->predict_periods;
-	double sum = 0, squares = 0, mean, variance;
+	double mean, squares = 0;
 
 	for (int i = 0; i < gpu->n_vgpus; i++) {
 		const struct policy_track *track = gpu->vgpus[i].track;
@@ -94,16 +95,16 @@ static struct peak predict_nsigma(const struct policy_params *params, const stru
 			n = track->window_fill;
 		}
 	}
+	for (int ago = 1; ago <= n; ago++)
+		sum += load_then(params, gpu, ago);
+	mean = (double)sum / n;
 	for (int ago = 1; ago <= n; ago++) {
-		double load = (double)load_then(params, gpu, ago) / MILLIONTHS;
+		double deviation = (double)load_then(params, gpu, ago) - mean;
 
-		sum += load;
-		squares += load * load;
+		squares += deviation * deviation;
 	}
-	mean = sum / n;
-	variance = fmax(0, squares / n - mean * mean);
-	peak.pct = 100 * (mean + params->predict_sigmas * sqrt(variance) +
-			  (double)contracts / MILLIONTHS);
+	peak.pct = 100 * (mean + params->predict_sigmas * sqrt(squares / n) + (double)contracts) /
+		   MILLIONTHS;
 	return peak;
 }
 

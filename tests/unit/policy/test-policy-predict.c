@@ -134,6 +134,29 @@ static void test_a_newcomers_whole_contract_must_fit(void **state)
 	assert_int_equal(bench.gpu.calm_run, 3);
 }
 
+/* A steady use has no deviation, also if the sums of the loads and of their squares are rounded. */
+static void test_a_steady_peak_and_the_rest_of_the_gpu_fit_together(void **state)
+{
+	static const char *const names[] = {"p99", "nsigma", "max"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		for (int a_pct = 1; a_pct <= 30; a_pct++) {
+			struct row row = {names[i], "", 300, .a = {.often = a_pct / 100.0},
+					  .b = {.often = 0.13}};
+			struct bench bench;
+
+			make_bench(&bench, &row, 100 - 13 - a_pct);
+			bench_step(&bench);
+			if (strcmp(bench_text(&bench), "offer") != 0)
+				fail_msg("%s: no offer beside %d %%", names[i], 13 + a_pct);
+			make_bench(&bench, &row, 100 - 13 - a_pct + 1);
+			bench_step(&bench);
+			assert_string_equal(bench_text(&bench), "");
+		}
+	}
+}
+
 static void test_lowload_pct_has_no_influence(void **state)
 {
 	static const struct row row = {"max", "", 100, .a = {.often = 0.29}, .b = {.often = 0.19}};
@@ -168,26 +191,35 @@ static void test_caps_move_as_under_gover(void **state)
 	}
 }
 
-static void test_the_sentence(void **state)
+static void test_the_sentence_and_the_numbers(void **state)
 {
 	static const struct {
 		struct row row;
-		const char *why;
+		const char *why, *numbers;
 	} said[] = {
 		{{"p99", "", 100, .a = {.often = 0.10}, .b = {.often = 0.05}},
 		 "No vGPU needed help for 3 periods, and the 99th percentiles of each vGPU's use "
 		 "over 300 periods add up to 15.0 %: a contract of 40 % fits; 40 % can be funded "
-		 "now, of which other vGPUs give 0 %"},
+		 "now, of which other vGPUs give 0 %",
+		 "calm_periods=3 total_load_pct=15 peak_pct=15 flavor_cap_pct=40 fundable_pct=40 "
+		 "min_newcomer_pct=10 free_pct=50 given_pct=0 cold=0 predict_periods=300 "
+		 "predict_sigmas=5"},
 		{{"nsigma", "", 100, .a = {.often = 0.10}, .b = {.often = 0.05},
 		  .change = three_sigma},
 		 "No vGPU needed help for 3 periods, and the mean and 3 standard deviations of the "
 		 "total use over 300 periods add up to 15.0 %: a contract of 40 % fits; 40 % can "
-		 "be funded now, of which other vGPUs give 0 %"},
+		 "be funded now, of which other vGPUs give 0 %",
+		 "calm_periods=3 total_load_pct=15 peak_pct=15 flavor_cap_pct=40 fundable_pct=40 "
+		 "min_newcomer_pct=10 free_pct=50 given_pct=0 cold=0 predict_periods=300 "
+		 "predict_sigmas=3"},
 		{{"max", "", 20, .a = {.often = 0.10}, .b = {.often = 0.05}},
 		 "No vGPU needed help for 3 periods, and the largest uses of each vGPU over 300 "
 		 "periods add up to 50.0 % (2 vGPUs are younger than 30 periods and count with "
 		 "their contracts): a contract of 40 % fits; 40 % can be funded now, of which "
-		 "other vGPUs give 0 %"},
+		 "other vGPUs give 0 %",
+		 "calm_periods=3 total_load_pct=15 peak_pct=50 flavor_cap_pct=40 fundable_pct=40 "
+		 "min_newcomer_pct=10 free_pct=50 given_pct=0 cold=2 predict_periods=300 "
+		 "predict_sigmas=5"},
 	};
 
 	(void)state;
@@ -197,7 +229,7 @@ static void test_the_sentence(void **state)
 		make_bench(&bench, &said[i].row, 40);
 		bench_step(&bench);
 		assert_int_equal(bench.out.n_decisions, 1);
-		assert_string_equal(bench.out.decisions[0].why, said[i].why);
+		bench_check_said(&bench.out.decisions[0], said[i].why, said[i].numbers);
 	}
 }
 
@@ -206,9 +238,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_peaks),
 		cmocka_unit_test(test_a_newcomers_whole_contract_must_fit),
+		cmocka_unit_test(test_a_steady_peak_and_the_rest_of_the_gpu_fit_together),
 		cmocka_unit_test(test_lowload_pct_has_no_influence),
 		cmocka_unit_test(test_caps_move_as_under_gover),
-		cmocka_unit_test(test_the_sentence),
+		cmocka_unit_test(test_the_sentence_and_the_numbers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -113,6 +113,7 @@ static inline const char *bench_text(struct bench *bench)
 	for (int i = 0; i < out->n_decisions; i++) {
 		const struct policy_decision *decision = &out->decisions[i];
 
+		assert_true(decision->vgpu >= -1 && decision->donor >= -1);
 		at += snprintf(at, end - at, "%s%s", i ? "; " : "",
 			       policy_kind_name(decision->kind));
 		if (decision->vgpu >= 0)
@@ -140,6 +141,21 @@ static inline double bench_number(const struct bench *bench, const char *name)
 			return decision->numbers[i].value;
 	fail_msg("no number %s", name);
 	return NAN;
+}
+
+/* Checks the sentence of @decision, and its numbers as text: "name=value name=value". */
+static inline void bench_check_said(const struct policy_decision *decision, const char *why,
+				    const char *numbers)
+{
+	char text[512] = "";
+	size_t used = 0;
+
+	for (int i = 0; i < decision->n_numbers; i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s=%.4g",
+					 i ? " " : "", decision->numbers[i].name,
+					 decision->numbers[i].value);
+	assert_string_equal(decision->why, why);
+	assert_string_equal(text, numbers);
 }
 
 /* Checks that each want_cap_pct is the cap in the move of the vGPU, or cap_pct if it has no move.

@@ -46,26 +46,13 @@ static const struct policy_decision *find(const struct bench *bench, enum policy
 
 /* --- sentences --- */
 
-static void say_numbers(const struct policy_decision *decision, char *text, size_t size)
-{
-	int used = 0;
-
-	text[0] = '\0';
-	for (int i = 0; i < decision->n_numbers; i++)
-		used += snprintf(text + used, size - (size_t)used, "%s%s=%.4g", i ? " " : "",
-				 decision->numbers[i].name, decision->numbers[i].value);
-}
-
 static void check_said(const struct bench *bench, enum policy_kind kind, const char *why,
 		       const char *numbers)
 {
 	const struct policy_decision *decision = find(bench, kind);
-	char text[512];
 
 	assert_non_null(decision);
-	say_numbers(decision, text, sizeof(text));
-	assert_string_equal(decision->why, why);
-	assert_string_equal(text, numbers);
+	bench_check_said(decision, why, numbers);
 }
 
 #define A_AND_B                                                                         \
