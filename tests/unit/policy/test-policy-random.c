@@ -104,10 +104,8 @@ static int find(const struct world *world, const char *id)
 	return i;
 }
 
-static void make_call(struct world *world, const struct call *call)
+static void make_call_on(struct world *world, struct policy_gpu *gpu, const struct call *call)
 {
-	struct policy_gpu *gpu = &world->gpu;
-
 	world->result = 0;
 	switch (call->kind) {
 	case CALL_STEP:
@@ -132,6 +130,22 @@ static void make_call(struct world *world, const struct call *call)
 					   &call->newcomer, &world->out, &world->largest_pct);
 		break;
 	}
+}
+
+/* Makes the call on an array without an element behind the last vGPU, so that AddressSanitizer
+ * detects an access behind it. */
+static void make_call(struct world *world, const struct call *call)
+{
+	size_t size = (size_t)world->gpu.n_vgpus * sizeof(struct policy_vgpu);
+	struct policy_vgpu *exact = malloc(size);
+
+	assert_true(exact || size == 0);
+	memcpy(exact, world->vgpus, size);
+	world->gpu.vgpus = exact;
+	make_call_on(world, &world->gpu, call);
+	memcpy(world->vgpus, exact, size);
+	free(exact);
+	world->gpu.vgpus = world->vgpus;
 }
 
 static const char *name_of(const struct world *world, int index)
