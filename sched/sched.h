@@ -105,7 +105,10 @@ void sched_start(struct sched *sched, const struct sched_discipline *discipline,
  */
 void sched_add(struct sched *sched, struct sched_vgpu *vgpu, unsigned int cap_pct, uint64_t now_ns);
 
-/* Removes @vgpu, also during its turn. The caller can then free @vgpu. */
+/*
+ * Removes @vgpu, also during its turn, and sets its next and prev to NULL. The caller can then free
+ * @vgpu.
+ */
 void sched_remove(struct sched *sched, struct sched_vgpu *vgpu);
 
 /* Sets the cap, 0..100, from the next slot on, and renews the lease. */

@@ -3,7 +3,7 @@
  * Invariants of all policies. Random tenants arrive, work, are held, change their contracts and
  * leave, on GPUs with random steps and parameters. Sometimes the policy changes. Every call is
  * repeated, once unchanged and once with the vGPUs in another order. The results must be equal.
- * GOVER_TEST_SEED=N runs other histories.
+ * GOVER_TEST_SEED=N runs other histories, GOVER_TEST_PCT=N only that percentage of them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -543,7 +543,9 @@ static void test_invariants_in_random_histories(void **state)
 	} acts[] = {{take_sample, 75},	  {arrive, 9},		{leave, 5},
 		    {hold_or_release, 5}, {change_contract, 3}, {write_from_outside, 3}};
 	const char *seed = getenv("GOVER_TEST_SEED");
+	int histories = bench_scaled(HISTORIES);
 	static struct world world;
+	bool all_seen = true;
 
 	(void)state;
 	random_state = seed ? strtoull(seed, NULL, 10) : 20221101;
@@ -551,7 +553,7 @@ static void test_invariants_in_random_histories(void **state)
 	assert_true(random_state != 0);
 	for (int i = 0; i < TENANTS_MAX; i++)
 		snprintf(names[i], sizeof(names[i]), "vgpu%d", i + 1);
-	for (int history = 0; history < HISTORIES; history++) {
+	for (int history = 0; history < histories; history++) {
 		begin(&world);
 		for (int n = 0; n < CALLS; n++) {
 			int dice = random_int(0, 99), act = 0;
@@ -564,9 +566,10 @@ static void test_invariants_in_random_histories(void **state)
 	}
 	for (int kind = 0; kind < POLICY_KINDS; kind++) {
 		print_message("  %s: %d\n", policy_kind_name((enum policy_kind)kind), seen[kind]);
-		assert_true(seen[kind] > 0);
+		all_seen = all_seen && seen[kind] > 0;
 	}
-	assert_true(refused_holds > 0 && refused_funds > 0 && refused_sets > 0);
+	all_seen = all_seen && refused_holds > 0 && refused_funds > 0 && refused_sets > 0;
+	assert_true(all_seen || histories < HISTORIES);
 }
 
 int main(void)

@@ -123,6 +123,43 @@ static void allotted_is_the_integral_of_the_cap_in_force(void **state)
 			 198 * NS_PER_MS);
 }
 
+/* The scheduler divides in steps of 16 bits. The products here need up to 64 bits. */
+static void the_allotted_time_is_exact_for_any_time(void **state)
+{
+	static const unsigned int caps[] = {1, 3, 33, 50, 99, 100};
+	struct rig rig;
+
+	(void)state;
+	rig_init(&rig, 1);
+	for (size_t i = 0; i < ARRAY_SIZE(caps); i++) {
+		const struct sched_vgpu *vgpu = &rig_add(&rig, caps[i], 0)->sched;
+
+		for (int bit = 0; bit < 57; bit++) {
+			uint64_t edge = UINT64_C(1) << bit;
+
+			for (uint64_t ns = edge - 1; ns <= edge + 1; ns++)
+				assert_int_equal(sched_allotted_ns(vgpu, ns), ns * caps[i] / 100);
+		}
+		assert_int_equal(sched_allotted_ns(vgpu, UINT64_C(0x123456789abcdef)),
+				 UINT64_C(0x123456789abcdef) * caps[i] / 100);
+	}
+}
+
+/* A time before the last change of the cap is possible if two readers of a clock disagree. */
+static void allotted_time_never_decreases(void **state)
+{
+	struct rig rig;
+	struct tenant *tenant;
+
+	(void)state;
+	rig_init(&rig, 1);
+	tenant = rig_add(&rig, 50, 0);
+	rig_run(&rig, SLOT);
+	assert_int_equal(sched_allotted_ns(&tenant->sched, SLOT), 50 * NS_PER_MS);
+	assert_int_equal(sched_allotted_ns(&tenant->sched, SLOT - 1), 50 * NS_PER_MS);
+	assert_int_equal(sched_allotted_ns(&tenant->sched, 0), 50 * NS_PER_MS);
+}
+
 static void the_next_vgpu_is_the_first_in_the_round_with_work_and_slice(void **state)
 {
 	struct rig rig;
@@ -295,6 +332,67 @@ static void a_new_vgpu_gets_the_slice_for_the_rest_of_the_slot(void **state)
 	assert_int_equal(newcomer->sched.busy_ns, 50 * NS_PER_MS);
 }
 
+static void a_vgpu_that_is_added_after_the_end_of_the_slot_waits_for_the_next(void **state)
+{
+	uint64_t run_ns = 0;
+	struct tenant *late;
+	struct rig rig;
+
+	(void)state;
+	rig_init(&rig, 1);
+	for (int i = 0; i < 2; i++) {
+		rig.now_ns = SLOT + (uint64_t)i; /* sched_open_slot() is late */
+		late = rig_add(&rig, 100, FOREVER);
+		assert_int_equal(late->sched.slice_ns, 0);
+		assert_null(sched_pick(&rig.sched, &run_ns));
+	}
+	sched_open_slot(&rig.sched, rig.now_ns);
+	assert_int_equal(late->sched.slice_ns, SLOT);
+}
+
+/* The structs of a driver are allocated memory with any content. */
+static void starting_and_adding_set_every_member(void **state)
+{
+	static const char *const disciplines[] = {"cap", "weight"};
+
+	(void)state;
+	for (size_t d = 0; d < ARRAY_SIZE(disciplines); d++) {
+		struct rig clean, dirty;
+
+		rig_init_with(&clean, disciplines[d], 1);
+		dirty = clean;
+		memset(&dirty.sched, 0xa5, sizeof(dirty.sched));
+		sched_start(&dirty.sched, sched_discipline_find(disciplines[d]), 0);
+		for (int i = 0; i < 3; i++) {
+			unsigned int cap_pct = 20 * (unsigned int)(i + 1);
+			struct tenant *tenant = &dirty.tenants[dirty.n++];
+
+			rig_add(&clean, cap_pct, FOREVER);
+			memset(&tenant->sched, 0xa5, sizeof(tenant->sched));
+			tenant->work_ns = tenant->arrives_ns = FOREVER;
+			sched_add(&dirty.sched, &tenant->sched, cap_pct, 0);
+			sched_set_pending(&dirty.sched, &tenant->sched, true);
+		}
+		for (int step = 0; step < 1000; step++) {
+			const struct tenant *a = rig_step(&clean, NS_PER_S);
+			const struct tenant *b = rig_step(&dirty, NS_PER_S);
+
+			assert_int_equal(a ? a - clean.tenants : -1, b ? b - dirty.tenants : -1);
+			assert_int_equal(clean.now_ns, dirty.now_ns);
+			assert_int_equal(clean.sched.n_runnable, dirty.sched.n_runnable);
+		}
+		for (int i = 0; i < 3; i++) {
+			struct sched_vgpu *vgpu = &dirty.tenants[i].sched;
+
+			assert_int_equal(vgpu->busy_ns, clean.tenants[i].sched.busy_ns);
+			assert_int_equal(sched_allotted_ns(vgpu, NS_PER_S),
+					 sched_allotted_ns(&clean.tenants[i].sched, NS_PER_S));
+			assert_int_equal(vgpu->cap_pct, 20 * (i + 1));
+			assert_int_equal(sched_set_initial_cap(vgpu, 7), 0);
+		}
+	}
+}
+
 static void a_new_vgpu_is_last_in_the_round(void **state)
 {
 	uint64_t run_ns = 0;
@@ -332,6 +430,8 @@ static void removing_the_running_vgpu_lets_the_next_run(void **state)
 	sched_remove(&rig.sched, &rig.tenants[2].sched);
 	assert_null(sched_pick(&rig.sched, &run_ns));
 	sched_open_slot(&rig.sched, SLOT);
+	for (int i = 0; i < 3; i++)
+		assert_true(!rig.tenants[i].sched.next && !rig.tenants[i].sched.prev);
 }
 
 int main(void)
@@ -344,6 +444,8 @@ int main(void)
 		cmocka_unit_test(a_cap_takes_effect_at_the_next_slot),
 		cmocka_unit_test(no_limit_keeps_no_slice),
 		cmocka_unit_test(allotted_is_the_integral_of_the_cap_in_force),
+		cmocka_unit_test(the_allotted_time_is_exact_for_any_time),
+		cmocka_unit_test(allotted_time_never_decreases),
 		cmocka_unit_test(the_next_vgpu_is_the_first_in_the_round_with_work_and_slice),
 		cmocka_unit_test(a_turn_is_a_quantum_in_proportion_to_the_cap),
 		cmocka_unit_test(a_turn_is_never_longer_than_the_rest_of_the_slice),
@@ -353,6 +455,8 @@ int main(void)
 		cmocka_unit_test(no_limit_counts_as_100_among_others),
 		cmocka_unit_test(a_saved_slice_does_not_reduce_the_share_of_others),
 		cmocka_unit_test(a_new_vgpu_gets_the_slice_for_the_rest_of_the_slot),
+		cmocka_unit_test(a_vgpu_that_is_added_after_the_end_of_the_slot_waits_for_the_next),
+		cmocka_unit_test(starting_and_adding_set_every_member),
 		cmocka_unit_test(a_new_vgpu_is_last_in_the_round),
 		cmocka_unit_test(removing_the_running_vgpu_lets_the_next_run),
 	};
