@@ -34,7 +34,7 @@ struct claim {
 			 estimated */
 	int need_pct; /* cap that serves the expected demand */
 	int cap_pct;  /* planned cap */
-	int level;    /* if need exceeds supply: highest level that cap_pct serves; -1: none */
+	int level;    /* if need exceeds supply: the last level that a raise served; -1: none */
 	bool served;  /* if need exceeds supply: cap_pct is at least used_pct */
 	struct raise raise;
 	double above[POLICY_LEVELS];
@@ -201,7 +201,7 @@ static void serve_now(struct allocator *alloc, int *left_pct)
 
 	while ((claim = find_cheapest(alloc, *left_pct))) {
 		give(alloc, claim, claim->used_pct, left_pct);
-		claim->level = alloc->gpu->vgpus[claim->vgpu].track->demand.level - 1;
+		/* The next demand is unknown: serve_next() makes no raise for this claim. */
 		if (source_of(alloc, claim) != POLICY_DEMAND_SEEN)
 			claim->level = POLICY_LEVELS - 1;
 		claim->served = true;

@@ -99,7 +99,7 @@ double demand_tolerance(const struct policy_vgpu *vgpu)
 /* Returns the cap in whole percent with which a vGPU with demand @pct is not broken. */
 static int whole_tolerated_pct(const struct policy_vgpu *vgpu, double pct)
 {
-	return (int)fmin(100, ceil(demand_tolerance(vgpu) * pct - 1e-6));
+	return (int)ceil(demand_tolerance(vgpu) * pct - 1e-6);
 }
 
 static void learn_margin(struct policy_demand *demand, double tolerance)
@@ -134,7 +134,7 @@ void demand_learn(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu)
 	demand->now_pct = (float)pct;
 	if (demand->source == POLICY_DEMAND_SEEN)
 		count_transition(demand, level_of(vgpu, pct), pct);
-	if (demand->age > 0 && demand->known)
+	if (demand->known)
 		learn_margin(demand, demand_tolerance(vgpu));
 	demand->age++;
 	demand->known = demand->known || gpu->migrates || demand->age >= COLD_PERIODS;

@@ -57,7 +57,7 @@ static void try_unseen(const struct policy_gpu *gpu, struct test *test)
 		return;
 	for (int pct = least_pct + 1; pct <= contract_pct; pct++) {
 		memset(share, 0, sizeof(share));
-		share[(int)ceil(TOLERANCE * pct - 1e-6)] = 1;
+		share[(int)ceil(TOLERANCE * pct)] = 1;
 		try_one(test, share, 1);
 	}
 }
@@ -85,7 +85,7 @@ struct profit profit_expect(const struct policy_params *params, const struct pol
 		try_one(&test, share, unseen);
 	}
 	try_unseen(gpu, &test);
-	profit.misfit = test.kinds > 0 ? 1 - (double)test.fit / (double)test.kinds : 0;
+	profit.misfit = 1 - (double)test.fit / (double)test.kinds;
 	if (!gpu->migrates && test.fit > 0)
 		profit.overload = (double)test.overload_parts / PARTS / (double)test.fit;
 	profit.broken_s += (gpu->migrates ? MOVE_S : MANUAL_MOVE_S) * profit.misfit +
