@@ -2,62 +2,9 @@
 /* Allocation by expected demand: tables of caps, and invariants for random demands. */
 #include <stdlib.h>
 
-#include "tests/unit/policy/test-policy.h"
+#include "tests/unit/policy/qos/test-policy-want.h"
 
-#include "policy/qos/demand.h"
 #include "policy/qos/allocation.h"
-
-/* A vGPU whose demand is @now. In the next period it is @next with probability @chance, and @now
- * otherwise. */
-struct want {
-	const char *id; /* NULL ends the list */
-	int contract, cap;
-	double now, next, chance;
-	int min_cap;
-	bool held, burst;
-	enum policy_demand_source source; /* how @now was measured or estimated */
-};
-
-/* Learns from one period with the demand @pct. Returns the level (interval of demands) of @pct. */
-static int see(const struct policy_gpu *gpu, struct policy_vgpu *vgpu, double pct)
-{
-	vgpu->load = pct / 100;
-	vgpu->util = 0.5;
-	demand_learn(gpu, vgpu);
-	return vgpu->track->demand.level;
-}
-
-/* Fills the track with the history of @want and a margin of 0. */
-static void want(const struct policy_gpu *gpu, struct policy_vgpu *vgpu, const struct want *want)
-{
-	struct policy_demand *demand = &vgpu->track->demand;
-	int next = want->chance > 0 ? see(gpu, vgpu, want->next) : 0;
-	int now = see(gpu, vgpu, want->now);
-
-	memset(demand->follows, 0, sizeof(demand->follows));
-	demand->follows[now][next] = (float)(1e9 * want->chance);
-	demand->follows[now][now] = (float)(1e9 * (1 - want->chance));
-	demand->known = true;
-	demand->margin_pct = 0;
-	demand->source = want->source;
-	if (want->source != POLICY_DEMAND_SEEN)
-		vgpu->load = vgpu->cap_pct / 100.0;
-}
-
-static void make(struct bench *bench, const struct want *wants, int step_pct)
-{
-	struct given given[BENCH_MAX + 1] = {{0}};
-
-	for (int i = 0; i < BENCH_MAX && wants[i].id; i++)
-		given[i] = (struct given){wants[i].id,		 wants[i].contract,
-					  .cap = wants[i].cap,	 .min_cap = wants[i].min_cap,
-					  .held = wants[i].held, .burst = wants[i].burst};
-	bench_init(bench, given, step_pct);
-	for (int i = 0; i < bench->gpu.n_vgpus; i++) {
-		bench->vgpus[i].fps_valid = false;
-		want(&bench->gpu, &bench->vgpus[i], &wants[i]);
-	}
-}
 
 /* Returns the planned caps as text: "a 30, b 70". */
 static const char *caps_of(const struct bench *bench, const struct plan *plan)
@@ -161,6 +108,15 @@ static const struct row {
 	{"whole steps, rounded up for a need",
 	 {{"a", 60, 30, .now = 32}, {"b", 70, 70, .now = 21}}, ALLOCATION_MET, "a 40, b 60",
 	 .step = 5, .now_pct = 60, .need_pct = 60},
+	{"a cap is rounded up, so that it serves the whole demand",
+	 {{"a", 60, 30, .now = 30.0005}, {"b", 48, 48, .now = 10}}, ALLOCATION_MET, "a 33, b 48",
+	 .now_pct = 40, .need_pct = 41},
+	{"a probability above 1 % is served",
+	 {{"a", 60, 30, .now = 30, .next = 50, .chance = 0.012}, {"b", 48, 48, .now = 10}},
+	 ALLOCATION_MET, "a 52, b 48", .now_pct = 40, .need_pct = 60},
+	{"a sufficient cap does not grow while others are raised",
+	 {{"a", 60, 30, .now = 30}, {"b", 70, 20, .now = 40}}, ALLOCATION_MET, "a 30, b 42",
+	 .now_pct = 70, .need_pct = 70},
 	{"percent spared for a newcomer belong to no cap",
 	 {{"a", 60, 40, .now = 30}, {"b", 60, 60, .now = 20}}, ALLOCATION_MET, "a 35, b 25",
 	 .spared = 40, .now_pct = 90, .need_pct = 90},
@@ -168,7 +124,154 @@ static const struct row {
 	 {{"a", 60, 40, .now = 30}, {"b", 60, 60, .now = 20}}, ALLOCATION_SHORT, "a 19, b 21",
 	 .spared = 60, .now_pct = 110, .need_pct = 110},
 };
+/* The expected demands exceed the GPU, so the result is ALLOCATION_SHORT. */
+static const struct {
+	const char *rule;
+	struct want wants[5];
+	const char *caps;
+} scarce_rows[] = {
+	{"a probe needs 4 % for each unknown demand",
+	 {{"a", 50, 12, .now = 37, .source = POLICY_DEMAND_PROBED},
+	  {"b", 60, 30, .now = 30, .next = 34, .chance = 0.5}, {"c", 52, 52, .now = 52}},
+	 "a 16, b 32, c 52"},
+	{"with less than 4 %, a known risk is served instead",
+	 {{"a", 50, 12, .now = 37, .source = POLICY_DEMAND_PROBED},
+	  {"b", 60, 30, .now = 30, .next = 34, .chance = 0.5}, {"c", 53, 53, .now = 53}},
+	 "a 13, b 34, c 53"},
+	{"a known risk is served before an unknown demand with a small contract",
+	 {{"a", 15, 12, .now = 15, .source = POLICY_DEMAND_PROBED},
+	  {"b", 60, 30, .now = 30, .next = 34, .chance = 0.5}, {"c", 53, 53, .now = 53}},
+	 "a 13, b 34, c 53"},
+	{"a larger demand on the same level is a risk, too",
+	 {{"a", 50, 12, .now = 37, .source = POLICY_DEMAND_PROBED},
+	  {"b", 60, 30, .now = 31, .next = 35, .chance = 0.5}, {"c", 52, 52, .now = 52}},
+	 "a 13, b 35, c 52"},
+	{"a vGPU with an unknown demand keeps the cap that it uses",
+	 {{"a", 50, 41, .now = 50, .load = 40.2, .source = POLICY_DEMAND_PROBED},
+	  {"b", 60, 59, .now = 60}},
+	 "a 41, b 59"},
+	{"an estimate by habit may use all that is left",
+	 {{"a", 50, 12, .now = 31, .source = POLICY_DEMAND_BY_HABIT},
+	  {"b", 50, 12, .now = 37, .source = POLICY_DEMAND_PROBED}, {"c", 57, 57, .now = 57}},
+	 "a 31, b 12, c 57"},
+	{"of two estimates by habit, the smaller raise is made first",
+	 {{"a", 50, 12, .now = 40, .source = POLICY_DEMAND_BY_HABIT},
+	  {"b", 50, 12, .now = 31, .source = POLICY_DEMAND_BY_HABIT}, {"c", 46, 46, .now = 46}},
+	 "a 23, b 31, c 46"},
+	{"in any order of the ids",
+	 {{"b", 50, 12, .now = 40, .source = POLICY_DEMAND_BY_HABIT},
+	  {"a", 50, 12, .now = 31, .source = POLICY_DEMAND_BY_HABIT}, {"c", 46, 46, .now = 46}},
+	 "b 23, a 31, c 46"},
+	{"of two equal estimates by habit, that of the lowest id is served",
+	 {{"a", 50, 12, .now = 31, .source = POLICY_DEMAND_BY_HABIT},
+	  {"b", 50, 12, .now = 31, .source = POLICY_DEMAND_BY_HABIT}, {"c", 51, 51, .now = 51}},
+	 "a 31, b 18, c 51"},
+	{"a risk of an idle vGPU counts no more than its probability",
+	 {{"a", 60, 30, .now = 30, .next = 54, .chance = 0.5},
+	  {"b", 60, 2, .now = 1, .next = 22, .chance = 0.4}, {"c", 36, 36, .now = 36}},
+	 "a 60, b 4, c 36"},
+	{"if the demand now is not served, a smaller next demand with a larger chance is",
+	 {{"a", 60, 20, .now = 60, .next = 20, .chance = 0.5},
+	  {"b", 60, 30, .now = 30, .next = 54, .chance = 0.5}, {"c", 42, 42, .now = 42}},
+	 "a 26, b 32, c 42"},
+	{"... but not one with a smaller chance",
+	 {{"a", 60, 20, .now = 60, .next = 20, .chance = 0.4},
+	  {"b", 60, 30, .now = 30, .next = 54, .chance = 0.5}, {"c", 42, 42, .now = 42}},
+	 "a 5, b 53, c 42"},
+	{"a raise for a risk may use all that is left",
+	 {{"a", 60, 50, .now = 10}, {"b", 60, 30, .now = 30, .next = 54, .chance = 0.5},
+	  {"c", 31, 31, .now = 31}, {"d", 60, 5, .now = 4, .next = 40, .chance = 0.1}},
+	 "a 11, b 53, c 31, d 5"},
+	{"equal risks: the lowest id",
+	 {{"b", 60, 30, .now = 30, .next = 54, .chance = 0.5},
+	  {"a", 60, 30, .now = 30, .next = 54, .chance = 0.5}},
+	 "b 40, a 60"},
+	{"the rest goes to the smallest cap with an unknown demand",
+	 {{"a", 50, 20, .now = 50, .source = POLICY_DEMAND_PROBED},
+	  {"b", 50, 12, .now = 36, .source = POLICY_DEMAND_PROBED}, {"c", 63, 63, .now = 63}},
+	 "a 20, b 17, c 63"},
+	{"also if it is a single step",
+	 {{"a", 50, 20, .now = 50, .source = POLICY_DEMAND_PROBED},
+	  {"b", 50, 12, .now = 36, .source = POLICY_DEMAND_PROBED}, {"c", 67, 67, .now = 67}},
+	 "a 20, b 13, c 67"},
+	{"equal caps with unknown demands grow together, also above the estimates",
+	 {{"a", 50, 12, .now = 14, .source = POLICY_DEMAND_PROBED},
+	  {"b", 50, 12, .now = 14, .source = POLICY_DEMAND_PROBED}, {"c", 55, 55, .now = 55}},
+	 "a 23, b 22, c 55"},
+	{"a served cap of at most 1.2 times the need and 2 % stays",
+	 {{"a", 60, 26, .now = 19.3}, {"b", 50, 12, .now = 37, .source = POLICY_DEMAND_PROBED},
+	  {"c", 40, 40, .now = 40}},
+	 "a 26, b 34, c 40"},
+	{"a larger one is cut to the need",
+	 {{"a", 60, 27, .now = 19.3}, {"b", 50, 12, .now = 37, .source = POLICY_DEMAND_PROBED},
+	  {"c", 40, 40, .now = 40}},
+	 "a 20, b 40, c 40"},
+	{"the rest is too small for the risk of c: it stays with the present caps, by id",
+	 {{"a", 60, 40, .now = 10}, {"b", 60, 40, .now = 10},
+	  {"c", 90, 20, .now = 60, .next = 85, .chance = 0.5}},
+	 "a 26, b 11, c 63"},
+};
 /* clang-format on */
+
+static void test_scarce_caps(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(scarce_rows) / sizeof(scarce_rows[0]); i++) {
+		struct allocation_summary view;
+		struct bench bench;
+		struct plan plan;
+
+		print_message("  %s\n", scarce_rows[i].rule);
+		want_init(&bench, scarce_rows[i].wants, 1);
+		assert_int_equal(allocation_plan(&bench.params, &bench.gpu, 0, &plan, &view),
+				 ALLOCATION_SHORT);
+		assert_string_equal(caps_of(&bench, &plan), scarce_rows[i].caps);
+	}
+}
+
+/* The vGPU whose cap grows most explains a decision. The needs are stored for the next period. */
+static void test_the_summary_names_the_largest_raise(void **state)
+{
+	static const struct {
+		struct want wants[4];
+		const char *largest; /* NULL: no cap grows */
+		int need_pct;	     /* of that vGPU */
+	} raises[] = {
+		{{{"a", 60, 30, .now = 40}, {"b", 60, 20, .now = 40}, {"c", 20, 20, .now = 2}},
+		 "b",
+		 40},
+		{{{"a", 60, 20, .now = 40}, {"b", 60, 30, .now = 40}, {"c", 20, 20, .now = 2}},
+		 "a",
+		 40},
+		{{{"b", 60, 20, .now = 40}, {"a", 60, 20, .now = 40}, {"c", 20, 20, .now = 2}},
+		 "a",
+		 40},
+		{{{"a", 31, 30, .now = 31}, {"b", 20, 20, .now = 10}}, "a", 31},
+		{{{"a", 60, 40, .now = 40}, {"b", 60, 40, .now = 10}}, NULL, 0},
+		/* a cap above its contract is cut */
+		{{{"a", 30, 40, .now = 10}, {"b", 60, 40, .now = 10}}, NULL, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(raises) / sizeof(raises[0]); i++) {
+		struct allocation_summary view;
+		double noted_pct = 0;
+		struct bench bench;
+		struct plan plan;
+
+		want_init(&bench, raises[i].wants, 1);
+		(void)allocation_plan(&bench.params, &bench.gpu, 0, &plan, &view);
+		if (raises[i].largest) {
+			assert_int_equal(view.largest, bench_index(&bench, raises[i].largest));
+			assert_int_equal(view.largest_pct, raises[i].need_pct);
+		} else {
+			assert_int_equal(view.largest, -1);
+		}
+		for (int j = 0; j < bench.gpu.n_vgpus; j++)
+			noted_pct += (double)bench.tracks[j].demand.need_pct;
+		assert_int_equal((int)noted_pct, view.need_pct);
+	}
+}
 
 static void test_caps_by_expected_demand(void **state)
 {
@@ -183,7 +286,7 @@ static void test_caps_by_expected_demand(void **state)
 		struct plan plan;
 		enum allocation result;
 
-		make(&bench, row->wants, row->step ? row->step : 1);
+		want_init(&bench, row->wants, row->step ? row->step : 1);
 		result = allocation_plan(&bench.params, &bench.gpu, row->spared, &plan, &view);
 		if (result == row->result && strcmp(caps_of(&bench, &plan), row->caps) == 0 &&
 		    fabs(view.now_pct - row->now_pct) < 1e-9 && view.need_pct == row->need_pct)
@@ -266,8 +369,8 @@ static void test_any_demands_fit_in_any_order(void **state)
 			wants[i] = random_want(ids[i], random_int(1, 100 / n));
 		for (int i = 0; i < n; i++)
 			turned[i] = wants[n - 1 - i];
-		make(&bench, wants, 1);
-		make(&other, turned, 1);
+		want_init(&bench, wants, 1);
+		want_init(&other, turned, 1);
 		result = allocation_plan(&bench.params, &bench.gpu, spared, &plan, &view);
 		assert_int_equal(allocation_plan(&other.params, &other.gpu, spared, &turned_plan,
 						 &turned_view),
@@ -287,6 +390,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_caps_by_expected_demand),
+		cmocka_unit_test(test_scarce_caps),
+		cmocka_unit_test(test_the_summary_names_the_largest_raise),
 		cmocka_unit_test(test_any_demands_fit_in_any_order),
 	};
 	const char *seed = getenv("GOVER_TEST_SEED");
