@@ -72,6 +72,10 @@ static const struct {
 	{"with a fully used cap below the contract, the demand is probed", 50, 30, .load = 30,
 	 .fps = NAN, .now = 50},
 	{"a use of 97 % of the cap counts as full", 50, 30, .load = 29.1, .fps = NAN, .now = 50},
+	{"exactly 97 % of the cap is the smallest full use", 60, 50, .load = 48.5, .fps = NAN,
+	 .now = 60},
+	{"a use below 1 % of the GPU is probed in the same way", 50, 1, .load = 0.98, .fps = NAN,
+	 .now = 3},
 	{"a probe assumes three times the use", 50, 10, .load = 10, .fps = NAN,
 	 .now = 3 * 10 / 0.98},
 	{"a use below 97 % of the cap is the demand", 50, 30, .load = 29, .fps = NAN, .now = 29},
@@ -137,6 +141,55 @@ static void test_a_demand_at_the_cap_is_estimated_by_habit(void **state)
 	assert_int_equal(bench.tracks[0].demand.source, POLICY_DEMAND_PROBED);
 }
 
+/* Only demands that have followed the present level count: 30 and 20, not 40. */
+static void test_a_habit_is_what_followed_this_level(void **state)
+{
+	static const double seen_pct[] = {40, 20, 30, 20};
+	struct bench bench;
+
+	(void)state;
+	make(&bench, CONTRACT, 50, 0);
+	for (size_t i = 0; i < sizeof(seen_pct) / sizeof(seen_pct[0]); i++)
+		learn_load(&bench, seen_pct[i], 1);
+	bench.vgpus[0].cap_pct = 21;
+	learn_load(&bench, 21, 1);
+	assert_near(now_pct(&bench), 30 / 0.98);
+	bench.vgpus[0].cap_pct = 30; /* a habit must exceed the use */
+	learn_load(&bench, 30, 1);
+	assert_int_equal(bench.tracks[0].demand.source, POLICY_DEMAND_PROBED);
+}
+
+static void test_the_lowest_level_can_be_a_habit(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	make(&bench, 100, 50, 0);
+	for (int i = 0; i < 3; i++)
+		learn_load(&bench, i == 0 ? 1.9 : 0.5, 1);
+	bench.vgpus[0].cap_pct = 1;
+	learn_load(&bench, 1, 1);
+	assert_near(now_pct(&bench), (double)1.9f / 0.98);
+}
+
+/* With this cap, the demand uses half a percent less than the part at which it is unknown. */
+static void test_the_smallest_cap_that_shows_the_demand(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	make(&bench, CONTRACT, 50, 0);
+	learn_load(&bench, 30, 1);
+	assert_near(30 / demand_observable_cap_pct(&bench.vgpus[0]), 0.965);
+	bench.vgpus[0].cap_pct = 30; /* the demand is estimated */
+	learn_load(&bench, 30, 1);
+	assert_true(demand_observable_cap_pct(&bench.vgpus[0]) == 0);
+
+	make(&bench, CONTRACT, 50, 60); /* frames show the demand with any cap */
+	learn(&bench, 30, 60);
+	assert_true(demand_observable_cap_pct(&bench.vgpus[0]) == 0);
+}
+
 static void test_a_vgpu_at_its_cap_may_want_its_contract(void **state)
 {
 	double above[POLICY_LEVELS];
@@ -178,6 +231,58 @@ static void test_a_cold_vgpu_may_want_its_contract(void **state)
 			assert_near(above[i], i < POLICY_LEVELS - 1);
 		learn_load(&bench, 8, 1);
 		assert_near(demand_peak_pct(&bench.vgpus[0]), 8);
+	}
+}
+
+/* Finds the levels by learning every demand from 0 to the contract. */
+static void test_levels_are_finer_for_small_demands(void **state)
+{
+	double end_pct[POLICY_LEVELS] = {0}, begin_pct = 0, last_width_pct = 0;
+	struct bench bench;
+
+	(void)state;
+	make(&bench, 100, 100, 0);
+	for (int i = 0; i <= 1000; i++) {
+		learn_load(&bench, i / 10.0, 1);
+		end_pct[bench.tracks[0].demand.level] = i / 10.0;
+	}
+	for (int i = 0; i < POLICY_LEVELS; i++) {
+		double width_pct = end_pct[i] - begin_pct;
+
+		assert_true(width_pct > 1.99 && width_pct < 10.01);
+		if (end_pct[i] < 90.01) /* above, the levels are finer again */
+			assert_true(width_pct > last_width_pct - 0.01);
+		begin_pct = end_pct[i];
+		last_width_pct = width_pct;
+	}
+	assert_near(end_pct[0], 2);
+	assert_near(end_pct[POLICY_LEVELS - 1], 100);
+}
+
+/* A new transition from a level fades the older ones from this level, and no others. */
+static void test_only_transitions_from_the_same_level_fade(void **state)
+{
+	static const double pct[] = {0, 22, 50};
+	static const int levels[] = {0, 9, POLICY_LEVELS - 1};
+
+	(void)state;
+	for (int from = 0; from < 3; from++) {
+		struct policy_demand *demand;
+		struct bench bench;
+
+		make(&bench, CONTRACT, 50, 0);
+		demand = &bench.tracks[0].demand;
+		learn_load(&bench, pct[from], 1);
+		for (int i = 0; i < POLICY_LEVELS; i++)
+			for (int j = 0; j < POLICY_LEVELS; j++)
+				demand->follows[i][j] = 1;
+		learn_load(&bench, 22, 1);
+		for (int i = 0; i < POLICY_LEVELS; i++)
+			for (int j = 0; j < POLICY_LEVELS; j++)
+				assert_float_equal(demand->follows[i][j],
+						   (i == levels[from] ? FADING : 1) +
+							   (i == levels[from] && j == 9),
+						   1e-6);
 	}
 }
 
@@ -234,6 +339,10 @@ static void test_the_margin_learns_from_misses(void **state)
 	demand_note_need(&bench.vgpus[0], 19.6); /* a cap of 98 % of the demand is sufficient */
 	learn_load(&bench, 20, 1);
 	assert_near(margin_pct(&bench), 0.49);
+	demand_note_need(&bench.vgpus[0], 49); /* exactly 98 % of the demand */
+	learn_load(&bench, 50, 1);
+	assert_near(margin_pct(&bench), 0.485);
+	demand_note_need(&bench.vgpus[0], 19.6);
 	learn_load(&bench, 20, 100);
 	assert_near(margin_pct(&bench), 0.3);
 	demand_note_need(&bench.vgpus[0], 19.5);
@@ -247,9 +356,10 @@ static void check_spread(const struct bench *bench, bool wakes, const double wan
 {
 	double share[101], sum = 0;
 
+	memset(share, 0xa5, sizeof(share)); /* every element is written */
 	demand_distribution(&bench->vgpus[0], wakes, share);
 	for (int i = 0; i <= 100; i++) {
-		if (fabs(share[i] - want[i]) > 1e-9)
+		if (fabs(share[i] - want[i]) > 1e-9 || (want[i] == 0 && share[i] != 0))
 			fail_msg("%d %%: %g, not %g", i, share[i], want[i]);
 		sum += share[i];
 	}
@@ -284,6 +394,67 @@ static void test_the_distribution_is_of_recent_demands(void **state)
 				   [49] = (double)UNSEEN / (20 + UNSEEN)});
 }
 
+static void test_demands_older_than_the_window_are_forgotten(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	make(&bench, CONTRACT, 50, 0);
+	learn_load(&bench, 40, POLICY_DEMAND_WINDOW + 1);
+	check_spread(&bench, false, (double[101]){[40] = 1});
+	learn_load(&bench, 10, POLICY_DEMAND_WINDOW - 1);
+	check_spread(
+		&bench, false,
+		(double[101]){
+			[10] = 1 - 1. / POLICY_DEMAND_WINDOW, [40] = 1. / POLICY_DEMAND_WINDOW});
+	learn_load(&bench, 10, 1);
+	check_spread(&bench, false, (double[101]){[10] = 1});
+}
+
+/* 98 % of the demand in whole percent, rounded up. */
+static void test_the_distribution_is_of_tolerated_demands(void **state)
+{
+	static const struct {
+		double load_pct;
+		int whole_pct;
+	} rows[] = {{10.2, 10}, {10.21, 11}, {20.409, 21}, {20.4081, 20}, {50, 49}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		double want[101] = {0};
+		struct bench bench;
+
+		make(&bench, CONTRACT, 50, 0);
+		learn_load(&bench, rows[i].load_pct, COLD);
+		want[rows[i].whole_pct] = 1;
+		check_spread(&bench, false, want);
+	}
+}
+
+/* The demand is 30 x 28 / 21 = 40 %, of which 95 % are tolerated. In binary fractions the product
+ * is slightly more than 38. */
+static void test_a_rounding_error_is_no_demand(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	make(&bench, CONTRACT, 50, 30);
+	for (int i = 0; i < COLD; i++)
+		learn(&bench, 28, 21);
+	check_spread(&bench, false, (double[101]){[38] = 1});
+}
+
+static void test_an_idle_vgpu_has_no_demand(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	make(&bench, CONTRACT, 50, 0);
+	learn_load(&bench, 0, COLD);
+	assert_true(demand_peak_pct(&bench.vgpus[0]) == 0);
+	check_spread(&bench, false, (double[101]){[0] = 1});
+}
+
 static void test_with_frames_a_larger_demand_may_still_come(void **state)
 {
 	struct bench bench;
@@ -316,13 +487,22 @@ int main(void)
 		cmocka_unit_test(test_the_demand_now),
 		cmocka_unit_test(test_the_tolerated_demand_is_not_broken),
 		cmocka_unit_test(test_a_demand_at_the_cap_is_estimated_by_habit),
+		cmocka_unit_test(test_a_habit_is_what_followed_this_level),
+		cmocka_unit_test(test_the_lowest_level_can_be_a_habit),
+		cmocka_unit_test(test_the_smallest_cap_that_shows_the_demand),
 		cmocka_unit_test(test_a_vgpu_at_its_cap_may_want_its_contract),
 		cmocka_unit_test(test_a_cold_vgpu_may_want_its_contract),
+		cmocka_unit_test(test_levels_are_finer_for_small_demands),
+		cmocka_unit_test(test_only_transitions_from_the_same_level_fade),
 		cmocka_unit_test(test_transitions_are_counted),
 		cmocka_unit_test(test_a_level_ends_at_its_largest_demand),
 		cmocka_unit_test(test_the_margin_learns_from_misses),
 		cmocka_unit_test(test_a_cold_vgpus_distribution_is_its_contract),
 		cmocka_unit_test(test_the_distribution_is_of_recent_demands),
+		cmocka_unit_test(test_demands_older_than_the_window_are_forgotten),
+		cmocka_unit_test(test_the_distribution_is_of_tolerated_demands),
+		cmocka_unit_test(test_a_rounding_error_is_no_demand),
+		cmocka_unit_test(test_an_idle_vgpu_has_no_demand),
 		cmocka_unit_test(test_with_frames_a_larger_demand_may_still_come),
 		cmocka_unit_test(test_a_low_clock_rate_does_not_raise_the_demand),
 	};
