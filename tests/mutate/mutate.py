@@ -3,9 +3,9 @@
 # notices. Each source file is a shared library, so that a mutant needs one compilation and no new test program.
 #
 # A mutant runs the tests that execute its function, one after another, until one fails. A test also fails if it uses
-# ten times as much CPU time as without the change, and 2 s more. A surviving mutant is equivalent if its machine code is the
-# same, or if tests/mutate/equivalent.txt names it with a reason. $B/mutate/cache.json keeps each result until the file
-# with its headers or a test changes. Other files of the project do not count: remove the cache to start anew.
+# ten times as much CPU time as without the change, and 2 s more. A surviving mutant is equivalent if its machine code
+# is the same, or if tests/mutate/equivalent.txt names it with a reason. $B/mutate/cache.json keeps each result until the
+# file with its headers or a test changes. Other files of the project do not count: remove the cache to start anew.
 import collections
 import glob
 import hashlib
@@ -40,8 +40,8 @@ TESTS = [
 SLOW = ["test-experiment-bound", "test-experiment-whatif"]
 EQUIVALENT = "tests/mutate/equivalent.txt"
 
-# A leak check takes most of the time of a short test. cmocka ends the program at the first failed test. Random tests run
-# a part of their histories.
+# A leak check takes most of the time of a short test. cmocka ends the program at the first failed test. Random tests
+# run a part of their histories.
 ENVIRONMENT = {
     **os.environ,
     "ASAN_OPTIONS": "detect_leaks=0:handle_abort=0",
@@ -119,7 +119,9 @@ class Test:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             return "timeout"
-        return "passed" if status == 0 else "timeout" if status in (-signal.SIGXCPU, -signal.SIGKILL) else "caught"
+        if status in (-signal.SIGXCPU, -signal.SIGKILL):
+            return "timeout"
+        return "passed" if status == 0 else "caught"
 
     def limit_s(self):
         return 2 + int(10 * self.seconds)
@@ -225,8 +227,8 @@ def try_mutant(mutant, tests, recent, passed):
 
 
 class Cache:
-    """The results of earlier runs: {mutant: {"result", "failed": {test: digest}, "passed": {test: digest}}}. A result is
-    valid while the tests have the same digest."""
+    """The results of earlier runs: {mutant: {"result", "failed": {test: digest}, "passed": {test: digest}}}. A result
+    is valid while the tests have the same digest."""
 
     def __init__(self):
         self.path = f"{B}/cache.json"

@@ -54,7 +54,8 @@ static struct overload sum_of(const struct bench *bench)
 static void check(const struct overload *overload, const double want[MORE + 1])
 {
 	for (int i = 0; i <= MORE; i++)
-		if (fabs(overload->share[i] - want[i]) > 1e-9)
+		if (fabs(overload->share[i] - want[i]) > 1e-9 ||
+		    (want[i] == 0 && overload->share[i] != 0))
 			fail_msg("%d %%: %g, not %g", i, overload->share[i], want[i]);
 }
 
@@ -67,6 +68,7 @@ static void test_demands_add_up(void **state)
 	make(&bench, (const struct lately[]){{.id = NULL}});
 	overload = sum_of(&bench);
 	check(&overload, (double[MORE + 1]){[0] = 1});
+	assert_int_equal(overload.top, 0);
 
 	make(&bench, (const struct lately[]){{"a", .n = 4, .pct = {10, 10, 20, 40}},
 					     {"b", .n = 2, .pct = {30, 80}},
@@ -79,6 +81,19 @@ static void test_demands_add_up(void **state)
 					    [100] = 0.125,
 					    [MORE] = 0.125});
 	assert_int_equal(overload.top, MORE);
+}
+
+static void test_the_top_is_the_largest_possible_total(void **state)
+{
+	struct bench bench;
+	struct overload overload;
+
+	(void)state;
+	make(&bench, (const struct lately[]){{"a", .n = 4, .pct = {10, 10, 20, 40}},
+					     {"b", .n = 2, .pct = {25, 30}},
+					     {.id = NULL}});
+	overload = sum_of(&bench);
+	assert_int_equal(overload.top, 70);
 }
 
 static void test_overload_stays_overload(void **state)
@@ -109,6 +124,21 @@ static void test_holds_and_floors_count(void **state)
 	check(&overload, (double[MORE + 1]){[29] = 0.75, [45] = 0.25});
 }
 
+static void test_a_hold_may_be_almost_the_whole_gpu(void **state)
+{
+	(void)state;
+	for (int pct = 98; pct <= 100; pct++) {
+		struct overload overload;
+		struct bench bench;
+
+		make(&bench, (const struct lately[]){{"a", .n = 1, .pct = {pct}, .held = true},
+						     {.id = NULL}});
+		overload = sum_of(&bench);
+		assert_true(overload.share[pct] == 1);
+		assert_int_equal(overload.top, pct);
+	}
+}
+
 static void test_without_migration_unseen_demands_count(void **state)
 {
 	struct bench bench;
@@ -125,18 +155,58 @@ static void test_without_migration_unseen_demands_count(void **state)
 
 static void test_the_order_does_not_matter(void **state)
 {
-	static const struct lately a = {"a", .n = 7, .pct = {1, 2, 3, 5, 8, 13, 21}},
-				   b = {"b", .n = 3, .pct = {7, 11, 31}},
-				   c = {"c", .n = 6, .pct = {0, 0, 49, 1, 9, 9}};
-	struct bench bench;
-	struct overload one, other;
+	static const struct lately all[] = {
+		{"a", .n = 7, .pct = {1, 2, 3, 5, 8, 13, 21}},
+		{"b", .n = 3, .pct = {7, 11, 31}},
+		{"c", .n = 6, .pct = {0, 0, 49, 1, 9, 9}},
+		{"d", .n = 5, .pct = {3, 3, 4, 9, 30}},
+		{"e", .n = 7, .pct = {2, 4, 4, 8, 16, 6, 5}},
+	};
+	struct overload first;
 
 	(void)state;
-	make(&bench, (const struct lately[]){a, b, c, {.id = NULL}});
-	one = sum_of(&bench);
-	make(&bench, (const struct lately[]){c, a, b, {.id = NULL}});
-	other = sum_of(&bench);
-	assert_memory_equal(&one, &other, sizeof(one));
+	for (int turn = 0; turn < 4; turn++) {
+		struct lately lately[6] = {{.id = NULL}};
+		struct overload overload;
+		struct bench bench;
+
+		for (int i = 0; i < 5; i++)
+			lately[i] = all[(i * (turn + 1) + turn) % 5];
+		make(&bench, lately);
+		overload = sum_of(&bench);
+		if (turn == 0)
+			first = overload;
+		assert_memory_equal(&first, &overload, sizeof(first));
+	}
+}
+
+/* Three vGPUs with seven demands each: the probabilities add up to 1 with a rounding error. */
+static void test_a_rounding_error_is_no_overload(void **state)
+{
+	static const struct lately lately[] = {{"a", .n = 7, .pct = {1, 2, 3, 4, 5, 6, 7}},
+					       {"b", .n = 7, .pct = {1, 2, 3, 4, 5, 6, 7}},
+					       {"c", .n = 7, .pct = {1, 2, 3, 4, 5, 6, 7}},
+					       {.id = NULL}};
+	struct overload overload;
+	struct bench bench;
+	double share[OVERLOAD_PCTS] = {0};
+
+	(void)state;
+	make(&bench, lately);
+	overload = sum_of(&bench);
+	for (int pct = 1; pct <= 7; pct++)
+		share[pct] = 1. / 7;
+	assert_true(overload_probability(&overload, share) == 0);
+}
+
+/* A probability of 1e-10 is no rounding error. */
+static void test_a_rare_overload_counts(void **state)
+{
+	struct overload overload = {.share = {[5] = 1 - 1e-10, [80] = 1e-10}, .top = 80};
+	double share[OVERLOAD_PCTS] = {[30] = 1};
+
+	(void)state;
+	assert_near(overload_probability(&overload, share) / 1e-10, 1);
 }
 
 static void test_a_newcomer_adds_overload(void **state)
@@ -241,6 +311,82 @@ static void test_overload_within_the_price_counts_for_the_hour(void **state)
 		     0.5 * 5 / 6 - *penalty * (MANUAL / 6 + 3600 * overload));
 }
 
+/* The contract is 50 %. A largest demand of 48 % is at least 95 % of it, so no further kind is
+ * assumed. With 47 %, there may be newcomers that want 48, 49 or 50 %. */
+static void test_kinds_above_almost_the_whole_contract_are_not_assumed(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	make(&bench, (const struct lately[]){{"a", .n = 1, .pct = {48}},
+					     {"b", .n = 1, .pct = {4}, .held = true},
+					     {.id = NULL}});
+	check_profit(&bench, 0, 0, 0, 0.5);
+	make(&bench, (const struct lately[]){{"a", .n = 1, .pct = {47}},
+					     {"b", .n = 1, .pct = {5}, .held = true},
+					     {.id = NULL}});
+	/* A newcomer with 47, 5 or 48 % fits. 98 % of 49 and of 50 are 49 in whole percent, which
+	 * do not fit. Each of the two vGPUs weighs as much as these three kinds. */
+	check_profit(&bench, 2. / 9, 0, HOOK * 2 / 9, 0.5 * 7 / 9 - 0.01 * HOOK * 2 / 9);
+
+	/* A largest demand of exactly 95 % of the contract: the only further kind is not assumed.
+	 */
+	make(&bench, (const struct lately[]){{"a", .n = 1, .pct = {19}},
+					     {"b", .n = 1, .pct = {62}, .held = true},
+					     {.id = NULL}});
+	bench.tracks[1].demand.peak_pct[0] = 0;
+	bench.gpu.flavor.initial_cap_pct = 20;
+	check_profit(&bench, 0.5, 0, HOOK / 2, 0.2 / 2 - 0.01 * HOOK / 2);
+}
+
+/* The only further kind weighs as much as the present vGPU. */
+static void test_a_single_unseen_kind_has_its_weight(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	make(&bench, (const struct lately[]){{"a", .n = 1, .pct = {9}},
+					     {"b", .n = 1, .pct = {82}, .held = true},
+					     {.id = NULL}});
+	bench.tracks[1].demand.peak_pct[0] = 0;
+	bench.gpu.flavor.initial_cap_pct = 10;
+	/* 9 % fits; 82 % and 10 % do not. */
+	check_profit(&bench, 2. / 3, 0, HOOK * 2 / 3, 0.1 / 3 - 0.01 * HOOK * 2 / 3);
+}
+
+/* Beside idle vGPUs and a hold of 70 %: 1 to 50 % are assumed, and 1 to 30 % fit. */
+static void test_beside_idle_vgpus_every_demand_is_assumed(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	make(&bench,
+	     (const struct lately[]){{"a", .n = 1, .pct = {70}, .held = true}, {.id = NULL}});
+	bench.tracks[0].demand.peak_pct[0] = 0;
+	/* The kind of vGPU a, which weighs 50, and 20 other kinds do not fit. */
+	check_profit(&bench, 0.7, 0, HOOK * 0.7, 0.5 * 0.3 - 0.01 * HOOK * 0.7);
+}
+
+/* A newcomer will be broken as often as the average vGPU in the last hour. */
+static void test_the_broken_time_of_the_last_hour_is_expected_again(void **state)
+{
+	static const struct {
+		struct lately lately[3];
+		double broken_s;
+	} rows[] = {{{{.id = NULL}}, 12},
+		    {{{"a", .n = 1, .pct = {10}}, {.id = NULL}}, 12},
+		    {{{"a", .n = 1, .pct = {10}}, {"b", .n = 1, .pct = {10}}, {.id = NULL}}, 6}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct bench bench;
+
+		make(&bench, rows[i].lately);
+		bench.gpu.broken_s = 12;
+		check_profit(&bench, 0, 0, rows[i].broken_s, 0.5 - 0.01 * rows[i].broken_s);
+	}
+}
+
 /* With migration, an existing overload is not charged to the newcomer. */
 static void test_only_added_overload_is_charged(void **state)
 {
@@ -261,15 +407,23 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_demands_add_up),
+		cmocka_unit_test(test_the_top_is_the_largest_possible_total),
 		cmocka_unit_test(test_overload_stays_overload),
 		cmocka_unit_test(test_holds_and_floors_count),
+		cmocka_unit_test(test_a_hold_may_be_almost_the_whole_gpu),
 		cmocka_unit_test(test_without_migration_unseen_demands_count),
 		cmocka_unit_test(test_the_order_does_not_matter),
+		cmocka_unit_test(test_a_rounding_error_is_no_overload),
+		cmocka_unit_test(test_a_rare_overload_counts),
 		cmocka_unit_test(test_a_newcomer_adds_overload),
 		cmocka_unit_test(test_an_empty_gpu_is_all_profit),
 		cmocka_unit_test(test_a_newcomer_that_does_not_fit_costs_until_it_is_migrated),
 		cmocka_unit_test(test_unseen_kinds_weigh_as_much_as_one_vgpu),
 		cmocka_unit_test(test_overload_within_the_price_counts_for_the_hour),
+		cmocka_unit_test(test_kinds_above_almost_the_whole_contract_are_not_assumed),
+		cmocka_unit_test(test_a_single_unseen_kind_has_its_weight),
+		cmocka_unit_test(test_beside_idle_vgpus_every_demand_is_assumed),
+		cmocka_unit_test(test_the_broken_time_of_the_last_hour_is_expected_again),
 		cmocka_unit_test(test_only_added_overload_is_charged),
 	};
 
