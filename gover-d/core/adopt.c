@@ -73,6 +73,9 @@ static void adopt_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu
 	case CAP_FOREIGN:
 		foreign_cap_hold(m, gpu, vgpu, found_pct, now);
 		break;
+	case CAP_UNKNOWN:
+		vgpu->cap_unknown = true; /* the next tick tries again */
+		return;
 	}
 	if (!m->actuator.dry_run)
 		(void)cap_journal_set(m->actuator.journal, id, vgpu->expected_cap_pct,

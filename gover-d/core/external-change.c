@@ -190,10 +190,13 @@ static void rewrite_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *v,
 void external_change_check_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *v, bool gap,
 			       struct instant now)
 {
+	bool lease_over;
+
 	if (!v->device || !v->row.cap_valid)
 		return;
-	switch (foreign_cap_judge(&m->actuator, gpu, v, v->row.cap_pct,
-				  lease_may_be_over(m, gpu, v, gap, v->cap_read_ns))) {
+	lease_over = lease_may_be_over(m, gpu, v, gap, v->cap_read_ns) || v->cap_unknown;
+	v->cap_unknown = false;
+	switch (foreign_cap_judge(&m->actuator, gpu, v, v->row.cap_pct, lease_over)) {
 	case CAP_OWN:
 		v->expected_cap_pct = v->row.cap_pct;
 		v->cap_pct = v->row.cap_pct == 0 ? 100 : v->row.cap_pct;
@@ -206,6 +209,10 @@ void external_change_check_cap(struct manager *m, struct host_gpu *gpu, struct v
 		break;
 	case CAP_FOREIGN:
 		external_change_take_cap(m, gpu, v, v->row.cap_pct, now);
+		break;
+	case CAP_UNKNOWN: /* the next period tries again */
+		v->cap_pct = v->row.cap_pct == 0 ? 100 : v->row.cap_pct;
+		v->cap_unknown = gpu->caps_due = true;
 		break;
 	}
 }
@@ -225,6 +232,7 @@ int external_change_check_now(struct manager *m, struct host_gpu *gpu, struct vg
 		return 0;
 	case CAP_OWN:
 	case CAP_INITIAL:
+	case CAP_UNKNOWN: /* after the end of a lease, the request may write the cap */
 		vgpu->expected_cap_pct = found_pct;
 		return 0;
 	case CAP_FOREIGN:

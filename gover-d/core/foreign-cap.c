@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Determines the origin of a cap, and adopts caps that other programs set. */
+#include <errno.h>
+
 #include "gover-d/core/foreign-cap.h"
 #include "gover-d/core/record.h"
 #include "gover-d/core/state.h"
-
-static bool read_initial_cap(const struct host_gpu *gpu, const struct vgpu *vgpu,
-			     int *ret_initial_pct)
-{
-	return gpu_io_read_initial_cap(gpu->io, vgpu->device, ret_initial_pct) == 0;
-}
 
 static int percent(int cap_pct)
 {
@@ -18,11 +14,14 @@ static int percent(int cap_pct)
 enum cap_origin foreign_cap_judge(const struct actuator *actuator, const struct host_gpu *gpu,
 				  const struct vgpu *vgpu, int cap_pct, bool lease_over)
 {
-	int sold_pct = vgpu->contract.terms.initial_cap_pct, initial_pct;
+	int sold_pct = vgpu->contract.terms.initial_cap_pct, initial_pct, r;
 
 	if (actuate_is_ours(actuator, vgpu, cap_pct))
 		return CAP_OWN;
-	if (read_initial_cap(gpu, vgpu, &initial_pct) && initial_pct == cap_pct) {
+	r = gpu_io_read_initial_cap(gpu->io, vgpu->device, &initial_pct);
+	if (r < 0 && r != -EOPNOTSUPP && r != -ENOENT && (lease_over || vgpu->found))
+		return CAP_UNKNOWN;
+	if (r == 0 && initial_pct == cap_pct) {
 		if (vgpu->found && percent(initial_pct) != sold_pct)
 			return CAP_NEW_INITIAL;
 		return lease_over ? CAP_INITIAL : CAP_FOREIGN;

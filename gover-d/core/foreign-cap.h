@@ -16,6 +16,8 @@ enum cap_origin {
 	CAP_NEW_INITIAL,
 	CAP_INITIAL, /* the initial cap, set by the end of a lease or by gover-d --restore */
 	CAP_FOREIGN, /* a cap that another program wrote */
+	/* CAP_NEW_INITIAL, CAP_INITIAL or CAP_FOREIGN: the initial cap cannot be read now */
+	CAP_UNKNOWN,
 };
 
 /*

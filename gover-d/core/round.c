@@ -128,7 +128,7 @@ static void hold_foreign(struct manager *m, struct host_gpu *gpu, const struct p
 			 int n, struct instant now)
 {
 	for (int i = 0; i < n; i++)
-		if (round->moves[i].foreign_pct >= 0)
+		if (round->moves[i].foreign_pct >= 0 && !round->moves[i].vgpu->cap_unknown)
 			external_change_take_cap(m, gpu, round->moves[i].vgpu,
 						 round->moves[i].foreign_pct, now);
 }

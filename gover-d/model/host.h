@@ -59,6 +59,8 @@ struct vgpu {
 	uint64_t renewed_ns;  /* time of the last renewal of the lease; 0: no lease */
 	bool lease_off;	      /* the daemon has ended the lease */
 	int lease_errno; /* negative errno of the last renewal; the same error is logged once */
+	/* The origin of the cap in force is unknown (CAP_UNKNOWN); its lease may have ended. */
+	bool cap_unknown;
 	int write_errno; /* errno of the last failed cap write since the last tick; 0: none */
 	/* the last decision about this vGPU that was recorded and could not be applied */
 	struct {

@@ -140,6 +140,50 @@ static void the_expiry_of_an_unrenewable_lease_is_not_a_foreign_write(void **sta
 
 /* When the lease expires, the cap of the device returns to the initial cap of its creation, which
  * may differ from the contract. */
+static void a_cap_is_judged_once_the_initial_cap_can_be_read(void **state)
+{
+	(void)state;
+	start_mdev(50, 30);
+	assert_int_equal(hold("b", 20), 0);
+	device("b")->read_initial_errno = ETIMEDOUT;
+	expire_lease("b");
+	tick_late();
+	tick(3);
+	assert_int_equal(vgpu("b")->cap_pct, 30);
+	assert_int_equal(vgpu("b")->contract.held_cap_pct, 20);
+	assert_int_equal(count_decisions("foreign_write", NULL), 0);
+	device("b")->read_initial_errno = 0;
+	tick(1);
+	assert_int_equal(device("b")->cap_pct, 20);
+	/* a foreign cap is still noticed */
+	device("b")->read_initial_errno = EIO;
+	device("b")->cap_pct = 33;
+	tick_late();
+	tick(1);
+	assert_int_equal(count_decisions("foreign_write", NULL), 0);
+	device("b")->read_initial_errno = 0;
+	tick(1);
+	assert_int_equal(count_decisions("foreign_write", NULL), 1);
+	assert_int_equal(device("b")->cap_pct, 33);
+}
+
+static void a_start_while_the_initial_cap_is_unreadable_holds_no_cap(void **state)
+{
+	(void)state;
+	start_mdev(50, 30);
+	assert_int_equal(hold("b", 20), 0);
+	stop();
+	expire_lease("b");
+	device("b")->read_initial_errno = EIO;
+	start();
+	tick(2);
+	assert_int_equal(count_decisions("foreign_write", NULL), 0);
+	device("b")->read_initial_errno = 0;
+	tick(1);
+	assert_int_equal(device("b")->cap_pct, 20);
+	assert_int_equal(vgpu("b")->contract.held_cap_pct, 20);
+}
+
 static void a_start_after_the_lease_expired_restores_the_last_caps(void **state)
 {
 	const struct contract values = {.terms.initial_cap_pct = 70};
@@ -366,6 +410,8 @@ int main(void)
 		FIXTURE_TEST(a_leftover_lease_is_released_once_when_leases_are_off),
 		FIXTURE_TEST(an_unrenewable_lease_is_reported_until_it_is_renewed),
 		FIXTURE_TEST(the_expiry_of_an_unrenewable_lease_is_not_a_foreign_write),
+		FIXTURE_TEST(a_cap_is_judged_once_the_initial_cap_can_be_read),
+		FIXTURE_TEST(a_start_while_the_initial_cap_is_unreadable_holds_no_cap),
 		FIXTURE_TEST(a_start_after_the_lease_expired_restores_the_last_caps),
 		FIXTURE_TEST(a_sale_sets_the_initial_cap_in_the_backend_if_possible),
 		FIXTURE_TEST(a_restore_releases_the_leases),

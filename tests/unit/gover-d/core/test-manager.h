@@ -51,7 +51,7 @@ struct gpu_vgpu {
 	int lease_ms, renewals;
 	/* injected faults */
 	int attach_errno, renew_errno;
-	int write_errno, read_cap_errno;
+	int write_errno, read_cap_errno, read_initial_errno;
 	int reading_cap_errno; /* a reading contains no cap */
 	bool ignores_writes;   /* a write returns success but changes nothing */
 	bool stale;	       /* busy time cannot be read */
@@ -196,6 +196,8 @@ static int fake_read_initial_cap(struct gpu_vgpu *vgpu, int *ret_cap_pct)
 {
 	if (!fake.leases)
 		return -EOPNOTSUPP;
+	if (vgpu->read_initial_errno)
+		return -vgpu->read_initial_errno;
 	*ret_cap_pct = vgpu->initial_cap_pct;
 	return 0;
 }
