@@ -54,9 +54,10 @@ static double relief_pct(const struct policy_params *params, const struct policy
 /* Returns true if migrating vGPU @a is better than migrating vGPU @b. A vGPU whose removal ends the
  * overload is preferred. Among these vGPUs, the newcomer on probation is preferred, then a smaller
  * contract, then a larger demand. Among the other vGPUs, a larger demand is preferred. */
-static bool is_better_to_migrate(const struct policy_gpu *gpu, double over_pct, int a, double a_pct,
-				 int b, double b_pct)
+static bool is_better_to_migrate(const struct policy_params *params, const struct policy_gpu *gpu,
+				 double over_pct, int a, int b)
 {
+	double a_pct = relief_pct(params, gpu, a), b_pct = relief_pct(params, gpu, b);
 	int a_sold = gpu->vgpus[a].terms.initial_cap_pct;
 	int b_sold = gpu->vgpus[b].terms.initial_cap_pct;
 
@@ -76,17 +77,11 @@ static bool is_better_to_migrate(const struct policy_gpu *gpu, double over_pct, 
 static int find_vgpu_to_migrate(const struct policy_params *params, const struct policy_gpu *gpu,
 				double over_pct)
 {
-	double best_pct = 0;
-	int best = -1;
+	int best = 0;
 
-	for (int i = 0; i < gpu->n_vgpus; i++) {
-		double pct = relief_pct(params, gpu, i);
-
-		if (best >= 0 && !is_better_to_migrate(gpu, over_pct, i, pct, best, best_pct))
-			continue;
-		best = i;
-		best_pct = pct;
-	}
+	for (int i = 1; i < gpu->n_vgpus; i++)
+		if (is_better_to_migrate(params, gpu, over_pct, i, best))
+			best = i;
 	return best;
 }
 

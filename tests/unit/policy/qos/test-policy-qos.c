@@ -134,8 +134,9 @@ struct choice {
 	struct {
 		int contract;
 		double want;
-		bool held, newcomer;
-	} vgpus[5]; /* ids "a", "b", ... */
+		bool newcomer;
+		int held; /* cap of a held vGPU */
+	} vgpus[5];	  /* ids "a", "b", ... */
 	const char *id;
 };
 
@@ -156,7 +157,7 @@ static const struct choice choices[] = {
 	 {{50, .want = 40}, {60, .want = 45}, {50, .want = 40}, {60, .want = 42}},
 	 "b"},
 	{"removing a held vGPU frees its cap",
-	 {{60, .want = 60}, {40, .want = 0, .held = true}, {40, .want = 35}},
+	 {{60, .want = 60}, {40, .want = 0, .held = 40}, {40, .want = 35}},
 	 "b"},
 	{"a newcomer is chosen before older vGPUs",
 	 {{60, .want = 60}, {30, .want = 30}, {40, .want = 40, .newcomer = true}},
@@ -164,6 +165,12 @@ static const struct choice choices[] = {
 	{"a newcomer is chosen only if its removal is enough",
 	 {{80, .want = 80}, {10, .want = 10, .newcomer = true}, {30, .want = 30}},
 	 "c"},
+	{"a removal that frees exactly the overload is enough",
+	 {{80, .held = 60}, {50, .held = 40}, {30, .held = 20}},
+	 "c"},
+	{"a removal that frees 1 % less is not enough",
+	 {{80, .held = 60}, {50, .held = 40}, {30, .held = 20}, {10, .held = 1}},
+	 "b"},
 };
 
 static void make_overcommitted(struct bench *bench, const struct choice *row, double *want_pct)
@@ -172,9 +179,10 @@ static void make_overcommitted(struct bench *bench, const struct choice *row, do
 	struct given given[6] = {{0}};
 
 	for (int i = 0; i < 5 && row->vgpus[i].contract; i++) {
-		given[i] = (struct given){ids[i], row->vgpus[i].contract,
-					  .cap = row->vgpus[i].held ? 40 : 20, .target = 60,
-					  .held = row->vgpus[i].held};
+		int held = row->vgpus[i].held;
+
+		given[i] = (struct given){ids[i], row->vgpus[i].contract, .cap = held ? held : 20,
+					  .target = 60, .held = held > 0};
 		want_pct[i] = row->vgpus[i].want;
 	}
 	make(bench, given);
@@ -182,20 +190,69 @@ static void make_overcommitted(struct bench *bench, const struct choice *row, do
 		bench->vgpus[i].newcomer = row->vgpus[i].newcomer;
 }
 
-static void test_the_vgpu_to_migrate(void **state)
+/* Reverses the order of the vGPUs, and of @want_pct. */
+static void reverse(struct bench *bench, double *want_pct)
+{
+	for (int i = 0, j = bench->gpu.n_vgpus - 1; i < j; i++, j--) {
+		struct policy_vgpu vgpu = bench->vgpus[i];
+		double pct = want_pct[i];
+
+		bench->vgpus[i] = bench->vgpus[j];
+		bench->vgpus[j] = vgpu;
+		want_pct[i] = want_pct[j];
+		want_pct[j] = pct;
+	}
+}
+
+static void test_the_vgpu_to_migrate_in_any_order(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++) {
+	for (size_t i = 0; i < 2 * sizeof(choices) / sizeof(choices[0]); i++) {
+		const struct choice *row = &choices[i / 2];
 		const struct policy_decision *severe;
 		double want_pct[5];
 		struct bench bench;
 
-		make_overcommitted(&bench, &choices[i], want_pct);
+		make_overcommitted(&bench, row, want_pct);
+		if (i % 2)
+			reverse(&bench, want_pct);
 		run_period(&bench, want_pct);
 		run_period(&bench, want_pct);
 		severe = find(&bench, POLICY_SEVERE);
-		if (!severe || strcmp(bench.vgpus[severe->vgpu].id, choices[i].id) != 0)
-			fail_msg("%s: %s", choices[i].rule, bench_text(&bench));
+		if (!severe || strcmp(bench.vgpus[severe->vgpu].id, row->id) != 0)
+			fail_msg("%s: %s", row->rule, bench_text(&bench));
+	}
+}
+
+/* An overload fails the probation of a newcomer only if the newcomer causes it. */
+static void test_an_overload_that_ends_with_the_newcomer_is_caused_by_it(void **state)
+{
+	static const struct {
+		int newcomer_pct, others_pct[2]; /* held caps; 0: no newcomer */
+		bool without_newcomer;
+	} rows[] = {
+		{20, {50, 40}, false},
+		{20, {50, 50}, false},
+		{20, {50, 51}, true},
+		{0, {60, 60}, true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		int newcomer_pct = rows[i].newcomer_pct;
+		struct choice gpu = {
+			.vgpus = {{60, .held = newcomer_pct > 0 ? newcomer_pct : 1,
+				   .newcomer = newcomer_pct > 0},
+				  {60, .held = rows[i].others_pct[0]},
+				  {60, .held = rows[i].others_pct[1]}},
+		};
+		double want_pct[5];
+		struct bench bench;
+
+		make_overcommitted(&bench, &gpu, want_pct);
+		run_period(&bench, want_pct);
+		if (bench.gpu.severe_without_newcomer != rows[i].without_newcomer)
+			fail_msg("row %zu", i);
 	}
 }
 
@@ -242,15 +299,18 @@ static void test_after_a_removal_the_next_vgpu_is_named_at_once(void **state)
 	assert_string_equal(named, "2 10 40");
 }
 
-/* The GPU is overcommitted, except for a pause that begins in the fifth period. overload_periods is
- * 3. */
+/* In each period, the GPU is overcommitted ("+") or idle ("."). overload_periods is 3. */
 static void test_a_pause_starts_another_overload(void **state)
 {
 	static const struct {
-		int pause;
+		const char *periods;
 		const char *named;
-		int doubtful; /* periods in which overload is in doubt: the pause and the next */
-	} rows[] = {{0, "2", 0}, {1, "2", 2}, {3, "2", 4}, {4, "2 10", 3}};
+		int doubtful; /* periods in which overload is in doubt: the pauses and the next */
+	} rows[] = {
+		{"++++++++++++++++++++", "2", 0}, {"++++.+++++++++++++++", "2", 2},
+		{"++++...+++++++++++++", "2", 4}, {"++++....++++++++++++", "2 10", 3},
+		{"++++..++..++..++++++", "2", 9}, /* only consecutive idle periods are a pause */
+	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -260,14 +320,59 @@ static void test_a_pause_starts_another_overload(void **state)
 		int doubtful = 0;
 
 		make_overcommitted(&bench, &choices[0], want_pct);
-		for (int t = 1; t <= 20; t++) {
-			run_period(&bench, t >= 5 && t < 5 + rows[i].pause ? none : want_pct);
+		for (int t = 1; rows[i].periods[t - 1]; t++) {
+			run_period(&bench, rows[i].periods[t - 1] == '+' ? want_pct : none);
 			doubtful += bench.gpu.severe_in_doubt;
 			apply(&bench);
 			note(&bench, t, named, sizeof(named));
 		}
 		assert_string_equal(named, rows[i].named);
 		assert_int_equal(doubtful, rows[i].doubtful);
+	}
+}
+
+/* The demand of a held vGPU is its cap. */
+static void test_a_demand_of_the_whole_gpu_is_no_overload(void **state)
+{
+	(void)state;
+	for (int over_pct = 0; over_pct <= 1; over_pct++) {
+		struct choice gpu = {"", {{60, .held = 60}, {60, .held = 40 + over_pct}}, NULL};
+		double want_pct[5];
+		struct bench bench;
+
+		make_overcommitted(&bench, &gpu, want_pct);
+		for (int t = 0; t < 3; t++)
+			run_period(&bench, want_pct);
+		assert_int_equal(!!(bench.gpu.conditions & POLICY_SEVERE_OVERLOAD), over_pct);
+		assert_int_equal(bench.gpu.calm_run, over_pct ? 0 : 3);
+	}
+}
+
+/* --- broken time --- */
+
+static void test_broken_seconds_count_for_an_hour(void **state)
+{
+	static const struct {
+		double before_s, period_s;
+		int broken; /* vGPUs that get less than they want */
+		double after_s;
+	} rows[] = {
+		{0, 1, 0, 0},	    {0, 1, 1, 1},
+		{0, 1, 2, 2},	    {10, 2, 2, 14 - 20.0 / 3600},
+		{3600, 1, 0, 3599}, {3600, 1, 1, 3600},
+		{3600, 2, 0, 3598},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct bench bench;
+
+		make(&bench, A_AND_B);
+		bench.gpu.period_s = rows[i].period_s;
+		bench.gpu.broken_s = rows[i].before_s;
+		run_period(&bench,
+			   (double[]){rows[i].broken > 0 ? 80 : 20, rows[i].broken > 1 ? 80 : 20});
+		assert_float_equal(bench.gpu.broken_s, rows[i].after_s, 1e-9);
 	}
 }
 
@@ -313,12 +418,19 @@ static void test_nothing_is_decided_without_readings(void **state)
 	}
 }
 
-static void test_offers_wait_for_calm(void **state)
+static void test_offers_wait_for_calm_and_a_profit(void **state)
 {
 	static const struct {
 		bool selling, offered;
+		bool free; /* neither a price nor a penalty */
 		double want_pct;
-	} rows[] = {{false, false, 20}, {true, true, 20}, {true, false, 70}};
+		int calm_run;
+	} rows[] = {
+		{.want_pct = 20, .calm_run = PERIODS},
+		{.selling = true, .offered = true, .want_pct = 20},
+		{.selling = true, .want_pct = 70},
+		{.selling = true, .free = true, .want_pct = 20, .calm_run = PERIODS},
+	};
 	struct bench bench;
 	int offers = 0;
 
@@ -330,11 +442,14 @@ static void test_offers_wait_for_calm(void **state)
 		bench.gpu.selling = rows[i].selling;
 		bench.gpu.offered = rows[i].offered;
 		bench.gpu.migrates = true;
+		if (rows[i].free)
+			bench.params.price_per_cap_hour = bench.params.penalty_per_broken_s = 0;
 		for (int t = 0; t < PERIODS; t++) {
 			run_period(&bench, (double[]){rows[i].want_pct, rows[i].want_pct});
 			apply(&bench);
 			assert_null(find(&bench, POLICY_OFFER));
 		}
+		assert_int_equal(bench.gpu.calm_run, rows[i].calm_run);
 	}
 	make(&bench, A_AND_B);
 	bench.gpu.selling = true;
@@ -363,7 +478,7 @@ static void test_idle_vgpus_cause_no_moves(void **state)
 		run_period(&bench, (double[]){0, 0, 0, 0});
 		moves += apply(&bench);
 		if (t >= 20) /* from here on, no vGPU is cold */
-			assert_int_equal(bench.out.n_moves, 0);
+			assert_int_equal(bench.out.n_decisions, 0);
 	}
 	print_message("  %d moves\n", moves);
 	assert_in_range(moves, 0, 10);
@@ -375,13 +490,16 @@ int main(void)
 		cmocka_unit_test(test_the_sentence_of_an_offer),
 		cmocka_unit_test(test_the_sentence_of_a_severe_overload),
 		cmocka_unit_test(test_the_sentence_of_moved_caps),
-		cmocka_unit_test(test_the_vgpu_to_migrate),
+		cmocka_unit_test(test_the_vgpu_to_migrate_in_any_order),
+		cmocka_unit_test(test_an_overload_that_ends_with_the_newcomer_is_caused_by_it),
 		cmocka_unit_test(test_a_vgpu_that_stays_is_named_again),
 		cmocka_unit_test(test_after_a_removal_the_next_vgpu_is_named_at_once),
 		cmocka_unit_test(test_a_pause_starts_another_overload),
+		cmocka_unit_test(test_a_demand_of_the_whole_gpu_is_no_overload),
+		cmocka_unit_test(test_broken_seconds_count_for_an_hour),
 		cmocka_unit_test(test_single_periods_are_ignored),
 		cmocka_unit_test(test_nothing_is_decided_without_readings),
-		cmocka_unit_test(test_offers_wait_for_calm),
+		cmocka_unit_test(test_offers_wait_for_calm_and_a_profit),
 		cmocka_unit_test(test_idle_vgpus_cause_no_moves),
 	};
 
