@@ -1,109 +1,100 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The order of storing a contract and of applying it: gover-d/core/control-vgpu.c, save.c and adopt.c.
+ * The order of storing a contract and of applying it: gover-d/core/change.c, save.c, control-vgpu.c and adopt.c.
  *
- * Modelled: one vGPU. Two clients each change one field of its contract, initial_cap_pct or target_fps. A worker writes
- * contracts.json. A write succeeds, fails, or fails after it has replaced the file (if the old file cannot be put back).
- * The loop also saves without a request (save_soon). The policy moves the cap within the contract in memory. The daemon
- * is killed between any two steps, and started again.
+ * Modelled: two contracts. Contract CAP is the initial cap of a vGPU, whose cap on the GPU is modelled. Contract OTHER
+ * is of another vGPU, so that its changes are in progress at the same time. One client changes each contract. A worker
+ * writes contracts.json. A write succeeds, fails, or fails after it has replaced the file (if the old file cannot be put
+ * back). The loop also saves without a request (save_soon). The policy moves the cap within the contract in memory. The
+ * daemon is killed between any two steps, and started again.
  *
- * Rule: a change is checked, stored, applied to memory and to the GPU, and answered with 2xx. If it cannot be stored, the
- * answer is 507 and nothing has changed. From the check of a change to its application, no other change is checked and no
- * other text is made. A start writes a cap that exceeds its contract again.
+ * Rule: a change is planned, stored, applied to memory and to the GPU, and answered with 2xx. If it cannot be stored,
+ * the answer is 507 and nothing has changed. If it cannot be applied, the file is written without it before the answer. The
+ * text of a write is made when the write begins, from the contracts in memory and all planned changes; before, the changes
+ * of the last write are applied. A start writes a cap that exceeds its contract again.
  *
- * Left out: other vGPUs, because contract and cap of a vGPU do not depend on them; caps written by other programs; a
- * damaged file; the copy of the contracts in the database, which is never newer than the file.
+ * Left out: changes of the same contract, which are made one after another; caps written by other programs; a damaged
+ * file; the copy of the contracts in the database, which never has a change that was refused.
  *
  * Wrong variants, which tests/model/run expects to be refuted:
  *   APPLY_FIRST       a change is applied before it is stored
  *   NO_CLAMP          a start leaves a cap above its contract
  *   ANSWER_FIRST      a change is answered before it is stored
- *   CHANGES_OVERLAP   a change is checked while another change is being stored
- *   SAVES_OVERLAP     the text of a save without a request is made while a change is being stored
+ *   NO_TAKE_BACK      a change that cannot be applied stays in the file
+ *   TEXT_AT_PLAN      the text of a change is made when the change is planned
+ *   TEXT_OF_MEMORY    the text of a save without a request has no planned changes, and is made at any time
  */
 #define CHANGES 2 /* of each client */
 #define CRASHES 2
-#define CAP_MAX 3 /* a cap, and a target, is 1..3 */
+#define CAP_MAX 3 /* the value of a contract, and a cap, is 1..3 */
 
-#define INITIAL_CAP 0 /* fields of the contract; client f changes field f */
-#define TARGET_FPS  1
-#define FIELDS	    2
-#define NO_FIELD    2
+#define CAP	  0 /* contracts; client f changes contract f */
+#define OTHER	  1
+#define CONTRACTS 2
 
-mtype:request = {NONE, SENT, CHECKED, STORING, LOST};
+mtype:request = {NONE, SENT, PLANNED, REFUSED, LOST};
 mtype:job = {IDLE, RUNNING, WRITTEN, FAILED};
 
-typedef terms {
-	byte field[FIELDS] = 2
+typedef values {
+	byte is[CONTRACTS] = 2
 };
 
 /* Survives a crash. */
-terms file;  /* contracts.json */
+values file;  /* contracts.json */
 byte cap = 2; /* the cap in force on the GPU */
 
 /* Memory of the daemon. */
 bool up = true;
-terms contract;
+values contract;
 bool writing_cap; /* a new contract is in memory, and its cap is not yet written */
-bool unsaved;	  /* the last save failed: the next tick saves again */
-terms planned[FIELDS]; /* the contract as a checked change would store it */
-bool save_wanted;
-terms save_text; /* the text of a save without a request */
+bool save_again;  /* a save without a request is wanted */
 mtype:job job = IDLE;
-terms job_text;
-byte job_field = NO_FIELD; /* the change that waits for the job */
+values text;		 /* what the job writes */
+bool in_job[CONTRACTS]; /* the request waits for the job */
+values made_at_plan;	 /* TEXT_AT_PLAN: the other contract when a change was planned */
+values made_early;	 /* TEXT_OF_MEMORY */
 
 /* The clients. */
-mtype:request request[FIELDS] = NONE;
-byte wanted[FIELDS] = 2, changes[FIELDS], crashes;
+mtype:request request[CONTRACTS] = NONE;
+byte wanted[CONTRACTS] = 2, changes[CONTRACTS], crashes;
 /* The value that the last answer promises; 0: a request has no answer. */
-byte promised[FIELDS] = 2, before[FIELDS] = 2;
-/* A write failed after it had replaced the file. Until the next write, a crash makes a refused change effective. */
-bool replaced;
+byte promised[CONTRACTS] = 2, before[CONTRACTS] = 2;
+/* A failed write has left a refused change in the file. Until the next write, a crash makes it effective. */
+bool doubtful;
 
-#define runs(f)	    (request[f] == CHECKED || request[f] == STORING)
-#define change_runs (runs(INITIAL_CAP) || runs(TARGET_FPS) || writing_cap)
-#define quiet	    (up && !change_runs && !save_wanted && job == IDLE && !unsaved)
-#define kept(f)	    (promised[f] == 0 || (contract.field[f] == promised[f] && file.field[f] == promised[f]))
+#define runs(f) (request[f] == PLANNED || request[f] == REFUSED)
+#define quiet	(up && !runs(CAP) && !runs(OTHER) && !writing_cap && !save_again && job == IDLE)
+#define kept(f) (promised[f] == 0 || (contract.is[f] == promised[f] && file.is[f] == promised[f]))
+#define same(f) (file.is[f] == contract.is[f])
 
-#define within	  (quiet -> cap <= file.field[INITIAL_CAP])
-#define all_kept  (quiet -> kept(INITIAL_CAP) && kept(TARGET_FPS))
-#define same(f)	  (file.field[f] == contract.field[f])
-#define file_same (quiet -> same(INITIAL_CAP) && same(TARGET_FPS))
+#define within	  (quiet -> cap <= file.is[CAP])
+#define all_kept  (quiet -> kept(CAP) && kept(OTHER))
+#define all_same  (quiet -> same(CAP) && same(OTHER))
 
-ltl safe { [] (within && all_kept && file_same) }
+ltl safe { [] (within && all_kept && all_same) }
 ltl cap_within_contract { [] within }
 ltl answers_are_kept { [] all_kept }
-ltl file_is_memory { [] file_same }
-
-#ifdef CHANGES_OVERLAP
-#define may_check !writing_cap
-#else
-#define may_check (!change_runs && !save_wanted && job == IDLE)
-#endif
-#ifdef SAVES_OVERLAP
-#define may_make_text !save_wanted
-#else
-#define may_make_text (!change_runs && !save_wanted && job == IDLE)
-#endif
-
-inline copy(to, from)
-{
-	to.field[INITIAL_CAP] = from.field[INITIAL_CAP];
-	to.field[TARGET_FPS] = from.field[TARGET_FPS]
-}
+ltl file_is_memory { [] all_same }
 
 inline apply(f)
 {
-	contract.field[f] = wanted[f];
-	writing_cap = (f == INITIAL_CAP)
+	contract.is[f] = wanted[f];
+	writing_cap = writing_cap || f == CAP
 }
 
-inline check(f)
+inline answer(f, value)
 {
-	request[f] = CHECKED;
-	copy(planned[f], contract);
-	planned[f].field[f] = wanted[f];
+	promised[f] = value;
+	request[f] = NONE;
+	in_job[f] = false
+}
+
+inline plan(f)
+{
+	request[f] = PLANNED;
+#ifdef TEXT_AT_PLAN
+	made_at_plan.is[1 - f] = contract.is[1 - f];
+#endif
 #ifdef APPLY_FIRST
 	apply(f);
 #endif
@@ -112,68 +103,104 @@ inline check(f)
 #endif
 }
 
-inline start_job(f, text)
-{
-	job = RUNNING;
-	job_field = f;
-	copy(job_text, text)
-}
-
-inline answer(f, value)
-{
-	promised[f] = value;
-	request[f] = NONE
-}
-
-/* finish_save(): the waiting change is applied and answered. */
-inline finish_job()
+/* One contract in the text of a write: the planned change of @f, or the contract in memory. */
+inline make_text(f)
 {
 	if
-	:: job_field < FIELDS && job == WRITTEN ->
-#ifndef APPLY_FIRST
-		apply(job_field);
-#endif
-		answer(job_field, wanted[job_field])
-	:: job_field < FIELDS && job == FAILED ->
-		answer(job_field, before[job_field])
+	:: request[f] == PLANNED -> text.is[f] = wanted[f]
+	:: else -> text.is[f] = contract.is[f]
+	fi;
+	in_job[f] = runs(f)
+}
+
+/* start_save() */
+inline start_save()
+{
+	make_text(CAP);
+	make_text(OTHER);
+#ifdef TEXT_AT_PLAN
+	if
+	:: in_job[CAP] -> text.is[OTHER] = made_at_plan.is[OTHER]; in_job[OTHER] = false
+	:: !in_job[CAP] && in_job[OTHER] -> text.is[CAP] = made_at_plan.is[CAP]
 	:: else
 	fi;
-	unsaved = (job == FAILED);
-	job_field = NO_FIELD;
-	job = IDLE
+#endif
+#ifdef TEXT_OF_MEMORY
+	if
+	:: save_again && !in_job[CAP] && !in_job[OTHER] ->
+		text.is[CAP] = made_early.is[CAP];
+		text.is[OTHER] = made_early.is[OTHER]
+	:: else
+	fi;
+#endif
+	save_again = false;
+	job = RUNNING
+}
+
+/* The result of a write for @f: apply, refuse, or answer. */
+inline finish(f)
+{
+	if
+	:: !in_job[f]
+	:: in_job[f] && request[f] == PLANNED && job == FAILED -> answer(f, before[f])
+	:: in_job[f] && request[f] == PLANNED && job == WRITTEN ->
+		if
+		:: true ->
+#ifndef APPLY_FIRST
+			apply(f);
+#endif
+			answer(f, wanted[f])
+#ifndef APPLY_FIRST
+		:: true -> /* it cannot be applied */
+#ifdef NO_TAKE_BACK
+			answer(f, before[f])
+#else
+			request[f] = REFUSED;
+			in_job[f] = false
+#endif
+#endif
+		fi
+	:: in_job[f] && request[f] == REFUSED ->
+		doubtful = doubtful || job == FAILED;
+		answer(f, before[f])
+	fi
 }
 
 active proctype loop()
 {
-	byte f;
-
 	do
-	:: atomic { up && may_check ->
-		select(f : 0 .. 1);
-		if
-		:: request[f] == SENT -> check(f)
-		:: else
-		fi }
-	:: atomic { up && job == IDLE && request[INITIAL_CAP] == CHECKED && !writing_cap ->
-		request[INITIAL_CAP] = STORING; start_job(INITIAL_CAP, planned[INITIAL_CAP]) }
-	:: atomic { up && job == IDLE && request[TARGET_FPS] == CHECKED && !writing_cap ->
-		request[TARGET_FPS] = STORING; start_job(TARGET_FPS, planned[TARGET_FPS]) }
-	:: atomic { up && may_make_text ->
-		copy(save_text, contract); save_wanted = true }
-	:: atomic { up && job == IDLE && save_wanted ->
-		save_wanted = false; start_job(NO_FIELD, save_text) }
-	:: atomic { up && (job == WRITTEN || job == FAILED) && !writing_cap -> finish_job() }
+	:: atomic { up && request[CAP] == SENT && !writing_cap -> plan(CAP) }
+	:: atomic { up && request[OTHER] == SENT && !writing_cap -> plan(OTHER) }
+	:: atomic { up && !save_again && !writing_cap ->
+		save_again = true;
+#ifdef TEXT_OF_MEMORY
+		made_early.is[CAP] = contract.is[CAP];
+		made_early.is[OTHER] = contract.is[OTHER];
+#endif
+		skip }
+	:: atomic { up && job == IDLE && (save_again || runs(CAP) || runs(OTHER)) && !writing_cap -> start_save() }
+	:: atomic { up && (job == WRITTEN || job == FAILED) && !writing_cap ->
+		finish(CAP);
+		finish(OTHER);
+		save_again = save_again || job == FAILED;
+		job = IDLE }
 	/* the cap after a change: within the contract, and possibly raised to it */
 	:: atomic { up && writing_cap ->
 		if
-		:: cap = contract.field[INITIAL_CAP]
-		:: cap < contract.field[INITIAL_CAP]
+		:: cap = contract.is[CAP]
+		:: cap < contract.is[CAP]
 		fi;
 		writing_cap = false }
 	/* the policy */
-	:: atomic { up && !writing_cap && cap < contract.field[INITIAL_CAP] -> cap++ }
+	:: atomic { up && !writing_cap && cap < contract.is[CAP] -> cap++ }
 	:: atomic { up && !writing_cap && cap > 1 -> cap-- }
 	od
+}
+
+inline replace_file()
+{
+	file.is[CAP] = text.is[CAP];
+	file.is[OTHER] = text.is[OTHER]
 }
 
 active proctype worker()
@@ -181,9 +208,9 @@ active proctype worker()
 	do
 	:: atomic { job == RUNNING ->
 		if
-		:: copy(file, job_text); job = WRITTEN; replaced = false
+		:: replace_file(); job = WRITTEN; doubtful = false
 		:: job = FAILED
-		:: copy(file, job_text); job = FAILED; replaced = true
+		:: replace_file(); job = FAILED; doubtful = true
 		fi }
 	od
 }
@@ -202,15 +229,15 @@ proctype client(byte f)
 		request[f] = SENT;
 		value = 0 }
 	/* The connection ended with the daemon: the client reads what is in force. */
-	:: atomic { up && request[f] == LOST -> answer(f, contract.field[f]) }
+	:: atomic { up && request[f] == LOST -> answer(f, contract.is[f]) }
 	od
 }
 
 init
 {
 	atomic {
-		run client(INITIAL_CAP);
-		run client(TARGET_FPS)
+		run client(CAP);
+		run client(OTHER)
 	}
 }
 
@@ -221,14 +248,14 @@ inline lose(f)
 	:: else -> request[f] = LOST
 	fi;
 	if
-	:: replaced && promised[f] != 0 -> promised[f] = file.field[f]
+	:: doubtful && promised[f] != 0 -> promised[f] = file.is[f]
 	:: else
 	fi;
-	contract.field[f] = 0;
-	planned[INITIAL_CAP].field[f] = 0;
-	planned[TARGET_FPS].field[f] = 0;
-	save_text.field[f] = 0;
-	job_text.field[f] = 0
+	contract.is[f] = 0;
+	text.is[f] = 0;
+	made_at_plan.is[f] = 0;
+	made_early.is[f] = 0;
+	in_job[f] = false
 }
 
 active proctype crash()
@@ -238,18 +265,17 @@ active proctype crash()
 		crashes++;
 		up = false;
 		writing_cap = false;
-		unsaved = false;
-		save_wanted = false;
+		save_again = false;
 		job = IDLE;
-		job_field = NO_FIELD;
-		lose(INITIAL_CAP);
-		lose(TARGET_FPS) }
+		lose(CAP);
+		lose(OTHER) }
 	/* manager_start(): adopt_host() */
 	:: atomic { !up ->
-		copy(contract, file);
+		contract.is[CAP] = file.is[CAP];
+		contract.is[OTHER] = file.is[OTHER];
 #ifndef NO_CLAMP
 		if
-		:: cap > contract.field[INITIAL_CAP] -> cap = contract.field[INITIAL_CAP]
+		:: cap > contract.is[CAP] -> cap = contract.is[CAP]
 		:: else
 		fi;
 #endif

@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The life of an offer: policy/offer.c, gover-d/core/offers.c, control.c, save.c, load.c and adopt.c.
+ * The life of an offer: policy/offer.c, gover-d/core/offers.c, control-sale.c, change.c, load.c and adopt.c.
  *
  * Modelled: one GPU on which the daemon opens offers. Each client claims offers with an idempotency key and a vGPU of its
  * own, repeats a claim whose answer it missed, and removes its vGPU. A worker writes contracts.json; a write may fail.
  * The writer thread of the database stores a row for each change of an offer, and may drop rows. The daemon is killed
  * between any two steps and started again. The database may then be lost.
  *
- * Rule: a claim is checked, the contract is stored with the id of its offer, the claim is applied and answered with 2xx.
- * From the check of a claim to its answer, its offer does not end, and no other change is checked. A start applies claims
- * that are in the contracts but not in the history, ends sales for which a newer offer exists, closes open offers, and
- * closes probations whose vGPU was removed.
+ * Rule: a claim is planned, the contract is stored with the id of its offer, the claim is checked again, applied and
+ * answered with 2xx. If the offer has ended meanwhile, the file is written without the contract before the answer. A GPU has
+ * one such change at a time. A start applies claims that are in the contracts but not in the history, ends sales for
+ * which a newer offer exists, closes open offers, and closes probations whose vGPU was removed.
  *
  * Left out: time, so an offer may expire and a probation may end at any time; ids, which are never used twice, because each
  * save reserves ids; caps, see cap.pml; the limit of 100 ended offers that a start loads; a write that fails after it has
- * replaced the file, see cap.pml.
+ * replaced the file, see cap.pml; a refused change whose removal from the file fails.
  *
  * Wrong variants, which tests/model/run expects to be refuted:
- *   CLAIMS_OVERLAP   a claim is checked while another claim is being stored
- *   OFFER_ENDS       an offer ends while its claim is being stored
- *   ANSWER_FIRST     a claim is answered before it is stored
- *   NO_ADOPT_SALE    a start does not apply the claims in the contracts
- *   NO_SETTLE        a start keeps open offers open
- *   NO_SUPERSEDE     a start does not end sales for which a newer offer exists
- *   NO_EXPIRY        an offer does not expire
+ *   CLAIMS_OVERLAP    changes of a GPU are in progress at the same time
+ *   NO_RECHECK        a claim is not checked again before it is applied
+ *   ANSWER_FIRST      a claim is answered before it is stored
+ *   NO_ADOPT_SALE     a start does not apply the claims in the contracts
+ *   LOAD_ENDED        a start loads ended offers without a claim, so that a claim in the contracts meets an ended offer
+ *   NO_SETTLE         a start keeps open offers open
+ *   NO_SUPERSEDE      a start does not end sales for which a newer offer exists
+ *   NO_EXPIRY         an offer does not expire
  */
 #define OFFERS	2 /* ids of offers are 1..2 */
 #define CLIENTS 2 /* clients, their keys and their vGPUs are 1..2 */
@@ -36,7 +37,7 @@
 #define NOBODY 0
 
 mtype:offer_state = {NO_OFFER, OFFER_OPEN, OFFER_PROBATION, OFFER_KEPT, OFFER_FAILED, OFFER_EXPIRED, OFFER_CLOSED};
-mtype:request = {NONE, SENT, CHECKED, STORING, LOST};
+mtype:request = {NONE, SENT, PLANNED, REFUSED, LOST};
 mtype:job = {IDLE, RUNNING, WRITTEN, FAILED};
 mtype:action = {CLAIM, REMOVE};
 
@@ -57,6 +58,7 @@ row offer[OFFERS + 1];
 bool newcomer_gone[OFFERS + 1];
 mtype:job job = IDLE;
 byte job_text[CLIENTS + 1];
+bool in_job[CLIENTS + 1]; /* the request waits for the job */
 chan rows = [OFFERS * 2] of {byte, mtype:offer_state, byte}; /* the queue of the writer thread */
 
 /* The clients. */
@@ -73,7 +75,7 @@ bool sold_twice, sale_denied, lived_again;
 #define is_live(id)                                                             \
 	(offer[id].state == OFFER_OPEN || offer[id].state == OFFER_PROBATION || \
 	 (offer[id].state == OFFER_FAILED && !newcomer_gone[id]))
-#define runs(buyer) (request[buyer] == CHECKED || request[buyer] == STORING)
+#define runs(buyer) (request[buyer] == PLANNED || request[buyer] == REFUSED)
 #define change_runs (runs(1) || runs(2))
 #define kept(buyer) (sold[buyer] == 0 || (file[buyer] == sold[buyer] && (!up || contract[buyer] == sold[buyer])))
 
@@ -91,15 +93,9 @@ ltl one_live_offer { [] single }
 ltl ended_stays_ended { [] ended }
 
 #ifdef CLAIMS_OVERLAP
-#define may_check true
+#define may_plan true
 #else
-#define may_check (!change_runs && job == IDLE)
-#endif
-#ifdef OFFER_ENDS
-#define is_reserved(id) false
-#else
-#define is_reserved(id) \
-	((runs(1) && action[1] == CLAIM && claimed[1] == id) || (runs(2) && action[2] == CLAIM && claimed[2] == id))
+#define may_plan !change_runs
 #endif
 
 /* offer_changed(): queues a row of the history. */
@@ -146,18 +142,17 @@ inline remove_newcomer(id, buyer)
 	fi
 }
 
-/* check_claim(), control_vgpu_remove() */
-inline check(buyer)
+/* control_offer_claim(), control_vgpu_remove() */
+inline plan(buyer)
 {
 	if
-	:: action[buyer] == REMOVE && contract[buyer] != 0 -> request[buyer] = CHECKED
+	:: action[buyer] == REMOVE && contract[buyer] != 0 -> request[buyer] = PLANNED
 	:: action[buyer] == REMOVE && contract[buyer] == 0 -> end_request(buyer) /* 404 */
-	/* the same key: the answer waits for a save, too */
-	:: action[buyer] == CLAIM && offer[claimed[buyer]].vgpu == buyer -> request[buyer] = CHECKED
+	:: action[buyer] == CLAIM && offer[claimed[buyer]].vgpu == buyer -> answer_2xx(buyer) /* the same key */
 	:: action[buyer] == CLAIM && offer[claimed[buyer]].vgpu != buyer ->
 		if
 		:: offer[claimed[buyer]].state == OFFER_OPEN && contract[buyer] == 0 ->
-			request[buyer] = CHECKED;
+			request[buyer] = PLANNED;
 #ifdef ANSWER_FIRST
 			sold[buyer] = claimed[buyer];
 #endif
@@ -168,24 +163,20 @@ inline check(buyer)
 	fi
 }
 
-inline start_job(buyer)
+inline make_text(buyer)
 {
-	request[buyer] = STORING;
-	job_text[1] = contract[1];
-	job_text[2] = contract[2];
 	if
-	:: action[buyer] == REMOVE -> job_text[buyer] = 0
-	:: action[buyer] == CLAIM && offer[claimed[buyer]].vgpu == NOBODY -> job_text[buyer] = claimed[buyer]
-	:: else /* a repeated claim */
+	:: request[buyer] == PLANNED && action[buyer] == CLAIM -> job_text[buyer] = claimed[buyer]
+	:: request[buyer] == PLANNED && action[buyer] == REMOVE -> job_text[buyer] = 0
+	:: else -> job_text[buyer] = contract[buyer]
 	fi;
-	job = RUNNING
+	in_job[buyer] = runs(buyer)
 }
 
 inline apply(buyer)
 {
 	if
-	:: action[buyer] == CLAIM && offer[claimed[buyer]].vgpu == buyer
-	:: action[buyer] == CLAIM && offer[claimed[buyer]].vgpu != buyer ->
+	:: action[buyer] == CLAIM ->
 		contract[buyer] = claimed[buyer];
 		change_offer(claimed[buyer], OFFER_PROBATION, buyer)
 	:: action[buyer] == REMOVE ->
@@ -195,26 +186,35 @@ inline apply(buyer)
 	fi
 }
 
-inline finish_job(buyer)
+#ifdef NO_RECHECK
+#define may_apply(buyer) true
+#else
+#define may_apply(buyer) (action[buyer] == REMOVE || offer[claimed[buyer]].state == OFFER_OPEN)
+#endif
+
+inline finish(buyer)
 {
 	if
-	:: job == WRITTEN -> apply(buyer); answer_2xx(buyer)
-	:: job == FAILED -> end_request(buyer) /* 507 */
+	:: !in_job[buyer]
+	:: in_job[buyer] && request[buyer] == REFUSED -> end_request(buyer) /* 410 */
+	:: in_job[buyer] && request[buyer] == PLANNED && job == FAILED -> end_request(buyer) /* 507 */
+	:: in_job[buyer] && request[buyer] == PLANNED && job == WRITTEN ->
+		if
+		:: may_apply(buyer) -> apply(buyer); answer_2xx(buyer)
+		:: else -> request[buyer] = REFUSED
+		fi
 	fi;
-	job_text[1] = 0;
-	job_text[2] = 0;
-	job = IDLE
+	in_job[buyer] = false;
+	job_text[buyer] = 0
 }
 
 active proctype loop()
 {
 end:	do
-	:: atomic { up && request[1] == SENT && may_check -> check(1) }
-	:: atomic { up && request[2] == SENT && may_check -> check(2) }
-	:: atomic { up && request[1] == CHECKED && job == IDLE -> start_job(1) }
-	:: atomic { up && request[2] == CHECKED && job == IDLE -> start_job(2) }
-	:: atomic { request[1] == STORING && (job == WRITTEN || job == FAILED) -> finish_job(1) }
-	:: atomic { request[2] == STORING && (job == WRITTEN || job == FAILED) -> finish_job(2) }
+	:: atomic { up && request[1] == SENT && may_plan -> plan(1) }
+	:: atomic { up && request[2] == SENT && may_plan -> plan(2) }
+	:: atomic { up && job == IDLE && change_runs -> make_text(1); make_text(2); job = RUNNING }
+	:: atomic { up && (job == WRITTEN || job == FAILED) -> finish(1); finish(2); job = IDLE }
 	od
 }
 
@@ -224,7 +224,7 @@ end:	do
 	:: atomic { job == RUNNING ->
 		if
 		:: file[1] = job_text[1]; file[2] = job_text[2]; job = WRITTEN
-		:: job = FAILED
+		:: request[1] != REFUSED && request[2] != REFUSED -> job = FAILED
 		fi }
 	od
 }
@@ -242,7 +242,7 @@ end:	do
 	od
 }
 
-#define may_end(id) (up && offer[id].state == OFFER_OPEN && !is_reserved(id))
+#define may_end(id) (up && offer[id].state == OFFER_OPEN)
 
 active proctype tick()
 {
@@ -265,8 +265,8 @@ end:	do
 	:: atomic { may_end(2) -> change_offer(2, OFFER_EXPIRED, NOBODY) }
 #endif
 #ifndef NO_OPERATOR
-	:: atomic { may_end(1) -> change_offer(1, OFFER_CLOSED, NOBODY) }
-	:: atomic { may_end(2) -> change_offer(2, OFFER_CLOSED, NOBODY) }
+	:: atomic { may_end(1) && may_plan -> change_offer(1, OFFER_CLOSED, NOBODY) }
+	:: atomic { may_end(2) && may_plan -> change_offer(2, OFFER_CLOSED, NOBODY) }
 #endif
 	:: false
 	od
@@ -322,6 +322,7 @@ inline forget(i)
 	fi;
 	contract[i] = 0;
 	job_text[i] = 0;
+	in_job[i] = false;
 	offer[i].state = NO_OFFER;
 	offer[i].vgpu = NOBODY;
 	newcomer_gone[i] = false
@@ -331,16 +332,15 @@ inline forget(i)
 inline adopt_sale(buyer, id)
 {
 	if
-	:: id != 0 && offer[id].vgpu == NOBODY ->
+	:: id != 0 && offer[id].state == NO_OFFER ->
 		if
-		:: offer[id].state == NO_OFFER -> offer[id].state = OFFER_OPEN
-		:: offer[id].state == NO_OFFER -> offer[id].state = OFFER_KEPT; offer[id].vgpu = buyer /* the probation is over */
-		:: else
-		fi;
-		if
-		:: offer[id].state == OFFER_OPEN -> change_offer(id, OFFER_PROBATION, buyer)
-		:: else
+		:: offer[id].state = OFFER_OPEN
+		:: offer[id].state = OFFER_KEPT; offer[id].vgpu = buyer /* the probation is over */
 		fi
+	:: else
+	fi;
+	if
+	:: id != 0 && offer[id].state == OFFER_OPEN -> change_offer(id, OFFER_PROBATION, buyer)
 	:: else
 	fi
 }
@@ -374,11 +374,18 @@ inline settle(id)
 	fi
 }
 
+/* load_contracts(), db_query_offers(): offers that have ended without a claim are not loaded. */
 inline load(i)
 {
 	contract[i] = file[i];
-	offer[i].state = history[i].state;
-	offer[i].vgpu = history[i].vgpu
+	if
+#ifndef LOAD_ENDED
+	:: (history[i].state == OFFER_EXPIRED || history[i].state == OFFER_CLOSED) && history[i].vgpu == NOBODY
+#endif
+	:: else ->
+		offer[i].state = history[i].state;
+		offer[i].vgpu = history[i].vgpu
+	fi
 }
 
 active proctype crash()
