@@ -49,12 +49,13 @@ static int read_limit(const struct cgroup_files *files, struct cgroup_limit *ret
 	r = file_pread_text(files->limit, text, sizeof(text));
 	if (r < 0)
 		return r;
+	/* The kernel shows -1 for no limit, and never 0. */
 	r = parse_int(text, -1, INT64_MAX, &quota);
-	if (r < 0)
+	if (r < 0 || quota == 0)
 		return -EINVAL;
 	r = file_pread_u64(files->period, &period);
-	if (r < 0)
-		return r;
+	if (r < 0 || period == 0)
+		return r < 0 ? r : -EINVAL;
 	*ret_limit = (struct cgroup_limit){
 		.quota_us = quota < 0 ? 0 : quota,
 		.period_us = (int64_t)period,

@@ -4,7 +4,6 @@
  * cores to limits. test-softgpu tests what only a kernel can reject or enforce.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -351,6 +350,8 @@ static void version_1_reads_usage_and_limit(void **state)
 		{"-2\n", "100000\n", "0\n", -EINVAL, {0}},
 		{"ten\n", "100000\n", "0\n", -EINVAL, {0}},
 		{"5000\n", "\n", "0\n", -EINVAL, {0}},
+		{"5000\n", "0\n", "0\n", -EINVAL, {0}},
+		{"0\n", "100000\n", "0\n", -EINVAL, {0}},
 	};
 
 	(void)state;
