@@ -54,6 +54,9 @@
 #define LLVMFuzzerTestOneInput fuzz_scenario
 #include "tests/fuzz/fuzz-scenario.c"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_sysfs
+#include "tests/fuzz/fuzz-sysfs.c"
+#undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_tokens
 #include "tests/fuzz/fuzz-tokens.c"
 #undef LLVMFuzzerTestOneInput
@@ -83,6 +86,7 @@ static struct target { /* not const, because cmocka needs a pointer to non-const
 	{"trace", fuzz_trace},	     {"time-arg", fuzz_time_arg},
 	{"workload", fuzz_workload}, {"scenario", fuzz_scenario},
 	{"tokens", fuzz_tokens},     {"http", fuzz_http},
+	{"sysfs", fuzz_sysfs},
 };
 
 static void replay(const struct target *target, const char *file)
