@@ -173,6 +173,14 @@ int db_query_samples(struct db_reader *reader, const char *gpu, int64_t from_ms,
 		     db_sample_fn sample, void *userdata, int64_t *ret_kept_from_ms);
 
 /*
+ * Ids of decisions, alerts, silences and offers are at most 2^52: JSON can represent them, also
+ * after many further ids. Rows with other ids were not written by gover, and the functions below
+ * ignore them.
+ */
+#define DB_ID_MAX      INT64_C(4503599627370496)
+#define DB_ID_MAX_TEXT "4503599627370496"
+
+/*
  * Reads the largest ids in the database, so that a new daemon continues after them. An id is 0 if
  * its table is empty.
  */

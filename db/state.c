@@ -7,6 +7,9 @@
 #include "db/reader.h"
 #include "db/record.h"
 
+/* The rows that gover can have written. */
+#define VALID_ID "id BETWEEN 1 AND " DB_ID_MAX_TEXT
+
 static int read_last_ids(void *userdata, sqlite3_stmt *row)
 {
 	struct db_last_ids *ids = userdata;
@@ -19,8 +22,9 @@ static int read_last_ids(void *userdata, sqlite3_stmt *row)
 
 int db_query_last_ids(struct db_reader *reader, struct db_last_ids *ret_ids)
 {
-	static const char sql[] = "SELECT (SELECT max(id) FROM decision),"
-				  " (SELECT max(id) FROM alert), (SELECT max(id) FROM offer)";
+	static const char sql[] = "SELECT (SELECT max(id) FROM decision WHERE " VALID_ID "),"
+				  " (SELECT max(id) FROM alert WHERE " VALID_ID "),"
+				  " (SELECT max(id) FROM offer WHERE " VALID_ID ")";
 	struct db_last_ids ids = {0};
 	int r = reader_query(reader, &(struct reader_statement){.sql = sql}, read_last_ids, &ids);
 
@@ -95,9 +99,9 @@ int db_query_settings(struct db_reader *reader, db_setting_fn setting, void *use
 
 int db_query_decisions(struct db_reader *reader, int limit, db_decision_fn decision, void *userdata)
 {
-	static const char sql[] =
-		"SELECT * FROM (SELECT * FROM decision ORDER BY id DESC LIMIT max(?1, 0))"
-		" ORDER BY id";
+	static const char sql[] = "SELECT * FROM (SELECT * FROM decision WHERE " VALID_ID
+				  " ORDER BY id DESC LIMIT max(?1, 0))"
+				  " ORDER BY id";
 
 	return reader_query(
 		reader,
@@ -107,7 +111,8 @@ int db_query_decisions(struct db_reader *reader, int limit, db_decision_fn decis
 
 int db_query_open_alerts(struct db_reader *reader, db_alert_fn alert, void *userdata)
 {
-	static const char sql[] = "SELECT * FROM alert WHERE cleared_ms IS NULL ORDER BY id";
+	static const char sql[] =
+		"SELECT * FROM alert WHERE cleared_ms IS NULL AND " VALID_ID " ORDER BY id";
 
 	return reader_query(reader, &(struct reader_statement){.sql = sql}, read_alert,
 			    &(struct receiver){.alert = alert, .userdata = userdata});
@@ -115,8 +120,9 @@ int db_query_open_alerts(struct db_reader *reader, db_alert_fn alert, void *user
 
 int db_query_silences(struct db_reader *reader, db_silence_fn silence, void *userdata)
 {
-	static const char sql[] = "SELECT * FROM silence WHERE ended_ms IS NULL"
-				  " OR id = (SELECT max(id) FROM silence) ORDER BY id";
+	static const char sql[] =
+		"SELECT * FROM silence WHERE " VALID_ID " AND (ended_ms IS NULL"
+		" OR id = (SELECT max(id) FROM silence WHERE " VALID_ID ")) ORDER BY id";
 
 	return reader_query(reader, &(struct reader_statement){.sql = sql}, read_silence,
 			    &(struct receiver){.silence = silence, .userdata = userdata});
@@ -125,10 +131,10 @@ int db_query_silences(struct db_reader *reader, db_silence_fn silence, void *use
 int db_query_offers(struct db_reader *reader, int limit, db_offer_fn offer, void *userdata)
 {
 	static const char sql[] =
-		"SELECT * FROM offer"
-		" WHERE state IN ('open', 'claimed', 'probation', 'failed') OR id IN"
-		" (SELECT id FROM offer WHERE claim_key NOTNULL ORDER BY id DESC LIMIT max(?1, 0))"
-		" ORDER BY id";
+		"SELECT * FROM offer WHERE " VALID_ID
+		" AND (state IN ('open', 'claimed', 'probation', 'failed') OR id IN"
+		" (SELECT id FROM offer WHERE claim_key NOTNULL AND " VALID_ID
+		" ORDER BY id DESC LIMIT max(?1, 0))) ORDER BY id";
 
 	return reader_query(
 		reader,

@@ -83,7 +83,7 @@ static void test_the_newest_decisions_are_returned_oldest_first(void **state)
 
 static void test_a_decision_is_read_as_it_was_written(void **state)
 {
-	struct db_decision full = {.id = INT64_MAX, .ts_ms = INT64_MAX}, empty = {.id = 1};
+	struct db_decision full = {.id = DB_ID_MAX, .ts_ms = INT64_MAX}, empty = {.id = 1};
 	struct db *db = open_db(&keep_all);
 	struct db_reader *reader;
 
@@ -318,6 +318,54 @@ static void test_last_ids_are_the_largest(void **state)
 	db_reader_close(reader);
 }
 
+static int keep_silence(void *userdata, const struct db_silence *silence)
+{
+	*(int64_t *)userdata = silence->id;
+	got.n++;
+	return 0;
+}
+
+/* A start continues after the largest id, and the contracts file contains ids up to 2^53 only. */
+static void test_rows_with_ids_that_gover_cannot_have_written_are_ignored(void **state)
+{
+	static const int64_t ids[] = {INT64_MIN, -1, 0, 7, DB_ID_MAX + 1, INT64_MAX};
+	struct db *db = open_db(&keep_all);
+	struct db_last_ids last = {0};
+	struct db_reader *reader;
+	int64_t silence = 0;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
+		struct db_decision decision = {.id = ids[i]};
+		struct db_alert alert = make_alert(ids[i], "raised");
+		struct db_offer offer = {.id = ids[i], .state = "open", .claim_key = "key"};
+		struct db_silence row = {.id = ids[i], .alert = "contract_limit"};
+
+		assert_int_equal(db_append_decision(db, &decision), 0);
+		assert_int_equal(db_append_alert(db, &alert), 0);
+		assert_int_equal(db_append_offer(db, &offer), 0);
+		assert_int_equal(db_append_silence(db, &row), 0);
+	}
+	db_close(db);
+	assert_int_equal(get_sql("SELECT count(*) FROM offer"), ARRAY_SIZE(ids));
+	reader = open_reader();
+	got.n = 0;
+	assert_int_equal(db_query_last_ids(reader, &last), 0);
+	assert_int_equal(last.decision, 7);
+	assert_int_equal(last.alert, 7);
+	assert_int_equal(last.offer, 7);
+	assert_int_equal(db_query_decisions(reader, 10, keep_decision, NULL), 0);
+	assert_int_equal(got.decisions[0].id, 7);
+	assert_int_equal(db_query_open_alerts(reader, keep_alert, NULL), 0);
+	assert_int_equal(got.alerts[1].id, 7);
+	assert_int_equal(db_query_offers(reader, 10, keep_offer, NULL), 0);
+	assert_int_equal(got.offers[2].id, 7);
+	assert_int_equal(db_query_silences(reader, keep_silence, &silence), 0);
+	assert_int_equal(silence, 7);
+	assert_int_equal(got.n, 4);
+	db_reader_close(reader);
+}
+
 static void test_settings_are_set_replaced_and_removed(void **state)
 {
 	struct db *db = open_db(&keep_all);
@@ -358,6 +406,7 @@ int main(void)
 		TEST(test_the_newest_contracts_are_kept),
 		TEST(test_contracts_larger_than_the_queue_are_saved_without_losing_records),
 		TEST(test_last_ids_are_the_largest),
+		TEST(test_rows_with_ids_that_gover_cannot_have_written_are_ignored),
 		TEST(test_settings_are_set_replaced_and_removed),
 	};
 
