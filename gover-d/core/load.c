@@ -9,12 +9,15 @@
 #include "base/json-text.h"
 #include "db/db.h"
 #include "gover-d/core/load.h"
+#include "gover-d/core/row-check.h"
 #include "gover-d/core/state.h"
 #include "gover-d/util/log.h"
 
 #define DECISIONS_LOADED 500
 /* maximum number of ended offers that are loaded because a client may repeat their claim */
 #define OFFERS_LOADED 100
+/* maximum number of invalid rows of which each is logged */
+#define INVALID_LOGGED 5
 
 /* Loads the contracts from the database. -ENOENT: the database contains no contracts. */
 static int load_from_database(struct manager *m, struct db_reader *reader,
@@ -172,14 +175,50 @@ int load_operator_state(struct manager *m, const struct operator_state *state)
 struct history_context {
 	struct manager *manager;
 	const struct operator_state *state; /* NULL: the history contains the newest state */
+	int settings;			    /* rows of settings that were read */
+	int invalid;			    /* rows that were ignored */
 };
+
+/* Logs and counts a row with an invalid column. @column: result of row_check_*(); NULL: none. */
+static bool is_invalid(struct history_context *context, const char *column, const char *table,
+		       int64_t id)
+{
+	if (!column)
+		return false;
+	if (++context->invalid <= INVALID_LOGGED)
+		log_warning("%s: %s %lld: invalid %s, ignoring this row",
+			    context->manager->history.path, table, (long long)id, column);
+	return true;
+}
+
+static int load_stored_setting(void *userdata, const char *key, const char *value)
+{
+	struct history_context *context = userdata;
+
+	if (is_invalid(context, row_check_setting(key, value), "setting", ++context->settings))
+		return 0;
+	return load_setting(context->manager, key, value);
+}
+
+/* Returns member @name of @detail if it has the type of @empty, otherwise @empty. Takes @empty. */
+static json_t *take_member(json_t *detail, const char *name, json_t *empty)
+{
+	json_t *member = json_object_get(detail, name);
+
+	if (!member || !empty || json_typeof(member) != json_typeof(empty))
+		return empty;
+	json_decref(empty);
+	return json_incref(member);
+}
 
 static int load_decision(void *userdata, const struct db_decision *row)
 {
-	struct manager *m = userdata;
+	struct history_context *context = userdata;
 	struct decision d = {.ts_ms = row->ts_ms};
 	json_t *detail;
 
+	if (is_invalid(context, row_check_decision(row), "decision", row->id))
+		return 0;
 	if (decision_kind_parse(row->kind, &d.kind) < 0 ||
 	    decision_result_parse(row->result, &d.result) < 0)
 		return 0; /* unknown kind or result, written by another version of gover */
@@ -189,20 +228,16 @@ static int load_decision(void *userdata, const struct db_decision *row)
 	memcpy(d.donor, row->donor, sizeof(d.donor));
 	d.why = row->why;
 	d.id = row->id;
-	d.numbers = json_incref(json_object_get(detail, "numbers"));
-	d.moves = json_incref(json_object_get(detail, "moves"));
-	if (!d.numbers)
-		d.numbers = json_object();
-	if (!d.moves)
-		d.moves = json_array();
+	d.numbers = take_member(detail, "numbers", json_object());
+	d.moves = take_member(detail, "moves", json_array());
 	json_decref(detail);
-	(void)decisions_add(m->decisions, &d);
+	(void)decisions_add(context->manager->decisions, &d);
 	return 0;
 }
 
 static int load_alert(void *userdata, const struct db_alert *row)
 {
-	const struct history_context *context = userdata;
+	struct history_context *context = userdata;
 	struct manager *m = context->manager;
 	struct alert alert = {
 		.id = row->id,
@@ -210,7 +245,8 @@ static int load_alert(void *userdata, const struct db_alert *row)
 		.acked_ms = row->acked_ms,
 	};
 
-	if (alerts_kind_parse(row->name, &alert.kind) < 0)
+	if (alerts_kind_parse(row->name, &alert.kind) < 0 ||
+	    is_invalid(context, row_check_alert(row), "alert", row->id))
 		return 0;
 	memcpy(alert.gpu, row->gpu, sizeof(alert.gpu));
 	memcpy(alert.vgpu, row->vgpu, sizeof(alert.vgpu));
@@ -223,7 +259,8 @@ static int load_alert(void *userdata, const struct db_alert *row)
 
 static int load_silence(void *userdata, const struct db_silence *row)
 {
-	struct manager *m = userdata;
+	struct history_context *context = userdata;
+	struct manager *m = context->manager;
 	struct silence silence = {
 		.id = row->id, .created_ms = row->created_ms, .until_ms = row->until_ms};
 
@@ -231,18 +268,20 @@ static int load_silence(void *userdata, const struct db_silence *row)
 		m->silences.last_id = row->id;
 		return 0;
 	}
+	if (is_invalid(context, row_check_silence(row), "silence", row->id))
+		return 0;
 	memcpy(silence.alert, row->alert, sizeof(silence.alert));
 	memcpy(silence.gpu, row->gpu, sizeof(silence.gpu));
 	memcpy(silence.vgpu, row->vgpu, sizeof(silence.vgpu));
 	memcpy(silence.reason, row->reason, sizeof(silence.reason));
-	/* fails only if the database was edited by hand */
+	/* fails only if there are more rows than a daemon stores */
 	(void)silences_adopt(&m->silences, &silence);
 	return 0;
 }
 
 static int load_offer(void *userdata, const struct db_offer *row)
 {
-	const struct history_context *context = userdata;
+	struct history_context *context = userdata;
 	struct manager *m = context->manager;
 	struct instant now = clock_now();
 	struct offer offer = {
@@ -255,7 +294,8 @@ static int load_offer(void *userdata, const struct db_offer *row)
 			now.mono_ns + (uint64_t)m->config.offer.probation_s * NS_PER_S,
 	};
 
-	if (offer_state_parse(row->state, &offer.life.state) < 0)
+	if (offer_state_parse(row->state, &offer.life.state) < 0 ||
+	    is_invalid(context, row_check_offer(row), "offer", row->id))
 		return 0;
 	memcpy(offer.gpu, row->gpu, sizeof(offer.gpu));
 	memcpy(offer.vgpu, row->vgpu, sizeof(offer.vgpu));
@@ -279,17 +319,20 @@ int load_history(struct manager *m, struct db_reader *reader, const struct opera
 
 	/* An earlier release stored settings and silences in the database only. */
 	if (!state) {
-		r = db_query_settings(reader, load_setting, m);
+		r = db_query_settings(reader, load_stored_setting, &context);
 		check_settings(m);
 	}
 	if (r >= 0 && !state)
-		r = db_query_silences(reader, load_silence, m);
+		r = db_query_silences(reader, load_silence, &context);
 	if (r >= 0)
-		r = db_query_decisions(reader, DECISIONS_LOADED, load_decision, m);
+		r = db_query_decisions(reader, DECISIONS_LOADED, load_decision, &context);
 	if (r >= 0)
 		r = db_query_open_alerts(reader, load_alert, &context);
 	if (r >= 0)
 		r = db_query_offers(reader, OFFERS_LOADED, load_offer, &context);
+	if (context.invalid > INVALID_LOGGED)
+		log_warning("%s: further invalid rows: %d, ignoring them", m->history.path,
+			    context.invalid - INVALID_LOGGED);
 	if (r < 0)
 		return err_fail(reterr, -r, "%s: cannot be read: %s", m->history.path,
 				strerror(-r));

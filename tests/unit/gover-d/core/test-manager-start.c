@@ -191,6 +191,35 @@ static void settings_and_silences_of_an_earlier_release_are_taken_over_once(void
 	}
 }
 
+/* The second start reads the contracts file that the first one has written with the loaded rows. */
+static void invalid_rows_of_the_history_are_ignored(void **state)
+{
+	(void)state;
+	start();
+	sell("a", 50, 0);
+	stop();
+	write_earlier_file();
+	change_database("INSERT INTO alert (id, raised_ms, acked_ms, name, gpu, vgpu)"
+			" VALUES (900, 1, -5, 'fps_missing', 'gpu0', 'a'),"
+			" (1 << 60, 1, 5, 'fps_missing', 'gpu0', 'a')");
+	change_database("INSERT INTO silence (id, created_ms, until_ms, vgpu, reason)"
+			" VALUES (900, 1, 9e15, 'a', 'one' || char(10) || 'two'),"
+			" (901, 1, 9e15, 'a b', 'x')");
+	change_database("INSERT INTO offer (id, created_ms, changed_ms, gpu, state, cap_pct,"
+			" funded_pct, target_fps) VALUES (900, 1, 1, 'gpu0', 'open', 50, 0, 9e999),"
+			" (901, 1, 1, CAST(x'ff' AS TEXT), 'open', 50, 0, 60)");
+	change_database("INSERT INTO setting VALUES ('overload_pct', CAST(x'ff' AS TEXT))");
+	for (int i = 0; i < 2; i++) {
+		start();
+		assert_int_equal(m->silences.n, 0);
+		assert_null(offers_find(m->offers, 900));
+		assert_null(offers_find(m->offers, 901));
+		save_soon(m);
+		wait_for_saves();
+		stop();
+	}
+}
+
 /* --- restore --- */
 
 static void a_restore_writes_contract_caps_and_the_next_start_the_last_caps(void **state)
@@ -413,6 +442,7 @@ int main(void)
 		FIXTURE_TEST(a_dry_run_does_not_journal_a_foreign_write),
 		FIXTURE_TEST(policy_changes_of_a_dry_run_are_not_saved),
 		FIXTURE_TEST(settings_and_silences_of_an_earlier_release_are_taken_over_once),
+		FIXTURE_TEST(invalid_rows_of_the_history_are_ignored),
 		FIXTURE_TEST(a_restore_writes_contract_caps_and_the_next_start_the_last_caps),
 		FIXTURE_TEST(a_restore_that_fails_for_one_vgpu_continues_with_the_others),
 		FIXTURE_TEST(a_restore_reports_contracts_on_an_unconfigured_gpu),
