@@ -51,6 +51,13 @@
 #define LLVMFuzzerTestOneInput fuzz_request
 #include "tests/fuzz/fuzz-request.c"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_rows
+#define run		       run_statement
+#define load		       load_rows
+#include "tests/fuzz/fuzz-rows.c"
+#undef run
+#undef load
+#undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_scenario
 #include "tests/fuzz/fuzz-scenario.c"
 #undef LLVMFuzzerTestOneInput
@@ -86,7 +93,7 @@ static struct target { /* not const, because cmocka needs a pointer to non-const
 	{"trace", fuzz_trace},	     {"time-arg", fuzz_time_arg},
 	{"workload", fuzz_workload}, {"scenario", fuzz_scenario},
 	{"tokens", fuzz_tokens},     {"http", fuzz_http},
-	{"sysfs", fuzz_sysfs},
+	{"sysfs", fuzz_sysfs},	     {"rows", fuzz_rows},
 };
 
 static void replay(const struct target *target, const char *file)
