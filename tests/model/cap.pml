@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The order of storing a contract and of applying it: gover-d/core/change.c, save.c, control-vgpu.c and adopt.c.
+ * The order of storing a contract and of applying it: gover-d/core/change.c, save.c, contract-change.c
+ * and adopt-caps.c.
  *
  * Modelled: two contracts. Contract CAP is the initial cap of a vGPU, whose cap on the GPU is modelled. Contract OTHER
  * is of another vGPU, so that its changes are in progress at the same time. One client changes each contract. A worker
@@ -14,7 +15,8 @@
  * of the last write are applied. A start writes a cap that exceeds its contract again.
  *
  * Left out: changes of the same contract, which are made one after another; caps written by other programs; a damaged
- * file; the copy of the contracts in the database, which never has a change that was refused.
+ * file; the copy of the contracts in the database, which never has a change that was refused; holds; a cap below its floor.
+ * The state CHANGE_STORED lasts for one step of the loop only.
  *
  * Wrong variants, which tests/model/run expects to be refuted:
  *   APPLY_FIRST       a change is applied before it is stored
@@ -32,7 +34,7 @@
 #define OTHER	  1
 #define CONTRACTS 2
 
-mtype:request = {NONE, SENT, PLANNED, REFUSED, LOST};
+mtype:request = {NONE, SENT, CHANGE_PLANNED, CHANGE_REFUSED, LOST};
 mtype:job = {IDLE, RUNNING, WRITTEN, FAILED};
 
 typedef values {
@@ -62,7 +64,7 @@ byte promised[CONTRACTS] = 2, before[CONTRACTS] = 2;
 /* A failed write has left a refused change in the file. Until the next write, a crash makes it effective. */
 bool doubtful;
 
-#define runs(f) (request[f] == PLANNED || request[f] == REFUSED)
+#define runs(f) (request[f] == CHANGE_PLANNED || request[f] == CHANGE_REFUSED)
 #define quiet	(up && !runs(CAP) && !runs(OTHER) && !writing_cap && !save_again && job == IDLE)
 #define kept(f) (promised[f] == 0 || (contract.is[f] == promised[f] && file.is[f] == promised[f]))
 #define same(f) (file.is[f] == contract.is[f])
@@ -91,7 +93,7 @@ inline answer(f, value)
 
 inline plan(f)
 {
-	request[f] = PLANNED;
+	request[f] = CHANGE_PLANNED;
 #ifdef TEXT_AT_PLAN
 	made_at_plan.is[1 - f] = contract.is[1 - f];
 #endif
@@ -107,7 +109,7 @@ inline plan(f)
 inline make_text(f)
 {
 	if
-	:: request[f] == PLANNED -> text.is[f] = wanted[f]
+	:: request[f] == CHANGE_PLANNED -> text.is[f] = wanted[f]
 	:: else -> text.is[f] = contract.is[f]
 	fi;
 	in_job[f] = runs(f)
@@ -142,8 +144,8 @@ inline finish(f)
 {
 	if
 	:: !in_job[f]
-	:: in_job[f] && request[f] == PLANNED && job == FAILED -> answer(f, before[f])
-	:: in_job[f] && request[f] == PLANNED && job == WRITTEN ->
+	:: in_job[f] && request[f] == CHANGE_PLANNED && job == FAILED -> answer(f, before[f])
+	:: in_job[f] && request[f] == CHANGE_PLANNED && job == WRITTEN ->
 		if
 		:: true ->
 #ifndef APPLY_FIRST
@@ -155,12 +157,12 @@ inline finish(f)
 #ifdef NO_TAKE_BACK
 			answer(f, before[f])
 #else
-			request[f] = REFUSED;
+			request[f] = CHANGE_REFUSED;
 			in_job[f] = false
 #endif
 #endif
 		fi
-	:: in_job[f] && request[f] == REFUSED ->
+	:: in_job[f] && request[f] == CHANGE_REFUSED ->
 		doubtful = doubtful || job == FAILED;
 		answer(f, before[f])
 	fi
@@ -269,7 +271,7 @@ active proctype crash()
 		job = IDLE;
 		lose(CAP);
 		lose(OTHER) }
-	/* manager_start(): adopt_host() */
+	/* manager_start(): load_contracts(), adopt_caps() */
 	:: atomic { !up ->
 		contract.is[CAP] = file.is[CAP];
 		contract.is[OTHER] = file.is[OTHER];

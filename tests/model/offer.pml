@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The life of an offer: policy/offer.c, gover-d/core/offers.c, control-sale.c, change.c, load.c and adopt.c.
+ * The life of an offer: policy/offer.c, gover-d/core/offers.c, control-sale.c, change.c, load.c and adopt.c
+ * (settle_offers()).
  *
  * Modelled: one GPU on which the daemon opens offers. Each client claims offers with an idempotency key and a vGPU of its
  * own, repeats a claim whose answer it missed, and removes its vGPU. A worker writes contracts.json; a write may fail.
@@ -14,7 +15,8 @@
  *
  * Left out: time, so an offer may expire and a probation may end at any time; ids, which are never used twice, because each
  * save reserves ids; caps, see cap.pml; the limit of 100 ended offers that a start loads; a write that fails after it has
- * replaced the file, see cap.pml; a refused change whose removal from the file fails.
+ * replaced the file, see cap.pml; a refused change whose removal from the file fails; the storing of a withdrawal,
+ * because a start closes open offers anyway. The state CHANGE_STORED lasts for one step of the loop only.
  *
  * Wrong variants, which tests/model/run expects to be refuted:
  *   CLAIMS_OVERLAP    changes of a GPU are in progress at the same time
@@ -37,7 +39,7 @@
 #define NOBODY 0
 
 mtype:offer_state = {NO_OFFER, OFFER_OPEN, OFFER_PROBATION, OFFER_KEPT, OFFER_FAILED, OFFER_EXPIRED, OFFER_CLOSED};
-mtype:request = {NONE, SENT, PLANNED, REFUSED, LOST};
+mtype:request = {NONE, SENT, CHANGE_PLANNED, CHANGE_REFUSED, LOST};
 mtype:job = {IDLE, RUNNING, WRITTEN, FAILED};
 mtype:action = {CLAIM, REMOVE};
 
@@ -75,7 +77,7 @@ bool sold_twice, sale_denied, lived_again;
 #define is_live(id)                                                             \
 	(offer[id].state == OFFER_OPEN || offer[id].state == OFFER_PROBATION || \
 	 (offer[id].state == OFFER_FAILED && !newcomer_gone[id]))
-#define runs(buyer) (request[buyer] == PLANNED || request[buyer] == REFUSED)
+#define runs(buyer) (request[buyer] == CHANGE_PLANNED || request[buyer] == CHANGE_REFUSED)
 #define change_runs (runs(1) || runs(2))
 #define kept(buyer) (sold[buyer] == 0 || (file[buyer] == sold[buyer] && (!up || contract[buyer] == sold[buyer])))
 
@@ -146,13 +148,13 @@ inline remove_newcomer(id, buyer)
 inline plan(buyer)
 {
 	if
-	:: action[buyer] == REMOVE && contract[buyer] != 0 -> request[buyer] = PLANNED
+	:: action[buyer] == REMOVE && contract[buyer] != 0 -> request[buyer] = CHANGE_PLANNED
 	:: action[buyer] == REMOVE && contract[buyer] == 0 -> end_request(buyer) /* 404 */
 	:: action[buyer] == CLAIM && offer[claimed[buyer]].vgpu == buyer -> answer_2xx(buyer) /* the same key */
 	:: action[buyer] == CLAIM && offer[claimed[buyer]].vgpu != buyer ->
 		if
 		:: offer[claimed[buyer]].state == OFFER_OPEN && contract[buyer] == 0 ->
-			request[buyer] = PLANNED;
+			request[buyer] = CHANGE_PLANNED;
 #ifdef ANSWER_FIRST
 			sold[buyer] = claimed[buyer];
 #endif
@@ -166,8 +168,8 @@ inline plan(buyer)
 inline make_text(buyer)
 {
 	if
-	:: request[buyer] == PLANNED && action[buyer] == CLAIM -> job_text[buyer] = claimed[buyer]
-	:: request[buyer] == PLANNED && action[buyer] == REMOVE -> job_text[buyer] = 0
+	:: request[buyer] == CHANGE_PLANNED && action[buyer] == CLAIM -> job_text[buyer] = claimed[buyer]
+	:: request[buyer] == CHANGE_PLANNED && action[buyer] == REMOVE -> job_text[buyer] = 0
 	:: else -> job_text[buyer] = contract[buyer]
 	fi;
 	in_job[buyer] = runs(buyer)
@@ -196,12 +198,12 @@ inline finish(buyer)
 {
 	if
 	:: !in_job[buyer]
-	:: in_job[buyer] && request[buyer] == REFUSED -> end_request(buyer) /* 410 */
-	:: in_job[buyer] && request[buyer] == PLANNED && job == FAILED -> end_request(buyer) /* 507 */
-	:: in_job[buyer] && request[buyer] == PLANNED && job == WRITTEN ->
+	:: in_job[buyer] && request[buyer] == CHANGE_REFUSED -> end_request(buyer) /* 410 */
+	:: in_job[buyer] && request[buyer] == CHANGE_PLANNED && job == FAILED -> end_request(buyer) /* 507 */
+	:: in_job[buyer] && request[buyer] == CHANGE_PLANNED && job == WRITTEN ->
 		if
 		:: may_apply(buyer) -> apply(buyer); answer_2xx(buyer)
-		:: else -> request[buyer] = REFUSED
+		:: else -> request[buyer] = CHANGE_REFUSED
 		fi
 	fi;
 	in_job[buyer] = false;
@@ -224,7 +226,7 @@ end:	do
 	:: atomic { job == RUNNING ->
 		if
 		:: file[1] = job_text[1]; file[2] = job_text[2]; job = WRITTEN
-		:: request[1] != REFUSED && request[2] != REFUSED -> job = FAILED
+		:: request[1] != CHANGE_REFUSED && request[2] != CHANGE_REFUSED -> job = FAILED
 		fi }
 	od
 }
@@ -346,7 +348,7 @@ inline adopt_sale(buyer, id)
 }
 
 /* A newer offer exists, so the older one has ended. */
-inline end_superseded()
+inline end_older_sales()
 {
 	if
 	:: offer[2].state != NO_OFFER && offer[1].state == OFFER_PROBATION -> change_offer(1, OFFER_KEPT, offer[1].vgpu)
@@ -419,7 +421,7 @@ end:	do
 		adopt_sale(2, contract[2]);
 #endif
 #ifndef NO_SUPERSEDE
-		end_superseded();
+		end_older_sales();
 #endif
 		settle(1);
 		settle(2);
