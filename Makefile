@@ -295,6 +295,11 @@ fuzz: ## run every parser under libFuzzer, FUZZ_SECONDS (20) each
 	@dist/install-deps lint
 	@B=$B tests/fuzz/run
 
+FUZZ_S   ?= 3600
+fuzz-long: ## run every parser under libFuzzer, FUZZ_JOBS (all) at a time, FUZZ_S (3600) seconds each
+	@dist/install-deps lint
+	@B=$B FUZZ_SECONDS=$(FUZZ_S) FUZZ_JOBS=$(or $(FUZZ_JOBS),$(words $(wildcard tests/fuzz/fuzz-*.c))) tests/fuzz/run
+
 mutate: ## change policy/ and sched/ in one place at a time and list the changes that no test notices (MUTATE_FILES="F..." MUTATE_N=N SEED=1)
 	@dist/install-deps mutate
 	@B=$B CC='$(CC)' MUTATE_FILES='$(MUTATE_FILES)' MUTATE_N='$(MUTATE_N)' SEED='$(SEED)' tests/mutate/run
@@ -406,6 +411,6 @@ help: ## print this list
 clean: ## remove the build folder
 	rm -rf $B
 
-.PHONY: FORCE $(benchmarks) all tests benches check check-asan check-tsan check-valgrind check-memory check-kernel check-kernel-i915 check-kernel-bpf check-guest check-web check-monitoring check-model check-system check-kernel-units fuzz soak mutate warnings lint demo install uninstall deb help clean golden
+.PHONY: FORCE $(benchmarks) all tests benches check check-asan check-tsan check-valgrind check-memory check-kernel check-kernel-i915 check-kernel-bpf check-guest check-web check-monitoring check-model check-system check-kernel-units fuzz fuzz-long soak mutate warnings lint demo install uninstall deb help clean golden
 .PHONY: eval eval-real eval-sensitivity eval-stability eval-traces
 -include $(shell find $B -path $B/bare -prune -o -name '*.d' -type f -print 2>/dev/null)
