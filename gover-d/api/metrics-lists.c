@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Metrics of alerts, offers, decisions, hooks and requests. The number of lines is bounded, because
- * no label value is taken from a request.
+ * Metrics of alerts, offers, decisions, hooks, requests and memory. The number of lines is bounded,
+ * because no label value is taken from a request.
  */
 #include <math.h>
 #include <string.h>
@@ -16,6 +16,7 @@
 #include "gover-d/model/decisions.h"
 #include "gover-d/model/host.h"
 #include "gover-d/util/hook.h"
+#include "gover-d/util/memory.h"
 #include "monitor/fps/fps.h"
 
 void metrics_tally_begin(struct metrics_tally *tally, const struct decisions *decisions)
@@ -182,6 +183,17 @@ static void write_over_limit(const struct metrics_out *out, const struct frames 
 		(unsigned long long)(s.over_limit - s.users.n), (unsigned long long)s.users.n);
 }
 
+static void write_process(const struct metrics_out *out)
+{
+	struct memory_size size;
+
+	metrics_format_head(out, "process_resident_memory_bytes", "gauge",
+			    "Resident memory of the daemon.");
+	if (memory_read(&size) == 0)
+		fprintf(out->file, "process_resident_memory_bytes %llu\n",
+			(unsigned long long)size.resident);
+}
+
 /* Writes the number of replies by route. Requests that match no route are counted together. */
 static void write_http(const struct metrics_out *out, const struct metrics_source *source)
 {
@@ -212,4 +224,5 @@ void metrics_lists_write(const struct metrics_out *out, const struct view *view,
 	write_webhook(out, view);
 	write_over_limit(out, view->frames);
 	write_http(out, source);
+	write_process(out);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Metrics of alerts, offers, decisions, hooks and requests. */
+/* Metrics of alerts, offers, decisions, hooks, requests and memory. */
 #ifndef GOVER_D_API_METRICS_LISTS_H
 #define GOVER_D_API_METRICS_LISTS_H
 

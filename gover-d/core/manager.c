@@ -185,6 +185,7 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 	tick_run(m, now, late);
 	history_tick(&m->history, &m->config.retention, m->queries, now);
 	save_tick(m);
+	memory_tick(&m->memory, now.mono_ns);
 	(void)sd_event_source_set_time(source, plan_next_tick(m, now, period_ns) / 1000);
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }

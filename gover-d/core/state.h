@@ -17,6 +17,7 @@
 #include "gover-d/core/view.h"
 #include "gover-d/model/decisions.h"
 #include "gover-d/util/hook.h"
+#include "gover-d/util/memory.h"
 #include "gover-d/util/worker.h"
 
 struct change;
@@ -53,6 +54,7 @@ struct manager {
 	struct host host;
 	struct frames frames;
 	struct view view; /* read access for the API and metrics */
+	struct memory memory;
 
 	/* --- saving contracts, see save.c --- */
 	bool save_running;	     /* a save is running */
