@@ -177,6 +177,7 @@ static int tear_down(void **state)
 	decisions_free(m.decisions);
 	alerts_free(m.alerts);
 	offers_free(m.offers);
+	json_decref(m.live_settings);
 	return unlink(journal_path);
 }
 
