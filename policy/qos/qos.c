@@ -14,6 +14,7 @@
 #include <math.h>
 
 #include "base/id.h"
+#include "base/number.h"
 #include "policy/qos/profit.h"
 #include "policy/qos/demand.h"
 #include "policy/explain.h"
@@ -144,8 +145,7 @@ static int plan_fund(const struct policy_params *params, const struct policy_gpu
 
 	(void)allocation_plan(params, gpu, 0, &ret_fund->plan, &summary);
 	spare_pct = plan_whole_steps(gpu, 100 - summary.need_pct) * gpu->step_pct;
-	if (spare_pct > contract_pct)
-		spare_pct = contract_pct;
+	spare_pct = min_int(spare_pct, contract_pct);
 	if (spare_pct < least_pct || spare_pct < params->min_newcomer_pct)
 		return gpu->migrates ? fund_plan(params, gpu, terms, ret_fund) : -ENOSPC;
 	(void)allocation_plan(params, gpu, spare_pct, &ret_fund->plan, &summary);
@@ -153,11 +153,11 @@ static int plan_fund(const struct policy_params *params, const struct policy_gpu
 	ret_fund->given_pct = 0;
 	ret_fund->givers = 0;
 	for (int i = 0; i < gpu->n_vgpus; i++) {
-		int delta_pct = ret_fund->plan.delta_pct[i];
+		/* Funding never raises the cap of another vGPU. */
+		int delta_pct = min_int(ret_fund->plan.delta_pct[i], 0);
 
-		if (delta_pct > 0) /* funding never raises the cap of another vGPU */
-			ret_fund->plan.delta_pct[i] = 0;
-		ret_fund->given_pct -= delta_pct < 0 ? delta_pct : 0;
+		ret_fund->plan.delta_pct[i] = delta_pct;
+		ret_fund->given_pct -= delta_pct;
 		ret_fund->givers += delta_pct < 0;
 	}
 	return 0;
