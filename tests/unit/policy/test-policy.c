@@ -139,6 +139,54 @@ static void test_whole_steps_are_divided_in_proportion(void **state)
 	}
 }
 
+/* The floors of POLICY_VGPUS_MAX vGPUs exceed the GPU, so no cap can change. */
+static void test_the_largest_number_of_vgpus(void **state)
+{
+	static struct policy_track tracks[POLICY_VGPUS_MAX];
+	static struct policy_vgpu vgpus[POLICY_VGPUS_MAX];
+	static char ids[POLICY_VGPUS_MAX][8];
+	static struct policy_out out;
+	const struct policy *policy;
+
+	(void)state;
+	for (size_t p = 0; (policy = policy_at(p)); p++) {
+		struct policy_terms terms = {.initial_cap_pct = 50, .weight = 1};
+		struct policy_gpu gpu = {.name = "gpu0",
+					 .step_pct = 1,
+					 .period_s = 1,
+					 .selling = true,
+					 .flavor = terms,
+					 .vgpus = vgpus,
+					 .n_vgpus = POLICY_VGPUS_MAX};
+		struct policy_params params;
+		int largest_pct;
+
+		policy_params_default(&params);
+		memset(tracks, 0, sizeof(tracks));
+		for (int i = 0; i < POLICY_VGPUS_MAX; i++) {
+			snprintf(ids[i], sizeof(ids[i]), "v%d", i);
+			vgpus[i] = (struct policy_vgpu){.id = ids[i],
+							.terms = terms,
+							.track = &tracks[i],
+							.cap_pct = 1,
+							.busy_valid = true,
+							.util = i % 2,
+							.load = (i % 2) / 100.0};
+		}
+		for (int t = 0; t < 5; t++) {
+			policy->step(&params, &gpu, &out);
+			assert_int_equal(out.n_moves, 0);
+		}
+		policy->give_back(&params, &gpu, &out);
+		assert_int_equal(out.n_moves, 0);
+		assert_true(policy->fund(&params, &gpu, &terms, &out) < 0);
+		assert_true(policy_fit(&params, &gpu, &out) < 0);
+		assert_true(policy_hold(&params, &gpu, 0, 2, &out, &largest_pct) < 0);
+		for (int i = 0; i < POLICY_VGPUS_MAX; i++)
+			assert_int_equal(vgpus[i].want_cap_pct, 1);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -147,6 +195,7 @@ int main(void)
 		cmocka_unit_test(test_defaults_are_those_of_the_design),
 		cmocka_unit_test(test_floor_and_ceiling),
 		cmocka_unit_test(test_whole_steps_are_divided_in_proportion),
+		cmocka_unit_test(test_the_largest_number_of_vgpus),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
