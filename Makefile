@@ -233,6 +233,12 @@ check-tsan: ## run the tests that use threads under ThreadSanitizer
 	@$(MAKE) --no-print-directory -j$$(nproc) B=$B/tsan SANITIZE=-fsanitize=thread tests
 	@B=$B/tsan GOVER_ASAN=1 tests/run $(threaded)
 
+# MemorySanitizer takes what an uninstrumented library (sqlite3, jansson, libmicrohttpd, libsystemd) writes for a read of
+# unwritten memory. Therefore only programs without such libraries run.
+check-msan: ## run unit tests and fuzz corpora without foreign libraries under MemorySanitizer
+	@dist/install-deps lint
+	@B=$B tests/check-msan
+
 check-valgrind: ## run gover-d with the sim backend for one minute under valgrind
 	@dist/install-deps check
 	@$(MAKE) --no-print-directory -j$$(nproc) all
@@ -411,6 +417,6 @@ help: ## print this list
 clean: ## remove the build folder
 	rm -rf $B
 
-.PHONY: FORCE $(benchmarks) all tests benches check check-asan check-tsan check-valgrind check-memory check-kernel check-kernel-i915 check-kernel-bpf check-guest check-web check-monitoring check-model check-system check-kernel-units fuzz fuzz-long soak mutate warnings lint demo install uninstall deb help clean golden
+.PHONY: FORCE $(benchmarks) all tests benches check check-asan check-tsan check-msan check-valgrind check-memory check-kernel check-kernel-i915 check-kernel-bpf check-guest check-web check-monitoring check-model check-system check-kernel-units fuzz fuzz-long soak mutate warnings lint demo install uninstall deb help clean golden
 .PHONY: eval eval-real eval-sensitivity eval-stability eval-traces
 -include $(shell find $B -path $B/bare -prune -o -name '*.d' -type f -print 2>/dev/null)
