@@ -5,7 +5,7 @@ import threading
 
 import ledger as books
 import rest
-from tree import PARENTS, until
+from tree import PARENTS, VGPUS_MAX, until
 
 GPUS = tuple(PARENTS)
 
@@ -187,7 +187,11 @@ class Clients:
         offer = self.open_offer()
         if not offer:
             return None
-        vgpus = [self.world.new_vgpu(offer["gpu"], 5) for _ in range(claimants)]
+        room = VGPUS_MAX - sum(gpu == offer["gpu"] for vgpu, gpu in self.world.tree.gpu_of.items()
+                               if vgpu in self.world.vgpus + self.newcomers)
+        if room < 1:
+            return None
+        vgpus = [self.world.new_vgpu(offer["gpu"], 5) for _ in range(min(room, claimants))]
         self.newcomers += vgpus
         answers = [None] * claimants
         threads = [threading.Thread(target=self.claim_one, args=(offer["id"], vgpu, answers, i))

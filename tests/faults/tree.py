@@ -8,7 +8,7 @@ import time
 
 SPEED = 10
 READY_S = 30.0
-VGPU_TYPE = "i915-GVTg_V5_8"  # at most eight vGPUs on a GPU
+VGPU_TYPE, VGPUS_MAX = "i915-GVTg_V5_8", 8  # the type allows eight vGPUs on a GPU
 PARENTS = {"gpu0": "0000:00:02.0", "gpu1": "0000:01:00.0"}
 
 

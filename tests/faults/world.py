@@ -16,7 +16,6 @@ PERIOD_S = 0.1
 SPEED = 10
 LEASES_MS = (60000, 1000)  # the lease of every other host ends during longer faults
 VGPUS = ("gpu0", "gpu0", "gpu0", "gpu1")  # the GPUs of the vGPUs that exist all the time
-VGPU_TYPE = "i915-GVTg_V5_8"  # at most eight vGPUs on a GPU
 GPU_AT = "class/mdev_bus/0000:00:02.0"
 
 CONFIG = """[daemon]
