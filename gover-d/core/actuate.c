@@ -74,11 +74,7 @@ static void write_move(struct actuator *actuator, struct host_gpu *gpu, struct a
 		move->read_back_pct = in_force;
 		vgpu->cap_pct = in_force == 0 ? 100 : in_force;
 		vgpu->expected_cap_pct = in_force;
-		/*
-		 * If the journal cannot be written, the next start may treat this cap as an
-		 * external change.
-		 */
-		(void)cap_journal_set(actuator->journal, id, in_force, in_force);
+		cap_journal_settle(actuator->journal, id, in_force);
 	} else {
 		/*
 		 * The cap in force is unknown: assume the larger of the old and the new cap. The

@@ -3,6 +3,10 @@
  * A file of fixed-width lines "ID LAST INTENT", one for each vGPU: the cap that was written last,
  * and the cap that is about to be written. An unused line is blank. fsync() is not needed: a crash
  * of the machine may lose the newest lines, but it also resets all caps.
+ *
+ * A thread writes the file, because even a write into the page cache waits while the disk hangs.
+ * Only the caller of the functions changes the records, with @lock held, so it reads them without
+ * @lock. The thread writes each record whose number of changes differs from the number written.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +15,9 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/id.h"
+#include "base/thread.h"
 #include "gover-d/store/cap-journal.h"
 
 /* length of a record; it divides the page size, so that no record spans two pages */
@@ -21,12 +27,23 @@
 struct record {
 	char id[ID_MAX]; /* "": unused */
 	int last_pct, intent_pct;
+	/* used with @lock held */
+	uint64_t changes; /* number of changes since the file was opened */
+	uint64_t written; /* value of @changes at the beginning of the last write that has ended */
+	int error;	  /* negative errno of this write */
 };
 
 struct cap_journal {
 	int fd;
 	int n;
 	struct record *records;
+	bool started; /* the thread and its lock exist */
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t work, ended;
+	/* used with @lock held */
+	bool stop;
+	uint64_t write_started_ns; /* 0: no write is in progress */
 };
 
 static struct record *find(const struct cap_journal *journal, const char *id)
@@ -37,9 +54,10 @@ static struct record *find(const struct cap_journal *journal, const char *id)
 	return NULL;
 }
 
-static int write_record(struct cap_journal *journal, const struct record *record)
+/* --- the thread --- */
+
+static int write_line(int fd, int index, const struct record *record)
 {
-	off_t at = (off_t)(record - journal->records) * RECORD_BYTES;
 	char line[RECORD_BYTES + 1];
 	ssize_t n;
 
@@ -48,11 +66,113 @@ static int write_record(struct cap_journal *journal, const struct record *record
 			 record->intent_pct, RECORD_BYTES - 72, "");
 	else
 		snprintf(line, sizeof(line), "%*s\n", RECORD_BYTES - 1, "");
-	n = pwrite(journal->fd, line, RECORD_BYTES, at);
+	n = pwrite(fd, line, RECORD_BYTES, (off_t)index * RECORD_BYTES);
 	if (n < 0)
 		return -errno;
 	return n == RECORD_BYTES ? 0 : -ENOSPC;
 }
+
+/* Returns the index of a record that is not written, or -1. */
+static int find_changed(const struct cap_journal *journal)
+{
+	for (int i = 0; i < journal->n; i++)
+		if (journal->records[i].changes != journal->records[i].written)
+			return i;
+	return -1;
+}
+
+/* Writes one record. @lock is free meanwhile. */
+static void write_record(struct cap_journal *journal, int index)
+{
+	struct record record = journal->records[index];
+	int r;
+
+	journal->write_started_ns = clock_now().mono_ns;
+	pthread_mutex_unlock(&journal->lock);
+	r = write_line(journal->fd, index, &record);
+	pthread_mutex_lock(&journal->lock);
+	journal->write_started_ns = 0;
+	journal->records[index].written = record.changes;
+	journal->records[index].error = r;
+	pthread_cond_signal(&journal->ended);
+}
+
+static void *run_thread(void *userdata)
+{
+	struct cap_journal *journal = userdata;
+	int index;
+
+	pthread_mutex_lock(&journal->lock);
+	for (;;) {
+		index = find_changed(journal);
+		if (index >= 0)
+			write_record(journal, index);
+		else if (journal->stop)
+			break;
+		else
+			pthread_cond_wait(&journal->work, &journal->lock);
+	}
+	pthread_mutex_unlock(&journal->lock);
+	return NULL;
+}
+
+static int start_thread(struct cap_journal *journal)
+{
+	pthread_condattr_t attributes;
+	int r;
+
+	pthread_mutex_init(&journal->lock, NULL);
+	pthread_cond_init(&journal->work, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&journal->ended, &attributes);
+	pthread_condattr_destroy(&attributes);
+	r = thread_start(&journal->thread, run_thread, journal, "gover-caps");
+	journal->started = r >= 0;
+	return r;
+}
+
+static void stop_thread(struct cap_journal *journal)
+{
+	if (!journal->started)
+		return;
+	pthread_mutex_lock(&journal->lock);
+	journal->stop = true;
+	pthread_cond_signal(&journal->work);
+	pthread_mutex_unlock(&journal->lock);
+	pthread_join(journal->thread, NULL);
+	pthread_cond_destroy(&journal->work);
+	pthread_cond_destroy(&journal->ended);
+	pthread_mutex_destroy(&journal->lock);
+}
+
+/* The functions below are called with @lock held. */
+
+/* True if the thread has been waiting for the disk for so long that nobody should wait for it. */
+static bool hangs(const struct cap_journal *journal, uint64_t now_ns)
+{
+	return journal->write_started_ns &&
+	       now_ns - journal->write_started_ns >= CAP_JOURNAL_WAIT_MS * NS_PER_MS;
+}
+
+/* Waits until the last change of the record is written. -ETIMEDOUT: the disk does not answer. */
+static int wait_written(struct cap_journal *journal, int index)
+{
+	uint64_t now_ns = clock_now().mono_ns;
+	uint64_t until_ns = now_ns + CAP_JOURNAL_WAIT_MS * NS_PER_MS;
+	struct timespec until = {
+		.tv_sec = (time_t)(until_ns / NS_PER_S),
+		.tv_nsec = (long)(until_ns % NS_PER_S),
+	};
+	int r = hangs(journal, now_ns) ? ETIMEDOUT : 0;
+
+	pthread_cond_signal(&journal->work);
+	while (r == 0 && journal->records[index].written != journal->records[index].changes)
+		r = pthread_cond_timedwait(&journal->ended, &journal->lock, &until);
+	return r ? -r : journal->records[index].error;
+}
+
+/* --- the records --- */
 
 static bool parse_record(const char *line, struct record *ret_record)
 {
@@ -103,6 +223,8 @@ int cap_journal_open(const char *path, struct cap_journal **ret_journal, struct 
 		return -ENOMEM;
 	journal->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	r = journal->fd < 0 ? -errno : load(journal);
+	if (r >= 0)
+		r = start_thread(journal);
 	if (r < 0) {
 		cap_journal_close(journal);
 		return err_fail(reterr, -r, "%s: cannot open the cap journal: %s", path,
@@ -116,6 +238,7 @@ struct cap_journal *cap_journal_close(struct cap_journal *journal)
 {
 	if (!journal)
 		return NULL;
+	stop_thread(journal);
 	if (journal->fd >= 0)
 		(void)close(journal->fd);
 	free(journal->records);
@@ -152,22 +275,66 @@ static struct record *free_record(struct cap_journal *journal)
 	return grown;
 }
 
-int cap_journal_set(struct cap_journal *journal, const char *id, int last_pct, int intent_pct)
+/*
+ * Returns the index of the record of @id after changing it, or -ENOMEM. Sets @ret_before to the
+ * record before the change.
+ */
+static int change_record(struct cap_journal *journal, const char *id, int last_pct, int intent_pct,
+			 struct record *ret_before)
 {
-	struct record *record = find(journal, id), before;
-	int r;
+	struct record *record = find(journal, id);
 
 	if (!record)
 		record = free_record(journal);
 	if (!record)
 		return -ENOMEM;
-	before = *record;
+	*ret_before = *record;
 	snprintf(record->id, sizeof(record->id), "%s", id);
 	record->last_pct = last_pct;
 	record->intent_pct = intent_pct;
-	r = write_record(journal, record);
-	if (r < 0)
-		*record = before;
+	record->changes++;
+	return (int)(record - journal->records);
+}
+
+int cap_journal_set(struct cap_journal *journal, const char *id, int last_pct, int intent_pct)
+{
+	struct record before, *record;
+	int index, r;
+
+	pthread_mutex_lock(&journal->lock);
+	index = r = change_record(journal, id, last_pct, intent_pct, &before);
+	if (index >= 0)
+		r = wait_written(journal, index);
+	if (index >= 0 && r < 0) {
+		record = &journal->records[index];
+		memcpy(record->id, before.id, sizeof(record->id));
+		record->last_pct = before.last_pct;
+		record->intent_pct = before.intent_pct;
+		/* The write that is still in progress must not be the last one. */
+		record->changes += r == -ETIMEDOUT;
+	}
+	pthread_mutex_unlock(&journal->lock);
+	return r;
+}
+
+void cap_journal_settle(struct cap_journal *journal, const char *id, int cap_pct)
+{
+	struct record before;
+
+	pthread_mutex_lock(&journal->lock);
+	(void)change_record(journal, id, cap_pct, cap_pct, &before);
+	pthread_cond_signal(&journal->work);
+	pthread_mutex_unlock(&journal->lock);
+}
+
+int cap_journal_flush(struct cap_journal *journal)
+{
+	int index, r = 0;
+
+	pthread_mutex_lock(&journal->lock);
+	while (r == 0 && (index = find_changed(journal)) >= 0)
+		r = wait_written(journal, index);
+	pthread_mutex_unlock(&journal->lock);
 	return r;
 }
 
@@ -187,10 +354,13 @@ int cap_journal_remove(struct cap_journal *journal, const char *id)
 	struct record *record;
 	int r = 0;
 
+	pthread_mutex_lock(&journal->lock);
 	/* An earlier removal that could not be written may have left a second record. */
 	while (r == 0 && (record = find(journal, id))) {
-		memset(record, 0, sizeof(*record));
-		r = write_record(journal, record);
+		memset(record->id, 0, sizeof(record->id));
+		record->changes++;
+		r = wait_written(journal, (int)(record - journal->records));
 	}
+	pthread_mutex_unlock(&journal->lock);
 	return r;
 }

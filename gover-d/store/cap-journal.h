@@ -4,8 +4,9 @@
  * gover-d is about to write. After a crash the next start adopts a cap that equals one of these two
  * caps. Any other cap is an external change.
  *
- * The record is written before the cap, in place and only into the page cache, so that the write of
- * a cap does not wait for the disk.
+ * The record is written before the cap, in place and only into the page cache. If the disk hangs, a
+ * function waits for at most CAP_JOURNAL_WAIT_MS and returns -ETIMEDOUT; further calls then return
+ * it at once, until the write that hangs has ended. The functions are called in one thread.
  */
 #ifndef GOVER_D_STORE_CAP_JOURNAL_H
 #define GOVER_D_STORE_CAP_JOURNAL_H
@@ -16,9 +17,11 @@
 
 struct cap_journal;
 
+#define CAP_JOURNAL_WAIT_MS 250
+
 /* Opens or creates the file @path. Lines that are not valid records are ignored. */
 int cap_journal_open(const char *path, struct cap_journal **ret_journal, struct err *reterr);
-/* @journal may be NULL; returns NULL */
+/* Writes all records. @journal may be NULL; returns NULL. */
 struct cap_journal *cap_journal_close(struct cap_journal *journal);
 
 /* Reads the record of @id. Returns false if the journal has no record of @id. */
@@ -26,6 +29,13 @@ bool cap_journal_get(const struct cap_journal *journal, const char *id, int *ret
 		     int *ret_intent_pct);
 /* Writes the record of @id. If this fails, the record in memory does not change. */
 int cap_journal_set(struct cap_journal *journal, const char *id, int last_pct, int intent_pct);
+/*
+ * Sets the record of @id after the write of the cap: @cap_pct is in force. The file is written
+ * later, because until then it contains the same cap as the cap that was about to be written.
+ */
+void cap_journal_settle(struct cap_journal *journal, const char *id, int cap_pct);
+/* Waits until the file contains all records. -ETIMEDOUT: the disk hangs. */
+int cap_journal_flush(struct cap_journal *journal);
 /*
  * Returns the next id of the journal; NULL after the last id. *@place must be 0 at the first call.
  */

@@ -212,6 +212,7 @@ static void check_journal(const char *rule, const char *id, int last_pct, int in
 	int last = -1, intent = -1;
 	struct cap_journal *journal;
 
+	assert_int_equal(cap_journal_flush(actuator.journal), 0);
 	assert_int_equal(cap_journal_open(journal_path, &journal, NULL), 0);
 	(void)cap_journal_get(journal, id, &last, &intent);
 	cap_journal_close(journal);

@@ -448,6 +448,8 @@ static inline void read_journal(const char *id, int *ret_last_pct, int *ret_inte
 	struct cap_journal *journal;
 
 	snprintf(path, sizeof(path), "%s/caps", config.state_dir);
+	if (m)
+		assert_int_equal(cap_journal_flush(m->actuator.journal), 0);
 	assert_int_equal(cap_journal_open(path, &journal, &err), 0);
 	assert_true(cap_journal_get(journal, id, ret_last_pct, ret_intent_pct));
 	cap_journal_close(journal);

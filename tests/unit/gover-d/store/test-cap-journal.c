@@ -7,13 +7,17 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/id.h"
 #include "gover-d/store/cap-journal.h"
@@ -135,7 +139,8 @@ static void an_intent_survives_a_kill(void **state)
 	set("a", 50, 50);
 	pid = fork();
 	assert_true(pid >= 0);
-	if (pid == 0) {
+	if (pid == 0) { /* the child has none of the threads of its parent */
+		(void)cap_journal_open(path, &journal, &err);
 		(void)cap_journal_set(journal, "a", 50, 30);
 		(void)raise(SIGKILL);
 	}
@@ -160,6 +165,82 @@ static void write_line(size_t index, const char *text, size_t length, size_t rec
 	assert_int_equal(fseek(file, (long)(index * record), SEEK_SET), 0);
 	assert_int_equal(fwrite(line, 1, record, file), record);
 	assert_int_equal(fclose(file), 0);
+}
+
+/* --- a disk that hangs --- */
+
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	bool hangs; /* used with @lock held */
+} disk = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+/* Replaces the function of libc. */
+ssize_t pwrite(int fd, const void *from, size_t size, off_t at)
+{
+	pthread_mutex_lock(&disk.lock);
+	while (disk.hangs)
+		pthread_cond_wait(&disk.changed, &disk.lock);
+	pthread_mutex_unlock(&disk.lock);
+	return syscall(SYS_pwrite64, fd, from, size, at);
+}
+
+static void set_disk_hangs(bool hangs)
+{
+	pthread_mutex_lock(&disk.lock);
+	disk.hangs = hangs;
+	pthread_cond_broadcast(&disk.changed);
+	pthread_mutex_unlock(&disk.lock);
+}
+
+static void a_disk_that_hangs_delays_no_caller_for_long(void **state)
+{
+	uint64_t begun_ns;
+
+	(void)state;
+	set("a", 50, 50);
+	set_disk_hangs(true);
+	assert_int_equal(cap_journal_set(journal, "a", 50, 30), -ETIMEDOUT);
+	assert_true(has_record("a", 50, 50));
+	/* These calls would wait for 25 s if each of them waited. */
+	begun_ns = clock_now().mono_ns;
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(cap_journal_set(journal, "b", 10, 20), -ETIMEDOUT);
+	assert_true(clock_now().mono_ns - begun_ns < 20 * NS_PER_S);
+	assert_false(has_id("b"));
+	set_disk_hangs(false);
+	open_again();
+	assert_true(has_record("a", 50, 50)); /* not the record whose write has timed out */
+	assert_false(has_id("b"));
+}
+
+static void a_disk_that_works_again_is_written_again(void **state)
+{
+	int r;
+
+	(void)state;
+	set("a", 50, 50);
+	set_disk_hangs(true);
+	assert_int_equal(cap_journal_set(journal, "a", 50, 30), -ETIMEDOUT);
+	set_disk_hangs(false);
+	do {
+		r = cap_journal_set(journal, "a", 50, 20);
+	} while (r == -ETIMEDOUT);
+	assert_int_equal(r, 0);
+	open_again();
+	assert_true(has_record("a", 50, 20));
+}
+
+static void a_settled_cap_is_written_without_waiting(void **state)
+{
+	(void)state;
+	set("a", 50, 30);
+	set_disk_hangs(true);
+	cap_journal_settle(journal, "a", 30);
+	assert_true(has_record("a", 30, 30));
+	set_disk_hangs(false);
+	open_again();
+	assert_true(has_record("a", 30, 30));
 }
 
 static void each_id_is_returned_once(void **state)
@@ -344,6 +425,9 @@ int main(void)
 		TEST(an_empty_journal_knows_no_vgpu),
 		TEST(the_last_record_of_an_id_is_found_after_reopening),
 		TEST(an_intent_survives_a_kill),
+		TEST(a_disk_that_hangs_delays_no_caller_for_long),
+		TEST(a_disk_that_works_again_is_written_again),
+		TEST(a_settled_cap_is_written_without_waiting),
 		TEST(each_id_is_returned_once),
 		TEST(invalid_lines_are_ignored),
 		TEST(a_truncated_file_loses_only_the_missing_records),
