@@ -198,7 +198,7 @@ inline finish(buyer)
 {
 	if
 	:: !in_job[buyer]
-	:: in_job[buyer] && request[buyer] == CHANGE_REFUSED -> end_request(buyer) /* 410 */
+	:: in_job[buyer] && request[buyer] == CHANGE_REFUSED -> end_request(buyer) /* 409 */
 	:: in_job[buyer] && request[buyer] == CHANGE_PLANNED && job == FAILED -> end_request(buyer) /* 507 */
 	:: in_job[buyer] && request[buyer] == CHANGE_PLANNED && job == WRITTEN ->
 		if
