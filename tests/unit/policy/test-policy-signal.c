@@ -109,6 +109,8 @@ static const struct row qos_rows[] = {
 static const struct row help_rows[] = {
 	{"rule 3: at its ceiling it cannot receive", .vgpu = {.contract = 20, .cap = 20},
 	 .util = {1, 1, 1}, .signals = "..!", .conditions = POLICY_CONTRACT_LIMIT, .out = ""},
+	{"rule 3: above its ceiling it cannot receive", .vgpu = {.contract = 20, .cap = 30},
+	 .util = {1, 1, 1}, .signals = "..!", .conditions = POLICY_CONTRACT_LIMIT, .out = ""},
 	{"rule 3: burst passes the contract", .vgpu = {.contract = 20, .cap = 20, .burst = true},
 	 .util = {1, 1, 1}, .signals = "..!", .out = "r"},
 	{"rule 3: held", .vgpu = {.contract = 50, .cap = 20, .held = true}, .util = {1, 1, 1},
@@ -137,7 +139,7 @@ static const struct row help_rows[] = {
 	 .util = {1, 1, 1}, .signals = "..!", .conditions = POLICY_CONTRACT_LIMIT, .out = ""},
 	{"paper mode: no waking", .vgpu = {.contract = 50, .cap = 1}, .util = {1, 1, 1},
 	 .signals = "..!", .out = "rb", .change = in_paper_mode},
-	{"broken without a target: above U_o, below the contract", .vgpu = {PLAIN}, .util = {0.96},
+	{"broken without a target: above U_o, below the contract", .vgpu = {PLAIN}, .util = {0.951},
 	 .signals = ".", .out = "b"},
 	{"not broken at its contract", .vgpu = {.contract = 20, .cap = 20}, .util = {1},
 	 .signals = ".", .out = ""},
@@ -273,26 +275,81 @@ static void test_e_is_the_missing_share_of_the_target(void **state)
 	}
 }
 
+static void test_without_a_target_98_percent_of_the_contract_is_enough(void **state)
+{
+	static const struct {
+		int contract, cap, step;
+		bool broken;
+	} rows[] = {
+		{100, 97, 1, true},
+		{100, 98, 1, false},
+		{50, 48, 1, true},
+		{50, 49, 1, false},
+		/* a cap that is less than a step below its contract is enough */
+		{55, 50, 5, true},
+		{54, 50, 5, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct given given[2] = {
+			{"v", rows[i].contract, .cap = rows[i].cap, .util = 1, .held = true}};
+		struct bench bench;
+
+		bench_init(&bench, given, rows[i].step);
+		bench_step(&bench);
+		if (bench.vgpus[0].broken != rows[i].broken)
+			fail_msg("cap %d of %d", rows[i].cap, rows[i].contract);
+	}
+}
+
 static void test_totals_of_the_gpu(void **state)
 {
-	static const struct given over[] = {
-		{"a", 80, .cap = 80, .util = 0.5}, {"b", 80, .cap = 60, .util = NAN}, {0}};
-	static const struct given under[] = {
-		{"a", 80, .cap = 40, .util = 0.5}, {"b", 80, .cap = 20, .util = 0.25}, {0}};
+	static const struct {
+		struct given vgpus[3];
+		unsigned int conditions;
+		int free_pct;
+		double load;
+	} rows[] = {
+		{{{"a", 80, .cap = 80, .util = 0.5}, {"b", 80, .cap = 60, .util = NAN}},
+		 POLICY_SUM_OVER_100,
+		 0,
+		 0.4},
+		{{{"a", 80, .cap = 51, .util = 0}, {"b", 80, .cap = 50, .util = 0}},
+		 POLICY_SUM_OVER_100,
+		 0,
+		 0},
+		{{{"a", 100, .cap = 100, .util = 1}}, 0, 0, 1},
+		{{{"a", 80, .cap = 50, .util = 0}, {"b", 80, .cap = 49, .util = 0}}, 0, 1, 0},
+		{{{"a", 80, .cap = 40, .util = 0.5}, {"b", 80, .cap = 20, .util = 0.25}},
+		 0,
+		 40,
+		 0.25},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct bench bench;
+
+		bench_init(&bench, rows[i].vgpus, 1);
+		bench_step(&bench);
+		assert_int_equal(bench.gpu.conditions, rows[i].conditions);
+		assert_int_equal(bench.gpu.free_pct, rows[i].free_pct);
+		assert_true(bench.gpu.total_load == rows[i].load);
+	}
+}
+
+/* Only policy qos finds out whether a severe overload is caused by the newcomer. */
+static void test_after_a_change_of_policy_a_newcomer_may_cause_an_overload(void **state)
+{
+	struct given given[2] = {{"v", PLAIN}};
 	struct bench bench;
 
 	(void)state;
-	bench_init(&bench, over, 1);
+	bench_init(&bench, given, 1);
+	bench.gpu.severe_without_newcomer = true;
 	bench_step(&bench);
-	assert_int_equal(bench.gpu.conditions, POLICY_SUM_OVER_100);
-	assert_int_equal(bench.gpu.free_pct, 0);
-	assert_true(bench.gpu.total_load == 0.4);
-
-	bench_init(&bench, under, 1);
-	bench_step(&bench);
-	assert_int_equal(bench.gpu.conditions, 0);
-	assert_int_equal(bench.gpu.free_pct, 40);
-	assert_true(bench.gpu.total_load == 0.25);
+	assert_false(bench.gpu.severe_without_newcomer);
 }
 
 int main(void)
@@ -303,7 +360,9 @@ int main(void)
 		cmocka_unit_test(test_receivers_and_waking),
 		cmocka_unit_test(test_a_missing_signal_may_be_in_doubt),
 		cmocka_unit_test(test_e_is_the_missing_share_of_the_target),
+		cmocka_unit_test(test_without_a_target_98_percent_of_the_contract_is_enough),
 		cmocka_unit_test(test_totals_of_the_gpu),
+		cmocka_unit_test(test_after_a_change_of_policy_a_newcomer_may_cause_an_overload),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

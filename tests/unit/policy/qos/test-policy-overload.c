@@ -259,6 +259,18 @@ static void test_an_empty_gpu_is_all_profit(void **state)
 	check_profit(&bench, 0, 0, 0, 2);
 }
 
+static void test_without_a_price_no_newcomer_fits(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	make(&bench, (const struct lately[]){{.id = NULL}});
+	bench.params.price_per_cap_hour = 0;
+	check_profit(&bench, 1, 0, HOOK, -0.01 * HOOK);
+	bench.params.penalty_per_broken_s = 0;
+	check_profit(&bench, 1, 0, HOOK, 0);
+}
+
 static void test_a_newcomer_that_does_not_fit_costs_until_it_is_migrated(void **state)
 {
 	struct bench bench;
@@ -417,6 +429,7 @@ int main(void)
 		cmocka_unit_test(test_a_rare_overload_counts),
 		cmocka_unit_test(test_a_newcomer_adds_overload),
 		cmocka_unit_test(test_an_empty_gpu_is_all_profit),
+		cmocka_unit_test(test_without_a_price_no_newcomer_fits),
 		cmocka_unit_test(test_a_newcomer_that_does_not_fit_costs_until_it_is_migrated),
 		cmocka_unit_test(test_unseen_kinds_weigh_as_much_as_one_vgpu),
 		cmocka_unit_test(test_overload_within_the_price_counts_for_the_hour),
