@@ -120,6 +120,7 @@ class Host:
         self.build = build
         self.number = number
         self.world = self.clients = None
+        self.begun_at = 0  # size of the log before the current fault
 
     def ready(self):
         if self.world:
@@ -170,6 +171,7 @@ class Host:
         result, begun = Result(fault.name, number), time.monotonic()
         try:
             self.ready()
+            self.begun_at = self.world.log_size()
             attempt = Attempt(fault, self, seed)
             self.clients.ledger.forgiven = set(fault.forgives)
             self.measure(attempt, result)
@@ -194,7 +196,7 @@ class Host:
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(self.world.state, folder)
         with open(os.path.join(folder, "log"), "w") as file:
-            file.write(self.world.log_text(getattr(self, "log_at", 0)))
+            file.write(self.world.log_text(self.begun_at))
 
     def measure(self, attempt, result):
         world, fault = self.world, attempt.fault

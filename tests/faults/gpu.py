@@ -139,10 +139,11 @@ def gone_before_write(attempt):
     world.tree.remove(vgpu)
     rule.disarm()
     clients.finish_later()
-    if hit and clients.ledger.known(("vgpu", vgpu)):
+    missing = hit and clients.ledger.known(("vgpu", vgpu))  # a vGPU without a contract is forgotten
+    if missing:
         attempt.wait_alert()
     world.tree.create(vgpu, world.tree.gpu_of[vgpu], 25)
-    return hit
+    return bool(missing)
 
 
 def gone(attempt):
@@ -154,9 +155,11 @@ def gone(attempt):
     vgpu = attempt.rng.choice(names)
     world.tree.remove(vgpu)
     attempt.acts(1)
-    attempt.wait_alert()
+    missing = attempt.clients.ledger.known(("vgpu", vgpu))  # a vGPU without a contract is forgotten
+    if missing:
+        attempt.wait_alert()
     world.tree.create(vgpu, world.tree.gpu_of[vgpu], 25)
-    return True
+    return bool(missing)
 
 
 def tree_gone(attempt):
