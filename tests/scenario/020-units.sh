@@ -43,6 +43,9 @@ for hang in WatchdogSec TimeoutStartSec; do
 done
 ok "the contracts are restored before the default lease expires" \
   figures "$(cycle WatchdogSec) + $(seconds StartLimitIntervalSec) < $lease_s"
+# systemd waits in four phases, each with this limit, before it gives up a process that cannot be killed.
+ok "a restart ends before the default lease expires, also if a file of a GPU hangs and its thread cannot be killed" \
+  figures "4 * $(seconds TimeoutStopSec) + $(seconds RestartSec) < $lease_s"
 ok "five restarts do not reach the start limit" figures "$starts > 5"
 is "a step of the start has the time of TimeoutStartSec" \
   "$(sed -n 's/^#define START_STEP_US \([0-9]*\)$/\1/p' "$top/gover-d/daemon.c")" "$(seconds TimeoutStartSec)000000"
