@@ -73,6 +73,9 @@ static const struct row fund_rows[] = {
 	 .newcomer = {.initial_cap_pct = 30}, .result = 10, .decision = "fund"},
 	{"rule 9: less will not", .vgpus = {{"a", 91, .cap = 91, .held = true}},
 	 .newcomer = {.initial_cap_pct = 30}, .result = -ENOSPC, .decision = ""},
+	{"rule 9: 0.8 of 12 % unused is less than 10 %",
+	 .vgpus = {{"a", 100, .cap = 100, .peak = 0.88}}, .newcomer = {.initial_cap_pct = 30},
+	 .result = -ENOSPC, .decision = ""},
 	{"rule 9: not below the newcomer's own floor",
 	 .vgpus = {{"a", 80, .cap = 80, .held = true}},
 	 .newcomer = {.initial_cap_pct = 30, .min_cap_pct = 25}, .result = -ENOSPC, .decision = ""},
@@ -102,6 +105,17 @@ static int fund(struct bench *bench)
 	static const struct policy_terms newcomer = {.initial_cap_pct = 100};
 
 	return policy_fund(&bench->params, &bench->gpu, &newcomer, &bench->out);
+}
+
+static void test_given_caps_are_counted_in_percent(void **state)
+{
+	static const struct given given[] = {{"a", 60, .cap = 60, .peak = 0.3}, {0}};
+	struct bench bench;
+
+	(void)state;
+	bench_init(&bench, given, 5);
+	assert_int_equal(fund(&bench), 60);
+	assert_true(bench_number(&bench, "given_pct") == 20);
 }
 
 static void test_a_new_vgpu_without_history_gives_nothing(void **state)
@@ -273,6 +287,9 @@ static const struct row hold_rows[] = {
 	{"rule 12: a lower cap is never refused, though the sum stays too large",
 	 .vgpus = {{"a", 90, .cap = 90}, {"b", 80, .cap = 80, .held = true}}, .held = "a",
 	 .held_pct = 60, .decision = "hold a: a 90->60"},
+	{"rule 12: the present cap is never refused, though the sum stays too large",
+	 .vgpus = {{"a", 90, .cap = 90}, {"b", 80, .cap = 80, .held = true}}, .held = "a",
+	 .held_pct = 90, .decision = "hold a"},
 	{"rule 12: the largest cap that fits is at least the present one",
 	 .vgpus = {{"a", 100, .cap = 90}, {"b", 80, .cap = 80, .held = true}}, .held = "a",
 	 .held_pct = 95, .result = -ENOSPC, .largest_pct = 90, .decision = ""},
@@ -345,6 +362,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_funding_a_newcomer),
+		cmocka_unit_test(test_given_caps_are_counted_in_percent),
 		cmocka_unit_test(test_a_new_vgpu_without_history_gives_nothing),
 		cmocka_unit_test(test_the_window_drops_old_periods),
 		cmocka_unit_test(test_an_invalid_reading_does_not_age_the_window),

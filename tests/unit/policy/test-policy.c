@@ -57,6 +57,10 @@ static void test_floor_and_ceiling(void **state)
 	} rows[] = {
 		{"default floor", 1, 1, 1, .terms = {.initial_cap_pct = 33}, .floor = 1,
 		 .ceiling = 33},
+		{"the default floor is cap_floor_pct", 1, 1, 5, .terms = {.initial_cap_pct = 33},
+		 .floor = 5, .ceiling = 33},
+		{"a contract of two steps and a part", 5, 5, 1, .terms = {.initial_cap_pct = 12},
+		 .floor = 5, .ceiling = 10},
 		{"a contract's floor replaces the default floor", 1, 1, 5,
 		 .terms = {.initial_cap_pct = 33, .min_cap_pct = 2}, .floor = 2, .ceiling = 33},
 		{"the backend's floor is the larger", 1, 4, 1, .terms = {.initial_cap_pct = 33},
