@@ -28,15 +28,6 @@
 #define OTHER_MALLOC 1
 #endif
 
-static uint64_t own(void)
-{
-	struct memory_size size;
-
-	assert_int_equal(memory_read(&size), 0);
-	assert_true(size.own > 0 && size.own <= size.resident);
-	return size.own;
-}
-
 static void much_free_memory_must_be_returned(void **state)
 {
 	static const struct {
@@ -63,6 +54,15 @@ static void much_free_memory_must_be_returned(void **state)
 }
 
 #ifndef OTHER_MALLOC
+static uint64_t own(void)
+{
+	struct memory_size size;
+
+	assert_int_equal(memory_read(&size), 0);
+	assert_true(size.own > 0 && size.own <= size.resident);
+	return size.own;
+}
+
 static void tick(struct memory *memory, uint64_t *now_ns)
 {
 	for (int i = 0; i < PERIODS_CHECK; i++)
