@@ -149,8 +149,9 @@ void external_change_lose_vgpu(struct manager *m, struct host_gpu *gpu, struct v
 
 /* --- caps --- */
 
-void external_change_take_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
-			      int found_pct, struct instant now)
+/* Puts the vGPU on hold at the cap that an external writer set. */
+static void take_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, int found_pct,
+		     struct instant now)
 {
 	foreign_cap_hold(m, gpu, vgpu, found_pct, now);
 	tick_alerts_foreign(m, gpu->config.name, vgpu, now.wall_ms);
@@ -208,13 +209,24 @@ void external_change_check_cap(struct manager *m, struct host_gpu *gpu, struct v
 		rewrite_cap(m, gpu, v, now);
 		break;
 	case CAP_FOREIGN:
-		external_change_take_cap(m, gpu, v, v->row.cap_pct, now);
+		take_cap(m, gpu, v, v->row.cap_pct, now);
 		break;
 	case CAP_UNKNOWN: /* the next period tries again */
 		v->cap_pct = v->row.cap_pct == 0 ? 100 : v->row.cap_pct;
 		v->cap_unknown = gpu->caps_due = true;
 		break;
 	}
+}
+
+void external_change_judge_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+			       int found_pct, struct instant now)
+{
+	uint64_t read_ns = now.mono_ns + GPU_IO_WAIT_MS * NS_PER_MS; /* the reading may take long */
+	bool lease_over = lease_may_be_over(m, gpu, vgpu, /* gap= */ false, read_ns);
+
+	if (foreign_cap_judge(&m->actuator, gpu, vgpu, found_pct,
+			      lease_over || vgpu->cap_unknown) == CAP_FOREIGN)
+		take_cap(m, gpu, vgpu, found_pct, now);
 }
 
 int external_change_check_now(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
@@ -238,7 +250,7 @@ int external_change_check_now(struct manager *m, struct host_gpu *gpu, struct vg
 	case CAP_FOREIGN:
 		break;
 	}
-	external_change_take_cap(m, gpu, vgpu, found_pct, now);
+	take_cap(m, gpu, vgpu, found_pct, now);
 	(void)err_condition(
 		reterr, CONTROL_E_FOREIGN_CAP,
 		"the cap of vGPU %s was just changed externally from %d to %d %%: the vGPU is on "

@@ -34,8 +34,11 @@ void external_change_check_cap(struct manager *manager, struct host_gpu *gpu, st
  */
 int external_change_check_now(struct manager *manager, struct host_gpu *gpu, struct vgpu *vgpu,
 			      struct instant now, struct err *reterr);
-/* Puts the vGPU on hold at the cap that an external writer set. */
-void external_change_take_cap(struct manager *manager, struct host_gpu *gpu, struct vgpu *vgpu,
-			      int found_pct, struct instant now);
+/*
+ * Judges a cap that was read just before a write. Puts the vGPU on hold if an external writer set
+ * the cap. If the lease of the cap has ended, the next tick writes the last cap again.
+ */
+void external_change_judge_cap(struct manager *manager, struct host_gpu *gpu, struct vgpu *vgpu,
+			       int found_pct, struct instant now);
 
 #endif

@@ -128,9 +128,9 @@ static void hold_foreign(struct manager *m, struct host_gpu *gpu, const struct p
 			 int n, struct instant now)
 {
 	for (int i = 0; i < n; i++)
-		if (round->moves[i].foreign_pct >= 0 && !round->moves[i].vgpu->cap_unknown)
-			external_change_take_cap(m, gpu, round->moves[i].vgpu,
-						 round->moves[i].foreign_pct, now);
+		if (round->moves[i].foreign_pct >= 0)
+			external_change_judge_cap(m, gpu, round->moves[i].vgpu,
+						  round->moves[i].foreign_pct, now);
 }
 
 /* @stale: an external change was found earlier in this plan, so the rest of the plan is dropped. */

@@ -163,6 +163,12 @@ class Clients:
 
     # --- offers ---
 
+    def let_act(self):
+        """Sets all GPUs to mode act, in which the daemon repeats cap writes that fail."""
+        for gpu in GPUS:
+            if (self.ledger.known(("gpu", gpu)) or {}).get("mode") != "act":
+                self.change_gpu(gpu, {"mode": "act"})
+
     def act_until_offer(self):
         """Waits until the daemon makes an offer; lets it sell if it may not. Returns False without an offer."""
         sells = {"mode": "act", "selling": "on"}

@@ -77,6 +77,8 @@ def fails(files, error, calls=CALLS, kinds=(None,), acts=3):
     mask = sum(at.CALLS[call] for call in calls)
 
     def run(attempt):
+        if "raise_cap" in kinds:
+            attempt.clients.let_act()
         rules = [attempt.page.arm(mask, path, at.FAIL, error=error) for path in files]
         for _ in range(acts):
             attempt.acts(1, attempt.rng.choice(kinds))

@@ -140,6 +140,30 @@ static void the_expiry_of_an_unrenewable_lease_is_not_a_foreign_write(void **sta
 
 /* When the lease expires, the cap of the device returns to the initial cap of its creation, which
  * may differ from the contract. */
+/* The lease ends between the sample and the writes of one tick. */
+static void a_lease_that_ends_before_a_steal_is_not_a_foreign_write(void **state)
+{
+	const struct contract values = {.terms = {.initial_cap_pct = 50}};
+
+	(void)state;
+	start_mdev(80, 20);
+	config.gpus[0].gpu.lease_ms = gpu->config.lease_ms = 400; /* shorter than a period */
+	assert_int_equal(await_change(control_vgpu_change(m, "b", CONTRACT_INITIAL_CAP, &values,
+							  at_end, &err)),
+			 0);
+	device("b")->demand = BUSY;
+	for (int i = 0; i < 10 && count_decisions("steal", "dropped") == 0; i++) {
+		fake.external_cap_pct[0] = count_decisions("steal", "written") ? 80 : 0;
+		tick(1);
+	}
+	assert_int_equal(count_decisions("steal", "dropped"), 1);
+	assert_int_equal(device("a")->cap_pct, 80);
+	tick(1);
+	assert_true(device("a")->cap_pct < 80);
+	assert_false(vgpu("a")->contract.held);
+	assert_int_equal(count_decisions("foreign_write", NULL), 0);
+}
+
 static void a_cap_is_judged_once_the_initial_cap_can_be_read(void **state)
 {
 	(void)state;
@@ -410,6 +434,7 @@ int main(void)
 		FIXTURE_TEST(a_leftover_lease_is_released_once_when_leases_are_off),
 		FIXTURE_TEST(an_unrenewable_lease_is_reported_until_it_is_renewed),
 		FIXTURE_TEST(the_expiry_of_an_unrenewable_lease_is_not_a_foreign_write),
+		FIXTURE_TEST(a_lease_that_ends_before_a_steal_is_not_a_foreign_write),
 		FIXTURE_TEST(a_cap_is_judged_once_the_initial_cap_can_be_read),
 		FIXTURE_TEST(a_start_while_the_initial_cap_is_unreadable_holds_no_cap),
 		FIXTURE_TEST(a_start_after_the_lease_expired_restores_the_last_caps),
