@@ -128,7 +128,8 @@ struct row {
 
 static const struct row rows[] = {
 	{step,
-	 .vgpus = {{"vgpu1", 50, .cap = 50, .util = 0.4},
+	 /* a floor that allows the whole share is no limit */
+	 .vgpus = {{"vgpu1", 50, .cap = 50, .util = 0.4, .min_cap = 44},
 		   {"vgpu2", 30, .cap = 30, .util = 0.5},
 		   {"vgpu3", 40, .cap = 20, OVER}},
 	 .why = "vgpu3 uses 97.2 % of its 20 % cap and has been above the threshold of 95 % for 3 "
