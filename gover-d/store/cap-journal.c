@@ -176,7 +176,7 @@ static int wait_written(struct cap_journal *journal, int index)
 
 static bool parse_record(const char *line, struct record *ret_record)
 {
-	struct record r;
+	struct record r = {0};
 	char more;
 
 	if (sscanf(line, "%63s %3d %3d %c", r.id, &r.last_pct, &r.intent_pct, &more) != 3 ||
