@@ -217,28 +217,39 @@ int file_replace(const char *path, const char *text, size_t length)
 	return r;
 }
 
-int file_set_folder_aside(const char *path, char ret_name[PATH_MAX])
+int file_name_aside(const char *path, char ret_path[PATH_MAX])
 {
 	char stamp[STAMP_MAX];
 	time_t now = time(NULL);
 	struct stat st;
 	struct tm tm;
 
-	if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode))
-		return 0;
 	strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%SZ", gmtime_r(&now, &tm));
 	for (int i = 1; i <= STAMPS_MAX; i++) {
 		char number[8] = "";
 
 		if (i > 1)
 			snprintf(number, sizeof(number), "-%d", i);
-		if (snprintf(ret_name, PATH_MAX, "%s.damaged-%s%s", path, stamp, number) >=
-		    PATH_MAX)
+		if (snprintf(ret_path, PATH_MAX, "%s%s%s%s", path, FILE_ASIDE_MARK, stamp,
+			     number) >= PATH_MAX)
 			return -ENAMETOOLONG;
-		if (lstat(ret_name, &st) < 0)
-			return rename(path, ret_name) < 0 ? -errno : 1;
+		if (lstat(ret_path, &st) < 0)
+			return errno == ENOENT ? 0 : -errno;
 	}
 	return -EEXIST;
+}
+
+int file_set_folder_aside(const char *path, char ret_path[PATH_MAX])
+{
+	struct stat st;
+	int r;
+
+	if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+		return 0;
+	r = file_name_aside(path, ret_path);
+	if (r < 0)
+		return r;
+	return rename(path, ret_path) < 0 ? -errno : 1;
 }
 
 int file_make_dirs(const char *path)

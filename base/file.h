@@ -39,11 +39,15 @@ int file_open_stream(const char *path, FILE **ret_file);
  */
 int file_replace(const char *path, const char *text, size_t length);
 
+/* Files that are damaged are not removed, but renamed to PATH.damaged-TIME. */
+#define FILE_ASIDE_MARK ".damaged-"
+/* Finds the first such name that no file has. Returns 0 or a negative errno. */
+int file_name_aside(const char *path, char ret_path[PATH_MAX]);
 /*
- * If @path is a folder, renames it to @ret_name, which is PATH.damaged-TIME or the first such name
- * that no file has. Returns 1 if it was renamed, 0 if @path is no folder, or a negative errno.
+ * If @path is a folder, renames it to such a name. Returns 1 if it was renamed, 0 if @path is no
+ * folder, or a negative errno.
  */
-int file_set_folder_aside(const char *path, char ret_name[PATH_MAX]);
+int file_set_folder_aside(const char *path, char ret_path[PATH_MAX]);
 
 /* Creates the folder @path and its parents, mode 0755. Succeeds if the folder exists already. */
 int file_make_dirs(const char *path);

@@ -7,15 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "db/damage.h"
-
-#define MARK	   ".damaged-"
-#define STAMP_MAX  32
-#define STAMPS_MAX 1000 /* names that are tried in one second */
 
 /* The database, the write-ahead log and its index. */
 static const char *const ends[] = {"", "-wal", "-shm"};
@@ -44,7 +40,8 @@ static bool is_damaged_name(const char *path, const char *name)
 	size_t length = strlen(own), n = strlen(name);
 
 	if (strncmp(name, own, length) != 0 ||
-	    strncmp(name + length, MARK, sizeof(MARK) - 1) != 0 || n >= DB_DAMAGED_NAME_MAX)
+	    strncmp(name + length, FILE_ASIDE_MARK, strlen(FILE_ASIDE_MARK)) != 0 ||
+	    n >= DB_DAMAGED_NAME_MAX)
 		return false;
 	return strcmp(name + n - 4, ends[1]) != 0 && strcmp(name + n - 4, ends[2]) != 0;
 }
@@ -110,28 +107,17 @@ static void trim(void *userdata, const char *name)
 
 /* --- setting aside --- */
 
-/* Finds a name that no file has. */
 static int choose_name(const char *path, char ret_name[DB_DAMAGED_NAME_MAX])
 {
-	char stamp[STAMP_MAX], candidate[PATH_MAX];
-	time_t now = time(NULL);
-	struct stat st;
-	struct tm tm;
+	char aside[PATH_MAX];
+	int r = file_name_aside(path, aside);
 
-	strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%SZ", gmtime_r(&now, &tm));
-	for (int i = 1; i <= STAMPS_MAX; i++) {
-		char number[8] = "";
-
-		if (i > 1)
-			snprintf(number, sizeof(number), "-%d", i);
-		if (snprintf(ret_name, DB_DAMAGED_NAME_MAX, "%s%s%s%s", name_of(path), MARK, stamp,
-			     number) >= DB_DAMAGED_NAME_MAX ||
-		    write_path(path, ret_name, "", candidate) < 0)
-			return -ENAMETOOLONG;
-		if (lstat(candidate, &st) < 0)
-			return errno == ENOENT ? 0 : -errno;
-	}
-	return -EEXIST;
+	if (r < 0)
+		return r;
+	if (strlen(name_of(aside)) >= DB_DAMAGED_NAME_MAX)
+		return -ENAMETOOLONG;
+	strcpy(ret_name, name_of(aside));
+	return 0;
 }
 
 /* sqlite cannot open a database if its log or index is a folder: sets such a folder aside alone. */
