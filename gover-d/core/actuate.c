@@ -250,7 +250,7 @@ void actuate_lease(struct actuator *actuator, struct host_gpu *gpu, struct vgpu 
 void actuate_initial_cap(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu,
 			 int initial_cap_pct)
 {
-	int is_pct;
+	int is_pct, r;
 
 	if (actuator->dry_run || gpu->mode == GPU_MODE_OBSERVE ||
 	    gpu_io_read_initial_cap(gpu->io, vgpu->device, &is_pct) < 0 ||
@@ -260,8 +260,12 @@ void actuate_initial_cap(struct actuator *actuator, struct host_gpu *gpu, struct
 	 * The backend rejects a new initial cap after the first cap write. The old initial cap then
 	 * remains.
 	 */
-	if (gpu_io_write_initial_cap(gpu->io, vgpu->device, initial_cap_pct, vgpu->cap_pct) == 0)
+	r = gpu_io_write_initial_cap(gpu->io, vgpu->device, initial_cap_pct, vgpu->cap_pct);
+	if (r == 0)
 		vgpu->expected_cap_pct = vgpu->cap_pct;
+	else if (gpu_io_read_initial_cap(gpu->io, vgpu->device, &is_pct) == 0 &&
+		 is_pct == initial_cap_pct)
+		vgpu->cap_unknown = true; /* only the cap was not written */
 }
 
 /* Restores the journal record of the vGPU after its creation failed. */

@@ -140,6 +140,22 @@ static void the_expiry_of_an_unrenewable_lease_is_not_a_foreign_write(void **sta
 
 /* When the lease expires, the cap of the device returns to the initial cap of its creation, which
  * may differ from the contract. */
+static void an_initial_cap_without_the_write_of_the_cap_is_not_foreign(void **state)
+{
+	const struct contract values = {.terms = {.initial_cap_pct = 40}};
+
+	(void)state;
+	start_mdev(50, 30);
+	device("a")->write_errno = EACCES;
+	assert_int_equal(await_change(control_vgpu_change(m, "a", CONTRACT_INITIAL_CAP, &values,
+							  at_end, &err)),
+			 0);
+	assert_int_equal(device("a")->cap_pct, 40); /* the initial cap is in force */
+	tick(2);
+	assert_false(vgpu("a")->contract.held);
+	assert_int_equal(count_decisions("foreign_write", NULL), 0);
+}
+
 /* The lease ends between the sample and the writes of one tick. */
 static void a_lease_that_ends_before_a_steal_is_not_a_foreign_write(void **state)
 {
@@ -434,6 +450,7 @@ int main(void)
 		FIXTURE_TEST(a_leftover_lease_is_released_once_when_leases_are_off),
 		FIXTURE_TEST(an_unrenewable_lease_is_reported_until_it_is_renewed),
 		FIXTURE_TEST(the_expiry_of_an_unrenewable_lease_is_not_a_foreign_write),
+		FIXTURE_TEST(an_initial_cap_without_the_write_of_the_cap_is_not_foreign),
 		FIXTURE_TEST(a_lease_that_ends_before_a_steal_is_not_a_foreign_write),
 		FIXTURE_TEST(a_cap_is_judged_once_the_initial_cap_can_be_read),
 		FIXTURE_TEST(a_start_while_the_initial_cap_is_unreadable_holds_no_cap),

@@ -206,7 +206,9 @@ static int fake_write_initial_cap(struct gpu_vgpu *vgpu, int initial_cap_pct, in
 {
 	if (vgpu->cap_written)
 		return -EPERM;
-	vgpu->initial_cap_pct = initial_cap_pct;
+	vgpu->initial_cap_pct = vgpu->cap_pct = initial_cap_pct;
+	if (vgpu->write_errno)
+		return -vgpu->write_errno;
 	vgpu->cap_pct = cap_pct;
 	vgpu->cap_written = true;
 	return 0;
