@@ -71,9 +71,25 @@ static void no_limit_has_the_weight_100(void **state)
 	(void)state;
 	rig_init_with(&rig, "weight", 1);
 	rig_add(&rig, 0, FOREVER);
+	rig_add(&rig, 100, FOREVER);
+	rig_run(&rig, 100 * NS_PER_S);
+	assert_near(rig.tenants[0].sched.busy_ns, 50 * NS_PER_S, 2 * SCHED_ROUND_NS);
+}
+
+static void equal_vgpus_run_in_the_order_of_the_round(void **state)
+{
+	struct tenant *second, *third;
+	struct rig rig;
+
+	(void)state;
+	rig_init_with(&rig, "weight", 1);
 	rig_add(&rig, 50, FOREVER);
-	rig_run(&rig, 3 * NS_PER_S);
-	assert_near(rig.tenants[0].sched.busy_ns, 2 * NS_PER_S, 2 * SCHED_ROUND_NS);
+	second = rig_add(&rig, 50, FOREVER);
+	third = rig_add(&rig, 50, FOREVER);
+	assert_ptr_equal(rig_step(&rig, NS_PER_S), second);
+	assert_ptr_equal(rig_step(&rig, NS_PER_S), third);
+	assert_ptr_equal(rig_step(&rig, NS_PER_S), &rig.tenants[0]);
+	assert_ptr_equal(rig_step(&rig, NS_PER_S), second);
 }
 
 static void an_idle_time_gives_no_advantage(void **state)
@@ -147,6 +163,41 @@ static void tags_may_wrap_around(void **state)
 	}
 }
 
+/* Lets @tenant run in all slots of @ns. */
+static void run_alone(struct rig *rig, struct tenant *tenant, uint64_t ns)
+{
+	uint64_t run_ns;
+
+	for (uint64_t t = 0; t < ns; t += SLOT) {
+		assert_ptr_equal(sched_pick(&rig->sched, &run_ns), &tenant->sched);
+		sched_account(&rig->sched, &tenant->sched, SLOT);
+		rig->now_ns += SLOT;
+		sched_open_slot(&rig->sched, rig->now_ns);
+	}
+}
+
+/* At weight 1, the difference of two tags overflows after 2.4 hours. */
+static void after_hours_a_vgpu_that_wakes_or_joins_gets_its_share(void **state)
+{
+	(void)state;
+	for (int joins = 0; joins < 2; joins++) {
+		struct tenant *busy, *other = NULL;
+		struct rig rig;
+
+		rig_init_with(&rig, "weight", 1);
+		busy = rig_add(&rig, 1, FOREVER);
+		if (!joins)
+			other = rig_add(&rig, 99, 0);
+		run_alone(&rig, busy, 3 * 3600 * NS_PER_S);
+		if (joins)
+			other = rig_add(&rig, 99, FOREVER);
+		other->work_ns = FOREVER;
+		sched_set_pending(&rig.sched, &other->sched, true);
+		rig_run(&rig, NS_PER_S);
+		assert_near(other->sched.busy_ns, 990 * NS_PER_MS, 2 * SCHED_ROUND_NS);
+	}
+}
+
 static void the_gpu_never_idles_and_no_vgpu_starves(void **state)
 {
 	(void)state;
@@ -173,10 +224,12 @@ int main(void)
 		cmocka_unit_test(busy_vgpus_share_the_whole_gpu_by_weight),
 		cmocka_unit_test(the_time_of_an_idle_vgpu_is_used_by_others),
 		cmocka_unit_test(no_limit_has_the_weight_100),
+		cmocka_unit_test(equal_vgpus_run_in_the_order_of_the_round),
 		cmocka_unit_test(an_idle_time_gives_no_advantage),
 		cmocka_unit_test(an_overrun_is_deducted),
 		cmocka_unit_test(a_weight_takes_effect_at_the_next_slot),
 		cmocka_unit_test(tags_may_wrap_around),
+		cmocka_unit_test(after_hours_a_vgpu_that_wakes_or_joins_gets_its_share),
 		cmocka_unit_test(the_gpu_never_idles_and_no_vgpu_starves),
 	};
 
