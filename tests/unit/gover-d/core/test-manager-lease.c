@@ -138,8 +138,6 @@ static void the_expiry_of_an_unrenewable_lease_is_not_a_foreign_write(void **sta
 	assert_int_equal(count_decisions("foreign_write", NULL), 1);
 }
 
-/* When the lease expires, the cap of the device returns to the initial cap of its creation, which
- * may differ from the contract. */
 static void an_initial_cap_without_the_write_of_the_cap_is_not_foreign(void **state)
 {
 	const struct contract values = {.terms = {.initial_cap_pct = 40}};
@@ -224,6 +222,10 @@ static void a_start_while_the_initial_cap_is_unreadable_holds_no_cap(void **stat
 	assert_int_equal(vgpu("b")->contract.held_cap_pct, 20);
 }
 
+/*
+ * When the lease expires, the cap of the device returns to the initial cap of its creation, which
+ * may differ from the contract.
+ */
 static void a_start_after_the_lease_expired_restores_the_last_caps(void **state)
 {
 	const struct contract values = {.terms.initial_cap_pct = 70};
