@@ -10,7 +10,8 @@ tables='audit decision alert offer silence cap_write sample gpu_sample ledger pr
 counts() { # prints the number of rows of each table that existed before the jumps
   for t in $tables; do
     case $t in
-    sample | gpu_sample | ledger | price) what="ts_ms BETWEEN $first_ms AND $before_ms" ;;
+    ledger) what="ts_ms BETWEEN $first_ms AND $minute_ms" ;;
+    sample | gpu_sample | price) what="ts_ms BETWEEN $first_ms AND $before_ms" ;;
     *) what="id <= $(eval "echo \$last_$t")" ;;
     esac
     printf '%s %s, ' "$t" "$(history "SELECT count(*) FROM $t WHERE $what")"
@@ -29,7 +30,11 @@ api POST /v1/silences "{\"alert\": \"fps_missing\", \"until\": \"$(date -u -d '+
 sell a 50
 sell b 20
 for i in 1 2 3 4 5 6 7 8; do api PATCH /v1/vgpus/a "{\"target_fps\": $i}" >/dev/null; done
-api GET /v1/economics >/dev/null # stores the open minute of the ledger
+in_ledger() { # succeeds if the open minute is stored: a minute, an hour and a day of each vGPU
+  api GET /v1/economics >/dev/null
+  recorded 'SELECT 1 FROM (SELECT count(*) AS n FROM ledger) WHERE n >= 6'
+}
+until_ok 30 in_ledger
 api PATCH /v1/vgpus/b '{"held": true, "held_cap_pct": 15}' >/dev/null
 until_ok 30 that /v1/offers '.offers | length > 0'
 api DELETE "/v1/offers/$(get '/v1/offers?all=true' '.offers[0].id')" >/dev/null
@@ -40,6 +45,7 @@ until_ok 30 recorded 'SELECT 1 FROM alert WHERE cleared_ms NOTNULL'
 until_ok 30 recorded 'SELECT 1 FROM sample'
 before_ms=$(history 'SELECT max(ts_ms) FROM sample')
 first_ms=$(history 'SELECT min(ts_ms) FROM ledger')
+minute_ms=$(history 'SELECT min(ts_ms) FROM ledger WHERE step_s = 60') # no row of this minute is added later
 for t in $tables; do
   case $t in sample | gpu_sample | ledger | price) ;; *) eval "last_$t=$(history "SELECT max(id) FROM $t")" ;; esac
 done
