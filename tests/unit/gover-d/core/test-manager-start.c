@@ -160,8 +160,9 @@ static void write_earlier_file(void)
 	(void)json_object_set_new(file, "version", json_integer(5));
 	for (i = 0; i < ARRAY_SIZE(later); i++)
 		assert_int_equal(json_object_del(file, later[i]), 0);
-	json_array_foreach (json_object_get(file, "vgpus"), i, entry)
+	json_array_foreach (json_object_get(file, "vgpus"), i, entry) {
 		assert_int_equal(json_object_del(entry, "removing"), 0);
+	}
 	earlier = json_dumps(file, 0);
 	write_contracts(earlier);
 	json_decref(file);
