@@ -167,14 +167,14 @@ static void accept_initial_cap(struct manager *m, struct host_gpu *gpu, struct v
 
 /*
  * True if the lease of the cap may have ended before @read_ns, the time after the reading of the
- * cap: it was renewed late, or this daemon does not renew it.
+ * cap: it was renewed late, this daemon does not renew it, or an earlier reading was not judged.
  */
 static bool lease_may_be_over(const struct manager *m, const struct host_gpu *gpu,
 			      const struct vgpu *vgpu, bool gap, uint64_t read_ns)
 {
 	uint64_t lease_ns = (uint64_t)gpu->config.lease_ms * NS_PER_MS;
 
-	return gap || m->actuator.dry_run || gpu->mode == GPU_MODE_OBSERVE ||
+	return vgpu->cap_unknown || gap || m->actuator.dry_run || gpu->mode == GPU_MODE_OBSERVE ||
 	       (vgpu->renewed_ns && read_ns > vgpu->renewed_ns + lease_ns);
 }
 
@@ -195,7 +195,7 @@ void external_change_check_cap(struct manager *m, struct host_gpu *gpu, struct v
 
 	if (!v->device || !v->row.cap_valid)
 		return;
-	lease_over = lease_may_be_over(m, gpu, v, gap, v->cap_read_ns) || v->cap_unknown;
+	lease_over = lease_may_be_over(m, gpu, v, gap, v->cap_read_ns);
 	v->cap_unknown = false;
 	switch (foreign_cap_judge(&m->actuator, gpu, v, v->row.cap_pct, lease_over)) {
 	case CAP_OWN:
@@ -224,8 +224,7 @@ void external_change_judge_cap(struct manager *m, struct host_gpu *gpu, struct v
 	uint64_t read_ns = now.mono_ns + GPU_IO_WAIT_MS * NS_PER_MS; /* the reading may take long */
 	bool lease_over = lease_may_be_over(m, gpu, vgpu, /* gap= */ false, read_ns);
 
-	if (foreign_cap_judge(&m->actuator, gpu, vgpu, found_pct,
-			      lease_over || vgpu->cap_unknown) == CAP_FOREIGN)
+	if (foreign_cap_judge(&m->actuator, gpu, vgpu, found_pct, lease_over) == CAP_FOREIGN)
 		take_cap(m, gpu, vgpu, found_pct, now);
 }
 

@@ -154,6 +154,22 @@ static void an_initial_cap_without_the_write_of_the_cap_is_not_foreign(void **st
 	assert_int_equal(count_decisions("foreign_write", NULL), 0);
 }
 
+static void a_request_after_the_failed_write_of_a_cap_is_not_rejected(void **state)
+{
+	const struct contract values = {.terms = {.initial_cap_pct = 40}};
+
+	(void)state;
+	start_mdev(50, 30);
+	device("a")->write_errno = EACCES;
+	assert_int_equal(await_change(control_vgpu_change(m, "a", CONTRACT_INITIAL_CAP, &values,
+							  at_end, &err)),
+			 0);
+	device("a")->write_errno = 0;
+	assert_int_equal(hold("a", 20), 0);
+	assert_int_equal(device("a")->cap_pct, 20);
+	assert_false(vgpu("a")->foreign);
+}
+
 /* The lease ends between the sample and the writes of one tick. */
 static void a_lease_that_ends_before_a_steal_is_not_a_foreign_write(void **state)
 {
@@ -453,6 +469,7 @@ int main(void)
 		FIXTURE_TEST(an_unrenewable_lease_is_reported_until_it_is_renewed),
 		FIXTURE_TEST(the_expiry_of_an_unrenewable_lease_is_not_a_foreign_write),
 		FIXTURE_TEST(an_initial_cap_without_the_write_of_the_cap_is_not_foreign),
+		FIXTURE_TEST(a_request_after_the_failed_write_of_a_cap_is_not_rejected),
 		FIXTURE_TEST(a_lease_that_ends_before_a_steal_is_not_a_foreign_write),
 		FIXTURE_TEST(a_cap_is_judged_once_the_initial_cap_can_be_read),
 		FIXTURE_TEST(a_start_while_the_initial_cap_is_unreadable_holds_no_cap),
