@@ -20,7 +20,7 @@ int conn_open(const char *path, int flags, int busy_ms, sqlite3 **ret_db, struct
 
 /*
  * Converts the result code of a failed call on @db to a negative errno. -EUCLEAN: the file is
- * damaged, or lacks a table or a column.
+ * damaged, or a table or a column is missing.
  */
 int conn_errno(sqlite3 *db, int rc);
 /* Like conn_errno(), and stores the message "@path: message of sqlite" in @reterr. */

@@ -93,8 +93,7 @@ struct db_stats {
 	int64_t clock_ahead_ms;
 	int last_error; /* sqlite result code of the newest failure, 0 after a success */
 	char last_message[DB_MESSAGE_MAX];
-	/* number of databases that were opened in place of the first one: the path had another
-	 * file, or none, or the file was damaged and set aside */
+	/* number of later opens: the path had another file, or none, or a damaged one */
 	uint64_t replaced;
 	uint64_t set_aside;			  /* number of files that were set aside */
 	char set_aside_name[DB_DAMAGED_NAME_MAX]; /* the last one */

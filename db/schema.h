@@ -17,14 +17,15 @@ extern const int schema_version;
 /*
  * Migrates an open file from its version to @n_steps, each step in its own transaction. Returns
  * -EINVAL if the file is a database of another program, -EPROTO if its version is newer than
- * @n_steps, and -EUCLEAN if it is damaged.
- * The message contains @path.
+ * @n_steps, and -EUCLEAN if it is damaged. The message contains @path.
  */
 int schema_migrate(sqlite3 *db, const char *path, const char *const steps[], int n_steps,
 		   struct err *reterr);
 
-/* Checks that the file is a database of gover of exactly this version. Returns the same errors as
- * schema_migrate(). */
+/*
+ * Checks that the file is a database of gover of exactly this version. Returns the same errors as
+ * schema_migrate().
+ */
 int schema_check(sqlite3 *db, const char *path, struct err *reterr);
 
 #endif

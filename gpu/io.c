@@ -134,7 +134,7 @@ static void do_detach(struct gpu_io *io)
 	end_step(io);
 }
 
-/* If the caller no longer waits, nobody uses the vGPU that the call attached: it is detached. */
+/* Runs the call. A vGPU that it attached is detached if its caller has stopped waiting. */
 static void do_call(struct gpu_io *io)
 {
 	bool abandoned;
@@ -364,7 +364,8 @@ static bool has_stopped(const struct gpu_io *io)
 	return io->stopped;
 }
 
-/* Ends the thread and frees everything. If a step hangs, the thread does this when the step ends.
+/*
+ * Ends the thread and frees everything. If a step hangs, the thread does this when the step ends.
  */
 static void stop_thread(struct gpu_io *io)
 {

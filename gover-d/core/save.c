@@ -66,8 +66,8 @@ static void finish_save(struct manager *m, int result)
 		log_error("%s: cannot be written: %s", m->contracts_path, strerror(-result));
 	m->save_result = result;
 	m->in_job = NULL;
-	/* The save is still marked as running, so that all changes that begin now share the next
-	 * one. */
+	/* The save still counts as running, so that all changes that begin now share the next one.
+	 */
 	finish_waiters(finished, result);
 	m->save_running = false;
 	if (m->save_again) {

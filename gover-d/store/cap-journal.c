@@ -148,7 +148,7 @@ static void stop_thread(struct cap_journal *journal)
 
 /* The functions below are called with @lock held. */
 
-/* True if the thread has been waiting for the disk for so long that nobody should wait for it. */
+/* True if the write in progress takes so long that no function waits for it. */
 static bool hangs(const struct cap_journal *journal, uint64_t now_ns)
 {
 	return journal->write_started_ns &&

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A stand-in for a failing disk, sysfs, clock or heap: this library is preloaded into gover-d and
- * makes system calls and allocations fail, wait, return wrong data or end the process. A page of
- * shared memory contains the calls and what happens to them. GOVER_FAULTS is the file of the page;
- * without it, every call runs unchanged.
+ * A stand-in for a failing disk, sysfs, clock and heap. gover-d loads this library (LD_PRELOAD).
+ * Its system calls and allocations then fail, wait, return wrong data or end the process. A page of
+ * shared memory contains the calls and what happens to them. GOVER_FAULTS is the file of the page.
+ * Without it, every call runs unchanged.
  *
  * The functions issue the system calls themselves, so that no symbol of libc must be looked up.
  * Programs that the daemon starts do not load this library.

@@ -18,7 +18,6 @@ gvt_boot
 answers() { curl -sSf -m 20 -o /dev/null --unix-socket "$sock" http://gover/readyz; }
 start_again() { inside systemctl reset-failed gover-d gover.socket && inside systemctl start gover-d && until_ok 20 answers; }
 has_failed() { [ "$(show gover-d ActiveState)" = failed ]; }
-result_is() { [ "$(show gover-d Result)" = "$1" ]; }
 
 ok "the daemon starts" inside systemctl start gover-d
 ok "the daemon is ready" until_ok 20 answers
@@ -41,7 +40,7 @@ hangs_running() { # stops each process of the daemon after it is ready, until sy
 }
 ok "the daemon can be started without waiting for the start limit" start_again
 ok "systemd gives up a daemon that hangs while it runs" until_ok 150 hangs_running
-ok "the watchdog has ended the last process" result_is watchdog
+ok "the watchdog has ended the last process" result_is gover-d watchdog
 ok "gover-restore sets the contract" until_ok 20 cap_is a 80
 is "gover-restore succeeds" "$(show gover-restore Result)" success
 
@@ -55,6 +54,6 @@ printf '[Service]\nExecStart=\nExecStart=/bin/sh -c "kill -STOP $$$$; exec /usr/
 inside systemctl daemon-reload
 ok "the daemon crashes and hangs at each start" hit KILL
 ok "systemd gives up a daemon that hangs when it starts" until_ok 150 has_failed
-ok "the last start has timed out" result_is timeout
+ok "the last start has timed out" result_is gover-d timeout
 ok "gover-restore sets the contract after the last start" until_ok 20 cap_is a 80
 finish

@@ -25,7 +25,6 @@ hold() { inside gover-ctl vgpu hold "$(host_uuid "$1")" --cap "$2"; }           
 valid() { that /v1/gpus ".gpus[] | select(.name == \"$1\") | .telemetry_valid == $2"; }
 silent_ms() { that /v1/gpus ".gpus[] | select(.name == \"bad\") | .telemetry_age_ms > $1"; }
 stale() { alerts "$1" telemetry_stale; }
-result_is() { [ "$(show "$1" Result)" = "$2" ]; }
 restarts() { show gover-d NRestarts; }
 restored() { # restored TEXT: the last run of gover-restore has logged TEXT
   inside journalctl --no-pager -o cat "_SYSTEMD_INVOCATION_ID=$(show gover-restore InvocationID)" >"$dir/restored"

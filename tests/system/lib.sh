@@ -86,6 +86,7 @@ inside() { # inside COMMAND...: runs a command in the machine as root
 }
 
 show() { inside systemctl show -P "$2" "$1"; } # show UNIT PROPERTY
+result_is() { [ "$(show "$1" Result)" = "$2" ]; } # result_is UNIT RESULT
 
 main_pid() { # pid of gover-d; never 0, because kill 0 ends the caller
   pid=$(show gover-d MainPID) && [ "$pid" -gt 1 ] && echo "$pid"

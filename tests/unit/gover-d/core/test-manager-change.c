@@ -14,6 +14,18 @@ static struct contract cap_of(int initial_cap_pct)
 	return (struct contract){.terms = {.initial_cap_pct = initial_cap_pct}};
 }
 
+static struct contract contract_of(const char *id, int initial_cap_pct)
+{
+	struct contract contract = {
+		.gpu = "gpu0",
+		.terms = {.initial_cap_pct = initial_cap_pct, .weight = 1},
+		.labels = json_object(),
+	};
+
+	assert_int_equal(id_copy(contract.id, id), 0);
+	return contract;
+}
+
 static int begin_cap(const char *id, int initial_cap_pct)
 {
 	const struct contract values = cap_of(initial_cap_pct);
@@ -224,12 +236,7 @@ static void a_change_that_no_longer_fits_is_taken_back(void **state)
 
 static void a_vgpu_that_vanishes_meanwhile_is_not_sold(void **state)
 {
-	struct contract contract = {
-		.id = "b",
-		.gpu = "gpu0",
-		.terms = {.initial_cap_pct = 20, .weight = 1},
-		.labels = json_object(),
-	};
+	struct contract contract = contract_of("b", 20);
 
 	(void)state;
 	fake.external_vgpus = true;
@@ -248,12 +255,7 @@ static void a_vgpu_that_vanishes_meanwhile_is_not_sold(void **state)
 
 static void a_vgpu_that_cannot_be_created_is_not_in_the_file(void **state)
 {
-	struct contract contract = {
-		.id = "b",
-		.gpu = "gpu0",
-		.terms = {.initial_cap_pct = 20, .weight = 1},
-		.labels = json_object(),
-	};
+	struct contract contract = contract_of("b", 20);
 
 	(void)state;
 	start();
@@ -289,12 +291,7 @@ static void raise_floor(void)
 
 static void sell_c(void)
 {
-	struct contract contract = {
-		.id = "c",
-		.gpu = "gpu0",
-		.terms = {.initial_cap_pct = 10, .weight = 1},
-		.labels = json_object(),
-	};
+	struct contract contract = contract_of("c", 10);
 
 	assert_int_equal(control_vgpu_add(m, &contract, at_end, &err), 0);
 }

@@ -9,6 +9,7 @@
 #include "gover-d/api/api.h"
 #include "gover-d/api/request.h"
 #include "gover-d/auth/authn.h"
+#include "tests/unit/no-disk.h"
 #include "tests/unit/scarce-malloc.h"
 
 #define SETTLING_TICKS	20
@@ -17,19 +18,6 @@
 static struct authn *authn;
 static struct api *api;
 static struct api_request stream;
-
-/* Nothing in this test survives it, so nothing waits for a disk. */
-int fdatasync(int fd)
-{
-	(void)fd;
-	return 0;
-}
-
-int fsync(int fd)
-{
-	(void)fd;
-	return 0;
-}
 
 /* --- a daemon with everything that observes a tick --- */
 

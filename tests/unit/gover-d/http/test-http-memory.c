@@ -14,6 +14,7 @@
 #include "gover-d/auth/tokens.h"
 #include "gover-d/core/control-silence.h"
 #include "gover-d/http/http.h"
+#include "tests/unit/no-disk.h"
 #include "tests/unit/scarce-malloc.h"
 
 #define ALLOCATIONS_MAX 20000 /* more than each request needs */
@@ -24,18 +25,6 @@ static struct authn *authn;
 static struct api *api;
 static struct http *http;
 static char silence[128]; /* the body of a request, with a time in the future */
-
-int fdatasync(int fd)
-{
-	(void)fd;
-	return 0;
-}
-
-int fsync(int fd)
-{
-	(void)fd;
-	return 0;
-}
 
 static void begin(void)
 {

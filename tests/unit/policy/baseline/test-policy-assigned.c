@@ -41,7 +41,7 @@ static const struct row rows[] = {
 		   {"b", 60, .cap = 30, .util = 1},
 		   {"c", 21, .cap = 20, .util = 0.5}},
 	 .decision = "share b from a: a 30->27, b 30->53"},
-	{"fair", "no more is cut than the raises need", 5,
+	{"fair", "the cuts are as large as the raises", 5,
 	 .vgpus = {{"a", 50, .cap = 50, .util = 0.1},
 		   {"b", 60, .cap = 30, .util = 1},
 		   {"c", 25, .cap = 20, .util = 0.5}},
@@ -84,7 +84,7 @@ static const struct {
 	 .result = 30, .decision = "fund: a 50->35, b 50->35",
 	 .numbers = "contract_pct=50 funded_pct=30 free_pct=0 given_pct=30 givers=2 "
 		    "min_newcomer_pct=10"},
-	{"none", "no more is cut than the newcomer gets, and the free pool is used first", 5,
+	{"none", "the cuts and the free pool are as large as the cap of the newcomer", 5,
 	 .vgpus = {{"a", 90, .cap = 80}, {"b", 90, .cap = 10}}, .newcomer = {.initial_cap_pct = 50},
 	 .result = 30, .decision = "fund from a: a 80->60",
 	 .numbers = "contract_pct=50 funded_pct=30 free_pct=10 given_pct=20 givers=1 "

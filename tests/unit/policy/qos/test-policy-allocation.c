@@ -166,7 +166,7 @@ static const struct {
 	 {{"a", 50, 12, .now = 31, .source = POLICY_DEMAND_BY_HABIT},
 	  {"b", 50, 12, .now = 31, .source = POLICY_DEMAND_BY_HABIT}, {"c", 51, 51, .now = 51}},
 	 "a 31, b 18, c 51"},
-	{"a risk of an idle vGPU counts no more than its probability",
+	{"the risk of an idle vGPU is its probability",
 	 {{"a", 60, 30, .now = 30, .next = 54, .chance = 0.5},
 	  {"b", 60, 2, .now = 1, .next = 22, .chance = 0.4}, {"c", 36, 36, .now = 36}},
 	 "a 60, b 4, c 36"},

@@ -23,7 +23,7 @@ static const struct newcomer newcomers[] = {
 	 .decision = "fund: a 50->20, b 50->20",
 	 .numbers = "contract_pct=80 funded_pct=60 free_pct=0 given_pct=60 givers=2 "
 		    "min_newcomer_pct=10"},
-	{"a newcomer gets no more than its contract",
+	{"a newcomer gets at most its contract",
 	 {{"a", 50, .cap = 50, .now = 20}, {"b", 50, .cap = 50, .now = 20}},
 	 .contract = 40,
 	 .cap = 40,
