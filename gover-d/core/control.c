@@ -47,6 +47,23 @@ static int amend_gpu(const struct change *change, struct contracts *contracts)
 	return 0;
 }
 
+/*
+ * In mode observe, the daemon renews no lease and writes no cap: a lease may have ended, also since
+ * the last tick, and the cap journal does not contain the cap that it has left.
+ */
+static void end_observation(struct manager *m, struct host_gpu *gpu)
+{
+	gpu->caps_due = true;
+	for (struct vgpu *v = gpu->vgpus; v; v = v->next) {
+		if (!v->device)
+			continue;
+		v->cap_unknown = true;
+		if (!m->actuator.dry_run)
+			cap_journal_settle(m->actuator.journal, v->contract.id,
+					   v->expected_cap_pct);
+	}
+}
+
 static int apply_gpu(struct manager *m, struct change *change, struct err *reterr)
 {
 	const struct gpu_change *c = (const struct gpu_change *)change;
@@ -55,8 +72,8 @@ static int apply_gpu(struct manager *m, struct change *change, struct err *reter
 	struct instant now = clock_now();
 
 	(void)reterr;
-	/* In mode observe, a lease that ended may have left a cap outside its contract. */
-	gpu->caps_due = gpu->caps_due || gpu->mode == GPU_MODE_OBSERVE;
+	if (gpu->mode == GPU_MODE_OBSERVE)
+		end_observation(m, gpu);
 	if (c->sets_mode)
 		gpu->mode = c->mode;
 	if (c->sets_selling)

@@ -60,6 +60,9 @@ class Attempt:
         self.world = host.world
         self.clients = host.clients
         self.page = host.world.page
+        name = fault.alert.partition(":")[0]
+        if name:  # an alert that is still raised would hide the alert of this fault
+            tree.until(lambda: not host.is_raised(name), ALERT_S, 0.02)
         self.rng = self.clients.rng = random.Random(seed)
         self.alerts = set()  # (name, text) of all alerts that were seen since the fault began
         self.old_alerts = {each["id"] for each in self.world.get("/v1/alerts?all=true")["alerts"]}

@@ -121,6 +121,36 @@ static void a_lease_that_ended_in_mode_observe_is_corrected_in_mode_act(void **s
 	assert_int_equal(device("a")->cap_pct, 20);
 }
 
+static void a_lease_that_ended_since_the_last_tick_in_mode_observe_is_not_foreign(void **state)
+{
+	int last_pct, intent_pct;
+
+	(void)state;
+	fake.external_vgpus = fake.leases = true;
+	config.gpus[0].gpu.lease_ms = 10000;
+	*device("a") = (struct gpu_vgpu){
+		.exists = true, .cap_pct = 50, .initial_cap_pct = 50, .cap_written = true};
+	start();
+	tick(2);
+	assert_int_equal(hold("a", 20), 0);
+	set_mode(GPU_MODE_OBSERVE);
+	tick(2);
+	device("a")->cap_pct = 50;
+	set_mode(GPU_MODE_ACT);
+	tick(1);
+	assert_int_equal(count_decisions("foreign_write", NULL), 0);
+	assert_int_equal(device("a")->cap_pct, 20);
+	/* the journal contains a cap that has changed in mode observe */
+	assert_int_equal(hold("a", 30), 0);
+	set_mode(GPU_MODE_OBSERVE);
+	tick(1);
+	device("a")->cap_pct = 50;
+	tick(1);
+	set_mode(GPU_MODE_ACT);
+	read_journal("a", &last_pct, &intent_pct);
+	assert_int_equal(last_pct, 50);
+}
+
 #define FIXTURE_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -132,6 +162,7 @@ int main(void)
 		FIXTURE_TEST(a_write_that_fails_in_each_period_is_recorded_once_a_minute),
 		FIXTURE_TEST(a_cap_within_its_contract_is_not_written_again),
 		FIXTURE_TEST(a_lease_that_ended_in_mode_observe_is_corrected_in_mode_act),
+		FIXTURE_TEST(a_lease_that_ended_since_the_last_tick_in_mode_observe_is_not_foreign),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
