@@ -263,9 +263,9 @@ void actuate_initial_cap(struct actuator *actuator, struct host_gpu *gpu, struct
 	r = gpu_io_write_initial_cap(gpu->io, vgpu->device, initial_cap_pct, vgpu->cap_pct);
 	if (r == 0)
 		vgpu->expected_cap_pct = vgpu->cap_pct;
-	else if (gpu_io_read_initial_cap(gpu->io, vgpu->device, &is_pct) == 0 &&
+	else if (gpu_io_read_initial_cap(gpu->io, vgpu->device, &is_pct) < 0 ||
 		 is_pct == initial_cap_pct)
-		vgpu->cap_unknown = true; /* only the cap was not written */
+		vgpu->cap_unknown = true; /* perhaps only the cap was not written */
 }
 
 /* Restores the journal record of the vGPU after its creation failed. */

@@ -12,6 +12,8 @@ static bool plan_cap(struct manager *m, struct host_gpu *gpu, int index)
 	const struct contract *c = &round->viewed[index]->contract;
 	int cap_pct = round->viewed[index]->cap_pct, largest_pct, r;
 
+	if (round->viewed[index]->cap_unknown)
+		return false; /* a later tick judges the cap first */
 	if (!c->held && round->viewed[index]->found)
 		return false; /* no client has set a contract */
 	if (!c->held)
@@ -52,7 +54,8 @@ void adopt_caps(struct manager *m, struct host_gpu *gpu, struct instant now)
 
 	if (!gpu->caps_due)
 		return;
-	gpu->caps_due = false; /* a write that fails sets it again */
+	/* A write that fails and a cap whose origin is unknown set it again. */
+	gpu->caps_due = false;
 	round_view(m, gpu, round);
 	n = gpu->view.n_vgpus;
 	for (int i = 0; i < n; i++) {

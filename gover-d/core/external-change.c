@@ -193,8 +193,16 @@ void external_change_check_cap(struct manager *m, struct host_gpu *gpu, struct v
 {
 	bool lease_over;
 
-	if (!v->device || !v->row.cap_valid)
+	if (!v->device)
 		return;
+	if (!v->row.cap_valid) {
+		uint64_t read_ns = now.mono_ns + GPU_IO_WAIT_MS * NS_PER_MS;
+
+		/* If this tick renews the lease, the next one cannot know that it had ended. */
+		v->cap_unknown = lease_may_be_over(m, gpu, v, gap, read_ns);
+		gpu->caps_due = gpu->caps_due || v->cap_unknown;
+		return;
+	}
 	lease_over = lease_may_be_over(m, gpu, v, gap, v->cap_read_ns);
 	v->cap_unknown = false;
 	switch (foreign_cap_judge(&m->actuator, gpu, v, v->row.cap_pct, lease_over)) {

@@ -194,6 +194,21 @@ static void a_lease_that_ends_before_a_steal_is_not_a_foreign_write(void **state
 	assert_int_equal(count_decisions("foreign_write", NULL), 0);
 }
 
+static void a_renewal_does_not_hide_that_the_lease_had_ended(void **state)
+{
+	(void)state;
+	start_mdev(50, 30);
+	assert_int_equal(hold("b", 20), 0);
+	expire_lease("b");
+	device("b")->reading_cap_errno = ETIMEDOUT; /* the lease is renewed, the cap not read */
+	tick_late();
+	tick(2);
+	device("b")->reading_cap_errno = 0;
+	tick(1);
+	assert_int_equal(count_decisions("foreign_write", NULL), 0);
+	assert_int_equal(device("b")->cap_pct, 20);
+}
+
 static void a_cap_is_judged_once_the_initial_cap_can_be_read(void **state)
 {
 	(void)state;
@@ -471,6 +486,7 @@ int main(void)
 		FIXTURE_TEST(an_initial_cap_without_the_write_of_the_cap_is_not_foreign),
 		FIXTURE_TEST(a_request_after_the_failed_write_of_a_cap_is_not_rejected),
 		FIXTURE_TEST(a_lease_that_ends_before_a_steal_is_not_a_foreign_write),
+		FIXTURE_TEST(a_renewal_does_not_hide_that_the_lease_had_ended),
 		FIXTURE_TEST(a_cap_is_judged_once_the_initial_cap_can_be_read),
 		FIXTURE_TEST(a_start_while_the_initial_cap_is_unreadable_holds_no_cap),
 		FIXTURE_TEST(a_start_after_the_lease_expired_restores_the_last_caps),
