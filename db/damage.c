@@ -217,6 +217,16 @@ static int begin_anew(const char *path, const struct db_retention *retention,
 	return 0;
 }
 
+/* True if the database has a log: sqlite removes it when the last connection is closed. */
+static bool has_log(const char *path)
+{
+	char log[PATH_MAX];
+	struct stat st;
+
+	return write_path(path, name_of(path), ends[1], log) == 0 && stat(log, &st) == 0 &&
+	       st.st_size > 0;
+}
+
 /* Returns -EUCLEAN if there is no file with content. sqlite would accept an empty file. */
 static int check_file(const char *path, struct err *reterr)
 {
@@ -261,6 +271,7 @@ int damage_open(const char *path, const struct db_retention *retention, const ch
 					strerror(-r));
 	}
 	r = why ? -EUCLEAN : check_file(path, &err);
+	result->unclean = r == 0 && has_log(path);
 	if (r == 0)
 		r = store_open(path, STORE_EXISTING, retention, ret_store, &err);
 	if (r != -EUCLEAN && r != -ENOENT) {
@@ -271,6 +282,7 @@ int damage_open(const char *path, const struct db_retention *retention, const ch
 	if (r == -EUCLEAN)
 		snprintf(result->why, sizeof(result->why), "%.*s", DB_MESSAGE_MAX - 1,
 			 without_path(path, why ? why : err.msg));
+	result->unclean = false;
 	r = begin_anew(path, retention, result, &err);
 	if (r < 0 && result->why[0])
 		return err_fail(reterr, -r, "%s: damaged (%s); a new one cannot be created: %s",

@@ -18,6 +18,8 @@
 
 struct damage_result {
 	bool created; /* the database is new */
+	/* the last program that wrote to the database did not close it, so pages may be damaged */
+	bool unclean;
 	/* name of the file that was set aside; "": none */
 	char set_aside[DB_DAMAGED_NAME_MAX];
 	char why[DB_MESSAGE_MAX]; /* why that file counts as damaged */

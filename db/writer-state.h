@@ -45,6 +45,7 @@ struct db {
 	/* why the open file is damaged; "": it is not. Used only by the thread. */
 	char damage[DB_MESSAGE_MAX];
 	uint64_t set_aside_ns; /* when a file was last set aside; 0: never */
+	bool unclean;	       /* check the file before the first batch */
 	bool check_due;	       /* see db_check() */
 	uint64_t checked_ns;   /* when the file was last checked; 0: never */
 	bool ended;

@@ -287,6 +287,13 @@ static void write_contracts(struct db *db)
 static void check_file(struct db *db)
 {
 	char message[DB_MESSAGE_MAX] = "";
+
+	if (!store_check(db->store, message))
+		(void)note_damage(db, SQLITE_CORRUPT, message);
+}
+
+static void check_on_request(struct db *db)
+{
 	bool due;
 
 	pthread_mutex_lock(&db->lock);
@@ -296,8 +303,7 @@ static void check_file(struct db *db)
 	pthread_mutex_unlock(&db->lock);
 	if (!due || !db->store || store_moved(db->store))
 		return;
-	if (!store_check(db->store, message))
-		(void)note_damage(db, SQLITE_CORRUPT, message);
+	check_file(db);
 	db->checked_ns = writer_now_ns();
 }
 
@@ -331,11 +337,13 @@ void *writer_run_thread(void *arg)
 	bool abandoned;
 	uint64_t end;
 
+	if (db->unclean)
+		check_file(db);
 	while (wait_for_work(db, &end)) {
 		if (end > db->finished)
 			write_batch(db, end);
 		write_contracts(db);
-		check_file(db);
+		check_on_request(db);
 		list_damaged(db);
 	}
 	store_close(db->store);

@@ -74,6 +74,7 @@ int db_open(const char *path, const struct db_retention *retention, struct db **
 	r = damage_open(path, retention, /* why= */ NULL, &db->store, &result, reterr);
 	if (r >= 0) {
 		writer_note_open(db, &result);
+		db->unclean = result.unclean;
 		r = thread_start(&db->thread, writer_run_thread, db, "gover-db");
 		if (r < 0)
 			(void)err_fail(reterr, -r, "%s: cannot start the writer thread: %s", path,

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import sqlite3
+import tempfile
 
 from tree import until
 
@@ -15,11 +16,27 @@ UNDO = {8: tuple(f"ALTER TABLE progress DROP COLUMN {name}" for name in TRUSTED)
         5: ("DROP TABLE audit",)}
 
 
-# --- damage: each function gets the path of a file ---
+# --- damage: each function gets the path of a file, and returns False if that damages nothing ---
 
 
 def truncated(path, rng):
     os.truncate(path, rng.randint(0, max(0, os.path.getsize(path) - 1)))
+
+
+def truncated_database(path, rng):
+    """Returns False if nothing is damaged, because the log has all pages that are gone."""
+    truncated(path, rng)
+    with tempfile.TemporaryDirectory() as folder:
+        for end in ("", "-wal"):
+            if os.path.exists(path + end):
+                shutil.copy2(path + end, os.path.join(folder, "copy" + end))
+        try:
+            database = sqlite3.connect(os.path.join(folder, "copy"))
+            verdict = database.execute("PRAGMA quick_check").fetchone()[0]
+            database.close()
+        except sqlite3.DatabaseError:
+            return True
+    return verdict != "ok"
 
 
 def emptied(path, _):
@@ -123,10 +140,12 @@ def at_start(name, damage, words=""):
         path = attempt.world.file(name)
         if not os.path.exists(path):
             return False
-        damage(path, attempt.rng)
+        damaged = damage(path, attempt.rng) is not False
         offset = attempt.world.log_size()
         attempt.world.daemon.start()
         until(attempt.world.is_ready, 5)
+        if not damaged:
+            return False
         attempt.wait_alert()
         if words not in attempt.world.log_text(offset):
             attempt.complaints.append(f"the log does not contain \"{words}\": {attempt.world.log_text(offset)}")

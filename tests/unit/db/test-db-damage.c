@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Damaged databases: each kind, found at the open or later, is set aside and replaced. */
 #include <fcntl.h>
+#include <sys/wait.h>
 
 #include "db/damage.h"
 #include "db/schema.h"
@@ -219,6 +220,42 @@ static void test_damage_is_found_while_the_writer_runs(void **state)
 	}
 }
 
+/* Writes a row in a process that ends without closing the database. */
+static void write_and_exit(void)
+{
+	pid_t child = fork();
+	int status;
+
+	if (child == 0) {
+		struct db *db = open_db(&keep_all);
+
+		put_decision(db, START_MS);
+		db_flush(db);
+		_exit(0);
+	}
+	assert_true(child > 0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
+static void test_a_file_that_was_not_closed_is_checked_without_a_query(void **state)
+{
+	struct db *db;
+
+	(void)state;
+	fill();
+	write_and_exit();
+	overwrite(size_of(path) / 2 & ~4095, 4096); /* rows that the writer does not read */
+	db = open_db(&keep_all);
+	for (int i = 0; i < DEADLINE_POLLS && stats_of(db).set_aside == 0; i++) {
+		put_decision(db, START_MS);
+		db_flush(db);
+		pause_ms(10);
+	}
+	assert_int_equal(stats_of(db).set_aside, 1);
+	db_close(db);
+}
+
 static void test_a_folder_in_place_of_the_log_is_moved_alone(void **state)
 {
 	struct db *db;
@@ -390,6 +427,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_damage_is_found_at_the_open),
 		TEST(test_damage_is_found_while_the_writer_runs),
+		TEST(test_a_file_that_was_not_closed_is_checked_without_a_query),
 		TEST(test_a_folder_in_place_of_the_log_is_moved_alone),
 		TEST(test_a_check_without_damage_changes_nothing),
 		TEST(test_the_log_of_a_damaged_file_is_kept),
