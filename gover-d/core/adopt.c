@@ -78,8 +78,7 @@ static void adopt_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu
 		return;
 	}
 	if (!m->actuator.dry_run)
-		(void)cap_journal_set(m->actuator.journal, id, vgpu->expected_cap_pct,
-				      vgpu->expected_cap_pct);
+		cap_journal_settle(m->actuator.journal, id, vgpu->expected_cap_pct);
 }
 
 /* Passes the labels to the backend. The vGPU must be attached. */

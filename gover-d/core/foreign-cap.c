@@ -34,7 +34,7 @@ static void take_over(struct manager *m, struct vgpu *vgpu, int found_pct)
 	vgpu->expected_cap_pct = found_pct;
 	vgpu->cap_pct = percent(found_pct);
 	if (!m->actuator.dry_run)
-		(void)cap_journal_set(m->actuator.journal, vgpu->contract.id, found_pct, found_pct);
+		cap_journal_settle(m->actuator.journal, vgpu->contract.id, found_pct);
 }
 
 void foreign_cap_hold(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, int found_pct,

@@ -6,7 +6,7 @@
  *
  * A thread writes the file, because even a write into the page cache waits while the disk hangs.
  * Only the caller of the functions changes the records, with @lock held, so it reads them without
- * @lock. The thread writes each record whose number of changes differs from the number written.
+ * @lock. The thread writes each record that has changed, and repeats writes that fail.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,14 +23,15 @@
 /* length of a record; it divides the page size, so that no record spans two pages */
 #define RECORD_BYTES 128
 #define RECORDS_MAX  65536
+#define RETRY_NS     NS_PER_S /* pause before failed writes are repeated */
 
 struct record {
 	char id[ID_MAX]; /* "": unused */
 	int last_pct, intent_pct;
 	/* used with @lock held */
 	uint64_t changes; /* number of changes since the file was opened */
-	uint64_t written; /* value of @changes at the beginning of the last write that has ended */
-	int error;	  /* negative errno of this write */
+	uint64_t tried;	  /* value of @changes at the beginning of the last write that has ended */
+	int error;	  /* 0 or negative errno of this write */
 };
 
 struct cap_journal {
@@ -44,6 +45,7 @@ struct cap_journal {
 	/* used with @lock held */
 	bool stop;
 	uint64_t write_started_ns; /* 0: no write is in progress */
+	uint64_t retry_ns;	   /* when failed writes are repeated; 0: none has failed */
 };
 
 static struct record *find(const struct cap_journal *journal, const char *id)
@@ -72,11 +74,11 @@ static int write_line(int fd, int index, const struct record *record)
 	return n == RECORD_BYTES ? 0 : -ENOSPC;
 }
 
-/* Returns the index of a record that is not written, or -1. */
+/* Returns the index of a record that changed after its last write, or -1. */
 static int find_changed(const struct cap_journal *journal)
 {
 	for (int i = 0; i < journal->n; i++)
-		if (journal->records[i].changes != journal->records[i].written)
+		if (journal->records[i].changes != journal->records[i].tried)
 			return i;
 	return -1;
 }
@@ -92,9 +94,37 @@ static void write_record(struct cap_journal *journal, int index)
 	r = write_line(journal->fd, index, &record);
 	pthread_mutex_lock(&journal->lock);
 	journal->write_started_ns = 0;
-	journal->records[index].written = record.changes;
+	journal->records[index].tried = record.changes;
 	journal->records[index].error = r;
+	if (r < 0)
+		journal->retry_ns = clock_now().mono_ns + RETRY_NS;
 	pthread_cond_signal(&journal->ended);
+}
+
+static void repeat_failed(struct cap_journal *journal)
+{
+	journal->retry_ns = 0;
+	for (int i = 0; i < journal->n; i++)
+		if (journal->records[i].error < 0)
+			write_record(journal, i);
+}
+
+static struct timespec time_of(uint64_t mono_ns)
+{
+	return (struct timespec){
+		.tv_sec = (time_t)(mono_ns / NS_PER_S),
+		.tv_nsec = (long)(mono_ns % NS_PER_S),
+	};
+}
+
+static void wait_for_work(struct cap_journal *journal)
+{
+	struct timespec retry = time_of(journal->retry_ns);
+
+	if (journal->retry_ns)
+		pthread_cond_timedwait(&journal->work, &journal->lock, &retry);
+	else
+		pthread_cond_wait(&journal->work, &journal->lock);
 }
 
 static void *run_thread(void *userdata)
@@ -109,24 +139,33 @@ static void *run_thread(void *userdata)
 			write_record(journal, index);
 		else if (journal->stop)
 			break;
+		else if (journal->retry_ns && clock_now().mono_ns >= journal->retry_ns)
+			repeat_failed(journal);
 		else
-			pthread_cond_wait(&journal->work, &journal->lock);
+			wait_for_work(journal);
 	}
+	repeat_failed(journal);
 	pthread_mutex_unlock(&journal->lock);
 	return NULL;
 }
 
-static int start_thread(struct cap_journal *journal)
+static void init_cond(pthread_cond_t *cond)
 {
 	pthread_condattr_t attributes;
+
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(cond, &attributes);
+	pthread_condattr_destroy(&attributes);
+}
+
+static int start_thread(struct cap_journal *journal)
+{
 	int r;
 
 	pthread_mutex_init(&journal->lock, NULL);
-	pthread_cond_init(&journal->work, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&journal->ended, &attributes);
-	pthread_condattr_destroy(&attributes);
+	init_cond(&journal->work);
+	init_cond(&journal->ended);
 	r = thread_start(&journal->thread, run_thread, journal, "gover-caps");
 	journal->started = r >= 0;
 	return r;
@@ -155,19 +194,18 @@ static bool hangs(const struct cap_journal *journal, uint64_t now_ns)
 	       now_ns - journal->write_started_ns >= CAP_JOURNAL_WAIT_MS * NS_PER_MS;
 }
 
-/* Waits until the last change of the record is written. -ETIMEDOUT: the disk does not answer. */
+/*
+ * Waits until the last change of the record was written or its write failed. -ETIMEDOUT: the disk
+ * does not answer.
+ */
 static int wait_written(struct cap_journal *journal, int index)
 {
 	uint64_t now_ns = clock_now().mono_ns;
-	uint64_t until_ns = now_ns + CAP_JOURNAL_WAIT_MS * NS_PER_MS;
-	struct timespec until = {
-		.tv_sec = (time_t)(until_ns / NS_PER_S),
-		.tv_nsec = (long)(until_ns % NS_PER_S),
-	};
+	struct timespec until = time_of(now_ns + CAP_JOURNAL_WAIT_MS * NS_PER_MS);
 	int r = hangs(journal, now_ns) ? ETIMEDOUT : 0;
 
 	pthread_cond_signal(&journal->work);
-	while (r == 0 && journal->records[index].written != journal->records[index].changes)
+	while (r == 0 && journal->records[index].tried != journal->records[index].changes)
 		r = pthread_cond_timedwait(&journal->ended, &journal->lock, &until);
 	return r ? -r : journal->records[index].error;
 }
@@ -310,8 +348,8 @@ int cap_journal_set(struct cap_journal *journal, const char *id, int last_pct, i
 		memcpy(record->id, before.id, sizeof(record->id));
 		record->last_pct = before.last_pct;
 		record->intent_pct = before.intent_pct;
-		/* The write that is still in progress must not be the last one. */
-		record->changes += r == -ETIMEDOUT;
+		/* The file may contain the record that was to be set, or a part of it. */
+		record->changes++;
 	}
 	pthread_mutex_unlock(&journal->lock);
 	return r;

@@ -6,7 +6,9 @@
  *
  * The record is written before the cap, in place and only into the page cache. If the disk hangs, a
  * function waits for at most CAP_JOURNAL_WAIT_MS and returns -ETIMEDOUT; further calls then return
- * it at once, until the write that hangs has ended. The functions are called in one thread.
+ * it at once, until the write that hangs has ended. A write that fails is repeated every second, so
+ * that the file follows the records in memory as soon as the disk works again. The functions are
+ * called in one thread.
  */
 #ifndef GOVER_D_STORE_CAP_JOURNAL_H
 #define GOVER_D_STORE_CAP_JOURNAL_H
@@ -30,8 +32,8 @@ bool cap_journal_get(const struct cap_journal *journal, const char *id, int *ret
 /* Writes the record of @id. If this fails, the record in memory does not change. */
 int cap_journal_set(struct cap_journal *journal, const char *id, int last_pct, int intent_pct);
 /*
- * Sets the record of @id after the write of the cap: @cap_pct is in force. The file is written
- * later, because until then it contains the same cap as the cap that was about to be written.
+ * Sets the record of @id: @cap_pct is in force. The file is written later. After the write of a
+ * cap, it still contains this cap as the one that was about to be written.
  */
 void cap_journal_settle(struct cap_journal *journal, const char *id, int cap_pct);
 /* Waits until the file contains all records. -ETIMEDOUT: the disk hangs. */

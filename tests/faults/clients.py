@@ -111,6 +111,12 @@ class Clients:
         members = {"held": True, "held_cap_pct": self.rng.randint(1, min(ceiling, 25))}
         return self.change_vgpu(vgpu, members)
 
+    def hold_otherwise(self):
+        """Holds a vGPU at another cap than now, so that a cap changes for sure."""
+        vgpu = self.some_contract()
+        cap_pct = self.world.get(f"/v1/vgpus/{vgpu}")["cap_pct"]
+        return self.change_vgpu(vgpu, {"held": True, "held_cap_pct": 5 if cap_pct != 5 else 6})
+
     def sell(self):
         """Ends a contract, or sells a vGPU that has none."""
         vgpu = self.rng.choice(self.world.vgpus)

@@ -82,6 +82,8 @@ def fails(files, error, calls=CALLS, kinds=(None,), acts=3):
         rules = [attempt.page.arm(mask, path, at.FAIL, error=error) for path in files]
         for _ in range(acts):
             attempt.acts(1, attempt.rng.choice(kinds))
+        if "raise_cap" in kinds:
+            attempt.clients.hold_otherwise()
         attempt.wait_alert()
         return any(rule.hits for rule in rules)
 

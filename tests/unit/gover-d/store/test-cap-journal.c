@@ -23,6 +23,7 @@
 #include "gover-d/store/cap-journal.h"
 
 #define MANY	  1000
+#define POLLS_MAX 1000
 #define TOO_LARGE (1024LL * 1024 * 1024)
 
 static char folder[] = "/tmp/gover-cap-journal.XXXXXX";
@@ -168,21 +169,32 @@ static void write_line(size_t index, const char *text, size_t length, size_t rec
 	assert_int_equal(fclose(file), 0);
 }
 
-/* --- a disk that hangs --- */
+/* --- a disk that hangs or fails --- */
 
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	bool hangs; /* used with @lock held */
+	/* used with @lock held */
+	bool hangs, fails;
+	int n_failed;
 } disk = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 /* Replaces the function of libc. */
 ssize_t pwrite(int fd, const void *from, size_t size, off_t at)
 {
+	bool fails;
+
 	pthread_mutex_lock(&disk.lock);
 	while (disk.hangs)
 		pthread_cond_wait(&disk.changed, &disk.lock);
+	fails = disk.fails;
+	disk.n_failed += fails;
+	pthread_cond_broadcast(&disk.changed);
 	pthread_mutex_unlock(&disk.lock);
+	if (fails) {
+		errno = EIO;
+		return -1;
+	}
 	return syscall(SYS_pwrite64, fd, from, size, at);
 }
 
@@ -192,6 +204,64 @@ static void set_disk_hangs(bool hangs)
 	disk.hangs = hangs;
 	pthread_cond_broadcast(&disk.changed);
 	pthread_mutex_unlock(&disk.lock);
+}
+
+static void set_disk_fails(bool fails)
+{
+	pthread_mutex_lock(&disk.lock);
+	disk.fails = fails;
+	disk.n_failed = 0;
+	pthread_mutex_unlock(&disk.lock);
+}
+
+static void wait_for_failures(int n)
+{
+	pthread_mutex_lock(&disk.lock);
+	while (disk.n_failed < n)
+		pthread_cond_wait(&disk.changed, &disk.lock);
+	pthread_mutex_unlock(&disk.lock);
+}
+
+static bool file_has_record(const char *id, int last_pct, int intent_pct)
+{
+	struct cap_journal *own = journal;
+	bool has;
+
+	assert_int_equal(cap_journal_open(path, &journal, &err), 0);
+	has = has_record(id, last_pct, intent_pct);
+	cap_journal_close(journal);
+	journal = own;
+	return has;
+}
+
+static void a_write_that_fails_is_repeated(void **state)
+{
+	(void)state;
+	set("a", 50, 50);
+	set("b", 60, 60);
+	set_disk_fails(true);
+	cap_journal_settle(journal, "a", 35);
+	wait_for_failures(2); /* the first and a repeated one */
+	assert_int_equal(cap_journal_set(journal, "b", 60, 70), -EIO);
+	assert_true(has_record("b", 60, 60));
+	assert_true(file_has_record("a", 50, 50));
+	set_disk_fails(false);
+	for (int i = 0; i < POLLS_MAX && !file_has_record("a", 35, 35); i++)
+		(void)usleep(10000);
+	assert_true(file_has_record("a", 35, 35));
+	assert_true(file_has_record("b", 60, 60));
+}
+
+static void the_end_repeats_a_write_that_failed(void **state)
+{
+	(void)state;
+	set("a", 50, 50);
+	set_disk_fails(true);
+	cap_journal_settle(journal, "a", 35);
+	wait_for_failures(1);
+	set_disk_fails(false);
+	open_again();
+	assert_true(has_record("a", 35, 35));
 }
 
 static void a_disk_that_hangs_delays_no_caller_for_long(void **state)
@@ -426,6 +496,8 @@ int main(void)
 		TEST(an_empty_journal_knows_no_vgpu),
 		TEST(the_last_record_of_an_id_is_found_after_reopening),
 		TEST(an_intent_survives_a_kill),
+		TEST(a_write_that_fails_is_repeated),
+		TEST(the_end_repeats_a_write_that_failed),
 		TEST(a_disk_that_hangs_delays_no_caller_for_long),
 		TEST(a_disk_that_works_again_is_written_again),
 		TEST(a_settled_cap_is_written_without_waiting),
