@@ -87,6 +87,9 @@
 	      "gover-ctl doctor") \
 	ALERT(UTILIZATION_UNKNOWN, "utilization_unknown", WARNING, 10, ALERT_CLEAR_STATE, \
 	      "intel_gpu_top gives no samples: the physical utilisation of the GPU is unknown", \
+	      "gover-ctl doctor") \
+	ALERT(VGPU_NOT_ADOPTED, "vgpu_not_adopted", WARNING, 3, ALERT_CLEAR_STATE, \
+	      "a vGPU exists on the GPU, but gover-d cannot use it: its cap counts nowhere", \
 	      "gover-ctl doctor")
 /* clang-format on */
 

@@ -138,6 +138,23 @@ static void hold_stale(struct manager *m, const struct host_gpu *gpu, int64_t ms
 			    "busy time on GPU %s cannot be read", name);
 }
 
+/* Another program created these vGPUs. */
+static void hold_not_adopted(struct manager *m, const struct host_gpu *gpu, int64_t ms)
+{
+	const char *name = gpu->config.name, *first = gpu->refused.vgpus[0].id;
+
+	if (gpu->refused.n == 1)
+		alerts_hold(m->alerts, ALERT_VGPU_NOT_ADOPTED, name, NULL, ms,
+			    "vGPU %s on GPU %s is not adopted, so its cap counts nowhere; the "
+			    "log contains the reason",
+			    first, name);
+	else if (gpu->refused.n > 1)
+		alerts_hold(m->alerts, ALERT_VGPU_NOT_ADOPTED, name, NULL, ms,
+			    "%d%s vGPUs on GPU %s are not adopted, so their caps count nowhere; "
+			    "one of them is %s; the log contains the reasons",
+			    gpu->refused.n, gpu->refused.more ? " or more" : "", name, first);
+}
+
 void tick_alerts_gpu(struct manager *m, const struct host_gpu *gpu, struct instant now)
 {
 	const char *name = gpu->config.name;
@@ -158,6 +175,7 @@ void tick_alerts_gpu(struct manager *m, const struct host_gpu *gpu, struct insta
 			    "the caps on GPU %s add up to %d %%", name, host_gpu_sum_cap_pct(gpu));
 	if (!gpu->telemetry_valid)
 		hold_stale(m, gpu, ms);
+	hold_not_adopted(m, gpu, ms);
 	if (gpu->igt && igt_describe_problem(gpu->igt, now.mono_ns, problem))
 		alerts_hold(m->alerts, ALERT_UTILIZATION_UNKNOWN, name, NULL, ms,
 			    "physical utilisation of GPU %s is unknown: %s", name, problem);

@@ -129,11 +129,13 @@ LIVE = [
 # the GPU
 GPU = [
     Fault("sysfs-eio-busy", gpu.reads("busy", error=errno.EIO, periods=(3, 5)), "telemetry_stale"),
-    Fault("sysfs-eio-cap", gpu.reads("cap", error=errno.EIO, periods=(30,)), "cap_unreadable"),
+    Fault("sysfs-eio-cap", gpu.reads("cap", error=errno.EIO, periods=(30,)), "cap_unreadable",
+          or_alert="vgpu_not_adopted"),
     Fault("sysfs-eio-once", gpu.one_read("all", error=errno.EIO), why=BRIEF),
     Fault("sysfs-enodev", gpu.no_vgpu, why="the vGPU is found again in the next period"),
     Fault("sysfs-garbage-busy", gpu.reads("busy", at.TEXT, texts=gpu.NONSENSE, periods=(3, 5)), "telemetry_stale"),
-    Fault("sysfs-garbage-cap", gpu.reads("cap", at.TEXT, texts=gpu.NONSENSE, periods=(30,)), "cap_unreadable"),
+    Fault("sysfs-garbage-cap", gpu.reads("cap", at.TEXT, texts=gpu.NONSENSE, periods=(30,)), "cap_unreadable",
+          or_alert="vgpu_not_adopted"),
     Fault("sysfs-garbage-once", gpu.one_read("all", at.TEXT, texts=gpu.NONSENSE), why=BRIEF),
     Fault("sysfs-impossible", gpu.one_read("busy", at.TEXT, texts=gpu.IMPOSSIBLE), why=BRIEF),
     Fault("sysfs-short", gpu.one_read("all", at.SHORT), why=BRIEF),

@@ -171,6 +171,28 @@ static void each_vgpu_that_cannot_be_adopted_is_logged_once(void **state)
 	assert_int_equal(count_log_lines(10, "vGPU d on GPU gpu0 cannot be adopted"), 1);
 }
 
+static void a_vgpu_that_cannot_be_adopted_raises_an_alert(void **state)
+{
+	const struct alert *alert;
+
+	(void)state;
+	*device("c") = (struct gpu_vgpu){.exists = true, .cap_pct = 30, .attach_errno = EIO};
+	start();
+	tick(2);
+	assert_null(find_active_alert(ALERT_VGPU_NOT_ADOPTED, ""));
+	tick(1);
+	alert = find_active_alert(ALERT_VGPU_NOT_ADOPTED, "");
+	assert_non_null(alert);
+	assert_string_equal(alert->gpu, "gpu0");
+	assert_non_null(strstr(alert->text, "vGPU c on GPU gpu0 is not adopted"));
+	*device("d") = *device("c");
+	tick(5);
+	assert_non_null(strstr(alert->text, "2 vGPUs on GPU gpu0 are not adopted"));
+	device("c")->attach_errno = device("d")->attach_errno = 0;
+	tick(10);
+	assert_null(find_active_alert(ALERT_VGPU_NOT_ADOPTED, ""));
+}
+
 static void further_vgpus_that_cannot_be_adopted_share_one_log_line(void **state)
 {
 	(void)state;
@@ -373,6 +395,7 @@ int main(void)
 			an_unsold_vgpu_removed_while_stopped_is_recorded_and_deleted_from_disk),
 		FIXTURE_TEST(a_dry_run_forgets_an_unsold_vgpu_only_in_memory),
 		FIXTURE_TEST(each_vgpu_that_cannot_be_adopted_is_logged_once),
+		FIXTURE_TEST(a_vgpu_that_cannot_be_adopted_raises_an_alert),
 		FIXTURE_TEST(further_vgpus_that_cannot_be_adopted_share_one_log_line),
 		FIXTURE_TEST(a_hold_does_not_overwrite_an_external_cap),
 		FIXTURE_TEST(a_hold_at_the_current_cap_is_refused_after_an_external_write),
