@@ -61,14 +61,24 @@ class Attempt:
         self.world = host.world
         self.clients = host.clients
         self.page = host.world.page
-        name = fault.alert.partition(":")[0]
-        if name:  # an alert that is still raised would hide the alert of this fault
-            tree.until(lambda: not host.is_raised(name), ALERT_S, 0.02)
+        self.host = host
+        self.wait_quiet()
         self.rng = self.clients.rng = random.Random(seed)
         self.alerts = set()  # (name, text) of all alerts that were seen since the fault began
         self.old_alerts = {each["id"] for each in self.world.get("/v1/alerts?all=true")["alerts"]}
         self.ended_at = None
         self.complaints = []
+
+    def wait_quiet(self):
+        """Waits until the alert of the fault is not raised: it would hide the alert of this attempt."""
+        name = self.fault.alert.partition(":")[0]
+        if name:
+            tree.until(lambda: not self.host.is_raised(name), ALERT_S, 0.02)
+
+    def let_act(self):
+        """Sets all GPUs to mode act, in which the daemon repeats cap writes that have failed."""
+        self.clients.let_act()
+        self.wait_quiet()
 
     def acts(self, n, kind=None):
         """@n changes of clients. Stops when the daemon has ended. Returns the answers."""

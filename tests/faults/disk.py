@@ -78,7 +78,7 @@ def fails(files, error, calls=CALLS, kinds=(None,), acts=3):
 
     def run(attempt):
         if "raise_cap" in kinds:
-            attempt.clients.let_act()
+            attempt.let_act()
         rules = [attempt.page.arm(mask, path, at.FAIL, error=error) for path in files]
         for _ in range(acts):
             attempt.acts(1, attempt.rng.choice(kinds))

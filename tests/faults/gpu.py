@@ -79,7 +79,7 @@ def writes(file, error, kinds):
     """The writes of a file fail while clients change caps."""
 
     def run(attempt):
-        attempt.clients.let_act()
+        attempt.let_act()
         rule = attempt.page.arm(at.WRITE, target(attempt, file), at.FAIL, error=error)
         stir(attempt)
         for _ in range(4):
