@@ -170,7 +170,9 @@ class Clients:
     # --- offers ---
 
     def let_act(self):
-        """Sets all GPUs to mode act, in which the daemon repeats cap writes that fail."""
+        """Sets all GPUs to mode act, in which the daemon repeats cap writes that fail, and sells a vGPU if none is sold."""
+        if not self.ledger.names("vgpu"):
+            self.add(self.world.vgpus[0])
         for gpu in GPUS:
             if (self.ledger.known(("gpu", gpu)) or {}).get("mode") != "act":
                 self.change_gpu(gpu, {"mode": "act"})
