@@ -230,8 +230,11 @@ int actuate_plan_lease(const struct actuator *actuator, const struct host_gpu *g
 
 int actuate_note_lease(struct vgpu *vgpu, int lease_ms, int result, uint64_t renewed_ns)
 {
+	if (result == -EOPNOTSUPP)
+		return 0;
+	vgpu->lease_unknown = result < 0 && !vgpu->renewed_ns;
 	if (result < 0)
-		return result == -EOPNOTSUPP ? 0 : result;
+		return result;
 	vgpu->renewed_ns = lease_ms ? renewed_ns : 0;
 	vgpu->lease_off = lease_ms == 0;
 	return 0;

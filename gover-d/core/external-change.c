@@ -167,14 +167,16 @@ static void accept_initial_cap(struct manager *m, struct host_gpu *gpu, struct v
 
 /*
  * True if the lease of the cap may have ended before @read_ns, the time after the reading of the
- * cap: it was renewed late, this daemon does not renew it, or an earlier reading was not judged.
+ * cap: it was renewed late, this daemon does not renew it or never could, or an earlier reading was
+ * not judged.
  */
 static bool lease_may_be_over(const struct manager *m, const struct host_gpu *gpu,
 			      const struct vgpu *vgpu, bool gap, uint64_t read_ns)
 {
 	uint64_t lease_ns = (uint64_t)gpu->config.lease_ms * NS_PER_MS;
 
-	return vgpu->cap_unknown || gap || m->actuator.dry_run || gpu->mode == GPU_MODE_OBSERVE ||
+	return vgpu->cap_unknown || vgpu->lease_unknown || gap || m->actuator.dry_run ||
+	       gpu->mode == GPU_MODE_OBSERVE ||
 	       (vgpu->renewed_ns && read_ns > vgpu->renewed_ns + lease_ns);
 }
 

@@ -58,6 +58,8 @@ struct vgpu {
 	int sweep_place;      /* 1 + index in the samples of the last sweep; 0: never swept */
 	uint64_t renewed_ns;  /* time of the last renewal of the lease; 0: no lease */
 	bool lease_off;	      /* the daemon has ended the lease */
+	/* the daemon could not set a lease, so a lease that another program has set may end */
+	bool lease_unknown;
 	int lease_errno; /* negative errno of the last renewal; the same error is logged once */
 	/* The origin of the cap in force is unknown (CAP_UNKNOWN); its lease may have ended. */
 	bool cap_unknown;

@@ -138,6 +138,22 @@ static void the_expiry_of_an_unrenewable_lease_is_not_a_foreign_write(void **sta
 	assert_int_equal(count_decisions("foreign_write", NULL), 1);
 }
 
+static void the_lease_of_an_earlier_daemon_may_end_while_renewals_fail(void **state)
+{
+	(void)state;
+	start_mdev(50, 30);
+	assert_int_equal(hold("a", 20), 0);
+	tick(1);
+	stop();
+	device("a")->renew_errno = EIO;
+	start();
+	tick(2);
+	expire_lease("a");
+	tick(1);
+	assert_int_equal(count_decisions("foreign_write", NULL), 0);
+	assert_int_equal(device("a")->cap_pct, 20);
+}
+
 static void an_initial_cap_without_the_write_of_the_cap_is_not_foreign(void **state)
 {
 	const struct contract values = {.terms = {.initial_cap_pct = 40}};
@@ -483,6 +499,7 @@ int main(void)
 		FIXTURE_TEST(a_leftover_lease_is_released_once_when_leases_are_off),
 		FIXTURE_TEST(an_unrenewable_lease_is_reported_until_it_is_renewed),
 		FIXTURE_TEST(the_expiry_of_an_unrenewable_lease_is_not_a_foreign_write),
+		FIXTURE_TEST(the_lease_of_an_earlier_daemon_may_end_while_renewals_fail),
 		FIXTURE_TEST(an_initial_cap_without_the_write_of_the_cap_is_not_foreign),
 		FIXTURE_TEST(a_request_after_the_failed_write_of_a_cap_is_not_rejected),
 		FIXTURE_TEST(a_lease_that_ends_before_a_steal_is_not_a_foreign_write),
