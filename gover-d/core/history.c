@@ -44,11 +44,22 @@ static bool watch_file(struct history *history)
 	return replaced;
 }
 
-void history_open(struct history *history, const struct db_retention *retention)
+/*
+ * The first record of a run is a reading of the clocks. A row before it would be pruned if the wall
+ * clock jumped before the first tick.
+ */
+static void append_clock(struct history *history, struct instant now)
+{
+	/* db/ counts the record as dropped if its queue is full */
+	(void)db_append_clock(history->db, now.wall_ms, now.boot_ns);
+}
+
+void history_open(struct history *history, const struct db_retention *retention, struct instant now)
 {
 	struct err err = {""};
 
 	if (db_open(history->path, retention, &history->db, &err) == 0) {
+		append_clock(history, now);
 		(void)watch_file(history);
 		return;
 	}
@@ -85,6 +96,7 @@ static void open_done(struct worker_job *job)
 	history->db = open->db;
 	if (open->db) {
 		log_notice("%s is available again", history->path);
+		append_clock(history, clock_now());
 		history->replaced_seen = history->set_aside_seen = 0;
 		(void)watch_file(history);
 		history->opened(history->userdata);
@@ -298,7 +310,7 @@ static void store_tick(void *userdata, const struct host *host, bool gap, struct
 	history->ticked = now;
 	if (!history->db)
 		return;
-	(void)db_append_clock(history->db, now.wall_ms, now.boot_ns);
+	append_clock(history, now);
 	for (int i = 0; i < host->n_gpus; i++)
 		store_gpu(history->db, &host->gpus[i], gap, now);
 	db_commit(history->db);

@@ -43,7 +43,8 @@ struct history {
 extern const struct observer history_observer;
 
 /* Opens the database at history->path. A failure is logged, and the daemon runs without history. */
-void history_open(struct history *history, const struct db_retention *retention);
+void history_open(struct history *history, const struct db_retention *retention,
+		  struct instant now);
 /* Opens the database for reading. If this fails, logs the error and returns NULL. */
 struct db_reader *history_open_reader(const struct history *history);
 /*

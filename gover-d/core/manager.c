@@ -315,7 +315,7 @@ static int load_all(struct manager *m, struct contracts *ret_contracts, struct e
 
 	m->history.opened = on_history_opened;
 	m->history.userdata = m;
-	history_open(&m->history, &m->config.retention);
+	history_open(&m->history, &m->config.retention, clock_now());
 	reader = history_open_reader(&m->history);
 	if (!m->actuator.dry_run)
 		set_folder_aside(m->contracts_path);

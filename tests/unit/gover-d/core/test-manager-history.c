@@ -115,11 +115,51 @@ static void a_stop_during_the_open_closes_the_database(void **state)
 	assert_int_equal(access(path, F_OK), 0);
 }
 
+static int count_stored_decisions(void)
+{
+	sqlite3 *file;
+	sqlite3_stmt *count;
+	int n;
+
+	snprintf(path, sizeof(path), "%s/history.db", config.state_dir);
+	assert_int_equal(sqlite3_open(path, &file), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(file, "SELECT count(*) FROM decision WHERE vgpu = 'a'",
+					    -1, &count, NULL),
+			 SQLITE_OK);
+	assert_int_equal(sqlite3_step(count), SQLITE_ROW);
+	n = sqlite3_column_int(count, 0);
+	sqlite3_finalize(count);
+	sqlite3_close(file);
+	return n;
+}
+
+static void a_clock_that_jumps_before_the_first_tick_removes_no_row(void **state)
+{
+	int n;
+
+	(void)state;
+	config.retention = (struct db_retention){.raw_hours = 1, .minute_days = 1, .hour_days = 1};
+	start();
+	sell("a", 20, 0.1);
+	db_flush(m->history.db);
+	n = count_stored_decisions();
+	assert_true(n > 0);
+	now.wall_ms = clock_now().wall_ms + 800 * INT64_C(86400000);
+	now.boot_ns = clock_now().boot_ns;
+	for (int minute = 0; minute < 5; minute++) {
+		tick(60);
+		db_flush(m->history.db);
+	}
+	stop();
+	assert_true(count_stored_decisions() >= n);
+}
+
 int main(void)
 {
 #define FIXTURE_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		FIXTURE_TEST(a_slow_database_open_does_not_block_ticks),
+		FIXTURE_TEST(a_clock_that_jumps_before_the_first_tick_removes_no_row),
 		FIXTURE_TEST(a_failed_open_is_retried_after_a_delay),
 		FIXTURE_TEST(a_stop_during_the_open_closes_the_database),
 	};
