@@ -21,7 +21,7 @@ struct allocation_summary {
 	double now_pct;	 /* present total demand, percent; for a held vGPU, its cap */
 	int need_pct;	 /* expected total demand, percent of the GPU */
 	int largest;	 /* the vGPU with the largest raise; -1: no cap is raised */
-	int largest_pct; /* expected demand of that vGPU, percent of the GPU */
+	int largest_pct; /* cap that serves its expected demand, percent of the GPU */
 };
 
 /*

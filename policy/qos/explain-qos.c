@@ -18,9 +18,14 @@ void explain_allocation(const struct policy_gpu *gpu, const struct policy_out *o
 		reason_add_number(decision, "margin_pct", (double)vgpu->track->demand.margin_pct);
 		reason_add_number(decision, "u_pct", 100 * vgpu->util);
 		reason_add_number(decision, "cap_pct", vgpu->cap_pct);
+		/* A cap that only has to serve the tolerated part of the demand can be less than
+		 * the present demand. */
 		reason_add_text(decision,
-				"%s wants %.1f %% of the GPU now and may want up to %d %% in the "
-				"next period; ",
+				summary->largest_pct < demand_now_pct(vgpu)
+					? "%s wants %.1f %% of the GPU now and needs a cap of %d "
+					  "%% in the next period; "
+					: "%s wants %.1f %% of the GPU now and may want up to %d "
+					  "%% in the next period; ",
 				vgpu->id, demand_now_pct(vgpu), summary->largest_pct);
 	}
 	reason_add_number(decision, "all_now_pct", summary->now_pct);

@@ -18,7 +18,7 @@ static const struct {
 	 "all_need_pct=60 lent_back_pct=12"},
 	{{{"a", 50, .cap = 30, .now = 50}, {"b", 51, .cap = 51, .now = 51}},
 	 "a",
-	 "a wants 50.0 % of the GPU now and may want up to 49 % in the next period; all vGPUs "
+	 "a wants 50.0 % of the GPU now and needs a cap of 49 % in the next period; all vGPUs "
 	 "together may want 99 % (without a margin): a 30 -> 49 %",
 	 "demand_pct=50 need_pct=49 margin_pct=0 u_pct=50 cap_pct=30 all_now_pct=99 "
 	 "all_need_pct=99 lent_back_pct=0"},
