@@ -2,6 +2,8 @@
 /* The sentence and the numbers of every kind of decision. */
 #include "tests/unit/policy/test-policy.h"
 
+#include "policy/reason.h"
+
 #define OVER .util = 0.972, .over_run = 2
 
 static const struct policy_terms newcomer = {.initial_cap_pct = 30, .weight = 1};
@@ -363,11 +365,70 @@ static void test_a_sentence_too_long_ends_in_dots(void **state)
 	assert_int_equal(bench.out.n_moves, 8);
 }
 
+/* A sentence may use the whole member; one more character is too long. */
+static void test_a_sentence_of_the_maximum_length_is_complete(void **state)
+{
+	struct policy_decision decision = {0};
+	char text[POLICY_WHY_MAX];
+
+	(void)state;
+	memset(text, 'a', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	reason_add_text(&decision, "%s", text);
+	assert_string_equal(decision.why, text);
+	reason_add_text(&decision, "%s", "");
+	assert_string_equal(decision.why, text);
+	reason_add_text(&decision, "b");
+	assert_int_equal(strlen(decision.why), POLICY_WHY_MAX - 1);
+	assert_string_equal(decision.why + POLICY_WHY_MAX - 4, "...");
+}
+
+/* A sentence names six moves. */
+static void test_further_moves_are_counted(void **state)
+{
+	static const struct given vgpus[] = {{"a", 20, .cap = 10}, {.id = NULL}};
+
+	(void)state;
+	for (int n = 6; n <= 8; n++) {
+		static const char *const ends[] = {"10 -> 15 %", " and 1 more", " and 2 more"};
+		struct policy_decision decision = {.n_moves = n};
+		struct bench bench;
+		const char *end = ends[n - 6];
+
+		bench_init(&bench, vgpus, 1);
+		for (int i = 0; i < n; i++)
+			bench.out.moves[i] =
+				(struct policy_move){.vgpu = 0, .from_pct = 10, .to_pct = 15};
+		reason_add_moves(&bench.gpu, &bench.out, &decision);
+		assert_string_equal(decision.why + strlen(decision.why) - strlen(end), end);
+	}
+}
+
+static void test_fractions(void **state)
+{
+	static const struct {
+		double fraction;
+		const char *text;
+	} fractions[] = {{0.2, "1/5"}, {0.5, "1/2"}, {0.3, "0.3"},
+			 {0.9, "0.9"}, {1, "1"},     {0.20000001, "0.2"}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(fractions) / sizeof(fractions[0]); i++) {
+		struct policy_decision decision = {0};
+
+		reason_add_fraction(&decision, fractions[i].fraction);
+		assert_string_equal(decision.why, fractions[i].text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_decision_has_its_sentence_and_its_numbers),
 		cmocka_unit_test(test_a_sentence_too_long_ends_in_dots),
+		cmocka_unit_test(test_a_sentence_of_the_maximum_length_is_complete),
+		cmocka_unit_test(test_further_moves_are_counted),
+		cmocka_unit_test(test_fractions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

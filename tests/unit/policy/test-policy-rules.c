@@ -489,6 +489,50 @@ static void test_a_change_of_policy_ends_a_severe_overload(void **state)
 	}
 }
 
+/* These policies count no calm periods. A count of an earlier policy must not remain. */
+static void test_fixed_shares_end_the_calm_periods(void **state)
+{
+	static const char *const names[] = {"none", "static"};
+	static const struct given vgpus[] = {{"a", 50, .cap = 50}, {.id = NULL}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct bench bench;
+
+		bench_init(&bench, vgpus, 1);
+		bench.policy = policy_find(names[i]);
+		bench.gpu.calm_run = 7;
+		bench_step(&bench);
+		assert_int_equal(bench.gpu.calm_run, 0);
+	}
+}
+
+/* Shares of 24 % leave 4 % of the GPU. A contract of 4 % completes the ratio, and one of 5 %
+ * exceeds it, although its share fits. */
+static void test_rounded_shares_do_not_raise_the_static_ratio(void **state)
+{
+	static const struct given vgpus[] = {{"a", 49, .cap = 24},
+					     {"b", 49, .cap = 24},
+					     {"c", 49, .cap = 24},
+					     {"d", 49, .cap = 24},
+					     {.id = NULL}};
+
+	(void)state;
+	for (int contract_pct = 4; contract_pct <= 5; contract_pct++) {
+		struct bench bench;
+
+		bench_init(&bench, vgpus, 1);
+		bench.policy = policy_find("static");
+		bench.params.min_newcomer_pct = 2;
+		bench.gpu.free_pct = 4;
+		bench.gpu.selling = true;
+		bench.gpu.flavor =
+			(struct policy_terms){.initial_cap_pct = contract_pct, .weight = 1};
+		bench_step(&bench);
+		assert_string_equal(bench_text(&bench), contract_pct == 4 ? "offer" : "");
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -500,6 +544,8 @@ int main(void)
 		cmocka_unit_test(test_newcomers_are_funded_by_the_rule),
 		cmocka_unit_test(test_the_cap_of_a_removed_vgpu_is_shared_by_the_rule),
 		cmocka_unit_test(test_a_change_of_policy_ends_a_severe_overload),
+		cmocka_unit_test(test_fixed_shares_end_the_calm_periods),
+		cmocka_unit_test(test_rounded_shares_do_not_raise_the_static_ratio),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* policy/offer.h: the funding of an open offer, the severe periods of a probation, and the reasons
+ * why offers end. */
+#include "tests/unit/policy/test-policy.h"
+
+#include "policy/offer.h"
+
+static const struct offer_limits limits = {.min_newcomer_pct = 10, .broken_pct = 2};
+
+static void test_an_offer_follows_the_funding(void **state)
+{
+	struct offer_life life = {.state = OFFER_OPEN, .fundable_pct = 30};
+
+	(void)state;
+	assert_false(offer_restate(&life, 25));
+	assert_int_equal(life.fundable_pct, 25);
+	assert_false(offer_restate(&life, 0));
+	assert_int_equal(life.fundable_pct, 0);
+	assert_int_equal(life.state, OFFER_OPEN);
+	assert_true(offer_restate(&life, -1));
+	assert_int_equal(life.state, OFFER_CLOSED);
+	assert_int_equal(life.end, OFFER_END_UNFUNDABLE);
+}
+
+/* A period without severe overload starts the count again. */
+static void test_only_consecutive_severe_periods_fail(void **state)
+{
+	struct offer_life life = {.state = OFFER_OPEN};
+	struct offer_period period = {.watched_s = 1};
+
+	(void)state;
+	offer_claim(&life, 1000);
+	for (int round = 0; round < 2; round++) {
+		period.severe = false;
+		assert_false(offer_update(&life, &period, &limits, 1));
+		period.severe = true;
+		for (int i = 1; i < OFFER_SEVERE_PERIODS; i++)
+			assert_false(offer_update(&life, &period, &limits, 1));
+	}
+	assert_true(offer_update(&life, &period, &limits, 1));
+	assert_int_equal(life.state, OFFER_FAILED);
+	assert_int_equal(life.end, OFFER_END_SEVERE);
+}
+
+static void test_the_reason_of_every_end(void **state)
+{
+	static const struct {
+		enum offer_end end;
+		const char *text;
+	} rows[] = {
+		{OFFER_NOT_ENDED, ""},
+		{OFFER_END_UNCLAIMED, "not claimed in time"},
+		{OFFER_END_UNFUNDABLE, "less than 10 % of the GPU can be funded now"},
+		{OFFER_END_REMOVED, "vGPU n was removed during its probation"},
+		{OFFER_END_SEVERE, "severe overload in 3 consecutive periods of the probation of "
+				   "vGPU n"},
+		{OFFER_END_BROKEN, "vGPU n failed its probation: 5.0 % of all vGPU-seconds were "
+				   "broken (limit 2.0 %)"},
+		{OFFER_END_PASSED, "vGPU n passed its probation: 5.0 % of all vGPU-seconds were "
+				   "broken (limit 2.0 %)"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct offer_life life = {
+			.end = rows[i].end, .watched_s = 100, .broken_s = 5, .severe_run = 3};
+		char text[OFFER_REASON_MAX] = "an older text";
+
+		offer_explain(&life, &limits, "n", text);
+		assert_string_equal(text, rows[i].text);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_an_offer_follows_the_funding),
+		cmocka_unit_test(test_only_consecutive_severe_periods_fail),
+		cmocka_unit_test(test_the_reason_of_every_end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
