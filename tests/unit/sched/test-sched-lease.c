@@ -157,6 +157,20 @@ static void no_cap_is_in_force_more_than_a_slot_after_its_lease(void **state)
 	}
 }
 
+static void a_lease_that_ends_with_the_slot_is_over(void **state)
+{
+	struct tenant *tenant;
+	struct rig rig;
+
+	(void)state;
+	rig_init(&rig, 1);
+	tenant = rig_add(&rig, 20, 0);
+	sched_set_lease(&tenant->sched, SLOT, 0);
+	sched_set_cap(&tenant->sched, 60, 0);
+	sched_open_slot(&rig.sched, SLOT);
+	assert_int_equal(tenant->sched.cap_pct, 20);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -165,6 +179,7 @@ int main(void)
 		cmocka_unit_test(an_expired_lease_has_no_effect_until_the_next_write),
 		cmocka_unit_test(without_a_lease_a_cap_never_expires),
 		cmocka_unit_test(a_new_vgpu_has_no_lease),
+		cmocka_unit_test(a_lease_that_ends_with_the_slot_is_over),
 		cmocka_unit_test(a_late_slot_ends_the_lease_too),
 		cmocka_unit_test(the_initial_cap_is_in_force_until_a_cap_is_written),
 		cmocka_unit_test(no_cap_is_in_force_more_than_a_slot_after_its_lease),
