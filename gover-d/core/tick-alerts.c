@@ -129,6 +129,10 @@ static void hold_stale(struct manager *m, const struct host_gpu *gpu, int64_t ms
 	else if (!gpu->open)
 		alerts_hold(m->alerts, ALERT_TELEMETRY_STALE, name, NULL, ms,
 			    "GPU %s cannot be opened: %s", name, strerror(-gpu->open_errno));
+	else if (gpu->list_errno)
+		alerts_hold(m->alerts, ALERT_TELEMETRY_STALE, name, NULL, ms,
+			    "the vGPUs of GPU %s cannot be listed: %s", name,
+			    strerror(-gpu->list_errno));
 	else if (gpu->missed_sweeps)
 		alerts_hold(m->alerts, ALERT_TELEMETRY_STALE, name, NULL, ms,
 			    "the readings on GPU %s take %.2f s, too long for a period of %.2f s",

@@ -198,17 +198,24 @@ static bool is_in_time(struct host_gpu *gpu, const struct gpu_io_sweep *sweep, b
 static void sample_gpu(struct manager *m, struct host_gpu *gpu, const struct gpu_io_sweep *sweep,
 		       bool late, struct instant now)
 {
+	bool attached = false;
+
 	gpu->telemetry_valid = is_in_time(gpu, sweep, late, now);
 	for (struct vgpu *v = gpu->vgpus, *next; v; v = next) {
 		next = v->next;
 		if (!v->device)
 			continue;
 		sample_vgpu(m, gpu, v, sweep, now);
-		if (v->row.gone)
+		if (v->row.gone) {
 			external_change_lose_vgpu(m, gpu, v, now);
-		else if (sweep && is_stale(v))
+			continue;
+		}
+		attached = true;
+		if (sweep && is_stale(v))
 			gpu->telemetry_valid = false;
 	}
+	if (gpu->list_errno && !attached) /* for example, its driver was removed */
+		gpu->telemetry_valid = false;
 	for (struct vgpu *v = gpu->vgpus; v; v = v->next)
 		if (v->device && v->row.busy_valid)
 			v->read_ns = v->cap_read_ns;

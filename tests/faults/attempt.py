@@ -28,7 +28,7 @@ class Fault:
     name: str
     run: callable
     alert: str = ""  # the alert that names the fault: "name" or "name: words of its text"
-    or_alert: str = ""  # the alert that names the fault instead, if it is on a vGPU without a contract
+    or_alert: str = ""  # the alert that names the fault instead, if no contract is concerned
     why: str = ""  # without an alert: why none is needed
     recovers: str = "at once"  # what recovery means
     forgives: tuple = ()  # kinds of objects that this fault may lose, see ledger.py

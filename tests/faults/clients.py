@@ -186,7 +186,11 @@ class Clients:
         return bool(until(self.open_offer, OFFER_S, 0.02))
 
     def open_offer(self):
-        offers = self.world.get("/v1/offers")["offers"]
+        """An open offer, or None; also None if the daemon has ended."""
+        try:
+            offers = self.world.get("/v1/offers")["offers"]
+        except rest.NoAnswer:
+            return None
         return next((each for each in offers if each["state"] == "open"), None)
 
     def claim_soon(self):

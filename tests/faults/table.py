@@ -147,7 +147,8 @@ GPU = [
     Fault("sysfs-stopped", gpu.stopped_host, "telemetry_stale: has not answered"),
     Fault("vgpu-gone-before-write", gpu.gone_before_write, "vgpu_missing", recovers="the vGPU is created again"),
     Fault("vgpu-gone", gpu.gone, "vgpu_missing", recovers="the vGPU is created again"),
-    Fault("tree-gone", gpu.tree_gone, "vgpu_missing", recovers="the tree is mounted again with the same vGPUs"),
+    Fault("tree-gone", gpu.tree_gone, "vgpu_missing", or_alert="telemetry_stale",
+          recovers="the tree is mounted again with the same vGPUs"),
 ]
 
 # the process, its clocks and its memory

@@ -458,6 +458,28 @@ static void calm_periods_are_counted_again_after_a_probation(void **state)
 	expect_three_new_calm_periods();
 }
 
+static void a_gpu_without_vgpus_that_cannot_be_listed_has_no_telemetry(void **state)
+{
+	const struct alert *alert;
+
+	(void)state;
+	start();
+	tick(5);
+	fake.list_errno = ENOENT;
+	tick(10);
+	alert = find_active_alert(ALERT_TELEMETRY_STALE, "");
+	assert_non_null(alert);
+	assert_string_equal(alert->text, "the vGPUs of GPU gpu0 cannot be listed: "
+					 "No such file or directory");
+	fake.list_errno = 0;
+	tick(10);
+	assert_null(find_active_alert(ALERT_TELEMETRY_STALE, ""));
+	sell("a", 50, 0.1);
+	fake.list_errno = ENOENT;
+	tick(10); /* the readings of its vGPU show that the GPU works */
+	assert_null(find_active_alert(ALERT_TELEMETRY_STALE, ""));
+}
+
 int main(void)
 {
 #define FIXTURE_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -486,6 +508,7 @@ int main(void)
 		FIXTURE_TEST(stale_telemetry_suspends_stealing),
 		FIXTURE_TEST(calm_periods_are_counted_again_after_an_offer),
 		FIXTURE_TEST(calm_periods_are_counted_again_after_a_probation),
+		FIXTURE_TEST(a_gpu_without_vgpus_that_cannot_be_listed_has_no_telemetry),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

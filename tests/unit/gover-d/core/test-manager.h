@@ -61,6 +61,7 @@ static struct gpu {
 	struct gpu_vgpu devices[DEVICES];
 	bool external_vgpus; /* the backend cannot create vGPUs; the test creates them */
 	int create_errno;
+	int list_errno;
 	int n_unopenable; /* number of further vGPUs "s1", "s2", ...; opening them fails */
 	int external_cap_pct[DEVICES]; /* caps set externally after the next sample; 0: none */
 	int writes;		       /* number of attempted cap writes */
@@ -93,6 +94,8 @@ static void fake_traits(const struct gpu *gpu, struct gpu_traits *ret_traits)
 
 static int fake_list(struct gpu *gpu, gpu_found_fn found, void *userdata)
 {
+	if (gpu->list_errno)
+		return -gpu->list_errno;
 	for (int i = 0; i < DEVICES; i++)
 		if (gpu->devices[i].exists)
 			found(userdata, (char[]){(char)('a' + i), '\0'},
