@@ -23,6 +23,7 @@ enum what {
 	JUMP,	 /* the wall clock is set forward or, if negative, back */
 	SUSPEND, /* the host is suspended */
 	OFF,	 /* the host is off, and the wall clock advances */
+	MOVE,	 /* a container is restored on a host whose CLOCK_BOOTTIME differs */
 };
 
 struct step {
@@ -68,6 +69,10 @@ static void take(struct host *host, const struct step *step)
 		host->wall_s += step->s;
 		host->true_s += step->s;
 		host->elapsed_s = 0;
+		read_clock(host);
+		break;
+	case MOVE:
+		host->elapsed_s = step->s;
 		read_clock(host);
 		break;
 	case END:
@@ -130,6 +135,9 @@ static const struct {
 	{"such a clock after its correction",
 	 {{RUN, HOUR}, {OFF, MINUTE}, {JUMP, MINUTE - BEGIN}, {RUN, HOUR}, {JUMP, BEGIN - MINUTE}},
 	 MINUTE},
+	{"two days after CLOCK_BOOTTIME was set back",
+	 {{RUN, HOUR}, {MOVE, -30 * DAY}, {RUN, 2 * DAY}},
+	 0},
 	{"a leap second is no jump",
 	 {{RUN, HOUR}, {OFF, DAY}, {RUN, 40 * HOUR}, {JUMP, -1}, {RUN, 8 * HOUR}},
 	 0},
