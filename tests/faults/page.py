@@ -8,6 +8,7 @@ RULES = 8
 HEAD = struct.Struct("<6I2q2I")
 RULE = struct.Struct("<10I160s56s")
 SIZE = HEAD.size + RULES * RULE.size
+SHIFTS_AT = 24
 USED_AT = 40
 
 OPEN, READ, WRITE, SYNC, RENAME, UNLINK, TRUNCATE, LIST = (1 << bit for bit in range(8))
@@ -48,6 +49,8 @@ class Page:
         with open(path, "a+b") as file:  # an existing page keeps its size: a process may have mapped it
             file.truncate(SIZE)
             self.map = mmap.mmap(file.fileno(), SIZE)
+        # struct writes a number byte by byte, and the daemon would see a clock that jumps by years in between
+        self.shifts = memoryview(self.map)[SHIFTS_AT:SHIFTS_AT + 16].cast("q")
         self.clear()
 
     def clear(self):
@@ -72,7 +75,7 @@ class Page:
         return rule
 
     def shift_clocks(self, realtime_s=0, boottime_s=0):
-        struct.pack_into("<2q", self.map, 24, realtime_s * NS, boottime_s * NS)
+        self.shifts[0], self.shifts[1] = realtime_s * NS, boottime_s * NS
 
     def fail_allocations(self, threads, skip, times):
         """Fails @times allocations (0: all) after @skip allocations of the threads; 0 threads: none."""
