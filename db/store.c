@@ -332,6 +332,11 @@ static int write_sample(struct store *store, const uint8_t *bytes)
 	return SQLITE_OK;
 }
 
+void store_read_clock(struct store *store, const struct record_clock *clock)
+{
+	rollup_clock(store->rollup, clock->wall_ms, clock->boot_ms);
+}
+
 int store_write(struct store *store, enum record_kind kind, const uint8_t *bytes)
 {
 	int rc = SQLITE_OK;
@@ -343,7 +348,7 @@ int store_write(struct store *store, enum record_kind kind, const uint8_t *bytes
 		struct record_clock clock;
 
 		record_unpack(kind, bytes, &clock);
-		rollup_clock(store->rollup, clock.wall_ms, clock.boot_ms);
+		store_read_clock(store, &clock);
 		return SQLITE_OK;
 	}
 	if (kind == RECORD_SAMPLE || kind == RECORD_GPU_SAMPLE)

@@ -33,6 +33,8 @@ bool store_check(struct store *store, char message[DB_MESSAGE_MAX]);
  * commit. */
 int store_begin(struct store *store);
 int store_write(struct store *store, enum record_kind kind, const uint8_t *bytes);
+/* Like store_write() of a RECORD_CLOCK, also outside a transaction. */
+void store_read_clock(struct store *store, const struct record_clock *clock);
 int store_commit(struct store *store);
 int store_rollback(struct store *store);
 /* Writes the contracts in a transaction of their own. */

@@ -14,8 +14,8 @@
 #define WRITER_OTHER_DELAY_NS  NS_PER_S	      /* of other records if db_commit() is not called */
 
 /*
- * Only the thread uses @store and @damage. The other members are protected by the lock, which is
- * never held during a call of sqlite.
+ * Only the thread uses @store, @clock and @damage. The other members are protected by the lock,
+ * which is never held during a call of sqlite.
  */
 struct db {
 	char *path;
@@ -42,6 +42,8 @@ struct db {
 	uint64_t due_ns;   /* monotonic time of the next write; 0: no write is planned */
 	/* monotonic time when the remaining records are dropped; 0: not stopping */
 	uint64_t stop_by_ns;
+	/* the last reading of the clocks; all zero: none. Used only by the thread. */
+	struct record_clock clock;
 	/* why the open file is damaged; "": it is not. Used only by the thread. */
 	char damage[DB_MESSAGE_MAX];
 	uint64_t set_aside_ns; /* when a file was last set aside; 0: never */

@@ -80,6 +80,9 @@ static int open_again(struct db *db, struct err *reterr)
 	if (r < 0)
 		return r;
 	writer_note_open(db, &result);
+	/* A new file would trust the next reading, and prune the rows before it after a jump. */
+	if (db->clock.boot_ms > 0)
+		store_read_clock(db->store, &db->clock);
 	pthread_mutex_lock(&db->lock);
 	db->stats.replaced++;
 	/* the path may now be another file, without the contracts */
@@ -118,6 +121,8 @@ static int write_records(struct db *db, uint64_t *position, uint64_t end)
 
 		pthread_mutex_unlock(&db->lock);
 		rc = store_write(db->store, (enum record_kind)kind, bytes);
+		if (kind == RECORD_CLOCK)
+			record_unpack(RECORD_CLOCK, bytes, &db->clock);
 		pthread_mutex_lock(&db->lock);
 		queue_pop(&db->queue);
 		(*position)++;

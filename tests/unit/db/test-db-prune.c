@@ -250,6 +250,21 @@ static void test_a_clock_that_jumps_ahead_prunes_nothing(void **state)
 	db_close(db);
 }
 
+static void test_a_new_file_does_not_trust_a_jump(void **state)
+{
+	struct db *db = open_db(&short_kept);
+	int64_t begin_ms = START_MS + MINUTE_MS, boot_ms = START_MS;
+
+	(void)state;
+	run_from(db, &boot_ms, START_MS, begin_ms);
+	assert_int_equal(unlink(path), 0);
+	put_sample(db, begin_ms, "vm1"); /* the first row of the new file */
+	db_flush(db);
+	run_from(db, &boot_ms, begin_ms + 800 * DAY_MS, begin_ms + 800 * DAY_MS + 5 * MINUTE_MS);
+	assert_int_equal(oldest("sample"), begin_ms);
+	db_close(db);
+}
+
 static const struct {
 	const char *name;
 	int64_t back_ms; /* how far the clock is set back */
@@ -364,6 +379,7 @@ int main(void)
 		TEST(test_each_resolution_is_pruned_at_its_own_age),
 		TEST(test_without_a_limit_nothing_is_pruned),
 		TEST(test_a_clock_that_jumps_ahead_prunes_nothing),
+		TEST(test_a_new_file_does_not_trust_a_jump),
 		TEST(test_a_clock_set_back_to_pruned_rows_loses_and_duplicates_nothing),
 		TEST(test_horizons_of_a_wrong_clock_do_not_stay),
 		TEST(test_after_a_long_downtime_old_rows_are_pruned_gradually),
