@@ -139,3 +139,19 @@ char *json_text_print(const json_t *json, size_t flags)
 
 	return call_jansson(&call, print, &done);
 }
+
+json_t *json_text_copy_object(json_t *object)
+{
+	json_t *copy = json_is_object(object) ? json_object() : NULL, *value;
+	const char *key;
+
+	if (!copy)
+		return NULL;
+	json_object_foreach (object, key, value) {
+		if (json_object_set(copy, key, value) == 0)
+			continue;
+		json_decref(copy);
+		return NULL;
+	}
+	return copy;
+}

@@ -3,8 +3,9 @@
  * JSON as text: parses and prints with jansson, also if memory is short. jansson 2.14 ignores
  * failed allocations of its token buffer and of its output. A parsed document then misses bytes, a
  * printed text misses names, and the parser can write beyond its memory. Here, a failed allocation
- * ends the call of jansson at once. All other code uses these functions instead of json_load*() and
- * json_dump*().
+ * ends the call of jansson at once. json_copy() ignores failed allocations too, and its copy then
+ * misses members. All other code uses these functions instead of json_load*(), json_dump*() and
+ * json_copy().
  */
 #ifndef BASE_JSON_TEXT_H
 #define BASE_JSON_TEXT_H
@@ -27,5 +28,11 @@ bool json_text_no_memory(const json_error_t *err);
  * is NULL or cannot be printed.
  */
 char *json_text_print(const json_t *json, size_t flags);
+
+/*
+ * Returns a new object with all members of @object; the values are shared. NULL: memory is short,
+ * or @object is NULL or not an object.
+ */
+json_t *json_text_copy_object(json_t *object);
 
 #endif

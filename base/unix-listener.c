@@ -59,7 +59,7 @@ static int bind_over_stale(int fd, const struct sockaddr_un *address, int type)
  * Sets the mode with chmod(), because the mode after bind() depends on the umask. No client can
  * connect before listen().
  */
-static int listen_to_all(int fd, int backlog, struct unix_listener *listener)
+static int listen_to(int fd, mode_t mode, int backlog, struct unix_listener *listener)
 {
 	struct stat st;
 
@@ -67,7 +67,7 @@ static int listen_to_all(int fd, int backlog, struct unix_listener *listener)
 		return -errno;
 	listener->dev = st.st_dev;
 	listener->ino = st.st_ino;
-	if (chmod(listener->path, 0666) < 0 || listen(fd, backlog) < 0)
+	if (chmod(listener->path, mode) < 0 || listen(fd, backlog) < 0)
 		return -errno;
 	return 0;
 }
@@ -85,8 +85,8 @@ static int fail(struct err *reterr, const char *path, int error)
 	}
 }
 
-int unix_listener_open(const char *path, int type, int backlog, struct unix_listener *ret_listener,
-		       struct err *reterr)
+int unix_listener_open(const char *path, int type, mode_t mode, int backlog,
+		       struct unix_listener *ret_listener, struct err *reterr)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	struct unix_listener listener = {.ino = 0};
@@ -110,7 +110,7 @@ int unix_listener_open(const char *path, int type, int backlog, struct unix_list
 	r = bind_over_stale(fd, &address, type);
 	if (r < 0)
 		return fail(reterr, path, -r);
-	r = listen_to_all(fd, backlog, &listener);
+	r = listen_to(fd, mode, backlog, &listener);
 	if (r < 0) {
 		unix_listener_remove(&listener);
 		return fail(reterr, path, -r);

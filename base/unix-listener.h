@@ -19,14 +19,14 @@ struct unix_listener {
 };
 
 /*
- * Binds a socket of @type (SOCK_STREAM, SOCK_SEQPACKET) to @path, mode 0666, and listens on it with
- * @backlog. Creates missing parent folders and replaces the socket of a process that has ended.
- * Returns the fd (O_CLOEXEC, non-blocking), which the caller closes, or a negative errno with a
- * message. Errors: -EADDRINUSE: another process listens on @path; -ENOTSOCK: @path is not a socket;
- * -ENAMETOOLONG: @path is empty or too long.
+ * Binds a socket of @type (SOCK_STREAM, SOCK_SEQPACKET) to @path with @mode (0666: all users can
+ * connect), and listens on it with @backlog. Creates missing parent folders and replaces the socket
+ * of a process that has ended. Returns the fd (O_CLOEXEC, non-blocking), which the caller closes,
+ * or a negative errno with a message. Errors: -EADDRINUSE: another process listens on @path;
+ * -ENOTSOCK: @path is not a socket; -ENAMETOOLONG: @path is empty or too long.
  */
-int unix_listener_open(const char *path, int type, int backlog, struct unix_listener *ret_listener,
-		       struct err *reterr);
+int unix_listener_open(const char *path, int type, mode_t mode, int backlog,
+		       struct unix_listener *ret_listener, struct err *reterr);
 
 /* Removes the name, unless another process has replaced the socket in the meantime. */
 void unix_listener_remove(struct unix_listener *listener);

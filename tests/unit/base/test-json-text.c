@@ -108,6 +108,30 @@ static void a_text_is_printed_whole_or_not_at_all(void **state)
 	json_decref(json);
 }
 
+static void an_object_is_copied_whole_or_not_at_all(void **state)
+{
+	json_t *object = json_pack("{s:s, s:i, s:s, s:b, s:n, s:s, s:s}", "a", "x", "b", 1, "c",
+				   "y", "d", 1, "e", "f", "z", "g", "");
+	bool failed = true;
+
+	(void)state;
+	assert_non_null(object);
+	for (long failing = 1; failed; failing++) {
+		json_t *copy;
+
+		scarce_begin(failing, /* lasting= */ false);
+		copy = json_text_copy_object(object);
+		failed = scarce_end();
+		assert_true(failed == !copy);
+		assert_true(!copy || json_equal(copy, object));
+		json_decref(copy);
+		assert_true(!failed || failing < 1000);
+	}
+	assert_null(json_text_copy_object(NULL));
+	assert_null(json_text_copy_object(json_true()));
+	json_decref(object);
+}
+
 /* Values made outside of json_text_parse() can be mixed with values made inside. */
 static void results_are_ordinary_values(void **state)
 {
@@ -129,6 +153,7 @@ int main(void)
 		cmocka_unit_test(a_document_is_parsed_whole_or_not_at_all),
 		cmocka_unit_test(an_invalid_document_fails_without_a_leak),
 		cmocka_unit_test(a_text_is_printed_whole_or_not_at_all),
+		cmocka_unit_test(an_object_is_copied_whole_or_not_at_all),
 		cmocka_unit_test(results_are_ordinary_values),
 	};
 

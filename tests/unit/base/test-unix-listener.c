@@ -43,7 +43,7 @@ static int tear_down(void **state)
 
 static int listen_at(const char *at, int type, struct unix_listener *ret_listener)
 {
-	return unix_listener_open(at, type, 1, ret_listener, &err);
+	return unix_listener_open(at, type, 0666, 1, ret_listener, &err);
 }
 
 static int connect_to(const char *at, int type)
