@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/* Makes and checks the packets of the control protocol. */
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "compute/channel/control.h"
+#include "compute/channel/text.h"
+
+/* The members that a verb names. */
+enum member {
+	TENANT = 1,
+	WEIGHT = 2,
+	CAP = 4,
+	GUARANTEE = 8,
+	MEMORY = 16,
+	PATH = 32,
+	NAME = 64,
+	SLICE = 128,
+	FIRST = 256, /* any index, of a tenant that may not exist */
+};
+
+static const struct {
+	unsigned int members;
+	unsigned int tenants_min, tenants_max; /* in a reply without error */
+} verbs[COMPUTE_VERBS] = {
+	[COMPUTE_GET_DEVICE] = {0, 0, 0},
+	[COMPUTE_LIST] = {FIRST, 0, COMPUTE_LIST_MAX},
+	[COMPUTE_ADD] = {PATH | WEIGHT | CAP | GUARANTEE | MEMORY, 1, 1},
+	[COMPUTE_REMOVE] = {TENANT, 0, 0},
+	[COMPUTE_SET_CAP] = {TENANT | CAP, 1, 1},
+	[COMPUTE_SET_WEIGHT] = {TENANT | WEIGHT, 1, 1},
+	[COMPUTE_SET_GUARANTEE] = {TENANT | GUARANTEE, 1, 1},
+	[COMPUTE_SET_MEMORY] = {TENANT | MEMORY, 1, 1},
+	[COMPUTE_SET_DISCIPLINE] = {NAME, 0, 0},
+	[COMPUTE_SET_SLICE] = {SLICE, 0, 0},
+};
+
+void compute_control_make_request(enum compute_verb verb, uint32_t serial,
+				  struct compute_request *ret_request)
+{
+	*ret_request = (struct compute_request){
+		.magic = COMPUTE_CONTROL_MAGIC,
+		.version = COMPUTE_CONTROL_VERSION,
+		.verb = (uint16_t)verb,
+		.serial = serial,
+		.tenant = COMPUTE_TENANT_NONE,
+	};
+}
+
+/* Returns true if a named member is within [@min, @max], or a member that is not named is 0. */
+static bool is_in_range(unsigned int named, uint64_t value, uint64_t min, uint64_t max)
+{
+	return named ? value >= min && value <= max : value == 0;
+}
+
+static bool is_id_allowed(unsigned int members, const char *id)
+{
+	if (members & PATH)
+		return id[0] == '/';
+	if (members & NAME)
+		return id[0] != '\0' && strlen(id) < COMPUTE_TEXT_MAX;
+	return id[0] == '\0';
+}
+
+static bool is_request_allowed(const struct compute_request *request)
+{
+	unsigned int members = verbs[request->verb].members;
+
+	if (members & (TENANT | FIRST) ? request->tenant == COMPUTE_TENANT_NONE
+				       : request->tenant != COMPUTE_TENANT_NONE)
+		return false;
+	return is_in_range(members & WEIGHT, request->weight, 1, COMPUTE_WEIGHT_MAX) &&
+	       is_in_range(members & CAP, request->cap_pct, 0, 100) &&
+	       is_in_range(members & GUARANTEE, request->guarantee_pct, 0, 100) &&
+	       is_in_range(members & SLICE, request->slice_ns, COMPUTE_SLICE_MIN_NS,
+			   COMPUTE_SLICE_MAX_NS) &&
+	       is_in_range(members & MEMORY, request->memory_max_bytes, 1, UINT64_MAX) &&
+	       is_id_allowed(members, request->id);
+}
+
+int compute_control_parse_request(const void *bytes, size_t size,
+				  struct compute_request *ret_request)
+{
+	struct compute_request request;
+
+	if (size != sizeof(request))
+		return -EPROTO;
+	memcpy(&request, bytes, sizeof(request));
+	if (request.magic != COMPUTE_CONTROL_MAGIC || request.version != COMPUTE_CONTROL_VERSION ||
+	    request.verb == 0 || request.verb >= COMPUTE_VERBS ||
+	    !compute_text_is_valid(request.id, sizeof(request.id)))
+		return -EPROTO;
+	*ret_request = request;
+	return is_request_allowed(&request) ? 0 : -EINVAL;
+}
+
+static bool is_tenant_valid(const struct compute_tenant *tenant)
+{
+	return tenant->index != COMPUTE_TENANT_NONE && tenant->state < COMPUTE_STATES &&
+	       tenant->weight >= 1 && tenant->weight <= COMPUTE_WEIGHT_MAX &&
+	       tenant->cap_pct <= 100 && tenant->guarantee_pct <= 100 &&
+	       compute_text_is_valid(tenant->id, sizeof(tenant->id));
+}
+
+/* Tenants are in order of their indices, and a further LIST begins behind them. */
+static bool are_tenants_valid(const struct compute_reply *reply,
+			      const struct compute_request *request)
+{
+	uint64_t min = request->verb == COMPUTE_LIST ? request->tenant : 0;
+
+	for (uint32_t i = 0; i < reply->tenants; i++) {
+		if (!is_tenant_valid(&reply->tenant[i]) || reply->tenant[i].index < min)
+			return false;
+		min = (uint64_t)reply->tenant[i].index + 1;
+	}
+	if (request->verb != COMPUTE_LIST)
+		return reply->next == COMPUTE_TENANT_NONE &&
+		       (request->tenant == COMPUTE_TENANT_NONE || reply->tenants == 0 ||
+			reply->tenant[0].index == request->tenant);
+	return reply->next == COMPUTE_TENANT_NONE || (reply->tenants > 0 && reply->next >= min);
+}
+
+int compute_control_parse_reply(const void *bytes, size_t size,
+				const struct compute_request *request,
+				struct compute_reply *ret_reply)
+{
+	const struct compute_reply *reply = ret_reply;
+
+	if (size < COMPUTE_REPLY_BYTES(0) || size > sizeof(*ret_reply))
+		return -EPROTO;
+	memcpy(ret_reply, bytes, size);
+	if (reply->magic != COMPUTE_CONTROL_MAGIC || reply->version != COMPUTE_CONTROL_VERSION ||
+	    reply->verb != request->verb || reply->serial != request->serial ||
+	    reply->tenants > COMPUTE_LIST_MAX || size != COMPUTE_REPLY_BYTES(reply->tenants) ||
+	    !compute_text_is_valid(reply->device.name, sizeof(reply->device.name)) ||
+	    !compute_text_is_valid(reply->device.discipline, sizeof(reply->device.discipline)))
+		return -EPROTO;
+	if (reply->error != 0)
+		return reply->tenants == 0 && reply->error <= 4095 ? 0 : -EPROTO;
+	if (reply->tenants < verbs[request->verb].tenants_min ||
+	    reply->tenants > verbs[request->verb].tenants_max || !are_tenants_valid(reply, request))
+		return -EPROTO;
+	return 0;
+}

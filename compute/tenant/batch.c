@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* Batches of submissions and their device time. */
+#include <stddef.h>
+
+#include "compute/tenant/batch.h"
+
+bool batch_add(struct batch *batch, const struct batch_item *item, unsigned int tracked,
+	       bool out_of_order, uint32_t turn)
+{
+	bool sample = estimate_begin_sample(item->estimate, turn);
+
+	if (batch->n == 0)
+		batch->first_host_ns = item->host_ns;
+	else
+		batch->estimated_ns += estimate_predict(batch->last.estimate);
+	batch->n++;
+	batch->units += item->is_unit;
+	batch->predicted_ns += item->predicted_ns;
+	batch->last = *item;
+	return sample || out_of_order || tracked == 0 || batch->n >= BATCH_COUNT_MAX ||
+	       batch->estimated_ns + item->predicted_ns >= BATCH_LENGTH_NS;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/*
+ * The device time of a batch with several submissions. If the last one waited in the queue, the
+ * device worked without a gap, and the time since the end of earlier work is exact. Otherwise there
+ * may have been gaps, which the estimates do not contain. The same holds if the device may have
+ * compiled in between.
+ */
+static uint64_t batch_time(const struct batch *batch, const struct batch_times *times,
+			   uint64_t mark)
+{
+	uint64_t own = times->end - times->start;
+	uint64_t age = batch->last.host_ns - batch->first_host_ns;
+	uint64_t first_queued = times->queued > age ? times->queued - age : 0;
+	uint64_t begin = mark > first_queued ? mark : first_queued;
+	uint64_t window = times->end > begin ? times->end - begin : 0;
+	uint64_t estimated = batch->estimated_ns + own;
+
+	if (times->start - times->queued > 2 * batch->estimated_ns / batch->n + own &&
+	    !batch->last.is_new && mark >= first_queued)
+		return window;
+	return least(estimated, window > own ? window : own);
+}
+
+void batch_finish(const struct batch *batch, const struct batch_times *times, bool failed,
+		  struct batch_mark *mark, struct gate_work *ret_work)
+{
+	uint64_t end = __atomic_load_n(&mark->end, __ATOMIC_RELAXED), begin;
+	bool measured = times->valid && times->end >= times->start && times->start >= times->queued;
+	struct gate_work work = {
+		.submissions = batch->n,
+		.units = batch->units - (failed && batch->last.is_unit),
+		.predicted_ns = batch->predicted_ns,
+	};
+
+	if (!measured) {
+		work.busy_ns = batch->estimated_ns + estimate_predict(batch->last.estimate);
+	} else {
+		begin = end > times->start ? end : times->start;
+		if (batch->n > 1)
+			work.busy_ns = batch_time(batch, times, end);
+		else if (times->end > begin)
+			work.busy_ns = times->end - begin;
+		if (!failed)
+			estimate_learn(batch->last.estimate, times->end - times->start);
+		work.sampled = 1;
+		while (end < times->end &&
+		       !__atomic_compare_exchange_n(&mark->end, &end, times->end, true,
+						    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			continue;
+	}
+	*ret_work = work;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Accounting of submissions by sampling. The submissions of a queue are collected in batches. Only
+ * the last submission of a batch is measured: its completion completes the batch, and the device
+ * time of the batch follows from the times of the last submission, the end of the batch before, and
+ * the estimates of the others. FairGV (TPDS 2017) 3.3.2.
+ *
+ * A batch ends with a submission that must be measured, when it is long enough, or, in a queue
+ * without work in flight, with each submission. If a queue executes out of order, each submission
+ * is a batch. The caller attaches a completion callback to the last submission of each batch, and
+ * serialises the calls for one queue.
+ */
+#ifndef COMPUTE_TENANT_BATCH_H
+#define COMPUTE_TENANT_BATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "compute/tenant/estimate.h"
+#include "compute/tenant/gate.h"
+
+#define BATCH_LENGTH_NS 200000u
+#define BATCH_COUNT_MAX 64u
+
+/* One submission. */
+struct batch_item {
+	struct estimate *estimate;
+	uint64_t predicted_ns; /* what it counts in flight; 0: gate_pass() */
+	uint64_t host_ns;      /* time of the submission */
+	bool is_unit;	       /* a kernel launch of the application */
+	bool is_new;	       /* the device may compile before it starts */
+};
+
+/* Submissions of one queue since the last batch, or a complete batch. Zero: empty. */
+struct batch {
+	uint64_t n, units;
+	uint64_t predicted_ns;
+	uint64_t estimated_ns;	/* of all but the last submission */
+	uint64_t first_host_ns; /* time of the first submission */
+	struct batch_item last;
+};
+
+/*
+ * Adds @item to @batch. @tracked: batches of this queue in flight. Returns true if the batch ends
+ * with @item.
+ */
+bool batch_add(struct batch *batch, const struct batch_item *item, unsigned int tracked,
+	       bool out_of_order, uint32_t turn);
+
+/* The times of the last submission of a batch, by the clock of the device, in ns. */
+struct batch_times {
+	bool valid; /* false: the device did not measure */
+	uint64_t queued, start, end;
+};
+
+/*
+ * The end of the device's work so far, by its clock, so that overlapping work counts once. Shared
+ * by all queues; zero at the beginning.
+ */
+struct batch_mark {
+	uint64_t end;
+};
+
+/*
+ * Computes the finished work of @batch, refines the estimate of its last submission and advances
+ * @mark. @failed: the last submission ended with an error and is no work unit.
+ */
+void batch_finish(const struct batch *batch, const struct batch_times *times, bool failed,
+		  struct batch_mark *mark, struct gate_work *ret_work);
+
+#endif
