@@ -71,7 +71,7 @@ __attribute__((constructor)) static void hook_start(void)
 	struct setup setup;
 
 	setup_read(&setup);
-	debug_enable(setup.debug);
+	debug_enable(setup.debug ? "gover-fps" : NULL);
 	frame_setup(&setup);
 	gpu_time = setup.gpu_time && setup.transport != SETUP_OFF;
 	off = setup.transport == SETUP_OFF && setup.period_ns == 0;

@@ -44,7 +44,7 @@ __attribute__((constructor)) static void layer_start(void)
 	struct setup setup;
 
 	setup_read(&setup);
-	debug_enable(setup.debug);
+	debug_enable(setup.debug ? "gover-fps" : NULL);
 	off = setup.transport == SETUP_OFF && setup.period_ns == 0;
 	if (begin && end) {
 		beside_preload = true;
