@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory objects within the limit of the tenant. An object counts from its creation until the
+ * target destroys it, which may be long after the program has released it. Sub-buffers, and images
+ * of buffers, use the memory of other objects and do not count.
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "compute/cl/target.h"
+#include "compute/tenant/gate.h"
+#include "fps-preload/debug.h"
+
+static cl_mem refuse(cl_int *ret_err, uint64_t bytes)
+{
+	debug_log("allocation of %llu bytes refused: above the limit of the tenant",
+		  (unsigned long long)bytes);
+	if (ret_err)
+		*ret_err = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+	return NULL;
+}
+
+static void CL_CALLBACK on_destroy(cl_mem memory, void *userdata)
+{
+	(void)memory;
+	gate_free_memory((uintptr_t)userdata);
+}
+
+/* Gives @bytes back when the target destroys @memory, or at once if it cannot notify. */
+static cl_mem give_back_at_end(cl_mem memory, uint64_t bytes)
+{
+	if (!memory || !target.clSetMemObjectDestructorCallback ||
+	    target.clSetMemObjectDestructorCallback(memory, on_destroy, (void *)(uintptr_t)bytes) !=
+		    CL_SUCCESS)
+		gate_free_memory(bytes);
+	return memory;
+}
+
+static cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, size_t size,
+					void *host, cl_int *ret_err)
+{
+	if (!gate_take_memory(size))
+		return refuse(ret_err, size);
+	return give_back_at_end(target.clCreateBuffer(context, flags, size, host, ret_err), size);
+}
+
+static cl_mem CL_API_CALL create_buffer_with(cl_context context, const cl_mem_properties *list,
+					     cl_mem_flags flags, size_t size, void *host,
+					     cl_int *ret_err)
+{
+	if (!gate_take_memory(size))
+		return refuse(ret_err, size);
+	return give_back_at_end(
+		target.clCreateBufferWithProperties(context, list, flags, size, host, ret_err),
+		size);
+}
+
+/* Only the target knows the size of an image or pipe, so it is checked after the creation. */
+static cl_mem count_created(cl_mem memory, cl_int *ret_err)
+{
+	size_t size = 0;
+	cl_mem whole = NULL;
+
+	if (!memory)
+		return NULL;
+	if (target.clGetMemObjectInfo(memory, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof(whole), &whole,
+				      NULL) == CL_SUCCESS &&
+	    whole)
+		return memory;
+	if (target.clGetMemObjectInfo(memory, CL_MEM_SIZE, sizeof(size), &size, NULL) != CL_SUCCESS)
+		return memory;
+	if (gate_take_memory(size))
+		return give_back_at_end(memory, size);
+	(void)target.clReleaseMemObject(memory);
+	return refuse(ret_err, size);
+}
+
+static cl_mem CL_API_CALL create_image(cl_context context, cl_mem_flags flags,
+				       const cl_image_format *format, const cl_image_desc *desc,
+				       void *host, cl_int *ret_err)
+{
+	return count_created(target.clCreateImage(context, flags, format, desc, host, ret_err),
+			     ret_err);
+}
+
+static cl_mem CL_API_CALL create_image_with(cl_context context, const cl_mem_properties *list,
+					    cl_mem_flags flags, const cl_image_format *format,
+					    const cl_image_desc *desc, void *host, cl_int *ret_err)
+{
+	return count_created(target.clCreateImageWithProperties(context, list, flags, format, desc,
+								host, ret_err),
+			     ret_err);
+}
+
+static cl_mem CL_API_CALL create_image_2d(cl_context context, cl_mem_flags flags,
+					  const cl_image_format *format, size_t width,
+					  size_t height, size_t row_pitch, void *host,
+					  cl_int *ret_err)
+{
+	return count_created(target.clCreateImage2D(context, flags, format, width, height,
+						    row_pitch, host, ret_err),
+			     ret_err);
+}
+
+static cl_mem CL_API_CALL create_image_3d(cl_context context, cl_mem_flags flags,
+					  const cl_image_format *format, size_t width,
+					  size_t height, size_t depth, size_t row_pitch,
+					  size_t slice_pitch, void *host, cl_int *ret_err)
+{
+	return count_created(target.clCreateImage3D(context, flags, format, width, height, depth,
+						    row_pitch, slice_pitch, host, ret_err),
+			     ret_err);
+}
+
+static cl_mem CL_API_CALL create_pipe(cl_context context, cl_mem_flags flags, cl_uint packet_size,
+				      cl_uint packets, const cl_pipe_properties *list,
+				      cl_int *ret_err)
+{
+	return count_created(
+		target.clCreatePipe(context, flags, packet_size, packets, list, ret_err), ret_err);
+}
+
+void memory_install(cl_icd_dispatch *table)
+{
+	INSTALL(table, clCreateBuffer, create_buffer);
+	INSTALL(table, clCreateBufferWithProperties, create_buffer_with);
+	INSTALL(table, clCreateImage, create_image);
+	INSTALL(table, clCreateImageWithProperties, create_image_with);
+	INSTALL(table, clCreateImage2D, create_image_2d);
+	INSTALL(table, clCreateImage3D, create_image_3d);
+	INSTALL(table, clCreatePipe, create_pipe);
+}

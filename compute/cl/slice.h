@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Kernel slicing: a launch that is predicted to take longer than a turn is cut into parts, which
+ * wait for their turns one by one. So a program that launches long kernels exceeds its turn by one
+ * part at most. FairGV (TPDS 2017) 3.3.2; SliVER (2023) 3.3. What stays whole, and why, is in
+ * docs/slicing.md.
+ */
+#ifndef COMPUTE_CL_SLICE_H
+#define COMPUTE_CL_SLICE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "compute/cl/target.h"
+#include "compute/tenant/setup.h"
+
+/*
+ * Launches that take longer are cut. A turn of a lone tenant is longer than this, but another
+ * tenant can come.
+ */
+#define SLICE_LAUNCH_NS 6000000u
+/* A part should take this fraction of a turn, and at most SLICE_LAUNCH_NS. */
+#define SLICE_PARTS_OF_TURN 4
+/* A part has at least this many work-groups for each compute unit, so that the device is used. */
+#define SLICE_GROUPS_OF_UNIT 4
+
+/* A launch as the program passes it to clEnqueueNDRangeKernel(). */
+struct slice_call {
+	cl_command_queue queue;
+	cl_kernel kernel;
+	cl_uint dimensions;
+	const size_t *offset, *global, *local;
+	cl_uint n;
+	const cl_event *list;
+	cl_event *event;
+};
+
+/* Called once, before all others. */
+void slice_setup(const struct tenant_setup *setup);
+
+/* Returns true if launches are sliced at all. */
+bool slice_is_on(void);
+
+/* Returns true if slice_launch() must be called for a launch with @items work-items. */
+bool slice_is_wanted(cl_kernel kernel, uint64_t items);
+
+/*
+ * Cuts a launch into parts and submits them. Returns false if it must be launched whole; nothing
+ * was submitted then. Otherwise *ret_result is the result for the program.
+ */
+bool slice_launch(const struct slice_call *call, uint64_t items, cl_int *ret_result);
+
+void slice_install(cl_icd_dispatch *table);
+
+#endif

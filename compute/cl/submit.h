@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A submission on its way through the layer. A hook calls submit_begin(), which waits until the
+ * program has a turn, then the target, then submit_end(). Without an arbiter submit_begin() returns
+ * false, and the hook only calls the target.
+ */
+#ifndef COMPUTE_CL_SUBMIT_H
+#define COMPUTE_CL_SUBMIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "compute/cl/queue.h"
+#include "compute/cl/target.h"
+#include "compute/tenant/batch.h"
+#include "compute/tenant/gate.h"
+
+/* Kinds of submissions that are no kernel, as objects of estimate_find(). */
+enum submit_kind {
+	SUBMIT_READ = 1,
+	SUBMIT_WRITE,
+	SUBMIT_COPY,
+	SUBMIT_FILL,
+	SUBMIT_MAP,
+	SUBMIT_UNMAP,
+	SUBMIT_MIGRATE,
+	SUBMIT_SHARE,  /* acquire and release of objects of other APIs */
+	SUBMIT_NATIVE, /* a function of the program */
+};
+
+struct submission {
+	struct queue *queue;
+	cl_command_queue handle;
+	struct batch_item item;
+	uint64_t roots;
+	cl_event own;	 /* the layer's, if the program asked for none */
+	cl_event *event; /* what the target must get */
+};
+
+/* The estimate of a kind is shared by all programs and kernels: see estimate.h. */
+static inline const void *submit_object(enum submit_kind kind)
+{
+	return (const void *)(uintptr_t)kind;
+}
+
+/* Returns the volume of a region of three dimensions, which the program may have left out. */
+static inline uint64_t submit_volume(const size_t *region)
+{
+	return region ? (uint64_t)region[0] * region[1] * region[2] : 0;
+}
+
+/*
+ * @object, @size: see estimate_find(). @event: of the program, may be NULL. If true is returned,
+ * the target must be called with @ret_submission->event, and its result be passed to submit_end().
+ */
+bool submit_begin(struct submission *ret_submission, cl_command_queue queue, const void *object,
+		  uint64_t size, bool is_unit, cl_uint n, const cl_event *list, cl_event *event);
+
+/*
+ * The same for a part of a launch. @predicted_ns: its device time if it was never measured.
+ */
+bool submit_begin_part(struct submission *ret_submission, cl_command_queue queue,
+		       struct estimate *estimate, uint64_t predicted_ns, bool is_unit, cl_uint n,
+		       const cl_event *list, cl_event *event);
+
+/* Returns true if a command with this wait list depends on the program: see roots.h. */
+bool submit_depends(cl_command_queue queue, cl_uint n, const cl_event *list);
+
+/* See gate_passes(). Written once. */
+extern struct gate_passes submit_passes;
+
+/* Returns true if a submission passes without submit_begin(). */
+static inline bool submit_passes_freely(void)
+{
+	uint32_t left = __atomic_load_n(submit_passes.left, __ATOMIC_RELAXED);
+
+	if (left <= 1 || __atomic_load_n(submit_passes.controlled, __ATOMIC_RELAXED))
+		return false;
+	__atomic_store_n(submit_passes.left, left - 1, __ATOMIC_RELAXED);
+	return true;
+}
+
+/* Returns @result. */
+cl_int submit_end(struct submission *submission, cl_int result);
+
+/* Called while a thread waits: starts all submitted work, and ends the completed batches. */
+void submit_tend(void);
+
+/*
+ * The body of a hook that returns a cl_int: @call is the call of the target, which contains the
+ * parameter @event.
+ */
+#define SUBMIT(queue, object, size, is_unit, n, list, event, call)                            \
+	do {                                                                                  \
+		struct submission submission;                                                 \
+		if (!submit_begin(&submission, queue, object, size, is_unit, n, list, event)) \
+			return call;                                                          \
+		(event) = submission.event;                                                   \
+		return submit_end(&submission, call);                                         \
+	} while (0)
+
+#define SUBMIT_TRANSFER(kind, queue, size, n, list, event, call) \
+	SUBMIT(queue, submit_object(kind), size, false, n, list, event, call)
+
+#endif
