@@ -30,28 +30,42 @@ tables    = $(shell pkg-config --libs jansson smartcols) # for gover-ctl and gov
 ctl_libs  = $(shell pkg-config --libs libarchive ncursesw) # for gover-ctl
 
 # Programs and tests link one archive: every source except main() and the preload library.
-folders  := base policy policy/qos policy/baseline sched db sim/model sim/experiment sim/host gpu \
-            monitor monitor/fps monitor/bpf \
-            gover-d $(addprefix gover-d/,util model config alert store core api auth http) \
+folders  := base policy policy/qos policy/baseline sched compute/arbiter db sim/model sim/double/device sim/compute sim/experiment sim/host gpu \
+            monitor monitor/fps monitor/bpf compute/channel compute/tenant \
+            compute/server gover-d $(addprefix gover-d/,util model config alert store core api auth http) \
             gover-ctl $(addprefix gover-ctl/,verb top doctor simulate support)
-mains    := gover-d/main.c gover-ctl/verb/main.c sim/host/main.c
+mains    := compute/server/main.c gover-d/main.c gover-ctl/verb/main.c sim/host/main.c
 # Defines recv(): linked by name, because an archive would add it to every program that calls recv().
 receive  := gover-d/http/receive.c
+# The OpenCL programs need the loader and its headers (ocl-icd-opencl-dev, opencl-headers).
+opencl   := $(shell pkg-config --exists OpenCL OpenCL-Headers 2>/dev/null && echo yes)
 # ThreadSanitizer allocates memory before a program can replace malloc().
-no_units := $(if $(BPF),,%/test-fps-bpf-symbols.c) \
+no_units := $(if $(BPF),,%/test-fps-bpf-symbols.c) $(if $(opencl),,%/test-compute-cl.c %/test-compute-cl-slice.c) \
             $(if $(findstring thread,$(SANITIZE)),$(shell grep -rl scarce-malloc.h tests/unit --include='test-*.c'))
 unit_sources := $(filter-out $(no_units),$(shell find tests/unit -name 'test-*.c'))
 no_bpf   := $(if $(BPF),monitor/bpf/none.c,$(addprefix monitor/bpf/,bpf.c files.c symbols.c))
-sources  := $(filter-out $(mains) $(receive) $(no_bpf) %.bpf.c,$(wildcard $(addsuffix /*.c,$(folders))))
+sources  := $(filter-out $(mains) $(receive) $(no_bpf) %.bpf.c,$(wildcard $(addsuffix /*.c,$(folders)))) \
+            fps-preload/debug.c fps-preload/owned-fd.c \
+            compute/cl/slice-plan.c compute/cl/slice-text.c # the pure part of compute/cl
 objects  := $(sources:%.c=$B/obj/%.o) $B/obj/gover-d/web/embed.o $B/obj/gover-d/openapi/embed.o \
             $B/obj/gover-ctl/verb/embed.o $(if $(BPF),$B/obj/monitor/bpf/embed.o)
 layer    := $(shell pkg-config --exists vulkan && echo $B/libgover-fps-layer.so)
-programs := $B/gover-d $B/gover-ctl $B/gover-sim $B/libgover-fps.so $(layer) $B/gover-terrain
+# The device double of the tests is no program of gover and is not installed.
+double   := $(if $(opencl),$B/libgover-double.so)
+kernels  := $(if $(opencl),$B/gover-kernels)
+cl_layer := $(if $(opencl),$B/libgover-cl.so)
+programs := $B/gover-d $B/gover-arbiter $B/gover-ctl $B/gover-sim $B/libgover-fps.so $(layer) $(cl_layer) $(double) $B/gover-terrain $(kernels)
 units    := $(patsubst %.c,$B/tests/%,$(notdir $(unit_sources)))
 helpers  := $(patsubst tests/helper/%.c,$B/tests/%,$(wildcard tests/helper/*.c))
 evals    := $(patsubst bench/eval/%.c,$B/eval/%,$(wildcard bench/eval/*.c))
 helpers  := $(if $(layer),$(helpers),$(filter-out %/fps-vk,$(helpers))) $B/tests/fault-inject.so
+helpers  := $(if $(double),$(helpers),$(filter-out %/cl-api %/cl-tenant,$(helpers)))
+helpers  := $(if $(opencl),$(helpers) $B/tests/cl-conformance,$(filter-out %/cl-layer,$(helpers)))
+helpers  := $(if $(cl_layer),$(helpers),$(filter-out %/cl-calls %/cl-slice,$(helpers)))
+# What tests/compute/ runs besides the programs.
+compute_parts := $(if $(cl_layer),$(addprefix $B/,tests/cl-tenant tests/cl-scribble tests/compute-ctl tests/double-truth bench/bench-cl-layer))
 benches  := $(patsubst bench/%.c,$B/bench/%,$(wildcard bench/bench-*.c))
+benches  := $(if $(cl_layer),$(benches),$(filter-out %/bench-cl-layer,$(benches)))
 
 # The libraries for 32-bit programs, if the compiler can build them.
 m32      := $(shell echo 'int main(void) { return 0; }' | $(CC) -m32 -xc -o /dev/null - 2>/dev/null && echo yes)
@@ -59,7 +73,10 @@ libs32   := $(if $(m32),$B/32/libgover-fps.so $(layer:$B/%=$B/32/%))
 
 all: $(programs) $(libs32)  ## build everything (default)
 	$(if $(m32),,@echo "  SKIP  32-bit libraries: $(CC) -m32 links nothing here (gcc-multilib)")
+	$(if $(cl_layer),,@echo "  SKIP  libgover-cl.so: no OpenCL headers (ocl-icd-opencl-dev)")
 	$(if $(layer),,@echo "  SKIP  libgover-fps-layer.so: no Vulkan headers (libvulkan-dev)")
+	$(if $(double),,@echo "  SKIP  libgover-double.so: no OpenCL headers (ocl-icd-opencl-dev)")
+	$(if $(opencl),,@echo "  SKIP  gover-kernels: no OpenCL headers (ocl-icd-opencl-dev)")
 
 $B/libgover.a: $(objects)
 	@rm -f $@
@@ -71,6 +88,10 @@ $B/gover-ctl: libs += $(ctl_libs)
 $B/gover-d $B/gover-ctl:
 	@echo "  LD    $@"
 	@$(CC) -pie $(ldflags) $(LDFLAGS) -o $@ $^ $(libs)
+
+$B/gover-arbiter: $B/obj/compute/server/main.o $B/libgover.a
+	@echo "  LD    $@"
+	@$(CC) -pie $(ldflags) $(LDFLAGS) -o $@ $^ -pthread
 
 $B/gover-sim: $B/obj/sim/host/main.o $B/libgover.a
 	@echo "  LD    $@"
@@ -88,6 +109,19 @@ $B/libgover-fps-layer.so: $(patsubst %.c,$B/obj/%.o,$(wildcard fps-preload/layer
 	@echo "  LD    $@"
 	@$(CC) $(ldflags) $(LDFLAGS) -shared -Wl,--version-script=fps-preload/layer/exports.map -Wl,-z,nodelete \
 		-o $@ $(filter %.o,$^) -ldl -pthread
+
+# The library contains the pure part, which libgover.a has for the unit tests, and a parser of base/.
+$B/libgover-double.so: $(patsubst %.c,$B/obj/%.o,$(wildcard sim/double/*.c sim/double/device/*.c) base/parse.c) sim/double/exports.map
+	@echo "  LD    $@"
+	@$(CC) $(ldflags) $(LDFLAGS) -shared -Wl,--version-script=sim/double/exports.map -Wl,-z,nodelete \
+		-o $@ $(filter %.o,$^) -pthread
+
+cl_parts := $(wildcard compute/cl/*.c compute/tenant/*.c) fps-preload/debug.c fps-preload/owned-fd.c \
+            $(addprefix compute/channel/,memfd.c message.c text.c transfer.c)
+$B/libgover-cl.so: $(cl_parts:%.c=$B/obj/%.o) compute/cl/exports.map
+	@echo "  LD    $@"
+	@$(CC) $(ldflags) $(LDFLAGS) -shared -Wl,--version-script=compute/cl/exports.map -Wl,-z,nodelete \
+		-o $@ $(filter %.o,$^) -pthread
 
 $B/32/libgover-fps.so: $(patsubst %.c,$B/obj32/%.o,$(wildcard fps-preload/*.c)) fps-preload/exports.map
 	@mkdir -p $(@D)
@@ -113,6 +147,15 @@ $B/gover-terrain: $B/obj/demo/terrain.o
 	@echo "  LD    $@"
 	@$(CC) -pie $(ldflags) $(LDFLAGS) -o $@ $^ -lGL -lX11 -lm
 
+$B/gover-kernels: $(patsubst %.c,$B/obj/%.o,$(wildcard demo/kernels/*.c)) $B/obj/demo/kernels/embed.o $B/obj/base/clock.o $B/obj/base/parse.o
+	@echo "  LD    $@"
+	@$(CC) -pie $(ldflags) $(LDFLAGS) -o $@ $^ -lOpenCL -lm
+
+$B/obj/demo/kernels/embed.o: demo/kernels/embed.S $(wildcard demo/kernels/cl/*.cl)
+	@mkdir -p $(@D)
+	@echo "  AS    $<"
+	@$(CC) -Wa,-Idemo/kernels/cl -c -o $@ $<
+
 $B/obj/%.o: %.c
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
@@ -131,6 +174,8 @@ $(patsubst %.c,$B/tests/%,$(notdir $(shell grep -lE '/test-api-http.h"|"gover-d/
 # The i915 policy is tested with the headers in tests/i915 and without the warnings that i915 disables.
 $B/tests/test-sched-policy $B/tests/test-sched-policy-accounting: cflags += -Itests/i915 -Wno-unused-parameter -Wno-sign-compare
 
+# It loads the layer at run time.
+$B/tests/test-compute-cl $B/tests/test-compute-cl-slice: | $(cl_layer)
 $B/tests/fps-sink: monitor/fps/fps.c $(addprefix monitor/fps/,guests.c hello.c message.c page.c process.c quota.c reporter.c vgpus.c)
 $B/tests/fps-ways: $B/tests/fake-gl
 $B/tests/fps-ways: ldflags += -Wl,--no-as-needed $B/tests/fake-gl
@@ -141,6 +186,13 @@ $B/tests/%: tests/helper/%.c
 	@mkdir -p $(@D)
 	@echo "  HELP  $<"
 	@$(CC) $(cflags) $(CFLAGS) -MMD -MP $(ldflags) $(LDFLAGS) -o $@ $< $(shell sed -n 's/^ \* Link: //p' $<)
+
+# The conformance test of OpenCL layers is one program of several files.
+conformance := $(wildcard tests/helper/cl-conformance/*.c)
+$B/tests/cl-conformance: $(conformance:%.c=$B/obj/%.o) $B/obj/demo/kernels/device.o $B/obj/base/parse.o
+	@mkdir -p $(@D)
+	@echo "  LD    $@"
+	@$(CC) -pie $(ldflags) $(LDFLAGS) -o $@ $^ -lOpenCL -lm -pthread
 
 $B/tests/fault-inject.so: tests/faults/inject.c
 	@mkdir -p $(@D)
@@ -226,7 +278,7 @@ check-asan: ## run the tests of `make check` under AddressSanitizer and Undefine
 # The tests of modules with threads, and scenarios that use all threads of the daemon.
 threaded := $(patsubst %.c,%,$(notdir $(shell grep -lE 'pthread|thread_start' $(unit_sources)))) \
             test-db test-history test-hook test-manager test-webhook test-worker \
-            100- 101- 103- 114- 134- 160- 170- 200- 205- 211- 212- 612-
+            100- 101- 103- 114- 134- 160- 170- 200- 205- 211- 212- 612- 801-
 check-tsan: ## run the tests that use threads under ThreadSanitizer
 	@dist/install-deps check
 	@$(MAKE) --no-print-directory -j$$(nproc) all
@@ -253,6 +305,11 @@ check-faults: ## inject faults into gover-d for FAULTS_S (900) seconds (FAULT=NA
 	@dist/install-deps check
 	@$(MAKE) --no-print-directory -j$$(nproc) all $B/tests/fault-inject.so
 	@B=$B python3 tests/faults/run.py
+
+check-compute: ## inject FAULTS (1000) faults into compute tenants and gover-arbiter on the device double (FAULT=NAME SEED=N)
+	@dist/install-deps check
+	@$(MAKE) --no-print-directory -j$$(nproc) all $(compute_parts)
+	@B=$B tests/check-compute
 
 soak: ## run gover-d for 10^6 periods with 64 vGPUs, churn and faults; memory and files must not grow (SOAK_TICKS=N SEED=N)
 	@dist/install-deps check
@@ -320,7 +377,8 @@ lint: warnings ## run `make warnings`, clang-format, cppcheck and shellcheck
 
 benches: $(benches)
 
-benchmarks := bench-caps bench-tick bench-fps bench-db bench-rest bench-sysfs bench-vgpus bench-sim
+benchmarks := bench-caps bench-tick bench-fps bench-db bench-rest bench-sysfs bench-vgpus bench-sim bench-compute-sim bench-compute bench-cl-layer bench-compute-slice
+bench-compute: $(compute_parts)
 $(benchmarks): all benches
 	@dist/install-deps demo
 	@B=$B $(if $(wildcard bench/$@),bench/$@,$B/bench/$@)
@@ -351,6 +409,11 @@ demo: ## demonstrate overload, steals and overselling with real programs (DEMO_S
 	@$(MAKE) --no-print-directory -j$$(nproc) all
 	@B=$B demo/demo
 
+demo-compute: ## demonstrate the same with OpenCL programs that share a device by turns (DEMO_SECONDS=120)
+	@dist/install-deps demo
+	@$(MAKE) --no-print-directory -j$$(nproc) all
+	@B=$B demo/compute
+
 define manifest # bits, name, library
 install -d $(DESTDIR)$(PREFIX)/share/vulkan/implicit_layer.d && sed 's|@LIBRARY@|$(PREFIX)/lib/gover/$3|; s|@BITS@|$1|' \
 		fps-preload/layer/gover_fps.json.in >$(DESTDIR)$(PREFIX)/share/vulkan/implicit_layer.d/$2.json
@@ -377,14 +440,15 @@ $B/examples/%: dist/examples/% $B/prefix
 	@$(filled)
 FORCE:
 
+pages := $(filter-out $(if $(cl_layer),,man/compute-layer.7),$(wildcard man/*.[1-8]))
 install: all $(made) ## install below $(DESTDIR)$(PREFIX)
-	install -D -m 0755 -t $(DESTDIR)$(PREFIX)/sbin $B/gover-d
+	install -D -m 0755 -t $(DESTDIR)$(PREFIX)/sbin $B/gover-d $B/gover-arbiter
 	install -D -m 0755 -t $(DESTDIR)$(PREFIX)/bin $B/gover-ctl $B/gover-sim
-	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/lib/gover $B/libgover-fps.so $(layer)
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/lib/gover $B/libgover-fps.so $(layer) $(cl_layer)
 	$(if $(libs32),install -D -m 0644 -t $(DESTDIR)$(PREFIX)/lib/gover/32 $(libs32))
 	$(if $(layer),$(call manifest,64,gover_fps,libgover-fps-layer.so))
 	$(if $(filter %-layer.so,$(libs32)),$(call manifest,32,gover_fps32,32/libgover-fps-layer.so))
-	for page in man/*.[1-8]; do \
+	for page in $(pages); do \
 		install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man$${page##*.} $$page || exit; done
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/lib/systemd/catalog dist/gover.catalog
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/gover/prometheus $(wildcard dist/prometheus/*)
@@ -417,6 +481,6 @@ help: ## print this list
 clean: ## remove the build folder
 	rm -rf $B
 
-.PHONY: FORCE $(benchmarks) all tests benches check check-asan check-tsan check-msan check-valgrind check-memory check-kernel check-kernel-i915 check-kernel-bpf check-guest check-web check-monitoring check-model check-system check-kernel-units fuzz fuzz-long soak mutate warnings lint demo install uninstall deb help clean golden
+.PHONY: FORCE $(benchmarks) all tests benches check check-asan check-tsan check-msan check-valgrind check-memory check-compute check-kernel check-kernel-i915 check-kernel-bpf check-guest check-web check-monitoring check-model check-system check-kernel-units fuzz fuzz-long soak mutate warnings lint demo demo-compute install uninstall deb help clean golden
 .PHONY: eval eval-real eval-sensitivity eval-stability eval-traces
 -include $(shell find $B -path $B/bare -prune -o -name '*.d' -type f -print 2>/dev/null)

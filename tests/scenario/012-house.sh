@@ -13,7 +13,7 @@ none() { # none "text": passes if $dir/complaints is empty
 
 files() { # files PATTERN...: prints the files in the folders of the project
   for pattern; do
-    find .ci base bench db demo dist fps-preload gover-ctl gover-d gpu kernel monitor policy sched sim tests \
+    find .ci base bench compute db demo dist fps-preload gover-ctl gover-d gpu kernel monitor policy sched sim tests \
       -type f -name "$pattern" 2>/dev/null
   done
 }
@@ -51,9 +51,14 @@ xargs grep -Hn '^#include "' <"$dir/c" | awk -F : '
   BEGIN {
     level["base"] = 1
     level["policy"] = level["policy/qos"] = level["policy/baseline"] = level["sched"] = 2
-    level["db"] = level["sim/model"] = 3
-    level["gpu"] = level["sim/experiment"] = 4
+    level["sim/double/device"] = level["compute/arbiter"] = 2
+    level["db"] = level["sim/model"] = level["sim/double"] = 3
+    level["gpu"] = level["sim/experiment"] = level["sim/compute"] = 4
     level["monitor"] = level["monitor/fps"] = level["monitor/bpf"] = level["sim/host"] = 5
+    level["compute/channel"] = 3
+    level["compute/tenant"] = 4
+    level["compute/cl"] = 5
+    level["compute/server"] = 6
     level["gover-d/util"] = 6
     level["gover-d/model"] = 7
     level["gover-d/config"] = 8
@@ -77,6 +82,7 @@ xargs grep -Hn '^#include "' <"$dir/c" | awk -F : '
     if (from == to || top == "tests" || top == "bench" || top == "demo") next
     if (top == "monitor" && part[2] ~ /^fps-preload\/(wire|message)\.h$/) next
     if (from == "fps-preload/layer" && to == "fps-preload") next
+    if (from ~ /^compute\/(tenant|cl)$/ && part[2] ~ /^fps-preload\/(debug|owned-fd)\.h$/) next
     if (top == "kernel" && (to == "sched" || part[2] !~ "/")) next
     if (top == "gover-ctl" && to ~ /^gover-ctl/ && level[to] < level[from]) next
     if (top == "gover-ctl" && (to == "base" || to == "sim/experiment" || part[2] == "gover-d/config/config.h" || part[2] == "gover-d/model/contract.h")) next
@@ -86,10 +92,10 @@ xargs grep -Hn '^#include "' <"$dir/c" | awk -F : '
     if (top == "gover-ctl" || !(from in level) || !(to in level) || level[to] >= level[from])
       print
   }' >"$dir/complaints"
-none "includes point down: base, {policy, sched}, {db, sim/model}, {gpu, sim/experiment}, {monitor, sim/host}, gover-d; gover-ctl and kernel apart"
+none "includes point down: base, {policy, sched, compute/arbiter}, {db, sim/model}, {gpu, sim/experiment, sim/compute}, {monitor, sim/host}, gover-d; gover-ctl and kernel apart"
 
 # A module is a .c file and its .h file. tsort prints each cycle of modules on stderr.
-grep -E '^(base|bench|db|demo|fps-preload|gover-ctl|gover-d|gpu|monitor|policy|sched|sim)/' "$dir/c" |
+grep -E '^(base|bench|compute|db|demo|fps-preload|gover-ctl|gover-d|gpu|monitor|policy|sched|sim)/' "$dir/c" |
   xargs awk -F '"' '/^#include "/ {
     from = FILENAME
     to = $2
@@ -101,6 +107,14 @@ none "no include circle between modules"
 
 grep -Hn '^#include <' sched/*.[ch] | grep -vE '<std(int|def|bool)\.h>' >"$dir/complaints"
 none "sched/ is freestanding"
+
+grep -Hn '^#include <' compute/arbiter/*.[ch] | grep -vE '<std(int|def|bool)\.h>' >"$dir/complaints"
+for file in compute/arbiter/*.c; do
+  # gcc copies a struct by memcpy() or memset().
+  "${CC:-gcc}" -std=gnu11 -ffreestanding -mgeneral-regs-only -Wall -Wextra -Werror -Os -I. -c -o "$dir/part.o" "$file" &&
+    nm -u "$dir/part.o" | grep -vE ' (arbiter_[a-z_]+|memcpy|memset|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_)$' | sed "s|^|$file:|"
+done >>"$dir/complaints" 2>&1
+none "compute/arbiter/ calls no function of libc and uses no floating point"
 
 # Compile these sources as in a kernel: no libc header, no floating point, no undefined symbol. The 32-bit build finds
 # divisions of 64-bit numbers, because they call a libgcc function there.
@@ -114,12 +128,14 @@ for machine in "" $(echo "int x;" | "${CC:-gcc}" -m32 -xc -c -o /dev/null - 2>/d
 done >"$dir/complaints" 2>&1
 none "sched/ compiles without libc, floating point and 64-bit division"
 
-grep -nE '#include <(time|sys/|unistd|fcntl|pthread|signal|poll)' policy/*.[ch] policy/*/*.[ch] sim/model/*.[ch] sim/experiment/*.[ch] >"$dir/complaints"
-none "policy/, sim/model/ and sim/experiment/ include no system header: time is a parameter"
+grep -nE '#include <(time|sys/|unistd|fcntl|pthread|signal|poll)' policy/*.[ch] policy/*/*.[ch] sim/model/*.[ch] sim/experiment/*.[ch] \
+  sim/double/device/*.[ch] sim/compute/*.[ch] >"$dir/complaints"
+none "policy/, sim/model/, sim/experiment/, sim/double/device/ and sim/compute/ include no system header: time is a parameter"
 
 grep -nE '(^|[^a-z_])(exit|_exit|abort|printf|fprintf|puts|fputs|perror|syslog|sd_journal_[a-z]*)\(' \
-  base/*.[ch] policy/*.[ch] policy/*/*.[ch] sched/*.[ch] db/*.[ch] sim/model/*.[ch] sim/experiment/*.[ch] gpu/*.[ch] \
-  monitor/*.[ch] monitor/*/*.[ch] |
+  base/*.[ch] policy/*.[ch] policy/*/*.[ch] sched/*.[ch] compute/arbiter/*.[ch] db/*.[ch] sim/model/*.[ch] sim/double/device/*.[ch] sim/experiment/*.[ch] \
+  sim/compute/*.[ch] gpu/*.[ch] \
+  monitor/*.[ch] monitor/*/*.[ch] compute/channel/*.[ch] compute/tenant/*.[ch] compute/cl/*.[ch] |
   grep -v '^sim/experiment/report\.c:' >"$dir/complaints"
 none "no library folder logs or exits"
 

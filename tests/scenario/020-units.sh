@@ -56,6 +56,7 @@ dropped_in() { # dropped_in EXAMPLE: installs a drop-in as its comment describes
 for example in "$root"/usr/share/gover/examples/*.conf; do
   ok "$(basename "$example") is accepted as a drop-in" dropped_in "$example"
 done
+ok "the arbiter of backend lib outlives the daemon" grep -qx KillMode=process "$root/usr/share/gover/examples/lib.conf"
 rm -r "$dir"/verify/*.d
 sed -i 's/^LockPersonality/LockPersonalty/' "$dir/verify/gover-d.service"
 ok "an unknown key is reported" \

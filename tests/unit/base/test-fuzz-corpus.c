@@ -19,6 +19,12 @@
 #define LLVMFuzzerTestOneInput fuzz_limit
 #include "tests/fuzz/fuzz-limit.c"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_accelerator
+#include "tests/fuzz/fuzz-accelerator.c"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_arbiter
+#include "tests/fuzz/fuzz-arbiter.c"
+#undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_cap_journal
 #include "tests/fuzz/fuzz-cap-journal.c"
 #undef LLVMFuzzerTestOneInput
@@ -76,6 +82,15 @@
 #define LLVMFuzzerTestOneInput fuzz_workload
 #include "tests/fuzz/fuzz-workload.c"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_compute_message
+#include "tests/fuzz/fuzz-compute-message.c"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_compute_page
+#include "tests/fuzz/fuzz-compute-page.c"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_slice
+#include "tests/fuzz/fuzz-slice.c"
+#undef LLVMFuzzerTestOneInput
 
 #define CORPUS	     "tests/fuzz/corpus"
 #define INPUT_MAX    (1024 * 1024)
@@ -85,15 +100,29 @@ static struct target { /* not const, because cmocka needs a pointer to non-const
 	const char *name;
 	int (*run)(const uint8_t *data, size_t size);
 } targets[] = {
-	{"limit", fuzz_limit},	     {"cap-journal", fuzz_cap_journal},
-	{"config", fuzz_config},     {"contracts", fuzz_contracts},
-	{"igt", fuzz_igt},	     {"message", fuzz_message},
-	{"page", fuzz_page},	     {"parse", fuzz_parse},
-	{"query", fuzz_query},	     {"request", fuzz_request},
-	{"trace", fuzz_trace},	     {"time-arg", fuzz_time_arg},
-	{"workload", fuzz_workload}, {"scenario", fuzz_scenario},
-	{"tokens", fuzz_tokens},     {"http", fuzz_http},
-	{"sysfs", fuzz_sysfs},	     {"rows", fuzz_rows},
+	{"limit", fuzz_limit},
+	{"cap-journal", fuzz_cap_journal},
+	{"config", fuzz_config},
+	{"contracts", fuzz_contracts},
+	{"igt", fuzz_igt},
+	{"message", fuzz_message},
+	{"page", fuzz_page},
+	{"parse", fuzz_parse},
+	{"query", fuzz_query},
+	{"request", fuzz_request},
+	{"trace", fuzz_trace},
+	{"time-arg", fuzz_time_arg},
+	{"workload", fuzz_workload},
+	{"scenario", fuzz_scenario},
+	{"tokens", fuzz_tokens},
+	{"http", fuzz_http},
+	{"sysfs", fuzz_sysfs},
+	{"rows", fuzz_rows},
+	{"accelerator", fuzz_accelerator},
+	{"arbiter", fuzz_arbiter},
+	{"compute-message", fuzz_compute_message},
+	{"compute-page", fuzz_compute_page},
+	{"slice", fuzz_slice},
 };
 
 static void replay(const struct target *target, const char *file)

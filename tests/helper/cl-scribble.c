@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Link: compute/channel/memfd.c compute/channel/message.c compute/channel/text.c
+ * Link: compute/channel/transfer.c
+ *
+ * A hostile client of the arbiter: writes random words in its page and rings the bell at random.
+ *   cl-scribble client SOCKET SEED MS   connects, scribbles for MS ms, and keeps the connection
+ *   cl-scribble page PATH SEED MS       scribbles in the page of another program, /proc/PID/fd/N
+ * Prints "ready" before the first word and "done" after the last one. The mode client then waits
+ * until it is killed. The values include the greatest ones, times in the future, and counters that
+ * go back. The same seed writes the same words.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "compute/channel/memfd.h"
+#include "compute/channel/message.h"
+#include "compute/channel/transfer.h"
+
+#define WELCOME_MS    20000
+#define PAUSE_MAX_US  200
+#define WORDS_AT_ONCE 8
+
+static uint64_t seed;
+static int bell = -1;
+
+static void fail(const char *what)
+{
+	fprintf(stderr, "cl-scribble: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+/* xorshift64* */
+static uint64_t next_random(void)
+{
+	seed ^= seed >> 12;
+	seed ^= seed << 25;
+	seed ^= seed >> 27;
+	return seed * 2685821657736338717ull;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t value_after(uint64_t old)
+{
+	switch (next_random() % 12) {
+	case 0:
+		return 0;
+	case 1:
+		return 1;
+	case 2:
+		return UINT64_MAX;
+	case 3:
+		return INT64_MAX;
+	case 4:
+		return (uint64_t)INT64_MAX + 1;
+	case 5:
+		return now_ns();
+	case 6:
+		return now_ns() + next_random() % 10000000000u;
+	case 7:
+		return old - 1 - next_random() % 1000000;
+	case 8:
+		return old + next_random() % 1000000;
+	case 9:
+		return old + (1ull << next_random() % 64);
+	case 10:
+		return next_random() % 16;
+	default:
+		return next_random();
+	}
+}
+
+/* Writes one random word of 32 or 64 bits; mostly one that has a meaning. */
+static void scribble(char *page)
+{
+	size_t range = next_random() % 16 ? sizeof(struct compute_page) : COMPUTE_PAGE_BYTES;
+	size_t at = next_random() % (range / 8) * 8;
+
+	if (next_random() % 4 == 0) {
+		uint32_t *word = (uint32_t *)(void *)(page + at);
+
+		__atomic_store_n(word, (uint32_t)value_after(*word), __ATOMIC_SEQ_CST);
+	} else {
+		uint64_t *word = (uint64_t *)(void *)(page + at);
+
+		__atomic_store_n(word, value_after(*word), __ATOMIC_SEQ_CST);
+	}
+}
+
+static void ring(void)
+{
+	uint64_t one = 1;
+
+	if (bell >= 0)
+		(void)!write(bell, &one, sizeof(one));
+}
+
+static void run(char *page, uint64_t ms)
+{
+	uint64_t end_ns = now_ns() + ms * 1000000;
+
+	puts("ready");
+	(void)fflush(stdout);
+	do {
+		for (uint64_t n = next_random() % WORDS_AT_ONCE + 1; n > 0; n--)
+			scribble(page);
+		if (next_random() % 4 == 0)
+			ring();
+		if (next_random() % 2)
+			(void)usleep((useconds_t)(next_random() % PAUSE_MAX_US));
+	} while (now_ns() < end_ns);
+	puts("done");
+	(void)fflush(stdout);
+}
+
+/* Connects and returns the page. The connection stays open until the process ends. */
+static char *connect_as_client(const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), page_fd, n;
+	int fds[COMPUTE_TRANSFER_FDS_MAX];
+	struct pollfd answer = {.fd = sock, .events = POLLIN};
+	struct compute_welcome welcome;
+	struct compute_hello hello;
+	struct compute_page *page;
+	unsigned int n_fds = 0;
+
+	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+	if (connect(sock, (const struct sockaddr *)&address, sizeof(address)) < 0)
+		fail(path);
+	errno = -compute_memfd_create_page(&page_fd, &page);
+	if (errno != 0)
+		fail("page");
+	compute_message_make_hello("cl-scribble", (uint32_t)getpid(), &hello);
+	errno = -compute_transfer_send(sock, &hello, sizeof(hello), &page_fd, COMPUTE_HELLO_FDS);
+	if (errno != 0)
+		fail("hello");
+	if (poll(&answer, 1, WELCOME_MS) != 1)
+		fail("no welcome");
+	n = compute_transfer_receive(sock, &welcome, sizeof(welcome), fds, &n_fds);
+	if (n <= 0 || compute_message_parse_welcome(&welcome, (size_t)n, n_fds, &welcome) < 0)
+		fail("welcome");
+	bell = fds[1];
+	return (char *)page;
+}
+
+static char *map_page(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	void *page;
+
+	if (fd < 0)
+		fail(path);
+	page = mmap(NULL, COMPUTE_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (page == MAP_FAILED)
+		fail("mmap");
+	(void)close(fd);
+	return page;
+}
+
+int main(int argc, char **argv)
+{
+	bool client = argc == 5 && strcmp(argv[1], "client") == 0;
+
+	if (!client && !(argc == 5 && strcmp(argv[1], "page") == 0)) {
+		fputs("usage: cl-scribble client SOCKET SEED MS | page PATH SEED MS\n", stderr);
+		return 2;
+	}
+	seed = strtoull(argv[3], NULL, 10) * 2 + 1;
+	run(client ? connect_as_client(argv[2]) : map_page(argv[2]), strtoull(argv[4], NULL, 10));
+	while (client)
+		(void)pause();
+	return 0;
+}

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: MIT */
+/* Control packets are parsed strictly, and a request to the arbiter never waits without a limit. */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "compute/channel/control-client.h"
+#include "compute/channel/transfer.h"
+
+/* A request with every member that @verb names. */
+static struct compute_request good_request(enum compute_verb verb)
+{
+	struct compute_request request;
+
+	compute_control_make_request(verb, 5, &request);
+	if (verb == COMPUTE_ADD) {
+		(void)snprintf(request.id, sizeof(request.id), "/a");
+		request.memory_max_bytes = COMPUTE_MEMORY_NO_LIMIT;
+		request.guarantee_pct = 100;
+	}
+	if (verb == COMPUTE_ADD || verb == COMPUTE_SET_WEIGHT)
+		request.weight = COMPUTE_WEIGHT_MAX;
+	if (verb == COMPUTE_SET_CAP)
+		request.cap_pct = 100;
+	if (verb == COMPUTE_SET_MEMORY)
+		request.memory_max_bytes = 1;
+	if (verb == COMPUTE_SET_DISCIPLINE)
+		(void)snprintf(request.id, sizeof(request.id), "fair");
+	else if (verb == COMPUTE_SET_SLICE)
+		request.slice_ns = COMPUTE_SLICE_MIN_NS;
+	else if (verb != COMPUTE_GET_DEVICE && verb != COMPUTE_ADD)
+		request.tenant = 3;
+	return request;
+}
+
+static int parse(const struct compute_request *request)
+{
+	struct compute_request parsed;
+
+	return compute_control_parse_request(request, sizeof(*request), &parsed);
+}
+
+static void a_request_with_its_members_is_parsed(void **state)
+{
+	(void)state;
+	for (enum compute_verb verb = COMPUTE_GET_DEVICE; verb < COMPUTE_VERBS; verb++) {
+		struct compute_request request = good_request(verb), parsed;
+
+		assert_int_equal(compute_control_parse_request(&request, sizeof(request), &parsed),
+				 0);
+		assert_memory_equal(&parsed, &request, sizeof(request));
+		assert_int_equal(
+			compute_control_parse_request(&request, sizeof(request) - 1, &parsed),
+			-EPROTO);
+	}
+}
+
+static void a_member_that_the_verb_does_not_name_is_rejected(void **state)
+{
+	(void)state;
+	for (enum compute_verb verb = COMPUTE_GET_DEVICE; verb < COMPUTE_VERBS; verb++) {
+		struct compute_request good = good_request(verb), bad;
+
+		bad = good;
+		bad.weight = verb == COMPUTE_ADD || verb == COMPUTE_SET_WEIGHT ? 0 : 1;
+		assert_int_equal(parse(&bad), -EINVAL);
+		bad = good;
+		bad.cap_pct = verb == COMPUTE_ADD || verb == COMPUTE_SET_CAP ? 101 : 1;
+		assert_int_equal(parse(&bad), -EINVAL);
+		bad = good;
+		bad.guarantee_pct = verb == COMPUTE_ADD || verb == COMPUTE_SET_GUARANTEE ? 101 : 1;
+		assert_int_equal(parse(&bad), -EINVAL);
+		bad = good;
+		bad.memory_max_bytes = verb == COMPUTE_ADD || verb == COMPUTE_SET_MEMORY ? 0 : 1;
+		assert_int_equal(parse(&bad), -EINVAL);
+		bad = good;
+		bad.slice_ns = verb == COMPUTE_SET_SLICE ? COMPUTE_SLICE_MAX_NS + 1 : 1;
+		assert_int_equal(parse(&bad), -EINVAL);
+		bad = good;
+		bad.tenant = good.tenant == COMPUTE_TENANT_NONE ? 3 : COMPUTE_TENANT_NONE;
+		assert_int_equal(parse(&bad), -EINVAL);
+		bad = good;
+		memset(bad.id, 0, sizeof(bad.id));
+		if (good.id[0] == '\0')
+			bad.id[0] = '/';
+		assert_int_equal(parse(&bad), -EINVAL);
+	}
+}
+
+static void a_request_with_a_wrong_head_is_rejected(void **state)
+{
+	struct compute_request good = good_request(COMPUTE_ADD), bad = good;
+
+	(void)state;
+	bad.magic++;
+	assert_int_equal(parse(&bad), -EPROTO);
+	bad = good;
+	bad.version++;
+	assert_int_equal(parse(&bad), -EPROTO);
+	bad = good;
+	bad.verb = 0;
+	assert_int_equal(parse(&bad), -EPROTO);
+	bad.verb = COMPUTE_VERBS;
+	assert_int_equal(parse(&bad), -EPROTO);
+	bad = good;
+	bad.id[sizeof(bad.id) - 1] = 'x'; /* after the NUL */
+	assert_int_equal(parse(&bad), -EPROTO);
+	bad = good;
+	bad.id[1] = '\n';
+	assert_int_equal(parse(&bad), -EPROTO);
+	memset(bad.id, 'x', sizeof(bad.id));
+	assert_int_equal(parse(&bad), -EPROTO);
+}
+
+static void a_discipline_has_a_short_name(void **state)
+{
+	struct compute_request request = good_request(COMPUTE_SET_DISCIPLINE);
+
+	(void)state;
+	memset(request.id, 'x', COMPUTE_TEXT_MAX - 1);
+	assert_int_equal(parse(&request), 0);
+	request.id[COMPUTE_TEXT_MAX - 1] = 'x';
+	assert_int_equal(parse(&request), -EINVAL);
+}
+
+/* A reply to @request with the tenants @first, @first + 1, ... */
+static struct compute_reply good_reply(const struct compute_request *request, uint32_t first,
+				       uint32_t tenants)
+{
+	struct compute_reply reply = {
+		.magic = COMPUTE_CONTROL_MAGIC,
+		.version = COMPUTE_CONTROL_VERSION,
+		.verb = request->verb,
+		.serial = request->serial,
+		.tenants = tenants,
+		.next = COMPUTE_TENANT_NONE,
+	};
+
+	for (uint32_t i = 0; i < tenants; i++)
+		reply.tenant[i] = (struct compute_tenant){.index = first + i, .weight = 1};
+	return reply;
+}
+
+static int parse_reply(const struct compute_reply *reply, const struct compute_request *request)
+{
+	struct compute_reply parsed;
+
+	return compute_control_parse_reply(reply, COMPUTE_REPLY_BYTES(reply->tenants), request,
+					   &parsed);
+}
+
+static void a_reply_has_the_tenants_of_its_verb(void **state)
+{
+	static const struct {
+		enum compute_verb verb;
+		uint32_t first, tenants;
+		int result;
+	} rows[] = {
+		{COMPUTE_GET_DEVICE, 0, 0, 0},	  {COMPUTE_GET_DEVICE, 0, 1, -EPROTO},
+		{COMPUTE_LIST, 0, 0, 0},	  {COMPUTE_LIST, 3, COMPUTE_LIST_MAX, 0},
+		{COMPUTE_LIST, 2, 1, -EPROTO},	  {COMPUTE_ADD, 9, 1, 0},
+		{COMPUTE_ADD, 9, 0, -EPROTO},	  {COMPUTE_SET_CAP, 3, 1, 0},
+		{COMPUTE_SET_CAP, 4, 1, -EPROTO}, {COMPUTE_SET_CAP, 3, 2, -EPROTO},
+		{COMPUTE_REMOVE, 0, 0, 0},	  {COMPUTE_REMOVE, 3, 1, -EPROTO},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct compute_request request = good_request(rows[i].verb);
+		struct compute_reply reply = good_reply(&request, rows[i].first, rows[i].tenants);
+
+		assert_int_equal(parse_reply(&reply, &request), rows[i].result);
+	}
+}
+
+static void a_reply_with_an_invalid_field_is_rejected(void **state)
+{
+	struct compute_request request = good_request(COMPUTE_LIST);
+	struct compute_reply good = good_reply(&request, 3, 2), bad;
+
+#define REJECTED(change)                                                \
+	do {                                                            \
+		bad = good;                                             \
+		change;                                                 \
+		assert_int_equal(parse_reply(&bad, &request), -EPROTO); \
+	} while (0)
+
+	(void)state;
+	REJECTED(bad.magic++);
+	REJECTED(bad.version++);
+	REJECTED(bad.verb++);
+	REJECTED(bad.serial++);
+	REJECTED(bad.next = 4);	      /* behind the last tenant: at least 5 */
+	REJECTED(bad.error = ENOENT); /* with tenants */
+	REJECTED(bad.tenant[1].index = 3);
+	REJECTED(bad.tenant[1].index = COMPUTE_TENANT_NONE);
+	REJECTED(bad.tenant[1].state = COMPUTE_STATES);
+	REJECTED(bad.tenant[1].weight = 0);
+	REJECTED(bad.tenant[1].weight = COMPUTE_WEIGHT_MAX + 1);
+	REJECTED(bad.tenant[1].cap_pct = 101);
+	REJECTED(bad.tenant[1].guarantee_pct = 101);
+	REJECTED(bad.tenant[1].id[5] = 'x');
+	REJECTED(bad.device.name[0] = '\n');
+	REJECTED(memset(bad.device.discipline, 'x', COMPUTE_TEXT_MAX));
+	bad = good;
+	bad.next = 5;
+	assert_int_equal(parse_reply(&bad, &request), 0);
+	assert_int_equal(compute_control_parse_reply(&good, sizeof(good), &request, &bad), -EPROTO);
+	assert_int_equal(compute_control_parse_reply(&good, 10, &request, &bad), -EPROTO);
+	assert_int_equal(
+		compute_control_parse_reply(&good, COMPUTE_REPLY_BYTES(17), &request, &bad),
+		-EPROTO);
+	good.tenants = UINT32_MAX;
+	assert_int_equal(compute_control_parse_reply(&good, sizeof(good), &request, &bad), -EPROTO);
+}
+
+static void an_error_has_no_tenants(void **state)
+{
+	struct compute_request request = good_request(COMPUTE_SET_CAP);
+	struct compute_reply reply = good_reply(&request, 0, 0);
+
+	(void)state;
+	reply.error = ENOENT;
+	assert_int_equal(parse_reply(&reply, &request), 0);
+	reply.error = UINT32_MAX;
+	assert_int_equal(parse_reply(&reply, &request), -EPROTO);
+}
+
+struct lister {
+	int fd;
+	unsigned int tenants;
+};
+
+/* An arbiter with @tenants tenants that answers LIST requests until the connection ends. */
+static void *answer_lists(void *userdata)
+{
+	const struct lister *lister = userdata;
+	int fd = lister->fd, got[COMPUTE_TRANSFER_FDS_MAX];
+	struct compute_request request;
+	unsigned int n_fds, tenants = lister->tenants;
+
+	for (;;) {
+		struct pollfd wait = {.fd = fd, .events = POLLIN};
+		struct compute_reply reply;
+		uint32_t n;
+
+		(void)poll(&wait, 1, -1);
+		if (compute_transfer_receive(fd, &request, sizeof(request), got, &n_fds) <= 0)
+			return NULL;
+		n = tenants - request.tenant;
+		if (n > COMPUTE_LIST_MAX)
+			n = COMPUTE_LIST_MAX;
+		reply = good_reply(&request, request.tenant, n);
+		if (request.tenant + n < tenants)
+			reply.next = request.tenant + n;
+		(void)compute_transfer_send(fd, &reply, COMPUTE_REPLY_BYTES(n), NULL, 0);
+	}
+}
+
+static void a_list_is_read_in_parts(void **state)
+{
+	struct compute_control control = COMPUTE_CONTROL_NULL;
+	struct compute_tenant tenants[40];
+	struct compute_device device;
+	struct lister lister = {.tenants = 40};
+	unsigned int n = 0;
+	pthread_t thread;
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, ends), 0);
+	control.fd = ends[0];
+	lister.fd = ends[1];
+	assert_int_equal(pthread_create(&thread, NULL, answer_lists, &lister), 0);
+	assert_int_equal(compute_control_list(&control, 60000, tenants, 40, &device, &n), 0);
+	assert_int_equal(n, 40);
+	for (uint32_t i = 0; i < n; i++)
+		assert_int_equal(tenants[i].index, i);
+	assert_int_equal(compute_control_list(&control, 60000, tenants, 3, &device, &n), 0);
+	assert_int_equal(n, 40);
+	compute_control_close(&control);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	(void)close(ends[1]);
+}
+
+static void a_list_without_end_fails(void **state)
+{
+	struct compute_control control = COMPUTE_CONTROL_NULL;
+	struct compute_tenant tenant;
+	struct compute_device device;
+	struct lister lister = {.tenants = 65537};
+	unsigned int n = 0;
+	pthread_t thread;
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, ends), 0);
+	control.fd = ends[0];
+	lister.fd = ends[1];
+	assert_int_equal(pthread_create(&thread, NULL, answer_lists, &lister), 0);
+	assert_int_equal(compute_control_list(&control, 60000, &tenant, 1, &device, &n), -EPROTO);
+	assert_int_equal(n, 0);
+	compute_control_close(&control);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	(void)close(ends[1]);
+}
+
+static void a_request_without_answer_ends(void **state)
+{
+	struct compute_control control = COMPUTE_CONTROL_NULL;
+	struct compute_request request = good_request(COMPUTE_GET_DEVICE);
+	struct compute_reply reply;
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(compute_control_call(&control, &request, 1, &reply), -ENOTCONN);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, ends), 0);
+	control.fd = ends[0];
+	assert_int_equal(compute_control_call(&control, &request, 5, &reply), -ETIMEDOUT);
+	assert_int_equal(control.fd, -1);
+	(void)close(ends[1]);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, ends), 0);
+	control.fd = ends[0];
+	assert_int_equal(compute_transfer_send(ends[1], "nonsense", 8, ends, 1), 0);
+	assert_int_equal(compute_control_call(&control, &request, 60000, &reply), -EPROTO);
+	(void)close(ends[1]);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, ends), 0);
+	control.fd = ends[0];
+	(void)close(ends[1]);
+	assert_int_equal(compute_control_call(&control, &request, 60000, &reply), -ECONNRESET);
+}
+
+static void a_missing_arbiter_is_an_error(void **state)
+{
+	struct compute_control control = COMPUTE_CONTROL_NULL;
+	char path[200];
+
+	(void)state;
+	assert_int_equal(compute_control_open(&control, "/nonexistent/socket"), -ENOENT);
+	memset(path, 'x', sizeof(path));
+	path[sizeof(path) - 1] = '\0';
+	assert_int_equal(compute_control_open(&control, path), -ENAMETOOLONG);
+	assert_int_equal(control.fd, -1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_request_with_its_members_is_parsed),
+		cmocka_unit_test(a_member_that_the_verb_does_not_name_is_rejected),
+		cmocka_unit_test(a_request_with_a_wrong_head_is_rejected),
+		cmocka_unit_test(a_discipline_has_a_short_name),
+		cmocka_unit_test(a_reply_has_the_tenants_of_its_verb),
+		cmocka_unit_test(a_reply_with_an_invalid_field_is_rejected),
+		cmocka_unit_test(an_error_has_no_tenants),
+		cmocka_unit_test(a_list_is_read_in_parts),
+		cmocka_unit_test(a_list_without_end_fails),
+		cmocka_unit_test(a_request_without_answer_ends),
+		cmocka_unit_test(a_missing_arbiter_is_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

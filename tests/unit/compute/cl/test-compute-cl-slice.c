@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sliced launches on a target without a device: which launches are cut, the parameters, arguments
+ * and events of their parts, errors of the target, and that no object of the layer is lost.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "tests/unit/compute/fake-arbiter.h"
+#include "tests/unit/compute/stub-cl-kernels.h"
+
+#include "compute/cl/gover-slice.h"
+
+#define LIMIT_NS 60000000000ull
+#define SOURCE	 "__kernel void k(__global int *a) { a[get_global_id(0)] = 1; }"
+
+static const cl_icd_dispatch *cl;
+static struct fake_arbiter arbiter;
+static const struct compute_page *page;
+static cl_command_queue queue;
+static cl_program program;
+static cl_kernel kernel;
+
+/* Launches @groups work-groups of 4 work-items. Returns the number of launches of the target. */
+static unsigned int launch_groups(cl_command_queue on, size_t groups, cl_uint n,
+				  const cl_event *list, cl_event *event)
+{
+	size_t global = 4 * groups, local = 4;
+
+	seen.n = 0;
+	assert_int_equal(
+		cl->clEnqueueNDRangeKernel(on, kernel, 1, NULL, &global, &local, n, list, event),
+		CL_SUCCESS);
+	return seen.n;
+}
+
+static void make_kernel(const char *source)
+{
+	program = cl->clCreateProgramWithSource(NULL, 1, &source, NULL, NULL);
+	assert_int_equal(cl->clBuildProgram(program, 0, NULL, "-w", NULL, NULL), CL_SUCCESS);
+	kernel = cl->clCreateKernel(program, "k", NULL);
+	assert_non_null(kernel);
+	/* The kernel keeps its program, as for a target. */
+	retain(program);
+	assert_int_equal(cl->clReleaseProgram(program), CL_SUCCESS);
+}
+
+static void drop_kernel(void)
+{
+	cl_program of = program;
+
+	assert_int_equal(cl->clReleaseKernel(kernel), CL_SUCCESS);
+	release(of);
+}
+
+/* Makes the kernel long: its whole launch of 64 work-groups takes @ns. */
+static void measure(cl_ulong ns)
+{
+	stub.length = ns;
+	assert_int_equal(launch_groups(queue, 64, 0, NULL, NULL), 1);
+	stub.length = ns / 64;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	stub.hold = false;
+	seen.fail_at = -1;
+	queue = cl->clCreateCommandQueue(NULL, NULL, 0, NULL);
+	fake_arbiter_grant(&arbiter, 0, COMPUTE_GRANT_TURN, 0);
+	arbiter.beacon->slot[0].slice_ns = 6000;
+	arbiter.beacon->slot[0].in_flight_max_ns = 0;
+	make_kernel(SOURCE);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	stub_finish(UINT32_MAX);
+	drop_kernel();
+	assert_int_equal(seen.live, 0);
+	assert_int_equal(stub.live_events, 0);
+	assert_int_equal(of_page(&page->in_flight), 0);
+	assert_int_equal(of_page(&page->in_flight_ns), 0);
+	assert_int_equal(cl->clReleaseCommandQueue(queue), CL_SUCCESS);
+	return 0;
+}
+
+static void a_short_launch_is_whole(void **state)
+{
+	unsigned int builds = seen.builds;
+
+	(void)state;
+	measure(6000); /* as long as a turn */
+	assert_int_equal(launch_groups(queue, 64, 0, NULL, NULL), 1);
+	assert_int_equal(seen.builds, builds);
+}
+
+static void a_long_launch_is_cut(void **state)
+{
+	uint64_t units, whole = of_page(&page->kernels_whole);
+	cl_uint value = 17;
+	size_t next = 0;
+
+	(void)state;
+	measure(64000);
+	units = of_page(&page->units);
+	assert_int_equal(cl->clSetKernelArg(kernel, 2, sizeof(value), &value), CL_SUCCESS);
+	/* A quarter of the turn is 1,500 ns, but a part has at least 4 groups for the unit. */
+	assert_int_equal(launch_groups(queue, 64, 0, NULL, NULL), 16);
+	for (int i = 0; i < 16; i++) {
+		const struct part *part = &seen.parts[i];
+
+		assert_ptr_not_equal(part->kernel, kernel);
+		assert_non_null(strstr(part->kernel->program->text, SOURCE));
+		assert_int_equal(part->arguments[2][0], 17);
+		assert_int_equal(part->dimensions, 3);
+		assert_int_equal(part->offset[0], next);
+		assert_int_equal(part->offset[1], 0);
+		assert_int_equal(part->offset[2], 64);
+		assert_int_equal(part->local[0], 4);
+		assert_true(part->global[1] == 1 && part->global[2] == 1 && part->local[1] == 1);
+		next += part->global[0];
+	}
+	assert_int_equal(next, 256);
+	assert_int_equal(of_page(&page->units) - units, 1);
+	value = 18;
+	assert_int_equal(cl->clSetKernelArg(kernel, 2, sizeof(value), &value), CL_SUCCESS);
+	assert_true(launch_groups(queue, 64, 0, NULL, NULL) > 1);
+	assert_int_equal(seen.parts[0].arguments[2][0], 18);
+	assert_int_equal(of_page(&page->kernels_whole), whole);
+}
+
+static void a_launch_of_another_size_is_predicted(void **state)
+{
+	(void)state;
+	measure(6000);
+	assert_true(launch_groups(queue, 640, 0, NULL, NULL) > 1);
+}
+
+static void a_kernel_that_becomes_short_is_whole_again(void **state)
+{
+	(void)state;
+	measure(64000);
+	stub.length = 1;
+	for (int i = 0; i < 40; i++)
+		(void)launch_groups(queue, 64, 0, NULL, NULL);
+	assert_int_equal(seen.n, 1);
+}
+
+static void the_event_stands_for_all_parts(void **state)
+{
+	cl_command_queue profiled =
+		cl->clCreateCommandQueue(NULL, NULL, CL_QUEUE_PROFILING_ENABLE, NULL);
+	cl_ulong start = 0, end = 0, begin;
+	cl_event event;
+
+	(void)state;
+	measure(64000);
+	begin = stub.clock;
+	assert_int_equal(launch_groups(profiled, 64, 0, NULL, &event), 16);
+	assert_int_equal(((struct stub_event *)event)->references, 1);
+	assert_int_equal(cl->clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START,
+						     sizeof(start), &start, NULL),
+			 CL_SUCCESS);
+	assert_int_equal(cl->clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof(end),
+						     &end, NULL),
+			 CL_SUCCESS);
+	assert_int_equal(start, begin);
+	assert_int_equal(end, begin + 16 * stub.length);
+	assert_int_equal(cl->clRetainEvent(event), CL_SUCCESS);
+	assert_int_equal(cl->clReleaseEvent(event), CL_SUCCESS);
+	assert_int_equal(stub.live_events, 2); /* that of the first part, for its times */
+	assert_int_equal(cl->clReleaseEvent(event), CL_SUCCESS);
+	assert_int_equal(stub.live_events, 0);
+	(void)cl->clReleaseCommandQueue(profiled);
+}
+
+static void parts_wait_for_each_other_out_of_order(void **state)
+{
+	cl_command_queue unordered =
+		cl->clCreateCommandQueue(NULL, NULL, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, NULL);
+	cl_event before, event;
+
+	(void)state;
+	measure(64000);
+	assert_int_equal(launch_groups(queue, 1, 0, NULL, &before), 1);
+	assert_int_equal(launch_groups(unordered, 64, 1, &before, &event), 16);
+	assert_ptr_equal(seen.parts[0].wait, before);
+	for (int i = 1; i < 16; i++) {
+		assert_int_equal(seen.parts[i].n, 1);
+		assert_ptr_not_equal(seen.parts[i].wait, before);
+	}
+	assert_true(launch_groups(queue, 64, 1, &before, NULL) > 1);
+	assert_ptr_equal(seen.parts[0].wait, before);
+	assert_int_equal(seen.parts[1].n, 0); /* in order */
+	(void)cl->clReleaseEvent(before);
+	(void)cl->clReleaseEvent(event);
+	(void)cl->clReleaseCommandQueue(unordered);
+}
+
+static void a_launch_that_depends_on_the_program_is_whole(void **state)
+{
+	cl_event user = cl->clCreateUserEvent(NULL, NULL);
+
+	(void)state;
+	measure(64000);
+	stub.hold = true;
+	assert_int_equal(launch_groups(queue, 64, 1, &user, NULL), 1);
+	assert_int_equal(cl->clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+	(void)cl->clReleaseEvent(user);
+}
+
+static void a_refused_first_part_leaves_the_launch_whole(void **state)
+{
+	uint64_t whole = of_page(&page->kernels_whole);
+
+	(void)state;
+	measure(64000);
+	seen.fail_at = 0;
+	seen.fail = CL_INVALID_KERNEL_ARGS;
+	assert_int_equal(launch_groups(queue, 64, 0, NULL, NULL), 1);
+	assert_ptr_equal(seen.parts[0].kernel, kernel);
+	assert_int_equal(of_page(&page->kernels_whole), whole); /* an error of the program */
+	seen.fail_at = 0;
+	seen.fail = CL_OUT_OF_RESOURCES;
+	assert_int_equal(launch_groups(queue, 64, 0, NULL, NULL), 1);
+	assert_int_equal(of_page(&page->kernels_whole), whole + 1);
+}
+
+static void a_refused_later_part_is_an_error(void **state)
+{
+	size_t global = 256, local = 4;
+	cl_event event = (cl_event)(uintptr_t)0x77;
+
+	(void)state;
+	measure(64000);
+	seen.n = 0;
+	seen.fail_at = 5;
+	seen.fail = CL_OUT_OF_RESOURCES;
+	assert_int_equal(cl->clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, &local, 0,
+						    NULL, &event),
+			 CL_OUT_OF_RESOURCES);
+	assert_int_equal(seen.n, 5);
+	assert_ptr_equal(event, (cl_event)(uintptr_t)0x77);
+}
+
+/* Each row is launched whole; the layer reports each kernel once. */
+static void what_cannot_be_sliced_stays_whole(void **state)
+{
+	static const size_t offset[3] = {4}, global[3] = {256, 1, 1}, local[3] = {4, 1, 1};
+	static const struct {
+		const char *source;
+		cl_uint dimensions;
+		const size_t *offset, *local;
+		unsigned int fail_builds;
+	} rows[] = {
+		{"void get_group_id(uint d); " SOURCE, 1, NULL, local, 0},
+		{SOURCE, 1, offset, local, 0},
+		{SOURCE, 1, NULL, NULL, 0},
+		{SOURCE, 3, NULL, local, 0},
+		{SOURCE, 1, NULL, local, 1},
+	};
+
+	(void)state;
+	drop_kernel();
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		uint64_t whole = of_page(&page->kernels_whole);
+
+		make_kernel(rows[i].source);
+		measure(64000);
+		seen.fail_builds = rows[i].fail_builds;
+		for (int twice = 0; twice < 2; twice++) {
+			seen.n = 0;
+			assert_int_equal(cl->clEnqueueNDRangeKernel(
+						 queue, kernel, rows[i].dimensions, rows[i].offset,
+						 global, rows[i].local, 0, NULL, NULL),
+					 CL_SUCCESS);
+			assert_int_equal(seen.n, 1);
+			assert_ptr_equal(seen.parts[0].kernel, kernel);
+		}
+		assert_int_equal(of_page(&page->kernels_whole) - whole, 1);
+		if (i + 1 < ARRAY_SIZE(rows))
+			drop_kernel();
+	}
+}
+
+static void a_program_that_was_not_built_from_source_stays_whole(void **state)
+{
+	uint64_t whole = of_page(&page->kernels_whole);
+
+	(void)state;
+	drop_kernel();
+	program = new_object(NULL, "binary");
+	kernel = cl->clCreateKernel(program, "k", NULL);
+	measure(64000);
+	assert_int_equal(launch_groups(queue, 64, 0, NULL, NULL), 1);
+	assert_int_equal(of_page(&page->kernels_whole) - whole, 1);
+}
+
+/* The second build replaces the rectified program of the first. */
+static void a_program_can_be_built_again(void **state)
+{
+	(void)state;
+	measure(64000);
+	assert_int_equal(launch_groups(queue, 64, 0, NULL, NULL), 16);
+	assert_int_equal(cl->clRetainProgram(program), CL_SUCCESS);
+	assert_int_equal(cl->clReleaseKernel(kernel), CL_SUCCESS);
+	assert_int_equal(cl->clBuildProgram(program, 0, NULL, "", NULL, NULL), CL_SUCCESS);
+	kernel = cl->clCreateKernel(program, "k", NULL);
+	measure(64000);
+	assert_int_equal(launch_groups(queue, 64, 0, NULL, NULL), 16);
+	assert_int_equal(cl->clReleaseProgram(program), CL_SUCCESS);
+}
+
+/* The build of the application may remove the reason why the first one was not sliced. */
+static void a_new_build_is_tried_again(void **state)
+{
+	(void)state;
+	measure(64000);
+	seen.fail_builds = 1;
+	assert_int_equal(launch_groups(queue, 64, 0, NULL, NULL), 1);
+	assert_int_equal(cl->clRetainProgram(program), CL_SUCCESS);
+	assert_int_equal(cl->clReleaseKernel(kernel), CL_SUCCESS);
+	assert_int_equal(cl->clBuildProgram(program, 0, NULL, "", NULL, NULL), CL_SUCCESS);
+	kernel = cl->clCreateKernel(program, "k", NULL);
+	measure(64000);
+	assert_int_equal(launch_groups(queue, 64, 0, NULL, NULL), 16);
+	assert_int_equal(cl->clReleaseProgram(program), CL_SUCCESS);
+}
+
+/* For the address sanitizer. */
+static void sizes_beyond_the_dimensions_are_not_read(void **state)
+{
+	size_t *one = malloc(sizeof(*one));
+
+	(void)state;
+	assert_non_null(one);
+	*one = 256;
+	stub.fail = CL_INVALID_WORK_DIMENSION;
+	for (cl_uint dimensions = 4; dimensions < 6; dimensions++)
+		assert_int_equal(cl->clEnqueueNDRangeKernel(queue, kernel, dimensions, NULL, one,
+							    one, 0, NULL, NULL),
+				 CL_INVALID_WORK_DIMENSION);
+	stub.fail = CL_SUCCESS;
+	free(one);
+}
+
+static void a_declared_argument_gets_the_offset(void **state)
+{
+	cl_int(CL_API_CALL * declare)(cl_kernel, cl_uint) = (cl_int(CL_API_CALL *)(
+		cl_kernel,
+		cl_uint))cl->clGetExtensionFunctionAddressForPlatform(NULL, GOVER_SLICE_FUNCTION);
+	const cl_uint whole[4] = {0, 0, 64, 1};
+
+	(void)state;
+	assert_non_null(declare);
+	drop_kernel();
+	program = new_object(NULL, "binary");
+	kernel = cl->clCreateKernel(program, "k", NULL);
+	assert_int_equal(declare(NULL, 0), CL_INVALID_KERNEL);
+	assert_int_equal(declare(kernel, ARGUMENTS), CL_INVALID_ARG_INDEX);
+	assert_int_equal(declare(kernel, 3), CL_SUCCESS);
+	measure(64000);
+	assert_int_equal(launch_groups(queue, 64, 0, NULL, NULL), 1); /* not set */
+	assert_int_equal(cl->clSetKernelArg(kernel, 3, sizeof(whole), whole), CL_SUCCESS);
+	assert_int_equal(launch_groups(queue, 64, 0, NULL, NULL), 16);
+	for (cl_uint i = 0; i < 16; i++) {
+		const struct part *part = &seen.parts[i];
+
+		assert_ptr_equal(part->kernel, kernel);
+		assert_true(part->dimensions == 1 && part->offset[0] == 0 && part->global[0] == 16);
+		assert_true(part->arguments[3][0] == 4 * i && part->arguments[3][1] == 0);
+		assert_true(part->arguments[3][2] == 64 && part->arguments[3][3] == 1);
+	}
+	assert_memory_equal(((struct object *)kernel)->arguments[3], whole, sizeof(whole));
+}
+
+int main(void)
+{
+#define ON_STUB(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		ON_STUB(a_short_launch_is_whole),
+		ON_STUB(a_long_launch_is_cut),
+		ON_STUB(a_launch_of_another_size_is_predicted),
+		ON_STUB(a_kernel_that_becomes_short_is_whole_again),
+		ON_STUB(the_event_stands_for_all_parts),
+		ON_STUB(parts_wait_for_each_other_out_of_order),
+		ON_STUB(a_launch_that_depends_on_the_program_is_whole),
+		ON_STUB(a_refused_first_part_leaves_the_launch_whole),
+		ON_STUB(a_refused_later_part_is_an_error),
+		ON_STUB(what_cannot_be_sliced_stays_whole),
+		ON_STUB(a_program_that_was_not_built_from_source_stays_whole),
+		ON_STUB(a_program_can_be_built_again),
+		ON_STUB(a_new_build_is_tried_again),
+		ON_STUB(sizes_beyond_the_dimensions_are_not_read),
+		ON_STUB(a_declared_argument_gets_the_offset),
+	};
+	char folder[] = "/tmp/gover-cl-slice-XXXXXX", path[108], value[120];
+	int failed;
+
+	if (!mkdtemp(folder))
+		return 1;
+	(void)snprintf(path, sizeof(path), "%s/socket", folder);
+	(void)snprintf(value, sizeof(value), "unix:%s", path);
+	(void)setenv("GOVER_CL", value, 1);
+	(void)unsetenv("GOVER_CL_SLICE");
+	fake_arbiter_start(&arbiter, path, COMPUTE_GRANT_TURN);
+	cl = kernels_load_layer();
+	if (!cl)
+		return 1;
+	for (uint64_t end_ns = fake_now_ns() + LIMIT_NS; fake_now_ns() < end_ns;) {
+		cl_command_queue q = cl->clCreateCommandQueue(NULL, NULL, 0, NULL);
+
+		(void)cl->clEnqueueReadBuffer(q, NULL, CL_TRUE, 0, 1, NULL, 0, NULL, NULL);
+		(void)cl->clReleaseCommandQueue(q);
+		page = fake_arbiter_page(&arbiter, 0);
+		if (page && of_page(&page->submissions) > 0)
+			break;
+		fake_pause_ms(1);
+	}
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	fake_arbiter_end(&arbiter);
+	(void)rmdir(folder);
+	return failed;
+}

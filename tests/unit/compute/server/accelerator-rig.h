@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A device with one queue, its programs and an arbiter, in virtual time. The programs do what
+ * compute/tenant/gate.c does, for one thread.
+ */
+#ifndef TESTS_UNIT_COMPUTE_SERVER_ACCELERATOR_RIG_H
+#define TESTS_UNIT_COMPUTE_SERVER_ACCELERATOR_RIG_H
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "compute/channel/memfd.h"
+#include "compute/server/accelerator.h"
+
+#define MS 1000000ull
+#define US 1000ull
+
+/* A client whose thread keeps up to @depth units of @unit_ns in flight. */
+struct program {
+	struct compute_page *page; /* as the client maps it */
+	struct accelerator_client *client;
+	uint64_t unit_ns, predicted_ns;
+	unsigned int depth;
+	bool stopped; /* writes nothing in its page */
+	uint64_t busy_ns;
+};
+
+#define QUEUE_MAX 256
+
+/* A device with one queue, its programs and an arbiter. */
+static struct world {
+	struct accelerator *accelerator;
+	const struct compute_beacon *beacon;
+	uint64_t now_ns, next_ns;
+	struct program programs[70];
+	unsigned int n;
+	struct {
+		unsigned int program;
+		uint64_t end_ns;
+	} queue[QUEUE_MAX];
+	unsigned int first, queued;
+} world;
+
+static inline void open_world(const char *discipline)
+{
+	struct accelerator_options options = {.name = "test",
+					      .discipline = arbiter_discipline_find(discipline)};
+
+	world = (struct world){.now_ns = 1000 * MS};
+	assert_non_null(options.discipline);
+	assert_int_equal(accelerator_new(&options, world.now_ns, &world.accelerator), 0);
+	assert_int_equal(
+		compute_memfd_map_beacon(accelerator_beacon_fd(world.accelerator), &world.beacon),
+		0);
+}
+
+static inline void step(void)
+{
+	world.next_ns = accelerator_step(world.accelerator, world.now_ns);
+}
+
+static inline void ask(struct compute_request *request, int error, struct compute_reply *reply)
+{
+	struct compute_request parsed;
+
+	assert_int_equal(compute_control_parse_request(request, sizeof(*request), &parsed), 0);
+	size_t size = accelerator_answer(world.accelerator, &parsed, world.now_ns, reply);
+
+	assert_int_equal(compute_control_parse_reply(reply, size, request, reply), 0);
+	assert_int_equal(reply->error, error);
+}
+
+/* Adds a tenant and returns its index. */
+static inline uint32_t add_tenant(const char *id, unsigned int weight, unsigned int cap_pct)
+{
+	struct compute_request request;
+	struct compute_reply reply;
+
+	compute_control_make_request(COMPUTE_ADD, 1, &request);
+	(void)snprintf(request.id, sizeof(request.id), "%s", id);
+	request.weight = weight;
+	request.cap_pct = cap_pct;
+	request.memory_max_bytes = COMPUTE_MEMORY_NO_LIMIT;
+	ask(&request, 0, &reply);
+	return reply.tenant[0].index;
+}
+
+static inline struct compute_tenant look(uint32_t index)
+{
+	struct compute_request request;
+	struct compute_reply reply;
+
+	compute_control_make_request(COMPUTE_LIST, 1, &request);
+	request.tenant = index;
+	ask(&request, 0, &reply);
+	assert_int_equal(reply.tenant[0].index, index);
+	return reply.tenant[0];
+}
+
+static inline struct compute_page *new_page(const struct compute_page **ret_mapped)
+{
+	struct compute_page *page;
+	int fd;
+
+	assert_int_equal(compute_memfd_create_page(&fd, &page), 0);
+	assert_int_equal(compute_memfd_map_page(fd, ret_mapped), 0);
+	(void)close(fd);
+	return page;
+}
+
+static inline struct program *connect_program(const char *group, uint64_t unit_ns,
+					      unsigned int depth)
+{
+	struct program *program = &world.programs[world.n++];
+	const struct compute_page *mapped;
+
+	*program = (struct program){.unit_ns = unit_ns, .predicted_ns = unit_ns, .depth = depth};
+	program->page = new_page(&mapped);
+	assert_int_equal(accelerator_connect(world.accelerator, group, mapped, -1, world.now_ns,
+					     &program->client),
+			 0);
+	return program;
+}
+
+/* Two tenants of equal weight, /a and /b, with a program each: 1 ms a unit, four in flight. */
+static inline void open_pair(struct program **ret_a, struct program **ret_b)
+{
+	open_world("fair");
+	add_tenant("/a", 100, 0);
+	add_tenant("/b", 100, 0);
+	*ret_a = connect_program("/a", MS, 4);
+	*ret_b = connect_program("/b", MS, 4);
+}
+
+static inline const struct compute_slot *slot_of(const struct program *program)
+{
+	return &world.beacon->slot[accelerator_slot(program->client)];
+}
+
+static inline bool has_turn(const struct program *program)
+{
+	return (slot_of(program)->grant & COMPUTE_GRANT_MASK) == COMPUTE_GRANT_TURN;
+}
+
+static inline void end_program(struct program *program)
+{
+	if (program->client)
+		accelerator_disconnect(world.accelerator, program->client, world.now_ns);
+	program->client = NULL;
+	compute_memfd_unmap_page(program->page);
+	program->page = NULL;
+}
+
+static inline void close_world(void)
+{
+	for (unsigned int i = 0; i < world.n; i++)
+		if (world.programs[i].page)
+			end_program(&world.programs[i]);
+	accelerator_free(world.accelerator);
+	compute_memfd_unmap_beacon(world.beacon);
+}
+
+/* What gate.c does, for one thread. */
+static inline bool may_submit(const struct program *program)
+{
+	const struct compute_slot *slot = slot_of(program);
+	const struct compute_page *page = program->page;
+
+	return has_turn(program) && world.now_ns < slot->lease_end_ns &&
+	       (slot->in_flight_max_ns == 0 || page->in_flight_ns < slot->in_flight_max_ns) &&
+	       (slot->in_flight_max == 0 || page->in_flight < slot->in_flight_max) &&
+	       (slot->submissions_end == 0 || page->submissions < slot->submissions_end) &&
+	       (slot->busy_end_ns == 0 || page->busy_ns + page->in_flight_ns < slot->busy_end_ns);
+}
+
+/* The bounds of the work in flight are no reason to ask for a turn. */
+static inline bool is_bounded(const struct program *program)
+{
+	const struct compute_slot *slot = slot_of(program);
+	const struct compute_page *page = program->page;
+
+	return has_turn(program) && world.now_ns < slot->lease_end_ns &&
+	       (slot->submissions_end == 0 || page->submissions < slot->submissions_end) &&
+	       (slot->busy_end_ns == 0 || page->busy_ns + page->in_flight_ns < slot->busy_end_ns);
+}
+
+static inline void submit(unsigned int i)
+{
+	struct program *program = &world.programs[i];
+	struct compute_page *page = program->page;
+	unsigned int at = (world.first + world.queued) % QUEUE_MAX;
+	uint64_t begin_ns = world.now_ns;
+
+	assert_true(world.queued < QUEUE_MAX);
+	if (world.queued > 0)
+		begin_ns = world.queue[(at + QUEUE_MAX - 1) % QUEUE_MAX].end_ns;
+	world.queue[at].program = i;
+	world.queue[at].end_ns = begin_ns + program->unit_ns;
+	world.queued++;
+	page->in_flight_ns += program->predicted_ns;
+	page->in_flight++;
+	page->submissions++;
+	page->submit_ns = world.now_ns;
+	page->ends_ns = (page->ends_ns > world.now_ns ? page->ends_ns : world.now_ns) +
+			program->predicted_ns;
+}
+
+/* Returns whether the program rings. */
+static inline bool finish_first(void)
+{
+	struct program *program = &world.programs[world.queue[world.first].program];
+	struct compute_page *page = program->page;
+
+	world.first = (world.first + 1) % QUEUE_MAX;
+	world.queued--;
+	program->busy_ns += program->unit_ns;
+	if (!page || program->stopped)
+		return false;
+	page->units++;
+	page->busy_ns += program->unit_ns;
+	page->in_flight--;
+	page->in_flight_ns -= program->predicted_ns;
+	page->finish_ns = world.now_ns;
+	page->ends_ns = world.now_ns + page->in_flight_ns;
+	return page->in_flight == 0 && (slot_of(program)->flags & COMPUTE_RING_IDLE);
+}
+
+/* A program submits, or asks for a turn. Returns whether it rings. */
+static inline bool run_program(unsigned int i)
+{
+	struct program *program = &world.programs[i];
+	bool wants;
+
+	if (!program->page || !program->client || program->stopped)
+		return false;
+	while (program->page->in_flight < program->depth && may_submit(program))
+		submit(i);
+	wants = program->page->in_flight < program->depth && !is_bounded(program);
+	if (wants && world.now_ns - program->page->request_ns >= 25 * MS)
+		program->page->request_ns = world.now_ns;
+	if (wants == ((program->page->request & COMPUTE_REQUEST_WANTS) != 0))
+		return false;
+	program->page->request ^= COMPUTE_REQUEST_WANTS;
+	program->page->request_ns = world.now_ns;
+	return wants;
+}
+
+static inline void run(uint64_t ns)
+{
+	uint64_t end_ns = world.now_ns + ns;
+
+	while (world.now_ns < end_ns) {
+		bool rings = false;
+
+		while (world.queued > 0 && world.queue[world.first].end_ns <= world.now_ns)
+			rings = finish_first() || rings;
+		for (unsigned int i = 0; i < world.n; i++)
+			rings = run_program(i) || rings;
+		if (rings || world.now_ns >= world.next_ns)
+			step();
+		world.now_ns += 20 * US;
+	}
+}
+
+#endif

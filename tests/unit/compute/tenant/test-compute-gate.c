@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The gate holds submissions back while the arbiter grants no turn, and lets them pass without an
+ * arbiter. A test waits for events with a generous limit and never judges by time alone.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/wait.h>
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "compute/tenant/gate.h"
+#include "compute/tenant/link.h"
+#include "tests/unit/compute/fake-arbiter.h"
+
+#define LIMIT_NS 60000000000ull
+
+static struct fake_arbiter arbiter;
+static char path[108];
+static unsigned int flushes;
+
+static void flush(void)
+{
+	__atomic_add_fetch(&flushes, 1, __ATOMIC_SEQ_CST);
+}
+
+#define WAIT_FOR(condition)                                  \
+	do {                                                 \
+		uint64_t end_ns = fake_now_ns() + LIMIT_NS;  \
+		while (!(condition)) {                       \
+			assert_true(fake_now_ns() < end_ns); \
+			fake_pause_ms(1);                    \
+		}                                            \
+	} while (0)
+
+/* A thread that submits once; it passes when @done is set. */
+struct submitter {
+	pthread_t thread;
+	uint64_t predicted_ns;
+	bool done;
+};
+
+static void *submit(void *userdata)
+{
+	struct submitter *s = userdata;
+
+	gate_enter(s->predicted_ns);
+	__atomic_store_n(&s->done, true, __ATOMIC_SEQ_CST);
+	return NULL;
+}
+
+static void start(struct submitter *s, uint64_t predicted_ns)
+{
+	*s = (struct submitter){.predicted_ns = predicted_ns};
+	assert_int_equal(pthread_create(&s->thread, NULL, submit, s), 0);
+}
+
+static bool is_done(const struct submitter *s)
+{
+	return __atomic_load_n(&s->done, __ATOMIC_SEQ_CST);
+}
+
+static void join(struct submitter *s)
+{
+	WAIT_FOR(is_done(s));
+	assert_int_equal(pthread_join(s->thread, NULL), 0);
+}
+
+static void finish(uint64_t predicted_ns)
+{
+	struct gate_work work = {.submissions = 1,
+				 .units = 1,
+				 .predicted_ns = predicted_ns,
+				 .busy_ns = 10,
+				 .sampled = 1};
+
+	gate_finish(&work);
+}
+
+/* Starts an arbiter and waits until this process is its client 0. */
+static int setup(void **state)
+{
+	(void)state;
+	fake_arbiter_start(&arbiter, path, COMPUTE_GRANT_NONE);
+	WAIT_FOR(gate_poll());
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	fake_arbiter_end(&arbiter);
+	WAIT_FOR(!gate_poll());
+	assert_int_equal(link_page()->in_flight, 0);
+	assert_int_equal(link_page()->in_flight_ns, 0);
+	return 0;
+}
+
+static void without_an_arbiter_everything_passes(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 100000; i++)
+		assert_false(gate_is_controlled());
+	gate_enter(1000);
+	finish(1000);
+	assert_true(gate_take_memory(UINT64_MAX / 2));
+	gate_free_memory(UINT64_MAX / 2);
+}
+
+static void a_submission_waits_for_a_turn(void **state)
+{
+	const struct compute_page *page = fake_arbiter_page(&arbiter, 0);
+	struct submitter s;
+
+	(void)state;
+	start(&s, 1000);
+	WAIT_FOR(__atomic_load_n(&page->request, __ATOMIC_SEQ_CST) & COMPUTE_REQUEST_WANTS);
+	WAIT_FOR(fake_arbiter_take_rings(&arbiter) > 0);
+	fake_pause_ms(60); /* longer than one wait */
+	assert_false(is_done(&s));
+	assert_int_equal(of_page(&page->in_flight), 0);
+	fake_arbiter_grant(&arbiter, 0, COMPUTE_GRANT_TURN, 0);
+	join(&s);
+	assert_false(__atomic_load_n(&page->request, __ATOMIC_SEQ_CST) & COMPUTE_REQUEST_WANTS);
+	assert_int_equal(of_page(&page->in_flight), 1);
+	assert_int_equal(of_page(&page->in_flight_ns), 1000);
+	assert_true(of_page(&page->ends_ns) >= of_page(&page->submit_ns) + 1000);
+	finish(1000);
+	assert_int_equal(of_page(&page->in_flight), 0);
+}
+
+static void a_free_client_passes(void **state)
+{
+	(void)state;
+	fake_arbiter_grant(&arbiter, 0, COMPUTE_GRANT_FREE, 1);
+	gate_enter(1000);
+	gate_enter(UINT64_MAX / 2);
+	finish(1000);
+	gate_cancel(UINT64_MAX / 2);
+}
+
+static void a_lease_that_has_ended_grants_nothing(void **state)
+{
+	struct submitter s;
+
+	(void)state;
+	fake_arbiter_grant(&arbiter, 0, COMPUTE_GRANT_TURN, 1);
+	start(&s, 1000);
+	WAIT_FOR(fake_arbiter_take_rings(&arbiter) > 0);
+	fake_pause_ms(60);
+	assert_false(is_done(&s));
+	fake_arbiter_grant(&arbiter, 0, COMPUTE_GRANT_TURN, LIMIT_NS);
+	join(&s);
+	finish(1000);
+}
+
+static void work_in_flight_is_bounded(void **state)
+{
+	struct submitter s;
+	unsigned int flushed = flushes;
+
+	(void)state;
+	arbiter.beacon->slot[0].in_flight_max_ns = 2000;
+	fake_arbiter_grant(&arbiter, 0, COMPUTE_GRANT_TURN, 0);
+	gate_enter(1999);
+	gate_enter(1); /* 1,999 is below the bound, 2,000 is not */
+	start(&s, 1);
+	WAIT_FOR(__atomic_load_n(&flushes, __ATOMIC_SEQ_CST) > flushed);
+	assert_false(is_done(&s));
+	finish(1999);
+	join(&s);
+	finish(1);
+	finish(1);
+}
+
+static void the_length_of_a_turn_is_known_if_turns_are_needed(void **state)
+{
+	(void)state;
+	fake_arbiter_grant(&arbiter, 0, COMPUTE_GRANT_TURN, 0);
+	arbiter.beacon->slot[0].slice_ns = 25;
+	assert_int_equal(gate_slice_ns(), 25);
+	arbiter.beacon->slot[0].slice_ns = 0;
+	assert_int_equal(gate_slice_ns(), GATE_SLICE_NS);
+	fake_arbiter_grant(&arbiter, 0, COMPUTE_GRANT_NONE, 0);
+	assert_int_equal(gate_slice_ns(), GATE_SLICE_NS);
+	fake_arbiter_grant(&arbiter, 0, COMPUTE_GRANT_FREE, 0);
+	assert_int_equal(gate_slice_ns(), 0);
+}
+
+static void a_longer_submission_than_the_bound_passes_alone(void **state)
+{
+	(void)state;
+	arbiter.beacon->slot[0].in_flight_max_ns = 10;
+	fake_arbiter_grant(&arbiter, 0, COMPUTE_GRANT_TURN, 0);
+	gate_enter(1000000);
+	finish(1000000);
+}
+
+static void work_that_never_finishes_does_not_stop_the_program(void **state)
+{
+	struct submitter s;
+
+	(void)state;
+	arbiter.beacon->slot[0].in_flight_max_ns = 1;
+	fake_arbiter_grant(&arbiter, 0, COMPUTE_GRANT_TURN, 0);
+	gate_enter(1000);
+	start(&s, 5);
+	join(&s);
+	finish(1000);
+	finish(5);
+}
+
+static void work_that_depends_on_the_program_never_waits(void **state)
+{
+	(void)state;
+	gate_pass();
+	assert_int_equal(of_page(&fake_arbiter_page(&arbiter, 0)->in_flight), 1);
+	assert_int_equal(of_page(&fake_arbiter_page(&arbiter, 0)->in_flight_ns), 0);
+	finish(0);
+}
+
+static void many_threads_wait_for_one_turn(void **state)
+{
+	const struct compute_page *page = fake_arbiter_page(&arbiter, 0);
+	struct submitter s[8];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(s); i++)
+		start(&s[i], 1);
+	WAIT_FOR(__atomic_load_n(&page->waiters, __ATOMIC_SEQ_CST) == ARRAY_SIZE(s));
+	fake_arbiter_grant(&arbiter, 0, COMPUTE_GRANT_TURN, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(s); i++) {
+		join(&s[i]);
+		finish(1);
+	}
+	assert_int_equal(page->waiters, 0);
+	assert_false(page->request & COMPUTE_REQUEST_WANTS);
+}
+
+static void an_ended_arbiter_lets_waiting_threads_go(void **state)
+{
+	struct submitter s;
+
+	(void)state;
+	start(&s, 1);
+	WAIT_FOR(fake_arbiter_take_rings(&arbiter) > 0);
+	fake_arbiter_end(&arbiter);
+	join(&s);
+	assert_false(link_is_up());
+	finish(1);
+	/* It comes back after a second at most, and grants nothing. */
+	fake_arbiter_start(&arbiter, path, COMPUTE_GRANT_NONE);
+	WAIT_FOR(gate_is_controlled());
+	start(&s, 1);
+	WAIT_FOR(fake_arbiter_take_rings(&arbiter) > 0);
+	assert_false(is_done(&s));
+	fake_arbiter_grant(&arbiter, 0, COMPUTE_GRANT_TURN, 0);
+	join(&s);
+	finish(1);
+}
+
+static void a_stopped_arbiter_lets_waiting_threads_go(void **state)
+{
+	struct submitter s;
+
+	(void)state;
+	start(&s, 1);
+	WAIT_FOR(fake_arbiter_take_rings(&arbiter) > 0);
+	__atomic_store_n(&arbiter.stopped, true, __ATOMIC_RELEASE);
+	join(&s);
+	assert_false(link_is_up());
+	finish(1);
+	__atomic_store_n(&arbiter.stopped, false, __ATOMIC_RELEASE);
+	WAIT_FOR(gate_is_controlled());
+}
+
+static void the_bell_rings_as_the_flags_say(void **state)
+{
+	(void)state;
+	fake_arbiter_grant(&arbiter, 0, COMPUTE_GRANT_TURN, 0);
+	gate_enter(1);
+	gate_enter(2);
+	(void)fake_arbiter_take_rings(&arbiter);
+	finish(1);
+	assert_int_equal(fake_arbiter_take_rings(&arbiter), 0);
+	arbiter.beacon->slot[0].flags = COMPUTE_RING_IDLE;
+	finish(2);
+	assert_int_equal(fake_arbiter_take_rings(&arbiter), 1);
+	gate_enter(1);
+	gate_enter(1);
+	finish(1);
+	assert_int_equal(fake_arbiter_take_rings(&arbiter), 0);
+	arbiter.beacon->slot[0].flags = COMPUTE_RING_FINISH;
+	gate_enter(1);
+	finish(1);
+	assert_int_equal(fake_arbiter_take_rings(&arbiter), 1);
+	finish(1);
+	arbiter.beacon->slot[0].flags = COMPUTE_RING_MEMORY;
+	(void)fake_arbiter_take_rings(&arbiter);
+	assert_true(gate_take_memory(5));
+	assert_int_equal(fake_arbiter_take_rings(&arbiter), 1);
+	gate_free_memory(5);
+	assert_int_equal(fake_arbiter_take_rings(&arbiter), 1);
+}
+
+static void memory_is_limited_exactly(void **state)
+{
+	const struct compute_page *page = fake_arbiter_page(&arbiter, 0);
+	uint64_t refused = of_page(&page->memory_refused);
+
+	(void)state;
+	arbiter.beacon->slot[0].memory_max_bytes = 1000;
+	assert_true(gate_take_memory(600));
+	assert_false(gate_take_memory(401));
+	assert_true(gate_take_memory(400));
+	assert_false(gate_take_memory(1));
+	assert_false(gate_take_memory(UINT64_MAX));
+	assert_int_equal(of_page(&page->memory_bytes), 1000);
+	assert_int_equal(of_page(&page->memory_refused), refused + 3);
+	gate_free_memory(1000);
+	assert_int_equal(of_page(&page->memory_bytes), 0);
+	gate_free_memory(1); /* in a forked child */
+	assert_int_equal(of_page(&page->memory_bytes), 0);
+}
+
+static void a_failed_submission_gives_its_prediction_back(void **state)
+{
+	const struct compute_page *page = fake_arbiter_page(&arbiter, 0);
+	uint64_t submissions = of_page(&page->submissions);
+
+	(void)state;
+	fake_arbiter_grant(&arbiter, 0, COMPUTE_GRANT_TURN, 0);
+	gate_enter(1000);
+	assert_int_equal(of_page(&page->submissions), submissions + 1);
+	gate_cancel(1000);
+	assert_int_equal(of_page(&page->submissions), submissions);
+	assert_int_equal(of_page(&page->in_flight_ns), 0);
+}
+
+static void a_forked_child_is_a_new_client(void **state)
+{
+	int status = -1;
+	pid_t child;
+
+	(void)state;
+	fake_arbiter_grant(&arbiter, 0, COMPUTE_GRANT_TURN, 0);
+	gate_enter(7);
+	child = fork();
+	if (child == 0) {
+		uint64_t end_ns = fake_now_ns() + LIMIT_NS;
+
+		if (link_is_up() || link_page()->in_flight != 0)
+			_exit(1);
+		while (!gate_is_controlled())
+			if (fake_now_ns() > end_ns)
+				_exit(2);
+		_exit(link_page()->in_flight_ns == 0 ? 0 : 3);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_int_equal(__atomic_load_n(&arbiter.connections, __ATOMIC_SEQ_CST), 2);
+	assert_int_equal(of_page(&fake_arbiter_page(&arbiter, 0)->in_flight_ns), 7);
+	assert_true(gate_is_controlled());
+	finish(7);
+}
+
+static void errno_is_preserved(void **state)
+{
+	(void)state;
+	errno = ERANGE;
+	(void)gate_poll();
+	fake_arbiter_grant(&arbiter, 0, COMPUTE_GRANT_TURN, 0);
+	arbiter.beacon->slot[0].flags = COMPUTE_RING_IDLE;
+	gate_enter(1);
+	finish(1);
+	assert_int_equal(errno, ERANGE);
+}
+
+int main(void)
+{
+#define WITH_ARBITER(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(without_an_arbiter_everything_passes),
+		WITH_ARBITER(a_submission_waits_for_a_turn),
+		WITH_ARBITER(a_free_client_passes),
+		WITH_ARBITER(a_lease_that_has_ended_grants_nothing),
+		WITH_ARBITER(work_in_flight_is_bounded),
+		WITH_ARBITER(the_length_of_a_turn_is_known_if_turns_are_needed),
+		WITH_ARBITER(a_longer_submission_than_the_bound_passes_alone),
+		WITH_ARBITER(work_that_never_finishes_does_not_stop_the_program),
+		WITH_ARBITER(work_that_depends_on_the_program_never_waits),
+		WITH_ARBITER(many_threads_wait_for_one_turn),
+		WITH_ARBITER(an_ended_arbiter_lets_waiting_threads_go),
+		WITH_ARBITER(a_stopped_arbiter_lets_waiting_threads_go),
+		WITH_ARBITER(the_bell_rings_as_the_flags_say),
+		WITH_ARBITER(memory_is_limited_exactly),
+		WITH_ARBITER(a_failed_submission_gives_its_prediction_back),
+		WITH_ARBITER(a_forked_child_is_a_new_client),
+		WITH_ARBITER(errno_is_preserved),
+	};
+	char folder[] = "/tmp/gover-gate.XXXXXX", value[128];
+	struct tenant_setup read;
+	int failed;
+
+	if (!mkdtemp(folder))
+		return 1;
+	(void)snprintf(path, sizeof(path), "%s/socket", folder);
+	(void)snprintf(value, sizeof(value), "unix:%s", path);
+	(void)setenv("GOVER_CL", value, 1);
+	tenant_setup_read(&read);
+	link_setup(&read);
+	gate_setup(flush);
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	(void)rmdir(folder);
+	return failed;
+}
