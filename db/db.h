@@ -139,7 +139,8 @@ void db_reader_limit(struct db_reader *reader, const struct db_limit *limit);
 
 /* The averages over one step of a history. */
 struct db_point {
-	int64_t ts_ms; /* begin of the step */
+	const char *gpu; /* GPU of the vGPU; valid during the call */
+	int64_t ts_ms;	 /* begin of the step */
 	/* averages of the valid samples; NAN: no valid sample */
 	double cap_pct, load_pct, util_pct, fps, target_fps, frame_p99_ms;
 	double short_pct;  /* percentage of the samples that were short of the target */

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -38,7 +39,8 @@ enum value { CAP, LOAD, UTIL, FPS, TARGET_FPS, FRAME_P99, VALUES };
 
 struct history {
 	int64_t from_ms, to_ms, step_ms;
-	int64_t vgpu;		      /* numeric id */
+	int64_t vgpu; /* numeric id */
+	char gpu[ID_MAX];
 	int64_t open_ms;	      /* begin of the minute that is not yet rolled up */
 	int64_t kept_ms[RESOLUTIONS]; /* for each resolution: rows before this time were pruned */
 	db_point_fn point;
@@ -59,6 +61,7 @@ static int emit_point(struct history *history)
 {
 	double samples = (double)history->samples;
 	struct db_point point = {
+		.gpu = history->gpu,
 		.ts_ms = history->begin_ms,
 		.cap_pct = mean(history, CAP),
 		.load_pct = mean(history, LOAD),
@@ -105,6 +108,16 @@ static int add_row(void *userdata, sqlite3_stmt *row)
 		history->sum[i] +=
 			sqlite3_column_double(row, 6 + 2 * i); /* a NULL column reads as 0 */
 	}
+	return 0;
+}
+
+static int read_vgpu(void *userdata, sqlite3_stmt *row)
+{
+	struct history *history = userdata;
+
+	history->vgpu = sqlite3_column_int64(row, 0);
+	snprintf(history->gpu, sizeof(history->gpu), "%s",
+		 (const char *)sqlite3_column_text(row, 1));
 	return 0;
 }
 
@@ -228,10 +241,11 @@ int db_query_history(struct db_reader *reader, const char *vgpu, int64_t from_ms
 	r = reader_begin(reader);
 	if (r < 0)
 		return r;
-	r = reader_run(reader,
-		       &(struct reader_statement){.sql = "SELECT num FROM vgpu WHERE id = ?1",
-						  .text = vgpu},
-		       reader_take_int, &history.vgpu);
+	r = reader_run(
+		reader,
+		&(struct reader_statement){
+			.sql = "SELECT num, ifnull(gpu, '') FROM vgpu WHERE id = ?1", .text = vgpu},
+		read_vgpu, &history);
 	if (r == 0 && history.vgpu < 0)
 		r = -ENOENT;
 	if (r == 0)

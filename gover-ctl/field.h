@@ -24,6 +24,14 @@ static inline double field_number(const json_t *object, const char *key)
 	return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
+/* Returns the first of both fields that has a value. */
+static inline double field_either(const json_t *object, const char *key, const char *other)
+{
+	double value = field_number(object, key);
+
+	return isnan(value) ? field_number(object, other) : value;
+}
+
 static inline bool field_true(const json_t *object, const char *key)
 {
 	return json_is_true(json_object_get(object, key));

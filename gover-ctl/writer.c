@@ -98,10 +98,29 @@ static void format_time(const char *value, char text[WRITER_CELL_MAX])
 		snprintf(text, WRITER_CELL_MAX, "%s", value[0] ? value : "-");
 }
 
+/* Returns true if the other heading and key of @column apply to @row. */
+static bool is_other(const struct writer_column *column, const json_t *row)
+{
+	return column->other_key && json_is_number(json_object_get(row, column->other_key));
+}
+
+/* Returns the heading of @column in a table with @rows. */
+static const char *head_of(const struct writer_column *column, const json_t *rows)
+{
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach (rows, i, row)
+		if (is_other(column, row))
+			return column->other_head;
+	return column->head;
+}
+
 void writer_format_cell(const struct writer_column *column, const json_t *row,
 			char text[WRITER_CELL_MAX])
 {
-	const json_t *value = json_object_get(row, column->key);
+	const char *key = is_other(column, row) ? column->other_key : column->key;
+	const json_t *value = json_object_get(row, key);
 
 	text[0] = '\0';
 	if (column->cell) {
@@ -110,27 +129,27 @@ void writer_format_cell(const struct writer_column *column, const json_t *row,
 		switch (column->format) {
 		case WRITER_TEXT:
 		case WRITER_LONG:
-			snprintf(text, WRITER_CELL_MAX, "%s", field_text(row, column->key));
+			snprintf(text, WRITER_CELL_MAX, "%s", field_text(row, key));
 			break;
 		case WRITER_WHOLE:
-			format_number(field_number(row, column->key), 0, text);
+			format_number(field_number(row, key), 0, text);
 			break;
 		case WRITER_TENTH:
-			format_number(field_number(row, column->key), 1, text);
+			format_number(field_number(row, key), 1, text);
 			break;
 		case WRITER_PROMISE:
-			format_number(field_number(row, column->key), 1, text);
+			format_number(field_number(row, key), 1, text);
 			if (strcmp(text, "0.0") == 0)
 				strcpy(text, "-");
 			break;
 		case WRITER_MONEY:
-			format_number(field_number(row, column->key), 4, text);
+			format_number(field_number(row, key), 4, text);
 			break;
 		case WRITER_RATIO:
-			format_number(field_number(row, column->key), 2, text);
+			format_number(field_number(row, key), 2, text);
 			break;
 		case WRITER_TIME:
-			format_time(field_text(row, column->key), text);
+			format_time(field_text(row, key), text);
 			break;
 		case WRITER_YES:
 			if (json_is_boolean(value))
@@ -213,7 +232,8 @@ static int table_width(const struct writer_column *columns, size_t n, const json
 	int sum = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		int widest = is_long(&columns[i]) && !all ? -1 : width_of(columns[i].head);
+		int widest =
+			is_long(&columns[i]) && !all ? -1 : width_of(head_of(&columns[i], rows));
 
 		json_array_foreach (rows, r, row) {
 			int width;
@@ -324,7 +344,7 @@ int writer_table(const struct writer *writer, const struct writer_column *column
 			    : layout == LAYOUT_BELOW		    ? SCOLS_FL_HIDDEN
 								    : SCOLS_FL_WRAP;
 
-		if (!scols_table_new_column(table, columns[i].head, 0, flags))
+		if (!scols_table_new_column(table, head_of(&columns[i], rows), 0, flags))
 			r = -ENOMEM;
 	}
 	json_array_foreach (rows, i, row) {
@@ -344,15 +364,20 @@ void writer_record(const struct writer *writer, const struct writer_column *colu
 	char text[WRITER_CELL_MAX];
 	int width = 0;
 
-	for (size_t i = 0; i < n; i++)
-		if ((int)strlen(columns[i].head) > width)
-			width = (int)strlen(columns[i].head);
+	for (size_t i = 0; i < n; i++) {
+		const char *head =
+			is_other(&columns[i], object) ? columns[i].other_head : columns[i].head;
+
+		if ((int)strlen(head) > width)
+			width = (int)strlen(head);
+	}
 	for (size_t i = 0; i < n; i++) {
 		enum writer_colour colour =
 			columns[i].colour ? columns[i].colour(object) : WRITER_PLAIN;
 
 		writer_format_cell(&columns[i], object, text);
-		fprintf(writer->out, "%-*s  %s%s%s\n", width, columns[i].head,
+		fprintf(writer->out, "%-*s  %s%s%s\n", width,
+			is_other(&columns[i], object) ? columns[i].other_head : columns[i].head,
 			writer_colour(writer, colour), text, writer_colour(writer, WRITER_PLAIN));
 	}
 }

@@ -56,6 +56,11 @@ struct writer_column {
 	const char *head;
 	const char *key;
 	enum writer_format format;
+	/*
+	 * A heading and a key that apply instead if the row has a number in @other_key. A table has
+	 * @other_head if one of its rows has. NULL: there is no other key.
+	 */
+	const char *other_head, *other_key;
 	/* Computes the text of the cell from the whole row. NULL: the cell is the field @key. */
 	void (*cell)(const json_t *row, char text[WRITER_CELL_MAX]);
 	enum writer_colour (*colour)(const json_t *row);

@@ -101,11 +101,10 @@ static int use_v1(const struct mounts *mounts, struct cgroup_host *host, struct 
 	const struct cgroup_mount *cpuset = &mounts->of[CPUSET];
 
 	if (mounts->of[CPUACCT].path[0] == '\0')
-		return err_fail(
-			reterr, EOPNOTSUPP,
-			"softgpu: no mounted control group hierarchy has the cpuacct controller "
-			"(mount it next to %s)",
-			mounts->of[CPU].path);
+		return err_fail(reterr, EOPNOTSUPP,
+				"control groups: no mounted hierarchy has the cpuacct controller "
+				"(mount it next to %s)",
+				mounts->of[CPU].path);
 	host->version = &cgroup_v1;
 	add_mount(host, &mounts->of[CPU]);
 	host->usage = add_mount(host, &mounts->of[CPUACCT]);
@@ -130,10 +129,11 @@ static int use_v2(const struct mounts *mounts, struct cgroup_host *host, struct 
 	if (r < 0)
 		return err_fail(reterr, -r, "%s: cannot be read: %s", path, strerror(-r));
 	if (!list_has(list, ' ', "cpu"))
-		return err_fail(reterr, EOPNOTSUPP,
-				"softgpu: %s does not list the cpu controller (enable it in the "
-				"groups above, or set backend = sim)",
-				path);
+		return err_fail(
+			reterr, EOPNOTSUPP,
+			"control groups: %s does not list the cpu controller (enable it in the "
+			"groups above, or set backend = sim)",
+			path);
 	if (list_has(list, ' ', "cpuset"))
 		host->cpuset = 0;
 	return 0;
@@ -146,7 +146,7 @@ int cgroup_find(const char *mountinfo, struct cgroup_host *ret_host, struct err 
 	int r;
 
 	if (!mounts || !host)
-		return err_fail(reterr, ENOMEM, "softgpu: out of memory");
+		return err_fail(reterr, ENOMEM, "control groups: out of memory");
 	host->cpuset = -1;
 	r = read_mounts(mountinfo, mounts, reterr);
 	if (r < 0)
@@ -157,7 +157,7 @@ int cgroup_find(const char *mountinfo, struct cgroup_host *ret_host, struct err 
 		r = use_v2(mounts, host, reterr);
 	else
 		r = err_fail(reterr, EOPNOTSUPP,
-			     "softgpu: no control groups are mounted (mount cgroup2 on "
+			     "control groups: none are mounted (mount cgroup2 on "
 			     "/sys/fs/cgroup, or set backend = sim)");
 	if (r == 0)
 		*ret_host = *host;
@@ -221,7 +221,7 @@ int cgroup_make(const struct cgroup_host *host, const char *group, struct err *r
 	int r;
 
 	if (strlen(group) >= PATH_MAX)
-		return fail_make(reterr, ENAMETOOLONG, "softgpu");
+		return fail_make(reterr, ENAMETOOLONG, "control groups");
 	cgroup_parent(group, parent);
 	r = host->version->admit ? host->version->admit(host, parent) : 0;
 	if (r < 0) {

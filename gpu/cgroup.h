@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Control groups for softgpu: finds the mounts, creates and removes a group in all hierarchies at
- * once, sets its bandwidth limit and reads its CPU time. Versions 1 and 2 have the same interface.
- * Never moves a process.
+ * Control groups for softgpu and lib: finds the mounts, creates and removes a group in all
+ * hierarchies at once, sets its bandwidth limit and reads its CPU time. Versions 1 and 2 have the
+ * same interface. Never moves a process.
  */
 #ifndef GPU_CGROUP_H
 #define GPU_CGROUP_H

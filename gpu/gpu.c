@@ -8,6 +8,7 @@
 static const struct gpu_ops *const backends[] = {
 	&gpu_gvt_ops,
 	&gpu_softgpu_ops,
+	&gpu_lib_ops,
 	&gpu_sim_ops,
 };
 

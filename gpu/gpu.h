@@ -18,22 +18,32 @@
 
 #define GPU_ROOT_MAX   256 /* size of a root path with its NUL */
 #define GPU_PARENT_MAX 64
+#define GPU_SOCKET_MAX 108 /* size of the path of a unix socket with its NUL */
 
 struct gpu_config {
 	char name[ID_MAX];
-	char backend[16]; /* name of the backend: "auto", "gvt", "softgpu", "sim" */
-	/* gvt: path of sysfs; softgpu: parent group below the cgroup mounts; sim: control folder.
-	 * "": the default */
+	char backend[16]; /* name of the backend: "auto", "gvt", "softgpu", "lib", "sim" */
+	/* gvt: path of sysfs; softgpu, lib: parent group below the cgroup mounts; sim: control
+	 * folder. "": the default */
 	char root[GPU_ROOT_MAX];
 	/* gvt: name of the GPU in class/mdev_bus; "": the only GPU of the host */
 	char parent[GPU_PARENT_MAX];
+	char socket[GPU_SOCKET_MAX]; /* lib: socket of the arbiter for programs */
+	char discipline[16];	     /* lib: how the arbiter gives turns; compute/arbiter/table.c */
 	int lease_ms;	       /* gvt: time after which a cap expires without renewal; 0: never */
 	double capacity_cores; /* softgpu: size of the GPU in CPU cores */
 	double speed; /* sim, and gvt on gover-sim: seconds of GPU time per second of host time */
+	char unit[8]; /* sim: what the vGPUs of this GPU deliver: "frames" or "work" */
 	bool dry_run; /* true: create, change and remove nothing (not a configuration key) */
 };
 
 enum gpu_share { GPU_HARD_CAP, GPU_RELATIVE_SLICE };
+
+/*
+ * What the vGPUs of a GPU deliver, and what a promise to a customer counts. GPU_WORK: units of
+ * work, such as finished kernel launches.
+ */
+enum gpu_unit { GPU_FRAMES, GPU_WORK };
 
 /* The properties of an open GPU. They never change. */
 struct gpu_traits {
@@ -42,10 +52,15 @@ struct gpu_traits {
 	int min_interval_ms; /* minimum time between two writes of a cap */
 	enum gpu_share share;
 	bool creates;	       /* true: the daemon creates and removes vGPUs */
-	bool counts_frames;    /* true: readings contain frames (sim) */
+	bool counts_frames;    /* true: readings contain counted frames or units of work (sim) */
+	enum gpu_unit unit;    /* what the frames of a reading are */
+	bool limits_memory;    /* true: write_memory() exists, and readings contain memory */
 	double capacity_cores; /* size in CPU cores with softgpu; 0 with other backends */
 	/* path of the device in sysfs; valid until the GPU is closed; NULL: unknown */
 	const char *sysfs_device;
+	/* socket of the arbiter to which programs connect; valid until the GPU is closed; NULL:
+	 * programs use this GPU without an arbiter */
+	const char *compute_socket;
 };
 
 /* The state of a vGPU at one instant. A field is meaningful only if its valid bit is set. */
@@ -59,8 +74,10 @@ struct gpu_reading {
 	int cap_pct;   /* cap in force; 0: no limit */
 	int cap_errno; /* why the cap could not be read (positive errno); 0: no error */
 	bool frames_valid;
-	uint64_t frames; /* cumulative */
-	/* 99th percentile of the frame times since the last reading; 0: no frames */
+	uint64_t frames; /* cumulative; with traits.unit == GPU_WORK: units of work */
+	bool memory_valid;
+	uint64_t memory_bytes; /* device memory that the programs of the vGPU have allocated */
+	/* 99th percentile of the frame times since the last reading; 0: no frames, or GPU_WORK */
 	float frame_p99_ms;
 };
 
@@ -122,6 +139,13 @@ struct gpu_ops {
 	int (*read_cap)(struct gpu_vgpu *vgpu, int *ret_cap_pct);
 
 	/*
+	 * Limits the device memory of the vGPU to @max_bytes; 0: no limit. A larger allocation then
+	 * fails in the program. Memory that is already allocated stays. The limit may be lost when
+	 * the vGPU is detached. The function is NULL if the backend cannot limit memory.
+	 */
+	int (*write_memory)(struct gpu_vgpu *vgpu, uint64_t max_bytes);
+
+	/*
 	 * Reads the cap that takes effect when a lease expires; 0: no limit. The function is NULL
 	 * if the backend has no leases.
 	 */
@@ -169,6 +193,7 @@ const struct gpu_ops *gpu_at(size_t index);
 
 extern const struct gpu_ops gpu_gvt_ops;
 extern const struct gpu_ops gpu_softgpu_ops;
+extern const struct gpu_ops gpu_lib_ops;
 extern const struct gpu_ops gpu_sim_ops;
 
 #endif

@@ -157,6 +157,18 @@ int gpu_io_write_cap(struct gpu_io *io, struct gpu_vgpu *vgpu, uint64_t now_mono
 	return make_call(io, &call, NULL);
 }
 
+static int run_write_memory(struct gpu_io *io, struct call *call)
+{
+	return io->ops->write_memory ? io->ops->write_memory(call->vgpu, call->bytes) : -EOPNOTSUPP;
+}
+
+int gpu_io_write_memory(struct gpu_io *io, struct gpu_vgpu *vgpu, uint64_t max_bytes)
+{
+	struct call call = {.run = run_write_memory, .vgpu = vgpu, .bytes = max_bytes};
+
+	return make_call(io, &call, NULL);
+}
+
 static int run_read_cap(struct gpu_io *io, struct call *call)
 {
 	return io->ops->read_cap(call->vgpu, &call->value);

@@ -21,6 +21,7 @@ struct call {
 	char id[ID_MAX];
 	uint64_t now_ns;
 	int number[2];
+	uint64_t bytes;
 	/* results */
 	int result;
 	int value;

@@ -3,7 +3,8 @@
  * A simulated GPU inside the daemon. It runs the model in sim/model/ by the monotonic clock of the
  * host, multiplied by speed. It ends with the daemon; a new daemon starts without vGPUs. Each
  * reading advances the simulation to the instant of the reading. The label "workload" defines the
- * load of a vGPU (sim/model/workload.h).
+ * load of a vGPU (sim/model/workload.h). With unit = work, a frame of the model counts as a unit of
+ * work.
  *
  * If root is set, it is a control folder: tests and operators put files into it to change the GPU
  * of a running daemon. The daemon reads the folder once a tick, when it reads the physical
@@ -32,6 +33,7 @@
 struct gpu {
 	struct sim *sim;
 	double speed;
+	enum gpu_unit unit;
 	bool started;
 	uint64_t start_mono_ns; /* host time at which the simulation started */
 	struct gpu_vgpu *attached;
@@ -64,6 +66,7 @@ static int open_gpu(const struct gpu_config *config, struct gpu **ret_gpu, struc
 		return err_fail(reterr, -r, "gpu %s: %s", config->name, strerror(-r));
 	}
 	gpu->speed = config->speed > 0 ? config->speed : 1;
+	gpu->unit = strcmp(config->unit, "work") == 0 ? GPU_WORK : GPU_FRAMES;
 	strcpy(gpu->root, config->root);
 	*ret_gpu = gpu;
 	return 0;
@@ -79,7 +82,6 @@ static void close_gpu(struct gpu *gpu)
 
 static void get_traits(const struct gpu *gpu, struct gpu_traits *ret_traits)
 {
-	(void)gpu;
 	*ret_traits = (struct gpu_traits){
 		.step_pct = 1,
 		.floor_pct = 1,
@@ -87,6 +89,7 @@ static void get_traits(const struct gpu *gpu, struct gpu_traits *ret_traits)
 		.share = GPU_HARD_CAP,
 		.creates = true,
 		.counts_frames = true,
+		.unit = gpu->unit,
 	};
 }
 
@@ -199,7 +202,8 @@ static int read_vgpu(struct gpu_vgpu *attached, uint64_t now_mono_ns,
 		.cap_pct = sim_cap(attached->vgpu),
 		.frames_valid = counters.makes_frames,
 		.frames = counters.frames,
-		.frame_p99_ms = (float)counters.frame_p99_ms,
+		.frame_p99_ms =
+			attached->gpu->unit == GPU_FRAMES ? (float)counters.frame_p99_ms : 0,
 	};
 	return 0;
 }

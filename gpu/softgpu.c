@@ -16,18 +16,12 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/file.h"
-#include "gpu/cgroup.h"
-#include "gpu/gpu.h"
+#include "gpu/cgroup-tree.h"
 
-#define ROOT_DEFAULT	"gover"
-#define CORES_DEFAULT	1.0
-#define MEMBER_TEXT_MAX (64 * 1024)
+#define CORES_DEFAULT 1.0
 
 struct gpu {
-	struct cgroup_host host;
-	char root[PATH_MAX];
-	char group[PATH_MAX]; /* ROOT/GPU */
+	struct cgroup_tree tree;
 	double cores;
 	bool dry_run;
 	/* open files of the group; not open if a dry run found no group */
@@ -42,49 +36,17 @@ struct gpu_vgpu {
 	uint64_t at_ns;
 };
 
-static bool root_valid(const char *root)
-{
-	char copy[PATH_MAX];
-
-	snprintf(copy, sizeof(copy), "%s", root);
-	for (char *next = copy, *part; (part = strsep(&next, "/"));)
-		if (part[0] == '\0' || strcmp(part, ".") == 0 || strcmp(part, "..") == 0)
-			return false;
-	return true;
-}
-
-static int vgpu_group(const struct gpu *gpu, const char *id, char ret_group[PATH_MAX])
-{
-	if (!id_valid(id))
-		return -ENOENT;
-	return snprintf(ret_group, PATH_MAX, "%s/%s", gpu->group, id) < PATH_MAX ? 0
-										 : -ENAMETOOLONG;
-}
-
-/*
- * Creates the groups in the path ROOT. Gives a new ROOT the maximum CPU weight, unless the GPU uses
- * all cores.
- */
+/* Creates ROOT. Gives a new ROOT the maximum CPU weight, unless the GPU uses all cores. */
 static int make_root(struct gpu *gpu, struct err *reterr)
 {
-	bool leaves_cores = gpu->cores < cgroup_cores(&gpu->host);
-	char part[PATH_MAX];
-	int r = 0;
+	bool leaves_cores = gpu->cores < cgroup_cores(&gpu->tree.host);
+	int r = cgroup_tree_make_root(&gpu->tree, reterr);
 
-	strcpy(part, gpu->root);
-	for (char *slash = part; r >= 0 && slash;) {
-		slash = strchr(slash, '/');
-		if (slash)
-			*slash = '\0';
-		r = cgroup_make(&gpu->host, part, reterr);
-		if (slash)
-			*slash++ = '/';
-	}
 	if (r == 0 && leaves_cores) {
-		r = cgroup_maximize_weight(&gpu->host, gpu->root);
+		r = cgroup_maximize_weight(&gpu->tree.host, gpu->tree.root);
 		if (r < 0)
 			return err_fail(reterr, -r, "control group %s: cannot set its weight: %s",
-					gpu->root, strerror(-r));
+					gpu->tree.root, strerror(-r));
 	}
 	return r < 0 ? r : 0;
 }
@@ -96,12 +58,12 @@ static int set_size(struct gpu *gpu, struct err *reterr)
 	int r = 0;
 
 	if (gpu->cores == floor(gpu->cores))
-		r = cgroup_pin(&gpu->host, gpu->group, (int)gpu->cores);
+		r = cgroup_pin(&gpu->tree.host, gpu->tree.group, (int)gpu->cores);
 	if (r >= 0)
 		r = cgroup_write_limit(&gpu->files, &limit);
 	if (r < 0)
 		return err_fail(reterr, -r, "control group %s: cannot be limited to %g cores: %s%s",
-				gpu->group, gpu->cores, strerror(-r),
+				gpu->tree.group, gpu->cores, strerror(-r),
 				r == -EINVAL ? " (a group above it has a smaller limit)" : "");
 	return 0;
 }
@@ -115,7 +77,7 @@ static int check_size(struct gpu *gpu, struct err *reterr)
 
 	if (r < 0)
 		return err_fail(reterr, -r, "control group %s: its limit cannot be read: %s",
-				gpu->group, strerror(-r));
+				gpu->tree.group, strerror(-r));
 	is = cgroup_limit_cores(&limit);
 	if (fabs(is - gpu->cores) < 1e-4)
 		return 0;
@@ -124,22 +86,22 @@ static int check_size(struct gpu *gpu, struct err *reterr)
 		"capacity_cores %g: control group %s has vGPUs of an earlier daemon, and its limit "
 		"is %g cores, where 0 is no limit (restore capacity_cores, or end the programs and "
 		"remove the groups)",
-		gpu->cores, gpu->group, is);
+		gpu->cores, gpu->tree.group, is);
 }
 
 static int open_files(struct gpu *gpu, struct err *reterr)
 {
-	int r = cgroup_open(&gpu->host, gpu->group, &gpu->files);
+	int r = cgroup_open(&gpu->tree.host, gpu->tree.group, &gpu->files);
 
 	if (r == -ENOENT)
 		return err_fail(
 			reterr, EOPNOTSUPP,
 			"control group %s has no file %s: the kernel has no CONFIG_CFS_BANDWIDTH "
 			"and cannot enforce caps (set backend = sim)",
-			gpu->group, gpu->host.version->limit_file);
+			gpu->tree.group, gpu->tree.host.version->limit_file);
 	if (r < 0)
-		return err_fail(reterr, -r, "control group %s: cannot be opened: %s", gpu->group,
-				strerror(-r));
+		return err_fail(reterr, -r, "control group %s: cannot be opened: %s",
+				gpu->tree.group, strerror(-r));
 	return 0;
 }
 
@@ -155,8 +117,8 @@ static int establish(struct gpu *gpu, struct err *reterr)
 	 * An empty group of an earlier daemon may have another size, so remove the group first. The
 	 * kernel does not remove a group in use.
 	 */
-	(void)cgroup_remove(&gpu->host, gpu->group);
-	existed = cgroup_make(&gpu->host, gpu->group, reterr);
+	(void)cgroup_remove(&gpu->tree.host, gpu->tree.group);
+	existed = cgroup_make(&gpu->tree.host, gpu->tree.group, reterr);
 	if (existed < 0)
 		return existed;
 	r = open_files(gpu, reterr);
@@ -179,34 +141,19 @@ static int open_existing(struct gpu *gpu, struct err *reterr)
 {
 	int r;
 
-	if (cgroup_count(&gpu->host, gpu->group) == -ENOENT) {
+	if (cgroup_count(&gpu->tree.host, gpu->tree.group) == -ENOENT) {
 		(void)err_fail(reterr, ENOENT,
 			       "control group %s does not exist, and a dry run does not create it: "
 			       "this GPU has no vGPUs",
-			       gpu->group);
+			       gpu->tree.group);
 		return 1;
 	}
 	r = open_files(gpu, reterr);
 	if (r < 0)
 		return r;
-	return cgroup_each(&gpu->host, gpu->group, stop_at_first, NULL) > 0
+	return cgroup_each(&gpu->tree.host, gpu->tree.group, stop_at_first, NULL) > 0
 		       ? check_size(gpu, reterr)
 		       : 0;
-}
-
-/*
- * Removes the empty groups. The kernel refuses to remove a group in use, so vGPUs and groups of
- * other programs stay.
- */
-static void remove_empty(struct gpu *gpu)
-{
-	(void)cgroup_remove(&gpu->host, gpu->group);
-	for (char *end = gpu->root; end;) {
-		(void)cgroup_remove(&gpu->host, gpu->root);
-		end = strrchr(gpu->root, '/');
-		if (end)
-			*end = '\0';
-	}
 }
 
 static void softgpu_close(struct gpu *gpu)
@@ -215,25 +162,15 @@ static void softgpu_close(struct gpu *gpu)
 		return;
 	cgroup_close(&gpu->files);
 	if (!gpu->dry_run)
-		remove_empty(gpu);
+		cgroup_tree_remove_empty(&gpu->tree);
 	free(gpu);
 }
 
-static int check_config(const struct gpu_config *config, struct gpu *gpu, struct err *reterr)
+static int check_cores(const struct gpu_config *config, struct gpu *gpu, struct err *reterr)
 {
-	int cores = cgroup_cores(&gpu->host);
+	int cores = cgroup_cores(&gpu->tree.host);
 
-	strcpy(gpu->root, config->root[0] ? config->root : ROOT_DEFAULT);
 	gpu->cores = config->capacity_cores == 0 ? CORES_DEFAULT : config->capacity_cores;
-	if (!id_valid(config->name))
-		return err_fail(reterr, EINVAL, "softgpu: \"%s\" is not a valid name of a GPU",
-				config->name);
-	if (!root_valid(gpu->root) || snprintf(gpu->group, sizeof(gpu->group), "%s/%s", gpu->root,
-					       config->name) >= (int)sizeof(gpu->group))
-		return err_fail(reterr, EINVAL,
-				"GPU %s: root \"%s\" is not allowed (allowed: a path of control "
-				"groups below the mounts, such as gover or a/b)",
-				config->name, gpu->root);
 	/* Written this way, the test also rejects NaN. */
 	if (!(gpu->cores >= CGROUP_CORES_MIN && gpu->cores <= cores))
 		return err_fail(
@@ -252,15 +189,15 @@ static int softgpu_open(const struct gpu_config *config, struct gpu **ret_gpu, s
 	if (!gpu)
 		return err_fail(reterr, ENOMEM, "GPU %s: out of memory", config->name);
 	gpu->files = (struct cgroup_files){.usage = -1, .limit = -1, .period = -1, .burst = -1};
-	r = cgroup_find(CGROUP_MOUNTINFO, &gpu->host, reterr);
+	r = cgroup_tree_init(config, &gpu->tree, reterr);
 	if (r == 0)
-		r = check_config(config, gpu, reterr);
+		r = check_cores(config, gpu, reterr);
 	if (r < 0) {
 		free(gpu);
 		return r;
 	}
 	/* set even if the files stay closed, so that reading them fails with -EBADF */
-	gpu->files.version = gpu->host.version;
+	gpu->files.version = gpu->tree.host.version;
 	gpu->dry_run = config->dry_run;
 	r = gpu->dry_run ? open_existing(gpu, reterr) : establish(gpu, reterr);
 	if (r < 0) {
@@ -290,23 +227,9 @@ static void softgpu_traits(const struct gpu *gpu, struct gpu_traits *ret_traits)
 	};
 }
 
-struct found {
-	gpu_found_fn found;
-	void *userdata;
-};
-
-static int found_group(void *userdata, const char *name)
-{
-	const struct found *found = userdata;
-
-	if (id_valid(name))
-		found->found(found->userdata, name, 0);
-	return 0;
-}
-
 static int softgpu_list(struct gpu *gpu, gpu_found_fn found, void *userdata)
 {
-	int r = cgroup_each(&gpu->host, gpu->group, found_group, &(struct found){found, userdata});
+	int r = cgroup_tree_list(&gpu->tree, found, userdata);
 
 	/* In a dry run, open() has already reported that the group is missing. */
 	return r == -ENOENT && gpu->dry_run ? 0 : r;
@@ -340,54 +263,26 @@ static int softgpu_create(struct gpu *gpu, const char *id, int cap_pct, struct e
 	char group[PATH_MAX];
 	int r;
 
-	if (vgpu_group(gpu, id, group) < 0)
-		return err_fail(reterr, EINVAL, "\"%s\" is not a valid name of a vGPU", id);
 	r = ensure_group(gpu, reterr);
+	if (r == 0)
+		r = cgroup_tree_create(&gpu->tree, id, group, reterr);
 	if (r < 0)
 		return r;
-	r = cgroup_make(&gpu->host, group, reterr);
-	if (r < 0)
-		return r;
-	if (r == 1)
-		return err_fail(reterr, EEXIST, "vGPU %s: its control group %s exists already", id,
-				group);
-	r = cgroup_open(&gpu->host, group, &files);
+	r = cgroup_open(&gpu->tree.host, group, &files);
 	if (r == 0) {
 		r = put_cap(&files, gpu->cores, cap_pct);
 		cgroup_close(&files);
 	}
 	if (r == 0)
 		return 0;
-	(void)cgroup_remove(&gpu->host, group);
+	(void)cgroup_remove(&gpu->tree.host, group);
 	return err_fail(reterr, -r, "vGPU %s: cap %d %% cannot be set: %s (allowed: %d..100)", id,
 			cap_pct, strerror(-r), floor_pct(gpu->cores));
 }
 
 static int softgpu_destroy(struct gpu *gpu, const char *id, struct err *reterr)
 {
-	char group[PATH_MAX];
-	int r = vgpu_group(gpu, id, group);
-
-	if (r == 0)
-		r = cgroup_count(&gpu->host, group);
-	if (r > 0)
-		return err_fail(reterr, EBUSY,
-				"vGPU %s: %d program%s still run%s in it (end %s first)", id, r,
-				r == 1 ? "" : "s", r == 1 ? "s" : "", r == 1 ? "it" : "them");
-	if (r == 0)
-		r = cgroup_remove(&gpu->host, group);
-	if (r == -ENOENT)
-		return err_fail(reterr, ENOENT, "vGPU %s: control group %s does not exist", id,
-				group);
-	if (r == -EBUSY)
-		return err_fail(reterr, EBUSY,
-				"vGPU %s: control group %s contains groups of other programs, or a "
-				"process that has just joined",
-				id, group);
-	if (r < 0)
-		return err_fail(reterr, -r, "vGPU %s: control group %s cannot be removed: %s", id,
-				group, strerror(-r));
-	return 0;
+	return cgroup_tree_destroy(&gpu->tree, id, reterr);
 }
 
 /* Returns the share of the GPU that @limit allots. *ret_cap_pct is 0 if there is no limit. */
@@ -415,13 +310,13 @@ static int softgpu_attach(struct gpu *gpu, const char *id, uint64_t now_mono_ns,
 	CLEANUP_FREE struct gpu_vgpu *vgpu = calloc(1, sizeof(*vgpu));
 	struct cgroup_limit limit;
 	char group[PATH_MAX];
-	int r = vgpu_group(gpu, id, group);
+	int r = cgroup_tree_vgpu(&gpu->tree, id, group);
 	int cap_pct;
 
 	if (!vgpu)
 		return err_fail(reterr, ENOMEM, "vGPU %s: out of memory", id);
 	if (r == 0)
-		r = cgroup_open(&gpu->host, group, &vgpu->files);
+		r = cgroup_open(&gpu->tree.host, group, &vgpu->files);
 	if (r < 0)
 		return err_fail(reterr, -r, "vGPU %s: its control group cannot be opened: %s", id,
 				strerror(-r));
@@ -514,35 +409,12 @@ static int softgpu_physical(struct gpu *gpu, uint64_t now_mono_ns, uint64_t *ret
 
 static int softgpu_owner(struct gpu *gpu, pid_t pid, char ret_id[ID_MAX])
 {
-	char path[64], group[PATH_MAX];
-	CLEANUP_FREE char *text = NULL;
-	size_t n = strlen(gpu->group);
-	int r;
-
-	snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
-	r = file_read(path, MEMBER_TEXT_MAX, &text, NULL);
-	if (r == 0)
-		r = cgroup_parse_member(&gpu->host, text, group);
-	if (r < 0)
-		return r == -ESRCH ? -ENOENT : r;
-	if (strncmp(group, gpu->group, n) != 0 || group[n] != '/')
-		return -ENOENT;
-	/* The process may be in a group below the group of the vGPU, for example in a container. */
-	group[n + 1 + strcspn(group + n + 1, "/")] = '\0';
-	return id_copy(ret_id, group + n + 1) < 0 ? -ENOENT : 0;
+	return cgroup_tree_owner(&gpu->tree, pid, ret_id);
 }
 
 static int softgpu_places(struct gpu *gpu, const char *id, gpu_path_fn path, void *userdata)
 {
-	char group[PATH_MAX], place[PATH_MAX];
-	int r = vgpu_group(gpu, id, group);
-
-	for (int i = 0; r == 0 && i < gpu->host.n_mounts; i++) {
-		r = cgroup_path(&gpu->host, i, group, "cgroup.procs", place);
-		if (r == 0)
-			path(userdata, place);
-	}
-	return r;
+	return cgroup_tree_places(&gpu->tree, id, path, userdata);
 }
 
 const struct gpu_ops gpu_softgpu_ops = {

@@ -32,8 +32,10 @@ struct monitor_row {
 	bool fps_seen;	     /* at least one frame was counted */
 	double fps_age_s;    /* time since the last valid FPS, if fps_seen */
 	uint64_t frames;     /* cumulative */
-	bool gone;	     /* the vGPU no longer exists */
-	int read_errno;	     /* reason for an invalid busy time (positive errno), or 0 */
+	bool memory_valid;
+	uint64_t memory_bytes; /* device memory in use */
+	bool gone;	       /* the vGPU no longer exists */
+	int read_errno;	       /* reason for an invalid busy time (positive errno), or 0 */
 };
 
 /* Frame times of one period; 0: unknown. */

@@ -13,23 +13,25 @@ static void add_need(const struct policy_params *params, const struct policy_gpu
 {
 	double gpu_bound_pct = 100 * rules_in_force(params).gpu_bound;
 	double u_pct = 100 * vgpu->util;
+	bool work = vgpu->terms.counts_work;
 
 	reason_add_number(decision, "u_pct", u_pct);
 	reason_add_number(decision, "cap_pct", vgpu->cap_pct);
 	reason_add_number(decision, "overload_pct", params->overload_pct);
 	if (vgpu->terms.target_fps > 0 && vgpu->fps_valid) {
-		reason_add_number(decision, "fps", vgpu->fps);
-		reason_add_number(decision, "target_fps", vgpu->terms.target_fps);
+		reason_add_number(decision, work ? "rate" : "fps", vgpu->fps);
+		reason_add_number(decision, work ? "target_rate" : "target_fps",
+				  vgpu->terms.target_fps);
 		reason_add_number(decision, "e", vgpu->e);
 	}
 	switch (signal_cause(params, gpu, vgpu)) {
 	case SIGNAL_QOS:
 		reason_add_number(decision, "qos_gpu_bound_pct", gpu_bound_pct);
 		reason_add_text(decision,
-				"%s reaches %.1f of its target of %.4g FPS while it uses %.1f %% "
+				"%s reaches %.1f of its target of %.6g %s while it uses %.1f %% "
 				"of its %d %% cap (it is GPU-bound at %.4g %% or more)",
-				vgpu->id, vgpu->fps, vgpu->terms.target_fps, u_pct, vgpu->cap_pct,
-				gpu_bound_pct);
+				vgpu->id, vgpu->fps, vgpu->terms.target_fps,
+				work ? "units/s" : "FPS", u_pct, vgpu->cap_pct, gpu_bound_pct);
 		break;
 	case SIGNAL_USE:
 		reason_add_number(decision, "above_periods", vgpu->track->overload_run);

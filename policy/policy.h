@@ -55,11 +55,16 @@ struct policy_params {
 	double penalty_per_broken_s; /* penalty per broken vGPU-second; default 0.01 */
 };
 
-/* The numbers of a contract. */
+/*
+ * The numbers of a contract. A policy compares the target of a vGPU with its rate, and the unit of
+ * both changes no decision: on a GPU that counts units of work instead of frames, target_fps and
+ * policy_vgpu.fps are units of work per second. Only texts and names of numbers depend on the unit.
+ */
 struct policy_terms {
 	int initial_cap_pct; /* the cap sold, 1..100; also the ceiling unless burst is set */
 	int min_cap_pct;     /* floor of this contract; 0: the floor is cap_floor_pct */
 	double target_fps;   /* 0: no target */
+	bool counts_work;    /* true: rates are in units of work per second */
 	double weight;	     /* share relative to other vGPUs, above 0; only for policy fair */
 	bool burst;	     /* true: the cap may exceed initial_cap_pct */
 };
@@ -106,7 +111,7 @@ enum policy_condition {
 	POLICY_QOS_NOT_GPU_BOUND = 1 << 0, /* below target, but not GPU-bound */
 	POLICY_CONTRACT_LIMIT = 1 << 1,	   /* overloaded at its ceiling */
 	POLICY_HELD_OVERLOADED = 1 << 2,   /* overloaded and held by an operator */
-	POLICY_FPS_MISSING = 1 << 3,	   /* has a target, but no valid FPS reading */
+	POLICY_FPS_MISSING = 1 << 3,	   /* has a target, but no valid rate */
 	/* conditions of the GPU: */
 	POLICY_SEVERE_OVERLOAD = 1 << 4, /* rule 7 */
 	POLICY_SUM_OVER_100 = 1 << 5,
@@ -125,7 +130,7 @@ struct policy_vgpu {
 	double load;	 /* busy time / period, fraction of the GPU */
 	double util;	 /* u: busy time / allotted time; may exceed 1 slightly */
 	bool fps_valid;
-	double fps;
+	double fps; /* rate in the unit of terms.target_fps */
 	/* out */
 	int want_cap_pct;	 /* the decided cap */
 	unsigned int conditions; /* bits of enum policy_condition */

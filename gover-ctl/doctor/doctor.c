@@ -80,7 +80,8 @@ static void check_gpus(const struct doctor_input *input, struct doctor_finding *
 	if (json_array_size(gpus) == 0)
 		doctor_find(finding, DOCTOR_WARN,
 			    "set `backend` in a [gpu] section of gover.conf (softgpu "
-			    "shares CPU cores, sim simulates a GPU)",
+			    "shares CPU cores, lib gives OpenCL programs turns, sim simulates a "
+			    "GPU)",
 			    "the daemon controls no GPU");
 	else
 		doctor_find(finding, DOCTOR_OK, "", "controlled GPUs: %s", names);
@@ -158,22 +159,24 @@ static int find_cpu_controller(const struct doctor_input *input, char ret_path[P
 
 static void check_cgroup(const struct doctor_input *input, struct doctor_finding *finding)
 {
-	enum doctor_state missing =
-		doctor_uses_backend(input, "softgpu") ? DOCTOR_FAIL : DOCTOR_WARN;
+	bool used = doctor_uses_backend(input, "softgpu") || doctor_uses_backend(input, "lib");
+	enum doctor_state missing = used ? DOCTOR_FAIL : DOCTOR_WARN;
 	char path[PATH_MAX];
 
 	if (find_cpu_controller(input, path) < 0)
-		doctor_find(finding, missing,
-			    "in a container: delegate the cpu controller (systemd: Delegate=cpu)",
-			    "control groups have no cpu controller: backend softgpu cannot work");
+		doctor_find(
+			finding, missing,
+			"in a container: delegate the cpu controller (systemd: Delegate=cpu)",
+			"control groups have no cpu controller: backends softgpu and lib cannot "
+			"work");
 	else if (access(path, W_OK) < 0)
 		doctor_find(finding, missing,
 			    "run gover-d as root, or delegate a control group to it",
-			    "control groups for softgpu: folder %s cannot be written: %s", path,
+			    "control groups for vGPUs: folder %s cannot be written: %s", path,
 			    strerror(errno));
 	else
-		doctor_find(finding, DOCTOR_OK, "",
-			    "control groups for softgpu can be created in %s", path);
+		doctor_find(finding, DOCTOR_OK, "", "control groups for vGPUs can be created in %s",
+			    path);
 }
 
 static void check_library(const struct doctor_input *input, struct doctor_finding *finding)
@@ -181,12 +184,28 @@ static void check_library(const struct doctor_input *input, struct doctor_findin
 	char path[PATH_MAX];
 	struct err err;
 
-	if (launch_find_library(input->library, input->exe, path, &err) < 0)
+	if (launch_find_library(&launch_fps, input->library, input->exe, path, &err) < 0)
 		doctor_find(finding, DOCTOR_FAIL,
 			    "install all parts of gover; without this library FPS are not measured",
 			    "%s", err.msg);
 	else
 		doctor_find(finding, DOCTOR_OK, "", "frames are counted by %s", path);
+}
+
+static void check_layer(const struct doctor_input *input, struct doctor_finding *finding)
+{
+	char path[PATH_MAX];
+	struct err err;
+
+	if (!doctor_uses_backend(input, "lib"))
+		finding->state = DOCTOR_SKIPPED;
+	else if (launch_find_library(&launch_cl, input->layer, input->exe, path, &err) < 0)
+		doctor_find(finding, DOCTOR_FAIL,
+			    "install all parts of gover; without this library programs of backend "
+			    "lib run without control",
+			    "%s", err.msg);
+	else
+		doctor_find(finding, DOCTOR_OK, "", "OpenCL programs take turns through %s", path);
 }
 
 /*
@@ -281,8 +300,9 @@ static const struct {
 } checks[] = {
 	{"daemon", check_daemon},   {"ticks", check_ticks},    {"gpus", check_gpus},
 	{"history", check_history}, {"cgroups", check_cgroup}, {"library", check_library},
-	{"xvfb", check_xvfb},	    {"mdev", check_mdev},      {"gvt", doctor_gvt_check},
-	{"i915-pmu", check_pmu},    {"vsock", check_vsock},    {"fps-bpf", check_bpf},
+	{"layer", check_layer},	    {"xvfb", check_xvfb},      {"mdev", check_mdev},
+	{"gvt", doctor_gvt_check},  {"i915-pmu", check_pmu},   {"vsock", check_vsock},
+	{"fps-bpf", check_bpf},
 };
 
 const char *doctor_check(size_t index, const struct doctor_input *input,

@@ -15,6 +15,7 @@ struct doctor_input {
 	const char *search_path; /* value of PATH */
 	const char *exe;	 /* path of gover-ctl; the FPS library may be in the same folder */
 	const char *library;	 /* value of GOVER_FPS_LIB; NULL: unset */
+	const char *layer;	 /* value of GOVER_CL_LIB; NULL: unset */
 	const char *where;	 /* the daemon's address */
 	const json_t *host;	 /* reply to GET /v1/host; NULL: no reply */
 	const char *no_answer;	 /* the reason why @host is NULL */

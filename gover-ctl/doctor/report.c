@@ -43,6 +43,7 @@ json_t *doctor_report(const char *where, const json_t *host, const char *no_answ
 		.search_path = path ? path : "/bin:/usr/bin",
 		.exe = exe,
 		.library = getenv("GOVER_FPS_LIB"),
+		.layer = getenv("GOVER_CL_LIB"),
 		.where = where,
 		.host = host,
 		.no_answer = no_answer,

@@ -19,6 +19,9 @@ enum column {
 	FPS,
 	TARGET_FPS,
 	BROKEN,
+	/* An older daemon does not have the columns from here on. */
+	RATE,
+	TARGET_RATE,
 	COLUMNS
 };
 
@@ -33,6 +36,8 @@ static const char *const column_names[COLUMNS] = {
 	[FPS] = "fps",
 	[TARGET_FPS] = "target_fps",
 	[BROKEN] = "broken",
+	[RATE] = "rate",
+	[TARGET_RATE] = "target_rate",
 };
 
 static enum ctl_exit unexpected_answer(const char *what)
@@ -215,7 +220,7 @@ static bool find_columns(const json_t *answer, struct page *page)
 				      : "",
 			      column_names[column]) != 0)
 			i++;
-		if (i == json_array_size(names))
+		if (i == json_array_size(names) && column < RATE)
 			return false;
 		page->at[column] = i;
 	}
@@ -248,6 +253,14 @@ static double number_at(const json_t *row, size_t at)
 	return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
+/* Returns the number in frames or, on a GPU that counts units of work, in these. */
+static double rate_at(const json_t *row, const struct page *page, enum column fps, enum column rate)
+{
+	double value = number_at(row, page->at[fps]);
+
+	return isnan(value) ? number_at(row, page->at[rate]) : value;
+}
+
 /* Returns -EPROTO if the row is invalid. */
 static int add_row(const struct page *page, const json_t *object, struct err *reterr)
 {
@@ -259,8 +272,8 @@ static int add_row(const struct page *page, const json_t *object, struct err *re
 		.dt_s = number_at(object, page->at[DT_S]),
 		.load_pct = number_at(object, page->at[LOAD_PCT]),
 		.util_pct = number_at(object, page->at[UTIL_PCT]),
-		.fps = number_at(object, page->at[FPS]),
-		.target_fps = number_at(object, page->at[TARGET_FPS]),
+		.fps = rate_at(object, page, FPS, RATE),
+		.target_fps = rate_at(object, page, TARGET_FPS, TARGET_RATE),
 		.broken = number_at(object, page->at[BROKEN]) > 0,
 	};
 

@@ -102,9 +102,23 @@ static void put_head(struct canvas *canvas, const struct top_view *view, enum to
 	canvas_field(canvas, columns + 1, both);
 }
 
-static void draw_heads(struct canvas *canvas, const struct layout *layout,
-		       const struct top_view *view)
+/* Returns true if a vGPU delivers units of work instead of frames. */
+static bool has_work(const json_t *vgpus)
 {
+	const json_t *vgpu;
+	size_t i;
+
+	json_array_foreach (vgpus, i, vgpu)
+		if (json_is_number(json_object_get(vgpu, "target_rate")))
+			return true;
+	return false;
+}
+
+static void draw_heads(struct canvas *canvas, const struct layout *layout,
+		       const struct top_view *view, const json_t *vgpus)
+{
+	const char *rate = has_work(vgpus) ? "RATE/TARGET" : " FPS/TARGET";
+
 	canvas_colour(canvas, WRITER_BOLD);
 	canvas_put(canvas, "%s", view->live ? "  " : "");
 	put_head(canvas, view, TOP_VGPU, TOP_VGPU, layout->id, false, "VGPU");
@@ -114,7 +128,7 @@ static void draw_heads(struct canvas *canvas, const struct layout *layout,
 	put_head(canvas, view, TOP_LOAD, TOP_LOAD, 5, true, "LOAD%");
 	if (layout->spark)
 		canvas_field(canvas, layout->spark + 1, "");
-	put_head(canvas, view, TOP_FPS, TOP_TARGET, 11, false, " FPS/TARGET");
+	put_head(canvas, view, TOP_FPS, TOP_TARGET, 11, false, rate);
 	if (layout->spark)
 		canvas_field(canvas, layout->spark + 1, "");
 	put_head(canvas, view, TOP_CAP, TOP_SOLD, 8, false, "CAP/SOLD");
@@ -132,7 +146,7 @@ static void put_spark(struct canvas *canvas, const struct layout *layout, const 
 	canvas_put(canvas, " ");
 }
 
-/* Returns the maximum frame rate. It sets the scale of the sparkline if the vGPU has no target. */
+/* Returns the maximum rate. It sets the scale of the sparkline if the vGPU has no target. */
 static double max_fps(const struct spark *spark)
 {
 	double max = 0;
@@ -156,7 +170,7 @@ static void draw_row(struct canvas *canvas, const struct layout *layout, const j
 {
 	static const struct spark nothing;
 	const struct spark *spark = sparks_find(sparks, field_text(vgpu, "id"));
-	double target = field_number(vgpu, "target_fps"),
+	double target = field_either(vgpu, "target_fps", "target_rate"),
 	       sold = field_number(vgpu, "initial_cap_pct");
 	char text[32], other[32], notes[DESCRIBE_MAX];
 
@@ -169,7 +183,7 @@ static void draw_row(struct canvas *canvas, const struct layout *layout, const j
 	canvas_put(canvas, "%5s ", number(field_number(vgpu, "load_pct"), 1, text));
 	put_spark(canvas, layout, spark->load, spark->n, sold);
 	canvas_colour(canvas, field_true(vgpu, "short") ? WRITER_RED : WRITER_PLAIN);
-	canvas_put(canvas, "%6s/%-4s ", number(field_number(vgpu, "fps"), 1, text),
+	canvas_put(canvas, "%6s/%-4s ", number(field_either(vgpu, "fps", "rate"), 1, text),
 		   number(target > 0 ? target : (double)NAN, 0, other));
 	put_spark(canvas, layout, spark->fps, spark->n, target > 0 ? target : max_fps(spark));
 	canvas_colour(canvas, field_true(vgpu, "held") ? WRITER_YELLOW : WRITER_PLAIN);
@@ -191,7 +205,7 @@ void picture_draw_table(struct canvas *canvas, const struct picture_data *data,
 	const json_t **rows = top_view_rows(view, vgpus, &n);
 	int room = lines - 1, at;
 
-	draw_heads(canvas, &layout, view);
+	draw_heads(canvas, &layout, view, vgpus);
 	if (n < all || (int)n > room)
 		room = room > 1 ? room - 1 : 1; /* leaves a line for "rows 1 to 5 of 9" */
 	at = top_view_scroll(view, rows, n, room);

@@ -55,7 +55,7 @@ int sparks_record(struct sparks *sparks, const json_t *vgpus)
 			fresh[i] = *known;
 		else
 			snprintf(fresh[i].id, sizeof(fresh[i].id), "%s", field_text(vgpu, "id"));
-		push(&fresh[i], field_number(vgpu, "load_pct"), field_number(vgpu, "fps"));
+		push(&fresh[i], field_number(vgpu, "load_pct"), field_either(vgpu, "fps", "rate"));
 	}
 	free(sparks->of);
 	*sparks = (struct sparks){.of = fresh, .n = n};
@@ -73,7 +73,7 @@ void sparks_prepend_history(struct sparks *sparks, const char *id, const json_t 
 	now = *spark;
 	spark->n = 0;
 	json_array_foreach (points, i, point) {
-		push(spark, field_number(point, "load_pct"), field_number(point, "fps"));
+		push(spark, field_number(point, "load_pct"), field_either(point, "fps", "rate"));
 	}
 	for (int k = 0; k < now.n; k++)
 		push(spark, (double)now.load[k], (double)now.fps[k]);

@@ -13,19 +13,20 @@
 
 static const struct column {
 	const char *name, *key;
+	const char *other; /* key of the number if @key has none; NULL: no other key */
 	bool text;
 	int letter; /* key that sorts by this column */
 } columns[TOP_COLUMNS] = {
-	[TOP_VGPU] = {"vgpu", "id", true, 'n'},
-	[TOP_VM] = {"vm", "vm", true, 'm'},
-	[TOP_GPU] = {"gpu", "gpu", true, 'g'},
-	[TOP_UTIL] = {"util", "util_pct", false, 'u'},
-	[TOP_LOAD] = {"load", "load_pct", false, 'l'},
-	[TOP_FPS] = {"fps", "fps", false, 'f'},
-	[TOP_TARGET] = {"target", "target_fps", false, 't'},
-	[TOP_CAP] = {"cap", "cap_pct", false, 'c'},
-	[TOP_SOLD] = {"sold", "initial_cap_pct", false, 's'},
-	[TOP_BROKEN] = {"broken", "broken_time_pct", false, 'b'},
+	[TOP_VGPU] = {"vgpu", "id", NULL, true, 'n'},
+	[TOP_VM] = {"vm", "vm", NULL, true, 'm'},
+	[TOP_GPU] = {"gpu", "gpu", NULL, true, 'g'},
+	[TOP_UTIL] = {"util", "util_pct", NULL, false, 'u'},
+	[TOP_LOAD] = {"load", "load_pct", NULL, false, 'l'},
+	[TOP_FPS] = {"fps", "fps", "rate", false, 'f'},
+	[TOP_TARGET] = {"target", "target_fps", "target_rate", false, 't'},
+	[TOP_CAP] = {"cap", "cap_pct", NULL, false, 'c'},
+	[TOP_SOLD] = {"sold", "initial_cap_pct", NULL, false, 's'},
+	[TOP_BROKEN] = {"broken", "broken_time_pct", NULL, false, 'b'},
 };
 
 static const struct {
@@ -37,7 +38,7 @@ static const struct {
 	{"Esc", "clear the filter; again: show all decisions"},
 	{"< >", "sort by the previous or next column"},
 	{"n m g", "sort by vGPU, VM, GPU"},
-	{"u l f t", "sort by use, load, frames per second, target"},
+	{"u l f t", "sort by use, load, frames or work units per second, target"},
 	{"c s b", "sort by cap, sold cap, broken time"},
 	{"I r", "reverse the order"},
 	{"Up Down", "move the cursor (also k, j, PgUp, PgDn, Home, End)"},
@@ -47,7 +48,7 @@ static const struct {
 	{"Ctrl-L", "redraw the screen"},
 	{"", ""},
 	{"LOAD", "share of the GPU; the sparkline has its full height at the sold cap"},
-	{"FPS", "the sparkline has its full height at the target (none: at its maximum)"},
+	{"FPS RATE", "the sparkline has its full height at the target (none: at its maximum)"},
 	{"BROKEN", "share of the observed time in which the promise was broken"},
 };
 
@@ -112,6 +113,12 @@ static bool passes(const json_t *vgpu, const char *filter)
 	return false;
 }
 
+static double number_of(const json_t *vgpu, const struct column *column)
+{
+	return column->other ? field_either(vgpu, column->key, column->other)
+			     : field_number(vgpu, column->key);
+}
+
 /* Compares two vGPUs for qsort_r(). Unknown values come last in both orders. */
 static int compare(const void *a, const void *b, void *userdata)
 {
@@ -125,8 +132,8 @@ static int compare(const void *a, const void *b, void *userdata)
 		r = strverscmp(field_text(one, column->key), field_text(other, column->key));
 		r = view->reverse ? -r : r;
 	} else {
-		x = field_number(one, column->key);
-		y = field_number(other, column->key);
+		x = number_of(one, column);
+		y = number_of(other, column);
 		if (isnan(x) || isnan(y))
 			r = isnan(x) - isnan(y);
 		else

@@ -126,7 +126,9 @@ int contract_args_list_differences(const struct args *args, const json_t *vgpu, 
 		} else {
 			double value = field_number(vgpu, field->name);
 
-			snprintf(is, sizeof(is), "%g", value);
+			is[0] = '\0';
+			if (!isnan(value))
+				snprintf(is, sizeof(is), "%g", value);
 			same = value == args_get_number(args, id);
 		}
 		if (same)

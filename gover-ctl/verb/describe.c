@@ -55,18 +55,21 @@ void describe_notes(const json_t *vgpu, char text[DESCRIBE_MAX])
 			append(text, "%s%s", comma(text), flags[i].word);
 }
 
-static void append_fps(char text[DESCRIBE_MAX], const json_t *vgpu)
+static void append_rate(char text[DESCRIBE_MAX], const json_t *vgpu)
 {
-	double fps = field_number(vgpu, "fps"), target = field_number(vgpu, "target_fps");
+	bool work = json_is_number(json_object_get(vgpu, "target_rate"));
+	double rate = field_number(vgpu, work ? "rate" : "fps");
+	double target = field_number(vgpu, work ? "target_rate" : "target_fps");
 	double p99 = field_number(vgpu, "frame_p99_ms");
+	const char *unit = work ? "units/s" : "fps";
 
-	if (isnan(fps) && target > 0)
-		append(text, ", no frames seen (target %g fps)", target);
+	if (isnan(rate) && target > 0)
+		append(text, ", no %s seen (target %g %s)", work ? "work" : "frames", target, unit);
 	else if (target > 0)
-		append(text, ", %.1f of %g fps", fps, target);
-	else if (!isnan(fps))
-		append(text, ", %.1f fps", fps);
-	if (!isnan(fps) && p99 > 0)
+		append(text, ", %.1f of %g %s", rate, target, unit);
+	else if (!isnan(rate))
+		append(text, ", %.1f %s", rate, unit);
+	if (!isnan(rate) && p99 > 0)
 		append(text, " (99 %% of frames within %.1f ms)", p99);
 }
 
@@ -91,7 +94,7 @@ void describe_vgpu(const json_t *vgpu, char text[DESCRIBE_MAX])
 		append(text, ", use unknown");
 	else
 		append(text, ", %.0f %% of the cap used", util);
-	append_fps(text, vgpu);
+	append_rate(text, vgpu);
 	describe_notes(vgpu, notes);
 	append(text, "%s%s", comma(notes), notes);
 }

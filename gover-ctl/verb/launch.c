@@ -10,46 +10,52 @@
 #include "gover-ctl/field.h"
 #include "gover-ctl/verb/launch.h"
 
-#define LIBRARY "libgover-fps.so"
+const struct launch_library launch_fps = {"libgover-fps.so", "GOVER_FPS_LIB", "LD_PRELOAD"};
+const struct launch_library launch_cl = {"libgover-cl.so", "GOVER_CL_LIB", "OPENCL_LAYERS"};
 
-int launch_find_library(const char *override, const char *exe, char ret_path[PATH_MAX],
-			struct err *reterr)
+/* Searches the library beside the program and in the prefix of the program. */
+static int search_library(const struct launch_library *library, const char *exe,
+			  char path[PATH_MAX], struct err *reterr)
 {
 	static const char *const places[] = {"", "../lib/gover/"};
 	const char *slash = strrchr(exe, '/');
 	int folder = slash ? (int)(slash - exe) + 1 : 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		int n = snprintf(path, PATH_MAX, "%.*s%s%s", folder, exe, places[i], library->name);
+
+		if (n < PATH_MAX && access(path, R_OK) == 0)
+			return 0;
+	}
+	return err_fail(reterr, ENOENT,
+			"%s: found neither in %.*s nor in %.*s../lib/gover/; install it, or set %s",
+			library->name, folder, exe, folder, exe, library->override);
+}
+
+int launch_find_library(const struct launch_library *library, const char *override, const char *exe,
+			char ret_path[PATH_MAX], struct err *reterr)
+{
 	char path[PATH_MAX];
+	int r = 0;
 
 	if (override && override[0]) {
 		snprintf(path, sizeof(path), "%s", override);
 		if (access(path, R_OK) < 0)
-			return err_fail(reterr, ENOENT, "GOVER_FPS_LIB: %s: %s", path,
+			return err_fail(reterr, ENOENT, "%s: %s: %s", library->override, path,
 					strerror(errno));
 	} else {
-		size_t i;
-
-		for (i = 0; i < ARRAY_SIZE(places); i++) {
-			int n = snprintf(path, sizeof(path), "%.*s%s" LIBRARY, folder, exe,
-					 places[i]);
-
-			if (n < (int)sizeof(path) && access(path, R_OK) == 0)
-				break;
-		}
-		if (i == ARRAY_SIZE(places))
-			return err_fail(reterr, ENOENT,
-					LIBRARY ": found neither in %.*s nor in %.*s../lib/gover/; "
-						"install it, or set "
-						"GOVER_FPS_LIB",
-					folder, exe, folder, exe);
+		r = search_library(library, exe, path, reterr);
 	}
+	if (r < 0)
+		return r;
 	if (strpbrk(path, ": "))
-		return err_fail(reterr, EINVAL,
-				"%s: not usable in LD_PRELOAD (space or colon in the path)", path);
+		return err_fail(reterr, EINVAL, "%s: not usable in %s (space or colon in the path)",
+				path, library->list);
 	strcpy(ret_path, path);
 	return 0;
 }
 
-int launch_make_preload(const char *library, const char *before, char *ret_value, size_t size)
+int launch_make_list(const char *library, const char *before, char *ret_value, size_t size)
 {
 	bool more = before && before[0];
 	int n = snprintf(ret_value, size, "%s%s%s", library, more ? ":" : "", more ? before : "");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Steps of `run`: finding the preload library and the program, and entering the vGPU. Only
+ * Steps of `run`: finding the library and the program, and entering the vGPU. Only
  * launch_enter_vgpu() changes anything.
  */
 #ifndef GOVER_CTL_VERB_LAUNCH_H
@@ -11,20 +11,30 @@
 
 #include "base/err.h"
 
-/*
- * Finds the preload library. @override, the value of GOVER_FPS_LIB, is used if it is set. Otherwise
- * the library is searched in the folder of the program @exe, then in ../lib/gover relative to this
- * folder. Returns -ENOENT if the library is not found, -EINVAL if LD_PRELOAD cannot contain its
- * path.
- */
-int launch_find_library(const char *override, const char *exe, char ret_path[PATH_MAX],
-			struct err *reterr);
+/* A library that is loaded into the program. */
+struct launch_library {
+	const char *name;
+	const char *override; /* environment variable with another path of the library */
+	const char *list;     /* environment variable that makes the program load it */
+};
+
+extern const struct launch_library launch_fps; /* counts frames */
+extern const struct launch_library launch_cl;  /* submits OpenCL work in turns */
 
 /*
- * Makes the new value of LD_PRELOAD: @library, then the present value @before (may be NULL).
- * Returns -ENAMETOOLONG if the value is too long.
+ * Finds a library. @override, the value of the variable of this name, is used if it is set.
+ * Otherwise the library is searched in the folder of the program @exe, then in ../lib/gover
+ * relative to this folder. Returns -ENOENT if the library is not found, -EINVAL if the list cannot
+ * contain its path.
  */
-int launch_make_preload(const char *library, const char *before, char *ret_value, size_t size);
+int launch_find_library(const struct launch_library *library, const char *override, const char *exe,
+			char ret_path[PATH_MAX], struct err *reterr);
+
+/*
+ * Makes the new value of the list: @library, then the present value @before (may be NULL). Returns
+ * -ENAMETOOLONG if the value is too long.
+ */
+int launch_make_list(const char *library, const char *before, char *ret_value, size_t size);
 
 /*
  * Returns the frame limit for a target frame rate: slightly above the target. Returns 0 (no limit)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `run`: runs a program of this host in a vGPU, and sets the environment for counting and limiting
- * its frames. Errors that do not depend on the vGPU are found before the vGPU is created. The
- * program never runs outside its vGPU.
+ * its frames, or for submitting its work in turns if the GPU has an arbiter. Errors that do not
+ * depend on the vGPU are found before the vGPU is created. The program never runs outside its vGPU.
  */
 #include <errno.h>
 #include <string.h>
@@ -13,27 +13,29 @@
 #include "gover-ctl/verb/contract-args.h"
 #include "gover-ctl/verb/verbs.h"
 
-#define PRELOAD_MAX (4 * PATH_MAX)
+#define LIST_MAX (4 * PATH_MAX)
 
 struct plan {
-	char preload[PRELOAD_MAX];
+	char preload[LIST_MAX]; /* LD_PRELOAD */
+	char layers[LIST_MAX];	/* OPENCL_LAYERS */
 	struct reply vgpu;
-	bool created; /* true: this run created the vGPU */
+	const char *arbiter; /* socket of the arbiter; "": the GPU has none */
+	bool created;	     /* true: this run created the vGPU */
 };
 
-static enum ctl_exit plan_library(struct plan *plan)
+/* Makes the value of the variable that makes the program load @library. */
+static enum ctl_exit plan_library(const struct launch_library *library, char ret_list[LIST_MAX])
 {
-	char exe[PATH_MAX], library[PATH_MAX];
+	char exe[PATH_MAX], path[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 	struct err err;
 
 	exe[n > 0 ? n : 0] = '\0';
-	if (launch_find_library(getenv("GOVER_FPS_LIB"), exe, library, &err) < 0)
+	if (launch_find_library(library, getenv(library->override), exe, path, &err) < 0)
 		return ctl_fail(CTL_FAILED, "run: %s", err.msg);
-	if (launch_make_preload(library, getenv("LD_PRELOAD"), plan->preload,
-				sizeof(plan->preload)) < 0)
-		return ctl_fail(CTL_FAILED, "run: LD_PRELOAD: too long (limit %d characters)",
-				PRELOAD_MAX);
+	if (launch_make_list(path, getenv(library->list), ret_list, LIST_MAX) < 0)
+		return ctl_fail(CTL_FAILED, "run: %s: too long (limit %d characters)",
+				library->list, LIST_MAX);
 	return CTL_DONE;
 }
 
@@ -93,6 +95,22 @@ static enum ctl_exit plan_vgpu(struct ctl *ctl, const struct args *args, struct 
 	return CTL_DONE;
 }
 
+/* The arbiter counts work units, and nothing limits frames. */
+static enum ctl_exit plan_arbiter(const struct args *args, struct plan *plan)
+{
+	const json_t *attach = json_object_get(plan->vgpu.json, "attach");
+
+	plan->arbiter = field_text(attach, "compute_socket");
+	if (plan->arbiter[0] == '\0')
+		return CTL_DONE;
+	if (args_has(args, OPTION_FPS_MAX))
+		return ctl_fail(CTL_FAILED,
+				"run: --fps-max: not available on GPU '%s', whose "
+				"programs deliver work units instead of frames",
+				field_text(plan->vgpu.json, "gpu"));
+	return plan_library(&launch_cl, plan->layers);
+}
+
 /* Removes the vGPU if this run created it. */
 static void remove_vgpu(struct ctl *ctl, const struct plan *plan)
 {
@@ -121,12 +139,24 @@ static int set_frame_limit(const struct args *args, const json_t *vgpu)
 	return args_has(args, OPTION_FPS_MAX) ? unsetenv("GOVER_FPS_MAX") : 0;
 }
 
+static int set_compute_environment(const struct plan *plan)
+{
+	char socket[PATH_MAX];
+
+	snprintf(socket, sizeof(socket), "unix:%s", plan->arbiter);
+	return setenv("OPENCL_LAYERS", plan->layers, 1) < 0 || setenv("GOVER_CL", socket, 1) < 0
+		       ? -errno
+		       : 0;
+}
+
 static int set_environment(const struct args *args, const struct plan *plan)
 {
 	const json_t *vgpu = plan->vgpu.json;
 	const char *socket = field_text(json_object_get(vgpu, "attach"), "fps_socket");
 	char report[PATH_MAX + 8];
 
+	if (plan->arbiter[0])
+		return set_compute_environment(plan);
 	snprintf(report, sizeof(report), "%s%s", socket[0] ? "unix:" : "off", socket);
 	if (setenv("LD_PRELOAD", plan->preload, 1) < 0 || setenv("GOVER_FPS", report, 1) < 0 ||
 	    setenv("GOVER_FPS_LAYER", "1", 1) < 0)
@@ -159,9 +189,14 @@ enum ctl_exit verb_run(struct ctl *ctl, const struct args *args)
 
 	if (found < 0)
 		return refuse_command(args->words[0], -found);
-	r = plan_library(&plan);
+	r = plan_library(&launch_fps, plan.preload);
 	if (r == CTL_DONE)
 		r = plan_vgpu(ctl, args, &plan);
+	if (r == CTL_DONE) {
+		r = plan_arbiter(args, &plan);
+		if (r != CTL_DONE)
+			remove_vgpu(ctl, &plan);
+	}
 	if (r == CTL_DONE)
 		r = execute(ctl, args, &plan);
 	reply_fini(&plan.vgpu);

@@ -11,6 +11,12 @@
 	{                                                     \
 		.head = (h), .key = (k), .format = WRITER_##f \
 	}
+/* A number in frames or, on a GPU that counts units of work, in these. */
+#define RATE_COLUMN(h, k, other_h, other_k, f)                                          \
+	{                                                                               \
+		.head = (h), .key = (k), .format = WRITER_##f, .other_head = (other_h), \
+		.other_key = (other_k)                                                  \
+	}
 #define TABLE(m, no, c)                                                                 \
 	{                                                                               \
 		.member = (m), .none = (no), .columns = (c), .n_columns = ARRAY_SIZE(c) \
@@ -79,8 +85,8 @@ static const struct writer_column vgpu_list_columns[] = {
 	COLUMN("CAP%", "cap_pct", WHOLE),
 	COLUMN("UTIL%", "util_pct", TENTH),
 	COLUMN("LOAD%", "load_pct", TENTH),
-	COLUMN("FPS", "fps", TENTH),
-	COLUMN("TARGET", "target_fps", PROMISE),
+	RATE_COLUMN("FPS", "fps", "RATE", "rate", TENTH),
+	RATE_COLUMN("TARGET", "target_fps", "TARGET", "target_rate", PROMISE),
 	COLUMN("P99MS", "frame_p99_ms", TENTH),
 	{.head = "NOTE", .format = WRITER_LONG, .cell = describe_notes, .colour = vgpu_colour},
 };
@@ -118,6 +124,12 @@ static void vgpu_fps_socket(const json_t *vgpu, char text[WRITER_CELL_MAX])
 		 field_text(json_object_get(vgpu, "attach"), "fps_socket"));
 }
 
+static void vgpu_compute_socket(const json_t *vgpu, char text[WRITER_CELL_MAX])
+{
+	snprintf(text, WRITER_CELL_MAX, "%s",
+		 field_text(json_object_get(vgpu, "attach"), "compute_socket"));
+}
+
 static const struct writer_column vgpu_columns[] = {
 	COLUMN("vGPU", "id", TEXT),
 	COLUMN("GPU", "gpu", TEXT),
@@ -128,7 +140,9 @@ static const struct writer_column vgpu_columns[] = {
 	{.head = "note", .cell = describe_notes, .colour = vgpu_colour},
 	COLUMN("sold, % of the GPU", "initial_cap_pct", WHOLE),
 	COLUMN("floor, %", "floor_pct", WHOLE),
-	COLUMN("target fps", "target_fps", PROMISE),
+	RATE_COLUMN("target fps", "target_fps", "target rate, units/s", "target_rate", PROMISE),
+	COLUMN("memory limit, MiB", "memory_mib", PROMISE),
+	COLUMN("memory used, MiB", "memory_used_mib", TENTH),
 	COLUMN("fps limit", "fps_limit", PROMISE),
 	COLUMN("flavour", "flavor", TEXT),
 	COLUMN("weight", "weight", RATIO),
@@ -138,11 +152,11 @@ static const struct writer_column vgpu_columns[] = {
 	COLUMN("cap last written, %", "expected_cap_pct", WHOLE),
 	COLUMN("load, % of the GPU", "load_pct", TENTH),
 	COLUMN("used, % of the cap", "util_pct", TENTH),
-	COLUMN("fps", "fps", TENTH),
+	RATE_COLUMN("fps", "fps", "rate, units/s", "rate", TENTH),
 	COLUMN("age of fps, s", "fps_age_s", TENTH),
 	COLUMN("frame time p99, ms", "frame_p99_ms", TENTH),
-	COLUMN("frames", "frames", WHOLE),
-	COLUMN("mean fps", "mean_fps", TENTH),
+	RATE_COLUMN("frames", "frames", "units of work", "units", WHOLE),
+	RATE_COLUMN("mean fps", "mean_fps", "mean rate, units/s", "mean_rate", TENTH),
 	COLUMN("observed, s", "seen_s", TENTH),
 	COLUMN("broken time, s", "broken_s", TENTH),
 	COLUMN("broken time, %", "broken_time_pct", RATIO),
@@ -154,6 +168,7 @@ static const struct writer_column vgpu_columns[] = {
 	COLUMN("created", "created_at", TIME),
 	{.head = "cgroup.procs", .cell = vgpu_places},
 	{.head = "fps socket", .cell = vgpu_fps_socket},
+	{.head = "compute socket", .cell = vgpu_compute_socket},
 };
 const struct table table_vgpu = TABLE("", "", vgpu_columns);
 
@@ -205,7 +220,7 @@ static const struct writer_column offer_columns[] = {
 	COLUMN("GPU", "gpu", TEXT),
 	COLUMN("STATE", "state", TEXT),
 	COLUMN("SELLS%", "initial_cap_pct", WHOLE),
-	COLUMN("TARGET", "target_fps", PROMISE),
+	RATE_COLUMN("TARGET", "target_fps", "TARGET", "target_rate", PROMISE),
 	COLUMN("FUNDED%", "fundable_pct", WHOLE),
 	COLUMN("VGPU", "vgpu", TEXT),
 	COLUMN("CREATED", "created_at", TIME),
@@ -231,8 +246,8 @@ static const struct writer_column history_columns[] = {
 	COLUMN("CAP%", "cap_pct", TENTH),
 	COLUMN("LOAD%", "load_pct", TENTH),
 	COLUMN("UTIL%", "util_pct", TENTH),
-	COLUMN("FPS", "fps", TENTH),
-	COLUMN("TARGET", "target_fps", PROMISE),
+	RATE_COLUMN("FPS", "fps", "RATE", "rate", TENTH),
+	RATE_COLUMN("TARGET", "target_fps", "TARGET", "target_rate", PROMISE),
 	COLUMN("P99MS", "frame_p99_ms", TENTH),
 	COLUMN("SHORT%", "short_pct", TENTH),
 	COLUMN("BROKEN%", "broken_pct", TENTH),

@@ -34,8 +34,9 @@ static const struct verb verbs[] = {
 	 .summary = "stop selling; existing vGPUs keep running"},
 	{"run", "COMMAND...", 1, INT_MAX, .command = true, .run = verb_run,
 	 .required = OPTION(OPTION_VGPU),
-	 .optional = OPTION(OPTION_RUN_CAP) | OPTION(OPTION_TARGET_FPS) | OPTION(OPTION_FPS_MAX) |
-		     OPTION(OPTION_GPU) | OPTION(OPTION_LABELS),
+	 .optional = OPTION(OPTION_RUN_CAP) | OPTION(OPTION_TARGET_FPS) |
+		     OPTION(OPTION_TARGET_RATE) | OPTION(OPTION_FPS_MAX) | OPTION(OPTION_GPU) |
+		     OPTION(OPTION_LABELS),
 	 .summary = "run a program in a vGPU and count its frames"},
 	{"history", "VGPU", 1, 1, .json = true, .run = verb_history,
 	 .optional = OPTION(OPTION_FROM) | OPTION(OPTION_TO) | OPTION(OPTION_STEP),

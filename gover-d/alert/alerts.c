@@ -288,6 +288,13 @@ void alerts_vgpu_changed(struct alerts *alerts, const char *id)
 			alerts->list[i]->quiet_ticks = table[alerts->list[i]->kind].clear_ticks;
 }
 
+void alerts_vgpu_removed(struct alerts *alerts, const char *id)
+{
+	for (size_t i = 0; i < alerts->n; i++)
+		if (strcmp(alerts->list[i]->vgpu, id) == 0)
+			alerts->list[i]->removed = true;
+}
+
 static void forget_old_cleared(struct alerts *alerts)
 {
 	size_t cleared = 0;
@@ -311,9 +318,9 @@ void alerts_end_tick(struct alerts *alerts, int64_t now_ms, bool gap)
 	alerts_update_silenced(alerts, now_ms);
 	for (size_t i = 0; i < alerts->n;) {
 		struct alert *a = alerts->list[i];
-		bool held = a->holds, unknown = gap || a->unknown;
+		bool held = a->holds, removed = a->removed, unknown = gap || a->unknown;
 
-		a->holds = a->unknown = false;
+		a->holds = a->unknown = a->removed = false;
 		if (!held && !a->raised_ms) {
 			drop(alerts, i);
 			continue;
@@ -321,8 +328,9 @@ void alerts_end_tick(struct alerts *alerts, int64_t now_ms, bool gap)
 		i++;
 		if (held && is_update_due(alerts, a, now_ms))
 			notify(alerts, a, ALERT_UPDATED, now_ms);
-		if (held || unknown || a->cleared_ms ||
-		    ++a->quiet_ticks < table[a->kind].clear_ticks)
+		if (held || a->cleared_ms)
+			continue;
+		if (!removed && (unknown || ++a->quiet_ticks < table[a->kind].clear_ticks))
 			continue;
 		a->cleared_ms = now_ms;
 		cleared = true;

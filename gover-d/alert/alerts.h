@@ -34,6 +34,7 @@ struct alert {
 	int held_ticks, quiet_ticks;
 	bool holds;   /* the condition was reported in this tick */
 	bool unknown; /* the condition cannot be determined in this tick */
+	bool removed; /* the vGPU was removed */
 };
 
 struct alerts; /* the active alerts and the newest cleared alerts */
@@ -88,11 +89,15 @@ void alerts_hold(struct alerts *alerts, enum alert_kind kind, const char *gpu,
 void alerts_mark_unknown(struct alerts *alerts, unsigned int kinds, const char *gpu,
 			 const char *vgpu);
 /*
- * Call this function when the contract or the operator hold of vGPU @id changed, or when the vGPU
- * was removed. The alerts of the vGPU are then cleared in the first tick that does not report their
- * conditions.
+ * Call this function when the contract or the operator hold of vGPU @id changed. The alerts of the
+ * vGPU are then cleared in the first tick that does not report their conditions.
  */
 void alerts_vgpu_changed(struct alerts *alerts, const char *id);
+/*
+ * Call this function when vGPU @id was removed. The end of the next tick clears its alerts, also if
+ * the tick is late, unless the tick reports their conditions for a new vGPU with this id.
+ */
+void alerts_vgpu_removed(struct alerts *alerts, const char *id);
 /*
  * Ends the tick. Clears each alert whose condition was absent for the number of ticks that kinds.h
  * defines. @gap: the tick was late, so it does not count as a tick without the condition.

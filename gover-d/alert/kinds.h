@@ -34,11 +34,11 @@
 	      "the vGPU is overloaded, but an operator holds its cap", \
 	      "gover-ctl why %s") \
 	ALERT(QOS_NOT_GPU_BOUND, "qos_not_gpu_bound", INFO, 3, ALERT_CLEAR_LOAD, \
-	      "the vGPU is below its FPS target without using its cap: the cause is inside " \
-	      "the guest", \
+	      "the vGPU is below its target without using its cap: the cause is inside the " \
+	      "guest or program", \
 	      "gover-ctl why %s") \
 	ALERT(FPS_MISSING, "fps_missing", WARNING, 5, ALERT_CLEAR_READING, \
-	      "the vGPU has an FPS target but reports no frames", \
+	      "the vGPU has a target but reports no frames or units of work", \
 	      "gover-ctl vgpu show %s") \
 	ALERT(SUM_OVER_100, "sum_over_100", WARNING, 2, ALERT_CLEAR_STATE, \
 	      "the caps add up to more than 100 %: a cap no longer guarantees its share of " \
@@ -54,7 +54,7 @@
 	      "busy time cannot be read: gover-d neither steals nor sells on this GPU", \
 	      "gover-ctl doctor") \
 	ALERT(WRITE_FAILED, "write_failed", CRITICAL, 1, ALERT_CLEAR_STATE, \
-	      "a cap could not be written", \
+	      "a cap or a memory limit could not be written", \
 	      "gover-ctl why %s") \
 	ALERT(HISTORY_FAILING, "history_failing", WARNING, 1, ALERT_CLEAR_STATE, \
 	      "the database cannot be written; control continues without history", \

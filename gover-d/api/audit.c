@@ -251,7 +251,7 @@ struct api_audit *api_audit_take(struct api_request *request)
 static json_t *state_after(struct api_audit *audit, bool changed)
 {
 	if (!changed)
-		return json_copy(audit->before);
+		return json_text_copy_object(audit->before);
 	return audit->audited ? look(audit->api, audit->audited, audit->id)
 			      : json_incref(audit->body);
 }

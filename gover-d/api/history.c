@@ -11,7 +11,7 @@
 #include "db/db.h"
 #include "gover-d/api/fetch.h"
 #include "gover-d/api/problem.h"
-#include "gover-d/util/json-encode.h"
+#include "gover-d/core/encode.h"
 
 #define RANGE_DEFAULT_MS (3600 * 1000)
 #define POINTS_DEFAULT	 600
@@ -30,6 +30,9 @@ struct history_fetch {
 	json_t *points, *gaps;
 	/* end of the previous point; if the next point begins later, there is a gap */
 	int64_t next_ms;
+	/* names of the GPUs that count units of work: the thread of queries cannot see the host */
+	char work[GPUS_MAX][ID_MAX];
+	int n_work;
 };
 
 static int64_t count_points(const struct history_range *range)
@@ -81,15 +84,32 @@ static void add_gap(struct history_fetch *h, int64_t end_ms)
 	json_encode_append(&h->gaps, json_encode_end(&o));
 }
 
+static void list_work_gpus(const struct host *host, struct history_fetch *h)
+{
+	for (int i = 0; i < host->n_gpus; i++)
+		if (host_gpu_unit(&host->gpus[i], NULL) == GPU_WORK)
+			memcpy(h->work[h->n_work++], host->gpus[i].config.name, ID_MAX);
+}
+
+static bool counts_work(const struct history_fetch *h, const char *gpu)
+{
+	for (int i = 0; i < h->n_work; i++)
+		if (strcmp(h->work[i], gpu) == 0)
+			return true;
+	return false;
+}
+
 /* Encodes the number of valid samples of each value. */
-static json_t *encode_valid(const struct db_point *point)
+static json_t *encode_valid(const struct db_point *point, bool work)
 {
 	struct json_encode o = json_encode_begin();
 
 	json_encode_add(&o, "load_pct", json_integer(point->load_n));
 	json_encode_add(&o, "util_pct", json_integer(point->util_n));
-	json_encode_add(&o, "fps", json_integer(point->fps_n));
-	json_encode_add(&o, "target_fps", json_integer(point->target_fps_n));
+	json_encode_add(&o, "fps", json_integer(work ? 0 : point->fps_n));
+	json_encode_add(&o, "rate", json_integer(work ? point->fps_n : 0));
+	json_encode_add(&o, "target_fps", json_integer(work ? 0 : point->target_fps_n));
+	json_encode_add(&o, "target_rate", json_integer(work ? point->target_fps_n : 0));
 	json_encode_add(&o, "frame_p99_ms", json_integer(point->frame_p99_n));
 	return json_encode_end(&o);
 }
@@ -98,6 +118,7 @@ static int add_point(void *userdata, const struct db_point *point)
 {
 	struct history_fetch *h = userdata;
 	struct json_encode o = json_encode_begin();
+	bool work = counts_work(h, point->gpu);
 
 	add_gap(h, point->ts_ms);
 	h->next_ms = point->ts_ms + h->range.step_s * 1000;
@@ -105,14 +126,14 @@ static int add_point(void *userdata, const struct db_point *point)
 	json_encode_add(&o, "cap_pct", json_encode_number(point->cap_pct));
 	json_encode_add(&o, "load_pct", json_encode_number(point->load_pct));
 	json_encode_add(&o, "util_pct", json_encode_number(point->util_pct));
-	json_encode_add(&o, "fps", json_encode_number(point->fps));
-	json_encode_add(&o, "target_fps", json_encode_number(point->target_fps));
+	encode_add_rate(&o, "fps", "rate", work, point->fps);
+	encode_add_rate(&o, "target_fps", "target_rate", work, point->target_fps);
 	json_encode_add(&o, "frame_p99_ms", json_encode_number(point->frame_p99_ms));
 	json_encode_add(&o, "short_pct", json_encode_number(point->short_pct));
 	json_encode_add(&o, "broken_pct", json_encode_number(point->broken_pct));
 	json_encode_add(&o, "samples", json_integer(point->samples));
 	json_encode_add(&o, "late_samples", json_integer(point->gaps));
-	json_encode_add(&o, "valid", encode_valid(point));
+	json_encode_add(&o, "valid", encode_valid(point, work));
 	json_encode_append(&h->points, json_encode_end(&o));
 	return h->points && h->gaps ? 0 : -ENOMEM;
 }
@@ -185,6 +206,7 @@ void api_get_history(struct api *api, struct api_request *request)
 	if (!h)
 		return;
 	h->range = range;
+	list_work_gpus(api->view->host, h);
 	h->known = host_view_vgpu(api->view->host, request->param, &gpu);
 	(void)id_copy(h->vgpu, request->param); /* cannot fail: the value was checked above */
 	api_fetch_submit(api, request, &h->fetch);

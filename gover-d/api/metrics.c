@@ -13,6 +13,7 @@
 #include "gover-d/alert/webhook.h"
 #include "gover-d/api/metrics-format.h"
 #include "gover-d/api/metrics-lists.h"
+#include "gover-d/api/metrics-vgpus.h"
 #include "gover-d/api/metrics.h"
 #include "gover-d/config/config.h"
 #include "gover-d/core/frames.h"
@@ -323,184 +324,6 @@ static const struct gpu_metric {
 	{"gover_gpu_selling", "gauge", "1 if selling is on for this GPU, else 0.", gpu_selling},
 };
 
-static double vgpu_cap(const struct vgpu *v)
-{
-	return v->device ? v->cap_pct : NAN;
-}
-
-static double vgpu_initial_cap(const struct vgpu *v)
-{
-	return v->contract.terms.initial_cap_pct;
-}
-
-static double vgpu_load(const struct vgpu *v)
-{
-	return v->row.busy_valid ? 100 * v->row.load : NAN;
-}
-
-static double vgpu_util(const struct vgpu *v)
-{
-	return v->row.busy_valid ? 100 * v->row.util : NAN;
-}
-
-static double vgpu_busy(const struct vgpu *v)
-{
-	return v->row.busy_valid ? (double)v->row.busy_ns / NS_PER_S : NAN;
-}
-
-static double vgpu_frames(const struct vgpu *v)
-{
-	return v->row.fps_seen ? (double)v->row.frames : NAN;
-}
-
-static double vgpu_fps(const struct vgpu *v)
-{
-	return v->row.fps_valid ? v->row.fps : NAN;
-}
-
-static double vgpu_target(const struct vgpu *v)
-{
-	return v->contract.terms.target_fps;
-}
-
-static double vgpu_p99(const struct vgpu *v)
-{
-	return v->row.p99_valid ? v->row.frame_p99_ms / 1000 : NAN;
-}
-
-static double vgpu_p50(const struct vgpu *v)
-{
-	return v->row.frame_p50_ms > 0 ? v->row.frame_p50_ms / 1000 : NAN;
-}
-
-static double vgpu_longest(const struct vgpu *v)
-{
-	return v->row.frame_max_ms > 0 ? v->row.frame_max_ms / 1000 : NAN;
-}
-
-static double vgpu_frame_gpu(const struct vgpu *v)
-{
-	return v->row.frame_gpu_ms > 0 ? v->row.frame_gpu_ms / 1000 : NAN;
-}
-
-static double vgpu_reading_age(const struct vgpu *v)
-{
-	return v->read_ns ? seconds_since(v->read_ns) : NAN;
-}
-
-static double vgpu_fps_age(const struct vgpu *v)
-{
-	return v->row.fps_seen ? v->row.fps_age_s : NAN;
-}
-
-/*
- * Returns the mean of |load - cap| as a fraction of the GPU. Only periods in which the vGPU used
- * its whole cap (utilisation above overload_pct) count. NAN: no such period.
- */
-static double vgpu_share_error(const struct vgpu *v)
-{
-	return v->tally.cap_error_s > 0 ? v->tally.cap_error_pct_s / v->tally.cap_error_s / 100
-					: NAN;
-}
-
-static double vgpu_share_error_s(const struct vgpu *v)
-{
-	return v->tally.cap_error_pct_s / 100;
-}
-
-static double vgpu_saturated(const struct vgpu *v)
-{
-	return v->tally.cap_error_s;
-}
-
-static double vgpu_missing(const struct vgpu *v)
-{
-	return !v->device;
-}
-
-static double vgpu_held(const struct vgpu *v)
-{
-	return v->contract.held;
-}
-
-static double vgpu_overloaded(const struct vgpu *v)
-{
-	return v->view.overloaded;
-}
-
-static double vgpu_short(const struct vgpu *v)
-{
-	return v->view.short_of_target;
-}
-
-static double vgpu_seen(const struct vgpu *v)
-{
-	return v->tally.seen_s;
-}
-
-static double vgpu_broken(const struct vgpu *v)
-{
-	return v->tally.broken_s;
-}
-
-static double vgpu_steals_in(const struct vgpu *v)
-{
-	return (double)v->tally.steals_in;
-}
-
-static double vgpu_steals_out(const struct vgpu *v)
-{
-	return (double)v->tally.steals_out;
-}
-
-static double vgpu_cap_writes(const struct vgpu *v)
-{
-	return (double)v->tally.cap_writes;
-}
-
-static const struct vgpu_metric {
-	const char *name, *type, *help;
-	double (*value)(const struct vgpu *vgpu);
-} vgpu_metrics[] = {
-	{"gover_vgpu_cap_percent", "gauge", "Cap in force of the vGPU.", vgpu_cap},
-	{"gover_vgpu_initial_cap_percent", "gauge", "Sold cap of the vGPU.", vgpu_initial_cap},
-	{"gover_vgpu_load_percent", "gauge",
-	 "GPU time used by the vGPU, in percent of the whole GPU.", vgpu_load},
-	{"gover_vgpu_utilization_percent", "gauge",
-	 "GPU time used by the vGPU, in percent of the allotted time.", vgpu_util},
-	{"gover_vgpu_busy_seconds_total", "counter", "GPU time used by the vGPU.", vgpu_busy},
-	{"gover_vgpu_frames_total", "counter", "Frames presented by the vGPU.", vgpu_frames},
-	{"gover_vgpu_fps", "gauge", "Frame rate of the vGPU.", vgpu_fps},
-	{"gover_vgpu_target_fps", "gauge", "Promised frame rate; 0: no promise.", vgpu_target},
-	{"gover_vgpu_frame_p50_seconds", "gauge", "Median frame time.", vgpu_p50},
-	{"gover_vgpu_frame_p99_seconds", "gauge", "99th percentile of the frame time.", vgpu_p99},
-	{"gover_vgpu_frame_max_seconds", "gauge", "Longest frame time.", vgpu_longest},
-	{"gover_vgpu_frame_gpu_seconds", "gauge", "Mean GPU time per frame.", vgpu_frame_gpu},
-	{"gover_vgpu_reading_age_seconds", "gauge",
-	 "Time since the busy time of the vGPU was last read.", vgpu_reading_age},
-	{"gover_vgpu_fps_age_seconds", "gauge",
-	 "Time since the frame rate of the vGPU was last valid.", vgpu_fps_age},
-	{"gover_vgpu_share_error_ratio", "gauge",
-	 "Mean of |load - cap| while the vGPU used its whole cap.", vgpu_share_error},
-	{"gover_vgpu_share_error_seconds_total", "counter",
-	 "Integral of |load - cap| while the vGPU used its whole cap.", vgpu_share_error_s},
-	{"gover_vgpu_saturated_seconds_total", "counter",
-	 "Time in which the vGPU used its whole cap.", vgpu_saturated},
-	{"gover_vgpu_missing", "gauge", "1 if the contract exists but its vGPU does not, else 0.",
-	 vgpu_missing},
-	{"gover_vgpu_held", "gauge", "1 if an operator holds the cap, else 0.", vgpu_held},
-	{"gover_vgpu_overloaded", "gauge", "1 if the vGPU is overloaded, else 0.", vgpu_overloaded},
-	{"gover_vgpu_short_of_target", "gauge",
-	 "1 if the frame rate of the vGPU is below its target, else 0.", vgpu_short},
-	{"gover_vgpu_seen_seconds_total", "counter", "Time with valid samples.", vgpu_seen},
-	{"gover_vgpu_broken_seconds_total", "counter", "Time with a broken promise.", vgpu_broken},
-	{"gover_vgpu_steals_in_total", "counter",
-	 "Number of steals that raised the cap of the vGPU.", vgpu_steals_in},
-	{"gover_vgpu_steals_out_total", "counter",
-	 "Number of steals that lowered the cap of the vGPU.", vgpu_steals_out},
-	{"gover_vgpu_cap_writes_total", "counter", "Number of cap writes.", vgpu_cap_writes},
-};
-
 static void write_host(const struct metrics_out *out, const struct facts *facts)
 {
 	metrics_format_head(out, "gover_build_info", "info", "Version of the daemon, as a label.");
@@ -535,32 +358,6 @@ static void write_gpus(const struct metrics_out *out, const struct host *host)
 	}
 }
 
-static void write_vgpu(const struct metrics_out *out, const struct vgpu_metric *m,
-		       const struct vgpu *v)
-{
-	double value = m->value(v);
-
-	if (!isfinite(value))
-		return;
-	fputs(m->name, out->file);
-	metrics_format_label(out, "{", "gpu", v->contract.gpu);
-	metrics_format_label(out, ",", "vgpu", v->contract.id);
-	metrics_format_label(out, ",", "vm", v->contract.vm);
-	fprintf(out->file, "} %.15g\n", value);
-}
-
-static void write_vgpus(const struct metrics_out *out, const struct host *host)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(vgpu_metrics); i++) {
-		const struct vgpu_metric *m = &vgpu_metrics[i];
-
-		metrics_format_head(out, m->name, m->type, m->help);
-		for (int g = 0; g < host->n_gpus; g++)
-			for (const struct vgpu *v = host->gpus[g].vgpus; v; v = v->next)
-				write_vgpu(out, m, v);
-	}
-}
-
 char *metrics_write(const struct view *view, const struct metrics_source *source)
 {
 	struct facts facts = {
@@ -588,7 +385,7 @@ char *metrics_write(const struct view *view, const struct metrics_source *source
 		webhook_stats(view->webhook, &facts.webhook);
 	write_host(&out, &facts);
 	write_gpus(&out, facts.host);
-	write_vgpus(&out, facts.host);
+	metrics_vgpus_write(&out, facts.host);
 	metrics_lists_write(&out, view, source);
 	metrics_format_end(&out);
 	failed = ferror(file);

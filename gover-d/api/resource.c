@@ -20,6 +20,8 @@
 #include "gover-d/util/json-encode.h"
 #include "monitor/fps/fps.h"
 
+#define MIB 1048576.0
+
 static json_t *percent_if(bool valid, double fraction)
 {
 	return json_encode_number(valid ? 100 * fraction : NAN);
@@ -36,6 +38,7 @@ json_t *resource_encode_gpu(const struct view *view, const struct host_gpu *gpu,
 		[GPU_HARD_CAP] = "hard_cap",
 		[GPU_RELATIVE_SLICE] = "relative_slice",
 	};
+	static const char *const units[] = {[GPU_FRAMES] = "frames", [GPU_WORK] = "work"};
 	int sum_pct = host_gpu_sum_cap_pct(gpu);
 	int initial_pct = host_gpu_sum_initial_cap_pct(gpu);
 	double cores = gpu->traits.capacity_cores;
@@ -48,6 +51,8 @@ json_t *resource_encode_gpu(const struct view *view, const struct host_gpu *gpu,
 	json_encode_add(&o, "selling", json_string(gpu->selling ? "on" : "off"));
 	json_encode_add(&o, "step_pct", json_integer(gpu->traits.step_pct));
 	json_encode_add(&o, "floor_pct", json_integer(gpu->traits.floor_pct));
+	json_encode_add(&o, "unit", json_string(units[host_gpu_unit(gpu, NULL)]));
+	json_encode_add(&o, "limits_memory", json_boolean(gpu->traits.limits_memory));
 	json_encode_add(&o, "share", json_string(shares[gpu->traits.share]));
 	json_encode_add(&o, "capacity_cores", json_encode_number(cores > 0 ? cores : NAN));
 	json_encode_add(&o, "vgpus", json_integer(gpu->n_vgpus));
@@ -73,13 +78,14 @@ static void add_place(void *userdata, const char *path)
 }
 
 /*
- * Encodes the files to which a process writes its id to join the vGPU, and the path of the socket
- * for frame reports.
+ * Encodes the files to which a process writes its id to join the vGPU, and the paths of the sockets
+ * for frame reports and of the arbiter.
  */
 static json_t *encode_attach(const struct view *view, const struct host_gpu *gpu,
 			     const struct vgpu *vgpu)
 {
 	const char *socket = view->frames->hub ? view->config->fps_socket : "";
+	const char *arbiter = vgpu->device ? gpu->traits.compute_socket : NULL;
 	struct json_encode o = json_encode_begin();
 	json_t *paths = json_array();
 
@@ -87,6 +93,7 @@ static json_t *encode_attach(const struct view *view, const struct host_gpu *gpu
 		json_array_clear(paths);
 	json_encode_add(&o, "cgroup_procs", paths);
 	json_encode_add(&o, "fps_socket", json_encode_name(socket));
+	json_encode_add(&o, "compute_socket", json_encode_name(arbiter ? arbiter : ""));
 	return json_encode_end(&o);
 }
 
@@ -97,9 +104,10 @@ static const char *state_of(const struct vgpu *vgpu)
 	return vgpu->newcomer ? "probation" : "active";
 }
 
-static void add_contract(struct json_encode *o, const struct view *view,
+static void add_contract(struct json_encode *o, const struct view *view, const struct host_gpu *gpu,
 			 const struct contract *contract)
 {
+	struct policy_terms terms = host_terms(gpu, contract);
 	struct flavor flavor = flavor_of(view->config, contract->flavor);
 	const struct contract_field *field;
 
@@ -117,6 +125,7 @@ static void add_contract(struct json_encode *o, const struct view *view,
 		}
 		json_encode_add(o, field->name, value);
 	}
+	encode_add_rate(o, "target_fps", "target_rate", terms.counts_work, terms.target_fps);
 	if (contract->cid == 0)
 		json_encode_add(o, "cid", json_null());
 	json_encode_add(o, "flavor", json_string(flavor.name));
@@ -144,7 +153,25 @@ static json_t *positive(double value)
 	return json_encode_number(value > 0 ? value : NAN);
 }
 
-static void add_sample(struct json_encode *o, const struct vgpu *vgpu)
+/* Adds what the vGPU delivers: frames, or units of work. The members of the other kind are null. */
+static void add_deliveries(struct json_encode *o, const struct monitor_row *row, bool work)
+{
+	bool frames = !work;
+	json_t *count = json_integer((json_int_t)row->frames);
+
+	encode_add_rate(o, "fps", "rate", work, row->fps_valid ? row->fps : NAN);
+	json_encode_add(o, "fps_age_s",
+			json_encode_number(frames && row->fps_seen ? row->fps_age_s : NAN));
+	json_encode_add(o, "frame_p99_ms",
+			json_encode_number(frames && row->p99_valid ? row->frame_p99_ms : NAN));
+	json_encode_add(o, "frame_p50_ms", positive(frames ? row->frame_p50_ms : 0));
+	json_encode_add(o, "frame_max_ms", positive(frames ? row->frame_max_ms : 0));
+	json_encode_add(o, "frame_gpu_ms", positive(frames ? row->frame_gpu_ms : 0));
+	json_encode_add(o, "frames", work ? json_null() : count);
+	json_encode_add(o, "units", work ? count : json_null());
+}
+
+static void add_sample(struct json_encode *o, const struct vgpu *vgpu, bool work)
 {
 	const struct monitor_row *row = &vgpu->row;
 
@@ -152,26 +179,23 @@ static void add_sample(struct json_encode *o, const struct vgpu *vgpu)
 	json_encode_add(o, "expected_cap_pct", json_integer(vgpu->expected_cap_pct));
 	json_encode_add(o, "load_pct", percent_if(row->busy_valid, row->load));
 	json_encode_add(o, "util_pct", percent_if(row->busy_valid, row->util));
-	json_encode_add(o, "fps", json_encode_number(row->fps_valid ? row->fps : NAN));
-	json_encode_add(o, "fps_age_s", json_encode_number(row->fps_seen ? row->fps_age_s : NAN));
-	json_encode_add(o, "frame_p99_ms",
-			json_encode_number(row->p99_valid ? row->frame_p99_ms : NAN));
-	json_encode_add(o, "frame_p50_ms", positive(row->frame_p50_ms));
-	json_encode_add(o, "frame_max_ms", positive(row->frame_max_ms));
-	json_encode_add(o, "frame_gpu_ms", positive(row->frame_gpu_ms));
-	json_encode_add(o, "frames", json_integer((json_int_t)row->frames));
+	add_deliveries(o, row, work);
+	json_encode_add(
+		o, "memory_used_mib",
+		json_encode_number(row->memory_valid ? (double)row->memory_bytes / MIB : NAN));
 	json_encode_add(o, "short", json_boolean(vgpu->view.short_of_target));
 	json_encode_add(o, "overloaded", json_boolean(vgpu->view.overloaded));
 	json_encode_add(o, "broken", json_boolean(vgpu->view.broken));
 	json_encode_add(o, "e", json_encode_number(vgpu->view.e));
 }
 
-static void add_tally(struct json_encode *o, const struct vgpu_tally *tally)
+static void add_tally(struct json_encode *o, const struct vgpu_tally *tally, bool work)
 {
 	json_encode_add(o, "seen_s", json_encode_number(tally->seen_s));
 	json_encode_add(o, "broken_s", json_encode_number(tally->broken_s));
 	json_encode_add(o, "broken_time_pct", mean(100 * tally->broken_s, tally->seen_s));
-	json_encode_add(o, "mean_fps", mean(tally->fps_sum_s, tally->fps_s));
+	encode_add_rate(o, "mean_fps", "mean_rate", work,
+			tally->fps_s > 0 ? tally->fps_sum_s / tally->fps_s : NAN);
 	json_encode_add(o, "cap_error_pct", mean(tally->cap_error_pct_s, tally->cap_error_s));
 	json_encode_add(o, "steals_in", json_integer((json_int_t)tally->steals_in));
 	json_encode_add(o, "steals_out", json_integer((json_int_t)tally->steals_out));
@@ -182,14 +206,15 @@ json_t *resource_encode_vgpu(const struct view *view, const struct host_gpu *gpu
 			     const struct vgpu *vgpu)
 {
 	int64_t decision = vgpu->last_decision_id;
+	bool work = host_gpu_unit(gpu, &vgpu->contract) == GPU_WORK;
 	struct json_encode o = json_encode_begin();
 
-	add_contract(&o, view, &vgpu->contract);
+	add_contract(&o, view, gpu, &vgpu->contract);
 	json_encode_add(&o, "floor_pct", encode_floor(view, gpu, vgpu));
 	json_encode_add(&o, "state", json_string(state_of(vgpu)));
 	json_encode_add(&o, "found", json_boolean(vgpu->found));
-	add_sample(&o, vgpu);
-	add_tally(&o, &vgpu->tally);
+	add_sample(&o, vgpu, work);
+	add_tally(&o, &vgpu->tally, work);
 	json_encode_add(&o, "last_decision_id", decision ? json_integer(decision) : json_null());
 	json_encode_add(&o, "attach", encode_attach(view, gpu, vgpu));
 	return json_encode_end(&o);

@@ -10,6 +10,7 @@
 #include "db/db.h"
 #include "gover-d/api/fetch.h"
 #include "gover-d/api/problem.h"
+#include "gover-d/model/host.h"
 #include "gover-d/util/json-encode.h"
 
 #define RANGE_DEFAULT_MS (3600 * 1000)
@@ -21,13 +22,14 @@
 
 /* Names of the columns of each row. */
 static const char *const columns[] = {
-	"time_ms", "vgpu",	 "dt_s",   "cap_pct", "initial_cap_pct", "load_pct", "util_pct",
-	"fps",	   "target_fps", "broken", "gap",
+	"time_ms",    "vgpu",	"dt_s", "cap_pct", "initial_cap_pct", "load_pct", "util_pct", "fps",
+	"target_fps", "broken", "gap",	"rate",	   "target_rate",
 };
 
 struct samples_fetch {
 	struct api_fetch fetch; /* must be the first member */
 	char gpu[ID_MAX];
+	bool work;	      /* the GPU counts units of work, not frames */
 	int64_t kept_from_ms; /* samples before this time were removed; 0: none was removed */
 	int64_t next_from_ms; /* start of the next page; 0: there is no next page */
 	int64_t last_ms;
@@ -55,13 +57,20 @@ static int name_index(struct samples_fetch *s, const char *name)
 	return s->last_name = s->n_names++;
 }
 
-static json_t *encode_row(int index, const struct db_sample *sample)
+/* One of the numbers in frames and in units of work is null. */
+static json_t *encode_if(bool valid, double value)
 {
-	return json_pack("[I, i, o, i, i, o, o, o, o, i, i]", (json_int_t)sample->ts_ms, index,
-			 json_encode_number(sample->dt_s), sample->cap_pct, sample->initial_cap_pct,
-			 json_encode_number(sample->load_pct), json_encode_number(sample->util_pct),
-			 json_encode_number(sample->fps), json_encode_number(sample->target_fps),
-			 sample->broken, sample->gap);
+	return json_encode_number(valid ? value : NAN);
+}
+
+static json_t *encode_row(int index, const struct db_sample *sample, bool work)
+{
+	return json_pack("[I, i, o, i, i, o, o, o, o, i, i, o, o]", (json_int_t)sample->ts_ms,
+			 index, json_encode_number(sample->dt_s), sample->cap_pct,
+			 sample->initial_cap_pct, json_encode_number(sample->load_pct),
+			 json_encode_number(sample->util_pct), encode_if(!work, sample->fps),
+			 encode_if(!work, sample->target_fps), sample->broken, sample->gap,
+			 encode_if(work, sample->fps), encode_if(work, sample->target_fps));
 }
 
 /*
@@ -85,7 +94,7 @@ static int take_sample(void *userdata, const struct db_sample *sample)
 		s->next_from_ms = sample->ts_ms;
 		return 1;
 	}
-	json_encode_append(&s->rows, encode_row(index, sample));
+	json_encode_append(&s->rows, encode_row(index, sample, s->work));
 	s->last_ms = sample->ts_ms;
 	s->n_rows++;
 	return s->rows ? 0 : -ENOMEM;
@@ -151,16 +160,17 @@ static const struct api_fetch_kind samples_kind = {
 
 void api_get_samples(struct api *api, struct api_request *request)
 {
+	const struct host_gpu *gpu = api_find_gpu(api, request, request->param);
 	struct samples_fetch *s;
 	int64_t from_ms, to_ms;
 
-	if (!api_find_gpu(api, request, request->param) ||
-	    api_fetch_range(request, RANGE_DEFAULT_MS, &from_ms, &to_ms) < 0)
+	if (!gpu || api_fetch_range(request, RANGE_DEFAULT_MS, &from_ms, &to_ms) < 0)
 		return;
 	s = api_fetch_new(api, request, &samples_kind, from_ms, to_ms);
 	if (!s)
 		return;
 	s->fetch.old_only = to_ms <= clock_now().wall_ms - NEWEST_MS;
+	s->work = host_gpu_unit(gpu, NULL) == GPU_WORK;
 	(void)id_copy(s->gpu, request->param); /* cannot fail: the value was checked above */
 	api_fetch_submit(api, request, &s->fetch);
 }

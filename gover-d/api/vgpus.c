@@ -76,6 +76,8 @@ void api_get_vgpu(struct api *api, struct api_request *request)
 /* Sets the fields that are missing in the request to the values of the flavour. */
 static void take_flavor(struct api *api, unsigned int fields, struct contract *contract)
 {
+	const struct host_gpu *gpu = host_gpu_for(api->view->host, contract);
+	bool work = gpu && host_gpu_unit(gpu, NULL) == GPU_WORK;
 	struct flavor flavor;
 
 	if (!(fields & CONTRACT_FLAVOR) ||
@@ -83,8 +85,10 @@ static void take_flavor(struct api *api, unsigned int fields, struct contract *c
 		return; /* control_vgpu_add() rejects an unknown flavour */
 	if (!(fields & CONTRACT_INITIAL_CAP))
 		contract->terms.initial_cap_pct = flavor.cap_pct;
-	if (!(fields & CONTRACT_TARGET_FPS))
+	if (!(fields & CONTRACT_TARGET_FPS) && !work)
 		contract->terms.target_fps = flavor.target_fps;
+	if (!(fields & CONTRACT_TARGET_RATE) && work)
+		contract->target_rate = flavor.target_rate;
 }
 
 /* Returns the existing contract that was created with @key; NULL: no such contract. */

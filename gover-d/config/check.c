@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "compute/channel/control.h"
 #include "gover-d/config/table.h"
 #include "gover-d/config/flavor.h"
 
@@ -100,12 +101,60 @@ static int check_fps_sources(const struct config *config, struct err *reterr)
 	return 0;
 }
 
+/* Every other backend counts one unit only. */
+static int check_units(const struct config *config, struct err *reterr)
+{
+	for (int g = 0; g < config->n_gpus; g++) {
+		const struct gpu_config *gpu = &config->gpus[g].gpu;
+
+		if (strcmp(gpu->unit, "work") == 0 && strcmp(gpu->backend, "sim") != 0)
+			return err_fail(reterr, EINVAL,
+					"[gpu %s] unit = work: only allowed with backend = sim "
+					"(allowed with this backend: frames)",
+					gpu->name);
+	}
+	return 0;
+}
+
 static int check_sockets(const struct config *config, struct err *reterr)
 {
 	if (strcmp(config->socket, config->fps_socket) == 0)
 		return err_fail(reterr, EINVAL,
 				"[fps] socket = %s: must differ from the socket of [daemon]",
 				config->fps_socket);
+	return 0;
+}
+
+/* An arbiter serves one GPU, on this socket and its control socket. */
+static bool sockets_clash(const char *arbiter, const char *other)
+{
+	size_t n = strlen(arbiter);
+
+	return strncmp(arbiter, other, n) == 0 &&
+	       (other[n] == '\0' || strcmp(other + n, COMPUTE_CONTROL_SUFFIX) == 0);
+}
+
+static int check_arbiters(const struct config *config, struct err *reterr)
+{
+	for (int a = 0; a < config->n_gpus; a++) {
+		const struct gpu_config *gpu = &config->gpus[a].gpu;
+
+		if (strcmp(gpu->backend, "lib") != 0)
+			continue;
+		if (sockets_clash(gpu->socket, config->socket) ||
+		    sockets_clash(gpu->socket, config->fps_socket))
+			return err_fail(reterr, EINVAL,
+					"[gpu %s] socket = %s: must differ from the sockets of "
+					"[daemon] and [fps]",
+					gpu->name, gpu->socket);
+		for (int b = 0; b < config->n_gpus; b++)
+			if (a != b && strcmp(config->gpus[b].gpu.backend, "lib") == 0 &&
+			    sockets_clash(gpu->socket, config->gpus[b].gpu.socket))
+				return err_fail(reterr, EINVAL,
+						"[gpu %s] socket = %s: also used by [gpu %s] "
+						"(allowed: another socket)",
+						gpu->name, gpu->socket, config->gpus[b].gpu.name);
+	}
 	return 0;
 }
 
@@ -145,7 +194,13 @@ static int check_flavor(const struct config *config, struct err *reterr)
 	return 0;
 }
 
-/* Writes the path of the control group of a softgpu: ROOT/NAME. */
+/* The GPU is a control group that contains the groups of its vGPUs. */
+static bool is_group(const struct gpu_config *gpu)
+{
+	return strcmp(gpu->backend, "softgpu") == 0 || strcmp(gpu->backend, "lib") == 0;
+}
+
+/* Writes the path of the control group of a GPU: ROOT/NAME. */
 static void group_of(const struct gpu_config *gpu, char ret_group[PATH_MAX + ID_MAX])
 {
 	snprintf(ret_group, PATH_MAX + ID_MAX, "%s/%s", gpu->root[0] ? gpu->root : "gover",
@@ -158,8 +213,8 @@ static bool is_gvt(const struct gpu_config *gpu)
 }
 
 /*
- * Returns true if the values of the key "root" of two GPUs conflict. The control group of a softgpu
- * must not be inside that of another softgpu.
+ * Returns true if the values of the key "root" of two GPUs conflict. The control group of a GPU
+ * must not be inside that of another GPU.
  */
 static bool roots_clash(const struct gpu_config *inner, const struct gpu_config *outer)
 {
@@ -170,11 +225,10 @@ static bool roots_clash(const struct gpu_config *inner, const struct gpu_config 
 		return strcmp(inner->root, outer->root) == 0 &&
 		       (!inner->parent[0] || !outer->parent[0] ||
 			strcmp(inner->parent, outer->parent) == 0);
-	if (strcmp(inner->backend, outer->backend) != 0)
-		return false;
-	if (strcmp(inner->backend, "sim") == 0) /* each GPU needs its own directory */
-		return inner->root[0] && strcmp(inner->root, outer->root) == 0;
-	if (strcmp(inner->backend, "softgpu") != 0)
+	if (strcmp(inner->backend, "sim") == 0 && strcmp(outer->backend, "sim") == 0)
+		return inner->root[0] && /* each GPU needs its own directory */
+		       strcmp(inner->root, outer->root) == 0;
+	if (!is_group(inner) || !is_group(outer))
 		return false;
 	group_of(inner, in);
 	group_of(outer, out);
@@ -186,7 +240,7 @@ static int check_roots(const struct config *config, struct err *reterr)
 	for (int a = 0; a < config->n_gpus; a++) {
 		const struct gpu_config *gpu = &config->gpus[a].gpu;
 
-		if (strcmp(gpu->backend, "softgpu") == 0 && gpu->root[0] == '/')
+		if (is_group(gpu) && gpu->root[0] == '/')
 			return err_fail(
 				reterr, EINVAL,
 				"[gpu %s] root = %s: not a relative path (allowed: a control group "
@@ -205,9 +259,9 @@ static int check_roots(const struct config *config, struct err *reterr)
 }
 
 static int (*const checks[])(const struct config *config, struct err *reterr) = {
-	config_table_check, check_gpu_names, check_speeds,	check_period,
-	check_leases,	    check_sockets,   check_tls,		check_flavor,
-	flavor_check,	    check_roots,     check_fps_sources,
+	config_table_check, check_gpu_names, check_speeds,   check_period, check_leases,
+	check_sockets,	    check_tls,	     check_flavor,   flavor_check, check_roots,
+	check_fps_sources,  check_units,     check_arbiters,
 };
 
 int config_check(const struct config *config, struct err *reterr)

@@ -23,17 +23,19 @@
 /* Section [flavor NAME]: a flavour that contracts can have instead of the flavour of [offer]. */
 struct flavor {
 	char name[ID_MAX];
-	int cap_pct;		     /* initial cap of a contract; default 50 */
-	double target_fps;	     /* target of a contract; 0: no promise; default 0 */
+	int cap_pct; /* initial cap of a contract; default 50 */
+	/* target of a contract on a GPU that counts frames or units of work; 0: default 0 */
+	double target_fps, target_rate;
 	double price_per_cap_hour;   /* price of the whole GPU per hour; default 1 */
 	double penalty_per_broken_s; /* penalty per second of broken time; default 0.01 */
 };
 
 /* Section [offer]. */
 struct offer_config {
-	char flavor[ID_MAX];	     /* name of the flavour; default "default" */
-	int flavor_cap_pct;	     /* initial cap of the flavour; default 50 */
-	double flavor_target_fps;    /* target of the flavour; 0: no promise; default 0 */
+	char flavor[ID_MAX]; /* name of the flavour; default "default" */
+	int flavor_cap_pct;  /* initial cap of the flavour; default 50 */
+	/* targets of the flavour, as in struct flavor; default 0 */
+	double flavor_target_fps, flavor_target_rate;
 	double price_per_cap_hour;   /* price of the whole GPU per hour; default 1 */
 	double penalty_per_broken_s; /* penalty per second of broken time; default 0.01 */
 	int max_vgpus;		     /* limit of vGPUs on one GPU; default 16 */

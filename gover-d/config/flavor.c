@@ -11,6 +11,7 @@ static struct flavor on_sale(const struct config *config)
 	struct flavor flavor = {
 		.cap_pct = offer->flavor_cap_pct,
 		.target_fps = offer->flavor_target_fps,
+		.target_rate = offer->flavor_target_rate,
 		.price_per_cap_hour = offer->price_per_cap_hour,
 		.penalty_per_broken_s = offer->penalty_per_broken_s,
 	};

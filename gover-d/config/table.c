@@ -13,6 +13,9 @@
 #include "base/cleanup.h"
 #include "base/inifile.h"
 #include "base/parse.h"
+#include "compute/arbiter/arbiter.h"
+#include "compute/channel/control.h"
+#include "compute/channel/wire.h"
 #include "gover-d/config/table.h"
 #include "gover-d/util/url.h"
 #include "policy/keys.h"
@@ -42,6 +45,11 @@ static bool fits_backend(const char *text)
 	return strcmp(text, "auto") == 0 || gpu_find(text);
 }
 
+static bool fits_discipline(const char *text)
+{
+	return arbiter_discipline_find(text);
+}
+
 static bool fits_root(const char *text)
 {
 	return !strstr(text, "..");
@@ -60,6 +68,11 @@ static bool fits_intel_gpu_top(const char *text)
 static bool fits_fps_source(const char *text)
 {
 	return strcmp(text, "preload") == 0 || strcmp(text, "bpf") == 0;
+}
+
+static bool fits_unit(const char *text)
+{
+	return strcmp(text, "frames") == 0 || strcmp(text, "work") == 0;
 }
 
 static bool fits_anonymous(const char *text)
@@ -122,12 +135,15 @@ static const struct setting keys[] = {
 	INT(ALERTS(webhook_timeout_s), 1, 60, " s"),
 	INT(ALERTS(update_s), 0, 86400, " s, 0 for no updates"),
 
-	WORD(GPU(backend), "auto, gvt, softgpu or sim", fits_backend),
+	WORD(GPU(backend), "auto, gvt, softgpu, lib or sim", fits_backend),
 	TEXT(GPU(root), 0, 160, "nothing, or a path without '..'", fits_root),
 	TEXT(GPU(parent), 0, 63, "nothing, or the name of a GPU in class/mdev_bus", fits_parent),
+	TEXT(GPU(socket), 1, 99, "a path", NULL),
+	WORD(GPU(discipline), "fair, cap, guarantee, credit, vmcg, rr or fcfs", fits_discipline),
 	INT(GPU(lease_ms), 0, 3600000, " ms, 0 for no lease"),
 	NUMBER(GPU(capacity_cores), 0.1, 1024, " cores"),
 	NUMBER(GPU(speed), 1, 100000, " times real time"),
+	WORD(GPU(unit), "frames or work", fits_unit),
 	TEXT(AT(CONFIG_GPU_SECTION, false, "intel_gpu_top", struct gpu_section, intel_gpu_top), 1,
 	     160, "auto, off, or an absolute path", fits_intel_gpu_top),
 	WORD(AT(CONFIG_GPU_SECTION, false, "fps_source", struct gpu_section, fps_source),
@@ -140,6 +156,7 @@ static const struct setting keys[] = {
 	TEXT(OFFER(flavor), 1, 63, FLAVOR_NAME, id_valid),
 	INT(OFFER(flavor_cap_pct), 1, 100, " percent"),
 	NUMBER(OFFER(flavor_target_fps), 0, 10000, " frames per second"),
+	NUMBER(OFFER(flavor_target_rate), 0, 1000000, " units of work per second"),
 	NUMBER(OFFER(price_per_cap_hour), 0, 1000000000, ""),
 	NUMBER(OFFER(penalty_per_broken_s), 0, 1000000000, ""),
 	INT(OFFER(max_vgpus), 1, 256, " vGPUs"),
@@ -149,6 +166,7 @@ static const struct setting keys[] = {
 
 	INT(FLAVOR(cap_pct), 1, 100, " percent"),
 	NUMBER(FLAVOR(target_fps), 0, 10000, " frames per second"),
+	NUMBER(FLAVOR(target_rate), 0, 1000000, " units of work per second"),
 	NUMBER(FLAVOR(price_per_cap_hour), 0, 1000000000, ""),
 	NUMBER(FLAVOR(penalty_per_broken_s), 0, 1000000000, ""),
 
@@ -165,6 +183,8 @@ static const struct setting keys[] = {
 	    " seconds"),
 };
 _Static_assert(ARRAY_SIZE(keys) <= INIFILE_KEYS_MAX, "base/inifile.c has room for all keys");
+_Static_assert(GPU_SOCKET_MAX - sizeof(COMPUTE_CONTROL_SUFFIX) == 99,
+	       "the path of the control socket of [gpu] socket fits");
 _Static_assert(POLICY_WINDOW_MAX == 300, "predict_periods in policy/keys.h has this upper bound");
 _Static_assert(POLICY_VGPUS_MAX == 256, "max_vgpus in the table has this upper bound");
 
@@ -203,7 +223,13 @@ static const void *section_at(const struct config *config, const struct setting 
 void config_table_default_gpu(struct gpu_section *gpu, const char *name)
 {
 	*gpu = (struct gpu_section){
-		.gpu = {.backend = "auto", .lease_ms = 60000, .capacity_cores = 1, .speed = 1},
+		.gpu = {.backend = "auto",
+			.socket = COMPUTE_DEFAULT_SOCKET,
+			.discipline = "fair",
+			.lease_ms = 60000,
+			.capacity_cores = 1,
+			.speed = 1,
+			.unit = "frames"},
 		.intel_gpu_top = "auto",
 		.fps_source = "preload",
 	};

@@ -271,6 +271,21 @@ void actuate_initial_cap(struct actuator *actuator, struct host_gpu *gpu, struct
 		vgpu->cap_unknown = true; /* perhaps only the cap was not written */
 }
 
+int actuate_memory(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu,
+		   int memory_mib)
+{
+	int r;
+
+	if (actuator->dry_run || !gpu->traits.limits_memory ||
+	    (vgpu->memory_known && vgpu->memory_mib == memory_mib))
+		return 0;
+	r = gpu_io_write_memory(gpu->io, vgpu->device, (uint64_t)memory_mib << 20);
+	vgpu->memory_known = r == 0;
+	vgpu->memory_mib = memory_mib;
+	vgpu->memory_errno = -r;
+	return r;
+}
+
 /* Restores the journal record of the vGPU after its creation failed. */
 static void restore_record(struct cap_journal *journal, const char *id, bool known, int last_pct,
 			   int intent_pct)
@@ -330,6 +345,7 @@ int actuate_create(struct actuator *actuator, struct host_gpu *gpu, struct vgpu 
 		return r;
 	}
 	vgpu->cap_pct = vgpu->expected_cap_pct = cap_pct;
+	vgpu->memory_known = false;
 	return 0;
 }
 

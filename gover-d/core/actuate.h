@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes caps, and creates and removes vGPUs. No other module does this. In a dry run nothing is
- * written.
+ * Writes caps and limits of memory, and creates and removes vGPUs. No other module does this. In a
+ * dry run nothing is written.
  *
  * Decreases are written and read back first. Increases use only capacity that is free afterwards
  * (rule 6).
@@ -89,6 +89,14 @@ void actuate_lease(struct actuator *actuator, struct host_gpu *gpu, struct vgpu 
  */
 void actuate_initial_cap(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu,
 			 int initial_cap_pct);
+
+/*
+ * Limits the device memory to @memory_mib (0: no limit), unless this is the limit in force, the
+ * backend cannot limit memory, or this is a dry run. Returns a negative errno if the write failed;
+ * it is then in vgpu->memory_errno, and the next tick writes the limit of the contract.
+ */
+int actuate_memory(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu,
+		   int memory_mib);
 
 /*
  * Creates the vGPU in its backend with @cap_pct and attaches it. Errors: CONTROL_E_DRY_RUN,

@@ -102,6 +102,7 @@ static int attach_existing(struct manager *m, struct host_gpu *gpu, struct vgpu 
 	r = gpu_io_attach(gpu->io, vgpu->contract.id, now.mono_ns, &vgpu->device, reterr);
 	if (r < 0)
 		return r;
+	vgpu->memory_known = false;
 	/*
 	 * Renew the lease before the cap is read, so that the lease does not expire before the
 	 * first tick.
@@ -252,7 +253,7 @@ static struct offer *restore_offer(struct manager *m, const struct host_gpu *gpu
 		.id = c->offer,
 		.created_ms = c->created_ms,
 		.changed_ms = c->created_ms,
-		.flavor = c->terms,
+		.flavor = host_terms(gpu, c),
 	};
 
 	memcpy(sold.gpu, gpu->config.name, sizeof(sold.gpu));
@@ -347,6 +348,17 @@ static void settle_alerts(struct manager *m)
 	}
 }
 
+/* The history does not contain the unit of an offer's target. It is the unit of the GPU. */
+static void settle_units(struct manager *m)
+{
+	for (size_t i = 0; i < offers_count(m->offers); i++) {
+		struct offer *offer = offers_find(m->offers, offers_at(m->offers, i)->id);
+		const struct host_gpu *gpu = host_view_gpu(&m->host, offer->gpu);
+
+		offer->flavor.counts_work = gpu && host_gpu_unit(gpu, NULL) == GPU_WORK;
+	}
+}
+
 /*
  * Saves the contracts if vGPUs were put on hold or removed. Then continues or ends the offers and
  * alerts of the last run. @n_vgpus: number of vGPUs in the contracts file.
@@ -362,6 +374,7 @@ static void settle(struct manager *m, size_t n_vgpus, struct instant now)
 	}
 	if (foreign || adopted != n_vgpus)
 		save_soon(m);
+	settle_units(m);
 	settle_offers(m, now);
 	settle_alerts(m);
 }
@@ -394,6 +407,7 @@ void adopt_gpu(struct manager *m, struct host_gpu *gpu, struct instant now)
 		if (!v->device)
 			adopt_vgpu(m, gpu, v, now);
 	}
+	settle_units(m);
 	save_soon(m);
 }
 

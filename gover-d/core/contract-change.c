@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Checks, plans and applies the new contract of a vGPU. */
 #include <errno.h>
+#include <string.h>
 
 #include "gover-d/config/flavor.h"
 #include "gover-d/core/contract-change.h"
@@ -47,6 +48,53 @@ int contract_change_check_terms(const struct host_gpu *gpu, const struct contrac
 	return 0;
 }
 
+int contract_change_check_promise(const struct host_gpu *gpu, unsigned int fields,
+				  const struct contract *c, struct err *reterr)
+{
+	bool fps = (fields & CONTRACT_TARGET_FPS) && c->terms.target_fps > 0;
+	bool rate = (fields & CONTRACT_TARGET_RATE) && c->target_rate > 0;
+
+	/* Only an open GPU has a unit. Contracts without units of work can change at any time. */
+	if (!gpu->open)
+		return rate ? contract_change_check_answers(gpu, reterr) : 0;
+	if (gpu->traits.unit == GPU_WORK && fps)
+		return err_condition(reterr, CONTROL_E_INVALID,
+				     "target_fps: %g is not allowed for vGPU %s (allowed: 0, or "
+				     "target_rate, because GPU %s counts units of work)",
+				     c->terms.target_fps, c->id, gpu->config.name);
+	if (gpu->traits.unit != GPU_WORK && rate)
+		return err_condition(reterr, CONTROL_E_INVALID,
+				     "target_rate: %g is not allowed for vGPU %s (allowed: 0, or "
+				     "target_fps, because GPU %s counts frames)",
+				     c->target_rate, c->id, gpu->config.name);
+	return 0;
+}
+
+int contract_change_check_memory(const struct host_gpu *gpu, unsigned int fields,
+				 const struct contract *c, struct err *reterr)
+{
+	bool limits = gpu->open && gpu->traits.limits_memory;
+
+	if (!(fields & CONTRACT_MEMORY) || (c->memory_mib == 0 && !limits))
+		return 0;
+	if (gpu->open && !limits)
+		return err_condition(reterr, CONTROL_E_INVALID,
+				     "memory_mib: %d is not allowed for vGPU %s (allowed: 0, "
+				     "because GPU %s does not limit memory)",
+				     c->memory_mib, c->id, gpu->config.name);
+	return contract_change_check_answers(gpu, reterr);
+}
+
+int contract_change_apply_memory(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+				 const struct contract *c, struct err *reterr)
+{
+	int r = vgpu->device ? actuate_memory(&m->actuator, gpu, vgpu, c->memory_mib) : 0;
+
+	return r < 0 ? err_fail(reterr, -r, "memory_mib: the limit of vGPU %s could not be set: %s",
+				c->id, strerror(-r))
+		     : 0;
+}
+
 static int check_hold(struct host_gpu *gpu, const struct contract *c, struct err *reterr)
 {
 	int ceiling_pct = policy_ceiling_pct(&gpu->view, &c->terms);
@@ -66,6 +114,7 @@ static int check_hold(struct host_gpu *gpu, const struct contract *c, struct err
 static int plan_cap(struct manager *m, struct host_gpu *gpu, struct plan_round *round,
 		    const struct vgpu *vgpu, const struct contract *c, struct err *reterr)
 {
+	const struct policy_terms terms = host_terms(gpu, c);
 	int largest_pct = 0, index = 0, r;
 
 	if (!vgpu->device || (c->held && c->held_cap_pct == vgpu->cap_pct))
@@ -76,7 +125,7 @@ static int plan_cap(struct manager *m, struct host_gpu *gpu, struct plan_round *
 		r = policy_hold(&m->params, &gpu->view, index, c->held_cap_pct, &round->out,
 				&largest_pct);
 	else
-		r = policy_set(&m->params, &gpu->view, index, &c->terms, &round->out, &largest_pct);
+		r = policy_set(&m->params, &gpu->view, index, &terms, &round->out, &largest_pct);
 	if (r < 0)
 		return err_condition(reterr, CONTROL_E_DOES_NOT_FIT,
 				     "a cap of %d %% for vGPU %s does not fit on GPU %s (largest "
@@ -95,6 +144,11 @@ int contract_change_plan(struct manager *m, struct host_gpu *gpu, struct vgpu *v
 	int r;
 
 	round->out.n_decisions = round->out.n_moves = 0;
+	r = contract_change_check_promise(gpu, fields, c, reterr);
+	if (r == 0)
+		r = contract_change_check_memory(gpu, fields, c, reterr);
+	if (r != 0)
+		return r;
 	if (!(fields & CONTRACT_CHANGE_CAP_FIELDS))
 		return 0;
 	round_view(m, gpu, round);

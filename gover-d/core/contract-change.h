@@ -25,6 +25,20 @@ int contract_change_check_terms(const struct host_gpu *gpu, const struct contrac
 				struct err *reterr);
 
 /*
+ * Checks that the promises of @contract in @fields are in the unit of @gpu. 0, no promise, is
+ * allowed in both units.
+ */
+int contract_change_check_promise(const struct host_gpu *gpu, unsigned int fields,
+				  const struct contract *contract, struct err *reterr);
+
+/* Checks that @gpu can limit memory and answers, if @contract has a limit in @fields. */
+int contract_change_check_memory(const struct host_gpu *gpu, unsigned int fields,
+				 const struct contract *contract, struct err *reterr);
+/* Sets the limit of device memory of @contract. */
+int contract_change_apply_memory(struct manager *manager, struct host_gpu *gpu, struct vgpu *vgpu,
+				 const struct contract *contract, struct err *reterr);
+
+/*
  * If @fields contains cap fields, checks @contract and plans the cap of @vgpu for it in
  * manager->round. Changes nothing, except that a vGPU with an external change goes on hold.
  */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json-text.h"
 #include "db/db.h"
 #include "gover-d/core/change.h"
 #include "gover-d/core/control.h"
@@ -84,7 +85,9 @@ static int set_live(const struct manager *m, struct policy_change *c)
 	int r = 0;
 
 	json_decref(c->live);
-	c->live = m->live_settings ? json_copy(m->live_settings) : json_object();
+	c->live = m->live_settings ? json_text_copy_object(m->live_settings) : json_object();
+	if (!c->live)
+		return -ENOMEM;
 	json_object_foreach (c->object, key, value) {
 		if (config_get_live(&c->config, key, now_text, sizeof(now_text)) < 0 ||
 		    config_get_live(&m->file_config, key, file_text, sizeof(file_text)) < 0)
@@ -94,7 +97,7 @@ static int set_live(const struct manager *m, struct policy_change *c)
 		else
 			r |= json_object_set_new(c->live, key, json_string(now_text));
 	}
-	return c->live && r == 0 ? 0 : -ENOMEM;
+	return r == 0 ? 0 : -ENOMEM;
 }
 
 static int plan_policy(struct manager *m, struct change *change, struct err *reterr)

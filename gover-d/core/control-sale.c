@@ -49,8 +49,10 @@ static int attach(struct manager *m, const struct sale *sale, struct host_gpu *g
 {
 	struct contract contract = contract_for(sale, &vgpu->contract);
 	struct instant now = clock_now();
-	int r = contract_change_apply_labels(gpu, vgpu, contract.labels, reterr);
+	int r = contract_change_apply_memory(m, gpu, vgpu, &contract, reterr);
 
+	if (r == 0)
+		r = contract_change_apply_labels(gpu, vgpu, contract.labels, reterr);
 	if (r != 0)
 		return r;
 	record_decision(m, gpu, vgpu, DECISION_ADD, DECISION_NOTED, now,
@@ -69,6 +71,7 @@ static int plan_newcomer(struct manager *m, struct sale *sale, struct host_gpu *
 			 struct err *reterr)
 {
 	const struct contract *c = &sale->contract;
+	const struct policy_terms terms = host_terms(gpu, c);
 	struct policy_params params = m->params;
 	struct plan_round *round = m->round;
 	int floor_pct;
@@ -80,8 +83,8 @@ static int plan_newcomer(struct manager *m, struct sale *sale, struct host_gpu *
 	if (params.min_newcomer_pct > c->terms.initial_cap_pct)
 		params.min_newcomer_pct = c->terms.initial_cap_pct;
 	round_view(m, gpu, round);
-	floor_pct = policy_floor_pct(&params, &gpu->view, &c->terms);
-	sale->cap_pct = m->policy->fund(&params, &gpu->view, &c->terms, &round->out);
+	floor_pct = policy_floor_pct(&params, &gpu->view, &terms);
+	sale->cap_pct = m->policy->fund(&params, &gpu->view, &terms, &round->out);
 	if (sale->cap_pct < 0)
 		return err_condition(reterr, CONTROL_E_DOES_NOT_FIT,
 				     "vGPU %s does not fit on GPU %s: the caps add up to %d %%, "
@@ -120,7 +123,9 @@ static int create_device(struct manager *m, const struct sale *sale, struct host
 
 	if (r != 0)
 		return r;
-	r = contract_change_apply_labels(gpu, vgpu, vgpu->contract.labels, reterr);
+	r = contract_change_apply_memory(m, gpu, vgpu, &vgpu->contract, reterr);
+	if (r == 0)
+		r = contract_change_apply_labels(gpu, vgpu, vgpu->contract.labels, reterr);
 	/* If the vGPU cannot be removed, the next tick adopts it without a contract. */
 	if (r != 0 && actuate_destroy(&m->actuator, gpu, vgpu, NULL) != 0)
 		gpu_io_detach(gpu->io, vgpu->device);
@@ -160,16 +165,17 @@ static int create(struct manager *m, struct sale *sale, struct host_gpu *gpu, st
 static int pick_gpu(struct manager *m, struct contract *c, struct host_gpu **ret_gpu,
 		    struct err *reterr)
 {
+	const struct host_gpu *gpu;
+
 	if (m->host.n_gpus == 0)
 		return err_condition(reterr, CONTROL_E_INVALID,
 				     "gpu: gover-d found no vGPU scheduler on this host");
-	if (c->gpu[0] == '\0' && host_find_vgpu(&m->host, c->id, ret_gpu))
-		(void)id_copy(c->gpu, (*ret_gpu)->config.name);
-	if (c->gpu[0] == '\0' && m->host.n_gpus > 1)
+	gpu = host_gpu_for(&m->host, c);
+	if (c->gpu[0] == '\0' && !gpu)
 		return err_condition(reterr, CONTROL_E_INVALID,
 				     "gpu: required (this host has %d GPUs)", m->host.n_gpus);
 	if (c->gpu[0] == '\0')
-		(void)id_copy(c->gpu, m->host.gpus[0].config.name);
+		(void)id_copy(c->gpu, gpu->config.name);
 	*ret_gpu = host_find_gpu(&m->host, c->gpu);
 	return *ret_gpu ? 0
 			: err_condition(reterr, CONTROL_E_INVALID, "gpu: no GPU %s on this host",
@@ -245,6 +251,11 @@ static int plan_sale(struct manager *m, struct change *change, struct err *reter
 		r = contract_change_check_answers(gpu, reterr);
 	if (r == 0)
 		r = contract_change_check_terms(gpu, c, reterr);
+	if (r == 0)
+		r = contract_change_check_promise(gpu, CONTRACT_TARGET_FPS | CONTRACT_TARGET_RATE,
+						  c, reterr);
+	if (r == 0)
+		r = contract_change_check_memory(gpu, CONTRACT_MEMORY, c, reterr);
 	if (r == 0)
 		r = contract_change_check_flavor(m, c, reterr);
 	if (r == 0)
@@ -353,8 +364,10 @@ int control_offer_claim(struct manager *m, int64_t id, const char *key, unsigned
 	}
 	memcpy(contract->gpu, offer->gpu, sizeof(contract->gpu));
 	contract->terms.initial_cap_pct = offer->flavor.initial_cap_pct;
-	if (!(fields & CONTRACT_TARGET_FPS))
+	if (!(fields & CONTRACT_TARGET_FPS) && !offer->flavor.counts_work)
 		contract->terms.target_fps = offer->flavor.target_fps;
+	if (!(fields & CONTRACT_TARGET_RATE) && offer->flavor.counts_work)
+		contract->target_rate = offer->flavor.target_fps;
 	contract->terms.weight = 1;
 	memcpy(contract->flavor, m->config.offer.flavor, sizeof(contract->flavor));
 	/*

@@ -8,6 +8,7 @@
 
 #include "gover-d/core/change.h"
 #include "gover-d/core/control-silence.h"
+#include "gover-d/core/save.h"
 #include "gover-d/core/state.h"
 
 /* Applies a changed silence to the alerts at once. */
@@ -161,7 +162,13 @@ int control_silence_remove(struct manager *m, int64_t id, struct change_done don
 void control_silence_expire(struct manager *m, struct instant now)
 {
 	struct silence silence;
+	bool expired = false;
 
-	while (silences_expire(&m->silences, now.wall_ms, &silence))
+	while (silences_expire(&m->silences, now.wall_ms, &silence)) {
 		silence_changed(m, &silence, now.wall_ms);
+		expired = true;
+	}
+	/* Otherwise it would be in force again after a restart if the clock is set back. */
+	if (expired)
+		save_soon(m);
 }

@@ -28,13 +28,14 @@ struct vgpu_change {
 };
 
 /* Fields whose change may end an alert. */
-#define ALERT_FIELDS                                                                      \
-	(CONTRACT_INITIAL_CAP | CONTRACT_MIN_CAP | CONTRACT_TARGET_FPS | CONTRACT_BURST | \
-	 CONTRACT_HELD | CONTRACT_HELD_CAP)
+#define ALERT_FIELDS                                                                            \
+	(CONTRACT_INITIAL_CAP | CONTRACT_MIN_CAP | CONTRACT_TARGET_FPS | CONTRACT_TARGET_RATE | \
+	 CONTRACT_BURST | CONTRACT_HELD | CONTRACT_HELD_CAP)
 
 static void record_change(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
 			  unsigned int fields, const struct contract *c, struct instant now)
 {
+	const struct policy_terms terms = host_terms(gpu, c);
 	char changed[160];
 
 	if ((fields & (CONTRACT_HELD | CONTRACT_HELD_CAP)) && c->held) {
@@ -48,8 +49,9 @@ static void record_change(struct manager *m, struct host_gpu *gpu, struct vgpu *
 		contract_list_names(fields, changed, sizeof(changed));
 		record_decision(
 			m, gpu, vgpu, DECISION_SET, DECISION_NOTED, now,
-			"the contract of vGPU %s (%d %% sold, target %g fps) was changed: %s",
-			c->id, c->terms.initial_cap_pct, c->terms.target_fps, changed);
+			"the contract of vGPU %s (%d %% sold, target %g %s) was changed: %s", c->id,
+			terms.initial_cap_pct, terms.target_fps,
+			terms.counts_work ? "units/s" : "fps", changed);
 	}
 }
 
@@ -117,7 +119,9 @@ static int apply_change(struct manager *m, struct change *change, struct err *re
 	struct vgpu *vgpu = host_find_vgpu(&m->host, change->subject.vgpu, &gpu);
 	int r = 0;
 
-	if (c->fields & CONTRACT_LABELS)
+	if (c->fields & CONTRACT_MEMORY)
+		r = contract_change_apply_memory(m, gpu, vgpu, &c->merged, reterr);
+	if (r == 0 && (c->fields & CONTRACT_LABELS))
 		r = contract_change_apply_labels(gpu, vgpu, c->merged.labels, reterr);
 	if (r != 0)
 		return r;
@@ -228,7 +232,7 @@ static int apply_removal(struct manager *m, struct change *change, struct err *r
 			vgpu->contract.terms.initial_cap_pct, vgpu->cap_pct);
 	frames_forget(&m->frames, id);
 	offers_vgpu_removed(m->offers, id, now);
-	alerts_vgpu_changed(m->alerts, id);
+	alerts_vgpu_removed(m->alerts, id);
 	ledger_flush_vgpu(m, vgpu);
 	vgpu_free(gpu, vgpu);
 	if (gpu->mode == GPU_MODE_ACT)

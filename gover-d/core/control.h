@@ -22,8 +22,8 @@ int control_gpu_change(struct manager *manager, const char *name, const enum gpu
 /*
  * Claims an offer for a new vGPU. @key is an idempotency key; "": no key. A repeated claim with the
  * same key succeeds and changes nothing. @contract contains the id of the vGPU. The members vm,
- * cid, labels and target_fps are used if they are in @fields. The offer determines the cap. Takes
- * over the labels in @contract.
+ * cid, labels, target_fps, target_rate and memory_mib are used if they are in @fields. The offer
+ * determines the cap. Takes over the labels in @contract.
  *
  * Errors: CONTROL_E_NOT_FOUND, _OFFER_OVER, _EXISTS (the offer is already claimed, or the id is in
  * use), _DOES_NOT_FIT (the offer is then closed), and the errors of control_vgpu_add().

@@ -5,7 +5,13 @@
 
 #include "base/json-text.h"
 #include "gover-d/core/encode.h"
-#include "gover-d/util/json-encode.h"
+
+void encode_add_rate(struct json_encode *object, const char *frames, const char *work,
+		     bool counts_work, double value)
+{
+	json_encode_add(object, frames, json_encode_number(counts_work ? NAN : value));
+	json_encode_add(object, work, json_encode_number(counts_work ? value : NAN));
+}
 
 json_t *encode_alert(const struct alert *alert)
 {
@@ -67,7 +73,8 @@ json_t *encode_offer(const struct offer *offer, struct instant now)
 	json_encode_add(&o, "gpu", json_string(offer->gpu));
 	json_encode_add(&o, "state", json_string(offer_state_name(offer->life.state)));
 	json_encode_add(&o, "initial_cap_pct", json_integer(offer->flavor.initial_cap_pct));
-	json_encode_add(&o, "target_fps", json_encode_number(offer->flavor.target_fps));
+	encode_add_rate(&o, "target_fps", "target_rate", offer->flavor.counts_work,
+			offer->flavor.target_fps);
 	json_encode_add(&o, "fundable_pct", json_integer(offer->life.fundable_pct));
 	json_encode_add(&o, "created_at", json_encode_time(offer->created_ms));
 	json_encode_add(&o, "expires_at", json_encode_time(offer->expires_ms));

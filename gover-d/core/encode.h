@@ -10,6 +10,14 @@
 #include "gover-d/alert/silence.h"
 #include "gover-d/core/offers.h"
 #include "gover-d/model/decisions.h"
+#include "gover-d/util/json-encode.h"
+
+/*
+ * Adds a rate or a target under @frames or, if it @counts_work, under @work. The other member is
+ * null.
+ */
+void encode_add_rate(struct json_encode *object, const char *frames, const char *work,
+		     bool counts_work, double value);
 
 json_t *encode_alert(const struct alert *alert);
 json_t *encode_silence(const struct silence *silence);

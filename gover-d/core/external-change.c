@@ -129,14 +129,15 @@ void external_change_find_vgpus(struct manager *m, struct host_gpu *gpu,
 void external_change_lose_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
 			       struct instant now)
 {
-	alerts_vgpu_changed(m->alerts, vgpu->contract.id);
 	gpu->lost_vgpu = true;
 	if (vgpu->found) {
+		alerts_vgpu_removed(m->alerts, vgpu->contract.id);
 		offers_vgpu_removed(m->offers, vgpu->contract.id, now);
 		adopt_forget(m, gpu, vgpu, now);
 		save_soon(m);
 		return;
 	}
+	alerts_vgpu_changed(m->alerts, vgpu->contract.id);
 	gpu_io_detach(gpu->io, vgpu->device);
 	vgpu->device = NULL;
 	vgpu->renewed_ns = 0;

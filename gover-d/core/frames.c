@@ -171,6 +171,9 @@ const struct fps_totals *frames_of(struct frames *frames, const struct host_gpu 
 	const char *id = vgpu->contract.id;
 	const struct fps_totals *totals;
 
+	/* Reported frames are no units of work. */
+	if (host_gpu_unit(gpu, &vgpu->contract) == GPU_WORK)
+		return NULL;
 	if (!is_counted(frames->config, gpu))
 		return frames->hub ? fps_hub_totals(frames->hub, id) : NULL;
 	if (!frames->bpf)

@@ -35,7 +35,8 @@ int frames_open(struct frames *frames, const struct config *config, struct host 
 		sd_event *event, struct err *reterr);
 void frames_close(struct frames *frames);
 
-/* Returns the frame counts of the vGPU so far; NULL: no frames yet. */
+/* Returns the frame counts of the vGPU so far; NULL: no frames yet, or its GPU counts units of
+ * work. */
 const struct fps_totals *frames_of(struct frames *frames, const struct host_gpu *gpu,
 				   const struct vgpu *vgpu);
 /*

@@ -260,7 +260,7 @@ static void store_vgpu(struct db *db, const struct host_gpu *gpu, const struct v
 		.load_pct = valid_or_nan(row->busy_valid, row->load * 100),
 		.util_pct = valid_or_nan(row->busy_valid, row->util * 100),
 		.fps = valid_or_nan(row->fps_valid, row->fps),
-		.target_fps = v->contract.terms.target_fps,
+		.target_fps = host_terms(gpu, &v->contract).target_fps,
 		.frame_p99_ms = valid_or_nan(row->p99_valid, row->frame_p99_ms),
 		.short_of_target = v->view.short_of_target,
 		.broken = v->view.broken,

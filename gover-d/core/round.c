@@ -31,6 +31,7 @@ static bool may_sell(const struct manager *m, const struct host_gpu *gpu)
 
 void round_view(struct manager *m, struct host_gpu *gpu, struct plan_round *round)
 {
+	bool work = host_gpu_unit(gpu, NULL) == GPU_WORK;
 	int n = 0;
 
 	for (struct vgpu *v = gpu->vgpus; v && n < POLICY_VGPUS_MAX; v = v->next) {
@@ -39,7 +40,7 @@ void round_view(struct manager *m, struct host_gpu *gpu, struct plan_round *roun
 		round->viewed[n] = v;
 		round->views[n++] = (struct policy_vgpu){
 			.id = v->contract.id,
-			.terms = v->contract.terms,
+			.terms = host_terms(gpu, &v->contract),
 			.track = &v->policy,
 			.held = v->contract.held,
 			.newcomer = v->newcomer,
@@ -61,7 +62,9 @@ void round_view(struct manager *m, struct host_gpu *gpu, struct plan_round *roun
 	gpu->view.offered = offers_live(m->offers, gpu->config.name) != NULL;
 	gpu->view.flavor = (struct policy_terms){
 		.initial_cap_pct = m->config.offer.flavor_cap_pct,
-		.target_fps = m->config.offer.flavor_target_fps,
+		.target_fps = work ? m->config.offer.flavor_target_rate
+				   : m->config.offer.flavor_target_fps,
+		.counts_work = work,
 		.weight = 1,
 	};
 	gpu->view.vgpus = round->views;

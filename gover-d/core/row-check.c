@@ -42,12 +42,12 @@ static bool is_cap(int pct)
 	return pct >= 0 && pct <= 100;
 }
 
-/* Also rejects NaN. */
-static bool is_target(double fps)
+/* The column contains a target in frames or in units of work per second. Also rejects NaN. */
+static bool is_target(double target)
 {
-	const struct contract_field *field = contract_field_at(CONTRACT_ROW_TARGET_FPS);
+	const struct contract_field *field = contract_field_at(CONTRACT_ROW_TARGET_RATE);
 
-	return fps >= field->min && fps <= field->max;
+	return target >= field->min && target <= field->max;
 }
 
 struct column {

@@ -18,11 +18,12 @@
 #define BUSY_TIME_ALERTS \
 	(1u << ALERT_CONTRACT_LIMIT | 1u << ALERT_HELD_OVERLOADED | 1u << ALERT_QOS_NOT_GPU_BOUND)
 
-static void hold_policy_conditions(struct manager *m, const char *gpu, const struct vgpu *v,
-				   int64_t ms)
+static void hold_policy_conditions(struct manager *m, const struct host_gpu *host_gpu,
+				   const struct vgpu *v, int64_t ms)
 {
-	const char *id = v->contract.id;
-	const struct policy_terms *terms = &v->contract.terms;
+	const char *gpu = host_gpu->config.name, *id = v->contract.id;
+	const struct policy_terms terms = host_terms(host_gpu, &v->contract);
+	const char *unit = terms.counts_work ? "units/s" : "frames per second";
 	unsigned int c = v->view.conditions;
 	double util_pct = v->row.util * 100;
 
@@ -32,21 +33,20 @@ static void hold_policy_conditions(struct manager *m, const char *gpu, const str
 		alerts_hold(m->alerts, ALERT_CONTRACT_LIMIT, gpu, v, ms,
 			    "vGPU %s uses %.1f %% of its cap of %d %%, which is its full contract "
 			    "(%d %%)",
-			    id, util_pct, v->cap_pct, terms->initial_cap_pct);
+			    id, util_pct, v->cap_pct, terms.initial_cap_pct);
 	if (c & POLICY_HELD_OVERLOADED)
 		alerts_hold(m->alerts, ALERT_HELD_OVERLOADED, gpu, v, ms,
 			    "vGPU %s uses %.1f %% of its cap, which is held at %d %%", id, util_pct,
 			    v->cap_pct);
 	if (c & POLICY_QOS_NOT_GPU_BOUND)
 		alerts_hold(m->alerts, ALERT_QOS_NOT_GPU_BOUND, gpu, v, ms,
-			    "vGPU %s reaches %.1f of %.1f frames per second and uses only %.1f %% "
-			    "of its "
-			    "cap of %d %%",
-			    id, v->row.fps, terms->target_fps, util_pct, v->cap_pct);
+			    "vGPU %s reaches %.1f of %.1f %s and uses only %.1f %% of its cap of "
+			    "%d %%",
+			    id, v->row.fps, terms.target_fps, unit, util_pct, v->cap_pct);
 	if (c & POLICY_FPS_MISSING)
 		alerts_hold(m->alerts, ALERT_FPS_MISSING, gpu, v, ms,
-			    "vGPU %s has a target of %.1f frames per second and reports none", id,
-			    terms->target_fps);
+			    "vGPU %s has a target of %.1f %s and reports none", id,
+			    terms.target_fps, unit);
 }
 
 void tick_alerts_foreign(struct manager *m, const char *gpu, const struct vgpu *v, int64_t now_ms)
@@ -67,7 +67,7 @@ static void hold_vgpu_conditions(struct manager *m, const struct host_gpu *host_
 			    "vGPU %s with a contract of %d %% does not exist on GPU %s", id,
 			    v->contract.terms.initial_cap_pct, gpu);
 	else if (v->device)
-		hold_policy_conditions(m, gpu, v, ms);
+		hold_policy_conditions(m, host_gpu, v, ms);
 	if (v->foreign && v->contract.held)
 		tick_alerts_foreign(m, gpu, v, ms);
 	if (v->device && v->row.cap_errno)
@@ -78,6 +78,10 @@ static void hold_vgpu_conditions(struct manager *m, const struct host_gpu *host_
 		alerts_hold(m->alerts, ALERT_WRITE_FAILED, gpu, v, ms,
 			    "the cap of vGPU %s could not be written: %s; the cap is %d %%", id,
 			    strerror(v->write_errno), v->cap_pct);
+	else if (v->device && v->memory_errno)
+		alerts_hold(m->alerts, ALERT_WRITE_FAILED, gpu, v, ms,
+			    "the memory limit of vGPU %s could not be set: %s", id,
+			    strerror(v->memory_errno));
 	else if (v->device && v->lease_errno < 0)
 		alerts_hold(m->alerts, ALERT_WRITE_FAILED, gpu, v, ms,
 			    "the lease of the cap of vGPU %s cannot be renewed: %s; the cap "

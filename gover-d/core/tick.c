@@ -358,6 +358,8 @@ static void act_on_gpu(struct manager *m, struct host_gpu *gpu, const struct gpu
 		if (sample)
 			note_lease(v, sample);
 		v->sampled_cap_pct = v->cap_pct;
+		if (sweep && v->device && !v->found && gpu->mode != GPU_MODE_OBSERVE)
+			(void)actuate_memory(&m->actuator, gpu, v, v->contract.memory_mib);
 	}
 	if (sweep)
 		adopt_caps(m, gpu, now);

@@ -495,7 +495,8 @@ static int serve_on(struct listener *listener, int fd, sd_event *event, struct h
 
 static int listen_unix(struct http *http, sd_event *event, const char *path, struct err *reterr)
 {
-	int fd = unix_listener_open(path, SOCK_STREAM, HTTP_LISTEN_BACKLOG, &http->socket, reterr);
+	int fd = unix_listener_open(path, SOCK_STREAM, 0666, HTTP_LISTEN_BACKLOG, &http->socket,
+				    reterr);
 
 	return fd < 0 ? fd : serve_on(&http->unix_socket, fd, event, http, reterr);
 }

@@ -28,6 +28,12 @@ struct contract {
 	uint32_t cid;	/* vsock CID of the virtual machine; 0: not given */
 	json_t *labels; /* JSON object of strings; owned; NULL: no labels */
 	struct policy_terms terms;
+	/*
+	 * Promise on a GPU whose vGPUs deliver units of work, in units per second; 0: no promise.
+	 * terms.target_fps is the promise on other GPUs. host_terms() selects one of both.
+	 */
+	double target_rate;
+	int memory_mib;	     /* limit of device memory in MiB; 0: no limit */
 	double fps_limit;    /* limit for programs of the vGPU, in frames per second; 0: no limit */
 	char flavor[ID_MAX]; /* flavour that sets the price; "": the flavour of [offer] */
 	bool held;	     /* true during an operator hold: the cap is fixed at held_cap_pct */
@@ -75,7 +81,7 @@ struct contract_field {
  * FIELD(name in the code, member of struct contract, name in JSON, JSON_DECODE_kind, min, max,
  *       since, uses, option, argument of the option, help of the option)
  * Fields are printed in the order of the rows; no format depends on that order. A new row with
- * CONTRACT_IN_FILE needs a @since one above the present version of the contracts file, 6.
+ * CONTRACT_IN_FILE needs a @since one above the present version of the contracts file, 7.
  */
 #define CONTRACT_FIELDS(FIELD)                                                                    \
 	FIELD(ID, id, "id", ID, 0, 0, 1,                                                          \
@@ -96,8 +102,12 @@ struct contract_field {
 	FIELD(TARGET_FPS, terms.target_fps, "target_fps", NUMBER, 0, 10000, 1,                    \
 	      CONTRACT_EVERYWHERE, "target-fps", "N",                                             \
 	      "promise N frames per second; 0: no promise")                                       \
+	FIELD(TARGET_RATE, target_rate, "target_rate", NUMBER, 0, 1e6, 7, CONTRACT_EVERYWHERE,    \
+	      "target-rate", "N", "promise N units of work per second; 0: no promise")            \
 	FIELD(FPS_LIMIT, fps_limit, "fps_limit", NUMBER, 0, 1000, 4, CONTRACT_IN_TERMS,           \
 	      "fps-limit", "N", "limit programs to N frames per second; 0: no limit")             \
+	FIELD(MEMORY, memory_mib, "memory_mib", WHOLE, 0, 1 << 24, 7, CONTRACT_EVERYWHERE,        \
+	      "memory", "MIB", "limit the device memory to MIB mebibytes; 0: no limit")           \
 	FIELD(WEIGHT, terms.weight, "weight", NUMBER, 0.01, 100, 1, CONTRACT_IN_TERMS, "weight",  \
 	      "W", "set the weight of the contract")                                              \
 	FIELD(BURST, terms.burst, "burst", SWITCH, 0, 0, 1, CONTRACT_IN_TERMS, "burst", NULL,     \

@@ -137,6 +137,34 @@ struct vgpu *vgpu_free(struct host_gpu *gpu, struct vgpu *vgpu)
 	return NULL;
 }
 
+const struct host_gpu *host_gpu_for(const struct host *host, const struct contract *contract)
+{
+	const struct host_gpu *gpu = NULL;
+
+	if (contract->gpu[0])
+		return host_view_gpu(host, contract->gpu);
+	if (host_view_vgpu(host, contract->id, &gpu))
+		return gpu;
+	return host->n_gpus == 1 ? &host->gpus[0] : NULL;
+}
+
+enum gpu_unit host_gpu_unit(const struct host_gpu *gpu, const struct contract *contract)
+{
+	if (gpu->open)
+		return gpu->traits.unit;
+	return contract && contract->target_rate > 0 ? GPU_WORK : GPU_FRAMES;
+}
+
+struct policy_terms host_terms(const struct host_gpu *gpu, const struct contract *contract)
+{
+	struct policy_terms terms = contract->terms;
+
+	terms.counts_work = host_gpu_unit(gpu, contract) == GPU_WORK;
+	if (terms.counts_work)
+		terms.target_fps = contract->target_rate;
+	return terms;
+}
+
 int host_gpu_sum_cap_pct(const struct host_gpu *gpu)
 {
 	int sum = 0;

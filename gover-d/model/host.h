@@ -63,7 +63,10 @@ struct vgpu {
 	int lease_errno; /* negative errno of the last renewal; the same error is logged once */
 	/* The origin of the cap in force is unknown (CAP_UNKNOWN); its lease may have ended. */
 	bool cap_unknown;
-	int write_errno; /* errno of the last failed cap write since the last tick; 0: none */
+	bool memory_known; /* the limit of device memory in force is memory_mib */
+	int memory_mib;
+	int memory_errno; /* errno of the last write of this limit; 0: no error */
+	int write_errno;  /* errno of the last failed cap write since the last tick; 0: none */
 	/* the last decision about this vGPU that was recorded and could not be applied */
 	struct {
 		uint64_t at_ns; /* 0: none since the last decision that was applied */
@@ -192,6 +195,22 @@ void host_gpu_remove(struct host_gpu *gpu, struct vgpu *vgpu);
 
 /* Detaches the device and frees @vgpu with its labels. @vgpu may be NULL. Returns NULL. */
 struct vgpu *vgpu_free(struct host_gpu *gpu, struct vgpu *vgpu);
+
+/*
+ * Returns the GPU for a new contract: the GPU named in the contract, that of the existing vGPU, or
+ * the only GPU of the host. NULL: there is no such GPU.
+ */
+const struct host_gpu *host_gpu_for(const struct host *host, const struct contract *contract);
+/*
+ * Returns what a vGPU with @contract delivers on @gpu. Before the GPU is open, this follows from
+ * the promise in the contract; @contract may be NULL.
+ */
+enum gpu_unit host_gpu_unit(const struct host_gpu *gpu, const struct contract *contract);
+/*
+ * Returns the terms of @contract for decisions about @gpu: target_fps is the promise in the unit of
+ * the GPU. A promise in the other unit does not count.
+ */
+struct policy_terms host_terms(const struct host_gpu *gpu, const struct contract *contract);
 
 /* Returns the sum of the caps of all vGPUs that exist. */
 int host_gpu_sum_cap_pct(const struct host_gpu *gpu);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The chart of a vGPU, drawn by dygraphs: frame rate and target in the upper half, cap (as steps) and its use (as an area) in
+// The chart of a vGPU, drawn by dygraphs: rate (of frames or units of work) and target in the upper half, cap (as steps) and its use (as an area) in
 // the lower half. Series contains the data of the chart; it also works without dygraphs.
 import { get } from "./rest.js";
 import { theme } from "./theme.js";
-import { number, percent } from "./words.js";
+import { number, percent, rate_of } from "./words.js";
 
 const LABELS = ["time", "used", "cap", "target", "FPS"]; /* columns, in drawing order */
 const [USED, CAP, TARGET, FPS] = [1, 2, 3, 4];
 const KEPT_MS = 3660e3;
-const EMPTY_TOP = 5; /* upper end of the FPS axis if all frame rates are lower */
+const EMPTY_TOP = 5; /* upper end of the FPS axis if all rates are lower */
 const LANES = 2.12; /* height of the chart divided by the height of its cap axis from 0 to 100 % */
 
 const Dygraph = globalThis.Dygraph;
@@ -18,14 +18,19 @@ if (can_draw())
 	Dygraph.PLUGINS = Dygraph.PLUGINS.filter((plugin) => plugin !== Dygraph.Plugins.Legend);
 
 const valid = (x) => (typeof x === "number" ? x : null);
-const row_of = (ms, v) => [new Date(ms), valid(v.load_pct), valid(v.cap_pct), v.target_fps > 0 ? v.target_fps : null, valid(v.fps)];
+const row_of = (ms, v) => {
+	const { rate, target } = rate_of(v);
+	return [new Date(ms), valid(v.load_pct), valid(v.cap_pct), target > 0 ? target : null, valid(rate)];
+};
 
 export class Series {
 	rows = [];
 	marks = []; /* {ms, up} */
 
-	constructor(id) {
+	/** @work: the vGPU delivers units of work instead of frames. */
+	constructor(id, work) {
 		this.id = id;
+		this.work = work;
 	}
 
 	/** Loads the last @range_s seconds from the history, at most 600 points. */
@@ -65,7 +70,7 @@ export class Series {
 			return list.length === 0 ? "unknown" : low === high ? `${low}${unit}` : `${low} to ${high}${unit}`;
 		};
 		const target = of(TARGET).at(-1);
-		return `frames per second ${range(of(FPS), "")}${target ? `, target ${number(target)}` : ""}; cap ${range(of(CAP), " %")}; used ${range(of(USED), " % of the GPU")}`;
+		return `${this.work ? "units of work" : "frames"} per second ${range(of(FPS), "")}${target ? `, target ${number(target)}` : ""}; cap ${range(of(CAP), " %")}; used ${range(of(USED), " % of the GPU")}`;
 	}
 }
 
@@ -200,7 +205,7 @@ export class Chart {
 		}
 		const [time, used, cap, , fps] = rows[at];
 		this.#graph.setSelection(at);
-		this.readout.textContent = `${time.toLocaleTimeString("en-GB")}  ${number(fps, 1)} FPS  cap ${percent(cap)}  used ${percent(used)}`;
+		this.readout.textContent = `${time.toLocaleTimeString("en-GB")}  ${number(fps, 1)} ${this.#series.work ? "units/s" : "FPS"}  cap ${percent(cap)}  used ${percent(used)}`;
 	}
 
 	end() {

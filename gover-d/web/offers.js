@@ -3,7 +3,13 @@
 // lost answer, does not sell twice.
 import { by_id, h, keyed, meter, set_text, set } from "./dom.js";
 import { rest, token } from "./rest.js";
-import { number, percent, span } from "./words.js";
+import { counts_work, number, percent, rate_of, span } from "./words.js";
+
+/** The promise of an offer in words; "": no promise. */
+function promise(offer, frames, work) {
+	const { target } = rate_of(offer);
+	return target ? `${number(target)} ${counts_work(offer) ? work : frames}` : "";
+}
 
 const STATES = {
 	open: "open", probation: "sold, on probation", failed: "failed", kept: "kept", expired: "expired", closed: "closed",
@@ -56,7 +62,7 @@ export class Offers {
 			element,
 			update: (o) => {
 				part.offer = o;
-				set_text(title, `${percent(o.initial_cap_pct)} of ${o.gpu}${o.target_fps ? ` at ${number(o.target_fps)} FPS` : ""}`);
+				set_text(title, `${percent(o.initial_cap_pct)} of ${o.gpu}${rate_of(o).target ? ` at ${promise(o, "FPS", "units/s")}` : ""}`);
 				set_text(state, STATES[o.state] ?? o.state);
 				set(state, "class", `badge ${o.state === "failed" ? "bad" : o.state === "open" ? "good" : "note"}`);
 				set_text(what, o.state === "open" ? `first cap ${percent(o.fundable_pct)}` : o.vgpu ? `vGPU ${o.vgpu}` : "");
@@ -89,8 +95,11 @@ export class Offers {
 		this.#offer = offer;
 		this.#key = crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}`;
 		this.form.reset();
-		set_text(by_id("claim-what"), `${percent(offer.initial_cap_pct)} of ${offer.gpu}${offer.target_fps ? `, ${number(offer.target_fps)} frames per second` : ""}; first cap ${percent(offer.fundable_pct)}.`);
-		by_id("claim-target").placeholder = offer.target_fps ? number(offer.target_fps) : "none";
+		set_text(by_id("claim-what"), `${percent(offer.initial_cap_pct)} of ${offer.gpu}${rate_of(offer).target ? `, ${promise(offer, "frames per second", "units of work per second")}` : ""}; first cap ${percent(offer.fundable_pct)}.`);
+		const { target } = rate_of(offer);
+		set_text(by_id("claim-target-name"), counts_work(offer) ? "Target units of work per second" : "Target frame rate");
+		by_id("claim-target").max = counts_work(offer) ? 1000000 : 10000;
+		by_id("claim-target").placeholder = target ? number(target) : "none";
 		this.#needs_token(false);
 		this.#show_error("");
 		this.dialog.showModal();
@@ -117,7 +126,7 @@ export class Offers {
 		if (vm)
 			body.vm = vm;
 		if (target)
-			body.target_fps = Number(target);
+			body[counts_work(this.#offer) ? "target_rate" : "target_fps"] = Number(target);
 		if (by_id("claim-labels").value.trim())
 			body.labels = this.#labels();
 		return body;

@@ -4,7 +4,7 @@
 import { by_id, h, keyed, meter, set_text, set } from "./dom.js";
 import { Chart, Series, can_draw } from "./chart.js";
 import { theme } from "./theme.js";
-import { NONE, number, percent, short, small_percent } from "./words.js";
+import { NONE, counts_work, number, percent, rate_of, short, small_percent } from "./words.js";
 
 const RANGES = [["2 min", 120], ["10 min", 600], ["1 h", 3600]];
 
@@ -98,6 +98,9 @@ export class Vgpus {
 		by_id("no-vgpus").hidden = live.vgpus.length > 0;
 		by_id("vgpu-rows").classList.toggle("few", live.vgpus.length <= 4);
 		set_text(by_id("vgpu-count"), live.vgpus.length);
+		const rate = live.vgpus.some(counts_work) ? "FPS or units/s" : "FPS";
+		set_text(by_id("rate-head"), rate);
+		set_text(by_id("rate-legend"), rate);
 	}
 
 	/** Called once per period. */
@@ -145,7 +148,8 @@ export class Vgpus {
 
 	#make(first, several) {
 		const id = first.id;
-		const series = new Series(id);
+		const work = counts_work(first);
+		const series = new Series(id, work);
 		series.marks = this.#marks.get(id) ?? [];
 		const use = meter();
 		const cap = meter(".meter-cap");
@@ -179,9 +183,13 @@ export class Vgpus {
 				p.badges.replaceChildren(...list.map(([kind, sign, word, meaning]) =>
 					h(`span.badge.${kind}`, { title: meaning }, h("span", { "aria-hidden": "true" }, `${sign} `), word)));
 			}
-			set_text(p.fps, v.fps === null ? NONE : number(v.fps, v.fps < 100 ? 1 : 0));
-			set_text(p.target, v.target_fps > 0 ? ` of ${short(v.target_fps)}` : " no target");
-			set_text(p.frame, v.frame_p99_ms === null ? (v.frames ? "no frames now" : "no frames yet") : `p99 ${number(v.frame_p99_ms, 1)} ms`);
+			const { rate, target } = rate_of(v);
+			set_text(p.fps, rate === null ? NONE : number(rate, rate < 100 ? 1 : 0));
+			set_text(p.target, target > 0 ? ` of ${short(target)}` : " no target");
+			if (work)
+				set_text(p.frame, v.units ? "units/s" : "no work yet");
+			else
+				set_text(p.frame, v.frame_p99_ms === null ? (v.frames ? "no frames now" : "no frames yet") : `p99 ${number(v.frame_p99_ms, 1)} ms`);
 			set_text(p.use, percent(v.util_pct));
 			use.update(v.util_pct === null ? null : v.util_pct / 100);
 			set_text(p.load, `${percent(v.load_pct, 1)} of GPU`);

@@ -57,5 +57,10 @@ export function clock(text, now_ms) {
 	return time.toLocaleString("en-GB", { ...day, hour: "2-digit", minute: "2-digit", second: "2-digit" });
 }
 
+/** True if a vGPU, an offer or a point of the history counts units of work instead of frames. */
+export const counts_work = (o) => typeof o.target_rate === "number";
+/** The rate and the target of a vGPU, an offer or a point of the history, in the unit of its GPU. */
+export const rate_of = (o) => (counts_work(o) ? { rate: o.rate, target: o.target_rate } : { rate: o.fps, target: o.target_fps });
+
 /** Replaces each underscore by a space. */
 export const spaced = (name) => name.replaceAll("_", " ");

@@ -514,8 +514,8 @@ int fps_hub_new(const char *path, fps_owner_fn owner, void *userdata, struct fps
 	if (hub->epoll < 0)
 		r = err_fail(reterr, errno, "cannot create an epoll instance: %s", strerror(errno));
 	else
-		r = hub->listener =
-			unix_listener_open(path, SOCK_SEQPACKET, BACKLOG, &hub->socket, reterr);
+		r = hub->listener = unix_listener_open(path, SOCK_SEQPACKET, 0666, BACKLOG,
+						       &hub->socket, reterr);
 	if (r >= 0 && epoll_ctl(hub->epoll, EPOLL_CTL_ADD, hub->listener, &event) < 0)
 		r = err_fail(reterr, errno, "cannot watch %s: %s", path, strerror(errno));
 	if (r < 0) {

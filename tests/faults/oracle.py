@@ -26,7 +26,8 @@ class Snapshot:
         self.vgpus = {each["id"]: each for each in self.host["vgpus"]}
         self.contracts = world.json_file("contracts.json") or {}
         self.filed = {each["id"]: each for each in self.contracts.get("vgpus", [])}
-        self.policy = world.get("/v1/policy")["params"]
+        policy = world.get("/v1/policy")
+        self.policy, self.live = policy["params"], set(policy["differs"])
         self.tokens = {each["name"]: each["scope"] for each in world.get("/v1/tokens")["tokens"]}
         stored = (world.json_file("tokens.json") or {}).get("tokens", [])
         self.filed_tokens = {each["name"]: each["scope"] for each in stored}
@@ -76,6 +77,12 @@ def files(snapshot):
         stored = filed.get(gpu["name"])
         if not stored or stored["mode"] != gpu["mode"] or stored["selling"] != (gpu["selling"] == "on"):
             yield f"books: GPU {gpu['name']} is {gpu['mode']}, {gpu['selling']} in REST, {stored} in contracts.json"
+    settings = set(snapshot.contracts.get("settings", {}))
+    if snapshot.live != settings:
+        yield f"books: live settings in REST are {sorted(snapshot.live)}, in contracts.json {sorted(settings)}"
+    silences = {each["reason"] for each in snapshot.contracts.get("silences", {}).get("list", [])}
+    if set(snapshot.silences) != silences:
+        yield f"books: silences in REST are {sorted(snapshot.silences)}, in contracts.json {sorted(silences)}"
     if snapshot.tokens != snapshot.filed_tokens:
         yield f"books: REST has tokens {snapshot.tokens}, tokens.json {snapshot.filed_tokens}"
 

@@ -12,6 +12,7 @@ sys.dont_write_bytecode = True
 from described import Described, connect, exchange  # noqa: E402
 
 METHODS = ("GET", "POST", "PATCH", "PUT", "DELETE")
+WORKING = {"initial_cap_pct": 40, "target_rate": 60.5, "labels": {"workload": "frame:gpu_ms=1,cpu_ms=4,fps_max=62"}}
 SOLD = {"initial_cap_pct": 40, "target_fps": 60, "labels": {"workload": "frame:gpu_ms=1,cpu_ms=4,fps_max=62"}}
 
 
@@ -140,6 +141,8 @@ def tag(api, path):
 
 def limits(api, folder):
     """Each member of a change accepts what its schema allows, up to its limits, and nothing else."""
+    unit = api.ask("GET", "/v1/gpus", status=200).json()["gpus"][0]["unit"]
+    other = {"frames": "target_rate", "work": "target_fps"}[unit]
     api.ask("POST", "/v1/vgpus", {"id": "limits", "initial_cap_pct": 100}, status=201)
     for path, name in (("/v1/vgpus/limits", "VgpuChange"), ("/v1/gpus/gpu0", "GpuChange"), ("/v1/policy", "PolicyChange")):
         for member, schema in api.document["components"]["schemas"][name]["properties"].items():
@@ -152,7 +155,12 @@ def limits(api, folder):
                 body = {member: value, **TOGETHER.get(member, {})}
                 if member == "flavor" and "vgpus" in path:
                     continue  # must be the name of a configured flavour
-                api.ask("PATCH", path, body, {"If-Match": tag(api, path)}, (200, 422) if member == "fund_window_s" else 200)  # 422 if the window has too many periods
+                status = 200
+                if member == "fund_window_s":
+                    status = (200, 422)  # 422 if the window has too many periods
+                elif member in (other, "memory_mib") and value > 0:
+                    status = 422  # a promise in the other unit, or a limit that the backend sim does not have
+                api.ask("PATCH", path, body, {"If-Match": tag(api, path)}, status)
             if name == "PolicyChange":
                 api.ask("PATCH", path, {key: None for key in {member, *TOGETHER.get(member, {})}}, status=200)
             if member == "min_cap_pct":
@@ -333,6 +341,24 @@ def silences(api, folder):
     api.ask("GET", "/v1/silences", status=200)
     api.ask("POST", "/v1/silences", {"until": later, "reason": "all"}, status=422)
     api.ask("DELETE", f"/v1/silences/{made['id']}", status=204)
+
+
+def work(api, folder):
+    """The members in units of work have values, and those in frames are null, where the GPU counts work."""
+    api.ask("POST", "/v1/vgpus", {"id": "x", **SOLD}, status=422)
+    api.ask("POST", "/v1/vgpus", {"id": "a", **WORKING}, status=201)
+    until(60, lambda: api.ask("GET", "/v1/vgpus/a", status=200).json()["rate"])
+    point = until(60, lambda: api.ask("GET", "/v1/vgpus/a/history?step=1", status=200).json()["points"])[-1]
+    rows = api.ask("GET", "/v1/gpus/gpu0/history", status=200).json()
+    row = dict(zip(rows["columns"], rows["rows"][-1]))
+    offer = api.ask("GET", f"/v1/offers?after={open_offer(api) - 1}", status=200).json()["offers"][0]
+    vgpu = api.ask("GET", "/v1/vgpus/a", status=200).json()
+    for answer in (vgpu, point, row, offer):
+        if answer["target_fps"] is not None or answer.get("fps") is not None or answer["target_rate"] is None:
+            api.complain(f"frames on a GPU that counts work: {answer}")
+    for answer in (vgpu, point, row):
+        if answer["rate"] is None:
+            api.complain(f"no rate: {answer}")
 
 
 def read_event(stream):

@@ -85,6 +85,13 @@ start || exit 1
 ok "anonymous access matches the description" walk elsewhere "127.0.0.1:$port"
 stop
 
+sim_conf
+sed -i 's/^backend = sim$/&\nunit = work/' "$conf"
+start --state-dir "$dir/work" || exit 1
+ok "on a GPU that counts work, each member accepts what its schema allows" walk limits
+ok "a GPU that counts work matches the description" walk work
+stop
+
 period_ms=10000 sim_conf
 "$B/gover-d" --config "$conf" >>"$dir/log" 2>&1 &
 daemon_pid=$!

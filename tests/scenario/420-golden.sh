@@ -73,6 +73,8 @@ table status status
 table vgpu-list vgpu list --gpu gpu0
 table vgpu-show vgpu show web1
 table history history web1 "$from" --step 1s
+table work-show vgpu show infer1
+table work-history history infer1 "$from" --step 1s
 table economics economics --from 2026-11-20T18:00:00Z --to 2026-11-20T19:00:00Z
 table alerts alerts --all
 table decisions decisions --vgpu web1 --limit 3 --after 39
@@ -84,6 +86,7 @@ line simulate simulate "$from" --gpu gpu0 --set overload_pct=80 --no-newcomers
 line vgpu-add vgpu add new1 --cap 25 --gpu gpu0 --vm spielhalle-2 --label tenant=orchid --target-fps 30 --cid 9 \
   --min-cap 5 --weight 2 --burst --flavor default --fps-limit 60
 line vgpu-set vgpu set web1 --cap 40 --label rack= --label row=3 --no-burst
+line work-set vgpu set infer1 --target-rate 1200
 line vgpu-hold vgpu hold web1 --cap 34
 line vgpu-release vgpu release web1
 line vgpu-remove vgpu remove web1

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Tests the web page in a browser: rendering, live updates, keyboard use, dark and light theme. Started by tests/check-web.
 import { createRequire } from "node:module";
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { get, load, rest, sell, start, stop, url } from "./daemon.mjs";
 import { equal, ok, plan, until } from "./tap.mjs";
 
-const { CHROMIUM, NPM, PROFILE, SHOTS } = process.env;
+const { CHROMIUM, CONF, NPM, PROFILE, SHOTS } = process.env;
 const require = createRequire(`${NPM}/`);
 const { chromium } = require("playwright-core");
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
@@ -308,6 +308,25 @@ await ok("the page loads with a valid token", async () => {
 });
 away = false;
 await stranger.close();
+
+/* --- units of work --- */
+away = true; /* the console logs that the daemon is not reachable */
+await stop("SIGTERM");
+writeFileSync(CONF, readFileSync(CONF, "utf8").replace("backend = sim", "$&\nunit = work").replace("flavor_target_fps", "flavor_target_rate"));
+await start();
+await rest("PATCH", "/v1/vgpus/b", { target_rate: 31.5, labels: { workload: "frame:gpu_ms=2,cpu_ms=4,fps_max=31" } });
+await page.goto(url);
+away = false;
+await ok("a row shows the rate of units of work", () => until(async () => {
+	const figure = page.locator(`${row("b")} td.figure`).first();
+	const shown = parseFloat(await figure.locator(".big").innerText());
+	return Math.abs(shown - (await get("/v1/vgpus/b")).rate) < 2 && /of 32\s+units\/s$/.test((await figure.innerText()).trim());
+}));
+await ok("heading and legend name the unit", async () =>
+	equal([await text("#rate-head"), await text("#rate-legend")].map((s) => s.toLowerCase()).join(), "fps or units/s,fps or units/s"));
+await ok("the chart is described in units of work", () => until(async () =>
+	/units of work per second \d+/.test(await page.locator('[data-vgpu="b"]').getAttribute("aria-label"))));
+await shot("work");
 
 /* --- no foreign requests, no errors --- */
 await ok("the page sends requests only to its daemon", async () => equal([...origins].join(), url));

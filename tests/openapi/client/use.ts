@@ -107,7 +107,7 @@ async function change(id: string): Promise<void> {
 		client,
 		path: { id },
 		headers: { 'If-Match': tag },
-		body: { target_fps: before.target_fps / 2 },
+		body: { target_fps: (before.target_fps ?? 0) / 2 },
 	}));
 
 	console.log(`${id}: the target changes from ${before.target_fps} to ${after.target_fps} frames a second`);

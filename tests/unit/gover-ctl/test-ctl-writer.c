@@ -111,6 +111,24 @@ static void a_missing_value_is_a_dash(void **state)
 	free(sink.text);
 }
 
+static void a_table_with_units_of_work_has_rates(void **state)
+{
+	struct sink sink;
+
+	(void)state;
+	begin(&sink);
+	print(&sink, &table_vgpus,
+	      "{\"vgpus\": [{\"id\": \"a\", \"gpu\": \"g\", \"fps\": 30, \"target_fps\": 60, "
+	      "\"rate\": "
+	      "null, \"target_rate\": null}, {\"id\": \"b\", \"gpu\": \"g\", \"fps\": null, "
+	      "\"target_fps\": null, \"rate\": 1204.56, \"target_rate\": 2.5}]}");
+	assert_string_equal(done(&sink),
+			    "VGPU GPU VM SOLD% CAP% UTIL% LOAD%   RATE TARGET P99MS NOTE\n"
+			    "a    g   -      -    -     -     -   30.0   60.0     - -\n"
+			    "b    g   -      -    -     -     - 1204.6    2.5     - -\n");
+	free(sink.text);
+}
+
 static void an_empty_table_prints_one_line(void **state)
 {
 	static const struct table *const tables[] = {
@@ -275,6 +293,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_a_terminal_there_are_no_escapes_and_no_wrapping),
 		cmocka_unit_test(a_missing_value_is_a_dash),
+		cmocka_unit_test(a_table_with_units_of_work_has_rates),
 		cmocka_unit_test(an_empty_table_prints_one_line),
 		cmocka_unit_test(long_text_wraps_at_the_width_of_the_terminal),
 		cmocka_unit_test(colours_need_a_terminal),

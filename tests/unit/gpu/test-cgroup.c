@@ -220,7 +220,7 @@ static const struct find_row {
 	 NULL,
 	 0,
 	 0,
-	 "no control groups are mounted"},
+	 "control groups: none are mounted"},
 };
 
 static void finds_the_hierarchies_of_the_host(void **state)

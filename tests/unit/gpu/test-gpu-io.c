@@ -366,6 +366,12 @@ static void a_cap_that_was_written_during_a_sweep_is_not_reported(void **state)
 	assert_true(sweep->samples[0].reading.busy_valid);
 }
 
+static void a_backend_without_memory_limits_is_unsupported(void **state)
+{
+	(void)state;
+	assert_int_equal(gpu_io_write_memory(io, vgpus[0], 1), -EOPNOTSUPP);
+}
+
 static void a_vgpu_detached_during_a_sweep_has_no_results(void **state)
 {
 	const struct gpu_io_sweep *sweep;
@@ -467,6 +473,7 @@ int main(void)
 		TEST(a_vgpu_whose_attachment_was_given_up_is_detached),
 		TEST(a_call_does_not_wait_for_the_rest_of_a_slow_sweep),
 		TEST(a_cap_that_was_written_during_a_sweep_is_not_reported),
+		TEST(a_backend_without_memory_limits_is_unsupported),
 		TEST(a_vgpu_detached_during_a_sweep_has_no_results),
 		TEST(a_reading_that_took_too_long_is_invalid),
 		TEST(a_gpu_that_hangs_while_it_is_opened_opens_later),

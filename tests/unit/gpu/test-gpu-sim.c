@@ -112,6 +112,28 @@ static void traits_describe_the_gpu(void **state)
 	free_rig(&rig);
 }
 
+static void the_configuration_selects_the_unit(void **state)
+{
+	static const struct {
+		const char *unit;
+		enum gpu_unit counts;
+	} rows[] = {{"", GPU_FRAMES}, {"frames", GPU_FRAMES}, {"work", GPU_WORK}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct gpu_config config = {.name = "gpu0", .speed = 1};
+		struct gpu_traits traits;
+		struct gpu *gpu;
+		struct err err;
+
+		strcpy(config.unit, rows[i].unit);
+		assert_int_equal(ops->open(&config, &gpu, &err), 0);
+		ops->traits(gpu, &traits);
+		assert_int_equal(traits.unit, rows[i].counts);
+		ops->close(gpu);
+	}
+}
+
 static void a_missing_control_folder_is_reported(void **state)
 {
 	struct gpu_config config = {.name = "gpu7", .root = "/nonexistent/poke"};
@@ -405,6 +427,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(traits_describe_the_gpu),
+		cmocka_unit_test(the_configuration_selects_the_unit),
 		cmocka_unit_test(a_missing_control_folder_is_reported),
 		cmocka_unit_test(invalid_requests_are_rejected_with_a_message),
 		cmocka_unit_test(list_reports_existing_vgpus_with_their_initial_caps),

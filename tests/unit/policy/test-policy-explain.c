@@ -149,6 +149,15 @@ static const struct row rows[] = {
 		    "qos_gpu_bound_pct=70 donor_u_pct=40 donor_cap_pct=80 unused_pct=48 "
 		    "steal_fraction=0.2 stolen_pct=9"},
 	{step,
+	 .vgpus = {{"vgpu1", 80, .cap = 80, .util = 0.4},
+		   {"vgpu3", 40, .cap = 20, .util = 0.9, .target = 12500, .fps = 41.2, .work = 1}},
+	 .why = "vgpu3 reaches 41.2 of its target of 12500 units/s while it uses 90.0 % of its 20 "
+		"% cap (it is GPU-bound at 70 % or more); 1/5 of the 48.0 % unused by vgpu1 moves: "
+		"vgpu1 80 -> 71 %, vgpu3 20 -> 29 %",
+	 .numbers = "u_pct=90 cap_pct=20 overload_pct=95 rate=41.2 target_rate=1.25e+04 e=0.9967 "
+		    "qos_gpu_bound_pct=70 donor_u_pct=40 donor_cap_pct=80 unused_pct=48 "
+		    "steal_fraction=0.2 stolen_pct=9"},
+	{step,
 	 .vgpus = {{"vgpu1", 80, .cap = 80, .util = 0.4, .min_cap = 78},
 		   {"vgpu3", 40, .cap = 20, OVER}},
 	 .why = "vgpu3 uses 97.2 % of its 20 % cap and has been above the threshold of 95 % for 3 "

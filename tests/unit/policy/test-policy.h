@@ -26,6 +26,7 @@ struct given {
 	double util;	    /* NAN: invalid reading */
 	double peak;	    /* load in the previous period, fraction of the GPU */
 	double target, fps; /* NAN: invalid reading */
+	bool work;	    /* target and fps are units of work per second */
 	int over_run;	    /* earlier consecutive periods above overload_pct */
 	int claim;	    /* claim under policy credit, percent */
 	int short_run;	    /* earlier consecutive periods short of target and GPU-bound */
@@ -85,6 +86,7 @@ static inline void bench_init(struct bench *bench, const struct given *given, in
 			.terms = {.initial_cap_pct = row->contract,
 				  .min_cap_pct = row->min_cap,
 				  .target_fps = row->target,
+				  .counts_work = row->work,
 				  .weight = row->weight > 0 ? row->weight : 1,
 				  .burst = row->burst},
 			.track = track,

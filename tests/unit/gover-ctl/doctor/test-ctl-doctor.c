@@ -142,12 +142,17 @@ static void bpf_is_checked_if_it_is_configured(void **state)
 static void a_missing_requirement_of_a_used_backend_is_a_failure(void **state)
 {
 	json_t *softgpu = host_with("softgpu", HISTORY_FINE), *gvt = host_with("gvt", HISTORY_FINE);
+	json_t *lib = host_with("lib", HISTORY_FINE);
 
 	(void)state;
 	expect("cgroups", softgpu, DOCTOR_FAIL, "no cpu controller");
+	expect("cgroups", lib, DOCTOR_FAIL, "no cpu controller");
+	expect("layer", lib, DOCTOR_FAIL, "libgover-cl.so");
+	expect("layer", softgpu, DOCTOR_SKIPPED, "");
 	expect("cgroups", gvt, DOCTOR_WARN, "no cpu controller");
 	expect("mdev", softgpu, DOCTOR_WARN, "no GVT-g");
 	expect("mdev", gvt, DOCTOR_FAIL, "no GVT-g");
+	json_decref(lib);
 	json_decref(softgpu);
 	json_decref(gvt);
 }
@@ -225,6 +230,10 @@ static void met_requirements_are_found(void **state)
 	make_file("/usr/lib/gover/libgover-fps.so", "", 0644);
 	make_file("/usr/bin/gover-ctl", "", 0755);
 	expect("library", NULL, DOCTOR_OK, "libgover-fps.so");
+	make_file("/usr/lib/gover/libgover-cl.so", "", 0644);
+	host = host_with("lib", HISTORY_FINE);
+	expect("layer", host, DOCTOR_OK, "libgover-cl.so");
+	json_decref(host);
 	make_file("/usr/bin/Xvfb", "", 0755);
 	expect("xvfb", NULL, DOCTOR_OK, "Xvfb is installed");
 

@@ -44,6 +44,14 @@ static void a_vgpu_is_described_with_its_numbers(void **state)
 		 "\"util_pct\": null, \"fps\": null, \"target_fps\": 30, \"state\": \"probation\"}",
 		 "a on g: cap 50 %, sold 50 %, use unknown, no frames seen (target 30 fps), "
 		 "on probation"},
+		{"{\"id\": \"a\", \"gpu\": \"g\", \"cap_pct\": 50, \"initial_cap_pct\": 50, "
+		 "\"util_pct\": 7, \"fps\": null, \"target_fps\": null, \"rate\": 1204.56, "
+		 "\"target_rate\": 1500.5, \"frame_p99_ms\": null, \"state\": \"active\"}",
+		 "a on g: cap 50 %, sold 50 %, 7 % of the cap used, 1204.6 of 1500.5 units/s"},
+		{"{\"id\": \"a\", \"gpu\": \"g\", \"cap_pct\": 50, \"initial_cap_pct\": 50, "
+		 "\"util_pct\": 7, \"rate\": null, \"target_rate\": 2.5, \"state\": \"active\"}",
+		 "a on g: cap 50 %, sold 50 %, 7 % of the cap used, no work seen (target 2.5 "
+		 "units/s)"},
 		{"{\"id\": \"a\", \"gpu\": \"g\", \"cap_pct\": null, \"initial_cap_pct\": 50, "
 		 "\"util_pct\": 0, \"fps\": 12, \"target_fps\": 0, \"state\": \"missing\", "
 		 "\"held\": true, \"found\": true}",

@@ -65,17 +65,23 @@ static void the_library_is_found_beside_the_program_or_in_its_prefix(void **stat
 	(void)state;
 	put_file("usr/bin/gover-ctl", 0755);
 	in_folder("usr/bin/gover-ctl", exe);
-	assert_int_equal(launch_find_library(NULL, exe, found, &err), -ENOENT);
+	assert_int_equal(launch_find_library(&launch_fps, NULL, exe, found, &err), -ENOENT);
 	assert_non_null(strstr(err.msg, "/usr/bin/"));
 	assert_non_null(strstr(err.msg, "GOVER_FPS_LIB"));
 
 	put_file("usr/lib/gover/libgover-fps.so", 0644);
-	assert_int_equal(launch_find_library(NULL, exe, found, &err), 0);
+	assert_int_equal(launch_find_library(&launch_fps, NULL, exe, found, &err), 0);
 	assert_string_equal(found, in_folder("usr/bin/../lib/gover/libgover-fps.so", wanted));
 
 	put_file("usr/bin/libgover-fps.so", 0644);
-	assert_int_equal(launch_find_library("", exe, found, &err), 0);
+	assert_int_equal(launch_find_library(&launch_fps, "", exe, found, &err), 0);
 	assert_string_equal(found, in_folder("usr/bin/libgover-fps.so", wanted));
+
+	assert_int_equal(launch_find_library(&launch_cl, NULL, exe, found, &err), -ENOENT);
+	assert_non_null(strstr(err.msg, "GOVER_CL_LIB"));
+	put_file("usr/lib/gover/libgover-cl.so", 0644);
+	assert_int_equal(launch_find_library(&launch_cl, NULL, exe, found, &err), 0);
+	assert_string_equal(found, in_folder("usr/bin/../lib/gover/libgover-cl.so", wanted));
 }
 
 static void the_environment_overrides_the_library(void **state)
@@ -85,12 +91,13 @@ static void the_environment_overrides_the_library(void **state)
 
 	(void)state;
 	put_file("mine.so", 0644);
-	assert_int_equal(
-		launch_find_library(in_folder("mine.so", path), "/nowhere/exe", found, &err), 0);
+	assert_int_equal(launch_find_library(&launch_fps, in_folder("mine.so", path),
+					     "/nowhere/exe", found, &err),
+			 0);
 	assert_string_equal(found, path);
-	assert_int_equal(
-		launch_find_library(in_folder("none.so", path), "/nowhere/exe", found, &err),
-		-ENOENT);
+	assert_int_equal(launch_find_library(&launch_fps, in_folder("none.so", path),
+					     "/nowhere/exe", found, &err),
+			 -ENOENT);
 	assert_non_null(strstr(err.msg, "none.so"));
 }
 
@@ -104,7 +111,8 @@ static void a_path_that_breaks_ld_preload_is_rejected(void **state)
 		struct err err;
 
 		put_file(names[i], 0644);
-		assert_int_equal(launch_find_library(in_folder(names[i], path), "/x", found, &err),
+		assert_int_equal(launch_find_library(&launch_fps, in_folder(names[i], path), "/x",
+						     found, &err),
 				 -EINVAL);
 		assert_non_null(strstr(err.msg, names[i]));
 	}
@@ -115,13 +123,13 @@ static void our_library_comes_first(void **state)
 	char value[16] = "";
 
 	(void)state;
-	assert_int_equal(launch_make_preload("/l.so", NULL, value, sizeof(value)), 0);
+	assert_int_equal(launch_make_list("/l.so", NULL, value, sizeof(value)), 0);
 	assert_string_equal(value, "/l.so");
-	assert_int_equal(launch_make_preload("/l.so", "", value, sizeof(value)), 0);
+	assert_int_equal(launch_make_list("/l.so", "", value, sizeof(value)), 0);
 	assert_string_equal(value, "/l.so");
-	assert_int_equal(launch_make_preload("/l.so", "/m.so", value, sizeof(value)), 0);
+	assert_int_equal(launch_make_list("/l.so", "/m.so", value, sizeof(value)), 0);
 	assert_string_equal(value, "/l.so:/m.so");
-	assert_int_equal(launch_make_preload("/l.so", "/m.so:/n.so", value, sizeof(value)),
+	assert_int_equal(launch_make_list("/l.so", "/m.so:/n.so", value, sizeof(value)),
 			 -ENAMETOOLONG);
 }
 
@@ -260,6 +268,19 @@ static void options_that_differ_from_the_contract_are_listed(void **state)
 	json_decref(vgpu);
 }
 
+/* target_fps is null on a GPU that counts units of work. */
+static void a_field_that_is_null_is_not_set(void **state)
+{
+	struct args args = make_args(NULL, "30", NULL, NULL);
+	json_t *vgpu = json_loads("{\"target_fps\": null}", 0, NULL);
+	char text[256];
+
+	(void)state;
+	assert_int_equal(contract_args_list_differences(&args, vgpu, text, sizeof(text)), 1);
+	assert_string_equal(text, "target_fps is not set, not 30 (--target-fps)");
+	json_decref(vgpu);
+}
+
 static void a_long_list_of_differences_is_cut_at_its_limit(void **state)
 {
 	struct args args = make_args("40", "30", "gpu1", "new=y");
@@ -308,6 +329,7 @@ int main(void)
 		cmocka_unit_test(a_process_is_written_to_every_cgroup_file),
 		cmocka_unit_test(a_vgpu_without_cgroups_runs_no_program),
 		cmocka_unit_test(options_that_differ_from_the_contract_are_listed),
+		cmocka_unit_test(a_field_that_is_null_is_not_set),
 		cmocka_unit_test(a_long_list_of_differences_is_cut_at_its_limit),
 		cmocka_unit_test(only_given_options_are_sent),
 		cmocka_unit_test(labels_are_merged_with_existing_ones),

@@ -94,16 +94,20 @@ static void quiet_ticks(int ticks)
  * *  the tick is late, and the condition holds
  * !  the vGPU changed
  * +  the vGPU changed, and the condition holds
+ * x  the vGPU is removed, and the tick is late
+ * X  the vGPU is removed and created again, the tick is late, and the condition holds
  */
 static void play(char mark, enum alert_kind kind)
 {
 	if (mark == '!' || mark == '+')
 		alerts_vgpu_changed(alerts, "a");
-	if (mark == '#' || mark == '*' || mark == '+')
+	if (mark == 'x' || mark == 'X')
+		alerts_vgpu_removed(alerts, "a");
+	if (mark == '#' || mark == '*' || mark == '+' || mark == 'X')
 		hold(kind, &vgpu_a);
 	else if (mark == '?')
 		alerts_mark_unknown(alerts, 1u << kind, "gpu0", "a");
-	alerts_end_tick(alerts, now_ms, mark == 'g' || mark == '*');
+	alerts_end_tick(alerts, now_ms, strchr("g*xX", mark) != NULL);
 }
 
 static void a_condition_is_raised_after_its_ticks_and_cleared_after_its_absence(void **state)
@@ -137,6 +141,10 @@ static void a_condition_is_raised_after_its_ticks_and_cleared_after_its_absence(
 		 "..r......"},
 		{"later it is raised as a new alert", ALERT_CONTRACT_LIMIT, "###!###..",
 		 "..rc..r.."},
+		{"a removal clears in a gap", ALERT_CONTRACT_LIMIT, "###gxg", "..r.c."},
+		{"but not a condition of a new vGPU with the same id", ALERT_CONTRACT_LIMIT,
+		 "###Xgg", "..r..."},
+		{"a removal counts for one tick", ALERT_SUM_OVER_100, "##X.g..", ".r....c"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {

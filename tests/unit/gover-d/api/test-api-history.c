@@ -183,7 +183,7 @@ static void the_worker_reads_the_requested_range(void **state)
 	points = json_object_get(answer, "points");
 	assert_int_equal(json_array_size(points), 6);
 	point = json_array_get(points, 0);
-	assert_int_equal(json_object_size(point), 12);
+	assert_int_equal(json_object_size(point), 14);
 	assert_true(json_real_value(json_object_get(point, "cap_pct")) == 40);
 	assert_true(json_real_value(json_object_get(point, "load_pct")) == 10);
 	assert_true(json_real_value(json_object_get(point, "broken_pct")) == 50);
@@ -276,7 +276,7 @@ static void each_point_counts_its_valid_samples(void **state)
 	point = json_array_get(json_object_get(answer, "points"), 0);
 	valid = json_object_get(point, "valid");
 	assert_int_equal(json_integer_value(json_object_get(point, "late_samples")), 4);
-	assert_int_equal(json_object_size(valid), 5);
+	assert_int_equal(json_object_size(valid), 7);
 	assert_int_equal(json_integer_value(json_object_get(valid, "load_pct")), 20);
 	assert_int_equal(json_integer_value(json_object_get(valid, "fps")), 0);
 	assert_int_equal(json_integer_value(json_object_get(valid, "target_fps")), 20);
@@ -486,6 +486,30 @@ static json_t *get_page(const char *from, const char *to)
 	return answer;
 }
 
+static void numbers_have_the_names_of_the_unit_of_the_gpu(void **state)
+{
+	static const char *const ids[] = {"/v1/vgpus/a/history", "/v1/vgpus/gone/history"};
+	json_t *answer, *point;
+
+	(void)state;
+	manager->host.gpus[0].open = true;
+	manager->host.gpus[0].traits.unit = GPU_WORK;
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
+		struct api_request request = {.path = ids[i]};
+
+		query(&request, "1700000000", "1700000060", "10");
+		answer = json_loads(request.reply.text->data, 0, NULL);
+		point = json_array_get(json_object_get(answer, "points"), 0);
+		assert_true(json_is_null(json_object_get(point, "target_fps")));
+		assert_true(json_real_value(json_object_get(point, "target_rate")) == 60);
+		point = json_object_get(point, "valid");
+		assert_int_equal(json_integer_value(json_object_get(point, "target_fps")), 0);
+		assert_int_equal(json_integer_value(json_object_get(point, "target_rate")), 20);
+		json_decref(answer);
+		api_request_fini(&request);
+	}
+}
+
 static void pages_of_a_gpu_contain_whole_periods(void **state)
 {
 	char from[64] = "1700001000";
@@ -520,11 +544,13 @@ static void an_invalid_value_of_a_row_is_null(void **state)
 	row = json_array_get(json_object_get(page, "rows"), 0);
 	assert_int_equal(json_array_size(row), json_array_size(json_object_get(page, "columns")));
 	text = json_dumps(row, JSON_COMPACT | JSON_REAL_PRECISION(15));
-	assert_string_equal(text, "[1700001000000,0,1.001,40,50,null,null,null,60.0,0,0]");
+	assert_string_equal(text,
+			    "[1700001000000,0,1.001,40,50,null,null,null,60.0,0,0,null,null]");
 	free(text);
 	text = json_dumps(json_array_get(json_object_get(page, "rows"), 3),
 			  JSON_COMPACT | JSON_REAL_PRECISION(15));
-	assert_string_equal(text, "[1700001001000,1,1.001,40,50,10.5,25.0,null,60.0,1,0]");
+	assert_string_equal(text,
+			    "[1700001001000,1,1.001,40,50,10.5,25.0,null,60.0,1,0,null,null]");
 	free(text);
 	assert_true(json_is_null(json_object_get(page, "next_from")));
 	assert_true(json_is_null(json_object_get(page, "kept_from")));
@@ -558,6 +584,7 @@ int main(void)
 		TEST(a_database_that_cannot_be_read_is_500),
 		TEST(a_request_can_be_closed_before_its_query_ends),
 		TEST(a_query_at_the_stop_is_503),
+		TEST(numbers_have_the_names_of_the_unit_of_the_gpu),
 		TEST(pages_of_a_gpu_contain_whole_periods),
 		TEST(an_invalid_value_of_a_row_is_null),
 		TEST(an_unknown_gpu_or_invalid_range_is_rejected),

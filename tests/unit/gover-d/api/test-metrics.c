@@ -444,6 +444,45 @@ static void active_alerts_are_counted(void **state)
 	assert_true(has_line(scrape(), down));
 }
 
+static void a_gpu_that_counts_work_has_rates(void **state)
+{
+	static const struct {
+		const char *name, *value; /* value NULL: no line */
+	} rows[] = {
+		{"gover_vgpu_work_units_total", "77"},
+		{"gover_vgpu_rate", "31.5"},
+		{"gover_vgpu_target_rate", "40"},
+		{"gover_vgpu_frames_total", NULL},
+		{"gover_vgpu_fps", NULL},
+		{"gover_vgpu_target_fps", NULL},
+		{"gover_vgpu_fps_age_seconds", NULL},
+		{"gover_vgpu_memory_bytes", "3145728"},
+		{"gover_vgpu_memory_limit_bytes", "4194304"},
+	};
+	struct vgpu *vgpu = stand_in_find("a");
+
+	(void)state;
+	manager->host.gpus[0].open = true;
+	manager->host.gpus[0].traits.unit = GPU_WORK;
+	vgpu->contract.target_rate = 40;
+	vgpu->contract.memory_mib = 4;
+	vgpu->row.memory_valid = true;
+	vgpu->row.memory_bytes = 3 << 20;
+	vgpu->row.frames = 77;
+	vgpu->row.fps_seen = vgpu->row.fps_valid = true;
+	vgpu->row.fps = 31.5;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char line[128];
+
+		snprintf(line, sizeof(line), "%s{gpu=\"gpu0\",vgpu=\"a\",vm=\"vm-a\"} %s",
+			 rows[i].name, rows[i].value ? rows[i].value : "");
+		if (rows[i].value)
+			assert_true(has_line(scrape(), line));
+		else
+			assert_null(strstr(scrape(), line));
+	}
+}
+
 static void decide(enum decision_kind kind)
 {
 	struct decision decision = {.kind = kind, .numbers = json_object(), .moves = json_array()};
@@ -486,6 +525,7 @@ int main(void)
 		TEST(an_invalid_value_has_no_line),
 		TEST(labels_are_escaped),
 		TEST(active_alerts_are_counted),
+		TEST(a_gpu_that_counts_work_has_rates),
 		TEST(decisions_no_longer_in_memory_are_counted),
 	};
 

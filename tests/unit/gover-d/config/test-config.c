@@ -219,7 +219,7 @@ static const struct bad_file {
 	{"[daemon]\nstate_dir = /a\tb\n", 2, "allowed: a path"},
 	{"[daemon]\nstate_dir = /a;b\n", 2, "no ';'"},
 	{"[daemon]\nsocket =\n", 2, "allowed: a path (1..107 characters"},
-	{"[gpu]\nbackend = igvtg\n", 2, "allowed: auto, gvt, softgpu or sim"},
+	{"[gpu]\nbackend = igvtg\n", 2, "allowed: auto, gvt, softgpu, lib or sim"},
 	{"[gpu]\nroot = ../x\n", 2, "without '..'"},
 	{"[gpu]\ncapacity_cores = 0\n", 2, "allowed: 0.1..1024 cores"},
 	{"[gpu]\ncapacity_cores = nan\n", 2, "allowed: 0.1..1024 cores"},
@@ -526,7 +526,7 @@ static void policy_and_offer_can_change_live(void **state)
 		assert_int_equal(config_get_live(&config, info->key, text, sizeof(text)), 0);
 		assert_int_equal(config_set_live(&config, info->key, text, &err), 0);
 	}
-	assert_int_equal(live, 33);
+	assert_int_equal(live, 34);
 	assert_int_equal(config_get_live(&config, "period_ms", text, sizeof(text)), -ENOENT);
 	assert_int_equal(config_set_live(&config, "period_ms", "1000", &err), -ENOENT);
 	assert_non_null(strstr(err.msg, "period_ms: not a key of [policy]"));

@@ -192,6 +192,25 @@ static void settings_and_silences_of_an_earlier_release_are_taken_over_once(void
 	}
 }
 
+/* The clock was ahead, and is set back during the restart. */
+static void a_silence_that_has_expired_does_not_come_back(void **state)
+{
+	const int64_t soon_ms = clock_now().wall_ms + 3600000;
+	const struct silence silence = {.vgpu = "a", .reason = "x", .until_ms = soon_ms};
+	struct contracts contracts;
+
+	(void)state;
+	start();
+	sell("a", 50, 0);
+	assert_int_equal(await_change(control_silence_add(m, &silence, at_end, &err)), 0);
+	control_silence_expire(m, (struct instant){.wall_ms = soon_ms + 1});
+	wait_for_saves();
+	assert_int_equal(contracts_load(m->contracts_path, &contracts, &err), 0);
+	assert_int_equal(contracts.operator_state->silences.n, 0);
+	contracts_fini(&contracts);
+	stop();
+}
+
 /* The second start reads the contracts file that the first one has written with the loaded rows. */
 static void invalid_rows_of_the_history_are_ignored(void **state)
 {
@@ -443,6 +462,7 @@ int main(void)
 		FIXTURE_TEST(a_dry_run_does_not_journal_a_foreign_write),
 		FIXTURE_TEST(policy_changes_of_a_dry_run_are_not_saved),
 		FIXTURE_TEST(settings_and_silences_of_an_earlier_release_are_taken_over_once),
+		FIXTURE_TEST(a_silence_that_has_expired_does_not_come_back),
 		FIXTURE_TEST(invalid_rows_of_the_history_are_ignored),
 		FIXTURE_TEST(a_restore_writes_contract_caps_and_the_next_start_the_last_caps),
 		FIXTURE_TEST(a_restore_that_fails_for_one_vgpu_continues_with_the_others),

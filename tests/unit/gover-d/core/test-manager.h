@@ -49,12 +49,16 @@ struct gpu_vgpu {
 	int initial_cap_pct; /* 0: never set */
 	bool cap_written;
 	int lease_ms, renewals;
+	/* used if fake.limits_memory is set */
+	uint64_t memory_bytes, max_bytes;
+	int memory_writes;
 	/* injected faults */
 	int attach_errno, renew_errno;
 	int write_errno, read_cap_errno, read_initial_errno;
 	int reading_cap_errno; /* a reading contains no cap */
-	bool ignores_writes;   /* a write returns success but changes nothing */
-	bool stale;	       /* busy time cannot be read */
+	int memory_errno;
+	bool ignores_writes; /* a write returns success but changes nothing */
+	bool stale;	     /* busy time cannot be read */
 };
 
 static struct gpu {
@@ -65,7 +69,7 @@ static struct gpu {
 	int n_unopenable; /* number of further vGPUs "s1", "s2", ...; opening them fails */
 	int external_cap_pct[DEVICES]; /* caps set externally after the next sample; 0: none */
 	int writes;		       /* number of attempted cap writes */
-	bool leases;
+	bool leases, limits_memory;
 } fake;
 
 static struct gpu_vgpu *device(const char *id)
@@ -88,8 +92,12 @@ static void fake_close(struct gpu *gpu)
 
 static void fake_traits(const struct gpu *gpu, struct gpu_traits *ret_traits)
 {
-	*ret_traits =
-		(struct gpu_traits){.step_pct = 1, .floor_pct = 1, .creates = !gpu->external_vgpus};
+	*ret_traits = (struct gpu_traits){
+		.step_pct = 1,
+		.floor_pct = 1,
+		.creates = !gpu->external_vgpus,
+		.limits_memory = gpu->limits_memory,
+	};
 }
 
 static int fake_list(struct gpu *gpu, gpu_found_fn found, void *userdata)
@@ -167,6 +175,8 @@ static int fake_read(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, struct gpu_rea
 		.cap_valid = vgpu->reading_cap_errno == 0,
 		.cap_pct = vgpu->cap_pct,
 		.cap_errno = vgpu->reading_cap_errno,
+		.memory_valid = fake.limits_memory,
+		.memory_bytes = vgpu->memory_bytes,
 	};
 	return 0;
 }
@@ -192,6 +202,15 @@ static int fake_read_cap(struct gpu_vgpu *vgpu, int *ret_cap_pct)
 	if (vgpu->read_cap_errno)
 		return -vgpu->read_cap_errno;
 	*ret_cap_pct = vgpu->cap_pct;
+	return 0;
+}
+
+static int fake_write_memory(struct gpu_vgpu *vgpu, uint64_t max_bytes)
+{
+	vgpu->memory_writes++;
+	if (vgpu->memory_errno)
+		return -vgpu->memory_errno;
+	vgpu->max_bytes = max_bytes;
 	return 0;
 }
 
@@ -256,6 +275,7 @@ static const struct gpu_ops fake_ops = {
 	.read = fake_read,
 	.write_cap = fake_write_cap,
 	.read_cap = fake_read_cap,
+	.write_memory = fake_write_memory,
 	.read_initial_cap = fake_read_initial_cap,
 	.write_initial_cap = fake_write_initial_cap,
 	.renew = fake_renew,

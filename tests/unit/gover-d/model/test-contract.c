@@ -60,6 +60,8 @@ static struct contract full(void)
 			  .target_fps = 59.94,
 			  .weight = 1.0 / 3,
 			  .burst = true},
+		.target_rate = 12.5,
+		.memory_mib = 512,
 		.fps_limit = 120,
 		.flavor = "half",
 		.held = true,

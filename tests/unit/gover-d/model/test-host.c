@@ -225,6 +225,65 @@ static void modes_have_the_names_of_the_interface(void **state)
 	assert_int_equal(mode, GPU_MODE_FROZEN);
 }
 
+static void the_unit_of_a_gpu_selects_the_promise(void **state)
+{
+	static const struct {
+		bool open;
+		enum gpu_unit unit;
+		double target_fps, target_rate, target;
+		bool work;
+	} rows[] = {
+		{true, GPU_FRAMES, 30, 0, 30, false},
+		{true, GPU_FRAMES, 30, 500, 30, false},
+		{true, GPU_FRAMES, 0, 500, 0, false},
+		{true, GPU_WORK, 0, 500, 500, true},
+		{true, GPU_WORK, 30, 500, 500, true},
+		{true, GPU_WORK, 30, 0, 0, true},
+		/* before the GPU is open */
+		{false, GPU_FRAMES, 30, 0, 30, false},
+		{false, GPU_FRAMES, 0, 500, 500, true},
+		{false, GPU_FRAMES, 0, 0, 0, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct host_gpu *gpu = &host.gpus[0];
+		struct contract contract = {
+			.terms = {.initial_cap_pct = 40, .target_fps = rows[i].target_fps},
+			.target_rate = rows[i].target_rate,
+		};
+		struct policy_terms terms;
+
+		gpu->open = rows[i].open;
+		gpu->traits.unit = rows[i].unit;
+		terms = host_terms(gpu, &contract);
+		assert_int_equal(terms.initial_cap_pct, 40);
+		assert_true(terms.target_fps == rows[i].target);
+		assert_int_equal(terms.counts_work, rows[i].work);
+		assert_int_equal(host_gpu_unit(gpu, &contract) == GPU_WORK, rows[i].work);
+	}
+	host.gpus[0].open = true;
+}
+
+static void a_new_contract_finds_its_gpu(void **state)
+{
+	struct contract contract = {.id = "new"};
+
+	(void)state;
+	assert_non_null(insert(1, "old"));
+	assert_null(host_gpu_for(&host, &contract));
+	assert_int_equal(id_copy(contract.id, "old"), 0);
+	assert_ptr_equal(host_gpu_for(&host, &contract), &host.gpus[1]);
+	assert_int_equal(id_copy(contract.gpu, "gpu2"), 0);
+	assert_ptr_equal(host_gpu_for(&host, &contract), &host.gpus[2]);
+	assert_int_equal(id_copy(contract.gpu, "gpu9"), 0);
+	assert_null(host_gpu_for(&host, &contract));
+	host.n_gpus = 1;
+	contract = (struct contract){.id = "new"};
+	assert_ptr_equal(host_gpu_for(&host, &contract), &host.gpus[0]);
+	host.n_gpus = 3;
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
@@ -237,6 +296,8 @@ int main(void)
 		TEST(freeing_a_vgpu_releases_device_and_labels_once),
 		TEST(contract_fini_can_be_called_twice),
 		TEST(modes_have_the_names_of_the_interface),
+		TEST(the_unit_of_a_gpu_selects_the_promise),
+		TEST(a_new_contract_finds_its_gpu),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -100,9 +100,9 @@ static void version_6_has_the_state_of_the_operator(void **state)
 static void a_newer_version_is_rejected_with_both_versions(void **state)
 {
 	static const char *const texts[] = {
-		"{\"version\": 7, \"gpus\": [], \"vgpus\": []}",
-		"{\"version\": 7, \"gpus\": [], \"vgpus\": [], \"tenants\": {}}",
-		"{\"version\": 7}",
+		"{\"version\": 8, \"gpus\": [], \"vgpus\": []}",
+		"{\"version\": 8, \"gpus\": [], \"vgpus\": [], \"tenants\": {}}",
+		"{\"version\": 8}",
 	};
 
 	(void)state;
@@ -110,7 +110,7 @@ static void a_newer_version_is_rejected_with_both_versions(void **state)
 		assert_int_equal(
 			contracts_parse(texts[i], strlen(texts[i]), "file", &contracts, &err),
 			-EPROTO);
-		assert_string_equal(err.msg, "file: version: 7 is not supported (allowed: 1 to 6)");
+		assert_string_equal(err.msg, "file: version: 8 is not supported (allowed: 1 to 7)");
 	}
 }
 
@@ -132,7 +132,7 @@ static void sell_small(void)
 {
 	strcpy(manager->config.offer.flavor, "half");
 	manager->config.flavors[0] =
-		(struct flavor){.name = "small", .cap_pct = 20, .target_fps = 30};
+		(struct flavor){.name = "small", .cap_pct = 20, .target_fps = 30, .target_rate = 4};
 	manager->config.n_flavors = 1;
 }
 
@@ -165,6 +165,35 @@ static void the_flavour_sets_cap_and_target(void **state)
 	}
 	assert_problem("POST /v1/vgpus", "{\"id\": \"w\"}", 422, "initial_cap_pct: required");
 	assert_problem("POST /v1/vgpus", "{\"id\": \"w\", \"flavor\": 5}", 422, "flavor: 5");
+}
+
+static void a_flavour_promises_in_the_unit_of_the_gpu(void **state)
+{
+	static const struct {
+		enum gpu_unit unit;
+		const char *more;
+		double target_fps, target_rate;
+	} rows[] = {
+		{GPU_FRAMES, "\"weight\": 1", 30, 0},
+		{GPU_WORK, "\"weight\": 1", 0, 4},
+		{GPU_WORK, "\"target_rate\": 2.5", 0, 2.5},
+		{GPU_WORK, "\"target_fps\": 20", 20, 4},
+		{GPU_FRAMES, "\"target_rate\": 2.5", 30, 2.5},
+	};
+
+	(void)state;
+	sell_small();
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char body[128];
+
+		manager->host.gpus[0].open = true;
+		manager->host.gpus[0].traits.unit = rows[i].unit;
+		snprintf(body, sizeof(body), "{\"id\": \"v%zu\", \"flavor\": \"small\", %s}", i,
+			 rows[i].more);
+		assert_int_equal(ask("POST /v1/vgpus", body)->status, 201);
+		assert_true(manager->values.terms.target_fps == rows[i].target_fps);
+		assert_true(manager->values.target_rate == rows[i].target_rate);
+	}
 }
 
 static void the_answer_has_the_flavour_that_sets_the_price(void **state)
@@ -207,6 +236,7 @@ int main(void)
 		cmocka_unit_test(a_newer_version_is_rejected_with_both_versions),
 		cmocka_unit_test(messages_contain_the_name_of_a_text),
 		TEST(the_flavour_sets_cap_and_target),
+		TEST(a_flavour_promises_in_the_unit_of_the_gpu),
 		TEST(the_answer_has_the_flavour_that_sets_the_price),
 		TEST(the_flavour_can_be_changed),
 	};

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* The configuration of GPUs with the backend lib. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "compute/arbiter/arbiter.h"
+#include "gover-d/config/config.h"
+
+static char path[] = "/tmp/gover-config.XXXXXX";
+static struct config config; /* static: too large for the stack */
+static struct err err;
+
+static int make_file(void **state)
+{
+	int fd = mkstemp(path);
+
+	(void)state;
+	return fd < 0 ? -1 : close(fd);
+}
+
+static int remove_file(void **state)
+{
+	(void)state;
+	return remove(path);
+}
+
+static int load(const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+	config_default(&config);
+	return config_load(&config, path, &err);
+}
+
+static void the_socket_has_a_default(void **state)
+{
+	(void)state;
+	assert_int_equal(load("[gpu a]\nbackend = lib\nsocket = /c\n[gpu b]\nbackend = lib\n"), 0);
+	assert_int_equal(config_check(&config, &err), 0);
+	assert_string_equal(config.gpus[0].gpu.socket, "/c");
+	assert_string_equal(config.gpus[1].gpu.socket, "/run/gover/compute.sock");
+}
+
+static void the_path_of_the_control_socket_fits(void **state)
+{
+	char text[200];
+
+	(void)state;
+	assert_int_equal(load("[gpu]\nsocket =\n"), -EINVAL);
+	assert_non_null(strstr(err.msg, "allowed: a path (1..99 characters"));
+	snprintf(text, sizeof(text), "[gpu]\nsocket = /%098d\n", 0);
+	assert_int_equal(load(text), 0);
+	snprintf(text, sizeof(text), "[gpu]\nsocket = /%099d\n", 0);
+	assert_int_equal(load(text), -EINVAL);
+}
+
+static void every_discipline_is_allowed(void **state)
+{
+	struct err best;
+	char text[64];
+
+	(void)state;
+	assert_int_equal(load("[gpu]\ndiscipline = best\n"), -EINVAL);
+	best = err;
+	for (const struct arbiter_discipline *row = arbiter_disciplines; row->name; row++) {
+		assert_true(strlen(row->name) < sizeof(config.gpus[0].gpu.discipline));
+		assert_non_null(strstr(best.msg, row->name));
+		snprintf(text, sizeof(text), "[gpu]\ndiscipline = %s\n", row->name);
+		assert_int_equal(load(text), 0);
+		assert_string_equal(config.gpus[0].gpu.discipline, row->name);
+	}
+	config_default(&config);
+	assert_string_equal(config.gpus[0].gpu.discipline, "fair");
+}
+
+static const struct combination {
+	const char *text, *message; /* NULL: allowed */
+} combinations[] = {
+	{"[gpu]\nbackend = lib\n", NULL},
+	{"[gpu]\nbackend = lib\nspeed = 2\n", "above 1 only with backend = sim"},
+	{"[gpu]\nbackend = lib\nroot = /x\n", "such as gover or a/b"},
+	{"[gpu]\nbackend = lib\nfps_source = bpf\n", "requires backend = softgpu"},
+	{"[gpu a]\nbackend=lib\n[gpu b]\nbackend=lib\n", "also used by [gpu b]"},
+	{"[gpu a]\nbackend=lib\nsocket = /c\n[gpu b]\nbackend=lib\nsocket = /c.control\n",
+	 "[gpu a] socket = /c: also used by [gpu b]"},
+	{"[gpu a]\nbackend=lib\nsocket = /c\n[gpu b]\nbackend=lib\nsocket = /c.controls\n", NULL},
+	{"[gpu a]\nbackend=lib\nsocket = /c\n[gpu b]\nbackend=sim\nsocket = /c\n", NULL},
+	{"[gpu]\nbackend=lib\nsocket = /run/gover/gover.sock\n", "sockets of [daemon] and [fps]"},
+	{"[gpu]\nbackend=lib\nsocket = /c\n[fps]\nsocket = /c.control\n", "and [fps]"},
+	{"[gpu a]\nbackend=softgpu\n[gpu b]\nbackend=lib\nroot=gover/a\n",
+	 "[gpu b] root = gover/a"},
+	{"[gpu a]\nbackend=lib\n[gpu b]\nbackend=softgpu\nroot=gover/a\n",
+	 "[gpu b] root = gover/a"},
+	{"[gpu a]\nbackend=softgpu\n[gpu b]\nbackend=lib\n", NULL},
+	{"[gpu a]\nbackend=sim\nroot=x\n[gpu b]\nbackend=lib\nroot=x\n", NULL},
+};
+
+static void sockets_and_control_groups_belong_to_one_gpu(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(combinations); i++) {
+		const struct combination *row = &combinations[i];
+		int r;
+
+		assert_int_equal(load(row->text), 0);
+		r = config_check(&config, &err);
+		if (r != (row->message ? -EINVAL : 0) ||
+		    (row->message && !strstr(err.msg, row->message)))
+			fail_msg("row %zu gave %d \"%s\"", i, r, err.msg);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_socket_has_a_default),
+		cmocka_unit_test(every_discipline_is_allowed),
+		cmocka_unit_test(the_path_of_the_control_socket_fits),
+		cmocka_unit_test(sockets_and_control_groups_belong_to_one_gpu),
+	};
+
+	return cmocka_run_group_tests(tests, make_file, remove_file);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* A promise must be in the unit that the GPU counts. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "gover-d/core/contract-change.h"
+
+#define BOTH (CONTRACT_TARGET_FPS | CONTRACT_TARGET_RATE)
+
+static void a_promise_is_in_the_unit_of_the_gpu(void **state)
+{
+	static const struct {
+		enum gpu_unit unit;
+		unsigned int fields;
+		double target_fps, target_rate;
+		const char *problem; /* NULL: allowed */
+	} rows[] = {
+		{GPU_FRAMES, BOTH, 59.94, 0, NULL},
+		{GPU_WORK, BOTH, 0, 0.5, NULL},
+		{GPU_FRAMES, BOTH, 0, 0, NULL},
+		{GPU_WORK, BOTH, 0, 0, NULL},
+		{GPU_FRAMES, BOTH, 30, 0.5,
+		 "target_rate: 0.5 is not allowed for vGPU a (allowed: 0, or target_fps, because "
+		 "GPU gpu7 counts frames)"},
+		{GPU_WORK, BOTH, 30, 0.5,
+		 "target_fps: 30 is not allowed for vGPU a (allowed: 0, or target_rate, because "
+		 "GPU gpu7 counts units of work)"},
+		/* a promise that does not change */
+		{GPU_WORK, CONTRACT_TARGET_RATE, 30, 0.5, NULL},
+		{GPU_FRAMES, CONTRACT_TARGET_FPS, 30, 0.5, NULL},
+		{GPU_WORK, CONTRACT_WEIGHT, 30, 0.5, NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct host_gpu gpu = {.config = {.name = "gpu7"}, .open = true};
+		struct contract contract = {.id = "a", .target_rate = rows[i].target_rate};
+		struct err err = {""};
+		int r;
+
+		gpu.traits.unit = rows[i].unit;
+		contract.terms.target_fps = rows[i].target_fps;
+		r = contract_change_check_promise(&gpu, rows[i].fields, &contract, &err);
+		assert_int_equal(r, rows[i].problem ? CONTROL_E_INVALID : 0);
+		assert_string_equal(err.msg, rows[i].problem ? rows[i].problem : "");
+	}
+}
+
+static void before_the_gpu_is_open_only_a_promise_in_frames_can_change(void **state)
+{
+	struct host_gpu gpu = {.config = {.name = "gpu7"}};
+	struct contract contract = {.id = "a", .target_rate = 0.5};
+	struct err err = {""};
+
+	(void)state;
+	contract.terms.target_fps = 30;
+	assert_int_equal(contract_change_check_promise(&gpu, CONTRACT_TARGET_FPS, &contract, &err),
+			 0);
+	assert_int_equal(contract_change_check_promise(&gpu, BOTH, &contract, &err),
+			 CONTROL_E_NO_ANSWER);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_promise_is_in_the_unit_of_the_gpu),
+		cmocka_unit_test(before_the_gpu_is_open_only_a_promise_in_frames_can_change),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The backend lib with real control groups. test-gpu-lib.h is a stand-in for gover-arbiter.
+ * 830-lib.sh tests the real arbiter. The test is skipped if no control group can be written.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "gpu/cgroup.h"
+#include "tests/unit/gpu/test-gpu-lib.h"
+
+#define T0 (1000 * NS_PER_S)
+
+static const struct gpu_ops *const ops = &gpu_lib_ops;
+static struct gpu *gpu;
+static struct err err;
+
+/* --- the program gover-arbiter, which fails and counts its starts in a file --- */
+
+static int starts(void)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/starts", folder);
+	return stat(path, &st) < 0 ? 0 : (int)st.st_size;
+}
+
+static int make_program(void)
+{
+	char path[64], text[256];
+	int n;
+
+	snprintf(path, sizeof(path), "%s/gover-arbiter", folder);
+	n = snprintf(text, sizeof(text),
+		     "#!/bin/sh\nprintf x >>%s/starts\necho \"no device: $4\" >&2\nexit 1\n",
+		     folder);
+	if (file_replace(path, text, (size_t)n) < 0 || chmod(path, 0755) < 0)
+		return -1;
+	snprintf(text, sizeof(text), "%s:/usr/bin:/bin", folder);
+	return setenv("PATH", text, 1);
+}
+
+/* --- tests --- */
+
+static int set_up(void **state)
+{
+	(void)state;
+	start_arbiter();
+	arbiter.device.now_ns = T0;
+	err.msg[0] = '\0';
+	return ops->open(&config, &gpu, &err);
+}
+
+static void destroy_one(void *userdata, const char *id, int initial_cap_pct)
+{
+	(void)userdata, (void)initial_cap_pct;
+	(void)ops->destroy(gpu, id, NULL);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	(void)ops->list(gpu, destroy_one, NULL);
+	ops->close(gpu);
+	stop_arbiter();
+	return 0;
+}
+
+static struct gpu_vgpu *make_vgpu(const char *id, int cap_pct)
+{
+	struct gpu_vgpu *vgpu;
+
+	assert_int_equal(ops->create(gpu, id, cap_pct, &err), 0);
+	assert_int_equal(ops->attach(gpu, id, T0, &vgpu, &err), 0);
+	return vgpu;
+}
+
+/* Reads at the time of the caller and of the arbiter. */
+static struct gpu_reading read_at(struct gpu_vgpu *vgpu, uint64_t now_ns)
+{
+	struct gpu_reading reading = {.busy_valid = false};
+
+	arbiter.device.now_ns = now_ns;
+	assert_int_equal(ops->read(vgpu, now_ns, &reading), 0);
+	return reading;
+}
+
+static void a_vgpu_is_a_control_group_and_a_tenant(void **state)
+{
+	char id[ID_MAX];
+
+	(void)state;
+	assert_int_equal(ops->create(gpu, "a", 30, &err), 0);
+	assert_non_null(tenant_of("a"));
+	assert_int_equal(tenant_of("a")->cap_pct, 30);
+	assert_true(tenant_of("a")->memory_max_bytes == COMPUTE_MEMORY_NO_LIMIT);
+	assert_int_equal(ops->create(gpu, "a", 30, &err), -EEXIST);
+	assert_int_equal(ops->create(gpu, "b", 0, &err), -EINVAL);
+	assert_int_equal(ops->create(gpu, "b/c", 10, &err), -EINVAL);
+	assert_int_equal(ops->owner(gpu, getpid(), id), -ENOENT);
+	assert_int_equal(ops->destroy(gpu, "a", &err), 0);
+	assert_null(tenant_of("a"));
+	assert_int_equal(ops->destroy(gpu, "a", &err), -ENOENT);
+}
+
+static void a_reading_has_the_counters_of_the_tenant(void **state)
+{
+	struct gpu_vgpu *a = make_vgpu("a", 40);
+	struct gpu_reading reading = read_at(a, T0 + NS_PER_S);
+
+	(void)state;
+	assert_true(reading.busy_valid && reading.cap_valid && !reading.frames_valid);
+	assert_int_equal(reading.cap_pct, 40);
+	assert_int_equal(reading.sched_ns, 400 * NS_PER_MS);
+	tenant_of("a")->busy_ns = 70;
+	tenant_of("a")->units = 7;
+	tenant_of("a")->clients = 1;
+	tenant_of("a")->cap_pct = 50; /* an external writer */
+	reading = read_at(a, T0 + 2 * NS_PER_S);
+	assert_true(reading.frames_valid);
+	assert_int_equal(reading.at_ns, T0 + 2 * NS_PER_S);
+	assert_int_equal(reading.busy_ns, 70);
+	assert_int_equal(reading.frames, 7);
+	assert_int_equal(reading.cap_pct, 50);
+	assert_int_equal(reading.sched_ns, 800 * NS_PER_MS);
+	assert_int_equal(ops->write_cap(a, T0 + 3 * NS_PER_S, 10), 0);
+	assert_int_equal(tenant_of("a")->cap_pct, 10);
+	/* one second with 50 % and one with 10 % */
+	assert_int_equal(read_at(a, T0 + 4 * NS_PER_S).sched_ns, 1400 * NS_PER_MS);
+	assert_int_equal(ops->write_cap(a, T0, 0), -EINVAL);
+	assert_int_equal(ops->write_cap(a, T0, 101), -EINVAL);
+	ops->detach(a);
+}
+
+static void a_sweep_reads_the_arbiter_once(void **state)
+{
+	struct gpu_vgpu *a = make_vgpu("a", 40), *b = make_vgpu("b", 40);
+	uint64_t at_ns, busy_ns;
+
+	(void)state;
+	arbiter.lists = 0;
+	for (uint64_t sweep = 1; sweep <= 3; sweep++) {
+		uint64_t now_ns = T0 + sweep * NS_PER_S;
+
+		arbiter.device.busy_ns = sweep * 10;
+		(void)read_at(a, now_ns);
+		assert_int_equal(ops->read(b, now_ns + 1, &(struct gpu_reading){0}), 0);
+		assert_int_equal(ops->physical(gpu, now_ns + 2, &at_ns, &busy_ns), 0);
+		assert_int_equal(at_ns, now_ns);
+		assert_int_equal(busy_ns, sweep * 10);
+		assert_int_equal(arbiter.lists, (int)sweep);
+	}
+	/* a second reading in the same instant would have no time of its own */
+	(void)read_at(a, T0 + 3 * NS_PER_S + 3);
+	assert_int_equal(arbiter.lists, 4);
+	/* a listing is not used after a change */
+	assert_int_equal(ops->write_cap(b, T0 + 3 * NS_PER_S + 4, 45), 0);
+	assert_int_equal(read_at(b, T0 + 3 * NS_PER_S + 5).cap_pct, 45);
+	ops->detach(b);
+	ops->detach(a);
+}
+
+static void another_arbiter_gets_all_vgpus_with_their_caps(void **state)
+{
+	struct gpu_vgpu *a = make_vgpu("a", 30), *b = make_vgpu("b", 60);
+	uint64_t at_ns, busy_ns;
+	struct gpu_reading reading;
+
+	(void)state;
+	tenant_of("a")->busy_ns = arbiter.device.busy_ns = 1000;
+	tenant_of("a")->units = 10;
+	tenant_of("a")->clients = 1;
+	(void)read_at(a, T0 + NS_PER_S);
+	assert_int_equal(ops->physical(gpu, T0 + NS_PER_S, &at_ns, &busy_ns), 0);
+	assert_int_equal(ops->write_cap(a, T0 + NS_PER_S, 35), 0);
+	stop_arbiter();
+	start_arbiter();
+	/* counters of programs that have connected since */
+	arbiter.device.busy_ns = 1500;
+	reading = read_at(a, T0 + 2 * NS_PER_S);
+	assert_int_equal(reading.cap_pct, 35);
+	assert_int_equal(reading.busy_ns, 1000);
+	assert_int_equal(tenant_of("b")->cap_pct, 60);
+	tenant_of("a")->busy_ns = 200;
+	tenant_of("a")->units = 1;
+	reading = read_at(a, T0 + 3 * NS_PER_S);
+	assert_int_equal(reading.busy_ns, 1200);
+	assert_int_equal(reading.frames, 11);
+	assert_int_equal(ops->physical(gpu, T0 + 3 * NS_PER_S, &at_ns, &busy_ns), 0);
+	assert_int_equal(busy_ns, 2500);
+	ops->detach(b);
+	ops->detach(a);
+}
+
+/* The index of a vGPU in the first arbiter is that of another tenant in the second one. */
+static void a_cap_is_not_written_to_another_tenant(void **state)
+{
+	struct gpu_vgpu *a = make_vgpu("a", 30), *b = make_vgpu("b", 60);
+	struct compute_tenant *other;
+	int cap_pct;
+
+	(void)state;
+	stop_arbiter();
+	start_arbiter();
+	other = add("/other", 1);
+	add("/another", 2);
+	(void)read_at(a, T0 + NS_PER_S);
+	assert_int_equal(ops->write_cap(b, T0 + NS_PER_S, 65), 0);
+	assert_int_equal(other[0].cap_pct, 1);
+	assert_int_equal(other[1].cap_pct, 2);
+	assert_int_equal(tenant_of("b")->cap_pct, 65);
+	assert_int_equal(ops->read_cap(b, &cap_pct), 0);
+	assert_int_equal(cap_pct, 65);
+
+	stop_arbiter();
+	start_arbiter();
+	assert_int_equal(ops->write_cap(b, T0 + 3 * NS_PER_S, 70), 0);
+	assert_int_equal(tenant_of("b")->cap_pct, 70);
+	assert_int_equal(tenant_of("a")->cap_pct, 30);
+	ops->detach(b);
+	ops->detach(a);
+}
+
+static void a_failing_start_is_tried_once_a_second(void **state)
+{
+	struct gpu_vgpu *a = make_vgpu("a", 30);
+	struct gpu_reading reading;
+	int before = starts();
+
+	(void)state;
+	stop_arbiter();
+	assert_int_equal(ops->read(a, T0 + NS_PER_S, &reading), -ECHILD);
+	assert_int_equal(starts(), before + 1);
+	assert_int_equal(ops->read(a, T0 + NS_PER_S + 1, &reading), -ECONNREFUSED);
+	assert_int_equal(ops->write_cap(a, T0 + 2 * NS_PER_S - 1, 20), -ECONNREFUSED);
+	assert_int_equal(ops->create(gpu, "b", 20, &err), -ECONNREFUSED);
+	assert_non_null(strstr(err.msg, config.socket));
+	assert_int_equal(starts(), before + 1);
+	assert_int_equal(ops->read(a, T0 + 2 * NS_PER_S, &reading), -ECHILD);
+	assert_int_equal(starts(), before + 2);
+	ops->detach(a);
+	ops->close(gpu);
+	assert_int_equal(ops->open(&config, &gpu, &err), -ECHILD);
+	assert_non_null(strstr(err.msg, config.socket));
+	assert_non_null(strstr(err.msg, "no device: gpu0"));
+	start_arbiter();
+	assert_int_equal(ops->open(&config, &gpu, &err), 0);
+}
+
+static void a_stopped_arbiter_delays_one_call_a_second(void **state)
+{
+	struct gpu_vgpu *a = make_vgpu("a", 30);
+	struct gpu_reading reading;
+	int before = starts();
+
+	(void)state;
+	arbiter.mute = true;
+	arbiter.requests = 0;
+	assert_int_equal(ops->read(a, T0 + NS_PER_S, &reading), -ETIMEDOUT);
+	assert_int_equal(ops->read(a, T0 + NS_PER_S + 1, &reading), -ETIMEDOUT);
+	assert_int_equal(ops->write_cap(a, T0 + NS_PER_S + 2, 20), -ETIMEDOUT);
+	assert_int_equal(arbiter.requests, 1);
+	assert_int_equal(starts(), before);
+	arbiter.mute = false;
+	assert_int_equal(ops->read(a, T0 + 2 * NS_PER_S, &reading), 0);
+	assert_int_equal(reading.cap_pct, 30);
+	ops->detach(a);
+}
+
+static void a_vgpu_ends_with_its_control_group(void **state)
+{
+	struct gpu_vgpu *a = make_vgpu("a", 30), *b = make_vgpu("b", 30);
+	struct gpu_reading reading;
+	int cap_pct;
+
+	(void)state;
+	assert_int_equal(ops->destroy(gpu, "a", &err), 0);
+	assert_int_equal(ops->read(a, T0 + NS_PER_S, &reading), -ENODEV);
+	assert_int_equal(ops->write_cap(a, T0 + NS_PER_S, 20), -ENODEV);
+	assert_int_equal(ops->read_cap(a, &cap_pct), -ENODEV);
+	(void)read_at(b, T0 + NS_PER_S);
+	assert_null(tenant_of("a"));
+	ops->detach(b);
+	ops->detach(a);
+	assert_int_equal(ops->attach(gpu, "a", T0, &a, &err), -ENOENT);
+}
+
+static void a_new_daemon_adopts_vgpus_and_removes_lost_tenants(void **state)
+{
+	struct gpu_vgpu *a = make_vgpu("a", 30);
+	char lost[COMPUTE_ID_MAX];
+
+	(void)state;
+	tenant_of("a")->busy_ns = 500;
+	snprintf(lost, sizeof(lost), "/%.200s/gpu0/lost", config.root);
+	add(lost, 5);
+	ops->detach(a);
+	ops->close(gpu);
+	assert_int_equal(ops->open(&config, &gpu, &err), 0);
+	assert_null(tenant_of("lost"));
+	assert_int_equal(ops->attach(gpu, "a", T0, &a, &err), 0);
+	assert_int_equal(read_at(a, T0 + NS_PER_S).cap_pct, 30);
+	assert_int_equal(read_at(a, T0 + 2 * NS_PER_S).busy_ns, 500);
+	ops->detach(a);
+	/* lost while this daemon runs */
+	add(lost, 5);
+	assert_int_equal(ops->create(gpu, "lost", 45, &err), 0);
+	assert_int_equal(tenant_of("lost")->cap_pct, 45);
+}
+
+static void memory_is_limited_also_by_another_arbiter(void **state)
+{
+	struct gpu_vgpu *a = make_vgpu("a", 30);
+	struct gpu_reading reading;
+
+	(void)state;
+	assert_int_equal(ops->write_memory(a, 4096), 0);
+	assert_int_equal(tenant_of("a")->memory_max_bytes, 4096);
+	tenant_of("a")->memory_bytes = 100;
+	reading = read_at(a, T0 + NS_PER_S);
+	assert_true(reading.memory_valid);
+	assert_int_equal(reading.memory_bytes, 100);
+	stop_arbiter();
+	start_arbiter();
+	assert_int_equal(ops->write_cap(a, T0 + 2 * NS_PER_S, 20), 0);
+	assert_int_equal(tenant_of("a")->memory_max_bytes, 4096);
+	stop_arbiter();
+	start_arbiter();
+	assert_int_equal(ops->write_memory(a, 0), 0);
+	assert_true(tenant_of("a")->memory_max_bytes == COMPUTE_MEMORY_NO_LIMIT);
+	assert_int_equal(tenant_of("a")->cap_pct, 20);
+	assert_int_equal(ops->destroy(gpu, "a", &err), 0);
+	assert_int_equal(ops->write_memory(a, 0), -ENODEV);
+	ops->detach(a);
+}
+
+static void opening_sets_the_discipline(void **state)
+{
+	struct gpu_config other = config;
+
+	(void)state;
+	assert_string_equal(arbiter.device.discipline, "fair");
+	ops->close(gpu);
+	strcpy(other.discipline, "cap");
+	other.dry_run = true;
+	assert_int_equal(ops->open(&other, &gpu, &err), 1);
+	ops->close(gpu);
+	assert_string_equal(arbiter.device.discipline, "fair");
+	other.dry_run = false;
+	assert_int_equal(ops->open(&other, &gpu, &err), 0);
+	assert_string_equal(arbiter.device.discipline, "cap");
+}
+
+static void a_vgpu_that_the_arbiter_does_not_know_has_no_cap(void **state)
+{
+	struct gpu_vgpu *a;
+
+	(void)state;
+	assert_int_equal(ops->create(gpu, "a", 30, &err), 0);
+	stop_arbiter();
+	start_arbiter();
+	assert_int_equal(ops->attach(gpu, "a", T0, &a, &err), 0);
+	assert_int_equal(read_at(a, T0 + NS_PER_S).cap_pct, 0);
+	ops->detach(a);
+}
+
+static void a_dry_run_starts_and_adds_nothing(void **state)
+{
+	struct gpu_config dry = config;
+	struct gpu_reading reading;
+	struct gpu *watched;
+	struct gpu_vgpu *a;
+	int before = starts();
+
+	(void)state;
+	dry.dry_run = true;
+	assert_int_equal(ops->create(gpu, "a", 30, &err), 0);
+	ops->close(gpu); /* the stand-in has one connection at a time */
+	err.msg[0] = '\0';
+	assert_int_equal(ops->open(&dry, &watched, &err), 0);
+	assert_string_equal(err.msg, "");
+	assert_int_equal(ops->attach(watched, "a", T0, &a, &err), 0);
+	assert_int_equal(read_at(a, T0).cap_pct, 30);
+	ops->detach(a);
+	ops->close(watched);
+
+	stop_arbiter();
+	assert_int_equal(ops->open(&dry, &watched, &err), 1);
+	assert_non_null(strstr(err.msg, config.socket));
+	assert_non_null(strstr(err.msg, "a dry run starts no arbiter"));
+	assert_int_equal(ops->attach(watched, "a", T0, &a, &err), 0);
+	assert_true(ops->read(a, T0, &reading) < 0);
+	assert_int_equal(starts(), before);
+	start_arbiter();
+	assert_int_equal(ops->read(a, T0 + NS_PER_S, &reading), -ENODATA);
+	assert_null(tenant_of("a"));
+	ops->detach(a);
+	ops->close(watched);
+	assert_int_equal(ops->open(&config, &gpu, &err), 0);
+}
+
+static void a_wrong_configuration_is_rejected(void **state)
+{
+	struct gpu_config wrong = config;
+	struct gpu *none;
+	struct gpu_traits traits;
+
+	(void)state;
+	memset(wrong.socket, 's', 100);
+	wrong.socket[100] = '\0';
+	assert_int_equal(ops->open(&wrong, &none, &err), -EINVAL);
+	assert_non_null(strstr(err.msg, "at most 99 characters"));
+	wrong = config;
+	strcpy(wrong.root, "a/../b");
+	assert_int_equal(ops->open(&wrong, &none, &err), -EINVAL);
+	ops->traits(gpu, &traits);
+	assert_true(traits.creates && traits.counts_frames && traits.share == GPU_HARD_CAP);
+	assert_int_equal(traits.step_pct, 1);
+	assert_int_equal(traits.floor_pct, 1);
+	assert_string_equal(traits.compute_socket, config.socket);
+	assert_true(traits.unit == GPU_WORK && traits.limits_memory);
+}
+
+static int remove_files(void **state)
+{
+	char command[64];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
+	return system(command);
+}
+
+static bool has_groups(void)
+{
+	struct gpu_config soft = config;
+
+	soft.capacity_cores = 0.1;
+	if (gpu_softgpu_ops.open(&soft, &gpu, &err) < 0)
+		return false;
+	gpu_softgpu_ops.close(gpu);
+	return true;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_vgpu_is_a_control_group_and_a_tenant),
+		TEST(a_reading_has_the_counters_of_the_tenant),
+		TEST(a_sweep_reads_the_arbiter_once),
+		TEST(another_arbiter_gets_all_vgpus_with_their_caps),
+		TEST(a_cap_is_not_written_to_another_tenant),
+		TEST(a_failing_start_is_tried_once_a_second),
+		TEST(a_stopped_arbiter_delays_one_call_a_second),
+		TEST(a_vgpu_ends_with_its_control_group),
+		TEST(a_new_daemon_adopts_vgpus_and_removes_lost_tenants),
+		TEST(memory_is_limited_also_by_another_arbiter),
+		TEST(opening_sets_the_discipline),
+		TEST(a_vgpu_that_the_arbiter_does_not_know_has_no_cap),
+		TEST(a_dry_run_starts_and_adds_nothing),
+		TEST(a_wrong_configuration_is_rejected),
+	};
+
+	strcpy(config.name, "gpu0");
+	strcpy(config.backend, "lib");
+	strcpy(config.discipline, "fair");
+	snprintf(config.root, sizeof(config.root), "gover-test-%d", (int)getpid());
+	if (!has_groups()) {
+		printf("1..1\nok 1 - lib # SKIP %s\n", err.msg);
+		return 0;
+	}
+	if (!mkdtemp(folder) || make_program() < 0)
+		return 1;
+	snprintf(config.socket, sizeof(config.socket), "%s/s", folder);
+	return cmocka_run_group_tests(tests, NULL, remove_files);
+}
