@@ -256,6 +256,7 @@ int external_change_check_now(struct manager *m, struct host_gpu *gpu, struct vg
 	case CAP_INITIAL:
 	case CAP_UNKNOWN: /* after the end of a lease, the request may write the cap */
 		vgpu->expected_cap_pct = found_pct;
+		gpu->caps_due = true; /* if it does not, the next period corrects the cap */
 		return 0;
 	case CAP_FOREIGN:
 		break;

@@ -210,6 +210,25 @@ static void a_lease_that_ends_before_a_steal_is_not_a_foreign_write(void **state
 	assert_int_equal(count_decisions("foreign_write", NULL), 0);
 }
 
+/* The lease ends, and an operator holds the vGPU at the cap that it had, before the next tick. */
+static void a_hold_after_the_end_of_a_lease_restores_the_cap(void **state)
+{
+	(void)state;
+	start_mdev(50, 30);
+	assert_int_equal(hold("b", 20), 0);
+	stop();
+	device("b")->renew_errno = EIO; /* so that the end of the lease is possible */
+	start();
+	tick(1);
+	expire_lease("b");
+	assert_int_equal(hold("b", 20), 0);
+	assert_int_equal(device("b")->cap_pct, 30);
+	tick(1);
+	assert_int_equal(device("b")->cap_pct, 20);
+	assert_int_equal(vgpu("b")->cap_pct, 20);
+	assert_int_equal(count_decisions("foreign_write", NULL), 0);
+}
+
 static void a_renewal_does_not_hide_that_the_lease_had_ended(void **state)
 {
 	(void)state;
@@ -503,6 +522,7 @@ int main(void)
 		FIXTURE_TEST(an_initial_cap_without_the_write_of_the_cap_is_not_foreign),
 		FIXTURE_TEST(a_request_after_the_failed_write_of_a_cap_is_not_rejected),
 		FIXTURE_TEST(a_lease_that_ends_before_a_steal_is_not_a_foreign_write),
+		FIXTURE_TEST(a_hold_after_the_end_of_a_lease_restores_the_cap),
 		FIXTURE_TEST(a_renewal_does_not_hide_that_the_lease_had_ended),
 		FIXTURE_TEST(a_cap_is_judged_once_the_initial_cap_can_be_read),
 		FIXTURE_TEST(a_start_while_the_initial_cap_is_unreadable_holds_no_cap),
