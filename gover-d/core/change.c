@@ -61,8 +61,10 @@ static void refuse(struct change *change, int result)
 {
 	change->state = CHANGE_REFUSED;
 	change->result = result;
-	if (save_contracts(change->manager, taken_back, change) < 0)
+	if (save_contracts(change->manager, taken_back, change) < 0) {
+		save_soon(change->manager);
 		taken_back(change, -ENOMEM);
+	}
 }
 
 static int plan_and_apply(struct change *change, struct err *reterr)

@@ -323,6 +323,106 @@ static void without_any_memory_the_daemon_keeps_running(void **state)
 				run_once(&situations[i], failing, /* lasting= */ true, outcome));
 }
 
+/* --- changes --- */
+
+static int add_c(void)
+{
+	struct contract contract = {
+		.id = "c",
+		.gpu = "gpu0",
+		.terms = {.initial_cap_pct = 10, .weight = 1},
+	};
+
+	return control_vgpu_add(m, &contract, at_end, &err);
+}
+
+static int change_a(void)
+{
+	const struct contract values = {.terms.initial_cap_pct = 40};
+
+	return control_vgpu_change(m, "a", CONTRACT_INITIAL_CAP, &values, at_end, &err);
+}
+
+static int hold_a(void)
+{
+	const struct contract values = {.held = true, .held_cap_pct = 20};
+
+	return control_vgpu_change(m, "a", CONTRACT_HELD | CONTRACT_HELD_CAP, &values, at_end,
+				   &err);
+}
+
+static int remove_b(void)
+{
+	return control_vgpu_remove(m, "b", at_end, &err);
+}
+
+static int freeze(void)
+{
+	const enum gpu_mode mode = GPU_MODE_FROZEN;
+
+	return control_gpu_change(m, "gpu0", &mode, NULL, at_end, &err);
+}
+
+/* Checks that the contracts file contains what is in force. */
+static void check_file(void)
+{
+	json_t *root = json_load_file(state_path("contracts.json"), 0, NULL);
+	json_t *vgpus = json_object_get(root, "vgpus"), *each;
+	int n = 0;
+	size_t i;
+
+	assert_non_null(root);
+	for (const struct vgpu *v = gpu->vgpus; v; v = v->next)
+		n++;
+	assert_int_equal(json_array_size(vgpus), n);
+	json_array_foreach (vgpus, i, each) {
+		const struct contract *c =
+			&vgpu(json_string_value(json_object_get(each, "id")))->contract;
+
+		assert_int_equal(json_integer_value(json_object_get(each, "initial_cap_pct")),
+				 c->terms.initial_cap_pct);
+		assert_int_equal(json_is_true(json_object_get(each, "held")), c->held);
+	}
+	assert_string_equal(json_string_value(json_object_get(
+				    json_array_get(json_object_get(root, "gpus"), 0), "mode")),
+			    gpu_mode_name(gpu->mode));
+	json_decref(root);
+}
+
+/* Makes a change in a new daemon; the allocation @failing and all later ones fail meanwhile. */
+static bool change_once(int (*begin)(void), long failing)
+{
+	bool failed;
+
+	assert_int_equal(set_up(NULL), 0);
+	start();
+	sell("a", 50, 0.05);
+	sell("b", 30, 0.05);
+	scarce_begin(failing, /* lasting= */ true);
+	(void)await_change(begin());
+	failed = scarce_end();
+	settle();
+	check_file();
+	stop();
+	assert_int_equal(tear_down(NULL), 0);
+	return failed;
+}
+
+/* A refused change is taken back from the file, perhaps later. */
+static void a_change_without_memory_is_in_force_and_stored_or_neither(void **state)
+{
+	static int (*const changes[])(void) = {add_c, change_a, hold_a, remove_b, freeze};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(changes); i++) {
+		long failing = 1;
+
+		while (change_once(changes[i], failing))
+			assert_true(failing++ < ALLOCATIONS_MAX);
+		print_message("# %ld allocations\n", failing - 1);
+	}
+}
+
 #define SCARCE_TICKS 2 /* at the begin of the loop */
 #define LOOP_TICKS   4
 
@@ -361,13 +461,15 @@ static void the_loop_continues(void **state)
 
 int main(void)
 {
-	struct CMUnitTest tests[ARRAY_SIZE(situations) + 2] = {
+	enum { OTHERS = 3 };
+	struct CMUnitTest tests[ARRAY_SIZE(situations) + OTHERS] = {
 		cmocka_unit_test(without_any_memory_the_daemon_keeps_running),
+		cmocka_unit_test(a_change_without_memory_is_in_force_and_stored_or_neither),
 		cmocka_unit_test(the_loop_continues),
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(situations); i++)
-		tests[i + 2] = (struct CMUnitTest){
+		tests[i + OTHERS] = (struct CMUnitTest){
 			.name = situations[i].name,
 			.test_func = a_failed_allocation_changes_nothing,
 			.initial_state = (void *)(uintptr_t)&situations[i],
