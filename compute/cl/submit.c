@@ -41,44 +41,42 @@ static bool begin(struct submission *s, cl_command_queue handle, cl_uint n, cons
 	return true;
 }
 
+/* @guess_ns: the device time if it was never measured; 0: not known. */
+static void enter(struct submission *s, struct estimate *estimate, uint64_t guess_ns, bool is_unit)
+{
+	bool is_new = estimate_is_new(estimate);
+
+	s->item = (struct batch_item){
+		.estimate = estimate,
+		.is_unit = is_unit,
+		.is_new = is_new,
+	};
+	if (s->roots) {
+		s->item.host_ns = gate_pass();
+		return;
+	}
+	s->item.is_unmeasured = is_new && guess_ns == 0;
+	s->item.predicted_ns = is_new && guess_ns ? guess_ns : estimate_predict(estimate);
+	s->item.host_ns = s->item.is_unmeasured ? gate_enter_unmeasured(s->item.predicted_ns)
+						: gate_enter(s->item.predicted_ns);
+}
+
 bool submit_begin(struct submission *ret_submission, cl_command_queue handle, const void *object,
 		  uint64_t size, bool is_unit, cl_uint n, const cl_event *list, cl_event *event)
 {
-	struct submission *s = ret_submission;
-	struct estimate *estimate;
-
-	if (!begin(s, handle, n, list, event))
+	if (!begin(ret_submission, handle, n, list, event))
 		return false;
-	estimate = estimate_find(object, size);
-	s->item = (struct batch_item){
-		.estimate = estimate,
-		.predicted_ns = s->roots ? 0 : estimate_predict(estimate),
-		.is_unit = is_unit,
-		.is_new = estimate_is_new(estimate),
-	};
-	s->item.host_ns = s->roots ? gate_pass() : gate_enter(s->item.predicted_ns);
+	enter(ret_submission, estimate_find(object, size), 0, is_unit);
 	return true;
 }
 
 bool submit_begin_part(struct submission *ret_submission, cl_command_queue handle,
-		       struct estimate *estimate, uint64_t predicted_ns, bool is_unit, cl_uint n,
+		       struct estimate *estimate, uint64_t guess_ns, bool is_unit, cl_uint n,
 		       const cl_event *list, cl_event *event)
 {
-	struct submission *s = ret_submission;
-
-	if (!begin(s, handle, n, list, event))
+	if (!begin(ret_submission, handle, n, list, event))
 		return false;
-	s->item = (struct batch_item){
-		.estimate = estimate,
-		.predicted_ns = predicted_ns,
-		.is_unit = is_unit,
-		.is_new = estimate_is_new(estimate),
-	};
-	if (s->roots)
-		s->item.predicted_ns = 0;
-	else if (!s->item.is_new)
-		s->item.predicted_ns = estimate_predict(estimate);
-	s->item.host_ns = s->roots ? gate_pass() : gate_enter(s->item.predicted_ns);
+	enter(ret_submission, estimate, guess_ns, is_unit);
 	return true;
 }
 
@@ -95,7 +93,7 @@ cl_int submit_end(struct submission *s, cl_int result)
 	struct flight *flight;
 
 	if (result != CL_SUCCESS) {
-		gate_cancel(s->item.predicted_ns);
+		gate_cancel(s->item.predicted_ns, s->item.is_unmeasured);
 		return result;
 	}
 	if (s->roots)

@@ -57,10 +57,10 @@ bool submit_begin(struct submission *ret_submission, cl_command_queue queue, con
 		  uint64_t size, bool is_unit, cl_uint n, const cl_event *list, cl_event *event);
 
 /*
- * The same for a part of a launch. @predicted_ns: its device time if it was never measured.
+ * The same for a part of a launch. @guess_ns: its device time if it was never measured; 0: not known.
  */
 bool submit_begin_part(struct submission *ret_submission, cl_command_queue queue,
-		       struct estimate *estimate, uint64_t predicted_ns, bool is_unit, cl_uint n,
+		       struct estimate *estimate, uint64_t guess_ns, bool is_unit, cl_uint n,
 		       const cl_event *list, cl_event *event);
 
 /* Returns true if a command with this wait list depends on the program: see roots.h. */

@@ -15,6 +15,7 @@ bool batch_add(struct batch *batch, const struct batch_item *item, unsigned int 
 		batch->estimated_ns += estimate_predict(batch->last.estimate);
 	batch->n++;
 	batch->units += item->is_unit;
+	batch->unmeasured += item->is_unmeasured;
 	batch->predicted_ns += item->predicted_ns;
 	batch->last = *item;
 	return sample || out_of_order || tracked == 0 || batch->n >= BATCH_COUNT_MAX ||
@@ -57,6 +58,7 @@ void batch_finish(const struct batch *batch, const struct batch_times *times, bo
 		.submissions = batch->n,
 		.units = batch->units - (failed && batch->last.is_unit),
 		.predicted_ns = batch->predicted_ns,
+		.unmeasured = batch->unmeasured,
 	};
 
 	if (!measured) {

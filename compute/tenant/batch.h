@@ -29,11 +29,12 @@ struct batch_item {
 	uint64_t host_ns;      /* time of the submission */
 	bool is_unit;	       /* a kernel launch of the application */
 	bool is_new;	       /* the device may compile before it starts */
+	bool is_unmeasured;    /* entered by gate_enter_unmeasured() */
 };
 
 /* Submissions of one queue since the last batch, or a complete batch. Zero: empty. */
 struct batch {
-	uint64_t n, units;
+	uint64_t n, units, unmeasured;
 	uint64_t predicted_ns;
 	uint64_t estimated_ns;	/* of all but the last submission */
 	uint64_t first_host_ns; /* time of the first submission */

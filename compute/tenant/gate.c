@@ -27,6 +27,12 @@ static bool waited_for_welcome;
 /* Completions, for threads that wait for work in flight. */
 static uint32_t completions, completion_waiters;
 
+/*
+ * Submissions in flight whose time is not known. Less than their number after work that did not
+ * finish for GATE_STALL_NS, and not right in a forked child.
+ */
+static uint64_t unmeasured;
+
 void gate_setup(void (*tend)(void))
 {
 	tend_work = tend;
@@ -109,6 +115,7 @@ static enum passage check_bounds(const struct compute_slot *slot, uint64_t befor
 	     __atomic_load_n(&page->busy_ns, __ATOMIC_RELAXED) + before_ns >= end_ns))
 		return NO_TURN;
 	if ((max_ns != 0 && before_ns >= max_ns) ||
+	    __atomic_load_n(&unmeasured, __ATOMIC_RELAXED) > 0 ||
 	    (max != 0 && __atomic_load_n(&page->in_flight, __ATOMIC_RELAXED) >= max))
 		return BOUND_REACHED;
 	return PASSED;
@@ -222,6 +229,7 @@ static uint64_t enter_slowly(uint64_t predicted_ns, uint64_t now_ns)
 			tend_work();
 		if (passage == BOUND_REACHED) {
 			if (!wait_for_completion(&since_ns, &seen, now_ns)) {
+				__atomic_store_n(&unmeasured, 0, __ATOMIC_RELAXED);
 				(void)__atomic_fetch_add(&link_page()->in_flight_ns, predicted_ns,
 							 __ATOMIC_SEQ_CST);
 				break;
@@ -273,12 +281,30 @@ uint64_t gate_enter(uint64_t predicted_ns)
 	return now_ns;
 }
 
+uint64_t gate_enter_unmeasured(uint64_t predicted_ns)
+{
+	uint64_t now_ns = gate_enter(predicted_ns);
+
+	add(&unmeasured, 1);
+	return now_ns;
+}
+
 uint64_t gate_pass(void)
 {
 	uint64_t now_ns = tenant_clock_ns();
 
 	count_submission(0, now_ns);
 	return now_ns;
+}
+
+/* Subtracts @n from a counter that may be too small. */
+static void subtract(uint64_t *counter, uint64_t n)
+{
+	uint64_t old = __atomic_load_n(counter, __ATOMIC_RELAXED);
+
+	while (!__atomic_compare_exchange_n(counter, &old, old > n ? old - n : 0, true,
+					    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+		continue;
 }
 
 /* Removes finished submissions from the work in flight. Returns true if none is left. */
@@ -296,11 +322,13 @@ static bool remove_from_flight(uint64_t submissions, uint64_t predicted_ns, uint
 	return empty;
 }
 
-void gate_cancel(uint64_t predicted_ns)
+void gate_cancel(uint64_t predicted_ns, bool is_unmeasured)
 {
 	struct compute_page *page = link_page();
 
 	(void)__atomic_fetch_sub(&page->submissions, 1, __ATOMIC_RELAXED);
+	if (is_unmeasured)
+		subtract(&unmeasured, 1);
 	(void)remove_from_flight(1, predicted_ns, tenant_clock_ns());
 }
 
@@ -314,6 +342,8 @@ void gate_finish(const struct gate_work *work)
 	add(&page->units, work->units);
 	add(&page->busy_ns, work->busy_ns);
 	add(&page->sampled, work->sampled);
+	if (work->unmeasured > 0)
+		subtract(&unmeasured, work->unmeasured);
 	__atomic_store_n(&page->finish_ns, now_ns, __ATOMIC_RELAXED);
 	empty = remove_from_flight(work->submissions, work->predicted_ns, now_ns);
 	flags = __atomic_load_n(&link_slot()->flags, __ATOMIC_RELAXED);
@@ -359,13 +389,8 @@ bool gate_take_memory(uint64_t bytes)
 
 void gate_free_memory(uint64_t bytes)
 {
-	uint64_t *total = &link_page()->memory_bytes;
-	uint64_t used = __atomic_load_n(total, __ATOMIC_RELAXED);
-
 	/* A forked child has taken less than it frees. */
-	while (!__atomic_compare_exchange_n(total, &used, used > bytes ? used - bytes : 0, true,
-					    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
-		continue;
+	subtract(&link_page()->memory_bytes, bytes);
 	if (__atomic_load_n(&link_slot()->flags, __ATOMIC_RELAXED) & COMPUTE_RING_MEMORY)
 		link_ring();
 }

@@ -55,6 +55,12 @@ bool gate_poll(void);
 uint64_t gate_enter(uint64_t predicted_ns);
 
 /*
+ * The same for a submission whose time is not known, so that @predicted_ns is of no use as a bound.
+ * While one is in flight, no other submission enters.
+ */
+uint64_t gate_enter_unmeasured(uint64_t predicted_ns);
+
+/*
  * Returns the planned device time of a turn of this process, or 0 if its submissions need no turn.
  */
 uint64_t gate_slice_ns(void);
@@ -66,13 +72,14 @@ uint64_t gate_slice_ns(void);
  */
 uint64_t gate_pass(void);
 
-/* Takes back a submission of gate_enter(@predicted_ns) or gate_pass() (0) that has failed. */
-void gate_cancel(uint64_t predicted_ns);
+/* Takes back a submission of one of the functions above that has failed; gate_pass(): 0, false. */
+void gate_cancel(uint64_t predicted_ns, bool unmeasured);
 
 /* Work that has finished. */
 struct gate_work {
 	uint64_t submissions, units;
 	uint64_t predicted_ns; /* sum, as passed to gate_enter() */
+	uint64_t unmeasured;   /* submissions of gate_enter_unmeasured() */
 	uint64_t busy_ns;
 	uint64_t sampled; /* submissions with measured device time */
 };

@@ -138,7 +138,7 @@ static void a_free_client_passes(void **state)
 	gate_enter(1000);
 	gate_enter(UINT64_MAX / 2);
 	finish(1000);
-	gate_cancel(UINT64_MAX / 2);
+	gate_cancel(UINT64_MAX / 2, false);
 }
 
 static void a_lease_that_has_ended_grants_nothing(void **state)
@@ -172,6 +172,61 @@ static void work_in_flight_is_bounded(void **state)
 	finish(1999);
 	join(&s);
 	finish(1);
+	finish(1);
+}
+
+static void finish_unmeasured(void)
+{
+	struct gate_work work = {.submissions = 1, .predicted_ns = 5, .unmeasured = 1};
+
+	gate_finish(&work);
+}
+
+static void nothing_enters_beside_a_submission_of_unknown_time(void **state)
+{
+	struct submitter s;
+
+	(void)state;
+	fake_arbiter_grant(&arbiter, 0, COMPUTE_GRANT_TURN, 0);
+	gate_enter(1);
+	gate_enter_unmeasured(5);
+	start(&s, 1);
+	fake_pause_ms(60);
+	finish(1);
+	fake_pause_ms(60);
+	assert_false(is_done(&s));
+	finish_unmeasured();
+	join(&s);
+	finish(1);
+	gate_enter_unmeasured(5);
+	gate_cancel(5, true);
+	gate_enter(1);
+	finish(1);
+}
+
+/* It may be a kernel that waits for what the program submits next. */
+static void unknown_time_delays_a_program_once(void **state)
+{
+	struct submitter s;
+	uint64_t begin_ns;
+
+	(void)state;
+	fake_arbiter_grant(&arbiter, 0, COMPUTE_GRANT_TURN, 0);
+	gate_enter_unmeasured(5);
+	start(&s, 1);
+	join(&s);
+	begin_ns = fake_now_ns();
+	gate_enter(1);
+	assert_true(fake_now_ns() - begin_ns < GATE_STALL_NS);
+	finish(1);
+	finish(1);
+	finish_unmeasured();
+	gate_enter_unmeasured(5); /* the counter is right again */
+	start(&s, 1);
+	fake_pause_ms(60);
+	assert_false(is_done(&s));
+	finish_unmeasured();
+	join(&s);
 	finish(1);
 }
 
@@ -334,7 +389,7 @@ static void a_failed_submission_gives_its_prediction_back(void **state)
 	fake_arbiter_grant(&arbiter, 0, COMPUTE_GRANT_TURN, 0);
 	gate_enter(1000);
 	assert_int_equal(of_page(&page->submissions), submissions + 1);
-	gate_cancel(1000);
+	gate_cancel(1000, false);
 	assert_int_equal(of_page(&page->submissions), submissions);
 	assert_int_equal(of_page(&page->in_flight_ns), 0);
 }
@@ -387,6 +442,8 @@ int main(void)
 		WITH_ARBITER(a_free_client_passes),
 		WITH_ARBITER(a_lease_that_has_ended_grants_nothing),
 		WITH_ARBITER(work_in_flight_is_bounded),
+		WITH_ARBITER(nothing_enters_beside_a_submission_of_unknown_time),
+		WITH_ARBITER(unknown_time_delays_a_program_once),
 		WITH_ARBITER(the_length_of_a_turn_is_known_if_turns_are_needed),
 		WITH_ARBITER(a_longer_submission_than_the_bound_passes_alone),
 		WITH_ARBITER(work_that_never_finishes_does_not_stop_the_program),
