@@ -52,14 +52,20 @@ static uint32_t even_part(uint32_t whole, uint64_t most)
 
 void slice_plan_begin(struct slice_plan *plan, const struct slice_launch *launch, uint64_t groups)
 {
-	uint64_t rows;
-
-	if (groups == 0)
-		groups = 1;
-	rows = groups / launch->groups[0];
 	*plan = (struct slice_plan){.launch = *launch};
-	plan->part[0] = even_part(launch->groups[0], groups);
-	plan->part[1] = rows > 0 ? even_part(launch->groups[1], rows) : 1;
+	slice_plan_resize(plan, groups);
+}
+
+void slice_plan_resize(struct slice_plan *plan, uint64_t groups)
+{
+	const uint32_t *whole = plan->launch.groups, *next = plan->next;
+	uint64_t rows = groups / whole[0];
+
+	if (next[0] == 0)
+		plan->part[1] = rows > 0 ? even_part(whole[1] - next[1], rows) : 1;
+	else /* the parts of these rows have the same height */
+		groups /= plan->part[1];
+	plan->part[0] = even_part(whole[0] - next[0], groups > 0 ? groups : 1);
 }
 
 static uint32_t least(uint32_t a, uint32_t b)

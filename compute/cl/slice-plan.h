@@ -49,6 +49,9 @@ struct slice_part {
 /* Plans parts of about @groups work-groups (at least 1), not more. */
 void slice_plan_begin(struct slice_plan *plan, const struct slice_launch *launch, uint64_t groups);
 
+/* Continues with parts of about @groups work-groups (at least 1). */
+void slice_plan_resize(struct slice_plan *plan, uint64_t groups);
+
 /* Returns false after the last part. */
 bool slice_plan_next(struct slice_plan *plan, struct slice_part *ret_part);
 

@@ -28,8 +28,10 @@ struct job {
 	cl_kernel handle; /* of the parts */
 	bool is_declared; /* the offset is an argument */
 	bool is_chained;
+	bool is_new; /* the kernel was never measured */
 	struct slice_plan plan;
-	uint64_t groups, groups_ns; /* of the whole launch, predicted */
+	uint64_t groups, groups_ns; /* of the whole launch, predicted; groups_ns 0: not known */
+	uint64_t least_groups;	    /* of a part, so that it uses the whole device */
 	cl_event first, last;	    /* of the parts so far; owned */
 };
 
@@ -102,11 +104,24 @@ static bool is_long(uint64_t ns)
 	return slice_ns > 0 && ns > least(slice_ns, SLICE_LAUNCH_NS);
 }
 
+/* Returns true if other tenants wait while this one has its turn. */
+static bool others_wait(void)
+{
+	uint64_t slice_ns = gate_slice_ns();
+
+	return slice_ns > 0 && slice_ns <= SLICE_LAUNCH_NS;
+}
+
 bool slice_is_wanted(cl_kernel kernel, uint64_t items)
 {
+	uint64_t ns;
+
 	if (!is_on || !gate_is_controlled())
 		return false;
-	return parts > 0 || is_long(predict_whole(kernel, items));
+	if (parts > 0)
+		return true;
+	ns = predict_whole(kernel, items);
+	return ns > 0 ? is_long(ns) : others_wait();
 }
 
 static const char *name_of(const struct slice_kernel *kernel, char name[NAME_MAX_BYTES])
@@ -162,32 +177,48 @@ static uint64_t least_groups(cl_command_queue queue)
 	return (uint64_t)units * SLICE_GROUPS_OF_UNIT;
 }
 
+/* Returns the work-groups of a part of a launch whose time is known. */
+static uint64_t groups_of_part(const struct job *job)
+{
+	uint64_t part_ns = least(gate_slice_ns() / SLICE_PARTS_OF_TURN, SLICE_LAUNCH_NS);
+
+	return slice_plan_groups(job->groups, job->groups_ns, part_ns, job->least_groups);
+}
+
+/* Predicts the launch from its parts or from whole launches. */
+static uint64_t predict(const struct job *job, uint64_t items)
+{
+	struct slice_kernel *kernel = job->kernel;
+	uint64_t ns = 0;
+
+	(void)pthread_mutex_lock(&kernel->mutex);
+	if (kernel->parts && !estimate_is_new(kernel->parts))
+		ns = scale(kernel->parts, kernel->part_groups, job->groups);
+	(void)pthread_mutex_unlock(&kernel->mutex);
+	return ns ? ns : predict_whole(job->call->kernel, items);
+}
+
 /*
  * Predicts the launch and plans its parts. Returns false if it is short enough: its arguments may
- * differ from those of the launch that was measured.
+ * differ from those of the launch that was measured. The first parts of a launch whose time is not
+ * known are as small as possible: see resize().
  */
 static bool plan(struct job *job, uint64_t items, const struct slice_launch *launch)
 {
-	struct slice_kernel *kernel = job->kernel;
-	uint64_t part_ns = least(gate_slice_ns() / SLICE_PARTS_OF_TURN, SLICE_LAUNCH_NS), groups;
+	uint64_t groups;
 
 	job->groups = (uint64_t)launch->groups[0] * launch->groups[1];
-	(void)pthread_mutex_lock(&kernel->mutex);
-	if (kernel->parts && !estimate_is_new(kernel->parts))
-		job->groups_ns = scale(kernel->parts, kernel->part_groups, job->groups);
-	else
-		job->groups_ns = 0;
-	(void)pthread_mutex_unlock(&kernel->mutex);
-	if (job->groups_ns == 0)
-		job->groups_ns = predict_whole(job->call->kernel, items);
-	if (parts > 0) {
+	job->groups_ns = predict(job, items);
+	job->least_groups = least_groups(job->call->queue);
+	job->is_new = parts == 0 && job->groups_ns == 0;
+	if (parts > 0)
 		groups = (job->groups + parts - 1) / parts;
-	} else {
-		if (!is_long(job->groups_ns))
-			return false;
-		groups = slice_plan_groups(job->groups, job->groups_ns, part_ns,
-					   least_groups(job->call->queue));
-	}
+	else if (job->is_new && job->groups >= SLICE_NEW_PARTS * job->least_groups)
+		groups = job->least_groups;
+	else if (is_long(job->groups_ns))
+		groups = groups_of_part(job);
+	else
+		return false;
 	slice_plan_begin(&job->plan, launch, groups);
 	return job->plan.part[0] < launch->groups[0] || job->plan.part[1] < launch->groups[1];
 }
@@ -266,6 +297,21 @@ static cl_int submit_part(struct job *job, const struct slice_part *part)
 	return CL_SUCCESS;
 }
 
+/*
+ * Plans the other parts of a new kernel when a part of the last size was measured. The gate lets
+ * the second part enter when the first one has finished, so that this is known from the third on.
+ */
+static void resize(struct job *job)
+{
+	uint64_t groups = (uint64_t)job->plan.part[0] * job->plan.part[1];
+	const struct estimate *estimate = estimate_of_part(job, groups);
+
+	if (!estimate_is_new(estimate))
+		job->groups_ns = scale(estimate, groups, job->groups);
+	if (job->groups_ns > 0)
+		slice_plan_resize(&job->plan, groups_of_part(job));
+}
+
 /* Gives the events to the program, if it wants one, or back. */
 static void end_events(struct job *job, cl_int result)
 {
@@ -294,15 +340,21 @@ static bool is_refused_by_device(cl_int result)
 static bool submit_parts(struct job *job, cl_int *ret_result)
 {
 	struct slice_kernel *kernel = job->kernel;
-	uint64_t groups = (uint64_t)job->plan.part[0] * job->plan.part[1];
 	cl_int result = CL_SUCCESS;
 	struct slice_part part;
+	uint64_t groups;
 
-	while (result == CL_SUCCESS && slice_plan_next(&job->plan, &part))
+	while (result == CL_SUCCESS && slice_plan_next(&job->plan, &part)) {
 		result = submit_part(job, &part);
+		if (job->is_new && !part.is_last)
+			resize(job);
+	}
 	if (!job->last)
 		return is_refused_by_device(result) &&
 		       stay_whole(kernel, "the device refused a part");
+	groups = (uint64_t)job->plan.part[0] * job->plan.part[1];
+	if (parts > 0 || is_long(job->groups_ns))
+		report_slicing(kernel, groups, job->groups);
 	(void)pthread_mutex_lock(&kernel->mutex);
 	kernel->parts = estimate_of_part(job, groups);
 	kernel->part_groups = groups;
@@ -324,16 +376,18 @@ bool slice_launch(const struct slice_call *call, uint64_t items, cl_int *ret_res
 		return false;
 	shape = slice_plan_check(call->dimensions, call->offset, call->global, call->local,
 				 &launch);
-	if (shape != SLICE_SHAPE_OK)
-		return stay_whole(job.kernel, slice_plan_reason(shape));
-	if (!plan(&job, items, &launch))
-		return false;
-	job.handle = slice_kernel_for_parts(job.kernel, &reason);
-	if (!job.handle)
-		return stay_whole(job.kernel, reason);
+	if (shape == SLICE_SHAPE_OK) {
+		if (!plan(&job, items, &launch))
+			return false;
+		job.handle = slice_kernel_for_parts(job.kernel, &reason);
+	} else {
+		reason = slice_plan_reason(shape);
+		job.is_new = parts == 0 && predict_whole(call->kernel, items) == 0;
+	}
+	if (!job.handle) /* a new kernel may be short */
+		return !job.is_new && stay_whole(job.kernel, reason);
 	job.is_declared = job.handle == call->kernel;
 	job.is_chained = queue->out_of_order;
-	report_slicing(job.kernel, (uint64_t)job.plan.part[0] * job.plan.part[1], job.groups);
 	return submit_parts(&job, ret_result);
 }
 

@@ -24,6 +24,9 @@
 /* A part has at least this many work-groups for each compute unit, so that the device is used. */
 #define SLICE_GROUPS_OF_UNIT 4
 
+/* A launch whose time is not known is cut if it has enough work-groups for this many parts. */
+#define SLICE_NEW_PARTS 4u
+
 /* A launch as the program passes it to clEnqueueNDRangeKernel(). */
 struct slice_call {
 	cl_command_queue queue;

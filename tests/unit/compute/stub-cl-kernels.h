@@ -34,6 +34,7 @@ static struct {
 	unsigned int live, builds, fail_builds, n;
 	int fail_at; /* the launch that is refused; -1: none */
 	cl_int fail;
+	cl_ulong item_ns; /* if not 0, the length of a launch is this for each work-item */
 	struct part parts[PARTS_MAX];
 } seen = {.fail_at = -1};
 
@@ -191,6 +192,8 @@ static cl_int CL_API_CALL launch(cl_command_queue on, cl_kernel handle, cl_uint 
 	part->n = n;
 	part->wait = n > 0 ? list[0] : NULL;
 	memcpy(part->arguments, part->kernel->arguments, sizeof(part->arguments));
+	if (seen.item_ns)
+		stub.length = seen.item_ns * global[0];
 	return stub_launch(on, handle, dimensions, offset, global, local, n, list, event);
 }
 

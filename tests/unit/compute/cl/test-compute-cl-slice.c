@@ -14,6 +14,7 @@
 #include "tests/unit/compute/stub-cl-kernels.h"
 
 #include "compute/cl/gover-slice.h"
+#include "compute/cl/slice.h"
 
 #define LIMIT_NS 60000000000ull
 #define SOURCE	 "__kernel void k(__global int *a) { a[get_global_id(0)] = 1; }"
@@ -57,12 +58,17 @@ static void drop_kernel(void)
 	release(of);
 }
 
-/* Makes the kernel long: its whole launch of 64 work-groups takes @ns. */
+#define SLICE_NS	 6000u
+#define SLICE_OF_LONE_NS (SLICE_LAUNCH_NS + 1)
+
+/* Makes the kernel long: its whole launch of 64 work-groups takes @ns. No other tenant waits. */
 static void measure(cl_ulong ns)
 {
+	arbiter.beacon->slot[0].slice_ns = SLICE_OF_LONE_NS;
 	stub.length = ns;
 	assert_int_equal(launch_groups(queue, 64, 0, NULL, NULL), 1);
 	stub.length = ns / 64;
+	arbiter.beacon->slot[0].slice_ns = SLICE_NS;
 }
 
 static int setup(void **state)
@@ -70,9 +76,10 @@ static int setup(void **state)
 	(void)state;
 	stub.hold = false;
 	seen.fail_at = -1;
+	seen.item_ns = 0;
 	queue = cl->clCreateCommandQueue(NULL, NULL, 0, NULL);
 	fake_arbiter_grant(&arbiter, 0, COMPUTE_GRANT_TURN, 0);
-	arbiter.beacon->slot[0].slice_ns = 6000;
+	arbiter.beacon->slot[0].slice_ns = SLICE_NS;
 	arbiter.beacon->slot[0].in_flight_max_ns = 0;
 	make_kernel(SOURCE);
 	return 0;
@@ -133,6 +140,50 @@ static void a_long_launch_is_cut(void **state)
 	assert_int_equal(cl->clSetKernelArg(kernel, 2, sizeof(value), &value), CL_SUCCESS);
 	assert_true(launch_groups(queue, 64, 0, NULL, NULL) > 1);
 	assert_int_equal(seen.parts[0].arguments[2][0], 18);
+	assert_int_equal(of_page(&page->kernels_whole), whole);
+}
+
+/* The first part has 4 groups, the others as many as fit into a quarter of the turn. */
+static void a_new_kernel_is_cut_while_others_wait(void **state)
+{
+	size_t next = 0;
+
+	(void)state;
+	seen.item_ns = 4; /* 93 groups in a quarter of the turn */
+	assert_int_equal(launch_groups(queue, 640, 0, NULL, NULL), 8);
+	for (unsigned int i = 0; i < 8; i++) {
+		assert_int_equal(seen.parts[i].offset[0], next);
+		next += seen.parts[i].global[0];
+	}
+	assert_int_equal(next, 640 * 4);
+	assert_int_equal(seen.parts[0].global[0], 4 * 4);
+	assert_int_equal(seen.parts[1].global[0], 4 * 91); /* seven even parts */
+}
+
+static void a_new_kernel_that_is_short_is_whole_the_next_time(void **state)
+{
+	uint64_t units;
+
+	(void)state;
+	stub.length = 1;
+	units = of_page(&page->units);
+	assert_int_equal(launch_groups(queue, 64, 0, NULL, NULL), 2);
+	assert_int_equal(launch_groups(queue, 64, 0, NULL, NULL), 1);
+	assert_int_equal(of_page(&page->units) - units, 2);
+}
+
+/* The layer must not count a kernel as left whole before its time is known. */
+static void a_new_kernel_that_cannot_be_cut_is_whole(void **state)
+{
+	const size_t global = 256;
+	uint64_t whole = of_page(&page->kernels_whole);
+
+	(void)state;
+	seen.n = 0;
+	assert_int_equal(launch_groups(queue, 15, 0, NULL, NULL), 1); /* too few for 4 parts */
+	assert_int_equal(
+		cl->clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, NULL, 0, NULL, NULL),
+		CL_SUCCESS);
 	assert_int_equal(of_page(&page->kernels_whole), whole);
 }
 
@@ -387,6 +438,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		ON_STUB(a_short_launch_is_whole),
 		ON_STUB(a_long_launch_is_cut),
+		ON_STUB(a_new_kernel_is_cut_while_others_wait),
+		ON_STUB(a_new_kernel_that_is_short_is_whole_the_next_time),
+		ON_STUB(a_new_kernel_that_cannot_be_cut_is_whole),
 		ON_STUB(a_launch_of_another_size_is_predicted),
 		ON_STUB(a_kernel_that_becomes_short_is_whole_again),
 		ON_STUB(the_event_stands_for_all_parts),

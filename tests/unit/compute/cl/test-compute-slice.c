@@ -193,8 +193,11 @@ static void launches_are_checked(void **state)
 	assert_true(launch.local[0] == 16 && launch.local[1] == 4);
 }
 
-/* Checks that the parts contain each work-group once, in order, and at most @groups each. */
-static void check_parts(uint32_t groups0, uint32_t groups1, uint64_t groups)
+/*
+ * Checks that the parts contain each work-group once, in order, and at most @groups each. With a
+ * @resize, the number of groups becomes another one after each part.
+ */
+static void check_parts(uint32_t groups0, uint32_t groups1, uint64_t groups, unsigned int resize)
 {
 	const struct slice_launch launch = {
 		.dimensions = 2, .groups = {groups0, groups1}, .local = {1, 1}};
@@ -206,7 +209,9 @@ static void check_parts(uint32_t groups0, uint32_t groups1, uint64_t groups)
 	assert_non_null(seen);
 	slice_plan_begin(&plan, &launch, groups);
 	while (slice_plan_next(&plan, &part)) {
-		assert_true((uint64_t)part.groups[0] * part.groups[1] <= most);
+		/* In rows that were begun, a part is at least one group wide. */
+		assert_true((uint64_t)part.groups[0] * part.groups[1] <= most ||
+			    (part.first[0] > 0 && part.groups[0] == 1));
 		for (uint32_t y = part.first[1]; y < part.first[1] + part.groups[1]; y++)
 			for (uint32_t x = part.first[0]; x < part.first[0] + part.groups[0]; x++) {
 				assert_true(x < groups0 && y < groups1);
@@ -214,6 +219,10 @@ static void check_parts(uint32_t groups0, uint32_t groups1, uint64_t groups)
 				n++;
 			}
 		assert_int_equal(part.is_last, n == (uint64_t)groups0 * groups1);
+		if (resize && !part.is_last) {
+			most = (most * resize + 1) % 41 + 1;
+			slice_plan_resize(&plan, most);
+		}
 	}
 	assert_true(part.is_last);
 }
@@ -226,9 +235,10 @@ static void parts_contain_each_group_once(void **state)
 	for (size_t x = 0; x < ARRAY_SIZE(sides); x++)
 		for (size_t y = 0; y < ARRAY_SIZE(sides); y++)
 			for (uint64_t groups = 0; groups < 40; groups++)
-				check_parts(sides[x], sides[y], groups);
-	check_parts(SLICE_SIDE_MAX, 1, UINT64_MAX);
-	check_parts(1, SLICE_SIDE_MAX, 1000);
+				for (unsigned int resize = 0; resize < 5; resize++)
+					check_parts(sides[x], sides[y], groups, resize);
+	check_parts(SLICE_SIDE_MAX, 1, UINT64_MAX, 0);
+	check_parts(1, SLICE_SIDE_MAX, 1000, 0);
 }
 
 /* One estimate is used for all parts but the last. */
