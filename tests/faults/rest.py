@@ -53,19 +53,35 @@ def ask(path, method, target, body=None, headers=None, timeout=TIMEOUT_S):
         connection.close()
 
 
-def run_delay_s(pid):
-    """The time that the main thread of a process was ready to run but had no CPU."""
+def run_delays_s(pid):
+    """The time that each thread of a process was ready to run but had no CPU, by its id."""
+    delays = {}
     try:
-        with open(f"/proc/{pid}/task/{pid}/schedstat") as file:
-            return int(file.read().split()[1]) / 1e9
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/schedstat") as file:
+                delays[int(thread)] = int(file.read().split()[1]) / 1e9
     except (OSError, IndexError):
-        return 0.0
+        pass  # it has ended
+    return delays
+
+
+class RunDelay:
+    """How long a process could not run since the creation: its main thread, and the thread for which that may wait."""
+
+    def __init__(self, pid):
+        self.pid = pid
+        self.begin = run_delays_s(pid)
+
+    def s(self):
+        since = {thread: delay - self.begin.get(thread, 0.0) for thread, delay in run_delays_s(self.pid).items()}
+        return since.pop(self.pid, 0.0) + max(since.values(), default=0.0)
 
 
 class Prober:
     """
     Asks for /healthz all the time and keeps the longest time without an answer while a daemon listens. Time in which the
-    daemon was ready to run but had no CPU does not count: then the machine is busy, and the daemon is not stuck.
+    daemon was ready to run but had no CPU does not count: then the machine is busy, and the daemon is not stuck. The same
+    holds for the thread that the event loop may wait for, such as that of a GPU.
     """
 
     PAGE = struct.Struct("<2Qd")  # pid of the daemon (0: pause), probes answered, longest time in s
@@ -109,7 +125,7 @@ class Prober:
             time.sleep(PROBE_EVERY_S)
 
     def probe(self, pid):
-        begun, waited = time.monotonic(), run_delay_s(pid) + run_delay_s(os.getpid())
+        begun, delays = time.monotonic(), (RunDelay(pid), RunDelay(os.getpid()))
         answered = False
         while not answered and self.read()[0] == pid:
             try:
@@ -119,8 +135,7 @@ class Prober:
                 if isinstance(error.__cause__, (ConnectionRefusedError, FileNotFoundError)):
                     return  # no daemon listens
                 time.sleep(0.01)
-            delay = run_delay_s(pid) + run_delay_s(os.getpid()) - waited
-            self.note(pid, time.monotonic() - begun - max(0.0, delay), answered)
+            self.note(pid, time.monotonic() - begun - sum(each.s() for each in delays), answered)
 
     def note(self, pid, took_s, answered):
         now_pid, answers, longest = self.read()
