@@ -4,7 +4,8 @@
  *
  * A tenant of a compute device: keeps a number of kernels of a given length in flight for some
  * time, and prints "done N seconds S rate R". On the device double a kernel lasts --us; on other
- * devices it runs --loops of arithmetic. SIGTERM ends it early, with the same line.
+ * devices it runs --loops of arithmetic. SIGTERM ends it early, with the same line. --timed adds
+ * "device_ns N": the time of all kernels by their events.
  */
 #include <getopt.h>
 #include <signal.h>
@@ -30,6 +31,8 @@ static const char source[] = "__kernel void tenant(__global uint *out, ulong ns,
 
 static double us = 1000, seconds = 1, think_us;
 static unsigned long depth = 1, launches, loops = 1000, groups = 1, allocate;
+static bool timed;
+static cl_ulong device_ns;
 static volatile sig_atomic_t stopped;
 
 static void on_term(int signal_number)
@@ -67,6 +70,7 @@ static void parse(int argc, char **argv)
 		{"loops", required_argument, NULL, 'l'},
 		{"groups", required_argument, NULL, 'g'},
 		{"allocate", required_argument, NULL, 'a'},
+		{"timed", no_argument, NULL, 'p'},
 		{NULL, 0, NULL, 0},
 	};
 	int option;
@@ -97,9 +101,13 @@ static void parse(int argc, char **argv)
 		case 'a':
 			allocate = strtoul(optarg, NULL, 10);
 			break;
+		case 'p':
+			timed = true;
+			break;
 		default:
 			fputs("usage: cl-tenant [--us N] [--seconds N] [--depth N] [--think-us N]\n"
-			      "       [--launches N] [--loops N] [--groups N] [--allocate BYTES]\n",
+			      "       [--launches N] [--loops N] [--groups N] [--allocate BYTES]\n"
+			      "       [--timed]\n",
 			      stderr);
 			exit(2);
 		}
@@ -145,6 +153,25 @@ static void think(void)
 		nanosleep(&pause, NULL);
 }
 
+static cl_ulong time_of(cl_event event, cl_profiling_info name)
+{
+	cl_ulong ns = 0;
+
+	check(clGetEventProfilingInfo(event, name, sizeof(ns), &ns, NULL),
+	      "clGetEventProfilingInfo");
+	return ns;
+}
+
+/* Waits for the end of a kernel. */
+static void finish(cl_event event)
+{
+	check(clWaitForEvents(1, &event), "clWaitForEvents");
+	if (timed)
+		device_ns += time_of(event, CL_PROFILING_COMMAND_END) -
+			     time_of(event, CL_PROFILING_COMMAND_START);
+	check(clReleaseEvent(event), "clReleaseEvent");
+}
+
 /* Keeps @depth kernels in flight until the end. Returns the number that are done. */
 static unsigned long run(cl_command_queue queue, cl_kernel kernel, double end_s)
 {
@@ -165,8 +192,7 @@ static unsigned long run(cl_command_queue queue, cl_kernel kernel, double end_s)
 		}
 		if (sent == done)
 			return done;
-		check(clWaitForEvents(1, &events[done % depth]), "clWaitForEvents");
-		check(clReleaseEvent(events[done % depth]), "clReleaseEvent");
+		finish(events[done % depth]);
 		done++;
 		think();
 	}
@@ -190,7 +216,7 @@ int main(int argc, char **argv)
 	check(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), "clGetDeviceIDs");
 	context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
 	check(code, "clCreateContext");
-	queue = clCreateCommandQueue(context, device, 0, &code);
+	queue = clCreateCommandQueue(context, device, timed ? CL_QUEUE_PROFILING_ENABLE : 0, &code);
 	check(code, "clCreateCommandQueue");
 	kernel = make_kernel(context, device, &out);
 	begin_s = now_s();
@@ -201,6 +227,9 @@ int main(int argc, char **argv)
 	check(clReleaseMemObject(out), "clReleaseMemObject");
 	check(clReleaseCommandQueue(queue), "clReleaseCommandQueue");
 	check(clReleaseContext(context), "clReleaseContext");
-	printf("done %lu seconds %.3f rate %.2f\n", done, took_s, (double)done / took_s);
+	printf("done %lu seconds %.3f rate %.2f", done, took_s, (double)done / took_s);
+	if (timed)
+		printf(" device_ns %llu", (unsigned long long)device_ns);
+	printf("\n");
 	return 0;
 }
