@@ -104,14 +104,6 @@ static bool is_long(uint64_t ns)
 	return slice_ns > 0 && ns > least(slice_ns, SLICE_LAUNCH_NS);
 }
 
-/* Returns true if other tenants wait while this one has its turn. */
-static bool others_wait(void)
-{
-	uint64_t slice_ns = gate_slice_ns();
-
-	return slice_ns > 0 && slice_ns <= SLICE_LAUNCH_NS;
-}
-
 bool slice_is_wanted(cl_kernel kernel, uint64_t items)
 {
 	uint64_t ns;
@@ -121,7 +113,7 @@ bool slice_is_wanted(cl_kernel kernel, uint64_t items)
 	if (parts > 0)
 		return true;
 	ns = predict_whole(kernel, items);
-	return ns > 0 ? is_long(ns) : others_wait();
+	return ns > 0 ? is_long(ns) : gate_is_contended();
 }
 
 static const char *name_of(const struct slice_kernel *kernel, char name[NAME_MAX_BYTES])

@@ -99,6 +99,20 @@ uint64_t gate_slice_ns(void)
 	return slice_ns ? slice_ns : GATE_SLICE_NS;
 }
 
+bool gate_is_contended(void)
+{
+	const struct compute_slot *slot = link_slot();
+
+	switch (__atomic_load_n(&slot->grant, __ATOMIC_RELAXED) & COMPUTE_GRANT_MASK) {
+	case COMPUTE_GRANT_FREE:
+		return false;
+	case COMPUTE_GRANT_TURN:
+		return __atomic_load_n(&slot->busy_end_ns, __ATOMIC_RELAXED) != 0;
+	default:
+		return gate_slice_ns() <= GATE_SLICE_NS;
+	}
+}
+
 enum passage { PASSED, NO_TURN, BOUND_REACHED };
 
 /* @before_ns: predicted work in flight without the submission. */

@@ -67,6 +67,12 @@ uint64_t gate_slice_ns(void);
 #define GATE_SLICE_NS 6000000u /* if the arbiter has not set it */
 
 /*
+ * Returns true if the end of the turn of this process matters to others, or, before it has a turn,
+ * if it may: the last turn of a lone tenant was longer than GATE_SLICE_NS.
+ */
+bool gate_is_contended(void);
+
+/*
  * Counts a submission that the device cannot begin yet, because it depends on the program. It
  * passes without waiting, and is charged when it finishes. Returns the present time.
  */

@@ -14,7 +14,6 @@
 #include "tests/unit/compute/stub-cl-kernels.h"
 
 #include "compute/cl/gover-slice.h"
-#include "compute/cl/slice.h"
 
 #define LIMIT_NS 60000000000ull
 #define SOURCE	 "__kernel void k(__global int *a) { a[get_global_id(0)] = 1; }"
@@ -58,17 +57,14 @@ static void drop_kernel(void)
 	release(of);
 }
 
-#define SLICE_NS	 6000u
-#define SLICE_OF_LONE_NS (SLICE_LAUNCH_NS + 1)
-
 /* Makes the kernel long: its whole launch of 64 work-groups takes @ns. No other tenant waits. */
 static void measure(cl_ulong ns)
 {
-	arbiter.beacon->slot[0].slice_ns = SLICE_OF_LONE_NS;
+	arbiter.beacon->slot[0].busy_end_ns = 0;
 	stub.length = ns;
 	assert_int_equal(launch_groups(queue, 64, 0, NULL, NULL), 1);
 	stub.length = ns / 64;
-	arbiter.beacon->slot[0].slice_ns = SLICE_NS;
+	arbiter.beacon->slot[0].busy_end_ns = UINT64_MAX;
 }
 
 static int setup(void **state)
@@ -79,7 +75,8 @@ static int setup(void **state)
 	seen.item_ns = 0;
 	queue = cl->clCreateCommandQueue(NULL, NULL, 0, NULL);
 	fake_arbiter_grant(&arbiter, 0, COMPUTE_GRANT_TURN, 0);
-	arbiter.beacon->slot[0].slice_ns = SLICE_NS;
+	arbiter.beacon->slot[0].slice_ns = 6000;
+	arbiter.beacon->slot[0].busy_end_ns = UINT64_MAX;
 	arbiter.beacon->slot[0].in_flight_max_ns = 0;
 	make_kernel(SOURCE);
 	return 0;

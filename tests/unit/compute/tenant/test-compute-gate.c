@@ -244,6 +244,22 @@ static void the_length_of_a_turn_is_known_if_turns_are_needed(void **state)
 	assert_int_equal(gate_slice_ns(), 0);
 }
 
+static void a_lone_tenant_is_not_contended(void **state)
+{
+	struct compute_slot *slot = &arbiter.beacon->slot[0];
+
+	(void)state;
+	assert_true(gate_is_contended()); /* it never had a turn */
+	slot->slice_ns = GATE_SLICE_NS + 1;
+	assert_false(gate_is_contended());
+	fake_arbiter_grant(&arbiter, 0, COMPUTE_GRANT_TURN, 0);
+	assert_false(gate_is_contended());
+	slot->busy_end_ns = 1;
+	assert_true(gate_is_contended());
+	fake_arbiter_grant(&arbiter, 0, COMPUTE_GRANT_FREE, 0);
+	assert_false(gate_is_contended());
+}
+
 static void a_longer_submission_than_the_bound_passes_alone(void **state)
 {
 	(void)state;
@@ -445,6 +461,7 @@ int main(void)
 		WITH_ARBITER(nothing_enters_beside_a_submission_of_unknown_time),
 		WITH_ARBITER(unknown_time_delays_a_program_once),
 		WITH_ARBITER(the_length_of_a_turn_is_known_if_turns_are_needed),
+		WITH_ARBITER(a_lone_tenant_is_not_contended),
 		WITH_ARBITER(a_longer_submission_than_the_bound_passes_alone),
 		WITH_ARBITER(work_that_never_finishes_does_not_stop_the_program),
 		WITH_ARBITER(work_that_depends_on_the_program_never_waits),
