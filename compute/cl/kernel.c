@@ -2,6 +2,7 @@
 /* Launches of kernels: the work units of the application. */
 #include <stddef.h>
 
+#include "compute/cl/slice-kind.h"
 #include "compute/cl/slice.h"
 #include "compute/cl/submit.h"
 #include "compute/cl/target.h"
@@ -25,13 +26,13 @@ static __attribute__((noinline)) cl_int launch_in_turn(cl_command_queue queue, c
 						       cl_event *event)
 {
 	const struct slice_call call = {queue, kernel, dimensions, offset, global,
-					local, n,      list,	   event};
+					local, n,      list,	   event,  slice_kind_id(kernel)};
 	uint64_t items = work_items(dimensions, global);
 	cl_int result;
 
-	if (slice_is_wanted(kernel, items) && slice_launch(&call, items, &result))
+	if (slice_is_wanted(&call, items) && slice_launch(&call, items, &result))
 		return result;
-	SUBMIT(queue, kernel, items, true, n, list, event,
+	SUBMIT(queue, call.id, items, true, n, list, event,
 	       target.clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local, n,
 					     list, event));
 }
@@ -49,7 +50,7 @@ static cl_int CL_API_CALL launch(cl_command_queue queue, cl_kernel kernel, cl_ui
 static cl_int CL_API_CALL launch_task(cl_command_queue queue, cl_kernel kernel, cl_uint n,
 				      const cl_event *list, cl_event *event)
 {
-	SUBMIT(queue, kernel, 1, true, n, list, event,
+	SUBMIT(queue, slice_kind_id(kernel), 1, true, n, list, event,
 	       target.clEnqueueTask(queue, kernel, n, list, event));
 }
 

@@ -22,7 +22,6 @@ struct slice_argument {
 };
 
 static struct record_table kernels = {.mutex = PTHREAD_MUTEX_INITIALIZER};
-static uintptr_t n_kernels; /* so far */
 
 struct slice_kernel *slice_kernel_find(cl_kernel handle)
 {
@@ -38,29 +37,68 @@ static void destroy(struct slice_kernel *kernel)
 	for (cl_uint i = 0; i < kernel->n_arguments; i++)
 		free(kernel->arguments[i].bytes);
 	free(kernel->arguments);
+	if (!kernel->program)
+		slice_kind_free(kernel->kind);
 	slice_program_drop(kernel->program);
 	(void)pthread_mutex_destroy(&kernel->mutex);
 	free(kernel);
+}
+
+/* Returns the name of a kernel, which the caller frees, or NULL. */
+static char *name_of(cl_kernel handle)
+{
+	size_t size = 0;
+	char *name;
+
+	if (target.clGetKernelInfo(handle, CL_KERNEL_FUNCTION_NAME, 0, NULL, &size) != CL_SUCCESS ||
+	    size == 0)
+		return NULL;
+	name = malloc(size);
+	if (name &&
+	    target.clGetKernelInfo(handle, CL_KERNEL_FUNCTION_NAME, size, name, NULL) == CL_SUCCESS)
+		return name;
+	free(name);
+	return NULL;
+}
+
+/* Finds the program and the kind of a new kernel. Returns false if one of them is not known. */
+static bool add_kind(struct slice_kernel *kernel)
+{
+	cl_program program;
+	char *name;
+
+	if (target.clGetKernelInfo(kernel->handle, CL_KERNEL_PROGRAM, sizeof(program), &program,
+				   NULL) != CL_SUCCESS)
+		return false;
+	name = name_of(kernel->handle);
+	if (!name)
+		return false;
+	kernel->program = slice_program_hold(program);
+	if (kernel->program) {
+		kernel->kind = slice_program_kind(kernel->program, name);
+	} else {
+		kernel->kind = slice_kind_new((uintptr_t)program, name);
+		kernel->reason =
+			"its program was not created from source, or was compiled and linked";
+	}
+	free(name);
+	return kernel->kind;
 }
 
 /* Adds a record. Without memory for it, the kernel is launched whole. */
 static struct slice_kernel *add_kernel(cl_kernel handle)
 {
 	struct slice_kernel *kernel = calloc(1, sizeof(*kernel));
-	cl_program program;
 
 	if (!kernel)
 		return NULL;
 	kernel->handle = handle;
-	/* No handle of the target has an odd address. */
-	kernel->parts_id =
-		(const void *)((__atomic_add_fetch(&n_kernels, 1, __ATOMIC_RELAXED) << 16) | 1);
 	(void)pthread_mutex_init(&kernel->mutex, NULL);
-	if (target.clGetKernelInfo(handle, CL_KERNEL_PROGRAM, sizeof(program), &program, NULL) ==
-	    CL_SUCCESS)
-		kernel->program = slice_program_hold(program);
-	if (!kernel->program)
-		kernel->reason = "its program was not created from source";
+	if (!add_kind(kernel)) {
+		destroy(kernel);
+		return NULL;
+	}
+	slice_kind_note(handle, kernel->kind);
 	record_add(&kernels, &kernel->record, handle);
 	return kernel;
 }
@@ -202,7 +240,11 @@ static cl_int CL_API_CALL retain(cl_kernel handle)
 
 static cl_int CL_API_CALL release(cl_kernel handle)
 {
-	destroy((struct slice_kernel *)record_release(&kernels, handle));
+	struct slice_kernel *kernel = (struct slice_kernel *)record_release(&kernels, handle);
+
+	if (kernel)
+		slice_kind_forget(handle);
+	destroy(kernel);
 	return target.clReleaseKernel(handle);
 }
 
@@ -210,23 +252,11 @@ static cl_int CL_API_CALL release(cl_kernel handle)
 static const char *make_twin(struct slice_kernel *kernel)
 {
 	const char *reason = NULL;
-	cl_program program;
-	size_t size = 0;
-	char *name;
+	cl_program program = slice_program_twin(kernel->program, &reason);
 
-	program = slice_program_twin(kernel->program, &reason);
 	if (!program)
 		return reason;
-	if (target.clGetKernelInfo(kernel->handle, CL_KERNEL_FUNCTION_NAME, 0, NULL, &size) !=
-	    CL_SUCCESS)
-		return "its name is not known";
-	name = malloc(size);
-	if (!name)
-		return "memory is short";
-	if (target.clGetKernelInfo(kernel->handle, CL_KERNEL_FUNCTION_NAME, size, name, NULL) ==
-	    CL_SUCCESS)
-		kernel->twin = target.clCreateKernel(program, name, NULL);
-	free(name);
+	kernel->twin = target.clCreateKernel(program, kernel->kind->name, NULL);
 	return kernel->twin ? NULL : "its rectified program does not contain it";
 }
 

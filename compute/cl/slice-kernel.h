@@ -10,8 +10,8 @@
 #include <stdbool.h>
 
 #include "compute/cl/record.h"
+#include "compute/cl/slice-kind.h"
 #include "compute/cl/target.h"
-#include "compute/tenant/estimate.h"
 
 struct slice_program;
 struct slice_argument;
@@ -21,22 +21,13 @@ struct slice_kernel {
 	cl_kernel handle;
 	pthread_mutex_t mutex;	       /* protects the members below */
 	struct slice_program *program; /* NULL: not created from source, or from unknown source */
+	struct slice_kind *kind;       /* of the program, if there is one; constant */
 	cl_kernel twin;		       /* NULL: none yet */
 	const char *reason;	       /* why it is never sliced, as a clause; NULL: not known */
-	bool is_counted;	       /* the layer has reported that it is launched whole */
-	bool is_reported;	       /* the layer has reported that it is sliced */
 	cl_uint n_arguments;	       /* arguments that were set at least once */
 	struct slice_argument *arguments;
 	bool is_declared; /* see gover-slice.h */
 	cl_uint declared; /* the argument that gets the offset of a part */
-	/* Identifies the parts of this kernel for estimate_find(). A later kernel has another. */
-	const void *parts_id;
-	/* The first launch whose time was to be measured: predicts launches of other sizes. */
-	const struct estimate *first;
-	uint64_t first_items;
-	/* The parts of the last sliced launch. NULL: none. */
-	struct estimate *parts;
-	uint64_t part_groups;
 };
 
 /* Returns the record, or NULL. It exists as long as the caller may use the kernel. */

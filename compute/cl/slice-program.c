@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "compute/cl/record.h"
+#include "compute/cl/slice-kind.h"
 #include "compute/cl/slice-program.h"
 #include "compute/cl/slice-text.h"
 #include "compute/tenant/clock.h"
@@ -19,12 +20,20 @@ struct slice_program {
 	pthread_mutex_t mutex; /* protects the members below */
 	char *options;	       /* of the last build; NULL: the program was not built */
 	cl_device_id *devices;
-	cl_uint n_devices;  /* 0: all of the context */
-	cl_program twin;    /* NULL: not built */
-	const char *reason; /* why there is no twin; NULL: not tried */
+	cl_uint n_devices;	  /* 0: all of the context */
+	cl_program twin;	  /* NULL: not built */
+	const char *reason;	  /* why there is no twin; NULL: not tried */
+	uintptr_t number;	  /* of the last build; no other build has it */
+	struct slice_kind *kinds; /* of all builds */
 };
 
 static struct record_table programs = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+static uintptr_t numbers; /* so far */
+
+static uintptr_t new_number(void)
+{
+	return __atomic_add_fetch(&numbers, 1, __ATOMIC_RELAXED);
+}
 
 static void destroy(struct slice_program *program)
 {
@@ -32,6 +41,12 @@ static void destroy(struct slice_program *program)
 		return;
 	if (program->twin)
 		(void)target.clReleaseProgram(program->twin);
+	while (program->kinds) {
+		struct slice_kind *kind = program->kinds;
+
+		program->kinds = kind->next;
+		slice_kind_free(kind);
+	}
 	(void)pthread_mutex_destroy(&program->mutex);
 	free(program->options);
 	free(program->devices);
@@ -49,6 +64,27 @@ void slice_program_drop(struct slice_program *program)
 {
 	if (program)
 		destroy((struct slice_program *)record_release(&programs, program->record.handle));
+}
+
+struct slice_kind *slice_program_kind(struct slice_program *program, const char *name)
+{
+	struct slice_kind *kind;
+	uintptr_t number;
+
+	(void)pthread_mutex_lock(&program->mutex);
+	number = 2 * program->number + 1; /* odd, unlike handles */
+	kind = program->kinds;
+	while (kind && (kind->program != number || strcmp(kind->name, name) != 0))
+		kind = kind->next;
+	if (!kind) {
+		kind = slice_kind_new(number, name);
+		if (kind) {
+			kind->next = program->kinds;
+			program->kinds = kind;
+		}
+	}
+	(void)pthread_mutex_unlock(&program->mutex);
+	return kind;
 }
 
 static size_t length_of(const char *text, const size_t *lengths, cl_uint i)
@@ -85,6 +121,7 @@ static cl_program CL_API_CALL create(cl_context context, cl_uint n, const char *
 	if (!program)
 		return handle;
 	program->text = join(n, texts, lengths, &program->size);
+	program->number = new_number();
 	(void)pthread_mutex_init(&program->mutex, NULL);
 	if (program->text)
 		record_add(&programs, &program->record, handle);
@@ -124,6 +161,7 @@ void slice_program_note_build(cl_program handle, cl_uint n, const cl_device_id *
 		(void)target.clReleaseProgram(program->twin);
 	program->twin = NULL;
 	program->reason = NULL;
+	program->number = new_number();
 	free(program->options);
 	program->options = strdup(options ? options : "");
 	free(program->devices);

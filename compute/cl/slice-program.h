@@ -10,11 +10,15 @@
 
 #include "compute/cl/target.h"
 
+struct slice_kind;
 struct slice_program;
 
 /* Returns the record of a program and adds a reference to it, or returns NULL. */
 struct slice_program *slice_program_hold(cl_program handle);
 void slice_program_drop(struct slice_program *program);
+
+/* Returns the kind of the kernels with a name, which belongs to @program; NULL: memory is short. */
+struct slice_kind *slice_program_kind(struct slice_program *program, const char *name);
 
 /*
  * Returns the rectified program, which belongs to @program, or NULL with the reason as a clause.

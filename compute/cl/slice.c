@@ -16,8 +16,6 @@
 #include "compute/cl/submit.h"
 #include "fps-preload/debug.h"
 
-#define NAME_MAX_BYTES 64
-
 static bool is_on;	   /* written once */
 static unsigned int parts; /* the same; 0: as many as needed */
 
@@ -71,28 +69,29 @@ static uint64_t scale(const struct estimate *known, uint64_t known_size, uint64_
 /* Predicts the time of a launch of a size that was never measured. */
 static uint64_t predict_new(cl_kernel handle, const struct estimate *estimate, uint64_t items)
 {
-	struct slice_kernel *kernel = slice_kernel_find(handle);
+	const struct slice_kernel *kernel = slice_kernel_find(handle);
+	struct slice_kind *kind = kernel ? kernel->kind : NULL;
 	uint64_t ns = 0;
 
-	if (!kernel || items == 0)
+	if (!kind || items == 0)
 		return 0;
-	(void)pthread_mutex_lock(&kernel->mutex);
-	if (!kernel->first) {
-		kernel->first = estimate;
-		kernel->first_items = items;
-	} else if (!estimate_is_new(kernel->first)) {
-		ns = scale(kernel->first, kernel->first_items, items);
+	(void)pthread_mutex_lock(&kind->mutex);
+	if (!kind->first) {
+		kind->first = estimate;
+		kind->first_items = items;
+	} else if (!estimate_is_new(kind->first)) {
+		ns = scale(kind->first, kind->first_items, items);
 	}
-	(void)pthread_mutex_unlock(&kernel->mutex);
+	(void)pthread_mutex_unlock(&kind->mutex);
 	return ns;
 }
 
 /* Predicts the time of a whole launch from whole launches. 0: not known. */
-static uint64_t predict_whole(cl_kernel kernel, uint64_t items)
+static uint64_t predict_whole(const struct slice_call *call, uint64_t items)
 {
-	const struct estimate *estimate = estimate_find(kernel, items);
+	const struct estimate *estimate = estimate_find(call->id, items);
 
-	return estimate_is_new(estimate) ? predict_new(kernel, estimate, items)
+	return estimate_is_new(estimate) ? predict_new(call->kernel, estimate, items)
 					 : estimate_predict(estimate);
 }
 
@@ -104,7 +103,7 @@ static bool is_long(uint64_t ns)
 	return slice_ns > 0 && ns > least(slice_ns, SLICE_LAUNCH_NS);
 }
 
-bool slice_is_wanted(cl_kernel kernel, uint64_t items)
+bool slice_is_wanted(const struct slice_call *call, uint64_t items)
 {
 	uint64_t ns;
 
@@ -112,46 +111,36 @@ bool slice_is_wanted(cl_kernel kernel, uint64_t items)
 		return false;
 	if (parts > 0)
 		return true;
-	ns = predict_whole(kernel, items);
+	ns = predict_whole(call, items);
 	return ns > 0 ? is_long(ns) : gate_is_contended();
 }
 
-static const char *name_of(const struct slice_kernel *kernel, char name[NAME_MAX_BYTES])
+/* Reports once for each kind why it is launched whole. Returns false. */
+static bool stay_whole(struct slice_kind *kind, const char *reason)
 {
-	if (target.clGetKernelInfo(kernel->handle, CL_KERNEL_FUNCTION_NAME, NAME_MAX_BYTES, name,
-				   NULL) != CL_SUCCESS)
-		return "?";
-	return name;
-}
-
-/* Reports once for each kernel why it is launched whole. Returns false. */
-static bool stay_whole(struct slice_kernel *kernel, const char *reason)
-{
-	char name[NAME_MAX_BYTES];
 	bool is_first;
 
-	(void)pthread_mutex_lock(&kernel->mutex);
-	is_first = !kernel->is_counted;
-	kernel->is_counted = true;
-	(void)pthread_mutex_unlock(&kernel->mutex);
+	(void)pthread_mutex_lock(&kind->mutex);
+	is_first = !kind->is_counted;
+	kind->is_counted = true;
+	(void)pthread_mutex_unlock(&kind->mutex);
 	if (is_first) {
 		gate_count_whole();
-		debug_log("kernel %s is not sliced: %s", name_of(kernel, name), reason);
+		debug_log("kernel %s is not sliced: %s", kind->name, reason);
 	}
 	return false;
 }
 
-static void report_slicing(struct slice_kernel *kernel, uint64_t groups, uint64_t of)
+static void report_slicing(struct slice_kind *kind, uint64_t groups, uint64_t of)
 {
-	char name[NAME_MAX_BYTES];
 	bool is_first;
 
-	(void)pthread_mutex_lock(&kernel->mutex);
-	is_first = !kernel->is_reported;
-	kernel->is_reported = true;
-	(void)pthread_mutex_unlock(&kernel->mutex);
+	(void)pthread_mutex_lock(&kind->mutex);
+	is_first = !kind->is_reported;
+	kind->is_reported = true;
+	(void)pthread_mutex_unlock(&kind->mutex);
 	if (is_first)
-		debug_log("kernel %s is sliced: %llu of %llu work-groups", name_of(kernel, name),
+		debug_log("kernel %s is sliced: %llu of %llu work-groups", kind->name,
 			  (unsigned long long)groups, (unsigned long long)of);
 }
 
@@ -180,14 +169,14 @@ static uint64_t groups_of_part(const struct job *job)
 /* Predicts the launch from its parts or from whole launches. */
 static uint64_t predict(const struct job *job, uint64_t items)
 {
-	struct slice_kernel *kernel = job->kernel;
+	struct slice_kind *kind = job->kernel->kind;
 	uint64_t ns = 0;
 
-	(void)pthread_mutex_lock(&kernel->mutex);
-	if (kernel->parts && !estimate_is_new(kernel->parts))
-		ns = scale(kernel->parts, kernel->part_groups, job->groups);
-	(void)pthread_mutex_unlock(&kernel->mutex);
-	return ns ? ns : predict_whole(job->call->kernel, items);
+	(void)pthread_mutex_lock(&kind->mutex);
+	if (kind->parts && !estimate_is_new(kind->parts))
+		ns = scale(kind->parts, kind->part_groups, job->groups);
+	(void)pthread_mutex_unlock(&kind->mutex);
+	return ns ? ns : predict_whole(job->call, items);
 }
 
 /*
@@ -250,7 +239,8 @@ static struct estimate *estimate_of_part(const struct job *job, uint64_t groups)
 {
 	const struct slice_launch *launch = &job->plan.launch;
 
-	return estimate_find(job->kernel->parts_id, groups * launch->local[0] * launch->local[1]);
+	return estimate_find(job->kernel->kind->parts_id,
+			     groups * launch->local[0] * launch->local[1]);
 }
 
 /* Submits one part. On success, job->last is its event. */
@@ -331,7 +321,7 @@ static bool is_refused_by_device(cl_int result)
 /* Submits all parts. Returns false if the first one was refused: then the launch stays whole. */
 static bool submit_parts(struct job *job, cl_int *ret_result)
 {
-	struct slice_kernel *kernel = job->kernel;
+	struct slice_kind *kind = job->kernel->kind;
 	cl_int result = CL_SUCCESS;
 	struct slice_part part;
 	uint64_t groups;
@@ -343,14 +333,14 @@ static bool submit_parts(struct job *job, cl_int *ret_result)
 	}
 	if (!job->last)
 		return is_refused_by_device(result) &&
-		       stay_whole(kernel, "the device refused a part");
+		       stay_whole(kind, "the device refused a part");
 	groups = (uint64_t)job->plan.part[0] * job->plan.part[1];
 	if (parts > 0 || is_long(job->groups_ns))
-		report_slicing(kernel, groups, job->groups);
-	(void)pthread_mutex_lock(&kernel->mutex);
-	kernel->parts = estimate_of_part(job, groups);
-	kernel->part_groups = groups;
-	(void)pthread_mutex_unlock(&kernel->mutex);
+		report_slicing(kind, groups, job->groups);
+	(void)pthread_mutex_lock(&kind->mutex);
+	kind->parts = estimate_of_part(job, groups);
+	kind->part_groups = groups;
+	(void)pthread_mutex_unlock(&kind->mutex);
 	end_events(job, result);
 	*ret_result = result;
 	return true;
@@ -374,10 +364,10 @@ bool slice_launch(const struct slice_call *call, uint64_t items, cl_int *ret_res
 		job.handle = slice_kernel_for_parts(job.kernel, &reason);
 	} else {
 		reason = slice_plan_reason(shape);
-		job.is_new = parts == 0 && predict_whole(call->kernel, items) == 0;
+		job.is_new = parts == 0 && predict_whole(call, items) == 0;
 	}
 	if (!job.handle) /* a new kernel may be short */
-		return !job.is_new && stay_whole(job.kernel, reason);
+		return !job.is_new && stay_whole(job.kernel->kind, reason);
 	job.is_declared = job.handle == call->kernel;
 	job.is_chained = queue->out_of_order;
 	return submit_parts(&job, ret_result);

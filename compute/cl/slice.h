@@ -36,6 +36,7 @@ struct slice_call {
 	cl_uint n;
 	const cl_event *list;
 	cl_event *event;
+	const void *id; /* see slice_kind_id() */
 };
 
 /* Called once, before all others. */
@@ -45,7 +46,7 @@ void slice_setup(const struct tenant_setup *setup);
 bool slice_is_on(void);
 
 /* Returns true if slice_launch() must be called for a launch with @items work-items. */
-bool slice_is_wanted(cl_kernel kernel, uint64_t items);
+bool slice_is_wanted(const struct slice_call *call, uint64_t items);
 
 /*
  * Cuts a launch into parts and submits them. Returns false if it must be launched whole; nothing

@@ -38,16 +38,21 @@ static struct {
 	struct part parts[PARTS_MAX];
 } seen = {.fail_at = -1};
 
-/* No handle is used twice, so that no test depends on estimates of another one. */
+/*
+ * No handle is used twice, so that no test depends on estimates of another one, except the one that
+ * a test wants for the next object.
+ */
 static struct object objects[OBJECTS_MAX];
 static unsigned int n_objects;
+static struct object *next_object;
 
 static void *new_object(struct object *of_program, const char *text)
 {
-	struct object *object = &objects[n_objects++];
+	struct object *object = next_object ? next_object : &objects[n_objects++];
 
-	if (n_objects > OBJECTS_MAX)
+	if (n_objects > OBJECTS_MAX || object->references > 0)
 		abort();
+	next_object = NULL;
 	*object = (struct object){.references = 1, .program = of_program};
 	object->text = text ? strdup(text) : NULL;
 	seen.live++;

@@ -38,15 +38,22 @@ static unsigned int launch_groups(cl_command_queue on, size_t groups, cl_uint n,
 	return seen.n;
 }
 
-static void make_kernel(const char *source)
+/* @handle: the handle that the kernel gets, or NULL. */
+static void make_kernel_at(cl_kernel handle, const char *source)
 {
 	program = cl->clCreateProgramWithSource(NULL, 1, &source, NULL, NULL);
 	assert_int_equal(cl->clBuildProgram(program, 0, NULL, "-w", NULL, NULL), CL_SUCCESS);
+	next_object = (struct object *)handle;
 	kernel = cl->clCreateKernel(program, "k", NULL);
 	assert_non_null(kernel);
 	/* The kernel keeps its program, as for a target. */
 	retain(program);
 	assert_int_equal(cl->clReleaseProgram(program), CL_SUCCESS);
+}
+
+static void make_kernel(const char *source)
+{
+	make_kernel_at(NULL, source);
 }
 
 static void drop_kernel(void)
@@ -199,6 +206,37 @@ static void a_kernel_that_becomes_short_is_whole_again(void **state)
 	for (int i = 0; i < 40; i++)
 		(void)launch_groups(queue, 64, 0, NULL, NULL);
 	assert_int_equal(seen.n, 1);
+}
+
+static void a_new_kernel_of_a_known_kind_is_cut(void **state)
+{
+	cl_kernel other;
+
+	(void)state;
+	measure(64000);
+	for (int i = 0; i < 3; i++) {
+		other = cl->clCreateKernel(program, "k", NULL);
+		assert_int_equal(cl->clReleaseKernel(kernel), CL_SUCCESS);
+		kernel = other;
+		assert_true(launch_groups(queue, 64, 0, NULL, NULL) > 1);
+	}
+}
+
+/* A kernel with the handle of a released one has no time of that one. */
+static void a_handle_of_another_kernel_is_new(void **state)
+{
+	cl_kernel old = kernel;
+
+	(void)state;
+	measure(64000);
+	assert_int_equal(launch_groups(queue, 64, 0, NULL, NULL), 16);
+	drop_kernel();
+	make_kernel_at(old, SOURCE);
+	assert_ptr_equal(kernel, old);
+	arbiter.beacon->slot[0].busy_end_ns = 0; /* no other tenant waits: new kernels are whole */
+	stub.length = 1;
+	assert_int_equal(launch_groups(queue, 64, 0, NULL, NULL), 1);
+	assert_int_equal(launch_groups(queue, 64, 0, NULL, NULL), 1);
 }
 
 static void the_event_stands_for_all_parts(void **state)
@@ -440,6 +478,8 @@ int main(void)
 		ON_STUB(a_new_kernel_that_cannot_be_cut_is_whole),
 		ON_STUB(a_launch_of_another_size_is_predicted),
 		ON_STUB(a_kernel_that_becomes_short_is_whole_again),
+		ON_STUB(a_new_kernel_of_a_known_kind_is_cut),
+		ON_STUB(a_handle_of_another_kernel_is_new),
 		ON_STUB(the_event_stands_for_all_parts),
 		ON_STUB(parts_wait_for_each_other_out_of_order),
 		ON_STUB(a_launch_that_depends_on_the_program_is_whole),
