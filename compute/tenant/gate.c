@@ -43,6 +43,18 @@ static void add(uint64_t *counter, uint64_t n)
 	(void)__atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
 }
 
+/* After a loss of control the next submission polls, however rarely the program submits. */
+static void poll_at(uint64_t now_ns)
+{
+	bool was_up = link_is_up();
+
+	link_poll(now_ns);
+	if (!was_up || link_is_up())
+		return;
+	__atomic_store_n(&countdown_from, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&countdown, 1, __ATOMIC_RELAXED);
+}
+
 /* Polls the link and adapts the number of submissions to the next poll. Threads may race here. */
 static void poll_link(void)
 {
@@ -57,7 +69,7 @@ static void poll_link(void)
 		from *= 2;
 	__atomic_store_n(&countdown_from, from, __ATOMIC_RELAXED);
 	__atomic_store_n(&countdown, from, __ATOMIC_RELAXED);
-	link_poll(now_ns);
+	poll_at(now_ns);
 	if (!__atomic_exchange_n(&waited_for_welcome, true, __ATOMIC_RELAXED))
 		link_wait_welcome(WELCOME_LIMIT_MS);
 	errno = saved_errno;
@@ -84,7 +96,7 @@ struct gate_passes gate_passes(void)
 
 bool gate_poll(void)
 {
-	link_poll(tenant_clock_ns());
+	poll_at(tenant_clock_ns());
 	return link_is_up();
 }
 
@@ -258,7 +270,7 @@ static uint64_t enter_slowly(uint64_t predicted_ns, uint64_t now_ns)
 			__atomic_store_n(&link_page()->request_ns, since_ns, __ATOMIC_RELAXED);
 		}
 		now_ns = tenant_clock_ns();
-		link_poll(now_ns);
+		poll_at(now_ns);
 	}
 	if (requested)
 		withdraw_request(now_ns);
@@ -290,7 +302,7 @@ uint64_t gate_enter(uint64_t predicted_ns)
 	/* A grant without lease is not renewed, so that the end of the arbiter is noticed here. */
 	if (now_ns - __atomic_load_n(&polled_ns, __ATOMIC_RELAXED) > POLL_GAP_NS) {
 		__atomic_store_n(&polled_ns, now_ns, __ATOMIC_RELAXED);
-		link_poll(now_ns);
+		poll_at(now_ns);
 	}
 	return now_ns;
 }

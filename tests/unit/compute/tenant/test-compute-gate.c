@@ -347,6 +347,21 @@ static void a_stopped_arbiter_lets_waiting_threads_go(void **state)
 	WAIT_FOR(gate_is_controlled());
 }
 
+/* Many quick polls, here those of allocations, must not delay the next ones of a slow program. */
+static void a_slow_program_is_soon_under_control_again(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 16; i++)
+		assert_true(gate_take_memory(1));
+	gate_free_memory(16);
+	__atomic_store_n(&arbiter.stopped, true, __ATOMIC_RELEASE);
+	WAIT_FOR(!gate_poll());
+	__atomic_store_n(&arbiter.stopped, false, __ATOMIC_RELEASE);
+	for (int i = 0; i < 8 && !gate_is_controlled(); i++)
+		fake_pause_ms(600);
+	assert_true(link_is_up());
+}
+
 static void the_bell_rings_as_the_flags_say(void **state)
 {
 	(void)state;
@@ -468,6 +483,7 @@ int main(void)
 		WITH_ARBITER(many_threads_wait_for_one_turn),
 		WITH_ARBITER(an_ended_arbiter_lets_waiting_threads_go),
 		WITH_ARBITER(a_stopped_arbiter_lets_waiting_threads_go),
+		WITH_ARBITER(a_slow_program_is_soon_under_control_again),
 		WITH_ARBITER(the_bell_rings_as_the_flags_say),
 		WITH_ARBITER(memory_is_limited_exactly),
 		WITH_ARBITER(a_failed_submission_gives_its_prediction_back),
