@@ -419,6 +419,7 @@ install -d $(DESTDIR)$(PREFIX)/share/vulkan/implicit_layer.d && sed 's|@LIBRARY@
 		fps-preload/layer/gover_fps.json.in >$(DESTDIR)$(PREFIX)/share/vulkan/implicit_layer.d/$2.json
 endef
 
+INCLUDEDIR ?= $(PREFIX)/include
 # dist/debian/rules sets these for Debian 12.
 UNITDIR ?= $(PREFIX)/lib/systemd/system
 UDEVDIR ?= $(PREFIX)/lib/udev/rules.d
@@ -445,6 +446,7 @@ install: all $(made) ## install below $(DESTDIR)$(PREFIX)
 	install -D -m 0755 -t $(DESTDIR)$(PREFIX)/sbin $B/gover-d $B/gover-arbiter
 	install -D -m 0755 -t $(DESTDIR)$(PREFIX)/bin $B/gover-ctl $B/gover-sim
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/lib/gover $B/libgover-fps.so $(layer) $(cl_layer)
+	$(if $(cl_layer),install -D -m 0644 -t $(DESTDIR)$(INCLUDEDIR) compute/cl/gover-slice.h)
 	$(if $(libs32),install -D -m 0644 -t $(DESTDIR)$(PREFIX)/lib/gover/32 $(libs32))
 	$(if $(layer),$(call manifest,64,gover_fps,libgover-fps-layer.so))
 	$(if $(filter %-layer.so,$(libs32)),$(call manifest,32,gover_fps32,32/libgover-fps-layer.so))

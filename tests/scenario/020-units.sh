@@ -79,6 +79,19 @@ if [ "$(id -u)" -eq 0 ]; then
   ok "tmpfiles.d creates the folder of the sockets" made
 fi
 
+# The only installed header. A program of a customer needs no other file of gover.
+header_compiles() { # header_compiles LANGUAGE: with warnings as errors
+  # shellcheck disable=SC2086 # CC may have arguments
+  printf '#include <gover-slice.h>\nint f(cl_platform_id p, cl_kernel k);\nint f(cl_platform_id p, cl_kernel k) { %s }\n' \
+    'return gover_slice_declare(p, k, 0);' | ${CC:-cc} -x "$1" -Wall -Wextra -Werror -I"$root/usr/include" -c -o "$dir/header.o" -
+}
+if [ -e "$B/libgover-cl.so" ]; then
+  for language in c c++; do
+    ${CC:-cc} -x $language -c -o "$dir/empty.o" /dev/null || continue # no compiler for this language
+    ok "a program that includes only gover-slice.h compiles as $language" header_compiles $language
+  done
+fi
+
 uninstalled() {
   make -s -C "$top" B="$B" SANITIZE="${GOVER_ASAN:+-fsanitize=address,undefined -fsanitize-undefined-trap-on-error}" \
     uninstall DESTDIR="$root" PREFIX=/usr >"$dir/uninstall.log" && touch "$root/usr/share/kept" &&

@@ -64,6 +64,7 @@ ok "doctor names the kernel option" grep -q 'i915.enable_gvt=1' "$dir/doctor.out
 ok "completion is installed for bash and zsh" \
   test -s "$root/usr/share/bash-completion/completions/gover-ctl" -a -s "$root/usr/share/zsh/vendor-completions/_gover-ctl"
 ok "apt install ./libgover-fps.deb" apt install --no-install-recommends /srv/gover/libgover-fps.deb
+ok "libgover-fps contains the header gover-slice.h" test -s "$root/usr/include/gover-slice.h"
 ctl doctor >"$dir/doctor.out" 2>&1
 ok "doctor finds libgover-fps" grep -q 'frames are counted by /usr/' "$dir/doctor.out"
 
