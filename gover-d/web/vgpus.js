@@ -4,7 +4,7 @@
 import { by_id, h, keyed, meter, set_text, set } from "./dom.js";
 import { Chart, Series, can_draw } from "./chart.js";
 import { theme } from "./theme.js";
-import { NONE, counts_work, number, percent, rate_of, short, small_percent } from "./words.js";
+import { NONE, counts_work, memory, number, percent, rate_of, short, small_percent } from "./words.js";
 
 const RANGES = [["2 min", 120], ["10 min", 600], ["1 h", 3600]];
 
@@ -28,6 +28,13 @@ function badges(v) {
 	if (v.burst)
 		list.push(["note", "⇡", "burst", "its cap may exceed the sold cap"]);
 	return list;
+}
+
+/** The use and the limit of device memory; empty if the backend does not measure memory and the vGPU has no limit. */
+function memory_of({ memory_used_mib: used, memory_mib: limit }) {
+	if (used === null && !limit)
+		return "";
+	return `memory ${memory(used)}${limit ? ` of ${memory(limit)}` : ", no limit"}`;
 }
 
 /** Key for sorting: higher for a vGPU in a worse condition. */
@@ -157,7 +164,7 @@ export class Vgpus {
 			vm: h("span.sub"),
 			badges: h("span.badges"),
 			fps: h("span.big"), target: h("span.of"), frame: h("span.sub"),
-			use: h("span.big"), load: h("span.sub"),
+			use: h("span.big"), load: h("span.sub"), memory: h("span.sub"),
 			cap: h("span.big"), sold: h("span.of"), moved: h("span.sub"),
 			broken: h("span.big"), seen: h("span.sub"),
 		};
@@ -167,7 +174,7 @@ export class Vgpus {
 		const element = h("tr", {},
 			h("th", { scope: "row" }, h("span.name", {}, id, " ", why), p.vm, p.badges),
 			h("td.figure", {}, p.fps, p.target, p.frame),
-			h("td.figure", {}, p.use, use.element, p.load),
+			h("td.figure", {}, p.use, use.element, p.load, p.memory),
 			h("td.figure", {}, p.cap, p.sold, cap.element, p.moved),
 			h("td.figure", {}, p.broken, p.seen),
 			h("td.picture", {}, place, readout));
@@ -193,6 +200,7 @@ export class Vgpus {
 			set_text(p.use, percent(v.util_pct));
 			use.update(v.util_pct === null ? null : v.util_pct / 100);
 			set_text(p.load, `${percent(v.load_pct, 1)} of GPU`);
+			set_text(p.memory, memory_of(v));
 			set_text(p.cap, percent(v.cap_pct));
 			set_text(p.sold, ` of ${number(v.initial_cap_pct)} sold`);
 			cap.update(v.cap_pct / v.initial_cap_pct);

@@ -30,6 +30,14 @@ export function money(x, among = x) {
 	return is_number(x) ? number(x, Math.abs(among) < 10 ? 4 : 2).replace("-", "−") : NONE;
 }
 
+/** Formats an amount of memory with up to one decimal: 3.5 MiB, 512 MiB, 1.5 GiB. */
+export function memory(mib) {
+	if (!is_number(mib))
+		return NONE;
+	const [amount, unit] = mib < 1024 ? [mib, "MiB"] : [mib / 1024, "GiB"];
+	return `${amount.toLocaleString("en", { maximumFractionDigits: 1 })} ${unit}`;
+}
+
 /** Formats a duration with its two largest units. */
 export function span(s) {
 	if (!is_number(s))

@@ -309,6 +309,24 @@ await ok("the page loads with a valid token", async () => {
 away = false;
 await stranger.close();
 
+/* --- device memory, which the simulated GPU does not measure --- */
+await ok("without memory figures, a row does not mention memory", async () => !/memory/.test(await text(row("a"))));
+const metered = await context.newPage();
+listen(metered);
+const amounts = { a: { memory_used_mib: 3.25, memory_mib: 4 }, b: { memory_used_mib: 1536, memory_mib: 0 } };
+await metered.route("**/v1/host", async (route) => {
+	const response = await route.fetch();
+	const host = await response.json();
+	await route.fulfill({ response, json: { ...host, vgpus: host.vgpus.map((v) => ({ ...v, ...amounts[v.id] })) } });
+});
+/* The stream ends at once, so that no event replaces these figures. */
+await metered.route("**/v1/events", (route) => route.fulfill({ contentType: "text/event-stream", body: ": hello\n\n" }));
+await metered.goto(url);
+const metered_row = (id) => metered.locator(row(id)).innerText({ timeout: 2000 });
+await ok("a row shows the device memory in use and its limit", () => until(async () => /memory 3\.3 MiB of 4 MiB/.test(await metered_row("a"))));
+await ok("a row shows the device memory in use without a limit", () => until(async () => /memory 1\.5 GiB, no limit/.test(await metered_row("b"))));
+await metered.close();
+
 /* --- units of work --- */
 away = true; /* the console logs that the daemon is not reachable */
 await stop("SIGTERM");
