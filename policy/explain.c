@@ -14,12 +14,13 @@ static void add_need(const struct policy_params *params, const struct policy_gpu
 	double gpu_bound_pct = 100 * rules_in_force(params).gpu_bound;
 	double u_pct = 100 * vgpu->util;
 	bool work = vgpu->terms.counts_work;
+	int digits = work && vgpu->terms.target_fps < 10 ? 2 : 1;
 
 	reason_add_number(decision, "u_pct", u_pct);
 	reason_add_number(decision, "cap_pct", vgpu->cap_pct);
 	reason_add_number(decision, "overload_pct", params->overload_pct);
 	if (vgpu->terms.target_fps > 0 && vgpu->fps_valid) {
-		reason_add_number(decision, work ? "rate" : "fps", vgpu->fps);
+		reason_add_number(decision, work ? "rate" : "fps", vgpu->rate);
 		reason_add_number(decision, work ? "target_rate" : "target_fps",
 				  vgpu->terms.target_fps);
 		reason_add_number(decision, "e", vgpu->e);
@@ -28,9 +29,9 @@ static void add_need(const struct policy_params *params, const struct policy_gpu
 	case SIGNAL_QOS:
 		reason_add_number(decision, "qos_gpu_bound_pct", gpu_bound_pct);
 		reason_add_text(decision,
-				"%s reaches %.1f of its target of %.6g %s while it uses %.1f %% "
+				"%s reaches %.*f of its target of %.6g %s while it uses %.1f %% "
 				"of its %d %% cap (it is GPU-bound at %.4g %% or more)",
-				vgpu->id, vgpu->fps, vgpu->terms.target_fps,
+				vgpu->id, digits, vgpu->rate, vgpu->terms.target_fps,
 				work ? "units/s" : "FPS", u_pct, vgpu->cap_pct, gpu_bound_pct);
 		break;
 	case SIGNAL_USE:

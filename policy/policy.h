@@ -18,6 +18,7 @@
 #define POLICY_WINDOW_MAX    300 /* largest number of stored loads of a vGPU (rule 9) */
 #define POLICY_LEVELS	     16	 /* number of levels of demand (policy/qos/demand.h) */
 #define POLICY_DEMAND_WINDOW 120 /* number of stored demands of a vGPU, one per period */
+#define POLICY_RATES_MAX     120 /* largest number of periods over which a rate is judged */
 #define POLICY_DECISIONS_MAX 16	 /* largest number of decisions in one call */
 #define POLICY_MOVES_MAX     (2 * POLICY_VGPUS_MAX)
 #define POLICY_NUMBERS_MAX   12
@@ -94,6 +95,15 @@ struct policy_demand {
 	unsigned char ring_pct[POLICY_DEMAND_WINDOW]; /* demands of the last periods */
 };
 
+/* The last readings of a vGPU that delivers units of work and has a target (policy/rate.h). */
+struct policy_rates {
+	int next, fill;	 /* position and number of valid entries of the rings below */
+	int periods;	 /* the newest periods that are judged together; 0: only the present one */
+	float tolerated; /* tolerance that follows from counting in these periods */
+	float rate[POLICY_RATES_MAX];
+	float load[POLICY_RATES_MAX], util[POLICY_RATES_MAX]; /* NAN: invalid reading */
+};
+
 /* The state of one vGPU between periods. All members are 0 for a new vGPU. The caller stores the
  * struct for the life of the vGPU, and only policy/ reads and writes the members. */
 struct policy_track {
@@ -102,6 +112,7 @@ struct policy_track {
 	int window_next;  /* next position in window_load, which is a ring */
 	int window_fill;
 	float window_load[POLICY_WINDOW_MAX]; /* loads of the last periods, fractions of the GPU */
+	struct policy_rates rates;
 	struct policy_demand demand;
 	int claim_pct; /* policy credit: estimated demand (claim), percent of the GPU */
 };
@@ -134,12 +145,13 @@ struct policy_vgpu {
 	/* out */
 	int want_cap_pct;	 /* the decided cap */
 	unsigned int conditions; /* bits of enum policy_condition */
-	bool short_of_target;	 /* fps is below target by more than the tolerance */
-	bool overloaded;	 /* true: its overload signal is set (rules 1, 2, 11) */
-	bool receiver;		 /* overloaded, and its cap can grow by a step */
-	bool in_doubt;		 /* the readings do not show whether it is overloaded */
-	bool broken;		 /* this period counts as broken time */
-	double e;		 /* (target - fps) / target if below target and GPU-bound, else 0 */
+	double rate; /* mean fps of the periods that are judged together; for frames equal to fps */
+	bool short_of_target; /* rate is below target by more than the tolerance */
+	bool overloaded;      /* true: its overload signal is set (rules 1, 2, 11) */
+	bool receiver;	      /* overloaded, and its cap can grow by a step */
+	bool in_doubt;	      /* the readings do not show whether it is overloaded */
+	bool broken;	      /* this period counts as broken time */
+	double e;	      /* (target - rate) / target if below target and GPU-bound, else 0 */
 };
 
 /* The input and result for one GPU in one period. */

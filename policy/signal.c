@@ -2,6 +2,7 @@
 /* Rules 1 to 3 and 11: signals, conditions and broken time from one period's readings. */
 #include <math.h>
 
+#include "policy/rate.h"
 #include "policy/signal.h"
 #include "policy/window.h"
 
@@ -12,17 +13,10 @@ static bool has_target(const struct policy_vgpu *vgpu)
 	return vgpu->terms.target_fps > 0;
 }
 
-double signal_tolerated_fps(double target_fps)
-{
-	return fmax(0.02 * target_fps, 1.5);
-}
-
 static bool is_short(const struct policy_vgpu *vgpu)
 {
-	double target = vgpu->terms.target_fps;
-
 	return has_target(vgpu) && vgpu->fps_valid &&
-	       target - vgpu->fps > signal_tolerated_fps(target);
+	       vgpu->terms.target_fps - rate_mean(vgpu) > rate_tolerated(vgpu);
 }
 
 /* Compares u with a fraction instead of 100 u with a percentage, so that a u of exactly
@@ -34,7 +28,7 @@ static bool is_above_line(const struct policy_params *params, const struct polic
 
 static bool is_gpu_bound(double line, const struct policy_vgpu *vgpu)
 {
-	return vgpu->busy_valid && vgpu->util >= line;
+	return vgpu->busy_valid && rate_util(vgpu) >= line;
 }
 
 int signal_room_steps(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu)
@@ -135,6 +129,8 @@ static void read_vgpu(const struct policy_params *params, const struct policy_gp
 	bool gpu_bound = is_gpu_bound(rules_in_force(params).gpu_bound, vgpu);
 	bool starved;
 
+	rate_add(gpu, vgpu);
+	vgpu->rate = rate_mean(vgpu);
 	vgpu->short_of_target = is_short(vgpu);
 	starved = vgpu->short_of_target && gpu_bound;
 	track->overload_run =
@@ -144,7 +140,7 @@ static void read_vgpu(const struct policy_params *params, const struct policy_gp
 		window_add(track, vgpu->load);
 
 	vgpu->want_cap_pct = vgpu->cap_pct;
-	vgpu->e = starved ? (vgpu->terms.target_fps - vgpu->fps) / vgpu->terms.target_fps : 0;
+	vgpu->e = starved ? (vgpu->terms.target_fps - vgpu->rate) / vgpu->terms.target_fps : 0;
 	vgpu->broken = is_broken(params, gpu, vgpu);
 	vgpu->overloaded = signal_cause(params, gpu, vgpu) != SIGNAL_NONE;
 	vgpu->receiver = vgpu->overloaded && signal_room_steps(gpu, vgpu) > 0;

@@ -23,10 +23,6 @@ bool signal_all_read(const struct policy_gpu *gpu);
 enum signal_cause signal_cause(const struct policy_params *params, const struct policy_gpu *gpu,
 			       const struct policy_vgpu *vgpu);
 
-/* Returns the tolerance: a vGPU is short if its FPS is below @target_fps by more than this number
- * (docs/design.md, section 2). */
-double signal_tolerated_fps(double target_fps);
-
 /* Returns the whole steps by which the cap can grow; 0 for a held vGPU. */
 int signal_room_steps(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu);
 

@@ -24,6 +24,7 @@ static void hold_policy_conditions(struct manager *m, const struct host_gpu *hos
 	const char *gpu = host_gpu->config.name, *id = v->contract.id;
 	const struct policy_terms terms = host_terms(host_gpu, &v->contract);
 	const char *unit = terms.counts_work ? "units/s" : "frames per second";
+	int digits = terms.counts_work && terms.target_fps < 10 ? 2 : 1;
 	unsigned int c = v->view.conditions;
 	double util_pct = v->row.util * 100;
 
@@ -40,12 +41,13 @@ static void hold_policy_conditions(struct manager *m, const struct host_gpu *hos
 			    v->cap_pct);
 	if (c & POLICY_QOS_NOT_GPU_BOUND)
 		alerts_hold(m->alerts, ALERT_QOS_NOT_GPU_BOUND, gpu, v, ms,
-			    "vGPU %s reaches %.1f of %.1f %s and uses only %.1f %% of its cap of "
+			    "vGPU %s reaches %.*f of %.*f %s and uses only %.1f %% of its cap of "
 			    "%d %%",
-			    id, v->row.fps, terms.target_fps, unit, util_pct, v->cap_pct);
+			    id, digits, v->view.rate, digits, terms.target_fps, unit, util_pct,
+			    v->cap_pct);
 	if (c & POLICY_FPS_MISSING)
 		alerts_hold(m->alerts, ALERT_FPS_MISSING, gpu, v, ms,
-			    "vGPU %s has a target of %.1f %s and reports none", id,
+			    "vGPU %s has a target of %.*f %s and reports none", id, digits,
 			    terms.target_fps, unit);
 }
 

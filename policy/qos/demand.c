@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "policy/qos/demand.h"
-#include "policy/signal.h"
+#include "policy/rate.h"
 
 /* While a vGPU is probed, its demand is estimated as this multiple of its use. */
 #define PROBE 3.0
@@ -72,7 +72,7 @@ static double estimate_pct(const struct policy_vgpu *vgpu, enum policy_demand_so
  * cap. */
 static bool is_measured_by_frames(const struct policy_vgpu *vgpu)
 {
-	return vgpu->terms.target_fps > 0 && vgpu->fps_valid && vgpu->fps > 0;
+	return vgpu->terms.target_fps > 0 && vgpu->fps_valid && rate_mean(vgpu) > 0;
 }
 
 static double wanted_pct(const struct policy_vgpu *vgpu, enum policy_demand_source *ret_source)
@@ -81,7 +81,7 @@ static double wanted_pct(const struct policy_vgpu *vgpu, enum policy_demand_sour
 
 	*ret_source = POLICY_DEMAND_SEEN;
 	if (is_measured_by_frames(vgpu))
-		return vgpu->terms.target_fps * load_pct / vgpu->fps;
+		return vgpu->terms.target_fps * (100 * rate_load(vgpu)) / rate_mean(vgpu);
 	if (!is_censored(vgpu))
 		return load_pct;
 	return estimate_pct(vgpu, ret_source);
@@ -93,7 +93,7 @@ double demand_tolerance(const struct policy_vgpu *vgpu)
 
 	if (target <= 0 || !vgpu->fps_valid)
 		return BARE_TOLERANCE;
-	return fmax(0.5, 1 - signal_tolerated_fps(target) / target);
+	return fmax(0.5, 1 - rate_tolerated(vgpu) / target);
 }
 
 /* Returns the cap in whole percent with which a vGPU with demand @pct is not broken. */

@@ -61,6 +61,18 @@ ok "the reason is in units of work" sh -c "echo '$steal' | jq -e '.why | test(\"
 is "so are its numbers" "$(echo "$steal" | jq -r '.numbers | "\(.target_rate) \(.rate > 0) \(.fps)"')" "60.5 true null"
 ok "gover-ctl why shows both" sh -c "'$B/gover-ctl' --socket '$sock' why a | grep -q 'of 60.5 units/s'"
 
+# --- units of seconds ---
+
+api PATCH /v1/vgpus/a '{"target_rate": 0.5, "labels": {"workload": "frame:gpu_ms=1200,cpu_ms=0"}}' >/dev/null
+ok "a promise of 0.5 units/s is kept" until_ok 30 that /v1/vgpus/a '.short == false and .mean_rate > 0'
+api PATCH /v1/vgpus/a '{"held": true, "held_cap_pct": 20}' >/dev/null
+ok "it is broken by one unit in six seconds" until_ok 30 that /v1/vgpus/a '.short and .broken and .e > 0.5'
+api PATCH /v1/vgpus/a '{"held": false}' >/dev/null
+ok "the policy helps slow units" until_ok 60 that /v1/vgpus/a '.cap_pct > 55 and .short == false'
+ok "the reason has two decimals" that '/v1/decisions?vgpu=a&limit=1000' \
+  '[.decisions[].why | select(test("reaches 0[.][0-9][0-9] of its target of 0.5 units/s"))] | length > 0'
+api PATCH /v1/vgpus/a '{"target_rate": 60.5}' >/dev/null
+
 api PATCH /v1/vgpus/a '{"labels": {"workload": "frame:gpu_ms=1,cpu_ms=50"}}' >/dev/null
 ok "a program that does not use its cap raises qos_not_gpu_bound" until_ok 20 alerts 1 qos_not_gpu_bound a
 ok "its text is in units of work" that /v1/alerts \

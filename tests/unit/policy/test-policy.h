@@ -71,6 +71,7 @@ static inline void bench_init(struct bench *bench, const struct given *given, in
 	bench->gpu.name = "gpu0";
 	bench->gpu.step_pct = step_pct;
 	bench->gpu.floor_pct = step_pct;
+	bench->gpu.period_s = 1;
 	bench->gpu.vgpus = bench->vgpus;
 	for (int i = 0; i < BENCH_MAX && given[i].id; i++) {
 		const struct given *row = &given[i];
