@@ -48,12 +48,19 @@ int contract_change_check_terms(const struct host_gpu *gpu, const struct contrac
 	return 0;
 }
 
-int contract_change_check_promise(const struct host_gpu *gpu, unsigned int fields,
-				  const struct contract *c, struct err *reterr)
+int contract_change_check_units(const struct host_gpu *gpu, unsigned int fields,
+				const struct contract *c, struct err *reterr)
 {
 	bool fps = (fields & CONTRACT_TARGET_FPS) && c->terms.target_fps > 0;
 	bool rate = (fields & CONTRACT_TARGET_RATE) && c->target_rate > 0;
+	bool limit = (fields & CONTRACT_FPS_LIMIT) && c->fps_limit > 0;
 
+	if (limit && host_gpu_unit(gpu, c) == GPU_WORK)
+		return err_condition(
+			reterr, CONTROL_E_INVALID,
+			"fps_limit: %g is not allowed for vGPU %s (allowed: 0, because "
+			"GPU %s counts units of work)",
+			c->fps_limit, c->id, gpu->config.name);
 	/* Only an open GPU has a unit. Contracts without units of work can change at any time. */
 	if (!gpu->open)
 		return rate ? contract_change_check_answers(gpu, reterr) : 0;
@@ -144,7 +151,7 @@ int contract_change_plan(struct manager *m, struct host_gpu *gpu, struct vgpu *v
 	int r;
 
 	round->out.n_decisions = round->out.n_moves = 0;
-	r = contract_change_check_promise(gpu, fields, c, reterr);
+	r = contract_change_check_units(gpu, fields, c, reterr);
 	if (r == 0)
 		r = contract_change_check_memory(gpu, fields, c, reterr);
 	if (r != 0)

@@ -25,11 +25,11 @@ int contract_change_check_terms(const struct host_gpu *gpu, const struct contrac
 				struct err *reterr);
 
 /*
- * Checks that the promises of @contract in @fields are in the unit of @gpu. 0, no promise, is
- * allowed in both units.
+ * Checks that the promises and the limit of the frame rate of @contract in @fields are in the unit
+ * of @gpu. 0, no promise and no limit, is allowed in both units.
  */
-int contract_change_check_promise(const struct host_gpu *gpu, unsigned int fields,
-				  const struct contract *contract, struct err *reterr);
+int contract_change_check_units(const struct host_gpu *gpu, unsigned int fields,
+				const struct contract *contract, struct err *reterr);
 
 /* Checks that @gpu can limit memory and answers, if @contract has a limit in @fields. */
 int contract_change_check_memory(const struct host_gpu *gpu, unsigned int fields,

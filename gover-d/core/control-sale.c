@@ -252,8 +252,9 @@ static int plan_sale(struct manager *m, struct change *change, struct err *reter
 	if (r == 0)
 		r = contract_change_check_terms(gpu, c, reterr);
 	if (r == 0)
-		r = contract_change_check_promise(gpu, CONTRACT_TARGET_FPS | CONTRACT_TARGET_RATE,
-						  c, reterr);
+		r = contract_change_check_units(
+			gpu, CONTRACT_TARGET_FPS | CONTRACT_TARGET_RATE | CONTRACT_FPS_LIMIT, c,
+			reterr);
 	if (r == 0)
 		r = contract_change_check_memory(gpu, CONTRACT_MEMORY, c, reterr);
 	if (r == 0)

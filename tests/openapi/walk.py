@@ -142,7 +142,7 @@ def tag(api, path):
 def limits(api, folder):
     """Each member of a change accepts what its schema allows, up to its limits, and nothing else."""
     unit = api.ask("GET", "/v1/gpus", status=200).json()["gpus"][0]["unit"]
-    other = {"frames": "target_rate", "work": "target_fps"}[unit]
+    other = {"frames": ("target_rate",), "work": ("target_fps", "fps_limit")}[unit]
     api.ask("POST", "/v1/vgpus", {"id": "limits", "initial_cap_pct": 100}, status=201)
     for path, name in (("/v1/vgpus/limits", "VgpuChange"), ("/v1/gpus/gpu0", "GpuChange"), ("/v1/policy", "PolicyChange")):
         for member, schema in api.document["components"]["schemas"][name]["properties"].items():
@@ -158,8 +158,8 @@ def limits(api, folder):
                 status = 200
                 if member == "fund_window_s":
                     status = (200, 422)  # 422 if the window has too many periods
-                elif member in (other, "memory_mib") and value > 0:
-                    status = 422  # a promise in the other unit, or a limit that the backend sim does not have
+                elif member in (*other, "memory_mib") and value > 0:
+                    status = 422  # a promise or a limit in the other unit, or a limit that the backend sim does not have
                 api.ask("PATCH", path, body, {"If-Match": tag(api, path)}, status)
             if name == "PolicyChange":
                 api.ask("PATCH", path, {key: None for key in {member, *TOGETHER.get(member, {})}}, status=200)

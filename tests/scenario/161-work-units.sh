@@ -43,6 +43,11 @@ api PATCH /v1/vgpus/a '{"target_fps": 30}' >/dev/null
 is "also in a change" "$(status) $(body .detail | cut -d ' ' -f -8)" "422 target_fps: 30 is not allowed for vGPU a"
 api PATCH /v1/vgpus/a '{"target_fps": 0}' >/dev/null
 is "no frame rate is no promise" "$(status) $(body '"\(.target_rate) \(.target_fps)"')" "200 60.5 null"
+api PATCH /v1/vgpus/a '{"fps_limit": 30}' >/dev/null
+is "a limit of the frame rate is rejected, too" "$(status) $(body .detail)" \
+  "422 fps_limit: 30 is not allowed for vGPU a (allowed: 0, because GPU work0 counts units of work)"
+sell x 1 idle "$on_work, \"fps_limit\": 30"
+is "also in a new contract" "$(status) $(body .detail | cut -d ' ' -f -8)" "422 fps_limit: 30 is not allowed for vGPU x"
 sell f 40 frame:gpu_ms=2,cpu_ms=4,fps_max=31 '"gpu": "gpu0", "target_fps": 30'
 is "other GPUs have frame rates" "$(status) $(body '"\(.target_rate) \(.target_fps)"')" "201 null 30"
 api PATCH /v1/vgpus/f '{"target_rate": 5}' >/dev/null
@@ -138,6 +143,15 @@ stop
 start || exit 1
 is "the promise survives a restart" "$(get /v1/vgpus/n '"\(.target_rate) \(.target_fps)"')" "7.5 null"
 is "so does the unit of the sale" "$(get '/v1/offers?all=true' '[.offers[] | select(.vgpu == "n")][0] | "\(.target_rate) \(.target_fps)"')" "7.5 null"
+stop
+# A daemon before this rule accepted a limit of the frame rate.
+jq '(.vgpus[] | select(.id == "n")).fps_limit = 62.5' "$dir/state/contracts.json" >"$dir/limited" &&
+  cp "$dir/limited" "$dir/state/contracts.json"
+start || exit 1
+api PATCH /v1/vgpus/n '{"weight": 2}' >/dev/null
+is "a contract with a limit of the frame rate is loaded, and can change" "$(status) $(body '"\(.fps_limit) \(.weight)"')" "200 62.5 2"
+api PATCH /v1/vgpus/n '{"fps_limit": 0}' >/dev/null
+is "its limit can be removed" "$(status) $(body .fps_limit)" "200 0"
 stop
 
 printf '[gpu gpu0]\nbackend = softgpu\nunit = work\n' >"$dir/bad.conf"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A promise must be in the unit that the GPU counts. */
+/* A promise and a limit of the frame rate must be in the unit that the GPU counts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,9 +46,49 @@ static void a_promise_is_in_the_unit_of_the_gpu(void **state)
 
 		gpu.traits.unit = rows[i].unit;
 		contract.terms.target_fps = rows[i].target_fps;
-		r = contract_change_check_promise(&gpu, rows[i].fields, &contract, &err);
+		r = contract_change_check_units(&gpu, rows[i].fields, &contract, &err);
 		assert_int_equal(r, rows[i].problem ? CONTROL_E_INVALID : 0);
 		assert_string_equal(err.msg, rows[i].problem ? rows[i].problem : "");
+	}
+}
+
+static void a_frame_rate_is_limited_only_where_frames_count(void **state)
+{
+	static const struct {
+		bool open;
+		enum gpu_unit unit;
+		unsigned int fields;
+		double fps_limit, target_rate;
+		bool allowed;
+	} rows[] = {
+		{true, GPU_FRAMES, CONTRACT_FPS_LIMIT, 62.5, 0, true},
+		{true, GPU_WORK, CONTRACT_FPS_LIMIT, 0, 0, true},
+		{true, GPU_WORK, CONTRACT_FPS_LIMIT, 62.5, 0, false},
+		/* a contract of an earlier version with a limit can change otherwise */
+		{true, GPU_WORK, BOTH, 62.5, 0.5, true},
+		/* before the GPU is open, a promise shows the unit */
+		{false, GPU_FRAMES, CONTRACT_FPS_LIMIT, 62.5, 0, true},
+		{false, GPU_FRAMES, CONTRACT_FPS_LIMIT, 62.5, 0.5, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct host_gpu gpu = {.config = {.name = "gpu7"}, .open = rows[i].open};
+		const struct contract contract = {.id = "a",
+						  .fps_limit = rows[i].fps_limit,
+						  .target_rate = rows[i].target_rate};
+		struct err err = {""};
+		int r;
+
+		gpu.traits.unit = rows[i].unit;
+		r = contract_change_check_units(&gpu, rows[i].fields, &contract, &err);
+		assert_int_equal(r, rows[i].allowed ? 0 : CONTROL_E_INVALID);
+		assert_string_equal(
+			err.msg,
+			rows[i].allowed
+				? ""
+				: "fps_limit: 62.5 is not allowed for vGPU a (allowed: 0, because "
+				  "GPU gpu7 counts units of work)");
 	}
 }
 
@@ -60,9 +100,9 @@ static void before_the_gpu_is_open_only_a_promise_in_frames_can_change(void **st
 
 	(void)state;
 	contract.terms.target_fps = 30;
-	assert_int_equal(contract_change_check_promise(&gpu, CONTRACT_TARGET_FPS, &contract, &err),
+	assert_int_equal(contract_change_check_units(&gpu, CONTRACT_TARGET_FPS, &contract, &err),
 			 0);
-	assert_int_equal(contract_change_check_promise(&gpu, BOTH, &contract, &err),
+	assert_int_equal(contract_change_check_units(&gpu, BOTH, &contract, &err),
 			 CONTROL_E_NO_ANSWER);
 }
 
@@ -70,6 +110,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_promise_is_in_the_unit_of_the_gpu),
+		cmocka_unit_test(a_frame_rate_is_limited_only_where_frames_count),
 		cmocka_unit_test(before_the_gpu_is_open_only_a_promise_in_frames_can_change),
 	};
 
