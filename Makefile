@@ -45,7 +45,7 @@ no_units := $(if $(BPF),,%/test-fps-bpf-symbols.c) $(if $(opencl),,%/test-comput
 unit_sources := $(filter-out $(no_units),$(shell find tests/unit -name 'test-*.c'))
 no_bpf   := $(if $(BPF),monitor/bpf/none.c,$(addprefix monitor/bpf/,bpf.c files.c symbols.c))
 sources  := $(filter-out $(mains) $(receive) $(no_bpf) %.bpf.c,$(wildcard $(addsuffix /*.c,$(folders)))) \
-            fps-preload/debug.c fps-preload/owned-fd.c \
+            fps-preload/debug.c fps-preload/owned-fd.c fps-preload/sealed-memfd.c \
             compute/cl/slice-plan.c compute/cl/slice-text.c # the pure part of compute/cl
 objects  := $(sources:%.c=$B/obj/%.o) $B/obj/gover-d/web/embed.o $B/obj/gover-d/openapi/embed.o \
             $B/obj/gover-ctl/verb/embed.o $(if $(BPF),$B/obj/monitor/bpf/embed.o)
@@ -103,7 +103,7 @@ $B/libgover-fps.so: $(patsubst %.c,$B/obj/%.o,$(wildcard fps-preload/*.c)) fps-p
 		-o $@ $(filter %.o,$^) -ldl -lm -pthread
 
 # The Vulkan layer shares these objects with the preload library, but wraps no GL symbols.
-counting := channel connection debug frame limit owned-fd pace report setup shared-page
+counting := channel connection debug frame limit owned-fd pace report sealed-memfd setup shared-page
 $B/libgover-fps-layer.so: $(patsubst %.c,$B/obj/%.o,$(wildcard fps-preload/layer/*.c)) \
 		$(counting:%=$B/obj/fps-preload/%.o) fps-preload/layer/exports.map
 	@echo "  LD    $@"
@@ -116,7 +116,7 @@ $B/libgover-double.so: $(patsubst %.c,$B/obj/%.o,$(wildcard sim/double/*.c sim/d
 	@$(CC) $(ldflags) $(LDFLAGS) -shared -Wl,--version-script=sim/double/exports.map -Wl,-z,nodelete \
 		-o $@ $(filter %.o,$^) -pthread
 
-cl_parts := $(wildcard compute/cl/*.c compute/tenant/*.c) fps-preload/debug.c fps-preload/owned-fd.c \
+cl_parts := $(wildcard compute/cl/*.c compute/tenant/*.c) $(addprefix fps-preload/,debug.c owned-fd.c sealed-memfd.c) \
             $(addprefix compute/channel/,memfd.c message.c text.c transfer.c)
 $B/libgover-cl.so: $(cl_parts:%.c=$B/obj/%.o) compute/cl/exports.map
 	@echo "  LD    $@"

@@ -10,7 +10,6 @@
  * another thread may still write to it, and because the address of a page identifies it.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
@@ -19,13 +18,10 @@
 
 #include "fps-preload/owned-fd.h"
 #include "fps-preload/connection.h"
+#include "fps-preload/sealed-memfd.h"
 #include "fps-preload/shared-page.h"
 #include "fps-preload/debug.h"
 #include "fps-preload/wire.h"
-
-#ifndef MFD_NOEXEC_SEAL
-#define MFD_NOEXEC_SEAL 0x0008u
-#endif
 
 /* Aligned to 8 bytes on 32-bit machines too, as atomic access requires. */
 typedef uint64_t atomic_u64 __attribute__((aligned(8)));
@@ -82,19 +78,13 @@ static struct local *get_local(void)
 
 static int create_memfd(struct owned_fd *ret_memfd)
 {
-	unsigned int flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-	int fd = memfd_create("gover-fps", flags | MFD_NOEXEC_SEAL), r;
+	int r = owned_fd_take(sealed_memfd_create("gover-fps", FPS_WIRE_PAGE_SIZE), ret_memfd);
 
-	if (fd < 0 && errno == EINVAL) /* Linux before 6.3 rejects MFD_NOEXEC_SEAL */
-		fd = memfd_create("gover-fps", flags);
-	r = owned_fd_take(fd, ret_memfd);
 	if (r < 0)
 		return r;
-	if (ftruncate(ret_memfd->fd, FPS_WIRE_PAGE_SIZE) < 0 ||
-	    fcntl(ret_memfd->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
-		r = -errno;
+	r = sealed_memfd_seal(ret_memfd->fd, /* seals= */ 0);
+	if (r < 0)
 		owned_fd_close(ret_memfd);
-	}
 	return r;
 }
 

@@ -8,10 +8,8 @@
 #include <unistd.h>
 
 #include "compute/channel/memfd.h"
+#include "fps-preload/sealed-memfd.h"
 
-#ifndef MFD_NOEXEC_SEAL
-#define MFD_NOEXEC_SEAL 0x0008u
-#endif
 #ifndef F_SEAL_FUTURE_WRITE
 #define F_SEAL_FUTURE_WRITE 0x0010
 #endif
@@ -20,19 +18,15 @@
 
 static int create(const char *name, size_t bytes, int seals, int *ret_fd, void **ret_memory)
 {
-	unsigned int flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-	int fd = memfd_create(name, flags | MFD_NOEXEC_SEAL), r;
-	void *memory = MAP_FAILED;
+	int fd = sealed_memfd_create(name, bytes), r;
+	void *memory;
 
-	if (fd < 0 && errno == EINVAL) /* Linux before 6.3 rejects MFD_NOEXEC_SEAL */
-		fd = memfd_create(name, flags);
 	if (fd < 0)
 		return -errno;
-	if (ftruncate(fd, (off_t)bytes) == 0)
-		memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	/* The seals come last: F_SEAL_FUTURE_WRITE keeps existing mappings writable. */
-	if (memory == MAP_FAILED || fcntl(fd, F_ADD_SEALS, seals | SIZE_SEALS | F_SEAL_SEAL) < 0) {
-		r = -errno;
+	r = memory == MAP_FAILED ? -errno : sealed_memfd_seal(fd, seals);
+	if (r < 0) {
 		if (memory != MAP_FAILED)
 			(void)munmap(memory, bytes);
 		(void)close(fd);

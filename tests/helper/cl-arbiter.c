@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Link: compute/channel/memfd.c compute/channel/message.c compute/channel/reading.c
- * Link: compute/channel/text.c compute/channel/transfer.c -pthread
+ * Link: compute/channel/text.c compute/channel/transfer.c fps-preload/sealed-memfd.c -pthread
  *
  * cl-arbiter SOCKET MODE [memory=BYTES] COMMAND...: a small arbiter. Runs COMMAND with GOVER_CL set
  * and prints the totals of all its clients in one line. MODE: free: no control; turn: every client

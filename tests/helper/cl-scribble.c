@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Link: compute/channel/memfd.c compute/channel/message.c compute/channel/text.c
- * Link: compute/channel/transfer.c
+ * Link: compute/channel/transfer.c fps-preload/sealed-memfd.c
  *
  * A hostile client of the arbiter: writes random words in its page and rings the bell at random.
  *   cl-scribble client SOCKET SEED MS   connects, scribbles for MS ms, and keeps the connection

@@ -83,6 +83,7 @@ xargs grep -Hn '^#include "' <"$dir/c" | awk -F : '
     if (top == "monitor" && part[2] ~ /^fps-preload\/(wire|message)\.h$/) next
     if (from == "fps-preload/layer" && to == "fps-preload") next
     if (from ~ /^compute\/(tenant|cl)$/ && part[2] ~ /^fps-preload\/(debug|owned-fd)\.h$/) next
+    if (from == "compute/channel" && part[2] == "fps-preload/sealed-memfd.h") next
     if (top == "kernel" && (to == "sched" || part[2] !~ "/")) next
     if (top == "gover-ctl" && to ~ /^gover-ctl/ && level[to] < level[from]) next
     if (top == "gover-ctl" && (to == "base" || to == "sim/experiment" || part[2] == "gover-d/config/config.h" || part[2] == "gover-d/model/contract.h")) next
