@@ -176,7 +176,9 @@ $B/tests/test-sched-policy $B/tests/test-sched-policy-accounting: cflags += -Ite
 
 # It loads the layer at run time.
 $B/tests/test-compute-cl $B/tests/test-compute-cl-slice: | $(cl_layer)
-$B/tests/fps-sink: monitor/fps/fps.c $(addprefix monitor/fps/,guests.c hello.c message.c page.c process.c quota.c reporter.c vgpus.c)
+# A line "Link:" in a helper lists sources and flags. The sources are linked as objects, which know their headers.
+linked := $(shell awk '/^ \* Link: / { for (i = 3; i <= NF; i++) if ($$i ~ /\.c$$/) print FILENAME ":" $$i }' tests/helper/*.c)
+$(foreach pair,$(linked:%.c=%.o),$(eval $(subst tests/helper/,$B/tests/,$(subst .c:,: $B/obj/,$(pair)))))
 $B/tests/fps-ways: $B/tests/fake-gl
 $B/tests/fps-ways: ldflags += -Wl,--no-as-needed $B/tests/fake-gl
 # Without a sanitizer, because it replaces functions that a sanitizer calls before it is initialised.
@@ -185,7 +187,8 @@ $B/tests/clock-shift: ldflags := $(filter-out $(SANITIZE),$(ldflags))
 $B/tests/%: tests/helper/%.c
 	@mkdir -p $(@D)
 	@echo "  HELP  $<"
-	@$(CC) $(cflags) $(CFLAGS) -MMD -MP $(ldflags) $(LDFLAGS) -o $@ $< $(shell sed -n 's/^ \* Link: //p' $<)
+	@$(CC) $(cflags) $(CFLAGS) -MMD -MP $(ldflags) $(LDFLAGS) -o $@ $< $(filter %.o,$^) \
+		$(filter-out %.c,$(shell sed -n 's/^ \* Link: //p' $<))
 
 # The conformance test of OpenCL layers is one program of several files.
 conformance := $(wildcard tests/helper/cl-conformance/*.c)
