@@ -36,7 +36,7 @@ while read -r name; do
   ok "section $name alone: the same transcript" cmp "$dir/wanted" "$dir/got"
 done <"$dir/sections"
 
-# Each row: a mistake, and the section whose transcript must change.
+# Each row: a mistake, and the section whose transcript must change. A crash alone is reported and does not count.
 cat >"$dir/mistakes" <<'EOF'
 map-early map
 map-blocks map
@@ -91,7 +91,14 @@ ok "each mistake of the test layer has a row" sh -c "cut -d ' ' -f 1 '$dir/mista
 notices() { # notices MISTAKE SECTION: the transcript of the section changes, and the mistake exists
   section "$2" "$dir/plain" >"$dir/wanted"
   CL_PATIENCE_MS=400 CL_LAYER_MISTAKE=$1 OPENCL_LAYERS=$bad_layer "$conformance" "$2" >"$dir/got" 2>/dev/null
-  [ "$?" -ne 9 ] && [ -s "$dir/wanted" ] && ! cmp -s "$dir/wanted" "$dir/got"
+  rc=$?
+  if [ "$rc" -gt 128 ]; then
+    # Lines that are missing after a crash are no difference that the test has found, and the last line may be incomplete.
+    echo "the program ended by SIG$(kill -l "$rc")"
+    sed -i '$d' "$dir/got"
+    head -n "$(wc -l <"$dir/got")" "$dir/wanted" >"$dir/begun" && mv "$dir/begun" "$dir/wanted"
+  fi
+  [ "$rc" -ne 9 ] && [ -s "$dir/wanted" ] && ! cmp -s "$dir/wanted" "$dir/got"
 }
 
 # Half of the mistakes return wrong data. A device that computes nothing cannot show them.
@@ -101,5 +108,6 @@ if ! grep -q '^blocking map after a kernel: 200 of 200 ' "$dir/plain"; then
 fi
 while read -r mistake name; do
   ok "mistake $mistake: section $name notices it" notices "$mistake" "$name"
+  [ "$rc" -le 128 ] || echo "# mistake $mistake: section $name ended by SIG$(kill -l "$rc")"
 done <"$dir/mistakes"
 finish
