@@ -21,6 +21,7 @@ heard() { # heard EVENT N: the webhook has received the event of telemetry_stale
 }
 listed() { # the command of the page, for the arbiter of this test
   echo '$ ps -C gover-arbiter -o pid,stat,args'
+  # shellcheck disable=SC2009 # pgrep does not print the state
   ps -C gover-arbiter -o pid,stat,args | grep -e PID -e "$socket" | tee "$dir/said"
 }
 
