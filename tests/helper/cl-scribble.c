@@ -7,8 +7,7 @@
  *   cl-scribble client SOCKET SEED MS   connects, scribbles for MS ms, and keeps the connection
  *   cl-scribble page PATH SEED MS       scribbles in the page of another program, /proc/PID/fd/N
  * Prints "ready" before the first word and "done" after the last one. The mode client then waits
- * until it is killed. The values include the greatest ones, times in the future, and counters that
- * go back. The same seed writes the same words.
+ * until it is killed. scribble.h describes the words.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,27 +25,19 @@
 #include "compute/channel/memfd.h"
 #include "compute/channel/message.h"
 #include "compute/channel/transfer.h"
+#include "tests/helper/scribble.h"
 
 #define WELCOME_MS    20000
 #define PAUSE_MAX_US  200
 #define WORDS_AT_ONCE 8
 
-static uint64_t seed;
+static struct scribble words;
 static int bell = -1;
 
 static void fail(const char *what)
 {
 	fprintf(stderr, "cl-scribble: %s: %s\n", what, strerror(errno));
 	exit(1);
-}
-
-/* xorshift64* */
-static uint64_t next_random(void)
-{
-	seed ^= seed >> 12;
-	seed ^= seed << 25;
-	seed ^= seed >> 27;
-	return seed * 2685821657736338717ull;
 }
 
 static uint64_t now_ns(void)
@@ -57,53 +48,6 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static uint64_t value_after(uint64_t old)
-{
-	switch (next_random() % 12) {
-	case 0:
-		return 0;
-	case 1:
-		return 1;
-	case 2:
-		return UINT64_MAX;
-	case 3:
-		return INT64_MAX;
-	case 4:
-		return (uint64_t)INT64_MAX + 1;
-	case 5:
-		return now_ns();
-	case 6:
-		return now_ns() + next_random() % 10000000000u;
-	case 7:
-		return old - 1 - next_random() % 1000000;
-	case 8:
-		return old + next_random() % 1000000;
-	case 9:
-		return old + (1ull << next_random() % 64);
-	case 10:
-		return next_random() % 16;
-	default:
-		return next_random();
-	}
-}
-
-/* Writes one random word of 32 or 64 bits; mostly one that has a meaning. */
-static void scribble(char *page)
-{
-	size_t range = next_random() % 16 ? sizeof(struct compute_page) : COMPUTE_PAGE_BYTES;
-	size_t at = next_random() % (range / 8) * 8;
-
-	if (next_random() % 4 == 0) {
-		uint32_t *word = (uint32_t *)(void *)(page + at);
-
-		__atomic_store_n(word, (uint32_t)value_after(*word), __ATOMIC_SEQ_CST);
-	} else {
-		uint64_t *word = (uint64_t *)(void *)(page + at);
-
-		__atomic_store_n(word, value_after(*word), __ATOMIC_SEQ_CST);
-	}
-}
-
 static void ring(void)
 {
 	uint64_t one = 1;
@@ -112,26 +56,26 @@ static void ring(void)
 		(void)!write(bell, &one, sizeof(one));
 }
 
-static void run(char *page, uint64_t ms)
+static void run(struct compute_page *page, uint64_t ms)
 {
 	uint64_t end_ns = now_ns() + ms * 1000000;
 
 	puts("ready");
 	(void)fflush(stdout);
 	do {
-		for (uint64_t n = next_random() % WORDS_AT_ONCE + 1; n > 0; n--)
-			scribble(page);
-		if (next_random() % 4 == 0)
+		for (uint64_t n = scribble_random(&words) % WORDS_AT_ONCE + 1; n > 0; n--)
+			scribble_word(&words, page, now_ns());
+		if (scribble_random(&words) % 4 == 0)
 			ring();
-		if (next_random() % 2)
-			(void)usleep((useconds_t)(next_random() % PAUSE_MAX_US));
+		if (scribble_random(&words) % 2)
+			(void)usleep((useconds_t)(scribble_random(&words) % PAUSE_MAX_US));
 	} while (now_ns() < end_ns);
 	puts("done");
 	(void)fflush(stdout);
 }
 
 /* Connects and returns the page. The connection stays open until the process ends. */
-static char *connect_as_client(const char *path)
+static struct compute_page *connect_as_client(const char *path)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), page_fd, n;
@@ -158,10 +102,10 @@ static char *connect_as_client(const char *path)
 	if (n <= 0 || compute_message_parse_welcome(&welcome, (size_t)n, n_fds, &welcome) < 0)
 		fail("welcome");
 	bell = fds[1];
-	return (char *)page;
+	return page;
 }
 
-static char *map_page(const char *path)
+static struct compute_page *map_page(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CLOEXEC);
 	void *page;
@@ -183,7 +127,7 @@ int main(int argc, char **argv)
 		fputs("usage: cl-scribble client SOCKET SEED MS | page PATH SEED MS\n", stderr);
 		return 2;
 	}
-	seed = strtoull(argv[3], NULL, 10) * 2 + 1;
+	words.random = strtoull(argv[3], NULL, 10) * 2 + 1;
 	run(client ? connect_as_client(argv[2]) : map_page(argv[2]), strtoull(argv[4], NULL, 10));
 	while (client)
 		(void)pause();
