@@ -19,6 +19,7 @@
 
 #include "compute/channel/memfd.h"
 #include "compute/server/accelerator.h"
+#include "compute/tenant/gate.h"
 
 #define MS 1000000ull
 #define US 1000ull
@@ -29,7 +30,13 @@ struct program {
 	struct accelerator_client *client;
 	uint64_t unit_ns, predicted_ns;
 	unsigned int depth;
-	bool stopped; /* writes nothing in its page */
+	bool stopped;	    /* writes nothing in its page */
+	uint64_t sleeps_ns; /* until this time, its thread does not run */
+	/* What it knows without its page: submissions in flight, and those that have finished. */
+	unsigned int in_flight, finished;
+	bool waits;	     /* for a turn */
+	uint32_t word;	     /* the grant word it has seen while it waits */
+	uint64_t bounded_ns; /* since when it waits for its own work; 0: it does not */
 	uint64_t busy_ns;
 };
 
@@ -205,6 +212,7 @@ static inline void submit(unsigned int i)
 	world.queue[at].program = i;
 	world.queue[at].end_ns = begin_ns + program->unit_ns;
 	world.queued++;
+	program->in_flight++;
 	page->in_flight_ns += program->predicted_ns;
 	page->in_flight++;
 	page->submissions++;
@@ -213,17 +221,25 @@ static inline void submit(unsigned int i)
 			program->predicted_ns;
 }
 
-/* Returns whether the program rings. */
-static inline bool finish_first(void)
+/* The device finishes the first submission of its queue. */
+static inline void finish_first(void)
 {
 	struct program *program = &world.programs[world.queue[world.first].program];
-	struct compute_page *page = program->page;
 
 	world.first = (world.first + 1) % QUEUE_MAX;
 	world.queued--;
 	program->busy_ns += program->unit_ns;
-	if (!page || program->stopped)
-		return false;
+	program->finished++;
+}
+
+/* A program notices the end of a submission. Returns whether it rings. */
+static inline bool notice_end(struct program *program)
+{
+	struct compute_page *page = program->page;
+
+	program->finished--;
+	program->in_flight--;
+	program->bounded_ns = 0;
 	page->units++;
 	page->busy_ns += program->unit_ns;
 	page->in_flight--;
@@ -233,24 +249,53 @@ static inline bool finish_first(void)
 	return page->in_flight == 0 && (slot_of(program)->flags & COMPUTE_RING_IDLE);
 }
 
-/* A program submits, or asks for a turn. Returns whether it rings. */
+/* A thread begins or ends to wait for a turn. Returns whether it rings. */
+static inline bool wait_for_turn(struct program *program, bool waits)
+{
+	struct compute_page *page = program->page;
+	bool began = waits && !program->waits, ended = !waits && program->waits;
+
+	if (began && page->waiters++ == 0) {
+		page->request_ns = world.now_ns;
+		page->request += COMPUTE_REQUEST_STEP;
+	}
+	if (began)
+		page->request |= COMPUTE_REQUEST_WANTS;
+	if (ended && --page->waiters == 0) {
+		page->request_ns = world.now_ns;
+		page->request &= ~COMPUTE_REQUEST_WANTS;
+	}
+	/* A sign of life. */
+	if (waits && !began &&
+	    (program->word != slot_of(program)->grant ||
+	     world.now_ns - page->request_ns >= GATE_WAIT_NS))
+		page->request_ns = world.now_ns;
+	program->word = slot_of(program)->grant;
+	program->waits = waits;
+	return began;
+}
+
+/* A program notices what has finished, and submits or asks for a turn. Returns whether it rings. */
 static inline bool run_program(unsigned int i)
 {
 	struct program *program = &world.programs[i];
-	bool wants;
+	bool rings = false, bounded;
 
-	if (!program->page || !program->client || program->stopped)
+	if (!program->page || !program->client || program->stopped ||
+	    world.now_ns < program->sleeps_ns)
 		return false;
-	while (program->page->in_flight < program->depth && may_submit(program))
+	while (program->finished > 0)
+		rings = notice_end(program) || rings;
+	while (program->in_flight < program->depth && may_submit(program))
 		submit(i);
-	wants = program->page->in_flight < program->depth && !is_bounded(program);
-	if (wants && world.now_ns - program->page->request_ns >= 25 * MS)
-		program->page->request_ns = world.now_ns;
-	if (wants == ((program->page->request & COMPUTE_REQUEST_WANTS) != 0))
-		return false;
-	program->page->request ^= COMPUTE_REQUEST_WANTS;
-	program->page->request_ns = world.now_ns;
-	return wants;
+	bounded = program->in_flight < program->depth && is_bounded(program);
+	if (!bounded)
+		program->bounded_ns = 0;
+	else if (program->bounded_ns == 0)
+		program->bounded_ns = world.now_ns;
+	else if (world.now_ns - program->bounded_ns > GATE_STALL_NS)
+		submit(i);
+	return wait_for_turn(program, program->in_flight < program->depth && !bounded) || rings;
 }
 
 static inline void run(uint64_t ns)
@@ -261,7 +306,7 @@ static inline void run(uint64_t ns)
 		bool rings = false;
 
 		while (world.queued > 0 && world.queue[world.first].end_ns <= world.now_ns)
-			rings = finish_first() || rings;
+			finish_first();
 		for (unsigned int i = 0; i < world.n; i++)
 			rings = run_program(i) || rings;
 		if (rings || world.now_ns >= world.next_ns)
