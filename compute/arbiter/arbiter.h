@@ -106,8 +106,8 @@ struct arbiter_tenant {
 	uint64_t units;		 /* cumulative units finished */
 	uint64_t turns;		 /* turns begun */
 	uint64_t revoked;	 /* turns revoked */
-	uint64_t wasted_ns; /* cumulative time of contended turns beyond twice the device time used;
-			     * it counts in the tag or credit, as if it were used */
+	uint64_t wasted_ns; /* cumulative time in contended turns without use of the device, except
+			     * short gaps; it counts in the tag or credit, as if it were used */
 	uint64_t over_run_ns; /* cumulative device time beyond the slice of its turns */
 
 	int64_t cap_budget;	  /* in percent x ns; see ARBITER_ROUND_NS */
@@ -152,6 +152,7 @@ struct arbiter_turn {
 	uint32_t units_used;	    /* units charged in this turn */
 	uint64_t began_ns;
 	uint64_t drains_since_ns; /* state DRAIN */
+	uint64_t idle_ns;	  /* time in state RUN in which the holder had no work */
 };
 
 /* One device. Callers only read this struct. */

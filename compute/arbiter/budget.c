@@ -98,6 +98,8 @@ void arbiter_advance(struct arbiter *arbiter, uint64_t now_ns)
 	arbiter->now_ns = now_ns;
 	ARBITER_FOR_EACH (tenant, arbiter)
 		advance_tenant(arbiter, tenant, step_ns);
+	if (arbiter->turn.state == ARBITER_RUN && !arbiter->turn.tenant->wants)
+		arbiter->turn.idle_ns += step_ns;
 	if (arbiter->discipline->rule->advance)
 		arbiter->discipline->rule->advance(arbiter);
 }

@@ -178,24 +178,40 @@ bool arbiter_pick(struct arbiter *arbiter, uint64_t now_ns, struct arbiter_turn 
 }
 
 /*
+ * Time in the turn in which the device did not work for the holder. A synchronous program has gaps
+ * between its units: a turn may contain as much idle time as device time. Time in which the holder
+ * had work counts in full, because a page that always reports work in flight, or requests a turn
+ * and submits nothing, would take others' time without end.
+ */
+static uint64_t unused_ns(const struct arbiter *arbiter)
+{
+	const struct arbiter_turn *turn = &arbiter->turn;
+	uint64_t held_ns = arbiter->now_ns - contested_since(arbiter, turn->began_ns);
+	uint64_t gaps_ns = turn->idle_ns + arbiter->options.hold_min_ns;
+	uint64_t excused_ns = turn->used_ns + arbiter_min(gaps_ns, turn->used_ns);
+
+	return held_ns - arbiter_min(excused_ns, held_ns);
+}
+
+/*
  * A holder that submits little or nothing keeps the device from others. If only device time
- * counted, it would have the least tag again and again. A turn may waste as much time as it used;
- * the rest counts in the discipline, not in the device time.
+ * counted, it would have the least tag again and again. So unused time counts in the discipline,
+ * not in the device time.
  */
 static void charge_waste(struct arbiter *arbiter)
 {
 	const struct arbiter_turn *turn = &arbiter->turn;
 	struct arbiter_tenant *tenant = turn->tenant;
-	uint64_t held_ns = arbiter->now_ns - contested_since(arbiter, turn->began_ns);
+	uint64_t wasted_ns = unused_ns(arbiter);
 	/* While the device worked for other tenants, the holder could not use it. */
-	uint64_t excused_ns = turn->used_ns + (arbiter->busy_ns - arbiter->busy_before_ns);
+	uint64_t others_ns = arbiter->busy_ns - arbiter->busy_before_ns - turn->used_ns;
 
-	if (!arbiter->contended || held_ns <= excused_ns)
+	if (!arbiter->contended || wasted_ns <= others_ns)
 		return;
-	held_ns = arbiter_min(held_ns - excused_ns, ARBITER_CHARGE_MAX_NS);
-	tenant->wasted_ns += held_ns;
+	wasted_ns = arbiter_min(wasted_ns - others_ns, ARBITER_CHARGE_MAX_NS);
+	tenant->wasted_ns += wasted_ns;
 	if (arbiter->discipline->rule->charge)
-		arbiter->discipline->rule->charge(arbiter, tenant, held_ns, 0);
+		arbiter->discipline->rule->charge(arbiter, tenant, wasted_ns, 0);
 }
 
 void arbiter_finish(struct arbiter *arbiter, enum arbiter_reason reason)

@@ -215,6 +215,35 @@ static void a_holder_that_submits_nothing_gets_no_more_than_its_share(void **sta
 	assert_in_range(share_beside_a_waster("credit", false), 48, 60);
 }
 
+static void unused_time_of_a_turn_counts_except_gaps(void **state)
+{
+	/* In microseconds. The holder has work, none, and then a request without a submission. */
+	static const struct {
+		uint64_t used, idle, waits, wasted;
+	} rows[] = {
+		{3000, 0, 100, 0},     {3000, 2000, 0, 0},	 {3000, 4000, 0, 1000},
+		{3000, 0, 2000, 1900}, {3000, 2000, 2000, 1900}, {3000, 4000, 2000, 3000},
+		{0, 100, 5000, 5100},
+	};
+
+	(void)state;
+	for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+		struct arbiter_tenant *holder;
+		struct rig rig;
+
+		holder = rig_begin(&rig, "fair", 2);
+		rig.now_ns += rows[row].used * US;
+		arbiter_charge(&rig.arbiter, holder, rows[row].used * US, 1, rig.now_ns);
+		arbiter_idle(&rig.arbiter, holder, rig.now_ns);
+		rig.now_ns += rows[row].idle * US;
+		rig_wake(&rig, holder);
+		rig.now_ns += rows[row].waits * US;
+		arbiter_end_turn(&rig.arbiter, rig.now_ns);
+		assert_int_equal(holder->wasted_ns, rows[row].wasted * US);
+		assert_int_equal(holder->busy_ns, rows[row].used * US);
+	}
+}
+
 static void a_holder_that_is_alive_and_submits_nothing_drains(void **state)
 {
 	struct arbiter_tenant *holder;
@@ -546,6 +575,7 @@ int main(void)
 		cmocka_unit_test(a_holder_that_stops_loses_its_turn_when_the_lease_is_over),
 		cmocka_unit_test(a_holder_with_false_reports_loses_its_turn),
 		cmocka_unit_test(a_holder_that_submits_nothing_gets_no_more_than_its_share),
+		cmocka_unit_test(unused_time_of_a_turn_counts_except_gaps),
 		cmocka_unit_test(a_holder_that_is_alive_and_submits_nothing_drains),
 		cmocka_unit_test(without_contention_a_silent_holder_keeps_its_turn),
 		cmocka_unit_test(a_silent_holder_with_work_of_an_earlier_turn_loses_its_turn),
