@@ -3,9 +3,9 @@
 # to behave. What must hold for the others afterwards, by the truth of the device double:
 #   kill, stop: they have their shares again within one slice + 100 ms. In a window of WINDOW_S that begins then, each of them
 #     gets at least  window x weight / sum of the weights that still want the device - allowance.
-#   scribble: it costs them at most one slice + 100 ms in all, in 99 % of the faults, because a wrong page shows its effect in
-#     the next turn of its program. From the end of the scribbling on, each of them gets at least
-#     (time - one slice - 100 ms) x weight / sum of all weights - allowance.
+#   scribble: it costs them at most one slice + 100 ms in all. The time does not begin with the scribbling, because a wrong page
+#     shows its effect in the next turn of its program, which begins when the others have had theirs. From the end of the
+#     scribbling on, each of them gets at least  (time - one slice - 100 ms) x weight / sum of all weights - allowance.
 #   arbiter killed or stopped: after 100 ms the device works without it and each tenant runs; when it is back, all have their
 #     shares within one slice + 100 ms after the last program is under control.
 # The allowance is ALLOWANCE_NS (a window can begin and end within turns of others: one slice and the longest kernel, and 2 ms
@@ -38,7 +38,6 @@ class Verdict:
     def __init__(self, kind, number):
         self.kind, self.number = kind, number
         self.complaints, self.judged, self.late = [], True, False
-        self.beyond = False  # the only complaint is that scribbling cost the others more than AGAIN_S
         self.least = 1.0  # the worst share of the others, in proportion to what is due
 
     def complain(self, text):
@@ -127,7 +126,6 @@ class Site:
     def check_loss(self, verdict, judged):
         """From now on, the tenants @judged lose at most AGAIN_S of the device."""
         self.check_shares(verdict, 0.0, judged, self.host.tenants, AGAIN_S * 1e9)
-        verdict.beyond = bool(verdict.complaints)
 
     def compare(self, verdict, happened, lost_ns, judged, competing):
         """Checks that each of @judged got its share. Returns False if that cannot be judged."""
@@ -177,7 +175,6 @@ class Site:
             self.waited = self.waits()
             time.sleep(self.random.uniform(0, 0.04))
             FAULTS[kind](self, verdict)
-            shown = len(verdict.complaints)
             status = self.host.arbiter.poll()
             if status is not None:
                 verdict.complain(f"gover-arbiter has ended with {status}")
@@ -185,10 +182,8 @@ class Site:
                 self.wait_all_run()
                 if not until(self.controlled):
                     verdict.complain("a program does not come back under control")
-            verdict.beyond = verdict.beyond and len(verdict.complaints) == shown
         except (Broken, OSError) as error:
             verdict.complain(f"{error}")
-            verdict.beyond = False
         if verdict.complaints:
             verdict.complaints += self.host.log_tail().splitlines()
             self.host.close()
