@@ -179,9 +179,9 @@ bool arbiter_pick(struct arbiter *arbiter, uint64_t now_ns, struct arbiter_turn 
 
 /*
  * Time in the turn in which the device did not work for the holder. A synchronous program has gaps
- * between its units: a turn may contain as much idle time as device time. Time in which the holder
- * had work counts in full, because a page that always reports work in flight, or requests a turn
- * and submits nothing, would take others' time without end.
+ * between its units: a turn may contain as much idle time as device time. So may the time from the
+ * grant to the first submission, about hold_min_ns. All other time in which the holder reported
+ * work counts, because a page that always reports some would take others' time without end.
  */
 static uint64_t unused_ns(const struct arbiter *arbiter)
 {
