@@ -94,6 +94,7 @@ struct arbiter_tenant {
 	bool wants;		 /* it has work that waits or runs */
 	bool stalled;		 /* its turn was revoked; no sign of life since */
 	bool unfinished;	 /* its turn was revoked with work in flight, not yet finished */
+	bool suspect;		 /* its last contended turn wasted half a lease or more */
 	uint64_t in_flight_ns;	 /* predicted work in flight, as last reported */
 	uint64_t seen_ns;	 /* time of the last sign of life */
 	uint64_t changed_at_ns;	 /* time at which @wants last changed */

@@ -97,6 +97,13 @@ bool arbiter_is_rested(const struct arbiter *arbiter, const struct arbiter_tenan
 /* Returns whether @tenant could begin a turn now. */
 bool arbiter_can_run(const struct arbiter *arbiter, const struct arbiter_tenant *tenant);
 
+/*
+ * Returns the time before which a suspect @tenant must not begin a turn, because another tenant is
+ * only in a short gap; a time in the past: none is.
+ */
+uint64_t arbiter_suspect_until_ns(const struct arbiter *arbiter,
+				  const struct arbiter_tenant *tenant);
+
 /* Returns whether @tenant has the turn. */
 bool arbiter_holds(const struct arbiter *arbiter, const struct arbiter_tenant *tenant);
 

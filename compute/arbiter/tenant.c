@@ -46,11 +46,35 @@ bool arbiter_holds(const struct arbiter *arbiter, const struct arbiter_tenant *t
 	return arbiter->turn.tenant == tenant;
 }
 
+/*
+ * Without this limit, a tenant that has just wasted a lease would get the next one as soon as the
+ * threads of all others are not scheduled for an instant, whatever it owes.
+ */
+uint64_t arbiter_suspect_until_ns(const struct arbiter *arbiter,
+				  const struct arbiter_tenant *tenant)
+{
+	uint64_t until_ns = 0;
+
+	if (!tenant->suspect)
+		return 0;
+	ARBITER_FOR_EACH (other, arbiter) {
+		uint64_t end_ns = other->changed_at_ns + arbiter->options.idle_max_ns;
+
+		/* A thread that has missed its turn shows a sign of life later. */
+		if (other->stalled)
+			end_ns = other->seen_ns + 2 * arbiter->options.idle_max_ns;
+		if (other != tenant && other->turns > 0 && (!other->wants || other->stalled))
+			until_ns = arbiter_max(until_ns, end_ns);
+	}
+	return until_ns;
+}
+
 bool arbiter_can_run(const struct arbiter *arbiter, const struct arbiter_tenant *tenant)
 {
 	unsigned int cap = tenant->share.cap_pct;
 
 	return tenant->wants && !tenant->stalled && !tenant->unfinished &&
+	       arbiter->now_ns >= arbiter_suspect_until_ns(arbiter, tenant) &&
 	       (cap == 0 || tenant->cap_budget >= arbiter_budget_min(arbiter, cap));
 }
 

@@ -206,9 +206,13 @@ static void charge_waste(struct arbiter *arbiter)
 	/* While the device worked for other tenants, the holder could not use it. */
 	uint64_t others_ns = arbiter->busy_ns - arbiter->busy_before_ns - turn->used_ns;
 
-	if (!arbiter->contended || wasted_ns <= others_ns)
+	if (!arbiter->contended)
 		return;
-	wasted_ns = arbiter_min(wasted_ns - others_ns, ARBITER_CHARGE_MAX_NS);
+	wasted_ns -= arbiter_min(wasted_ns, others_ns);
+	tenant->suspect = wasted_ns >= arbiter->options.lease_ns / 2;
+	if (wasted_ns == 0)
+		return;
+	wasted_ns = arbiter_min(wasted_ns, ARBITER_CHARGE_MAX_NS);
 	tenant->wasted_ns += wasted_ns;
 	if (arbiter->discipline->rule->charge)
 		arbiter->discipline->rule->charge(arbiter, tenant, wasted_ns, 0);
@@ -244,22 +248,26 @@ void arbiter_revoke(struct arbiter *arbiter, struct arbiter_tenant *tenant, uint
 		revoke(arbiter);
 }
 
-/* Returns when the next tenant that waits for its cap can run. */
+/* Returns when the next tenant that waits for its cap, or as a suspect, can run. */
 static uint64_t next_budget_ns(const struct arbiter *arbiter)
 {
 	uint64_t next_ns = ARBITER_NEVER;
 
 	ARBITER_FOR_EACH (tenant, arbiter) {
 		unsigned int cap = tenant->share.cap_pct;
-		uint64_t missing;
+		uint64_t missing, at_ns;
 
 		if (!tenant->wants || tenant->stalled || tenant->unfinished ||
 		    arbiter_holds(arbiter, tenant))
 			continue;
 		if (arbiter_can_run(arbiter, tenant))
 			return arbiter->now_ns;
-		missing = (uint64_t)(arbiter_budget_min(arbiter, cap) - tenant->cap_budget);
-		next_ns = arbiter_min(next_ns, arbiter->now_ns + (missing + cap - 1) / cap);
+		at_ns = arbiter_suspect_until_ns(arbiter, tenant);
+		if (cap > 0 && tenant->cap_budget < arbiter_budget_min(arbiter, cap)) {
+			missing = (uint64_t)(arbiter_budget_min(arbiter, cap) - tenant->cap_budget);
+			at_ns = arbiter_max(at_ns, arbiter->now_ns + (missing + cap - 1) / cap);
+		}
+		next_ns = arbiter_min(next_ns, at_ns);
 	}
 	return next_ns;
 }

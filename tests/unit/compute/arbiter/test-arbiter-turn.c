@@ -244,6 +244,38 @@ static void unused_time_of_a_turn_counts_except_gaps(void **state)
 	}
 }
 
+static void a_tenant_that_wasted_a_lease_gets_no_turn_in_a_short_gap_of_others(void **state)
+{
+	struct arbiter_tenant *waster, *other;
+	struct rig rig;
+
+	(void)state;
+	waster = rig_begin(&rig, "fair", 2);
+	other = other_of(&rig, waster);
+	arbiter_want(&rig.arbiter, waster, 2 * SLICE, rig.now_ns);
+	pick_after(&rig, 0);
+	assert_ptr_equal(pick_after(&rig, LEASE).tenant, other);
+	arbiter_want(&rig.arbiter, waster, 0, rig.now_ns);
+	arbiter_idle(&rig.arbiter, other, rig.now_ns);
+	arbiter_end_turn(&rig.arbiter, rig.now_ns);
+	assert_null(pick_after(&rig, 0).tenant);
+	assert_int_equal(arbiter_next_event_ns(&rig.arbiter), rig.now_ns + 20 * NS_PER_MS);
+	rig_wake(&rig, other);
+	assert_ptr_equal(pick_after(&rig, NS_PER_MS).tenant, other);
+	/* A real idle period is no gap. */
+	arbiter_idle(&rig.arbiter, other, rig.now_ns);
+	arbiter_end_turn(&rig.arbiter, rig.now_ns);
+	assert_null(pick_after(&rig, 20 * NS_PER_MS - 1).tenant);
+	assert_ptr_equal(pick_after(&rig, 1).tenant, waster);
+	/* A turn that wastes little ends the suspicion. */
+	rig_wake(&rig, other);
+	arbiter_charge(&rig.arbiter, waster, SLICE, 1, rig.now_ns);
+	assert_ptr_equal(rig_turn(&rig).tenant, other);
+	arbiter_idle(&rig.arbiter, other, rig.now_ns);
+	arbiter_end_turn(&rig.arbiter, rig.now_ns);
+	assert_ptr_equal(pick_after(&rig, 0).tenant, waster);
+}
+
 static void a_holder_that_is_alive_and_submits_nothing_drains(void **state)
 {
 	struct arbiter_tenant *holder;
@@ -576,6 +608,8 @@ int main(void)
 		cmocka_unit_test(a_holder_with_false_reports_loses_its_turn),
 		cmocka_unit_test(a_holder_that_submits_nothing_gets_no_more_than_its_share),
 		cmocka_unit_test(unused_time_of_a_turn_counts_except_gaps),
+		cmocka_unit_test(
+			a_tenant_that_wasted_a_lease_gets_no_turn_in_a_short_gap_of_others),
 		cmocka_unit_test(a_holder_that_is_alive_and_submits_nothing_drains),
 		cmocka_unit_test(without_contention_a_silent_holder_keeps_its_turn),
 		cmocka_unit_test(a_silent_holder_with_work_of_an_earlier_turn_loses_its_turn),

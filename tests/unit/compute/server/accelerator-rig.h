@@ -32,6 +32,7 @@ struct program {
 	unsigned int depth;
 	bool stopped;	    /* writes nothing in its page */
 	uint64_t sleeps_ns; /* until this time, its thread does not run */
+	bool noticed;	    /* another thread notices completions */
 	/* What it knows without its page: submissions in flight, and those that have finished. */
 	unsigned int in_flight, finished;
 	bool waits;	     /* for a turn */
@@ -282,10 +283,12 @@ static inline bool run_program(unsigned int i)
 	bool rings = false, bounded;
 
 	if (!program->page || !program->client || program->stopped ||
-	    world.now_ns < program->sleeps_ns)
+	    (world.now_ns < program->sleeps_ns && !program->noticed))
 		return false;
 	while (program->finished > 0)
 		rings = notice_end(program) || rings;
+	if (world.now_ns < program->sleeps_ns)
+		return rings;
 	while (program->in_flight < program->depth && may_submit(program))
 		submit(i);
 	bounded = program->in_flight < program->depth && is_bounded(program);

@@ -43,7 +43,7 @@ static void open_trial(struct trial *trial)
 		char id[] = {'/', (char)('a' + i), '\0'};
 
 		add_tenant(id, weights[i], 0);
-		connect_program(id, unit_ns[i], 4);
+		connect_program(id, unit_ns[i], 4)->noticed = trial->seed % 2;
 	}
 	trial->words.random = (trial->seed + 1) * 0x9e3779b97f4a7c15;
 	trial->victim = trial->liar = &world.programs[draw(trial, TENANTS)];
