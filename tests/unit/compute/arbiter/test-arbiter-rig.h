@@ -99,6 +99,20 @@ static inline void rig_run(struct rig *rig, uint64_t ns)
 		rig_step(rig, to_ns);
 }
 
+static inline struct arbiter_tenant *other_of(struct rig *rig, const struct arbiter_tenant *tenant)
+{
+	return &rig->tenants[tenant == &rig->tenants[0]];
+}
+
+static inline struct arbiter_turn pick_after(struct rig *rig, uint64_t ns)
+{
+	struct arbiter_turn turn;
+
+	rig->now_ns += ns;
+	arbiter_pick(&rig->arbiter, rig->now_ns, &turn);
+	return turn;
+}
+
 static inline void rig_stop(struct rig *rig, struct arbiter_tenant *tenant)
 {
 	arbiter_idle(&rig->arbiter, tenant, rig->now_ns);
