@@ -24,6 +24,8 @@ static uint32_t countdown, countdown_from = 1;
 static uint64_t polled_ns; /* time of the last poll */
 static bool waited_for_welcome;
 
+static uint64_t last_wait_ns; /* of a thread for its turn */
+
 /* Completions, for threads that wait for work in flight. */
 static uint32_t completions, completion_waiters;
 
@@ -203,11 +205,15 @@ static void withdraw_request(uint64_t now_ns)
 		(void)__atomic_fetch_or(&page->request, COMPUTE_REQUEST_WANTS, __ATOMIC_SEQ_CST);
 }
 
-/* Spins, then waits until the grant word differs from @grant. May return earlier. */
+/*
+ * Spins, then waits until the grant word differs from @grant. May return earlier. After a long
+ * wait, the next one will be long as well: spinning would only take CPU time.
+ */
 static void wait_for_turn(uint32_t grant, uint64_t now_ns)
 {
 	const uint32_t *word = &link_slot()->grant;
-	uint64_t spin_end_ns = now_ns + GATE_SPIN_NS;
+	bool is_short = __atomic_load_n(&last_wait_ns, __ATOMIC_RELAXED) <= GATE_SPIN_NS;
+	uint64_t spin_end_ns = is_short ? now_ns + GATE_SPIN_NS : now_ns;
 
 	while (__atomic_load_n(word, __ATOMIC_ACQUIRE) == grant) {
 		if (tenant_clock_ns() >= spin_end_ns) {
@@ -245,7 +251,7 @@ static uint64_t enter_slowly(uint64_t predicted_ns, uint64_t now_ns)
 {
 	uint32_t grant = 0, seen = __atomic_load_n(&completions, __ATOMIC_ACQUIRE);
 	int saved_errno = errno, cancel_state;
-	uint64_t since_ns = now_ns;
+	uint64_t begin_ns = now_ns, since_ns = now_ns;
 	bool requested = false;
 	enum passage passage;
 
@@ -272,8 +278,10 @@ static uint64_t enter_slowly(uint64_t predicted_ns, uint64_t now_ns)
 		now_ns = tenant_clock_ns();
 		poll_at(now_ns);
 	}
-	if (requested)
+	if (requested) {
+		__atomic_store_n(&last_wait_ns, now_ns - begin_ns, __ATOMIC_RELAXED);
 		withdraw_request(now_ns);
+	}
 	(void)pthread_setcancelstate(cancel_state, NULL);
 	errno = saved_errno;
 	return now_ns;

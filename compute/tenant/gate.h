@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define GATE_SPIN_NS  50000u
+#define GATE_SPIN_NS  50000u /* not after a wait that was longer */
 #define GATE_WAIT_NS  25000000u
 #define GATE_STALL_NS 2000000000ull
 
