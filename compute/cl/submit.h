@@ -57,7 +57,8 @@ bool submit_begin(struct submission *ret_submission, cl_command_queue queue, con
 		  uint64_t size, bool is_unit, cl_uint n, const cl_event *list, cl_event *event);
 
 /*
- * The same for a part of a launch. @guess_ns: its device time if it was never measured; 0: not known.
+ * The same for a part of a launch. @guess_ns: its device time if it was never measured; 0: not
+ * known.
  */
 bool submit_begin_part(struct submission *ret_submission, cl_command_queue queue,
 		       struct estimate *estimate, uint64_t guess_ns, bool is_unit, cl_uint n,

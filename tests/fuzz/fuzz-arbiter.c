@@ -112,14 +112,21 @@ static void arbiter_world_call(struct arbiter_world *world, const uint8_t call[3
 	}
 }
 
-/* True if a tenant may run now by its own report. */
+/*
+ * True if a tenant may run now by its own report. A suspect one may have to wait for gaps of
+ * others, but not without end.
+ */
 static bool arbiter_world_has_waiting(const struct arbiter_world *world)
 {
+	uint64_t event_ns = arbiter_next_event_ns(&world->arbiter);
+	bool is_due_soon = event_ns <= world->now_ns + 2 * world->arbiter.options.idle_max_ns;
+
 	for (int i = 0; i < ARBITER_TENANTS; i++) {
 		const struct arbiter_tenant *tenant = &world->slots[i].tenant;
 
 		if (world->slots[i].added && tenant->wants && !tenant->stalled &&
-		    !tenant->unfinished && tenant->share.cap_pct == 0)
+		    !tenant->unfinished && tenant->share.cap_pct == 0 &&
+		    !(tenant->suspect && is_due_soon))
 			return true;
 	}
 	return false;
