@@ -86,8 +86,7 @@ static struct bounds bounds_of(const struct accelerator *accelerator,
 
 	if (turn->units > 0)
 		bounds.submissions_end = client->begin + turn->units;
-	/* Nobody waits for the slice of a lone tenant without a cap, which moves on with its use.
-	 */
+	/* No tenant waits for the end of this slice otherwise, and the arbiter extends it. */
 	if (accelerator->arbiter.contended || turn->tenant->share.cap_pct > 0)
 		bounds.busy_end_ns = client->reading.raw.busy_ns + left_ns(turn, client);
 	return bounds;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The backend lib with real control groups. test-gpu-lib.h is a stand-in for gover-arbiter.
+ * The backend lib with real control groups. The arbiter is the stand-in in test-gpu-lib.h.
  * 830-lib.sh tests the real arbiter. The test is skipped if no control group can be written.
  */
 #include <errno.h>
@@ -388,7 +388,7 @@ static void a_dry_run_starts_and_adds_nothing(void **state)
 	(void)state;
 	dry.dry_run = true;
 	assert_int_equal(ops->create(gpu, "a", 30, &err), 0);
-	ops->close(gpu); /* the stand-in has one connection at a time */
+	ops->close(gpu); /* the stand-in accepts one connection at a time */
 	err.msg[0] = '\0';
 	assert_int_equal(ops->open(&dry, &watched, &err), 0);
 	assert_string_equal(err.msg, "");

@@ -158,7 +158,7 @@ static void control_address(struct sockaddr_un *address)
 	snprintf(address->sun_path, sizeof(address->sun_path), "%s/s.control", folder);
 }
 
-/* Starts a stand-in with the tenant 0. */
+/* Starts the stand-in. It has one tenant, number 0. */
 static void start_arbiter(void)
 {
 	struct sockaddr_un address;

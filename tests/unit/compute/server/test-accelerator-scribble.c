@@ -21,7 +21,7 @@ struct trial {
 	struct program *victim, *liar;
 	uint64_t waited_ns[TENANTS]; /* time in which threads did not run */
 	uint64_t before_ns[TENANTS], since_ns;
-	double worst_ns; /* device time that another tenant lacks */
+	double worst_ns; /* most device time that another tenant did not get of its share */
 	uint64_t worst_at_ns;
 	bool busy_host;
 	uint64_t seldom, sleep_max_ns; /* of threads on a busy host */
@@ -216,8 +216,9 @@ static uint64_t setting(const char *name, uint64_t usual)
 static void assert_kept(const struct trial *trial)
 {
 	if (trial->worst_ns > ALLOWANCE_NS)
-		fail_msg("seed %ju: after %.1f ms a tenant lacks %.1f ms", (uintmax_t)trial->seed,
-			 (double)trial->worst_at_ns / MS, trial->worst_ns / MS);
+		fail_msg("seed %ju: after %.1f ms, a tenant is %.1f ms below its share",
+			 (uintmax_t)trial->seed, (double)trial->worst_at_ns / MS,
+			 trial->worst_ns / MS);
 }
 
 static void search(void (*run_trial)(struct trial *trial), bool busy_host)
