@@ -3,9 +3,8 @@
 #include <assert.h>
 #include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
+#include "base/text.h"
 #include "policy/reason.h"
 
 #define NAMED_MAX 6 /* largest number of moves in a sentence; the decision contains all moves */
@@ -18,17 +17,11 @@ void reason_add_number(struct policy_decision *decision, const char *name, doubl
 
 void reason_add_text(struct policy_decision *decision, const char *format, ...)
 {
-	size_t used = strlen(decision->why);
 	va_list args;
-	int n;
 
 	va_start(args, format);
-	n = vsnprintf(decision->why + used, POLICY_WHY_MAX - used, format, args);
+	text_append_args(decision->why, sizeof(decision->why), format, args);
 	va_end(args);
-	if (n < 0)
-		decision->why[used] = '\0';
-	else if ((size_t)n >= POLICY_WHY_MAX - used)
-		memcpy(decision->why + POLICY_WHY_MAX - 4, "...", 4);
 }
 
 void reason_add_moves(const struct policy_gpu *gpu, const struct policy_out *out,
