@@ -50,7 +50,7 @@ xargs grep -Hn '^#include "' <"$dir/c" | awk -F : '
   function folder(path) { return path ~ /\// ? substr(path, 1, match(path, /\/[^\/]*$/) - 1) : "" }
   BEGIN {
     level["base"] = 1
-    level["policy"] = level["policy/qos"] = level["policy/baseline"] = level["sched"] = 2
+    level["policy"] = level["policy/qos"] = level["policy/baseline"] = level["policy/promise"] = level["sched"] = 2
     level["sim/double/device"] = level["compute/arbiter"] = 2
     level["db"] = level["sim/model"] = level["sim/double"] = 3
     level["gpu"] = level["sim/experiment"] = level["sim/compute"] = 4
@@ -62,7 +62,7 @@ xargs grep -Hn '^#include "' <"$dir/c" | awk -F : '
     level["gover-d/util"] = 6
     level["gover-d/model"] = 7
     level["gover-d/config"] = 8
-    level["gover-d/alert"] = 9
+    level["gover-d/alert"] = level["gover-d/diagnosis"] = 9
     level["gover-d/store"] = 10
     level["gover-d/core"] = level["gover-d/auth"] = 11
     level["gover-d/api"] = 12

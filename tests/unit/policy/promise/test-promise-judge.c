@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: MIT */
+/* When a promise counts as broken, why, and when its alarm begins and ends. */
+#include "policy/promise/burn.h"
+#include "policy/promise/cause.h"
+#include "tests/unit/policy/test-policy.h"
+
+#define VGPUS 3
+
+/* A GPU with vGPUs v (the first), a and b. */
+static struct stand {
+	struct bench bench;
+	struct promise_limits limits;
+	struct promise_gpu host;
+	struct promise_vgpu promises[VGPUS], *pointers[VGPUS];
+} stand;
+
+static void prepare(const struct given given[VGPUS + 1])
+{
+	memset(&stand, 0, sizeof(stand));
+	bench_init(&stand.bench, given, 1);
+	promise_limits_default(&stand.limits);
+	stand.host = (struct promise_gpu){.telemetry_valid = true, .acts = true, .hard_caps = true};
+	for (int i = 0; i < VGPUS; i++) {
+		stand.pointers[i] = &stand.promises[i];
+		stand.promises[i].dt_s = 1;
+	}
+}
+
+/* Judges periods in which no cap changes. */
+static void judge(int periods)
+{
+	for (int i = 0; i < periods; i++) {
+		bench_step(&stand.bench);
+		promise_step(&stand.bench.params, &stand.limits, &stand.bench.gpu, &stand.host,
+			     stand.pointers);
+	}
+}
+
+static const struct promise_vgpu *v(void)
+{
+	return &stand.promises[0];
+}
+
+/* --- causes --- */
+
+/* The vGPU v is short of its target in every row. Changes of the stand before the periods. */
+static void nothing(void)
+{
+}
+
+static void stale(void)
+{
+	stand.host.telemetry_valid = false;
+}
+
+static void unread(void)
+{
+	stand.bench.vgpus[0].busy_valid = false;
+}
+
+static void relative_slices(void)
+{
+	stand.host.hard_caps = false;
+}
+
+static void foreign(void)
+{
+	stand.promises[0].foreign = true;
+}
+
+static void frozen(void)
+{
+	stand.host.acts = false;
+}
+
+static void write_fails(void)
+{
+	stand.promises[0].write_failed = true;
+}
+
+static void the_first_cause_that_applies_is_reported(void **state)
+{
+	static const struct {
+		const char *rule;
+		struct given given[VGPUS + 1];
+		void (*change)(void);
+		enum promise_cause cause;
+	} rows[] = {
+		{"108 % are wanted",
+		 {{"v", 50, 36, .util = 1, .target = 60, .fps = 45},
+		  {"a", 50, 32, .util = .94},
+		  {"b", 50, 32, .util = .94}},
+		 nothing,
+		 PROMISE_GPU_OVERCOMMITTED},
+		{"telemetry of the GPU",
+		 {{"v", 50, 36, .util = 1, .target = 60, .fps = 45},
+		  {"a", 50, 32, .util = .94},
+		  {"b", 50, 32, .util = .94}},
+		 stale,
+		 PROMISE_TELEMETRY_STALE},
+		{"telemetry of the vGPU",
+		 {{"v", 50, 36, .util = 1, .target = 60, .fps = 45},
+		  {"a", 50, 32, .util = .94},
+		  {"b", 50, 32, .util = .94}},
+		 unread,
+		 PROMISE_TELEMETRY_STALE},
+		{"another vGPU uses 60 % with a cap of 20 %",
+		 {{"v", 50, 30, .util = .5, .target = 60, .fps = 45},
+		  {"a", 50, 20, .util = 3},
+		  {"b", 50, 20, .util = .5}},
+		 nothing,
+		 PROMISE_CAPS_NOT_ENFORCED},
+		{"a use of 1.2 caps is the noise of slices",
+		 {{"v", 50, 30, .util = .5, .target = 60, .fps = 45},
+		  {"a", 50, 20, .util = 1.2},
+		  {"b", 50, 20, .util = .5}},
+		 nothing,
+		 PROMISE_GUEST_LIMIT},
+		{"a large factor of a small cap is noise too",
+		 {{"v", 50, 30, .util = .5, .target = 60, .fps = 45},
+		  {"a", 50, 1, .util = 2},
+		  {"b", 50, 20, .util = .5}},
+		 nothing,
+		 PROMISE_GUEST_LIMIT},
+		{"a slice is no limit",
+		 {{"v", 50, 30, .util = .5, .target = 60, .fps = 45},
+		  {"a", 50, 20, .util = 3},
+		  {"b", 50, 20, .util = .5}},
+		 relative_slices,
+		 PROMISE_GUEST_LIMIT},
+		{"held by another program",
+		 {{"v", 50, 30, .util = 1, .target = 60, .fps = 45, .held = true},
+		  {"a", 50, 30, .util = .5},
+		  {"b", 50, 30, .util = .5}},
+		 foreign,
+		 PROMISE_FOREIGN_CAP},
+		{"held by an operator",
+		 {{"v", 50, 30, .util = 1, .target = 60, .fps = 45, .held = true},
+		  {"a", 50, 30, .util = .5},
+		  {"b", 50, 30, .util = .5}},
+		 nothing,
+		 PROMISE_HELD},
+		{"at the contract",
+		 {{"v", 30, 30, .util = 1, .target = 60, .fps = 45},
+		  {"a", 50, 30, .util = .5},
+		  {"b", 50, 30, .util = .5}},
+		 nothing,
+		 PROMISE_CONTRACT_TOO_SMALL},
+		{"frozen",
+		 {{"v", 50, 30, .util = 1, .target = 60, .fps = 45},
+		  {"a", 50, 30, .util = .5},
+		  {"b", 50, 30, .util = .5}},
+		 frozen,
+		 PROMISE_NOT_ACTING},
+		{"the cap cannot be written",
+		 {{"v", 50, 30, .util = 1, .target = 60, .fps = 45},
+		  {"a", 50, 30, .util = .5},
+		  {"b", 50, 30, .util = .5}},
+		 write_fails,
+		 PROMISE_CAP_WRITE_FAILED},
+		{"others are held",
+		 {{"v", 50, 30, .util = 1, .target = 60, .fps = 45},
+		  {"a", 50, 35, .util = .1, .held = true},
+		  {"b", 50, 35, .util = .1, .held = true}},
+		 nothing,
+		 PROMISE_DONORS_AT_FLOOR},
+		{"others are at their floors",
+		 {{"v", 50, 30, .util = 1, .target = 60, .fps = 45},
+		  {"a", 50, 35, .util = .1, .min_cap = 35},
+		  {"b", 50, 35, .util = .1, .min_cap = 35}},
+		 nothing,
+		 PROMISE_DONORS_AT_FLOOR},
+		{"a donor has cap to give",
+		 {{"v", 50, 30, .util = 1, .target = 60, .fps = 45},
+		  {"a", 50, 35, .util = .1},
+		  {"b", 50, 35, .util = .9}},
+		 nothing,
+		 PROMISE_ADJUSTING},
+		{"without a target: less than the contract",
+		 {{"v", 50, 30, .util = 1}, {"a", 50, 35, .util = .9}, {"b", 50, 35, .util = .9}},
+		 nothing,
+		 PROMISE_GPU_OVERCOMMITTED},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		prepare(rows[i].given);
+		rows[i].change();
+		judge(10);
+		if (v()->state != PROMISE_BROKEN || v()->cause != rows[i].cause)
+			fail_msg("%s: state %d, cause %s instead of %s", rows[i].rule, v()->state,
+				 promise_cause_name(v()->cause), promise_cause_name(rows[i].cause));
+	}
+}
+
+static const struct given idle_policy[VGPUS + 1] = {
+	{"v", 50, 30, .util = 1, .target = 60, .fps = 45},
+	{"a", 50, 35, .util = .1},
+	{"b", 50, 35, .util = .1}};
+
+static void a_policy_that_raises_no_cap_for_15_s_is_the_cause(void **state)
+{
+	(void)state;
+	prepare(idle_policy);
+	judge(15);
+	assert_int_equal(v()->cause, PROMISE_ADJUSTING);
+	judge(15); /* the older cause has lost its weight */
+	assert_int_equal(v()->cause, PROMISE_POLICY_IDLE);
+	for (int i = 0; i < 30; i++) {
+		stand.bench.vgpus[0].cap_pct += i % 10 == 0;
+		judge(1);
+	}
+	assert_int_equal(v()->cause, PROMISE_ADJUSTING);
+}
+
+static void every_cause_has_a_name_and_an_urgency(void **state)
+{
+	(void)state;
+	for (int i = 0; i < PROMISE_CAUSE_COUNT; i++) {
+		const char *name = promise_cause_name((enum promise_cause)i);
+		enum promise_urgency urgency = promise_cause_urgency((enum promise_cause)i);
+
+		assert_int_equal(promise_cause_find(name), i);
+		assert_int_equal(urgency, i == PROMISE_GUEST_LIMIT ? PROMISE_INFO
+					  : i == PROMISE_ADJUSTING || i == PROMISE_FRAMES_MISSING
+						  ? PROMISE_WARNING
+						  : PROMISE_CRITICAL);
+	}
+	assert_null(promise_cause_name(PROMISE_NO_CAUSE));
+	assert_int_equal(promise_cause_find(""), PROMISE_NO_CAUSE);
+	assert_int_equal(promise_cause_find("heldx"), PROMISE_NO_CAUSE);
+}
+
+/* --- demands --- */
+
+static void the_demand_is_measured_where_it_can_be(void **state)
+{
+	static const struct {
+		const char *rule;
+		struct given v;
+		double want_pct;
+		bool estimated;
+	} rows[] = {
+		{"the target needs 36 * 60 / 45",
+		 {"v", 50, 36, .util = 1, .target = 60, .fps = 45},
+		 48,
+		 false},
+		{"a renderer without pacing needs less than it uses",
+		 {"v", 50, 50, .util = 1, .target = 60, .fps = 100},
+		 30,
+		 false},
+		{"at most the contract",
+		 {"v", 40, 36, .util = 1, .target = 60, .fps = 30},
+		 40,
+		 false},
+		{"with burst at most the GPU",
+		 {"v", 40, 36, .util = 1, .target = 60, .fps = 10, .burst = true},
+		 100,
+		 false},
+		{"a guest that is the limit wants what it uses",
+		 {"v", 50, 40, .util = .5, .target = 60, .fps = 30},
+		 20,
+		 false},
+		{"without a target the use", {"v", 50, 40, .util = .9}, 36, false},
+		{"the whole cap is used: the contract", {"v", 50, 36, .util = 1}, 50, true},
+		{"the whole contract is used", {"v", 50, 50, .util = 1}, 50, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct given given[VGPUS + 1] = {
+			rows[i].v, {"a", 50, 10, .util = .5}, {"b", 50, 10, .util = .5}};
+
+		prepare(given);
+		judge(60);
+		if (fabs(v()->track.want_pct - rows[i].want_pct) > 0.01 ||
+		    stand.host.estimated != rows[i].estimated ||
+		    fabs(stand.host.wanted_pct - rows[i].want_pct - 10) > 0.02)
+			fail_msg("%s: wants %g %%", rows[i].rule, v()->track.want_pct);
+	}
+}
+
+static void spare_cap_is_the_pool_and_what_donors_need_not(void **state)
+{
+	static const struct given given[VGPUS + 1] = {{"v", 50, 20, .util = .95},
+						      {"a", 50, 40, .util = .5, .min_cap = 30},
+						      {"b", 50, 20, .util = .1, .held = true}};
+
+	(void)state;
+	prepare(given);
+	judge(1);
+	/* pool 20; v needs its cap; a gives 10 above its floor; b is held */
+	assert_int_equal(stand.host.spare_pct, 30);
+}
+
+/* --- alarms --- */
+
+static void serve(double fps, int periods)
+{
+	bench_read(&stand.bench.vgpus[0], 1, fps);
+	judge(periods);
+}
+
+static const struct given lone[VGPUS + 1] = {{"v", 30, 30, .util = 1, .target = 60, .fps = 60},
+					     {"a", 50, 30, .util = .5},
+					     {"b", 50, 30, .util = .5}};
+
+static void half_of_the_fast_window_raises_the_alarm(void **state)
+{
+	(void)state;
+	prepare(lone);
+	serve(60, 100);
+	serve(40, 29);
+	assert_false(v()->alarm);
+	serve(40, 1);
+	assert_true(v()->alarm);
+	assert_int_equal(v()->alarm_cause, PROMISE_CONTRACT_TOO_SMALL);
+	assert_int_equal((int)round(promise_fast_pct(v())), 50);
+	/* It ends when a quarter of the window is left. */
+	serve(60, 44);
+	assert_true(v()->alarm);
+	assert_int_equal(v()->state, PROMISE_KEPT);
+	serve(60, 3);
+	assert_false(v()->alarm);
+	assert_int_equal(v()->cause, PROMISE_NO_CAUSE);
+}
+
+static void one_bad_period_in_twelve_raises_the_alarm_of_the_slow_window(void **state)
+{
+	int s = 0;
+
+	(void)state;
+	prepare(lone);
+	while (!v()->alarm && s < 3600) {
+		serve(s % 12 == 0 ? 40 : 60, 1);
+		s++;
+	}
+	/* 5 % of an hour are 180 bad seconds, which are complete after 180 * 12 s */
+	assert_in_range(s, 2140, 2165);
+	assert_true(v()->track.burn[PROMISE_HOST].slow_burns);
+	assert_false(v()->track.burn[PROMISE_HOST].fast_burns);
+	serve(60, 320); /* the newest twelfth of the window is good */
+	assert_false(v()->alarm);
+}
+
+static void a_service_around_the_limit_raises_one_alarm(void **state)
+{
+	int raised = 0;
+
+	(void)state;
+	prepare(lone);
+	for (int s = 0; s < 3600; s++) {
+		bool before = v()->alarm;
+
+		serve(s / 10 % 2 ? 40 : 60, 1);
+		raised += v()->alarm && !before;
+	}
+	assert_int_equal(raised, 1);
+}
+
+static void a_guest_that_is_the_limit_has_an_alarm_of_its_own(void **state)
+{
+	static const struct given given[VGPUS + 1] = {
+		{"v", 50, 30, .util = .4, .target = 60, .fps = 45},
+		{"a", 50, 30, .util = .5},
+		{"b", 50, 30, .util = .5}};
+
+	(void)state;
+	prepare(given);
+	judge(40);
+	assert_true(v()->alarm);
+	assert_int_equal(v()->alarm_cause, PROMISE_GUEST_LIMIT);
+	/* The host becomes the limit: its alarm waits for its own window. */
+	bench_read(&stand.bench.vgpus[0], 1, 45);
+	stand.bench.vgpus[0].held = true;
+	judge(25);
+	assert_int_equal(v()->cause, PROMISE_HELD);
+	assert_int_equal(v()->alarm_cause, PROMISE_GUEST_LIMIT);
+	judge(10);
+	assert_int_equal(v()->alarm_cause, PROMISE_HELD);
+}
+
+static void a_paused_program_is_no_broken_promise(void **state)
+{
+	static const struct given given[VGPUS + 1] = {
+		{"v", 50, 30, .util = 0, .target = 60, .fps = 0},
+		{"a", 50, 30, .util = .5},
+		{"b", 50, 30, .util = .5}};
+
+	(void)state;
+	prepare(given);
+	judge(100);
+	assert_false(v()->alarm);
+	assert_int_equal(v()->state, PROMISE_KEPT);
+}
+
+static void missing_readings_are_unknown_and_freeze_the_windows(void **state)
+{
+	double before;
+
+	(void)state;
+	prepare(lone);
+	serve(40, 40);
+	before = promise_fast_pct(v());
+	serve(NAN, 100);
+	assert_int_equal(v()->state, PROMISE_UNKNOWN);
+	assert_int_equal(v()->cause, PROMISE_FRAMES_MISSING);
+	assert_true(v()->alarm);
+	assert_true(promise_fast_pct(v()) == before);
+	bench_read(&stand.bench.vgpus[0], NAN, NAN);
+	judge(1);
+	assert_int_equal(v()->cause, PROMISE_TELEMETRY_STALE);
+	bench_read(&stand.bench.vgpus[0], 1, 60);
+	stand.promises[0].dt_s = 0; /* the first reading */
+	judge(1000);
+	assert_true(promise_fast_pct(v()) == before);
+}
+
+static void an_alarm_of_an_earlier_run_continues_and_ends(void **state)
+{
+	(void)state;
+	prepare(lone);
+	promise_resume(&stand.promises[0], &stand.limits, PROMISE_HELD);
+	serve(60, 1);
+	assert_true(v()->alarm);
+	assert_int_equal(v()->alarm_cause, PROMISE_HELD);
+	serve(60, 46);
+	assert_false(v()->alarm);
+	promise_resume(&stand.promises[0], &stand.limits, PROMISE_NO_CAUSE);
+	serve(60, 1);
+	assert_true(v()->alarm);
+	promise_reset(&stand.promises[0]);
+	serve(60, 1);
+	assert_false(v()->alarm);
+}
+
+static void long_and_short_periods_count_the_same(void **state)
+{
+	static const double periods_s[] = {0.1, 0.2, 1, 5, 7.5};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(periods_s) / sizeof(periods_s[0]); i++) {
+		double s = 0;
+
+		prepare(lone);
+		stand.promises[0].dt_s = periods_s[i];
+		while (!v()->alarm && s < 100) {
+			serve(40, 1);
+			s += periods_s[i];
+		}
+		if (s < 30 - 0.01 || s > 30 + 7.5)
+			fail_msg("periods of %g s: raised after %g s", periods_s[i], s);
+	}
+}
+
+static void a_window_has_no_more_than_its_length(void **state)
+{
+	struct promise_limits limits;
+	struct promise_burn burn = {.fast_burns = false};
+
+	(void)state;
+	promise_limits_default(&limits);
+	burn_add(&burn, &limits, 1e9, 1e9);
+	assert_true(burn_share_pct(&burn.fast, PROMISE_SLOTS) <= 100);
+	assert_true(burn_share_pct(&burn.fast, PROMISE_SLOTS) > 98);
+	assert_true(burn_share_pct(&burn.slow, PROMISE_SLOTS) <= 100);
+	burn_add(&burn, &limits, 59.9, 0);
+	assert_true(burn_share_pct(&burn.fast, PROMISE_SLOTS) < 2);
+	limits.fast_window_s = 120; /* a changed window begins again */
+	burn_add(&burn, &limits, 12, 12);
+	assert_int_equal((int)round(burn_share_pct(&burn.fast, PROMISE_SLOTS)), 10);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_first_cause_that_applies_is_reported),
+		cmocka_unit_test(a_policy_that_raises_no_cap_for_15_s_is_the_cause),
+		cmocka_unit_test(every_cause_has_a_name_and_an_urgency),
+		cmocka_unit_test(the_demand_is_measured_where_it_can_be),
+		cmocka_unit_test(spare_cap_is_the_pool_and_what_donors_need_not),
+		cmocka_unit_test(half_of_the_fast_window_raises_the_alarm),
+		cmocka_unit_test(one_bad_period_in_twelve_raises_the_alarm_of_the_slow_window),
+		cmocka_unit_test(a_service_around_the_limit_raises_one_alarm),
+		cmocka_unit_test(a_guest_that_is_the_limit_has_an_alarm_of_its_own),
+		cmocka_unit_test(a_paused_program_is_no_broken_promise),
+		cmocka_unit_test(missing_readings_are_unknown_and_freeze_the_windows),
+		cmocka_unit_test(an_alarm_of_an_earlier_run_continues_and_ends),
+		cmocka_unit_test(long_and_short_periods_count_the_same),
+		cmocka_unit_test(a_window_has_no_more_than_its_length),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
