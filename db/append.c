@@ -43,6 +43,13 @@ int db_append_alert(struct db *db, const struct db_alert *row)
 	return writer_append(db, RECORD_ALERT, row);
 }
 
+int db_append_tally(struct db *db, const struct db_tally *row)
+{
+	if (!id_valid(row->vgpu) || !isfinite(row->seen_s) || !isfinite(row->broken_s))
+		return -EINVAL;
+	return writer_append(db, RECORD_TALLY, row);
+}
+
 int db_append_offer(struct db *db, const struct db_offer *row)
 {
 	return writer_append(db, RECORD_OFFER, row);

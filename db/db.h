@@ -56,6 +56,7 @@ int db_append_gpu_sample(struct db *db, const struct db_gpu_sample *row);
 int db_append_clock(struct db *db, int64_t wall_ms, uint64_t boot_ns);
 int db_append_decision(struct db *db, const struct db_decision *row);
 int db_append_alert(struct db *db, const struct db_alert *row);
+int db_append_tally(struct db *db, const struct db_tally *row); /* -EINVAL: not a number */
 int db_append_offer(struct db *db, const struct db_offer *row);
 int db_append_silence(struct db *db, const struct db_silence *row);
 int db_append_cap_write(struct db *db, const struct db_cap_write *row);
@@ -196,9 +197,16 @@ typedef int (*db_decision_fn)(void *userdata, const struct db_decision *decision
 /* Reads the newest @limit decisions, oldest first. */
 int db_query_decisions(struct db_reader *reader, int limit, db_decision_fn decision,
 		       void *userdata);
+/* Reads the @limit newest decisions whose subject is @vgpu, by ascending id. */
+int db_query_decisions_of(struct db_reader *reader, const char *vgpu, int limit,
+			  db_decision_fn decision, void *userdata);
+
 typedef int (*db_alert_fn)(void *userdata, const struct db_alert *alert);
-/* Reads the alerts that are not cleared. */
-int db_query_open_alerts(struct db_reader *reader, db_alert_fn alert, void *userdata);
+/* Reads the alerts that are not cleared and the @limit newest cleared alerts, by ascending id. */
+int db_query_alerts(struct db_reader *reader, int limit, db_alert_fn alert, void *userdata);
+
+typedef int (*db_tally_fn)(void *userdata, const struct db_tally *tally);
+int db_query_tallies(struct db_reader *reader, db_tally_fn tally, void *userdata);
 typedef int (*db_silence_fn)(void *userdata, const struct db_silence *silence);
 /* Reads the silences that have not ended, oldest first. The newest silence is always included. */
 int db_query_silences(struct db_reader *reader, db_silence_fn silence, void *userdata);

@@ -60,7 +60,24 @@ static const struct field alert_fields[] = {
 	FIELD(TIME, db_alert, cleared_ms), FIELD(TIME, db_alert, acked_ms),
 	FIELD(TEXT, db_alert, name),	   FIELD(TEXT, db_alert, gpu),
 	FIELD(TEXT, db_alert, vgpu),	   FIELD(TEXT, db_alert, severity),
-	FIELD(TEXT, db_alert, text),
+	FIELD(TEXT, db_alert, text),	   FIELD(TEXT, db_alert, vm),
+	FIELD(TEXT, db_alert, cause),	   FIELD(TEXT, db_alert, acked_by),
+};
+
+static const struct field tally_fields[] = {
+	FIELD(TEXT, db_tally, vgpu),
+	FIELD(I64, db_tally, ts_ms),
+	FIELD(I64, db_tally, contract_ms),
+	FIELD(I64, db_tally, since_ms),
+	FIELD(REAL, db_tally, seen_s),
+	FIELD(REAL, db_tally, broken_s),
+	FIELD(REAL, db_tally, fps_sum_s),
+	FIELD(REAL, db_tally, fps_s),
+	FIELD(REAL, db_tally, cap_error_pct_s),
+	FIELD(REAL, db_tally, cap_error_s),
+	FIELD(I64, db_tally, steals_in),
+	FIELD(I64, db_tally, steals_out),
+	FIELD(I64, db_tally, cap_writes),
 };
 
 static const struct field offer_fields[] = {
@@ -135,6 +152,7 @@ static const struct {
 	[RECORD_GPU_SAMPLE] = {gpu_sample_fields, ARRAY_SIZE(gpu_sample_fields)},
 	[RECORD_DECISION] = {decision_fields, ARRAY_SIZE(decision_fields)},
 	[RECORD_ALERT] = {alert_fields, ARRAY_SIZE(alert_fields)},
+	[RECORD_TALLY] = {tally_fields, ARRAY_SIZE(tally_fields)},
 	[RECORD_OFFER] = {offer_fields, ARRAY_SIZE(offer_fields)},
 	[RECORD_CAP_WRITE] = {cap_write_fields, ARRAY_SIZE(cap_write_fields)},
 	[RECORD_SETTING] = {setting_fields, ARRAY_SIZE(setting_fields)},

@@ -115,6 +115,7 @@ static const struct prune {
 	 HOUR, true},
 	{"DELETE FROM alert WHERE cleared_ms < ?1 AND id < (SELECT max(id) FROM alert)", HOUR,
 	 true},
+	{"DELETE FROM tally WHERE ts_ms < ?1", HOUR, true},
 	{"DELETE FROM silence WHERE until_ms < ?1 AND id < (SELECT max(id) FROM silence)", HOUR,
 	 true},
 	/* a change while the clock was behind does not make an offer old */

@@ -49,6 +49,20 @@ struct db_alert {
 	int64_t acked_ms;   /* 0: not acknowledged */
 	char name[48], gpu[ID_MAX], vgpu[ID_MAX], severity[16];
 	char text[DB_TEXT_MAX];
+	char vm[128], cause[24];
+	char acked_by[80]; /* principal that acknowledged the alert */
+};
+
+/* The sums of a vGPU since @since_ms. A new row replaces the row of the same vGPU. */
+struct db_tally {
+	char vgpu[ID_MAX];
+	int64_t ts_ms;	     /* time of the row */
+	int64_t contract_ms; /* creation of the contract: a later contract of this id counts anew */
+	int64_t since_ms;
+	double seen_s, broken_s;
+	double fps_sum_s, fps_s;
+	double cap_error_pct_s, cap_error_s;
+	int64_t steals_in, steals_out, cap_writes;
 };
 
 /* A new row replaces the row with the same id. */

@@ -113,6 +113,15 @@ const char *const schema_steps[] = {
 	 "ALTER TABLE progress ADD COLUMN wall_ms INTEGER NOT NULL DEFAULT 0;"
 	 "UPDATE progress SET trusted_ms = open_minute_ms, proposed_ms = open_minute_ms,"
 	 " wall_ms = open_minute_ms;"),
+
+	/* Cleared alerts are shown after a restart, and the sums of each vGPU continue. */
+	("ALTER TABLE alert ADD COLUMN vm TEXT; ALTER TABLE alert ADD COLUMN cause TEXT;"
+	 "ALTER TABLE alert ADD COLUMN acked_by TEXT;"
+	 "CREATE TABLE tally (vgpu TEXT PRIMARY KEY, ts_ms INTEGER NOT NULL,"
+	 " contract_ms INTEGER NOT NULL, since_ms INTEGER NOT NULL, seen_s REAL, broken_s REAL,"
+	 " fps_sum_s REAL, fps_s REAL, cap_error_pct_s REAL, cap_error_s REAL,"
+	 " steals_in INTEGER NOT NULL, steals_out INTEGER NOT NULL,"
+	 " cap_writes INTEGER NOT NULL) WITHOUT ROWID;"),
 };
 
 const int schema_version = (int)ARRAY_SIZE(schema_steps);

@@ -38,6 +38,7 @@ struct receiver {
 		db_setting_fn setting;
 		db_decision_fn decision;
 		db_alert_fn alert;
+		db_tally_fn tally;
 		db_silence_fn silence;
 		db_offer_fn offer;
 	};
@@ -69,6 +70,15 @@ static int read_alert(void *userdata, sqlite3_stmt *row)
 
 	record_read(RECORD_ALERT, row, &alert);
 	return receiver->alert(receiver->userdata, &alert);
+}
+
+static int read_tally(void *userdata, sqlite3_stmt *row)
+{
+	const struct receiver *receiver = userdata;
+	struct db_tally tally = {0};
+
+	record_read(RECORD_TALLY, row, &tally);
+	return receiver->tally(receiver->userdata, &tally);
 }
 
 static int read_silence(void *userdata, sqlite3_stmt *row)
@@ -109,13 +119,38 @@ int db_query_decisions(struct db_reader *reader, int limit, db_decision_fn decis
 		read_decision, &(struct receiver){.decision = decision, .userdata = userdata});
 }
 
-int db_query_open_alerts(struct db_reader *reader, db_alert_fn alert, void *userdata)
+int db_query_decisions_of(struct db_reader *reader, const char *vgpu, int limit,
+			  db_decision_fn decision, void *userdata)
+{
+	static const char sql[] = "SELECT * FROM (SELECT * FROM decision WHERE vgpu = ?2"
+				  " AND " VALID_ID " ORDER BY id DESC LIMIT max(?1, 0))"
+				  " ORDER BY id";
+
+	return reader_query(
+		reader,
+		&(struct reader_statement){
+			.sql = sql, .numbers = (int64_t[]){limit}, .n = 1, .text = vgpu},
+		read_decision, &(struct receiver){.decision = decision, .userdata = userdata});
+}
+
+int db_query_alerts(struct db_reader *reader, int limit, db_alert_fn alert, void *userdata)
 {
 	static const char sql[] =
-		"SELECT * FROM alert WHERE cleared_ms IS NULL AND " VALID_ID " ORDER BY id";
+		"SELECT * FROM alert WHERE " VALID_ID " AND (cleared_ms IS NULL OR id IN"
+		" (SELECT id FROM alert WHERE cleared_ms NOTNULL AND " VALID_ID
+		" ORDER BY id DESC LIMIT max(?1, 0))) ORDER BY id";
 
-	return reader_query(reader, &(struct reader_statement){.sql = sql}, read_alert,
-			    &(struct receiver){.alert = alert, .userdata = userdata});
+	return reader_query(
+		reader,
+		&(struct reader_statement){.sql = sql, .numbers = (int64_t[]){limit}, .n = 1},
+		read_alert, &(struct receiver){.alert = alert, .userdata = userdata});
+}
+
+int db_query_tallies(struct db_reader *reader, db_tally_fn tally, void *userdata)
+{
+	return reader_query(reader,
+			    &(struct reader_statement){.sql = "SELECT * FROM tally ORDER BY vgpu"},
+			    read_tally, &(struct receiver){.tally = tally, .userdata = userdata});
 }
 
 int db_query_silences(struct db_reader *reader, db_silence_fn silence, void *userdata)

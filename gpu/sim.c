@@ -13,6 +13,8 @@
  *   ID.cap       a number, 0 to 100: sets the cap, as an external writer would; 0 is no limit
  *   ID.workload  one line: the new workload
  *   ID.gone      may be empty: the vGPU disappears, and reading it fails with ENODEV
+ *   ID.fault     a fault of the vGPU, to rehearse alerts: "read" (its busy time cannot be read),
+ *                "write" (its cap cannot be written), "cap" (its cap is not enforced), or "none"
  *
  * After the change the file is removed. If the vGPU does not exist or the value is not allowed, the
  * file is renamed to FILE.bad. An empty ID.cap or ID.workload is read again at the next tick,
@@ -40,11 +42,22 @@ struct gpu {
 	char root[PATH_MAX]; /* path of the control folder; "": no control folder */
 };
 
+enum fault { FAULT_NONE, FAULT_READ, FAULT_WRITE, FAULT_CAP };
+static const char *const fault_names[] = {"none", "read", "write", "cap"};
+
 struct gpu_vgpu {
 	struct gpu_vgpu *next; /* element of gpu.attached */
 	struct gpu *gpu;
 	struct sim_vgpu *vgpu; /* NULL: the vGPU has disappeared */
+	enum fault fault;
+	int shown_cap_pct; /* during FAULT_CAP: the cap that readers see */
 };
+
+/* Returns the cap that readers see. */
+static int shown_cap(const struct gpu_vgpu *attached)
+{
+	return attached->fault == FAULT_CAP ? attached->shown_cap_pct : sim_cap(attached->vgpu);
+}
 
 static int open_gpu(const struct gpu_config *config, struct gpu **ret_gpu, struct err *reterr)
 {
@@ -195,11 +208,11 @@ static int read_vgpu(struct gpu_vgpu *attached, uint64_t now_mono_ns,
 	sim_read(sim, attached->vgpu, &counters);
 	*ret_reading = (struct gpu_reading){
 		.at_ns = sim_now_ns(sim),
-		.busy_valid = true,
+		.busy_valid = attached->fault != FAULT_READ,
 		.busy_ns = counters.busy_ns,
 		.sched_ns = counters.sched_ns,
 		.cap_valid = true,
-		.cap_pct = sim_cap(attached->vgpu),
+		.cap_pct = shown_cap(attached),
 		.frames_valid = counters.makes_frames,
 		.frames = counters.frames,
 		.frame_p99_ms =
@@ -214,6 +227,12 @@ static int write_cap(struct gpu_vgpu *attached, uint64_t now_mono_ns, int cap_pc
 		return -EINVAL;
 	if (!attached->vgpu)
 		return -ENODEV;
+	if (attached->fault == FAULT_WRITE)
+		return -EIO;
+	if (attached->fault == FAULT_CAP) {
+		attached->shown_cap_pct = cap_pct;
+		return 0;
+	}
 	catch_up(attached->gpu, now_mono_ns);
 	return sim_set_cap(attached->gpu->sim, attached->vgpu, cap_pct);
 }
@@ -222,7 +241,7 @@ static int read_cap(struct gpu_vgpu *attached, int *ret_cap_pct)
 {
 	if (!attached->vgpu)
 		return -ENODEV;
-	*ret_cap_pct = sim_cap(attached->vgpu);
+	*ret_cap_pct = shown_cap(attached);
 	return 0;
 }
 
@@ -271,6 +290,31 @@ static int command_gone(struct gpu *gpu, struct sim_vgpu *vgpu, const char *text
 	return 0;
 }
 
+static struct gpu_vgpu *find_attached(struct gpu *gpu, const struct sim_vgpu *vgpu)
+{
+	struct gpu_vgpu *attached = gpu->attached;
+
+	while (attached && attached->vgpu != vgpu)
+		attached = attached->next;
+	return attached;
+}
+
+static int command_fault(struct gpu *gpu, struct sim_vgpu *vgpu, const char *text)
+{
+	struct gpu_vgpu *attached = find_attached(gpu, vgpu);
+	size_t fault = 0;
+	int cap_pct;
+
+	while (fault < ARRAY_SIZE(fault_names) && strcmp(fault_names[fault], text) != 0)
+		fault++;
+	if (fault == ARRAY_SIZE(fault_names) || !attached)
+		return -EINVAL;
+	cap_pct = shown_cap(attached);
+	attached->fault = (enum fault)fault;
+	attached->shown_cap_pct = cap_pct;
+	return sim_set_cap(gpu->sim, vgpu, attached->fault == FAULT_CAP ? 0 : cap_pct);
+}
+
 static const struct command {
 	const char *suffix;
 	bool may_be_empty;
@@ -279,6 +323,7 @@ static const struct command {
 	{".cap", false, command_cap},
 	{".workload", false, command_workload},
 	{".gone", true, command_gone},
+	{".fault", false, command_fault},
 };
 
 /*

@@ -14,8 +14,6 @@
 #include "base/hash.h"
 #include "gover-d/alert/alerts.h"
 
-#define CLEARED_KEPT 256
-
 static const struct alert_info {
 	const char *name;
 	enum alert_severity severity;
@@ -51,6 +49,17 @@ const char *alert_severity_name(enum alert_severity severity)
 	return names[severity];
 }
 
+int alert_severity_parse(const char *name, enum alert_severity *ret_severity)
+{
+	for (int i = ALERT_INFO; i <= ALERT_CRITICAL; i++) {
+		if (strcmp(alert_severity_name((enum alert_severity)i), name) == 0) {
+			*ret_severity = (enum alert_severity)i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
 const char *alerts_name_at(size_t index, enum alert_severity *ret_severity,
 			   const char **ret_meaning)
 {
@@ -63,8 +72,11 @@ const char *alerts_name_at(size_t index, enum alert_severity *ret_severity,
 
 const char *alert_event_name(enum alert_event event)
 {
-	static const char *const names[] = {"raised", "updated", "cleared", "acknowledged",
-					    "raised"};
+	static const char *const names[] = {
+		[ALERT_RAISED] = "raised",     [ALERT_UPDATED] = "updated",
+		[ALERT_CLEARED] = "cleared",   [ALERT_ACKNOWLEDGED] = "acknowledged",
+		[ALERT_UNSILENCED] = "raised", [ALERT_ESCALATED] = "raised",
+	};
 
 	return names[event];
 }
@@ -78,12 +90,19 @@ void alert_next_command(const struct alert *alert, char *ret_text, size_t size)
 {
 	const char *next = table[alert->kind].next, *place = strstr(next, "%s");
 
-	if (!place)
+	if (alert->next[0])
+		snprintf(ret_text, size, "%s", alert->next);
+	else if (!place)
 		snprintf(ret_text, size, "%s", next);
 	else if (alert->vgpu[0])
 		snprintf(ret_text, size, "%.*s%s", (int)(place - next), next, alert->vgpu);
 	else
 		snprintf(ret_text, size, "gover-ctl status");
+}
+
+void alert_runbook_url(const struct alert *alert, const char *prefix, char ret_url[ALERT_URL_MAX])
+{
+	snprintf(ret_url, ALERT_URL_MAX, "%s%s.md", prefix, alert->name);
 }
 
 int alerts_kind_parse(const char *name, enum alert_kind *ret_kind)
@@ -240,33 +259,69 @@ static void raise_alert(struct alerts *alerts, struct alert *alert, int64_t now_
 	notify(alerts, alert, ALERT_RAISED, now_ms);
 }
 
-void alerts_hold(struct alerts *alerts, enum alert_kind kind, const char *gpu,
-		 const struct vgpu *vgpu, int64_t now_ms, const char *format, ...)
+static struct alert *insert_condition(struct alerts *alerts, const struct alert_condition *c)
 {
-	const char *gpu_name = gpu ? gpu : "", *id = vgpu ? vgpu->contract.id : "";
-	struct alert *alert = find_live(alerts, kind, gpu_name, id);
-	va_list ap;
+	struct alert *alert = insert(alerts, alerts->n);
 
-	if (!alert) {
-		alert = insert(alerts, alerts->n);
-		if (!alert)
-			return; /* out of memory: the next tick reports the condition again */
-		alert->kind = kind;
-		alert->name = table[kind].name;
-		alert->severity = table[kind].severity;
-		snprintf(alert->gpu, sizeof(alert->gpu), "%s", gpu_name);
-		snprintf(alert->vgpu, sizeof(alert->vgpu), "%s", id);
-	}
-	snprintf(alert->vm, sizeof(alert->vm), "%s", vgpu ? vgpu->contract.vm : "");
-	va_start(ap, format);
+	if (!alert)
+		return NULL; /* out of memory: the next tick reports the condition again */
+	alert->kind = c->kind;
+	alert->name = table[c->kind].name;
+	snprintf(alert->gpu, sizeof(alert->gpu), "%s", c->gpu ? c->gpu : "");
+	snprintf(alert->vgpu, sizeof(alert->vgpu), "%s", c->vgpu ? c->vgpu->contract.id : "");
+	return alert;
+}
+
+__attribute__((format(printf, 4, 0))) static void hold(struct alerts *alerts,
+						       const struct alert_condition *c,
+						       int64_t now_ms, const char *format,
+						       va_list ap)
+{
+	struct alert *alert = find_live(alerts, c->kind, c->gpu ? c->gpu : "",
+					c->vgpu ? c->vgpu->contract.id : "");
+	bool escalates;
+
+	if (!alert)
+		alert = insert_condition(alerts, c);
+	if (!alert)
+		return;
+	escalates = alert->raised_ms && c->severity > alert->severity;
+	if (!alert->raised_ms || escalates)
+		alert->severity = c->severity;
+	snprintf(alert->vm, sizeof(alert->vm), "%s", c->vgpu ? c->vgpu->contract.vm : "");
+	snprintf(alert->cause, sizeof(alert->cause), "%s", c->cause ? c->cause : "");
+	snprintf(alert->next, sizeof(alert->next), "%s", c->next ? c->next : "");
 	vsnprintf(alert->text, sizeof(alert->text), format, ap);
-	va_end(ap);
 	if (!alert->holds)
 		alert->held_ticks++;
 	alert->holds = true;
 	alert->quiet_ticks = 0;
-	if (!alert->raised_ms && alert->held_ticks >= table[kind].raise_ticks)
+	if (!alert->raised_ms && alert->held_ticks >= table[c->kind].raise_ticks)
 		raise_alert(alerts, alert, now_ms);
+	else if (escalates)
+		notify(alerts, alert, ALERT_ESCALATED, now_ms);
+}
+
+void alerts_hold_condition(struct alerts *alerts, const struct alert_condition *condition,
+			   int64_t now_ms, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	hold(alerts, condition, now_ms, format, ap);
+	va_end(ap);
+}
+
+void alerts_hold(struct alerts *alerts, enum alert_kind kind, const char *gpu,
+		 const struct vgpu *vgpu, int64_t now_ms, const char *format, ...)
+{
+	const struct alert_condition condition = {
+		.kind = kind, .gpu = gpu, .vgpu = vgpu, .severity = table[kind].severity};
+	va_list ap;
+
+	va_start(ap, format);
+	hold(alerts, &condition, now_ms, format, ap);
+	va_end(ap);
 }
 
 void alerts_mark_unknown(struct alerts *alerts, unsigned int kinds, const char *gpu,
@@ -301,7 +356,7 @@ static void forget_old_cleared(struct alerts *alerts)
 
 	for (size_t i = 0; i < alerts->n_raised; i++)
 		cleared += alerts->list[i]->cleared_ms != 0;
-	for (size_t i = 0; i < alerts->n_raised && cleared > CLEARED_KEPT;) {
+	for (size_t i = 0; i < alerts->n_raised && cleared > ALERTS_CLEARED_KEPT;) {
 		if (alerts->list[i]->cleared_ms) {
 			drop(alerts, i);
 			cleared--;
@@ -340,7 +395,7 @@ void alerts_end_tick(struct alerts *alerts, int64_t now_ms, bool gap)
 		forget_old_cleared(alerts);
 }
 
-int alerts_ack(struct alerts *alerts, int64_t id, int64_t now_ms)
+int alerts_ack(struct alerts *alerts, int64_t id, const char *by, int64_t now_ms)
 {
 	for (size_t i = 0; i < alerts->n_raised; i++) {
 		struct alert *a = alerts->list[i];
@@ -349,6 +404,7 @@ int alerts_ack(struct alerts *alerts, int64_t id, int64_t now_ms)
 			continue;
 		if (!a->acked_ms) {
 			a->acked_ms = now_ms;
+			snprintf(a->acked_by, sizeof(a->acked_by), "%s", by);
 			notify(alerts, a, ALERT_ACKNOWLEDGED, now_ms);
 		}
 		return 0;
@@ -364,8 +420,9 @@ void alerts_adopt(struct alerts *alerts, const struct alert *adopted)
 		return;
 	*alert = *adopted;
 	alert->name = table[alert->kind].name;
-	alert->severity = table[alert->kind].severity;
-	alert->silenced = is_silenced(alerts, alert);
+	if (!alert->cleared_ms && alert->kind != ALERT_PROMISE_BROKEN)
+		alert->severity = table[alert->kind].severity;
+	alert->silenced = !alert->cleared_ms && is_silenced(alerts, alert);
 	/*
 	 * The previous run of the daemon has sent the notification, unless the alert was silenced.
 	 */

@@ -12,7 +12,13 @@
 #include "gover-d/alert/kinds.h"
 #include "gover-d/model/host.h"
 
-#define ALERT_TEXT_MAX 512
+#define ALERT_TEXT_MAX	512
+#define ALERT_CAUSE_MAX 24
+#define ALERT_NEXT_MAX	128
+#define ALERT_BY_MAX	80
+#define ALERT_URL_MAX	256
+
+#define ALERTS_CLEARED_KEPT 256 /* number of cleared alerts in memory */
 
 enum alert_severity { ALERT_INFO, ALERT_WARNING, ALERT_CRITICAL };
 const char *alert_severity_name(enum alert_severity severity);
@@ -20,10 +26,13 @@ const char *alert_severity_name(enum alert_severity severity);
 struct alert {
 	int64_t id;
 	enum alert_kind kind;
-	const char *name; /* name of the kind, such as "severe_overload" */
-	enum alert_severity severity;
+	const char *name;	      /* name of the kind, such as "severe_overload" */
+	enum alert_severity severity; /* never falls while the alert is active */
+	char cause[ALERT_CAUSE_MAX];  /* name of the cause; "": the kind has no causes */
+	char next[ALERT_NEXT_MAX];    /* next command; "": that of the kind */
 	char gpu[ID_MAX], vgpu[ID_MAX], vm[VM_MAX]; /* "": none */
 	int64_t raised_ms, cleared_ms, acked_ms;    /* 0: not yet */
+	char acked_by[ALERT_BY_MAX]; /* principal that acknowledged the alert; "": none */
 	/* text for the operator: the condition with its numbers */
 	char text[ALERT_TEXT_MAX];
 	bool silenced; /* the alert is listed, but no notification is sent */
@@ -46,10 +55,11 @@ enum alert_event {
 	ALERT_ACKNOWLEDGED,
 	/* the silence ended, and "raised" must be sent now, because it was not sent before */
 	ALERT_UNSILENCED,
+	ALERT_ESCALATED, /* the severity of an active alert has risen */
 };
 /*
- * Returns the name of the event for hooks and the webhook; the name of ALERT_UNSILENCED is
- * "raised".
+ * Returns the name of the event for hooks and the webhook; the name of ALERT_UNSILENCED and of
+ * ALERT_ESCALATED is "raised".
  */
 const char *alert_event_name(enum alert_event event);
 
@@ -75,6 +85,17 @@ void alerts_set_update(struct alerts *alerts, int64_t update_ms);
  */
 void alerts_update_silenced(struct alerts *alerts, int64_t now_ms);
 
+/* A condition whose severity, cause and next command differ from case to case. */
+struct alert_condition {
+	enum alert_kind kind;
+	const char *gpu;	 /* NULL: a condition of the host */
+	const struct vgpu *vgpu; /* NULL: a condition of the GPU or the host */
+	enum alert_severity severity;
+	const char *cause, *next; /* NULL: none */
+};
+void alerts_hold_condition(struct alerts *alerts, const struct alert_condition *condition,
+			   int64_t now_ms, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
 /*
  * Reports a condition of a vGPU, of a GPU (@vgpu is NULL) or of the host (@gpu and @vgpu are NULL).
  */
@@ -103,9 +124,11 @@ void alerts_vgpu_removed(struct alerts *alerts, const char *id);
  * defines. @gap: the tick was late, so it does not count as a tick without the condition.
  */
 void alerts_end_tick(struct alerts *alerts, int64_t now_ms, bool gap);
-/* Acknowledges alert @id. A second call changes nothing. -ENOENT: no such alert. */
-int alerts_ack(struct alerts *alerts, int64_t id, int64_t now_ms);
-/* Restores an alert that was active when the previous run of the daemon stopped. */
+/*
+ * Acknowledges alert @id for principal @by. A second call changes nothing. -ENOENT: no such alert.
+ */
+int alerts_ack(struct alerts *alerts, int64_t id, const char *by, int64_t now_ms);
+/* Restores an alert of a previous run of the daemon. Call this in the order of ids. */
 void alerts_adopt(struct alerts *alerts, const struct alert *alert);
 
 int64_t alerts_last_id(const struct alerts *alerts);
@@ -124,6 +147,10 @@ const char *alerts_name_at(size_t index, enum alert_severity *ret_severity,
 /* Return the meaning of an alert, and the command that prints details. */
 const char *alert_meaning(const struct alert *alert);
 void alert_next_command(const struct alert *alert, char *ret_text, size_t size);
+/* Writes the address of the runbook. @prefix: the key runbook_url of section [alerts]. */
+void alert_runbook_url(const struct alert *alert, const char *prefix, char ret_url[ALERT_URL_MAX]);
+/* Returns the severity with this name; -EINVAL: unknown name. */
+int alert_severity_parse(const char *name, enum alert_severity *ret_severity);
 /* Finds the kind of alert with this name. -ENOENT: unknown name. */
 int alerts_kind_parse(const char *name, enum alert_kind *ret_kind);
 

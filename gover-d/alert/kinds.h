@@ -13,8 +13,8 @@
 #define ALERT_CLEAR_LOAD    60 /* the load of a game changes about every ten seconds */
 #define ALERT_CLEAR_READING 10 /* a failing reading or report may succeed now and then */
 /* an operator or a program ends the condition, so it rarely returns */
-#define ALERT_CLEAR_STATE  3
-#define ALERT_CLEAR_POLICY 1 /* the policy already delays the end of severe overload (rule 7) */
+#define ALERT_CLEAR_STATE   3
+#define ALERT_CLEAR_PROMISE 1 /* the windows of policy/promise/ already delay the end */
 
 /*
  * ALERT(name in the code, name, severity, periods until it is raised, periods until it is cleared,
@@ -22,13 +22,16 @@
  */
 /* clang-format off */
 #define ALERT_TABLE(ALERT) \
-	ALERT(SEVERE_OVERLOAD, "severe_overload", CRITICAL, 1, ALERT_CLEAR_POLICY, \
-	      "two or more vGPUs are overloaded and the GPU has no free capacity: " \
+	ALERT(PROMISE_BROKEN, "promise_broken", CRITICAL, 1, ALERT_CLEAR_PROMISE, \
+	      "the vGPU did not get what its contract promises for too much of the time", \
+	      "gover-ctl why %s") \
+	ALERT(SEVERE_OVERLOAD, "severe_overload", CRITICAL, 1, ALERT_CLEAR_LOAD, \
+	      "two or more vGPUs are overloaded, and all vGPUs together want more than the GPU: " \
 	      "migrate one", \
 	      "gover-ctl why %s") \
-	ALERT(CONTRACT_LIMIT, "contract_limit", WARNING, 3, ALERT_CLEAR_LOAD, \
-	      "the vGPU is overloaded at the full cap of its contract: the customer needs a " \
-	      "larger contract", \
+	ALERT(CONTRACT_LIMIT, "contract_limit", INFO, 3, ALERT_CLEAR_LOAD, \
+	      "the vGPU uses the full cap of its contract: the customer may want a larger " \
+	      "contract", \
 	      "gover-ctl why %s") \
 	ALERT(HELD_OVERLOADED, "held_overloaded", WARNING, 3, ALERT_CLEAR_LOAD, \
 	      "the vGPU is overloaded, but an operator holds its cap", \

@@ -9,6 +9,7 @@
 #include "gover-d/api/list.h"
 #include "gover-d/api/problem.h"
 #include "gover-d/api/resource.h"
+#include "gover-d/config/config.h"
 #include "gover-d/core/control.h"
 #include "gover-d/core/encode.h"
 #include "gover-d/model/decisions.h"
@@ -32,7 +33,9 @@ static void reply_ack(struct api *api, struct api_request *request, const struct
 
 	for (size_t i = 0; i < alerts_count(alerts); i++)
 		if (alerts_at(alerts, i)->id == change->number)
-			api_request_reply_json(request, 200, encode_alert(alerts_at(alerts, i)));
+			api_request_reply_json(
+				request, 200,
+				encode_alert(alerts_at(alerts, i), api->view->config->runbook_url));
 }
 
 void api_ack_alert(struct api *api, struct api_request *request)
@@ -48,7 +51,8 @@ void api_ack_alert(struct api *api, struct api_request *request)
 	if (!change)
 		return;
 	change->number = id;
-	r = control_alert_ack(api->manager, id, api_change_done(change), &err);
+	r = control_alert_ack(api->manager, id, request->principal.name, api_change_done(change),
+			      &err);
 	api_change_begun(change, r, &err);
 }
 

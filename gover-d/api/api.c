@@ -17,6 +17,7 @@
 #include "gover-d/api/handler.h"
 #include "gover-d/api/keys.h"
 #include "gover-d/api/problem.h"
+#include "gover-d/config/config.h"
 #include "gover-d/core/change.h"
 #include "gover-d/core/encode.h"
 #include "gover-d/model/decisions.h"
@@ -46,6 +47,7 @@ static const struct route {
 	{"PATCH", "/v1/vgpus/{id}", api_patch_vgpu, OPERATE, true, {NULL}},
 	{"DELETE", "/v1/vgpus/{id}", api_delete_vgpu, OPERATE, false, {NULL}},
 	{"GET", "/v1/vgpus/{id}/history", api_get_history, READ, false, {"from", "to", "step"}},
+	{"GET", "/v1/vgpus/{id}/diagnosis", api_get_diagnosis, READ, false, {NULL}},
 	{"GET", "/v1/alerts", api_get_alerts, READ, false, {"all", "limit", "after"}},
 	{"POST", "/v1/alerts/{id}/ack", api_ack_alert, OPERATE, false, {NULL}},
 	{"GET", "/v1/silences", api_get_silences, READ, false, {NULL}},
@@ -156,8 +158,10 @@ void api_tick(struct api *api)
 
 static void observe_alert(void *userdata, const struct alert *alert, enum alert_event event)
 {
+	struct api *api = userdata;
+
 	(void)event;
-	api_events_add(userdata, EVENTS_ALERT, encode_alert(alert));
+	api_events_add(api, EVENTS_ALERT, encode_alert(alert, api->view->config->runbook_url));
 }
 
 static void observe_offer(void *userdata, const struct offer *offer, const char *vm)

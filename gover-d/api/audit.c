@@ -19,6 +19,7 @@
 #include "gover-d/api/fetch.h"
 #include "gover-d/api/problem.h"
 #include "gover-d/api/resource.h"
+#include "gover-d/config/config.h"
 #include "gover-d/core/encode.h"
 #include "gover-d/core/history.h"
 #include "gover-d/core/offers.h"
@@ -54,7 +55,7 @@ static json_t *snapshot_alert(struct api *api, const char *text)
 		return NULL;
 	for (size_t i = 0; i < alerts_count(alerts); i++)
 		if (alerts_at(alerts, i)->id == id)
-			return encode_alert(alerts_at(alerts, i));
+			return encode_alert(alerts_at(alerts, i), api->view->config->runbook_url);
 	return NULL;
 }
 

@@ -75,6 +75,7 @@ void api_post_vgpu(struct api *api, struct api_request *request);
 void api_get_vgpu(struct api *api, struct api_request *request);
 void api_patch_vgpu(struct api *api, struct api_request *request);
 void api_delete_vgpu(struct api *api, struct api_request *request);
+void api_get_diagnosis(struct api *api, struct api_request *request);
 void api_get_history(struct api *api, struct api_request *request);
 
 void api_get_alerts(struct api *api, struct api_request *request);

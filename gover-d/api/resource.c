@@ -16,6 +16,7 @@
 #include "gover-d/core/history.h"
 #include "gover-d/core/offers.h"
 #include "gover-d/core/view.h"
+#include "gover-d/diagnosis/diagnosis.h"
 #include "gover-d/model/host.h"
 #include "gover-d/util/json-encode.h"
 #include "monitor/fps/fps.h"
@@ -189,8 +190,17 @@ static void add_sample(struct json_encode *o, const struct vgpu *vgpu, bool work
 	json_encode_add(o, "e", json_encode_number(vgpu->view.e));
 }
 
+static void add_promise(struct json_encode *o, const struct vgpu *vgpu)
+{
+	const char *cause = vgpu->device ? promise_cause_name(vgpu->promise.cause) : NULL;
+
+	json_encode_add(o, "promise", json_string(diagnosis_state_name(vgpu)));
+	json_encode_add(o, "cause", cause ? json_string(cause) : json_null());
+}
+
 static void add_tally(struct json_encode *o, const struct vgpu_tally *tally, bool work)
 {
+	json_encode_add(o, "counted_since", json_encode_time(tally->since_ms));
 	json_encode_add(o, "seen_s", json_encode_number(tally->seen_s));
 	json_encode_add(o, "broken_s", json_encode_number(tally->broken_s));
 	json_encode_add(o, "broken_time_pct", mean(100 * tally->broken_s, tally->seen_s));
@@ -214,6 +224,7 @@ json_t *resource_encode_vgpu(const struct view *view, const struct host_gpu *gpu
 	json_encode_add(&o, "state", json_string(state_of(vgpu)));
 	json_encode_add(&o, "found", json_boolean(vgpu->found));
 	add_sample(&o, vgpu, work);
+	add_promise(&o, vgpu);
 	add_tally(&o, &vgpu->tally, work);
 	json_encode_add(&o, "last_decision_id", decision ? json_integer(decision) : json_null());
 	json_encode_add(&o, "attach", encode_attach(view, gpu, vgpu));
@@ -255,7 +266,7 @@ json_t *resource_encode_alerts(const struct view *view, bool all)
 		const struct alert *alert = alerts_at(alerts, i);
 
 		if (all || alert->cleared_ms == 0)
-			json_encode_append(&list, encode_alert(alert));
+			json_encode_append(&list, encode_alert(alert, view->config->runbook_url));
 	}
 	return list;
 }

@@ -258,10 +258,22 @@ static int check_roots(const struct config *config, struct err *reterr)
 	return 0;
 }
 
+static int check_promise_windows(const struct config *config, struct err *reterr)
+{
+	const struct promise_limits *limits = &config->promise;
+
+	if (limits->slow_window_s >= limits->fast_window_s)
+		return 0;
+	return err_fail(reterr, EINVAL,
+			"[alerts] promise_slow_window_s = %g: shorter than promise_fast_window_s "
+			"(allowed: %g..86400 s)",
+			limits->slow_window_s, limits->fast_window_s);
+}
+
 static int (*const checks[])(const struct config *config, struct err *reterr) = {
-	config_table_check, check_gpu_names, check_speeds,   check_period, check_leases,
-	check_sockets,	    check_tls,	     check_flavor,   flavor_check, check_roots,
-	check_fps_sources,  check_units,     check_arbiters,
+	config_table_check, check_gpu_names, check_speeds,   check_period,	    check_leases,
+	check_sockets,	    check_tls,	     check_flavor,   flavor_check,	    check_roots,
+	check_fps_sources,  check_units,     check_arbiters, check_promise_windows,
 };
 
 int config_check(const struct config *config, struct err *reterr)

@@ -15,6 +15,7 @@
 #include "db/db.h"
 #include "gover-d/model/host.h"
 #include "policy/policy.h"
+#include "policy/promise/promise.h"
 
 #define CONFIG_PATH_DEFAULT "/etc/gover/gover.conf"
 
@@ -74,6 +75,10 @@ struct config {
 	char webhook[PATH_MAX]; /* URL; "": no webhook; default "" */
 	int webhook_timeout_s;	/* time after which a post has failed; default 10 */
 	int update_s; /* minimum time between updates of one alert; 0: none; default 300 */
+	/* lowest severity that the webhook and on_alert get; default "warning" */
+	char notify[16];
+	char runbook_url[PATH_MAX]; /* prefix of the address of each alert's runbook */
+	struct promise_limits promise;
 	/* [gpu NAME] */
 	struct gpu_section gpus[GPUS_MAX];
 	int n_gpus;

@@ -80,6 +80,12 @@ static bool fits_anonymous(const char *text)
 	return strcmp(text, "off") == 0 || strcmp(text, "read") == 0;
 }
 
+static bool fits_severity(const char *text)
+{
+	return strcmp(text, "info") == 0 || strcmp(text, "warning") == 0 ||
+	       strcmp(text, "critical") == 0;
+}
+
 static bool fits_policy(const char *text)
 {
 	return policy_find(text);
@@ -90,6 +96,7 @@ static bool fits_policy(const char *text)
 #define DAEMON(key)			    AT("daemon", false, #key, struct config, key)
 #define ACCESS(key)			    AT("access", false, #key, struct config, key)
 #define ALERTS(key)			    AT("alerts", false, #key, struct config, key)
+#define PROMISE(key)			    AT("alerts", false, "promise_" #key, struct config, promise.key)
 #define GPU(key)			    AT(CONFIG_GPU_SECTION, false, #key, struct gpu_section, gpu.key)
 #define POLICY(key)			    AT("policy", true, #key, struct config, params.key)
 #define OFFER(key)			    AT("offer", true, #key, struct config, offer.key)
@@ -134,6 +141,12 @@ static const struct setting keys[] = {
 	SETTING_SECRET(ALERTS(webhook), 0, 160, "nothing, or a URL of http or https", url_is_http),
 	INT(ALERTS(webhook_timeout_s), 1, 60, " s"),
 	INT(ALERTS(update_s), 0, 86400, " s, 0 for no updates"),
+	WORD(ALERTS(notify), "info, warning or critical", fits_severity),
+	TEXT(ALERTS(runbook_url), 1, 160, "the beginning of a URL", NULL),
+	NUMBER(PROMISE(fast_pct), 1, 100, " percent of the window"),
+	NUMBER(PROMISE(fast_window_s), 10, 3600, " s"),
+	NUMBER(PROMISE(slow_pct), 0.1, 100, " percent of the window"),
+	NUMBER(PROMISE(slow_window_s), 10, 86400, " s"),
 
 	WORD(GPU(backend), "auto, gvt, softgpu, lib or sim", fits_backend),
 	TEXT(GPU(root), 0, 160, "nothing, or a path without '..'", fits_root),
@@ -259,6 +272,8 @@ void config_default(struct config *config)
 		.hook_timeout_s = 300,
 		.webhook_timeout_s = 10,
 		.update_s = 300,
+		.notify = "warning",
+		.runbook_url = "file:///usr/share/doc/gover/runbook/",
 		.n_gpus = 1,
 		.policy = "gover",
 		.fund_window_s = 30,
@@ -276,6 +291,7 @@ void config_default(struct config *config)
 	};
 	config_table_default_gpu(&config->gpus[0], "gpu0");
 	policy_params_default(&config->params);
+	promise_limits_default(&config->promise);
 }
 
 static const struct setting *find_live(const char *name)

@@ -125,6 +125,8 @@ static int apply_change(struct manager *m, struct change *change, struct err *re
 		r = contract_change_apply_labels(gpu, vgpu, c->merged.labels, reterr);
 	if (r != 0)
 		return r;
+	if (host_terms(gpu, &c->merged).target_fps != host_terms(gpu, &vgpu->contract).target_fps)
+		promise_reset(&vgpu->promise); /* the bad time belongs to another promise */
 	record_change(m, gpu, vgpu, c->fields, &c->merged, now);
 	contract_change_commit(m, gpu, vgpu, &c->merged, now);
 	if (c->fields & ALERT_FIELDS)

@@ -4,6 +4,7 @@
  * about vGPUs.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,11 +117,12 @@ int control_gpu_change(struct manager *m, const char *name, const enum gpu_mode 
 struct id_change {
 	struct change change; /* must be the first member */
 	int64_t id;
-	int64_t now_ms; /* time of the request */
+	int64_t now_ms;	       /* time of the request */
+	char by[ALERT_BY_MAX]; /* principal of the request */
 };
 
 static int begin_id_change(struct manager *m, const struct change_kind *kind,
-			   const struct change_subject *subject, int64_t id,
+			   const struct change_subject *subject, int64_t id, const char *by,
 			   struct change_done done, struct err *reterr)
 {
 	struct id_change *c = calloc(1, sizeof(*c));
@@ -130,6 +132,7 @@ static int begin_id_change(struct manager *m, const struct change_kind *kind,
 	c->change.kind = kind;
 	c->change.subject = *subject;
 	c->id = id;
+	snprintf(c->by, sizeof(c->by), "%s", by);
 	c->now_ms = clock_now().wall_ms;
 	return change_begin(m, &c->change, done, reterr);
 }
@@ -178,7 +181,7 @@ int control_offer_close(struct manager *m, int64_t id, struct change_done done, 
 
 	if (offer) /* otherwise plan_withdrawal() rejects the request */
 		(void)id_copy(subject.gpu, offer->gpu);
-	return begin_id_change(m, &withdrawal_kind, &subject, id, done, reterr);
+	return begin_id_change(m, &withdrawal_kind, &subject, id, "", done, reterr);
 }
 
 static int plan_ack(struct manager *m, struct change *change, struct err *reterr)
@@ -205,7 +208,7 @@ static int apply_ack(struct manager *m, struct change *change, struct err *reter
 	const struct id_change *c = (const struct id_change *)change;
 
 	(void)reterr;
-	return alerts_ack(m->alerts, c->id, c->now_ms);
+	return alerts_ack(m->alerts, c->id, c->by, c->now_ms);
 }
 
 static const struct change_kind ack_kind = {
@@ -215,9 +218,10 @@ static const struct change_kind ack_kind = {
 	.free = free_change,
 };
 
-int control_alert_ack(struct manager *m, int64_t id, struct change_done done, struct err *reterr)
+int control_alert_ack(struct manager *m, int64_t id, const char *by, struct change_done done,
+		      struct err *reterr)
 {
 	static const struct change_subject subject = {.other = "acknowledgements"};
 
-	return begin_id_change(m, &ack_kind, &subject, id, done, reterr);
+	return begin_id_change(m, &ack_kind, &subject, id, by, done, reterr);
 }

@@ -34,9 +34,9 @@ int control_offer_claim(struct manager *manager, int64_t offer, const char *key,
 /* Withdraws an open offer. Errors: CONTROL_E_NOT_FOUND or _OFFER_OVER. */
 int control_offer_close(struct manager *manager, int64_t offer, struct change_done done,
 			struct err *reterr);
-/* Acknowledges an alert. Error: CONTROL_E_NOT_FOUND. */
-int control_alert_ack(struct manager *manager, int64_t alert, struct change_done done,
-		      struct err *reterr);
+/* Acknowledges an alert for principal @by. Error: CONTROL_E_NOT_FOUND. */
+int control_alert_ack(struct manager *manager, int64_t alert, const char *by,
+		      struct change_done done, struct err *reterr);
 /*
  * PATCH /v1/policy: @object contains new values for keys of [policy] and [offer]. null restores the
  * value of the configuration file. Error: CONTROL_E_INVALID, also for an unknown key.

@@ -13,10 +13,13 @@ void encode_add_rate(struct json_encode *object, const char *frames, const char 
 	json_encode_add(object, work, json_encode_number(counts_work ? value : NAN));
 }
 
-json_t *encode_alert(const struct alert *alert)
+json_t *encode_alert(const struct alert *alert, const char *runbooks)
 {
 	struct json_encode o = json_encode_begin();
+	char next[ALERT_NEXT_MAX], url[ALERT_URL_MAX];
 
+	alert_next_command(alert, next, sizeof(next));
+	alert_runbook_url(alert, runbooks, url);
 	json_encode_add(&o, "id", json_integer(alert->id));
 	json_encode_add(&o, "name", json_string(alert->name));
 	json_encode_add(&o, "severity", json_string(alert_severity_name(alert->severity)));
@@ -26,8 +29,12 @@ json_t *encode_alert(const struct alert *alert)
 	json_encode_add(&o, "raised_at", json_encode_time(alert->raised_ms));
 	json_encode_add(&o, "cleared_at", json_encode_time(alert->cleared_ms));
 	json_encode_add(&o, "acked_at", json_encode_time(alert->acked_ms));
+	json_encode_add(&o, "acked_by", json_encode_name(alert->acked_by));
 	json_encode_add(&o, "silenced", json_boolean(alert->silenced));
 	json_encode_add(&o, "text", json_encode_text(alert->text));
+	json_encode_add(&o, "cause", json_encode_name(alert->cause));
+	json_encode_add(&o, "next", json_encode_text(next));
+	json_encode_add(&o, "runbook_url", json_encode_text(url));
 	return json_encode_end(&o);
 }
 

@@ -28,6 +28,7 @@ static void log_alert(void *userdata, const struct alert *alert, enum alert_even
 		[ALERT_CLEARED] = {LOG_ALERT_CLEARED, SD_NOTICE, "cleared"},
 		[ALERT_ACKNOWLEDGED] = {LOG_ALERT_ACKNOWLEDGED, SD_WARNING, "acknowledged"},
 		[ALERT_UNSILENCED] = {LOG_ALERT_UPDATED, SD_WARNING, "is no longer silenced"},
+		[ALERT_ESCALATED] = {LOG_ALERT_UPDATED, SD_WARNING, "is more severe"},
 	};
 
 	(void)userdata;

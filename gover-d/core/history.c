@@ -185,6 +185,9 @@ static void store_alert(void *userdata, const struct alert *alert, enum alert_ev
 	memcpy(row.vgpu, alert->vgpu, sizeof(row.vgpu));
 	snprintf(row.severity, sizeof(row.severity), "%s", alert_severity_name(alert->severity));
 	snprintf(row.text, sizeof(row.text), "%s", alert->text);
+	memcpy(row.vm, alert->vm, sizeof(row.vm));
+	memcpy(row.cause, alert->cause, sizeof(row.cause));
+	memcpy(row.acked_by, alert->acked_by, sizeof(row.acked_by));
 	(void)db_append_alert(history->db, &row);
 }
 

@@ -6,6 +6,7 @@
 #include "gover-d/config/flavor.h"
 #include "gover-d/core/ledger.h"
 #include "gover-d/core/state.h"
+#include "gover-d/core/tallies.h"
 
 #define MINUTE_MS  60000
 #define S_PER_HOUR 3600
@@ -153,8 +154,10 @@ void ledger_tick(struct manager *m, struct instant now)
 {
 	int64_t minute_ms = now.wall_ms - now.wall_ms % MINUTE_MS;
 
-	if (minute_ms != m->host.ledger_ms)
+	if (minute_ms != m->host.ledger_ms) {
 		ledger_flush(m);
+		tallies_store(m);
+	}
 	m->host.ledger_ms = minute_ms;
 	for (int i = 0; i < m->host.n_gpus && m->host.ready; i++) {
 		struct host_gpu *gpu = &m->host.gpus[i];

@@ -242,14 +242,20 @@ static int load_alert(void *userdata, const struct db_alert *row)
 	struct alert alert = {
 		.id = row->id,
 		.raised_ms = row->raised_ms,
+		.cleared_ms = row->cleared_ms,
 		.acked_ms = row->acked_ms,
 	};
 
+	/* Unknown names were written by another version of gover. */
 	if (alerts_kind_parse(row->name, &alert.kind) < 0 ||
+	    alert_severity_parse(row->severity, &alert.severity) < 0 ||
 	    is_invalid(context, row_check_alert(row), "alert", row->id))
 		return 0;
 	memcpy(alert.gpu, row->gpu, sizeof(alert.gpu));
 	memcpy(alert.vgpu, row->vgpu, sizeof(alert.vgpu));
+	memcpy(alert.vm, row->vm, sizeof(alert.vm));
+	memcpy(alert.cause, row->cause, sizeof(alert.cause));
+	memcpy(alert.acked_by, row->acked_by, sizeof(alert.acked_by));
 	snprintf(alert.text, sizeof(alert.text), "%.*s", ALERT_TEXT_MAX - 1, row->text);
 	if (context->state && alert.acked_ms == 0)
 		alert.acked_ms = operator_state_acked_ms(context->state, row->id);
@@ -327,7 +333,7 @@ int load_history(struct manager *m, struct db_reader *reader, const struct opera
 	if (r >= 0)
 		r = db_query_decisions(reader, DECISIONS_LOADED, load_decision, &context);
 	if (r >= 0)
-		r = db_query_open_alerts(reader, load_alert, &context);
+		r = db_query_alerts(reader, ALERTS_CLEARED_KEPT, load_alert, &context);
 	if (r >= 0)
 		r = db_query_offers(reader, OFFERS_LOADED, load_offer, &context);
 	if (context.invalid > INVALID_LOGGED)

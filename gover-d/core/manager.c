@@ -23,11 +23,13 @@
 #include "gover-d/core/round.h"
 #include "gover-d/core/save.h"
 #include "gover-d/core/state.h"
+#include "gover-d/core/tallies.h"
 #include "gover-d/core/tick.h"
 #include "gover-d/store/contracts.h"
 
 #include "gover-d/core/ledger.h"
 #include "gover-d/core/notify.h"
+#include "gover-d/core/promises.h"
 #include "gover-d/util/log.h"
 
 #define TICK_PRIORITY  (SD_EVENT_PRIORITY_IMPORTANT)
@@ -408,6 +410,10 @@ int manager_start(struct manager *m, struct err *reterr)
 	if (r >= 0)
 		r = adopt_host(m, m->loaded, clock_now(), reterr);
 	contracts_fini(m->loaded);
+	if (r >= 0) {
+		tallies_load(m);
+		promises_resume(m);
+	}
 	for (int i = 0; r >= 0 && i < m->host.n_gpus; i++)
 		adopt_caps(m, &m->host.gpus[i], clock_now());
 	for (int i = 0; r >= 0 && i < m->host.n_gpus; i++)
@@ -460,6 +466,7 @@ struct manager *manager_free(struct manager *m)
 	if (m->saver)
 		manager_stop(m);
 	ledger_flush(m);
+	tallies_store(m);
 	frames_close(&m->frames);
 	gpus_close(&m->host);
 	cap_journal_close(m->actuator.journal);

@@ -12,7 +12,7 @@
 #include "gover-d/util/log.h"
 
 #define MESSAGE_VERSION	  1 /* version of the JSON; increased when a field changes its meaning */
-#define SENTENCE_MAX	  (ALERT_TEXT_MAX + 512)
+#define SENTENCE_MAX	  (2 * ALERT_TEXT_MAX + 512)
 #define WEBHOOK_BAD_TRIES 3
 
 int notify_open(struct manager *m, struct err *reterr)
@@ -54,6 +54,7 @@ static void format_sentence(const char *host, const struct alert *a, enum alert_
 	switch (event) {
 	case ALERT_RAISED:
 	case ALERT_UNSILENCED:
+	case ALERT_ESCALATED:
 	case ALERT_UPDATED:
 		snprintf(text, SENTENCE_MAX, "%s, %s%s%s%s: %s - %s", host,
 			 event == ALERT_UPDATED ? "still " : "", alert_severity_name(a->severity),
@@ -88,10 +89,11 @@ static char *dump_message(json_t *message, const char *key, json_t *object)
 	return json_encode_dump(message);
 }
 
-char *notify_alert_text(const char *host, const struct alert *alert, enum alert_event event)
+char *notify_alert_text(const char *host, const char *runbooks, const struct alert *alert,
+			enum alert_event event)
 {
 	json_t *message = encode_message(host, alert_event_name(event));
-	char sentence[SENTENCE_MAX], next[128];
+	char sentence[SENTENCE_MAX], next[ALERT_NEXT_MAX];
 
 	format_sentence(host, alert, event, sentence);
 	alert_next_command(alert, next, sizeof(next));
@@ -100,7 +102,7 @@ char *notify_alert_text(const char *host, const struct alert *alert, enum alert_
 		json_decref(message);
 		return NULL;
 	}
-	return dump_message(message, "alert", encode_alert(alert));
+	return dump_message(message, "alert", encode_alert(alert, runbooks));
 }
 
 /* --- the observer --- */
@@ -108,11 +110,14 @@ char *notify_alert_text(const char *host, const struct alert *alert, enum alert_
 static void notify_alert(void *userdata, const struct alert *alert, enum alert_event event)
 {
 	const struct manager *m = userdata;
+	enum alert_severity least = ALERT_WARNING;
 	char *text;
 
-	if (alert->silenced || m->actuator.dry_run || (!m->webhook && !m->config.on_alert[0]))
+	(void)alert_severity_parse(m->config.notify, &least); /* the configuration was checked */
+	if (alert->silenced || alert->severity < least || m->actuator.dry_run ||
+	    (!m->webhook && !m->config.on_alert[0]))
 		return;
-	text = notify_alert_text(m->hostname, alert, event);
+	text = notify_alert_text(m->hostname, m->config.runbook_url, alert, event);
 	(void)hooks_run(m->hooks, &(struct hook_call){.hook = HOOK_ALERT,
 						      .program = m->config.on_alert,
 						      .event = alert_event_name(event),

@@ -22,8 +22,9 @@ void notify_tick(struct manager *manager, struct instant now);
 
 /*
  * Returns a JSON text for the webhook and the hook on_alert. The caller frees the text. NULL: out
- * of memory.
+ * of memory. @runbooks: the key runbook_url of section [alerts].
  */
-char *notify_alert_text(const char *host, const struct alert *alert, enum alert_event event);
+char *notify_alert_text(const char *host, const char *runbooks, const struct alert *alert,
+			enum alert_event event);
 
 #endif

@@ -169,7 +169,7 @@ static void act_on(struct manager *m, struct host_gpu *gpu, const struct policy_
 	if (pd->kind == POLICY_OFFER) {
 		(void)offers_open(m->offers, gpu->config.name, &gpu->view.flavor, pd->fundable_pct,
 				  m->config.offer.ttl_s, now);
-	} else if (pd->kind == POLICY_SEVERE && vgpu) {
+	} else if (pd->kind == POLICY_SEVERE && vgpu && promise_is_overcommitted(&gpu->promise)) {
 		observers_migrate(&m->observers, &(struct migration){.event = "severe_overload",
 								     .gpu = gpu->config.name,
 								     .vgpu = vgpu->contract.id,

@@ -77,9 +77,13 @@ const char *row_check_alert(const struct db_alert *row)
 {
 	return first_invalid((const struct column[]){
 		{"raised_ms", is_time(row->raised_ms)},
+		{"cleared_ms", is_time(row->cleared_ms)},
 		{"acked_ms", is_time(row->acked_ms)},
 		{"gpu", is_id_or_empty(row->gpu)},
 		{"vgpu", is_id_or_empty(row->vgpu)},
+		{"vm", has_no_control(row->vm)},
+		{"cause", is_id_or_empty(row->cause)},
+		{"acked_by", has_no_control(row->acked_by)},
 		{.name = NULL},
 	});
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Reports to alerts.c which conditions hold in this tick, each with its numbers. */
+#include <stdio.h>
 #include <string.h>
 
 #include "db/db.h"
 #include "gover-d/core/state.h"
 #include "gover-d/core/tick-alerts.h"
+#include "gover-d/diagnosis/diagnosis.h"
 #include "monitor/fps/fps.h"
 #include "monitor/igt.h"
 
@@ -51,6 +53,32 @@ static void hold_policy_conditions(struct manager *m, const struct host_gpu *hos
 			    terms.target_fps, unit);
 }
 
+static void hold_promise_broken(struct manager *m, const struct host_gpu *gpu, const struct vgpu *v,
+				int64_t ms)
+{
+	static const enum alert_severity severities[] = {
+		[PROMISE_INFO] = ALERT_INFO,
+		[PROMISE_WARNING] = ALERT_WARNING,
+		[PROMISE_CRITICAL] = ALERT_CRITICAL,
+	};
+	enum promise_cause cause = v->promise.alarm_cause;
+	struct diagnosis diagnosis;
+
+	if (!v->promise.alarm)
+		return;
+	diagnose(&m->config, gpu, v, cause, &diagnosis);
+	alerts_hold_condition(m->alerts,
+			      &(struct alert_condition){
+				      .kind = ALERT_PROMISE_BROKEN,
+				      .gpu = gpu->config.name,
+				      .vgpu = v,
+				      .severity = severities[promise_cause_urgency(cause)],
+				      .cause = promise_cause_name(cause),
+				      .next = diagnosis.command[0] ? diagnosis.command : NULL,
+			      },
+			      ms, "%s", diagnosis.text);
+}
+
 void tick_alerts_foreign(struct manager *m, const char *gpu, const struct vgpu *v, int64_t now_ms)
 {
 	alerts_hold(m->alerts, ALERT_FOREIGN_WRITE, gpu, v, now_ms,
@@ -70,6 +98,8 @@ static void hold_vgpu_conditions(struct manager *m, const struct host_gpu *host_
 			    v->contract.terms.initial_cap_pct, gpu);
 	else if (v->device)
 		hold_policy_conditions(m, host_gpu, v, ms);
+	if (v->device)
+		hold_promise_broken(m, host_gpu, v, ms);
 	if (v->foreign && v->contract.held)
 		tick_alerts_foreign(m, gpu, v, ms);
 	if (v->device && v->row.cap_errno)
@@ -114,14 +144,31 @@ static void hold_fps_over_limit(struct manager *m, const char *gpu, const struct
 			    (unsigned long long)refusals->n, id, refusals->held);
 }
 
+/*
+ * The policy signals a severe overload if two or more vGPUs are overloaded. A move to another host
+ * helps only if the vGPUs want more than the whole GPU.
+ */
+static bool is_severe(const struct host_gpu *gpu)
+{
+	return (gpu->view.conditions & POLICY_SEVERE_OVERLOAD) &&
+	       promise_is_overcommitted(&gpu->promise);
+}
+
 static void hold_severe_overload(struct manager *m, const struct host_gpu *gpu, int64_t ms)
 {
 	const char *name = gpu->config.name;
 	const struct vgpu *v = host_gpu_find_vgpu(gpu, gpu->severe_vgpu);
+	double wanted_pct = gpu->promise.wanted_pct;
+	char wants[ALERT_TEXT_MAX / 2] = "", advice[ID_MAX + 64] = "migrate one";
 
+	if (v)
+		snprintf(advice, sizeof(advice), "migrating vGPU %s leaves %.0f %%", v->contract.id,
+			 wanted_pct - v->promise.track.want_pct);
+	diagnosis_append_wants(gpu, wants, sizeof(wants));
 	alerts_hold(m->alerts, ALERT_SEVERE_OVERLOAD, name, v, ms,
-		    "two or more vGPUs on GPU %s are overloaded at a load of %.1f %%: migrate %s%s",
-		    name, gpu->view.total_load * 100, v ? "vGPU " : "one", v ? v->contract.id : "");
+		    "two or more vGPUs on GPU %s are overloaded, and all vGPUs want %.0f %% of it "
+		    "(%s): %s",
+		    name, wanted_pct, wants, advice);
 }
 
 static void hold_stale(struct manager *m, const struct host_gpu *gpu, int64_t ms)
@@ -176,7 +223,7 @@ void tick_alerts_gpu(struct manager *m, const struct host_gpu *gpu, struct insta
 		hold_vgpu_conditions(m, gpu, v, ms);
 		hold_fps_over_limit(m, name, v, now);
 	}
-	if (gpu->view.conditions & POLICY_SEVERE_OVERLOAD)
+	if (is_severe(gpu))
 		hold_severe_overload(m, gpu, ms);
 	else if (gpu->view.severe_in_doubt)
 		alerts_mark_unknown(m->alerts, 1u << ALERT_SEVERE_OVERLOAD, name, NULL);

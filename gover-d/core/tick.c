@@ -18,6 +18,7 @@
 #include "gover-d/core/gpus.h"
 #include "gover-d/core/ledger.h"
 #include "gover-d/core/notify.h"
+#include "gover-d/core/promises.h"
 #include "gover-d/core/round.h"
 #include "gover-d/core/state.h"
 #include "gover-d/core/tick-alerts.h"
@@ -259,6 +260,7 @@ static void decide(struct manager *m, struct host_gpu *gpu, struct plan_round *r
 	m->policy->step(&m->params, &gpu->view, &round->out);
 	for (int i = 0; i < gpu->view.n_vgpus; i++)
 		round->viewed[i]->view = round->views[i];
+	promises_judge(m, gpu, round, now);
 	store_severe_vgpu(gpu, round);
 	if (answers && gpu->mode != GPU_MODE_FROZEN)
 		(void)round_apply(m, gpu, round, act, now);
@@ -266,11 +268,14 @@ static void decide(struct manager *m, struct host_gpu *gpu, struct plan_round *r
 
 /* --- counting --- */
 
-static void count_vgpu(struct manager *m, struct vgpu *v, struct offer_period *period)
+static void count_vgpu(struct manager *m, struct vgpu *v, struct offer_period *period,
+		       int64_t now_ms)
 {
 	struct vgpu_tally *t = &v->tally;
 	double dt_s = v->row.dt_s;
 
+	if (t->since_ms == 0)
+		t->since_ms = now_ms;
 	if (v->row.busy_valid) {
 		t->seen_s += dt_s;
 		period->watched_s += dt_s;
@@ -333,7 +338,7 @@ static void count_gpu(struct manager *m, struct host_gpu *gpu, struct plan_round
 
 	for (struct vgpu *v = gpu->vgpus; v; v = v->next) {
 		if (v->device)
-			count_vgpu(m, v, &period);
+			count_vgpu(m, v, &period, now.wall_ms);
 		v->newcomer = offer && offer->life.state == OFFER_PROBATION &&
 			      strcmp(offer->vgpu, v->contract.id) == 0;
 	}

@@ -16,13 +16,15 @@
 #include "gpu/io.h"
 #include "monitor/monitor.h"
 #include "policy/policy.h"
+#include "policy/promise/promise.h"
 
 #define GPUS_MAX    64
 #define TICKS_TIMED 256
 #define REFUSED_MAX 16 /* at most this number of refused vGPUs of a GPU are logged by name */
 
-/* Sums since the contract was adopted or sold in this run of the daemon. */
+/* Sums since @since_ms, also over restarts of the daemon (core/tallies.h). */
 struct vgpu_tally {
+	int64_t since_ms;
 	double seen_s; /* time with a valid sample */
 	double broken_s;
 	uint64_t steals_in, steals_out;
@@ -76,6 +78,8 @@ struct vgpu {
 	struct monitor_row row; /* last sample */
 	struct policy_track policy;
 	struct policy_vgpu view; /* input and output of the last policy step */
+	struct promise_vgpu promise;
+	int64_t broken_since_ms; /* time since the promise is broken; 0: it is not broken */
 	struct vgpu_tally tally;
 	struct ledger_open ledger;
 	int64_t last_decision_id; /* 0: none */
@@ -100,6 +104,7 @@ struct host_gpu {
 	int n_vgpus;
 	/* input and output of the policy; policy.h lists the members that persist between ticks */
 	struct policy_gpu view;
+	struct promise_gpu promise;
 	int list_errno; /* negative errno of the last listing; the same error is logged once */
 	/* listed vGPUs that cannot be adopted; each is logged once */
 	struct {

@@ -20,6 +20,7 @@ on_migrate = $dir/on_migrate
 [alerts]
 webhook = http://127.0.0.1:$(cat "$dir/port")/alerts?token=s3cret
 webhook_timeout_s = 60
+notify = info
 update_s = 1"
 sim_conf
 start || exit 1
@@ -33,12 +34,12 @@ ok "a raised alert reaches the webhook" until_ok 20 received '.event == "raised"
 jq -cs '[.[] | select(.event == "raised" and .alert.vgpu == "a")][0]' "$dir/bodies" >"$dir/raised"
 is "the message has the vGPU, the severity and the next command" \
   "$(jq -r '"\(.version) \(.host) \(.alert.vgpu) \(.alert.severity) \(.next)"' "$dir/raised")" \
-  "1 $(uname -n) a warning gover-ctl why a"
+  "1 $(uname -n) a info gover-ctl why a"
 id=$(jq .alert.id "$dir/raised")
 is "the alert has the same members as in GET /v1/alerts" "$(jq -c '.alert | keys' "$dir/raised")" \
   "$(get /v1/alerts '.alerts[0] | keys' | jq -c .)"
 ok "its text contains host, VM, vGPU and meaning" \
-  jq -e ".text | contains(\"$(uname -n), warning, VM win-42: vGPU a uses\") and contains(\"the customer needs a larger contract\")" "$dir/raised"
+  jq -e ".text | contains(\"$(uname -n), info, VM win-42: vGPU a uses\") and contains(\"the customer may want a larger contract\")" "$dir/raised"
 # shellcheck disable=SC2046 # words
 ok "the next command works" ctl $(jq -r .next "$dir/raised" | cut -d ' ' -f 2-)
 ok "changed numbers are sent as an update" until_ok 30 received ".event == \"updated\" and .alert.id == $id"

@@ -14,7 +14,8 @@ EOF
 chmod +x "$dir/hook"
 daemon_extra="on_alert = $dir/hook
 [alerts]
-webhook = http://127.0.0.1:$(cat "$dir/port")/"
+webhook = http://127.0.0.1:$(cat "$dir/port")/
+notify = info"
 sim_conf
 start || exit 1
 touch "$dir/bodies" "$dir/hook.heard"

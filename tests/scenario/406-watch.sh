@@ -38,7 +38,7 @@ ok "a decision has its reason" until_ok 20 has_line lines '^[0-9T:-]*Z  decision
 ok "a change has the resource" until_ok 20 has_line lines '^[0-9T:-]*Z  change vgpu a$'
 ok "--json prints them as objects" until_ok 20 has_object json '.event == "decision" and .data.kind == "add" and (.id | test("^[0-9a-f]+-[0-9]+$"))'
 load a load:pct=95
-ok "an alert is printed" until_ok 60 has_line lines '^[0-9T:-]*Z  alert [0-9]+ warning contract_limit raised: vGPU a '
+ok "an alert is printed" until_ok 60 has_line lines '^[0-9T:-]*Z  alert [0-9]+ info contract_limit raised: vGPU a '
 ok "no other lines are printed" test "$(grep -cvE '^[0-9T:-]*Z  (decision|alert|offer|change) ' "$dir/lines")" = 0
 
 seen=$(grep -c decision "$dir/lines")

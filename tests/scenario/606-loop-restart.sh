@@ -23,12 +23,12 @@ host_load b 40
 for signal in TERM KILL; do
   ticks=$(get /v1/host .ticks)
   ok "periods pass" until_ok 30 that /v1/host ".ticks > $ticks + 2"
-  caps="$(host_cap a) $(host_cap b)"
+  caps="$(host_cap a) $(host_cap b)" writes=$(get /v1/vgpus '[.vgpus[].cap_writes] | add')
   stop "$signal"
   host_ok "after SIG$signal the caps are unchanged" test "$(host_outlives && echo "$(host_cap a) $(host_cap b)")" = "$caps"
   start || exit 1
   is "caps are the same after the restart" "$(vgpu a .cap_pct) $(vgpu b .cap_pct)" "$caps"
-  host_ok "no cap is written" that /v1/vgpus '[.vgpus[].cap_writes] | add == 0'
+  host_ok "no cap is written" that /v1/vgpus "[.vgpus[].cap_writes] | add <= $writes"
   is "the contracts are restored" "$(vgpu a .initial_cap_pct) $(vgpu b .initial_cap_pct)" "80 50"
   is "no vGPU is on hold" "$(get /v1/vgpus '[.vgpus[].held] | any')" false
 done

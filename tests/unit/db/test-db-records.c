@@ -140,13 +140,14 @@ static void test_open_alerts_are_the_alerts_that_are_not_cleared(void **state)
 	assert_int_equal(db_append_alert(db, &alert), 0);
 	alert = make_alert(3, "seen");
 	alert.acked_ms = START_MS + 2000;
+	strcpy(alert.acked_by, "uid 1000");
 	assert_int_equal(db_append_alert(db, &alert), 0);
 	db_close(db);
 	assert_int_equal(get_sql("SELECT count(*) FROM alert"),
 			 4); /* a row with the same id is replaced */
 	reader = open_reader();
 	got.n = 0;
-	assert_int_equal(db_query_open_alerts(reader, keep_alert, NULL), 0);
+	assert_int_equal(db_query_alerts(reader, 0, keep_alert, NULL), 0);
 	assert_int_equal(got.n, 3);
 	assert_int_equal(got.alerts[0].id, 1);
 	assert_int_equal(got.alerts[0].raised_ms, START_MS);
@@ -158,7 +159,108 @@ static void test_open_alerts_are_the_alerts_that_are_not_cleared(void **state)
 	assert_int_equal(got.alerts[1].id, 3);
 	assert_int_equal(got.alerts[1].acked_ms, START_MS + 2000);
 	assert_string_equal(got.alerts[1].text, "seen");
+	assert_string_equal(got.alerts[1].acked_by, "uid 1000");
 	assert_int_equal(got.alerts[2].id, 4);
+	db_reader_close(reader);
+}
+
+static void test_the_newest_cleared_alerts_are_read_with_the_open_ones(void **state)
+{
+	static const int64_t expected[] = {1, 4, 5, 6};
+	struct db *db = open_db(&keep_all);
+	struct db_reader *reader;
+
+	(void)state;
+	for (int i = 1; i <= 6; i++) {
+		struct db_alert alert = make_alert(i, "text");
+
+		alert.cleared_ms = i == 1 || i == 5 ? 0 : START_MS + i;
+		strcpy(alert.vm, "win-7");
+		strcpy(alert.cause, "held");
+		assert_int_equal(db_append_alert(db, &alert), 0);
+	}
+	db_close(db);
+	reader = open_reader();
+	got.n = 0;
+	assert_int_equal(db_query_alerts(reader, 2, keep_alert, NULL), 0);
+	assert_int_equal(got.n, 4);
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(got.alerts[i].id, expected[i]);
+		assert_string_equal(got.alerts[i].vm, "win-7");
+		assert_string_equal(got.alerts[i].cause, "held");
+	}
+	assert_int_equal(got.alerts[1].cleared_ms, START_MS + 4);
+	db_reader_close(reader);
+}
+
+static int keep_tally(void *userdata, const struct db_tally *tally)
+{
+	*(struct db_tally *)userdata = *tally;
+	return 0;
+}
+
+static void test_a_vgpu_has_one_row_of_sums(void **state)
+{
+	struct db *db = open_db(&keep_all);
+	struct db_reader *reader;
+	struct db_tally got_tally, tally = {
+						  .vgpu = "vm1",
+						  .ts_ms = START_MS + 1,
+						  .contract_ms = START_MS - 5,
+						  .since_ms = START_MS,
+						  .seen_s = 10,
+						  .broken_s = 1.5,
+						  .fps_sum_s = 600,
+						  .fps_s = 10,
+						  .cap_error_pct_s = 2,
+						  .cap_error_s = 3,
+						  .steals_in = 4,
+						  .steals_out = 5,
+						  .cap_writes = 6,
+					  };
+
+	(void)state;
+	assert_int_equal(db_append_tally(db, &tally), 0);
+	tally.seen_s = 70;
+	tally.ts_ms += 60000;
+	assert_int_equal(db_append_tally(db, &tally), 0);
+	tally.broken_s = NAN;
+	assert_int_equal(db_append_tally(db, &tally), -EINVAL);
+	tally.broken_s = 1.5;
+	strcpy(tally.vgpu, "");
+	assert_int_equal(db_append_tally(db, &tally), -EINVAL);
+	strcpy(tally.vgpu, "vm1");
+	db_close(db);
+	assert_int_equal(get_sql("SELECT count(*) FROM tally"), 1);
+	reader = open_reader();
+	assert_int_equal(db_query_tallies(reader, keep_tally, &got_tally), 0);
+	assert_memory_equal(&got_tally, &tally, sizeof(tally));
+	db_reader_close(reader);
+}
+
+static void test_the_newest_decisions_of_a_vgpu_are_read(void **state)
+{
+	struct db *db = open_db(&keep_all);
+	struct db_reader *reader;
+
+	(void)state;
+	for (int i = 1; i <= 6; i++) {
+		struct db_decision decision = {.id = i, .ts_ms = START_MS, .detail_json = "{}"};
+
+		strcpy(decision.vgpu, i % 2 ? "odd" : "even");
+		strcpy(decision.donor, "odd");
+		assert_int_equal(db_append_decision(db, &decision), 0);
+	}
+	db_close(db);
+	reader = open_reader();
+	got.n = 0;
+	assert_int_equal(db_query_decisions_of(reader, "odd", 2, keep_decision, NULL), 0);
+	assert_int_equal(got.n, 2);
+	assert_int_equal(got.decisions[0].id, 3);
+	assert_int_equal(got.decisions[1].id, 5);
+	got.n = 0;
+	assert_int_equal(db_query_decisions_of(reader, "none", 2, keep_decision, NULL), 0);
+	assert_int_equal(got.n, 0);
 	db_reader_close(reader);
 }
 
@@ -356,7 +458,7 @@ static void test_rows_with_ids_that_gover_cannot_have_written_are_ignored(void *
 	assert_int_equal(last.offer, 7);
 	assert_int_equal(db_query_decisions(reader, 10, keep_decision, NULL), 0);
 	assert_int_equal(got.decisions[0].id, 7);
-	assert_int_equal(db_query_open_alerts(reader, keep_alert, NULL), 0);
+	assert_int_equal(db_query_alerts(reader, 0, keep_alert, NULL), 0);
 	assert_int_equal(got.alerts[1].id, 7);
 	assert_int_equal(db_query_offers(reader, 10, keep_offer, NULL), 0);
 	assert_int_equal(got.offers[2].id, 7);
@@ -401,6 +503,9 @@ int main(void)
 		TEST(test_the_newest_decisions_are_returned_oldest_first),
 		TEST(test_a_decision_is_read_as_it_was_written),
 		TEST(test_open_alerts_are_the_alerts_that_are_not_cleared),
+		TEST(test_the_newest_cleared_alerts_are_read_with_the_open_ones),
+		TEST(test_a_vgpu_has_one_row_of_sums),
+		TEST(test_the_newest_decisions_of_a_vgpu_are_read),
 		TEST(test_offers_that_are_not_closed_are_returned),
 		TEST(test_the_newest_offers_claimed_with_a_key_are_returned),
 		TEST(test_the_newest_contracts_are_kept),

@@ -21,7 +21,7 @@ static struct alerts *alerts;
 static int64_t now_ms;
 /*
  * Events since end_tick(): for each event a letter and the id of the alert, such as "r1". The
- * letters: r raised, u updated, c cleared, a acknowledged, t silence ended.
+ * letters: r raised, u updated, c cleared, a acknowledged, t silence ended, e more severe.
  */
 static char events[64];
 static struct vgpu vgpu_a = {.contract = {.id = "a", .vm = "vm-a"}};
@@ -30,7 +30,7 @@ static struct vgpu vgpu_b = {.contract = {.id = "b"}};
 static void note_event(void *userdata, const struct alert *alert, enum alert_event event)
 {
 	size_t used = strlen(events);
-	char what = "rucat"[event];
+	char what = "rucate"[event];
 
 	assert_ptr_equal(userdata, events);
 	assert_int_equal(what == 'c', alert->cleared_ms == now_ms);
@@ -84,6 +84,51 @@ static void quiet_ticks(int ticks)
 		end_tick();
 }
 
+static void hold_severity(enum alert_severity severity)
+{
+	alerts_hold_condition(alerts,
+			      &(struct alert_condition){
+				      .kind = ALERT_PROMISE_BROKEN,
+				      .gpu = "gpu0",
+				      .vgpu = &vgpu_a,
+				      .severity = severity,
+				      .cause = severity == ALERT_CRITICAL ? "held" : NULL,
+				      .next = severity == ALERT_CRITICAL ? "command" : NULL,
+			      },
+			      now_ms, "text");
+}
+
+static void a_rising_severity_is_an_event_and_never_falls(void **state)
+{
+	static const struct {
+		enum alert_severity holds, expected;
+		const char *events;
+	} rows[] = {
+		{ALERT_INFO, ALERT_INFO, "r1"},		{ALERT_INFO, ALERT_INFO, ""},
+		{ALERT_WARNING, ALERT_WARNING, "e1"},	{ALERT_INFO, ALERT_WARNING, ""},
+		{ALERT_CRITICAL, ALERT_CRITICAL, "e1"}, {ALERT_WARNING, ALERT_CRITICAL, ""},
+	};
+	char next[ALERT_NEXT_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct alert *alert;
+
+		hold_severity(rows[i].holds);
+		alert = alerts_at(alerts, 0);
+		assert_int_equal(alert->severity, rows[i].expected);
+		assert_string_equal(events, rows[i].events);
+		assert_string_equal(alert->cause, rows[i].holds == ALERT_CRITICAL ? "held" : "");
+		alert_next_command(alert, next, sizeof(next));
+		assert_string_equal(next, rows[i].holds == ALERT_CRITICAL ? "command"
+									  : "gover-ctl why a");
+		end_tick();
+	}
+	end_tick();
+	hold_severity(ALERT_INFO); /* another alert */
+	assert_int_equal(alerts_at(alerts, 1)->severity, ALERT_INFO);
+}
+
 /* --- raising and clearing --- */
 
 /*
@@ -118,7 +163,7 @@ static void a_condition_is_raised_after_its_ticks_and_cleared_after_its_absence(
 		const char *holds, *events;
 	} rows[] = {
 		{"raised in the first tick", ALERT_FOREIGN_WRITE, "#....", "r..c."},
-		{"cleared in one tick, because the policy waits itself", ALERT_SEVERE_OVERLOAD,
+		{"cleared in one tick, because its windows wait themselves", ALERT_PROMISE_BROKEN,
 		 "#....", "rc..."},
 		{"raised after two periods", ALERT_SUM_OVER_100, "##.....", ".r..c.."},
 		{"too short to be raised", ALERT_CONTRACT_LIMIT, "##.....", "......."},
@@ -126,14 +171,14 @@ static void a_condition_is_raised_after_its_ticks_and_cleared_after_its_absence(
 		{"flickering before it is raised", ALERT_SUM_OVER_100, "#.#.##...", ".....r..c"},
 		{"flickering afterwards is raised once", ALERT_SUM_OVER_100, "##.#.#..#....",
 		 ".r.........c."},
-		{"a lasting condition is raised once", ALERT_SEVERE_OVERLOAD, "############",
+		{"a lasting condition is raised once", ALERT_PROMISE_BROKEN, "############",
 		 "r..........."},
 		{"a new condition after the clearing is raised again", ALERT_FOREIGN_WRITE,
 		 "#...#...", "r..cr..c"},
 		{"and must last again", ALERT_SUM_OVER_100, "##...#.##...", ".r..c...r..c"},
 		{"a gap does not clear", ALERT_SUM_OVER_100, "##gggg.g.g.", ".r........c"},
 		{"unknown does not clear", ALERT_SUM_OVER_100, "##????.?.?.", ".r........c"},
-		{"not even if one period clears", ALERT_SEVERE_OVERLOAD, "#?g??.", "r....c"},
+		{"not even if one period clears", ALERT_PROMISE_BROKEN, "#?g??.", "r....c"},
 		{"a condition may hold in a gap", ALERT_SUM_OVER_100, "*#..*...", ".r.....c"},
 		{"unknown does not raise", ALERT_SUM_OVER_100, "#?#g#?#g", "........"},
 		{"a change of its vGPU clears at once", ALERT_CONTRACT_LIMIT, "###!..", "..rc.."},
@@ -171,13 +216,13 @@ static void a_condition_is_raised_after_its_ticks_and_cleared_after_its_absence(
 static const struct {
 	int raise_ticks, clear_ticks;
 } ticks_of[ALERT_KINDS] = {
-	[ALERT_SEVERE_OVERLOAD] = {1, 1},  [ALERT_CONTRACT_LIMIT] = {3, 60},
-	[ALERT_HELD_OVERLOADED] = {3, 60}, [ALERT_QOS_NOT_GPU_BOUND] = {3, 60},
-	[ALERT_FPS_MISSING] = {5, 10},	   [ALERT_SUM_OVER_100] = {2, 3},
-	[ALERT_FOREIGN_WRITE] = {1, 3},	   [ALERT_VGPU_MISSING] = {2, 3},
-	[ALERT_TELEMETRY_STALE] = {2, 10}, [ALERT_WRITE_FAILED] = {1, 3},
-	[ALERT_HISTORY_FAILING] = {1, 3},  [ALERT_CONTRACTS_UNSAVED] = {1, 3},
-	[ALERT_SALE_FAILED] = {1, 3},
+	[ALERT_PROMISE_BROKEN] = {1, 1},     [ALERT_SEVERE_OVERLOAD] = {1, 60},
+	[ALERT_CONTRACT_LIMIT] = {3, 60},    [ALERT_HELD_OVERLOADED] = {3, 60},
+	[ALERT_QOS_NOT_GPU_BOUND] = {3, 60}, [ALERT_FPS_MISSING] = {5, 10},
+	[ALERT_SUM_OVER_100] = {2, 3},	     [ALERT_FOREIGN_WRITE] = {1, 3},
+	[ALERT_VGPU_MISSING] = {2, 3},	     [ALERT_TELEMETRY_STALE] = {2, 10},
+	[ALERT_WRITE_FAILED] = {1, 3},	     [ALERT_HISTORY_FAILING] = {1, 3},
+	[ALERT_CONTRACTS_UNSAVED] = {1, 3},  [ALERT_SALE_FAILED] = {1, 3},
 };
 
 static void every_kind_is_raised_after_its_number_of_periods(void **state)
@@ -227,15 +272,15 @@ static void a_load_around_the_limit_is_raised_once(void **state)
 static void unknown_applies_to_the_named_vgpu_and_kind(void **state)
 {
 	(void)state;
-	hold(ALERT_SEVERE_OVERLOAD, &vgpu_a);
-	hold(ALERT_SEVERE_OVERLOAD, &vgpu_b);
-	hold(ALERT_SEVERE_OVERLOAD, NULL);
-	alerts_hold(alerts, ALERT_SEVERE_OVERLOAD, "gpu1", NULL, now_ms, "another GPU");
+	hold(ALERT_PROMISE_BROKEN, &vgpu_a);
+	hold(ALERT_PROMISE_BROKEN, &vgpu_b);
+	hold(ALERT_PROMISE_BROKEN, NULL);
+	alerts_hold(alerts, ALERT_PROMISE_BROKEN, "gpu1", NULL, now_ms, "another GPU");
 	end_tick();
 	alerts_mark_unknown(alerts, 1u << ALERT_CONTRACT_LIMIT, "gpu0", NULL);
-	alerts_mark_unknown(alerts, 1u << ALERT_SEVERE_OVERLOAD, "gpu1", "a");
-	alerts_mark_unknown(alerts, 1u << ALERT_CONTRACT_LIMIT | 1u << ALERT_SEVERE_OVERLOAD,
-			    "gpu0", "b");
+	alerts_mark_unknown(alerts, 1u << ALERT_PROMISE_BROKEN, "gpu1", "a");
+	alerts_mark_unknown(alerts, 1u << ALERT_CONTRACT_LIMIT | 1u << ALERT_PROMISE_BROKEN, "gpu0",
+			    "b");
 	alerts_end_tick(alerts, now_ms, false);
 	assert_string_equal(events, "c1c3c4");
 }
@@ -243,11 +288,11 @@ static void unknown_applies_to_the_named_vgpu_and_kind(void **state)
 static void unknown_without_a_vgpu_applies_to_the_gpu(void **state)
 {
 	(void)state;
-	hold(ALERT_SEVERE_OVERLOAD, &vgpu_a);
-	hold(ALERT_SEVERE_OVERLOAD, NULL);
-	alerts_hold(alerts, ALERT_SEVERE_OVERLOAD, "gpu1", &vgpu_b, now_ms, "another GPU");
+	hold(ALERT_PROMISE_BROKEN, &vgpu_a);
+	hold(ALERT_PROMISE_BROKEN, NULL);
+	alerts_hold(alerts, ALERT_PROMISE_BROKEN, "gpu1", &vgpu_b, now_ms, "another GPU");
 	end_tick();
-	alerts_mark_unknown(alerts, 1u << ALERT_SEVERE_OVERLOAD, "gpu0", NULL);
+	alerts_mark_unknown(alerts, 1u << ALERT_PROMISE_BROKEN, "gpu0", NULL);
 	alerts_end_tick(alerts, now_ms, false);
 	assert_string_equal(events, "c3");
 }
@@ -266,16 +311,16 @@ static void two_reports_in_a_tick_count_once(void **state)
 static void each_vgpu_and_gpu_has_its_own_alert(void **state)
 {
 	(void)state;
-	hold(ALERT_SEVERE_OVERLOAD, &vgpu_a);
-	hold(ALERT_SEVERE_OVERLOAD, &vgpu_b);
-	hold(ALERT_SEVERE_OVERLOAD, NULL);
-	alerts_hold(alerts, ALERT_SEVERE_OVERLOAD, "gpu1", NULL, now_ms, "another GPU");
+	hold(ALERT_PROMISE_BROKEN, &vgpu_a);
+	hold(ALERT_PROMISE_BROKEN, &vgpu_b);
+	hold(ALERT_PROMISE_BROKEN, NULL);
+	alerts_hold(alerts, ALERT_PROMISE_BROKEN, "gpu1", NULL, now_ms, "another GPU");
 	alerts_hold(alerts, ALERT_HISTORY_FAILING, NULL, NULL, now_ms, "the host");
 	hold(ALERT_WRITE_FAILED, &vgpu_a);
 	assert_string_equal(events, "r1r2r3r4r5r6");
 	end_tick();
 	for (int tick = 1; tick <= 3; tick++) {
-		hold(ALERT_SEVERE_OVERLOAD, &vgpu_b);
+		hold(ALERT_PROMISE_BROKEN, &vgpu_b);
 		alerts_end_tick(alerts, now_ms, false);
 		assert_string_equal(events, tick == 1 ? "c1c3c4" : tick == 3 ? "c5c6" : "");
 		events[0] = '\0';
@@ -309,13 +354,13 @@ static void the_text_is_the_newest_and_remains_after_clearing(void **state)
 	const struct alert *alert;
 
 	(void)state;
-	hold_ticks(ALERT_SEVERE_OVERLOAD, NULL, 3);
+	hold_ticks(ALERT_PROMISE_BROKEN, NULL, 3);
 	alert = alerts_at(alerts, 0);
 	assert_string_equal(alert->text, "GPU at 1700000002000");
 	quiet_ticks(3);
 	assert_int_equal(alert->cleared_ms, BEGIN_MS + 3 * TICK_MS);
 	assert_string_equal(alert->text, "GPU at 1700000002000");
-	hold(ALERT_SEVERE_OVERLOAD, NULL);
+	hold(ALERT_PROMISE_BROKEN, NULL);
 	assert_int_equal(alerts_count(alerts), 2);
 	assert_string_equal(alerts_at(alerts, 0)->text, "GPU at 1700000002000");
 }
@@ -326,7 +371,7 @@ static void a_long_text_is_truncated(void **state)
 
 	(void)state;
 	memset(text, 'x', sizeof(text) - 1);
-	alerts_hold(alerts, ALERT_SEVERE_OVERLOAD, "gpu0", NULL, now_ms, "%s", text);
+	alerts_hold(alerts, ALERT_PROMISE_BROKEN, "gpu0", NULL, now_ms, "%s", text);
 	assert_int_equal(strlen(alerts_at(alerts, 0)->text), ALERT_TEXT_MAX - 1);
 }
 
@@ -342,11 +387,11 @@ static void alerts_are_listed_in_the_order_of_raising(void **state)
 	for (int tick = 0; tick < 4; tick++) {
 		hold(ALERT_FPS_MISSING, &vgpu_a);
 		hold(ALERT_CONTRACT_LIMIT, &vgpu_a);
-		hold(ALERT_SEVERE_OVERLOAD, NULL);
+		hold(ALERT_PROMISE_BROKEN, NULL);
 		end_tick();
 	}
 	assert_int_equal(alerts_count(alerts), 3);
-	assert_string_equal(alerts_at(alerts, 0)->name, "severe_overload");
+	assert_string_equal(alerts_at(alerts, 0)->name, "promise_broken");
 	assert_string_equal(alerts_at(alerts, 1)->name, "contract_limit");
 	assert_string_equal(alerts_at(alerts, 2)->name, "fps_missing");
 	for (size_t i = 0; i < 3; i++)
@@ -359,7 +404,7 @@ static void a_condition_that_is_not_raised_is_not_listed(void **state)
 	hold(ALERT_FPS_MISSING, &vgpu_a);
 	assert_int_equal(alerts_count(alerts), 0);
 	end_tick();
-	assert_int_equal(alerts_ack(alerts, 0, now_ms), -ENOENT);
+	assert_int_equal(alerts_ack(alerts, 0, "uid 1000", now_ms), -ENOENT);
 }
 
 static void the_oldest_cleared_alerts_are_dropped_but_no_active_one(void **state)
@@ -370,7 +415,7 @@ static void the_oldest_cleared_alerts_are_dropped_but_no_active_one(void **state
 	(void)state;
 	hold(ALERT_CONTRACTS_UNSAVED, NULL);
 	for (int i = 0; i < n; i++) {
-		hold(ALERT_SEVERE_OVERLOAD, &vgpu_a);
+		hold(ALERT_PROMISE_BROKEN, &vgpu_a);
 		for (int tick = 0; tick < 4; tick++) {
 			hold(ALERT_CONTRACTS_UNSAVED, NULL);
 			end_tick();
@@ -394,22 +439,22 @@ static void the_oldest_cleared_alerts_are_dropped_but_no_active_one(void **state
 static void a_second_acknowledgement_changes_nothing(void **state)
 {
 	(void)state;
-	hold_ticks(ALERT_SEVERE_OVERLOAD, &vgpu_a, 1);
-	assert_int_equal(alerts_ack(alerts, 1, now_ms), 0);
+	hold_ticks(ALERT_PROMISE_BROKEN, &vgpu_a, 1);
+	assert_int_equal(alerts_ack(alerts, 1, "uid 1000", now_ms), 0);
 	assert_string_equal(events, "a1");
 	assert_int_equal(alerts_at(alerts, 0)->acked_ms, now_ms);
 	end_tick();
-	assert_int_equal(alerts_ack(alerts, 1, now_ms), 0);
+	assert_int_equal(alerts_ack(alerts, 1, "uid 1000", now_ms), 0);
 	assert_string_equal(events, "");
 	assert_int_equal(alerts_at(alerts, 0)->acked_ms, now_ms - TICK_MS);
-	assert_int_equal(alerts_ack(alerts, 2, now_ms), -ENOENT);
+	assert_int_equal(alerts_ack(alerts, 2, "uid 1000", now_ms), -ENOENT);
 }
 
 static void an_acknowledged_alert_is_cleared_as_usual(void **state)
 {
 	(void)state;
 	hold_ticks(ALERT_FOREIGN_WRITE, &vgpu_a, 1);
-	assert_int_equal(alerts_ack(alerts, 1, now_ms), 0);
+	assert_int_equal(alerts_ack(alerts, 1, "uid 1000", now_ms), 0);
 	quiet_ticks(3);
 	assert_int_equal(alerts_at(alerts, 0)->cleared_ms, now_ms - TICK_MS);
 	assert_int_equal(alerts_at(alerts, 0)->acked_ms, now_ms - 3 * TICK_MS);
@@ -480,7 +525,7 @@ static void ids_continue_after_a_restart(void **state)
 {
 	(void)state;
 	adopt();
-	hold(ALERT_SEVERE_OVERLOAD, &vgpu_b);
+	hold(ALERT_PROMISE_BROKEN, &vgpu_b);
 	assert_string_equal(events, "r41");
 	assert_int_equal(alerts_at(alerts, 2)->id, 41);
 }
@@ -522,6 +567,7 @@ int main(void)
 		TEST(every_kind_is_raised_after_its_number_of_periods),
 		TEST(every_kind_is_cleared_after_its_number_of_periods),
 		TEST(a_load_around_the_limit_is_raised_once),
+		TEST(a_rising_severity_is_an_event_and_never_falls),
 		TEST(unknown_applies_to_the_named_vgpu_and_kind),
 		TEST(unknown_without_a_vgpu_applies_to_the_gpu),
 		TEST(two_reports_in_a_tick_count_once),

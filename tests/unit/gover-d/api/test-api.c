@@ -28,14 +28,14 @@ static const char gpu_members[] =
 	"calm_periods telemetry_valid telemetry_age_ms";
 static const char vgpu_members[] =
 	"id gpu vm cid labels state found initial_cap_pct min_cap_pct target_fps fps_limit weight "
-	"burst target_rate rate units mean_rate memory_mib memory_used_mib "
-	"flavor held "
+	"burst target_rate rate units mean_rate memory_mib memory_used_mib flavor held "
 	"floor_pct cap_pct expected_cap_pct load_pct util_pct fps fps_age_s frame_p99_ms frames "
-	"frame_p50_ms frame_max_ms frame_gpu_ms short "
-	"overloaded broken e seen_s broken_s broken_time_pct mean_fps cap_error_pct steals_in "
+	"frame_p50_ms frame_max_ms frame_gpu_ms short overloaded broken e promise cause "
+	"counted_since seen_s broken_s broken_time_pct mean_fps cap_error_pct steals_in "
 	"steals_out cap_writes last_decision_id created_at attach";
 static const char alert_members[] =
-	"id name severity gpu vgpu vm raised_at cleared_at acked_at silenced text";
+	"id name severity gpu vgpu vm raised_at cleared_at acked_at acked_by silenced text "
+	"cause next runbook_url";
 static const char decision_members[] = "id time gpu kind vgpu donor numbers moves result why";
 static const char offer_members[] = "id gpu state initial_cap_pct target_fps fundable_pct "
 				    "target_rate created_at expires_at changed_at vgpu "

@@ -317,13 +317,15 @@ int control_offer_close(struct manager *m, int64_t id, struct change_done done, 
 
 static void apply_ack(struct manager *m, struct stand_in_change *change)
 {
-	assert_int_equal(alerts_ack(m->alerts, change->number, clock_now().wall_ms), 0);
+	assert_int_equal(alerts_ack(m->alerts, change->number, "uid 0", clock_now().wall_ms), 0);
 }
 
-int control_alert_ack(struct manager *m, int64_t id, struct change_done done, struct err *reterr)
+int control_alert_ack(struct manager *m, int64_t id, const char *by, struct change_done done,
+		      struct err *reterr)
 {
 	struct stand_in_change change = {.apply = apply_ack, .number = id};
 
+	assert_string_not_equal(by, "");
 	for (size_t i = 0; i < alerts_count(m->alerts); i++)
 		if (alerts_at(m->alerts, i)->id == id)
 			return begin_change(m, &change, done, reterr);

@@ -41,7 +41,7 @@ static void the_severe_overload_alert_lasts_as_long_as_the_overload(void **state
 	assert_true(severe_overload_is_active());
 	assert_int_equal(count_decisions("severe", NULL), 1);
 	device("a")->demand = device("b")->demand = device("c")->demand = 0;
-	tick(5);
+	tick(70);
 	assert_false(severe_overload_is_active());
 }
 
@@ -89,7 +89,7 @@ static void a_late_tick_does_not_end_severe_overload(void **state)
 	assert_int_equal(count_decisions("severe", NULL), 1);
 	device("a")->demand = device("b")->demand = device("c")->demand = 0;
 	tick_late();
-	tick(3);
+	tick(62);
 	assert_true(severe_overload_is_active());
 	tick(1);
 	assert_false(severe_overload_is_active());
@@ -249,7 +249,7 @@ static void severe_overload_of_a_frozen_gpu_names_the_currently_best_vgpu_to_mov
 	tick(10);
 	strcpy(before, gpu->severe_vgpu);
 	device("a")->demand = device("b")->demand = device("c")->demand = 0;
-	tick(5);
+	tick(70);
 	assert_false(severe_overload_is_active());
 	set_mode(GPU_MODE_FROZEN);
 	device("a")->demand = device("b")->demand = device("c")->demand = BUSY;

@@ -80,7 +80,7 @@ static void run_mark(char mark)
 	if (mark != '.')
 		alerts_hold(alerts, ALERT_FOREIGN_WRITE, "gpu0", &vgpu_a, now_ms, "%d", number);
 	if (mark == 'a')
-		assert_int_equal(alerts_ack(alerts, alerts_last_id(alerts), now_ms), 0);
+		assert_int_equal(alerts_ack(alerts, alerts_last_id(alerts), "root", now_ms), 0);
 	alerts_end_tick(alerts, now_ms, false);
 }
 
@@ -165,15 +165,17 @@ static void each_event_has_its_text(void **state)
 		const char *word, *text;
 	} rows[] = {
 		{ALERT_RAISED, 0, "raised",
-		 "h1, warning, VM win-1: vGPU a uses 99.0 % of its cap - the vGPU is overloaded at "
-		 "the full cap of its contract: the customer needs a larger contract"},
+		 "h1, warning, VM win-1: vGPU a uses 99.0 % of its cap - the vGPU uses the "
+		 "full cap of its contract: the customer may want a larger contract"},
 		{ALERT_UNSILENCED, 0, "raised",
-		 "h1, warning, VM win-1: vGPU a uses 99.0 % of its cap - the vGPU is overloaded at "
-		 "the full cap of its contract: the customer needs a larger contract"},
+		 "h1, warning, VM win-1: vGPU a uses 99.0 % of its cap - the vGPU uses the "
+		 "full cap of its contract: the customer may want a larger contract"},
+		{ALERT_ESCALATED, 0, "raised",
+		 "h1, warning, VM win-1: vGPU a uses 99.0 % of its cap - the vGPU uses the "
+		 "full cap of its contract: the customer may want a larger contract"},
 		{ALERT_UPDATED, 0, "updated",
-		 "h1, still warning, VM win-1: vGPU a uses 99.0 % of its cap - the vGPU is "
-		 "overloaded at "
-		 "the full cap of its contract: the customer needs a larger contract"},
+		 "h1, still warning, VM win-1: vGPU a uses 99.0 % of its cap - the vGPU uses the "
+		 "full cap of its contract: the customer may want a larger contract"},
 		{ALERT_CLEARED, 119999, "cleared",
 		 "h1, VM win-1: cleared after 119 s: vGPU a uses 99.0 % of its cap"},
 		{ALERT_CLEARED, 7199999, "cleared",
@@ -193,7 +195,7 @@ static void each_event_has_its_text(void **state)
 		json_t *message;
 
 		alert.cleared_ms = alert.raised_ms + rows[i].lasted_ms;
-		text = notify_alert_text("h1", &alert, rows[i].event);
+		text = notify_alert_text("h1", "https://wiki/", &alert, rows[i].event);
 		assert_non_null(text);
 		message = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
 		assert_non_null(message);
@@ -205,6 +207,9 @@ static void each_event_has_its_text(void **state)
 		assert_string_equal(json_string_value(json_object_get(message, "next")),
 				    "gover-ctl why a");
 		assert_int_equal(json_integer_value(json_object_get(message, "version")), 1);
+		assert_string_equal(json_string_value(json_object_get(
+					    json_object_get(message, "alert"), "runbook_url")),
+				    "https://wiki/contract_limit.md");
 		json_decref(message);
 	}
 }

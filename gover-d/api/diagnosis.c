@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Route of the diagnosis of a vGPU. A vGPU that exists is answered from memory. For a vGPU that was
+ * removed, the last decision about it is read from memory or from the history.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "gover-d/alert/alerts.h"
+#include "gover-d/api/fetch.h"
+#include "gover-d/api/problem.h"
+#include "gover-d/config/config.h"
+#include "gover-d/core/encode.h"
+#include "gover-d/core/error.h"
+#include "gover-d/core/history.h"
+#include "gover-d/core/view.h"
+#include "gover-d/diagnosis/diagnosis.h"
+#include "gover-d/model/decisions.h"
+#include "gover-d/util/json-encode.h"
+
+#define WANTS_MAX 16 /* number of demands in an answer, the largest first */
+
+static const struct alert *find_alert(const struct view *view, const char *vgpu)
+{
+	for (size_t i = alerts_count(view->alerts); i-- > 0;) {
+		const struct alert *alert = alerts_at(view->alerts, i);
+
+		if (alert->kind == ALERT_PROMISE_BROKEN && !alert->cleared_ms &&
+		    strcmp(alert->vgpu, vgpu) == 0)
+			return alert;
+	}
+	return NULL;
+}
+
+static json_t *encode_wants(const struct host_gpu *gpu)
+{
+	const struct vgpu *v = NULL;
+	json_t *list = json_array();
+
+	for (int i = 0; i < WANTS_MAX && (v = diagnosis_next_want(gpu, v)); i++) {
+		struct json_encode o = json_encode_begin();
+
+		json_encode_add(&o, "vgpu", json_string(v->contract.id));
+		json_encode_add(&o, "wanted_pct", json_encode_number(v->promise.track.want_pct));
+		json_encode_append(&list, json_encode_end(&o));
+	}
+	return list;
+}
+
+/* Adds the means of the last seconds. */
+static void add_numbers(struct json_encode *o, const struct host_gpu *gpu, const struct vgpu *v)
+{
+	const struct policy_terms terms = host_terms(gpu, &v->contract);
+	const struct promise_track *t = &v->promise.track;
+	bool seen = v->device && t->seen;
+
+	encode_add_rate(o, "fps", "rate", terms.counts_work,
+			v->device && t->rate_seen ? t->rate : NAN);
+	encode_add_rate(o, "target_fps", "target_rate", terms.counts_work, terms.target_fps);
+	json_encode_add(o, "cap_pct", v->device ? json_integer(v->cap_pct) : json_null());
+	json_encode_add(o, "initial_cap_pct", json_integer(terms.initial_cap_pct));
+	json_encode_add(o, "load_pct", json_encode_number(seen ? t->load_pct : NAN));
+	json_encode_add(o, "wanted_pct", json_encode_number(seen ? t->want_pct : NAN));
+	json_encode_add(o, "gpu_wanted_pct", json_encode_number(gpu->promise.wanted_pct));
+	json_encode_add(o, "wants", encode_wants(gpu));
+	json_encode_add(o, "broken_fast_pct", json_encode_number(promise_fast_pct(&v->promise)));
+	json_encode_add(o, "broken_slow_pct", json_encode_number(promise_slow_pct(&v->promise)));
+}
+
+static void add_alert(struct json_encode *o, const struct view *view, const struct alert *alert)
+{
+	char url[ALERT_URL_MAX] = "";
+
+	if (alert)
+		alert_runbook_url(alert, view->config->runbook_url, url);
+	json_encode_add(o, "severity",
+			alert ? json_string(alert_severity_name(alert->severity)) : json_null());
+	json_encode_add(o, "alert_id", alert ? json_integer(alert->id) : json_null());
+	json_encode_add(o, "runbook_url", json_encode_name(url));
+}
+
+static json_t *encode_diagnosis(const struct view *view, const struct host_gpu *gpu,
+				const struct vgpu *v)
+{
+	enum promise_cause cause = v->device ? v->promise.cause : PROMISE_NO_CAUSE;
+	const char *name = promise_cause_name(cause);
+	struct json_encode o = json_encode_begin();
+	struct diagnosis d;
+
+	diagnose(view->config, gpu, v, cause, &d);
+	json_encode_add(&o, "vgpu", json_string(v->contract.id));
+	json_encode_add(&o, "gpu", json_string(gpu->config.name));
+	json_encode_add(&o, "vm", json_encode_name(v->contract.vm));
+	json_encode_add(&o, "time", json_encode_time(view->host->ticked.wall_ms));
+	json_encode_add(&o, "state", json_string(diagnosis_state_name(v)));
+	json_encode_add(&o, "cause", name ? json_string(name) : json_null());
+	json_encode_add(&o, "text", json_encode_text(d.text));
+	json_encode_add(&o, "fix", json_encode_name(d.fix));
+	json_encode_add(&o, "command", json_encode_name(d.command));
+	json_encode_add(&o, "since", json_encode_time(v->broken_since_ms));
+	add_numbers(&o, gpu, v);
+	add_alert(&o, view, find_alert(view, v->contract.id));
+	return json_encode_end(&o);
+}
+
+/* --- removed vGPUs --- */
+
+/* Returns the answer for a vGPU that exists no more. @why: the last decision about it. */
+static json_t *encode_removed(const char *vgpu, const char *gpu, int64_t ts_ms, const char *why)
+{
+	static const char *const unknown[] = {"vm",
+					      "cause",
+					      "fix",
+					      "command",
+					      "since",
+					      "fps",
+					      "rate",
+					      "target_fps",
+					      "target_rate",
+					      "cap_pct",
+					      "initial_cap_pct",
+					      "load_pct",
+					      "wanted_pct",
+					      "gpu_wanted_pct",
+					      "broken_fast_pct",
+					      "broken_slow_pct",
+					      "severity",
+					      "alert_id",
+					      "runbook_url"};
+	struct json_encode o = json_encode_begin();
+	char at[CLOCK_TEXT_MAX], text[DIAGNOSIS_TEXT_MAX];
+
+	clock_format(ts_ms, at);
+	snprintf(text, sizeof(text),
+		 "%s does not exist any more; the last record of it is of %s: %s", vgpu, at, why);
+	json_encode_add(&o, "vgpu", json_string(vgpu));
+	json_encode_add(&o, "gpu", json_encode_name(gpu));
+	json_encode_add(&o, "time", json_encode_time(ts_ms));
+	json_encode_add(&o, "state", json_string("removed"));
+	json_encode_add(&o, "text", json_encode_text(text));
+	json_encode_add(&o, "wants", json_array());
+	for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++)
+		json_encode_add(&o, unknown[i], json_null());
+	return json_encode_end(&o);
+}
+
+struct removed_fetch {
+	struct api_fetch fetch; /* must be the first member */
+	char vgpu[ID_MAX];
+	struct db_decision last; /* the newest decision about @vgpu; id 0: none */
+};
+
+static int take_decision(void *userdata, const struct db_decision *row)
+{
+	((struct removed_fetch *)userdata)->last = *row;
+	return 0;
+}
+
+static int read_removed(struct api_fetch *fetch, struct db_reader *reader)
+{
+	struct removed_fetch *f = (struct removed_fetch *)fetch;
+	int r = db_query_decisions_of(reader, f->vgpu, 1, take_decision, f);
+
+	if (r == 0 && f->last.id == 0)
+		return err_condition(&fetch->err, CONTROL_E_NOT_FOUND, "vGPU %s: not found",
+				     f->vgpu);
+	return r;
+}
+
+static char *encode_fetched(struct api_fetch *fetch)
+{
+	const struct removed_fetch *f = (struct removed_fetch *)fetch;
+
+	return json_encode_dump(encode_removed(f->vgpu, f->last.gpu, f->last.ts_ms, f->last.why));
+}
+
+static const struct api_fetch_kind removed_kind = {
+	.size = sizeof(struct removed_fetch),
+	.name = "decisions",
+	.read = read_removed,
+	.encode = encode_fetched,
+};
+
+/* Returns the newest decision in memory whose subject is @vgpu; NULL: none. */
+static const struct decision *last_decision(const struct decisions *decisions, const char *vgpu)
+{
+	const struct decision *last = NULL, *d = decisions_after(decisions, 0);
+
+	for (; d; d = decisions_after(decisions, d->id))
+		if (strcmp(d->vgpu, vgpu) == 0)
+			last = d;
+	return last;
+}
+
+static void reply_removed(struct api *api, struct api_request *request)
+{
+	const char *vgpu = request->param;
+	const struct decision *last = last_decision(api->view->decisions, vgpu);
+	struct removed_fetch *f;
+
+	if (last) {
+		api_request_reply_json(request, 200,
+				       encode_removed(vgpu, last->gpu, last->ts_ms, last->why));
+		return;
+	}
+	if (!id_valid(vgpu) || !api->view->history->db) {
+		problem_reply(request, 404, "vGPU %s: not found", vgpu);
+		return;
+	}
+	f = api_fetch_new(api, request, &removed_kind, 0, 0);
+	if (!f)
+		return;
+	(void)id_copy(f->vgpu, vgpu); /* cannot fail: the id was checked above */
+	api_fetch_submit(api, request, &f->fetch);
+}
+
+void api_get_diagnosis(struct api *api, struct api_request *request)
+{
+	const struct host_gpu *gpu;
+	const struct vgpu *vgpu = host_view_vgpu(api->view->host, request->param, &gpu);
+
+	if (vgpu)
+		api_request_reply_json(request, 200, encode_diagnosis(api->view, gpu, vgpu));
+	else
+		reply_removed(api, request);
+}

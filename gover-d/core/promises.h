@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Judges in each tick whether the promises to the vGPUs are kept (policy/promise/).
+ */
+#ifndef GOVER_D_CORE_PROMISES_H
+#define GOVER_D_CORE_PROMISES_H
+
+#include "gover-d/core/round.h"
+#include "gover-d/model/host.h"
+
+/* Judges one period of @gpu. Call it after the step of the policy on @round. */
+void promises_judge(struct manager *manager, struct host_gpu *gpu, const struct plan_round *round,
+		    struct instant now);
+/*
+ * Continues the alerts of the last run of the daemon, so that a restart neither ends nor repeats
+ * one. Call it after the vGPUs are adopted.
+ */
+void promises_resume(struct manager *manager);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Keeps the sums of each vGPU (struct vgpu_tally) in the history, so that they continue after a
+ * restart. A crash loses at most the last minute.
+ */
+#ifndef GOVER_D_CORE_TALLIES_H
+#define GOVER_D_CORE_TALLIES_H
+
+struct manager;
+
+/* Continues the sums of the last run. Call it after the vGPUs are adopted. */
+void tallies_load(struct manager *manager);
+/* Stores the sums of all vGPUs. */
+void tallies_store(const struct manager *manager);
+
+#endif

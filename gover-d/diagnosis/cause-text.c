@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One function for each cause. A command that changes something is one that the operator can run
+ * as it is printed; where the right change depends on facts that gover-d does not know, the command
+ * shows more.
+ */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "gover-d/diagnosis/cause-text.h"
+
+#define DONORS_NAMED	3
+#define NEED_MARGIN	1.05 /* a cap of exactly the demand leaves no room for a heavier frame */
+#define ADD(d, ...)	text_append((d)->text, sizeof((d)->text), __VA_ARGS__)
+#define FIX(d, ...)	snprintf((d)->fix, sizeof((d)->fix), __VA_ARGS__)
+#define COMMAND(d, ...) snprintf((d)->command, sizeof((d)->command), __VA_ARGS__)
+
+static const char *id_of(const struct subject *s)
+{
+	return s->vgpu->contract.id;
+}
+
+static const char *gpu_of(const struct subject *s)
+{
+	return s->gpu->config.name;
+}
+
+static void add_telemetry_stale(const struct subject *s, struct diagnosis *d)
+{
+	ADD(d, "the busy time on GPU %s cannot be read, so gover-d moves no capacity", gpu_of(s));
+	FIX(d, "make the busy time readable; the doctor names the GPU and the error");
+	COMMAND(d, "gover-ctl doctor");
+}
+
+static const struct vgpu *heaviest_excess(const struct subject *s)
+{
+	const struct vgpu *worst = NULL;
+	double most = 0;
+
+	for (const struct vgpu *v = s->gpu->vgpus; v; v = v->next) {
+		double excess = 100 * v->row.load - v->cap_pct;
+
+		if (v == s->vgpu || !v->device || !v->row.busy_valid || excess <= most)
+			continue;
+		most = excess;
+		worst = v;
+	}
+	return worst;
+}
+
+static void add_caps_not_enforced(const struct subject *s, struct diagnosis *d)
+{
+	const struct vgpu *other = heaviest_excess(s);
+
+	ADD(d, "the scheduler of GPU %s does not enforce the caps", gpu_of(s));
+	if (other)
+		ADD(d, " (vGPU %s uses %.0f %% of the GPU with a cap of %d %%)", other->contract.id,
+		    100 * other->row.load, other->cap_pct);
+	FIX(d, "enable the vGPU scheduler of GPU %s", gpu_of(s));
+	COMMAND(d, "gover-ctl doctor");
+}
+
+static void add_guest_limit(const struct subject *s, struct diagnosis *d)
+{
+	const struct promise_track *t = &s->vgpu->promise.track;
+
+	ADD(d,
+	    "the guest is the limit, because it uses only %.1f %% of the GPU with a cap of %d %%",
+	    t->load_pct, s->vgpu->cap_pct);
+	FIX(d, "find the limit inside the guest: CPU, memory, network or a frame limiter; a larger "
+	       "cap does not help");
+	COMMAND(d, "gover-ctl history %s --from -10m", id_of(s));
+}
+
+static void add_foreign_cap(const struct subject *s, struct diagnosis *d)
+{
+	ADD(d, "another program set its cap to %d %%, and gover-d does not overwrite it",
+	    s->vgpu->cap_pct);
+	FIX(d, "stop the other program, then release the vGPU");
+	COMMAND(d, "gover-ctl vgpu release %s", id_of(s));
+}
+
+static void add_held(const struct subject *s, struct diagnosis *d)
+{
+	ADD(d, "an operator holds its cap at %d %%", s->vgpu->cap_pct);
+	FIX(d, "release the vGPU");
+	COMMAND(d, "gover-ctl vgpu release %s", id_of(s));
+}
+
+/* Returns the cap that the target needs, also above the contract; 0: unknown. */
+static double need_pct(const struct subject *s)
+{
+	const struct promise_track *t = &s->vgpu->promise.track;
+
+	return s->terms.target_fps > 0 && t->rate_seen && t->rate > 0
+		       ? t->load_pct * s->terms.target_fps / t->rate
+		       : 0;
+}
+
+static void add_contract_too_small(const struct subject *s, struct diagnosis *d)
+{
+	bool work = s->terms.counts_work;
+	double need = need_pct(s), rate = s->vgpu->promise.track.rate;
+	int step = s->gpu->traits.step_pct > 0 ? s->gpu->traits.step_pct : 1;
+	int cap_pct = (int)ceil(NEED_MARGIN * need / step) * step;
+
+	ADD(d, "its contract of %d %% of the GPU is too small for the target",
+	    s->terms.initial_cap_pct);
+	if (need > 0)
+		ADD(d, ", which needs about %.0f %%", need);
+	if (need > 0 && cap_pct <= 100) {
+		FIX(d, "sell at least %d %% of the GPU, or promise at most %.*f %s", cap_pct,
+		    s->digits, floor(rate), s->unit);
+		COMMAND(d, "gover-ctl vgpu set %s --cap %d", id_of(s), cap_pct);
+	} else {
+		FIX(d, "promise at most %.*f %s", s->digits, floor(rate), s->unit);
+		COMMAND(d, "gover-ctl vgpu set %s --target-%s %.0f", id_of(s),
+			work ? "rate" : "fps", floor(rate));
+	}
+}
+
+static void add_not_acting(const struct subject *s, struct diagnosis *d)
+{
+	if (s->gpu->mode == GPU_MODE_ACT) {
+		ADD(d, "gover-d runs with --dry-run and changes no cap");
+		FIX(d, "start gover-d without --dry-run");
+		COMMAND(d, "systemctl cat gover-d");
+		return;
+	}
+	ADD(d, "GPU %s is in mode %s, in which gover-d changes no cap", gpu_of(s),
+	    gpu_mode_name(s->gpu->mode));
+	FIX(d, "let gover-d act on the GPU again");
+	COMMAND(d, "gover-ctl thaw %s", gpu_of(s));
+}
+
+static void add_cap_write_failed(const struct subject *s, struct diagnosis *d)
+{
+	ADD(d, "its cap cannot be written and stays at %d %%", s->vgpu->cap_pct);
+	FIX(d, "the log names the error of each write");
+	COMMAND(d, "journalctl -u gover-d GOVER_VGPU=%s", id_of(s));
+}
+
+static void add_gpu_overcommitted(const struct subject *s, struct diagnosis *d)
+{
+	const struct promise_gpu *host = &s->gpu->promise;
+	const struct vgpu *move = diagnosis_best_move(s->gpu);
+
+	ADD(d, "the GPU is overcommitted, %s%.0f %% wanted (", host->estimated ? "up to " : "",
+	    host->wanted_pct);
+	diagnosis_append_wants(s->gpu, d->text, sizeof(d->text));
+	ADD(d, ")%s",
+	    host->spare_pct < s->gpu->traits.step_pct ? ", and no donor has a whole step left"
+						      : "");
+	if (move)
+		FIX(d,
+		    "move %s to another host (%.0f %% wanted without it); stop selling on GPU %s "
+		    "until then",
+		    move->contract.id, host->wanted_pct - move->promise.track.want_pct, gpu_of(s));
+	COMMAND(d, "gover-ctl drain %s", gpu_of(s));
+}
+
+static int floor_pct(const struct subject *s, const struct vgpu *v)
+{
+	return policy_floor_pct(&s->config->params, &s->gpu->view, &v->contract.terms);
+}
+
+/* Appends why @v gives no cap. */
+static void add_reason(const struct subject *s, const struct vgpu *v, struct diagnosis *d)
+{
+	if (v->contract.held)
+		ADD(d, "%s is held at %d %%", v->contract.id, v->cap_pct);
+	else if (v->cap_pct - floor_pct(s, v) < s->gpu->traits.step_pct)
+		ADD(d, "%s is at its floor of %d %%", v->contract.id, floor_pct(s, v));
+	else
+		ADD(d, "%s needs its cap of %d %%", v->contract.id, v->cap_pct);
+}
+
+static void add_donors_at_floor(const struct subject *s, struct diagnosis *d)
+{
+	const struct vgpu *held = NULL, *floored = NULL;
+	int n = 0;
+
+	ADD(d, "no other vGPU can give a step of its cap");
+	for (const struct vgpu *v = s->gpu->vgpus; v; v = v->next) {
+		if (v == s->vgpu || !v->device)
+			continue;
+		if (n++ < DONORS_NAMED) {
+			ADD(d, "%s", n == 1 ? ": " : ", ");
+			add_reason(s, v, d);
+		}
+		if (!held && v->contract.held)
+			held = v;
+		if (!floored && !v->contract.held && v->contract.terms.min_cap_pct > 0)
+			floored = v;
+	}
+	if (n > DONORS_NAMED)
+		ADD(d, " and %d others", n - DONORS_NAMED);
+	if (held) {
+		FIX(d, "release %s", held->contract.id);
+		COMMAND(d, "gover-ctl vgpu release %s", held->contract.id);
+	} else if (floored) {
+		FIX(d, "lower the floor of %s", floored->contract.id);
+		COMMAND(d, "gover-ctl vgpu set %s --min-cap 0", floored->contract.id);
+	} else {
+		FIX(d, "move one vGPU to another host");
+		COMMAND(d, "gover-ctl vgpu list");
+	}
+}
+
+static void add_policy_idle(const struct subject *s, struct diagnosis *d)
+{
+	const char *policy = s->config->policy;
+	bool severe = s->gpu->view.conditions & POLICY_SEVERE_OVERLOAD;
+
+	ADD(d, "policy %s moves no capacity to it%s, although %d %% of the GPU are spare", policy,
+	    severe ? " while two or more vGPUs are overloaded" : "", s->gpu->promise.spare_pct);
+	if (strcmp(policy, "qos") == 0) {
+		FIX(d, "the last decisions show which vGPU the policy prefers");
+		COMMAND(d, "gover-ctl decisions --vgpu %s", id_of(s));
+	} else {
+		FIX(d, "select policy qos, which serves several overloaded vGPUs");
+		COMMAND(d, "gover-ctl policy set name=qos");
+	}
+}
+
+static void add_adjusting(const struct subject *s, struct diagnosis *d)
+{
+	ADD(d, "gover-d is raising its cap (%d %% now)", s->vgpu->cap_pct);
+	FIX(d, "wait: the next periods show whether the cap becomes sufficient");
+	COMMAND(d, "gover-ctl why %s", id_of(s));
+}
+
+static void add_frames_missing(const struct subject *s, struct diagnosis *d)
+{
+	bool work = s->terms.counts_work;
+
+	ADD(d, "no program of it reports %s, so the promise cannot be checked",
+	    work ? "units of work" : "frames");
+	FIX(d, "start its programs with %s", work ? "libgover-cl.so" : "libgover-fps.so");
+	COMMAND(d, "gover-ctl vgpu show %s", id_of(s));
+}
+
+void cause_text_add(const struct subject *subject, enum promise_cause cause, struct diagnosis *d)
+{
+	static void (*const add[PROMISE_CAUSE_COUNT])(const struct subject *,
+						      struct diagnosis *) = {
+		[PROMISE_TELEMETRY_STALE] = add_telemetry_stale,
+		[PROMISE_CAPS_NOT_ENFORCED] = add_caps_not_enforced,
+		[PROMISE_GUEST_LIMIT] = add_guest_limit,
+		[PROMISE_FOREIGN_CAP] = add_foreign_cap,
+		[PROMISE_HELD] = add_held,
+		[PROMISE_CONTRACT_TOO_SMALL] = add_contract_too_small,
+		[PROMISE_NOT_ACTING] = add_not_acting,
+		[PROMISE_CAP_WRITE_FAILED] = add_cap_write_failed,
+		[PROMISE_GPU_OVERCOMMITTED] = add_gpu_overcommitted,
+		[PROMISE_DONORS_AT_FLOOR] = add_donors_at_floor,
+		[PROMISE_POLICY_IDLE] = add_policy_idle,
+		[PROMISE_ADJUSTING] = add_adjusting,
+		[PROMISE_FRAMES_MISSING] = add_frames_missing,
+	};
+
+	add[cause](subject, d);
+}
