@@ -114,6 +114,18 @@ static const struct option_info infos[OPTION_COUNT] = {
 			      "keep names and addresses; secrets are still removed"},
 };
 
+const enum option_id options_global[] = {
+	OPTION_SOCKET, OPTION_URL,  OPTION_TOKEN_FILE, OPTION_CACERT,
+	OPTION_JSON,   OPTION_HELP, OPTION_COUNT,
+};
+
+void option_set_add(struct option_set *set, const enum option_id *list)
+{
+	for (; list && *list != OPTION_COUNT; list++)
+		if (*list != OPTION_SKIP)
+			set->has[*list] = true;
+}
+
 const struct option_info *args_get_option(enum option_id id)
 {
 	return &infos[id];
@@ -188,7 +200,7 @@ static int option_take(struct args *args, enum option_id id, const char *value, 
  * Sets @reterr to the reason why getopt_long() failed. @sign is the return value of getopt_long(),
  * '?' or ':'. @word is the rejected argument.
  */
-static int explain(int sign, const char *word, uint64_t allowed, struct err *reterr)
+static int explain(int sign, const char *word, const struct option_set *allowed, struct err *reterr)
 {
 	int known = optopt - LONG_BASE;
 	const char *guess = NULL;
@@ -202,7 +214,7 @@ static int explain(int sign, const char *word, uint64_t allowed, struct err *ret
 	if (optopt != 0)
 		return err_fail(reterr, ENOENT, "-%c: unknown option", optopt);
 	for (int id = 0; id < OPTION_COUNT; id++)
-		if (allowed & OPTION(id))
+		if (allowed->has[id])
 			nearest_offer(word + strspn(word, "-"), infos[id].name, &best, &guess);
 	if (guess)
 		return err_fail(reterr, ENOENT, "%s: unknown option (did you mean --%s?)", word,
@@ -210,15 +222,15 @@ static int explain(int sign, const char *word, uint64_t allowed, struct err *ret
 	return err_fail(reterr, ENOENT, "%s: unknown option", word);
 }
 
-int args_parse(struct args *args, uint64_t allowed, bool leading, int argc, char *argv[],
-	       struct err *reterr)
+int args_parse(struct args *args, const struct option_set *allowed, bool leading, int argc,
+	       char *argv[], struct err *reterr)
 {
 	struct option longs[OPTION_COUNT + 1] = {0};
 	size_t n = 0;
 	int found;
 
 	for (int id = 0; id < OPTION_COUNT; id++)
-		if (allowed & OPTION(id))
+		if (allowed->has[id])
 			longs[n++] = (struct option){
 				.name = infos[id].name,
 				.has_arg = infos[id].arg ? required_argument : no_argument,

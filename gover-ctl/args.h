@@ -66,27 +66,38 @@ enum option_id {
 	OPTION_COUNT
 };
 
-#define OPTION(id) (UINT64_C(1) << (id))
-_Static_assert(OPTION_COUNT <= 64, "a uint64_t has a bit for each option");
+/* A set of options. */
+struct option_set {
+	bool has[OPTION_COUNT];
+};
 
 /*
- * Masks of the contract options for creating a vGPU (OPTIONS_CREATE), changing it (OPTIONS_CHANGE)
- * and claiming an offer (OPTIONS_CLAIM).
+ * A list of options for the tables: OPTIONS(OPTION_FROM, OPTION_TO). OPTION_COUNT ends a list.
+ */
+#define OPTIONS(...) ((const enum option_id[]){__VA_ARGS__, OPTION_COUNT})
+#define OPTION_SKIP  ((enum option_id)(OPTION_COUNT + 1)) /* an entry without an option */
+
+/*
+ * Entries of a list: the contract options for creating a vGPU (OPTIONS_CREATE), changing it
+ * (OPTIONS_CHANGE) and claiming an offer (OPTIONS_CLAIM). Each ends with a comma.
  */
 #define OPTION_IF_CREATE(NAME, MEMBER, JSON, KIND, MIN, MAX, SINCE, USES, ...) \
-	| OPTION_IF(NAME, USES, CONTRACT_IN_CREATE)
+	OPTION_IF(NAME, USES, CONTRACT_IN_CREATE),
 #define OPTION_IF_CHANGE(NAME, MEMBER, JSON, KIND, MIN, MAX, SINCE, USES, ...) \
-	| OPTION_IF(NAME, USES, CONTRACT_IN_CHANGE)
+	OPTION_IF(NAME, USES, CONTRACT_IN_CHANGE),
 #define OPTION_IF_CLAIM(NAME, MEMBER, JSON, KIND, MIN, MAX, SINCE, USES, ...) \
-	| OPTION_IF(NAME, USES, CONTRACT_IN_CLAIM)
+	OPTION_IF(NAME, USES, CONTRACT_IN_CLAIM),
 #define OPTION_IF(NAME, USES, USE) \
-	(((USES) & (USE)) && ((USES)&CONTRACT_IN_CTL) ? OPTION(OPTION_##NAME) : 0)
-#define OPTIONS_CREATE (0 CONTRACT_FIELDS(OPTION_IF_CREATE))
-#define OPTIONS_CHANGE (0 CONTRACT_FIELDS(OPTION_IF_CHANGE))
-#define OPTIONS_CLAIM  (0 CONTRACT_FIELDS(OPTION_IF_CLAIM))
-#define OPTIONS_GLOBAL                                                            \
-	(OPTION(OPTION_SOCKET) | OPTION(OPTION_URL) | OPTION(OPTION_TOKEN_FILE) | \
-	 OPTION(OPTION_CACERT) | OPTION(OPTION_JSON) | OPTION(OPTION_HELP))
+	(((USES) & (USE)) && ((USES)&CONTRACT_IN_CTL) ? OPTION_##NAME : OPTION_SKIP)
+#define OPTIONS_CREATE CONTRACT_FIELDS(OPTION_IF_CREATE)
+#define OPTIONS_CHANGE CONTRACT_FIELDS(OPTION_IF_CHANGE)
+#define OPTIONS_CLAIM  CONTRACT_FIELDS(OPTION_IF_CLAIM)
+
+/* The options that every verb accepts. */
+extern const enum option_id options_global[];
+
+/* Adds the options of a list to @set. @list may be NULL. */
+void option_set_add(struct option_set *set, const enum option_id *list);
 
 enum option_type { OPTION_FLAG, OPTION_TEXT, OPTION_INT, OPTION_NUMBER, OPTION_PAIR };
 
@@ -113,12 +124,12 @@ struct args {
 };
 
 /*
- * Parses argv[1..] and adds the options to @args. Reorders argv. @allowed is a mask of OPTION().
+ * Parses argv[1..] and adds the options to @args. Reorders argv. @allowed: the known options.
  * If @leading, parsing stops at the first word that is not an option. Returns -EINVAL if a value is
  * not allowed, -ENOENT if an option is unknown or has no value; @reterr has the message.
  */
-int args_parse(struct args *args, uint64_t allowed, bool leading, int argc, char *argv[],
-	       struct err *reterr);
+int args_parse(struct args *args, const struct option_set *allowed, bool leading, int argc,
+	       char *argv[], struct err *reterr);
 
 bool args_has(const struct args *args, enum option_id id);
 /* Returns the value of a numeric option, which must be given. */

@@ -33,16 +33,19 @@ struct line {
 	const struct verb *verb; /* verb on the line; NULL: not yet known */
 	char *words[2]; /* the first two words that are neither options nor values of options */
 	int n_words, n_verb_words;
-	uint64_t given; /* options on the line: mask of OPTION() */
-	int option;	/* the option whose value comes next; -1: none */
+	struct option_set given; /* options on the line */
+	int option;		 /* the option whose value comes next; -1: none */
 	/* index of the word at which the command line of another program begins; 0: none */
 	int command;
 	const char *last;
 };
 
-static uint64_t allowed_options(const struct line *line)
+static struct option_set allowed_options(const struct line *line)
 {
-	return line->verb ? verbs_options(line->verb) : OPTIONS_GLOBAL | OPTION(OPTION_VERSION);
+	struct option_set first = {.has = {[OPTION_VERSION] = true}};
+
+	option_set_add(&first, options_global);
+	return line->verb ? verbs_options(line->verb) : first;
 }
 
 /*
@@ -65,15 +68,16 @@ static void take_value(struct line *line, const char *value)
 
 static void take_option(struct line *line, const char *name)
 {
+	const struct option_set allowed = allowed_options(line);
 	size_t length = strcspn(name, "=");
 
 	for (int id = 0; id < OPTION_COUNT; id++) {
 		const struct option_info *info = args_get_option((enum option_id)id);
 
-		if (!(allowed_options(line) & OPTION(id)) || strlen(info->name) != length ||
+		if (!allowed.has[id] || strlen(info->name) != length ||
 		    strncmp(info->name, name, length) != 0)
 			continue;
-		line->given |= OPTION(id);
+		line->given.has[id] = true;
 		line->option = info->arg ? id : -1;
 		if (info->arg && name[length] == '=')
 			take_value(line, name + length + 1);
@@ -119,13 +123,13 @@ static void put(const struct line *line, const char *candidate, const char *abou
 
 static void put_options(const struct line *line)
 {
+	const struct option_set allowed = allowed_options(line);
 	char word[64];
 
 	for (int id = 0; id < OPTION_COUNT; id++) {
 		const struct option_info *info = args_get_option((enum option_id)id);
 
-		if (!(allowed_options(line) & OPTION(id)) ||
-		    (line->given & OPTION(id) && info->type != OPTION_PAIR))
+		if (!allowed.has[id] || (line->given.has[id] && info->type != OPTION_PAIR))
 			continue;
 		snprintf(word, sizeof(word), "--%s", info->name);
 		put(line, word, info->help);

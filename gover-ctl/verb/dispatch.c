@@ -28,10 +28,10 @@ static bool check_args(const struct verb *verb, const struct args *args)
 		ctl_fail(CTL_USAGE, "%s: --json is not supported", verb->words);
 		return false;
 	}
-	for (int id = 0; id < OPTION_COUNT; id++) {
-		const struct option_info *info = args_get_option((enum option_id)id);
+	for (const enum option_id *id = verb->required; id && *id != OPTION_COUNT; id++) {
+		const struct option_info *info = args_get_option(*id);
 
-		if (!(verb->required & OPTION(id)) || args_has(args, (enum option_id)id))
+		if (args_has(args, *id))
 			continue;
 		ctl_fail(CTL_USAGE, "%s: --%s %s required", verb->words, info->name, info->arg);
 		return false;
@@ -73,7 +73,8 @@ static enum ctl_exit parse_and_run(const struct verb *verb, struct args *args, i
 				   char *argv[])
 {
 	struct err err;
-	int r = args_parse(args, verbs_options(verb), verb->command, argc, argv, &err);
+	const struct option_set allowed = verbs_options(verb);
+	int r = args_parse(args, &allowed, verb->command, argc, argv, &err);
 
 	if (r < 0) {
 		ctl_fail(CTL_USAGE, "%s: %s", verb->words, err.msg);
@@ -88,14 +89,15 @@ static enum ctl_exit parse_and_run(const struct verb *verb, struct args *args, i
 
 int dispatch_main(int argc, char *argv[])
 {
-	const uint64_t first = OPTIONS_GLOBAL | OPTION(OPTION_VERSION);
+	struct option_set first = {.has = {[OPTION_VERSION] = true}};
 	struct args args = {0};
 	const struct verb *verb;
 	struct err err;
 	int used, at;
 
 	setlocale(LC_CTYPE, "");
-	if (args_parse(&args, first, true, argc, argv, &err) < 0)
+	option_set_add(&first, options_global);
+	if (args_parse(&args, &first, true, argc, argv, &err) < 0)
 		return ctl_fail(CTL_USAGE, "%s", err.msg);
 	if (args_has(&args, OPTION_VERSION)) {
 		puts("gover-ctl " GOVER_VERSION);

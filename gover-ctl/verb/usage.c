@@ -25,14 +25,16 @@ static void put_word(FILE *out, const char *word, int *column)
 	*column += 1 + length;
 }
 
-static void put_options(FILE *out, uint64_t mask, bool required, int *column)
+static void put_options(FILE *out, const enum option_id *list, bool required, int *column)
 {
+	struct option_set set = {.has = {false}};
 	char word[64];
 
+	option_set_add(&set, list);
 	for (int id = 0; id < OPTION_COUNT; id++) {
 		const struct option_info *info = args_get_option((enum option_id)id);
 
-		if (!(mask & OPTION(id)))
+		if (!set.has[id])
 			continue;
 		snprintf(word, sizeof(word), "%s--%s%s%s%s%s", required ? "" : "[", info->name,
 			 info->arg ? " " : "", info->arg ? info->arg : "", required ? "" : "]",
@@ -56,14 +58,14 @@ void usage_print_synopsis(FILE *out, const struct verb *verb)
 	fputc('\n', out);
 }
 
-static void put_option_help(FILE *out, uint64_t mask)
+static void put_option_help(FILE *out, const struct option_set *set)
 {
 	char head[64];
 
 	for (int id = 0; id < OPTION_COUNT; id++) {
 		const struct option_info *info = args_get_option((enum option_id)id);
 
-		if (!(mask & OPTION(id)))
+		if (!set->has[id])
 			continue;
 		snprintf(head, sizeof(head), "--%s %s", info->name, info->arg ? info->arg : "");
 		fprintf(out, "  %-*s %s\n", HELP_INDENT, head, info->help);
@@ -72,6 +74,8 @@ static void put_option_help(FILE *out, uint64_t mask)
 
 void usage_print_all(FILE *out)
 {
+	struct option_set first = {.has = {[OPTION_VERSION] = true}};
+
 	fputs("gover-ctl [--socket PATH | --url URL [--token-file FILE] [--cacert FILE]] "
 	      "[--json]\n          VERB ...\n\n"
 	      "Watch and control gover-d, which shares GPUs between virtual machines.\n\n",
@@ -79,7 +83,8 @@ void usage_print_all(FILE *out)
 	for (size_t i = 0; verbs_at(i); i++)
 		fprintf(out, "  %-14s %s\n", verbs_at(i)->words, verbs_at(i)->summary);
 	fputs("\nOptions of every verb:\n", out);
-	put_option_help(out, OPTIONS_GLOBAL | OPTION(OPTION_VERSION));
+	option_set_add(&first, options_global);
+	put_option_help(out, &first);
 	fputs("\n`gover-ctl help VERB` shows the options of a verb.\n"
 	      "Exit status: 0 success, 1 refused or failed, 2 wrong usage, 3 daemon unreachable.\n",
 	      out);
@@ -87,11 +92,15 @@ void usage_print_all(FILE *out)
 
 void usage_print_verb(FILE *out, const struct verb *verb)
 {
+	struct option_set own = {.has = {false}};
+
+	option_set_add(&own, verb->required);
+	option_set_add(&own, verb->optional);
 	usage_print_synopsis(out, verb);
 	fprintf(out, "\n%c%s.\n", toupper((unsigned char)verb->summary[0]), verb->summary + 1);
-	if (verb->required | verb->optional) {
+	if (verb->required || verb->optional) {
 		fputs("\nOptions:\n", out);
-		put_option_help(out, verb->required | verb->optional);
+		put_option_help(out, &own);
 	}
 }
 

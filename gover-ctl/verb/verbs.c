@@ -10,19 +10,21 @@
 static const struct verb verbs[] = {
 	{"status", "", 0, 0, .json = true, .run = verb_status,
 	 .summary = "show the daemon, its GPUs and vGPUs, alerts and offers"},
-	{"vgpu list", "", 0, 0, .json = true, .run = verb_vgpu_list, .optional = OPTION(OPTION_GPU),
+	{"vgpu list", "", 0, 0, .json = true, .run = verb_vgpu_list,
+	 .optional = OPTIONS(OPTION_GPU),
 	 .summary = "list all vGPUs with their caps, load and frame rate"},
 	{"vgpu show", "ID", 1, 1, .json = true, .run = verb_vgpu_show,
 	 .summary = "show all fields of one vGPU"},
-	{"vgpu add", "ID", 1, 1, .json = true, .run = verb_vgpu_add, .optional = OPTIONS_CREATE,
+	{"vgpu add", "ID", 1, 1, .json = true, .run = verb_vgpu_add,
+	 .optional = OPTIONS(OPTIONS_CREATE OPTION_SKIP),
 	 .summary = "add a contract for a vGPU (and create the vGPU if the backend can)"},
 	{"vgpu set", "ID", 1, 1, .json = true, .run = verb_vgpu_set,
-	 .optional = OPTIONS_CHANGE | OPTION(OPTION_CAP_ALIAS) | OPTION(OPTION_NO_BURST),
+	 .optional = OPTIONS(OPTIONS_CHANGE OPTION_CAP_ALIAS, OPTION_NO_BURST),
 	 .summary = "change a contract; --label KEY= removes a label"},
 	{"vgpu remove", "ID", 1, 1, .json = true, .run = verb_vgpu_remove,
 	 .summary = "end a contract; its share goes to the other vGPUs"},
 	{"vgpu hold", "ID", 1, 1, .json = true, .run = verb_vgpu_hold,
-	 .optional = OPTION(OPTION_HOLD_CAP),
+	 .optional = OPTIONS(OPTION_HOLD_CAP),
 	 .summary = "hold the cap of a vGPU, so that the policy does not change it"},
 	{"vgpu release", "ID", 1, 1, .json = true, .run = verb_vgpu_release,
 	 .summary = "end a hold, so that the policy sets the cap again"},
@@ -33,45 +35,42 @@ static const struct verb verbs[] = {
 	{"drain", "[GPU]", 0, 1, .json = true, .run = verb_gpu_drain,
 	 .summary = "stop selling; existing vGPUs keep running"},
 	{"run", "COMMAND...", 1, INT_MAX, .command = true, .run = verb_run,
-	 .required = OPTION(OPTION_VGPU),
-	 .optional = OPTION(OPTION_RUN_CAP) | OPTION(OPTION_TARGET_FPS) |
-		     OPTION(OPTION_TARGET_RATE) | OPTION(OPTION_FPS_MAX) | OPTION(OPTION_GPU) |
-		     OPTION(OPTION_LABELS),
+	 .required = OPTIONS(OPTION_VGPU),
+	 .optional = OPTIONS(OPTION_RUN_CAP, OPTION_TARGET_FPS, OPTION_TARGET_RATE, OPTION_FPS_MAX,
+			     OPTION_GPU, OPTION_LABELS),
 	 .summary = "run a program in a vGPU and count its frames"},
 	{"history", "VGPU", 1, 1, .json = true, .run = verb_history,
-	 .optional = OPTION(OPTION_FROM) | OPTION(OPTION_TO) | OPTION(OPTION_STEP),
+	 .optional = OPTIONS(OPTION_FROM, OPTION_TO, OPTION_STEP),
 	 .summary = "show caps, load and frames of a vGPU over time (default: the last hour)"},
 	{"economics", "", 0, 0, .json = true, .run = verb_economics,
-	 .optional = OPTION(OPTION_FROM) | OPTION(OPTION_TO),
+	 .optional = OPTIONS(OPTION_FROM, OPTION_TO),
 	 .summary = "show revenue and penalties, with and without overselling (default: the last "
 		    "day)"},
 	{"simulate", "", 0, 0, .json = true, .run = verb_simulate,
-	 .optional = OPTION(OPTION_FROM) | OPTION(OPTION_TO) | OPTION(OPTION_GPU) |
-		     OPTION(OPTION_POLICY) | OPTION(OPTION_SET) | OPTION(OPTION_SEED) |
-		     OPTION(OPTION_NEWCOMER_WORKLOAD) | OPTION(OPTION_NO_NEWCOMERS),
+	 .optional = OPTIONS(OPTION_FROM, OPTION_TO, OPTION_GPU, OPTION_POLICY, OPTION_SET,
+			     OPTION_SEED, OPTION_NEWCOMER_WORKLOAD, OPTION_NO_NEWCOMERS),
 	 .summary = "replay recorded load under another policy (default: the last day)"},
-	{"alerts", "", 0, 0, .json = true, .run = verb_alerts, .optional = OPTION(OPTION_ALL),
+	{"alerts", "", 0, 0, .json = true, .run = verb_alerts, .optional = OPTIONS(OPTION_ALL),
 	 .summary = "list active alerts"},
 	{"ack", "ALERT", 1, 1, .json = true, .run = verb_alert_ack,
 	 .summary = "acknowledge an alert by its number"},
 	{"silence add", "", 0, 0, .json = true, .run = verb_silence_add,
-	 .required = OPTION(OPTION_REASON),
-	 .optional = OPTION(OPTION_ALERT) | OPTION(OPTION_GPU) | OPTION(OPTION_VGPU) |
-		     OPTION(OPTION_FOR) | OPTION(OPTION_UNTIL),
+	 .required = OPTIONS(OPTION_REASON),
+	 .optional = OPTIONS(OPTION_ALERT, OPTION_GPU, OPTION_VGPU, OPTION_FOR, OPTION_UNTIL),
 	 .summary = "mute alerts that match all selectors"},
 	{"silence list", "", 0, 0, .json = true, .run = verb_silence_list,
 	 .summary = "list active silences"},
 	{"silence remove", "SILENCE", 1, 1, .json = true, .run = verb_silence_remove,
 	 .summary = "end a silence by its number"},
 	{"decisions", "", 0, 0, .json = true, .run = verb_decisions,
-	 .optional = OPTION(OPTION_AFTER) | OPTION(OPTION_LIMIT) | OPTION(OPTION_VGPU),
+	 .optional = OPTIONS(OPTION_AFTER, OPTION_LIMIT, OPTION_VGPU),
 	 .summary = "list recent decisions, newest last"},
-	{"why", "VGPU", 1, 1, .json = true, .run = verb_why, .optional = OPTION(OPTION_LIMIT),
+	{"why", "VGPU", 1, 1, .json = true, .run = verb_why, .optional = OPTIONS(OPTION_LIMIT),
 	 .summary = "explain why a vGPU has its present cap"},
-	{"offers", "", 0, 0, .json = true, .run = verb_offers, .optional = OPTION(OPTION_ALL),
+	{"offers", "", 0, 0, .json = true, .run = verb_offers, .optional = OPTIONS(OPTION_ALL),
 	 .summary = "list open offers"},
 	{"claim", "OFFER", 1, 1, .json = true, .run = verb_offer_claim,
-	 .required = OPTION(OPTION_NEWCOMER), .optional = OPTIONS_CLAIM | OPTION(OPTION_KEY),
+	 .required = OPTIONS(OPTION_NEWCOMER), .optional = OPTIONS(OPTIONS_CLAIM OPTION_KEY),
 	 .summary = "claim an offer by its number: create one more vGPU"},
 	{"policy show", "", 0, 0, .json = true, .run = verb_policy_show,
 	 .summary = "show the policy's parameters; * marks values that differ from the file"},
@@ -80,26 +79,25 @@ static const struct verb verbs[] = {
 	{"token list", "", 0, 0, .json = true, .run = verb_token_list,
 	 .summary = "list tokens for access over TCP"},
 	{"token add", "NAME", 1, 1, .json = true, .run = verb_token_add,
-	 .required = OPTION(OPTION_SCOPE),
-	 .optional = OPTION(OPTION_EXPIRES) | OPTION(OPTION_TOKEN_OUT),
+	 .required = OPTIONS(OPTION_SCOPE), .optional = OPTIONS(OPTION_EXPIRES, OPTION_TOKEN_OUT),
 	 .summary = "create a token and print it once"},
 	{"token remove", "NAME", 1, 1, .json = true, .run = verb_token_remove,
 	 .summary = "revoke a token immediately"},
 	{"audit", "", 0, 0, .json = true, .run = verb_audit,
-	 .optional = OPTION(OPTION_AFTER) | OPTION(OPTION_LIMIT),
+	 .optional = OPTIONS(OPTION_AFTER, OPTION_LIMIT),
 	 .summary = "list recorded changes with principal, address and old values"},
 	{"top", "", 0, 0, .run = verb_top,
-	 .optional = OPTION(OPTION_ONCE) | OPTION(OPTION_BATCH) | OPTION(OPTION_PICTURES) |
-		     OPTION(OPTION_DELAY) | OPTION(OPTION_SORT) | OPTION(OPTION_FILTER),
+	 .optional = OPTIONS(OPTION_ONCE, OPTION_BATCH, OPTION_PICTURES, OPTION_DELAY, OPTION_SORT,
+			     OPTION_FILTER),
 	 .summary = "show a live view, refreshed each second; ? lists the keys, q quits"},
-	{"watch", "", 0, 0, .json = true, .run = verb_watch, .optional = OPTION(OPTION_KINDS),
+	{"watch", "", 0, 0, .json = true, .run = verb_watch, .optional = OPTIONS(OPTION_KINDS),
 	 .summary = "print events as they occur, one per line"},
 	{"doctor", "", 0, 0, .json = true, .run = verb_doctor,
 	 .summary = "check the host's requirements and suggest remedies"},
 	{"config check", "[FILE]", 0, 1, .json = true, .run = verb_config_check,
 	 .summary = "check a configuration file (default: /etc/gover/gover.conf)"},
 	{"support", "[FILE]", 0, 1, .json = true, .run = verb_support,
-	 .optional = OPTION(OPTION_NO_REDACT),
+	 .optional = OPTIONS(OPTION_NO_REDACT),
 	 .summary = "write an archive for a bug report, without names and secrets"},
 	{"completion", "SHELL", 1, 1, .run = verb_completion,
 	 .summary = "print the completion script for bash or zsh"},
@@ -115,9 +113,14 @@ const struct verb *verbs_at(size_t index)
 	return index < ARRAY_SIZE(verbs) && !verbs[index].hidden ? &verbs[index] : NULL;
 }
 
-uint64_t verbs_options(const struct verb *verb)
+struct option_set verbs_options(const struct verb *verb)
 {
-	return verb->required | verb->optional | OPTIONS_GLOBAL;
+	struct option_set set = {.has = {false}};
+
+	option_set_add(&set, options_global);
+	option_set_add(&set, verb->required);
+	option_set_add(&set, verb->optional);
+	return set;
 }
 
 const struct verb *verbs_find(char *const *words, int n_words, int *ret_used)

@@ -14,9 +14,10 @@ struct verb {
 	const char *words; /* "vgpu add" */
 	const char *args;  /* arguments of the verb in the help; "": none */
 	int min_args, max_args;
-	uint64_t required, optional; /* masks of OPTION(), without the global options */
-	bool json;		     /* true: the verb accepts --json */
-	bool command;		     /* true: the arguments are the command line of a program */
+	const enum option_id *required,
+		*optional; /* OPTIONS(), without the global options; NULL: none */
+	bool json;	   /* true: the verb accepts --json */
+	bool command;	   /* true: the arguments are the command line of a program */
 	/* true: the verb is for scripts, and is neither listed nor completed */
 	bool hidden;
 	const char *summary;
@@ -33,7 +34,7 @@ const struct verb *verbs_at(size_t index);
 const struct verb *verbs_find(char *const *words, int n_words, int *ret_used);
 
 /* Returns the options of a verb, with the global options. */
-uint64_t verbs_options(const struct verb *verb);
+struct option_set verbs_options(const struct verb *verb);
 
 /* Runs a command line and returns the exit code (dispatch.c). */
 int dispatch_main(int argc, char *argv[]);
