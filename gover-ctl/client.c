@@ -382,6 +382,7 @@ int client_request(struct client *client, const struct client_call *call, struct
 		return 0;
 	}
 	ret_reply->status = reply.status;
+	ret_reply->json = json_incref(reply.json);
 	reply_fini(&reply);
 	return r;
 }

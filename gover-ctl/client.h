@@ -68,7 +68,8 @@ void reply_fini(struct reply *reply);
 /*
  * Returns 0 on success; the caller frees *ret_reply with reply_fini(). Otherwise @reterr has the
  * message, and the result is:
- * CLIENT_REFUSED  the daemon replied with an error; ret_reply->status is the HTTP status
+ * CLIENT_REFUSED  the daemon replied with an error; ret_reply->status is the HTTP status, and
+ *                 ret_reply->json is the problem document, if any. The caller frees *ret_reply
  * -ENOTCONN       no connection was possible
  * -ECONNRESET     the request was sent, but no complete reply arrived
  * -EPROTO         the reply is too large or not from gover-d

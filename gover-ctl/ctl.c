@@ -7,9 +7,54 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/id.h"
+#include "base/json-text.h"
 #include "base/parse.h"
 #include "gover-ctl/ctl.h"
+
+static bool json_errors; /* set once at the start, when the command line is parsed */
+
+void ctl_set_json_errors(bool json)
+{
+	json_errors = json;
+}
+
+bool ctl_has_json_errors(void)
+{
+	return json_errors;
+}
+
+/*
+ * Prints {"error": {"message": ..., "exit_code": ..., "status": ...}}, with the members of the
+ * problem document of the daemon.
+ */
+static void print_json_error(enum ctl_exit code, const char *text, const struct reply *reply)
+{
+	json_t *error =
+		json_pack("{s:s, s:i, s:o}", "message", text, "exit_code", (int)code, "status",
+			  reply && reply->status ? json_integer(reply->status) : json_null());
+	json_t *line = error ? json_pack("{s:O}", "error", error) : NULL;
+	CLEANUP_FREE char *printed = NULL;
+
+	if (line && reply && json_is_object(reply->json))
+		(void)json_object_update_missing(error, reply->json);
+	printed = json_text_print(line, JSON_COMPACT | JSON_REAL_PRECISION(15));
+	fprintf(stderr, "%s\n", printed ? printed : "{\"error\":{\"message\":\"out of memory\"}}");
+	json_decref(line);
+	json_decref(error);
+}
+
+static void print_error(enum ctl_exit code, char *text, const struct reply *reply)
+{
+	fflush(stdout);
+	if (json_errors) {
+		print_json_error(code, text, reply);
+		return;
+	}
+	writer_mask_controls(text);
+	fprintf(stderr, "gover-ctl: %s\n", text);
+}
 
 enum ctl_exit ctl_fail(enum ctl_exit code, const char *format, ...)
 {
@@ -19,9 +64,75 @@ enum ctl_exit ctl_fail(enum ctl_exit code, const char *format, ...)
 	va_start(ap, format);
 	vsnprintf(text, sizeof(text), format, ap);
 	va_end(ap);
-	writer_mask_controls(text);
-	fflush(stdout);
-	fprintf(stderr, "gover-ctl: %s\n", text);
+	print_error(code, text, NULL);
+	return code;
+}
+
+/* Returns the option of the verb that sets the field @name; NULL: there is none. */
+static const char *option_of_field(const struct option_set *options, const char *name)
+{
+	static const struct {
+		const char *field;
+		enum option_id id;
+	} others[] = {
+		{"initial_cap_pct", OPTION_RUN_CAP},
+		{"held_cap_pct", OPTION_HOLD_CAP},
+		{"ttl_s", OPTION_EXPIRES},
+	};
+	const struct contract_field *field;
+
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		if (options->has[others[i].id] && strcmp(others[i].field, name) == 0)
+			return args_get_option(others[i].id)->name;
+	for (int i = 0; (field = contract_field_at((size_t)i)); i++)
+		if (options->has[OPTION_ID + i] && strcmp(field->name, name) == 0)
+			return args_get_option((enum option_id)(OPTION_ID + i))->name;
+	for (int id = 0; id < OPTION_COUNT; id++)
+		if (options->has[id] &&
+		    strcmp(args_get_option((enum option_id)id)->name, name) == 0)
+			return args_get_option((enum option_id)id)->name;
+	return NULL;
+}
+
+/*
+ * A name such as "gpu" is also a word of a sentence. It names a field only in front of the message,
+ * "gpu: required"; a name with an underscore always does.
+ */
+void ctl_name_options(const struct option_set *options, const char *message,
+		      char text[2 * ERR_MSG_MAX])
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
+	const char *c = message;
+	size_t used = 0;
+
+	text[0] = '\0';
+	while (*c && used < 2 * ERR_MSG_MAX) {
+		size_t length = strspn(c, letters);
+		const char *option = NULL;
+		char name[32];
+
+		if (length > 0 && length < sizeof(name)) {
+			memcpy(name, c, length);
+			name[length] = '\0';
+			if (strchr(name, '_') || (c == message && c[length] == ':'))
+				option = option_of_field(options, name);
+		}
+		length = length ? length : strcspn(c, letters);
+		used += (size_t)snprintf(
+			text + used, 2 * ERR_MSG_MAX - used, "%s%.*s", option ? "--" : "",
+			option ? (int)strlen(option) : (int)length, option ? option : c);
+		c += length;
+	}
+}
+
+enum ctl_exit ctl_fail_request(const struct ctl *ctl, int result, const struct reply *reply,
+			       const struct err *err)
+{
+	enum ctl_exit code = ctl_exit_code(result);
+	char text[2 * ERR_MSG_MAX];
+
+	ctl_name_options(&ctl->options, err->msg, text);
+	print_error(code, text, result == CLIENT_REFUSED ? reply : NULL);
 	return code;
 }
 
@@ -109,5 +220,5 @@ enum ctl_exit ctl_request(struct ctl *ctl, const char *method, const json_t *bod
 	if (r < 0 || (size_t)r >= sizeof(path))
 		return ctl_fail(CTL_FAILED, "%s %.40s...: request too long", method, path);
 	r = ctl_try_request(ctl, &call, ret_reply, &err);
-	return r == 0 ? CTL_DONE : ctl_fail(ctl_exit_code(r), "%s", err.msg);
+	return r == 0 ? CTL_DONE : ctl_fail_request(ctl, r, ret_reply, &err);
 }

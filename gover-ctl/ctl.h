@@ -25,9 +25,17 @@ struct ctl {
 	struct client *client;	  /* NULL until the first request */
 	const char *socket, *url; /* options as given on the command line; NULL: not given */
 	const char *token_file, *cacert;
+	struct option_set options; /* options of the verb; errors of the daemon name them */
 };
 
-/* Prints "gover-ctl: ..." on standard error and returns @code. */
+/*
+ * Selects the form of errors: a line of text, or an object in one line (--json). Also applies to
+ * errors before there is a struct ctl.
+ */
+void ctl_set_json_errors(bool json);
+bool ctl_has_json_errors(void);
+
+/* Prints an error on standard error, "gover-ctl: ...", and returns @code. */
 enum ctl_exit ctl_fail(enum ctl_exit code, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -42,6 +50,20 @@ enum ctl_exit ctl_request(struct ctl *ctl, const char *method, const json_t *bod
 /* Sends a request without printing errors. Returns the result of client_request(). */
 int ctl_try_request(struct ctl *ctl, const struct client_call *call, struct reply *ret_reply,
 		    struct err *reterr);
+
+/*
+ * Prints the error of a request that ctl_try_request() ended with @result, and returns the exit
+ * code. @reply: what the request returned.
+ */
+enum ctl_exit ctl_fail_request(const struct ctl *ctl, int result, const struct reply *reply,
+			       const struct err *err);
+
+/*
+ * Copies @message to @text. Replaces the name of a field of the contract by the name of the option
+ * that sets it: "initial_cap_pct: 0 is not allowed" becomes "--cap: 0 is not allowed".
+ */
+void ctl_name_options(const struct option_set *options, const char *message,
+		      char text[2 * ERR_MSG_MAX]);
 
 /* Prints "out of memory" and returns CTL_FAILED. */
 enum ctl_exit ctl_fail_memory(void);

@@ -82,26 +82,28 @@ int contract_args_merge_labels(const struct args *args, json_t *labels)
 	return 0;
 }
 
-static void append_difference(char *text, size_t size, const char *field, const char *is,
-			      const char *option, const char *value)
+/* @subject: "--cap" or "label tenant". */
+static void append_difference(char *text, size_t size, const char *subject, const char *is,
+			      const char *value)
 {
 	size_t used = strlen(text);
 
-	snprintf(text + used, size - used, "%s%s is %s, not %s (--%s)", used ? "; " : "", field,
-		 is[0] ? is : "not set", value, option);
+	snprintf(text + used, size - used, "%s%s is %s, not %s", used ? "; " : "", subject,
+		 is[0] ? is : "not set", value);
 }
 
 static int label_differs(const char *pair, const json_t *labels, char *text, size_t size)
 {
+	static const char label[] = "label ";
 	const char *equals = strchr(pair, '=');
-	char name[128];
+	char subject[128];
 	const char *is;
 
-	snprintf(name, sizeof(name), "%.*s", (int)(equals - pair), pair);
-	is = field_text(labels, name);
+	snprintf(subject, sizeof(subject), "%s%.*s", label, (int)(equals - pair), pair);
+	is = field_text(labels, subject + strlen(label));
 	if (strcmp(is, equals + 1) == 0)
 		return 0;
-	append_difference(text, size, name, is, "label", pair);
+	append_difference(text, size, subject, is, equals + 1);
 	return 1;
 }
 
@@ -115,7 +117,7 @@ int contract_args_list_differences(const struct args *args, const json_t *vgpu, 
 
 	text[0] = '\0';
 	for (size_t i = 0; (field = contract_field_at(i)); i++) {
-		char is[128];
+		char is[128], option[64];
 		bool same;
 
 		if (!find_option(args, field, &id) || field->kind == JSON_DECODE_LABELS)
@@ -133,8 +135,8 @@ int contract_args_list_differences(const struct args *args, const json_t *vgpu, 
 		}
 		if (same)
 			continue;
-		append_difference(text, size, field->name, is, args_get_option(id)->name,
-				  args->values[id]);
+		snprintf(option, sizeof(option), "--%s", args_get_option(id)->name);
+		append_difference(text, size, option, is, args->values[id]);
 		n++;
 	}
 	for (size_t i = 0; i < args->n_labels; i++)

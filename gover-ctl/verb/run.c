@@ -80,13 +80,14 @@ static enum ctl_exit plan_vgpu(struct ctl *ctl, const struct args *args, struct 
 	snprintf(path, sizeof(path), "/v1/vgpus/%s", id);
 	r = ctl_try_request(ctl, &call, &plan->vgpu, &err);
 	if (r == CLIENT_REFUSED && plan->vgpu.status == 404) {
+		reply_fini(&plan->vgpu);
 		if (args_has(args, OPTION_RUN_CAP))
 			return create_vgpu(ctl, args, plan);
 		return ctl_fail(CTL_FAILED,
 				"run: vGPU '%s' does not exist; use --cap PCT to create it", id);
 	}
 	if (r != 0)
-		return ctl_fail(ctl_exit_code(r), "%s", err.msg);
+		return ctl_fail_request(ctl, r, &plan->vgpu, &err);
 	if (contract_args_list_differences(args, plan->vgpu.json, differs, sizeof(differs)) > 0)
 		return ctl_fail(CTL_FAILED,
 				"run: vGPU '%s' has a different contract: %s; omit the option, or "

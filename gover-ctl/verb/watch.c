@@ -236,8 +236,8 @@ static enum ctl_exit run_watch(struct watch *w)
 			continue;
 		}
 		if (!away)
-			fprintf(stderr, "gover-ctl: watch: no connection to %s; retrying\n",
-				client_address(w->ctl->client));
+			(void)ctl_fail(CTL_UNREACHABLE, "watch: no connection to %s; retrying",
+				       client_address(w->ctl->client));
 		away = true;
 		wait_before_retry();
 	}

@@ -67,7 +67,7 @@ is "an existing LD_PRELOAD is kept behind the library" "$(
   exec "$B/gover-ctl" --socket "$sock" run --vgpu a -- sh -c 'echo $LD_PRELOAD'
 )" \
   "${GOVER_FPS_LIB-$B/libgover-fps.so}:libm.so.6"
-rejected "a different contract is rejected" 1 "initial_cap_pct is 40, not 50 (--cap)" \
+rejected "a different contract is rejected" 1 "--cap is 40, not 50" \
   --vgpu a --cap 50 -- true
 ok "a vGPU without programs can be removed" ctl vgpu remove a
 stop
