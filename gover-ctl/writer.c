@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Tables (with libsmartcols), lines and JSON on standard output. Escape sequences are written to
- * terminals only. */
+/* Cells, lines, paragraphs and JSON on standard output. Escape sequences are written to terminals
+ * only. */
 #include <errno.h>
 #include <langinfo.h>
-#include <libsmartcols/libsmartcols.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -12,13 +11,14 @@
 #include <unistd.h>
 #include <wchar.h>
 
+#include "base/clock.h"
 #include "base/parse.h"
+#include "gover-ctl/age.h"
 #include "gover-ctl/client.h"
 #include "gover-ctl/field.h"
 #include "gover-ctl/writer.h"
 
-#define LONG_MIN_COLUMNS 24   /* minimum width of a long text; a narrower text is not readable */
-#define LINE_MAX_BYTES	 4096 /* maximum bytes of a line; a text of the daemon has at most 1024 */
+#define LINE_MAX_BYTES 4096 /* maximum bytes of a line; a text of the daemon has at most 1024 */
 
 void writer_init(struct writer *writer, FILE *out, bool json)
 {
@@ -34,6 +34,7 @@ void writer_init(struct writer *writer, FILE *out, bool json)
 		.json = json,
 		.tty = tty,
 		.colours = tty && !(no_color && no_color[0]) && term && strcmp(term, "dumb") != 0,
+		.now_ms = clock_now().wall_ms,
 		.utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
 	};
 	if (tty && ioctl(fileno(out), TIOCGWINSZ, &size) == 0)
@@ -98,29 +99,17 @@ static void format_time(const char *value, char text[WRITER_CELL_MAX])
 		snprintf(text, WRITER_CELL_MAX, "%s", value[0] ? value : "-");
 }
 
-/* Returns true if the other heading and key of @column apply to @row. */
-static bool is_other(const struct writer_column *column, const json_t *row)
+bool writer_is_other(const struct writer_column *column, const json_t *row)
 {
 	return column->other_key && json_is_number(json_object_get(row, column->other_key));
 }
 
-/* Returns the heading of @column in a table with @rows. */
-static const char *head_of(const struct writer_column *column, const json_t *rows)
+void writer_format_cell(const struct writer *writer, const struct writer_column *column,
+			const json_t *row, char text[WRITER_CELL_MAX])
 {
-	const json_t *row;
-	size_t i;
-
-	json_array_foreach (rows, i, row)
-		if (is_other(column, row))
-			return column->other_head;
-	return column->head;
-}
-
-void writer_format_cell(const struct writer_column *column, const json_t *row,
-			char text[WRITER_CELL_MAX])
-{
-	const char *key = is_other(column, row) ? column->other_key : column->key;
+	const char *key = writer_is_other(column, row) ? column->other_key : column->key;
 	const json_t *value = json_object_get(row, key);
+	int64_t then_ms;
 
 	text[0] = '\0';
 	if (column->cell) {
@@ -151,6 +140,14 @@ void writer_format_cell(const struct writer_column *column, const json_t *row,
 		case WRITER_TIME:
 			format_time(field_text(row, key), text);
 			break;
+		case WRITER_AGE:
+			if (age_parse(field_text(row, key), &then_ms) == 0)
+				age_format(writer->now_ms - then_ms, text);
+			break;
+		case WRITER_WHEN:
+			if (age_parse(field_text(row, key), &then_ms) == 0)
+				age_format_when(writer->now_ms - then_ms, text);
+			break;
 		case WRITER_YES:
 			if (json_is_boolean(value))
 				strcpy(text, json_is_true(value) ? "yes" : "no");
@@ -158,60 +155,11 @@ void writer_format_cell(const struct writer_column *column, const json_t *row,
 		}
 	}
 	if (text[0] == '\0')
-		strcpy(text, "-");
+		strcpy(text, column->none ? column->none : "-");
 	writer_mask_controls(text);
 }
 
-/* The numeric formats are adjacent in enum writer_format. */
-static bool is_number(const struct writer_column *column)
-{
-	return !column->cell && column->format >= WRITER_WHOLE && column->format <= WRITER_RATIO;
-}
-
-static struct libscols_table *new_table(const struct writer *writer)
-{
-	struct libscols_table *table = scols_new_table();
-
-	if (!table)
-		return NULL;
-	scols_table_set_stream(table, writer->out);
-	scols_table_enable_colors(table, writer->colours);
-	scols_table_set_termforce(table,
-				  writer->tty ? SCOLS_TERMFORCE_ALWAYS : SCOLS_TERMFORCE_NEVER);
-	if (writer->tty && writer->width > 0)
-		scols_table_set_termwidth(table, (size_t)writer->width);
-	return table;
-}
-
-static int add_line(const struct writer *writer, struct libscols_table *table,
-		    const struct writer_column *columns, size_t n, const json_t *row)
-{
-	struct libscols_line *line = scols_table_new_line(table, NULL);
-	char text[WRITER_CELL_MAX];
-
-	if (!line)
-		return -ENOMEM;
-	for (size_t i = 0; i < n; i++) {
-		enum writer_colour colour =
-			columns[i].colour ? columns[i].colour(row) : WRITER_PLAIN;
-
-		writer_format_cell(&columns[i], row, text);
-		if (scols_line_set_data(line, i, text) < 0)
-			return -ENOMEM;
-		if (colour != WRITER_PLAIN && writer->colours &&
-		    scols_cell_set_color(scols_line_get_cell(line, i), sequences[colour]) < 0)
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-static bool is_long(const struct writer_column *column)
-{
-	return column->format == WRITER_LONG;
-}
-
-/* Returns the width of @text in terminal columns. */
-static int width_of(const char *text)
+int writer_width(const char *text)
 {
 	wchar_t wide[WRITER_CELL_MAX];
 	size_t n = mbstowcs(wide, text, WRITER_CELL_MAX);
@@ -220,166 +168,61 @@ static int width_of(const char *text)
 	return width < 0 ? (int)strlen(text) : width;
 }
 
+/* Returns the number of bytes of the word at @text; "45 %" is one word. */
+static size_t word_length(const char *text)
+{
+	size_t length = strcspn(text, " ");
+
+	return strncmp(text + length, " %", 2) == 0 ? length + 1 + strcspn(text + length + 1, " ")
+						    : length;
+}
+
 /*
- * Returns the width of a table, including the gaps between its columns. If @all is false, columns
- * of long texts are not counted.
+ * Returns the number of bytes of @text that fit into @columns, up to the end of a word; at least
+ * one word.
  */
-static int table_width(const struct writer_column *columns, size_t n, const json_t *rows, bool all)
+static size_t fit_words(const char *text, int columns)
 {
-	char text[WRITER_CELL_MAX];
-	const json_t *row;
-	size_t r;
-	int sum = 0;
+	char part[WRITER_CELL_MAX];
+	size_t end = word_length(text), next = end;
 
-	for (size_t i = 0; i < n; i++) {
-		int widest =
-			is_long(&columns[i]) && !all ? -1 : width_of(head_of(&columns[i], rows));
-
-		json_array_foreach (rows, r, row) {
-			int width;
-
-			if (widest < 0)
-				break;
-			writer_format_cell(&columns[i], row, text);
-			width = width_of(text);
-			widest = width > widest ? width : widest;
-		}
-		sum += widest + 1;
+	while (text[next]) {
+		next += strspn(text + next, " ");
+		next += word_length(text + next);
+		snprintf(part, sizeof(part), "%.*s", (int)next, text);
+		if (next >= sizeof(part) || writer_width(part) > columns)
+			break;
+		end = next;
 	}
-	return sum;
+	return end;
 }
 
-/* How rows are laid out to fit the width of a terminal. */
-enum layout {
-	LAYOUT_TABLE,	/* one line per row */
-	LAYOUT_BELOW,	/* one line per row, and each long text on a line of its own below */
-	LAYOUT_RECORDS, /* each field of a row on a line of its own */
-};
-
-static enum layout lay_out(const struct writer *writer, const struct writer_column *columns,
-			   size_t n, const json_t *rows)
+void writer_wrap(const struct writer *writer, int at, int indent, const char *text)
 {
-	int left, longs = 0;
+	char masked[LINE_MAX_BYTES];
+	const char *rest = masked;
+	int left = writer->width - at;
 
-	if (!writer->tty || writer->width <= 0 ||
-	    table_width(columns, n, rows, true) <= writer->width + 1)
-		return LAYOUT_TABLE;
-	left = writer->width + 1 - table_width(columns, n, rows, false);
-	for (size_t i = 0; i < n; i++)
-		longs += is_long(&columns[i]);
-	if (left < 0)
-		return LAYOUT_RECORDS;
-	return longs * LONG_MIN_COLUMNS <= left ? LAYOUT_TABLE : LAYOUT_BELOW;
+	snprintf(masked, sizeof(masked), "%s", text);
+	writer_mask_controls(masked);
+	while (writer->width > 0 && *rest) {
+		size_t n = fit_words(rest, left);
+
+		fprintf(writer->out, "%.*s", (int)n, rest);
+		rest += n;
+		rest += strspn(rest, " ");
+		if (*rest)
+			fprintf(writer->out, "\n%*s", indent, "");
+		left = writer->width - indent;
+	}
+	fputs(rest, writer->out);
 }
 
-static void print_records(const struct writer *writer, const struct writer_column *columns,
-			  size_t n, const json_t *rows)
+void writer_paragraph(const struct writer *writer, const char *first, int indent, const char *text)
 {
-	const json_t *row;
-	size_t i;
-
-	json_array_foreach (rows, i, row) {
-		if (i > 0)
-			fputc('\n', writer->out);
-		writer_record(writer, columns, n, row);
-	}
-}
-
-/* Prints the long texts of a row that are not empty. */
-static void print_below(const struct writer *writer, const struct writer_column *columns, size_t n,
-			const json_t *row)
-{
-	char text[WRITER_CELL_MAX];
-
-	for (size_t i = 0; i < n; i++) {
-		enum writer_colour colour =
-			columns[i].colour ? columns[i].colour(row) : WRITER_PLAIN;
-
-		if (!is_long(&columns[i]))
-			continue;
-		writer_format_cell(&columns[i], row, text);
-		if (strcmp(text, "-") != 0)
-			fprintf(writer->out, "    %s%s%s\n", writer_colour(writer, colour), text,
-				writer_colour(writer, WRITER_PLAIN));
-	}
-}
-
-/* Prints @table with the long texts below each row. */
-static int print_with_below(const struct writer *writer, struct libscols_table *table,
-			    const struct writer_column *columns, size_t n, const json_t *rows)
-{
-	char *text = NULL, *rest = NULL;
-	int r = scols_print_table_to_string(table, &text);
-	size_t row = 0;
-
-	for (char *line = r == 0 ? strtok_r(text, "\n", &rest) : NULL; line;
-	     line = strtok_r(NULL, "\n", &rest)) {
-		fprintf(writer->out, "%s\n", line);
-		if (row > 0) /* the first line has the headings */
-			print_below(writer, columns, n, json_array_get(rows, row - 1));
-		row++;
-	}
-	free(text);
-	return r;
-}
-
-int writer_table(const struct writer *writer, const struct writer_column *columns, size_t n,
-		 const json_t *rows)
-{
-	enum layout layout = lay_out(writer, columns, n, rows);
-	struct libscols_table *table;
-	const json_t *row;
-	size_t i;
-	int r;
-
-	if (layout == LAYOUT_RECORDS) {
-		print_records(writer, columns, n, rows);
-		return 0;
-	}
-	table = new_table(writer);
-	r = table ? 0 : -ENOMEM;
-	for (i = 0; r == 0 && i < n; i++) {
-		int flags = is_number(&columns[i])		    ? SCOLS_FL_RIGHT
-			    : !is_long(&columns[i]) || !writer->tty ? 0
-			    : layout == LAYOUT_BELOW		    ? SCOLS_FL_HIDDEN
-								    : SCOLS_FL_WRAP;
-
-		if (!scols_table_new_column(table, head_of(&columns[i], rows), 0, flags))
-			r = -ENOMEM;
-	}
-	json_array_foreach (rows, i, row) {
-		if (r == 0)
-			r = add_line(writer, table, columns, n, row);
-	}
-	if (r == 0)
-		r = layout == LAYOUT_BELOW ? print_with_below(writer, table, columns, n, rows)
-					   : scols_print_table(table);
-	scols_unref_table(table);
-	return r;
-}
-
-void writer_record(const struct writer *writer, const struct writer_column *columns, size_t n,
-		   const json_t *object)
-{
-	char text[WRITER_CELL_MAX];
-	int width = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		const char *head =
-			is_other(&columns[i], object) ? columns[i].other_head : columns[i].head;
-
-		if ((int)strlen(head) > width)
-			width = (int)strlen(head);
-	}
-	for (size_t i = 0; i < n; i++) {
-		enum writer_colour colour =
-			columns[i].colour ? columns[i].colour(object) : WRITER_PLAIN;
-
-		writer_format_cell(&columns[i], object, text);
-		fprintf(writer->out, "%-*s  %s%s%s\n", width,
-			is_other(&columns[i], object) ? columns[i].other_head : columns[i].head,
-			writer_colour(writer, colour), text, writer_colour(writer, WRITER_PLAIN));
-	}
+	fputs(first, writer->out);
+	writer_wrap(writer, writer_width(first), indent, text);
+	fputc('\n', writer->out);
 }
 
 static void print_line(const struct writer *writer, const char *format, va_list ap)

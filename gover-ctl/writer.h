@@ -7,6 +7,7 @@
 #define GOVER_CTL_WRITER_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <jansson.h>
 
@@ -14,11 +15,15 @@ struct reply;
 
 struct writer {
 	FILE *out;
-	bool json;    /* true: replies are printed unchanged (--json) */
-	bool tty;     /* true: @out is a terminal; tables are fitted to its width */
-	bool colours; /* true: @out is a terminal with colours, and NO_COLOR is not set */
-	bool utf8;    /* true: the locale is UTF-8 */
-	int width;    /* width of the terminal, or COLUMNS; 0: unknown */
+	bool json;	/* true: replies are printed as JSON (--json) */
+	bool wide;	/* true: tables have all columns (--output wide) */
+	bool names;	/* true: lists print only the first column of each row (--output name) */
+	bool no_head;	/* true: tables have no line of headings (--no-headers) */
+	bool tty;	/* true: @out is a terminal; tables are fitted to its width */
+	bool colours;	/* true: @out is a terminal with colours, and NO_COLOR is not set */
+	bool utf8;	/* true: the locale is UTF-8 */
+	int width;	/* width of the terminal, or COLUMNS; 0: unknown */
+	int64_t now_ms; /* wall-clock time from which ages are counted */
 };
 
 void writer_init(struct writer *writer, FILE *out, bool json);
@@ -46,11 +51,21 @@ enum writer_format {
 	WRITER_MONEY,	/* 0.0125 */
 	WRITER_RATIO,	/* 1.50 */
 	WRITER_TIME,	/* RFC 3339 without a fraction of a second */
+	WRITER_AGE,	/* the age of a time: "3d4h" */
+	WRITER_WHEN,	/* a time relative to now: "in 12s", "3d4h ago" */
 	WRITER_YES,	/* yes, no */
 	WRITER_LONG,	/* text that may wrap */
 };
 
 #define WRITER_CELL_MAX 1024
+
+/* When a table has a column. */
+enum writer_show {
+	WRITER_ALWAYS,
+	WRITER_IF_ANY,	   /* if a row has a value */
+	WRITER_IF_SEVERAL, /* if the rows have different values */
+	WRITER_IF_WIDE,	   /* with --output wide */
+};
 
 struct writer_column {
 	const char *head;
@@ -64,15 +79,30 @@ struct writer_column {
 	/* Computes the text of the cell from the whole row. NULL: the cell is the field @key. */
 	void (*cell)(const json_t *row, char text[WRITER_CELL_MAX]);
 	enum writer_colour (*colour)(const json_t *row);
+	const char *none;      /* text of a cell without a value; NULL: "-" */
+	enum writer_show show; /* not for writer_record(), which prints every column */
 };
 
-/* Prints one line per object of @rows. Returns 0 or -ENOMEM. */
+/*
+ * Prints one line per object of @rows (writer-table.c). On a terminal that is too narrow, long
+ * texts are below each row, or each row is a record. Returns 0 or -ENOMEM.
+ */
 int writer_table(const struct writer *writer, const struct writer_column *columns, size_t n,
 		 const json_t *rows);
 
 /* Prints one line per column: heading and value. */
 void writer_record(const struct writer *writer, const struct writer_column *columns, size_t n,
 		   const json_t *object);
+
+/*
+ * Prints @text without a newline, wrapped between words at the width of the terminal or at COLUMNS.
+ * A word is never cut. @at: number of columns that the first line already has. Further lines begin
+ * with @indent spaces.
+ */
+void writer_wrap(const struct writer *writer, int at, int indent, const char *text);
+
+/* Prints @first and @text, wrapped, and a newline. Further lines begin with @indent spaces. */
+void writer_paragraph(const struct writer *writer, const char *first, int indent, const char *text);
 
 /* Prints a line. Control characters are replaced with '?'. */
 void writer_line(const struct writer *writer, const char *format, ...)
@@ -89,8 +119,16 @@ void writer_result(const struct writer *writer, const struct reply *reply, const
 void writer_reply(const struct writer *writer, const struct reply *reply);
 
 /* Formats the text of one cell. */
-void writer_format_cell(const struct writer_column *column, const json_t *row,
-			char text[WRITER_CELL_MAX]);
+void writer_format_cell(const struct writer *writer, const struct writer_column *column,
+			const json_t *row, char text[WRITER_CELL_MAX]);
+
+/* Returns the width of @text in terminal columns. */
+int writer_width(const char *text);
+
+/*
+ * Returns true if the heading and the key @other_head and @other_key of @column apply to @row.
+ */
+bool writer_is_other(const struct writer_column *column, const json_t *row);
 
 /* Replaces every control character with '?'. */
 void writer_mask_controls(char *text);
