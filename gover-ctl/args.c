@@ -42,8 +42,11 @@ static const struct option_info infos[OPTION_COUNT] = {
 	[OPTION_CACERT] =
 		{"cacert", "FILE", OPTION_TEXT, 0, 0,
 		 "trust these certificates for --url https://... (default: GOVER_CACERT)"},
-	[OPTION_JSON] = {"json", NULL, OPTION_FLAG, 0, 0, "print the daemon's reply as JSON"},
-	[OPTION_HELP] = {"help", NULL, OPTION_FLAG, 0, 0, "show how to use this verb"},
+	[OPTION_JSON] = {"json", NULL, OPTION_FLAG, 0, 0,
+			 "print the daemon's reply as JSON, and errors, too (-o json)"},
+	[OPTION_OUTPUT] = {"output", "FORMAT", OPTION_TEXT, 0, 0,
+			   "print table or json; lists also wide or name", 'o'},
+	[OPTION_HELP] = {"help", NULL, OPTION_FLAG, 0, 0, "show how to use this verb", 'h'},
 	[OPTION_VERSION] = {"version", NULL, OPTION_FLAG, 0, 0, "print the version of gover-ctl"},
 	CONTRACT_FIELDS(OPTION_ROW)[OPTION_CAP_ALIAS] = {"initial-cap", "PCT", OPTION_INT, 1, 100,
 							 "same as --cap"},
@@ -79,8 +82,8 @@ static const struct option_info infos[OPTION_COUNT] = {
 	[OPTION_DELAY] = {"delay", "S", OPTION_NUMBER, 0.1, 3600,
 			  "refresh every S seconds (default: 1)"},
 	[OPTION_SORT] = {"sort", "COLUMN", OPTION_TEXT, 0, 0,
-			 "sort by vgpu, vm, gpu, util, load, fps, target, cap, sold, broken "
-			 "(-COLUMN: reverse)"},
+			 "sort by worst, vgpu, vm, gpu, used, load, fps, target, cap, sold, broken "
+			 "(default: worst; -COLUMN: reverse)"},
 	[OPTION_FILTER] = {"filter", "TEXT", OPTION_TEXT, 0, 0,
 			   "show only vGPUs with TEXT in their id, VM, GPU, labels or note"},
 	[OPTION_POLICY] = {"policy", "NAME", OPTION_TEXT, 0, 0,
@@ -112,11 +115,20 @@ static const struct option_info infos[OPTION_COUNT] = {
 	[OPTION_REASON] = {"reason", "TEXT", OPTION_TEXT, 0, 0, "set the reason of the silence"},
 	[OPTION_NO_REDACT] = {"no-redact", NULL, OPTION_FLAG, 0, 0,
 			      "keep names and addresses; secrets are still removed"},
+	[OPTION_ON_GPU] = {"gpu", "GPU", OPTION_TEXT, 0, 0, "select this GPU"},
+	[OPTION_LIST_SORT] = {"sort", "KEY", OPTION_TEXT, 0, 0,
+			      "sort by this column or JSON field (-KEY: descending)"},
+	[OPTION_NO_HEADERS] = {"no-headers", NULL, OPTION_FLAG, 0, 0,
+			       "print the table without its line of headings"},
+	[OPTION_SELECTOR] = {"selector", "TERMS", OPTION_TEXT, 0, 0,
+			     "select by labels: KEY=VALUE, KEY!=VALUE, KEY, !KEY, separated by "
+			     "commas",
+			     'l'},
 };
 
 const enum option_id options_global[] = {
-	OPTION_SOCKET, OPTION_URL,  OPTION_TOKEN_FILE, OPTION_CACERT,
-	OPTION_JSON,   OPTION_HELP, OPTION_COUNT,
+	OPTION_SOCKET, OPTION_URL,    OPTION_TOKEN_FILE, OPTION_CACERT,
+	OPTION_JSON,   OPTION_OUTPUT, OPTION_HELP,	 OPTION_COUNT,
 };
 
 void option_set_add(struct option_set *set, const enum option_id *list)
@@ -196,13 +208,22 @@ static int option_take(struct args *args, enum option_id id, const char *value, 
 	return r;
 }
 
+/* Returns the allowed option with this short name; -1: none. */
+static int find_letter(const struct option_set *allowed, int letter)
+{
+	for (int id = 0; id < OPTION_COUNT; id++)
+		if (allowed->has[id] && letter != 0 && infos[id].letter == letter)
+			return id;
+	return -1;
+}
+
 /*
  * Sets @reterr to the reason why getopt_long() failed. @sign is the return value of getopt_long(),
  * '?' or ':'. @word is the rejected argument.
  */
 static int explain(int sign, const char *word, const struct option_set *allowed, struct err *reterr)
 {
-	int known = optopt - LONG_BASE;
+	int known = optopt < LONG_BASE ? find_letter(allowed, optopt) : optopt - LONG_BASE;
 	const char *guess = NULL;
 	int best = NEAREST_FAR;
 
@@ -211,7 +232,7 @@ static int explain(int sign, const char *word, const struct option_set *allowed,
 				infos[known].name, infos[known].arg);
 	if (known >= 0 && known < OPTION_COUNT)
 		return err_fail(reterr, ENOENT, "--%s: takes no value", infos[known].name);
-	if (optopt != 0)
+	if (optopt != 0 && optopt < LONG_BASE)
 		return err_fail(reterr, ENOENT, "-%c: unknown option", optopt);
 	for (int id = 0; id < OPTION_COUNT; id++)
 		if (allowed->has[id])
@@ -226,26 +247,32 @@ int args_parse(struct args *args, const struct option_set *allowed, bool leading
 	       char *argv[], struct err *reterr)
 {
 	struct option longs[OPTION_COUNT + 1] = {0};
+	char shorts[2 * OPTION_COUNT + 3] = "+:";
 	size_t n = 0;
 	int found;
 
 	for (int id = 0; id < OPTION_COUNT; id++)
-		if (allowed->has[id])
+		if (allowed->has[id]) {
+			size_t used = strlen(shorts);
+
 			longs[n++] = (struct option){
 				.name = infos[id].name,
 				.has_arg = infos[id].arg ? required_argument : no_argument,
 				.val = LONG_BASE + id,
 			};
+			if (infos[id].letter)
+				snprintf(shorts + used, sizeof(shorts) - used, "%c%s",
+					 infos[id].letter, infos[id].arg ? ":" : "");
+		}
 	optind = 0;
 	opterr = 0;
-	while ((found = getopt_long(argc, argv, leading ? "+:h" : ":h", longs, NULL)) != -1) {
+	while ((found = getopt_long(argc, argv, shorts + !leading, longs, NULL)) != -1) {
 		int r;
 
 		if (found == '?' || found == ':')
 			return explain(found, argv[optind - 1], allowed, reterr);
-		r = option_take(args,
-				found == 'h' ? OPTION_HELP : (enum option_id)(found - LONG_BASE),
-				optarg, reterr);
+		found = found < LONG_BASE ? find_letter(allowed, found) : found - LONG_BASE;
+		r = option_take(args, (enum option_id)found, optarg, reterr);
 		if (r < 0)
 			return r;
 	}

@@ -22,6 +22,7 @@ enum option_id {
 	OPTION_TOKEN_FILE,
 	OPTION_CACERT,
 	OPTION_JSON,
+	OPTION_OUTPUT,
 	OPTION_HELP,
 	OPTION_VERSION,
 	/*
@@ -63,6 +64,10 @@ enum option_id {
 	OPTION_UNTIL,
 	OPTION_REASON,
 	OPTION_NO_REDACT,
+	OPTION_ON_GPU,
+	OPTION_LIST_SORT,
+	OPTION_NO_HEADERS,
+	OPTION_SELECTOR,
 	OPTION_COUNT
 };
 
@@ -107,6 +112,7 @@ struct option_info {
 	enum option_type type;
 	double min, max; /* range of OPTION_INT and OPTION_NUMBER */
 	const char *help;
+	char letter; /* short option: 'o' for -o; 0: none */
 };
 
 const struct option_info *args_get_option(enum option_id id);

@@ -300,7 +300,7 @@ static enum ctl_exit take_newcomers(const struct args *args, struct simulate *si
 static enum ctl_exit take_args(const struct args *args, struct simulate *simulate)
 {
 	enum ctl_exit r = time_arg_get_range(args, "simulate", DAY_S, &simulate->range);
-	const char *gpu = args->values[OPTION_GPU];
+	const char *gpu = args->values[OPTION_ON_GPU];
 
 	if (r == CTL_DONE && gpu)
 		r = ctl_check_id("GPU", gpu);
@@ -362,7 +362,7 @@ static enum ctl_exit run_simulate(struct ctl *ctl, const struct args *args,
 	struct err err = {.msg = ""};
 
 	if (r == CTL_DONE)
-		r = simulate_fetch(ctl, args->values[OPTION_GPU], simulate);
+		r = simulate_fetch(ctl, args->values[OPTION_ON_GPU], simulate);
 	if (r == CTL_DONE)
 		r = plan_runs(simulate);
 	for (int i = 0; r == CTL_DONE && i < simulate->n_gpus; i++) {

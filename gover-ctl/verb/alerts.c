@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* The verbs `alerts` and `ack`. */
 #include "gover-ctl/field.h"
-#include "gover-ctl/verb/tables.h"
+#include "gover-ctl/verb/listing.h"
 #include "gover-ctl/verb/verbs.h"
 
 enum ctl_exit verb_alerts(struct ctl *ctl, const struct args *args)
 {
 	CLEANUP_REPLY struct reply reply = {0};
-	enum ctl_exit r = ctl_request(ctl, "GET", NULL, &reply, "/v1/alerts%s",
-				      args_has(args, OPTION_ALL) ? "?all=true" : "");
+	struct listing listing;
+	enum ctl_exit r = listing_open(&listing, args, &table_alerts);
 
-	return r == CTL_DONE ? tables_print_reply(&ctl->writer, &table_alerts, &reply) : r;
+	if (r == CTL_DONE)
+		r = ctl_request(ctl, "GET", NULL, &reply, "/v1/alerts%s",
+				args_has(args, OPTION_ALL) ? "?all=true" : "");
+
+	return r == CTL_DONE ? listing_print(&listing, &ctl->writer, &reply) : r;
 }
 
 enum ctl_exit verb_alert_ack(struct ctl *ctl, const struct args *args)

@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/json-text.h"
 #include "gover-ctl/field.h"
-#include "gover-ctl/verb/tables.h"
+#include "gover-ctl/verb/listing.h"
 #include "gover-ctl/verb/verbs.h"
 
 static void audit_request(const json_t *row, char text[WRITER_CELL_MAX])
@@ -71,14 +71,15 @@ static void audit_change(const json_t *row, char text[WRITER_CELL_MAX])
 
 static const struct writer_column columns[] = {
 	{.head = "ID", .key = "id", .format = WRITER_WHOLE},
-	{.head = "TIME", .key = "time", .format = WRITER_TIME},
+	{.head = "AGE", .key = "time", .format = WRITER_AGE, .show = WRITER_IF_WIDE},
+	{.head = "TIME", .key = "time", .format = WRITER_TIME}, /* to compare with other logs */
 	{.head = "PRINCIPAL", .key = "who", .format = WRITER_TEXT},
 	{.head = "FROM", .key = "from", .format = WRITER_TEXT},
 	{.head = "REQUEST", .cell = audit_request},
 	{.head = "STATUS", .key = "status", .format = WRITER_WHOLE},
 	{.head = "CHANGE", .format = WRITER_LONG, .cell = audit_change},
 };
-static const struct table table = {
+const struct table table_audit = {
 	.member = "audit",
 	.none = "No recorded changes.",
 	.columns = columns,
@@ -89,9 +90,12 @@ enum ctl_exit verb_audit(struct ctl *ctl, const struct args *args)
 {
 	CLEANUP_REPLY struct reply reply = {0};
 	const char *after = args->values[OPTION_AFTER], *limit = args->values[OPTION_LIMIT];
-	enum ctl_exit r =
-		ctl_request(ctl, "GET", NULL, &reply, "/v1/audit?limit=%s%s%s",
-			    limit ? limit : "100", after ? "&after=" : "", after ? after : "");
+	struct listing listing;
+	enum ctl_exit r = listing_open(&listing, args, &table_audit);
 
-	return r == CTL_DONE ? tables_print_reply(&ctl->writer, &table, &reply) : r;
+	if (r == CTL_DONE)
+		r = ctl_request(ctl, "GET", NULL, &reply, "/v1/audit?limit=%s%s%s",
+				limit ? limit : "100", after ? "&after=" : "", after ? after : "");
+
+	return r == CTL_DONE ? listing_print(&listing, &ctl->writer, &reply) : r;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The verbs `decisions` and `why`. */
 #include "gover-ctl/field.h"
-#include "gover-ctl/verb/tables.h"
+#include "gover-ctl/verb/listing.h"
 #include "gover-ctl/verb/describe.h"
 #include "gover-ctl/verb/verbs.h"
 
@@ -12,13 +12,16 @@ enum ctl_exit verb_decisions(struct ctl *ctl, const struct args *args)
 	CLEANUP_REPLY struct reply reply = {0};
 	const char *after = args->values[OPTION_AFTER], *limit = args->values[OPTION_LIMIT];
 	const char *vgpu = args->values[OPTION_VGPU];
-	enum ctl_exit r = vgpu ? ctl_check_id("vGPU", vgpu) : CTL_DONE;
+	struct listing listing;
+	enum ctl_exit r = listing_open(&listing, args, &table_decisions);
 
+	if (r == CTL_DONE && vgpu)
+		r = ctl_check_id("vGPU", vgpu);
 	if (r == CTL_DONE)
 		r = ctl_request(ctl, "GET", NULL, &reply, "/v1/decisions?limit=%s%s%s%s%s",
 				limit ? limit : "100", after ? "&after=" : "", after ? after : "",
 				vgpu ? "&vgpu=" : "", vgpu ? vgpu : "");
-	return r == CTL_DONE ? tables_print_reply(&ctl->writer, &table_decisions, &reply) : r;
+	return r == CTL_DONE ? listing_print(&listing, &ctl->writer, &reply) : r;
 }
 
 static void print_decision(const struct writer *writer, const json_t *decision)

@@ -36,23 +36,77 @@ void describe_time(const char *time, char text[DESCRIBE_MAX])
 		snprintf(text, DESCRIBE_MAX, "%s", time);
 }
 
+/* Appends a name such as "gpu_overcommitted" as words, after @before unless @text is empty. */
+static void append_words(char text[DESCRIBE_MAX], const char *before, const char *name)
+{
+	size_t used = strlen(text);
+
+	append(text, "%s%s", used ? before : "", name);
+	for (char *c = text + used; *c; c++)
+		*c = *c == '_' ? ' ' : *c;
+}
+
 void describe_notes(const json_t *vgpu, char text[DESCRIBE_MAX])
 {
 	static const struct {
 		const char *key, *word;
 	} flags[] = {
-		{"overloaded", "overloaded"}, {"short", "below its target"},
-		{"broken", "promise broken"}, {"held", "held"},
+		{"overloaded", "overloaded"},
+		{"short", "below its target"},
+		{"held", "held"},
 		{"found", "no contract"},
 	};
-	const char *state = field_text(vgpu, "state");
+	const char *state = field_text(vgpu, "state"), *cause = field_text(vgpu, "cause");
+	char promise[DESCRIBE_MAX];
 
 	text[0] = '\0';
 	if (state[0] && strcmp(state, "active") != 0)
 		append(text, "%s", strcmp(state, "probation") == 0 ? "on probation" : state);
+	describe_promise(vgpu, promise);
+	if (strcmp(promise, "broken") == 0 || strcmp(promise, "missing") == 0)
+		append(text, "%spromise %s", comma(text), promise);
+	if (cause[0])
+		append_words(text, ": ", cause);
 	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
 		if (field_true(vgpu, flags[i].key))
 			append(text, "%s%s", comma(text), flags[i].word);
+}
+
+void describe_promise(const json_t *vgpu, char text[DESCRIBE_MAX])
+{
+	const char *promise = field_text(vgpu, "promise");
+	bool promised = field_either(vgpu, "target_fps", "target_rate") > 0;
+	bool known = !isnan(field_either(vgpu, "fps", "rate"));
+
+	snprintf(text, DESCRIBE_MAX, "%s",
+		 promise[0]		      ? promise
+		 : field_true(vgpu, "broken") ? "broken"
+		 : !promised		      ? ""
+		 : known		      ? "kept"
+					      : "unknown");
+}
+
+void describe_reasons(const json_t *vgpu, char text[DESCRIBE_MAX])
+{
+	const char *state = field_text(vgpu, "state"), *cause = field_text(vgpu, "cause");
+	bool broken = field_true(vgpu, "broken");
+	const struct {
+		bool is;
+		const char *word;
+	} reasons[] = {
+		{state[0] && strcmp(state, "active") != 0,
+		 strcmp(state, "probation") == 0 ? "on probation" : state},
+		{cause[0], cause},
+		{field_true(vgpu, "held") && strcmp(cause, "held") != 0, "held"},
+		{field_true(vgpu, "found"), "no contract"},
+		{!cause[0] && field_true(vgpu, "overloaded"), "overloaded"},
+		{!cause[0] && !broken && field_true(vgpu, "short"), "below its target"},
+	};
+
+	text[0] = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
+		if (reasons[i].is)
+			append_words(text, ", ", reasons[i].word);
 }
 
 static void append_rate(char text[DESCRIBE_MAX], const json_t *vgpu)

@@ -17,6 +17,18 @@ void describe_vgpu(const json_t *vgpu, char text[DESCRIBE_MAX]);
 /* Lists the states of a vGPU that need attention: "overloaded, held"; "": no such state. */
 void describe_notes(const json_t *vgpu, char text[DESCRIBE_MAX]);
 
+/*
+ * Writes the state of the promise: "kept", "broken", "unknown", "missing"; "": nothing is promised.
+ * Derives the state if an older daemon does not report it.
+ */
+void describe_promise(const json_t *vgpu, char text[DESCRIBE_MAX]);
+
+/*
+ * Lists the reasons for the state of the promise, and other states that need attention: "gpu
+ * overcommitted, held"; "": none.
+ */
+void describe_reasons(const json_t *vgpu, char text[DESCRIBE_MAX]);
+
 /* Lists the cap changes of a decision: "web1 34 -> 38 %, db2 50 -> 46 %"; "": no change. */
 void describe_moves(const json_t *decision, char text[DESCRIBE_MAX]);
 

@@ -9,7 +9,7 @@
 #include <sys/random.h>
 
 #include "gover-ctl/field.h"
-#include "gover-ctl/verb/tables.h"
+#include "gover-ctl/verb/listing.h"
 #include "gover-ctl/verb/describe.h"
 #include "gover-ctl/verb/contract-args.h"
 #include "gover-ctl/verb/verbs.h"
@@ -19,10 +19,14 @@
 enum ctl_exit verb_offers(struct ctl *ctl, const struct args *args)
 {
 	CLEANUP_REPLY struct reply reply = {0};
-	enum ctl_exit r = ctl_request(ctl, "GET", NULL, &reply, "/v1/offers%s",
-				      args_has(args, OPTION_ALL) ? "?all=true" : "");
+	struct listing listing;
+	enum ctl_exit r = listing_open(&listing, args, &table_offers);
 
-	return r == CTL_DONE ? tables_print_reply(&ctl->writer, &table_offers, &reply) : r;
+	if (r == CTL_DONE)
+		r = ctl_request(ctl, "GET", NULL, &reply, "/v1/offers%s",
+				args_has(args, OPTION_ALL) ? "?all=true" : "");
+
+	return r == CTL_DONE ? listing_print(&listing, &ctl->writer, &reply) : r;
 }
 
 /* Uses the key of --key, or makes a random key. */
@@ -75,7 +79,7 @@ static enum ctl_exit send_claim(struct ctl *ctl, const char *path, const json_t 
 	if (r == 0)
 		return CTL_DONE;
 	if (r != -ECONNRESET)
-		return ctl_fail(ctl_exit_code(r), "%s", err.msg);
+		return ctl_fail_request(ctl, r, ret_reply, &err);
 	return ctl_fail(CTL_UNREACHABLE,
 			"%s; the claim may have succeeded: repeat the command with --key %s, which "
 			"claims only once",

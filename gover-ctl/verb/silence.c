@@ -4,7 +4,7 @@
  */
 #include "base/clock.h"
 #include "gover-ctl/field.h"
-#include "gover-ctl/verb/tables.h"
+#include "gover-ctl/verb/listing.h"
 #include "gover-ctl/verb/verbs.h"
 #include "gover-ctl/verb/time-arg.h"
 
@@ -34,7 +34,7 @@ static enum ctl_exit take_end(const struct args *args, char until[CLOCK_TEXT_MAX
 static json_t *make_body(const struct args *args, const char *until)
 {
 	return json_pack("{s:s*, s:s*, s:s*, s:s, s:s}", "alert", args->values[OPTION_ALERT], "gpu",
-			 args->values[OPTION_GPU], "vgpu", args->values[OPTION_VGPU], "until",
+			 args->values[OPTION_ON_GPU], "vgpu", args->values[OPTION_VGPU], "until",
 			 until, "reason", args->values[OPTION_REASON]);
 }
 
@@ -62,10 +62,12 @@ enum ctl_exit verb_silence_add(struct ctl *ctl, const struct args *args)
 enum ctl_exit verb_silence_list(struct ctl *ctl, const struct args *args)
 {
 	CLEANUP_REPLY struct reply reply = {0};
-	enum ctl_exit r = ctl_request(ctl, "GET", NULL, &reply, "/v1/silences");
+	struct listing listing;
+	enum ctl_exit r = listing_open(&listing, args, &table_silences);
 
-	(void)args;
-	return r == CTL_DONE ? tables_print_reply(&ctl->writer, &table_silences, &reply) : r;
+	if (r == CTL_DONE)
+		r = ctl_request(ctl, "GET", NULL, &reply, "/v1/silences");
+	return r == CTL_DONE ? listing_print(&listing, &ctl->writer, &reply) : r;
 }
 
 enum ctl_exit verb_silence_remove(struct ctl *ctl, const struct args *args)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "gover-ctl/age.h"
 #include "gover-ctl/field.h"
 #include "gover-ctl/verb/tables.h"
 #include "gover-ctl/verb/describe.h"
@@ -16,6 +17,11 @@
 	{                                                                               \
 		.head = (h), .key = (k), .format = WRITER_##f, .other_head = (other_h), \
 		.other_key = (other_k)                                                  \
+	}
+/* A column that a table has only in some cases. */
+#define COLUMN_IF(condition, h, k, f)                                                         \
+	{                                                                                     \
+		.head = (h), .key = (k), .format = WRITER_##f, .show = WRITER_IF_##condition, \
 	}
 #define TABLE(m, no, c)                                                                 \
 	{                                                                               \
@@ -55,12 +61,12 @@ static const struct writer_column gpu_columns[] = {
 	{.head = "MODE", .key = "mode", .format = WRITER_TEXT, .colour = gpu_mode_colour},
 	COLUMN("SELLING", "selling", TEXT),
 	{.head = "VGPUS", .cell = gpu_count},
-	COLUMN("UTIL%", "util_pct", TENTH),
+	COLUMN("BUSY%", "util_pct", TENTH),
 	COLUMN("MEAN%", "mean_util_pct", TENTH),
 	COLUMN("CAPS%", "sum_cap_pct", WHOLE),
 	COLUMN("FREE%", "free_pct", WHOLE),
 	COLUMN("SOLD%", "sum_initial_cap_pct", WHOLE),
-	COLUMN("OVERBOOKED", "overbooking_ratio", RATIO),
+	COLUMN_IF(WIDE, "OVERBOOKED", "overbooking_ratio", RATIO),
 	{.head = "TELEMETRY", .cell = gpu_telemetry, .colour = gpu_telemetry_colour},
 };
 const struct table table_gpus = TABLE(
@@ -77,22 +83,6 @@ static enum writer_colour vgpu_colour(const json_t *vgpu)
 	return notes[0] ? WRITER_YELLOW : WRITER_PLAIN;
 }
 
-static const struct writer_column vgpu_list_columns[] = {
-	COLUMN("VGPU", "id", TEXT),
-	COLUMN("GPU", "gpu", TEXT),
-	COLUMN("VM", "vm", TEXT),
-	COLUMN("SOLD%", "initial_cap_pct", WHOLE),
-	COLUMN("CAP%", "cap_pct", WHOLE),
-	COLUMN("UTIL%", "util_pct", TENTH),
-	COLUMN("LOAD%", "load_pct", TENTH),
-	RATE_COLUMN("FPS", "fps", "RATE", "rate", TENTH),
-	RATE_COLUMN("TARGET", "target_fps", "TARGET", "target_rate", PROMISE),
-	COLUMN("P99MS", "frame_p99_ms", TENTH),
-	{.head = "NOTE", .format = WRITER_LONG, .cell = describe_notes, .colour = vgpu_colour},
-};
-const struct table table_vgpus =
-	TABLE("vgpus", "No vGPUs (`gover-ctl vgpu add` adds one).", vgpu_list_columns);
-
 static void vgpu_labels(const json_t *vgpu, char text[WRITER_CELL_MAX])
 {
 	json_t *labels = json_object_get(vgpu, "labels"), *value;
@@ -105,6 +95,42 @@ static void vgpu_labels(const json_t *vgpu, char text[WRITER_CELL_MAX])
 						 used ? ", " : "", key, json_string_value(value));
 	}
 }
+
+static enum writer_colour promise_colour(const json_t *vgpu)
+{
+	char promise[DESCRIBE_MAX];
+
+	describe_promise(vgpu, promise);
+	if (strcmp(promise, "broken") == 0)
+		return WRITER_RED;
+	return strcmp(promise, "kept") == 0 || !promise[0] ? WRITER_PLAIN : WRITER_YELLOW;
+}
+
+static enum writer_colour used_colour(const json_t *vgpu)
+{
+	return field_true(vgpu, "overloaded") ? WRITER_RED : WRITER_PLAIN;
+}
+
+static const struct writer_column vgpu_list_columns[] = {
+	COLUMN("VGPU", "id", TEXT),
+	COLUMN_IF(SEVERAL, "GPU", "gpu", TEXT),
+	COLUMN_IF(WIDE, "VM", "vm", TEXT),
+	{.head = "PROMISE", .cell = describe_promise, .colour = promise_colour},
+	COLUMN("SOLD%", "initial_cap_pct", WHOLE),
+	COLUMN("CAP%", "cap_pct", WHOLE),
+	{.head = "USED%", .key = "util_pct", .format = WRITER_TENTH, .colour = used_colour},
+	COLUMN("LOAD%", "load_pct", TENTH),
+	RATE_COLUMN("FPS", "fps", "RATE", "rate", TENTH),
+	RATE_COLUMN("TARGET", "target_fps", "TARGET", "target_rate", PROMISE),
+	COLUMN_IF(WIDE, "P99MS", "frame_p99_ms", TENTH),
+	COLUMN_IF(WIDE, "BROKEN%", "broken_time_pct", RATIO),
+	COLUMN_IF(WIDE, "FLAVOUR", "flavor", TEXT),
+	{.head = "LABELS", .cell = vgpu_labels, .show = WRITER_IF_WIDE},
+	COLUMN("AGE", "created_at", AGE),
+	{.head = "NOTE", .format = WRITER_LONG, .cell = describe_reasons, .colour = vgpu_colour},
+};
+const struct table table_vgpus =
+	TABLE("vgpus", "No vGPUs (`gover-ctl vgpu add` adds one).", vgpu_list_columns);
 
 static void vgpu_places(const json_t *vgpu, char text[WRITER_CELL_MAX])
 {
@@ -137,6 +163,8 @@ static const struct writer_column vgpu_columns[] = {
 	COLUMN("vsock CID", "cid", WHOLE),
 	{.head = "labels", .cell = vgpu_labels},
 	COLUMN("state", "state", TEXT),
+	{.head = "promise", .cell = describe_promise, .colour = promise_colour},
+	COLUMN("cause", "cause", TEXT),
 	{.head = "note", .cell = describe_notes, .colour = vgpu_colour},
 	COLUMN("sold, % of the GPU", "initial_cap_pct", WHOLE),
 	COLUMN("floor, %", "floor_pct", WHOLE),
@@ -157,6 +185,7 @@ static const struct writer_column vgpu_columns[] = {
 	COLUMN("frame time p99, ms", "frame_p99_ms", TENTH),
 	RATE_COLUMN("frames", "frames", "units of work", "units", WHOLE),
 	RATE_COLUMN("mean fps", "mean_fps", "mean rate, units/s", "mean_rate", TENTH),
+	COLUMN("counted since", "counted_since", TIME),
 	COLUMN("observed, s", "seen_s", TENTH),
 	COLUMN("broken time, s", "broken_s", TENTH),
 	COLUMN("broken time, %", "broken_time_pct", RATIO),
@@ -194,45 +223,70 @@ static enum writer_colour alert_colour(const json_t *alert)
 	return strcmp(severity, "warning") == 0 ? WRITER_YELLOW : WRITER_PLAIN;
 }
 
+/* Computes how long a cleared alert was active. */
+static void alert_duration(const json_t *alert, char text[WRITER_CELL_MAX])
+{
+	int64_t from_ms, to_ms;
+
+	if (age_parse(field_text(alert, "raised_at"), &from_ms) == 0 &&
+	    age_parse(field_text(alert, "cleared_at"), &to_ms) == 0)
+		age_format(to_ms - from_ms, text);
+}
+
 static const struct writer_column alert_columns[] = {
 	COLUMN("ALERT", "id", WHOLE),
 	{.head = "SEVERITY", .key = "severity", .format = WRITER_TEXT, .colour = alert_colour},
 	{.head = "NAME", .key = "name", .format = WRITER_TEXT, .colour = alert_colour},
-	COLUMN("GPU", "gpu", TEXT),
+	COLUMN_IF(SEVERAL, "GPU", "gpu", TEXT),
 	COLUMN("VGPU", "vgpu", TEXT),
-	COLUMN("VM", "vm", TEXT),
+	COLUMN_IF(WIDE, "VM", "vm", TEXT),
+	COLUMN_IF(ANY, "CAUSE", "cause", TEXT),
 	{.head = "STATE", .cell = alert_state},
-	COLUMN("RAISED", "raised_at", TIME),
+	COLUMN("AGE", "raised_at", AGE),
+	{.head = "DURATION", .cell = alert_duration, .show = WRITER_IF_ANY},
+	COLUMN_IF(ANY, "ACKED BY", "acked_by", TEXT),
+	COLUMN_IF(WIDE, "RAISED", "raised_at", TIME),
+	COLUMN_IF(WIDE, "CLEARED", "cleared_at", TIME),
+	COLUMN_IF(WIDE, "RUNBOOK", "runbook_url", TEXT),
 	COLUMN("TEXT", "text", LONG),
+	COLUMN_IF(ANY, "NEXT", "next", LONG),
 };
 const struct table table_alerts = TABLE("alerts", "No alerts.", alert_columns);
 
 static const struct writer_column silence_columns[] = {
-	COLUMN("SILENCE", "id", WHOLE),	  COLUMN("ALERT", "alert", TEXT),
-	COLUMN("GPU", "gpu", TEXT),	  COLUMN("VGPU", "vgpu", TEXT),
-	COLUMN("UNTIL", "until", TIME),	  COLUMN("CREATED", "created_at", TIME),
+	COLUMN("SILENCE", "id", WHOLE),
+	COLUMN("ALERT", "alert", TEXT),
+	COLUMN("GPU", "gpu", TEXT),
+	COLUMN("VGPU", "vgpu", TEXT),
+	COLUMN("ENDS", "until", WHEN),
+	COLUMN("AGE", "created_at", AGE),
+	COLUMN_IF(WIDE, "UNTIL", "until", TIME),
+	COLUMN_IF(WIDE, "CREATED", "created_at", TIME),
 	COLUMN("REASON", "reason", LONG),
 };
 const struct table table_silences = TABLE("silences", "No silences.", silence_columns);
 
 static const struct writer_column offer_columns[] = {
 	COLUMN("OFFER", "id", WHOLE),
-	COLUMN("GPU", "gpu", TEXT),
+	COLUMN_IF(SEVERAL, "GPU", "gpu", TEXT),
 	COLUMN("STATE", "state", TEXT),
 	COLUMN("SELLS%", "initial_cap_pct", WHOLE),
 	RATE_COLUMN("TARGET", "target_fps", "TARGET", "target_rate", PROMISE),
 	COLUMN("FUNDED%", "fundable_pct", WHOLE),
 	COLUMN("VGPU", "vgpu", TEXT),
-	COLUMN("CREATED", "created_at", TIME),
-	COLUMN("EXPIRES", "expires_at", TIME),
+	COLUMN("AGE", "created_at", AGE),
+	COLUMN("EXPIRES", "expires_at", WHEN),
+	COLUMN_IF(WIDE, "CREATED", "created_at", TIME),
+	COLUMN_IF(WIDE, "UNTIL", "expires_at", TIME),
 	COLUMN("REASON", "reason", LONG),
 };
 const struct table table_offers = TABLE("offers", "No offers.", offer_columns);
 
 static const struct writer_column decision_columns[] = {
 	COLUMN("ID", "id", WHOLE),
-	COLUMN("TIME", "time", TIME),
-	COLUMN("GPU", "gpu", TEXT),
+	COLUMN("AGE", "time", AGE),
+	COLUMN_IF(WIDE, "TIME", "time", TIME),
+	COLUMN_IF(SEVERAL, "GPU", "gpu", TEXT),
 	COLUMN("KIND", "kind", TEXT),
 	COLUMN("VGPU", "vgpu", TEXT),
 	COLUMN("RESULT", "result", TEXT),
@@ -245,7 +299,7 @@ static const struct writer_column history_columns[] = {
 	COLUMN("TIME", "time", TIME),
 	COLUMN("CAP%", "cap_pct", TENTH),
 	COLUMN("LOAD%", "load_pct", TENTH),
-	COLUMN("UTIL%", "util_pct", TENTH),
+	COLUMN("USED%", "util_pct", TENTH),
 	RATE_COLUMN("FPS", "fps", "RATE", "rate", TENTH),
 	RATE_COLUMN("TARGET", "target_fps", "TARGET", "target_rate", PROMISE),
 	COLUMN("P99MS", "frame_p99_ms", TENTH),
@@ -303,21 +357,13 @@ static const struct writer_column policy_columns[] = {
 };
 const struct table table_policy = TABLE("rows", "The policy has no parameters.", policy_columns);
 
-static void token_expiry(const json_t *token, char text[WRITER_CELL_MAX])
-{
-	const char *at = field_text(token, "expires_at");
-
-	if (at[0])
-		describe_time(at, text);
-	else
-		strcpy(text, "never");
-}
-
 static const struct writer_column token_columns[] = {
 	COLUMN("TOKEN", "name", TEXT),
 	COLUMN("SCOPE", "scope", TEXT),
-	COLUMN("CREATED", "created_at", TIME),
-	{.head = "EXPIRES", .cell = token_expiry},
+	COLUMN("AGE", "created_at", AGE),
+	{.head = "EXPIRES", .key = "expires_at", .format = WRITER_WHEN, .none = "never"},
+	COLUMN_IF(WIDE, "CREATED", "created_at", TIME),
+	COLUMN_IF(WIDE, "UNTIL", "expires_at", TIME),
 };
 const struct table table_tokens =
 	TABLE("tokens", "No tokens: TCP access is not possible.", token_columns);
@@ -327,18 +373,11 @@ enum ctl_exit tables_print_rows(const struct writer *writer, const struct table 
 {
 	const json_t *rows = json_object_get(answer, table->member);
 
+	if (json_array_size(rows) == 0 && writer->no_head)
+		return CTL_DONE; /* a script counts the lines */
 	if (json_array_size(rows) == 0)
 		writer_line(writer, "%s", table->none);
 	else if (writer_table(writer, table->columns, table->n_columns, rows) < 0)
 		return ctl_fail_memory();
-	return CTL_DONE;
-}
-
-enum ctl_exit tables_print_reply(const struct writer *writer, const struct table *table,
-				 const struct reply *reply)
-{
-	if (!writer->json)
-		return tables_print_rows(writer, table, reply->json);
-	writer_reply(writer, reply);
 	return CTL_DONE;
 }

@@ -9,17 +9,19 @@
 
 #include "base/cleanup.h"
 #include "gover-ctl/field.h"
-#include "gover-ctl/verb/tables.h"
+#include "gover-ctl/verb/listing.h"
 #include "gover-ctl/verb/verbs.h"
 #include "gover-ctl/verb/time-arg.h"
 
 enum ctl_exit verb_token_list(struct ctl *ctl, const struct args *args)
 {
 	CLEANUP_REPLY struct reply reply = {0};
-	enum ctl_exit r = ctl_request(ctl, "GET", NULL, &reply, "/v1/tokens");
+	struct listing listing;
+	enum ctl_exit r = listing_open(&listing, args, &table_tokens);
 
-	(void)args;
-	return r == CTL_DONE ? tables_print_reply(&ctl->writer, &table_tokens, &reply) : r;
+	if (r == CTL_DONE)
+		r = ctl_request(ctl, "GET", NULL, &reply, "/v1/tokens");
+	return r == CTL_DONE ? listing_print(&listing, &ctl->writer, &reply) : r;
 }
 
 /* Returns the body of the request. On failure prints an error, sets *ret_exit and returns NULL. */

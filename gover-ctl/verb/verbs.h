@@ -8,21 +8,34 @@
 
 #include "gover-ctl/ctl.h"
 
+struct table;
+
 typedef enum ctl_exit (*verb_fn)(struct ctl *ctl, const struct args *args);
+
+/* The groups of the help and of the manual page. */
+enum verb_group { VERB_WATCH, VERB_CONTRACTS, VERB_SELLING, VERB_POLICY, VERB_HOST, VERB_GROUPS };
+
+struct verb_group_info {
+	const char *name, *summary;
+};
 
 struct verb {
 	const char *words; /* "vgpu add" */
-	const char *args;  /* arguments of the verb in the help; "": none */
+	enum verb_group group;
+	const char *args; /* arguments of the verb in the help; "": none */
 	int min_args, max_args;
 	const enum option_id *required,
-		*optional; /* OPTIONS(), without the global options; NULL: none */
-	bool json;	   /* true: the verb accepts --json */
-	bool command;	   /* true: the arguments are the command line of a program */
+		*optional;	   /* OPTIONS(), without the global options; NULL: none */
+	const struct table *table; /* the table that a list prints; NULL: not a list */
+	bool json;		   /* true: the verb accepts --json */
+	bool command;		   /* true: the arguments are the command line of a program */
 	/* true: the verb is for scripts, and is neither listed nor completed */
 	bool hidden;
 	const char *summary;
 	verb_fn run;
 };
+
+const struct verb_group_info *verbs_group(enum verb_group group);
 
 /* Returns the visible verb with the number @index; NULL past the last visible verb. */
 const struct verb *verbs_at(size_t index);

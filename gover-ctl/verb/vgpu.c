@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "gover-ctl/field.h"
-#include "gover-ctl/verb/tables.h"
+#include "gover-ctl/verb/listing.h"
 #include "gover-ctl/verb/describe.h"
 #include "gover-ctl/verb/contract-args.h"
 #include "gover-ctl/verb/verbs.h"
@@ -39,13 +39,16 @@ static enum ctl_exit vgpu_path(const char *id, char path[CLIENT_PATH_MAX])
 enum ctl_exit verb_vgpu_list(struct ctl *ctl, const struct args *args)
 {
 	CLEANUP_REPLY struct reply reply = {0};
-	const char *gpu = args->values[OPTION_GPU];
-	enum ctl_exit r = gpu ? ctl_check_id("GPU", gpu) : CTL_DONE;
+	const char *gpu = args->values[OPTION_ON_GPU];
+	struct listing listing;
+	enum ctl_exit r = listing_open(&listing, args, &table_vgpus);
 
+	if (r == CTL_DONE && gpu)
+		r = ctl_check_id("GPU", gpu);
 	if (r == CTL_DONE)
 		r = ctl_request(ctl, "GET", NULL, &reply, "/v1/vgpus%s%s", gpu ? "?gpu=" : "",
 				gpu ? gpu : "");
-	return r == CTL_DONE ? tables_print_reply(&ctl->writer, &table_vgpus, &reply) : r;
+	return r == CTL_DONE ? listing_print(&listing, &ctl->writer, &reply) : r;
 }
 
 enum ctl_exit verb_vgpu_show(struct ctl *ctl, const struct args *args)

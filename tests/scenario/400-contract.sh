@@ -24,8 +24,8 @@ prints "a contract is added" "added: web1 (vm db-7) on gpu0: cap 50 %, sold 50 %
 is "the contract has the values of the options" \
   "$(get /v1/vgpus/web1 '[.initial_cap_pct, .target_fps, .vm, .labels.tenant, .min_cap_pct, .weight, .burst] | tostring')" \
   '[50,60,"db-7","x",5,2,false]'
-prints "the list has it" "web1 gpu0 db-7" vgpu list
-prints "the list of its GPU has it" "web1 gpu0" vgpu list --gpu gpu0
+prints "the wide list has it" "web1 gpu0 db-7" vgpu list -o wide
+prints "the list of its GPU has it" "web1 " vgpu list --gpu gpu0
 prints "show prints all fields" "fps socket" vgpu show web1
 prints "status has it" "web1" status
 row() { ctl vgpu show web1 | sed -n "s/^$1  *//p"; }

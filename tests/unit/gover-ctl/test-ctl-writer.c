@@ -2,6 +2,7 @@
 /*
  * The output of gover-ctl: tables, records, JSON, and masked control characters.
  */
+#include <locale.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,6 +19,8 @@
 #include "gover-ctl/verb/tables.h"
 #include "gover-ctl/writer.h"
 
+#define NOW_MS INT64_C(1795200608123) /* 2026-11-20T18:50:08.123Z */
+
 /* A writer that writes to memory; done() returns the text. */
 struct sink {
 	struct writer writer;
@@ -33,6 +36,7 @@ static void begin(struct sink *sink)
 	out = open_memstream(&sink->text, &sink->length);
 	assert_non_null(out);
 	writer_init(&sink->writer, out, false);
+	sink->writer.now_ms = NOW_MS;
 }
 
 static const char *done(struct sink *sink)
@@ -78,8 +82,8 @@ static void without_a_terminal_there_are_no_escapes_and_no_wrapping(void **state
 	      "terminal of old, and on, and is not cut\"}]}");
 	assert_string_equal(
 		done(&sink),
-		"ALERT SEVERITY NAME            GPU  VGPU VM STATE RAISED               TEXT\n"
-		"    1 critical severe_overload gpu0 web1 -  open  2026-11-20T18:49:56Z a long "
+		"ALERT SEVERITY NAME            VGPU STATE AGE TEXT\n"
+		"    1 critical severe_overload web1 open  12s a long "
 		"sentence "
 		"that goes on and on, far beyond the eighty columns of a terminal of old, and on, "
 		"and is "
@@ -104,10 +108,9 @@ static void a_missing_value_is_a_dash(void **state)
 	      "\"frame_p99_ms\": null, \"state\": \"missing\", \"held\": true}]}");
 	assert_string_equal(
 		done(&sink),
-		"VGPU GPU  VM   SOLD% CAP% UTIL% LOAD%  FPS TARGET P99MS NOTE\n"
-		"a    gpu0 -       50   34  97.3  33.1 52.1   60.0  24.1 overloaded, below its "
-		"target\n"
-		"b2   gpu0 db-7    50    -     -     -    -      -     - missing, held\n");
+		"VGPU PROMISE SOLD% CAP% USED% LOAD%  FPS TARGET AGE NOTE\n"
+		"a    kept       50   34  97.3  33.1 52.1   60.0 -   overloaded, below its target\n"
+		"b2   -          50    -     -     -    -      - -   missing, held\n");
 	free(sink.text);
 }
 
@@ -123,9 +126,9 @@ static void a_table_with_units_of_work_has_rates(void **state)
 	      "null, \"target_rate\": null}, {\"id\": \"b\", \"gpu\": \"g\", \"fps\": null, "
 	      "\"target_fps\": null, \"rate\": 1204.56, \"target_rate\": 2.5}]}");
 	assert_string_equal(done(&sink),
-			    "VGPU GPU VM SOLD% CAP% UTIL% LOAD%   RATE TARGET P99MS NOTE\n"
-			    "a    g   -      -    -     -     -   30.0   60.0     - -\n"
-			    "b    g   -      -    -     -     - 1204.6    2.5     - -\n");
+			    "VGPU PROMISE SOLD% CAP% USED% LOAD%   RATE TARGET AGE NOTE\n"
+			    "a    kept        -    -     -     -   30.0   60.0 -   -\n"
+			    "b    kept        -    -     -     - 1204.6    2.5 -   -\n");
 	free(sink.text);
 }
 
@@ -171,6 +174,130 @@ static void long_text_wraps_at_the_width_of_the_terminal(void **state)
 		assert_true(column <= 100);
 	}
 	assert_non_null(strstr(sink.text, "floor"));
+	free(sink.text);
+}
+
+static void a_paragraph_wraps_between_words(void **state)
+{
+	static const struct {
+		int width, indent;
+		const char *first, *text, *printed;
+	} rows[] = {
+		{0, 2, "fix: ", "one two three", "fix: one two three\n"},
+		{12, 2, "fix: ", "one two three", "fix: one two\n  three\n"},
+		{12, 2, "", "alongerwordthanaline one two", "alongerwordthanaline\n  one two\n"},
+		{12, 4, "", "\303\274\303\274\303\274 \303\274\303\274\303\274\303\274 b cd",
+		 "\303\274\303\274\303\274 \303\274\303\274\303\274\303\274 b\n    cd\n"},
+		{12, 2, "", "web1 has 48 % (45 %), c", "web1 has\n  48 %\n  (45 %), c\n"},
+		{12, 0, "", "a\033[2Jb", "a?[2Jb\n"},
+		{12, 0, "", "", "\n"},
+	};
+
+	(void)state;
+	assert_non_null(setlocale(LC_CTYPE, "C.UTF-8"));
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct sink sink;
+
+		begin(&sink);
+		sink.writer.width = rows[i].width;
+		writer_paragraph(&sink.writer, rows[i].first, rows[i].indent, rows[i].text);
+		assert_string_equal(done(&sink), rows[i].printed);
+		free(sink.text);
+	}
+	(void)setlocale(LC_CTYPE, "C");
+}
+
+static void columns_appear_when_they_are_needed(void **state)
+{
+	static const struct {
+		bool wide, no_head;
+		const char *rows, *printed;
+	} rows[] = {
+		{false, false,
+		 "{\"id\": 1, \"gpu\": \"g0\", \"state\": \"open\"}, "
+		 "{\"id\": 2, \"gpu\": \"g0\", \"state\": \"open\"}",
+		 "OFFER STATE SELLS% TARGET FUNDED% VGPU AGE EXPIRES REASON\n"
+		 "    1 open       -      -       - -    -   -       -\n"
+		 "    2 open       -      -       - -    -   -       -\n"},
+		{false, true,
+		 "{\"id\": 1, \"gpu\": \"g0\", \"state\": \"open\", \"created_at\": "
+		 "\"2026-11-20T18:45:08.123Z\"}, {\"id\": 2, \"gpu\": \"g1\", \"state\": "
+		 "\"open\", \"expires_at\": \"2026-11-20T18:50:38.500Z\"}",
+		 "    1 g0  open       -      -       - -    5m  -       -\n"
+		 "    2 g1  open       -      -       - -    -   in 30s  -\n"},
+	};
+	struct sink sink;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char answer[512];
+
+		snprintf(answer, sizeof(answer), "{\"offers\": [%s]}", rows[i].rows);
+		begin(&sink);
+		sink.writer.no_head = rows[i].no_head;
+		print(&sink, &table_offers, answer);
+		assert_string_equal(done(&sink), rows[i].printed);
+		free(sink.text);
+	}
+	begin(&sink);
+	sink.writer.wide = true;
+	print(&sink, &table_offers, "{\"offers\": [{\"id\": 1, \"gpu\": \"g0\"}]}");
+	assert_non_null(strstr(done(&sink), "OFFER GPU STATE"));
+	assert_non_null(strstr(sink.text, "CREATED UNTIL"));
+	free(sink.text);
+	begin(&sink);
+	sink.writer.no_head = true;
+	print(&sink, &table_offers, "{\"offers\": []}");
+	assert_string_equal(done(&sink), "");
+	free(sink.text);
+}
+
+/* Rows of a terminal, with the long texts below each row. No word is cut. */
+static void long_texts_are_below_their_row_and_wrap_between_words(void **state)
+{
+	struct sink sink;
+
+	(void)state;
+	begin(&sink);
+	sink.writer.tty = true;
+	sink.writer.width = 60;
+	print(&sink, &table_alerts,
+	      "{\"alerts\": [{\"id\": 1, \"name\": \"promise_broken\", \"severity\": "
+	      "\"critical\", \"vgpu\": \"web1\", \"raised_at\": \"2026-11-20T18:38:08.123Z\", "
+	      "\"cause\": \"held\", \"text\": \"web1 gets 45.0 of 60 FPS: an operator holds it "
+	      "at 20 %\", \"next\": \"gover-ctl why web1\"}]}");
+	assert_string_equal(done(&sink),
+			    "ALERT SEVERITY NAME           VGPU CAUSE STATE AGE\n"
+			    "    1 critical promise_broken web1 held  open  12m\n"
+			    "    web1 gets 45.0 of 60 FPS: an operator holds it at 20 %\n"
+			    "    gover-ctl why web1\n");
+	free(sink.text);
+}
+
+/* The default list of vGPUs fits a terminal of 80 columns, without a cut or wrapped line. */
+static void the_list_of_vgpus_fits_80_columns(void **state)
+{
+	struct sink sink;
+	int lines = 0, column = 0;
+
+	(void)state;
+	begin(&sink);
+	sink.writer.tty = true;
+	sink.writer.width = 80;
+	print(&sink, &table_vgpus,
+	      "{\"vgpus\": [{\"id\": \"customer-17\", \"gpu\": \"gpu0\", \"vm\": "
+	      "\"a-long-name-of-a-vm\", \"initial_cap_pct\": 50, \"cap_pct\": 34, \"util_pct\": "
+	      "100, \"load_pct\": 33.1, \"fps\": 145.2, \"target_fps\": 160, \"frame_p99_ms\": "
+	      "24.13, \"promise\": \"broken\", \"cause\": \"gpu_overcommitted\", \"overloaded\": "
+	      "true, \"short\": true, \"broken\": true, \"created_at\": "
+	      "\"2026-11-17T14:50:08.123Z\"}]}");
+	for (const char *c = done(&sink); *c; c++) {
+		lines += *c == '\n';
+		column = *c == '\n' ? 0 : column + 1;
+		assert_in_range(column, 0, 80);
+	}
+	assert_int_equal(lines, 2);
+	assert_non_null(strstr(sink.text, "3d4h gpu overcommitted"));
 	free(sink.text);
 }
 
@@ -296,6 +423,10 @@ int main(void)
 		cmocka_unit_test(a_table_with_units_of_work_has_rates),
 		cmocka_unit_test(an_empty_table_prints_one_line),
 		cmocka_unit_test(long_text_wraps_at_the_width_of_the_terminal),
+		cmocka_unit_test(a_paragraph_wraps_between_words),
+		cmocka_unit_test(columns_appear_when_they_are_needed),
+		cmocka_unit_test(long_texts_are_below_their_row_and_wrap_between_words),
+		cmocka_unit_test(the_list_of_vgpus_fits_80_columns),
 		cmocka_unit_test(colours_need_a_terminal),
 		cmocka_unit_test(control_characters_are_masked),
 		cmocka_unit_test(json_is_printed_unchanged),

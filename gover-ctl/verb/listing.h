@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Lists: the verbs that print the rows of one reply, with the options --output, --no-headers,
+ * --sort and --selector.
+ */
+#ifndef GOVER_CTL_VERB_LISTING_H
+#define GOVER_CTL_VERB_LISTING_H
+
+#include "gover-ctl/verb/tables.h"
+
+/* The options of every list, for OPTIONS(). */
+#define LISTING_OPTIONS OPTION_LIST_SORT, OPTION_NO_HEADERS
+
+struct listing {
+	const struct table *table;
+	const struct writer_column *sort; /* NULL: in the order of the reply */
+	bool by_age;			  /* true: the youngest row comes first */
+	bool descending;
+	const char *selector; /* NULL: all rows */
+};
+
+#define LISTING_KEY_MAX 32
+/* Writes the name of a column as a sort key: "USED%" is "used", "ACKED BY" is "acked-by". */
+void listing_name_key(const struct writer_column *column, char key[LISTING_KEY_MAX]);
+
+/*
+ * Checks the options of a list. Called before the request. Prints an error and returns CTL_USAGE if
+ * a value is not allowed.
+ */
+enum ctl_exit listing_open(struct listing *listing, const struct args *args,
+			   const struct table *table);
+
+/*
+ * Prints the selected rows in the wanted order and format. With --json prints the reply, which is
+ * unchanged if all rows are wanted in their order.
+ */
+enum ctl_exit listing_print(const struct listing *listing, const struct writer *writer,
+			    const struct reply *reply);
+
+/*
+ * Returns true if @labels match @selector: KEY=VALUE, KEY!=VALUE, KEY or !KEY, separated by commas.
+ */
+bool listing_match(const char *selector, const json_t *labels);
+
+#endif
