@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "gover-ctl/field.h"
+#include "gover-ctl/verb/listing.h"
 #include "gover-ctl/verb/usage.h"
 #include "gover-ctl/verb/verbs.h"
 #include "gover-d/config/config.h"
@@ -66,6 +67,24 @@ static void take_value(struct line *line, const char *value)
 	line->option = -1;
 }
 
+/* Takes "-o" or "-ojson". */
+static void take_letter(struct line *line, const char *word)
+{
+	const struct option_set allowed = allowed_options(line);
+
+	for (int id = 0; id < OPTION_COUNT; id++) {
+		const struct option_info *info = args_get_option((enum option_id)id);
+
+		if (!allowed.has[id] || info->letter != word[1])
+			continue;
+		line->given.has[id] = true;
+		if (info->arg && word[2] == '\0')
+			line->option = id;
+		return;
+	}
+}
+
+/* Takes a long option; @name: the word without its dashes. */
 static void take_option(struct line *line, const char *name)
 {
 	const struct option_set allowed = allowed_options(line);
@@ -97,6 +116,8 @@ static void take_word(struct line *line, int index, char *word)
 		take_value(line, word);
 	} else if (strcmp(word, "--") == 0) {
 		line->command = index + 1;
+	} else if (word[0] == '-' && word[1] != '-' && word[1] != '\0') {
+		take_letter(line, word);
 	} else if (word[0] == '-') {
 		take_option(line, word + strspn(word, "-"));
 	} else {
@@ -165,6 +186,31 @@ static void put_verbs(const struct line *line, const char *first)
 	}
 }
 
+static bool is_first_word(const char *word)
+{
+	size_t length = strlen(word);
+
+	for (size_t i = 0; verbs_at(i); i++)
+		if (strncmp(verbs_at(i)->words, word, length) == 0 &&
+		    strchr(" ", verbs_at(i)->words[length]))
+			return true;
+	return false;
+}
+
+/* Prints the groups and verbs that `help` describes. */
+static void put_help(const struct line *line)
+{
+	bool first = line->n_words <= line->n_verb_words;
+
+	for (int group = 0; first && group < VERB_GROUPS; group++)
+		if (!is_first_word(verbs_group((enum verb_group)group)->name))
+			put(line, verbs_group((enum verb_group)group)->name,
+			    verbs_group((enum verb_group)group)->summary);
+	if (first)
+		put(line, "all", "all verbs");
+	put_verbs(line, first ? NULL : line->words[1]);
+}
+
 static void put_keys(const struct line *line)
 {
 	const struct setting *setting;
@@ -230,8 +276,8 @@ static void put_values(const struct line *line, const char *arg)
 		fputs(":files\n", line->ctl->writer.out);
 	else if (strcmp(name, "KEY=VALUE") == 0)
 		put_keys(line);
-	else if (strcmp(name, "VERB") == 0)
-		put_verbs(line, line->n_words > line->n_verb_words ? line->words[1] : NULL);
+	else if (strncmp(name, "GROUP", strlen("GROUP")) == 0)
+		put_help(line);
 	else if (strcmp(name, "SHELL") == 0)
 		for (size_t i = 0; i < ARRAY_SIZE(scripts); i++)
 			put(line, scripts[i].shell, "");
@@ -240,13 +286,39 @@ static void put_values(const struct line *line, const char *arg)
 			put_list(line, &lists[i]);
 }
 
+static void put_formats(const struct line *line)
+{
+	bool list = line->verb && line->verb->table;
+
+	put(line, "table", "");
+	put(line, "json", "");
+	if (list)
+		put(line, "wide", "all columns");
+	if (list)
+		put(line, "name", "the first column");
+}
+
+static void put_sort_keys(const struct line *line, const struct table *table)
+{
+	char key[LISTING_KEY_MAX];
+
+	for (size_t i = 0; i < table->n_columns; i++) {
+		listing_name_key(&table->columns[i], key);
+		put(line, key, "");
+	}
+}
+
 static void put_candidates(const struct line *line, int index)
 {
 	const struct verb *verb = line->verb;
 	const struct option_info *option =
 		line->option >= 0 ? args_get_option((enum option_id)line->option) : NULL;
 
-	if (option && (option->type == OPTION_TEXT || line->option == OPTION_SET))
+	if (option && line->option == OPTION_OUTPUT)
+		put_formats(line);
+	else if (option && line->option == OPTION_LIST_SORT && verb)
+		put_sort_keys(line, verb->table);
+	else if (option && (option->type == OPTION_TEXT || line->option == OPTION_SET))
 		put_values(line, option->arg);
 	else if (option)
 		return; /* no candidates: the value is a number or a label */

@@ -128,7 +128,7 @@ is "the daemon has it" "$(get /v1/vgpus/a .target_rate)" 19.5
 ok "the decision names the unit" that '/v1/decisions?vgpu=a&limit=1000' \
   '[.decisions[] | select(.kind == "set")][-1].why | contains("target 19.5 units/s")'
 ok "gover-ctl rejects a frame rate" sh -c "! '$B/gover-ctl' --socket '$sock' vgpu set a --target-fps 19 2>'$dir/err'"
-ok "with the daemon's reason" grep -q 'target_fps: 19 is not allowed for vGPU a' "$dir/err"
+ok "with the daemon's reason" grep -q -e '--target-fps: 19 is not allowed for vGPU a' "$dir/err"
 
 # --- offers, and a restart ---
 

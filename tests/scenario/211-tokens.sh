@@ -38,7 +38,7 @@ is "without --out the token is printed" "$(ctl token add printed --scope read | 
 is "a name that is in use is rejected" "$(ctl token add viewer --scope admin 2>&1)" \
   "gover-ctl: token viewer: already exists (revoke it first, or use another name)"
 is "an unknown scope is rejected" "$(ctl token add y --scope root 2>&1)" \
-  'gover-ctl: scope: "root" is invalid (allowed: read, operate, admin)'
+  'gover-ctl: --scope: "root" is invalid (allowed: read, operate, admin)'
 ctl token add y --scope read --expires soon 2>"$dir/err"
 is "an invalid lifetime is rejected" "$?: $(cat "$dir/err")" "2: gover-ctl: --expires 'soon': not allowed (allowed: seconds, or 30m, 12h, 90d)"
 api POST /v1/tokens '{"name": "y", "scope": "read", "ttl_s": 59}' >/dev/null

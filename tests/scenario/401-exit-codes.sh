@@ -31,6 +31,7 @@ exits 1 "nix" freeze nix
 exits 1 "90" vgpu hold a --cap 90
 exits 1 "9999" ack 9999
 exits 1 "9999" claim 9999 --id new
+exits 1 "--cap: 100 is not allowed" vgpu hold a --cap 100
 exits 1 "overload_pct" policy set overload_pct=900
 exits 1 "/none.conf" config check /none.conf
 
@@ -49,6 +50,19 @@ exits 2 "../b" vgpu add ../b --cap 5
 exits 2 "no option" vgpu set a
 exits 2 "did you mean 'status'" staus
 exits 2 "list, show, add" vgpu
+exits 2 "did you mean 'vgpu list'" vgpu lst
+exits 2 "did you mean 'vgpu list' or 'silence list' or 'token list'" list
+exits 2 "did you mean 'vgpu show'" show a
+exits 2 "did you mean 'vgpu add'" add b --cap 5
+exits 2 "a group of verbs" selling
+exits 2 "allowed: table, wide, json, name" vgpu list -o yaml
+exits 2 "allowed: table, json" vgpu show a --output wide
+exits 2 "allowed: table)" top -o json
+exits 2 "-o: value missing" vgpu list -o
+exits 2 "-x: unknown option" vgpu list -x
+exits 2 "allowed: vgpu, gpu, vm, promise, sold" vgpu list --sort size
+exits 2 "--selector 'a,,b': not allowed (allowed: KEY=VALUE" vgpu list --selector a,,b
+exits 2 "--selector: unknown option" alerts --selector a
 exits 2 "did you mean --label" vgpu set a --lable x=y
 exits 2 "did you mean overload_pct" policy set overlod_pct=90
 exits 2 "--from 'soon'" history a --from soon

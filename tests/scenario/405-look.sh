@@ -43,6 +43,26 @@ for verb in status 'vgpu add' run 'policy set' top; do
   ok "help $verb shows its synopsis" sh -c "'$B/gover-ctl' help $verb | grep -q '^gover-ctl $verb'"
 done
 ok "--help of a verb prints it, too" sh -c "'$B/gover-ctl' vgpu add --help | grep -q 'gover-ctl vgpu add ID '"
+for word in vgpu silence token policy config contracts selling; do
+  ok "$word --help lists its verbs" sh -c "'$B/gover-ctl' $word --help | grep -q '^  [a-z]'"
+  ok "help $word does so, too" sh -c "'$B/gover-ctl' help $word | grep -q '^  [a-z]'"
+done
+ok "help watch shows the verb and the group" sh -c "'$B/gover-ctl' help watch | grep -q -e --kinds && '$B/gover-ctl' help watch | grep -q '^  why'"
+ok "--help fits a screen" sh -c "[ \$('$B/gover-ctl' --help | wc -l) -lt 24 ] && [ \$('$B/gover-ctl' --help | wc -L) -le 80 ]"
+
+# --- lists ---
+
+ctl vgpu add web2 --cap 20 --label tenant=blue >/dev/null
+is "-o name prints ids" "$(ctl vgpu list -o name --sort -vgpu | tr '\n' ' ')" "web2 web1 "
+is "labels select vGPUs" "$(ctl vgpu list -o name -l tenant=blue,workload!=glxgears)" web2
+is "also in JSON" "$(ctl vgpu list -o json --selector workload | jq -c '[.vgpus[].id]')" '["web1"]'
+is "without headings there is a line per vGPU" "$(ctl vgpu list --no-headers | wc -l)" 2
+is "and none without vGPUs" "$(ctl vgpu list --no-headers -l none | wc -c)" 0
+ok "the age of a vGPU is relative" sh -c "'$B/gover-ctl' --socket '$sock' vgpu list -l tenant --no-headers | grep -qE ' [0-9]+s '"
+ok "-o wide has the VM and the labels" sh -c "'$B/gover-ctl' --socket '$sock' vgpu list -o wide | grep -q ' VM .* LABELS'"
+is "history is sorted by a column" "$(ctl history web1 --from -10m --step 1s --sort -time -o name | sort -rc; echo $?)" 0
+ctl vgpu remove web2
+
 ok "--version prints the version" sh -c "'$B/gover-ctl' --version | grep -q '^gover-ctl [0-9]'"
 stop
 is "without a daemon doctor still checks the host" "$(ctl --json doctor | jq -r '.checks[0].state')" fail

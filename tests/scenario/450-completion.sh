@@ -20,7 +20,7 @@ ok "bash parses the script" bash -n "$dir/bash"
 ok "zsh parses the script" zsh -n "$dir/functions/_gover-ctl"
 export GOVER_SOCKET="$sock"
 is "an option is offered once" "$("$B/gover-ctl" __complete -- vgpu hold web1 --cap 5 --ca | cut -f 1)" --cacert
-is "the verb for the scripts is hidden" "$("$B/gover-ctl" help | grep -c __complete)" 0
+is "the verb for the scripts is hidden" "$("$B/gover-ctl" help all | grep -c __complete)" 0
 
 cat >"$dir/bash.rc" <<EOF
 PATH=$dir/bin:$PATH PS1='ready> '
@@ -71,9 +71,13 @@ done
 zpty -d t
 EOF
 
-first_words=$("$B/gover-ctl" help | sed -n '3,/^Options of every verb/s/^  \([a-z]*\).*/\1/p' | sort -u)
-second_words=$("$B/gover-ctl" help | sed -n 's/^  vgpu \([a-z]*\).*/\1/p')
+first_words=$("$B/gover-ctl" help all | sed -n '/^Options of every verb/q; s/^  \([a-z][a-z]*\) .*/\1/p' | sort -u)
+second_words=$("$B/gover-ctl" help all | sed -n 's/^  vgpu \([a-z]*\).*/\1/p')
 options=$("$B/gover-ctl" vgpu add --help | sed -n 's/^  \(--[a-z-]*\).*/\1/p')
+is "help completes the groups" "$("$B/gover-ctl" __complete -- help s | cut -f 1 | sort | tr '\n' ' ')" \
+  "selling silence simulate status support "
+is "the value of -o is completed" "$("$B/gover-ctl" __complete -- vgpu list -o w | cut -f 1)" wide
+is "a list has its columns as sort keys" "$("$B/gover-ctl" __complete -- vgpu list --sort u)" used
 cat >"$dir/cases" <<EOF
 verbs|gover-ctl |status
 family|gover-ctl vgpu |release

@@ -51,6 +51,8 @@ static void every_verb_has_all_fields(void **state)
 			fail_msg("verb %zu '%s': a field is missing", i, verb->words);
 		if (verb->min_args > verb->max_args || (verb->max_args > 0) != (verb->args[0] != 0))
 			fail_msg("'%s': arguments and their number disagree", verb->words);
+		if (verb->table && !verb->json)
+			fail_msg("'%s': a list without JSON", verb->words);
 		option_set_add(&required, verb->required);
 		option_set_add(&optional, verb->optional);
 		option_set_add(&global, options_global);
@@ -61,6 +63,19 @@ static void every_verb_has_all_fields(void **state)
 			if ((required.has[id] || optional.has[id]) && global.has[id])
 				fail_msg("'%s': has a global option", verb->words);
 		}
+	}
+}
+
+static void lists_and_only_lists_have_the_options_of_lists(void **state)
+{
+	(void)state;
+	for (size_t i = 0; verbs_at(i); i++) {
+		const struct verb *verb = verbs_at(i);
+		const struct option_set options = verbs_options(verb);
+
+		if (options.has[OPTION_LIST_SORT] != (verb->table != NULL) ||
+		    options.has[OPTION_NO_HEADERS] != (verb->table != NULL))
+			fail_msg("'%s': --sort or --no-headers", verb->words);
 	}
 }
 
@@ -248,28 +263,156 @@ static void too_many_labels_are_rejected(void **state)
 	assert_non_null(strstr(err.msg, "too many (limit 32)"));
 }
 
+/* Replaces each sequence of spaces and newlines by one space, so that wrapped texts can be found.
+ */
+static void join_lines(char *text)
+{
+	char *to = text;
+
+	for (const char *c = text; *c; c++) {
+		bool blank = *c == ' ' || *c == '\n';
+
+		if (!blank || (to > text && to[-1] != ' '))
+			*to++ = blank ? ' ' : *c;
+	}
+	*to = '\0';
+}
+
+/* Prints the help of all verbs. The caller frees the text. */
+static char *print_help(void)
+{
+	char *text = NULL;
+	size_t length;
+	FILE *out = open_memstream(&text, &length);
+
+	usage_print_all(out);
+	for (size_t i = 0; verbs_at(i); i++)
+		usage_print_verb(out, verbs_at(i));
+	fclose(out);
+	return text;
+}
+
 static void help_lists_every_verb_and_option(void **state)
+{
+	CLEANUP_FREE char *text = print_help();
+	char summary[256];
+
+	(void)state;
+	join_lines(text);
+	for (size_t i = 0; verbs_at(i); i++) {
+		snprintf(summary, sizeof(summary), "%s %s", verbs_at(i)->words,
+			 verbs_at(i)->summary);
+		assert_non_null(strstr(text, summary));
+	}
+	for (int id = 0; id < OPTION_COUNT; id++)
+		if (args_get_option((enum option_id)id)->name)
+			assert_non_null(strstr(text, args_get_option((enum option_id)id)->help));
+}
+
+static void help_fits_80_columns_and_its_overview_24_lines(void **state)
+{
+	CLEANUP_FREE char *all = print_help(), *overview = NULL;
+	int lines = 0;
+	size_t length;
+	FILE *out = open_memstream(&overview, &length);
+
+	(void)state;
+	usage_print_overview(out);
+	fclose(out);
+	for (int group = 0; group < VERB_GROUPS; group++)
+		assert_non_null(strstr(overview, verbs_group((enum verb_group)group)->name));
+	for (char *line = strtok(all, "\n"); line; line = strtok(NULL, "\n"))
+		if (strlen(line) > 80)
+			fail_msg("'%s': line too long", line);
+	for (const char *c = overview; *c; c++)
+		lines += *c == '\n';
+	assert_in_range(lines, 10, 23); /* and the prompt */
+	for (char *line = strtok(overview, "\n"); line; line = strtok(NULL, "\n"))
+		if (strlen(line) > 80)
+			fail_msg("'%s': line too long", line);
+}
+
+/* Each verb is in the overview, alone or as a further word: "vgpu list|show". */
+static void the_overview_names_every_verb(void **state)
 {
 	CLEANUP_FREE char *text = NULL;
 	size_t length;
 	FILE *out = open_memstream(&text, &length);
 
 	(void)state;
-	usage_print_all(out);
-	fflush(out);
-	for (size_t i = 0; verbs_at(i); i++) {
-		assert_non_null(strstr(text, verbs_at(i)->words));
-		assert_non_null(strstr(text, verbs_at(i)->summary));
-	}
-	for (size_t i = 0; verbs_at(i); i++)
-		usage_print_verb(out, verbs_at(i));
+	usage_print_overview(out);
 	fclose(out);
-	for (int id = 0; id < OPTION_COUNT; id++)
-		if (args_get_option((enum option_id)id)->name)
-			assert_non_null(strstr(text, args_get_option((enum option_id)id)->help));
-	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
-		if (strlen(line) > 110)
-			fail_msg("'%s': line too long", line);
+	for (size_t i = 0; verbs_at(i); i++) {
+		const char *blank = strchr(verbs_at(i)->words, ' ');
+
+		if (!strstr(text, blank ? blank + 1 : verbs_at(i)->words))
+			fail_msg("'%s' is not in the overview", verbs_at(i)->words);
+	}
+}
+
+static void a_family_is_a_group_or_a_first_word(void **state)
+{
+	static const struct {
+		const char *word, *has, *lacks;
+		bool any;
+	} rows[] = {
+		{"vgpu", "  vgpu add", "  run", true},
+		{"contracts", "  run", "vgpu list", true},
+		{"policy", "  policy set", "  run", true},
+		{"policy", "  freeze", "  run", true},
+		{"watch", "  silence add", "  run", true},
+		{"status", "", "", false},
+		{"vgp", "", "", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP_FREE char *text = NULL;
+		size_t length;
+		FILE *out = open_memstream(&text, &length);
+		bool any = usage_print_family(out, rows[i].word);
+
+		fclose(out);
+		assert_int_equal(any, rows[i].any);
+		assert_int_equal(text[0] != '\0', any);
+		if (any && (!strstr(text, rows[i].has) || strstr(text, rows[i].lacks)))
+			fail_msg("%s: %s", rows[i].word, text);
+	}
+}
+
+static void an_error_names_the_option_of_a_field(void **state)
+{
+	static const struct {
+		const char *verb, *message, *text;
+	} rows[] = {
+		{"vgpu add", "initial_cap_pct: 0 is not allowed", "--cap: 0 is not allowed"},
+		{"vgpu add", "gpu: required (this host has 2 GPUs)",
+		 "--gpu: required (this host has 2 GPUs)"},
+		{"vgpu add", "labels: too many", "--label: too many"},
+		{"vgpu set", "vGPU a: target_fps and target_rate exclude each other",
+		 "vGPU a: --target-fps and --target-rate exclude each other"},
+		{"vgpu set", "the gpu of a vGPU is full", "the gpu of a vGPU is full"},
+		{"vgpu set", "gpu: not allowed", "gpu: not allowed"},
+		{"vgpu hold", "held_cap_pct: 90 is not allowed", "--cap: 90 is not allowed"},
+		{"run", "initial_cap_pct: required", "--cap: required"},
+		{"policy set", "flavor_cap_pct: 0 is not allowed",
+		 "flavor_cap_pct: 0 is not allowed"},
+		{"policy set", "target_fps: unknown", "target_fps: unknown"},
+		{"token add", "scope: \"root\" is invalid", "--scope: \"root\" is invalid"},
+		{"token add", "ttl_s: 59 is not allowed", "--expires: 59 is not allowed"},
+		{"token add", "token viewer: already exists", "token viewer: already exists"},
+		{"vgpu set", "vGPU xtarget_fps2: full", "vGPU xtarget_fps2: full"},
+		{"vgpu add", "", ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct option_set options = verbs_options(verb_named(rows[i].verb));
+		char text[2 * ERR_MSG_MAX];
+
+		ctl_name_options(&options, rows[i].message, text);
+		assert_string_equal(text, rows[i].text);
+	}
 }
 
 static void a_synopsis_shows_required_options_without_brackets(void **state)
@@ -296,9 +439,18 @@ static void a_mistyped_verb_gives_a_suggestion(void **state)
 		{"ofers", "did you mean 'offers'?"},
 		{"vgpuadd x", "did you mean 'vgpu add'?"},
 		{"vgpu",
-		 "'vgpu': second word missing or unknown (allowed: list, show, add, set, remove, "
-		 "hold, release)"},
-		{"vgpu lst", "'vgpu': second word missing or unknown (allowed: list"},
+		 "'vgpu': second word missing (allowed: list, show, add, set, remove, hold, "
+		 "release)"},
+		{"vgpu lst", "'vgpu lst': unknown verb (did you mean 'vgpu list'?)"},
+		{"vgpu rm a", "'vgpu rm': unknown verb (did you mean 'vgpu remove'?)"},
+		{"vgpu paint", "'vgpu paint': unknown verb (allowed after 'vgpu': list, show"},
+		{"list", "(did you mean 'vgpu list' or 'silence list' or 'token list'?)"},
+		{"list vgpu", "(did you mean 'vgpu list'?)"},
+		{"show", "(did you mean 'vgpu show' or 'policy show'?)"},
+		{"add web1", "(did you mean 'vgpu add' or 'silence add' or 'token add'?)"},
+		{"release web1", "(did you mean 'vgpu release'?)"},
+		{"relase web1", "(did you mean 'vgpu release'?)"},
+		{"selling", "'selling': a group of verbs (`gover-ctl help selling` lists them)"},
 		{"foo", "'foo': unknown verb (`gover-ctl help` lists all)"},
 		{"zzzzzzzz", "'zzzzzzzz': unknown verb (`gover-ctl help` lists all)"},
 	};
@@ -340,6 +492,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_verb_has_all_fields),
+		cmocka_unit_test(lists_and_only_lists_have_the_options_of_lists),
 		cmocka_unit_test(verbs_have_unique_words),
 		cmocka_unit_test(options_of_a_verb_have_unique_names),
 		cmocka_unit_test(every_option_has_help_and_a_verb),
@@ -348,6 +501,10 @@ int main(void)
 		cmocka_unit_test(options_of_the_program_are_not_parsed),
 		cmocka_unit_test(too_many_labels_are_rejected),
 		cmocka_unit_test(help_lists_every_verb_and_option),
+		cmocka_unit_test(help_fits_80_columns_and_its_overview_24_lines),
+		cmocka_unit_test(the_overview_names_every_verb),
+		cmocka_unit_test(a_family_is_a_group_or_a_first_word),
+		cmocka_unit_test(an_error_names_the_option_of_a_field),
 		cmocka_unit_test(a_synopsis_shows_required_options_without_brackets),
 		cmocka_unit_test(a_mistyped_verb_gives_a_suggestion),
 		cmocka_unit_test(distance_counts_typing_errors),
