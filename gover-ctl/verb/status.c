@@ -4,10 +4,13 @@
  */
 #include <string.h>
 
+#include "gover-ctl/age.h"
 #include "gover-ctl/field.h"
 #include "gover-ctl/verb/tables.h"
 #include "gover-ctl/verb/describe.h"
 #include "gover-ctl/verb/verbs.h"
+
+#define INDENT 4 /* of further lines */
 
 static void print_daemon(struct ctl *ctl, const json_t *host)
 {
@@ -30,14 +33,18 @@ static void print_daemon(struct ctl *ctl, const json_t *host)
 static void print_alerts(const struct writer *writer, const json_t *host)
 {
 	const json_t *alerts = json_object_get(host, "alerts"), *alert;
-	char since[DESCRIBE_MAX];
+	char age[AGE_MAX], head[DESCRIBE_MAX];
 	size_t i;
 
 	json_array_foreach (alerts, i, alert) {
-		describe_time(field_text(alert, "raised_at"), since);
-		writer_line(writer, "alert %.0f, %s: %s since %s: %s", field_number(alert, "id"),
-			    field_text(alert, "severity"), field_text(alert, "name"), since,
-			    field_text(alert, "text"));
+		const char *next = field_text(alert, "next");
+
+		age_tell(field_text(alert, "raised_at"), writer->now_ms, age);
+		snprintf(head, sizeof(head), "alert %.0f, %s, %s: %s: ", field_number(alert, "id"),
+			 field_text(alert, "severity"), age, field_text(alert, "name"));
+		writer_paragraph(writer, head, INDENT, field_text(alert, "text"));
+		if (next[0])
+			writer_line(writer, "%*s%s", INDENT, "", next);
 	}
 }
 
@@ -45,21 +52,20 @@ static void print_offer(const struct writer *writer, const json_t *offer)
 {
 	double id = field_number(offer, "id");
 	const char *gpu = field_text(offer, "gpu"), *state = field_text(offer, "state");
-	char until[DESCRIBE_MAX];
+	char expires[AGE_MAX], text[DESCRIBE_MAX];
 
-	describe_time(field_text(offer, "expires_at"), until);
+	age_tell(field_text(offer, "expires_at"), writer->now_ms, expires);
 	if (strcmp(state, "open") == 0)
-		writer_line(writer,
-			    "offer %.0f: one more vGPU of %.0f %% on %s, starting with a cap of "
-			    "%.0f %%, until %s "
-			    "(gover-ctl claim %.0f --id NAME)",
-			    id, field_number(offer, "initial_cap_pct"), gpu,
-			    field_number(offer, "fundable_pct"), until, id);
+		snprintf(text, sizeof(text),
+			 "offer %.0f: one more vGPU of %.0f %% on %s, starting with a cap of "
+			 "%.0f %%, expires %s (gover-ctl claim %.0f --id NAME)",
+			 id, field_number(offer, "initial_cap_pct"), gpu,
+			 field_number(offer, "fundable_pct"), expires, id);
 	else
-		writer_line(writer, "offer %.0f: sold as vGPU %s on %s, %s%s%s", id,
-			    field_text(offer, "vgpu"), gpu, state,
-			    field_text(offer, "reason")[0] ? ": " : "",
-			    field_text(offer, "reason"));
+		snprintf(text, sizeof(text), "offer %.0f: sold as vGPU %s on %s, %s%s%s", id,
+			 field_text(offer, "vgpu"), gpu, state,
+			 field_text(offer, "reason")[0] ? ": " : "", field_text(offer, "reason"));
+	writer_paragraph(writer, "", INDENT, text);
 }
 
 static void print_history(const struct writer *writer, const json_t *history)
@@ -87,6 +93,7 @@ enum ctl_exit verb_status(struct ctl *ctl, const struct args *args)
 		writer_reply(&ctl->writer, &reply);
 		return CTL_DONE;
 	}
+	(void)age_parse(field_text(reply.json, "time"), &ctl->writer.now_ms);
 	print_daemon(ctl, reply.json);
 	writer_line(&ctl->writer, "%s", "");
 	r = tables_print_rows(&ctl->writer, &table_gpus, reply.json);
