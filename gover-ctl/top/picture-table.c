@@ -53,7 +53,7 @@ static int take(int *left, int columns)
 
 static struct layout lay_out(const struct canvas *canvas, const json_t *host)
 {
-	/* width of "> ", UTIL%, LOAD%, FPS/TARGET, CAP/SOLD and NOTE; each column has a gap */
+	/* width of "> ", USED%, LOAD%, FPS/TARGET, CAP/SOLD and NOTE; each column has a gap */
 	static const int numbers = 2 + 6 + 6 + 12 + 9 + 1 + NOTE_MIN;
 	const json_t *vgpus = json_object_get(host, "vgpus");
 	int width = canvas->width > 0 ? canvas->width : WIDTH_UNLIMITED;
@@ -124,7 +124,7 @@ static void draw_heads(struct canvas *canvas, const struct layout *layout,
 	put_head(canvas, view, TOP_VGPU, TOP_VGPU, layout->id, false, "VGPU");
 	put_head(canvas, view, TOP_VM, TOP_VM, layout->vm, false, "VM");
 	put_head(canvas, view, TOP_GPU, TOP_GPU, layout->gpu, false, "GPU");
-	put_head(canvas, view, TOP_UTIL, TOP_UTIL, 5, true, "UTIL%");
+	put_head(canvas, view, TOP_USED, TOP_USED, 5, true, "USED%");
 	put_head(canvas, view, TOP_LOAD, TOP_LOAD, 5, true, "LOAD%");
 	if (layout->spark)
 		canvas_field(canvas, layout->spark + 1, "");

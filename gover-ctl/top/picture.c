@@ -69,7 +69,8 @@ static void draw_gpu(struct canvas *canvas, const json_t *gpu)
 	canvas_colour(canvas, WRITER_GREEN);
 	canvas_bar(canvas, BAR_COLUMNS, util / 100);
 	canvas_colour(canvas, WRITER_PLAIN);
-	canvas_put(canvas, " %3s %%  caps %.0f %%, free %.0f %%  sold %.0f %% (%.2f x)  selling %s",
+	canvas_put(canvas,
+		   " busy %3s %%  caps %.0f %%, free %.0f %%  sold %.0f %% (%.2f x)  selling %s",
 		   number(util, text), field_number(gpu, "sum_cap_pct"),
 		   field_number(gpu, "free_pct"), field_number(gpu, "sum_initial_cap_pct"),
 		   field_number(gpu, "overbooking_ratio"), field_text(gpu, "selling"));
@@ -135,12 +136,13 @@ static void draw_counts(struct canvas *canvas, const json_t *host)
 	int warning = count_text(alerts, "severity", "warning");
 	int open = count_text(offers, "state", "open");
 
-	canvas_put(canvas, "%zu vGPUs: %d overloaded, %d short  ", json_array_size(vgpus),
-		   count(vgpus, "overloaded"), count(vgpus, "short"));
-	canvas_colour(canvas, open ? WRITER_GREEN : WRITER_PLAIN);
-	canvas_put(canvas, "offers %d open  ", open);
+	canvas_put(canvas, "%zu vGPUs: %d broken, %d overloaded, %d short  ",
+		   json_array_size(vgpus), count(vgpus, "broken"), count(vgpus, "overloaded"),
+		   count(vgpus, "short"));
 	canvas_colour(canvas, critical ? WRITER_RED : warning ? WRITER_YELLOW : WRITER_PLAIN);
 	canvas_put(canvas, "alerts %d critical, %d warning  ", critical, warning);
+	canvas_colour(canvas, open ? WRITER_GREEN : WRITER_PLAIN);
+	canvas_put(canvas, "offers %d open  ", open);
 	canvas_colour(canvas, WRITER_PLAIN);
 	canvas_put(canvas, "%d held, %d on probation", count(vgpus, "held"),
 		   count_text(offers, "state", "probation"));

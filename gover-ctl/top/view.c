@@ -11,16 +11,20 @@
 #include "gover-ctl/verb/describe.h"
 #include "gover-ctl/top/view.h"
 
+#define MISSED_STEP_PCT 5  /* step of the missed share of a target, in percent */
+#define LOAD_STEP_PCT	10 /* step of the load, in percent of the GPU */
+
 static const struct column {
 	const char *name, *key;
 	const char *other; /* key of the number if @key has none; NULL: no other key */
 	bool text;
 	int letter; /* key that sorts by this column */
 } columns[TOP_COLUMNS] = {
+	[TOP_WORST] = {"worst", NULL, NULL, false, 'w'},
 	[TOP_VGPU] = {"vgpu", "id", NULL, true, 'n'},
 	[TOP_VM] = {"vm", "vm", NULL, true, 'm'},
 	[TOP_GPU] = {"gpu", "gpu", NULL, true, 'g'},
-	[TOP_UTIL] = {"util", "util_pct", NULL, false, 'u'},
+	[TOP_USED] = {"used", "util_pct", NULL, false, 'u'},
 	[TOP_LOAD] = {"load", "load_pct", NULL, false, 'l'},
 	[TOP_FPS] = {"fps", "fps", "rate", false, 'f'},
 	[TOP_TARGET] = {"target", "target_fps", "target_rate", false, 't'},
@@ -36,9 +40,10 @@ static const struct {
 	{"q F10", "quit"},
 	{"/", "filter by id, VM, GPU, label or note; Enter keeps the filter"},
 	{"Esc", "clear the filter; again: show all decisions"},
+	{"w", "sort the worst first: broken promise, short or overloaded, far below the target"},
 	{"< >", "sort by the previous or next column"},
 	{"n m g", "sort by vGPU, VM, GPU"},
-	{"u l f t", "sort by use, load, frames or work units per second, target"},
+	{"u l f t", "sort by use of the cap, load, frames or work units per second, target"},
 	{"c s b", "sort by cap, sold cap, broken time"},
 	{"I r", "reverse the order"},
 	{"Up Down", "move the cursor (also k, j, PgUp, PgDn, Home, End)"},
@@ -47,9 +52,10 @@ static const struct {
 	{"+ -", "refresh less often (+) or more often (-)"},
 	{"Ctrl-L", "redraw the screen"},
 	{"", ""},
-	{"LOAD", "share of the GPU; the sparkline has its full height at the sold cap"},
+	{"USED%", "share of the cap in use"},
+	{"LOAD%", "share of the GPU; the sparkline has its full height at the sold cap"},
 	{"FPS RATE", "the sparkline has its full height at the target (none: at its maximum)"},
-	{"BROKEN", "share of the observed time in which the promise was broken"},
+	{"BROKEN%", "share of the observed time in which the promise was broken"},
 };
 
 const char *top_view_help(size_t index, const char **ret_what)
@@ -68,12 +74,14 @@ const char *top_view_column(enum top_column column)
 int top_view_sort(struct top_view *view, const char *text, struct err *reterr)
 {
 	bool reverse = text[0] == '-';
+	const char *name =
+		strcmp(text + reverse, "util") == 0 ? "used" : text + reverse; /* its former name */
 	char list[160] = "";
 
 	for (int i = 0; i < TOP_COLUMNS; i++) {
 		size_t used = strlen(list);
 
-		if (strcmp(columns[i].name, text + reverse) == 0) {
+		if (strcmp(columns[i].name, name) == 0) {
 			view->sort = (enum top_column)i;
 			view->reverse = reverse;
 			return 0;
@@ -119,6 +127,53 @@ static double number_of(const json_t *vgpu, const struct column *column)
 			     : field_number(vgpu, column->key);
 }
 
+/* Returns how urgently a vGPU needs attention; 0 is the most urgent. */
+static int rank_of(const json_t *vgpu)
+{
+	char promise[DESCRIBE_MAX];
+
+	describe_promise(vgpu, promise);
+	if (strcmp(promise, "broken") == 0)
+		return 0;
+	if (strcmp(promise, "missing") == 0)
+		return 1;
+	if (field_true(vgpu, "short") || field_true(vgpu, "overloaded"))
+		return 2;
+	return strcmp(promise, "unknown") == 0 ? 3 : 4;
+}
+
+/* Returns the share of the target that a vGPU misses, in steps; 0 without a target. */
+static double missed_of(const json_t *vgpu)
+{
+	double target = field_either(vgpu, "target_fps", "target_rate");
+	double rate = field_either(vgpu, "fps", "rate");
+
+	if (!(target > 0) || isnan(rate) || rate >= target)
+		return 0;
+	return floor((target - rate) / target * 100 / MISSED_STEP_PCT);
+}
+
+static double load_of(const json_t *vgpu)
+{
+	double load = field_number(vgpu, "load_pct");
+
+	return isnan(load) ? -1 : floor(load / LOAD_STEP_PCT);
+}
+
+/*
+ * Compares by need for attention. Rates and loads are compared in steps, and equal vGPUs keep the
+ * order of their ids, so that rows do not change places with each sample.
+ */
+static int compare_worst(const json_t *one, const json_t *other)
+{
+	int r = rank_of(one) - rank_of(other);
+	double missed = missed_of(other) - missed_of(one), load = load_of(other) - load_of(one);
+
+	if (r == 0)
+		r = (missed > 0) - (missed < 0);
+	return r ? r : (load > 0) - (load < 0);
+}
+
 /* Compares two vGPUs for qsort_r(). Unknown values come last in both orders. */
 static int compare(const void *a, const void *b, void *userdata)
 {
@@ -128,7 +183,10 @@ static int compare(const void *a, const void *b, void *userdata)
 	double x, y;
 	int r;
 
-	if (column->text) {
+	if (view->sort == TOP_WORST) {
+		r = compare_worst(one, other);
+		r = view->reverse ? -r : r;
+	} else if (column->text) {
 		r = strverscmp(field_text(one, column->key), field_text(other, column->key));
 		r = view->reverse ? -r : r;
 	} else {

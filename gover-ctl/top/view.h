@@ -16,10 +16,11 @@
 #define TOP_DELAY_MAX_MS 3600000
 
 enum top_column {
+	TOP_WORST, /* no column: the vGPU that most needs attention comes first */
 	TOP_VGPU,
 	TOP_VM,
 	TOP_GPU,
-	TOP_UTIL,
+	TOP_USED,
 	TOP_LOAD,
 	TOP_FPS,
 	TOP_TARGET,
@@ -47,11 +48,11 @@ struct top_view {
 };
 
 /*
- * Sorts by the column @text, such as "util"; "-util" reverses the order. Returns -EINVAL if the
+ * Sorts by the column @text, such as "used"; "-used" reverses the order. Returns -EINVAL if the
  * column is unknown.
  */
 int top_view_sort(struct top_view *view, const char *text, struct err *reterr);
-const char *top_view_column(enum top_column column); /* returns the name: "util" */
+const char *top_view_column(enum top_column column); /* returns the name: "used" */
 
 /*
  * Returns the vGPUs that pass the filter, sorted, as references into @vgpus. The caller frees the

@@ -34,13 +34,16 @@ run_top() { t respawn-pane -k "$* '$B/gover-ctl' --socket '$sock' top; echo left
 
 t new-session -d -x 130 -y 32 'exec sleep 600'
 run_top
-see "the vGPUs are shown" '^> web1 '
+worst_first() { case $(order) in 'web10 '*) shows ' web1 ' ;; *) false ;; esac; } # web10 gets far fewer than 900 frames
+ok "the vGPUs are shown, the worst first" until_ok 20 worst_first
+see "the last line names the order" 'Sort: worst'
+press n
 see_order "names are in natural order" "web1 web2 web10 "
 see "the GPU has a bar" '^gpu0 sim act  █'
 see "the sold share is shown" 'sold 100 % \(1.00 x\)'
 see "alerts are counted" 'alerts 0 critical, 1 warning'
 see "offers are counted" 'offers 1 open'
-see "sparklines grow" '^> web1 .*(▃|▄|█){3}'
+see "sparklines grow" '^[> ] web1 .*(▃|▄|█){3}'
 ok "the terminal has colours" sh -c "tmux -S '$dir/tmux' capture-pane -pe | grep -q '$(printf '\033')\[[0-9;]*3[0-9]m'"
 
 press t
@@ -49,7 +52,9 @@ see "the column is marked" 'FPS/TARGETv'
 press I
 see_order "I reverses the order" "web2 web1 web10 "
 press '<' '<' '<'
-see "< selects the previous column" 'UTIL%v'
+see "< selects the previous column" 'USED%v'
+press w
+ok "w shows the worst first" until_ok 20 worst_first
 press n
 see_order "n sorts by name" "web1 web2 web10 "
 
@@ -106,18 +111,18 @@ ok "the picture is removed" sh -c "! tmux -S '$dir/tmux' capture-pane -p | grep 
 
 for signal in TERM HUP SEGV; do
   run_top
-  see "top is started again" '^> web1 '
+  see "top is started again" '^[> ] web1 '
   kill "-$signal" "$(pgrep -f "gover-ctl --socket $sock top" | tail -n 1)"
   see "$signal kills it" 'left with 1[0-9][0-9]'
   see "the terminal echoes again" '^echo *$'
 done
 
 run_top NO_COLOR=1
-see "top runs with NO_COLOR" '^> web1 '
+see "top runs with NO_COLOR" '^[> ] web1 '
 ok "the picture has no colours" sh -c "! tmux -S '$dir/tmux' capture-pane -pe | grep -q '$(printf '\033')\[[0-9;]*3[0-9]m'"
 run_top LC_ALL=C
 see "without UTF-8 bars are ASCII" '^gpu0 sim act  #'
-see "without UTF-8 sparklines are ASCII" '^> web1 .*[-_=#+]{3}'
+see "without UTF-8 sparklines are ASCII" '^[> ] web1 .*[-_=#+]{3}'
 run_top TERM=dumb
 see "a dumb terminal is rejected" "terminal type 'dumb' is not supported"
 
@@ -126,7 +131,7 @@ is "--batch prints --count pictures" "$(grep -c '^gover-d ' "$dir/batch")" 2
 is "pictures are sorted and filtered by the options" "$(grep -oE '^web[0-9]+' "$dir/batch" | tr '\n' ' ')" "web1 web10 web1 web10 "
 ok "the output has no escape sequences" sh -c "! grep -q '$(printf '\033')' '$dir/batch'"
 ctl top --once --sort size >"$dir/out" 2>&1
-is "an unknown column is wrong usage" "$? $(grep -c 'allowed: vgpu, vm' "$dir/out")" "2 1"
+is "an unknown column is wrong usage" "$? $(grep -c 'allowed: worst, vgpu, vm' "$dir/out")" "2 1"
 stop
 ctl top --once >"$dir/out" 2>&1
 is "without a daemon top exits with 3" "$?" 3

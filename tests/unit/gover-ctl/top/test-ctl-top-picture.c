@@ -112,11 +112,12 @@ static void a_vgpu_has_one_line_of_numbers(void **state)
 	assert_string_equal(
 		text,
 		"gover-d 0.1.0  18:49:56 UTC  up 2 h 13 min  7985 ticks, 0 late\n"
-		"gpu0 softgpu act  #############...  83 %  caps 90 %, free 10 %  sold 150 % (1.50 "
+		"gpu0 softgpu act  #############... busy  83 %  caps 90 %, free 10 %  sold 150 % "
+		"(1.50 "
 		"x)  selling on\n"
-		"1 vGPUs: 1 overloaded, 0 short  offers 0 open  alerts 0 critical, 0 warning  0 "
-		"held, 0 on probation\n\n"
-		"VGPU^ VM   UTIL% LOAD%                 FPS/TARGET                CAP/SOLD BROKEN% "
+		"1 vGPUs: 0 broken, 1 overloaded, 0 short  alerts 0 critical, 0 warning  offers 0 "
+		"open  0 held, 0 on \n\n"
+		"VGPU  VM   USED% LOAD%                 FPS/TARGET                CAP/SOLD BROKEN% "
 		"NOTE\n"
 		"vgpu0 db-7  97.4  48.7              #   30.0/60                =   25/50     1.25 "
 		"overloaded\n\n"

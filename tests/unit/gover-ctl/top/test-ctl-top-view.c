@@ -47,7 +47,8 @@ static void every_column_sorts_in_both_orders_with_unknown_values_last(void **st
 	} rows[] = {
 		{"vgpu", "vgpu1 vgpu2 vgpu10 web"}, {"-vgpu", "web vgpu10 vgpu2 vgpu1"},
 		{"vm", "web vgpu10 vgpu2 vgpu1"},   {"gpu", "vgpu1 vgpu10 web vgpu2"},
-		{"util", "vgpu2 web vgpu1 vgpu10"}, {"-util", "vgpu10 vgpu1 vgpu2 web"},
+		{"used", "vgpu2 web vgpu1 vgpu10"}, {"-used", "vgpu10 vgpu1 vgpu2 web"},
+		{"util", "vgpu2 web vgpu1 vgpu10"}, /* the former name */
 		{"fps", "vgpu10 vgpu1 vgpu2 web"},  {"-fps", "vgpu2 vgpu1 vgpu10 web"},
 	};
 	json_t *vgpus = make_vgpus();
@@ -63,6 +64,61 @@ static void every_column_sorts_in_both_orders_with_unknown_values_last(void **st
 	json_decref(vgpus);
 }
 
+/* Each row is a vGPU: id, promise, short, overloaded, fps, target_fps, load_pct. */
+static json_t *make_states(void)
+{
+	static const struct {
+		const char *id, *promise;
+		int is_short, overloaded;
+		double fps, target, load;
+	} rows[] = {
+		{"idle", "kept", 0, 0, 60, 60, 2},	 {"busy", "kept", 0, 0, 60, 60, 41},
+		{"over", "kept", 0, 1, 60, 60, 10},	 {"short", "kept", 1, 0, 50, 60, 10},
+		{"broken9", "broken", 1, 1, 54, 60, 90}, {"broken10", "broken", 1, 0, 53.9, 60, 95},
+		{"far", "broken", 0, 0, 20, 60, 5},	 {"mute", "missing", 0, 0, 0, 60, 0},
+		{"busier", "kept", 0, 0, 60, 60, 49},	 {"new", "unknown", 0, 0, 60, 60, 0},
+	};
+	json_t *vgpus = json_array();
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		json_array_append_new(
+			vgpus, json_pack("{s:s, s:s, s:b, s:b, s:f, s:f, s:f}", "id", rows[i].id,
+					 "promise", rows[i].promise, "short", rows[i].is_short,
+					 "overloaded", rows[i].overloaded, "fps", rows[i].fps,
+					 "target_fps", rows[i].target, "load_pct", rows[i].load));
+	return vgpus;
+}
+
+static void the_default_order_begins_with_the_worst_and_is_stable(void **state)
+{
+	static const char order[] = "far broken9 broken10 mute short over new busier busy idle";
+	json_t *vgpus = make_states(), *vgpu;
+	struct top_view view = {0};
+
+	(void)state;
+	assert_order(&view, vgpus, order);
+	/* a small change of rate and load moves no row */
+	vgpu = json_array_get(vgpus, 8);
+	json_object_set_new(vgpu, "load_pct", json_real(40.1));
+	vgpu = json_array_get(vgpus, 6);
+	json_object_set_new(vgpu, "fps", json_real(20.5));
+	assert_order(&view, vgpus, order);
+	json_decref(vgpus);
+}
+
+static void without_a_promise_field_the_flags_decide(void **state)
+{
+	json_t *vgpus = json_pack("[{s:s, s:f}, {s:s, s:b}, {s:s, s:b}]", "id", "a", "load_pct",
+				  9.0, "id", "b", "overloaded", 1, "id", "c", "broken", 1);
+	struct top_view view = {0};
+
+	(void)state;
+	assert_order(&view, vgpus, "c b a");
+	view.reverse = true;
+	assert_order(&view, vgpus, "a b c");
+	json_decref(vgpus);
+}
+
 static void an_unknown_column_is_rejected(void **state)
 {
 	struct top_view view = {0};
@@ -70,9 +126,9 @@ static void an_unknown_column_is_rejected(void **state)
 
 	(void)state;
 	assert_true(top_view_sort(&view, "size", &err) < 0);
-	assert_string_equal(err.msg,
-			    "--sort 'size': not allowed (allowed: vgpu, vm, gpu, util, load, "
-			    "fps, target, cap, sold, broken; - before a name reverses the order)");
+	assert_string_equal(
+		err.msg, "--sort 'size': not allowed (allowed: worst, vgpu, vm, gpu, used, load, "
+			 "fps, target, cap, sold, broken; - before a name reverses the order)");
 }
 
 static void a_filter_matches_names_labels_and_notes(void **state)
@@ -113,13 +169,17 @@ static void keys_do_what_the_help_says(void **state)
 
 	(void)state;
 	press(&view, "u", vgpus);
-	assert_int_equal(view.sort, TOP_UTIL);
+	assert_int_equal(view.sort, TOP_USED);
 	press(&view, "u", vgpus);
 	assert_true(view.reverse);
 	press(&view, "I>", vgpus);
 	assert_int_equal(view.sort, TOP_LOAD);
 	press(&view, "n<", vgpus);
+	assert_int_equal(view.sort, TOP_WORST);
+	press(&view, "<", vgpus);
 	assert_int_equal(view.sort, TOP_BROKEN);
+	press(&view, "w", vgpus);
+	assert_int_equal(view.sort, TOP_WORST);
 	assert_int_equal(press(&view, "p", vgpus), 0);
 	assert_true(view.paused);
 	assert_int_equal(press(&view, " ", vgpus), TOP_REFRESH);
@@ -269,6 +329,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_column_sorts_in_both_orders_with_unknown_values_last),
+		cmocka_unit_test(the_default_order_begins_with_the_worst_and_is_stable),
+		cmocka_unit_test(without_a_promise_field_the_flags_decide),
 		cmocka_unit_test(an_unknown_column_is_rejected),
 		cmocka_unit_test(a_filter_matches_names_labels_and_notes),
 		cmocka_unit_test(keys_do_what_the_help_says),
