@@ -18,7 +18,7 @@ sed -n '/^\.Sh JSON/,/^\.Sh ENV/p' "$page" | awk '
   /^\.It Ic / { verb = substr($0, 8); next }
   verb { print verb ": " (/^\.Li [A-Z]+ \// ? $2 " " $3 : "own"); verb = "" }' >"$dir/documented"
 
-"$B/gover-ctl" help | sed '/^Options of every verb/q' | sed -n 's/^  \(.\{14\}\) .*/\1/p' | sed 's/ *$//' >"$dir/verbs"
+"$B/gover-ctl" help all | sed '/^Options of every verb/q' | sed -n 's/^  \([a-z][a-z ]\{13\}\) .*/\1/p' | sed 's/ *$//' >"$dir/verbs"
 cd "$dir" || exit 1 # support writes a file here
 while read -r verb; do
   # shellcheck disable=SC2086 # a verb may be two words
@@ -37,7 +37,7 @@ args_of() { # args_of VERB: prints the arguments for the test
   'vgpu add') echo new1 --cap 25 ;;
   'vgpu set') echo web1 --cap 40 ;;
   vgpu\ list | status | alerts | decisions | offers | economics | 'policy show') ;;
-  vgpu\ * | history | why) echo web1 ;;
+  vgpu\ * | history) echo web1 ;;
   freeze | thaw | drain) echo gpu0 ;;
   ack) echo 3 ;;
   claim) echo 2 --id new1 ;;
@@ -61,6 +61,32 @@ while IFS=: read -r verb route; do
 done <"$dir/documented"
 ctl freeze --json >"$dir/printed"
 ok "freeze prints a reply per GPU" sh -c "cat '$answers/PATCH_v1_gpus_gpu0' '$answers/PATCH_v1_gpus_soft0' | cmp - '$dir/printed'"
+
+ctl why web1 --json >"$dir/why"
+ok "why prints the diagnosis" sh -c "jq -S 'del(.decisions)' '$dir/why' >'$dir/a' && jq -S . '$answers/GET_v1_vgpus_web1_diagnosis' | cmp - '$dir/a'"
+ok "and the decisions" sh -c "jq -S .decisions '$dir/why' >'$dir/a' && jq -S .decisions '$answers/GET_v1_decisions' | cmp - '$dir/a'"
+
+# --- errors ---
+
+error() { # error FIELD ARG...: prints a field of the error, which is the only line of output
+  field=$1
+  shift
+  ctl "$@" >"$dir/out" 2>"$dir/err"
+  code=$?
+  if [ -s "$dir/out" ] || [ "$(wc -l <"$dir/err")" -ne 1 ]; then echo "$*: not one line"; fi
+  jq -r ".error.exit_code as \$code | if \$code == $code then .error.$field else \"exit code \(\$code), not $code\" end" <"$dir/err"
+}
+is "an error of the daemon has its status" "$(error status vgpu show missing --json)" 404
+is "its problem document" "$(error title vgpu show missing -o json)" "Not Found"
+is "and the message" "$(error message --json vgpu show missing)" "the fake daemon has no such reply"
+is "a wrong value is an error, too" "$(error message vgpu add a --cap 0 --json)" \
+  "vgpu add: --cap '0': not allowed (allowed: a whole number from 1 to 100)"
+is "without a status" "$(error status vgpu add a --cap 0 --output=json)" null
+is "a wrong option prints no usage" "$(error message status --jason --json)" "status: --jason: unknown option (did you mean --json?)"
+is "two formats exclude each other" "$(error message vgpu list --json -o wide)" "--json and --output wide are mutually exclusive"
+is "a missing word is an error" "$(error exit_code vgpu --json)" 2
+"$B/gover-ctl" --socket "$dir/none" status --json >"$dir/out" 2>"$dir/err"
+is "an unreachable daemon is an error" "$? $(jq .error.exit_code <"$dir/err")" "3 3"
 
 # --- own formats: the documented fields are the printed ones ---
 
