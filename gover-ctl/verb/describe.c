@@ -78,12 +78,13 @@ void describe_promise(const json_t *vgpu, char text[DESCRIBE_MAX])
 	bool promised = field_either(vgpu, "target_fps", "target_rate") > 0;
 	bool known = !isnan(field_either(vgpu, "fps", "rate"));
 
+	/* A contract without a target promises its cap. */
 	snprintf(text, DESCRIBE_MAX, "%s",
 		 promise[0]		      ? promise
 		 : field_true(vgpu, "broken") ? "broken"
-		 : !promised		      ? ""
-		 : known		      ? "kept"
-					      : "unknown");
+		 : field_true(vgpu, "found")  ? ""
+		 : promised && !known	      ? "unknown"
+					      : "kept");
 }
 
 void describe_reasons(const json_t *vgpu, char text[DESCRIBE_MAX])

@@ -18,7 +18,7 @@ void describe_vgpu(const json_t *vgpu, char text[DESCRIBE_MAX]);
 void describe_notes(const json_t *vgpu, char text[DESCRIBE_MAX]);
 
 /*
- * Writes the state of the promise: "kept", "broken", "unknown", "missing"; "": nothing is promised.
+ * Writes the state of the promise: "kept", "broken", "unknown", "missing"; "": no contract.
  * Derives the state if an older daemon does not report it.
  */
 void describe_promise(const json_t *vgpu, char text[DESCRIBE_MAX]);

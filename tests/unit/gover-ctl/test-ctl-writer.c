@@ -110,7 +110,7 @@ static void a_missing_value_is_a_dash(void **state)
 		done(&sink),
 		"VGPU PROMISE SOLD% CAP% USED% LOAD%  FPS TARGET AGE NOTE\n"
 		"a    kept       50   34  97.3  33.1 52.1   60.0 -   overloaded, below its target\n"
-		"b2   -          50    -     -     -    -      - -   missing, held\n");
+		"b2   kept       50    -     -     -    -      - -   missing, held\n");
 	free(sink.text);
 }
 

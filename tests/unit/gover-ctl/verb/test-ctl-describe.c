@@ -28,6 +28,45 @@ static json_t *load(const char *text)
 	return json;
 }
 
+static void the_promise_is_reported_or_derived(void **state)
+{
+	static const struct {
+		const char *vgpu, *promise, *reasons;
+	} rows[] = {
+		{"{\"promise\": \"kept\", \"cause\": null}", "kept", ""},
+		{"{\"promise\": \"broken\", \"cause\": \"gpu_overcommitted\", \"broken\": true, "
+		 "\"overloaded\": true, \"short\": true}",
+		 "broken", "gpu overcommitted"},
+		{"{\"promise\": \"broken\", \"cause\": \"held\", \"held\": true}", "broken",
+		 "held"},
+		{"{\"promise\": \"broken\", \"cause\": \"not_acting\", \"held\": true}", "broken",
+		 "not acting, held"},
+		{"{\"promise\": \"a_new_state\", \"cause\": \"a_new_cause\"}", "a_new_state",
+		 "a new cause"},
+		/* without the fields of newer daemons */
+		{"{\"broken\": true, \"overloaded\": true}", "broken", "overloaded"},
+		{"{\"target_fps\": 60, \"fps\": null}", "unknown", ""},
+		{"{\"target_fps\": 60, \"fps\": 50, \"short\": true}", "kept", "below its target"},
+		{"{\"target_fps\": null, \"target_rate\": 5, \"rate\": null}", "unknown", ""},
+		{"{\"target_fps\": 0, \"fps\": null}", "kept", ""},
+		{"{\"found\": true, \"state\": \"active\"}", "", "no contract"},
+		{"{\"state\": \"probation\"}", "kept", "on probation"},
+		{"{\"state\": \"missing\"}", "kept", "missing"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char text[DESCRIBE_MAX];
+		json_t *vgpu = load(rows[i].vgpu);
+
+		describe_promise(vgpu, text);
+		assert_string_equal(text, rows[i].promise);
+		describe_reasons(vgpu, text);
+		assert_string_equal(text, rows[i].reasons);
+		json_decref(vgpu);
+	}
+}
+
 static void a_vgpu_is_described_with_its_numbers(void **state)
 {
 	static const struct {
@@ -254,6 +293,7 @@ static void a_key_is_set_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_promise_is_reported_or_derived),
 		cmocka_unit_test(a_vgpu_is_described_with_its_numbers),
 		cmocka_unit_test(a_decision_is_described_with_moves_and_numbers),
 		cmocka_unit_test(a_description_is_cut_at_its_limit),

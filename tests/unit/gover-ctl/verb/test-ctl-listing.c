@@ -17,7 +17,7 @@ static const char body[] =
 	"{\"vgpus\":[{\"id\":\"b10\",\"gpu\":\"g0\",\"util_pct\":5.5,\"held\":true,"
 	"\"created_at\":\"2026-11-20T18:00:00.000Z\",\"labels\":{\"tenant\":\"blue\",\"row\":"
 	"\"7\"}},"
-	"{\"id\":\"b2\",\"gpu\":\"g1\",\"util_pct\":null,\"held\":false,"
+	"{\"id\":\"b2\",\"gpu\":\"g1\",\"util_pct\":null,\"held\":false,\"broken\":true,"
 	"\"created_at\":\"2026-11-20T19:00:00.000Z\",\"labels\":{\"tenant\":\"red\"}},"
 	"{\"id\":\"a\",\"gpu\":\"g0\",\"util_pct\":100,\"target_fps\":60,\"fps\":60,"
 	"\"created_at\":\"2026-11-20T17:00:00.000Z\",\"labels\":{}}]}";
@@ -59,7 +59,7 @@ static void rows_are_sorted_by_column_or_field(void **state)
 		{"util_pct", "b10\na\nb2\n"}, {"gpu", "b10\na\nb2\n"},
 		{"-gpu", "b2\nb10\na\n"},     {"age", "b2\nb10\na\n"},
 		{"-age", "a\nb10\nb2\n"},     {"created_at", "a\nb10\nb2\n"},
-		{"promise", "a\nb10\nb2\n"},  {"note", "b10\nb2\na\n"},
+		{"promise", "b2\nb10\na\n"},  {"note", "b10\nb2\na\n"},
 	};
 
 	(void)state;
