@@ -1,0 +1,551 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The whole daemon on the simulated GPU in virtual time: many hours of varied load that the GPU can
+ * serve raise no critical alert, and each of twenty faults that break a promise raises exactly one
+ * alert promise_broken within the window. GOVER_TEST_HOURS is the number of healthy hours (20).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "gover-d/core/control-vgpu.h"
+#include "gover-d/core/control.h"
+#include "gover-d/core/manager.h"
+#include "gover-d/core/state.h"
+#include "gover-d/core/tick.h"
+#include "tests/unit/gover-d/core/test-change.h"
+
+#define HOUR_S 3600
+
+static char folder[64], poke[96];
+static struct config config;
+static struct instant now;
+static struct manager *m;
+static struct err err;
+
+/* --- the daemon --- */
+
+static int set_up(void **state)
+{
+	(void)state;
+	strcpy(folder, "/tmp/gover-hours.XXXXXX");
+	if (!mkdtemp(folder))
+		return -1;
+	snprintf(poke, sizeof(poke), "%s/poke", folder);
+	if (mkdir(poke, 0700) < 0)
+		return -1;
+	config_default(&config);
+	snprintf(config.state_dir, sizeof(config.state_dir), "%s/state", folder);
+	snprintf(config.socket, sizeof(config.socket), "%s/gover.sock", folder);
+	snprintf(config.fps_socket, sizeof(config.fps_socket), "%s/fps.sock", folder);
+	snprintf(config.gpus[0].gpu.root, sizeof(config.gpus[0].gpu.root), "%s", poke);
+	strcpy(config.gpus[0].gpu.backend, "sim");
+	config.retention.raw_hours = 1;
+	now = clock_now();
+	assert_int_equal(manager_new(&config, /* dry_run= */ false, &m, &err), 0);
+	assert_int_equal(manager_start(m, &err), 0);
+	assert_true(sd_event_source_set_enabled(m->timer, SD_EVENT_OFF) >= 0);
+	change_event = m->event;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	char command[128];
+
+	(void)state;
+	m = manager_free(m);
+	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
+	return system(command);
+}
+
+/*
+ * Runs one period. The loop runs now and then, so that the writers of files and of the history are
+ * not overrun.
+ */
+static void tick(void)
+{
+	now.mono_ns += NS_PER_S;
+	now.boot_ns += NS_PER_S;
+	now.wall_ms += 1000;
+	tick_run(m, now, false);
+	if (m->host.ticks % 256 == 0 && m->history.db)
+		(void)db_flush(m->history.db);
+	while (sd_event_run(m->event, 0) > 0)
+		;
+}
+
+static void ticks(int n)
+{
+	while (n-- > 0)
+		tick();
+}
+
+static void sell(const char *id, int cap_pct, double target_fps, int min_cap_pct,
+		 const char *workload)
+{
+	struct contract contract = {
+		.gpu = "gpu0",
+		.terms = {.initial_cap_pct = cap_pct,
+			  .min_cap_pct = min_cap_pct,
+			  .target_fps = target_fps,
+			  .weight = 1},
+		.labels = json_pack("{s:s}", "workload", workload),
+	};
+
+	strcpy(contract.id, id);
+	if (await_change(control_vgpu_add(m, &contract, at_end, &err)) != 0)
+		fail_msg("%s: %s", id, err.msg);
+}
+
+static void end(const char *id)
+{
+	assert_int_equal(await_change(control_vgpu_remove(m, id, at_end, &err)), 0);
+}
+
+static void change(const char *id, unsigned int fields, const struct contract *values)
+{
+	if (await_change(control_vgpu_change(m, id, fields, values, at_end, &err)) != 0)
+		fail_msg("%s: %s", id, err.msg);
+}
+
+static void poke_file(const char *name, const char *text)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", poke, name);
+	assert_int_equal(file_replace(path, text, strlen(text)), 0);
+}
+
+/* --- healthy hours --- */
+
+/*
+ * 155 % of the GPU are sold; the largest demands together are 85 % of it, because a game needs at
+ * most 1.3 times its mean.
+ */
+static const struct tenant {
+	const char *id;
+	int cap_pct;
+	double target_fps;
+	const char *day, *night;
+} tenants[] = {
+	{"game", 45, 55, "game:gpu_ms=4,cpu_ms=3,vsync_hz=60",
+	 "frame:gpu_ms=2,cpu_ms=3,fps_max=60"},
+	{"cad", 30, 28, "frame:gpu_ms=5,cpu_ms=2,fps_max=30", "idle"},
+	{"office", 20, 0, "burst:on_s=20,off_s=60,pct=10", "load:pct=2"},
+	{"batch", 25, 0, "square:period_s=120,high_pct=15,low_pct=3", "load:pct=14"},
+	{"video", 20, 0, "load:pct=10", "burst:on_s=300,off_s=600,pct=10"},
+	{"spare", 15, 0, "idle", "idle"},
+};
+
+static void be_it(bool day)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(tenants); i++) {
+		char name[64];
+
+		snprintf(name, sizeof(name), "%s.workload", tenants[i].id);
+		poke_file(name, day ? tenants[i].day : tenants[i].night);
+	}
+}
+
+static void print_alert(const struct alert *alert)
+{
+	print_message("%s %s %s %s: %s\n", alert_severity_name(alert->severity), alert->name,
+		      alert->cause, alert->vgpu, alert->text);
+}
+
+/* Counts and prints the alerts of this severity with an id above @after. */
+static int count_new(enum alert_severity least, int64_t after)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < alerts_count(m->alerts); i++) {
+		const struct alert *alert = alerts_at(m->alerts, i);
+
+		if (alert->id <= after || alert->severity < least)
+			continue;
+		print_alert(alert);
+		n++;
+	}
+	return n;
+}
+
+static void healthy_hours_raise_no_critical_alert(void **state)
+{
+	const char *text = getenv("GOVER_TEST_HOURS");
+	int hours = text ? atoi(text) : 20, critical = 0;
+	int64_t seen = 0;
+
+	(void)state;
+	assert_true(hours > 0);
+	for (size_t i = 0; i < ARRAY_SIZE(tenants); i++) {
+		sell(tenants[i].id, tenants[i].cap_pct, tenants[i].target_fps, 0, "idle");
+		ticks(35); /* the use of the earlier ones is known, so that the next one is funded
+			    */
+	}
+	for (int hour = 0; hour < hours; hour++) {
+		be_it(hour % 3 != 2);
+		ticks(HOUR_S / 2);
+		end("spare"); /* churn */
+		ticks(60);
+		sell("spare", 15, 0, 0, "idle");
+		ticks(HOUR_S / 2 - 60);
+		critical += count_new(ALERT_CRITICAL, seen);
+		seen = alerts_last_id(m->alerts);
+	}
+	print_message("%d healthy hours, %llu periods, %lld alerts, %d of them critical\n", hours,
+		      (unsigned long long)m->host.ticks, (long long)seen, critical);
+	for (const struct vgpu *v = m->host.gpus[0].vgpus; v; v = v->next)
+		print_message("%-7s seen for %.0f s, broken for %.3f %% of it, mean FPS %.1f\n",
+			      v->contract.id, v->tally.seen_s,
+			      100 * v->tally.broken_s / v->tally.seen_s,
+			      v->tally.fps_s > 0 ? v->tally.fps_sum_s / v->tally.fps_s : 0);
+	assert_int_equal(critical, 0);
+}
+
+/* --- twenty faults --- */
+
+#define FRAMES	 "frame:gpu_ms=8,cpu_ms=1" /* needs 48 % of the GPU for 60 FPS */
+#define HEAVY	 "frame:gpu_ms=14,cpu_ms=1"
+#define LASTS_S	 150
+#define WINDOW_S 75 /* half of the fast window is bad after 30 s; the cap may fall slowly */
+
+static void hold(const char *id, int cap_pct)
+{
+	change(id, CONTRACT_HELD | CONTRACT_HELD_CAP,
+	       &(struct contract){.held = true, .held_cap_pct = cap_pct});
+}
+
+static void release(const char *id)
+{
+	change(id, CONTRACT_HELD, &(struct contract){.held = false});
+}
+
+static void set_target(const char *id, double fps)
+{
+	struct contract values = {.held = false};
+
+	values.terms.target_fps = fps;
+	change(id, CONTRACT_TARGET_FPS, &values);
+}
+
+static void set_cap(const char *id, int cap_pct)
+{
+	struct contract values = {.held = false};
+
+	values.terms.initial_cap_pct = cap_pct;
+	change(id, CONTRACT_INITIAL_CAP, &values);
+}
+
+static void set_floor(const char *id, int min_cap_pct)
+{
+	struct contract values = {.held = false};
+
+	values.terms.min_cap_pct = min_cap_pct;
+	change(id, CONTRACT_MIN_CAP, &values);
+}
+
+static void set_mode(enum gpu_mode mode)
+{
+	assert_int_equal(await_change(control_gpu_change(m, "gpu0", &mode, NULL, at_end, &err)), 0);
+}
+
+static void hold_low(void)
+{
+	hold("c", 20);
+}
+static void hold_very_low(void)
+{
+	hold("c", 5);
+}
+static void release_c(void)
+{
+	release("c");
+}
+static void write_cap_externally(void)
+{
+	poke_file("c.cap", "20");
+}
+static void write_small_cap_externally(void)
+{
+	poke_file("c.cap", "10");
+}
+static void promise_too_much(void)
+{
+	set_target("c", 100);
+}
+static void promise_60(void)
+{
+	set_target("c", 60);
+}
+static void sell_too_little(void)
+{
+	set_cap("c", 30);
+}
+static void sell_enough(void)
+{
+	set_cap("c", 60);
+}
+static void slow_guest(void)
+{
+	poke_file("c.workload", "frame:gpu_ms=4,cpu_ms=40");
+}
+static void stuck_guest(void)
+{
+	poke_file("c.workload", "frame:gpu_ms=20,cpu_ms=900");
+}
+static void normal_guest(void)
+{
+	poke_file("c.workload", FRAMES);
+}
+/* The cap of c is low until the others have taken the rest. */
+static void others_take_the_rest(const char *workload)
+{
+	hold("c", 30);
+	poke_file("a.workload", workload);
+	poke_file("b.workload", workload);
+	ticks(12);
+	release("c");
+}
+static void others_want_more(void)
+{
+	others_take_the_rest("load:pct=35");
+}
+static void others_want_everything(void)
+{
+	others_take_the_rest("busy");
+}
+static void others_are_quiet(void)
+{
+	poke_file("a.workload", "load:pct=10");
+	poke_file("b.workload", "load:pct=10");
+}
+/* Puts the other caps at 35 % each before the floors or holds, so that c has 30 %. */
+static void others_are_held(void)
+{
+	hold("c", 30);
+	hold("a", 35);
+	hold("b", 35);
+	release("c");
+}
+static void others_are_released(void)
+{
+	release("a");
+	release("b");
+}
+static void others_have_floors(void)
+{
+	others_are_held();
+	set_floor("a", 35);
+	set_floor("b", 35);
+	others_are_released();
+}
+static void others_have_no_floors(void)
+{
+	set_floor("a", 0);
+	set_floor("b", 0);
+}
+static void freeze_low(void)
+{
+	hold("c", 25);
+	set_mode(GPU_MODE_FROZEN);
+	release("c");
+}
+static void observe_low(void)
+{
+	hold("c", 25);
+	set_mode(GPU_MODE_OBSERVE);
+	release("c");
+}
+static void thaw(void)
+{
+	set_mode(GPU_MODE_ACT);
+}
+static void writes_fail(void)
+{
+	hold("c", 25);
+	poke_file("c.fault", "write");
+	tick();
+	release("c");
+}
+static void writes_work(void)
+{
+	poke_file("c.fault", "none");
+}
+static void scheduler_off(void)
+{
+	poke_file("a.fault", "cap");
+	poke_file("a.workload", "load:pct=85");
+}
+static void scheduler_on(void)
+{
+	poke_file("a.fault", "none");
+	others_are_quiet();
+}
+static void unreadable_and_low(void)
+{
+	hold("c", 20);
+	poke_file("c.fault", "read");
+}
+static void readable(void)
+{
+	poke_file("c.fault", "none");
+	release("c");
+}
+static void heavy_scene(void)
+{
+	poke_file("c.workload", HEAVY);
+}
+static void policy_none(void)
+{
+	assert_int_equal(await_change(control_policy_change(m, json_pack("{s:s}", "name", "none"),
+							    at_end, &err)),
+			 0);
+}
+static void policy_gover(void)
+{
+	assert_int_equal(await_change(control_policy_change(m, json_pack("{s:s}", "name", "gover"),
+							    at_end, &err)),
+			 0);
+}
+
+static const struct fault {
+	const char *name;
+	void (*begin)(void), (*end)(void);
+	enum promise_cause cause;
+	const char *also; /* vGPUs whose promise may break too */
+} faults[] = {
+	{"an operator holds the cap", hold_low, release_c, PROMISE_HELD, ""},
+	{"an operator holds a very low cap", hold_very_low, release_c, PROMISE_HELD, ""},
+	{"another program writes the cap", write_cap_externally, release_c, PROMISE_FOREIGN_CAP,
+	 ""},
+	{"another program writes a low cap", write_small_cap_externally, release_c,
+	 PROMISE_FOREIGN_CAP, ""},
+	{"a target above the contract", promise_too_much, promise_60, PROMISE_CONTRACT_TOO_SMALL,
+	 ""},
+	{"a contract that is too small", sell_too_little, sell_enough, PROMISE_CONTRACT_TOO_SMALL,
+	 ""},
+	{"a heavier scene than the contract", heavy_scene, normal_guest, PROMISE_CONTRACT_TOO_SMALL,
+	 ""},
+	{"a slow guest", slow_guest, normal_guest, PROMISE_GUEST_LIMIT, ""},
+	{"a nearly stuck guest", stuck_guest, normal_guest, PROMISE_GUEST_LIMIT, ""},
+	{"118 % are wanted", others_want_more, others_are_quiet, PROMISE_GPU_OVERCOMMITTED, "ab"},
+	{"all vGPUs want everything", others_want_everything, others_are_quiet,
+	 PROMISE_GPU_OVERCOMMITTED, "ab"},
+	{"the others are held", others_are_held, others_are_released, PROMISE_DONORS_AT_FLOOR, ""},
+	{"the others are at their floors", others_have_floors, others_have_no_floors,
+	 PROMISE_DONORS_AT_FLOOR, ""},
+	{"a frozen GPU", freeze_low, thaw, PROMISE_NOT_ACTING, ""},
+	{"an observed GPU", observe_low, thaw, PROMISE_NOT_ACTING, ""},
+	{"caps cannot be written", writes_fail, writes_work, PROMISE_CAP_WRITE_FAILED, ""},
+	{"the scheduler is off", scheduler_off, scheduler_on, PROMISE_CAPS_NOT_ENFORCED, "b"},
+	{"busy time cannot be read", unreadable_and_low, readable, PROMISE_TELEMETRY_STALE, ""},
+	{"a policy without steals", policy_none, policy_gover, PROMISE_POLICY_IDLE, ""},
+	{"an operator holds the cap again", hold_low, release_c, PROMISE_HELD, ""},
+};
+
+/* Returns the alert promise_broken of @id with an id above @after; *ret_n is their number. */
+static const struct alert *find_broken(const char *id, int64_t after, int *ret_n)
+{
+	const struct alert *found = NULL;
+
+	*ret_n = 0;
+	for (size_t i = 0; i < alerts_count(m->alerts); i++) {
+		const struct alert *alert = alerts_at(m->alerts, i);
+
+		if (alert->id <= after || alert->kind != ALERT_PROMISE_BROKEN ||
+		    strcmp(alert->vgpu, id) != 0)
+			continue;
+		found = alert;
+		++*ret_n;
+	}
+	return found;
+}
+
+static void await_quiet(void)
+{
+	int n = 0;
+
+	while (n < 600) {
+		bool quiet = true;
+
+		for (const struct vgpu *v = m->host.gpus[0].vgpus; v; v = v->next)
+			quiet = quiet && !v->promise.alarm && v->promise.state == PROMISE_KEPT;
+		if (quiet)
+			return;
+		tick();
+		n++;
+	}
+	fail_msg("a promise is still broken after %d s", n);
+}
+
+/* Waits until the alarms have ended, and then until the fast window contains no bad time. */
+static void recover(void)
+{
+	await_quiet();
+	ticks(61);
+}
+
+static void inject(const struct fault *fault)
+{
+	int64_t before = alerts_last_id(m->alerts), begun_ms = now.wall_ms;
+	const struct alert *alert;
+	int n;
+
+	fault->begin();
+	ticks(LASTS_S);
+	alert = find_broken("c", before, &n);
+	if (n != 1)
+		fail_msg("%s: %d alerts", fault->name, n);
+	print_message("%-36s %-19s after %3lld s\n", fault->name, alert->cause,
+		      (long long)(alert->raised_ms - begun_ms) / 1000);
+	if (promise_cause_find(alert->cause) != fault->cause ||
+	    alert->raised_ms - begun_ms > WINDOW_S * 1000)
+		fail_msg("%s: %s", fault->name, alert->text);
+	fault->end();
+	recover();
+	alert = find_broken("c", before, &n);
+	assert_int_equal(n, 1);
+	assert_true(alert->cleared_ms != 0);
+	for (const char *other = "ab"; *other; other++) {
+		(void)find_broken((char[]){*other, '\0'}, before, &n);
+		if (n > (strchr(fault->also, *other) != NULL))
+			fail_msg("%s: %d alerts of vGPU %c", fault->name, n, *other);
+	}
+}
+
+static void each_of_twenty_faults_raises_one_alert(void **state)
+{
+	(void)state;
+	assert_int_equal(ARRAY_SIZE(faults), 20);
+	sell("a", 50, 0, 0, "load:pct=10");
+	ticks(35);
+	sell("b", 50, 0, 0, "load:pct=10");
+	ticks(35);
+	sell("c", 60, 60, 0, FRAMES);
+	ticks(120);
+	for (size_t i = 0; i < ARRAY_SIZE(faults); i++)
+		inject(&faults[i]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(healthy_hours_raise_no_critical_alert, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(each_of_twenty_faults_raises_one_alert, set_up,
+						tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
