@@ -12,7 +12,6 @@
 #include "gover-d/config/config.h"
 #include "gover-d/core/encode.h"
 #include "gover-d/core/error.h"
-#include "gover-d/core/history.h"
 #include "gover-d/core/view.h"
 #include "gover-d/diagnosis/diagnosis.h"
 #include "gover-d/model/decisions.h"
@@ -203,7 +202,7 @@ static void reply_removed(struct api *api, struct api_request *request)
 				       encode_removed(vgpu, last->gpu, last->ts_ms, last->why));
 		return;
 	}
-	if (!id_valid(vgpu) || !api->view->history->db) {
+	if (!id_valid(vgpu)) {
 		problem_reply(request, 404, "vGPU %s: not found", vgpu);
 		return;
 	}

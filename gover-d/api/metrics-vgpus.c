@@ -130,6 +130,28 @@ static double vgpu_broken(const struct vgpu *v)
 	return v->tally.broken_s;
 }
 
+static double vgpu_promise_broken(const struct vgpu *v)
+{
+	bool known = v->device && v->promise.state != PROMISE_UNKNOWN;
+
+	return known ? v->promise.state == PROMISE_BROKEN : NAN;
+}
+
+static double vgpu_broken_fast(const struct vgpu *v)
+{
+	return promise_fast_pct(&v->promise);
+}
+
+static double vgpu_broken_slow(const struct vgpu *v)
+{
+	return promise_slow_pct(&v->promise);
+}
+
+static double vgpu_wanted(const struct vgpu *v)
+{
+	return v->device && v->promise.track.seen ? v->promise.track.want_pct : NAN;
+}
+
 static double vgpu_steals_in(const struct vgpu *v)
 {
 	return (double)v->tally.steals_in;
@@ -208,6 +230,16 @@ static const struct vgpu_metric {
 	 "1 if the rate of the vGPU is below its target, else 0.", vgpu_short, ANY},
 	{"gover_vgpu_seen_seconds_total", "counter", "Time with valid samples.", vgpu_seen, ANY},
 	{"gover_vgpu_broken_seconds_total", "counter", "Time with a broken promise.", vgpu_broken,
+	 ANY},
+	{"gover_vgpu_promise_broken", "gauge",
+	 "1 if the promise of the contract is broken, else 0; no line: unknown.",
+	 vgpu_promise_broken, ANY},
+	{"gover_vgpu_broken_fast_percent", "gauge",
+	 "Share of promise_fast_window_s in which the promise was broken.", vgpu_broken_fast, ANY},
+	{"gover_vgpu_broken_slow_percent", "gauge",
+	 "Share of promise_slow_window_s in which the promise was broken.", vgpu_broken_slow, ANY},
+	{"gover_vgpu_wanted_percent", "gauge",
+	 "Demand of the vGPU, in percent of the whole GPU, at most its contract.", vgpu_wanted,
 	 ANY},
 	{"gover_vgpu_steals_in_total", "counter",
 	 "Number of steals that raised the cap of the vGPU.", vgpu_steals_in, ANY},
