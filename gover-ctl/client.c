@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/json-text.h"
 #include "gover-ctl/client.h"
+#include "gover-ctl/denied.h"
 
 /* maximum bytes of a reply; the status of 1,000 vGPUs has about 1 MB */
 #define REPLY_MAX	   (64u << 20)
@@ -244,13 +245,11 @@ static CURLcode perform_stream(struct client *client, const struct client_call *
 }
 
 /* Returns the advice that is printed if there is no answer. */
-static const char *no_answer_advice(bool over_socket, int os_errno)
+static const char *no_answer_advice(bool over_socket)
 {
 	if (!over_socket)
 		return "check that gover-d runs at this address and that `listen` is set in "
 		       "gover.conf";
-	if (os_errno == EACCES || os_errno == EPERM)
-		return "permission denied: run as root or as a member of the socket's group";
 	return "check with `systemctl status gover-d`, or set the socket with --socket or "
 	       "GOVER_SOCKET";
 }
@@ -270,11 +269,17 @@ static int explain_no_answer(const struct client *client, CURLcode code, struct 
 				"--cacert",
 				client->address, why);
 	curl_easy_getinfo(client->curl, CURLINFO_OS_ERRNO, &os_errno);
+	if (!connected && client->over_socket && os_errno == EACCES) {
+		char denied[ERR_MSG_MAX / 2];
+
+		denied_explain(client->address, denied, sizeof(denied));
+		return err_fail(reterr, ENOTCONN, "permission denied: %s", denied);
+	}
 	if (!connected && os_errno != 0)
 		why = strerror((int)os_errno);
 	return err_fail(reterr, connected ? ECONNRESET : ENOTCONN,
 			"no answer from gover-d at %s (%s): %s", client->address, why,
-			no_answer_advice(client->over_socket, (int)os_errno));
+			no_answer_advice(client->over_socket));
 }
 
 static int judge_reply(const struct client *client, const struct client_call *call,

@@ -17,6 +17,7 @@
 #include "gover-d/api/handler.h"
 #include "gover-d/api/keys.h"
 #include "gover-d/api/problem.h"
+#include "gover-d/auth/refusal.h"
 #include "gover-d/config/config.h"
 #include "gover-d/core/change.h"
 #include "gover-d/core/encode.h"
@@ -320,8 +321,11 @@ static int read_object(struct api_request *request)
 static bool check_access(const struct route *route, struct api_request *request)
 {
 	struct err err = {""};
-	unsigned int status = access_check(&request->principal, route->scope, &err);
+	char text[160];
+	unsigned int status;
 
+	snprintf(text, sizeof(text), "%s %.128s", request->method, request->path);
+	status = refusal_check(&request->principal, route->scope, text, &err);
 	if (status == 0)
 		return true;
 	problem_reply(request, status, "%s", err.msg);

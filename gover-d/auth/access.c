@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks scopes and writes the message of a refusal. The result does not depend on how the caller
- * was authenticated.
+ * Scopes of users and their names, and what an address discloses about a caller.
  */
 #include <arpa/inet.h>
 #include <string.h>
@@ -14,42 +13,6 @@ static const char *const scope_names[] = {
 	[ACCESS_NONE] = "none",	      [ACCESS_OPEN] = "open",	[ACCESS_READ] = "read",
 	[ACCESS_OPERATE] = "operate", [ACCESS_ADMIN] = "admin",
 };
-
-/* HTTP status and message for each reason why a principal has no access. */
-static const struct {
-	unsigned int status;
-	const char *message;
-} faults[] = {
-	[ACCESS_NO_FAULT] = {403, "not permitted for any user"},
-	[ACCESS_NOT_IN_GROUP] = {403, "permission denied: neither root nor a member of a group in "
-				      "[access] of gover.conf(5)"},
-	[ACCESS_NO_TOKEN] = {401, "a token is required: Authorization: Bearer gvr_... (create one "
-				  "with `gover-ctl token add`)"},
-	[ACCESS_BAD_TOKEN] = {401, "unknown or revoked token"},
-	[ACCESS_EXPIRED] = {401, "expired token: create a new one with `gover-ctl token add`"},
-	[ACCESS_BACK_OFF] = {429, "too many invalid tokens from this address: retry later"},
-	[ACCESS_TOO_MANY] = {429, "too many requests per second from this token or address (limit: "
-				  "requests_per_s of [access])"},
-	[ACCESS_FOREIGN_HOST] = {403, "the Host header names another host (without a token "
-				      "only localhost is allowed)"},
-};
-
-unsigned int access_check(const struct principal *principal, enum access_scope wanted,
-			  struct err *reterr)
-{
-	if (wanted == ACCESS_OPEN || (wanted != ACCESS_NONE && principal->scope >= wanted))
-		return 0;
-	if (principal->scope == ACCESS_NONE || wanted == ACCESS_NONE) {
-		enum access_fault fault =
-			wanted == ACCESS_NONE ? ACCESS_NO_FAULT : principal->fault;
-
-		(void)err_fail(reterr, 0, "%s", faults[fault].message);
-		return faults[fault].status;
-	}
-	(void)err_fail(reterr, 0, "%s: scope %s required (has %s)", principal->name,
-		       scope_names[wanted], scope_names[principal->scope]);
-	return 403;
-}
 
 static bool is_in(gid_t wanted, gid_t gid, const gid_t *groups, size_t n_groups)
 {

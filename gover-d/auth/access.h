@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Authorisation: compares the scope of a principal with the scope that a route requires. Pure: no
- * socket, file or clock.
+ * Authorisation: principals, their scopes, and the scopes that routes require. Pure: no socket,
+ * file or clock.
  */
 #ifndef GOVER_D_AUTH_ACCESS_H
 #define GOVER_D_AUTH_ACCESS_H
@@ -39,8 +39,12 @@ enum access_fault {
 	ACCESS_FOREIGN_HOST,
 };
 
-#define ACCESS_NAME_MAX 80 /* size of principal.name; the longest name is "token NAME" */
-#define ACCESS_FROM_MAX 64
+#define ACCESS_NAME_MAX	 80 /* size of principal.name; the longest name is "token NAME" */
+#define ACCESS_FROM_MAX	 64
+#define ACCESS_GROUP_MAX 64
+
+struct access_rules;
+struct users;
 
 struct principal {
 	/* name of the caller: "root", "uid 1000", "token NAME" or "anonymous"; "": unknown */
@@ -51,23 +55,25 @@ struct principal {
 	enum access_fault fault;
 	/* seconds after which the caller may retry; set with ACCESS_BACK_OFF and ACCESS_TOO_MANY */
 	unsigned int retry_after_s;
+	/*
+	 * A caller on the unix socket: its user id, and the rules, for the message of a refusal.
+	 * Otherwise @rules is NULL.
+	 */
+	uid_t uid;
+	const struct access_rules *rules;
 };
 
 #define ACCESS_NO_GROUP ((gid_t)-1)
 
 struct access_rules {
-	uid_t own_uid;	     /* user id of the daemon */
-	gid_t operate_gid;   /* group with scope operate; ACCESS_NO_GROUP: no group */
-	gid_t read_gid;	     /* group with scope read; ACCESS_NO_GROUP: no group */
+	uid_t own_uid;	   /* user id of the daemon */
+	gid_t operate_gid; /* group with scope operate; ACCESS_NO_GROUP: no group */
+	gid_t read_gid;	   /* group with scope read; ACCESS_NO_GROUP: no group */
+	/* names of these groups; "": no group is configured */
+	char operate_group[ACCESS_GROUP_MAX], read_group[ACCESS_GROUP_MAX];
+	struct users *users; /* names of users; NULL: unknown */
 	bool anonymous_read; /* callers on loopback may read without a token */
 };
-
-/*
- * Returns 0 if the scope of @principal is sufficient for @wanted, otherwise the HTTP status of the
- * refusal (401, 403, 429) with a message.
- */
-unsigned int access_check(const struct principal *principal, enum access_scope wanted,
-			  struct err *reterr);
 
 /* Returns the scope that a user with these groups has on the unix socket. */
 enum access_scope access_of_peer(const struct access_rules *rules, uid_t uid, gid_t gid,

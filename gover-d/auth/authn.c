@@ -23,6 +23,7 @@
 #include "gover-d/util/log.h"
 #include "gover-d/util/worker.h"
 #include "gover-d/auth/tokens.h"
+#include "gover-d/auth/users.h"
 
 #define TOKENS_CHECK_PERIODS 10
 
@@ -63,7 +64,8 @@ struct authn *authn_new(void)
 	};
 	authn->tokens = tokens_new();
 	authn->limits = limits_new();
-	return authn->tokens && authn->limits ? authn : authn_free(authn);
+	authn->rules.users = users_new();
+	return authn->tokens && authn->limits && authn->rules.users ? authn : authn_free(authn);
 }
 
 struct authn *authn_free(struct authn *authn)
@@ -73,25 +75,31 @@ struct authn *authn_free(struct authn *authn)
 	tokens_free(authn->tokens);
 	tokens_free(authn->check.fresh);
 	limits_free(authn->limits);
+	users_free(authn->rules.users);
 	tls_free(authn->tls);
 	free(authn);
 	return NULL;
 }
 
 /*
- * Returns the id of a group; @name is the name or the number of the group. Called only when the
- * daemon starts, because a lookup may be slow. If the group does not exist, logs a warning, unless
- * @name is @default_name.
+ * Returns the id of a group; @name is the name or the number of the group. Copies its name, or the
+ * number if no group has this number, to @ret_name. Called only when the daemon starts, because a
+ * lookup may be slow. If the group does not exist, logs a warning, unless @name is @default_name.
  */
-static gid_t find_group(const char *name, const char *default_name)
+static gid_t find_group(const char *name, const char *default_name, char ret_name[ACCESS_GROUP_MAX])
 {
 	const struct group *group;
 	int64_t number;
 
+	snprintf(ret_name, ACCESS_GROUP_MAX, "%s", name);
 	if (name[0] == '\0')
 		return ACCESS_NO_GROUP;
-	if (parse_int(name, 0, (int64_t)ACCESS_NO_GROUP - 1, &number) == 0)
+	if (parse_int(name, 0, (int64_t)ACCESS_NO_GROUP - 1, &number) == 0) {
+		group = getgrgid((gid_t)number);
+		if (group && strlen(group->gr_name) < ACCESS_GROUP_MAX)
+			strcpy(ret_name, group->gr_name);
 		return (gid_t)number;
+	}
 	group = getgrnam(name);
 	if (group)
 		return group->gr_gid;
@@ -159,8 +167,11 @@ int authn_open(struct authn *authn, const struct config *config, struct err *ret
 {
 	int r;
 
-	authn->rules.operate_gid = find_group(config->operate_group, "gover");
-	authn->rules.read_gid = find_group(config->read_group, "gover-read");
+	authn->rules.operate_gid =
+		find_group(config->operate_group, "gover", authn->rules.operate_group);
+	authn->rules.read_gid =
+		find_group(config->read_group, "gover-read", authn->rules.read_group);
+	(void)users_load(authn->rules.users, USERS_FILE); /* messages then name only user ids */
 	authn->rules.anonymous_read = strcmp(config->anonymous, "read") == 0;
 	authn->requests_per_s = (unsigned int)config->requests_per_s;
 	r = load_tokens(authn, config->state_dir, reterr);
@@ -204,6 +215,7 @@ static void check_tokens(struct authn *authn, struct worker *worker)
 void authn_tick(struct authn *authn, struct worker *worker, uint64_t now_ns)
 {
 	check_tokens(authn, worker);
+	users_tick(authn->rules.users, worker);
 	if (authn->tls)
 		tls_tick(authn->tls, worker, now_ns);
 }
@@ -291,10 +303,13 @@ static void identify_address(const struct authn *authn, const struct peer *peer,
 	}
 }
 
-static void identify_process(const struct peer *peer, struct principal *principal)
+static void identify_process(const struct authn *authn, const struct peer *peer,
+			     struct principal *principal)
 {
 	memcpy(principal->name, peer->name, sizeof(principal->name));
 	principal->scope = peer->scope;
+	principal->uid = peer->uid;
+	principal->rules = &authn->rules;
 	if (principal->scope == ACCESS_NONE)
 		refuse(principal, ACCESS_NOT_IN_GROUP, 0);
 }
@@ -308,7 +323,7 @@ void authn_identify(struct authn *authn, const struct peer *peer, const char *au
 	*principal = (struct principal){.scope = ACCESS_NONE};
 	memcpy(principal->from, peer->from, sizeof(principal->from));
 	if (peer->local) {
-		identify_process(peer, principal);
+		identify_process(authn, peer, principal);
 		return;
 	}
 	token = text ? tokens_find(authn->tokens, text) : NULL;

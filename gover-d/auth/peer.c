@@ -46,6 +46,7 @@ static int read_process(int fd, const struct access_rules *rules, struct peer *p
 	if (n < 0)
 		return n;
 	peer->local = true;
+	peer->uid = process.uid;
 	peer->scope =
 		access_of_peer(rules, process.uid, process.gid, more ? more : some, (size_t)n);
 	if (process.uid == 0)

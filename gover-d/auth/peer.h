@@ -16,6 +16,7 @@ struct peer {
 	bool local;		 /* the peer is connected to the unix socket */
 	bool loopback;		 /* the peer uses TCP from a loopback address */
 	enum access_scope scope; /* scope of the peer if @local is true */
+	uid_t uid;		 /* user id of the peer if @local is true */
 	char name[ACCESS_NAME_MAX];
 	char from[ACCESS_FROM_MAX];
 	/*

@@ -40,8 +40,9 @@ allowed "the group root gives no access" 4711 0 0 "200 403 403"
 
 setpriv --reuid 4711 --regid "$read" --clear-groups curl -sS --unix-socket "$sock" -X PATCH \
   -H 'Content-Type: application/json' -d '{"selling": "off"}' http://gover/v1/gpus/gpu0 >"$dir/said"
-ok "a refusal names the user and the required scope" jq -e \
-  '.status == 403 and .detail == "uid 4711: scope operate required (has read)"' "$dir/said"
+ok "a refusal names the user, the group and the command" jq -e --arg wanted "uid 4711 may not change anything: \
+PATCH /v1/gpus/gpu0 requires membership in group 54321 (run \`sudo usermod -aG 54321 \"\$(id -un 4711)\"\`, then log in again)" \
+  '.status == 403 and .detail == $wanted' "$dir/said"
 is "a refused request changes nothing" "$(get /v1/gpus '.gpus[0].selling')" on
 
 setpriv --reuid 4711 --regid 4711 --clear-groups sh -c "head -c 60000 /dev/zero |
@@ -51,7 +52,8 @@ is "the body of an unauthorised request is not read" "$(cat "$dir/said")" "403 0
 
 setpriv --reuid 4711 --regid 4711 --clear-groups "$B/gover-ctl" --socket "$sock" status >"$dir/said" 2>&1
 is "gover-ctl without access exits with 1" "$?" 1
-ok "the error of gover-ctl names [access]" grep -q 'neither root nor a member of a group in \[access\]' "$dir/said"
+is "the error of gover-ctl is the daemon's" "$(cat "$dir/said")" "gover-ctl: uid 4711 may not read anything: \
+GET /v1/host requires membership in group 54322 or 54321 (run \`sudo usermod -aG 54322 \"\$(id -un 4711)\"\`, then log in again)"
 stop
 
 user=4711
@@ -73,6 +75,39 @@ start || exit 1
 ok "a missing group is logged" grep -q 'group no-such-group: does not exist on this host (ignored)' "$dir/log"
 ok "a missing default group is not logged" sh -c "! grep -q 'group gover: does not exist' '$dir/log'"
 stop
+
+# --- users with names, in a mount namespace with its own /etc/passwd and /etc/group ---
+
+cp /etc/passwd /etc/group "$dir"
+echo "gover-alice:x:4711:4711::/:/bin/sh" >>"$dir/passwd"
+echo "gover-sellers:x:54321:" >>"$dir/group"
+conf_extra='[access]
+operate_group = gover-sellers
+read_group = gover-lookers' sim_conf
+named() { # named COMMAND...: with these files as /etc/passwd and /etc/group; replaces a process in the background
+  exec unshare -m --propagation private sh -c 'mount --bind "$0/passwd" /etc/passwd && mount --bind "$0/group" /etc/group && exec "$@"' "$dir" "$@"
+}
+if unshare -m true 2>/dev/null; then
+  named "$B/gover-d" --config "$conf" >>"$dir/log" 2>&1 &
+  daemon_pid=$!
+  ok "the daemon starts" until_ok 20 curl -sSf --unix-socket "$sock" http://gover/readyz
+  detail() { # detail USER GROUP METHOD PATH
+    setpriv --reuid "$1" --regid "$2" --clear-groups curl -sS --unix-socket "$sock" -X "$3" "http://gover$4" | jq -r .detail
+  }
+  is "the user and a missing group are named" "$(detail 4711 4711 GET /v1/host)" "user gover-alice (uid 4711) may not read anything: \
+GET /v1/host requires membership in group gover-lookers, which did not exist when gover-d started (run \`sudo groupadd --system \
+gover-lookers && sudo usermod -aG gover-lookers gover-alice && sudo systemctl restart gover-d\`, then log in again)"
+  is "the user and the group are named" "$(detail 4711 4711 DELETE /v1/vgpus/a)" "user gover-alice (uid 4711) may not change anything: \
+DELETE /v1/vgpus/a requires membership in group gover-sellers (run \`sudo usermod -aG gover-sellers gover-alice\`, then log in again)"
+  is "a member may not read the audit log" "$(detail 4711 54321 GET /v1/audit)" "user gover-alice (uid 4711) may not manage tokens \
+or read the audit log: GET /v1/audit requires root (run the command with sudo)"
+  echo "gover-bob:x:4712:4712::/:/bin/sh" >>"$dir/passwd"
+  bob() { detail 4712 4712 GET /v1/host | grep -q '^user gover-bob (uid 4712) may not read'; }
+  ok "a user created later is named after the next period" until_ok 20 bob
+  stop
+else
+  ok "users are named # SKIP no mount namespaces" true
+fi
 
 # A daemon that does not run as root gives its own user full access.
 conf_extra='' sim_conf

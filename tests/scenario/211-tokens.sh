@@ -24,7 +24,8 @@ ok "gover-ctl creates a token with scope admin" token chief admin --expires 1h
 is "each token has the access of its scope" "$(three viewer), $(three robot), $(three chief)" \
   "200 403 403, 200 200 403, 200 200 200"
 ask viewer PATCH /v1/gpus/gpu0 '{"selling": "off"}' >/dev/null
-ok "a refusal names the token and the required scope" jq -e '.detail == "token viewer: scope operate required (has read)"' "$dir/body"
+ok "a refusal names the token and the required scope" jq -e '.detail == "token viewer has scope read, PATCH /v1/gpus/gpu0 requires operate: " +
+  "create a token with `gover-ctl token add NAME --scope operate`"' "$dir/body"
 
 is "only its owner can read the token file" "$(stat -c %a "$dir/viewer.token")" 600
 is "only its owner can read the file of the daemon" "$(stat -c %a "$dir/state/tokens.json")" 600
@@ -46,7 +47,7 @@ is "a lifetime below a minute is rejected" "$(status)" 422
 
 is "gover-ctl reads a token file" "$("$B/gover-ctl" --url "$url" --token-file "$dir/viewer.token" --json status | jq -r '.gpus[0].name // .host.gpus[0].name')" gpu0
 is "gover-ctl reads the token file named in the environment" "$(GOVER_TOKEN_FILE=$dir/viewer.token "$B/gover-ctl" --url "$url" freeze 2>&1)" \
-  "gover-ctl: token viewer: scope operate required (has read)"
+  'gover-ctl: token viewer has scope read, PATCH /v1/gpus/gpu0 requires operate: create a token with `gover-ctl token add NAME --scope operate`'
 is "a proxy in the environment is not used" "$(http_proxy=http://127.0.0.1:1 "$B/gover-ctl" --url "$url" --token-file "$dir/viewer.token" --json vgpu list | jq -c .vgpus)" "[]"
 is "without a token gover-ctl reports that one is required" "$("$B/gover-ctl" --url "$url" alerts 2>&1 | grep -c 'a token is required')" 1
 
@@ -55,7 +56,8 @@ is "without a token gover-ctl reports that one is required" "$("$B/gover-ctl" --
 cp "$dir/robot.header" "$dir/old.header"
 is "a token is revoked" "$(ctl token remove robot)" "removed: token robot"
 is "a revoked token is invalid immediately" "$(ask old GET /v1/host)" 401
-ok "the detail reports the revoked token" jq -e '.detail == "unknown or revoked token"' "$dir/body"
+ok "the detail reports the revoked token without its name" jq -e '.detail == "unknown or revoked token " +
+  "(GET /v1/host requires scope read: create a token with `gover-ctl token add NAME --scope read`)"' "$dir/body"
 is "a new token of the same name does not revive the old one" "$(token robot operate && ask old GET /v1/host) $(ask robot GET /v1/host)" "401 200"
 is "an unknown token cannot be revoked" "$(ctl token remove nix 2>&1)" "gover-ctl: token nix: not found"
 

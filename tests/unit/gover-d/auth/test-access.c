@@ -7,10 +7,12 @@
 #include <cmocka.h>
 
 #include <arpa/inet.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "gover-d/auth/access.h"
+#include "gover-d/auth/refusal.h"
+#include "gover-d/auth/users.h"
 
 static const struct {
 	enum access_scope has;
@@ -21,13 +23,17 @@ static const struct {
 	const char *words;
 } callers[] = {
 	{ACCESS_ADMIN, ACCESS_NO_FAULT, 0, 0, 0, 0, NULL},
-	{ACCESS_OPERATE, ACCESS_NO_FAULT, 0, 0, 0, 403, "scope admin required (has operate)"},
-	{ACCESS_READ, ACCESS_NO_FAULT, 0, 0, 403, 403, "(has read)"},
+	{ACCESS_OPERATE, ACCESS_NO_FAULT, 0, 0, 0, 403,
+	 "uid 7 has scope operate, GET /x requires admin"},
+	{ACCESS_READ, ACCESS_NO_FAULT, 0, 0, 403, 403,
+	 "uid 7 has scope read, GET /x requires admin: create a token with `gover-ctl token add "
+	 "NAME --scope admin`"},
 	{ACCESS_NONE, ACCESS_NO_FAULT, 0, 403, 403, 403, "not permitted for any user"},
-	{ACCESS_NONE, ACCESS_NOT_IN_GROUP, 0, 403, 403, 403, "member of a group"},
+	{ACCESS_NONE, ACCESS_NOT_IN_GROUP, 0, 403, 403, 403, "permission denied"},
 	{ACCESS_NONE, ACCESS_NO_TOKEN, 0, 401, 401, 401, "a token is required"},
 	{ACCESS_NONE, ACCESS_BAD_TOKEN, 0, 401, 401, 401, "unknown or revoked token"},
-	{ACCESS_NONE, ACCESS_EXPIRED, 0, 401, 401, 401, "expired"},
+	{ACCESS_NONE, ACCESS_EXPIRED, 0, 401, 401, 401,
+	 "expired token (GET /x requires scope admin"},
 	{ACCESS_NONE, ACCESS_BACK_OFF, 0, 429, 429, 429, "too many invalid tokens"},
 	{ACCESS_NONE, ACCESS_FOREIGN_HOST, 0, 403, 403, 403, "Host"},
 	{ACCESS_NONE, ACCESS_TOO_MANY, 0, 429, 429, 429, "too many requests"},
@@ -42,14 +48,137 @@ static void every_caller_on_every_route(void **state)
 		struct err err = {""};
 
 		/* A route without a scope refuses every caller. */
-		assert_int_not_equal(access_check(&principal, ACCESS_NONE, &err), 0);
-		assert_int_equal(access_check(&principal, ACCESS_OPEN, &err), callers[i].open);
-		assert_int_equal(access_check(&principal, ACCESS_READ, &err), callers[i].read);
-		assert_int_equal(access_check(&principal, ACCESS_OPERATE, &err),
+		assert_int_not_equal(refusal_check(&principal, ACCESS_NONE, "GET /x", &err), 0);
+		assert_int_equal(refusal_check(&principal, ACCESS_OPEN, "GET /x", &err),
+				 callers[i].open);
+		assert_int_equal(refusal_check(&principal, ACCESS_READ, "GET /x", &err),
+				 callers[i].read);
+		assert_int_equal(refusal_check(&principal, ACCESS_OPERATE, "GET /x", &err),
 				 callers[i].operate);
-		assert_int_equal(access_check(&principal, ACCESS_ADMIN, &err), callers[i].admin);
+		assert_int_equal(refusal_check(&principal, ACCESS_ADMIN, "GET /x", &err),
+				 callers[i].admin);
 		if (callers[i].words && !strstr(err.msg, callers[i].words))
 			fail_msg("\"%s\" does not contain \"%s\"", err.msg, callers[i].words);
+	}
+}
+
+/* What a user of this host reads, by its scope, the wanted scope and the groups of the daemon. */
+static const struct {
+	uid_t uid;
+	enum access_scope has, wanted;
+	struct access_rules rules;
+	const char *message;
+} refusals[] = {
+	{1001,
+	 ACCESS_READ,
+	 ACCESS_OPERATE,
+	 {.operate_gid = 50, .operate_group = "gover", .read_gid = 60, .read_group = "view"},
+	 "user alice (uid 1001) may not change anything: GET /x requires membership in "
+	 "group gover (run `sudo usermod -aG gover alice`, then log in again)"},
+	{1001,
+	 ACCESS_NONE,
+	 ACCESS_READ,
+	 {.operate_gid = 50, .operate_group = "gover", .read_gid = 60, .read_group = "view"},
+	 "user alice (uid 1001) may not read anything: GET /x requires membership in group "
+	 "view or gover (run `sudo usermod -aG view alice`, then log in again)"},
+	{1001,
+	 ACCESS_NONE,
+	 ACCESS_READ,
+	 {.operate_gid = 50, .operate_group = "gover", .read_gid = ACCESS_NO_GROUP},
+	 "user alice (uid 1001) may not read anything: GET /x requires membership in group "
+	 "gover (run `sudo usermod -aG gover alice`, then log in again)"},
+	{1002,
+	 ACCESS_NONE,
+	 ACCESS_OPERATE,
+	 {.operate_gid = 50, .operate_group = "gover", .read_gid = ACCESS_NO_GROUP},
+	 "uid 1002 may not change anything: GET /x requires membership in group gover (run "
+	 "`sudo usermod -aG gover \"$(id -un 1002)\"`, then log in again)"},
+	{1001,
+	 ACCESS_NONE,
+	 ACCESS_OPERATE,
+	 {.operate_gid = ACCESS_NO_GROUP, .operate_group = "gover", .read_gid = ACCESS_NO_GROUP},
+	 "user alice (uid 1001) may not change anything: GET /x requires membership in "
+	 "group gover, which did not exist when gover-d started (run `sudo groupadd "
+	 "--system gover && sudo usermod -aG gover alice && sudo systemctl restart "
+	 "gover-d`, then log in again)"},
+	{1001,
+	 ACCESS_NONE,
+	 ACCESS_READ,
+	 {.operate_gid = ACCESS_NO_GROUP, .read_gid = ACCESS_NO_GROUP},
+	 "user alice (uid 1001) may not read anything: GET /x requires root: [access] of "
+	 "gover.conf(5) configures no group with this right"},
+	{1001,
+	 ACCESS_OPERATE,
+	 ACCESS_ADMIN,
+	 {.operate_gid = 50, .operate_group = "gover", .read_gid = ACCESS_NO_GROUP},
+	 "user alice (uid 1001) may not manage tokens or read the audit log: GET /x "
+	 "requires root (run the command with sudo)"},
+};
+
+static void a_refused_user_reads_the_command_that_grants_the_right(void **state)
+{
+	char path[] = "/tmp/gover-test-access.XXXXXX";
+	struct users *users = users_new();
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0);
+	dprintf(fd, "root:x:0:0::/root:/bin/sh\nbad name:x:1002:7::/:/bin/sh\n"
+		    "alice:x:1001:1001::/home/alice:/bin/sh\n");
+	(void)close(fd);
+	assert_int_equal(users_load(users, path), 0);
+	(void)unlink(path);
+	for (size_t i = 0; i < ARRAY_SIZE(refusals); i++) {
+		struct access_rules rules = refusals[i].rules;
+		struct principal principal = {
+			.scope = refusals[i].has, .uid = refusals[i].uid, .rules = &rules};
+		struct err err = {""};
+
+		rules.users = users;
+		assert_int_equal(refusal_check(&principal, refusals[i].wanted, "GET /x", &err),
+				 403);
+		assert_string_equal(err.msg, refusals[i].message);
+	}
+	users_free(users);
+}
+
+static void lines_of_the_user_file(void **state)
+{
+	static const struct {
+		const char *text;
+		uid_t uid;
+		const char *name; /* NULL: no name */
+	} rows[] = {
+		{"a:x:5:5::/:/bin/sh\n", 5, "a"},
+		{"a:x:5:5::/:/bin/sh", 5, "a"},
+		{"a:x:5:5::/:/bin/sh\n", 6, NULL},
+		{"\n:\na:x\na:x:\nb:x:6:", 6, "b"},
+		{"b:x:6", 6, NULL},
+		{"b:x:06x:6", 6, NULL},
+		{"-b:x:6:6", 6, NULL},
+		{"$(reboot):x:6:6", 6, NULL},
+		{"abcdefghijklmnopqrstuvwxyz012345:x:6:", 6, "abcdefghijklmnopqrstuvwxyz012345"},
+		{"abcdefghijklmnopqrstuvwxyz0123456:x:6:", 6, NULL},
+		{"", 0, NULL},
+		{"c:x:4294967294:1:", 4294967294u, "c"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char path[] = "/tmp/gover-test-access.XXXXXX", name[USERS_NAME_MAX] = "";
+		struct users *users = users_new();
+		int fd = mkstemp(path);
+
+		assert_true(fd >= 0);
+		assert_int_equal(write(fd, rows[i].text, strlen(rows[i].text)),
+				 strlen(rows[i].text));
+		(void)close(fd);
+		assert_int_equal(users_load(users, path), 0);
+		(void)unlink(path);
+		if (users_find(users, rows[i].uid, name) != (rows[i].name != NULL) ||
+		    strcmp(name, rows[i].name ? rows[i].name : "") != 0)
+			fail_msg("row %zu: \"%s\"", i, name);
+		users_free(users);
 	}
 }
 
@@ -182,6 +311,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_caller_on_every_route),
+		cmocka_unit_test(a_refused_user_reads_the_command_that_grants_the_right),
+		cmocka_unit_test(lines_of_the_user_file),
 		cmocka_unit_test(a_peer_has_the_scope_of_its_user_and_groups),
 		cmocka_unit_test(scopes_have_names),
 		cmocka_unit_test(loopback_addresses_are_recognised),

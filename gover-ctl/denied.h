@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* Why this user may not connect to a unix socket, and the command that grants the right. */
+#ifndef GOVER_CTL_DENIED_H
+#define GOVER_CTL_DENIED_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Writes "user NAME (uid N)" of this process, or "uid N" if the user has no name. */
+void denied_name_user(char *ret_text, size_t size);
+
+/* Writes the name of a user or a group, or its number if it has no name. */
+void denied_user_name(uid_t uid, char *ret_name, size_t size);
+void denied_group_name(gid_t gid, char *ret_name, size_t size);
+
+/* Returns true if this process is in the group. */
+bool denied_has_group(gid_t gid);
+/*
+ * Returns true if this user is a member of the group according to the name services. The process is
+ * still not in the group if it was started before.
+ */
+bool denied_is_member(gid_t gid);
+
+/* Explains why connect() to the socket @path failed with EACCES. */
+void denied_explain(const char *path, char *ret_text, size_t size);
+
+#endif
