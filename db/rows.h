@@ -114,7 +114,10 @@ struct db_ledger_gpu {
 	double watched_s; /* time during which a daemon ran */
 };
 
-/* A price that is in force from ts_ms on. An unchanged price creates no row. */
+/*
+ * A price that is in force from ts_ms on; negative: the operator has set no price. An unchanged
+ * price creates no row.
+ */
 struct db_price {
 	int64_t ts_ms;
 	char flavor[ID_MAX];

@@ -96,6 +96,14 @@ static struct simulate_gpu *find_gpu(struct simulate *simulate, const char *name
 	return NULL;
 }
 
+/* Returns a price; -1, which stands for the prices of the scenario, if it is not set. */
+static double price_of(const json_t *prices, const char *key)
+{
+	double price = field_number(prices, key);
+
+	return isnan(price) ? -1 : price;
+}
+
 /*
  * Finds the prices of the flavor @name. The list is sorted by time: the last prices are in force.
  */
@@ -107,8 +115,8 @@ static void find_prices(const json_t *economics, const char *name, struct record
 	json_array_foreach (json_object_get(economics, "prices"), i, price) {
 		if (strcmp(field_text(price, "flavor"), name) != 0)
 			continue;
-		terms->price_per_cap_hour = field_number(price, "price_per_cap_hour");
-		terms->penalty_per_broken_s = field_number(price, "penalty_per_broken_s");
+		terms->price_per_cap_hour = price_of(price, "price_per_cap_hour");
+		terms->penalty_per_broken_s = price_of(price, "penalty_per_broken_s");
 	}
 }
 

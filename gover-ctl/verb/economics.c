@@ -1,12 +1,60 @@
 /* SPDX-License-Identifier: MIT */
-/* `economics`: revenue, penalties and profit, with and without overselling. */
+/*
+ * `economics`: revenue, penalties and profit, with and without overselling. While no price is set,
+ * only the sold capacity and the broken time.
+ */
+#include <string.h>
+
+#include "base/cleanup.h"
 #include "gover-ctl/field.h"
 #include "gover-ctl/verb/time-arg.h"
 #include "gover-ctl/verb/tables.h"
 #include "gover-ctl/verb/describe.h"
 #include "gover-ctl/verb/verbs.h"
 
-#define DAY_S (24 * 3600)
+#define DAY_S	    (24 * 3600)
+#define COLUMNS_MAX 16
+#define NO_PRICES                                                                                 \
+	"no price is set: revenue and penalties are not counted; set them with gover-ctl policy " \
+	"set price_per_cap_hour=PRICE penalty_per_broken_s=PENALTY"
+
+static bool is_money(const struct writer_column *column)
+{
+	static const char *const keys[] = {"revenue", "penalty", "profit", "profit_without"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		if (column->key && strcmp(column->key, keys[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Prints the rows of @answer without the columns of money if no price is set. */
+static enum ctl_exit print_table(const struct writer *writer, const struct table *table,
+				 const json_t *answer, bool money)
+{
+	struct writer_column kept[COLUMNS_MAX];
+	struct table some = *table;
+	size_t n = 0;
+
+	for (size_t i = 0; i < table->n_columns && n < COLUMNS_MAX; i++)
+		if (money || !is_money(&table->columns[i]))
+			kept[n++] = table->columns[i];
+	some.columns = kept;
+	some.n_columns = n;
+	return tables_print_rows(writer, &some, answer);
+}
+
+/* Writes "price 2 per hour of the whole GPU", or "no price" if it is not set. */
+static void describe_price(const json_t *price, const char *key, const char *what, const char *unit,
+			   char text[WRITER_SPAN_MAX * 4])
+{
+	double value = field_number(price, key);
+
+	if (isnan(value))
+		snprintf(text, WRITER_SPAN_MAX * 4, "no %s", what);
+	else
+		snprintf(text, WRITER_SPAN_MAX * 4, "%s %.6g per %s", what, value, unit);
+}
 
 static void print_prices(const struct writer *writer, const json_t *prices)
 {
@@ -14,21 +62,20 @@ static void print_prices(const struct writer *writer, const json_t *prices)
 	size_t i;
 
 	json_array_foreach (prices, i, price) {
-		char since[DESCRIBE_MAX];
+		char since[DESCRIBE_MAX], earns[WRITER_SPAN_MAX * 4], costs[WRITER_SPAN_MAX * 4];
 
 		describe_time(field_text(price, "time"), since);
-		writer_line(writer,
-			    "flavour %s since %s: price %.6g per hour of the whole GPU, penalty "
-			    "%.6g per broken "
-			    "second",
-			    field_text(price, "flavor"), since,
-			    field_number(price, "price_per_cap_hour"),
-			    field_number(price, "penalty_per_broken_s"));
+		describe_price(price, "price_per_cap_hour", "price", "hour of the whole GPU",
+			       earns);
+		describe_price(price, "penalty_per_broken_s", "penalty", "broken second", costs);
+		writer_line(writer, "flavour %s since %s: %s, %s", field_text(price, "flavor"),
+			    since, earns, costs);
 	}
 }
 
 /* Prints a table of two rows: the sums as sold, and the sums without overselling. */
-static enum ctl_exit print_accounts(const struct writer *writer, json_t *answer, json_t *without)
+static enum ctl_exit print_accounts(const struct writer *writer, json_t *answer, json_t *without,
+				    bool money)
 {
 	json_t *rows = NULL;
 	enum ctl_exit r;
@@ -38,7 +85,7 @@ static enum ctl_exit print_accounts(const struct writer *writer, json_t *answer,
 		rows = json_pack("{s:[O, O]}", "accounts", answer, without);
 	if (!rows)
 		return ctl_fail_memory();
-	r = tables_print_rows(writer, &table_accounts, rows);
+	r = print_table(writer, &table_accounts, rows, money);
 	json_decref(rows);
 	return r;
 }
@@ -48,7 +95,7 @@ static enum ctl_exit print_accounts(const struct writer *writer, json_t *answer,
  * @without.
  */
 static enum ctl_exit print_rows(const struct writer *writer, const struct table *table,
-				json_t *answer, const json_t *without)
+				json_t *answer, const json_t *without, bool money)
 {
 	const json_t *baseline = json_object_get(without, table->member);
 	json_t *row;
@@ -61,12 +108,13 @@ static enum ctl_exit print_rows(const struct writer *writer, const struct table 
 			return ctl_fail_memory();
 	}
 	writer_line(writer, "%s", "");
-	return tables_print_rows(writer, table, answer);
+	return print_table(writer, table, answer, money);
 }
 
 static enum ctl_exit print(const struct writer *writer, json_t *answer)
 {
 	json_t *without = json_object_get(answer, "without_overselling");
+	bool money = !json_is_false(json_object_get(answer, "prices_set"));
 	char from[DESCRIBE_MAX], to[DESCRIBE_MAX];
 	enum ctl_exit r;
 
@@ -74,14 +122,17 @@ static enum ctl_exit print(const struct writer *writer, json_t *answer)
 	describe_time(field_text(answer, "to"), to);
 	writer_line(writer, "%s to %s, %.2f GPU hours observed", from, to,
 		    field_number(answer, "watched_hours"));
-	print_prices(writer, json_object_get(answer, "prices"));
+	if (money)
+		print_prices(writer, json_object_get(answer, "prices"));
+	else
+		writer_line(writer, "%s", NO_PRICES);
 	writer_line(writer, "%s", "");
-	r = print_accounts(writer, answer, without);
+	r = print_accounts(writer, answer, without, money);
 	if (json_array_size(json_object_get(answer, "vgpus")) == 0)
 		return r;
 	if (r == CTL_DONE)
-		r = print_rows(writer, &table_flavors, answer, without);
-	return r == CTL_DONE ? print_rows(writer, &table_earners, answer, without) : r;
+		r = print_rows(writer, &table_flavors, answer, without, money);
+	return r == CTL_DONE ? print_rows(writer, &table_earners, answer, without, money) : r;
 }
 
 enum ctl_exit verb_economics(struct ctl *ctl, const struct args *args)

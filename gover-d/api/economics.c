@@ -11,6 +11,7 @@
 #include "db/ledger.h"
 #include "gover-d/api/fetch.h"
 #include "gover-d/api/problem.h"
+#include "gover-d/config/config.h"
 #include "gover-d/core/ledger.h"
 #include "gover-d/util/json-encode.h"
 
@@ -19,12 +20,20 @@
 /* Limit of the vGPUs, and of the prices, in an answer. */
 #define ROWS_MAX 10000
 
+/* Which prices were set for a flavour at some time of the range. */
+struct priced {
+	char flavor[ID_MAX];
+	bool price, penalty;
+};
+
 struct economics_fetch {
 	struct api_fetch fetch;	      /* must be the first member */
 	struct db_ledger_range range; /* time range of the answer */
 	struct db_ledger *rows;
 	size_t n_rows, size_rows;
 	json_t *prices;
+	struct priced *priced;
+	size_t n_priced, size_priced;
 };
 
 /* Returns the sums of a row with overselling (sold) or without overselling (kept). */
@@ -42,6 +51,38 @@ static const struct db_money *kept(const struct db_ledger *row)
 
 /* --- reading --- */
 
+/* Returns the entry of a flavour, which is added if it is missing; NULL: out of memory. */
+static struct priced *priced_of(struct economics_fetch *e, const char *flavor)
+{
+	for (size_t i = 0; i < e->n_priced; i++)
+		if (strcmp(e->priced[i].flavor, flavor) == 0)
+			return &e->priced[i];
+	if (e->n_priced == e->size_priced) {
+		size_t size = e->size_priced ? 2 * e->size_priced : 8;
+		struct priced *priced = realloc(e->priced, size * sizeof(*priced));
+
+		if (!priced)
+			return NULL;
+		e->priced = priced;
+		e->size_priced = size;
+	}
+	e->priced[e->n_priced] = (struct priced){.price = false};
+	snprintf(e->priced[e->n_priced].flavor, ID_MAX, "%s", flavor);
+	return &e->priced[e->n_priced++];
+}
+
+/* @price and @penalty are negative if they are not set. */
+static int note_priced(struct economics_fetch *e, const char *flavor, double price, double penalty)
+{
+	struct priced *priced = priced_of(e, flavor);
+
+	if (!priced)
+		return -ENOMEM;
+	priced->price |= price >= 0;
+	priced->penalty |= penalty >= 0;
+	return 0;
+}
+
 static int take_row(void *userdata, const struct db_ledger *row)
 {
 	struct economics_fetch *e = userdata;
@@ -58,13 +99,20 @@ static int take_row(void *userdata, const struct db_ledger *row)
 		e->size_rows = size;
 	}
 	e->rows[e->n_rows++] = *row;
-	return 0;
+	/* An amount proves that its flavour had a price, also if the history has no such price. */
+	return note_priced(e, row->flavor, row->sold.revenue > 0 ? 0 : PRICE_UNSET,
+			   row->sold.penalty > 0 ? 0 : PRICE_UNSET);
 }
 
 /* Rounds to six decimals, because the price of one second is a small sum. */
 static json_t *encode_sum(double value)
 {
 	return isfinite(value) ? json_real(round(value * 1e6) / 1e6) : json_null();
+}
+
+static json_t *encode_price(double price)
+{
+	return price >= 0 ? json_real(price) : json_null();
 }
 
 static int take_price(void *userdata, const struct db_price *price)
@@ -77,10 +125,13 @@ static int take_price(void *userdata, const struct db_price *price)
 	o = json_encode_begin();
 	json_encode_add(&o, "time", json_encode_time(price->ts_ms));
 	json_encode_add(&o, "flavor", json_string(price->flavor));
-	json_encode_add(&o, "price_per_cap_hour", json_real(price->price_per_cap_hour));
-	json_encode_add(&o, "penalty_per_broken_s", json_real(price->penalty_per_broken_s));
+	json_encode_add(&o, "price_per_cap_hour", encode_price(price->price_per_cap_hour));
+	json_encode_add(&o, "penalty_per_broken_s", encode_price(price->penalty_per_broken_s));
 	json_encode_append(&e->prices, json_encode_end(&o));
-	return e->prices ? 0 : -ENOMEM;
+	if (!e->prices)
+		return -ENOMEM;
+	return note_priced(e, price->flavor, price->price_per_cap_hour,
+			   price->penalty_per_broken_s);
 }
 
 static int read_economics(struct api_fetch *fetch, struct db_reader *reader)
@@ -101,11 +152,30 @@ static int read_economics(struct api_fetch *fetch, struct db_reader *reader)
 
 /* --- encoding --- */
 
-static void add_money(struct json_encode *o, const struct db_money *money)
+/* Returns which prices flavour @flavor had; NULL: which prices any flavour had. */
+static struct priced find_priced(const struct economics_fetch *e, const char *flavor)
 {
-	json_encode_add(o, "revenue", encode_sum(money->revenue));
-	json_encode_add(o, "penalty", encode_sum(money->penalty));
-	json_encode_add(o, "profit", encode_sum(money->revenue - money->penalty));
+	struct priced found = {.price = false};
+
+	for (size_t i = 0; i < e->n_priced; i++) {
+		if (flavor && strcmp(e->priced[i].flavor, flavor) != 0)
+			continue;
+		found.price |= e->priced[i].price;
+		found.penalty |= e->priced[i].penalty;
+	}
+	return found;
+}
+
+/* An amount whose price was never set is null. A penalty that is not set costs nothing. */
+static void add_money(struct json_encode *o, const struct economics_fetch *e, const char *flavor,
+		      const struct db_money *money)
+{
+	struct priced priced = find_priced(e, flavor);
+	double profit = money->revenue - money->penalty;
+
+	json_encode_add(o, "revenue", encode_sum(priced.price ? money->revenue : NAN));
+	json_encode_add(o, "penalty", encode_sum(priced.penalty ? money->penalty : NAN));
+	json_encode_add(o, "profit", encode_sum(priced.price ? profit : NAN));
 	json_encode_add(o, "sold_cap_hours", encode_sum(money->cap_s / S_PER_HOUR));
 	json_encode_add(o, "broken_s", json_encode_number(money->broken_s));
 }
@@ -150,7 +220,7 @@ static json_t *encode_flavors(const struct economics_fetch *e, money_fn of)
 		sum = add_up(e, of, flavor);
 		o = json_encode_begin();
 		json_encode_add(&o, "flavor", json_encode_text(flavor));
-		add_money(&o, &sum);
+		add_money(&o, e, flavor, &sum);
 		json_encode_append(&list, json_encode_end(&o));
 	}
 	return list;
@@ -167,7 +237,7 @@ static json_t *encode_vgpus(const struct economics_fetch *e, money_fn of)
 		json_encode_add(&o, "vgpu", json_encode_name(row->vgpu));
 		json_encode_add(&o, "gpu", json_encode_name(row->gpu));
 		json_encode_add(&o, "flavor", json_encode_text(row->flavor));
-		add_money(&o, of(row));
+		add_money(&o, e, row->flavor, of(row));
 		json_encode_append(&list, json_encode_end(&o));
 	}
 	return list;
@@ -178,7 +248,7 @@ static void add_account(struct json_encode *o, const struct economics_fetch *e, 
 	struct db_money sum = add_up(e, of, /* flavor= */ NULL);
 	double watched_s = e->range.watched_s;
 
-	add_money(o, &sum);
+	add_money(o, e, /* flavor= */ NULL, &sum);
 	json_encode_add(o, "overbooking_ratio",
 			json_encode_number(watched_s > 0 ? sum.cap_s / watched_s : NAN));
 	json_encode_add(o, "flavors", encode_flavors(e, of));
@@ -189,10 +259,12 @@ static char *encode_economics(struct api_fetch *fetch)
 {
 	struct economics_fetch *e = (struct economics_fetch *)fetch;
 	struct json_encode o = json_encode_begin(), without = json_encode_begin();
+	struct priced any = find_priced(e, /* flavor= */ NULL);
 
 	json_encode_add(&o, "from", json_encode_time(e->range.from_ms));
 	json_encode_add(&o, "to", json_encode_time(e->range.to_ms));
 	json_encode_add(&o, "watched_hours", encode_sum(e->range.watched_s / S_PER_HOUR));
+	json_encode_add(&o, "prices_set", json_boolean(any.price || any.penalty));
 	add_account(&o, e, sold);
 	add_account(&without, e, kept);
 	json_encode_add(&o, "without_overselling", json_encode_end(&without));
@@ -205,6 +277,7 @@ static void release_economics(struct api_fetch *fetch)
 	struct economics_fetch *e = (struct economics_fetch *)fetch;
 
 	json_decref(e->prices);
+	free(e->priced);
 	free(e->rows);
 }
 

@@ -16,6 +16,7 @@
 #include "gover-d/api/metrics-vgpus.h"
 #include "gover-d/api/metrics.h"
 #include "gover-d/config/config.h"
+#include "gover-d/config/flavor.h"
 #include "gover-d/core/frames.h"
 #include "gover-d/core/history.h"
 #include "gover-d/core/view.h"
@@ -150,14 +151,25 @@ static double fps_dropped(const struct facts *f)
 	return (double)f->fps.dropped;
 }
 
+/* Amounts exist only if a price is set, or was set since the daemon started. */
 static double revenue(const struct facts *f)
 {
-	return f->host->revenue;
+	struct flavor flavor;
+
+	for (int i = 0; flavor_at(f->config, i, &flavor); i++)
+		if (flavor.price_per_cap_hour >= 0)
+			return f->host->revenue;
+	return f->host->revenue > 0 ? f->host->revenue : NAN;
 }
 
 static double penalty(const struct facts *f)
 {
-	return f->host->penalty;
+	struct flavor flavor;
+
+	for (int i = 0; flavor_at(f->config, i, &flavor); i++)
+		if (flavor.penalty_per_broken_s >= 0)
+			return f->host->penalty;
+	return f->host->penalty > 0 ? f->host->penalty : NAN;
 }
 
 static double vgpus(const struct facts *f)

@@ -48,6 +48,22 @@ static const struct setting *next_key(size_t *index)
 	return NULL;
 }
 
+/*
+ * Writes the value of a key. A price that is not set has the value that the policy decides with, so
+ * that the type of the member does not change.
+ */
+static int get_value(const struct config *config, const struct setting *key, char text[VALUE_MAX])
+{
+	const struct policy_params params = config_policy_params(config);
+	int r = config_get_live(config, key->key, text, VALUE_MAX);
+
+	if (r == 0 && strcmp(key->key, "price_per_cap_hour") == 0)
+		snprintf(text, VALUE_MAX, "%.17g", params.price_per_cap_hour);
+	if (r == 0 && strcmp(key->key, "penalty_per_broken_s") == 0)
+		snprintf(text, VALUE_MAX, "%.17g", params.penalty_per_broken_s);
+	return r;
+}
+
 json_t *api_encode_params(const struct config *config)
 {
 	struct json_encode o = json_encode_begin();
@@ -56,20 +72,22 @@ json_t *api_encode_params(const struct config *config)
 	size_t index = 0;
 
 	while ((key = next_key(&index)))
-		if (config_get_live(config, key->key, text, sizeof(text)) == 0)
+		if (get_value(config, key, text) == 0)
 			json_encode_add(&o, key->key, encode_value(key, text));
 	return json_encode_end(&o);
 }
 
-static json_t *encode_differing(json_t *params, json_t *file)
+static json_t *encode_differing(const struct config *config, const struct config *file)
 {
+	char is[VALUE_MAX], was[VALUE_MAX];
 	json_t *list = json_array();
-	const char *key;
-	json_t *value;
+	const struct setting *key;
+	size_t index = 0;
 
-	json_object_foreach (params, key, value)
-		if (!json_equal(value, json_object_get(file, key)))
-			json_encode_append(&list, json_string(key));
+	while ((key = next_key(&index)))
+		if (config_get_live(config, key->key, is, sizeof(is)) == 0 &&
+		    config_get_live(file, key->key, was, sizeof(was)) == 0 && strcmp(is, was) != 0)
+			json_encode_append(&list, json_string(key->key));
 	return list;
 }
 
@@ -87,14 +105,12 @@ static json_t *encode_policies(void)
 static char *make_policy(struct api *api)
 {
 	const struct config *config = api->view->config;
-	json_t *params = api_encode_params(config);
-	json_t *file = api_encode_params(api->view->file_config);
 	struct json_encode o = json_encode_begin();
 
 	json_encode_add(&o, "name", json_string(config->policy));
-	json_encode_add(&o, "differs", encode_differing(params, file));
-	json_encode_add(&o, "params", params);
-	json_encode_add(&o, "file", file);
+	json_encode_add(&o, "differs", encode_differing(config, api->view->file_config));
+	json_encode_add(&o, "params", api_encode_params(config));
+	json_encode_add(&o, "file", api_encode_params(api->view->file_config));
 	json_encode_add(&o, "policies", encode_policies());
 	return json_encode_dump(json_encode_end(&o));
 }

@@ -21,14 +21,20 @@
 
 #define FLAVORS_MAX 32
 
+/*
+ * A price or penalty that the operator has not set. Decisions then use the defaults of struct
+ * policy_params, and the ledger counts no money.
+ */
+#define PRICE_UNSET (-1.0)
+
 /* Section [flavor NAME]: a flavour that contracts can have instead of the flavour of [offer]. */
 struct flavor {
 	char name[ID_MAX];
 	int cap_pct; /* initial cap of a contract; default 50 */
 	/* target of a contract on a GPU that counts frames or units of work; 0: default 0 */
 	double target_fps, target_rate;
-	double price_per_cap_hour;   /* price of the whole GPU per hour; default 1 */
-	double penalty_per_broken_s; /* penalty per second of broken time; default 0.01 */
+	double price_per_cap_hour;   /* price of the whole GPU per hour */
+	double penalty_per_broken_s; /* penalty per second of broken time */
 };
 
 /* Section [offer]. */
@@ -37,8 +43,8 @@ struct offer_config {
 	int flavor_cap_pct;  /* initial cap of the flavour; default 50 */
 	/* targets of the flavour, as in struct flavor; default 0 */
 	double flavor_target_fps, flavor_target_rate;
-	double price_per_cap_hour;   /* price of the whole GPU per hour; default 1 */
-	double penalty_per_broken_s; /* penalty per second of broken time; default 0.01 */
+	double price_per_cap_hour;   /* price of the whole GPU per hour */
+	double penalty_per_broken_s; /* penalty per second of broken time */
 	int max_vgpus;		     /* limit of vGPUs on one GPU; default 16 */
 	int ttl_s;		     /* lifetime of an offer; default 60 */
 	int probation_s;	     /* length of the probation; default 30 */
@@ -142,7 +148,7 @@ void config_print(const struct config *config, FILE *out);
 
 /*
  * Returns the parameters of the policy with all members set: fund_window_periods is computed from
- * fund_window_s and the period, and the prices come from [offer].
+ * fund_window_s and the period, and the prices come from [offer], if they are set.
  */
 struct policy_params config_policy_params(const struct config *config);
 

@@ -103,11 +103,12 @@ static bool fits_policy(const char *text)
 #define FLAVOR(key)			    AT(CONFIG_FLAVOR_SECTION, false, #key, struct flavor, key)
 #define HISTORY(key)			    AT("history", false, #key, struct config, retention.key)
 
-#define INT    SETTING_INT
-#define NUMBER SETTING_NUMBER
-#define FLAG   SETTING_FLAG
-#define WORD   SETTING_WORD
-#define TEXT   SETTING_TEXT
+#define INT	  SETTING_INT
+#define NUMBER	  SETTING_NUMBER
+#define FLAG	  SETTING_FLAG
+#define WORD	  SETTING_WORD
+#define TEXT	  SETTING_TEXT
+#define PRICE(at) SETTING_ROW(at, setting_price, 0, 1000000000, "unset, or 0..1000000000", NULL)
 
 /* POLICY_KEYS of policy/keys.h makes one row for each policy key with these macros. */
 #define KEY_INT(key, low, high, unit)	 INT(POLICY(key), low, high, unit)
@@ -115,6 +116,24 @@ static bool fits_policy(const char *text)
 #define KEY_FLAG(key)			 FLAG(POLICY(key))
 #define KEY_SECONDS(key, low, high, unit) \
 	INT(AT("policy", true, #key, struct config, key), low, high, unit)
+
+static bool set_price(const struct setting *setting, void *at, const char *text, struct err *why)
+{
+	if (strcmp(text, "unset") != 0)
+		return setting_number.set(setting, at, text, why);
+	*(double *)at = PRICE_UNSET;
+	return true;
+}
+
+static void format_price(const void *at, char *ret_text, size_t size)
+{
+	if (*(const double *)at < 0)
+		snprintf(ret_text, size, "unset");
+	else
+		setting_number.format(at, ret_text, size);
+}
+
+static const struct setting_type setting_price = {set_price, format_price};
 
 #define FLAVOR_NAME "a name of A-Z a-z 0-9 . _ -"
 
@@ -170,8 +189,8 @@ static const struct setting keys[] = {
 	INT(OFFER(flavor_cap_pct), 1, 100, " percent"),
 	NUMBER(OFFER(flavor_target_fps), 0, 10000, " frames per second"),
 	NUMBER(OFFER(flavor_target_rate), 0, 1000000, " units of work per second"),
-	NUMBER(OFFER(price_per_cap_hour), 0, 1000000000, ""),
-	NUMBER(OFFER(penalty_per_broken_s), 0, 1000000000, ""),
+	PRICE(OFFER(price_per_cap_hour)),
+	PRICE(OFFER(penalty_per_broken_s)),
 	INT(OFFER(max_vgpus), 1, 256, " vGPUs"),
 	INT(OFFER(ttl_s), 1, 86400, " s"),
 	INT(OFFER(probation_s), 1, 86400, " s"),
@@ -180,8 +199,8 @@ static const struct setting keys[] = {
 	INT(FLAVOR(cap_pct), 1, 100, " percent"),
 	NUMBER(FLAVOR(target_fps), 0, 10000, " frames per second"),
 	NUMBER(FLAVOR(target_rate), 0, 1000000, " units of work per second"),
-	NUMBER(FLAVOR(price_per_cap_hour), 0, 1000000000, ""),
-	NUMBER(FLAVOR(penalty_per_broken_s), 0, 1000000000, ""),
+	PRICE(FLAVOR(price_per_cap_hour)),
+	PRICE(FLAVOR(penalty_per_broken_s)),
 
 	TEXT(AT("fps", false, "socket", struct config, fps_socket), 1, 107, "a path", NULL),
 	INT(AT("fps", false, "vsock_port", struct config, fps_vsock_port), 0, 2147483647,
@@ -253,8 +272,8 @@ void config_table_default_flavor(struct flavor *flavor, const char *name)
 {
 	*flavor = (struct flavor){
 		.cap_pct = 50,
-		.price_per_cap_hour = 1,
-		.penalty_per_broken_s = 0.01,
+		.price_per_cap_hour = PRICE_UNSET,
+		.penalty_per_broken_s = PRICE_UNSET,
 	};
 	memcpy(flavor->name, name, strlen(name) + 1);
 }
@@ -279,8 +298,8 @@ void config_default(struct config *config)
 		.fund_window_s = 30,
 		.offer = {.flavor = "default",
 			  .flavor_cap_pct = 50,
-			  .price_per_cap_hour = 1,
-			  .penalty_per_broken_s = 0.01,
+			  .price_per_cap_hour = PRICE_UNSET,
+			  .penalty_per_broken_s = PRICE_UNSET,
 			  .max_vgpus = 16,
 			  .ttl_s = 60,
 			  .probation_s = 30,
@@ -368,8 +387,10 @@ struct policy_params config_policy_params(const struct config *config)
 	double periods = round(config->fund_window_s / config_table_period_s(config));
 
 	params.fund_window_periods = (int)fmax(1, fmin(periods, POLICY_WINDOW_MAX));
-	params.price_per_cap_hour = config->offer.price_per_cap_hour;
-	params.penalty_per_broken_s = config->offer.penalty_per_broken_s;
+	if (config->offer.price_per_cap_hour >= 0)
+		params.price_per_cap_hour = config->offer.price_per_cap_hour;
+	if (config->offer.penalty_per_broken_s >= 0)
+		params.penalty_per_broken_s = config->offer.penalty_per_broken_s;
 	return params;
 }
 

@@ -98,13 +98,15 @@ static int sort_by_age(const struct host_gpu *gpu, struct vgpu *order[POLICY_VGP
 static void earn(struct db_money *money, const struct flavor *flavor, double cap_s)
 {
 	money->cap_s += cap_s;
-	money->revenue += cap_s * flavor->price_per_cap_hour / S_PER_HOUR;
+	if (flavor->price_per_cap_hour > 0)
+		money->revenue += cap_s * flavor->price_per_cap_hour / S_PER_HOUR;
 }
 
 static void owe(struct db_money *money, const struct flavor *flavor, double broken_s)
 {
 	money->broken_s += broken_s;
-	money->penalty += broken_s * flavor->penalty_per_broken_s;
+	if (flavor->penalty_per_broken_s > 0)
+		money->penalty += broken_s * flavor->penalty_per_broken_s;
 }
 
 /* Counts one vGPU. @fits: the vGPU would also exist on a host without overselling. */

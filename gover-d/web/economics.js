@@ -3,9 +3,10 @@
 import { by_id, h, keyed, set_text } from "./dom.js";
 import { money, number } from "./words.js";
 
+// A row of money is shown only if its amount is known: null means that no price is set.
 const ROWS = [
 	["Revenue", (e) => e.revenue, money],
-	["Penalties", (e) => 0 - e.penalty, money],
+	["Penalties", (e) => e.penalty === null ? null : 0 - e.penalty, money],
 	["Profit", (e) => e.profit, money],
 	["Sold", (e) => e.sold_cap_hours, (x) => `${number(x, 1)} GPU h`],
 	["Broken", (e) => e.broken_s, (x) => `${number(x)} s`],
@@ -44,8 +45,7 @@ export class Economics {
 		by_id("economics-table").hidden = !economics;
 		if (!economics)
 			return;
-		const free = economics.prices.every((p) => !p.price_per_cap_hour && !p.penalty_per_broken_s);
-		by_id("no-prices").hidden = !free;
-		keyed(by_id("economics-rows"), ROWS.map((r) => [...r, economics]), (r) => r[0], make);
+		by_id("no-prices").hidden = economics.prices_set;
+		keyed(by_id("economics-rows"), ROWS.filter(([, of]) => of(economics) !== null).map((r) => [...r, economics]), (r) => r[0], make);
 	}
 }

@@ -97,8 +97,10 @@ export class Host {
 	}
 
 	money(economics) {
-		set_text(this.earned.value, economics ? money(economics.profit, economics.revenue) : "–");
-		set_text(this.earned.note, economics ? `${money(economics.revenue)} revenue, ${money(economics.penalty, economics.revenue)} penalties` : "no history");
+		const known = economics && economics.profit !== null;
+		set_text(this.earned.value, known ? money(economics.profit, economics.revenue) : "–");
+		set_text(this.earned.note, known ? `${money(economics.revenue)} revenue, ${money(economics.penalty ?? 0, economics.revenue)} penalties`
+			: economics ? "no price is set" : "no history");
 	}
 
 	/** Shows whether the page is up to date. */

@@ -2,6 +2,7 @@
 # Bearer tokens over TCP: missing, expired, revoked and invalid tokens, and one token of each scope. gover-ctl creates and
 # revokes them.
 # A token appears only in the file that gover-ctl writes.
+# shellcheck disable=SC2016 # of jq, of the inner shell, or literal backquotes
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -184,6 +184,72 @@ static void a_shorter_range_sums_its_minutes(void **state)
 	json_decref(answer);
 }
 
+static void append_price(int64_t ts_ms, const char *flavor, double price, double penalty)
+{
+	struct db_price row = {
+		.ts_ms = ts_ms, .price_per_cap_hour = price, .penalty_per_broken_s = penalty};
+
+	strcpy(row.flavor, flavor);
+	assert_int_equal(db_append_price(manager->history.db, &row), 0);
+}
+
+static void append_second(const char *vgpu, const char *flavor, double revenue, double penalty)
+{
+	struct db_ledger row = {.ts_ms = BEGIN_MS + 7200000, .gpu = "gpu0"};
+
+	row.sold = row.kept = (struct db_money){36, 2, revenue, penalty};
+	strcpy(row.vgpu, vgpu);
+	strcpy(row.flavor, flavor);
+	assert_int_equal(db_append_ledger(manager->history.db, &row), 0);
+}
+
+static bool is_null(const json_t *object, const char *key)
+{
+	return json_is_null(json_object_get(object, key));
+}
+
+/* Two hours after the other rows: no price, then a price of one flavour, then a penalty too. */
+static void amounts_without_a_price_are_null(void **state)
+{
+	const char *from = "2023-11-15T00:00:00Z", *to = "2023-11-15T00:02:00Z";
+	json_t *answer;
+
+	(void)state;
+	append_price(BEGIN_MS + 3600000, "default", -1, -1);
+	append_price(BEGIN_MS + 3600000, "none", -1, -1);
+	append_second("c", "none", 0, 0);
+	answer = query(from, to);
+	assert_true(json_is_false(json_object_get(answer, "prices_set")));
+	assert_true(is_null(answer, "revenue") && is_null(answer, "penalty") &&
+		    is_null(answer, "profit"));
+	assert_true(is_null(json_object_get(answer, "without_overselling"), "revenue"));
+	assert_true(is_null(element(answer, "vgpus", 0), "profit"));
+	assert_true(is_null(element(answer, "flavors", 0), "revenue"));
+	assert_true(is_null(element(answer, "prices", 0), "price_per_cap_hour"));
+	assert_true(fabs(json_number_value(json_object_get(answer, "sold_cap_hours")) - 0.01) <
+		    1e-6);
+	assert_true(fabs(json_number_value(json_object_get(answer, "broken_s")) - 2) < 1e-6);
+	json_decref(answer);
+
+	append_price(BEGIN_MS + 7200001, "default", 1, -1);
+	append_second("d", "default", 0.01, 0);
+	answer = query(from, to);
+	assert_true(json_is_true(json_object_get(answer, "prices_set")));
+	check(answer, 0.01, 0, 0.01, 0.02, 4);
+	assert_true(is_null(answer, "penalty"));
+	assert_true(is_null(element(answer, "vgpus", 0), "revenue"));
+	check(element(answer, "vgpus", 1), 0.01, 0, 0.01, 0.01, 2);
+	json_decref(answer);
+
+	append_price(BEGIN_MS + 7200002, "none", -1, 0);
+	answer = query(from, to);
+	assert_false(is_null(answer, "penalty"));
+	assert_true(is_null(element(answer, "vgpus", 0), "profit"));
+	assert_false(is_null(element(answer, "vgpus", 0), "penalty"));
+	assert_true(is_null(element(answer, "vgpus", 1), "penalty"));
+	json_decref(answer);
+}
+
 static void without_records_the_ratio_is_null(void **state)
 {
 	json_t *answer = query("5", "6");
@@ -191,6 +257,8 @@ static void without_records_the_ratio_is_null(void **state)
 	(void)state;
 	check(answer, 0, 0, 0, 0, 0);
 	assert_true(json_is_null(json_object_get(answer, "overbooking_ratio")));
+	assert_true(json_is_false(json_object_get(answer, "prices_set")));
+	assert_true(is_null(answer, "revenue"));
 	assert_int_equal(json_array_size(json_object_get(answer, "vgpus")), 0);
 	assert_int_equal(json_array_size(json_object_get(answer, "prices")), 0);
 	json_decref(answer);
@@ -228,9 +296,9 @@ static void without_a_database_the_status_is_503(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(the_reply_has_both_accounts),	    TEST(a_shorter_range_sums_its_minutes),
-		TEST(without_records_the_ratio_is_null),    TEST(an_invalid_range_is_400),
-		TEST(without_a_database_the_status_is_503),
+		TEST(the_reply_has_both_accounts),	TEST(a_shorter_range_sums_its_minutes),
+		TEST(amounts_without_a_price_are_null), TEST(without_records_the_ratio_is_null),
+		TEST(an_invalid_range_is_400),		TEST(without_a_database_the_status_is_503),
 	};
 
 	return cmocka_run_group_tests_name("api-economics", tests, NULL, NULL);

@@ -139,7 +139,7 @@ static void every_key_sets_its_member(void **state)
 	assert_float_equal(config.flavors[0].penalty_per_broken_s, 0, 0);
 	assert_string_equal(config.flavors[1].name, "t");
 	assert_int_equal(config.flavors[1].cap_pct, 50);
-	assert_float_equal(config.flavors[1].penalty_per_broken_s, 0.01, 0);
+	assert_float_equal(config.flavors[1].penalty_per_broken_s, PRICE_UNSET, 0);
 	assert_string_equal(config.fps_socket, "f.sock");
 	assert_int_equal(config.fps_vsock_port, 7007);
 	assert_string_equal(config.fps_ports, "/run/p");

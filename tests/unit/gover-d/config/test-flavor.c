@@ -41,8 +41,8 @@ static void errors_name_the_line_of_the_section(void **state)
 		 "[flavor NAME] has no key \"flavor_cap_pct\""},
 		{"[flavor a]\ncap_pct = 101\n", 2,
 		 "[flavor NAME] cap_pct = \"101\" is not allowed"},
-		{"[flavor a]\nprice_per_cap_hour = -1\n", 2, "allowed: 0..1000000000"},
-		{"[offer]\npenalty_per_broken_s = nan\n", 2, "allowed: 0..1000000000"},
+		{"[flavor a]\nprice_per_cap_hour = -1\n", 2, "allowed: unset, or 0..1000000000"},
+		{"[offer]\npenalty_per_broken_s = nan\n", 2, "allowed: unset, or 0..1000000000"},
 		{"[offer]\nflavor = a b\n", 2, "allowed: a name of A-Z"},
 		{"[offer]\nflavor =\n", 2, "allowed: a name of A-Z"},
 	};
@@ -106,8 +106,8 @@ static void a_flavour_is_found_by_name(void **state)
 			assert_string_equal(flavor.name, rows[i].found);
 		flavor = flavor_of(&config, rows[i].name);
 		assert_string_equal(flavor.name, rows[i].priced_as);
-		assert_float_equal(flavor.price_per_cap_hour, rows[i].priced_as[0] == 'h' ? 5 : 1,
-				   0);
+		assert_float_equal(flavor.price_per_cap_hour,
+				   rows[i].priced_as[0] == 'h' ? 5 : PRICE_UNSET, 0);
 	}
 	assert_int_equal(flavor_refuse(&config, "u", &err), -EINVAL);
 	assert_string_equal(err.msg, "flavor: u is not allowed (allowed: half, s, t)");
@@ -123,6 +123,9 @@ static void the_policy_uses_the_prices_of_the_offer(void **state)
 	assert_float_equal(config_policy_params(&config).penalty_per_broken_s, 0.01, 0);
 	assert_int_equal(config_set_live(&config, "penalty_per_broken_s", "0.5", &err), 0);
 	assert_float_equal(config_policy_params(&config).penalty_per_broken_s, 0.5, 0);
+	assert_int_equal(config_set_live(&config, "penalty_per_broken_s", "unset", &err), 0);
+	assert_float_equal(config_policy_params(&config).penalty_per_broken_s, 0.01, 0);
+	assert_float_equal(config.offer.penalty_per_broken_s, PRICE_UNSET, 0);
 }
 
 int main(void)

@@ -26,6 +26,7 @@ static void set_prices(void)
 static struct {
 	struct db_ledger rows[8];
 	int n, prices;
+	struct db_price price; /* latest price of the default flavour */
 	struct db_ledger_range range;
 } loaded;
 
@@ -39,8 +40,10 @@ static int take_row(void *userdata, const struct db_ledger *row)
 
 static int take_price(void *userdata, const struct db_price *price)
 {
-	(void)userdata, (void)price;
+	(void)userdata;
 	loaded.prices++;
+	if (strcmp(price->flavor, "default") == 0)
+		loaded.price = *price;
 	return 0;
 }
 
@@ -190,6 +193,31 @@ static void a_new_price_applies_from_its_period_on(void **state)
 	assert_true(m->params.price_per_cap_hour > 35);
 }
 
+static void without_a_price_no_money_is_counted(void **state)
+{
+	json_t *change = json_pack("{s:f}", "price_per_cap_hour", 3.6);
+
+	(void)state;
+	set_prices();
+	config.offer.price_per_cap_hour = config.offer.penalty_per_broken_s = PRICE_UNSET;
+	start();
+	tick(1);
+	sell_as("a", 50, "", 1);
+	ten_seconds("a");
+	load_ledger();
+	check_money(&row_of("a", "default")->sold, 5, 10, 0, 0);
+	assert_true(loaded.price.price_per_cap_hour < 0 && loaded.price.penalty_per_broken_s < 0);
+	/* decisions use the defaults */
+	assert_float_equal(m->params.price_per_cap_hour, 1, 0);
+	assert_float_equal(m->params.penalty_per_broken_s, 0.01, 0);
+	assert_int_equal(await_change(control_policy_change(m, change, at_end, &err)), 0);
+	json_decref(change);
+	ten_seconds("a");
+	load_ledger();
+	check_money(&row_of("a", "default")->sold, 10, 20, 0.005, 0);
+	assert_true(fabs(loaded.price.price_per_cap_hour - 3.6) < 1e-9);
+}
+
 static void a_change_of_flavor_starts_a_new_row(void **state)
 {
 	struct contract values = {.flavor = "small"};
@@ -336,6 +364,7 @@ int main(void)
 		TEST(without_overselling_the_oldest_contracts_are_kept),
 		TEST(without_overselling_only_a_vgpu_at_its_full_cap_is_broken),
 		TEST(a_new_price_applies_from_its_period_on),
+		TEST(without_a_price_no_money_is_counted),
 		TEST(a_change_of_flavor_starts_a_new_row),
 		TEST(removal_keeps_the_sums_of_a_vgpu),
 		TEST(a_restart_loses_nothing),
