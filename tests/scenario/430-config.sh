@@ -58,7 +58,7 @@ printf '[daemon]\nperiod_ms = 100\n[gpu gpu1]\nbackend = sim\nspeed = 10\n' >"$c
 printf 'not read\n' >"$conf.d/30-not.conf~"
 printf 'not read\n' >"$conf.d/.hidden.conf"
 check "$conf"
-is "drop-ins are read" "$code: $(cat "$dir/output")" "0: gover.conf: valid, with the drop-ins in gover.conf.d"
+is "each file is named" "$code: $(tr '\n' ' ' <"$dir/output")" "0: gover.conf: valid gover.conf.d/10-sim.conf: valid gover.conf.d/20-more.conf: valid "
 is "a later file changes a key" "$(printed daemon period_ms)" 100
 is "a later file changes a key of a GPU" "$(printed 'gpu gpu0' backend)" sim
 is "a later file does not change other keys of the GPU" "$(printed 'gpu gpu0' capacity_cores)" 2
@@ -86,10 +86,45 @@ check "$dir/absent"
 is "a missing file is a fault" "$code: $(cat "$dir/output")" "1: absent: cannot be read: No such file or directory"
 check a b
 is "two files are wrong usage" "$code" 2
-[ -e /etc/gover ] || check
-[ -e /etc/gover ] || ok "without a file the defaults are valid" test "$code" = 0
+if ! [ -e /etc/gover ] && ! [ -d /run/systemd/system ]; then
+  check
+  is "without a unit and a daemon the default file is checked" "$code: $(tail -n 1 "$dir/output")" \
+    "0: /etc/gover/gover.conf: no such file, and no drop-ins: gover-d starts with its defaults"
+  is "the source of the path is printed" "$(head -n 1 "$dir/output")" \
+    "checking /etc/gover/gover.conf, the default: found neither gover-d.service nor a running gover-d"
+fi
 printf '[daemon]\nsocket = %s\nstate_dir = %s/state\n[fps]\nsocket = %s/fps.sock\n' "$sock" "$dir" "$dir" >"$conf"
 start || exit 1
 is "a daemon starts with drop-ins" "$(get /v1/gpus '[.gpus[].backend] | join(" ")')" "sim sim"
+
+# --- without FILE: the files of the running daemon ---
+
+running="checking gover.conf, the configuration of the running gover-d (pid $daemon_pid)"
+files='gover.conf: valid|gover.conf.d/10-sim.conf: valid|gover.conf.d/20-more.conf: valid'
+checks() { # checks TEXT CODE LAST_LINE
+  check
+  is "$1" "$code|$(paste -sd '|' "$dir/output")" "$2|$running|$files|$3"
+}
+checks "the files of the running daemon are checked" 0 "gover-d was started after the last change of these files"
+is "as JSON" "$(ctl --json config check | jq -c '[.ok, .source, (.path | endswith("/gover.conf")), .restart_needed, (.files | length)]')" \
+  '[true,"process",true,false,3]'
+echo '# a comment' >>"$conf.d/20-more.conf"
+checks "a changed drop-in needs a restart" 0 "gover-d was started before the last change of gover.conf.d/20-more.conf: restart it"
+is "as JSON too" "$(ctl --json config check | jq -c '[.ok, .restart_needed]')" '[true,true]'
+is "a given file is not compared with the daemon" "$(ctl --json config check "$conf" | jq -c '[.source, .restart_needed]')" '["argument",null]'
+rm "$conf.d/20-more.conf"
+files='gover.conf: valid|gover.conf.d/10-sim.conf: valid'
+checks "a removed drop-in needs a restart" 0 "gover-d was started before the last change of gover.conf.d: restart it"
+echo 'nonsense' >"$conf.d/30-bad.conf"
+check
+is "faults are printed before the restart" "$code $(tail -n 1 "$dir/output")" \
+  "1 gover-d was started before the last change of gover.conf.d/30-bad.conf: a restart would fail with these faults"
+rm "$conf.d/30-bad.conf"
+cd "$dir" || exit 1
+stop
+conf=gover.conf
+start || exit 1
+ctl config check >"$dir/output"
+ok "a relative path is resolved" grep -q "^checking $dir/gover.conf, the configuration of the running" "$dir/output"
 stop
 finish
