@@ -258,6 +258,7 @@ static int explain_no_answer(const struct client *client, CURLcode code, struct 
 {
 	const char *why = curl_easy_strerror(code);
 	bool connected = code != CURLE_COULDNT_CONNECT && code != CURLE_COULDNT_RESOLVE_HOST;
+	struct denied denied;
 	long os_errno = 0;
 
 	if (code == CURLE_WRITE_ERROR)
@@ -269,12 +270,10 @@ static int explain_no_answer(const struct client *client, CURLcode code, struct 
 				"--cacert",
 				client->address, why);
 	curl_easy_getinfo(client->curl, CURLINFO_OS_ERRNO, &os_errno);
-	if (!connected && client->over_socket && os_errno == EACCES) {
-		char denied[ERR_MSG_MAX / 2];
-
-		denied_explain(client->address, denied, sizeof(denied));
-		return err_fail(reterr, ENOTCONN, "permission denied: %s", denied);
-	}
+	if (!connected && client->over_socket && os_errno == EACCES &&
+	    denied_explain(client->address, &denied))
+		return err_fail(reterr, ENOTCONN, "permission denied: %s (%s)", denied.text,
+				denied.command);
 	if (!connected && os_errno != 0)
 		why = strerror((int)os_errno);
 	return err_fail(reterr, connected ? ECONNRESET : ENOTCONN,

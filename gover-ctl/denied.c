@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,9 +17,9 @@
 #include "base/cleanup.h"
 #include "gover-ctl/denied.h"
 
-#define NAME_SIZE   64
-#define MEMBERS_MAX 256
-#define CURE_SIZE   512
+#define NAME_SIZE    64
+#define MEMBERS_MAX  256
+#define ALLOWED_SIZE 192
 
 void denied_user_name(uid_t uid, char *ret_name, size_t size)
 {
@@ -99,43 +100,46 @@ static bool find_closed_folder(const char *path, char ret_folder[PATH_MAX])
 	return false;
 }
 
-/* Writes the cure: the group of @stat if the group has the right @bit, otherwise the owner. */
-static void write_cure(const struct stat *stat, mode_t bit, char *ret_text, size_t size)
+/* Writes which users may use @stat, by the group if it has the right @bit, and the cure. */
+static void write_cure(const struct stat *stat, mode_t bit, char ret_allowed[ALLOWED_SIZE],
+		       struct denied *denied)
 {
 	bool for_group = (stat->st_mode & bit) && stat->st_gid != 0;
 	char group[NAME_SIZE], user[NAME_SIZE];
 
 	denied_group_name(stat->st_gid, group, sizeof(group));
 	denied_user_name(for_group ? geteuid() : stat->st_uid, user, sizeof(user));
-	if (!for_group)
-		snprintf(ret_text, size, "only root%s%s may connect (run the command with sudo)",
+	if (!for_group) {
+		snprintf(ret_allowed, ALLOWED_SIZE, "only root%s%s may connect",
 			 stat->st_uid ? " and user " : "", stat->st_uid ? user : "");
-	else if (denied_is_member(stat->st_gid) && !denied_has_group(stat->st_gid))
-		snprintf(ret_text, size,
+		snprintf(denied->command, sizeof(denied->command), "run the command with sudo");
+	} else if (denied_is_member(stat->st_gid) && !denied_has_group(stat->st_gid)) {
+		snprintf(ret_allowed, ALLOWED_SIZE,
 			 "members of group %s may connect, and this session began before the user "
-			 "became a member (log in again)",
+			 "became a member",
 			 group);
-	else
-		snprintf(ret_text, size,
-			 "members of group %s may connect (run `sudo usermod -aG %s %s`, then log "
-			 "in again)",
-			 group, group, user);
+		snprintf(denied->command, sizeof(denied->command), "log in again");
+	} else {
+		snprintf(ret_allowed, ALLOWED_SIZE, "members of group %s may connect", group);
+		snprintf(denied->command, sizeof(denied->command),
+			 "run `sudo usermod -aG %s %s`, then log in again", group, user);
+	}
 }
 
-void denied_explain(const char *path, char *ret_text, size_t size)
+bool denied_explain(const char *path, struct denied *ret_denied)
 {
-	char folder[PATH_MAX], who[NAME_SIZE + 32], cure[CURE_SIZE];
+	char folder[PATH_MAX], who[NAME_SIZE + 32], allowed[ALLOWED_SIZE];
 	bool closed = find_closed_folder(path, folder);
 	const char *thing = closed ? folder : path;
 	struct stat st;
 
+	if (!closed && (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0 || errno != EACCES))
+		return false;
 	denied_name_user(who, sizeof(who));
-	if (stat(thing, &st) < 0) {
-		snprintf(ret_text, size, "%s may not access %s (run the command with sudo)", who,
-			 thing);
-		return;
-	}
-	write_cure(&st, closed ? S_IXGRP : S_IWGRP, cure, sizeof(cure));
-	snprintf(ret_text, size, "%s may not %s %s: %s", who,
-		 closed ? "search the folder" : "connect to the socket", thing, cure);
+	if (stat(thing, &st) < 0)
+		return false;
+	write_cure(&st, closed ? S_IXGRP : S_IWGRP, allowed, ret_denied);
+	snprintf(ret_denied->text, sizeof(ret_denied->text), "%s may not %s %.256s: %s", who,
+		 closed ? "search the folder" : "connect to the socket", thing, allowed);
+	return true;
 }

@@ -3,7 +3,6 @@
 #ifndef GOVER_CTL_DENIED_H
 #define GOVER_CTL_DENIED_H
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -23,7 +22,14 @@ bool denied_has_group(gid_t gid);
  */
 bool denied_is_member(gid_t gid);
 
-/* Explains why connect() to the socket @path failed with EACCES. */
-void denied_explain(const char *path, char *ret_text, size_t size);
+struct denied {
+	char text[640];	   /* "user alice (uid 1001) may not connect to the socket ...: ..." */
+	char command[256]; /* the cure: "run `sudo usermod ...`, then log in again" */
+};
+/*
+ * Explains why connect() to the socket @path failed with EACCES. Returns false if the permissions
+ * of the socket and its folders allow the connection.
+ */
+bool denied_explain(const char *path, struct denied *ret_denied);
 
 #endif

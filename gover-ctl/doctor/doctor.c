@@ -3,36 +3,22 @@
  * The checks of `doctor`. A missing requirement of a backend is a failure if the daemon uses this
  * backend, and a warning otherwise.
  */
-#include <errno.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/file.h"
 #include "gover-ctl/doctor/doctor.h"
+#include "gover-ctl/doctor/access.h"
+#include "gover-ctl/doctor/cgroup.h"
 #include "gover-ctl/doctor/gvt.h"
+#include "gover-ctl/doctor/library.h"
+#include "gover-ctl/doctor/service.h"
 #include "gover-ctl/field.h"
 #include "gover-ctl/verb/launch.h"
 #include "gover-ctl/writer.h"
 
 #define S_PER_DAY 86400
-
-static void check_daemon(const struct doctor_input *input, struct doctor_finding *finding)
-{
-	char up[WRITER_SPAN_MAX];
-
-	if (!input->host) {
-		doctor_find(finding, DOCTOR_FAIL, "start it: systemctl start gover-d", "%s",
-			    input->no_answer);
-		return;
-	}
-	writer_format_span(field_number(input->host, "uptime_s"), up);
-	doctor_find(finding, DOCTOR_OK, "", "gover-d %s is running at %s, up %s",
-		    field_text(input->host, "version"), input->where, up);
-}
 
 static void check_ticks(const struct doctor_input *input, struct doctor_finding *finding)
 {
@@ -125,89 +111,6 @@ static void check_history(const struct doctor_input *input, struct doctor_findin
 			    field_number(history, "written"));
 }
 
-/* Returns true if a list of controllers such as "cpuset cpu io" contains "cpu". */
-static bool has_cpu(const char *controllers)
-{
-	for (const char *at = controllers; (at = strstr(at, "cpu")); at += 3)
-		if ((at == controllers || at[-1] == ' ') && strchr(" \n", at[3]))
-			return true;
-	return false;
-}
-
-/*
- * Finds the folder of the cpu controller: /sys/fs/cgroup for control groups v2, a folder below it
- * for v1. Returns -ENOENT if there is no such folder.
- */
-static int find_cpu_controller(const struct doctor_input *input, char ret_path[PATH_MAX])
-{
-	static const char *const v1[] = {"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"};
-	CLEANUP_FREE char *controllers = NULL;
-	char path[PATH_MAX];
-
-	doctor_under_root(input, "/sys/fs/cgroup/cgroup.controllers", path);
-	if (file_read(path, 4096, &controllers, NULL) == 0 && has_cpu(controllers)) {
-		doctor_under_root(input, "/sys/fs/cgroup", ret_path);
-		return 0;
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(v1); i++) {
-		doctor_under_root(input, v1[i], ret_path);
-		if (access(ret_path, F_OK) == 0)
-			return 0;
-	}
-	return -ENOENT;
-}
-
-static void check_cgroup(const struct doctor_input *input, struct doctor_finding *finding)
-{
-	bool used = doctor_uses_backend(input, "softgpu") || doctor_uses_backend(input, "lib");
-	enum doctor_state missing = used ? DOCTOR_FAIL : DOCTOR_WARN;
-	char path[PATH_MAX];
-
-	if (find_cpu_controller(input, path) < 0)
-		doctor_find(
-			finding, missing,
-			"in a container: delegate the cpu controller (systemd: Delegate=cpu)",
-			"control groups have no cpu controller: backends softgpu and lib cannot "
-			"work");
-	else if (access(path, W_OK) < 0)
-		doctor_find(finding, missing,
-			    "run gover-d as root, or delegate a control group to it",
-			    "control groups for vGPUs: folder %s cannot be written: %s", path,
-			    strerror(errno));
-	else
-		doctor_find(finding, DOCTOR_OK, "", "control groups for vGPUs can be created in %s",
-			    path);
-}
-
-static void check_library(const struct doctor_input *input, struct doctor_finding *finding)
-{
-	char path[PATH_MAX];
-	struct err err;
-
-	if (launch_find_library(&launch_fps, input->library, input->exe, path, &err) < 0)
-		doctor_find(finding, DOCTOR_FAIL,
-			    "install all parts of gover; without this library FPS are not measured",
-			    "%s", err.msg);
-	else
-		doctor_find(finding, DOCTOR_OK, "", "frames are counted by %s", path);
-}
-
-static void check_layer(const struct doctor_input *input, struct doctor_finding *finding)
-{
-	char path[PATH_MAX];
-	struct err err;
-
-	if (!doctor_uses_backend(input, "lib"))
-		finding->state = DOCTOR_SKIPPED;
-	else if (launch_find_library(&launch_cl, input->layer, input->exe, path, &err) < 0)
-		doctor_find(finding, DOCTOR_FAIL,
-			    "install all parts of gover; without this library programs of backend "
-			    "lib run without control",
-			    "%s", err.msg);
-	else
-		doctor_find(finding, DOCTOR_OK, "", "OpenCL programs take turns through %s", path);
-}
-
 /*
  * If no GPU has fps_source = bpf, the reply of the daemon contains no files and no error, and the
  * check is skipped.
@@ -240,10 +143,8 @@ static void check_xvfb(const struct doctor_input *input, struct doctor_finding *
 	if (launch_find_command("Xvfb", input->search_path) == 0)
 		doctor_find(finding, DOCTOR_OK, "",
 			    "Xvfb is installed: programs can render without a screen");
-	else
-		doctor_find(finding, DOCTOR_WARN, "apt install xvfb",
-			    "no Xvfb in PATH: the demo needs it, and programs can render only on a "
-			    "screen");
+	else /* a production host needs no X server */
+		finding->state = DOCTOR_SKIPPED;
 }
 
 static void check_mdev(const struct doctor_input *input, struct doctor_finding *finding)
@@ -298,10 +199,21 @@ static const struct {
 	const char *name;
 	void (*check)(const struct doctor_input *input, struct doctor_finding *finding);
 } checks[] = {
-	{"daemon", check_daemon},   {"ticks", check_ticks},    {"gpus", check_gpus},
-	{"history", check_history}, {"cgroups", check_cgroup}, {"library", check_library},
-	{"layer", check_layer},	    {"xvfb", check_xvfb},      {"mdev", check_mdev},
-	{"gvt", doctor_gvt_check},  {"i915-pmu", check_pmu},   {"vsock", check_vsock},
+	{"daemon", doctor_service_check},
+	{"access", doctor_access_check},
+	{"ticks", check_ticks},
+	{"gpus", check_gpus},
+	{"history", check_history},
+	{"cgroups", doctor_cgroup_check},
+	{"library", doctor_library_check},
+	{"library32", doctor_library32_check},
+	{"vulkan", doctor_vulkan_check},
+	{"layer", doctor_layer_check},
+	{"xvfb", check_xvfb},
+	{"mdev", check_mdev},
+	{"gvt", doctor_gvt_check},
+	{"i915-pmu", check_pmu},
+	{"vsock", check_vsock},
 	{"fps-bpf", check_bpf},
 };
 

@@ -9,6 +9,7 @@
 
 #include "gover-ctl/doctor/finding.h"
 #include "gover-ctl/field.h"
+#include "gover-d/config/config.h"
 
 void doctor_find(struct doctor_finding *finding, enum doctor_state state, const char *advice,
 		 const char *format, ...)
@@ -22,11 +23,26 @@ void doctor_find(struct doctor_finding *finding, enum doctor_state state, const 
 	va_end(ap);
 }
 
+void doctor_advise(struct doctor_finding *finding, enum doctor_state state, const char *text,
+		   const char *format, ...)
+{
+	va_list ap;
+
+	finding->state = state;
+	snprintf(finding->text, sizeof(finding->text), "%s", text);
+	va_start(ap, format);
+	vsnprintf(finding->advice, sizeof(finding->advice), format, ap);
+	va_end(ap);
+}
+
 bool doctor_uses_backend(const struct doctor_input *input, const char *backend)
 {
 	const json_t *gpu;
 	size_t i;
 
+	for (int n = 0; !input->host && input->config && n < input->config->n_gpus; n++)
+		if (strcmp(input->config->gpus[n].gpu.backend, backend) == 0)
+			return true;
 	json_array_foreach (json_object_get(input->host, "gpus"), i, gpu) {
 		if (strcmp(field_text(gpu, "backend"), backend) == 0)
 			return true;

@@ -5,8 +5,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "gover-ctl/doctor/report.h"
+#include "base/cleanup.h"
 #include "gover-ctl/doctor/doctor.h"
+#include "gover-ctl/doctor/report.h"
+#include "gover-ctl/installation.h"
+#include "gover-d/config/config.h"
 
 static json_t *examine(const struct doctor_input *input)
 {
@@ -31,12 +34,30 @@ static json_t *examine(const struct doctor_input *input)
 	return NULL;
 }
 
-json_t *doctor_report(const char *where, const json_t *host, const char *no_answer)
+/* Reads the configuration of the installation; NULL: it cannot be read. */
+static struct config *read_config(const struct installation *installation)
+{
+	struct config *config = malloc(sizeof(*config));
+
+	if (!config)
+		return NULL;
+	config_default(config);
+	if (config_load(config, installation->config[0] ? installation->config : NULL, NULL) >= 0)
+		return config;
+	free(config);
+	return NULL;
+}
+
+json_t *doctor_report(const struct doctor_daemon *daemon, bool anonymous)
 {
 	char exe[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 	const char *path = getenv("PATH");
+	struct installation installation;
+	CLEANUP_FREE struct config *config = NULL;
 
+	installation_examine(daemon->over_socket ? daemon->host : NULL, &installation);
+	config = read_config(&installation);
 	exe[n > 0 ? n : 0] = '\0';
 	return examine(&(struct doctor_input){
 		.root = "",
@@ -44,8 +65,13 @@ json_t *doctor_report(const char *where, const json_t *host, const char *no_answ
 		.exe = exe,
 		.library = getenv("GOVER_FPS_LIB"),
 		.layer = getenv("GOVER_CL_LIB"),
-		.where = where,
-		.host = host,
-		.no_answer = no_answer,
+		.where = daemon->where,
+		.over_socket = daemon->over_socket,
+		.host = daemon->host,
+		.no_answer = daemon->no_answer,
+		.refused = daemon->refused,
+		.anonymous = anonymous,
+		.installation = daemon->over_socket ? &installation : NULL,
+		.config = daemon->over_socket ? config : NULL,
 	});
 }

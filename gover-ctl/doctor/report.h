@@ -4,12 +4,21 @@
 #define GOVER_CTL_DOCTOR_REPORT_H
 
 #include <jansson.h>
+#include <stdbool.h>
+
+/* The result of a request to the daemon. */
+struct doctor_daemon {
+	const char *where;     /* its address */
+	bool over_socket;      /* @where is a unix socket */
+	const json_t *host;    /* reply to GET /v1/host; NULL: no reply */
+	const char *no_answer; /* the reason why @host is NULL */
+	bool refused;	       /* the daemon has refused the request */
+};
 
 /*
- * Checks this host and the daemon at @where. @host is the reply to GET /v1/host; if it is NULL,
- * @no_answer is the reason. Returns {"checks": [{"check", "state", "text", "advice"}], "ok"}, or
- * NULL if out of memory.
+ * Checks this host and the daemon. The user is not named if @anonymous is true. Returns {"checks":
+ * [{"check", "state", "text", "advice"}], "ok"}, or NULL if out of memory.
  */
-json_t *doctor_report(const char *where, const json_t *host, const char *no_answer);
+json_t *doctor_report(const struct doctor_daemon *daemon, bool anonymous);
 
 #endif

@@ -35,7 +35,12 @@ enum ctl_exit verb_doctor(struct ctl *ctl, const struct args *args)
 	if (r < 0)
 		return ctl_fail(ctl_exit_code(r), "%s", err.msg);
 	r = ctl_try_request(ctl, &call, &reply, &err);
-	report = doctor_report(client_address(ctl->client), r == 0 ? reply.json : NULL, err.msg);
+	report = doctor_report(&(struct doctor_daemon){.where = client_address(ctl->client),
+						       .over_socket = !ctl->url,
+						       .host = r == 0 ? reply.json : NULL,
+						       .no_answer = err.msg,
+						       .refused = r == CLIENT_REFUSED},
+			       /* anonymous= */ false);
 	if (!report)
 		return ctl_fail(CTL_FAILED, "out of memory");
 	done = field_true(report, "ok") ? CTL_DONE : CTL_FAILED;

@@ -126,8 +126,12 @@ static void collect(struct support *support)
 		ask(support, &questions[i]);
 	add_version(support);
 	part = add_part(support, "doctor.json", "result of gover-ctl doctor");
-	part->json = doctor_report(client_address(support->ctl->client), host_of(support),
-				   support->parts[0].why);
+	part->json =
+		doctor_report(&(struct doctor_daemon){.where = client_address(support->ctl->client),
+						      .over_socket = !support->ctl->url,
+						      .host = host_of(support),
+						      .no_answer = support->parts[0].why},
+			      /* anonymous= */ true);
 	part = add_part(support, "config.json", "configuration, with the defaults of missing keys");
 	pid = field_number(host_of(support), "pid");
 	if (support_host_config(pid > 0 ? (long)pid : 0, &part->json,

@@ -15,6 +15,8 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "gover-ctl/doctor/doctor.h"
+#include "gover-ctl/installation.h"
+#include "gover-d/config/config.h"
 
 #define ANY_PATH 256
 
@@ -47,6 +49,14 @@ static void make_file(const char *name, const char *text, mode_t mode)
 	*slash = '/';
 	assert_int_equal(file_replace(path, text, strlen(text)), 0);
 	assert_int_equal(chmod(path, mode), 0);
+}
+
+static void remove_made(const char *name)
+{
+	char command[ANY_PATH];
+
+	snprintf(command, sizeof(command), "rm -rf '%s%s'", root, name);
+	assert_int_equal(system(command), 0);
 }
 
 static json_t *host_with(const char *backend, const char *history)
@@ -105,7 +115,9 @@ static void a_bare_host_misses_requirements(void **state)
 	expect("history", NULL, DOCTOR_SKIPPED, "");
 	expect("cgroups", NULL, DOCTOR_WARN, "no cpu controller");
 	expect("library", NULL, DOCTOR_FAIL, "libgover-fps.so");
-	expect("xvfb", NULL, DOCTOR_WARN, "no Xvfb");
+	expect("xvfb", NULL, DOCTOR_SKIPPED, ""); /* a production host needs no X server */
+	expect("library32", NULL, DOCTOR_SKIPPED, "");
+	expect("vulkan", NULL, DOCTOR_SKIPPED, "");
 	expect("mdev", NULL, DOCTOR_WARN, "/sys/bus/mdev");
 	expect("i915-pmu", NULL, DOCTOR_WARN, "no i915");
 	expect("vsock", NULL, DOCTOR_WARN, "no /dev/vhost-vsock");
@@ -159,7 +171,7 @@ static void a_missing_requirement_of_a_used_backend_is_a_failure(void **state)
 
 static void warnings_and_failures_have_advice(void **state)
 {
-	static const char *const checks[] = {"daemon", "cgroups", "library", "xvfb", "mdev"};
+	static const char *const checks[] = {"daemon", "cgroups", "library", "mdev"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(checks); i++)
@@ -211,6 +223,127 @@ static void problems_of_the_daemon_are_found(void **state)
 	}
 }
 
+/* Each library is a finding of its own; without the 64-bit library there is only one finding. */
+static void missing_libraries_are_found(void **state)
+{
+	(void)state;
+	make_file("/usr/bin/gover-ctl", "", 0755);
+	make_file("/usr/lib/gover/libgover-fps.so", "", 0644);
+#ifdef __x86_64__
+	expect("library32", NULL, DOCTOR_WARN, "32/libgover-fps.so is missing");
+	make_file("/usr/lib/gover/32/libgover-fps.so", "", 0644);
+	expect("library32", NULL, DOCTOR_OK, "32/libgover-fps.so");
+#endif
+	expect("vulkan", NULL, DOCTOR_WARN, "libgover-fps-layer.so is missing");
+	assert_string_equal(ask("vulkan", NULL).advice, "sudo apt install libgover-fps");
+	make_file("/usr/lib/gover/libgover-fps-layer.so", "", 0644);
+	expect("vulkan", NULL, DOCTOR_WARN, "no implicit_layer.d/gover_fps.json");
+	make_file("/usr/share/vulkan/implicit_layer.d/gover_fps.json", "", 0644);
+	expect("vulkan", NULL, DOCTOR_OK, "libgover-fps-layer.so");
+}
+
+/* The unit, whose state systemd reports, decides about the first cure if no daemon answers. */
+static void the_state_of_the_unit_gives_the_cure(void **state)
+{
+	static const struct {
+		struct unit unit;
+		const char *text, *advice;
+	} units[] = {
+		{{.loaded = false}, "no answer", "sudo apt install gover"},
+		{{.enabled = "masked"}, "masked", "sudo systemctl unmask gover-d && "},
+		{{.loaded = true, .active = "inactive"},
+		 "is not started",
+		 "sudo systemctl enable --now gover-d"},
+		{{.loaded = true, .active = "failed", .result = "exit-code"},
+		 "exits with an error",
+		 "sudo gover-ctl config check; "},
+		{{.loaded = true, .active = "failed", .result = "watchdog"},
+		 "has failed (watchdog)",
+		 "journalctl -u gover-d -n 20; "},
+		{{.loaded = true, .active = "activating"}, "is starting", "journalctl -u gover-d"},
+		{{.loaded = true, .active = "active"},
+		 "no answer",
+		 "set --socket /run/gover/gover.sock, or GOVER_SOCKET"},
+	};
+	struct config *config = malloc(sizeof(*config));
+
+	(void)state;
+	config_default(config);
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
+		struct installation installation = {.unit = units[i].unit};
+		struct doctor_input input = {
+			.root = root,
+			.where = "/run/x",
+			.over_socket = true,
+			.no_answer = "no answer from gover-d at /run/x",
+			.installation = &installation,
+			.config = config,
+		};
+		struct doctor_finding finding;
+
+		installation.unit.known = true;
+		assert_string_equal(doctor_check(0, &input, &finding), "daemon");
+		assert_int_equal(finding.state, DOCTOR_FAIL);
+		if (!strstr(finding.text, units[i].text) ||
+		    !strstr(finding.advice, units[i].advice))
+			fail_msg("row %zu: \"%s\" -> \"%s\"", i, finding.text, finding.advice);
+	}
+	free(config);
+}
+
+/* Without an answer, the configuration of the unit and its sandbox are known. */
+static void a_sandbox_that_hides_control_groups_is_found(void **state)
+{
+	static const struct {
+		const char *backend;
+		struct unit unit;
+		enum doctor_state wanted;
+		const char *text, *advice;
+	} rows[] = {
+		{"softgpu",
+		 {.protects_cgroups = true},
+		 DOCTOR_FAIL,
+		 "read-only for gover-d",
+		 "gover-.service.d /usr/share/gover/examples/softgpu.conf && "},
+		{"lib",
+		 {.protects_cgroups = true},
+		 DOCTOR_FAIL,
+		 "read-only for gover-d",
+		 "gover-.service.d /usr/share/gover/examples/lib.conf && "},
+		{"softgpu", {.user = "gover"}, DOCTOR_FAIL, "runs as user gover", "softgpu.conf"},
+		{"softgpu", {.user = "root"}, DOCTOR_OK, "can be created", ""},
+		{"gvt", {.protects_cgroups = true}, DOCTOR_SKIPPED, "", ""},
+	};
+	struct config *config = malloc(sizeof(*config));
+
+	(void)state;
+	config_default(config);
+	make_file("/sys/fs/cgroup/cgroup.controllers", "cpuset cpu\n", 0644);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct installation installation = {.unit = rows[i].unit,
+						    .source = INSTALLATION_UNIT};
+		struct doctor_input input = {.root = root,
+					     .exe = "/none/gover-ctl",
+					     .where = "/run/x",
+					     .no_answer = "no answer",
+					     .over_socket = true,
+					     .installation = &installation,
+					     .config = config};
+		struct doctor_finding finding = {.text = ""};
+		const char *name = "";
+
+		strcpy(config->gpus[0].gpu.backend, rows[i].backend);
+		for (size_t c = 0; name && strcmp(name, "cgroups") != 0; c++)
+			name = doctor_check(c, &input, &finding);
+		if (finding.state != rows[i].wanted || !strstr(finding.text, rows[i].text) ||
+		    !strstr(finding.advice, rows[i].advice))
+			fail_msg("row %zu: %s, \"%s\" -> \"%s\"", i,
+				 doctor_state_name(finding.state), finding.text, finding.advice);
+	}
+	free(config);
+	remove_made("/sys");
+}
+
 static void met_requirements_are_found(void **state)
 {
 	json_t *host = host_with("softgpu", HISTORY_FINE);
@@ -253,14 +386,6 @@ static void met_requirements_are_found(void **state)
 
 #define VGPU "/sys/bus/mdev/devices/aaaaaaaa-0000-0000-0000-000000000001/intel_vgpu/"
 
-static void remove_made(const char *name)
-{
-	char command[ANY_PATH];
-
-	snprintf(command, sizeof(command), "rm -rf '%s%s'", root, name);
-	assert_int_equal(system(command), 0);
-}
-
 /* Adds one file at a time, from a host with only a GPU to a kernel with gover's scheduler. */
 static void gvt_g_is_checked_step_by_step(void **state)
 {
@@ -299,6 +424,9 @@ int main(void)
 		cmocka_unit_test(a_missing_requirement_of_a_used_backend_is_a_failure),
 		cmocka_unit_test(warnings_and_failures_have_advice),
 		cmocka_unit_test(problems_of_the_daemon_are_found),
+		cmocka_unit_test(a_sandbox_that_hides_control_groups_is_found),
+		cmocka_unit_test(the_state_of_the_unit_gives_the_cure),
+		cmocka_unit_test(missing_libraries_are_found),
 		cmocka_unit_test(met_requirements_are_found),
 		cmocka_unit_test(gvt_g_is_checked_step_by_step),
 	};
