@@ -17,16 +17,21 @@
 static const struct {
 	const char *active, *result; /* NULL: any */
 	const char *text, *advice;
+	bool names_result; /* the result follows the text */
 } states[] = {
 	{"failed", "exit-code", "gover-d.service has failed: gover-d exits with an error",
 	 "sudo gover-ctl config check; journalctl -u gover-d -n 20; then sudo systemctl "
-	 "reset-failed gover-d && sudo systemctl start gover-d"},
-	{"failed", NULL, "gover-d.service has failed",
+	 "reset-failed gover-d && sudo systemctl start gover-d",
+	 false},
+	{"failed", NULL, "gover-d.service has failed: ",
 	 "journalctl -u gover-d -n 20; then sudo systemctl reset-failed gover-d && sudo systemctl "
-	 "start gover-d"},
-	{"inactive", NULL, "gover-d.service is not started", "sudo systemctl enable --now gover-d"},
-	{"activating", NULL, "gover-d.service is starting, or waits for a restart", LOG_ADVICE},
-	{"deactivating", NULL, "gover-d.service is stopping", LOG_ADVICE},
+	 "start gover-d",
+	 true},
+	{"inactive", NULL, "gover-d.service is not started", "sudo systemctl enable --now gover-d",
+	 false},
+	{"activating", NULL, "gover-d.service is starting, or waits for a restart", LOG_ADVICE,
+	 false},
+	{"deactivating", NULL, "gover-d.service is stopping", LOG_ADVICE, false},
 };
 
 static void explain_unit(const struct doctor_input *input, const struct unit *unit,
@@ -49,9 +54,8 @@ static void explain_unit(const struct doctor_input *input, const struct unit *un
 		if (strcmp(states[i].active, unit->active) != 0 ||
 		    (states[i].result && strcmp(states[i].result, unit->result) != 0))
 			continue;
-		doctor_find(finding, DOCTOR_FAIL, states[i].advice, "%s%s%s%s", states[i].text,
-			    states[i].result ? "" : " (", states[i].result ? "" : unit->result,
-			    states[i].result ? "" : ")");
+		doctor_find(finding, DOCTOR_FAIL, states[i].advice, "%s%s", states[i].text,
+			    states[i].names_result ? unit->result : "");
 		return;
 	}
 	if (strcmp(socket, input->where) != 0)

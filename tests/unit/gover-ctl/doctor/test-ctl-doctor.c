@@ -258,7 +258,7 @@ static void the_state_of_the_unit_gives_the_cure(void **state)
 		 "exits with an error",
 		 "sudo gover-ctl config check; "},
 		{{.loaded = true, .active = "failed", .result = "watchdog"},
-		 "has failed (watchdog)",
+		 "has failed: watchdog",
 		 "journalctl -u gover-d -n 20; "},
 		{{.loaded = true, .active = "activating"}, "is starting", "journalctl -u gover-d"},
 		{{.loaded = true, .active = "active"},
