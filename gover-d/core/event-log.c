@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes each decision, alert, silence and offer to the log, as an observer. */
+#include <stdio.h>
+
 #include "gover-d/core/event-log.h"
 #include "gover-d/util/log.h"
 
 static void log_decision(void *userdata, const struct decision *decision)
 {
 	const char *kind = decision_kind_name(decision->kind);
+	char next[ID_MAX + 32] = "gover-ctl decisions";
 
 	(void)userdata;
+	if (decision->vgpu[0])
+		snprintf(next, sizeof(next), "gover-ctl why %s", decision->vgpu);
 	log_event(SD_INFO,
 		  &(struct log_fields){.kind = LOG_DECISION,
 				       .gpu = decision->gpu,
 				       .vgpu = decision->vgpu,
-				       .decision = kind},
+				       .decision = kind,
+				       .next = next},
 		  "%s%s%s: %s [%s]", kind, decision->vgpu[0] ? " " : "", decision->vgpu,
 		  decision->why, decision_result_name(decision->result));
 }
@@ -31,13 +37,17 @@ static void log_alert(void *userdata, const struct alert *alert, enum alert_even
 		[ALERT_ESCALATED] = {LOG_ALERT_UPDATED, SD_WARNING, "is more severe"},
 	};
 
+	char next[128];
+
 	(void)userdata;
+	alert_next_command(alert, next, sizeof(next));
 	log_event(lines[event].priority,
 		  &(struct log_fields){.kind = lines[event].kind,
 				       .gpu = alert->gpu,
 				       .vgpu = alert->vgpu,
 				       .vm = alert->vm,
-				       .alert = alert->name},
+				       .alert = alert->name,
+				       .next = next},
 		  "alert %s %s: %s", alert->name, lines[event].word, alert->text);
 }
 

@@ -28,6 +28,8 @@
 #include "gover-d/util/log.h"
 
 #define LINE_SIZE      2048
+#define SUBJECT_SIZE   512
+#define FIELDS_SIZE    2048 /* all fields except MESSAGE */
 #define JOURNAL_SOCKET "/run/systemd/journal/socket"
 
 static unsigned long lost; /* number of lines lost since the last written line */
@@ -174,6 +176,23 @@ static size_t add_field(char *text, size_t at, size_t size, const char *name, co
 	return at + named + length + 2;
 }
 
+/* Adds what the message concerns, as words: "vGPU a on GPU gpu0, virtual machine win-1". */
+static size_t add_subject(char *text, size_t at, size_t size, const struct log_fields *fields)
+{
+	const char *vgpu = fields->vgpu ? fields->vgpu : "", *gpu = fields->gpu ? fields->gpu : "",
+		   *vm = fields->vm ? fields->vm : "";
+	char words[SUBJECT_SIZE];
+
+	if (vgpu[0])
+		snprintf(words, sizeof(words), "vGPU %s%s%s%s%s", vgpu, gpu[0] ? " on GPU " : "",
+			 gpu, vm[0] ? ", virtual machine " : "", vm);
+	else if (gpu[0])
+		snprintf(words, sizeof(words), "GPU %s", gpu);
+	else
+		snprintf(words, sizeof(words), "the whole host");
+	return add_field(text, at, size, "GOVER_SUBJECT", words);
+}
+
 static bool connect_journal(void)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -195,13 +214,16 @@ static bool connect_journal(void)
 static bool send_journal(const char *priority, const struct log_fields *fields, const char *line)
 {
 	const char level[2] = {priority[1], '\0'}; /* "<4>" */
-	char text[LINE_SIZE + 1024];
+	const char *next = fields->next && fields->next[0] ? fields->next : "gover-ctl status";
+	char text[LINE_SIZE + FIELDS_SIZE];
 	size_t n = 0;
 
 	n = add_field(text, n, sizeof(text), "MESSAGE", line);
 	n = add_field(text, n, sizeof(text), "PRIORITY", level);
 	n = add_field(text, n, sizeof(text), "MESSAGE_ID", log_kind_id(fields->kind));
 	n = add_field(text, n, sizeof(text), "SYSLOG_IDENTIFIER", "gover-d");
+	n = add_subject(text, n, sizeof(text), fields);
+	n = add_field(text, n, sizeof(text), "GOVER_NEXT", next);
 	n = add_field(text, n, sizeof(text), "GOVER_GPU", fields->gpu);
 	n = add_field(text, n, sizeof(text), "GOVER_VGPU", fields->vgpu);
 	n = add_field(text, n, sizeof(text), "GOVER_VM", fields->vm);

@@ -2,8 +2,11 @@
 /*
  * The log of the daemon: one line per message on stderr, with a journald priority under systemd.
  * log_event() sends a message to the journal with the fields MESSAGE_ID (see dist/gover.catalog),
- * GOVER_GPU, GOVER_VGPU, GOVER_VM, GOVER_ALERT and GOVER_DECISION. Call these functions only in the
- * thread of the event loop.
+ * GOVER_SUBJECT, GOVER_NEXT, GOVER_GPU, GOVER_VGPU, GOVER_VM, GOVER_ALERT and GOVER_DECISION. Call
+ * these functions only in the thread of the event loop.
+ *
+ * The catalog may use only fields that each message of a kind has: GOVER_SUBJECT and GOVER_NEXT are
+ * always set.
  */
 #ifndef GOVER_D_UTIL_LOG_H
 #define GOVER_D_UTIL_LOG_H
@@ -45,6 +48,7 @@ struct log_fields {
 	const char *gpu, *vgpu, *vm;
 	const char *alert;    /* name of the alert */
 	const char *decision; /* kind of the decision */
+	const char *next;     /* command for the operator; default: "gover-ctl status" */
 };
 
 /* Logs a message with fields. Without a journal it does the same as log_line(). */

@@ -244,7 +244,8 @@ static void log_alert(void)
 				       .gpu = "gpu0",
 				       .vgpu = "a",
 				       .vm = "two\nlines",
-				       .alert = "fps_missing"},
+				       .alert = "fps_missing",
+				       .next = "gover-ctl vgpu show a"},
 		  "alert %d", 7);
 }
 
@@ -261,12 +262,48 @@ static void a_message_of_a_kind_has_journal_fields(void **state)
 	assert_int_equal(errno, ENOTTY);
 	assert_string_equal(drain(), "MESSAGE=alert 7\nPRIORITY=4\n"
 				     "MESSAGE_ID=d8f391f60b4e44f3a14ad981729aa97b\n"
-				     "SYSLOG_IDENTIFIER=gover-d\nGOVER_GPU=gpu0\nGOVER_VGPU=a\n"
+				     "SYSLOG_IDENTIFIER=gover-d\n"
+				     "GOVER_SUBJECT=vGPU a on GPU gpu0, virtual machine two lines\n"
+				     "GOVER_NEXT=gover-ctl vgpu show a\n"
+				     "GOVER_GPU=gpu0\nGOVER_VGPU=a\n"
 				     "GOVER_VM=two lines\nGOVER_ALERT=fps_missing\n");
 	/* journald is slow: the log does not block. */
 	for (int i = 0; i < 2000; i++)
 		log_alert();
 	(void)drain();
+	assert_int_equal(unlink(path), 0);
+	log_use_journal("/run/systemd/journal/socket");
+}
+
+/* The catalog refers to the subject and the next command, so that they are never missing. */
+static void every_message_of_a_kind_has_a_subject_and_a_next_command(void **state)
+{
+	static const struct {
+		struct log_fields fields;
+		const char *subject;
+	} rows[] = {
+		{{.kind = LOG_READY}, "the whole host"},
+		{{.kind = LOG_ALERT_RAISED, .gpu = "", .vgpu = "", .vm = ""}, "the whole host"},
+		{{.kind = LOG_ALERT_RAISED, .gpu = "g"}, "GPU g"},
+		{{.kind = LOG_DECISION, .gpu = "g", .vgpu = "a"}, "vGPU a on GPU g"},
+		{{.kind = LOG_SILENCE, .vgpu = "a", .next = ""}, "vGPU a"},
+		{{.kind = LOG_OFFER, .vgpu = "a", .vm = "win"}, "vGPU a, virtual machine win"},
+	};
+	char path[] = "/tmp/gover-log.XXXXXX";
+
+	(void)state;
+	assert_non_null(mkdtemp(path));
+	assert_int_equal(rmdir(path), 0);
+	use_journal(path);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char wanted[256];
+
+		snprintf(wanted, sizeof(wanted),
+			 "\nGOVER_SUBJECT=%s\nGOVER_NEXT=gover-ctl status\n", rows[i].subject);
+		log_event(SD_INFO, &rows[i].fields, "text");
+		if (!strstr(drain(), wanted))
+			fail_msg("row %zu has no \"%s\"", i, wanted);
+	}
 	assert_int_equal(unlink(path), 0);
 	log_use_journal("/run/systemd/journal/socket");
 }
@@ -306,6 +343,7 @@ int main(void)
 		KEPT(flags_of_a_shared_stderr_are_unchanged),
 		KEPT(a_missing_reader_is_no_error),
 		KEPT(a_message_of_a_kind_has_journal_fields),
+		KEPT(every_message_of_a_kind_has_a_subject_and_a_next_command),
 		KEPT(without_a_journal_it_is_a_line),
 		KEPT(every_kind_has_a_unique_id),
 	};
