@@ -300,7 +300,10 @@ static int judge_reply(const struct client *client, const struct client_call *ca
 	detail = json_string_value(json_object_get(reply->json, "detail"));
 	if (!detail)
 		detail = json_string_value(json_object_get(reply->json, "title"));
-	if (detail)
+	if (detail && reply->status == 401 && !client->token[0])
+		(void)err_fail(reterr, 0, "%s; pass it with --token-file or GOVER_TOKEN_FILE",
+			       detail);
+	else if (detail)
 		(void)err_fail(reterr, 0, "%s", detail);
 	else
 		(void)err_fail(reterr, 0, "%s %s: %s replied with HTTP status %ld", call->method,

@@ -50,7 +50,8 @@ is "gover-ctl reads a token file" "$("$B/gover-ctl" --url "$url" --token-file "$
 is "gover-ctl reads the token file named in the environment" "$(GOVER_TOKEN_FILE=$dir/viewer.token "$B/gover-ctl" --url "$url" freeze 2>&1)" \
   'gover-ctl: token viewer has scope read, PATCH /v1/gpus/gpu0 requires operate: create a token with `gover-ctl token add NAME --scope operate`'
 is "a proxy in the environment is not used" "$(http_proxy=http://127.0.0.1:1 "$B/gover-ctl" --url "$url" --token-file "$dir/viewer.token" --json vgpu list | jq -c .vgpus)" "[]"
-is "without a token gover-ctl reports that one is required" "$("$B/gover-ctl" --url "$url" alerts 2>&1 | grep -c 'a token is required')" 1
+is "without a token gover-ctl reports that one is required" "$("$B/gover-ctl" --url "$url" alerts 2>&1)" \
+  'gover-ctl: a token is required: Authorization: Bearer gvr_... (GET /v1/alerts requires scope read: create a token with `gover-ctl token add NAME --scope read`); pass it with --token-file or GOVER_TOKEN_FILE'
 
 # --- revoked and expired tokens ---
 
