@@ -11,10 +11,10 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#define UNIT_NAME	"gover-d.service"
-#define UNIT_STATE_MAX	32
-#define UNIT_USER_MAX	64
-#define UNIT_WORDS_MAX	64
+#define UNIT_NAME      "gover-d.service"
+#define UNIT_STATE_MAX 32
+#define UNIT_USER_MAX  64
+#define UNIT_WORDS_MAX 64
 
 struct unit {
 	bool known;  /* systemd has answered */
