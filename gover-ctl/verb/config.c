@@ -72,8 +72,9 @@ static void print_good(const struct check *check, const char *path)
 		writer_line(check->writer,
 			    "%s: no such file, and no drop-ins: gover-d starts with its defaults",
 			    path);
-	json_array_foreach (check->files, i, file)
+	json_array_foreach (check->files, i, file) {
 		writer_line(check->writer, "%s: valid", json_string_value(file));
+	}
 }
 
 /* --- without FILE --- */
