@@ -169,13 +169,32 @@ static void act_on(struct manager *m, struct host_gpu *gpu, const struct policy_
 	if (pd->kind == POLICY_OFFER) {
 		(void)offers_open(m->offers, gpu->config.name, &gpu->view.flavor, pd->fundable_pct,
 				  m->config.offer.ttl_s, now);
-	} else if (pd->kind == POLICY_SEVERE && vgpu && promise_is_overcommitted(&gpu->promise)) {
-		observers_migrate(&m->observers, &(struct migration){.event = "severe_overload",
-								     .gpu = gpu->config.name,
-								     .vgpu = vgpu->contract.id,
-								     .vm = vgpu->contract.vm,
-								     .why = pd->why});
+	} else if (pd->kind == POLICY_SEVERE && vgpu) {
+		gpu->migration_due = true;
 	}
+}
+
+void round_migrate(struct manager *m, struct host_gpu *gpu)
+{
+	const struct vgpu *v = host_gpu_find_vgpu(gpu, gpu->severe_vgpu);
+	bool severe = gpu->view.conditions & POLICY_SEVERE_OVERLOAD;
+	char why[POLICY_WHY_MAX];
+
+	if (!severe && !gpu->view.severe_in_doubt)
+		gpu->migration_due = false;
+	if (!severe || !gpu->migration_due || !v || !promise_is_overcommitted(&gpu->promise))
+		return;
+	gpu->migration_due = false;
+	snprintf(why, sizeof(why),
+		 "two or more vGPUs on GPU %s are overloaded, and all vGPUs want %.0f %% of it; "
+		 "migrating %s leaves %.0f %%",
+		 gpu->config.name, gpu->promise.wanted_pct, v->contract.id,
+		 gpu->promise.wanted_pct - v->promise.track.want_pct);
+	observers_migrate(&m->observers, &(struct migration){.event = "severe_overload",
+							     .gpu = gpu->config.name,
+							     .vgpu = v->contract.id,
+							     .vm = v->contract.vm,
+							     .why = why});
 }
 
 /*

@@ -34,6 +34,11 @@ void round_view(struct manager *manager, struct host_gpu *gpu, struct plan_round
  */
 int round_apply(struct manager *manager, struct host_gpu *gpu, struct plan_round *round, bool act,
 		struct instant now);
+/*
+ * Requests the migration that a decision of kind severe named, once all demands together exceed the
+ * GPU: if it has capacity left, a migration is the wrong remedy. Call it once a period.
+ */
+void round_migrate(struct manager *manager, struct host_gpu *gpu);
 /* True if a decision about @vgpu was recorded in the last minute that could not be applied. */
 bool round_failed_lately(const struct vgpu *vgpu, struct instant now);
 

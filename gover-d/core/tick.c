@@ -369,6 +369,7 @@ static void act_on_gpu(struct manager *m, struct host_gpu *gpu, const struct gpu
 	if (sweep)
 		adopt_caps(m, gpu, now);
 	decide(m, gpu, m->round, gap || late || !sweep, sweep, now);
+	round_migrate(m, gpu);
 }
 
 /* A GPU that was opened after the start has contracts whose vGPUs are not adopted yet. */

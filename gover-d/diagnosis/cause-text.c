@@ -148,7 +148,7 @@ static void add_gpu_overcommitted(const struct subject *s, struct diagnosis *d)
 	const struct promise_gpu *host = &s->gpu->promise;
 	const struct vgpu *move = diagnosis_best_move(s->gpu);
 
-	ADD(d, "the GPU is overcommitted, %s%.0f %% wanted (", host->estimated ? "up to " : "",
+	ADD(d, "the GPU is overcommitted, %s%.0f %% wanted (", host->wanted_pct > host->sure_pct + 1 ? "up to " : "",
 	    host->wanted_pct);
 	diagnosis_append_wants(s->gpu, d->text, sizeof(d->text));
 	ADD(d, ")%s",

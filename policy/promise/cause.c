@@ -112,7 +112,7 @@ static bool is_write_failed(const struct cause_facts *f)
 
 static bool is_overcommitted(const struct cause_facts *f)
 {
-	return f->host->wanted_pct > 100 + WANTED_NOISE_PCT;
+	return promise_is_overcommitted(f->host);
 }
 
 static int others_spare_pct(const struct cause_facts *f)

@@ -5,8 +5,6 @@
 
 #include "policy/promise/promise.h"
 
-#define WANTED_NOISE_PCT 0.5 /* sums of demands are measured with noise of about this size */
-
 /* Everything that the rules look at. */
 struct cause_facts {
 	const struct policy_params *params;

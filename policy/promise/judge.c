@@ -14,6 +14,8 @@
 /* Share of bad time from which the promise counts as broken; lower during an alarm. */
 #define BROKEN_SHARE	   0.5
 #define STILL_BROKEN_SHARE 0.2
+#define WANTED_NOISE_PCT   0.5	/* sums of demands are measured with noise of about this size */
+#define ESTIMATE_PCT	   10	/* an assumed demand is an upper bound, so it needs a margin */
 #define IDLE_LOAD	   0.01 /* a vGPU without frames that uses less of the GPU is idle */
 
 void promise_limits_default(struct promise_limits *limits)
@@ -68,13 +70,10 @@ static void read_demand(const struct policy_params *params, const struct policy_
 
 	if (vgpu->dt_s > 0 && v->busy_valid) {
 		pct = want_pct(params, gpu, v, &estimated);
-		host->wanted_now_pct += pct;
 		approach(&t->load_pct, 100 * v->load, weight);
 		approach(&t->want_pct, pct, weight);
 		approach(&t->sure_pct, estimated ? 100 * v->load : pct, weight);
 		t->seen = true;
-	} else if (t->seen) {
-		host->wanted_now_pct += t->want_pct;
 	}
 	if (vgpu->dt_s > 0 && v->fps_valid) {
 		approach(&t->rate, v->rate, t->rate_seen ? weight_of(vgpu->dt_s, MEAN_S) : 1);
@@ -83,7 +82,7 @@ static void read_demand(const struct policy_params *params, const struct policy_
 		t->rate_seen = false;
 	}
 	host->wanted_pct += t->want_pct;
-	host->estimated = host->estimated || t->want_pct > t->sure_pct + 1;
+	host->sure_pct += t->sure_pct;
 	host->spare_pct += cause_spare_pct(params, gpu, v);
 }
 
@@ -92,8 +91,7 @@ static void read_gpu(const struct policy_params *params, const struct policy_gpu
 {
 	int free_pct = 100 - plan_sum_cap_pct(gpu);
 
-	host->wanted_pct = host->wanted_now_pct = 0;
-	host->estimated = false;
+	host->wanted_pct = host->sure_pct = 0;
 	host->spare_pct = free_pct > 0 ? free_pct : 0;
 	for (int i = 0; i < gpu->n_vgpus; i++)
 		read_demand(params, gpu, &gpu->vgpus[i], vgpus[i], host);
@@ -240,7 +238,7 @@ double promise_slow_pct(const struct promise_vgpu *vgpu)
 
 bool promise_is_overcommitted(const struct promise_gpu *gpu)
 {
-	return fmax(gpu->wanted_pct, gpu->wanted_now_pct) > 100 + WANTED_NOISE_PCT;
+	return gpu->sure_pct > 100 + WANTED_NOISE_PCT || gpu->wanted_pct > 100 + ESTIMATE_PCT;
 }
 
 void promise_reset(struct promise_vgpu *vgpu)

@@ -123,9 +123,8 @@ struct promise_gpu {
 	bool acts;	      /* false: mode observe or frozen, or a dry run */
 	bool hard_caps;	      /* a cap is a hard limit, so that a use above it is an error */
 	/* out */
-	double wanted_pct;     /* sum of want_pct; above 100 the GPU is overcommitted */
-	double wanted_now_pct; /* the same for this period alone */
-	bool estimated;	       /* wanted_pct contains contracts instead of measured demands */
+	double wanted_pct; /* sum of want_pct */
+	double sure_pct;   /* sum of sure_pct; less if contracts are assumed as demands */
 	int spare_pct; /* free pool, and the cap that donors can give without being overloaded */
 };
 
@@ -142,7 +141,7 @@ void promise_step(const struct policy_params *params, const struct promise_limit
 double promise_fast_pct(const struct promise_vgpu *vgpu);
 double promise_slow_pct(const struct promise_vgpu *vgpu);
 
-/* True if the demands exceed the GPU, in this period or lately. */
+/* True if the demands exceed the GPU: the measured ones, or all of them by a margin. */
 bool promise_is_overcommitted(const struct promise_gpu *gpu);
 
 /* Forgets the bad time of @vgpu, because its target changed. */

@@ -164,6 +164,19 @@ static void print_alert(const struct alert *alert)
 		      alert->cause, alert->vgpu, alert->text);
 }
 
+/* Counts the alerts of this kind with an id above @after. */
+static int count_kind(enum alert_kind kind, enum alert_severity least, int64_t after)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < alerts_count(m->alerts); i++) {
+		const struct alert *alert = alerts_at(m->alerts, i);
+
+		n += alert->id > after && alert->kind == kind && alert->severity >= least;
+	}
+	return n;
+}
+
 /* Counts and prints the alerts of this severity with an id above @after. */
 static int count_new(enum alert_severity least, int64_t after)
 {
@@ -211,6 +224,40 @@ static void healthy_hours_raise_no_critical_alert(void **state)
 			      100 * v->tally.broken_s / v->tally.seen_s,
 			      v->tally.fps_s > 0 ? v->tally.fps_sum_s / v->tally.fps_s : 0);
 	assert_int_equal(critical, 0);
+}
+
+/* --- many small vGPUs --- */
+
+/*
+ * 64 vGPUs with contracts of 2 % want their whole contract half of the time, so that the GPU is
+ * busy at about 63 %, and several are overloaded at any time. A migration would change nothing.
+ */
+static void many_small_vgpus_raise_no_severe_overload(void **state)
+{
+	int64_t seen;
+	char id[16];
+
+	(void)state;
+	m->params.min_newcomer_pct = 1;
+	for (int i = 0; i < 64; i++) {
+		snprintf(id, sizeof(id), "v%02d", i);
+		sell(id, 2, 0, 0, "idle");
+		ticks(35);
+	}
+	for (int i = 0; i < 64; i++) {
+		snprintf(id, sizeof(id), "v%02d.workload", i);
+		poke_file(id, "burst:on_s=10,off_s=10,pct=2");
+	}
+	seen = alerts_last_id(m->alerts);
+	ticks(HOUR_S);
+	print_message("64 vGPUs of 2 %%: load %.0f %%, up to %.0f %% wanted; contract_limit %d, "
+		      "promise_broken %d, severe_overload %d\n",
+		      100 * m->host.gpus[0].view.total_load, m->host.gpus[0].promise.wanted_pct,
+		      count_kind(ALERT_CONTRACT_LIMIT, ALERT_INFO, seen),
+		      count_kind(ALERT_PROMISE_BROKEN, ALERT_INFO, seen),
+		      count_kind(ALERT_SEVERE_OVERLOAD, ALERT_INFO, seen));
+	assert_int_equal(count_kind(ALERT_SEVERE_OVERLOAD, ALERT_INFO, seen), 0);
+	assert_int_equal(count_kind(ALERT_CONTRACT_LIMIT, ALERT_WARNING, seen), 0);
 }
 
 /* --- twenty faults --- */
@@ -542,6 +589,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(healthy_hours_raise_no_critical_alert, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(many_small_vgpus_raise_no_severe_overload, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(each_of_twenty_faults_raises_one_alert, set_up,
 						tear_down),
