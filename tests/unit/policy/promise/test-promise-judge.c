@@ -175,7 +175,7 @@ static const struct {
 	 nothing,
 	 PROMISE_ADJUSTING},
 	{"without a target: less than the contract",
-	 {{"v", 50, 30, .util = 1}, {"a", 50, 35, .util = .95}, {"b", 50, 35, .util = .95}},
+	 {{"v", 60, 30, .util = 1}, {"a", 50, 35, .util = .95}, {"b", 50, 35, .util = .95}},
 	 nothing,
 	 PROMISE_GPU_OVERCOMMITTED},
 };
