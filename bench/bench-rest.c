@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The client of bench-rest. Arguments: ADDRESS PATH RATE CONNECTIONS SECONDS. ADDRESS is the path
- * of a unix socket, or IPv4:PORT. The client requests PATH at RATE requests per second, using its
- * persistent connections in turn. With RATE 0 all connections send requests without pauses. The
- * client prints one line: answers per second, p50, p99 and maximum latency in us, and the bytes of
- * an answer. An answer with a status other than 200 is an error.
+ * The client of bench-rest. Arguments: ADDRESS PATH RATE CONNECTIONS SECONDS [ENCODING]. ADDRESS is
+ * the path of a unix socket, or IPv4:PORT. ENCODING is the value of Accept-Encoding. The client
+ * requests PATH at RATE requests per second, using its persistent connections in turn. With RATE 0
+ * all connections send requests without pauses. The client prints one line: answers per second,
+ * p50, p99 and maximum latency in us, and the bytes of an answer. An answer with a status other
+ * than 200 is an error.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -214,17 +215,19 @@ int main(int argc, char **argv)
 {
 	int64_t rate, seconds, n;
 
-	if (argc != 6 || parse_int(argv[3], 0, 1000000, &rate) < 0 ||
+	if (argc < 6 || argc > 7 || parse_int(argv[3], 0, 1000000, &rate) < 0 ||
 	    parse_int(argv[4], 1, CONNECTIONS_MAX, &n) < 0 ||
 	    parse_int(argv[5], 1, 3600, &seconds) < 0) {
-		fputs("usage: bench-rest ADDRESS PATH RATE CONNECTIONS SECONDS\n", stderr);
+		fputs("usage: bench-rest ADDRESS PATH RATE CONNECTIONS SECONDS [ENCODING]\n",
+		      stderr);
 		return 2;
 	}
 	/* By default the kernel may end a sleep 50 us late. */
 	(void)prctl(PR_SET_TIMERSLACK, 1UL);
 	/* Over TCP the daemon accepts only requests with its own address as Host. */
-	snprintf(request, sizeof(request), "GET %s HTTP/1.1\r\nHost: %s\r\n\r\n", argv[2],
-		 argv[1][0] == '/' ? "gover" : argv[1]);
+	snprintf(request, sizeof(request),
+		 "GET %s HTTP/1.1\r\nHost: %s\r\nAccept-Encoding: %s\r\n\r\n", argv[2],
+		 argv[1][0] == '/' ? "gover" : argv[1], argc > 6 ? argv[6] : "identity");
 	if (connect_all(argv[1], n) < 0 ||
 	    (rate ? measure_paced(rate, seconds) : measure_most(seconds)) < 0 || n_times == 0)
 		return 1;
