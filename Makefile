@@ -8,7 +8,7 @@ PREFIX ?= /usr/local
 B      ?= build
 
 version  := 0.1.0
-packages := libmicrohttpd jansson libsystemd sqlite3 smartcols libcurl gnutls
+packages := libmicrohttpd jansson libsystemd sqlite3 smartcols libcurl gnutls zlib
 warnings := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 \
             -Wswitch-enum -Wpointer-arith -Wcast-qual -Wundef $(if $(WERROR),-Werror)
 # Hardening as in Debian packages. FORTIFY needs optimisation; a sanitizer needs the unchanged functions. CET exists on x86.
@@ -233,10 +233,14 @@ $B/obj/monitor/bpf/embed.o: monitor/bpf/embed.S $B/bpf/present-1.o $B/bpf/presen
 	@echo "  AS    $<"
 	@$(CC) -Wa,-I$B/bpf -c -o $@ $<
 
-$B/obj/gover-d/openapi/embed.o: gover-d/openapi/embed.S gover-d/openapi/openapi.json
+$B/gz/openapi.etag: gover-d/openapi/openapi.json
+	@mkdir -p $(@D)
+	@printf '%.16s' "$$(sha256sum <$<)" >$@
+
+$B/obj/gover-d/openapi/embed.o: gover-d/openapi/embed.S gover-d/openapi/openapi.json $B/gz/openapi.json.gz $B/gz/openapi.etag
 	@mkdir -p $(@D)
 	@echo "  AS    $<"
-	@$(CC) -Wa,-Igover-d/openapi -c -o $@ $<
+	@$(CC) -Wa,-Igover-d/openapi -Wa,-I$B/gz -c -o $@ $<
 
 $B/obj/gover-ctl/verb/embed.o: gover-ctl/verb/embed.S $(wildcard dist/completion/*)
 	@mkdir -p $(@D)
@@ -252,13 +256,27 @@ $(charts): $B/web/%: $(wildcard $(dygraphs)/*.min.*)
 	@if [ -f $(dygraphs)/$* ]; then sed '/^.[*/]# sourceMappingURL=/d; s|/[*]# sourceMappingURL=.*||' $(dygraphs)/$* >$@; \
 		else : >$@; echo "  SKIP  charts of the page: no $(dygraphs)/$* (libjs-dygraphs)"; fi
 
-$B/web/etag: $(page)
-	@printf '"%.16s"' "$$(cat $(page) | sha256sum)" >$@
+$B/gz/page.etag: $(page)
+	@mkdir -p $(@D)
+	@printf '%.16s' "$$(cat $(page) | sha256sum)" >$@
 
-$B/obj/gover-d/web/embed.o: gover-d/web/embed.S $(page) $B/web/etag
+# Each embedded file is also embedded in compressed form, without the name and the time of the file.
+packed_page := $(addsuffix .gz,$(addprefix $B/gz/,$(notdir $(page))))
+define packed
+	@mkdir -p $(@D)
+	@gzip -9 -n -c $< >$@
+endef
+$B/gz/%.gz: gover-d/web/%
+	$(packed)
+$B/gz/%.gz: $B/web/%
+	$(packed)
+$B/gz/%.gz: gover-d/openapi/%
+	$(packed)
+
+$B/obj/gover-d/web/embed.o: gover-d/web/embed.S $(page) $(packed_page) $B/gz/page.etag
 	@mkdir -p $(@D)
 	@echo "  AS    $<"
-	@$(CC) -Wa,-Igover-d/web -Wa,-I$B/web -c -o $@ $<
+	@$(CC) -Wa,-Igover-d/web -Wa,-I$B/web -Wa,-I$B/gz -c -o $@ $<
 
 tests: all $(units) $(helpers) $(helpers32) $(evals) $B/tests/fault-inject.so
 

@@ -144,7 +144,6 @@ struct api *api_free(struct api *api)
 		api_text_unref(api->cached[i].text);
 	free_parked(api);
 	events_free(api->events);
-	api_text_unref(api->openapi);
 	api_keys_free(api->keys);
 	free(api);
 	return NULL;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gover-d/api/encoding.h"
 #include "gover-d/api/fetch.h"
 #include "gover-d/api/problem.h"
 #include "gover-d/config/config.h"
@@ -86,14 +87,16 @@ static void run(struct worker_job *job)
 
 	fetch->result = explain(fetch, read_database(fetch));
 	if (fetch->result == 0)
-		fetch->answer = fetch->kind->encode(fetch);
+		fetch->answer = api_text_new(fetch->kind->encode(fetch));
+	if (fetch->answer && fetch->packs)
+		api_text_pack(fetch->answer);
 }
 
 static void free_fetch(struct api_fetch *fetch)
 {
 	if (fetch->kind->release)
 		fetch->kind->release(fetch);
-	free(fetch->answer);
+	api_text_unref(fetch->answer);
 	free(fetch);
 }
 
@@ -105,8 +108,7 @@ static void done(struct worker_job *job)
 	if (request && fetch->result != 0) {
 		problem_reply_error(request, fetch->result, &fetch->err);
 	} else if (request) {
-		api_request_reply_text(request, 200, API_TYPE_JSON, fetch->answer);
-		fetch->answer = NULL;
+		api_request_reply_shared(request, 200, API_TYPE_JSON, fetch->answer);
 	}
 	if (request)
 		api_request_answer(request);
@@ -133,6 +135,7 @@ void *api_fetch_new(struct api *api, struct api_request *request, const struct a
 		free(fetch);
 		return NULL;
 	}
+	fetch->packs = api_accepts_gzip(request->accept_encoding);
 	memcpy(fetch->client, request->principal.name, sizeof(fetch->client));
 	fetch->job.run = run;
 	fetch->job.done = done;

@@ -29,7 +29,8 @@ struct api_fetch {
 	const struct api_fetch_kind *kind;
 	int limit_s;
 	struct db_limit limit;
-	char *answer; /* JSON text from malloc */
+	bool packs; /* true: the client accepts gzip, so the thread compresses the answer */
+	struct api_text *answer; /* JSON text */
 	int result;
 	struct err err;
 };

@@ -54,8 +54,7 @@ struct api {
 		struct api_text *text; /* text of the answer; NULL: not yet encoded */
 		uint64_t generation, version;
 	} cached[API_CACHED_COUNT];
-	struct api_text *openapi; /* answer of GET /openapi.json; NULL: not yet requested */
-	struct api_keys *keys;	  /* idempotency keys; NULL: no key was used yet */
+	struct api_keys *keys; /* idempotency keys; NULL: no key was used yet */
 };
 
 typedef void (*api_handler)(struct api *api, struct api_request *request);

@@ -3,25 +3,26 @@
  * GET /openapi.json: the embedded file gover-d/openapi/openapi.json. tests/scenario/201-openapi.sh
  * compares it with the routes.
  */
-#include <stdlib.h>
-#include <string.h>
-
-#include "gover-d/api/etag.h"
+#include "gover-d/api/encoding.h"
 #include "gover-d/api/handler.h"
 
 /* defined in gover-d/openapi/embed.S */
-extern const char openapi_document[];
+extern char openapi_document[], openapi_document_end[];
+extern char openapi_packed[], openapi_packed_end[];
+extern const char openapi_etag[], openapi_packed_etag[];
 
 void api_get_openapi(struct api *api, struct api_request *request)
 {
-	char tag[API_ETAG_MAX];
+	const struct asset document = {
+		.type = API_TYPE_JSON,
+		.plain = {.bytes = openapi_document,
+			  .size = (size_t)(openapi_document_end - openapi_document),
+			  .etag = openapi_etag},
+		.packed = {.bytes = openapi_packed,
+			   .size = (size_t)(openapi_packed_end - openapi_packed),
+			   .etag = openapi_packed_etag},
+	};
 
-	if (!api->openapi)
-		api->openapi = api_text_new(strdup(openapi_document));
-	api_request_reply_shared(request, 200, API_TYPE_JSON, api->openapi);
-	if (!api->openapi)
-		return;
-	api_etag_of_text(api->openapi->data, tag);
-	if (!api_etag_unchanged(request, tag))
-		api_etag_put(request, tag);
+	(void)api;
+	api_reply_asset(request, &document);
 }

@@ -10,7 +10,7 @@ struct api_deferred {
 	struct api_request *request; /* NULL: the request has ended before its deferred reply */
 };
 
-struct api_text *api_text_new(char *data)
+struct api_text *api_text_new_bytes(char *data, size_t length)
 {
 	struct api_text *text = data ? malloc(sizeof(*text)) : NULL;
 
@@ -18,8 +18,13 @@ struct api_text *api_text_new(char *data)
 		free(data);
 		return NULL;
 	}
-	*text = (struct api_text){.refs = 1, .length = strlen(data), .data = data};
+	*text = (struct api_text){.refs = 1, .length = length, .data = data};
 	return text;
+}
+
+struct api_text *api_text_new(char *data)
+{
+	return api_text_new_bytes(data, data ? strlen(data) : 0);
 }
 
 struct api_text *api_text_ref(struct api_text *text)
@@ -31,6 +36,7 @@ struct api_text *api_text_ref(struct api_text *text)
 struct api_text *api_text_unref(struct api_text *text)
 {
 	if (text && --text->refs == 0) {
+		api_text_unref(text->packed);
 		free(text->data);
 		free(text);
 	}

@@ -15,7 +15,7 @@
 
 #define API_QUERY_MAX	 8
 #define API_PARAM_MAX	 128
-#define API_ETAG_MAX	 20 /* size of an ETag: 64 bits in hex, two quotes and NUL */
+#define API_ETAG_MAX	 24 /* size of an ETag: 64 bits in hex, "-gz", two quotes and NUL */
 #define API_TYPE_JSON	 "application/json"
 #define API_TYPE_TEXT	 "text/plain; charset=utf-8"
 #define API_TYPE_PROBLEM "application/problem+json"
@@ -27,6 +27,7 @@ struct api_text {
 	int refs;
 	size_t length;
 	char *data;
+	struct api_text *packed; /* compressed with gzip; NULL: not compressed yet */
 };
 
 /*
@@ -34,6 +35,7 @@ struct api_text {
  * then freed.
  */
 struct api_text *api_text_new(char *data);
+struct api_text *api_text_new_bytes(char *data, size_t length);
 struct api_text *api_text_ref(struct api_text *text);
 struct api_text *api_text_unref(struct api_text *text); /* accepts NULL; returns NULL */
 
@@ -79,6 +81,8 @@ struct api_reply {
 	const char *authenticate;
 	unsigned int retry_after_s; /* header Retry-After; 0: no header */
 	char etag[API_ETAG_MAX];    /* header ETag; "": no header */
+	const char *encoding; /* static text of the header Content-Encoding; NULL: no header */
+	bool varies; /* true: the answer depends on Accept-Encoding, so it has the header Vary */
 };
 
 /*
@@ -104,8 +108,8 @@ struct api_request {
 	/* number of parameters in the URL; only the first API_QUERY_MAX are stored */
 	size_t n_query;
 	/* Values of headers; NULL: the header is absent. */
-	const char *content_type, *idempotency_key, *accept, *if_match, *if_none_match,
-		*last_event_id;
+	const char *content_type, *idempotency_key, *accept, *accept_encoding, *if_match,
+		*if_none_match, *last_event_id;
 	const char *body;
 	size_t body_length;
 	/* set by api_admit(); false: the transport discards the body */

@@ -18,6 +18,7 @@
 #include "base/parse.h"
 #include "base/unix-listener.h"
 #include "gover-d/api/api.h"
+#include "gover-d/api/encoding.h"
 #include "gover-d/api/problem.h"
 #include "gover-d/api/request.h"
 #include "gover-d/auth/authn.h"
@@ -173,6 +174,7 @@ static struct exchange *begin(struct listener *listener, struct MHD_Connection *
 		.if_match = header(connection, MHD_HTTP_HEADER_IF_MATCH),
 		.if_none_match = header(connection, MHD_HTTP_HEADER_IF_NONE_MATCH),
 		.accept = header(connection, MHD_HTTP_HEADER_ACCEPT),
+		.accept_encoding = header(connection, MHD_HTTP_HEADER_ACCEPT_ENCODING),
 		.answered = answered,
 	};
 	MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_query, &x->request);
@@ -243,6 +245,9 @@ static bool add_headers(struct MHD_Response *response, const struct api_reply *r
 		if (!add_header(response, h->name, h->value))
 			return false;
 	return add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, reply->type) &&
+	       add_header(response, MHD_HTTP_HEADER_CONTENT_ENCODING, reply->encoding) &&
+	       add_header(response, MHD_HTTP_HEADER_VARY,
+			  reply->varies ? MHD_HTTP_HEADER_ACCEPT_ENCODING : NULL) &&
 	       add_header(response, MHD_HTTP_HEADER_ETAG, reply->etag) &&
 	       add_header(response, MHD_HTTP_HEADER_LOCATION, reply->location) &&
 	       add_header(response, MHD_HTTP_HEADER_ALLOW, reply->allow) &&
@@ -258,9 +263,11 @@ static enum MHD_Result send_no_memory(const struct http *http, struct MHD_Connec
 static enum MHD_Result send_reply(struct exchange *x)
 {
 	const struct api_reply *reply = &x->request.reply;
-	struct MHD_Response *response = make_response(x);
+	struct MHD_Response *response;
 	enum MHD_Result r;
 
+	api_reply_encode(&x->request);
+	response = make_response(x);
 	if (response && add_headers(response, reply))
 		r = MHD_queue_response(x->connection, reply->status, response);
 	else

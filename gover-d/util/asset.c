@@ -12,7 +12,8 @@
 #define TYPE_SCRIPT "text/javascript; charset=utf-8"
 #define TYPE_STYLE  "text/css; charset=utf-8"
 
-#define EMBEDDED(name) extern char web_##name[], web_##name##_end[]
+#define EMBEDDED(name) \
+	extern char web_##name[], web_##name##_end[], web_##name##_gz[], web_##name##_gz_end[]
 EMBEDDED(index);
 EMBEDDED(style);
 EMBEDDED(icon);
@@ -32,31 +33,33 @@ EMBEDDED(economics);
 EMBEDDED(theme);
 EMBEDDED(dygraph);
 EMBEDDED(dygraph_style);
-extern const char web_etag[];
+extern const char web_etag[], web_etag_gz[];
+
+#define FORMS(name) web_##name, web_##name##_end, web_##name##_gz, web_##name##_gz_end
 
 static const struct file {
 	const char *path, *type;
-	char *begin, *end;
+	char *begin, *end, *packed, *packed_end;
 } files[] = {
-	{"/", "text/html; charset=utf-8", web_index, web_index_end},
-	{"/web/gover.css", TYPE_STYLE, web_style, web_style_end},
-	{"/web/icon.svg", "image/svg+xml", web_icon, web_icon_end},
-	{"/web/main.js", TYPE_SCRIPT, web_main, web_main_end},
-	{"/web/live.js", TYPE_SCRIPT, web_live, web_live_end},
-	{"/web/stream.js", TYPE_SCRIPT, web_stream, web_stream_end},
-	{"/web/rest.js", TYPE_SCRIPT, web_rest, web_rest_end},
-	{"/web/dom.js", TYPE_SCRIPT, web_dom, web_dom_end},
-	{"/web/words.js", TYPE_SCRIPT, web_words, web_words_end},
-	{"/web/host.js", TYPE_SCRIPT, web_host, web_host_end},
-	{"/web/vgpus.js", TYPE_SCRIPT, web_vgpus, web_vgpus_end},
-	{"/web/chart.js", TYPE_SCRIPT, web_chart, web_chart_end},
-	{"/web/decisions.js", TYPE_SCRIPT, web_decisions, web_decisions_end},
-	{"/web/offers.js", TYPE_SCRIPT, web_offers, web_offers_end},
-	{"/web/alerts.js", TYPE_SCRIPT, web_alerts, web_alerts_end},
-	{"/web/economics.js", TYPE_SCRIPT, web_economics, web_economics_end},
-	{"/web/theme.js", TYPE_SCRIPT, web_theme, web_theme_end},
-	{"/web/dygraph.min.js", TYPE_SCRIPT, web_dygraph, web_dygraph_end},
-	{"/web/dygraph.min.css", TYPE_STYLE, web_dygraph_style, web_dygraph_style_end},
+	{"/", "text/html; charset=utf-8", FORMS(index)},
+	{"/web/gover.css", TYPE_STYLE, FORMS(style)},
+	{"/web/icon.svg", "image/svg+xml", FORMS(icon)},
+	{"/web/main.js", TYPE_SCRIPT, FORMS(main)},
+	{"/web/live.js", TYPE_SCRIPT, FORMS(live)},
+	{"/web/stream.js", TYPE_SCRIPT, FORMS(stream)},
+	{"/web/rest.js", TYPE_SCRIPT, FORMS(rest)},
+	{"/web/dom.js", TYPE_SCRIPT, FORMS(dom)},
+	{"/web/words.js", TYPE_SCRIPT, FORMS(words)},
+	{"/web/host.js", TYPE_SCRIPT, FORMS(host)},
+	{"/web/vgpus.js", TYPE_SCRIPT, FORMS(vgpus)},
+	{"/web/chart.js", TYPE_SCRIPT, FORMS(chart)},
+	{"/web/decisions.js", TYPE_SCRIPT, FORMS(decisions)},
+	{"/web/offers.js", TYPE_SCRIPT, FORMS(offers)},
+	{"/web/alerts.js", TYPE_SCRIPT, FORMS(alerts)},
+	{"/web/economics.js", TYPE_SCRIPT, FORMS(economics)},
+	{"/web/theme.js", TYPE_SCRIPT, FORMS(theme)},
+	{"/web/dygraph.min.js", TYPE_SCRIPT, FORMS(dygraph)},
+	{"/web/dygraph.min.css", TYPE_STYLE, FORMS(dygraph_style)},
 };
 
 int asset_find(const char *path, struct asset *ret_asset)
@@ -67,9 +70,8 @@ int asset_find(const char *path, struct asset *ret_asset)
 		*ret_asset = (struct asset){
 			.path = f->path,
 			.type = f->type,
-			.bytes = f->begin,
-			.size = (size_t)(f->end - f->begin),
-			.etag = web_etag,
+			.plain = {f->begin, (size_t)(f->end - f->begin), web_etag},
+			.packed = {f->packed, (size_t)(f->packed_end - f->packed), web_etag_gz},
 		};
 		return 0;
 	}

@@ -7,9 +7,12 @@
 
 struct asset {
 	const char *path, *type;
-	char *bytes; /* read-only; not const because libmicrohttpd takes a non-const pointer */
-	size_t size;
-	const char *etag; /* ETag with quotes; the same for all files of a build */
+	/* The file, and its form compressed with gzip. */
+	struct asset_form {
+		char *bytes; /* read-only; not const: libmicrohttpd takes a non-const pointer */
+		size_t size;
+		const char *etag; /* with quotes; the same for all files of a build */
+	} plain, packed;
 };
 
 /* Finds the file for the URL path @path: "/" or "/web/FILE". -ENOENT: unknown path. */

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Embeds the files of the web page. The include path contains gover-d/web/ and the directory of
- * files that the build creates (dygraphs, etag).
+ * Embeds the files of the web page, each also compressed with gzip. The include path contains
+ * gover-d/web/ and the directories of files that the build creates (dygraphs, page.etag, *.gz).
  */
 	.section .rodata
 	.macro asset name, file
-	.globl web_\name, web_\name\()_end
+	.globl web_\name, web_\name\()_end, web_\name\()_gz, web_\name\()_gz_end
 web_\name:
 	.incbin "\file"
 web_\name\()_end:
+web_\name\()_gz:
+	.incbin "\file\().gz"
+web_\name\()_gz_end:
 	.endm
 
 	asset index, "index.html"
@@ -31,8 +34,13 @@ web_\name\()_end:
 	asset dygraph, "dygraph.min.js"
 	asset dygraph_style, "dygraph.min.css"
 
-	.globl web_etag
+	.globl web_etag, web_etag_gz
 web_etag:
-	.incbin "etag"
-	.byte 0
+	.ascii "\""
+	.incbin "page.etag"
+	.asciz "\""
+web_etag_gz:
+	.ascii "\""
+	.incbin "page.etag"
+	.asciz "-gz\""
 	.section .note.GNU-stack, "", %progbits

@@ -2,6 +2,7 @@
 # Sends requests to a daemon on a unix socket or a port and validates every accepted request and every answer against the
 # /openapi.json that the daemon serves.
 import copy
+import gzip
 import http.client
 import json
 import re
@@ -38,6 +39,8 @@ class Answer:
         self.type = (response.headers.get("Content-Type") or "").split(";")[0]
         # An event stream has no end: read its first line.
         self.bytes = response.readline() if self.type == "text/event-stream" else response.read()
+        if self.headers.get("Content-Encoding") == "gzip" and self.bytes:  # not after HEAD
+            self.bytes = gzip.decompress(self.bytes)
 
     def json(self):
         return json.loads(self.bytes)
@@ -47,7 +50,7 @@ def exchange(place, method, path, body=None, headers=None):
     connection = connect(place)
     try:
         try:
-            connection.request(method, path, body, headers or {})
+            connection.request(method, path, body, {"Accept-Encoding": "gzip", **(headers or {})})
         except BrokenPipeError:
             pass  # the daemon answered before it had read a large body
         return Answer(connection.getresponse())

@@ -34,6 +34,46 @@ done
 is "the chart library is served, or empty if it was not built in" "$(code http://gover/web/dygraph.min.js) $(wc -c <"$dir/body")" \
   "200 $(wc -c <"$B/web/dygraph.min.js")"
 
+
+# Every file, compressed.
+gzip='Accept-Encoding: gzip, deflate, br'
+encoding() { # encoding CURL-ARGUMENT...: the status and the headers that depend on Accept-Encoding
+  echo "$(code "$@") $(header Content-Encoding) $(header Vary)"
+}
+unpacks() { gzip -dc "$dir/body" | cmp - "$1"; }
+for file in index.html "$B/web/dygraph.min.js" gover.css; do
+  case $file in index.html) path=/ ;; *) path=/web/${file##*/} ;; esac
+  case $file in /*) ;; *) file=$top/gover-d/web/$file ;; esac
+  is "$path is compressed on request" "$(encoding -H "$gzip" "http://gover$path")" "200 gzip Accept-Encoding"
+  ok "$path is the same after decompression" unpacks "$file"
+  is "HEAD $path has the same length" "$(header Content-Length)" \
+    "$(page -I -H "$gzip" "http://gover$path" | tr -d '\r' | sed -n 's/^Content-Length: //p')"
+done
+is "without Accept-Encoding, the page is not compressed" "$(encoding http://gover/)" "200  Accept-Encoding"
+is "gzip;q=0 forbids the compression" "$(encoding -H 'Accept-Encoding: gzip;q=0, *' http://gover/)" "200  Accept-Encoding"
+is "an invalid Accept-Encoding is ignored" "$(encoding -H 'Accept-Encoding: gzip;q=high' http://gover/)" "200  Accept-Encoding"
+is "the compressed page has its own ETag" "$(code -H "$gzip" -H "If-None-Match: $etag" http://gover/)" 200
+packed_etag=$(header ETag)
+is "the ETag of the compressed page is answered with 304" \
+  "$(encoding -H "$gzip" -H "If-None-Match: $packed_etag" http://gover/)" "304  Accept-Encoding"
+is "this ETag is not current for the uncompressed page" "$(code -H "If-None-Match: $packed_etag" http://gover/)" 200
+
+# Answers of REST.
+is "the description of REST is compressed on request" "$(encoding -H "$gzip" http://gover/openapi.json)" "200 gzip Accept-Encoding"
+ok "the description is the same after decompression" unpacks "$top/gover-d/openapi/openapi.json"
+is "metrics are compressed on request" "$(encoding -H "$gzip" http://gover/metrics)" "200 gzip Accept-Encoding"
+ok "metrics are complete after decompression" sh -c "gzip -dc '$dir/body' | grep -q '^gover_'"
+is "a short answer is not compressed" "$(encoding -H "$gzip" http://gover/healthz)" "200  Accept-Encoding"
+long=$(printf 'x%.0s' $(seq 200))
+comma=''
+labels=$(for i in 1 2 3 4 5 6 7 8; do printf '%s"l%s":"%s"' "$comma" $i "$long"; comma=,; done)
+is "the answer to POST is not compressed" "$(encoding -H "$gzip" -H 'Content-Type: application/json' http://gover/v1/vgpus \
+  -d "{\"id\":\"a\",\"initial_cap_pct\":10,\"labels\":{$labels}}")" "201  "
+ok "this answer is longer than answers to GET that are compressed" test "$(wc -c <"$dir/body")" -ge 1400
+is "an object with an ETag for If-Match is not compressed" "$(encoding -H "$gzip" http://gover/v1/vgpus/a)" "200  "
+is "the list that contains it is compressed" "$(encoding -H "$gzip" http://gover/v1/vgpus)" "200 gzip Accept-Encoding"
+is "an event stream is not compressed" "$(encoding -N -m 2 -H "$gzip" http://gover/v1/events 2>/dev/null)" "200  "
+
 is "a file that is not embedded is not found" "$(code http://gover/web/embed.S)" 404
 is "a path with .. is not found" "$(code --path-as-is 'http://gover/web/../Makefile')" 404
 is "an escaped path with .. is not found" "$(code --path-as-is 'http://gover/web/%2e%2e%2fMakefile')" 404

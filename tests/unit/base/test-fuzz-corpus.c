@@ -51,6 +51,9 @@
 #define LLVMFuzzerTestOneInput fuzz_parse
 #include "tests/fuzz/fuzz-parse.c"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_accept_encoding
+#include "tests/fuzz/fuzz-accept-encoding.c"
+#undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_query
 #include "tests/fuzz/fuzz-query.c"
 #undef LLVMFuzzerTestOneInput
@@ -108,6 +111,7 @@ static struct target { /* not const, because cmocka needs a pointer to non-const
 	{"message", fuzz_message},
 	{"page", fuzz_page},
 	{"parse", fuzz_parse},
+	{"accept-encoding", fuzz_accept_encoding},
 	{"query", fuzz_query},
 	{"request", fuzz_request},
 	{"trace", fuzz_trace},

@@ -25,6 +25,7 @@
 #include "gover-d/alert/silence.h"
 #include "gover-d/alert/webhook.h"
 #include "gover-d/api/api.h"
+#include "gover-d/api/encoding.h"
 #include "gover-d/api/request.h"
 #include "gover-d/auth/authn.h"
 #include "gover-d/config/config.h"
@@ -513,7 +514,7 @@ static inline struct vgpu *stand_in_find(const char *id)
 /* --- requests without a transport --- */
 
 /* Headers and principal of the next requests, and the result of their saves. */
-static const char *ask_if_match, *ask_key, *ask_principal = "root";
+static const char *ask_if_match, *ask_accept_encoding, *ask_key, *ask_principal = "root";
 static int ask_saved;
 
 /* Sends a request such as "GET /v1/alerts?all=true" with @body (NULL: none). The reply is valid
@@ -541,11 +542,13 @@ static inline const struct api_reply *ask(const char *line, const char *body)
 		request.query[request.n_query++].value = at ? at : "";
 	}
 	request.if_match = ask_if_match;
+	request.accept_encoding = ask_accept_encoding;
 	request.idempotency_key = ask_key;
 	api_serve(api, &request);
 	if (request.deferred)
 		stand_in_save(ask_saved);
 	assert_null(request.deferred);
+	api_reply_encode(&request);
 	return &request.reply;
 }
 

@@ -16,6 +16,7 @@
 #include "gover-d/http/http.h"
 #include "tests/unit/no-disk.h"
 #include "tests/unit/scarce-malloc.h"
+#include "tests/unit/unpack.h"
 
 #define ALLOCATIONS_MAX 20000 /* more than each request needs */
 #define REQUEST_MAX	2048
@@ -61,6 +62,8 @@ static void end(void)
 /* --- a client in the thread of the loop --- */
 
 static char answer[1024 * 1024];
+static size_t answer_length;
+static bool accepts_gzip; /* requests without a body accept compressed answers */
 
 static int connect_client(void)
 {
@@ -92,6 +95,7 @@ static int ask(const char *text)
 		assert_true(clock_now().mono_ns < end_ns);
 	}
 	answer[length] = '\0';
+	answer_length = length;
 	close(fd);
 	return length > 0 ? atoi(answer + strlen("HTTP/1.1 ")) : 0;
 }
@@ -212,8 +216,8 @@ static void format(const struct row *row, char text[REQUEST_MAX])
 			 "application/json\r\nContent-Length: %zu\r\n\r\n%s",
 			 row->line, key, strlen(row->body), row->body);
 	else
-		snprintf(text, REQUEST_MAX, "%s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
-			 row->line);
+		snprintf(text, REQUEST_MAX, "%s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s\r\n",
+			 row->line, accepts_gzip ? "Accept-Encoding: gzip\r\n" : "");
 }
 
 static bool is_expected(const struct row *row, int status)
@@ -252,7 +256,10 @@ static int ask_row(const struct row *row)
 static char *body_without_digits(void)
 {
 	const char *body = strstr(answer, "\r\n\r\n");
-	char *text = strdup(body ? body : ""), *to = text;
+	size_t length = body ? answer_length - (size_t)(body + 4 - answer) : 0;
+	char *text = strstr(answer, "Content-Encoding: gzip") ? unpack(body + 4, length)
+							      : strdup(body ? body + 4 : "");
+	char *to = text;
 
 	assert_non_null(text);
 	for (const char *c = text; *c; c++)
@@ -284,6 +291,14 @@ static void a_reply_is_whole_or_an_error(void **state)
 		}
 	}
 	end();
+}
+
+/* Without memory for the compression, the reply is not compressed. */
+static void a_compressed_reply_is_whole_or_an_error(void **state)
+{
+	accepts_gzip = true;
+	a_reply_is_whole_or_an_error(state);
+	accepts_gzip = false;
 }
 
 /* --- requests that change something --- */
@@ -360,6 +375,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_reply_is_whole_or_an_error),
+		cmocka_unit_test(a_compressed_reply_is_whole_or_an_error),
 		cmocka_unit_test(a_change_is_whole_or_missing),
 	};
 
