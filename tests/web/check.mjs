@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Tests the web page in a browser: rendering, live updates, keyboard use, dark and light theme. Started by tests/check-web.
-import { createRequire } from "node:module";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { LAUNCH, chromium, violations } from "./browser.mjs";
 import { get, load, rest, sell, start, stop, url } from "./daemon.mjs";
 import { equal, ok, plan, until } from "./tap.mjs";
 
-const { CHROMIUM, CONF, NPM, PROFILE, SHOTS } = process.env;
-const require = createRequire(`${NPM}/`);
-const { chromium } = require("playwright-core");
-const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
-const ALONE = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-	"--disable-background-networking", "--disable-component-update", "--disable-sync"];
+const { CONF, PROFILE, SHOTS } = process.env;
 
 const messages = []; /* console messages and script errors */
 const origins = new Set();
@@ -31,7 +26,7 @@ await sell({ id: "a", vm: "<img src=x onerror=alert(1)>", initial_cap_pct: 80, l
 await sell({ id: "b", vm: "vm-b", initial_cap_pct: 50, target_fps: 30, labels: { workload: "frame:gpu_ms=2,cpu_ms=4,fps_max=31" } });
 
 const context = await chromium.launchPersistentContext(PROFILE, {
-	executablePath: CHROMIUM, args: ALONE, colorScheme: "dark", viewport: { width: 1440, height: 900 }, reducedMotion: "reduce",
+	...LAUNCH, colorScheme: "dark", viewport: { width: 1440, height: 900 }, reducedMotion: "reduce",
 });
 const page = context.pages()[0] ?? (await context.newPage());
 listen(page);
@@ -51,12 +46,6 @@ async function tab_to(wanted) {
 			return;
 	}
 	throw new Error(`not reached by Tab: ${wanted}`);
-}
-
-async function violations() {
-	await page.evaluate(axe);
-	const { violations: found } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
-	return found.map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(" ")).slice(0, 3).join(", ")}`).join("\n");
 }
 
 /* --- live data --- */
@@ -118,7 +107,7 @@ await ok("Enter opens a dialog for the name of the new vGPU", async () => {
 	await until(async () => (await page.locator("#claim[open]").count()) === 1);
 	await until(async () => (await focused()) === "claim-id", 5);
 });
-await ok("axe finds no violation in the dialog", async () => equal(await violations(), ""));
+await ok("axe finds no violation in the dialog", async () => equal(await violations(page), ""));
 await ok("if a token is required, the dialog asks for it with the reason", async () => {
 	away = true; /* the console logs the expected 401 */
 	await page.keyboard.type("new");
@@ -200,14 +189,14 @@ await ok("an alert is acknowledged by keyboard after the token is entered again"
 /* --- dark and light --- */
 await page.selectOption("#decision-vgpu", "");
 await ok("the theme follows the system (dark)", async () => equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark"));
-await ok("axe finds no violation in the dark theme", async () => equal(await violations(), ""));
+await ok("axe finds no violation in the dark theme", async () => equal(await violations(page), ""));
 await shot("dark");
 await ok("the theme is changed to light by keyboard", async () => {
 	await page.locator("#theme").focus();
 	await page.keyboard.type("light");
 	await until(async () => (await page.evaluate(() => document.documentElement.dataset.theme)) === "light");
 });
-await ok("axe finds no violation in the light theme", async () => equal(await violations(), ""));
+await ok("axe finds no violation in the light theme", async () => equal(await violations(page), ""));
 await shot("light");
 await ok("the theme follows changes of the system", async () => {
 	await page.selectOption("#theme", "auto");
@@ -221,7 +210,7 @@ await ok("the theme follows changes of the system", async () => {
 away = true;
 await stop("SIGKILL");
 await ok("the page shows that the daemon is not reachable", () => until(async () => /not reachable since/.test(await text("#state-text"))));
-await ok("axe finds no violation without the daemon", async () => equal(await violations(), ""));
+await ok("axe finds no violation without the daemon", async () => equal(await violations(page), ""));
 await start();
 await ok("the page reconnects to a restarted daemon without a reload", async () => {
 	await until(async () => (await text("#state-text")) === "live", 40);

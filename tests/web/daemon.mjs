@@ -9,9 +9,8 @@ const { GOVER_D, CONF, PORT, LOG } = process.env;
 export const url = `http://127.0.0.1:${PORT}`;
 let child = null;
 
-/** Returns {status, body} of a request on the unix socket. */
-export function rest(method, path, body) {
-	const socketPath = CONF.replace(/[^/]*$/, "gover.sock");
+/** Returns {status, body} of a request on a unix socket. */
+export function ask(socketPath, method, path, body) {
 	return new Promise((resolve, reject) => {
 		const headers = body === undefined ? {} : { "Content-Type": "application/json" };
 		const r = request({ socketPath, method, path, headers }, (answer) => {
@@ -24,6 +23,7 @@ export function rest(method, path, body) {
 	});
 }
 
+export const rest = (method, path, body) => ask(CONF.replace(/[^/]*$/, "gover.sock"), method, path, body);
 export const get = async (path) => (await rest("GET", path)).body;
 export const sell = (body) => rest("POST", "/v1/vgpus", body);
 export const load = (id, workload) => rest("PATCH", `/v1/vgpus/${id}`, { labels: { workload } });
