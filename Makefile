@@ -366,6 +366,11 @@ check-web: ## test the web page in Chromium on a running daemon (skipped without
 	@$(MAKE) --no-print-directory -j$$(nproc) all
 	@B=$B tests/check-web
 
+check-lighthouse: ## measure the web page with Lighthouse; not in CI, because the scores depend on the machine (RUNS=3)
+	@dist/install-deps build
+	@$(MAKE) --no-print-directory -j$$(nproc) all
+	@B=$B RUNS='$(RUNS)' tests/check-lighthouse
+
 check-model: ## check the models of tests/model/ with spin, and that their wrong variants are refuted
 	@dist/install-deps model
 	@B=$B CC='$(CC)' tests/model/run
@@ -504,6 +509,6 @@ help: ## print this list
 clean: ## remove the build folder
 	rm -rf $B
 
-.PHONY: FORCE $(benchmarks) all tests benches check check-asan check-tsan check-msan check-valgrind check-memory check-compute check-kernel check-kernel-i915 check-kernel-bpf check-guest check-web check-monitoring check-model check-system check-kernel-units fuzz fuzz-long soak mutate warnings lint demo demo-compute install uninstall deb help clean golden
+.PHONY: FORCE $(benchmarks) all tests benches check check-asan check-tsan check-msan check-valgrind check-memory check-compute check-kernel check-kernel-i915 check-kernel-bpf check-guest check-web check-lighthouse check-monitoring check-model check-system check-kernel-units fuzz fuzz-long soak mutate warnings lint demo demo-compute install uninstall deb help clean golden
 .PHONY: eval eval-real eval-sensitivity eval-stability eval-traces
 -include $(shell find $B -path $B/bare -prune -o -name '*.d' -type f -print 2>/dev/null)
