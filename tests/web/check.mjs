@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Tests the web page in a browser: rendering, live updates, keyboard use, dark and light theme. Started by tests/check-web.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { LAUNCH, chromium, violations } from "./browser.mjs";
+import { LAUNCH, chromium, violations as violations_of } from "./browser.mjs";
 import { get, load, rest, sell, start, stop, url } from "./daemon.mjs";
 import { equal, ok, plan, until } from "./tap.mjs";
 
@@ -20,6 +20,8 @@ function listen(page) {
 	page.on("pageerror", (e) => messages.push(String(e.stack)));
 	page.on("request", (r) => origins.add(new URL(r.url()).origin));
 }
+
+const violations = () => violations_of(page);
 
 await start();
 await sell({ id: "a", vm: "<img src=x onerror=alert(1)>", initial_cap_pct: 80, labels: { workload: "load:pct=10" } });
@@ -107,7 +109,7 @@ await ok("Enter opens a dialog for the name of the new vGPU", async () => {
 	await until(async () => (await page.locator("#claim[open]").count()) === 1);
 	await until(async () => (await focused()) === "claim-id", 5);
 });
-await ok("axe finds no violation in the dialog", async () => equal(await violations(page), ""));
+await ok("axe finds no violation in the dialog", async () => equal(await violations(), ""));
 await ok("if a token is required, the dialog asks for it with the reason", async () => {
 	away = true; /* the console logs the expected 401 */
 	await page.keyboard.type("new");
@@ -189,14 +191,14 @@ await ok("an alert is acknowledged by keyboard after the token is entered again"
 /* --- dark and light --- */
 await page.selectOption("#decision-vgpu", "");
 await ok("the theme follows the system (dark)", async () => equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark"));
-await ok("axe finds no violation in the dark theme", async () => equal(await violations(page), ""));
+await ok("axe finds no violation in the dark theme", async () => equal(await violations(), ""));
 await shot("dark");
 await ok("the theme is changed to light by keyboard", async () => {
 	await page.locator("#theme").focus();
 	await page.keyboard.type("light");
 	await until(async () => (await page.evaluate(() => document.documentElement.dataset.theme)) === "light");
 });
-await ok("axe finds no violation in the light theme", async () => equal(await violations(page), ""));
+await ok("axe finds no violation in the light theme", async () => equal(await violations(), ""));
 await shot("light");
 await ok("the theme follows changes of the system", async () => {
 	await page.selectOption("#theme", "auto");
@@ -210,7 +212,7 @@ await ok("the theme follows changes of the system", async () => {
 away = true;
 await stop("SIGKILL");
 await ok("the page shows that the daemon is not reachable", () => until(async () => /not reachable since/.test(await text("#state-text"))));
-await ok("axe finds no violation without the daemon", async () => equal(await violations(page), ""));
+await ok("axe finds no violation without the daemon", async () => equal(await violations(), ""));
 await start();
 await ok("the page reconnects to a restarted daemon without a reload", async () => {
 	await until(async () => (await text("#state-text")) === "live", 40);
