@@ -90,18 +90,31 @@ export const record_shifts = (page) => page.addInitScript(() => {
 	globalThis.gover_shifts = [];
 	const name = (e) => (e instanceof Element ? `${e.localName}${e.id && `#${e.id}`}.${[...e.classList].join(".")}` : "text");
 	new PerformanceObserver((list) => {
-		for (const { value, hadRecentInput, sources } of list.getEntries())
+		for (const { startTime, value, hadRecentInput, sources } of list.getEntries())
 			if (!hadRecentInput)
-				globalThis.gover_shifts.push({ value, names: sources.map((s) => name(s.node)) });
+				globalThis.gover_shifts.push({ at_ms: startTime, value, names: sources.map((s) => name(s.node)) });
 	}).observe({ type: "layout-shift", buffered: true });
 });
 
-/** The sum of all layout shifts, an upper bound of the measure CLS, and the parts that were moved most. */
+/** Cumulative layout shift as browsers define it: the largest sum of shifts within 5 s and less than 1 s apart. */
+function cumulate(list) {
+	let [largest, sum, begin_ms, last_ms] = [0, 0, -Infinity, -Infinity];
+	for (const { at_ms, value } of list) {
+		if (at_ms - last_ms >= 1000 || at_ms - begin_ms >= 5000)
+			[sum, begin_ms] = [0, at_ms];
+		sum += value;
+		last_ms = at_ms;
+		largest = Math.max(largest, sum);
+	}
+	return largest;
+}
+
+/** The cumulative layout shift, and the parts that were moved most. */
 export async function shifts(page) {
 	const list = await page.evaluate(() => globalThis.gover_shifts);
 	const worst = [...list].sort((a, b) => b.value - a.value).slice(0, 4);
 	return {
-		sum: list.reduce((sum, s) => sum + s.value, 0),
+		sum: cumulate(list),
 		worst: worst.map((s) => `${s.value.toFixed(4)}: ${s.names.join(", ")}`).join("\n"),
 	};
 }
