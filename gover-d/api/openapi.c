@@ -7,8 +7,8 @@
 #include "gover-d/api/handler.h"
 
 /* defined in gover-d/openapi/embed.S */
-extern char openapi_document[], openapi_document_end[];
-extern char openapi_packed[], openapi_packed_end[];
+extern char openapi_document[], openapi_packed[];
+extern const uint64_t openapi_document_size, openapi_packed_size;
 extern const char openapi_etag[], openapi_packed_etag[];
 
 void api_get_openapi(struct api *api, struct api_request *request)
@@ -16,10 +16,10 @@ void api_get_openapi(struct api *api, struct api_request *request)
 	const struct asset document = {
 		.type = API_TYPE_JSON,
 		.plain = {.bytes = openapi_document,
-			  .size = (size_t)(openapi_document_end - openapi_document),
+			  .size = openapi_document_size,
 			  .etag = openapi_etag},
 		.packed = {.bytes = openapi_packed,
-			   .size = (size_t)(openapi_packed_end - openapi_packed),
+			   .size = openapi_packed_size,
 			   .etag = openapi_packed_etag},
 	};
 

@@ -4,13 +4,19 @@
  * and the ETag of each form.
  */
 	.section .rodata
-	.globl openapi_document, openapi_document_end, openapi_packed, openapi_packed_end
+	.globl openapi_document, openapi_packed
 openapi_document:
 	.incbin "openapi.json"
-openapi_document_end:
+document_end:
 openapi_packed:
 	.incbin "openapi.json.gz"
-openapi_packed_end:
+packed_end:
+	.globl openapi_document_size, openapi_packed_size
+	.balign 8
+openapi_document_size:
+	.quad document_end - openapi_document
+openapi_packed_size:
+	.quad packed_end - openapi_packed
 	.globl openapi_etag, openapi_packed_etag
 openapi_etag:
 	.ascii "\""
