@@ -1,5 +1,5 @@
 #!/bin/sh
-# Follows docs/night.md: from the message of a webhook to cause, graph and fix in three commands.
+# Follows docs/runbook/held_overloaded.md: from the message of a webhook to cause, graph and fix in three commands.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -30,7 +30,8 @@ echo "$message" | jq . | sed 's/^/# /'
 is "the text states host, VM and cause" "$(echo "$message" | jq -r '"\(.host) \(.text)"' | grep -c "$(uname -n), warning, VM win-cad-7: vGPU cad-7 uses .* held at 25 % - .*an operator holds its cap")" 1
 next=$(echo "$message" | jq -r .next)
 is "the message contains the next command" "$next" "gover-ctl why cad-7"
-is "docs/night.md contains the three commands" "$(grep -cE '^    \$ gover-ctl (why cad-7|history cad-7|vgpu release cad-7)' "$top/docs/night.md")" 3
+page=$top/docs/runbook/$(echo "$message" | jq -r .alert.name).md
+is "the page of the alert contains the three commands" "$(grep -cE '^    \$ gover-ctl (why cad-7|history cad-7|vgpu release cad-7)' "$page")" 3
 periods 50
 
 # shellcheck disable=SC2086 # words

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Follows docs/night.md when an arbiter was stopped or killed: from the message of a webhook to cause and fix.
+# Follows docs/runbook/telemetry_stale.md when an arbiter was stopped or killed: from the message of a webhook to cause and fix.
 # shellcheck disable=SC2154 # variables of lib.sh
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -61,7 +61,7 @@ ok "an arbiter that was only killed is replaced" until_ok 20 replaced
 ok "the program computes in its turns" until_ok 20 that /v1/vgpus/a ".units > $units and .util_pct != null"
 ok "without an alert" heard raised 2
 
-is "docs/night.md contains the commands" \
-  "$(grep -cE '^    \$ (gover-ctl doctor|ps -C gover-arbiter -o pid,stat,args|kill -(CONT|KILL) [0-9]+)$' "$top/docs/night.md")" 4
+is "the page of the alert contains the commands" \
+  "$(grep -cE '^    \$ (gover-ctl doctor|ps -C gover-arbiter -o pid,stat,args|kill -(CONT|KILL) [0-9]+)$' "$top/docs/runbook/telemetry_stale.md")" 4
 stop
 finish
