@@ -92,10 +92,13 @@ if [ -e "$B/libgover-cl.so" ]; then
   done
 fi
 
+ok "the runbook is installed" diff -r "$top/docs/runbook" "$root/usr/share/doc/gover/runbook"
+
 uninstalled() {
   make -s -C "$top" B="$B" SANITIZE="${GOVER_ASAN:+-fsanitize=address,undefined -fsanitize-undefined-trap-on-error}" \
     uninstall DESTDIR="$root" PREFIX=/usr >"$dir/uninstall.log" && touch "$root/usr/share/kept" &&
-    [ "$(find "$root/usr" ! -type d)" = "$root/usr/share/kept" ] && [ ! -e "$root/usr/share/gover" ]
+    [ "$(find "$root/usr" ! -type d)" = "$root/usr/share/kept" ] && [ ! -e "$root/usr/share/gover" ] &&
+    [ ! -e "$root/usr/share/doc/gover" ]
 }
 ok "make uninstall removes every installed file and keeps others" uninstalled
 

@@ -63,6 +63,7 @@ ctl doctor >"$dir/doctor.out" 2>&1
 ok "doctor names the kernel option" grep -q 'i915.enable_gvt=1' "$dir/doctor.out"
 ok "completion is installed for bash and zsh" \
   test -s "$root/usr/share/bash-completion/completions/gover-ctl" -a -s "$root/usr/share/zsh/vendor-completions/_gover-ctl"
+ok "the runbook of each alert is installed and not compressed" diff -r "$top/docs/runbook" "$root/usr/share/doc/gover/runbook"
 ok "apt install ./libgover-fps.deb" apt install --no-install-recommends /srv/gover/libgover-fps.deb
 ok "libgover-fps contains the header gover-slice.h" test -s "$root/usr/include/gover-slice.h"
 ctl doctor >"$dir/doctor.out" 2>&1
