@@ -23,7 +23,7 @@ ok "the table of alerts is read" grep -q '^severe_overload critical [0-9]* [0-9]
 is "each line of the table is read" "$(wc -l <"$dir/kinds")" "$(grep -c '^	ALERT(' gover-d/alert/kinds.h)"
 
 cut -d ' ' -f 1 "$dir/kinds" >"$dir/names"
-find "$pages" -name '*.md' ! -name README.md | sed 's|.*/||; s|\.md$||' | sort >"$dir/pages"
+find "$pages" -name '*.md' ! -name README.md ! -name prometheus.md | sed 's|.*/||; s|\.md$||' | sort >"$dir/pages"
 {
   comm -23 "$dir/names" "$dir/pages" | sed 's/$/: no page/'
   comm -13 "$dir/names" "$dir/pages" | sed 's/$/: a page without an alert/'
@@ -40,6 +40,9 @@ while read -r name; do
   grep -qF "gover-ctl silence add --alert $name " "$pages/$name.md" || echo "$name: no command that mutes it"
 done <"$dir/pages" >"$dir/complaints"
 none "each page has the same headings and a command that mutes its alert"
+
+grep -nE '@OUTPUT|^    @$' "$pages"/*.md >"$dir/complaints"
+none "no output is missing in the pages"
 
 # An alert whose severity depends on its cause has a table of causes in its page instead of one severity.
 while read -r name severity raise clear; do
@@ -103,7 +106,12 @@ none "each Prometheus rule exists"
 
 # The anchor of a heading is the heading in lower case with hyphens.
 anchors() { sed -n 's/^##* //p' "$1" | tr 'A-Z ' 'a-z-' | tr -cd 'a-z0-9_\n-'; }
-grep -oE '\]\([^)]*\)' "$pages"/*.md README.md | sed 's/](//; s/)$//' | while IFS=: read -r page link; do
+{
+  grep -oE '\]\([^)]*\)' "$pages"/*.md README.md | sed 's/](//; s/)$//'
+  sed -n "s|.*runbook_url: 'file:///usr/share/doc/gover/runbook/\(.*\)'$|$pages/rules:\1|p" "$rules" | grep -v 'labels.name'
+} >"$dir/links"
+is "each Prometheus rule has a link" "$(grep -c "  runbook_url: 'file:///usr/share/doc/gover/runbook/" "$rules")" "$(grep -c '  - alert: ' "$rules")"
+while IFS=: read -r page link; do
   file=${link%%#*}
   case $link in
   *.md | *.md#*)
@@ -112,6 +120,6 @@ grep -oE '\]\([^)]*\)' "$pages"/*.md README.md | sed 's/](//; s/)$//' | while IF
     [ "$link" = "$file" ] || anchors "$target" | grep -qx "${link#*#}" || echo "$page: $link: no such heading"
     ;;
   esac
-done >"$dir/complaints"
+done <"$dir/links" >"$dir/complaints"
 none "each link leads to a page and a heading"
 finish
