@@ -39,6 +39,10 @@ receivers:
   - name: night
     webhook_configs: [{url: 'http://127.0.0.1:$(cat "$dir/port")/', send_resolved: true}]
 EOF
+example=$top/dist/prometheus/alertmanager.yml.example
+ok "amtool accepts the example" amtool check-config "$example"
+receiver() { amtool config routes test --config.file="$example" "severity=$1"; }
+is "the example sends critical alerts to the engineer on duty, and warnings to the tickets" "$(receiver critical) $(receiver warning)" "duty tickets"
 ok "promtool accepts the configuration" promtool check config "$dir/prometheus.yml"
 prometheus-alertmanager --config.file="$dir/alertmanager.yml" --storage.path="$dir/am" --web.listen-address="$am" \
   --cluster.listen-address= >"$dir/alertmanager.log" 2>&1 &
@@ -68,9 +72,9 @@ ok "an overload is raised" until_ok 30 alerts 1 severe_overload
 ok "Prometheus fires" until_ok 60 ask 'ALERTS{alertname="GoverCritical",alertstate="firing"}' 'length > 0'
 ok "the webhook receives the alert from Alertmanager" until_ok 60 heard '.status == "firing" and .labels.name == "severe_overload"'
 vgpu=$(jq -rs '[.[].alerts[] | select(.labels.name == "severe_overload")][0].labels.vgpu' "$dir/bodies")
-is "the alert contains the vGPU and the next command" \
-  "$(jq -rs '[.[].alerts[] | select(.labels.name == "severe_overload")][0] | "\(.labels.severity) \(.annotations.next)"' "$dir/bodies")" \
-  "critical gover-ctl why $vgpu"
+is "the alert contains the vGPU, the next command and the page of the runbook" \
+  "$(jq -rs '[.[].alerts[] | select(.labels.name == "severe_overload")][0] | "\(.labels.severity) \(.annotations.next) \(.annotations.runbook_url)"' "$dir/bodies")" \
+  "critical gover-ctl why $vgpu file:///usr/share/doc/gover/runbook/severe_overload.md"
 ok "the next command works" ctl why "$vgpu"
 load a idle
 ok "the webhook receives the end of the alert" until_ok 90 heard '.status == "resolved" and .labels.name == "severe_overload"'
