@@ -1,6 +1,7 @@
 #!/bin/sh
 # The runbook: each alert has a page with the same headings, and severity, delays, commands, configuration keys, metrics,
 # rules and links in the pages exist.
+# shellcheck disable=SC2016 # back quotes in single quotes are those of the pages
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 cd "$top" || exit 1
@@ -54,6 +55,9 @@ done <"$dir/kinds" >"$dir/complaints"
 none "severity and delays in the pages are those of the program"
 
 # --- commands ---
+
+awk -F '`' '!/^    / && NF && NF % 2 == 0 { print FILENAME ":" FNR ": a code span continues on the next line" }' "$pages"/*.md >"$dir/complaints"
+none "each code span is on one line, so that it is checked"
 
 # A complete command either begins a code line, with or without "$ ", or is in back quotes.
 {
