@@ -69,6 +69,35 @@ ok "libgover-fps contains the header gover-slice.h" test -s "$root/usr/include/g
 ctl doctor >"$dir/doctor.out" 2>&1
 ok "doctor finds libgover-fps" grep -q 'frames are counted by /usr/' "$dir/doctor.out"
 
+# --- the first steps of README.md: a contract, an alert and its end ---
+
+sed -n '/^## First steps/,/^Overselling/s/^    //p' "$top/README.md" >"$dir/steps"
+step() { # step WORDS: runs the next command of README.md, which begins with WORDS
+  command=$(head -n 1 "$dir/steps")
+  sed -i 1d "$dir/steps"
+  case $command in
+  "$1"*) ok "README.md: $command" inside sh -c "$command" ;;
+  *) ok "README.md: the next command begins with $1, not $command" false ;;
+  esac
+}
+step 'install '
+step 'systemctl daemon-reload'
+step 'gover-ctl vgpu add web1'
+ok "the first contract is kept" until_ok 30 that /v1/vgpus/web1 '.fps >= 60'
+step 'gover-ctl vgpu list'
+is "there is no alert" "$(get /v1/alerts '.alerts | length')" 0
+step 'gover-ctl vgpu set web1 --label'
+ok "the first alert is raised" until_ok 90 alerts 1 promise_broken web1
+step 'gover-ctl alerts'
+step 'gover-ctl why web1'
+step 'cat '
+step 'gover-ctl vgpu set web1 --cap'
+ok "the first alert is cleared" until_ok 180 alerts 0 promise_broken web1
+step 'gover-ctl why web1'
+ok "the end of the alert is listed" that '/v1/alerts?all=true' '[.alerts[] | select(.name == "promise_broken" and .cleared_at != null)] | length == 1'
+is "README.md has no further command in this part" "$(cat "$dir/steps")" ""
+ctl vgpu remove web1 >/dev/null
+
 # --- the example sim.conf ---
 
 example=/usr/share/gover/examples
