@@ -166,6 +166,10 @@ typedef int (*db_point_fn)(void *userdata, const struct db_point *point);
 int db_query_history(struct db_reader *reader, const char *vgpu, int64_t from_ms, int64_t to_ms,
 		     int step_s, size_t max, db_point_fn point, void *userdata);
 
+typedef int (*db_name_fn)(void *userdata, const char *vgpu);
+/* Reads the names of all vGPUs whose history belongs to a GPU, also of removed ones. */
+int db_query_names(struct db_reader *reader, const char *gpu, db_name_fn name, void *userdata);
+
 typedef int (*db_sample_fn)(void *userdata, const struct db_sample *sample);
 /*
  * Reads the raw samples of all vGPUs of a GPU in [from_ms, to_ms), ordered by time and vGPU. Rows

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the raw samples of all vGPUs of a GPU, ordered by time and vGPU. */
+/* Reads the names of the vGPUs of a GPU, and their raw samples, ordered by time and vGPU. */
 #include <errno.h>
 
 #include "db/reader.h"
@@ -24,6 +24,28 @@ static int take_row(void *userdata, sqlite3_stmt *row)
 
 	record_read(RECORD_SAMPLE, row, &sample);
 	return receiver->sample(receiver->userdata, &sample);
+}
+
+struct name_receiver {
+	db_name_fn name;
+	void *userdata;
+};
+
+static int take_name(void *userdata, sqlite3_stmt *row)
+{
+	const struct name_receiver *receiver = userdata;
+	const char *name = (const char *)sqlite3_column_text(row, 0);
+
+	return name ? receiver->name(receiver->userdata, name) : 0;
+}
+
+int db_query_names(struct db_reader *reader, const char *gpu, db_name_fn name, void *userdata)
+{
+	return reader_query(
+		reader,
+		&(struct reader_statement){.sql = "SELECT id FROM vgpu WHERE gpu = ?1 ORDER BY num",
+					   .text = gpu},
+		take_name, &(struct name_receiver){.name = name, .userdata = userdata});
 }
 
 int db_query_samples(struct db_reader *reader, const char *gpu, int64_t from_ms, int64_t to_ms,

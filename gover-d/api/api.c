@@ -42,6 +42,7 @@ static const struct route {
 	{"GET", "/v1/gpus/{name}", api_get_gpu, READ, false, {NULL}},
 	{"PATCH", "/v1/gpus/{name}", api_patch_gpu, OPERATE, true, {NULL}},
 	{"GET", "/v1/gpus/{name}/history", api_get_samples, READ, false, {"from", "to"}},
+	{"GET", "/v1/gpus/{name}/load", api_get_gpu_load, READ, false, {"from", "to", "step"}},
 	{"GET", "/v1/vgpus", api_get_vgpus, READ, false, {"gpu", "limit", "after"}},
 	{"POST", "/v1/vgpus", api_post_vgpu, OPERATE, true, {NULL}},
 	{"GET", "/v1/vgpus/{id}", api_get_vgpu, READ, false, {NULL}},

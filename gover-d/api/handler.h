@@ -64,6 +64,7 @@ void api_get_gpus(struct api *api, struct api_request *request);
 void api_get_gpu(struct api *api, struct api_request *request);
 void api_patch_gpu(struct api *api, struct api_request *request);
 void api_get_samples(struct api *api, struct api_request *request);
+void api_get_gpu_load(struct api *api, struct api_request *request);
 void api_get_health(struct api *api, struct api_request *request);
 void api_get_ready(struct api *api, struct api_request *request);
 void api_get_metrics(struct api *api, struct api_request *request);

@@ -11,22 +11,14 @@
 #include "db/db.h"
 #include "gover-d/api/fetch.h"
 #include "gover-d/api/problem.h"
+#include "gover-d/api/steps.h"
 #include "gover-d/core/encode.h"
-
-#define RANGE_DEFAULT_MS (3600 * 1000)
-#define POINTS_DEFAULT	 600
-#define POINTS_MAX	 5000
-#define STEP_MAX_S	 86400
-
-struct history_range {
-	int64_t from_ms, to_ms, step_s;
-};
 
 struct history_fetch {
 	struct api_fetch fetch; /* must be the first member */
 	char vgpu[ID_MAX];
 	bool known; /* true: the vGPU exists, so it is no error if the database has no rows of it */
-	struct history_range range;
+	struct api_steps range;
 	json_t *points, *gaps;
 	/* end of the previous point; if the next point begins later, there is a gap */
 	int64_t next_ms;
@@ -34,42 +26,6 @@ struct history_fetch {
 	char work[GPUS_MAX][ID_MAX];
 	int n_work;
 };
-
-static int64_t count_points(const struct history_range *range)
-{
-	int64_t step_ms = range->step_s * 1000;
-
-	return (range->to_ms - range->from_ms + step_ms - 1) / step_ms;
-}
-
-/* Selects the smallest step that gives at most POINTS_DEFAULT points. */
-static void choose_step(struct history_range *range)
-{
-	static const int64_t steps_s[] = {1,	2,    5,     10,    15,	   30,
-					  60,	120,  300,   600,   900,   1800,
-					  3600, 7200, 14400, 21600, 43200, STEP_MAX_S};
-
-	for (size_t i = 0; i < ARRAY_SIZE(steps_s); i++) {
-		range->step_s = steps_s[i];
-		if (count_points(range) <= POINTS_DEFAULT)
-			return;
-	}
-}
-
-static int read_range(struct api_request *request, struct history_range *range)
-{
-	if (api_fetch_range(request, RANGE_DEFAULT_MS, &range->from_ms, &range->to_ms) < 0)
-		return -EINVAL;
-	choose_step(range);
-	if (api_query_whole(request, "step", 1, STEP_MAX_S, &range->step_s) < 0)
-		return -EINVAL;
-	if (count_points(range) > POINTS_MAX) {
-		problem_reply(request, 400, "step: %lld s gives %lld points (allowed: at most %d)",
-			      (long long)range->step_s, (long long)count_points(range), POINTS_MAX);
-		return -EINVAL;
-	}
-	return 0;
-}
 
 /* Appends the gap between the last point and @end_ms, if it is not empty. */
 static void add_gap(struct history_fetch *h, int64_t end_ms)
@@ -147,9 +103,9 @@ static int read_points(struct api_fetch *fetch, struct db_reader *reader)
 	h->points = json_array();
 	h->gaps = json_array();
 	h->next_ms = (h->range.from_ms + step_ms - 1) / step_ms * step_ms;
-	/* POINTS_MAX + 1: an additional point is needed if the first step is partial. */
+	/* API_STEPS_MAX + 1: an additional point is needed if the first step is partial. */
 	r = db_query_history(reader, h->vgpu, h->range.from_ms, h->range.to_ms,
-			     (int)h->range.step_s, POINTS_MAX + 1, add_point, h);
+			     (int)h->range.step_s, API_STEPS_MAX + 1, add_point, h);
 	if (r == -ENOENT && h->known)
 		r = 0;
 	if (r == -ENOENT)
@@ -193,14 +149,14 @@ static const struct api_fetch_kind history_kind = {
 void api_get_history(struct api *api, struct api_request *request)
 {
 	const struct host_gpu *gpu;
-	struct history_range range;
+	struct api_steps range;
 	struct history_fetch *h;
 
 	if (!id_valid(request->param)) {
 		problem_reply(request, 404, "vGPU %s: not found", request->param);
 		return;
 	}
-	if (read_range(request, &range) < 0)
+	if (api_steps_read(request, &range) < 0)
 		return;
 	h = api_fetch_new(api, request, &history_kind, range.from_ms, range.to_ms);
 	if (!h)

@@ -26,6 +26,13 @@ EMBEDDED(words);
 EMBEDDED(host);
 EMBEDDED(vgpus);
 EMBEDDED(chart);
+EMBEDDED(order);
+EMBEDDED(spark);
+EMBEDDED(strip);
+EMBEDDED(sign);
+EMBEDDED(details);
+EMBEDDED(panel);
+EMBEDDED(series);
 EMBEDDED(decisions);
 EMBEDDED(offers);
 EMBEDDED(alerts);
@@ -53,6 +60,13 @@ static const struct file {
 	{"/web/host.js", TYPE_SCRIPT, FORMS(host)},
 	{"/web/vgpus.js", TYPE_SCRIPT, FORMS(vgpus)},
 	{"/web/chart.js", TYPE_SCRIPT, FORMS(chart)},
+	{"/web/order.js", TYPE_SCRIPT, FORMS(order)},
+	{"/web/spark.js", TYPE_SCRIPT, FORMS(spark)},
+	{"/web/strip.js", TYPE_SCRIPT, FORMS(strip)},
+	{"/web/sign.js", TYPE_SCRIPT, FORMS(sign)},
+	{"/web/details.js", TYPE_SCRIPT, FORMS(details)},
+	{"/web/panel.js", TYPE_SCRIPT, FORMS(panel)},
+	{"/web/series.js", TYPE_SCRIPT, FORMS(series)},
 	{"/web/decisions.js", TYPE_SCRIPT, FORMS(decisions)},
 	{"/web/offers.js", TYPE_SCRIPT, FORMS(offers)},
 	{"/web/alerts.js", TYPE_SCRIPT, FORMS(alerts)},

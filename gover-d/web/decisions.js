@@ -3,7 +3,7 @@
 import { by_id, h, keyed, set_text } from "./dom.js";
 import { clock, number, spaced } from "./words.js";
 
-const SHOWN = 80;
+const SHOWN = 40;
 const SIGNS = {
 	steal: "⇄", pool: "+", wake: "↑", offer: "◇", severe: "‼", fund: "⇉", return: "←", fit: "↓", hold: "▮", share: "≈",
 	add: "+", remove: "−", set: "✎", release: "▯", adopt: "↻", found: "?", foreign_write: "▲", missing: "✕",
@@ -15,13 +15,13 @@ function move(m) {
 		h("span", { "aria-hidden": "true" }, up ? " ▲" : " ▽"));
 }
 
-function make(first, now_ms) {
-	const d = first;
+/** Makes the element of a decision. @place: name of the list, if the same decision can be in two lists. */
+export function make(d, now_ms, place = "") {
 	const result = ["written", "noted"].includes(d.result) ? null : h("span.badge.warn", {}, spaced(d.result));
 	const numbers = Object.entries(d.numbers ?? {});
 	const time = h("time", { datetime: d.time }, clock(d.time, now_ms));
-	const element = h(`li.decision`, { "data-id": d.id, "data-kind": d.kind },
-		h("div.head", {}, time, h(`span.kind`, {}, h("span", { "aria-hidden": "true" }, `${SIGNS[d.kind] ?? "·"} `), spaced(d.kind)),
+	const element = h("li.decision", { [place ? "data-in" : "data-id"]: place || d.id, "data-kind": d.kind },
+		h("div.head", {}, time, h("span.kind", {}, h("span", { "aria-hidden": "true" }, `${SIGNS[d.kind] ?? "·"} `), spaced(d.kind)),
 			d.vgpu ? h("strong", {}, d.vgpu) : null, d.donor ? h("span.sub", {}, `from ${d.donor}`) : null, result),
 		d.moves.length ? h("ul.moves", { "aria-label": "Changed caps" }, d.moves.map(move)) : null,
 		h("p.why-text", {}, d.why),

@@ -39,6 +39,7 @@ export function set(element, name, value) {
  * children are updated and keep the focus. @gone(part) is called for each removed child.
  */
 export function keyed(parent, items, key, make, gone = () => {}) {
+	const before = [...parent.children];
 	const parts = parent.parts ?? (parent.parts = new Map());
 	const wanted = new Set(items.map(key));
 	for (const [k, part] of parts) {
@@ -61,7 +62,38 @@ export function keyed(parent, items, key, make, gone = () => {}) {
 		else
 			parent.insertBefore(part.element, at);
 	}
+	settle(parent, before);
 	return parts;
+}
+
+/* Where the user has scrolled each box. Asking the box itself would cause a layout. */
+const scrolled = new WeakMap();
+document.addEventListener("scroll", ({ target }) => scrolled.set(target, target.scrollTop), { capture: true, passive: true });
+
+/**
+ * Attaches all children again if one that was visible has another place now. Browsers count moved elements as layout shifts, but not
+ * attached ones. Not done while the focus is inside, because the focus would be lost.
+ */
+function settle(parent, before) {
+	const now = [...parent.children];
+	const last = before.findLastIndex((element) => element.parentNode === parent);
+	const moved = before.slice(0, last + 1).some((element, i) => element !== now[i]);
+	if (!moved || parent.contains(document.activeElement))
+		return;
+	const box = parent.closest(".scroll, .table-box") ?? parent;
+	const top = scrolled.get(box) ?? 0;
+	parent.replaceChildren(...now);
+	if (top > 0)
+		box.scrollTop = top;
+}
+
+/** Sets the width in percent, if it has changed by something that can be seen. */
+export function set_width(element, percent) {
+	const text = `${percent.toFixed(1)}%`;
+	if (element.dataset.width !== text) {
+		element.dataset.width = text;
+		element.style.width = text;
+	}
 }
 
 /** Creates a bar that shows a fraction (0 to 1; null: empty). Hidden from screen readers, because the number is next to the bar. */
@@ -71,7 +103,7 @@ export function meter(extra = "") {
 	return {
 		element,
 		update(fraction) {
-			fill.style.width = `${100 * Math.min(1, Math.max(0, fraction ?? 0))}%`;
+			set_width(fill, 100 * Math.min(1, Math.max(0, fraction ?? 0)));
 		},
 	};
 }

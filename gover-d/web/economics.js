@@ -3,14 +3,18 @@
 import { by_id, h, keyed, set_text } from "./dom.js";
 import { money, number } from "./words.js";
 
-// A row of money is shown only if its amount is known: null means that no price is set.
-const ROWS = [
+const MONEY = [
 	["Revenue", (e) => e.revenue, money],
-	["Penalties", (e) => e.penalty === null ? null : 0 - e.penalty, money],
+	["Penalties", (e) => 0 - (e.penalty ?? 0), money],
 	["Profit", (e) => e.profit, money],
+];
+const AMOUNTS = [
 	["Sold", (e) => e.sold_cap_hours, (x) => `${number(x, 1)} GPU h`],
 	["Broken", (e) => e.broken_s, (x) => `${number(x)} s`],
 ];
+
+/** True if the operator has set a price. An older daemon has no field "prices_set". */
+export const has_prices = (e) => e.prices_set ?? e.profit !== null;
 
 const signed = (x, format) => (Math.abs(x) < 1e-9 ? "±0" : `${x > 0 ? "+" : "−"}${format(Math.abs(x))}`);
 
@@ -45,7 +49,8 @@ export class Economics {
 		by_id("economics-table").hidden = !economics;
 		if (!economics)
 			return;
-		by_id("no-prices").hidden = economics.prices_set;
-		keyed(by_id("economics-rows"), ROWS.filter(([, of]) => of(economics) !== null).map((r) => [...r, economics]), (r) => r[0], make);
+		const priced = has_prices(economics);
+		by_id("no-prices").hidden = priced;
+		keyed(by_id("economics-rows"), (priced ? [...MONEY, ...AMOUNTS] : AMOUNTS).map((r) => [...r, economics]), (r) => r[0], make);
 	}
 }

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The host section: use, sold caps and shares of each GPU, and the state of the daemon.
-import { by_id, h, keyed, meter, set_text, set } from "./dom.js";
-import { clock, milliseconds, money, number, percent, span } from "./words.js";
+// The host section: use, sold caps and shares of each GPU, the state of the daemon, and the GPU over time.
+import { by_id, h, keyed, meter, set, set_text, set_width } from "./dom.js";
+import { ChartPanel } from "./panel.js";
+import { gpu_source } from "./series.js";
+import { milliseconds, money, number, percent, span } from "./words.js";
+
+const LABELLED_PCT = 14; /* smaller parts of the bar have no room for a name */
+const LISTED = 10; /* vGPUs in the description of the bar */
 
 const MODES = {
 	act: "acting",
@@ -16,13 +21,15 @@ function tile(label) {
 
 function segment() {
 	const used = h("span.used");
-	const [name, cap] = [h("span.id"), h("span")];
-	const element = h("span.segment", {}, used, h("span.label", {}, name, cap));
+	const [name, cap] = [h("span.name"), h("span")];
+	const label = h("span.label", {}, name, cap);
+	const element = h("span.segment", {}, used, label);
 	return {
 		element,
 		update({ id, width, share, cap_pct, kind }) {
-			element.style.width = `${width}%`;
-			used.style.width = `${100 * share}%`;
+			set_width(element, width);
+			set_width(used, 100 * share);
+			label.hidden = width < LABELLED_PCT;
 			set_text(name, id || "free");
 			set_text(cap, percent(cap_pct));
 			set(element, "class", `segment ${kind}`);
@@ -53,10 +60,11 @@ function make_gpu(live, first) {
 	const calm = tile("Calm");
 	const state = h("span.sub");
 	const segments = h("div.segments", { role: "img" });
+	const caps_label = h("span.caps-label", { "aria-hidden": "true" });
 	const element = h("div.gpu", {},
 		h("h3.gpu-name", {}, first.name, " ", state),
 		h("dl.tiles", {}, busy.element, sold.element, calm.element),
-		h("div.caps", {}, h("span.caps-label", { "aria-hidden": "true" }, "Caps in force and their use"), segments));
+		h("div.caps", {}, caps_label, segments));
 	return {
 		element,
 		update(gpu) {
@@ -69,11 +77,56 @@ function make_gpu(live, first) {
 			set_text(sold.note, `${percent(gpu.sum_initial_cap_pct)} sold, ${number(gpu.vgpus)} of ${number(gpu.max_vgpus)} vGPUs`);
 			set_text(calm.value, `${number(gpu.calm_periods)}`);
 			set_text(calm.note, "periods without overload");
+			set_text(caps_label, `Caps in force and their use, ${percent(gpu.free_pct)} free`);
+			segments.classList.toggle("is-dense", vgpus.length > LISTED);
 			keyed(segments, shares(gpu, vgpus), (s) => s.id, segment);
-			const shares_text = vgpus.map((v) => `${v.id} has ${percent(v.cap_pct)} and uses ${percent(v.load_pct)}`).join(", ");
+			const shares_text = vgpus.slice(0, LISTED).map((v) => `${v.id} has ${percent(v.cap_pct)} and uses ${percent(v.load_pct)}`)
+				.concat(vgpus.length > LISTED ? `and ${vgpus.length - LISTED} more` : []).join(", ");
 			set(segments, "aria-label", `Caps of ${gpu.name}: ${shares_text || "no vGPUs"}; free ${percent(gpu.free_pct)}`);
 		},
 	};
+}
+
+/** The chart of one GPU over time. */
+export class History {
+	#live;
+	#name = "";
+
+	constructor(live) {
+		this.#live = live;
+		this.chart = new ChartPanel(by_id("history-chart"), live, [["l-cap", "caps in force"], ["l-used", "used by vGPUs"], ["l-up", "decision"], ["l-alert", "alert"]]);
+		this.select = by_id("history-gpu");
+		this.select.addEventListener("change", () => this.#choose(this.select.value));
+	}
+
+	#choose(name) {
+		this.#name = name;
+		this.chart.show(gpu_source(name));
+	}
+
+	update() {
+		const names = this.#live.gpus.map((g) => g.name);
+		if (this.select.dataset.names !== names.join()) {
+			this.select.dataset.names = names.join();
+			this.select.replaceChildren(...names.map((name) => h("option", { value: name }, name)));
+			this.select.hidden = names.length < 2;
+			if (names.length && !names.includes(this.#name))
+				this.#choose(names[0]);
+			this.select.value = this.#name;
+		}
+	}
+
+	/** Called once per period, after the GPUs were read. */
+	tick() {
+		const gpu = this.#live.gpus.find((g) => g.name === this.#name);
+		if (gpu)
+			this.chart.tick(gpu);
+	}
+
+	/** Marks the alerts and the decisions of the GPU. @marks_of(wanted): marks of the decisions and alerts for which wanted() is true. */
+	mark(marks_of) {
+		this.chart.mark(marks_of((o) => o.gpu === this.#name));
+	}
 }
 
 export class Host {
@@ -96,23 +149,9 @@ export class Host {
 		set_text(by_id("version"), `gover ${host.version}${host.dry_run ? " · dry run" : ""}`);
 	}
 
-	money(economics) {
-		const known = economics && economics.profit !== null;
-		set_text(this.earned.value, known ? money(economics.profit, economics.revenue) : "–");
-		set_text(this.earned.note, known ? `${money(economics.revenue)} revenue, ${money(economics.penalty ?? 0, economics.revenue)} penalties`
-			: economics ? "no price is set" : "no history");
+	money(economics, has_prices) {
+		this.earned.element.hidden = Boolean(economics) && !has_prices;
+		set_text(this.earned.value, economics ? money(economics.profit, economics.revenue) : "–");
+		set_text(this.earned.note, economics ? `${money(economics.revenue)} revenue, ${money(economics.penalty ?? 0, economics.revenue)} penalties` : "no history");
 	}
-
-	/** Shows whether the page is up to date. */
-	state() {
-		const live = this.#live;
-		if (live.state === "live")
-			this.#left = null;
-		else
-			this.#left ??= new Date(live.now_ms());
-		const away = live.why ? `disconnected (${live.why}), trying again` : `daemon not reachable since ${clock(this.#left, live.now_ms())}, trying again`;
-		set_text(by_id("state-text"), { away, denied: "token required" }[live.state] ?? live.state);
-		document.documentElement.dataset.line = live.state;
-	}
-	#left = null;
 }

@@ -5,8 +5,13 @@ import { get, headers, problem_of, token } from "./rest.js";
 import { events_of } from "./stream.js";
 
 const DECISIONS_KEPT = 300;
+const DECISIONS_FIRST = 10; /* read before the page is shown; the others follow */
+const AGAIN_MS = 1500; /* after the first reading */
 const BACK_OFF_MS = [250, 500, 1000, 2000, 4000, 8000];
-const SILENCE_MS = 40000; /* the daemon sends at least a comment every 15 s */
+const SILENCE_MS = 40000; /* after this time without data the page connects again */
+/* The daemon hangs if no tick arrived for 2.5 periods, so that this is visible within 3. The minimum tolerates a slow network. */
+const HUNG_PERIODS = 2.5;
+const HUNG_MIN_MS = 1500;
 const PAUSED_POLL_MS = 15000;
 
 /** Waits until the page becomes visible, but at most @ms milliseconds. */
@@ -22,7 +27,7 @@ function visible_or(ms) {
 	});
 }
 
-/** Listeners receive "state", "host", "gpus", "tick", "decisions", "alerts", "offers", "economics", "denied" and "again". */
+/** Listeners receive "state", "host", "gpus", "tick", "decisions", "alerts", "offers", "economics", "denied", "ready" and "again". */
 export class Live {
 	host = null;
 	gpus = [];
@@ -32,9 +37,12 @@ export class Live {
 	offers = [];
 	economics = null;
 	economics_span_s = 86400;
-	state = "connecting"; /* connecting, live, away, paused (page hidden), denied */
+	state = "connecting"; /* connecting, live, hung (no ticks), away, paused (page hidden), denied */
 	why = ""; /* reason for state "away" if the daemon answers with an error */
 	skew_ms = 0; /* clock of the daemon minus clock of the browser */
+	seen_ms = 0; /* time of the newest values, by the clock of the daemon; 0: none */
+	fresh_ms = performance.now(); /* the same by the clock of this page, which is never set */
+	#hung_timer = 0;
 	#listeners = [];
 	#after = null;
 	#was_live = false;
@@ -57,6 +65,19 @@ export class Live {
 		this.why = why;
 		this.state = state;
 		this.#notify("state");
+	}
+
+	/** Notes that values have arrived, and expects the next ones within a few periods. */
+	#fresh() {
+		this.seen_ms = this.now_ms();
+		this.fresh_ms = performance.now();
+		if (this.state === "hung")
+			this.#become("live");
+		clearTimeout(this.#hung_timer);
+		this.#hung_timer = setTimeout(() => {
+			if (this.state === "live")
+				this.#become("hung");
+		}, Math.max(HUNG_PERIODS * (this.host?.period_ms ?? 1000), HUNG_MIN_MS));
 	}
 
 	/** Runs until the page is closed. */
@@ -107,9 +128,12 @@ export class Live {
 		});
 	}
 
-	async #read_all() {
-		await this.#read_host();
-		await Promise.all([this.#read_alerts(), this.#read_offers(), this.#read_decisions(), this.read_economics()]);
+	async #read_all(decisions = DECISIONS_KEPT) {
+		await Promise.all([this.#read_host(), this.#read_lists(decisions), this.read_economics()]);
+	}
+
+	async #read_lists(decisions = DECISIONS_KEPT) {
+		await Promise.all([this.#read_alerts(), this.#read_offers(), this.#read_decisions(decisions)]);
 	}
 
 	async #read_host() {
@@ -118,6 +142,7 @@ export class Live {
 		this.host = host;
 		this.gpus = host.gpus;
 		this.vgpus = host.vgpus;
+		this.#fresh();
 		this.#notify("host");
 		this.#notify("tick");
 	}
@@ -132,8 +157,8 @@ export class Live {
 		this.#notify("offers");
 	}
 
-	async #read_decisions() {
-		this.decisions = (await get(`/v1/decisions?limit=${DECISIONS_KEPT}`)).decisions.reverse();
+	async #read_decisions(limit) {
+		this.decisions = (await get(`/v1/decisions?limit=${limit}`)).decisions.reverse();
 		this.#notify("decisions");
 	}
 
@@ -175,12 +200,21 @@ export class Live {
 		alive();
 		try {
 			const more = this.#after ? { "Last-Event-ID": this.#after } : {};
-			const response = await fetch("/v1/events", { headers: headers(more), cache: "no-store", credentials: "omit", signal: stop.signal });
+			const opened = fetch("/v1/events", { headers: headers(more), cache: "no-store", credentials: "omit", signal: stop.signal });
+			const early = this.#was_live ? null : this.#read_all(DECISIONS_FIRST);
+			early?.catch(() => {}); /* awaited below; the stream may fail first */
+			const response = await opened;
 			if (!response.ok)
 				throw await problem_of(response);
-			await this.#read_all(); /* read after the stream is open, so that no event is missed */
+			/* Read after the stream is open, so that no event is missed. The first page is read earlier, and its lists again. */
+			await (early ?? this.#read_all());
+			if (early)
+				this.#soon("lists", this.#read_lists, AGAIN_MS);
 			this.#become("live");
+			this.#fresh();
 			succeeded();
+			if (!this.#was_live)
+				this.#notify("ready");
 			if (this.#was_live)
 				this.#notify("again");
 			this.#was_live = true;
@@ -213,6 +247,7 @@ export class Live {
 
 	#ticked({ vgpus }) {
 		this.vgpus = vgpus;
+		this.#fresh();
 		this.#notify("tick");
 		this.#soon("gpus", this.#read_gpus, 0);
 		this.#soon("host", this.#read_host, 10000);

@@ -3,10 +3,19 @@
 
 const KEY = "gover-token";
 
+/* Texts of the daemon for these answers are meant for programs. */
+const FOR_PEOPLE = {
+	401: () => (token.get() ? "This token is not valid: it is mistyped, revoked or expired." : "This needs a token."),
+	403: () => "The role of this token does not permit this.",
+	429: () => "Too many requests. Try again in a moment.",
+	503: (detail) => detail || "The daemon is busy. Try again in a moment.",
+};
+
 export class Problem extends Error {
 	constructor(status, detail) {
-		super(detail);
+		super(FOR_PEOPLE[status]?.(detail) ?? detail);
 		this.status = status;
+		this.had_token = Boolean(token.get());
 	}
 	/** True if the daemon requires a token, or a token with more rights. */
 	get denied() {

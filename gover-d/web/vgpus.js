@@ -1,223 +1,216 @@
 // SPDX-License-Identifier: MIT
-// The table of vGPUs. Each vGPU has a row and a chart; all charts show the same time range. Existing rows are updated in
-// place, so that the focus stays where it is.
-import { by_id, h, keyed, meter, set_text, set } from "./dom.js";
-import { Chart, Series, can_draw } from "./chart.js";
-import { theme } from "./theme.js";
-import { NONE, counts_work, memory, number, percent, rate_of, short, small_percent } from "./words.js";
+// The table of vGPUs: one line each. Rows are updated in place. Their order changes only while neither the pointer nor the focus is in the
+// table, or on request.
+import { by_id, h, keyed, set, set_text } from "./dom.js";
+import { ORDERS, broken_ids, cause_text, matcher, notes_of, state_of } from "./order.js";
+import { get } from "./rest.js";
+import { Recent, Spark } from "./spark.js";
+import { NONE, counts_work, number, percent, rate_of, short, small_percent } from "./words.js";
 
-const RANGES = [["2 min", 120], ["10 min", 600], ["1 h", 3600]];
-
-/** Badges of a vGPU: [class, sign, text, meaning]. */
-function badges(v) {
-	const list = [];
-	if (v.state === "missing")
-		list.push(["bad", "✕", "missing", "has a contract but does not exist on the host"]);
-	if (v.state === "probation")
-		list.push(["note", "◷", "probation", "sold recently; the offer can still fail"]);
-	if (v.broken)
-		list.push(["bad", "✕", "promise broken", "below its target in this period; a larger cap would help"]);
-	else if (v.short)
-		list.push(["warn", "▽", "short", "below its target, but not limited by the GPU: a larger cap would not help"]);
-	if (v.overloaded)
-		list.push(["warn", "▲", "overloaded", "needs more than its cap, and receives unused capacity if available"]);
-	if (v.held)
-		list.push(["note", "▮", "held", "an operator has fixed its cap"]);
-	if (v.found)
-		list.push(["note", "?", "no contract", "found on this host, not sold"]);
-	if (v.burst)
-		list.push(["note", "⇡", "burst", "its cap may exceed the sold cap"]);
-	return list;
-}
-
-/** The use and the limit of device memory; empty if the backend does not measure memory and the vGPU has no limit. */
-function memory_of({ memory_used_mib: used, memory_mib: limit }) {
-	if (used === null && !limit)
-		return "";
-	return `memory ${memory(used)}${limit ? ` of ${memory(limit)}` : ", no limit"}`;
-}
-
-/** Key for sorting: higher for a vGPU in a worse condition. */
-const need = (v) => 8 * (v.state === "missing") + 4 * v.broken + 2 * v.overloaded + v.short + v.e;
-const ORDERS = { name: null, need: (a, b) => need(b) - need(a) || (b.broken_time_pct ?? 0) - (a.broken_time_pct ?? 0) };
+const SORT_MS = 15000; /* time between two changes of the order, unless another promise is broken */
+const SORT_LEAST_MS = 3000;
+const SAMPLES = 4900; /* rows of one page of samples */
+const RECENT_S = 120;
+const ROWS_FIRST = 20; /* rows of the first screen; the others follow in steps, so that no step takes long */
+const ROWS_STEP = 11;
 
 export class Vgpus {
 	#live;
 	#rows = new Map();
-	#series = new Map();
-	#range_s = 120;
-	#watcher;
+	#recent = new Recent();
+	#order = []; /* ids */
+	#broken = "";
+	#sorted_ms = 0;
+	#rows_max = ROWS_FIRST;
+	#inside = false; /* the pointer is over the table */
+	#select;
+	#watcher = new IntersectionObserver((entries) => this.#seen(entries), { rootMargin: "100px" });
+	selected = null;
 
-	constructor(live, explain) {
+	/** @select(id, by_user): shows the details of vGPU @id; null: of none. */
+	constructor(live, select) {
 		this.#live = live;
-		this.explain = explain;
-		this.#watcher = new IntersectionObserver((entries) => this.#seen(entries), { rootMargin: "200px" });
-		by_id("ranges").append(...RANGES.map(([text, s]) => this.#range_button(text, s)));
-		by_id("no-charts").hidden = can_draw();
-		by_id("order").addEventListener("change", () => this.update());
-		theme.on(() => this.#draw());
-		this.#show_range();
+		this.#select = select;
+		const box = by_id("vgpu-box");
+		box.addEventListener("pointerenter", () => (this.#inside = true));
+		box.addEventListener("pointerleave", () => this.#leave());
+		box.addEventListener("focusout", () => setTimeout(() => this.update()));
+		by_id("order").addEventListener("change", () => this.#sort_now());
+		by_id("sort-now").addEventListener("click", () => this.#sort_now());
+		by_id("filter").addEventListener("input", () => this.update());
+		by_id("vgpu-rows").addEventListener("click", (event) => this.#clicked(event));
+		by_id("vgpu-rows").addEventListener("keydown", (event) => this.#key(event));
 	}
 
-	#range_button(text, s) {
-		return h("button", { type: "button", "aria-pressed": String(s === this.#range_s), "data-range": s, onclick: () => this.#choose(s) }, text);
+	#leave() {
+		this.#inside = false;
+		this.update();
 	}
 
-	#choose(range_s) {
-		this.#range_s = range_s;
-		for (const button of by_id("ranges").querySelectorAll("button"))
-			set(button, "aria-pressed", String(Number(button.dataset.range) === range_s));
-		this.#show_range();
-		for (const series of this.#series.values())
-			this.#load(series);
+	#clicked(event) {
+		const row = event.target.closest("tr");
+		if (row)
+			this.#select(row.dataset.vgpu, true);
 	}
 
-	#show_range() {
-		const text = RANGES.find(([, s]) => s === this.#range_s)[0];
-		set_text(by_id("range-from"), `${text} ago`);
-		set_text(by_id("range-half"), this.#range_s === 120 ? "1 min" : this.#range_s === 600 ? "5 min" : "30 min");
+	/** The arrow keys move the focus to the next or previous vGPU. */
+	#key(event) {
+		const step = { ArrowDown: "nextElementSibling", ArrowUp: "previousElementSibling" }[event.key];
+		const next = step && event.target.closest("tr")?.[step];
+		if (!next)
+			return;
+		event.preventDefault();
+		next.querySelector("button").focus();
 	}
 
-	#load(series) {
-		series.load(this.#range_s, this.#live.now_ms()).catch(() => {}).then(() => this.#draw());
+	#sort_now() {
+		this.#order = [];
+		this.update();
+	}
+
+	/** The vGPU with the worst state. */
+	worst() {
+		return [...this.#live.vgpus].sort(ORDERS.worst)[0] ?? null;
+	}
+
+	/** Puts the vGPUs in order. The order stays if only values have changed, and while the table is in use. */
+	#sort(vgpus) {
+		const order = by_id("order").value;
+		const now = performance.now();
+		const broken = broken_ids(vgpus);
+		const known = new Set(this.#order);
+		const in_use = this.#inside || by_id("vgpu-box").contains(document.activeElement);
+		const wanted = [...vgpus].sort(ORDERS[order]).map((v) => v.id);
+		const due = !known.size || (!in_use && now - this.#sorted_ms > (broken !== this.#broken ? SORT_LEAST_MS : SORT_MS));
+		if (due) {
+			this.#order = wanted;
+			this.#broken = broken;
+			this.#sorted_ms = now;
+		} else {
+			this.#order.push(...wanted.filter((id) => !known.has(id)));
+		}
+		const present = new Set(wanted);
+		const shown = this.#order.filter((id) => present.has(id));
+		by_id("sort-now").classList.toggle("is-needed", shown.join() !== wanted.join() && in_use);
+		const at = new Map(this.#order.map((id, i) => [id, i]));
+		return [...vgpus].sort((a, b) => at.get(a.id) - at.get(b.id));
+	}
+
+	update() {
+		const { vgpus, gpus } = this.#live;
+		const several = gpus.length > 1;
+		const text = by_id("filter").value;
+		const shown = this.#sort(vgpus).filter(matcher(text));
+		keyed(by_id("vgpu-rows"), shown.slice(0, this.#rows_max), (v) => v.id, (v) => this.#make(v, several), (row) => this.#forget(row));
+		by_id("no-vgpus").hidden = vgpus.length > 0;
+		by_id("no-match").hidden = shown.length > 0 || !vgpus.length;
+		by_id("vgpus").classList.toggle("few", vgpus.length <= 6);
+		set_text(by_id("vgpu-count"), shown.length < vgpus.length ? `${shown.length} of ${vgpus.length}` : vgpus.length);
+		set_text(by_id("rate-head"), vgpus.some(counts_work) ? "FPS or units/s" : "FPS");
+	}
+
+	/** Makes the rows that are not on the first screen. */
+	async make_all() {
+		while (this.#rows_max < this.#live.vgpus.length) {
+			await new Promise((resolve) => setTimeout(resolve, 30));
+			this.#rows_max += ROWS_STEP;
+			this.update();
+		}
+		this.#rows_max = Infinity;
+	}
+
+	/** Called once per period. */
+	tick() {
+		this.#recent.add(this.#live.now_ms(), this.#live.vgpus);
+		for (const row of this.#rows.values())
+			this.#draw(row);
+	}
+
+	/** Reads the newest samples, so that the lines do not begin empty: one page of each GPU. */
+	async load() {
+		const { gpus, vgpus, host } = this.#live;
+		for (const gpu of gpus) {
+			const n = vgpus.filter((v) => v.gpu === gpu.name).length;
+			const range_s = Math.min(RECENT_S * host.period_ms / 1000, Math.floor(SAMPLES * host.period_ms / 1000 / Math.max(n, 1)));
+			const from = Math.floor(this.#live.now_ms() / 1000 - Math.max(range_s, 1));
+			this.#recent.add_samples(await get(`/v1/gpus/${encodeURIComponent(gpu.name)}/history?from=${from}`));
+		}
+	}
+
+	#draw(row) {
+		if (row.visible && !document.hidden)
+			row.spark.update(this.#recent.values(row.id));
 	}
 
 	#seen(entries) {
 		for (const entry of entries) {
 			const row = this.#rows.get(entry.target.dataset.vgpu);
-			if (row)
-				row.chart.visible = entry.isIntersecting;
-		}
-		this.#draw();
-	}
-
-	/** Loads the history again after a reconnection or lost events. */
-	reload() {
-		for (const series of this.#series.values())
-			this.#load(series);
-	}
-
-	update() {
-		const live = this.#live;
-		const several = live.gpus.length > 1;
-		const order = ORDERS[by_id("order").value];
-		keyed(by_id("vgpu-rows"), order ? [...live.vgpus].sort(order) : live.vgpus, (v) => v.id, (v) => this.#make(v, several), (row) => this.#forget(row.id));
-		by_id("no-vgpus").hidden = live.vgpus.length > 0;
-		by_id("vgpu-rows").classList.toggle("few", live.vgpus.length <= 4);
-		set_text(by_id("vgpu-count"), live.vgpus.length);
-		const rate = live.vgpus.some(counts_work) ? "FPS or units/s" : "FPS";
-		set_text(by_id("rate-head"), rate);
-		set_text(by_id("rate-legend"), rate);
-	}
-
-	/** Called once per period. */
-	tick() {
-		const now = this.#live.now_ms();
-		for (const v of this.#live.vgpus)
-			this.#series.get(v.id)?.add(now, v, this.#live.host.period_ms);
-		this.#draw();
-	}
-
-	/** Marks in each chart the times at which decisions changed the cap. */
-	mark(decisions) {
-		const marks = new Map();
-		for (const d of decisions) {
-			for (const m of d.moves) {
-				if (!marks.has(m.vgpu))
-					marks.set(m.vgpu, []);
-				marks.get(m.vgpu).push({ ms: Date.parse(d.time), up: m.to_pct > m.from_pct });
-			}
-		}
-		for (const [id, series] of this.#series)
-			series.marks = marks.get(id) ?? [];
-		this.#marks = marks;
-	}
-	#marks = new Map();
-
-	#draw() {
-		if (document.hidden)
-			return;
-		const to = this.#live.now_ms();
-		const from = to - this.#range_s * 1000;
-		for (const row of this.#rows.values()) {
-			row.chart.show(from, to);
-			set(row.place, "aria-label", `${row.id}, last ${RANGES.find(([, s]) => s === this.#range_s)[0]}: ${row.series.describe(from)}`);
+			if (!row)
+				continue;
+			row.visible = entry.isIntersecting;
+			this.#draw(row);
 		}
 	}
 
-	#forget(id) {
-		const row = this.#rows.get(id);
-		this.#watcher.unobserve(row.place);
-		row.chart.end();
-		this.#rows.delete(id);
-		this.#series.delete(id);
+	/** Marks the row of vGPU @id as selected. */
+	mark(id) {
+		this.selected = id;
+		for (const row of this.#rows.values())
+			this.#mark(row);
+	}
+
+	#mark(row) {
+		row.element.classList.toggle("is-selected", row.id === this.selected);
+		set(row.button, "aria-pressed", String(row.id === this.selected));
+	}
+
+	/** Moves the focus to the row of vGPU @id, if it is shown. */
+	focus(id) {
+		this.#rows.get(id)?.button.focus({ preventScroll: true });
+	}
+
+	#forget(row) {
+		this.#watcher.unobserve(row.element);
+		this.#rows.delete(row.id);
 	}
 
 	#make(first, several) {
-		const id = first.id;
-		const work = counts_work(first);
-		const series = new Series(id, work);
-		series.marks = this.#marks.get(id) ?? [];
-		const use = meter();
-		const cap = meter(".meter-cap");
 		const p = {
-			vm: h("span.sub"),
-			badges: h("span.badges"),
-			fps: h("span.big"), target: h("span.of"), frame: h("span.sub"),
-			use: h("span.big"), load: h("span.sub"), memory: h("span.sub"),
-			cap: h("span.big"), sold: h("span.of"), moved: h("span.sub"),
-			broken: h("span.big"), seen: h("span.sub"),
+			vm: h("span.vm"), badge: h("span.badge"), sign: h("span", { "aria-hidden": "true" }), word: h("span"),
+			cause: h("span.cause"), fps: h("span.now"), target: h("span.of"), use: h("span"), cap: h("span.now"), sold: h("span.of"), broken: h("span"),
 		};
-		const place = h("div.chart", { role: "img", "data-vgpu": id });
-		const readout = h("div.readout", { "aria-hidden": "true" });
-		const why = h("button.why", { type: "button", "aria-label": `Why: decisions about ${id}`, onclick: () => this.explain(id) }, "why?");
-		const element = h("tr", {},
-			h("th", { scope: "row" }, h("span.name", {}, id, " ", why), p.vm, p.badges),
-			h("td.figure", {}, p.fps, p.target, p.frame),
-			h("td.figure", {}, p.use, use.element, p.load, p.memory),
-			h("td.figure", {}, p.cap, p.sold, cap.element, p.moved),
-			h("td.figure", {}, p.broken, p.seen),
-			h("td.picture", {}, place, readout));
-		const row = { id, element, place, series };
-		row.chart = new Chart(place, readout, series, (ms) => this.#pick(ms));
-		row.update = (v) => {
-			const where = [v.vm, several ? v.gpu : null].filter(Boolean).join(" · ");
-			set_text(p.vm, where || "VM unknown");
-			const list = badges(v);
-			const text = list.map((b) => b[2]).join();
-			if (p.badges.dataset.shown !== text) {
-				p.badges.dataset.shown = text;
-				p.badges.replaceChildren(...list.map(([kind, sign, word, meaning]) =>
-					h(`span.badge.${kind}`, { title: meaning }, h("span", { "aria-hidden": "true" }, `${sign} `), word)));
-			}
-			const { rate, target } = rate_of(v);
-			set_text(p.fps, rate === null ? NONE : number(rate, rate < 100 ? 1 : 0));
-			set_text(p.target, target > 0 ? ` of ${short(target)}` : " no target");
-			if (work)
-				set_text(p.frame, v.units ? "units/s" : "no work yet");
-			else
-				set_text(p.frame, v.frame_p99_ms === null ? (v.frames ? "no frames now" : "no frames yet") : `p99 ${number(v.frame_p99_ms, 1)} ms`);
-			set_text(p.use, percent(v.util_pct));
-			use.update(v.util_pct === null ? null : v.util_pct / 100);
-			set_text(p.load, `${percent(v.load_pct, 1)} of GPU`);
-			set_text(p.memory, memory_of(v));
-			set_text(p.cap, percent(v.cap_pct));
-			set_text(p.sold, ` of ${number(v.initial_cap_pct)} sold`);
-			cap.update(v.cap_pct / v.initial_cap_pct);
-			set_text(p.moved, v.steals_in || v.steals_out ? `▲ ${v.steals_in} received  ▽ ${v.steals_out} gave` : "no steals");
-			set_text(p.broken, small_percent(v.broken_time_pct));
-			set_text(p.seen, v.broken_s ? `${number(v.broken_s)} s in total` : "promise kept");
-			set(element, "class", v.broken ? "is-broken" : v.overloaded ? "is-overloaded" : null);
-		};
-		this.#rows.set(id, row);
-		this.#series.set(id, series);
-		this.#watcher.observe(place);
-		this.#load(series);
+		p.badge.append(p.sign, p.word);
+		const button = h("button.id", { type: "button", title: first.id, "aria-label": `Details of ${first.id}` }, first.id);
+		const spark = new Spark(120, 22);
+		const element = h("tr", { "data-vgpu": first.id },
+			h("th", { scope: "row" }, h("span.cell", {}, button, p.vm)),
+			h("td.c-promise", {}, h("span.cell", {}, p.badge, p.cause)),
+			h("td.number.c-rate", {}, p.fps, p.target), h("td.number.c-use", {}, p.use),
+			h("td.number.c-cap", {}, p.cap, p.sold), h("td.number.c-broken", {}, p.broken),
+			h("td.c-spark", {}, spark.element));
+		const row = { id: first.id, element, button, spark, visible: false, update: (v) => this.#fill(row, p, v, several) };
+		this.#rows.set(first.id, row);
+		this.#watcher.observe(element);
+		this.#mark(row);
 		return row;
 	}
 
-	#pick(ms) {
-		for (const row of this.#rows.values())
-			row.chart.pick(ms);
+	#fill(row, p, v, several) {
+		const { kind, sign, word } = state_of(v);
+		const notes = notes_of(v).map((n) => n[2]).filter((note) => !v.cause || note !== "overloaded"); /* the cause says more */
+		const { rate, target } = rate_of(v);
+		set_text(p.vm, [v.vm, several ? v.gpu : null].filter(Boolean).join(" · "));
+		set(p.badge, "class", `badge ${kind}`);
+		set_text(p.sign, `${sign} `);
+		set_text(p.word, word);
+		set_text(p.cause, [cause_text(v.cause), ...notes].filter(Boolean).join(", "));
+		set(p.cause, "title", p.cause.textContent || null);
+		set_text(p.fps, rate === null ? NONE : number(rate, rate < 100 ? 1 : 0));
+		set_text(p.target, target > 0 ? ` / ${short(target)}` : "");
+		set_text(p.use, percent(v.util_pct));
+		set_text(p.cap, percent(v.cap_pct));
+		set_text(p.sold, ` / ${number(v.initial_cap_pct)}`);
+		set_text(p.broken, small_percent(v.broken_time_pct));
+		set(row.element, "class", `s-${kind}${row.id === this.selected ? " is-selected" : ""}`);
 	}
 }

@@ -5,8 +5,18 @@ export const NONE = "–";
 
 const is_number = (x) => typeof x === "number" && Number.isFinite(x);
 
+/* Creating a formatter takes longer than using it, so each is created once. */
+const formats = new Map();
+
+function number_format(least, most) {
+	const key = 10 * least + most;
+	if (!formats.has(key))
+		formats.set(key, new Intl.NumberFormat("en", { minimumFractionDigits: least, maximumFractionDigits: most }));
+	return formats.get(key);
+}
+
 export function number(x, digits = 0) {
-	return is_number(x) ? x.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits }) : NONE;
+	return is_number(x) ? number_format(digits, digits).format(x) : NONE;
 }
 
 /** Formats a number; below 10 with one decimal if needed: 0.4, 7.3, 42. */
@@ -35,7 +45,7 @@ export function memory(mib) {
 	if (!is_number(mib))
 		return NONE;
 	const [amount, unit] = mib < 1024 ? [mib, "MiB"] : [mib / 1024, "GiB"];
-	return `${amount.toLocaleString("en", { maximumFractionDigits: 1 })} ${unit}`;
+	return `${number_format(0, 1).format(amount)} ${unit}`;
 }
 
 /** Formats a duration with its two largest units. */
@@ -52,17 +62,23 @@ export function span(s) {
 	return `${minutes} min${s < 600 && Math.floor(s % 60) ? ` ${Math.floor(s % 60)} s` : ""}`;
 }
 
+/** Formats an age: "just now", "12 s ago", "3 h 2 min ago". */
+export const ago = (s) => (!is_number(s) ? NONE : s < 1.5 ? "just now" : `${span(s)} ago`);
+
 export function milliseconds(us) {
 	return is_number(us) ? `${number(us / 1000, us < 10000 ? 1 : 0)} ms` : NONE;
 }
+
+const TIME = { hour: "2-digit", minute: "2-digit", second: "2-digit" };
+const OF_DAY = new Intl.DateTimeFormat("en-GB", TIME);
+const WITH_DATE = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", ...TIME });
 
 /** Formats a time of day, with the date if the date is not that of @now_ms. */
 export function clock(text, now_ms) {
 	if (!text)
 		return NONE;
 	const time = new Date(text);
-	const day = time.toDateString() === new Date(now_ms).toDateString() ? {} : { day: "numeric", month: "short" };
-	return time.toLocaleString("en-GB", { ...day, hour: "2-digit", minute: "2-digit", second: "2-digit" });
+	return (time.toDateString() === new Date(now_ms).toDateString() ? OF_DAY : WITH_DATE).format(time);
 }
 
 /** True if a vGPU, an offer or a point of the history counts units of work instead of frames. */

@@ -254,7 +254,7 @@ def look(api, folder):
     for method, path, operation in api.operations():
         if method == "GET" and "{" not in path:
             api.ask("GET", path, status=200)
-    for path in ("/v1/vgpus/a", "/v1/vgpus/a/diagnosis", "/v1/vgpus/b/history", "/v1/gpus/gpu0/history",
+    for path in ("/v1/vgpus/a", "/v1/vgpus/a/diagnosis", "/v1/vgpus/b/history", "/v1/gpus/gpu0/history", "/v1/gpus/gpu0/load",
                  "/v1/decisions?vgpu=a&limit=2", "/v1/decisions?after=0", "/v1/offers?all=true"):
         api.ask("GET", path, status=200)
     for path in ("/v1/vgpus/a/history?from=yesterday", "/v1/vgpus/a/history?from=0&step=1", "/v1/decisions?limit=1001"):
@@ -318,7 +318,8 @@ def conditions(api, folder):
 def unable(api, folder):
     """Requests to a dry run without a history."""
     repeated(api, "b", {"id": "b", **SOLD})
-    for path in {"/v1/vgpus/a/history", "/v1/vgpus/never/diagnosis", "/v1/gpus/gpu0/history", "/v1/economics", "/v1/audit"}:
+    for path in {"/v1/vgpus/a/history", "/v1/vgpus/never/diagnosis", "/v1/gpus/gpu0/history", "/v1/gpus/gpu0/load",
+                 "/v1/economics", "/v1/audit"}:
         if api.find("GET", path)[0]:
             api.ask("GET", path, status=503)
     api.ask("POST", "/v1/vgpus", {"id": "x", "initial_cap_pct": 5}, status=409)

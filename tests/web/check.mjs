@@ -35,8 +35,8 @@ listen(page);
 mkdirSync(SHOTS, { recursive: true });
 const shot = (name) => page.screenshot({ path: `${SHOTS}/${name}.png` });
 const text = (selector) => page.locator(selector).first().innerText();
-const row = (id) => `#vgpu-rows tr:has([data-vgpu="${id}"])`;
-const cap_shown = async (id) => parseInt(await page.locator(`${row(id)} td.figure`).nth(2).locator(".big").innerText(), 10);
+const row = (id) => `#vgpu-rows tr[data-vgpu="${id}"]`;
+const cap_shown = async (id) => parseInt(await page.locator(`${row(id)} .c-cap .now`).innerText(), 10);
 const focused = () => page.evaluate(() => document.activeElement.id || document.activeElement.textContent.trim());
 const press = (key) => page.keyboard.press(key);
 
@@ -61,31 +61,82 @@ await ok("the first Tab offers to skip to the vGPUs", async () => {
 });
 await ok("each vGPU has a row", () => until(async () => (await page.locator("#vgpu-rows tr").count()) === 2));
 await ok("a row shows the frame rate of the daemon", () => until(async () => {
-	const shown = parseFloat(await page.locator(`${row("b")} td.figure .big`).first().innerText());
+	const shown = parseFloat(await page.locator(`${row("b")} .c-rate .now`).innerText());
 	return Math.abs(shown - (await get("/v1/vgpus/b")).fps) < 2;
 }));
 await ok("a VM name with markup is shown as text", async () => {
 	equal(await page.locator("#content img").count(), 0);
-	equal(await text(`${row("a")} th .sub`), "<img src=x onerror=alert(1)>");
+	equal(await text(`${row("a")} th .vm`), "<img src=x onerror=alert(1)>");
 });
-const inked = (id) => page.evaluate((vgpu) => {
-	const canvas = document.querySelector(`[data-vgpu="${vgpu}"] canvas`);
+const chart = (panel) => page.locator(`${panel} .chart`);
+const described = (panel) => chart(panel).getAttribute("aria-label");
+const select = async (id) => {
+	await page.getByRole("button", { name: `Details of ${id}`, exact: true }).press("Enter");
+	await until(async () => (await text("#details-title")) === id);
+};
+const inked = (panel) => page.evaluate((id) => {
+	const canvas = document.querySelector(`${id} .chart canvas`);
 	const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
 	return data.filter((x, i) => i % 4 === 3 && x > 0).length;
-}, id);
-await ok("each row has a chart with lines", () => until(async () => (await inked("a")) > 500 && (await inked("b")) > 500));
-await ok("each chart has a description in words", async () =>
-	/^b, last 2 min: frames per second .*target 30; cap .*used/.test(await page.locator('[data-vgpu="b"]').getAttribute("aria-label")));
+}, panel);
+await ok("each row has a line of its newest values", () => until(async () =>
+	(await page.locator("#vgpu-rows .spark-line").evaluateAll((lines) => lines.filter((l) => l.getAttribute("d").length > 20).length)) === 2));
+await ok("the worst vGPU is selected", () => until(async () => (await text("#details-title")) === (await page.locator("#vgpu-rows tr").first().getAttribute("data-vgpu"))));
+await ok("Enter on a row selects its vGPU", () => select("b"));
+await ok("the details contain the contract", async () => /vm-b[^]*50 % sold/.test(await text("#details-facts")));
+await ok("the chart of the selected vGPU has lines", () => until(async () => (await inked("#details-chart")) > 500));
+await ok("the chart of the GPU has lines", async () => {
+	await chart("#history-chart").scrollIntoViewIfNeeded();
+	await until(async () => (await inked("#history-chart")) > 500);
+});
+await ok("each chart has a description in words", () => until(async () =>
+	/^b, last 10 min: FPS .*target 30; cap .* %; used .* %$/.test(await described("#details-chart")) &&
+	/^gpu0, last 10 min: caps .* %; used .* %$/.test(await described("#history-chart"))));
 await ok("figures update without interaction", async () => {
 	const before = await text("#host-tiles");
 	await until(async () => (await text("#host-tiles")) !== before, 30);
 });
 await ok("the host section shows sold caps and profit", async () =>
 	/1\.30 ×/.test(await text("#gpus")) && /Profit/.test(await text("#host-tiles")) && (await text("#economics-rows")).includes("Penalties"));
-await ok("buttons change the time range", async () => {
-	await page.getByRole("button", { name: "10 min" }).press("Enter");
-	await until(async () => /last 10 min/.test(await page.locator('[data-vgpu="a"]').getAttribute("aria-label")));
-	await page.getByRole("button", { name: "2 min" }).press("Enter");
+const in_chart = (panel, name) => page.locator(panel).getByRole("button", { name, exact: true });
+await ok("buttons change the time range of a chart", async () => {
+	for (const [name, words] of [["30 d", "last 30 d"], ["all", "whole history"], ["1 h", "last 1 h"]]) {
+		await in_chart("#history-chart", name).press("Enter");
+		await until(async () => (await described("#history-chart")).includes(`gpu0, ${words}: caps`));
+	}
+});
+await ok("a chart of the whole history begins with the oldest record", async () => {
+	const asked = page.waitForResponse((r) => r.url().includes("/load?") && !r.url().includes("step="));
+	await in_chart("#history-chart", "all").press("Enter");
+	const from = Number(new URL((await asked).url()).searchParams.get("from"));
+	return Math.abs(from - Date.now() / 1000) < 90000; /* the day of the first record */
+});
+await ok("a chart is zoomed by keyboard, and follows the time again", async () => {
+	await in_chart("#details-chart", "Zoom in").press("Enter");
+	await until(async () => /^b, zoomed: /.test(await described("#details-chart")));
+	await in_chart("#details-chart", "now").press("Enter");
+	await until(async () => /^b, last 10 min: /.test(await described("#details-chart")));
+});
+await ok("a drag in a chart shows a part of it, and a double-click all of it", async () => {
+	await chart("#details-chart").scrollIntoViewIfNeeded();
+	const box = await chart("#details-chart").boundingBox();
+	await page.mouse.move(box.x + box.width - 200, box.y + 40);
+	await page.mouse.down();
+	await page.mouse.move(box.x + box.width - 80, box.y + 42, { steps: 5 });
+	await page.mouse.up();
+	await until(async () => /^b, zoomed: /.test(await described("#details-chart")));
+	await page.mouse.dblclick(box.x + box.width - 120, box.y + 40);
+	await until(async () => /^b, last 10 min: /.test(await described("#details-chart")));
+	await page.mouse.move(5, 5);
+});
+await ok("the filter shows only vGPUs that contain all its words", async () => {
+	await page.locator("#filter").fill("pct=10 gpu0");
+	await until(async () => (await page.locator("#vgpu-rows tr").count()) === 1);
+	equal(await text("#vgpu-count"), "1 of 2");
+	await page.locator("#filter").fill("nothing like this");
+	await page.locator("#no-match").waitFor();
+	await page.locator("#filter").fill("");
+	await until(async () => (await page.locator("#vgpu-rows tr").count()) === 2);
 });
 
 /* --- an offer is claimed by keyboard only --- */
@@ -131,9 +182,10 @@ await ok("the focus moves to the offers", () => until(async () => (await focused
 await ok("screen readers announce the claim", async () => /vGPU new has a cap of/.test(await page.locator("#spoken").textContent()));
 await ok("the token is stored for this tab only", async () =>
 	equal(await page.evaluate(() => `${sessionStorage.getItem("gover-token")} ${JSON.stringify(localStorage)}`), `${token} {}`));
-await ok("Forget token removes the token", async () => {
-	await page.getByRole("button", { name: "Forget token" }).press("Enter");
-	await page.getByRole("button", { name: "Enter token" }).waitFor();
+await ok("signing out removes the token", async () => {
+	await page.locator("#sign-button").press("Enter");
+	await page.locator("#sign-button", { hasText: "Sign in" }).waitFor();
+	await until(async () => (await text("#state-text")) === "live");
 	equal(await page.evaluate(() => sessionStorage.getItem("gover-token")), null);
 });
 await rest("DELETE", "/v1/vgpus/new");
@@ -157,15 +209,19 @@ await ok("a steal shows its numbers on request", async () => {
 });
 await ok("the caps are updated", () => until(async () => (await cap_shown("b")) > before && (await cap_shown("b")) === (await get("/v1/vgpus/b")).cap_pct));
 await ok("vGPUs in need can be sorted first", async () => {
-	const first = () => page.locator("#vgpu-rows tr .chart").first().getAttribute("data-vgpu");
-	equal(await first(), "a");
-	await page.selectOption("#order", "need");
-	await until(async () => (await first()) === "b");
+	const first = () => page.locator("#vgpu-rows tr").first().getAttribute("data-vgpu");
 	await page.selectOption("#order", "name");
-	equal(await first(), "a");
+	await until(async () => (await first()) === "a");
+	await page.selectOption("#order", "worst");
+	await until(async () => (await first()) === "b");
 });
-await ok("why? shows only decisions about one vGPU", async () => {
-	await page.getByRole("button", { name: "Why: decisions about b" }).press("Enter");
+await ok("a selected vGPU has a diagnosis and its last decisions", async () => {
+	await select("b");
+	await until(async () => (await text("#diagnosis-text")).startsWith("b "));
+	await until(async () => (await text("#details-decisions")).includes("steal"));
+});
+await ok("the button of the details shows all decisions about the vGPU", async () => {
+	await page.getByRole("button", { name: "All decisions" }).press("Enter");
 	equal(await focused(), "decisions-title");
 	equal(await page.locator("#decision-vgpu").inputValue(), "b");
 });
@@ -272,7 +328,7 @@ await poor.route("**/dygraph.min.js", (route) => route.fulfill({ contentType: "t
 await poor.goto(url);
 await ok("without a chart library, the page shows figures and a note", async () => {
 	await until(async () => (await poor.locator("#vgpu-rows tr").count()) === 2);
-	return poor.locator("#no-charts").isVisible();
+	return poor.getByText("No charts: this daemon was built without libjs-dygraphs.").first().waitFor();
 });
 await poor.close();
 const stranger = await context.newPage();
@@ -283,13 +339,13 @@ await stranger.route("**/v1/**", (route) => (route.request().headers().authoriza
 await stranger.goto(url);
 await ok("if reading requires a token, the page asks for it", async () => {
 	await until(async () => (await stranger.locator("#sign[open]").count()) === 1);
-	equal(await stranger.locator("#sign-why").innerText(), "a token, please");
-	equal(await stranger.locator("#state-text").textContent(), "token required");
+	return /gover-ctl token add/.test(await stranger.locator("#sign").innerText()) && (await stranger.locator("#state-text").textContent()) === "Not signed in";
 });
 await ok("the page asks again after an invalid token", async () => {
 	await stranger.keyboard.type("gvr_wrong");
 	await stranger.keyboard.press("Enter");
-	await until(async () => (await stranger.locator("#sign[open]").count()) === 1 && (await stranger.locator("#sign-token").inputValue()) === "");
+	await until(async () => (await stranger.locator("#sign[open]").count()) === 1 && (await stranger.locator("#sign-token").inputValue()) === "" &&
+		/not valid/.test(await stranger.locator("#sign-why").innerText()));
 	equal(await stranger.evaluate(() => sessionStorage.getItem("gover-token")), null);
 });
 await ok("the page loads with a valid token", async () => {
@@ -301,7 +357,7 @@ away = false;
 await stranger.close();
 
 /* --- device memory, which the simulated GPU does not measure --- */
-await ok("without memory figures, a row does not mention memory", async () => !/memory/.test(await text(row("a"))));
+await ok("without memory figures, the details do not mention memory", async () => !/Memory/.test(await text("#details-facts")));
 const metered = await context.newPage();
 listen(metered);
 const amounts = { a: { memory_used_mib: 3.25, memory_mib: 4 }, b: { memory_used_mib: 1536, memory_mib: 0 } };
@@ -315,9 +371,12 @@ await metered.route("**/v1/host", async (route) => {
 /* The stream ends at once, so that no event replaces these figures. */
 await metered.route("**/v1/events", (route) => route.fulfill({ contentType: "text/event-stream", body: ": hello\n\n" }));
 await metered.goto(url);
-const metered_row = (id) => metered.locator(row(id)).innerText({ timeout: 2000 });
-await ok("a row shows the device memory in use and its limit", () => until(async () => /memory 3\.3 MiB of 4 MiB/.test(await metered_row("a"))));
-await ok("a row shows the device memory in use without a limit", () => until(async () => /memory 1\.5 GiB, no limit/.test(await metered_row("b"))));
+const metered_facts = async (id) => {
+	await metered.locator(`${row(id)} button`).press("Enter", { timeout: 2000 });
+	return metered.locator("#details-facts").innerText({ timeout: 2000 });
+};
+await ok("the details show the device memory in use and its limit", () => until(async () => /Memory\s+3\.3 MiB of 4 MiB/.test(await metered_facts("a"))));
+await ok("the details show the device memory in use without a limit", () => until(async () => /Memory\s+1\.5 GiB, no limit/.test(await metered_facts("b"))));
 await metered.close();
 
 /* --- units of work --- */
@@ -329,14 +388,15 @@ await rest("PATCH", "/v1/vgpus/b", { target_rate: 31.5, labels: { workload: "fra
 await page.goto(url);
 away = false;
 await ok("a row shows the rate of units of work", () => until(async () => {
-	const figure = page.locator(`${row("b")} td.figure`).first();
-	const shown = parseFloat(await figure.locator(".big").innerText());
-	return Math.abs(shown - (await get("/v1/vgpus/b")).rate) < 2 && /of 32\s+units\/s$/.test((await figure.innerText()).trim());
+	const figure = page.locator(`${row("b")} .c-rate`);
+	const shown = parseFloat(await figure.locator(".now").innerText());
+	return Math.abs(shown - (await get("/v1/vgpus/b")).rate) < 2 && /\/ 32$/.test((await figure.innerText()).trim());
 }));
-await ok("heading and legend name the unit", async () =>
-	equal([await text("#rate-head"), await text("#rate-legend")].map((s) => s.toLowerCase()).join(), "fps or units/s,fps or units/s"));
-await ok("the chart is described in units of work", () => until(async () =>
-	/units of work per second \d+/.test(await page.locator('[data-vgpu="b"]').getAttribute("aria-label"))));
+await ok("the heading names the unit", async () => equal((await text("#rate-head")).toLowerCase(), "fps or units/s"));
+await ok("the chart is described in units of work", async () => {
+	await select("b");
+	await until(async () => /units\/s \d+/.test(await described("#details-chart")));
+});
 await shot("work");
 
 /* --- no foreign requests, no errors --- */
