@@ -62,11 +62,13 @@ static void hold_promise_broken(struct manager *m, const struct host_gpu *gpu, c
 		[PROMISE_CRITICAL] = ALERT_CRITICAL,
 	};
 	enum promise_cause cause = v->promise.alarm_cause;
+	bool broken = v->promise.state == PROMISE_BROKEN;
 	struct diagnosis diagnosis;
 
 	if (!v->promise.alarm)
 		return;
-	diagnose(&m->config, gpu, v, cause, &diagnosis);
+	/* The text states the present service: after a fix, the cause is history. */
+	diagnose(&m->config, gpu, v, broken ? cause : v->promise.cause, &diagnosis);
 	alerts_hold_condition(m->alerts,
 			      &(struct alert_condition){
 				      .kind = ALERT_PROMISE_BROKEN,

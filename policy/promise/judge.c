@@ -180,7 +180,7 @@ static void judge(const struct promise_limits *limits, const struct cause_facts 
 	set_alarm(vgpu);
 	line = vgpu->alarm ? STILL_BROKEN_SHARE : BROKEN_SHARE;
 	vgpu->state = PROMISE_KEPT;
-	vgpu->cause = vgpu->alarm_cause;
+	vgpu->cause = PROMISE_NO_CAUSE;
 	if (missing != PROMISE_NO_CAUSE) {
 		vgpu->state = PROMISE_UNKNOWN;
 		vgpu->cause = missing;

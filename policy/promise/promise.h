@@ -110,9 +110,8 @@ struct promise_vgpu {
 	struct promise_track track;
 	/* out */
 	enum promise_state state;
-	/* why the promise is broken or unknown; during an alarm also why it was broken */
-	enum promise_cause cause;
-	bool alarm; /* too much bad time in a window */
+	enum promise_cause cause; /* why it is broken or unknown; PROMISE_NO_CAUSE: it is kept */
+	bool alarm;		  /* too much bad time in a window */
 	/* Bad time of the host has priority. PROMISE_NO_CAUSE: no alarm, or the cause is unknown */
 	enum promise_cause alarm_cause;
 };
