@@ -45,7 +45,9 @@ int db_append_alert(struct db *db, const struct db_alert *row)
 
 int db_append_tally(struct db *db, const struct db_tally *row)
 {
-	if (!id_valid(row->vgpu) || !isfinite(row->seen_s) || !isfinite(row->broken_s))
+	if (!id_valid(row->vgpu) || !isfinite(row->seen_s) || !isfinite(row->broken_s) ||
+	    !isfinite(row->fps_sum_s) || !isfinite(row->fps_s) || !isfinite(row->cap_error_pct_s) ||
+	    !isfinite(row->cap_error_s) || !isfinite(row->slow_bad_s))
 		return -EINVAL;
 	return writer_append(db, RECORD_TALLY, row);
 }

@@ -78,6 +78,8 @@ static const struct field tally_fields[] = {
 	FIELD(I64, db_tally, steals_in),
 	FIELD(I64, db_tally, steals_out),
 	FIELD(I64, db_tally, cap_writes),
+	FIELD(REAL, db_tally, slow_bad_s),
+	FIELD(BOOL, db_tally, slow_burns),
 };
 
 static const struct field offer_fields[] = {

@@ -63,6 +63,8 @@ struct db_tally {
 	double fps_sum_s, fps_s;
 	double cap_error_pct_s, cap_error_s;
 	int64_t steals_in, steals_out, cap_writes;
+	double slow_bad_s; /* bad seconds in the slow window of the promise */
+	bool slow_burns;   /* the alarm of this window holds */
 };
 
 /* A new row replaces the row with the same id. */

@@ -121,7 +121,8 @@ const char *const schema_steps[] = {
 	 " contract_ms INTEGER NOT NULL, since_ms INTEGER NOT NULL, seen_s REAL, broken_s REAL,"
 	 " fps_sum_s REAL, fps_s REAL, cap_error_pct_s REAL, cap_error_s REAL,"
 	 " steals_in INTEGER NOT NULL, steals_out INTEGER NOT NULL,"
-	 " cap_writes INTEGER NOT NULL) WITHOUT ROWID;"),
+	 " cap_writes INTEGER NOT NULL, slow_bad_s REAL, slow_burns INTEGER NOT NULL)"
+	 " WITHOUT ROWID; CREATE INDEX decision_vgpu ON decision (vgpu, id);"),
 };
 
 const int schema_version = (int)ARRAY_SIZE(schema_steps);

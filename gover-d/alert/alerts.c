@@ -212,8 +212,8 @@ static void notify(struct alerts *alerts, struct alert *alert, enum alert_event 
 {
 	alert->updated_ms = now_ms;
 	alert->text_hash = hash_text(alert->text);
-	if ((event == ALERT_RAISED || event == ALERT_UNSILENCED) && !alert->silenced)
-		alert->notified = true;
+	if (event == ALERT_RAISED || event == ALERT_UNSILENCED || event == ALERT_ESCALATED)
+		alert->notified = !alert->silenced;
 	alerts->changed(alerts->userdata, alert, event);
 }
 
@@ -272,6 +272,14 @@ static struct alert *insert_condition(struct alerts *alerts, const struct alert_
 	return alert;
 }
 
+/* The acknowledgement was that of a less severe alert. */
+static void escalate(struct alerts *alerts, struct alert *alert, int64_t now_ms)
+{
+	alert->acked_ms = 0;
+	alert->acked_by[0] = '\0';
+	notify(alerts, alert, ALERT_ESCALATED, now_ms);
+}
+
 __attribute__((format(printf, 4, 0))) static void hold(struct alerts *alerts,
 						       const struct alert_condition *c,
 						       int64_t now_ms, const char *format,
@@ -299,7 +307,7 @@ __attribute__((format(printf, 4, 0))) static void hold(struct alerts *alerts,
 	if (!alert->raised_ms && alert->held_ticks >= table[c->kind].raise_ticks)
 		raise_alert(alerts, alert, now_ms);
 	else if (escalates)
-		notify(alerts, alert, ALERT_ESCALATED, now_ms);
+		escalate(alerts, alert, now_ms);
 }
 
 void alerts_hold_condition(struct alerts *alerts, const struct alert_condition *condition,

@@ -63,7 +63,7 @@
 	      "the database cannot be written; control continues without history", \
 	      "gover-ctl doctor") \
 	ALERT(HISTORY_DAMAGED, "history_damaged", WARNING, 1, ALERT_CLEAR_STATE, \
-	      "a damaged file of the history was set aside and not removed since; a new " \
+	      "a damaged file of the history was set aside and has not been removed; a new " \
 	      "history is in use", \
 	      "gover-ctl doctor") \
 	ALERT(CONTRACTS_UNSAVED, "contracts_unsaved", CRITICAL, 1, ALERT_CLEAR_STATE, \

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "gover-d/alert/alerts.h"
 #include "gover-d/api/fetch.h"
 #include "gover-d/api/problem.h"
@@ -127,11 +128,12 @@ static json_t *encode_removed(const char *vgpu, const char *gpu, int64_t ts_ms, 
 					      "alert_id",
 					      "runbook_url"};
 	struct json_encode o = json_encode_begin();
-	char at[CLOCK_TEXT_MAX], text[DIAGNOSIS_TEXT_MAX];
+	char at[CLOCK_TEXT_MAX], text[DECISION_WHY_MAX + DIAGNOSIS_TEXT_MAX] = "";
 
 	clock_format(ts_ms, at);
-	snprintf(text, sizeof(text),
-		 "%s does not exist any more; the last record of it is of %s: %s", vgpu, at, why);
+	text_append(text, sizeof(text),
+		    "%s does not exist any more; the last record of it is of %s: %s", vgpu, at,
+		    why);
 	json_encode_add(&o, "vgpu", json_string(vgpu));
 	json_encode_add(&o, "gpu", json_encode_name(gpu));
 	json_encode_add(&o, "time", json_encode_time(ts_ms));

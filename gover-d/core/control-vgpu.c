@@ -111,6 +111,16 @@ static int amend_change(const struct change *change, struct contracts *contracts
 	return 0;
 }
 
+/* Without a target, the sold cap is the promise. */
+static bool is_other_promise(const struct host_gpu *gpu, const struct contract *before,
+			     const struct contract *after)
+{
+	double old = host_terms(gpu, before).target_fps, new = host_terms(gpu, after).target_fps;
+
+	return old != new ||
+	       (new <= 0 && before->terms.initial_cap_pct != after->terms.initial_cap_pct);
+}
+
 static int apply_change(struct manager *m, struct change *change, struct err *reterr)
 {
 	struct vgpu_change *c = (struct vgpu_change *)change;
@@ -125,8 +135,8 @@ static int apply_change(struct manager *m, struct change *change, struct err *re
 		r = contract_change_apply_labels(gpu, vgpu, c->merged.labels, reterr);
 	if (r != 0)
 		return r;
-	if (host_terms(gpu, &c->merged).target_fps != host_terms(gpu, &vgpu->contract).target_fps)
-		promise_reset(&vgpu->promise); /* the bad time belongs to another promise */
+	if (is_other_promise(gpu, &vgpu->contract, &c->merged))
+		promise_reset(&vgpu->promise); /* the bad time belongs to the old one */
 	record_change(m, gpu, vgpu, c->fields, &c->merged, now);
 	contract_change_commit(m, gpu, vgpu, &c->merged, now);
 	if (c->fields & ALERT_FIELDS)

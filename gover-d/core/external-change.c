@@ -143,6 +143,8 @@ void external_change_lose_vgpu(struct manager *m, struct host_gpu *gpu, struct v
 	vgpu->renewed_ns = 0;
 	/* a missing vGPU must not count as overloaded */
 	memset(&vgpu->view, 0, sizeof(vgpu->view));
+	memset(&vgpu->promise, 0, sizeof(vgpu->promise));
+	vgpu->broken_since_ms = 0;
 	record_decision(m, gpu, vgpu, DECISION_MISSING, DECISION_NOTED, now,
 			"vGPU %s vanished from GPU %s; the contract stays in force",
 			vgpu->contract.id, gpu->config.name);

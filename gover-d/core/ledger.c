@@ -158,7 +158,7 @@ void ledger_tick(struct manager *m, struct instant now)
 
 	if (minute_ms != m->host.ledger_ms) {
 		ledger_flush(m);
-		tallies_store(m);
+		tallies_store(m, now.wall_ms);
 	}
 	m->host.ledger_ms = minute_ms;
 	for (int i = 0; i < m->host.n_gpus && m->host.ready; i++) {

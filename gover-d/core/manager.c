@@ -466,7 +466,7 @@ struct manager *manager_free(struct manager *m)
 	if (m->saver)
 		manager_stop(m);
 	ledger_flush(m);
-	tallies_store(m);
+	tallies_store(m, clock_now().wall_ms);
 	frames_close(&m->frames);
 	gpus_close(&m->host);
 	cap_journal_close(m->actuator.journal);

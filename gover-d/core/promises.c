@@ -23,9 +23,9 @@ void promises_judge(struct manager *m, struct host_gpu *gpu, const struct plan_r
 	for (int i = 0; i < gpu->view.n_vgpus; i++) {
 		struct vgpu *v = round->viewed[i];
 
-		if (v->promise.state != PROMISE_BROKEN)
+		if (v->promise.state == PROMISE_KEPT)
 			v->broken_since_ms = 0;
-		else if (v->broken_since_ms == 0)
+		else if (v->promise.state == PROMISE_BROKEN && v->broken_since_ms == 0)
 			v->broken_since_ms = now.wall_ms;
 	}
 }
@@ -36,8 +36,9 @@ void promises_resume(struct manager *m)
 		const struct alert *alert = alerts_at(m->alerts, i);
 		struct vgpu *v = host_find_vgpu(&m->host, alert->vgpu, NULL);
 
-		if (alert->kind == ALERT_PROMISE_BROKEN && !alert->cleared_ms && v)
-			promise_resume(&v->promise, &m->config.promise,
-				       promise_cause_find(alert->cause));
+		if (alert->kind != ALERT_PROMISE_BROKEN || alert->cleared_ms || !v)
+			continue;
+		promise_resume(&v->promise, &m->config.promise, promise_cause_find(alert->cause));
+		v->broken_since_ms = alert->raised_ms;
 	}
 }

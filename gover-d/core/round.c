@@ -12,6 +12,7 @@
 #include "gover-d/core/record.h"
 #include "gover-d/core/round.h"
 #include "gover-d/core/state.h"
+#include "gover-d/diagnosis/diagnosis.h"
 
 /* shortest time between two records of the same decision that is not applied or fails */
 #define REPEAT_NS (60 * NS_PER_S)
@@ -176,13 +177,15 @@ static void act_on(struct manager *m, struct host_gpu *gpu, const struct policy_
 
 void round_migrate(struct manager *m, struct host_gpu *gpu)
 {
-	const struct vgpu *v = host_gpu_find_vgpu(gpu, gpu->severe_vgpu);
+	const struct vgpu *named = host_gpu_find_vgpu(gpu, gpu->severe_vgpu);
+	const struct vgpu *v = named && named->device ? named : diagnosis_best_move(gpu);
 	bool severe = gpu->view.conditions & POLICY_SEVERE_OVERLOAD;
 	char why[POLICY_WHY_MAX];
 
 	if (!severe && !gpu->view.severe_in_doubt)
 		gpu->migration_due = false;
-	if (!severe || !gpu->migration_due || !v || !promise_is_overcommitted(&gpu->promise))
+	if (!severe || !gpu->migration_due || !v || gpu->mode != GPU_MODE_ACT ||
+	    !promise_is_overcommitted(&gpu->promise))
 		return;
 	gpu->migration_due = false;
 	snprintf(why, sizeof(why),

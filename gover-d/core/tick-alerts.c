@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Reports to alerts.c which conditions hold in this tick, each with its numbers. */
-#include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "db/db.h"
 #include "gover-d/core/state.h"
 #include "gover-d/core/tick-alerts.h"
@@ -67,7 +67,7 @@ static void hold_promise_broken(struct manager *m, const struct host_gpu *gpu, c
 
 	if (!v->promise.alarm)
 		return;
-	/* The text states the present service: after a fix, the cause is history. */
+	/* The text states the present service: after a fix, the old cause does not apply. */
 	diagnose(&m->config, gpu, v, broken ? cause : v->promise.cause, &diagnosis);
 	alerts_hold_condition(m->alerts,
 			      &(struct alert_condition){
@@ -161,16 +161,19 @@ static void hold_severe_overload(struct manager *m, const struct host_gpu *gpu, 
 	const char *name = gpu->config.name;
 	const struct vgpu *v = host_gpu_find_vgpu(gpu, gpu->severe_vgpu);
 	double wanted_pct = gpu->promise.wanted_pct;
-	char wants[ALERT_TEXT_MAX / 2] = "", advice[ID_MAX + 64] = "migrate one";
+	char text[ALERT_TEXT_MAX] = "";
 
+	text_append(
+		text, sizeof(text),
+		"two or more vGPUs on GPU %s are overloaded, and all vGPUs want %.0f %% of it (",
+		name, wanted_pct);
+	diagnosis_append_wants(gpu, text, sizeof(text));
 	if (v)
-		snprintf(advice, sizeof(advice), "migrating vGPU %s leaves %.0f %%", v->contract.id,
-			 wanted_pct - v->promise.track.want_pct);
-	diagnosis_append_wants(gpu, wants, sizeof(wants));
-	alerts_hold(m->alerts, ALERT_SEVERE_OVERLOAD, name, v, ms,
-		    "two or more vGPUs on GPU %s are overloaded, and all vGPUs want %.0f %% of it "
-		    "(%s): %s",
-		    name, wanted_pct, wants, advice);
+		text_append(text, sizeof(text), "): migrating vGPU %s leaves %.0f %%",
+			    v->contract.id, wanted_pct - v->promise.track.want_pct);
+	else
+		text_append(text, sizeof(text), "): migrate one");
+	alerts_hold(m->alerts, ALERT_SEVERE_OVERLOAD, name, v, ms, "%s", text);
 }
 
 static void hold_stale(struct manager *m, const struct host_gpu *gpu, int64_t ms)
@@ -221,6 +224,8 @@ void tick_alerts_gpu(struct manager *m, const struct host_gpu *gpu, struct insta
 	int64_t ms = now.wall_ms;
 	char problem[ERR_MSG_MAX];
 
+	if (!gpu->open)
+		alerts_mark_unknown(m->alerts, 1u << ALERT_PROMISE_BROKEN, name, NULL);
 	for (const struct vgpu *v = gpu->vgpus; v; v = v->next) {
 		hold_vgpu_conditions(m, gpu, v, ms);
 		hold_fps_over_limit(m, name, v, now);

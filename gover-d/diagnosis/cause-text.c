@@ -13,6 +13,7 @@
 #include "gover-d/diagnosis/cause-text.h"
 
 #define DONORS_NAMED	3
+#define SATURATED	0.95 /* share of the cap; the rest is the granularity of the slices */
 #define NEED_MARGIN	1.05 /* a cap of exactly the demand leaves no room for a heavier frame */
 #define ADD(d, ...)	text_append((d)->text, sizeof((d)->text), __VA_ARGS__)
 #define FIX(d, ...)	snprintf((d)->fix, sizeof((d)->fix), __VA_ARGS__)
@@ -31,7 +32,7 @@ static const char *gpu_of(const struct subject *s)
 static void add_telemetry_stale(const struct subject *s, struct diagnosis *d)
 {
 	ADD(d, "the busy time on GPU %s cannot be read, so gover-d moves no capacity", gpu_of(s));
-	FIX(d, "make the busy time readable; the doctor names the GPU and the error");
+	FIX(d, "restore the reading of the busy time");
 	COMMAND(d, "gover-ctl doctor");
 }
 
@@ -77,7 +78,7 @@ static void add_guest_limit(const struct subject *s, struct diagnosis *d)
 
 static void add_foreign_cap(const struct subject *s, struct diagnosis *d)
 {
-	ADD(d, "another program set its cap to %d %%, and gover-d does not overwrite it",
+	ADD(d, "another program set the cap to %d %%, and gover-d does not overwrite it",
 	    s->vgpu->cap_pct);
 	FIX(d, "stop the other program, then release the vGPU");
 	COMMAND(d, "gover-ctl vgpu release %s", id_of(s));
@@ -90,35 +91,69 @@ static void add_held(const struct subject *s, struct diagnosis *d)
 	COMMAND(d, "gover-ctl vgpu release %s", id_of(s));
 }
 
+/* A program that does not use its whole cap is also limited by something else. */
+static bool uses_whole_cap(const struct subject *s)
+{
+	return s->vgpu->promise.track.load_pct >= SATURATED * s->vgpu->cap_pct;
+}
+
 /* Returns the cap that the target needs, also above the contract; 0: unknown. */
 static double need_pct(const struct subject *s)
 {
 	const struct promise_track *t = &s->vgpu->promise.track;
+	bool known = s->terms.target_fps > 0 && t->rate_seen && t->rate > 0 && uses_whole_cap(s);
 
-	return s->terms.target_fps > 0 && t->rate_seen && t->rate > 0
-		       ? t->load_pct * s->terms.target_fps / t->rate
-		       : 0;
+	return known ? t->load_pct * s->terms.target_fps / t->rate : 0;
+}
+
+/* Returns the rate that the vGPU reaches now, rounded down to a number that can be promised. */
+static double reached_rate(const struct subject *s)
+{
+	double scale = s->digits > 1 ? 100 : 1;
+
+	return floor(s->vgpu->promise.track.rate * scale) / scale;
+}
+
+/* Returns the cap to sell, in whole steps above the present contract; above 100: none. */
+static int sufficient_cap_pct(const struct subject *s, double need)
+{
+	int step = s->gpu->traits.step_pct > 0 ? s->gpu->traits.step_pct : 1;
+	int least = s->terms.initial_cap_pct + step;
+	double pct = ceil(NEED_MARGIN * need / step) * step;
+
+	if (need <= 0 || pct > 100 || s->terms.burst)
+		return 101;
+	return pct > least ? (int)pct : least;
 }
 
 static void add_contract_too_small(const struct subject *s, struct diagnosis *d)
 {
-	bool work = s->terms.counts_work;
-	double need = need_pct(s), rate = s->vgpu->promise.track.rate;
-	int step = s->gpu->traits.step_pct > 0 ? s->gpu->traits.step_pct : 1;
-	int cap_pct = (int)ceil(NEED_MARGIN * need / step) * step;
+	double need = need_pct(s), rate = reached_rate(s);
+	int cap_pct = sufficient_cap_pct(s, need);
 
-	ADD(d, "its contract of %d %% of the GPU is too small for the target",
-	    s->terms.initial_cap_pct);
-	if (need > 0)
+	if (s->terms.burst)
+		ADD(d, "even the whole GPU is too small for the target");
+	else
+		ADD(d, "its contract of %d %% of the GPU is too small for the target",
+		    s->terms.initial_cap_pct);
+	if (need > s->terms.initial_cap_pct)
 		ADD(d, ", which needs about %.0f %%", need);
-	if (need > 0 && cap_pct <= 100) {
-		FIX(d, "sell at least %d %% of the GPU, or promise at most %.*f %s", cap_pct,
-		    s->digits, floor(rate), s->unit);
+	else if (!uses_whole_cap(s))
+		ADD(d, ", and the guest limits it too, because it uses only %.0f %% of its cap",
+		    100 * s->vgpu->promise.track.load_pct / s->vgpu->cap_pct);
+	if (cap_pct <= 100) {
+		FIX(d,
+		    "sell at least %d %% of the GPU, or lower the target to the %.6g %s that it "
+		    "reaches",
+		    cap_pct, rate, s->unit);
 		COMMAND(d, "gover-ctl vgpu set %s --cap %d", id_of(s), cap_pct);
+	} else if (rate > 0) {
+		FIX(d, "lower the target to the %.6g %s that it reaches", rate, s->unit);
+		COMMAND(d, "gover-ctl vgpu set %s --target-%s %.6g", id_of(s),
+			s->terms.counts_work ? "rate" : "fps", rate);
 	} else {
-		FIX(d, "promise at most %.*f %s", s->digits, floor(rate), s->unit);
-		COMMAND(d, "gover-ctl vgpu set %s --target-%s %.0f", id_of(s),
-			work ? "rate" : "fps", floor(rate));
+		FIX(d, "lower the target, or move the vGPU to a faster GPU");
+		COMMAND(d, "gover-ctl vgpu show %s", id_of(s));
 	}
 }
 
@@ -138,8 +173,8 @@ static void add_not_acting(const struct subject *s, struct diagnosis *d)
 
 static void add_cap_write_failed(const struct subject *s, struct diagnosis *d)
 {
-	ADD(d, "its cap cannot be written and stays at %d %%", s->vgpu->cap_pct);
-	FIX(d, "the log names the error of each write");
+	ADD(d, "a cap could not be written, so its cap stays at %d %%", s->vgpu->cap_pct);
+	FIX(d, "remove the error that the log contains for each write");
 	COMMAND(d, "journalctl -u gover-d GOVER_VGPU=%s", id_of(s));
 }
 
@@ -148,8 +183,8 @@ static void add_gpu_overcommitted(const struct subject *s, struct diagnosis *d)
 	const struct promise_gpu *host = &s->gpu->promise;
 	const struct vgpu *move = diagnosis_best_move(s->gpu);
 
-	ADD(d, "the GPU is overcommitted, %s%.0f %% wanted (", host->wanted_pct > host->sure_pct + 1 ? "up to " : "",
-	    host->wanted_pct);
+	ADD(d, "the GPU is overcommitted, %s%.0f %% wanted (",
+	    host->wanted_pct > host->sure_pct + 1 ? "up to " : "", host->wanted_pct);
 	diagnosis_append_wants(s->gpu, d->text, sizeof(d->text));
 	ADD(d, ")%s",
 	    host->spare_pct < s->gpu->traits.step_pct ? ", and no donor has a whole step left"
@@ -215,7 +250,7 @@ static void add_policy_idle(const struct subject *s, struct diagnosis *d)
 	const char *policy = s->config->policy;
 	bool severe = s->gpu->view.conditions & POLICY_SEVERE_OVERLOAD;
 
-	ADD(d, "policy %s moves no capacity to it%s, although %d %% of the GPU are spare", policy,
+	ADD(d, "policy %s moves no capacity to it%s, although %d %% of the GPU is spare", policy,
 	    severe ? " while two or more vGPUs are overloaded" : "", s->gpu->promise.spare_pct);
 	if (strcmp(policy, "qos") == 0) {
 		FIX(d, "the last decisions show which vGPU the policy prefers");
@@ -237,7 +272,7 @@ static void add_frames_missing(const struct subject *s, struct diagnosis *d)
 {
 	bool work = s->terms.counts_work;
 
-	ADD(d, "no program of it reports %s, so the promise cannot be checked",
+	ADD(d, "none of its programs reports %s, so the promise cannot be checked",
 	    work ? "units of work" : "frames");
 	FIX(d, "start its programs with %s", work ? "libgover-cl.so" : "libgover-fps.so");
 	COMMAND(d, "gover-ctl vgpu show %s", id_of(s));

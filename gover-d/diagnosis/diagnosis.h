@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Explains the service of a vGPU to people: one sentence with the state and its cause, what would
- * fix it, and the next command. The alert promise_broken, `gover-ctl why`, REST and the web page
+ * Explains the service of a vGPU to people: one sentence with the state and its cause, the fix, and
+ * the next command. The alert promise_broken, `gover-ctl why`, REST and the web page
  * show these texts, so that all of them agree.
  */
 #ifndef GOVER_D_DIAGNOSIS_DIAGNOSIS_H
@@ -28,8 +28,8 @@ void diagnose(const struct config *config, const struct host_gpu *gpu, const str
 const char *diagnosis_state_name(const struct vgpu *vgpu);
 
 /*
- * Returns the vGPU whose move to another host changes least among those after whose move all
- * demands fit on the GPU, or else the vGPU with the largest demand. NULL: there is no vGPU.
+ * Returns the vGPU with the smallest demand whose move makes all other demands fit on the GPU, or
+ * else the vGPU with the largest demand. NULL: there is no vGPU.
  */
 const struct vgpu *diagnosis_best_move(const struct host_gpu *gpu);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Composes the sentence: what the vGPU gets, the cause, and how much of the time. */
+/* Composes the sentence: the service of the vGPU, the cause, and the share of bad time. */
 #include <math.h>
 #include <stdio.h>
 
@@ -51,15 +51,17 @@ const struct vgpu *diagnosis_next_want(const struct host_gpu *gpu, const struct 
 void diagnosis_append_wants(const struct host_gpu *gpu, char *text, size_t size)
 {
 	const struct vgpu *v = NULL;
-	int n = 0;
+	int n = 0, more = 0;
 
 	while (n < WANTS_NAMED && (v = diagnosis_next_want(gpu, v))) {
 		text_append(text, size, "%s%s %.0f %%", n > 0 ? ", " : "", v->contract.id,
 			    v->promise.track.want_pct);
 		n++;
 	}
-	if (v && diagnosis_next_want(gpu, v))
-		text_append(text, size, " and %d others", gpu->n_vgpus - n);
+	while (v && (v = diagnosis_next_want(gpu, v)))
+		more++;
+	if (more > 0)
+		text_append(text, size, " and %d others", more);
 }
 
 const char *diagnosis_state_name(const struct vgpu *vgpu)
@@ -108,18 +110,16 @@ static void add_share(const struct subject *s, char text[DIAGNOSIS_TEXT_MAX])
 {
 	const struct promise_vgpu *promise = &s->vgpu->promise;
 	const struct promise_limits *limits = &s->config->promise;
-	double fast_pct = promise_fast_pct(promise), slow_pct = promise_slow_pct(promise);
+	double fast_pct = promise_fast_pct(promise);
+	bool fast = fast_pct >= limits->fast_pct / 2;
+	double window_s = fast ? limits->fast_window_s : limits->slow_window_s;
+	bool seconds = window_s < 120;
 
 	if (!promise->alarm)
 		return;
-	if (fast_pct >= limits->fast_pct / 2)
-		text_append(text, DIAGNOSIS_TEXT_MAX,
-			    "; below the promise for %.0f %% of the last %.0f s", fast_pct,
-			    limits->fast_window_s);
-	else
-		text_append(text, DIAGNOSIS_TEXT_MAX,
-			    "; below the promise for %.1f %% of the last %.0f min", slow_pct,
-			    limits->slow_window_s / 60);
+	text_append(text, DIAGNOSIS_TEXT_MAX, "; below the promise for %.3g %% of the last %.0f %s",
+		    fast ? fast_pct : promise_slow_pct(promise), seconds ? window_s : window_s / 60,
+		    seconds ? "s" : "min");
 }
 
 static void explain_missing(const struct subject *s, struct diagnosis *d)
@@ -147,6 +147,11 @@ void diagnose(const struct config *config, const struct host_gpu *gpu, const str
 	*ret_diagnosis = (struct diagnosis){.text = ""};
 	if (!vgpu->device) {
 		explain_missing(&subject, ret_diagnosis);
+		return;
+	}
+	if (!vgpu->promise.track.seen && cause == PROMISE_NO_CAUSE) {
+		text_append(ret_diagnosis->text, sizeof(ret_diagnosis->text),
+			    "%s has no reading yet", vgpu->contract.id);
 		return;
 	}
 	add_service(&subject, ret_diagnosis->text);

@@ -12,7 +12,11 @@ void burn_add(struct promise_burn *burn, const struct promise_limits *limits, do
 /* Returns the bad share of the newest @slots slots, in percent of the length of these slots. */
 double burn_share_pct(const struct promise_window *window, int slots);
 
-/* Makes the whole fast window bad. */
+/* Spreads @bad_s bad seconds over the slow window, and sets its alarm. */
+void burn_fill_slow(struct promise_burn *burn, const struct promise_limits *limits, double bad_s,
+		    bool burns);
+
+/* Makes the whole fast window bad, and sets its alarm. */
 void burn_fill_fast(struct promise_burn *burn, const struct promise_limits *limits);
 
 #endif

@@ -32,7 +32,7 @@ const char *promise_cause_name(enum promise_cause cause)
 
 enum promise_cause promise_cause_find(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(causes); i++)
+	for (size_t i = PROMISE_NO_CAUSE + 1; i < ARRAY_SIZE(causes); i++)
 		if (strcmp(causes[i].name, name) == 0)
 			return (enum promise_cause)i;
 	return PROMISE_NO_CAUSE;
@@ -64,8 +64,7 @@ static bool is_stale(const struct cause_facts *f)
 	return !f->host->telemetry_valid || !f->view->busy_valid;
 }
 
-/* Another vGPU uses much more than its cap, so that caps guarantee nothing. */
-static bool is_not_enforced(const struct cause_facts *f)
+bool cause_is_not_enforced(const struct cause_facts *f)
 {
 	for (int i = 0; i < f->gpu->n_vgpus && f->host->hard_caps; i++) {
 		const struct policy_vgpu *other = &f->gpu->vgpus[i];
@@ -127,7 +126,9 @@ static bool has_no_donor(const struct cause_facts *f)
 
 static bool is_policy_idle(const struct cause_facts *f)
 {
-	return f->vgpu->track.unraised_s > IDLE_S;
+	double reaction_s = (f->params->overload_periods + 2) * f->gpu->period_s;
+
+	return f->vgpu->track.unraised_s > fmax(IDLE_S, reaction_s);
 }
 
 static bool always(const struct cause_facts *f)
@@ -140,7 +141,7 @@ enum promise_cause cause_find(const struct cause_facts *facts)
 {
 	static bool (*const applies[PROMISE_CAUSE_COUNT])(const struct cause_facts *) = {
 		[PROMISE_TELEMETRY_STALE] = is_stale,
-		[PROMISE_CAPS_NOT_ENFORCED] = is_not_enforced,
+		[PROMISE_CAPS_NOT_ENFORCED] = cause_is_not_enforced,
 		[PROMISE_GUEST_LIMIT] = is_guest_limit,
 		[PROMISE_FOREIGN_CAP] = is_foreign,
 		[PROMISE_HELD] = is_held,
@@ -152,7 +153,7 @@ enum promise_cause cause_find(const struct cause_facts *facts)
 		[PROMISE_POLICY_IDLE] = is_policy_idle,
 		[PROMISE_ADJUSTING] = always,
 	};
-	int cause = 0;
+	int cause = PROMISE_NO_CAUSE + 1;
 
 	while (!applies[cause](facts))
 		cause++;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Why a vGPU does not get what it is promised in this period. */
+/* Finds the cause of a bad period. */
 #ifndef POLICY_PROMISE_CAUSE_H
 #define POLICY_PROMISE_CAUSE_H
 
@@ -13,6 +13,9 @@ struct cause_facts {
 	const struct promise_vgpu *vgpu;
 	const struct promise_gpu *host;
 };
+
+/* True if another vGPU uses much more than its cap, so that caps guarantee nothing. */
+bool cause_is_not_enforced(const struct cause_facts *facts);
 
 /* Returns the first row of PROMISE_CAUSES that applies to a bad period. */
 enum promise_cause cause_find(const struct cause_facts *facts);

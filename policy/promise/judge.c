@@ -105,9 +105,13 @@ static bool is_idle(const struct policy_vgpu *v)
 	return v->busy_valid && v->load < IDLE_LOAD && v->fps_valid && v->rate <= 0;
 }
 
-static bool is_bad(const struct policy_vgpu *v)
+/* Without GPU time it cannot draw: then it is starved, not idle. */
+static bool is_bad(const struct cause_facts *facts)
 {
-	return (v->short_of_target && !is_idle(v)) || v->broken;
+	const struct policy_vgpu *v = facts->view;
+	bool idle = is_idle(v) && !cause_is_not_enforced(facts);
+
+	return (v->short_of_target && !idle) || v->broken;
 }
 
 /* Returns the missing reading without which the promise cannot be judged. */
@@ -125,7 +129,7 @@ static enum promise_cause heaviest_cause(const struct promise_track *t, bool hos
 {
 	enum promise_cause heaviest = PROMISE_NO_CAUSE;
 
-	for (int i = 0; i < PROMISE_CAUSE_COUNT; i++) {
+	for (int i = PROMISE_NO_CAUSE + 1; i < PROMISE_CAUSE_COUNT; i++) {
 		if (t->weight[i] <= 0 || (host_only && i == PROMISE_GUEST_LIMIT))
 			continue;
 		if (heaviest == PROMISE_NO_CAUSE || t->weight[i] > t->weight[heaviest])
@@ -143,12 +147,12 @@ static void count(const struct promise_limits *limits, const struct cause_facts 
 		  struct promise_vgpu *vgpu)
 {
 	struct promise_track *t = &vgpu->track;
-	bool bad = is_bad(facts->view);
+	bool bad = is_bad(facts);
 	enum promise_cause cause = bad ? cause_find(facts) : PROMISE_NO_CAUSE;
 	bool guest = cause == PROMISE_GUEST_LIMIT;
 
 	approach(&t->bad, bad, weight_of(vgpu->dt_s, MEAN_S));
-	for (int i = 0; i < PROMISE_CAUSE_COUNT && bad; i++)
+	for (int i = PROMISE_NO_CAUSE + 1; i < PROMISE_CAUSE_COUNT && bad; i++)
 		approach(&t->weight[i], i == (int)cause, weight_of(vgpu->dt_s, CAUSE_S));
 	burn_add(&t->burn[PROMISE_HOST], limits, vgpu->dt_s, bad && !guest ? vgpu->dt_s : 0);
 	burn_add(&t->burn[PROMISE_GUEST], limits, vgpu->dt_s, guest ? vgpu->dt_s : 0);
@@ -168,37 +172,61 @@ static void set_alarm(struct promise_vgpu *vgpu)
 		vgpu->alarm = false;
 }
 
+/* A vGPU whose programs have ended has no bad time. */
+static void pass(const struct promise_limits *limits, struct promise_vgpu *vgpu)
+{
+	struct promise_track *t = &vgpu->track;
+
+	approach(&t->bad, 0, weight_of(vgpu->dt_s, MEAN_S));
+	for (int side = 0; side < PROMISE_SIDES; side++)
+		burn_add(&t->burn[side], limits, vgpu->dt_s, 0);
+}
+
+/* The mean of the last seconds shows a fix sooner than the share of bad time. */
+static bool is_broken_now(const struct policy_vgpu *view, const struct promise_vgpu *vgpu)
+{
+	double line = vgpu->alarm ? STILL_BROKEN_SHARE : BROKEN_SHARE;
+	double target = view->terms.target_fps;
+
+	return vgpu->track.bad > line && !(target > 0 && vgpu->track.rate >= target);
+}
+
 static void judge(const struct promise_limits *limits, const struct cause_facts *facts,
 		  struct promise_vgpu *vgpu)
 {
-	struct promise_track *t = &vgpu->track;
 	enum promise_cause missing = missing_reading(facts->view);
-	double line;
+	bool unread = vgpu->dt_s <= 0 && facts->host->telemetry_valid;
 
 	if (vgpu->dt_s > 0 && missing == PROMISE_NO_CAUSE)
 		count(limits, facts, vgpu);
+	else if (vgpu->dt_s > 0 && missing == PROMISE_FRAMES_MISSING)
+		pass(limits, vgpu);
 	set_alarm(vgpu);
-	line = vgpu->alarm ? STILL_BROKEN_SHARE : BROKEN_SHARE;
+	if (unread) /* the first period of a vGPU, or a late sweep: the state is still that before
+		     */
+		return;
 	vgpu->state = PROMISE_KEPT;
 	vgpu->cause = PROMISE_NO_CAUSE;
 	if (missing != PROMISE_NO_CAUSE) {
 		vgpu->state = PROMISE_UNKNOWN;
 		vgpu->cause = missing;
-	} else if (t->bad > line) {
+	} else if (is_broken_now(facts->view, vgpu)) {
 		vgpu->state = PROMISE_BROKEN;
-		vgpu->cause = heaviest_cause(t, burns(&t->burn[PROMISE_HOST]));
+		vgpu->cause = heaviest_cause(&vgpu->track, burns(&vgpu->track.burn[PROMISE_HOST]));
 	}
 }
 
-/* Counts the bad time since the cap of the vGPU was raised. */
-static void watch_cap(const struct policy_vgpu *view, struct promise_vgpu *vgpu)
+/* Counts the bad time since the cap of the vGPU was raised above all earlier caps of this time. */
+static void watch_cap(const struct cause_facts *facts, struct promise_vgpu *vgpu)
 {
 	struct promise_track *t = &vgpu->track;
+	int cap_pct = facts->view->cap_pct;
 
 	t->unraised_s += vgpu->dt_s;
-	if (view->cap_pct > t->cap_pct || !is_bad(view))
-		t->unraised_s = 0;
-	t->cap_pct = view->cap_pct;
+	if (is_bad(facts) && cap_pct <= t->highest_cap_pct)
+		return;
+	t->unraised_s = 0;
+	t->highest_cap_pct = cap_pct;
 }
 
 void promise_step(const struct policy_params *params, const struct promise_limits *limits,
@@ -211,7 +239,7 @@ void promise_step(const struct policy_params *params, const struct promise_limit
 		const struct cause_facts facts = {
 			.params = params, .gpu = gpu, .view = view, .vgpu = vgpus[i], .host = host};
 
-		watch_cap(view, vgpus[i]);
+		watch_cap(&facts, vgpus[i]);
 		judge(limits, &facts, vgpus[i]);
 	}
 }
@@ -236,6 +264,13 @@ double promise_slow_pct(const struct promise_vgpu *vgpu)
 	return burn_share_pct(&shown_burn(vgpu)->slow, PROMISE_SLOTS);
 }
 
+double promise_slow_bad_s(const struct promise_vgpu *vgpu)
+{
+	const struct promise_window *slow = &vgpu->track.burn[PROMISE_HOST].slow;
+
+	return burn_share_pct(slow, PROMISE_SLOTS) / 100 * PROMISE_SLOTS * slow->slot_s;
+}
+
 bool promise_is_overcommitted(const struct promise_gpu *gpu)
 {
 	return gpu->sure_pct > 100 + WANTED_NOISE_PCT || gpu->wanted_pct > 100 + ESTIMATE_PCT;
@@ -250,13 +285,19 @@ void promise_reset(struct promise_vgpu *vgpu)
 	t->bad = 0;
 }
 
+void promise_restore_slow(struct promise_vgpu *vgpu, const struct promise_limits *limits,
+			  double bad_s, bool burns)
+{
+	burn_fill_slow(&vgpu->track.burn[PROMISE_HOST], limits, bad_s, burns);
+}
+
 void promise_resume(struct promise_vgpu *vgpu, const struct promise_limits *limits,
 		    enum promise_cause cause)
 {
 	enum promise_side side = cause == PROMISE_GUEST_LIMIT ? PROMISE_GUEST : PROMISE_HOST;
 
 	burn_fill_fast(&vgpu->track.burn[side], limits);
-	if (cause < PROMISE_CAUSE_COUNT)
+	if (cause != PROMISE_NO_CAUSE)
 		vgpu->track.weight[cause] = 1;
 	vgpu->track.bad = 1;
 }

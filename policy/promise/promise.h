@@ -9,7 +9,8 @@
  *
  * An alarm begins if the bad time is a stated share of a fast or a slow window, as in chapter 5 of
  * the Google SRE Workbook ("multiwindow, multi-burn-rate alerts"). The newest twelfth of the slow
- * window must be bad too, so that an alarm does not outlast its cause by the whole window.
+ * window must be bad too. The alarm of the slow window ends by the newest sixth of the
+ * window, so that it does not outlast its cause by the whole window.
  *
  * The functions are pure, as all of policy/. The caller owns every struct.
  */
@@ -52,9 +53,9 @@ enum promise_urgency {
 	CAUSE(FRAMES_MISSING, "frames_missing", WARNING)
 
 #define PROMISE_CAUSE_ID(name, ...) PROMISE_##name,
-enum promise_cause { PROMISE_CAUSES(PROMISE_CAUSE_ID) PROMISE_CAUSE_COUNT };
+/* PROMISE_NO_CAUSE is 0, so that a new vGPU has none. */
+enum promise_cause { PROMISE_NO_CAUSE, PROMISE_CAUSES(PROMISE_CAUSE_ID) PROMISE_CAUSE_COUNT };
 #undef PROMISE_CAUSE_ID
-#define PROMISE_NO_CAUSE PROMISE_CAUSE_COUNT
 
 /* Returns the name of a cause; NULL for PROMISE_NO_CAUSE. */
 const char *promise_cause_name(enum promise_cause cause);
@@ -76,8 +77,8 @@ void promise_limits_default(struct promise_limits *limits);
 struct promise_window {
 	double slot_s; /* length of a slot; 0: not in use yet */
 	double in_slot_s;
-	int at; /* the present slot */
-	double bad_s[PROMISE_SLOTS];
+	int at;				 /* the present slot */
+	double bad_s[PROMISE_SLOTS + 1]; /* the complete slots and the present one */
 };
 
 struct promise_burn {
@@ -98,8 +99,8 @@ struct promise_track {
 	double want_pct, sure_pct; /* demand, at most the ceiling; the measured part of it */
 	bool rate_seen;
 	double rate;
-	int cap_pct;	   /* cap in the last period */
-	double unraised_s; /* consecutive bad seconds since the cap was raised */
+	int highest_cap_pct; /* largest cap since the service is bad */
+	double unraised_s;   /* consecutive bad seconds since the cap was raised */
 };
 
 /* Facts about one vGPU that the policy does not know, and the result. */
@@ -140,11 +141,21 @@ void promise_step(const struct policy_params *params, const struct promise_limit
 double promise_fast_pct(const struct promise_vgpu *vgpu);
 double promise_slow_pct(const struct promise_vgpu *vgpu);
 
+/* Bad seconds of the host in the slow window. */
+double promise_slow_bad_s(const struct promise_vgpu *vgpu);
+
 /* True if the demands exceed the GPU: the measured ones, or all of them by a margin. */
 bool promise_is_overcommitted(const struct promise_gpu *gpu);
 
 /* Forgets the bad time of @vgpu, because its target changed. */
 void promise_reset(struct promise_vgpu *vgpu);
+
+/*
+ * Restores the slow window of the host, of which @bad_s seconds were bad. @burns: its alarm holds.
+ * The time at which they were bad is not known, so they are spread over the window.
+ */
+void promise_restore_slow(struct promise_vgpu *vgpu, const struct promise_limits *limits,
+			  double bad_s, bool burns);
 
 /* Continues the alarm of an earlier run of the daemon: the fast window counts as bad. */
 void promise_resume(struct promise_vgpu *vgpu, const struct promise_limits *limits,

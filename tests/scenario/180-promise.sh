@@ -78,6 +78,13 @@ ctl vgpu set c --cap 51 >/dev/null
 ok "contract_too_small: the command ends the alert" until_ok 30 alerts 0 promise_broken
 clear_all
 
+# A program that the CPU limits as well does not use its whole cap: a larger one is not advised.
+sell c 30 frame:gpu_ms=3,cpu_ms=13 '"target_fps": 90'
+ok "contract_too_small: beside a limit of the guest" until_ok 30 broken c contract_too_small
+ok "contract_too_small: the command lowers the target" that /v1/vgpus/c/diagnosis \
+  '(.text | test("the guest limits it too")) and (.command | test("^gover-ctl vgpu set c --target-fps 7[0-9]$"))'
+clear_all
+
 sell c 60 "$frames" '"target_fps": 60'
 api PATCH /v1/vgpus/c '{"held": true, "held_cap_pct": 20}' >/dev/null
 raised held critical 'an operator holds its cap at 20 %' "gover-ctl vgpu release c"
@@ -87,7 +94,7 @@ clear_all
 
 sell c 60 "$frames" '"target_fps": 60'
 echo 20 >"$dir/poke/c.cap"
-raised foreign_cap critical 'another program set its cap to 20 %, and gover-d does not overwrite it' "gover-ctl vgpu release c"
+raised foreign_cap critical 'another program set the cap to 20 %, and gover-d does not overwrite it' "gover-ctl vgpu release c"
 ctl vgpu release c >/dev/null
 ok "foreign_cap: the command ends the alert" until_ok 30 alerts 0 promise_broken
 clear_all
@@ -122,7 +129,7 @@ clear_all
 sell a 60 load:pct=5
 sell c 50 "$frames" '"target_fps": 60'
 fault c write
-raised cap_write_failed critical 'its cap cannot be written and stays at 40 %' "journalctl -u gover-d GOVER_VGPU=c"
+raised cap_write_failed critical 'a cap could not be written, so its cap stays at 40 %' "journalctl -u gover-d GOVER_VGPU=c"
 fault c none
 ok "cap_write_failed: the alert ends when the cap can be written" until_ok 30 alerts 0 promise_broken
 clear_all
@@ -145,7 +152,7 @@ ctl policy set name=none >/dev/null
 sell a 60 load:pct=5
 sell b 60 load:pct=5
 sell c 60 "$frames" '"target_fps": 60'
-raised policy_idle critical 'policy none moves no capacity to it, although [0-9]+ % of the GPU are spare' "gover-ctl policy set name=qos"
+raised policy_idle critical 'policy none moves no capacity to it, although [0-9]+ % of the GPU is spare' "gover-ctl policy set name=qos"
 ctl policy set name=qos >/dev/null
 ok "policy_idle: the command ends the alert" until_ok 30 alerts 0 promise_broken
 ctl policy set name=gover >/dev/null

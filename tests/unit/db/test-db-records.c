@@ -204,20 +204,20 @@ static void test_a_vgpu_has_one_row_of_sums(void **state)
 	struct db *db = open_db(&keep_all);
 	struct db_reader *reader;
 	struct db_tally got_tally, tally = {
-						  .vgpu = "vm1",
-						  .ts_ms = START_MS + 1,
-						  .contract_ms = START_MS - 5,
-						  .since_ms = START_MS,
-						  .seen_s = 10,
-						  .broken_s = 1.5,
-						  .fps_sum_s = 600,
-						  .fps_s = 10,
-						  .cap_error_pct_s = 2,
-						  .cap_error_s = 3,
-						  .steals_in = 4,
-						  .steals_out = 5,
-						  .cap_writes = 6,
-					  };
+					   .vgpu = "vm1",
+					   .ts_ms = START_MS + 1,
+					   .contract_ms = START_MS - 5,
+					   .since_ms = START_MS,
+					   .seen_s = 10,
+					   .broken_s = 1.5,
+					   .fps_sum_s = 600,
+					   .fps_s = 10,
+					   .cap_error_pct_s = 2,
+					   .cap_error_s = 3,
+					   .steals_in = 4,
+					   .steals_out = 5,
+					   .cap_writes = 6,
+				   };
 
 	(void)state;
 	assert_int_equal(db_append_tally(db, &tally), 0);

@@ -126,7 +126,14 @@ static void a_rising_severity_is_an_event_and_never_falls(void **state)
 	}
 	end_tick();
 	hold_severity(ALERT_INFO); /* another alert */
-	assert_int_equal(alerts_at(alerts, 1)->severity, ALERT_INFO);
+	assert_int_equal(alerts_ack(alerts, 2, "root", now_ms), 0);
+	hold_severity(ALERT_CRITICAL);
+	assert_int_equal(alerts_at(alerts, 1)->acked_ms, 0);
+	assert_string_equal(alerts_at(alerts, 1)->acked_by, "");
+	end_tick();
+	end_tick();
+	hold_severity(ALERT_INFO);
+	assert_int_equal(alerts_at(alerts, 2)->severity, ALERT_INFO);
 }
 
 /* --- raising and clearing --- */

@@ -523,7 +523,7 @@ static void await_quiet(void)
 {
 	int n = 0;
 
-	while (n < 600) {
+	while (n < 900) {
 		bool quiet = true;
 
 		for (const struct vgpu *v = m->host.gpus[0].vgpus; v; v = v->next)

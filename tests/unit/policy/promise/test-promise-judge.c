@@ -217,7 +217,7 @@ static void a_policy_that_raises_no_cap_for_15_s_is_the_cause(void **state)
 static void every_cause_has_a_name_and_an_urgency(void **state)
 {
 	(void)state;
-	for (int i = 0; i < PROMISE_CAUSE_COUNT; i++) {
+	for (int i = PROMISE_NO_CAUSE + 1; i < PROMISE_CAUSE_COUNT; i++) {
 		const char *name = promise_cause_name((enum promise_cause)i);
 		enum promise_urgency urgency = promise_cause_urgency((enum promise_cause)i);
 
@@ -340,7 +340,9 @@ static void one_bad_period_in_twelve_raises_the_alarm_of_the_slow_window(void **
 	assert_in_range(s, 2140, 2165);
 	assert_true(v()->track.burn[PROMISE_HOST].slow_burns);
 	assert_false(v()->track.burn[PROMISE_HOST].fast_burns);
-	serve(60, 320); /* the newest twelfth of the window is good */
+	serve(60, 380); /* 2.5 % of the newest sixth of the window are 15 s */
+	assert_true(v()->alarm);
+	serve(60, 140);
 	assert_false(v()->alarm);
 }
 
@@ -395,7 +397,7 @@ static void a_paused_program_is_no_broken_promise(void **state)
 	assert_int_equal(v()->state, PROMISE_KEPT);
 }
 
-static void missing_readings_are_unknown_and_freeze_the_windows(void **state)
+static void missing_readings_are_unknown(void **state)
 {
 	double before;
 
@@ -403,18 +405,110 @@ static void missing_readings_are_unknown_and_freeze_the_windows(void **state)
 	prepare(lone);
 	serve(40, 40);
 	before = promise_fast_pct(v());
-	serve(NAN, 100);
+	/* Unreadable busy time freezes the windows. */
+	bench_read(&stand.bench.vgpus[0], NAN, NAN);
+	judge(100);
 	assert_int_equal(v()->state, PROMISE_UNKNOWN);
-	assert_int_equal(v()->cause, PROMISE_FRAMES_MISSING);
+	assert_int_equal(v()->cause, PROMISE_TELEMETRY_STALE);
 	assert_true(v()->alarm);
 	assert_true(promise_fast_pct(v()) == before);
-	bench_read(&stand.bench.vgpus[0], NAN, NAN);
-	judge(1);
-	assert_int_equal(v()->cause, PROMISE_TELEMETRY_STALE);
-	bench_read(&stand.bench.vgpus[0], 1, 60);
-	stand.promises[0].dt_s = 0; /* the first reading */
+	/* Without a reading the state stays, and the period does not count. */
+	serve(40, 5);
+	before = promise_fast_pct(v());
+	stand.promises[0].dt_s = 0;
 	judge(1000);
+	assert_int_equal(v()->state, PROMISE_BROKEN);
 	assert_true(promise_fast_pct(v()) == before);
+}
+
+static void programs_that_have_ended_end_the_alarm(void **state)
+{
+	(void)state;
+	prepare(lone);
+	serve(40, 40);
+	assert_true(v()->alarm);
+	serve(NAN, 60);
+	assert_int_equal(v()->state, PROMISE_UNKNOWN);
+	assert_int_equal(v()->cause, PROMISE_FRAMES_MISSING);
+	assert_false(v()->alarm);
+}
+
+static void a_new_vgpu_has_no_cause(void **state)
+{
+	(void)state;
+	prepare(lone);
+	bench_read(&stand.bench.vgpus[0], NAN, NAN);
+	stand.promises[0].dt_s = 0;
+	judge(1);
+	assert_int_equal(v()->state, PROMISE_UNKNOWN);
+	assert_int_equal(v()->cause, PROMISE_NO_CAUSE);
+}
+
+/* Another vGPU takes the whole GPU, because its cap is not enforced. */
+static void a_starved_vgpu_is_not_idle(void **state)
+{
+	static const struct given given[VGPUS + 1] = {
+		{"v", 50, 40, .util = 0, .target = 60, .fps = 0},
+		{"a", 50, 20, .util = 4.5},
+		{"b", 50, 20, .util = .1}};
+
+	(void)state;
+	prepare(given);
+	judge(40);
+	assert_true(v()->alarm);
+	assert_int_equal(v()->alarm_cause, PROMISE_CAPS_NOT_ENFORCED);
+}
+
+static void a_share_of_100_percent_can_be_reached(void **state)
+{
+	(void)state;
+	prepare(lone);
+	stand.limits.fast_pct = 100;
+	serve(40, 59);
+	assert_false(v()->alarm);
+	serve(40, 2);
+	assert_true(v()->alarm);
+}
+
+static void breaks_of_two_minutes_in_each_half_hour_raise_few_alarms(void **state)
+{
+	int raised = 0;
+
+	(void)state;
+	prepare(lone);
+	for (int s = 0; s < 24 * 3600; s++) {
+		bool before = v()->alarm;
+
+		serve(s % 1800 < 120 ? 40 : 60, 1);
+		raised += v()->alarm && !before;
+	}
+	assert_in_range(raised, 1, 48); /* one for each break */
+	prepare(lone);
+	raised = 0;
+	for (int s = 0; s < 24 * 3600; s++) {
+		bool before = v()->alarm;
+
+		serve(s % 420 < 25 ? 40 : 60, 1);
+		raised += v()->alarm && !before;
+	}
+	assert_int_equal(raised, 1);
+}
+
+static void the_slow_window_survives_a_restart(void **state)
+{
+	double bad_s;
+
+	(void)state;
+	prepare(lone);
+	for (int s = 0; s < 2000; s++)
+		serve(s % 12 == 0 ? 40 : 60, 1);
+	bad_s = promise_slow_bad_s(v());
+	assert_in_range((int)round(bad_s), 160, 170);
+	prepare(lone);
+	promise_restore_slow(&stand.promises[0], &stand.limits, bad_s, false);
+	for (int s = 0; s < 300 && !v()->alarm; s++)
+		serve(s % 12 == 0 ? 40 : 60, 1);
+	assert_true(v()->alarm); /* 180 bad seconds were reached */
 }
 
 static void an_alarm_of_an_earlier_run_continues_and_ends(void **state)
@@ -485,7 +579,13 @@ int main(void)
 		cmocka_unit_test(a_service_around_the_limit_raises_one_alarm),
 		cmocka_unit_test(a_guest_that_is_the_limit_has_an_alarm_of_its_own),
 		cmocka_unit_test(a_paused_program_is_no_broken_promise),
-		cmocka_unit_test(missing_readings_are_unknown_and_freeze_the_windows),
+		cmocka_unit_test(missing_readings_are_unknown),
+		cmocka_unit_test(programs_that_have_ended_end_the_alarm),
+		cmocka_unit_test(a_new_vgpu_has_no_cause),
+		cmocka_unit_test(a_starved_vgpu_is_not_idle),
+		cmocka_unit_test(a_share_of_100_percent_can_be_reached),
+		cmocka_unit_test(breaks_of_two_minutes_in_each_half_hour_raise_few_alarms),
+		cmocka_unit_test(the_slow_window_survives_a_restart),
 		cmocka_unit_test(an_alarm_of_an_earlier_run_continues_and_ends),
 		cmocka_unit_test(long_and_short_periods_count_the_same),
 		cmocka_unit_test(a_window_has_no_more_than_its_length),
