@@ -25,105 +25,114 @@
 #define TYPE_LABELS OPTION_PAIR
 #define OPTION_ROW(NAME, MEMBER, JSON, KIND, MIN, MAX, SINCE, USES, ...) \
 	[OPTION_##NAME] = OPTION_INFO(TYPE_##KIND, MIN, MAX, __VA_ARGS__),
-#define OPTION_INFO(TYPE, MIN, MAX, WORD, ARG, HELP) \
-	{                                            \
-		WORD, ARG, TYPE, MIN, MAX, HELP      \
+#define OPTION_INFO(TYPE, MIN, MAX, WORD, ARG, HELP)    \
+	{                                               \
+		WORD, ARG, TYPE, MIN, MAX, .help = HELP \
 	}
 
 static const struct option_info infos[OPTION_COUNT] = {
-	[OPTION_SOCKET] =
-		{"socket", "PATH", OPTION_TEXT, 0, 0,
-		 "use this unix socket (default: GOVER_SOCKET, else /run/gover/gover.sock)"},
+	[OPTION_SOCKET] = {"socket", "PATH", OPTION_TEXT, 0, 0,
+			   .help = "use this unix socket (default: GOVER_SOCKET, else "
+				   "/run/gover/gover.sock)"},
 	[OPTION_URL] = {"url", "URL", OPTION_TEXT, 0, 0,
-			"connect over TCP instead of the unix socket"},
+			.help = "connect over TCP instead of the unix socket"},
 	[OPTION_TOKEN_FILE] =
 		{"token-file", "FILE", OPTION_TEXT, 0, 0,
-		 "read the token for --url from this file (default: GOVER_TOKEN_FILE)"},
+		 .help = "read the token for --url from this file (default: GOVER_TOKEN_FILE)"},
 	[OPTION_CACERT] =
 		{"cacert", "FILE", OPTION_TEXT, 0, 0,
-		 "trust these certificates for --url https://... (default: GOVER_CACERT)"},
+		 .help = "trust these certificates for --url https://... (default: GOVER_CACERT)"},
 	[OPTION_JSON] = {"json", NULL, OPTION_FLAG, 0, 0,
-			 "print the daemon's reply as JSON, and errors, too (-o json)"},
+			 .help = "print the daemon's reply as JSON, and errors, too (-o json)"},
 	[OPTION_OUTPUT] = {"output", "FORMAT", OPTION_TEXT, 0, 0,
-			   "print table or json; lists also wide or name", 'o'},
-	[OPTION_HELP] = {"help", NULL, OPTION_FLAG, 0, 0, "show how to use this verb", 'h'},
-	[OPTION_VERSION] = {"version", NULL, OPTION_FLAG, 0, 0, "print the version of gover-ctl"},
+			   .help = "print table or json; lists also wide or name", .letter = 'o'},
+	[OPTION_HELP] = {"help", NULL, OPTION_FLAG, 0, 0, .help = "show how to use this verb",
+			 .letter = 'h'},
+	[OPTION_VERSION] = {"version", NULL, OPTION_FLAG, 0, 0,
+			    .help = "print the version of gover-ctl"},
 	CONTRACT_FIELDS(OPTION_ROW)[OPTION_CAP_ALIAS] = {"initial-cap", "PCT", OPTION_INT, 1, 100,
-							 "same as --cap"},
+							 .help = "same as --cap"},
 	[OPTION_NO_BURST] = {"no-burst", NULL, OPTION_FLAG, 0, 0,
-			     "do not raise the cap above the sold cap"},
+			     .help = "do not raise the cap above the sold cap"},
 	[OPTION_HOLD_CAP] = {"cap", "PCT", OPTION_INT, 1, 100,
-			     "hold the cap at PCT instead of at its present value"},
+			     .help = "hold the cap at PCT instead of at its present value"},
 	[OPTION_RUN_CAP] = {"cap", "PCT", OPTION_INT, 1, 100,
-			    "create the vGPU with this sold cap, if it does not exist"},
-	[OPTION_VGPU] = {"vgpu", "ID", OPTION_TEXT, 0, 0, "select this vGPU"},
-	[OPTION_FPS_MAX] =
-		{"fps-max", "N", OPTION_NUMBER, 0, FPS_MAX_LIMIT,
-		 "limit the frame rate to N; 0: no limit (default: slightly above the target)"},
-	[OPTION_FROM] =
-		{"from", "TIME", OPTION_TEXT, 0, 0,
-		 "start at this time: RFC 3339, unix seconds, or relative to now such as -1h"},
-	[OPTION_TO] = {"to", "TIME", OPTION_TEXT, 0, 0, "end at this time (default: now)"},
-	[OPTION_STEP] =
-		{"step", "TIME", OPTION_TEXT, 0, 0,
-		 "print one row for each interval of this length: seconds, or 30s, 5m, 1h, 1d"},
-	[OPTION_ALL] = {"all", NULL, OPTION_FLAG, 0, 0, "include entries that have ended"},
+			    .help = "create the vGPU with this sold cap, if it does not exist"},
+	[OPTION_VGPU] = {"vgpu", "ID", OPTION_TEXT, 0, 0, .help = "select this vGPU"},
+	[OPTION_FPS_MAX] = {"fps-max", "N", OPTION_NUMBER, 0, FPS_MAX_LIMIT,
+			    .help = "limit the frame rate to N; 0: no limit (default: slightly "
+				    "above the target)"},
+	[OPTION_FROM] = {"from", "TIME", OPTION_TEXT, 0, 0,
+			 .help = "start at this time: RFC 3339, unix seconds, or relative to now "
+				 "such as -1h"},
+	[OPTION_TO] = {"to", "TIME", OPTION_TEXT, 0, 0, .help = "end at this time (default: now)"},
+	[OPTION_STEP] = {"step", "TIME", OPTION_TEXT, 0, 0,
+			 .help = "print one row for each interval of this length: seconds, or 30s, "
+				 "5m, 1h, 1d"},
+	[OPTION_ALL] = {"all", NULL, OPTION_FLAG, 0, 0, .help = "include entries that have ended"},
 	[OPTION_AFTER] = {"after", "ID", OPTION_INT, 0, 1e15,
-			  "list only entries with a higher id than ID"},
-	[OPTION_LIMIT] = {"limit", "N", OPTION_INT, 1, 1000, "list at most N entries"},
-	[OPTION_NEWCOMER] = {"id", "ID", OPTION_TEXT, 0, 0, "set the id of the new vGPU"},
-	[OPTION_KEY] = {"key", "KEY", OPTION_TEXT, 0, 0,
-			"set the idempotency key, so that a repeated claim claims only once "
-			"(default: random)"},
-	[OPTION_ONCE] = {"once", NULL, OPTION_FLAG, 0, 0, "print the view once and exit"},
+			  .help = "list only entries with a higher id than ID"},
+	[OPTION_LIMIT] = {"limit", "N", OPTION_INT, 1, 1000, .help = "list at most N entries"},
+	[OPTION_NEWCOMER] = {"id", "ID", OPTION_TEXT, 0, 0, .help = "set the id of the new vGPU"},
+	[OPTION_KEY] =
+		{"key", "KEY", OPTION_TEXT, 0, 0,
+		 .help = "set the idempotency key, so that a repeated claim claims only once "
+			 "(default: random)"},
+	[OPTION_ONCE] = {"once", NULL, OPTION_FLAG, 0, 0, .help = "print the view once and exit"},
 	[OPTION_BATCH] = {"batch", NULL, OPTION_FLAG, 0, 0,
-			  "print one view after another, without taking over the terminal"},
-	[OPTION_PICTURES] = {"count", "N", OPTION_INT, 1, 1e9, "print N views and exit"},
+			  .help = "print one view after another, without taking over the terminal"},
+	[OPTION_PICTURES] = {"count", "N", OPTION_INT, 1, 1e9, .help = "print N views and exit"},
 	[OPTION_DELAY] = {"delay", "S", OPTION_NUMBER, 0.1, 3600,
-			  "refresh every S seconds (default: 1)"},
-	[OPTION_SORT] = {"sort", "COLUMN", OPTION_TEXT, 0, 0,
-			 "sort by worst, vgpu, vm, gpu, used, load, fps, target, cap, sold, broken "
+			  .help = "refresh every S seconds (default: 1)"},
+	[OPTION_SORT] =
+		{"sort", "COLUMN", OPTION_TEXT, 0, 0,
+		 .help = "sort by worst, vgpu, vm, gpu, used, load, fps, target, cap, sold, broken "
 			 "(default: worst; -COLUMN: reverse)"},
-	[OPTION_FILTER] = {"filter", "TEXT", OPTION_TEXT, 0, 0,
-			   "show only vGPUs with TEXT in their id, VM, GPU, labels or note"},
+	[OPTION_FILTER] =
+		{"filter", "TEXT", OPTION_TEXT, 0, 0,
+		 .help = "show only vGPUs with TEXT in their id, VM, GPU, labels or note"},
 	[OPTION_POLICY] = {"policy", "NAME", OPTION_TEXT, 0, 0,
-			   "simulate this policy (default: the policy in force)"},
+			   .help = "simulate this policy (default: the policy in force)"},
 	[OPTION_SET] = {"set", "KEY=VALUE", OPTION_PAIR, 0, 0,
-			"override a policy parameter; may be repeated"},
+			.help = "override a policy parameter; may be repeated"},
 	[OPTION_SEED] = {"seed", "N", OPTION_INT, 0, 2147483647,
-			 "seed the random choice of newcomers (default: 1)"},
-	[OPTION_NEWCOMER_WORKLOAD] = {"newcomer", "WORKLOAD", OPTION_TEXT, 0, 0,
-				      "give newcomers this workload instead of a recorded load"},
+			 .help = "seed the random choice of newcomers (default: 1)"},
+	[OPTION_NEWCOMER_WORKLOAD] =
+		{"newcomer", "WORKLOAD", OPTION_TEXT, 0, 0,
+		 .help = "give newcomers this workload instead of a recorded load"},
 	[OPTION_NO_NEWCOMERS] = {"no-newcomers", NULL, OPTION_FLAG, 0, 0,
-				 "leave all offers unclaimed"},
+				 .help = "leave all offers unclaimed"},
 	[OPTION_KINDS] = {"kinds", "KINDS", OPTION_TEXT, 0, 0,
-			  "print these kinds of events: decision,alert,offer,change,tick "
-			  "(default: all but tick)"},
+			  .help = "print these kinds of events: decision,alert,offer,change,tick "
+				  "(default: all but tick)"},
 	[OPTION_SCOPE] = {"scope", "SCOPE", OPTION_TEXT, 0, 0,
-			  "set the scope of the token: read, operate or admin"},
-	[OPTION_EXPIRES] = {"expires", "TIME", OPTION_TEXT, 0, 0,
-			    "let the token expire after this time: seconds, or 30m, 12h, 90d "
-			    "(default: never)"},
+			  .help = "set the scope of the token: read, operate or admin"},
+	[OPTION_EXPIRES] =
+		{"expires", "TIME", OPTION_TEXT, 0, 0,
+		 .help = "let the token expire after this time: seconds, or 30m, 12h, 90d "
+			 "(default: never)"},
 	[OPTION_TOKEN_OUT] = {"out", "FILE", OPTION_TEXT, 0, 0,
-			      "write the token to this new file, with mode 0600"},
+			      .help = "write the token to this new file, with mode 0600"},
 	[OPTION_ALERT] = {"alert", "NAME", OPTION_TEXT, 0, 0,
-			  "select alerts of this name, such as contract_limit"},
+			  .help = "select alerts of this name, such as contract_limit"},
 	[OPTION_FOR] = {"for", "TIME", OPTION_TEXT, 0, 0,
-			"end the silence after this time: seconds, or 30s, 90m, 2h, 1d"},
+			.help = "end the silence after this time: seconds, or 30s, 90m, 2h, 1d"},
 	[OPTION_UNTIL] = {"until", "TIME", OPTION_TEXT, 0, 0,
-			  "end the silence at this time: RFC 3339 or unix seconds"},
-	[OPTION_REASON] = {"reason", "TEXT", OPTION_TEXT, 0, 0, "set the reason of the silence"},
+			  .help = "end the silence at this time: RFC 3339 or unix seconds"},
+	[OPTION_REASON] = {"reason", "TEXT", OPTION_TEXT, 0, 0,
+			   .help = "set the reason of the silence"},
 	[OPTION_NO_REDACT] = {"no-redact", NULL, OPTION_FLAG, 0, 0,
-			      "keep names and addresses; secrets are still removed"},
-	[OPTION_ON_GPU] = {"gpu", "GPU", OPTION_TEXT, 0, 0, "select this GPU"},
+			      .help = "keep names and addresses; secrets are still removed"},
+	[OPTION_ON_GPU] = {"gpu", "GPU", OPTION_TEXT, 0, 0, .help = "select this GPU"},
 	[OPTION_LIST_SORT] = {"sort", "KEY", OPTION_TEXT, 0, 0,
-			      "sort by this column or JSON field (-KEY: descending)"},
+			      .help = "sort by this column or JSON field (-KEY: descending)"},
 	[OPTION_NO_HEADERS] = {"no-headers", NULL, OPTION_FLAG, 0, 0,
-			       "print the table without its line of headings"},
-	[OPTION_SELECTOR] = {"selector", "TERMS", OPTION_TEXT, 0, 0,
-			     "select by labels: KEY=VALUE, KEY!=VALUE, KEY, !KEY, separated by "
-			     "commas",
-			     'l'},
+			       .help = "print the table without its line of headings"},
+	[OPTION_SELECTOR] =
+		{"selector", "TERMS", OPTION_TEXT, 0, 0,
+		 .help = "select by labels: KEY=VALUE, KEY!=VALUE, KEY, !KEY, separated by "
+			 "commas",
+		 'l'},
 };
 
 const enum option_id options_global[] = {
