@@ -96,7 +96,7 @@ static struct simulate_gpu *find_gpu(struct simulate *simulate, const char *name
 	return NULL;
 }
 
-/* Returns a price; -1, which stands for the prices of the scenario, if it is not set. */
+/* Returns a price; -1: it is not set, so that the prices of the scenario apply. */
 static double price_of(const json_t *prices, const char *key)
 {
 	double price = field_number(prices, key);

@@ -1,25 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Descriptions of vGPUs and decisions. Missing fields are omitted. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "gover-ctl/field.h"
 #include "gover-ctl/verb/describe.h"
 
-static void append(char text[DESCRIBE_MAX], const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void append(char text[DESCRIBE_MAX], const char *format, ...)
-{
-	size_t used = strlen(text);
-	va_list ap;
-
-	va_start(ap, format);
-	vsnprintf(text + used, DESCRIBE_MAX - used, format, ap);
-	va_end(ap);
-}
+#define append(text, ...) text_append(text, DESCRIBE_MAX, __VA_ARGS__)
 
 static const char *comma(const char *text)
 {

@@ -105,7 +105,7 @@ static json_t *encode_diagnosis(const struct view *view, const struct host_gpu *
 
 /* --- removed vGPUs --- */
 
-/* Returns the answer for a vGPU that exists no more. @why: the last decision about it. */
+/* Returns the answer for a removed vGPU. @why: the last decision about it. */
 static json_t *encode_removed(const char *vgpu, const char *gpu, int64_t ts_ms, const char *why)
 {
 	static const char *const unknown[] = {"vm",

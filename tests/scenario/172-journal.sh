@@ -101,7 +101,7 @@ while read -r id field; do
   jq -r --arg id "$id" --arg field "$field" 'select(.MESSAGE_ID == $id) | if (.[$field] // "") == "" then "empty" else "set" end' \
     "$dir/messages" | sort | uniq -c | sed "s/^/$id $field /"
 done <"$dir/fields" >"$dir/counts"
-ok "no message lacks a field of its catalog entry" sh -c "test -s '$dir/counts' && ! grep ' empty\$' '$dir/counts'"
+ok "every message has the fields of its catalog entry" sh -c "test -s '$dir/counts' && ! grep ' empty\$' '$dir/counts'"
 sed 's/^/# /' "$dir/counts"
 is "every entry with fields was tested" "$(awk '{print $1, $2}' "$dir/fields" | tr '\n' ' ')" \
   "$(awk '{print $1, $2}' "$dir/counts" | sort -u | tr '\n' ' ')"

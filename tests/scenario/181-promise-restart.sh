@@ -44,6 +44,11 @@ ok "the sums continue" awk -v old="$old" -v new="$(sums)" 'BEGIN {
   split(old, o); split(new, n); exit !(o[1] == n[1] && n[2] >= o[2] && n[3] >= o[3] && o[2] > 0) }'
 ctl vgpu release c >/dev/null
 ok "it ends" until_ok 30 alerts 0 promise_broken
+stop KILL
+start || exit 1
+# shellcheck disable=SC2086 # words
+ok "a crash soon after a start loses no earlier sums" awk -v old="$old" -v new="$(sums)" 'BEGIN {
+  split(old, o); split(new, n); exit !(o[1] == n[1] && n[2] >= o[2] && n[3] >= o[3]) }'
 
 # --- a new contract of the same id counts anew ---
 

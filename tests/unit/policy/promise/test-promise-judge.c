@@ -7,22 +7,22 @@
 #define VGPUS 3
 
 /* A GPU with vGPUs v (the first), a and b. */
-static struct stand {
+static struct rig {
 	struct bench bench;
 	struct promise_limits limits;
 	struct promise_gpu host;
 	struct promise_vgpu promises[VGPUS], *pointers[VGPUS];
-} stand;
+} rig;
 
 static void prepare(const struct given given[VGPUS + 1])
 {
-	memset(&stand, 0, sizeof(stand));
-	bench_init(&stand.bench, given, 1);
-	promise_limits_default(&stand.limits);
-	stand.host = (struct promise_gpu){.telemetry_valid = true, .acts = true, .hard_caps = true};
+	memset(&rig, 0, sizeof(rig));
+	bench_init(&rig.bench, given, 1);
+	promise_limits_default(&rig.limits);
+	rig.host = (struct promise_gpu){.telemetry_valid = true, .acts = true, .hard_caps = true};
 	for (int i = 0; i < VGPUS; i++) {
-		stand.pointers[i] = &stand.promises[i];
-		stand.promises[i].dt_s = 1;
+		rig.pointers[i] = &rig.promises[i];
+		rig.promises[i].dt_s = 1;
 	}
 }
 
@@ -30,52 +30,52 @@ static void prepare(const struct given given[VGPUS + 1])
 static void judge(int periods)
 {
 	for (int i = 0; i < periods; i++) {
-		bench_step(&stand.bench);
-		promise_step(&stand.bench.params, &stand.limits, &stand.bench.gpu, &stand.host,
-			     stand.pointers);
+		bench_step(&rig.bench);
+		promise_step(&rig.bench.params, &rig.limits, &rig.bench.gpu, &rig.host,
+			     rig.pointers);
 	}
 }
 
 static const struct promise_vgpu *v(void)
 {
-	return &stand.promises[0];
+	return &rig.promises[0];
 }
 
 /* --- causes --- */
 
-/* The vGPU v is short of its target in every row. Changes of the stand before the periods. */
+/* The vGPU v is short of its target in every row. Changes of the rig before the periods. */
 static void nothing(void)
 {
 }
 
 static void stale(void)
 {
-	stand.host.telemetry_valid = false;
+	rig.host.telemetry_valid = false;
 }
 
 static void unread(void)
 {
-	stand.bench.vgpus[0].busy_valid = false;
+	rig.bench.vgpus[0].busy_valid = false;
 }
 
 static void relative_slices(void)
 {
-	stand.host.hard_caps = false;
+	rig.host.hard_caps = false;
 }
 
 static void foreign(void)
 {
-	stand.promises[0].foreign = true;
+	rig.promises[0].foreign = true;
 }
 
 static void frozen(void)
 {
-	stand.host.acts = false;
+	rig.host.acts = false;
 }
 
 static void write_fails(void)
 {
-	stand.promises[0].write_failed = true;
+	rig.promises[0].write_failed = true;
 }
 
 static const struct {
@@ -208,7 +208,7 @@ static void a_policy_that_raises_no_cap_for_15_s_is_the_cause(void **state)
 	judge(15); /* the older cause has lost its weight */
 	assert_int_equal(v()->cause, PROMISE_POLICY_IDLE);
 	for (int i = 0; i < 30; i++) {
-		stand.bench.vgpus[0].cap_pct += i % 10 == 0;
+		rig.bench.vgpus[0].cap_pct += i % 10 == 0;
 		judge(1);
 	}
 	assert_int_equal(v()->cause, PROMISE_ADJUSTING);
@@ -275,8 +275,8 @@ static void the_demand_is_measured_where_it_can_be(void **state)
 		prepare(given);
 		judge(60);
 		if (fabs(v()->track.want_pct - rows[i].want_pct) > 0.01 ||
-		    (stand.host.wanted_pct > stand.host.sure_pct + 1) != rows[i].estimated ||
-		    fabs(stand.host.wanted_pct - rows[i].want_pct - 10) > 0.02)
+		    (rig.host.wanted_pct > rig.host.sure_pct + 1) != rows[i].estimated ||
+		    fabs(rig.host.wanted_pct - rows[i].want_pct - 10) > 0.02)
 			fail_msg("%s: wants %g %%", rows[i].rule, v()->track.want_pct);
 	}
 }
@@ -291,14 +291,14 @@ static void spare_cap_is_the_pool_and_what_donors_need_not(void **state)
 	prepare(given);
 	judge(1);
 	/* pool 20; v needs its cap; a gives 10 above its floor; b is held */
-	assert_int_equal(stand.host.spare_pct, 30);
+	assert_int_equal(rig.host.spare_pct, 30);
 }
 
 /* --- alarms --- */
 
 static void serve(double fps, int periods)
 {
-	bench_read(&stand.bench.vgpus[0], 1, fps);
+	bench_read(&rig.bench.vgpus[0], 1, fps);
 	judge(periods);
 }
 
@@ -374,8 +374,8 @@ static void a_guest_that_is_the_limit_has_an_alarm_of_its_own(void **state)
 	assert_true(v()->alarm);
 	assert_int_equal(v()->alarm_cause, PROMISE_GUEST_LIMIT);
 	/* The host becomes the limit: its alarm waits for its own window. */
-	bench_read(&stand.bench.vgpus[0], 1, 45);
-	stand.bench.vgpus[0].held = true;
+	bench_read(&rig.bench.vgpus[0], 1, 45);
+	rig.bench.vgpus[0].held = true;
 	judge(25);
 	assert_int_equal(v()->cause, PROMISE_HELD);
 	assert_int_equal(v()->alarm_cause, PROMISE_GUEST_LIMIT);
@@ -406,7 +406,7 @@ static void missing_readings_are_unknown(void **state)
 	serve(40, 40);
 	before = promise_fast_pct(v());
 	/* Unreadable busy time freezes the windows. */
-	bench_read(&stand.bench.vgpus[0], NAN, NAN);
+	bench_read(&rig.bench.vgpus[0], NAN, NAN);
 	judge(100);
 	assert_int_equal(v()->state, PROMISE_UNKNOWN);
 	assert_int_equal(v()->cause, PROMISE_TELEMETRY_STALE);
@@ -415,7 +415,7 @@ static void missing_readings_are_unknown(void **state)
 	/* Without a reading the state stays, and the period does not count. */
 	serve(40, 5);
 	before = promise_fast_pct(v());
-	stand.promises[0].dt_s = 0;
+	rig.promises[0].dt_s = 0;
 	judge(1000);
 	assert_int_equal(v()->state, PROMISE_BROKEN);
 	assert_true(promise_fast_pct(v()) == before);
@@ -437,8 +437,8 @@ static void a_new_vgpu_has_no_cause(void **state)
 {
 	(void)state;
 	prepare(lone);
-	bench_read(&stand.bench.vgpus[0], NAN, NAN);
-	stand.promises[0].dt_s = 0;
+	bench_read(&rig.bench.vgpus[0], NAN, NAN);
+	rig.promises[0].dt_s = 0;
 	judge(1);
 	assert_int_equal(v()->state, PROMISE_UNKNOWN);
 	assert_int_equal(v()->cause, PROMISE_NO_CAUSE);
@@ -463,7 +463,7 @@ static void a_share_of_100_percent_can_be_reached(void **state)
 {
 	(void)state;
 	prepare(lone);
-	stand.limits.fast_pct = 100;
+	rig.limits.fast_pct = 100;
 	serve(40, 59);
 	assert_false(v()->alarm);
 	serve(40, 2);
@@ -505,7 +505,7 @@ static void the_slow_window_survives_a_restart(void **state)
 	bad_s = promise_slow_bad_s(v());
 	assert_in_range((int)round(bad_s), 160, 170);
 	prepare(lone);
-	promise_restore_slow(&stand.promises[0], &stand.limits, bad_s, false);
+	promise_restore_slow(&rig.promises[0], &rig.limits, bad_s, false);
 	for (int s = 0; s < 300 && !v()->alarm; s++)
 		serve(s % 12 == 0 ? 40 : 60, 1);
 	assert_true(v()->alarm); /* 180 bad seconds were reached */
@@ -515,16 +515,16 @@ static void an_alarm_of_an_earlier_run_continues_and_ends(void **state)
 {
 	(void)state;
 	prepare(lone);
-	promise_resume(&stand.promises[0], &stand.limits, PROMISE_HELD);
+	promise_resume(&rig.promises[0], &rig.limits, PROMISE_HELD);
 	serve(60, 1);
 	assert_true(v()->alarm);
 	assert_int_equal(v()->alarm_cause, PROMISE_HELD);
 	serve(60, 46);
 	assert_false(v()->alarm);
-	promise_resume(&stand.promises[0], &stand.limits, PROMISE_NO_CAUSE);
+	promise_resume(&rig.promises[0], &rig.limits, PROMISE_NO_CAUSE);
 	serve(60, 1);
 	assert_true(v()->alarm);
-	promise_reset(&stand.promises[0]);
+	promise_reset(&rig.promises[0]);
 	serve(60, 1);
 	assert_false(v()->alarm);
 }
@@ -538,7 +538,7 @@ static void long_and_short_periods_count_the_same(void **state)
 		double s = 0;
 
 		prepare(lone);
-		stand.promises[0].dt_s = periods_s[i];
+		rig.promises[0].dt_s = periods_s[i];
 		while (!v()->alarm && s < 100) {
 			serve(40, 1);
 			s += periods_s[i];
