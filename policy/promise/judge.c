@@ -202,8 +202,7 @@ static void judge(const struct promise_limits *limits, const struct cause_facts 
 	else if (vgpu->dt_s > 0 && missing == PROMISE_FRAMES_MISSING)
 		pass(limits, vgpu);
 	set_alarm(vgpu);
-	if (unread) /* the first period of a vGPU, or a late sweep: the state is still that before
-		     */
+	if (unread) /* a first period or a late sweep does not change the state */
 		return;
 	vgpu->state = PROMISE_KEPT;
 	vgpu->cause = PROMISE_NO_CAUSE;
