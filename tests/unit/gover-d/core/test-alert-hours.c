@@ -453,17 +453,20 @@ static void heavy_scene(void)
 {
 	poke_file("c.workload", HEAVY);
 }
+static void set_policy(const char *name)
+{
+	json_t *object = json_pack("{s:s}", "name", name);
+
+	assert_int_equal(await_change(control_policy_change(m, object, at_end, &err)), 0);
+	json_decref(object);
+}
 static void policy_none(void)
 {
-	assert_int_equal(await_change(control_policy_change(m, json_pack("{s:s}", "name", "none"),
-							    at_end, &err)),
-			 0);
+	set_policy("none");
 }
 static void policy_gover(void)
 {
-	assert_int_equal(await_change(control_policy_change(m, json_pack("{s:s}", "name", "gover"),
-							    at_end, &err)),
-			 0);
+	set_policy("gover");
 }
 
 static const struct fault {
