@@ -39,8 +39,8 @@ int unit_config_of_pid(pid_t pid, char ret_path[PATH_MAX]);
 
 /*
  * Finds the value of --config in the words of a command line; the last one counts. A word "$NAME"
- * is replaced by the words of the variable NAME in @environment, a list of "NAME=VALUE" that ends with
- * NULL. Writes "" if there is none.
+ * is replaced by the words of the variable NAME in @environment, a list of "NAME=VALUE" that ends
+ * with NULL. Writes "" if there is none.
  */
 void unit_find_config(const char *const *words, size_t n, const char *const *environment,
 		      char ret_path[PATH_MAX]);
