@@ -12,7 +12,9 @@ HISTORY_S = 10.0
 FIELDS_SINCE = {2: ("offer", "claim_key"), 3: ("flavor",), 4: ("fps_limit",), 5: ("claim_body",)}
 # Statements that undo the step of the schema to this version.
 TRUSTED = ("trusted_ms", "proposed_ms", "confirmed_ms", "wall_ms")
-UNDO = {8: tuple(f"ALTER TABLE progress DROP COLUMN {name}" for name in TRUSTED), 7: (), 6: ("DROP TABLE silence",),
+UNDO = {9: ("DROP INDEX decision_vgpu", "DROP TABLE tally",
+            *(f"ALTER TABLE alert DROP COLUMN {name}" for name in ("acked_by", "cause", "vm"))),
+        8: tuple(f"ALTER TABLE progress DROP COLUMN {name}" for name in TRUSTED), 7: (), 6: ("DROP TABLE silence",),
         5: ("DROP TABLE audit",)}
 
 
