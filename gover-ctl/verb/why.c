@@ -109,7 +109,9 @@ static enum ctl_exit print_why(const struct ctl *ctl, json_t *diagnosis, const j
 		return CTL_DONE;
 	}
 	/* The clock of the daemon also gave the times of the decisions. */
-	(void)age_parse(field_text(diagnosis, "time"), &writer.now_ms);
+	if (strcmp(field_text(diagnosis, "state"), "removed") !=
+	    0) /* the time of its last record */
+		(void)age_parse(field_text(diagnosis, "time"), &writer.now_ms);
 	print_diagnosis(&writer, diagnosis);
 	print_decisions(&writer, answer);
 	return CTL_DONE;

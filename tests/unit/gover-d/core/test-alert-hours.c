@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
@@ -69,10 +68,7 @@ static int tear_down(void **state)
 	return system(command);
 }
 
-/*
- * Runs one period. The loop runs now and then, so that the writers of files and of the history are
- * not overrun.
- */
+/* Runs one period. The history is flushed now and then, so that its queue is never full. */
 static void tick(void)
 {
 	now.mono_ns += NS_PER_S;
