@@ -64,7 +64,7 @@ api DELETE /v1/vgpus/a >/dev/null # the move that the fix names
 ok "the alert ends after the move" until_ok 30 alerts 0 promise_broken
 ok "the promise is kept" until_ok 20 that /v1/vgpus/c/diagnosis '.state == "kept" and .cause == null and .since == null and .alert_id == null'
 ok "a removed vGPU has a diagnosis" that /v1/vgpus/a/diagnosis '.state == "removed" and (.text | test("a does not exist any more; the last record of it is of 20.*removed"))'
-api GET /v1/vgpus/nobody/diagnosis >/dev/null
+api GET /v1/vgpus/never/diagnosis >/dev/null
 is "an id that never existed is unknown" "$(status)" 404
 clear_all
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A user who may not connect to the unix socket: the message names the user, the group and the command. Users and groups
+# A user without access to the unix socket: the message names the user, the group and the command. Users and groups
 # are real: /etc/passwd and /etc/group of a mount namespace.
 # shellcheck source=tests/scenario/lib.sh
 if [ "${1-}" = inside ]; then # the files of the namespace, then the command as user 4711

@@ -1,5 +1,5 @@
 #!/bin/sh
-# doctor names the cure: for a user who is in no group, a group that does not exist, control groups that are read-only for
+# doctor names the cure: for a user in no group, a group that does not exist, control groups that are read-only for
 # the daemon, and missing libraries. Each fault is real: groups in /etc/group of a mount namespace, a remounted control
 # group, a removed file. A missing X server is no finding.
 # shellcheck disable=SC2016,SC2317 # of inner shells; functions that "ok" calls
