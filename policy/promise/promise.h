@@ -9,8 +9,8 @@
  *
  * An alarm begins if the bad time is a stated share of a fast or a slow window, as in chapter 5 of
  * the Google SRE Workbook ("multiwindow, multi-burn-rate alerts"). The newest twelfth of the slow
- * window must be bad too. The alarm of the slow window ends by the newest sixth of the
- * window, so that it does not outlast its cause by the whole window.
+ * window must be bad too. The newest sixth of this window ends its alarm, so that the alarm does
+ * not outlast its cause by the whole window.
  *
  * The functions are pure, as all of policy/. The caller owns every struct.
  */
