@@ -10,14 +10,7 @@ done
 sink=$!
 cleanup="kill $sink 2>/dev/null"
 until_ok 10 test -s "$dir/port" || exit 1
-# Choose free ports. If another program takes a port meanwhile, the server that cannot listen reports it.
-free_port() {
-  while :; do
-    port=$((20000 + $(od -An -N2 -tu2 /dev/urandom) % 12000))
-    ss -ltn 2>/dev/null | grep -q ":$port " || break
-  done
-  echo "$port"
-}
+# If another program takes a port meanwhile, the server that cannot listen reports it.
 gover=127.0.0.1:$(free_port) prom=127.0.0.1:$(free_port) am=127.0.0.1:$(free_port)
 
 sim_conf

@@ -15,7 +15,7 @@ activate() { # activate NAMES OPTION...: opens sockets as systemd does; the firs
 healthy() { curl -sS --unix-socket "$1" http://gover/healthz; }
 
 sed -i "s|^socket = $sock|socket = $dir/not-used.sock|" "$conf"
-port=$((20000 + $$ % 20000))
+port=$(free_port)
 activate gover:gover-tcp -l "$sock" -l "127.0.0.1:$port"
 ok "the socket exists before the daemon runs" until_ok 20 test -S "$sock"
 ok "the first request starts the daemon" until_ok 20 healthy "$sock"

@@ -116,9 +116,19 @@ recorded() { # recorded SQL: succeeds if the query on the history returns rows
 ctl() { "$B/gover-ctl" --socket "$sock" "$@"; }
 
 # REST over TCP with a token. Tokens are passed in files, because every user can read arguments.
+
+# The range is below that of the ports that the kernel gives to clients.
+free_port() { # free_port: prints a TCP port on which no program listens
+  while :; do
+    free=$((20000 + $(od -An -N2 -tu2 /dev/urandom) % 12000))
+    curl -s -m 1 -o /dev/null "http://127.0.0.1:$free/"
+    [ $? -ne 7 ] || break # 7: the connection was refused
+  done
+  echo "$free"
+}
+
 tcp() { # tcp: finds a free $port and sets daemon_extra for sim_conf
-  port=$((20000 + $$ % 20000))
-  while curl -s -o /dev/null "http://127.0.0.1:$port/"; do port=$((port + 1)); done
+  port=$(free_port)
   url=http://127.0.0.1:$port
   daemon_extra="listen = 127.0.0.1:$port"
 }
