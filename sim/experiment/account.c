@@ -5,6 +5,10 @@
  * and 1.5 frames per second. For a vGPU without frames, a period is broken if less than 98 % of
  * min(demand, contract) is served. Work queued in earlier periods is not part of this demand.
  *
+ * The shortfall of a period is max(0, 1 - served / promised), without a tolerance: 2 FPS are worse
+ * than 45. Work that is served after its period remains a shortfall of that period. The guest of a
+ * vGPU that is not GPU-bound is the limit, so it has no shortfall.
+ *
  * Fairness compares a run with an ideal: in each period, the GPU is divided in proportion to
  * contract times weight. No vGPU gets more than min(demand, contract). The remaining capacity is
  * divided again among the other vGPUs. For each vGPU, T is the demand served in the whole run, and
@@ -48,19 +52,21 @@ static double owed(const struct account_sample *s)
 	return fmin(s->demand, s->contract_pct / 100.0);
 }
 
-static void detect_broken(struct account_sample *s)
+static void judge(struct account_sample *s)
 {
 	double promised = s->target_fps, given = s->fps;
 
 	if (s->target_fps > 0 && s->makes_frames) {
-		s->broken = promised - given > fmax(TARGET_SHARE * promised, TARGET_FPS) &&
-			    s->util >= GPU_BOUND;
+		if (s->util < GPU_BOUND)
+			given = promised;
+		s->broken = promised - given > fmax(TARGET_SHARE * promised, TARGET_FPS);
 	} else {
 		promised = owed(s);
 		given = s->load;
 		s->broken = given < SERVED_SHARE * promised - ROUNDING;
 	}
-	s->shortfall = s->broken ? (promised - given) / promised : 0;
+	s->promised = promised > ROUNDING;
+	s->shortfall = s->promised ? fmax(0, 1 - given / promised) : 0;
 }
 
 /*
@@ -114,6 +120,12 @@ static void add_vgpu(struct account *account, double dt_s, const struct account_
 	vgpu->revenue += revenue;
 	account->vgpu_s += dt_s;
 	account->revenue += revenue;
+	if (s->promised) {
+		vgpu->promised_s += dt_s;
+		vgpu->shortfall_s += s->shortfall * dt_s;
+		account->promised_s += dt_s;
+		account->shortfall_s += s->shortfall * dt_s;
+	}
 	if (!s->broken)
 		return;
 	while (s->shortfall >= depths[depth].below)
@@ -135,7 +147,7 @@ void account_period(struct account *account, double dt_s, double util,
 
 	set_ideals(samples, n);
 	for (int i = 0; i < n; i++) {
-		detect_broken(&samples[i]);
+		judge(&samples[i]);
 		add_vgpu(account, dt_s, &samples[i], vgpus[i]);
 		sold_pct_s += dt_s * samples[i].contract_pct;
 	}
@@ -192,6 +204,9 @@ void account_summarize(const struct account *account, const struct account_vgpu 
 		.vgpu_s = account->vgpu_s,
 		.broken_s = account->broken_s,
 		.broken_pct = 100 * over(account->broken_s, account->vgpu_s),
+		.promised_s = account->promised_s,
+		.shortfall_s = account->shortfall_s,
+		.shortfall_pct = 100 * over(account->shortfall_s, account->promised_s),
 		.util_avg_pct = 100 * over(account->util_s, account->now_s),
 		.util_final_pct = 100 * over(account->final_util_s, account->final_s),
 		.vgpus_avg = over(account->vgpu_s, account->now_s),
@@ -207,9 +222,14 @@ void account_summarize(const struct account *account, const struct account_vgpu 
 	};
 	for (int i = 0; i < ACCOUNT_DEPTHS; i++)
 		ret_summary->depth_s[i] = account->depth_s[i];
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < n; i++) {
+		double shortfall_pct = 100 * over(vgpus[i].shortfall_s, vgpus[i].promised_s);
+
 		ret_summary->worst_broken_pct =
 			fmax(ret_summary->worst_broken_pct,
 			     100 * over(vgpus[i].broken_s, vgpus[i].seen_s));
+		ret_summary->worst_shortfall_pct =
+			fmax(ret_summary->worst_shortfall_pct, shortfall_pct);
+	}
 	sum_fairness(vgpus, n, ret_summary);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The account of a run: broken time, sold capacity, fairness and money. The account uses the true
- * demand, which only a simulation knows.
+ * The account of a run: broken time, shortfall, sold capacity, fairness and money. The account uses
+ * the true demand, which only a simulation knows.
  */
 #ifndef SIM_EXPERIMENT_ACCOUNT_H
 #define SIM_EXPERIMENT_ACCOUNT_H
@@ -26,14 +26,16 @@ struct account_sample {
 	double demand;
 	double price_per_cap_hour, penalty_per_broken_s;
 	/* out */
+	bool promised; /* FPS or work are promised in this period */
 	bool broken;
-	double shortfall; /* broken vGPU: missing fraction of the promised FPS or work, 0 to 1 */
+	double shortfall; /* missing fraction of the promised FPS or work, 0 to 1 */
 	double ideal;	  /* ideal (fair) share, as a fraction of the GPU */
 };
 
 /* One vGPU from its first to its last period. All zero before the first period. */
 struct account_vgpu {
 	double seen_s, broken_s;
+	double promised_s, shortfall_s;
 	double depth_s[ACCOUNT_DEPTHS];
 	double served_s; /* served part of the demand, GPU seconds */
 	double ideal_s;
@@ -45,6 +47,7 @@ struct account {
 	double from_final_s; /* time at which the last tenth of the run begins */
 	double now_s;
 	double vgpu_s, broken_s;
+	double promised_s, shortfall_s;
 	double depth_s[ACCOUNT_DEPTHS];
 	double util_s, final_util_s, final_s;
 	double sold_pct_s, final_sold_pct_s;
@@ -65,6 +68,8 @@ void account_period(struct account *account, double dt_s, double util,
 
 struct account_summary {
 	double seconds, vgpu_s, broken_s, broken_pct, depth_s[ACCOUNT_DEPTHS];
+	/* Time in which something is promised, and the integral of the shortfall over it. */
+	double promised_s, shortfall_s, shortfall_pct;
 	double util_avg_pct, util_final_pct;
 	double vgpus_avg;
 	int vgpus_start, vgpus_end, vgpus_most;
@@ -74,6 +79,7 @@ struct account_summary {
 	double mmr;		 /* min-max ratio of FairGV, see account.c */
 	double lambda;		 /* lambda of VMCG, see account.c */
 	double worst_broken_pct; /* broken time of the worst vGPU */
+	double worst_shortfall_pct;
 };
 
 void account_summarize(const struct account *account, const struct account_vgpu *vgpus, int n,

@@ -36,16 +36,17 @@ static json_t *encode_vgpu(const struct experiment_vgpu *vgpu, const struct acco
 {
 	double seen_s = account->seen_s;
 
-	return json_pack("{s:s, s:s, s:i, s:f, s:f, s:o, s:f, s:f, s:f, s:o, s:f, s:f, s:f, s:f}",
-			 "vgpu", vgpu->id, "tenant", vgpu->kind->name, "contract_pct",
-			 vgpu->terms.initial_cap_pct, "target_fps", vgpu->terms.target_fps,
-			 "came_s", vgpu->came_s, "left_s",
-			 isnan(vgpu->left_s) ? json_null() : json_real(vgpu->left_s), "seen_s",
-			 seen_s, "broken_s", account->broken_s, "broken_pct",
-			 seen_s > 0 ? 100 * account->broken_s / seen_s : 0, "broken_s_at_depth",
-			 summary_encode_depths(account->depth_s, SUMMARY_EXACT), "served_gpu_s",
-			 account->served_s, "ideal_gpu_s", account->ideal_s, "revenue",
-			 account->revenue, "penalty", account->penalty);
+	return json_pack(
+		"{s:s, s:s, s:i, s:f, s:f, s:o, s:f, s:f, s:f, s:o, s:f, s:f, s:f, s:f, s:f, s:f}",
+		"vgpu", vgpu->id, "tenant", vgpu->kind->name, "contract_pct",
+		vgpu->terms.initial_cap_pct, "target_fps", vgpu->terms.target_fps, "came_s",
+		vgpu->came_s, "left_s", isnan(vgpu->left_s) ? json_null() : json_real(vgpu->left_s),
+		"seen_s", seen_s, "broken_s", account->broken_s, "broken_pct",
+		seen_s > 0 ? 100 * account->broken_s / seen_s : 0, "broken_s_at_depth",
+		summary_encode_depths(account->depth_s, SUMMARY_EXACT), "promised_s",
+		account->promised_s, "shortfall_s", account->shortfall_s, "served_gpu_s",
+		account->served_s, "ideal_gpu_s", account->ideal_s, "revenue", account->revenue,
+		"penalty", account->penalty);
 }
 
 json_t *report_encode(const struct experiment *experiment, const char *policy, uint64_t seed)

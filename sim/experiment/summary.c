@@ -12,6 +12,7 @@
 			decimals                                                            \
 	}
 #define ACCOUNT(name, title, decimals)		FIELD(name, title, account.name, true, false, decimals)
+#define PLAYED(name, title, decimals)		FIELD(name, title, account.name, false, false, decimals)
 #define ACCOUNT_INT(name, title)		FIELD(name, title, account.name, true, true, 0)
 #define COUNT(name, title, recorded)		FIELD(name, title, name, recorded, true, 0)
 #define NUMBER(name, title, recorded, decimals) FIELD(name, title, name, recorded, false, decimals)
@@ -24,6 +25,10 @@ static const struct summary_field fields[] = {
 	ACCOUNT(worst_broken_pct, "broken time %, worst vGPU", 2),
 	ACCOUNT(broken_s, "broken vGPU-seconds", 0),
 	ACCOUNT(vgpu_s, "vGPU-seconds", 0),
+	PLAYED(shortfall_pct, "shortfall %", 2),
+	PLAYED(worst_shortfall_pct, "shortfall %, worst vGPU", 2),
+	PLAYED(shortfall_s, "shortfall, vGPU-seconds", 0),
+	PLAYED(promised_s, "promised vGPU-seconds", 0),
 	ACCOUNT_INT(vgpus_start, "vGPUs at the start"),
 	ACCOUNT_INT(vgpus_end, "vGPUs at the end"),
 	ACCOUNT_INT(vgpus_most, "vGPUs, maximum"),
@@ -112,6 +117,8 @@ static void add_account(struct account_summary *sum, const struct account_summar
 	sum->seconds += one->seconds;
 	sum->vgpu_s += one->vgpu_s;
 	sum->broken_s += one->broken_s;
+	sum->promised_s += one->promised_s;
+	sum->shortfall_s += one->shortfall_s;
 	for (int i = 0; i < ACCOUNT_DEPTHS; i++)
 		sum->depth_s[i] += one->depth_s[i];
 	sum->vgpus_avg += one->vgpus_avg;
@@ -125,6 +132,7 @@ static void add_account(struct account_summary *sum, const struct account_summar
 	sum->mmr = fmin(sum->mmr, one->mmr);
 	sum->lambda = fmax(sum->lambda, one->lambda);
 	sum->worst_broken_pct = fmax(sum->worst_broken_pct, one->worst_broken_pct);
+	sum->worst_shortfall_pct = fmax(sum->worst_shortfall_pct, one->worst_shortfall_pct);
 }
 
 void summary_add_up(const struct experiment_summary *const *parts, int n,
@@ -151,5 +159,7 @@ void summary_add_up(const struct experiment_summary *const *parts, int n,
 	account->overbooking_final /= account->seconds;
 	account->overbooking_avg = account->sold_cap_pct_s / account->seconds / 100;
 	account->broken_pct = account->vgpu_s > 0 ? 100 * account->broken_s / account->vgpu_s : 0;
+	if (account->promised_s > 0)
+		account->shortfall_pct = 100 * account->shortfall_s / account->promised_s;
 	*ret_sum = sum;
 }

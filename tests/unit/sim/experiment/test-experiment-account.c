@@ -47,7 +47,7 @@ static const struct {
 	{"1.5 frames per second below the target is not broken",
 	 {.target_fps = 60, .makes_frames = true, .fps = 58.5, .util = 1},
 	 false,
-	 0},
+	 0.025},
 	{"more than 1.5 frames below is broken",
 	 {.target_fps = 60, .makes_frames = true, .fps = 57, .util = 1},
 	 true,
@@ -55,7 +55,7 @@ static const struct {
 	{"2 percent below the target is not broken",
 	 {.target_fps = 200, .makes_frames = true, .fps = 196, .util = 1},
 	 false,
-	 0},
+	 0.02},
 	{"more than 2 percent below is broken",
 	 {.target_fps = 200, .makes_frames = true, .fps = 180, .util = 1},
 	 true,
@@ -75,7 +75,7 @@ static const struct {
 	{"98 % of the demand served is not broken",
 	 {.contract_pct = 50, .demand = 0.4, .load = 0.392, .util = 1},
 	 false,
-	 0},
+	 0.02},
 	{"less than 98 % is broken",
 	 {.contract_pct = 50, .demand = 0.4, .load = 0.39, .util = 1},
 	 true,
@@ -83,7 +83,7 @@ static const struct {
 	{"demand above the contract is not owed",
 	 {.contract_pct = 50, .demand = 0.9, .load = 0.49, .util = 1},
 	 false,
-	 0},
+	 0.02},
 	{"the contract is owed",
 	 {.contract_pct = 50, .demand = 0.9, .load = 0.25, .util = 1},
 	 true,
@@ -154,6 +154,32 @@ static void the_worst_vgpu_is_reported(void **state)
 	account_period(&account, 1, 0, samples, all, 2);
 	CLOSE(sum(2).broken_pct, 25);
 	CLOSE(sum(2).worst_broken_pct, 50);
+}
+
+static void the_shortfall_is_weighted_by_depth_over_the_promised_time(void **state)
+{
+	struct account_sample samples[3] = {
+		{.target_fps = 60, .makes_frames = true, .fps = 45, .util = 1},
+		{.target_fps = 60, .makes_frames = true, .fps = 3, .util = 1},
+		{.contract_pct = 50, .demand = 0, .load = 0.2}, /* drains a queue */
+	};
+
+	(void)state;
+	begin(4);
+	account_period(&account, 2, 0, samples, all, 3);
+	CLOSE(sum(3).promised_s, 4);
+	CLOSE(sum(3).shortfall_s, 2 * 0.25 + 2 * 0.95);
+	CLOSE(sum(3).shortfall_pct, 60);
+	CLOSE(sum(3).worst_shortfall_pct, 95);
+	CLOSE(sum(3).broken_pct, 200 / 3.0);
+
+	samples[2].demand = 0.4;
+	samples[2].load = 0.2;
+	account_period(&account, 2, 0, samples, all, 3);
+	samples[2].demand = 0;
+	account_period(&account, 2, 0, &samples[2], (struct account_vgpu *[]){all[2]}, 1);
+	CLOSE(vgpus[2].promised_s, 2);
+	CLOSE(vgpus[2].shortfall_s, 1);
 }
 
 /* --- the host --- */
@@ -329,6 +355,7 @@ int main(void)
 		cmocka_unit_test(broken_seconds_and_their_shortfall),
 		cmocka_unit_test(broken_seconds_are_counted_by_depth),
 		cmocka_unit_test(the_worst_vgpu_is_reported),
+		cmocka_unit_test(the_shortfall_is_weighted_by_depth_over_the_promised_time),
 		cmocka_unit_test(averages_of_the_run_and_of_its_last_tenth),
 		cmocka_unit_test(revenue_and_penalty),
 		cmocka_unit_test(the_ideal_is_the_weighted_max_min_share),
