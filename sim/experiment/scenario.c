@@ -370,6 +370,28 @@ static int check_tenant(const char *path, const struct scenario *scenario,
 	return 0;
 }
 
+/* gover-d rejects the same values: with them, no offer can be funded. */
+static int check_flavor_cap(const char *path, const struct scenario *scenario, struct err *reterr)
+{
+	const struct policy_params *params = &scenario->params;
+	const struct {
+		const char *name;
+		int pct;
+	} least[] = {
+		{"min_newcomer_pct", params->min_newcomer_pct},
+		{"cap_floor_pct", params->cap_floor_pct},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(least); i++)
+		if (least[i].pct > scenario->flavor_cap_pct)
+			return err_fail(reterr, EINVAL,
+					"%s: [policy] %s = %d: too large (allowed: up to [offer] "
+					"flavor_cap_pct = %d)",
+					path, least[i].name, least[i].pct,
+					scenario->flavor_cap_pct);
+	return 0;
+}
+
 static int check_whole(const char *path, struct scenario *scenario, struct err *reterr)
 {
 	double window = scenario->fund_window_s * 1000.0 / scenario->period_ms;
@@ -420,6 +442,8 @@ int scenario_load(const char *path, struct scenario *ret_scenario, struct err *r
 	r = inifile_read(path, FILE_BYTES_MAX, &reader, reterr);
 	if (r == 0)
 		r = check_whole(path, ret_scenario, reterr);
+	if (r == 0)
+		r = check_flavor_cap(path, ret_scenario, reterr);
 	if (r < 0)
 		scenario_fini(ret_scenario);
 	return r;
@@ -427,7 +451,9 @@ int scenario_load(const char *path, struct scenario *ret_scenario, struct err *r
 
 int scenario_check(struct scenario *scenario, struct err *reterr)
 {
-	return check_whole("scenario", scenario, reterr);
+	int r = check_whole("scenario", scenario, reterr);
+
+	return r == 0 ? check_flavor_cap("scenario", scenario, reterr) : r;
 }
 
 void scenario_fini(struct scenario *scenario)

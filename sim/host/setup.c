@@ -31,7 +31,7 @@ int setup_sets(struct scenario *scenario, const char *const *sets, int n_sets, s
 
 	for (int i = 0; r == 0 && i < n_sets; i++)
 		r = take_set(scenario, sets[i], reterr);
-	return r;
+	return r == 0 ? scenario_check(scenario, reterr) : r;
 }
 
 void setup_free(struct scenario *scenario)

@@ -75,6 +75,10 @@ fails "$dir/trace.ini:2: [tenant a] $dir/rec/bad.csv:3: " 1 run "$dir/trace.ini"
 fails "$dir/none.ini: cannot be read: No such file or directory" 1 run "$dir/none.ini"
 fails 'policy '\''best'\'': unknown (allowed: ' 1 run --policy best bench/eval/paper-random.ini
 fails '--set lowload_pct=101: ' 1 run --set lowload_pct=101 bench/eval/paper-random.ini
+fails 'min_newcomer_pct = 10: too large (allowed: up to [offer] flavor_cap_pct = 5)' 1 \
+  run --set offer.flavor_cap_pct=5 bench/eval/paper-random.ini
+ok "a smaller contract is sold with a smaller first cap" \
+  run --set offer.flavor_cap_pct=5 --set min_newcomer_pct=5 --out "$dir/v" bench/eval/paper-random.ini
 fails '--set low=1: ' 1 run --set low=1 bench/eval/paper-random.ini
 fails '--set lowload_pct: not a setting (allowed: KEY=VALUE)' 1 run --set lowload_pct bench/eval/paper-random.ini
 fails "/dev/null/x: cannot be created" 1 run --out /dev/null/x bench/eval/paper-random.ini

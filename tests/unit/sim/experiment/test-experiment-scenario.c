@@ -131,6 +131,14 @@ static const struct {
 	 ":4: [policy] overload_pct = \"0\" is not allowed (allowed: 1..100 percent)"},
 	{ONE_TENANT "[policy]\nfund_window_s = 301\n",
 	 ": [policy] fund_window_s = 301: too long (301 periods, limit 300)"},
+	{ONE_TENANT "[policy]\nmin_newcomer_pct = 51\n",
+	 ": [policy] min_newcomer_pct = 51: too large (allowed: up to [offer] flavor_cap_pct = "
+	 "50)"},
+	{ONE_TENANT "[offer]\nflavor_cap_pct = 5\n",
+	 ": [policy] min_newcomer_pct = 10: too large (allowed: up to [offer] flavor_cap_pct = "
+	 "5)"},
+	{ONE_TENANT "[policy]\ncap_floor_pct = 51\n",
+	 ": [policy] cap_floor_pct = 51: too large (allowed: up to [offer] flavor_cap_pct = 50)"},
 	{ONE_TENANT "[host]\nstep_pct = 5\n",
 	 ": [host] floor_pct = 1: not a multiple of step_pct = 5"},
 	{"seconds = 1\n", ":1: key \"seconds\" before the first section"},
