@@ -237,6 +237,14 @@ struct policy_out {
 /* Sets the defaults of docs/design.md, section 4. */
 void policy_params_default(struct policy_params *params);
 
+/*
+ * With some keys above the cap of the flavor on sale, no offer can be funded. Returns the name of
+ * the first such key and sets *@ret_pct to its value, or returns NULL. @flavor_cap_pct: percent of
+ * the GPU, 1 to 100.
+ */
+const char *policy_params_above_flavor(const struct policy_params *params, int flavor_cap_pct,
+				       int *ret_pct);
+
 /* Decides one period of one GPU: sets every "out" field of @gpu and its vGPUs, and @out. The sum
  * of want_cap_pct is at most 100 or, if the sum of cap_pct already exceeds 100, at most the sum
  * of cap_pct. */

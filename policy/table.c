@@ -137,3 +137,23 @@ void policy_params_default(struct policy_params *params)
 		.penalty_per_broken_s = 0.01,
 	};
 }
+
+const char *policy_params_above_flavor(const struct policy_params *params, int flavor_cap_pct,
+				       int *ret_pct)
+{
+	const struct {
+		const char *key;
+		int pct;
+	} least[] = {
+		{.key = "min_newcomer_pct", .pct = params->min_newcomer_pct},
+		{.key = "cap_floor_pct", .pct = params->cap_floor_pct},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(least); i++) {
+		if (least[i].pct <= flavor_cap_pct)
+			continue;
+		*ret_pct = least[i].pct;
+		return least[i].key;
+	}
+	return NULL;
+}

@@ -179,19 +179,14 @@ static int check_tls(const struct config *config, struct err *reterr)
 
 static int check_flavor(const struct config *config, struct err *reterr)
 {
-	int cap = config->offer.flavor_cap_pct;
+	int cap_pct = config->offer.flavor_cap_pct, pct;
+	const char *key = policy_params_above_flavor(&config->params, cap_pct, &pct);
 
-	if (config->params.min_newcomer_pct > cap)
-		return err_fail(reterr, EINVAL,
-				"[policy] min_newcomer_pct = %d: too large (allowed: up to [offer] "
-				"flavor_cap_pct = %d)",
-				config->params.min_newcomer_pct, cap);
-	if (config->params.cap_floor_pct > cap)
-		return err_fail(reterr, EINVAL,
-				"[policy] cap_floor_pct = %d: too large (allowed: up to [offer] "
-				"flavor_cap_pct = %d)",
-				config->params.cap_floor_pct, cap);
-	return 0;
+	if (!key)
+		return 0;
+	return err_fail(reterr, EINVAL,
+			"[policy] %s = %d: too large (allowed: up to [offer] flavor_cap_pct = %d)",
+			key, pct, cap_pct);
 }
 
 /* The GPU is a control group that contains the groups of its vGPUs. */

@@ -5,9 +5,9 @@
  * and 1.5 frames per second. For a vGPU without frames, a period is broken if less than 98 % of
  * min(demand, contract) is served. Work queued in earlier periods is not part of this demand.
  *
- * The shortfall of a period is max(0, 1 - served / promised), without a tolerance: 2 FPS are worse
- * than 45. Work that is served after its period remains a shortfall of that period. The guest of a
- * vGPU that is not GPU-bound is the limit, so it has no shortfall.
+ * The shortfall of a period is max(0, 1 - served / promised), without a tolerance. Work that is
+ * served after its period remains a shortfall of that period. A vGPU with frames that is not
+ * GPU-bound has no shortfall: its guest is the limit.
  *
  * Fairness compares a run with an ideal: in each period, the GPU is divided in proportion to
  * contract times weight. No vGPU gets more than min(demand, contract). The remaining capacity is

@@ -76,10 +76,10 @@ struct account_summary {
 	double overbooking_avg, overbooking_final; /* sum of contracts / GPU */
 	double sold_cap_pct_s;			   /* sold capacity: sum of contracts x time */
 	double revenue, penalty, profit;
-	double mmr;		 /* min-max ratio of FairGV, see account.c */
-	double lambda;		 /* lambda of VMCG, see account.c */
-	double worst_broken_pct; /* broken time of the worst vGPU */
-	double worst_shortfall_pct;
+	double mmr;		    /* min-max ratio of FairGV, see account.c */
+	double lambda;		    /* lambda of VMCG, see account.c */
+	double worst_broken_pct;    /* broken time of the worst vGPU */
+	double worst_shortfall_pct; /* shortfall of the worst vGPU */
 };
 
 void account_summarize(const struct account *account, const struct account_vgpu *vgpus, int n,

@@ -370,29 +370,7 @@ static int check_tenant(const char *path, const struct scenario *scenario,
 	return 0;
 }
 
-/* gover-d rejects the same values: with them, no offer can be funded. */
-static int check_flavor_cap(const char *path, const struct scenario *scenario, struct err *reterr)
-{
-	const struct policy_params *params = &scenario->params;
-	const struct {
-		const char *name;
-		int pct;
-	} least[] = {
-		{"min_newcomer_pct", params->min_newcomer_pct},
-		{"cap_floor_pct", params->cap_floor_pct},
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(least); i++)
-		if (least[i].pct > scenario->flavor_cap_pct)
-			return err_fail(reterr, EINVAL,
-					"%s: [policy] %s = %d: too large (allowed: up to [offer] "
-					"flavor_cap_pct = %d)",
-					path, least[i].name, least[i].pct,
-					scenario->flavor_cap_pct);
-	return 0;
-}
-
-static int check_whole(const char *path, struct scenario *scenario, struct err *reterr)
+static int check_values(const char *path, struct scenario *scenario, struct err *reterr)
 {
 	double window = scenario->fund_window_s * 1000.0 / scenario->period_ms;
 	int r = 0;
@@ -414,6 +392,23 @@ static int check_whole(const char *path, struct scenario *scenario, struct err *
 		for (int i = 0; i < scenario->n_tenants; i++)
 			scenario->drawn[i] = scenario->tenants[i].arrive_s < 0;
 	return r;
+}
+
+/*
+ * Like gover-d, also compares [policy] with the flavor on sale. scenario_set() does not, because
+ * its caller may set both, one after the other.
+ */
+static int check_whole(const char *path, struct scenario *scenario, struct err *reterr)
+{
+	int cap_pct = scenario->flavor_cap_pct, pct, r = check_values(path, scenario, reterr);
+	const char *key = policy_params_above_flavor(&scenario->params, cap_pct, &pct);
+
+	if (r < 0 || !key)
+		return r;
+	return err_fail(
+		reterr, EINVAL,
+		"%s: [policy] %s = %d: too large (allowed: up to [offer] flavor_cap_pct = %d)",
+		path, key, pct, cap_pct);
 }
 
 static void set_folder(struct loader *l, const char *path)
@@ -442,8 +437,6 @@ int scenario_load(const char *path, struct scenario *ret_scenario, struct err *r
 	r = inifile_read(path, FILE_BYTES_MAX, &reader, reterr);
 	if (r == 0)
 		r = check_whole(path, ret_scenario, reterr);
-	if (r == 0)
-		r = check_flavor_cap(path, ret_scenario, reterr);
 	if (r < 0)
 		scenario_fini(ret_scenario);
 	return r;
@@ -451,9 +444,7 @@ int scenario_load(const char *path, struct scenario *ret_scenario, struct err *r
 
 int scenario_check(struct scenario *scenario, struct err *reterr)
 {
-	int r = check_whole("scenario", scenario, reterr);
-
-	return r == 0 ? check_flavor_cap("scenario", scenario, reterr) : r;
+	return check_whole("scenario", scenario, reterr);
 }
 
 void scenario_fini(struct scenario *scenario)
@@ -486,7 +477,7 @@ int scenario_set(struct scenario *scenario, const char *key, const char *value, 
 			continue;
 		if (setting_set(&keys[i], scenario, value, &inner) < 0)
 			return err_fail(reterr, EINVAL, "%s", inner.msg);
-		return check_whole("--set", scenario, reterr);
+		return check_values("--set", scenario, reterr);
 	}
 	return err_fail(reterr, ENOENT,
 			"\"%.60s\": unknown key (allowed: a key of [policy], or SECTION.KEY of a "

@@ -104,7 +104,7 @@ void scenario_fini(struct scenario *scenario);
 /*
  * Sets one value. @key: a key of [policy], or SECTION.KEY for a key of another section, but not of
  * [flavor NAME] or [tenant NAME]. After the last value, the caller calls scenario_check(), because
- * some limits depend on two keys. -ENOENT, -EINVAL.
+ * [policy] and [offer] limit each other. -ENOENT, -EINVAL.
  */
 int scenario_set(struct scenario *scenario, const char *key, const char *value, struct err *reterr);
 

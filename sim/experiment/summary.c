@@ -11,7 +11,8 @@
 #name, title, offsetof(struct experiment_summary, member), recorded, whole, \
 			decimals                                                            \
 	}
-#define ACCOUNT(name, title, decimals)		FIELD(name, title, account.name, true, false, decimals)
+#define ACCOUNT(name, title, decimals) FIELD(name, title, account.name, true, false, decimals)
+/* A recording does not contain the demand that such a value requires. */
 #define PLAYED(name, title, decimals)		FIELD(name, title, account.name, false, false, decimals)
 #define ACCOUNT_INT(name, title)		FIELD(name, title, account.name, true, true, 0)
 #define COUNT(name, title, recorded)		FIELD(name, title, name, recorded, true, 0)
@@ -27,7 +28,7 @@ static const struct summary_field fields[] = {
 	ACCOUNT(vgpu_s, "vGPU-seconds", 0),
 	PLAYED(shortfall_pct, "shortfall %", 2),
 	PLAYED(worst_shortfall_pct, "shortfall %, worst vGPU", 2),
-	PLAYED(shortfall_s, "shortfall, vGPU-seconds", 0),
+	PLAYED(shortfall_s, "shortfall, vGPU-seconds", 1),
 	PLAYED(promised_s, "promised vGPU-seconds", 0),
 	ACCOUNT_INT(vgpus_start, "vGPUs at the start"),
 	ACCOUNT_INT(vgpus_end, "vGPUs at the end"),

@@ -38,7 +38,7 @@ void summary_encode(const struct experiment_summary *summary, bool recorded, int
 json_t *summary_encode_depths(const double *depth_s, int decimals);
 
 /*
- * Adds up the summaries of @n GPUs. Means are weighted by seconds. The min-max ratio, lambda and
+ * Adds up the summaries of @n GPUs. Means are weighted by seconds. The min-max ratio, lambda,
  * worst_broken_pct and worst_shortfall_pct are the values of the worst GPU.
  */
 void summary_add_up(const struct experiment_summary *const *parts, int n,

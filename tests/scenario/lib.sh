@@ -115,8 +115,6 @@ recorded() { # recorded SQL: succeeds if the query on the history returns rows
 
 ctl() { "$B/gover-ctl" --socket "$sock" "$@"; }
 
-# REST over TCP with a token. Tokens are passed in files, because every user can read arguments.
-
 # The range is below that of the ports that the kernel gives to clients.
 free_port() { # free_port: prints a TCP port on which no program listens
   while :; do
@@ -127,6 +125,7 @@ free_port() { # free_port: prints a TCP port on which no program listens
   echo "$free"
 }
 
+# REST over TCP with a token. Tokens are passed in files, because every user can read arguments.
 tcp() { # tcp: finds a free $port and sets daemon_extra for sim_conf
   port=$(free_port)
   url=http://127.0.0.1:$port

@@ -163,7 +163,7 @@ static void non_blocking_map(struct bed *bed)
 	finish_event(kernel);
 }
 
-/* PoCL may end an unmap after its event: the count has 2 s to become the expected one. */
+/* Waits up to 2 s for @expected, because PoCL may lower the count after the event of an unmap. */
 static cl_uint map_count(cl_mem buffer, cl_uint expected)
 {
 	const struct timespec pause = {.tv_nsec = 1000000};
