@@ -26,8 +26,11 @@
 #define NS_PER_MS	1000000ull
 #define CONNECTING_NS	(10 * NS_PER_MS)  /* time until the next call while connecting */
 #define FULL_NS		(100 * NS_PER_MS) /* time until the next call while the channel is full */
-#define MAX_DELAY_S	8
-#define LIMITS_PER_POLL 8 /* maximum limit messages read per call */
+#define FIRST_DELAY_MS	1000
+#define BUSY_DELAY_MS	10 /* first delay if another program has the port open */
+#define MAX_DELAY_MS	8000
+#define EXIT_TRIES	10 /* attempts to open a busy port at exit, 1 ms apart */
+#define LIMITS_PER_POLL 8  /* maximum limit messages read per call */
 
 #define WORDS (FPS_MESSAGE_BYTES / sizeof(uint64_t))
 
@@ -41,7 +44,7 @@ static struct owned_fd channel = {.fd = -1};
 static bool connected;
 static unsigned int sent; /* number of messages sent on this channel */
 /* time from the last failure to the next attempt, doubled at each failure; 0: the channel works */
-static unsigned int delay_s;
+static unsigned int delay_ms;
 static struct fps_message next;
 static union {
 	uint64_t word[WORDS];
@@ -81,7 +84,7 @@ void report_reset(void)
 {
 	channel_drop();
 	page = NULL;
-	delay_s = 0;
+	delay_ms = 0;
 }
 
 void report_start(const struct fps_page *new_page)
@@ -183,15 +186,21 @@ static void limit_poll(void)
 		limit_receive(&received, bytes, (size_t)n, limit);
 }
 
+/*
+ * Another program has a port open only for one message, so a busy port is tried again soon. If it
+ * stays busy, the delay grows as for other errors.
+ */
 static uint64_t back_off(int error)
 {
+	unsigned int first_ms = error == -EBUSY ? BUSY_DELAY_MS : FIRST_DELAY_MS;
+
 	channel_drop();
-	delay_s = delay_s == 0 ? 1 : delay_s * 2;
-	if (delay_s > MAX_DELAY_S)
-		delay_s = MAX_DELAY_S;
-	debug_log("cannot reach the host: %s; next attempt in %u s", strerrordesc_np(-error),
-		  delay_s);
-	return delay_s * NS_PER_S;
+	delay_ms = delay_ms * 2 < first_ms ? first_ms : delay_ms * 2;
+	if (delay_ms > MAX_DELAY_MS)
+		delay_ms = MAX_DELAY_MS;
+	debug_log("cannot reach the host: %s; next attempt in %u ms", strerrordesc_np(-error),
+		  delay_ms);
+	return delay_ms * NS_PER_MS;
 }
 
 uint64_t report_poll(void)
@@ -216,18 +225,30 @@ uint64_t report_poll(void)
 	else if (sent == 1) {
 		debug_log("connected to the host");
 		/*
-		 * Keep delay_s: the first message may be lost, so that the channel is not yet known
-		 * to work.
+		 * Keep delay_ms: the first message may be lost, so that the channel is not yet
+		 * known to work.
 		 */
 		return NS_PER_S;
 	}
-	delay_s = 0;
+	delay_ms = 0;
 	return NS_PER_S;
+}
+
+static int channel_open_at_exit(void)
+{
+	const struct timespec pause = {.tv_nsec = NS_PER_MS};
+	int r = channel_open();
+
+	for (int tries = 1; r == -EBUSY && tries < EXIT_TRIES; tries++) {
+		(void)clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+		r = channel_open();
+	}
+	return r;
 }
 
 void report_finish(void)
 {
-	if (!page || channel_open() < 0 || (out_at > 0 && message_send() < 0))
+	if (!page || channel_open_at_exit() < 0 || (out_at > 0 && message_send() < 0))
 		return;
 	next.flags = FPS_MESSAGE_LAST;
 	message_make();

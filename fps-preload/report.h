@@ -2,7 +2,8 @@
 /*
  * Sends the counters of the shared page from a virtual machine to the daemon, as messages. Over
  * vsock it also receives the frame rate limit. One thread at a time calls these functions, about
- * once a second and not per frame (see shared-page.c). They never block and never raise SIGPIPE.
+ * once a second and not per frame (see shared-page.c). They never raise SIGPIPE, and only
+ * report_finish() may wait.
  */
 #ifndef FPS_PRELOAD_REPORT_H
 #define FPS_PRELOAD_REPORT_H
@@ -33,7 +34,10 @@ void report_reset(void);
  */
 uint64_t report_poll(void);
 
-/* Called when the program exits: tries once to send the last counters. */
+/*
+ * Called when the program exits: tries once to send the last counters. If another program has the
+ * port open, waits for at most 10 ms.
+ */
 void report_finish(void);
 
 #endif
