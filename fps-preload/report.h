@@ -36,7 +36,7 @@ uint64_t report_poll(void);
 
 /*
  * Called when the program exits: tries once to send the last counters. If another program has the
- * port open, waits for at most 10 ms.
+ * port open, tries to open it up to ten times, 1 ms apart.
  */
 void report_finish(void);
 

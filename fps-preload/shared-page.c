@@ -212,14 +212,21 @@ void shared_page_count_gpu_time(uint64_t gpu_ns)
 	add64(&self.lane->gpu_frames, 1, self.shared);
 }
 
-/* Runs at exit() only. Does nothing if another thread is polling the connection. */
+/*
+ * Runs at exit() only. Does nothing if another thread is polling the connection. Prevents thread
+ * cancellation, which would end the thread inside exit().
+ */
 __attribute__((destructor)) static void finish(void)
 {
 	struct local *l = __atomic_load_n(&local, __ATOMIC_ACQUIRE);
+	int cancel_state;
 
-	if (l && __atomic_load_n(&l->page, __ATOMIC_ACQUIRE) &&
-	    !__atomic_exchange_n(&l->polling, true, __ATOMIC_ACQUIRE))
-		connection_finish();
+	if (!l || !__atomic_load_n(&l->page, __ATOMIC_ACQUIRE) ||
+	    __atomic_exchange_n(&l->polling, true, __ATOMIC_ACQUIRE))
+		return;
+	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+	connection_finish();
+	(void)pthread_setcancelstate(cancel_state, NULL);
 }
 
 void shared_page_count_frames(uint64_t now_ns, unsigned int frames)

@@ -57,6 +57,9 @@ ok "a program calls exec" silent drawing exec 200 10000
 ok "200 of the second are counted, and those of the first's full seconds" \
   until_ok 20 that /v1/vgpus/web ".frames > $((before + 200)) and .frames <= $((before + 400))"
 before=$(settled)
+ok "a program exits with a pending cancellation" silent drawing cancelled 200 10000
+ok "200 more are counted" until_ok 20 has $((before + 200))
+before=$((before + 200))
 
 drawing direct-glx 400 10000 >"$dir/said" 2>&1 &
 program=$!

@@ -236,6 +236,14 @@ static void killed(void)
 	raise(SIGKILL);
 }
 
+/* Calls exit() while a cancellation of the main thread is pending. */
+static void cancelled(void)
+{
+	direct_glx();
+	if (pthread_cancel(pthread_self()) != 0)
+		fail("pthread_cancel");
+}
+
 static void keep_errno(void)
 {
 	for (long i = 0; i < frames; i++, rest()) {
@@ -348,14 +356,23 @@ static const struct {
 	void (*draw)(void);
 	int times; /* frames that this process presents, in multiples of FRAMES; 0: unknown */
 } ways[] = {
-	{"direct-glx", direct_glx, 1},	 {"direct-egl", direct_egl, 1},
-	{"dlsym-proc", dlsym_proc, 1},	 {"translated", translated, 0},
-	{"failed-swap", failed_swap, 0}, {"threads", threads, 0},
-	{"fork", fork_child, 2},	 {"clone", clone_child, 2},
-	{"orphan", orphan, 1},		 {"exec", exec_self, 1},
-	{"killed", killed, 1},		 {"errno", keep_errno, 1},
-	{"close-fds", close_fds, 2},	 {"environment", keep_environment, 1},
-	{"beside", beside, 1},		 {"timed", timed, 1},
+	{"direct-glx", direct_glx, 1},
+	{"direct-egl", direct_egl, 1},
+	{"dlsym-proc", dlsym_proc, 1},
+	{"translated", translated, 0},
+	{"failed-swap", failed_swap, 0},
+	{"threads", threads, 0},
+	{"fork", fork_child, 2},
+	{"clone", clone_child, 2},
+	{"orphan", orphan, 1},
+	{"exec", exec_self, 1},
+	{"killed", killed, 1},
+	{"cancelled", cancelled, 1},
+	{"errno", keep_errno, 1},
+	{"close-fds", close_fds, 2},
+	{"environment", keep_environment, 1},
+	{"beside", beside, 1},
+	{"timed", timed, 1},
 };
 
 static long presented(void)

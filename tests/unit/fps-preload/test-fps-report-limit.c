@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The library in a virtual machine receives the frame rate limit. */
-#include "tests/unit/fps-preload/report-rig.h"
+#include "tests/unit/fps-preload/test-fps-report-rig.h"
 
 #define LIMIT_NS 20000000
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The library in a virtual machine sends complete messages, one at a time, over an unreliable
  * channel. */
-#include "tests/unit/fps-preload/report-rig.h"
+#include "tests/unit/fps-preload/test-fps-report-rig.h"
 
 static void a_message_a_second_reports_all_counters(void **state)
 {

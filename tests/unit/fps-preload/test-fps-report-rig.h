@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared by the tests of fps-preload/report.c: a channel, a page and a daemon under the control of
  * the test. Included once per test program. */
-#ifndef REPORT_RIG_H
-#define REPORT_RIG_H
+#ifndef TESTS_UNIT_FPS_PRELOAD_TEST_FPS_REPORT_RIG_H
+#define TESTS_UNIT_FPS_PRELOAD_TEST_FPS_REPORT_RIG_H
 
 #include <errno.h>
 #include <setjmp.h>
