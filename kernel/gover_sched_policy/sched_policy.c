@@ -45,7 +45,7 @@ struct vgpu_sched_data {
 	u64 charged_to_ns;	/* busy time is charged up to here; valid while in_flight > 0 */
 };
 
-/* --- the discipline, a parameter of kvmgt --- */
+/* --- the initial discipline of a GPU, a parameter of kvmgt --- */
 
 static const struct sched_discipline *chosen_discipline = &sched_disciplines[0];
 
@@ -73,7 +73,7 @@ static const struct kernel_param_ops discipline_ops = {
 	.get = get_discipline,
 };
 module_param_cb(discipline, &discipline_ops, NULL, 0444);
-MODULE_PARM_DESC(discipline, "how vGPUs share the GPU: cap or weight (default cap)");
+MODULE_PARM_DESC(discipline, "how vGPUs share the GPU: cap, guarantee or weight (default cap)");
 
 /* --- accounting --- */
 
@@ -163,6 +163,7 @@ void intel_vgpu_read_sched(struct intel_vgpu *vgpu, struct intel_vgpu_sched_stat
 	*ret_state = (struct intel_vgpu_sched_state){
 		.cap_pct = v->sched.next_cap_pct,
 		.initial_cap_pct = v->sched.initial_cap_pct,
+		.ceiling_pct = v->sched.ceiling_pct,
 		.lease_ns = v->sched.lease_ns,
 		.busy_ns = v->sched.busy_ns,
 		.sched_ns = sched_allotted_ns(&v->sched, now_ns),
@@ -198,6 +199,20 @@ int intel_vgpu_set_initial_cap(struct intel_vgpu *vgpu, u32 cap_pct)
 	return r;
 }
 
+int intel_vgpu_set_ceiling(struct intel_vgpu *vgpu, u32 ceiling_pct)
+{
+	struct gvt_sched_data *data = vgpu->gvt->scheduler.sched_data;
+	struct vgpu_sched_data *v = vgpu->sched_data;
+
+	if (ceiling_pct > 100)
+		return -EINVAL;
+	spin_lock(&data->lock);
+	catch_up(data);
+	sched_set_ceiling(&v->sched, ceiling_pct);
+	spin_unlock(&data->lock);
+	return 0;
+}
+
 int intel_vgpu_set_lease(struct intel_vgpu *vgpu, u32 lease_ms)
 {
 	struct gvt_sched_data *data = vgpu->gvt->scheduler.sched_data;
@@ -206,6 +221,46 @@ int intel_vgpu_set_lease(struct intel_vgpu *vgpu, u32 lease_ms)
 	spin_lock(&data->lock);
 	sched_set_lease(&v->sched, (u64)lease_ms * NSEC_PER_MSEC, catch_up(data));
 	spin_unlock(&data->lock);
+	return 0;
+}
+
+/* --- the discipline of a GPU --- */
+
+const char *intel_gvt_sharing(struct intel_gvt *gvt)
+{
+	struct gvt_sched_data *data = gvt->scheduler.sched_data;
+	const char *word;
+
+	spin_lock(&data->lock);
+	word = sched_sharing_name(data->sched.discipline);
+	spin_unlock(&data->lock);
+	return word;
+}
+
+static const struct sched_discipline *find_sharing(const char *word)
+{
+	const struct sched_discipline *discipline;
+
+	for (discipline = sched_disciplines; discipline->name; discipline++) {
+		if (discipline->sharing && sysfs_streq(word, discipline->sharing))
+			return discipline;
+	}
+	return NULL;
+}
+
+/* Time up to now is charged in the previous discipline, also of workloads in flight. */
+int intel_gvt_set_sharing(struct intel_gvt *gvt, const char *word)
+{
+	struct gvt_sched_data *data = gvt->scheduler.sched_data;
+	const struct sched_discipline *discipline = find_sharing(word);
+
+	if (!discipline)
+		return -EINVAL;
+	spin_lock(&data->lock);
+	catch_up(data);
+	sched_set_discipline(&data->sched, discipline);
+	spin_unlock(&data->lock);
+	intel_gvt_kick_schedule(gvt);
 	return 0;
 }
 

@@ -45,6 +45,7 @@ void intel_vgpu_end_workload(struct intel_vgpu *vgpu);
 struct intel_vgpu_sched_state {
 	unsigned int cap_pct; /* the last cap that was written */
 	unsigned int initial_cap_pct;
+	unsigned int ceiling_pct;
 	u64 lease_ns;
 	u64 busy_ns;
 	u64 sched_ns;
@@ -54,17 +55,33 @@ struct intel_vgpu_sched_state {
 void intel_vgpu_read_sched(struct intel_vgpu *vgpu, struct intel_vgpu_sched_state *ret_state);
 
 /*
- * Each returns -EINVAL if @cap_pct exceeds 100. After a cap was written,
+ * Each returns -EINVAL if the percentage exceeds 100. After a cap was written,
  * intel_vgpu_set_initial_cap() returns -EPERM.
  */
 int intel_vgpu_set_cap(struct intel_vgpu *vgpu, u32 cap_pct);
 int intel_vgpu_set_initial_cap(struct intel_vgpu *vgpu, u32 cap_pct);
+int intel_vgpu_set_ceiling(struct intel_vgpu *vgpu, u32 ceiling_pct);
 
 /* @lease_ms 0: no lease. Always returns 0. */
 int intel_vgpu_set_lease(struct intel_vgpu *vgpu, u32 lease_ms);
 
+/*
+ * intel_gvt_sharing() returns the word of the discipline in force: "hard" (caps are limits),
+ * "guarantee" or "weight". intel_gvt_set_sharing() changes the discipline at once. @word is "hard"
+ * or "guarantee", with or without a newline; for other words it returns -EINVAL and changes
+ * nothing.
+ */
+const char *intel_gvt_sharing(struct intel_gvt *gvt);
+int intel_gvt_set_sharing(struct intel_gvt *gvt, const char *word);
+
 /* The files of the sysfs group intel_vgpu (gvt/sched_sysfs.c). */
-#define INTEL_VGPU_SCHED_ATTRS 5
+#define INTEL_VGPU_SCHED_ATTRS 6
 extern struct device_attribute intel_vgpu_sched_attrs[INTEL_VGPU_SCHED_ATTRS];
+
+/*
+ * The file gover_sharing of the GPU's device. Create it before the mdev parent is registered;
+ * remove it before gvt is freed.
+ */
+extern struct device_attribute intel_gvt_sharing_attr;
 
 #endif

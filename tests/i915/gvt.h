@@ -19,8 +19,11 @@ struct intel_runtime_pm {
 	int held;
 };
 
+struct intel_gvt;
+
 struct drm_i915_private {
 	struct intel_runtime_pm runtime_pm;
+	struct intel_gvt *gvt;
 };
 
 struct intel_gt {
@@ -71,6 +74,11 @@ struct intel_vgpu {
 #define workload_q_head(vgpu, e)  (&(vgpu)->submission.workload_q_head[(e)->id])
 #define for_each_engine(e, gt, i) for ((i) = 0; (i) < ENGINES && ((e) = &(gt)->engine[(i)]); (i)++)
 #define gvt_dbg_core(...)	  ((void)0)
+
+static inline struct drm_i915_private *kdev_to_i915(struct device *dev)
+{
+	return dev_get_drvdata(dev);
+}
 
 static inline void intel_gvt_request_service(struct intel_gvt *gvt, int service)
 {

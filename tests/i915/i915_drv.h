@@ -121,6 +121,7 @@ static inline void spin_unlock(spinlock_t *lock)
 #define spin_unlock_bh		spin_unlock
 #define lockdep_assert_held(l)	assert((l)->held)
 #define smp_mb__after_atomic()	((void)0)
+#define READ_ONCE(x)		(x)
 #define set_bit(bit, address)	(*(address) |= 1UL << (bit))
 #define clear_bit(bit, address) (*(address) &= ~(1UL << (bit)))
 
@@ -207,6 +208,15 @@ static inline ssize_t strscpy(char *to, const char *from, size_t size)
 		return -E2BIG;
 	memcpy(to, from, length + 1);
 	return (ssize_t)length;
+}
+
+/* Returns true if @text is @word, with or without a newline at the end. */
+static inline bool sysfs_streq(const char *text, const char *word)
+{
+	size_t n = strlen(word);
+
+	return strncmp(text, word, n) == 0 &&
+	       (strcmp(text + n, "") == 0 || strcmp(text + n, "\n") == 0);
 }
 
 static inline char *strim(char *text)

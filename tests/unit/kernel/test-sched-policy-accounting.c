@@ -110,6 +110,26 @@ static void a_lease_ends_without_a_reader(void **state)
 	rig_fini(&rig);
 }
 
+/* A lease limits the cap only: it changes neither the discipline nor the ceiling. */
+static void a_lease_ends_under_guarantee_too(void **state)
+{
+	struct rig rig;
+	struct guest *a;
+
+	(void)state;
+	rig_init(&rig);
+	assert_int_equal(intel_gvt_set_sharing(&rig.gvt, "guarantee"), 0);
+	a = rig_create(&rig, 4);
+	assert_int_equal(intel_vgpu_set_lease(&a->vgpu, 700), 0);
+	assert_int_equal(intel_vgpu_set_ceiling(&a->vgpu, 90), 0);
+	assert_int_equal(intel_vgpu_set_cap(&a->vgpu, 80), 0);
+	rig_run(&rig, 900 * MS);
+	assert_int_equal(state_of_guest(a).cap_pct, 25);
+	assert_int_equal(state_of_guest(a).ceiling_pct, 90);
+	assert_string_equal(intel_gvt_sharing(&rig.gvt), "guarantee");
+	rig_fini(&rig);
+}
+
 static void the_policy_continues_after_a_suspended_machine(void **state)
 {
 	struct rig rig;
@@ -173,6 +193,9 @@ static void files_are_read_and_written(void **state)
 	} cases[] = {
 		{"initial_cap", "101\n", -EINVAL},
 		{"initial_cap", "40\n", 3},
+		{"cap_ceiling", "101\n", -EINVAL},
+		{"cap_ceiling", "all\n", -EINVAL},
+		{"cap_ceiling", "4294967296\n", -ERANGE},
 		{"cap", "101\n", -EINVAL},
 		{"cap", "-1\n", -EINVAL},
 		{"cap", "many\n", -EINVAL},
@@ -181,6 +204,7 @@ static void files_are_read_and_written(void **state)
 		{"initial_cap", "50\n", -EPERM},
 		{"cap_lease_ms", "4294967296\n", -ERANGE},
 		{"cap_lease_ms", "4294967295\n", 11},
+		{"cap_ceiling", "70\n", 3},
 		{"busy_time", "0\n", -EACCES},
 		{"sched_time", "0\n", -EACCES},
 	};
@@ -192,16 +216,42 @@ static void files_are_read_and_written(void **state)
 	a = rig_create(&rig, 2);
 	assert_string_equal(get(a, "cap"), "50\n");
 	assert_string_equal(get(a, "initial_cap"), "50\n");
+	assert_string_equal(get(a, "cap_ceiling"), "50\n");
 	assert_string_equal(get(a, "cap_lease_ms"), "0\n");
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		assert_int_equal(put(a, cases[i].name, cases[i].text), cases[i].want);
 	assert_string_equal(get(a, "cap"), "55\n");
 	assert_string_equal(get(a, "initial_cap"), "40\n");
+	assert_string_equal(get(a, "cap_ceiling"), "70\n");
 	assert_string_equal(get(a, "cap_lease_ms"), "4294967295\n");
 	rig_run(&rig, 1 * S);
 	assert_string_equal(get(a, "busy_time"), "0\n");
 	/* The initial cap of 50 % was in force during the first 100 ms. */
 	assert_string_equal(get(a, "sched_time"), "545000000\n");
+	rig_fini(&rig);
+}
+
+static void the_file_of_the_gpu_is_read_and_written(void **state)
+{
+	struct device_attribute *attr = &intel_gvt_sharing_attr;
+	struct rig rig;
+	struct device dev = {.data = &rig.i915};
+	char text[PAGE_SIZE];
+
+	(void)state;
+	rig_init(&rig);
+	rig.i915.gvt = &rig.gvt;
+	assert_string_equal(attr->attr.name, "gover_sharing");
+	assert_int_equal(attr->attr.mode, 0644);
+	assert_int_equal(attr->show(&dev, attr, text), 5);
+	assert_string_equal(text, "hard\n");
+	assert_int_equal(attr->store(&dev, attr, "guarantee\n", 10), 10);
+	assert_int_equal(attr->store(&dev, attr, "weight\n", 7), -EINVAL);
+	assert_int_equal(attr->show(&dev, attr, text), 10);
+	assert_string_equal(text, "guarantee\n");
+	rig.i915.gvt = NULL; /* as at the beginning of intel_gvt_clean_device() */
+	assert_int_equal(attr->show(&dev, attr, text), -ENODEV);
+	assert_int_equal(attr->store(&dev, attr, "hard\n", 5), -ENODEV);
 	rig_fini(&rig);
 }
 
@@ -321,7 +371,14 @@ static void random_operations_keep_the_rules(void **state)
 			rig_remove(&rig, guest);
 		else if ((seed >> 24) % 4 == 1)
 			assert_int_equal(intel_vgpu_set_cap(&guest->vgpu, (seed >> 20) % 101), 0);
-		else if ((seed >> 24) % 4 == 2)
+		else if ((seed >> 24) % 8 == 2)
+			assert_int_equal(intel_gvt_set_sharing(
+						 &rig.gvt, (seed >> 8) % 2 ? "hard" : "guarantee"),
+					 0);
+		else if ((seed >> 24) % 8 == 6)
+			assert_int_equal(intel_vgpu_set_ceiling(&guest->vgpu, (seed >> 20) % 101),
+					 0);
+		else if ((seed >> 24) % 8 == 3)
 			guest->habits[BCS0].length_ns = (seed >> 8) % 8 * MS;
 		else
 			intel_vgpu_stop_schedule(&guest->vgpu);
@@ -341,8 +398,10 @@ int main(void)
 		cmocka_unit_test(a_new_cap_takes_effect_at_the_next_slot),
 		cmocka_unit_test(an_expired_lease_restores_the_initial_cap),
 		cmocka_unit_test(a_lease_ends_without_a_reader),
+		cmocka_unit_test(a_lease_ends_under_guarantee_too),
 		cmocka_unit_test(the_policy_continues_after_a_suspended_machine),
 		cmocka_unit_test(files_are_read_and_written),
+		cmocka_unit_test(the_file_of_the_gpu_is_read_and_written),
 		cmocka_unit_test(the_initial_cap_depends_on_the_type),
 		cmocka_unit_test(a_reset_keeps_cap_and_counters),
 		cmocka_unit_test(a_stopped_vgpu_is_not_dispatched),

@@ -142,6 +142,160 @@ static void weight_shares_the_whole_gpu(void **state)
 	assert_string_equal(chosen_discipline->name, "cap");
 }
 
+/* --- guarantee --- */
+
+static void change_sharing(struct rig *rig, const char *word)
+{
+	assert_int_equal(intel_gvt_set_sharing(&rig->gvt, word), 0);
+	assert_string_equal(intel_gvt_sharing(&rig->gvt), word);
+}
+
+/* Adds a guest with the initial cap @initial_cap, which is the ceiling, and the cap @cap. */
+static struct guest *add_guest(struct rig *rig, u32 initial_cap, u32 cap, u64 length_ns)
+{
+	struct guest *guest = rig_add(rig, initial_cap, length_ns);
+
+	assert_int_equal(intel_vgpu_set_cap(&guest->vgpu, cap), 0);
+	return guest;
+}
+
+static void idle_time_is_given_up_to_the_ceiling(void **state)
+{
+	static const struct {
+		int ceiling; /* -1: the initial cap */
+		u64 share;
+	} cases[] = {{-1, 60}, {45, 45}, {100, 100}, {0, 100}, {10, 20}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct rig rig;
+		struct guest *a;
+		u64 allotted_ns;
+
+		rig_init(&rig);
+		change_sharing(&rig, "guarantee");
+		a = add_guest(&rig, 60, 20, 1 * MS);
+		rig_add(&rig, 80, 0);
+		if (cases[i].ceiling >= 0)
+			assert_int_equal(intel_vgpu_set_ceiling(&a->vgpu, (u32)cases[i].ceiling),
+					 0);
+		rig_begin(&rig);
+		allotted_ns = state_of_guest(a).sched_ns;
+		rig_run(&rig, 10 * S);
+		assert_share(a, 0, cases[i].share, 5);
+		assert_int_equal(state_of_guest(a).sched_ns - allotted_ns, 2 * S);
+		rig_fini(&rig);
+	}
+}
+
+static void a_guarantee_does_not_depend_on_the_borrower(void **state)
+{
+	struct rig rig;
+	struct guest *a, *b;
+
+	(void)state;
+	rig_init(&rig);
+	change_sharing(&rig, "guarantee");
+	a = add_guest(&rig, 100, 30, 4 * MS);
+	b = add_guest(&rig, 70, 70, 0);
+	rig_begin(&rig);
+	rig_run(&rig, 10 * S);
+	assert_share(a, 0, 100, 1);
+	b->habits[RCS0].length_ns = 4 * MS;
+	rig_begin(&rig);
+	rig_run(&rig, 10 * S);
+	assert_share(b, 0, 70, 5);
+	rig_fini(&rig);
+}
+
+/* The borrower has a workload of 20 ms in flight, which cannot be preempted. */
+static void a_guest_with_slice_waits_for_one_workload_at_most(void **state)
+{
+	struct rig rig;
+	struct guest *a, *b;
+
+	(void)state;
+	rig_init(&rig);
+	change_sharing(&rig, "guarantee");
+	a = add_guest(&rig, 100, 10, 20 * MS);
+	b = add_guest(&rig, 90, 90, 0);
+	rig_begin(&rig);
+	rig_run(&rig, 45 * MS);
+	assert_int_equal(busy(a), 45 * MS);
+	submit(&rig, b, RCS0, 5 * MS);
+	rig_run(&rig, 15 * MS);
+	assert_int_equal(busy(b), 0);
+	rig_run(&rig, 5 * MS);
+	assert_int_equal(busy(b), 5 * MS);
+	assert_int_equal(busy(a), 60 * MS);
+	rig_fini(&rig);
+}
+
+/* The caps 10 and 30 leave 60 %, of which the guests borrow 15 and 45. */
+static void spare_time_is_shared_in_proportion_to_caps(void **state)
+{
+	struct rig rig;
+	struct guest *a, *b;
+
+	(void)state;
+	rig_init(&rig);
+	change_sharing(&rig, "guarantee");
+	a = add_guest(&rig, 100, 10, 1 * MS);
+	b = add_guest(&rig, 100, 30, 1 * MS);
+	rig_begin(&rig);
+	rig_run(&rig, 10 * S);
+	assert_share(a, 0, 25, 5);
+	assert_share(b, 0, 75, 5);
+	rig_fini(&rig);
+}
+
+/* The workload of vGPU a is in flight during both changes. */
+static void a_changed_discipline_is_in_force_at_once(void **state)
+{
+	struct rig rig;
+	struct guest *a;
+
+	(void)state;
+	rig_init(&rig);
+	a = add_guest(&rig, 100, 20, 0);
+	assert_string_equal(intel_gvt_sharing(&rig.gvt), "hard");
+	rig_begin(&rig);
+	for (int i = 0; i < 10; i++)
+		submit(&rig, a, RCS0, 8 * MS);
+	rig_run(&rig, 30 * MS);
+	/* The third workload overran the slice of 20 ms. */
+	assert_int_equal(busy(a), 24 * MS);
+	assert_ptr_equal(rig.gvt.scheduler.current_vgpu, &rig.idle);
+	change_sharing(&rig, "guarantee");
+	rig_run(&rig, 20 * MS + 500000);
+	change_sharing(&rig, "hard");
+	rig_run(&rig, 40 * MS);
+	/* The workload in flight ends, and no other begins before the next slot. */
+	assert_int_equal(busy(a), 48 * MS);
+	/* Only the time after the change is a debt. */
+	assert_int_equal(((struct vgpu_sched_data *)a->vgpu.sched_data)->sched.slice_ns,
+			 -(3 * (int64_t)MS + 500000));
+	rig_run(&rig, 11 * MS);
+	assert_true(busy(a) > 48 * MS);
+	rig_fini(&rig);
+}
+
+static void other_words_change_nothing(void **state)
+{
+	static const char *const words[] = {"",		"\n",	      "cap",	       "weight",
+					    "Hard",	" hard",      "hard ",	       "har",
+					    "hard\n\n", "guarantee_", "guarantee hard"};
+	struct rig rig;
+
+	(void)state;
+	rig_init(&rig);
+	change_sharing(&rig, "guarantee");
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		assert_int_equal(intel_gvt_set_sharing(&rig.gvt, words[i]), -EINVAL);
+	assert_string_equal(intel_gvt_sharing(&rig.gvt), "guarantee");
+	rig_fini(&rig);
+}
+
 /* --- turns --- */
 
 static void a_single_vgpu_is_dispatched_at_once(void **state)
@@ -320,6 +474,12 @@ int main(void)
 		cmocka_unit_test(long_workloads_are_deducted),
 		cmocka_unit_test(a_late_service_thread_does_not_change_shares),
 		cmocka_unit_test(weight_shares_the_whole_gpu),
+		cmocka_unit_test(idle_time_is_given_up_to_the_ceiling),
+		cmocka_unit_test(a_guarantee_does_not_depend_on_the_borrower),
+		cmocka_unit_test(a_guest_with_slice_waits_for_one_workload_at_most),
+		cmocka_unit_test(spare_time_is_shared_in_proportion_to_caps),
+		cmocka_unit_test(a_changed_discipline_is_in_force_at_once),
+		cmocka_unit_test(other_words_change_nothing),
 		cmocka_unit_test(a_single_vgpu_is_dispatched_at_once),
 		cmocka_unit_test(without_slice_a_vgpu_waits_for_the_next_slot),
 		cmocka_unit_test(a_vgpu_without_work_leaves_at_once),
