@@ -6,6 +6,7 @@
  */
 #include <linux/ktime.h>
 #include <linux/minmax.h>
+#include <linux/string.h>
 
 #include "gpu.h"
 
@@ -106,6 +107,44 @@ void gpu_fini(struct gpu *gpu)
 	ida_destroy(&gpu->ids);
 }
 
+/* --- the discipline --- */
+
+const char *gpu_sharing(struct gpu *gpu)
+{
+	const char *word;
+
+	spin_lock_bh(&gpu->lock);
+	word = sched_sharing_name(gpu->sched.discipline);
+	spin_unlock_bh(&gpu->lock);
+	return word;
+}
+
+static const struct sched_discipline *find_sharing(const char *word)
+{
+	const struct sched_discipline *discipline;
+
+	for (discipline = sched_disciplines; discipline->name; discipline++) {
+		if (discipline->sharing && sysfs_streq(word, discipline->sharing))
+			return discipline;
+	}
+	return NULL;
+}
+
+int gpu_set_sharing(struct gpu *gpu, const char *word)
+{
+	const struct sched_discipline *discipline = find_sharing(word);
+
+	if (!discipline)
+		return -EINVAL;
+	spin_lock_bh(&gpu->lock);
+	catch_up(gpu);
+	sched_set_discipline(&gpu->sched, discipline);
+	spin_unlock_bh(&gpu->lock);
+	return 0;
+}
+
+/* --- vGPUs --- */
+
 unsigned int gpu_room(struct gpu *gpu, unsigned int low_gm_mb)
 {
 	return READ_ONCE(gpu->low_gm_mb) / low_gm_mb;
@@ -161,6 +200,7 @@ void gpu_read(struct vgpu *vgpu, struct vgpu_state *ret_state)
 	*ret_state = (struct vgpu_state){
 		.cap_pct = vgpu->sched.next_cap_pct,
 		.initial_cap_pct = vgpu->sched.initial_cap_pct,
+		.ceiling_pct = vgpu->sched.ceiling_pct,
 		.load_pct = vgpu->load_pct,
 		.lease_ns = vgpu->sched.lease_ns,
 		.busy_ns = vgpu->sched.busy_ns,
@@ -194,6 +234,19 @@ int gpu_set_initial_cap(struct vgpu *vgpu, unsigned int cap_pct)
 	r = sched_set_initial_cap(&vgpu->sched, cap_pct) < 0 ? -EPERM : 0;
 	spin_unlock_bh(&gpu->lock);
 	return r;
+}
+
+int gpu_set_ceiling(struct vgpu *vgpu, unsigned int ceiling_pct)
+{
+	struct gpu *gpu = vgpu->gpu;
+
+	if (ceiling_pct > 100)
+		return -EINVAL;
+	spin_lock_bh(&gpu->lock);
+	catch_up(gpu);
+	sched_set_ceiling(&vgpu->sched, ceiling_pct);
+	spin_unlock_bh(&gpu->lock);
+	return 0;
 }
 
 /*

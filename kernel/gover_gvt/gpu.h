@@ -46,6 +46,7 @@ struct vgpu {
 struct vgpu_state {
 	unsigned int cap_pct; /* the last cap that was written */
 	unsigned int initial_cap_pct;
+	unsigned int ceiling_pct;
 	unsigned int load_pct;
 	u64 lease_ns;
 	u64 busy_ns;
@@ -54,6 +55,14 @@ struct vgpu_state {
 
 void gpu_init(struct gpu *gpu, const struct sched_discipline *discipline);
 void gpu_fini(struct gpu *gpu); /* Call after the last gpu_remove(). */
+
+/*
+ * gpu_sharing() returns the word of the discipline in force: "hard" (caps are limits), "guarantee"
+ * or "weight". gpu_set_sharing() changes the discipline at once. @word is "hard" or "guarantee",
+ * with or without a newline; for other words it returns -EINVAL and changes nothing.
+ */
+const char *gpu_sharing(struct gpu *gpu);
+int gpu_set_sharing(struct gpu *gpu, const char *word);
 
 /* Returns how many more vGPUs of @low_gm_mb MB the free aperture memory allows. */
 unsigned int gpu_room(struct gpu *gpu, unsigned int low_gm_mb);
@@ -73,6 +82,7 @@ void gpu_read(struct vgpu *vgpu, struct vgpu_state *ret_state);
  */
 int gpu_set_cap(struct vgpu *vgpu, unsigned int cap_pct);
 int gpu_set_initial_cap(struct vgpu *vgpu, unsigned int cap_pct);
+int gpu_set_ceiling(struct vgpu *vgpu, unsigned int ceiling_pct);
 int gpu_set_load(struct vgpu *vgpu, unsigned int load_pct);
 void gpu_set_lease(struct vgpu *vgpu, u32 lease_ms);
 

@@ -23,9 +23,30 @@ MODULE_PARM_DESC(gpus, "number of GPUs, 1 to 32 (default 1)");
 
 static char *discipline = "cap";
 module_param(discipline, charp, 0444);
-MODULE_PARM_DESC(discipline, "how vGPUs share a GPU: cap or weight (default cap)");
+MODULE_PARM_DESC(discipline, "how vGPUs share a GPU: cap, guarantee or weight (default cap)");
 
 static struct platform_device *devices[GPUS_MAX];
+
+/* --- the file of a GPU --- */
+
+static ssize_t gover_sharing_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct parent *parent = dev_get_drvdata(dev);
+
+	return sysfs_emit(buf, "%s\n", gpu_sharing(&parent->gpu));
+}
+
+static ssize_t gover_sharing_store(struct device *dev, struct device_attribute *attr,
+				   const char *buf, size_t count)
+{
+	struct parent *parent = dev_get_drvdata(dev);
+	int r = gpu_set_sharing(&parent->gpu, buf);
+
+	return r < 0 ? r : count;
+}
+static DEVICE_ATTR_RW(gover_sharing);
+
+/* --- the devices --- */
 
 static int probe_gpu(struct platform_device *device)
 {
@@ -40,12 +61,21 @@ static int probe_gpu(struct platform_device *device)
 		parent->type_list[i] = &parent->types[i];
 	}
 	platform_set_drvdata(device, parent);
+	/* The file exists when the uevent of mdev_register_parent() reports the GPU. */
+	r = device_create_file(&device->dev, &dev_attr_gover_sharing);
+	if (r < 0)
+		goto fini;
 	r = mdev_register_parent(&parent->mdev, &device->dev, &vgpu_driver, parent->type_list,
 				 PARENT_TYPES);
-	if (r < 0) {
-		gpu_fini(&parent->gpu);
-		kfree(parent);
-	}
+	if (r < 0)
+		goto remove_file;
+	return 0;
+
+remove_file:
+	device_remove_file(&device->dev, &dev_attr_gover_sharing);
+fini:
+	gpu_fini(&parent->gpu);
+	kfree(parent);
 	return r;
 }
 
@@ -55,6 +85,8 @@ static int remove_gpu(struct platform_device *device)
 	struct parent *parent = platform_get_drvdata(device);
 
 	mdev_unregister_parent(&parent->mdev);
+	/* Waits until no process is in a show or store function. */
+	device_remove_file(&device->dev, &dev_attr_gover_sharing);
 	gpu_fini(&parent->gpu);
 	kfree(parent);
 	return 0;

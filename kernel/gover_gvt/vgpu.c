@@ -130,6 +130,18 @@ static ssize_t initial_cap_store(struct device *dev, struct device_attribute *at
 }
 static DEVICE_ATTR_RW(initial_cap);
 
+static ssize_t cap_ceiling_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", state_of(dev).ceiling_pct);
+}
+
+static ssize_t cap_ceiling_store(struct device *dev, struct device_attribute *attr, const char *buf,
+				 size_t count)
+{
+	return store_pct(dev, buf, count, gpu_set_ceiling);
+}
+static DEVICE_ATTR_RW(cap_ceiling);
+
 static ssize_t busy_time_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	return sysfs_emit(buf, "%llu\n", state_of(dev).busy_ns);
@@ -173,13 +185,10 @@ static ssize_t load_store(struct device *dev, struct device_attribute *attr, con
 static DEVICE_ATTR_RW(load);
 
 static struct attribute *vgpu_attrs[] = {
-	&dev_attr_vgpu_id.attr,
-	&dev_attr_cap.attr,
-	&dev_attr_initial_cap.attr,
-	&dev_attr_busy_time.attr,
-	&dev_attr_sched_time.attr,
-	&dev_attr_cap_lease_ms.attr,
-	NULL,
+	&dev_attr_vgpu_id.attr,	     &dev_attr_cap.attr,
+	&dev_attr_initial_cap.attr,  &dev_attr_cap_ceiling.attr,
+	&dev_attr_busy_time.attr,    &dev_attr_sched_time.attr,
+	&dev_attr_cap_lease_ms.attr, NULL,
 };
 
 /* The folder intel_vgpu, which in i915 GVT-g contains vgpu_id. */

@@ -44,6 +44,7 @@ ok "nothing was created" test ! -e "$mdev/01234567-0123-0123-0123-0123456789ab"
 
 is "a vGPU has the scheduler's files" "$(cd "$q" && stat -c '%n %a' -- *)" 'busy_time 444
 cap 644
+cap_ceiling 644
 cap_lease_ms 644
 initial_cap 644
 sched_time 444

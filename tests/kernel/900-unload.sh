@@ -24,12 +24,17 @@ for i in 0 1 2; do
   echo 100 >"$v/load"
   echo 300 >"$q/cap_lease_ms"
 done
-exec 7<"$q/busy_time"
+gpu 1
+echo guarantee >"$parent/gover_sharing"
+exec 7<"$q/busy_time" 8<"$parent/gover_sharing"
 read -r busy <&7
+read -r word <&8
+is "a GPU has another discipline" "$word" guarantee
 ok "the vGPU was busy" test "$busy" -ge 0
 ok "the module can be unloaded under load with an open file" rmmod gover_gvt
 is "the open file gives ENODEV" "$(cat <&7 2>&1 | sed 's/.*: //')" 'No such device'
-exec 7<&-
+is "so does the open file of the GPU" "$(cat <&8 2>&1 | sed 's/.*: //')" 'No such device'
+exec 7<&- 8<&-
 is "no vGPU remains" "$(ls $mdev)" ''
 ok "no GPU remains" test ! -e /sys/class/mdev_bus/gover_gvt.0
 
@@ -37,8 +42,15 @@ is "no GPU: rejected" "$(refused gpus=0)" 'Invalid parameters'
 is "too many GPUs: rejected" "$(refused gpus=33)" 'Invalid parameters'
 is "an unknown discipline: rejected" "$(refused discipline=fair)" 'Invalid parameters'
 
-ok "it can be loaded with the other discipline" insmod "$module" discipline=weight
+ok "it can be loaded with the discipline guarantee" insmod "$module" discipline=guarantee
 gpu 0
+is "the file of the GPU shows it" "$(cat "$parent/gover_sharing")" guarantee
+create 8
+echo 100 >"$v/load"
+rmmod gover_gvt
+ok "it can be loaded with the discipline weight" insmod "$module" discipline=weight
+gpu 0
+is "the file shows the name of this discipline" "$(cat "$parent/gover_sharing")" weight
 create 8
 one=$q
 echo 100 >"$v/load"
@@ -51,6 +63,9 @@ sleep 0.2
 share_of "$q"
 ok "a second one of 36 % has three quarters, within 2 points" test "$least" -le 7700 -a "$most" -ge 7300
 echo "# $least to $most of 10000"
+echo hard >"$parent/gover_sharing"
+share_of "$q"
+ok "hard: it is limited to 36 %, within 2 points" test "$least" -le 3800 -a "$most" -ge 3400
 for i in 1 2 3; do
   if ! rmmod gover_gvt || ! insmod "$module" gpus=$((i * 10)); then
     break

@@ -19,7 +19,7 @@ ok "the kernel's own modules load, including i915" load_rest
 ok "i915 is loaded" test -d /sys/module/i915
 ok "kvmgt loads" insmod "$kvmgt"
 is "it contains gover's policy" "$(awk '$4 == "[kvmgt]" && $3 ~ /_schedule_ops$/ { print $3 }' /proc/kallsyms)" gover_schedule_ops
-for symbol in sched_pick intel_vgpu_sched_attrs intel_vgpu_end_workload; do
+for symbol in sched_pick intel_vgpu_sched_attrs intel_gvt_sharing_attr intel_vgpu_end_workload; do
   ok "it contains $symbol" grep -q " $symbol.\[kvmgt\]" /proc/kallsyms
 done
 ok "kvmgt is a holder of i915" test -e /sys/module/i915/holders/kvmgt
@@ -27,9 +27,11 @@ is "the discipline is cap" "$(cat $discipline)" cap
 is "the parameter is read-only" "$(stat -c %a $discipline)" 444
 ok "kvmgt can be unloaded" rmmod kvmgt
 
-ok "it can be loaded with another discipline" insmod "$kvmgt" discipline=weight
-is "the parameter shows it" "$(cat $discipline)" weight
-ok "it can be unloaded again" rmmod kvmgt
+for other in weight guarantee; do
+  ok "it can be loaded with the discipline $other" insmod "$kvmgt" discipline=$other
+  is "the parameter shows it" "$(cat $discipline)" "$other"
+  ok "it can be unloaded again" rmmod kvmgt
+done
 is "an unknown discipline is rejected" "$(refused discipline=fair)" 'Invalid parameters'
 is "a long one is rejected too" "$(refused discipline=weightweightweightweight)" 'Invalid parameters'
 ok "kvmgt is not loaded then" test ! -e /sys/module/kvmgt

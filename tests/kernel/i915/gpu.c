@@ -304,6 +304,16 @@ void gpu_remove(struct vgpu *vgpu)
 
 /* --- interface of the files --- */
 
+const char *gpu_sharing(struct gpu *gpu)
+{
+	return intel_gvt_sharing(&gpu->gvt);
+}
+
+int gpu_set_sharing(struct gpu *gpu, const char *word)
+{
+	return intel_gvt_set_sharing(&gpu->gvt, word);
+}
+
 void gpu_read(struct vgpu *vgpu, struct vgpu_state *ret_state)
 {
 	struct intel_vgpu_sched_state sched;
@@ -312,6 +322,7 @@ void gpu_read(struct vgpu *vgpu, struct vgpu_state *ret_state)
 	*ret_state = (struct vgpu_state){
 		.cap_pct = sched.cap_pct,
 		.initial_cap_pct = sched.initial_cap_pct,
+		.ceiling_pct = sched.ceiling_pct,
 		.load_pct = READ_ONCE(vgpu->load_pct),
 		.lease_ns = sched.lease_ns,
 		.busy_ns = sched.busy_ns,
@@ -327,6 +338,11 @@ int gpu_set_cap(struct vgpu *vgpu, unsigned int cap_pct)
 int gpu_set_initial_cap(struct vgpu *vgpu, unsigned int cap_pct)
 {
 	return intel_vgpu_set_initial_cap(&vgpu->intel, cap_pct);
+}
+
+int gpu_set_ceiling(struct vgpu *vgpu, unsigned int ceiling_pct)
+{
+	return intel_vgpu_set_ceiling(&vgpu->intel, ceiling_pct);
 }
 
 int gpu_set_load(struct vgpu *vgpu, unsigned int load_pct)

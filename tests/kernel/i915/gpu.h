@@ -54,6 +54,7 @@ struct vgpu {
 struct vgpu_state {
 	unsigned int cap_pct;
 	unsigned int initial_cap_pct;
+	unsigned int ceiling_pct;
 	unsigned int load_pct;
 	u64 lease_ns;
 	u64 busy_ns;
@@ -62,12 +63,15 @@ struct vgpu_state {
 
 void gpu_init(struct gpu *gpu, const struct sched_discipline *discipline);
 void gpu_fini(struct gpu *gpu);
+const char *gpu_sharing(struct gpu *gpu);
+int gpu_set_sharing(struct gpu *gpu, const char *word);
 unsigned int gpu_room(struct gpu *gpu, unsigned int low_gm_mb);
 int gpu_add(struct gpu *gpu, struct vgpu *vgpu, unsigned int low_gm_mb, unsigned int cap_pct);
 void gpu_remove(struct vgpu *vgpu);
 void gpu_read(struct vgpu *vgpu, struct vgpu_state *ret_state);
 int gpu_set_cap(struct vgpu *vgpu, unsigned int cap_pct);
 int gpu_set_initial_cap(struct vgpu *vgpu, unsigned int cap_pct);
+int gpu_set_ceiling(struct vgpu *vgpu, unsigned int ceiling_pct);
 int gpu_set_load(struct vgpu *vgpu, unsigned int load_pct);
 void gpu_set_lease(struct vgpu *vgpu, u32 lease_ms);
 

@@ -1,0 +1,170 @@
+#!/bin/bash
+# Tests gover_sharing, the discipline of a GPU: under "hard" a cap is a limit; under "guarantee" a cap is always
+# available, and a vGPU with work also gets the time that is left, up to its ceiling. Invalid values change nothing.
+# Shares are measured with the counters of the kernel. $GOVER_POINTS is the tolerance in percentage points. It is larger
+# if workloads cannot be preempted. Then also some time is lost between two workloads.
+# shellcheck source=tests/kernel/lib.sh
+. "$(dirname "$0")/lib.sh"
+gpu 8
+sharing=$parent/gover_sharing
+points=${GOVER_POINTS:-1}
+
+# The text is written at once: printf would write each line by itself.
+write() { # write TEXT FILE: the error message of the write of exactly TEXT; "" for success
+  printf '%b' "$1" >"$dir/text"
+  message=$(cat "$dir/text" 2>&1 >"$2")
+  echo "${message##*: }"
+}
+
+# --- the file of a GPU ---
+
+is "gover_sharing can be written by root only" "$(stat -c %a "$sharing")" 644
+is "a GPU begins with the parameter's discipline" "$(cat "$sharing")" hard
+create 8
+a=$q a_load=$v/load
+create 8
+b=$q b_load=$v/load
+echo 60 >"$a/initial_cap"
+echo 40 >"$b/initial_cap"
+echo 20 >"$a/cap"
+for word in '\n' 'cap\n' 'weight\n' 'Guarantee\n' ' guarantee\n' 'guarantee \n' 'guarantee\n\n' 'guarantees\n' \
+  guarante '1\n' 'hard guarantee\n' "$(printf '%4000s' x)\n"; do
+  is "gover_sharing <- '$(printf %.20s "$word")': EINVAL" "$(write "$word" "$sharing")" 'Invalid argument'
+done
+is "the discipline is unchanged" "$(cat "$sharing")" hard
+
+# --- the ceiling of a vGPU ---
+
+is "the ceiling is the initial cap" "$(cat "$a/cap_ceiling") $(cat "$b/cap_ceiling")" '60 40'
+for number in 101 -1 1.5 all ''; do
+  is "cap_ceiling <- '$number': EINVAL" "$(write "$number\n" "$a/cap_ceiling")" 'Invalid argument'
+done
+is "cap_ceiling <- 4294967296: ERANGE" "$(write 4294967296 "$a/cap_ceiling")" 'Numerical result out of range'
+is "the ceiling is unchanged" "$(cat "$a/cap_ceiling")" 60
+
+# --- shares ---
+
+# Measures for two seconds. Sets the bounds of the shares: $a_least, $a_most, $b_least, $b_most, and $allotted_least and
+# $allotted_most of the time that was allotted to vGPU a.
+measure() {
+  sleep 0.2 # caps and ceilings are in force from the next slot on
+  look "$a"
+  set -- "$before" "$after" "$busy" "$allotted"
+  look "$b"
+  set -- "$@" "$before" "$after" "$busy"
+  sleep 2
+  look "$a"
+  share "$1" "$2" "$4" "$before" "$after" "$allotted"
+  allotted_least=$least allotted_most=$most
+  share "$1" "$2" "$3" "$before" "$after" "$busy"
+  a_least=$least a_most=$most
+  look "$b"
+  share "$5" "$6" "$7" "$before" "$after" "$busy"
+  b_least=$least b_most=$most
+  echo "# a: $a_least to $a_most, b: $b_least to $b_most of 10000"
+}
+
+at_least() { test "$2" -ge $(($1 * 100 - points * 100)); }               # at_least PCT MOST
+within() { at_least "$1" "$3" && test "$2" -le $(($1 * 100 + points * 100)); } # within PCT LEAST MOST
+whole() { test "$1" -ge $((10000 - points * 500)); } # whole MOST: true if nearly all of the time was used
+
+echo 100 >"$a_load"
+measure
+ok "hard: the vGPU with work gets its cap of 20 %, the rest is unused" within 20 "$a_least" "$a_most"
+
+is "gover_sharing <- guarantee" "$(write 'guarantee\n' "$sharing")" ''
+is "it reads back" "$(cat "$sharing")" guarantee
+is "the caps are unchanged" "$(cat "$a/cap" "$a/initial_cap" "$b/cap" | paste -s -d ' ')" '20 60 40'
+measure
+ok "guarantee: it also gets idle time, up to its ceiling of 60 %" within 60 "$a_least" "$a_most"
+ok "its allotted time is still that of its cap" test "$allotted_least" -le 2050 -a "$allotted_most" -ge 1950
+is "writing the same word again succeeds" "$(write guarantee "$sharing")" ''
+is "an invalid word changes nothing" "$(write 'weight\n' "$sharing") $(cat "$sharing")" 'Invalid argument guarantee'
+
+is "cap_ceiling <- 0: success" "$(write '0\n' "$a/cap_ceiling")" ''
+measure
+ok "without a ceiling it has the whole GPU" whole "$a_most"
+echo 100 >"$b_load"
+measure
+ok "when the other has work too, it gets its guarantee of 40 %" within 40 "$b_least" "$b_most"
+ok "the borrower keeps its guarantee of 20 %" at_least 20 "$a_most"
+ok "and gets no more than the rest" test "$a_least" -le $((6000 + points * 100))
+
+# The caps of two vGPUs without a ceiling are 10 % and 30 %: the spare 60 % is shared 1 to 3.
+echo 10 >"$a/cap"
+echo 30 >"$b/cap"
+echo 0 >"$b/cap_ceiling"
+measure
+quarter=$(((a_least + b_least) / 4))
+ok "two borrowers use the whole GPU" whole $((a_most + b_most))
+ok "in proportion to their caps: the first has a quarter of this" \
+  test "$a_least" -le $((quarter + points * 100)) -a "$a_most" -ge $((quarter - points * 100))
+
+echo 0 >"$b_load"
+echo 45 >"$a/cap_ceiling"
+measure
+ok "a vGPU alone is limited to its ceiling of 45 %" within 45 "$a_least" "$a_most"
+echo 50 >"$a/cap"
+measure
+ok "a cap above the ceiling prevails" within 50 "$a_least" "$a_most"
+
+is "gover_sharing <- hard" "$(write 'hard\n' "$sharing")$(cat "$sharing")" hard
+echo 10 >"$a/cap"
+echo 100 >"$b_load"
+measure
+ok "hard again: each vGPU is limited to its cap" within 10 "$a_least" "$a_most"
+ok "both are" within 30 "$b_least" "$b_most"
+
+# --- leases ---
+
+back() { # back CAP: true if the cap of vGPU a is CAP
+  value "$a/cap"
+  [ "$value" -eq "$1" ]
+}
+for word in hard guarantee; do
+  echo "$word" >"$sharing"
+  echo 300 >"$a/cap_lease_ms"
+  echo 35 >"$a/cap"
+  ok "$word: when a lease expires, the cap returns to the initial cap" until_ok 10 back 60
+  is "$word: the discipline has no lease" "$(cat "$sharing")" "$word"
+  is "$word: neither has the ceiling" "$(cat "$a/cap_ceiling")" 45
+done
+
+# --- changes under load ---
+
+echo 0 >"$a/cap_lease_ms"
+echo 0 >"$a/cap_ceiling"
+flip() { # changes the discipline until the file stop exists
+  while [ ! -e "$dir/stop" ]; do
+    echo hard >"$sharing" || : >"$dir/refused"
+    echo guarantee >"$sharing" || : >"$dir/refused"
+    value "$sharing"
+  done
+}
+flip &
+flip &
+make_and_remove() {
+  for _ in 1 2 3 4 5 6 7 8 9 10; do
+    create 8 || return 1
+    echo 100 >"$v/load"
+    echo 50 >"$q/cap_ceiling" || return 1
+    remove "$v" || return 1
+  done
+}
+ok "vGPUs are created and removed while the discipline changes" make_and_remove
+: >"$dir/stop"
+wait
+ok "no change was refused" test ! -e "$dir/refused"
+is "the last one is in force" "$(cat "$sharing")" guarantee
+echo 40 >"$a/cap"
+echo 0 >"$b_load"
+measure
+ok "then a vGPU alone has the whole GPU" whole "$a_most"
+is "the GPUs have their own disciplines" "$(cat /sys/class/mdev_bus/gover_gvt.9/gover_sharing)" hard
+
+# The discipline belongs to the GPU, not to its vGPUs.
+exec 7<"$sharing"
+remove_all
+is "it remains without vGPUs" "$(cat <&7)" guarantee
+exec 7<&-
+finish
