@@ -142,9 +142,8 @@ flip() { # changes the discipline until the file stop exists
   done
 }
 flip &
-flip &
 make_and_remove() {
-  for _ in 1 2 3 4 5 6 7 8 9 10; do
+  for _ in 1 2 3 4 5; do
     create 8 || return 1
     echo 100 >"$v/load"
     echo 50 >"$q/cap_ceiling" || return 1
