@@ -386,6 +386,19 @@ int sim_initial_cap(const struct sim_vgpu *vgpu)
 	return vgpu->sched.initial_cap_pct;
 }
 
+int sim_set_ceiling(struct sim_vgpu *vgpu, int ceiling_pct)
+{
+	if (ceiling_pct < 0 || ceiling_pct > 100)
+		return -EINVAL;
+	sched_set_ceiling(&vgpu->sched, (unsigned int)ceiling_pct);
+	return 0;
+}
+
+int sim_ceiling(const struct sim_vgpu *vgpu)
+{
+	return vgpu->sched.ceiling_pct;
+}
+
 void sim_set_lease(struct sim *sim, struct sim_vgpu *vgpu, uint32_t lease_ms)
 {
 	sched_set_lease(&vgpu->sched, lease_ms * NS_PER_MS, sim->now_ns);
