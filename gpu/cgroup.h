@@ -123,5 +123,7 @@ int cgroup_maximize_weight(const struct cgroup_host *host, const char *group);
 int cgroup_pin(const struct cgroup_host *host, const char *group, int cores);
 /* Returns the number of cores that groups can use. */
 int cgroup_cores(const struct cgroup_host *host);
+/* Returns the number of cores that @group can use; the cores of the host if it has no cpuset. */
+int cgroup_cores_of(const struct cgroup_host *host, const char *group);
 
 #endif
