@@ -169,10 +169,10 @@ static void idle_time_goes_to_the_busy_and_returns(void **state)
 	print_message("# the caps change places\n");
 	assert_int_equal(ops->write_cap(vgpus[1], clock_now().mono_ns, 20), 0);
 	assert_int_equal(ops->write_cap(vgpus[0], clock_now().mono_ns, 70), 0);
-	assert_true(get_shares(vgpus, (double[]){68, 20}, (double[]){80, 30}));
+	assert_true(get_shares(vgpus, (double[]){55, 20}, (double[]){80, 40}));
 	print_message("# a lower ceiling of a, but never below its cap of 70 %%\n");
 	assert_int_equal(ops->write_ceiling(vgpus[0], 30), 0);
-	assert_true(get_shares(vgpus, (double[]){67, 25}, (double[]){72, 33}));
+	assert_true(get_shares(vgpus, (double[]){55, 25}, (double[]){72, 40}));
 	assert_int_equal(ops->write_cap(vgpus[0], clock_now().mono_ns, 20), 0);
 	print_message("# a gets its ceiling of 30 %%, b the rest\n");
 	assert_true(get_shares(vgpus, (double[]){28, 66}, (double[]){32, 73}));
