@@ -116,14 +116,19 @@ int cgroup_pin(const struct cgroup_host *host, const char *group, int cores)
 	return r < 0 ? r : 1;
 }
 
-int cgroup_cores(const struct cgroup_host *host)
+int cgroup_cores_of(const struct cgroup_host *host, const char *group)
 {
 	cpu_set_t cpus;
 
-	if (host->cpuset >= 0 && read_cpus(host, "", host->version->cpus_file, &cpus) == 0 &&
+	if (host->cpuset >= 0 && read_cpus(host, group, host->version->cpus_file, &cpus) == 0 &&
 	    CPU_COUNT(&cpus) > 0)
 		return CPU_COUNT(&cpus);
 	return (int)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+int cgroup_cores(const struct cgroup_host *host)
+{
+	return cgroup_cores_of(host, "");
 }
 
 int cgroup_maximize_weight(const struct cgroup_host *host, const char *group)

@@ -367,7 +367,7 @@ int cgroup_open(const struct cgroup_host *host, const char *group, struct cgroup
 {
 	const struct cgroup_version *v = host->version;
 	struct cgroup_files files = {
-		.version = v, .usage = -1, .limit = -1, .period = -1, .burst = -1};
+		.version = v, .usage = -1, .limit = -1, .period = -1, .burst = -1, .weight = -1};
 	int r;
 
 	r = files.usage = open_file(host, host->usage, group, v->usage_file, O_RDONLY);
@@ -379,6 +379,10 @@ int cgroup_open(const struct cgroup_host *host, const char *group, struct cgroup
 		r = files.burst = open_file(host, 0, group, v->burst_file, O_RDWR);
 		r = r == -ENOENT ? 0 : r; /* kernels before Linux 5.14 do not have this file */
 	}
+	if (r >= 0) {
+		r = files.weight = open_file(host, 0, group, v->weight_file, O_RDWR);
+		r = r == -ENOENT ? 0 : r;
+	}
 	if (r < 0) {
 		cgroup_close(&files);
 		return r;
@@ -389,7 +393,8 @@ int cgroup_open(const struct cgroup_host *host, const char *group, struct cgroup
 
 void cgroup_close(struct cgroup_files *files)
 {
-	int *const fds[] = {&files->usage, &files->limit, &files->period, &files->burst};
+	int *const fds[] = {&files->usage, &files->limit, &files->period, &files->burst,
+			    &files->weight};
 
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
 		if (*fds[i] >= 0)

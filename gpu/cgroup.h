@@ -42,6 +42,7 @@ struct cgroup_files {
 	int usage, limit;
 	int period; /* -1 in version 2 */
 	int burst;  /* -1 before Linux 5.14 */
+	int weight; /* negative: the group has no file for its CPU weight */
 };
 
 /* The differences between the versions. */
@@ -51,6 +52,8 @@ struct cgroup_version {
 	const char *usage_file, *limit_file, *period_file, *burst_file, *weight_file;
 	const char *cpus_file; /* file that lists the cores that the group can use */
 	const char *heaviest;  /* the maximum weight as text */
+	int default_weight;    /* the weight of a new group */
+	int weight_of_1_pct;   /* the weight that stands for a share of 1 % (gpu/cgroup-share.h) */
 	/* Prepares @group for the groups that will be created below it. NULL: nothing to do. */
 	int (*admit)(const struct cgroup_host *host, const char *group);
 	/* Prepares the new group @group so that processes can join it. NULL: nothing to do. */
@@ -120,5 +123,7 @@ int cgroup_maximize_weight(const struct cgroup_host *host, const char *group);
 int cgroup_pin(const struct cgroup_host *host, const char *group, int cores);
 /* Returns the number of cores that groups can use. */
 int cgroup_cores(const struct cgroup_host *host);
+/* Returns the number of cores that @group can use; the cores of the host if it has no cpuset. */
+int cgroup_cores_of(const struct cgroup_host *host, const char *group);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * softgpu: a GPU that consists of CPU time, for programs that render with Mesa's llvmpipe. A vGPU
- * is a control group ROOT/GPU/ID. Its cap is a bandwidth limit enforced by the kernel, its busy
- * time is the CPU time of the group. One GPU second is capacity_cores CPU seconds.
+ * is a control group ROOT/GPU/ID. Its cap is a bandwidth limit or a CPU weight (gpu/softgpu-cap.h),
+ * its busy time is the CPU time of the group. One GPU second is capacity_cores CPU seconds.
  *
  * The limit of ROOT/GPU applies to the whole GPU, even if the sum of the caps is larger. If
  * capacity_cores is a whole number, the GPU is pinned to that number of cores. ROOT has the maximum
@@ -17,19 +17,21 @@
 
 #include "base/cleanup.h"
 #include "gpu/cgroup-tree.h"
+#include "gpu/softgpu-cap.h"
 
 #define CORES_DEFAULT 1.0
 
 struct gpu {
 	struct cgroup_tree tree;
-	double cores;
+	struct softgpu_scale scale;
 	bool dry_run;
 	/* open files of the group; not open if a dry run found no group */
 	struct cgroup_files files;
 };
 
 struct gpu_vgpu {
-	double gpu_cores;
+	struct softgpu_scale scale;
+	int ceiling_pct;
 	struct cgroup_files files;
 	double share; /* share of the GPU that the cap has allotted since at_ns, as a fraction */
 	double sched_ns;
@@ -39,7 +41,7 @@ struct gpu_vgpu {
 /* Creates ROOT. Gives a new ROOT the maximum CPU weight, unless the GPU uses all cores. */
 static int make_root(struct gpu *gpu, struct err *reterr)
 {
-	bool leaves_cores = gpu->cores < cgroup_cores(&gpu->tree.host);
+	bool leaves_cores = gpu->scale.gpu_cores < cgroup_cores(&gpu->tree.host);
 	int r = cgroup_tree_make_root(&gpu->tree, reterr);
 
 	if (r == 0 && leaves_cores) {
@@ -51,19 +53,25 @@ static int make_root(struct gpu *gpu, struct err *reterr)
 	return r < 0 ? r : 0;
 }
 
+/* Returns the fewest cores that can do the work of the GPU. */
+static int whole_cores(const struct gpu *gpu)
+{
+	return (int)ceil(gpu->scale.gpu_cores);
+}
+
 /* Limits a new group to the size of the GPU. */
 static int set_size(struct gpu *gpu, struct err *reterr)
 {
-	struct cgroup_limit limit = cgroup_limit_parent(gpu->cores);
+	struct cgroup_limit limit = cgroup_limit_parent(gpu->scale.gpu_cores);
 	int r = 0;
 
-	if (gpu->cores == floor(gpu->cores))
-		r = cgroup_pin(&gpu->tree.host, gpu->tree.group, (int)gpu->cores);
+	if (gpu->scale.guarantees || gpu->scale.gpu_cores == whole_cores(gpu))
+		r = cgroup_pin(&gpu->tree.host, gpu->tree.group, whole_cores(gpu));
 	if (r >= 0)
 		r = cgroup_write_limit(&gpu->files, &limit);
 	if (r < 0)
 		return err_fail(reterr, -r, "control group %s: cannot be limited to %g cores: %s%s",
-				gpu->tree.group, gpu->cores, strerror(-r),
+				gpu->tree.group, gpu->scale.gpu_cores, strerror(-r),
 				r == -EINVAL ? " (a group above it has a smaller limit)" : "");
 	return 0;
 }
@@ -79,14 +87,73 @@ static int check_size(struct gpu *gpu, struct err *reterr)
 		return err_fail(reterr, -r, "control group %s: its limit cannot be read: %s",
 				gpu->tree.group, strerror(-r));
 	is = cgroup_limit_cores(&limit);
-	if (fabs(is - gpu->cores) < 1e-4)
+	if (fabs(is - gpu->scale.gpu_cores) < 1e-4)
 		return 0;
 	return err_fail(
 		reterr, EBUSY,
 		"capacity_cores %g: control group %s has vGPUs of an earlier daemon, and its limit "
 		"is %g cores, where 0 is no limit (restore capacity_cores, or end the programs and "
 		"remove the groups)",
-		gpu->cores, gpu->tree.group, is);
+		gpu->scale.gpu_cores, gpu->tree.group, is);
+}
+
+/*
+ * The weights of two vGPUs count only where both want the same core. On more cores than the GPU
+ * has, each vGPU could use cores of its own until the limit of the GPU stops all of them.
+ */
+static int check_pinned(const struct gpu *gpu, struct err *reterr)
+{
+	int cores = cgroup_cores_of(&gpu->tree.host, gpu->tree.group);
+
+	if (!gpu->scale.guarantees || cores <= whole_cores(gpu))
+		return 0;
+	return err_fail(reterr, EOPNOTSUPP,
+			"sharing guarantee: control group %s is not pinned to %d of its %d cores, "
+			"so CPU weights do not guarantee caps (allowed: a cpuset controller and a "
+			"core that no other GPU uses, or a capacity_cores of all cores; or set "
+			"sharing = hard)",
+			gpu->tree.group, whole_cores(gpu), cores);
+}
+
+struct conversion {
+	const struct gpu *gpu;
+	int result;
+};
+
+static int convert_one(void *userdata, const char *id)
+{
+	struct conversion *conversion = userdata;
+	const struct gpu *gpu = conversion->gpu;
+	struct cgroup_files files;
+	char group[PATH_MAX];
+	int r = cgroup_tree_vgpu(&gpu->tree, id, group);
+
+	if (r < 0)
+		return 0; /* not the group of a vGPU */
+	r = cgroup_open(&gpu->tree.host, group, &files);
+	if (r == 0) {
+		r = softgpu_cap_convert(&files, &gpu->scale);
+		cgroup_close(&files);
+	}
+	if (r < 0 && r != -ENOENT && r != -ENODEV)
+		conversion->result = r;
+	return 0;
+}
+
+/* The vGPUs may be of an earlier daemon with another sharing. */
+static int convert_caps(const struct gpu *gpu, struct err *reterr)
+{
+	struct conversion conversion = {.gpu = gpu};
+	int r = cgroup_each(&gpu->tree.host, gpu->tree.group, convert_one, &conversion);
+
+	if (r == 0)
+		r = conversion.result;
+	return r == 0 ? 0
+		      : err_fail(reterr, -r,
+				 "control group %s: the caps of its vGPUs cannot be converted to "
+				 "sharing %s: %s",
+				 gpu->tree.group, gpu->scale.guarantees ? "guarantee" : "hard",
+				 strerror(-r));
 }
 
 static int open_files(struct gpu *gpu, struct err *reterr)
@@ -124,7 +191,10 @@ static int establish(struct gpu *gpu, struct err *reterr)
 	r = open_files(gpu, reterr);
 	if (r < 0)
 		return r;
-	return existed ? check_size(gpu, reterr) : set_size(gpu, reterr);
+	r = existed ? check_size(gpu, reterr) : set_size(gpu, reterr);
+	if (r == 0)
+		r = check_pinned(gpu, reterr);
+	return r == 0 && existed ? convert_caps(gpu, reterr) : r;
 }
 
 static int stop_at_first(void *userdata, const char *name)
@@ -170,14 +240,15 @@ static int check_cores(const struct gpu_config *config, struct gpu *gpu, struct 
 {
 	int cores = cgroup_cores(&gpu->tree.host);
 
-	gpu->cores = config->capacity_cores == 0 ? CORES_DEFAULT : config->capacity_cores;
+	gpu->scale.gpu_cores = config->capacity_cores == 0 ? CORES_DEFAULT : config->capacity_cores;
+	gpu->scale.guarantees = config->sharing == GPU_SHARING_GUARANTEE;
 	/* Written this way, the test also rejects NaN. */
-	if (!(gpu->cores >= CGROUP_CORES_MIN && gpu->cores <= cores))
+	if (!(gpu->scale.gpu_cores >= CGROUP_CORES_MIN && gpu->scale.gpu_cores <= cores))
 		return err_fail(
 			reterr, EINVAL,
 			"GPU %s: capacity_cores %g is not allowed (allowed: %g..%d, the cores of "
 			"this host)",
-			config->name, gpu->cores, CGROUP_CORES_MIN, cores);
+			config->name, gpu->scale.gpu_cores, CGROUP_CORES_MIN, cores);
 	return 0;
 }
 
@@ -188,7 +259,8 @@ static int softgpu_open(const struct gpu_config *config, struct gpu **ret_gpu, s
 
 	if (!gpu)
 		return err_fail(reterr, ENOMEM, "GPU %s: out of memory", config->name);
-	gpu->files = (struct cgroup_files){.usage = -1, .limit = -1, .period = -1, .burst = -1};
+	gpu->files = (struct cgroup_files){
+		.usage = -1, .limit = -1, .period = -1, .burst = -1, .weight = -1};
 	r = cgroup_tree_init(config, &gpu->tree, reterr);
 	if (r == 0)
 		r = check_cores(config, gpu, reterr);
@@ -208,22 +280,15 @@ static int softgpu_open(const struct gpu_config *config, struct gpu **ret_gpu, s
 	return r;
 }
 
-static int floor_pct(double gpu_cores)
-{
-	int pct = (int)ceil(CGROUP_CORES_MIN * 100 / gpu_cores - 1e-6);
-
-	return pct > 1 ? pct : 1;
-}
-
 static void softgpu_traits(const struct gpu *gpu, struct gpu_traits *ret_traits)
 {
 	*ret_traits = (struct gpu_traits){
 		.step_pct = 1,
-		.floor_pct = floor_pct(gpu->cores),
+		.floor_pct = softgpu_cap_floor(gpu->scale.gpu_cores),
 		.min_interval_ms = 100, /* the longest period of a bandwidth limit */
 		.share = GPU_HARD_CAP,
 		.creates = true,
-		.capacity_cores = gpu->cores,
+		.capacity_cores = gpu->scale.gpu_cores,
 	};
 }
 
@@ -233,16 +298,6 @@ static int softgpu_list(struct gpu *gpu, gpu_found_fn found, void *userdata)
 
 	/* In a dry run, open() has already reported that the group is missing. */
 	return r == -ENOENT && gpu->dry_run ? 0 : r;
-}
-
-static int put_cap(const struct cgroup_files *files, double gpu_cores, int cap_pct)
-{
-	struct cgroup_limit limit;
-
-	if (cap_pct < floor_pct(gpu_cores) || cap_pct > 100)
-		return -EINVAL;
-	limit = cgroup_limit_for(gpu_cores * cap_pct / 100);
-	return cgroup_write_limit(files, &limit);
 }
 
 /* Creates the group of the GPU again if another program has removed the group. */
@@ -270,30 +325,19 @@ static int softgpu_create(struct gpu *gpu, const char *id, int cap_pct, struct e
 		return r;
 	r = cgroup_open(&gpu->tree.host, group, &files);
 	if (r == 0) {
-		r = put_cap(&files, gpu->cores, cap_pct);
+		r = softgpu_cap_write(&files, &gpu->scale, cap_pct, cap_pct);
 		cgroup_close(&files);
 	}
 	if (r == 0)
 		return 0;
 	(void)cgroup_remove(&gpu->tree.host, group);
 	return err_fail(reterr, -r, "vGPU %s: cap %d %% cannot be set: %s (allowed: %d..100)", id,
-			cap_pct, strerror(-r), floor_pct(gpu->cores));
+			cap_pct, strerror(-r), softgpu_cap_floor(gpu->scale.gpu_cores));
 }
 
 static int softgpu_destroy(struct gpu *gpu, const char *id, struct err *reterr)
 {
 	return cgroup_tree_destroy(&gpu->tree, id, reterr);
-}
-
-/* Returns the share of the GPU that @limit allots. *ret_cap_pct is 0 if there is no limit. */
-static double share_of(const struct cgroup_limit *limit, double gpu_cores, int *ret_cap_pct)
-{
-	double cores = cgroup_limit_cores(limit);
-	double share = cores == 0 || cores > gpu_cores ? 1 : cores / gpu_cores;
-	int pct = (int)lround(share * 100);
-
-	*ret_cap_pct = cores == 0 ? 0 : pct > 1 ? pct : 1;
-	return share;
 }
 
 static void integrate(struct gpu_vgpu *vgpu, uint64_t now_mono_ns)
@@ -308,7 +352,6 @@ static int softgpu_attach(struct gpu *gpu, const char *id, uint64_t now_mono_ns,
 			  struct gpu_vgpu **ret_vgpu, struct err *reterr)
 {
 	CLEANUP_FREE struct gpu_vgpu *vgpu = calloc(1, sizeof(*vgpu));
-	struct cgroup_limit limit;
 	char group[PATH_MAX];
 	int r = cgroup_tree_vgpu(&gpu->tree, id, group);
 	int cap_pct;
@@ -320,14 +363,15 @@ static int softgpu_attach(struct gpu *gpu, const char *id, uint64_t now_mono_ns,
 	if (r < 0)
 		return err_fail(reterr, -r, "vGPU %s: its control group cannot be opened: %s", id,
 				strerror(-r));
-	r = vgpu->files.version->read_limit(&vgpu->files, &limit);
+	vgpu->scale = gpu->scale;
+	r = softgpu_cap_read(&vgpu->files, &vgpu->scale, &vgpu->share, &cap_pct);
+	if (r == 0)
+		r = softgpu_cap_read_ceiling(&vgpu->files, &vgpu->scale, &vgpu->ceiling_pct);
 	if (r < 0) {
 		cgroup_close(&vgpu->files);
 		return err_fail(reterr, -r, "vGPU %s: its cap cannot be read: %s", id,
 				strerror(-r));
 	}
-	vgpu->gpu_cores = gpu->cores;
-	vgpu->share = share_of(&limit, gpu->cores, &cap_pct);
 	vgpu->at_ns = now_mono_ns;
 	*ret_vgpu = vgpu;
 	vgpu = NULL;
@@ -350,23 +394,19 @@ static int softgpu_read(struct gpu_vgpu *vgpu, uint64_t now_mono_ns,
 			struct gpu_reading *ret_reading)
 {
 	struct gpu_reading reading = {.at_ns = now_mono_ns};
-	struct cgroup_limit limit;
 	uint64_t usage_ns;
 	int r = vgpu->files.version->read_usage(&vgpu->files, &usage_ns);
 
 	if (r < 0)
 		return r;
 	integrate(vgpu, now_mono_ns);
-	r = vgpu->files.version->read_limit(&vgpu->files, &limit);
+	r = softgpu_cap_read(&vgpu->files, &vgpu->scale, &vgpu->share, &reading.cap_pct);
 	if (r == -ENODEV)
 		return r;
-	if (r == 0) {
-		vgpu->share = share_of(&limit, vgpu->gpu_cores, &reading.cap_pct);
-		reading.cap_valid = true;
-	}
+	reading.cap_valid = r == 0;
 	reading.cap_errno = -r;
 	reading.busy_valid = true;
-	reading.busy_ns = (uint64_t)((double)usage_ns / vgpu->gpu_cores);
+	reading.busy_ns = (uint64_t)((double)usage_ns / vgpu->scale.gpu_cores);
 	reading.sched_ns = (uint64_t)vgpu->sched_ns;
 	*ret_reading = reading;
 	return 0;
@@ -374,13 +414,9 @@ static int softgpu_read(struct gpu_vgpu *vgpu, uint64_t now_mono_ns,
 
 static int softgpu_read_cap(struct gpu_vgpu *vgpu, int *ret_cap_pct)
 {
-	struct cgroup_limit limit;
-	int r = vgpu->files.version->read_limit(&vgpu->files, &limit);
+	double share;
 
-	if (r < 0)
-		return r;
-	(void)share_of(&limit, vgpu->gpu_cores, ret_cap_pct);
-	return 0;
+	return softgpu_cap_read(&vgpu->files, &vgpu->scale, &share, ret_cap_pct);
 }
 
 static int softgpu_write_cap(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int cap_pct)
@@ -388,10 +424,26 @@ static int softgpu_write_cap(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int ca
 	int r;
 
 	integrate(vgpu, now_mono_ns);
-	r = put_cap(&vgpu->files, vgpu->gpu_cores, cap_pct);
+	r = softgpu_cap_write(&vgpu->files, &vgpu->scale, cap_pct, vgpu->ceiling_pct);
 	if (r == 0)
 		vgpu->share = cap_pct / 100.0;
 	return r;
+}
+
+static int softgpu_write_ceiling(struct gpu_vgpu *vgpu, int ceiling_pct)
+{
+	double share;
+	int cap_pct, r;
+
+	if (ceiling_pct < 1 || ceiling_pct > 100)
+		return -EINVAL;
+	vgpu->ceiling_pct = ceiling_pct;
+	if (!vgpu->scale.guarantees)
+		return 0;
+	r = softgpu_cap_read(&vgpu->files, &vgpu->scale, &share, &cap_pct);
+	if (r < 0 || cap_pct == 0)
+		return r;
+	return softgpu_cap_write(&vgpu->files, &vgpu->scale, cap_pct, ceiling_pct);
 }
 
 static int softgpu_physical(struct gpu *gpu, uint64_t now_mono_ns, uint64_t *ret_at_ns,
@@ -403,7 +455,7 @@ static int softgpu_physical(struct gpu *gpu, uint64_t now_mono_ns, uint64_t *ret
 	if (r < 0)
 		return r;
 	*ret_at_ns = now_mono_ns;
-	*ret_busy_ns = (uint64_t)((double)usage_ns / gpu->cores);
+	*ret_busy_ns = (uint64_t)((double)usage_ns / gpu->scale.gpu_cores);
 	return 0;
 }
 
@@ -419,6 +471,7 @@ static int softgpu_places(struct gpu *gpu, const char *id, gpu_path_fn path, voi
 
 const struct gpu_ops gpu_softgpu_ops = {
 	.name = "softgpu",
+	.guarantees = true,
 	.open = softgpu_open,
 	.close = softgpu_close,
 	.traits = softgpu_traits,
@@ -430,6 +483,7 @@ const struct gpu_ops gpu_softgpu_ops = {
 	.read = softgpu_read,
 	.write_cap = softgpu_write_cap,
 	.read_cap = softgpu_read_cap,
+	.write_ceiling = softgpu_write_ceiling,
 	.physical = softgpu_physical,
 	.owner = softgpu_owner,
 	.places = softgpu_places,

@@ -102,7 +102,8 @@ static void hold_frame_times(struct monitor_track *track, bool held, struct moni
 /*
  * Computes the FPS from frames that programs report. A program that connects during a period would
  * give a meaningless rate. The FPS of a period are therefore valid only if a program was connected
- * at the start of the period. A connected program without new frames has 0 FPS. A program in a
+ * at the start of the period. A connected program without new frames has 0 FPS. Parts of frames
+ * count at both ends of the period, so that a short period is not wrong by a frame. A program in a
  * virtual machine reports by its own clock, up to two times in a period or not at all. Its FPS are
  * the rate between its last two messages.
  */
@@ -117,8 +118,10 @@ static void sample_reported_frames(struct monitor_track *track, const struct fps
 	if (track->fps_primed && last->open > 0 && row->dt_s > 0 &&
 	    row->dt_s <= FPS_STALE_PERIODS * period_s && now->frames >= last->frames &&
 	    seen >= before) {
+		double frames = (double)(seen - before) + now->begun - last->begun;
+
 		row->fps_valid = true;
-		row->fps = (double)(seen - before) / row->dt_s;
+		row->fps = frames > 0 ? frames / row->dt_s : 0;
 	}
 	if (now->reporting > 0) {
 		row->fps_valid = true;

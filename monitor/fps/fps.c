@@ -393,6 +393,8 @@ void fps_hub_collect(struct fps_hub *hub)
 
 	accept_all(hub); /* also finds out that no connection waits */
 	end_clients(hub, now_ns);
+	for (size_t i = 0; i < hub->vgpus.n; i++)
+		hub->vgpus.list[i]->totals.begun = 0;
 	for (size_t i = hub->n_clients; i-- > 0;) {
 		struct client *client = hub->clients[i];
 
@@ -401,6 +403,8 @@ void fps_hub_collect(struct fps_hub *hub)
 		} else if (client->page) {
 			client_send_limit(client);
 			client_count(client, now_ns);
+			if (client->vgpu)
+				client->vgpu->totals.begun += client->reading.begun;
 		} else if (now_ns > client->since_ns + HELLO_WITHIN_NS) {
 			client_refuse(hub, client);
 		}

@@ -27,11 +27,19 @@ void fps_gpu_time_add(struct fps_totals *totals, uint64_t drawn, uint64_t gpu_fr
 	totals->gpu_time_ns += gpu_time_ns;
 }
 
+/* The newest frame was presented in this period, so its time is limited to this period. */
+static uint64_t newest_frame_ns(const struct fps_counters *after, uint64_t from_ns, uint64_t now_ns)
+{
+	uint64_t newest_ns = after->last_ns > from_ns ? after->last_ns : from_ns;
+
+	return newest_ns < now_ns ? newest_ns : now_ns;
+}
+
 /* Adds the difference between two readings. */
 static void add(struct fps_totals *totals, const struct fps_counters *before,
 		const struct fps_counters *after, uint64_t from_ns, uint64_t now_ns)
 {
-	uint64_t newest_ns = after->last_ns;
+	uint64_t newest_ns = newest_frame_ns(after, from_ns, now_ns);
 
 	if (after->gpu_frames >= before->gpu_frames && after->gpu_time_ns >= before->gpu_time_ns)
 		fps_gpu_time_add(totals, after->frames - before->frames,
@@ -49,11 +57,6 @@ static void add(struct fps_totals *totals, const struct fps_counters *before,
 	if (after->frames == before->frames)
 		return;
 	totals->frames += after->frames - before->frames;
-	/* The newest frame was presented in this period, so limit its time to this period. */
-	if (newest_ns < from_ns)
-		newest_ns = from_ns;
-	if (newest_ns > now_ns)
-		newest_ns = now_ns;
 	if (newest_ns > totals->newest_ns)
 		totals->newest_ns = newest_ns;
 }
@@ -96,10 +99,15 @@ void fps_reading_take(struct fps_reading *reading, const struct fps_page *page, 
 		      struct fps_totals *totals)
 {
 	struct fps_counters now;
+	uint64_t frames = 0;
 
 	fps_wire_sum(page, &now);
-	if (totals && is_plausible(reading, &now, now_ns - reading->at_ns))
+	if (totals && is_plausible(reading, &now, now_ns - reading->at_ns)) {
 		add(totals, &reading->counted, &now, reading->at_ns, now_ns);
+		frames = now.frames - reading->counted.frames;
+	}
+	reading->begun = fps_phase_take(&reading->phase, frames,
+					newest_frame_ns(&now, reading->at_ns, now_ns), now_ns);
 	reading->counted = now;
 	reading->at_ns = now_ns;
 }

@@ -295,6 +295,30 @@ static void message_rates_hold_between_messages(void **state)
 	}
 }
 
+/* 60 FPS in periods of 0.21 s: 12 or 13 frames, and the part of the next one. */
+static void parts_of_frames_count_at_both_ends_of_a_period(void **state)
+{
+	struct monitor_track track = {0};
+	struct sample vgpu = {.reading = {.at_ns = NS_PER_S}};
+	struct monitor_row row;
+
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		double frames = 0.3 + i * 0.21 * 60;
+		struct fps_totals totals = {
+			.frames = (uint64_t)frames, .begun = frames - floor(frames), .open = 1};
+
+		monitor_sample(&track, vgpu.result, &vgpu.reading, &totals, 0.21, &row);
+		if (i > 0)
+			check("fps", 60, row.fps_valid, row.fps);
+		vgpu.reading.at_ns += 210 * NS_PER_MS;
+	}
+	/* The program that had begun a frame exits, and another one is connected. */
+	monitor_sample(&track, vgpu.result, &vgpu.reading,
+		       &(struct fps_totals){.frames = 239, .begun = 0, .open = 1}, 0.21, &row);
+	check("fps", 0, row.fps_valid, row.fps);
+}
+
 static void frames_survive_a_failed_reading_but_not_a_lost_vgpu(void **state)
 {
 	static const struct frames_row rows[] = {
@@ -383,6 +407,7 @@ int main(void)
 		cmocka_unit_test(fps_are_valid_in_the_period_in_which_a_program_exits),
 		cmocka_unit_test(fps_that_no_program_can_reach_are_invalid),
 		cmocka_unit_test(message_rates_hold_between_messages),
+		cmocka_unit_test(parts_of_frames_count_at_both_ends_of_a_period),
 		cmocka_unit_test(frames_survive_a_failed_reading_but_not_a_lost_vgpu),
 		cmocka_unit_test(backend_frames_need_no_program),
 		cmocka_unit_test(frame_times_cover_one_period),

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The caps of softgpu in both versions of control groups, on plain files: which weight and limit
+ * stand for which cap. test-softgpu tests what the kernel makes of them.
+ */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "gpu/cgroup-share.h"
+#include "gpu/softgpu-cap.h"
+
+static char top[] = "/tmp/gover-softgpu-cap.XXXXXX";
+static struct cgroup_host host; /* static, because it is too large for the stack */
+static const struct softgpu_scale hard = {.gpu_cores = 1};
+static const struct softgpu_scale guarantee = {.gpu_cores = 1, .guarantees = true};
+
+static void put(const char *file, const char *text)
+{
+	char path[PATH_MAX];
+	FILE *out;
+
+	snprintf(path, sizeof(path), "%s/g/%s", top, file);
+	out = fopen(path, "w");
+	assert_non_null(out);
+	fputs(text, out);
+	assert_int_equal(fclose(out), 0);
+}
+
+static const char *get(const char *file)
+{
+	static char text[256];
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/g/%s", top, file);
+	return cgroup_read_file(path, text, sizeof(text)) < 0 ? "(none)" : text;
+}
+
+static const char *weight_file(void)
+{
+	return host.version->weight_file;
+}
+
+/* Makes group g with a limit in percent of one core (0: none) and a weight. */
+static void set_group(int limit_pct, int weight)
+{
+	char text[32];
+
+	put("cpuacct.usage", "0");
+	put("cpu.stat", "usage_usec 0\n");
+	snprintf(text, sizeof(text), "%d", limit_pct ? limit_pct * 100 : -1);
+	put("cpu.cfs_quota_us", text);
+	put("cpu.cfs_period_us", "10000");
+	if (limit_pct)
+		snprintf(text, sizeof(text), "%d 10000", limit_pct * 100);
+	else
+		snprintf(text, sizeof(text), "max 10000");
+	put("cpu.max", text);
+	snprintf(text, sizeof(text), "%d", weight);
+	put(weight_file(), text);
+}
+
+static struct cgroup_files open_group(void)
+{
+	struct cgroup_files files;
+
+	assert_int_equal(cgroup_open(&host, "g", &files), 0);
+	return files;
+}
+
+static void use_version(int number)
+{
+	host.version = number == 1 ? &cgroup_v1 : &cgroup_v2;
+	host.n_mounts = 1;
+	host.cpuset = -1;
+	strcpy(host.mounts[0].path, top);
+	strcpy(host.mounts[0].root, "/");
+}
+
+static int make_top(void **state)
+{
+	char path[PATH_MAX];
+
+	(void)state;
+	strcpy(top, "/tmp/gover-softgpu-cap.XXXXXX");
+	if (!mkdtemp(top))
+		return -1;
+	snprintf(path, sizeof(path), "%s/g", top);
+	return mkdir(path, 0755);
+}
+
+static int remove_top(void **state)
+{
+	char command[PATH_MAX];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -rf '%s'", top);
+	return system(command);
+}
+
+static void every_share_is_exact_and_differs_from_the_default_weight(void **state)
+{
+	static const int most[] = {262144, 10000}; /* the largest weights of the kernel */
+
+	(void)state;
+	for (int version = 1; version <= 2; version++) {
+		struct cgroup_files files;
+
+		use_version(version);
+		for (int pct = 1; pct <= 100; pct++) {
+			int weight, is;
+
+			set_group(50, 0);
+			put(weight_file(), "");
+			files = open_group();
+			assert_int_equal(cgroup_write_share(&files, pct), 0);
+			weight = atoi(get(weight_file()));
+			assert_int_equal(weight, pct * host.version->weight_of_1_pct);
+			assert_in_range(weight, 2, most[version - 1]);
+			assert_int_not_equal(weight, host.version->default_weight);
+			assert_int_equal(cgroup_read_share(&files, &is), 1);
+			assert_int_equal(is, pct);
+			cgroup_close(&files);
+		}
+		files = open_group();
+		assert_int_equal(cgroup_write_share(&files, 0), -EINVAL);
+		assert_int_equal(cgroup_write_share(&files, 101), -EINVAL);
+		cgroup_close(&files);
+	}
+}
+
+static void other_weights_are_rounded_and_the_default_is_no_share(void **state)
+{
+	static const struct {
+		int version, weight, pct, result;
+	} rows[] = {
+		{1, 1024, 0, 0}, {1, 1000, 1, 1},   {1, 2, 1, 0},	 {1, 1499, 1, 0},
+		{1, 1500, 2, 0}, {1, 50400, 50, 0}, {1, 100000, 100, 1}, {1, 262144, 100, 0},
+		{2, 100, 0, 0},	 {2, 99, 1, 1},	    {2, 1, 1, 0},	 {2, 148, 1, 0},
+		{2, 149, 2, 0},	 {2, 4950, 50, 1},  {2, 9900, 100, 1},	 {2, 10000, 100, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct cgroup_files files;
+		int pct = -1;
+
+		use_version(rows[i].version);
+		set_group(50, rows[i].weight);
+		files = open_group();
+		assert_int_equal(cgroup_read_share(&files, &pct), rows[i].result);
+		assert_int_equal(pct, rows[i].pct);
+		cgroup_close(&files);
+	}
+}
+
+static void the_cap_is_the_limit_or_the_share(void **state)
+{
+	static const struct {
+		const char *rule;
+		const struct softgpu_scale *scale;
+		int limit_pct, share_pct, cap_pct; /* share_pct 0: the weight of a new group */
+		double share;
+	} rows[] = {
+		{"hard: the limit", &hard, 30, 0, 30, 0.3},
+		{"hard: the weight means nothing", &hard, 30, 20, 30, 0.3},
+		{"hard: no limit", &hard, 0, 0, 0, 1},
+		{"guarantee: the share", &guarantee, 50, 20, 20, 0.2},
+		{"guarantee: the share is the ceiling", &guarantee, 20, 20, 20, 0.2},
+		{"guarantee: no ceiling", &guarantee, 0, 20, 20, 0.2},
+		{"guarantee: a limit below the share is the cap", &guarantee, 10, 20, 10, 0.1},
+		{"guarantee: without a share, the limit", &guarantee, 30, 0, 30, 0.3},
+		{"guarantee: neither", &guarantee, 0, 0, 0, 1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(rows); i++) {
+		size_t k = i / 2;
+		struct cgroup_files files;
+		double share;
+		int cap;
+
+		print_message("# version %zu: %s\n", i % 2 + 1, rows[k].rule);
+		use_version((int)(i % 2) + 1);
+		set_group(rows[k].limit_pct,
+			  rows[k].share_pct ? rows[k].share_pct * host.version->weight_of_1_pct
+					    : host.version->default_weight);
+		files = open_group();
+		assert_int_equal(softgpu_cap_read(&files, rows[k].scale, &share, &cap), 0);
+		assert_int_equal(cap, rows[k].cap_pct);
+		assert_true(fabs(share - rows[k].share) < 1e-9);
+		cgroup_close(&files);
+	}
+}
+
+static void a_written_cap_keeps_the_ceiling_and_raises_it_if_needed(void **state)
+{
+	static const struct {
+		int cap_pct, ceiling_pct, limit_pct;
+	} rows[] = {{20, 50, 50}, {70, 50, 70}, {20, 100, 100}, {50, 50, 50}};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(rows); i++) {
+		size_t k = i / 2;
+		struct cgroup_files files;
+		double share;
+		int cap, ceiling;
+
+		use_version((int)(i % 2) + 1);
+		set_group(10, host.version->default_weight);
+		files = open_group();
+		assert_int_equal(
+			softgpu_cap_write(&files, &guarantee, rows[k].cap_pct, rows[k].ceiling_pct),
+			0);
+		assert_int_equal(softgpu_cap_read(&files, &guarantee, &share, &cap), 0);
+		assert_int_equal(cap, rows[k].cap_pct);
+		assert_int_equal(softgpu_cap_read_ceiling(&files, &guarantee, &ceiling), 0);
+		assert_int_equal(ceiling, rows[k].limit_pct);
+		assert_int_equal(softgpu_cap_write(&files, &guarantee, 0, 50), -EINVAL);
+		assert_int_equal(softgpu_cap_write(&files, &guarantee, 101, 50), -EINVAL);
+		cgroup_close(&files);
+	}
+}
+
+static void groups_of_the_other_sharing_are_converted_once(void **state)
+{
+	static const struct {
+		const char *rule;
+		const struct softgpu_scale *from, *to;
+		int limit_pct, share_pct; /* before; -1: a weight that an operator has set */
+		int new_limit_pct, new_share_pct;
+	} rows[] = {
+		{"to hard: the share is the limit", &guarantee, &hard, 90, 20, 20, 0},
+		{"to hard: a smaller limit stays", &guarantee, &hard, 10, 20, 10, 0},
+		{"to hard: no ceiling", &guarantee, &hard, 0, 20, 20, 0},
+		{"hard stays", &hard, &hard, 30, 0, 30, 0},
+		{"hard: a weight that is not a share stays", &hard, &hard, 30, -1, 30, -1},
+		{"to guarantee: the limit is the share", &hard, &guarantee, 30, 0, 30, 30},
+		{"to guarantee: no limit", &hard, &guarantee, 0, 0, 0, 0},
+		{"guarantee stays", &guarantee, &guarantee, 90, 20, 90, 20},
+		{"guarantee: another weight stays", &guarantee, &guarantee, 90, -1, 90, -1},
+	};
+	static const int foreign = 777;
+
+	(void)state;
+	for (size_t i = 0; i < 4 * ARRAY_SIZE(rows); i++) {
+		size_t k = i / 4;
+		int version = (int)(i % 2) + 1, limit_pct, weight, times = (int)(i / 2 % 2) + 1;
+		struct cgroup_files files;
+		double share;
+
+		print_message("# version %d, %d time(s): %s\n", version, times, rows[k].rule);
+		use_version(version);
+		set_group(rows[k].limit_pct,
+			  rows[k].share_pct < 0 ? foreign
+			  : rows[k].share_pct > 0
+				  ? rows[k].share_pct * host.version->weight_of_1_pct
+				  : host.version->default_weight);
+		for (int t = 0; t < times; t++) {
+			files = open_group();
+			assert_int_equal(softgpu_cap_convert(&files, rows[k].to), 0);
+			cgroup_close(&files);
+			/* A plain file keeps the end of a longer old text. */
+			weight = atoi(get(weight_file()));
+			if (rows[k].new_share_pct == 0 && rows[k].share_pct > 0) {
+				char text[16];
+
+				snprintf(text, sizeof(text), "%d", host.version->default_weight);
+				assert_memory_equal(get(weight_file()), text, strlen(text));
+				put(weight_file(), text);
+				weight = host.version->default_weight;
+			}
+		}
+		assert_int_equal(weight,
+				 rows[k].new_share_pct < 0 ? foreign
+				 : rows[k].new_share_pct > 0
+					 ? rows[k].new_share_pct * host.version->weight_of_1_pct
+					 : host.version->default_weight);
+		files = open_group();
+		assert_int_equal(softgpu_cap_read(&files, &hard, &share, &limit_pct), 0);
+		assert_int_equal(limit_pct, rows[k].new_limit_pct);
+		cgroup_close(&files);
+	}
+}
+
+static void without_a_weight_there_is_no_guarantee(void **state)
+{
+	char path[PATH_MAX];
+
+	(void)state;
+	for (int version = 1; version <= 2; version++) {
+		struct cgroup_files files;
+		double share;
+		int cap;
+
+		use_version(version);
+		set_group(50, 1);
+		snprintf(path, sizeof(path), "%s/g/%s", top, weight_file());
+		assert_int_equal(unlink(path), 0);
+		files = open_group();
+		assert_true(files.weight < 0);
+		assert_int_equal(cgroup_write_share(&files, 20), -EOPNOTSUPP);
+		assert_int_equal(cgroup_clear_share(&files), -EOPNOTSUPP);
+		assert_int_equal(softgpu_cap_write(&files, &guarantee, 20, 50), -EOPNOTSUPP);
+		assert_int_equal(softgpu_cap_read(&files, &guarantee, &share, &cap), -EOPNOTSUPP);
+		assert_int_equal(softgpu_cap_convert(&files, &guarantee), -EOPNOTSUPP);
+		assert_int_equal(softgpu_cap_convert(&files, &hard), 0);
+		assert_int_equal(softgpu_cap_write(&files, &hard, 20, 0), 0);
+		assert_int_equal(softgpu_cap_read(&files, &hard, &share, &cap), 0);
+		assert_int_equal(cap, 20);
+		cgroup_close(&files);
+	}
+}
+
+#define CASE(f) cmocka_unit_test_setup_teardown(f, make_top, remove_top)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(every_share_is_exact_and_differs_from_the_default_weight),
+		CASE(other_weights_are_rounded_and_the_default_is_no_share),
+		CASE(the_cap_is_the_limit_or_the_share),
+		CASE(a_written_cap_keeps_the_ceiling_and_raises_it_if_needed),
+		CASE(groups_of_the_other_sharing_are_converted_once),
+		CASE(without_a_weight_there_is_no_guarantee),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

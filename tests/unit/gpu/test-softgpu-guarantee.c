@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * softgpu with guarantees, with the kernel of this host: real control groups and busy programs,
+ * below a group of this process that is removed at the end. The test is skipped if no control group
+ * can be written.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "gpu/cgroup-share.h"
+#include "gpu/gpu.h"
+
+#define MEASURE_S 2
+#define TRIES	  6
+
+static const struct gpu_ops *const ops = &gpu_softgpu_ops;
+static struct gpu_config guarantee, hard;
+static struct cgroup_host host;
+static struct err err;
+static pid_t children[4];
+static size_t n_children;
+
+static int make_configs(void)
+{
+	strcpy(guarantee.name, "gpu0");
+	snprintf(guarantee.root, sizeof(guarantee.root), "gover-test-%d", (int)getpid());
+	guarantee.capacity_cores = 1;
+	hard = guarantee;
+	guarantee.sharing = GPU_SHARING_GUARANTEE;
+	return cgroup_find(CGROUP_MOUNTINFO, &host, &err);
+}
+
+static struct gpu *open_gpu(const struct gpu_config *config)
+{
+	struct gpu *gpu;
+
+	if (ops->open(config, &gpu, &err) == 0)
+		return gpu;
+	print_message("# %s\n", err.msg);
+	fail();
+	return NULL;
+}
+
+static void join(void *userdata, const char *path)
+{
+	FILE *procs = fopen(path, "w");
+
+	if (!procs || fprintf(procs, "%d", (int)getpid()) < 0 || fclose(procs) != 0)
+		*(int *)userdata = -1;
+}
+
+/* Starts a process in vGPU @id that is always busy. */
+static void start_busy(struct gpu *gpu, const char *id)
+{
+	pid_t pid = fork();
+
+	assert_true(n_children < ARRAY_SIZE(children));
+	if (pid == 0) {
+		int joined = 0;
+
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (ops->places(gpu, id, join, &joined) < 0 || joined < 0)
+			_exit(1);
+		for (;;)
+			;
+	}
+	assert_true(pid > 0);
+	children[n_children++] = pid;
+}
+
+static void end_children(void)
+{
+	while (n_children > 0) {
+		pid_t pid = children[--n_children];
+
+		(void)kill(pid, SIGKILL);
+		(void)waitpid(pid, NULL, 0);
+	}
+}
+
+/* Removes what a failed test has left. */
+static int clean(void **state)
+{
+	static const char *const ids[] = {"a", "b"};
+	struct gpu *gpu;
+	struct err why;
+
+	(void)state;
+	end_children();
+	if (ops->open(&hard, &gpu, &why) < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
+		(void)ops->destroy(gpu, ids[i], &why);
+	ops->close(gpu);
+	return 0;
+}
+
+static struct gpu_vgpu *make_vgpu(struct gpu *gpu, const char *id, int cap_pct, int ceiling_pct)
+{
+	struct gpu_vgpu *vgpu;
+
+	assert_int_equal(ops->create(gpu, id, cap_pct, &err), 0);
+	assert_int_equal(ops->attach(gpu, id, clock_now().mono_ns, &vgpu, &err), 0);
+	assert_int_equal(ops->write_ceiling(vgpu, ceiling_pct), 0);
+	return vgpu;
+}
+
+static uint64_t busy_ns(struct gpu_vgpu *vgpu)
+{
+	struct gpu_reading reading;
+
+	assert_int_equal(ops->read(vgpu, clock_now().mono_ns, &reading), 0);
+	return reading.busy_ns;
+}
+
+/*
+ * Measures both shares until they are within [from_pct, to_pct]. A share above @to_pct is never
+ * caused by other programs of the host. A share below @from_pct can be.
+ */
+static bool get_shares(struct gpu_vgpu *const vgpus[2], const double from_pct[2],
+		       const double to_pct[2])
+{
+	bool reached = false;
+
+	for (int i = 0; i < TRIES && !reached; i++) {
+		uint64_t at = clock_now().mono_ns, busy[2];
+		double pct[2];
+
+		for (int v = 0; v < 2; v++)
+			busy[v] = busy_ns(vgpus[v]);
+		sleep(MEASURE_S);
+		at = clock_now().mono_ns - at;
+		for (int v = 0; v < 2; v++)
+			pct[v] = 100.0 * (double)(busy_ns(vgpus[v]) - busy[v]) / (double)at;
+		print_message("# %.1f %% and %.1f %%\n", pct[0], pct[1]);
+		reached = pct[0] >= from_pct[0] && pct[0] <= to_pct[0] && pct[1] >= from_pct[1] &&
+			  pct[1] <= to_pct[1];
+	}
+	return reached;
+}
+
+static void idle_time_goes_to_the_busy_and_returns(void **state)
+{
+	struct gpu *gpu = open_gpu(&guarantee);
+	struct gpu_vgpu *vgpus[2];
+
+	(void)state;
+	vgpus[0] = make_vgpu(gpu, "a", 20, 60);
+	vgpus[1] = make_vgpu(gpu, "b", 70, 100);
+	start_busy(gpu, "a");
+	print_message("# b is idle: a gets its ceiling of 60 %%, not its cap of 20 %%\n");
+	assert_true(get_shares(vgpus, (double[]){57, 0}, (double[]){62, 1}));
+	print_message("# both are busy: the rest is divided as 20 to 70\n");
+	start_busy(gpu, "b");
+	assert_true(get_shares(vgpus, (double[]){20, 74}, (double[]){24, 80}));
+	print_message("# the caps change places\n");
+	assert_int_equal(ops->write_cap(vgpus[1], clock_now().mono_ns, 20), 0);
+	assert_int_equal(ops->write_cap(vgpus[0], clock_now().mono_ns, 70), 0);
+	assert_true(get_shares(vgpus, (double[]){55, 20}, (double[]){80, 40}));
+	print_message("# a lower ceiling of a, but never below its cap of 70 %%\n");
+	assert_int_equal(ops->write_ceiling(vgpus[0], 30), 0);
+	assert_true(get_shares(vgpus, (double[]){55, 25}, (double[]){72, 40}));
+	assert_int_equal(ops->write_cap(vgpus[0], clock_now().mono_ns, 20), 0);
+	print_message("# a gets its ceiling of 30 %%, b the rest\n");
+	assert_true(get_shares(vgpus, (double[]){28, 66}, (double[]){32, 73}));
+	end_children();
+	for (int v = 0; v < 2; v++)
+		ops->detach(vgpus[v]);
+	assert_int_equal(ops->destroy(gpu, "a", &err), 0);
+	assert_int_equal(ops->destroy(gpu, "b", &err), 0);
+	ops->close(gpu);
+}
+
+static void every_cap_can_follow_every_other_cap(void **state)
+{
+	struct gpu *gpu = open_gpu(&guarantee);
+	struct gpu_vgpu *vgpu = make_vgpu(gpu, "a", 100, 50);
+
+	(void)state;
+	for (int i = 0; i < 400; i++) {
+		int want = i < 100   ? i + 1
+			   : i < 200 ? 200 - i
+			   : i % 2   ? (i - 200) / 2 + 1
+				     : 100 - (i - 200) / 2;
+		int cap;
+
+		assert_int_equal(ops->write_cap(vgpu, 0, want), 0);
+		assert_int_equal(ops->read_cap(vgpu, &cap), 0);
+		assert_int_equal(cap, want);
+	}
+	assert_int_equal(ops->write_cap(vgpu, 0, 0), -EINVAL);
+	assert_int_equal(ops->write_cap(vgpu, 0, 101), -EINVAL);
+	assert_int_equal(ops->write_ceiling(vgpu, 0), -EINVAL);
+	assert_int_equal(ops->write_ceiling(vgpu, 101), -EINVAL);
+	ops->detach(vgpu);
+	assert_int_equal(ops->destroy(gpu, "a", &err), 0);
+	ops->close(gpu);
+}
+
+static void read_files(const char *id, int *ret_limit_pct, int *ret_share_pct)
+{
+	struct cgroup_files files;
+	struct cgroup_limit limit;
+	char group[PATH_MAX];
+
+	snprintf(group, sizeof(group), "%.200s/gpu0/%s", guarantee.root, id);
+	assert_int_equal(cgroup_open(&host, group, &files), 0);
+	assert_int_equal(files.version->read_limit(&files, &limit), 0);
+	*ret_limit_pct = (int)(cgroup_limit_cores(&limit) * 100 + 0.5);
+	assert_true(cgroup_read_share(&files, ret_share_pct) >= 0);
+	cgroup_close(&files);
+}
+
+/* Opens the GPU with @config, as a daemon with another configuration does, and reads the cap. */
+static void expect_after_open(const struct gpu_config *config, int cap_pct, int limit_pct,
+			      int share_pct)
+{
+	struct gpu *gpu = open_gpu(config);
+	struct gpu_vgpu *vgpu;
+	int cap, limit, share;
+
+	assert_int_equal(ops->attach(gpu, "a", 0, &vgpu, &err), 0);
+	assert_int_equal(ops->read_cap(vgpu, &cap), 0);
+	assert_int_equal(cap, cap_pct);
+	read_files("a", &limit, &share);
+	assert_int_equal(limit, limit_pct);
+	assert_int_equal(share, share_pct);
+	ops->detach(vgpu);
+	ops->close(gpu);
+}
+
+static void caps_survive_a_change_of_sharing(void **state)
+{
+	struct gpu *gpu = open_gpu(&guarantee);
+	struct gpu_config dry = hard;
+
+	(void)state;
+	ops->detach(make_vgpu(gpu, "a", 20, 90));
+	dry.dry_run = true;
+	expect_after_open(&guarantee, 20, 90, 20);
+	ops->close(open_gpu(&dry)); /* changes nothing */
+	expect_after_open(&guarantee, 20, 90, 20);
+	expect_after_open(&hard, 20, 20, 0);
+	expect_after_open(&hard, 20, 20, 0);
+	expect_after_open(&guarantee, 20, 20, 20);
+	assert_int_equal(ops->destroy(gpu, "a", &err), 0);
+	ops->close(gpu);
+}
+
+static void a_limit_of_another_program_below_the_cap_is_the_cap(void **state)
+{
+	struct gpu *gpu = open_gpu(&guarantee);
+	struct gpu_vgpu *vgpu = make_vgpu(gpu, "a", 40, 90);
+	struct cgroup_limit limit = cgroup_limit_for(0.25);
+	struct cgroup_files files;
+	struct gpu_reading reading;
+	char group[PATH_MAX];
+
+	(void)state;
+	snprintf(group, sizeof(group), "%.200s/gpu0/a", guarantee.root);
+	assert_int_equal(cgroup_open(&host, group, &files), 0);
+	assert_int_equal(cgroup_write_limit(&files, &limit), 0);
+	assert_int_equal(ops->read(vgpu, NS_PER_S, &reading), 0);
+	assert_int_equal(reading.cap_pct, 25);
+	assert_int_equal(ops->write_cap(vgpu, NS_PER_S, 40), 0);
+	assert_int_equal(ops->read(vgpu, 2 * NS_PER_S, &reading), 0);
+	assert_int_equal(reading.cap_pct, 40);
+	assert_int_equal(cgroup_write_share(&files, 15), 0);
+	assert_int_equal(ops->read(vgpu, 3 * NS_PER_S, &reading), 0);
+	assert_int_equal(reading.cap_pct, 15);
+	cgroup_close(&files);
+	ops->detach(vgpu);
+	assert_int_equal(ops->destroy(gpu, "a", &err), 0);
+	ops->close(gpu);
+}
+
+/* A GPU that is smaller than its cores is pinned too, because weights count only on the same cores.
+ */
+static void a_gpu_of_half_a_core_is_pinned_or_refused(void **state)
+{
+	struct gpu_config half = guarantee;
+	struct gpu *gpu;
+	char group[PATH_MAX];
+
+	(void)state;
+	half.capacity_cores = 0.5;
+	if (host.cpuset >= 0 && cgroup_cores(&host) > 1) {
+		gpu = open_gpu(&half);
+		snprintf(group, sizeof(group), "%.200s/gpu0", half.root);
+		assert_int_equal(cgroup_cores_of(&host, group), 1);
+		ops->close(gpu);
+	} else if (cgroup_cores(&host) > 1) {
+		assert_int_equal(ops->open(&half, &gpu, &err), -EOPNOTSUPP);
+		assert_non_null(strstr(err.msg, "sharing guarantee"));
+	}
+}
+
+/* The second GPU would need the last core of the host, if the host has two. */
+static void a_gpu_that_cannot_be_pinned_is_refused(void **state)
+{
+	struct gpu_config second = guarantee;
+	struct gpu *gpu, *none;
+
+	(void)state;
+	if (host.cpuset < 0 || cgroup_cores(&host) != 2) {
+		print_message("# not a host with two cores and a cpuset\n");
+		skip();
+	}
+	gpu = open_gpu(&guarantee);
+	strcpy(second.name, "gpu1");
+	assert_int_equal(ops->open(&second, &none, &err), -EOPNOTSUPP);
+	assert_non_null(strstr(err.msg, "gpu1 is not pinned to 1 of its 2 cores"));
+	second.sharing = GPU_SHARING_HARD;
+	ops->close(open_gpu(&second));
+	ops->close(gpu);
+}
+
+#define CASE(f) cmocka_unit_test_teardown(f, clean)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(idle_time_goes_to_the_busy_and_returns),
+		CASE(every_cap_can_follow_every_other_cap),
+		CASE(caps_survive_a_change_of_sharing),
+		CASE(a_limit_of_another_program_below_the_cap_is_the_cap),
+		CASE(a_gpu_of_half_a_core_is_pinned_or_refused),
+		CASE(a_gpu_that_cannot_be_pinned_is_refused),
+	};
+	struct gpu *gpu;
+	int r = make_configs();
+
+	if (r == 0)
+		r = ops->open(&guarantee, &gpu, &err);
+	if (r == -EACCES || r == -EOPNOTSUPP) {
+		printf("1..1\nok 1 - softgpu # SKIP %s\n", err.msg);
+		return 0;
+	}
+	if (r < 0) {
+		printf("1..1\nnot ok 1 - softgpu: %s\n", err.msg);
+		return 1;
+	}
+	ops->close(gpu);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

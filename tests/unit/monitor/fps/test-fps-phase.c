@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* The rate over a short period from a count of frames and the parts of frames at its ends. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "monitor/fps/page.h"
+
+/* A program on a page, and the rate of each period as monitor.c computes it. */
+struct program {
+	struct fps_page page;
+	struct fps_reading reading;
+	struct fps_totals totals;
+	uint64_t now_ns, next_ns; /* time of the next frame */
+	uint64_t frames;	  /* counted before this period */
+	double begun;
+};
+
+static void start(struct program *program, uint64_t first_ns)
+{
+	*program = (struct program){.now_ns = NS_PER_S, .next_ns = first_ns};
+	program->page.lanes = 1;
+	fps_reading_begin(&program->reading, program->now_ns);
+}
+
+/* Presents frames of @frame_ns until the end of the period. Returns the rate of the period. */
+static double run(struct program *program, uint64_t frame_ns, uint64_t period_ns)
+{
+	struct fps_lane *lane = &program->page.lane[0];
+	double frames;
+
+	program->now_ns += period_ns;
+	for (; program->next_ns <= program->now_ns; program->next_ns += frame_ns) {
+		lane->frames++;
+		lane->last_ns = program->next_ns;
+	}
+	fps_reading_take(&program->reading, &program->page, program->now_ns, &program->totals);
+	frames = (double)(program->totals.frames - program->frames) + program->reading.begun -
+		 program->begun;
+	program->frames = program->totals.frames;
+	program->begun = program->reading.begun;
+	return frames * 1e9 / (double)period_ns;
+}
+
+static void a_steady_rate_is_exact_in_every_period(void **state)
+{
+	static const double rates[] = {3, 4, 7, 24, 29.97, 30, 58.5, 60, 90, 144, 999};
+	static const uint64_t periods_ms[] = {100, 200, 333, 1000, 5000};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rates) * ARRAY_SIZE(periods_ms); i++) {
+		double rate = rates[i % ARRAY_SIZE(rates)];
+		uint64_t period_ns = periods_ms[i / ARRAY_SIZE(rates)] * NS_PER_MS;
+		uint64_t frame_ns = (uint64_t)(1e9 / rate);
+		struct program program;
+
+		start(&program, NS_PER_S + frame_ns / 3);
+		for (uint64_t t = 0; t < NS_PER_S + period_ns; t += period_ns)
+			(void)run(&program, frame_ns, period_ns);
+		for (int p = 0; p < 50; p++) {
+			double fps = run(&program, frame_ns, period_ns);
+
+			if (fabs(fps / rate - 1) > 0.001)
+				print_message("# %g FPS in %d ms: %g\n", rate,
+					      (int)(period_ns / NS_PER_MS), fps);
+			assert_true(fabs(fps / rate - 1) <= 0.001);
+		}
+	}
+}
+
+/* Frame times are random, from 5 to 45 ms. */
+static void any_rate_is_within_one_frame_of_the_count(void **state)
+{
+	static const uint64_t periods_ms[] = {50, 200, 1000};
+	uint64_t random = 1;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(periods_ms); i++) {
+		uint64_t period_ns = periods_ms[i] * NS_PER_MS;
+		double seconds = (double)period_ns / 1e9, sum = 0;
+		struct program program;
+
+		start(&program, NS_PER_S);
+		for (int p = 0; p < 1000; p++) {
+			uint64_t before = program.frames;
+			double fps;
+
+			random = random * 6364136223846793005u + 1442695040888963407u;
+			fps = run(&program, (5 + (random >> 33) % 41) * NS_PER_MS, period_ns);
+			sum += fps * seconds;
+			assert_true(fabs(fps * seconds - (double)(program.frames - before)) <=
+				    1.0 + 1e-9);
+			assert_true(fabs(sum - (double)program.frames) <= 1.0 + 1e-6);
+		}
+	}
+}
+
+static void a_program_that_stops_has_a_rate_of_0(void **state)
+{
+	struct program program;
+
+	(void)state;
+	start(&program, NS_PER_S);
+	for (int p = 0; p < 10; p++)
+		(void)run(&program, 20 * NS_PER_MS, 200 * NS_PER_MS);
+	program.next_ns = UINT64_MAX;
+	/* In the first period, the frame that the program has begun counts at most once. */
+	assert_true(run(&program, 0, 200 * NS_PER_MS) <= 5.0);
+	for (int p = 0; p < 10; p++)
+		assert_true(run(&program, 0, 200 * NS_PER_MS) == 0);
+	/* It goes on after a pause. */
+	program.next_ns = program.now_ns + NS_PER_MS;
+	for (int p = 0; p < 3; p++)
+		(void)run(&program, 20 * NS_PER_MS, 200 * NS_PER_MS);
+	assert_true(fabs(run(&program, 20 * NS_PER_MS, 200 * NS_PER_MS) - 50) < 0.1);
+}
+
+/* A page may contain any numbers. */
+static void a_wrong_time_of_the_newest_frame_does_no_harm(void **state)
+{
+	static const uint64_t times[] = {0, 1, UINT64_MAX, NS_PER_S, 1000 * NS_PER_S};
+	struct program program;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
+		start(&program, UINT64_MAX);
+		for (int p = 0; p < 20; p++) {
+			program.page.lane[0].frames += 12;
+			program.page.lane[0].last_ns =
+				times[(i + (size_t)p % 2) % ARRAY_SIZE(times)];
+			assert_true(fabs(run(&program, NS_PER_S, 200 * NS_PER_MS) - 60) <= 5.0);
+			assert_true(program.begun >= 0 && program.begun <= 1);
+		}
+	}
+}
+
+static void the_first_frames_have_no_part(void **state)
+{
+	struct fps_phase phase = {0};
+
+	(void)state;
+	assert_true(fps_phase_take(&phase, 0, 0, 100) == 0);
+	assert_true(fps_phase_take(&phase, 1, 150, 200) == 0);
+	assert_true(fps_phase_take(&phase, 0, 150, 300) == 0);
+	assert_true(fps_phase_take(&phase, 2, 350, 400) == 0.5); /* 200 in two frames */
+	assert_true(fps_phase_take(&phase, 0, 350, 450) == 1);
+	assert_true(fps_phase_take(&phase, 0, 350, 900) == 1);
+	assert_true(fps_phase_take(&phase, 1, 350, 950) == 1);
+	assert_int_equal(phase.interval_ns, 100);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_steady_rate_is_exact_in_every_period),
+		cmocka_unit_test(any_rate_is_within_one_frame_of_the_count),
+		cmocka_unit_test(a_program_that_stops_has_a_rate_of_0),
+		cmocka_unit_test(a_wrong_time_of_the_newest_frame_does_no_harm),
+		cmocka_unit_test(the_first_frames_have_no_part),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
