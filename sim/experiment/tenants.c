@@ -95,6 +95,11 @@ static int drawn_kind(const struct experiment *experiment, int number)
 	return experiment->bag[number];
 }
 
+const struct scenario_tenant *tenants_kind(const struct experiment *experiment, int number)
+{
+	return &experiment->scenario->tenants[drawn_kind(experiment, number)];
+}
+
 /* --- arrival --- */
 
 static int start_alone(struct tenant *tenant, const struct workload *workload)
@@ -196,7 +201,7 @@ static struct tenant *fund_and_join(struct experiment *experiment,
 
 const struct scenario_tenant *tenants_next(const struct experiment *experiment)
 {
-	return &experiment->scenario->tenants[drawn_kind(experiment, experiment->n_drawn)];
+	return tenants_kind(experiment, experiment->n_drawn);
 }
 
 struct tenant *tenants_admit_next(struct experiment *experiment)
