@@ -26,7 +26,7 @@ static const double level_end[POLICY_LEVELS] = {0.02, 0.04, 0.06, 0.10, 0.14, 0.
 
 static double contract_pct(const struct policy_vgpu *vgpu)
 {
-	return vgpu->terms.burst ? 100 : vgpu->terms.initial_cap_pct;
+	return policy_terms_ceiling_pct(&vgpu->terms);
 }
 
 static int level_of(const struct policy_vgpu *vgpu, double pct)

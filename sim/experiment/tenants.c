@@ -152,6 +152,7 @@ static struct tenant *join(struct experiment *experiment, const struct scenario_
 		 kind->name);
 	if (sim_add(experiment->sim, tenant->vgpu.id, cap_pct, &tenant->sim) < 0)
 		return NULL;
+	(void)sim_set_ceiling(tenant->sim, policy_terms_ceiling_pct(&tenant->vgpu.terms));
 	if (workload.kind == WORKLOAD_FRAMES && !workload.playback.trace &&
 	    !(tenant->vgpu.terms.target_fps > 0) && start_alone(tenant, &workload) < 0) {
 		tenant->alone = sim_free(tenant->alone);

@@ -79,6 +79,13 @@ int sim_set_initial_cap(struct sim_vgpu *vgpu, int cap_pct);
 int sim_initial_cap(const struct sim_vgpu *vgpu);
 
 /*
+ * Sets the ceiling of the total GPU time; 0: no limit. Only the discipline "guarantee" uses it.
+ * Until the first call, the ceiling is the initial cap. -EINVAL: @ceiling_pct is not in 0..100.
+ */
+int sim_set_ceiling(struct sim_vgpu *vgpu, int ceiling_pct);
+int sim_ceiling(const struct sim_vgpu *vgpu);
+
+/*
  * Sets the lease: how long a cap is valid after the last call of sim_set_cap() or sim_set_lease().
  * 0: forever.
  */

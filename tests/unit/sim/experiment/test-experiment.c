@@ -90,6 +90,28 @@ static void the_discipline_makes_caps_limits_or_weights(void **state)
 	assert_true(fabs(experiment_util(experiment) - 1) < 0.01);
 }
 
+static void with_guarantees_a_vgpu_uses_idle_time_up_to_its_contract(void **state)
+{
+	static const char text[] =
+		"[host]\nsharing = guarantee\n"
+		"[tenant a]\nworkload = busy\ncontract_pct = 60\narrive_s = 0\n"
+		"[tenant b]\nworkload = idle\ncontract_pct = 90\narrive_s = 0\n"
+		"[tenant c]\nworkload = load:pct=10\ncontract_pct = 50\narrive_s = 0\n";
+
+	(void)state;
+	make(text);
+	run_periods(3);
+	assert_int_equal(seen.sharing, POLICY_SHARING_GUARANTEE);
+	assert_int_equal(seen_vgpus[0].cap_pct, 30);
+	assert_true(fabs(seen_vgpus[0].load - 0.6) < 0.001);
+	assert_true(fabs(seen_vgpus[0].util - 2) < 0.01);
+	assert_true(fabs(seen_vgpus[2].load - 0.1) < 0.01);
+	make("[host]\nsharing = guarantee\n"
+	     "[tenant a]\nworkload = busy\ncontract_pct = 60\nburst = on\narrive_s = 0\n");
+	run_periods(3);
+	assert_true(fabs(seen_vgpus[0].load - 1) < 0.001);
+}
+
 static void a_discipline_cannot_be_changed_later(void **state)
 {
 	struct sim_vgpu *vgpu;
@@ -325,6 +347,7 @@ int main(void)
 		TEST(demand_of_renderers),
 		TEST(initial_caps_fit_into_the_gpu),
 		TEST(the_discipline_makes_caps_limits_or_weights),
+		TEST(with_guarantees_a_vgpu_uses_idle_time_up_to_its_contract),
 		TEST(a_discipline_cannot_be_changed_later),
 		TEST(tenants_arrive_and_leave_on_time),
 		TEST(capacity_of_a_removed_tenant_goes_to_the_others),
