@@ -409,10 +409,10 @@ $(benchmarks): all benches
 	@dist/install-deps demo
 	@B=$B $(if $(wildcard bench/$@),bench/$@,$B/bench/$@)
 
-# TRACES is a folder of recordings. bench/eval/traces documents the defaults.
-eval-traces: all ## compare all policies with lower and upper bounds on recorded GPU load (TRACES=DIR SEEDS=20 SEED=1 SECONDS=1500 CONTRACT=50)
+# TRACES is a folder of recordings. bench/eval/traces --help lists EVAL_OPTIONS, such as --quick and --sharing guarantee.
+eval-traces: all $B/eval/mixes ## compare all policies on recorded GPU load, half an hour (TRACES=DIR SEEDS=20 SEED=1 SECONDS=1500 CONTRACT=50 EVAL_OPTIONS=--quick)
 	@B=$B bench/eval/traces $(if $(TRACES),--traces '$(TRACES)') $(if $(SEEDS),--seeds '$(SEEDS)') $(if $(SEED),--seed '$(SEED)') \
-		$(if $(SECONDS),--seconds '$(SECONDS)') $(if $(CONTRACT),--contract '$(CONTRACT)')
+		$(if $(SECONDS),--seconds '$(SECONDS)') $(if $(CONTRACT),--contract '$(CONTRACT)') $(EVAL_OPTIONS)
 
 eval: ## repeat the paper's evaluation in virtual time and print the paper's figures beside the results (EVAL_SEEDS=20)
 	@dist/install-deps eval
