@@ -2,7 +2,7 @@
 # Tests gover_sharing, the discipline of a GPU: under "hard" a cap is a limit; under "guarantee" a cap is always
 # available, and a vGPU with work also gets the time that is left, up to its ceiling. Invalid values change nothing.
 # Shares are measured with the counters of the kernel. $GOVER_POINTS is the tolerance in percentage points. It is larger
-# if workloads cannot be preempted. Then also some time is lost between two workloads.
+# if workloads cannot be preempted. Then time is also lost between two workloads, the more the slower the machine is.
 # shellcheck source=tests/kernel/lib.sh
 . "$(dirname "$0")/lib.sh"
 gpu 8
@@ -24,7 +24,7 @@ create 8
 a=$q a_load=$v/load
 create 8
 b=$q b_load=$v/load
-echo 60 >"$a/initial_cap"
+echo 50 >"$a/initial_cap"
 echo 40 >"$b/initial_cap"
 echo 20 >"$a/cap"
 for word in '\n' 'cap\n' 'weight\n' 'Guarantee\n' ' guarantee\n' 'guarantee \n' 'guarantee\n\n' 'guarantees\n' \
@@ -35,12 +35,12 @@ is "the discipline is unchanged" "$(cat "$sharing")" hard
 
 # --- the ceiling of a vGPU ---
 
-is "the ceiling is the initial cap" "$(cat "$a/cap_ceiling") $(cat "$b/cap_ceiling")" '60 40'
+is "the ceiling is the initial cap" "$(cat "$a/cap_ceiling") $(cat "$b/cap_ceiling")" '50 40'
 for number in 101 -1 1.5 all ''; do
   is "cap_ceiling <- '$number': EINVAL" "$(write "$number\n" "$a/cap_ceiling")" 'Invalid argument'
 done
 is "cap_ceiling <- 4294967296: ERANGE" "$(write 4294967296 "$a/cap_ceiling")" 'Numerical result out of range'
-is "the ceiling is unchanged" "$(cat "$a/cap_ceiling")" 60
+is "the ceiling is unchanged" "$(cat "$a/cap_ceiling")" 50
 
 # --- shares ---
 
@@ -64,9 +64,11 @@ measure() {
   echo "# a: $a_least to $a_most, b: $b_least to $b_most of 10000"
 }
 
-at_least() { test "$2" -ge $(($1 * 100 - points * 100)); }               # at_least PCT MOST
-within() { at_least "$1" "$3" && test "$2" -le $(($1 * 100 + points * 100)); } # within PCT LEAST MOST
-whole() { test "$1" -ge $((10000 - points * 500)); } # whole MOST: true if nearly all of the time was used
+at_least() { test "$2" -ge $(($1 * 100 - points * 100)); } # at_least PCT MOST
+within() {                                                # within PCT LEAST MOST
+  at_least "$1" "$3" && test "$2" -le $(($1 * 100 + points * 100))
+}
+whole() { test "$1" -ge $((10800 - points * 900)); } # whole MOST: 99 % are used, without preemption at least 63 %
 
 echo 100 >"$a_load"
 measure
@@ -74,9 +76,9 @@ ok "hard: the vGPU with work gets its cap of 20 %, the rest is unused" within 20
 
 is "gover_sharing <- guarantee" "$(write 'guarantee\n' "$sharing")" ''
 is "it reads back" "$(cat "$sharing")" guarantee
-is "the caps are unchanged" "$(cat "$a/cap" "$a/initial_cap" "$b/cap" | paste -s -d ' ')" '20 60 40'
+is "the caps are unchanged" "$(cat "$a/cap" "$a/initial_cap" "$b/cap" | paste -s -d ' ')" '20 50 40'
 measure
-ok "guarantee: it also gets idle time, up to its ceiling of 60 %" within 60 "$a_least" "$a_most"
+ok "guarantee: it also gets idle time, up to its ceiling of 50 %" within 50 "$a_least" "$a_most"
 ok "its allotted time is still that of its cap" test "$allotted_least" -le 2050 -a "$allotted_most" -ge 1950
 is "writing the same word again succeeds" "$(write guarantee "$sharing")" ''
 is "an invalid word changes nothing" "$(write 'weight\n' "$sharing") $(cat "$sharing")" 'Invalid argument guarantee'
@@ -86,7 +88,8 @@ measure
 ok "without a ceiling it has the whole GPU" whole "$a_most"
 echo 100 >"$b_load"
 measure
-ok "when the other has work too, it gets its guarantee of 40 %" within 40 "$b_least" "$b_most"
+ok "when the other has work too, it gets its guarantee of 40 %" at_least 40 "$b_most"
+ok "and not more than its ceiling, which is 40 % too" test "$b_least" -le $((4000 + points * 200))
 ok "the borrower keeps its guarantee of 20 %" at_least 20 "$a_most"
 ok "and gets no more than the rest" test "$a_least" -le $((6000 + points * 100))
 
@@ -104,9 +107,9 @@ echo 0 >"$b_load"
 echo 45 >"$a/cap_ceiling"
 measure
 ok "a vGPU alone is limited to its ceiling of 45 %" within 45 "$a_least" "$a_most"
-echo 50 >"$a/cap"
+echo 55 >"$a/cap"
 measure
-ok "a cap above the ceiling prevails" within 50 "$a_least" "$a_most"
+ok "a cap above the ceiling prevails" within 55 "$a_least" "$a_most"
 
 is "gover_sharing <- hard" "$(write 'hard\n' "$sharing")$(cat "$sharing")" hard
 echo 10 >"$a/cap"
@@ -125,7 +128,7 @@ for word in hard guarantee; do
   echo "$word" >"$sharing"
   echo 300 >"$a/cap_lease_ms"
   echo 35 >"$a/cap"
-  ok "$word: when a lease expires, the cap returns to the initial cap" until_ok 10 back 60
+  ok "$word: when a lease expires, the cap returns to the initial cap" until_ok 10 back 50
   is "$word: the discipline has no lease" "$(cat "$sharing")" "$word"
   is "$word: neither has the ceiling" "$(cat "$a/cap_ceiling")" 45
 done
