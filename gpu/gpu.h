@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -19,13 +20,6 @@
 #define GPU_ROOT_MAX   256 /* size of a root path with its NUL */
 #define GPU_PARENT_MAX 64
 #define GPU_SOCKET_MAX 108 /* size of the path of a unix socket with its NUL */
-
-/*
- * How the vGPUs of a GPU share time. GPU_SHARING_HARD: a vGPU never gets more than its cap.
- * GPU_SHARING_GUARANTEE: the cap is a share that is always available, and time that is left goes to
- * the vGPUs with work in proportion to their caps, up to the ceiling of each.
- */
-enum gpu_sharing { GPU_SHARING_HARD, GPU_SHARING_GUARANTEE };
 
 struct gpu_config {
 	char name[ID_MAX];
@@ -37,10 +31,10 @@ struct gpu_config {
 	char parent[GPU_PARENT_MAX];
 	char socket[GPU_SOCKET_MAX]; /* lib: socket of the arbiter for programs */
 	char discipline[16];	     /* lib: how the arbiter gives turns; compute/arbiter/table.c */
+	char sharing[16];      /* what a cap is: "hard" or "guarantee"; "": the default, "hard" */
 	int lease_ms;	       /* gvt: time after which a cap expires without renewal; 0: never */
 	double capacity_cores; /* softgpu: size of the GPU in CPU cores */
 	double speed; /* sim, and gvt on gover-sim: seconds of GPU time per second of host time */
-	enum gpu_sharing sharing;
 	char unit[8]; /* sim: what the vGPUs of this GPU deliver: "frames" or "work" */
 	bool dry_run; /* true: create, change and remove nothing (not a configuration key) */
 };
@@ -59,6 +53,9 @@ struct gpu_traits {
 	int floor_pct;	     /* smallest cap that the GPU can enforce */
 	int min_interval_ms; /* minimum time between two writes of a cap */
 	enum gpu_share share;
+	/* true: a cap is a share that is always available; its vGPU may use more, up to its ceiling
+	 */
+	bool guarantees;
 	bool creates;	       /* true: the daemon creates and removes vGPUs */
 	bool counts_frames;    /* true: readings contain counted frames or units of work (sim) */
 	enum gpu_unit unit;    /* what the frames of a reading are */
@@ -102,8 +99,6 @@ struct gpu_ops {
 	const char *name;
 	/* No function reads or writes a file of the GPU, so none of them blocks. */
 	bool in_memory;
-	/* open() takes GPU_SHARING_GUARANTEE, and write_ceiling() exists. */
-	bool guarantees;
 
 	/*
 	 * Returns true if the host has a GPU for @config with this backend. The function is NULL if
@@ -147,10 +142,18 @@ struct gpu_ops {
 	int (*write_cap)(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int cap_pct);
 	/* Reads the cap in force from the scheduler. */
 	int (*read_cap)(struct gpu_vgpu *vgpu, int *ret_cap_pct);
+
 	/*
-	 * Sets the largest share of the GPU that the vGPU gets with GPU_SHARING_GUARANTEE, 1..100.
-	 * A cap above the ceiling prevails. Until this call, the ceiling of a new vGPU is its cap.
-	 * The function is NULL if @guarantees is false.
+	 * Makes caps guaranteed shares or, with @guarantee false, limits. Called once after
+	 * open(). Returns a negative errno with a message "sharing = ...": -EOPNOTSUPP means that
+	 * the scheduler of this host has only limits. In a dry run, writes nothing. The function is
+	 * NULL if the backend has only limits.
+	 */
+	int (*set_sharing)(struct gpu *gpu, bool guarantee, struct err *reterr);
+	/*
+	 * Sets the ceiling, 1..100: the limit of the vGPU's whole GPU time, if caps are guaranteed
+	 * shares. Returns -EOPNOTSUPP if the scheduler has no other ceiling than the initial cap.
+	 * The function is NULL if set_sharing() is NULL.
 	 */
 	int (*write_ceiling)(struct gpu_vgpu *vgpu, int ceiling_pct);
 
@@ -206,6 +209,12 @@ const struct gpu_ops *gpu_find(const char *backend);
 const struct gpu_ops *gpu_auto(const struct gpu_config *config);
 /* Returns the backend at @index in the table, or NULL past the end of the table. */
 const struct gpu_ops *gpu_at(size_t index);
+
+/* Returns true if [gpu] sharing of @config requests guaranteed shares. */
+static inline bool gpu_wants_guarantees(const struct gpu_config *config)
+{
+	return strcmp(config->sharing, "guarantee") == 0;
+}
 
 extern const struct gpu_ops gpu_gvt_ops;
 extern const struct gpu_ops gpu_softgpu_ops;

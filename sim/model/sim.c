@@ -286,12 +286,14 @@ int sim_new(struct sim **ret_sim)
 	return 0;
 }
 
-int sim_set_discipline(struct sim *sim, const struct sched_discipline *discipline)
+void sim_set_discipline(struct sim *sim, const struct sched_discipline *discipline)
 {
-	if (sim->now_ns > 0 || sim->n > 0)
-		return -EBUSY;
-	sched_start(&sim->sched, discipline, 0);
-	return 0;
+	sched_set_discipline(&sim->sched, discipline ? discipline : &sched_disciplines[0]);
+}
+
+const struct sched_discipline *sim_discipline(const struct sim *sim)
+{
+	return sim->sched.discipline;
 }
 
 struct sim *sim_free(struct sim *sim)
@@ -384,6 +386,19 @@ int sim_set_initial_cap(struct sim_vgpu *vgpu, int cap_pct)
 int sim_initial_cap(const struct sim_vgpu *vgpu)
 {
 	return vgpu->sched.initial_cap_pct;
+}
+
+int sim_set_ceiling(struct sim_vgpu *vgpu, int ceiling_pct)
+{
+	if (ceiling_pct < 0 || ceiling_pct > 100)
+		return -EINVAL;
+	sched_set_ceiling(&vgpu->sched, (unsigned int)ceiling_pct);
+	return 0;
+}
+
+int sim_ceiling(const struct sim_vgpu *vgpu)
+{
+	return vgpu->sched.ceiling_pct;
 }
 
 void sim_set_lease(struct sim *sim, struct sim_vgpu *vgpu, uint32_t lease_ms)
