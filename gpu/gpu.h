@@ -21,13 +21,6 @@
 #define GPU_PARENT_MAX 64
 #define GPU_SOCKET_MAX 108 /* size of the path of a unix socket with its NUL */
 
-/*
- * How the vGPUs of a GPU share time. GPU_SHARING_HARD: a vGPU never gets more than its cap.
- * GPU_SHARING_GUARANTEE: the cap is a share that is always available, and time that is left goes to
- * the vGPUs with work in proportion to their caps, up to the ceiling of each.
- */
-enum gpu_sharing { GPU_SHARING_HARD, GPU_SHARING_GUARANTEE };
-
 struct gpu_config {
 	char name[ID_MAX];
 	char backend[16]; /* name of the backend: "auto", "gvt", "softgpu", "lib", "sim" */
@@ -42,7 +35,6 @@ struct gpu_config {
 	int lease_ms;	       /* gvt: time after which a cap expires without renewal; 0: never */
 	double capacity_cores; /* softgpu: size of the GPU in CPU cores */
 	double speed; /* sim, and gvt on gover-sim: seconds of GPU time per second of host time */
-	enum gpu_sharing sharing;
 	char unit[8]; /* sim: what the vGPUs of this GPU deliver: "frames" or "work" */
 	bool dry_run; /* true: create, change and remove nothing (not a configuration key) */
 };
@@ -107,8 +99,6 @@ struct gpu_ops {
 	const char *name;
 	/* No function reads or writes a file of the GPU, so none of them blocks. */
 	bool in_memory;
-	/* open() takes GPU_SHARING_GUARANTEE, and write_ceiling() exists. */
-	bool guarantees;
 
 	/*
 	 * Returns true if the host has a GPU for @config with this backend. The function is NULL if
@@ -152,12 +142,6 @@ struct gpu_ops {
 	int (*write_cap)(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int cap_pct);
 	/* Reads the cap in force from the scheduler. */
 	int (*read_cap)(struct gpu_vgpu *vgpu, int *ret_cap_pct);
-	/*
-	 * Sets the largest share of the GPU that the vGPU gets with GPU_SHARING_GUARANTEE, 1..100.
-	 * A cap above the ceiling prevails. Until this call, the ceiling of a new vGPU is its cap.
-	 * The function is NULL if @guarantees is false.
-	 */
-	int (*write_ceiling)(struct gpu_vgpu *vgpu, int ceiling_pct);
 
 	/*
 	 * Makes caps guaranteed shares or, with @guarantee false, limits. Called once after

@@ -108,11 +108,10 @@ static int check_pinned(const struct gpu *gpu, struct err *reterr)
 	if (!gpu->scale.guarantees || cores <= whole_cores(gpu))
 		return 0;
 	return err_fail(reterr, EOPNOTSUPP,
-			"sharing guarantee: control group %s is not pinned to %d of its %d cores, "
-			"so CPU weights do not guarantee caps (allowed: a cpuset controller and a "
-			"core that no other GPU uses, or a capacity_cores of all cores; or set "
-			"sharing = hard)",
-			gpu->tree.group, whole_cores(gpu), cores);
+			"sharing = guarantee: control group %s can use %d cores, and CPU weights "
+			"guarantee no caps on more than the %d of the GPU (allowed: hard, or a GPU "
+			"that is pinned to its cores or has all cores of the host)",
+			gpu->tree.group, cores, whole_cores(gpu));
 }
 
 struct conversion {
@@ -150,9 +149,9 @@ static int convert_caps(const struct gpu *gpu, struct err *reterr)
 		r = conversion.result;
 	return r == 0 ? 0
 		      : err_fail(reterr, -r,
-				 "control group %s: the caps of its vGPUs cannot be converted to "
-				 "sharing %s: %s",
-				 gpu->tree.group, gpu->scale.guarantees ? "guarantee" : "hard",
+				 "sharing = %s: the caps below control group %s cannot be "
+				 "converted: %s",
+				 gpu->scale.guarantees ? "guarantee" : "hard", gpu->tree.group,
 				 strerror(-r));
 }
 
@@ -191,10 +190,18 @@ static int establish(struct gpu *gpu, struct err *reterr)
 	r = open_files(gpu, reterr);
 	if (r < 0)
 		return r;
-	r = existed ? check_size(gpu, reterr) : set_size(gpu, reterr);
-	if (r == 0)
-		r = check_pinned(gpu, reterr);
-	return r == 0 && existed ? convert_caps(gpu, reterr) : r;
+	return existed ? check_size(gpu, reterr) : set_size(gpu, reterr);
+}
+
+static int softgpu_set_sharing(struct gpu *gpu, bool guarantee, struct err *reterr)
+{
+	int r;
+
+	gpu->scale.guarantees = guarantee;
+	if (gpu->dry_run)
+		return 0;
+	r = check_pinned(gpu, reterr);
+	return r < 0 ? r : convert_caps(gpu, reterr);
 }
 
 static int stop_at_first(void *userdata, const char *name)
@@ -241,7 +248,7 @@ static int check_cores(const struct gpu_config *config, struct gpu *gpu, struct 
 	int cores = cgroup_cores(&gpu->tree.host);
 
 	gpu->scale.gpu_cores = config->capacity_cores == 0 ? CORES_DEFAULT : config->capacity_cores;
-	gpu->scale.guarantees = config->sharing == GPU_SHARING_GUARANTEE;
+	gpu->scale.guarantees = gpu_wants_guarantees(config);
 	/* Written this way, the test also rejects NaN. */
 	if (!(gpu->scale.gpu_cores >= CGROUP_CORES_MIN && gpu->scale.gpu_cores <= cores))
 		return err_fail(
@@ -287,6 +294,7 @@ static void softgpu_traits(const struct gpu *gpu, struct gpu_traits *ret_traits)
 		.floor_pct = softgpu_cap_floor(gpu->scale.gpu_cores),
 		.min_interval_ms = 100, /* the longest period of a bandwidth limit */
 		.share = GPU_HARD_CAP,
+		.guarantees = gpu->scale.guarantees,
 		.creates = true,
 		.capacity_cores = gpu->scale.gpu_cores,
 	};
@@ -471,7 +479,6 @@ static int softgpu_places(struct gpu *gpu, const char *id, gpu_path_fn path, voi
 
 const struct gpu_ops gpu_softgpu_ops = {
 	.name = "softgpu",
-	.guarantees = true,
 	.open = softgpu_open,
 	.close = softgpu_close,
 	.traits = softgpu_traits,
@@ -483,6 +490,7 @@ const struct gpu_ops gpu_softgpu_ops = {
 	.read = softgpu_read,
 	.write_cap = softgpu_write_cap,
 	.read_cap = softgpu_read_cap,
+	.set_sharing = softgpu_set_sharing,
 	.write_ceiling = softgpu_write_ceiling,
 	.physical = softgpu_physical,
 	.owner = softgpu_owner,

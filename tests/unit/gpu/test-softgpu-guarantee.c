@@ -39,15 +39,28 @@ static int make_configs(void)
 	snprintf(guarantee.root, sizeof(guarantee.root), "gover-test-%d", (int)getpid());
 	guarantee.capacity_cores = 1;
 	hard = guarantee;
-	guarantee.sharing = GPU_SHARING_GUARANTEE;
+	strcpy(guarantee.sharing, "guarantee");
 	return cgroup_find(CGROUP_MOUNTINFO, &host, &err);
+}
+
+/* As gpu/io.c opens a GPU. */
+static int try_open(const struct gpu_config *config, struct gpu **ret_gpu)
+{
+	int r = ops->open(config, ret_gpu, &err);
+
+	if (r < 0)
+		return r;
+	r = ops->set_sharing(*ret_gpu, gpu_wants_guarantees(config), &err);
+	if (r < 0)
+		ops->close(*ret_gpu);
+	return r;
 }
 
 static struct gpu *open_gpu(const struct gpu_config *config)
 {
 	struct gpu *gpu;
 
-	if (ops->open(config, &gpu, &err) == 0)
+	if (try_open(config, &gpu) == 0)
 		return gpu;
 	print_message("# %s\n", err.msg);
 	fail();
@@ -100,7 +113,7 @@ static int clean(void **state)
 
 	(void)state;
 	end_children();
-	if (ops->open(&hard, &gpu, &why) < 0)
+	if (try_open(&hard, &gpu) < 0)
 		return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
 		(void)ops->destroy(gpu, ids[i], &why);
@@ -303,8 +316,8 @@ static void a_gpu_of_half_a_core_is_pinned_or_refused(void **state)
 		assert_int_equal(cgroup_cores_of(&host, group), 1);
 		ops->close(gpu);
 	} else if (cgroup_cores(&host) > 1) {
-		assert_int_equal(ops->open(&half, &gpu, &err), -EOPNOTSUPP);
-		assert_non_null(strstr(err.msg, "sharing guarantee"));
+		assert_int_equal(try_open(&half, &gpu), -EOPNOTSUPP);
+		assert_non_null(strstr(err.msg, "sharing = guarantee"));
 	}
 }
 
@@ -321,9 +334,9 @@ static void a_gpu_that_cannot_be_pinned_is_refused(void **state)
 	}
 	gpu = open_gpu(&guarantee);
 	strcpy(second.name, "gpu1");
-	assert_int_equal(ops->open(&second, &none, &err), -EOPNOTSUPP);
-	assert_non_null(strstr(err.msg, "gpu1 is not pinned to 1 of its 2 cores"));
-	second.sharing = GPU_SHARING_HARD;
+	assert_int_equal(try_open(&second, &none), -EOPNOTSUPP);
+	assert_non_null(strstr(err.msg, "gpu1 can use 2 cores"));
+	strcpy(second.sharing, "hard");
 	ops->close(open_gpu(&second));
 	ops->close(gpu);
 }
@@ -344,7 +357,7 @@ int main(void)
 	int r = make_configs();
 
 	if (r == 0)
-		r = ops->open(&guarantee, &gpu, &err);
+		r = try_open(&guarantee, &gpu);
 	if (r == -EACCES || r == -EOPNOTSUPP) {
 		printf("1..1\nok 1 - softgpu # SKIP %s\n", err.msg);
 		return 0;
