@@ -423,7 +423,7 @@ eval-stability: $B/eval/stability ## measure service and cap writes of policy qo
 	@$B/eval/stability
 
 eval-adversarial: $B/eval/adversarial ## measure the policies with demand made to mislead them, ten minutes (EVAL_OPTIONS='--quick --sharing guarantee')
-	@$B/eval/adversarial $(EVAL_OPTIONS)
+	@$B/eval/adversarial $(EVAL_OPTIONS) >$B/eval/adversarial.txt && cat $B/eval/adversarial.txt
 
 eval-sensitivity: all ## measure policy qos with each of its constants at 0.5 and 1.5 times the value (TRACES=DIR SEEDS=20)
 	@B=$B CC='$(CC)' bench/eval/sensitivity $(if $(TRACES),--traces '$(TRACES)') $(if $(SEEDS),--seeds '$(SEEDS)')
