@@ -245,7 +245,8 @@ static void make_kind(struct evaluation *e, const char *sharing, const char *mov
 	for (int i = 0; i < e->n_policies; i++)
 		pool_make_row(&kind->rows[i], kind->scenario, POOL_POLICY, e->policies[i],
 			      e->options.first_seed, n);
-	/* The bound does not depend on the discipline. With demand, it takes as long as a search. */
+	/* The bound does not depend on the discipline. With demand, it takes as long as a search.
+	 */
 	if (sharing == e->sharings[0] && (e->options.found || move[0] != '\0'))
 		pool_make_row(&kind->rows[e->n_policies + BOUND], kind->scenario, POOL_BOUND, NULL,
 			      e->options.first_seed, n);
