@@ -422,6 +422,9 @@ eval: ## repeat the paper's evaluation in virtual time and print the paper's fig
 eval-stability: $B/eval/stability ## measure service and cap writes of policy qos under square-wave demand
 	@$B/eval/stability
 
+eval-adversarial: $B/eval/adversarial ## measure the policies with demand made to mislead them, ten minutes (EVAL_OPTIONS='--quick --sharing guarantee')
+	@$B/eval/adversarial $(EVAL_OPTIONS) >$B/eval/adversarial.txt && cat $B/eval/adversarial.txt
+
 eval-sensitivity: all ## measure policy qos with each of its constants at 0.5 and 1.5 times the value (TRACES=DIR SEEDS=20)
 	@B=$B CC='$(CC)' bench/eval/sensitivity $(if $(TRACES),--traces '$(TRACES)') $(if $(SEEDS),--seeds '$(SEEDS)')
 
@@ -511,5 +514,5 @@ clean: ## remove the build folder
 	rm -rf $B
 
 .PHONY: FORCE $(benchmarks) all tests benches check check-asan check-tsan check-msan check-valgrind check-memory check-compute check-kernel check-kernel-i915 check-kernel-bpf check-guest check-web check-lighthouse check-monitoring check-model check-system check-kernel-units fuzz fuzz-long soak mutate warnings lint demo demo-compute install uninstall deb help clean golden
-.PHONY: eval eval-real eval-sensitivity eval-stability eval-traces
+.PHONY: eval eval-adversarial eval-real eval-sensitivity eval-stability eval-traces
 -include $(shell find $B -path $B/bare -prune -o -name '*.d' -type f -print 2>/dev/null)

@@ -245,8 +245,11 @@ static void make_kind(struct evaluation *e, const char *sharing, const char *mov
 	for (int i = 0; i < e->n_policies; i++)
 		pool_make_row(&kind->rows[i], kind->scenario, POOL_POLICY, e->policies[i],
 			      e->options.first_seed, n);
-	pool_make_row(&kind->rows[e->n_policies + BOUND], kind->scenario, POOL_BOUND, NULL,
-		      e->options.first_seed, n);
+	/* The bound does not depend on the discipline. With demand, it takes as long as a search.
+	 */
+	if (sharing == e->sharings[0] && (e->options.found || move[0] != '\0'))
+		pool_make_row(&kind->rows[e->n_policies + BOUND], kind->scenario, POOL_BOUND, NULL,
+			      e->options.first_seed, n);
 	if (!e->options.found || move[0] != '\0')
 		return;
 	pool_make_row(&kind->rows[e->n_policies + FOUND_FUTURE], kind->scenario,
@@ -315,6 +318,9 @@ static void play_kinds(struct evaluation *e)
 		memcpy(&all[i * width], e->kinds[i].rows, (size_t)width * sizeof(*all));
 	pool_play(all, e->n_kinds * width);
 	free(all);
+	for (int i = e->n_kinds / e->n_sharings; i < e->n_kinds; i++)
+		e->kinds[i].rows[e->n_policies + BOUND] =
+			e->kinds[i - e->n_kinds / e->n_sharings].rows[e->n_policies + BOUND];
 }
 
 static const struct option_row {

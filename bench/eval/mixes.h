@@ -20,7 +20,7 @@
 #define BLACKOUT_S     "1"
 #define PRICE_PER_MOVE "0.6" /* a broken minute at the default penalty */
 
-/* the goals that a candidate must keep on the other recordings (issue of the evaluation) */
+/* goals, which a candidate must also keep on the other recordings */
 #define GOAL_BROKEN_PCT 0.5
 #define GOAL_WORST_PCT	3.0
 

@@ -49,7 +49,7 @@ struct pool_work {
 	atomic_int next;
 };
 
-static inline void pool_die(const char *what)
+_Noreturn static inline void pool_die(const char *what)
 {
 	fprintf(stderr, "eval: %s\n", what);
 	exit(1);

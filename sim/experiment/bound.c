@@ -25,6 +25,7 @@ struct relaxation {
 	int start, n;	  /* tenants that take offers, in order; the first @start arrive at 0 */
 	int contract_pct[POLICY_VGPUS_MAX];
 	float *demand[POLICY_VGPUS_MAX]; /* fractions of the GPU per period; NULL: all 0 */
+	bool shared[POLICY_VGPUS_MAX];	 /* demand[] starts with the run, not with the arrival */
 	double own_periods;		 /* vGPU-periods of the tenants with an arrival time */
 	/* the prices, and the subgradient of the bound */
 	float *price, *steps;
@@ -91,6 +92,12 @@ static double places(const struct relaxation *rx)
 
 /* --- demand --- */
 
+/* Returns the demands of tenant @i from the period after its arrival in period @k; NULL: all 0. */
+static const float *demand_from(const struct relaxation *rx, int i, int k)
+{
+	return rx->demand[i] && rx->shared[i] ? rx->demand[i] + k : rx->demand[i];
+}
+
 /*
  * Sets the value of tenant @i for each arrival period. A tenant that arrives at the end of period k
  * is present from period k + 1.
@@ -101,7 +108,7 @@ static void set_values(const struct relaxation *rx, int i, double *value)
 	float most = (float)rx->broken_price;
 
 	for (int k = 0; k <= rx->periods; k++) {
-		const float *price = rx->price + k, *demand = rx->demand[i];
+		const float *price = rx->price + k, *demand = demand_from(rx, i, k);
 		int n = rx->periods - k;
 		double cost = 0;
 
@@ -141,7 +148,7 @@ static double sum_best(struct relaxation *rx)
 
 static void add_step(struct relaxation *rx, int i, int arrival)
 {
-	const float *demand = rx->demand[i];
+	const float *demand = demand_from(rx, i, arrival);
 
 	rx->broken_step += rx->limit * (rx->periods - arrival);
 	for (int p = arrival; demand && p < rx->periods; p++) {
@@ -228,6 +235,7 @@ static int load_demand(struct relaxation *rx, struct experiment *experiment, uin
 		const struct scenario_tenant *kind = tenants_kind(experiment, i);
 
 		rx->contract_pct[i] = scenario_terms(rx->scenario, kind).initial_cap_pct;
+		rx->shared[i] = kind->shared_clock;
 		if (kind->workload.kind == WORKLOAD_FRAMES)
 			continue;
 		rx->demand[i] = calloc((size_t)rx->periods + 1, sizeof(float));

@@ -11,10 +11,11 @@
  * tenant with an arrival time is sold for its whole stay.
  *
  * Bound by demand, if no vGPU ever leaves. Tenant i arrives in period a_i and then demands
- * d_i(p - a_i), at most its contract c_i, in each period p after a_i. This demand does not depend
- * on the policy. The tenants arrive in a fixed order, at least m periods apart. In each period, the
- * served work is at most the GPU, and a vGPU without frames is not broken only if 98 % of its
- * demand is served. Therefore, with x_i(p) = 1 if vGPU i is not broken in period p, else 0:
+ * d_i(p - a_i) (with shared_clock: d_i(p)), at most its contract c_i, in each period p after a_i.
+ * This demand does not depend on the policy. The tenants arrive in a fixed order, at least m
+ * periods apart. In each period, the served work is at most the GPU, and a vGPU without frames is
+ * not broken only if 98 % of its demand is served. Therefore, with x_i(p) = 1 if vGPU i is not
+ * broken in period p, else 0:
  *
  *   (1) for each p: sum over i of x_i(p) d_i(p - a_i) <= 1 / 0.98
  *   (2) sum over i and p of (1 - x_i(p)) <= limit * number of vGPU-periods

@@ -163,11 +163,13 @@ static int claim_all(struct found *found, const struct experiment *experiment,
 {
 	for (int i = 0; i < gpu->n_vgpus; i++) {
 		const struct tenant *tenant = experiment->present[i];
-		uint64_t came_ns = (uint64_t)llround(tenant->vgpu.came_s * 1e9);
+		uint64_t from_ns = tenant->vgpu.kind->shared_clock
+					   ? 0
+					   : (uint64_t)llround(tenant->vgpu.came_s * 1e9);
 
 		claims[i] = claim_of(found, params, gpu, &tenant->vgpu.terms, tenant->vgpu.kind,
 				     tenant->draw,
-				     (experiment->now_ns - came_ns) / experiment->period_ns);
+				     (experiment->now_ns - from_ns) / experiment->period_ns);
 		claims[i].index = i;
 	}
 	return gpu->n_vgpus;
@@ -197,10 +199,11 @@ static int future_fund(void *userdata, const struct experiment *experiment,
 {
 	struct claim claims[POLICY_VGPUS_MAX + 1];
 	int n = claim_all(userdata, experiment, params, gpu, claims), least = 0;
+	const struct scenario_tenant *next = tenants_next(experiment);
 
 	/* the next tenant, even if it has not claimed the offer yet */
-	claims[n] = claim_of(userdata, params, gpu, terms, tenants_next(experiment),
-			     (uint64_t)experiment->n_drawn, 0);
+	claims[n] = claim_of(userdata, params, gpu, terms, next, (uint64_t)experiment->n_drawn,
+			     next->shared_clock ? experiment->now_ns / experiment->period_ns : 0);
 	claims[n++].index = -1;
 	for (int i = 0; i < n; i++)
 		least += claims[i].least;

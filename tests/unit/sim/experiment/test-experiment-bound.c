@@ -103,6 +103,8 @@ static void no_schedule_exceeds_the_bound(void **state)
 		"[tenant a]\nworkload = burst:on_s=5,off_s=20,pct=40\n",
 		"[tenant a]\nworkload = load:pct=9\n[tenant b]\n"
 		"workload = square:period_s=100,low_pct=0,high_pct=50,phase_s=60\narrive_s = 5\n",
+		"[tenant a]\nworkload = square:period_s=90,low_pct=5,high_pct=45\n"
+		"shared_clock = on\n",
 	};
 
 	(void)state;

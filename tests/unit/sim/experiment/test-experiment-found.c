@@ -176,6 +176,35 @@ static void a_failed_sale_is_allowed_with_migration(void **state)
 	assert_true(sum.account.broken_pct <= FOUND_BROKEN_PCT);
 }
 
+static void a_run_that_cannot_keep_the_limit_is_reported(void **state)
+{
+	static const struct {
+		const char *text;
+		bool start_keeps, keeps;
+	} rows[] = {
+		{"[tenant a]\nworkload = load:pct=20\n[arrivals]\nstart = 2\n", true, true},
+		{"[tenant a]\nworkload = busy\n[arrivals]\nstart = 3\n", false, false},
+		/* idle tenants that are sold make the broken share small enough */
+		{"[offer]\nprobation_s = 5\nmax_vgpus = 256\n"
+		 "[tenant a]\nworkload = square:period_s=1000,phase_s=497,low_pct=0,high_pct=50\n"
+		 "arrive_s = 0\ncount = 3\n[tenant b]\nworkload = idle\n",
+		 false, true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct found_facts facts;
+
+		end(NULL);
+		load(rows[i].text);
+		assert_int_equal(found_new(&scenario, FOUND_BY_FUTURE, NULL, 1, &found, &err), 0);
+		facts = found_facts(found);
+		if (facts.start_keeps_limit != rows[i].start_keeps ||
+		    facts.keeps_limit != rows[i].keeps)
+			fail_msg("%zu: %d %d", i, facts.start_keeps_limit, facts.keeps_limit);
+	}
+}
+
 static void the_search_is_reproducible(void **state)
 {
 	static const char text[] =
@@ -202,6 +231,7 @@ int main(void)
 		TEST(known_demand_moves_caps_in_time),
 		TEST(a_policy_cannot_prevent_admission),
 		TEST(a_failed_sale_is_allowed_with_migration),
+		TEST(a_run_that_cannot_keep_the_limit_is_reported),
 		TEST(the_search_is_reproducible),
 	};
 
