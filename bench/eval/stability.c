@@ -191,6 +191,7 @@ static int report_waves(const struct policy *policy)
 #define RUN_S	     60 /* longer than a vGPU is cold */
 #define FRAMES_FPS   60
 #define TOLERATED    0.975 /* of its demand: a tenant with 60 FPS gets at least 58.5 */
+#define MEASURABLE   0.965 /* use of a cap with which the demand is not limited by it */
 #define COUNTING     0.02  /* error of a demand that is measured by counting frames */
 
 struct rest_case {
@@ -282,7 +283,7 @@ static void judge_rest(const struct rest_case *row, const struct experiment *exp
 
 	for (int i = 0; i < row->tenants; i++) {
 		contracts_pct += rest_contract_pct(row, i);
-		needed_pct += (int)ceil(rest_demand_pct(row, i));
+		needed_pct += (int)ceil(rest_demand_pct(row, i) / MEASURABLE);
 	}
 	for (int i = 0; (vgpu = experiment_current_vgpu_at(experiment, i)); i++) {
 		double demand_pct = TOLERATED * rest_demand_pct(row, i);
