@@ -12,7 +12,8 @@
 
 struct recording_tick {
 	int64_t at_ms;
-	float dt_s; /* 0: no data */
+	float dt_s;	/* 0: no data */
+	float load_pct; /* sum of the known loads of all vGPUs */
 };
 
 /* The values of one row. NAN: the value was not valid. */

@@ -9,6 +9,9 @@
  * that are not censored. If fewer than HISTOGRAM_MIN_S such seconds exist, the estimate is the
  * contract.
  *
+ * A use above SHARED_UTIL percent shows that caps were guarantees: the tenant used time of others.
+ * Its demand then equals the load unless the whole GPU was in use.
+ *
  * For a tenant with frames, the frame rate is estimated in the same way. The demand is this frame
  * rate times the measured GPU time of a frame, which does not depend on the cap. If too few higher
  * frame rates are known, the estimate is the target frame rate. If the target was reached, the
@@ -29,7 +32,9 @@
 
 /* a tenant that uses at least this percentage of the allotted time is busy */
 #define CENSORED_UTIL	97
-#define HISTOGRAM_MIN_S 5 /* minimum seconds in the histogram for a median */
+#define SHARED_UTIL	110
+#define SATURATED_PCT	97 /* load of all tenants from which the whole GPU is in use */
+#define HISTOGRAM_MIN_S 5  /* minimum seconds in the histogram for a median */
 #define FPS_LEAST	0.1
 #define FPS_STEP	1.05
 #define FPS_MOST	10000 /* maximum frame rate of a trace */
@@ -50,11 +55,22 @@ int recording_ceiling_pct(const struct recording *recording, const struct record
 	return recording->vgpus[span->vgpu].terms.burst ? 100 : span->contract_pct;
 }
 
-bool recording_is_censored(const struct recording *recording, const struct recording_span *span,
-			   const struct recording_cell *cell)
+/* Returns true if the tenant used all time that was available to it. */
+static bool is_busy(const struct recording *recording, const struct recording_span *span, size_t at)
 {
-	return cell->util_pct >= CENSORED_UTIL &&
-	       cell->cap_pct < recording_ceiling_pct(recording, span);
+	const struct recording_cell *cell = &span->cells[at];
+
+	if (cell->util_pct > SHARED_UTIL &&
+	    recording->ticks[span->first + at].load_pct < SATURATED_PCT)
+		return false;
+	return cell->util_pct >= CENSORED_UTIL;
+}
+
+bool recording_is_censored(const struct recording *recording, const struct recording_span *span,
+			   size_t at)
+{
+	return is_busy(recording, span, at) &&
+	       span->cells[at].cap_pct < recording_ceiling_pct(recording, span);
 }
 
 /* --- histograms --- */
@@ -107,7 +123,7 @@ int recording_build_histograms(struct recording *recording)
 			float dt_s = recording->ticks[span->first + i].dt_s;
 
 			span->draws = span->draws || cell->fps > 0;
-			if (isnan(cell->load_pct) || recording_is_censored(recording, span, cell))
+			if (isnan(cell->load_pct) || recording_is_censored(recording, span, i))
 				continue;
 			vgpu->histogram->load_s[load_bin((double)cell->load_pct)] += dt_s;
 			if (!isnan(cell->fps))
@@ -173,17 +189,12 @@ static struct trace_point limit_point(struct trace_point point)
 	return point;
 }
 
-static bool is_busy(const struct recording_cell *cell)
-{
-	return cell->util_pct >= CENSORED_UTIL;
-}
-
 /* Finds the end and the total work of the busy period that starts with cell @at. */
 static void begin_busy_period(const struct recording *recording, const struct recording_span *span,
 			      size_t at, struct estimator *estimator)
 {
 	estimator->busy_pct_s = 0;
-	for (; at < span->n_cells && is_busy(&span->cells[at]); at++)
+	for (; at < span->n_cells && is_busy(recording, span, at); at++)
 		estimator->busy_pct_s += (double)recording->ticks[span->first + at].dt_s *
 					 (double)span->cells[at].load_pct;
 	estimator->busy_end = at;
@@ -199,7 +210,7 @@ static struct trace_point estimate_load(const struct recording *recording,
 	const struct recording_cell *cell = &span->cells[at];
 	double pct = (double)cell->load_pct;
 
-	if (!is_busy(cell))
+	if (!is_busy(recording, span, at))
 		return (struct trace_point){.demand_pct = pct};
 	if (at >= estimator->busy_end)
 		begin_busy_period(recording, span, at, estimator);
@@ -215,7 +226,7 @@ static struct trace_point estimate_cell(struct recording *recording,
 					struct estimator *estimator)
 {
 	const struct recording_cell *cell = &span->cells[at];
-	bool censored = recording_is_censored(recording, span, cell);
+	bool censored = recording_is_censored(recording, span, at);
 	double load_pct = (double)cell->load_pct, fps = (double)cell->fps;
 	struct recording_facts *facts = &recording->facts;
 

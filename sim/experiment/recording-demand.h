@@ -8,9 +8,9 @@
 /* Returns the highest cap that the tenant of @span may get. */
 int recording_ceiling_pct(const struct recording *recording, const struct recording_span *span);
 
-/* Returns true if the cap may have limited the load in @cell. */
+/* Returns true if the cap may have limited the load in cell @at of @span. */
 bool recording_is_censored(const struct recording *recording, const struct recording_span *span,
-			   const struct recording_cell *cell);
+			   size_t at);
 
 /* Adds all cells that are not censored to the histogram of their vGPU. -ENOMEM. */
 int recording_build_histograms(struct recording *recording);

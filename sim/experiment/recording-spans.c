@@ -174,6 +174,7 @@ static int add_row(struct recording *recording, struct recording_span *span,
 	while (r == 0 && span->first + span->n_cells + 1 < recording->n_ticks)
 		r = add_cell(span, cell);
 	if (known) {
+		recording->ticks[recording->n_ticks - 1].load_pct += (float)row->load_pct;
 		cell.load_pct = (float)row->load_pct;
 		cell.util_pct = (float)row->util_pct;
 		cell.fps = (float)row->fps;
