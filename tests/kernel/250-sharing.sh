@@ -2,8 +2,8 @@
 # Tests gover_sharing, the discipline of a GPU: under "hard" a cap is a limit; under "guarantee" a cap is always
 # available, and a vGPU with work also gets the time that is left, up to its ceiling. Invalid values change nothing.
 # Shares are measured with the counters of the kernel. $GOVER_POINTS is the tolerance in percentage points. It is larger
-# if workloads cannot be preempted. Then time is also lost when the GPU changes from one vGPU to the other: if both together
-# use less than 80 % of it on a slow machine, the tests of shares that depend on this are skipped.
+# if workloads cannot be preempted. Then time is also lost when the GPU changes from one vGPU to the other. If both use less
+# than 80 % of the GPU together, because the machine is slow, the tests of shares that depend on this are skipped.
 # shellcheck source=tests/kernel/lib.sh
 . "$(dirname "$0")/lib.sh"
 gpu 8
