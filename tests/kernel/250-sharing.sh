@@ -2,8 +2,8 @@
 # Tests gover_sharing, the discipline of a GPU: under "hard" a cap is a limit; under "guarantee" a cap is always
 # available, and a vGPU with work also gets the time that is left, up to its ceiling. Invalid values change nothing.
 # Shares are measured with the counters of the kernel. $GOVER_POINTS is the tolerance in percentage points. It is larger
-# if workloads cannot be preempted. Then time is also lost when the GPU changes from one vGPU to the other. If both use less
-# than 80 % of the GPU together, because the machine is slow, the tests of shares that depend on this are skipped.
+# if workloads cannot be preempted. Then time is also lost when the GPU changes from one vGPU to the other. If both use
+# less than 80 % of the GPU together, because the machine is slow, the tests of shares that depend on this are skipped.
 # shellcheck source=tests/kernel/lib.sh
 . "$(dirname "$0")/lib.sh"
 gpu 8
@@ -48,7 +48,7 @@ is "the ceiling is unchanged" "$(cat "$a/cap_ceiling")" 50
 # Measures for two seconds. Sets the bounds of the shares: $a_least, $a_most, $b_least, $b_most, and $allotted_least and
 # $allotted_most of the time that was allotted to vGPU a.
 measure() {
-  sleep 0.2 # caps and ceilings are in force from the next slot on
+  sleep 1.1 # a vGPU that was idle has saved slices, which expire at the end of the second
   look "$a"
   set -- "$before" "$after" "$busy" "$allotted"
   look "$b"
