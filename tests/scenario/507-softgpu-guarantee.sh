@@ -1,0 +1,89 @@
+#!/bin/sh
+# sharing = guarantee on the software GPU, with real OpenGL programs: time that one tenant leaves goes to the other up to
+# its ceiling, and the guaranteed share returns when the tenant works again. A restart with the other sharing keeps the
+# caps.
+# shellcheck source=tests/scenario/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/scenario/softgpu.sh
+. "$(dirname "$0")/softgpu.sh"
+
+period_ms=500 conf_extra='[policy]
+name = none'
+softgpu_conf
+sed -i 's/^root = .*/&\nsharing = guarantee/' "$conf"
+export LIBGL_ALWAYS_SOFTWARE=1 LP_NUM_THREADS=0
+
+weight() { # weight VGPU: prints the CPU weight of its group in percent of the GPU
+  group=$(kernel_group "$1")
+  if [ -f "$group/cpu.shares" ]; then
+    echo $(($(cat "$group/cpu.shares") / 1000))
+  else
+    echo $(($(cat "$group/cpu.weight") / 99))
+  fi
+}
+
+files_are() { # files_are VGPU WEIGHT QUOTA
+  [ "$(weight "$1")" = "$2" ] && [ "$(kernel_cap "$1")" = "$3" ]
+}
+
+draw() { # draw VGPU BODY_US: starts a program that draws as fast as it can, with BODY_US of CPU time per frame
+  "$B/gover-ctl" --socket "$sock" run --vgpu "$1" --fps-max 0 -- "$B/tests/fps-steps" 1000 "$2" >"$dir/$1.log" 2>&1 &
+  eval "program_$1=$!"
+  until_ok 20 that "/v1/vgpus/$1" '.fps > 5'
+}
+
+if ! start; then
+  grep -q 'sharing = guarantee' "$dir/log" && skip_all "$(tail -n 1 "$dir/log")"
+  exit 1
+fi
+ctl vgpu add a --cap 60 >/dev/null
+ctl vgpu add b --cap 60 >/dev/null
+ctl vgpu hold a --cap 20 >/dev/null
+ctl vgpu hold b --cap 60 >/dev/null
+is "the GPU shows its sharing" "$(get /v1/gpus '.gpus[0].sharing')" guarantee
+ok "the cap is the weight, the contract is the quota" until_ok 10 files_are a 20 60
+ok "both of the other vGPU" until_ok 10 files_are b 60 60
+
+draw a 4000
+# A share above the ceiling never has an excuse. A share below it can be caused by other programs of the host.
+ok "a gets the time that b leaves, up to its contract" until_ok 60 that /v1/vgpus/a '.load_pct > 56 and .load_pct < 62'
+fps_alone=$(get /v1/vgpus/a .fps)
+draw b 4000
+ok "b works: both have what they are guaranteed, and the rest is divided by the caps" until_ok 60 sh -c "
+  curl -s --unix-socket '$sock' http://gover/v1/vgpus | jq -e '[.vgpus[] | {(.id): .load_pct}] | add |
+    .b > 57 and .b < 62 and .a > 34 and .a < 42' >/dev/null"
+ctl vgpu set b --burst >/dev/null
+ok "with burst, b has no ceiling" until_ok 10 files_are b 60 100
+ok "the caps 20 and 60 divide the GPU 1 to 3" until_ok 60 sh -c "
+  curl -s --unix-socket '$sock' http://gover/v1/vgpus | jq -e '[.vgpus[] | {(.id): .load_pct}] | add |
+    .b > 71 and .b < 78 and .a > 22 and .a < 28' >/dev/null"
+ok "a has fewer frames than alone" that /v1/vgpus/a ".fps < 0.7 * $fps_alone"
+# shellcheck disable=SC2154 # set by draw
+kill "$program_b"
+ok "b stops: a has its contract again" until_ok 60 that /v1/vgpus/a '.load_pct > 56 and .load_pct < 62'
+
+group=$(kernel_group a)
+ok "no change is external until now" alerts 0 foreign_write
+if [ -f "$group/cpu.shares" ]; then echo 35000 >"$group/cpu.shares"; else echo 3465 >"$group/cpu.weight"; fi
+ok "another weight is an external change of the cap" until_ok 20 that /v1/vgpus/a '.cap_pct == 35 and .held'
+ctl vgpu hold a --cap 20 >/dev/null
+ok "a hold sets the weight again" until_ok 10 files_are a 20 60
+
+stop
+sed -i '/^sharing = /d' "$conf"
+start || exit 1
+is "a daemon with hard caps shows them" "$(get /v1/gpus '.gpus[0].sharing')" hard
+is "it has the caps of before" "$(get /v1/vgpus '[.vgpus[] | .cap_pct] | join(" ")')" "20 60"
+is "the quota is the cap" "$(kernel_cap a) $(kernel_cap b)" "20 60"
+ok "a gets no more than its cap" until_ok 60 that /v1/vgpus/a '.load_pct > 17 and .load_pct < 22'
+stop
+sed -i 's/^root = .*/&\nsharing = guarantee/' "$conf"
+start || exit 1
+ok "guarantees again: the cap is the weight, the contract is the quota" until_ok 10 files_are a 20 60
+# shellcheck disable=SC2154
+kill "$program_a"
+ok "the vGPU can be removed" until_ok 20 ctl vgpu remove a
+ctl vgpu remove b >/dev/null
+stop
+is "no control group remains" "$(find /sys/fs/cgroup -maxdepth 3 -name "$root*" | wc -l)" 0
+finish
