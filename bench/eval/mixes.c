@@ -77,14 +77,14 @@ static void print_folds(const struct evaluation *e, const struct kind *kind)
 	       e->options.seeds, e->key ? "value: of " : "No value was chosen.",
 	       e->key ? e->key : "",
 	       e->key ? ", chosen with the mixes of the other recordings" : "");
-	printf("%-34s %7s %-7s ", "recording", "windows", "value");
+	printf("%-40s %7s %-7s ", "recording", "windows", "value");
 	pool_print_head("policy");
 	for (int i = 0; i < e->n_folds; i++) {
 		struct pool_row *others = &rows[i * 2 * n], *own = others + n;
 		int chosen = n > 1 ? choose(e, others) : 0;
 		struct pool_figures f = pool_figures_of(&own[chosen], 0, own[chosen].n_runs);
 
-		printf("%-34s %7d %-7s ", e->folds[i].name, e->folds[i].windows,
+		printf("%-40s %7d %-7s ", e->folds[i].name, e->folds[i].windows,
 		       e->key ? e->candidates[chosen] : "-");
 		pool_print_figures("qos", "all", &f);
 	}
