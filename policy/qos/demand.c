@@ -20,12 +20,12 @@
 #define UNSEEN_BARE    4    /* without frames: number of assumed seconds with an unseen demand */
 #define UNSEEN_GROWTH  1.5  /* with frames: assumed unseen demand / largest measured demand */
 
-#define COST_S		   5.0 /* the GPU time of a frame is a mean over about this time */
+#define COST_S		   3.0 /* the GPU time of a frame is a mean over about this time */
 #define SETTLE_S	   3 /* time after which a new GPU time of a frame is sufficiently exact */
 #define COST_SHORT	   3 /* seconds with too few frames that show a larger GPU time */
 #define COST_COUNT	   1.5	/* error of a count of frames, in frames */
 #define COST_SHARE	   0.02 /* further error, as a fraction: frames differ */
-#define COUNTING_SHARE	   0.01 /* error of a demand by frames, as a fraction */
+#define COUNTING_FRAMES	   0.6	/* error of a rate by counting frames for a second, in frames */
 #define SAME_SHARE	   0.02 /* a demand by frames that differs by this fraction is the same */
 #define LEVEL_SLACK_FRAMES 0.05 /* the same for a demand that is measured by frames */
 #define LEVEL_SLACK	   0.02 /* a demand outside of a level by this fraction stays on it */
@@ -286,7 +286,7 @@ double demand_tolerated_pct(const struct policy_vgpu *vgpu)
 	double tolerated = demand_tolerance(vgpu);
 
 	if (is_measured_by_frames(vgpu))
-		tolerated = fmin(1, tolerated * (1 + COUNTING_SHARE));
+		tolerated = fmin(1, tolerated + COUNTING_FRAMES / vgpu->terms.target_fps);
 	return tolerated * demand_now_pct(vgpu);
 }
 
