@@ -114,3 +114,8 @@ int policy_ceiling_pct(const struct policy_gpu *gpu, const struct policy_terms *
 {
 	return terms->burst ? 100 / gpu->step_pct * gpu->step_pct : plan_contract_pct(gpu, terms);
 }
+
+int policy_terms_ceiling_pct(const struct policy_terms *terms)
+{
+	return terms->burst ? 100 : terms->initial_cap_pct;
+}

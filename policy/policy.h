@@ -154,7 +154,8 @@ struct policy_vgpu {
 	int cap_pct;	 /* cap in force now, in whole steps; 100 if there is no limit */
 	bool busy_valid; /* true: load and util are valid */
 	double load;	 /* busy time / period, fraction of the GPU */
-	double util;	 /* u: busy time / allotted time; may exceed 1 slightly */
+	double util; /* u: busy time / allotted time. POLICY_SHARING_HARD: may exceed 1 slightly.
+			POLICY_SHARING_GUARANTEE: above 1 if the vGPU uses time of others */
 	bool fps_valid;
 	double fps; /* rate in the unit of terms.target_fps */
 	/* out */
@@ -169,12 +170,23 @@ struct policy_vgpu {
 	double e;	      /* (target - rate) / target if below target and GPU-bound, else 0 */
 };
 
+/*
+ * What a cap is (docs/design.md, section 4). POLICY_SHARING_HARD: a limit. The time of an idle vGPU
+ * stays unused. POLICY_SHARING_GUARANTEE: a share that is always available. A vGPU may use more, up
+ * to its contract or, with burst, up to the whole GPU, while other vGPUs leave time unused.
+ */
+enum policy_sharing { POLICY_SHARING_HARD, POLICY_SHARING_GUARANTEE };
+
+/* Returns the word of configurations, sysfs and REST: "hard" or "guarantee". */
+const char *policy_sharing_name(enum policy_sharing sharing);
+
 /* The input and result for one GPU in one period. */
 struct policy_gpu {
 	/* in */
 	const char *name;
 	int step_pct;  /* cap step of the backend, at least 1 */
 	int floor_pct; /* smallest cap of the backend: no vGPU has a lower floor */
+	enum policy_sharing sharing;
 	bool gap; /* the tick was late by more than half a period: counts of consecutive periods
 		     restart at 0 */
 	double period_s;	    /* nominal length of a period */
@@ -197,6 +209,9 @@ struct policy_gpu {
 	bool severe_without_newcomer; /* the severe overload would exist without the newcomer */
 	bool severe_in_doubt; /* the readings do not show whether a severe overload exists */
 	double total_load;    /* sum of all loads, fraction of the GPU (rule 4) */
+	bool saturated;	      /* POLICY_SHARING_GUARANTEE: no time was left unused */
+	/* POLICY_SHARING_GUARANTEE: u of a vGPU that wants more time, if saturated; at least 1 */
+	double held_util;
 	int free_pct; /* free pool before the decisions of this period, percent of the GPU */
 };
 
@@ -324,5 +339,8 @@ int policy_set(const struct policy_params *params, struct policy_gpu *gpu, int i
 int policy_floor_pct(const struct policy_params *params, const struct policy_gpu *gpu,
 		     const struct policy_terms *terms);
 int policy_ceiling_pct(const struct policy_gpu *gpu, const struct policy_terms *terms);
+
+/* Returns the largest share of the GPU that the contract allows, in percent: 100 with burst. */
+int policy_terms_ceiling_pct(const struct policy_terms *terms);
 
 #endif

@@ -94,6 +94,11 @@ const char *policy_kind_name(enum policy_kind kind)
 	return kind_names[kind];
 }
 
+const char *policy_sharing_name(enum policy_sharing sharing)
+{
+	return sharing == POLICY_SHARING_GUARANTEE ? "guarantee" : "hard";
+}
+
 const struct policy *policy_at(size_t index)
 {
 	return index < ARRAY_SIZE(policies) ? &policies[index] : NULL;

@@ -2,38 +2,20 @@
 /* The table of scheduling disciplines. Like sched.c, this file calls no external function. */
 #include "sched/sched.h"
 
+/* Returns the time that is left of a slice or a ceiling, where @pct 0 means no limit. */
+static uint64_t rest(unsigned int pct, int64_t rest_ns)
+{
+	if (pct == 0)
+		return UINT64_MAX;
+	return rest_ns > 0 ? (uint64_t)rest_ns : 0;
+}
+
 /* --- cap: Algorithms 2 and 3 --- */
 
-/*
- * A vGPU without a cap has no limit and does not use its slice. The slice stays 0, which is correct
- * if a cap is set later.
- */
-static void set_slice(struct sched_vgpu *vgpu, int64_t slice_ns)
+static void cap_allow(struct sched_vgpu *vgpu)
 {
-	vgpu->slice_ns = vgpu->cap_pct == 0 ? 0 : slice_ns;
-	if (vgpu->cap_pct == 0)
-		vgpu->limit_ns = UINT64_MAX;
-	else
-		vgpu->limit_ns = slice_ns > 0 ? (uint64_t)slice_ns : 0;
-}
-
-static void cap_join(const struct sched *sched, struct sched_vgpu *vgpu, uint64_t slice_ns)
-{
-	(void)sched;
-	set_slice(vgpu, (int64_t)slice_ns);
-}
-
-static void cap_refill(const struct sched *sched, struct sched_vgpu *vgpu, bool second_begins)
-{
-	int64_t share_ns = (int64_t)(SCHED_SLOT_NS / 100) * vgpu->cap_pct;
-
-	(void)sched;
-	set_slice(vgpu, second_begins ? share_ns : vgpu->slice_ns + share_ns);
-}
-
-static void cap_charge(struct sched_vgpu *vgpu, uint64_t ran_ns)
-{
-	set_slice(vgpu, vgpu->slice_ns - (int64_t)ran_ns);
+	vgpu->claim_ns = rest(vgpu->cap_pct, vgpu->slice_ns);
+	vgpu->limit_ns = vgpu->claim_ns;
 }
 
 static struct sched_vgpu *cap_pick(struct sched *sched)
@@ -61,14 +43,24 @@ static bool is_behind(uint64_t tag, uint64_t other)
 	return (int64_t)(tag - other) < 0;
 }
 
-static void weight_join(const struct sched *sched, struct sched_vgpu *vgpu, uint64_t slice_ns)
+static void add_to_tag(struct sched_vgpu *vgpu, uint64_t ran_ns)
 {
-	(void)slice_ns;
-	vgpu->tag = sched->tag;
+	vgpu->tag += ran_ns * (TAG_UNITS / (vgpu->cap_pct == 0 ? 100U : vgpu->cap_pct));
+}
+
+/* Returns @vgpu if it is runnable and has a smaller tag than @least, which may be NULL. */
+static struct sched_vgpu *lesser(struct sched_vgpu *least, struct sched_vgpu *vgpu)
+{
+	return vgpu->runnable && (!least || is_behind(vgpu->tag, least->tag)) ? vgpu : least;
+}
+
+static void weight_allow(struct sched_vgpu *vgpu)
+{
+	vgpu->claim_ns = UINT64_MAX;
 	vgpu->limit_ns = UINT64_MAX;
 }
 
-static void weight_wake(const struct sched *sched, struct sched_vgpu *vgpu)
+static void catch_up(const struct sched *sched, struct sched_vgpu *vgpu)
 {
 	if (is_behind(vgpu->tag, sched->tag))
 		vgpu->tag = sched->tag;
@@ -78,16 +70,10 @@ static void weight_wake(const struct sched *sched, struct sched_vgpu *vgpu)
  * While a vGPU is idle, its tag advances with the other tags. Otherwise the signed difference of
  * two tags would overflow after some hours.
  */
-static void weight_refill(const struct sched *sched, struct sched_vgpu *vgpu, bool second_begins)
+static void weight_refill(const struct sched *sched, struct sched_vgpu *vgpu)
 {
-	(void)second_begins;
 	if (!vgpu->pending)
-		weight_wake(sched, vgpu);
-}
-
-static void weight_charge(struct sched_vgpu *vgpu, uint64_t ran_ns)
-{
-	vgpu->tag += ran_ns * (TAG_UNITS / (vgpu->cap_pct == 0 ? 100U : vgpu->cap_pct));
+		catch_up(sched, vgpu);
 }
 
 /* If several vGPUs have the smallest tag, the first of them in the round is picked. */
@@ -98,17 +84,59 @@ static struct sched_vgpu *weight_pick(struct sched *sched)
 
 	do {
 		vgpu = vgpu->next;
-		if (vgpu->runnable && (!least || is_behind(vgpu->tag, least->tag)))
-			least = vgpu;
+		least = lesser(least, vgpu);
 	} while (vgpu != sched->turn);
 	sched->tag = least->tag;
 	return least;
 }
 
+/*
+ * --- guarantee: slices as in "cap"; spare time by start tags as in "weight" ---
+ *
+ * A tag counts only borrowed time. A vGPU that borrows has a tag of at least sched::tag. A vGPU
+ * with a smaller tag did not borrow in the last slot, because it was idle, had slice left, or had
+ * reached its ceiling. It catches up at each refill, so that it does not claim that time later.
+ *
+ * If the cap exceeds the ceiling, the slice is the limit.
+ */
+static void guarantee_allow(struct sched_vgpu *vgpu)
+{
+	uint64_t ceiling_ns = rest(vgpu->ceiling_pct, vgpu->ceiling_ns);
+
+	vgpu->claim_ns = rest(vgpu->cap_pct, vgpu->slice_ns);
+	vgpu->limit_ns = ceiling_ns > vgpu->claim_ns ? ceiling_ns : vgpu->claim_ns;
+}
+
+static void guarantee_charge(struct sched_vgpu *vgpu, uint64_t ran_ns)
+{
+	if (vgpu->borrows)
+		add_to_tag(vgpu, ran_ns);
+}
+
+static struct sched_vgpu *guarantee_pick(struct sched *sched)
+{
+	struct sched_vgpu *vgpu = sched->turn;
+	struct sched_vgpu *least = NULL;
+
+	do {
+		vgpu = vgpu->next;
+		if (vgpu->entitled) {
+			vgpu->borrows = false;
+			return vgpu;
+		}
+		least = lesser(least, vgpu);
+	} while (vgpu != sched->turn);
+	least->borrows = true;
+	sched->tag = least->tag;
+	return least;
+}
+
 const struct sched_discipline sched_disciplines[] = {
-	{"cap", cap_join, cap_refill, NULL, cap_charge, cap_pick},
-	{"weight", weight_join, weight_refill, weight_wake, weight_charge, weight_pick},
-	{NULL, NULL, NULL, NULL, NULL, NULL},
+	{"cap", "hard", cap_allow, NULL, NULL, NULL, cap_pick},
+	{"weight", NULL, weight_allow, weight_refill, catch_up, add_to_tag, weight_pick},
+	{"guarantee", "guarantee", guarantee_allow, catch_up, catch_up, guarantee_charge,
+	 guarantee_pick},
+	{NULL, NULL, NULL, NULL, NULL, NULL, NULL},
 };
 
 static bool same_name(const char *a, const char *b)
@@ -128,4 +156,19 @@ const struct sched_discipline *sched_discipline_find(const char *name)
 		if (same_name(discipline->name, name))
 			return discipline;
 	return NULL;
+}
+
+const struct sched_discipline *sched_sharing_find(const char *sharing)
+{
+	const struct sched_discipline *discipline;
+
+	for (discipline = sched_disciplines; discipline->name; discipline++)
+		if (discipline->sharing && same_name(discipline->sharing, sharing))
+			return discipline;
+	return NULL;
+}
+
+const char *sched_sharing_name(const struct sched_discipline *discipline)
+{
+	return discipline->sharing ? discipline->sharing : discipline->name;
 }

@@ -15,6 +15,12 @@
  * A discipline decides which vGPUs can run and which vGPU is next; turns, caps, leases and
  * accounting are the same in all disciplines.
  *
+ * In the discipline "guarantee", the slice is time that the vGPU can always have, and the ceiling
+ * limits its total time. If no vGPU has both work and slice left, the time is spare: a vGPU with
+ * work borrows it, up to its ceiling. vGPUs share spare time in proportion to their caps. Borrowed
+ * time is not deducted from the slice. A borrower loses the GPU at the next sched_pick() after a
+ * vGPU with slice left gets work.
+ *
  * A lease limits the validity of a cap: if neither the cap nor the lease is written for the length
  * of the lease, the cap returns to the initial cap.
  *
@@ -41,15 +47,21 @@ struct sched_vgpu {
 	struct sched_vgpu *next, *prev; /* neighbours in the ring that starts at sched::turn */
 	bool pending;			/* the vGPU has work for the GPU */
 	bool runnable;			/* pending is true and limit_ns > 0 */
+	bool entitled;			/* pending is true and claim_ns > 0 */
+	bool borrows;			/* the current or last turn uses spare time */
 	bool cap_written;		/* a cap was set: the initial cap can no longer change */
+	bool ceiling_written;		/* the ceiling no longer follows the initial cap */
 	uint8_t cap_pct;		/* cap in force in this slot; 0: no limit */
 	uint8_t next_cap_pct;		/* cap in force from the next slot on */
 	uint8_t initial_cap_pct;	/* cap of sched_add() or sched_set_initial_cap() */
-	uint64_t limit_ns; /* run time that the discipline allows until the next refill */
-	int64_t slice_ns;  /* discipline cap: rest of the slice; negative after an overrun */
-	uint64_t tag;	   /* discipline weight: run time divided by the weight */
-	uint64_t busy_ns;  /* cumulative run time */
-	uint64_t sched_ns; /* cumulative time allotted up to allotted_at_ns */
+	uint8_t ceiling_pct; /* discipline guarantee: limit of the total time; 0: no limit */
+	uint64_t limit_ns;   /* run time that the discipline allows until the next refill */
+	uint64_t claim_ns;   /* the part of limit_ns that is not spare time */
+	int64_t slice_ns;    /* rest of the slice; negative after an overrun; 0 without a cap */
+	int64_t ceiling_ns;  /* rest of the ceiling; negative after an overrun */
+	uint64_t tag;	     /* run time (guarantee: borrowed time) divided by the weight */
+	uint64_t busy_ns;    /* cumulative run time */
+	uint64_t sched_ns;   /* cumulative time allotted up to allotted_at_ns */
 	uint64_t allotted_at_ns;
 	uint64_t lease_ns;     /* length of the lease; 0: no lease */
 	uint64_t lease_end_ns; /* end of the lease; 0: no lease, or it has expired */
@@ -57,21 +69,22 @@ struct sched_vgpu {
 
 struct sched;
 
-/*
- * A rule by which vGPUs share time: a row of sched_disciplines[]. A discipline maintains limit_ns
- * of each vGPU.
- */
+/* A rule by which vGPUs share time: a row of sched_disciplines[]. */
 struct sched_discipline {
 	const char *name;
-	/* Called for a new vGPU. @slice_ns: its share of the rest of the slot. */
-	void (*join)(const struct sched *sched, struct sched_vgpu *vgpu, uint64_t slice_ns);
-	/* Called at the beginning of a slot. @second_begins: this is the first slot of a second. */
-	void (*refill)(const struct sched *sched, struct sched_vgpu *vgpu, bool second_begins);
+	const char *sharing; /* name in configurations and sysfs; NULL: not available there */
+	/*
+	 * Computes limit_ns and claim_ns of @vgpu. Called after every change of slice_ns,
+	 * ceiling_ns or cap_pct.
+	 */
+	void (*allow)(struct sched_vgpu *vgpu);
+	/* Called at the beginning of a slot. NULL: nothing to do. */
+	void (*refill)(const struct sched *sched, struct sched_vgpu *vgpu);
 	/* Called when @vgpu has work again. NULL: nothing to do. */
 	void (*wake)(const struct sched *sched, struct sched_vgpu *vgpu);
-	/* Called after @vgpu has run for @ran_ns. */
+	/* Called after @vgpu has run for @ran_ns. NULL: nothing to do. */
 	void (*charge)(struct sched_vgpu *vgpu, uint64_t ran_ns);
-	/* Returns the next vGPU. Called only if at least one vGPU is runnable. */
+	/* Returns the next vGPU and sets its borrows. Called only if a vGPU is runnable. */
 	struct sched_vgpu *(*pick)(struct sched *sched);
 };
 
@@ -81,27 +94,42 @@ struct sched {
 	struct sched_vgpu *turn; /* the vGPU of the current or last turn; NULL: no vGPUs */
 	uint64_t quantum_ns;	 /* rest of the current turn */
 	uint64_t slot_end_ns;	 /* time of the next sched_open_slot() */
-	uint64_t tag;		 /* discipline weight: tag of the last vGPU that got a turn */
+	uint64_t tag;		 /* least tag at the last pick by tags */
 	unsigned int slot;	 /* number of the slot in the second, 0..9 */
 	unsigned int n_runnable;
+	unsigned int n_entitled;
 };
 
 /*
  * "cap": a cap is a hard limit, and the time of an idle vGPU stays unused. "weight":
- * work-conserving; vGPUs with work share the whole GPU in proportion to their caps. The first row
- * is the default. A row without a name ends the table.
+ * work-conserving; vGPUs with work share the whole GPU in proportion to their caps. "guarantee": a
+ * cap is always available; vGPUs with work borrow the rest up to their ceilings. The first row is
+ * the default. A row without a name ends the table.
  */
 extern const struct sched_discipline sched_disciplines[];
 
 /* Returns the row with that name, or NULL. */
 const struct sched_discipline *sched_discipline_find(const char *name);
 
+/* Returns the row of "hard" or "guarantee", the words of configurations and sysfs, or NULL. */
+const struct sched_discipline *sched_sharing_find(const char *sharing);
+
+/* Returns the word of @discipline: "hard", "guarantee", or the name of a row without such a word.
+ */
+const char *sched_sharing_name(const struct sched_discipline *discipline);
+
 /* Initializes @sched without vGPUs; a second begins at @now_ns. @discipline NULL: the default. */
 void sched_start(struct sched *sched, const struct sched_discipline *discipline, uint64_t now_ns);
 
 /*
+ * Changes the discipline at once. Caps, ceilings, leases and counters stay unchanged. Each vGPU
+ * keeps the rest of its slice and ceiling; a debt ends.
+ */
+void sched_set_discipline(struct sched *sched, const struct sched_discipline *discipline);
+
+/*
  * Adds @vgpu at the end of the round, with the slice for the rest of this slot and without a lease.
- * @cap_pct: 0..100.
+ * @cap_pct: 0..100, also the ceiling.
  */
 void sched_add(struct sched *sched, struct sched_vgpu *vgpu, unsigned int cap_pct, uint64_t now_ns);
 
@@ -115,10 +143,16 @@ void sched_remove(struct sched *sched, struct sched_vgpu *vgpu);
 void sched_set_cap(struct sched_vgpu *vgpu, unsigned int cap_pct, uint64_t now_ns);
 
 /*
- * Sets the cap and the initial cap, 0..100, from the next slot on. Returns -1 if a cap was already
- * written.
+ * Sets the cap and the initial cap, 0..100, from the next slot on, and the ceiling if it was never
+ * set. Returns -1 if a cap was already written.
  */
 int sched_set_initial_cap(struct sched_vgpu *vgpu, unsigned int cap_pct);
+
+/*
+ * Sets the ceiling, 0..100 and 0 for no limit, from the next slot on. Until the first call, the
+ * ceiling is the initial cap. A larger cap prevails over the ceiling. The ceiling has no lease.
+ */
+void sched_set_ceiling(struct sched_vgpu *vgpu, unsigned int ceiling_pct);
 
 /* Sets the length of the lease and renews it at @now_ns. @lease_ns 0: no lease. */
 void sched_set_lease(struct sched_vgpu *vgpu, uint64_t lease_ns, uint64_t now_ns);
@@ -140,8 +174,14 @@ void sched_open_slot(struct sched *sched, uint64_t now_ns);
 struct sched_vgpu *sched_pick(struct sched *sched, uint64_t *ret_run_ns);
 
 /*
+ * Returns how long @vgpu, which has the current turn, can run in turns of the same kind before the
+ * next refill, if no other vGPU needs the GPU.
+ */
+uint64_t sched_alone_ns(const struct sched_vgpu *vgpu);
+
+/*
  * Charges @vgpu for @ran_ns of GPU time. If @ran_ns exceeds the maximum of sched_pick(), the slice
- * becomes negative.
+ * or the ceiling becomes negative.
  */
 void sched_account(struct sched *sched, struct sched_vgpu *vgpu, uint64_t ran_ns);
 

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Learns the demand of a vGPU. If a vGPU uses its whole cap, its load is not its demand. */
+/*
+ * Learns the demand of a vGPU. If a vGPU uses all time that was available to it, its load is not
+ * its demand.
+ */
 #include <math.h>
 #include <string.h>
 
 #include "policy/qos/demand.h"
 #include "policy/rate.h"
+#include "policy/signal.h"
 
 /* While a vGPU is probed, its demand is estimated as this multiple of its use. */
 #define PROBE 3.0
@@ -38,7 +42,7 @@ static const double level_end[POLICY_LEVELS] = {0.02, 0.04, 0.06, 0.10, 0.14, 0.
 
 static double contract_pct(const struct policy_vgpu *vgpu)
 {
-	return vgpu->terms.burst ? 100 : vgpu->terms.initial_cap_pct;
+	return policy_terms_ceiling_pct(&vgpu->terms);
 }
 
 static int level_of(const struct policy_vgpu *vgpu, double pct)
@@ -70,9 +74,11 @@ static int next_level(const struct policy_vgpu *vgpu, double pct, int present)
 	return level_of(vgpu, pct);
 }
 
-static bool is_censored(const struct policy_vgpu *vgpu)
+/* With guarantees, a vGPU that fills its ceiling shows all of the demand that counts. */
+static bool is_censored(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu)
 {
-	return vgpu->util >= CENSORED_UTIL && vgpu->cap_pct < contract_pct(vgpu);
+	return signal_use(gpu, vgpu) >= CENSORED_UTIL && vgpu->cap_pct < contract_pct(vgpu) &&
+	       !signal_fills_ceiling(gpu, vgpu);
 }
 
 /* Returns the largest demand that has followed the level of the last measured demand, or 0 if no
@@ -115,13 +121,14 @@ static void begin_cost(struct policy_cost *cost, double frames, double busy_s)
 
 /* Returns true if the present second shows that the vGPU misses its target although its cap should
  * serve the demand. */
-static bool is_underestimated(const struct policy_vgpu *vgpu, const struct policy_cost *cost)
+static bool is_underestimated(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu,
+			      const struct policy_cost *cost)
 {
 	double target = vgpu->terms.target_fps;
 	double seen_fps = (double)cost->block_frames / (double)cost->block_s;
 	double pct = target * 100 * (double)cost->busy_s / (double)cost->frames;
 
-	return vgpu->util >= CENSORED_UTIL && target - seen_fps > rate_tolerated(vgpu) &&
+	return signal_use(gpu, vgpu) >= CENSORED_UTIL && target - seen_fps > rate_tolerated(vgpu) &&
 	       vgpu->cap_pct >= demand_tolerance(vgpu) * pct;
 }
 
@@ -158,14 +165,15 @@ static void learn_cost(const struct policy_gpu *gpu, const struct policy_vgpu *v
 	cost->block_s += (float)gpu->period_s;
 	if ((double)cost->block_s < 1 - ROUNDING_S)
 		return;
-	cost->short_blocks = is_underestimated(vgpu, cost) ? cost->short_blocks + 1 : 0;
+	cost->short_blocks = is_underestimated(gpu, vgpu, cost) ? cost->short_blocks + 1 : 0;
 	if (cost->block_frames <= 0 || cost->short_blocks >= COST_SHORT ||
 	    is_other_cost(cost, (double)cost->block_frames, (double)cost->block_busy_s))
 		begin_cost(cost, (double)cost->block_frames, (double)cost->block_busy_s);
 	cost->block_frames = cost->block_busy_s = cost->block_s = 0;
 }
 
-static double wanted_pct(const struct policy_vgpu *vgpu, enum policy_demand_source *ret_source)
+static double wanted_pct(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu,
+			 enum policy_demand_source *ret_source)
 {
 	const struct policy_cost *cost = &vgpu->track->demand.cost;
 	double load_pct = 100 * vgpu->load;
@@ -173,7 +181,7 @@ static double wanted_pct(const struct policy_vgpu *vgpu, enum policy_demand_sour
 	*ret_source = POLICY_DEMAND_SEEN;
 	if (is_measured_by_frames(vgpu))
 		return vgpu->terms.target_fps * 100 * (double)cost->busy_s / (double)cost->frames;
-	if (!is_censored(vgpu))
+	if (!is_censored(gpu, vgpu))
 		return load_pct;
 	return estimate_pct(vgpu, ret_source);
 }
@@ -247,7 +255,7 @@ void demand_learn(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu)
 	double pct, lately_pct;
 
 	learn_cost(gpu, vgpu);
-	pct = fmin(wanted_pct(vgpu, &demand->source), contract_pct(vgpu));
+	pct = fmin(wanted_pct(gpu, vgpu, &demand->source), contract_pct(vgpu));
 	if (is_measured_by_frames(vgpu) && !demand->cost.settles &&
 	    fabs(pct - (double)demand->now_pct) <= SAME_SHARE * (double)demand->now_pct)
 		pct = (double)demand->now_pct;
@@ -290,8 +298,10 @@ double demand_tolerated_pct(const struct policy_vgpu *vgpu)
 	return tolerated * demand_now_pct(vgpu);
 }
 
-double demand_observable_cap_pct(const struct policy_vgpu *vgpu)
+double demand_observable_cap_pct(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu)
 {
+	if (gpu->sharing == POLICY_SHARING_GUARANTEE && !gpu->saturated)
+		return 0;
 	if (is_measured_by_frames(vgpu) || vgpu->track->demand.source != POLICY_DEMAND_SEEN)
 		return 0;
 	return demand_now_pct(vgpu) / (CENSORED_UTIL - 0.005);

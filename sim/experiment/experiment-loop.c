@@ -148,6 +148,13 @@ static void decide(struct experiment *experiment)
 		sale_open(experiment);
 }
 
+static const struct sched_discipline *discipline_of(const struct scenario *scenario)
+{
+	if (scenario->sharing == POLICY_SHARING_GUARANTEE)
+		return sched_sharing_find(policy_sharing_name(scenario->sharing));
+	return sched_discipline_find(scenario->discipline);
+}
+
 /* --- public interface --- */
 
 bool experiment_step(struct experiment *experiment)
@@ -187,8 +194,7 @@ int experiment_new(const struct scenario *scenario, const struct policy *policy,
 	if (r < 0)
 		(void)err_fail(reterr, -r, "out of memory");
 	else
-		(void)sim_set_discipline(experiment->sim,
-					 sched_discipline_find(scenario->discipline));
+		sim_set_discipline(experiment->sim, discipline_of(scenario));
 	if (r == 0)
 		r = tenants_init(experiment, reterr);
 	if (r == 0)

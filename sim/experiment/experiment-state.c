@@ -47,6 +47,7 @@ void experiment_build_view(struct experiment *experiment)
 	experiment->gpu.name = "gpu0";
 	experiment->gpu.step_pct = scenario->step_pct;
 	experiment->gpu.floor_pct = scenario->floor_pct;
+	experiment->gpu.sharing = scenario->sharing;
 	experiment->gpu.period_s = (double)experiment->period_ns / 1e9;
 	experiment->gpu.migrates = scenario->migrate;
 	experiment->gpu.selling =

@@ -61,6 +61,22 @@ static void format_draw(const void *at, char *ret_text, size_t size)
 	snprintf(ret_text, size, "%s", draw_names[*(const enum scenario_draw *)at]);
 }
 
+static bool set_sharing(const struct setting *setting, void *at, const char *text, struct err *why)
+{
+	enum policy_sharing *sharing = at;
+
+	(void)setting;
+	(void)why;
+	*sharing = strcmp(text, "guarantee") == 0 ? POLICY_SHARING_GUARANTEE : POLICY_SHARING_HARD;
+	return strcmp(text, policy_sharing_name(*sharing)) == 0;
+}
+
+static void format_sharing(const void *at, char *ret_text, size_t size)
+{
+	snprintf(ret_text, size, "%s", policy_sharing_name(*(const enum policy_sharing *)at));
+}
+
+static const struct setting_type type_sharing = {set_sharing, format_sharing};
 static const struct setting_type type_arrive = {set_arrive, format_arrive};
 static const struct setting_type type_draw = {set_draw, format_draw};
 
@@ -71,7 +87,7 @@ static bool fits_policy(const char *text)
 
 static bool fits_discipline(const char *text)
 {
-	return sched_discipline_find(text);
+	return strcmp(text, "cap") == 0 || strcmp(text, "weight") == 0;
 }
 
 /* --- the table --- */
@@ -97,6 +113,7 @@ static const struct setting keys[] = {
 	SETTING_INT(OF("scenario", migrate_s), 0, 86400, " s"),
 
 	SETTING_WORD(OF("host", discipline), "cap or weight", fits_discipline),
+	SETTING_ROW(OF("host", sharing), type_sharing, 0, 0, "hard or guarantee", NULL),
 	SETTING_INT(OF("host", step_pct), 1, 50, " percent"),
 	SETTING_INT(OF("host", floor_pct), 1, 100, " percent"),
 
@@ -370,6 +387,22 @@ static int check_tenant(const char *path, const struct scenario *scenario,
 	return 0;
 }
 
+static int check_guarantee(const char *path, const struct scenario *scenario, struct err *reterr)
+{
+	if (strcmp(scenario->discipline, "weight") == 0)
+		return err_fail(reterr, EINVAL,
+				"%s: [host] sharing = guarantee: not possible with discipline = "
+				"weight (allowed: discipline = cap)",
+				path);
+	if (scenario->params.paper_mode)
+		return err_fail(reterr, EINVAL,
+				"%s: [host] sharing = guarantee: not possible with [policy] "
+				"paper_mode = on, because the caps of the paper are hard limits "
+				"(allowed: hard)",
+				path);
+	return 0;
+}
+
 static int check_values(const char *path, struct scenario *scenario, struct err *reterr)
 {
 	double window = scenario->fund_window_s * 1000.0 / scenario->period_ms;
@@ -384,6 +417,8 @@ static int check_values(const char *path, struct scenario *scenario, struct err 
 		r = err_fail(reterr, EINVAL,
 			     "%s: [policy] fund_window_s = %d: too long (%.0f periods, limit %d)",
 			     path, scenario->fund_window_s, window, POLICY_WINDOW_MAX);
+	if (r == 0 && scenario->sharing == POLICY_SHARING_GUARANTEE)
+		r = check_guarantee(path, scenario, reterr);
 	if (r == 0 && scenario->floor_pct % scenario->step_pct)
 		r = err_fail(reterr, EINVAL,
 			     "%s: [host] floor_pct = %d: not a multiple of step_pct = %d", path,

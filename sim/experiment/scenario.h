@@ -60,7 +60,8 @@ struct scenario {
 	/* time after which a newcomer leaves if its sale failed; 0: only migration removes it */
 	int remove_s;
 	/* [host] */
-	char discipline[16]; /* name in the table sched_disciplines[] */
+	char discipline[16]; /* "cap" or "weight"; not used with POLICY_SHARING_GUARANTEE */
+	enum policy_sharing sharing;
 	int step_pct, floor_pct;
 	/* [policy]; params also contains [price] */
 	char policy[16];

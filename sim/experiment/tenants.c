@@ -147,6 +147,7 @@ static struct tenant *join(struct experiment *experiment, const struct scenario_
 		 kind->name);
 	if (sim_add(experiment->sim, tenant->vgpu.id, cap_pct, &tenant->sim) < 0)
 		return NULL;
+	(void)sim_set_ceiling(tenant->sim, policy_terms_ceiling_pct(&tenant->vgpu.terms));
 	if (workload.kind == WORKLOAD_FRAMES && !workload.playback.trace &&
 	    !(tenant->vgpu.terms.target_fps > 0) && start_alone(tenant, &workload) < 0) {
 		tenant->alone = sim_free(tenant->alone);
@@ -158,6 +159,9 @@ static struct tenant *join(struct experiment *experiment, const struct scenario_
 		tenant->leaves_ns = experiment->now_ns + (uint64_t)(kind->stay_s * 1e9);
 	tenant->vgpu.sample = (struct account_sample){
 		.contract_pct = tenant->vgpu.terms.initial_cap_pct,
+		.ceiling_pct = experiment->scenario->sharing == POLICY_SHARING_GUARANTEE
+				       ? policy_terms_ceiling_pct(&tenant->vgpu.terms)
+				       : 0,
 		.target_fps = tenant->vgpu.terms.target_fps,
 		.weight = tenant->vgpu.terms.weight,
 		.price_per_cap_hour = scenario_price_per_cap_hour(experiment->scenario, kind),

@@ -185,10 +185,9 @@ static void run_turns(struct sim *sim, struct sim_vgpu *vgpu, uint64_t grant_ns,
 		return;
 	}
 	turn_ns = SCHED_ROUND_NS * (vgpu->sched.cap_pct == 0 ? 100 : vgpu->sched.cap_pct) / 100;
-	last_ns = (ran_ns - grant_ns) % turn_ns;
+	/* The last turn is accounted alone, also if it is complete: its pick sets sched::tag. */
+	last_ns = (ran_ns - grant_ns - 1) % turn_ns + 1;
 	run_vgpu(sim, vgpu, ran_ns - last_ns);
-	if (last_ns == 0)
-		return;
 	(void)sched_pick(&sim->sched, &grant_ns);
 	run_vgpu(sim, vgpu, last_ns);
 }
@@ -226,7 +225,7 @@ static void run_gpu(struct sim *sim, uint64_t until_ns)
 	}
 	vgpu = vgpu_of(picked);
 	run_ns = earlier(run_ns, vgpu->work_ns[0]);
-	run_ns = earlier(run_ns, sim->sched.n_runnable > 1 ? grant_ns : picked->limit_ns);
+	run_ns = earlier(run_ns, sim->sched.n_runnable > 1 ? grant_ns : sched_alone_ns(picked));
 	run_cpus(sim, vgpu, begin_ns + run_ns);
 	run_turns(sim, vgpu, grant_ns, sim->now_ns - begin_ns);
 	if (vgpu->work_ns[0] == 0)
@@ -287,12 +286,14 @@ int sim_new(struct sim **ret_sim)
 	return 0;
 }
 
-int sim_set_discipline(struct sim *sim, const struct sched_discipline *discipline)
+void sim_set_discipline(struct sim *sim, const struct sched_discipline *discipline)
 {
-	if (sim->now_ns > 0 || sim->n > 0)
-		return -EBUSY;
-	sched_start(&sim->sched, discipline, 0);
-	return 0;
+	sched_set_discipline(&sim->sched, discipline ? discipline : &sched_disciplines[0]);
+}
+
+const struct sched_discipline *sim_discipline(const struct sim *sim)
+{
+	return sim->sched.discipline;
 }
 
 struct sim *sim_free(struct sim *sim)
@@ -385,6 +386,19 @@ int sim_set_initial_cap(struct sim_vgpu *vgpu, int cap_pct)
 int sim_initial_cap(const struct sim_vgpu *vgpu)
 {
 	return vgpu->sched.initial_cap_pct;
+}
+
+int sim_set_ceiling(struct sim_vgpu *vgpu, int ceiling_pct)
+{
+	if (ceiling_pct < 0 || ceiling_pct > 100)
+		return -EINVAL;
+	sched_set_ceiling(&vgpu->sched, (unsigned int)ceiling_pct);
+	return 0;
+}
+
+int sim_ceiling(const struct sim_vgpu *vgpu)
+{
+	return vgpu->sched.ceiling_pct;
 }
 
 void sim_set_lease(struct sim *sim, struct sim_vgpu *vgpu, uint32_t lease_ms)

@@ -38,11 +38,9 @@ int sim_new(struct sim **ret_sim);
 /* also frees the vGPUs of @sim; accepts NULL; returns NULL */
 struct sim *sim_free(struct sim *sim);
 
-/*
- * Sets the scheduling discipline. NULL: the default discipline. -EBUSY: time has advanced, or a
- * vGPU was added.
- */
-int sim_set_discipline(struct sim *sim, const struct sched_discipline *discipline);
+/* Sets the scheduling discipline, also while vGPUs run. NULL: the default discipline. */
+void sim_set_discipline(struct sim *sim, const struct sched_discipline *discipline);
+const struct sched_discipline *sim_discipline(const struct sim *sim);
 
 /*
  * Advances time to @to_ns. Handles all events up to and including @to_ns. A @to_ns in the past has
@@ -77,6 +75,13 @@ int sim_cap(const struct sim_vgpu *vgpu); /* returns the cap last set with sim_s
  */
 int sim_set_initial_cap(struct sim_vgpu *vgpu, int cap_pct);
 int sim_initial_cap(const struct sim_vgpu *vgpu);
+
+/*
+ * Sets the ceiling of the total GPU time; 0: no limit. Only the discipline "guarantee" uses it.
+ * Until the first call, the ceiling is the initial cap. -EINVAL: @ceiling_pct is not in 0..100.
+ */
+int sim_set_ceiling(struct sim_vgpu *vgpu, int ceiling_pct);
+int sim_ceiling(const struct sim_vgpu *vgpu);
 
 /*
  * Sets the lease: how long a cap is valid after the last call of sim_set_cap() or sim_set_lease().

@@ -24,14 +24,16 @@ static void draw_caps(struct rig *rig, unsigned int *caps, int n, unsigned int s
 static void every_busy_vgpu_with_slice_runs_within_one_round(void **state)
 {
 	(void)state;
-	for (uint64_t seed = 1; seed <= 40; seed++) {
+	for (uint64_t seed = 1; seed <= 80; seed++) {
 		int waited[TENANTS_MAX] = {0}; /* turns of others while vGPU i can run */
 		const struct sched_vgpu *last = NULL;
 		struct rig rig;
 
-		rig_init(&rig, seed);
+		rig_init_with(&rig, seed <= 40 ? "cap" : "guarantee", seed);
 		for (int i = 0; i < 2 + (int)seed % 9; i++)
-			rig_add_bursty(&rig, (unsigned int)draw(&rig, 100));
+			sched_set_ceiling(
+				&rig_add_bursty(&rig, (unsigned int)draw(&rig, 100))->sched,
+				(unsigned int)draw(&rig, 101));
 		while (rig.now_ns < 3 * NS_PER_S) {
 			struct tenant *ran = rig_step(&rig, 3 * NS_PER_S);
 
@@ -130,6 +132,144 @@ static void no_vgpu_gets_more_than_its_cap_in_a_second(void **state)
 	}
 }
 
+/* Whatever the others do, and however much the vGPU borrows. */
+static void over_any_second_a_busy_vgpu_gets_at_least_its_guarantee(void **state)
+{
+	struct past *past = malloc(sizeof(*past));
+
+	(void)state;
+	assert_non_null(past);
+	for (uint64_t seed = 1; seed <= 60; seed++) {
+		unsigned int caps[TENANTS_MAX];
+		struct tenant *busy;
+		struct rig rig;
+		int n = 2 + (int)seed % 12;
+
+		rig_init_with(&rig, "guarantee", seed);
+		draw_caps(&rig, caps, n, 100);
+		busy = rig_add(&rig, caps[0], FOREVER);
+		sched_set_ceiling(&busy->sched, caps[0] + (unsigned int)draw(&rig, 101 - caps[0]));
+		for (int i = 1; i < n; i++)
+			sched_set_ceiling(&rig_add_bursty(&rig, caps[i])->sched,
+					  (unsigned int)draw(&rig, 101));
+		past->n = 0;
+		past->tail = 0;
+		while (rig.now_ns < 6 * NS_PER_S) {
+			past->at_ns[past->n] = rig.now_ns;
+			past->busy_ns[past->n++] = busy->sched.busy_ns;
+			assert_true(past->n < ARRAY_SIZE(past->at_ns));
+			rig_step(&rig, 6 * NS_PER_S);
+			past->at_ns[past->n] = rig.now_ns;
+			past->busy_ns[past->n] = busy->sched.busy_ns;
+			if (rig.now_ns >= NS_PER_S)
+				assert_true(
+					got_in_the_last_second(past, &rig, busy->sched.busy_ns) >=
+					9 * caps[0] * (SLOT / 100));
+		}
+	}
+	free(past);
+}
+
+static void draw_ceilings(struct rig *rig)
+{
+	for (int i = 0; i < rig->n; i++)
+		sched_set_ceiling(&rig->tenants[i].sched,
+				  draw(rig, 4) == 0 ? 0 : 1 + (unsigned int)draw(rig, 100));
+}
+
+static void no_vgpu_gets_more_than_its_ceiling_in_a_second(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		uint64_t before_ns[TENANTS_MAX] = {0};
+		struct rig rig;
+
+		rig_init_with(&rig, "guarantee", seed);
+		for (int i = 0; i < 8; i++)
+			rig_add_bursty(&rig, 1 + (unsigned int)draw(&rig, 40));
+		draw_ceilings(&rig);
+		for (int second = 0; second < 6; second++) {
+			rig_run(&rig, NS_PER_S);
+			for (int i = 0; i < rig.n; i++) {
+				const struct sched_vgpu *v = &rig.tenants[i].sched;
+				unsigned int limit_pct = v->ceiling_pct == 0 ? 100 : v->ceiling_pct;
+
+				if (v->cap_pct > limit_pct)
+					limit_pct = v->cap_pct;
+				assert_true(v->busy_ns - before_ns[i] <=
+					    limit_pct * (NS_PER_S / 100));
+				before_ns[i] = v->busy_ns;
+			}
+		}
+	}
+}
+
+static void the_gpu_idles_only_if_every_vgpu_is_idle_or_at_its_ceiling(void **state)
+{
+	uint64_t idle_ns = 0;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		struct rig rig;
+
+		rig_init_with(&rig, "guarantee", seed);
+		for (int i = 0; i < 2 + (int)seed % 7; i++)
+			rig_add_bursty(&rig, 1 + (unsigned int)draw(&rig, 30));
+		draw_ceilings(&rig);
+		rig_run(&rig, SLOT);
+		while (rig.now_ns < 5 * NS_PER_S) {
+			uint64_t before_ns = rig.now_ns;
+			bool wanted = false;
+
+			for (int i = 0; i < rig.n; i++) {
+				const struct sched_vgpu *v = &rig.tenants[i].sched;
+
+				wanted |= v->pending && (v->ceiling_ns > 0 || v->ceiling_pct == 0 ||
+							 v->slice_ns > 0);
+			}
+			if (rig_step(&rig, 5 * NS_PER_S))
+				continue;
+			assert_false(wanted);
+			idle_ns += rig.now_ns - before_ns;
+		}
+	}
+	assert_true(idle_ns > 0);
+}
+
+/* vGPUs that always have work and have no ceiling, beside bursty vGPUs. */
+static void borrowed_times_are_proportional_to_caps(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		unsigned int caps[TENANTS_MAX];
+		double borrowed_ns = 0, first = 0;
+		int busy = 2 + (int)seed % 4;
+		struct rig rig;
+
+		rig_init_with(&rig, "guarantee", seed);
+		draw_caps(&rig, caps, busy + 3, 60);
+		for (int i = 0; i < busy + 3; i++) {
+			caps[i] += 3; /* the sum is at most 84 */
+			if (i < busy)
+				rig_add(&rig, caps[i], FOREVER);
+			else
+				rig_add_bursty(&rig, caps[i]);
+			sched_set_ceiling(&rig.tenants[i].sched, 0);
+		}
+		rig_run(&rig, 30 * NS_PER_S);
+		for (int i = 0; i < busy; i++) {
+			const struct sched_vgpu *v = &rig.tenants[i].sched;
+
+			borrowed_ns = (double)(v->busy_ns - sched_allotted_ns(v, rig.now_ns));
+			assert_true(borrowed_ns > 0);
+			if (i == 0)
+				first = borrowed_ns / caps[0];
+			assert_true(borrowed_ns / caps[i] > 0.98 * first &&
+				    borrowed_ns / caps[i] < 1.02 * first);
+		}
+	}
+}
+
 /* Caps whose sum exceeds 100 are reduced by the same factor. */
 static void caps_above_100_in_sum_are_proportions(void **state)
 {
@@ -138,7 +278,7 @@ static void caps_above_100_in_sum_are_proportions(void **state)
 		uint64_t sum_pct = 0;
 		struct rig rig;
 
-		rig_init(&rig, seed);
+		rig_init_with(&rig, seed % 2 == 0 ? "cap" : "guarantee", seed);
 		while (rig.n < 3 + (int)seed % 20 || sum_pct < 100)
 			sum_pct += rig_add(&rig, 1 + (unsigned int)draw(&rig, 100), FOREVER)
 					   ->sched.cap_pct;
@@ -246,6 +386,10 @@ int main(void)
 		cmocka_unit_test(every_busy_vgpu_with_slice_runs_within_one_round),
 		cmocka_unit_test(over_any_second_a_busy_vgpu_gets_its_cap_within_one_slice),
 		cmocka_unit_test(no_vgpu_gets_more_than_its_cap_in_a_second),
+		cmocka_unit_test(over_any_second_a_busy_vgpu_gets_at_least_its_guarantee),
+		cmocka_unit_test(no_vgpu_gets_more_than_its_ceiling_in_a_second),
+		cmocka_unit_test(the_gpu_idles_only_if_every_vgpu_is_idle_or_at_its_ceiling),
+		cmocka_unit_test(borrowed_times_are_proportional_to_caps),
 		cmocka_unit_test(caps_above_100_in_sum_are_proportions),
 		cmocka_unit_test(overruns_do_not_change_shares),
 		cmocka_unit_test(adding_and_removing_during_turns_keeps_the_ring_valid),

@@ -353,7 +353,7 @@ static void a_vgpu_that_is_added_after_the_end_of_the_slot_waits_for_the_next(vo
 /* The structs of a driver are allocated memory with any content. */
 static void starting_and_adding_set_every_member(void **state)
 {
-	static const char *const disciplines[] = {"cap", "weight"};
+	static const char *const disciplines[] = {"cap", "weight", "guarantee"};
 
 	(void)state;
 	for (size_t d = 0; d < ARRAY_SIZE(disciplines); d++) {

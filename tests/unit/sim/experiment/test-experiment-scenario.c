@@ -141,6 +141,16 @@ static const struct {
 	 ": [policy] cap_floor_pct = 51: too large (allowed: up to [offer] flavor_cap_pct = 50)"},
 	{ONE_TENANT "[host]\nstep_pct = 5\n",
 	 ": [host] floor_pct = 1: not a multiple of step_pct = 5"},
+	{ONE_TENANT "[host]\nsharing = soft\n",
+	 ":4: [host] sharing = \"soft\" is not allowed (allowed: hard or guarantee)"},
+	{ONE_TENANT "[host]\ndiscipline = guarantee\n",
+	 ":4: [host] discipline = \"guarantee\" is not allowed (allowed: cap or weight)"},
+	{ONE_TENANT "[host]\nsharing = guarantee\ndiscipline = weight\n",
+	 ": [host] sharing = guarantee: not possible with discipline = weight (allowed: "
+	 "discipline = cap)"},
+	{ONE_TENANT "[host]\nsharing = guarantee\n[policy]\npaper_mode = on\n",
+	 ": [host] sharing = guarantee: not possible with [policy] paper_mode = on, because the "
+	 "caps of the paper are hard limits (allowed: hard)"},
 	{"seconds = 1\n", ":1: key \"seconds\" before the first section"},
 	{ONE_TENANT "seconds\n", ":3: not a line of an INI file"},
 };

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The discipline "guarantee" of the vGPU scheduler: a cap is always available, the ceiling limits
+ * the total time, and spare time is shared in proportion to the caps.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "tests/unit/sched/test-sched-rig.h"
+
+#define PCT_OF_A_SECOND (NS_PER_S / 100)
+
+static struct sched_vgpu *add(struct rig *rig, unsigned int cap_pct, unsigned int ceiling_pct,
+			      uint64_t work_ns)
+{
+	struct sched_vgpu *vgpu = &rig_add(rig, cap_pct, work_ns)->sched;
+
+	sched_set_ceiling(vgpu, ceiling_pct);
+	return vgpu;
+}
+
+static void give_work(struct rig *rig, struct sched_vgpu *vgpu)
+{
+	((struct tenant *)(void *)vgpu)->work_ns = FOREVER;
+	sched_set_pending(&rig->sched, vgpu, true);
+}
+
+/* Runs to the next beginning of a second, so that ceilings and caps are in force. */
+static void begin_second(struct rig *rig)
+{
+	do
+		rig_run(rig, SLOT);
+	while (rig->sched.slot != 0);
+}
+
+/* Returns the time that @vgpu runs in the next @ns. */
+static uint64_t gain(struct rig *rig, const struct sched_vgpu *vgpu, uint64_t ns)
+{
+	uint64_t before_ns = vgpu->busy_ns;
+
+	rig_run(rig, ns);
+	return vgpu->busy_ns - before_ns;
+}
+
+static void spare_time_is_shared_in_proportion_to_caps_up_to_ceilings(void **state)
+{
+	static const struct {
+		unsigned int caps[4], ceilings[4];
+		unsigned int shares_pct[4];
+	} rows[] = {
+		{{20}, {50}, {50}},
+		{{20}, {0}, {100}},
+		{{20}, {20}, {20}},
+		{{10, 30}, {0, 0}, {25, 75}},
+		{{10, 30}, {0, 50}, {50, 50}},
+		{{10, 20, 30}, {100, 100, 100}, {17, 33, 50}},
+		{{10, 20, 30}, {12, 100, 100}, {12, 35, 53}},
+		{{1, 49}, {100, 100}, {2, 98}},
+		{{60, 60}, {100, 100}, {50, 50}}, /* no time is spare */
+		{{80, 40}, {100, 100}, {67, 33}},
+		{{30, 70, 20, 60}, {0, 0, 0, 0}, {17, 39, 11, 33}},
+		{{0, 100}, {0, 100}, {50, 50}},
+		{{50, 10}, {30, 20}, {50, 20}}, /* a cap prevails over a smaller ceiling */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct rig rig;
+
+		rig_init_with(&rig, "guarantee", 1);
+		for (int j = 0; j < 4 && rows[i].shares_pct[j] > 0; j++)
+			add(&rig, rows[i].caps[j], rows[i].ceilings[j], FOREVER);
+		begin_second(&rig);
+		for (int j = 0; j < rig.n; j++)
+			rig.tenants[j].sched.busy_ns = 0;
+		rig_run(&rig, 10 * NS_PER_S);
+		for (int j = 0; j < rig.n; j++)
+			assert_near(rig.tenants[j].sched.busy_ns,
+				    rows[i].shares_pct[j] * 10 * PCT_OF_A_SECOND,
+				    6 * PCT_OF_A_SECOND);
+	}
+}
+
+static void a_vgpu_that_wakes_gets_its_guarantee_at_once(void **state)
+{
+	struct sched_vgpu *sleeper, *busy;
+	struct rig rig;
+
+	(void)state;
+	rig_init_with(&rig, "guarantee", 1);
+	busy = add(&rig, 40, 100, FOREVER);
+	sleeper = add(&rig, 60, 60, 0);
+	begin_second(&rig);
+	assert_int_equal(gain(&rig, busy, NS_PER_S + 5 * SLOT + 45 * NS_PER_MS),
+			 NS_PER_S + 5 * SLOT + 45 * NS_PER_MS);
+	assert_true(busy->borrows);
+	give_work(&rig, sleeper);
+	/* The turn of the borrower ends. The rest of this slot is less than the saved slice. */
+	assert_int_equal(gain(&rig, sleeper, 55 * NS_PER_MS), 55 * NS_PER_MS);
+	begin_second(&rig);
+	assert_int_equal(gain(&rig, sleeper, NS_PER_S), 60 * PCT_OF_A_SECOND);
+	assert_int_equal(gain(&rig, busy, NS_PER_S), 40 * PCT_OF_A_SECOND);
+}
+
+static void borrowed_time_does_not_reduce_the_guarantee(void **state)
+{
+	struct sched_vgpu *borrower, *other;
+	struct rig rig;
+
+	(void)state;
+	rig_init_with(&rig, "guarantee", 1);
+	borrower = add(&rig, 50, 0, FOREVER);
+	other = add(&rig, 50, 0, 0);
+	rig_run(&rig, 5 * SLOT);
+	assert_int_equal(borrower->busy_ns, 5 * SLOT);
+	give_work(&rig, other);
+	/* The other vGPU has saved five slices, the borrower has only the slice of each slot. */
+	assert_near(gain(&rig, borrower, SLOT), SLOT / 2, 3 * NS_PER_MS);
+	assert_near(gain(&rig, borrower, SLOT), SLOT / 2, 3 * NS_PER_MS);
+	begin_second(&rig);
+	assert_int_equal(gain(&rig, borrower, NS_PER_S), NS_PER_S / 2);
+}
+
+/* A workload that cannot be preempted runs on after the turn of its vGPU. */
+static void only_an_overrun_of_a_guaranteed_turn_is_a_debt(void **state)
+{
+	struct sched_vgpu *greedy, *other;
+	uint64_t run_ns = 0;
+	struct rig rig;
+
+	(void)state;
+	rig_init_with(&rig, "guarantee", 1);
+	greedy = add(&rig, 10, 100, FOREVER);
+	rig_run(&rig, NS_PER_S + SLOT - 1);
+	assert_int_equal(greedy->slice_ns, 0);
+	rig_run(&rig, 1);
+	other = add(&rig, 90, 90, FOREVER);
+	assert_ptr_equal(sched_pick(&rig.sched, &run_ns), other);
+	sched_account(&rig.sched, greedy, 16 * NS_PER_MS);
+	assert_int_equal(greedy->slice_ns, 10 * (int64_t)NS_PER_MS);
+
+	begin_second(&rig);
+	while (sched_pick(&rig.sched, &run_ns) != greedy)
+		rig_step(&rig, FOREVER);
+	assert_false(greedy->borrows);
+	sched_account(&rig.sched, greedy, 16 * NS_PER_MS);
+	assert_true(greedy->slice_ns < 0);
+	assert_int_equal(gain(&rig, greedy, SLOT - 16 * NS_PER_MS), 0);
+}
+
+static void an_idle_time_gives_no_claim_to_spare_time(void **state)
+{
+	struct sched_vgpu *rested, *steady;
+	struct rig rig;
+
+	(void)state;
+	rig_init_with(&rig, "guarantee", 1);
+	steady = add(&rig, 20, 0, FOREVER);
+	rested = add(&rig, 20, 0, 0);
+	rig_run(&rig, 20 * NS_PER_S);
+	give_work(&rig, rested);
+	assert_near(gain(&rig, rested, NS_PER_S), NS_PER_S / 2, 2 * NS_PER_MS);
+
+	/* The same for a vGPU that was at its ceiling while another one borrowed. */
+	sched_set_ceiling(rested, 20);
+	rig_run(&rig, 20 * NS_PER_S);
+	sched_set_ceiling(rested, 0);
+	begin_second(&rig);
+	assert_near(gain(&rig, steady, NS_PER_S), NS_PER_S / 2, 2 * NS_PER_MS);
+}
+
+static void tags_may_wrap_around(void **state)
+{
+	struct sched_vgpu *a, *b, *asleep;
+	struct rig rig;
+
+	(void)state;
+	rig_init_with(&rig, "guarantee", 1);
+	rig.sched.tag = UINT64_MAX - ((uint64_t)NS_PER_S << 14);
+	a = add(&rig, 10, 0, FOREVER);
+	b = add(&rig, 40, 0, FOREVER);
+	asleep = add(&rig, 50, 0, 0);
+	begin_second(&rig);
+	rig_run(&rig, 4 * NS_PER_S);
+	assert_true(a->tag < UINT64_MAX / 2);
+	assert_near(gain(&rig, a, NS_PER_S), 20 * PCT_OF_A_SECOND, 5 * NS_PER_MS);
+	assert_near(gain(&rig, b, NS_PER_S), 80 * PCT_OF_A_SECOND, 5 * NS_PER_MS);
+	give_work(&rig, asleep);
+	assert_near(gain(&rig, asleep, NS_PER_S), 50 * PCT_OF_A_SECOND, 5 * NS_PER_MS);
+	assert_near(gain(&rig, a, NS_PER_S), 10 * PCT_OF_A_SECOND, 5 * NS_PER_MS);
+}
+
+static void the_ceiling_follows_the_initial_cap_until_it_is_set(void **state)
+{
+	struct sched_vgpu *vgpu;
+	struct rig rig;
+
+	(void)state;
+	rig_init_with(&rig, "guarantee", 1);
+	vgpu = &rig_add(&rig, 20, FOREVER)->sched;
+	assert_int_equal(vgpu->ceiling_pct, 20);
+	assert_int_equal(sched_set_initial_cap(vgpu, 35), 0);
+	assert_int_equal(vgpu->ceiling_pct, 35);
+	sched_set_cap(vgpu, 10, 0);
+	begin_second(&rig);
+	assert_int_equal(gain(&rig, vgpu, NS_PER_S), 35 * PCT_OF_A_SECOND);
+	sched_set_ceiling(vgpu, 60);
+	begin_second(&rig);
+	assert_int_equal(gain(&rig, vgpu, NS_PER_S), 60 * PCT_OF_A_SECOND);
+
+	vgpu = &rig_add(&rig, 20, 0)->sched;
+	sched_set_ceiling(vgpu, 60);
+	assert_int_equal(sched_set_initial_cap(vgpu, 40), 0);
+	assert_int_equal(vgpu->ceiling_pct, 60);
+}
+
+static void an_expired_lease_keeps_the_ceiling(void **state)
+{
+	struct sched_vgpu *vgpu, *other;
+	struct rig rig;
+
+	(void)state;
+	rig_init_with(&rig, "guarantee", 1);
+	vgpu = add(&rig, 30, 40, FOREVER);
+	other = add(&rig, 95, 100, FOREVER);
+	sched_set_lease(vgpu, 3 * NS_PER_S / 2, 0);
+	sched_set_cap(vgpu, 5, 0);
+	begin_second(&rig);
+	assert_int_equal(vgpu->cap_pct, 5);
+	begin_second(&rig);
+	assert_int_equal(vgpu->cap_pct, 30);
+	assert_int_equal(vgpu->ceiling_pct, 40);
+	sched_set_pending(&rig.sched, other, false);
+	((struct tenant *)(void *)other)->work_ns = 0;
+	assert_int_equal(gain(&rig, vgpu, NS_PER_S), 40 * PCT_OF_A_SECOND);
+}
+
+static void a_new_discipline_is_in_force_at_once(void **state)
+{
+	const struct sched_discipline *hard = sched_sharing_find("hard");
+	const struct sched_discipline *guarantee = sched_sharing_find("guarantee");
+	struct sched_vgpu *vgpu;
+	struct rig rig;
+
+	(void)state;
+	rig_init_with(&rig, "cap", 1);
+	sched_set_discipline(&rig.sched, guarantee); /* without vGPUs */
+	sched_set_discipline(&rig.sched, hard);
+	vgpu = add(&rig, 20, 50, FOREVER);
+	begin_second(&rig);
+	assert_int_equal(gain(&rig, vgpu, 4 * SLOT), 80 * NS_PER_MS);
+	sched_set_discipline(&rig.sched, guarantee);
+	/* The rest of the ceiling of this second is available. */
+	assert_int_equal(gain(&rig, vgpu, 6 * SLOT), 420 * NS_PER_MS);
+	assert_int_equal(gain(&rig, vgpu, NS_PER_S), 50 * PCT_OF_A_SECOND);
+	sched_set_discipline(&rig.sched, hard);
+	assert_int_equal(gain(&rig, vgpu, NS_PER_S), 20 * PCT_OF_A_SECOND);
+	sched_set_discipline(&rig.sched, sched_discipline_find("weight"));
+	assert_int_equal(gain(&rig, vgpu, NS_PER_S), NS_PER_S);
+	rig_run(&rig, 5 * SLOT);
+	sched_set_discipline(&rig.sched, hard);
+	/* The debt of this slot ends, and so does the share that was deducted from it. */
+	assert_int_equal(gain(&rig, vgpu, 5 * SLOT), 80 * NS_PER_MS);
+	assert_int_equal(vgpu->cap_pct, 20);
+}
+
+static void changes_of_the_discipline_create_no_time(void **state)
+{
+	const struct sched_discipline *hard = sched_sharing_find("hard");
+	const struct sched_discipline *guarantee = sched_sharing_find("guarantee");
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		uint64_t before_ns[TENANTS_MAX] = {0};
+		struct rig rig;
+
+		rig_init_with(&rig, "cap", seed);
+		for (int i = 0; i < 8; i++) {
+			unsigned int cap_pct = 1 + (unsigned int)draw(&rig, 24);
+
+			sched_set_ceiling(&rig_add_bursty(&rig, cap_pct)->sched,
+					  cap_pct + (unsigned int)draw(&rig, 30));
+		}
+		for (int second = 0; second < 6; second++) {
+			uint64_t end_ns = rig.now_ns + NS_PER_S;
+
+			while (rig.now_ns < end_ns) {
+				uint64_t ns = 1 + draw(&rig, 2 * SLOT);
+
+				rig_run(&rig, ns < end_ns - rig.now_ns ? ns : end_ns - rig.now_ns);
+				sched_set_discipline(&rig.sched,
+						     draw(&rig, 2) == 0 ? hard : guarantee);
+			}
+			for (int i = 0; i < rig.n; i++) {
+				const struct sched_vgpu *v = &rig.tenants[i].sched;
+
+				assert_true(v->busy_ns - before_ns[i] <=
+					    v->ceiling_pct * PCT_OF_A_SECOND);
+				before_ns[i] = v->busy_ns;
+			}
+		}
+	}
+}
+
+static void the_words_of_sharing_name_rows(void **state)
+{
+	(void)state;
+	assert_string_equal(sched_sharing_find("hard")->name, "cap");
+	assert_string_equal(sched_sharing_find("guarantee")->name, "guarantee");
+	assert_null(sched_sharing_find("weight"));
+	assert_null(sched_sharing_find("cap"));
+	assert_null(sched_sharing_find(""));
+	for (const char *const *name = (const char *const[]){"cap", "weight", "guarantee", NULL};
+	     *name; name++)
+		assert_string_equal(sched_sharing_name(sched_discipline_find(*name)),
+				    strcmp(*name, "cap") == 0 ? "hard" : *name);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(spare_time_is_shared_in_proportion_to_caps_up_to_ceilings),
+		cmocka_unit_test(a_vgpu_that_wakes_gets_its_guarantee_at_once),
+		cmocka_unit_test(borrowed_time_does_not_reduce_the_guarantee),
+		cmocka_unit_test(only_an_overrun_of_a_guaranteed_turn_is_a_debt),
+		cmocka_unit_test(an_idle_time_gives_no_claim_to_spare_time),
+		cmocka_unit_test(tags_may_wrap_around),
+		cmocka_unit_test(the_ceiling_follows_the_initial_cap_until_it_is_set),
+		cmocka_unit_test(an_expired_lease_keeps_the_ceiling),
+		cmocka_unit_test(a_new_discipline_is_in_force_at_once),
+		cmocka_unit_test(changes_of_the_discipline_create_no_time),
+		cmocka_unit_test(the_words_of_sharing_name_rows),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
