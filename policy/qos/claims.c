@@ -117,10 +117,9 @@ void claims_collect(const struct policy_params *params, const struct policy_gpu 
 		claim->ceiling_pct = policy_ceiling_pct(gpu, &vgpu->terms);
 		claim->least_pct = claims_whole_pct(alloc, claim,
 						    demand_tolerance(vgpu) * demand_now_pct(vgpu));
-		claim->shown_pct =
-			max_int(claim->least_pct,
-				claims_whole_pct(alloc, claim,
-						 demand_observable_cap_pct(alloc->gpu, vgpu)));
+		claim->shown_pct = max_int(
+			claim->least_pct,
+			claims_whole_pct(alloc, claim, demand_observable_cap_pct(gpu, vgpu)));
 		claim->now_pct =
 			max_int(claim->shown_pct,
 				claims_whole_pct(alloc, claim, demand_tolerated_pct(vgpu)));

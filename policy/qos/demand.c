@@ -24,12 +24,13 @@
 #define UNSEEN_BARE    4    /* without frames: number of assumed seconds with an unseen demand */
 #define UNSEEN_GROWTH  1.5  /* with frames: assumed unseen demand / largest measured demand */
 
-#define COST_S		   5.0 /* the GPU time of a frame is a mean over about this time */
+#define COST_S		   3.0 /* the GPU time of a frame is a mean over about this time */
 #define SETTLE_S	   3 /* time after which a new GPU time of a frame is sufficiently exact */
+#define LIMITED_S	   1 /* see is_limited() */
 #define COST_SHORT	   3 /* seconds with too few frames that show a larger GPU time */
 #define COST_COUNT	   1.5	/* error of a count of frames, in frames */
 #define COST_SHARE	   0.02 /* further error, as a fraction: frames differ */
-#define COUNTING_SHARE	   0.01 /* error of a demand by frames, as a fraction */
+#define COUNTING_FRAMES	   0.6	/* error of a rate by counting frames for a second, in frames */
 #define SAME_SHARE	   0.02 /* a demand by frames that differs by this fraction is the same */
 #define LEVEL_SLACK_FRAMES 0.05 /* the same for a demand that is measured by frames */
 #define LEVEL_SLACK	   0.02 /* a demand outside of a level by this fraction stays on it */
@@ -121,13 +122,14 @@ static void begin_cost(struct policy_cost *cost, double frames, double busy_s)
 
 /* Returns true if the present second shows that the vGPU misses its target although its cap should
  * serve the demand. */
-static bool is_underestimated(const struct policy_vgpu *vgpu, const struct policy_cost *cost)
+static bool is_underestimated(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu,
+			      const struct policy_cost *cost)
 {
 	double target = vgpu->terms.target_fps;
 	double seen_fps = (double)cost->block_frames / (double)cost->block_s;
 	double pct = target * 100 * (double)cost->busy_s / (double)cost->frames;
 
-	return vgpu->util >= CENSORED_UTIL && target - seen_fps > rate_tolerated(vgpu) &&
+	return signal_use(gpu, vgpu) >= CENSORED_UTIL && target - seen_fps > rate_tolerated(vgpu) &&
 	       vgpu->cap_pct >= demand_tolerance(vgpu) * pct;
 }
 
@@ -164,11 +166,25 @@ static void learn_cost(const struct policy_gpu *gpu, const struct policy_vgpu *v
 	cost->block_s += (float)gpu->period_s;
 	if ((double)cost->block_s < 1 - ROUNDING_S)
 		return;
-	cost->short_blocks = is_underestimated(vgpu, cost) ? cost->short_blocks + 1 : 0;
+	cost->short_blocks = is_underestimated(gpu, vgpu, cost) ? cost->short_blocks + 1 : 0;
 	if (cost->block_frames <= 0 || cost->short_blocks >= COST_SHORT ||
 	    is_other_cost(cost, (double)cost->block_frames, (double)cost->block_busy_s))
 		begin_cost(cost, (double)cost->block_frames, (double)cost->block_busy_s);
 	cost->block_frames = cost->block_busy_s = cost->block_s = 0;
+}
+
+/* With guarantees, the spare time of a short period depends on the order in which vGPUs run. So a
+ * demand that was limited is measured again after a second without a limit. */
+static bool is_limited(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu)
+{
+	struct policy_demand *demand = &vgpu->track->demand;
+
+	demand->limited_s -= (float)gpu->period_s;
+	if (is_censored(gpu, vgpu)) {
+		demand->limited_s = gpu->sharing == POLICY_SHARING_GUARANTEE ? LIMITED_S : 0;
+		return true;
+	}
+	return (double)demand->limited_s > ROUNDING_S;
 }
 
 static double wanted_pct(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu,
@@ -180,7 +196,7 @@ static double wanted_pct(const struct policy_gpu *gpu, const struct policy_vgpu 
 	*ret_source = POLICY_DEMAND_SEEN;
 	if (is_measured_by_frames(vgpu))
 		return vgpu->terms.target_fps * 100 * (double)cost->busy_s / (double)cost->frames;
-	if (!is_censored(gpu, vgpu))
+	if (!is_limited(gpu, vgpu))
 		return load_pct;
 	return estimate_pct(vgpu, ret_source);
 }
@@ -293,7 +309,7 @@ double demand_tolerated_pct(const struct policy_vgpu *vgpu)
 	double tolerated = demand_tolerance(vgpu);
 
 	if (is_measured_by_frames(vgpu))
-		tolerated = fmin(1, tolerated * (1 + COUNTING_SHARE));
+		tolerated = fmin(1, tolerated + COUNTING_FRAMES / vgpu->terms.target_fps);
 	return tolerated * demand_now_pct(vgpu);
 }
 

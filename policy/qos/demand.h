@@ -13,8 +13,8 @@
 /*
  * Learns from one period of @vgpu. The busy reading must be valid.
  *
- * With a target and a valid FPS, the demand is the target times the GPU time of a frame, a mean
- * over some seconds if it does not change beyond the errors of counting frames. Otherwise the
+ * With a target and a valid FPS, the demand is the target times the GPU time of a frame, which is a
+ * mean over some seconds if it does not change beyond the errors of counting frames. Otherwise the
  * demand is the load. If the load uses the whole time that was available (signal_use()), and the
  * cap is below the contract, the demand is only estimated and no transition is counted. An
  * estimated demand is never below the load.
