@@ -54,6 +54,7 @@ struct policy_params {
 	double deadband_pct; /* smaller changes of a cap are not made; default 2 */
 	double price_per_cap_hour;   /* price of the whole GPU per hour; default 1 */
 	double penalty_per_broken_s; /* penalty per broken vGPU-second; default 0.01 */
+	double price_per_move;	     /* cost of a move to another host; default 0 */
 };
 
 /*

@@ -133,9 +133,11 @@ static void add_vgpu(struct account *account, double dt_s, const struct account_
 	vgpu->broken_s += dt_s;
 	vgpu->depth_s[depth] += dt_s;
 	vgpu->penalty += s->penalty_per_broken_s * dt_s;
+	vgpu->shortfall_penalty += s->penalty_per_broken_s * s->shortfall * dt_s;
 	account->broken_s += dt_s;
 	account->depth_s[depth] += dt_s;
 	account->penalty += s->penalty_per_broken_s * dt_s;
+	account->shortfall_penalty += s->penalty_per_broken_s * s->shortfall * dt_s;
 }
 
 void account_period(struct account *account, double dt_s, double util,
@@ -164,6 +166,31 @@ void account_period(struct account *account, double dt_s, double util,
 	account->vgpus_end = n;
 	if (n > account->vgpus_most)
 		account->vgpus_most = n;
+}
+
+void account_move(struct account *account, double blackout_s, double penalty_per_broken_s,
+		  double price, struct account_vgpu *vgpu)
+{
+	double penalty = penalty_per_broken_s * blackout_s;
+
+	vgpu->seen_s += blackout_s;
+	vgpu->broken_s += blackout_s;
+	vgpu->promised_s += blackout_s;
+	vgpu->shortfall_s += blackout_s;
+	vgpu->depth_s[ACCOUNT_DEPTHS - 1] += blackout_s;
+	vgpu->penalty += penalty;
+	vgpu->shortfall_penalty += penalty;
+	vgpu->move_cost += price;
+	account->vgpu_s += blackout_s;
+	account->broken_s += blackout_s;
+	account->promised_s += blackout_s;
+	account->shortfall_s += blackout_s;
+	account->depth_s[ACCOUNT_DEPTHS - 1] += blackout_s;
+	account->penalty += penalty;
+	account->shortfall_penalty += penalty;
+	account->move_cost += price;
+	account->blackout_s += blackout_s;
+	account->moves++;
 }
 
 /* vGPUs without demand are not compared. */
@@ -209,7 +236,7 @@ void account_summarize(const struct account *account, const struct account_vgpu 
 		.shortfall_pct = 100 * over(account->shortfall_s, account->promised_s),
 		.util_avg_pct = 100 * over(account->util_s, account->now_s),
 		.util_final_pct = 100 * over(account->final_util_s, account->final_s),
-		.vgpus_avg = over(account->vgpu_s, account->now_s),
+		.vgpus_avg = over(account->vgpu_s - account->blackout_s, account->now_s),
 		.vgpus_start = account->vgpus_start < 0 ? 0 : account->vgpus_start,
 		.vgpus_end = account->vgpus_end,
 		.vgpus_most = account->vgpus_most,
@@ -219,6 +246,11 @@ void account_summarize(const struct account *account, const struct account_vgpu 
 		.revenue = account->revenue,
 		.penalty = account->penalty,
 		.profit = account->revenue - account->penalty,
+		.moves = account->moves,
+		.blackout_s = account->blackout_s,
+		.shortfall_penalty = account->shortfall_penalty,
+		.move_cost = account->move_cost,
+		.net_income = account->revenue - account->shortfall_penalty - account->move_cost,
 	};
 	for (int i = 0; i < ACCOUNT_DEPTHS; i++)
 		ret_summary->depth_s[i] = account->depth_s[i];

@@ -41,6 +41,8 @@ struct account_vgpu {
 	double ideal_s;
 	double sold_pct_s; /* sold capacity: contract x time */
 	double revenue, penalty;
+	double shortfall_penalty; /* penalty of the broken time, weighted by the shortfall */
+	double move_cost;
 };
 
 struct account {
@@ -51,7 +53,9 @@ struct account {
 	double depth_s[ACCOUNT_DEPTHS];
 	double util_s, final_util_s, final_s;
 	double sold_pct_s, final_sold_pct_s;
-	double revenue, penalty;
+	double revenue, penalty, shortfall_penalty, move_cost;
+	double blackout_s;
+	int moves;
 	int vgpus_start, vgpus_end, vgpus_most;
 };
 
@@ -66,6 +70,14 @@ void account_init(struct account *account, double seconds);
 void account_period(struct account *account, double dt_s, double util,
 		    struct account_sample *samples, struct account_vgpu *const *vgpus, int n);
 
+/*
+ * Accounts a move of a vGPU to another host. For @blackout_s seconds the vGPU gets nothing: these
+ * seconds are added to the time of the vGPU as promised and broken, with a shortfall of 1. Capacity
+ * is not sold in this time. @price: cost of the move. @vgpu: the account of the vGPU.
+ */
+void account_move(struct account *account, double blackout_s, double penalty_per_broken_s,
+		  double price, struct account_vgpu *vgpu);
+
 struct account_summary {
 	double seconds, vgpu_s, broken_s, broken_pct, depth_s[ACCOUNT_DEPTHS];
 	/* Time in which something is promised, and the integral of the shortfall over it. */
@@ -76,6 +88,11 @@ struct account_summary {
 	double overbooking_avg, overbooking_final; /* sum of contracts / GPU */
 	double sold_cap_pct_s;			   /* sold capacity: sum of contracts x time */
 	double revenue, penalty, profit;
+	int moves;		  /* vGPUs that moved to another host */
+	double blackout_s;	  /* total length of the blackouts of these moves */
+	double shortfall_penalty; /* as penalty, but each broken second weighted by its shortfall */
+	double move_cost;
+	double net_income;	    /* revenue - shortfall_penalty - move_cost */
 	double mmr;		    /* min-max ratio of FairGV, see account.c */
 	double lambda;		    /* lambda of VMCG, see account.c */
 	double worst_broken_pct;    /* broken time of the worst vGPU */

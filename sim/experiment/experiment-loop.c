@@ -101,14 +101,15 @@ static void sample(struct experiment *experiment)
 
 /* --- deciding --- */
 
-/* With migration, the vGPU that the severe decision @pd names leaves the host after migrate_s. */
-static void send_away(struct experiment *experiment, const struct policy_decision *pd)
+/* Moves the vGPUs that severe decisions name to other hosts. */
+static void move_named(struct experiment *experiment)
 {
-	struct tenant *tenant = pd->vgpu >= 0 ? experiment->present[pd->vgpu] : NULL;
-	uint64_t at_ns = experiment->now_ns + (uint64_t)experiment->scenario->migrate_s * NS_PER_S;
+	for (int i = 0; i < experiment->out.n_decisions; i++) {
+		const struct policy_decision *pd = &experiment->out.decisions[i];
 
-	if (experiment->scenario->migrate && tenant && tenant->leaves_ns > at_ns)
-		tenant->leaves_ns = at_ns;
+		if (pd->kind == POLICY_SEVERE && pd->vgpu >= 0)
+			tenants_move(experiment, experiment->present[pd->vgpu]);
+	}
 }
 
 static bool offers_one(const struct experiment *experiment)
@@ -138,9 +139,7 @@ static void decide(struct experiment *experiment)
 	experiment_apply(experiment);
 	if (experiment->gpu.conditions & POLICY_SEVERE_OVERLOAD)
 		experiment->counts.severe_s += (double)experiment->period_ns / 1e9;
-	for (int i = 0; i < experiment->out.n_decisions; i++)
-		if (experiment->out.decisions[i].kind == POLICY_SEVERE)
-			send_away(experiment, &experiment->out.decisions[i]);
+	move_named(experiment);
 	offers = offers_one(experiment);
 	if (may_offer(experiment) && hooks->admit)
 		offers = hooks->admit(hooks->userdata, experiment, offers);
@@ -217,6 +216,30 @@ struct experiment *experiment_free(struct experiment *experiment)
 	return NULL;
 }
 
+static int compare_stays(const void *left, const void *right)
+{
+	double a = *(const double *)left, b = *(const double *)right;
+
+	return (a > b) - (a < b);
+}
+
+static double stay_median_s(const struct experiment *experiment)
+{
+	double stays_s[EXPERIMENT_VGPUS_MAX];
+	int n = experiment->n_tenants;
+
+	for (int i = 0; i < n; i++) {
+		const struct experiment_vgpu *vgpu = &experiment->tenants[i].vgpu;
+		double until_s = isnan(vgpu->left_s) ? experiment_now_s(experiment) : vgpu->left_s;
+
+		stays_s[i] = until_s - vgpu->came_s;
+	}
+	if (n == 0)
+		return 0;
+	qsort(stays_s, (size_t)n, sizeof(stays_s[0]), compare_stays);
+	return (stays_s[n / 2] + stays_s[(n - 1) / 2]) / 2;
+}
+
 void experiment_summarize(const struct experiment *experiment,
 			  struct experiment_summary *ret_summary)
 {
@@ -224,6 +247,7 @@ void experiment_summarize(const struct experiment *experiment,
 
 	*ret_summary = experiment->counts;
 	ret_summary->cap_moves_per_min = minutes > 0 ? experiment->counts.cap_moves / minutes : 0;
+	ret_summary->stay_median_s = stay_median_s(experiment);
 	account_summarize(&experiment->account, experiment->accounts, experiment->n_tenants,
 			  &ret_summary->account);
 }

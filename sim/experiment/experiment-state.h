@@ -25,6 +25,7 @@ struct tenant {
 	bool primed;	/* true: the counters were read at least once */
 	bool busy_valid, fps_valid;
 	uint64_t leaves_ns; /* time of departure; UINT64_MAX: never */
+	bool moves;	    /* true: the departure is a move to another host */
 	int number;	    /* number in the order of arrival */
 	uint64_t draw;	    /* this number and the seed determine the demand of the tenant */
 };
@@ -69,6 +70,7 @@ struct experiment {
 	int n_bag, n_drawn;
 	struct arrival *arrivals; /* tenants with an arrival time, sorted by this time */
 	int n_arrivals, n_arrived, n_waiting;
+	int n_taken; /* vGPUs that other hosts have accepted, including those that still leave */
 	struct experiment_summary counts;
 };
 

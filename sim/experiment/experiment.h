@@ -16,7 +16,7 @@
 #include "sim/experiment/scenario.h"
 
 /* maximum number of vGPUs in one experiment, including removed vGPUs */
-#define EXPERIMENT_VGPUS_MAX 1024
+#define EXPERIMENT_VGPUS_MAX SCENARIO_MOVES_MAX
 
 struct experiment;
 
@@ -30,6 +30,7 @@ struct experiment_vgpu {
 	struct account_sample sample; /* measured values of the last period */
 	double came_s;		      /* time of arrival */
 	double left_s;		      /* time of departure; NAN: still present */
+	bool moved;		      /* true: it left for another host */
 };
 
 /* An event of an experiment. The pointers are valid until on_event() returns. */
@@ -70,6 +71,9 @@ struct experiment_summary {
 	int cap_moves;
 	double cap_moves_per_min;
 	double severe_s; /* time of severe overload, seconds */
+	/* Median of the times that vGPUs stayed on the GPU. A vGPU that is still present has stayed
+	 * until now. 0: no vGPU. */
+	double stay_median_s;
 };
 
 /*

@@ -37,7 +37,8 @@ static json_t *encode_vgpu(const struct experiment_vgpu *vgpu, const struct acco
 	double seen_s = account->seen_s;
 
 	return json_pack(
-		"{s:s, s:s, s:i, s:f, s:f, s:o, s:f, s:f, s:f, s:o, s:f, s:f, s:f, s:f, s:f, s:f}",
+		"{s:s, s:s, s:i, s:f, s:f, s:o, s:f, s:f, s:f, s:o, s:f, s:f, s:f, s:f, s:f, s:f, "
+		"s:b, s:f, s:f}",
 		"vgpu", vgpu->id, "tenant", vgpu->kind->name, "contract_pct",
 		vgpu->terms.initial_cap_pct, "target_fps", vgpu->terms.target_fps, "came_s",
 		vgpu->came_s, "left_s", isnan(vgpu->left_s) ? json_null() : json_real(vgpu->left_s),
@@ -46,7 +47,8 @@ static json_t *encode_vgpu(const struct experiment_vgpu *vgpu, const struct acco
 		summary_encode_depths(account->depth_s, SUMMARY_EXACT), "promised_s",
 		account->promised_s, "shortfall_s", account->shortfall_s, "served_gpu_s",
 		account->served_s, "ideal_gpu_s", account->ideal_s, "revenue", account->revenue,
-		"penalty", account->penalty);
+		"penalty", account->penalty, "moved", vgpu->moved, "shortfall_penalty",
+		account->shortfall_penalty, "move_cost", account->move_cost);
 }
 
 json_t *report_encode(const struct experiment *experiment, const char *policy, uint64_t seed)

@@ -18,17 +18,18 @@ static struct offer_limits limits_of(const struct experiment *experiment)
 }
 
 /*
- * Sets the departure of a newcomer that failed its probation, if the scenario has migration or
- * remove_s.
+ * Moves a newcomer that failed its probation to another host. Without migration, removes it after
+ * remove_s, if this is set.
  */
 static void send_away(struct experiment *experiment)
 {
 	const struct scenario *scenario = experiment->scenario;
 	struct tenant *newcomer = experiment->sale.newcomer;
-	int after_s = scenario->migrate ? scenario->migrate_s : scenario->remove_s;
-	uint64_t at_ns = experiment->now_ns + (uint64_t)after_s * NS_PER_S;
+	uint64_t at_ns = experiment->now_ns + (uint64_t)scenario->remove_s * NS_PER_S;
 
-	if ((scenario->migrate || after_s > 0) && newcomer->leaves_ns > at_ns)
+	if (scenario->migrate)
+		tenants_move(experiment, newcomer);
+	else if (scenario->remove_s > 0 && newcomer->leaves_ns > at_ns)
 		newcomer->leaves_ns = at_ns;
 }
 

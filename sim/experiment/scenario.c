@@ -111,6 +111,8 @@ static const struct setting keys[] = {
 	SETTING_INT(OF("scenario", seed), 0, 2147483647, ""),
 	SETTING_FLAG(OF("scenario", migrate)),
 	SETTING_INT(OF("scenario", migrate_s), 0, 86400, " s"),
+	SETTING_NUMBER(OF("scenario", migrate_blackout_s), 0, 3600, " s"),
+	SETTING_INT(OF("scenario", migrate_capacity), 0, 1024, " vGPUs"),
 
 	SETTING_WORD(OF("host", discipline), "cap or weight", fits_discipline),
 	SETTING_ROW(OF("host", sharing), type_sharing, 0, 0, "hard or guarantee", NULL),
@@ -123,6 +125,7 @@ static const struct setting keys[] = {
 
 	SETTING_NUMBER(PARAM("price", price_per_cap_hour), 0, 1000000, ""),
 	SETTING_NUMBER(PARAM("price", penalty_per_broken_s), 0, 1000000, ""),
+	SETTING_NUMBER(PARAM("price", price_per_move), 0, 1000000, ""),
 
 	SETTING_INT(OF("offer", flavor_cap_pct), 1, 100, " percent"),
 	SETTING_NUMBER(OF("offer", flavor_target_fps), 0, 10000, " frames per second"),
@@ -155,6 +158,7 @@ static const struct setting keys[] = {
 };
 _Static_assert(ARRAY_SIZE(keys) <= INIFILE_KEYS_MAX, "base/inifile.c cannot store more keys");
 _Static_assert(SCENARIO_COUNT_MAX == 256, "the table limits key count to 256");
+_Static_assert(SCENARIO_MOVES_MAX == 1024, "the table limits key migrate_capacity to 1024");
 _Static_assert(SCENARIO_TEXT_MAX == 180, "the table limits keys workload and from to 180");
 
 const struct setting *scenario_key_at(size_t index)
@@ -171,6 +175,7 @@ void scenario_default(struct scenario *ret_scenario)
 	scenario->period_ms = 1000;
 	scenario->seed = 1;
 	scenario->migrate_s = 10;
+	scenario->migrate_capacity = SCENARIO_MOVES_MAX;
 	strcpy(scenario->discipline, "cap");
 	scenario->step_pct = 1;
 	scenario->floor_pct = 1;

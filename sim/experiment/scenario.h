@@ -14,9 +14,10 @@
 
 #define SCENARIO_NAME_MAX    32 /* size of a name in bytes, including NUL */
 #define SCENARIO_FLAVORS_MAX 64
-#define SCENARIO_TENANTS_MAX 256 /* maximum number of kinds of tenants */
-#define SCENARIO_COUNT_MAX   256 /* maximum number of tenants of one kind */
-#define SCENARIO_TEXT_MAX    180 /* maximum characters of a workload or of a list of names */
+#define SCENARIO_TENANTS_MAX 256  /* maximum number of kinds of tenants */
+#define SCENARIO_COUNT_MAX   256  /* maximum number of tenants of one kind */
+#define SCENARIO_TEXT_MAX    180  /* maximum characters of a workload or of a list of names */
+#define SCENARIO_MOVES_MAX   1024 /* maximum number of vGPUs in one experiment: all may move */
 #define SCENARIO_BY_OFFER    (-1.0)
 
 struct scenario_flavor {
@@ -56,7 +57,9 @@ struct scenario {
 	/* [scenario] */
 	int seconds, period_ms, seed;
 	bool migrate;
-	int migrate_s;
+	int migrate_s;		   /* time from a decision until the vGPU leaves */
+	double migrate_blackout_s; /* time in which a vGPU that moves gets nothing */
+	int migrate_capacity;	   /* number of vGPUs that other hosts can take */
 	/* time after which a newcomer leaves if its sale failed; 0: only migration removes it */
 	int remove_s;
 	/* [host] */

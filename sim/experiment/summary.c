@@ -14,6 +14,7 @@
 #define ACCOUNT(name, title, decimals) FIELD(name, title, account.name, true, false, decimals)
 /* A recording does not contain the demand that such a value requires. */
 #define PLAYED(name, title, decimals)		FIELD(name, title, account.name, false, false, decimals)
+#define PLAYED_INT(name, title)			FIELD(name, title, account.name, false, true, 0)
 #define ACCOUNT_INT(name, title)		FIELD(name, title, account.name, true, true, 0)
 #define COUNT(name, title, recorded)		FIELD(name, title, name, recorded, true, 0)
 #define NUMBER(name, title, recorded, decimals) FIELD(name, title, name, recorded, false, decimals)
@@ -52,6 +53,12 @@ static const struct summary_field fields[] = {
 	ACCOUNT(revenue, "revenue", 4),
 	ACCOUNT(penalty, "penalty", 4),
 	ACCOUNT(profit, "profit", 4),
+	PLAYED_INT(moves, "moves to other hosts"),
+	PLAYED(blackout_s, "blackout of moves, seconds", 1),
+	NUMBER(stay_median_s, "stay, median, seconds", false, 0),
+	PLAYED(shortfall_penalty, "penalty by shortfall", 4),
+	PLAYED(move_cost, "cost of moves", 4),
+	PLAYED(net_income, "net income", 4),
 };
 
 const struct summary_field *summary_field_at(size_t index)
@@ -130,6 +137,11 @@ static void add_account(struct account_summary *sum, const struct account_summar
 	sum->revenue += one->revenue;
 	sum->penalty += one->penalty;
 	sum->profit += one->profit;
+	sum->moves += one->moves;
+	sum->blackout_s += one->blackout_s;
+	sum->shortfall_penalty += one->shortfall_penalty;
+	sum->move_cost += one->move_cost;
+	sum->net_income += one->net_income;
 	sum->mmr = fmin(sum->mmr, one->mmr);
 	sum->lambda = fmax(sum->lambda, one->lambda);
 	sum->worst_broken_pct = fmax(sum->worst_broken_pct, one->worst_broken_pct);
@@ -154,6 +166,8 @@ void summary_add_up(const struct experiment_summary *const *parts, int n,
 		sum.cap_moves += parts[i]->cap_moves;
 		sum.cap_moves_per_min += parts[i]->cap_moves_per_min;
 		sum.severe_s += parts[i]->severe_s;
+		if (i == 0 || parts[i]->stay_median_s < sum.stay_median_s)
+			sum.stay_median_s = parts[i]->stay_median_s;
 	}
 	account->util_avg_pct /= account->seconds;
 	account->util_final_pct /= account->seconds;

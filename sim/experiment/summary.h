@@ -39,7 +39,7 @@ json_t *summary_encode_depths(const double *depth_s, int decimals);
 
 /*
  * Adds up the summaries of @n GPUs. Means are weighted by seconds. The min-max ratio, lambda,
- * worst_broken_pct and worst_shortfall_pct are the values of the worst GPU.
+ * worst_broken_pct, worst_shortfall_pct and stay_median_s are the values of the worst GPU.
  */
 void summary_add_up(const struct experiment_summary *const *parts, int n,
 		    struct experiment_summary *ret_sum);

@@ -269,6 +269,34 @@ int tenants_start(struct experiment *experiment, struct err *reterr)
 
 /* --- arrival and departure times --- */
 
+void tenants_move(struct experiment *experiment, struct tenant *tenant)
+{
+	const struct scenario *scenario = experiment->scenario;
+	uint64_t at_ns = experiment->now_ns + (uint64_t)scenario->migrate_s * NS_PER_S;
+
+	if (!scenario->migrate || tenant->leaves_ns <= at_ns ||
+	    experiment->n_taken >= scenario->migrate_capacity)
+		return;
+	tenant->leaves_ns = at_ns;
+	tenant->moves = true;
+	experiment->n_taken++;
+}
+
+static void account_departure(struct experiment *experiment, struct tenant *tenant)
+{
+	experiment->counts.left++;
+	tenant->vgpu.left_s = experiment_now_s(experiment);
+	tenant->vgpu.moved = tenant->moves;
+	if (tenant->moves)
+		account_move(&experiment->account, experiment->scenario->migrate_blackout_s,
+			     tenant->vgpu.sample.penalty_per_broken_s,
+			     experiment->scenario->params.price_per_move,
+			     &experiment->accounts[tenant->number]);
+	experiment_emit(experiment, "left", tenant->vgpu.id,
+			"the tenant %s, its last cap was %d %%",
+			tenant->moves ? "moved to another host" : "left", tenant->vgpu.cap_pct);
+}
+
 /* Removes a tenant. The policy distributes the freed capacity among the other tenants. */
 static void leave(struct experiment *experiment, int index)
 {
@@ -280,10 +308,7 @@ static void leave(struct experiment *experiment, int index)
 	sim_remove(experiment->sim, tenant->sim);
 	tenant->sim = NULL;
 	tenant->alone = sim_free(tenant->alone);
-	tenant->vgpu.left_s = experiment_now_s(experiment);
-	experiment->counts.left++;
-	experiment_emit(experiment, "left", tenant->vgpu.id,
-			"the tenant left, its last cap was %d %%", tenant->vgpu.cap_pct);
+	account_departure(experiment, tenant);
 	if (experiment->sale.newcomer == tenant)
 		(void)offer_remove_newcomer(&experiment->sale.life);
 	experiment_build_view(experiment);

@@ -29,6 +29,12 @@ const struct scenario_tenant *tenants_next(const struct experiment *experiment);
 /* Adds the tenant that takes the next offer. Returns NULL if this tenant cannot be funded now. */
 struct tenant *tenants_admit_next(struct experiment *experiment);
 
+/*
+ * Moves @tenant to another host: it leaves after migrate_s. No effect if the scenario has no
+ * migration, if the other hosts cannot take another vGPU, or if @tenant leaves earlier.
+ */
+void tenants_move(struct experiment *experiment, struct tenant *tenant);
+
 /* Removes and adds tenants according to their departure and arrival times. */
 void tenants_update(struct experiment *experiment);
 

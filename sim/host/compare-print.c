@@ -60,6 +60,10 @@ static const struct {
 	{"MMR", "mmr", false, 3},
 	{"LAMBDA", "lambda", false, 3},
 	{"PROFIT", "profit", false, 4},
+	{"SHORT %", "shortfall_pct", false, 2},
+	{"MOVED", "moves", false, 2},
+	{"STAY S", "stay_median_s", false, 0},
+	{"NET", "net_income", false, 4},
 };
 
 static int fill_line(const struct compare *compare, const struct compare_row *row,

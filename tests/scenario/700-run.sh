@@ -35,6 +35,30 @@ is "parameters can be set" "$(get .sales d)" 0
 is "the tenants have the same demand" "$(awk -F, '/,v1-/ && $1 < 4 { print $8 }' "$dir/d/seconds.csv")" \
   "$(awk -F, '/,v1-/ && $1 < 4 { print $8 }' "$dir/a/seconds.csv")"
 
+# Moves: four tenants want 200 %. Each move has a blackout and a price.
+cat >"$dir/moves.ini" <<EOF
+[scenario]
+migrate = on
+migrate_s = 5
+migrate_blackout_s = 2
+[price]
+price_per_move = 0.6
+[policy]
+name = qos
+[tenant a]
+workload = load:pct=50
+arrive_s = 0
+count = 4
+EOF
+ok "a scenario with moves is run" run --out "$dir/m" "$dir/moves.ini"
+is "two tenants move" "$(get '[.moves, .left, .blackout_s] | @csv' m)" 2,2,4
+is "the tenants that moved are marked" "$(get '[.vgpus[] | select(.moved)] | [length, (map(.move_cost) | add)] | @csv' m)" 2,1.2
+is "the net income is the revenue minus the costs" \
+  "$(get '.net_income - (.revenue - .shortfall_penalty - .move_cost) | fabs < 1e-6' m)" true
+is "the weighted penalty is that of the vGPUs" "$(get '.shortfall_penalty - ([.vgpus[].shortfall_penalty] | add) | fabs < 1e-6' m)" true
+run --set scenario.migrate_capacity=1 --out "$dir/n" "$dir/moves.ini" >/dev/null
+is "the other hosts take only migrate_capacity vGPUs" "$(get .moves n)" 1
+
 # Recorded tenants: file names are relative to the folder of the scenario, and two tenants use parts of one file.
 mkdir "$dir/rec"
 {

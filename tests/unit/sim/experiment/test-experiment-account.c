@@ -232,6 +232,55 @@ static void revenue_and_penalty(void **state)
 	CLOSE(vgpus[1].revenue, 1);
 }
 
+static void a_broken_second_costs_its_shortfall(void **state)
+{
+	struct account_sample samples[3] = {
+		{.contract_pct = 50, .demand = 0.4, .load = 0.3, .penalty_per_broken_s = 0.01},
+		/* not broken: within the tolerance */
+		{.contract_pct = 50, .demand = 0.4, .load = 0.395, .penalty_per_broken_s = 0.01},
+		{.contract_pct = 50, .demand = 0.4, .load = 0, .penalty_per_broken_s = 2},
+	};
+
+	(void)state;
+	begin(200);
+	account_period(&account, 100, 0, samples, all, 3);
+	CLOSE(vgpus[0].shortfall_penalty, 0.25);
+	CLOSE(vgpus[1].shortfall_penalty, 0);
+	CLOSE(sum(3).shortfall_penalty, 200.25);
+	CLOSE(sum(3).penalty, 201);
+	CLOSE(sum(3).net_income, -200.25);
+}
+
+static void a_move_adds_a_blackout_and_a_cost(void **state)
+{
+	struct account_sample sample = {
+		.contract_pct = 50, .demand = 0.4, .load = 0.4, .price_per_cap_hour = 1};
+	struct account_summary summary;
+
+	(void)state;
+	begin(100);
+	account_period(&account, 96, 0, &sample, all, 1);
+	account_move(&account, 4, 0.01, 0.6, &vgpus[0]);
+	summary = sum(1);
+	assert_int_equal(summary.moves, 1);
+	CLOSE(summary.blackout_s, 4);
+	CLOSE(summary.broken_pct, 4);
+	CLOSE(summary.worst_broken_pct, 4);
+	CLOSE(summary.shortfall_s, 4);
+	CLOSE(summary.shortfall_pct, 4);
+	CLOSE(summary.worst_shortfall_pct, 4);
+	CLOSE(summary.depth_s[ACCOUNT_DEPTHS - 1], 4);
+	CLOSE(summary.vgpus_avg, 1); /* the vGPU is not on this GPU in its blackout */
+	CLOSE(summary.sold_cap_pct_s, 96 * 50);
+	CLOSE(summary.penalty, 0.04);
+	CLOSE(summary.move_cost, 0.6);
+	CLOSE(summary.net_income, 96 * 0.5 / 3600 - 0.04 - 0.6);
+	CLOSE(vgpus[0].penalty, 0.04);
+	CLOSE(vgpus[0].shortfall_penalty, 0.04);
+	CLOSE(vgpus[0].move_cost, 0.6);
+	CLOSE(vgpus[0].shortfall_s, 4);
+}
+
 /* --- fairness --- */
 
 static void the_ideal_is_the_weighted_max_min_share(void **state)
@@ -358,6 +407,8 @@ int main(void)
 		cmocka_unit_test(the_shortfall_is_weighted_by_depth_over_the_promised_time),
 		cmocka_unit_test(averages_of_the_run_and_of_its_last_tenth),
 		cmocka_unit_test(revenue_and_penalty),
+		cmocka_unit_test(a_broken_second_costs_its_shortfall),
+		cmocka_unit_test(a_move_adds_a_blackout_and_a_cost),
 		cmocka_unit_test(the_ideal_is_the_weighted_max_min_share),
 		cmocka_unit_test(lambda_is_defined_as_in_vmcg),
 		cmocka_unit_test(mmr_is_defined_as_in_fairgv),

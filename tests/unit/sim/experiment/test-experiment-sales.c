@@ -2,6 +2,8 @@
 /* Tests the life of an offer: open, claimed, on probation, kept or failed. */
 #include "tests/unit/sim/experiment/test-experiment.h"
 
+#define CLOSE(got, wanted) assert_true(fabs((got) - (wanted)) < 1e-6)
+
 static void an_offer_is_claimed_and_kept(void **state)
 {
 	double at_s = 0;
@@ -124,6 +126,73 @@ static void with_migration_a_failed_newcomer_leaves_and_selling_continues(void *
 	assert_int_equal(summary().sales, 2);
 }
 
+static void a_move_has_a_blackout_and_a_price(void **state)
+{
+	struct experiment_summary sum;
+
+	(void)state;
+	severe = true;
+	make("[scenario]\nmigrate = on\nmigrate_s = 3\nmigrate_blackout_s = 1.5\n"
+	     "[price]\nprice_per_move = 0.6\n"
+	     "[tenant a]\nworkload = idle\narrive_s = 0\ncount = 3\n");
+	run_periods(1);
+	severe = false;
+	run_periods(19);
+	sum = summary();
+	assert_int_equal(sum.account.moves, 1);
+	assert_int_equal(sum.left, 1);
+	assert_true(experiment_vgpu_at(experiment, 0, NULL)->moved);
+	assert_false(experiment_vgpu_at(experiment, 1, NULL)->moved);
+	CLOSE(experiment_vgpu_at(experiment, 0, NULL)->left_s, 4);
+	CLOSE(sum.account.broken_s, 1.5);
+	CLOSE(sum.account.vgpu_s, 4 + 1.5 + 2 * 20);
+	CLOSE(sum.account.move_cost, 0.6);
+	CLOSE(sum.account.net_income, sum.account.revenue - sum.account.shortfall_penalty - 0.6);
+	CLOSE(sum.account.shortfall_penalty, 0.015);
+	CLOSE(sum.stay_median_s, 20);
+}
+
+static void the_other_hosts_take_only_migrate_capacity(void **state)
+{
+	static const struct {
+		const char *capacity;
+		int moves;
+		double stay_median_s;
+	} rows[] = {
+		{"", 4, 10}, {"migrate_capacity = 1\n", 1, 20}, {"migrate_capacity = 0\n", 0, 20}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char text[256];
+
+		severe = true;
+		snprintf(text, sizeof(text),
+			 "[scenario]\nmigrate = on\nmigrate_s = 3\n%s"
+			 "[tenant a]\nworkload = idle\narrive_s = 0\ncount = 4\n",
+			 rows[i].capacity);
+		make(text);
+		run_periods(20);
+		assert_true(seen.migrates);
+		assert_int_equal(summary().account.moves, rows[i].moves);
+		CLOSE(summary().stay_median_s, rows[i].stay_median_s);
+	}
+}
+
+static void a_tenant_that_leaves_by_itself_does_not_move(void **state)
+{
+	(void)state;
+	severe = true;
+	make("[scenario]\nmigrate = on\nmigrate_s = 10\nmigrate_blackout_s = 1\n"
+	     "migrate_capacity = 1\n"
+	     "[tenant a]\nworkload = idle\narrive_s = 0\nstay_s = 5\n"
+	     "[tenant b]\nworkload = idle\narrive_s = 0\n");
+	run_periods(20);
+	assert_int_equal(summary().left, 2);
+	assert_int_equal(summary().account.moves, 1);
+	assert_false(experiment_vgpu_at(experiment, 0, NULL)->moved);
+	assert_true(experiment_vgpu_at(experiment, 1, NULL)->moved);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -134,6 +203,9 @@ int main(void)
 		TEST(listed_tenants_arrive_once_and_in_order),
 		TEST(severe_overload_fails_a_sale),
 		TEST(with_migration_a_failed_newcomer_leaves_and_selling_continues),
+		TEST(a_move_has_a_blackout_and_a_price),
+		TEST(the_other_hosts_take_only_migrate_capacity),
+		TEST(a_tenant_that_leaves_by_itself_does_not_move),
 	};
 
 	return cmocka_run_group_tests(tests, temp_file_make, temp_file_remove);

@@ -213,6 +213,26 @@ static bool admit_third(void *userdata, const struct experiment *of, bool offers
 	return ++admit_calls % 3 == 0;
 }
 
+/*
+ * A demand of 80 % meets a cap of 50 % for 10 s. The backlog of 3 s is then served within 6 s
+ * without new demand, but the shortfall of the first 10 s remains.
+ */
+static void work_served_later_remains_a_shortfall(void **state)
+{
+	const struct account_vgpu *account;
+
+	(void)state;
+	make("[tenant a]\nworkload = square:period_s=20,low_pct=0,high_pct=80\n"
+	     "contract_pct = 100\narrive_s = 0\n"
+	     "[tenant b]\nworkload = idle\ncontract_pct = 100\narrive_s = 0\n");
+	run_periods(20);
+	(void)experiment_vgpu_at(experiment, 0, &account);
+	assert_true(fabs(account->promised_s - 10) < 1e-9);
+	assert_true(fabs(account->served_s - 8) < 0.15);
+	assert_true(fabs(account->shortfall_s - 10 * (1 - 50 / 80.0)) < 0.2);
+	assert_true(fabs(summary().account.worst_shortfall_pct - 37.5) < 2);
+}
+
 static void a_hook_can_replace_admission(void **state)
 {
 	static const struct experiment_hooks hooks = {.userdata = &admit_calls,
@@ -334,6 +354,7 @@ int main(void)
 		TEST(a_tenant_that_does_not_fit_is_refused),
 		TEST(a_gpu_has_at_most_256_vgpus),
 		TEST(starting_more_tenants_than_exist_is_an_error),
+		TEST(work_served_later_remains_a_shortfall),
 		TEST(a_hook_can_replace_admission),
 		TEST(a_hook_can_replace_the_step),
 		TEST(the_seed_determines_the_run),
