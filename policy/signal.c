@@ -7,6 +7,7 @@
 #include "policy/window.h"
 
 #define SERVED_ENOUGH 0.98 /* fraction of min(demand, contract) below which a vGPU is broken */
+#define SATURATED     0.97 /* fraction of the GPU in use from which no time counts as unused */
 
 static bool has_target(const struct policy_vgpu *vgpu)
 {
@@ -19,31 +20,67 @@ static bool is_short(const struct policy_vgpu *vgpu)
 	       vgpu->terms.target_fps - rate_mean(vgpu) > rate_tolerated(vgpu);
 }
 
-/* Compares u with a fraction instead of 100 u with a percentage, so that a u of exactly
- * overload_pct is not above the threshold after rounding. */
-static bool is_above_line(const struct policy_params *params, const struct policy_vgpu *vgpu)
+static bool guarantees(const struct policy_gpu *gpu)
 {
-	return vgpu->busy_valid && vgpu->util > params->overload_pct / 100.0;
+	return gpu->sharing == POLICY_SHARING_GUARANTEE;
 }
 
-static bool is_gpu_bound(double line, const struct policy_vgpu *vgpu)
+static double ceiling_of(const struct policy_vgpu *vgpu)
 {
-	return vgpu->busy_valid && rate_util(vgpu) >= line;
+	return policy_terms_ceiling_pct(&vgpu->terms) / 100.0;
+}
+
+double signal_use(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu)
+{
+	double of_ceiling = vgpu->load / ceiling_of(vgpu);
+
+	if (!guarantees(gpu))
+		return vgpu->util;
+	return gpu->saturated ? fmax(vgpu->util / gpu->held_util, of_ceiling) : of_ceiling;
+}
+
+bool signal_fills_ceiling(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu)
+{
+	return guarantees(gpu) && vgpu->busy_valid &&
+	       vgpu->load >= SERVED_ENOUGH * ceiling_of(vgpu);
+}
+
+/* Compares the use with a fraction instead of 100 u with a percentage, so that a u of exactly
+ * overload_pct is not above the threshold after rounding. */
+static bool is_above_line(const struct policy_params *params, const struct policy_gpu *gpu,
+			  const struct policy_vgpu *vgpu)
+{
+	return vgpu->busy_valid && signal_use(gpu, vgpu) > params->overload_pct / 100.0;
+}
+
+static bool all_busy_valid(const struct policy_gpu *gpu)
+{
+	for (int i = 0; i < gpu->n_vgpus; i++)
+		if (!gpu->vgpus[i].busy_valid)
+			return false;
+	return true;
+}
+
+bool signal_gpu_bound(double line, const struct policy_gpu *gpu, const struct policy_vgpu *vgpu)
+{
+	if (!vgpu->busy_valid || rate_util(vgpu) < line)
+		return false;
+	return !guarantees(gpu) || gpu->total_load >= line || !all_busy_valid(gpu) ||
+	       vgpu->load >= line * ceiling_of(vgpu);
 }
 
 int signal_room_steps(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu)
 {
 	int room_pct = policy_ceiling_pct(gpu, &vgpu->terms) - vgpu->cap_pct;
 
-	return vgpu->held || room_pct < 0 ? 0 : room_pct / gpu->step_pct;
+	if (vgpu->held || room_pct < 0 || signal_fills_ceiling(gpu, vgpu))
+		return 0;
+	return room_pct / gpu->step_pct;
 }
 
 bool signal_all_read(const struct policy_gpu *gpu)
 {
-	for (int i = 0; i < gpu->n_vgpus; i++)
-		if (!gpu->vgpus[i].busy_valid)
-			return false;
-	return !gpu->gap;
+	return all_busy_valid(gpu) && !gpu->gap;
 }
 
 /* Rule 11: at the floor, the first period above overload_pct is a signal, unless the vGPU cannot
@@ -51,7 +88,7 @@ bool signal_all_read(const struct policy_gpu *gpu)
 static bool is_waking(const struct policy_params *params, const struct policy_gpu *gpu,
 		      const struct policy_vgpu *vgpu)
 {
-	return !gpu->gap && is_above_line(params, vgpu) &&
+	return !gpu->gap && is_above_line(params, gpu, vgpu) &&
 	       vgpu->cap_pct <= policy_floor_pct(params, gpu, &vgpu->terms) &&
 	       signal_room_steps(gpu, vgpu) > 0;
 }
@@ -94,14 +131,18 @@ static bool is_in_doubt(const struct policy_params *params, const struct policy_
 /*
  * Paper mode does not change this rule, because broken time measures the service. Without a target
  * or a valid FPS, a vGPU is broken if it gets less than 98 % of min(demand, contract). If the use
- * exceeds overload_pct, the demand is assumed to be at least the contract.
+ * exceeds overload_pct, the demand is assumed to be at least the contract. With guarantees, the
+ * vGPU may have got its contract without having it as cap.
  */
 static bool is_broken(const struct policy_params *params, const struct policy_gpu *gpu,
 		      const struct policy_vgpu *vgpu)
 {
 	if (has_target(vgpu) && vgpu->fps_valid)
-		return is_short(vgpu) && is_gpu_bound(params->qos_gpu_bound_pct / 100.0, vgpu);
-	return is_above_line(params, vgpu) &&
+		return is_short(vgpu) &&
+		       signal_gpu_bound(params->qos_gpu_bound_pct / 100.0, gpu, vgpu);
+	if (guarantees(gpu) && 100 * vgpu->load >= SERVED_ENOUGH * vgpu->terms.initial_cap_pct)
+		return false;
+	return is_above_line(params, gpu, vgpu) &&
 	       vgpu->cap_pct + gpu->step_pct <= vgpu->terms.initial_cap_pct &&
 	       vgpu->cap_pct < SERVED_ENOUGH * vgpu->terms.initial_cap_pct;
 }
@@ -126,15 +167,15 @@ static void read_vgpu(const struct policy_params *params, const struct policy_gp
 		      struct policy_vgpu *vgpu)
 {
 	struct policy_track *track = vgpu->track;
-	bool gpu_bound = is_gpu_bound(rules_in_force(params).gpu_bound, vgpu);
-	bool starved;
+	bool gpu_bound, starved;
 
 	rate_add(gpu, vgpu);
+	gpu_bound = signal_gpu_bound(rules_in_force(params).gpu_bound, gpu, vgpu);
 	vgpu->rate = rate_mean(vgpu);
 	vgpu->short_of_target = is_short(vgpu);
 	starved = vgpu->short_of_target && gpu_bound;
 	track->overload_run =
-		!gpu->gap && is_above_line(params, vgpu) ? track->overload_run + 1 : 0;
+		!gpu->gap && is_above_line(params, gpu, vgpu) ? track->overload_run + 1 : 0;
 	track->short_run = !gpu->gap && starved ? track->short_run + 1 : 0;
 	if (vgpu->busy_valid)
 		window_add(track, vgpu->load);
@@ -148,21 +189,53 @@ static void read_vgpu(const struct policy_params *params, const struct policy_gp
 	vgpu->conditions = find_conditions(gpu, vgpu, gpu_bound);
 }
 
-void signal_read(const struct policy_params *params, struct policy_gpu *gpu)
+/*
+ * Returns the mean u, weighted by allotted time, of the vGPUs that could use more time and whose u
+ * is at least @from. Sums of integers do not depend on the order of the vGPUs.
+ */
+static double mean_util(const struct policy_gpu *gpu, double from)
 {
-	long long load_billionths = 0; /* an integer sum does not depend on the order */
-	int sum_pct = 0;
+	long long used = 0, allotted = 0; /* billionths of the GPU */
 
 	for (int i = 0; i < gpu->n_vgpus; i++) {
-		struct policy_vgpu *vgpu = &gpu->vgpus[i];
+		const struct policy_vgpu *vgpu = &gpu->vgpus[i];
 
-		read_vgpu(params, gpu, vgpu);
-		sum_pct += vgpu->cap_pct;
-		if (vgpu->busy_valid)
-			load_billionths += llround(vgpu->load * 1e9);
+		if (!vgpu->busy_valid || vgpu->util < 0.999999 * from ||
+		    signal_fills_ceiling(gpu, vgpu))
+			continue;
+		used += llround(vgpu->load * 1e9);
+		allotted += llround(vgpu->load / vgpu->util * 1e9);
+	}
+	return allotted > 0 ? (double)used / (double)allotted : 1;
+}
+
+/*
+ * The scheduler divides the time of others in proportion to the caps, so all vGPUs that want more
+ * have the same u. A vGPU with a smaller u got what it wants. The second mean leaves out those that
+ * used time of others and want no more.
+ */
+static void read_saturation(struct policy_gpu *gpu)
+{
+	long long load_billionths = 0; /* an integer sum does not depend on the order */
+
+	for (int i = 0; i < gpu->n_vgpus; i++)
+		if (gpu->vgpus[i].busy_valid)
+			load_billionths += llround(gpu->vgpus[i].load * 1e9);
+	gpu->total_load = (double)load_billionths / 1e9;
+	gpu->saturated = guarantees(gpu) && gpu->total_load >= SATURATED;
+	gpu->held_util = gpu->saturated ? fmax(1, mean_util(gpu, mean_util(gpu, 1))) : 1;
+}
+
+void signal_read(const struct policy_params *params, struct policy_gpu *gpu)
+{
+	int sum_pct = 0;
+
+	read_saturation(gpu);
+	for (int i = 0; i < gpu->n_vgpus; i++) {
+		read_vgpu(params, gpu, &gpu->vgpus[i]);
+		sum_pct += gpu->vgpus[i].cap_pct;
 	}
 	gpu->severe_without_newcomer = false;
 	gpu->conditions = sum_pct > 100 ? POLICY_SUM_OVER_100 : 0;
-	gpu->total_load = (double)load_billionths / 1e9;
 	gpu->free_pct = sum_pct < 100 ? 100 - sum_pct : 0;
 }

@@ -40,7 +40,7 @@ static int next_claim_pct(const struct policy_params *params, const struct polic
 	int band_pct = probe_band_steps(params, gpu) * gpu->step_pct;
 	int claim_pct = vgpu->track->claim_pct;
 
-	if (probe_is_censored(params, vgpu)) {
+	if (probe_is_censored(params, gpu, vgpu)) {
 		claim_pct = max_int(claim_pct, vgpu->cap_pct);
 		claim_pct = probe_more_steps(params, gpu, claim_pct) * gpu->step_pct;
 		return min_int(claim_pct, policy_ceiling_pct(gpu, &vgpu->terms));
@@ -76,7 +76,7 @@ static void find_transfer(const struct policy_params *params, const struct polic
 
 		if (!vgpu) {
 			want = entry->limit;
-		} else if (probe_is_censored(params, vgpu)) {
+		} else if (probe_is_censored(params, gpu, vgpu)) {
 			want = vgpu->track->claim_pct / gpu->step_pct;
 		} else {
 			want = probe_need_steps(params, gpu, vgpu);
@@ -129,7 +129,7 @@ static bool compute_credit(const struct policy_params *params, const struct poli
 		entry->weight = 1 + claim_pct;
 		floors[i] = entry->steps;
 		claims_pct += claim_pct;
-		wanting += vgpu && probe_is_censored(params, vgpu);
+		wanting += vgpu && probe_is_censored(params, gpu, vgpu);
 	}
 	(void)waterfill_allocate(fill.entries, fill.n, fill.extra);
 	find_transfer(params, gpu, &fill, floors, &transfer);

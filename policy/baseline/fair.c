@@ -47,7 +47,7 @@ static int demand_of(const struct policy_params *params, const struct policy_gpu
 
 	if (!vgpu)
 		return entry->limit;
-	if (!probe_is_censored(params, vgpu))
+	if (!probe_is_censored(params, gpu, vgpu))
 		return probe_need_steps(params, gpu, vgpu);
 	probe = probe_more_steps(params, gpu, vgpu->cap_pct);
 	return probe > share_steps ? probe : share_steps;
@@ -89,7 +89,7 @@ static bool compute_fair(const struct policy_params *params, const struct policy
 
 		entry->weight = weight_of(entry->id ? &gpu->vgpus[entry->vgpu].terms : newcomer);
 		weight += entry->weight;
-		wanting += entry->id && probe_is_censored(params, &gpu->vgpus[entry->vgpu]);
+		wanting += entry->id && probe_is_censored(params, gpu, &gpu->vgpus[entry->vgpu]);
 	}
 	for (int i = 0; i < fill.n; i++) {
 		struct waterfill_entry *entry = &fill.entries[i];

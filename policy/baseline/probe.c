@@ -4,13 +4,15 @@
 
 #include "policy/baseline/probe.h"
 #include "policy/plan.h"
+#include "policy/signal.h"
 #include "policy/window.h"
 
 /* The factor 1.001 tolerates rounding. A vGPU with a cap of probe_need_steps() must not count as
  * using its whole cap; otherwise the cap would alternate by one step. */
-bool probe_is_censored(const struct policy_params *params, const struct policy_vgpu *vgpu)
+bool probe_is_censored(const struct policy_params *params, const struct policy_gpu *gpu,
+		       const struct policy_vgpu *vgpu)
 {
-	return vgpu->busy_valid && vgpu->util > 1.001 * params->overload_pct / 100.0;
+	return vgpu->busy_valid && signal_use(gpu, vgpu) > 1.001 * params->overload_pct / 100.0;
 }
 
 /* Rounds up and, like plan_whole_steps(), tolerates a rounding error. */

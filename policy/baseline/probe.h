@@ -9,8 +9,10 @@
 
 #include "policy/baseline/waterfill.h"
 
-/* Returns true if @vgpu uses its whole cap, so that its demand may be larger. */
-bool probe_is_censored(const struct policy_params *params, const struct policy_vgpu *vgpu);
+/* Returns true if @vgpu uses the whole time that was available (signal_use()), so that its demand
+ * may be larger. */
+bool probe_is_censored(const struct policy_params *params, const struct policy_gpu *gpu,
+		       const struct policy_vgpu *vgpu);
 
 /* Returns the smallest cap with which the largest use of the last demand_periods is below
  * overload_pct. */

@@ -9,7 +9,7 @@
 #include "policy/rate.h"
 #include "policy/signal.h"
 
-/* A use above the cap by this factor and by this part of the GPU is no effect of the time slices:
+/* A use above the limit by this factor and by this part of the GPU is no effect of the time slices:
  * the scheduler of the paper settles debts within a second (docs/design.md, section 4). */
 #define EXCESS_FACTOR 1.25
 #define EXCESS_PCT    3
@@ -68,11 +68,12 @@ bool cause_is_not_enforced(const struct cause_facts *f)
 {
 	for (int i = 0; i < f->gpu->n_vgpus && f->host->hard_caps; i++) {
 		const struct policy_vgpu *other = &f->gpu->vgpus[i];
-		double load_pct = 100 * other->load;
+		double load_pct = 100 * other->load, limit_pct = other->cap_pct;
 
-		if (other != f->view && other->busy_valid &&
-		    load_pct > EXCESS_FACTOR * other->cap_pct &&
-		    load_pct > other->cap_pct + EXCESS_PCT)
+		if (f->gpu->sharing == POLICY_SHARING_GUARANTEE)
+			limit_pct = fmax(limit_pct, policy_terms_ceiling_pct(&other->terms));
+		if (other != f->view && other->busy_valid && load_pct > EXCESS_FACTOR * limit_pct &&
+		    load_pct > limit_pct + EXCESS_PCT)
 			return true;
 	}
 	return false;
@@ -81,7 +82,7 @@ bool cause_is_not_enforced(const struct cause_facts *f)
 static bool is_guest_limit(const struct cause_facts *f)
 {
 	return f->view->short_of_target &&
-	       rate_util(f->view) < f->params->qos_gpu_bound_pct / 100.0;
+	       !signal_gpu_bound(f->params->qos_gpu_bound_pct / 100.0, f->gpu, f->view);
 }
 
 static bool is_foreign(const struct cause_facts *f)

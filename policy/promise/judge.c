@@ -7,6 +7,7 @@
 #include "policy/promise/burn.h"
 #include "policy/promise/cause.h"
 #include "policy/rate.h"
+#include "policy/signal.h"
 
 /* Time constants of the means. Short, because operators watch the effect of a change. */
 #define MEAN_S	5
@@ -48,7 +49,7 @@ static double want_pct(const struct policy_params *params, const struct policy_g
 	double load_pct = 100 * rate_load(v), target = v->terms.target_fps, pct = load_pct;
 
 	if (target > 0 && v->fps_valid && v->rate > 0) {
-		bool bound = rate_util(v) >= params->qos_gpu_bound_pct / 100.0;
+		bool bound = signal_gpu_bound(params->qos_gpu_bound_pct / 100.0, gpu, v);
 
 		if (bound || !v->short_of_target)
 			pct = load_pct * target / v->rate;

@@ -304,7 +304,8 @@ static void keep_measurable(struct allocator *alloc, int *left_pct)
 	for (int i = 0; i < alloc->n; i++) {
 		struct claim *claim = &alloc->claims[i];
 		const struct policy_vgpu *vgpu = &alloc->gpu->vgpus[claim->vgpu];
-		int shown_pct = claim_steps(alloc, claim, demand_observable_cap_pct(vgpu));
+		int shown_pct =
+			claim_steps(alloc, claim, demand_observable_cap_pct(alloc->gpu, vgpu));
 
 		if (!claim->served || claim->cap_pct >= shown_pct)
 			continue;

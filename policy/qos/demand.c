@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Learns the demand of a vGPU. If a vGPU uses its whole cap, its load is not its demand. */
+/*
+ * Learns the demand of a vGPU. If a vGPU uses all time that was available to it, its load is not
+ * its demand.
+ */
 #include <math.h>
 #include <string.h>
 
 #include "policy/qos/demand.h"
 #include "policy/rate.h"
+#include "policy/signal.h"
 
 /* While a vGPU is probed, its demand is estimated as this multiple of its use. */
 #define PROBE 3.0
@@ -39,9 +43,11 @@ static int level_of(const struct policy_vgpu *vgpu, double pct)
 	return level;
 }
 
-static bool is_censored(const struct policy_vgpu *vgpu)
+/* With guarantees, a vGPU that fills its ceiling shows all of the demand that counts. */
+static bool is_censored(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu)
 {
-	return vgpu->util >= CENSORED_UTIL && vgpu->cap_pct < contract_pct(vgpu);
+	return signal_use(gpu, vgpu) >= CENSORED_UTIL && vgpu->cap_pct < contract_pct(vgpu) &&
+	       !signal_fills_ceiling(gpu, vgpu);
 }
 
 /* Returns the largest demand that has followed the level of the last measured demand, or 0 if no
@@ -75,14 +81,15 @@ static bool is_measured_by_frames(const struct policy_vgpu *vgpu)
 	return vgpu->terms.target_fps > 0 && vgpu->fps_valid && rate_mean(vgpu) > 0;
 }
 
-static double wanted_pct(const struct policy_vgpu *vgpu, enum policy_demand_source *ret_source)
+static double wanted_pct(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu,
+			 enum policy_demand_source *ret_source)
 {
 	double load_pct = 100 * vgpu->load;
 
 	*ret_source = POLICY_DEMAND_SEEN;
 	if (is_measured_by_frames(vgpu))
 		return vgpu->terms.target_fps * (100 * rate_load(vgpu)) / rate_mean(vgpu);
-	if (!is_censored(vgpu))
+	if (!is_censored(gpu, vgpu))
 		return load_pct;
 	return estimate_pct(vgpu, ret_source);
 }
@@ -128,7 +135,7 @@ static void count_transition(struct policy_demand *demand, int level, double pct
 void demand_learn(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu)
 {
 	struct policy_demand *demand = &vgpu->track->demand;
-	double pct = fmin(wanted_pct(vgpu, &demand->source), contract_pct(vgpu));
+	double pct = fmin(wanted_pct(gpu, vgpu, &demand->source), contract_pct(vgpu));
 	double lately_pct = demand->source == POLICY_DEMAND_SEEN ? pct : contract_pct(vgpu);
 
 	demand->now_pct = (float)pct;
@@ -151,8 +158,10 @@ double demand_now_pct(const struct policy_vgpu *vgpu)
 	return (double)vgpu->track->demand.now_pct;
 }
 
-double demand_observable_cap_pct(const struct policy_vgpu *vgpu)
+double demand_observable_cap_pct(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu)
 {
+	if (gpu->sharing == POLICY_SHARING_GUARANTEE && !gpu->saturated)
+		return 0;
 	if (is_measured_by_frames(vgpu) || vgpu->track->demand.source != POLICY_DEMAND_SEEN)
 		return 0;
 	return demand_now_pct(vgpu) / (CENSORED_UTIL - 0.005);

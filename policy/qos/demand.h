@@ -14,8 +14,9 @@
  * Learns from one period of @vgpu. The busy reading must be valid.
  *
  * With a target and a valid FPS, the demand is the target times the GPU time of a frame. Otherwise
- * the demand is the load. If the load uses the whole cap, and the cap is below the contract, the
- * demand is only estimated and no transition is counted.
+ * the demand is the load. If the load uses the whole time that was available (signal_use()), and
+ * the cap is below the contract, the demand is only estimated and no transition is counted. An
+ * estimated demand is never below the load.
  *
  * A new vGPU is cold: its demand is assumed to be its contract. It is cold for one period if
  * gpu->migrates is true, and for 15 periods otherwise.
@@ -29,8 +30,8 @@ double demand_tolerance(const struct policy_vgpu *vgpu);
 double demand_now_pct(const struct policy_vgpu *vgpu);
 
 /* Returns the smallest cap with which the present demand stays measurable. Returns 0 if every cap
- * is sufficient or the demand is estimated. */
-double demand_observable_cap_pct(const struct policy_vgpu *vgpu);
+ * is sufficient, as with guarantees while time is left unused, or if the demand is estimated. */
+double demand_observable_cap_pct(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu);
 
 /* Returns the largest measured demand, or the contract while the vGPU is cold. */
 double demand_peak_pct(const struct policy_vgpu *vgpu);

@@ -7,7 +7,9 @@
  *
  * The shortfall of a period is max(0, 1 - served / promised), without a tolerance. Work that is
  * served after its period remains a shortfall of that period. A vGPU with frames that is not
- * GPU-bound has no shortfall: its guest is the limit.
+ * GPU-bound has no shortfall: its guest is the limit. With guarantees, a vGPU below its ceiling has
+ * no work while the GPU idles, so it is not GPU-bound if the GPU idles for more than 30 % of the
+ * period.
  *
  * Fairness compares a run with an ideal: in each period, the GPU is divided in proportion to
  * contract times weight. No vGPU gets more than min(demand, contract). The remaining capacity is
@@ -52,12 +54,20 @@ static double owed(const struct account_sample *s)
 	return fmin(s->demand, s->contract_pct / 100.0);
 }
 
-static void judge(struct account_sample *s)
+static bool is_gpu_bound(const struct account_sample *s, double gpu_util)
+{
+	if (s->util < GPU_BOUND)
+		return false;
+	return s->ceiling_pct == 0 || gpu_util >= GPU_BOUND ||
+	       s->load >= GPU_BOUND * s->ceiling_pct / 100.0;
+}
+
+static void judge(struct account_sample *s, double gpu_util)
 {
 	double promised = s->target_fps, given = s->fps;
 
 	if (s->target_fps > 0 && s->makes_frames) {
-		if (s->util < GPU_BOUND)
+		if (!is_gpu_bound(s, gpu_util))
 			given = promised;
 		s->broken = promised - given > fmax(TARGET_SHARE * promised, TARGET_FPS);
 	} else {
@@ -149,7 +159,7 @@ void account_period(struct account *account, double dt_s, double util,
 
 	set_ideals(samples, n);
 	for (int i = 0; i < n; i++) {
-		judge(&samples[i]);
+		judge(&samples[i], util);
 		add_vgpu(account, dt_s, &samples[i], vgpus[i]);
 		sold_pct_s += dt_s * samples[i].contract_pct;
 	}

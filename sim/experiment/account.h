@@ -15,6 +15,7 @@
 struct account_sample {
 	/* in */
 	int contract_pct;
+	int ceiling_pct;   /* with guarantees: largest share of the GPU; 0: caps are hard limits */
 	double target_fps; /* target frame rate; 0: no target */
 	double weight;	   /* weight of the contract */
 	bool makes_frames;

@@ -159,6 +159,9 @@ static struct tenant *join(struct experiment *experiment, const struct scenario_
 		tenant->leaves_ns = experiment->now_ns + (uint64_t)(kind->stay_s * 1e9);
 	tenant->vgpu.sample = (struct account_sample){
 		.contract_pct = tenant->vgpu.terms.initial_cap_pct,
+		.ceiling_pct = experiment->scenario->sharing == POLICY_SHARING_GUARANTEE
+				       ? policy_terms_ceiling_pct(&tenant->vgpu.terms)
+				       : 0,
 		.target_fps = tenant->vgpu.terms.target_fps,
 		.weight = tenant->vgpu.terms.weight,
 		.price_per_cap_hour = scenario_price_per_cap_hour(experiment->scenario, kind),

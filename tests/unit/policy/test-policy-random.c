@@ -402,6 +402,8 @@ static void take_sample(struct world *world)
 	if (one_in(60))
 		world->policy = random_policy();
 	world->gpu.gap = one_in(40);
+	if (one_in(20) && !world->params.paper_mode)
+		world->gpu.sharing = (enum policy_sharing)random_int(0, 1);
 	world->gpu.selling = world->gpu.n_vgpus < TENANTS_MAX && one_in(2);
 	if (one_in(8))
 		world->gpu.offered = !world->gpu.offered;
@@ -414,6 +416,8 @@ static void take_sample(struct world *world)
 		v->busy_valid = !one_in(50);
 		v->util = one_in(20) ? 0.95
 				     : random_double(lows[world->moods[i]], highs[world->moods[i]]);
+		if (world->gpu.sharing == POLICY_SHARING_GUARANTEE && one_in(3))
+			v->util *= random_double(1, 3);
 		v->load = v->util * v->cap_pct / 100;
 		v->fps_valid = !one_in(10);
 		v->fps = one_in(2) ? 60 : random_double(0, 70);

@@ -180,14 +180,14 @@ static void test_the_smallest_cap_that_shows_the_demand(void **state)
 	(void)state;
 	make(&bench, CONTRACT, 50, 0);
 	learn_load(&bench, 30, 1);
-	assert_near(30 / demand_observable_cap_pct(&bench.vgpus[0]), 0.965);
+	assert_near(30 / demand_observable_cap_pct(&bench.gpu, &bench.vgpus[0]), 0.965);
 	bench.vgpus[0].cap_pct = 30; /* the demand is estimated */
 	learn_load(&bench, 30, 1);
-	assert_true(demand_observable_cap_pct(&bench.vgpus[0]) == 0);
+	assert_true(demand_observable_cap_pct(&bench.gpu, &bench.vgpus[0]) == 0);
 
 	make(&bench, CONTRACT, 50, 60); /* frames show the demand with any cap */
 	learn(&bench, 30, 60);
-	assert_true(demand_observable_cap_pct(&bench.vgpus[0]) == 0);
+	assert_true(demand_observable_cap_pct(&bench.gpu, &bench.vgpus[0]) == 0);
 }
 
 static void test_a_vgpu_at_its_cap_may_want_its_contract(void **state)
