@@ -28,6 +28,15 @@ int id_compare(const char *a, const char *b)
 	return strverscmp(a, b);
 }
 
+uint64_t id_hash(const char *id)
+{
+	uint64_t hash = 14695981039346656037u;
+
+	for (; *id; id++)
+		hash = (hash ^ (unsigned char)*id) * 1099511628211u;
+	return hash | 1;
+}
+
 int id_copy(char dest[ID_MAX], const char *id)
 {
 	if (!id_valid(id))

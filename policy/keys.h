@@ -32,7 +32,8 @@
 	NUMBER(deadband_pct, 0, 50, " percent"),		\
 	INT(predict_periods, 1, 300, " periods"),		\
 	INT(predict_warm_periods, 1, 300, " periods"),		\
-	NUMBER(predict_sigmas, 0, 100, "")
+	NUMBER(predict_sigmas, 0, 100, ""),			\
+	NUMBER(sale_risk_pct, 0, 100, " percent")
 /* clang-format on */
 
 #endif

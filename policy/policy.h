@@ -13,15 +13,17 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-#define POLICY_VGPUS_MAX     256 /* largest number of vGPUs on one GPU */
-#define POLICY_WINDOW_MAX    300 /* largest number of stored loads of a vGPU (rule 9) */
-#define POLICY_LEVELS	     16	 /* number of levels of demand (policy/qos/demand.h) */
-#define POLICY_DEMAND_WINDOW 120 /* number of stored demands of a vGPU, one per second */
-#define POLICY_RATES_MAX     120 /* largest number of periods over which a rate is judged */
-#define POLICY_DECISIONS_MAX 16	 /* largest number of decisions in one call */
+#define POLICY_VGPUS_MAX     256  /* largest number of vGPUs on one GPU */
+#define POLICY_WINDOW_MAX    300  /* largest number of stored loads of a vGPU (rule 9) */
+#define POLICY_LEVELS	     16	  /* number of levels of demand (policy/qos/demand.h) */
+#define POLICY_DEMAND_WINDOW 120  /* number of stored demands of a vGPU, one per second */
+#define POLICY_PAST_SLOTS    1024 /* number of stored slots of a vGPU's past */
+#define POLICY_RATES_MAX     120  /* largest number of periods over which a rate is judged */
+#define POLICY_DECISIONS_MAX 16	  /* largest number of decisions in one call */
 #define POLICY_MOVES_MAX     (2 * POLICY_VGPUS_MAX)
-#define POLICY_NUMBERS_MAX   12
+#define POLICY_NUMBERS_MAX   14
 #define POLICY_WHY_MAX	     400
 
 /* Parameters, with the names, units and defaults of section [policy] of the configuration.
@@ -48,8 +50,10 @@ struct policy_params {
 	int predict_warm_periods; /* p99, nsigma, max: a vGPU starts cold, for this many periods;
 				     default 30 */
 	double predict_sigmas;	  /* default 5 */
-	int demand_periods;	  /* credit, fair: the demand is the largest use in this many last
-				     periods; default 5 */
+	double sale_risk_pct; /* qos: largest expected broken time after a sale if nobody migrates
+				 vGPUs, percent; default 4 */
+	int demand_periods;   /* credit, fair: the demand is the largest use in this many last
+				 periods; default 5 */
 	double demand_probe; /* credit, fair: a probe adds this fraction to the cap; default 0.25 */
 	double deadband_pct; /* smaller changes of a cap are not made; default 2 */
 	double price_per_cap_hour;   /* price of the whole GPU per hour; default 1 */
@@ -112,6 +116,16 @@ struct policy_demand {
 	unsigned char ring_pct[POLICY_DEMAND_WINDOW]; /* largest demands of the last seconds */
 };
 
+/* The past demands of one vGPU (policy/qos/futures.h), one for each slot of some seconds. The slots
+ * of all vGPUs of a GPU begin at the same time. All members are 0 for a new vGPU. */
+struct policy_past {
+	double seen_s;			      /* time since the first demand */
+	int slots;			      /* number of valid slots, including the present one */
+	unsigned char peak_pct;		      /* largest demand, percent */
+	unsigned char pct[POLICY_PAST_SLOTS]; /* largest demand of each slot, percent. Slot n has
+						 the index n % POLICY_PAST_SLOTS */
+};
+
 /* The last readings of a vGPU that delivers units of work and has a target (policy/rate.h). */
 struct policy_rates {
 	int next, fill;	 /* position and number of valid entries of the rings below */
@@ -131,6 +145,7 @@ struct policy_track {
 	float window_load[POLICY_WINDOW_MAX]; /* loads of the last periods, fractions of the GPU */
 	struct policy_rates rates;
 	struct policy_demand demand;
+	struct policy_past past;
 	int claim_pct; /* policy credit: estimated demand (claim), percent of the GPU */
 };
 
@@ -182,6 +197,18 @@ enum policy_sharing { POLICY_SHARING_HARD, POLICY_SHARING_GUARANTEE };
 /* Returns the word of configurations, sysfs and REST: "hard" or "guarantee". */
 const char *policy_sharing_name(enum policy_sharing sharing);
 
+/* What is known about the migration of named vGPUs (policy/qos/moving.h). All members are 0 at
+ * first. */
+struct policy_moving {
+	bool nobody;	    /* the last call was not answered */
+	int answered;	    /* number of answered calls since then */
+	double delay_s;	    /* estimated time from a call to the departure; 0: unknown */
+	double waits_s;	    /* time since the pending call */
+	uint64_t asked;	    /* the vGPU of the pending call (id_hash()); 0: no call is pending */
+	uint64_t newcomer;  /* the vGPU on probation in the last period; 0: none */
+	double broken_cost; /* penalties of the present overload so far */
+};
+
 /* The input and result for one GPU in one period. */
 struct policy_gpu {
 	/* in */
@@ -193,7 +220,7 @@ struct policy_gpu {
 		     restart at 0 */
 	double period_s;	    /* nominal length of a period */
 	double clock;		    /* clock rate as a fraction of the highest; 0: unknown */
-	bool migrates;		    /* on_migrate is set, so a severe overload migrates a vGPU */
+	bool migrates;		    /* on_migrate is set, so a severe overload may migrate a vGPU */
 	bool selling;		    /* one more vGPU may be offered */
 	bool offered;		    /* result of offer_is_live() */
 	struct policy_terms flavor; /* the contract that an offer sells */
@@ -205,6 +232,10 @@ struct policy_gpu {
 	int severe_quiet; /* periods without severe overload since the last severe period */
 	int severe_vgpus; /* qos: number of vGPUs in the last period */
 	int overcommitted_run; /* qos: consecutive periods with a total demand above 100 % */
+	double past_s;	       /* qos: time for which demands were stored */
+	int risen;	       /* qos: number of demands that rose far above all earlier ones */
+	long long quiet; /* qos: time without such a rise on a logarithmic scale, millionths */
+	struct policy_moving moving;
 	double broken_s; /* qos: broken vGPU-seconds of the last hour; older seconds weigh less */
 	/* out */
 	unsigned int conditions;

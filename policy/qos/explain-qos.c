@@ -70,15 +70,20 @@ void explain_profit(const struct policy_params *params, const struct policy_gpu 
 	reason_add_number(decision, "total_load_pct", 100 * gpu->total_load);
 	reason_add_number(decision, "price_per_hour", profit->price);
 	reason_add_number(decision, "misfit_pct", 100 * profit->misfit);
-	reason_add_number(decision, "crowded_pct", 100 * profit->overload);
+	reason_add_number(decision, "overload_risk_pct", 100 * profit->overload);
+	reason_add_number(decision, "broken_risk_pct", 100 * profit->risk);
+	reason_add_number(decision, "sale_risk_pct", params->sale_risk_pct);
 	reason_add_number(decision, "broken_last_hour_s", gpu->broken_s);
 	reason_add_number(decision, "broken_s", profit->broken_s);
 	reason_add_number(decision, "penalty_per_hour", profit->penalty);
 	reason_add_number(decision, "profit_per_hour", profit->expected);
-	reason_add_text(decision,
-			"One more contract of %d %% earns %.3g per hour and fits with a "
-			"probability of %.1f %%; %.1f expected broken seconds per hour cost %.3g: "
-			"the expected profit is %.3g. %d %% can be funded now",
-			gpu->flavor.initial_cap_pct, profit->price, 100 * (1 - profit->misfit),
-			profit->broken_s, profit->penalty, profit->expected, fund->cap_pct);
+	reason_add_text(
+		decision,
+		"One more contract of %d %% earns %.3g per hour and fits with a "
+		"probability of %.1f %%; broken time and migrations are expected to cost "
+		"%.3g: the expected profit is %.3g. If it must stay, %.2g %% of the time of all "
+		"vGPUs may be broken (limit %.4g %%). %d %% can be funded now",
+		gpu->flavor.initial_cap_pct, profit->price, 100 * (1 - profit->misfit),
+		profit->penalty, profit->expected, 100 * profit->risk, params->sale_risk_pct,
+		fund->cap_pct);
 }

@@ -17,8 +17,7 @@ struct overload {
 
 /*
  * Computes the distribution for the vGPUs of @gpu. A demand below the floor counts as the floor.
- * The demand of a held vGPU is its cap. If gpu->migrates is false, demands that were not seen yet
- * are included.
+ * The demand of a held vGPU is its cap.
  */
 void overload_sum_demands(const struct policy_params *params, const struct policy_gpu *gpu,
 			  struct overload *ret_overload);

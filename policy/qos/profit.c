@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* Computes the expected profit. Probabilities are added as integers, so that the order has no
- * effect. */
+/* Computes the expected profit. Kinds of newcomers are counted as integers, so that the order has
+ * no effect. */
 #include <math.h>
 #include <string.h>
 
 #include "policy/qos/profit.h"
 #include "policy/qos/demand.h"
+#include "policy/qos/futures.h"
+#include "policy/qos/moving.h"
 #include "policy/qos/overload.h"
 #include "policy/plan.h"
 
-#define MOVE_S	      15   /* seconds to migrate a vGPU automatically */
-#define MANUAL_MOVE_S 300  /* seconds until an operator migrates a vGPU, after an alert */
-#define TOLERANCE     0.98 /* a vGPU is not broken if this fraction of its demand is served */
-#define ABOUT_ALL     0.95 /* no unseen kinds if a demand is at least this part of the contract */
-#define PARTS	      1e9  /* the integer that represents a probability of 1 */
+#define NOTICE_S  5    /* seconds of overload until a vGPU is named for migration */
+#define TOLERANCE 0.98 /* a vGPU is not broken if this fraction of its demand is served */
+#define ABOUT_ALL 0.95 /* no unseen kinds if a demand is at least this part of the contract */
 
 /* Input and result of the test that finds which kinds of newcomers fit. The kinds differ in their
  * demands. */
 struct test {
 	const struct overload *overload;
-	double overload_now; /* overload probability before the sale; 0 if gpu->migrates is false */
+	double overload_now; /* overload probability before the sale */
 	double bearable;     /* a newcomer that adds this overload probability costs as much in
 				penalties as its price */
-	long long kinds, fit, overload_parts;
+	long long kinds, fit;
 };
 
 static void try_one(struct test *test, const double share[OVERLOAD_PCTS], int times)
@@ -30,10 +30,8 @@ static void try_one(struct test *test, const double share[OVERLOAD_PCTS], int ti
 	double overload = overload_probability(test->overload, share) - test->overload_now;
 
 	test->kinds += times;
-	if (overload >= test->bearable)
-		return;
-	test->fit += times;
-	test->overload_parts += llround(overload * PARTS) * times;
+	if (overload < test->bearable)
+		test->fit += times;
 }
 
 static double heaviest_pct(const struct policy_gpu *gpu)
@@ -62,22 +60,22 @@ static void try_unseen(const struct policy_gpu *gpu, struct test *test)
 	}
 }
 
-struct profit profit_expect(const struct policy_params *params, const struct policy_gpu *gpu)
+/* Returns the probability that the newcomer must be migrated soon, because it does not fit. */
+static double find_misfit(const struct policy_params *params, const struct policy_gpu *gpu,
+			  double price)
 {
 	double an_hour = PROFIT_HOUR_S * params->penalty_per_broken_s;
-	struct profit profit = {.broken_s = gpu->broken_s / fmax(1, gpu->n_vgpus)};
-	double share[OVERLOAD_PCTS];
-	struct test test;
-	struct overload overload;
 	int contract_pct = plan_contract_pct(gpu, &gpu->flavor);
 	int unseen = contract_pct - (int)fmin(contract_pct - 1, ceil(heaviest_pct(gpu)));
+	double share[OVERLOAD_PCTS];
+	struct overload overload;
+	struct test test;
 
-	profit.price = params->price_per_cap_hour * gpu->flavor.initial_cap_pct / 100;
 	overload_sum_demands(params, gpu, &overload);
 	test = (struct test){
 		.overload = &overload,
-		.overload_now = gpu->migrates ? overload.share[OVERLOAD_PCTS] : 0,
-		.bearable = profit.price / fmax(an_hour, 1e-9),
+		.overload_now = overload.share[OVERLOAD_PCTS],
+		.bearable = price / fmax(an_hour, 1e-9),
 	};
 	/* Each present vGPU weighs as much as all unseen kinds together. */
 	for (int i = 0; i < gpu->n_vgpus; i++) {
@@ -85,12 +83,34 @@ struct profit profit_expect(const struct policy_params *params, const struct pol
 		try_one(&test, share, unseen);
 	}
 	try_unseen(gpu, &test);
-	profit.misfit = 1 - (double)test.fit / (double)test.kinds;
-	if (!gpu->migrates && test.fit > 0)
-		profit.overload = (double)test.overload_parts / PARTS / (double)test.fit;
-	profit.broken_s += (gpu->migrates ? MOVE_S : MANUAL_MOVE_S) * profit.misfit +
-			   PROFIT_HOUR_S * profit.overload;
-	profit.penalty = params->penalty_per_broken_s * profit.broken_s;
+	return 1 - (double)test.fit / (double)test.kinds;
+}
+
+struct profit profit_expect(const struct policy_params *params, const struct policy_gpu *gpu)
+{
+	double trust = moving_trust(gpu);
+	struct profit profit = {
+		.price = params->price_per_cap_hour * gpu->flavor.initial_cap_pct / 100,
+		.broken_s = gpu->broken_s / fmax(1, gpu->n_vgpus),
+	};
+	struct futures futures = {0};
+
+	if (trust < 1 || params->price_per_move > 0)
+		futures = futures_sample(params, gpu);
+	profit.overload = futures.over;
+	profit.risk = (1 - trust) * futures.broken;
+	if (trust > 0) {
+		profit.misfit = find_misfit(params, gpu, profit.price);
+		profit.moves = fmax(profit.misfit, futures.over);
+		profit.broken_s += (NOTICE_S + moving_delay_s(gpu)) * profit.misfit;
+	}
+	profit.penalty = params->penalty_per_broken_s * profit.broken_s +
+			 params->price_per_move * profit.moves;
 	profit.expected = profit.price * (1 - profit.misfit) - profit.penalty;
 	return profit;
+}
+
+bool profit_is_enough(const struct policy_params *params, const struct profit *profit)
+{
+	return profit->expected > 0 && 100 * profit->risk <= params->sale_risk_pct;
 }

@@ -13,10 +13,14 @@
 struct profit {
 	double price;
 	double misfit;	 /* probability that the newcomer does not fit */
-	double overload; /* probability of overload caused by a fitting newcomer, per period */
+	double overload; /* probability of overload after the sale, per period */
+	double moves;	 /* expected number of migrations */
+	double risk;	 /* fraction of the time of all vGPUs that is expected to be broken after
+			    the sale (policy/qos/futures.h), times the probability that nobody
+			    migrates vGPUs */
 	double broken_s; /* expected broken vGPU-seconds per hour of the newcomer, and of other
 			    vGPUs because of the newcomer */
-	double penalty;	 /* expected penalties for broken_s */
+	double penalty;	 /* expected penalties for broken_s, and the price of the migrations */
 	double expected; /* price x (1 - misfit) - penalty */
 };
 
@@ -28,9 +32,14 @@ struct profit {
  * between the largest present demand and the contract.
  *
  * A newcomer does not fit if it adds so much overload that the penalties exceed its price. It must
- * then be removed. vGPUs are broken until the removal, which is sooner if gpu->migrates is true. If
- * gpu->migrates is false, the overload that a fitting newcomer adds lasts for the whole hour.
+ * then be migrated. vGPUs are broken until then (policy/qos/moving.h).
+ *
+ * As far as it is not known that vGPUs are migrated, the newcomer may have to stay for ever. Then
+ * profit.risk, from sampled futures, must be at most sale_risk_pct.
  */
 struct profit profit_expect(const struct policy_params *params, const struct policy_gpu *gpu);
+
+/* Returns true if one more vGPU should be sold. */
+bool profit_is_enough(const struct policy_params *params, const struct profit *profit);
 
 #endif

@@ -18,6 +18,8 @@
 #include "base/number.h"
 #include "policy/qos/profit.h"
 #include "policy/qos/demand.h"
+#include "policy/qos/futures.h"
+#include "policy/qos/moving.h"
 #include "policy/explain.h"
 #include "policy/qos/explain-qos.h"
 #include "policy/qos/allocation.h"
@@ -42,6 +44,8 @@ static void learn(struct policy_gpu *gpu)
 		demand_learn(gpu, &gpu->vgpus[i]);
 		broken += gpu->vgpus[i].broken;
 	}
+	futures_learn(gpu);
+	moving_learn(gpu);
 	gpu->broken_s += gpu->period_s * (broken - gpu->broken_s / PROFIT_HOUR_S);
 }
 
@@ -137,6 +141,7 @@ static void warn_overcommitted(const struct policy_params *params, struct policy
 	plan_init(&none, gpu);
 	decision = plan_decide(&none, gpu, POLICY_SEVERE, out);
 	decision->vgpu = find_vgpu_to_migrate(params, gpu, summary->now_pct - 100);
+	moving_call(gpu, decision->vgpu);
 	explain_overcommitted(gpu, summary, relief_pct(params, gpu, decision->vgpu), decision);
 }
 
@@ -155,7 +160,7 @@ static int plan_fund(const struct policy_params *params, const struct policy_gpu
 	spare_pct = plan_whole_steps(gpu, 100 - summary.need_pct) * gpu->step_pct;
 	spare_pct = min_int(spare_pct, contract_pct);
 	if (spare_pct < least_pct || spare_pct < params->min_newcomer_pct)
-		return gpu->migrates ? fund_plan(params, gpu, terms, ret_fund) : -ENOSPC;
+		return moving_trust(gpu) > 0 ? fund_plan(params, gpu, terms, ret_fund) : -ENOSPC;
 	(void)allocation_plan(params, gpu, spare_pct, &ret_fund->plan, &summary);
 	ret_fund->cap_pct = spare_pct;
 	ret_fund->given_pct = 0;
@@ -198,7 +203,7 @@ static void sell(const struct policy_params *params, struct policy_gpu *gpu, boo
 	    plan_fund(params, gpu, &gpu->flavor, &fund) < 0)
 		return;
 	profit = profit_expect(params, gpu);
-	if (profit.expected <= 0)
+	if (!profit_is_enough(params, &profit))
 		return;
 	explain_profit(params, gpu, &fund, &profit, fund_offer(gpu, &fund, out));
 	gpu->calm_run = 0;

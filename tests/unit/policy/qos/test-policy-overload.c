@@ -5,10 +5,8 @@
 #include "policy/qos/profit.h"
 #include "policy/qos/overload.h"
 
-#define MORE   101
-#define MANUAL 300.0 /* seconds until an operator migrates a vGPU */
-#define HOOK   15.0  /* seconds until on_migrate migrates a vGPU */
-#define UNSEEN 4     /* periods that demand_distribution() adds for @assume_unseen */
+#define MORE 101
+#define HOOK 15.0 /* seconds of overload until a vGPU has been migrated */
 
 #define assert_near(a, b) assert_float_equal(a, b, 1e-9)
 
@@ -28,6 +26,7 @@ static void make(struct bench *bench, const struct lately *lately)
 		given[i] = (struct given){lately[i].id, 50, .cap = 10, .held = lately[i].held};
 	bench_init(bench, given, 1);
 	bench->gpu.migrates = true;
+	bench->gpu.moving = (struct policy_moving){.answered = 1, .delay_s = 10};
 	bench->gpu.flavor = (struct policy_terms){.initial_cap_pct = 50, .weight = 1};
 	for (int i = 0; i < bench->gpu.n_vgpus; i++) {
 		struct policy_demand *demand = &bench->tracks[i].demand;
@@ -137,20 +136,6 @@ static void test_a_hold_may_be_almost_the_whole_gpu(void **state)
 		assert_true(overload.share[pct] == 1);
 		assert_int_equal(overload.top, pct);
 	}
-}
-
-static void test_without_migration_unseen_demands_count(void **state)
-{
-	struct bench bench;
-	struct overload overload;
-
-	(void)state;
-	make(&bench, (const struct lately[]){{"a", .n = 3, .pct = {10, 10, 20}}, {.id = NULL}});
-	bench.gpu.migrates = false;
-	overload = sum_of(&bench);
-	check(&overload, (double[MORE + 1]){[10] = 2. / (3 + UNSEEN),
-					    [20] = 1. / (3 + UNSEEN),
-					    [49] = (double)UNSEEN / (3 + UNSEEN)});
 }
 
 static void test_the_order_does_not_matter(void **state)
@@ -280,10 +265,10 @@ static void test_a_newcomer_that_does_not_fit_costs_until_it_is_migrated(void **
 					     {"b", .n = 1, .pct = {50}, .held = true},
 					     {.id = NULL}});
 	check_profit(&bench, 1, 0, HOOK, -0.15);
-	bench.gpu.migrates = false;
-	check_profit(&bench, 1, 0, MANUAL, -3);
+	bench.gpu.moving.delay_s = 120;
+	check_profit(&bench, 1, 0, 125, -1.25);
 	bench.params.penalty_per_broken_s = 0; /* without penalties every newcomer fits */
-	check_profit(&bench, 0, 1, 3600, 0.5);
+	check_profit(&bench, 0, 0, 0, 0.5);
 }
 
 /* The demand of a newcomer of an unseen kind may be 31 to 50 %. It fits if its demand is at most
@@ -298,29 +283,55 @@ static void test_unseen_kinds_weigh_as_much_as_one_vgpu(void **state)
 	check_profit(&bench, 10. / 60, 0, HOOK / 6, 0.5 * 5 / 6 - 0.01 * HOOK / 6);
 }
 
-static void test_overload_within_the_price_counts_for_the_hour(void **state)
+/* Both vGPUs are held at 50 %, so every future of a sale exceeds the GPU, and the newcomer must be
+ * migrated. */
+static void test_migrations_have_a_price(void **state)
 {
-	/* probability of overload if the newcomer resembles vGPU b (part) or vGPU a (like_a) */
-	double part = UNSEEN / 100., like_a = 2 * part - part * part;
-	double overload = (20 * like_a + 30 * part) / 50;
-	struct policy_demand *demand;
+	struct profit profit;
 	struct bench bench;
-	double *penalty = &bench.params.penalty_per_broken_s;
 
 	(void)state;
-	make(&bench, (const struct lately[]){{"a", .n = 1, .pct = {30}},
-					     {"b", .n = 1, .pct = {30}, .held = true},
+	make(&bench, (const struct lately[]){{"a", .n = 1, .pct = {50}, .held = true},
+					     {"b", .n = 1, .pct = {50}, .held = true},
+					     {.id = NULL}});
+	bench.params.price_per_move = 0.6;
+	profit = profit_expect(&bench.params, &bench.gpu);
+	assert_near(profit.moves, 1);
+	assert_near(profit.penalty, 0.01 * HOOK + 0.6);
+	assert_near(profit.expected, -0.75);
+	assert_near(profit.risk, 0);
+}
+
+/* The risk that the newcomer must stay counts as far as nobody is known to migrate vGPUs. */
+static void test_the_risk_depends_on_the_trust_in_migrations(void **state)
+{
+	struct bench bench;
+	double risk;
+
+	(void)state;
+	make(&bench, (const struct lately[]){{"a", .n = 1, .pct = {60}, .held = true},
+					     {"b", .n = 1, .pct = {40}, .held = true},
 					     {.id = NULL}});
 	bench.gpu.migrates = false;
-	demand = &bench.tracks[0].demand;
-	demand->ring_fill = 100 - UNSEEN;
-	memset(demand->ring_pct, 30, sizeof(demand->ring_pct));
-	*penalty = 0.5 / 3600 / (1.2 * part);
-	check_profit(&bench, 0.5, part, MANUAL / 2 + 3600 * part,
-		     0.25 - *penalty * (MANUAL / 2 + 3600 * part));
-	*penalty = 0.5 / 3600 / (2.2 * part);
-	check_profit(&bench, 10. / 60, overload, MANUAL / 6 + 3600 * overload,
-		     0.5 * 5 / 6 - *penalty * (MANUAL / 6 + 3600 * overload));
+	risk = profit_expect(&bench.params, &bench.gpu).risk;
+	assert_true(risk > 0.5);
+	bench.gpu.migrates = true;
+	bench.gpu.moving.answered = 0;
+	assert_near(profit_expect(&bench.params, &bench.gpu).risk, risk / 2);
+	bench.gpu.moving.nobody = true;
+	assert_near(profit_expect(&bench.params, &bench.gpu).risk, risk);
+	bench.gpu.moving = (struct policy_moving){.answered = 1};
+	assert_near(profit_expect(&bench.params, &bench.gpu).risk, 0);
+}
+
+static void test_a_sale_needs_a_profit_and_a_small_risk(void **state)
+{
+	struct policy_params params = {.sale_risk_pct = 4};
+
+	(void)state;
+	assert_true(profit_is_enough(&params, &(struct profit){.expected = 0.1, .risk = 0.04}));
+	assert_false(profit_is_enough(&params, &(struct profit){.expected = 0.1, .risk = 0.041}));
+	assert_false(profit_is_enough(&params, &(struct profit){.expected = 0, .risk = 0}));
 }
 
 /* The contract is 50 %. A largest demand of 48 % is at least 95 % of it, so no further kind is
@@ -399,7 +410,7 @@ static void test_the_broken_time_of_the_last_hour_is_expected_again(void **state
 	}
 }
 
-/* With migration, an existing overload is not charged to the newcomer. */
+/* An existing overload is not charged to the newcomer. */
 static void test_only_added_overload_is_charged(void **state)
 {
 	struct bench bench;
@@ -423,7 +434,6 @@ int main(void)
 		cmocka_unit_test(test_overload_stays_overload),
 		cmocka_unit_test(test_holds_and_floors_count),
 		cmocka_unit_test(test_a_hold_may_be_almost_the_whole_gpu),
-		cmocka_unit_test(test_without_migration_unseen_demands_count),
 		cmocka_unit_test(test_the_order_does_not_matter),
 		cmocka_unit_test(test_a_rounding_error_is_no_overload),
 		cmocka_unit_test(test_a_rare_overload_counts),
@@ -432,7 +442,9 @@ int main(void)
 		cmocka_unit_test(test_without_a_price_no_newcomer_fits),
 		cmocka_unit_test(test_a_newcomer_that_does_not_fit_costs_until_it_is_migrated),
 		cmocka_unit_test(test_unseen_kinds_weigh_as_much_as_one_vgpu),
-		cmocka_unit_test(test_overload_within_the_price_counts_for_the_hour),
+		cmocka_unit_test(test_migrations_have_a_price),
+		cmocka_unit_test(test_the_risk_depends_on_the_trust_in_migrations),
+		cmocka_unit_test(test_a_sale_needs_a_profit_and_a_small_risk),
 		cmocka_unit_test(test_kinds_above_almost_the_whole_contract_are_not_assumed),
 		cmocka_unit_test(test_a_single_unseen_kind_has_its_weight),
 		cmocka_unit_test(test_beside_idle_vgpus_every_demand_is_assumed),

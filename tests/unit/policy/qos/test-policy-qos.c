@@ -73,17 +73,21 @@ static void test_the_sentence_of_an_offer(void **state)
 	make(&bench, A_AND_B);
 	bench.gpu.selling = true;
 	bench.gpu.migrates = true;
+	bench.gpu.moving.answered = 1;
 	do {
 		run_period(&bench, (double[]){20, 20});
 		apply(&bench);
 	} while (!find(&bench, POLICY_OFFER) && ++t < PERIODS);
-	check_said(&bench, POLICY_OFFER,
-		   "One more contract of 50 % earns 0.5 per hour and fits with a probability of "
-		   "100.0 %; 0.0 expected broken seconds per hour cost 0: the expected profit is "
-		   "0.5. 48 % can be funded now",
-		   "flavor_cap_pct=50 fundable_pct=48 min_newcomer_pct=10 total_load_pct=40 "
-		   "price_per_hour=0.5 misfit_pct=0 crowded_pct=0 broken_last_hour_s=0 broken_s=0 "
-		   "penalty_per_hour=0 profit_per_hour=0.5");
+	check_said(
+		&bench, POLICY_OFFER,
+		"One more contract of 50 % earns 0.5 per hour and fits with a probability of "
+		"100.0 %; broken time and migrations are expected to cost 0: the expected profit "
+		"is 0.5. If it must stay, 0 % of the time of all vGPUs may be broken (limit 4 %). "
+		"48 % can be funded now",
+		"flavor_cap_pct=50 fundable_pct=48 min_newcomer_pct=10 total_load_pct=40 "
+		"price_per_hour=0.5 misfit_pct=0 overload_risk_pct=0 broken_risk_pct=0 "
+		"sale_risk_pct=4 broken_last_hour_s=0 broken_s=0 "
+		"penalty_per_hour=0 profit_per_hour=0.5");
 	assert_int_equal(find(&bench, POLICY_OFFER)->n_moves, 0);
 }
 
@@ -467,6 +471,7 @@ static void test_offers_wait_for_calm_and_a_profit(void **state)
 		bench.gpu.selling = rows[i].selling;
 		bench.gpu.offered = rows[i].offered;
 		bench.gpu.migrates = true;
+		bench.gpu.moving.answered = 1;
 		if (rows[i].free)
 			bench.params.price_per_cap_hour = bench.params.penalty_per_broken_s = 0;
 		for (int t = 0; t < PERIODS; t++) {
@@ -479,6 +484,7 @@ static void test_offers_wait_for_calm_and_a_profit(void **state)
 	make(&bench, A_AND_B);
 	bench.gpu.selling = true;
 	bench.gpu.migrates = true;
+	bench.gpu.moving.answered = 1;
 	for (int t = 0; t < 30; t++) { /* An unclaimed offer is repeated. */
 		run_period(&bench, (double[]){20, 20});
 		apply(&bench);

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/* Policy qos: the sampled futures of a GPU after a sale. */
+#include "tests/unit/policy/test-policy.h"
+
+#include "policy/qos/futures.h"
+
+#define HOUR 3600
+
+static void make(struct bench *bench, int n)
+{
+	static const char *const ids[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
+	struct given given[BENCH_MAX + 1] = {{0}};
+
+	for (int i = 0; i < n; i++)
+		given[i] = (struct given){ids[i], 50, .cap = 12};
+	bench_init(bench, given, 1);
+	bench->gpu.flavor = (struct policy_terms){.initial_cap_pct = 50, .weight = 1};
+}
+
+/* One period with these demands, in percent of the GPU. */
+static void see(struct bench *bench, const double *pct)
+{
+	for (int i = 0; i < bench->gpu.n_vgpus; i++) {
+		struct policy_demand *demand = &bench->tracks[i].demand;
+
+		demand->known = true;
+		demand->source = POLICY_DEMAND_SEEN;
+		demand->now_pct = (float)pct[i];
+	}
+	futures_learn(&bench->gpu);
+}
+
+static struct futures sample(const struct bench *bench)
+{
+	return futures_sample(&bench->params, &bench->gpu);
+}
+
+static struct futures after(struct bench *bench, int seconds, const double *pct)
+{
+	for (int t = 0; t < seconds; t++)
+		see(bench, pct);
+	return sample(bench);
+}
+
+static void test_a_slot_stores_the_largest_demand(void **state)
+{
+	const struct policy_past *past;
+	struct bench bench;
+
+	(void)state;
+	make(&bench, 1);
+	past = &bench.tracks[0].past;
+	/* Slot 0 contains the first three seconds. 98 % of a demand must be served. */
+	for (int t = 1; t <= 8; t++)
+		see(&bench, (double[]){t == 2 ? 18 : t == 5 ? 14 : 10});
+	assert_int_equal(past->slots, 3);
+	assert_int_equal(past->pct[0], 18);
+	assert_int_equal(past->pct[1], 14);
+	assert_int_equal(past->pct[2], 10);
+	assert_int_equal(past->peak_pct, 18);
+	assert_true(past->seen_s == 8);
+}
+
+static void test_a_long_period_fills_several_slots(void **state)
+{
+	const struct policy_past *past;
+	struct bench bench;
+
+	(void)state;
+	make(&bench, 1);
+	bench.gpu.period_s = 10;
+	past = &bench.tracks[0].past;
+	see(&bench, (double[]){10});
+	see(&bench, (double[]){20});
+	/* The second period ends in slot 5. */
+	assert_int_equal(past->pct[2], 10);
+	assert_int_equal(past->pct[3], 20);
+	assert_int_equal(past->pct[4], 20);
+	assert_int_equal(past->pct[5], 20);
+	assert_int_equal(past->slots, 4);
+}
+
+static void test_observed_vgpus_that_fit_have_a_small_risk(void **state)
+{
+	struct bench bench;
+	double early, late;
+
+	(void)state;
+	make(&bench, 4);
+	early = after(&bench, 30, (double[]){10, 10, 5, 5}).broken;
+	late = after(&bench, HOUR, (double[]){10, 10, 5, 5}).broken;
+	assert_true(early > 2 * late);
+	assert_true(late < 0.02);
+}
+
+static void test_idle_vgpus_allow_more_sales_the_longer_they_are_idle(void **state)
+{
+	double risk[3];
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct bench bench;
+
+		make(&bench, 8);
+		risk[i] = after(&bench, (int[]){60, 600, 2 * HOUR}[i], (double[8]){0}).broken;
+	}
+	assert_true(risk[0] > risk[1] && risk[1] > risk[2]);
+	assert_true(risk[2] < 0.04);
+}
+
+static void test_a_full_gpu_breaks_with_a_newcomer(void **state)
+{
+	struct futures futures;
+	struct bench bench;
+
+	(void)state;
+	make(&bench, 2);
+	futures = after(&bench, 600, (double[]){49, 49});
+	assert_true(futures.over > 0.95);
+	assert_true(futures.broken > 0.9);
+}
+
+/* Two vGPUs use 45 % in every second slot: at the same time, or alternately. */
+static void test_vgpus_that_are_busy_together_are_riskier(void **state)
+{
+	double over[2];
+
+	(void)state;
+	for (int together = 0; together < 2; together++) {
+		struct bench bench;
+
+		make(&bench, 2);
+		for (int t = 0; t < HOUR; t++) {
+			bool odd = (t + 1) / 4 % 2;
+
+			see(&bench, (double[]){odd ? 45 : 1, odd == together ? 45 : 1});
+		}
+		over[together] = sample(&bench).over;
+	}
+	/* Alternately, a busy newcomer fits. */
+	assert_true(over[0] < 0.1);
+	assert_true(over[1] > 0.2);
+}
+
+static void test_a_steady_rise_continues(void **state)
+{
+	double broken[2];
+
+	(void)state;
+	for (int rises = 0; rises < 2; rises++) {
+		struct bench bench;
+
+		make(&bench, 3);
+		for (int t = 0; t < 900; t++) {
+			double pct = rises ? 2 + t / 100.0 : 11;
+
+			see(&bench, (double[]){pct, pct, pct});
+		}
+		broken[rises] = sample(&bench).broken;
+	}
+	assert_true(broken[1] > 3 * broken[0]);
+}
+
+/* A vGPU that was idle for 10 minutes rises to 45 %: its idle time no longer counts. */
+static void test_after_a_rise_the_idle_time_is_forgotten(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	make(&bench, 2);
+	(void)after(&bench, 600, (double[]){40, 0});
+	assert_int_equal(bench.gpu.risen, 0);
+	(void)after(&bench, 1, (double[]){40, 45});
+	assert_int_equal(bench.gpu.risen, 1);
+	assert_int_equal(bench.tracks[1].past.slots, 1);
+	assert_true(bench.tracks[1].past.seen_s == 1);
+	assert_true(sample(&bench).over > 0.5);
+}
+
+static void test_the_order_has_no_effect(void **state)
+{
+	static const double pct[] = {7, 31, 2, 22, 11};
+	struct futures first = {0};
+
+	(void)state;
+	for (int turn = 0; turn < 5; turn++) {
+		struct futures futures;
+		struct bench bench;
+		double turned[5];
+
+		make(&bench, 5);
+		for (int i = 0; i < 5; i++) {
+			static const char *const ids[] = {"a", "b", "c", "d", "e"};
+
+			bench.vgpus[i].id = ids[(i + turn) % 5];
+			turned[i] = pct[(i + turn) % 5];
+		}
+		futures = after(&bench, 100, turned);
+		if (turn == 0)
+			first = futures;
+		assert_memory_equal(&first, &futures, sizeof(first));
+	}
+}
+
+static void test_a_filled_past_equals_an_observed_past(void **state)
+{
+	unsigned char pct[300];
+	struct bench seen, filled;
+
+	(void)state;
+	make(&seen, 1);
+	(void)after(&seen, 1203, (double[]){20});
+	make(&filled, 1);
+	filled.gpu.past_s = seen.gpu.past_s - 3;
+	memset(pct, 20, sizeof(pct));
+	futures_fill(&filled.gpu, &filled.vgpus[0], pct, 300);
+	(void)after(&filled, 3, (double[]){20});
+	assert_int_equal(filled.tracks[0].past.slots, seen.tracks[0].past.slots);
+	assert_int_equal(filled.tracks[0].past.peak_pct, 20);
+	assert_true(filled.tracks[0].past.seen_s == seen.tracks[0].past.seen_s);
+	assert_memory_equal(filled.tracks[0].past.pct, seen.tracks[0].past.pct, 301);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_slot_stores_the_largest_demand),
+		cmocka_unit_test(test_a_long_period_fills_several_slots),
+		cmocka_unit_test(test_observed_vgpus_that_fit_have_a_small_risk),
+		cmocka_unit_test(test_idle_vgpus_allow_more_sales_the_longer_they_are_idle),
+		cmocka_unit_test(test_a_full_gpu_breaks_with_a_newcomer),
+		cmocka_unit_test(test_vgpus_that_are_busy_together_are_riskier),
+		cmocka_unit_test(test_a_steady_rise_continues),
+		cmocka_unit_test(test_after_a_rise_the_idle_time_is_forgotten),
+		cmocka_unit_test(test_the_order_has_no_effect),
+		cmocka_unit_test(test_a_filled_past_equals_an_observed_past),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/* Policy qos: what it learns about the migration of named vGPUs. */
+#include "tests/unit/policy/test-policy.h"
+
+#include "policy/qos/moving.h"
+
+static void make(struct bench *bench)
+{
+	bench_init(bench,
+		   (const struct given[]){
+			   {"a", 50, .cap = 30}, {"b", 50, .cap = 30}, {"c", 50, .cap = 30}, {0}},
+		   1);
+	bench->gpu.migrates = true;
+}
+
+static void learn(struct bench *bench, int seconds)
+{
+	for (int t = 0; t < seconds; t++)
+		moving_learn(&bench->gpu);
+}
+
+/* The last vGPU of the array leaves after @seconds. */
+static void leave(struct bench *bench, int seconds)
+{
+	learn(bench, seconds - 1);
+	bench->gpu.n_vgpus--;
+	learn(bench, 1);
+}
+
+static void test_without_a_hook_there_is_no_trust(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	make(&bench);
+	assert_true(moving_trust(&bench.gpu) == 0.5);
+	bench.gpu.migrates = false;
+	assert_true(moving_trust(&bench.gpu) == 0);
+}
+
+static void test_an_answered_call_gives_trust_and_the_delay(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	make(&bench);
+	assert_true(moving_delay_s(&bench.gpu) == 10);
+	moving_call(&bench.gpu, 2);
+	leave(&bench, 120);
+	assert_true(moving_trust(&bench.gpu) == 1);
+	assert_float_equal(moving_delay_s(&bench.gpu), 120, 1e-9);
+	/* The newest delay has a weight of 0.3. */
+	moving_call(&bench.gpu, 1);
+	leave(&bench, 20);
+	assert_float_equal(moving_delay_s(&bench.gpu), 90, 1e-9);
+}
+
+static void test_the_departure_of_another_vgpu_is_no_answer(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	make(&bench);
+	leave(&bench, 5); /* no call */
+	moving_call(&bench.gpu, 0);
+	leave(&bench, 5);
+	assert_true(moving_trust(&bench.gpu) == 0.5);
+}
+
+static void test_one_call_without_an_answer_ends_the_trust(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	make(&bench);
+	moving_call(&bench.gpu, 2);
+	learn(&bench, 180);
+	assert_true(moving_trust(&bench.gpu) == 0.5);
+	learn(&bench, 1);
+	assert_true(moving_trust(&bench.gpu) == 0);
+	/* Naming the vGPU again does not restart the time. A late departure restores the trust. */
+	moving_call(&bench.gpu, 2);
+	leave(&bench, 19);
+	assert_true(moving_trust(&bench.gpu) == 1);
+	assert_float_equal(moving_delay_s(&bench.gpu), 200, 1e-9);
+}
+
+static void test_a_known_delay_shortens_the_patience(void **state)
+{
+	static const struct {
+		int delay_s, patience_s;
+	} rows[] = {{5, 60}, {30, 90}, {100, 180}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct bench bench;
+
+		make(&bench);
+		moving_call(&bench.gpu, 2);
+		leave(&bench, rows[i].delay_s);
+		moving_call(&bench.gpu, 1);
+		learn(&bench, rows[i].patience_s);
+		assert_true(moving_trust(&bench.gpu) == 1);
+		learn(&bench, 1);
+		assert_true(moving_trust(&bench.gpu) == 0);
+	}
+}
+
+static void test_a_failed_newcomer_is_a_call(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	make(&bench);
+	bench.vgpus[2].newcomer = bench.gpu.offered = true;
+	learn(&bench, 30);
+	bench.vgpus[2].newcomer = false;
+	leave(&bench, 10);
+	assert_true(moving_trust(&bench.gpu) == 1);
+	/* It was called in the first of these 10 periods. */
+	assert_float_equal(moving_delay_s(&bench.gpu), 10, 1e-9);
+}
+
+static void test_a_newcomer_that_passed_is_no_call(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	make(&bench);
+	bench.vgpus[2].newcomer = bench.gpu.offered = true;
+	learn(&bench, 30);
+	bench.vgpus[2].newcomer = bench.gpu.offered = false;
+	learn(&bench, 500);
+	assert_true(moving_trust(&bench.gpu) == 0.5);
+	leave(&bench, 1);
+	assert_true(moving_trust(&bench.gpu) == 0.5);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_without_a_hook_there_is_no_trust),
+		cmocka_unit_test(test_an_answered_call_gives_trust_and_the_delay),
+		cmocka_unit_test(test_the_departure_of_another_vgpu_is_no_answer),
+		cmocka_unit_test(test_one_call_without_an_answer_ends_the_trust),
+		cmocka_unit_test(test_a_known_delay_shortens_the_patience),
+		cmocka_unit_test(test_a_failed_newcomer_is_a_call),
+		cmocka_unit_test(test_a_newcomer_that_passed_is_no_call),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
