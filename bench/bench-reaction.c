@@ -109,15 +109,63 @@ static void print_row(const char *name, double *ms, size_t n, double reference_m
 	printf("\n");
 }
 
+/* Times in ms of the rounds that had a late frame and a larger cap. */
+struct times {
+	double cap_ms[ROUNDS_MAX], served_ms[ROUNDS_MAX], reference_ms[ROUNDS_MAX];
+	size_t n, n_served;
+	/* number of other rounds: no late frame; in time again without a larger cap; neither */
+	int no_late, no_need, no_cap;
+};
+
+static void add_round(struct times *times, const struct round *round)
+{
+	if (round->short_ns == 0 || round->cap_ns == 0) {
+		times->no_late += round->short_ns == 0;
+		times->no_need += round->short_ns != 0 && round->on_time_ns != 0;
+		times->no_cap += round->short_ns != 0 && round->on_time_ns == 0;
+		return;
+	}
+	times->reference_ms[times->n] = ms_between(round->short_ns % REFERENCE_NS, REFERENCE_NS);
+	times->cap_ms[times->n++] = ms_between(round->short_ns, round->cap_ns);
+	if (round->on_time_ns > 0)
+		times->served_ms[times->n_served++] =
+			ms_between(round->short_ns, round->on_time_ns);
+}
+
+static int print_times(struct times *times)
+{
+	double reference_ms;
+
+	if (times->n > 0 && times->n_served > 0) {
+		reference_ms = median(times->reference_ms, times->n);
+		print_row("first larger cap in force", times->cap_ms, times->n, reference_ms);
+		print_row("frames in time again", times->served_ms, times->n_served, reference_ms);
+		print_row("reference: a loop of 1 s", times->reference_ms, times->n, 0);
+	}
+	if (times->no_late + times->no_need + times->no_cap > 0)
+		printf("other rounds: %d without a late frame, %d in time again without a larger "
+		       "cap, %d neither within %d s\n",
+		       times->no_late, times->no_need, times->no_cap, (int)(GIVE_UP_NS / NS_PER_S));
+	return times->no_cap > 0;
+}
+
+static struct round run_round(struct program *heavy, struct program *light, uint32_t heavy_us,
+			      uint32_t light_us)
+{
+	int from_pct = cap_pct(heavy);
+
+	begin_step(light, light_us);
+	begin_step(heavy, heavy_us);
+	return watch(heavy, from_pct);
+}
+
 int main(int argc, char **argv)
 {
-	static double cap_ms[ROUNDS_MAX], served_ms[ROUNDS_MAX], reference_ms[ROUNDS_MAX];
+	static struct times times;
 	static struct cgroup_host host;
 	int rounds = argc > 8 ? atoi(argv[1]) : 0;
 	uint64_t period_us = argc > 8 ? strtoull(argv[2], NULL, 10) * 1000 : 0;
-	uint32_t body_us[2] = {0};
-	size_t n = 0, n_served = 0;
-	int no_late = 0, no_cap = 0;
+	uint32_t light_us, heavy_us;
 	struct program programs[2];
 	struct err err;
 
@@ -126,51 +174,26 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	scale.guarantees = getenv("GUARANTEE") != NULL;
+	light_us = (uint32_t)strtoul(argv[3], NULL, 10);
+	heavy_us = (uint32_t)strtoul(argv[4], NULL, 10);
 	must(cgroup_find(CGROUP_MOUNTINFO, &host, &err), "control groups");
-	for (int i = 0; i < 2; i++) {
-		body_us[i] = (uint32_t)strtoul(argv[3 + i], NULL, 10);
+	for (int i = 0; i < 2; i++)
 		open_program(&host, argv[5 + 2 * i], argv[6 + 2 * i], &programs[i]);
-	}
 	srandom(1);
 	for (int i = -2; i < rounds; i++) { /* the first two rounds are not counted */
-		struct program *heavy = &programs[i & 1], *light = &programs[!(i & 1)];
 		struct round round;
-		int from_pct;
 
 		(void)usleep(
 			(useconds_t)(2 * period_us + 1000000 + (uint64_t)random() % period_us));
-		from_pct = cap_pct(heavy);
-		begin_step(light, body_us[0]);
-		begin_step(heavy, body_us[1]);
-		round = watch(heavy, from_pct);
+		round = run_round(&programs[i & 1], &programs[!(i & 1)], heavy_us, light_us);
 		if (getenv("VERBOSE"))
 			fprintf(stderr,
 				"%d: %d -> %d %%, cap after %.0f ms, in time after %.0f ms\n", i,
 				round.from_pct, round.to_pct,
 				ms_between(round.short_ns, round.cap_ns),
 				ms_between(round.short_ns, round.on_time_ns));
-		if (i < 0)
-			continue;
-		if (round.short_ns == 0 || round.cap_ns == 0) {
-			no_late += round.short_ns == 0;
-			no_cap += round.short_ns != 0;
-			continue;
-		}
-		reference_ms[n] = ms_between(round.short_ns % REFERENCE_NS, REFERENCE_NS);
-		cap_ms[n++] = ms_between(round.short_ns, round.cap_ns);
-		if (round.on_time_ns > 0)
-			served_ms[n_served++] = ms_between(round.short_ns, round.on_time_ns);
+		if (i >= 0)
+			add_round(&times, &round);
 	}
-	if (n == 0 || n_served == 0) {
-		printf("no round had a late frame and a larger cap\n");
-		return 1;
-	}
-	median(reference_ms, n);
-	print_row("first larger cap in force", cap_ms, n, reference_ms[n / 2]);
-	print_row("frames in time again", served_ms, n_served, reference_ms[n / 2]);
-	print_row("reference: a loop of 1 s", reference_ms, n, 0);
-	if (no_late + no_cap > 0)
-		printf("%d rounds had no late frame, %d no larger cap within %d s\n", no_late,
-		       no_cap, (int)(GIVE_UP_NS / NS_PER_S));
-	return no_cap > 0;
+	return print_times(&times);
 }

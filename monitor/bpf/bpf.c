@@ -13,10 +13,12 @@
 #include <sys/mman.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "monitor/bpf/count.h"
 #include "gpu/cgroup.h"
 #include "monitor/bpf/bpf.h"
 #include "monitor/bpf/files.h"
+#include "monitor/fps/phase.h"
 
 #define KERNEL_BTF "/sys/kernel/btf/vmlinux"
 #define UPROBES	   "/sys/bus/event_source/devices/uprobe/type"
@@ -31,6 +33,7 @@ struct watch {
 	uint32_t row;
 	struct fps_bpf_row base; /* counters of @row when counting for this vGPU began */
 	struct fps_totals totals;
+	struct fps_phase phase; /* of all programs together */
 };
 
 struct fps_bpf {
@@ -185,17 +188,23 @@ const struct fps_totals *fps_bpf_totals(struct fps_bpf *bpf, const char *id)
 {
 	struct watch **known = watch_find(bpf, id), *watch;
 	struct fps_bpf_row now;
+	uint64_t before;
 
 	if (!known)
 		return NULL;
 	watch = *known;
 	row_read(bpf, watch->row, &now);
+	before = watch->totals.frames;
 	watch->totals.frames = now.frames - watch->base.frames;
 	for (int b = 0; b < FPS_WIRE_BUCKETS; b++)
 		watch->totals.frame_time[b] = now.frame_time[b] - watch->base.frame_time[b];
 	watch->totals.open = now.threads > 0 ? (int)now.threads : 0;
 	if (now.last_ns > watch->base.last_ns)
 		watch->totals.newest_ns = now.last_ns;
+	watch->totals.begun = fps_phase_take(&watch->phase, watch->totals.frames - before,
+					     watch->totals.newest_ns, clock_now().mono_ns);
+	if (watch->totals.open == 0)
+		watch->totals.begun = 0;
 	if (now.longest_gap_ns > watch->base.longest_gap_ns)
 		watch->totals.longest_gap_ns = now.longest_gap_ns;
 	return &watch->totals;

@@ -2,8 +2,7 @@
 /*
  * Link: monitor/fps/fps.c monitor/fps/guests.c monitor/fps/hello.c monitor/fps/message.c
  * Link: monitor/fps/page.c monitor/fps/phase.c monitor/fps/process.c
- * Link: monitor/fps/quota.c monitor/fps/reporter.c
- * Link: monitor/fps/vgpus.c
+ * Link: monitor/fps/quota.c monitor/fps/reporter.c monitor/fps/vgpus.c
  * Link: base/clock.c base/err.c base/file.c base/id.c base/parse.c base/unix-listener.c -lm
  *
  * fps-sink SOCKET [COMMAND...]: a fake daemon that only receives FPS reports. Runs COMMAND, waits
