@@ -92,6 +92,7 @@ struct policy_demand {
 	float age_s;			  /* time seen */
 	bool known;			  /* true: observed for long enough; false: cold */
 	enum policy_demand_source source; /* source of now_pct */
+	float limited_s; /* time for which the demand still counts as limited by the GPU */
 	int level;			  /* level of the last measured demand */
 	int counted_level;		  /* level of the last second that was counted */
 	float second_s;			  /* part of the present second that has passed */

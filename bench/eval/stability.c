@@ -198,6 +198,7 @@ struct rest_case {
 	int tenants, sum_pct;
 	bool equal, frames;
 	int period_ms;
+	enum policy_sharing sharing;
 };
 
 struct rest {
@@ -249,6 +250,7 @@ static int make_rest(const struct rest_case *row, struct scenario *scenario)
 	scenario_default(scenario);
 	scenario->seconds = RUN_S;
 	scenario->period_ms = row->period_ms;
+	scenario->sharing = row->sharing;
 	scenario->max_vgpus = row->tenants;
 	for (int i = 0; i < row->tenants; i++) {
 		struct scenario_tenant *tenant = &scenario->tenants[scenario->n_tenants++];
@@ -288,10 +290,12 @@ static void judge_rest(const struct rest_case *row, const struct experiment *exp
 	for (int i = 0; (vgpu = experiment_current_vgpu_at(experiment, i)); i++) {
 		double demand_pct = TOLERATED * rest_demand_pct(row, i);
 		double share_pct = fmax(1, 100 * rest_contract_pct(row, i) / contracts_pct);
+		double has_pct = vgpu->sampled_cap_pct;
 
-		rest->least =
-			fmin(rest->least, vgpu->sampled_cap_pct / fmin(demand_pct, share_pct));
-		short_of += vgpu->sampled_cap_pct < (1 - COUNTING) * demand_pct;
+		if (row->sharing == POLICY_SHARING_GUARANTEE)
+			has_pct = fmax(has_pct, 100 * vgpu->sample.load);
+		rest->least = fmin(rest->least, has_pct / fmin(demand_pct, share_pct));
+		short_of += has_pct < (1 - COUNTING) * demand_pct;
 	}
 	rest->unserved = needed_pct <= 100 ? short_of : 0;
 }
@@ -331,32 +335,45 @@ static bool print_rest(const struct rest_case *row, const struct rest *rest)
 {
 	bool rests = rest->late == 0 && rest->least > 1 - COUNTING && rest->unserved == 0;
 
-	printf("%7d %5d %-8s %-7s %7g %8.1f %7d %8.2f %9d%s\n", row->tenants, row->sum_pct,
+	printf("%-9s %7d %5d %-8s %-7s %7g %8.1f %7d %8.2f %9d%s\n",
+	       policy_sharing_name(row->sharing), row->tenants, row->sum_pct,
 	       row->equal ? "equal" : "unequal", row->frames ? "frames" : "work",
 	       row->period_ms / 1000.0, rest->rest_s, rest->late, rest->least, rest->unserved,
 	       rests ? "" : "  fails");
 	return rests;
 }
 
+/* The rows of the table: each array and list of kinds is a digit of @index. */
+static struct rest_case rest_at(size_t index)
+{
+	struct rest_case row;
+
+	row.period_ms = rest_periods_ms[index % ARRAY_SIZE(rest_periods_ms)];
+	index /= ARRAY_SIZE(rest_periods_ms);
+	row.equal = index % 2 == 0;
+	row.frames = index / 2 % 2 == 0;
+	index /= 4;
+	row.sum_pct = rest_sums_pct[index % ARRAY_SIZE(rest_sums_pct)];
+	index /= ARRAY_SIZE(rest_sums_pct);
+	row.tenants = rest_tenants[index % ARRAY_SIZE(rest_tenants)];
+	index /= ARRAY_SIZE(rest_tenants);
+	row.sharing = index == 0 ? POLICY_SHARING_HARD : POLICY_SHARING_GUARANTEE;
+	return row;
+}
+
 static int report_rest(const struct policy *policy)
 {
-	enum { KINDS = 4 };
-	const size_t n = ARRAY_SIZE(rest_tenants) * ARRAY_SIZE(rest_sums_pct) * KINDS *
-			 ARRAY_SIZE(rest_periods_ms);
+	const size_t n = ARRAY_SIZE(rest_tenants) * ARRAY_SIZE(rest_sums_pct) *
+			 ARRAY_SIZE(rest_periods_ms) * 2 * 2 * 2;
 	int failed = 0;
 
 	printf("Policy %s, constant demands. SUM: of all demands, %%. REST: seconds from the first "
 	       "valid readings\nto the last cap write. LATE: cap writes after %g s or %d periods. "
-	       "LEAST: smallest cap / entitlement.\n%7s %5s %-8s %-7s %7s %8s %7s %8s %9s\n",
-	       policy->name, REST_S, REST_PERIODS, "TENANTS", "SUM", "SHARES", "DEMAND", "PERIOD",
-	       "REST", "LATE", "LEAST", "UNSERVED");
+	       "LEAST: smallest cap / entitlement.\n%-9s %7s %5s %-8s %-7s %7s %8s %7s %8s %9s\n",
+	       policy->name, REST_S, REST_PERIODS, "SHARING", "TENANTS", "SUM", "SHARES", "DEMAND",
+	       "PERIOD", "REST", "LATE", "LEAST", "UNSERVED");
 	for (size_t i = 0; i < n; i++) {
-		size_t p = i % ARRAY_SIZE(rest_periods_ms),
-		       rest_of = i / ARRAY_SIZE(rest_periods_ms);
-		size_t kind = rest_of % KINDS, s = rest_of / KINDS % ARRAY_SIZE(rest_sums_pct);
-		size_t t = rest_of / KINDS / ARRAY_SIZE(rest_sums_pct);
-		struct rest_case row = {rest_tenants[t], rest_sums_pct[s], kind % 2 == 0, kind < 2,
-					rest_periods_ms[p]};
+		struct rest_case row = rest_at(i);
 		struct rest rest;
 
 		if (play_rest(&row, policy, &rest) != 0)

@@ -26,6 +26,7 @@
 
 #define COST_S		   3.0 /* the GPU time of a frame is a mean over about this time */
 #define SETTLE_S	   3 /* time after which a new GPU time of a frame is sufficiently exact */
+#define LIMITED_S	   1 /* see is_limited() */
 #define COST_SHORT	   3 /* seconds with too few frames that show a larger GPU time */
 #define COST_COUNT	   1.5	/* error of a count of frames, in frames */
 #define COST_SHARE	   0.02 /* further error, as a fraction: frames differ */
@@ -69,7 +70,7 @@ static int next_level(const struct policy_vgpu *vgpu, double pct, int present)
 	double slack = is_measured_by_frames(vgpu) ? LEVEL_SLACK_FRAMES : LEVEL_SLACK;
 
 	if (level_of(vgpu, pct * (1 - slack)) <= present &&
-	    level_of(vgpu, pct * (1 + slack)) >= present)
+	    level_of(vgpu, fmin(contract_pct(vgpu), pct * (1 + slack))) >= present)
 		return present;
 	return level_of(vgpu, pct);
 }
@@ -172,6 +173,20 @@ static void learn_cost(const struct policy_gpu *gpu, const struct policy_vgpu *v
 	cost->block_frames = cost->block_busy_s = cost->block_s = 0;
 }
 
+/* With guarantees, the spare time of a short period depends on the order in which vGPUs run. So a
+ * demand that was limited is measured again after a second without a limit. */
+static bool is_limited(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu)
+{
+	struct policy_demand *demand = &vgpu->track->demand;
+
+	demand->limited_s -= (float)gpu->period_s;
+	if (is_censored(gpu, vgpu)) {
+		demand->limited_s = gpu->sharing == POLICY_SHARING_GUARANTEE ? LIMITED_S : 0;
+		return true;
+	}
+	return (double)demand->limited_s > ROUNDING_S;
+}
+
 static double wanted_pct(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu,
 			 enum policy_demand_source *ret_source)
 {
@@ -181,7 +196,7 @@ static double wanted_pct(const struct policy_gpu *gpu, const struct policy_vgpu 
 	*ret_source = POLICY_DEMAND_SEEN;
 	if (is_measured_by_frames(vgpu))
 		return vgpu->terms.target_fps * 100 * (double)cost->busy_s / (double)cost->frames;
-	if (!is_censored(gpu, vgpu))
+	if (!is_limited(gpu, vgpu))
 		return load_pct;
 	return estimate_pct(vgpu, ret_source);
 }
