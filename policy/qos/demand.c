@@ -70,7 +70,7 @@ static int next_level(const struct policy_vgpu *vgpu, double pct, int present)
 	double slack = is_measured_by_frames(vgpu) ? LEVEL_SLACK_FRAMES : LEVEL_SLACK;
 
 	if (level_of(vgpu, pct * (1 - slack)) <= present &&
-	    level_of(vgpu, pct * (1 + slack)) >= present)
+	    level_of(vgpu, fmin(contract_pct(vgpu), pct * (1 + slack))) >= present)
 		return present;
 	return level_of(vgpu, pct);
 }

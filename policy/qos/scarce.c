@@ -257,6 +257,18 @@ static void serve_next(struct allocator *alloc, int *left_pct)
 	}
 }
 
+/* Returns true if the present cap serves the present demand. With guarantees, spare time may serve
+ * it. */
+static bool is_served_now(const struct allocator *alloc, const struct claim *claim)
+{
+	const struct policy_vgpu *vgpu = &alloc->gpu->vgpus[claim->vgpu];
+
+	if (vgpu->cap_pct >= claim->least_pct)
+		return true;
+	return alloc->gpu->sharing == POLICY_SHARING_GUARANTEE && is_seen(alloc, claim) &&
+	       !vgpu->short_of_target;
+}
+
 /* Returns true if the cap in force is as good as the planned one. */
 static bool is_as_good(const struct allocator *alloc, const struct claim *claim)
 {
@@ -265,7 +277,7 @@ static bool is_as_good(const struct allocator *alloc, const struct claim *claim)
 	int differ_pct = abs(claim->cap_pct - cap_pct);
 
 	if (cap_pct < least_pct || cap_pct > claim->ceiling_pct ||
-	    (claim->served && cap_pct < claim->least_pct))
+	    (claim->served && !is_served_now(alloc, claim)))
 		return false;
 	return differ_pct <= KEEP_PCT || differ_pct <= KEEP_SHARE * claim->cap_pct;
 }

@@ -385,6 +385,37 @@ static void test_any_demands_fit_in_any_order(void **state)
 		assert_true(seen[i] > 0);
 }
 
+/* With guarantees, b has what it wants although its cap is smaller. */
+static void test_spare_time_may_serve_a_demand(void **state)
+{
+	static const struct {
+		const char *rule;
+		enum policy_sharing sharing;
+		bool is_short;
+		const char *caps;
+	} served[] = {
+		{"a hard cap limits b", POLICY_SHARING_HARD, false, "a 44, b 36, c 20"},
+		{"b has its target", POLICY_SHARING_GUARANTEE, false, "a 45, b 35, c 20"},
+		{"b misses its target", POLICY_SHARING_GUARANTEE, true, "a 44, b 36, c 20"},
+	};
+	static const struct want wants[] = {
+		{"a", 50, 45, .now = 50}, {"b", 50, 35, .now = 36}, {"c", 50, 20, .now = 20}, {0}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(served) / sizeof(served[0]); i++) {
+		struct allocation_summary view;
+		struct bench bench;
+		struct plan plan;
+
+		print_message("  %s\n", served[i].rule);
+		want_init(&bench, wants, 1);
+		bench.gpu.sharing = served[i].sharing;
+		bench.vgpus[1].short_of_target = served[i].is_short;
+		(void)allocation_plan(&bench.params, &bench.gpu, 0, &plan, &view);
+		assert_string_equal(caps_of(&bench, &plan), served[i].caps);
+	}
+}
+
 /* Without holds and floors, the share of a vGPU is its part of all contracts. */
 static void test_no_vgpu_gets_less_than_its_entitlement(void **state)
 {
@@ -427,6 +458,7 @@ int main(void)
 		cmocka_unit_test(test_scarce_caps),
 		cmocka_unit_test(test_the_summary_names_the_largest_raise),
 		cmocka_unit_test(test_any_demands_fit_in_any_order),
+		cmocka_unit_test(test_spare_time_may_serve_a_demand),
 		cmocka_unit_test(test_no_vgpu_gets_less_than_its_entitlement),
 	};
 	const char *seed = getenv("GOVER_TEST_SEED");

@@ -124,10 +124,42 @@ static void test_the_cost_of_a_frame_is_forgotten_without_frames(void **state)
 	assert_near(now_pct(&bench), 0.1);
 }
 
+/* With guarantees, a vGPU that is limited may get a little more than others in a short period. */
+static void test_a_limited_demand_is_measured_after_a_second(void **state)
+{
+	static const struct {
+		double period_s;
+		int periods; /* until the demand counts as measured */
+	} rows[] = {{0.2, 5}, {0.5, 2}, {1, 1}, {5, 1}};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
+		bool hard = i % 2;
+		struct policy_demand *demand;
+		struct bench bench;
+
+		make(&bench, CONTRACT, 20, 0);
+		demand = &bench.tracks[0].demand;
+		bench.gpu.period_s = rows[i / 2].period_s;
+		bench.gpu.sharing = hard ? POLICY_SHARING_HARD : POLICY_SHARING_GUARANTEE;
+		bench.gpu.saturated = true;
+		bench.gpu.held_util = 1;
+		learn_load(&bench, 20, 1);
+		assert_int_equal(demand->source, POLICY_DEMAND_PROBED);
+		learn_load(&bench, 19, hard ? 1 : rows[i / 2].periods);
+		assert_int_equal(demand->source, POLICY_DEMAND_SEEN);
+		learn_load(&bench, 20, 1);
+		learn_load(&bench, 19, rows[i / 2].periods - 1);
+		if (!hard)
+			assert_int_equal(demand->source, POLICY_DEMAND_PROBED);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_vgpu_is_cold_for_seconds),
+		cmocka_unit_test(test_a_limited_demand_is_measured_after_a_second),
 		cmocka_unit_test(test_the_history_is_the_same_at_all_periods),
 		cmocka_unit_test(test_a_second_has_its_largest_demand),
 		cmocka_unit_test(test_counting_errors_change_no_demand),
