@@ -27,6 +27,8 @@
 
 #define OVERCOMMITTED_PERIODS \
 	2 /* a total demand above 100 % in this many consecutive periods is a severe overload */
+#define MOVE_FRACTION 0.5 /* a vGPU is named if the overload has cost this part of a move */
+#define COST_FADES_S  600
 #define REPEAT_PERIODS                                                            \
 	30 /* periods after which a vGPU is named again if the overload continues \
 	    */
@@ -90,8 +92,29 @@ static int find_vgpu_to_migrate(const struct policy_params *params, const struct
 	return best;
 }
 
+/* Adds the cost of the present overload, as far as it is certain: if the largest demand gets
+ * nothing, the others are served. Cost of earlier overloads fades. */
+static void add_cost(const struct policy_params *params, struct policy_gpu *gpu, double over_pct)
+{
+	double largest_pct = 1;
+
+	for (int i = 0; i < gpu->n_vgpus; i++)
+		largest_pct = fmax(largest_pct, demand_now_pct(&gpu->vgpus[i]));
+	gpu->moving.broken_cost *= fmax(0, 1 - gpu->period_s / COST_FADES_S);
+	if (over_pct > 0)
+		gpu->moving.broken_cost +=
+			params->penalty_per_broken_s * gpu->period_s * over_pct / largest_pct;
+}
+
+/* Returns true if the overload has cost enough to migrate a vGPU. */
+static bool is_worth_a_move(const struct policy_params *params, const struct policy_gpu *gpu)
+{
+	return gpu->moving.broken_cost >= MOVE_FRACTION * params->price_per_move;
+}
+
 /* Counts the periods of an overload. Returns true if a vGPU must be named for migration now. */
-static bool count_overcommitted(struct policy_gpu *gpu, bool overcommitted, int quiet_periods)
+static bool count_overcommitted(const struct policy_params *params, struct policy_gpu *gpu,
+				bool overcommitted)
 {
 	gpu->overcommitted_run = overcommitted ? gpu->overcommitted_run + 1 : 0;
 	if (gpu->n_vgpus < gpu->severe_vgpus)
@@ -99,9 +122,9 @@ static bool count_overcommitted(struct policy_gpu *gpu, bool overcommitted, int 
 	gpu->severe_vgpus = gpu->n_vgpus;
 	if (gpu->overcommitted_run >= OVERCOMMITTED_PERIODS) {
 		gpu->severe_quiet = 0;
-		return gpu->severe_run++ % REPEAT_PERIODS == 0;
+		return is_worth_a_move(params, gpu) && gpu->severe_run++ % REPEAT_PERIODS == 0;
 	}
-	if (!overcommitted && ++gpu->severe_quiet > quiet_periods)
+	if (!overcommitted && ++gpu->severe_quiet > params->overload_periods)
 		gpu->severe_run = 0;
 	return false;
 }
@@ -119,10 +142,12 @@ static void warn_overcommitted(const struct policy_params *params, struct policy
 			       const struct allocation_summary *summary, struct policy_out *out)
 {
 	bool overcommitted = summary->now_pct > 100;
-	bool name = count_overcommitted(gpu, overcommitted, params->overload_periods);
 	struct policy_decision *decision;
 	struct plan none;
+	bool name;
 
+	add_cost(params, gpu, summary->now_pct - 100);
+	name = count_overcommitted(params, gpu, overcommitted);
 	gpu->severe_in_doubt =
 		gpu->severe_run > 0 && gpu->overcommitted_run < OVERCOMMITTED_PERIODS;
 	if (gpu->overcommitted_run >= OVERCOMMITTED_PERIODS)
@@ -134,6 +159,7 @@ static void warn_overcommitted(const struct policy_params *params, struct policy
 	decision = plan_decide(&none, gpu, POLICY_SEVERE, out);
 	decision->vgpu = find_vgpu_to_migrate(params, gpu, summary->now_pct - 100);
 	moving_call(gpu, decision->vgpu);
+	gpu->moving.broken_cost = 0;
 	explain_overcommitted(gpu, summary, relief_pct(params, gpu, decision->vgpu), decision);
 }
 
