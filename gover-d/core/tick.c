@@ -268,8 +268,8 @@ static void decide(struct manager *m, struct host_gpu *gpu, struct plan_round *r
 
 /* --- counting --- */
 
-static void count_vgpu(struct manager *m, struct vgpu *v, struct offer_period *period,
-		       int64_t now_ms)
+static void count_vgpu(struct manager *m, const struct host_gpu *gpu, struct vgpu *v,
+		       struct offer_period *period, int64_t now_ms)
 {
 	struct vgpu_tally *t = &v->tally;
 	double dt_s = v->row.dt_s;
@@ -279,10 +279,8 @@ static void count_vgpu(struct manager *m, struct vgpu *v, struct offer_period *p
 	if (v->row.busy_valid) {
 		t->seen_s += dt_s;
 		period->watched_s += dt_s;
-		if (v->view.broken) {
-			t->broken_s += dt_s;
-			period->broken_s += dt_s;
-		}
+		t->broken_s += v->view.broken ? dt_s : 0;
+		period->broken_s += offer_counts_broken(&gpu->view, &v->view) ? dt_s : 0;
 		if (v->row.util * 100 > m->params.overload_pct) {
 			t->cap_error_s += dt_s;
 			t->cap_error_pct_s += dt_s * fabs(v->row.load * 100 - v->sampled_cap_pct);
@@ -338,7 +336,7 @@ static void count_gpu(struct manager *m, struct host_gpu *gpu, struct plan_round
 
 	for (struct vgpu *v = gpu->vgpus; v; v = v->next) {
 		if (v->device)
-			count_vgpu(m, v, &period, now.wall_ms);
+			count_vgpu(m, gpu, v, &period, now.wall_ms);
 		v->newcomer = offer && offer->life.state == OFFER_PROBATION &&
 			      strcmp(offer->vgpu, v->contract.id) == 0;
 	}
