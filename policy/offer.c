@@ -6,6 +6,8 @@
 
 #include "policy/offer.h"
 
+#define CONTRACT_USED 0.98 /* a load of this part of the contract uses all of it */
+
 static const char *const state_names[OFFER_STATES] = {
 	[OFFER_OPEN] = "open",	   [OFFER_PROBATION] = "probation", [OFFER_KEPT] = "kept",
 	[OFFER_FAILED] = "failed", [OFFER_EXPIRED] = "expired",	    [OFFER_CLOSED] = "closed",
@@ -36,6 +38,14 @@ bool offer_is_live(const struct offer_life *life)
 bool offer_is_severe(const struct policy_gpu *gpu)
 {
 	return gpu->conditions & POLICY_SEVERE_OVERLOAD && !gpu->severe_without_newcomer;
+}
+
+bool offer_counts_broken(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu)
+{
+	int ceiling_pct = policy_ceiling_pct(gpu, &vgpu->terms);
+
+	return vgpu->broken && !vgpu->held && vgpu->cap_pct < ceiling_pct &&
+	       100 * vgpu->load < CONTRACT_USED * ceiling_pct;
 }
 
 void offer_claim(struct offer_life *life, uint64_t probation_ends_ns)

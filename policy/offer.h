@@ -58,7 +58,7 @@ struct offer_limits {
 /* The observations on one GPU in one period. */
 struct offer_period {
 	double watched_s; /* vGPU-seconds with a valid reading */
-	double broken_s;  /* broken vGPU-seconds */
+	double broken_s;  /* vGPU-seconds for which offer_counts_broken() is true */
 	bool severe;	  /* result of offer_is_severe() */
 };
 
@@ -67,6 +67,13 @@ bool offer_is_live(const struct offer_life *life);
 
 /* Returns true if @gpu is severely overloaded because of its newcomer. */
 bool offer_is_severe(const struct policy_gpu *gpu);
+
+/*
+ * Returns true if @vgpu is broken and more GPU time could help it. A vGPU that has the cap of its
+ * contract, or uses all the time of its contract, is broken because its target cannot be reached
+ * with this contract. A held vGPU is broken because of the hold. Neither is the newcomer's fault.
+ */
+bool offer_counts_broken(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu);
 
 void offer_claim(struct offer_life *life, uint64_t probation_ends_ns);
 

@@ -3,7 +3,7 @@
  * The probability that a vGPU which was observed for a time T reaches its contract within a time t
  * is 1 - ((QUIET_S + T) / (QUIET_S + T + t))^shape: a rate that falls as 1 / T. With a shape of 1
  * this is the rule of succession. The shape is learned on each GPU (a Gamma prior of
- * PRIOR_RISEN / PRIOR_QUIET).
+ * PRIOR_RISEN / PRIOR_QUIET). It is larger for vGPUs that are not idle.
  *
  * Random numbers depend on the time, the number of the sample and the id of the vGPU only.
  */
@@ -23,8 +23,11 @@
 #define PRIOR_RISEN  1.2  /* number of rises that are assumed before the first one was seen */
 #define PRIOR_QUIET  10.0 /* sum of ln(1 + T / QUIET_S) that is assumed before */
 #define RISE	     0.2  /* a rise by more than this fraction of the contract counts */
-#define RISE_AGE_S   30	  /* rises of a younger vGPU do not count */
-#define ABOUT_ALL    0.8  /* a demand of this fraction of the contract cannot rise much */
+#define IDLE	     0.05 /* a vGPU is idle if its largest demand is at most this part of the contract */
+#define SHAPE_IDLE   0.6 /* relative rate of rises of idle vGPUs */
+#define SHAPE_ACTIVE 3.0 /* relative rate of rises of the other vGPUs */
+#define RISE_AGE_S   30	 /* rises of a younger vGPU do not count */
+#define ABOUT_ALL    0.8 /* a demand of this fraction of the contract cannot rise much */
 #define MILLION	     1e6
 #define TREND_SLOTS  75	 /* largest length of the three parts that show a trend */
 #define TREND_LEAST  8	 /* smallest length of these parts */
@@ -221,6 +224,7 @@ static void sampler_init(struct sampler *sampler, const struct policy_params *pa
 	sort_by_id(gpu, by_id, sampler->n);
 	for (int i = 0; i < sampler->n; i++) {
 		struct member *member = &sampler->members[i];
+		bool idle;
 
 		member->vgpu = &gpu->vgpus[by_id[i]];
 		member->past = &member->vgpu->track->past;
@@ -229,7 +233,9 @@ static void sampler_init(struct sampler *sampler, const struct policy_params *pa
 		sampler->share[i] = whole_share(policy_terms_ceiling_pct(&member->vgpu->terms));
 		member->most_pct = whole_share(demand_tolerance(member->vgpu) * sampler->share[i]);
 		member->rise_pct_s = find_trend(sampler, member->past);
-		find_unseen(shape, member->past->seen_s, member->unseen);
+		idle = member->past->peak_pct <= IDLE * sampler->share[i];
+		find_unseen(shape * (idle ? SHAPE_IDLE : SHAPE_ACTIVE), member->past->seen_s,
+			    member->unseen);
 		sampler->rows = max_int(sampler->rows, member->past->slots);
 		sampler->peak_pct = max_int(sampler->peak_pct, member->past->peak_pct);
 	}

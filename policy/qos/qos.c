@@ -26,8 +26,10 @@
 #include "policy/signal.h"
 #include "policy/steps.h"
 
-#define OVERCOMMITTED_S 2  /* a total demand above 100 % for this time is a severe overload */
-#define REPEAT_S	30 /* after this time, a vGPU is named again if the overload continues */
+#define OVERCOMMITTED_S 2   /* a total demand above 100 % for this time is a severe overload */
+#define REPEAT_S	30  /* after this time, a vGPU is named again if the overload continues */
+#define MOVE_FRACTION	0.5 /* a vGPU is named if the overload has cost this part of a move */
+#define COST_FADES_S	600
 
 /* Returns true if @periods take at least @seconds. Keys in periods count seconds, so that the
  * policy acts alike at all lengths of a period. */
@@ -95,9 +97,30 @@ static int find_vgpu_to_migrate(const struct policy_params *params, const struct
 	return best;
 }
 
-/* Counts the periods of an overload, which ends after more than @quiet_s without overload. Returns
- * true if a vGPU must be named for migration now. */
-static bool count_overcommitted(struct policy_gpu *gpu, bool overcommitted, double quiet_s)
+/* Adds the cost of the present overload, as far as it is certain: if the largest demand gets
+ * nothing, the others are served. Cost of earlier overloads fades. */
+static void add_cost(const struct policy_params *params, struct policy_gpu *gpu, double over_pct)
+{
+	double largest_pct = 1;
+
+	for (int i = 0; i < gpu->n_vgpus; i++)
+		largest_pct = fmax(largest_pct, demand_now_pct(&gpu->vgpus[i]));
+	gpu->moving.broken_cost *= fmax(0, 1 - gpu->period_s / COST_FADES_S);
+	if (over_pct > 0)
+		gpu->moving.broken_cost +=
+			params->penalty_per_broken_s * gpu->period_s * over_pct / largest_pct;
+}
+
+/* Returns true if the overload has cost enough to migrate a vGPU. */
+static bool is_worth_a_move(const struct policy_params *params, const struct policy_gpu *gpu)
+{
+	return gpu->moving.broken_cost >= MOVE_FRACTION * params->price_per_move;
+}
+
+/* Counts the periods of an overload, which ends after more than overload_periods seconds without
+ * overload. Returns true if a vGPU must be named for migration now. */
+static bool count_overcommitted(const struct policy_params *params, struct policy_gpu *gpu,
+				bool overcommitted)
 {
 	int repeat = (int)fmax(1, round(REPEAT_S / gpu->period_s));
 
@@ -107,9 +130,9 @@ static bool count_overcommitted(struct policy_gpu *gpu, bool overcommitted, doub
 	gpu->severe_vgpus = gpu->n_vgpus;
 	if (lasts(gpu, gpu->overcommitted_run, OVERCOMMITTED_S)) {
 		gpu->severe_quiet = 0;
-		return gpu->severe_run++ % repeat == 0;
+		return is_worth_a_move(params, gpu) && gpu->severe_run++ % repeat == 0;
 	}
-	if (!overcommitted && lasts(gpu, gpu->severe_quiet++, quiet_s))
+	if (!overcommitted && lasts(gpu, gpu->severe_quiet++, params->overload_periods))
 		gpu->severe_run = 0;
 	return false;
 }
@@ -127,11 +150,13 @@ static void warn_overcommitted(const struct policy_params *params, struct policy
 			       const struct allocation_summary *summary, struct policy_out *out)
 {
 	bool overcommitted = summary->now_pct > 100;
-	bool name = count_overcommitted(gpu, overcommitted, params->overload_periods);
-	bool severe = lasts(gpu, gpu->overcommitted_run, OVERCOMMITTED_S);
+	bool name, severe;
 	struct policy_decision *decision;
 	struct plan none;
 
+	add_cost(params, gpu, summary->now_pct - 100);
+	name = count_overcommitted(params, gpu, overcommitted);
+	severe = lasts(gpu, gpu->overcommitted_run, OVERCOMMITTED_S);
 	gpu->severe_in_doubt = gpu->severe_run > 0 && !severe;
 	if (severe)
 		gpu->conditions |= POLICY_SEVERE_OVERLOAD;
@@ -142,6 +167,7 @@ static void warn_overcommitted(const struct policy_params *params, struct policy
 	decision = plan_decide(&none, gpu, POLICY_SEVERE, out);
 	decision->vgpu = find_vgpu_to_migrate(params, gpu, summary->now_pct - 100);
 	moving_call(gpu, decision->vgpu);
+	gpu->moving.broken_cost = 0;
 	explain_overcommitted(gpu, summary, relief_pct(params, gpu, decision->vgpu), decision);
 }
 

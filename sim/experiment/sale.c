@@ -93,7 +93,8 @@ static void watch(struct experiment *experiment)
 
 	for (int i = 0; i < gpu->n_vgpus; i++) {
 		period.watched_s += gpu->vgpus[i].busy_valid ? dt_s : 0;
-		period.broken_s += gpu->vgpus[i].busy_valid && gpu->vgpus[i].broken ? dt_s : 0;
+		if (gpu->vgpus[i].busy_valid && offer_counts_broken(gpu, &gpu->vgpus[i]))
+			period.broken_s += dt_s;
 	}
 	if (offer_update(&experiment->sale.life, &period, &limits, experiment->now_ns))
 		finish(experiment);

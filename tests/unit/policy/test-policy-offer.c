@@ -42,6 +42,38 @@ static void test_only_consecutive_severe_periods_fail(void **state)
 	assert_int_equal(life.end, OFFER_END_SEVERE);
 }
 
+static void test_a_vgpu_that_cannot_be_helped_does_not_count(void **state)
+{
+	static const struct {
+		const char *rule;
+		double load;
+		int cap_pct;
+		bool broken, held, counts;
+	} rows[] = {
+		{"a larger cap helps", .load = 0.3, .cap_pct = 30, .broken = true, .counts = true},
+		{"not broken", .load = 0.3, .cap_pct = 30},
+		{"the cap is the contract", .load = 0.4, .cap_pct = 50, .broken = true},
+		{"a guarantee: it uses 98 % of its contract", .load = 0.49, .cap_pct = 30,
+		 .broken = true},
+		{"a guarantee: it uses less", .load = 0.489, .cap_pct = 30, .broken = true,
+		 .counts = true},
+		{"held", .load = 0.3, .cap_pct = 30, .broken = true, .held = true},
+	};
+	struct policy_gpu gpu = {.step_pct = 1};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct policy_vgpu vgpu = {.terms = {.initial_cap_pct = 50},
+					   .load = rows[i].load,
+					   .cap_pct = rows[i].cap_pct,
+					   .broken = rows[i].broken,
+					   .held = rows[i].held};
+
+		if (offer_counts_broken(&gpu, &vgpu) != rows[i].counts)
+			fail_msg("%s", rows[i].rule);
+	}
+}
+
 static void test_the_reason_of_every_end(void **state)
 {
 	static const struct {
@@ -76,6 +108,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_an_offer_follows_the_funding),
 		cmocka_unit_test(test_only_consecutive_severe_periods_fail),
+		cmocka_unit_test(test_a_vgpu_that_cannot_be_helped_does_not_count),
 		cmocka_unit_test(test_the_reason_of_every_end),
 	};
 

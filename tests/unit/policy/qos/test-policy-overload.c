@@ -317,7 +317,7 @@ static void test_the_risk_depends_on_the_trust_in_migrations(void **state)
 	assert_true(risk > 0.5);
 	bench.gpu.migrates = true;
 	bench.gpu.moving.answered = 0;
-	assert_near(profit_expect(&bench.params, &bench.gpu).risk, risk / 2);
+	assert_near(profit_expect(&bench.params, &bench.gpu).risk, 0.8 * risk);
 	bench.gpu.moving.nobody = true;
 	assert_near(profit_expect(&bench.params, &bench.gpu).risk, risk);
 	bench.gpu.moving = (struct policy_moving){.answered = 1};
@@ -326,11 +326,11 @@ static void test_the_risk_depends_on_the_trust_in_migrations(void **state)
 
 static void test_a_sale_needs_a_profit_and_a_small_risk(void **state)
 {
-	struct policy_params params = {.sale_risk_pct = 4};
+	struct policy_params params = {.sale_risk_pct = 4.5};
 
 	(void)state;
-	assert_true(profit_is_enough(&params, &(struct profit){.expected = 0.1, .risk = 0.04}));
-	assert_false(profit_is_enough(&params, &(struct profit){.expected = 0.1, .risk = 0.041}));
+	assert_true(profit_is_enough(&params, &(struct profit){.expected = 0.1, .risk = 0.045}));
+	assert_false(profit_is_enough(&params, &(struct profit){.expected = 0.1, .risk = 0.046}));
 	assert_false(profit_is_enough(&params, &(struct profit){.expected = 0, .risk = 0}));
 }
 
