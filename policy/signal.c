@@ -7,6 +7,7 @@
 #include "policy/window.h"
 
 #define SERVED_ENOUGH 0.98 /* fraction of min(demand, contract) below which a vGPU is broken */
+#define NEAR_CEILING  0.95 /* with time left: fraction of the ceiling that counts as the whole */
 #define SATURATED     0.97 /* fraction of the GPU in use from which no time counts as unused */
 
 static bool has_target(const struct policy_vgpu *vgpu)
@@ -41,8 +42,10 @@ double signal_use(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu)
 
 bool signal_fills_ceiling(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu)
 {
-	return guarantees(gpu) && vgpu->busy_valid &&
-	       vgpu->load >= SERVED_ENOUGH * ceiling_of(vgpu);
+	double near = (gpu->saturated ? SERVED_ENOUGH : NEAR_CEILING) * ceiling_of(vgpu);
+
+	return guarantees(gpu) && vgpu->busy_valid && vgpu->load >= near &&
+	       vgpu->cap_pct / 100.0 < near;
 }
 
 /* Compares the use with a fraction instead of 100 u with a percentage, so that a u of exactly
@@ -132,7 +135,8 @@ static bool is_in_doubt(const struct policy_params *params, const struct policy_
  * Paper mode does not change this rule, because broken time measures the service. Without a target
  * or a valid FPS, a vGPU is broken if it gets less than 98 % of min(demand, contract). If the use
  * exceeds overload_pct, the demand is assumed to be at least the contract. With guarantees, the
- * vGPU may have got its contract without having it as cap.
+ * vGPU may have got its contract without having it as cap, and while time is left unused, nothing
+ * but its ceiling limits it.
  */
 static bool is_broken(const struct policy_params *params, const struct policy_gpu *gpu,
 		      const struct policy_vgpu *vgpu)
@@ -140,7 +144,8 @@ static bool is_broken(const struct policy_params *params, const struct policy_gp
 	if (has_target(vgpu) && vgpu->fps_valid)
 		return is_short(vgpu) &&
 		       signal_gpu_bound(params->qos_gpu_bound_pct / 100.0, gpu, vgpu);
-	if (guarantees(gpu) && 100 * vgpu->load >= SERVED_ENOUGH * vgpu->terms.initial_cap_pct)
+	if (guarantees(gpu) &&
+	    (!gpu->saturated || 100 * vgpu->load >= SERVED_ENOUGH * vgpu->terms.initial_cap_pct))
 		return false;
 	return is_above_line(params, gpu, vgpu) &&
 	       vgpu->cap_pct + gpu->step_pct <= vgpu->terms.initial_cap_pct &&

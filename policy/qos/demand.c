@@ -75,9 +75,14 @@ static int next_level(const struct policy_vgpu *vgpu, double pct, int present)
 	return level_of(vgpu, pct);
 }
 
-/* With guarantees, a vGPU that fills its ceiling shows all of the demand that counts. */
+/*
+ * With guarantees, only a saturated GPU limits a vGPU below its ceiling, and a vGPU that fills its
+ * ceiling shows all of the demand that counts.
+ */
 static bool is_censored(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu)
 {
+	if (gpu->sharing == POLICY_SHARING_GUARANTEE && !gpu->saturated)
+		return false;
 	return signal_use(gpu, vgpu) >= CENSORED_UTIL && vgpu->cap_pct < contract_pct(vgpu) &&
 	       !signal_fills_ceiling(gpu, vgpu);
 }

@@ -218,6 +218,28 @@ static void the_ceiling_follows_the_initial_cap_until_it_is_set(void **state)
 	assert_int_equal(vgpu->ceiling_pct, 60);
 }
 
+static void without_a_ceiling_no_rest_is_saved_and_a_new_discipline_ends_a_debt(void **state)
+{
+	struct sched_vgpu *vgpu;
+	struct rig rig;
+
+	(void)state;
+	rig_init_with(&rig, "guarantee", 1);
+	vgpu = add(&rig, 1, 0, 0);
+	assert_int_equal(rig.sched.n_runnable, 0);
+	rig_run(&rig, 5 * SLOT);
+	assert_int_equal(vgpu->ceiling_ns, 0);
+	sched_set_ceiling(vgpu, 10);
+	rig_run(&rig, SLOT);
+	assert_int_equal(vgpu->ceiling_ns, SLOT / 10);
+
+	sched_account(&rig.sched, vgpu, SLOT);
+	assert_true(vgpu->ceiling_ns < 0 && vgpu->slice_ns < 0);
+	sched_set_discipline(&rig.sched, sched_sharing_find("hard"));
+	assert_int_equal(vgpu->ceiling_ns, 0);
+	assert_int_equal(vgpu->slice_ns, 0);
+}
+
 static void an_expired_lease_keeps_the_ceiling(void **state)
 {
 	struct sched_vgpu *vgpu, *other;
@@ -330,6 +352,8 @@ int main(void)
 		cmocka_unit_test(an_idle_time_gives_no_claim_to_spare_time),
 		cmocka_unit_test(tags_may_wrap_around),
 		cmocka_unit_test(the_ceiling_follows_the_initial_cap_until_it_is_set),
+		cmocka_unit_test(
+			without_a_ceiling_no_rest_is_saved_and_a_new_discipline_ends_a_debt),
 		cmocka_unit_test(an_expired_lease_keeps_the_ceiling),
 		cmocka_unit_test(a_new_discipline_is_in_force_at_once),
 		cmocka_unit_test(changes_of_the_discipline_create_no_time),

@@ -89,6 +89,11 @@ static const struct combination {
 	{"[gpu]\nbackend = lib\nspeed = 2\n", "above 1 only with backend = sim"},
 	{"[gpu]\nbackend = lib\nroot = /x\n", "such as gover or a/b"},
 	{"[gpu]\nbackend = lib\nfps_source = bpf\n", "requires backend = softgpu"},
+	{"[gpu c]\nbackend = lib\nsharing = guarantee\n",
+	 "[gpu c] sharing = guarantee: not possible with backend = lib (allowed with this "
+	 "backend: hard)"},
+	{"[gpu s]\nbackend = sim\nsharing = guarantee\n[policy]\npaper_mode = on\n",
+	 "[gpu s] sharing = guarantee: not possible with [policy] paper_mode = on"},
 	{"[gpu a]\nbackend=lib\n[gpu b]\nbackend=lib\n", "also used by [gpu b]"},
 	{"[gpu a]\nbackend=lib\nsocket = /c\n[gpu b]\nbackend=lib\nsocket = /c.control\n",
 	 "[gpu a] socket = /c: also used by [gpu b]"},

@@ -345,11 +345,6 @@ static const struct combination {
 	{"[gpu]\nlease_ms = 2000\n", NULL},
 	{"[gpu]\nlease_ms = 0\n", NULL},
 	{"[gpu]\nbackend = sim\nfps_source = bpf\n", "requires backend = softgpu"},
-	{"[gpu c]\nbackend = lib\nsharing = guarantee\n",
-	 "[gpu c] sharing = guarantee: not possible with backend = lib (allowed with this "
-	 "backend: hard)"},
-	{"[gpu s]\nbackend = sim\nsharing = guarantee\n[policy]\npaper_mode = on\n",
-	 "[gpu s] sharing = guarantee: not possible with [policy] paper_mode = on"},
 };
 
 static void rules_about_several_keys_are_checked(void **state)

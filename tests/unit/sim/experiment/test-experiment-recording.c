@@ -239,17 +239,6 @@ static void estimated_times_are_counted(void **state)
 	assert_int_equal(recording_facts(recording).vgpus, 3);
 }
 
-static void a_load_above_a_guaranteed_cap_is_the_demand(void **state)
-{
-	(void)state;
-	for (int i = 0; i < 30; i++) {
-		add("a", i, row_of(10, 40));
-		add("b", i, row_of(50, i < 20 ? 10 : 58)); /* the GPU is full for 10 s */
-	}
-	close_and_make();
-	assert_true(fabs(recording_facts(recording).censored_s - 10) < 1e-6);
-}
-
 /* --- tenants --- */
 
 static void tenants_arrive_and_leave_as_recorded(void **state)
@@ -590,7 +579,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(demand_is_estimated_from_the_load),
 		TEST(estimated_times_are_counted),
-		TEST(a_load_above_a_guaranteed_cap_is_the_demand),
 		TEST(tenants_arrive_and_leave_as_recorded),
 		TEST(an_experiment_starts_with_the_recorded_caps),
 		TEST(a_long_absence_makes_a_new_tenant),
