@@ -346,7 +346,7 @@ check-kernel-i915: ## build i915's kvmgt with gover's scheduling policy and load
 	@dist/install-deps build
 	@B=$B tests/check-kernel-i915
 
-check-kernel-bpf: ## test fps_source = bpf on Debian's kernel with control groups v2, in a virtual machine
+check-kernel-bpf: ## test fps_source = bpf and guarantees of softgpu on Debian's kernel with control groups v2, in a virtual machine
 	@dist/install-deps check
 	@$(MAKE) --no-print-directory -j$$(nproc) tests
 	@B=$B tests/check-kernel-bpf

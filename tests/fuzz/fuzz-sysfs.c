@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "gpu/cgroup.h"
 #include "gpu/gpu.h"
+#include "gpu/softgpu-cap.h"
 #include "monitor/monitor.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -38,9 +39,11 @@ enum file {
 	V1_QUOTA,
 	V1_PERIOD,
 	V1_BURST,
+	V1_WEIGHT,
 	V2_USAGE,
 	V2_LIMIT,
 	V2_BURST,
+	V2_WEIGHT,
 	CORES,
 	MINE,
 	THEIRS,
@@ -66,9 +69,11 @@ static const char *const names[FILES] = {
 	[V1_QUOTA] = "cg/gover/a/cpu.cfs_quota_us",
 	[V1_PERIOD] = "cg/gover/a/cpu.cfs_period_us",
 	[V1_BURST] = "cg/gover/a/cpu.cfs_burst_us",
+	[V1_WEIGHT] = "cg/gover/a/cpu.shares",
 	[V2_USAGE] = "cg/gover/a/cpu.stat",
 	[V2_LIMIT] = "cg/gover/a/cpu.max",
 	[V2_BURST] = "cg/gover/a/cpu.max.burst",
+	[V2_WEIGHT] = "cg/gover/a/cpu.weight",
 	[CORES] = "cg/gover/cpuset.cpus.effective",
 	[MINE] = "cg/gover/a/cpuset.cpus",
 	[THEIRS] = "cg/gover/b/cpuset.cpus",
@@ -190,6 +195,22 @@ static struct cgroup_host group_host(const struct cgroup_version *version)
 	return host;
 }
 
+static void read_cap(const struct cgroup_files *files)
+{
+	for (int guarantees = 0; guarantees < 2; guarantees++) {
+		struct softgpu_scale scale = {.gpu_cores = 1.5, .guarantees = guarantees};
+		int cap_pct, ceiling_pct;
+		double share;
+
+		if (softgpu_cap_read(files, &scale, &share, &cap_pct) == 0) {
+			FUZZ_CHECK(cap_pct >= 0 && cap_pct <= 100);
+			FUZZ_CHECK(share >= 0 && share <= 1);
+		}
+		if (softgpu_cap_read_ceiling(files, &scale, &ceiling_pct) == 0)
+			FUZZ_CHECK(ceiling_pct >= 1 && ceiling_pct <= 100);
+	}
+}
+
 static void read_group(const struct cgroup_version *version)
 {
 	struct cgroup_host host = group_host(version);
@@ -204,6 +225,7 @@ static void read_group(const struct cgroup_version *version)
 		FUZZ_CHECK(cgroup_limit_cores(&limit) >= 0);
 		FUZZ_CHECK(isfinite(cgroup_limit_cores(&limit)));
 	}
+	read_cap(&files);
 	cgroup_close(&files);
 }
 
@@ -255,9 +277,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (gpu_gvt_ops.read_initial_cap(vgpu, &cap_pct) == 0)
 		FUZZ_CHECK(cap_pct >= 0 && cap_pct <= 100);
 	for (int i = 0; in.size > 0 && i < PERIODS_MAX; i++) {
-		static const enum file files[][3] = {{BUSY_TIME, V1_USAGE, V2_USAGE},
-						     {SCHED_TIME, V1_QUOTA, V2_LIMIT},
-						     {CAP, V1_PERIOD, V2_BURST}};
+		static const enum file files[][4] = {{BUSY_TIME, V1_USAGE, V2_USAGE, V2_WEIGHT},
+						     {SCHED_TIME, V1_QUOTA, V2_LIMIT, V1_WEIGHT},
+						     {CAP, V1_PERIOD, V2_BURST, V2_WEIGHT}};
 
 		for (size_t f = 0; f < ARRAY_SIZE(files); f++) {
 			size_t length;
