@@ -24,7 +24,7 @@
 #include "policy/signal.h"
 #include "policy/steps.h"
 
-#define OVERCOMMITTED_S 2  /* a total demand above 100 % for this time is a severe overload */
+#define OVERCOMMITTED_S 1  /* a total demand above 100 % for longer is a severe overload */
 #define REPEAT_S	30 /* after this time, a vGPU is named again if the overload continues */
 
 /* Returns true if @periods take at least @seconds. Keys in periods count seconds, so that the
@@ -32,6 +32,14 @@
 static bool lasts(const struct policy_gpu *gpu, int periods, double seconds)
 {
 	return periods * gpu->period_s >= seconds - 1e-6;
+}
+
+/* Returns true if the overload lasts for OVERCOMMITTED_S after the first reading that shows it. A
+ * reading of twice this time shows it alone. */
+static bool is_severe(const struct policy_gpu *gpu)
+{
+	return lasts(gpu, gpu->overcommitted_run - 1, OVERCOMMITTED_S) ||
+	       lasts(gpu, gpu->overcommitted_run, 2 * OVERCOMMITTED_S);
 }
 
 static void learn(struct policy_gpu *gpu)
@@ -101,7 +109,7 @@ static bool count_overcommitted(struct policy_gpu *gpu, bool overcommitted, doub
 	if (gpu->n_vgpus < gpu->severe_vgpus)
 		gpu->severe_run = 0; /* After a removal, the next vGPU is named at once. */
 	gpu->severe_vgpus = gpu->n_vgpus;
-	if (lasts(gpu, gpu->overcommitted_run, OVERCOMMITTED_S)) {
+	if (is_severe(gpu)) {
 		gpu->severe_quiet = 0;
 		return gpu->severe_run++ % repeat == 0;
 	}
@@ -124,7 +132,7 @@ static void warn_overcommitted(const struct policy_params *params, struct policy
 {
 	bool overcommitted = summary->now_pct > 100;
 	bool name = count_overcommitted(gpu, overcommitted, params->overload_periods);
-	bool severe = lasts(gpu, gpu->overcommitted_run, OVERCOMMITTED_S);
+	bool severe = is_severe(gpu);
 	struct policy_decision *decision;
 	struct plan none;
 
