@@ -123,7 +123,7 @@ void claims_collect(const struct policy_params *params, const struct policy_gpu 
 		claim->now_pct =
 			max_int(claim->shown_pct,
 				claims_whole_pct(alloc, claim, demand_tolerated_pct(vgpu)));
-		demand_predict(vgpu, claim->above);
+		demand_predict(gpu, vgpu, claim->above);
 	}
 	find_shares(alloc);
 }

@@ -339,27 +339,41 @@ double demand_peak_pct(const struct policy_vgpu *vgpu)
 	return pct;
 }
 
-void demand_predict(const struct policy_vgpu *vgpu, double ret_above[POLICY_LEVELS])
+/* Adds up the counts of the seconds that may follow the present level. Returns their sum. */
+static double count_next(const struct policy_demand *demand, double ret_counts[POLICY_LEVELS])
 {
-	const struct policy_demand *demand = &vgpu->track->demand;
-	double counts[POLICY_LEVELS], sum = 0, above = 0;
+	double sum = 0;
 
 	for (int i = 0; i < POLICY_LEVELS; i++) {
-		counts[i] = demand->source != POLICY_DEMAND_SEEN
-				    ? 0
-				    : (double)demand->follows[demand->level][i];
-		sum += counts[i];
+		ret_counts[i] = demand->source != POLICY_DEMAND_SEEN
+					? 0
+					: (double)demand->follows[demand->level][i];
+		sum += ret_counts[i];
 	}
 	if (demand->source != POLICY_DEMAND_SEEN) {
-		counts[POLICY_LEVELS - 1] = sum = 1;
+		ret_counts[POLICY_LEVELS - 1] = sum = 1;
 	} else if (!demand->known) { /* as likely to stay as to rise to the contract */
-		counts[demand->level] += 1;
-		sum += 1;
-		counts[POLICY_LEVELS - 1] += sum;
-		sum += sum;
+		ret_counts[demand->level] += 1;
+		ret_counts[POLICY_LEVELS - 1] += sum + 1;
+		sum = 2 * (sum + 1);
 	} else {
-		counts[POLICY_LEVELS - 1] += TO_CONTRACT;
+		ret_counts[POLICY_LEVELS - 1] += TO_CONTRACT;
 		sum += TO_CONTRACT;
+	}
+	return sum;
+}
+
+void demand_predict(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu,
+		    double ret_above[POLICY_LEVELS])
+{
+	const struct policy_demand *demand = &vgpu->track->demand;
+	double counts[POLICY_LEVELS], sum = count_next(demand, counts), above = 0;
+
+	if (demand->source == POLICY_DEMAND_SEEN && demand->known && gpu->period_s < 1) {
+		double stays = sum * (1 / gpu->period_s - 1);
+
+		counts[demand->level] += stays;
+		sum += stays;
 	}
 	for (int i = POLICY_LEVELS - 1; i >= 0; i--) {
 		ret_above[i] = above / sum;

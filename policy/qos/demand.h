@@ -41,9 +41,11 @@ double demand_observable_cap_pct(const struct policy_gpu *gpu, const struct poli
 /* Returns the largest measured demand, or the contract while the vGPU is cold. */
 double demand_peak_pct(const struct policy_vgpu *vgpu);
 
-/* Computes the probability that the demand of the next period is above each level. An unknown
- * demand may be as large as the contract. */
-void demand_predict(const struct policy_vgpu *vgpu, double ret_above[POLICY_LEVELS]);
+/* Computes the probability that the demand of the next period is above each level. A period below
+ * one second has its part of the changes of a second. An unknown demand may be as large as the
+ * contract. */
+void demand_predict(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu,
+		    double ret_above[POLICY_LEVELS]);
 
 /* Returns the cap in percent that serves every demand up to @level, including the margin. */
 double demand_level_pct(const struct policy_vgpu *vgpu, int level);

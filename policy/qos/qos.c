@@ -26,7 +26,7 @@
 #include "policy/signal.h"
 #include "policy/steps.h"
 
-#define OVERCOMMITTED_S 2   /* a total demand above 100 % for this time is a severe overload */
+#define OVERCOMMITTED_S 1   /* a total demand above 100 % for longer is a severe overload */
 #define REPEAT_S	30  /* after this time, a vGPU is named again if the overload continues */
 #define MOVE_FRACTION	0.5 /* a vGPU is named if the overload has cost this part of a move */
 #define COST_FADES_S	600
@@ -36,6 +36,14 @@
 static bool lasts(const struct policy_gpu *gpu, int periods, double seconds)
 {
 	return periods * gpu->period_s >= seconds - 1e-6;
+}
+
+/* Returns true if the overload lasts for OVERCOMMITTED_S after the first reading that shows it. A
+ * reading of twice this time shows it alone. */
+static bool is_severe(const struct policy_gpu *gpu)
+{
+	return lasts(gpu, gpu->overcommitted_run - 1, OVERCOMMITTED_S) ||
+	       lasts(gpu, gpu->overcommitted_run, 2 * OVERCOMMITTED_S);
 }
 
 static void learn(struct policy_gpu *gpu)
@@ -128,7 +136,7 @@ static bool count_overcommitted(const struct policy_params *params, struct polic
 	if (gpu->n_vgpus < gpu->severe_vgpus)
 		gpu->severe_run = 0; /* After a removal, the next vGPU is named at once. */
 	gpu->severe_vgpus = gpu->n_vgpus;
-	if (lasts(gpu, gpu->overcommitted_run, OVERCOMMITTED_S)) {
+	if (is_severe(gpu)) {
 		gpu->severe_quiet = 0;
 		return is_worth_a_move(params, gpu) && gpu->severe_run++ % repeat == 0;
 	}
@@ -156,7 +164,7 @@ static void warn_overcommitted(const struct policy_params *params, struct policy
 
 	add_cost(params, gpu, summary->now_pct - 100);
 	name = count_overcommitted(params, gpu, overcommitted);
-	severe = lasts(gpu, gpu->overcommitted_run, OVERCOMMITTED_S);
+	severe = is_severe(gpu);
 	gpu->severe_in_doubt = gpu->severe_run > 0 && !severe;
 	if (severe)
 		gpu->conditions |= POLICY_SEVERE_OVERLOAD;

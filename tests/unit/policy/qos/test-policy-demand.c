@@ -159,12 +159,12 @@ static void test_a_vgpu_at_its_cap_may_want_its_contract(void **state)
 	learn_load(&bench, 4, COLD);
 	bench.vgpus[0].cap_pct = 6;
 	learn_load(&bench, 6, 1);
-	demand_predict(&bench.vgpus[0], above);
+	demand_predict(&bench.gpu, &bench.vgpus[0], above);
 	for (int i = 0; i < POLICY_LEVELS; i++)
 		assert_near(above[i], i < POLICY_LEVELS - 1);
 	bench.vgpus[0].cap_pct = 50;
 	learn_load(&bench, 5, 1); /* below the cap, so the demand is measured */
-	demand_predict(&bench.vgpus[0], above);
+	demand_predict(&bench.gpu, &bench.vgpus[0], above);
 	assert_true(above[bench.tracks[0].demand.level] < 0.1);
 	assert_near(demand_peak_pct(&bench.vgpus[0]), 5);
 }
@@ -187,7 +187,7 @@ static void test_a_cold_vgpu_may_want_its_contract(void **state)
 		assert_near(demand_peak_pct(&bench.vgpus[0]), CONTRACT);
 		/* as likely to rise to the contract as to stay on its level; a vGPU that was not
 		 * seen is on level 0 */
-		demand_predict(&bench.vgpus[0], above);
+		demand_predict(&bench.gpu, &bench.vgpus[0], above);
 		for (int i = 0; i < POLICY_LEVELS; i++)
 			assert_near(above[i], i == POLICY_LEVELS - 1		 ? 0
 					      : i < bench.tracks[0].demand.level ? 1
@@ -259,12 +259,12 @@ static void test_transitions_are_counted(void **state)
 	bench.gpu.migrates = true;
 	for (int i = 0; i < 5; i++)
 		learn_load(&bench, i % 2 ? 50 : 0, 1);
-	demand_predict(&bench.vgpus[0], above);
+	demand_predict(&bench.gpu, &bench.vgpus[0], above);
 	for (int i = 0; i < POLICY_LEVELS - 1; i++)
 		assert_near(above[i], 1);
 	assert_near(above[POLICY_LEVELS - 1], 0);
 	learn_load(&bench, 50, 1);
-	demand_predict(&bench.vgpus[0], above);
+	demand_predict(&bench.gpu, &bench.vgpus[0], above);
 	for (int i = 0; i < POLICY_LEVELS - 1; i++)
 		assert_near(above[i], 0.05 / (1 * FADING + 1 + 0.05));
 }

@@ -133,10 +133,45 @@ static void test_caps_rest_under_constant_demands(void **state)
 				}
 }
 
+/* a and b want 30 % of the GPU, c 48 % for 60 FPS, and the contracts are equal: a and b are served,
+ * and c gets the rest. Before, the cap of c swung between 36 and 2 % every second. */
+static void test_three_that_want_108_percent_rest(void **state)
+{
+	static const double want_pct[] = {30, 30, 48};
+	struct bench bench;
+	int late = 0;
+
+	(void)state;
+	bench_init(&bench,
+		   (const struct given[]){{"a", 50, .cap = 45},
+					  {"b", 50, .cap = 45},
+					  {"c", 50, .cap = 10, .target = FPS},
+					  {.id = NULL}},
+		   1);
+	bench.policy = policy_find("qos");
+	for (int t = 0; t < RUN_S; t++) {
+		for (int i = 0; i < 3; i++) {
+			double served_pct = fmin(want_pct[i], bench.vgpus[i].cap_pct);
+
+			bench_read(&bench.vgpus[i], served_pct / bench.vgpus[i].cap_pct,
+				   i == 2 ? floor(FPS * served_pct / want_pct[i]) : NAN);
+		}
+		bench_step(&bench);
+		late += t > REST_S ? bench.out.n_moves : 0;
+		for (int i = 0; i < 3; i++)
+			bench.vgpus[i].cap_pct = bench.vgpus[i].want_cap_pct;
+	}
+	assert_int_equal(late, 0);
+	assert_in_range(bench.vgpus[0].cap_pct, 30, 32);
+	assert_in_range(bench.vgpus[1].cap_pct, 30, 32);
+	assert_in_range(bench.vgpus[2].cap_pct, 36, 40);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_caps_rest_under_constant_demands),
+		cmocka_unit_test(test_three_that_want_108_percent_rest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,8 +42,30 @@ static void test_the_history_is_the_same_at_all_periods(void **state)
 		assert_near(share[2], 0.5);
 		assert_near(share[40], 0.5);
 		/* The demand falls once in the seconds of a cycle, or in its longer periods. */
-		demand_predict(&bench.vgpus[0], above);
+		demand_predict(&bench.gpu, &bench.vgpus[0], above);
 		assert_true(above[bench.tracks[0].demand.level] < 0.01);
+	}
+}
+
+/* A change once in ten seconds has a probability of 10 % in a second, and of 2 % in 0.2 s. */
+static void test_a_short_period_has_its_part_of_the_changes(void **state)
+{
+	static const double periods[] = {1, 0.5, 0.2};
+	double above[POLICY_LEVELS];
+	struct bench bench;
+
+	(void)state;
+	make(&bench, CONTRACT, 50, 0);
+	learn_load(&bench, 2, COLD);
+	memset(bench.tracks[0].demand.follows, 0, sizeof(bench.tracks[0].demand.follows));
+	bench.tracks[0].demand.follows[1][1] = 900;
+	bench.tracks[0].demand.follows[1][12] = 100;
+	for (size_t i = 0; i < sizeof(periods) / sizeof(periods[0]); i++) {
+		bench.gpu.period_s = periods[i];
+		demand_predict(&bench.gpu, &bench.vgpus[0], above);
+		assert_float_equal(above[1], 0.1 * periods[i], 1e-4);
+		assert_float_equal(above[0], 1, 1e-4);
+		assert_true(above[12] < 1e-4);
 	}
 }
 
@@ -161,6 +183,7 @@ int main(void)
 		cmocka_unit_test(test_a_vgpu_is_cold_for_seconds),
 		cmocka_unit_test(test_a_limited_demand_is_measured_after_a_second),
 		cmocka_unit_test(test_the_history_is_the_same_at_all_periods),
+		cmocka_unit_test(test_a_short_period_has_its_part_of_the_changes),
 		cmocka_unit_test(test_a_second_has_its_largest_demand),
 		cmocka_unit_test(test_counting_errors_change_no_demand),
 		cmocka_unit_test(test_missed_targets_correct_a_demand),
