@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -30,6 +31,7 @@ struct gpu_config {
 	char parent[GPU_PARENT_MAX];
 	char socket[GPU_SOCKET_MAX]; /* lib: socket of the arbiter for programs */
 	char discipline[16];	     /* lib: how the arbiter gives turns; compute/arbiter/table.c */
+	char sharing[16];      /* what a cap is: "hard" or "guarantee"; "": the default, "hard" */
 	int lease_ms;	       /* gvt: time after which a cap expires without renewal; 0: never */
 	double capacity_cores; /* softgpu: size of the GPU in CPU cores */
 	double speed; /* sim, and gvt on gover-sim: seconds of GPU time per second of host time */
@@ -51,6 +53,9 @@ struct gpu_traits {
 	int floor_pct;	     /* smallest cap that the GPU can enforce */
 	int min_interval_ms; /* minimum time between two writes of a cap */
 	enum gpu_share share;
+	/* true: a cap is a share that is always available; its vGPU may use more, up to its ceiling
+	 */
+	bool guarantees;
 	bool creates;	       /* true: the daemon creates and removes vGPUs */
 	bool counts_frames;    /* true: readings contain counted frames or units of work (sim) */
 	enum gpu_unit unit;    /* what the frames of a reading are */
@@ -139,6 +144,20 @@ struct gpu_ops {
 	int (*read_cap)(struct gpu_vgpu *vgpu, int *ret_cap_pct);
 
 	/*
+	 * Makes caps guaranteed shares or, with @guarantee false, limits. Called once after
+	 * open(). Returns a negative errno with a message "sharing = ...": -EOPNOTSUPP means that
+	 * the scheduler of this host has only limits. In a dry run, writes nothing. The function is
+	 * NULL if the backend has only limits.
+	 */
+	int (*set_sharing)(struct gpu *gpu, bool guarantee, struct err *reterr);
+	/*
+	 * Sets the ceiling, 1..100: the limit of the vGPU's whole GPU time, if caps are guaranteed
+	 * shares. Returns -EOPNOTSUPP if the scheduler has no other ceiling than the initial cap.
+	 * The function is NULL if set_sharing() is NULL.
+	 */
+	int (*write_ceiling)(struct gpu_vgpu *vgpu, int ceiling_pct);
+
+	/*
 	 * Limits the device memory of the vGPU to @max_bytes; 0: no limit. A larger allocation then
 	 * fails in the program. Memory that is already allocated stays. The limit may be lost when
 	 * the vGPU is detached. The function is NULL if the backend cannot limit memory.
@@ -190,6 +209,12 @@ const struct gpu_ops *gpu_find(const char *backend);
 const struct gpu_ops *gpu_auto(const struct gpu_config *config);
 /* Returns the backend at @index in the table, or NULL past the end of the table. */
 const struct gpu_ops *gpu_at(size_t index);
+
+/* Returns true if [gpu] sharing of @config requests guaranteed shares. */
+static inline bool gpu_wants_guarantees(const struct gpu_config *config)
+{
+	return strcmp(config->sharing, "guarantee") == 0;
+}
 
 extern const struct gpu_ops gpu_gvt_ops;
 extern const struct gpu_ops gpu_softgpu_ops;

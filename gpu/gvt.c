@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
@@ -29,6 +30,8 @@ struct gpu {
 	char device[PATH_MAX]; /* path of the device in sysfs; "": the configuration has no parent
 				*/
 	double speed;
+	bool dry_run;
+	bool guarantees; /* caps are guaranteed shares */
 	struct gpu_vgpu *attached;
 };
 
@@ -49,6 +52,7 @@ static int open_gpu(const struct gpu_config *config, struct gpu **ret_gpu, struc
 	if (!gpu)
 		return err_fail(reterr, ENOMEM, "gpu %s: out of memory", config->name);
 	gpu->speed = config->speed > 0 ? config->speed : 1;
+	gpu->dry_run = config->dry_run;
 	r = gvt_host_find(config, gpu->dir, reterr);
 	if (r < 0) {
 		free(gpu);
@@ -72,6 +76,7 @@ static void get_traits(const struct gpu *gpu, struct gpu_traits *ret_traits)
 		.floor_pct = 1,
 		.min_interval_ms = 100, /* the scheduler applies a new cap at its next time slot */
 		.share = GPU_HARD_CAP,
+		.guarantees = gpu->guarantees,
 		.sysfs_device = gpu->device[0] ? gpu->device : NULL,
 	};
 }
@@ -102,6 +107,53 @@ static int read_cap_file(int dir, const char *name, int *ret_cap_pct)
 	CLEANUP_CLOSE int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
 
 	return fd < 0 ? -errno : parse_cap(fd, ret_cap_pct);
+}
+
+/* --- sharing --- */
+
+static int read_word(const char *path, char *text, size_t size)
+{
+	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : file_pread_text(fd, text, size);
+}
+
+static int write_word(const char *path, const char *word)
+{
+	CLEANUP_CLOSE int fd = open(path, O_WRONLY | O_CLOEXEC);
+	char text[32];
+	int r;
+
+	if (fd < 0 || pwrite(fd, word, strlen(word), 0) < 0)
+		return -errno;
+	r = read_word(path, text, sizeof(text));
+	if (r < 0)
+		return r;
+	return strcmp(text, word) == 0 ? 0 : -EIO;
+}
+
+static int set_sharing(struct gpu *gpu, bool guarantee, struct err *reterr)
+{
+	const char *word = guarantee ? "guarantee" : "hard";
+	char path[PATH_MAX + sizeof("/gover_sharing")], text[32];
+	int r;
+
+	snprintf(path, sizeof(path), "%s/gover_sharing", gpu->dir);
+	r = read_word(path, text, sizeof(text));
+	if (r >= 0 && strcmp(text, word) != 0 && !gpu->dry_run)
+		r = write_word(path, word);
+	if (r == -ENOENT && !guarantee)
+		return 0;
+	if (r == -ENOENT)
+		return err_fail(reterr, EOPNOTSUPP,
+				"sharing = guarantee: the scheduler of this kernel has only hard "
+				"caps, %s does not exist (allowed: hard)",
+				path);
+	if (r < 0)
+		return err_fail(reterr, -r, "sharing = %s: %s cannot be written: %s", word, path,
+				strerror(-r));
+	gpu->guarantees = guarantee;
+	return 0;
 }
 
 /* --- list --- */
@@ -241,6 +293,8 @@ static int attach_vgpu(struct gpu *gpu, const char *id, uint64_t now_mono_ns,
 	vgpu->busy = vgpu->sched = vgpu->cap = vgpu->lease = -1;
 	vgpu->dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	r = vgpu->dir < 0 ? -errno : open_files(vgpu, reterr);
+	if (r == 0 && gpu->guarantees) /* the driver may have been loaded again since then */
+		r = set_sharing(gpu, true, reterr);
 	if (r == -ENOENT || r == -ENODEV)
 		r = err_fail(reterr, ENOENT, "vGPU %s does not exist in %s", id, gpu->dir);
 	else if (r < 0 && vgpu->dir < 0)
@@ -322,6 +376,16 @@ static int write_cap(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int cap_pct)
 	return write_file(vgpu, &vgpu->cap, "cap", cap_pct);
 }
 
+/* The file is optional: without it, the initial cap is the ceiling. */
+static int write_ceiling(struct gpu_vgpu *vgpu, int ceiling_pct)
+{
+	CLEANUP_CLOSE int fd = openat(vgpu->dir, "cap_ceiling", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return errno == ENOENT ? -EOPNOTSUPP : gone_or(-errno);
+	return gone_or(file_pwrite_i64(fd, ceiling_pct));
+}
+
 static int read_initial_cap(struct gpu_vgpu *vgpu, int *ret_cap_pct)
 {
 	return read_cap_file(vgpu->dir, "initial_cap", ret_cap_pct);
@@ -362,6 +426,8 @@ const struct gpu_ops gpu_gvt_ops = {
 	.read = read_vgpu,
 	.write_cap = write_cap,
 	.read_cap = read_cap,
+	.set_sharing = set_sharing,
+	.write_ceiling = write_ceiling,
 	.read_initial_cap = read_initial_cap,
 	.write_initial_cap = write_initial_cap,
 	.renew = renew,

@@ -169,6 +169,19 @@ int gpu_io_write_memory(struct gpu_io *io, struct gpu_vgpu *vgpu, uint64_t max_b
 	return make_call(io, &call, NULL);
 }
 
+static int run_write_ceiling(struct gpu_io *io, struct call *call)
+{
+	return io->ops->write_ceiling ? io->ops->write_ceiling(call->vgpu, call->number[0])
+				      : -EOPNOTSUPP;
+}
+
+int gpu_io_write_ceiling(struct gpu_io *io, struct gpu_vgpu *vgpu, int ceiling_pct)
+{
+	struct call call = {.run = run_write_ceiling, .vgpu = vgpu, .number = {ceiling_pct}};
+
+	return make_call(io, &call, NULL);
+}
+
 static int run_read_cap(struct gpu_io *io, struct call *call)
 {
 	return io->ops->read_cap(call->vgpu, &call->value);

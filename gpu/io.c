@@ -24,13 +24,38 @@ uint64_t gpu_io_time(const struct gpu_io *io, uint64_t given_ns)
 	return io->threaded ? clock_now().mono_ns : given_ns;
 }
 
+/* A GPU whose caps are not what the configuration says must not be used. */
+static int set_sharing(const struct gpu_io *io, const struct gpu_ops *ops, struct gpu *gpu,
+		       struct err *reterr)
+{
+	bool guarantee = gpu_wants_guarantees(&io->config);
+
+	if (ops->set_sharing)
+		return ops->set_sharing(gpu, guarantee, reterr);
+	if (!guarantee)
+		return 0;
+	return err_fail(reterr, EOPNOTSUPP,
+			"sharing = guarantee: backend %s has only hard caps (allowed: hard)",
+			ops->name);
+}
+
 static int open_gpu(struct gpu_io *io, const struct gpu_ops **ret_ops, struct gpu **ret_gpu,
 		    struct err *reterr)
 {
 	bool automatic = strcmp(io->config.backend, "auto") == 0;
 
+	int r, r_sharing;
+
 	*ret_ops = automatic ? gpu_auto(&io->config) : gpu_find(io->config.backend);
-	return *ret_ops ? (*ret_ops)->open(&io->config, ret_gpu, reterr) : -ENODEV;
+	if (!*ret_ops)
+		return -ENODEV;
+	r = (*ret_ops)->open(&io->config, ret_gpu, reterr);
+	if (r < 0)
+		return r;
+	r_sharing = set_sharing(io, *ret_ops, *ret_gpu, reterr);
+	if (r_sharing < 0)
+		(*ret_ops)->close(*ret_gpu);
+	return r_sharing < 0 ? r_sharing : r;
 }
 
 static void found_vgpu(void *userdata, const char *id, int initial_cap_pct)

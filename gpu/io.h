@@ -87,6 +87,8 @@ int gpu_io_read(struct gpu_io *io, struct gpu_vgpu *vgpu, uint64_t now_mono_ns,
 		struct gpu_reading *ret_reading);
 int gpu_io_write_cap(struct gpu_io *io, struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int cap_pct);
 int gpu_io_read_cap(struct gpu_io *io, struct gpu_vgpu *vgpu, int *ret_cap_pct);
+/* -EOPNOTSUPP: the initial cap is the only ceiling. */
+int gpu_io_write_ceiling(struct gpu_io *io, struct gpu_vgpu *vgpu, int ceiling_pct);
 /* -EOPNOTSUPP: the backend cannot limit memory. */
 int gpu_io_write_memory(struct gpu_io *io, struct gpu_vgpu *vgpu, uint64_t max_bytes);
 /* -EOPNOTSUPP: the backend has no leases. */

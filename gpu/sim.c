@@ -30,6 +30,7 @@
 #include "base/file.h"
 #include "base/parse.h"
 #include "gpu/gpu.h"
+#include "sched/sched.h"
 #include "sim/model/sim.h"
 
 struct gpu {
@@ -100,6 +101,7 @@ static void get_traits(const struct gpu *gpu, struct gpu_traits *ret_traits)
 		.floor_pct = 1,
 		.min_interval_ms = 100,
 		.share = GPU_HARD_CAP,
+		.guarantees = sim_discipline(gpu->sim) == sched_sharing_find("guarantee"),
 		.creates = true,
 		.counts_frames = true,
 		.unit = gpu->unit,
@@ -235,6 +237,18 @@ static int write_cap(struct gpu_vgpu *attached, uint64_t now_mono_ns, int cap_pc
 	}
 	catch_up(attached->gpu, now_mono_ns);
 	return sim_set_cap(attached->gpu->sim, attached->vgpu, cap_pct);
+}
+
+static int set_sharing(struct gpu *gpu, bool guarantee, struct err *reterr)
+{
+	(void)reterr;
+	sim_set_discipline(gpu->sim, sched_sharing_find(guarantee ? "guarantee" : "hard"));
+	return 0;
+}
+
+static int write_ceiling(struct gpu_vgpu *attached, int ceiling_pct)
+{
+	return attached->vgpu ? sim_set_ceiling(attached->vgpu, ceiling_pct) : -ENODEV;
 }
 
 static int read_cap(struct gpu_vgpu *attached, int *ret_cap_pct)
@@ -410,6 +424,8 @@ const struct gpu_ops gpu_sim_ops = {
 	.read = read_vgpu,
 	.write_cap = write_cap,
 	.read_cap = read_cap,
+	.set_sharing = set_sharing,
+	.write_ceiling = write_ceiling,
 	.physical = read_physical,
 	.owner = NULL,
 	.places = NULL,

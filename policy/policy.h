@@ -18,7 +18,7 @@
 #define POLICY_VGPUS_MAX     256  /* largest number of vGPUs on one GPU */
 #define POLICY_WINDOW_MAX    300  /* largest number of stored loads of a vGPU (rule 9) */
 #define POLICY_LEVELS	     16	  /* number of levels of demand (policy/qos/demand.h) */
-#define POLICY_DEMAND_WINDOW 120  /* number of stored demands of a vGPU, one per period */
+#define POLICY_DEMAND_WINDOW 120  /* number of stored demands of a vGPU, one per second */
 #define POLICY_PAST_SLOTS    1024 /* number of stored slots of a vGPU's past */
 #define POLICY_RATES_MAX     120  /* largest number of periods over which a rate is judged */
 #define POLICY_DECISIONS_MAX 16	  /* largest number of decisions in one call */
@@ -82,22 +82,38 @@ enum policy_demand_source {
 	POLICY_DEMAND_PROBED,	/* estimated as a multiple of the use */
 };
 
+/* The GPU time of a frame of one vGPU. */
+struct policy_cost {
+	float frames, busy_s; /* of the last seconds; older ones weigh less; 0: unknown */
+	float block_frames, block_busy_s, block_s; /* of the present second */
+	float age_s;	  /* time since the GPU time of a frame last changed */
+	bool settles;	  /* true: age_s has just become long enough for an exact mean */
+	int short_blocks; /* consecutive seconds below target with a cap that should suffice */
+};
+
 /* The demand of one vGPU as learnt by policy qos (policy/qos/demand.h). All members are 0 for a new
  * vGPU. */
 struct policy_demand {
-	int age;			  /* number of periods seen */
+	float age_s;			  /* time seen */
 	bool known;			  /* true: observed for long enough; false: cold */
 	enum policy_demand_source source; /* source of now_pct */
-	int level;			  /* level of the last measured demand */
-	float now_pct;			  /* demand of the last period, at most the contract */
-	float need_pct;			  /* cap that was expected to serve the last period */
+	float limited_s;	 /* time for which the demand still counts as limited by the GPU */
+	int level;		 /* level of the last measured demand */
+	int counted_level;	 /* level of the last second that was counted */
+	float second_s;		 /* part of the present second that has passed */
+	float second_pct;	 /* largest measured demand of the present second */
+	float second_lately_pct; /* the same, with the contract for an estimated demand */
+	bool second_seen;	 /* true: a demand was measured in the present second */
+	struct policy_cost cost;
+	float now_pct;	  /* demand of the last period, at most the contract */
+	float need_pct;	  /* cap that was expected to serve the last period */
 	float margin_pct; /* added to a predicted demand; grows with each demand above need_pct */
 	float peak_pct[POLICY_LEVELS];		      /* largest demand on each level */
 	float follows[POLICY_LEVELS][POLICY_LEVELS];  /* [a][b]: number of transitions from level a
 							 to level b; older transitions weigh less */
 	int ring_next;				      /* next position in ring_pct */
 	int ring_fill;				      /* number of valid entries in ring_pct */
-	unsigned char ring_pct[POLICY_DEMAND_WINDOW]; /* demands of the last periods */
+	unsigned char ring_pct[POLICY_DEMAND_WINDOW]; /* largest demands of the last seconds */
 };
 
 /* The past demands of one vGPU (policy/qos/futures.h), one for each slot of some seconds. The slots

@@ -62,6 +62,8 @@ static enum ctl_exit add_gpu(struct simulate *simulate, const json_t *object)
 	gpu->step_pct = (int)step_pct;
 	gpu->floor_pct = (int)floor_pct;
 	gpu->weights = strcmp(field_text(object, "share"), "relative_slice") == 0;
+	if (strcmp(field_text(object, "sharing"), "guarantee") == 0)
+		gpu->sharing = POLICY_SHARING_GUARANTEE;
 	gpu->migrates = field_true(object, "migrates");
 	if (recording_new(&gpu->recording) < 0)
 		return ctl_fail(CTL_FAILED, "out of memory");

@@ -25,6 +25,7 @@ struct simulate_gpu {
 	char name[ID_MAX];
 	int step_pct, floor_pct;
 	bool weights; /* true: caps are relative weights, not limits */
+	enum policy_sharing sharing;
 	bool migrates;
 	struct recording *recording;
 	struct recording_facts facts;

@@ -152,6 +152,7 @@ static int make_scenario(const struct simulate *simulate, const struct simulate_
 	scenario->floor_pct = gpu->floor_pct;
 	scenario->migrate = gpu->migrates;
 	scenario->remove_s = REMOVE_S;
+	scenario->sharing = gpu->sharing;
 	if (gpu->weights)
 		strcpy(scenario->discipline, "weight");
 	r = recording_tenants(gpu->recording, scenario, reterr);

@@ -310,6 +310,11 @@ static double gpu_acting(const struct host_gpu *g)
 	return g->mode == GPU_MODE_ACT;
 }
 
+static double gpu_guarantees(const struct host_gpu *g)
+{
+	return gpu_wants_guarantees(&g->config);
+}
+
 static double gpu_selling(const struct host_gpu *g)
 {
 	return g->selling;
@@ -333,6 +338,9 @@ static const struct gpu_metric {
 	{"gover_gpu_telemetry_valid", "gauge", "1 if all busy times are valid, else 0.",
 	 gpu_telemetry},
 	{"gover_gpu_acting", "gauge", "1 if the policy acts on this GPU, else 0.", gpu_acting},
+	{"gover_gpu_guarantees", "gauge",
+	 "1 if caps are shares that are always available, 0 if caps are hard limits.",
+	 gpu_guarantees},
 	{"gover_gpu_selling", "gauge", "1 if selling is on for this GPU, else 0.", gpu_selling},
 };
 

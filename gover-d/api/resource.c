@@ -40,6 +40,7 @@ json_t *resource_encode_gpu(const struct view *view, const struct host_gpu *gpu,
 		[GPU_RELATIVE_SLICE] = "relative_slice",
 	};
 	static const char *const units[] = {[GPU_FRAMES] = "frames", [GPU_WORK] = "work"};
+	const char *sharing = gpu_wants_guarantees(&gpu->config) ? "guarantee" : "hard";
 	int sum_pct = host_gpu_sum_cap_pct(gpu);
 	int initial_pct = host_gpu_sum_initial_cap_pct(gpu);
 	double cores = gpu->traits.capacity_cores;
@@ -55,6 +56,7 @@ json_t *resource_encode_gpu(const struct view *view, const struct host_gpu *gpu,
 	json_encode_add(&o, "unit", json_string(units[host_gpu_unit(gpu, NULL)]));
 	json_encode_add(&o, "limits_memory", json_boolean(gpu->traits.limits_memory));
 	json_encode_add(&o, "share", json_string(shares[gpu->traits.share]));
+	json_encode_add(&o, "sharing", json_string(sharing));
 	json_encode_add(&o, "capacity_cores", json_encode_number(cores > 0 ? cores : NAN));
 	json_encode_add(&o, "vgpus", json_integer(gpu->n_vgpus));
 	json_encode_add(&o, "max_vgpus", json_integer(view->config->offer.max_vgpus));

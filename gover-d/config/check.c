@@ -116,6 +116,30 @@ static int check_units(const struct config *config, struct err *reterr)
 	return 0;
 }
 
+/* backend = auto is checked when the GPU is open, because its backend is known only then. */
+static int check_sharing(const struct config *config, struct err *reterr)
+{
+	for (int g = 0; g < config->n_gpus; g++) {
+		const struct gpu_config *gpu = &config->gpus[g].gpu;
+		const struct gpu_ops *ops = gpu_find(gpu->backend);
+
+		if (!gpu_wants_guarantees(gpu))
+			continue;
+		if (ops && !ops->set_sharing)
+			return err_fail(reterr, EINVAL,
+					"[gpu %s] sharing = guarantee: not possible with backend = "
+					"%s (allowed with this backend: hard)",
+					gpu->name, gpu->backend);
+		if (config->params.paper_mode)
+			return err_fail(reterr, EINVAL,
+					"[gpu %s] sharing = guarantee: not possible with [policy] "
+					"paper_mode = on, because the caps of the paper are hard "
+					"limits (allowed: hard)",
+					gpu->name);
+	}
+	return 0;
+}
+
 static int check_sockets(const struct config *config, struct err *reterr)
 {
 	if (strcmp(config->socket, config->fps_socket) == 0)
@@ -268,7 +292,7 @@ static int check_promise_windows(const struct config *config, struct err *reterr
 static int (*const checks[])(const struct config *config, struct err *reterr) = {
 	config_table_check, check_gpu_names, check_speeds,   check_period,	    check_leases,
 	check_sockets,	    check_tls,	     check_flavor,   flavor_check,	    check_roots,
-	check_fps_sources,  check_units,     check_arbiters, check_promise_windows,
+	check_fps_sources,  check_units,     check_arbiters, check_promise_windows, check_sharing,
 };
 
 int config_check(const struct config *config, struct err *reterr)

@@ -286,6 +286,19 @@ int actuate_memory(struct actuator *actuator, struct host_gpu *gpu, struct vgpu 
 	return r;
 }
 
+int actuate_ceiling(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu)
+{
+	int ceiling_pct = policy_terms_ceiling_pct(&vgpu->contract.terms), r;
+
+	if (actuator->dry_run || !gpu->traits.guarantees || vgpu->ceiling_pct == ceiling_pct)
+		return 0;
+	r = gpu_io_write_ceiling(gpu->io, vgpu->device, ceiling_pct);
+	if (r < 0 && r != -EOPNOTSUPP)
+		return r;
+	vgpu->ceiling_pct = ceiling_pct;
+	return 0;
+}
+
 /* Restores the journal record of the vGPU after its creation failed. */
 static void restore_record(struct cap_journal *journal, const char *id, bool known, int last_pct,
 			   int intent_pct)
@@ -346,6 +359,8 @@ int actuate_create(struct actuator *actuator, struct host_gpu *gpu, struct vgpu 
 	}
 	vgpu->cap_pct = vgpu->expected_cap_pct = cap_pct;
 	vgpu->memory_known = false;
+	vgpu->ceiling_pct = 0;
+	(void)actuate_ceiling(actuator, gpu, vgpu); /* the next tick tries again */
 	return 0;
 }
 

@@ -99,6 +99,13 @@ int actuate_memory(struct actuator *actuator, struct host_gpu *gpu, struct vgpu 
 		   int memory_mib);
 
 /*
+ * With guarantees, sets the ceiling of the whole GPU time to that of the contract, unless it is in
+ * force, or this is a dry run. If the backend has no other ceiling than the initial cap, this stays
+ * the ceiling. Returns 0 or a negative errno; the next tick tries again.
+ */
+int actuate_ceiling(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu);
+
+/*
  * Creates the vGPU in its backend with @cap_pct and attaches it. Errors: CONTROL_E_DRY_RUN,
  * _NOT_STORED, _EXISTS, _INVALID, _DOES_NOT_FIT, _UNSUPPORTED or _NO_ANSWER.
  */

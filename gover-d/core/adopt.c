@@ -103,6 +103,7 @@ static int attach_existing(struct manager *m, struct host_gpu *gpu, struct vgpu 
 	if (r < 0)
 		return r;
 	vgpu->memory_known = false;
+	vgpu->ceiling_pct = 0;
 	/*
 	 * Renew the lease before the cap is read, so that the lease does not expire before the
 	 * first tick.

@@ -57,6 +57,7 @@ void round_view(struct manager *m, struct host_gpu *gpu, struct plan_round *roun
 	gpu->view.name = gpu->config.name;
 	gpu->view.step_pct = gpu->traits.step_pct;
 	gpu->view.floor_pct = gpu->traits.floor_pct;
+	gpu->view.sharing = gpu->traits.guarantees ? POLICY_SHARING_GUARANTEE : POLICY_SHARING_HARD;
 	gpu->view.period_s = round_period_s(m, gpu);
 	gpu->view.migrates = m->config.on_migrate[0] != '\0';
 	gpu->view.selling = may_sell(m, gpu);

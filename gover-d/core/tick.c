@@ -282,8 +282,13 @@ static void count_vgpu(struct manager *m, const struct host_gpu *gpu, struct vgp
 		t->broken_s += v->view.broken ? dt_s : 0;
 		period->broken_s += offer_counts_broken(&gpu->view, &v->view) ? dt_s : 0;
 		if (v->row.util * 100 > m->params.overload_pct) {
+			double error_pct = v->row.load * 100 - v->sampled_cap_pct;
+
+			/* With guarantees, time beyond the cap is no error. */
+			if (error_pct > 0 && gpu->traits.guarantees)
+				error_pct = 0;
 			t->cap_error_s += dt_s;
-			t->cap_error_pct_s += dt_s * fabs(v->row.load * 100 - v->sampled_cap_pct);
+			t->cap_error_pct_s += dt_s * fabs(error_pct);
 		}
 	}
 	if (v->row.fps_valid) {
@@ -345,6 +350,16 @@ static void count_gpu(struct manager *m, struct host_gpu *gpu, struct plan_round
 	offers_tick(m->offers, gpu->config.name, &period, &limits, now);
 }
 
+static void set_ceiling(struct manager *m, struct host_gpu *gpu, struct vgpu *v)
+{
+	int r = actuate_ceiling(&m->actuator, gpu, v);
+
+	if (r < 0 && r != v->ceiling_errno)
+		log_warning("vGPU %s: its ceiling cannot be written: %s", v->contract.id,
+			    strerror(-r));
+	v->ceiling_errno = r;
+}
+
 /* @sweep and @late: see sample_gpu() */
 static void act_on_gpu(struct manager *m, struct host_gpu *gpu, const struct gpu_io_sweep *sweep,
 		       bool late, bool gap, struct instant now)
@@ -361,8 +376,10 @@ static void act_on_gpu(struct manager *m, struct host_gpu *gpu, const struct gpu
 		if (sample)
 			note_lease(v, sample);
 		v->sampled_cap_pct = v->cap_pct;
-		if (sweep && v->device && !v->found && gpu->mode != GPU_MODE_OBSERVE)
-			(void)actuate_memory(&m->actuator, gpu, v, v->contract.memory_mib);
+		if (!sweep || !v->device || v->found || gpu->mode == GPU_MODE_OBSERVE)
+			continue;
+		(void)actuate_memory(&m->actuator, gpu, v, v->contract.memory_mib);
+		set_ceiling(m, gpu, v);
 	}
 	if (sweep)
 		adopt_caps(m, gpu, now);

@@ -67,8 +67,10 @@ struct vgpu {
 	bool cap_unknown;
 	bool memory_known; /* the limit of device memory in force is memory_mib */
 	int memory_mib;
-	int memory_errno; /* errno of the last write of this limit; 0: no error */
-	int write_errno;  /* errno of the last failed cap write since the last tick; 0: none */
+	int ceiling_pct;   /* ceiling last written with guarantees; 0: none yet */
+	int ceiling_errno; /* negative errno of the last write; the same error is logged once */
+	int memory_errno;  /* errno of the last write of this limit; 0: no error */
+	int write_errno;   /* errno of the last failed cap write since the last tick; 0: none */
 	/* the last decision about this vGPU that was recorded and could not be applied */
 	struct {
 		uint64_t at_ns; /* 0: none since the last decision that was applied */

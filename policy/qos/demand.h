@@ -2,8 +2,8 @@
 /*
  * Estimates the demand of one vGPU: the present demand, the demand of the next period, and the
  * recent demands. The range from 0 to the contract is divided into POLICY_LEVELS levels, and the
- * transitions of the demand between levels are counted. The same counts describe loads that switch
- * between idle and busy, loads with scenes, and steady loads.
+ * transitions of the demand between levels are counted, one per second. The same counts describe
+ * loads that switch between idle and busy, loads with scenes, and steady loads.
  */
 #ifndef POLICY_QOS_DEMAND_H
 #define POLICY_QOS_DEMAND_H
@@ -13,13 +13,14 @@
 /*
  * Learns from one period of @vgpu. The busy reading must be valid.
  *
- * With a target and a valid FPS, the demand is the target times the GPU time of a frame. Otherwise
- * the demand is the load. If the load uses the whole time that was available (signal_use()), and
- * the cap is below the contract, the demand is only estimated and no transition is counted. An
+ * With a target and a valid FPS, the demand is the target times the GPU time of a frame, which is a
+ * mean over some seconds if it does not change beyond the errors of counting frames. Otherwise the
+ * demand is the load. If the load uses the whole time that was available (signal_use()), and the
+ * cap is below the contract, the demand is only estimated and no transition is counted. An
  * estimated demand is never below the load.
  *
- * A new vGPU is cold: its demand is assumed to be its contract. It is cold for one period if
- * gpu->migrates is true, and for 15 periods otherwise.
+ * A new vGPU is cold: its demand may become its contract. It is cold for one period if
+ * gpu->migrates is true, and for 15 seconds otherwise.
  */
 void demand_learn(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu);
 
@@ -28,6 +29,10 @@ double demand_tolerance(const struct policy_vgpu *vgpu);
 
 /* Returns the present demand, percent of the GPU, measured or estimated (demand.source). */
 double demand_now_pct(const struct policy_vgpu *vgpu);
+
+/* Returns the cap that serves the tolerated part of the present demand. It includes the error of
+ * counting frames. */
+double demand_tolerated_pct(const struct policy_vgpu *vgpu);
 
 /* Returns the smallest cap with which the present demand stays measurable. Returns 0 if every cap
  * is sufficient, as with guarantees while time is left unused, or if the demand is estimated. */
@@ -49,10 +54,10 @@ void demand_note_need(const struct policy_vgpu *vgpu, double need_pct);
 
 /*
  * Computes for each demand, in whole percent of the GPU, the fraction of the last
- * POLICY_DEMAND_WINDOW periods that had this demand. The contract is taken as the demand of all
- * periods if the vGPU is cold, and of each period in which it used its whole cap. @assume_unseen
- * adds periods with a demand that was not seen yet: the contract, or with frames 1.5 times the
- * largest measured demand.
+ * POLICY_DEMAND_WINDOW seconds with this demand as the largest one. The contract is taken as the
+ * demand of all seconds if the vGPU is cold, and of each second in which it used its whole cap.
+ * @assume_unseen adds seconds with a demand that was not seen yet: the contract, or with frames 1.5
+ * times the largest measured demand.
  */
 void demand_distribution(const struct policy_vgpu *vgpu, bool assume_unseen, double ret_share[101]);
 

@@ -33,8 +33,8 @@ void explain_allocation(const struct policy_gpu *gpu, const struct policy_out *o
 	reason_add_number(decision, "lent_back_pct", reason_sum_moved_pct(out, decision, -1));
 	if (result == ALLOCATION_SHORT)
 		reason_add_text(decision,
-				"all vGPUs together may want %d %%, which exceeds the GPU: as few "
-				"vGPUs as possible get less than they want",
+				"all vGPUs together may want %d %%, which exceeds the GPU: each "
+				"gets at least the smaller of its demand and its share by contract",
 				summary->need_pct);
 	else
 		reason_add_text(decision, "all vGPUs together may want %d %%%s", summary->need_pct,

@@ -3,7 +3,8 @@
  * gover's own policy: caps follow the expected demand of each vGPU, and one more vGPU is sold while
  * a profit is expected. A period with an invalid reading changes nothing.
  *
- * Caps (allocation.h): a cap is cut only if another vGPU may need the cut part.
+ * Caps (allocation.h): a cap is cut only if another vGPU may need the cut part. If more is wanted
+ * than the GPU has, no vGPU gets less than the smaller of its demand and its share by contract.
  * Overload: if the total demand exceeds the GPU, the policy warns of a severe overload and names
  * the vGPU whose migration relieves the GPU enough at the least cost.
  * Selling (profit.h): the expected profit is the price times the probability that the newcomer
@@ -25,13 +26,17 @@
 #include "policy/signal.h"
 #include "policy/steps.h"
 
-#define OVERCOMMITTED_PERIODS \
-	2 /* a total demand above 100 % in this many consecutive periods is a severe overload */
-#define MOVE_FRACTION 0.5 /* a vGPU is named if the overload has cost this part of a move */
-#define COST_FADES_S  600
-#define REPEAT_PERIODS                                                            \
-	30 /* periods after which a vGPU is named again if the overload continues \
-	    */
+#define OVERCOMMITTED_S 2   /* a total demand above 100 % for this time is a severe overload */
+#define REPEAT_S	30  /* after this time, a vGPU is named again if the overload continues */
+#define MOVE_FRACTION	0.5 /* a vGPU is named if the overload has cost this part of a move */
+#define COST_FADES_S	600
+
+/* Returns true if @periods take at least @seconds. Keys in periods count seconds, so that the
+ * policy acts alike at all lengths of a period. */
+static bool lasts(const struct policy_gpu *gpu, int periods, double seconds)
+{
+	return periods * gpu->period_s >= seconds - 1e-6;
+}
 
 static void learn(struct policy_gpu *gpu)
 {
@@ -112,19 +117,22 @@ static bool is_worth_a_move(const struct policy_params *params, const struct pol
 	return gpu->moving.broken_cost >= MOVE_FRACTION * params->price_per_move;
 }
 
-/* Counts the periods of an overload. Returns true if a vGPU must be named for migration now. */
+/* Counts the periods of an overload, which ends after more than overload_periods seconds without
+ * overload. Returns true if a vGPU must be named for migration now. */
 static bool count_overcommitted(const struct policy_params *params, struct policy_gpu *gpu,
 				bool overcommitted)
 {
+	int repeat = (int)fmax(1, round(REPEAT_S / gpu->period_s));
+
 	gpu->overcommitted_run = overcommitted ? gpu->overcommitted_run + 1 : 0;
 	if (gpu->n_vgpus < gpu->severe_vgpus)
 		gpu->severe_run = 0; /* After a removal, the next vGPU is named at once. */
 	gpu->severe_vgpus = gpu->n_vgpus;
-	if (gpu->overcommitted_run >= OVERCOMMITTED_PERIODS) {
+	if (lasts(gpu, gpu->overcommitted_run, OVERCOMMITTED_S)) {
 		gpu->severe_quiet = 0;
-		return is_worth_a_move(params, gpu) && gpu->severe_run++ % REPEAT_PERIODS == 0;
+		return is_worth_a_move(params, gpu) && gpu->severe_run++ % repeat == 0;
 	}
-	if (!overcommitted && ++gpu->severe_quiet > params->overload_periods)
+	if (!overcommitted && lasts(gpu, gpu->severe_quiet++, params->overload_periods))
 		gpu->severe_run = 0;
 	return false;
 }
@@ -142,15 +150,16 @@ static void warn_overcommitted(const struct policy_params *params, struct policy
 			       const struct allocation_summary *summary, struct policy_out *out)
 {
 	bool overcommitted = summary->now_pct > 100;
+	bool severe;
 	struct policy_decision *decision;
 	struct plan none;
 	bool name;
 
 	add_cost(params, gpu, summary->now_pct - 100);
 	name = count_overcommitted(params, gpu, overcommitted);
-	gpu->severe_in_doubt =
-		gpu->severe_run > 0 && gpu->overcommitted_run < OVERCOMMITTED_PERIODS;
-	if (gpu->overcommitted_run >= OVERCOMMITTED_PERIODS)
+	severe = lasts(gpu, gpu->overcommitted_run, OVERCOMMITTED_S);
+	gpu->severe_in_doubt = gpu->severe_run > 0 && !severe;
+	if (severe)
 		gpu->conditions |= POLICY_SEVERE_OVERLOAD;
 	gpu->severe_without_newcomer = !is_caused_by_newcomer(params, gpu, summary->now_pct - 100);
 	if (!name)
@@ -217,7 +226,7 @@ static void sell(const struct policy_params *params, struct policy_gpu *gpu, boo
 	struct fund fund;
 
 	gpu->calm_run = overcommitted || gpu->offered ? 0 : gpu->calm_run + 1;
-	if (gpu->calm_run < params->quiet_periods || !gpu->selling ||
+	if (!lasts(gpu, gpu->calm_run, params->quiet_periods) || !gpu->selling ||
 	    plan_fund(params, gpu, &gpu->flavor, &fund) < 0)
 		return;
 	profit = profit_expect(params, gpu);

@@ -193,7 +193,7 @@ int experiment_new(const struct scenario *scenario, const struct policy *policy,
 	if (r < 0)
 		(void)err_fail(reterr, -r, "out of memory");
 	else
-		(void)sim_set_discipline(experiment->sim, discipline_of(scenario));
+		sim_set_discipline(experiment->sim, discipline_of(scenario));
 	if (r == 0)
 		r = tenants_init(experiment, reterr);
 	if (r == 0)

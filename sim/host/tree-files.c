@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sched/sched.h"
 #include "sim/host/tree-files.h"
 
 /* Parses a decimal number without a sign, like kstrtou32(text, 10) in the kernel. */
@@ -86,6 +87,24 @@ static int store_create(struct tree *tree, const struct tree_node *node, const c
 		uuid[i] = (char)tolower((unsigned char)text[i]);
 	}
 	return tree_add_vgpu(tree, node->gpu, node->type, uuid);
+}
+
+/* --- files of a GPU --- */
+
+static void show_sharing(const struct tree_node *node, char text[TREE_TEXT_MAX])
+{
+	snprintf(text, TREE_TEXT_MAX, "%s", sched_sharing_name(sim_discipline(node->gpu->sim)));
+}
+
+static int store_sharing(struct tree *tree, const struct tree_node *node, const char *text)
+{
+	const struct sched_discipline *discipline = sched_sharing_find(text);
+
+	(void)tree;
+	if (!discipline)
+		return -EINVAL;
+	sim_set_discipline(node->gpu->sim, discipline);
+	return 0;
 }
 
 /* --- files of a vGPU --- */
@@ -186,7 +205,21 @@ static int store_lease(struct tree *tree, const struct tree_node *node, const ch
 	return r;
 }
 
+static void show_ceiling(const struct tree_node *node, char text[TREE_TEXT_MAX])
+{
+	show_int(sim_ceiling(node->vgpu->sim), text);
+}
+
+static int store_ceiling(struct tree *tree, const struct tree_node *node, const char *text)
+{
+	int pct = 0, r = parse_pct(text, &pct);
+
+	(void)tree;
+	return r < 0 ? r : sim_set_ceiling(node->vgpu->sim, pct);
+}
+
 const struct tree_attr tree_attrs[] = {
+	{TREE_GPU, "gover_sharing", 0644, show_sharing, store_sharing},
 	{TREE_TYPE, "name", 0444, show_name, NULL},
 	{TREE_TYPE, "description", 0444, show_description, NULL},
 	{TREE_TYPE, "available_instances", 0444, show_available, NULL},
@@ -200,6 +233,7 @@ const struct tree_attr tree_attrs[] = {
 	{TREE_VGPU_GROUP, "busy_time", 0444, show_busy, NULL},
 	{TREE_VGPU_GROUP, "sched_time", 0444, show_sched, NULL},
 	{TREE_VGPU_GROUP, "cap_lease_ms", 0644, show_lease, store_lease},
+	{TREE_VGPU_GROUP, "cap_ceiling", 0644, show_ceiling, store_ceiling},
 	{.name = NULL},
 };
 

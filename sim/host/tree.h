@@ -5,11 +5,12 @@
  *
  *   class/mdev_bus/GPU                      -> the GPU
  *   bus/mdev/devices/UUID                   -> the vGPU
+ *   devices/pci0000:00/GPU/gover_sharing
  *   devices/pci0000:00/GPU/mdev_supported_types/TYPE/{name,description,available_instances,
  *                                            device_api,create,devices/UUID}
  *   devices/pci0000:00/GPU/UUID/{remove,mdev_type,load}
  *   devices/pci0000:00/GPU/UUID/intel_vgpu/{vgpu_id,cap,initial_cap,busy_time,sched_time,
- *                                            cap_lease_ms}
+ *                                            cap_lease_ms,cap_ceiling}
  *
  * The file "load" does not exist on real hosts. Writing to it sets the workload of the tenant: a
  * demand in percent of the whole GPU, or a text as in sim/model/workload.h.

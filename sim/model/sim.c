@@ -286,12 +286,14 @@ int sim_new(struct sim **ret_sim)
 	return 0;
 }
 
-int sim_set_discipline(struct sim *sim, const struct sched_discipline *discipline)
+void sim_set_discipline(struct sim *sim, const struct sched_discipline *discipline)
 {
-	if (sim->now_ns > 0 || sim->n > 0)
-		return -EBUSY;
-	sched_start(&sim->sched, discipline, 0);
-	return 0;
+	sched_set_discipline(&sim->sched, discipline ? discipline : &sched_disciplines[0]);
+}
+
+const struct sched_discipline *sim_discipline(const struct sim *sim)
+{
+	return sim->sched.discipline;
 }
 
 struct sim *sim_free(struct sim *sim)

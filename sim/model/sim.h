@@ -38,11 +38,9 @@ int sim_new(struct sim **ret_sim);
 /* also frees the vGPUs of @sim; accepts NULL; returns NULL */
 struct sim *sim_free(struct sim *sim);
 
-/*
- * Sets the scheduling discipline. NULL: the default discipline. -EBUSY: time has advanced, or a
- * vGPU was added.
- */
-int sim_set_discipline(struct sim *sim, const struct sched_discipline *discipline);
+/* Sets the scheduling discipline, also while vGPUs run. NULL: the default discipline. */
+void sim_set_discipline(struct sim *sim, const struct sched_discipline *discipline);
+const struct sched_discipline *sim_discipline(const struct sim *sim);
 
 /*
  * Advances time to @to_ns. Handles all events up to and including @to_ns. A @to_ns in the past has

@@ -93,6 +93,34 @@ static bool take(struct rig *rig, const char *name)
 	return unlink(path) == 0;
 }
 
+static void with_guarantees_a_vgpu_uses_idle_time_up_to_its_ceiling(void **state)
+{
+	struct rig rig = new_rig(1);
+	struct gpu_traits traits;
+	struct err err = {""};
+
+	(void)state;
+	ops->traits(rig.gpu, &traits);
+	assert_false(traits.guarantees);
+	assert_int_equal(ops->set_sharing(rig.gpu, true, &err), 0);
+	ops->traits(rig.gpu, &traits);
+	assert_true(traits.guarantees);
+	read_at(&rig, START);
+	set_workload(&rig, "busy");
+	assert_int_equal(ops->write_cap(rig.a, START, 20), 0);
+	assert_int_equal(read_at(&rig, START + NS_PER_S).busy_ns, NS_PER_S / 2);
+	assert_int_equal(ops->write_ceiling(rig.a, 80), 0);
+	assert_int_equal(ops->write_ceiling(rig.a, 101), -EINVAL);
+	(void)read_at(&rig, START + 2 * NS_PER_S);
+	assert_in_range(read_at(&rig, START + 3 * NS_PER_S).busy_ns, 2050 * NS_PER_MS,
+			2100 * NS_PER_MS);
+	assert_int_equal(ops->set_sharing(rig.gpu, false, &err), 0);
+	(void)read_at(&rig, START + 4 * NS_PER_S);
+	assert_in_range(read_at(&rig, START + 4 * NS_PER_S).busy_ns, 2250 * NS_PER_MS,
+			2300 * NS_PER_MS);
+	free_rig(&rig);
+}
+
 static void traits_describe_the_gpu(void **state)
 {
 	struct rig rig = new_rig(1);
@@ -426,6 +454,7 @@ static void a_removed_control_folder_changes_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(with_guarantees_a_vgpu_uses_idle_time_up_to_its_ceiling),
 		cmocka_unit_test(traits_describe_the_gpu),
 		cmocka_unit_test(the_configuration_selects_the_unit),
 		cmocka_unit_test(a_missing_control_folder_is_reported),

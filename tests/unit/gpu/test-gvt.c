@@ -86,6 +86,58 @@ static void with_several_gpus_each_needs_a_name(void **state)
 	assert_string_equal(listed, B "=40 ");
 }
 
+static void sharing_is_written_to_the_file_of_the_gpu(void **state)
+{
+	struct gpu_traits traits;
+	struct gpu_vgpu *vgpu;
+	char path[192], text[32];
+	int fd;
+
+	(void)state;
+	make_parent(P1, "i915-GVTg_V5_8");
+	make_vgpu(P1, A, 30);
+	write_file("hard\n", "class/mdev_bus/%s/gover_sharing", P1);
+	write_file("40\n", "class/mdev_bus/%s/%s/intel_vgpu/cap_ceiling", P1, A);
+	open_gpu(ops);
+	assert_int_equal(ops->set_sharing(gpu, true, &err), 0);
+	ops->traits(gpu, &traits);
+	assert_true(traits.guarantees);
+	snprintf(path, sizeof(path), "%s/class/mdev_bus/" P1 "/gover_sharing", root);
+	fd = open(path, O_RDONLY);
+	assert_true(file_pread_text(fd, text, sizeof(text)) > 0);
+	close(fd);
+	assert_string_equal(text, "guarantee");
+	vgpu = attach(A);
+	assert_int_equal(ops->write_ceiling(vgpu, 75), 0);
+	snprintf(path, sizeof(path), "%s/class/mdev_bus/" P1 "/" A "/intel_vgpu/cap_ceiling", root);
+	fd = open(path, O_RDONLY);
+	assert_true(file_pread_text(fd, text, sizeof(text)) > 0);
+	close(fd);
+	assert_string_equal(text, "75");
+	ops->detach(vgpu);
+}
+
+static void a_kernel_without_the_file_has_only_hard_caps(void **state)
+{
+	struct gpu_traits traits;
+	struct gpu_vgpu *vgpu;
+
+	(void)state;
+	make_parent(P1, "i915-GVTg_V5_8");
+	make_vgpu(P1, A, 30);
+	open_gpu(ops);
+	assert_int_equal(ops->set_sharing(gpu, false, &err), 0);
+	assert_int_equal(ops->set_sharing(gpu, true, &err), -EOPNOTSUPP);
+	assert_non_null(strstr(err.msg, "sharing = guarantee: the scheduler of this kernel has "
+					"only hard caps, "));
+	assert_non_null(strstr(err.msg, P1 "/gover_sharing does not exist (allowed: hard)"));
+	ops->traits(gpu, &traits);
+	assert_false(traits.guarantees);
+	vgpu = attach(A);
+	assert_int_equal(ops->write_ceiling(vgpu, 75), -EOPNOTSUPP);
+	ops->detach(vgpu);
+}
+
 static void a_missing_gpu_is_rejected_with_a_list_of_the_others(void **state)
 {
 	(void)state;
@@ -377,6 +429,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIGGED(the_only_gpu_need_not_be_named),
+		RIGGED(sharing_is_written_to_the_file_of_the_gpu),
+		RIGGED(a_kernel_without_the_file_has_only_hard_caps),
 		RIGGED(with_several_gpus_each_needs_a_name),
 		RIGGED(a_missing_gpu_is_rejected_with_a_list_of_the_others),
 		RIGGED(a_host_without_mediated_devices_has_no_gpu),

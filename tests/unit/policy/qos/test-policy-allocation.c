@@ -61,34 +61,61 @@ static const struct row {
 	{"the demands fit without margins",
 	 {{"a", 60, 50, .now = 60}, {"b", 50, 50, .now = 41}}, ALLOCATION_TIGHT, "a 59, b 41",
 	 .now_pct = 100, .need_pct = 100},
-	{"caps that suffice without margins do not change",
+	{"caps that lack a step, but serve 98 %, do not change",
 	 {{"a", 60, 59, .now = 60}, {"b", 50, 41, .now = 41}}, ALLOCATION_KEPT, "a 59, b 41",
-	 .now_pct = 100, .need_pct = 100},
-	{"too much demand: the smallest is served, and stays measurable",
-	 {{"a", 60, 50, .now = 60}, {"b", 50, 50, .now = 50}}, ALLOCATION_SHORT, "a 50, b 50",
+	 .now_pct = 100, .need_pct = 101},
+	{"caps that lack two steps do change",
+	 {{"a", 70, 68, .now = 69.4}, {"b", 50, 31, .now = 29}}, ALLOCATION_MET, "a 70, b 30",
+	 .now_pct = 98, .need_pct = 99},
+	{"too much demand: the contracts divide the GPU",
+	 {{"a", 60, 50, .now = 60}, {"b", 50, 50, .now = 50}}, ALLOCATION_SHORT, "a 55, b 45",
 	 .now_pct = 108, .need_pct = 108},
-	{"as many vGPUs as possible are served: two of three",
-	 {{"a", 60, 34, .now = 60}, {"b", 50, 33, .now = 40}, {"c", 50, 33, .now = 30}},
-	 ALLOCATION_SHORT, "a 25, b 42, c 33", .now_pct = 129, .need_pct = 129},
+	{"the unused part of a share serves whole demands, the smallest missing part first",
+	 {{"a", 50, 34, .now = 50}, {"b", 50, 33, .now = 36}, {"c", 50, 33, .now = 20}},
+	 ALLOCATION_SHORT, "a 44, b 36, c 20", .now_pct = 105, .need_pct = 105},
 	{"among equal demands the lowest id is served",
-	 {{"b", 60, 50, .now = 60}, {"a", 60, 50, .now = 60}}, ALLOCATION_SHORT, "b 40, a 60",
-	 .now_pct = 118, .need_pct = 118},
+	 {{"b", 60, 40, .now = 45}, {"a", 60, 40, .now = 45}, {"c", 60, 20, .now = 20}},
+	 ALLOCATION_SHORT, "b 35, a 45, c 20", .now_pct = 110, .need_pct = 110},
+	{"a demand that is served stays served",
+	 {{"b", 60, 45, .now = 45}, {"a", 60, 35, .now = 45}, {"c", 60, 20, .now = 20}},
+	 ALLOCATION_SHORT, "b 45, a 35, c 20", .now_pct = 110, .need_pct = 110},
+	{"... but not in place of two others",
+	 {{"a", 50, 25, .now = 31}, {"b", 50, 38, .now = 37}, {"c", 50, 25, .now = 31},
+	  {"d", 50, 12, .now = 12}},
+	 ALLOCATION_SHORT, "a 31, b 26, c 31, d 12", .now_pct = 111, .need_pct = 111},
+	{"caps that are as good as the planned ones do not change",
+	 {{"a", 50, 42, .now = 50}, {"b", 50, 37, .now = 36}, {"c", 50, 21, .now = 20}},
+	 ALLOCATION_SHORT, "a 42, b 37, c 21", .now_pct = 105, .need_pct = 105},
+	{"... unless a demand is not served",
+	 {{"a", 50, 45, .now = 50}, {"b", 50, 35, .now = 36}, {"c", 50, 20, .now = 20}},
+	 ALLOCATION_SHORT, "a 44, b 36, c 20", .now_pct = 105, .need_pct = 105},
+	{"... or a part of the GPU belongs to no cap",
+	 {{"a", 50, 42, .now = 50}, {"b", 50, 36, .now = 36}, {"c", 50, 20, .now = 20}},
+	 ALLOCATION_SHORT, "a 44, b 36, c 20", .now_pct = 105, .need_pct = 105},
+	{"a floor above the share counts",
+	 {{"a", 80, 50, .now = 80}, {"b", 20, 50, .now = 20, .min_cap = 20},
+	  {"c", 20, 50, .now = 20}},
+	 ALLOCATION_SHORT, "a 64, b 20, c 16", .now_pct = 119, .need_pct = 119},
+	{"without frames, a demand is served only if it stays measurable",
+	 {{"a", 50, 34, .now = 50}, {"b", 50, 33, .now = 36, .bare = true},
+	  {"c", 50, 33, .now = 20, .bare = true}},
+	 ALLOCATION_SHORT, "a 41, b 38, c 21", .now_pct = 105, .need_pct = 108},
 	{"all present demands are served: the rest goes where it lowers the risk of a miss most",
 	 {{"a", 60, 50, .now = 30, .next = 54, .chance = 0.5},
 	  {"b", 60, 50, .now = 30, .next = 54, .chance = 0.4}},
 	 ALLOCATION_SHORT, "a 53, b 47", .now_pct = 60, .need_pct = 106},
-	{"two unknown demands get equal parts",
+	{"two unknown demands get their shares, and divide the rest by contract",
 	 {{"a", 50, 12, .now = 37, .source = POLICY_DEMAND_PROBED},
 	  {"b", 50, 16, .now = 49, .source = POLICY_DEMAND_PROBED}, {"c", 50, 20, .now = 18}},
-	 ALLOCATION_SHORT, "a 37, b 43, c 20", .now_pct = 116, .need_pct = 116},
-	{"an estimate by habit is served before equal parts",
-	 {{"a", 50, 12, .now = 31, .source = POLICY_DEMAND_BY_HABIT},
-	  {"b", 50, 12, .now = 37, .source = POLICY_DEMAND_PROBED}, {"c", 50, 50, .now = 40}},
-	 ALLOCATION_SHORT, "a 31, b 19, c 50", .now_pct = 138, .need_pct = 138},
-	{"an estimated demand takes nothing from a measured one",
-	 {{"a", 60, 20, .now = 50, .source = POLICY_DEMAND_BY_HABIT}, {"b", 50, 45, .now = 45},
-	  {"c", 50, 35, .now = 35}},
-	 ALLOCATION_SHORT, "a 20, b 45, c 35", .now_pct = 139, .need_pct = 139},
+	 ALLOCATION_SHORT, "a 37, b 45, c 18", .now_pct = 116, .need_pct = 116},
+	{"an estimate by habit is served before a probe",
+	 {{"a", 50, 12, .now = 40, .source = POLICY_DEMAND_BY_HABIT},
+	  {"b", 50, 12, .now = 45, .source = POLICY_DEMAND_PROBED}, {"c", 50, 20, .now = 15}},
+	 ALLOCATION_SHORT, "a 40, b 45, c 15", .now_pct = 113, .need_pct = 113},
+	{"above the shares, an estimated demand takes nothing from a measured one",
+	 {{"a", 50, 20, .now = 48, .source = POLICY_DEMAND_BY_HABIT}, {"b", 50, 40, .now = 40},
+	  {"c", 50, 20, .now = 15}},
+	 ALLOCATION_SHORT, "a 45, b 40, c 15", .now_pct = 104, .need_pct = 104},
 	{"if the GPU has room, an estimated demand is served at once",
 	 {{"a", 50, 12, .now = 37, .source = POLICY_DEMAND_PROBED}, {"b", 50, 50, .now = 18}},
 	 ALLOCATION_MET, "a 50, b 50", .now_pct = 68, .need_pct = 68},
@@ -109,7 +136,7 @@ static const struct row {
 	 {{"a", 60, 30, .now = 32}, {"b", 70, 70, .now = 21}}, ALLOCATION_MET, "a 40, b 60",
 	 .step = 5, .now_pct = 60, .need_pct = 60},
 	{"a cap is rounded up, so that it serves the whole demand",
-	 {{"a", 60, 30, .now = 30.0005}, {"b", 48, 48, .now = 10}}, ALLOCATION_MET, "a 33, b 48",
+	 {{"a", 60, 29, .now = 30.0005}, {"b", 48, 48, .now = 10}}, ALLOCATION_MET, "a 33, b 48",
 	 .now_pct = 40, .need_pct = 41},
 	{"a probability above 1 % is served",
 	 {{"a", 60, 30, .now = 30, .next = 50, .chance = 0.012}, {"b", 48, 48, .now = 10}},
@@ -121,7 +148,7 @@ static const struct row {
 	 {{"a", 60, 40, .now = 30}, {"b", 60, 60, .now = 20}}, ALLOCATION_MET, "a 35, b 25",
 	 .spared = 40, .now_pct = 90, .need_pct = 90},
 	{"the spared percent may not fit",
-	 {{"a", 60, 40, .now = 30}, {"b", 60, 60, .now = 20}}, ALLOCATION_SHORT, "a 19, b 21",
+	 {{"a", 60, 40, .now = 30}, {"b", 60, 60, .now = 20}}, ALLOCATION_SHORT, "a 20, b 20",
 	 .spared = 60, .now_pct = 110, .need_pct = 110},
 };
 /* The expected demands exceed the GPU, so the result is ALLOCATION_SHORT. */
@@ -130,54 +157,38 @@ static const struct {
 	struct want wants[5];
 	const char *caps;
 } scarce_rows[] = {
-	{"a probe needs 4 % for each unknown demand",
+	{"an unknown demand is served before a known risk",
 	 {{"a", 50, 12, .now = 37, .source = POLICY_DEMAND_PROBED},
-	  {"b", 60, 30, .now = 30, .next = 34, .chance = 0.5}, {"c", 52, 52, .now = 52}},
-	 "a 16, b 32, c 52"},
-	{"with less than 4 %, a known risk is served instead",
-	 {{"a", 50, 12, .now = 37, .source = POLICY_DEMAND_PROBED},
-	  {"b", 60, 30, .now = 30, .next = 34, .chance = 0.5}, {"c", 53, 53, .now = 53}},
-	 "a 13, b 34, c 53"},
-	{"a known risk is served before an unknown demand with a small contract",
+	  {"b", 60, 30, .now = 30, .next = 40, .chance = 0.5}, {"c", 53, 33, .now = 33}},
+	 "a 37, b 30, c 33"},
+	{"an unknown demand is served before a larger demand on the same level",
 	 {{"a", 15, 12, .now = 15, .source = POLICY_DEMAND_PROBED},
 	  {"b", 60, 30, .now = 30, .next = 34, .chance = 0.5}, {"c", 53, 53, .now = 53}},
-	 "a 13, b 34, c 53"},
-	{"a larger demand on the same level is a risk, too",
-	 {{"a", 50, 12, .now = 37, .source = POLICY_DEMAND_PROBED},
-	  {"b", 60, 30, .now = 31, .next = 35, .chance = 0.5}, {"c", 52, 52, .now = 52}},
-	 "a 13, b 35, c 52"},
-	{"a vGPU with an unknown demand keeps the cap that it uses",
+	 "a 15, b 32, c 53"},
+	{"a vGPU with an unknown demand gets no more than its share from measured demands",
 	 {{"a", 50, 41, .now = 50, .load = 40.2, .source = POLICY_DEMAND_PROBED},
 	  {"b", 60, 59, .now = 60}},
-	 "a 41, b 59"},
-	{"an estimate by habit may use all that is left",
-	 {{"a", 50, 12, .now = 31, .source = POLICY_DEMAND_BY_HABIT},
-	  {"b", 50, 12, .now = 37, .source = POLICY_DEMAND_PROBED}, {"c", 57, 57, .now = 57}},
-	 "a 31, b 12, c 57"},
+	 "a 45, b 55"},
 	{"of two estimates by habit, the smaller raise is made first",
-	 {{"a", 50, 12, .now = 40, .source = POLICY_DEMAND_BY_HABIT},
-	  {"b", 50, 12, .now = 31, .source = POLICY_DEMAND_BY_HABIT}, {"c", 46, 46, .now = 46}},
-	 "a 23, b 31, c 46"},
+	 {{"a", 50, 12, .now = 45, .source = POLICY_DEMAND_BY_HABIT},
+	  {"b", 50, 12, .now = 40, .source = POLICY_DEMAND_BY_HABIT}, {"c", 50, 16, .now = 16}},
+	 "a 44, b 40, c 16"},
 	{"in any order of the ids",
-	 {{"b", 50, 12, .now = 40, .source = POLICY_DEMAND_BY_HABIT},
-	  {"a", 50, 12, .now = 31, .source = POLICY_DEMAND_BY_HABIT}, {"c", 46, 46, .now = 46}},
-	 "b 23, a 31, c 46"},
+	 {{"b", 50, 12, .now = 45, .source = POLICY_DEMAND_BY_HABIT},
+	  {"a", 50, 12, .now = 40, .source = POLICY_DEMAND_BY_HABIT}, {"c", 50, 16, .now = 16}},
+	 "b 44, a 40, c 16"},
 	{"of two equal estimates by habit, that of the lowest id is served",
-	 {{"a", 50, 12, .now = 31, .source = POLICY_DEMAND_BY_HABIT},
-	  {"b", 50, 12, .now = 31, .source = POLICY_DEMAND_BY_HABIT}, {"c", 51, 51, .now = 51}},
-	 "a 31, b 18, c 51"},
-	{"the risk of an idle vGPU is its probability",
+	 {{"b", 50, 12, .now = 45, .source = POLICY_DEMAND_BY_HABIT},
+	  {"a", 50, 12, .now = 45, .source = POLICY_DEMAND_BY_HABIT}, {"c", 50, 16, .now = 16}},
+	 "b 39, a 45, c 16"},
+	{"the risk of an idle vGPU is its probability; the rest is divided by contract",
 	 {{"a", 60, 30, .now = 30, .next = 54, .chance = 0.5},
 	  {"b", 60, 2, .now = 1, .next = 22, .chance = 0.4}, {"c", 36, 36, .now = 36}},
-	 "a 60, b 4, c 36"},
-	{"if the demand now is not served, a smaller next demand with a larger chance is",
+	 "a 58, b 6, c 36"},
+	{"a present demand is served before a next one",
 	 {{"a", 60, 20, .now = 60, .next = 20, .chance = 0.5},
 	  {"b", 60, 30, .now = 30, .next = 54, .chance = 0.5}, {"c", 42, 42, .now = 42}},
-	 "a 26, b 32, c 42"},
-	{"... but not one with a smaller chance",
-	 {{"a", 60, 20, .now = 60, .next = 20, .chance = 0.4},
-	  {"b", 60, 30, .now = 30, .next = 54, .chance = 0.5}, {"c", 42, 42, .now = 42}},
-	 "a 5, b 53, c 42"},
+	 "a 41, b 30, c 29"},
 	{"a raise for a risk may use all that is left",
 	 {{"a", 60, 50, .now = 10}, {"b", 60, 30, .now = 30, .next = 54, .chance = 0.5},
 	  {"c", 31, 31, .now = 31}, {"d", 60, 5, .now = 4, .next = 40, .chance = 0.1}},
@@ -186,30 +197,18 @@ static const struct {
 	 {{"b", 60, 30, .now = 30, .next = 54, .chance = 0.5},
 	  {"a", 60, 30, .now = 30, .next = 54, .chance = 0.5}},
 	 "b 40, a 60"},
-	{"the rest goes to the smallest cap with an unknown demand",
-	 {{"a", 50, 20, .now = 50, .source = POLICY_DEMAND_PROBED},
-	  {"b", 50, 12, .now = 36, .source = POLICY_DEMAND_PROBED}, {"c", 63, 63, .now = 63}},
-	 "a 20, b 17, c 63"},
-	{"also if it is a single step",
-	 {{"a", 50, 20, .now = 50, .source = POLICY_DEMAND_PROBED},
-	  {"b", 50, 12, .now = 36, .source = POLICY_DEMAND_PROBED}, {"c", 67, 67, .now = 67}},
-	 "a 20, b 13, c 67"},
+	{"equal risks: the one that is served stays served",
+	 {{"b", 60, 55, .now = 30, .next = 54, .chance = 0.5},
+	  {"a", 60, 30, .now = 30, .next = 54, .chance = 0.5}},
+	 "b 60, a 40"},
 	{"equal caps with unknown demands grow together, also above the estimates",
 	 {{"a", 50, 12, .now = 14, .source = POLICY_DEMAND_PROBED},
 	  {"b", 50, 12, .now = 14, .source = POLICY_DEMAND_PROBED}, {"c", 55, 55, .now = 55}},
 	 "a 23, b 22, c 55"},
-	{"a served cap of at most 1.2 times the need and 2 % stays",
-	 {{"a", 60, 26, .now = 19.3}, {"b", 50, 12, .now = 37, .source = POLICY_DEMAND_PROBED},
-	  {"c", 40, 40, .now = 40}},
-	 "a 26, b 34, c 40"},
-	{"a larger one is cut to the need",
-	 {{"a", 60, 27, .now = 19.3}, {"b", 50, 12, .now = 37, .source = POLICY_DEMAND_PROBED},
-	  {"c", 40, 40, .now = 40}},
-	 "a 20, b 40, c 40"},
-	{"the rest is too small for the risk of c: it stays with the present caps, by id",
+	{"the rest is too small for the risk of c: it stays with the present caps",
 	 {{"a", 60, 40, .now = 10}, {"b", 60, 40, .now = 10},
 	  {"c", 90, 20, .now = 60, .next = 85, .chance = 0.5}},
-	 "a 26, b 11, c 63"},
+	 "a 20, b 20, c 60"},
 };
 /* clang-format on */
 
@@ -386,6 +385,72 @@ static void test_any_demands_fit_in_any_order(void **state)
 		assert_true(seen[i] > 0);
 }
 
+/* With guarantees, b has what it wants although its cap is smaller. */
+static void test_spare_time_may_serve_a_demand(void **state)
+{
+	static const struct {
+		const char *rule;
+		enum policy_sharing sharing;
+		bool is_short;
+		const char *caps;
+	} served[] = {
+		{"a hard cap limits b", POLICY_SHARING_HARD, false, "a 44, b 36, c 20"},
+		{"b has its target", POLICY_SHARING_GUARANTEE, false, "a 45, b 35, c 20"},
+		{"b misses its target", POLICY_SHARING_GUARANTEE, true, "a 44, b 36, c 20"},
+	};
+	static const struct want wants[] = {
+		{"a", 50, 45, .now = 50}, {"b", 50, 35, .now = 36}, {"c", 50, 20, .now = 20}, {0}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(served) / sizeof(served[0]); i++) {
+		struct allocation_summary view;
+		struct bench bench;
+		struct plan plan;
+
+		print_message("  %s\n", served[i].rule);
+		want_init(&bench, wants, 1);
+		bench.gpu.sharing = served[i].sharing;
+		bench.vgpus[1].short_of_target = served[i].is_short;
+		(void)allocation_plan(&bench.params, &bench.gpu, 0, &plan, &view);
+		assert_string_equal(caps_of(&bench, &plan), served[i].caps);
+	}
+}
+
+/* Without holds and floors, the share of a vGPU is its part of all contracts. */
+static void test_no_vgpu_gets_less_than_its_entitlement(void **state)
+{
+	static const char *const ids[] = {"a", "b", "c", "d", "e", "f"};
+	int scarce = 0;
+
+	(void)state;
+	for (int run = 0; run < 5000; run++) {
+		int n = random_int(2, 6), contracts_pct = 0;
+		struct want wants[7] = {{.id = NULL}};
+		struct allocation_summary view;
+		struct bench bench;
+		struct plan plan;
+
+		for (int i = 0; i < n; i++) {
+			wants[i] = random_want(ids[i], random_int(1, 100 / n));
+			wants[i].min_cap = 0;
+			wants[i].held = false;
+			contracts_pct += wants[i].contract;
+		}
+		want_init(&bench, wants, 1);
+		scarce += allocation_plan(&bench.params, &bench.gpu, 0, &plan, &view) ==
+			  ALLOCATION_SHORT;
+		for (int i = 0; i < n; i++) {
+			int cap_pct = wants[i].cap + plan.delta_pct[i];
+			double entitled_pct = fmin(0.98 * wants[i].now,
+						   100.0 * wants[i].contract / contracts_pct);
+
+			assert_true(cap_pct > entitled_pct - 1);
+		}
+	}
+	print_message("  %d of 5000 GPUs are too small\n", scarce);
+	assert_true(scarce > 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -393,6 +458,8 @@ int main(void)
 		cmocka_unit_test(test_scarce_caps),
 		cmocka_unit_test(test_the_summary_names_the_largest_raise),
 		cmocka_unit_test(test_any_demands_fit_in_any_order),
+		cmocka_unit_test(test_spare_time_may_serve_a_demand),
+		cmocka_unit_test(test_no_vgpu_gets_less_than_its_entitlement),
 	};
 	const char *seed = getenv("GOVER_TEST_SEED");
 

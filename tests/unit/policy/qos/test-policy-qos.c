@@ -121,13 +121,13 @@ static void test_the_sentence_of_moved_caps(void **state)
 					    {.id = NULL}});
 	for (int i = 0; i < 2; i++) {
 		bench.tracks[i].demand.known = true;
-		bench.tracks[i].demand.age = 1;
+		bench.tracks[i].demand.age_s = 1;
 	}
 	run_period(&bench, (double[]){57, 10});
 	check_said(&bench, POLICY_SHARE,
 		   "a wants 57.0 % of the GPU now and may want up to 59 % in the next period; all "
-		   "vGPUs together may want 128 %, which exceeds the GPU: as few vGPUs as possible "
-		   "get less than they want: b 70 -> 41 %, a 30 -> 59 %",
+		   "vGPUs together may want 128 %, which exceeds the GPU: each gets at least the "
+		   "smaller of its demand and its share by contract: b 70 -> 41 %, a 30 -> 59 %",
 		   "demand_pct=57 need_pct=59 margin_pct=0.495 u_pct=100 cap_pct=30 all_now_pct=66 "
 		   "all_need_pct=128 lent_back_pct=29");
 }
@@ -284,6 +284,31 @@ static void test_a_vgpu_that_stays_is_named_again(void **state)
 		note(&bench, t, named, sizeof(named));
 	}
 	assert_string_equal(named, "2 32 62");
+}
+
+/* Fifty percent more is wanted than there is. */
+static void test_an_overload_is_counted_in_seconds(void **state)
+{
+	static const struct {
+		double period_s;
+		const char *named; /* periods */
+	} rows[] = {{0.2, "10 160 310"}, {1, "2 32 62"}, {2, "1 16 31"}, {5, "1 7 13"}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		double want_pct[5];
+		char named[64] = "";
+		struct bench bench;
+
+		make_overcommitted(&bench, &choices[0], want_pct);
+		bench.gpu.period_s = rows[i].period_s;
+		for (int t = 1; t * rows[i].period_s <= 65; t++) {
+			run_period(&bench, want_pct);
+			apply(&bench);
+			note(&bench, t, named, sizeof(named));
+		}
+		assert_string_equal(named, rows[i].named);
+	}
 }
 
 static void test_after_a_removal_the_next_vgpu_is_named_at_once(void **state)
@@ -500,6 +525,7 @@ int main(void)
 		cmocka_unit_test(test_the_vgpu_to_migrate_in_any_order),
 		cmocka_unit_test(test_an_overload_that_ends_with_the_newcomer_is_caused_by_it),
 		cmocka_unit_test(test_a_vgpu_that_stays_is_named_again),
+		cmocka_unit_test(test_an_overload_is_counted_in_seconds),
 		cmocka_unit_test(test_after_a_removal_the_next_vgpu_is_named_at_once),
 		cmocka_unit_test(test_a_pause_starts_another_overload),
 		cmocka_unit_test(test_a_demand_of_the_whole_gpu_is_no_overload),

@@ -7,14 +7,19 @@
 
 #include "policy/qos/demand.h"
 
+#define WANT_FPS                                                                        \
+	100 /* with this target, a vGPU tolerates 98 % of its demand, as without frames \
+	     */
+
 /* A vGPU whose demand is @now. In the next period it is @next with probability @chance, and @now
- * otherwise. */
+ * otherwise. The demand is measured by frames, so that it is known with any cap. */
 struct want {
 	const char *id; /* NULL ends the list */
 	int contract, cap;
 	double now, next, chance;
 	int min_cap;
 	bool held, burst;
+	bool bare; /* no frames: the demand is known only with a cap above it */
 	enum policy_demand_source source; /* how @now was measured or estimated */
 	double load; /* with an estimated demand: the load in percent; 0: the whole cap */
 };
@@ -24,6 +29,7 @@ static inline int want_see(const struct policy_gpu *gpu, struct policy_vgpu *vgp
 {
 	vgpu->load = pct / 100;
 	vgpu->util = 0.5;
+	vgpu->fps = vgpu->terms.target_fps;
 	demand_learn(gpu, vgpu);
 	return vgpu->track->demand.level;
 }
@@ -51,13 +57,17 @@ static inline void want_init(struct bench *bench, const struct want *wants, int 
 	struct given given[BENCH_MAX + 1] = {{0}};
 
 	for (int i = 0; i < BENCH_MAX && wants[i].id; i++)
-		given[i] = (struct given){wants[i].id,		 wants[i].contract,
-					  .cap = wants[i].cap,	 .min_cap = wants[i].min_cap,
-					  .held = wants[i].held, .burst = wants[i].burst};
+		given[i] = (struct given){wants[i].id,
+					  wants[i].contract,
+					  .cap = wants[i].cap,
+					  .min_cap = wants[i].min_cap,
+					  .held = wants[i].held,
+					  .burst = wants[i].burst,
+					  .target = wants[i].bare ? 0 : WANT_FPS};
 	bench_init(bench, given, step_pct);
 	bench->policy = policy_find("qos");
 	for (int i = 0; i < bench->gpu.n_vgpus; i++) {
-		bench->vgpus[i].fps_valid = false;
+		bench->vgpus[i].fps_valid = !wants[i].bare;
 		want_learn(&bench->gpu, &bench->vgpus[i], &wants[i]);
 	}
 }

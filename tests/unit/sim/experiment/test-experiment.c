@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests the control loop: the input of the policy, and the effects of its decisions. */
+#include "base/clock.h"
+#include "sched/sched.h"
 #include "sim/model/sim.h"
 #include "tests/unit/sim/experiment/test-experiment.h"
 
@@ -112,19 +114,26 @@ static void with_guarantees_a_vgpu_uses_idle_time_up_to_its_contract(void **stat
 	assert_true(fabs(seen_vgpus[0].load - 1) < 0.001);
 }
 
-static void a_discipline_cannot_be_changed_later(void **state)
+static void a_discipline_can_be_changed_while_a_vgpu_runs(void **state)
 {
+	struct workload workload;
 	struct sim_vgpu *vgpu;
 	struct sim *sim;
 
 	(void)state;
 	assert_int_equal(sim_new(&sim), 0);
-	assert_int_equal(sim_set_discipline(sim, NULL), 0);
 	assert_int_equal(sim_add(sim, "a", 50, &vgpu), 0);
-	assert_int_equal(sim_set_discipline(sim, NULL), -EBUSY);
-	sim_remove(sim, vgpu);
-	sim_advance(sim, 1);
-	assert_int_equal(sim_set_discipline(sim, NULL), -EBUSY);
+	assert_int_equal(workload_parse("busy", &workload, NULL), 0);
+	sim_set_workload(sim, vgpu, &workload);
+	sim_advance(sim, NS_PER_S);
+	assert_int_equal(sim_vgpu_busy_ns(vgpu), NS_PER_S / 2);
+	sim_set_discipline(sim, sched_discipline_find("weight"));
+	sim_advance(sim, 2 * NS_PER_S);
+	assert_int_equal(sim_vgpu_busy_ns(vgpu), NS_PER_S / 2 + NS_PER_S);
+	sim_set_discipline(sim, NULL);
+	assert_string_equal(sim_discipline(sim)->name, "cap");
+	sim_advance(sim, 3 * NS_PER_S);
+	assert_int_equal(sim_vgpu_busy_ns(vgpu), 2 * NS_PER_S);
 	sim_free(sim);
 }
 
@@ -348,7 +357,7 @@ int main(void)
 		TEST(initial_caps_fit_into_the_gpu),
 		TEST(the_discipline_makes_caps_limits_or_weights),
 		TEST(with_guarantees_a_vgpu_uses_idle_time_up_to_its_contract),
-		TEST(a_discipline_cannot_be_changed_later),
+		TEST(a_discipline_can_be_changed_while_a_vgpu_runs),
 		TEST(tenants_arrive_and_leave_on_time),
 		TEST(capacity_of_a_removed_tenant_goes_to_the_others),
 		TEST(a_tenant_that_does_not_fit_is_refused),

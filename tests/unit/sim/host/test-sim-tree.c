@@ -127,53 +127,67 @@ static void only_directories_have_children(void **state)
 	assert_int_equal(tree_find(tree, "/class/mdev_bus/0000:00:02.0/x", &node), -ENOTDIR);
 }
 
+static const struct {
+	const char *path, *text;
+	int r;
+} writes[] = {
+	{EIGHTH "/create", A, -EEXIST},
+	{TYPES "/i915-GVTg_V5_4/create", "AAAAAAAA-0000-0000-0000-000000000001", -EEXIST},
+	{EIGHTH "/create", "aaaaaaaa-0000-0000-0000-00000000000", -EINVAL},
+	{EIGHTH "/create", "aaaaaaaa-0000-0000-0000-00000000000g", -EINVAL},
+	{EIGHTH "/create", "", -EINVAL},
+	{EIGHTH "/name", "x", -EACCES},
+	{GROUP "/busy_time", "0", -EACCES},
+	{GROUP "/sched_time", "0", -EACCES},
+	{GROUP "/vgpu_id", "0", -EACCES},
+	{GROUP "/cap", "101", -EINVAL},
+	{GROUP "/cap", "-1", -EINVAL},
+	{GROUP "/cap", "4294967295", -EINVAL},
+	{GROUP "/cap", "4294967296", -ERANGE},
+	{GROUP "/cap", "99999999999999999999999", -ERANGE},
+	{GROUP "/cap", "ten", -EINVAL},
+	{GROUP "/cap", "10 ", -EINVAL},
+	{GROUP "/cap", "10\n\n", -EINVAL},
+	{GROUP "/cap", "", -EINVAL},
+	{GROUP "/initial_cap", "101", -EINVAL},
+	{GROUP "/cap_lease_ms", "4294967296", -ERANGE},
+	{GROUP "/cap_lease_ms", "-1", -EINVAL},
+	{GROUP "/cap_ceiling", "101", -EINVAL},
+	{GROUP "/cap_ceiling", "4294967296", -ERANGE},
+	{GROUP "/cap_ceiling", "", -EINVAL},
+	{GPU "/gover_sharing", "soft", -EINVAL},
+	{GPU "/gover_sharing", "cap", -EINVAL},
+	{GPU "/gover_sharing", "weight", -EINVAL},
+	{GPU "/gover_sharing", "Hard", -EINVAL},
+	{GPU "/gover_sharing", "hard ", -EINVAL},
+	{GPU "/gover_sharing", "guarantees", -EINVAL},
+	{GPU "/gover_sharing", "", -EINVAL},
+	{VGPU "/load", "101", -EINVAL},
+	{VGPU "/load", "glxgear", -EINVAL},
+	{VGPU "/load", "", -EINVAL},
+	{VGPU "/remove", "yes", -EINVAL},
+	{VGPU "/remove", "0", 0},
+	{GROUP "/cap", "0", 0},
+	{GROUP "/cap", "100\n", 0},
+	{GROUP "/cap_lease_ms", "4294967295", 0},
+	{GROUP "/cap_ceiling", "0", 0},
+	{GPU "/gover_sharing", "guarantee\n", 0},
+	{GPU "/gover_sharing", "guarantee", 0},
+	{VGPU "/load", "100", 0},
+	{VGPU "/load", "glmark2", 0},
+	{VGPU "/load", "frame:gpu_ms=1,cpu_ms=2", 0},
+};
+
 static void writes_that_a_kernel_rejects_fail(void **state)
 {
-	static const struct {
-		const char *path, *text;
-		int r;
-	} rows[] = {
-		{EIGHTH "/create", A, -EEXIST},
-		{TYPES "/i915-GVTg_V5_4/create", "AAAAAAAA-0000-0000-0000-000000000001", -EEXIST},
-		{EIGHTH "/create", "aaaaaaaa-0000-0000-0000-00000000000", -EINVAL},
-		{EIGHTH "/create", "aaaaaaaa-0000-0000-0000-00000000000g", -EINVAL},
-		{EIGHTH "/create", "", -EINVAL},
-		{EIGHTH "/name", "x", -EACCES},
-		{GROUP "/busy_time", "0", -EACCES},
-		{GROUP "/sched_time", "0", -EACCES},
-		{GROUP "/vgpu_id", "0", -EACCES},
-		{GROUP "/cap", "101", -EINVAL},
-		{GROUP "/cap", "-1", -EINVAL},
-		{GROUP "/cap", "4294967295", -EINVAL},
-		{GROUP "/cap", "4294967296", -ERANGE},
-		{GROUP "/cap", "99999999999999999999999", -ERANGE},
-		{GROUP "/cap", "ten", -EINVAL},
-		{GROUP "/cap", "10 ", -EINVAL},
-		{GROUP "/cap", "10\n\n", -EINVAL},
-		{GROUP "/cap", "", -EINVAL},
-		{GROUP "/initial_cap", "101", -EINVAL},
-		{GROUP "/cap_lease_ms", "4294967296", -ERANGE},
-		{GROUP "/cap_lease_ms", "-1", -EINVAL},
-		{VGPU "/load", "101", -EINVAL},
-		{VGPU "/load", "glxgear", -EINVAL},
-		{VGPU "/load", "", -EINVAL},
-		{VGPU "/remove", "yes", -EINVAL},
-		{VGPU "/remove", "0", 0},
-		{GROUP "/cap", "0", 0},
-		{GROUP "/cap", "100\n", 0},
-		{GROUP "/cap_lease_ms", "4294967295", 0},
-		{VGPU "/load", "100", 0},
-		{VGPU "/load", "glmark2", 0},
-		{VGPU "/load", "frame:gpu_ms=1,cpu_ms=2", 0},
-	};
-
 	(void)state;
 	assert_int_equal(put(EIGHTH "/create", A), 0);
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if (put(rows[i].path, rows[i].text) != rows[i].r)
-			fail_msg("row %zu: %s", i, rows[i].path);
+	for (size_t i = 0; i < ARRAY_SIZE(writes); i++)
+		if (put(writes[i].path, writes[i].text) != writes[i].r)
+			fail_msg("row %zu: %s", i, writes[i].path);
 	expect(VGPU "/load", "frame:gpu_ms=1,cpu_ms=2\n");
 	expect(GROUP "/cap", "100\n");
+	expect(GPU "/gover_sharing", "guarantee\n");
 }
 
 static void a_nul_byte_is_rejected(void **state)
@@ -296,6 +310,32 @@ static void counters_follow_the_caps(void **state)
 	assert_in_range(number_at(GPU "/" B "/intel_vgpu/busy_time"), 540000000, 560000000);
 }
 
+static void sharing_decides_whether_caps_are_limits_or_guarantees(void **state)
+{
+	(void)state;
+	assert_int_equal(put(EIGHTH "/create", A), 0);
+	assert_int_equal(put(GROUP "/initial_cap", "60"), 0);
+	assert_int_equal(put(GROUP "/cap", "20"), 0);
+	assert_int_equal(put(VGPU "/load", "100"), 0);
+	expect(GPU "/gover_sharing", "hard\n");
+	expect(GROUP "/cap_ceiling", "60\n");
+	set_time(1000);
+	assert_in_range(number_at(GROUP "/busy_time"), 190000000, 201000000);
+	assert_int_equal(put(GPU "/gover_sharing", "guarantee"), 0);
+	set_time(2000);
+	assert_int_equal(number_at(GROUP "/sched_time"), 392000000);
+	assert_in_range(number_at(GROUP "/busy_time"), 790000000, 801000000);
+	/* The ceiling no longer follows the initial cap. */
+	assert_int_equal(put(GROUP "/cap_ceiling", "0"), 0);
+	set_time(3000);
+	assert_in_range(number_at(GROUP "/busy_time"), 1750000000, 1801000000);
+	assert_int_equal(put(GPU "/gover_sharing", "hard"), 0);
+	expect(GROUP "/cap", "20\n");
+	expect(GROUP "/initial_cap", "60\n");
+	set_time(4000);
+	assert_in_range(number_at(GROUP "/busy_time"), 1950000000, 2001000000);
+}
+
 #define RIGGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -312,6 +352,7 @@ int main(void)
 		RIGGED(the_first_cap_makes_the_initial_cap_read_only),
 		RIGGED(an_expired_lease_restores_the_initial_cap),
 		RIGGED(counters_follow_the_caps),
+		RIGGED(sharing_decides_whether_caps_are_limits_or_guarantees),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

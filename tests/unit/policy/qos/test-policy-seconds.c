@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/* The demand of a vGPU is learned in the same way at all lengths of a period. */
+#include "tests/unit/policy/qos/test-policy-demand.h"
+
+static const double periods_s[] = {0.2, 0.5, 1, 2, 5};
+
+/* Learns from @seconds with the demand @pct. */
+static void learn_seconds(struct bench *bench, double pct, double seconds)
+{
+	learn_load(bench, pct, (int)round(seconds / bench->gpu.period_s));
+}
+
+static void test_a_vgpu_is_cold_for_seconds(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(periods_s) / sizeof(periods_s[0]); i++) {
+		struct bench bench;
+
+		make(&bench, CONTRACT, 50, 0);
+		bench.gpu.period_s = periods_s[i];
+		learn_seconds(&bench, 8, COLD - periods_s[i]);
+		assert_false(bench.tracks[0].demand.known);
+		learn_load(&bench, 8, periods_s[i] == 2 ? 2 : 1);
+		assert_true(bench.tracks[0].demand.known);
+	}
+}
+
+/* Twenty seconds with 2 % and twenty with 40 %, again and again. */
+static void test_the_history_is_the_same_at_all_periods(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(periods_s) / sizeof(periods_s[0]); i++) {
+		double share[101], above[POLICY_LEVELS];
+		struct bench bench;
+
+		make(&bench, CONTRACT, 50, 0);
+		bench.gpu.period_s = periods_s[i];
+		for (int j = 0; j < 20; j++)
+			learn_seconds(&bench, j % 2 ? 40 : 2, 20);
+		assert_int_equal(bench.tracks[0].demand.ring_fill, POLICY_DEMAND_WINDOW);
+		demand_distribution(&bench.vgpus[0], false, share);
+		assert_near(share[2], 0.5);
+		assert_near(share[40], 0.5);
+		/* The demand falls once in the seconds of a cycle, or in its longer periods. */
+		demand_predict(&bench.vgpus[0], above);
+		assert_true(above[bench.tracks[0].demand.level] < 0.01);
+	}
+}
+
+/* The largest demand of a second counts, as long as the second lasts. */
+static void test_a_second_has_its_largest_demand(void **state)
+{
+	static const double pct[] = {10, 40, 10, 20, 10};
+	double share[101];
+	struct bench bench;
+
+	(void)state;
+	make(&bench, CONTRACT, 50, 0);
+	bench.gpu.period_s = 0.2;
+	for (int i = 0; i < 5 * COLD; i++) {
+		learn_load(&bench, pct[i % 5], 1);
+		assert_near(now_pct(&bench), pct[i % 5]);
+		assert_int_equal(bench.tracks[0].demand.level, i % 5 ? 12 : 5);
+	}
+	demand_distribution(&bench.vgpus[0], false, share);
+	assert_near(share[40], 1);
+	assert_near((double)bench.tracks[0].demand.follows[12][12],
+		    (1 - pow(FADING, COLD - 1)) / (1 - FADING));
+}
+
+/* A count of frames is wrong by up to one, a demand that changes by more changes at once. */
+static void test_counting_errors_change_no_demand(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(periods_s) / sizeof(periods_s[0]); i++) {
+		double frame = 1 / periods_s[i];
+
+		make(&bench, CONTRACT, 50, 60);
+		bench.gpu.period_s = periods_s[i];
+		for (int j = 0; j < 100; j++) {
+			learn(&bench, 20, 60 + (j % 2 ? frame : 0));
+			if (j > 0)
+				assert_true(fabs(now_pct(&bench) - 20) < 0.02 * 20 * frame + 0.3);
+		}
+		learn(&bench, 28, 60);
+		assert_near(now_pct(&bench), 28);
+	}
+}
+
+/* A vGPU that misses its target by 3 % for three seconds, although its cap should serve its demand,
+ * has a larger demand. */
+static void test_missed_targets_correct_a_demand(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	make(&bench, CONTRACT, 30, 60);
+	for (int i = 0; i < 20; i++)
+		learn(&bench, 30, 60);
+	for (int i = 0; i < 2; i++) {
+		learn(&bench, 30, 58.2);
+		assert_true(now_pct(&bench) < 30.9);
+	}
+	learn(&bench, 30, 58.2);
+	assert_near(now_pct(&bench), 30 * 60 / 58.2);
+}
+
+/* Without a frame for a whole second, the demand is the load. */
+static void test_the_cost_of_a_frame_is_forgotten_without_frames(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	make(&bench, CONTRACT, 50, 60);
+	bench.gpu.period_s = 0.2;
+	for (int i = 0; i < 10; i++)
+		learn(&bench, 20, 60);
+	learn(&bench, 0.1, 0);
+	assert_near(now_pct(&bench), 20);
+	for (int i = 0; i < 9; i++)
+		learn(&bench, 0.1, 0);
+	assert_near(now_pct(&bench), 0.1);
+}
+
+/* With guarantees, a vGPU that is limited may get a little more than others in a short period. */
+static void test_a_limited_demand_is_measured_after_a_second(void **state)
+{
+	static const struct {
+		double period_s;
+		int periods; /* until the demand counts as measured */
+	} rows[] = {{0.2, 5}, {0.5, 2}, {1, 1}, {5, 1}};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
+		bool hard = i % 2;
+		struct policy_demand *demand;
+		struct bench bench;
+
+		make(&bench, CONTRACT, 20, 0);
+		demand = &bench.tracks[0].demand;
+		bench.gpu.period_s = rows[i / 2].period_s;
+		bench.gpu.sharing = hard ? POLICY_SHARING_HARD : POLICY_SHARING_GUARANTEE;
+		bench.gpu.saturated = true;
+		bench.gpu.held_util = 1;
+		learn_load(&bench, 20, 1);
+		assert_int_equal(demand->source, POLICY_DEMAND_PROBED);
+		learn_load(&bench, 19, hard ? 1 : rows[i / 2].periods);
+		assert_int_equal(demand->source, POLICY_DEMAND_SEEN);
+		learn_load(&bench, 20, 1);
+		learn_load(&bench, 19, rows[i / 2].periods - 1);
+		if (!hard)
+			assert_int_equal(demand->source, POLICY_DEMAND_PROBED);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_vgpu_is_cold_for_seconds),
+		cmocka_unit_test(test_a_limited_demand_is_measured_after_a_second),
+		cmocka_unit_test(test_the_history_is_the_same_at_all_periods),
+		cmocka_unit_test(test_a_second_has_its_largest_demand),
+		cmocka_unit_test(test_counting_errors_change_no_demand),
+		cmocka_unit_test(test_missed_targets_correct_a_demand),
+		cmocka_unit_test(test_the_cost_of_a_frame_is_forgotten_without_frames),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
