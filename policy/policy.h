@@ -97,13 +97,13 @@ struct policy_demand {
 	float age_s;			  /* time seen */
 	bool known;			  /* true: observed for long enough; false: cold */
 	enum policy_demand_source source; /* source of now_pct */
-	float limited_s; /* time for which the demand still counts as limited by the GPU */
-	int level;			  /* level of the last measured demand */
-	int counted_level;		  /* level of the last second that was counted */
-	float second_s;			  /* part of the present second that has passed */
-	float second_pct;		  /* largest measured demand of the present second */
-	float second_lately_pct;	  /* the same, with the contract for an estimated demand */
-	bool second_seen;		  /* true: a demand was measured in the present second */
+	float limited_s;	 /* time for which the demand still counts as limited by the GPU */
+	int level;		 /* level of the last measured demand */
+	int counted_level;	 /* level of the last second that was counted */
+	float second_s;		 /* part of the present second that has passed */
+	float second_pct;	 /* largest measured demand of the present second */
+	float second_lately_pct; /* the same, with the contract for an estimated demand */
+	bool second_seen;	 /* true: a demand was measured in the present second */
 	struct policy_cost cost;
 	float now_pct;	  /* demand of the last period, at most the contract */
 	float need_pct;	  /* cap that was expected to serve the last period */
