@@ -203,8 +203,10 @@ const struct fps_totals *fps_bpf_totals(struct fps_bpf *bpf, const char *id)
 		watch->totals.newest_ns = now.last_ns;
 	watch->totals.begun = fps_phase_take(&watch->phase, watch->totals.frames - before,
 					     watch->totals.newest_ns, clock_now().mono_ns);
-	if (watch->totals.open == 0)
+	if (watch->totals.open == 0) {
 		watch->totals.begun = 0;
+		watch->phase = (struct fps_phase){0}; /* the next frame is of another program */
+	}
 	if (now.longest_gap_ns > watch->base.longest_gap_ns)
 		watch->totals.longest_gap_ns = now.longest_gap_ns;
 	return &watch->totals;

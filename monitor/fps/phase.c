@@ -5,7 +5,10 @@
  * changed by more than one frame, because the part at the end of a period is that at the begin of
  * the next.
  */
+#include "base/clock.h"
 #include "monitor/fps/phase.h"
+
+#define PAUSE_NS NS_PER_S
 
 double fps_phase_take(struct fps_phase *phase, uint64_t frames, uint64_t newest_ns, uint64_t now_ns)
 {
@@ -14,6 +17,8 @@ double fps_phase_take(struct fps_phase *phase, uint64_t frames, uint64_t newest_
 	if (frames > 0) {
 		if (phase->newest_ns > 0 && newest_ns > phase->newest_ns)
 			phase->interval_ns = (newest_ns - phase->newest_ns) / frames;
+		if (phase->interval_ns > PAUSE_NS)
+			phase->interval_ns = 0;
 		phase->newest_ns = newest_ns;
 	}
 	if (phase->interval_ns == 0 || now_ns <= phase->newest_ns)

@@ -19,7 +19,7 @@ struct fps_phase {
  * Returns the part of the next frame that has passed at @now_ns, 0..1. @frames new frames were
  * presented since the last call, the newest at @newest_ns, which is not after @now_ns. The part is
  * 0 until the time between two frames is known, and stays 1 if the next frame takes longer than the
- * frames before it.
+ * frames before it. More than a second between two frames is a pause: the time is unknown after it.
  */
 double fps_phase_take(struct fps_phase *phase, uint64_t frames, uint64_t newest_ns,
 		      uint64_t now_ns);

@@ -5,6 +5,7 @@
  * can be written.
  */
 #include <errno.h>
+#include <math.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -140,8 +141,9 @@ static uint64_t busy_ns(struct gpu_vgpu *vgpu)
 }
 
 /*
- * Measures both shares until they are within [from_pct, to_pct]. A share above @to_pct is never
- * caused by other programs of the host. A share below @from_pct can be.
+ * Measures both shares until they are within [from_pct, to_pct]. Other programs of the host can
+ * take time from both. If both vGPUs are busy, @from_pct therefore refers to the time that they
+ * got.
  */
 static bool get_shares(struct gpu_vgpu *const vgpus[2], const double from_pct[2],
 		       const double to_pct[2])
@@ -150,7 +152,7 @@ static bool get_shares(struct gpu_vgpu *const vgpus[2], const double from_pct[2]
 
 	for (int i = 0; i < TRIES && !reached; i++) {
 		uint64_t at = clock_now().mono_ns, busy[2];
-		double pct[2];
+		double pct[2], whole = 100;
 
 		for (int v = 0; v < 2; v++)
 			busy[v] = busy_ns(vgpus[v]);
@@ -159,8 +161,11 @@ static bool get_shares(struct gpu_vgpu *const vgpus[2], const double from_pct[2]
 		for (int v = 0; v < 2; v++)
 			pct[v] = 100.0 * (double)(busy_ns(vgpus[v]) - busy[v]) / (double)at;
 		print_message("# %.1f %% and %.1f %%\n", pct[0], pct[1]);
-		reached = pct[0] >= from_pct[0] && pct[0] <= to_pct[0] && pct[1] >= from_pct[1] &&
-			  pct[1] <= to_pct[1];
+		if (from_pct[1] > 0)
+			whole = fmin(100, pct[0] + pct[1]);
+		reached = pct[0] <= to_pct[0] && pct[1] <= to_pct[1] &&
+			  pct[0] * 100 >= from_pct[0] * whole &&
+			  pct[1] * 100 >= from_pct[1] * whole;
 	}
 	return reached;
 }

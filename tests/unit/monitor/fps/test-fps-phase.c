@@ -122,6 +122,22 @@ static void a_program_that_stops_has_a_rate_of_0(void **state)
 	assert_true(fabs(run(&program, 20 * NS_PER_MS, 200 * NS_PER_MS) - 50) < 0.1);
 }
 
+/* A program that draws a single frame after a pause, and then nothing, has 0 FPS. */
+static void a_pause_is_not_a_frame_time(void **state)
+{
+	struct program program;
+
+	(void)state;
+	start(&program, NS_PER_S);
+	for (int p = 0; p < 10; p++)
+		(void)run(&program, 20 * NS_PER_MS, 200 * NS_PER_MS);
+	program.next_ns = program.now_ns + 5 * NS_PER_S;
+	for (int p = 0; p < 26; p++)
+		(void)run(&program, 100 * NS_PER_S, 200 * NS_PER_MS);
+	for (int p = 0; p < 10; p++)
+		assert_true(run(&program, 100 * NS_PER_S, 200 * NS_PER_MS) == 0);
+}
+
 /* A page may contain any numbers. */
 static void a_wrong_time_of_the_newest_frame_does_no_harm(void **state)
 {
@@ -162,6 +178,7 @@ int main(void)
 		cmocka_unit_test(a_steady_rate_is_exact_in_every_period),
 		cmocka_unit_test(any_rate_is_within_one_frame_of_the_count),
 		cmocka_unit_test(a_program_that_stops_has_a_rate_of_0),
+		cmocka_unit_test(a_pause_is_not_a_frame_time),
 		cmocka_unit_test(a_wrong_time_of_the_newest_frame_does_no_harm),
 		cmocka_unit_test(the_first_frames_have_no_part),
 	};
