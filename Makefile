@@ -419,7 +419,7 @@ eval: ## repeat the paper's evaluation in virtual time and print the paper's fig
 	@$(MAKE) --no-print-directory -j$$(nproc) $B/gover-sim
 	@B=$B bench/eval/eval
 
-eval-stability: $B/eval/stability ## measure service and cap writes of policy qos under square-wave demand
+eval-stability: $B/eval/stability ## measure service and cap writes of policy qos under square waves and constant demands
 	@$B/eval/stability
 
 eval-sensitivity: all ## measure policy qos with each of its constants at 0.5 and 1.5 times the value (TRACES=DIR SEEDS=20)
