@@ -419,7 +419,7 @@ eval: ## repeat the paper's evaluation in virtual time and print the paper's fig
 	@$(MAKE) --no-print-directory -j$$(nproc) $B/gover-sim
 	@B=$B bench/eval/eval
 
-eval-stability: $B/eval/stability ## measure service and cap writes of policy qos under square-wave demand
+eval-stability: $B/eval/stability ## measure service and cap writes of policy qos under square waves and constant demands
 	@$B/eval/stability
 
 eval-adversarial: $B/eval/adversarial ## measure the policies with demand made to mislead them, ten minutes (EVAL_OPTIONS='--quick --sharing guarantee')
