@@ -409,10 +409,10 @@ $(benchmarks): all benches
 	@dist/install-deps demo
 	@B=$B $(if $(wildcard bench/$@),bench/$@,$B/bench/$@)
 
-# TRACES is a folder of recordings. bench/eval/traces documents the defaults.
-eval-traces: all ## compare all policies with lower and upper bounds on recorded GPU load (TRACES=DIR SEEDS=20 SEED=1 SECONDS=1500 CONTRACT=50)
+# TRACES is a folder of recordings. bench/eval/traces --help lists EVAL_OPTIONS, such as --quick and --sharing guarantee.
+eval-traces: all $B/eval/mixes ## compare all policies on recorded GPU load, half an hour (TRACES=DIR SEEDS=20 SEED=1 SECONDS=1500 CONTRACT=50 EVAL_OPTIONS=--quick)
 	@B=$B bench/eval/traces $(if $(TRACES),--traces '$(TRACES)') $(if $(SEEDS),--seeds '$(SEEDS)') $(if $(SEED),--seed '$(SEED)') \
-		$(if $(SECONDS),--seconds '$(SECONDS)') $(if $(CONTRACT),--contract '$(CONTRACT)')
+		$(if $(SECONDS),--seconds '$(SECONDS)') $(if $(CONTRACT),--contract '$(CONTRACT)') $(EVAL_OPTIONS)
 
 eval: ## repeat the paper's evaluation in virtual time and print the paper's figures beside the results (EVAL_SEEDS=20)
 	@dist/install-deps eval
@@ -421,6 +421,9 @@ eval: ## repeat the paper's evaluation in virtual time and print the paper's fig
 
 eval-stability: $B/eval/stability ## measure service and cap writes of policy qos under square-wave demand
 	@$B/eval/stability
+
+eval-adversarial: $B/eval/adversarial ## measure the policies with demand made to mislead them, ten minutes (EVAL_OPTIONS='--quick --sharing guarantee')
+	@$B/eval/adversarial $(EVAL_OPTIONS) >$B/eval/adversarial.txt && cat $B/eval/adversarial.txt
 
 eval-sensitivity: all ## measure policy qos with each of its constants at 0.5 and 1.5 times the value (TRACES=DIR SEEDS=20)
 	@B=$B CC='$(CC)' bench/eval/sensitivity $(if $(TRACES),--traces '$(TRACES)') $(if $(SEEDS),--seeds '$(SEEDS)')
@@ -511,5 +514,5 @@ clean: ## remove the build folder
 	rm -rf $B
 
 .PHONY: FORCE $(benchmarks) all tests benches check check-asan check-tsan check-msan check-valgrind check-memory check-compute check-kernel check-kernel-i915 check-kernel-bpf check-guest check-web check-lighthouse check-monitoring check-model check-system check-kernel-units fuzz fuzz-long soak mutate warnings lint demo demo-compute install uninstall deb help clean golden
-.PHONY: eval eval-real eval-sensitivity eval-stability eval-traces
+.PHONY: eval eval-adversarial eval-real eval-sensitivity eval-stability eval-traces
 -include $(shell find $B -path $B/bare -prune -o -name '*.d' -type f -print 2>/dev/null)

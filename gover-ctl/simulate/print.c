@@ -150,8 +150,8 @@ static enum ctl_exit print_json(struct ctl *ctl, const struct simulate *simulate
  */
 static bool is_shown(const struct summary_field *field)
 {
-	static const char *const hidden[] = {"seconds",	 "vgpus_start", "closed",
-					     "severe_s", "mmr",		"lambda", "blackout_s"};
+	static const char *const hidden[] = {"seconds", "vgpus_start", "closed",    "severe_s",
+					     "mmr",	"lambda",      "blackout_s"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(hidden); i++)
 		if (strcmp(field->name, hidden[i]) == 0)

@@ -1,393 +1,343 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Upper bounds for policies. A schedule is a list of times, one for each offer. To evaluate a
- * schedule, an experiment runs with it. The run ends early when its broken time is sure to exceed
- * the limit. The oracle also computes the caps, from the known demand.
+ * Computes the bounds of bound.h. Sums are in percent x periods until the end. Period p of
+ * bound.h has index p - 1 here.
  */
 #include <errno.h>
 #include <math.h>
-#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "sim/experiment/bound.h"
 #include "sim/experiment/profiles.h"
-#include "sim/experiment/search.h"
 
-#define STRIDES 150 /* the search divides a run into this number of time steps */
+#define SERVED_SHARE 0.98
+#define SLACK	     1e-6 /* covers rounding of demands to float, as a fraction of the GPU */
+#define ROUNDS	     120  /* of the subgradient method */
+#define PATIENCE     5	  /* rounds without an improvement until the step is halved */
+#define GAP	     0.5  /* first estimate of the distance between bound and optimum */
+#define GAP_MIN	     0.002
 
-static const char *const kind_names[] = {
-	[BOUND_PAST_ONLY] = "past-only",
-	[BOUND_ORACLE] = "oracle",
-};
-
-struct bound {
+struct relaxation {
 	const struct scenario *scenario;
-	enum bound_kind kind;
-	const struct policy *policy;
-	uint64_t seed;
-	struct profiles *profiles;
-	struct search_schedule best;
-	struct search_schedule *schedule; /* schedule that is being evaluated */
-	/* hook of the caller of bound_experiment() */
-	void (*on_event)(void *userdata, const struct experiment_event *event);
-	void *userdata;
+	double limit;	  /* allowed share of broken vGPU-periods */
+	int periods, gap; /* gap: smallest number of periods between two arrivals */
+	int start, n;	  /* tenants that take offers, in order; the first @start arrive at 0 */
+	int contract_pct[POLICY_VGPUS_MAX];
+	float *demand[POLICY_VGPUS_MAX]; /* fractions of the GPU per period; NULL: all 0 */
+	bool shared[POLICY_VGPUS_MAX];	 /* demand[] starts with the run, not with the arrival */
+	double own_periods;		 /* vGPU-periods of the tenants with an arrival time */
+	/* the prices, and the subgradient of the bound */
+	float *price, *steps;
+	double broken_price, broken_step;
+	/* best sum of tenants i, i + 1, ... if tenant i arrives at period k or later */
+	double *best;
+	double *value; /* value of tenant i if it arrives at period k */
 };
 
-int bound_find(const char *name, enum bound_kind *ret_kind)
+/* --- places --- */
+
+static double period_s(const struct scenario *scenario)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(kind_names); i++) {
-		if (strcmp(kind_names[i], name) != 0)
+	return scenario->period_ms / 1000.0;
+}
+
+static int count_periods(const struct scenario *scenario, double seconds)
+{
+	return (int)ceil(seconds / period_s(scenario) - 1e-9);
+}
+
+/* Returns the vGPU-periods, and the sold capacity, of the tenants with an arrival time. */
+static double add_own_times(const struct scenario *scenario, int periods, double *ret_sold)
+{
+	double all = 0;
+
+	*ret_sold = 0;
+	for (int i = 0; i < scenario->n_tenants; i++) {
+		const struct scenario_tenant *kind = &scenario->tenants[i];
+		double stay = periods;
+
+		if (kind->arrive_s < 0)
 			continue;
-		*ret_kind = (enum bound_kind)i;
-		return 0;
+		stay -= floor(kind->arrive_s / period_s(scenario));
+		if (kind->stay_s > 0)
+			stay = fmin(stay, count_periods(scenario, kind->stay_s) + 1);
+		stay = fmax(0, stay) * kind->count;
+		all += stay;
+		*ret_sold += stay * scenario_terms(scenario, kind).initial_cap_pct;
 	}
-	return -ENOENT;
+	return all;
 }
 
-/* --- admission --- */
-
-static bool admit(void *userdata, const struct experiment *experiment, bool offers)
+static double places(const struct relaxation *rx)
 {
-	const struct bound *bound = userdata;
-	/* number of the next sale; does not count offers that closed without a sale */
-	int next = experiment->counts.sales;
+	const struct scenario *scenario = rx->scenario;
+	int largest_pct = 0;
+	double sold;
 
-	(void)offers;
-	return next < bound->schedule->n &&
-	       experiment_now_s(experiment) >= bound->schedule->from_s[next];
+	(void)add_own_times(scenario, rx->periods, &sold);
+	for (int i = 0; i < scenario->n_tenants; i++) {
+		int pct = scenario_terms(scenario, &scenario->tenants[i]).initial_cap_pct;
+
+		if (scenario->drawn[i] && pct > largest_pct)
+			largest_pct = pct;
+	}
+	for (int p = 0; p < rx->periods; p++) {
+		int n = rx->start + (p > 0 ? 1 + (p - 1) / rx->gap : 0);
+
+		sold += largest_pct * (n < rx->n ? n : rx->n);
+	}
+	return sold;
 }
 
-static void forward_event(void *userdata, const struct experiment_event *event)
+/* --- demand --- */
+
+/* Returns the demands of tenant @i from the period after its arrival in period @k; NULL: all 0. */
+static const float *demand_from(const struct relaxation *rx, int i, int k)
 {
-	struct bound *bound = userdata;
-
-	if (bound->on_event)
-		bound->on_event(bound->userdata, event);
-}
-
-/* --- caps from known demand --- */
-
-/* The demand of one vGPU and the cap allocated to it, in steps of step_pct. */
-struct claim {
-	int index; /* index in policy_gpu.vgpus; -1: the newcomer */
-	int least; /* smallest allowed cap */
-	int now;   /* demand of this period */
-	int next;  /* demand of the next period */
-	int most;  /* highest allowed cap */
-	int given; /* allocated cap */
-};
-
-static int steps_up(double pct, int step_pct)
-{
-	return (int)ceil(pct / step_pct - 1e-6);
-}
-
-static struct claim claim_of(struct bound *bound, const struct policy_params *params,
-			     const struct policy_gpu *gpu, const struct policy_terms *terms,
-			     const struct scenario_tenant *kind, uint64_t draw, uint64_t period)
-{
-	struct claim c = {
-		.least = policy_floor_pct(params, gpu, terms) / gpu->step_pct,
-		.now = steps_up(profiles_need_pct(bound->profiles, kind, draw, period),
-				gpu->step_pct),
-		.next = steps_up(profiles_need_pct(bound->profiles, kind, draw, period + 1),
-				 gpu->step_pct),
-		.most = policy_ceiling_pct(gpu, terms) / gpu->step_pct,
-	};
-
-	c.now = c.now < c.least ? c.least : c.now > c.most ? c.most : c.now;
-	c.next = c.next < c.now ? c.now : c.next > c.most ? c.most : c.next;
-	c.given = c.least;
-	return c;
-}
-
-static int compare_claims(const void *left, const void *right)
-{
-	const struct claim *a = left, *b = right;
-
-	return a->now != b->now ? a->now - b->now : a->index - b->index;
+	return rx->demand[i] && rx->shared[i] ? rx->demand[i] + k : rx->demand[i];
 }
 
 /*
- * Raises the cap of each claim to a wanted value, as far as free steps remain. @wants: offset in
- * struct claim of the wanted value (now, next or most). @last_first: starts with the last claim.
- * @steps: free steps of the GPU. Returns the steps that are still free.
+ * Sets the value of tenant @i for each arrival period. A tenant that arrives at the end of period k
+ * is present from period k + 1.
  */
-static int raise_caps(struct claim *claims, int n, bool last_first, size_t wants, int steps)
+static void set_values(const struct relaxation *rx, int i, double *value)
 {
-	for (int i = 0; i < n && steps > 0; i++) {
-		struct claim *c = &claims[last_first ? n - 1 - i : i];
-		int more = *(const int *)((const char *)c + wants) - c->given;
+	double each = rx->contract_pct[i] + rx->limit * rx->broken_price;
+	float most = (float)rx->broken_price;
 
-		if (more > steps)
-			more = steps;
-		if (more <= 0)
-			continue;
-		c->given += more;
-		steps -= more;
-	}
-	return steps;
-}
+	for (int k = 0; k <= rx->periods; k++) {
+		const float *price = rx->price + k, *demand = demand_from(rx, i, k);
+		int n = rx->periods - k;
+		double cost = 0;
 
-/*
- * Allocates caps in three rounds. Round 1 serves the demand of this period, small demands first, so
- * that most vGPUs are served completely. Round 2 serves the demand of the next period, because
- * these caps stay in force in the first scheduler slot (100 ms) of that period. Round 3 raises caps
- * to their maximum, large demands first, because these vGPUs have the most queued work.
- */
-static void allocate(struct claim *claims, int n, int steps)
-{
-	qsort(claims, (size_t)n, sizeof(*claims), compare_claims);
-	for (int i = 0; i < n; i++)
-		steps -= claims[i].given;
-	steps = raise_caps(claims, n, false, offsetof(struct claim, now), steps);
-	steps = raise_caps(claims, n, false, offsetof(struct claim, next), steps);
-	(void)raise_caps(claims, n, true, offsetof(struct claim, most), steps);
-}
+		for (int p = 0; demand && p < n; p++) {
+			float at = price[p] * demand[p];
 
-/* Adds the cap changes that lead from the current to the allocated caps, decreases first. */
-static void plan(struct policy_gpu *gpu, const struct claim *claims, int n, enum policy_kind kind,
-		 struct policy_out *out)
-{
-	out->n_decisions = out->n_moves = 0;
-	for (int sign = -1; sign <= 1; sign += 2)
-		for (int i = 0; i < n; i++) {
-			int vgpu = claims[i].index;
-			int to_pct = claims[i].given * gpu->step_pct;
-			int from_pct = vgpu < 0 ? to_pct : gpu->vgpus[vgpu].cap_pct;
-
-			if ((to_pct - from_pct) * sign <= 0)
-				continue;
-			gpu->vgpus[vgpu].want_cap_pct = to_pct;
-			out->moves[out->n_moves++] = (struct policy_move){
-				.vgpu = vgpu, .from_pct = from_pct, .to_pct = to_pct};
+			cost += (double)(at < most ? at : most);
 		}
-	if (out->n_moves == 0)
-		return;
-	out->n_decisions = 1;
-	out->decisions[0] = (struct policy_decision){
-		.kind = kind, .vgpu = -1, .donor = -1, .n_moves = out->n_moves};
-	strcpy(out->decisions[0].why, "Caps from the known demand of the next period");
-}
-
-static int claim_all(struct bound *bound, const struct experiment *experiment,
-		     const struct policy_params *params, const struct policy_gpu *gpu,
-		     struct claim *claims)
-{
-	for (int i = 0; i < gpu->n_vgpus; i++) {
-		const struct tenant *tenant = experiment->present[i];
-		uint64_t came_ns = (uint64_t)llround(tenant->vgpu.came_s * 1e9);
-
-		claims[i] = claim_of(bound, params, gpu, &tenant->vgpu.terms, tenant->vgpu.kind,
-				     tenant->draw,
-				     (experiment->now_ns - came_ns) / experiment->period_ns);
-		claims[i].index = i;
+		value[k] = n * each - cost;
 	}
-	return gpu->n_vgpus;
 }
 
-static void oracle_step(void *userdata, const struct experiment *experiment,
-			const struct policy_params *params, struct policy_gpu *gpu,
-			struct policy_out *out)
+/* Returns the sum of the best arrivals of all tenants. Fills rx->value and rx->best. */
+static double sum_best(struct relaxation *rx)
 {
-	struct claim claims[POLICY_VGPUS_MAX];
-	int n = claim_all(userdata, experiment, params, gpu, claims);
+	int width = rx->periods + 1;
+	double sum = 0;
 
-	gpu->conditions = 0;
-	for (int i = 0; i < n; i++) {
-		const struct account_sample *s = &experiment->present[i]->vgpu.sample;
+	for (int i = rx->n - 1; i >= 0; i--) {
+		double *best = rx->best + (size_t)i * (size_t)width, *value = rx->value;
+		const double *next = best + width;
 
-		gpu->vgpus[i].broken = s->broken;
-		gpu->vgpus[i].conditions = 0;
+		set_values(rx, i, value);
+		best[rx->periods] = 0;
+		for (int k = rx->periods - 1; k >= 0; k--) {
+			int then = k + rx->gap < rx->periods ? k + rx->gap : rx->periods;
+
+			best[k] = fmax(best[k + 1], value[k] + next[then]);
+		}
+		if (i < rx->start)
+			sum += value[0];
 	}
-	allocate(claims, n, 100 / gpu->step_pct);
-	plan(gpu, claims, n, POLICY_SHARE, out);
+	return sum + (rx->periods > 0 && rx->n > rx->start
+			      ? rx->best[(size_t)rx->start * (size_t)width + 1]
+			      : 0);
 }
 
-static int oracle_fund(void *userdata, const struct experiment *experiment,
-		       const struct policy_params *params, struct policy_gpu *gpu,
-		       const struct policy_terms *terms, struct policy_out *out)
+static void add_step(struct relaxation *rx, int i, int arrival)
 {
-	struct claim claims[POLICY_VGPUS_MAX + 1];
-	int n = claim_all(userdata, experiment, params, gpu, claims), least = 0;
+	const float *demand = demand_from(rx, i, arrival);
 
-	/* the next tenant, even if it has not claimed the offer yet */
-	claims[n] = claim_of(userdata, params, gpu, terms, tenants_next(experiment),
-			     (uint64_t)experiment->n_drawn, 0);
-	claims[n++].index = -1;
-	for (int i = 0; i < n; i++)
-		least += claims[i].least;
-	out->n_decisions = out->n_moves = 0;
-	if (least > 100 / gpu->step_pct)
-		return -ENOSPC;
-	allocate(claims, n, 100 / gpu->step_pct);
-	plan(gpu, claims, n, POLICY_FUND, out);
-	for (int i = 0; i < n; i++)
-		if (claims[i].index < 0)
-			return claims[i].given * gpu->step_pct;
-	return -ENOSPC;
-}
+	rx->broken_step += rx->limit * (rx->periods - arrival);
+	for (int p = arrival; demand && p < rx->periods; p++) {
+		float d = demand[p - arrival];
 
-/*
- * The schedule, not the policy, decides on admission. If the policy refuses to fund the newcomer,
- * the newcomer gets the capacity that the other vGPUs do not use.
- */
-static int past_only_fund(void *userdata, const struct experiment *experiment,
-			  const struct policy_params *params, struct policy_gpu *gpu,
-			  const struct policy_terms *terms, struct policy_out *out)
-{
-	const struct bound *bound = userdata;
-	struct policy_params least = *params;
-	int r = bound->policy->fund(params, gpu, terms, out);
-
-	(void)experiment;
-	if (r != -ENOSPC)
-		return r;
-	least.min_newcomer_pct = policy_floor_pct(params, gpu, terms);
-	return policy_fund(&least, gpu, terms, out);
-}
-
-static const struct policy oracle = {
-	.name = "oracle", .fund = policy_fund, .give_back = policy_return};
-
-/* --- the search --- */
-
-int bound_experiment(struct bound *bound,
-		     void (*on_event)(void *userdata, const struct experiment_event *event),
-		     void *userdata, struct experiment **ret_experiment, struct err *reterr)
-{
-	struct experiment_hooks hooks = {.userdata = bound,
-					 .admit = admit,
-					 .fund = past_only_fund,
-					 .on_event = on_event ? forward_event : NULL};
-
-	bound->on_event = on_event;
-	bound->userdata = userdata;
-	if (bound->kind == BOUND_ORACLE) {
-		hooks.step = oracle_step;
-		hooks.fund = oracle_fund;
+		if ((double)(rx->price[p] * d) > rx->broken_price)
+			rx->broken_step--;
+		else
+			rx->steps[p] -= d;
 	}
-	return experiment_new(bound->scenario, bound->policy, NULL, bound->seed, &hooks,
-			      ret_experiment, reterr);
 }
 
-/* Returns true if the run can no longer stay within the limits. */
-static bool is_lost(const struct bound *bound, const struct experiment *experiment)
+/* Sets the subgradient of the bound at the present prices. Returns the square of its length. */
+static double set_steps(struct relaxation *rx)
 {
-	double left_s = (double)(experiment->end_ns - experiment->now_ns) / 1e9;
-	int most = experiment->n_present + bound->schedule->n - experiment->counts.sales +
-		   experiment->n_arrivals - experiment->n_arrived;
+	int width = rx->periods + 1, from = 1;
+	double square;
 
-	/* Without migration, a failed sale prevents all later sales. */
-	if (experiment->counts.failed > 0 && !bound->scenario->migrate)
-		return true;
-	return experiment->account.broken_s >
-	       BOUND_BROKEN_PCT / 100 * (experiment->account.vgpu_s + left_s * most);
-}
+	for (int p = 0; p < rx->periods; p++)
+		rx->steps[p] = (float)(1 / SERVED_SHARE);
+	rx->broken_step = rx->limit * rx->own_periods;
+	for (int i = 0; i < rx->n; i++) {
+		const double *best = rx->best + (size_t)i * (size_t)width;
 
-static void note_sales(struct search_schedule *schedule, const struct experiment *experiment)
-{
-	while (schedule->n_came < experiment->counts.sales &&
-	       schedule->n_came < EXPERIMENT_VGPUS_MAX)
-		schedule->came_s[schedule->n_came++] = experiment_now_s(experiment);
-}
-
-/* Returns 1 if a run with @schedule stays within the limits, 0 if not. */
-static int evaluate(void *userdata, struct search_schedule *schedule, struct err *reterr)
-{
-	struct bound *bound = userdata;
-	struct experiment_summary sum;
-	struct experiment *experiment;
-	bool lost = false;
-	int r;
-
-	bound->schedule = schedule;
-	r = bound_experiment(bound, NULL, NULL, &experiment, reterr);
-	if (r < 0)
-		return r;
-	schedule->n_came = 0;
-	while (!lost && experiment_step(experiment)) {
-		note_sales(schedule, experiment);
-		lost = is_lost(bound, experiment);
+		if (i < rx->start) {
+			add_step(rx, i, 0);
+			continue;
+		}
+		while (from < rx->periods && best[from] <= best[from + 1])
+			from++;
+		if (from >= rx->periods)
+			break;
+		add_step(rx, i, from);
+		from += rx->gap;
 	}
-	note_sales(schedule, experiment);
-	experiment_summarize(experiment, &sum);
-	lost |= is_lost(bound, experiment) || sum.account.broken_pct > BOUND_BROKEN_PCT;
-	schedule->sold_pct_s = sum.account.sold_cap_pct_s;
-	experiment_free(experiment);
-	return !lost;
+	square = rx->broken_step * rx->broken_step;
+	for (int p = 0; p < rx->periods; p++)
+		if (rx->price[p] > 0 || rx->steps[p] < 0)
+			square += (double)(rx->steps[p] * rx->steps[p]);
+	return square;
 }
 
-/* The first schedule of the search contains the sales of the policy itself. */
-static int init_schedule(struct bound *bound, struct err *reterr)
+static void change_prices(struct relaxation *rx, double by)
 {
-	struct search_schedule *schedule = &bound->best;
-	struct experiment *experiment;
-	int r = experiment_new(bound->scenario, bound->policy, NULL, bound->seed, NULL, &experiment,
-			       reterr);
-
-	if (r < 0)
-		return r;
-	while (experiment_step(experiment))
-		note_sales(schedule, experiment);
-	experiment_free(experiment);
-	schedule->n = schedule->n_came;
-	for (int i = 0; i < schedule->n; i++)
-		schedule->from_s[i] = fmax(0, schedule->came_s[i] - bound->scenario->customer_s);
-	return 0;
+	for (int p = 0; p < rx->periods; p++)
+		rx->price[p] = fmaxf(0, rx->price[p] - (float)by * rx->steps[p]);
+	rx->broken_price = fmax(0, rx->broken_price - by * rx->broken_step);
 }
 
-static int find_schedule(struct bound *bound, struct err *reterr)
+static double minimize(struct relaxation *rx)
 {
-	const struct scenario *scenario = bound->scenario;
-	const struct search_terms terms = {
-		/* the last probation must end within the run */
-		.last_s = scenario->seconds - scenario->probation_s,
-		.stride_s = fmax(scenario->period_ms / 1000.0,
-				 round((double)scenario->seconds / STRIDES)),
-		.seed = bound->seed,
-		.userdata = bound,
-		.evaluate = evaluate,
-	};
-	int r = bound->kind == BOUND_PAST_ONLY ? init_schedule(bound, reterr) : 0;
+	double least = INFINITY, gap = GAP, own_sold;
+	int unchanged = 0;
 
-	if (r == 0)
-		r = search_best(&terms, &bound->best, reterr);
-	bound->schedule = &bound->best;
+	(void)add_own_times(rx->scenario, rx->periods, &own_sold);
+	for (int round = 0; round < ROUNDS; round++) {
+		double sum = sum_best(rx) + own_sold, square;
+
+		for (int p = 0; p < rx->periods; p++)
+			sum += (double)rx->price[p] * (1 + SLACK) / SERVED_SHARE;
+		sum += rx->limit * rx->broken_price * rx->own_periods;
+		unchanged = sum < least * (1 - 1e-5) ? 0 : unchanged + 1;
+		least = fmin(least, sum);
+		if (unchanged >= PATIENCE) {
+			gap /= 2;
+			unchanged = 0;
+		}
+		square = set_steps(rx);
+		if (square <= 0 || gap < GAP_MIN)
+			break;
+		change_prices(rx, (sum - least * (1 - gap)) / square);
+	}
+	return least;
+}
+
+/* --- set-up --- */
+
+static int load_demand(struct relaxation *rx, struct experiment *experiment, uint64_t seed)
+{
+	struct profiles *profiles;
+	int r = profiles_new(rx->scenario, seed, &profiles);
+
+	for (int i = 0; r == 0 && i < rx->n; i++) {
+		const struct scenario_tenant *kind = tenants_kind(experiment, i);
+
+		rx->contract_pct[i] = scenario_terms(rx->scenario, kind).initial_cap_pct;
+		rx->shared[i] = kind->shared_clock;
+		if (kind->workload.kind == WORKLOAD_FRAMES)
+			continue;
+		rx->demand[i] = calloc((size_t)rx->periods + 1, sizeof(float));
+		if (!rx->demand[i])
+			r = -ENOMEM;
+		for (int p = 0; r == 0 && p < rx->periods; p++)
+			rx->demand[i][p] = (float)(profiles_need_pct(profiles, kind, (uint64_t)i,
+								     (uint64_t)p) /
+						   100);
+	}
+	profiles_free(profiles);
 	return r;
 }
 
-int bound_new(const struct scenario *scenario, enum bound_kind kind, const struct policy *policy,
-	      uint64_t seed, struct bound **ret_bound, struct err *reterr)
+static int allocate(struct relaxation *rx)
 {
-	struct bound *bound = calloc(1, sizeof(*bound));
-	int r;
+	size_t width = (size_t)rx->periods + 1;
 
-	if (!bound)
-		return err_fail(reterr, ENOMEM, "out of memory");
-	bound->scenario = scenario;
-	bound->kind = kind;
-	bound->policy = kind == BOUND_ORACLE ? &oracle : policy;
-	bound->seed = seed;
-	r = profiles_new(scenario, seed, &bound->profiles);
-	if (r < 0)
-		(void)err_fail(reterr, -r, "out of memory");
-	else
-		r = find_schedule(bound, reterr);
-	if (r < 0) {
-		bound_free(bound);
-		return r;
-	}
-	*ret_bound = bound;
-	return 0;
+	rx->price = calloc(width, sizeof(*rx->price));
+	rx->steps = calloc(width, sizeof(*rx->steps));
+	rx->best = calloc(width * ((size_t)rx->n + 1), sizeof(*rx->best));
+	rx->value = calloc(width, sizeof(*rx->value));
+	return rx->price && rx->steps && rx->best && rx->value ? 0 : -ENOMEM;
 }
 
-struct bound *bound_free(struct bound *bound)
+static void fini(struct relaxation *rx)
 {
-	if (bound)
-		profiles_free(bound->profiles);
-	free(bound);
-	return NULL;
+	for (int i = 0; i < rx->n; i++)
+		free(rx->demand[i]);
+	free(rx->price);
+	free(rx->steps);
+	free(rx->best);
+	free(rx->value);
+}
+
+static void init(struct relaxation *rx, const struct experiment *experiment)
+{
+	const struct scenario *scenario = rx->scenario;
+
+	rx->periods = count_periods(scenario, scenario->seconds);
+	rx->gap = count_periods(scenario, scenario->probation_s) + 1;
+	rx->start = scenario->start;
+	rx->n = scenario->max_vgpus > rx->start ? scenario->max_vgpus : rx->start;
+	if (scenario->draw != SCENARIO_INDEPENDENT && rx->n > experiment->n_bag)
+		rx->n = experiment->n_bag;
+	if (experiment->n_bag == 0)
+		rx->n = 0;
+}
+
+/* Returns true if no tenant that takes an offer ever leaves. */
+static bool all_stay(const struct scenario *scenario)
+{
+	bool stay = !scenario->migrate && scenario->remove_s == 0;
+
+	for (int i = 0; i < scenario->n_tenants; i++)
+		stay = stay && !(scenario->drawn[i] && scenario->tenants[i].stay_s > 0);
+	return stay;
+}
+
+static int compute(struct relaxation *rx, struct experiment *experiment, uint64_t seed,
+		   struct bound *ret_bound)
+{
+	double period = period_s(rx->scenario);
+	struct bound bound = {0};
+	int r = 0;
+
+	init(rx, experiment);
+	bound.places_pct_s = places(rx) * period;
+	bound.sold_pct_s = bound.places_pct_s;
+	if (rx->periods <= BOUND_PERIODS_MAX && all_stay(rx->scenario)) {
+		double own_sold;
+
+		rx->own_periods = add_own_times(rx->scenario, rx->periods, &own_sold);
+		r = load_demand(rx, experiment, seed);
+		if (r == 0)
+			r = allocate(rx);
+		if (r == 0)
+			bound.sold_pct_s = fmin(bound.sold_pct_s, minimize(rx) * period);
+		bound.by_demand = true;
+	}
+	if (r == 0)
+		*ret_bound = bound;
+	return r;
+}
+
+int bound_compute(const struct scenario *scenario, uint64_t seed, double broken_pct,
+		  struct bound *ret_bound, struct err *reterr)
+{
+	CLEANUP_FREE struct relaxation *rx = calloc(1, sizeof(*rx));
+	struct experiment *experiment;
+	int r;
+
+	if (!rx)
+		return err_fail(reterr, ENOMEM, "out of memory");
+	rx->scenario = scenario;
+	rx->limit = broken_pct / 100;
+	/* only for the order of the tenants */
+	r = experiment_new(scenario, policy_at(0), NULL, seed, NULL, &experiment, reterr);
+	if (r < 0)
+		return r;
+	r = compute(rx, experiment, seed, ret_bound);
+	fini(rx);
+	experiment_free(experiment);
+	return r < 0 ? err_fail(reterr, -r, "out of memory") : 0;
 }

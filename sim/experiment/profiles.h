@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The demand profile of each tenant, measured by running the tenant alone on a GPU. Used by
- * bound.c.
+ * found.c and bound.c.
  */
 #ifndef SIM_EXPERIMENT_PROFILES_H
 #define SIM_EXPERIMENT_PROFILES_H
@@ -15,8 +15,9 @@ struct profiles *profiles_free(struct profiles *profiles); /* accepts NULL; retu
 
 /*
  * Returns the percentage of the GPU that tenant number @draw, of kind @kind, needs in period
- * @period after its arrival. With a target frame rate this is the cost of that rate, otherwise the
- * demand. The result is at most the contract. Returns the contract if out of memory.
+ * @period after its arrival or, with shared_clock, after the start of the run. With a target frame
+ * rate this is the cost of that rate, otherwise the demand. The result is at most the contract.
+ * Returns the contract if out of memory.
  */
 double profiles_need_pct(struct profiles *profiles, const struct scenario_tenant *kind,
 			 uint64_t draw, uint64_t period);

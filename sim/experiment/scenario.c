@@ -148,6 +148,7 @@ static const struct setting keys[] = {
 	SETTING_NUMBER(TENANT(target_fps), 0, 10000, " frames per second"),
 	SETTING_NUMBER(TENANT(weight), 0.01, 100, ""),
 	SETTING_FLAG(TENANT(burst)),
+	SETTING_FLAG(TENANT(shared_clock)),
 	SETTING_ROW(TENANT(arrive_s), type_arrive, 0, 1e7, "0..1e7 s, or offer", NULL),
 	SETTING_NUMBER(TENANT(stay_s), 0, 10000000, " s, 0 for ever"),
 	SETTING_INT(TENANT(count), 1, 256, " tenants"),
@@ -375,6 +376,11 @@ static int check_value(void *userdata, const struct setting *setting, void *base
 
 /* --- checks of several keys --- */
 
+static bool can_share_clock(const struct workload *workload)
+{
+	return workload->period_s > 0 || workload->playback.loop;
+}
+
 static int check_tenant(const char *path, const struct scenario *scenario,
 			const struct scenario_tenant *tenant, struct err *reterr)
 {
@@ -383,6 +389,11 @@ static int check_tenant(const char *path, const struct scenario *scenario,
 	if (tenant->workload_text[0] == '\0')
 		return err_fail(reterr, EINVAL, "%s:%d: [tenant %s] workload: required", path,
 				tenant->line, tenant->name);
+	if (tenant->shared_clock && !can_share_clock(&tenant->workload))
+		return err_fail(reterr, EINVAL,
+				"%s:%d: [tenant %s] shared_clock = on: not possible with this "
+				"workload (allowed: square, or trace with loop=on)",
+				path, tenant->line, tenant->name);
 	if (terms.min_cap_pct > terms.initial_cap_pct)
 		return err_fail(
 			reterr, EINVAL,

@@ -45,7 +45,10 @@ struct scenario_tenant {
 	/* true: a tenant that does not fit at its arrival waits for capacity; false: it is
 	 * refused */
 	bool waits;
-	double arrive_s;   /* time of arrival; SCENARIO_BY_OFFER: the tenant takes an offer */
+	double arrive_s; /* time of arrival; SCENARIO_BY_OFFER: the tenant takes an offer */
+	/* true: the workload started with the run, so its demand depends only on the time of the
+	 * run; false: the workload starts when the tenant arrives */
+	bool shared_clock;
 	int start_cap_pct; /* cap at the start; 0: the contract, or less if the GPU is oversold */
 	double stay_s;	   /* time between arrival and departure; 0: no departure */
 	int count;

@@ -95,6 +95,11 @@ static int drawn_kind(const struct experiment *experiment, int number)
 	return experiment->bag[number];
 }
 
+const struct scenario_tenant *tenants_kind(const struct experiment *experiment, int number)
+{
+	return &experiment->scenario->tenants[drawn_kind(experiment, number)];
+}
+
 /* --- arrival --- */
 
 static int start_alone(struct tenant *tenant, const struct workload *workload)
@@ -119,6 +124,15 @@ struct workload tenants_workload(const struct scenario_tenant *kind, uint64_t se
 	return workload;
 }
 
+/* Lets @workload continue as if it had started with the run. */
+static void share_clock(struct workload *workload, uint64_t now_ns)
+{
+	if (workload->playback.loop)
+		workload->playback.phase_ns = now_ns % workload->playback.length_ns;
+	else
+		workload->phase_s += (double)now_ns / 1e9;
+}
+
 /*
  * Adds a tenant with the cap @cap_pct. Returns NULL if out of memory, or if there are too many
  * tenants.
@@ -132,6 +146,8 @@ static struct tenant *join(struct experiment *experiment, const struct scenario_
 	if (experiment->n_tenants == EXPERIMENT_VGPUS_MAX ||
 	    experiment->n_present == POLICY_VGPUS_MAX)
 		return NULL;
+	if (kind->shared_clock)
+		share_clock(&workload, experiment->now_ns);
 	*tenant = (struct tenant){
 		.vgpu = {.kind = kind,
 			 .terms = scenario_terms(experiment->scenario, kind),
@@ -200,7 +216,7 @@ static struct tenant *fund_and_join(struct experiment *experiment,
 
 const struct scenario_tenant *tenants_next(const struct experiment *experiment)
 {
-	return &experiment->scenario->tenants[drawn_kind(experiment, experiment->n_drawn)];
+	return tenants_kind(experiment, experiment->n_drawn);
 }
 
 struct tenant *tenants_admit_next(struct experiment *experiment)

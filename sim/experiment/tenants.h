@@ -21,6 +21,13 @@ int tenants_start(struct experiment *experiment, struct err *reterr);
 struct workload tenants_workload(const struct scenario_tenant *kind, uint64_t seed, uint64_t draw);
 
 /*
+ * Returns the kind of tenant number @number of those that take offers, counted from 0. Tenants that
+ * are present from the start have the first numbers. The number must be below n_bag, unless tenants
+ * are drawn independently.
+ */
+const struct scenario_tenant *tenants_kind(const struct experiment *experiment, int number);
+
+/*
  * Returns the kind of the tenant that takes the next offer. Call this function only if
  * experiment_has_tenants() returns true.
  */

@@ -124,9 +124,9 @@ static int play(const struct compare *compare, struct compare_row *row, int run,
 {
 	uint64_t seed = compare_seed(compare, row, run);
 	struct experiment *experiment;
-	struct bound *bound;
+	struct found *found;
 	int r = setup_experiment(&row->strategy, row->scenario, seed, NULL, NULL, &experiment,
-				 &bound, reterr);
+				 &found, reterr);
 
 	if (r < 0)
 		return r;
@@ -134,7 +134,7 @@ static int play(const struct compare *compare, struct compare_row *row, int run,
 		;
 	experiment_summarize(experiment, &row->runs[run]);
 	experiment_free(experiment);
-	bound_free(bound);
+	found_free(found);
 	return 0;
 }
 

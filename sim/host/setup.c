@@ -5,9 +5,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "sim/host/setup.h"
 
-#define PAST_ONLY_POLICY "qos" /* "past-only" without @POLICY means past-only@qos */
+/*
+ * The names of schedules found. @kind applies without @POLICY, and @policy is the default of
+ * POLICY.
+ */
+static const struct found_name {
+	const char *name;
+	enum found_kind kind;
+	const char *policy;
+	bool takes_policy; /* true: @POLICY is allowed */
+} found_names[] = {
+	{"best-found", FOUND_BY_FUTURE, NULL, true},
+	{"past-only", FOUND_BY_POLICY, "qos", true}, /* former names */
+	{"oracle", FOUND_BY_FUTURE, NULL, false},
+};
 
 static int take_set(struct scenario *scenario, const char *set, struct err *reterr)
 {
@@ -71,31 +85,40 @@ static int find_policy(const char *name, const struct policy **ret_policy, struc
 		snprintf(names + used, sizeof(names) - used, "%s, ", policy_at(i)->name);
 	}
 	if (!policy)
-		return err_fail(reterr, ENOENT,
-				"policy '%.60s': unknown (allowed: %spast-only, past-only@POLICY, "
-				"oracle)",
-				name, names);
+		return err_fail(
+			reterr, ENOENT,
+			"policy '%.60s': unknown (allowed: %sbest-found, best-found@POLICY)", name,
+			names);
 	*ret_policy = policy;
 	return 0;
 }
 
+static const struct found_name *find_found(const char *name, size_t length)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(found_names); i++)
+		if (strlen(found_names[i].name) == length &&
+		    strncmp(found_names[i].name, name, length) == 0)
+			return &found_names[i];
+	return NULL;
+}
+
 int setup_strategy(const char *name, struct setup_strategy *ret_strategy, struct err *reterr)
 {
-	const char *at = strchr(name, '@');
-	struct setup_strategy strategy = {.policy = NULL};
-	char kind[32];
-	int r;
+	size_t length = strcspn(name, "@");
+	const struct found_name *found = find_found(name, length);
+	struct setup_strategy strategy = {.is_found = found};
+	const char *policy = name;
+	int r = 0;
 
-	snprintf(kind, sizeof(kind), "%.*s", (int)(at ? at - name : (ptrdiff_t)strlen(name)), name);
-	strategy.is_bound = bound_find(kind, &strategy.kind) == 0;
-	if (strategy.is_bound && strategy.kind == BOUND_ORACLE && !at) {
-		*ret_strategy = strategy;
-		return 0;
+	if (found && name[length] == '\0') {
+		strategy.kind = found->kind;
+		policy = found->policy;
+	} else if (found && found->takes_policy) {
+		strategy.kind = FOUND_BY_POLICY;
+		policy = name + length + 1;
 	}
-	if (strategy.is_bound && strategy.kind == BOUND_PAST_ONLY)
-		r = find_policy(at ? at + 1 : PAST_ONLY_POLICY, &strategy.policy, reterr);
-	else
-		r = find_policy(name, &strategy.policy, reterr);
+	if (policy)
+		r = find_policy(policy, &strategy.policy, reterr);
 	if (r == 0)
 		*ret_strategy = strategy;
 	return r;
@@ -104,20 +127,20 @@ int setup_strategy(const char *name, struct setup_strategy *ret_strategy, struct
 int setup_experiment(const struct setup_strategy *strategy, const struct scenario *scenario,
 		     uint64_t seed,
 		     void (*on_event)(void *userdata, const struct experiment_event *event),
-		     void *userdata, struct experiment **ret_experiment, struct bound **ret_bound,
+		     void *userdata, struct experiment **ret_experiment, struct found **ret_found,
 		     struct err *reterr)
 {
 	const struct experiment_hooks hooks = {.userdata = userdata, .on_event = on_event};
 	int r;
 
-	*ret_bound = NULL;
-	if (!strategy->is_bound)
+	*ret_found = NULL;
+	if (!strategy->is_found)
 		return experiment_new(scenario, strategy->policy, NULL, seed, &hooks,
 				      ret_experiment, reterr);
-	r = bound_new(scenario, strategy->kind, strategy->policy, seed, ret_bound, reterr);
+	r = found_new(scenario, strategy->kind, strategy->policy, seed, ret_found, reterr);
 	if (r == 0)
-		r = bound_experiment(*ret_bound, on_event, userdata, ret_experiment, reterr);
+		r = found_experiment(*ret_found, on_event, userdata, ret_experiment, reterr);
 	if (r < 0)
-		*ret_bound = bound_free(*ret_bound);
+		*ret_found = found_free(*ret_found);
 	return r;
 }

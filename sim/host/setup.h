@@ -3,7 +3,7 @@
 #ifndef SIM_HOST_SETUP_H
 #define SIM_HOST_SETUP_H
 
-#include "sim/experiment/bound.h"
+#include "sim/experiment/found.h"
 
 /*
  * Loads the scenario at @path and applies @sets, each "KEY=VALUE". The caller frees *@ret_scenario
@@ -16,30 +16,32 @@ int setup_sets(struct scenario *scenario, const char *const *sets, int n_sets, s
 void setup_free(struct scenario *scenario); /* @scenario: may be NULL */
 
 /*
- * The decisions that an experiment runs with: those of a policy, or those of a bound (bound.h: an
- * upper bound for all policies, computed with knowledge of the whole run).
+ * The decisions that an experiment runs with: those of a policy, or those of the best schedule
+ * found (found.h), which is computed with knowledge of the whole run.
  */
 struct setup_strategy {
-	/* the policy, or the policy that sets the caps of past-only; NULL: the oracle */
+	/* the policy, or the policy that sets the caps of the schedule found; NULL: its caps follow
+	 * the future demand */
 	const struct policy *policy;
-	bool is_bound;
-	enum bound_kind kind;
+	bool is_found;
+	enum found_kind kind;
 };
 
 /*
- * Finds the strategy @name: a policy, "oracle", "past-only" or "past-only@POLICY". -ENOENT with a
- * message that lists the valid names.
+ * Finds the strategy @name: a policy, "best-found" or "best-found@POLICY". "oracle" is an alias of
+ * best-found, "past-only" of best-found@qos, and "past-only@POLICY" of best-found@POLICY. -ENOENT
+ * with a message that lists the valid names.
  */
 int setup_strategy(const char *name, struct setup_strategy *ret_strategy, struct err *reterr);
 
 /*
- * Creates an experiment. *@ret_bound: the bound that makes the decisions; NULL: @strategy is a
- * policy. The caller frees the bound after the experiment. -errno with a message.
+ * Creates an experiment. *@ret_found: the schedule that makes the decisions; NULL: @strategy is a
+ * policy. The caller frees it after the experiment. -errno with a message.
  */
 int setup_experiment(const struct setup_strategy *strategy, const struct scenario *scenario,
 		     uint64_t seed,
 		     void (*on_event)(void *userdata, const struct experiment_event *event),
-		     void *userdata, struct experiment **ret_experiment, struct bound **ret_bound,
+		     void *userdata, struct experiment **ret_experiment, struct found **ret_found,
 		     struct err *reterr);
 
 #endif

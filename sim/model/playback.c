@@ -141,7 +141,7 @@ static bool has_ended(const struct playback *playback, const struct playhead *he
 static struct segment next_segment(const struct playback *playback, struct playhead *head,
 				   uint64_t max_ns, uint64_t *ret_at_ns, uint64_t *ret_ns)
 {
-	uint64_t into_ns = head->played_ns % playback->length_ns;
+	uint64_t into_ns = (head->played_ns + playback->phase_ns) % playback->length_ns;
 	uint64_t at_ns = playback->from_ns + into_ns;
 	struct segment segment = segment_at(playback, head, at_ns);
 	uint64_t ns = segment.to_ns - at_ns;

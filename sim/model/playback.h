@@ -26,6 +26,8 @@ struct playback {
 	/* true: values change linearly between points, except across gaps */
 	bool interpolate;
 	bool loop;
+	/* loop: position in the played part at the start of the playback */
+	uint64_t phase_ns;
 	double scale; /* factor by which the demand is multiplied */
 };
 

@@ -80,6 +80,21 @@ is "the demand follows the trace" "$(awk -F, '/v2-late/ { print $6 }' "$dir/t/se
   "0.000 5.000 10.000 15.000 20.000 25.000 30.000 35.000 40.000 45.000 0.000 5.000 "
 is "the trace ends after its length" "$(awk -F, '/v1-early/ { s += $6 } END { print s }' "$dir/t/seconds.csv")" 225
 is "with a sufficient contract nothing is broken" "$(get .broken_s t)" 0
+cat >"$dir/rec/clock.ini" <<EOF
+[scenario]
+seconds = 40
+[tenant early]
+workload = trace:file=load.csv,loop=on,length_s=10,scale=0.5
+shared_clock = on
+arrive_s = 0
+[tenant late]
+workload = trace:file=load.csv,loop=on,length_s=10,scale=0.5
+shared_clock = on
+arrive_s = 13
+EOF
+run --out "$dir/k" "$dir/rec/clock.ini" >/dev/null
+is "with a shared clock, tenants have the same demand at the same time" \
+  "$(awk -F, '/v2-late/ { print $1, $6 }' "$dir/k/seconds.csv")" "$(awk -F, '/v1-early/ && $1 > 13 { print $1, $6 }' "$dir/k/seconds.csv")"
 run --set offer.flavor_cap_pct=20 --out "$dir/u" "$dir/rec/two.ini" >/dev/null
 is "demand above a smaller contract is not owed" "$(get .broken_s u)" 0
 

@@ -32,10 +32,11 @@ if [ -n "$plot" ]; then
 else
   ok "the diagram is drawn # SKIP no gnuplot" true
 fi
-compare "$dir/light.ini" --policies past-only@gover,oracle --set offer.probation_s=5 --json >"$dir/bounds"
-is "bounds are compared too, and stay within 1 % broken time" \
-  "$(jq -c 'map([.policy, .mean.broken_pct <= 1, .mean.sales > 0])' "$dir/bounds")" \
-  '[["past-only@gover",true,true],["oracle",true,true]]'
+compare "$dir/light.ini" --policies best-found@gover,past-only@gover,best-found,oracle --set offer.probation_s=5 --json >"$dir/found"
+is "the best schedules found are compared too, and stay within 1 % broken time" \
+  "$(jq -c 'map([.policy, .mean.broken_pct <= 1, .mean.sales > 0])' "$dir/found")" \
+  '[["best-found@gover",true,true],["past-only@gover",true,true],["best-found",true,true],["oracle",true,true]]'
+is "the former names give the same results" "$(jq -c 'map(.mean) | [.[0] == .[1], .[2] == .[3]]' "$dir/found")" "[true,true]"
 ok "all policies are compared by default" compare "$dir/light.ini"
 
 fails() { # fails TEXT EXIT ARGUMENT...: tests the exit status and the message
@@ -47,7 +48,7 @@ fails() { # fails TEXT EXIT ARGUMENT...: tests the exit status and the message
 printf '[scenario]\nsecond = 10\n' >"$dir/bad.ini"
 fails "$dir/bad.ini:2: [scenario] has no key" 1 "$dir/light.ini" "$dir/bad.ini"
 fails 'policy '\''best'\'': unknown' 1 --policies gover,best "$dir/light.ini"
-fails 'policy '\''best'\'': unknown' 1 --policies past-only@best "$dir/light.ini"
+fails 'policy '\''best'\'': unknown' 1 --policies best-found@best "$dir/light.ini"
 fails 'policy '\''oracle@gover'\'': unknown' 1 --policies oracle@gover "$dir/light.ini"
 fails 'policy '\'''\'': unknown' 1 --policies gover, "$dir/light.ini"
 fails '--set overload=1: ' 1 --policies gover:overload=1 "$dir/light.ini"

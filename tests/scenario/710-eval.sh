@@ -14,7 +14,7 @@ ok "the printed report equals the file" cmp "$dir/out" "$report"
 for head in 'Figs. 5 and 6:' 'Fig. 7:' 'Fig. 8:' 'Fig. 9:' 'Section 4.4:' 'Check list:'; do
   ok "the report has $head" grep -q "^$head" "$report"
 done
-is "each placement has 16 rows" "$(grep -cE '^(none, 3 vGPUs|static [234]|gover|gover, paper_mode|gover, U_l = 70 %|U_l = 70, paper_mode|credit|fair|p99|nsigma|max|qos|\(past-only\)|\(oracle\))( +[0-9.]+){12}$' "$report")" 48
+is "each placement has 16 rows" "$(grep -cE '^(none, 3 vGPUs|static [234]|gover|gover, paper_mode|gover, U_l = 70 %|U_l = 70, paper_mode|credit|fair|p99|nsigma|max|qos|\(found, qos\)|\(best found\))( +[0-9.]+){12}$' "$report")" 48
 if command -v gnuplot >/dev/null; then
   is "the figures are drawn" "$(cd "$dir/eval" && find . -name 'fig*.png' -size +1k | sort | tr '\n' ' ')" \
     './fig5.png ./fig6.png ./fig7.png ./fig8.png ./fig9.png '

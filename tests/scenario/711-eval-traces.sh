@@ -102,16 +102,45 @@ fails "arguments required: OUT FILE|DIR" 2 bench/eval/hpa-traces "$dir/g"
 
 # --- a small evaluation ---
 
-ok "eval-traces runs every policy and the bounds" bench/eval/traces --traces "$dir/made" --seconds 150 --seeds 2 --out "$dir/eval"
-is "the tables have each mix of both scenarios" "$(grep -cE '^ +[12] .*%' "$dir/eval/tables.txt")" 8
-is "the number of mixes is printed in which qos is ahead and sells enough" \
-  "$(grep -cE '^qos is ahead .* in [0-2] of 2 mixes|^qos sells >= 80 % .* in [0-2] mixes. Broken time is <= 1 % in [0-2] mixes; worst mix' "$dir/eval/tables.txt")" 4
-is "the number of selected vGPUs is printed" "$(grep -cE '^qos selects [0-9]+ vGPUs to leave, [0-9]+ of them while' "$dir/eval/tables.txt")" 1
-short=$(cat "$dir"/eval/*.short 2>/dev/null | wc -l)
-is "each mix in which qos is behind is explained" "$(grep -c '^mix ' "$dir/eval/tables.txt") $(grep -c '^  time without an offer: ' "$dir/eval/tables.txt")" "$short $short"
-cp -r "$dir/eval/tables.txt" "$dir/first"
-bench/eval/traces --traces "$dir/made" --seconds 150 --seeds 2 --out "$dir/eval" >"$dir/out" 2>&1
-ok "a second run gives the same tables" cmp "$dir/first" "$dir/eval/tables.txt"
+small() { bench/eval/traces --traces "$dir/made" --seconds 150 --sets 2 --seeds 2 --moves 10,never --out "$dir/eval" "$@"; }
+ok "eval-traces runs every policy, the search and the bound" small --explain
+tables=$dir/eval/tables.txt
+is "no mix is a failure" "$(ls "$dir/eval/failed" 2>/dev/null)" ""
+is "there is a table for each speed of moves" "$(grep -c '^Sharing hard, .*nobody moves (\|^Sharing hard, a move takes 10 s\|^Sharing hard, moves are expected' "$tables")" 3
+for policy in gover none static credit fair p99 nsigma max; do
+  is "each table has policy $policy" "$(grep -cE "^$policy +all( +-?[0-9.]+){9}$" "$tables")" 3
+done
+is "qos has a row for each set and for all" "$(grep -cE '^qos +(1-2|3-4|all)( +-?[0-9.]+){9}$' "$tables")" 9
+is "schedules are found if nobody moves" "$(grep -cE '^best-found(@qos)? +all( +-?[0-9.]+){9}$' "$tables")" 2
+is "each table has an upper bound" "$(grep -cE '^upper bound +all +[0-9.]+$' "$tables")" 3
+is "the mixes are counted in which qos is ahead" "$(grep -cE '^qos keeps 1 % and is ahead .*: [0-2] of 2, [0-2] of 2 mixes$' "$tables")" 3
+is "the mixes are counted in which qos earns most" "$(grep -cE '^net income of qos ahead .*: [0-2] of 2, [0-2] of 2 mixes$' "$tables")" 3
+is "the number of selected vGPUs is printed" "$(grep -cE '^qos selects [0-9]+ vGPUs to leave, [0-9]+ of them while' "$tables")" 2
+is "each recording is left out once per table of folds" "$(grep -cE '^(bimodal|flipping|idle|scenes|steady) +[0-9]+ - +qos' "$tables")" 10
+is "goals are judged" "$(grep -cE '^(met|NOT met) +(nobody moves|moves (10|never)):' "$tables")" 12
+# column N of the rows of one policy
+figures() { awk -F, -v policy="$1" -v moves="$2" -v name="$3" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i } NR > 1 && $3 == policy && $2 == moves { print $c }' "$dir/eval/runs.csv"; }
+is "runs.csv has a row for each run" "$(sed 1d "$dir/eval/runs.csv" | wc -l)" $((3 * 9 * 4 + 3 * 4 + 2 * 4))
+is "the table shows means of the runs" "$(figures qos off sold_cap_pct_s | awk '{ s += $1 } END { printf "%.1f", s / NR / 1000 }')" \
+  "$(awk '/^Sharing hard, nobody moves \(/ { on = 1 } on && $1 == "qos" && $2 == "all" { print $3; exit }' "$tables")"
+is "no run within the limit sells more than the bound" "$(for policy in qos gover best-found best-found@qos; do
+  figures $policy off sold_cap_pct_s >"$dir/sold"
+  figures $policy off broken_pct >"$dir/broken"
+  figures bound off sold_cap_pct_s | paste -d ' ' "$dir/sold" "$dir/broken" - | awk '$2 <= 1 && $1 > $3'
+done)" ""
+is "with moves that never come, no vGPU moves" "$(figures qos never moves | sort -u)" 0
+short=$(cat "$dir"/eval/*.short | wc -l)
+is "each mix in which qos is behind is explained" "$(grep -c '^mix ' "$tables") $(grep -c '^  time without an offer: ' "$tables")" "$short $short"
+cp "$tables" "$dir/first"
+small --explain >"$dir/out" 2>&1
+ok "a second run gives the same tables" cmp "$dir/first" "$tables"
+small --quick --policies gover,qos --sharing hard,guarantee --set fund_fraction=0.8,0.4 --found 0 >"$dir/out"
+is "both disciplines are compared" "$(grep -c '^Sharing guarantee, nobody moves (' "$dir/out")" 1
+is "the folds choose a value" "$(grep -cE '^(bimodal|flipping|idle|scenes|steady) +[0-9]+ 0\.[48] +qos' "$dir/out")" 20
+small --policies gover --found 0 >"$dir/out" 2>&1
+is "the comparison requires qos" "$? $(grep -c -- '--policies: qos is missing' "$dir/out")" "1 1"
+small --set nothing=1 --found 0 >"$dir/out" 2>&1
+is "an unknown key is an error" "$? $(grep -c 'nothing.*unknown key' "$dir/out")" "1 1"
 
 # Generate the rows of two runs of a mix. In the first run, the demand of vGPU a rises at 101 s and stays high.
 mkdir "$dir/x" "$dir/y"

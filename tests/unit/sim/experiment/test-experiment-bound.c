@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests the upper bounds: admission by offline search, and caps from known demand. */
-#include <errno.h>
+/* Tests the upper bound: no run that keeps the limit sells more, and simple cases are exact. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,208 +12,148 @@
 
 #include "base/cleanup.h"
 #include "sim/experiment/bound.h"
-#include "sim/experiment/profiles.h"
+#include "sim/experiment/found.h"
 #include "tests/unit/temp-file.h"
 
-#define CLOSE(got, wanted, by) assert_true(fabs((got) - (wanted)) <= (by))
+#define CLOSE(got, wanted) assert_true(fabs((got) - (wanted)) < 1e-6)
 
 static struct scenario scenario; /* too large for the stack */
-static struct experiment *experiment;
-static struct bound *bound;
 static struct err err;
 
-static int end(void **state)
+static struct bound bound_of(const char *text)
 {
-	(void)state;
-	experiment = experiment_free(experiment);
-	bound = bound_free(bound);
-	return 0;
-}
+	struct bound bound;
 
-static void load(const char *text)
-{
 	temp_file_write(text);
+	scenario_fini(&scenario);
 	if (scenario_load(temp_file, &scenario, &err) < 0)
 		fail_msg("%s", err.msg);
+	assert_int_equal(bound_compute(&scenario, 1, FOUND_BROKEN_PCT, &bound, &err), 0);
+	return bound;
 }
 
-static struct experiment_summary play(const char *text, enum bound_kind kind)
+static struct experiment_summary best_found(void)
 {
-	const struct policy *policy = policy_find("gover");
+	struct experiment *experiment;
 	struct experiment_summary sum;
+	struct found *found;
 
-	end(NULL);
-	load(text);
-	assert_int_equal(bound_new(&scenario, kind, policy, 1, &bound, &err), 0);
-	assert_int_equal(bound_experiment(bound, NULL, NULL, &experiment, &err), 0);
-	for (bool more = true; more;) {
-		int sum_pct = 0;
-
-		more = experiment_step(experiment);
-		for (int i = 0; experiment_current_vgpu_at(experiment, i); i++)
-			sum_pct += experiment_current_vgpu_at(experiment, i)->sampled_cap_pct;
-		assert_true(sum_pct <= 100);
-	}
+	assert_int_equal(found_new(&scenario, FOUND_BY_FUTURE, NULL, 1, &found, &err), 0);
+	assert_int_equal(found_experiment(found, NULL, NULL, &experiment, &err), 0);
+	while (experiment_step(experiment))
+		;
 	experiment_summarize(experiment, &sum);
-	assert_true(sum.account.broken_pct <= BOUND_BROKEN_PCT);
-	assert_int_equal(sum.failed, 0);
+	experiment_free(experiment);
+	found_free(found);
 	return sum;
 }
 
-static void bounds_have_names(void **state)
+/* The sales of idle tenants are limited only by the probations and by max_vgpus. */
+static void idle_tenants_reach_the_bound(void **state)
 {
-	enum bound_kind kind;
+	static const char *const texts[] = {
+		"[scenario]\nseconds = 100\n[offer]\nprobation_s = 20\n"
+		"[tenant a]\nworkload = idle\n[arrivals]\nstart = 1\n",
+		"[scenario]\nseconds = 100\n[offer]\nprobation_s = 20\nmax_vgpus = 3\n"
+		"[tenant a]\nworkload = idle\n",
+		"[scenario]\nseconds = 100\nperiod_ms = 500\n[offer]\nprobation_s = 20\n"
+		"[tenant a]\nworkload = idle\ncount = 2\n[arrivals]\ndraw = listed\n",
+		"[scenario]\nseconds = 100\n[offer]\nprobation_s = 20\n"
+		"[tenant a]\nworkload = idle\ncount = 2\n"
+		"[tenant b]\nworkload = idle\narrive_s = 10\nstay_s = 30\n",
+	};
 
 	(void)state;
-	assert_int_equal(bound_find("past-only", &kind), 0);
-	assert_int_equal(kind, BOUND_PAST_ONLY);
-	assert_int_equal(bound_find("oracle", &kind), 0);
-	assert_int_equal(kind, BOUND_ORACLE);
-	assert_int_equal(bound_find("gover", &kind), -ENOENT);
-}
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		struct bound bound = bound_of(texts[i]);
+		double sold_pct_s = best_found().account.sold_cap_pct_s;
 
-static void profiles_give_the_future_demand(void **state)
-{
-	struct profiles *profiles;
-
-	(void)state;
-	load("[tenant a]\nworkload = load:pct=30\n"
-	     "[tenant b]\nworkload = glxgears\ntarget_fps = 140\n"
-	     "[tenant c]\nworkload = busy\ncontract_pct = 20\n"
-	     "[tenant d]\nworkload = square:period_s=10,low_pct=5,high_pct=25\n");
-	assert_int_equal(profiles_new(&scenario, 1, &profiles), 0);
-	CLOSE(profiles_need_pct(profiles, &scenario.tenants[0], 0, 7), 30, 1e-3);
-	CLOSE(profiles_need_pct(profiles, &scenario.tenants[1], 1, 7), 7, 0.2);
-	CLOSE(profiles_need_pct(profiles, &scenario.tenants[2], 2, 7), 20, 1e-3);
-	CLOSE(profiles_need_pct(profiles, &scenario.tenants[3], 3, 4), 25, 1e-3);
-	CLOSE(profiles_need_pct(profiles, &scenario.tenants[3], 3, 5), 5, 1e-3);
-	CLOSE(profiles_need_pct(profiles, &scenario.tenants[3], 3, 10), 25, 1e-3);
-	profiles_free(profiles);
-}
-
-static void as_many_tenants_as_fit_are_admitted(void **state)
-{
-	static const char text[] = "[offer]\nprobation_s = 5\n[tenant a]\nworkload = load:pct=30\n"
-				   "[arrivals]\nstart = 1\n";
-
-	(void)state;
-	assert_int_equal(play(text, BOUND_ORACLE).account.vgpus_end, 3);
-	assert_int_equal(play(text, BOUND_PAST_ONLY).account.vgpus_end, 3);
+		assert_true(bound.by_demand);
+		CLOSE(bound.sold_pct_s, bound.places_pct_s);
+		/* A probation that would end after the run is not begun. A tenant with an arrival
+		 * time counts for one more period. */
+		if (bound.sold_pct_s < sold_pct_s - 1e-6 ||
+		    bound.sold_pct_s > sold_pct_s + 50 * 20 + 50)
+			fail_msg("%zu: %g sold, bound %g", i, sold_pct_s, bound.sold_pct_s);
+	}
 }
 
 /*
- * Tenant b fits only in the second half of the run. It arrives slightly earlier, because 1 % of
- * broken time is allowed.
+ * Two tenants with 70 % each do not fit together. The relaxation serves 1 / 0.98 - 0.7 of the
+ * second one.
  */
-static void a_tenant_is_admitted_when_it_fits_until_the_end(void **state)
+static void demand_lowers_the_bound(void **state)
 {
-	static const char text[] =
-		"[offer]\nprobation_s = 5\n"
-		"[tenant a]\nworkload = square:period_s=200,low_pct=0,high_pct=90\n"
-		"contract_pct = 90\narrive_s = 0\n"
-		"[tenant b]\nworkload = load:pct=50\n[arrivals]\ndraw = listed\n";
+	struct bound bound = bound_of("[scenario]\nseconds = 400\n[offer]\nflavor_cap_pct = 80\n"
+				      "[tenant a]\nworkload = load:pct=70\n"
+				      "[arrivals]\nstart = 1\n");
+	double alone_pct_s = 400 * 80;
 
 	(void)state;
-	assert_int_equal(play(text, BOUND_ORACLE).sales, 1);
-	CLOSE(experiment_vgpu_at(experiment, 1, NULL)->came_s, 98, 3);
-	assert_int_equal(play(text, BOUND_PAST_ONLY).sales, 1);
-	/* with "past-only", a newcomer gets only capacity that was unused for the last 30 s */
-	CLOSE(experiment_vgpu_at(experiment, 1, NULL)->came_s, 130, 5);
+	assert_true(bound.sold_pct_s >= alone_pct_s);
+	assert_true(bound.sold_pct_s < 1.5 * alone_pct_s);
+	assert_true(bound.places_pct_s > 5 * alone_pct_s);
 }
 
-/* Tenants a and b have high demand in turn. The oracle moves the caps before each change. */
-static void the_oracle_moves_caps_in_time(void **state)
+static void no_schedule_exceeds_the_bound(void **state)
 {
-	static const char text[] =
-		"[tenant a]\nworkload = square:period_s=20,low_pct=10,high_pct=70\n"
-		"contract_pct = 80\narrive_s = 0\n"
-		"[tenant b]\nworkload = square:period_s=20,low_pct=10,high_pct=70,phase_s=10\n"
-		"contract_pct = 80\narrive_s = 0\n";
+	static const char *const tenants[] = {
+		"[tenant a]\nworkload = square:period_s=60,low_pct=5,high_pct=45\n",
+		"[tenant a]\nworkload = load:pct=20\n[tenant b]\nworkload = load:pct=45\n",
+		"[tenant a]\nworkload = burst:on_s=5,off_s=20,pct=40\n",
+		"[tenant a]\nworkload = load:pct=9\n[tenant b]\n"
+		"workload = square:period_s=100,low_pct=0,high_pct=50,phase_s=60\narrive_s = 5\n",
+		"[tenant a]\nworkload = square:period_s=90,low_pct=5,high_pct=45\n"
+		"shared_clock = on\n",
+	};
 
 	(void)state;
-	/* The first second may be broken, because the first decision is made at its end. */
-	assert_true(play(text, BOUND_ORACLE).account.broken_s < 1.5);
+	for (size_t i = 0; i < ARRAY_SIZE(tenants); i++) {
+		struct experiment_summary sum;
+		struct bound bound;
+		char text[512];
+
+		snprintf(text, sizeof(text),
+			 "[scenario]\nseconds = 300\n[offer]\nprobation_s = 10\n%s"
+			 "[arrivals]\nstart = 1\n",
+			 tenants[i]);
+		bound = bound_of(text);
+		sum = best_found();
+		assert_true(bound.by_demand);
+		assert_true(sum.account.broken_pct <= FOUND_BROKEN_PCT);
+		if (sum.account.sold_cap_pct_s > bound.sold_pct_s)
+			fail_msg("%zu: %g sold, bound %g", i, sum.account.sold_cap_pct_s,
+				 bound.sold_pct_s);
+	}
 }
 
-static int refuse_funding(const struct policy_params *params, struct policy_gpu *gpu,
-			  const struct policy_terms *terms, struct policy_out *out)
+static void some_scenarios_have_only_the_bound_by_places(void **state)
 {
-	(void)params;
-	(void)gpu;
-	(void)terms;
-	out->n_decisions = out->n_moves = 0;
-	return -ENOSPC;
-}
-
-static void a_policy_cannot_prevent_admission(void **state)
-{
-	struct policy miser = *policy_find("gover");
-	struct experiment_summary sum;
+	static const char *const texts[] = {
+		"[scenario]\nmigrate = on\n[tenant a]\nworkload = busy\n",
+		"[tenant a]\nworkload = busy\nstay_s = 100\n",
+		"[scenario]\nseconds = 4001\n[tenant a]\nworkload = busy\n",
+	};
+	struct bound bound;
 
 	(void)state;
-	miser.fund = refuse_funding;
-	load("[offer]\nprobation_s = 5\n[tenant a]\nworkload = load:pct=30\n"
-	     "[arrivals]\nstart = 1\n");
-	assert_int_equal(bound_new(&scenario, BOUND_PAST_ONLY, &miser, 1, &bound, &err), 0);
-	assert_int_equal(bound_experiment(bound, NULL, NULL, &experiment, &err), 0);
-	while (experiment_step(experiment))
-		;
-	experiment_summarize(experiment, &sum);
-	assert_int_equal(sum.account.vgpus_end, 3);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		bound = bound_of(texts[i]);
+		assert_false(bound.by_demand);
+		CLOSE(bound.sold_pct_s, bound.places_pct_s);
+	}
+	/* the demand of frames is not used */
+	bound = bound_of("[tenant a]\nworkload = plot3d\ntarget_fps = 30\n");
+	CLOSE(bound.sold_pct_s, bound.places_pct_s);
 }
-
-/* Tenant b causes overload and is removed by migration. Tenants c can then be sold. */
-static void a_failed_sale_is_allowed_with_migration(void **state)
-{
-	static const char text[] = "[scenario]\nseconds = 600\nmigrate = on\nmigrate_s = 2\n"
-				   "[offer]\nprobation_s = 5\nprobation_broken_pct = 5\n"
-				   "[tenant a]\nworkload = load:pct=20\narrive_s = 0\ncount = 2\n"
-				   "[tenant b]\nworkload = busy\n"
-				   "[tenant c]\nworkload = load:pct=5\ncount = 2\n"
-				   "[arrivals]\ndraw = listed\n";
-	struct experiment_summary sum;
-
-	(void)state;
-	load(text);
-	assert_int_equal(
-		bound_new(&scenario, BOUND_PAST_ONLY, policy_find("gover"), 1, &bound, &err), 0);
-	assert_int_equal(bound_experiment(bound, NULL, NULL, &experiment, &err), 0);
-	while (experiment_step(experiment))
-		;
-	experiment_summarize(experiment, &sum);
-	assert_int_equal(sum.left, 1);
-	assert_int_equal(sum.account.vgpus_end, 4);
-	assert_true(sum.account.broken_pct <= BOUND_BROKEN_PCT);
-}
-
-static void a_bound_is_reproducible(void **state)
-{
-	static const char text[] =
-		"[scenario]\nseconds = 100\n[offer]\nprobation_s = 5\n"
-		"[tenant a]\nworkload = glmark2:scale=0.3\ntarget_fps = 160\n"
-		"[tenant b]\nworkload = burst:on_s=5,off_s=9,pct=30\n[arrivals]\nstart = 2\n";
-	struct experiment_summary first = play(text, BOUND_ORACLE),
-				  again = play(text, BOUND_ORACLE);
-
-	(void)state;
-	assert_int_equal(first.sales, again.sales);
-	CLOSE(first.account.util_avg_pct, again.account.util_avg_pct, 0);
-	CLOSE(first.account.broken_s, again.account.broken_s, 0);
-}
-
-#define TEST(name) cmocka_unit_test_teardown(name, end)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(bounds_have_names),
-		TEST(profiles_give_the_future_demand),
-		TEST(as_many_tenants_as_fit_are_admitted),
-		TEST(a_tenant_is_admitted_when_it_fits_until_the_end),
-		TEST(the_oracle_moves_caps_in_time),
-		TEST(a_policy_cannot_prevent_admission),
-		TEST(a_failed_sale_is_allowed_with_migration),
-		TEST(a_bound_is_reproducible),
+		cmocka_unit_test(idle_tenants_reach_the_bound),
+		cmocka_unit_test(demand_lowers_the_bound),
+		cmocka_unit_test(no_schedule_exceeds_the_bound),
+		cmocka_unit_test(some_scenarios_have_only_the_bound_by_places),
 	};
 
 	return cmocka_run_group_tests(tests, temp_file_make, temp_file_remove);

@@ -118,6 +118,9 @@ static const struct {
 	{"[tenant a]\nworkload = idle\narrive_s = nan\n", ":3: [tenant NAME] arrive_s = \"nan\""},
 	{"[tenant a]\nworkload = idle\nmin_cap_pct = 60\n",
 	 ":1: [tenant a] min_cap_pct = 60: above the contract (allowed: up to 50)"},
+	{"[tenant a]\nworkload = load:pct=5\nshared_clock = on\n",
+	 ":1: [tenant a] shared_clock = on: not possible with this workload (allowed: square, or "
+	 "trace with loop=on)"},
 	{ONE_TENANT "[arrivals]\nfrom = a b\n",
 	 ":4: [arrivals] from: [tenant b] is not defined above"},
 	{ONE_TENANT "arrive_s = 0\n[arrivals]\nfrom = a\n",

@@ -222,6 +222,30 @@ static bool admit_third(void *userdata, const struct experiment *of, bool offers
 	return ++admit_calls % 3 == 0;
 }
 
+/* Tenants a share the clock of the run, tenant b has its own. All arrive in the middle of a pause.
+ */
+static void tenants_can_share_the_clock_of_the_run(void **state)
+{
+	double demand[4];
+
+	(void)state;
+	offering = true;
+	make("[scenario]\nseconds = 60\n[offer]\nprobation_s = 5\n"
+	     "[tenant a]\nworkload = square:period_s=20,low_pct=0,high_pct=20\nshared_clock = on\n"
+	     "arrive_s = 0\n"
+	     "[tenant b]\nworkload = square:period_s=20,low_pct=0,high_pct=20\n"
+	     "shared_clock = on\narrive_s = 15\n"
+	     "[tenant c]\nworkload = square:period_s=20,low_pct=0,high_pct=20\narrive_s = 15\n");
+	run_periods(18);
+	for (int i = 0; i < 3; i++)
+		demand[i] = experiment_current_vgpu_at(experiment, i)->sample.demand;
+	assert_true(demand[0] < 0.01 && demand[1] < 0.01 && demand[2] > 0.19);
+	run_periods(10);
+	for (int i = 0; i < 3; i++)
+		demand[i] = experiment_current_vgpu_at(experiment, i)->sample.demand;
+	assert_true(demand[0] > 0.19 && demand[1] > 0.19 && demand[2] < 0.01);
+}
+
 /*
  * A demand of 80 % meets a cap of 50 % for 10 s. The backlog of 3 s is then served within 6 s
  * without new demand, but the shortfall of the first 10 s remains.
@@ -363,6 +387,7 @@ int main(void)
 		TEST(a_tenant_that_does_not_fit_is_refused),
 		TEST(a_gpu_has_at_most_256_vgpus),
 		TEST(starting_more_tenants_than_exist_is_an_error),
+		TEST(tenants_can_share_the_clock_of_the_run),
 		TEST(work_served_later_remains_a_shortfall),
 		TEST(a_hook_can_replace_admission),
 		TEST(a_hook_can_replace_the_step),

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Measures the policies with demand that is made to mislead them: it rises slowly, repeats with a
+ * period longer than a policy remembers, or rises for all tenants at once. Tenants arrive by
+ * offers, and nobody moves. Each pattern repeats at least three times, at control periods of 0.2 to
+ * 5 s.
+ *
+ *   adversarial [--sharing hard|guarantee] [--pattern NAME] [--quick]
+ *
+ * --quick: only periods of 1 s, and no search for the best schedule.
+ */
+#include <math.h>
+
+#include "base/cleanup.h"
+#include "bench/eval/pool.h"
+
+#define POINTS_MAX   128
+#define POLICIES_MAX 16
+#define GOAL_PCT     2.0 /* broken time that qos may have if a schedule is found that has no more */
+#define EQUAL_POINTS 0.1 /* broken times that differ by less are equal */
+#define DAY_S	     1200 /* length of a day: 72 times faster */
+
+struct pattern {
+	const char *name, *title;
+	int seconds;
+	const char *workload; /* for a trace, its options */
+	/* Fills @points with one cycle of a trace and returns their number; NULL: no trace. */
+	int (*draw)(struct trace_point *points);
+	bool shared;   /* true: all tenants rise at the same time */
+	bool hopeless; /* true: one more tenant has a target that it cannot reach */
+	bool tiny;     /* true: 72 small vGPUs instead of 16 large ones */
+};
+
+static int add(struct trace_point *points, int n, double t_s, double pct)
+{
+	points[n] = (struct trace_point){.t_s = t_s, .demand_pct = pct};
+	return n + 1;
+}
+
+static int draw_ramp(struct trace_point *points)
+{
+	int n = add(points, 0, 0, 2);
+
+	n = add(points, n, 890, 48);
+	n = add(points, n, 891, 2);
+	return add(points, n, 900, 2);
+}
+
+static int draw_flash(struct trace_point *points)
+{
+	int n = add(points, 0, 0, 3);
+
+	n = add(points, n, 420, 3);
+	n = add(points, n, 421, 40);
+	n = add(points, n, 480, 40);
+	n = add(points, n, 481, 3);
+	return add(points, n, 900, 3);
+}
+
+static int draw_day(struct trace_point *points)
+{
+	int n = 0;
+
+	for (int t = 0; t <= DAY_S; t += 20) {
+		double wave = (1 - cos(2 * M_PI * t / DAY_S)) / 2;
+
+		n = add(points, n, t, 3 + 39 * wave * wave);
+	}
+	return n;
+}
+
+#define CYCLE "trace:file=made,loop=on,interpolate=on,gap_s=100000"
+
+static const struct pattern patterns[] = {
+	{"ramp", "rises from 2 to 48 % in 890 s", 2700, CYCLE, draw_ramp, false, false, false},
+	{"square-70", "2 or 44 %, period 70 s", 1500, "square:period_s=70,low_pct=2,high_pct=44",
+	 NULL, false, false, false},
+	{"square-310", "2 or 44 %, period 310 s", 1860, "square:period_s=310,low_pct=2,high_pct=44",
+	 NULL, false, false, false},
+	{"square-620", "2 or 44 %, period 620 s", 2480, "square:period_s=620,low_pct=2,high_pct=44",
+	 NULL, false, false, false},
+	{"poisson", "bursts of 45 %, 8 s, pauses of 72 s, random", 2400,
+	 "burst:on_s=8,off_s=72,pct=45", NULL, false, false, false},
+	{"flash-crowd", "3 %, all 40 % for 60 s every 900 s", 3600, CYCLE, draw_flash, true, false,
+	 false},
+	{"diurnal", "3 to 42 %, all together, a day lasts 1200 s", 3600, CYCLE, draw_day, true,
+	 false, false},
+	{"idle", "2 %", 1800, "load:pct=2", NULL, false, false, false},
+	{"steady", "10 %", 1800, "load:pct=10", NULL, false, false, false},
+	{"unreachable", "10 %, and one tenant with a target it cannot reach", 1800, "load:pct=10",
+	 NULL, false, true, false},
+	{"tiny", "72 vGPUs of 2 %, which use 1 %", 1200, "load:pct=1", NULL, false, false, true},
+};
+
+static const int periods_ms[] = {200, 1000, 2000, 5000};
+enum { PERIODS = ARRAY_SIZE(periods_ms), REFERENCE = 1 }; /* REFERENCE: index of 1 s */
+
+/* One pattern at one control period. */
+struct cell {
+	const struct pattern *pattern;
+	int period_ms;
+	struct pool_row *rows; /* policies, then the best schedule found */
+};
+
+static struct {
+	const char *sharing, *only;
+	bool quick;
+} options = {.sharing = "hard"};
+
+static struct cell cells[ARRAY_SIZE(patterns) * PERIODS];
+static int n_cells, n_policies, qos, gover;
+
+/* --- scenarios --- */
+
+static struct scenario_tenant *add_tenant(struct scenario *scenario, const char *name)
+{
+	struct scenario_tenant *tenant = &scenario->tenants[scenario->n_tenants++];
+
+	*tenant = (struct scenario_tenant){.flavor = -1,
+					   .target_fps = -1,
+					   .weight = 1,
+					   .arrive_s = SCENARIO_BY_OFFER,
+					   .count = 1};
+	snprintf(tenant->name, sizeof(tenant->name), "%s", name);
+	return tenant;
+}
+
+static void set_workload(struct scenario_tenant *tenant, const struct pattern *pattern)
+{
+	struct trace_point points[POINTS_MAX];
+	struct trace *trace = NULL;
+	struct err err = {""};
+	int r;
+
+	snprintf(tenant->workload_text, sizeof(tenant->workload_text), "%s", pattern->workload);
+	if (!pattern->draw) {
+		r = workload_parse(pattern->workload, &tenant->workload, &err);
+	} else {
+		r = trace_new(points, (size_t)pattern->draw(points), &trace, &err);
+		if (r == 0)
+			r = workload_from_trace(pattern->workload, trace, &tenant->workload, &err);
+	}
+	if (r < 0)
+		pool_die(err.msg);
+}
+
+/* The scenario and its trace live until the program ends. */
+static const struct scenario *make_scenario(const struct pattern *pattern, int period_ms)
+{
+	struct scenario *scenario = malloc(sizeof(*scenario));
+	struct scenario_tenant *tenant;
+	struct err err = {""};
+
+	if (!scenario)
+		pool_die("out of memory");
+	scenario_default(scenario);
+	scenario->seconds = pattern->seconds;
+	scenario->period_ms = period_ms;
+	scenario->start = pattern->tiny ? 24 : 2;
+	tenant = add_tenant(scenario, "a");
+	tenant->shared_clock = pattern->shared;
+	set_workload(tenant, pattern);
+	if (pattern->hopeless) {
+		tenant = add_tenant(scenario, "hopeless");
+		tenant->arrive_s = 0;
+		tenant->target_fps = 1000;
+		snprintf(tenant->workload_text, sizeof(tenant->workload_text), "plot3d");
+		if (workload_parse("plot3d", &tenant->workload, &err) < 0)
+			pool_die(err.msg);
+	}
+	if (pattern->tiny) {
+		scenario->max_vgpus = 72;
+		scenario->probation_s = 10;
+		scenario->flavor_cap_pct = 2;
+		scenario->params.min_newcomer_pct = 1;
+	}
+	pool_set(scenario, "host.sharing", options.sharing);
+	/* a window of at most 300 periods */
+	pool_set(scenario, "fund_window_s", "30");
+	if (scenario_check(scenario, &err) < 0)
+		pool_die(err.msg);
+	return scenario;
+}
+
+static void make_cells(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(patterns); i++)
+		for (int p = 0; p < PERIODS; p++) {
+			struct cell *cell = &cells[n_cells];
+			const struct scenario *scenario;
+
+			if ((options.only && strcmp(options.only, patterns[i].name) != 0) ||
+			    (options.quick && p != REFERENCE))
+				continue;
+			n_cells++;
+			*cell = (struct cell){.pattern = &patterns[i], .period_ms = periods_ms[p]};
+			cell->rows = calloc((size_t)n_policies + 1, sizeof(*cell->rows));
+			if (!cell->rows)
+				pool_die("out of memory");
+			scenario = make_scenario(cell->pattern, cell->period_ms);
+			for (int k = 0; k < n_policies; k++)
+				pool_make_row(&cell->rows[k], scenario, POOL_POLICY,
+					      policy_at((size_t)k)->name, 1, 1);
+			/* at 0.2 s, the schedule found at 1 s is shown instead */
+			if (!options.quick && p >= REFERENCE)
+				pool_make_row(&cell->rows[n_policies], scenario,
+					      POOL_FOUND_BY_FUTURE, NULL, 1, 1);
+		}
+}
+
+static void play_cells(void)
+{
+	size_t width = (size_t)n_policies + 1;
+	struct pool_row *all = calloc(width * (size_t)n_cells, sizeof(*all));
+
+	if (!all)
+		pool_die("out of memory");
+	for (int i = 0; i < n_cells; i++)
+		memcpy(&all[(size_t)i * width], cells[i].rows, width * sizeof(*all));
+	pool_play(all, (int)width * n_cells);
+	free(all);
+	for (int i = 0; i + 1 < n_cells; i++)
+		if (cells[i].rows[n_policies].n_runs == 0 &&
+		    cells[i + 1].pattern == cells[i].pattern)
+			cells[i].rows[n_policies] = cells[i + 1].rows[n_policies];
+}
+
+/* --- the table --- */
+
+static const struct account_summary *sum_of(const struct cell *cell, int row)
+{
+	return &cell->rows[row].runs[0].sum.account;
+}
+
+/* Returns the policy other than qos and gover that sells most and keeps the goal, or -1. */
+static int best_other(const struct cell *cell)
+{
+	int best = -1;
+
+	for (int i = 0; i < n_policies; i++) {
+		if (i == qos || i == gover || sum_of(cell, i)->broken_pct > GOAL_PCT)
+			continue;
+		if (best < 0 ||
+		    sum_of(cell, i)->sold_cap_pct_s > sum_of(cell, best)->sold_cap_pct_s)
+			best = i;
+	}
+	return best;
+}
+
+enum verdict { NONE, MET, MISSED };
+
+static const char *const verdict_names[] = {[NONE] = "-", [MET] = "ok", [MISSED] = "MISSED"};
+
+static enum verdict judge_broken(const struct cell *cell)
+{
+	/* true: some run keeps the goal */
+	bool possible = best_other(cell) >= 0 || sum_of(cell, gover)->broken_pct <= GOAL_PCT;
+
+	if (cell->rows[n_policies].n_runs > 0)
+		possible |= sum_of(cell, n_policies)->broken_pct <= GOAL_PCT;
+	if (sum_of(cell, qos)->broken_pct <= GOAL_PCT)
+		return MET;
+	return possible ? MISSED : NONE;
+}
+
+static enum verdict judge_sold(const struct cell *cell)
+{
+	const struct account_summary *mine = sum_of(cell, qos), *other = sum_of(cell, gover);
+
+	if (other->broken_pct > mine->broken_pct + EQUAL_POINTS)
+		return NONE;
+	return mine->sold_cap_pct_s >= other->sold_cap_pct_s ? MET : MISSED;
+}
+
+static void print_cell(const struct cell *cell)
+{
+	const struct account_summary *mine = sum_of(cell, qos), *other = sum_of(cell, gover);
+	int best = best_other(cell);
+
+	printf("%-12s %5.1f  %8.1f %7.2f %7.2f %7.2f  %8.1f %7.2f ", cell->pattern->name,
+	       cell->period_ms / 1000.0, mine->sold_cap_pct_s / 1000, mine->broken_pct,
+	       mine->worst_broken_pct, mine->shortfall_pct, other->sold_cap_pct_s / 1000,
+	       other->broken_pct);
+	if (best < 0)
+		printf(" %-7s %8s %7s", "-", "-", "-");
+	else
+		printf(" %-7s %8.1f %7.2f", policy_at((size_t)best)->name,
+		       sum_of(cell, best)->sold_cap_pct_s / 1000, sum_of(cell, best)->broken_pct);
+	if (cell->rows[n_policies].n_runs == 0)
+		printf("  %8s %7s", "-", "-");
+	else
+		printf("  %8.1f %6.2f%s", sum_of(cell, n_policies)->sold_cap_pct_s / 1000,
+		       sum_of(cell, n_policies)->broken_pct,
+		       cell->rows[n_policies].runs[0].facts.start_keeps_limit ? " " : "!");
+	printf("  %-6s  %s\n", verdict_names[judge_broken(cell)], verdict_names[judge_sold(cell)]);
+}
+
+static void print_counts(enum verdict (*judge)(const struct cell *cell), const char *text)
+{
+	int counts[3] = {0};
+
+	for (int i = 0; i < n_cells; i++)
+		counts[judge(&cells[i])]++;
+	printf("%s: %d of %d\n", text, counts[MET], counts[MET] + counts[MISSED]);
+}
+
+static void print_table(void)
+{
+	printf("Adversarial demand, sharing %s, one run each. Tenants arrive by offers, nobody "
+	       "moves.\n\n",
+	       options.sharing);
+	for (size_t i = 0; i < ARRAY_SIZE(patterns); i++)
+		if (!options.only || strcmp(options.only, patterns[i].name) == 0)
+			printf("%-12s %s; %d s\n", patterns[i].name, patterns[i].title,
+			       patterns[i].seconds);
+	printf("\n%-12s %5s  %32s  %16s  %24s  %16s  %s\n", "", "",
+	       "--------------- qos ------------", "----- gover ----", "-- best other <= 2 % ---",
+	       "-- best found --", "verdicts on qos");
+	printf("%-12s %5s  %8s %7s %7s %7s  %8s %7s  %-7s %8s %7s  %8s %7s  %-6s  %s\n", "pattern",
+	       "per s", "sold", "broken", "worst", "short", "sold", "broken", "policy", "sold",
+	       "broken", "sold", "broken", "broken", "sold");
+	for (int i = 0; i < n_cells; i++)
+		print_cell(&cells[i]);
+	printf("\nsold: thousands of %% x s. broken, short: percent of the vGPU-seconds. worst: "
+	       "broken time of the worst vGPU.\n"
+	       "best found: the best schedule that a search with knowledge of the future found; "
+	       "for 0.2 s, at 1 s. !: the start alone\n"
+	       "breaks 1 %%. Verdict broken: qos keeps 2 %% (-: neither qos nor any other run "
+	       "does). "
+	       "Verdict sold: qos sells at least as\n"
+	       "much as gover (-: gover has more broken time).\n\n");
+	print_counts(
+		judge_broken,
+		"broken time <= 2 % wherever another policy or the best schedule found keeps it");
+	print_counts(judge_sold, "sold >= gover at equal broken time");
+}
+
+static int fail_usage(void)
+{
+	fputs("usage: adversarial [--sharing hard|guarantee] [--pattern NAME] [--quick]\n", stderr);
+	return 2;
+}
+
+int main(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--quick") == 0)
+			options.quick = true;
+		else if (strcmp(argv[i], "--sharing") == 0 && i + 1 < argc)
+			options.sharing = argv[++i];
+		else if (strcmp(argv[i], "--pattern") == 0 && i + 1 < argc)
+			options.only = argv[++i];
+		else
+			return fail_usage();
+	}
+	for (; policy_at((size_t)n_policies); n_policies++) {
+		qos = strcmp(policy_at((size_t)n_policies)->name, "qos") == 0 ? n_policies : qos;
+		gover = strcmp(policy_at((size_t)n_policies)->name, "gover") == 0 ? n_policies
+										  : gover;
+	}
+	make_cells();
+	if (n_cells == 0)
+		return fail_usage();
+	play_cells();
+	print_table();
+	return 0;
+}
