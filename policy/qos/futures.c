@@ -3,7 +3,8 @@
  * The probability that a vGPU which was observed for a time T reaches its contract within a time t
  * is 1 - ((QUIET_S + T) / (QUIET_S + T + t))^shape: a rate that falls as 1 / T. With a shape of 1
  * this is the rule of succession. The shape is learned on each GPU (a Gamma prior of
- * PRIOR_RISEN / PRIOR_QUIET). It is larger for vGPUs that are not idle.
+ * PRIOR_RISEN / PRIOR_QUIET). It is larger for vGPUs that are
+ * neither idle nor steady.
  *
  * Random numbers depend on the time, the number of the sample and the id of the vGPU only.
  */
@@ -24,10 +25,12 @@
 #define PRIOR_QUIET  10.0 /* sum of ln(1 + T / QUIET_S) that is assumed before */
 #define RISE	     0.2  /* a rise by more than this fraction of the contract counts */
 #define IDLE	     0.05 /* a vGPU is idle if its largest demand is at most this part of the contract */
-#define SHAPE_IDLE   0.6 /* relative rate of rises of idle vGPUs */
+#define WORKS	     0.1 /* a vGPU works if its mean demand is at least this part of the contract */
+#define STEADY	     1.5 /* it works steadily if no demand exceeds this multiple of the mean */
+#define SHAPE_STEADY 0.6 /* relative rate of rises of vGPUs that are idle or work steadily */
 #define SHAPE_DRAWS  1.0 /* relative rate of rises of vGPUs with a target and a measured rate */
 #define DRAWS_GROWTH 1.5 /* their demand after a rise / largest demand so far */
-#define SHAPE_ACTIVE 3.0 /* relative rate of rises of the other vGPUs */
+#define SHAPE_OTHERS 3.0 /* relative rate of rises of the other vGPUs */
 #define RISE_AGE_S   30	 /* rises of a younger vGPU do not count */
 #define ABOUT_ALL    0.8 /* a demand of this fraction of the contract cannot rise much */
 #define MILLION	     1e6
@@ -220,11 +223,18 @@ static int most_pct(const struct member *member, int contract_pct)
 	return min_int(pct, (int)ceil(DRAWS_GROWTH * member->past->peak_pct));
 }
 
-static double relative_shape(const struct member *member, int contract_pct)
+/* An idle vGPU mostly stays idle, and steady work goes on. All others rise more often. */
+static double relative_shape(const struct sampler *sampler, const struct member *member,
+			     int contract_pct)
 {
+	const struct policy_past *past = member->past;
+	double mean = past->slots > 0 ? mean_pct(sampler, past, 0, past->slots) : 0;
+	bool idle = past->peak_pct <= IDLE * contract_pct;
+	bool steady = mean >= WORKS * contract_pct && past->peak_pct <= STEADY * mean;
+
 	if (member->draws)
 		return SHAPE_DRAWS;
-	return member->past->peak_pct <= IDLE * contract_pct ? SHAPE_IDLE : SHAPE_ACTIVE;
+	return idle || steady ? SHAPE_STEADY : SHAPE_OTHERS;
 }
 
 static void sampler_init(struct sampler *sampler, const struct policy_params *params,
@@ -252,8 +262,8 @@ static void sampler_init(struct sampler *sampler, const struct policy_params *pa
 		member->draws = member->vgpu->terms.target_fps > 0 && member->vgpu->fps_valid;
 		member->most_pct = most_pct(member, sampler->share[i]);
 		member->rise_pct_s = find_trend(sampler, member->past);
-		find_unseen(shape * relative_shape(member, sampler->share[i]), member->past->seen_s,
-			    member->unseen);
+		find_unseen(shape * relative_shape(sampler, member, sampler->share[i]),
+			    member->past->seen_s, member->unseen);
 		sampler->rows = max_int(sampler->rows, member->past->slots);
 		sampler->peak_pct = max_int(sampler->peak_pct, member->past->peak_pct);
 	}
