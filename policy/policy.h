@@ -51,7 +51,7 @@ struct policy_params {
 				     default 30 */
 	double predict_sigmas;	  /* default 5 */
 	double sale_risk_pct; /* qos: largest expected broken time after a sale if nobody migrates
-				 vGPUs, percent; default 4.5 */
+				 vGPUs, percent; default 1.3 */
 	int demand_periods;   /* credit, fair: the demand is the largest use in this many last
 				 periods; default 5 */
 	double demand_probe; /* credit, fair: a probe adds this fraction to the cap; default 0.25 */

@@ -3,7 +3,8 @@
  * The probability that a vGPU which was observed for a time T reaches its contract within a time t
  * is 1 - ((QUIET_S + T) / (QUIET_S + T + t))^shape: a rate that falls as 1 / T. With a shape of 1
  * this is the rule of succession. The shape is learned on each GPU (a Gamma prior of
- * PRIOR_RISEN / PRIOR_QUIET). It is larger for vGPUs that are not idle.
+ * PRIOR_RISEN / PRIOR_QUIET). It is larger for vGPUs that are
+ * neither idle nor steady.
  *
  * Random numbers depend on the time, the number of the sample and the id of the vGPU only.
  */
@@ -20,12 +21,16 @@
 #define SAMPLES	     1024
 #define TIMES	     16 /* number of different instants of the samples */
 #define QUIET_S	     60
-#define PRIOR_RISEN  1.2  /* number of rises that are assumed before the first one was seen */
+#define PRIOR_RISEN  0.6  /* number of rises that are assumed before the first one was seen */
 #define PRIOR_QUIET  10.0 /* sum of ln(1 + T / QUIET_S) that is assumed before */
 #define RISE	     0.2  /* a rise by more than this fraction of the contract counts */
 #define IDLE	     0.05 /* a vGPU is idle if its largest demand is at most this part of the contract */
-#define SHAPE_IDLE   0.6 /* relative rate of rises of idle vGPUs */
-#define SHAPE_ACTIVE 3.0 /* relative rate of rises of the other vGPUs */
+#define WORKS	     0.1 /* a vGPU works if its mean demand is at least this part of the contract */
+#define STEADY	     1.5 /* it works steadily if no demand exceeds this multiple of the mean */
+#define SHAPE_STEADY 0.6 /* relative rate of rises of vGPUs that are idle or work steadily */
+#define SHAPE_DRAWS  1.0 /* relative rate of rises of vGPUs with a target and a measured rate */
+#define DRAWS_GROWTH 1.5 /* their demand after a rise / largest demand so far */
+#define SHAPE_OTHERS 3.0 /* relative rate of rises of the other vGPUs */
 #define RISE_AGE_S   30	 /* rises of a younger vGPU do not count */
 #define ABOUT_ALL    0.8 /* a demand of this fraction of the contract cannot rise much */
 #define MILLION	     1e6
@@ -38,7 +43,9 @@ struct member {
 	const struct policy_vgpu *vgpu;
 	const struct policy_past *past;
 	uint64_t hash;
-	int most_pct, floor_pct;
+	bool draws;   /* the GPU time of its frames or units of work is known */
+	int most_pct; /* demand after a rise */
+	int floor_pct;
 	double rise_pct_s; /* steady rise of the demand per second, percent of the GPU */
 	double unseen[TIMES];
 };
@@ -207,6 +214,29 @@ static int whole_share(double pct)
 	return max_int(1, (int)ceil(pct - 1e-6));
 }
 
+static int most_pct(const struct member *member, int contract_pct)
+{
+	int pct = whole_share(demand_tolerance(member->vgpu) * contract_pct);
+
+	if (!member->draws || !member->vgpu->track->demand.known)
+		return pct;
+	return min_int(pct, (int)ceil(DRAWS_GROWTH * member->past->peak_pct));
+}
+
+/* An idle vGPU mostly stays idle, and steady work goes on. All others rise more often. */
+static double relative_shape(const struct sampler *sampler, const struct member *member,
+			     int contract_pct)
+{
+	const struct policy_past *past = member->past;
+	double mean = past->slots > 0 ? mean_pct(sampler, past, 0, past->slots) : 0;
+	bool idle = past->peak_pct <= IDLE * contract_pct;
+	bool steady = mean >= WORKS * contract_pct && past->peak_pct <= STEADY * mean;
+
+	if (member->draws)
+		return SHAPE_DRAWS;
+	return idle || steady ? SHAPE_STEADY : SHAPE_OTHERS;
+}
+
 static void sampler_init(struct sampler *sampler, const struct policy_params *params,
 			 const struct policy_gpu *gpu)
 {
@@ -224,18 +254,16 @@ static void sampler_init(struct sampler *sampler, const struct policy_params *pa
 	sort_by_id(gpu, by_id, sampler->n);
 	for (int i = 0; i < sampler->n; i++) {
 		struct member *member = &sampler->members[i];
-		bool idle;
-
 		member->vgpu = &gpu->vgpus[by_id[i]];
 		member->past = &member->vgpu->track->past;
 		member->hash = id_hash(member->vgpu->id);
 		member->floor_pct = policy_floor_pct(params, gpu, &member->vgpu->terms);
 		sampler->share[i] = whole_share(policy_terms_ceiling_pct(&member->vgpu->terms));
-		member->most_pct = whole_share(demand_tolerance(member->vgpu) * sampler->share[i]);
+		member->draws = member->vgpu->terms.target_fps > 0 && member->vgpu->fps_valid;
+		member->most_pct = most_pct(member, sampler->share[i]);
 		member->rise_pct_s = find_trend(sampler, member->past);
-		idle = member->past->peak_pct <= IDLE * sampler->share[i];
-		find_unseen(shape * (idle ? SHAPE_IDLE : SHAPE_ACTIVE), member->past->seen_s,
-			    member->unseen);
+		find_unseen(shape * relative_shape(sampler, member, sampler->share[i]),
+			    member->past->seen_s, member->unseen);
 		sampler->rows = max_int(sampler->rows, member->past->slots);
 		sampler->peak_pct = max_int(sampler->peak_pct, member->past->peak_pct);
 	}
@@ -265,24 +293,27 @@ static int draw_demand(const struct sampler *sampler, const struct member *membe
 	return max_int((int)ceil(pct), member->floor_pct);
 }
 
-/* Each present vGPU weighs as much as all unseen kinds together. */
+/* Each present vGPU weighs as much as all unseen kinds together. A newcomer that resembles a vGPU
+ * that draws cannot rise further than that one. */
 static int draw_newcomer(const struct sampler *sampler, int sample, uint64_t random)
 {
 	int contract_pct = sampler->share[sampler->n];
 	int like = (int)(fraction(mix(random + 1)) * (sampler->n + 1));
-	const struct policy_past *past;
+	const struct member *member = like < sampler->n ? &sampler->members[like] : NULL;
+	bool rises = fraction(mix(random + 2)) < sampler->newcomer_unseen[sample % TIMES];
+	int pct;
 
-	if (fraction(mix(random + 2)) < sampler->newcomer_unseen[sample % TIMES])
-		return contract_pct;
 	random = mix(random + 3);
-	if (like == sampler->n)
-		return sampler->peak_pct +
-		       (int)(fraction(random) * (contract_pct - sampler->peak_pct));
-	past = sampler->members[like].past;
-	if (past->slots == 0)
-		return contract_pct;
-	return min_int(contract_pct,
-		       past_pct(past, sampler->slot, draw_age(fraction(random), past->slots)));
+	if (member && member->past->slots > 0 && (member->draws || !rises))
+		pct = rises ? member->most_pct
+			    : past_pct(member->past, sampler->slot,
+				       draw_age(fraction(random), member->past->slots));
+	else if (member || rises)
+		pct = contract_pct;
+	else
+		pct = sampler->peak_pct +
+		      (int)(fraction(random) * (contract_pct - sampler->peak_pct));
+	return min_int(contract_pct, pct);
 }
 
 /* Returns the number of vGPUs whose demand exceeds their weighted max-min fair share. */

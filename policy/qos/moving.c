@@ -5,7 +5,7 @@
 #include "base/id.h"
 #include "policy/qos/moving.h"
 
-#define TRUST_AT_FIRST 0.2
+#define TRUST_AT_FIRST 0.1
 #define DELAY_AT_FIRST 10 /* seconds */
 #define PATIENCE       3  /* a call is not answered after this multiple of the delay */
 #define PATIENCE_MIN_S 60

@@ -19,7 +19,7 @@ void moving_call(struct policy_gpu *gpu, int index);
 
 /*
  * Returns the probability that a named vGPU is migrated: 0 without on_migrate and after a call that
- * was not answered, 1 after an answered call, otherwise 0.2.
+ * was not answered, 1 after an answered call, otherwise 0.1.
  */
 double moving_trust(const struct policy_gpu *gpu);
 

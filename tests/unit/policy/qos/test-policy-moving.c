@@ -33,7 +33,7 @@ static void test_without_a_hook_there_is_no_trust(void **state)
 
 	(void)state;
 	make(&bench);
-	assert_true(moving_trust(&bench.gpu) == 0.2);
+	assert_true(moving_trust(&bench.gpu) == 0.1);
 	bench.gpu.migrates = false;
 	assert_true(moving_trust(&bench.gpu) == 0);
 }
@@ -64,7 +64,7 @@ static void test_the_departure_of_another_vgpu_is_no_answer(void **state)
 	leave(&bench, 5); /* no call */
 	moving_call(&bench.gpu, 0);
 	leave(&bench, 5);
-	assert_true(moving_trust(&bench.gpu) == 0.2);
+	assert_true(moving_trust(&bench.gpu) == 0.1);
 }
 
 static void test_one_call_without_an_answer_ends_the_trust(void **state)
@@ -75,7 +75,7 @@ static void test_one_call_without_an_answer_ends_the_trust(void **state)
 	make(&bench);
 	moving_call(&bench.gpu, 2);
 	learn(&bench, 180);
-	assert_true(moving_trust(&bench.gpu) == 0.2);
+	assert_true(moving_trust(&bench.gpu) == 0.1);
 	learn(&bench, 1);
 	assert_true(moving_trust(&bench.gpu) == 0);
 	/* Naming the vGPU again does not restart the time. A late departure restores the trust. */
@@ -131,9 +131,9 @@ static void test_a_newcomer_that_passed_is_no_call(void **state)
 	learn(&bench, 30);
 	bench.vgpus[2].newcomer = bench.gpu.offered = false;
 	learn(&bench, 500);
-	assert_true(moving_trust(&bench.gpu) == 0.2);
+	assert_true(moving_trust(&bench.gpu) == 0.1);
 	leave(&bench, 1);
-	assert_true(moving_trust(&bench.gpu) == 0.2);
+	assert_true(moving_trust(&bench.gpu) == 0.1);
 }
 
 int main(void)

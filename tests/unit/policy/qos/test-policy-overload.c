@@ -317,7 +317,7 @@ static void test_the_risk_depends_on_the_trust_in_migrations(void **state)
 	assert_true(risk > 0.5);
 	bench.gpu.migrates = true;
 	bench.gpu.moving.answered = 0;
-	assert_near(profit_expect(&bench.params, &bench.gpu).risk, 0.8 * risk);
+	assert_near(profit_expect(&bench.params, &bench.gpu).risk, 0.9 * risk);
 	bench.gpu.moving.nobody = true;
 	assert_near(profit_expect(&bench.params, &bench.gpu).risk, risk);
 	bench.gpu.moving = (struct policy_moving){.answered = 1};
