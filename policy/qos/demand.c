@@ -21,8 +21,6 @@
 #define MARGIN_MISSES  0.01 /* accepted fraction of the time with a demand above need_pct */
 #define MARGIN_MIN     0.3
 #define BARE_TOLERANCE 0.98 /* without frames: fraction of the demand that must be served */
-#define UNSEEN_BARE    4    /* without frames: number of assumed seconds with an unseen demand */
-#define UNSEEN_GROWTH  1.5  /* with frames: assumed unseen demand / largest measured demand */
 
 #define COST_S		   3.0 /* the GPU time of a frame is a mean over about this time */
 #define SETTLE_S	   3 /* time after which a new GPU time of a frame is sufficiently exact */
@@ -397,30 +395,17 @@ void demand_note_need(const struct policy_vgpu *vgpu, double need_pct)
 	vgpu->track->demand.need_pct = (float)need_pct;
 }
 
-/* Returns the demand assumed for periods that were not seen yet. Without frames, this is the
- * contract, because the vGPU may have been idle so far. */
-static double unseen_pct(const struct policy_vgpu *vgpu)
-{
-	if (vgpu->terms.target_fps <= 0 || !vgpu->fps_valid)
-		return contract_pct(vgpu);
-	return fmin(UNSEEN_GROWTH * demand_peak_pct(vgpu), contract_pct(vgpu));
-}
-
-void demand_distribution(const struct policy_vgpu *vgpu, bool assume_unseen, double ret_share[101])
+void demand_distribution(const struct policy_vgpu *vgpu, double ret_share[101])
 {
 	const struct policy_demand *demand = &vgpu->track->demand;
-	bool draws = vgpu->terms.target_fps > 0 && vgpu->fps_valid;
-	int unseen = !assume_unseen ? 0 : draws ? 1 : UNSEEN_BARE;
-	double periods = demand->ring_fill + unseen;
 
 	memset(ret_share, 0, 101 * sizeof(*ret_share));
-	if (!demand->known) {
+	if (!demand->known || demand->ring_fill == 0) {
 		ret_share[whole_tolerated_pct(vgpu, contract_pct(vgpu))] = 1;
 		return;
 	}
 	for (int i = 0; i < demand->ring_fill; i++)
 		ret_share[demand->ring_pct[i]] += 1;
-	ret_share[whole_tolerated_pct(vgpu, unseen_pct(vgpu))] += unseen;
 	for (int i = 0; i <= 100; i++)
-		ret_share[i] /= periods;
+		ret_share[i] /= demand->ring_fill;
 }

@@ -58,9 +58,7 @@ void demand_note_need(const struct policy_vgpu *vgpu, double need_pct);
  * Computes for each demand, in whole percent of the GPU, the fraction of the last
  * POLICY_DEMAND_WINDOW seconds with this demand as the largest one. The contract is taken as the
  * demand of all seconds if the vGPU is cold, and of each second in which it used its whole cap.
- * @assume_unseen adds seconds with a demand that was not seen yet: the contract, or with frames 1.5
- * times the largest measured demand.
  */
-void demand_distribution(const struct policy_vgpu *vgpu, bool assume_unseen, double ret_share[101]);
+void demand_distribution(const struct policy_vgpu *vgpu, double ret_share[101]);
 
 #endif

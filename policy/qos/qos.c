@@ -226,6 +226,13 @@ int qos_fund(const struct policy_params *params, struct policy_gpu *gpu,
 	return fund.cap_pct;
 }
 
+/* Returns true in one period of each second: the futures of a sale cost more than a short period.
+ */
+static bool is_new_second(const struct policy_gpu *gpu)
+{
+	return floor(gpu->past_s + 1e-6) > floor(gpu->past_s - gpu->period_s + 1e-6);
+}
+
 static void sell(const struct policy_params *params, struct policy_gpu *gpu, bool overcommitted,
 		 struct policy_out *out)
 {
@@ -234,7 +241,7 @@ static void sell(const struct policy_params *params, struct policy_gpu *gpu, boo
 
 	gpu->calm_run = overcommitted || gpu->offered ? 0 : gpu->calm_run + 1;
 	if (!lasts(gpu, gpu->calm_run, params->quiet_periods) || !gpu->selling ||
-	    plan_fund(params, gpu, &gpu->flavor, &fund) < 0)
+	    !is_new_second(gpu) || plan_fund(params, gpu, &gpu->flavor, &fund) < 0)
 		return;
 	profit = profit_expect(params, gpu);
 	if (!profit_is_enough(params, &profit))
