@@ -19,8 +19,8 @@
  * cap is below the contract, the demand is only estimated and no transition is counted. An
  * estimated demand is never below the load.
  *
- * A new vGPU is cold: its demand may become its contract. It is cold for one period if
- * gpu->migrates is true, and for 15 seconds otherwise.
+ * A new vGPU is cold: its demand may become its contract. It is cold for one second if
+ * vGPUs are known to be migrated (moving.h), and for 15 seconds otherwise.
  */
 void demand_learn(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu);
 

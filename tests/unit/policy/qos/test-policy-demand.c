@@ -180,7 +180,8 @@ static void test_a_cold_vgpu_may_want_its_contract(void **state)
 		struct bench bench;
 
 		make(&bench, CONTRACT, 50, 0);
-		bench.gpu.migrates = movable;
+		bench.gpu.migrates = true;
+		bench.gpu.moving.answered = movable;
 		learn_load(&bench, 8, periods[movable] - 1);
 		assert_near(demand_peak_pct(&bench.vgpus[0]), CONTRACT);
 		/* as likely to rise to the contract as to stay on its level; a vGPU that was not
@@ -255,6 +256,7 @@ static void test_transitions_are_counted(void **state)
 	(void)state;
 	make(&bench, CONTRACT, 50, 0);
 	bench.gpu.migrates = true;
+	bench.gpu.moving.answered = 1;
 	for (int i = 0; i < 5; i++)
 		learn_load(&bench, i % 2 ? 50 : 0, 1);
 	demand_predict(&bench.gpu, &bench.vgpus[0], above);
