@@ -132,7 +132,24 @@ static int write_word(const char *path, const char *word)
 	return strcmp(text, word) == 0 ? 0 : -EIO;
 }
 
-static int set_sharing(struct gpu *gpu, bool guarantee, struct err *reterr)
+/*
+ * Takes the discipline in force instead of another one that the configuration does not name: in a
+ * dry run, and if an administrator has loaded the driver with a third discipline. Returns 1 with a
+ * message, or 0 if the discipline may be changed.
+ */
+static int keep_sharing(struct gpu *gpu, const char *path, const char *is, struct err *reterr)
+{
+	bool guarantee = strcmp(is, "guarantee") == 0;
+
+	if (!gpu->dry_run && (guarantee || strcmp(is, "hard") == 0))
+		return 0;
+	gpu->guarantees = guarantee;
+	(void)err_fail(reterr, EBUSY, "%s reads %s, and %s does not change it", path, is,
+		       gpu->dry_run ? "a dry run" : "sharing = auto");
+	return 1;
+}
+
+static int set_sharing(struct gpu *gpu, bool guarantee, bool by_default, struct err *reterr)
 {
 	const char *word = guarantee ? "guarantee" : "hard";
 	char path[PATH_MAX + sizeof("/gover_sharing")], text[32];
@@ -140,10 +157,15 @@ static int set_sharing(struct gpu *gpu, bool guarantee, struct err *reterr)
 
 	snprintf(path, sizeof(path), "%s/gover_sharing", gpu->dir);
 	r = read_word(path, text, sizeof(text));
+	if (r >= 0 && strcmp(text, word) != 0 && by_default &&
+	    keep_sharing(gpu, path, text, reterr) > 0)
+		return 1;
 	if (r >= 0 && strcmp(text, word) != 0 && !gpu->dry_run)
 		r = write_word(path, word);
-	if (r == -ENOENT && !guarantee)
+	if (r == -ENOENT && !guarantee) {
+		gpu->guarantees = false;
 		return 0;
+	}
 	if (r == -ENOENT)
 		return err_fail(reterr, EOPNOTSUPP,
 				"sharing = guarantee: the scheduler of this kernel has only hard "
@@ -294,7 +316,7 @@ static int attach_vgpu(struct gpu *gpu, const char *id, uint64_t now_mono_ns,
 	vgpu->dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	r = vgpu->dir < 0 ? -errno : open_files(vgpu, reterr);
 	if (r == 0 && gpu->guarantees) /* the driver may have been loaded again since then */
-		r = set_sharing(gpu, true, reterr);
+		r = set_sharing(gpu, true, /* by_default= */ false, reterr);
 	if (r == -ENOENT || r == -ENODEV)
 		r = err_fail(reterr, ENOENT, "vGPU %s does not exist in %s", id, gpu->dir);
 	else if (r < 0 && vgpu->dir < 0)

@@ -25,25 +25,10 @@ uint64_t gpu_io_time(const struct gpu_io *io, uint64_t given_ns)
 }
 
 /* A GPU whose caps are not what the configuration says must not be used. */
-static int set_sharing(const struct gpu_io *io, const struct gpu_ops *ops, struct gpu *gpu,
-		       struct err *reterr)
-{
-	bool guarantee = gpu_wants_guarantees(&io->config);
-
-	if (ops->set_sharing)
-		return ops->set_sharing(gpu, guarantee, reterr);
-	if (!guarantee)
-		return 0;
-	return err_fail(reterr, EOPNOTSUPP,
-			"sharing = guarantee: backend %s has only hard caps (allowed: hard)",
-			ops->name);
-}
-
 static int open_gpu(struct gpu_io *io, const struct gpu_ops **ret_ops, struct gpu **ret_gpu,
-		    struct err *reterr)
+		    struct err *ret_why, struct err *reterr)
 {
 	bool automatic = strcmp(io->config.backend, "auto") == 0;
-
 	int r, r_sharing;
 
 	*ret_ops = automatic ? gpu_auto(&io->config) : gpu_find(io->config.backend);
@@ -52,7 +37,8 @@ static int open_gpu(struct gpu_io *io, const struct gpu_ops **ret_ops, struct gp
 	r = (*ret_ops)->open(&io->config, ret_gpu, reterr);
 	if (r < 0)
 		return r;
-	r_sharing = set_sharing(io, *ret_ops, *ret_gpu, reterr);
+	r_sharing = gpu_io_try_sharing(*ret_ops, *ret_gpu, &io->config, io->config.paper_mode,
+				       ret_why, reterr);
 	if (r_sharing < 0)
 		(*ret_ops)->close(*ret_gpu);
 	return r_sharing < 0 ? r_sharing : r;
@@ -133,15 +119,16 @@ static void do_open(struct gpu_io *io)
 {
 	const struct gpu_ops *ops = NULL;
 	struct gpu *gpu = NULL;
-	struct err err = {""};
+	struct err err = {""}, why = {""};
 	int r;
 
 	io->open_state = OPEN_RUNNING;
 	begin_step(io);
-	r = open_gpu(io, &ops, &gpu, &err);
+	r = open_gpu(io, &ops, &gpu, &why, &err);
 	end_step(io);
 	io->open_result = r;
 	io->open_err = err;
+	io->sharing_why = why;
 	io->open_state = r < 0 ? OPEN_FAILED : OPEN_DONE;
 	if (r >= 0) {
 		io->ops = ops;
@@ -317,7 +304,7 @@ static int start_thread(struct gpu_io *io)
 
 static void open_here(struct gpu_io *io)
 {
-	io->open_result = open_gpu(io, &io->ops, &io->gpu, &io->open_err);
+	io->open_result = open_gpu(io, &io->ops, &io->gpu, &io->sharing_why, &io->open_err);
 	io->open_state = io->open_result < 0 ? OPEN_FAILED : OPEN_DONE;
 }
 

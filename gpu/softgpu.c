@@ -30,7 +30,7 @@ struct gpu {
 };
 
 struct gpu_vgpu {
-	struct softgpu_scale scale;
+	const struct softgpu_scale *scale; /* of its GPU */
 	int ceiling_pct;
 	struct cgroup_files files;
 	double share; /* share of the GPU that the cap has allotted since at_ns, as a fraction */
@@ -193,10 +193,11 @@ static int establish(struct gpu *gpu, struct err *reterr)
 	return existed ? check_size(gpu, reterr) : set_size(gpu, reterr);
 }
 
-static int softgpu_set_sharing(struct gpu *gpu, bool guarantee, struct err *reterr)
+static int softgpu_set_sharing(struct gpu *gpu, bool guarantee, bool by_default, struct err *reterr)
 {
 	int r;
 
+	(void)by_default; /* a group has no third discipline */
 	gpu->scale.guarantees = guarantee;
 	if (gpu->dry_run)
 		return 0;
@@ -248,7 +249,8 @@ static int check_cores(const struct gpu_config *config, struct gpu *gpu, struct 
 	int cores = cgroup_cores(&gpu->tree.host);
 
 	gpu->scale.gpu_cores = config->capacity_cores == 0 ? CORES_DEFAULT : config->capacity_cores;
-	gpu->scale.guarantees = gpu_wants_guarantees(config);
+	/* sharing = auto: a new group is pinned, so that guarantees are possible */
+	gpu->scale.guarantees = gpu_wants_guarantees(config) || gpu_chooses_sharing(config);
 	/* Written this way, the test also rejects NaN. */
 	if (!(gpu->scale.gpu_cores >= CGROUP_CORES_MIN && gpu->scale.gpu_cores <= cores))
 		return err_fail(
@@ -371,10 +373,10 @@ static int softgpu_attach(struct gpu *gpu, const char *id, uint64_t now_mono_ns,
 	if (r < 0)
 		return err_fail(reterr, -r, "vGPU %s: its control group cannot be opened: %s", id,
 				strerror(-r));
-	vgpu->scale = gpu->scale;
-	r = softgpu_cap_read(&vgpu->files, &vgpu->scale, &vgpu->share, &cap_pct);
+	vgpu->scale = &gpu->scale;
+	r = softgpu_cap_read(&vgpu->files, vgpu->scale, &vgpu->share, &cap_pct);
 	if (r == 0)
-		r = softgpu_cap_read_ceiling(&vgpu->files, &vgpu->scale, &vgpu->ceiling_pct);
+		r = softgpu_cap_read_ceiling(&vgpu->files, vgpu->scale, &vgpu->ceiling_pct);
 	if (r < 0) {
 		cgroup_close(&vgpu->files);
 		return err_fail(reterr, -r, "vGPU %s: its cap cannot be read: %s", id,
@@ -408,13 +410,13 @@ static int softgpu_read(struct gpu_vgpu *vgpu, uint64_t now_mono_ns,
 	if (r < 0)
 		return r;
 	integrate(vgpu, now_mono_ns);
-	r = softgpu_cap_read(&vgpu->files, &vgpu->scale, &vgpu->share, &reading.cap_pct);
+	r = softgpu_cap_read(&vgpu->files, vgpu->scale, &vgpu->share, &reading.cap_pct);
 	if (r == -ENODEV)
 		return r;
 	reading.cap_valid = r == 0;
 	reading.cap_errno = -r;
 	reading.busy_valid = true;
-	reading.busy_ns = (uint64_t)((double)usage_ns / vgpu->scale.gpu_cores);
+	reading.busy_ns = (uint64_t)((double)usage_ns / vgpu->scale->gpu_cores);
 	reading.sched_ns = (uint64_t)vgpu->sched_ns;
 	*ret_reading = reading;
 	return 0;
@@ -424,7 +426,7 @@ static int softgpu_read_cap(struct gpu_vgpu *vgpu, int *ret_cap_pct)
 {
 	double share;
 
-	return softgpu_cap_read(&vgpu->files, &vgpu->scale, &share, ret_cap_pct);
+	return softgpu_cap_read(&vgpu->files, vgpu->scale, &share, ret_cap_pct);
 }
 
 static int softgpu_write_cap(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int cap_pct)
@@ -432,7 +434,7 @@ static int softgpu_write_cap(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int ca
 	int r;
 
 	integrate(vgpu, now_mono_ns);
-	r = softgpu_cap_write(&vgpu->files, &vgpu->scale, cap_pct, vgpu->ceiling_pct);
+	r = softgpu_cap_write(&vgpu->files, vgpu->scale, cap_pct, vgpu->ceiling_pct);
 	if (r == 0)
 		vgpu->share = cap_pct / 100.0;
 	return r;
@@ -446,12 +448,12 @@ static int softgpu_write_ceiling(struct gpu_vgpu *vgpu, int ceiling_pct)
 	if (ceiling_pct < 1 || ceiling_pct > 100)
 		return -EINVAL;
 	vgpu->ceiling_pct = ceiling_pct;
-	if (!vgpu->scale.guarantees)
+	if (!vgpu->scale->guarantees)
 		return 0;
-	r = softgpu_cap_read(&vgpu->files, &vgpu->scale, &share, &cap_pct);
+	r = softgpu_cap_read(&vgpu->files, vgpu->scale, &share, &cap_pct);
 	if (r < 0 || cap_pct == 0)
 		return r;
-	return softgpu_cap_write(&vgpu->files, &vgpu->scale, cap_pct, ceiling_pct);
+	return softgpu_cap_write(&vgpu->files, vgpu->scale, cap_pct, ceiling_pct);
 }
 
 static int softgpu_physical(struct gpu *gpu, uint64_t now_mono_ns, uint64_t *ret_at_ns,

@@ -52,7 +52,8 @@ static bool fits_discipline(const char *text)
 
 static bool fits_sharing(const char *text)
 {
-	return strcmp(text, "hard") == 0 || strcmp(text, "guarantee") == 0;
+	return strcmp(text, "auto") == 0 || strcmp(text, "hard") == 0 ||
+	       strcmp(text, "guarantee") == 0;
 }
 
 static bool fits_root(const char *text)
@@ -177,7 +178,7 @@ static const struct setting keys[] = {
 	TEXT(GPU(parent), 0, 63, "nothing, or the name of a GPU in class/mdev_bus", fits_parent),
 	TEXT(GPU(socket), 1, 99, "a path", NULL),
 	WORD(GPU(discipline), "fair, cap, guarantee, credit, vmcg, rr or fcfs", fits_discipline),
-	WORD(GPU(sharing), "hard or guarantee", fits_sharing),
+	WORD(GPU(sharing), "auto, hard or guarantee", fits_sharing),
 	INT(GPU(lease_ms), 0, 3600000, " ms, 0 for no lease"),
 	NUMBER(GPU(capacity_cores), 0.1, 1024, " cores"),
 	NUMBER(GPU(speed), 1, 100000, " times real time"),
@@ -264,7 +265,7 @@ void config_table_default_gpu(struct gpu_section *gpu, const char *name)
 		.gpu = {.backend = "auto",
 			.socket = COMPUTE_DEFAULT_SOCKET,
 			.discipline = "fair",
-			.sharing = "hard",
+			.sharing = "auto",
 			.lease_ms = 60000,
 			.capacity_cores = 1,
 			.speed = 1,

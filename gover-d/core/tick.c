@@ -413,6 +413,7 @@ static void act_on_gpus(struct manager *m, bool gap, struct instant now)
 		struct host_gpu *gpu = &m->host.gpus[i];
 
 		retry_open(m, gpu, now);
+		gpus_follow_paper_mode(gpu, m->config.params.paper_mode);
 		late[i] = take_late_sweep(m, gpu);
 		started[i] = !late[i] && start_sweep(m, gpu, now);
 	}

@@ -100,6 +100,8 @@ struct host_gpu {
 	uint64_t open_retry_ns; /* time of the next attempt, after an error */
 	struct igt *igt;	/* reader of intel_gpu_top; NULL: not used for this GPU */
 	struct gpu_traits traits;
+	bool paper_mode;    /* [policy] paper_mode when sharing = auto selected last */
+	int sharing_errno;  /* negative errno of the last attempt to select; logged once */
 	enum gpu_mode mode; /* set with PATCH /v1/gpus/{name} */
 	bool selling;
 	struct vgpu *vgpus;

@@ -13,7 +13,8 @@ speed=20 period_ms=50
 # shellcheck disable=SC2034
 conf_extra='[gpu gpu1]
 backend = sim
-speed = 20'
+speed = 20
+sharing = hard'
 sim_conf
 start || exit 1
 from=$(date -u +%FT%TZ)
