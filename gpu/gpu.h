@@ -37,6 +37,8 @@ struct gpu_config {
 	double speed; /* sim, and gvt on gover-sim: seconds of GPU time per second of host time */
 	char unit[8]; /* sim: what the vGPUs of this GPU deliver: "frames" or "work" */
 	bool dry_run; /* true: create, change and remove nothing (not a configuration key) */
+	/* true: open the GPU even if its sharing cannot be set (not a configuration key) */
+	bool any_sharing;
 };
 
 enum gpu_share { GPU_HARD_CAP, GPU_RELATIVE_SLICE };

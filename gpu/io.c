@@ -43,7 +43,6 @@ static int open_gpu(struct gpu_io *io, const struct gpu_ops **ret_ops, struct gp
 		    struct err *reterr)
 {
 	bool automatic = strcmp(io->config.backend, "auto") == 0;
-
 	int r, r_sharing;
 
 	*ret_ops = automatic ? gpu_auto(&io->config) : gpu_find(io->config.backend);
@@ -53,9 +52,12 @@ static int open_gpu(struct gpu_io *io, const struct gpu_ops **ret_ops, struct gp
 	if (r < 0)
 		return r;
 	r_sharing = set_sharing(io, *ret_ops, *ret_gpu, reterr);
-	if (r_sharing < 0)
-		(*ret_ops)->close(*ret_gpu);
-	return r_sharing < 0 ? r_sharing : r;
+	if (r_sharing >= 0)
+		return r;
+	if (io->config.any_sharing)
+		return 1; /* the caller logs the message */
+	(*ret_ops)->close(*ret_gpu);
+	return r_sharing;
 }
 
 static void found_vgpu(void *userdata, const char *id, int initial_cap_pct)
