@@ -5,9 +5,9 @@
  * its busy time is the CPU time of the group. One GPU second is capacity_cores CPU seconds.
  *
  * The limit of ROOT/GPU applies to the whole GPU, even if the sum of the caps is larger. If
- * capacity_cores is a whole number, the GPU is pinned to that number of cores. ROOT has the maximum
- * CPU weight, so that other programs on the host do not take capacity from the GPU. Never moves or
- * ends a process.
+ * capacity_cores is a whole number, the GPU is pinned to that number of cores; with guarantees, a
+ * GPU of less than one core is pinned to one core. ROOT has the maximum CPU weight, so that other
+ * programs on the host do not take capacity from the GPU. Never moves or ends a process.
  */
 #include <errno.h>
 #include <math.h>
@@ -59,13 +59,21 @@ static int whole_cores(const struct gpu *gpu)
 	return (int)ceil(gpu->scale.gpu_cores);
 }
 
+/* True if the GPU never uses a core only in part, except its only one. */
+static bool fills_cores(const struct gpu *gpu)
+{
+	int cores = whole_cores(gpu);
+
+	return cores == 1 || gpu->scale.gpu_cores == cores;
+}
+
 /* Limits a new group to the size of the GPU. */
 static int set_size(struct gpu *gpu, struct err *reterr)
 {
 	struct cgroup_limit limit = cgroup_limit_parent(gpu->scale.gpu_cores);
 	int r = 0;
 
-	if (gpu->scale.guarantees || gpu->scale.gpu_cores == whole_cores(gpu))
+	if (gpu->scale.gpu_cores == whole_cores(gpu) || (gpu->scale.guarantees && fills_cores(gpu)))
 		r = cgroup_pin(&gpu->tree.host, gpu->tree.group, whole_cores(gpu));
 	if (r >= 0)
 		r = cgroup_write_limit(&gpu->files, &limit);
@@ -105,7 +113,16 @@ static int check_pinned(const struct gpu *gpu, struct err *reterr)
 {
 	int cores = cgroup_cores_of(&gpu->tree.host, gpu->tree.group);
 
-	if (!gpu->scale.guarantees || cores <= whole_cores(gpu))
+	if (!gpu->scale.guarantees)
+		return 0;
+	if (!fills_cores(gpu))
+		return err_fail(
+			reterr, EOPNOTSUPP,
+			"sharing = guarantee: not possible with capacity_cores = %.9g, "
+			"because CPU weights count only on the same cores (allowed: a whole "
+			"number, or less than 1)",
+			gpu->scale.gpu_cores);
+	if (cores <= whole_cores(gpu))
 		return 0;
 	return err_fail(reterr, EOPNOTSUPP,
 			"sharing = guarantee: control group %s can use %d cores, and CPU weights "

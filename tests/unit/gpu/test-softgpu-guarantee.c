@@ -326,6 +326,25 @@ static void a_gpu_of_half_a_core_is_pinned_or_refused(void **state)
 	}
 }
 
+/* Two vGPUs with one busy thread each would use a core each, until the GPU's limit stops both. */
+static void a_gpu_of_one_and_a_half_cores_is_refused(void **state)
+{
+	struct gpu_config more = guarantee;
+	struct gpu *gpu;
+
+	(void)state;
+	if (cgroup_cores(&host) < 2) {
+		print_message("# the host has one core\n");
+		skip();
+	}
+	more.capacity_cores = 1.5;
+	assert_int_equal(try_open(&more, &gpu), -EOPNOTSUPP);
+	assert_non_null(strstr(err.msg, "sharing = guarantee: not possible with capacity_cores = "
+					"1.5"));
+	strcpy(more.sharing, "hard");
+	ops->close(open_gpu(&more));
+}
+
 /* The second GPU would need the last core of the host, if the host has two. */
 static void a_gpu_that_cannot_be_pinned_is_refused(void **state)
 {
@@ -356,6 +375,7 @@ int main(void)
 		CASE(caps_survive_a_change_of_sharing),
 		CASE(a_limit_of_another_program_below_the_cap_is_the_cap),
 		CASE(a_gpu_of_half_a_core_is_pinned_or_refused),
+		CASE(a_gpu_of_one_and_a_half_cores_is_refused),
 		CASE(a_gpu_that_cannot_be_pinned_is_refused),
 	};
 	struct gpu *gpu;
