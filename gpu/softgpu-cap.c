@@ -68,6 +68,10 @@ int softgpu_cap_read(const struct cgroup_files *files, const struct softgpu_scal
 	r = cgroup_read_share(files, &pct);
 	if (r < 0)
 		return r;
+	/* A limit, but the weight of a new group: the guarantee is about that of the smallest cap.
+	 */
+	if (pct == 0 && *ret_cap_pct > 0)
+		pct = 1;
 	if (pct > 0 && (*ret_cap_pct == 0 || pct <= *ret_cap_pct)) {
 		*ret_cap_pct = pct;
 		*ret_share = pct / 100.0;

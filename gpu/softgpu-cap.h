@@ -31,7 +31,8 @@ int softgpu_cap_write(const struct cgroup_files *files, const struct softgpu_sca
 
 /*
  * Reads the cap; 0: no limit. *ret_share is the fraction of the GPU that it stands for. With
- * guarantees, a limit below the share is the cap: another program has set it.
+ * guarantees, a limit below the share is the cap: another program has set it. A group with a limit
+ * and the weight of a new group has a cap of 1 %.
  */
 int softgpu_cap_read(const struct cgroup_files *files, const struct softgpu_scale *scale,
 		     double *ret_share, int *ret_cap_pct);

@@ -389,7 +389,10 @@ static int softgpu_attach(struct gpu *gpu, const char *id, uint64_t now_mono_ns,
 		return err_fail(reterr, -r, "vGPU %s: its control group cannot be opened: %s", id,
 				strerror(-r));
 	vgpu->scale = gpu->scale;
-	r = softgpu_cap_read(&vgpu->files, &vgpu->scale, &vgpu->share, &cap_pct);
+	/* another program may have created the group after the GPU was opened */
+	r = gpu->dry_run ? 0 : softgpu_cap_convert(&vgpu->files, &vgpu->scale);
+	if (r == 0)
+		r = softgpu_cap_read(&vgpu->files, &vgpu->scale, &vgpu->share, &cap_pct);
 	if (r == 0)
 		r = softgpu_cap_read_ceiling(&vgpu->files, &vgpu->scale, &vgpu->ceiling_pct);
 	if (r < 0) {

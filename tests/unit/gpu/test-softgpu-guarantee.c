@@ -305,6 +305,42 @@ static void a_limit_of_another_program_below_the_cap_is_the_cap(void **state)
 	ops->close(gpu);
 }
 
+static void open_files(const char *id, struct cgroup_files *ret_files)
+{
+	char group[PATH_MAX];
+
+	snprintf(group, sizeof(group), "%.200s/gpu0/%s", guarantee.root, id);
+	assert_int_equal(cgroup_open(&host, group, ret_files), 0);
+}
+
+/* Another program has created the group, and knows nothing of weights. */
+static void a_new_group_of_another_program_has_its_limit_as_cap(void **state)
+{
+	struct gpu *gpu = open_gpu(&guarantee);
+	struct cgroup_files files;
+	struct gpu_vgpu *vgpu;
+	int cap, limit, share;
+
+	(void)state;
+	assert_int_equal(ops->create(gpu, "a", 50, &err), 0);
+	open_files("a", &files);
+	assert_int_equal(cgroup_clear_share(&files), 0);
+	assert_int_equal(ops->attach(gpu, "a", 0, &vgpu, &err), 0);
+	assert_int_equal(ops->read_cap(vgpu, &cap), 0);
+	assert_int_equal(cap, 50);
+	read_files("a", &limit, &share);
+	assert_int_equal(limit, 50);
+	assert_int_equal(share, 50);
+	print_message("# the weight of a new group is that of the smallest cap\n");
+	assert_int_equal(cgroup_clear_share(&files), 0);
+	assert_int_equal(ops->read_cap(vgpu, &cap), 0);
+	assert_int_equal(cap, 1);
+	cgroup_close(&files);
+	ops->detach(vgpu);
+	assert_int_equal(ops->destroy(gpu, "a", &err), 0);
+	ops->close(gpu);
+}
+
 /* A GPU that is smaller than its cores is pinned too, because weights count only on the same cores.
  */
 static void a_gpu_of_half_a_core_is_pinned_or_refused(void **state)
@@ -374,6 +410,7 @@ int main(void)
 		CASE(every_cap_can_follow_every_other_cap),
 		CASE(caps_survive_a_change_of_sharing),
 		CASE(a_limit_of_another_program_below_the_cap_is_the_cap),
+		CASE(a_new_group_of_another_program_has_its_limit_as_cap),
 		CASE(a_gpu_of_half_a_core_is_pinned_or_refused),
 		CASE(a_gpu_of_one_and_a_half_cores_is_refused),
 		CASE(a_gpu_that_cannot_be_pinned_is_refused),
