@@ -90,7 +90,10 @@ int softgpu_cap_read_ceiling(const struct cgroup_files *files, const struct soft
 	return r;
 }
 
-/* Without guarantees, an operator may give a group any weight, which is not a share then. */
+/*
+ * Without guarantees, an operator may give a group any weight. It is not a share unless it is
+ * exactly the weight of one (gpu/cgroup-share.c).
+ */
 static int convert_to_limit(const struct cgroup_files *files, const struct softgpu_scale *scale)
 {
 	double share;

@@ -21,6 +21,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "gpu/cgroup-share.h"
 #include "gpu/gpu.h"
 
@@ -341,6 +342,35 @@ static void a_new_group_of_another_program_has_its_limit_as_cap(void **state)
 	ops->close(gpu);
 }
 
+/* An operator writes round numbers. Hard caps do not depend on the weight. */
+static void a_weight_of_an_operator_is_no_share(void **state)
+{
+	static const int weights[] = {2000, 5000, 10000, 2048, 500, 200};
+	struct gpu *gpu = open_gpu(&hard);
+	struct cgroup_files files;
+
+	(void)state;
+	assert_int_equal(ops->create(gpu, "a", 50, &err), 0);
+	open_files("a", &files);
+	for (size_t i = 0; i < ARRAY_SIZE(weights); i++) {
+		uint64_t weight;
+		struct gpu_vgpu *vgpu;
+		int cap;
+
+		assert_int_equal(file_pwrite_i64(files.weight, weights[i]), 0);
+		ops->close(open_gpu(&hard));
+		assert_int_equal(ops->attach(gpu, "a", 0, &vgpu, &err), 0);
+		assert_int_equal(ops->read_cap(vgpu, &cap), 0);
+		assert_int_equal(file_pread_u64(files.weight, &weight), 0);
+		if (cap != 50 || weight != (uint64_t)weights[i])
+			fail_msg("weight %d: cap %d, weight %d", weights[i], cap, (int)weight);
+		ops->detach(vgpu);
+	}
+	cgroup_close(&files);
+	assert_int_equal(ops->destroy(gpu, "a", &err), 0);
+	ops->close(gpu);
+}
+
 /* A GPU that is smaller than its cores is pinned too, because weights count only on the same cores.
  */
 static void a_gpu_of_half_a_core_is_pinned_or_refused(void **state)
@@ -411,6 +441,7 @@ int main(void)
 		CASE(caps_survive_a_change_of_sharing),
 		CASE(a_limit_of_another_program_below_the_cap_is_the_cap),
 		CASE(a_new_group_of_another_program_has_its_limit_as_cap),
+		CASE(a_weight_of_an_operator_is_no_share),
 		CASE(a_gpu_of_half_a_core_is_pinned_or_refused),
 		CASE(a_gpu_of_one_and_a_half_cores_is_refused),
 		CASE(a_gpu_that_cannot_be_pinned_is_refused),
