@@ -59,7 +59,7 @@ int softgpu_cap_write(const struct cgroup_files *files, const struct softgpu_sca
 }
 
 int softgpu_cap_read(const struct cgroup_files *files, const struct softgpu_scale *scale,
-		     double *ret_share, int *ret_cap_pct)
+		     int ceiling_pct, double *ret_share, int *ret_cap_pct)
 {
 	int r = read_limit_pct(files, scale, ret_share, ret_cap_pct), pct;
 
@@ -72,7 +72,7 @@ int softgpu_cap_read(const struct cgroup_files *files, const struct softgpu_scal
 	 */
 	if (pct == 0 && *ret_cap_pct > 0)
 		pct = 1;
-	if (pct > 0 && (*ret_cap_pct == 0 || pct <= *ret_cap_pct)) {
+	if (pct > 0 && (*ret_cap_pct == 0 || *ret_cap_pct == ceiling_pct || pct <= *ret_cap_pct)) {
 		*ret_cap_pct = pct;
 		*ret_share = pct / 100.0;
 	}

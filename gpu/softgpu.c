@@ -32,6 +32,7 @@ struct gpu {
 struct gpu_vgpu {
 	struct softgpu_scale scale;
 	int ceiling_pct;
+	bool ceiling_written; /* false: ceiling_pct was read when the vGPU was attached */
 	struct cgroup_files files;
 	double share; /* share of the GPU that the cap has allotted since at_ns, as a fraction */
 	double sched_ns;
@@ -365,6 +366,13 @@ static int softgpu_destroy(struct gpu *gpu, const char *id, struct err *reterr)
 	return cgroup_tree_destroy(&gpu->tree, id, reterr);
 }
 
+static int read_cap(const struct gpu_vgpu *vgpu, double *ret_share, int *ret_cap_pct)
+{
+	return softgpu_cap_read(&vgpu->files, &vgpu->scale,
+				vgpu->ceiling_written ? vgpu->ceiling_pct : 0, ret_share,
+				ret_cap_pct);
+}
+
 static void integrate(struct gpu_vgpu *vgpu, uint64_t now_mono_ns)
 {
 	if (now_mono_ns <= vgpu->at_ns)
@@ -392,7 +400,7 @@ static int softgpu_attach(struct gpu *gpu, const char *id, uint64_t now_mono_ns,
 	/* another program may have created the group after the GPU was opened */
 	r = gpu->dry_run ? 0 : softgpu_cap_convert(&vgpu->files, &vgpu->scale);
 	if (r == 0)
-		r = softgpu_cap_read(&vgpu->files, &vgpu->scale, &vgpu->share, &cap_pct);
+		r = read_cap(vgpu, &vgpu->share, &cap_pct);
 	if (r == 0)
 		r = softgpu_cap_read_ceiling(&vgpu->files, &vgpu->scale, &vgpu->ceiling_pct);
 	if (r < 0) {
@@ -428,7 +436,7 @@ static int softgpu_read(struct gpu_vgpu *vgpu, uint64_t now_mono_ns,
 	if (r < 0)
 		return r;
 	integrate(vgpu, now_mono_ns);
-	r = softgpu_cap_read(&vgpu->files, &vgpu->scale, &vgpu->share, &reading.cap_pct);
+	r = read_cap(vgpu, &vgpu->share, &reading.cap_pct);
 	if (r == -ENODEV)
 		return r;
 	reading.cap_valid = r == 0;
@@ -444,7 +452,7 @@ static int softgpu_read_cap(struct gpu_vgpu *vgpu, int *ret_cap_pct)
 {
 	double share;
 
-	return softgpu_cap_read(&vgpu->files, &vgpu->scale, &share, ret_cap_pct);
+	return read_cap(vgpu, &share, ret_cap_pct);
 }
 
 static int softgpu_write_cap(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int cap_pct)
@@ -465,12 +473,13 @@ static int softgpu_write_ceiling(struct gpu_vgpu *vgpu, int ceiling_pct)
 
 	if (ceiling_pct < 1 || ceiling_pct > 100)
 		return -EINVAL;
-	vgpu->ceiling_pct = ceiling_pct;
-	if (!vgpu->scale.guarantees)
-		return 0;
-	r = softgpu_cap_read(&vgpu->files, &vgpu->scale, &share, &cap_pct);
-	if (r < 0 || cap_pct == 0)
+	r = vgpu->scale.guarantees ? read_cap(vgpu, &share, &cap_pct) : 0;
+	if (r < 0)
 		return r;
+	vgpu->ceiling_pct = ceiling_pct;
+	vgpu->ceiling_written = true;
+	if (!vgpu->scale.guarantees || cap_pct == 0)
+		return 0;
 	return softgpu_cap_write(&vgpu->files, &vgpu->scale, cap_pct, ceiling_pct);
 }
 

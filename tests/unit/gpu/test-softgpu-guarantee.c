@@ -371,6 +371,28 @@ static void a_weight_of_an_operator_is_no_share(void **state)
 	ops->close(gpu);
 }
 
+/* With the whole contract as cap, a larger weight takes time from the other vGPUs. */
+static void a_larger_weight_at_the_ceiling_is_an_external_cap(void **state)
+{
+	struct gpu *gpu = open_gpu(&guarantee);
+	struct gpu_vgpu *vgpu = make_vgpu(gpu, "a", 40, 40);
+	struct cgroup_files files;
+	int cap;
+
+	(void)state;
+	open_files("a", &files);
+	assert_int_equal(cgroup_write_share(&files, 80), 0);
+	assert_int_equal(ops->read_cap(vgpu, &cap), 0);
+	assert_int_equal(cap, 80);
+	assert_int_equal(ops->write_cap(vgpu, 0, 40), 0);
+	assert_int_equal(ops->read_cap(vgpu, &cap), 0);
+	assert_int_equal(cap, 40);
+	cgroup_close(&files);
+	ops->detach(vgpu);
+	assert_int_equal(ops->destroy(gpu, "a", &err), 0);
+	ops->close(gpu);
+}
+
 /* A GPU that is smaller than its cores is pinned too, because weights count only on the same cores.
  */
 static void a_gpu_of_half_a_core_is_pinned_or_refused(void **state)
@@ -442,6 +464,7 @@ int main(void)
 		CASE(a_limit_of_another_program_below_the_cap_is_the_cap),
 		CASE(a_new_group_of_another_program_has_its_limit_as_cap),
 		CASE(a_weight_of_an_operator_is_no_share),
+		CASE(a_larger_weight_at_the_ceiling_is_an_external_cap),
 		CASE(a_gpu_of_half_a_core_is_pinned_or_refused),
 		CASE(a_gpu_of_one_and_a_half_cores_is_refused),
 		CASE(a_gpu_that_cannot_be_pinned_is_refused),
