@@ -81,8 +81,11 @@ static void list_vgpus(struct gpu_io *io)
 
 	sweep->n_listed = 0;
 	sweep->list_error = 0;
+	sweep->sharing_result = 0;
 	if (!sweep->lists)
 		return;
+	if (io->ops->renew_sharing)
+		sweep->sharing_result = io->ops->renew_sharing(io->gpu, sweep->sharing_was);
 	r = io->ops->list(io->gpu, found_vgpu, sweep);
 	if (r < 0)
 		sweep->list_error = r;

@@ -100,6 +100,7 @@ struct host_gpu {
 	uint64_t open_retry_ns; /* time of the next attempt, after an error */
 	struct igt *igt;	/* reader of intel_gpu_top; NULL: not used for this GPU */
 	struct gpu_traits traits;
+	int sharing_result; /* of the last sweep that listed; the same result is logged once */
 	enum gpu_mode mode; /* set with PATCH /v1/gpus/{name} */
 	bool selling;
 	struct vgpu *vgpus;

@@ -32,4 +32,25 @@ is "--restore works although the GPU has only hard caps" "$?" 0
 is "the cap is the initial cap again" "$(cat "$files/cap")" 50
 ok "--restore logs that the sharing is not as configured" grep -q "GPU gpu0: sharing = guarantee: .*$old/gover_sharing does not exist" "$dir/out"
 
+# --- another program changes gover_sharing ---
+
+host_setup
+file_is() { [ "$(cat "$host_parent/gover_sharing")" = "$1" ]; }
+log_has() { grep -q "$1" "$dir/log"; }
+for word in guarantee hard; do
+  other=hard
+  [ "$word" = guarantee ] || other=guarantee
+  conf_extra='[policy]
+name = none' loop_conf
+  sed -i "/^sharing = /d; s/^backend = gvt/&\nsharing = $word/" "$conf"
+  : >"$dir/log"
+  start || exit 1
+  is "$word: the file reads it" "$(cat "$host_parent/gover_sharing")" "$word"
+  echo "$other" >"$host_parent/gover_sharing"
+  ok "$word: the daemon sets it again" until_ok 20 file_is "$word"
+  ok "$word: the log says so" until_ok 20 log_has "GPU gpu0: its sharing was changed externally to $other and is set again"
+  stop
+done
+
+fuse_unmount
 finish
