@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The weight of a share of 1 % is chosen so that every whole percent is exact, and so that no share
- * has the weight of a new group: 1024 in version 1 (2..262144), 100 in version 2 (1..10000).
+ * has the weight of a new group: 1024 in version 1 (2..262144), 100 in version 2 (1..10000). The
+ * multiples are unusual numbers, because such a weight marks a group of a GPU with guarantees.
  *
  * The table shows the shares of busy loops on one core that were read over 1 s (Linux 6.18, version
  * 1, other programs busy on the same core).

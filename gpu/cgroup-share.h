@@ -14,9 +14,9 @@
 int cgroup_write_share(const struct cgroup_files *files, int pct);
 
 /*
- * Reads the share, rounded to 1..100. *ret_pct is 0 if the group has the weight of a new group,
- * which stands for no share. Returns 1 if the weight is exactly that of a share, 0 if it is not,
- * and -EOPNOTSUPP if the group has no weight.
+ * Reads the share, rounded to 1..100. *ret_pct is 0 if the group has the weight of a new group:
+ * no share is set, and its guarantee is about 1 %. Returns 1 if the weight is exactly that of a
+ * share, 0 if it is not, and -EOPNOTSUPP if the group has no weight.
  */
 int cgroup_read_share(const struct cgroup_files *files, int *ret_pct);
 

@@ -17,9 +17,10 @@
 #include "base/err.h"
 #include "base/id.h"
 
-#define GPU_ROOT_MAX   256 /* size of a root path with its NUL */
-#define GPU_PARENT_MAX 64
-#define GPU_SOCKET_MAX 108 /* size of the path of a unix socket with its NUL */
+#define GPU_ROOT_MAX	256 /* size of a root path with its NUL */
+#define GPU_PARENT_MAX	64
+#define GPU_SHARING_MAX 32
+#define GPU_SOCKET_MAX	108 /* size of the path of a unix socket with its NUL */
 
 struct gpu_config {
 	char name[ID_MAX];
@@ -40,6 +41,8 @@ struct gpu_config {
 	double speed; /* sim, and gvt on gover-sim: seconds of GPU time per second of host time */
 	char unit[8]; /* sim: what the vGPUs of this GPU deliver: "frames" or "work" */
 	bool dry_run; /* true: create, change and remove nothing (not a configuration key) */
+	/* true: open the GPU even if its sharing cannot be set (not a configuration key) */
+	bool any_sharing;
 };
 
 enum gpu_share { GPU_HARD_CAP, GPU_RELATIVE_SLICE };
@@ -156,6 +159,13 @@ struct gpu_ops {
 	 * The function is NULL if the backend has only limits.
 	 */
 	int (*set_sharing)(struct gpu *gpu, bool guarantee, bool by_default, struct err *reterr);
+	/*
+	 * Sets the sharing of the last set_sharing() that returned 0 again, if another program has
+	 * changed it or the driver was loaded again. Returns 1 with the other word in *ret_was if
+	 * it was changed, 0 if it was not, or a negative errno. Returns 0 in a dry run. The
+	 * function is NULL if no other program can change the sharing.
+	 */
+	int (*renew_sharing)(struct gpu *gpu, char ret_was[GPU_SHARING_MAX]);
 	/*
 	 * Sets the ceiling, 1..100: the limit of the vGPU's whole GPU time, if caps are guaranteed
 	 * shares. Returns -EOPNOTSUPP if the scheduler has no other ceiling than the initial cap.

@@ -25,13 +25,16 @@
 #include "gpu/gpu.h"
 #include "gpu/gvt-host.h"
 
+#define SHARING_PATH_MAX (PATH_MAX + sizeof("/gover_sharing"))
+
 struct gpu {
 	char dir[PATH_MAX];    /* the folder that contains the vGPUs */
 	char device[PATH_MAX]; /* path of the device in sysfs; "": the configuration has no parent
 				*/
 	double speed;
 	bool dry_run;
-	bool guarantees; /* caps are guaranteed shares */
+	bool guarantees;  /* caps are guaranteed shares */
+	const char *word; /* what gover_sharing must read; NULL: not set by this daemon */
 	struct gpu_vgpu *attached;
 };
 
@@ -132,6 +135,11 @@ static int write_word(const char *path, const char *word)
 	return strcmp(text, word) == 0 ? 0 : -EIO;
 }
 
+static void sharing_path(const struct gpu *gpu, char path[SHARING_PATH_MAX])
+{
+	snprintf(path, SHARING_PATH_MAX, "%s/gover_sharing", gpu->dir);
+}
+
 /*
  * Takes the discipline in force instead of another one that the configuration does not name: in a
  * dry run, and if an administrator has loaded the driver with a third discipline. Returns 1 with a
@@ -152,20 +160,19 @@ static int keep_sharing(struct gpu *gpu, const char *path, const char *is, struc
 static int set_sharing(struct gpu *gpu, bool guarantee, bool by_default, struct err *reterr)
 {
 	const char *word = guarantee ? "guarantee" : "hard";
-	char path[PATH_MAX + sizeof("/gover_sharing")], text[32];
+	char path[SHARING_PATH_MAX], text[GPU_SHARING_MAX];
 	int r;
 
-	snprintf(path, sizeof(path), "%s/gover_sharing", gpu->dir);
+	gpu->word = NULL;
+	sharing_path(gpu, path);
 	r = read_word(path, text, sizeof(text));
 	if (r >= 0 && strcmp(text, word) != 0 && by_default &&
 	    keep_sharing(gpu, path, text, reterr) > 0)
 		return 1;
 	if (r >= 0 && strcmp(text, word) != 0 && !gpu->dry_run)
 		r = write_word(path, word);
-	if (r == -ENOENT && !guarantee) {
-		gpu->guarantees = false;
-		return 0;
-	}
+	if (r == -ENOENT && !guarantee)
+		r = 0;
 	if (r == -ENOENT)
 		return err_fail(reterr, EOPNOTSUPP,
 				"sharing = guarantee: the scheduler of this kernel has only hard "
@@ -175,7 +182,25 @@ static int set_sharing(struct gpu *gpu, bool guarantee, bool by_default, struct 
 		return err_fail(reterr, -r, "sharing = %s: %s cannot be written: %s", word, path,
 				strerror(-r));
 	gpu->guarantees = guarantee;
+	gpu->word = gpu->dry_run ? NULL : word;
 	return 0;
+}
+
+static int renew_sharing(struct gpu *gpu, char ret_was[GPU_SHARING_MAX])
+{
+	char path[SHARING_PATH_MAX];
+	int r;
+
+	if (!gpu->word)
+		return 0;
+	sharing_path(gpu, path);
+	r = read_word(path, ret_was, GPU_SHARING_MAX);
+	if (r < 0)
+		return r == -ENOENT && !gpu->guarantees ? 0 : r;
+	if (strcmp(ret_was, gpu->word) == 0)
+		return 0;
+	r = write_word(path, gpu->word);
+	return r < 0 ? r : 1;
 }
 
 /* --- list --- */
@@ -299,6 +324,17 @@ static int open_files(struct gpu_vgpu *vgpu, struct err *reterr)
 	return 0;
 }
 
+/* The driver may have been loaded again since the sharing was set. */
+static int check_sharing(struct gpu *gpu, struct err *reterr)
+{
+	const char *word = gpu->word;
+	int r = set_sharing(gpu, gpu->guarantees, /* by_default= */ false, reterr);
+
+	if (r < 0)
+		gpu->word = word; /* the next call checks it again */
+	return r;
+}
+
 static int attach_vgpu(struct gpu *gpu, const char *id, uint64_t now_mono_ns,
 		       struct gpu_vgpu **ret_vgpu, struct err *reterr)
 {
@@ -315,8 +351,8 @@ static int attach_vgpu(struct gpu *gpu, const char *id, uint64_t now_mono_ns,
 	vgpu->busy = vgpu->sched = vgpu->cap = vgpu->lease = -1;
 	vgpu->dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	r = vgpu->dir < 0 ? -errno : open_files(vgpu, reterr);
-	if (r == 0 && gpu->guarantees) /* the driver may have been loaded again since then */
-		r = set_sharing(gpu, true, /* by_default= */ false, reterr);
+	if (r == 0 && gpu->word)
+		r = check_sharing(gpu, reterr);
 	if (r == -ENOENT || r == -ENODEV)
 		r = err_fail(reterr, ENOENT, "vGPU %s does not exist in %s", id, gpu->dir);
 	else if (r < 0 && vgpu->dir < 0)
@@ -449,6 +485,7 @@ const struct gpu_ops gpu_gvt_ops = {
 	.write_cap = write_cap,
 	.read_cap = read_cap,
 	.set_sharing = set_sharing,
+	.renew_sharing = renew_sharing,
 	.write_ceiling = write_ceiling,
 	.read_initial_cap = read_initial_cap,
 	.write_initial_cap = write_initial_cap,

@@ -44,6 +44,10 @@ struct gpu_io_sweep {
 	int list_error; /* negative errno of the listing; 0: complete */
 	struct gpu_io_listed listed[GPU_IO_LISTED_MAX];
 	int n_listed;
+	/* with lists: 1: another program had set the sharing to sharing_was, and it is set again;
+	 * negative errno: it cannot be read or set; 0: unchanged */
+	int sharing_result;
+	char sharing_was[GPU_SHARING_MAX];
 
 	struct gpu_io_sample samples[GPU_IO_VGPUS_MAX];
 	int n_samples; /* set by the caller */

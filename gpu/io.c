@@ -39,9 +39,12 @@ static int open_gpu(struct gpu_io *io, const struct gpu_ops **ret_ops, struct gp
 		return r;
 	r_sharing = gpu_io_try_sharing(*ret_ops, *ret_gpu, &io->config, io->config.paper_mode,
 				       ret_why, reterr);
-	if (r_sharing < 0)
-		(*ret_ops)->close(*ret_gpu);
-	return r_sharing < 0 ? r_sharing : r;
+	if (r_sharing >= 0)
+		return r;
+	if (io->config.any_sharing)
+		return 1; /* the caller logs the message */
+	(*ret_ops)->close(*ret_gpu);
+	return r_sharing;
 }
 
 static void found_vgpu(void *userdata, const char *id, int initial_cap_pct)
@@ -65,8 +68,11 @@ static void list_vgpus(struct gpu_io *io)
 
 	sweep->n_listed = 0;
 	sweep->list_error = 0;
+	sweep->sharing_result = 0;
 	if (!sweep->lists)
 		return;
+	if (io->ops->renew_sharing)
+		sweep->sharing_result = io->ops->renew_sharing(io->gpu, sweep->sharing_was);
 	r = io->ops->list(io->gpu, found_vgpu, sweep);
 	if (r < 0)
 		sweep->list_error = r;

@@ -34,9 +34,9 @@ int gpu_io_new(const struct gpu_config *config, struct gpu_io_patience *patience
 	       struct gpu_io **ret_io, struct err *reterr);
 /*
  * Waits until the GPU is open, or until the monotonic time @until_ns. Returns 0 if it is open, or 1
- * with a message if it is open in a dry run but parts are missing. -EINPROGRESS: it is not open
- * yet. -ENODEV without a message: backend "auto" found no GPU. Other errors are those of
- * gpu_ops.open().
+ * with a message if it is open in a dry run but parts are missing, or with config.any_sharing but
+ * in another sharing. -EINPROGRESS: it is not open yet. -ENODEV without a message: backend "auto"
+ * found no GPU. Other errors are those of gpu_ops.open().
  */
 int gpu_io_wait_open(struct gpu_io *io, uint64_t until_ns, struct err *reterr);
 /* Begins to open the GPU again after gpu_io_wait_open() has returned an error. */

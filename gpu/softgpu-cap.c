@@ -59,7 +59,7 @@ int softgpu_cap_write(const struct cgroup_files *files, const struct softgpu_sca
 }
 
 int softgpu_cap_read(const struct cgroup_files *files, const struct softgpu_scale *scale,
-		     double *ret_share, int *ret_cap_pct)
+		     int ceiling_pct, double *ret_share, int *ret_cap_pct)
 {
 	int r = read_limit_pct(files, scale, ret_share, ret_cap_pct), pct;
 
@@ -68,7 +68,11 @@ int softgpu_cap_read(const struct cgroup_files *files, const struct softgpu_scal
 	r = cgroup_read_share(files, &pct);
 	if (r < 0)
 		return r;
-	if (pct > 0 && (*ret_cap_pct == 0 || pct <= *ret_cap_pct)) {
+	/* A limit, but the weight of a new group: the guarantee is about that of the smallest cap.
+	 */
+	if (pct == 0 && *ret_cap_pct > 0)
+		pct = 1;
+	if (pct > 0 && (*ret_cap_pct == 0 || *ret_cap_pct == ceiling_pct || pct <= *ret_cap_pct)) {
 		*ret_cap_pct = pct;
 		*ret_share = pct / 100.0;
 	}
@@ -86,7 +90,10 @@ int softgpu_cap_read_ceiling(const struct cgroup_files *files, const struct soft
 	return r;
 }
 
-/* Without guarantees, an operator may give a group any weight, which is not a share then. */
+/*
+ * Without guarantees, an operator may give a group any weight. It is not a share unless it is
+ * exactly the weight of one (gpu/cgroup-share.c).
+ */
 static int convert_to_limit(const struct cgroup_files *files, const struct softgpu_scale *scale)
 {
 	double share;

@@ -31,10 +31,13 @@ int softgpu_cap_write(const struct cgroup_files *files, const struct softgpu_sca
 
 /*
  * Reads the cap; 0: no limit. *ret_share is the fraction of the GPU that it stands for. With
- * guarantees, a limit below the share is the cap: another program has set it.
+ * guarantees, a limit below the share is the cap, because another program has set it, unless the
+ * limit is @ceiling_pct, the ceiling that the caller has written (0: none). Another program has
+ * then set the share, which takes time from other vGPUs up to the limit. A group with a limit and
+ * the weight of a new group has a cap of 1 %.
  */
 int softgpu_cap_read(const struct cgroup_files *files, const struct softgpu_scale *scale,
-		     double *ret_share, int *ret_cap_pct);
+		     int ceiling_pct, double *ret_share, int *ret_cap_pct);
 
 /* Reads the ceiling from the limit, 1..100. */
 int softgpu_cap_read_ceiling(const struct cgroup_files *files, const struct softgpu_scale *scale,

@@ -5,9 +5,9 @@
  * its busy time is the CPU time of the group. One GPU second is capacity_cores CPU seconds.
  *
  * The limit of ROOT/GPU applies to the whole GPU, even if the sum of the caps is larger. If
- * capacity_cores is a whole number, the GPU is pinned to that number of cores. ROOT has the maximum
- * CPU weight, so that other programs on the host do not take capacity from the GPU. Never moves or
- * ends a process.
+ * capacity_cores is a whole number, the GPU is pinned to that number of cores; with guarantees, a
+ * GPU of less than one core is pinned to one core. ROOT has the maximum CPU weight, so that other
+ * programs on the host do not take capacity from the GPU. Never moves or ends a process.
  */
 #include <errno.h>
 #include <math.h>
@@ -32,6 +32,7 @@ struct gpu {
 struct gpu_vgpu {
 	const struct softgpu_scale *scale; /* of its GPU */
 	int ceiling_pct;
+	bool ceiling_written; /* false: ceiling_pct was read when the vGPU was attached */
 	struct cgroup_files files;
 	double share; /* share of the GPU that the cap has allotted since at_ns, as a fraction */
 	double sched_ns;
@@ -59,13 +60,21 @@ static int whole_cores(const struct gpu *gpu)
 	return (int)ceil(gpu->scale.gpu_cores);
 }
 
+/* True if the GPU never uses a core only in part, except its only one. */
+static bool fills_cores(const struct gpu *gpu)
+{
+	int cores = whole_cores(gpu);
+
+	return cores == 1 || gpu->scale.gpu_cores == cores;
+}
+
 /* Limits a new group to the size of the GPU. */
 static int set_size(struct gpu *gpu, struct err *reterr)
 {
 	struct cgroup_limit limit = cgroup_limit_parent(gpu->scale.gpu_cores);
 	int r = 0;
 
-	if (gpu->scale.guarantees || gpu->scale.gpu_cores == whole_cores(gpu))
+	if (gpu->scale.gpu_cores == whole_cores(gpu) || (gpu->scale.guarantees && fills_cores(gpu)))
 		r = cgroup_pin(&gpu->tree.host, gpu->tree.group, whole_cores(gpu));
 	if (r >= 0)
 		r = cgroup_write_limit(&gpu->files, &limit);
@@ -105,7 +114,16 @@ static int check_pinned(const struct gpu *gpu, struct err *reterr)
 {
 	int cores = cgroup_cores_of(&gpu->tree.host, gpu->tree.group);
 
-	if (!gpu->scale.guarantees || cores <= whole_cores(gpu))
+	if (!gpu->scale.guarantees)
+		return 0;
+	if (!fills_cores(gpu))
+		return err_fail(
+			reterr, EOPNOTSUPP,
+			"sharing = guarantee: not possible with capacity_cores = %.9g, "
+			"because CPU weights count only on the same cores (allowed: a whole "
+			"number, or less than 1)",
+			gpu->scale.gpu_cores);
+	if (cores <= whole_cores(gpu))
 		return 0;
 	return err_fail(reterr, EOPNOTSUPP,
 			"sharing = guarantee: control group %s can use %d cores, and CPU weights "
@@ -350,6 +368,13 @@ static int softgpu_destroy(struct gpu *gpu, const char *id, struct err *reterr)
 	return cgroup_tree_destroy(&gpu->tree, id, reterr);
 }
 
+static int read_cap(const struct gpu_vgpu *vgpu, double *ret_share, int *ret_cap_pct)
+{
+	return softgpu_cap_read(&vgpu->files, vgpu->scale,
+				vgpu->ceiling_written ? vgpu->ceiling_pct : 0, ret_share,
+				ret_cap_pct);
+}
+
 static void integrate(struct gpu_vgpu *vgpu, uint64_t now_mono_ns)
 {
 	if (now_mono_ns <= vgpu->at_ns)
@@ -374,7 +399,10 @@ static int softgpu_attach(struct gpu *gpu, const char *id, uint64_t now_mono_ns,
 		return err_fail(reterr, -r, "vGPU %s: its control group cannot be opened: %s", id,
 				strerror(-r));
 	vgpu->scale = &gpu->scale;
-	r = softgpu_cap_read(&vgpu->files, vgpu->scale, &vgpu->share, &cap_pct);
+	/* another program may have created the group after the GPU was opened */
+	r = gpu->dry_run ? 0 : softgpu_cap_convert(&vgpu->files, vgpu->scale);
+	if (r == 0)
+		r = read_cap(vgpu, &vgpu->share, &cap_pct);
 	if (r == 0)
 		r = softgpu_cap_read_ceiling(&vgpu->files, vgpu->scale, &vgpu->ceiling_pct);
 	if (r < 0) {
@@ -410,7 +438,7 @@ static int softgpu_read(struct gpu_vgpu *vgpu, uint64_t now_mono_ns,
 	if (r < 0)
 		return r;
 	integrate(vgpu, now_mono_ns);
-	r = softgpu_cap_read(&vgpu->files, vgpu->scale, &vgpu->share, &reading.cap_pct);
+	r = read_cap(vgpu, &vgpu->share, &reading.cap_pct);
 	if (r == -ENODEV)
 		return r;
 	reading.cap_valid = r == 0;
@@ -426,7 +454,7 @@ static int softgpu_read_cap(struct gpu_vgpu *vgpu, int *ret_cap_pct)
 {
 	double share;
 
-	return softgpu_cap_read(&vgpu->files, vgpu->scale, &share, ret_cap_pct);
+	return read_cap(vgpu, &share, ret_cap_pct);
 }
 
 static int softgpu_write_cap(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int cap_pct)
@@ -447,12 +475,13 @@ static int softgpu_write_ceiling(struct gpu_vgpu *vgpu, int ceiling_pct)
 
 	if (ceiling_pct < 1 || ceiling_pct > 100)
 		return -EINVAL;
-	vgpu->ceiling_pct = ceiling_pct;
-	if (!vgpu->scale->guarantees)
-		return 0;
-	r = softgpu_cap_read(&vgpu->files, vgpu->scale, &share, &cap_pct);
-	if (r < 0 || cap_pct == 0)
+	r = vgpu->scale->guarantees ? read_cap(vgpu, &share, &cap_pct) : 0;
+	if (r < 0)
 		return r;
+	vgpu->ceiling_pct = ceiling_pct;
+	vgpu->ceiling_written = true;
+	if (!vgpu->scale->guarantees || cap_pct == 0)
+		return 0;
 	return softgpu_cap_write(&vgpu->files, vgpu->scale, cap_pct, ceiling_pct);
 }
 

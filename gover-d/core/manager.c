@@ -563,6 +563,9 @@ int manager_restore(const struct config *config, struct err *reterr)
 		return err_fail(reterr, ENOMEM, "out of memory");
 	m->lock_fd = -1;
 	m->config = *config;
+	/* An initial cap is written whether caps are guarantees or limits. */
+	for (int i = 0; i < m->config.n_gpus; i++)
+		m->config.gpus[i].gpu.any_sharing = true;
 	r = open_journal(m, reterr);
 	if (r >= 0) {
 		/* the database may be missing */

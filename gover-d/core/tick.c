@@ -360,13 +360,29 @@ static void set_ceiling(struct manager *m, struct host_gpu *gpu, struct vgpu *v)
 	v->ceiling_errno = r;
 }
 
+static void note_sharing(struct host_gpu *gpu, const struct gpu_io_sweep *sweep)
+{
+	const char *name = gpu->config.name;
+	int r = sweep->sharing_result;
+
+	if (r > 0 && r != gpu->sharing_result)
+		log_warning("GPU %s: its sharing was changed externally to %s and is set again",
+			    name, sweep->sharing_was);
+	else if (r < 0 && r != gpu->sharing_result)
+		log_error("GPU %s: its sharing cannot be checked or set again: %s", name,
+			  strerror(-r));
+	gpu->sharing_result = r;
+}
+
 /* @sweep and @late: see sample_gpu() */
 static void act_on_gpu(struct manager *m, struct host_gpu *gpu, const struct gpu_io_sweep *sweep,
 		       bool late, bool gap, struct instant now)
 {
 	gpu->lost_vgpu = false;
-	if (sweep && sweep->lists)
+	if (sweep && sweep->lists) {
+		note_sharing(gpu, sweep);
 		external_change_find_vgpus(m, gpu, sweep, now);
+	}
 	sample_gpu(m, gpu, sweep, late, now);
 	for (struct vgpu *v = gpu->vgpus; v; v = v->next) {
 		const struct gpu_io_sample *sample =

@@ -102,6 +102,7 @@ struct host_gpu {
 	struct gpu_traits traits;
 	bool paper_mode;    /* [policy] paper_mode when sharing = auto selected last */
 	int sharing_errno;  /* negative errno of the last attempt to select; logged once */
+	int sharing_result; /* of the last sweep that listed; the same result is logged once */
 	enum gpu_mode mode; /* set with PATCH /v1/gpus/{name} */
 	bool selling;
 	struct vgpu *vgpus;

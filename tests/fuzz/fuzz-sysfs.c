@@ -202,7 +202,7 @@ static void read_cap(const struct cgroup_files *files)
 		int cap_pct, ceiling_pct;
 		double share;
 
-		if (softgpu_cap_read(files, &scale, &share, &cap_pct) == 0) {
+		if (softgpu_cap_read(files, &scale, 0, &share, &cap_pct) == 0) {
 			FUZZ_CHECK(cap_pct >= 0 && cap_pct <= 100);
 			FUZZ_CHECK(share >= 0 && share <= 1);
 		}

@@ -16,7 +16,7 @@ export LIBGL_ALWAYS_SOFTWARE=1 LP_NUM_THREADS=0
 weight() { # weight VGPU: prints the CPU weight of its group in percent of the GPU
   group=$(kernel_group "$1")
   if [ -f "$group/cpu.shares" ]; then
-    echo $(($(cat "$group/cpu.shares") / 1000))
+    echo $(($(cat "$group/cpu.shares") / 2503))
   else
     echo $(($(cat "$group/cpu.weight") / 99))
   fi
@@ -64,7 +64,7 @@ ok "b stops: a has its contract again" until_ok 60 that /v1/vgpus/a '.load_pct >
 
 group=$(kernel_group a)
 ok "no change is external until now" alerts 0 foreign_write
-if [ -f "$group/cpu.shares" ]; then echo 35000 >"$group/cpu.shares"; else echo 3465 >"$group/cpu.weight"; fi
+if [ -f "$group/cpu.shares" ]; then echo 87605 >"$group/cpu.shares"; else echo 3465 >"$group/cpu.weight"; fi
 ok "another weight is an external change of the cap" until_ok 20 that /v1/vgpus/a '.cap_pct == 35 and .held'
 ctl vgpu hold a --cap 20 >/dev/null
 ok "a hold sets the weight again" until_ok 10 files_are a 20 60

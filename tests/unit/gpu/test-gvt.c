@@ -167,6 +167,43 @@ static void a_dry_run_takes_the_discipline_in_force(void **state)
 	check_default("weight", true, true, 1, "weight");
 }
 
+static void check_renewal(int result, const char *was)
+{
+	char text[GPU_SHARING_MAX] = "";
+	int r = ops->renew_sharing(gpu, text);
+
+	if (r != result || (was && strcmp(text, was) != 0))
+		fail_msg("%d, \"%s\"", r, text);
+}
+
+/* A write does not shorten a plain file, so no test replaces a word by a shorter one. */
+static void an_external_change_of_sharing_is_undone(void **state)
+{
+	struct gpu_vgpu *vgpu;
+
+	(void)state;
+	make_parent(P1, "i915-GVTg_V5_8");
+	make_vgpu(P1, A, 30);
+	open_gpu(ops);
+	check_renewal(0, NULL); /* not set yet */
+	assert_int_equal(ops->set_sharing(gpu, false, false, &err), 0);
+	check_renewal(0, NULL); /* a kernel without the file */
+	write_file("cap\n", "class/mdev_bus/%s/gover_sharing", P1);
+	check_renewal(1, "cap");
+	check_renewal(0, "hard");
+	write_file("cap\n", "class/mdev_bus/%s/gover_sharing", P1);
+	ops->detach(attach(A)); /* sets it too */
+	check_renewal(0, "hard");
+	assert_int_equal(ops->set_sharing(gpu, true, false, &err), 0);
+	write_file("weight\n", "class/mdev_bus/%s/gover_sharing", P1);
+	check_renewal(1, "weight");
+	check_renewal(0, "guarantee");
+	remove_file("class/mdev_bus/%s/gover_sharing", P1);
+	check_renewal(-ENOENT, NULL);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(ops->attach(gpu, A, 0, &vgpu, &err), -EOPNOTSUPP);
+}
+
 static void a_kernel_without_the_file_has_only_hard_caps(void **state)
 {
 	struct gpu_traits traits;
@@ -482,6 +519,7 @@ int main(void)
 		RIGGED(sharing_is_written_to_the_file_of_the_gpu),
 		RIGGED(another_discipline_stays_by_default),
 		RIGGED(a_dry_run_takes_the_discipline_in_force),
+		RIGGED(an_external_change_of_sharing_is_undone),
 		RIGGED(a_kernel_without_the_file_has_only_hard_caps),
 		RIGGED(with_several_gpus_each_needs_a_name),
 		RIGGED(a_missing_gpu_is_rejected_with_a_list_of_the_others),

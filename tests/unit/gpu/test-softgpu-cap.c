@@ -145,10 +145,10 @@ static void other_weights_are_rounded_and_the_default_is_no_share(void **state)
 	static const struct {
 		int version, weight, pct, result;
 	} rows[] = {
-		{1, 1024, 0, 0}, {1, 1000, 1, 1},   {1, 2, 1, 0},	 {1, 1499, 1, 0},
-		{1, 1500, 2, 0}, {1, 50400, 50, 0}, {1, 100000, 100, 1}, {1, 262144, 100, 0},
-		{2, 100, 0, 0},	 {2, 99, 1, 1},	    {2, 1, 1, 0},	 {2, 148, 1, 0},
-		{2, 149, 2, 0},	 {2, 4950, 50, 1},  {2, 9900, 100, 1},	 {2, 10000, 100, 0},
+		{1, 1024, 0, 0}, {1, 2503, 1, 1},    {1, 2, 1, 0},	  {1, 3754, 1, 0},
+		{1, 3755, 2, 0}, {1, 126000, 50, 0}, {1, 250300, 100, 1}, {1, 262144, 100, 0},
+		{2, 100, 0, 0},	 {2, 99, 1, 1},	     {2, 1, 1, 0},	  {2, 148, 1, 0},
+		{2, 149, 2, 0},	 {2, 4950, 50, 1},   {2, 9900, 100, 1},	  {2, 10000, 100, 0},
 	};
 
 	(void)state;
@@ -180,7 +180,7 @@ static void the_cap_is_the_limit_or_the_share(void **state)
 		{"guarantee: the share is the ceiling", &guarantee, 20, 20, 20, 0.2},
 		{"guarantee: no ceiling", &guarantee, 0, 20, 20, 0.2},
 		{"guarantee: a limit below the share is the cap", &guarantee, 10, 20, 10, 0.1},
-		{"guarantee: without a share, the limit", &guarantee, 30, 0, 30, 0.3},
+		{"guarantee: a limit without a share is about 1 %", &guarantee, 30, 0, 1, 0.01},
 		{"guarantee: neither", &guarantee, 0, 0, 0, 1},
 	};
 
@@ -197,7 +197,7 @@ static void the_cap_is_the_limit_or_the_share(void **state)
 			  rows[k].share_pct ? rows[k].share_pct * host.version->weight_of_1_pct
 					    : host.version->default_weight);
 		files = open_group();
-		assert_int_equal(softgpu_cap_read(&files, rows[k].scale, &share, &cap), 0);
+		assert_int_equal(softgpu_cap_read(&files, rows[k].scale, 0, &share, &cap), 0);
 		assert_int_equal(cap, rows[k].cap_pct);
 		assert_true(fabs(share - rows[k].share) < 1e-9);
 		cgroup_close(&files);
@@ -223,7 +223,7 @@ static void a_written_cap_keeps_the_ceiling_and_raises_it_if_needed(void **state
 		assert_int_equal(
 			softgpu_cap_write(&files, &guarantee, rows[k].cap_pct, rows[k].ceiling_pct),
 			0);
-		assert_int_equal(softgpu_cap_read(&files, &guarantee, &share, &cap), 0);
+		assert_int_equal(softgpu_cap_read(&files, &guarantee, 0, &share, &cap), 0);
 		assert_int_equal(cap, rows[k].cap_pct);
 		assert_int_equal(softgpu_cap_read_ceiling(&files, &guarantee, &ceiling), 0);
 		assert_int_equal(ceiling, rows[k].limit_pct);
@@ -288,7 +288,7 @@ static void groups_of_the_other_sharing_are_converted_once(void **state)
 					 ? rows[k].new_share_pct * host.version->weight_of_1_pct
 					 : host.version->default_weight);
 		files = open_group();
-		assert_int_equal(softgpu_cap_read(&files, &hard, &share, &limit_pct), 0);
+		assert_int_equal(softgpu_cap_read(&files, &hard, 0, &share, &limit_pct), 0);
 		assert_int_equal(limit_pct, rows[k].new_limit_pct);
 		cgroup_close(&files);
 	}
@@ -313,11 +313,12 @@ static void without_a_weight_there_is_no_guarantee(void **state)
 		assert_int_equal(cgroup_write_share(&files, 20), -EOPNOTSUPP);
 		assert_int_equal(cgroup_clear_share(&files), -EOPNOTSUPP);
 		assert_int_equal(softgpu_cap_write(&files, &guarantee, 20, 50), -EOPNOTSUPP);
-		assert_int_equal(softgpu_cap_read(&files, &guarantee, &share, &cap), -EOPNOTSUPP);
+		assert_int_equal(softgpu_cap_read(&files, &guarantee, 0, &share, &cap),
+				 -EOPNOTSUPP);
 		assert_int_equal(softgpu_cap_convert(&files, &guarantee), -EOPNOTSUPP);
 		assert_int_equal(softgpu_cap_convert(&files, &hard), 0);
 		assert_int_equal(softgpu_cap_write(&files, &hard, 20, 0), 0);
-		assert_int_equal(softgpu_cap_read(&files, &hard, &share, &cap), 0);
+		assert_int_equal(softgpu_cap_read(&files, &hard, 0, &share, &cap), 0);
 		assert_int_equal(cap, 20);
 		cgroup_close(&files);
 	}

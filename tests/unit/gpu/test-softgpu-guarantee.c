@@ -21,6 +21,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "gpu/cgroup-share.h"
 #include "gpu/gpu.h"
 
@@ -305,6 +306,93 @@ static void a_limit_of_another_program_below_the_cap_is_the_cap(void **state)
 	ops->close(gpu);
 }
 
+static void open_files(const char *id, struct cgroup_files *ret_files)
+{
+	char group[PATH_MAX];
+
+	snprintf(group, sizeof(group), "%.200s/gpu0/%s", guarantee.root, id);
+	assert_int_equal(cgroup_open(&host, group, ret_files), 0);
+}
+
+/* Another program has created the group, and knows nothing of weights. */
+static void a_new_group_of_another_program_has_its_limit_as_cap(void **state)
+{
+	struct gpu *gpu = open_gpu(&guarantee);
+	struct cgroup_files files;
+	struct gpu_vgpu *vgpu;
+	int cap, limit, share;
+
+	(void)state;
+	assert_int_equal(ops->create(gpu, "a", 50, &err), 0);
+	open_files("a", &files);
+	assert_int_equal(cgroup_clear_share(&files), 0);
+	assert_int_equal(ops->attach(gpu, "a", 0, &vgpu, &err), 0);
+	assert_int_equal(ops->read_cap(vgpu, &cap), 0);
+	assert_int_equal(cap, 50);
+	read_files("a", &limit, &share);
+	assert_int_equal(limit, 50);
+	assert_int_equal(share, 50);
+	print_message("# the weight of a new group is that of the smallest cap\n");
+	assert_int_equal(cgroup_clear_share(&files), 0);
+	assert_int_equal(ops->read_cap(vgpu, &cap), 0);
+	assert_int_equal(cap, 1);
+	cgroup_close(&files);
+	ops->detach(vgpu);
+	assert_int_equal(ops->destroy(gpu, "a", &err), 0);
+	ops->close(gpu);
+}
+
+/* An operator writes round numbers. Hard caps do not depend on the weight. */
+static void a_weight_of_an_operator_is_no_share(void **state)
+{
+	static const int weights[] = {2000, 5000, 10000, 2048, 500, 200};
+	struct gpu *gpu = open_gpu(&hard);
+	struct cgroup_files files;
+
+	(void)state;
+	assert_int_equal(ops->create(gpu, "a", 50, &err), 0);
+	open_files("a", &files);
+	for (size_t i = 0; i < ARRAY_SIZE(weights); i++) {
+		uint64_t weight;
+		struct gpu_vgpu *vgpu;
+		int cap;
+
+		assert_int_equal(file_pwrite_i64(files.weight, weights[i]), 0);
+		ops->close(open_gpu(&hard));
+		assert_int_equal(ops->attach(gpu, "a", 0, &vgpu, &err), 0);
+		assert_int_equal(ops->read_cap(vgpu, &cap), 0);
+		assert_int_equal(file_pread_u64(files.weight, &weight), 0);
+		if (cap != 50 || weight != (uint64_t)weights[i])
+			fail_msg("weight %d: cap %d, weight %d", weights[i], cap, (int)weight);
+		ops->detach(vgpu);
+	}
+	cgroup_close(&files);
+	assert_int_equal(ops->destroy(gpu, "a", &err), 0);
+	ops->close(gpu);
+}
+
+/* With the whole contract as cap, a larger weight takes time from the other vGPUs. */
+static void a_larger_weight_at_the_ceiling_is_an_external_cap(void **state)
+{
+	struct gpu *gpu = open_gpu(&guarantee);
+	struct gpu_vgpu *vgpu = make_vgpu(gpu, "a", 40, 40);
+	struct cgroup_files files;
+	int cap;
+
+	(void)state;
+	open_files("a", &files);
+	assert_int_equal(cgroup_write_share(&files, 80), 0);
+	assert_int_equal(ops->read_cap(vgpu, &cap), 0);
+	assert_int_equal(cap, 80);
+	assert_int_equal(ops->write_cap(vgpu, 0, 40), 0);
+	assert_int_equal(ops->read_cap(vgpu, &cap), 0);
+	assert_int_equal(cap, 40);
+	cgroup_close(&files);
+	ops->detach(vgpu);
+	assert_int_equal(ops->destroy(gpu, "a", &err), 0);
+	ops->close(gpu);
+}
+
 /* A GPU that is smaller than its cores is pinned too, because weights count only on the same cores.
  */
 static void a_gpu_of_half_a_core_is_pinned_or_refused(void **state)
@@ -324,6 +412,25 @@ static void a_gpu_of_half_a_core_is_pinned_or_refused(void **state)
 		assert_int_equal(try_open(&half, &gpu), -EOPNOTSUPP);
 		assert_non_null(strstr(err.msg, "sharing = guarantee"));
 	}
+}
+
+/* Two vGPUs with one busy thread each would use a core each, until the GPU's limit stops both. */
+static void a_gpu_of_one_and_a_half_cores_is_refused(void **state)
+{
+	struct gpu_config more = guarantee;
+	struct gpu *gpu;
+
+	(void)state;
+	if (cgroup_cores(&host) < 2) {
+		print_message("# the host has one core\n");
+		skip();
+	}
+	more.capacity_cores = 1.5;
+	assert_int_equal(try_open(&more, &gpu), -EOPNOTSUPP);
+	assert_non_null(strstr(err.msg, "sharing = guarantee: not possible with capacity_cores = "
+					"1.5"));
+	strcpy(more.sharing, "hard");
+	ops->close(open_gpu(&more));
 }
 
 /* The second GPU would need the last core of the host, if the host has two. */
@@ -355,7 +462,11 @@ int main(void)
 		CASE(every_cap_can_follow_every_other_cap),
 		CASE(caps_survive_a_change_of_sharing),
 		CASE(a_limit_of_another_program_below_the_cap_is_the_cap),
+		CASE(a_new_group_of_another_program_has_its_limit_as_cap),
+		CASE(a_weight_of_an_operator_is_no_share),
+		CASE(a_larger_weight_at_the_ceiling_is_an_external_cap),
 		CASE(a_gpu_of_half_a_core_is_pinned_or_refused),
+		CASE(a_gpu_of_one_and_a_half_cores_is_refused),
 		CASE(a_gpu_that_cannot_be_pinned_is_refused),
 	};
 	struct gpu *gpu;
