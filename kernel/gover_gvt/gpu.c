@@ -200,7 +200,7 @@ void gpu_read(struct vgpu *vgpu, struct vgpu_state *ret_state)
 	*ret_state = (struct vgpu_state){
 		.cap_pct = vgpu->sched.next_cap_pct,
 		.initial_cap_pct = vgpu->sched.initial_cap_pct,
-		.ceiling_pct = vgpu->sched.ceiling_pct,
+		.ceiling_pct = vgpu->sched.next_ceiling_pct,
 		.load_pct = vgpu->load_pct,
 		.lease_ns = vgpu->sched.lease_ns,
 		.busy_ns = vgpu->sched.busy_ns,

@@ -163,7 +163,7 @@ void intel_vgpu_read_sched(struct intel_vgpu *vgpu, struct intel_vgpu_sched_stat
 	*ret_state = (struct intel_vgpu_sched_state){
 		.cap_pct = v->sched.next_cap_pct,
 		.initial_cap_pct = v->sched.initial_cap_pct,
-		.ceiling_pct = v->sched.ceiling_pct,
+		.ceiling_pct = v->sched.next_ceiling_pct,
 		.lease_ns = v->sched.lease_ns,
 		.busy_ns = v->sched.busy_ns,
 		.sched_ns = sched_allotted_ns(&v->sched, now_ns),
