@@ -85,7 +85,10 @@ struct sched_discipline {
 	void (*wake)(const struct sched *sched, struct sched_vgpu *vgpu);
 	/* Called after @vgpu has run for @ran_ns. NULL: nothing to do. */
 	void (*charge)(struct sched_vgpu *vgpu, uint64_t ran_ns);
-	/* Returns the next vGPU and sets its borrows. Called only if a vGPU is runnable. */
+	/*
+	 * Returns the next vGPU. A discipline with spare time also sets its borrows. Called only if
+	 * a vGPU is runnable.
+	 */
 	struct sched_vgpu *(*pick)(struct sched *sched);
 };
 
@@ -109,10 +112,13 @@ struct sched {
  */
 extern const struct sched_discipline sched_disciplines[];
 
-/* Returns the row with that name, or NULL. */
+/* Returns the row with that name, or NULL. A newline at the end of @name is ignored. */
 const struct sched_discipline *sched_discipline_find(const char *name);
 
-/* Returns the row of "hard" or "guarantee", the words of configurations and sysfs, or NULL. */
+/*
+ * Returns the row of "hard" or "guarantee", the words of configurations and sysfs, or NULL. A
+ * newline at the end of @sharing is ignored, because a write to sysfs may end with it.
+ */
 const struct sched_discipline *sched_sharing_find(const char *sharing);
 
 /* Returns the word of @discipline: "hard", "guarantee", or the name of a row without such a word.

@@ -6,7 +6,6 @@
  */
 #include <linux/ktime.h>
 #include <linux/minmax.h>
-#include <linux/string.h>
 
 #include "gpu.h"
 
@@ -119,20 +118,9 @@ const char *gpu_sharing(struct gpu *gpu)
 	return word;
 }
 
-static const struct sched_discipline *find_sharing(const char *word)
-{
-	const struct sched_discipline *discipline;
-
-	for (discipline = sched_disciplines; discipline->name; discipline++) {
-		if (discipline->sharing && sysfs_streq(word, discipline->sharing))
-			return discipline;
-	}
-	return NULL;
-}
-
 int gpu_set_sharing(struct gpu *gpu, const char *word)
 {
-	const struct sched_discipline *discipline = find_sharing(word);
+	const struct sched_discipline *discipline = sched_sharing_find(word);
 
 	if (!discipline)
 		return -EINVAL;

@@ -237,22 +237,11 @@ const char *intel_gvt_sharing(struct intel_gvt *gvt)
 	return word;
 }
 
-static const struct sched_discipline *find_sharing(const char *word)
-{
-	const struct sched_discipline *discipline;
-
-	for (discipline = sched_disciplines; discipline->name; discipline++) {
-		if (discipline->sharing && sysfs_streq(word, discipline->sharing))
-			return discipline;
-	}
-	return NULL;
-}
-
 /* Time up to now is charged in the previous discipline, also of workloads in flight. */
 int intel_gvt_set_sharing(struct intel_gvt *gvt, const char *word)
 {
 	struct gvt_sched_data *data = gvt->scheduler.sched_data;
-	const struct sched_discipline *discipline = find_sharing(word);
+	const struct sched_discipline *discipline = sched_sharing_find(word);
 
 	if (!discipline)
 		return -EINVAL;

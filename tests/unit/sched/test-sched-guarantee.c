@@ -363,7 +363,11 @@ static void the_words_of_sharing_name_rows(void **state)
 	assert_string_equal(sched_sharing_find("guarantee")->name, "guarantee");
 	assert_null(sched_sharing_find("weight"));
 	assert_null(sched_sharing_find("cap"));
-	assert_null(sched_sharing_find(""));
+	assert_string_equal(sched_sharing_find("guarantee\n")->name, "guarantee");
+	for (const char *const *word = (const char *const[]){"", "\n", "har", "hardy", "hard\n\n",
+							     "hard\nx", "\nhard", " hard", NULL};
+	     *word; word++)
+		assert_null(sched_sharing_find(*word));
 	for (const char *const *name = (const char *const[]){"cap", "weight", "guarantee", NULL};
 	     *name; name++)
 		assert_string_equal(sched_sharing_name(sched_discipline_find(*name)),
