@@ -1,6 +1,6 @@
 #!/bin/sh
 # [gpu] sharing on a host with GVT-g: with guarantee, a vGPU uses the time that others leave unused, up to its contract,
-# and gets its cap back at once. The daemon does not start if the GPU has only hard caps.
+# and gets its cap back when the others have work. The daemon does not start if the GPU has only hard caps.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 GOVER_HOST=fuse
