@@ -393,8 +393,10 @@ void fps_hub_collect(struct fps_hub *hub)
 
 	accept_all(hub); /* also finds out that no connection waits */
 	end_clients(hub, now_ns);
-	for (size_t i = 0; i < hub->vgpus.n; i++)
+	for (size_t i = 0; i < hub->vgpus.n; i++) {
+		hub->vgpus.list[i]->totals.at_ns = now_ns;
 		hub->vgpus.list[i]->totals.begun = 0;
+	}
 	for (size_t i = hub->n_clients; i-- > 0;) {
 		struct client *client = hub->clients[i];
 
