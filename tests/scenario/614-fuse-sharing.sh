@@ -24,7 +24,8 @@ mean_load() { # mean_load NAME: prints the load of a whole second, in whole perc
 }
 is_near() { [ "$1" -ge $(($2 - 2)) ] && [ "$1" -le $(($2 + 2)) ]; } # is_near VALUE WANTED
 load_is() { is_near "$(mean_load "$1")" "$2"; }
-refused() { "$B/gover-d" --config "$conf" --state-dir "$dir/state2" >"$dir/err" 2>&1; }
+# A daemon that does not refuse is stopped, with another status than 1.
+refused() { timeout 20 "$B/gover-d" --config "$conf" --state-dir "$dir/state2" >"$dir/err" 2>&1; }
 
 # --- hard, the default ---
 
