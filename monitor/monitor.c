@@ -130,7 +130,8 @@ static void sample_reported_frames(struct monitor_track *track, const struct fps
 	if (track->fps_primed && last->open > 0 && row->dt_s > 0 &&
 	    row->dt_s <= FPS_STALE_PERIODS * period_s && now->frames >= last->frames &&
 	    seen >= before) {
-		double frames = (double)(seen - before) + now->begun - last->begun;
+		double frames =
+			(double)(seen - before) + now->partial_frames - last->partial_frames;
 
 		row->fps_valid = true;
 		row->fps = frames > 0 ? frames / counted_s(last, now, speed, row) : 0;

@@ -305,8 +305,9 @@ static void parts_of_frames_count_at_both_ends_of_a_period(void **state)
 	(void)state;
 	for (int i = 0; i < 20; i++) {
 		double frames = 0.3 + i * 0.21 * 60;
-		struct fps_totals totals = {
-			.frames = (uint64_t)frames, .begun = frames - floor(frames), .open = 1};
+		struct fps_totals totals = {.frames = (uint64_t)frames,
+					    .partial_frames = frames - floor(frames),
+					    .open = 1};
 
 		monitor_sample(&track, vgpu.result, &vgpu.reading, &totals, 0.21, 1, &row);
 		if (i > 0)
@@ -315,7 +316,8 @@ static void parts_of_frames_count_at_both_ends_of_a_period(void **state)
 	}
 	/* The program that had begun a frame exits, and another one is connected. */
 	monitor_sample(&track, vgpu.result, &vgpu.reading,
-		       &(struct fps_totals){.frames = 239, .begun = 0, .open = 1}, 0.21, 1, &row);
+		       &(struct fps_totals){.frames = 239, .partial_frames = 0, .open = 1}, 0.21, 1,
+		       &row);
 	check("fps", 0, row.fps_valid, row.fps);
 }
 
