@@ -86,13 +86,12 @@ measure() {
   share "$5" "$6" "$7" "$before" "$after" "$busy"
   b_least=$least b_most=$most
   look_at_slow >"$dir/slow-to"
+  paste -d ' ' "$dir/slow-from" "$dir/slow-to" >"$dir/slow"
   machine=0
   while read -r before0 after0 busy0 before after busy; do
     share "$before0" "$after0" "$busy0" "$before" "$after" "$busy"
     machine=$((machine + most))
-  done <<EOF
-$(paste -d ' ' "$dir/slow-from" "$dir/slow-to")
-EOF
+  done <"$dir/slow"
   echo "# a: $a_least to $a_most, b: $b_least to $b_most of 10000${slow:+, second GPU: $machine}"
 }
 
