@@ -1,6 +1,6 @@
 #!/bin/sh
 # [gpu] sharing on a host with GVT-g: with guarantee, a vGPU uses the time that others leave unused, up to its contract,
-# and gets its cap back at once. The daemon does not start if the GPU has only hard caps.
+# and gets its cap back when the others have work. The daemon does not start if the GPU has only hard caps.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 GOVER_HOST=fuse
@@ -25,7 +25,8 @@ mean_load() { # mean_load NAME: prints the load of a whole second, in whole perc
 }
 is_near() { [ "$1" -ge $(($2 - 2)) ] && [ "$1" -le $(($2 + 2)) ]; } # is_near VALUE WANTED
 load_is() { is_near "$(mean_load "$1")" "$2"; }
-refused() { "$B/gover-d" --config "$conf" --state-dir "$dir/state2" >"$dir/err" 2>&1; }
+# A daemon that does not refuse is stopped, with another status than 1.
+refused() { timeout 20 "$B/gover-d" --config "$conf" --state-dir "$dir/state2" >"$dir/err" 2>&1; }
 
 # --- auto, the default ---
 
