@@ -127,21 +127,31 @@ static void slots_of_all_vgpus_stay_aligned(void **state)
 	assert_int_equal(vgpu("a")->policy.past.peak_pct, 30);
 }
 
-static void samples_before_the_contract_or_the_window_are_ignored(void **state)
+static void only_samples_of_the_contract_and_the_window_are_read(void **state)
 {
-	static const struct row early = {-20, 'a', 40, 80, 0, 50, false};
-	static const struct row old = {1, 'a', 45, 90, 0, 50, false};
-	static const struct row newest = {1030, 'a', 3, 6, 0, 50, false};
+	static const struct {
+		struct row other;
+		int newest;
+	} cases[] = {
+		{{-20, 'a', 40, 80, 0, 50, false}, 2}, /* an earlier contract of this id */
+		{{1, 'a', 45, 90, 0, 50, false}, 1030},
+	};
 
-	(void)state;
-	start_with_contracts(0);
-	append(&early);
-	append(&old);
-	append(&newest);
-	load_after(1031);
-	assert_int_equal(vgpu("a")->policy.past.slots, 2);
-	assert_int_equal(past_pct("a", 1), 3);
-	assert_int_equal(vgpu("a")->policy.past.peak_pct, 3);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct row newest = {cases[i].newest, 'a', 3, 6, 0, 50, false};
+
+		if (i > 0)
+			assert_int_equal(set_up(state), 0);
+		start_with_contracts(0);
+		append(&cases[i].other);
+		append(&newest);
+		load_after(cases[i].newest + 1);
+		assert_int_equal(past_pct("a", 1), 3);
+		assert_int_equal(vgpu("a")->policy.past.slots, 2);
+		assert_int_equal(vgpu("a")->policy.past.peak_pct, 3);
+		if (i + 1 < ARRAY_SIZE(cases))
+			assert_int_equal(tear_down(state), 0);
+	}
 }
 
 static void a_long_period_covers_several_slots(void **state)
@@ -247,7 +257,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		TEST(a_demand_follows_from_a_sample),
 		TEST(slots_of_all_vgpus_stay_aligned),
-		TEST(samples_before_the_contract_or_the_window_are_ignored),
+		TEST(only_samples_of_the_contract_and_the_window_are_read),
 		TEST(a_long_period_covers_several_slots),
 		TEST(other_policies_read_no_past),
 		TEST(a_restart_reads_the_past),
