@@ -198,6 +198,7 @@ static const struct setting keys[] = {
 	NUMBER(OFFER(flavor_target_rate), 0, 1000000, " units of work per second"),
 	PRICE(OFFER(price_per_cap_hour)),
 	PRICE(OFFER(penalty_per_broken_s)),
+	PRICE(OFFER(price_per_move)),
 	INT(OFFER(max_vgpus), 1, 256, " vGPUs"),
 	INT(OFFER(ttl_s), 1, 86400, " s"),
 	INT(OFFER(probation_s), 1, 86400, " s"),
@@ -308,6 +309,7 @@ void config_default(struct config *config)
 			  .flavor_cap_pct = 50,
 			  .price_per_cap_hour = PRICE_UNSET,
 			  .penalty_per_broken_s = PRICE_UNSET,
+			  .price_per_move = PRICE_UNSET,
 			  .max_vgpus = 16,
 			  .ttl_s = 60,
 			  .probation_s = 30,
@@ -399,6 +401,8 @@ struct policy_params config_policy_params(const struct config *config)
 		params.price_per_cap_hour = config->offer.price_per_cap_hour;
 	if (config->offer.penalty_per_broken_s >= 0)
 		params.penalty_per_broken_s = config->offer.penalty_per_broken_s;
+	if (config->offer.price_per_move >= 0)
+		params.price_per_move = config->offer.price_per_move;
 	return params;
 }
 

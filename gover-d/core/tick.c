@@ -16,6 +16,7 @@
 #include "gover-d/core/external-change.h"
 #include "gover-d/core/frames.h"
 #include "gover-d/core/gpus.h"
+#include "gover-d/core/learned.h"
 #include "gover-d/core/ledger.h"
 #include "gover-d/core/notify.h"
 #include "gover-d/core/promises.h"
@@ -490,6 +491,7 @@ void tick_run(struct manager *m, struct instant now, bool gap)
 	for (int i = 0; i < m->host.n_gpus; i++)
 		account_gpu(m, &m->host.gpus[i], m->round, now);
 	ledger_tick(m, now);
+	learned_tick(m);
 	frames_scan(&m->frames, now);
 	tick_alerts_host(m, now);
 	notify_tick(m, now);

@@ -16,6 +16,7 @@
 #include "gpu/io.h"
 #include "monitor/monitor.h"
 #include "policy/policy.h"
+#include "policy/qos/moving.h"
 #include "policy/promise/promise.h"
 
 #define GPUS_MAX    64
@@ -109,6 +110,8 @@ struct host_gpu {
 	int n_vgpus;
 	/* input and output of the policy; policy.h lists the members that persist between ticks */
 	struct policy_gpu view;
+	/* part of view.moving for which the last save was requested */
+	struct moving_estimate migrations_saved;
 	struct promise_gpu promise;
 	int list_errno; /* negative errno of the last listing; the same error is logged once */
 	/* listed vGPUs that cannot be adopted; each is logged once */

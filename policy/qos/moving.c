@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/id.h"
+#include "base/number.h"
 #include "policy/qos/moving.h"
 
 #define TRUST_AT_FIRST 0.1 /* weighs as much as one naming */
@@ -129,4 +130,20 @@ bool moving_is_known(const struct policy_gpu *gpu)
 double moving_delay_s(const struct policy_gpu *gpu)
 {
 	return gpu->moving.delay_s > 0 ? gpu->moving.delay_s : DELAY_AT_FIRST;
+}
+
+struct moving_estimate moving_save(const struct policy_moving *moving)
+{
+	return (struct moving_estimate){
+		.unanswered = moving->nobody,
+		.answered = moving->answered,
+		.delay_s = moving->delay_s,
+	};
+}
+
+void moving_load(struct policy_moving *moving, const struct moving_estimate *estimate)
+{
+	moving->nobody = estimate->unanswered;
+	moving->answered = min_int(max_int(estimate->answered, 0), ANSWERED_MAX);
+	moving->delay_s = fmax(0, estimate->delay_s);
 }

@@ -75,6 +75,7 @@ sim money --no-newcomers --set penalty_per_broken_s=1 --set price_per_cap_hour=3
 ok "--set prices: sold capacity earns one unit for each second of the GPU" within "$(run money trial revenue)" "$(run money trial sold_cap_pct_s | awk '{ print $1 / 100 }')" 0.01
 ok "each broken second costs one unit" within "$(run money trial penalty)" "$(run money trial broken_s)" 0.01
 ok "the prices in force are unchanged" within "$(run money model revenue)" "$(run model model revenue)" 0.0001
+ok "a price of migrations is taken from --set" sim move --no-newcomers --set price_per_move=0.6
 sim key --policy static --set static_ratio=1 --set flavor_cap_pct=70 --newcomer idle
 is "with --set parameters that forbid overselling, nothing is sold" "$(run key trial sales)" 0
 sim idle --policy static --set static_ratio=4 --newcomer idle
