@@ -135,7 +135,7 @@ double moving_delay_s(const struct policy_gpu *gpu)
 struct moving_estimate moving_save(const struct policy_moving *moving)
 {
 	return (struct moving_estimate){
-		.unanswered = moving->nobody,
+		.unanswered = moving->unanswered,
 		.answered = moving->answered,
 		.delay_s = moving->delay_s,
 	};
@@ -143,7 +143,7 @@ struct moving_estimate moving_save(const struct policy_moving *moving)
 
 void moving_load(struct policy_moving *moving, const struct moving_estimate *estimate)
 {
-	moving->nobody = estimate->unanswered;
+	moving->unanswered = estimate->unanswered;
 	moving->answered = min_int(max_int(estimate->answered, 0), ANSWERED_MAX);
 	moving->delay_s = fmax(0, estimate->delay_s);
 }

@@ -31,16 +31,16 @@ double moving_delay_s(const struct policy_gpu *gpu);
 /* What was learned from earlier calls, without pending calls. All members are 0 if nothing was
  * learned. */
 struct moving_estimate {
-	bool unanswered; /* the last call was not answered */
-	int answered;	 /* number of answered calls since then */
-	double delay_s;	 /* estimated time from a call to the departure; 0: unknown */
+	bool unanswered; /* a named vGPU stayed for too long */
+	int answered;	 /* number of namings answered since then */
+	double delay_s;	 /* estimated time from a naming to the departure; 0: unknown */
 };
 
 /* Returns what was learned so far, so that the caller can store it across a restart. */
 struct moving_estimate moving_save(const struct policy_moving *moving);
 
 /* Sets what was learned earlier. Numbers out of range are replaced by the nearest allowed ones.
- * Pending calls do not change. */
+ * Pending namings do not change. */
 void moving_load(struct policy_moving *moving, const struct moving_estimate *estimate);
 
 #endif
