@@ -226,7 +226,7 @@ const struct gpu_ops *gpu_auto(const struct gpu_config *config);
 /* Returns the backend at @index in the table, or NULL past the end of the table. */
 const struct gpu_ops *gpu_at(size_t index);
 
-/* Returns true if the GPU itself decides between guaranteed shares and limits. */
+/* Returns true if the host and @config.paper_mode decide between guaranteed shares and limits. */
 static inline bool gpu_chooses_sharing(const struct gpu_config *config)
 {
 	return strcmp(config->sharing, "auto") == 0;

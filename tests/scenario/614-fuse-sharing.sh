@@ -104,7 +104,7 @@ ok "the message names the GPU and the key" grep -q '\[gpu gpu0\] sharing = guara
 sed -i 's/^backend = gvt/backend = lib/; s/^paper_mode.*//; s/^root = .*//; s/^speed = .*//' "$conf"
 refused
 is "a backend with hard caps only is rejected" "$?" 1
-ok "with a message" grep -q '\[gpu gpu0\] sharing = guarantee: not possible with backend = lib (allowed with this backend: hard)' "$dir/err"
+ok "with a message" grep -q '\[gpu gpu0\] sharing = guarantee: not possible with backend = lib (allowed with this backend: auto or hard)' "$dir/err"
 
 # A kernel without the file.
 old=$dir/old/class/mdev_bus/0000:00:02.0
