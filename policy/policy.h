@@ -174,7 +174,7 @@ struct policy_vgpu {
 	bool busy_valid; /* true: load and util are valid */
 	double load;	 /* busy time / period, fraction of the GPU */
 	double util; /* u: busy time / allotted time. POLICY_SHARING_HARD: may exceed 1 slightly.
-			POLICY_SHARING_GUARANTEE: above 1 if the vGPU uses time of others */
+			POLICY_SHARING_GUARANTEE: above 1 if the vGPU uses spare time */
 	bool fps_valid;
 	double fps; /* rate in the unit of terms.target_fps */
 	/* out */
@@ -250,7 +250,7 @@ struct policy_gpu {
 	bool severe_without_newcomer; /* the severe overload would exist without the newcomer */
 	bool severe_in_doubt; /* the readings do not show whether a severe overload exists */
 	double total_load;    /* sum of all loads, fraction of the GPU (rule 4) */
-	bool saturated;	      /* POLICY_SHARING_GUARANTEE: no time was left unused */
+	bool saturated;	      /* POLICY_SHARING_GUARANTEE: the GPU did not idle */
 	/* POLICY_SHARING_GUARANTEE: u of a vGPU that wants more time, if saturated; at least 1 */
 	double held_util;
 	int free_pct; /* free pool before the decisions of this period, percent of the GPU */
