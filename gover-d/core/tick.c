@@ -280,8 +280,10 @@ static void count_vgpu(struct manager *m, const struct host_gpu *gpu, struct vgp
 	if (v->row.busy_valid) {
 		t->seen_s += dt_s;
 		period->watched_s += dt_s;
-		t->broken_s += v->view.broken ? dt_s : 0;
-		period->broken_s += offer_counts_broken(&gpu->view, &v->view) ? dt_s : 0;
+		if (v->view.broken)
+			t->broken_s += dt_s;
+		if (offer_counts_broken(&gpu->view, &v->view))
+			period->broken_s += dt_s;
 		if (v->row.util * 100 > m->params.overload_pct) {
 			double error_pct = v->row.load * 100 - v->sampled_cap_pct;
 
