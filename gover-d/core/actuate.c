@@ -290,13 +290,14 @@ int actuate_ceiling(struct actuator *actuator, struct host_gpu *gpu, struct vgpu
 {
 	int ceiling_pct = policy_terms_ceiling_pct(&vgpu->contract.terms), r;
 
-	if (actuator->dry_run || !gpu->traits.guarantees || vgpu->ceiling_pct == ceiling_pct)
+	if (actuator->dry_run || !gpu->traits.guarantees)
 		return 0;
+	if (vgpu->ceiling_pct == ceiling_pct)
+		return vgpu->ceiling_errno;
 	r = gpu_io_write_ceiling(gpu->io, vgpu->device, ceiling_pct);
-	if (r < 0 && r != -EOPNOTSUPP)
-		return r;
-	vgpu->ceiling_pct = ceiling_pct;
-	return 0;
+	if (r == 0 || r == -EOPNOTSUPP)
+		vgpu->ceiling_pct = ceiling_pct;
+	return r;
 }
 
 /* Restores the journal record of the vGPU after its creation failed. */

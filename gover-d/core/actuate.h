@@ -100,8 +100,8 @@ int actuate_memory(struct actuator *actuator, struct host_gpu *gpu, struct vgpu 
 
 /*
  * With guarantees, sets the ceiling of the whole GPU time to that of the contract, unless it is in
- * force, or this is a dry run. If the backend has no other ceiling than the initial cap, this stays
- * the ceiling. Returns 0 or a negative errno; the next tick tries again.
+ * force, or this is a dry run. Returns 0 or a negative errno. -EOPNOTSUPP: the initial cap of the
+ * kernel stays the ceiling. After other errors the next tick tries again.
  */
 int actuate_ceiling(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu);
 

@@ -28,7 +28,8 @@
 #include "monitor/fps/fps.h"
 #include "monitor/igt.h"
 
-#define SWEEP_WAIT_NS (250 * NS_PER_MS)
+#define SWEEP_WAIT_NS	(250 * NS_PER_MS)
+#define CEILING_PERIODS 60 /* time between two writes of an unchanged ceiling */
 
 _Static_assert(GPU_IO_VGPUS_MAX >= POLICY_VGPUS_MAX, "a sweep reads all vGPUs of a GPU");
 
@@ -281,8 +282,10 @@ static void count_vgpu(struct manager *m, const struct host_gpu *gpu, struct vgp
 	if (v->row.busy_valid) {
 		t->seen_s += dt_s;
 		period->watched_s += dt_s;
-		t->broken_s += v->view.broken ? dt_s : 0;
-		period->broken_s += offer_counts_broken(&gpu->view, &v->view) ? dt_s : 0;
+		if (v->view.broken)
+			t->broken_s += dt_s;
+		if (offer_counts_broken(&gpu->view, &v->view))
+			period->broken_s += dt_s;
 		if (v->row.util * 100 > m->params.overload_pct) {
 			double error_pct = v->row.load * 100 - v->sampled_cap_pct;
 
@@ -352,11 +355,20 @@ static void count_gpu(struct manager *m, struct host_gpu *gpu, struct plan_round
 	offers_tick(m->offers, gpu->config.name, &period, &limits, now);
 }
 
-static void set_ceiling(struct manager *m, struct host_gpu *gpu, struct vgpu *v)
+/* @rewrite: write the ceiling even if it is in force, because another program may have changed it
+ */
+static void set_ceiling(struct manager *m, struct host_gpu *gpu, struct vgpu *v, bool rewrite)
 {
-	int r = actuate_ceiling(&m->actuator, gpu, v);
+	int r;
 
-	if (r < 0 && r != v->ceiling_errno)
+	if (rewrite)
+		v->ceiling_pct = 0;
+	r = actuate_ceiling(&m->actuator, gpu, v);
+	if (r == -EOPNOTSUPP && r != v->ceiling_errno)
+		log_notice("vGPU %s: the kernel has no cap_ceiling: its ceiling stays at the "
+			   "initial cap of the kernel",
+			   v->contract.id);
+	else if (r < 0 && r != v->ceiling_errno)
 		log_warning("vGPU %s: its ceiling cannot be written: %s", v->contract.id,
 			    strerror(-r));
 	v->ceiling_errno = r;
@@ -380,6 +392,8 @@ static void note_sharing(struct host_gpu *gpu, const struct gpu_io_sweep *sweep)
 static void act_on_gpu(struct manager *m, struct host_gpu *gpu, const struct gpu_io_sweep *sweep,
 		       bool late, bool gap, struct instant now)
 {
+	unsigned place = 0; /* spreads the rewrites over the periods */
+
 	gpu->lost_vgpu = false;
 	if (sweep && sweep->lists) {
 		note_sharing(gpu, sweep);
@@ -394,10 +408,11 @@ static void act_on_gpu(struct manager *m, struct host_gpu *gpu, const struct gpu
 		if (sample)
 			note_lease(v, sample);
 		v->sampled_cap_pct = v->cap_pct;
-		if (!sweep || !v->device || v->found || gpu->mode == GPU_MODE_OBSERVE)
+		if (!sweep || !v->device || gpu->mode == GPU_MODE_OBSERVE)
 			continue;
-		(void)actuate_memory(&m->actuator, gpu, v, v->contract.memory_mib);
-		set_ceiling(m, gpu, v);
+		if (!v->found)
+			(void)actuate_memory(&m->actuator, gpu, v, v->contract.memory_mib);
+		set_ceiling(m, gpu, v, (m->host.ticks + place++) % CEILING_PERIODS == 0);
 	}
 	if (sweep)
 		adopt_caps(m, gpu, now);

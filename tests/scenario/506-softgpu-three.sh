@@ -74,8 +74,10 @@ rm -rf "$dir/state"
 sed -i 's/^sharing = .*/sharing = guarantee/' "$conf"
 if start; then
   contend guarantee
-else
+elif grep -q "$no_guarantees" "$dir/log"; then
   n=$((n + 1))
   echo "ok $n - guarantee # SKIP $(tail -n 1 "$dir/log")"
+else
+  ok "a daemon with guarantees starts" false
 fi
 finish

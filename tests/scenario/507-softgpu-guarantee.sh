@@ -33,7 +33,7 @@ draw() { # draw VGPU BODY_US: starts a program that draws as fast as it can, wit
 }
 
 if ! start; then
-  grep -q 'sharing = guarantee' "$dir/log" && skip_all "$(tail -n 1 "$dir/log")"
+  grep -q "$no_guarantees" "$dir/log" && skip_all "$(tail -n 1 "$dir/log")"
   exit 1
 fi
 ctl vgpu add a --cap 60 >/dev/null

@@ -1,5 +1,6 @@
 #!/bin/sh
-# [gpu] sharing if the host does not do what the daemon wants: --restore works on a GPU whose sharing cannot be set.
+# [gpu] sharing on a host that does not do what the daemon wants: --restore works on a GPU whose sharing cannot be set, and
+# the daemon sets a sharing and a ceiling again that another program has changed.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 GOVER_HOST=fuse
@@ -32,12 +33,21 @@ is "--restore works although the GPU has only hard caps" "$?" 0
 is "the cap is the initial cap again" "$(cat "$files/cap")" 50
 ok "--restore logs that the sharing is not as configured" grep -q "GPU gpu0: sharing = guarantee: .*$old/gover_sharing does not exist" "$dir/out"
 
+# --- a kernel without cap_ceiling ---
+
+log_has() { grep -q "$1" "$dir/log"; }
+echo guarantee >"$old/gover_sharing"
+start || exit 1
+ok "without cap_ceiling the log says that the ceiling does not change" until_ok 20 log_has "vGPU $uuid: the kernel has no cap_ceiling: "
+periods 3
+is "it says so once" "$(grep -c 'the kernel has no cap_ceiling' "$dir/log")" 1
+stop
+
 # --- another program changes gover_sharing ---
 
 host_setup
 file_is() { [ "$(cat "$host_parent/gover_sharing")" = "$1" ]; }
-log_has() { grep -q "$1" "$dir/log"; }
-for word in guarantee hard; do
+for word in hard guarantee; do
   other=hard
   [ "$word" = guarantee ] || other=guarantee
   conf_extra='[policy]
@@ -49,8 +59,25 @@ name = none' loop_conf
   echo "$other" >"$host_parent/gover_sharing"
   ok "$word: the daemon sets it again" until_ok 20 file_is "$word"
   ok "$word: the log says so" until_ok 20 log_has "GPU gpu0: its sharing was changed externally to $other and is set again"
-  stop
+  [ "$word" = guarantee ] || stop
 done
+
+# --- ceilings ---
+
+ceiling_is() { grep -qx "$2" "$host_parent/$(host_uuid "$1")/intel_vgpu/cap_ceiling"; } # ceiling_is NAME PCT
+host_vgpu a 50
+ok "the ceiling is the contract" until_ok 20 ceiling_is a 50
+periods 5 # until the daemon has written it
+echo 90 >"$host_parent/$uuid_a/intel_vgpu/cap_ceiling"
+ok "the daemon sets a ceiling that another program has changed" until_ok 60 ceiling_is a 50
+api PATCH "/v1/vgpus/$uuid_a" '{"burst": true}' >/dev/null
+ok "with burst the ceiling is the GPU" until_ok 20 ceiling_is a 100
+stop
+rm "$dir/state/contracts.json" "$dir/state/history.db"*
+start || exit 1
+ok "the vGPU has no contract" until_ok 20 vgpu_is a '.found'
+ok "its ceiling is the initial cap" until_ok 20 ceiling_is a 50
+stop
 
 fuse_unmount
 finish

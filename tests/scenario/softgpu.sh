@@ -32,6 +32,10 @@ EOF
   cleanup='end_softgpu'
 }
 
+# The message of a daemon that cannot pin the GPU of a host without a cpuset, or with all cores in use by other GPUs.
+# shellcheck disable=SC2034 # used by scenarios with guarantees
+no_guarantees='sharing = guarantee: control group .* CPU weights guarantee no caps'
+
 end_softgpu() { # ends remaining programs and removes the groups
   find /sys/fs/cgroup -path "*/$root/*" -name cgroup.procs 2>/dev/null | while read -r procs; do
     xargs -r kill -KILL <"$procs" 2>/dev/null
