@@ -13,8 +13,8 @@ speed=20 period_ms=50
 # shellcheck disable=SC2034
 conf_extra='[gpu gpu1]
 backend = sim
-speed = 20
-sharing = hard'
+sharing = guarantee
+speed = 20'
 sim_conf
 start || exit 1
 from=$(date -u +%FT%TZ)
@@ -75,7 +75,6 @@ sim money --no-newcomers --set penalty_per_broken_s=1 --set price_per_cap_hour=3
 ok "--set prices: sold capacity earns one unit for each second of the GPU" within "$(run money trial revenue)" "$(run money trial sold_cap_pct_s | awk '{ print $1 / 100 }')" 0.01
 ok "each broken second costs one unit" within "$(run money trial penalty)" "$(run money trial broken_s)" 0.01
 ok "the prices in force are unchanged" within "$(run money model revenue)" "$(run model model revenue)" 0.0001
-ok "a price of migrations is taken from --set" sim move --no-newcomers --set price_per_move=0.6
 sim key --policy static --set static_ratio=1 --set flavor_cap_pct=70 --newcomer idle
 is "with --set parameters that forbid overselling, nothing is sold" "$(run key trial sales)" 0
 sim idle --policy static --set static_ratio=4 --newcomer idle
@@ -117,6 +116,9 @@ refused 2 "(allowed: RFC 3339" --from yesterday
 refused 2 "GPU '../x'" --gpu ../x
 refused 1 "GPU gpu7: not found" --gpu gpu7
 refused 1 "recording too short: 0 seconds (at least 10)" --from -2h --to -1h
+sell d 40 glmark2 '"gpu": "gpu1"'
+periods 40
+refused 2 "GPU gpu1 has sharing = guarantee: paper_mode cannot be simulated" --gpu gpu1 --set paper_mode=on
 
 stop
 ctl simulate >"$dir/out" 2>&1
