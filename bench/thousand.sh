@@ -42,6 +42,6 @@ socket = $dir/fps.sock
 max_vgpus = 50
 EOF
   for parent in "$dir"/sys/class/mdev_bus/*; do
-    printf '[gpu %s]\nbackend = gvt\nroot = %s\nparent = %s\n' "$(basename "$parent" | tr ':' '-')" "$dir/sys" "$(basename "$parent")"
+    printf '[gpu %s]\nbackend = gvt\nroot = %s\nparent = %s\nsharing = hard\n' "$(basename "$parent" | tr ':' '-')" "$dir/sys" "$(basename "$parent")"
   done
 }
