@@ -149,8 +149,9 @@ struct gpu_ops {
 	/*
 	 * Makes caps guaranteed shares or, with @guarantee false, limits. Called once after
 	 * open(). Returns a negative errno with a message "sharing = ...": -EOPNOTSUPP means that
-	 * the scheduler of this host has only limits. In a dry run, writes nothing. The function is
-	 * NULL if the backend has only limits.
+	 * the scheduler of this host has only limits. In a dry run, writes nothing: the sharing in
+	 * force stays, traits.guarantees reports it, and if it is not the requested one, the result
+	 * is 1 with a message. The function is NULL if the backend has only limits.
 	 */
 	int (*set_sharing)(struct gpu *gpu, bool guarantee, struct err *reterr);
 	/*

@@ -135,6 +135,15 @@ static int write_word(const char *path, const char *word)
 	return strcmp(text, word) == 0 ? 0 : -EIO;
 }
 
+/* Describes a dry run. Returns 1. */
+static int dry_run_keeps(struct err *reterr, const char *word, const char *is)
+{
+	(void)err_fail(reterr, EBUSY,
+		       "sharing = %s: the GPU has sharing %s, and a dry run does not change it",
+		       word, is);
+	return 1;
+}
+
 static void sharing_path(const struct gpu *gpu, char path[SHARING_PATH_MAX])
 {
 	snprintf(path, SHARING_PATH_MAX, "%s/gover_sharing", gpu->dir);
@@ -149,7 +158,11 @@ static int set_sharing(struct gpu *gpu, bool guarantee, struct err *reterr)
 	gpu->word = NULL;
 	sharing_path(gpu, path);
 	r = read_word(path, text, sizeof(text));
-	if (r >= 0 && strcmp(text, word) != 0 && !gpu->dry_run)
+	if (r >= 0 && strcmp(text, word) != 0 && gpu->dry_run) {
+		gpu->guarantees = strcmp(text, "guarantee") == 0;
+		return dry_run_keeps(reterr, word, text);
+	}
+	if (r >= 0 && strcmp(text, word) != 0)
 		r = write_word(path, word);
 	if (r == -ENOENT && !guarantee)
 		r = 0;

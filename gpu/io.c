@@ -43,6 +43,7 @@ static int open_gpu(struct gpu_io *io, const struct gpu_ops **ret_ops, struct gp
 		    struct err *reterr)
 {
 	bool automatic = strcmp(io->config.backend, "auto") == 0;
+	struct err why = {""};
 	int r, r_sharing;
 
 	*ret_ops = automatic ? gpu_auto(&io->config) : gpu_find(io->config.backend);
@@ -51,9 +52,12 @@ static int open_gpu(struct gpu_io *io, const struct gpu_ops **ret_ops, struct gp
 	r = (*ret_ops)->open(&io->config, ret_gpu, reterr);
 	if (r < 0)
 		return r;
-	r_sharing = set_sharing(io, *ret_ops, *ret_gpu, reterr);
+	r_sharing = set_sharing(io, *ret_ops, *ret_gpu, &why);
+	if (r == 0 && r_sharing > 0)
+		*reterr = why;
 	if (r_sharing >= 0)
-		return r;
+		return r > 0 ? r : r_sharing;
+	*reterr = why;
 	if (io->config.any_sharing)
 		return 1; /* the caller logs the message */
 	(*ret_ops)->close(*ret_gpu);

@@ -117,6 +117,33 @@ static void sharing_is_written_to_the_file_of_the_gpu(void **state)
 	ops->detach(vgpu);
 }
 
+static void a_dry_run_reports_the_sharing_in_force(void **state)
+{
+	static const struct {
+		const char *is;
+		bool wants, guarantees;
+		int result;
+	} rows[] = {
+		{"hard\n", false, false, 0},	{"hard\n", true, false, 1},
+		{"guarantee\n", true, true, 0}, {"guarantee\n", false, true, 1},
+		{"weight\n", true, false, 1},	{"weight\n", false, false, 1},
+	};
+	struct gpu_traits traits;
+
+	(void)state;
+	make_parent(P1, "i915-GVTg_V5_8");
+	config.dry_run = true;
+	open_gpu(ops);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		write_file(rows[i].is, "class/mdev_bus/%s/gover_sharing", P1);
+		assert_int_equal(ops->set_sharing(gpu, rows[i].wants, &err), rows[i].result);
+		ops->traits(gpu, &traits);
+		assert_int_equal(traits.guarantees, rows[i].guarantees);
+	}
+	assert_string_equal(err.msg, "sharing = hard: the GPU has sharing weight, and a dry run "
+				     "does not change it");
+}
+
 static void check_renewal(int result, const char *was)
 {
 	char text[GPU_SHARING_MAX] = "";
@@ -467,6 +494,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		RIGGED(the_only_gpu_need_not_be_named),
 		RIGGED(sharing_is_written_to_the_file_of_the_gpu),
+		RIGGED(a_dry_run_reports_the_sharing_in_force),
 		RIGGED(an_external_change_of_sharing_is_undone),
 		RIGGED(a_kernel_without_the_file_has_only_hard_caps),
 		RIGGED(with_several_gpus_each_needs_a_name),
