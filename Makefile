@@ -57,7 +57,7 @@ cl_layer := $(if $(opencl),$B/libgover-cl.so)
 programs := $B/gover-d $B/gover-arbiter $B/gover-ctl $B/gover-sim $B/libgover-fps.so $(layer) $(cl_layer) $(double) $B/gover-terrain $(kernels)
 units    := $(patsubst %.c,$B/tests/%,$(notdir $(unit_sources)))
 helpers  := $(patsubst tests/helper/%.c,$B/tests/%,$(wildcard tests/helper/*.c))
-evals    := $(patsubst bench/eval/%.c,$B/eval/%,$(wildcard bench/eval/*.c))
+evals    := $(patsubst bench/eval/%.c,$B/eval/%,$(filter-out %/mixes-print.c,$(wildcard bench/eval/*.c)))
 helpers  := $(if $(layer),$(helpers),$(filter-out %/fps-vk,$(helpers))) $B/tests/fault-inject.so
 helpers  := $(if $(double),$(helpers),$(filter-out %/cl-api %/cl-tenant,$(helpers)))
 helpers  := $(if $(opencl),$(helpers) $B/tests/cl-conformance,$(filter-out %/cl-layer,$(helpers)))
@@ -215,10 +215,11 @@ $B/bench/%: bench/%.c $B/libgover.a
 	@echo "  BENCH $<"
 	@$(CC) $(cflags) $(CFLAGS) -MMD -MP $(ldflags) $(LDFLAGS) -o $@ $< $B/libgover.a $(libs)
 
+$B/eval/mixes: $B/obj/bench/eval/mixes-print.o
 $B/eval/%: bench/eval/%.c $B/libgover.a
 	@mkdir -p $(@D)
 	@echo "  EVAL  $<"
-	@$(CC) $(cflags) $(CFLAGS) -MMD -MP $(ldflags) $(LDFLAGS) -o $@ $< $B/libgover.a $(libs)
+	@$(CC) $(cflags) $(CFLAGS) -MMD -MP $(ldflags) $(LDFLAGS) -o $@ $< $(filter %.o,$^) $B/libgover.a $(libs)
 
 # The BPF program is compiled once for each version of control groups and embedded as bytes.
 machine  := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')

@@ -24,6 +24,7 @@
 #define POLL_US	     500
 #define GIVE_UP_NS   (15 * NS_PER_S)
 #define REFERENCE_NS NS_PER_S
+#define NO_CAP	     3 /* exit status: a round had no larger cap within GIVE_UP_NS */
 
 struct program {
 	struct fps_steps *steps;
@@ -132,6 +133,7 @@ static void add_round(struct times *times, const struct round *round)
 			ms_between(round->short_ns, round->on_time_ns);
 }
 
+/* Returns the exit status: NO_CAP if a round had no larger cap, otherwise 0. */
 static int print_times(struct times *times)
 {
 	double reference_ms;
@@ -146,7 +148,7 @@ static int print_times(struct times *times)
 		printf("other rounds: %d without a late frame, %d in time again without a larger "
 		       "cap, %d neither within %d s\n",
 		       times->no_late, times->no_need, times->no_cap, (int)(GIVE_UP_NS / NS_PER_S));
-	return times->no_cap > 0;
+	return times->no_cap > 0 ? NO_CAP : 0;
 }
 
 static struct round run_round(struct program *heavy, struct program *light, uint32_t heavy_us,

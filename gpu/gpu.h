@@ -32,7 +32,10 @@ struct gpu_config {
 	char parent[GPU_PARENT_MAX];
 	char socket[GPU_SOCKET_MAX]; /* lib: socket of the arbiter for programs */
 	char discipline[16];	     /* lib: how the arbiter gives turns; compute/arbiter/table.c */
-	char sharing[16];      /* what a cap is: "hard" or "guarantee"; "": the default, "hard" */
+	/* what a cap is: "auto", "hard" or "guarantee"; "": "hard". "auto": guarantee if the host
+	 * offers it */
+	char sharing[16];
+	bool paper_mode;       /* sharing = auto means hard (not a key of this section) */
 	int lease_ms;	       /* gvt: time after which a cap expires without renewal; 0: never */
 	double capacity_cores; /* softgpu: size of the GPU in CPU cores */
 	double speed; /* sim, and gvt on gover-sim: seconds of GPU time per second of host time */
@@ -50,7 +53,7 @@ enum gpu_share { GPU_HARD_CAP, GPU_RELATIVE_SLICE };
  */
 enum gpu_unit { GPU_FRAMES, GPU_WORK };
 
-/* The properties of an open GPU. They never change. */
+/* The properties of an open GPU. Only @guarantees changes, by set_sharing(). */
 struct gpu_traits {
 	int step_pct;	     /* all caps are whole multiples of step_pct */
 	int floor_pct;	     /* smallest cap that the GPU can enforce */
@@ -147,13 +150,15 @@ struct gpu_ops {
 	int (*read_cap)(struct gpu_vgpu *vgpu, int *ret_cap_pct);
 
 	/*
-	 * Makes caps guaranteed shares or, with @guarantee false, limits. Called once after
-	 * open(). Returns a negative errno with a message "sharing = ...": -EOPNOTSUPP means that
-	 * the scheduler of this host has only limits. In a dry run, writes nothing: the sharing in
-	 * force stays, traits.guarantees reports it, and if it is not the requested one, the result
-	 * is 1 with a message. The function is NULL if the backend has only limits.
+	 * Makes caps guaranteed shares or, with @guarantee false, limits. Called after open(), and
+	 * again to change it. Returns a negative errno with a message "sharing = ...": -EOPNOTSUPP
+	 * means that the scheduler of this host has only limits. Returns 1 with a message, and
+	 * changes nothing, in a dry run if the other sharing is in force, and with @by_default, if
+	 * the scheduler of this host has a third discipline; traits.guarantees then says whether
+	 * caps are guaranteed. @by_default: the configuration names neither of the two. The
+	 * function is NULL if the backend has only limits.
 	 */
-	int (*set_sharing)(struct gpu *gpu, bool guarantee, struct err *reterr);
+	int (*set_sharing)(struct gpu *gpu, bool guarantee, bool by_default, struct err *reterr);
 	/*
 	 * Sets the sharing of the last set_sharing() that returned 0 again, if another program has
 	 * changed it or the driver was loaded again. Returns 1 with the other word in *ret_was if
@@ -220,6 +225,12 @@ const struct gpu_ops *gpu_find(const char *backend);
 const struct gpu_ops *gpu_auto(const struct gpu_config *config);
 /* Returns the backend at @index in the table, or NULL past the end of the table. */
 const struct gpu_ops *gpu_at(size_t index);
+
+/* Returns true if the host and @config.paper_mode decide between guaranteed shares and limits. */
+static inline bool gpu_chooses_sharing(const struct gpu_config *config)
+{
+	return strcmp(config->sharing, "auto") == 0;
+}
 
 /* Returns true if [gpu] sharing of @config requests guaranteed shares. */
 static inline bool gpu_wants_guarantees(const struct gpu_config *config)

@@ -135,21 +135,29 @@ static int write_word(const char *path, const char *word)
 	return strcmp(text, word) == 0 ? 0 : -EIO;
 }
 
-/* Describes a dry run. Returns 1. */
-static int dry_run_keeps(struct err *reterr, const char *word, const char *is)
-{
-	(void)err_fail(reterr, EBUSY,
-		       "sharing = %s: the GPU has sharing %s, and a dry run does not change it",
-		       word, is);
-	return 1;
-}
-
 static void sharing_path(const struct gpu *gpu, char path[SHARING_PATH_MAX])
 {
 	snprintf(path, SHARING_PATH_MAX, "%s/gover_sharing", gpu->dir);
 }
 
-static int set_sharing(struct gpu *gpu, bool guarantee, struct err *reterr)
+/*
+ * Takes the discipline in force instead of another one that the configuration does not name: in a
+ * dry run, and if an administrator has loaded the driver with a third discipline. Returns 1 with a
+ * message, or 0 if the discipline may be changed.
+ */
+static int keep_sharing(struct gpu *gpu, const char *path, const char *is, struct err *reterr)
+{
+	bool guarantee = strcmp(is, "guarantee") == 0;
+
+	if (!gpu->dry_run && (guarantee || strcmp(is, "hard") == 0))
+		return 0;
+	gpu->guarantees = guarantee;
+	(void)err_fail(reterr, EBUSY, "%s reads %s, and %s does not change it", path, is,
+		       gpu->dry_run ? "a dry run" : "sharing = auto");
+	return 1;
+}
+
+static int set_sharing(struct gpu *gpu, bool guarantee, bool by_default, struct err *reterr)
 {
 	const char *word = guarantee ? "guarantee" : "hard";
 	char path[SHARING_PATH_MAX], text[GPU_SHARING_MAX];
@@ -158,10 +166,9 @@ static int set_sharing(struct gpu *gpu, bool guarantee, struct err *reterr)
 	gpu->word = NULL;
 	sharing_path(gpu, path);
 	r = read_word(path, text, sizeof(text));
-	if (r >= 0 && strcmp(text, word) != 0 && gpu->dry_run) {
-		gpu->guarantees = strcmp(text, "guarantee") == 0;
-		return dry_run_keeps(reterr, word, text);
-	}
+	if (r >= 0 && strcmp(text, word) != 0 && (by_default || gpu->dry_run) &&
+	    keep_sharing(gpu, path, text, reterr) > 0)
+		return 1;
 	if (r >= 0 && strcmp(text, word) != 0)
 		r = write_word(path, word);
 	if (r == -ENOENT && !guarantee)
@@ -321,7 +328,7 @@ static int open_files(struct gpu_vgpu *vgpu, struct err *reterr)
 static int check_sharing(struct gpu *gpu, struct err *reterr)
 {
 	const char *word = gpu->word;
-	int r = set_sharing(gpu, gpu->guarantees, reterr);
+	int r = set_sharing(gpu, gpu->guarantees, /* by_default= */ false, reterr);
 
 	if (r < 0)
 		gpu->word = word; /* the next call checks it again */

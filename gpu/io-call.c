@@ -33,7 +33,7 @@ static int call_in_thread(struct gpu_io *io, struct call *call)
 	return r;
 }
 
-static int make_call(struct gpu_io *io, struct call *call, struct err *reterr)
+int gpu_io_call(struct gpu_io *io, struct call *call, struct err *reterr)
 {
 	int r;
 
@@ -61,7 +61,7 @@ int gpu_io_create(struct gpu_io *io, const char *id, int cap_pct, struct err *re
 	struct call call = {.run = run_create, .number = {cap_pct}};
 
 	snprintf(call.id, sizeof(call.id), "%s", id);
-	return make_call(io, &call, reterr);
+	return gpu_io_call(io, &call, reterr);
 }
 
 static int run_destroy(struct gpu_io *io, struct call *call)
@@ -74,7 +74,7 @@ int gpu_io_destroy(struct gpu_io *io, const char *id, struct err *reterr)
 	struct call call = {.run = run_destroy};
 
 	snprintf(call.id, sizeof(call.id), "%s", id);
-	return make_call(io, &call, reterr);
+	return gpu_io_call(io, &call, reterr);
 }
 
 static int run_attach(struct gpu_io *io, struct call *call)
@@ -90,7 +90,7 @@ int gpu_io_attach(struct gpu_io *io, const char *id, uint64_t now_mono_ns,
 	int r;
 
 	snprintf(call.id, sizeof(call.id), "%s", id);
-	r = make_call(io, &call, reterr);
+	r = gpu_io_call(io, &call, reterr);
 	if (r >= 0)
 		*ret_vgpu = call.attached;
 	return r;
@@ -122,7 +122,7 @@ int gpu_io_read(struct gpu_io *io, struct gpu_vgpu *vgpu, uint64_t now_mono_ns,
 		struct gpu_reading *ret_reading)
 {
 	struct call call = {.run = run_read, .vgpu = vgpu, .now_ns = now_mono_ns};
-	int r = make_call(io, &call, NULL);
+	int r = gpu_io_call(io, &call, NULL);
 
 	if (r >= 0)
 		*ret_reading = call.reading;
@@ -154,7 +154,7 @@ int gpu_io_write_cap(struct gpu_io *io, struct gpu_vgpu *vgpu, uint64_t now_mono
 	struct call call = {
 		.run = run_write_cap, .vgpu = vgpu, .now_ns = now_mono_ns, .number = {cap_pct}};
 
-	return make_call(io, &call, NULL);
+	return gpu_io_call(io, &call, NULL);
 }
 
 static int run_write_memory(struct gpu_io *io, struct call *call)
@@ -166,7 +166,7 @@ int gpu_io_write_memory(struct gpu_io *io, struct gpu_vgpu *vgpu, uint64_t max_b
 {
 	struct call call = {.run = run_write_memory, .vgpu = vgpu, .bytes = max_bytes};
 
-	return make_call(io, &call, NULL);
+	return gpu_io_call(io, &call, NULL);
 }
 
 static int run_write_ceiling(struct gpu_io *io, struct call *call)
@@ -179,7 +179,7 @@ int gpu_io_write_ceiling(struct gpu_io *io, struct gpu_vgpu *vgpu, int ceiling_p
 {
 	struct call call = {.run = run_write_ceiling, .vgpu = vgpu, .number = {ceiling_pct}};
 
-	return make_call(io, &call, NULL);
+	return gpu_io_call(io, &call, NULL);
 }
 
 static int run_read_cap(struct gpu_io *io, struct call *call)
@@ -195,7 +195,7 @@ static int run_read_initial_cap(struct gpu_io *io, struct call *call)
 
 static int read_number(struct gpu_io *io, struct call *call, int *ret_value)
 {
-	int r = make_call(io, call, NULL);
+	int r = gpu_io_call(io, call, NULL);
 
 	if (r >= 0)
 		*ret_value = call->value;
@@ -233,7 +233,7 @@ int gpu_io_write_initial_cap(struct gpu_io *io, struct gpu_vgpu *vgpu, int initi
 	struct call call = {
 		.run = run_write_initial_cap, .vgpu = vgpu, .number = {initial_cap_pct, cap_pct}};
 
-	return make_call(io, &call, NULL);
+	return gpu_io_call(io, &call, NULL);
 }
 
 static int run_renew(struct gpu_io *io, struct call *call)
@@ -245,7 +245,7 @@ int gpu_io_renew(struct gpu_io *io, struct gpu_vgpu *vgpu, int lease_ms)
 {
 	struct call call = {.run = run_renew, .vgpu = vgpu, .number = {lease_ms}};
 
-	return make_call(io, &call, NULL);
+	return gpu_io_call(io, &call, NULL);
 }
 
 /* --- functions that never wait for the GPU --- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by io.c, which owns the thread, and io-call.c, which makes single calls. */
+/* Shared by io.c, which owns the thread, io-call.c, which makes single calls, and io-sharing.c. */
 #ifndef GPU_IO_STATE_H
 #define GPU_IO_STATE_H
 
@@ -50,6 +50,7 @@ struct gpu_io {
 	enum open_state open_state;
 	int open_result;
 	struct err open_err;
+	struct err sharing_why; /* see gpu_io_sharing_why() */
 
 	enum call_state call_state;
 	struct call call;
@@ -64,6 +65,16 @@ struct gpu_io {
 	struct gpu_io_sweep sweep;
 };
 
+/*
+ * Makes a single call, and waits for it. Returns its result, or -ETIMEDOUT. @reterr may be NULL.
+ */
+int gpu_io_call(struct gpu_io *io, struct call *call, struct err *reterr);
+/*
+ * Sets the sharing that @config requests, with @paper_mode instead of its own. *@ret_why: see
+ * gpu_io_sharing_why(). Returns 0, or a negative errno with a message.
+ */
+int gpu_io_try_sharing(const struct gpu_ops *ops, struct gpu *gpu, const struct gpu_config *config,
+		       bool paper_mode, struct err *ret_why, struct err *reterr);
 /* Returns @given_ns for a backend in memory, otherwise the time by the monotonic clock. */
 uint64_t gpu_io_time(const struct gpu_io *io, uint64_t given_ns);
 /* How long the current step has not answered; 0: not too long. @lock is held. */

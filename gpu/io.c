@@ -25,25 +25,10 @@ uint64_t gpu_io_time(const struct gpu_io *io, uint64_t given_ns)
 }
 
 /* A GPU whose caps are not what the configuration says must not be used. */
-static int set_sharing(const struct gpu_io *io, const struct gpu_ops *ops, struct gpu *gpu,
-		       struct err *reterr)
-{
-	bool guarantee = gpu_wants_guarantees(&io->config);
-
-	if (ops->set_sharing)
-		return ops->set_sharing(gpu, guarantee, reterr);
-	if (!guarantee)
-		return 0;
-	return err_fail(reterr, EOPNOTSUPP,
-			"sharing = guarantee: backend %s has only hard caps (allowed: hard)",
-			ops->name);
-}
-
 static int open_gpu(struct gpu_io *io, const struct gpu_ops **ret_ops, struct gpu **ret_gpu,
-		    struct err *reterr)
+		    struct err *ret_why, struct err *reterr)
 {
 	bool automatic = strcmp(io->config.backend, "auto") == 0;
-	struct err why = {""};
 	int r, r_sharing;
 
 	*ret_ops = automatic ? gpu_auto(&io->config) : gpu_find(io->config.backend);
@@ -52,12 +37,10 @@ static int open_gpu(struct gpu_io *io, const struct gpu_ops **ret_ops, struct gp
 	r = (*ret_ops)->open(&io->config, ret_gpu, reterr);
 	if (r < 0)
 		return r;
-	r_sharing = set_sharing(io, *ret_ops, *ret_gpu, &why);
-	if (r == 0 && r_sharing > 0)
-		*reterr = why;
+	r_sharing = gpu_io_try_sharing(*ret_ops, *ret_gpu, &io->config, io->config.paper_mode,
+				       ret_why, reterr);
 	if (r_sharing >= 0)
-		return r > 0 ? r : r_sharing;
-	*reterr = why;
+		return r;
 	if (io->config.any_sharing)
 		return 1; /* the caller logs the message */
 	(*ret_ops)->close(*ret_gpu);
@@ -142,15 +125,16 @@ static void do_open(struct gpu_io *io)
 {
 	const struct gpu_ops *ops = NULL;
 	struct gpu *gpu = NULL;
-	struct err err = {""};
+	struct err err = {""}, why = {""};
 	int r;
 
 	io->open_state = OPEN_RUNNING;
 	begin_step(io);
-	r = open_gpu(io, &ops, &gpu, &err);
+	r = open_gpu(io, &ops, &gpu, &why, &err);
 	end_step(io);
 	io->open_result = r;
 	io->open_err = err;
+	io->sharing_why = why;
 	io->open_state = r < 0 ? OPEN_FAILED : OPEN_DONE;
 	if (r >= 0) {
 		io->ops = ops;
@@ -326,7 +310,7 @@ static int start_thread(struct gpu_io *io)
 
 static void open_here(struct gpu_io *io)
 {
-	io->open_result = open_gpu(io, &io->ops, &io->gpu, &io->open_err);
+	io->open_result = open_gpu(io, &io->ops, &io->gpu, &io->sharing_why, &io->open_err);
 	io->open_state = io->open_result < 0 ? OPEN_FAILED : OPEN_DONE;
 }
 

@@ -49,6 +49,17 @@ struct gpu_io *gpu_io_free(struct gpu_io *io);
 
 /* The properties of an open GPU. */
 void gpu_io_traits(const struct gpu_io *io, struct gpu_traits *ret_traits);
+/*
+ * Why sharing = auto has not selected guarantee, or why a dry run has another sharing than the
+ * configuration; "": no such reason. Valid until the next gpu_io_choose_sharing().
+ */
+const char *gpu_io_sharing_why(const struct gpu_io *io);
+/*
+ * Lets sharing = auto select again: hard with @paper_mode, otherwise guarantee if the host offers
+ * it. traits.guarantees may change. Must not be called with another sharing. Returns 0, or an
+ * error of gpu_ops.set_sharing(); -ETIMEDOUT: as for single calls.
+ */
+int gpu_io_choose_sharing(struct gpu_io *io, bool paper_mode, struct err *reterr);
 /* Name of the backend; "auto" until the GPU is open. */
 const char *gpu_io_backend(const struct gpu_io *io);
 bool gpu_io_has_leases(const struct gpu_io *io);

@@ -239,9 +239,9 @@ static int write_cap(struct gpu_vgpu *attached, uint64_t now_mono_ns, int cap_pc
 	return sim_set_cap(attached->gpu->sim, attached->vgpu, cap_pct);
 }
 
-static int set_sharing(struct gpu *gpu, bool guarantee, struct err *reterr)
+static int set_sharing(struct gpu *gpu, bool guarantee, bool by_default, struct err *reterr)
 {
-	(void)reterr;
+	(void)by_default, (void)reterr;
 	sim_set_discipline(gpu->sim, sched_sharing_find(guarantee ? "guarantee" : "hard"));
 	return 0;
 }

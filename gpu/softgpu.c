@@ -31,7 +31,7 @@ struct gpu {
 };
 
 struct gpu_vgpu {
-	struct softgpu_scale scale;
+	const struct softgpu_scale *scale; /* of its GPU */
 	int ceiling_pct;
 	bool ceiling_written; /* false: ceiling_pct was read when the vGPU was attached */
 	struct cgroup_files files;
@@ -247,15 +247,16 @@ static int find_sharing(struct gpu *gpu, struct err *reterr)
 	if (gpu->scale.guarantees == wanted)
 		return 0;
 	(void)err_fail(reterr, EBUSY,
-		       "sharing = %s: the GPU has sharing %s, and a dry run does not change it",
-		       wanted ? "guarantee" : "hard", wanted ? "hard" : "guarantee");
+		       "the control groups have sharing %s, and a dry run does not change it",
+		       wanted ? "hard" : "guarantee");
 	return 1;
 }
 
-static int softgpu_set_sharing(struct gpu *gpu, bool guarantee, struct err *reterr)
+static int softgpu_set_sharing(struct gpu *gpu, bool guarantee, bool by_default, struct err *reterr)
 {
 	int r;
 
+	(void)by_default; /* a group has no third discipline */
 	gpu->scale.guarantees = guarantee;
 	if (gpu->dry_run)
 		return find_sharing(gpu, reterr);
@@ -307,7 +308,8 @@ static int check_cores(const struct gpu_config *config, struct gpu *gpu, struct 
 	int cores = cgroup_cores(&gpu->tree.host);
 
 	gpu->scale.gpu_cores = config->capacity_cores == 0 ? CORES_DEFAULT : config->capacity_cores;
-	gpu->scale.guarantees = gpu_wants_guarantees(config);
+	/* sharing = auto: a new group is pinned, so that guarantees are possible */
+	gpu->scale.guarantees = gpu_wants_guarantees(config) || gpu_chooses_sharing(config);
 	/* Written this way, the test also rejects NaN. */
 	if (!(gpu->scale.gpu_cores >= CGROUP_CORES_MIN && gpu->scale.gpu_cores <= cores))
 		return err_fail(
@@ -409,7 +411,7 @@ static int softgpu_destroy(struct gpu *gpu, const char *id, struct err *reterr)
 
 static int read_cap(const struct gpu_vgpu *vgpu, double *ret_share, int *ret_cap_pct)
 {
-	return softgpu_cap_read(&vgpu->files, &vgpu->scale,
+	return softgpu_cap_read(&vgpu->files, vgpu->scale,
 				vgpu->ceiling_written ? vgpu->ceiling_pct : 0, ret_share,
 				ret_cap_pct);
 }
@@ -437,13 +439,13 @@ static int softgpu_attach(struct gpu *gpu, const char *id, uint64_t now_mono_ns,
 	if (r < 0)
 		return err_fail(reterr, -r, "vGPU %s: its control group cannot be opened: %s", id,
 				strerror(-r));
-	vgpu->scale = gpu->scale;
+	vgpu->scale = &gpu->scale;
 	/* another program may have created the group after the GPU was opened */
-	r = gpu->dry_run ? 0 : softgpu_cap_convert(&vgpu->files, &vgpu->scale);
+	r = gpu->dry_run ? 0 : softgpu_cap_convert(&vgpu->files, vgpu->scale);
 	if (r == 0)
 		r = read_cap(vgpu, &vgpu->share, &cap_pct);
 	if (r == 0)
-		r = softgpu_cap_read_ceiling(&vgpu->files, &vgpu->scale, &vgpu->ceiling_pct);
+		r = softgpu_cap_read_ceiling(&vgpu->files, vgpu->scale, &vgpu->ceiling_pct);
 	if (r < 0) {
 		cgroup_close(&vgpu->files);
 		return err_fail(reterr, -r, "vGPU %s: its cap cannot be read: %s", id,
@@ -483,7 +485,7 @@ static int softgpu_read(struct gpu_vgpu *vgpu, uint64_t now_mono_ns,
 	reading.cap_valid = r == 0;
 	reading.cap_errno = -r;
 	reading.busy_valid = true;
-	reading.busy_ns = (uint64_t)((double)usage_ns / vgpu->scale.gpu_cores);
+	reading.busy_ns = (uint64_t)((double)usage_ns / vgpu->scale->gpu_cores);
 	reading.sched_ns = (uint64_t)vgpu->sched_ns;
 	*ret_reading = reading;
 	return 0;
@@ -501,7 +503,7 @@ static int softgpu_write_cap(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int ca
 	int r;
 
 	integrate(vgpu, now_mono_ns);
-	r = softgpu_cap_write(&vgpu->files, &vgpu->scale, cap_pct, vgpu->ceiling_pct);
+	r = softgpu_cap_write(&vgpu->files, vgpu->scale, cap_pct, vgpu->ceiling_pct);
 	if (r == 0)
 		vgpu->share = cap_pct / 100.0;
 	return r;
@@ -514,14 +516,14 @@ static int softgpu_write_ceiling(struct gpu_vgpu *vgpu, int ceiling_pct)
 
 	if (ceiling_pct < 1 || ceiling_pct > 100)
 		return -EINVAL;
-	r = vgpu->scale.guarantees ? read_cap(vgpu, &share, &cap_pct) : 0;
+	r = vgpu->scale->guarantees ? read_cap(vgpu, &share, &cap_pct) : 0;
 	if (r < 0)
 		return r;
 	vgpu->ceiling_pct = ceiling_pct;
 	vgpu->ceiling_written = true;
-	if (!vgpu->scale.guarantees || cap_pct == 0)
+	if (!vgpu->scale->guarantees || cap_pct == 0)
 		return 0;
-	return softgpu_cap_write(&vgpu->files, &vgpu->scale, cap_pct, ceiling_pct);
+	return softgpu_cap_write(&vgpu->files, vgpu->scale, cap_pct, ceiling_pct);
 }
 
 static int softgpu_physical(struct gpu *gpu, uint64_t now_mono_ns, uint64_t *ret_at_ns,

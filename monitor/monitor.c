@@ -100,6 +100,18 @@ static void hold_frame_times(struct monitor_track *track, bool held, struct moni
 }
 
 /*
+ * Returns the time between two counts of frames, by the clock of the GPU. The time between the
+ * readings of the GPU differs from it, because its thread may read late.
+ */
+static double counted_s(const struct fps_totals *last, const struct fps_totals *now, double speed,
+			const struct monitor_row *row)
+{
+	if (last->at_ns == 0 || now->at_ns <= last->at_ns)
+		return row->dt_s;
+	return (double)(now->at_ns - last->at_ns) / 1e9 * speed;
+}
+
+/*
  * Computes the FPS from frames that programs report. A program that connects during a period would
  * give a meaningless rate. The FPS of a period are therefore valid only if a program was connected
  * at the start of the period. A connected program without new frames has 0 FPS. Parts of frames
@@ -108,7 +120,7 @@ static void hold_frame_times(struct monitor_track *track, bool held, struct moni
  * the rate between its last two messages.
  */
 static void sample_reported_frames(struct monitor_track *track, const struct fps_totals *now,
-				   double period_s, struct monitor_row *row)
+				   double period_s, double speed, struct monitor_row *row)
 {
 	const struct fps_totals *last = &track->fps_last;
 	uint64_t seen = now->frames - now->reported_frames,
@@ -118,10 +130,11 @@ static void sample_reported_frames(struct monitor_track *track, const struct fps
 	if (track->fps_primed && last->open > 0 && row->dt_s > 0 &&
 	    row->dt_s <= FPS_STALE_PERIODS * period_s && now->frames >= last->frames &&
 	    seen >= before) {
-		double frames = (double)(seen - before) + now->begun - last->begun;
+		double frames =
+			(double)(seen - before) + now->partial_frames - last->partial_frames;
 
 		row->fps_valid = true;
-		row->fps = frames > 0 ? frames / row->dt_s : 0;
+		row->fps = frames > 0 ? frames / counted_s(last, now, speed, row) : 0;
 	}
 	if (now->reporting > 0) {
 		row->fps_valid = true;
@@ -162,7 +175,8 @@ static void sample_nothing(struct monitor_track *track, int error, struct monito
 }
 
 void monitor_sample(struct monitor_track *track, int error, const struct gpu_reading *reading,
-		    const struct fps_totals *fps, double period_s, struct monitor_row *ret_row)
+		    const struct fps_totals *fps, double period_s, double speed,
+		    struct monitor_row *ret_row)
 {
 	*ret_row = (struct monitor_row){0};
 	if (error == -ENODEV) {
@@ -187,7 +201,7 @@ void monitor_sample(struct monitor_track *track, int error, const struct gpu_rea
 	if (reading->frames_valid)
 		sample_backend_frames(&track->last, reading, ret_row);
 	else if (fps)
-		sample_reported_frames(track, fps, period_s, ret_row);
+		sample_reported_frames(track, fps, period_s, speed, ret_row);
 	else
 		track->fps_primed = false;
 	track->primed = true;

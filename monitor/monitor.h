@@ -48,7 +48,7 @@ struct monitor_track {
 	bool primed;
 	struct gpu_reading last;
 	bool fps_primed;
-	struct fps_totals fps_last; /* totals at the time @last.at_ns */
+	struct fps_totals fps_last; /* totals at the last successful reading */
 	/* last known frame times of programs in a virtual machine */
 	struct monitor_frame_times reported;
 	bool fps_seen;
@@ -59,10 +59,13 @@ struct monitor_track {
 /*
  * Computes the row of a vGPU from its @reading. @error is the negative errno of the reading; 0: the
  * reading is valid. Frames come from the backend if it counts them, otherwise from @fps (NULL: no
- * program reports). @period_s is the nominal period: FPS are invalid if more than 2.5 periods have
- * passed since the last sample.
+ * program reports). @period_s is the nominal period by the clock of the GPU: FPS are invalid if
+ * more than 2.5 periods have passed since the last sample. This clock runs at @speed times the
+ * clock of
+ * @fps.
  */
 void monitor_sample(struct monitor_track *track, int error, const struct gpu_reading *reading,
-		    const struct fps_totals *fps, double period_s, struct monitor_row *ret_row);
+		    const struct fps_totals *fps, double period_s, double speed,
+		    struct monitor_row *ret_row);
 
 #endif

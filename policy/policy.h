@@ -21,6 +21,7 @@
 #define POLICY_DEMAND_WINDOW 120  /* number of stored demands of a vGPU, one per second */
 #define POLICY_PAST_SLOTS    1024 /* number of stored slots of a vGPU's past */
 #define POLICY_RATES_MAX     120  /* largest number of periods over which a rate is judged */
+#define POLICY_NAMINGS_MAX   8	  /* number of named vGPUs whose departure is awaited */
 #define POLICY_DECISIONS_MAX 16	  /* largest number of decisions in one call */
 #define POLICY_MOVES_MAX     (2 * POLICY_VGPUS_MAX)
 #define POLICY_NUMBERS_MAX   14
@@ -99,6 +100,7 @@ struct policy_demand {
 	enum policy_demand_source source; /* source of now_pct */
 	float limited_s;	 /* time for which the demand still counts as limited by the GPU */
 	int level;		 /* level of the last measured demand */
+	bool counted;		 /* true: counted_level is valid */
 	int counted_level;	 /* level of the last second that was counted */
 	float second_s;		 /* part of the present second that has passed */
 	float second_pct;	 /* largest measured demand of the present second */
@@ -172,7 +174,7 @@ struct policy_vgpu {
 	bool busy_valid; /* true: load and util are valid */
 	double load;	 /* busy time / period, fraction of the GPU */
 	double util; /* u: busy time / allotted time. POLICY_SHARING_HARD: may exceed 1 slightly.
-			POLICY_SHARING_GUARANTEE: above 1 if the vGPU uses time of others */
+			POLICY_SHARING_GUARANTEE: above 1 if the vGPU uses spare time */
 	bool fps_valid;
 	double fps; /* rate in the unit of terms.target_fps */
 	/* out */
@@ -197,14 +199,19 @@ enum policy_sharing { POLICY_SHARING_HARD, POLICY_SHARING_GUARANTEE };
 /* Returns the word of configurations, sysfs and REST: "hard" or "guarantee". */
 const char *policy_sharing_name(enum policy_sharing sharing);
 
+/* A vGPU that was named and should leave the host. */
+struct policy_naming {
+	uint64_t vgpu;	/* id_hash(); 0: unused */
+	double waits_s; /* time since it was named */
+};
+
 /* What is known about the migration of named vGPUs (policy/qos/moving.h). All members are 0 at
  * first. */
 struct policy_moving {
-	bool nobody;	    /* the last call was not answered */
-	int answered;	    /* number of answered calls since then */
-	double delay_s;	    /* estimated time from a call to the departure; 0: unknown */
-	double waits_s;	    /* time since the pending call */
-	uint64_t asked;	    /* the vGPU of the pending call (id_hash()); 0: no call is pending */
+	bool unanswered; /* a named vGPU stayed for too long */
+	int answered;	 /* number of named vGPUs that left in time since then */
+	double delay_s;	 /* estimated time from a naming to the departure; 0: unknown */
+	struct policy_naming namings[POLICY_NAMINGS_MAX];
 	uint64_t newcomer;  /* the vGPU on probation in the last period; 0: none */
 	double broken_cost; /* penalties of the present overload so far */
 };
@@ -227,10 +234,11 @@ struct policy_gpu {
 	struct policy_vgpu *vgpus;
 	int n_vgpus;
 	/* State between periods, 0 at first. Only policy/ writes these members. */
-	int calm_run;	  /* consecutive periods without overload signal and without offer */
-	int severe_run;	  /* number of periods of the current severe overload; 0: no overload */
-	int severe_quiet; /* periods without severe overload since the last severe period */
-	int severe_vgpus; /* qos: number of vGPUs in the last period */
+	int calm_run;	     /* consecutive periods without overload signal and without offer */
+	int severe_run;	     /* number of periods of the current severe overload; 0: no overload */
+	double name_again_s; /* qos: time until a vGPU can be named again */
+	int severe_quiet;    /* periods without severe overload since the last severe period */
+	int severe_vgpus;    /* qos: number of vGPUs in the last period */
 	int overcommitted_run; /* qos: consecutive periods with a total demand above 100 % */
 	double past_s;	       /* qos: time for which demands were stored */
 	int risen;	       /* qos: number of demands that rose far above all earlier ones */
@@ -242,7 +250,7 @@ struct policy_gpu {
 	bool severe_without_newcomer; /* the severe overload would exist without the newcomer */
 	bool severe_in_doubt; /* the readings do not show whether a severe overload exists */
 	double total_load;    /* sum of all loads, fraction of the GPU (rule 4) */
-	bool saturated;	      /* POLICY_SHARING_GUARANTEE: no time was left unused */
+	bool saturated;	      /* POLICY_SHARING_GUARANTEE: the GPU did not idle */
 	/* POLICY_SHARING_GUARANTEE: u of a vGPU that wants more time, if saturated; at least 1 */
 	double held_util;
 	int free_pct; /* free pool before the decisions of this period, percent of the GPU */

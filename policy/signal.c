@@ -7,7 +7,7 @@
 #include "policy/window.h"
 
 #define SERVED_ENOUGH 0.98 /* fraction of min(demand, contract) below which a vGPU is broken */
-#define NEAR_CEILING  0.95 /* with time left: fraction of the ceiling that counts as the whole */
+#define NEAR_CEILING  0.95 /* if the GPU idles: fraction of the ceiling that counts as the whole */
 #define SATURATED     0.97 /* fraction of the GPU in use from which no time counts as unused */
 
 static bool has_target(const struct policy_vgpu *vgpu)
@@ -135,8 +135,8 @@ static bool is_in_doubt(const struct policy_params *params, const struct policy_
  * Paper mode does not change this rule, because broken time measures the service. Without a target
  * or a valid FPS, a vGPU is broken if it gets less than 98 % of min(demand, contract). If the use
  * exceeds overload_pct, the demand is assumed to be at least the contract. With guarantees, the
- * vGPU may have got its contract without having it as cap, and while time is left unused, nothing
- * but its ceiling limits it.
+ * vGPU may have got its contract without having it as cap, and while the GPU idles, nothing but its
+ * ceiling limits it.
  */
 static bool is_broken(const struct policy_params *params, const struct policy_gpu *gpu,
 		      const struct policy_vgpu *vgpu)
@@ -215,9 +215,9 @@ static double mean_util(const struct policy_gpu *gpu, double from)
 }
 
 /*
- * The scheduler divides the time of others in proportion to the caps, so all vGPUs that want more
- * have the same u. A vGPU with a smaller u got what it wants. The second mean leaves out those that
- * used time of others and want no more.
+ * The scheduler divides spare time in proportion to the caps, so all vGPUs that want more have the
+ * same u. A vGPU with a smaller u got what it wants. The second mean leaves out those that
+ * used spare time and want no more.
  */
 static void read_saturation(struct policy_gpu *gpu)
 {

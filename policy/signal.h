@@ -18,21 +18,21 @@ void signal_read(const struct policy_params *params, struct policy_gpu *gpu);
 
 /*
  * Returns the use of the time that was available to @vgpu; the busy reading must be valid. With
- * POLICY_SHARING_HARD, this is u. With POLICY_SHARING_GUARANTEE, a vGPU can use time of others, so
- * that less than the ceiling is available only if no time was left unused. Then all vGPUs that want
- * more have the same u, which is available to each of them.
+ * POLICY_SHARING_HARD, this is u. With POLICY_SHARING_GUARANTEE, a vGPU can use spare time, so that
+ * less than the ceiling is available only if the GPU did not idle. Then all vGPUs that want more
+ * have the same u, which is available to each of them.
  */
 double signal_use(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu);
 
-/* Returns true if @vgpu uses its whole ceiling by time of others: a larger cap does not help.
+/* Returns true if @vgpu uses its whole ceiling by spare time: a larger cap does not help.
  * Always false with POLICY_SHARING_HARD. */
 bool signal_fills_ceiling(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu);
 
 /*
  * Returns true if @vgpu is GPU-bound: u is at least @line, a fraction. With
- * POLICY_SHARING_GUARANTEE, a vGPU below its ceiling has no work while time is left unused. It is
- * therefore GPU-bound only if less than 1 - @line was left unused, or if it uses @line of its
- * ceiling.
+ * POLICY_SHARING_GUARANTEE, a vGPU below its ceiling has no work while the GPU idles. It is
+ * therefore GPU-bound only if the GPU idled for less than 1 - @line of the time, or if it uses
+ * @line of its ceiling.
  */
 bool signal_gpu_bound(double line, const struct policy_gpu *gpu, const struct policy_vgpu *vgpu);
 

@@ -139,13 +139,16 @@ const struct sched_discipline sched_disciplines[] = {
 	{NULL, NULL, NULL, NULL, NULL, NULL, NULL},
 };
 
-static bool same_name(const char *a, const char *b)
+/* Returns true if @text is @name, with or without a newline at its end. */
+static bool is_name(const char *text, const char *name)
 {
-	while (*a != '\0' && *a == *b) {
-		a++;
-		b++;
+	while (*name != '\0' && *text == *name) {
+		text++;
+		name++;
 	}
-	return *a == *b;
+	if (*text == '\n')
+		text++;
+	return *name == '\0' && *text == '\0';
 }
 
 const struct sched_discipline *sched_discipline_find(const char *name)
@@ -153,7 +156,7 @@ const struct sched_discipline *sched_discipline_find(const char *name)
 	const struct sched_discipline *discipline;
 
 	for (discipline = sched_disciplines; discipline->name; discipline++)
-		if (same_name(discipline->name, name))
+		if (is_name(name, discipline->name))
 			return discipline;
 	return NULL;
 }
@@ -163,7 +166,7 @@ const struct sched_discipline *sched_sharing_find(const char *sharing)
 	const struct sched_discipline *discipline;
 
 	for (discipline = sched_disciplines; discipline->name; discipline++)
-		if (discipline->sharing && same_name(discipline->sharing, sharing))
+		if (discipline->sharing && is_name(sharing, discipline->sharing))
 			return discipline;
 	return NULL;
 }

@@ -101,6 +101,7 @@ void sched_add(struct sched *sched, struct sched_vgpu *vgpu, unsigned int cap_pc
 	vgpu->next_cap_pct = (uint8_t)cap_pct;
 	vgpu->initial_cap_pct = (uint8_t)cap_pct;
 	vgpu->ceiling_pct = (uint8_t)cap_pct;
+	vgpu->next_ceiling_pct = (uint8_t)cap_pct;
 	vgpu->slice_ns = (int64_t)share_of(rest_ns, cap_pct);
 	vgpu->ceiling_ns = vgpu->slice_ns;
 	vgpu->tag = sched->tag;
@@ -156,14 +157,14 @@ int sched_set_initial_cap(struct sched_vgpu *vgpu, unsigned int cap_pct)
 	vgpu->initial_cap_pct = (uint8_t)cap_pct;
 	vgpu->next_cap_pct = (uint8_t)cap_pct;
 	if (!vgpu->ceiling_written)
-		vgpu->ceiling_pct = (uint8_t)cap_pct;
+		vgpu->next_ceiling_pct = (uint8_t)cap_pct;
 	return 0;
 }
 
 void sched_set_ceiling(struct sched_vgpu *vgpu, unsigned int ceiling_pct)
 {
 	vgpu->ceiling_written = true;
-	vgpu->ceiling_pct = (uint8_t)ceiling_pct;
+	vgpu->next_ceiling_pct = (uint8_t)ceiling_pct;
 }
 
 void sched_set_lease(struct sched_vgpu *vgpu, uint64_t lease_ns, uint64_t now_ns)
@@ -199,6 +200,7 @@ static void open_slot_of(struct sched *sched, struct sched_vgpu *vgpu, uint64_t 
 		vgpu->next_cap_pct = vgpu->initial_cap_pct;
 	}
 	vgpu->cap_pct = vgpu->next_cap_pct;
+	vgpu->ceiling_pct = vgpu->next_ceiling_pct;
 	refill(&vgpu->slice_ns, vgpu->cap_pct, sched->slot == 0);
 	refill(&vgpu->ceiling_ns, vgpu->ceiling_pct, sched->slot == 0);
 	if (sched->discipline->refill)

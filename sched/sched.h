@@ -54,14 +54,15 @@ struct sched_vgpu {
 	uint8_t cap_pct;		/* cap in force in this slot; 0: no limit */
 	uint8_t next_cap_pct;		/* cap in force from the next slot on */
 	uint8_t initial_cap_pct;	/* cap of sched_add() or sched_set_initial_cap() */
-	uint8_t ceiling_pct; /* discipline guarantee: limit of the total time; 0: no limit */
-	uint64_t limit_ns;   /* run time that the discipline allows until the next refill */
-	uint64_t claim_ns;   /* the part of limit_ns that is not spare time */
-	int64_t slice_ns;    /* rest of the slice; negative after an overrun; 0 without a cap */
-	int64_t ceiling_ns;  /* rest of the ceiling; negative after an overrun */
-	uint64_t tag;	     /* run time (guarantee: borrowed time) divided by the weight */
-	uint64_t busy_ns;    /* cumulative run time */
-	uint64_t sched_ns;   /* cumulative time allotted up to allotted_at_ns */
+	uint8_t ceiling_pct;		/* limit of the total time in this slot; 0: no limit */
+	uint8_t next_ceiling_pct;	/* ceiling in force from the next slot on */
+	uint64_t limit_ns;  /* run time that the discipline allows until the next refill */
+	uint64_t claim_ns;  /* the part of limit_ns that is not spare time */
+	int64_t slice_ns;   /* rest of the slice; negative after an overrun; 0 without a cap */
+	int64_t ceiling_ns; /* rest of the ceiling; negative after an overrun */
+	uint64_t tag;	    /* run time (guarantee: borrowed time) divided by the weight */
+	uint64_t busy_ns;   /* cumulative run time */
+	uint64_t sched_ns;  /* cumulative time allotted up to allotted_at_ns */
 	uint64_t allotted_at_ns;
 	uint64_t lease_ns;     /* length of the lease; 0: no lease */
 	uint64_t lease_end_ns; /* end of the lease; 0: no lease, or it has expired */
@@ -84,7 +85,10 @@ struct sched_discipline {
 	void (*wake)(const struct sched *sched, struct sched_vgpu *vgpu);
 	/* Called after @vgpu has run for @ran_ns. NULL: nothing to do. */
 	void (*charge)(struct sched_vgpu *vgpu, uint64_t ran_ns);
-	/* Returns the next vGPU and sets its borrows. Called only if a vGPU is runnable. */
+	/*
+	 * Returns the next vGPU. A discipline with spare time also sets its borrows. Called only if
+	 * a vGPU is runnable.
+	 */
 	struct sched_vgpu *(*pick)(struct sched *sched);
 };
 
@@ -108,10 +112,13 @@ struct sched {
  */
 extern const struct sched_discipline sched_disciplines[];
 
-/* Returns the row with that name, or NULL. */
+/* Returns the row with that name, or NULL. A newline at the end of @name is ignored. */
 const struct sched_discipline *sched_discipline_find(const char *name);
 
-/* Returns the row of "hard" or "guarantee", the words of configurations and sysfs, or NULL. */
+/*
+ * Returns the row of "hard" or "guarantee", the words of configurations and sysfs, or NULL. A
+ * newline at the end of @sharing is ignored, because a write to sysfs may end with it.
+ */
 const struct sched_discipline *sched_sharing_find(const char *sharing);
 
 /* Returns the word of @discipline: "hard", "guarantee", or the name of a row without such a word.

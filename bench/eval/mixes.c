@@ -9,11 +9,18 @@
  */
 #include <errno.h>
 
+#include "base/cleanup.h"
 #include "base/parse.h"
 #include "bench/eval/mixes.h"
 #include "sim/experiment/summary.h"
 
 /* --- folds: one recording left out --- */
+
+static void set_candidate(const struct evaluation *e, struct scenario *scenario, int candidate)
+{
+	if (e->key && strcmp(e->candidates[candidate], DEFAULT_VALUE) != 0)
+		pool_set(scenario, e->key, e->candidates[candidate]);
+}
 
 /*
  * Prepares the runs of one value of --set, with mixes of only one recording, or of all others.
@@ -28,8 +35,7 @@ static void make_side(const struct evaluation *e, const struct kind *kind, const
 	scenario->draw = SCENARIO_INDEPENDENT;
 	for (int i = 0; i < scenario->n_tenants; i++)
 		scenario->drawn[i] = fold->own[i] == own;
-	if (e->key)
-		pool_set(scenario, e->key, e->candidates[candidate]);
+	set_candidate(e, scenario, candidate);
 	pool_make_row(row, scenario, POOL_POLICY, "qos", e->options.first_seed, e->options.seeds);
 }
 
@@ -57,7 +63,7 @@ static int choose(const struct evaluation *e, const struct pool_row *rows)
 	return best;
 }
 
-static void print_folds(const struct evaluation *e, const struct kind *kind)
+static void play_folds(const struct evaluation *e, struct kind *kind)
 {
 	int n = e->n_candidates, all = e->n_folds * n * 2;
 	struct pool_row *rows = calloc((size_t)all, sizeof(*rows));
@@ -71,22 +77,13 @@ static void print_folds(const struct evaluation *e, const struct kind *kind)
 			make_side(e, kind, &e->folds[i], true, k, &rows[2 * n * i + n + k]);
 		}
 	pool_play(rows, all);
-	printf("\nSharing %s, %s%s: recordings left out, %d mixes each. qos, tenants drawn with "
-	       "replacement from this recording.\n%s%s%s\n",
-	       kind->sharing, kind->move[0] ? "moves " : "nobody moves", kind->move,
-	       e->options.seeds, e->key ? "value: of " : "No value was chosen.",
-	       e->key ? e->key : "",
-	       e->key ? ", chosen with the mixes of the other recordings" : "");
-	printf("%-40s %7s %-7s ", "recording", "windows", "value");
-	pool_print_head("policy");
+	kind->has_folds = true;
 	for (int i = 0; i < e->n_folds; i++) {
 		struct pool_row *others = &rows[i * 2 * n], *own = others + n;
 		int chosen = n > 1 ? choose(e, others) : 0;
-		struct pool_figures f = pool_figures_of(&own[chosen], 0, own[chosen].n_runs);
 
-		printf("%-40s %7d %-7s ", e->folds[i].name, e->folds[i].windows,
-		       e->key ? e->candidates[chosen] : "-");
-		pool_print_figures("qos", "all", &f);
+		kind->folds.chosen[i] = chosen;
+		kind->folds.figures[i] = pool_figures_of(&own[chosen], 0, own[chosen].n_runs);
 	}
 	for (int i = 0; i < all; i++) {
 		free((void *)(uintptr_t)rows[i].scenario);
@@ -103,10 +100,11 @@ static int find_tenant(const struct scenario *scenario, const char *name)
 	return -1;
 }
 
+/* Recordings whose names begin with the same 39 characters are left out together. */
 static struct fold *find_fold(struct evaluation *e, const char *name)
 {
 	for (int i = 0; i < e->n_folds; i++)
-		if (strcmp(e->folds[i].name, name) == 0)
+		if (strncmp(e->folds[i].name, name, sizeof(e->folds[0].name) - 1) == 0)
 			return &e->folds[i];
 	if (e->n_folds == FOLDS_MAX)
 		pool_die("windows.csv: too many recordings");
@@ -156,11 +154,6 @@ static FILE *create(const struct evaluation *e, const char *name)
 	return file;
 }
 
-static const char *name_row(const struct evaluation *e, int row)
-{
-	return row < e->n_policies ? e->policies[row] : extra_names[row - e->n_policies];
-}
-
 static void write_runs(const struct evaluation *e)
 {
 	const struct summary_field *field;
@@ -175,7 +168,7 @@ static void write_runs(const struct evaluation *e)
 				const struct kind *kind = &e->kinds[k];
 
 				fprintf(out, "\n%s,%s,%s,%d", kind->sharing,
-					kind->move[0] ? kind->move : "off", name_row(e, r),
+					kind->move[0] ? kind->move : "off", mixes_row_name(e, r),
 					e->options.first_seed + run);
 				for (size_t i = 0; (field = summary_field_at(i)); i++)
 					fprintf(out, ",%.9g",
@@ -193,13 +186,14 @@ static void write_short(const struct evaluation *e, const struct kind *kind, con
 	FILE *out = create(e, name);
 
 	for (int i = 0; i < kind->rows[e->qos].n_runs; i++) {
-		int best = best_in(e, kind, i, true);
-		bool less = best >= 0 && sold_in(kind, e->qos, i) < 0.8 * sold_in(kind, best, i);
+		int best = mixes_best(e, kind, i, true);
+		bool less =
+			best >= 0 && mixes_sold(kind, e->qos, i) < 0.8 * mixes_sold(kind, best, i);
 
-		if (!keeps(kind, e->qos, i))
+		if (!mixes_keeps(kind, e->qos, i))
 			fprintf(out, "%d qos\n", e->options.first_seed + i);
-		else if (less || !is_ahead(e, kind, i))
-			fprintf(out, "%d %s\n", e->options.first_seed + i, name_row(e, best));
+		else if (less || !mixes_is_ahead(e, kind, i))
+			fprintf(out, "%d %s\n", e->options.first_seed + i, mixes_row_name(e, best));
 	}
 	if (fclose(out) == EOF)
 		pool_die("the list of mixes cannot be written");
@@ -231,8 +225,7 @@ static void make_kind(struct evaluation *e, const char *sharing, const char *mov
 	if (!kind->rows)
 		pool_die("out of memory");
 	pool_set(kind->scenario, "host.sharing", sharing);
-	if (e->key)
-		pool_set(kind->scenario, e->key, e->candidates[0]);
+	set_candidate(e, kind->scenario, 0);
 	if (move[0] != '\0') {
 		pool_set(kind->scenario, "scenario.migrate", "on");
 		pool_set(kind->scenario, "scenario.migrate_blackout_s", BLACKOUT_S);
@@ -385,12 +378,14 @@ int main(int argc, char **argv)
 	set_up(&e);
 	play_kinds(&e);
 	for (int i = 0; i < e.n_kinds; i++)
-		print_kind(&e, &e.kinds[i]);
+		mixes_print_kind(&e, &e.kinds[i]);
 	for (int i = 0; i < e.n_kinds && e.options.folds; i++)
-		if (e.kinds[i].move[0] == '\0' || strcmp(e.kinds[i].move, "10") == 0)
-			print_folds(&e, &e.kinds[i]);
+		if (e.kinds[i].move[0] == '\0' || strcmp(e.kinds[i].move, "10") == 0) {
+			play_folds(&e, &e.kinds[i]);
+			mixes_print_folds(&e, &e.kinds[i]);
+		}
 	for (int i = 0; i < e.n_sharings; i++)
-		print_goals(&e, e.sharings[i]);
+		mixes_print_goals(&e, e.sharings[i]);
 	write_runs(&e);
 	for (int i = e.n_kinds; i-- > 0;)
 		if (e.kinds[i].move[0] == '\0' || strcmp(e.kinds[i].move, "10") == 0)

@@ -152,7 +152,6 @@ static int make_scenario(const struct simulate *simulate, const struct simulate_
 	scenario->floor_pct = gpu->floor_pct;
 	scenario->migrate = gpu->migrates;
 	scenario->remove_s = REMOVE_S;
-	scenario->sharing = gpu->sharing;
 	if (gpu->weights)
 		strcpy(scenario->discipline, "weight");
 	r = recording_tenants(gpu->recording, scenario, reterr);
@@ -160,6 +159,11 @@ static int make_scenario(const struct simulate *simulate, const struct simulate_
 		r = set_in_force(scenario, json_object_get(simulate->in_force, "params"), reterr);
 	if (r == 0 && which == SIMULATE_TRIAL)
 		r = set_options(simulate, scenario, reterr);
+	if (r == 0 && scenario->params.paper_mode && gpu->sharing == POLICY_SHARING_GUARANTEE)
+		return err_fail(reterr, EINVAL,
+				"GPU %s has sharing = guarantee: paper_mode cannot be simulated",
+				gpu->name);
+	scenario->sharing = gpu->sharing;
 	if (r == 0 && which != SIMULATE_MODEL && simulate->newcomers)
 		r = add_newcomers(simulate, newcomers, scenario, reterr);
 	return r == 0 ? scenario_check(scenario, reterr) : r;

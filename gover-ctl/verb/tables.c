@@ -36,14 +36,6 @@ static void gpu_count(const json_t *gpu, char text[WRITER_CELL_MAX])
 		 field_number(gpu, "max_vgpus"));
 }
 
-/* Hard caps are the default and not shown. */
-static void gpu_sharing(const json_t *gpu, char text[WRITER_CELL_MAX])
-{
-	const char *sharing = field_text(gpu, "sharing");
-
-	snprintf(text, WRITER_CELL_MAX, "%s", strcmp(sharing, "guarantee") == 0 ? sharing : "-");
-}
-
 static void gpu_telemetry(const json_t *gpu, char text[WRITER_CELL_MAX])
 {
 	char age[WRITER_SPAN_MAX];
@@ -68,7 +60,7 @@ static const struct writer_column gpu_columns[] = {
 	COLUMN("BACKEND", "backend", TEXT),
 	{.head = "MODE", .key = "mode", .format = WRITER_TEXT, .colour = gpu_mode_colour},
 	COLUMN("SELLING", "selling", TEXT),
-	{.head = "SHARING", .cell = gpu_sharing, .show = WRITER_IF_ANY},
+	COLUMN_IF(ANY, "SHARING", "sharing", TEXT),
 	{.head = "VGPUS", .cell = gpu_count},
 	COLUMN("BUSY%", "util_pct", TENTH),
 	COLUMN("MEAN%", "mean_util_pct", TENTH),

@@ -312,7 +312,7 @@ static double gpu_acting(const struct host_gpu *g)
 
 static double gpu_guarantees(const struct host_gpu *g)
 {
-	return gpu_wants_guarantees(&g->config);
+	return g->traits.guarantees;
 }
 
 static double gpu_selling(const struct host_gpu *g)

@@ -61,6 +61,8 @@ static int get_value(const struct config *config, const struct setting *key, cha
 		snprintf(text, VALUE_MAX, "%.17g", params.price_per_cap_hour);
 	if (r == 0 && strcmp(key->key, "penalty_per_broken_s") == 0)
 		snprintf(text, VALUE_MAX, "%.17g", params.penalty_per_broken_s);
+	if (r == 0 && strcmp(key->key, "price_per_move") == 0)
+		snprintf(text, VALUE_MAX, "%.17g", params.price_per_move);
 	return r;
 }
 

@@ -128,13 +128,13 @@ static int check_sharing(const struct config *config, struct err *reterr)
 		if (ops && !ops->set_sharing)
 			return err_fail(reterr, EINVAL,
 					"[gpu %s] sharing = guarantee: not possible with backend = "
-					"%s (allowed with this backend: hard)",
+					"%s (allowed with this backend: auto or hard)",
 					gpu->name, gpu->backend);
 		if (config->params.paper_mode)
 			return err_fail(reterr, EINVAL,
 					"[gpu %s] sharing = guarantee: not possible with [policy] "
 					"paper_mode = on, because the caps of the paper are hard "
-					"limits (allowed: hard)",
+					"limits (allowed: auto or hard)",
 					gpu->name);
 	}
 	return 0;

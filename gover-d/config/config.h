@@ -45,6 +45,7 @@ struct offer_config {
 	double flavor_target_fps, flavor_target_rate;
 	double price_per_cap_hour;   /* price of the whole GPU per hour */
 	double penalty_per_broken_s; /* penalty per second of broken time */
+	double price_per_move;	     /* cost of the migration of one vGPU */
 	int max_vgpus;		     /* limit of vGPUs on one GPU; default 16 */
 	int ttl_s;		     /* lifetime of an offer; default 60 */
 	int probation_s;	     /* length of the probation; default 30 */

@@ -52,7 +52,8 @@ static bool fits_discipline(const char *text)
 
 static bool fits_sharing(const char *text)
 {
-	return strcmp(text, "hard") == 0 || strcmp(text, "guarantee") == 0;
+	return strcmp(text, "auto") == 0 || strcmp(text, "hard") == 0 ||
+	       strcmp(text, "guarantee") == 0;
 }
 
 static bool fits_root(const char *text)
@@ -177,7 +178,7 @@ static const struct setting keys[] = {
 	TEXT(GPU(parent), 0, 63, "nothing, or the name of a GPU in class/mdev_bus", fits_parent),
 	TEXT(GPU(socket), 1, 99, "a path", NULL),
 	WORD(GPU(discipline), "fair, cap, guarantee, credit, vmcg, rr or fcfs", fits_discipline),
-	WORD(GPU(sharing), "hard or guarantee", fits_sharing),
+	WORD(GPU(sharing), "auto, hard or guarantee", fits_sharing),
 	INT(GPU(lease_ms), 0, 3600000, " ms, 0 for no lease"),
 	NUMBER(GPU(capacity_cores), 0.1, 1024, " cores"),
 	NUMBER(GPU(speed), 1, 100000, " times real time"),
@@ -197,6 +198,7 @@ static const struct setting keys[] = {
 	NUMBER(OFFER(flavor_target_rate), 0, 1000000, " units of work per second"),
 	PRICE(OFFER(price_per_cap_hour)),
 	PRICE(OFFER(penalty_per_broken_s)),
+	PRICE(OFFER(price_per_move)),
 	INT(OFFER(max_vgpus), 1, 256, " vGPUs"),
 	INT(OFFER(ttl_s), 1, 86400, " s"),
 	INT(OFFER(probation_s), 1, 86400, " s"),
@@ -264,7 +266,7 @@ void config_table_default_gpu(struct gpu_section *gpu, const char *name)
 		.gpu = {.backend = "auto",
 			.socket = COMPUTE_DEFAULT_SOCKET,
 			.discipline = "fair",
-			.sharing = "hard",
+			.sharing = "auto",
 			.lease_ms = 60000,
 			.capacity_cores = 1,
 			.speed = 1,
@@ -307,6 +309,7 @@ void config_default(struct config *config)
 			  .flavor_cap_pct = 50,
 			  .price_per_cap_hour = PRICE_UNSET,
 			  .penalty_per_broken_s = PRICE_UNSET,
+			  .price_per_move = PRICE_UNSET,
 			  .max_vgpus = 16,
 			  .ttl_s = 60,
 			  .probation_s = 30,
@@ -398,6 +401,8 @@ struct policy_params config_policy_params(const struct config *config)
 		params.price_per_cap_hour = config->offer.price_per_cap_hour;
 	if (config->offer.penalty_per_broken_s >= 0)
 		params.penalty_per_broken_s = config->offer.penalty_per_broken_s;
+	if (config->offer.price_per_move >= 0)
+		params.price_per_move = config->offer.price_per_move;
 	return params;
 }
 

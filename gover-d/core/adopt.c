@@ -390,6 +390,8 @@ int adopt_host(struct manager *m, struct contracts *contracts, struct instant no
 			continue;
 		gpu->mode = contracts->gpus[i].mode;
 		gpu->selling = contracts->gpus[i].selling;
+		moving_load(&gpu->view.moving, &contracts->gpus[i].migrations);
+		gpu->migrations_saved = moving_save(&gpu->view.moving);
 	}
 	for (size_t i = 0; i < contracts->n_vgpus; i++) {
 		int r = adopt_contract(m, &contracts->vgpus[i], now, reterr);

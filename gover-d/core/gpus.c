@@ -16,25 +16,36 @@
 #define REOPEN_NS    (10 * NS_PER_S) /* time between two attempts to open a GPU */
 
 /* Adds the GPU to the host and begins to open it. */
-static int begin_open(struct host *host, const struct gpu_section *section, bool dry_run,
+static int begin_open(struct host *host, const struct config *conf, int index, bool dry_run,
 		      struct err *reterr)
 {
+	const struct gpu_section *section = &conf->gpus[index];
 	struct host_gpu *gpu = &host->gpus[host->n_gpus];
 	struct gpu_config config = section->gpu;
 	struct err inner = {""};
 	int r;
 
 	config.dry_run = dry_run;
+	config.paper_mode = conf->params.paper_mode;
 	r = gpu_io_new(&config, &host->patience, &gpu->io, &inner);
 	if (r < 0)
 		return err_fail(reterr, -r, "GPU %s cannot be opened: %s", config.name, inner.msg);
 	gpu->config = section->gpu;
+	gpu->paper_mode = config.paper_mode;
 	gpu->mode = GPU_MODE_ACT;
 	gpu->selling = true;
 	/* until the GPU is open; no backend has smaller steps */
 	gpu->traits = (struct gpu_traits){.step_pct = 1, .floor_pct = 1};
 	host->n_gpus++;
 	return 0;
+}
+
+static void log_sharing(const struct host_gpu *gpu)
+{
+	const char *why = gpu_io_sharing_why(gpu->io);
+
+	log_notice("GPU %s: its sharing is %s%s%s", gpu->config.name,
+		   gpu->traits.guarantees ? "guarantee" : "hard", why[0] ? ": " : "", why);
 }
 
 /* Takes over the result of opening, see gpu_io_wait_open(). */
@@ -53,6 +64,7 @@ static int end_open(struct host_gpu *gpu, uint64_t until_ns, struct err *reterr)
 	gpu->open = true;
 	gpu_io_traits(gpu->io, &gpu->traits);
 	snprintf(gpu->config.backend, sizeof(gpu->config.backend), "%s", gpu_io_backend(gpu->io));
+	log_sharing(gpu);
 	return 0;
 }
 
@@ -80,7 +92,7 @@ int gpus_open(struct host *host, const struct config *config, bool dry_run, stru
 
 	/* Begin with all GPUs first, so that one that hangs does not delay the others. */
 	for (int i = 0; r >= 0 && i < config->n_gpus; i++)
-		r = begin_open(host, &config->gpus[i], dry_run, reterr);
+		r = begin_open(host, config, i, dry_run, reterr);
 	for (int i = 0; r >= 0 && i < host->n_gpus; i++) {
 		struct err err = {""};
 
@@ -106,7 +118,7 @@ int gpus_open_some(struct host *host, const struct config *config)
 	int failed = 0;
 
 	for (int i = 0; i < config->n_gpus; i++) {
-		if (begin_open(host, &config->gpus[i], /* dry_run= */ false, &err) == 0)
+		if (begin_open(host, config, i, /* dry_run= */ false, &err) == 0)
 			continue;
 		log_error("%s", err.msg);
 		failed++;
@@ -147,6 +159,27 @@ bool gpus_retry_open(struct host_gpu *gpu, struct instant now)
 	}
 	gpu->open_errno = r;
 	return r >= 0;
+}
+
+void gpus_follow_paper_mode(struct host_gpu *gpu, bool paper_mode)
+{
+	struct err err = {""};
+	int r;
+
+	if (!gpu->open || gpu->paper_mode == paper_mode || !gpu_chooses_sharing(&gpu->config))
+		return;
+	r = gpu_io_choose_sharing(gpu->io, paper_mode, &err);
+	if (r < 0 && r != gpu->sharing_errno)
+		log_error("GPU %s: its sharing cannot be changed: %s", gpu->config.name, err.msg);
+	gpu->sharing_errno = r;
+	if (r < 0)
+		return;
+	gpu->paper_mode = paper_mode;
+	gpu_io_traits(gpu->io, &gpu->traits);
+	/* A ceiling is written with guarantees only. */
+	for (struct vgpu *v = gpu->vgpus; v; v = v->next)
+		v->ceiling_pct = 0;
+	log_sharing(gpu);
 }
 
 void gpus_close(struct host *host)

@@ -22,6 +22,12 @@ void gpus_close(struct host *host);
  */
 bool gpus_retry_open(struct host_gpu *gpu, struct instant now);
 /*
+ * With sharing = auto: makes caps hard limits while @paper_mode is true. Call this function in each
+ * period; it does nothing unless @paper_mode has changed. After an error, the next call tries
+ * again.
+ */
+void gpus_follow_paper_mode(struct host_gpu *gpu, bool paper_mode);
+/*
  * Starts intel_gpu_top for an open GPU, if the configuration selects it. If the program cannot be
  * started, returns a negative errno, and gpus_dispatch_igt() tries again.
  */

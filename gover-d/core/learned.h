@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Keeps what policy qos has learned across a restart: what is known about migrations is part of the
+ * contracts file, and the past demands are read from the raw samples of the history.
+ */
+#ifndef GOVER_D_CORE_LEARNED_H
+#define GOVER_D_CORE_LEARNED_H
+
+#include "base/clock.h"
+
+struct manager;
+
+/*
+ * Reads the past demands of all vGPUs, if policy qos is in force. Call it once, after the vGPUs are
+ * adopted and before the first tick. Reading ends after LEARNED_READ_MS; the oldest demands are
+ * then left out. @now: the wall clock limits the rows that are read.
+ */
+#define LEARNED_READ_MS 500
+void learned_load(struct manager *manager, struct instant now);
+
+/* Requests a save if something was learned about migrations. Call it once a period. */
+void learned_tick(struct manager *manager);
+
+#endif

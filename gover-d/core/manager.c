@@ -18,6 +18,7 @@
 #include "gover-d/core/frames.h"
 #include "gover-d/core/gpus.h"
 #include "gover-d/core/history.h"
+#include "gover-d/core/learned.h"
 #include "gover-d/core/load.h"
 #include "gover-d/core/manager.h"
 #include "gover-d/core/round.h"
@@ -413,6 +414,7 @@ int manager_start(struct manager *m, struct err *reterr)
 	if (r >= 0) {
 		tallies_load(m);
 		promises_resume(m);
+		learned_load(m, clock_now());
 	}
 	for (int i = 0; r >= 0 && i < m->host.n_gpus; i++)
 		adopt_caps(m, &m->host.gpus[i], clock_now());

@@ -16,6 +16,7 @@
 #include "gover-d/core/external-change.h"
 #include "gover-d/core/frames.h"
 #include "gover-d/core/gpus.h"
+#include "gover-d/core/learned.h"
 #include "gover-d/core/ledger.h"
 #include "gover-d/core/notify.h"
 #include "gover-d/core/promises.h"
@@ -131,7 +132,8 @@ static void sample_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vg
 		vgpu->cap_read_ns = now.mono_ns;
 	}
 	monitor_sample(&vgpu->monitor, error, &reading, frames_of(&m->frames, gpu, vgpu),
-		       round_period_s(m, gpu), &vgpu->row);
+		       round_period_s(m, gpu), gpu->config.speed > 0 ? gpu->config.speed : 1,
+		       &vgpu->row);
 	if (vgpu->row.gone)
 		frames_forget(&m->frames, vgpu->contract.id);
 }
@@ -444,6 +446,7 @@ static void act_on_gpus(struct manager *m, bool gap, struct instant now)
 		struct host_gpu *gpu = &m->host.gpus[i];
 
 		retry_open(m, gpu, now);
+		gpus_follow_paper_mode(gpu, m->config.params.paper_mode);
 		late[i] = take_late_sweep(m, gpu);
 		started[i] = !late[i] && start_sweep(m, gpu, now);
 	}
@@ -503,6 +506,7 @@ void tick_run(struct manager *m, struct instant now, bool gap)
 	for (int i = 0; i < m->host.n_gpus; i++)
 		account_gpu(m, &m->host.gpus[i], m->round, now);
 	ledger_tick(m, now);
+	learned_tick(m);
 	frames_scan(&m->frames, now);
 	tick_alerts_host(m, now);
 	notify_tick(m, now);

@@ -16,6 +16,7 @@
 #include "gpu/io.h"
 #include "monitor/monitor.h"
 #include "policy/policy.h"
+#include "policy/qos/moving.h"
 #include "policy/promise/promise.h"
 
 #define GPUS_MAX    64
@@ -100,6 +101,8 @@ struct host_gpu {
 	uint64_t open_retry_ns; /* time of the next attempt, after an error */
 	struct igt *igt;	/* reader of intel_gpu_top; NULL: not used for this GPU */
 	struct gpu_traits traits;
+	bool paper_mode;    /* [policy] paper_mode when sharing = auto selected last */
+	int sharing_errno;  /* negative errno of the last attempt to select; logged once */
 	int sharing_result; /* of the last sweep that listed; the same result is logged once */
 	enum gpu_mode mode; /* set with PATCH /v1/gpus/{name} */
 	bool selling;
@@ -107,6 +110,8 @@ struct host_gpu {
 	int n_vgpus;
 	/* input and output of the policy; policy.h lists the members that persist between ticks */
 	struct policy_gpu view;
+	/* part of view.moving for which the last save was requested */
+	struct moving_estimate migrations_saved;
 	struct promise_gpu promise;
 	int list_errno; /* negative errno of the last listing; the same error is logged once */
 	/* listed vGPUs that cannot be adopted; each is logged once */

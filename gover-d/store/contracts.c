@@ -35,14 +35,17 @@ static const struct {
 	{"settings", 6}, {"silences", 6}, {"acks", 6},	{"withdrawn", 6},
 };
 
-#define OPERATOR_SINCE 6 /* first version with the operator's state */
-#define REMOVING_SINCE 6 /* first version with "removing" in the entry of a vGPU */
+#define OPERATOR_SINCE	 6 /* first version with the operator's state */
+#define REMOVING_SINCE	 6 /* first version with "removing" in the entry of a vGPU */
+#define MIGRATIONS_SINCE 8 /* first version with "migrations" in the entry of a GPU */
 
 /* Returns the version of the format, which grows with each new member or field of a contract. */
 static int contracts_version(void)
 {
 	int version = contract_file_version();
 
+	if (version < MIGRATIONS_SINCE)
+		version = MIGRATIONS_SINCE;
 	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
 		if (members[i].since_version > version)
 			version = members[i].since_version;
@@ -55,6 +58,12 @@ static json_t *encode_ids(const struct db_last_ids *ids)
 			 (json_int_t)ids->alert, "offer", (json_int_t)ids->offer);
 }
 
+static json_t *encode_migrations(const struct moving_estimate *migrations)
+{
+	return json_pack("{s:b, s:i, s:f}", "unanswered", migrations->unanswered, "answered",
+			 migrations->answered, "delay_s", migrations->delay_s);
+}
+
 static json_t *encode_gpus(const struct contracts *contracts)
 {
 	json_t *gpus = json_array();
@@ -62,9 +71,11 @@ static json_t *encode_gpus(const struct contracts *contracts)
 	for (int i = 0; gpus && i < contracts->n_gpus; i++) {
 		const struct contracts_gpu *gpu = &contracts->gpus[i];
 
-		if (json_array_append_new(gpus, json_pack("{s:s, s:s, s:b}", "name", gpu->name,
+		if (json_array_append_new(gpus, json_pack("{s:s, s:s, s:b, s:o}", "name", gpu->name,
 							  "mode", gpu_mode_name(gpu->mode),
-							  "selling", gpu->selling)) == 0)
+							  "selling", gpu->selling, "migrations",
+							  encode_migrations(&gpu->migrations))) ==
+		    0)
 			continue;
 		json_decref(gpus);
 		return NULL;
@@ -137,6 +148,7 @@ int contracts_collect(const struct host *host, struct contracts *ret_contracts)
 		memcpy(entry->name, gpu->config.name, sizeof(entry->name));
 		entry->mode = gpu->mode;
 		entry->selling = gpu->selling;
+		entry->migrations = moving_save(&gpu->view.moving);
 		for (const struct vgpu *v = gpu->vgpus; v; v = v->next)
 			contracts.vgpus[contracts.n_vgpus++] = (struct contract_entry){
 				.contract = copy_of(&v->contract),
@@ -209,6 +221,18 @@ static const struct json_decode_field gpu_fields[] = {
 };
 #define GPU_ALL ((1U << 3) - 1)
 
+#define MIGRATIONS_AT(member) offsetof(struct moving_estimate, member)
+#define ANSWERED_MAX	      1000000
+#define DELAY_MAX_S	      1e9
+
+static const struct json_decode_field migrations_fields[] = {
+	{"unanswered", JSON_DECODE_SWITCH, 0, 0, MIGRATIONS_AT(unanswered), 1 << 0},
+	{"answered", JSON_DECODE_WHOLE, 0, ANSWERED_MAX, MIGRATIONS_AT(answered), 1 << 1},
+	{"delay_s", JSON_DECODE_NUMBER, 0, DELAY_MAX_S, MIGRATIONS_AT(delay_s), 1 << 2},
+	{.name = NULL},
+};
+#define MIGRATIONS_ALL ((1U << 3) - 1)
+
 #define IDS_AT(member) offsetof(struct db_last_ids, member)
 
 static const struct json_decode_field ids_fields[] = {
@@ -265,12 +289,35 @@ static int decode_vgpu(json_t *object, int version, struct contract_entry *entry
 	return 0;
 }
 
-static int decode_gpu(json_t *object, struct contracts_gpu *gpu, struct err *reterr)
+/* Removes the member "migrations" from @object. */
+static int take_migrations(json_t *object, struct moving_estimate *ret_migrations,
+			   struct err *reterr)
 {
-	struct gpu_record record = {.selling = false};
+	json_t *value = json_object_get(object, "migrations");
+	struct err inner = {""};
 	unsigned int bits;
 	int r;
 
+	if (!json_is_object(value))
+		return err_fail(reterr, EINVAL, "migrations: required (allowed: an object)");
+	r = json_decode_object(value, migrations_fields, MIGRATIONS_ALL, MIGRATIONS_ALL,
+			       ret_migrations, &bits, &inner);
+	if (r < 0)
+		return err_fail(reterr, -r, "migrations: %s", inner.msg);
+	(void)json_object_del(object, "migrations");
+	return 0;
+}
+
+static int decode_gpu(json_t *object, int version, struct contracts_gpu *gpu, struct err *reterr)
+{
+	struct gpu_record record = {.selling = false};
+	unsigned int bits;
+	int r = 0;
+
+	if (version >= MIGRATIONS_SINCE)
+		r = take_migrations(object, &gpu->migrations, reterr);
+	if (r < 0)
+		return r;
 	r = json_decode_object(object, gpu_fields, GPU_ALL, GPU_ALL, &record, &bits, reterr);
 	if (r < 0)
 		return r;
@@ -373,8 +420,8 @@ static int decode(json_t *root, struct contracts *contracts, struct err *reterr)
 	if (!contracts->vgpus)
 		return err_fail(reterr, ENOMEM, "no memory");
 	for (size_t i = 0; i < json_array_size(gpus); i++) {
-		r = decode_gpu(json_array_get(gpus, i), &contracts->gpus[contracts->n_gpus++],
-			       &inner);
+		r = decode_gpu(json_array_get(gpus, i), version,
+			       &contracts->gpus[contracts->n_gpus++], &inner);
 		if (r < 0)
 			return err_fail(reterr, -r, "gpus: element %zu: %s", i, inner.msg);
 	}

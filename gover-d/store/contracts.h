@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The contracts file: contracts, operator holds, GPU modes and the operator's state in one JSON
- * file that is replaced atomically. It is not part of the database, so that nothing that a client
- * has changed is lost if the database is lost.
+ * The contracts file: contracts, operator holds, GPU modes, what the policy has learned about
+ * migrations, and the operator's state in one JSON file that is replaced atomically. It is not part
+ * of the database, so that nothing that a client has changed is lost if the database is lost.
  */
 #ifndef GOVER_D_STORE_CONTRACTS_H
 #define GOVER_D_STORE_CONTRACTS_H
@@ -10,6 +10,7 @@
 #include "db/db.h"
 #include "gover-d/model/host.h"
 #include "gover-d/store/operator-state.h"
+#include "policy/qos/moving.h"
 
 /* The head of the contracts file. */
 struct contracts_head {
@@ -37,6 +38,7 @@ struct contracts {
 		char name[ID_MAX];
 		enum gpu_mode mode;
 		bool selling;
+		struct moving_estimate migrations; /* all 0: the file contains none */
 	} gpus[GPUS_MAX];
 	int n_gpus;
 	/* owned; NULL: an earlier release wrote the file, which contains no such state */

@@ -6,7 +6,6 @@
  */
 #include <linux/ktime.h>
 #include <linux/minmax.h>
-#include <linux/string.h>
 
 #include "gpu.h"
 
@@ -119,20 +118,9 @@ const char *gpu_sharing(struct gpu *gpu)
 	return word;
 }
 
-static const struct sched_discipline *find_sharing(const char *word)
-{
-	const struct sched_discipline *discipline;
-
-	for (discipline = sched_disciplines; discipline->name; discipline++) {
-		if (discipline->sharing && sysfs_streq(word, discipline->sharing))
-			return discipline;
-	}
-	return NULL;
-}
-
 int gpu_set_sharing(struct gpu *gpu, const char *word)
 {
-	const struct sched_discipline *discipline = find_sharing(word);
+	const struct sched_discipline *discipline = sched_sharing_find(word);
 
 	if (!discipline)
 		return -EINVAL;
@@ -200,7 +188,7 @@ void gpu_read(struct vgpu *vgpu, struct vgpu_state *ret_state)
 	*ret_state = (struct vgpu_state){
 		.cap_pct = vgpu->sched.next_cap_pct,
 		.initial_cap_pct = vgpu->sched.initial_cap_pct,
-		.ceiling_pct = vgpu->sched.ceiling_pct,
+		.ceiling_pct = vgpu->sched.next_ceiling_pct,
 		.load_pct = vgpu->load_pct,
 		.lease_ns = vgpu->sched.lease_ns,
 		.busy_ns = vgpu->sched.busy_ns,

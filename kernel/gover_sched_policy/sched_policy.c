@@ -163,7 +163,7 @@ void intel_vgpu_read_sched(struct intel_vgpu *vgpu, struct intel_vgpu_sched_stat
 	*ret_state = (struct intel_vgpu_sched_state){
 		.cap_pct = v->sched.next_cap_pct,
 		.initial_cap_pct = v->sched.initial_cap_pct,
-		.ceiling_pct = v->sched.ceiling_pct,
+		.ceiling_pct = v->sched.next_ceiling_pct,
 		.lease_ns = v->sched.lease_ns,
 		.busy_ns = v->sched.busy_ns,
 		.sched_ns = sched_allotted_ns(&v->sched, now_ns),
@@ -237,22 +237,11 @@ const char *intel_gvt_sharing(struct intel_gvt *gvt)
 	return word;
 }
 
-static const struct sched_discipline *find_sharing(const char *word)
-{
-	const struct sched_discipline *discipline;
-
-	for (discipline = sched_disciplines; discipline->name; discipline++) {
-		if (discipline->sharing && sysfs_streq(word, discipline->sharing))
-			return discipline;
-	}
-	return NULL;
-}
-
 /* Time up to now is charged in the previous discipline, also of workloads in flight. */
 int intel_gvt_set_sharing(struct intel_gvt *gvt, const char *word)
 {
 	struct gvt_sched_data *data = gvt->scheduler.sched_data;
-	const struct sched_discipline *discipline = find_sharing(word);
+	const struct sched_discipline *discipline = sched_sharing_find(word);
 
 	if (!discipline)
 		return -EINVAL;

@@ -193,6 +193,7 @@ const struct fps_totals *fps_bpf_totals(struct fps_bpf *bpf, const char *id)
 	if (!known)
 		return NULL;
 	watch = *known;
+	watch->totals.at_ns = clock_now().mono_ns;
 	row_read(bpf, watch->row, &now);
 	before = watch->totals.frames;
 	watch->totals.frames = now.frames - watch->base.frames;
@@ -201,10 +202,10 @@ const struct fps_totals *fps_bpf_totals(struct fps_bpf *bpf, const char *id)
 	watch->totals.open = now.threads > 0 ? (int)now.threads : 0;
 	if (now.last_ns > watch->base.last_ns)
 		watch->totals.newest_ns = now.last_ns;
-	watch->totals.begun = fps_phase_take(&watch->phase, watch->totals.frames - before,
-					     watch->totals.newest_ns, clock_now().mono_ns);
+	watch->totals.partial_frames = fps_phase_take(&watch->phase, watch->totals.frames - before,
+						      watch->totals.newest_ns, watch->totals.at_ns);
 	if (watch->totals.open == 0) {
-		watch->totals.begun = 0;
+		watch->totals.partial_frames = 0;
 		watch->phase = (struct fps_phase){0}; /* the next frame is of another program */
 	}
 	if (now.longest_gap_ns > watch->base.longest_gap_ns)

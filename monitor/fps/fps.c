@@ -393,8 +393,10 @@ void fps_hub_collect(struct fps_hub *hub)
 
 	accept_all(hub); /* also finds out that no connection waits */
 	end_clients(hub, now_ns);
-	for (size_t i = 0; i < hub->vgpus.n; i++)
-		hub->vgpus.list[i]->totals.begun = 0;
+	for (size_t i = 0; i < hub->vgpus.n; i++) {
+		hub->vgpus.list[i]->totals.at_ns = now_ns;
+		hub->vgpus.list[i]->totals.partial_frames = 0;
+	}
 	for (size_t i = hub->n_clients; i-- > 0;) {
 		struct client *client = hub->clients[i];
 
@@ -404,7 +406,8 @@ void fps_hub_collect(struct fps_hub *hub)
 			client_send_limit(client);
 			client_count(client, now_ns);
 			if (client->vgpu)
-				client->vgpu->totals.begun += client->reading.begun;
+				client->vgpu->totals.partial_frames +=
+					client->reading.partial_frames;
 		} else if (now_ns > client->since_ns + HELLO_WITHIN_NS) {
 			client_refuse(hub, client);
 		}

@@ -106,8 +106,8 @@ void fps_reading_take(struct fps_reading *reading, const struct fps_page *page, 
 		add(totals, &reading->counted, &now, reading->at_ns, now_ns);
 		frames = now.frames - reading->counted.frames;
 	}
-	reading->begun = fps_phase_take(&reading->phase, frames,
-					newest_frame_ns(&now, reading->at_ns, now_ns), now_ns);
+	reading->partial_frames = fps_phase_take(
+		&reading->phase, frames, newest_frame_ns(&now, reading->at_ns, now_ns), now_ns);
 	reading->counted = now;
 	reading->at_ns = now_ns;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The phase of a program: the part of its next frame that has passed, judged by the mean time
- * between its newest frames. With it, a frame rate over a short time is not wrong by a whole frame.
+ * The part of a program's next frame that has passed, judged by the mean time between its newest
+ * frames. With it, a frame rate over a short time is not wrong by a whole frame.
  * Pure functions: time is a parameter.
  */
 #ifndef MONITOR_FPS_PHASE_H

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "policy/qos/demand.h"
+#include "policy/qos/moving.h"
 #include "policy/rate.h"
 #include "policy/signal.h"
 
@@ -14,6 +15,7 @@
 #define PROBE 3.0
 
 #define COLD_S	       15    /* seconds for which a new vGPU is cold */
+#define COLD_MOVING_S  1     /* the same, if vGPUs are known to be migrated */
 #define CENSORED_UTIL  0.97  /* at this use of the cap and above, the demand is unknown */
 #define FADING	       0.998 /* old counts of a level are multiplied by this in each second */
 #define TO_CONTRACT    0.05  /* assumed transitions to the contract, in addition to those seen */
@@ -21,8 +23,6 @@
 #define MARGIN_MISSES  0.01 /* accepted fraction of the time with a demand above need_pct */
 #define MARGIN_MIN     0.3
 #define BARE_TOLERANCE 0.98 /* without frames: fraction of the demand that must be served */
-#define UNSEEN_BARE    4    /* without frames: number of assumed seconds with an unseen demand */
-#define UNSEEN_GROWTH  1.5  /* with frames: assumed unseen demand / largest measured demand */
 
 #define COST_S		   3.0 /* the GPU time of a frame is a mean over about this time */
 #define SETTLE_S	   3 /* time after which a new GPU time of a frame is sufficiently exact */
@@ -221,6 +221,12 @@ static int whole_tolerated_pct(const struct policy_vgpu *vgpu, double pct)
 	return (int)ceil(demand_tolerance(vgpu) * pct - ROUNDING_PCT);
 }
 
+/* A wrong guess about a new vGPU costs less if the vGPU can be migrated. */
+static double cold_s(const struct policy_gpu *gpu)
+{
+	return moving_is_known(gpu) ? COLD_MOVING_S : COLD_S;
+}
+
 static void learn_margin(struct policy_demand *demand, double tolerance, double period_s)
 {
 	bool missed = tolerance * demand->now_pct > demand->need_pct;
@@ -232,16 +238,17 @@ static void learn_margin(struct policy_demand *demand, double tolerance, double 
 
 /* Counts a transition between the largest measured demands of two seconds. Seconds with estimated
  * demands only are skipped. A period of more than one second is counted once. */
-static void count_transition(struct policy_demand *demand, int seconds, bool first)
+static void count_transition(struct policy_demand *demand, int seconds)
 {
 	float *follows = demand->follows[demand->counted_level];
 
-	if (!first) {
+	if (demand->counted) {
 		for (int i = 0; i < POLICY_LEVELS; i++)
 			follows[i] *= (float)pow(FADING, seconds);
 		follows[demand->level] += 1;
 	}
 	demand->counted_level = demand->level;
+	demand->counted = true;
 }
 
 static void add_to_ring(struct policy_demand *demand, int whole_pct)
@@ -253,14 +260,14 @@ static void add_to_ring(struct policy_demand *demand, int whole_pct)
 }
 
 /* Ends the present second. A period of several seconds ends them all. */
-static void end_second(const struct policy_vgpu *vgpu, struct policy_demand *demand, bool first)
+static void end_second(const struct policy_vgpu *vgpu, struct policy_demand *demand)
 {
 	int seconds = (int)((double)demand->second_s + ROUNDING_S);
 
 	if (seconds < 1)
 		return;
 	if (demand->second_seen)
-		count_transition(demand, seconds, first);
+		count_transition(demand, seconds);
 	for (int i = 0; i < seconds && i < POLICY_DEMAND_WINDOW; i++)
 		add_to_ring(demand, whole_tolerated_pct(vgpu, (double)demand->second_lately_pct));
 	demand->second_s -= (float)seconds;
@@ -271,7 +278,6 @@ static void end_second(const struct policy_vgpu *vgpu, struct policy_demand *dem
 void demand_learn(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu)
 {
 	struct policy_demand *demand = &vgpu->track->demand;
-	bool first = demand->ring_fill == 0;
 	double pct, lately_pct;
 
 	learn_cost(gpu, vgpu);
@@ -295,13 +301,12 @@ void demand_learn(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu)
 	if (demand->known)
 		learn_margin(demand, demand_tolerance(vgpu), gpu->period_s);
 	demand->age_s += (float)gpu->period_s;
-	demand->known =
-		demand->known || gpu->migrates || (double)demand->age_s >= COLD_S - ROUNDING_S;
+	demand->known = demand->known || (double)demand->age_s >= cold_s(gpu) - ROUNDING_S;
 	if (gpu->clock > 0)
 		lately_pct *= gpu->clock;
 	demand->second_lately_pct = fmaxf(demand->second_lately_pct, (float)lately_pct);
 	demand->second_s += (float)gpu->period_s;
-	end_second(vgpu, demand, first);
+	end_second(vgpu, demand);
 }
 
 double demand_now_pct(const struct policy_vgpu *vgpu)
@@ -397,30 +402,17 @@ void demand_note_need(const struct policy_vgpu *vgpu, double need_pct)
 	vgpu->track->demand.need_pct = (float)need_pct;
 }
 
-/* Returns the demand assumed for periods that were not seen yet. Without frames, this is the
- * contract, because the vGPU may have been idle so far. */
-static double unseen_pct(const struct policy_vgpu *vgpu)
-{
-	if (vgpu->terms.target_fps <= 0 || !vgpu->fps_valid)
-		return contract_pct(vgpu);
-	return fmin(UNSEEN_GROWTH * demand_peak_pct(vgpu), contract_pct(vgpu));
-}
-
-void demand_distribution(const struct policy_vgpu *vgpu, bool assume_unseen, double ret_share[101])
+void demand_distribution(const struct policy_vgpu *vgpu, double ret_share[101])
 {
 	const struct policy_demand *demand = &vgpu->track->demand;
-	bool draws = vgpu->terms.target_fps > 0 && vgpu->fps_valid;
-	int unseen = !assume_unseen ? 0 : draws ? 1 : UNSEEN_BARE;
-	double periods = demand->ring_fill + unseen;
 
 	memset(ret_share, 0, 101 * sizeof(*ret_share));
-	if (!demand->known) {
+	if (!demand->known || demand->ring_fill == 0) {
 		ret_share[whole_tolerated_pct(vgpu, contract_pct(vgpu))] = 1;
 		return;
 	}
 	for (int i = 0; i < demand->ring_fill; i++)
 		ret_share[demand->ring_pct[i]] += 1;
-	ret_share[whole_tolerated_pct(vgpu, unseen_pct(vgpu))] += unseen;
 	for (int i = 0; i <= 100; i++)
-		ret_share[i] /= periods;
+		ret_share[i] /= demand->ring_fill;
 }

@@ -19,8 +19,8 @@
  * cap is below the contract, the demand is only estimated and no transition is counted. An
  * estimated demand is never below the load.
  *
- * A new vGPU is cold: its demand may become its contract. It is cold for one period if
- * gpu->migrates is true, and for 15 seconds otherwise.
+ * A new vGPU is cold: its demand may become its contract. It is cold for one second if
+ * vGPUs are known to be migrated (moving.h), and for 15 seconds otherwise.
  */
 void demand_learn(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu);
 
@@ -58,9 +58,7 @@ void demand_note_need(const struct policy_vgpu *vgpu, double need_pct);
  * Computes for each demand, in whole percent of the GPU, the fraction of the last
  * POLICY_DEMAND_WINDOW seconds with this demand as the largest one. The contract is taken as the
  * demand of all seconds if the vGPU is cold, and of each second in which it used its whole cap.
- * @assume_unseen adds seconds with a demand that was not seen yet: the contract, or with frames 1.5
- * times the largest measured demand.
  */
-void demand_distribution(const struct policy_vgpu *vgpu, bool assume_unseen, double ret_share[101]);
+void demand_distribution(const struct policy_vgpu *vgpu, double ret_share[101]);
 
 #endif

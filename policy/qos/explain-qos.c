@@ -77,13 +77,18 @@ void explain_profit(const struct policy_params *params, const struct policy_gpu 
 	reason_add_number(decision, "broken_s", profit->broken_s);
 	reason_add_number(decision, "penalty_per_hour", profit->penalty);
 	reason_add_number(decision, "profit_per_hour", profit->expected);
-	reason_add_text(
-		decision,
-		"One more contract of %d %% earns %.3g per hour and fits with a "
-		"probability of %.1f %%; broken time and migrations are expected to cost "
-		"%.3g: the expected profit is %.3g. If it must stay, %.2g %% of the time of all "
-		"vGPUs may be broken (limit %.4g %%). %d %% can be funded now",
-		gpu->flavor.initial_cap_pct, profit->price, 100 * (1 - profit->misfit),
-		profit->penalty, profit->expected, 100 * profit->risk, params->sale_risk_pct,
-		fund->cap_pct);
+	reason_add_text(decision, "One more contract of %d %% earns %.3g per hour",
+			gpu->flavor.initial_cap_pct, profit->price);
+	if (profit->trust > 0)
+		reason_add_text(decision, " and fits with a probability of %.1f %%",
+				100 * (1 - profit->misfit));
+	reason_add_text(decision,
+			"; broken time and migrations are expected to cost %.3g: the expected "
+			"profit is %.3g",
+			profit->penalty, profit->expected);
+	if (profit->trust < 1)
+		reason_add_text(decision,
+				"; %.2g %% of the time of all vGPUs may be broken (limit %.4g %%)",
+				100 * profit->risk, params->sale_risk_pct);
+	reason_add_text(decision, ". %d %% can be funded now", fund->cap_pct);
 }

@@ -106,8 +106,11 @@ static void store(struct policy_gpu *gpu, struct policy_vgpu *vgpu, unsigned int
 {
 	struct policy_past *past = &vgpu->track->past;
 	int pct = tolerated_pct(vgpu);
+	/* Neither a hold nor an unknown demand is a rise that was seen. */
+	bool seen = !vgpu->held && vgpu->track->demand.source != POLICY_DEMAND_PROBED;
 
-	learn_rise(gpu, vgpu, pct);
+	if (seen)
+		learn_rise(gpu, vgpu, pct);
 	if (past->slots == 0)
 		before = slot - 1;
 	/* A period may be longer than a slot: it fills several slots. */
@@ -119,7 +122,8 @@ static void store(struct policy_gpu *gpu, struct policy_vgpu *vgpu, unsigned int
 		past->pct[i % POLICY_PAST_SLOTS] = (unsigned char)pct;
 	past->pct[slot % POLICY_PAST_SLOTS] =
 		(unsigned char)max_int(past->pct[slot % POLICY_PAST_SLOTS], pct);
-	past->peak_pct = (unsigned char)max_int(past->peak_pct, pct);
+	if (seen)
+		past->peak_pct = (unsigned char)max_int(past->peak_pct, pct);
 	past->seen_s += gpu->period_s;
 }
 

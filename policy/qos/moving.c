@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* A call begins without a known delay, so the first one is pending for PATIENCE_MAX_S. */
+/* The delay is unknown before the first answer. Until then, a naming times out after
+ * PATIENCE_MAX_S. */
 #include <math.h>
 
 #include "base/id.h"
+#include "base/number.h"
 #include "policy/qos/moving.h"
 
-#define TRUST_AT_FIRST 0.1
-#define DELAY_AT_FIRST 10 /* seconds */
-#define PATIENCE       3  /* a call is not answered after this multiple of the delay */
+#define TRUST_AT_FIRST 0.1 /* weighs as much as one naming */
+#define DELAY_AT_FIRST 10  /* seconds */
+#define PATIENCE       3   /* a naming times out after this multiple of the delay */
 #define PATIENCE_MIN_S 60
 #define PATIENCE_MAX_S 180
-#define NEWEST_WEIGHT  0.3 /* weight of the newest delay in the estimate */
+#define FORGET_S       (2 * PATIENCE_MAX_S) /* a later departure has other causes */
+#define NEWEST_WEIGHT  0.3		    /* weight of the newest delay in the estimate */
 #define ANSWERED_MAX   1000
 
 static bool is_present(const struct policy_gpu *gpu, uint64_t hash)
@@ -36,30 +39,57 @@ static double patience_s(const struct policy_moving *moving)
 	return fmin(fmax(PATIENCE * moving->delay_s, PATIENCE_MIN_S), PATIENCE_MAX_S);
 }
 
-static void note_answer(struct policy_moving *moving)
+/* A departure after the patience shows that vGPUs are migrated, but not that they are migrated in
+ * time. */
+static void record_answer(struct policy_moving *moving, double waits_s)
 {
 	double weight = moving->delay_s > 0 ? NEWEST_WEIGHT : 1;
 
-	moving->delay_s += weight * (moving->waits_s - moving->delay_s);
-	moving->nobody = false;
-	if (moving->answered < ANSWERED_MAX)
+	if (waits_s <= patience_s(moving) && moving->answered < ANSWERED_MAX)
 		moving->answered++;
-	moving->asked = 0;
+	moving->delay_s += weight * (waits_s - moving->delay_s);
+	moving->unanswered = false;
 }
 
-/* The call stays pending, because a late departure is evidence too. */
-static void note_silence(struct policy_moving *moving)
+static void record_timeout(struct policy_moving *moving)
 {
-	moving->nobody = true;
+	moving->unanswered = true;
 	moving->answered = 0;
 }
 
-static void call(struct policy_moving *moving, uint64_t hash)
+/* Replaces the oldest naming if all are in use. */
+static void name(struct policy_moving *moving, uint64_t hash)
 {
-	if (moving->asked == hash)
+	struct policy_naming *slot = &moving->namings[0];
+
+	for (int i = 0; i < POLICY_NAMINGS_MAX; i++) {
+		struct policy_naming *naming = &moving->namings[i];
+
+		if (naming->vgpu == hash)
+			return;
+		if (slot->vgpu && (!naming->vgpu || naming->waits_s > slot->waits_s))
+			slot = naming;
+	}
+	*slot = (struct policy_naming){.vgpu = hash};
+}
+
+static void learn_naming(struct policy_gpu *gpu, struct policy_naming *naming)
+{
+	struct policy_moving *moving = &gpu->moving;
+	double before_s = naming->waits_s;
+
+	if (!naming->vgpu)
 		return;
-	moving->asked = hash;
-	moving->waits_s = 0;
+	naming->waits_s += gpu->period_s;
+	if (!is_present(gpu, naming->vgpu)) {
+		record_answer(moving, naming->waits_s);
+		naming->vgpu = 0;
+		return;
+	}
+	if (before_s <= patience_s(moving) && naming->waits_s > patience_s(moving))
+		record_timeout(moving);
+	if (naming->waits_s > FORGET_S)
+		naming->vgpu = 0;
 }
 
 void moving_learn(struct policy_gpu *gpu)
@@ -67,32 +97,53 @@ void moving_learn(struct policy_gpu *gpu)
 	struct policy_moving *moving = &gpu->moving;
 	uint64_t newcomer = find_newcomer(gpu);
 
+	if (!gpu->migrates) {
+		*moving = (struct policy_moving){.newcomer = newcomer};
+		return;
+	}
 	/* An offer that is live after the probation has failed (offer_is_live()). */
 	if (moving->newcomer && !newcomer && gpu->offered && is_present(gpu, moving->newcomer))
-		call(moving, moving->newcomer);
+		name(moving, moving->newcomer);
 	moving->newcomer = newcomer;
-	if (!moving->asked)
-		return;
-	moving->waits_s += gpu->period_s;
-	if (!is_present(gpu, moving->asked))
-		note_answer(moving);
-	else if (moving->waits_s > patience_s(moving))
-		note_silence(moving);
+	for (int i = 0; i < POLICY_NAMINGS_MAX; i++)
+		learn_naming(gpu, &moving->namings[i]);
 }
 
-void moving_call(struct policy_gpu *gpu, int index)
+void moving_name(struct policy_gpu *gpu, int index)
 {
-	call(&gpu->moving, id_hash(gpu->vgpus[index].id));
+	if (gpu->migrates)
+		name(&gpu->moving, id_hash(gpu->vgpus[index].id));
 }
 
 double moving_trust(const struct policy_gpu *gpu)
 {
-	if (!gpu->migrates || gpu->moving.nobody)
+	if (!gpu->migrates || gpu->moving.unanswered)
 		return 0;
-	return gpu->moving.answered > 0 ? 1 : TRUST_AT_FIRST;
+	return (TRUST_AT_FIRST + gpu->moving.answered) / (1 + gpu->moving.answered);
+}
+
+bool moving_is_known(const struct policy_gpu *gpu)
+{
+	return gpu->migrates && !gpu->moving.unanswered && gpu->moving.answered > 0;
 }
 
 double moving_delay_s(const struct policy_gpu *gpu)
 {
 	return gpu->moving.delay_s > 0 ? gpu->moving.delay_s : DELAY_AT_FIRST;
+}
+
+struct moving_estimate moving_save(const struct policy_moving *moving)
+{
+	return (struct moving_estimate){
+		.unanswered = moving->unanswered,
+		.answered = moving->answered,
+		.delay_s = moving->delay_s,
+	};
+}
+
+void moving_load(struct policy_moving *moving, const struct moving_estimate *estimate)
+{
+	moving->unanswered = estimate->unanswered;
+	moving->answered = min_int(max_int(estimate->answered, 0), ANSWERED_MAX);
+	moving->delay_s = fmax(0, estimate->delay_s);
 }

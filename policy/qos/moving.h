@@ -1,29 +1,46 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Learns whether, and how fast, vGPUs that should leave the host are migrated. A call is a severe
- * overload that names a vGPU, or a newcomer that failed its probation. A call is answered if this
- * vGPU departs. A call that is not answered in time means that nobody migrates vGPUs. A later
- * departure of a named vGPU is evidence to the contrary.
+ * Learns whether, and how fast, vGPUs that should leave the host are migrated. A vGPU is named by a
+ * severe overload, or because it failed its probation. A naming is answered if this vGPU departs in
+ * time. A named vGPU that stays means that nobody migrates vGPUs, until a named vGPU departs.
  */
 #ifndef POLICY_QOS_MOVING_H
 #define POLICY_QOS_MOVING_H
 
 #include "policy/policy.h"
 
-/* Learns from one period: the departure of a named vGPU, the time of a pending call, and the
- * newcomer that failed its probation. */
+/* Learns from one period: the departures of named vGPUs, the time that the others wait, and the
+ * newcomer that failed its probation. Without on_migrate, everything is forgotten. */
 void moving_learn(struct policy_gpu *gpu);
 
-/* Notes that vGPU @index should leave the host. A pending call for the same vGPU continues. */
-void moving_call(struct policy_gpu *gpu, int index);
+/* Records that vGPU @index should leave the host. If it was named before, that time counts. */
+void moving_name(struct policy_gpu *gpu, int index);
 
 /*
- * Returns the probability that a named vGPU is migrated: 0 without on_migrate and after a call that
- * was not answered, 1 after an answered call, otherwise 0.1.
+ * Returns the probability that a named vGPU is migrated: 0 without on_migrate and after a naming
+ * that was not answered, otherwise 0.1 at first; it approaches 1 with each answer.
  */
 double moving_trust(const struct policy_gpu *gpu);
 
-/* Returns the estimated time in seconds from a call to the departure. */
+/* Returns true if the last namings were answered. */
+bool moving_is_known(const struct policy_gpu *gpu);
+
+/* Returns the estimated time in seconds from a naming to the departure. */
 double moving_delay_s(const struct policy_gpu *gpu);
+
+/* What was learned from earlier calls, without pending calls. All members are 0 if nothing was
+ * learned. */
+struct moving_estimate {
+	bool unanswered; /* a named vGPU stayed for too long */
+	int answered;	 /* number of namings answered since then */
+	double delay_s;	 /* estimated time from a naming to the departure; 0: unknown */
+};
+
+/* Returns what was learned so far, so that the caller can store it across a restart. */
+struct moving_estimate moving_save(const struct policy_moving *moving);
+
+/* Sets what was learned earlier. Numbers out of range are replaced by the nearest allowed ones.
+ * Pending namings do not change. */
+void moving_load(struct policy_moving *moving, const struct moving_estimate *estimate);
 
 #endif

@@ -37,7 +37,7 @@ void overload_demand_of(const struct policy_params *params, const struct policy_
 		memset(ret_share, 0, OVERLOAD_PCTS * sizeof(*ret_share));
 		ret_share[vgpu->cap_pct < 100 ? vgpu->cap_pct : 100] = 1;
 	} else {
-		demand_distribution(vgpu, false, ret_share);
+		demand_distribution(vgpu, ret_share);
 	}
 	for (int i = 0; i < floor_pct; i++) {
 		ret_share[floor_pct] += ret_share[i];

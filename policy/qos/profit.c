@@ -91,12 +91,11 @@ struct profit profit_expect(const struct policy_params *params, const struct pol
 	double trust = moving_trust(gpu);
 	struct profit profit = {
 		.price = params->price_per_cap_hour * gpu->flavor.initial_cap_pct / 100,
+		.trust = trust,
 		.broken_s = gpu->broken_s / fmax(1, gpu->n_vgpus),
 	};
-	struct futures futures = {0};
+	struct futures futures = futures_sample(params, gpu);
 
-	if (trust < 1 || params->price_per_move > 0)
-		futures = futures_sample(params, gpu);
 	profit.overload = futures.over;
 	profit.risk = (1 - trust) * futures.broken;
 	if (trust > 0) {

@@ -12,6 +12,7 @@
 
 struct profit {
 	double price;
+	double trust;	 /* probability that a vGPU that does not fit is migrated (moving.h) */
 	double misfit;	 /* probability that the newcomer does not fit */
 	double overload; /* probability of overload after the sale, per period */
 	double moves;	 /* expected number of migrations */
@@ -34,8 +35,8 @@ struct profit {
  * A newcomer does not fit if it adds so much overload that the penalties exceed its price. It must
  * then be migrated. vGPUs are broken until then (policy/qos/moving.h).
  *
- * As far as it is not known that vGPUs are migrated, the newcomer may have to stay for ever. Then
- * profit.risk, from sampled futures, must be at most sale_risk_pct.
+ * If it is uncertain that vGPUs are migrated, the newcomer may have to stay. profit.risk, from
+ * sampled futures, must then be at most sale_risk_pct. The penalty does not contain this risk.
  */
 struct profit profit_expect(const struct policy_params *params, const struct policy_gpu *gpu);
 

@@ -130,18 +130,20 @@ static bool is_worth_a_move(const struct policy_params *params, const struct pol
 static bool count_overcommitted(const struct policy_params *params, struct policy_gpu *gpu,
 				bool overcommitted)
 {
-	int repeat = (int)fmax(1, round(REPEAT_S / gpu->period_s));
-
 	gpu->overcommitted_run = overcommitted ? gpu->overcommitted_run + 1 : 0;
+	gpu->name_again_s = fmax(0, gpu->name_again_s - gpu->period_s);
 	if (gpu->n_vgpus < gpu->severe_vgpus)
-		gpu->severe_run = 0; /* After a removal, the next vGPU is named at once. */
+		gpu->name_again_s = 0; /* After a removal, the next vGPU can be named at once. */
 	gpu->severe_vgpus = gpu->n_vgpus;
 	if (is_severe(gpu)) {
 		gpu->severe_quiet = 0;
-		return is_worth_a_move(params, gpu) && gpu->severe_run++ % repeat == 0;
+		gpu->severe_run++;
+		return gpu->name_again_s < 1e-6 && is_worth_a_move(params, gpu);
 	}
-	if (!overcommitted && lasts(gpu, gpu->severe_quiet++, params->overload_periods))
+	if (!overcommitted && lasts(gpu, gpu->severe_quiet++, params->overload_periods)) {
 		gpu->severe_run = 0;
+		gpu->name_again_s = 0;
+	}
 	return false;
 }
 
@@ -174,8 +176,9 @@ static void warn_overcommitted(const struct policy_params *params, struct policy
 	plan_init(&none, gpu);
 	decision = plan_decide(&none, gpu, POLICY_SEVERE, out);
 	decision->vgpu = find_vgpu_to_migrate(params, gpu, summary->now_pct - 100);
-	moving_call(gpu, decision->vgpu);
+	moving_name(gpu, decision->vgpu);
 	gpu->moving.broken_cost = 0;
+	gpu->name_again_s = REPEAT_S;
 	explain_overcommitted(gpu, summary, relief_pct(params, gpu, decision->vgpu), decision);
 }
 
@@ -226,6 +229,13 @@ int qos_fund(const struct policy_params *params, struct policy_gpu *gpu,
 	return fund.cap_pct;
 }
 
+/* Returns true in one period of each second: the futures of a sale cost more than a short period.
+ */
+static bool is_new_second(const struct policy_gpu *gpu)
+{
+	return floor(gpu->past_s + 1e-6) > floor(gpu->past_s - gpu->period_s + 1e-6);
+}
+
 static void sell(const struct policy_params *params, struct policy_gpu *gpu, bool overcommitted,
 		 struct policy_out *out)
 {
@@ -234,7 +244,7 @@ static void sell(const struct policy_params *params, struct policy_gpu *gpu, boo
 
 	gpu->calm_run = overcommitted || gpu->offered ? 0 : gpu->calm_run + 1;
 	if (!lasts(gpu, gpu->calm_run, params->quiet_periods) || !gpu->selling ||
-	    plan_fund(params, gpu, &gpu->flavor, &fund) < 0)
+	    !is_new_second(gpu) || plan_fund(params, gpu, &gpu->flavor, &fund) < 0)
 		return;
 	profit = profit_expect(params, gpu);
 	if (!profit_is_enough(params, &profit))

@@ -9,7 +9,7 @@
  * that are not censored. If fewer than HISTOGRAM_MIN_S such seconds exist, the estimate is the
  * contract.
  *
- * A use above SHARED_UTIL percent shows that caps were guarantees: the tenant used time of others.
+ * A use above SHARED_UTIL percent shows that caps were guarantees: the tenant used spare time.
  * Its demand then equals the load unless the whole GPU was in use.
  *
  * For a tenant with frames, the frame rate is estimated in the same way. The demand is this frame

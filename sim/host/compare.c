@@ -124,9 +124,9 @@ static int play(const struct compare *compare, struct compare_row *row, int run,
 {
 	uint64_t seed = compare_seed(compare, row, run);
 	struct experiment *experiment;
-	struct found *found;
+	struct found *schedule;
 	int r = setup_experiment(&row->strategy, row->scenario, seed, NULL, NULL, &experiment,
-				 &found, reterr);
+				 &schedule, reterr);
 
 	if (r < 0)
 		return r;
@@ -134,7 +134,7 @@ static int play(const struct compare *compare, struct compare_row *row, int run,
 		;
 	experiment_summarize(experiment, &row->runs[run]);
 	experiment_free(experiment);
-	found_free(found);
+	found_free(schedule);
 	return 0;
 }
 

@@ -61,7 +61,7 @@ static int run_scenario(const struct run_options *options, const struct scenario
 	struct report *report = NULL;
 	struct setup_strategy strategy;
 	struct experiment *experiment;
-	struct found *found;
+	struct found *schedule;
 	int r = setup_strategy(name, &strategy, reterr);
 
 	if (r == 0 && options->out)
@@ -69,14 +69,14 @@ static int run_scenario(const struct run_options *options, const struct scenario
 	if (r < 0)
 		return r;
 	r = setup_experiment(&strategy, scenario, seed, report ? report_event : NULL, report,
-			     &experiment, &found, reterr);
+			     &experiment, &schedule, reterr);
 	if (r < 0) {
 		(void)report_close(report, NULL, NULL);
 		return r;
 	}
 	r = play(options, experiment, report, name, seed, reterr);
 	experiment_free(experiment);
-	found_free(found);
+	found_free(schedule);
 	return r;
 }
 

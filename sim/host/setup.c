@@ -12,12 +12,12 @@
  * The names of schedules found. @kind applies without @POLICY, and @policy is the default of
  * POLICY.
  */
-static const struct found_name {
+static const struct schedule_name {
 	const char *name;
 	enum found_kind kind;
 	const char *policy;
 	bool takes_policy; /* true: @POLICY is allowed */
-} found_names[] = {
+} schedule_names[] = {
 	{"best-found", FOUND_BY_FUTURE, NULL, true},
 	{"past-only", FOUND_BY_POLICY, "qos", true}, /* former names */
 	{"oracle", FOUND_BY_FUTURE, NULL, false},
@@ -93,27 +93,27 @@ static int find_policy(const char *name, const struct policy **ret_policy, struc
 	return 0;
 }
 
-static const struct found_name *find_found(const char *name, size_t length)
+static const struct schedule_name *find_schedule(const char *name, size_t length)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(found_names); i++)
-		if (strlen(found_names[i].name) == length &&
-		    strncmp(found_names[i].name, name, length) == 0)
-			return &found_names[i];
+	for (size_t i = 0; i < ARRAY_SIZE(schedule_names); i++)
+		if (strlen(schedule_names[i].name) == length &&
+		    strncmp(schedule_names[i].name, name, length) == 0)
+			return &schedule_names[i];
 	return NULL;
 }
 
 int setup_strategy(const char *name, struct setup_strategy *ret_strategy, struct err *reterr)
 {
 	size_t length = strcspn(name, "@");
-	const struct found_name *found = find_found(name, length);
-	struct setup_strategy strategy = {.is_found = found};
+	const struct schedule_name *schedule = find_schedule(name, length);
+	struct setup_strategy strategy = {.is_schedule = schedule};
 	const char *policy = name;
 	int r = 0;
 
-	if (found && name[length] == '\0') {
-		strategy.kind = found->kind;
-		policy = found->policy;
-	} else if (found && found->takes_policy) {
+	if (schedule && name[length] == '\0') {
+		strategy.kind = schedule->kind;
+		policy = schedule->policy;
+	} else if (schedule && schedule->takes_policy) {
 		strategy.kind = FOUND_BY_POLICY;
 		policy = name + length + 1;
 	}
@@ -127,20 +127,20 @@ int setup_strategy(const char *name, struct setup_strategy *ret_strategy, struct
 int setup_experiment(const struct setup_strategy *strategy, const struct scenario *scenario,
 		     uint64_t seed,
 		     void (*on_event)(void *userdata, const struct experiment_event *event),
-		     void *userdata, struct experiment **ret_experiment, struct found **ret_found,
-		     struct err *reterr)
+		     void *userdata, struct experiment **ret_experiment,
+		     struct found **ret_schedule, struct err *reterr)
 {
 	const struct experiment_hooks hooks = {.userdata = userdata, .on_event = on_event};
 	int r;
 
-	*ret_found = NULL;
-	if (!strategy->is_found)
+	*ret_schedule = NULL;
+	if (!strategy->is_schedule)
 		return experiment_new(scenario, strategy->policy, NULL, seed, &hooks,
 				      ret_experiment, reterr);
-	r = found_new(scenario, strategy->kind, strategy->policy, seed, ret_found, reterr);
+	r = found_new(scenario, strategy->kind, strategy->policy, seed, ret_schedule, reterr);
 	if (r == 0)
-		r = found_experiment(*ret_found, on_event, userdata, ret_experiment, reterr);
+		r = found_experiment(*ret_schedule, on_event, userdata, ret_experiment, reterr);
 	if (r < 0)
-		*ret_found = found_free(*ret_found);
+		*ret_schedule = found_free(*ret_schedule);
 	return r;
 }

@@ -23,7 +23,7 @@ struct setup_strategy {
 	/* the policy, or the policy that sets the caps of the schedule found; NULL: its caps follow
 	 * the future demand */
 	const struct policy *policy;
-	bool is_found;
+	bool is_schedule;
 	enum found_kind kind;
 };
 
@@ -35,13 +35,13 @@ struct setup_strategy {
 int setup_strategy(const char *name, struct setup_strategy *ret_strategy, struct err *reterr);
 
 /*
- * Creates an experiment. *@ret_found: the schedule that makes the decisions; NULL: @strategy is a
- * policy. The caller frees it after the experiment. -errno with a message.
+ * Creates an experiment. *@ret_schedule: the schedule that makes the decisions; NULL: @strategy is
+ * a policy. The caller frees it after the experiment. -errno with a message.
  */
 int setup_experiment(const struct setup_strategy *strategy, const struct scenario *scenario,
 		     uint64_t seed,
 		     void (*on_event)(void *userdata, const struct experiment_event *event),
-		     void *userdata, struct experiment **ret_experiment, struct found **ret_found,
-		     struct err *reterr);
+		     void *userdata, struct experiment **ret_experiment,
+		     struct found **ret_schedule, struct err *reterr);
 
 #endif

@@ -398,7 +398,7 @@ int sim_set_ceiling(struct sim_vgpu *vgpu, int ceiling_pct)
 
 int sim_ceiling(const struct sim_vgpu *vgpu)
 {
-	return vgpu->sched.ceiling_pct;
+	return vgpu->sched.next_ceiling_pct;
 }
 
 void sim_set_lease(struct sim *sim, struct sim_vgpu *vgpu, uint32_t lease_ms)

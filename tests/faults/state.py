@@ -9,6 +9,7 @@ import tempfile
 from tree import until
 
 HISTORY_S = 10.0
+MIGRATIONS_SINCE = 8  # first version with "migrations" in the entry of a GPU
 FIELDS_SINCE = {2: ("offer", "claim_key"), 3: ("flavor",), 4: ("fps_limit",), 5: ("claim_body",)}
 # Statements that undo the step of the schema to this version.
 TRUSTED = ("trusted_ms", "proposed_ms", "confirmed_ms", "wall_ms")
@@ -90,6 +91,8 @@ def older_contracts(path, rng):
             for vgpu in document["vgpus"] if since > version else ():
                 for field in fields:
                     vgpu.pop(field, None)
+        for gpu in document["gpus"] if version < MIGRATIONS_SINCE else ():
+            gpu.pop("migrations", None)
         document["version"] = version
 
     edit_json(path, change)

@@ -87,7 +87,7 @@ static void tick(struct run *run, uint64_t elapsed_ns)
 		FUZZ_CHECK((double)run->totals.frame_time[b] <= run->allowed + 1);
 	}
 	reading = (struct gpu_reading){.at_ns = run->now_ns};
-	monitor_sample(&run->track, 0, &reading, &run->totals, PERIOD_NS / 1e9, &row);
+	monitor_sample(&run->track, 0, &reading, &run->totals, PERIOD_NS / 1e9, 1, &row);
 	check_row(run, &row);
 }
 

@@ -166,7 +166,7 @@ static void sample(struct gpu_vgpu *vgpu, struct monitor_track *track, uint64_t 
 	int cap_pct = -1, r = gpu_gvt_ops.read(vgpu, now_ns, &reading);
 
 	FUZZ_CHECK(r < 0 || !reading.cap_valid || (reading.cap_pct >= 0 && reading.cap_pct <= 100));
-	monitor_sample(track, r, &reading, NULL, 1, &row);
+	monitor_sample(track, r, &reading, NULL, 1, 1, &row);
 	check_sample(&row, 1);
 	if (gpu_gvt_ops.read_cap(vgpu, &cap_pct) == 0)
 		FUZZ_CHECK(cap_pct >= 0 && cap_pct <= 100);

@@ -210,15 +210,6 @@ static inline ssize_t strscpy(char *to, const char *from, size_t size)
 	return (ssize_t)length;
 }
 
-/* Returns true if @text is @word, with or without a newline at the end. */
-static inline bool sysfs_streq(const char *text, const char *word)
-{
-	size_t n = strlen(word);
-
-	return strncmp(text, word, n) == 0 &&
-	       (strcmp(text + n, "") == 0 || strcmp(text + n, "\n") == 0);
-}
-
 static inline char *strim(char *text)
 {
 	text[strcspn(text, "\n")] = '\0';

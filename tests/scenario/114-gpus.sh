@@ -7,6 +7,7 @@
 conf_extra='[gpu gpu1]
 backend = sim
 speed = 10
+sharing = hard
 [policy]
 fund_window_s = 2
 [offer]

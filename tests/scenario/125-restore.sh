@@ -5,7 +5,8 @@
 
 conf_extra='[gpu gpu1]
 backend = sim
-speed = 10'
+speed = 10
+sharing = hard'
 sim_conf
 start || exit 1
 api POST /v1/vgpus '{"id": "a", "gpu": "gpu0", "initial_cap_pct": 80}' >/dev/null

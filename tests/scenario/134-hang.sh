@@ -10,7 +10,8 @@ GOVER_HOST=fuse period_ms=200 speed=5 lease_ms=3000
 conf_extra="$unfunded
 [gpu gpu1]
 backend = sim
-speed = 5"
+speed = 5
+sharing = hard"
 host_setup
 loop_conf
 hang() { kill -STOP "$mounted"; }

@@ -30,7 +30,7 @@ ok "gover-ctl names the command that sets the prices" grep -q '^no price is set:
 ok "gover-ctl prints capacity and broken time" sh -c "grep -q '^as sold .*0\.50  *[0-9]' '$dir/table' && grep -q '^a  *gpu0 default  *[0-9.]* *[0-9.]*$' '$dir/table'"
 ok "gover-ctl prints no money" sh -c "! grep -qE 'REVENUE|PENALTY |PROFIT|WITHOUT|penalty [0-9]' '$dir/table'"
 ok "the metrics contain no money" sh -c "! curl -s --unix-socket '$sock' http://g/metrics | grep -E '^gover_(revenue|penalty)'"
-is "the policy decides with the defaults" "$(get /v1/policy '"\(.params.price_per_cap_hour) \(.params.penalty_per_broken_s) \(.differs)"')" "1 0.01 []"
+is "the policy decides with the defaults" "$(get /v1/policy '"\(.params.price_per_cap_hour) \(.params.penalty_per_broken_s) \(.params.price_per_move) \(.differs)"')" "1 0.01 0 []"
 ctl policy set price_per_cap_hour=1 >/dev/null
 is "the default as a set price differs from the file" "$(get /v1/policy '.differs | join(" ")')" price_per_cap_hour
 ok "then revenue is counted" until_ok 20 that /v1/economics '.prices_set and .revenue > 0 and .penalty == null and .profit == .revenue'
@@ -42,6 +42,15 @@ start || exit 1
 is "the set price survives a restart" "$(get /v1/policy '.differs | join(" ")')" price_per_cap_hour
 api PATCH /v1/policy '{"price_per_cap_hour": null}' >/dev/null
 is "null unsets the price" "$(get /v1/policy '.differs | join(" ")')" ""
+ctl policy set price_per_move=0.6 >/dev/null
+is "the price of a migration changes while the daemon runs" "$(get /v1/policy '"\(.params.price_per_move) \(.differs | join(" "))"')" "0.6 price_per_move"
+api PATCH /v1/policy '{"price_per_move": -1}' >/dev/null
+is "a negative price is rejected" "$(status)" 422
+stop
+start || exit 1
+is "the price of a migration survives a restart" "$(get /v1/policy .params.price_per_move)" 0.6
+api PATCH /v1/policy '{"price_per_move": null}' >/dev/null
+is "null unsets the price of a migration" "$(get /v1/policy '"\(.params.price_per_move) \(.differs | join(" "))"')" "0 "
 stop
 start || exit 1
 periods 3

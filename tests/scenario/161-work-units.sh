@@ -9,6 +9,7 @@ conf_extra="ports = $dir/ports
 backend = sim
 speed = 10
 unit = work
+sharing = hard
 $unfunded
 [offer]
 flavor_cap_pct = 20

@@ -6,8 +6,7 @@
 
 conf_extra='[policy]
 name = qos'
-sim_conf
-sed -i 's/^backend = sim$/&\nsharing = guarantee/' "$conf"
+sharing=guarantee sim_conf
 start || exit 1
 is "REST reports the sharing" "$(get /v1/gpus '.gpus[0].sharing')" guarantee
 sell a 50 load:pct=40
@@ -37,4 +36,28 @@ api PATCH /v1/policy '{"paper_mode": true}' >/dev/null
 is "paper mode is rejected" "$(status)" 422
 ok "with the reason" grep -q "sharing = guarantee: not possible with" "$dir/body"
 stop
+
+# By default the daemon selects guarantees itself, and paper mode makes caps hard.
+: >"$dir/log"
+sed -i '/^sharing = /d' "$conf"
+start || exit 1
+is "caps are guarantees by default" "$(get /v1/gpus '.gpus[0].sharing')" guarantee
+ok "the log has a line" grep -q 'GPU gpu0: its sharing is guarantee$' "$dir/log"
+ctl vgpu set a --label workload=busy >/dev/null
+ctl vgpu set b --label workload=idle >/dev/null
+ctl vgpu set c --label workload=idle >/dev/null
+ctl vgpu hold a --cap 10 >/dev/null
+ok "a vGPU uses idle time beyond its cap" until_ok 20 that /v1/vgpus/a '.load_pct > 48'
+api PATCH /v1/policy '{"paper_mode": true}' >/dev/null
+is "paper mode is accepted" "$(status)" 200
+ok "its load is its cap" until_ok 20 that /v1/vgpus/a '.load_pct < 12'
+is "REST reports hard caps" "$(get /v1/gpus '.gpus[0].sharing')" hard
+ok "the log says why" grep -q 'GPU gpu0: its sharing is hard: .*paper_mode = on' "$dir/log"
+api PATCH /v1/policy '{"paper_mode": null}' >/dev/null
+ok "without paper mode it uses idle time again" until_ok 20 that /v1/vgpus/a '.load_pct > 48'
+stop
+
+# A backend that has only hard caps.
+printf '[daemon]\nsocket = %s\nstate_dir = %s\n[gpu gpu0]\nbackend = lib\nroot = gover-none-%s\nsharing = auto\n' "$sock" "$dir/none" $$ >"$dir/lib.conf"
+is "auto is allowed with backend lib" "$("$B/gover-d" --config "$dir/lib.conf" --check-config >/dev/null 2>&1; echo $?)" 0
 finish

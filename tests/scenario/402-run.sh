@@ -34,6 +34,7 @@ state_dir = $dir/state
 backend = softgpu
 root = $root
 capacity_cores = 1
+sharing = hard
 [fps]
 socket = $dir/fps.sock
 EOF2

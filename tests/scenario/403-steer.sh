@@ -8,6 +8,7 @@ cat >>"$conf" <<EOF2
 [gpu gpu1]
 backend = sim
 speed = 10
+sharing = hard
 EOF2
 start || exit 1
 

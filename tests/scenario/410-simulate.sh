@@ -13,6 +13,7 @@ speed=20 period_ms=50
 # shellcheck disable=SC2034
 conf_extra='[gpu gpu1]
 backend = sim
+sharing = guarantee
 speed = 20'
 sim_conf
 start || exit 1
@@ -115,6 +116,9 @@ refused 2 "(allowed: RFC 3339" --from yesterday
 refused 2 "GPU '../x'" --gpu ../x
 refused 1 "GPU gpu7: not found" --gpu gpu7
 refused 1 "recording too short: 0 seconds (at least 10)" --from -2h --to -1h
+sell d 40 glmark2 '"gpu": "gpu1"'
+periods 40
+refused 2 "GPU gpu1 has sharing = guarantee: paper_mode cannot be simulated" --gpu gpu1 --set paper_mode=on
 
 stop
 ctl simulate >"$dir/out" 2>&1

@@ -71,7 +71,7 @@ contend hard
 stop
 end_softgpu
 rm -rf "$dir/state"
-sed -i 's/^root = .*/&\nsharing = guarantee/' "$conf"
+sed -i 's/^sharing = .*/sharing = guarantee/' "$conf"
 if start; then
   contend guarantee
 elif grep -q "$no_guarantees" "$dir/log"; then

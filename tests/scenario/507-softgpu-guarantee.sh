@@ -9,8 +9,8 @@
 
 period_ms=500 conf_extra='[policy]
 name = none'
+sharing=guarantee
 softgpu_conf
-sed -i 's/^root = .*/&\nsharing = guarantee/' "$conf"
 export LIBGL_ALWAYS_SOFTWARE=1 LP_NUM_THREADS=0
 
 weight() { # weight VGPU: prints the CPU weight of its group in percent of the GPU
@@ -70,16 +70,24 @@ ctl vgpu hold a --cap 20 >/dev/null
 ok "a hold sets the weight again" until_ok 10 files_are a 20 60
 
 stop
-sed -i '/^sharing = /d' "$conf"
+sed -i 's/^sharing = .*/sharing = hard/' "$conf"
 start || exit 1
 is "a daemon with hard caps shows them" "$(get /v1/gpus '.gpus[0].sharing')" hard
 is "it has the caps of before" "$(get /v1/vgpus '[.vgpus[] | .cap_pct] | join(" ")')" "20 60"
 is "the quota is the cap" "$(kernel_cap a) $(kernel_cap b)" "20 60"
 ok "a gets no more than its cap" until_ok 60 that /v1/vgpus/a '.load_pct > 17 and .load_pct < 22'
 stop
-sed -i 's/^root = .*/&\nsharing = guarantee/' "$conf"
+sed -i '/^sharing = /d' "$conf"
 start || exit 1
+is "guarantee is the default" "$(get /v1/gpus '.gpus[0].sharing')" guarantee
 ok "guarantees again: the cap is the weight, the contract is the quota" until_ok 10 files_are a 20 60
+api PATCH /v1/policy '{"paper_mode": true}' >/dev/null
+ok "paper mode makes the quota the cap while the daemon runs" until_ok 20 sh -c "
+  curl -s --unix-socket '$sock' http://gover/v1/gpus | jq -e '.gpus[0].sharing == \"hard\"' >/dev/null"
+is "the caps stay" "$(kernel_cap a) $(kernel_cap b)" "20 60"
+ok "a gets no more than its cap" until_ok 60 that /v1/vgpus/a '.load_pct > 17 and .load_pct < 22'
+api PATCH /v1/policy '{"paper_mode": false}' >/dev/null
+ok "without paper mode the quota is the contract again" until_ok 20 files_are a 20 60
 # shellcheck disable=SC2154
 kill "$program_a"
 ok "the vGPU can be removed" until_ok 20 ctl vgpu remove a

@@ -1,6 +1,6 @@
 #!/bin/sh
 # [gpu] sharing on a host with GVT-g: with guarantee, a vGPU uses the time that others leave unused, up to its contract,
-# and gets its cap back at once. The daemon does not start if the GPU has only hard caps.
+# and gets its cap back when the others have work. The daemon does not start if the GPU has only hard caps.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 GOVER_HOST=fuse
@@ -11,9 +11,10 @@ host_setup
 set_sharing() { # set_sharing WORD [SECTIONS]: writes a configuration
   conf_extra="[policy]
 name = none
-${2-}" loop_conf
-  sed -i "s/^backend = gvt/&\\nsharing = $1/" "$conf"
+${2-}" sharing=$1 loop_conf
 }
+log_has() { grep -q "$1" "$dir/log"; }
+file_is() { [ "$(cat "$host_parent/gover_sharing")" = "$1" ]; }
 mean_load() { # mean_load NAME: prints the load of a whole second, in whole percent
   before=$(cat "$host_parent/$(host_uuid "$1")/intel_vgpu/busy_time")
   allotted=$(cat "$host_parent/$(host_uuid "$1")/intel_vgpu/sched_time")
@@ -24,17 +25,41 @@ mean_load() { # mean_load NAME: prints the load of a whole second, in whole perc
 }
 is_near() { [ "$1" -ge $(($2 - 2)) ] && [ "$1" -le $(($2 + 2)) ]; } # is_near VALUE WANTED
 load_is() { is_near "$(mean_load "$1")" "$2"; }
-refused() { "$B/gover-d" --config "$conf" --state-dir "$dir/state2" >"$dir/err" 2>&1; }
+# A daemon that does not refuse is stopped, with another status than 1.
+refused() { timeout 20 "$B/gover-d" --config "$conf" --state-dir "$dir/state2" >"$dir/err" 2>&1; }
 
-# --- hard, the default ---
+# --- auto, the default ---
 
 loop_conf
+sed -i '/^sharing = /d' "$conf"
 start || exit 1
-is "caps are hard by default" "$(get /v1/gpus '.gpus[0].sharing')" hard
-is "the file of the GPU agrees" "$(cat "$host_parent/gover_sharing")" hard
+is "caps are guarantees by default" "$(get /v1/gpus '.gpus[0].sharing')" guarantee
+is "the file of the GPU agrees" "$(cat "$host_parent/gover_sharing")" guarantee
+ok "the log has a line" log_has 'GPU gpu0: its sharing is guarantee$'
 host_vgpu a 50
 host_vgpu b 50
+ok "the ceiling is the contract" until_ok 20 grep -qx 50 "$host_parent/$uuid_a/intel_vgpu/cap_ceiling"
+api PATCH /v1/policy '{"paper_mode": true}' >/dev/null
+ok "paper mode makes caps hard while the daemon runs" until_ok 20 file_is hard
+ok "REST reports it" until_ok 20 that /v1/gpus '.gpus[0].sharing == "hard"'
+ok "the log says why" log_has 'GPU gpu0: its sharing is hard: the caps of the paper are hard limits (paper_mode = on)$'
 stop
+: >"$dir/log"
+start || exit 1
+is "a restart in paper mode has hard caps" "$(get /v1/gpus '.gpus[0].sharing') $(cat "$host_parent/gover_sharing")" "hard hard"
+ok "the log says so once" test "$(grep -c 'its sharing is' "$dir/log")" = 1
+echo 60 >"$host_parent/$uuid_a/intel_vgpu/cap_ceiling"
+api PATCH /v1/policy '{"paper_mode": false}' >/dev/null
+ok "without paper mode caps are guarantees again" until_ok 20 file_is guarantee
+ok "the daemon writes the ceilings again" until_ok 20 grep -qx 50 "$host_parent/$uuid_a/intel_vgpu/cap_ceiling"
+stop
+echo hard >"$host_parent/gover_sharing"
+start --dry-run || exit 1
+is "a dry run reports what is in force, and changes nothing" "$(get /v1/gpus '.gpus[0].sharing') $(cat "$host_parent/gover_sharing")" "hard hard"
+stop
+
+# --- hard ---
+
 set_sharing hard
 start || exit 1
 host_load a 100
@@ -79,7 +104,7 @@ ok "the message names the GPU and the key" grep -q '\[gpu gpu0\] sharing = guara
 sed -i 's/^backend = gvt/backend = lib/; s/^paper_mode.*//; s/^root = .*//; s/^speed = .*//' "$conf"
 refused
 is "a backend with hard caps only is rejected" "$?" 1
-ok "with a message" grep -q '\[gpu gpu0\] sharing = guarantee: not possible with backend = lib (allowed with this backend: hard)' "$dir/err"
+ok "with a message" grep -q '\[gpu gpu0\] sharing = guarantee: not possible with backend = lib (allowed with this backend: auto or hard)' "$dir/err"
 
 # A kernel without the file.
 old=$dir/old/class/mdev_bus/0000:00:02.0
@@ -91,6 +116,28 @@ for backend in gvt auto; do
   is "a GPU without gover_sharing is rejected, backend = $backend" "$?" 1
   ok "the message names GPU, key and file" grep -q "GPU gpu0 cannot be opened: sharing = guarantee: .*$old/gover_sharing does not exist (allowed: hard)" "$dir/err"
 done
+# With auto, such a GPU has hard caps, and a third discipline of an administrator stays.
+plain_conf() { # plain_conf SHARING
+  printf '[daemon]\nsocket = %s\nstate_dir = %s\n[gpu gpu0]\nbackend = gvt\nroot = %s\nsharing = %s\n[fps]\nsocket = %s\n' \
+    "$sock" "$dir/state3" "$dir/old" "$1" "$dir/fps.sock" >"$conf"
+  : >"$dir/log"
+}
+plain_conf auto
+start || exit 1
+is "auto is hard without the file" "$(get /v1/gpus '.gpus[0].sharing')" hard
+ok "the log names the file" log_has "GPU gpu0: its sharing is hard: sharing = guarantee: .*$old/gover_sharing does not exist"
+is "the configured word is printed" "$("$B/gover-d" --config "$conf" --print-config | grep '^sharing = ')" "sharing = auto"
+stop
+echo weight >"$old/gover_sharing"
+plain_conf auto
+start || exit 1
+is "auto leaves a third discipline" "$(get /v1/gpus '.gpus[0].sharing') $(cat "$old/gover_sharing")" "hard weight"
+ok "the log says so" log_has "GPU gpu0: its sharing is hard: $old/gover_sharing reads weight, and sharing = auto does not change it"
+stop
+plain_conf guarantee
+start || exit 1
+is "guarantee replaces it" "$(get /v1/gpus '.gpus[0].sharing') $(cat "$old/gover_sharing")" "guarantee guarantee"
+stop
 fuse_unmount
 is "gover-sim ends normally" "$unmounted" 0
 finish

@@ -84,7 +84,7 @@ stop
 echo hard >"$host_parent/gover_sharing"
 : >"$dir/log"
 start --dry-run || exit 1
-ok "a dry run logs that caps are hard" log_has 'GPU gpu0: sharing = guarantee: the GPU has sharing hard, and a dry run does not change it'
+ok "a dry run logs that caps are hard" log_has "GPU gpu0: its sharing is hard: $host_parent/gover_sharing reads hard, and a dry run does not change it"
 periods 3
 ok "it does not change the file" file_is hard
 stop

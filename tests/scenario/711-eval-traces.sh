@@ -116,7 +116,8 @@ is "each table has an upper bound" "$(grep -cE '^upper bound +all +[0-9.]+$' "$t
 is "the mixes are counted in which qos is ahead" "$(grep -cE '^qos keeps 1 % and is ahead .*: [0-2] of 2, [0-2] of 2 mixes$' "$tables")" 3
 is "the mixes are counted in which qos earns most" "$(grep -cE '^net income of qos ahead .*: [0-2] of 2, [0-2] of 2 mixes$' "$tables")" 3
 is "the number of selected vGPUs is printed" "$(grep -cE '^qos selects [0-9]+ vGPUs to leave, [0-9]+ of them while' "$tables")" 2
-is "each recording is left out once per table of folds" "$(grep -cE '^(bimodal|flipping|idle|scenes|steady) +[0-9]+ - +qos' "$tables")" 10
+is "each recording is left out once per table of folds" "$(grep -cE '^(bimodal|flipping|idle|scenes|steady) +[0-9]+ (default|0\.5|2\.5|5) +qos' "$tables")" 10
+is "goals are judged with left-out recordings" "$(grep -cE '^(met|NOT met) +left out, (nobody moves|moves 10):' "$tables")" 4
 is "goals are judged" "$(grep -cE '^(met|NOT met) +(nobody moves|moves (10|never)):' "$tables")" 12
 # column N of the rows of one policy
 figures() { awk -F, -v policy="$1" -v moves="$2" -v name="$3" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i } NR > 1 && $3 == policy && $2 == moves { print $c }' "$dir/eval/runs.csv"; }

@@ -6,6 +6,13 @@
 cd "$top" || exit 1
 
 [ -z "${GOVER_ASAN-}" ] || skip_all "it compiles with the flags of a plain build"
+# the numbers in the sources of qos, except units, sizes, errors of rounding and tolerances of contracts
+sed -nE 's/^#define[[:space:]]+([A-Z_]+)[[:space:]]+[0-9.][0-9.e-]*([[:space:]].*)?$/\1/p' policy/qos/*.c |
+  grep -vxE 'BARE_TOLERANCE|TOLERANCE|SAMPLES|TIMES|MILLION|ANSWERED_MAX|ROUNDING(_S|_PCT)?' | sort >"$dir/numbers"
+bench/eval/sensitivity --list >"$dir/list"
+is "every number of qos is varied" "$(awk '$1 != "key" { print $2 }' "$dir/list" | sort | comm -3 - "$dir/numbers")" ""
+is "every key is varied" "$(awk '$1 == "key" && $3 > 0 { print $2 }' "$dir/list" | xargs)" \
+  "quiet_periods overload_periods min_newcomer_pct fund_fraction sale_risk_pct price.penalty_per_broken_s"
 cat policy/*.c policy/*/*.c >"$dir/before"
 B=$B bench/eval/sensitivity --traces "$dir/none" --seeds 1 --out "$dir/out" --only MARGIN_MIN,quiet_periods,BARE_TOLERANCE >"$dir/out.txt" 2>&1
 is "the evaluation succeeds" "$?" 0

@@ -61,14 +61,14 @@ host_clear() {
   done
 }
 
-host_conf() { # prints the section [gpu gpu0]
+host_conf() { # prints the section [gpu gpu0], with hard caps unless $sharing is set
   echo '[gpu gpu0]'
   case $GOVER_HOST in
   sim) printf 'backend = sim\nroot = %s\n' "$dir/poke" ;;
   fuse) printf 'backend = gvt\nroot = %s\n' "$host_sys" ;;
   kernel) printf 'backend = gvt\nparent = %s\n' "$(basename "$host_parent")" ;;
   esac
-  printf 'speed = %s\nlease_ms = %s\n' "$speed" "${lease_ms:-60000}"
+  printf 'speed = %s\nlease_ms = %s\nsharing = %s\n' "$speed" "${lease_ms:-60000}" "${sharing:-hard}"
 }
 
 loop_conf() { # writes a configuration, with $conf_extra

@@ -158,7 +158,8 @@ ask() { # ask NAME METHOD PATH [BODY]: sends a request over TCP with the token N
 unfunded='[policy]
 fund_fraction = 0'
 
-# The configuration of most scenarios: the sim backend at ten times real speed, so that a period is 0.1 s.
+# The configuration of most scenarios: the sim backend at ten times real speed, so that a period is 0.1 s. Caps are hard
+# limits unless the scenario sets $sharing, so that the time of a vGPU is its cap.
 sim_conf() {
   cat >"$conf" <<EOF
 [daemon]
@@ -170,6 +171,7 @@ ${daemon_extra-}
 backend = sim
 speed = ${speed:-10}
 root = $dir/poke
+sharing = ${sharing:-hard}
 [fps]
 socket = $dir/fps.sock
 ${conf_extra-}

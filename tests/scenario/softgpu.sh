@@ -1,7 +1,7 @@
 # Shared by the scenarios with real control groups and OpenGL programs. Sourced after lib.sh. Skips the scenario if
 # control groups cannot be written, or if there is no X server or no GL program.
 # shellcheck shell=sh disable=SC2154
-softgpu_conf() {
+softgpu_conf() { # writes a configuration, with hard caps unless $sharing is set
   root=gover-test-$$
   cat >"$conf" <<EOF
 [daemon]
@@ -12,6 +12,7 @@ period_ms = ${period_ms:-1000}
 backend = softgpu
 root = $root
 capacity_cores = 1
+sharing = ${sharing:-hard}
 [offer]
 max_vgpus = ${max_vgpus:-1}
 [fps]

@@ -74,6 +74,7 @@ listen = 127.0.0.1:${port}
 [gpu gpu0]
 backend = sim
 root = ${this.folder}/poke
+sharing = hard
 [fps]
 socket = ${this.folder}/fps.sock
 [policy]

@@ -2,6 +2,7 @@
 /* Tests of base/: the strict parsers, ids, times as text, error messages and small files. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -149,6 +150,27 @@ static void an_id_is_safe_in_a_path_and_a_url(void **state)
 		assert_int_equal(id_copy(copy, rows[i].id), rows[i].valid ? 0 : -EINVAL);
 		assert_string_equal(copy, rows[i].valid ? rows[i].id : "before");
 	}
+}
+
+/* The references are FNV-1a with 64 bits, with the lowest bit set. */
+static void a_hash_of_an_id_is_fnv_1a_and_never_0(void **state)
+{
+	static const struct {
+		const char *id;
+		uint64_t hash;
+	} rows[] = {
+		{"", 0xcbf29ce484222325},
+		{"a", 0xaf63dc4c8601ec8d},
+		{"b", 0xaf63df4c8601f1a5},
+		{"foobar", 0x85944171f73967e9},
+	};
+	char copy[] = "foobar";
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (id_hash(rows[i].id) != rows[i].hash)
+			fail_msg("%s gave %" PRIx64, rows[i].id, id_hash(rows[i].id));
+	assert_true(id_hash(copy) == id_hash("foobar"));
 }
 
 static void ids_with_numbers_sort_by_number(void **state)
@@ -401,6 +423,7 @@ int main(void)
 		cmocka_unit_test(parse_double_accepts_finite_decimals),
 		cmocka_unit_test(parse_bool_accepts_six_words),
 		cmocka_unit_test(an_id_is_safe_in_a_path_and_a_url),
+		cmocka_unit_test(a_hash_of_an_id_is_fnv_1a_and_never_0),
 		cmocka_unit_test(ids_with_numbers_sort_by_number),
 		cmocka_unit_test(times_are_rfc_3339_in_utc),
 		cmocka_unit_test(both_clocks_have_the_right_units),

@@ -102,7 +102,7 @@ static void with_guarantees_a_vgpu_uses_idle_time_up_to_its_ceiling(void **state
 	(void)state;
 	ops->traits(rig.gpu, &traits);
 	assert_false(traits.guarantees);
-	assert_int_equal(ops->set_sharing(rig.gpu, true, &err), 0);
+	assert_int_equal(ops->set_sharing(rig.gpu, true, false, &err), 0);
 	ops->traits(rig.gpu, &traits);
 	assert_true(traits.guarantees);
 	read_at(&rig, START);
@@ -114,7 +114,7 @@ static void with_guarantees_a_vgpu_uses_idle_time_up_to_its_ceiling(void **state
 	(void)read_at(&rig, START + 2 * NS_PER_S);
 	assert_in_range(read_at(&rig, START + 3 * NS_PER_S).busy_ns, 2050 * NS_PER_MS,
 			2100 * NS_PER_MS);
-	assert_int_equal(ops->set_sharing(rig.gpu, false, &err), 0);
+	assert_int_equal(ops->set_sharing(rig.gpu, false, false, &err), 0);
 	(void)read_at(&rig, START + 4 * NS_PER_S);
 	assert_in_range(read_at(&rig, START + 4 * NS_PER_S).busy_ns, 2250 * NS_PER_MS,
 			2300 * NS_PER_MS);

@@ -99,7 +99,7 @@ static void sharing_is_written_to_the_file_of_the_gpu(void **state)
 	write_file("hard\n", "class/mdev_bus/%s/gover_sharing", P1);
 	write_file("40\n", "class/mdev_bus/%s/%s/intel_vgpu/cap_ceiling", P1, A);
 	open_gpu(ops);
-	assert_int_equal(ops->set_sharing(gpu, true, &err), 0);
+	assert_int_equal(ops->set_sharing(gpu, true, false, &err), 0);
 	ops->traits(gpu, &traits);
 	assert_true(traits.guarantees);
 	snprintf(path, sizeof(path), "%s/class/mdev_bus/" P1 "/gover_sharing", root);
@@ -117,31 +117,58 @@ static void sharing_is_written_to_the_file_of_the_gpu(void **state)
 	ops->detach(vgpu);
 }
 
-static void a_dry_run_reports_the_sharing_in_force(void **state)
+/*
+ * Writes @word to gover_sharing, sets the sharing, and checks what the file contains then. A write
+ * does not shorten a plain file, so no test replaces a word by a shorter one.
+ */
+static void check_default(const char *word, bool guarantee, bool by_default, int result,
+			  const char *becomes)
 {
-	static const struct {
-		const char *is;
-		bool wants, guarantees;
-		int result;
-	} rows[] = {
-		{"hard\n", false, false, 0},	{"hard\n", true, false, 1},
-		{"guarantee\n", true, true, 0}, {"guarantee\n", false, true, 1},
-		{"weight\n", true, false, 1},	{"weight\n", false, false, 1},
-	};
+	char path[192], text[32];
 	struct gpu_traits traits;
+	int fd, r;
 
+	write_file(word, "class/mdev_bus/%s/gover_sharing", P1);
+	r = ops->set_sharing(gpu, guarantee, by_default, &err);
+	snprintf(path, sizeof(path), "%s/class/mdev_bus/" P1 "/gover_sharing", root);
+	fd = open(path, O_RDONLY);
+	assert_true(file_pread_text(fd, text, sizeof(text)) > 0);
+	close(fd);
+	ops->traits(gpu, &traits);
+	if (r != result || strcmp(text, becomes) != 0 ||
+	    traits.guarantees != (strcmp(becomes, "guarantee") == 0))
+		fail_msg("%s: %d %s, guarantees %d, %s", word, r, text, traits.guarantees, err.msg);
+}
+
+static void another_discipline_stays_by_default(void **state)
+{
 	(void)state;
 	make_parent(P1, "i915-GVTg_V5_8");
+	write_file("hard\n", "class/mdev_bus/%s/gover_sharing", P1);
+	open_gpu(ops);
+	check_default("hard", true, true, 0, "guarantee");
+	check_default("weight", true, true, 1, "weight");
+	assert_non_null(strstr(err.msg, "gover_sharing reads weight, and sharing = auto does not"));
+	check_default("weight", false, true, 1, "weight");
+	check_default("weight", true, false, 0, "guarantee");
+}
+
+static void a_dry_run_takes_the_discipline_in_force(void **state)
+{
+	(void)state;
+	make_parent(P1, "i915-GVTg_V5_8");
+	write_file("hard\n", "class/mdev_bus/%s/gover_sharing", P1);
 	config.dry_run = true;
 	open_gpu(ops);
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		write_file(rows[i].is, "class/mdev_bus/%s/gover_sharing", P1);
-		assert_int_equal(ops->set_sharing(gpu, rows[i].wants, &err), rows[i].result);
-		ops->traits(gpu, &traits);
-		assert_int_equal(traits.guarantees, rows[i].guarantees);
-	}
-	assert_string_equal(err.msg, "sharing = hard: the GPU has sharing weight, and a dry run "
-				     "does not change it");
+	check_default("hard", true, true, 1, "hard");
+	assert_non_null(strstr(err.msg, "gover_sharing reads hard, and a dry run does not change"));
+	check_default("guarantee", true, true, 0, "guarantee");
+	check_default("guarantee", false, true, 1, "guarantee");
+	check_default("weight", true, true, 1, "weight");
+	check_default("hard", true, false, 1, "hard");
+	check_default("guarantee", true, false, 0, "guarantee");
+	check_default("guarantee", false, false, 1, "guarantee");
+	check_default("weight", false, false, 1, "weight");
 }
 
 static void check_renewal(int result, const char *was)
@@ -163,7 +190,7 @@ static void an_external_change_of_sharing_is_undone(void **state)
 	make_vgpu(P1, A, 30);
 	open_gpu(ops);
 	check_renewal(0, NULL); /* not set yet */
-	assert_int_equal(ops->set_sharing(gpu, false, &err), 0);
+	assert_int_equal(ops->set_sharing(gpu, false, false, &err), 0);
 	check_renewal(0, NULL); /* a kernel without the file */
 	write_file("cap\n", "class/mdev_bus/%s/gover_sharing", P1);
 	check_renewal(1, "cap");
@@ -171,7 +198,7 @@ static void an_external_change_of_sharing_is_undone(void **state)
 	write_file("cap\n", "class/mdev_bus/%s/gover_sharing", P1);
 	ops->detach(attach(A)); /* sets it too */
 	check_renewal(0, "hard");
-	assert_int_equal(ops->set_sharing(gpu, true, &err), 0);
+	assert_int_equal(ops->set_sharing(gpu, true, false, &err), 0);
 	write_file("weight\n", "class/mdev_bus/%s/gover_sharing", P1);
 	check_renewal(1, "weight");
 	check_renewal(0, "guarantee");
@@ -190,8 +217,8 @@ static void a_kernel_without_the_file_has_only_hard_caps(void **state)
 	make_parent(P1, "i915-GVTg_V5_8");
 	make_vgpu(P1, A, 30);
 	open_gpu(ops);
-	assert_int_equal(ops->set_sharing(gpu, false, &err), 0);
-	assert_int_equal(ops->set_sharing(gpu, true, &err), -EOPNOTSUPP);
+	assert_int_equal(ops->set_sharing(gpu, false, false, &err), 0);
+	assert_int_equal(ops->set_sharing(gpu, true, false, &err), -EOPNOTSUPP);
 	assert_non_null(strstr(err.msg, "sharing = guarantee: the scheduler of this kernel has "
 					"only hard caps, "));
 	assert_non_null(strstr(err.msg, P1 "/gover_sharing does not exist (allowed: hard)"));
@@ -494,7 +521,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		RIGGED(the_only_gpu_need_not_be_named),
 		RIGGED(sharing_is_written_to_the_file_of_the_gpu),
-		RIGGED(a_dry_run_reports_the_sharing_in_force),
+		RIGGED(another_discipline_stays_by_default),
+		RIGGED(a_dry_run_takes_the_discipline_in_force),
 		RIGGED(an_external_change_of_sharing_is_undone),
 		RIGGED(a_kernel_without_the_file_has_only_hard_caps),
 		RIGGED(with_several_gpus_each_needs_a_name),

@@ -52,7 +52,7 @@ static int try_open(const struct gpu_config *config, struct gpu **ret_gpu)
 
 	if (r < 0)
 		return r;
-	r = ops->set_sharing(*ret_gpu, gpu_wants_guarantees(config), &err);
+	r = ops->set_sharing(*ret_gpu, gpu_wants_guarantees(config), false, &err);
 	if (r < 0)
 		ops->close(*ret_gpu);
 	return r < 0 ? r : 0; /* 1: a dry run has found another sharing */

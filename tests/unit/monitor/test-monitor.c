@@ -65,7 +65,7 @@ static void check_busy(const struct busy_row *rows, size_t n)
 			.cap_pct = b->cap,
 		};
 		print_message("# row %zu\n", i);
-		monitor_sample(&track, vgpu.result, &vgpu.reading, NULL, PERIOD_S, &row);
+		monitor_sample(&track, vgpu.result, &vgpu.reading, NULL, PERIOD_S, 1, &row);
 		check("dt", b->dt_s, true, row.dt_s);
 		check("load", b->load, row.busy_valid, row.load);
 		check("util", b->util, row.busy_valid, row.util);
@@ -182,7 +182,7 @@ static void check_frames(const struct frames_row *rows, size_t n, bool own)
 		};
 		print_message("# row %zu\n", i);
 		monitor_sample(&track, vgpu.result, &vgpu.reading,
-			       own || f->open < 0 ? NULL : &totals, PERIOD_S, &row);
+			       own || f->open < 0 ? NULL : &totals, PERIOD_S, 1, &row);
 		check("fps", f->fps, row.fps_valid, row.fps);
 		check("age", f->age_s, row.fps_seen, row.fps_age_s);
 		assert_int_equal(row.p99_valid, row.fps_valid && row.fps > 0);
@@ -282,7 +282,7 @@ static void message_rates_hold_between_messages(void **state)
 		totals.frame_time[20] = rows[i].frames; /* bucket of 3.2 to 3.8 ms */
 		totals.gpu_frames = rows[i].frames;
 		totals.gpu_time_ns = rows[i].frames * 2000000;
-		monitor_sample(&track, vgpu.result, &vgpu.reading, &totals, PERIOD_S, &row);
+		monitor_sample(&track, vgpu.result, &vgpu.reading, &totals, PERIOD_S, 1, &row);
 		check("fps", rows[i].fps, row.fps_valid, row.fps);
 		assert_int_equal(row.p99_valid, rows[i].p99_ms > 0);
 		if (row.p99_valid)
@@ -305,18 +305,42 @@ static void parts_of_frames_count_at_both_ends_of_a_period(void **state)
 	(void)state;
 	for (int i = 0; i < 20; i++) {
 		double frames = 0.3 + i * 0.21 * 60;
-		struct fps_totals totals = {
-			.frames = (uint64_t)frames, .begun = frames - floor(frames), .open = 1};
+		struct fps_totals totals = {.frames = (uint64_t)frames,
+					    .partial_frames = frames - floor(frames),
+					    .open = 1};
 
-		monitor_sample(&track, vgpu.result, &vgpu.reading, &totals, 0.21, &row);
+		monitor_sample(&track, vgpu.result, &vgpu.reading, &totals, 0.21, 1, &row);
 		if (i > 0)
 			check("fps", 60, row.fps_valid, row.fps);
 		vgpu.reading.at_ns += 210 * NS_PER_MS;
 	}
 	/* The program that had begun a frame exits, and another one is connected. */
 	monitor_sample(&track, vgpu.result, &vgpu.reading,
-		       &(struct fps_totals){.frames = 239, .begun = 0, .open = 1}, 0.21, &row);
+		       &(struct fps_totals){.frames = 239, .partial_frames = 0, .open = 1}, 0.21, 1,
+		       &row);
 	check("fps", 0, row.fps_valid, row.fps);
+}
+
+/* The GPU's thread reads late in every second period. The frames are counted in time. */
+static void a_late_reading_of_the_gpu_changes_no_rate(void **state)
+{
+	(void)state;
+	for (int speed = 1; speed <= 10; speed += 9) {
+		struct monitor_track track = {0};
+		struct monitor_row row;
+
+		for (uint64_t i = 0; i < 10; i++) {
+			uint64_t at_ns = NS_PER_S + i * 200 * NS_PER_MS;
+			struct gpu_reading reading = {.at_ns = (at_ns + (i % 2) * 20 * NS_PER_MS) *
+							       (uint64_t)speed};
+			struct fps_totals totals = {
+				.frames = 12 * i, .open = 1, .at_ns = at_ns + NS_PER_MS};
+
+			monitor_sample(&track, 0, &reading, &totals, 0.2 * speed, speed, &row);
+			if (i > 0)
+				check("fps", 60.0 / speed, row.fps_valid, row.fps);
+		}
+	}
 }
 
 static void frames_survive_a_failed_reading_but_not_a_lost_vgpu(void **state)
@@ -356,12 +380,12 @@ static void frame_times_cover_one_period(void **state)
 
 	(void)state;
 	totals.frames = totals.frame_time[60] = 1000; /* slow frames before the first reading */
-	monitor_sample(&track, vgpu.result, &vgpu.reading, &totals, PERIOD_S, &row);
+	monitor_sample(&track, vgpu.result, &vgpu.reading, &totals, PERIOD_S, 1, &row);
 	assert_false(row.p99_valid);
 	vgpu.reading.at_ns += NS_PER_S;
 	totals.frames += 50;
 	totals.frame_time[20] += 50; /* bucket of 3.2 to 3.8 ms */
-	monitor_sample(&track, vgpu.result, &vgpu.reading, &totals, PERIOD_S, &row);
+	monitor_sample(&track, vgpu.result, &vgpu.reading, &totals, PERIOD_S, 1, &row);
 	assert_true(row.p99_valid && row.frame_p99_ms >= 3.2 && row.frame_p99_ms <= 3.81);
 	assert_true(row.frame_p50_ms == row.frame_p99_ms && row.frame_max_ms == row.frame_p99_ms);
 	assert_true(row.frame_gpu_ms == 0);
@@ -379,7 +403,7 @@ static void frame_times_cover_one_period(void **state)
 		totals.longest_gap_ns = 107 * NS_PER_S / 1000;
 		totals.gpu_frames += 98;
 		totals.gpu_time_ns += 98 * 2500000ull;
-		monitor_sample(&track, vgpu.result, &vgpu.reading, &totals, PERIOD_S, &row);
+		monitor_sample(&track, vgpu.result, &vgpu.reading, &totals, PERIOD_S, 1, &row);
 		assert_true(row.frame_p50_ms >= 3.2 && row.frame_p50_ms <= 3.81);
 		assert_true(row.frame_p99_ms >= 6.4 && row.frame_p99_ms <= 7.62);
 		assert_true(record ? row.frame_max_ms == 107
@@ -392,7 +416,7 @@ static void frame_times_cover_one_period(void **state)
 	vgpu.reading.at_ns += NS_PER_S;
 	totals.frames += 50;
 	totals.frame_time[20]--;
-	monitor_sample(&track, vgpu.result, &vgpu.reading, &totals, PERIOD_S, &row);
+	monitor_sample(&track, vgpu.result, &vgpu.reading, &totals, PERIOD_S, 1, &row);
 	assert_true(row.fps_valid && !row.p99_valid);
 }
 
@@ -408,6 +432,7 @@ int main(void)
 		cmocka_unit_test(fps_that_no_program_can_reach_are_invalid),
 		cmocka_unit_test(message_rates_hold_between_messages),
 		cmocka_unit_test(parts_of_frames_count_at_both_ends_of_a_period),
+		cmocka_unit_test(a_late_reading_of_the_gpu_changes_no_rate),
 		cmocka_unit_test(frames_survive_a_failed_reading_but_not_a_lost_vgpu),
 		cmocka_unit_test(backend_frames_need_no_program),
 		cmocka_unit_test(frame_times_cover_one_period),

@@ -115,8 +115,8 @@ static void borrowed_time_does_not_reduce_the_guarantee(void **state)
 	rig_init_with(&rig, "guarantee", 1);
 	borrower = add(&rig, 50, 0, FOREVER);
 	other = add(&rig, 50, 0, 0);
-	rig_run(&rig, 5 * SLOT);
-	assert_int_equal(borrower->busy_ns, 5 * SLOT);
+	begin_second(&rig);
+	assert_int_equal(gain(&rig, borrower, 5 * SLOT), 5 * SLOT);
 	give_work(&rig, other);
 	/* The other vGPU has saved five slices, the borrower has only the slice of each slot. */
 	assert_near(gain(&rig, borrower, SLOT), SLOT / 2, 3 * NS_PER_MS);
@@ -204,7 +204,7 @@ static void the_ceiling_follows_the_initial_cap_until_it_is_set(void **state)
 	vgpu = &rig_add(&rig, 20, FOREVER)->sched;
 	assert_int_equal(vgpu->ceiling_pct, 20);
 	assert_int_equal(sched_set_initial_cap(vgpu, 35), 0);
-	assert_int_equal(vgpu->ceiling_pct, 35);
+	assert_int_equal(vgpu->next_ceiling_pct, 35);
 	sched_set_cap(vgpu, 10, 0);
 	begin_second(&rig);
 	assert_int_equal(gain(&rig, vgpu, NS_PER_S), 35 * PCT_OF_A_SECOND);
@@ -215,7 +215,35 @@ static void the_ceiling_follows_the_initial_cap_until_it_is_set(void **state)
 	vgpu = &rig_add(&rig, 20, 0)->sched;
 	sched_set_ceiling(vgpu, 60);
 	assert_int_equal(sched_set_initial_cap(vgpu, 40), 0);
-	assert_int_equal(vgpu->ceiling_pct, 60);
+	assert_int_equal(vgpu->next_ceiling_pct, 60);
+}
+
+/* A new ceiling neither extends nor ends the limit of the current slot. */
+static void a_new_ceiling_is_in_force_from_the_next_slot_on(void **state)
+{
+	static const struct {
+		unsigned int before, after;
+		unsigned int at_once_pct; /* gain in the rest of the slot after it is set */
+		unsigned int later_pct;	  /* gain in the next slot */
+	} rows[] = {
+		{0, 60, 100, 60}, {0, 10, 100, 10}, {20, 0, 0, 100},
+		{20, 60, 0, 60},  {60, 20, 20, 20}, {60, 0, 20, 100},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct sched_vgpu *vgpu;
+		struct rig rig;
+
+		rig_init_with(&rig, "guarantee", 1);
+		vgpu = add(&rig, 1, rows[i].before, FOREVER);
+		begin_second(&rig);
+		(void)gain(&rig, vgpu, SLOT / 2);
+		sched_set_ceiling(vgpu, rows[i].after);
+		/* With a ceiling, 50 % of the slot has been used already. */
+		assert_int_equal(gain(&rig, vgpu, SLOT / 2), SLOT * rows[i].at_once_pct / 200);
+		assert_int_equal(gain(&rig, vgpu, SLOT), SLOT * rows[i].later_pct / 100);
+	}
 }
 
 static void without_a_ceiling_no_rest_is_saved_and_a_new_discipline_ends_a_debt(void **state)
@@ -335,7 +363,11 @@ static void the_words_of_sharing_name_rows(void **state)
 	assert_string_equal(sched_sharing_find("guarantee")->name, "guarantee");
 	assert_null(sched_sharing_find("weight"));
 	assert_null(sched_sharing_find("cap"));
-	assert_null(sched_sharing_find(""));
+	assert_string_equal(sched_sharing_find("guarantee\n")->name, "guarantee");
+	for (const char *const *word = (const char *const[]){"", "\n", "har", "hardy", "hard\n\n",
+							     "hard\nx", "\nhard", " hard", NULL};
+	     *word; word++)
+		assert_null(sched_sharing_find(*word));
 	for (const char *const *name = (const char *const[]){"cap", "weight", "guarantee", NULL};
 	     *name; name++)
 		assert_string_equal(sched_sharing_name(sched_discipline_find(*name)),
@@ -352,6 +384,7 @@ int main(void)
 		cmocka_unit_test(an_idle_time_gives_no_claim_to_spare_time),
 		cmocka_unit_test(tags_may_wrap_around),
 		cmocka_unit_test(the_ceiling_follows_the_initial_cap_until_it_is_set),
+		cmocka_unit_test(a_new_ceiling_is_in_force_from_the_next_slot_on),
 		cmocka_unit_test(
 			without_a_ceiling_no_rest_is_saved_and_a_new_discipline_ends_a_debt),
 		cmocka_unit_test(an_expired_lease_keeps_the_ceiling),

@@ -21,6 +21,7 @@
 #define ANY_PATH 256
 
 static char root[64];
+static const struct config *asked_config; /* configuration for ask(); NULL: none can be read */
 
 static int make_root(void **state)
 {
@@ -84,6 +85,7 @@ static struct doctor_finding ask(const char *check, const json_t *host)
 		.where = "/run/x",
 		.host = host,
 		.no_answer = "no answer from gover-d at /run/x",
+		.config = asked_config,
 	};
 	struct doctor_finding finding;
 	const char *name;
@@ -384,6 +386,7 @@ static void met_requirements_are_found(void **state)
 	expect("vsock", NULL, DOCTOR_OK, "over vsock");
 }
 
+#define GPU  "/sys/class/mdev_bus/0000:00:02.0/"
 #define VGPU "/sys/bus/mdev/devices/aaaaaaaa-0000-0000-0000-000000000001/intel_vgpu/"
 
 /* Adds one file at a time, from a host with only a GPU to a kernel with gover's scheduler. */
@@ -396,8 +399,9 @@ static void gvt_g_is_checked_step_by_step(void **state)
 	expect("gvt", NULL, DOCTOR_SKIPPED, "");
 	make_file("/sys/bus/mdev/devices/other/nvidia/x", "", 0644);
 	expect("gvt", NULL, DOCTOR_SKIPPED, "");
-	make_file("/sys/class/mdev_bus/0000:00:02.0/mdev_supported_types/i915-GVTg_V5_8/name", "",
-		  0644);
+	make_file(GPU "mdev_supported_types/i915-GVTg_V5_8/name", "", 0644);
+	expect("gvt", NULL, DOCTOR_WARN, "GPU 0000:00:02.0 has no file gover_sharing");
+	make_file(GPU "gover_sharing", "hard\n", 0644);
 	expect("gvt", NULL, DOCTOR_OK, "1 GPU with GVT-g, no vGPU yet");
 	make_file(VGPU "vgpu_id", "1", 0444);
 	expect("gvt", NULL, DOCTOR_WARN, "has no file cap, busy_time, sched_time");
@@ -408,12 +412,57 @@ static void gvt_g_is_checked_step_by_step(void **state)
 	make_file(VGPU "cap", "1", 0644);
 	expect("gvt", gvt, DOCTOR_WARN, "no file cap_lease_ms");
 	make_file(VGPU "cap_lease_ms", "0", 0644);
+	expect("gvt", gvt, DOCTOR_WARN, "0000-000000000001 has no file cap_ceiling");
+	make_file(VGPU "cap_ceiling", "0", 0644);
 	expect("gvt", gvt, DOCTOR_OK, "1 vGPU of GVT-g: caps can be written and have leases");
 	if (geteuid() != 0) {
+		make_file(GPU "gover_sharing", "hard\n", 0444);
+		expect("gvt", gvt, DOCTOR_WARN, "gover_sharing cannot be written: Permission");
+		make_file(VGPU "cap_ceiling", "0", 0444);
+		expect("gvt", gvt, DOCTOR_FAIL, "cap_ceiling cannot be written: Permission denied");
 		make_file(VGPU "cap", "1", 0444);
-		expect("gvt", gvt, DOCTOR_FAIL, "cannot be written: Permission denied");
+		expect("gvt", gvt, DOCTOR_FAIL, "cap cannot be written: Permission denied");
 	}
 	json_decref(gvt);
+}
+
+/* The configuration says whether a host without the files of guarantees can do its work. */
+static void missing_guarantees_fail_only_if_they_are_configured(void **state)
+{
+	static const struct {
+		const char *backend, *sharing;
+		enum doctor_state wanted;
+		const char *says;
+	} rows[] = {
+		{"gvt", "guarantee", DOCTOR_FAIL, "GPU 0000:00:02.0 has no file gover_sharing"},
+		{"auto", "guarantee", DOCTOR_FAIL, "caps can only be hard limits"},
+		{"gvt", "auto", DOCTOR_WARN, "caps can only be hard limits"},
+		{"gvt", "hard", DOCTOR_OK, "caps can be written"},
+		{"softgpu", "guarantee", DOCTOR_OK, "caps can be written"},
+	};
+	static const char *const files[] = {"vgpu_id", "busy_time",   "sched_time",
+					    "cap",     "cap_ceiling", "cap_lease_ms"};
+	static struct config config;
+
+	(void)state;
+	remove_made("/sys");
+	make_file(GPU "mdev_supported_types/i915-GVTg_V5_8/name", "", 0644);
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		char name[ANY_PATH];
+
+		snprintf(name, sizeof(name), VGPU "%s", files[i]);
+		make_file(name, "1", 0644);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct gpu_config *gpu = &config.gpus[0].gpu;
+
+		config.n_gpus = 1;
+		snprintf(gpu->backend, sizeof(gpu->backend), "%s", rows[i].backend);
+		snprintf(gpu->sharing, sizeof(gpu->sharing), "%s", rows[i].sharing);
+		asked_config = &config;
+		expect("gvt", NULL, rows[i].wanted, rows[i].says);
+		asked_config = NULL;
+	}
 }
 
 int main(void)
@@ -429,6 +478,7 @@ int main(void)
 		cmocka_unit_test(missing_libraries_are_found),
 		cmocka_unit_test(met_requirements_are_found),
 		cmocka_unit_test(gvt_g_is_checked_step_by_step),
+		cmocka_unit_test(missing_guarantees_fail_only_if_they_are_configured),
 	};
 
 	return cmocka_run_group_tests(tests, make_root, remove_root);

@@ -91,9 +91,11 @@ static const struct combination {
 	{"[gpu]\nbackend = lib\nfps_source = bpf\n", "requires backend = softgpu"},
 	{"[gpu c]\nbackend = lib\nsharing = guarantee\n",
 	 "[gpu c] sharing = guarantee: not possible with backend = lib (allowed with this "
-	 "backend: hard)"},
+	 "backend: auto or hard)"},
 	{"[gpu s]\nbackend = sim\nsharing = guarantee\n[policy]\npaper_mode = on\n",
 	 "[gpu s] sharing = guarantee: not possible with [policy] paper_mode = on"},
+	{"[gpu s]\nbackend = sim\nsharing = auto\n[policy]\npaper_mode = on\n", NULL},
+	{"[gpu c]\nbackend = lib\nsharing = auto\n", NULL},
 	{"[gpu a]\nbackend=lib\n[gpu b]\nbackend=lib\n", "also used by [gpu b]"},
 	{"[gpu a]\nbackend=lib\nsocket = /c\n[gpu b]\nbackend=lib\nsocket = /c.control\n",
 	 "[gpu a] socket = /c: also used by [gpu b]"},

@@ -526,7 +526,7 @@ static void policy_and_offer_can_change_live(void **state)
 		assert_int_equal(config_get_live(&config, info->key, text, sizeof(text)), 0);
 		assert_int_equal(config_set_live(&config, info->key, text, &err), 0);
 	}
-	assert_int_equal(live, 34);
+	assert_int_equal(live, 36);
 	assert_int_equal(config_get_live(&config, "period_ms", text, sizeof(text)), -ENOENT);
 	assert_int_equal(config_set_live(&config, "period_ms", "1000", &err), -ENOENT);
 	assert_non_null(strstr(err.msg, "period_ms: not a key of [policy]"));

@@ -43,6 +43,7 @@ static void errors_name_the_line_of_the_section(void **state)
 		 "[flavor NAME] cap_pct = \"101\" is not allowed"},
 		{"[flavor a]\nprice_per_cap_hour = -1\n", 2, "allowed: unset, or 0..1000000000"},
 		{"[offer]\npenalty_per_broken_s = nan\n", 2, "allowed: unset, or 0..1000000000"},
+		{"[offer]\nprice_per_move = -1\n", 2, "allowed: unset, or 0..1000000000"},
 		{"[offer]\nflavor = a b\n", 2, "allowed: a name of A-Z"},
 		{"[offer]\nflavor =\n", 2, "allowed: a name of A-Z"},
 	};
@@ -116,8 +117,8 @@ static void a_flavour_is_found_by_name(void **state)
 static void the_policy_uses_the_prices_of_the_offer(void **state)
 {
 	(void)state;
-	assert_int_equal(load("[offer]\nprice_per_cap_hour = 5\n[flavor s]\n"
-			      "penalty_per_broken_s = 7\n"),
+	assert_int_equal(load("[offer]\nprice_per_cap_hour = 5\nprice_per_move = 3\n"
+			      "[flavor s]\npenalty_per_broken_s = 7\n"),
 			 0);
 	assert_float_equal(config_policy_params(&config).price_per_cap_hour, 5, 0);
 	assert_float_equal(config_policy_params(&config).penalty_per_broken_s, 0.01, 0);
@@ -126,6 +127,11 @@ static void the_policy_uses_the_prices_of_the_offer(void **state)
 	assert_int_equal(config_set_live(&config, "penalty_per_broken_s", "unset", &err), 0);
 	assert_float_equal(config_policy_params(&config).penalty_per_broken_s, 0.01, 0);
 	assert_float_equal(config.offer.penalty_per_broken_s, PRICE_UNSET, 0);
+	assert_float_equal(config_policy_params(&config).price_per_move, 3, 0);
+	assert_int_equal(config_set_live(&config, "price_per_move", "0.6", &err), 0);
+	assert_float_equal(config_policy_params(&config).price_per_move, 0.6, 0);
+	assert_int_equal(config_set_live(&config, "price_per_move", "unset", &err), 0);
+	assert_float_equal(config_policy_params(&config).price_per_move, 0, 0);
 }
 
 int main(void)

@@ -97,12 +97,64 @@ static void version_6_has_the_state_of_the_operator(void **state)
 	contracts_fini(&contracts);
 }
 
+static int parse_migrations(int version, const char *migrations)
+{
+	char text[1024];
+
+	snprintf(text, sizeof(text),
+		 "{\"version\": %d, \"revision\": 9, \"ids\": {\"decision\": 1, \"alert\": 2,"
+		 " \"offer\": 3}, \"gpus\": [{\"name\": \"gpu0\", \"mode\": \"act\","
+		 " \"selling\": true%s}], \"vgpus\": [], \"settings\": {}, \"silences\":"
+		 " {\"last_id\": 7, \"list\": []}, \"acks\": [], \"withdrawn\": []}",
+		 version, migrations);
+	contracts_fini(&contracts);
+	memset(&contracts, 0, sizeof(contracts));
+	err.msg[0] = '\0';
+	return contracts_parse(text, strlen(text), "file", &contracts, &err);
+}
+
+static void version_8_has_what_was_learned_about_migrations(void **state)
+{
+	static const struct {
+		const char *value, *word;
+	} rejected[] = {
+		{"[]", "migrations: required"},
+		{"{}", "migrations: "},
+		{"{\"unanswered\": 0, \"answered\": 1, \"delay_s\": 1}", "unanswered"},
+		{"{\"unanswered\": true, \"answered\": -1, \"delay_s\": 1}", "answered"},
+		{"{\"unanswered\": true, \"answered\": 1.5, \"delay_s\": 1}", "answered"},
+		{"{\"unanswered\": true, \"answered\": 1, \"delay_s\": -1}", "delay_s"},
+		{"{\"unanswered\": true, \"answered\": 1, \"delay_s\": \"1\"}", "delay_s"},
+		{"{\"unanswered\": true, \"answered\": 1}", "delay_s"},
+		{"{\"unanswered\": true, \"answered\": 1, \"delay_s\": 1, \"x\": 1}", "x"},
+	};
+	char member[160];
+
+	(void)state;
+	assert_int_equal(parse_migrations(7, ""), 0);
+	assert_int_equal(contracts.gpus[0].migrations.answered, 0);
+	assert_int_equal(parse_migrations(8, ""), -EINVAL);
+	assert_non_null(strstr(err.msg, "migrations: required"));
+	assert_int_equal(parse_migrations(8, ", \"migrations\": {\"unanswered\": true,"
+					     " \"answered\": 3, \"delay_s\": 12.5}"),
+			 0);
+	assert_true(contracts.gpus[0].migrations.unanswered);
+	assert_int_equal(contracts.gpus[0].migrations.answered, 3);
+	assert_float_equal(contracts.gpus[0].migrations.delay_s, 12.5, 0);
+	assert_int_equal(parse_migrations(7, ", \"migrations\": {}"), -EINVAL);
+	for (size_t i = 0; i < ARRAY_SIZE(rejected); i++) {
+		snprintf(member, sizeof(member), ", \"migrations\": %s", rejected[i].value);
+		assert_int_equal(parse_migrations(8, member), -EINVAL);
+		assert_non_null(strstr(err.msg, rejected[i].word));
+	}
+}
+
 static void a_newer_version_is_rejected_with_both_versions(void **state)
 {
 	static const char *const texts[] = {
-		"{\"version\": 8, \"gpus\": [], \"vgpus\": []}",
-		"{\"version\": 8, \"gpus\": [], \"vgpus\": [], \"tenants\": {}}",
-		"{\"version\": 8}",
+		"{\"version\": 9, \"gpus\": [], \"vgpus\": []}",
+		"{\"version\": 9, \"gpus\": [], \"vgpus\": [], \"tenants\": {}}",
+		"{\"version\": 9}",
 	};
 
 	(void)state;
@@ -110,7 +162,7 @@ static void a_newer_version_is_rejected_with_both_versions(void **state)
 		assert_int_equal(
 			contracts_parse(texts[i], strlen(texts[i]), "file", &contracts, &err),
 			-EPROTO);
-		assert_string_equal(err.msg, "file: version: 8 is not supported (allowed: 1 to 7)");
+		assert_string_equal(err.msg, "file: version: 9 is not supported (allowed: 1 to 8)");
 	}
 }
 
@@ -233,6 +285,7 @@ int main(void)
 		cmocka_unit_test(version_4_has_the_fps_limit),
 		cmocka_unit_test(version_5_has_the_hash_of_the_request),
 		cmocka_unit_test(version_6_has_the_state_of_the_operator),
+		cmocka_unit_test(version_8_has_what_was_learned_about_migrations),
 		cmocka_unit_test(a_newer_version_is_rejected_with_both_versions),
 		cmocka_unit_test(messages_contain_the_name_of_a_text),
 		TEST(the_flavour_sets_cap_and_target),

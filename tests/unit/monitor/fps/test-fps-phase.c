@@ -20,7 +20,7 @@ struct program {
 	struct fps_totals totals;
 	uint64_t now_ns, next_ns; /* time of the next frame */
 	uint64_t frames;	  /* counted before this period */
-	double begun;
+	double partial_frames;
 };
 
 static void start(struct program *program, uint64_t first_ns)
@@ -42,10 +42,10 @@ static double run(struct program *program, uint64_t frame_ns, uint64_t period_ns
 		lane->last_ns = program->next_ns;
 	}
 	fps_reading_take(&program->reading, &program->page, program->now_ns, &program->totals);
-	frames = (double)(program->totals.frames - program->frames) + program->reading.begun -
-		 program->begun;
+	frames = (double)(program->totals.frames - program->frames) +
+		 program->reading.partial_frames - program->partial_frames;
 	program->frames = program->totals.frames;
-	program->begun = program->reading.begun;
+	program->partial_frames = program->reading.partial_frames;
 	return frames * 1e9 / (double)period_ns;
 }
 
@@ -152,7 +152,7 @@ static void a_wrong_time_of_the_newest_frame_does_no_harm(void **state)
 			program.page.lane[0].last_ns =
 				times[(i + (size_t)p % 2) % ARRAY_SIZE(times)];
 			assert_true(fabs(run(&program, NS_PER_S, 200 * NS_PER_MS) - 60) <= 5.0);
-			assert_true(program.begun >= 0 && program.begun <= 1);
+			assert_true(program.partial_frames >= 0 && program.partial_frames <= 1);
 		}
 	}
 }

@@ -33,6 +33,7 @@ static void frames_reach_the_vgpu_of_their_process(void **state)
 static void all_lanes_and_programs_of_a_vgpu_are_summed(void **state)
 {
 	struct program p = program_new(), q = program_new();
+	uint64_t begun_ns = clock_now().mono_ns;
 
 	(void)state;
 	p.page->lanes = FPS_WIRE_LANES + 5;
@@ -45,6 +46,7 @@ static void all_lanes_and_programs_of_a_vgpu_are_summed(void **state)
 	fps_hub_collect(hub);
 	assert_int_equal(frames_of("a"), 10 * FPS_WIRE_LANES + 7);
 	assert_int_equal(fps_hub_totals(hub, "a")->open, 2);
+	assert_in_range(fps_hub_totals(hub, "a")->at_ns, begun_ns, clock_now().mono_ns);
 	program_end(&p);
 	program_end(&q);
 }

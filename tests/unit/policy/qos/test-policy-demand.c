@@ -2,8 +2,6 @@
 /* The demand of a vGPU, with numbers computed by hand. */
 #include "tests/unit/policy/qos/test-policy-demand.h"
 
-#define UNSEEN 4 /* seconds that demand_distribution() adds for @assume_unseen */
-
 /* --- the demand now --- */
 
 static const struct {
@@ -182,7 +180,8 @@ static void test_a_cold_vgpu_may_want_its_contract(void **state)
 		struct bench bench;
 
 		make(&bench, CONTRACT, 50, 0);
-		bench.gpu.migrates = movable;
+		bench.gpu.migrates = true;
+		bench.gpu.moving.answered = movable;
 		learn_load(&bench, 8, periods[movable] - 1);
 		assert_near(demand_peak_pct(&bench.vgpus[0]), CONTRACT);
 		/* as likely to rise to the contract as to stay on its level; a vGPU that was not
@@ -257,6 +256,7 @@ static void test_transitions_are_counted(void **state)
 	(void)state;
 	make(&bench, CONTRACT, 50, 0);
 	bench.gpu.migrates = true;
+	bench.gpu.moving.answered = 1;
 	for (int i = 0; i < 5; i++)
 		learn_load(&bench, i % 2 ? 50 : 0, 1);
 	demand_predict(&bench.gpu, &bench.vgpus[0], above);
@@ -315,12 +315,12 @@ static void test_the_margin_learns_from_misses(void **state)
 
 /* --- distribution of recent demands --- */
 
-static void check_spread(const struct bench *bench, bool wakes, const double want[101])
+static void check_spread(const struct bench *bench, const double want[101])
 {
 	double share[101], sum = 0;
 
 	memset(share, 0xa5, sizeof(share)); /* every element is written */
-	demand_distribution(&bench->vgpus[0], wakes, share);
+	demand_distribution(&bench->vgpus[0], share);
 	for (int i = 0; i <= 100; i++) {
 		if (fabs(share[i] - want[i]) > 1e-9 || (want[i] == 0 && share[i] != 0))
 			fail_msg("%d %%: %g, not %g", i, share[i], want[i]);
@@ -336,8 +336,7 @@ static void test_a_cold_vgpus_distribution_is_its_contract(void **state)
 	(void)state;
 	make(&bench, CONTRACT, 50, 0);
 	learn_load(&bench, 10, COLD - 1);
-	check_spread(&bench, false, (double[101]){[49] = 1}); /* 98 % of 50 */
-	check_spread(&bench, true, (double[101]){[49] = 1});
+	check_spread(&bench, (double[101]){[49] = 1}); /* 98 % of 50 */
 }
 
 static void test_the_distribution_is_of_recent_demands(void **state)
@@ -349,12 +348,7 @@ static void test_the_distribution_is_of_recent_demands(void **state)
 	learn_load(&bench, 0, 10);
 	learn_load(&bench, 10, 5); /* 9.8 */
 	learn_load(&bench, 40, 5); /* 39.2 */
-	check_spread(&bench, false, (double[101]){[0] = 0.5, [10] = 0.25, [40] = 0.25});
-	check_spread(&bench, true,
-		     (double[101]){[0] = 10. / (20 + UNSEEN),
-				   [10] = 5. / (20 + UNSEEN),
-				   [40] = 5. / (20 + UNSEEN),
-				   [49] = (double)UNSEEN / (20 + UNSEEN)});
+	check_spread(&bench, (double[101]){[0] = 0.5, [10] = 0.25, [40] = 0.25});
 }
 
 static void test_demands_older_than_the_window_are_forgotten(void **state)
@@ -364,14 +358,14 @@ static void test_demands_older_than_the_window_are_forgotten(void **state)
 	(void)state;
 	make(&bench, CONTRACT, 50, 0);
 	learn_load(&bench, 40, POLICY_DEMAND_WINDOW + 1);
-	check_spread(&bench, false, (double[101]){[40] = 1});
+	check_spread(&bench, (double[101]){[40] = 1});
 	learn_load(&bench, 10, POLICY_DEMAND_WINDOW - 1);
 	check_spread(
-		&bench, false,
+		&bench,
 		(double[101]){
 			[10] = 1 - 1. / POLICY_DEMAND_WINDOW, [40] = 1. / POLICY_DEMAND_WINDOW});
 	learn_load(&bench, 10, 1);
-	check_spread(&bench, false, (double[101]){[10] = 1});
+	check_spread(&bench, (double[101]){[10] = 1});
 }
 
 /* 98 % of the demand in whole percent, rounded up. */
@@ -390,7 +384,7 @@ static void test_the_distribution_is_of_tolerated_demands(void **state)
 		make(&bench, CONTRACT, 50, 0);
 		learn_load(&bench, rows[i].load_pct, COLD);
 		want[rows[i].whole_pct] = 1;
-		check_spread(&bench, false, want);
+		check_spread(&bench, want);
 	}
 }
 
@@ -404,7 +398,7 @@ static void test_a_rounding_error_is_no_demand(void **state)
 	make(&bench, CONTRACT, 50, 30);
 	for (int i = 0; i < COLD; i++)
 		learn(&bench, 28, 21);
-	check_spread(&bench, false, (double[101]){[38] = 1});
+	check_spread(&bench, (double[101]){[38] = 1});
 }
 
 static void test_an_idle_vgpu_has_no_demand(void **state)
@@ -415,21 +409,7 @@ static void test_an_idle_vgpu_has_no_demand(void **state)
 	make(&bench, CONTRACT, 50, 0);
 	learn_load(&bench, 0, COLD);
 	assert_true(demand_peak_pct(&bench.vgpus[0]) == 0);
-	check_spread(&bench, false, (double[101]){[0] = 1});
-}
-
-static void test_with_frames_a_larger_demand_may_still_come(void **state)
-{
-	struct bench bench;
-
-	(void)state;
-	make(&bench, CONTRACT, 50, 60);
-	for (int i = 0; i < 19; i++)
-		learn(&bench, 20, 60);
-	check_spread(&bench, true, (double[101]){[20] = 0.95, [30] = 0.05});
-	for (int i = 0; i < 19; i++)
-		learn(&bench, 40, 60);
-	check_spread(&bench, true, (double[101]){[20] = 19. / 39, [39] = 19. / 39, [49] = 1. / 39});
+	check_spread(&bench, (double[101]){[0] = 1});
 }
 
 static void test_a_low_clock_rate_does_not_raise_the_demand(void **state)
@@ -441,7 +421,7 @@ static void test_a_low_clock_rate_does_not_raise_the_demand(void **state)
 	bench.gpu.clock = 0.5;
 	learn_load(&bench, 20, COLD);
 	assert_near(now_pct(&bench), 20);
-	check_spread(&bench, false, (double[101]){[10] = 1});
+	check_spread(&bench, (double[101]){[10] = 1});
 }
 
 int main(void)
@@ -466,7 +446,6 @@ int main(void)
 		cmocka_unit_test(test_the_distribution_is_of_tolerated_demands),
 		cmocka_unit_test(test_a_rounding_error_is_no_demand),
 		cmocka_unit_test(test_an_idle_vgpu_has_no_demand),
-		cmocka_unit_test(test_with_frames_a_larger_demand_may_still_come),
 		cmocka_unit_test(test_a_low_clock_rate_does_not_raise_the_demand),
 	};
 

@@ -58,6 +58,7 @@ static void test_the_sentence_of_a_risky_sale(void **state)
 		.broken_s = 12,
 		.penalty = 0.12,
 		.expected = 0.255,
+		.trust = 0.1,
 	};
 	static const struct fund fund = {.cap_pct = 30};
 	struct policy_decision *decision;
@@ -75,7 +76,7 @@ static void test_the_sentence_of_a_risky_sale(void **state)
 	bench_check_said(decision,
 			 "One more contract of 50 % earns 0.5 per hour and fits with a probability "
 			 "of 75.0 %; broken time and migrations are expected to cost 0.12: the "
-			 "expected profit is 0.255. If it must stay, 3 % of the time of all vGPUs "
+			 "expected profit is 0.255; 3 % of the time of all vGPUs "
 			 "may be broken (limit 1.3 %). 30 % can be funded now",
 			 "flavor_cap_pct=50 fundable_pct=30 min_newcomer_pct=10 total_load_pct=40 "
 			 "price_per_hour=0.5 misfit_pct=25 overload_risk_pct=10 broken_risk_pct=3 "

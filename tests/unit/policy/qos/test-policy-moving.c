@@ -38,21 +38,23 @@ static void test_without_a_hook_there_is_no_trust(void **state)
 	assert_true(moving_trust(&bench.gpu) == 0);
 }
 
-static void test_an_answered_call_gives_trust_and_the_delay(void **state)
+static void test_an_answer_gives_trust_and_the_delay(void **state)
 {
 	struct bench bench;
 
 	(void)state;
 	make(&bench);
 	assert_true(moving_delay_s(&bench.gpu) == 10);
-	moving_call(&bench.gpu, 2);
+	moving_name(&bench.gpu, 2);
 	leave(&bench, 120);
-	assert_true(moving_trust(&bench.gpu) == 1);
+	assert_float_equal(moving_trust(&bench.gpu), 1.1 / 2, 1e-9);
+	assert_true(moving_is_known(&bench.gpu));
 	assert_float_equal(moving_delay_s(&bench.gpu), 120, 1e-9);
 	/* The newest delay has a weight of 0.3. */
-	moving_call(&bench.gpu, 1);
+	moving_name(&bench.gpu, 1);
 	leave(&bench, 20);
 	assert_float_equal(moving_delay_s(&bench.gpu), 90, 1e-9);
+	assert_float_equal(moving_trust(&bench.gpu), 2.1 / 3, 1e-9);
 }
 
 static void test_the_departure_of_another_vgpu_is_no_answer(void **state)
@@ -61,28 +63,93 @@ static void test_the_departure_of_another_vgpu_is_no_answer(void **state)
 
 	(void)state;
 	make(&bench);
-	leave(&bench, 5); /* no call */
-	moving_call(&bench.gpu, 0);
+	leave(&bench, 5); /* no naming */
+	moving_name(&bench.gpu, 0);
 	leave(&bench, 5);
 	assert_true(moving_trust(&bench.gpu) == 0.1);
 }
 
-static void test_one_call_without_an_answer_ends_the_trust(void **state)
+static void test_one_naming_without_an_answer_ends_the_trust(void **state)
 {
 	struct bench bench;
 
 	(void)state;
 	make(&bench);
-	moving_call(&bench.gpu, 2);
+	moving_name(&bench.gpu, 2);
 	learn(&bench, 180);
 	assert_true(moving_trust(&bench.gpu) == 0.1);
 	learn(&bench, 1);
 	assert_true(moving_trust(&bench.gpu) == 0);
-	/* Naming the vGPU again does not restart the time. A late departure restores the trust. */
-	moving_call(&bench.gpu, 2);
+	/* Naming the vGPU again does not restart the time. A late departure is no answer in time,
+	 * so the trust is that of the start. */
+	moving_name(&bench.gpu, 2);
 	leave(&bench, 19);
-	assert_true(moving_trust(&bench.gpu) == 1);
+	assert_true(moving_trust(&bench.gpu) == 0.1);
+	assert_false(moving_is_known(&bench.gpu));
 	assert_float_equal(moving_delay_s(&bench.gpu), 200, 1e-9);
+}
+
+static void test_a_departure_much_later_is_no_answer(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	make(&bench);
+	moving_name(&bench.gpu, 2);
+	learn(&bench, 361);
+	leave(&bench, 1);
+	assert_true(moving_trust(&bench.gpu) == 0);
+}
+
+static void test_naming_other_vgpus_does_not_restart_the_time(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	make(&bench);
+	for (int t = 0; t < 4; t++) {
+		moving_name(&bench.gpu, t % 2);
+		learn(&bench, 30);
+	}
+	assert_true(moving_trust(&bench.gpu) == 0.1);
+	learn(&bench, 61);
+	assert_true(moving_trust(&bench.gpu) == 0);
+}
+
+static void test_each_named_vgpu_has_a_time_of_its_own(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	make(&bench);
+	moving_name(&bench.gpu, 2);
+	learn(&bench, 30);
+	moving_name(&bench.gpu, 1);
+	leave(&bench, 30);
+	assert_float_equal(moving_trust(&bench.gpu), 1.1 / 2, 1e-9);
+	assert_float_equal(moving_delay_s(&bench.gpu), 60, 1e-9);
+}
+
+static void test_the_oldest_naming_is_replaced(void **state)
+{
+	static const struct given given[] = {{"a", 10, .cap = 10}, {"b", 10, .cap = 10},
+					     {"c", 10, .cap = 10}, {"d", 10, .cap = 10},
+					     {"e", 10, .cap = 10}, {"f", 10, .cap = 10},
+					     {"g", 10, .cap = 10}, {"h", 10, .cap = 10},
+					     {"i", 10, .cap = 10}, {0}};
+	struct bench bench;
+
+	(void)state;
+	bench_init(&bench, given, 1);
+	bench.gpu.migrates = true;
+	for (int i = 8; i >= 0; i--) {
+		moving_name(&bench.gpu, i);
+		learn(&bench, 1);
+	}
+	leave(&bench, 1); /* the vGPU that was named first */
+	assert_true(moving_trust(&bench.gpu) == 0.1);
+	leave(&bench, 1);
+	assert_float_equal(moving_trust(&bench.gpu), 1.1 / 2, 1e-9);
 }
 
 static void test_a_known_delay_shortens_the_patience(void **state)
@@ -96,17 +163,17 @@ static void test_a_known_delay_shortens_the_patience(void **state)
 		struct bench bench;
 
 		make(&bench);
-		moving_call(&bench.gpu, 2);
+		moving_name(&bench.gpu, 2);
 		leave(&bench, rows[i].delay_s);
-		moving_call(&bench.gpu, 1);
+		moving_name(&bench.gpu, 1);
 		learn(&bench, rows[i].patience_s);
-		assert_true(moving_trust(&bench.gpu) == 1);
+		assert_true(moving_is_known(&bench.gpu));
 		learn(&bench, 1);
 		assert_true(moving_trust(&bench.gpu) == 0);
 	}
 }
 
-static void test_a_failed_newcomer_is_a_call(void **state)
+static void test_a_failed_newcomer_is_named(void **state)
 {
 	struct bench bench;
 
@@ -116,12 +183,12 @@ static void test_a_failed_newcomer_is_a_call(void **state)
 	learn(&bench, 30);
 	bench.vgpus[2].newcomer = false;
 	leave(&bench, 10);
-	assert_true(moving_trust(&bench.gpu) == 1);
-	/* It was called in the first of these 10 periods. */
+	assert_float_equal(moving_trust(&bench.gpu), 1.1 / 2, 1e-9);
+	/* It was named in the first of these 10 periods. */
 	assert_float_equal(moving_delay_s(&bench.gpu), 10, 1e-9);
 }
 
-static void test_a_newcomer_that_passed_is_no_call(void **state)
+static void test_a_newcomer_that_passed_is_not_named(void **state)
 {
 	struct bench bench;
 
@@ -140,12 +207,16 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_without_a_hook_there_is_no_trust),
-		cmocka_unit_test(test_an_answered_call_gives_trust_and_the_delay),
+		cmocka_unit_test(test_an_answer_gives_trust_and_the_delay),
 		cmocka_unit_test(test_the_departure_of_another_vgpu_is_no_answer),
-		cmocka_unit_test(test_one_call_without_an_answer_ends_the_trust),
+		cmocka_unit_test(test_one_naming_without_an_answer_ends_the_trust),
+		cmocka_unit_test(test_a_departure_much_later_is_no_answer),
+		cmocka_unit_test(test_naming_other_vgpus_does_not_restart_the_time),
+		cmocka_unit_test(test_each_named_vgpu_has_a_time_of_its_own),
+		cmocka_unit_test(test_the_oldest_naming_is_replaced),
 		cmocka_unit_test(test_a_known_delay_shortens_the_patience),
-		cmocka_unit_test(test_a_failed_newcomer_is_a_call),
-		cmocka_unit_test(test_a_newcomer_that_passed_is_no_call),
+		cmocka_unit_test(test_a_failed_newcomer_is_named),
+		cmocka_unit_test(test_a_newcomer_that_passed_is_not_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,6 +12,7 @@ struct demands {
 	int n, sum_pct;
 	bool equal, frames;
 	double period_s;
+	enum policy_sharing sharing;
 };
 
 static double demand_pct(const struct demands *demands, int index)
@@ -53,26 +54,74 @@ static void make(struct bench *bench, const struct demands *demands)
 	bench_init(bench, given, 1);
 	bench->policy = policy_find("qos");
 	bench->gpu.period_s = demands->period_s;
+	bench->gpu.sharing = demands->sharing;
+}
+
+/*
+ * Computes what the GPU serves if vGPU i wants @want_pct[i]: up to its cap and, with guarantees,
+ * spare time in proportion to the caps, up to its contract.
+ */
+static void serve(const struct bench *bench, const struct demands *demands, const double *want_pct,
+		  double *ret_pct)
+{
+	double left_pct = 100;
+
+	for (int i = 0; i < demands->n; i++) {
+		ret_pct[i] = fmin(want_pct[i], bench->vgpus[i].cap_pct);
+		left_pct -= ret_pct[i];
+	}
+	while (demands->sharing == POLICY_SHARING_GUARANTEE && left_pct > 1e-9) {
+		double caps_pct = 0, given_pct = 0;
+
+		for (int i = 0; i < demands->n; i++)
+			if (ret_pct[i] < fmin(want_pct[i], contract_pct(demands, i)))
+				caps_pct += bench->vgpus[i].cap_pct;
+		for (int i = 0; i < demands->n && caps_pct > 0; i++) {
+			double most_pct = fmin(want_pct[i], contract_pct(demands, i)) - ret_pct[i];
+			double part_pct = left_pct * bench->vgpus[i].cap_pct / caps_pct;
+
+			part_pct = fmax(0, fmin(part_pct, most_pct));
+			ret_pct[i] += part_pct;
+			given_pct += part_pct;
+		}
+		if (given_pct < 1e-9)
+			break;
+		left_pct -= given_pct;
+	}
 }
 
 /* A period contains a whole number of frames. Work that was not done waits for the next period. */
 static void read_period(struct bench *bench, const struct demands *demands, double *frames,
 			double *waiting_pct_s)
 {
+	double want_pct[BENCH_MAX], served_pct[BENCH_MAX], period_s = demands->period_s;
+
+	for (int i = 0; i < demands->n; i++) {
+		waiting_pct_s[i] += demand_pct(demands, i) * period_s;
+		want_pct[i] =
+			demands->frames ? demand_pct(demands, i) : waiting_pct_s[i] / period_s;
+	}
+	serve(bench, demands, want_pct, served_pct);
 	for (int i = 0; i < demands->n; i++) {
 		struct policy_vgpu *vgpu = &bench->vgpus[i];
-		double want_pct = demand_pct(demands, i), period_s = demands->period_s;
-		double served_pct = fmin(want_pct, vgpu->cap_pct), before = floor(frames[i]);
+		double before = floor(frames[i]);
 
-		if (!demands->frames) {
-			waiting_pct_s[i] += want_pct * period_s;
-			served_pct = fmin(waiting_pct_s[i] / period_s, vgpu->cap_pct);
-			waiting_pct_s[i] -= served_pct * period_s;
-		}
-		frames[i] += FPS * served_pct / want_pct * period_s;
-		bench_read(vgpu, served_pct / vgpu->cap_pct,
+		waiting_pct_s[i] -= served_pct[i] * period_s;
+		frames[i] += FPS * served_pct[i] / demand_pct(demands, i) * period_s;
+		bench_read(vgpu, served_pct[i] / vgpu->cap_pct,
 			   demands->frames ? (floor(frames[i]) - before) / period_s : NAN);
 	}
+}
+
+static const char *name(const struct demands *demands)
+{
+	static char text[128];
+
+	snprintf(text, sizeof(text), "%s, %d vGPUs, %d %%, %s, %s, %g s",
+		 policy_sharing_name(demands->sharing), demands->n, demands->sum_pct,
+		 demands->equal ? "equal" : "unequal", demands->frames ? "frames" : "work",
+		 demands->period_s);
+	return text;
 }
 
 static void check_entitlements(const struct bench *bench, const struct demands *demands)
@@ -86,10 +135,8 @@ static void check_entitlements(const struct bench *bench, const struct demands *
 		double least_pct = fmin(0.975 * demand_pct(demands, i), fmax(1, floor(share_pct)));
 
 		if (bench->vgpus[i].cap_pct < COUNTING * least_pct)
-			fail_msg("%d vGPUs, %d %%, %s, %s, %g s: %s gets %d of %g %%", demands->n,
-				 demands->sum_pct, demands->equal ? "equal" : "unequal",
-				 demands->frames ? "frames" : "work", demands->period_s,
-				 bench->vgpus[i].id, bench->vgpus[i].cap_pct, least_pct);
+			fail_msg("%s: %s gets %d of %g %%", name(demands), bench->vgpus[i].id,
+				 bench->vgpus[i].cap_pct, least_pct);
 	}
 }
 
@@ -109,28 +156,38 @@ static void check_rest(const struct demands *demands)
 			bench.vgpus[i].cap_pct = bench.vgpus[i].want_cap_pct;
 	}
 	if (late > 0)
-		fail_msg("%d vGPUs, %d %%, %s, %s, %g s: %d late moves", demands->n,
-			 demands->sum_pct, demands->equal ? "equal" : "unequal",
-			 demands->frames ? "frames" : "work", demands->period_s, late);
+		fail_msg("%s: %d late moves", name(demands), late);
 	check_entitlements(&bench, demands);
 }
 
-static void test_caps_rest_under_constant_demands(void **state)
+static void check_all(enum policy_sharing sharing)
 {
 	static const int numbers[] = {2, 3, 5, 8};
 	static const int sums_pct[] = {50, 80, 95, 100, 105, 108, 120, 150, 200};
 	static const double periods_s[] = {0.2, 1, 2, 5};
 
-	(void)state;
 	for (int n = 0; n < 4; n++)
 		for (int s = 0; s < 9; s++)
 			for (int p = 0; p < 4; p++)
 				for (int kind = 0; kind < 4; kind++) {
-					struct demands demands = {numbers[n], sums_pct[s], kind & 1,
-								  kind & 2, periods_s[p]};
+					struct demands demands = {numbers[n],	sums_pct[s],
+								  kind & 1,	kind & 2,
+								  periods_s[p], sharing};
 
 					check_rest(&demands);
 				}
+}
+
+static void test_caps_rest_under_constant_demands(void **state)
+{
+	(void)state;
+	check_all(POLICY_SHARING_HARD);
+}
+
+static void test_guarantees_rest_under_constant_demands(void **state)
+{
+	(void)state;
+	check_all(POLICY_SHARING_GUARANTEE);
 }
 
 /* a and b want 30 % of the GPU, c 48 % for 60 FPS, and the contracts are equal: a and b are served,
@@ -171,6 +228,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_caps_rest_under_constant_demands),
+		cmocka_unit_test(test_guarantees_rest_under_constant_demands),
 		cmocka_unit_test(test_three_that_want_108_percent_rest),
 	};
 

@@ -38,7 +38,7 @@ static void test_the_history_is_the_same_at_all_periods(void **state)
 		for (int j = 0; j < 20; j++)
 			learn_seconds(&bench, j % 2 ? 40 : 2, 20);
 		assert_int_equal(bench.tracks[0].demand.ring_fill, POLICY_DEMAND_WINDOW);
-		demand_distribution(&bench.vgpus[0], false, share);
+		demand_distribution(&bench.vgpus[0], share);
 		assert_near(share[2], 0.5);
 		assert_near(share[40], 0.5);
 		/* The demand falls once in the seconds of a cycle, or in its longer periods. */
@@ -84,7 +84,7 @@ static void test_a_second_has_its_largest_demand(void **state)
 		assert_near(now_pct(&bench), pct[i % 5]);
 		assert_int_equal(bench.tracks[0].demand.level, i % 5 ? 12 : 5);
 	}
-	demand_distribution(&bench.vgpus[0], false, share);
+	demand_distribution(&bench.vgpus[0], share);
 	assert_near(share[40], 1);
 	assert_near((double)bench.tracks[0].demand.follows[12][12],
 		    (1 - pow(FADING, COLD - 1)) / (1 - FADING));
