@@ -152,11 +152,11 @@ struct gpu_ops {
 	/*
 	 * Makes caps guaranteed shares or, with @guarantee false, limits. Called after open(), and
 	 * again to change it. Returns a negative errno with a message "sharing = ...": -EOPNOTSUPP
-	 * means that the scheduler of this host has only limits. In a dry run, writes nothing.
-	 * @by_default: the configuration names neither of the two. The function then returns 1 with
-	 * a message, and changes nothing, if the scheduler of this host has a third discipline, or
-	 * in a dry run the other of the two; traits.guarantees says whether caps are guaranteed.
-	 * The function is NULL if the backend has only limits.
+	 * means that the scheduler of this host has only limits. Returns 1 with a message, and
+	 * changes nothing, in a dry run if the other sharing is in force, and with @by_default, if
+	 * the scheduler of this host has a third discipline; traits.guarantees then says whether
+	 * caps are guaranteed. @by_default: the configuration names neither of the two. The
+	 * function is NULL if the backend has only limits.
 	 */
 	int (*set_sharing)(struct gpu *gpu, bool guarantee, bool by_default, struct err *reterr);
 	/*

@@ -166,10 +166,10 @@ static int set_sharing(struct gpu *gpu, bool guarantee, bool by_default, struct 
 	gpu->word = NULL;
 	sharing_path(gpu, path);
 	r = read_word(path, text, sizeof(text));
-	if (r >= 0 && strcmp(text, word) != 0 && by_default &&
+	if (r >= 0 && strcmp(text, word) != 0 && (by_default || gpu->dry_run) &&
 	    keep_sharing(gpu, path, text, reterr) > 0)
 		return 1;
-	if (r >= 0 && strcmp(text, word) != 0 && !gpu->dry_run)
+	if (r >= 0 && strcmp(text, word) != 0)
 		r = write_word(path, word);
 	if (r == -ENOENT && !guarantee)
 		r = 0;

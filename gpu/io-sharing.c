@@ -5,16 +5,16 @@
 #include "gpu/io-state.h"
 #include "gpu/io.h"
 
-static int try_hard(const struct gpu_ops *ops, struct gpu *gpu, struct err *ret_why,
-		    struct err *reterr)
+static int try_one(const struct gpu_ops *ops, struct gpu *gpu, bool guarantee, bool by_default,
+		   struct err *ret_why, struct err *reterr)
 {
 	struct err err = {""};
-	int r = ops->set_sharing(gpu, false, /* by_default= */ true, &err);
+	int r = ops->set_sharing(gpu, guarantee, by_default, &err);
 
 	if (r < 0)
 		*reterr = err;
 	else if (r > 0)
-		*ret_why = err; /* the discipline in force matters more than the reason for hard */
+		*ret_why = err; /* the sharing in force matters more than an earlier reason */
 	return r < 0 ? r : 0;
 }
 
@@ -31,10 +31,10 @@ static int try_default(const struct gpu_ops *ops, struct gpu *gpu, bool paper_mo
 	if (paper_mode) {
 		(void)err_fail(ret_why, EOPNOTSUPP,
 			       "the caps of the paper are hard limits (paper_mode = on)");
-		return try_hard(ops, gpu, ret_why, reterr);
+		return try_one(ops, gpu, false, /* by_default= */ true, ret_why, reterr);
 	}
 	r = ops->set_sharing(gpu, true, /* by_default= */ true, ret_why);
-	return r < 0 ? try_hard(ops, gpu, ret_why, reterr) : 0;
+	return r < 0 ? try_one(ops, gpu, false, /* by_default= */ true, ret_why, reterr) : 0;
 }
 
 int gpu_io_try_sharing(const struct gpu_ops *ops, struct gpu *gpu, const struct gpu_config *config,
@@ -46,7 +46,7 @@ int gpu_io_try_sharing(const struct gpu_ops *ops, struct gpu *gpu, const struct 
 	if (gpu_chooses_sharing(config))
 		return try_default(ops, gpu, paper_mode, ret_why, reterr);
 	if (ops->set_sharing)
-		return ops->set_sharing(gpu, guarantee, /* by_default= */ false, reterr);
+		return try_one(ops, gpu, guarantee, /* by_default= */ false, ret_why, reterr);
 	if (!guarantee)
 		return 0;
 	return err_fail(reterr, EOPNOTSUPP,

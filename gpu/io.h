@@ -50,8 +50,8 @@ struct gpu_io *gpu_io_free(struct gpu_io *io);
 /* The properties of an open GPU. */
 void gpu_io_traits(const struct gpu_io *io, struct gpu_traits *ret_traits);
 /*
- * Why sharing = auto has not selected guarantee; "": it has, or the configuration names the
- * sharing. Valid until the next gpu_io_choose_sharing().
+ * Why sharing = auto has not selected guarantee, or why a dry run has another sharing than the
+ * configuration; "": no such reason. Valid until the next gpu_io_choose_sharing().
  */
 const char *gpu_io_sharing_why(const struct gpu_io *io);
 /*

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "gpu/cgroup-share.h"
 #include "gpu/cgroup-tree.h"
 #include "gpu/softgpu-cap.h"
 
@@ -211,6 +212,46 @@ static int establish(struct gpu *gpu, struct err *reterr)
 	return existed ? check_size(gpu, reterr) : set_size(gpu, reterr);
 }
 
+struct shares {
+	const struct gpu *gpu;
+	int n_vgpus, n_shares;
+};
+
+static int count_share(void *userdata, const char *id)
+{
+	struct shares *shares = userdata;
+	const struct gpu *gpu = shares->gpu;
+	struct cgroup_files files;
+	char group[PATH_MAX];
+	int pct;
+
+	if (cgroup_tree_vgpu(&gpu->tree, id, group) < 0 ||
+	    cgroup_open(&gpu->tree.host, group, &files) < 0)
+		return 0;
+	shares->n_vgpus++;
+	shares->n_shares += cgroup_read_share(&files, &pct) > 0;
+	cgroup_close(&files);
+	return 0;
+}
+
+/* In a dry run, caps are what the last daemon has made them: shares if a group has one. */
+static int find_sharing(struct gpu *gpu, struct err *reterr)
+{
+	struct shares shares = {.gpu = gpu};
+	bool wanted = gpu->scale.guarantees;
+
+	(void)cgroup_each(&gpu->tree.host, gpu->tree.group, count_share, &shares);
+	if (shares.n_vgpus == 0)
+		return 0;
+	gpu->scale.guarantees = shares.n_shares > 0;
+	if (gpu->scale.guarantees == wanted)
+		return 0;
+	(void)err_fail(reterr, EBUSY,
+		       "the control groups have sharing %s, and a dry run does not change it",
+		       wanted ? "hard" : "guarantee");
+	return 1;
+}
+
 static int softgpu_set_sharing(struct gpu *gpu, bool guarantee, bool by_default, struct err *reterr)
 {
 	int r;
@@ -218,7 +259,7 @@ static int softgpu_set_sharing(struct gpu *gpu, bool guarantee, bool by_default,
 	(void)by_default; /* a group has no third discipline */
 	gpu->scale.guarantees = guarantee;
 	if (gpu->dry_run)
-		return 0;
+		return find_sharing(gpu, reterr);
 	r = check_pinned(gpu, reterr);
 	return r < 0 ? r : convert_caps(gpu, reterr);
 }

@@ -9,8 +9,8 @@
 
 period_ms=500 conf_extra='[policy]
 name = none'
-sharing=guarantee
-softgpu_conf
+softgpu_conf # skips the scenario if not even hard caps are possible
+sed -i 's/^sharing = .*/sharing = guarantee/' "$conf"
 export LIBGL_ALWAYS_SOFTWARE=1 LP_NUM_THREADS=0
 
 weight() { # weight VGPU: prints the CPU weight of its group in percent of the GPU

@@ -79,5 +79,15 @@ ok "the vGPU has no contract" until_ok 20 vgpu_is a '.found'
 ok "its ceiling is the initial cap" until_ok 20 ceiling_is a 50
 stop
 
+# --- a dry run ---
+
+echo hard >"$host_parent/gover_sharing"
+: >"$dir/log"
+start --dry-run || exit 1
+ok "a dry run logs that caps are hard" log_has "GPU gpu0: its sharing is hard: $host_parent/gover_sharing reads hard, and a dry run does not change it"
+periods 3
+ok "it does not change the file" file_is hard
+stop
+
 fuse_unmount
 finish

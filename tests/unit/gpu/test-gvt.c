@@ -165,6 +165,10 @@ static void a_dry_run_takes_the_discipline_in_force(void **state)
 	check_default("guarantee", true, true, 0, "guarantee");
 	check_default("guarantee", false, true, 1, "guarantee");
 	check_default("weight", true, true, 1, "weight");
+	check_default("hard", true, false, 1, "hard");
+	check_default("guarantee", true, false, 0, "guarantee");
+	check_default("guarantee", false, false, 1, "guarantee");
+	check_default("weight", false, false, 1, "weight");
 }
 
 static void check_renewal(int result, const char *was)
