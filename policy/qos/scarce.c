@@ -97,7 +97,7 @@ static int serve_now(struct allocator *alloc, bool sticky, int *left_pct)
  * served unless this reduces the number. */
 static void serve_measured(struct allocator *alloc, int *left_pct)
 {
-	int before_pct[POLICY_VGPUS_MAX], left_before_pct = *left_pct, most;
+	int before_pct[POLICY_VGPUS_MAX] = {0}, left_before_pct = *left_pct, most;
 
 	for (int i = 0; i < alloc->n; i++)
 		before_pct[i] = alloc->claims[i].cap_pct;
