@@ -49,8 +49,7 @@ static int set_up(void **state)
 	snprintf(config.fps_socket, sizeof(config.fps_socket), "%s/fps.sock", folder);
 	snprintf(config.gpus[0].gpu.root, sizeof(config.gpus[0].gpu.root), "%s", poke);
 	strcpy(config.gpus[0].gpu.backend, "sim");
-	/* With guarantees, spare time repairs most of the faults below. */
-	strcpy(config.gpus[0].gpu.sharing, "hard");
+	strcpy(config.gpus[0].gpu.sharing, "hard"); /* spare time repairs most of the faults */
 	config.retention.raw_hours = 1;
 	now = clock_now();
 	assert_int_equal(manager_new(&config, /* dry_run= */ false, &m, &err), 0);
