@@ -59,8 +59,8 @@ struct gpu_traits {
 	int floor_pct;	     /* smallest cap that the GPU can enforce */
 	int min_interval_ms; /* minimum time between two writes of a cap */
 	enum gpu_share share;
-	/* true: a cap is a share that is always available; its vGPU may use more, up to its ceiling
-	 */
+	/* true: a cap is a share that is always available, and a vGPU may use more, up to its
+	 * ceiling */
 	bool guarantees;
 	bool creates;	       /* true: the daemon creates and removes vGPUs */
 	bool counts_frames;    /* true: readings contain counted frames or units of work (sim) */
@@ -225,6 +225,18 @@ const struct gpu_ops *gpu_find(const char *backend);
 const struct gpu_ops *gpu_auto(const struct gpu_config *config);
 /* Returns the backend at @index in the table, or NULL past the end of the table. */
 const struct gpu_ops *gpu_at(size_t index);
+
+/* Returns the seconds of GPU time in a second of host time. */
+static inline double gpu_speed(const struct gpu_config *config)
+{
+	return config->speed > 0 ? config->speed : 1;
+}
+
+/* Returns the word of [gpu] sharing for guaranteed shares or for limits. */
+static inline const char *gpu_sharing_name(bool guarantees)
+{
+	return guarantees ? "guarantee" : "hard";
+}
 
 /* Returns true if the host and @config.paper_mode decide between guaranteed shares and limits. */
 static inline bool gpu_chooses_sharing(const struct gpu_config *config)

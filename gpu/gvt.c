@@ -54,7 +54,7 @@ static int open_gpu(const struct gpu_config *config, struct gpu **ret_gpu, struc
 
 	if (!gpu)
 		return err_fail(reterr, ENOMEM, "gpu %s: out of memory", config->name);
-	gpu->speed = config->speed > 0 ? config->speed : 1;
+	gpu->speed = gpu_speed(config);
 	gpu->dry_run = config->dry_run;
 	r = gvt_host_find(config, gpu->dir, reterr);
 	if (r < 0) {
@@ -124,7 +124,7 @@ static int read_word(const char *path, char *text, size_t size)
 static int write_word(const char *path, const char *word)
 {
 	CLEANUP_CLOSE int fd = open(path, O_WRONLY | O_CLOEXEC);
-	char text[32];
+	char text[GPU_SHARING_MAX];
 	int r;
 
 	if (fd < 0 || pwrite(fd, word, strlen(word), 0) < 0)
@@ -159,7 +159,7 @@ static int keep_sharing(struct gpu *gpu, const char *path, const char *is, struc
 
 static int set_sharing(struct gpu *gpu, bool guarantee, bool by_default, struct err *reterr)
 {
-	const char *word = guarantee ? "guarantee" : "hard";
+	const char *word = gpu_sharing_name(guarantee);
 	char path[SHARING_PATH_MAX], text[GPU_SHARING_MAX];
 	int r;
 

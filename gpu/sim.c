@@ -79,7 +79,7 @@ static int open_gpu(const struct gpu_config *config, struct gpu **ret_gpu, struc
 		free(gpu);
 		return err_fail(reterr, -r, "gpu %s: %s", config->name, strerror(-r));
 	}
-	gpu->speed = config->speed > 0 ? config->speed : 1;
+	gpu->speed = gpu_speed(config);
 	gpu->unit = strcmp(config->unit, "work") == 0 ? GPU_WORK : GPU_FRAMES;
 	strcpy(gpu->root, config->root);
 	*ret_gpu = gpu;
@@ -242,7 +242,7 @@ static int write_cap(struct gpu_vgpu *attached, uint64_t now_mono_ns, int cap_pc
 static int set_sharing(struct gpu *gpu, bool guarantee, bool by_default, struct err *reterr)
 {
 	(void)by_default, (void)reterr;
-	sim_set_discipline(gpu->sim, sched_sharing_find(guarantee ? "guarantee" : "hard"));
+	sim_set_discipline(gpu->sim, sched_sharing_find(gpu_sharing_name(guarantee)));
 	return 0;
 }
 

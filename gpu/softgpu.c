@@ -170,7 +170,7 @@ static int convert_caps(const struct gpu *gpu, struct err *reterr)
 		      : err_fail(reterr, -r,
 				 "sharing = %s: the caps below control group %s cannot be "
 				 "converted: %s",
-				 gpu->scale.guarantees ? "guarantee" : "hard", gpu->tree.group,
+				 gpu_sharing_name(gpu->scale.guarantees), gpu->tree.group,
 				 strerror(-r));
 }
 
@@ -248,7 +248,7 @@ static int find_sharing(struct gpu *gpu, struct err *reterr)
 		return 0;
 	(void)err_fail(reterr, EBUSY,
 		       "the control groups have sharing %s, and a dry run does not change it",
-		       wanted ? "hard" : "guarantee");
+		       gpu_sharing_name(!wanted));
 	return 1;
 }
 

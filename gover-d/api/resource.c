@@ -40,7 +40,7 @@ json_t *resource_encode_gpu(const struct view *view, const struct host_gpu *gpu,
 		[GPU_RELATIVE_SLICE] = "relative_slice",
 	};
 	static const char *const units[] = {[GPU_FRAMES] = "frames", [GPU_WORK] = "work"};
-	const char *sharing = gpu->traits.guarantees ? "guarantee" : "hard";
+	const char *sharing = gpu_sharing_name(gpu->traits.guarantees);
 	int sum_pct = host_gpu_sum_cap_pct(gpu);
 	int initial_pct = host_gpu_sum_initial_cap_pct(gpu);
 	double cores = gpu->traits.capacity_cores;

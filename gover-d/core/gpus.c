@@ -45,7 +45,7 @@ static void log_sharing(const struct host_gpu *gpu)
 	const char *why = gpu_io_sharing_why(gpu->io);
 
 	log_notice("GPU %s: its sharing is %s%s%s", gpu->config.name,
-		   gpu->traits.guarantees ? "guarantee" : "hard", why[0] ? ": " : "", why);
+		   gpu_sharing_name(gpu->traits.guarantees), why[0] ? ": " : "", why);
 }
 
 /* Takes over the result of opening, see gpu_io_wait_open(). */

@@ -152,7 +152,7 @@ static int read_slots(struct db_reader *reader, struct past *past, int *ret_erro
 static void load_gpu(struct manager *m, struct db_reader *reader, struct past *past,
 		     struct host_gpu *gpu, struct instant now)
 {
-	double speed = gpu->config.speed > 0 ? gpu->config.speed : 1;
+	double speed = gpu_speed(&gpu->config);
 	int first, error;
 
 	memset(past, 0, sizeof(*past));

@@ -165,6 +165,6 @@ void ledger_tick(struct manager *m, struct instant now)
 		struct host_gpu *gpu = &m->host.gpus[i];
 		double passed_s = (double)(now.mono_ns - m->host.ticked.mono_ns) / NS_PER_S;
 
-		count_gpu(m, gpu, passed_s * (gpu->config.speed > 0 ? gpu->config.speed : 1));
+		count_gpu(m, gpu, passed_s * gpu_speed(&gpu->config));
 	}
 }

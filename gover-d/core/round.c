@@ -21,7 +21,7 @@
 
 double round_period_s(const struct manager *m, const struct host_gpu *gpu)
 {
-	return m->config.period_ms / 1000.0 * (gpu->config.speed > 0 ? gpu->config.speed : 1);
+	return m->config.period_ms / 1000.0 * gpu_speed(&gpu->config);
 }
 
 static bool may_sell(const struct manager *m, const struct host_gpu *gpu)

@@ -132,8 +132,7 @@ static void sample_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vg
 		vgpu->cap_read_ns = now.mono_ns;
 	}
 	monitor_sample(&vgpu->monitor, error, &reading, frames_of(&m->frames, gpu, vgpu),
-		       round_period_s(m, gpu), gpu->config.speed > 0 ? gpu->config.speed : 1,
-		       &vgpu->row);
+		       round_period_s(m, gpu), gpu_speed(&gpu->config), &vgpu->row);
 	if (vgpu->row.gone)
 		frames_forget(&m->frames, vgpu->contract.id);
 }

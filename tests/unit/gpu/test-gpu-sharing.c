@@ -51,7 +51,7 @@ static int fake_set_sharing(struct gpu *gpu, bool guarantee, bool by_default, st
 	gpu->calls++;
 	if (gpu->cannot_change)
 		return err_fail(reterr, EIO, "sharing = %s: I/O error",
-				guarantee ? "guarantee" : "hard");
+				gpu_sharing_name(guarantee));
 	if (gpu->has_third && by_default) {
 		gpu->guarantees = false;
 		(void)err_fail(reterr, EBUSY, BUSY);
