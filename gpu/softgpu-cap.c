@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <math.h>
+#include <stddef.h>
 
 #include "gpu/cgroup-share.h"
 #include "gpu/softgpu-cap.h"
@@ -24,7 +25,10 @@ static int write_limit_pct(const struct cgroup_files *files, const struct softgp
 	return cgroup_write_limit(files, &limit);
 }
 
-/* Reads the share of the GPU that the limit allows. *ret_pct is 0 if there is no limit. */
+/*
+ * Reads the share of the GPU that the limit allows. *ret_pct is 0 if there is no limit. @ret_share
+ * may be NULL.
+ */
 static int read_limit_pct(const struct cgroup_files *files, const struct softgpu_scale *scale,
 			  double *ret_share, int *ret_pct)
 {
@@ -37,7 +41,8 @@ static int read_limit_pct(const struct cgroup_files *files, const struct softgpu
 	cores = cgroup_limit_cores(&limit);
 	share = cores == 0 || cores > scale->gpu_cores ? 1 : cores / scale->gpu_cores;
 	pct = (int)lround(share * 100);
-	*ret_share = share;
+	if (ret_share)
+		*ret_share = share;
 	*ret_pct = cores == 0 ? 0 : pct > 1 ? pct : 1;
 	return 0;
 }
@@ -46,13 +51,12 @@ int softgpu_cap_write(const struct cgroup_files *files, const struct softgpu_sca
 		      int cap_pct, int ceiling_pct)
 {
 	int limit_pct = cap_pct > ceiling_pct ? cap_pct : ceiling_pct, is_pct, r;
-	double share;
 
 	if (cap_pct < softgpu_cap_floor(scale->gpu_cores) || cap_pct > 100)
 		return -EINVAL;
 	if (!scale->guarantees)
 		return write_limit_pct(files, scale, cap_pct);
-	r = read_limit_pct(files, scale, &share, &is_pct);
+	r = read_limit_pct(files, scale, NULL, &is_pct);
 	if (r == 0 && is_pct != limit_pct)
 		r = write_limit_pct(files, scale, limit_pct);
 	return r < 0 ? r : cgroup_write_share(files, cap_pct);
@@ -68,8 +72,7 @@ int softgpu_cap_read(const struct cgroup_files *files, const struct softgpu_scal
 	r = cgroup_read_share(files, &pct);
 	if (r < 0)
 		return r;
-	/* A limit, but the weight of a new group: the guarantee is about that of the smallest cap.
-	 */
+	/* A group with a limit and the weight of a new group is guaranteed about 1 %. */
 	if (pct == 0 && *ret_cap_pct > 0)
 		pct = 1;
 	if (pct > 0 && (*ret_cap_pct == 0 || *ret_cap_pct == ceiling_pct || pct <= *ret_cap_pct)) {
@@ -82,8 +85,7 @@ int softgpu_cap_read(const struct cgroup_files *files, const struct softgpu_scal
 int softgpu_cap_read_ceiling(const struct cgroup_files *files, const struct softgpu_scale *scale,
 			     int *ret_ceiling_pct)
 {
-	double share;
-	int pct, r = read_limit_pct(files, scale, &share, &pct);
+	int pct, r = read_limit_pct(files, scale, NULL, &pct);
 
 	if (r == 0)
 		*ret_ceiling_pct = pct == 0 ? 100 : pct;
@@ -96,14 +98,12 @@ int softgpu_cap_read_ceiling(const struct cgroup_files *files, const struct soft
  */
 static int convert_to_limit(const struct cgroup_files *files, const struct softgpu_scale *scale)
 {
-	double share;
 	int share_pct, limit_pct, r = cgroup_read_share(files, &share_pct);
 
 	if (r <= 0)
 		return r == -EOPNOTSUPP ? 0 : r;
-	r = read_limit_pct(files, scale, &share, &limit_pct);
-	/* The limit first: after an interruption, the group still has a share and is converted
-	 * again. */
+	r = read_limit_pct(files, scale, NULL, &limit_pct);
+	/* Write the limit first, so that a group is converted again after an interruption. */
 	if (r == 0 && (limit_pct == 0 || share_pct < limit_pct))
 		r = write_limit_pct(files, scale, share_pct);
 	return r < 0 ? r : cgroup_clear_share(files);
@@ -111,12 +111,11 @@ static int convert_to_limit(const struct cgroup_files *files, const struct softg
 
 static int convert_to_share(const struct cgroup_files *files, const struct softgpu_scale *scale)
 {
-	double share;
 	int share_pct, limit_pct, r = cgroup_read_share(files, &share_pct);
 
 	if (r < 0 || share_pct > 0)
 		return r < 0 ? r : 0;
-	r = read_limit_pct(files, scale, &share, &limit_pct);
+	r = read_limit_pct(files, scale, NULL, &limit_pct);
 	return r < 0 || limit_pct == 0 ? r : cgroup_write_share(files, limit_pct);
 }
 
