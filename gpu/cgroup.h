@@ -53,7 +53,7 @@ struct cgroup_version {
 	const char *cpus_file; /* file that lists the cores that the group can use */
 	const char *heaviest;  /* the maximum weight as text */
 	int default_weight;    /* the weight of a new group */
-	int weight_of_1_pct;   /* the weight that stands for a share of 1 % (gpu/cgroup-share.h) */
+	int weight_of_1_pct;   /* the weight of a share of 1 % (gpu/cgroup-share.h) */
 	/* Prepares @group for the groups that will be created below it. NULL: nothing to do. */
 	int (*admit)(const struct cgroup_host *host, const char *group);
 	/* Prepares the new group @group so that processes can join it. NULL: nothing to do. */

@@ -32,8 +32,8 @@ struct gpu_config {
 	char parent[GPU_PARENT_MAX];
 	char socket[GPU_SOCKET_MAX]; /* lib: socket of the arbiter for programs */
 	char discipline[16];	     /* lib: how the arbiter gives turns; compute/arbiter/table.c */
-	/* what a cap is: "auto", "hard" or "guarantee"; "": "hard". "auto": guarantee if the host
-	 * offers it */
+	/* "hard": caps are limits; "guarantee": caps are guaranteed shares; "auto": guarantee if
+	 * the host offers it; "": hard */
 	char sharing[16];
 	bool paper_mode;       /* sharing = auto means hard (not a key of this section) */
 	int lease_ms;	       /* gvt: time after which a cap expires without renewal; 0: never */

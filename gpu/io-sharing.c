@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a cap of a GPU is: the choice of [gpu] sharing, when the GPU is opened and later. */
+/* Sets the sharing of a GPU as [gpu] sharing requests, when the GPU is opened and later. */
 #include <errno.h>
 
 #include "gpu/io-state.h"
@@ -18,7 +18,7 @@ static int try_one(const struct gpu_ops *ops, struct gpu *gpu, bool guarantee, b
 	return r < 0 ? r : 0;
 }
 
-/* Any error of guarantee leads to hard: the host works as before guarantee existed. */
+/* After any error of guarantee the sharing is hard, as in releases without guarantee. */
 static int try_default(const struct gpu_ops *ops, struct gpu *gpu, bool paper_mode,
 		       struct err *ret_why, struct err *reterr)
 {

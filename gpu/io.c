@@ -24,7 +24,7 @@ uint64_t gpu_io_time(const struct gpu_io *io, uint64_t given_ns)
 	return io->threaded ? clock_now().mono_ns : given_ns;
 }
 
-/* A GPU whose caps are not what the configuration says must not be used. */
+/* Opens no GPU in another sharing than that of the configuration, except with any_sharing. */
 static int open_gpu(struct gpu_io *io, const struct gpu_ops **ret_ops, struct gpu **ret_gpu,
 		    struct err *ret_why, struct err *reterr)
 {

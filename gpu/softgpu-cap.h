@@ -3,8 +3,8 @@
  * The cap and the ceiling of a vGPU of softgpu in the files of its control group.
  *
  * Without guarantees, the cap is the bandwidth limit: the vGPU never gets more. With guarantees,
- * the cap is the share of the group (its CPU weight), and the bandwidth limit is the ceiling: time
- * that other vGPUs leave goes to the vGPUs with work, up to the ceiling of each.
+ * the cap is the share of the group (its CPU weight), and the bandwidth limit is the ceiling: vGPUs
+ * with work share the time that other vGPUs do not use, each up to its ceiling.
  */
 #ifndef GPU_SOFTGPU_CAP_H
 #define GPU_SOFTGPU_CAP_H
@@ -30,7 +30,7 @@ int softgpu_cap_write(const struct cgroup_files *files, const struct softgpu_sca
 		      int cap_pct, int ceiling_pct);
 
 /*
- * Reads the cap; 0: no limit. *ret_share is the fraction of the GPU that it stands for. With
+ * Reads the cap; 0: no limit. *ret_share is the cap as a fraction of the GPU. With
  * guarantees, a limit below the share is the cap, because another program has set it, unless the
  * limit is @ceiling_pct, the ceiling that the caller has written (0: none). Another program has
  * then set the share, which takes time from other vGPUs up to the limit. A group with a limit and

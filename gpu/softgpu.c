@@ -108,8 +108,8 @@ static int check_size(struct gpu *gpu, struct err *reterr)
 }
 
 /*
- * The weights of two vGPUs count only where both want the same core. On more cores than the GPU
- * has, each vGPU could use cores of its own until the limit of the GPU stops all of them.
+ * The kernel compares the weights of two vGPUs only if both need the same core. On more cores than
+ * the GPU has, each vGPU could use cores of its own until the limit of the GPU stops all of them.
  */
 static int check_pinned(const struct gpu *gpu, struct err *reterr)
 {
@@ -158,7 +158,7 @@ static int convert_one(void *userdata, const char *id)
 	return 0;
 }
 
-/* The vGPUs may be of an earlier daemon with another sharing. */
+/* An earlier daemon with another sharing may have created the vGPUs. */
 static int convert_caps(const struct gpu *gpu, struct err *reterr)
 {
 	struct conversion conversion = {.gpu = gpu};

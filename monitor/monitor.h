@@ -61,8 +61,7 @@ struct monitor_track {
  * reading is valid. Frames come from the backend if it counts them, otherwise from @fps (NULL: no
  * program reports). @period_s is the nominal period by the clock of the GPU: FPS are invalid if
  * more than 2.5 periods have passed since the last sample. This clock runs at @speed times the
- * clock of
- * @fps.
+ * clock of @fps.
  */
 void monitor_sample(struct monitor_track *track, int error, const struct gpu_reading *reading,
 		    const struct fps_totals *fps, double period_s, double speed,

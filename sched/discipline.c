@@ -48,7 +48,7 @@ static void add_to_tag(struct sched_vgpu *vgpu, uint64_t ran_ns)
 	vgpu->tag += ran_ns * (TAG_UNITS / (vgpu->cap_pct == 0 ? 100U : vgpu->cap_pct));
 }
 
-/* Returns @vgpu if it is runnable and has a smaller tag than @least, which may be NULL. */
+/* Returns @vgpu if it is runnable and has a smaller tag than @least, otherwise @least. */
 static struct sched_vgpu *lesser(struct sched_vgpu *least, struct sched_vgpu *vgpu)
 {
 	return vgpu->runnable && (!least || is_behind(vgpu->tag, least->tag)) ? vgpu : least;

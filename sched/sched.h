@@ -121,8 +121,7 @@ const struct sched_discipline *sched_discipline_find(const char *name);
  */
 const struct sched_discipline *sched_sharing_find(const char *sharing);
 
-/* Returns the word of @discipline: "hard", "guarantee", or the name of a row without such a word.
- */
+/* Returns "hard", "guarantee", or the name of a row that has neither word. */
 const char *sched_sharing_name(const struct sched_discipline *discipline);
 
 /* Initializes @sched without vGPUs; a second begins at @now_ns. @discipline NULL: the default. */

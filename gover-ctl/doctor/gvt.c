@@ -130,7 +130,9 @@ static void examine_gpu(const struct doctor_input *input, const char *gpu, struc
 		note(gpus->no_sharing, gpu);
 		return;
 	}
-	gpus->refused_errno = gpus->refused[0] ? gpus->refused_errno : errno;
+	if (gpus->refused[0])
+		return;
+	gpus->refused_errno = errno;
 	note(gpus->refused, gpu);
 }
 
@@ -167,7 +169,7 @@ static enum doctor_state missing_guarantees(const struct doctor_input *input)
 			continue;
 		if (gpu_wants_guarantees(gpu))
 			return DOCTOR_FAIL;
-		if (strcmp(gpu->sharing, "hard") != 0)
+		if (gpu_chooses_sharing(gpu))
 			state = DOCTOR_WARN;
 	}
 	return state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Keeps what policy qos has learned across a restart: what is known about migrations is part of the
- * contracts file, and the past demands are read from the raw samples of the history.
+ * Preserves the knowledge of policy qos across a restart. The estimate of migrations is part of the
+ * contracts file. The past demands are read from the raw samples of the history.
  */
 #ifndef GOVER_D_CORE_LEARNED_H
 #define GOVER_D_CORE_LEARNED_H
@@ -18,7 +18,7 @@ struct manager;
 #define LEARNED_READ_MS 500
 void learned_load(struct manager *manager, struct instant now);
 
-/* Requests a save if something was learned about migrations. Call it once a period. */
+/* Requests a save if the estimate of migrations has changed. Call it once a period. */
 void learned_tick(struct manager *manager);
 
 #endif

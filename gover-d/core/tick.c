@@ -288,7 +288,7 @@ static void count_vgpu(struct manager *m, const struct host_gpu *gpu, struct vgp
 		if (v->row.util * 100 > m->params.overload_pct) {
 			double error_pct = v->row.load * 100 - v->sampled_cap_pct;
 
-			/* With guarantees, time beyond the cap is no error. */
+			/* With guarantees, a load above the cap is not an error. */
 			if (error_pct > 0 && gpu->traits.guarantees)
 				error_pct = 0;
 			t->cap_error_s += dt_s;
@@ -354,8 +354,7 @@ static void count_gpu(struct manager *m, struct host_gpu *gpu, struct plan_round
 	offers_tick(m->offers, gpu->config.name, &period, &limits, now);
 }
 
-/* @rewrite: write the ceiling even if it is in force, because another program may have changed it
- */
+/* @rewrite: write an unchanged ceiling too, because another program may have changed it. */
 static void set_ceiling(struct manager *m, struct host_gpu *gpu, struct vgpu *v, bool rewrite)
 {
 	int r;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The contracts file: contracts, operator holds, GPU modes, what the policy has learned about
- * migrations, and the operator's state in one JSON file that is replaced atomically. It is not part
- * of the database, so that nothing that a client has changed is lost if the database is lost.
+ * The contracts file: contracts, operator holds, GPU modes, the policy's estimate of migrations,
+ * and the operator's state in one JSON file that is replaced atomically. It is not part of the
+ * database, so that no change of a client is lost if the database is lost.
  */
 #ifndef GOVER_D_STORE_CONTRACTS_H
 #define GOVER_D_STORE_CONTRACTS_H

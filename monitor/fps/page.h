@@ -23,8 +23,7 @@ struct fps_reading {
 	uint64_t at_ns;		     /* time of the last reading */
 	uint64_t spare;		     /* frames that may be counted besides those of the rate */
 	struct fps_phase phase;	     /* of the counted frames */
-	double partial_frames; /* part of the next frame that has passed at the last reading, 0..1
-				*/
+	double partial_frames;	     /* part of the next frame that had passed then, 0..1 */
 };
 
 /* Begins to read a page: all frames since its creation are new. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A rate from a count is wrong by up to one frame at each end of the period: 10 FPS if the period
- * is 200 ms. The parts of the frames at both ends correct it. A sum over several periods is not
- * changed by more than one frame, because the part at the end of a period is that at the begin of
- * the next.
+ * A rate from a count is wrong by up to one frame at each end of the period, that is 10 FPS if the
+ * period is 200 ms. The parts of the frames at both ends correct it. A sum over several periods is
+ * not changed by more than one frame, because the part at the end of a period is that at the begin
+ * of the next.
  */
 #include "base/clock.h"
 #include "monitor/fps/phase.h"

@@ -17,11 +17,11 @@ struct fps_totals {
 	uint64_t frame_time[FPS_WIRE_BUCKETS]; /* number of frames in each bucket
 						  (fps-preload/wire.h) */
 	int open;			       /* programs now connected to the unix socket */
-	double partial_frames; /* sum of the parts of the next frame that have passed, 0..1 for each
-			  of the
-			  @open programs (monitor/fps/phase.h), at the last tick */
-	uint64_t at_ns;	       /* CLOCK_MONOTONIC when the frames were counted; 0: unknown */
-	uint64_t newest_ns;    /* CLOCK_MONOTONIC of the newest frame */
+	/* sum over the @open programs of the part of the next frame that had passed at @at_ns,
+	 * each 0..1 (monitor/fps/phase.h) */
+	double partial_frames;
+	uint64_t at_ns;		 /* CLOCK_MONOTONIC when the frames were counted; 0: unknown */
+	uint64_t newest_ns;	 /* CLOCK_MONOTONIC of the newest frame */
 	uint64_t longest_gap_ns; /* longest frame time */
 	uint64_t gpu_time_ns;	 /* total GPU time of @gpu_frames frames */
 	uint64_t gpu_frames;
