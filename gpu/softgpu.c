@@ -133,6 +133,15 @@ static int check_pinned(const struct gpu *gpu, struct err *reterr)
 			gpu->tree.group, cores, whole_cores(gpu));
 }
 
+/* Returns -ENOENT if @id is no valid id. */
+static int open_vgpu(const struct gpu *gpu, const char *id, struct cgroup_files *ret_files)
+{
+	char group[PATH_MAX];
+	int r = cgroup_tree_vgpu(&gpu->tree, id, group);
+
+	return r < 0 ? r : cgroup_open(&gpu->tree.host, group, ret_files);
+}
+
 struct conversion {
 	const struct gpu *gpu;
 	int result;
@@ -141,16 +150,11 @@ struct conversion {
 static int convert_one(void *userdata, const char *id)
 {
 	struct conversion *conversion = userdata;
-	const struct gpu *gpu = conversion->gpu;
 	struct cgroup_files files;
-	char group[PATH_MAX];
-	int r = cgroup_tree_vgpu(&gpu->tree, id, group);
+	int r = open_vgpu(conversion->gpu, id, &files);
 
-	if (r < 0)
-		return 0; /* not the group of a vGPU */
-	r = cgroup_open(&gpu->tree.host, group, &files);
 	if (r == 0) {
-		r = softgpu_cap_convert(&files, &gpu->scale);
+		r = softgpu_cap_convert(&files, &conversion->gpu->scale);
 		cgroup_close(&files);
 	}
 	if (r < 0 && r != -ENOENT && r != -ENODEV)
@@ -220,13 +224,10 @@ struct shares {
 static int count_share(void *userdata, const char *id)
 {
 	struct shares *shares = userdata;
-	const struct gpu *gpu = shares->gpu;
 	struct cgroup_files files;
-	char group[PATH_MAX];
 	int pct;
 
-	if (cgroup_tree_vgpu(&gpu->tree, id, group) < 0 ||
-	    cgroup_open(&gpu->tree.host, group, &files) < 0)
+	if (open_vgpu(shares->gpu, id, &files) < 0)
 		return 0;
 	shares->n_vgpus++;
 	shares->n_shares += cgroup_read_share(&files, &pct) > 0;
@@ -428,14 +429,11 @@ static int softgpu_attach(struct gpu *gpu, const char *id, uint64_t now_mono_ns,
 			  struct gpu_vgpu **ret_vgpu, struct err *reterr)
 {
 	CLEANUP_FREE struct gpu_vgpu *vgpu = calloc(1, sizeof(*vgpu));
-	char group[PATH_MAX];
-	int r = cgroup_tree_vgpu(&gpu->tree, id, group);
-	int cap_pct;
+	int cap_pct, r;
 
 	if (!vgpu)
 		return err_fail(reterr, ENOMEM, "vGPU %s: out of memory", id);
-	if (r == 0)
-		r = cgroup_open(&gpu->tree.host, group, &vgpu->files);
+	r = open_vgpu(gpu, id, &vgpu->files);
 	if (r < 0)
 		return err_fail(reterr, -r, "vGPU %s: its control group cannot be opened: %s", id,
 				strerror(-r));
