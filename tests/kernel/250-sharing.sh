@@ -1,6 +1,6 @@
 #!/bin/bash
-# Tests gover_sharing, the discipline of a GPU: under "hard" a cap is a limit; under "guarantee" a cap is always
-# available, and a vGPU with work also gets the time that is left, up to its ceiling. Invalid values change nothing.
+# Tests gover_sharing, the discipline of a GPU: under "hard" a cap is a limit. Under "guarantee" a cap is always
+# available, and a vGPU with work also uses spare time, up to its ceiling. Invalid values change nothing.
 # Shares are measured with the counters of the kernel. $GOVER_POINTS is the tolerance in percentage points. It is larger
 # if workloads cannot be preempted. Then time is also lost when the GPU changes from one vGPU to the other, and a second
 # GPU shows how much a machine loses: tests of shares that depend on this time are skipped if two vGPUs without caps use
@@ -112,13 +112,13 @@ shared() { # shared "text" command...: a test of two vGPUs with unlimited demand
 
 echo 100 >"$a_load"
 measure
-ok "hard: the vGPU with work gets its cap of 20 %, the rest is unused" within 20 "$a_least" "$a_most"
+ok "hard: the vGPU with work uses its cap of 20 %, the rest is unused" within 20 "$a_least" "$a_most"
 
 is "gover_sharing <- guarantee" "$(write 'guarantee\n' "$sharing")" ''
 is "it reads back" "$(cat "$sharing")" guarantee
 is "the caps are unchanged" "$(cat "$a/cap" "$a/initial_cap" "$b/cap" | paste -s -d ' ')" '20 50 40'
 measure
-ok "guarantee: it also gets idle time, up to its ceiling of 50 %" within 50 "$a_least" "$a_most"
+ok "guarantee: it also uses idle time, up to its ceiling of 50 %" within 50 "$a_least" "$a_most"
 ok "its allotted time is still that of its cap" test "$allotted_least" -le 2050 -a "$allotted_most" -ge 1950
 is "writing the same word again succeeds" "$(write guarantee "$sharing")" ''
 is "an invalid word changes nothing" "$(write 'weight\n' "$sharing") $(cat "$sharing")" 'Invalid argument guarantee'
@@ -131,7 +131,7 @@ measure
 shared "when the other has work too, it gets its guarantee of 40 %" at_least 40 "$b_most"
 ok "and not more than its ceiling, which is 40 % too" test "$b_least" -le $((4000 + points * 200))
 shared "the borrower keeps its guarantee of 20 %" at_least 20 "$a_most"
-ok "and gets no more than the rest" test "$a_least" -le $((6000 + points * 100))
+ok "and its total is at most the rest" test "$a_least" -le $((6000 + points * 100))
 
 # The caps of two vGPUs without a ceiling are 10 % and 30 %: the spare 60 % is shared 1 to 3.
 echo 10 >"$a/cap"

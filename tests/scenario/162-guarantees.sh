@@ -1,6 +1,6 @@
 #!/bin/sh
 # The simulated GPU in the daemon with sharing = guarantee: service is judged by the time that was available, not by the
-# cap. A vGPU with a small cap is served while others leave time unused, and broken when they do not.
+# cap. A vGPU with a small cap is served while others leave time unused, and is broken as soon as they need it.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -24,14 +24,14 @@ ok "with burst it uses the whole GPU" until_ok 20 that /v1/vgpus/a '.load_pct > 
 ctl vgpu set a --no-burst >/dev/null
 ok "without burst its contract again" until_ok 20 that /v1/vgpus/a '.load_pct > 48 and .load_pct < 51'
 
-# The other tenants want the whole GPU: b has its contract as cap, and c the rest.
+# The other tenants need the whole GPU. The cap of b is its contract, and c has the rest.
 sell c 50 busy
 ctl vgpu set b --label workload=busy >/dev/null
 ok "others get their guarantees" until_ok 20 that /v1/vgpus '[.vgpus[] | select(.id != "a") | .load_pct] | add > 85'
 ok "the held vGPU is broken" until_ok 20 that /v1/vgpus/a '.broken and .load_pct < 20'
 ok "the hold is the cause" until_ok 30 that /v1/vgpus/a '.cause == "held"'
 ctl vgpu release a >/dev/null
-ok "without the hold it gets more" until_ok 30 that /v1/vgpus/a '.cap_pct >= 20'
+ok "without the hold its cap is larger" until_ok 30 that /v1/vgpus/a '.cap_pct >= 20'
 api PATCH /v1/policy '{"paper_mode": true}' >/dev/null
 is "paper mode is rejected" "$(status)" 422
 ok "with the reason" grep -q "sharing = guarantee: not possible with" "$dir/body"
@@ -52,7 +52,7 @@ api PATCH /v1/policy '{"paper_mode": true}' >/dev/null
 is "paper mode is accepted" "$(status)" 200
 ok "its load is its cap" until_ok 20 that /v1/vgpus/a '.load_pct < 12'
 is "REST reports hard caps" "$(get /v1/gpus '.gpus[0].sharing')" hard
-ok "the log says why" grep -q 'GPU gpu0: its sharing is hard: .*paper_mode = on' "$dir/log"
+ok "the log contains the reason" grep -q 'GPU gpu0: its sharing is hard: .*paper_mode = on' "$dir/log"
 api PATCH /v1/policy '{"paper_mode": null}' >/dev/null
 ok "without paper mode it uses idle time again" until_ok 20 that /v1/vgpus/a '.load_pct > 48'
 stop

@@ -1,7 +1,7 @@
 #!/bin/sh
-# sharing = guarantee on the software GPU, with real OpenGL programs: time that one tenant leaves goes to the other up to
-# its ceiling, and the guaranteed share returns when the tenant works again. A restart with the other sharing keeps the
-# caps.
+# sharing = guarantee on the software GPU, with real OpenGL programs. A tenant uses the time that the other does not
+# need, up to its ceiling. The other gets its guaranteed share as soon as it has work again. A restart with the other
+# sharing keeps the caps.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/scenario/softgpu.sh
@@ -42,14 +42,14 @@ ctl vgpu hold a --cap 20 >/dev/null
 ctl vgpu hold b --cap 60 >/dev/null
 is "the GPU shows its sharing" "$(get /v1/gpus '.gpus[0].sharing')" guarantee
 ok "the cap is the weight, the contract is the quota" until_ok 10 files_are a 20 60
-ok "both of the other vGPU" until_ok 10 files_are b 60 60
+ok "the same is true for the other vGPU" until_ok 10 files_are b 60 60
 
 draw a 4000
-# A share above the ceiling never has an excuse. A share below it can be caused by other programs of the host.
-ok "a gets the time that b leaves, up to its contract" until_ok 60 that /v1/vgpus/a '.load_pct > 56 and .load_pct < 62'
+# A share above the ceiling is an error. Other programs of the host can cause a share below it.
+ok "a uses the time of b, up to its contract" until_ok 60 that /v1/vgpus/a '.load_pct > 56 and .load_pct < 62'
 fps_alone=$(get /v1/vgpus/a .fps)
 draw b 4000
-ok "b works: both have what they are guaranteed, and the rest is divided by the caps" until_ok 60 sh -c "
+ok "b has work: both get their guarantees, and the rest is divided by the caps" until_ok 60 sh -c "
   curl -s --unix-socket '$sock' http://gover/v1/vgpus | jq -e '[.vgpus[] | {(.id): .load_pct}] | add |
     .b > 57 and .b < 62 and .a > 34 and .a < 42' >/dev/null"
 ctl vgpu set b --burst >/dev/null
@@ -63,7 +63,7 @@ kill "$program_b"
 ok "b stops: a has its contract again" until_ok 60 that /v1/vgpus/a '.load_pct > 56 and .load_pct < 62'
 
 group=$(kernel_group a)
-ok "no change is external until now" alerts 0 foreign_write
+ok "no external change is reported yet" alerts 0 foreign_write
 if [ -f "$group/cpu.shares" ]; then echo 87605 >"$group/cpu.shares"; else echo 3465 >"$group/cpu.weight"; fi
 ok "another weight is an external change of the cap" until_ok 20 that /v1/vgpus/a '.cap_pct == 35 and .held'
 ctl vgpu hold a --cap 20 >/dev/null
@@ -73,9 +73,9 @@ stop
 sed -i 's/^sharing = .*/sharing = hard/' "$conf"
 start || exit 1
 is "a daemon with hard caps shows them" "$(get /v1/gpus '.gpus[0].sharing')" hard
-is "it has the caps of before" "$(get /v1/vgpus '[.vgpus[] | .cap_pct] | join(" ")')" "20 60"
+is "the caps are unchanged" "$(get /v1/vgpus '[.vgpus[] | .cap_pct] | join(" ")')" "20 60"
 is "the quota is the cap" "$(kernel_cap a) $(kernel_cap b)" "20 60"
-ok "a gets no more than its cap" until_ok 60 that /v1/vgpus/a '.load_pct > 17 and .load_pct < 22'
+ok "the load of a is its cap" until_ok 60 that /v1/vgpus/a '.load_pct > 17 and .load_pct < 22'
 stop
 sed -i '/^sharing = /d' "$conf"
 start || exit 1
@@ -85,7 +85,7 @@ api PATCH /v1/policy '{"paper_mode": true}' >/dev/null
 ok "paper mode makes the quota the cap while the daemon runs" until_ok 20 sh -c "
   curl -s --unix-socket '$sock' http://gover/v1/gpus | jq -e '.gpus[0].sharing == \"hard\"' >/dev/null"
 is "the caps stay" "$(kernel_cap a) $(kernel_cap b)" "20 60"
-ok "a gets no more than its cap" until_ok 60 that /v1/vgpus/a '.load_pct > 17 and .load_pct < 22'
+ok "the load of a is its cap" until_ok 60 that /v1/vgpus/a '.load_pct > 17 and .load_pct < 22'
 api PATCH /v1/policy '{"paper_mode": false}' >/dev/null
 ok "without paper mode the quota is the contract again" until_ok 20 files_are a 20 60
 # shellcheck disable=SC2154

@@ -1,6 +1,6 @@
 #!/bin/sh
 # [gpu] sharing on a host with GVT-g: with guarantee, a vGPU uses the time that others leave unused, up to its contract,
-# and gets its cap back when the others have work. The daemon does not start if the GPU has only hard caps.
+# and only its cap when the others have work. The daemon does not start if the GPU has only hard caps.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 GOVER_HOST=fuse
@@ -25,7 +25,7 @@ mean_load() { # mean_load NAME: prints the load of a whole second, in whole perc
 }
 is_near() { [ "$1" -ge $(($2 - 2)) ] && [ "$1" -le $(($2 + 2)) ]; } # is_near VALUE WANTED
 load_is() { is_near "$(mean_load "$1")" "$2"; }
-# A daemon that does not refuse is stopped, with another status than 1.
+# A daemon that starts is stopped after 20 s, and its status is not 1.
 refused() { timeout 20 "$B/gover-d" --config "$conf" --state-dir "$dir/state2" >"$dir/err" 2>&1; }
 
 # --- auto, the default ---
@@ -42,12 +42,12 @@ ok "the ceiling is the contract" until_ok 20 grep -qx 50 "$host_parent/$uuid_a/i
 api PATCH /v1/policy '{"paper_mode": true}' >/dev/null
 ok "paper mode makes caps hard while the daemon runs" until_ok 20 file_is hard
 ok "REST reports it" until_ok 20 that /v1/gpus '.gpus[0].sharing == "hard"'
-ok "the log says why" log_has 'GPU gpu0: its sharing is hard: the caps of the paper are hard limits (paper_mode = on)$'
+ok "the log contains the reason" log_has 'GPU gpu0: its sharing is hard: the caps of the paper are hard limits (paper_mode = on)$'
 stop
 : >"$dir/log"
 start || exit 1
 is "a restart in paper mode has hard caps" "$(get /v1/gpus '.gpus[0].sharing') $(cat "$host_parent/gover_sharing")" "hard hard"
-ok "the log says so once" test "$(grep -c 'its sharing is' "$dir/log")" = 1
+ok "it is logged once" test "$(grep -c 'its sharing is' "$dir/log")" = 1
 echo 60 >"$host_parent/$uuid_a/intel_vgpu/cap_ceiling"
 api PATCH /v1/policy '{"paper_mode": false}' >/dev/null
 ok "without paper mode caps are guarantees again" until_ok 20 file_is guarantee
@@ -55,7 +55,7 @@ ok "the daemon writes the ceilings again" until_ok 20 grep -qx 50 "$host_parent/
 stop
 echo hard >"$host_parent/gover_sharing"
 start --dry-run || exit 1
-is "a dry run reports what is in force, and changes nothing" "$(get /v1/gpus '.gpus[0].sharing') $(cat "$host_parent/gover_sharing")" "hard hard"
+is "a dry run reports the sharing in force, and changes nothing" "$(get /v1/gpus '.gpus[0].sharing') $(cat "$host_parent/gover_sharing")" "hard hard"
 stop
 
 # --- hard ---
@@ -63,7 +63,7 @@ stop
 set_sharing hard
 start || exit 1
 host_load a 100
-ok "a vGPU with work gets its cap" until_ok 20 load_is a 50
+ok "the load of a vGPU with work is its cap" until_ok 20 load_is a 50
 host_write_cap a 30
 ok "the time of an idle vGPU stays unused" until_ok 20 load_is a 30
 stop
@@ -87,7 +87,7 @@ host_load b 100
 ok "another vGPU gets its guarantee" until_ok 20 load_is b 50
 ok "from the time beyond the cap of the first" until_ok 20 load_is a 50
 host_load b 10
-ok "what it leaves is used again" until_ok 20 load_is a 90
+ok "time that it does not need is used again" until_ok 20 load_is a 90
 stop
 is "the sharing stays when the daemon ends" "$(cat "$host_parent/gover_sharing")" guarantee
 set_sharing hard
@@ -131,8 +131,8 @@ stop
 echo weight >"$old/gover_sharing"
 plain_conf auto
 start || exit 1
-is "auto leaves a third discipline" "$(get /v1/gpus '.gpus[0].sharing') $(cat "$old/gover_sharing")" "hard weight"
-ok "the log says so" log_has "GPU gpu0: its sharing is hard: $old/gover_sharing reads weight, and sharing = auto does not change it"
+is "auto does not change a third discipline" "$(get /v1/gpus '.gpus[0].sharing') $(cat "$old/gover_sharing")" "hard weight"
+ok "the log contains the reason" log_has "GPU gpu0: its sharing is hard: $old/gover_sharing reads weight, and sharing = auto does not change it"
 stop
 plain_conf guarantee
 start || exit 1

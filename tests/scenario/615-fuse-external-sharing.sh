@@ -1,6 +1,6 @@
 #!/bin/sh
-# [gpu] sharing on a host that does not do what the daemon wants: --restore works on a GPU whose sharing cannot be set, and
-# the daemon sets a sharing and a ceiling again that another program has changed.
+# [gpu] sharing after external changes, and on a kernel without its files: --restore works on a GPU whose sharing cannot be
+# set, and the daemon sets a sharing and a ceiling again that another program has changed.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 GOVER_HOST=fuse
@@ -38,9 +38,9 @@ ok "--restore logs that the sharing is not as configured" grep -q "GPU gpu0: sha
 log_has() { grep -q "$1" "$dir/log"; }
 echo guarantee >"$old/gover_sharing"
 start || exit 1
-ok "without cap_ceiling the log says that the ceiling does not change" until_ok 20 log_has "vGPU $uuid: the kernel has no cap_ceiling: "
+ok "without cap_ceiling the daemon logs that the ceiling does not change" until_ok 20 log_has "vGPU $uuid: the kernel has no cap_ceiling: "
 periods 3
-is "it says so once" "$(grep -c 'the kernel has no cap_ceiling' "$dir/log")" 1
+is "it is logged once" "$(grep -c 'the kernel has no cap_ceiling' "$dir/log")" 1
 stop
 
 # --- another program changes gover_sharing ---
@@ -58,7 +58,7 @@ name = none' loop_conf
   is "$word: the file reads it" "$(cat "$host_parent/gover_sharing")" "$word"
   echo "$other" >"$host_parent/gover_sharing"
   ok "$word: the daemon sets it again" until_ok 20 file_is "$word"
-  ok "$word: the log says so" until_ok 20 log_has "GPU gpu0: its sharing was changed externally to $other and is set again"
+  ok "$word: the change is logged" until_ok 20 log_has "GPU gpu0: its sharing was changed externally to $other and is set again"
   [ "$word" = guarantee ] || stop
 done
 
