@@ -4,36 +4,22 @@
  * below a group of this process that is removed at the end. The test is skipped if no control group
  * can be written.
  */
+#include "tests/unit/gpu/test-softgpu.h"
+
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "gpu/cgroup-share.h"
-#include "gpu/gpu.h"
 
 #define MEASURE_S 2
 #define TRIES	  6
 
-static const struct gpu_ops *const ops = &gpu_softgpu_ops;
 static struct gpu_config guarantee, hard;
 static struct cgroup_host host;
 static struct err err;
-static pid_t children[4];
-static size_t n_children;
 
 static int make_configs(void)
 {
@@ -67,43 +53,6 @@ static struct gpu *open_gpu(const struct gpu_config *config)
 	print_message("# %s\n", err.msg);
 	fail();
 	return NULL;
-}
-
-static void join(void *userdata, const char *path)
-{
-	FILE *procs = fopen(path, "w");
-
-	if (!procs || fprintf(procs, "%d", (int)getpid()) < 0 || fclose(procs) != 0)
-		*(int *)userdata = -1;
-}
-
-/* Starts a process in vGPU @id that is always busy. */
-static void start_busy(struct gpu *gpu, const char *id)
-{
-	pid_t pid = fork();
-
-	assert_true(n_children < ARRAY_SIZE(children));
-	if (pid == 0) {
-		int joined = 0;
-
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (ops->places(gpu, id, join, &joined) < 0 || joined < 0)
-			_exit(1);
-		for (;;)
-			;
-	}
-	assert_true(pid > 0);
-	children[n_children++] = pid;
-}
-
-static void end_children(void)
-{
-	while (n_children > 0) {
-		pid_t pid = children[--n_children];
-
-		(void)kill(pid, SIGKILL);
-		(void)waitpid(pid, NULL, 0);
-	}
 }
 
 /* Removes what a failed test has left. */
@@ -179,11 +128,11 @@ static void idle_time_goes_to_the_busy_and_returns(void **state)
 	(void)state;
 	vgpus[0] = make_vgpu(gpu, "a", 20, 60);
 	vgpus[1] = make_vgpu(gpu, "b", 70, 100);
-	start_busy(gpu, "a");
+	start_child(gpu, "a", true);
 	print_message("# b is idle: a gets its ceiling of 60 %%, not its cap of 20 %%\n");
 	assert_true(get_shares(vgpus, (double[]){57, 0}, (double[]){62, 1}));
 	print_message("# both are busy: the rest is divided as 20 to 70\n");
-	start_busy(gpu, "b");
+	start_child(gpu, "b", true);
 	assert_true(get_shares(vgpus, (double[]){20, 74}, (double[]){24, 80}));
 	print_message("# the caps change places\n");
 	assert_int_equal(ops->write_cap(vgpus[1], clock_now().mono_ns, 20), 0);
@@ -229,14 +178,20 @@ static void every_cap_can_follow_every_other_cap(void **state)
 	ops->close(gpu);
 }
 
+static void open_files(const char *id, struct cgroup_files *ret_files)
+{
+	char group[PATH_MAX];
+
+	snprintf(group, sizeof(group), "%.200s/gpu0/%s", guarantee.root, id);
+	assert_int_equal(cgroup_open(&host, group, ret_files), 0);
+}
+
 static void read_files(const char *id, int *ret_limit_pct, int *ret_share_pct)
 {
 	struct cgroup_files files;
 	struct cgroup_limit limit;
-	char group[PATH_MAX];
 
-	snprintf(group, sizeof(group), "%.200s/gpu0/%s", guarantee.root, id);
-	assert_int_equal(cgroup_open(&host, group, &files), 0);
+	open_files(id, &files);
 	assert_int_equal(files.version->read_limit(&files, &limit), 0);
 	*ret_limit_pct = (int)(cgroup_limit_cores(&limit) * 100 + 0.5);
 	assert_true(cgroup_read_share(&files, ret_share_pct) >= 0);
@@ -299,11 +254,9 @@ static void a_limit_of_another_program_below_the_cap_is_the_cap(void **state)
 	struct cgroup_limit limit = cgroup_limit_for(0.25);
 	struct cgroup_files files;
 	struct gpu_reading reading;
-	char group[PATH_MAX];
 
 	(void)state;
-	snprintf(group, sizeof(group), "%.200s/gpu0/a", guarantee.root);
-	assert_int_equal(cgroup_open(&host, group, &files), 0);
+	open_files("a", &files);
 	assert_int_equal(cgroup_write_limit(&files, &limit), 0);
 	assert_int_equal(ops->read(vgpu, NS_PER_S, &reading), 0);
 	assert_int_equal(reading.cap_pct, 25);
@@ -319,15 +272,7 @@ static void a_limit_of_another_program_below_the_cap_is_the_cap(void **state)
 	ops->close(gpu);
 }
 
-static void open_files(const char *id, struct cgroup_files *ret_files)
-{
-	char group[PATH_MAX];
-
-	snprintf(group, sizeof(group), "%.200s/gpu0/%s", guarantee.root, id);
-	assert_int_equal(cgroup_open(&host, group, ret_files), 0);
-}
-
-/* Another program has created the group, and knows nothing of weights. */
+/* Another program has created the group with a limit and without a weight. */
 static void a_new_group_of_another_program_has_its_limit_as_cap(void **state)
 {
 	struct gpu *gpu = open_gpu(&guarantee);
@@ -406,8 +351,7 @@ static void a_larger_weight_at_the_ceiling_is_an_external_cap(void **state)
 	ops->close(gpu);
 }
 
-/* A GPU that is smaller than its cores is pinned too, because weights count only on the same cores.
- */
+/* A GPU that does not fill its core is pinned too, because weights count only on the same core. */
 static void a_gpu_of_half_a_core_is_pinned_or_refused(void **state)
 {
 	struct gpu_config half = guarantee;
@@ -427,7 +371,8 @@ static void a_gpu_of_half_a_core_is_pinned_or_refused(void **state)
 	}
 }
 
-/* Two vGPUs with one busy thread each would use a core each, until the GPU's limit stops both. */
+/* Two vGPUs with a busy thread each would use a core each, until the limit of the GPU stops both.
+ */
 static void a_gpu_of_one_and_a_half_cores_is_refused(void **state)
 {
 	struct gpu_config more = guarantee;

@@ -3,35 +3,22 @@
  * softgpu with the kernel of this host: real control groups, processes and caps, below a group of
  * this process that is removed at the end. The test is skipped if no control group can be written.
  */
+#include "tests/unit/gpu/test-softgpu.h"
+
 #include <errno.h>
 #include <math.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
-#include <cmocka.h>
-
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "gpu/cgroup.h"
-#include "gpu/gpu.h"
 
-static const struct gpu_ops *const ops = &gpu_softgpu_ops;
 static struct gpu_config config;
 static struct cgroup_host host;
 static struct gpu *gpu;
 static struct err err;
-static pid_t children[8];
-static size_t n_children;
 
 static int open_gpu(void)
 {
@@ -51,16 +38,6 @@ static void destroy_one(void *userdata, const char *id, int initial_cap_pct)
 	(void)initial_cap_pct;
 	if (ops->destroy(gpu, id, &why) < 0)
 		fprintf(stderr, "not removed: %s\n", why.msg);
-}
-
-static void end_children(void)
-{
-	while (n_children > 0) {
-		pid_t pid = children[--n_children];
-
-		(void)kill(pid, SIGKILL);
-		(void)waitpid(pid, NULL, 0);
-	}
 }
 
 static int clean(void **state)
@@ -85,44 +62,6 @@ static int close_gpu(void **state)
 	(void)state;
 	ops->close(gpu);
 	return group_exists(config.root) ? -1 : 0;
-}
-
-static void join(void *userdata, const char *path)
-{
-	FILE *procs = fopen(path, "w");
-
-	if (!procs || fprintf(procs, "%d", (int)getpid()) < 0 || fclose(procs) != 0)
-		*(int *)userdata = -1;
-}
-
-/* Starts a process in vGPU @id that sleeps or is always busy. */
-static pid_t start_child(const char *id, bool busy)
-{
-	int ready[2];
-	char byte = 0;
-	pid_t pid;
-
-	assert_true(n_children < ARRAY_SIZE(children));
-	assert_int_equal(pipe(ready), 0);
-	pid = fork();
-	if (pid == 0) {
-		int joined = 0;
-
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (ops->places(gpu, id, join, &joined) < 0 || joined < 0 ||
-		    write(ready[1], "y", 1) != 1)
-			_exit(1);
-		while (busy)
-			;
-		for (;;)
-			pause();
-	}
-	assert_true(pid > 0);
-	children[n_children++] = pid;
-	close(ready[1]);
-	assert_int_equal(read(ready[0], &byte, 1), 1);
-	close(ready[0]);
-	return pid;
 }
 
 static struct gpu_vgpu *make_vgpu(const char *id, int cap_pct, uint64_t now_mono_ns)
@@ -350,8 +289,8 @@ static void programs_get_their_caps_within_2_points(void **state)
 	(void)state;
 	vgpus[0] = make_vgpu("a", 20, clock_now().mono_ns);
 	vgpus[1] = make_vgpu("b", 50, clock_now().mono_ns);
-	start_child("a", true);
-	start_child("b", true);
+	start_child(gpu, "a", true);
+	start_child(gpu, "b", true);
 	for (int i = 0; i < 6 && (shares[0] < 0.18 || shares[1] < 0.48); i++) {
 		idle = idle_s();
 		whole = measure(vgpus, 2, shares);
@@ -380,8 +319,8 @@ static void the_gpu_is_limited_whatever_the_sum_of_caps(void **state)
 	(void)state;
 	vgpus[0] = make_vgpu("a", 80, clock_now().mono_ns);
 	vgpus[1] = make_vgpu("b", 80, clock_now().mono_ns);
-	start_child("a", true);
-	start_child("b", true);
+	start_child(gpu, "a", true);
+	start_child(gpu, "b", true);
 	whole = measure(vgpus, 2, shares);
 	print_message("# caps 80 %% and 80 %% got %.1f %% and %.1f %%\n", shares[0] * 100,
 		      shares[1] * 100);
@@ -400,7 +339,7 @@ static void programs_of_a_gpu_of_whole_cores_are_pinned(void **state)
 	(void)state;
 	assert_int_equal(sched_getaffinity(0, sizeof(ours), &ours), 0);
 	assert_int_equal(ops->create(gpu, "a", 20, &err), 0);
-	assert_int_equal(sched_getaffinity(start_child("a", false), sizeof(cpus), &cpus), 0);
+	assert_int_equal(sched_getaffinity(start_child(gpu, "a", false), sizeof(cpus), &cpus), 0);
 	assert_int_equal(CPU_COUNT(&cpus), can_pin ? 1 : CPU_COUNT(&ours));
 }
 
@@ -435,10 +374,10 @@ static void a_vgpu_with_programs_is_not_removed(void **state)
 {
 	(void)state;
 	assert_int_equal(ops->create(gpu, "a", 20, &err), 0);
-	start_child("a", false);
+	start_child(gpu, "a", false);
 	assert_int_equal(ops->destroy(gpu, "a", &err), -EBUSY);
 	assert_non_null(strstr(err.msg, "1 program still runs"));
-	start_child("a", false);
+	start_child(gpu, "a", false);
 	assert_int_equal(ops->destroy(gpu, "a", &err), -EBUSY);
 	assert_non_null(strstr(err.msg, "2 programs still run"));
 	end_children();
@@ -481,7 +420,7 @@ static void owner_finds_the_vgpu_of_a_process(void **state)
 	(void)state;
 	assert_int_equal(ops->owner(gpu, getpid(), id), -ENOENT);
 	assert_int_equal(ops->create(gpu, "a", 20, &err), 0);
-	pid = start_child("a", false);
+	pid = start_child(gpu, "a", false);
 	assert_int_equal(ops->owner(gpu, pid, id), 0);
 	assert_string_equal(id, "a");
 
