@@ -3,77 +3,12 @@
  * Both versions of control groups, on plain folders and files: mounts, files and the conversion of
  * cores to limits. test-softgpu tests what only a kernel can reject or enforce.
  */
+#include "tests/unit/gpu/test-cgroup.h"
+
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
-#include <cmocka.h>
-
-#include "base/cleanup.h"
-#include "gpu/cgroup.h"
-
-static char top[] = "/tmp/gover-cgroup.XXXXXX";
-static struct cgroup_host host; /* static, because it is too large for the stack */
 static struct err err;
-
-static void put(const char *file, const char *text)
-{
-	char path[PATH_MAX];
-	FILE *out;
-
-	snprintf(path, sizeof(path), "%s/%s", top, file);
-	out = fopen(path, "w");
-	assert_non_null(out);
-	fputs(text, out);
-	assert_int_equal(fclose(out), 0);
-}
-
-static const char *get(const char *file)
-{
-	static char text[256];
-	char path[PATH_MAX];
-
-	snprintf(path, sizeof(path), "%s/%s", top, file);
-	return cgroup_read_file(path, text, sizeof(text)) < 0 ? "(none)" : text;
-}
-
-static void folder(const char *name)
-{
-	char path[PATH_MAX];
-
-	snprintf(path, sizeof(path), "%s/%s", top, name);
-	assert_int_equal(mkdir(path, 0755), 0);
-}
-
-static int make_top(void **state)
-{
-	static char made[sizeof(top)];
-
-	(void)state;
-	strcpy(made, "/tmp/gover-cgroup.XXXXXX");
-	if (!mkdtemp(made))
-		return -1;
-	strcpy(top, made);
-	memset(&host, 0, sizeof(host));
-	err.msg[0] = '\0';
-	return 0;
-}
-
-static int remove_top(void **state)
-{
-	char command[PATH_MAX];
-
-	(void)state;
-	snprintf(command, sizeof(command), "rm -rf '%s'", top);
-	return system(command);
-}
 
 /* Replaces every %s in @mountinfo by the path of the temporary folder. */
 static int find(const char *mountinfo)

@@ -1,55 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The caps of softgpu in both versions of control groups, on plain files: which weight and limit
- * stand for which cap. test-softgpu tests what the kernel makes of them.
+ * The caps of softgpu in both versions of control groups, on plain files: the weight and the limit
+ * of each cap. test-softgpu-guarantee tests them with the kernel.
  */
+#include "tests/unit/gpu/test-cgroup.h"
+
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-#include "base/cleanup.h"
 #include "gpu/cgroup-share.h"
 #include "gpu/softgpu-cap.h"
 
-static char top[] = "/tmp/gover-softgpu-cap.XXXXXX";
-static struct cgroup_host host; /* static, because it is too large for the stack */
 static const struct softgpu_scale hard = {.gpu_cores = 1};
 static const struct softgpu_scale guarantee = {.gpu_cores = 1, .guarantees = true};
 
-static void put(const char *file, const char *text)
-{
-	char path[PATH_MAX];
-	FILE *out;
-
-	snprintf(path, sizeof(path), "%s/g/%s", top, file);
-	out = fopen(path, "w");
-	assert_non_null(out);
-	fputs(text, out);
-	assert_int_equal(fclose(out), 0);
-}
-
-static const char *get(const char *file)
-{
-	static char text[256];
-	char path[PATH_MAX];
-
-	snprintf(path, sizeof(path), "%s/g/%s", top, file);
-	return cgroup_read_file(path, text, sizeof(text)) < 0 ? "(none)" : text;
-}
-
 static const char *weight_file(void)
 {
-	return host.version->weight_file;
+	static char file[64];
+
+	snprintf(file, sizeof(file), "g/%s", host.version->weight_file);
+	return file;
 }
 
 /* Makes group g with a limit in percent of one core (0: none) and a weight. */
@@ -57,16 +28,16 @@ static void set_group(int limit_pct, int weight)
 {
 	char text[32];
 
-	put("cpuacct.usage", "0");
-	put("cpu.stat", "usage_usec 0\n");
+	put("g/cpuacct.usage", "0");
+	put("g/cpu.stat", "usage_usec 0\n");
 	snprintf(text, sizeof(text), "%d", limit_pct ? limit_pct * 100 : -1);
-	put("cpu.cfs_quota_us", text);
-	put("cpu.cfs_period_us", "10000");
+	put("g/cpu.cfs_quota_us", text);
+	put("g/cpu.cfs_period_us", "10000");
 	if (limit_pct)
 		snprintf(text, sizeof(text), "%d 10000", limit_pct * 100);
 	else
 		snprintf(text, sizeof(text), "max 10000");
-	put("cpu.max", text);
+	put("g/cpu.max", text);
 	snprintf(text, sizeof(text), "%d", weight);
 	put(weight_file(), text);
 }
@@ -88,25 +59,13 @@ static void use_version(int number)
 	strcpy(host.mounts[0].root, "/");
 }
 
-static int make_top(void **state)
+static int make_group(void **state)
 {
-	char path[PATH_MAX];
+	int r = make_top(state);
 
-	(void)state;
-	strcpy(top, "/tmp/gover-softgpu-cap.XXXXXX");
-	if (!mkdtemp(top))
-		return -1;
-	snprintf(path, sizeof(path), "%s/g", top);
-	return mkdir(path, 0755);
-}
-
-static int remove_top(void **state)
-{
-	char command[PATH_MAX];
-
-	(void)state;
-	snprintf(command, sizeof(command), "rm -rf '%s'", top);
-	return system(command);
+	if (r == 0)
+		folder("g");
+	return r;
 }
 
 static void every_share_is_exact_and_differs_from_the_default_weight(void **state)
@@ -174,7 +133,7 @@ static void the_cap_is_the_limit_or_the_share(void **state)
 		double share;
 	} rows[] = {
 		{"hard: the limit", &hard, 30, 0, 30, 0.3},
-		{"hard: the weight means nothing", &hard, 30, 20, 30, 0.3},
+		{"hard: the weight is ignored", &hard, 30, 20, 30, 0.3},
 		{"hard: no limit", &hard, 0, 0, 0, 1},
 		{"guarantee: the share", &guarantee, 50, 20, 20, 0.2},
 		{"guarantee: the share is the ceiling", &guarantee, 20, 20, 20, 0.2},
@@ -306,7 +265,7 @@ static void without_a_weight_there_is_no_guarantee(void **state)
 
 		use_version(version);
 		set_group(50, 1);
-		snprintf(path, sizeof(path), "%s/g/%s", top, weight_file());
+		snprintf(path, sizeof(path), "%s/%s", top, weight_file());
 		assert_int_equal(unlink(path), 0);
 		files = open_group();
 		assert_true(files.weight < 0);
@@ -324,7 +283,7 @@ static void without_a_weight_there_is_no_guarantee(void **state)
 	}
 }
 
-#define CASE(f) cmocka_unit_test_setup_teardown(f, make_top, remove_top)
+#define CASE(f) cmocka_unit_test_setup_teardown(f, make_group, remove_top)
 
 int main(void)
 {

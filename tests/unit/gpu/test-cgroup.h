@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* A temporary folder with plain files instead of control groups. */
+#ifndef TESTS_UNIT_GPU_TEST_CGROUP_H
+#define TESTS_UNIT_GPU_TEST_CGROUP_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "gpu/cgroup.h"
+
+static char top[] = "/tmp/gover-cgroup.XXXXXX";
+static struct cgroup_host host; /* static, because it is too large for the stack */
+
+/* Writes a file below the temporary folder. */
+static void put(const char *file, const char *text)
+{
+	char path[PATH_MAX];
+	FILE *out;
+
+	snprintf(path, sizeof(path), "%s/%s", top, file);
+	out = fopen(path, "w");
+	assert_non_null(out);
+	fputs(text, out);
+	assert_int_equal(fclose(out), 0);
+}
+
+/* Returns the text of a file, valid until the next call, or "(none)". */
+static const char *get(const char *file)
+{
+	static char text[256];
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s", top, file);
+	return cgroup_read_file(path, text, sizeof(text)) < 0 ? "(none)" : text;
+}
+
+static void folder(const char *name)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s", top, name);
+	assert_int_equal(mkdir(path, 0755), 0);
+}
+
+static int make_top(void **state)
+{
+	static char made[sizeof(top)];
+
+	(void)state;
+	strcpy(made, "/tmp/gover-cgroup.XXXXXX");
+	if (!mkdtemp(made))
+		return -1;
+	strcpy(top, made);
+	memset(&host, 0, sizeof(host));
+	return 0;
+}
+
+static int remove_top(void **state)
+{
+	char command[PATH_MAX];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -rf '%s'", top);
+	return system(command);
+}
+
+#endif
