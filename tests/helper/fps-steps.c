@@ -4,7 +4,7 @@
  *
  * fps-steps FPS BODY_US [FILE]: an EGL program without a display server. Presents FPS frames a
  * second and draws for BODY_US of CPU time in each, until it is killed. A driver can change
- * BODY_US through FILE (fps-steps.h), in which the program writes when a frame is late.
+ * BODY_US through FILE (fps-steps.h), and the program writes the times of late frames to it.
  */
 #include <EGL/egl.h>
 #include <EGL/eglext.h>
@@ -83,8 +83,8 @@ static void draw(uint32_t body_us)
 	} while (clock_ns(CLOCK_PROCESS_CPUTIME_ID) < until_ns);
 }
 
-/* Notes a frame that ended at @now_ns and took @took_ns. */
-static void note(struct fps_steps *steps, uint64_t frame_ns, uint64_t took_ns, uint64_t now_ns)
+/* Records a frame that ended at @now_ns and took @took_ns. */
+static void record(struct fps_steps *steps, uint64_t frame_ns, uint64_t took_ns, uint64_t now_ns)
 {
 	static int in_time;
 	static uint64_t first_ns;
@@ -134,10 +134,10 @@ int main(int argc, char **argv)
 		if (next_ns > now_ns)
 			sleep_until(next_ns);
 		else if (next_ns + frame_ns < now_ns)
-			next_ns = now_ns; /* lost frames are not made up for */
+			next_ns = now_ns; /* do not catch up on lost frames */
 		eglSwapBuffers(display, surface);
 		now_ns = clock_ns(CLOCK_MONOTONIC);
-		note(steps, frame_ns, now_ns - last_ns, now_ns);
+		record(steps, frame_ns, now_ns - last_ns, now_ns);
 		last_ns = now_ns;
 	}
 }

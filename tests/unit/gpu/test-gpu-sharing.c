@@ -17,7 +17,7 @@
 
 struct gpu {
 	bool has_guarantees; /* otherwise the scheduler has only limits */
-	bool has_third;	     /* a third discipline is in force, which by_default does not change */
+	bool has_third;	     /* a third discipline is in force; by_default does not change it */
 	bool cannot_change;  /* every change fails */
 	bool guarantees;
 	int calls;
@@ -135,11 +135,11 @@ static const struct choice {
 	{"auto resets guarantee in paper mode", "auto",
 	 .gpu = {.has_guarantees = true, .guarantees = true}, .paper_mode = true,
 	 .why = "the caps of the paper are hard limits (paper_mode = on)"},
-	{"auto leaves a third discipline", "auto",
+	{"auto does not change a third discipline", "auto",
 	 .gpu = {.has_guarantees = true, .has_third = true}, .why = BUSY},
-	{"auto leaves it in paper mode", "auto", .gpu.has_third = true, .paper_mode = true,
+	{"auto does not change it in paper mode", "auto", .gpu.has_third = true, .paper_mode = true,
 	 .why = BUSY},
-	{"auto needs one of both", "auto", .gpu.cannot_change = true, .result = -EIO},
+	{"auto fails if neither can be set", "auto", .gpu.cannot_change = true, .result = -EIO},
 	{"guarantee", "guarantee", .gpu.has_guarantees = true, .guarantees = true, .why = ""},
 	{"guarantee replaces a third discipline", "guarantee",
 	 .gpu = {.has_guarantees = true, .has_third = true}, .guarantees = true, .why = ""},
@@ -184,7 +184,7 @@ static void paper_mode_changes_an_open_gpu(void **state)
 	assert_string_equal(gpu_io_sharing_why(io), "");
 }
 
-static void a_failed_change_leaves_the_reason_of_before(void **state)
+static void a_failed_change_keeps_the_earlier_reason(void **state)
 {
 	(void)state;
 	assert_int_equal(open_fake("auto", false), 0);
@@ -200,7 +200,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(the_sharing_is_chosen_at_the_start, set_up),
 		cmocka_unit_test_setup_teardown(paper_mode_changes_an_open_gpu, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_failed_change_leaves_the_reason_of_before, set_up,
+		cmocka_unit_test_setup_teardown(a_failed_change_keeps_the_earlier_reason, set_up,
 						tear_down),
 	};
 

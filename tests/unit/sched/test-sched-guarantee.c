@@ -85,24 +85,24 @@ static void spare_time_is_shared_in_proportion_to_caps_up_to_ceilings(void **sta
 	}
 }
 
-static void a_vgpu_that_wakes_gets_its_guarantee_at_once(void **state)
+static void a_vgpu_with_new_work_gets_its_guarantee_at_once(void **state)
 {
-	struct sched_vgpu *sleeper, *busy;
+	struct sched_vgpu *idle, *busy;
 	struct rig rig;
 
 	(void)state;
 	rig_init_with(&rig, "guarantee", 1);
 	busy = add(&rig, 40, 100, FOREVER);
-	sleeper = add(&rig, 60, 60, 0);
+	idle = add(&rig, 60, 60, 0);
 	begin_second(&rig);
 	assert_int_equal(gain(&rig, busy, NS_PER_S + 5 * SLOT + 45 * NS_PER_MS),
 			 NS_PER_S + 5 * SLOT + 45 * NS_PER_MS);
 	assert_true(busy->borrows);
-	give_work(&rig, sleeper);
+	give_work(&rig, idle);
 	/* The turn of the borrower ends. The rest of this slot is less than the saved slice. */
-	assert_int_equal(gain(&rig, sleeper, 55 * NS_PER_MS), 55 * NS_PER_MS);
+	assert_int_equal(gain(&rig, idle, 55 * NS_PER_MS), 55 * NS_PER_MS);
 	begin_second(&rig);
-	assert_int_equal(gain(&rig, sleeper, NS_PER_S), 60 * PCT_OF_A_SECOND);
+	assert_int_equal(gain(&rig, idle, NS_PER_S), 60 * PCT_OF_A_SECOND);
 	assert_int_equal(gain(&rig, busy, NS_PER_S), 40 * PCT_OF_A_SECOND);
 }
 
@@ -152,30 +152,30 @@ static void only_an_overrun_of_a_guaranteed_turn_is_a_debt(void **state)
 	assert_int_equal(gain(&rig, greedy, SLOT - 16 * NS_PER_MS), 0);
 }
 
-static void an_idle_time_gives_no_claim_to_spare_time(void **state)
+static void idle_time_gives_no_claim_to_spare_time(void **state)
 {
-	struct sched_vgpu *rested, *steady;
+	struct sched_vgpu *other, *steady;
 	struct rig rig;
 
 	(void)state;
 	rig_init_with(&rig, "guarantee", 1);
 	steady = add(&rig, 20, 0, FOREVER);
-	rested = add(&rig, 20, 0, 0);
+	other = add(&rig, 20, 0, 0);
 	rig_run(&rig, 20 * NS_PER_S);
-	give_work(&rig, rested);
-	assert_near(gain(&rig, rested, NS_PER_S), NS_PER_S / 2, 2 * NS_PER_MS);
+	give_work(&rig, other);
+	assert_near(gain(&rig, other, NS_PER_S), NS_PER_S / 2, 2 * NS_PER_MS);
 
 	/* The same for a vGPU that was at its ceiling while another one borrowed. */
-	sched_set_ceiling(rested, 20);
+	sched_set_ceiling(other, 20);
 	rig_run(&rig, 20 * NS_PER_S);
-	sched_set_ceiling(rested, 0);
+	sched_set_ceiling(other, 0);
 	begin_second(&rig);
 	assert_near(gain(&rig, steady, NS_PER_S), NS_PER_S / 2, 2 * NS_PER_MS);
 }
 
 static void tags_may_wrap_around(void **state)
 {
-	struct sched_vgpu *a, *b, *asleep;
+	struct sched_vgpu *a, *b, *idle;
 	struct rig rig;
 
 	(void)state;
@@ -183,14 +183,14 @@ static void tags_may_wrap_around(void **state)
 	rig.sched.tag = UINT64_MAX - ((uint64_t)NS_PER_S << 14);
 	a = add(&rig, 10, 0, FOREVER);
 	b = add(&rig, 40, 0, FOREVER);
-	asleep = add(&rig, 50, 0, 0);
+	idle = add(&rig, 50, 0, 0);
 	begin_second(&rig);
 	rig_run(&rig, 4 * NS_PER_S);
 	assert_true(a->tag < UINT64_MAX / 2);
 	assert_near(gain(&rig, a, NS_PER_S), 20 * PCT_OF_A_SECOND, 5 * NS_PER_MS);
 	assert_near(gain(&rig, b, NS_PER_S), 80 * PCT_OF_A_SECOND, 5 * NS_PER_MS);
-	give_work(&rig, asleep);
-	assert_near(gain(&rig, asleep, NS_PER_S), 50 * PCT_OF_A_SECOND, 5 * NS_PER_MS);
+	give_work(&rig, idle);
+	assert_near(gain(&rig, idle, NS_PER_S), 50 * PCT_OF_A_SECOND, 5 * NS_PER_MS);
 	assert_near(gain(&rig, a, NS_PER_S), 10 * PCT_OF_A_SECOND, 5 * NS_PER_MS);
 }
 
@@ -378,10 +378,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(spare_time_is_shared_in_proportion_to_caps_up_to_ceilings),
-		cmocka_unit_test(a_vgpu_that_wakes_gets_its_guarantee_at_once),
+		cmocka_unit_test(a_vgpu_with_new_work_gets_its_guarantee_at_once),
 		cmocka_unit_test(borrowed_time_does_not_reduce_the_guarantee),
 		cmocka_unit_test(only_an_overrun_of_a_guaranteed_turn_is_a_debt),
-		cmocka_unit_test(an_idle_time_gives_no_claim_to_spare_time),
+		cmocka_unit_test(idle_time_gives_no_claim_to_spare_time),
 		cmocka_unit_test(tags_may_wrap_around),
 		cmocka_unit_test(the_ceiling_follows_the_initial_cap_until_it_is_set),
 		cmocka_unit_test(a_new_ceiling_is_in_force_from_the_next_slot_on),

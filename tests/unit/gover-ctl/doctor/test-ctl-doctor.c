@@ -21,7 +21,7 @@
 #define ANY_PATH 256
 
 static char root[64];
-static const struct config *asked_config; /* configuration for ask(); NULL: none can be read */
+static const struct config *asked_config; /* configuration that ask() passes; NULL: none */
 
 static int make_root(void **state)
 {
@@ -130,7 +130,7 @@ static void bpf_is_checked_if_it_is_configured(void **state)
 	static const struct {
 		const char *fps;
 		enum doctor_state wanted;
-		const char *says;
+		const char *text;
 	} rows[] = {
 		{"{\"open\": 1}", DOCTOR_SKIPPED, ""},
 		{"{\"bpf_files\": 4, \"bpf_refused\": 0, \"bpf_error\": null}", DOCTOR_OK,
@@ -148,7 +148,7 @@ static void bpf_is_checked_if_it_is_configured(void **state)
 
 		assert_int_equal(json_object_set_new(host, "fps", json_loads(rows[i].fps, 0, NULL)),
 				 0);
-		expect("fps-bpf", host, rows[i].wanted, rows[i].says);
+		expect("fps-bpf", host, rows[i].wanted, rows[i].text);
 		json_decref(host);
 	}
 }
@@ -185,7 +185,7 @@ static void problems_of_the_daemon_are_found(void **state)
 	static const struct {
 		const char *check, *host;
 		enum doctor_state state;
-		const char *says;
+		const char *text;
 	} rows[] = {
 		{"daemon", "{\"version\": \"0.1.0\", \"uptime_s\": 60}", DOCTOR_OK,
 		 "gover-d 0.1.0 is running at /run/x, up 1 min"},
@@ -220,7 +220,7 @@ static void problems_of_the_daemon_are_found(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		json_t *host = json_loads(rows[i].host, 0, NULL);
 
-		expect(rows[i].check, host, rows[i].state, rows[i].says);
+		expect(rows[i].check, host, rows[i].state, rows[i].text);
 		json_decref(host);
 	}
 }
@@ -426,13 +426,13 @@ static void gvt_g_is_checked_step_by_step(void **state)
 	json_decref(gvt);
 }
 
-/* The configuration says whether a host without the files of guarantees can do its work. */
+/* Missing files are an error only if the configuration requests guarantees. */
 static void missing_guarantees_fail_only_if_they_are_configured(void **state)
 {
 	static const struct {
 		const char *backend, *sharing;
 		enum doctor_state wanted;
-		const char *says;
+		const char *text;
 	} rows[] = {
 		{"gvt", "guarantee", DOCTOR_FAIL, "GPU 0000:00:02.0 has no file gover_sharing"},
 		{"auto", "guarantee", DOCTOR_FAIL, "caps can only be hard limits"},
@@ -460,7 +460,7 @@ static void missing_guarantees_fail_only_if_they_are_configured(void **state)
 		snprintf(gpu->backend, sizeof(gpu->backend), "%s", rows[i].backend);
 		snprintf(gpu->sharing, sizeof(gpu->sharing), "%s", rows[i].sharing);
 		asked_config = &config;
-		expect("gvt", NULL, rows[i].wanted, rows[i].says);
+		expect("gvt", NULL, rows[i].wanted, rows[i].text);
 		asked_config = NULL;
 	}
 }

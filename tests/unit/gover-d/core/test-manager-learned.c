@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests what a restarted daemon knows about past demands and about migrations. */
+/* The past demands and the estimate of migrations after a restart of the daemon. */
 #include <math.h>
 
 #include "tests/unit/gover-d/core/test-manager.h"
@@ -76,11 +76,12 @@ static void a_demand_follows_from_a_sample(void **state)
 		{{0, 'a', 20.5, 40, 0, 50, false}, 0, false, 21},
 		{{0, 'a', 30, 100, 0, 30, false}, 0, false, 49},  /* the cap limits the load */
 		{{0, 'a', 30, 96, 0, 30, false}, 0, false, 30},	  /* the cap does not */
-		{{0, 'a', 20, 40, 0, 50, true}, 0, false, 49},	  /* others limit the load */
+		{{0, 'a', 20, 40, 0, 50, true}, 0, false, 49},	  /* other vGPUs limit the load */
 		{{0, 'a', 80, 100, 0, 50, false}, 0, false, 49},  /* at most the contract */
 		{{0, 'a', 10, 30, 120, 50, false}, 60, false, 5}, /* faster than the target */
 		{{0, 'a', 20, 100, 30, 20, true}, 60, false, 39}, /* slower than the target */
-		{{0, 'a', 5, 30, 0, 40, false}, 0, true, 40},	  /* a held vGPU gets its cap */
+		{{0, 'a', 5, 30, 0, 40, false}, 0, true, 40}, /* the demand of a held vGPU is its
+								 cap */
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -100,8 +101,10 @@ static void a_demand_follows_from_a_sample(void **state)
 	}
 }
 
-/* Of each slot, the largest demand is stored. Slots of a stopped daemon are left out, also before
- * and after all samples. A vGPU without a sample keeps its demand. */
+/*
+ * The largest demand of each slot is stored. Slots in which the daemon did not run are left out,
+ * also before and after all samples. A vGPU without a sample keeps its demand.
+ */
 static void slots_of_all_vgpus_stay_aligned(void **state)
 {
 	static const struct row rows[] = {
@@ -205,7 +208,7 @@ static void expect_estimate(const struct moving_estimate *got, const struct movi
 	assert_true(got->delay_s == wanted->delay_s);
 }
 
-static void what_was_learned_about_migrations_survives_a_restart(void **state)
+static void the_estimate_of_migrations_survives_a_restart(void **state)
 {
 	static const struct moving_estimate learned[] = {
 		{.answered = 2, .delay_s = 20.25},
@@ -261,7 +264,7 @@ int main(void)
 		TEST(a_long_period_covers_several_slots),
 		TEST(other_policies_read_no_past),
 		TEST(a_restart_reads_the_past),
-		TEST(what_was_learned_about_migrations_survives_a_restart),
+		TEST(the_estimate_of_migrations_survives_a_restart),
 		TEST(an_unchanged_estimate_is_not_saved_again),
 	};
 

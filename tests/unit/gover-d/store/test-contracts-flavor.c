@@ -113,7 +113,7 @@ static int parse_migrations(int version, const char *migrations)
 	return contracts_parse(text, strlen(text), "file", &contracts, &err);
 }
 
-static void version_8_has_what_was_learned_about_migrations(void **state)
+static void version_8_has_the_estimate_of_migrations(void **state)
 {
 	static const struct {
 		const char *value, *word;
@@ -285,7 +285,7 @@ int main(void)
 		cmocka_unit_test(version_4_has_the_fps_limit),
 		cmocka_unit_test(version_5_has_the_hash_of_the_request),
 		cmocka_unit_test(version_6_has_the_state_of_the_operator),
-		cmocka_unit_test(version_8_has_what_was_learned_about_migrations),
+		cmocka_unit_test(version_8_has_the_estimate_of_migrations),
 		cmocka_unit_test(a_newer_version_is_rejected_with_both_versions),
 		cmocka_unit_test(messages_contain_the_name_of_a_text),
 		TEST(the_flavour_sets_cap_and_target),
