@@ -15,7 +15,7 @@
  * A discipline decides which vGPUs can run and which vGPU is next; turns, caps, leases and
  * accounting are the same in all disciplines.
  *
- * In the discipline "guarantee", the slice is time that the vGPU can always have, and the ceiling
+ * In the discipline "guarantee", the slice is time that the vGPU can always use, and the ceiling
  * limits its total time. If no vGPU has both work and slice left, the time is spare: a vGPU with
  * work borrows it, up to its ceiling. vGPUs share spare time in proportion to their caps. Borrowed
  * time is not deducted from the slice. A borrower loses the GPU at the next sched_pick() after a

@@ -9,6 +9,14 @@ static struct err err;
 
 static const char *members = ""; /* appended to the members of the file */
 
+static int parse_text(const char *text)
+{
+	contracts_fini(&contracts);
+	memset(&contracts, 0, sizeof(contracts));
+	err.msg[0] = '\0';
+	return contracts_parse(text, strlen(text), "file", &contracts, &err);
+}
+
 /* Parses a file of @version with one contract; @more is appended to the members of the contract. */
 static int parse(int version, const char *more)
 {
@@ -22,10 +30,7 @@ static int parse(int version, const char *more)
 		 " \"held\": false, \"held_cap_pct\": 0, \"created_ms\": 1, \"found\": false,"
 		 " \"offer\": 3, \"claim_key\": \"key\"%s}]%s}",
 		 version, more, members);
-	contracts_fini(&contracts);
-	memset(&contracts, 0, sizeof(contracts));
-	err.msg[0] = '\0';
-	return contracts_parse(text, strlen(text), "file", &contracts, &err);
+	return parse_text(text);
 }
 
 static void version_2_has_no_flavour(void **state)
@@ -97,6 +102,7 @@ static void version_6_has_the_state_of_the_operator(void **state)
 	contracts_fini(&contracts);
 }
 
+/* Parses a file of @version with one GPU; @migrations is appended to the members of the GPU. */
 static int parse_migrations(int version, const char *migrations)
 {
 	char text[1024];
@@ -107,10 +113,7 @@ static int parse_migrations(int version, const char *migrations)
 		 " \"selling\": true%s}], \"vgpus\": [], \"settings\": {}, \"silences\":"
 		 " {\"last_id\": 7, \"list\": []}, \"acks\": [], \"withdrawn\": []}",
 		 version, migrations);
-	contracts_fini(&contracts);
-	memset(&contracts, 0, sizeof(contracts));
-	err.msg[0] = '\0';
-	return contracts_parse(text, strlen(text), "file", &contracts, &err);
+	return parse_text(text);
 }
 
 static void version_8_has_the_estimate_of_migrations(void **state)
