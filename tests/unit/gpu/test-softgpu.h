@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes in vGPUs of softgpu, for tests with real control groups. The header owns the processes:
+ * Processes and caps of softgpu, for tests with real control groups. The header owns the processes:
  * end_children() ends them all, and the kernel ends them if the test dies.
  */
 #ifndef TESTS_UNIT_GPU_TEST_SOFTGPU_H
@@ -70,6 +70,22 @@ static void end_children(void)
 
 		(void)kill(pid, SIGKILL);
 		(void)waitpid(pid, NULL, 0);
+	}
+}
+
+/* Writes caps of 1 to 100 upwards, downwards, and with large changes in both directions. */
+static void write_all_caps(struct gpu_vgpu *vgpu)
+{
+	for (int i = 0; i < 400; i++) {
+		int want = i < 100   ? i + 1
+			   : i < 200 ? 200 - i
+			   : i % 2   ? (i - 200) / 2 + 1
+				     : 100 - (i - 200) / 2;
+		int cap;
+
+		assert_int_equal(ops->write_cap(vgpu, 0, want), 0);
+		assert_int_equal(ops->read_cap(vgpu, &cap), 0);
+		assert_int_equal(cap, want);
 	}
 }
 
