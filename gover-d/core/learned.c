@@ -23,8 +23,10 @@
 #include "policy/qos/demand.h"
 #include "policy/qos/futures.h"
 
-#define PART_SLOTS   64	  /* slots that are read at a time; divides POLICY_PAST_SLOTS */
+#define PART_SLOTS   64	  /* slots that are read at a time */
 #define LIMITED_UTIL 97.0 /* at this use of the cap and above, the demand is unknown */
+
+_Static_assert(POLICY_PAST_SLOTS % PART_SLOTS == 0, "parts cover all slots");
 
 /* The past of one GPU. Slot 0 is the oldest one. */
 struct past {
