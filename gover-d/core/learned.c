@@ -23,6 +23,7 @@
 #include "policy/qos/demand.h"
 #include "policy/qos/futures.h"
 
+#define READ_MS	     500  /* limit of the time that reading takes, for all GPUs together */
 #define PART_SLOTS   64	  /* slots that are read at a time */
 #define LIMITED_UTIL 97.0 /* at this use of the cap and above, the demand is unknown */
 
@@ -185,7 +186,7 @@ void learned_load(struct manager *m, struct instant now)
 
 	/* Each GPU has an equal part of the time. */
 	for (int i = 0; past && i < m->host.n_gpus; i++) {
-		struct db_limit limit = {.end_ns = begun_ns + LEARNED_READ_MS * NS_PER_MS *
+		struct db_limit limit = {.end_ns = begun_ns + READ_MS * NS_PER_MS *
 								      (uint64_t)(i + 1) /
 								      (uint64_t)m->host.n_gpus};
 

@@ -12,10 +12,9 @@ struct manager;
 
 /*
  * Reads the past demands of all vGPUs, if policy qos is in force. Call it once, after the vGPUs are
- * adopted and before the first tick. Reading ends after LEARNED_READ_MS; the oldest demands are
+ * adopted and before the first tick. Reading ends after half a second; the oldest demands are
  * then left out. @now: the wall clock limits the rows that are read.
  */
-#define LEARNED_READ_MS 500
 void learned_load(struct manager *manager, struct instant now);
 
 /* Requests a save if the estimate of migrations has changed. Call it once a period. */
