@@ -51,10 +51,10 @@ struct policy_params {
 	int predict_warm_periods; /* p99, nsigma, max: a vGPU starts cold, for this many periods;
 				     default 30 */
 	double predict_sigmas;	  /* default 5 */
-	double sale_risk_pct; /* qos: largest expected broken time after a sale if nobody migrates
-				 vGPUs, percent; default 1.3 */
-	int demand_periods;   /* credit, fair: the demand is the largest use in this many last
-				 periods; default 5 */
+	double sale_risk_pct;	  /* qos: largest expected broken time after a sale if vGPUs are not
+				     migrated, percent; default 1.3 */
+	int demand_periods;	  /* credit, fair: the demand is the largest use in this many last
+				     periods; default 5 */
 	double demand_probe; /* credit, fair: a probe adds this fraction to the cap; default 0.25 */
 	double deadband_pct; /* smaller changes of a cap are not made; default 2 */
 	double price_per_cap_hour;   /* price of the whole GPU per hour; default 1 */
@@ -205,7 +205,7 @@ struct policy_naming {
 	double waits_s; /* time since it was named */
 };
 
-/* What is known about the migration of named vGPUs (policy/qos/moving.h). All members are 0 at
+/* The learned estimate of migrations of named vGPUs (policy/qos/moving.h). All members are 0 at
  * first. */
 struct policy_moving {
 	bool unanswered; /* a named vGPU stayed for too long */

@@ -2,9 +2,9 @@
 /*
  * Measures the policies with demand that is made to mislead them: it rises slowly, repeats with a
  * period longer than a policy remembers, or rises for all tenants at once. Tenants arrive by
- * offers, and nobody moves. Each pattern repeats at least three times, at control periods of 0.2 to
- * 5 s. At 1 s, it is also measured with a hook: the policy is told that vGPUs are migrated, but
- * none ever is. Figures are means of several seeds.
+ * offers, without migrations. Each pattern repeats at least three times, at control periods of 0.2
+ * to 5 s. At 1 s, it is also measured with a hook without effect: the policy expects migrations,
+ * but none happens. Figures are means of several seeds.
  *
  *   adversarial [--sharing hard|guarantee] [--pattern NAME] [--seeds N] [--quick]
  *
@@ -340,8 +340,8 @@ static void print_table(void)
 {
 	printf("Adversarial demand, sharing %s, means of seeds 1 to %d, fund_window_s "
 	       "= " FUND_WINDOW
-	       ". Tenants arrive by\noffers, nobody moves. hook: the policy is told that vGPUs are "
-	       "migrated.\n\n",
+	       ". Tenants arrive by\noffers, without migrations. hook: the policy expects "
+	       "migrations, but none happens.\n\n",
 	       options.sharing, options.seeds);
 	for (size_t i = 0; i < ARRAY_SIZE(patterns); i++)
 		if (!options.only || strcmp(options.only, patterns[i].name) == 0)

@@ -75,7 +75,7 @@ bool mixes_is_ahead(const struct evaluation *e, const struct kind *kind, int mix
 	       (best < 0 || mixes_sold(kind, e->qos, mix) >= mixes_sold(kind, best, mix));
 }
 
-/* True: the net income of qos is higher than that of every other policy. */
+/* Returns true if the net income of qos is higher than that of every other policy. */
 static bool earns_most(const struct evaluation *e, const struct kind *kind, int mix)
 {
 	double net = kind->rows[e->qos].runs[mix].sum.account.net_income;
@@ -132,7 +132,7 @@ void mixes_print_kind(const struct evaluation *e, const struct kind *kind)
 
 	printf("\nSharing %s, ", kind->sharing);
 	if (kind->move[0] == '\0')
-		printf("nobody moves (migrate = off)\n\n");
+		printf("no migrations (migrate = off)\n\n");
 	else if (strcmp(kind->move, NEVER) == 0)
 		printf("moves are expected, but no vGPU ever moves\n\n");
 	else
@@ -173,7 +173,7 @@ void mixes_print_folds(const struct evaluation *e, const struct kind *kind)
 {
 	printf("\nSharing %s, %s%s: recordings left out, %d mixes each. qos, tenants drawn with "
 	       "replacement from this recording.\n%s%s%s\n",
-	       kind->sharing, kind->move[0] ? "moves " : "nobody moves", kind->move,
+	       kind->sharing, kind->move[0] ? "moves " : "no migrations", kind->move,
 	       e->options.seeds,
 	       e->key ? "value: of "
 		      : "No value was chosen: the values of qos may depend on this recording.",
@@ -192,7 +192,7 @@ void mixes_print_folds(const struct evaluation *e, const struct kind *kind)
 
 /*
  * The capacity that qos of 24 November 2026 sold in the first 20 mixes of each set, with the nine
- * recordings, hard caps, and nobody moving. The goal is 1.15 times as much.
+ * recordings and hard caps, without migrations. The goal is 1.15 times as much.
  */
 static const struct {
 	int first_seed;
@@ -223,15 +223,15 @@ static void print_stay_goals(const struct evaluation *e, const struct kind *kind
 		for (size_t i = 0; n == 20 && i < ARRAY_SIZE(before); i++)
 			if (before[i].first_seed == e->options.first_seed + set * n)
 				print_goal(f.sold >= 1.15 * before[i].sold,
-					   "nobody moves: sold >= 1.15 times the former qos", mixes,
-					   f.sold / before[i].sold);
-		print_goal(f.broken <= GOAL_BROKEN_PCT, "nobody moves: broken <= 0.5 % in the mean",
-			   mixes, f.broken);
+					   "no migrations: sold >= 1.15 times the former qos",
+					   mixes, f.sold / before[i].sold);
+		print_goal(f.broken <= GOAL_BROKEN_PCT,
+			   "no migrations: broken <= 0.5 % in the mean", mixes, f.broken);
 		print_goal(f.worst_mix <= GOAL_WORST_PCT,
-			   "nobody moves: broken <= 3 % in the worst mix", mixes, f.worst_mix);
-		print_goal(f.worst_vgpu <= 5, "nobody moves: broken <= 5 % for the worst vGPU",
+			   "no migrations: broken <= 3 % in the worst mix", mixes, f.worst_mix);
+		print_goal(f.worst_vgpu <= 5, "no migrations: broken <= 5 % for the worst vGPU",
 			   mixes, f.worst_vgpu);
-		print_goal(ahead >= 0.8 * n, "nobody moves: ahead or level in 80 % of the mixes",
+		print_goal(ahead >= 0.8 * n, "no migrations: ahead or level in 80 % of the mixes",
 			   mixes, ahead);
 	}
 }
@@ -256,13 +256,13 @@ static void print_fold_goals(const struct evaluation *e, const struct kind *kind
 	}
 	if (same)
 		print_goal(all.sold >= 1.15 * BEFORE_FOLDS,
-			   "left out, nobody moves: sold >= 1.15 times the former qos", "all",
+			   "left out, no migrations: sold >= 1.15 times the former qos", "all",
 			   all.sold / BEFORE_FOLDS);
 	print_goal(all.broken <= GOAL_BROKEN_PCT,
-		   "left out, nobody moves: broken <= 0.5 % in the mean", "all", all.broken);
+		   "left out, no migrations: broken <= 0.5 % in the mean", "all", all.broken);
 	print_goal(all.worst_mix <= GOAL_WORST_PCT,
-		   "left out, nobody moves: broken <= 3 % in the worst mix", "all", all.worst_mix);
-	print_goal(all.worst_vgpu <= 5, "left out, nobody moves: broken <= 5 % for the worst vGPU",
+		   "left out, no migrations: broken <= 3 % in the worst mix", "all", all.worst_mix);
+	print_goal(all.worst_vgpu <= 5, "left out, no migrations: broken <= 5 % for the worst vGPU",
 		   "all", all.worst_vgpu);
 }
 

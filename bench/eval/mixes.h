@@ -47,7 +47,7 @@ struct fold_results {
 /* One discipline and one speed of moves. */
 struct kind {
 	const char *sharing;
-	const char *move; /* "": nobody moves; NEVER, or seconds */
+	const char *move; /* "": no migrations; NEVER, or seconds */
 	struct scenario *scenario;
 	struct pool_row *rows; /* policies, then EXTRAS; no runs: not computed */
 	bool has_folds;

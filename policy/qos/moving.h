@@ -2,7 +2,7 @@
 /*
  * Learns whether, and how fast, vGPUs that should leave the host are migrated. A vGPU is named by a
  * severe overload, or because it failed its probation. A naming is answered if this vGPU departs in
- * time. A named vGPU that stays means that nobody migrates vGPUs, until a named vGPU departs.
+ * time. After a named vGPU has stayed, no migrations are expected until a named vGPU departs.
  */
 #ifndef POLICY_QOS_MOVING_H
 #define POLICY_QOS_MOVING_H
@@ -28,19 +28,19 @@ bool moving_is_known(const struct policy_gpu *gpu);
 /* Returns the estimated time in seconds from a naming to the departure. */
 double moving_delay_s(const struct policy_gpu *gpu);
 
-/* What was learned from earlier calls, without pending calls. All members are 0 if nothing was
- * learned. */
+/* The estimate learned from earlier namings, without pending namings. All members are 0 if nothing
+ * was learned. */
 struct moving_estimate {
 	bool unanswered; /* a named vGPU stayed for too long */
 	int answered;	 /* number of namings answered since then */
 	double delay_s;	 /* estimated time from a naming to the departure; 0: unknown */
 };
 
-/* Returns what was learned so far, so that the caller can store it across a restart. */
+/* Returns the present estimate, so that the caller can store it across a restart. */
 struct moving_estimate moving_save(const struct policy_moving *moving);
 
-/* Sets what was learned earlier. Numbers out of range are replaced by the nearest allowed ones.
- * Pending namings do not change. */
+/* Sets an estimate that was saved earlier. Numbers out of range are replaced by the nearest allowed
+ * ones. Pending namings do not change. */
 void moving_load(struct policy_moving *moving, const struct moving_estimate *estimate);
 
 #endif

@@ -17,8 +17,8 @@ struct profit {
 	double overload; /* probability of overload after the sale, per period */
 	double moves;	 /* expected number of migrations */
 	double risk;	 /* fraction of the time of all vGPUs that is expected to be broken after
-			    the sale (policy/qos/futures.h), times the probability that nobody
-			    migrates vGPUs */
+			    the sale (policy/qos/futures.h), times the probability that vGPUs
+			    are not migrated */
 	double broken_s; /* expected broken vGPU-seconds per hour of the newcomer, and of other
 			    vGPUs because of the newcomer */
 	double penalty;	 /* expected penalties for broken_s, and the price of the migrations */

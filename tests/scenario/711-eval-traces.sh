@@ -106,24 +106,24 @@ small() { bench/eval/traces --traces "$dir/made" --seconds 150 --sets 2 --seeds 
 ok "eval-traces runs every policy, the search and the bound" small --explain
 tables=$dir/eval/tables.txt
 is "no mix is a failure" "$(ls "$dir/eval/failed" 2>/dev/null)" ""
-is "there is a table for each speed of moves" "$(grep -c '^Sharing hard, .*nobody moves (\|^Sharing hard, a move takes 10 s\|^Sharing hard, moves are expected' "$tables")" 3
+is "there is a table for each speed of moves" "$(grep -c '^Sharing hard, .*no migrations (\|^Sharing hard, a move takes 10 s\|^Sharing hard, moves are expected' "$tables")" 3
 for policy in gover none static credit fair p99 nsigma max; do
   is "each table has policy $policy" "$(grep -cE "^$policy +all( +-?[0-9.]+){9}$" "$tables")" 3
 done
 is "qos has a row for each set and for all" "$(grep -cE '^qos +(1-2|3-4|all)( +-?[0-9.]+){9}$' "$tables")" 9
-is "schedules are found if nobody moves" "$(grep -cE '^best-found(@qos)? +all( +-?[0-9.]+){9}$' "$tables")" 2
+is "schedules are found without migrations" "$(grep -cE '^best-found(@qos)? +all( +-?[0-9.]+){9}$' "$tables")" 2
 is "each table has an upper bound" "$(grep -cE '^upper bound +all +[0-9.]+$' "$tables")" 3
 is "the mixes are counted in which qos is ahead" "$(grep -cE '^qos keeps 1 % and is ahead .*: [0-2] of 2, [0-2] of 2 mixes$' "$tables")" 3
 is "the mixes are counted in which qos earns most" "$(grep -cE '^net income of qos ahead .*: [0-2] of 2, [0-2] of 2 mixes$' "$tables")" 3
 is "the number of selected vGPUs is printed" "$(grep -cE '^qos selects [0-9]+ vGPUs to leave, [0-9]+ of them while' "$tables")" 2
 is "each recording is left out once per table of folds" "$(grep -cE '^(bimodal|flipping|idle|scenes|steady) +[0-9]+ (default|0\.5|2\.5|5) +qos' "$tables")" 10
-is "goals are judged with left-out recordings" "$(grep -cE '^(met|NOT met) +left out, (nobody moves|moves 10):' "$tables")" 4
-is "goals are judged" "$(grep -cE '^(met|NOT met) +(nobody moves|moves (10|never)):' "$tables")" 12
+is "goals are judged with left-out recordings" "$(grep -cE '^(met|NOT met) +left out, (no migrations|moves 10):' "$tables")" 4
+is "goals are judged" "$(grep -cE '^(met|NOT met) +(no migrations|moves (10|never)):' "$tables")" 12
 # column N of the rows of one policy
 figures() { awk -F, -v policy="$1" -v moves="$2" -v name="$3" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i } NR > 1 && $3 == policy && $2 == moves { print $c }' "$dir/eval/runs.csv"; }
 is "runs.csv has a row for each run" "$(sed 1d "$dir/eval/runs.csv" | wc -l)" $((3 * 9 * 4 + 3 * 4 + 2 * 4))
 is "the table shows means of the runs" "$(figures qos off sold_cap_pct_s | awk '{ s += $1 } END { printf "%.1f", s / NR / 1000 }')" \
-  "$(awk '/^Sharing hard, nobody moves \(/ { on = 1 } on && $1 == "qos" && $2 == "all" { print $3; exit }' "$tables")"
+  "$(awk '/^Sharing hard, no migrations \(/ { on = 1 } on && $1 == "qos" && $2 == "all" { print $3; exit }' "$tables")"
 is "no run within the limit sells more than the bound" "$(for policy in qos gover best-found best-found@qos; do
   figures $policy off sold_cap_pct_s >"$dir/sold"
   figures $policy off broken_pct >"$dir/broken"
@@ -136,7 +136,7 @@ cp "$tables" "$dir/first"
 small --explain >"$dir/out" 2>&1
 ok "a second run gives the same tables" cmp "$dir/first" "$tables"
 small --quick --policies gover,qos --sharing hard,guarantee --set fund_fraction=0.8,0.4 --found 0 >"$dir/out"
-is "both disciplines are compared" "$(grep -c '^Sharing guarantee, nobody moves (' "$dir/out")" 1
+is "both disciplines are compared" "$(grep -c '^Sharing guarantee, no migrations (' "$dir/out")" 1
 is "the folds choose a value" "$(grep -cE '^(bimodal|flipping|idle|scenes|steady) +[0-9]+ 0\.[48] +qos' "$dir/out")" 20
 small --policies gover --found 0 >"$dir/out" 2>&1
 is "the comparison requires qos" "$? $(grep -c -- '--policies: qos is missing' "$dir/out")" "1 1"

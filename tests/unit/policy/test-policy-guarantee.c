@@ -36,7 +36,7 @@ static const struct {
 	{"no time is left: a vGPU with a smaller u got what it wants",
 	 {{"a", 100, 30, .util = 2}, {"b", 50, 10, .util = 1.5}, {"c", 60, 60, .util = 0.42}},
 	 {"!rb", "", ""}},
-	{"no time is left and nobody uses more than its cap: u counts as with hard caps",
+	{"no time is left and no vGPU uses more than its cap: u counts as with hard caps",
 	 {{"a", 50, 48, .util = 1}, {"b", 60, 52, .util = 0.96}},
 	 {"!rb", "!rb"}},
 	{"a vGPU that fills its contract is not broken, and a larger cap does not help",

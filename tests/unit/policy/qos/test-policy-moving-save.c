@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Policy qos: what is known about migrations can be stored and set again. */
+/* Policy qos: the learned estimate of migrations can be stored and loaded. */
 #include "tests/unit/policy/test-policy.h"
 
 #include "base/cleanup.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Policy qos: what it learns about the migration of named vGPUs. */
+/* Policy qos: the learned estimate of migrations of named vGPUs. */
 #include "tests/unit/policy/test-policy.h"
 
 #include "policy/qos/moving.h"

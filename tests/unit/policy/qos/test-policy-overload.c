@@ -301,7 +301,7 @@ static void test_migrations_have_a_price(void **state)
 	assert_true(profit.risk > 0.2 && profit.risk <= 0.45);
 }
 
-/* The risk that the newcomer must stay counts as far as nobody is known to migrate vGPUs. */
+/* The risk of a sale is weighted by the probability that vGPUs are not migrated. */
 static void test_the_risk_depends_on_the_trust_in_migrations(void **state)
 {
 	struct bench bench;
