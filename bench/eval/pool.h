@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "sim/experiment/bound.h"
-#include "sim/experiment/found.h"
+#include "sim/experiment/best-schedule.h"
 
 #define POOL_THREADS_MAX 64
 #define POOL_KEEPS_PCT	 1.0 /* broken time that a run may have to be compared */
@@ -30,7 +30,7 @@ enum pool_strategy {
 
 struct pool_run {
 	struct experiment_summary sum;
-	struct found_facts facts;
+	struct best_schedule_facts facts;
 	int named;  /* vGPUs that the policy selected to leave in a severe overload */
 	int needed; /* those selected while the sum of demands exceeded the GPU */
 };
@@ -97,18 +97,19 @@ static inline void pool_play_policy(const struct pool_row *row, uint64_t seed, s
 
 static inline void pool_play_found(const struct pool_row *row, uint64_t seed, struct pool_run *run)
 {
-	enum found_kind kind =
-		row->strategy == POOL_FOUND_BY_FUTURE ? FOUND_BY_FUTURE : FOUND_BY_POLICY;
+	enum best_schedule_kind kind = row->strategy == POOL_FOUND_BY_FUTURE
+					       ? BEST_SCHEDULE_BY_FUTURE
+					       : BEST_SCHEDULE_BY_POLICY;
 	struct experiment *experiment;
 	struct err err = {""};
-	struct found *found;
+	struct best_schedule *found;
 
-	if (found_new(row->scenario, kind, row->policy, seed, &found, &err) < 0 ||
-	    found_experiment(found, NULL, NULL, &experiment, &err) < 0)
+	if (best_schedule_new(row->scenario, kind, row->policy, seed, &found, &err) < 0 ||
+	    best_schedule_experiment(found, NULL, NULL, &experiment, &err) < 0)
 		pool_die(err.msg);
 	pool_finish(experiment, run);
-	run->facts = found_facts(found);
-	found_free(found);
+	run->facts = best_schedule_facts(found);
+	best_schedule_free(found);
 }
 
 static inline void pool_play_one(const struct pool_row *row, int index)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The demand profile of each tenant, measured by running the tenant alone on a GPU. Used by
- * found.c and bound.c.
+ * best-schedule.c and bound.c.
  */
 #ifndef SIM_EXPERIMENT_PROFILES_H
 #define SIM_EXPERIMENT_PROFILES_H

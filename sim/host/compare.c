@@ -124,7 +124,7 @@ static int play(const struct compare *compare, struct compare_row *row, int run,
 {
 	uint64_t seed = compare_seed(compare, row, run);
 	struct experiment *experiment;
-	struct found *schedule;
+	struct best_schedule *schedule;
 	int r = setup_experiment(&row->strategy, row->scenario, seed, NULL, NULL, &experiment,
 				 &schedule, reterr);
 
@@ -134,7 +134,7 @@ static int play(const struct compare *compare, struct compare_row *row, int run,
 		;
 	experiment_summarize(experiment, &row->runs[run]);
 	experiment_free(experiment);
-	found_free(schedule);
+	best_schedule_free(schedule);
 	return 0;
 }
 

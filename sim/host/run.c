@@ -61,7 +61,7 @@ static int run_scenario(const struct run_options *options, const struct scenario
 	struct report *report = NULL;
 	struct setup_strategy strategy;
 	struct experiment *experiment;
-	struct found *schedule;
+	struct best_schedule *schedule;
 	int r = setup_strategy(name, &strategy, reterr);
 
 	if (r == 0 && options->out)
@@ -76,7 +76,7 @@ static int run_scenario(const struct run_options *options, const struct scenario
 	}
 	r = play(options, experiment, report, name, seed, reterr);
 	experiment_free(experiment);
-	found_free(schedule);
+	best_schedule_free(schedule);
 	return r;
 }
 

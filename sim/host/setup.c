@@ -8,19 +8,18 @@
 #include "base/cleanup.h"
 #include "sim/host/setup.h"
 
-/*
- * The names of schedules found. @kind applies without @POLICY, and @policy is the default of
- * POLICY.
- */
+/* The names that select the best schedule found. */
 static const struct schedule_name {
 	const char *name;
-	enum found_kind kind;
+	/* used if the name has no @POLICY */
+	enum best_schedule_kind kind;
 	const char *policy;
 	bool takes_policy; /* true: @POLICY is allowed */
 } schedule_names[] = {
-	{"best-found", FOUND_BY_FUTURE, NULL, true},
-	{"past-only", FOUND_BY_POLICY, "qos", true}, /* former names */
-	{"oracle", FOUND_BY_FUTURE, NULL, false},
+	{"best-found", BEST_SCHEDULE_BY_FUTURE, NULL, true},
+	/* former names */
+	{"past-only", BEST_SCHEDULE_BY_POLICY, "qos", true},
+	{"oracle", BEST_SCHEDULE_BY_FUTURE, NULL, false},
 };
 
 static int take_set(struct scenario *scenario, const char *set, struct err *reterr)
@@ -114,7 +113,7 @@ int setup_strategy(const char *name, struct setup_strategy *ret_strategy, struct
 		strategy.kind = schedule->kind;
 		policy = schedule->policy;
 	} else if (schedule && schedule->takes_policy) {
-		strategy.kind = FOUND_BY_POLICY;
+		strategy.kind = BEST_SCHEDULE_BY_POLICY;
 		policy = name + length + 1;
 	}
 	if (policy)
@@ -128,7 +127,7 @@ int setup_experiment(const struct setup_strategy *strategy, const struct scenari
 		     uint64_t seed,
 		     void (*on_event)(void *userdata, const struct experiment_event *event),
 		     void *userdata, struct experiment **ret_experiment,
-		     struct found **ret_schedule, struct err *reterr)
+		     struct best_schedule **ret_schedule, struct err *reterr)
 {
 	const struct experiment_hooks hooks = {.userdata = userdata, .on_event = on_event};
 	int r;
@@ -137,10 +136,12 @@ int setup_experiment(const struct setup_strategy *strategy, const struct scenari
 	if (!strategy->is_schedule)
 		return experiment_new(scenario, strategy->policy, NULL, seed, &hooks,
 				      ret_experiment, reterr);
-	r = found_new(scenario, strategy->kind, strategy->policy, seed, ret_schedule, reterr);
+	r = best_schedule_new(scenario, strategy->kind, strategy->policy, seed, ret_schedule,
+			      reterr);
 	if (r == 0)
-		r = found_experiment(*ret_schedule, on_event, userdata, ret_experiment, reterr);
+		r = best_schedule_experiment(*ret_schedule, on_event, userdata, ret_experiment,
+					     reterr);
 	if (r < 0)
-		*ret_schedule = found_free(*ret_schedule);
+		*ret_schedule = best_schedule_free(*ret_schedule);
 	return r;
 }

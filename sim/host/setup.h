@@ -3,7 +3,7 @@
 #ifndef SIM_HOST_SETUP_H
 #define SIM_HOST_SETUP_H
 
-#include "sim/experiment/found.h"
+#include "sim/experiment/best-schedule.h"
 
 /*
  * Loads the scenario at @path and applies @sets, each "KEY=VALUE". The caller frees *@ret_scenario
@@ -17,14 +17,14 @@ void setup_free(struct scenario *scenario); /* @scenario: may be NULL */
 
 /*
  * The decisions that an experiment runs with: those of a policy, or those of the best schedule
- * found (found.h), which is computed with knowledge of the whole run.
+ * found (best-schedule.h), which is computed with knowledge of the whole run.
  */
 struct setup_strategy {
 	/* the policy, or the policy that sets the caps of the schedule found; NULL: its caps follow
 	 * the future demand */
 	const struct policy *policy;
 	bool is_schedule;
-	enum found_kind kind;
+	enum best_schedule_kind kind;
 };
 
 /*
@@ -42,6 +42,6 @@ int setup_experiment(const struct setup_strategy *strategy, const struct scenari
 		     uint64_t seed,
 		     void (*on_event)(void *userdata, const struct experiment_event *event),
 		     void *userdata, struct experiment **ret_experiment,
-		     struct found **ret_schedule, struct err *reterr);
+		     struct best_schedule **ret_schedule, struct err *reterr);
 
 #endif

@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "sim/experiment/bound.h"
-#include "sim/experiment/found.h"
+#include "sim/experiment/best-schedule.h"
 #include "tests/unit/temp-file.h"
 
 #define CLOSE(got, wanted) assert_true(fabs((got) - (wanted)) < 1e-6)
@@ -28,7 +28,7 @@ static struct bound bound_of(const char *text)
 	scenario_fini(&scenario);
 	if (scenario_load(temp_file, &scenario, &err) < 0)
 		fail_msg("%s", err.msg);
-	assert_int_equal(bound_compute(&scenario, 1, FOUND_BROKEN_PCT, &bound, &err), 0);
+	assert_int_equal(bound_compute(&scenario, 1, BEST_SCHEDULE_BROKEN_PCT, &bound, &err), 0);
 	return bound;
 }
 
@@ -36,15 +36,16 @@ static struct experiment_summary best_found(void)
 {
 	struct experiment *experiment;
 	struct experiment_summary sum;
-	struct found *found;
+	struct best_schedule *found;
 
-	assert_int_equal(found_new(&scenario, FOUND_BY_FUTURE, NULL, 1, &found, &err), 0);
-	assert_int_equal(found_experiment(found, NULL, NULL, &experiment, &err), 0);
+	assert_int_equal(
+		best_schedule_new(&scenario, BEST_SCHEDULE_BY_FUTURE, NULL, 1, &found, &err), 0);
+	assert_int_equal(best_schedule_experiment(found, NULL, NULL, &experiment, &err), 0);
 	while (experiment_step(experiment))
 		;
 	experiment_summarize(experiment, &sum);
 	experiment_free(experiment);
-	found_free(found);
+	best_schedule_free(found);
 	return sum;
 }
 
@@ -120,7 +121,7 @@ static void no_schedule_exceeds_the_bound(void **state)
 		bound = bound_of(text);
 		sum = best_found();
 		assert_true(bound.by_demand);
-		assert_true(sum.account.broken_pct <= FOUND_BROKEN_PCT);
+		assert_true(sum.account.broken_pct <= BEST_SCHEDULE_BROKEN_PCT);
 		if (sum.account.sold_cap_pct_s > bound.sold_pct_s)
 			fail_msg("%zu: %g sold, bound %g", i, sum.account.sold_cap_pct_s,
 				 bound.sold_pct_s);

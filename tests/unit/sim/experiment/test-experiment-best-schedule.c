@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "sim/experiment/found.h"
+#include "sim/experiment/best-schedule.h"
 #include "sim/experiment/profiles.h"
 #include "tests/unit/temp-file.h"
 
@@ -20,14 +20,14 @@
 
 static struct scenario scenario; /* too large for the stack */
 static struct experiment *experiment;
-static struct found *found;
+static struct best_schedule *found;
 static struct err err;
 
 static int end(void **state)
 {
 	(void)state;
 	experiment = experiment_free(experiment);
-	found = found_free(found);
+	found = best_schedule_free(found);
 	return 0;
 }
 
@@ -38,15 +38,15 @@ static void load(const char *text)
 		fail_msg("%s", err.msg);
 }
 
-static struct experiment_summary play(const char *text, enum found_kind kind)
+static struct experiment_summary play(const char *text, enum best_schedule_kind kind)
 {
 	const struct policy *policy = policy_find("gover");
 	struct experiment_summary sum;
 
 	end(NULL);
 	load(text);
-	assert_int_equal(found_new(&scenario, kind, policy, 1, &found, &err), 0);
-	assert_int_equal(found_experiment(found, NULL, NULL, &experiment, &err), 0);
+	assert_int_equal(best_schedule_new(&scenario, kind, policy, 1, &found, &err), 0);
+	assert_int_equal(best_schedule_experiment(found, NULL, NULL, &experiment, &err), 0);
 	for (bool more = true; more;) {
 		int sum_pct = 0;
 
@@ -56,7 +56,7 @@ static struct experiment_summary play(const char *text, enum found_kind kind)
 		assert_true(sum_pct <= 100);
 	}
 	experiment_summarize(experiment, &sum);
-	assert_true(sum.account.broken_pct <= FOUND_BROKEN_PCT);
+	assert_true(sum.account.broken_pct <= BEST_SCHEDULE_BROKEN_PCT);
 	assert_int_equal(sum.failed, 0);
 	return sum;
 }
@@ -86,8 +86,8 @@ static void as_many_tenants_as_fit_are_admitted(void **state)
 				   "[arrivals]\nstart = 1\n";
 
 	(void)state;
-	assert_int_equal(play(text, FOUND_BY_FUTURE).account.vgpus_end, 3);
-	assert_int_equal(play(text, FOUND_BY_POLICY).account.vgpus_end, 3);
+	assert_int_equal(play(text, BEST_SCHEDULE_BY_FUTURE).account.vgpus_end, 3);
+	assert_int_equal(play(text, BEST_SCHEDULE_BY_POLICY).account.vgpus_end, 3);
 }
 
 /*
@@ -103,9 +103,9 @@ static void a_tenant_is_admitted_when_it_fits_until_the_end(void **state)
 		"[tenant b]\nworkload = load:pct=50\n[arrivals]\ndraw = listed\n";
 
 	(void)state;
-	assert_int_equal(play(text, FOUND_BY_FUTURE).sales, 1);
+	assert_int_equal(play(text, BEST_SCHEDULE_BY_FUTURE).sales, 1);
 	CLOSE(experiment_vgpu_at(experiment, 1, NULL)->came_s, 98, 3);
-	assert_int_equal(play(text, FOUND_BY_POLICY).sales, 1);
+	assert_int_equal(play(text, BEST_SCHEDULE_BY_POLICY).sales, 1);
 	/* with the caps of a policy, a newcomer gets only capacity that was unused for the last 30
 	 * s */
 	CLOSE(experiment_vgpu_at(experiment, 1, NULL)->came_s, 130, 5);
@@ -122,7 +122,7 @@ static void known_demand_moves_caps_in_time(void **state)
 
 	(void)state;
 	/* The first second may be broken, because the first decision is made at its end. */
-	assert_true(play(text, FOUND_BY_FUTURE).account.broken_s < 1.5);
+	assert_true(play(text, BEST_SCHEDULE_BY_FUTURE).account.broken_s < 1.5);
 }
 
 static int refuse_funding(const struct policy_params *params, struct policy_gpu *gpu,
@@ -144,8 +144,9 @@ static void a_policy_cannot_prevent_admission(void **state)
 	miser.fund = refuse_funding;
 	load("[offer]\nprobation_s = 5\n[tenant a]\nworkload = load:pct=30\n"
 	     "[arrivals]\nstart = 1\n");
-	assert_int_equal(found_new(&scenario, FOUND_BY_POLICY, &miser, 1, &found, &err), 0);
-	assert_int_equal(found_experiment(found, NULL, NULL, &experiment, &err), 0);
+	assert_int_equal(
+		best_schedule_new(&scenario, BEST_SCHEDULE_BY_POLICY, &miser, 1, &found, &err), 0);
+	assert_int_equal(best_schedule_experiment(found, NULL, NULL, &experiment, &err), 0);
 	while (experiment_step(experiment))
 		;
 	experiment_summarize(experiment, &sum);
@@ -165,15 +166,16 @@ static void a_failed_sale_is_allowed_with_migration(void **state)
 
 	(void)state;
 	load(text);
-	assert_int_equal(
-		found_new(&scenario, FOUND_BY_POLICY, policy_find("gover"), 1, &found, &err), 0);
-	assert_int_equal(found_experiment(found, NULL, NULL, &experiment, &err), 0);
+	assert_int_equal(best_schedule_new(&scenario, BEST_SCHEDULE_BY_POLICY, policy_find("gover"),
+					   1, &found, &err),
+			 0);
+	assert_int_equal(best_schedule_experiment(found, NULL, NULL, &experiment, &err), 0);
 	while (experiment_step(experiment))
 		;
 	experiment_summarize(experiment, &sum);
 	assert_int_equal(sum.left, 1);
 	assert_int_equal(sum.account.vgpus_end, 4);
-	assert_true(sum.account.broken_pct <= FOUND_BROKEN_PCT);
+	assert_true(sum.account.broken_pct <= BEST_SCHEDULE_BROKEN_PCT);
 }
 
 static void a_run_that_cannot_keep_the_limit_is_reported(void **state)
@@ -193,12 +195,14 @@ static void a_run_that_cannot_keep_the_limit_is_reported(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct found_facts facts;
+		struct best_schedule_facts facts;
 
 		end(NULL);
 		load(rows[i].text);
-		assert_int_equal(found_new(&scenario, FOUND_BY_FUTURE, NULL, 1, &found, &err), 0);
-		facts = found_facts(found);
+		assert_int_equal(best_schedule_new(&scenario, BEST_SCHEDULE_BY_FUTURE, NULL, 1,
+						   &found, &err),
+				 0);
+		facts = best_schedule_facts(found);
 		if (facts.start_keeps_limit != rows[i].start_keeps ||
 		    facts.keeps_limit != rows[i].keeps)
 			fail_msg("%zu: %d %d", i, facts.start_keeps_limit, facts.keeps_limit);
@@ -211,8 +215,8 @@ static void the_search_is_reproducible(void **state)
 		"[scenario]\nseconds = 100\n[offer]\nprobation_s = 5\n"
 		"[tenant a]\nworkload = glmark2:scale=0.3\ntarget_fps = 160\n"
 		"[tenant b]\nworkload = burst:on_s=5,off_s=9,pct=30\n[arrivals]\nstart = 2\n";
-	struct experiment_summary first = play(text, FOUND_BY_FUTURE),
-				  again = play(text, FOUND_BY_FUTURE);
+	struct experiment_summary first = play(text, BEST_SCHEDULE_BY_FUTURE),
+				  again = play(text, BEST_SCHEDULE_BY_FUTURE);
 
 	(void)state;
 	assert_int_equal(first.sales, again.sales);

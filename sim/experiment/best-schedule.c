@@ -11,22 +11,22 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "sim/experiment/found.h"
+#include "sim/experiment/best-schedule.h"
 #include "sim/experiment/profiles.h"
 #include "sim/experiment/search.h"
 
 #define STRIDES 150 /* the search divides a run into this number of time steps */
 
-struct found {
+struct best_schedule {
 	const struct scenario *scenario;
-	enum found_kind kind;
+	enum best_schedule_kind kind;
 	const struct policy *policy;
 	uint64_t seed;
 	struct profiles *profiles;
 	struct search_schedule best;
 	struct search_schedule *schedule; /* schedule that is being evaluated */
-	struct found_facts facts;
-	/* hook of the caller of found_experiment() */
+	struct best_schedule_facts facts;
+	/* hook of the caller of best_schedule_experiment() */
 	void (*on_event)(void *userdata, const struct experiment_event *event);
 	void *userdata;
 };
@@ -35,7 +35,7 @@ struct found {
 
 static bool admit(void *userdata, const struct experiment *experiment, bool offers)
 {
-	const struct found *found = userdata;
+	const struct best_schedule *found = userdata;
 	/* number of the next sale; does not count offers that closed without a sale */
 	int next = experiment->counts.sales;
 
@@ -46,7 +46,7 @@ static bool admit(void *userdata, const struct experiment *experiment, bool offe
 
 static void forward_event(void *userdata, const struct experiment_event *event)
 {
-	struct found *found = userdata;
+	struct best_schedule *found = userdata;
 
 	if (found->on_event)
 		found->on_event(found->userdata, event);
@@ -69,7 +69,7 @@ static int steps_up(double pct, int step_pct)
 	return (int)ceil(pct / step_pct - 1e-6);
 }
 
-static struct claim claim_of(struct found *found, const struct policy_params *params,
+static struct claim claim_of(struct best_schedule *found, const struct policy_params *params,
 			     const struct policy_gpu *gpu, const struct policy_terms *terms,
 			     const struct scenario_tenant *kind, uint64_t draw, uint64_t period)
 {
@@ -157,7 +157,7 @@ static void plan(struct policy_gpu *gpu, const struct claim *claims, int n, enum
 	strcpy(out->decisions[0].why, "Caps from the known demand of the next period");
 }
 
-static int claim_all(struct found *found, const struct experiment *experiment,
+static int claim_all(struct best_schedule *found, const struct experiment *experiment,
 		     const struct policy_params *params, const struct policy_gpu *gpu,
 		     struct claim *claims)
 {
@@ -226,7 +226,7 @@ static int policy_or_spare_fund(void *userdata, const struct experiment *experim
 				const struct policy_params *params, struct policy_gpu *gpu,
 				const struct policy_terms *terms, struct policy_out *out)
 {
-	const struct found *found = userdata;
+	const struct best_schedule *found = userdata;
 	struct policy_params least = *params;
 	int r = found->policy->fund(params, gpu, terms, out);
 
@@ -242,9 +242,9 @@ static const struct policy by_future = {
 
 /* --- the search --- */
 
-int found_experiment(struct found *found,
-		     void (*on_event)(void *userdata, const struct experiment_event *event),
-		     void *userdata, struct experiment **ret_experiment, struct err *reterr)
+int best_schedule_experiment(struct best_schedule *found,
+			     void (*on_event)(void *userdata, const struct experiment_event *event),
+			     void *userdata, struct experiment **ret_experiment, struct err *reterr)
 {
 	struct experiment_hooks hooks = {.userdata = found,
 					 .admit = admit,
@@ -253,7 +253,7 @@ int found_experiment(struct found *found,
 
 	found->on_event = on_event;
 	found->userdata = userdata;
-	if (found->kind == FOUND_BY_FUTURE) {
+	if (found->kind == BEST_SCHEDULE_BY_FUTURE) {
 		hooks.step = future_step;
 		hooks.fund = future_fund;
 	}
@@ -262,7 +262,7 @@ int found_experiment(struct found *found,
 }
 
 /* Returns true if the run can no longer stay within the limits. */
-static bool is_lost(const struct found *found, const struct experiment *experiment)
+static bool is_lost(const struct best_schedule *found, const struct experiment *experiment)
 {
 	double left_s = (double)(experiment->end_ns - experiment->now_ns) / 1e9;
 	int most = experiment->n_present + found->schedule->n - experiment->counts.sales +
@@ -272,7 +272,7 @@ static bool is_lost(const struct found *found, const struct experiment *experime
 	if (experiment->counts.failed > 0 && !found->scenario->migrate)
 		return true;
 	return experiment->account.broken_s >
-	       FOUND_BROKEN_PCT / 100 * (experiment->account.vgpu_s + left_s * most);
+	       BEST_SCHEDULE_BROKEN_PCT / 100 * (experiment->account.vgpu_s + left_s * most);
 }
 
 static void note_sales(struct search_schedule *schedule, const struct experiment *experiment)
@@ -285,14 +285,14 @@ static void note_sales(struct search_schedule *schedule, const struct experiment
 /* Returns 1 if a run with @schedule stays within the limits, 0 if not. */
 static int evaluate(void *userdata, struct search_schedule *schedule, struct err *reterr)
 {
-	struct found *found = userdata;
+	struct best_schedule *found = userdata;
 	struct experiment_summary sum;
 	struct experiment *experiment;
 	bool lost = false;
 	int r;
 
 	found->schedule = schedule;
-	r = found_experiment(found, NULL, NULL, &experiment, reterr);
+	r = best_schedule_experiment(found, NULL, NULL, &experiment, reterr);
 	if (r < 0)
 		return r;
 	schedule->n_came = 0;
@@ -302,7 +302,7 @@ static int evaluate(void *userdata, struct search_schedule *schedule, struct err
 	}
 	note_sales(schedule, experiment);
 	experiment_summarize(experiment, &sum);
-	lost |= is_lost(found, experiment) || sum.account.broken_pct > FOUND_BROKEN_PCT;
+	lost |= is_lost(found, experiment) || sum.account.broken_pct > BEST_SCHEDULE_BROKEN_PCT;
 	schedule->sold_pct_s = sum.account.sold_cap_pct_s;
 	if (schedule->n == 0)
 		found->facts.start_keeps_limit = !lost;
@@ -312,7 +312,7 @@ static int evaluate(void *userdata, struct search_schedule *schedule, struct err
 }
 
 /* Replaces the best schedule by the sales of @policy, if these sell more within the limit. */
-static int consider(struct found *found, const struct policy *policy, struct err *reterr)
+static int consider(struct best_schedule *found, const struct policy *policy, struct err *reterr)
 {
 	CLEANUP_FREE struct search_schedule *schedule = calloc(1, sizeof(*schedule));
 	struct experiment_summary sum;
@@ -329,7 +329,7 @@ static int consider(struct found *found, const struct policy *policy, struct err
 	experiment_summarize(experiment, &sum);
 	experiment_free(experiment);
 	schedule->sold_pct_s = sum.account.sold_cap_pct_s;
-	if (sum.account.broken_pct > FOUND_BROKEN_PCT ||
+	if (sum.account.broken_pct > BEST_SCHEDULE_BROKEN_PCT ||
 	    schedule->sold_pct_s <= found->best.sold_pct_s)
 		return 0;
 	schedule->n = schedule->n_came;
@@ -340,17 +340,18 @@ static int consider(struct found *found, const struct policy *policy, struct err
 }
 
 /* The first schedule of the search contains the sales of a policy. */
-static int init_schedule(struct found *found, struct err *reterr)
+static int init_schedule(struct best_schedule *found, struct err *reterr)
 {
 	const struct policy *firsts[] = {found->policy, policy_find("gover"), policy_find("qos")};
 	int r = 0;
 
-	for (size_t i = found->kind == FOUND_BY_FUTURE; r == 0 && i < ARRAY_SIZE(firsts); i++)
+	for (size_t i = found->kind == BEST_SCHEDULE_BY_FUTURE; r == 0 && i < ARRAY_SIZE(firsts);
+	     i++)
 		r = consider(found, firsts[i], reterr);
 	return r;
 }
 
-static int find_schedule(struct found *found, struct err *reterr)
+static int find_schedule(struct best_schedule *found, struct err *reterr)
 {
 	const struct scenario *scenario = found->scenario;
 	const struct search_terms terms = {
@@ -370,17 +371,18 @@ static int find_schedule(struct found *found, struct err *reterr)
 	return r;
 }
 
-int found_new(const struct scenario *scenario, enum found_kind kind, const struct policy *policy,
-	      uint64_t seed, struct found **ret_found, struct err *reterr)
+int best_schedule_new(const struct scenario *scenario, enum best_schedule_kind kind,
+		      const struct policy *policy, uint64_t seed, struct best_schedule **ret_found,
+		      struct err *reterr)
 {
-	struct found *found = calloc(1, sizeof(*found));
+	struct best_schedule *found = calloc(1, sizeof(*found));
 	int r;
 
 	if (!found)
 		return err_fail(reterr, ENOMEM, "out of memory");
 	found->scenario = scenario;
 	found->kind = kind;
-	found->policy = kind == FOUND_BY_FUTURE ? &by_future : policy;
+	found->policy = kind == BEST_SCHEDULE_BY_FUTURE ? &by_future : policy;
 	found->seed = seed;
 	r = profiles_new(scenario, seed, &found->profiles);
 	if (r < 0)
@@ -388,19 +390,19 @@ int found_new(const struct scenario *scenario, enum found_kind kind, const struc
 	else
 		r = find_schedule(found, reterr);
 	if (r < 0) {
-		found_free(found);
+		best_schedule_free(found);
 		return r;
 	}
 	*ret_found = found;
 	return 0;
 }
 
-struct found_facts found_facts(const struct found *found)
+struct best_schedule_facts best_schedule_facts(const struct best_schedule *found)
 {
 	return found->facts;
 }
 
-struct found *found_free(struct found *found)
+struct best_schedule *best_schedule_free(struct best_schedule *found)
 {
 	if (found)
 		profiles_free(found->profiles);
