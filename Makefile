@@ -57,7 +57,7 @@ cl_layer := $(if $(opencl),$B/libgover-cl.so)
 programs := $B/gover-d $B/gover-arbiter $B/gover-ctl $B/gover-sim $B/libgover-fps.so $(layer) $(cl_layer) $(double) $B/gover-terrain $(kernels)
 units    := $(patsubst %.c,$B/tests/%,$(notdir $(unit_sources)))
 helpers  := $(patsubst tests/helper/%.c,$B/tests/%,$(wildcard tests/helper/*.c))
-evals    := $(patsubst bench/eval/%.c,$B/eval/%,$(filter-out %/mixes-print.c,$(wildcard bench/eval/*.c)))
+evals    := $(patsubst bench/eval/%.c,$B/eval/%,$(filter-out %/mixes-print.c %/pool.c,$(wildcard bench/eval/*.c)))
 helpers  := $(if $(layer),$(helpers),$(filter-out %/fps-vk,$(helpers))) $B/tests/fault-inject.so
 helpers  := $(if $(double),$(helpers),$(filter-out %/cl-api %/cl-tenant,$(helpers)))
 helpers  := $(if $(opencl),$(helpers) $B/tests/cl-conformance,$(filter-out %/cl-layer,$(helpers)))
@@ -216,6 +216,7 @@ $B/bench/%: bench/%.c $B/libgover.a
 	@$(CC) $(cflags) $(CFLAGS) -MMD -MP $(ldflags) $(LDFLAGS) -o $@ $< $B/libgover.a $(libs)
 
 $B/eval/mixes: $B/obj/bench/eval/mixes-print.o
+$B/eval/mixes $B/eval/adversarial: $B/obj/bench/eval/pool.o
 $B/eval/%: bench/eval/%.c $B/libgover.a
 	@mkdir -p $(@D)
 	@echo "  EVAL  $<"

@@ -11,6 +11,9 @@
  * --quick: one seed, only periods of 1 s, and no search for the best schedule.
  */
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/parse.h"

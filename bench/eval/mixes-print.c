@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The tables of mixes.c: policies, comparisons, folds and goals. */
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "bench/eval/mixes.h"

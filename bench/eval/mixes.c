@@ -8,6 +8,10 @@
  * DIR/runs.csv, and the mixes in which qos is behind to DIR/stay.short and DIR/migrate.short.
  */
 #include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/parse.h"
