@@ -26,7 +26,8 @@ struct relaxation {
 	int contract_pct[POLICY_VGPUS_MAX];
 	float *demand[POLICY_VGPUS_MAX]; /* fractions of the GPU per period; NULL: all 0 */
 	bool shared[POLICY_VGPUS_MAX];	 /* demand[] starts with the run, not with the arrival */
-	double own_periods;		 /* vGPU-periods of the tenants with an arrival time */
+	/* vGPU-periods of the tenants with an arrival time, and the capacity sold to them */
+	double own_periods, own_sold;
 	/* the prices, and the subgradient of the bound */
 	float *price, *steps;
 	double broken_price, broken_step;
@@ -47,15 +48,13 @@ static int count_periods(const struct scenario *scenario, double seconds)
 	return (int)ceil(seconds / period_s(scenario) - 1e-9);
 }
 
-/* Returns the vGPU-periods, and the sold capacity, of the tenants with an arrival time. */
-static double add_own_times(const struct scenario *scenario, int periods, double *ret_sold)
+static void add_own_times(struct relaxation *rx)
 {
-	double all = 0;
+	const struct scenario *scenario = rx->scenario;
 
-	*ret_sold = 0;
 	for (int i = 0; i < scenario->n_tenants; i++) {
 		const struct scenario_tenant *kind = &scenario->tenants[i];
-		double stay = periods;
+		double stay = rx->periods;
 
 		if (kind->arrive_s < 0)
 			continue;
@@ -63,19 +62,17 @@ static double add_own_times(const struct scenario *scenario, int periods, double
 		if (kind->stay_s > 0)
 			stay = fmin(stay, count_periods(scenario, kind->stay_s) + 1);
 		stay = fmax(0, stay) * kind->count;
-		all += stay;
-		*ret_sold += stay * scenario_terms(scenario, kind).initial_cap_pct;
+		rx->own_periods += stay;
+		rx->own_sold += stay * scenario_terms(scenario, kind).initial_cap_pct;
 	}
-	return all;
 }
 
 static double places(const struct relaxation *rx)
 {
 	const struct scenario *scenario = rx->scenario;
+	double sold = rx->own_sold;
 	int largest_pct = 0;
-	double sold;
 
-	(void)add_own_times(scenario, rx->periods, &sold);
 	for (int i = 0; i < scenario->n_tenants; i++) {
 		int pct = scenario_terms(scenario, &scenario->tenants[i]).initial_cap_pct;
 
@@ -200,12 +197,11 @@ static void change_prices(struct relaxation *rx, double by)
 
 static double minimize(struct relaxation *rx)
 {
-	double least = INFINITY, gap = GAP, own_sold;
+	double least = INFINITY, gap = GAP;
 	int unchanged = 0;
 
-	(void)add_own_times(rx->scenario, rx->periods, &own_sold);
 	for (int round = 0; round < ROUNDS; round++) {
-		double sum = sum_best(rx) + own_sold, square;
+		double sum = sum_best(rx) + rx->own_sold, square;
 
 		for (int p = 0; p < rx->periods; p++)
 			sum += (double)rx->price[p] * (1 + SLACK) / SERVED_SHARE;
@@ -283,6 +279,7 @@ static void init(struct relaxation *rx, const struct experiment *experiment)
 		rx->n = experiment->n_bag;
 	if (experiment->n_bag == 0)
 		rx->n = 0;
+	add_own_times(rx);
 }
 
 /* Returns true if no tenant that takes an offer ever leaves. */
@@ -306,9 +303,6 @@ static int compute(struct relaxation *rx, struct experiment *experiment, uint64_
 	bound.places_pct_s = places(rx) * period;
 	bound.sold_pct_s = bound.places_pct_s;
 	if (rx->periods <= BOUND_PERIODS_MAX && all_stay(rx->scenario)) {
-		double own_sold;
-
-		rx->own_periods = add_own_times(rx->scenario, rx->periods, &own_sold);
 		r = load_demand(rx, experiment, seed);
 		if (r == 0)
 			r = allocate(rx);
