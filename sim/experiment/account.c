@@ -115,11 +115,37 @@ static void set_ideals(struct account_sample *samples, int n)
 				left / weights * samples[i].contract_pct * samples[i].weight;
 }
 
+static void add_promised(struct account *account, struct account_vgpu *vgpu, double dt_s,
+			 double shortfall)
+{
+	vgpu->promised_s += dt_s;
+	vgpu->shortfall_s += shortfall * dt_s;
+	account->promised_s += dt_s;
+	account->shortfall_s += shortfall * dt_s;
+}
+
+static void add_broken(struct account *account, struct account_vgpu *vgpu, double dt_s,
+		       double shortfall, double penalty_per_broken_s)
+{
+	double penalty = penalty_per_broken_s * dt_s;
+	int depth = 0;
+
+	while (shortfall >= depths[depth].below)
+		depth++;
+	vgpu->broken_s += dt_s;
+	vgpu->depth_s[depth] += dt_s;
+	vgpu->penalty += penalty;
+	vgpu->shortfall_penalty += shortfall * penalty;
+	account->broken_s += dt_s;
+	account->depth_s[depth] += dt_s;
+	account->penalty += penalty;
+	account->shortfall_penalty += shortfall * penalty;
+}
+
 static void add_vgpu(struct account *account, double dt_s, const struct account_sample *s,
 		     struct account_vgpu *vgpu)
 {
 	double revenue = s->price_per_cap_hour * s->contract_pct / 100.0 * dt_s / SECONDS_HOUR;
-	int depth = 0;
 
 	vgpu->seen_s += dt_s;
 	/* Frames above the target do not count as served demand. Work without frames counts when
@@ -130,24 +156,10 @@ static void add_vgpu(struct account *account, double dt_s, const struct account_
 	vgpu->revenue += revenue;
 	account->vgpu_s += dt_s;
 	account->revenue += revenue;
-	if (s->promised) {
-		vgpu->promised_s += dt_s;
-		vgpu->shortfall_s += s->shortfall * dt_s;
-		account->promised_s += dt_s;
-		account->shortfall_s += s->shortfall * dt_s;
-	}
-	if (!s->broken)
-		return;
-	while (s->shortfall >= depths[depth].below)
-		depth++;
-	vgpu->broken_s += dt_s;
-	vgpu->depth_s[depth] += dt_s;
-	vgpu->penalty += s->penalty_per_broken_s * dt_s;
-	vgpu->shortfall_penalty += s->penalty_per_broken_s * s->shortfall * dt_s;
-	account->broken_s += dt_s;
-	account->depth_s[depth] += dt_s;
-	account->penalty += s->penalty_per_broken_s * dt_s;
-	account->shortfall_penalty += s->penalty_per_broken_s * s->shortfall * dt_s;
+	if (s->promised)
+		add_promised(account, vgpu, dt_s, s->shortfall);
+	if (s->broken)
+		add_broken(account, vgpu, dt_s, s->shortfall, s->penalty_per_broken_s);
 }
 
 void account_period(struct account *account, double dt_s, double util,
@@ -181,23 +193,11 @@ void account_period(struct account *account, double dt_s, double util,
 void account_move(struct account *account, double blackout_s, double penalty_per_broken_s,
 		  double price, struct account_vgpu *vgpu)
 {
-	double penalty = penalty_per_broken_s * blackout_s;
-
+	add_promised(account, vgpu, blackout_s, 1);
+	add_broken(account, vgpu, blackout_s, 1, penalty_per_broken_s);
 	vgpu->seen_s += blackout_s;
-	vgpu->broken_s += blackout_s;
-	vgpu->promised_s += blackout_s;
-	vgpu->shortfall_s += blackout_s;
-	vgpu->depth_s[ACCOUNT_DEPTHS - 1] += blackout_s;
-	vgpu->penalty += penalty;
-	vgpu->shortfall_penalty += penalty;
 	vgpu->move_cost += price;
 	account->vgpu_s += blackout_s;
-	account->broken_s += blackout_s;
-	account->promised_s += blackout_s;
-	account->shortfall_s += blackout_s;
-	account->depth_s[ACCOUNT_DEPTHS - 1] += blackout_s;
-	account->penalty += penalty;
-	account->shortfall_penalty += penalty;
 	account->move_cost += price;
 	account->blackout_s += blackout_s;
 	account->moves++;
