@@ -16,7 +16,7 @@ static int find_needs(struct allocator *alloc, bool tolerated)
 
 	for (int i = 0; i < alloc->n; i++) {
 		struct claim *claim = &alloc->claims[i];
-		int level = alloc->gpu->vgpus[claim->vgpu].track->demand.level;
+		int level = claims_level(alloc, claim);
 
 		while (claim->above[level] > SURE)
 			level++;
@@ -32,14 +32,13 @@ static int find_needs(struct allocator *alloc, bool tolerated)
 static bool is_sufficient(const struct allocator *alloc, const struct claim *claim)
 {
 	int cap_pct = claims_cap_pct(alloc, claim);
-	int present = alloc->gpu->vgpus[claim->vgpu].track->demand.level;
 
 	if (cap_pct > claim->ceiling_pct)
 		return false;
 	if (cap_pct >= claim->need_pct)
 		return true;
 	return cap_pct + alloc->gpu->step_pct >= claim->need_pct && cap_pct >= claim->least_pct &&
-	       claim->above[present] <= SURE;
+	       claim->above[claims_level(alloc, claim)] <= SURE;
 }
 
 static bool is_met(const struct allocator *alloc)
@@ -64,7 +63,7 @@ static void meet_needs(struct allocator *alloc)
 
 	for (int i = 0; i < alloc->n; i++) {
 		struct claim *claim = &alloc->claims[i];
-		int cap_pct = alloc->gpu->vgpus[claim->vgpu].cap_pct;
+		int cap_pct = claims_cap_pct(alloc, claim);
 
 		if (cap_pct < claim->need_pct)
 			cap_pct = claims_whole_pct(alloc, claim, claim->need_pct + GROW_PCT);
@@ -108,19 +107,13 @@ static void summarize(const struct allocator *alloc, int need_pct,
 	}
 }
 
-static void keep_caps(struct allocator *alloc)
-{
-	for (int i = 0; i < alloc->n; i++)
-		alloc->claims[i].cap_pct = alloc->gpu->vgpus[alloc->claims[i].vgpu].cap_pct;
-}
-
 /* Plans caps that meet all needs. Plans nothing and returns ALLOCATION_SHORT if the needs exceed
  * the GPU. */
 static enum allocation meet_all(struct allocator *alloc, bool tolerated, int *ret_need_pct)
 {
 	*ret_need_pct = find_needs(alloc, tolerated);
 	if (is_met(alloc)) {
-		keep_caps(alloc);
+		claims_keep_caps(alloc);
 		return ALLOCATION_KEPT;
 	}
 	if (*ret_need_pct > alloc->room_pct)

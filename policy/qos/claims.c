@@ -32,9 +32,20 @@ enum policy_demand_source claims_source(const struct allocator *alloc, const str
 	return alloc->gpu->vgpus[claim->vgpu].track->demand.source;
 }
 
+int claims_level(const struct allocator *alloc, const struct claim *claim)
+{
+	return alloc->gpu->vgpus[claim->vgpu].track->demand.level;
+}
+
 int claims_cap_pct(const struct allocator *alloc, const struct claim *claim)
 {
 	return alloc->gpu->vgpus[claim->vgpu].cap_pct;
+}
+
+void claims_keep_caps(struct allocator *alloc)
+{
+	for (int i = 0; i < alloc->n; i++)
+		alloc->claims[i].cap_pct = claims_cap_pct(alloc, &alloc->claims[i]);
 }
 
 /* Divides @steps by contract among the claims without a share. Returns true if the part of a claim

@@ -53,8 +53,14 @@ int claims_level_pct(const struct allocator *alloc, const struct claim *claim, i
 
 enum policy_demand_source claims_source(const struct allocator *alloc, const struct claim *claim);
 
+/* Returns the present level of the demand. */
+int claims_level(const struct allocator *alloc, const struct claim *claim);
+
 /* Returns the cap in force. */
 int claims_cap_pct(const struct allocator *alloc, const struct claim *claim);
+
+/* Plans the caps in force. */
+void claims_keep_caps(struct allocator *alloc);
 
 /*
  * Plans caps if the GPU cannot meet all needs (scarce.c). Each vGPU gets its entitlement: the

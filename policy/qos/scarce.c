@@ -167,20 +167,15 @@ static int limit_now(const struct allocator *alloc, const struct claim *claim)
 	return claim->now_pct;
 }
 
-static int present_level(const struct allocator *alloc, const struct claim *claim)
-{
-	return alloc->gpu->vgpus[claim->vgpu].track->demand.level;
-}
-
 static int limit_level(const struct allocator *alloc, const struct claim *claim)
 {
-	return claim->level_pct[present_level(alloc, claim)];
+	return claim->level_pct[claims_level(alloc, claim)];
 }
 
-/* the cap that a vGPU needs if it stays on its level, see find_needs() */
+/* The cap that a vGPU needs if it stays on its level. See find_needs(). */
 static int limit_stay(const struct allocator *alloc, const struct claim *claim)
 {
-	return claims_level_pct(alloc, claim, present_level(alloc, claim), false);
+	return claims_level_pct(alloc, claim, claims_level(alloc, claim), false);
 }
 
 static int limit_unknown(const struct allocator *alloc, const struct claim *claim)
@@ -286,7 +281,7 @@ static bool is_as_good(const struct allocator *alloc, const struct claim *claim)
  * capacity that belongs to no cap now. */
 static void keep_if_as_good(struct allocator *alloc)
 {
-	bool lacking = false;
+	bool raises = false;
 	int left_pct = alloc->room_pct;
 
 	for (int i = 0; i < alloc->n; i++) {
@@ -296,12 +291,11 @@ static void keep_if_as_good(struct allocator *alloc)
 		if (!is_as_good(alloc, claim))
 			return;
 		left_pct -= cap_pct;
-		lacking = lacking || cap_pct < claim->cap_pct;
+		raises = raises || cap_pct < claim->cap_pct;
 	}
-	if (left_pct < 0 || (lacking && left_pct >= alloc->gpu->step_pct))
+	if (left_pct < 0 || (raises && left_pct >= alloc->gpu->step_pct))
 		return;
-	for (int i = 0; i < alloc->n; i++)
-		alloc->claims[i].cap_pct = claims_cap_pct(alloc, &alloc->claims[i]);
+	claims_keep_caps(alloc);
 }
 
 void scarce_plan(struct allocator *alloc)
