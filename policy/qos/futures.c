@@ -3,8 +3,7 @@
  * The probability that a vGPU which was observed for a time T reaches its contract within a time t
  * is 1 - ((QUIET_S + T) / (QUIET_S + T + t))^shape: a rate that falls as 1 / T. With a shape of 1
  * this is the rule of succession. The shape is learned on each GPU (a Gamma prior of
- * PRIOR_RISEN / PRIOR_QUIET). It is larger for vGPUs that are
- * neither idle nor steady.
+ * PRIOR_RISEN / PRIOR_QUIET). It is larger for vGPUs that are neither idle nor steady.
  *
  * Random numbers depend on the time, the number of the sample and the id of the vGPU only.
  */
@@ -28,8 +27,8 @@
 #define WORKS	     0.1 /* a vGPU works if its mean demand is at least this part of the contract */
 #define STEADY	     1.5 /* it works steadily if no demand exceeds this multiple of the mean */
 #define SHAPE_STEADY 0.6 /* relative rate of rises of vGPUs that are idle or work steadily */
-#define SHAPE_DRAWS  1.0 /* relative rate of rises of vGPUs with a target and a measured rate */
-#define DRAWS_GROWTH 1.5 /* their demand after a rise / largest demand so far */
+#define SHAPE_RATED  1.0 /* relative rate of rises of vGPUs with a target and a measured rate */
+#define RATED_GROWTH 1.5 /* their demand after a rise / largest demand so far */
 #define SHAPE_OTHERS 3.0 /* relative rate of rises of the other vGPUs */
 #define RISE_AGE_S   30	 /* rises of a younger vGPU do not count */
 #define ABOUT_ALL    0.8 /* a demand of this fraction of the contract cannot rise much */
@@ -43,7 +42,7 @@ struct member {
 	const struct policy_vgpu *vgpu;
 	const struct policy_past *past;
 	uint64_t hash;
-	bool draws;   /* the GPU time of its frames or units of work is known */
+	bool rated;   /* it has a target and a measured rate */
 	int most_pct; /* demand after a rise */
 	int floor_pct;
 	double rise_pct_s; /* steady rise of the demand per second, percent of the GPU */
@@ -113,13 +112,12 @@ static void store(struct policy_gpu *gpu, struct policy_vgpu *vgpu, unsigned int
 		learn_rise(gpu, vgpu, pct);
 	if (past->slots == 0)
 		before = slot - 1;
-	/* A period may be longer than a slot: it fills several slots. */
-	for (; before != slot; before++) {
-		past->pct[(before + 1) % POLICY_PAST_SLOTS] = 0;
+	/* A period that is longer than a slot fills several slots. */
+	while (before != slot) {
+		before++;
+		past->pct[before % POLICY_PAST_SLOTS] = (unsigned char)(before == slot ? 0 : pct);
 		past->slots = min_int(past->slots + 1, POLICY_PAST_SLOTS);
 	}
-	for (unsigned int i = slot_at(gpu->past_s - gpu->period_s) + 1; i < slot; i++)
-		past->pct[i % POLICY_PAST_SLOTS] = (unsigned char)pct;
 	past->pct[slot % POLICY_PAST_SLOTS] =
 		(unsigned char)max_int(past->pct[slot % POLICY_PAST_SLOTS], pct);
 	if (seen)
@@ -187,6 +185,8 @@ static double mean_pct(const struct sampler *sampler, const struct policy_past *
 	return (double)sum / slots;
 }
 
+/* Returns the steady rise of the demand per second, or 0. The last three parts of the past, of the
+ * same length, must differ by similar amounts. */
 static double find_trend(const struct sampler *sampler, const struct policy_past *past)
 {
 	int part = min_int((past->slots - 1) / 3, TREND_SLOTS);
@@ -222,9 +222,9 @@ static int most_pct(const struct member *member, int contract_pct)
 {
 	int pct = whole_share(demand_tolerance(member->vgpu) * contract_pct);
 
-	if (!member->draws || !member->vgpu->track->demand.known)
+	if (!member->rated || !member->vgpu->track->demand.known)
 		return pct;
-	return min_int(pct, (int)ceil(DRAWS_GROWTH * member->past->peak_pct));
+	return min_int(pct, (int)ceil(RATED_GROWTH * member->past->peak_pct));
 }
 
 /* An idle vGPU mostly stays idle, and steady work goes on. All others rise more often. */
@@ -236,8 +236,8 @@ static double relative_shape(const struct sampler *sampler, const struct member 
 	bool idle = past->peak_pct <= IDLE * contract_pct;
 	bool steady = mean >= WORKS * contract_pct && past->peak_pct <= STEADY * mean;
 
-	if (member->draws)
-		return SHAPE_DRAWS;
+	if (member->rated)
+		return SHAPE_RATED;
 	return idle || steady ? SHAPE_STEADY : SHAPE_OTHERS;
 }
 
@@ -263,7 +263,7 @@ static void sampler_init(struct sampler *sampler, const struct policy_params *pa
 		member->hash = id_hash(member->vgpu->id);
 		member->floor_pct = policy_floor_pct(params, gpu, &member->vgpu->terms);
 		sampler->share[i] = whole_share(policy_terms_ceiling_pct(&member->vgpu->terms));
-		member->draws = member->vgpu->terms.target_fps > 0 && member->vgpu->fps_valid;
+		member->rated = member->vgpu->terms.target_fps > 0 && member->vgpu->fps_valid;
 		member->most_pct = most_pct(member, sampler->share[i]);
 		member->rise_pct_s = find_trend(sampler, member->past);
 		find_unseen(shape * relative_shape(sampler, member, sampler->share[i]),
@@ -298,7 +298,7 @@ static int draw_demand(const struct sampler *sampler, const struct member *membe
 }
 
 /* Each present vGPU weighs as much as all unseen kinds together. A newcomer that resembles a vGPU
- * that draws cannot rise further than that one. */
+ * with a rate cannot rise further than that vGPU. */
 static int draw_newcomer(const struct sampler *sampler, int sample, uint64_t random)
 {
 	int contract_pct = sampler->share[sampler->n];
@@ -308,7 +308,7 @@ static int draw_newcomer(const struct sampler *sampler, int sample, uint64_t ran
 	int pct;
 
 	random = mix(random + 3);
-	if (member && member->past->slots > 0 && (member->draws || !rises))
+	if (member && member->past->slots > 0 && (member->rated || !rises))
 		pct = rises ? member->most_pct
 			    : past_pct(member->past, sampler->slot,
 				       draw_age(fraction(random), member->past->slots));
