@@ -105,7 +105,6 @@ fails "arguments required: OUT FILE|DIR" 2 bench/eval/hpa-traces "$dir/g"
 small() { bench/eval/traces --traces "$dir/made" --seconds 150 --sets 2 --seeds 2 --moves 10,never --out "$dir/eval" "$@"; }
 ok "eval-traces runs every policy, the search and the bound" small --explain
 tables=$dir/eval/tables.txt
-is "no mix is a failure" "$(ls "$dir/eval/failed" 2>/dev/null)" ""
 is "there is a table for each speed of moves" "$(grep -c '^Sharing hard, .*no migrations (\|^Sharing hard, a move takes 10 s\|^Sharing hard, moves are expected' "$tables")" 3
 for policy in gover none static credit fair p99 nsigma max; do
   is "each table has policy $policy" "$(grep -cE "^$policy +all( +-?[0-9.]+){9}$" "$tables")" 3
