@@ -395,12 +395,13 @@ int main(int argc, char **argv)
 			   parse_int(argv[i + 1], 1, SEEDS_MAX, &seeds) == 0) {
 			options.seeds = (int)seeds;
 			i++;
-		} else if (strcmp(argv[i], "--sharing") == 0 && i + 1 < argc)
+		} else if (strcmp(argv[i], "--sharing") == 0 && i + 1 < argc) {
 			options.sharing = argv[++i];
-		else if (strcmp(argv[i], "--pattern") == 0 && i + 1 < argc)
+		} else if (strcmp(argv[i], "--pattern") == 0 && i + 1 < argc) {
 			options.only = argv[++i];
-		else
+		} else {
 			return fail_usage();
+		}
 	}
 	for (; policy_at((size_t)n_policies); n_policies++) {
 		qos = strcmp(policy_at((size_t)n_policies)->name, "qos") == 0 ? n_policies : qos;

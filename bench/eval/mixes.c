@@ -203,6 +203,12 @@ static void write_short(const struct evaluation *e, const struct kind *kind, con
 		pool_die("the list of mixes cannot be written");
 }
 
+/* Returns true if the folds and the lists of mixes are computed for @kind. */
+static bool is_explained(const struct kind *kind)
+{
+	return kind->move[0] == '\0' || strcmp(kind->move, "10") == 0;
+}
+
 /* --- the evaluation --- */
 
 static int split(char *list, const char **ret_words, int most, const char *name)
@@ -384,7 +390,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < e.n_kinds; i++)
 		mixes_print_kind(&e, &e.kinds[i]);
 	for (int i = 0; i < e.n_kinds && e.options.folds; i++)
-		if (e.kinds[i].move[0] == '\0' || strcmp(e.kinds[i].move, "10") == 0) {
+		if (is_explained(&e.kinds[i])) {
 			play_folds(&e, &e.kinds[i]);
 			mixes_print_folds(&e, &e.kinds[i]);
 		}
@@ -392,7 +398,7 @@ int main(int argc, char **argv)
 		mixes_print_goals(&e, e.sharings[i]);
 	write_runs(&e);
 	for (int i = e.n_kinds; i-- > 0;)
-		if (e.kinds[i].move[0] == '\0' || strcmp(e.kinds[i].move, "10") == 0)
+		if (is_explained(&e.kinds[i]))
 			write_short(&e, &e.kinds[i],
 				    e.kinds[i].move[0] ? "migrate.short" : "stay.short");
 	return 0;
