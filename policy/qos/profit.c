@@ -34,6 +34,7 @@ static void try_one(struct test *test, const double share[OVERLOAD_PCTS], int ti
 		test->fit += times;
 }
 
+/* Returns the largest demand of the present vGPUs. */
 static double heaviest_pct(const struct policy_gpu *gpu)
 {
 	double pct = 0;

@@ -229,8 +229,7 @@ int qos_fund(const struct policy_params *params, struct policy_gpu *gpu,
 	return fund.cap_pct;
 }
 
-/* Returns true in one period of each second: the futures of a sale cost more than a short period.
- */
+/* Returns true in one period of each second. In short periods, sampling futures costs too much. */
 static bool is_new_second(const struct policy_gpu *gpu)
 {
 	return floor(gpu->past_s + 1e-6) > floor(gpu->past_s - gpu->period_s + 1e-6);

@@ -7,9 +7,8 @@
 
 #include "policy/qos/demand.h"
 
-#define WANT_FPS                                                                        \
-	100 /* with this target, a vGPU tolerates 98 % of its demand, as without frames \
-	     */
+/* With this target, a vGPU tolerates 98 % of its demand, as without frames. */
+#define WANT_FPS 100
 
 /* A vGPU whose demand is @now. In the next period it is @next with probability @chance, and @now
  * otherwise. The demand is measured by frames, so that it is known with any cap. */
