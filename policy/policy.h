@@ -212,8 +212,7 @@ struct policy_moving {
 	int answered;	 /* number of named vGPUs that left in time since then */
 	double delay_s;	 /* estimated time from a naming to the departure; 0: unknown */
 	struct policy_naming namings[POLICY_NAMINGS_MAX];
-	uint64_t newcomer;  /* the vGPU on probation in the last period; 0: none */
-	double broken_cost; /* penalties of the present overload so far */
+	uint64_t newcomer; /* the vGPU on probation in the last period; 0: none */
 };
 
 /* The input and result for one GPU in one period. */
@@ -240,6 +239,7 @@ struct policy_gpu {
 	int severe_quiet;    /* periods without severe overload since the last severe period */
 	int severe_vgpus;    /* qos: number of vGPUs in the last period */
 	int overcommitted_run; /* qos: consecutive periods with a total demand above 100 % */
+	double overload_cost;  /* qos: penalties of the overload since a vGPU was named */
 	double past_s;	       /* qos: time for which demands were stored */
 	int risen;	       /* qos: number of demands that rose far above all earlier ones */
 	long long quiet; /* qos: time without such a rise on a logarithmic scale, millionths */

@@ -113,16 +113,16 @@ static void add_cost(const struct policy_params *params, struct policy_gpu *gpu,
 
 	for (int i = 0; i < gpu->n_vgpus; i++)
 		largest_pct = fmax(largest_pct, demand_now_pct(&gpu->vgpus[i]));
-	gpu->moving.broken_cost *= fmax(0, 1 - gpu->period_s / COST_FADES_S);
+	gpu->overload_cost *= fmax(0, 1 - gpu->period_s / COST_FADES_S);
 	if (over_pct > 0)
-		gpu->moving.broken_cost +=
+		gpu->overload_cost +=
 			params->penalty_per_broken_s * gpu->period_s * over_pct / largest_pct;
 }
 
 /* Returns true if the overload has cost enough to migrate a vGPU. */
 static bool is_worth_a_move(const struct policy_params *params, const struct policy_gpu *gpu)
 {
-	return gpu->moving.broken_cost >= MOVE_FRACTION * params->price_per_move;
+	return gpu->overload_cost >= MOVE_FRACTION * params->price_per_move;
 }
 
 /* Counts the periods of an overload, which ends after more than overload_periods seconds without
@@ -177,7 +177,7 @@ static void warn_overcommitted(const struct policy_params *params, struct policy
 	decision = plan_decide(&none, gpu, POLICY_SEVERE, out);
 	decision->vgpu = find_vgpu_to_migrate(params, gpu, summary->now_pct - 100);
 	moving_name(gpu, decision->vgpu);
-	gpu->moving.broken_cost = 0;
+	gpu->overload_cost = 0;
 	gpu->name_again_s = REPEAT_S;
 	explain_overcommitted(gpu, summary, relief_pct(params, gpu, decision->vgpu), decision);
 }

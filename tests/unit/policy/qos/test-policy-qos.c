@@ -310,6 +310,33 @@ static void test_an_overload_is_counted_in_seconds(void **state)
 	}
 }
 
+/* The overload is 28 % of the GPU, and the largest demand 60 %: it costs 0.0047 per second. */
+static void test_a_vgpu_is_named_when_the_overload_has_cost_half_a_migration(void **state)
+{
+	static const struct {
+		double price;
+		const char *named; /* periods */
+	} rows[] = {{0, "2 32 62"}, {0.1, "11 41 71"}, {0.4, "45"}};
+
+	(void)state;
+	/* On a GPU without on_migrate, the named vGPU is shown to the operator. */
+	for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
+		double want_pct[5];
+		char named[64] = "";
+		struct bench bench;
+
+		make_overcommitted(&bench, &choices[0], want_pct);
+		bench.gpu.migrates = i % 2;
+		bench.params.price_per_move = rows[i / 2].price;
+		for (int t = 1; t <= 75; t++) {
+			run_period(&bench, want_pct);
+			apply(&bench);
+			note(&bench, t, named, sizeof(named));
+		}
+		assert_string_equal(named, rows[i / 2].named);
+	}
+}
+
 static void test_after_a_removal_the_next_vgpu_is_named_at_once(void **state)
 {
 	double want_pct[5];
@@ -525,6 +552,7 @@ int main(void)
 		cmocka_unit_test(test_an_overload_that_ends_with_the_newcomer_is_caused_by_it),
 		cmocka_unit_test(test_a_vgpu_that_stays_is_named_again),
 		cmocka_unit_test(test_an_overload_is_counted_in_seconds),
+		cmocka_unit_test(test_a_vgpu_is_named_when_the_overload_has_cost_half_a_migration),
 		cmocka_unit_test(test_after_a_removal_the_next_vgpu_is_named_at_once),
 		cmocka_unit_test(test_a_pause_starts_another_overload),
 		cmocka_unit_test(test_a_demand_of_the_whole_gpu_is_no_overload),
