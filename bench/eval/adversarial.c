@@ -304,7 +304,7 @@ static bool start_keeps_limit(const struct pool_row *row)
 	bool keeps = true;
 
 	for (int i = 0; i < row->n_runs; i++)
-		keeps &= row->runs[i].facts.start_keeps_limit;
+		keeps &= row->runs[i].start_keeps_limit;
 	return keeps;
 }
 

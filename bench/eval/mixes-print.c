@@ -122,7 +122,7 @@ static void print_against_best(const struct evaluation *e, const struct kind *ki
 		       sold / best, unkept);
 	printf("mixes in which the start alone, with known demand, breaks the limit:");
 	for (int i = 0; i < future->n_runs; i++)
-		if (!future->runs[i].facts.start_keeps_limit)
+		if (!future->runs[i].start_keeps_limit)
 			printf(" %d", future->first_seed + i);
 	printf("\n");
 }

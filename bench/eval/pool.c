@@ -72,7 +72,7 @@ static void play_found(const struct pool_row *row, uint64_t seed, struct pool_ru
 	    best_schedule_experiment(found, NULL, NULL, &experiment, &err) < 0)
 		pool_die(err.msg);
 	finish(experiment, run);
-	run->facts = best_schedule_facts(found);
+	run->start_keeps_limit = best_schedule_start_keeps_limit(found);
 	best_schedule_free(found);
 }
 

@@ -20,9 +20,9 @@ enum pool_strategy {
 
 struct pool_run {
 	struct experiment_summary sum;
-	struct best_schedule_facts facts;
-	int named;  /* vGPUs that the policy selected to leave in a severe overload */
-	int needed; /* those selected while the sum of demands exceeded the GPU */
+	bool start_keeps_limit; /* best_schedule_start_keeps_limit() */
+	int named;		/* vGPUs that the policy selected to leave in a severe overload */
+	int needed;		/* those selected while the sum of demands exceeded the GPU */
 };
 
 struct pool_row {

@@ -25,7 +25,7 @@ struct best_schedule {
 	struct profiles *profiles;
 	struct search_schedule best;
 	struct search_schedule *schedule; /* schedule that is being evaluated */
-	struct best_schedule_facts facts;
+	bool start_keeps_limit;
 	/* hook of the caller of best_schedule_experiment() */
 	void (*on_event)(void *userdata, const struct experiment_event *event);
 	void *userdata;
@@ -305,8 +305,7 @@ static int evaluate(void *userdata, struct search_schedule *schedule, struct err
 	lost |= is_lost(found, experiment) || sum.account.broken_pct > BEST_SCHEDULE_BROKEN_PCT;
 	schedule->sold_pct_s = sum.account.sold_cap_pct_s;
 	if (schedule->n == 0)
-		found->facts.start_keeps_limit = !lost;
-	found->facts.keeps_limit |= !lost;
+		found->start_keeps_limit = !lost;
 	experiment_free(experiment);
 	return !lost;
 }
@@ -397,9 +396,9 @@ int best_schedule_new(const struct scenario *scenario, enum best_schedule_kind k
 	return 0;
 }
 
-struct best_schedule_facts best_schedule_facts(const struct best_schedule *found)
+bool best_schedule_start_keeps_limit(const struct best_schedule *found)
 {
-	return found->facts;
+	return found->start_keeps_limit;
 }
 
 struct best_schedule *best_schedule_free(struct best_schedule *found)

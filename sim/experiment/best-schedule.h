@@ -25,25 +25,20 @@ enum best_schedule_kind {
 	BEST_SCHEDULE_BY_FUTURE, /* the caps are computed from the future demand */
 };
 
-struct best_schedule_facts {
-	/* true: without any sale, the run keeps the limit of broken time */
-	bool start_keeps_limit;
-	/* true: the run with the schedule found keeps the limit. false: no schedule that the search
-	 * evaluated keeps it, and the schedule found has no sales. */
-	bool keeps_limit;
-};
-
 /*
- * Searches for the best times of offers. @policy: the policy that sets the caps; ignored for
- * BEST_SCHEDULE_BY_FUTURE. @scenario must outlive *@ret_found. -ENOMEM, -EINVAL.
+ * Searches for the best times of offers. If no evaluated schedule keeps the limit, the result has
+ * no sales. @policy: the policy that sets the caps; ignored for BEST_SCHEDULE_BY_FUTURE. @scenario
+ * must outlive *@ret_found. -ENOMEM, -EINVAL.
  */
 int best_schedule_new(const struct scenario *scenario, enum best_schedule_kind kind,
 		      const struct policy *policy, uint64_t seed, struct best_schedule **ret_found,
 		      struct err *reterr);
-struct best_schedule *best_schedule_free(
-	struct best_schedule *found); /* accepts NULL; returns NULL */
 
-struct best_schedule_facts best_schedule_facts(const struct best_schedule *found);
+/* @found: may be NULL. Returns NULL. */
+struct best_schedule *best_schedule_free(struct best_schedule *found);
+
+/* Returns true if the run without any sale keeps the limit of broken time. */
+bool best_schedule_start_keeps_limit(const struct best_schedule *found);
 
 /*
  * Creates an experiment with the schedule found. @found must outlive the experiment and can serve
