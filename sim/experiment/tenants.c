@@ -269,7 +269,7 @@ int tenants_start(struct experiment *experiment, struct err *reterr)
 			return err_fail(reterr, EINVAL, "[arrivals] start = %d: not enough tenants",
 					scenario->start);
 		numbers[n] = (uint64_t)experiment->n_drawn;
-		first[n++] = &scenario->tenants[drawn_kind(experiment, experiment->n_drawn)];
+		first[n++] = tenants_next(experiment);
 		experiment->n_drawn++;
 	}
 	for (int i = 0; i < n; i++)
