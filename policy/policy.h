@@ -190,9 +190,10 @@ struct policy_vgpu {
 };
 
 /*
- * What a cap is (docs/design.md, section 4). POLICY_SHARING_HARD: a limit. The time of an idle vGPU
- * stays unused. POLICY_SHARING_GUARANTEE: a share that is always available. A vGPU may use more, up
- * to its contract or, with burst, up to the whole GPU, while other vGPUs leave time unused.
+ * The meaning of a cap (docs/design.md, section 4). POLICY_SHARING_HARD: a limit. The time of an
+ * idle vGPU stays unused. POLICY_SHARING_GUARANTEE: a share that is always available. A vGPU may
+ * use more, up to its contract or, with burst, up to the whole GPU, while other vGPUs leave time
+ * unused.
  */
 enum policy_sharing { POLICY_SHARING_HARD, POLICY_SHARING_GUARANTEE };
 

@@ -14,7 +14,7 @@ struct profit {
 	double price;
 	double trust;	 /* probability that a vGPU that does not fit is migrated (moving.h) */
 	double misfit;	 /* probability that the newcomer does not fit */
-	double overload; /* probability of overload after the sale, per period */
+	double overload; /* probability that the demands after the sale exceed the GPU */
 	double moves;	 /* expected number of migrations */
 	double risk;	 /* fraction of the time of all vGPUs that is expected to be broken after
 			    the sale (policy/qos/futures.h), times the probability that vGPUs
