@@ -3,7 +3,7 @@
  * The probability that a vGPU which was observed for a time T reaches its contract within a time t
  * is 1 - ((QUIET_S + T) / (QUIET_S + T + t))^shape: a rate that falls as 1 / T. With a shape of 1
  * this is the rule of succession. The shape is learned on each GPU (a Gamma prior of
- * PRIOR_RISEN / PRIOR_QUIET). It is larger for vGPUs that are neither idle nor steady.
+ * PRIOR_RISEN / PRIOR_QUIET), and multiplied by a factor for the kind of vGPU (relative_shape()).
  *
  * Random numbers depend on the time, the number of the sample and the id of the vGPU only.
  */
