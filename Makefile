@@ -30,7 +30,7 @@ tables    = $(shell pkg-config --libs jansson smartcols) # for gover-ctl and gov
 ctl_libs  = $(shell pkg-config --libs libarchive ncursesw) # for gover-ctl
 
 # Programs and tests link one archive: every source except main() and the preload library.
-folders  := base policy policy/qos policy/baseline policy/promise sched compute/arbiter db sim/model sim/double/device sim/compute sim/experiment sim/host gpu \
+folders  := base client policy policy/qos policy/baseline policy/promise sched compute/arbiter db sim/model sim/double/device sim/compute sim/experiment sim/host gpu \
             monitor monitor/fps monitor/bpf compute/channel compute/tenant \
             compute/server gover-d $(addprefix gover-d/,util model config diagnosis alert store core api auth http) \
             gover-ctl $(addprefix gover-ctl/,verb top doctor simulate support)

@@ -7,7 +7,7 @@
 #define GOVER_CTL_CTL_H
 
 #include "gover-ctl/args.h"
-#include "gover-ctl/client.h"
+#include "client/client.h"
 #include "gover-ctl/writer.h"
 
 /* Exit codes. */

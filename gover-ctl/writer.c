@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/parse.h"
 #include "gover-ctl/age.h"
-#include "gover-ctl/client.h"
+#include "client/client.h"
 #include "gover-ctl/field.h"
 #include "gover-ctl/writer.h"
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/parse.h"
-#include "gover-ctl/denied.h"
+#include "client/denied.h"
 #include "gover-ctl/doctor/access.h"
 #include "gover-d/config/config.h"
 

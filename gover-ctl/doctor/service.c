@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "gover-ctl/denied.h"
+#include "client/denied.h"
 #include "gover-ctl/doctor/service.h"
 #include "gover-ctl/field.h"
 #include "gover-ctl/installation.h"

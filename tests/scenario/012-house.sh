@@ -13,7 +13,7 @@ none() { # none "text": passes if $dir/complaints is empty
 
 files() { # files PATTERN...: prints the files in the folders of the project
   for pattern; do
-    find .ci base bench compute db demo dist fps-preload gover-ctl gover-d gpu kernel monitor policy sched sim tests \
+    find .ci base bench client compute db demo dist fps-preload gover-ctl gover-d gpu kernel monitor policy sched sim tests \
       -type f -name "$pattern" 2>/dev/null
   done
 }
@@ -52,6 +52,7 @@ xargs grep -Hn '^#include "' <"$dir/c" | awk -F : '
     level["base"] = 1
     level["policy"] = level["policy/qos"] = level["policy/baseline"] = level["policy/promise"] = level["sched"] = 2
     level["sim/double/device"] = level["compute/arbiter"] = 2
+    level["client"] = 2
     level["db"] = level["sim/model"] = level["sim/double"] = 3
     level["gpu"] = level["sim/experiment"] = level["sim/compute"] = 4
     level["monitor"] = level["monitor/fps"] = level["monitor/bpf"] = level["sim/host"] = 5
@@ -86,17 +87,17 @@ xargs grep -Hn '^#include "' <"$dir/c" | awk -F : '
     if (from == "compute/channel" && part[2] == "fps-preload/sealed-memfd.h") next
     if (top == "kernel" && (to == "sched" || part[2] !~ "/")) next
     if (top == "gover-ctl" && to ~ /^gover-ctl/ && level[to] < level[from]) next
-    if (top == "gover-ctl" && (to == "base" || to == "sim/experiment" || part[2] == "gover-d/config/config.h" || part[2] == "gover-d/model/contract.h")) next
+    if (top == "gover-ctl" && (to == "base" || to == "client" || to == "sim/experiment" || part[2] == "gover-d/config/config.h" || part[2] == "gover-d/model/contract.h")) next
     if (from == "gover-d/auth" && to ~ /(alert|store)$/) print
     if (to == "policy" && from ~ /^policy\//) next
     if (top == "monitor" && to ~ /^monitor/) next
     if (top == "gover-ctl" || !(from in level) || !(to in level) || level[to] >= level[from])
       print
   }' >"$dir/complaints"
-none "includes point down: base, {policy, sched, compute/arbiter}, {db, sim/model}, {gpu, sim/experiment, sim/compute}, {monitor, sim/host}, gover-d; gover-ctl and kernel apart"
+none "includes point down: base, {client, policy, sched, compute/arbiter}, {db, sim/model}, {gpu, sim/experiment, sim/compute}, {monitor, sim/host}, gover-d; gover-ctl and kernel apart"
 
 # A module is a .c file and its .h file. tsort prints each cycle of modules on stderr.
-grep -E '^(base|bench|compute|db|demo|fps-preload|gover-ctl|gover-d|gpu|monitor|policy|sched|sim)/' "$dir/c" |
+grep -E '^(base|bench|client|compute|db|demo|fps-preload|gover-ctl|gover-d|gpu|monitor|policy|sched|sim)/' "$dir/c" |
   xargs awk -F '"' '/^#include "/ {
     from = FILENAME
     to = $2
@@ -134,7 +135,7 @@ grep -nE '#include <(time|sys/|unistd|fcntl|pthread|signal|poll)' policy/*.[ch] 
 none "policy/, sim/model/, sim/experiment/, sim/double/device/ and sim/compute/ include no system header: time is a parameter"
 
 grep -nE '(^|[^a-z_])(exit|_exit|abort|printf|fprintf|puts|fputs|perror|syslog|sd_journal_[a-z]*)\(' \
-  base/*.[ch] policy/*.[ch] policy/*/*.[ch] sched/*.[ch] compute/arbiter/*.[ch] db/*.[ch] sim/model/*.[ch] sim/double/device/*.[ch] sim/experiment/*.[ch] \
+  base/*.[ch] client/*.[ch] policy/*.[ch] policy/*/*.[ch] sched/*.[ch] compute/arbiter/*.[ch] db/*.[ch] sim/model/*.[ch] sim/double/device/*.[ch] sim/experiment/*.[ch] \
   sim/compute/*.[ch] gpu/*.[ch] \
   monitor/*.[ch] monitor/*/*.[ch] compute/channel/*.[ch] compute/tenant/*.[ch] compute/cl/*.[ch] |
   grep -v '^sim/experiment/report\.c:' >"$dir/complaints"

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "gover-ctl/client.h"
+#include "client/client.h"
 #include "gover-ctl/verb/tables.h"
 #include "gover-ctl/writer.h"
 

@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "gover-ctl/client.h"
+#include "client/client.h"
 
 static char path[32];
 

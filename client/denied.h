@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Why this user may not connect to a unix socket, and the command that grants the right. */
-#ifndef GOVER_CTL_DENIED_H
-#define GOVER_CTL_DENIED_H
+#ifndef CLIENT_DENIED_H
+#define CLIENT_DENIED_H
 
 #include <stdbool.h>
 #include <stddef.h>

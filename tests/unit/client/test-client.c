@@ -20,7 +20,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "gover-ctl/client.h"
+#include "client/client.h"
 #include "gover-ctl/ctl.h"
 
 static char folder[64], path[72];

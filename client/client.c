@@ -13,8 +13,8 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json-text.h"
-#include "gover-ctl/client.h"
-#include "gover-ctl/denied.h"
+#include "client/client.h"
+#include "client/denied.h"
 
 /* maximum bytes of a reply; the status of 1,000 vGPUs has about 1 MB */
 #define REPLY_MAX	   (64u << 20)

@@ -3,8 +3,8 @@
  * An HTTP client for the daemon, over the daemon's unix socket or a URL. Errors are returned, not
  * printed.
  */
-#ifndef GOVER_CTL_CLIENT_H
-#define GOVER_CTL_CLIENT_H
+#ifndef CLIENT_CLIENT_H
+#define CLIENT_CLIENT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "gover-ctl/denied.h"
+#include "client/denied.h"
 
 #define NAME_SIZE    64
 #define MEMBERS_MAX  256
