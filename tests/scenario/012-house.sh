@@ -13,7 +13,7 @@ none() { # none "text": passes if $dir/complaints is empty
 
 files() { # files PATTERN...: prints the files in the folders of the project
   for pattern; do
-    find .ci base bench client compute db demo dist fps-preload gover-ctl gover-d gpu kernel monitor policy sched sim tests \
+    find .ci base bench client compute db demo dist fps-preload gover-ctl gover-d gover-fleet gpu kernel monitor policy sched sim tests \
       -type f -name "$pattern" 2>/dev/null
   done
 }
@@ -69,6 +69,11 @@ xargs grep -Hn '^#include "' <"$dir/c" | awk -F : '
     level["gover-d/api"] = 12
     level["gover-d/http"] = 13
     level["gover-d"] = 14
+    level["gover-fleet/model"] = 3
+    level["gover-fleet/config"] = 4
+    level["gover-fleet/cloud"] = level["gover-fleet/host"] = 5
+    level["gover-fleet/claim"] = level["gover-fleet/migrate"] = 6
+    level["gover-fleet"] = 7
     level["gover-ctl"] = 15
     level["gover-ctl/verb"] = 16
     level["gover-ctl/top"] = level["gover-ctl/doctor"] = level["gover-ctl/simulate"] = 17
@@ -88,6 +93,7 @@ xargs grep -Hn '^#include "' <"$dir/c" | awk -F : '
     if (top == "kernel" && (to == "sched" || part[2] !~ "/")) next
     if (top == "gover-ctl" && to ~ /^gover-ctl/ && level[to] < level[from]) next
     if (top == "gover-ctl" && (to == "base" || to == "client" || to == "sim/experiment" || part[2] == "gover-d/config/config.h" || part[2] == "gover-d/model/contract.h")) next
+    if (top == "gover-fleet" && to !~ /^(base|client|gover-fleet)/) print
     if (from == "gover-d/auth" && to ~ /(alert|store)$/) print
     if (to == "policy" && from ~ /^policy\//) next
     if (top == "monitor" && to ~ /^monitor/) next
@@ -97,7 +103,7 @@ xargs grep -Hn '^#include "' <"$dir/c" | awk -F : '
 none "includes point down: base, {client, policy, sched, compute/arbiter}, {db, sim/model}, {gpu, sim/experiment, sim/compute}, {monitor, sim/host}, gover-d; gover-ctl and kernel apart"
 
 # A module is a .c file and its .h file. tsort prints each cycle of modules on stderr.
-grep -E '^(base|bench|client|compute|db|demo|fps-preload|gover-ctl|gover-d|gpu|monitor|policy|sched|sim)/' "$dir/c" |
+grep -E '^(base|bench|client|compute|db|demo|fps-preload|gover-ctl|gover-d|gover-fleet|gpu|monitor|policy|sched|sim)/' "$dir/c" |
   xargs awk -F '"' '/^#include "/ {
     from = FILENAME
     to = $2
