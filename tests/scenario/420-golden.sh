@@ -19,7 +19,6 @@ until_ok 20 test -S "$sock"
 cat >"$dir/gover-ctl" <<EOF
 #!/bin/sh
 export LD_PRELOAD='$B/tests/clock-shift' CLOCK_FIXED=$(date -d 2026-11-20T18:50:08Z +%s)
-export ASAN_OPTIONS="${ASAN_OPTIONS-}:verify_asan_link_order=0"
 exec '$B/gover-ctl' --socket '$sock' "\$@"
 EOF
 chmod +x "$dir/gover-ctl"

@@ -9,11 +9,12 @@ dir=$(mktemp -d "${TMPDIR:-/tmp}/gover-test.XXXXXX")
 sock=$dir/gover.sock
 conf=$dir/gover.conf
 # A program without a sanitizer cannot load a library that was built with a sanitizer, so it loads the plain library.
-# Sanitizer reports are written to files, so that finish() also finds reports of programs whose exit status is not
+# A program with AddressSanitizer does not start if such a library comes before the sanitizer's own, unless this check is
+# off. Sanitizer reports are written to files, so that finish() also finds reports of programs whose exit status is not
 # checked.
 if [ -n "${GOVER_ASAN-}" ]; then
   GOVER_FPS_LIB=${B%/[at]san}/libgover-fps.so
-  ASAN_OPTIONS=${ASAN_OPTIONS-}:handle_sigill=1:log_path=$dir/sanitizer
+  ASAN_OPTIONS=${ASAN_OPTIONS-}:handle_sigill=1:verify_asan_link_order=0:log_path=$dir/sanitizer
   TSAN_OPTIONS=log_path=$dir/sanitizer
   export GOVER_FPS_LIB ASAN_OPTIONS TSAN_OPTIONS
 fi
@@ -184,7 +185,6 @@ EOF
 shift_clock() { # shift_clock REALTIME_S [BOOTTIME_S]
   echo "$*" >"$dir/clock-shift"
   daemon_env="LD_PRELOAD=$B/tests/clock-shift CLOCK_SHIFT=$dir/clock-shift"
-  [ -z "${GOVER_ASAN-}" ] || daemon_env="$daemon_env ASAN_OPTIONS=$ASAN_OPTIONS:verify_asan_link_order=0"
 }
 
 start() { # start [OPTION...]: starts the daemon and waits until it is ready
