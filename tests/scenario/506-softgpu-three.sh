@@ -11,14 +11,13 @@
 conf_extra='[policy]
 name = qos' period_ms=500
 softgpu_conf
-export LIBGL_ALWAYS_SOFTWARE=1 LP_NUM_THREADS=0
+need_steps
 start || exit 1
 
 tenant() { # tenant ID BODY_US: sells a vGPU and starts its program
   # c fits when the use of a and b is known
-  until_ok 60 ctl vgpu add "$1" --cap 50 --target-fps 60 || skip_all "$1 is not created: $(cat "$dir/ok.out")"
-  "$B/gover-ctl" --socket "$sock" run --vgpu "$1" -- "$B/tests/fps-steps" 60 "$2" >"$dir/$1.log" 2>&1 &
-  until_ok 20 that "/v1/vgpus/$1" '.fps > 5' || skip_all "$1 draws no frames: $(tail -n 1 "$dir/$1.log")"
+  until_ok 60 ctl vgpu add "$1" --cap 50 --target-fps 60 || { ok "$1 is created" ctl vgpu add "$1" --cap 50 --target-fps 60; finish; }
+  draw_steps "$1" 60 "$2"
 }
 
 last() { # last VGPU SECONDS COLUMNS: a query on the samples of the last SECONDS of a vGPU

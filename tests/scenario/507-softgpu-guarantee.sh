@@ -10,26 +10,16 @@
 period_ms=500 conf_extra='[policy]
 name = none'
 softgpu_conf # skips the scenario if not even hard caps are possible
+need_steps
 sed -i 's/^sharing = .*/sharing = guarantee/' "$conf"
-export LIBGL_ALWAYS_SOFTWARE=1 LP_NUM_THREADS=0
-
-weight() { # weight VGPU: prints the CPU weight of its group in percent of the GPU
-  group=$(kernel_group "$1")
-  if [ -f "$group/cpu.shares" ]; then
-    echo $(($(cat "$group/cpu.shares") / 2503))
-  else
-    echo $(($(cat "$group/cpu.weight") / 99))
-  fi
-}
 
 files_are() { # files_are VGPU WEIGHT QUOTA
-  [ "$(weight "$1")" = "$2" ] && [ "$(kernel_cap "$1")" = "$3" ]
+  group_has "$(kernel_group "$1")" guarantee "$2" "$3"
 }
 
 draw() { # draw VGPU BODY_US: starts a program that draws as fast as it can, with BODY_US of CPU time per frame
-  "$B/gover-ctl" --socket "$sock" run --vgpu "$1" --fps-max 0 -- "$B/tests/fps-steps" 1000 "$2" >"$dir/$1.log" 2>&1 &
-  eval "program_$1=$!"
-  until_ok 20 that "/v1/vgpus/$1" '.fps > 5'
+  draw_steps "$1" 1000 "$2" --fps-max 0
+  eval "program_$1=$program"
 }
 
 if ! start; then

@@ -65,11 +65,52 @@ kernel_group() { # kernel_group VGPU: prints the group with its quota
   done
 }
 
-kernel_cap() { # kernel_cap VGPU: prints its quota in percent of one core
-  group=$(kernel_group "$1")
-  if [ -f "$group/cpu.cfs_quota_us" ]; then
-    echo $((($(cat "$group/cpu.cfs_quota_us") * 100 + 1) / $(cat "$group/cpu.cfs_period_us")))
+group_quota() { # group_quota GROUP: prints the CPU quota of a folder of control groups in percent of one core
+  if [ -f "$1/cpu.cfs_quota_us" ]; then
+    echo $((($(cat "$1/cpu.cfs_quota_us") * 100 + 1) / $(cat "$1/cpu.cfs_period_us")))
   else
-    awk '{print int(($1 * 100 + 1) / $2)}' "$group/cpu.max"
+    awk '{print int(($1 * 100 + 1) / $2)}' "$1/cpu.max"
   fi
+}
+
+group_weight() { # group_weight GROUP: prints its CPU weight in percent of the GPU
+  if [ -f "$1/cpu.shares" ]; then
+    echo $(($(cat "$1/cpu.shares") / 2503))
+  else
+    echo $(($(cat "$1/cpu.weight") / 99))
+  fi
+}
+
+kernel_cap() { # kernel_cap VGPU: prints its quota in percent of one core
+  group_quota "$(kernel_group "$1")"
+}
+
+# With guarantees, the cap is the CPU weight of the group and the quota is the contract. With hard caps, the cap is the
+# quota.
+group_has() { # group_has GROUP SHARING CAP CONTRACT
+  case $2 in
+  guarantee) [ "$(group_weight "$1") $(group_quota "$1")" = "$3 $4" ] ;;
+  *) [ "$(group_quota "$1")" = "$3" ] ;;
+  esac
+}
+
+need_steps() { # skips the scenario if fps-steps, which draws without an X server, cannot draw on this machine
+  export LIBGL_ALWAYS_SOFTWARE=1 LP_NUM_THREADS=0
+  timeout 2 "$B/tests/fps-steps" 1000 1000 2>"$dir/steps.err"
+  [ $? -eq 124 ] || skip_all "fps-steps does not run: $(tail -n 1 "$dir/steps.err")"
+}
+
+# Starts fps-steps in a vGPU, sets $program to its pid and waits for its frames. Every later test needs these frames, so
+# the scenario ends if there are none.
+draw_steps() { # draw_steps VGPU FPS BODY_US [OPTION...]: the options are for gover-ctl run
+  vgpu=$1 steps="$2 $3"
+  shift 3
+  # shellcheck disable=SC2086 # two arguments
+  "$B/gover-ctl" --socket "$sock" run --vgpu "$vgpu" "$@" -- "$B/tests/fps-steps" $steps >"$dir/$vgpu.log" 2>&1 &
+  # shellcheck disable=SC2034 # read by scenarios
+  program=$!
+  until_ok 20 that "/v1/vgpus/$vgpu" '.fps > 5' && return
+  ok "$vgpu draws frames" false
+  tail -n 5 "$dir/$vgpu.log" | sed "s/^/# $vgpu: /"
+  finish
 }
