@@ -3,6 +3,8 @@
 # feature, and grants only the rights that the feature needs. Also tests [fps] ports, which needs no drop-in.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../scenario/lib.sh"
+# shellcheck source=tests/scenario/softgpu.sh
+. "$(dirname "$0")/../scenario/softgpu.sh"
 # shellcheck source=tests/system/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -126,11 +128,11 @@ own_groups() { # with v1, systemd-nspawn shows the host's hierarchies read-only;
       mount --bind /run/mine $hierarchy && mount -o remount,bind,rw $hierarchy && umount /run/mine" || return
   done
 }
-quota() { # quota VGPU: prints the CPU quota in the kernel in percent of a core
-  inside sh -c "cd /sys/fs/cgroup/cpu/gover/gpu0/$1 2>/dev/null && paste cpu.cfs_quota_us cpu.cfs_period_us ||
-    cat /sys/fs/cgroup/gover/gpu0/$1/cpu.max" | awk '{print int(($1 * 100 + 1) / $2)}'
+in_kernel() { # in_kernel VGPU SHARING CAP CONTRACT
+  groups=/proc/$leader/root/sys/fs/cgroup
+  [ ! -d "$groups/cpu" ] || groups=$groups/cpu
+  group_has "$groups/gover/gpu0/$1" "$2" "$3" "$4"
 }
-in_kernel() { [ "$(quota "$1")" = "$2" ]; }
 drawn() { that /v1/vgpus/soft '.frames > 100 and .fps > 0'; }
 counts() { # waits for the frames; prints what the program and the daemon know if they are missing
   until_ok 30 drawn && return
@@ -166,15 +168,23 @@ inside systemctl stop gover-d 2>/dev/null
 more
 ok "with the capability it starts" restart
 ok "a vGPU is sold" inside gover-ctl vgpu add soft --cap 40
-is "the quota in the kernel is the contract" "$(quota soft)" 40
+# guarantee on a host whose GPU can be pinned to a core of its own
+sharing=$(get /v1/gpus '.gpus[0].sharing')
+ok "the cap in the kernel is the contract (sharing = $sharing)" in_kernel soft "$sharing" 40 40
 draw LD_PRELOAD=/usr/lib/gover/libgover-fps.so
 ok "frames of the vGPU are counted" counts
 ok "an operator holds its cap at 20 %" inside gover-ctl vgpu hold soft --cap 20
-ok "the quota in the kernel is the held cap" until_ok 10 in_kernel soft 20
+ok "the cap in the kernel is the held cap" until_ok 10 in_kernel soft "$sharing" 20 40
 wait "$drawing"
 ok "an administrator stops the daemon" inside systemctl stop gover-d
-ok "the stop restores the contract" until_ok 20 in_kernel soft 40
+ok "the stop restores the contract" until_ok 20 in_kernel soft "$sharing" 40 40
 is "gover-restore succeeds" "$(show gover-restore Result)" success
+configure softgpu 'sharing = hard'
+ok "the daemon starts with hard caps" restart
+ok "an operator holds its cap at 20 %" inside gover-ctl vgpu hold soft --cap 20
+ok "the quota in the kernel is the held cap" until_ok 10 in_kernel soft hard 20 40
+ok "an administrator stops the daemon" inside systemctl stop gover-d
+ok "the stop restores the contract" until_ok 20 in_kernel soft hard 40 40
 
 # --- fps_source = bpf ---
 
