@@ -34,7 +34,7 @@ struct pool_row {
 };
 
 /* Prints @what and exits with status 1. */
-_Noreturn void pool_die(const char *what);
+__attribute__((noreturn)) void pool_die(const char *what);
 
 /* Runs all rows. Exits with a message on an error. */
 void pool_play(struct pool_row *rows, int n_rows);
