@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An HTTP client for the daemon, based on libcurl. A reply has at most REPLY_MAX bytes.
+ * An HTTP client for the daemon and for other services, based on libcurl. A reply has at most
+ * REPLY_MAX bytes.
  */
 #include <curl/curl.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/un.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json-text.h"
+#include "base/number.h"
 #include "client/client.h"
 #include "client/denied.h"
 
@@ -34,6 +37,7 @@ struct client {
 	char cacert[CLIENT_PATH_MAX];
 	char token[TOKEN_LENGTH_MAX + 1]; /* "": no token */
 	long timeout_ms;
+	const char *service; /* NULL: gover-d */
 };
 
 static bool url_usable(const char *url)
@@ -172,9 +176,15 @@ void client_set_timeout(struct client *client, long timeout_ms)
 	client->timeout_ms = timeout_ms;
 }
 
+void client_set_service(struct client *client, const char *service)
+{
+	client->service = service;
+}
+
 void reply_fini(struct reply *reply)
 {
 	free(reply->text);
+	free(reply->header);
 	json_decref(reply->json);
 	*reply = (struct reply){0};
 }
@@ -195,6 +205,32 @@ static size_t take_body(char *data, size_t size, size_t count, void *userdata)
 	reply->length += n;
 	reply->text[reply->length] = '\0';
 	return n;
+}
+
+/* The header of a reply that the call wants. */
+struct header_catch {
+	const char *name;
+	char **ret_value;
+};
+
+/* Called for each line of the header of a reply. A reply to one request can have several headers.
+ */
+static size_t take_header(char *line, size_t size, size_t count, void *userdata)
+{
+	const struct header_catch *wanted = userdata;
+	size_t n = size * count, name_length = strlen(wanted->name), begin = name_length + 1,
+	       end = n;
+
+	if (n <= name_length || line[name_length] != ':' ||
+	    strncasecmp(line, wanted->name, name_length) != 0)
+		return n;
+	while (begin < end && (line[begin] == ' ' || line[begin] == '\t'))
+		begin++;
+	while (end > begin && strchr(" \t\r\n", line[end - 1]))
+		end--;
+	free(*wanted->ret_value);
+	*wanted->ret_value = strndup(line + begin, end - begin);
+	return *wanted->ret_value ? n : 0;
 }
 
 /* The state of an event stream. @reply gets the body only if the daemon replies with an error. */
@@ -245,9 +281,11 @@ static CURLcode perform_stream(struct client *client, const struct client_call *
 }
 
 /* Returns the advice that is printed if there is no answer. */
-static const char *no_answer_advice(bool over_socket)
+static const char *no_answer_advice(const struct client *client)
 {
-	if (!over_socket)
+	if (client->service)
+		return "check that the service runs at this address";
+	if (!client->over_socket)
 		return "check that gover-d runs at this address and that `listen` is set in "
 		       "gover.conf";
 	return "check with `systemctl status gover-d`, or set the socket with --socket or "
@@ -261,6 +299,8 @@ static int explain_no_answer(const struct client *client, CURLcode code, struct 
 	struct denied denied;
 	long os_errno = 0;
 
+	if (code == CURLE_OUT_OF_MEMORY)
+		return err_fail(reterr, ENOMEM, "out of memory");
 	if (code == CURLE_WRITE_ERROR)
 		return err_fail(reterr, EPROTO, "%s: reply larger than %u MiB, or out of memory",
 				client->address, REPLY_MAX >> 20);
@@ -277,8 +317,9 @@ static int explain_no_answer(const struct client *client, CURLcode code, struct 
 	if (!connected && os_errno != 0)
 		why = strerror((int)os_errno);
 	return err_fail(reterr, connected ? ECONNRESET : ENOTCONN,
-			"no answer from gover-d at %s (%s): %s", client->address, why,
-			no_answer_advice(client->over_socket));
+			"no answer from %s at %s (%s): %s",
+			client->service ? client->service : "gover-d", client->address, why,
+			no_answer_advice(client));
 }
 
 static int judge_reply(const struct client *client, const struct client_call *call,
@@ -288,6 +329,8 @@ static int judge_reply(const struct client *client, const struct client_call *ca
 
 	if (reply->length > 0)
 		reply->json = json_text_parse(reply->text, reply->length, 0, NULL);
+	if (call->any_status)
+		return 0;
 	if (reply->status >= 200 && reply->status < 300) {
 		if (reply->length == 0 || call->any_text || json_is_object(reply->json))
 			return 0;
@@ -311,59 +354,117 @@ static int judge_reply(const struct client *client, const struct client_call *ca
 	return CLIENT_REFUSED;
 }
 
-static struct curl_slist *make_headers(const char *key, const char *token, bool has_body)
+static bool add_header(struct curl_slist **headers, const char *line)
 {
-	char line[TOKEN_LENGTH_MAX + 32];
-	struct curl_slist *headers = curl_slist_append(NULL, "Accept: application/json");
+	struct curl_slist *grown = curl_slist_append(*headers, line);
 
-	if (has_body)
-		headers = curl_slist_append(headers, "Content-Type: application/json");
-	if (key) {
-		snprintf(line, sizeof(line), "Idempotency-Key: %s", key);
-		headers = curl_slist_append(headers, line);
-	}
-	if (token[0]) {
-		snprintf(line, sizeof(line), "Authorization: Bearer %s", token);
-		headers = curl_slist_append(headers, line);
-		explicit_bzero(line, sizeof(line));
-	}
-	return headers;
+	if (grown)
+		*headers = grown;
+	return grown;
 }
 
-static CURLcode perform(struct client *client, const struct client_call *call, const char *body,
-			struct reply *reply)
+/* Frees the lines, which may contain tokens. */
+static void free_headers(struct curl_slist *headers)
+{
+	for (const struct curl_slist *line = headers; line; line = line->next)
+		explicit_bzero(line->data, strlen(line->data));
+	curl_slist_free_all(headers);
+}
+
+/* Returns NULL if memory is short. */
+static struct curl_slist *make_headers(const struct client *client, const struct client_call *call)
+{
+	char line[TOKEN_LENGTH_MAX + 32];
+	struct curl_slist *headers = NULL;
+	bool added = add_header(&headers, "Accept: application/json");
+
+	if (call->body)
+		added = added && add_header(&headers, "Content-Type: application/json");
+	if (call->key) {
+		snprintf(line, sizeof(line), "Idempotency-Key: %s", call->key);
+		added = added && add_header(&headers, line);
+	}
+	if (client->token[0]) {
+		snprintf(line, sizeof(line), "Authorization: Bearer %s", client->token);
+		added = added && add_header(&headers, line);
+		explicit_bzero(line, sizeof(line));
+	}
+	for (size_t i = 0; i < call->n_headers; i++)
+		added = added && add_header(&headers, call->headers[i]);
+	if (added)
+		return headers;
+	free_headers(headers);
+	return NULL;
+}
+
+/* A line break in a value would begin a further header. The message does not show the value. */
+static int check_headers(const struct client_call *call, struct err *reterr)
+{
+	for (size_t i = 0; i < call->n_headers; i++) {
+		const char *line = call->headers[i];
+		int name_length = (int)strcspn(line, ":");
+
+		if (strlen(line) > CLIENT_HEADER_MAX)
+			return err_fail(reterr, EINVAL, "header %.*s: too long (limit %d)",
+					min_int(name_length, 40), line, CLIENT_HEADER_MAX);
+		for (const char *at = line; *at; at++)
+			if ((unsigned char)*at < ' ' || *at == '\x7f')
+				return err_fail(reterr, EINVAL, "header %.*s: control character",
+						min_int(name_length, 40), line);
+	}
+	return 0;
+}
+
+/* Sets the options that depend on the address of the service. */
+static void set_address(const struct client *client, const struct client_call *call)
 {
 	char url[2 * CLIENT_PATH_MAX];
-	struct curl_slist *headers = make_headers(call->key, client->token, body != NULL);
-	CURLcode code;
 
 	snprintf(url, sizeof(url), "%s%s", client->base, call->path);
-	curl_easy_reset(client->curl);
 	curl_easy_setopt(client->curl, CURLOPT_URL, url);
 	curl_easy_setopt(client->curl, CURLOPT_PROTOCOLS_STR, "http,https");
 	if (client->over_socket) {
 		curl_easy_setopt(client->curl, CURLOPT_UNIX_SOCKET_PATH, client->address);
 		curl_easy_setopt(client->curl, CURLOPT_NOPROXY, "*");
-	} else if (client->token[0] && strncmp(client->base, "http://", 7) == 0) {
+	} else if ((client->token[0] || call->n_headers > 0) &&
+		   strncmp(client->base, "http://", 7) == 0) {
 		curl_easy_setopt(client->curl, CURLOPT_NOPROXY,
 				 /* an unencrypted token must not leave this host through a proxy */
 				 "*");
 	}
 	if (client->cacert[0])
 		curl_easy_setopt(client->curl, CURLOPT_CAINFO, client->cacert);
+}
+
+static CURLcode perform(struct client *client, const struct client_call *call, const char *body,
+			struct reply *reply)
+{
+	struct header_catch wanted = {call->wanted, &reply->header};
+	struct curl_slist *headers = make_headers(client, call);
+	CURLcode code;
+
+	if (!headers)
+		return CURLE_OUT_OF_MEMORY;
+	curl_easy_reset(client->curl);
+	set_address(client, call);
 	curl_easy_setopt(client->curl, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(client->curl, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_TIMEOUT_MS);
 	curl_easy_setopt(client->curl, CURLOPT_TIMEOUT_MS, client->timeout_ms);
 	curl_easy_setopt(client->curl, CURLOPT_CUSTOMREQUEST, call->method);
 	curl_easy_setopt(client->curl, CURLOPT_HTTPHEADER, headers);
-	curl_easy_setopt(client->curl, CURLOPT_USERAGENT, "gover-ctl/" GOVER_VERSION);
+	curl_easy_setopt(client->curl, CURLOPT_USERAGENT,
+			 client->service ? "gover/" GOVER_VERSION : "gover-ctl/" GOVER_VERSION);
 	curl_easy_setopt(client->curl, CURLOPT_WRITEFUNCTION, take_body);
 	curl_easy_setopt(client->curl, CURLOPT_WRITEDATA, reply);
+	if (call->wanted) {
+		curl_easy_setopt(client->curl, CURLOPT_HEADERFUNCTION, take_header);
+		curl_easy_setopt(client->curl, CURLOPT_HEADERDATA, &wanted);
+	}
 	if (body)
 		curl_easy_setopt(client->curl, CURLOPT_POSTFIELDS, body);
 	code = call->chunk ? perform_stream(client, call, reply) : curl_easy_perform(client->curl);
 	curl_easy_getinfo(client->curl, CURLINFO_RESPONSE_CODE, &reply->status);
-	curl_slist_free_all(headers);
+	free_headers(headers);
 	return code;
 }
 
@@ -373,8 +474,10 @@ int client_request(struct client *client, const struct client_call *call, struct
 	CLEANUP_FREE char *body = NULL;
 	struct reply reply = {0};
 	CURLcode code;
-	int r;
+	int r = check_headers(call, reterr);
 
+	if (r < 0)
+		return r;
 	if (call->body) {
 		body = json_text_print(call->body, JSON_COMPACT);
 		if (!body)

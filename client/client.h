@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An HTTP client for the daemon, over the daemon's unix socket or a URL. Errors are returned, not
- * printed.
+ * An HTTP client for the daemon, over the daemon's unix socket or a URL, and for other services
+ * over a URL. Errors are returned, not printed.
  */
 #ifndef CLIENT_CLIENT_H
 #define CLIENT_CLIENT_H
@@ -14,6 +14,7 @@
 
 #define CLIENT_SOCKET_DEFAULT "/run/gover/gover.sock"
 #define CLIENT_PATH_MAX	      512
+#define CLIENT_HEADER_MAX     8191
 
 struct client;
 
@@ -40,6 +41,12 @@ const char *client_address(const struct client *client);
 /* Sets the time limit of one request. Default: 30 s. */
 void client_set_timeout(struct client *client, long timeout_ms);
 
+/*
+ * States that the address is that of @service ("Placement") and not of gover-d: messages name this
+ * service, and contain no advice about gover-d. @service must stay valid.
+ */
+void client_set_service(struct client *client, const char *service);
+
 /* Called for each chunk of an event stream. Returns false to end the request. */
 typedef bool (*client_chunk_fn)(void *userdata, const char *data, size_t size);
 
@@ -47,7 +54,12 @@ struct client_call {
 	const char *method, *path;
 	const json_t *body; /* NULL: no body */
 	const char *key;    /* value of the header Idempotency-Key; NULL: no such header */
+	/* further lines "Name: value" of the header, at most CLIENT_HEADER_MAX characters each */
+	const char *const *headers;
+	size_t n_headers;
+	const char *wanted; /* name of a header of the reply for reply.header; NULL: none */
 	bool any_text;	    /* true: a reply that is not JSON is accepted */
+	bool any_status;    /* true: a reply of any status and any text is accepted */
 	/*
 	 * Called for each chunk of an event stream. Such a request has no time limit, but fails
 	 * after 45 s without data. NULL: struct reply gets the whole reply.
@@ -61,6 +73,8 @@ struct reply {
 	char *text; /* the body, NUL-terminated */
 	size_t length;
 	json_t *json; /* the body as JSON; NULL: no body, or not JSON */
+	/* value of the header client_call.wanted; NULL: the reply has no such header */
+	char *header;
 };
 void reply_fini(struct reply *reply);
 #define CLEANUP_REPLY __attribute__((cleanup(reply_fini)))
@@ -73,6 +87,8 @@ void reply_fini(struct reply *reply);
  * -ENOTCONN       no connection was possible
  * -ECONNRESET     the request was sent, but no complete reply arrived
  * -EPROTO         the reply is too large or not from gover-d
+ * -EINVAL         a header is too long, or contains a control character
+ * -ENOMEM         memory is short
  */
 #define CLIENT_REFUSED 1
 int client_request(struct client *client, const struct client_call *call, struct reply *ret_reply,

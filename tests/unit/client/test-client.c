@@ -202,6 +202,109 @@ static void a_request_has_all_parts(void **state)
 	}
 }
 
+static void a_request_has_the_given_headers_and_a_reply_the_wanted_one(void **state)
+{
+	static const char *const headers[] = {"X-Auth-Token: secret", "X-Version: 1.2"};
+	static const struct {
+		const char *reply, *value;
+	} rows[] = {
+		{"HTTP/1.1 201 Created\r\nConnection: close\r\nx-SUBJECT-token: \t a b \r\n\r\n{}",
+		 "a b"},
+		{"HTTP/1.1 200 OK\r\nConnection: close\r\nX-Subject-Token:\r\n\r\n{}", ""},
+		{"HTTP/1.1 200 OK\r\nConnection: close\r\nX-Subject-Token-2: a\r\n\r\n{}", NULL},
+		{"HTTP/1.1 100 Continue\r\nX-Subject-Token: a\r\n\r\nHTTP/1.1 200 OK\r\n"
+		 "Connection: close\r\nX-Subject-Token: b\r\n\r\n{}",
+		 "b"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct client_call call = {.method = "GET",
+					   .path = "/x",
+					   .headers = headers,
+					   .n_headers = ARRAY_SIZE(headers),
+					   .wanted = "X-Subject-Token"};
+		pid_t pid =
+			serve_once("X-Auth-Token: secret\r\nX-Version: 1.2\r\n\r\n", rows[i].reply);
+		struct client *client = new_client();
+		struct reply reply = {0};
+		struct err err;
+		int status;
+
+		assert_int_equal(client_request(client, &call, &reply, &err), 0);
+		if (rows[i].value)
+			assert_string_equal(reply.header, rows[i].value);
+		else
+			assert_null(reply.header);
+		reply_fini(&reply);
+		client_free(client);
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_int_equal(status, 0);
+	}
+}
+
+static void a_header_with_a_line_break_or_of_too_many_characters_is_rejected(void **state)
+{
+	char longest[CLIENT_HEADER_MAX + 3];
+	const char *const lines[] = {"X-Auth-Token: a\r\nX-Other: b", "X-Auth-Token: a\177",
+				     longest};
+
+	(void)state;
+	memset(longest, 'a', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		struct client_call call = {
+			.method = "GET", .path = "/x", .headers = &lines[i], .n_headers = 1};
+		struct client *client = new_client();
+		struct reply reply = {0};
+		struct err err = {.msg = ""};
+
+		assert_int_equal(client_request(client, &call, &reply, &err), -EINVAL);
+		assert_null(strstr(err.msg, "X-Other"));
+		client_free(client);
+	}
+}
+
+static void a_reply_of_any_status_can_be_accepted(void **state)
+{
+	struct client_call call = {.method = "PUT", .path = "/x", .any_status = true};
+	pid_t pid = serve_once("PUT /x HTTP/1.1", REPLY("409 Conflict", "{\"errors\": []}"));
+	struct client *client = new_client();
+	struct reply reply = {0};
+	struct err err;
+
+	(void)state;
+	assert_int_equal(client_request(client, &call, &reply, &err), 0);
+	assert_int_equal(reply.status, 409);
+	assert_true(json_is_array(json_object_get(reply.json, "errors")));
+	reply_fini(&reply);
+	waitpid(pid, NULL, 0);
+	pid = serve_once("PUT /x HTTP/1.1", REPLY("502 Bad Gateway", "<html>"));
+	assert_int_equal(client_request(client, &call, &reply, &err), 0);
+	assert_int_equal(reply.status, 502);
+	assert_null(reply.json);
+	assert_string_equal(reply.text, "<html>");
+	reply_fini(&reply);
+	client_free(client);
+	waitpid(pid, NULL, 0);
+}
+
+static void messages_name_the_service(void **state)
+{
+	struct client_call call = {.method = "GET", .path = "/x"};
+	struct client *client = new_client();
+	struct reply reply = {0};
+	struct err err;
+
+	(void)state;
+	(void)unlink(path);
+	client_set_service(client, "Placement");
+	assert_int_equal(client_request(client, &call, &reply, &err), -ENOTCONN);
+	assert_non_null(strstr(err.msg, "no answer from Placement at"));
+	assert_null(strstr(err.msg, "gover-d"));
+	client_free(client);
+}
+
 static void a_failed_connection_names_the_socket_and_a_remedy(void **state)
 {
 	struct client_call call = {.method = "GET", .path = "/v1/host"};
@@ -271,6 +374,10 @@ int main(void)
 		cmocka_unit_test(each_reply_has_a_result),
 		cmocka_unit_test(a_reply_is_available_as_text_and_as_json),
 		cmocka_unit_test(a_request_has_all_parts),
+		cmocka_unit_test(a_request_has_the_given_headers_and_a_reply_the_wanted_one),
+		cmocka_unit_test(a_header_with_a_line_break_or_of_too_many_characters_is_rejected),
+		cmocka_unit_test(a_reply_of_any_status_can_be_accepted),
+		cmocka_unit_test(messages_name_the_service),
 		cmocka_unit_test(a_failed_connection_names_the_socket_and_a_remedy),
 		cmocka_unit_test(a_request_without_a_reply_times_out),
 		cmocka_unit_test(an_unusable_address_is_rejected_at_once),
