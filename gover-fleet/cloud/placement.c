@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+/* Every text and number of a reply is checked, because the reply comes from the network. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "gover-fleet/cloud/placement.h"
+
+#define NAME_INFIX "_gover_"
+
+static int wrong(struct err *reterr, const char *what)
+{
+	return err_fail(reterr, EPROTO, "reply of Placement: %s: missing or not valid", what);
+}
+
+/* --- parts of a reply --- */
+
+static bool take_uuid(const json_t *json, char ret_uuid[PLACEMENT_UUID_MAX])
+{
+	const char *text = json_string_value(json);
+
+	if (!text || json_string_length(json) != PLACEMENT_UUID_MAX - 1)
+		return false;
+	for (size_t i = 0; i < PLACEMENT_UUID_MAX - 1; i++) {
+		bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+
+		if (dash ? text[i] != '-' : !strchr("0123456789abcdefABCDEF", text[i]))
+			return false;
+	}
+	memcpy(ret_uuid, text, PLACEMENT_UUID_MAX);
+	return true;
+}
+
+/* The name of a class or of a trait: A-Z, 0-9 and _. */
+static bool word_valid(const char *text)
+{
+	size_t n = text ? strlen(text) : 0;
+
+	return n > 0 && n < PLACEMENT_WORD_MAX &&
+	       strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == n;
+}
+
+static bool take_word(const char *text, char ret_word[PLACEMENT_WORD_MAX])
+{
+	if (!word_valid(text))
+		return false;
+	strcpy(ret_word, text);
+	return true;
+}
+
+static bool take_number(const json_t *json, int64_t min, int64_t max, int64_t *ret_number)
+{
+	json_int_t value = json_integer_value(json);
+
+	if (!json_is_integer(json) || value < min || value > max)
+		return false;
+	*ret_number = value;
+	return true;
+}
+
+static bool take_count(const json_t *json, int *ret_count)
+{
+	int64_t number;
+
+	if (!take_number(json, 0, PLACEMENT_TOTAL_MAX, &number))
+		return false;
+	*ret_count = (int)number;
+	return true;
+}
+
+static bool take_generation(const json_t *json, const char *member, int64_t *ret_generation)
+{
+	return take_number(json_object_get(json, member), 0, INT64_MAX, ret_generation);
+}
+
+/* --- providers --- */
+
+int placement_name(const char *host, const char *gpu, char ret_name[PLACEMENT_NAME_MAX])
+{
+	int n = snprintf(ret_name, PLACEMENT_NAME_MAX, "%s" NAME_INFIX "%s", host, gpu);
+
+	return n >= PLACEMENT_NAME_MAX ? -ENAMETOOLONG : 0;
+}
+
+/* Returns the GPU in the name HOST_gover_GPU, or NULL. */
+static const char *gpu_of_name(const char *name, const char *host)
+{
+	size_t n = strlen(host);
+
+	if (!name || strncmp(name, host, n) != 0 ||
+	    strncmp(name + n, NAME_INFIX, strlen(NAME_INFIX)) != 0)
+		return NULL;
+	return name + n + strlen(NAME_INFIX);
+}
+
+int placement_parse_root(const json_t *json, const char *host, char ret_uuid[PLACEMENT_UUID_MAX],
+			 struct err *reterr)
+{
+	const json_t *list = json_object_get(json, "resource_providers"), *one;
+	size_t i;
+
+	if (!json_is_array(list))
+		return wrong(reterr, "resource_providers");
+	json_array_foreach (list, i, one) {
+		const char *name = json_string_value(json_object_get(one, "name"));
+
+		if (!name || strcmp(name, host) != 0 ||
+		    !json_is_null(json_object_get(one, "parent_provider_uuid")))
+			continue;
+		if (!take_uuid(json_object_get(one, "uuid"), ret_uuid))
+			return wrong(reterr, "uuid");
+		return 0;
+	}
+	return err_fail(reterr, ENOENT, "Placement has no resource provider of compute node %s",
+			host);
+}
+
+static int parse_gpu(const json_t *one, const char *gpu, struct placement_tree *tree,
+		     struct err *reterr)
+{
+	struct placement_gpu *ret = &tree->gpus[tree->n_gpus];
+
+	if (tree->n_gpus == PLACEMENT_GPUS_MAX)
+		return err_fail(reterr, EPROTO,
+				"reply of Placement: more than %d providers of gover",
+				PLACEMENT_GPUS_MAX);
+	if (id_copy(ret->gpu, gpu) < 0)
+		return wrong(reterr, "name");
+	if (!take_uuid(json_object_get(one, "uuid"), ret->uuid))
+		return wrong(reterr, "uuid");
+	if (!take_generation(one, "generation", &ret->generation))
+		return wrong(reterr, "generation");
+	tree->n_gpus++;
+	return 0;
+}
+
+int placement_parse_tree(const json_t *json, const char *host, const char *root,
+			 struct placement_tree *ret_tree, struct err *reterr)
+{
+	const json_t *list = json_object_get(json, "resource_providers"), *one;
+	struct placement_tree tree = {0};
+	int r = 0;
+	size_t i;
+
+	if (!json_is_array(list))
+		return wrong(reterr, "resource_providers");
+	json_array_foreach (list, i, one) {
+		const char *uuid = json_string_value(json_object_get(one, "uuid"));
+		const char *parent =
+			json_string_value(json_object_get(one, "parent_provider_uuid"));
+		const char *gpu =
+			gpu_of_name(json_string_value(json_object_get(one, "name")), host);
+
+		if (!uuid)
+			return wrong(reterr, "uuid");
+		if (strcmp(uuid, root) == 0)
+			tree.has_root = true;
+		if (gpu && parent && strcmp(parent, root) == 0)
+			r = parse_gpu(one, gpu, &tree, reterr);
+		if (r < 0)
+			return r;
+	}
+	*ret_tree = tree;
+	return 0;
+}
+
+int placement_parse_created(const json_t *json, struct placement_gpu *ret_gpu, struct err *reterr)
+{
+	struct placement_gpu gpu = *ret_gpu;
+
+	if (!take_uuid(json_object_get(json, "uuid"), gpu.uuid))
+		return wrong(reterr, "uuid");
+	if (!take_generation(json, "generation", &gpu.generation))
+		return wrong(reterr, "generation");
+	*ret_gpu = gpu;
+	return 0;
+}
+
+/* --- the content of a provider --- */
+
+static bool is_one(const json_t *json, const char *member)
+{
+	return json_number_value(json_object_get(json, member)) == 1;
+}
+
+static bool parse_inventory(const char *name, const json_t *json,
+			    struct placement_inventory *ret_inventory)
+{
+	if (!json_is_object(json) || !take_word(name, ret_inventory->name) ||
+	    !take_count(json_object_get(json, "total"), &ret_inventory->total) ||
+	    !take_count(json_object_get(json, "reserved"), &ret_inventory->reserved))
+		return false;
+	ret_inventory->other = !is_one(json, "min_unit") || !is_one(json, "max_unit") ||
+			       !is_one(json, "step_size") || !is_one(json, "allocation_ratio");
+	return true;
+}
+
+int placement_parse_inventories(const json_t *json, struct placement_inventories *ret_inventories,
+				struct err *reterr)
+{
+	json_t *all = json_object_get(json, "inventories"), *one;
+	struct placement_inventories inventories = {0};
+	const char *name;
+
+	if (!json_is_object(all) || json_object_size(all) > PLACEMENT_CLASSES_MAX)
+		return wrong(reterr, "inventories");
+	if (!take_generation(json, "resource_provider_generation", &inventories.generation))
+		return wrong(reterr, "resource_provider_generation");
+	json_object_foreach (all, name, one)
+		if (!parse_inventory(name, one, &inventories.classes[inventories.n_classes++]))
+			return wrong(reterr, "inventories");
+	*ret_inventories = inventories;
+	return 0;
+}
+
+int placement_parse_traits(const json_t *json, struct placement_traits *ret_traits,
+			   struct err *reterr)
+{
+	const json_t *all = json_object_get(json, "traits"), *one;
+	int64_t generation;
+	size_t i;
+
+	if (!json_is_array(all) || json_array_size(all) > PLACEMENT_TRAITS_MAX)
+		return wrong(reterr, "traits");
+	if (!take_generation(json, "resource_provider_generation", &generation))
+		return wrong(reterr, "resource_provider_generation");
+	json_array_foreach (all, i, one)
+		if (!word_valid(json_string_value(one)))
+			return wrong(reterr, "traits");
+	*ret_traits = (struct placement_traits){.generation = generation};
+	json_array_foreach (all, i, one)
+		strcpy(ret_traits->names[ret_traits->n_names++], json_string_value(one));
+	return 0;
+}
+
+int placement_parse_usages(const json_t *json, struct placement_usages *ret_usages,
+			   struct err *reterr)
+{
+	json_t *all = json_object_get(json, "usages"), *one;
+	struct placement_usages usages = {0};
+	const char *name;
+
+	if (!json_is_object(all) || json_object_size(all) > PLACEMENT_CLASSES_MAX)
+		return wrong(reterr, "usages");
+	if (!take_generation(json, "resource_provider_generation", &usages.generation))
+		return wrong(reterr, "resource_provider_generation");
+	json_object_foreach (all, name, one) {
+		struct placement_usage *usage = &usages.classes[usages.n_classes++];
+
+		if (!take_word(name, usage->name) || !take_count(one, &usage->used))
+			return wrong(reterr, "usages");
+	}
+	*ret_usages = usages;
+	return 0;
+}
+
+/* --- errors --- */
+
+static const char *first_error(const json_t *json, const char *member)
+{
+	const json_t *error = json_array_get(json_object_get(json, "errors"), 0);
+	const char *text = json_string_value(json_object_get(error, member));
+
+	return text ? text : "";
+}
+
+const char *placement_error_code(const json_t *json)
+{
+	return first_error(json, "code");
+}
+
+const char *placement_error_detail(const json_t *json)
+{
+	return first_error(json, "detail");
+}
+
+/* --- requests --- */
+
+json_t *placement_encode_provider(const char *name, const char *uuid, const char *parent)
+{
+	return json_pack("{s:s, s:s, s:s}", "name", name, "uuid", uuid, "parent_provider_uuid",
+			 parent);
+}
+
+json_t *placement_encode_inventories(const struct placement_inventories *inventories,
+				     int64_t generation)
+{
+	json_t *all = json_object();
+
+	for (size_t i = 0; i < inventories->n_classes; i++) {
+		const struct placement_inventory *inventory = &inventories->classes[i];
+		/* a server takes one slot: max_unit refuses a flavor that asks for more */
+		json_t *one = json_pack("{s:i, s:i, s:i, s:i, s:i, s:f}", "total", inventory->total,
+					"reserved", inventory->reserved, "min_unit", 1, "max_unit",
+					1, "step_size", 1, "allocation_ratio", 1.0);
+
+		if (json_object_set_new(all, inventory->name, one) < 0) {
+			json_decref(all);
+			return NULL;
+		}
+	}
+	/* json_pack() also releases @all if it fails */
+	return json_pack("{s:I, s:o}", "resource_provider_generation", (json_int_t)generation,
+			 "inventories", all);
+}
+
+json_t *placement_encode_traits(const struct placement_traits *traits, int64_t generation)
+{
+	json_t *all = json_array();
+
+	for (size_t i = 0; i < traits->n_names; i++)
+		if (json_array_append_new(all, json_string(traits->names[i])) < 0) {
+			json_decref(all);
+			return NULL;
+		}
+	return json_pack("{s:I, s:o}", "resource_provider_generation", (json_int_t)generation,
+			 "traits", all);
+}
+
+/* --- search --- */
+
+int placement_find_inventory(const struct placement_inventories *inventories, const char *name)
+{
+	for (size_t i = 0; i < inventories->n_classes; i++)
+		if (strcmp(inventories->classes[i].name, name) == 0)
+			return (int)i;
+	return -1;
+}
+
+int placement_find_usage(const struct placement_usages *usages, const char *name)
+{
+	for (size_t i = 0; i < usages->n_classes; i++)
+		if (strcmp(usages->classes[i].name, name) == 0)
+			return (int)i;
+	return -1;
+}
+
+int placement_find_trait(const struct placement_traits *traits, const char *name)
+{
+	for (size_t i = 0; i < traits->n_names; i++)
+		if (strcmp(traits->names[i], name) == 0)
+			return (int)i;
+	return -1;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The documents of OpenStack Placement (microversion 1.36): requests as JSON, and replies parsed
+ * strictly and with limits. Pure.
+ *
+ * Parsers return 0, or -EPROTO if the document has another form or is too large; the message names
+ * the rejected member. Encoders return a new reference, or NULL if memory is short.
+ */
+#ifndef GOVER_FLEET_CLOUD_PLACEMENT_H
+#define GOVER_FLEET_CLOUD_PLACEMENT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/id.h"
+
+/* Sizes of texts with their NUL, as Placement limits them. */
+#define PLACEMENT_UUID_MAX 37
+#define PLACEMENT_NAME_MAX 201 /* name of a provider */
+#define PLACEMENT_WORD_MAX 256 /* name of a class or of a trait */
+
+#define PLACEMENT_GPUS_MAX    32
+#define PLACEMENT_CLASSES_MAX 32
+#define PLACEMENT_TRAITS_MAX  64
+#define PLACEMENT_TOTAL_MAX   INT32_MAX
+
+/* The provider of a GPU. */
+struct placement_gpu {
+	char uuid[PLACEMENT_UUID_MAX];
+	char gpu[ID_MAX];   /* the part of the name behind HOST_gover_ */
+	int64_t generation; /* Placement increments it at each change, allocations included */
+};
+
+/* The providers of GPUs below the provider of a compute node. */
+struct placement_tree {
+	bool has_root; /* the provider of the compute node exists */
+	struct placement_gpu gpus[PLACEMENT_GPUS_MAX];
+	size_t n_gpus;
+};
+
+struct placement_inventory {
+	char name[PLACEMENT_WORD_MAX]; /* class */
+	int total, reserved;
+	/* true: other members differ from those of placement_encode_inventories() */
+	bool other;
+};
+
+struct placement_inventories {
+	int64_t generation;
+	struct placement_inventory classes[PLACEMENT_CLASSES_MAX];
+	size_t n_classes;
+};
+
+struct placement_traits {
+	int64_t generation;
+	char names[PLACEMENT_TRAITS_MAX][PLACEMENT_WORD_MAX];
+	size_t n_names;
+};
+
+struct placement_usage {
+	char name[PLACEMENT_WORD_MAX]; /* class */
+	int used;		       /* allocated units */
+};
+
+struct placement_usages {
+	int64_t generation;
+	struct placement_usage classes[PLACEMENT_CLASSES_MAX];
+	size_t n_classes;
+};
+
+/* Writes the name of the provider of a GPU. Returns -ENAMETOOLONG if Placement would reject it. */
+int placement_name(const char *host, const char *gpu, char ret_name[PLACEMENT_NAME_MAX]);
+
+/*
+ * Parses the reply to GET /resource_providers?name=HOST. Returns -ENOENT if no provider without a
+ * parent has this name.
+ */
+int placement_parse_root(const json_t *json, const char *host, char ret_uuid[PLACEMENT_UUID_MAX],
+			 struct err *reterr);
+
+/*
+ * Parses the reply to GET /resource_providers?in_tree=ROOT. Ignores providers that do not belong
+ * to gover: another parent than @root, or another name than HOST_gover_GPU.
+ */
+int placement_parse_tree(const json_t *json, const char *host, const char *root,
+			 struct placement_tree *ret_tree, struct err *reterr);
+
+/* Parses the reply to POST /resource_providers. */
+int placement_parse_created(const json_t *json, struct placement_gpu *ret_gpu, struct err *reterr);
+
+/* Parses a reply to GET or PUT /resource_providers/UUID/{inventories, traits, usages}. */
+int placement_parse_inventories(const json_t *json, struct placement_inventories *ret_inventories,
+				struct err *reterr);
+int placement_parse_traits(const json_t *json, struct placement_traits *ret_traits,
+			   struct err *reterr);
+int placement_parse_usages(const json_t *json, struct placement_usages *ret_usages,
+			   struct err *reterr);
+
+/*
+ * Returns the code ("placement.concurrent_update") and the text of the first error in a reply, or
+ * "" if there is none. The text belongs to @json.
+ */
+const char *placement_error_code(const json_t *json);
+const char *placement_error_detail(const json_t *json);
+
+/*
+ * The bodies of POST /resource_providers and of PUT .../inventories and .../traits. @generation: of
+ * the last read; the write is refused if it is not the present one.
+ */
+json_t *placement_encode_provider(const char *name, const char *uuid, const char *parent);
+json_t *placement_encode_inventories(const struct placement_inventories *inventories,
+				     int64_t generation);
+json_t *placement_encode_traits(const struct placement_traits *traits, int64_t generation);
+
+/* Returns the index of a class or a trait, or -1. */
+int placement_find_inventory(const struct placement_inventories *inventories, const char *name);
+int placement_find_usage(const struct placement_usages *usages, const char *name);
+int placement_find_trait(const struct placement_traits *traits, const char *name);
+
+#endif

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/* The difference between a wanted GPU and its provider, and the pause after failures. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "gover-fleet/cloud/backoff.h"
+#include "gover-fleet/cloud/difference.h"
+
+#define A "CUSTOM_GOVER_SLOT_25"
+#define B "CUSTOM_GOVER_SLOT_50"
+
+/* Writes inventories as "NAME total-reserved ...". */
+static void describe(const struct difference *difference, char ret_text[512])
+{
+	ret_text[0] = '\0';
+	for (size_t i = 0; i < difference->inventories.n_classes; i++)
+		text_append(ret_text, 512, "%s%s %d-%d", i ? ", " : "",
+			    difference->inventories.classes[i].name,
+			    difference->inventories.classes[i].total,
+			    difference->inventories.classes[i].reserved);
+}
+
+static void totals_are_contracts_and_offers(void **state)
+{
+	static const struct {
+		struct wanted_gpu wanted;
+		bool gone; /* the GPU is not wanted */
+		struct seen seen;
+		const char *inventories;
+		bool write;
+	} rows[] = {
+		/* a new provider */
+		{{.classes = {{A, 1, 2}}, .n_classes = 1},
+		 false,
+		 {.inventories = {.n_classes = 0}},
+		 A " 3-0",
+		 true},
+		/* equal */
+		{{.classes = {{A, 1, 2}}, .n_classes = 1},
+		 false,
+		 {.inventories = {.classes = {{A, 3, 0, false}}, .n_classes = 1}},
+		 A " 3-0",
+		 false},
+		/* equal in another order */
+		{{.classes = {{A, 1, 2}, {B, 0, 1}}, .n_classes = 2},
+		 false,
+		 {.inventories = {.classes = {{B, 1, 0, false}, {A, 3, 0, false}}, .n_classes = 2}},
+		 A " 3-0, " B " 1-0",
+		 false},
+		/* another ratio, as an operator may have set it */
+		{{.classes = {{A, 1, 2}}, .n_classes = 1},
+		 false,
+		 {.inventories = {.classes = {{A, 3, 0, true}}, .n_classes = 1}},
+		 A " 3-0",
+		 true},
+		/* Placement refuses a total of 0 */
+		{{.classes = {{A, 0, 0}}, .n_classes = 1},
+		 false,
+		 {.inventories = {.classes = {{A, 3, 0, false}}, .n_classes = 1}},
+		 A " 1-1",
+		 true},
+		/* an allocation does not change the total */
+		{{.classes = {{A, 0, 2}}, .n_classes = 1},
+		 false,
+		 {.inventories = {.classes = {{A, 2, 0, false}}, .n_classes = 1},
+		  .usages = {.classes = {{A, 1}}, .n_classes = 1}},
+		 A " 2-0",
+		 false},
+		/* fewer slots than allocations: allowed, and no more are sold */
+		{{.classes = {{A, 1, 0}}, .n_classes = 1},
+		 false,
+		 {.inventories = {.classes = {{A, 3, 0, false}}, .n_classes = 1},
+		  .usages = {.classes = {{A, 2}}, .n_classes = 1}},
+		 A " 1-0",
+		 true},
+		/* a class that is not wanted is removed ... */
+		{{.classes = {{A, 1, 0}}, .n_classes = 1},
+		 false,
+		 {.inventories = {.classes = {{A, 1, 0, false}, {B, 1, 0, false}}, .n_classes = 2},
+		  .usages = {.classes = {{A, 1}, {B, 0}}, .n_classes = 2}},
+		 A " 1-0",
+		 true},
+		/* ... or reserved while it has allocations */
+		{{.classes = {{A, 1, 0}}, .n_classes = 1},
+		 false,
+		 {.inventories = {.classes = {{A, 1, 0, false}, {B, 3, 0, false}}, .n_classes = 2},
+		  .usages = {.classes = {{A, 1}, {B, 2}}, .n_classes = 2}},
+		 A " 1-0, " B " 1-1",
+		 true},
+		{{.n_classes = 0},
+		 true,
+		 {.inventories = {.classes = {{A, 1, 1, false}}, .n_classes = 1},
+		  .usages = {.classes = {{A, 1}}, .n_classes = 1}},
+		 A " 1-1",
+		 false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct difference difference;
+		char text[512];
+		int r = difference_compute(rows[i].gone ? NULL : &rows[i].wanted, &rows[i].seen,
+					   &difference);
+
+		describe(&difference, text);
+		if (r != 0 || strcmp(text, rows[i].inventories) != 0 ||
+		    difference.write_inventories != rows[i].write)
+			fail_msg("row %zu: %d, %s, write %d", i, r, text,
+				 difference.write_inventories);
+	}
+}
+
+static void a_total_above_the_limit_is_rejected(void **state)
+{
+	struct wanted_gpu wanted = {.classes = {{A, INT32_MAX, 0}}, .n_classes = 1};
+	const struct seen seen = {.inventories = {.n_classes = 0}};
+	struct difference difference;
+
+	(void)state;
+	assert_int_equal(difference_compute(&wanted, &seen, &difference), 0);
+	wanted.classes[0].offers = 1;
+	assert_int_equal(difference_compute(&wanted, &seen, &difference), -E2BIG);
+}
+
+#define SELLS .inventories = {.classes = {{A, 1, 0, false}}, .n_classes = 1}
+
+static void traits_are_those_of_the_gpu_and_of_others(void **state)
+{
+	static const struct {
+		struct wanted_gpu wanted;
+		struct seen seen;
+		const char *traits;
+		bool write, first;
+	} rows[] = {
+		{{.policy = "qos"}, {SELLS}, "CUSTOM_GOVER_POLICY_QOS", true, false},
+		{{.policy = "steal-v2"}, {SELLS}, "CUSTOM_GOVER_POLICY_STEAL_V2", true, false},
+		{{.overloaded = true}, {SELLS}, "CUSTOM_GOVER_OVERLOADED", true, true},
+		{{.draining = true}, {SELLS}, "CUSTOM_GOVER_DRAINING", true, true},
+		{{.overloaded = true},
+		 {SELLS, .traits = {.names = {"CUSTOM_GOVER_OVERLOADED"}, .n_names = 1}},
+		 "CUSTOM_GOVER_OVERLOADED",
+		 false,
+		 false},
+		{{.policy = ""},
+		 {SELLS, .traits = {.names = {"CUSTOM_GOVER_OVERLOADED"}, .n_names = 1}},
+		 "",
+		 true,
+		 false},
+		{{.policy = "qos"},
+		 {SELLS, .traits = {.names = {"CUSTOM_RACK_7", "HW_GPU_API_VULKAN",
+					      "CUSTOM_GOVER_POLICY_NONE"},
+				    .n_names = 3}},
+		 "CUSTOM_GOVER_POLICY_QOS CUSTOM_RACK_7 HW_GPU_API_VULKAN",
+		 true,
+		 false},
+		/* a new provider gets its traits before its slots */
+		{{.policy = "qos"},
+		 {.inventories = {.n_classes = 0}},
+		 "CUSTOM_GOVER_POLICY_QOS",
+		 true,
+		 true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct difference difference;
+		char text[512] = "";
+		int r = difference_compute(&rows[i].wanted, &rows[i].seen, &difference);
+
+		for (size_t j = 0; j < difference.traits.n_names; j++)
+			text_append(text, sizeof(text), "%s%s", j ? " " : "",
+				    difference.traits.names[j]);
+		if (r != 0 || strcmp(text, rows[i].traits) != 0 ||
+		    difference.write_traits != rows[i].write ||
+		    difference.traits_first != rows[i].first)
+			fail_msg("row %zu: %d, %s, write %d, first %d", i, r, text,
+				 difference.write_traits, difference.traits_first);
+	}
+}
+
+static void too_many_traits_are_rejected(void **state)
+{
+	struct wanted_gpu wanted = {.policy = ""};
+	static struct seen seen;
+	struct difference difference;
+
+	(void)state;
+	seen.traits.n_names = PLACEMENT_TRAITS_MAX;
+	for (size_t i = 0; i < PLACEMENT_TRAITS_MAX; i++)
+		snprintf(seen.traits.names[i], PLACEMENT_WORD_MAX, "CUSTOM_%zu", i);
+	assert_int_equal(difference_compute(&wanted, &seen, &difference), 0);
+	wanted.draining = true;
+	assert_int_equal(difference_compute(&wanted, &seen, &difference), -E2BIG);
+}
+
+static void a_withdrawal_leaves_the_allocated_slots(void **state)
+{
+	static const struct seen seen = {
+		.inventories = {.classes = {{A, 5, 0, false}, {B, 2, 0, false}}, .n_classes = 2},
+		.usages = {.classes = {{A, 3}}, .n_classes = 1},
+		.traits = {.names = {"CUSTOM_GOVER_POLICY_QOS"}, .n_names = 1},
+	};
+	struct difference difference;
+	char text[512];
+
+	(void)state;
+	difference_withdraw(&seen, &difference);
+	describe(&difference, text);
+	assert_string_equal(text, A " 3-0, " B " 1-1");
+	assert_true(difference.write_inventories);
+	assert_false(difference.write_traits);
+}
+
+static void the_pause_doubles_up_to_its_limit(void **state)
+{
+	static const struct {
+		int failures;
+		uint32_t random;
+		int pause_ms;
+	} rows[] = {
+		{0, 7, 0},
+		{1, 0, 100},
+		{1, 50, 50},
+		{1, 51, 100},
+		{2, 0, 200},
+		{4, 0, 800},
+		{5, 0, 1000},
+		{5, 500, 500},
+		{5, 501, 1000},
+		{100, 0, 1000},
+		{100, UINT32_MAX, 1000 - UINT32_MAX % 501},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct backoff backoff = {.first_ms = 100, .max_ms = 1000};
+		int got;
+
+		for (int j = 0; j < rows[i].failures; j++)
+			backoff_fail(&backoff);
+		got = backoff_pause_ms(&backoff, rows[i].random);
+		if (got != rows[i].pause_ms)
+			fail_msg("row %zu: %d ms", i, got);
+		backoff_succeed(&backoff);
+		assert_int_equal(backoff_pause_ms(&backoff, rows[i].random), 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(totals_are_contracts_and_offers),
+		cmocka_unit_test(a_total_above_the_limit_is_rejected),
+		cmocka_unit_test(traits_are_those_of_the_gpu_and_of_others),
+		cmocka_unit_test(too_many_traits_are_rejected),
+		cmocka_unit_test(a_withdrawal_leaves_the_allocated_slots),
+		cmocka_unit_test(the_pause_doubles_up_to_its_limit),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
