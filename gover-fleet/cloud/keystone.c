@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A token is dropped only if it has expired or was refused: if its renewal fails because Keystone
+ * does not answer, the old token is used until it expires.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/number.h"
+#include "gover-fleet/cloud/keystone.h"
+
+#define RENEW_S	   300 /* before the expiry, but at most half of the lifetime */
+#define RETRY_S	   30  /* between two tries to renew a token that is still valid */
+#define SECRET_MAX 4096
+
+struct keystone {
+	struct keystone_config config;
+	struct client *client;		/* NULL with KEYSTONE_NONE */
+	char path[16];			/* of the request for a token: with or without /v3 */
+	char token[KEYSTONE_TOKEN_MAX]; /* "": none */
+	/* CLOCK_BOOTTIME, because a token also expires while this host is suspended */
+	uint64_t renew_ns, expires_ns;
+	struct identity_token identity;
+};
+
+static int check_config(const struct keystone_config *config, struct err *reterr)
+{
+	if (config->auth == KEYSTONE_NONE)
+		return 0;
+	if (!config->auth_url[0])
+		return err_fail(reterr, EINVAL, "auth_url: required");
+	if (!config->secret_file[0])
+		return err_fail(reterr, EINVAL, "secret_file: required");
+	return 0;
+}
+
+int keystone_new(const struct keystone_config *config, struct keystone **ret_keystone,
+		 struct err *reterr)
+{
+	struct keystone *k;
+	size_t n = strlen(config->auth_url);
+	int r = check_config(config, reterr);
+
+	if (r < 0)
+		return r;
+	k = calloc(1, sizeof(*k));
+	if (!k)
+		return err_fail(reterr, ENOMEM, "out of memory");
+	k->config = *config;
+	snprintf(k->path, sizeof(k->path), "%s/auth/tokens",
+		 n >= 3 && strcmp(config->auth_url + n - 3, "/v3") == 0 ? "" : "/v3");
+	if (config->auth != KEYSTONE_NONE) {
+		r = client_new(NULL, config->auth_url, &k->client, reterr);
+		if (r == 0 && config->cacert[0])
+			r = client_load_cacert(k->client, config->cacert, reterr);
+	}
+	if (r < 0) {
+		keystone_free(k);
+		return r;
+	}
+	if (k->client) {
+		client_set_service(k->client, "Keystone");
+		client_set_timeout(k->client, config->timeout_ms);
+	}
+	*ret_keystone = k;
+	return 0;
+}
+
+struct keystone *keystone_free(struct keystone *k)
+{
+	if (!k)
+		return NULL;
+	client_free(k->client);
+	explicit_bzero(k->token, sizeof(k->token));
+	free(k);
+	return NULL;
+}
+
+const struct keystone_config *keystone_config(const struct keystone *k)
+{
+	return &k->config;
+}
+
+/* --- authentication --- */
+
+/* Reads the one line of the file. The message does not contain the secret. */
+static int read_secret(const char *path, char ret_secret[SECRET_MAX], struct err *reterr)
+{
+	CLEANUP_FREE char *text = NULL;
+	int r = file_read(path, SECRET_MAX, &text, NULL);
+	size_t n;
+
+	if (r < 0)
+		return err_fail(reterr, -r, "secret_file '%s': %s", path, strerror(-r));
+	n = strcspn(text, "\r\n");
+	if (n == 0 || n >= SECRET_MAX || text[n + strspn(text + n, "\r\n")] != '\0')
+		r = err_fail(reterr, EINVAL,
+			     "secret_file '%s': must have one line of 1 to %d "
+			     "characters",
+			     path, SECRET_MAX - 1);
+	else
+		snprintf(ret_secret, SECRET_MAX, "%.*s", (int)n, text);
+	explicit_bzero(text, strlen(text));
+	return r;
+}
+
+static json_t *encode_request(const struct keystone_config *config, const char *secret)
+{
+	const struct identity_password password = {
+		.username = config->username,
+		.user_domain = config->user_domain,
+		.project = config->project,
+		.project_domain = config->project_domain,
+		.password = secret,
+	};
+
+	if (config->auth == KEYSTONE_APPLICATION_CREDENTIAL)
+		return identity_encode_application_credential(config->application_credential_id,
+							      secret);
+	return identity_encode_password(&password);
+}
+
+static int judge_status(const struct keystone *k, const struct reply *reply, struct err *reterr)
+{
+	if (reply->status == 201)
+		return 0;
+	if (reply->status == 401 || reply->status == 403)
+		return err_fail(reterr, EACCES,
+				"Keystone at %s refused the credentials (HTTP status %ld); check "
+				"user, project and secret_file",
+				k->config.auth_url, reply->status);
+	if (reply->status >= 500 || reply->status == 429)
+		return err_fail(reterr, EAGAIN, "Keystone at %s: HTTP status %ld",
+				k->config.auth_url, reply->status);
+	return err_fail(reterr, EPROTO, "Keystone at %s: HTTP status %ld for %s",
+			k->config.auth_url, reply->status, k->path);
+}
+
+static int take_token(struct keystone *k, const struct reply *reply, struct instant now,
+		      struct err *reterr)
+{
+	const char *interface = k->config.interface[0] ? k->config.interface : "public";
+	struct identity_token identity;
+	int64_t margin_s;
+	int r = judge_status(k, reply, reterr);
+
+	if (r < 0)
+		return r;
+	if (!reply->header || !reply->header[0] || strlen(reply->header) >= KEYSTONE_TOKEN_MAX)
+		return err_fail(reterr, EPROTO,
+				"reply of Keystone: X-Subject-Token: missing or not valid");
+	r = identity_parse_token(reply->json, k->config.region, interface, &identity, reterr);
+	if (r < 0)
+		return r;
+	k->identity = identity;
+	strcpy(k->token, reply->header);
+	margin_s = identity.lifetime_s / 2 < RENEW_S ? identity.lifetime_s / 2 : RENEW_S;
+	k->expires_ns = now.boot_ns + (uint64_t)identity.lifetime_s * NS_PER_S;
+	k->renew_ns = k->expires_ns - (uint64_t)margin_s * NS_PER_S;
+	return 0;
+}
+
+static int authenticate(struct keystone *k, struct instant now, struct err *reterr)
+{
+	struct client_call call = {
+		.method = "POST", .path = k->path, .wanted = "X-Subject-Token", .any_status = true};
+	CLEANUP_REPLY struct reply reply = {0};
+	char secret[SECRET_MAX];
+	json_t *body;
+	int r = read_secret(k->config.secret_file, secret, reterr);
+
+	if (r < 0)
+		return r;
+	body = encode_request(&k->config, secret);
+	explicit_bzero(secret, sizeof(secret));
+	if (!body)
+		return err_fail(reterr, ENOMEM, "out of memory, or a credential is not UTF-8");
+	call.body = body;
+	r = client_request(k->client, &call, &reply, reterr);
+	json_decref(body);
+	return r < 0 ? r : take_token(k, &reply, now, reterr);
+}
+
+int keystone_token(struct keystone *k, struct instant now, const char **ret_token,
+		   struct err *reterr)
+{
+	int r = 0;
+
+	if (k->config.auth == KEYSTONE_NONE) {
+		*ret_token = "admin";
+		return 0;
+	}
+	if (!k->token[0] || now.boot_ns >= k->renew_ns)
+		r = authenticate(k, now, reterr);
+	if (r < 0 && k->token[0] && now.boot_ns < k->expires_ns) {
+		k->renew_ns = now.boot_ns + RETRY_S * NS_PER_S;
+		r = 0;
+	}
+	if (r < 0) {
+		keystone_forget(k);
+		return r;
+	}
+	*ret_token = k->token;
+	return 0;
+}
+
+void keystone_forget(struct keystone *k)
+{
+	explicit_bzero(k->token, sizeof(k->token));
+}
+
+int keystone_endpoint(const struct keystone *k, const char *type, const char **ret_url,
+		      struct err *reterr)
+{
+	bool none = k->config.auth == KEYSTONE_NONE;
+	const char *url = "";
+
+	if (strcmp(type, "placement") == 0)
+		url = none ? k->config.placement_url : k->identity.placement;
+	else if (strcmp(type, "compute") == 0)
+		url = none ? k->config.compute_url : k->identity.compute;
+	if (!url[0] && none)
+		return err_fail(reterr, ENOENT, "%s_url: required with auth = none", type);
+	if (!url[0])
+		return err_fail(reterr, ENOENT,
+				"Keystone at %s: the catalog has no %s endpoint of type %s%s%s",
+				k->config.auth_url,
+				k->config.interface[0] ? k->config.interface : "public", type,
+				k->config.region[0] ? " in region " : "", k->config.region);
+	*ret_url = url;
+	return 0;
+}
