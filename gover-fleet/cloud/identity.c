@@ -9,7 +9,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/cleanup.h"
 #include "gover-fleet/cloud/identity.h"
 
 #define LIFETIME_MAX_S (366 * 86400LL)
@@ -87,28 +86,37 @@ static bool endpoint_fits(const json_t *endpoint, const char *region, const char
 		is_text(endpoint, "region", region));
 }
 
+/* Takes the URL of an endpoint if it is the first that fits. */
+static int parse_endpoint(const json_t *service, const json_t *endpoint, const char *region,
+			  const char *interface, struct identity_token *token, struct err *reterr)
+{
+	char *url = NULL;
+
+	if (is_text(service, "type", "placement"))
+		url = token->placement;
+	else if (is_text(service, "type", "compute"))
+		url = token->compute;
+	if (!url || url[0] || !endpoint_fits(endpoint, region, interface))
+		return 0;
+	return take_url(json_object_get(endpoint, "url"), url) ? 0 : wrong(reterr, "url");
+}
+
 static int parse_catalog(const json_t *catalog, const char *region, const char *interface,
 			 struct identity_token *token, struct err *reterr)
 {
-	struct {
-		const char *type;
-		char *url;
-	} services[] = {{"placement", token->placement}, {"compute", token->compute}};
 	const json_t *service, *endpoint;
 	size_t i, j;
+	int r = 0;
 
 	if (!json_is_array(catalog))
 		return wrong(reterr, "catalog");
-	json_array_foreach (catalog, i, service)
-		json_array_foreach (json_object_get(service, "endpoints"), j, endpoint)
-			for (size_t k = 0; k < ARRAY_SIZE(services); k++) {
-				if (services[k].url[0] ||
-				    !is_text(service, "type", services[k].type) ||
-				    !endpoint_fits(endpoint, region, interface))
-					continue;
-				if (!take_url(json_object_get(endpoint, "url"), services[k].url))
-					return wrong(reterr, "url");
-			}
+	json_array_foreach (catalog, i, service) {
+		json_array_foreach (json_object_get(service, "endpoints"), j, endpoint) {
+			r = parse_endpoint(service, endpoint, region, interface, token, reterr);
+			if (r < 0)
+				return r;
+		}
+	}
 	return 0;
 }
 

@@ -206,9 +206,10 @@ int placement_parse_inventories(const json_t *json, struct placement_inventories
 		return wrong(reterr, "inventories");
 	if (!take_generation(json, "resource_provider_generation", &inventories.generation))
 		return wrong(reterr, "resource_provider_generation");
-	json_object_foreach (all, name, one)
+	json_object_foreach (all, name, one) {
 		if (!parse_inventory(name, one, &inventories.classes[inventories.n_classes++]))
 			return wrong(reterr, "inventories");
+	}
 	*ret_inventories = inventories;
 	return 0;
 }
@@ -224,12 +225,14 @@ int placement_parse_traits(const json_t *json, struct placement_traits *ret_trai
 		return wrong(reterr, "traits");
 	if (!take_generation(json, "resource_provider_generation", &generation))
 		return wrong(reterr, "resource_provider_generation");
-	json_array_foreach (all, i, one)
+	json_array_foreach (all, i, one) {
 		if (!word_valid(json_string_value(one)))
 			return wrong(reterr, "traits");
+	}
 	*ret_traits = (struct placement_traits){.generation = generation};
-	json_array_foreach (all, i, one)
+	json_array_foreach (all, i, one) {
 		strcpy(ret_traits->names[ret_traits->n_names++], json_string_value(one));
+	}
 	return 0;
 }
 

@@ -28,91 +28,91 @@ static void describe(const struct difference *difference, char ret_text[512])
 			    difference->inventories.classes[i].reserved);
 }
 
+static const struct {
+	struct wanted_gpu wanted;
+	bool gone; /* the GPU is not wanted */
+	struct seen seen;
+	const char *inventories;
+	bool write;
+} totals[] = {
+	/* a new provider */
+	{{.classes = {{A, 1, 2}}, .n_classes = 1},
+	 false,
+	 {.inventories = {.n_classes = 0}},
+	 A " 3-0",
+	 true},
+	/* equal */
+	{{.classes = {{A, 1, 2}}, .n_classes = 1},
+	 false,
+	 {.inventories = {.classes = {{A, 3, 0, false}}, .n_classes = 1}},
+	 A " 3-0",
+	 false},
+	/* equal in another order */
+	{{.classes = {{A, 1, 2}, {B, 0, 1}}, .n_classes = 2},
+	 false,
+	 {.inventories = {.classes = {{B, 1, 0, false}, {A, 3, 0, false}}, .n_classes = 2}},
+	 A " 3-0, " B " 1-0",
+	 false},
+	/* another ratio, as an operator may have set it */
+	{{.classes = {{A, 1, 2}}, .n_classes = 1},
+	 false,
+	 {.inventories = {.classes = {{A, 3, 0, true}}, .n_classes = 1}},
+	 A " 3-0",
+	 true},
+	/* Placement refuses a total of 0 */
+	{{.classes = {{A, 0, 0}}, .n_classes = 1},
+	 false,
+	 {.inventories = {.classes = {{A, 3, 0, false}}, .n_classes = 1}},
+	 A " 1-1",
+	 true},
+	/* an allocation does not change the total */
+	{{.classes = {{A, 0, 2}}, .n_classes = 1},
+	 false,
+	 {.inventories = {.classes = {{A, 2, 0, false}}, .n_classes = 1},
+	  .usages = {.classes = {{A, 1}}, .n_classes = 1}},
+	 A " 2-0",
+	 false},
+	/* fewer slots than allocations: allowed, and no more are sold */
+	{{.classes = {{A, 1, 0}}, .n_classes = 1},
+	 false,
+	 {.inventories = {.classes = {{A, 3, 0, false}}, .n_classes = 1},
+	  .usages = {.classes = {{A, 2}}, .n_classes = 1}},
+	 A " 1-0",
+	 true},
+	/* a class that is not wanted is removed ... */
+	{{.classes = {{A, 1, 0}}, .n_classes = 1},
+	 false,
+	 {.inventories = {.classes = {{A, 1, 0, false}, {B, 1, 0, false}}, .n_classes = 2},
+	  .usages = {.classes = {{A, 1}, {B, 0}}, .n_classes = 2}},
+	 A " 1-0",
+	 true},
+	/* ... or reserved while it has allocations */
+	{{.classes = {{A, 1, 0}}, .n_classes = 1},
+	 false,
+	 {.inventories = {.classes = {{A, 1, 0, false}, {B, 3, 0, false}}, .n_classes = 2},
+	  .usages = {.classes = {{A, 1}, {B, 2}}, .n_classes = 2}},
+	 A " 1-0, " B " 1-1",
+	 true},
+	{{.n_classes = 0},
+	 true,
+	 {.inventories = {.classes = {{A, 1, 1, false}}, .n_classes = 1},
+	  .usages = {.classes = {{A, 1}}, .n_classes = 1}},
+	 A " 1-1",
+	 false},
+};
+
 static void totals_are_contracts_and_offers(void **state)
 {
-	static const struct {
-		struct wanted_gpu wanted;
-		bool gone; /* the GPU is not wanted */
-		struct seen seen;
-		const char *inventories;
-		bool write;
-	} rows[] = {
-		/* a new provider */
-		{{.classes = {{A, 1, 2}}, .n_classes = 1},
-		 false,
-		 {.inventories = {.n_classes = 0}},
-		 A " 3-0",
-		 true},
-		/* equal */
-		{{.classes = {{A, 1, 2}}, .n_classes = 1},
-		 false,
-		 {.inventories = {.classes = {{A, 3, 0, false}}, .n_classes = 1}},
-		 A " 3-0",
-		 false},
-		/* equal in another order */
-		{{.classes = {{A, 1, 2}, {B, 0, 1}}, .n_classes = 2},
-		 false,
-		 {.inventories = {.classes = {{B, 1, 0, false}, {A, 3, 0, false}}, .n_classes = 2}},
-		 A " 3-0, " B " 1-0",
-		 false},
-		/* another ratio, as an operator may have set it */
-		{{.classes = {{A, 1, 2}}, .n_classes = 1},
-		 false,
-		 {.inventories = {.classes = {{A, 3, 0, true}}, .n_classes = 1}},
-		 A " 3-0",
-		 true},
-		/* Placement refuses a total of 0 */
-		{{.classes = {{A, 0, 0}}, .n_classes = 1},
-		 false,
-		 {.inventories = {.classes = {{A, 3, 0, false}}, .n_classes = 1}},
-		 A " 1-1",
-		 true},
-		/* an allocation does not change the total */
-		{{.classes = {{A, 0, 2}}, .n_classes = 1},
-		 false,
-		 {.inventories = {.classes = {{A, 2, 0, false}}, .n_classes = 1},
-		  .usages = {.classes = {{A, 1}}, .n_classes = 1}},
-		 A " 2-0",
-		 false},
-		/* fewer slots than allocations: allowed, and no more are sold */
-		{{.classes = {{A, 1, 0}}, .n_classes = 1},
-		 false,
-		 {.inventories = {.classes = {{A, 3, 0, false}}, .n_classes = 1},
-		  .usages = {.classes = {{A, 2}}, .n_classes = 1}},
-		 A " 1-0",
-		 true},
-		/* a class that is not wanted is removed ... */
-		{{.classes = {{A, 1, 0}}, .n_classes = 1},
-		 false,
-		 {.inventories = {.classes = {{A, 1, 0, false}, {B, 1, 0, false}}, .n_classes = 2},
-		  .usages = {.classes = {{A, 1}, {B, 0}}, .n_classes = 2}},
-		 A " 1-0",
-		 true},
-		/* ... or reserved while it has allocations */
-		{{.classes = {{A, 1, 0}}, .n_classes = 1},
-		 false,
-		 {.inventories = {.classes = {{A, 1, 0, false}, {B, 3, 0, false}}, .n_classes = 2},
-		  .usages = {.classes = {{A, 1}, {B, 2}}, .n_classes = 2}},
-		 A " 1-0, " B " 1-1",
-		 true},
-		{{.n_classes = 0},
-		 true,
-		 {.inventories = {.classes = {{A, 1, 1, false}}, .n_classes = 1},
-		  .usages = {.classes = {{A, 1}}, .n_classes = 1}},
-		 A " 1-1",
-		 false},
-	};
-
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(totals); i++) {
 		struct difference difference;
 		char text[512];
-		int r = difference_compute(rows[i].gone ? NULL : &rows[i].wanted, &rows[i].seen,
-					   &difference);
+		int r = difference_compute(totals[i].gone ? NULL : &totals[i].wanted,
+					   &totals[i].seen, &difference);
 
 		describe(&difference, text);
-		if (r != 0 || strcmp(text, rows[i].inventories) != 0 ||
-		    difference.write_inventories != rows[i].write)
+		if (r != 0 || strcmp(text, totals[i].inventories) != 0 ||
+		    difference.write_inventories != totals[i].write)
 			fail_msg("row %zu: %d, %s, write %d", i, r, text,
 				 difference.write_inventories);
 	}
