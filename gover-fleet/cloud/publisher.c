@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns a copy of the providers as they were last read or written. The copy may be old: a write that
+ * is based on it is then refused, and everything is read again.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/number.h"
+#include "gover-fleet/cloud/backoff.h"
+#include "gover-fleet/cloud/provider.h"
+#include "gover-fleet/cloud/publisher.h"
+
+#define VERSION	       "placement 1.36" /* nested providers, error codes; Train (2019) and later */
+#define AGAIN	       100		/* the copy was old: read and decide anew */
+#define READ_NS	       (60 * NS_PER_S)
+#define AGAIN_FIRST_MS 4
+#define AGAIN_MAX_MS   200
+
+struct publisher {
+	struct publisher_config config;
+	struct service *service;
+	char root[PLACEMENT_UUID_MAX]; /* "": not known */
+	struct provider *providers[PLACEMENT_GPUS_MAX];
+	size_t n_providers;
+	bool current;	     /* false: the copy is old, or was never read */
+	uint64_t read_ns;    /* monotonic time of the last read of the tree */
+	struct wanted *last; /* NULL: publisher_publish() was never called */
+	struct backoff unreachable, no_root;
+	int pause_ms;
+};
+
+static bool host_valid(const char *host)
+{
+	size_t n = strlen(host);
+
+	return n > 0 && n == strspn(host, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+					  "0123456789.-_");
+}
+
+int publisher_new(const struct publisher_config *config, struct keystone *keystone,
+		  struct publisher **ret_publisher, struct err *reterr)
+{
+	const struct service_config service = {"placement", "Placement", VERSION};
+	struct publisher *p;
+	int r;
+
+	if (!host_valid(config->host))
+		return err_fail(reterr, EINVAL,
+				"host '%s': not valid (allowed: letters, digits, '.', '-', '_')",
+				config->host);
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return err_fail(reterr, ENOMEM, "out of memory");
+	p->config = *config;
+	p->unreachable = (struct backoff){config->retry_first_ms, config->retry_max_ms, 0};
+	p->no_root = (struct backoff){config->retry_first_ms, config->root_max_ms, 0};
+	r = service_new(&service, keystone, &p->service, reterr);
+	if (r < 0) {
+		publisher_free(p);
+		return r;
+	}
+	*ret_publisher = p;
+	return 0;
+}
+
+static void forget_providers(struct publisher *p)
+{
+	for (size_t i = 0; i < p->n_providers; i++)
+		free(p->providers[i]);
+	p->n_providers = 0;
+	p->current = false;
+}
+
+struct publisher *publisher_free(struct publisher *p)
+{
+	if (!p)
+		return NULL;
+	forget_providers(p);
+	service_free(p->service);
+	free(p->last);
+	free(p);
+	return NULL;
+}
+
+static uint32_t random_number(void)
+{
+	uint32_t number = 0;
+
+	/* without random bytes, the pauses are equal, which is harmless */
+	(void)!getrandom(&number, sizeof(number), GRND_NONBLOCK);
+	return number;
+}
+
+/* --- read --- */
+
+static int find_root(struct publisher *p, struct err *reterr)
+{
+	CLEANUP_REPLY struct reply reply = {0};
+	char path[320];
+	int r;
+
+	snprintf(path, sizeof(path), "/resource_providers?name=%s", p->config.host);
+	r = service_request(p->service, "GET", path, NULL, &reply, reterr);
+	if (r < 0)
+		return r;
+	if (reply.status != 200)
+		return err_fail(reterr, EPROTO, "Placement: HTTP status %ld for GET %s",
+				reply.status, path);
+	r = placement_parse_root(reply.json, p->config.host, p->root, reterr);
+	return r == -ENOENT ? PUBLISHER_NO_ROOT : r;
+}
+
+static int get_tree(struct publisher *p, struct placement_tree *ret_tree, struct err *reterr)
+{
+	CLEANUP_REPLY struct reply reply = {0};
+	char path[320];
+	int r;
+
+	snprintf(path, sizeof(path), "/resource_providers?in_tree=%s", p->root);
+	r = service_request(p->service, "GET", path, NULL, &reply, reterr);
+	if (r < 0)
+		return r;
+	if (reply.status != 200)
+		return err_fail(reterr, EPROTO, "Placement: HTTP status %ld for GET %s",
+				reply.status, path);
+	return placement_parse_tree(reply.json, p->config.host, p->root, ret_tree, reterr);
+}
+
+/* Drops the root and the copies of its providers; a new root has another UUID. */
+static int lose_root(struct publisher *p, struct err *reterr)
+{
+	forget_providers(p);
+	p->root[0] = '\0';
+	return err_condition(reterr, AGAIN, "the provider of compute node %s was replaced",
+			     p->config.host);
+}
+
+static struct provider *find_provider(struct publisher *p, const char *uuid)
+{
+	for (size_t i = 0; i < p->n_providers; i++)
+		if (strcmp(p->providers[i]->id.uuid, uuid) == 0)
+			return p->providers[i];
+	return NULL;
+}
+
+/* Keeps the copies of the providers in @tree, and adds empty ones for new providers. */
+static int take_tree(struct publisher *p, const struct placement_tree *tree, struct err *reterr)
+{
+	struct provider *kept[PLACEMENT_GPUS_MAX] = {NULL};
+	size_t n = 0;
+
+	for (; n < tree->n_gpus; n++) {
+		struct provider *old = find_provider(p, tree->gpus[n].uuid);
+
+		kept[n] = calloc(1, sizeof(*kept[n]));
+		if (!kept[n])
+			break;
+		if (old)
+			*kept[n] = *old;
+		kept[n]->known =
+			old && old->known && old->id.generation == tree->gpus[n].generation;
+		kept[n]->id = tree->gpus[n];
+	}
+	forget_providers(p);
+	memcpy(p->providers, kept, n * sizeof(*kept));
+	p->n_providers = n;
+	return n == tree->n_gpus ? 0 : err_fail(reterr, ENOMEM, "out of memory");
+}
+
+static int read_all(struct publisher *p, struct err *reterr)
+{
+	struct placement_tree tree;
+	int r = p->root[0] ? 0 : find_root(p, reterr);
+
+	p->current = false;
+	if (r == 0)
+		r = get_tree(p, &tree, reterr);
+	if (r != 0)
+		return r;
+	if (!tree.has_root)
+		return lose_root(p, reterr);
+	r = take_tree(p, &tree, reterr);
+	for (size_t i = 0; i < p->n_providers && r == 0; i++)
+		if (!p->providers[i]->known)
+			r = provider_read(p->service, p->providers[i], reterr);
+	p->current = r == 0;
+	p->read_ns = clock_now().mono_ns;
+	return r == PROVIDER_CHANGED ? AGAIN : r;
+}
+
+/* --- write --- */
+
+static const struct wanted_gpu *find_wanted(const struct wanted *wanted, const char *gpu)
+{
+	for (size_t i = 0; i < wanted->n_gpus; i++)
+		if (strcmp(wanted->gpus[i].name, gpu) == 0)
+			return &wanted->gpus[i];
+	return NULL;
+}
+
+/*
+ * Handles a result of provider.h. After a negative errno the copy stays: if the request was
+ * processed nevertheless, the next write has an old generation and is refused.
+ */
+static int judge_provider(struct publisher *p, int r)
+{
+	struct err lost;
+
+	if (r == PROVIDER_CHANGED)
+		p->current = false;
+	else if (r == PROVIDER_NO_PARENT)
+		/* the caller has the message of Placement, which explains more */
+		(void)lose_root(p, &lost);
+	return r > 0 ? AGAIN : r;
+}
+
+static int create_missing(struct publisher *p, const struct wanted *wanted, int *writes,
+			  struct err *reterr)
+{
+	for (size_t i = 0; i < wanted->n_gpus; i++) {
+		struct provider *provider = NULL;
+		int r;
+
+		for (size_t j = 0; j < p->n_providers && !provider; j++)
+			if (strcmp(p->providers[j]->id.gpu, wanted->gpus[i].name) == 0)
+				provider = p->providers[j];
+		if (provider)
+			continue;
+		if (p->n_providers == PLACEMENT_GPUS_MAX)
+			return err_fail(reterr, E2BIG, "more than %d providers of GPUs",
+					PLACEMENT_GPUS_MAX);
+		provider = calloc(1, sizeof(*provider));
+		if (!provider)
+			return err_fail(reterr, ENOMEM, "out of memory");
+		r = provider_create(p->service, p->config.host, p->root, wanted->gpus[i].name,
+				    provider, reterr);
+		if (r != 0) {
+			free(provider);
+			return judge_provider(p, r);
+		}
+		p->providers[p->n_providers++] = provider;
+		++*writes;
+	}
+	return 0;
+}
+
+static bool in_use(const struct provider *provider)
+{
+	for (size_t i = 0; i < provider->seen.usages.n_classes; i++)
+		if (provider->seen.usages.classes[i].used > 0)
+			return true;
+	return false;
+}
+
+static int remove_provider(struct publisher *p, size_t index, int *writes, struct err *reterr)
+{
+	int r = provider_delete(p->service, p->providers[index], reterr);
+
+	if (r != 0)
+		return judge_provider(p, r);
+	free(p->providers[index]);
+	p->providers[index] = p->providers[--p->n_providers];
+	++*writes;
+	return 0;
+}
+
+/* Writes the difference of one provider. @wanted NULL: withdraws it. */
+static int write_one(struct publisher *p, struct provider *provider, const struct wanted *wanted,
+		     int *writes, struct err *reterr)
+{
+	struct difference difference;
+	int r = 0;
+
+	if (wanted)
+		r = difference_compute(find_wanted(wanted, provider->id.gpu), &provider->seen,
+				       &difference);
+	else
+		difference_withdraw(&provider->seen, &difference);
+	if (r < 0)
+		return err_fail(reterr, -r, "GPU %s: more than %d classes, %d traits or %d slots",
+				provider->id.gpu, PLACEMENT_CLASSES_MAX, PLACEMENT_TRAITS_MAX,
+				PLACEMENT_TOTAL_MAX);
+	r = provider_write(p->service, provider, &difference, writes, reterr);
+	return judge_provider(p, r);
+}
+
+/* Writes all differences between the copy and @wanted. */
+static int write_all(struct publisher *p, const struct wanted *wanted, int *writes,
+		     struct err *reterr)
+{
+	int r = wanted ? create_missing(p, wanted, writes, reterr) : 0;
+
+	for (size_t i = p->n_providers; i-- > 0 && r == 0;) {
+		struct provider *provider = p->providers[i];
+
+		if (wanted && !find_wanted(wanted, provider->id.gpu) && !in_use(provider))
+			r = remove_provider(p, i, writes, reterr);
+		else
+			r = write_one(p, provider, wanted, writes, reterr);
+	}
+	return r;
+}
+
+/* --- publish --- */
+
+/*
+ * A write of the right generation proves that the copy of this provider was current. Without a
+ * difference only a read can prove it, and at times also the copies of the other providers.
+ */
+static int converge(struct publisher *p, const struct wanted *wanted, int *writes,
+		    struct err *reterr)
+{
+	int before = *writes, r;
+
+	if (p->current && clock_now().mono_ns - p->read_ns < READ_NS) {
+		r = write_all(p, wanted, writes, reterr);
+		if (r != 0 || *writes > before)
+			return r;
+	}
+	r = read_all(p, reterr);
+	return r == 0 ? write_all(p, wanted, writes, reterr) : r;
+}
+
+static void sleep_ms(int ms)
+{
+	struct timespec time = {ms / 1000, ms % 1000 * 1000000L};
+
+	nanosleep(&time, NULL);
+}
+
+/* Chooses the pause before the next call. */
+static void settle(struct publisher *p, int result)
+{
+	bool down = result == -ENOTCONN || result == -ECONNRESET || result == -EAGAIN ||
+		    result == PUBLISHER_BUSY;
+	struct backoff *backoff = down ? &p->unreachable : &p->no_root;
+
+	if (!down)
+		backoff_succeed(&p->unreachable);
+	if (result != PUBLISHER_NO_ROOT)
+		backoff_succeed(&p->no_root);
+	if (down || result == PUBLISHER_NO_ROOT) {
+		backoff_fail(backoff);
+		p->pause_ms = backoff_pause_ms(backoff, random_number());
+	} else {
+		p->pause_ms = result == 0 ? 0 : p->config.refused_ms;
+	}
+}
+
+static int publish(struct publisher *p, const struct wanted *wanted, int *writes,
+		   struct err *reterr)
+{
+	/* a refused write is normal: repeat soon, but not at the same instant as the other client
+	 */
+	struct backoff again = {AGAIN_FIRST_MS, AGAIN_MAX_MS, 0};
+	int r = AGAIN;
+
+	for (int i = 0; i < p->config.attempts && r == AGAIN; i++) {
+		if (i > 0)
+			sleep_ms(backoff_pause_ms(&again, random_number()));
+		r = converge(p, wanted, writes, reterr);
+		backoff_fail(&again);
+	}
+	if (r == AGAIN)
+		r = PUBLISHER_BUSY;
+	settle(p, r);
+	return r;
+}
+
+static void add_class(struct published_gpu *gpu, const char *name, int used, int sold)
+{
+	struct published_class *class = &gpu->classes[gpu->n_classes];
+
+	if (gpu->n_classes == PLACEMENT_CLASSES_MAX || (used == 0 && sold == 0))
+		return;
+	snprintf(class->name, sizeof(class->name), "%s", name);
+	class->used = used;
+	class->sold = sold;
+	gpu->n_classes++;
+}
+
+static void report_gpu(const struct provider *provider, const struct wanted_gpu *wanted,
+		       struct published_gpu *gpu)
+{
+	const struct placement_usages *usages = &provider->seen.usages;
+
+	snprintf(gpu->name, sizeof(gpu->name), "%s", provider->id.gpu);
+	gpu->n_classes = 0;
+	for (size_t i = 0; wanted && i < wanted->n_classes; i++) {
+		const struct wanted_class *class = &wanted->classes[i];
+		int j = placement_find_usage(usages, class->name);
+
+		add_class(gpu, class->name, j < 0 ? 0 : usages->classes[j].used,
+			  class->contracts + class->offers);
+	}
+	for (size_t i = 0; i < usages->n_classes; i++) {
+		bool reported = false;
+
+		for (size_t j = 0; j < gpu->n_classes; j++)
+			reported |= strcmp(gpu->classes[j].name, usages->classes[i].name) == 0;
+		if (!reported)
+			add_class(gpu, usages->classes[i].name, usages->classes[i].used, 0);
+	}
+}
+
+int publisher_publish(struct publisher *p, const struct wanted *wanted,
+		      struct published *ret_published, struct err *reterr)
+{
+	int writes = 0, r;
+
+	if (!p->last)
+		p->last = malloc(sizeof(*p->last));
+	if (!p->last)
+		return err_fail(reterr, ENOMEM, "out of memory");
+	*p->last = *wanted;
+	r = publish(p, wanted, &writes, reterr);
+	if (r != 0 || !ret_published)
+		return r;
+	ret_published->writes = writes;
+	ret_published->n_gpus = p->n_providers;
+	for (size_t i = 0; i < p->n_providers; i++)
+		report_gpu(p->providers[i], find_wanted(wanted, p->providers[i]->id.gpu),
+			   &ret_published->gpus[i]);
+	return 0;
+}
+
+int publisher_withdraw(struct publisher *p, struct err *reterr)
+{
+	int writes = 0;
+
+	if (!p->last)
+		return publish(p, NULL, &writes, reterr);
+	for (size_t i = 0; i < p->last->n_gpus; i++)
+		for (size_t j = 0; j < p->last->gpus[i].n_classes; j++)
+			p->last->gpus[i].classes[j].offers = 0;
+	return publish(p, p->last, &writes, reterr);
+}
+
+int publisher_pause_ms(const struct publisher *p)
+{
+	return p->pause_ms;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Makes the providers of a compute node in Placement equal to a wanted state. Level-triggered: each
+ * call compares the whole state, so that a lost or repeated call does no harm. Calls block, each
+ * request for at most the time limit of the keystone. Not thread-safe.
+ *
+ * A write contains the generation of the last read. If the wanted state has changed, the publisher
+ * writes at once; if not, it reads the list of providers, one request, and reads a provider again
+ * only if its generation has changed.
+ */
+#ifndef GOVER_FLEET_CLOUD_PUBLISHER_H
+#define GOVER_FLEET_CLOUD_PUBLISHER_H
+
+#include "gover-fleet/cloud/keystone.h"
+#include "gover-fleet/cloud/placement.h"
+#include "gover-fleet/model/wanted.h"
+
+struct publisher_config {
+	/* name of the provider that nova-compute creates for this host; letters, digits, '.', '-',
+	 * '_' */
+	char host[256];
+	/* the pause after a failure: see publisher_pause_ms() */
+	int retry_first_ms, retry_max_ms; /* if the cloud does not answer */
+	int root_max_ms;		  /* if the compute node has no provider yet */
+	int refused_ms;			  /* if another try is not expected to succeed soon */
+	int attempts; /* of one call, if other clients write at the same time; >= 1 */
+};
+#define PUBLISHER_CONFIG_DEFAULT                                                   \
+	{                                                                          \
+		.retry_first_ms = 250, .retry_max_ms = 4000, .root_max_ms = 15000, \
+		.refused_ms = 60000, .attempts = 16                                \
+	}
+
+struct published_class {
+	char name[PLACEMENT_WORD_MAX];
+	int used; /* allocated slots */
+	int sold; /* contracts + offers of the wanted state; 0: not wanted */
+};
+
+struct published_gpu {
+	char name[ID_MAX];
+	struct published_class classes[PLACEMENT_CLASSES_MAX];
+	size_t n_classes;
+};
+
+/* The state of Placement after a successful call. used > sold: an allocation has no contract. */
+struct published {
+	struct published_gpu gpus[PLACEMENT_GPUS_MAX]; /* with GPUs that are not wanted any more */
+	size_t n_gpus;
+	int writes; /* number of changes made by the call */
+};
+
+struct publisher;
+
+/* @keystone must stay valid. Returns -EINVAL if the name of the host is not valid. */
+int publisher_new(const struct publisher_config *config, struct keystone *keystone,
+		  struct publisher **ret_publisher, struct err *reterr);
+struct publisher *publisher_free(struct publisher *publisher); /* accepts NULL; returns NULL */
+
+/*
+ * Makes Placement equal to @wanted. Returns 0 if it is equal; @ret_published may be NULL. Otherwise
+ * @reterr has the message, the caller tries again after publisher_pause_ms(), and the result is:
+ * PUBLISHER_NO_ROOT  nova-compute has not created the provider of this host
+ * PUBLISHER_BUSY     other clients changed the providers during each attempt
+ * negative errno     see service_request(): the cloud does not answer or refuses; -E2BIG and
+ *                    -ENAMETOOLONG: the state does not fit into Placement
+ */
+#define PUBLISHER_NO_ROOT 1
+#define PUBLISHER_BUSY	  2
+int publisher_publish(struct publisher *publisher, const struct wanted *wanted,
+		      struct published *ret_published, struct err *reterr);
+
+/*
+ * Ends all sales: publishes the last wanted state without its offers. Before the first
+ * publisher_publish(), sets the total of each class to its allocated slots. Results as above.
+ */
+int publisher_withdraw(struct publisher *publisher, struct err *reterr);
+
+/*
+ * Returns the time in ms to wait before the next call: 0 after a success. The pause doubles with
+ * each failure, and its second half is random.
+ */
+int publisher_pause_ms(const struct publisher *publisher);
+
+#endif
