@@ -94,6 +94,9 @@
 #define LLVMFuzzerTestOneInput fuzz_slice
 #include "tests/fuzz/fuzz-slice.c"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_placement
+#include "tests/fuzz/fuzz-placement.c"
+#undef LLVMFuzzerTestOneInput
 
 #define CORPUS	     "tests/fuzz/corpus"
 #define INPUT_MAX    (1024 * 1024)
@@ -127,6 +130,7 @@ static struct target { /* not const, because cmocka needs a pointer to non-const
 	{"compute-message", fuzz_compute_message},
 	{"compute-page", fuzz_compute_page},
 	{"slice", fuzz_slice},
+	{"placement", fuzz_placement},
 };
 
 static void replay(const struct target *target, const char *file)
