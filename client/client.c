@@ -255,12 +255,15 @@ static size_t take_chunk(char *data, size_t size, size_t count, void *userdata)
 	return stream->stopped ? 0 : size * count;
 }
 
+/* Called by libcurl about once per second, and at each chunk. */
 static int check_silence(void *userdata, curl_off_t total, curl_off_t now, curl_off_t up_total,
 			 curl_off_t up_now)
 {
 	const struct stream *stream = userdata;
 
 	(void)total, (void)now, (void)up_total, (void)up_now;
+	if (stream->call->stop && atomic_load(stream->call->stop))
+		return 1;
 	return clock_now().mono_ns - stream->received_ns > SILENCE_NS;
 }
 

@@ -6,6 +6,7 @@
 #ifndef CLIENT_CLIENT_H
 #define CLIENT_CLIENT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <jansson.h>
@@ -66,6 +67,8 @@ struct client_call {
 	 */
 	client_chunk_fn chunk;
 	void *userdata;
+	/* An event stream ends within about a second after *@stop becomes true. NULL: never. */
+	const atomic_bool *stop;
 };
 
 struct reply {
