@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the XML of a libvirt domain says about its vGPU. The parser reads the elements that it
+ * needs and ignores all others. Its input is bounded, and no input makes it read beyond the end.
+ *
+ * A domain wants a vGPU if its metadata contains one of these:
+ *   <gover:vgpu flavor="NAME" gpu="GPU"/>, gpu is optional
+ *   Nova's extra specs with resources:CUSTOM_GOVER_SLOT_<FLAVOUR> = 1
+ * The metadata of an older Nova contains no extra specs: only the cloud knows the allocation.
+ */
+#ifndef GOVER_FLEET_MODEL_DOMAIN_XML_H
+#define GOVER_FLEET_MODEL_DOMAIN_XML_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/id.h"
+#include "gover-fleet/model/host-state.h"
+#include "gover-fleet/model/wanted.h"
+
+#define DOMAIN_XML_MAX	 65536 /* bytes */
+#define DOMAIN_LABEL_MAX 256   /* size of a label of gover-d with its NUL */
+
+enum domain_wish_kind {
+	DOMAIN_WANTS_NOTHING,
+	DOMAIN_WANTS_SLOT,
+	DOMAIN_OF_NOVA, /* a server of Nova without extra specs: the cloud must be asked */
+};
+
+struct domain_wish {
+	enum domain_wish_kind kind;
+	char slot[WANTED_CLASS_MAX]; /* class of DOMAIN_WANTS_SLOT */
+	char gpu[ID_MAX];	     /* "": any GPU */
+	char uuid[HOST_STATE_UUID_MAX], name[HOST_STATE_NAME_MAX];
+	char device[ID_MAX]; /* UUID of a mediated device of the domain; "": none */
+	/* Nova's name of the server, project and flavour; "": none */
+	char instance[DOMAIN_LABEL_MAX], project[DOMAIN_LABEL_MAX], flavor[DOMAIN_LABEL_MAX];
+};
+
+/*
+ * Parses @length bytes. Returns -E2BIG if the text is longer than DOMAIN_XML_MAX, or -EINVAL with a
+ * message: not well-formed, no name or UUID, a name that is too long, or more than one slot.
+ */
+int domain_xml_parse(const char *xml, size_t length, struct domain_wish *ret_wish,
+		     struct err *reterr);
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/* The mapping of docs/openstack.md: a provider for each GPU, a class for each flavour. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "gover-fleet/model/mapping.h"
+
+/* Independent of the locale, unlike toupper(). */
+static char class_character(char c)
+{
+	if (c >= 'a' && c <= 'z')
+		return (char)(c - 'a' + 'A');
+	return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ? c : '_';
+}
+
+int mapping_class_name(const char *flavor, char ret_name[WANTED_CLASS_MAX])
+{
+	size_t at = sizeof(WANTED_CLASS_PREFIX) - 1, length = strlen(flavor);
+
+	if (length == 0)
+		return -EINVAL;
+	if (at + length >= WANTED_CLASS_MAX)
+		return -ENAMETOOLONG;
+	memcpy(ret_name, WANTED_CLASS_PREFIX, at);
+	for (size_t i = 0; i < length; i++)
+		ret_name[at + i] = class_character(flavor[i]);
+	ret_name[at + length] = '\0';
+	return 0;
+}
+
+/*
+ * Finds the class of a GPU, or adds it at its place in the order of the names. NULL: too many
+ * classes.
+ */
+static struct wanted_class *class_in(struct wanted_gpu *gpu, const char *name)
+{
+	size_t i = 0;
+
+	while (i < gpu->n_classes && strcmp(gpu->classes[i].name, name) < 0)
+		i++;
+	if (i < gpu->n_classes && strcmp(gpu->classes[i].name, name) == 0)
+		return &gpu->classes[i];
+	if (gpu->n_classes == WANTED_CLASSES_MAX)
+		return NULL;
+	memmove(&gpu->classes[i + 1], &gpu->classes[i],
+		(gpu->n_classes++ - i) * sizeof(gpu->classes[0]));
+	gpu->classes[i] = (struct wanted_class){0};
+	snprintf(gpu->classes[i].name, sizeof(gpu->classes[i].name), "%s", name);
+	return &gpu->classes[i];
+}
+
+static struct wanted_gpu *find_gpu(struct wanted *wanted, const char *name)
+{
+	for (size_t i = 0; i < wanted->n_gpus; i++)
+		if (strcmp(wanted->gpus[i].name, name) == 0)
+			return &wanted->gpus[i];
+	return NULL;
+}
+
+static struct wanted_class *class_of(struct wanted *wanted, const char *gpu, const char *flavor)
+{
+	struct wanted_gpu *found = find_gpu(wanted, gpu);
+	char name[WANTED_CLASS_MAX];
+
+	if (!found || mapping_class_name(flavor, name) < 0)
+		return NULL;
+	return class_in(found, name);
+}
+
+static bool is_sold(const struct state_vgpu *vgpu)
+{
+	return vgpu->has_contract && vgpu->by_fleet;
+}
+
+/* More demand than the GPU has, or a broken promise that no move of caps on this host can mend. */
+static bool is_overload(const struct state_alert *alert)
+{
+	if (strcmp(alert->name, "promise_broken") == 0)
+		return strcmp(alert->cause, "gpu_overcommitted") == 0 ||
+		       strcmp(alert->cause, "donors_at_floor") == 0;
+	return strcmp(alert->name, "severe_overload") == 0;
+}
+
+static bool is_overloaded(const struct host_state *state, const char *gpu)
+{
+	for (size_t i = 0; i < state->n_alerts; i++)
+		if (is_overload(&state->alerts[i]) && strcmp(state->alerts[i].gpu, gpu) == 0)
+			return true;
+	return false;
+}
+
+size_t mapping_want(const struct host_state *state, bool with_offers, struct wanted *ret_wanted)
+{
+	size_t lost = 0;
+
+	memset(ret_wanted, 0, sizeof(*ret_wanted));
+	for (size_t i = 0; i < state->n_gpus; i++) {
+		struct wanted_gpu *gpu = &ret_wanted->gpus[ret_wanted->n_gpus];
+
+		if (ret_wanted->n_gpus == WANTED_GPUS_MAX) {
+			lost++;
+			continue;
+		}
+		ret_wanted->n_gpus++;
+		memcpy(gpu->name, state->gpus[i].name, sizeof(gpu->name));
+		memcpy(gpu->policy, state->policy, sizeof(gpu->policy));
+		gpu->draining = !state->gpus[i].selling;
+		gpu->overloaded = is_overloaded(state, gpu->name);
+	}
+	for (size_t i = 0; i < state->n_vgpus; i++) {
+		const struct state_vgpu *vgpu = &state->vgpus[i];
+		struct wanted_class *class =
+			is_sold(vgpu) ? class_of(ret_wanted, vgpu->gpu, vgpu->flavor) : NULL;
+
+		if (class)
+			class->contracts++;
+		lost += is_sold(vgpu) && !class;
+	}
+	for (size_t i = 0; i < state->n_offers; i++) {
+		const struct state_offer *offer = &state->offers[i];
+		struct wanted_class *class =
+			offer->open ? class_of(ret_wanted, offer->gpu, offer->flavor) : NULL;
+
+		if (class)
+			class->offers += with_offers;
+		lost += offer->open && !class;
+	}
+	return lost;
+}
+
+bool mapping_offer_fits(const struct state_offer *offer, const char *class_name, const char *gpu)
+{
+	char name[WANTED_CLASS_MAX];
+
+	return offer->open && (gpu[0] == '\0' || strcmp(offer->gpu, gpu) == 0) &&
+	       mapping_class_name(offer->flavor, name) == 0 && strcmp(name, class_name) == 0;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* Maps the state of gover-d to what Placement should contain. Pure. */
+#ifndef GOVER_FLEET_MODEL_MAPPING_H
+#define GOVER_FLEET_MODEL_MAPPING_H
+
+#include "gover-fleet/model/host-state.h"
+#include "gover-fleet/model/wanted.h"
+
+/*
+ * Counts the contracts made by gover-fleet and the open offers of each GPU and flavour. Contracts
+ * of others are not counted, because no allocation of the cloud uses them. @with_offers: false if
+ * the offers may have expired, because gover-d did not answer for longer than the life of an offer.
+ * Returns the number of offers, contracts and GPUs that @ret_wanted could not take: too many GPUs
+ * or flavours, or a flavour with a name that is too long.
+ */
+size_t mapping_want(const struct host_state *state, bool with_offers, struct wanted *ret_wanted);
+
+/* Returns true if @offer is open and of this class on this GPU. @gpu "": on any GPU. */
+bool mapping_offer_fits(const struct state_offer *offer, const char *class_name, const char *gpu);
+
+/*
+ * Writes the class of a flavour: upper case, with '_' for each character that Placement does not
+ * allow. Returns -ENAMETOOLONG if the name of the flavour is too long, -EINVAL if it is empty.
+ */
+int mapping_class_name(const char *flavor, char ret_name[WANTED_CLASS_MAX]);
+
+#endif

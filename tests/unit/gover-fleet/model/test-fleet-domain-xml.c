@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/* The XML of domains: what a domain wants, and input that is not well-formed. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "gover-fleet/model/domain-xml.h"
+
+#define UUID	 "2d2c8ea3-2f5e-4e2c-a0b8-1f5b8f0a7c11"
+#define BEGIN	 "<domain type='qemu' id='3'><name>instance-1</name><uuid>" UUID "</uuid>"
+#define END	 "</domain>"
+#define NOVA	 "<nova:instance xmlns:nova=\"http://openstack.org/xmlns/libvirt/nova/1.1\">"
+#define SLOT(n)	 "<nova:extraSpec name=\"resources:CUSTOM_GOVER_SLOT_" n "\">1</nova:extraSpec>"
+#define SPECS(x) "<nova:flavor name=\"g.50\"><nova:extraSpecs>" x "</nova:extraSpecs></nova:flavor>"
+#define META(x)	 BEGIN "<metadata>" x "</metadata>" END
+
+static int parse(const char *xml, struct domain_wish *ret_wish, struct err *reterr)
+{
+	/* an exact copy, so that AddressSanitizer finds a read beyond the end */
+	size_t length = strlen(xml);
+	char *copy = malloc(length + 1);
+	int r;
+
+	assert_non_null(copy);
+	memcpy(copy, xml, length);
+	copy = realloc(copy, length ? length : 1);
+	r = domain_xml_parse(copy, length, ret_wish, reterr);
+	free(copy);
+	return r;
+}
+
+static void wishes_are_read(void **unused)
+{
+	static const struct {
+		const char *xml;
+		enum domain_wish_kind kind;
+		const char *slot, *gpu;
+	} rows[] = {
+		{BEGIN END, DOMAIN_WANTS_NOTHING, "", ""},
+		{META("<gover:vgpu xmlns:gover='urn:gover' flavor='small'/>"), DOMAIN_WANTS_SLOT,
+		 "CUSTOM_GOVER_SLOT_SMALL", ""},
+		{META("<gover:vgpu flavor=\"a&amp;b\" gpu='gpu1' xmlns:gover='urn:gover'/>"),
+		 DOMAIN_WANTS_SLOT, "CUSTOM_GOVER_SLOT_A_B", "gpu1"},
+		{META("<other:vgpu xmlns:other='urn:x' flavor='small'/>"), DOMAIN_WANTS_NOTHING, "",
+		 ""},
+		{META(NOVA "<nova:flavor name='m1'/></nova:instance>"), DOMAIN_OF_NOVA, "", ""},
+		{META(NOVA SPECS("") "</nova:instance>"), DOMAIN_WANTS_NOTHING, "", ""},
+		{META(NOVA SPECS(SLOT("50")) "</nova:instance>"), DOMAIN_WANTS_SLOT,
+		 "CUSTOM_GOVER_SLOT_50", ""},
+		{META(NOVA SPECS("<nova:extraSpec name='resources7:CUSTOM_GOVER_SLOT_X'> 1 "
+				 "</nova:extraSpec>") "</nova:instance>"),
+		 DOMAIN_WANTS_SLOT, "CUSTOM_GOVER_SLOT_X", ""},
+		{META(NOVA SPECS("<nova:extraSpec name='resources:CUSTOM_OTHER'>4</nova:extraSpec>"
+				 "<nova:extraSpec name='hw:x'>CUSTOM_GOVER_SLOT_1"
+				 "</nova:extraSpec>") "</nova:instance>"),
+		 DOMAIN_WANTS_NOTHING, "", ""},
+		{META(NOVA SPECS(SLOT("50") SLOT("50")) "</nova:instance>"), DOMAIN_WANTS_SLOT,
+		 "CUSTOM_GOVER_SLOT_50", ""},
+		{"<?xml version='1.0'?>\n<!-- a > b <c> -->\n<!DOCTYPE domain>\n" BEGIN
+		 "<!-- <metadata> --><description>a &lt; b</description>" END "\n",
+		 DOMAIN_WANTS_NOTHING, "", ""},
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct domain_wish wish;
+		struct err err = {""};
+
+		if (parse(rows[i].xml, &wish, &err) != 0)
+			fail_msg("row %zu: %s", i, err.msg);
+		assert_string_equal(wish.name, "instance-1");
+		assert_string_equal(wish.uuid, UUID);
+		if (wish.kind != rows[i].kind)
+			fail_msg("row %zu: kind %d", i, wish.kind);
+		assert_string_equal(wish.slot, rows[i].slot);
+		assert_string_equal(wish.gpu, rows[i].gpu);
+	}
+}
+
+static void labels_and_the_device_are_read(void **unused)
+{
+	static const char xml[] =
+		BEGIN "<metadata>" NOVA "<nova:name>web &quot;1&quot;</nova:name>"
+		      "<nova:owner><nova:user uuid='u'>admin</nova:user><nova:project uuid='p'>shop"
+		      "</nova:project></nova:owner>" SPECS(
+			      SLOT("50")) "</nova:instance></metadata>"
+					  "<devices><hostdev mode='subsystem' "
+					  "type='pci'><source><address domain='0x0000' "
+					  "uuid='no'/></source></hostdev><hostdev mode='subsystem' "
+					  "type='mdev' "
+					  "model='vfio-pci'><source><address "
+					  "uuid='6f3c2a10-0000-4000-8000-000000000001'/>"
+					  "</source></hostdev></devices>" END;
+	struct domain_wish wish;
+	struct err err = {""};
+
+	(void)unused;
+	assert_int_equal(parse(xml, &wish, &err), 0);
+	assert_string_equal(wish.instance, "web \"1\"");
+	assert_string_equal(wish.project, "shop");
+	assert_string_equal(wish.flavor, "g.50");
+	assert_string_equal(wish.device, "6f3c2a10-0000-4000-8000-000000000001");
+}
+
+static void wrong_xml_is_rejected(void **unused)
+{
+	static const char *const rows[] = {
+		"",
+		"text",
+		"<domain>",
+		BEGIN,
+		BEGIN "</domai>",
+		BEGIN END "<x/>",
+		BEGIN END "</domain>",
+		BEGIN "<a></b>" END,
+		BEGIN "<a" END,
+		BEGIN "<!-- " END,
+		BEGIN "<![CDATA[ ]]>" END,
+		BEGIN "< a/>" END,
+		"<domain><name>n</name></domain>",
+		"<domain><uuid>" UUID "</uuid></domain>",
+		"<domain><name>n</name><uuid>short</uuid></domain>",
+		"<domain><name>n</name><uuid>../c8ea3-2f5e-4e2c-a0b8-1f5b8f0a7c11</uuid></domain>",
+		"<domain><name>&nbsp;</name><uuid>" UUID "</uuid></domain>",
+		META("<gover:vgpu/>"),
+		META("<gover:vgpu flavor=''/>"),
+		META("<gover:vgpu flavor='a' gpu='../x'/>"),
+		META("<gover:vgpu flavor='a'/><gover:vgpu flavor='b'/>"),
+		META(NOVA SPECS(SLOT("1") SLOT("2")) "</nova:instance>"),
+		META(NOVA SPECS("<nova:extraSpec name='resources:CUSTOM_GOVER_SLOT_1'>2"
+				"</nova:extraSpec>") "</nova:instance>"),
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct domain_wish wish;
+		struct err err = {""};
+
+		if (parse(rows[i], &wish, &err) != -EINVAL || !err.msg[0])
+			fail_msg("row %zu is accepted: %s", i, rows[i]);
+	}
+}
+
+static void sizes_and_depth_are_limited(void **unused)
+{
+	size_t room = DOMAIN_XML_MAX + 1, used;
+	char *text = malloc(room + 1);
+	struct domain_wish wish;
+	struct err err = {""};
+
+	(void)unused;
+	assert_non_null(text);
+	memset(text, ' ', room);
+	text[room] = '\0';
+	memcpy(text, BEGIN END, strlen(BEGIN END));
+	assert_int_equal(domain_xml_parse(text, DOMAIN_XML_MAX, &wish, &err), 0);
+	assert_int_equal(domain_xml_parse(text, DOMAIN_XML_MAX + 1, &wish, &err), -E2BIG);
+	used = strlen(BEGIN);
+	for (int i = 0; i < 100; i++, used += 3)
+		memcpy(text + used, "<a>", 3);
+	assert_int_equal(domain_xml_parse(text, used, &wish, &err), -EINVAL);
+	free(text);
+}
+
+/* Each prefix of a valid document is rejected, and no byte after it is read. */
+static void each_prefix_is_rejected(void **unused)
+{
+	static const char xml[] = META(NOVA SPECS(SLOT("50")) "</nova:instance>");
+	char part[sizeof(xml)];
+
+	(void)unused;
+	for (size_t n = 0; n < strlen(xml); n++) {
+		struct domain_wish wish;
+		struct err err;
+
+		memcpy(part, xml, n);
+		part[n] = '\0';
+		if (parse(part, &wish, &err) != -EINVAL)
+			fail_msg("prefix of %zu bytes", n);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(wishes_are_read),
+		cmocka_unit_test(labels_and_the_device_are_read),
+		cmocka_unit_test(wrong_xml_is_rejected),
+		cmocka_unit_test(sizes_and_depth_are_limited),
+		cmocka_unit_test(each_prefix_is_rejected),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

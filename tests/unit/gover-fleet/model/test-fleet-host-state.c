@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/* The parser of gover-d's answers, with an answer of gover-d. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/json-text.h"
+#include "gover-fleet/model/host-state.h"
+
+#define UUID "11111111-2222-3333-4444-555555555555"
+
+/* Printed by gover-d 0.1.0; members that are not read are shortened. */
+static const char host_text[] =
+	"{\"version\":\"0.1.0\",\"time\":\"2026-11-27T04:07:28.439Z\",\"ready\":true,"
+	"\"gpus\":[{\"name\":\"gpu0\",\"backend\":\"sim\",\"mode\":\"act\",\"selling\":\"on\"},"
+	"{\"name\":\"gpu1\",\"backend\":\"sim\",\"mode\":\"act\",\"selling\":\"off\"}],"
+	"\"vgpus\":[{\"id\":\"a\",\"gpu\":\"gpu0\",\"vm\":\"vm-a\",\"cid\":null,"
+	"\"labels\":{\"fleet\":\"libvirt\",\"domain\":\"" UUID "\"},\"initial_cap_pct\":50,"
+	"\"flavor\":\"default\",\"created_at\":\"2026-11-27T04:07:24.291Z\",\"state\":\"active\","
+	"\"found\":false,\"cap_pct\":40,\"load_pct\":12.5,\"overloaded\":true,\"broken\":false},"
+	"{\"id\":\"b\",\"gpu\":\"gpu1\",\"vm\":null,\"labels\":{\"fleet\":\"other\","
+	"\"unverified\":\"yes\"},\"initial_cap_pct\":0,\"flavor\":\"default\","
+	"\"created_at\":null,\"state\":\"missing\",\"found\":true,\"cap_pct\":10,"
+	"\"load_pct\":null,\"overloaded\":false,\"broken\":true}],"
+	"\"alerts\":[{\"id\":3,\"name\":\"promise_broken\",\"severity\":\"critical\","
+	"\"gpu\":\"gpu0\",\"vgpu\":\"a\",\"vm\":\"vm-a\",\"cause\":\"donors_at_floor\"},"
+	"{\"id\":4,\"name\":\"history_failing\",\"severity\":\"warning\",\"gpu\":null,"
+	"\"vgpu\":null,\"cause\":null}],"
+	"\"offers\":[{\"id\":1,\"gpu\":\"gpu0\",\"state\":\"open\",\"initial_cap_pct\":50,"
+	"\"vgpu\":null,\"reason\":\"\"},{\"id\":2,\"gpu\":\"gpu1\",\"state\":\"probation\","
+	"\"flavor\":\"large\",\"held_by\":\"" UUID "\",\"vgpu\":\"b\"}]}";
+static const char policy_text[] =
+	"{\"name\":\"gover\",\"params\":{\"overload_pct\":95,\"flavor\":\"default\",\"ttl_s\":60}}";
+
+static json_t *json_of(const char *text)
+{
+	json_t *json = json_text_parse(text, strlen(text), 0, NULL);
+
+	assert_non_null(json);
+	return json;
+}
+
+static int parse(const char *host, const char *policy, struct host_state **ret_state,
+		 struct err *reterr)
+{
+	json_t *h = json_of(host), *p = json_of(policy);
+	int r = host_state_parse(h, p, ret_state, reterr);
+
+	json_decref(h);
+	json_decref(p);
+	return r;
+}
+
+static void an_answer_of_gover_d_is_read(void **unused)
+{
+	struct host_state *state = NULL;
+	const struct state_vgpu *a, *b;
+	struct err err = {""};
+
+	(void)unused;
+	assert_int_equal(parse(host_text, policy_text, &state, &err), 0);
+	assert_int_equal(state->time_ms, 1795752448439);
+	assert_string_equal(state->policy, "gover");
+	assert_int_equal(state->offer_ttl_s, 60);
+	assert_int_equal(state->n_gpus, 2);
+	assert_true(state->gpus[0].selling);
+	assert_false(state->gpus[1].selling);
+	a = host_state_find_vgpu(state, "a");
+	b = host_state_find_vgpu(state, "b");
+	assert_true(a->has_contract && a->by_fleet && !a->unverified && a->overloaded);
+	assert_true(a->load_valid && !a->missing && !a->broken && a->load_pct > 12);
+	assert_string_equal(a->domain, UUID);
+	assert_string_equal(a->vm, "vm-a");
+	assert_int_equal(a->cap_pct, 40);
+	assert_int_equal(a->initial_cap_pct, 50);
+	assert_int_equal(a->created_ms, 1795752444291);
+	assert_false(b->has_contract || b->by_fleet || b->load_valid || b->created_ms);
+	assert_true(b->unverified && b->missing && b->broken);
+	assert_null(host_state_find_vgpu(state, "c"));
+	host_state_unref(state);
+}
+
+static void alerts_and_offers_are_read(void **unused)
+{
+	struct host_state *state = NULL;
+	struct err err = {""};
+
+	(void)unused;
+	assert_int_equal(parse(host_text, policy_text, &state, &err), 0);
+	assert_int_equal(state->n_alerts, 2);
+	assert_string_equal(state->alerts[0].cause, "donors_at_floor");
+	assert_string_equal(state->alerts[0].vgpu, "a");
+	assert_string_equal(state->alerts[1].gpu, "");
+	assert_int_equal(state->n_offers, 2);
+	assert_true(state->offers[0].open);
+	assert_false(state->offers[1].open);
+	/* an older gover-d does not name the flavour */
+	assert_string_equal(state->offers[0].flavor, "default");
+	assert_string_equal(state->offers[1].flavor, "large");
+	assert_string_equal(state->offers[1].held_by, UUID);
+	host_state_unref(state);
+}
+
+static void a_wrong_answer_is_rejected_and_named(void **unused)
+{
+	static const struct {
+		const char *host, *policy, *named;
+	} rows[] = {
+		{"{}", policy_text, "gpus"},
+		{host_text, "{}", "name"},
+		{host_text, "{\"name\":\"gover\"}", "flavor"},
+		{host_text, "{\"name\":\"gover\",\"params\":{\"flavor\":\"x\"}}", "ttl_s"},
+		{host_text, "{\"name\":\"gover\",\"params\":{\"flavor\":\"x\",\"ttl_s\":-1}}",
+		 "ttl_s"},
+		{host_text, "{\"name\":7,\"params\":{\"flavor\":\"x\",\"ttl_s\":1}}", "name"},
+		{"{\"gpus\":[{\"name\":\"../x\"}],\"vgpus\":[],\"offers\":[],\"alerts\":[]}",
+		 policy_text, "name"},
+		{"{\"gpus\":[],\"vgpus\":[{\"id\":\"a\"}],\"offers\":[],\"alerts\":[]}",
+		 policy_text, "gpu"},
+		{"{\"gpus\":[],\"vgpus\":[],\"offers\":[{\"id\":\"1\"}],\"alerts\":[]}",
+		 policy_text, "id"},
+		{"{\"gpus\":[],\"vgpus\":{},\"offers\":[],\"alerts\":[]}", policy_text, "vgpus"},
+		{"{\"gpus\":[],\"vgpus\":[],\"offers\":[],\"alerts\":[{\"id\":1}]}", policy_text,
+		 "name"},
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct host_state *state = NULL;
+		struct err err = {""};
+
+		assert_int_equal(parse(rows[i].host, rows[i].policy, &state, &err), -EPROTO);
+		assert_null(state);
+		if (!strstr(err.msg, rows[i].named))
+			fail_msg("row %zu: '%s' does not name %s", i, err.msg, rows[i].named);
+	}
+}
+
+static void times_are_read_strictly(void **unused)
+{
+	static const char *const wrong[] = {
+		"",
+		"2026-11-27",
+		"2026-11-27T04:07:28Z",
+		"2026-11-27T04:07:28.439",
+		"2026-11-27T04:07:28.439Z ",
+		"2026-13-27T04:07:28.439Z",
+		"2026-11-27T24:07:28.439Z",
+		"1969-11-27T04:07:28.439Z",
+	};
+	int64_t ms = -7;
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
+		assert_int_equal(host_state_parse_time(wrong[i], &ms), -EINVAL);
+	assert_int_equal(ms, -7);
+	assert_int_equal(host_state_parse_time("1970-01-01T00:00:01.005Z", &ms), 0);
+	assert_int_equal(ms, 1005);
+}
+
+static void the_last_reference_frees_the_state(void **unused)
+{
+	struct host_state *state = NULL, *second;
+	struct err err = {""};
+
+	(void)unused;
+	assert_int_equal(parse(host_text, policy_text, &state, &err), 0);
+	second = host_state_ref(state);
+	assert_null(host_state_unref(state));
+	assert_string_equal(second->policy, "gover");
+	assert_null(host_state_unref(second)); /* AddressSanitizer finds a leak */
+	assert_null(host_state_unref(NULL));
+	assert_null(host_state_ref(NULL));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_answer_of_gover_d_is_read),
+		cmocka_unit_test(alerts_and_offers_are_read),
+		cmocka_unit_test(a_wrong_answer_is_rejected_and_named),
+		cmocka_unit_test(times_are_read_strictly),
+		cmocka_unit_test(the_last_reference_frees_the_state),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/* The mapping from the state of gover-d to classes and traits. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "gover-fleet/model/mapping.h"
+
+static struct state_gpu gpus[] = {{"gpu0", true}, {"gpu1", true}};
+
+#define SOLD(gpu_, flavor_)                                                                       \
+	{                                                                                         \
+		.id = "v", .gpu = gpu_, .flavor = flavor_, .has_contract = true, .by_fleet = true \
+	}
+#define OFFER(gpu_, flavor_)                                          \
+	{                                                             \
+		.id = 1, .gpu = gpu_, .flavor = flavor_, .open = true \
+	}
+
+static struct host_state state_of(struct state_vgpu *vgpus, size_t n_vgpus,
+				  struct state_offer *offers, size_t n_offers)
+{
+	return (struct host_state){
+		.policy = "gover",
+		.gpus = gpus,
+		.n_gpus = ARRAY_SIZE(gpus),
+		.vgpus = vgpus,
+		.n_vgpus = n_vgpus,
+		.offers = offers,
+		.n_offers = n_offers,
+	};
+}
+
+/* Writes "gpu0 CLASS=contracts+offers ...; gpu1 ..." */
+static const char *print(const struct wanted *wanted)
+{
+	static char text[2048];
+	size_t n = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; i < wanted->n_gpus; i++) {
+		const struct wanted_gpu *gpu = &wanted->gpus[i];
+
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s%s%s", i ? "; " : "",
+				      gpu->name, gpu->overloaded ? " overloaded" : "",
+				      gpu->draining ? " draining" : "");
+		for (size_t k = 0; k < gpu->n_classes; k++)
+			n += (size_t)snprintf(text + n, sizeof(text) - n, " %s=%d+%d",
+					      gpu->classes[k].name + strlen(WANTED_CLASS_PREFIX),
+					      gpu->classes[k].contracts, gpu->classes[k].offers);
+	}
+	return text;
+}
+
+static void contracts_and_offers_are_counted_by_gpu_and_flavour(void **unused)
+{
+	struct state_vgpu vgpus[] = {SOLD("gpu0", "small"), SOLD("gpu1", "big"),
+				     SOLD("gpu0", "small")};
+	struct state_offer offers[] = {OFFER("gpu0", "small"), OFFER("gpu0", "big"),
+				       OFFER("gpu1", "big"), OFFER("gpu1", "small")};
+	struct host_state state = state_of(vgpus, 3, offers, 4);
+	struct wanted wanted;
+
+	(void)unused;
+	offers[3].open = false; /* sold or ended */
+	assert_int_equal(mapping_want(&state, true, &wanted), 0);
+	assert_string_equal(print(&wanted), "gpu0 BIG=0+1 SMALL=2+1; gpu1 BIG=1+1");
+	assert_string_equal(wanted.gpus[0].policy, "gover");
+	assert_int_equal(mapping_want(&state, false, &wanted), 0);
+	assert_string_equal(print(&wanted), "gpu0 BIG=0+0 SMALL=2+0; gpu1 BIG=1+0");
+}
+
+static void vgpus_of_others_are_not_counted(void **unused)
+{
+	struct state_vgpu vgpus[] = {SOLD("gpu0", "small"), SOLD("gpu0", "small")};
+	struct host_state state = state_of(vgpus, 2, NULL, 0);
+	struct wanted wanted;
+
+	(void)unused;
+	vgpus[0].by_fleet = false;
+	vgpus[1].has_contract = false;
+	assert_int_equal(mapping_want(&state, true, &wanted), 0);
+	assert_string_equal(print(&wanted), "gpu0; gpu1");
+}
+
+static void the_order_of_the_lists_makes_no_difference(void **unused)
+{
+	struct state_vgpu vgpus[] = {SOLD("gpu1", "c"), SOLD("gpu0", "a"), SOLD("gpu1", "b")};
+	struct state_vgpu turned[] = {vgpus[2], vgpus[0], vgpus[1]};
+	struct host_state state = state_of(vgpus, 3, NULL, 0);
+	struct wanted one, other;
+
+	(void)unused;
+	(void)mapping_want(&state, true, &one);
+	state.vgpus = turned;
+	(void)mapping_want(&state, true, &other);
+	assert_true(wanted_equal(&one, &other));
+}
+
+static void overload_and_draining_become_traits(void **unused)
+{
+	static const struct {
+		struct state_alert alert;
+		bool overloaded;
+	} rows[] = {
+		{{.name = "severe_overload", .gpu = "gpu0"}, true},
+		{{.name = "promise_broken", .gpu = "gpu0", .cause = "gpu_overcommitted"}, true},
+		{{.name = "promise_broken", .gpu = "gpu0", .cause = "donors_at_floor"}, true},
+		{{.name = "promise_broken", .gpu = "gpu0", .cause = "held"}, false},
+		{{.name = "promise_broken", .gpu = "gpu0"}, false},
+		{{.name = "telemetry_stale", .gpu = "gpu0"}, false},
+	};
+	struct host_state state = state_of(NULL, 0, NULL, 0);
+	struct wanted wanted;
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct state_alert alert = rows[i].alert;
+
+		state.alerts = &alert;
+		state.n_alerts = 1;
+		(void)mapping_want(&state, true, &wanted);
+		if (wanted.gpus[0].overloaded != rows[i].overloaded || wanted.gpus[1].overloaded)
+			fail_msg("row %zu", i);
+	}
+	gpus[1].selling = false;
+	(void)mapping_want(&state, true, &wanted);
+	gpus[1].selling = true;
+	assert_false(wanted.gpus[0].draining);
+	assert_true(wanted.gpus[1].draining);
+}
+
+static void what_does_not_fit_is_counted(void **unused)
+{
+	struct state_gpu many[WANTED_GPUS_MAX + 2] = {0};
+	struct state_vgpu vgpus[WANTED_CLASSES_MAX + 3] = {0};
+	struct host_state state = state_of(vgpus, WANTED_CLASSES_MAX + 2, NULL, 0);
+	struct wanted wanted;
+
+	(void)unused;
+	for (int i = 0; i < WANTED_GPUS_MAX + 2; i++)
+		snprintf(many[i].name, sizeof(many[i].name), "g%02d", i);
+	for (int i = 0; i < WANTED_CLASSES_MAX + 2; i++) {
+		vgpus[i] = (struct state_vgpu)SOLD("g00", "");
+		snprintf(vgpus[i].flavor, sizeof(vgpus[i].flavor), "f%02d", i);
+	}
+	state.gpus = many;
+	state.n_gpus = ARRAY_SIZE(many);
+	assert_int_equal(mapping_want(&state, true, &wanted), 2 + 2);
+	assert_int_equal(wanted.n_gpus, WANTED_GPUS_MAX);
+	assert_int_equal(wanted.gpus[0].n_classes, WANTED_CLASSES_MAX);
+}
+
+static void class_names_have_the_characters_of_placement(void **unused)
+{
+	char name[WANTED_CLASS_MAX] = "x", longest[WANTED_CLASS_MAX] = "";
+
+	(void)unused;
+	assert_int_equal(mapping_class_name("gpu-50.b_Z9", name), 0);
+	assert_string_equal(name, "CUSTOM_GOVER_SLOT_GPU_50_B_Z9");
+	assert_int_equal(mapping_class_name("", name), -EINVAL);
+	memset(longest, 'a', WANTED_CLASS_MAX - strlen(WANTED_CLASS_PREFIX));
+	assert_int_equal(mapping_class_name(longest, name), -ENAMETOOLONG);
+	longest[WANTED_CLASS_MAX - strlen(WANTED_CLASS_PREFIX) - 1] = '\0';
+	assert_int_equal(mapping_class_name(longest, name), 0);
+	assert_int_equal(strlen(name), WANTED_CLASS_MAX - 1);
+}
+
+static void an_offer_fits_its_class_and_gpu(void **unused)
+{
+	struct state_offer offer = OFFER("gpu0", "small");
+
+	(void)unused;
+	assert_true(mapping_offer_fits(&offer, "CUSTOM_GOVER_SLOT_SMALL", ""));
+	assert_true(mapping_offer_fits(&offer, "CUSTOM_GOVER_SLOT_SMALL", "gpu0"));
+	assert_false(mapping_offer_fits(&offer, "CUSTOM_GOVER_SLOT_SMALL", "gpu1"));
+	assert_false(mapping_offer_fits(&offer, "CUSTOM_GOVER_SLOT_BIG", ""));
+	offer.open = false;
+	assert_false(mapping_offer_fits(&offer, "CUSTOM_GOVER_SLOT_SMALL", ""));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(contracts_and_offers_are_counted_by_gpu_and_flavour),
+		cmocka_unit_test(vgpus_of_others_are_not_counted),
+		cmocka_unit_test(the_order_of_the_lists_makes_no_difference),
+		cmocka_unit_test(overload_and_draining_become_traits),
+		cmocka_unit_test(what_does_not_fit_is_counted),
+		cmocka_unit_test(class_names_have_the_characters_of_placement),
+		cmocka_unit_test(an_offer_fits_its_class_and_gpu),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
