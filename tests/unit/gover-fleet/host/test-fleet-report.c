@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* The body of PUT /v1/fleet. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/json-text.h"
+#include "gover-fleet/host/fleet-report.h"
+
+static void check(const struct report *report, const char *wanted)
+{
+	json_t *json = fleet_report_encode(report);
+	char *text = json_text_print(json, JSON_COMPACT);
+
+	assert_non_null(text);
+	assert_string_equal(text, wanted);
+	free(text);
+	json_decref(json);
+}
+
+static void all_members_are_sent(void **state)
+{
+	const struct report full = {
+		.cloud = REPORT_UNREACHABLE,
+		.address = "http://k",
+		.problem = "timeout",
+		.unverified = 2,
+		.leaks = {{"gpu0", WANTED_CLASS_PREFIX "50", 3, 2}, {"gpu1", "OTHER", 1, 0}},
+		.n_leaks = 2,
+		.migrations_requested = 4,
+		.migrations_completed = 3,
+		.migrations_failed = 1,
+	};
+
+	(void)state;
+	check(&(struct report){.cloud = REPORT_WITHDRAWN},
+	      "{\"state\":\"withdrawn\",\"cloud\":\"none\",\"problem\":null,\"unverified\":0,"
+	      "\"leaks\":[],\"migrations\":{\"requested\":0,\"completed\":0,\"failed\":0},"
+	      "\"ttl_s\":150}");
+	check(&full,
+	      "{\"state\":\"unreachable\",\"cloud\":\"http://k\",\"problem\":\"timeout\","
+	      "\"unverified\":2,\"leaks\":[{\"gpu\":\"gpu0\",\"flavor\":\"50\",\"used\":3,"
+	      "\"sold\":2},{\"gpu\":\"gpu1\",\"flavor\":\"OTHER\",\"used\":1,\"sold\":0}],"
+	      "\"migrations\":{\"requested\":4,\"completed\":3,\"failed\":1},\"ttl_s\":150}");
+}
+
+static void states_have_the_names_of_the_route(void **state)
+{
+	(void)state;
+	assert_string_equal(fleet_report_cloud_name(REPORT_WAITING), "waiting");
+	assert_string_equal(fleet_report_cloud_name(REPORT_PUBLISHED), "published");
+	assert_string_equal(fleet_report_cloud_name(REPORT_UNREACHABLE), "unreachable");
+	assert_string_equal(fleet_report_cloud_name(REPORT_WITHDRAWN), "withdrawn");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_members_are_sent),
+		cmocka_unit_test(states_have_the_names_of_the_route),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
