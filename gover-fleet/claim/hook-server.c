@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/* Requests wait in the backlog of the socket; the hook's own deadline bounds their wait. */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/thread.h"
+#include "base/unix-listener.h"
+#include "gover-fleet/claim/exchange.h"
+#include "gover-fleet/claim/hook-server.h"
+#include "gover-fleet/model/fleet-log.h"
+
+#define BACKLOG 64
+/* part of hook_timeout_s that a claim may take, so that its answer arrives in time */
+#define CLAIM_SHARE_PCT 80
+
+struct hook_server {
+	const struct fleet_config *config;
+	struct claimer *claimer;
+	void (*changed)(void *userdata);
+	void *userdata;
+	int fd, stop_fd;
+	struct unix_listener listener;
+	pthread_t thread;
+	bool started;
+	atomic_uint requests, claimed, refused, failed;
+};
+
+static bool may_ask(int fd)
+{
+	struct ucred peer;
+	socklen_t length = sizeof(peer);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
+	       (peer.uid == 0 || peer.uid == geteuid());
+}
+
+/* The hook closes the connection at its deadline: libvirt has then decided without an answer. */
+static bool has_left(int fd)
+{
+	char byte;
+
+	return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+struct verdict {
+	bool allow;
+	char text[EXCHANGE_TEXT_MAX];
+};
+
+static void fail(struct hook_server *server, const char *domain, const char *why,
+		 struct verdict *verdict)
+{
+	verdict->allow = fleet_config_fails_open(server->config);
+	snprintf(verdict->text, sizeof(verdict->text), "%.480s", why);
+	atomic_fetch_add(&server->failed, 1);
+	fleet_log_warning("domain %s: %s; %s", domain, why,
+			  verdict->allow ? "it starts, and is claimed later (on_failure = open)"
+					 : "it does not start (on_failure = closed)");
+}
+
+static void judge_claim(struct hook_server *server, const char *domain, const struct claim *claim,
+			const char *why, struct verdict *verdict)
+{
+	verdict->allow = claim->result != CLAIM_NO_OFFER;
+	switch (claim->result) {
+	case CLAIM_NOT_OURS:
+		break;
+	case CLAIM_MADE:
+		atomic_fetch_add(&server->claimed, 1);
+		fleet_log_notice("domain %s: vGPU %s was sold%s", domain, claim->vgpu,
+				 claim->unverified ? ", unverified" : "");
+		break;
+	case CLAIM_EXISTED:
+		fleet_log_info("domain %s: vGPU %s has a contract", domain, claim->vgpu);
+		break;
+	case CLAIM_NO_OFFER:
+		atomic_fetch_add(&server->refused, 1);
+		snprintf(verdict->text, sizeof(verdict->text), "%.480s", why);
+		fleet_log_warning("domain %s: refused: %s", domain, why);
+		break;
+	}
+}
+
+static void decide(struct hook_server *server, const struct exchange_request *request,
+		   uint64_t until_ns, struct verdict *verdict)
+{
+	struct domain_wish wish;
+	struct claim claim;
+	struct err err = {""};
+	int r = domain_xml_parse(request->xml, request->xml_length, &wish, &err);
+
+	if (r == 0)
+		r = claim_make(server->claimer, &wish, until_ns, &claim, &err);
+	if (r < 0)
+		fail(server, request->domain, err.msg, verdict);
+	else
+		judge_claim(server, request->domain, &claim, err.msg, verdict);
+}
+
+static int answer(struct hook_server *server, int fd, struct exchange_request *request)
+{
+	uint64_t time_ns = (uint64_t)server->config->hook_timeout_s * NS_PER_S;
+	uint64_t until_ns = clock_now().mono_ns + time_ns * CLAIM_SHARE_PCT / 100;
+	CLEANUP_FREE char *line = NULL, *text = NULL;
+	struct verdict verdict = {.allow = true};
+	struct err err = {""};
+	int r = exchange_read_line(fd, server->stop_fd, until_ns, &line);
+
+	if (r == 0)
+		r = exchange_parse_request(line, request, &err);
+	if (r < 0)
+		return err_fail(&err, -r, "%s", strerror(-r));
+	if (has_left(fd))
+		return -EPIPE;
+	if (strcmp(request->operation, "prepare") == 0)
+		decide(server, request, until_ns, &verdict);
+	text = exchange_print_answer(verdict.allow, verdict.text);
+	atomic_fetch_add(&server->requests, 1);
+	return text ? exchange_write(fd, server->stop_fd, until_ns + time_ns, text, strlen(text))
+		    : -ENOMEM;
+}
+
+static void serve(struct hook_server *server)
+{
+	struct exchange_request request = {0};
+	CLEANUP_CLOSE int fd = accept4(server->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int r;
+
+	if (fd < 0)
+		return;
+	r = may_ask(fd) ? answer(server, fd, &request) : -EPERM;
+	if (r < 0 && r != -ECANCELED)
+		fleet_log_warning("request of the hook: %s", strerror(-r));
+	exchange_request_fini(&request);
+	server->changed(server->userdata);
+}
+
+static void *run_server(void *userdata)
+{
+	struct hook_server *server = userdata;
+	int r;
+
+	while ((r = exchange_wait(server->fd, POLLIN, server->stop_fd, UINT64_MAX)) != -ECANCELED)
+		if (r == 0)
+			serve(server);
+	return NULL;
+}
+
+/* --- life --- */
+
+static int open_sockets(struct hook_server *server, struct err *reterr)
+{
+	server->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (server->stop_fd < 0)
+		return err_fail(reterr, errno, "eventfd: %s", strerror(errno));
+	server->fd = unix_listener_open(server->config->hook_socket, SOCK_STREAM, 0600, BACKLOG,
+					&server->listener, reterr);
+	return server->fd < 0 ? server->fd : 0;
+}
+
+int hook_server_new(const struct fleet_config *config, struct claimer *claimer,
+		    void (*changed)(void *userdata), void *userdata,
+		    struct hook_server **ret_server, struct err *reterr)
+{
+	struct hook_server *server = calloc(1, sizeof(*server));
+	int r;
+
+	if (!server) {
+		claimer_free(claimer);
+		return err_fail(reterr, ENOMEM, "out of memory");
+	}
+	server->config = config;
+	server->claimer = claimer;
+	server->changed = changed;
+	server->userdata = userdata;
+	server->fd = server->stop_fd = -1;
+	r = open_sockets(server, reterr);
+	if (r == 0) {
+		r = thread_start(&server->thread, run_server, server, "fleet-claim");
+		server->started = r >= 0;
+		if (r < 0)
+			(void)err_fail(reterr, -r, "thread: %s", strerror(-r));
+	}
+	if (r < 0) {
+		hook_server_free(server);
+		return r;
+	}
+	*ret_server = server;
+	return 0;
+}
+
+struct hook_server *hook_server_free(struct hook_server *server)
+{
+	const uint64_t one = 1;
+
+	if (!server)
+		return NULL;
+	if (server->started) {
+		(void)!write(server->stop_fd, &one, sizeof(one));
+		(void)pthread_join(server->thread, NULL);
+	}
+	unix_listener_remove(&server->listener);
+	if (server->fd >= 0)
+		(void)close(server->fd);
+	if (server->stop_fd >= 0)
+		(void)close(server->stop_fd);
+	claimer_free(server->claimer);
+	free(server);
+	return NULL;
+}
+
+void hook_server_count(struct hook_server *server, struct hook_server_counts *ret_counts)
+{
+	*ret_counts = (struct hook_server_counts){
+		.requests = atomic_load(&server->requests),
+		.claimed = atomic_load(&server->claimed),
+		.refused = atomic_load(&server->refused),
+		.failed = atomic_load(&server->failed),
+	};
+}

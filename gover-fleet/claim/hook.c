@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* Only the operation "prepare" asks: it is the last moment at which libvirt can refuse a start. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "gover-fleet/claim/exchange.h"
+#include "gover-fleet/claim/hook.h"
+#include "gover-fleet/model/domain-xml.h"
+
+enum { START = 0, REFUSE = 1 };
+
+static void start_after_alarm(int signal_number)
+{
+	(void)signal_number;
+	_exit(START);
+}
+
+static void refuse_after_alarm(int signal_number)
+{
+	static const char text[] = "gover-fleet: no answer in time\n";
+
+	(void)signal_number;
+	(void)!write(STDERR_FILENO, text, sizeof(text) - 1);
+	_exit(REFUSE);
+}
+
+/* The last defence: the deadlines below end the hook earlier, unless a system call hangs. */
+static void set_alarm(const struct fleet_config *config)
+{
+	(void)signal(SIGALRM,
+		     fleet_config_fails_open(config) ? start_after_alarm : refuse_after_alarm);
+	(void)alarm((unsigned int)config->hook_timeout_s + 1);
+}
+
+/* Returns 0, -E2BIG, -ETIMEDOUT or another negative errno. */
+static int read_stdin(char *text, size_t size, uint64_t until_ns, size_t *ret_length)
+{
+	size_t used = 0;
+
+	for (;;) {
+		int r = exchange_wait(STDIN_FILENO, POLLIN, -1, until_ns);
+		ssize_t n;
+
+		if (r < 0)
+			return r;
+		n = read(STDIN_FILENO, text + used, size - used);
+		if (n < 0 && errno != EAGAIN && errno != EINTR)
+			return -errno;
+		if (n == 0)
+			break;
+		used += n > 0 ? (size_t)n : 0;
+		if (used == size)
+			return -E2BIG;
+	}
+	*ret_length = used;
+	return 0;
+}
+
+static int ask(const struct fleet_config *config, const char *domain, const char *uuid,
+	       const char *xml, size_t length, uint64_t until_ns, bool *ret_allow,
+	       char ret_text[EXCHANGE_TEXT_MAX], struct err *reterr)
+{
+	CLEANUP_FREE char *line = exchange_print_request("prepare", domain, uuid, xml, length);
+	CLEANUP_FREE char *answer = NULL;
+	CLEANUP_CLOSE int fd = -1;
+	int r;
+
+	if (!line)
+		return err_fail(reterr, EINVAL, "request cannot be encoded");
+	fd = exchange_connect(config->hook_socket, until_ns);
+	r = fd < 0 ? fd : exchange_write(fd, -1, until_ns, line, strlen(line));
+	if (r == 0)
+		r = exchange_read_line(fd, -1, until_ns, &answer);
+	if (r < 0)
+		return err_fail(reterr, -r, "no answer from gover-fleet at %s: %s",
+				config->hook_socket, strerror(-r));
+	return exchange_parse_answer(answer, ret_allow, ret_text, reterr);
+}
+
+/* Nothing but the XML is known if gover-fleet does not answer. */
+static int fail(const struct fleet_config *config, const char *why)
+{
+	bool is_open = fleet_config_fails_open(config);
+
+	fprintf(stderr, "gover-fleet: %s%s\n", why,
+		is_open ? "; the domain starts (on_failure = open)" : " (on_failure = closed)");
+	return is_open ? START : REFUSE;
+}
+
+int hook_run(const struct fleet_config *config, const char *domain, const char *operation)
+{
+	uint64_t until_ns = clock_now().mono_ns + (uint64_t)config->hook_timeout_s * NS_PER_S;
+	CLEANUP_FREE char *xml = NULL;
+	char text[EXCHANGE_TEXT_MAX] = "";
+	struct domain_wish wish;
+	struct err err = {""};
+	bool allow = false;
+	size_t length = 0;
+	int r;
+
+	if (strcmp(operation, "prepare") != 0)
+		return START;
+	set_alarm(config);
+	xml = malloc(DOMAIN_XML_MAX + 1);
+	r = xml ? read_stdin(xml, DOMAIN_XML_MAX + 1, until_ns, &length) : -ENOMEM;
+	if (r < 0)
+		(void)err_fail(&err, 0, "domain XML: cannot be read: %s", strerror(-r));
+	if (r == 0)
+		r = domain_xml_parse(xml, length, &wish, &err);
+	if (r < 0)
+		return fail(config, err.msg);
+	if (wish.kind == DOMAIN_WANTS_NOTHING ||
+	    (wish.kind == DOMAIN_OF_NOVA && !fleet_config_has_cloud(config)))
+		return START;
+	r = ask(config, domain, wish.uuid, xml, length, until_ns, &allow, text, &err);
+	if (r < 0)
+		return fail(config, err.msg);
+	if (!allow)
+		fprintf(stderr, "gover-fleet: %s\n", text);
+	return allow ? START : REFUSE;
+}
