@@ -35,7 +35,7 @@ folders  := base client policy policy/qos policy/baseline policy/promise sched c
             compute/server gover-d $(addprefix gover-d/,util model config diagnosis alert store core api auth http) \
             gover-ctl $(addprefix gover-ctl/,verb top doctor simulate support) \
             gover-fleet $(addprefix gover-fleet/,model config cloud host claim migrate)
-mains    := compute/server/main.c gover-d/main.c gover-ctl/verb/main.c sim/host/main.c
+mains    := compute/server/main.c gover-d/main.c gover-ctl/verb/main.c gover-fleet/main.c sim/host/main.c
 # Defines recv(): linked by name, because an archive would add it to every program that calls recv().
 receive  := gover-d/http/receive.c
 # The OpenCL programs need the loader and its headers (ocl-icd-opencl-dev, opencl-headers).
@@ -58,7 +58,8 @@ layer    := $(shell pkg-config --exists vulkan && echo $B/libgover-fps-layer.so)
 double   := $(if $(opencl),$B/libgover-double.so)
 kernels  := $(if $(opencl),$B/gover-kernels)
 cl_layer := $(if $(opencl),$B/libgover-cl.so)
-programs := $B/gover-d $B/gover-arbiter $B/gover-ctl $B/gover-sim $B/libgover-fps.so $(layer) $(cl_layer) $(double) $B/gover-terrain $(kernels)
+fleet    := $(if $(libvirt),$B/gover-fleet)
+programs := $B/gover-d $B/gover-arbiter $B/gover-ctl $B/gover-sim $(fleet) $B/libgover-fps.so $(layer) $(cl_layer) $(double) $B/gover-terrain $(kernels)
 units    := $(patsubst %.c,$B/tests/%,$(notdir $(unit_sources)))
 helpers  := $(patsubst tests/helper/%.c,$B/tests/%,$(wildcard tests/helper/*.c))
 evals    := $(patsubst bench/eval/%.c,$B/eval/%,$(filter-out %/mixes-print.c %/pool.c,$(wildcard bench/eval/*.c)))
@@ -79,6 +80,7 @@ all: $(programs) $(libs32)  ## build everything (default)
 	$(if $(m32),,@echo "  SKIP  32-bit libraries: $(CC) -m32 links nothing here (gcc-multilib)")
 	$(if $(cl_layer),,@echo "  SKIP  libgover-cl.so: no OpenCL headers (ocl-icd-opencl-dev)")
 	$(if $(layer),,@echo "  SKIP  libgover-fps-layer.so: no Vulkan headers (libvulkan-dev)")
+	$(if $(fleet),,@echo "  SKIP  gover-fleet: no libvirt headers (libvirt-dev)")
 	$(if $(double),,@echo "  SKIP  libgover-double.so: no OpenCL headers (ocl-icd-opencl-dev)")
 	$(if $(opencl),,@echo "  SKIP  gover-kernels: no OpenCL headers (ocl-icd-opencl-dev)")
 
@@ -92,6 +94,10 @@ $B/gover-ctl: libs += $(ctl_libs)
 $B/gover-d $B/gover-ctl:
 	@echo "  LD    $@"
 	@$(CC) -pie $(ldflags) $(LDFLAGS) -o $@ $^ $(libs)
+
+$B/gover-fleet: $B/obj/gover-fleet/main.o $B/libgover.a
+	@echo "  LD    $@"
+	@$(CC) -pie $(ldflags) $(LDFLAGS) -o $@ $^ $(shell pkg-config --libs libcurl jansson libsystemd libvirt) -pthread
 
 $B/gover-arbiter: $B/obj/compute/server/main.o $B/libgover.a
 	@echo "  LD    $@"

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The main thread only handles signals and the watchdog. Each other thread has one task and waits
+ * for one peer, so that a peer that does not answer delays no other.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <curl/curl.h>
+#include <systemd/sd-daemon.h>
+#include <systemd/sd-event.h>
+#include <unistd.h>
+
+#include "gover-fleet/daemon.h"
+#include "gover-fleet/model/fleet-log.h"
+#include "gover-fleet/model/mapping.h"
+#include "gover-fleet/publish.h"
+
+#define WITHDRAW_LIMIT_MS 3000L
+
+struct fleet {
+	const struct fleet_config *config;
+	sd_event *event;
+	struct bell publish_bell, keeper_bell;
+	struct link *hook_link, *keeper_link;
+	struct follower *follower;
+	struct domains *domains;
+	struct keeper *keeper;
+	struct hook_server *server;
+	struct publish *publish;
+};
+
+/* --- signals --- */
+
+static int on_reload(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
+{
+	(void)source, (void)info, (void)userdata;
+	fleet_log_notice("SIGHUP is ignored: the configuration is read at the start only (run "
+			 "`systemctl restart gover-fleet`)");
+	return 0;
+}
+
+static int make_loop(struct fleet *fleet)
+{
+	sigset_t signals;
+	int r;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGHUP);
+	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR)
+		return -errno;
+	r = -pthread_sigmask(SIG_BLOCK, &signals, NULL);
+	if (r >= 0)
+		r = sd_event_new(&fleet->event);
+	if (r >= 0)
+		r = sd_event_add_signal(fleet->event, NULL, SIGTERM, NULL, NULL);
+	if (r >= 0)
+		r = sd_event_add_signal(fleet->event, NULL, SIGINT, NULL, NULL);
+	if (r >= 0)
+		r = sd_event_add_signal(fleet->event, NULL, SIGHUP, on_reload, NULL);
+	if (r >= 0)
+		r = sd_event_set_watchdog(fleet->event, 1);
+	return r;
+}
+
+/* --- threads --- */
+
+static void on_change(void *userdata)
+{
+	struct fleet *fleet = userdata;
+
+	bell_ring(&fleet->publish_bell);
+	bell_ring(&fleet->keeper_bell);
+}
+
+static void on_count(void *userdata)
+{
+	struct fleet *fleet = userdata;
+
+	bell_ring(&fleet->publish_bell);
+}
+
+/* Makes a claimer with a connection to the cloud of its own. */
+static int make_claimer(struct fleet *fleet, struct link **link, struct claimer **ret_claimer,
+			struct err *reterr)
+{
+	struct claim_source source;
+	int r = link_new(fleet->config, link, reterr);
+
+	if (r < 0)
+		return r;
+	source = link_source(*link);
+	return claimer_new(fleet->config->gover_socket, &source, ret_claimer, reterr);
+}
+
+static int start_keeper(struct fleet *fleet, struct err *reterr)
+{
+	/* A hook that was not answered in time has ended after this time. */
+	int grace_s = 2 * fleet->config->hook_timeout_s;
+	struct claimer *claimer;
+	int r = make_claimer(fleet, &fleet->keeper_link, &claimer, reterr);
+
+	if (r < 0)
+		return r;
+	r = domains_new(fleet->config->uri, on_change, fleet, &fleet->domains, reterr);
+	if (r < 0) {
+		claimer_free(claimer);
+		return r;
+	}
+	return keeper_new(fleet->domains, fleet->follower, claimer, &fleet->keeper_bell, grace_s,
+			  on_count, fleet, &fleet->keeper, reterr);
+}
+
+static int start_server(struct fleet *fleet, struct err *reterr)
+{
+	struct claimer *claimer;
+	int r = make_claimer(fleet, &fleet->hook_link, &claimer, reterr);
+
+	return r < 0 ? r
+		     : hook_server_new(fleet->config, claimer, on_count, fleet, &fleet->server,
+				       reterr);
+}
+
+static int start(struct fleet *fleet, struct err *reterr)
+{
+	struct publish_parts parts = {.config = fleet->config, .bell = &fleet->publish_bell};
+	struct link *link;
+	int r = start_server(fleet, reterr);
+
+	if (r == 0)
+		r = follower_new(fleet->config->gover_socket, on_change, fleet, &fleet->follower,
+				 reterr);
+	if (r == 0 && fleet->config->uri[0])
+		r = start_keeper(fleet, reterr);
+	if (r == 0)
+		r = link_new(fleet->config, &link, reterr);
+	if (r < 0)
+		return r;
+	parts.follower = fleet->follower;
+	parts.domains = fleet->domains;
+	parts.keeper = fleet->keeper;
+	parts.server = fleet->server;
+	return publish_new(&parts, link, &fleet->publish, reterr);
+}
+
+static void stop(struct fleet *fleet)
+{
+	publish_free(fleet->publish);
+	hook_server_free(fleet->server);
+	keeper_free(fleet->keeper);
+	follower_free(fleet->follower);
+	if (!domains_free(fleet->domains)) {
+		fleet_log_warning("libvirt does not return: ending without it");
+		_exit(0);
+	}
+	link_free(fleet->keeper_link);
+	link_free(fleet->hook_link);
+	bell_fini(&fleet->publish_bell);
+	bell_fini(&fleet->keeper_bell);
+	sd_event_unref(fleet->event);
+}
+
+int fleet_daemon_run(const struct fleet_config *config, struct err *reterr)
+{
+	struct fleet fleet = {.config = config};
+	int r;
+
+	if (curl_global_init(CURL_GLOBAL_DEFAULT) != 0)
+		return err_fail(reterr, ENOMEM, "libcurl: initialisation failed");
+	bell_init(&fleet.publish_bell);
+	bell_init(&fleet.keeper_bell);
+	r = make_loop(&fleet);
+	if (r < 0)
+		(void)err_fail(reterr, -r, "event loop: %s", strerror(-r));
+	else
+		r = start(&fleet, reterr);
+	if (r == 0) {
+		(void)sd_notifyf(0, "READY=1\nSTATUS=cloud %s", config->cloud.kind);
+		fleet_log_notice("ready on %s, cloud %s", config->hook_socket, config->cloud.kind);
+		r = sd_event_loop(fleet.event);
+		if (r < 0)
+			(void)err_fail(reterr, -r, "event loop: %s", strerror(-r));
+		(void)sd_notify(0, "STOPPING=1");
+		fleet_log_notice("stopping; the contracts stay");
+	}
+	stop(&fleet);
+	return r;
+}
+
+/* --- withdrawal --- */
+
+static void report_withdrawal(struct client *client)
+{
+	const struct report report = {.cloud = REPORT_WITHDRAWN};
+	struct err err;
+
+	(void)fleet_report_send(client, &report, &err);
+}
+
+/* Publishes the contracts without offers, if gover-d answers. */
+static int withdraw(struct link *link, struct client *client, struct err *reterr)
+{
+	struct report report = {.problem = ""};
+	struct host_state *state = NULL;
+	struct wanted wanted;
+
+	if (follower_read(client, &state, reterr) < 0)
+		return link_withdraw(link, reterr);
+	(void)mapping_want(state, false, &wanted);
+	host_state_unref(state);
+	(void)link_publish(link, &wanted, &report);
+	return report.cloud == REPORT_UNREACHABLE ? err_fail(reterr, EIO, "%s", report.problem) : 0;
+}
+
+int fleet_daemon_withdraw(const struct fleet_config *config, struct err *reterr)
+{
+	struct client *client = NULL;
+	struct link *link = NULL;
+	int r = client_new(config->gover_socket, NULL, &client, reterr);
+
+	if (r < 0)
+		return r;
+	client_set_timeout(client, WITHDRAW_LIMIT_MS);
+	r = link_new(config, &link, reterr);
+	if (r == 0 && link)
+		r = withdraw(link, client, reterr);
+	if (r == 0)
+		report_withdrawal(client);
+	link_free(link);
+	client_free(client);
+	return r;
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/* The thread decides by the newest state only, so that a missed change loses nothing. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/thread.h"
+#include "gover-fleet/model/fleet-log.h"
+#include "gover-fleet/model/mapping.h"
+#include "gover-fleet/publish.h"
+#include "gover-fleet/status.h"
+
+#define REPORT_EVERY_NS (50 * NS_PER_S)
+#define REPORT_LIMIT_MS 2000L
+#define EVERY_S		60
+
+struct publish {
+	struct publish_parts parts;
+	struct link *link;
+	struct client *client; /* for reports */
+	pthread_t thread;
+	bool started;
+	struct report sent; /* the last report that gover-d has */
+	uint64_t sent_ns;   /* 0: gover-d has none */
+	enum report_cloud logged;
+	char *status; /* see status_write() */
+	int status_result;
+	bool no_route; /* this gover-d has no PUT /v1/fleet */
+	size_t lost;   /* see mapping_want() */
+};
+
+/* --- the cloud --- */
+
+static bool offers_live(const struct follower_view *view, uint64_t now_ns)
+{
+	uint64_t life_ns = (uint64_t)view->state->offer_ttl_s * NS_PER_S;
+
+	return view->connected || now_ns - view->read_ns <= life_ns;
+}
+
+static void log_cloud(struct publish *p, const struct report *report)
+{
+	if (report->cloud == p->logged)
+		return;
+	p->logged = report->cloud;
+	if (report->cloud == REPORT_PUBLISHED)
+		fleet_log_notice("cloud: the offers and contracts of this host are published");
+	else if (report->cloud == REPORT_UNREACHABLE || report->cloud == REPORT_WAITING)
+		fleet_log_warning("cloud: %s", report->problem);
+}
+
+/* Returns the seconds until the next attempt. */
+static int publish_wanted(struct publish *p, const struct follower_view *view,
+			  struct wanted *wanted, struct report *report)
+{
+	uint64_t now_ns = clock_now().mono_ns;
+	int again_s;
+	size_t lost;
+
+	if (!view->state) {
+		report->cloud = REPORT_WAITING;
+		strcpy(report->problem, "gover-d has not answered yet");
+		return EVERY_S;
+	}
+	lost = mapping_want(view->state, offers_live(view, now_ns), wanted);
+	if (lost && lost != p->lost)
+		fleet_log_warning("%zu offers, contracts or GPUs cannot be published: too many, or "
+				  "the name of a flavour is too long",
+				  lost);
+	p->lost = lost;
+	again_s = link_publish(p->link, wanted, report);
+	log_cloud(p, report);
+	/* The offers expire although no event says so. */
+	return !view->connected && view->state->offer_ttl_s + 1 < again_s
+		       ? view->state->offer_ttl_s + 1
+		       : again_s;
+}
+
+/* --- report and status --- */
+
+static void send_report(struct publish *p, const struct report *report)
+{
+	uint64_t now_ns = clock_now().mono_ns;
+	struct err err = {""};
+	int r;
+
+	if (p->sent_ns && now_ns - p->sent_ns < REPORT_EVERY_NS &&
+	    memcmp(report, &p->sent, sizeof(*report)) == 0)
+		return;
+	r = fleet_report_send(p->client, report, &err);
+	if (r < 0) {
+		p->sent_ns = 0;
+		return;
+	}
+	if (r > 0 && !p->no_route)
+		fleet_log_notice("gover-d has no route PUT /v1/fleet: it raises no alerts about "
+				 "the fleet");
+	p->no_route = r > 0;
+	p->sent = *report;
+	p->sent_ns = now_ns;
+}
+
+static void write_status(struct publish *p, const struct status *status)
+{
+	const char *path = p->parts.config->status_file;
+	int r;
+
+	if (!path[0])
+		return;
+	r = status_write(path, status, clock_now().wall_ms, &p->status);
+	if (r < 0 && r != p->status_result)
+		fleet_log_warning("%s: cannot be written: %s", path, strerror(-r));
+	p->status_result = r;
+}
+
+/* Returns the seconds until the next round. */
+static int run_round(struct publish *p)
+{
+	const struct publish_parts *parts = &p->parts;
+	struct wanted wanted;
+	struct report report;
+	struct follower_view gover;
+	struct domains_view libvirt = {0};
+	struct status status = {
+		.host = parts->config->host,
+		.gover = &gover,
+		.libvirt = parts->domains ? &libvirt : NULL,
+		.wanted = &wanted,
+		.report = &report,
+	};
+	int again_s;
+
+	memset(&wanted, 0, sizeof(wanted));
+	memset(&report, 0, sizeof(report)); /* reports are compared as bytes */
+	follower_view(parts->follower, &gover);
+	again_s = publish_wanted(p, &gover, &wanted, &report);
+	hook_server_count(parts->server, &status.hook);
+	if (parts->keeper)
+		keeper_count(parts->keeper, &status.keeper);
+	if (parts->domains)
+		domains_view(parts->domains, &libvirt);
+	report.unverified = status.keeper.unverified;
+	if (gover.connected)
+		send_report(p, &report);
+	else
+		p->sent_ns = 0;
+	write_status(p, &status);
+	follower_view_fini(&gover);
+	domains_view_fini(&libvirt);
+	return again_s;
+}
+
+static void *run_publish(void *userdata)
+{
+	struct publish *p = userdata;
+	int again_s;
+
+	do
+		again_s = run_round(p);
+	while (bell_wait(p->parts.bell, clock_now().mono_ns + (uint64_t)again_s * NS_PER_S));
+	return NULL;
+}
+
+/* --- life --- */
+
+int publish_new(const struct publish_parts *parts, struct link *link, struct publish **ret_publish,
+		struct err *reterr)
+{
+	struct publish *p = calloc(1, sizeof(*p));
+	int r;
+
+	if (!p) {
+		link_free(link);
+		return err_fail(reterr, ENOMEM, "out of memory");
+	}
+	p->parts = *parts;
+	p->link = link;
+	p->logged = REPORT_CLOUDS;
+	r = client_new(parts->config->gover_socket, NULL, &p->client, reterr);
+	if (r == 0) {
+		client_set_timeout(p->client, REPORT_LIMIT_MS);
+		r = thread_start(&p->thread, run_publish, p, "fleet-publish");
+		p->started = r >= 0;
+		if (r < 0)
+			(void)err_fail(reterr, -r, "thread: %s", strerror(-r));
+	}
+	if (r < 0) {
+		publish_free(p);
+		return r;
+	}
+	*ret_publish = p;
+	return 0;
+}
+
+struct publish *publish_free(struct publish *p)
+{
+	if (!p)
+		return NULL;
+	bell_stop(p->parts.bell);
+	if (p->started)
+		(void)pthread_join(p->thread, NULL);
+	client_free(p->client);
+	link_free(p->link);
+	free(p->status);
+	free(p);
+	return NULL;
+}
