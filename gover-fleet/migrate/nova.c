@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Before a migration: which migrations of this host Nova knows, the state of the server, and
+ * whether Placement finds room for it on another host. All of this can change until Nova acts; Nova
+ * decides then.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "client/client.h"
+#include "gover-fleet/cloud/service.h"
+#include "gover-fleet/migrate/nova.h"
+
+#define MS_PER_S 1000
+/* More candidates of this host than it can have GPUs, so that another host appears among them. */
+#define CANDIDATES 64
+/* The list of migrations of one server is sorted from this version on (Queens). */
+#define COMPUTE_VERSION	  "compute 2.59"
+#define PLACEMENT_VERSION "placement 1.29"
+#define HOST_CHARACTERS	  "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
+#define OVERLOADED_TRAIT  "CUSTOM_GOVER_OVERLOADED"
+
+struct nova {
+	struct nova_config config;
+	struct service *compute, *placement;
+};
+
+int nova_new(const struct nova_config *config, struct keystone *keystone, struct nova **ret_nova,
+	     struct err *reterr)
+{
+	static const struct service_config compute = {"compute", "Nova", COMPUTE_VERSION};
+	static const struct service_config placement = {"placement", "Placement",
+							PLACEMENT_VERSION};
+	struct nova *nova;
+	int r;
+
+	/* The name becomes part of URLs. */
+	if (!config->host[0] || config->host[strspn(config->host, HOST_CHARACTERS)] != '\0')
+		return err_fail(reterr, EINVAL, "host '%s': not the name of a compute host",
+				config->host);
+	nova = calloc(1, sizeof(*nova));
+	if (!nova)
+		return err_fail(reterr, ENOMEM, "out of memory");
+	nova->config = *config;
+	r = service_new(&compute, keystone, &nova->compute, reterr);
+	if (r >= 0)
+		r = service_new(&placement, keystone, &nova->placement, reterr);
+	if (r < 0) {
+		nova_free(nova);
+		return r;
+	}
+	*ret_nova = nova;
+	return 0;
+}
+
+struct nova *nova_free(struct nova *nova)
+{
+	if (nova) {
+		service_free(nova->compute);
+		service_free(nova->placement);
+	}
+	free(nova);
+	return NULL;
+}
+
+/* --- requests --- */
+
+/* Writes what the service says about a request that it has refused. */
+static void explain_refusal(const char *name, const char *method, const struct reply *reply,
+			    struct err *reterr)
+{
+	char problem[NOVA_TEXT_MAX];
+
+	nova_read_problem(reply->json, problem);
+	(void)err_fail(reterr, 0, "%s answered %s with HTTP status %ld%s%s", name, method,
+		       reply->status, problem[0] ? ": " : "", problem);
+}
+
+/* Returns the refusal of a request that was not sent, not answered or not permitted. */
+static int judge_failure(int r)
+{
+	if (r == -ENOMEM)
+		return r;
+	return r == -EACCES ? NOVA_FORBIDDEN : NOVA_UNHEALTHY;
+}
+
+/* Reads a document. The caller frees *ret_reply in each case. */
+static int fetch(struct service *service, const char *name, const char *path,
+		 struct reply *ret_reply, struct err *reterr)
+{
+	int r = service_request(service, "GET", path, NULL, ret_reply, reterr);
+
+	if (r < 0)
+		return judge_failure(r);
+	if (ret_reply->status != 200)
+		explain_refusal(name, "GET", ret_reply, reterr);
+	if (ret_reply->status == 404)
+		return NOVA_UNSUITABLE;
+	if (ret_reply->status != 200)
+		return NOVA_UNHEALTHY;
+	if (!json_is_object(ret_reply->json))
+		return err_condition(reterr, NOVA_UNHEALTHY, "%s answered without a JSON object",
+				     name);
+	return 0;
+}
+
+static int fetch_compute(struct nova *nova, const char *path, struct reply *ret_reply,
+			 struct err *reterr)
+{
+	return fetch(nova->compute, "Nova", path, ret_reply, reterr);
+}
+
+static int fetch_placement(struct nova *nova, const char *path, struct reply *ret_reply,
+			   struct err *reterr)
+{
+	return fetch(nova->placement, "Placement", path, ret_reply, reterr);
+}
+
+/* --- before a migration --- */
+
+/* A migration to or from this host forbids another one for now. */
+static int judge_migration(const struct nova *nova, const char *uuid,
+			   const struct nova_migration *m, struct err *reterr)
+{
+	bool in_progress = m->phase == NOVA_WAITING || m->phase == NOVA_RUNNING;
+
+	if (in_progress)
+		return err_condition(reterr, NOVA_BUSY,
+				     "Nova migrates server %s from %s now (status %s)", m->server,
+				     m->from, m->status);
+	if (m->phase == NOVA_COMPLETED && strcmp(m->server, uuid) == 0 &&
+	    strcmp(m->to, nova->config.host) == 0)
+		return err_condition(reterr, NOVA_RECENT,
+				     "a migration brought server %s here from %s lately", uuid,
+				     m->from);
+	return 0;
+}
+
+/*
+ * Checks the migrations of this host that have changed within stay_s. Nova updates a migration in
+ * progress every few seconds.
+ */
+static int check_migrations(struct nova *nova, const char *uuid, struct instant now,
+			    struct err *reterr)
+{
+	CLEANUP_REPLY struct reply reply = {0};
+	char since[CLOCK_TEXT_MAX], path[CLIENT_PATH_MAX];
+	struct nova_migration m;
+	int r;
+
+	clock_format(now.wall_ms - (int64_t)nova->config.stay_s * MS_PER_S, since);
+	since[strlen("2026-11-20T18:49:56")] = '\0';
+	snprintf(path, sizeof(path),
+		 "/os-migrations?host=%s&migration_type=live-migration&changes-since=%sZ",
+		 nova->config.host, since);
+	r = fetch_compute(nova, path, &reply, reterr);
+	for (size_t i = 0; r == 0 && i < nova_count_migrations(reply.json); i++)
+		if (nova_read_migration(reply.json, i, &m))
+			r = judge_migration(nova, uuid, &m, reterr);
+	return r;
+}
+
+static int list_migrations(struct nova *nova, const char *uuid, struct reply *ret_reply,
+			   struct err *reterr)
+{
+	char path[CLIENT_PATH_MAX];
+
+	snprintf(path, sizeof(path),
+		 "/os-migrations?instance_uuid=%s&migration_type=live-migration", uuid);
+	return fetch_compute(nova, path, ret_reply, reterr);
+}
+
+/* Finds the id of the last migration of the server, so that the next one is recognised. */
+static int find_last_migration(struct nova *nova, const char *uuid, int64_t *ret_id,
+			       struct err *reterr)
+{
+	CLEANUP_REPLY struct reply reply = {0};
+	struct nova_migration m;
+	int r = list_migrations(nova, uuid, &reply, reterr);
+
+	for (size_t i = 0; r == 0 && i < nova_count_migrations(reply.json); i++)
+		if (nova_read_migration(reply.json, i, &m) && m.id > *ret_id)
+			*ret_id = m.id;
+	return r;
+}
+
+static int check_server(struct nova *nova, const char *uuid, struct err *reterr)
+{
+	CLEANUP_REPLY struct reply reply = {0};
+	char path[CLIENT_PATH_MAX];
+	struct nova_server server;
+	int r;
+
+	snprintf(path, sizeof(path), "/servers/%s", uuid);
+	r = fetch_compute(nova, path, &reply, reterr);
+	if (r != 0)
+		return r;
+	nova_read_server(reply.json, &server);
+	if (server.task[0])
+		return err_condition(reterr, NOVA_BUSY, "server %s has the task %s in Nova", uuid,
+				     server.task);
+	if (strcmp(server.status, "ACTIVE") != 0)
+		return err_condition(reterr, NOVA_UNSUITABLE,
+				     "server %s has the status %s in Nova (allowed: ACTIVE)", uuid,
+				     server.status[0] ? server.status : "unknown");
+	if (server.host[0] && strcmp(server.host, nova->config.host) != 0)
+		return err_condition(reterr, NOVA_UNSUITABLE, "server %s runs on host %s", uuid,
+				     server.host);
+	return 0;
+}
+
+static int fetch_resources(struct nova *nova, const char *uuid,
+			   char ret_resources[NOVA_RESOURCES_MAX], struct err *reterr)
+{
+	CLEANUP_REPLY struct reply reply = {0};
+	char path[CLIENT_PATH_MAX];
+	int r;
+
+	snprintf(path, sizeof(path), "/allocations/%s", uuid);
+	r = fetch_placement(nova, path, &reply, reterr);
+	if (r == 0 && !nova_read_resources(reply.json, ret_resources))
+		return err_condition(reterr, NOVA_UNSUITABLE,
+				     "server %s has no allocation of a class %s* in Placement",
+				     uuid, NOVA_CLASS_PREFIX);
+	return r;
+}
+
+static int fetch_own_root(struct nova *nova, char ret_uuid[NOVA_UUID_MAX], struct err *reterr)
+{
+	CLEANUP_REPLY struct reply reply = {0};
+	char path[CLIENT_PATH_MAX];
+	int r;
+
+	snprintf(path, sizeof(path), "/resource_providers?name=%s", nova->config.host);
+	r = fetch_placement(nova, path, &reply, reterr);
+	if (r != 0)
+		return r;
+	nova_read_provider(reply.json, nova->config.host, ret_uuid);
+	if (!ret_uuid[0])
+		return err_condition(reterr, NOVA_UNHEALTHY,
+				     "Placement has no provider with the name of host %s",
+				     nova->config.host);
+	return 0;
+}
+
+static int check_room(struct nova *nova, const char *uuid, struct err *reterr)
+{
+	CLEANUP_REPLY struct reply reply = {0};
+	char resources[NOVA_RESOURCES_MAX], own_root[NOVA_UUID_MAX], path[CLIENT_PATH_MAX];
+	int r = fetch_resources(nova, uuid, resources, reterr);
+
+	if (r == 0)
+		r = fetch_own_root(nova, own_root, reterr);
+	if (r != 0)
+		return r;
+	snprintf(path, sizeof(path),
+		 "/allocation_candidates?limit=%d&required=!" OVERLOADED_TRAIT "&resources=%s",
+		 CANDIDATES, resources);
+	r = fetch_placement(nova, path, &reply, reterr);
+	if (r == 0 && !nova_has_candidate_elsewhere(reply.json, own_root))
+		return err_condition(reterr, NOVA_NO_ROOM,
+				     "Placement finds no other host with %s for server %s",
+				     resources, uuid);
+	return r;
+}
+
+static int check_before(struct nova *nova, const char *uuid, struct instant now,
+			int64_t *ret_last_id, struct err *reterr)
+{
+	int r = check_migrations(nova, uuid, now, reterr);
+
+	if (r == 0)
+		r = find_last_migration(nova, uuid, ret_last_id, reterr);
+	if (r == 0)
+		r = check_server(nova, uuid, reterr);
+	if (r == 0)
+		r = check_room(nova, uuid, reterr);
+	return r;
+}
+
+/* --- the migration --- */
+
+static int judge_request(const struct reply *reply, struct err *reterr)
+{
+	if (reply->status == 202)
+		return 0;
+	explain_refusal("Nova", "os-migrateLive", reply, reterr);
+	return reply->status == 409 ? NOVA_BUSY : NOVA_UNSUITABLE;
+}
+
+static int request_migration(struct nova *nova, const char *uuid, bool *ret_unconfirmed,
+			     struct err *reterr)
+{
+	CLEANUP_REPLY struct reply reply = {0};
+	char path[CLIENT_PATH_MAX];
+	json_t *body =
+		json_pack("{s:{s:n, s:s}}", "os-migrateLive", "host", "block_migration", "auto");
+	int r;
+
+	if (!body)
+		return err_fail(reterr, ENOMEM, "out of memory");
+	snprintf(path, sizeof(path), "/servers/%s/action", uuid);
+	r = service_request(nova->compute, "POST", path, body, &reply, reterr);
+	json_decref(body);
+	/* Without an answer, or after an error of the server, Nova may go on with it. */
+	*ret_unconfirmed = r == -ECONNRESET || r == -EAGAIN || r == -EPROTO;
+	if (*ret_unconfirmed)
+		return 0;
+	return r < 0 ? judge_failure(r) : judge_request(&reply, reterr);
+}
+
+int nova_ask(struct nova *nova, const char *uuid, struct instant now, struct nova_asked *ret_asked,
+	     struct err *reterr)
+{
+	struct nova_asked asked = {0};
+	int r;
+
+	if (!nova_is_uuid(uuid))
+		return err_condition(reterr, NOVA_UNSUITABLE,
+				     "'%s' is not the UUID of a server of Nova", uuid);
+	strcpy(asked.server, uuid);
+	r = check_before(nova, uuid, now, &asked.last_id, reterr);
+	if (r == 0)
+		r = request_migration(nova, uuid, &asked.unconfirmed, reterr);
+	if (r == 0)
+		*ret_asked = asked;
+	return r;
+}
+
+/* Finds the newest migration since the request. */
+static int look_at_migration(struct nova *nova, const struct nova_asked *asked,
+			     struct nova_progress *p, struct err *reterr)
+{
+	CLEANUP_REPLY struct reply reply = {0};
+	struct nova_migration m;
+	int r = list_migrations(nova, asked->server, &reply, reterr);
+
+	for (size_t i = 0; r == 0 && i < nova_count_migrations(reply.json); i++) {
+		if (!nova_read_migration(reply.json, i, &m) || m.id <= asked->last_id ||
+		    m.id <= p->id || strcmp(m.server, asked->server) != 0)
+			continue;
+		p->id = m.id;
+		p->phase = m.phase;
+		strcpy(p->to, m.to);
+		if (m.phase == NOVA_FAILED)
+			snprintf(p->why, sizeof(p->why), "Nova ended the migration with status %s",
+				 m.status);
+	}
+	return r;
+}
+
+/* Explains a failure by the state of the server, which can also be the first sign of it. */
+static int look_at_server(struct nova *nova, const struct nova_asked *asked,
+			  struct nova_progress *p, struct err *reterr)
+{
+	CLEANUP_REPLY struct reply reply = {0};
+	char path[CLIENT_PATH_MAX];
+	struct nova_server server;
+	int r;
+
+	snprintf(path, sizeof(path), "/servers/%s", asked->server);
+	r = fetch_compute(nova, path, &reply, reterr);
+	if (r == NOVA_UNSUITABLE) {
+		p->phase = NOVA_FAILED;
+		snprintf(p->why, sizeof(p->why), "the server was removed");
+		return 0;
+	}
+	if (r != 0)
+		return r;
+	nova_read_server(reply.json, &server);
+	if (strcmp(server.status, "ERROR") != 0)
+		return 0;
+	p->phase = NOVA_FAILED;
+	p->server_failed = true;
+	snprintf(p->why, sizeof(p->why), "Nova set the server to ERROR%s%s",
+		 server.fault[0] ? ": " : "", server.fault);
+	return 0;
+}
+
+int nova_look(struct nova *nova, const struct nova_asked *asked, struct nova_progress *ret_progress,
+	      struct err *reterr)
+{
+	struct nova_progress p = {.phase = NOVA_WAITING};
+	int r = look_at_migration(nova, asked, &p, reterr);
+
+	if (r == 0 && (p.phase == NOVA_WAITING || p.phase == NOVA_FAILED))
+		r = look_at_server(nova, asked, &p, reterr);
+	if (r == 0)
+		*ret_progress = p;
+	return r;
+}
+
+int nova_abort(struct nova *nova, const struct nova_asked *asked, int64_t id, struct err *reterr)
+{
+	CLEANUP_REPLY struct reply reply = {0};
+	char path[CLIENT_PATH_MAX];
+	int r;
+
+	snprintf(path, sizeof(path), "/servers/%s/migrations/%lld", asked->server, (long long)id);
+	r = service_request(nova->compute, "DELETE", path, NULL, &reply, reterr);
+	if (r < 0)
+		return judge_failure(r);
+	if (reply.status == 202)
+		return 0;
+	explain_refusal("Nova", "DELETE", &reply, reterr);
+	return NOVA_UNSUITABLE;
+}

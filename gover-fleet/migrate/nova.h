@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Live migration of a server by Nova. The caller asks once, then looks until the migration has
+ * ended. Each call makes some requests with the time limit of the Keystone object, and repeats
+ * none.
+ *
+ * Nova accepts a migration also if Placement is down, and then sets the server to ERROR. Therefore
+ * Placement is asked first, and only its answer that another host has room starts a migration.
+ */
+#ifndef GOVER_FLEET_MIGRATE_NOVA_H
+#define GOVER_FLEET_MIGRATE_NOVA_H
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "gover-fleet/cloud/keystone.h"
+#include "gover-fleet/migrate/nova-answer.h"
+
+struct nova_config {
+	char host[NOVA_HOST_MAX]; /* name of this compute host, and of its root provider */
+	int stay_s; /* a server that was migrated here stays for this time; at least 60 */
+};
+
+struct nova;
+
+/*
+ * @keystone must stay valid until nova_free(). Returns -EINVAL if config->host is not the name of a
+ * host, or -ENOMEM.
+ */
+int nova_new(const struct nova_config *config, struct keystone *keystone, struct nova **ret_nova,
+	     struct err *reterr);
+struct nova *nova_free(struct nova *nova); /* accepts NULL; returns NULL */
+
+enum nova_refusal {
+	NOVA_FORBIDDEN = 1, /* a role of the user is missing */
+	NOVA_UNHEALTHY,	    /* Nova or Placement does not answer as it should */
+	NOVA_NO_ROOM,	    /* no other host can take the server */
+	NOVA_BUSY,	    /* a migration of this host or another task of the server goes on */
+	NOVA_RECENT,	    /* a migration brought the server here lately */
+	NOVA_UNSUITABLE,    /* no such server here, or it cannot be migrated */
+};
+
+/* A migration that was asked for. */
+struct nova_asked {
+	char server[NOVA_UUID_MAX];
+	int64_t last_id; /* migrations of the server with larger ids are later */
+	/* Nova's answer did not arrive: the migration may have begun. */
+	bool unconfirmed;
+};
+
+/*
+ * Asks for a live migration of the server @uuid to any other host. Returns 0 if Nova has accepted
+ * it or may have accepted it; a positive enum nova_refusal if nothing was asked or Nova refused;
+ * or -ENOMEM.
+ */
+int nova_ask(struct nova *nova, const char *uuid, struct instant now, struct nova_asked *ret_asked,
+	     struct err *reterr);
+
+struct nova_progress {
+	enum nova_phase phase;
+	int64_t id;		     /* 0: Nova has not made the migration yet */
+	char to[NOVA_HOST_MAX];	     /* destination; "": unknown */
+	bool server_failed;	     /* the server is in state ERROR; phase is NOVA_FAILED */
+	char why[2 * NOVA_TEXT_MAX]; /* of NOVA_FAILED */
+};
+
+/* Looks once. Returns 0, a positive enum nova_refusal, or -ENOMEM; the progress is unknown then. */
+int nova_look(struct nova *nova, const struct nova_asked *asked, struct nova_progress *ret_progress,
+	      struct err *reterr);
+
+/* Asks Nova to abort the migration @id. Returns as nova_look() does. */
+int nova_abort(struct nova *nova, const struct nova_asked *asked, int64_t id, struct err *reterr);
+
+#endif

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/* gover-fleet/migrate/nova-answer.h: the facts in answers of Nova and Placement, and answers that
+ * contain none. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json-text.h"
+#include "gover-fleet/migrate/nova-answer.h"
+
+/* Parses JSON in which ' is written instead of ". */
+static json_t *parse(const char *quoted)
+{
+	char *text = strdup(quoted);
+	json_t *json;
+
+	for (char *c = text; *c; c++)
+		if (*c == '\'')
+			*c = '"';
+	json = json_text_parse(text, strlen(text), 0, NULL);
+	assert_non_null(json);
+	free(text);
+	return json;
+}
+
+static void test_the_phase_of_each_status(void **state)
+{
+	static const struct {
+		const char *status;
+		enum nova_phase phase;
+	} rows[] = {
+		{"accepted", NOVA_WAITING},	  {"queued", NOVA_WAITING},
+		{"preparing", NOVA_WAITING},	  {"running", NOVA_RUNNING},
+		{"post-migrating", NOVA_RUNNING}, {"completed", NOVA_COMPLETED},
+		{"failed", NOVA_FAILED},	  {"error", NOVA_FAILED},
+		{"cancelled", NOVA_FAILED},	  {"of a later version", NOVA_WAITING},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct nova_migration m;
+		json_t *json = json_pack("{s:[{s:i, s:s, s:s}]}", "migrations", "id", 1,
+					 "instance_uuid", "x", "status", rows[i].status);
+
+		assert_true(nova_read_migration(json, 0, &m));
+		if (m.phase != rows[i].phase)
+			fail_msg("%s", rows[i].status);
+		json_decref(json);
+	}
+}
+
+static void test_resources_are_summed_over_providers_and_sorted(void **state)
+{
+	static const struct {
+		const char *answer, *resources; /* NULL: not usable */
+	} rows[] = {
+		{"{'allocations': {'p': {'resources': {'VCPU': 2, 'MEMORY_MB': 96}},"
+		 " 'q': {'resources': {'CUSTOM_GOVER_SLOT_A': 1}}}}",
+		 "CUSTOM_GOVER_SLOT_A:1,MEMORY_MB:96,VCPU:2"},
+		{"{'allocations': {'p': {'resources': {'VCPU': 2}},"
+		 " 'q': {'resources': {'CUSTOM_GOVER_SLOT_A': 1, 'VCPU': 3}}}}",
+		 "CUSTOM_GOVER_SLOT_A:1,VCPU:5"},
+		{"{'allocations': {'p': {'resources': {'VCPU': 2}}}}", NULL},
+		{"{'allocations': {'p': {'resources': {'CUSTOM_GOVER_SLOT_A': 0}}}}", NULL},
+		{"{'allocations': {'p': {'resources': {'CUSTOM_GOVER_SLOT_A': -1}}}}", NULL},
+		{"{'allocations': {'p': {'resources': {'CUSTOM_GOVER_SLOT_A': 'x'}}}}", NULL},
+		{"{'allocations': {'p': {'resources': {'CUSTOM_GOVER_SLOT_A&x=1': 1}}}}", NULL},
+		{"{'allocations': {'p': {'resources': {'': 1, 'CUSTOM_GOVER_SLOT_A': 1}}}}", NULL},
+		{"{'allocations': {'p': 5}}", NULL},
+		{"{'allocations': []}", NULL},
+		{"{}", NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		json_t *json = parse(rows[i].answer);
+		char text[NOVA_RESOURCES_MAX] = "unchanged";
+		bool read = nova_read_resources(json, text);
+
+		json_decref(json);
+		if (read != (rows[i].resources != NULL) ||
+		    strcmp(text, read ? rows[i].resources : "unchanged") != 0)
+			fail_msg("%s: %d '%s'", rows[i].answer, read, text);
+	}
+}
+
+static void test_too_many_or_too_long_classes_are_not_cut(void **state)
+{
+	char text[NOVA_RESOURCES_MAX], class[200];
+	json_t *resources = json_object(), *json;
+
+	(void)state;
+	json = json_pack("{s:{s:{s:o}}}", "allocations", "p", "resources", resources);
+	for (int i = 0; i < 17; i++) {
+		snprintf(class, sizeof(class), NOVA_CLASS_PREFIX "%d", i);
+		assert_int_equal(json_object_set_new(resources, class, json_integer(1)), 0);
+	}
+	assert_false(nova_read_resources(json, text)); /* more than 16 classes */
+	for (int i = 2; i < 17; i++) {
+		snprintf(class, sizeof(class), NOVA_CLASS_PREFIX "%d", i);
+		assert_int_equal(json_object_del(resources, class), 0);
+	}
+	assert_true(nova_read_resources(json, text));
+	memset(class, 'A', sizeof(class) - 1);
+	class[sizeof(class) - 1] = '\0';
+	assert_int_equal(json_object_set_new(resources, class, json_integer(1)), 0);
+	assert_true(nova_read_resources(json, text));
+	class[0] = 'B';
+	assert_int_equal(json_object_set_new(resources, class, json_integer(1)), 0);
+	assert_false(nova_read_resources(json, text));
+	json_decref(json);
+}
+
+static void test_a_candidate_counts_if_its_gpu_is_in_another_tree(void **state)
+{
+#define SUMMARIES                                                                \
+	"'provider_summaries': {'g1': {'root_provider_uuid': 'own'}, 'own': "    \
+	"{'root_provider_uuid': 'own'}, 'g2': {'root_provider_uuid': 'other'}, " \
+	"'disk': {'root_provider_uuid': 'disk'}, 'g3': {}}"
+#define CANDIDATE(gpu)                                                       \
+	"{'allocations': {'" gpu "': {'resources': {'CUSTOM_GOVER_SLOT_A': " \
+	"1}}, 'disk': {'resources': {'DISK_GB': 1}}}}"
+	static const struct {
+		const char *answer;
+		bool elsewhere;
+	} rows[] = {
+		{"{'allocation_requests': [" CANDIDATE("g2") "], " SUMMARIES "}", true},
+		{"{'allocation_requests': [" CANDIDATE("g1") ", " CANDIDATE("g2") "], " SUMMARIES
+										  "}",
+		 true},
+		/* Shared disks belong to no host. */
+		{"{'allocation_requests': [" CANDIDATE("g1") "], " SUMMARIES "}", false},
+		{"{'allocation_requests': [" CANDIDATE("g3") "], " SUMMARIES "}", false},
+		{"{'allocation_requests': [" CANDIDATE("g9") "], " SUMMARIES "}", false},
+		{"{'allocation_requests': [], " SUMMARIES "}", false},
+		{"{'allocation_requests': [1, {}, {'allocations': []}], " SUMMARIES "}", false},
+		{"{'allocation_requests': [" CANDIDATE("g2") "]}", false},
+		{"{}", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		json_t *json = parse(rows[i].answer);
+
+		if (nova_has_candidate_elsewhere(json, "own") != rows[i].elsewhere)
+			fail_msg("%s", rows[i].answer);
+		json_decref(json);
+	}
+}
+
+static void test_the_messages_of_errors(void **state)
+{
+	static const struct {
+		const char *answer, *text;
+	} rows[] = {
+		{"{'forbidden': {'code': 403, 'message': 'Policy does not allow'}}",
+		 "Policy does not allow"},
+		{"{'errors': [{'status': 409, 'detail': 'two\\nlines'}]}", "two lines"},
+		{"{'forbidden': 'no'}", ""},
+		{"[]", ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		json_t *json = parse(rows[i].answer);
+		char text[NOVA_TEXT_MAX];
+
+		nova_read_problem(json, text);
+		assert_string_equal(text, rows[i].text);
+		json_decref(json);
+	}
+}
+
+static void test_an_answer_that_is_no_json_has_no_message(void **state)
+{
+	char text[NOVA_TEXT_MAX];
+
+	(void)state;
+	nova_read_problem(NULL, text);
+	assert_string_equal(text, "");
+}
+
+static void test_a_server_without_members_is_unknown(void **state)
+{
+	struct nova_server server;
+	json_t *json = parse("{'server': {'status': 7, 'OS-EXT-STS:task_state': null}}");
+
+	(void)state;
+	nova_read_server(json, &server);
+	assert_string_equal(server.status, "");
+	assert_string_equal(server.task, "");
+	assert_string_equal(server.host, "");
+	assert_string_equal(server.fault, "");
+	json_decref(json);
+}
+
+static void test_only_the_provider_of_the_name_counts(void **state)
+{
+	json_t *json = parse("{'resource_providers': [{'name': 'host10', 'uuid': 'x'}, 3,"
+			     " {'name': 'host1', 'uuid': 'y'}]}");
+	char uuid[NOVA_UUID_MAX];
+
+	(void)state;
+	nova_read_provider(json, "host1", uuid);
+	assert_string_equal(uuid, "y");
+	nova_read_provider(json, "host2", uuid);
+	assert_string_equal(uuid, "");
+	json_decref(json);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_the_phase_of_each_status),
+		cmocka_unit_test(test_resources_are_summed_over_providers_and_sorted),
+		cmocka_unit_test(test_too_many_or_too_long_classes_are_not_cut),
+		cmocka_unit_test(test_a_candidate_counts_if_its_gpu_is_in_another_tree),
+		cmocka_unit_test(test_the_messages_of_errors),
+		cmocka_unit_test(test_an_answer_that_is_no_json_has_no_message),
+		cmocka_unit_test(test_a_server_without_members_is_unknown),
+		cmocka_unit_test(test_only_the_provider_of_the_name_counts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: MIT */
+/* gover-fleet/migrate/nova.h with a stand-in for Nova: what is checked before a migration, what is
+ * asked for, and how its course is read. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "gover-fleet/migrate/nova.h"
+#include "tests/unit/gover-fleet/migrate/fake-cloud.h"
+
+#define TIMEOUT_MS 1000 /* of a request in tests that do not wait for it */
+
+static const struct instant now = {.mono_ns = 1, .wall_ms = 1800000000000};
+static struct keystone *keystone;
+static struct nova *nova;
+
+static int start_all(void **state)
+{
+	(void)state;
+	return fake_start();
+}
+
+static int stop_all(void **state)
+{
+	(void)state;
+	fake_stop();
+	return 0;
+}
+
+static int set_up(void **state)
+{
+	const struct nova_config config = {.host = "host1", .stay_s = 900};
+
+	(void)state;
+	keystone = fake_new_keystone(TIMEOUT_MS);
+	assert_int_equal(nova_new(&config, keystone, &nova, NULL), 0);
+	fake_set("{}");
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	nova = nova_free(nova);
+	keystone = keystone_free(keystone);
+	return 0;
+}
+
+static int ask(struct nova_asked *asked, struct err *err)
+{
+	return nova_ask(nova, FAKE_SERVER, now, asked, err);
+}
+
+static void test_nova_is_asked_for_any_host_and_any_kind_of_disk(void **state)
+{
+	struct nova_asked asked;
+	struct err err;
+	json_t *log, *last;
+	char *body;
+
+	(void)state;
+	assert_int_equal(ask(&asked, &err), 0);
+	assert_false(asked.unconfirmed);
+	assert_string_equal(asked.server, FAKE_SERVER);
+	log = fake_log();
+	last = json_array_get(log, json_array_size(log) - 1);
+	assert_string_equal(json_string_value(json_object_get(last, "path")),
+			    "/servers/" FAKE_SERVER "/action");
+	body = json_text_print(json_object_get(last, "body"), JSON_COMPACT | JSON_SORT_KEYS);
+	assert_string_equal(body,
+			    "{\"os-migrateLive\":{\"block_migration\":\"auto\",\"host\":null}}");
+	assert_string_equal(json_string_value(json_object_get(last, "version")), "compute 2.59");
+	assert_string_equal(json_string_value(json_object_get(last, "token")), "admin");
+	free(body);
+	json_decref(log);
+}
+
+static void test_placement_is_asked_for_all_resources_without_overloaded_hosts(void **state)
+{
+	struct nova_asked asked;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(ask(&asked, &err), 0);
+	assert_int_equal(fake_count("GET",
+				    "/allocation_candidates?limit=64&required=!CUSTOM_GOVER_"
+				    "OVERLOADED&resources=CUSTOM_GOVER_SLOT_50:1,MEMORY_MB:96,"
+				    "VCPU:1"),
+			 1);
+	assert_int_equal(fake_count("GET", "/resource_providers?name=host1"), 1);
+}
+
+static void test_the_reasons_not_to_ask(void **state)
+{
+	static const struct {
+		const char *rule, *behaviour;
+		int result;
+		const char *text;
+	} rows[] = {
+		{"Placement is down", "{'errors': {'/allocation_candidates': 503}}", NOVA_UNHEALTHY,
+		 "HTTP status 503"},
+		{"Placement has no data", "{'errors': {'/allocations': 500}}", NOVA_UNHEALTHY,
+		 "HTTP status 500"},
+		{"Placement hangs", "{'hang_s': {'/allocation_candidates': 3}}", NOVA_UNHEALTHY,
+		 "no answer from Placement"},
+		{"Nova is down", "{'errors': {'/os-migrations': 503}}", NOVA_UNHEALTHY,
+		 "HTTP status 503"},
+		{"a role is missing", "{'errors': {'/os-migrations': 403}}", NOVA_FORBIDDEN,
+		 "HTTP status 403"},
+		{"a role is missing in Placement", "{'errors': {'/allocations': 403}}",
+		 NOVA_FORBIDDEN, "HTTP status 403"},
+		{"no other host", "{'candidates': []}", NOVA_NO_ROOM,
+		 "no other host with CUSTOM_GOVER_SLOT_50:1,MEMORY_MB:96,VCPU:1"},
+		{"only this host", "{'candidates': ['own']}", NOVA_NO_ROOM, "no other host"},
+		{"the server is stopped", "{'status': 'SHUTOFF'}", NOVA_UNSUITABLE,
+		 "status SHUTOFF"},
+		{"Nova works on the server", "{'task': 'rebooting'}", NOVA_BUSY, "task rebooting"},
+		{"the server is elsewhere", "{'host': 'host7'}", NOVA_UNSUITABLE,
+		 "runs on host host7"},
+		{"no gover class", "{'allocations': {'x': {'VCPU': 1}}}", NOVA_UNSUITABLE,
+		 "no allocation of a class"},
+		{"no allocation", "{'allocations': {}}", NOVA_UNSUITABLE,
+		 "no allocation of a class"},
+		{"a migration of another server runs",
+		 "{'past': [{'id': 3, 'instance_uuid': '" FAKE_OTHER
+		 "', 'source_compute': 'host1', 'status': 'running'}]}",
+		 NOVA_BUSY, "migrates server " FAKE_OTHER " from host1 now (status running)"},
+		{"a migration waits",
+		 "{'past': [{'id': 3, 'instance_uuid': '" FAKE_OTHER "', 'status': 'queued'}]}",
+		 NOVA_BUSY, "(status queued)"},
+		{"the server came here lately",
+		 "{'past': [{'id': 3, 'instance_uuid': '" FAKE_SERVER
+		 "', 'source_compute': 'host2', 'dest_compute': 'host1', 'status': 'completed'}]}",
+		 NOVA_RECENT, "brought server " FAKE_SERVER " here from host2"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct nova_asked asked;
+		struct err err = {0};
+		int r;
+
+		fake_set(rows[i].behaviour);
+		r = ask(&asked, &err);
+		if (r != rows[i].result || !strstr(err.msg, rows[i].text))
+			fail_msg("%s: %d '%s'", rows[i].rule, r, err.msg);
+		if (fake_count("POST", "/action") != 0)
+			fail_msg("%s: Nova was asked", rows[i].rule);
+	}
+}
+
+static void test_earlier_migrations_of_others_do_not_matter(void **state)
+{
+	struct nova_asked asked;
+	struct err err;
+
+	(void)state;
+	fake_set("{'past': ["
+		 "{'id': 3, 'instance_uuid': '" FAKE_OTHER
+		 "', 'dest_compute': 'host1', 'status': 'completed'},"
+		 "{'id': 9, 'instance_uuid': '" FAKE_SERVER
+		 "', 'dest_compute': 'host1', 'status': 'failed'},"
+		 "{'id': 5, 'instance_uuid': '" FAKE_SERVER
+		 "', 'dest_compute': 'host3', 'status': 'completed'},"
+		 "{'id': 0}, 7, {'id': 8, 'status': 'running'}]}");
+	assert_int_equal(ask(&asked, &err), 0);
+	assert_int_equal(asked.last_id, 9);
+}
+
+static void test_the_refusals_of_nova(void **state)
+{
+	static const struct {
+		const char *behaviour;
+		int result;
+	} rows[] = {
+		{"{'ask_status': 403}", NOVA_FORBIDDEN},
+		{"{'ask_status': 409}", NOVA_BUSY},
+		{"{'ask_status': 400}", NOVA_UNSUITABLE},
+		{"{'ask_status': 404}", NOVA_UNSUITABLE},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct nova_asked asked;
+		struct err err = {0};
+
+		fake_set(rows[i].behaviour);
+		assert_int_equal(ask(&asked, &err), rows[i].result);
+		assert_int_equal(fake_count("POST", "/action"), 1);
+		if (i > 0)
+			assert_non_null(strstr(err.msg, "the reason of Nova"));
+	}
+}
+
+/* Nova can go on with a request that it has not answered. */
+static void test_without_an_answer_the_migration_may_have_begun(void **state)
+{
+	static const char *const behaviours[] = {"{'ask_status': 500}", "{'ask_status': 504}",
+						 "{'ask_hang_s': 2}"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(behaviours); i++) {
+		struct nova_asked asked = {0};
+		struct err err;
+
+		fake_set(behaviours[i]);
+		assert_int_equal(ask(&asked, &err), 0);
+		assert_true(asked.unconfirmed);
+		assert_int_equal(fake_count("POST", "/action"), 1);
+	}
+}
+
+static void test_the_course_of_a_migration(void **state)
+{
+	static const struct {
+		enum nova_phase phase;
+		const char *to;
+	} looks[] = {
+		{NOVA_WAITING, "host2"},
+		{NOVA_RUNNING, "host2"},
+		{NOVA_COMPLETED, "host2"},
+	};
+	struct nova_asked asked;
+	struct err err;
+
+	(void)state;
+	/* An earlier migration of the server is not taken for this one. */
+	fake_set("{'past': [{'id': 5, 'instance_uuid': '" FAKE_SERVER
+		 "', 'dest_compute': 'host3', 'status': 'completed'}]}");
+	assert_int_equal(ask(&asked, &err), 0);
+	assert_int_equal(asked.last_id, 5);
+	for (size_t i = 0; i < ARRAY_SIZE(looks); i++) {
+		struct nova_progress progress;
+
+		assert_int_equal(nova_look(nova, &asked, &progress, &err), 0);
+		assert_int_equal(progress.phase, looks[i].phase);
+		assert_int_equal(progress.id, 6);
+		assert_string_equal(progress.to, looks[i].to);
+	}
+}
+
+static void test_the_failures_of_a_migration(void **state)
+{
+	static const struct {
+		const char *behaviour, *why;
+		bool server_failed;
+	} rows[] = {
+		{"{'course': ['failed']}", "with status failed", false},
+		{"{'course': ['error']}", "with status error", false},
+		{"{'course': ['cancelled']}", "with status cancelled", false},
+		{"{'course': ['error'], 'status_after': 'ERROR'}",
+		 "the server to ERROR: No valid host was found. None at all.", true},
+		{"{'begins': false, 'status_after': 'ERROR'}", "the server to ERROR", true},
+		{"{'course': ['accepted'], 'status_after': 'ERROR'}", "the server to ERROR", true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct nova_progress progress;
+		struct nova_asked asked;
+		struct err err;
+
+		fake_set(rows[i].behaviour);
+		assert_int_equal(ask(&asked, &err), 0);
+		assert_int_equal(nova_look(nova, &asked, &progress, &err), 0);
+		if (progress.phase != NOVA_FAILED || !strstr(progress.why, rows[i].why) ||
+		    progress.server_failed != rows[i].server_failed)
+			fail_msg("%s: phase %d, '%s'", rows[i].behaviour, progress.phase,
+				 progress.why);
+	}
+}
+
+static void test_a_migration_that_nova_has_not_made_yet_waits(void **state)
+{
+	struct nova_progress progress;
+	struct nova_asked asked;
+	struct err err;
+
+	(void)state;
+	fake_set("{'begins': false}");
+	assert_int_equal(ask(&asked, &err), 0);
+	assert_int_equal(nova_look(nova, &asked, &progress, &err), 0);
+	assert_int_equal(progress.phase, NOVA_WAITING);
+	assert_int_equal(progress.id, 0);
+}
+
+static void test_a_look_that_fails_leaves_the_progress_unknown(void **state)
+{
+	struct nova_progress progress = {.phase = NOVA_RUNNING};
+	const struct nova_asked asked = {.server = FAKE_SERVER};
+	struct err err;
+
+	(void)state;
+	fake_set("{'errors': {'/os-migrations': 500}}");
+	assert_int_equal(nova_look(nova, &asked, &progress, &err), NOVA_UNHEALTHY);
+	assert_int_equal(progress.phase, NOVA_RUNNING);
+}
+
+static void test_a_server_that_was_removed_has_failed(void **state)
+{
+	struct nova_progress progress;
+	const struct nova_asked asked = {.server = FAKE_OTHER};
+	struct err err;
+
+	(void)state;
+	assert_int_equal(nova_look(nova, &asked, &progress, &err), 0);
+	assert_int_equal(progress.phase, NOVA_FAILED);
+	assert_string_equal(progress.why, "the server was removed");
+}
+
+static void test_an_abort_names_the_migration(void **state)
+{
+	struct nova_progress progress;
+	struct nova_asked asked;
+	struct err err;
+
+	(void)state;
+	fake_set("{'course': ['running']}");
+	assert_int_equal(ask(&asked, &err), 0);
+	assert_int_equal(nova_look(nova, &asked, &progress, &err), 0);
+	assert_int_equal(nova_abort(nova, &asked, progress.id, &err), 0);
+	assert_int_equal(fake_count("DELETE", "/servers/" FAKE_SERVER "/migrations/1"), 1);
+	assert_int_equal(nova_look(nova, &asked, &progress, &err), 0);
+	assert_int_equal(progress.phase, NOVA_FAILED);
+}
+
+static void test_only_a_uuid_is_a_server(void **state)
+{
+	static const char *const rows[] = {
+		"",
+		"vm-1",
+		"aaaaaaaa-0000-4000-8000-00000000000",
+		"../../flavors",
+		"AAAAAAAA-0000-4000-8000-000000000001",
+		"aaaaaaaa-0000-4000-8000-0000000000011",
+		"aaaaaaaa00000-4000-8000-000000000001",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct nova_asked asked;
+		struct err err;
+
+		assert_int_equal(nova_ask(nova, rows[i], now, &asked, &err), NOVA_UNSUITABLE);
+	}
+	assert_int_equal(fake_count("GET", "/"), 0);
+}
+
+static void test_the_name_of_the_host_must_fit_into_a_url(void **state)
+{
+	struct nova_config config = {.host = "host1&x"};
+	struct nova *other;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(nova_new(&config, keystone, &other, &err), -EINVAL);
+	strcpy(config.host, "");
+	assert_int_equal(nova_new(&config, keystone, &other, &err), -EINVAL);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_nova_is_asked_for_any_host_and_any_kind_of_disk),
+		TEST(test_placement_is_asked_for_all_resources_without_overloaded_hosts),
+		TEST(test_the_reasons_not_to_ask),
+		TEST(test_earlier_migrations_of_others_do_not_matter),
+		TEST(test_the_refusals_of_nova),
+		TEST(test_without_an_answer_the_migration_may_have_begun),
+		TEST(test_the_course_of_a_migration),
+		TEST(test_the_failures_of_a_migration),
+		TEST(test_a_migration_that_nova_has_not_made_yet_waits),
+		TEST(test_a_look_that_fails_leaves_the_progress_unknown),
+		TEST(test_a_server_that_was_removed_has_failed),
+		TEST(test_an_abort_names_the_migration),
+		TEST(test_only_a_uuid_is_a_server),
+		TEST(test_the_name_of_the_host_must_fit_into_a_url),
+	};
+
+	return cmocka_run_group_tests(tests, start_all, stop_all);
+}
