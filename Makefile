@@ -184,6 +184,9 @@ $(patsubst %.c,$B/tests/%,$(notdir $(shell grep -lE '/test-api-http.h"|"gover-d/
 # The i915 policy is tested with the headers in tests/i915 and without the warnings that i915 disables.
 $B/tests/test-sched-policy $B/tests/test-sched-policy-accounting: cflags += -Itests/i915 -Wno-unused-parameter -Wno-sign-compare
 
+# libvirt is linked only where it is needed.
+$B/tests/test-fleet-mover: libs += $(shell pkg-config --libs libvirt) # fleet_libs
+
 # It loads the layer at run time.
 $B/tests/test-compute-cl $B/tests/test-compute-cl-slice: | $(cl_layer)
 # A line "Link:" in a helper lists sources and flags. The sources are linked as objects, which know their headers.

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: MIT */
+/* The thread, its state and its messages. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <syslog.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "base/thread.h"
+#include "gover-fleet/migrate/fact.h"
+#include "gover-fleet/migrate/mover-state.h"
+
+#define MS_PER_S	 1000
+#define GOVER_TIMEOUT_MS 5000 /* of a report to gover-d, which is on this host */
+
+bool mover_find_by(const char *name, enum mover_by *ret_by)
+{
+	static const char *const names[] = {
+		[MOVER_NONE] = "none",
+		[MOVER_ADVICE] = "advice",
+		[MOVER_NOVA] = "nova",
+		[MOVER_LIBVIRT] = "libvirt",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (strcmp(names[i], name) == 0) {
+			*ret_by = (enum mover_by)i;
+			return true;
+		}
+	return false;
+}
+
+void mover_config_default(struct mover_config *config)
+{
+	config->limits = (struct advice_limits){ADVICE_HOLDOFF_S, ADVICE_STAY_S, ADVICE_RETRY_S,
+						ADVICE_ASK_S};
+	config->start_timeout_s = 60;
+	config->run_timeout_s = 1800;
+	config->abort_timeout_s = 60;
+	config->poll_ms = 250;
+}
+
+void mover_log(struct mover *mover, int priority, const char *vgpu, const char *format, ...)
+{
+	char text[2 * ADVICE_REASON_MAX + ERR_MSG_MAX];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	mover->events.log(mover->events.userdata, priority, vgpu, text);
+}
+
+static struct timespec time_of(uint64_t mono_ns)
+{
+	return (struct timespec){.tv_sec = (time_t)(mono_ns / NS_PER_S),
+				 .tv_nsec = (long)(mono_ns % NS_PER_S)};
+}
+
+bool mover_wait(struct mover *mover, int ms)
+{
+	struct timespec until = time_of(clock_now().mono_ns + (uint64_t)ms * NS_PER_MS);
+	bool stopping;
+	int r = 0;
+
+	pthread_mutex_lock(&mover->lock);
+	while (!mover->stopping && r != ETIMEDOUT)
+		r = pthread_cond_timedwait(&mover->changed, &mover->lock, &until);
+	stopping = mover->stopping;
+	pthread_mutex_unlock(&mover->lock);
+	return !stopping;
+}
+
+static void announce(struct mover *mover)
+{
+	if (mover->events.changed)
+		mover->events.changed(mover->events.userdata);
+}
+
+static void report(struct mover *mover, const struct fact *fact)
+{
+	struct err err;
+
+	if (fact_report(mover->gover, fact, &err) != 0)
+		mover_log(mover, LOG_WARNING, fact->vgpu,
+			  "the migration cannot be reported to gover-d (%s): %s", fact->state,
+			  err.msg);
+}
+
+void mover_begin(struct mover *mover, const char *vgpu)
+{
+	pthread_mutex_lock(&mover->lock);
+	mover->status.requested++;
+	snprintf(mover->status.running, sizeof(mover->status.running), "%s", vgpu);
+	mover->status.advised[0] = mover->status.advice[0] = '\0';
+	pthread_mutex_unlock(&mover->lock);
+	report(mover, &(struct fact){.vgpu = vgpu, .state = "requested", .duration_ms = -1});
+	announce(mover);
+}
+
+static void remember(struct mover *mover, const char *vgpu, enum advice_end end)
+{
+	struct advice_past *past = &mover->past[mover->next_past];
+
+	snprintf(past->vgpu, sizeof(past->vgpu), "%s", vgpu);
+	past->ended_ns = clock_now().mono_ns;
+	past->end = end;
+	mover->next_past = (mover->next_past + 1) % MOVER_PAST_MAX;
+	if (mover->n_past < MOVER_PAST_MAX)
+		mover->n_past++;
+}
+
+/* --- advice --- */
+
+/* Writes the command that an operator can run. */
+static void write_command(const struct mover *mover, const struct advice *advice, char *ret_text,
+			  size_t size)
+{
+	const char *to = mover->config.to_uri[0] ? mover->config.to_uri : "qemu+tls://HOST/system";
+
+	if (mover->openstack)
+		snprintf(ret_text, size,
+			 "openstack --os-compute-api-version 2.30 server migrate --live-migration "
+			 "%s",
+			 nova_is_uuid(advice->vm) ? advice->vm : advice->vgpu);
+	else
+		snprintf(ret_text, size, "virsh migrate --live --p2p %s %s", advice->vm, to);
+}
+
+/* Logs the advice once, until it changes. @problem: why this process does not migrate, or "". */
+static void advise(struct mover *mover, const struct advice *advice, const char *problem)
+{
+	char text[sizeof(mover->status.advice)], line[sizeof(mover->last_advice)], command[512];
+	bool is_new;
+
+	snprintf(text, sizeof(text), "%s%s%s", advice->reason, problem[0] ? "; " : "", problem);
+	pthread_mutex_lock(&mover->lock);
+	snprintf(mover->status.advised, sizeof(mover->status.advised), "%s", advice->vgpu);
+	snprintf(mover->status.advice, sizeof(mover->status.advice), "%s", text);
+	pthread_mutex_unlock(&mover->lock);
+	snprintf(line, sizeof(line), "%s %s", advice->vgpu, text);
+	is_new = strcmp(line, mover->last_advice) != 0;
+	strcpy(mover->last_advice, line);
+	if (!is_new)
+		return;
+	write_command(mover, advice, command, sizeof(command));
+	if (advice->vm[0])
+		mover_log(mover, LOG_WARNING, advice->vgpu,
+			  "vGPU %s should leave this host: %s; run `%s`", advice->vgpu, text,
+			  command);
+	else
+		mover_log(mover, LOG_WARNING, advice->vgpu, "vGPU %s should leave this host: %s",
+			  advice->vgpu, text);
+	announce(mover);
+}
+
+static void forget_advice(struct mover *mover)
+{
+	bool had_advice;
+
+	pthread_mutex_lock(&mover->lock);
+	had_advice = mover->status.advised[0];
+	mover->status.advised[0] = mover->status.advice[0] = '\0';
+	pthread_mutex_unlock(&mover->lock);
+	mover->last_advice[0] = '\0';
+	if (had_advice)
+		announce(mover);
+}
+
+/* --- migrations --- */
+
+static void forbid(struct mover *mover, const char *why)
+{
+	pthread_mutex_lock(&mover->lock);
+	mover->status.forbidden = true;
+	pthread_mutex_unlock(&mover->lock);
+	mover_log(mover, LOG_ERR, "",
+		  "the cloud does not permit migrations (%s): give the user the role of an "
+		  "administrator and restart gover-fleet, or set by = advice; until then, "
+		  "migrations are only advised",
+		  why);
+}
+
+static void conclude(struct mover *mover, const struct advice *advice, uint64_t begun_ns,
+		     const struct mover_result *result)
+{
+	bool moved = result->end == ADVICE_MOVED;
+	int64_t took_ms = (int64_t)((clock_now().mono_ns - begun_ns) / NS_PER_MS);
+	const struct fact fact = {
+		.vgpu = advice->vgpu,
+		.state = moved ? "completed" : "failed",
+		.duration_ms = took_ms,
+		.to = result->to,
+		.reason = moved ? NULL : result->why,
+	};
+
+	pthread_mutex_lock(&mover->lock);
+	if (moved)
+		mover->status.completed++;
+	else
+		mover->status.failed++;
+	mover->status.running[0] = '\0';
+	pthread_mutex_unlock(&mover->lock);
+	if (moved)
+		mover_log(mover, LOG_NOTICE, advice->vgpu, "migrated vGPU %s to %s in %lld ms",
+			  advice->vgpu, result->to[0] ? result->to : "another host",
+			  (long long)took_ms);
+	else
+		mover_log(mover, LOG_ERR, advice->vgpu,
+			  "the migration of vGPU %s failed after %lld ms: %s", advice->vgpu,
+			  (long long)took_ms, result->why);
+	report(mover, &fact);
+	announce(mover);
+}
+
+static void migrate(struct mover *mover, const struct advice *advice)
+{
+	struct mover_result result = {0};
+	uint64_t begun_ns = clock_now().mono_ns;
+	bool known = mover->config.by == MOVER_NOVA ? mover_run_nova(mover, advice, &result)
+						    : mover_run_libvirt(mover, advice, &result);
+
+	if (!known)
+		return;
+	remember(mover, advice->vgpu, result.end);
+	if (result.end != ADVICE_REFUSED) {
+		conclude(mover, advice, begun_ns, &result);
+		return;
+	}
+	if (result.forbidden)
+		forbid(mover, result.why);
+	advise(mover, advice, result.why);
+}
+
+/* --- the thread --- */
+
+static bool may_migrate(const struct mover *mover)
+{
+	bool able = mover->config.by == MOVER_NOVA || mover->config.by == MOVER_LIBVIRT;
+
+	return able && !mover->status.forbidden;
+}
+
+/* Decides with the present state of the host. The lock is held. */
+static void decide(const struct mover *mover, struct advice *ret_advice)
+{
+	const struct advice_input input = {
+		.host = &mover->host,
+		.past = mover->past,
+		.n_past = mover->n_past,
+		.may_migrate = may_migrate(mover),
+		.limits = mover->config.limits,
+	};
+
+	advice_decide(&input, clock_now(), ret_advice);
+}
+
+static void act(struct mover *mover, const struct advice *advice)
+{
+	if (advice->kind == ADVICE_MIGRATE)
+		migrate(mover, advice);
+	/* The message about the refusal said more. */
+	else if (advice->kind == ADVICE_ADVISE && !advice->refused)
+		advise(mover, advice, "");
+	else if (advice->alarm == ADVICE_ALARMS)
+		forget_advice(mover);
+}
+
+static void *run(void *userdata)
+{
+	struct mover *mover = userdata;
+	uint64_t again_ns = 0;
+
+	pthread_mutex_lock(&mover->lock);
+	while (!mover->stopping) {
+		const struct timespec until = time_of(again_ns);
+		struct advice advice;
+		int r = 0;
+
+		if (!mover->updated && again_ns > 0)
+			r = pthread_cond_timedwait(&mover->changed, &mover->lock, &until);
+		else if (!mover->updated)
+			r = pthread_cond_wait(&mover->changed, &mover->lock);
+		if (mover->stopping || (!mover->updated && r != ETIMEDOUT))
+			continue;
+		mover->updated = false;
+		decide(mover, &advice);
+		again_ns = advice.again_ns;
+		pthread_mutex_unlock(&mover->lock);
+		act(mover, &advice);
+		pthread_mutex_lock(&mover->lock);
+		/* A migration changes the past, so decide again. */
+		mover->updated = mover->updated || advice.kind == ADVICE_MIGRATE;
+	}
+	pthread_mutex_unlock(&mover->lock);
+	return NULL;
+}
+
+/* --- life --- */
+
+static int open_ways(struct mover *mover, struct keystone *keystone, struct err *reterr)
+{
+	const struct mover_config *config = &mover->config;
+	struct nova_config nova = {.stay_s = config->limits.stay_s};
+	int r = client_new(config->gover_socket, NULL, &mover->gover, reterr);
+
+	if (r < 0)
+		return r;
+	client_set_timeout(mover->gover, GOVER_TIMEOUT_MS);
+	if (config->by == MOVER_NOVA) {
+		if (!keystone)
+			return err_fail(reterr, EINVAL, "by = nova: needs a section [cloud]");
+		strcpy(nova.host, config->host);
+		r = nova_new(&nova, keystone, &mover->nova, reterr);
+	} else if (config->by == MOVER_LIBVIRT) {
+		if (!config->to_uri[0])
+			return err_fail(reterr, EINVAL, "by = libvirt: needs to_uri");
+		r = libvirt_move_new(config->libvirt_uri, config->to_uri, &mover->libvirt);
+	}
+	return r;
+}
+
+static void destroy(struct mover *mover)
+{
+	nova_free(mover->nova);
+	libvirt_move_free(mover->libvirt);
+	client_free(mover->gover);
+	pthread_cond_destroy(&mover->changed);
+	pthread_mutex_destroy(&mover->lock);
+	free(mover->arrays);
+	free(mover);
+}
+
+int mover_new(const struct mover_config *config, struct keystone *keystone,
+	      const struct mover_events *events, struct mover **ret_mover, struct err *reterr)
+{
+	struct mover *mover = calloc(1, sizeof(*mover));
+	pthread_condattr_t attr;
+	int r;
+
+	if (!mover)
+		return err_fail(reterr, ENOMEM, "out of memory");
+	mover->config = *config;
+	mover->events = *events;
+	mover->openstack = keystone != NULL;
+	pthread_mutex_init(&mover->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&mover->changed, &attr);
+	pthread_condattr_destroy(&attr);
+	r = open_ways(mover, keystone, reterr);
+	if (r >= 0) {
+		r = thread_start(&mover->thread, run, mover, "migrate");
+		if (r < 0)
+			(void)err_fail(reterr, 0, "thread of migrations: %s", strerror(-r));
+	}
+	if (r < 0) {
+		destroy(mover);
+		return r;
+	}
+	*ret_mover = mover;
+	return 0;
+}
+
+struct mover *mover_free(struct mover *mover)
+{
+	if (!mover)
+		return NULL;
+	pthread_mutex_lock(&mover->lock);
+	mover->stopping = true;
+	pthread_cond_broadcast(&mover->changed);
+	pthread_mutex_unlock(&mover->lock);
+	if (mover->libvirt)
+		libvirt_move_stop(mover->libvirt);
+	pthread_join(mover->thread, NULL);
+	destroy(mover);
+	return NULL;
+}
+
+/* Copies the three arrays into one allocation. */
+static void *copy_arrays(const struct advice_host *host, struct advice_host *ret_copy)
+{
+	size_t vgpus = host->n_vgpus * sizeof(*host->vgpus);
+	size_t alerts = host->n_alerts * sizeof(*host->alerts);
+	size_t offers = host->n_failed_offers * sizeof(*host->failed_offers);
+	/* Each struct contains members of 8 bytes or of 1 byte only, in this order. */
+	char *arrays = malloc(vgpus + alerts + offers + 1);
+
+	if (!arrays)
+		return NULL;
+	*ret_copy = *host;
+	if (vgpus)
+		memcpy(arrays, host->vgpus, vgpus);
+	if (alerts)
+		memcpy(arrays + vgpus, host->alerts, alerts);
+	if (offers)
+		memcpy(arrays + vgpus + alerts, host->failed_offers, offers);
+	ret_copy->vgpus = (const void *)arrays;
+	ret_copy->alerts = (const void *)(arrays + vgpus);
+	ret_copy->failed_offers = (const void *)(arrays + vgpus + alerts);
+	return arrays;
+}
+
+int mover_update(struct mover *mover, const struct advice_host *host)
+{
+	struct advice_host copy;
+	void *arrays;
+
+	if (mover->config.by == MOVER_NONE)
+		return 0;
+	arrays = copy_arrays(host, &copy);
+	if (!arrays)
+		return -ENOMEM;
+	pthread_mutex_lock(&mover->lock);
+	free(mover->arrays);
+	mover->arrays = arrays;
+	mover->host = copy;
+	mover->updated = true;
+	pthread_cond_broadcast(&mover->changed);
+	pthread_mutex_unlock(&mover->lock);
+	return 0;
+}
+
+void mover_status(struct mover *mover, struct mover_status *ret_status)
+{
+	pthread_mutex_lock(&mover->lock);
+	*ret_status = mover->status;
+	pthread_mutex_unlock(&mover->lock);
+}

@@ -1,0 +1,559 @@
+/* SPDX-License-Identifier: MIT */
+/* gover-fleet/migrate/mover.h with stand-ins for Nova and gover-d: migrations, their limits, and
+ * what is logged and reported. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "gover-fleet/migrate/mover.h"
+#include "tests/unit/gover-fleet/migrate/fake-cloud.h"
+
+#define DEADLINE_NS (30 * NS_PER_S) /* long enough for a machine under load */
+
+static struct keystone *keystone;
+static struct mover *mover;
+static struct mover_config config;
+static struct advice_vgpu vgpus[2];
+static struct advice_alert alerts[2];
+static struct advice_host host;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static char logged[16384];
+static int n_changes;
+
+static void take_log(void *userdata, int priority, const char *vgpu, const char *text)
+{
+	(void)userdata, (void)vgpu;
+	pthread_mutex_lock(&lock);
+	text_append(logged, sizeof(logged), "<%d>%s\n", priority, text);
+	pthread_mutex_unlock(&lock);
+}
+
+static void take_change(void *userdata)
+{
+	(void)userdata;
+	pthread_mutex_lock(&lock);
+	n_changes++;
+	pthread_mutex_unlock(&lock);
+}
+
+static int count_logged(const char *text)
+{
+	int n = 0;
+
+	pthread_mutex_lock(&lock);
+	for (const char *at = strstr(logged, text); at; at = strstr(at + 1, text))
+		n++;
+	pthread_mutex_unlock(&lock);
+	return n;
+}
+
+static int start_all(void **state)
+{
+	(void)state;
+	return fake_start();
+}
+
+static int stop_all(void **state)
+{
+	(void)state;
+	fake_stop();
+	return 0;
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	fake_set("{}");
+	logged[0] = '\0';
+	n_changes = 0;
+	keystone = fake_new_keystone(2000);
+	config = (struct mover_config){.by = MOVER_NOVA, .host = "host1"};
+	mover_config_default(&config);
+	config.poll_ms = 20;
+	config.limits.holdoff_s = 0;
+	strcpy(config.gover_socket, fake_socket);
+	vgpus[0] = (struct advice_vgpu){.id = FAKE_SERVER,
+					.gpu = "gpu0",
+					.vm = FAKE_SERVER,
+					.initial_cap_pct = 50,
+					.broken = true};
+	vgpus[1] = (struct advice_vgpu){
+		.id = "b", .gpu = "gpu0", .vm = FAKE_OTHER, .initial_cap_pct = 60};
+	alerts[0] = (struct advice_alert){
+		.alarm = ADVICE_SEVERE_OVERLOAD, .gpu = "gpu0", .vgpu = FAKE_SERVER};
+	host = (struct advice_host){
+		.vgpus = vgpus, .alerts = alerts, .n_vgpus = 2, .n_alerts = 1, .published = true};
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	mover = mover_free(mover);
+	keystone = keystone_free(keystone);
+	return 0;
+}
+
+static void start(void)
+{
+	const struct mover_events events = {.log = take_log, .changed = take_change};
+	struct err err;
+
+	if (mover_new(&config, keystone, &events, &mover, &err) < 0)
+		fail_msg("%s", err.msg);
+	assert_int_equal(mover_update(mover, &host), 0);
+}
+
+static void wait_a_little(void)
+{
+	const struct timespec pause = {.tv_nsec = 5000000};
+
+	nanosleep(&pause, NULL);
+}
+
+static void until_logged(const char *text)
+{
+	uint64_t deadline_ns = clock_now().mono_ns + DEADLINE_NS;
+
+	while (count_logged(text) == 0 && clock_now().mono_ns < deadline_ns)
+		wait_a_little();
+	if (count_logged(text) == 0)
+		fail_msg("not logged: '%s' in\n%s", text, logged);
+}
+
+/* Returns the states that were reported to gover-d, such as "requested completed". */
+static const char *reported(void)
+{
+	static char text[256];
+	json_t *log = fake_log(), *entry;
+	size_t i;
+
+	text[0] = '\0';
+	json_array_foreach (log, i, entry) {
+		const char *path = json_string_value(json_object_get(entry, "path"));
+		json_t *body = json_object_get(entry, "body");
+
+		if (strcmp(path, "/v1/vgpus/" FAKE_SERVER "/migration") == 0)
+			text_append(text, sizeof(text), "%s%s", text[0] ? " " : "",
+				    json_string_value(json_object_get(body, "state")));
+	}
+	json_decref(log);
+	return text;
+}
+
+/* Waits until so many reports have arrived at gover-d. */
+static void until_reported(const char *states)
+{
+	uint64_t deadline_ns = clock_now().mono_ns + DEADLINE_NS;
+
+	while (strcmp(reported(), states) != 0 && clock_now().mono_ns < deadline_ns)
+		wait_a_little();
+	assert_string_equal(reported(), states);
+}
+
+static struct mover_status status(void)
+{
+	struct mover_status s;
+
+	mover_status(mover, &s);
+	return s;
+}
+
+static void test_an_overload_becomes_a_migration(void **state)
+{
+	json_t *log, *body;
+
+	(void)state;
+	start();
+	until_reported("requested completed");
+	assert_int_equal(status().requested, 1);
+	assert_int_equal(status().completed, 1);
+	assert_int_equal(status().failed, 0);
+	assert_string_equal(status().running, "");
+	assert_int_equal(count_logged("<6>the migration runs "), 1);
+	assert_int_equal(count_logged("<5>migrated vGPU " FAKE_SERVER " to host2 in "), 1);
+	log = fake_log();
+	body = json_object_get(json_array_get(log, json_array_size(log) - 1), "body");
+	assert_string_equal(json_string_value(json_object_get(body, "to")), "host2");
+	assert_true(json_is_null(json_object_get(body, "reason")));
+	assert_true(json_integer_value(json_object_get(body, "duration_ms")) > 0);
+	json_decref(log);
+	assert_true(n_changes >= 2);
+}
+
+static void test_the_same_vgpu_is_not_migrated_again(void **state)
+{
+	(void)state;
+	start();
+	until_reported("requested completed");
+	assert_int_equal(mover_update(mover, &host), 0);
+	until_logged("it was migrated away lately and is back");
+	assert_int_equal(fake_count("POST", "/action"), 1);
+	assert_string_equal(status().advised, FAKE_SERVER);
+}
+
+static void test_the_next_migration_waits_for_the_end_of_this_one(void **state)
+{
+	(void)state;
+	fake_set("{'course': ['running', 'running', 'running', 'running', 'completed']}");
+	alerts[1] = (struct advice_alert){.alarm = ADVICE_PROMISE_BROKEN,
+					  .gpu = "gpu0",
+					  .vgpu = "b",
+					  .cause = "gpu_overcommitted"};
+	vgpus[1].broken = true;
+	host.n_alerts = 2;
+	start();
+	until_logged("the migration runs");
+	assert_string_equal(status().running, FAKE_SERVER);
+	assert_int_equal(mover_update(mover, &host), 0);
+	until_reported("requested completed");
+	/* The stand-in has no such server. */
+	until_logged("vGPU b should leave this host");
+	assert_int_equal(fake_count("POST", "/action"), 1);
+}
+
+static void test_without_the_role_migrations_are_advised_from_then_on(void **state)
+{
+	(void)state;
+	fake_set("{'errors': {'/servers': 403}}");
+	start();
+	until_logged("should leave this host");
+	assert_true(status().forbidden);
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(mover_update(mover, &host), 0);
+		wait_a_little();
+	}
+	assert_int_equal(count_logged("the cloud does not permit migrations"), 1);
+	assert_int_equal(fake_count("GET", "/servers"), 1);
+	assert_string_equal(reported(), "");
+	assert_int_equal(status().requested, 0);
+	until_logged("run `openstack --os-compute-api-version 2.30 server migrate "
+		     "--live-migration " FAKE_SERVER "`");
+}
+
+static void test_each_refusal_is_logged_once_and_nothing_is_reported(void **state)
+{
+	static const struct {
+		const char *behaviour, *text;
+	} rows[] = {
+		{"{'ask_status': 409}", "HTTP status 409: the reason of Nova"},
+		{"{'ask_status': 400}", "HTTP status 400: the reason of Nova"},
+		{"{'errors': {'/allocation_candidates': 503}}", "HTTP status 503"},
+		{"{'candidates': []}", "no other host"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (i > 0)
+			set_up(state);
+		fake_set(rows[i].behaviour);
+		start();
+		until_logged(rows[i].text);
+		for (int k = 0; k < 5; k++) {
+			assert_int_equal(mover_update(mover, &host), 0);
+			wait_a_little();
+		}
+		assert_int_equal(count_logged(rows[i].text), 1);
+		assert_int_equal(count_logged("should leave this host"), 1);
+		assert_non_null(strstr(status().advice, rows[i].text));
+		assert_false(status().forbidden);
+		assert_string_equal(reported(), "");
+		if (i + 1 < ARRAY_SIZE(rows))
+			tear_down(state);
+	}
+}
+
+static void test_a_refused_migration_is_asked_for_again(void **state)
+{
+	(void)state;
+	config.limits.ask_s = 1;
+	fake_set("{'candidates': []}");
+	start();
+	until_logged("no other host");
+	fake_set("{}");
+	until_reported("requested completed");
+}
+
+static void test_failures_are_reported_with_their_reason(void **state)
+{
+	static const struct {
+		const char *behaviour, *text;
+	} rows[] = {
+		{"{'course': ['running', 'failed']}",
+		 "Nova ended the migration with status failed"},
+		{"{'course': ['running', 'cancelled']}",
+		 "Nova ended the migration with status cancelled"},
+		{"{'begins': false, 'status_after': 'ERROR'}",
+		 "Nova set the server to ERROR: No valid host was found. None at all."},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		json_t *log, *body;
+
+		if (i > 0)
+			set_up(state);
+		fake_set(rows[i].behaviour);
+		start();
+		until_reported("requested failed");
+		log = fake_log();
+		body = json_object_get(json_array_get(log, json_array_size(log) - 1), "body");
+		assert_string_equal(json_string_value(json_object_get(body, "reason")),
+				    rows[i].text);
+		json_decref(log);
+		assert_int_equal(status().failed, 1);
+		assert_int_equal(
+			count_logged("<3>the migration of vGPU " FAKE_SERVER " failed after "), 1);
+		if (i + 1 < ARRAY_SIZE(rows))
+			tear_down(state);
+	}
+}
+
+static void test_a_migration_that_nova_never_begins_has_failed(void **state)
+{
+	(void)state;
+	config.start_timeout_s = 1;
+	fake_set("{'begins': false}");
+	start();
+	until_reported("requested failed");
+	assert_int_equal(count_logged("Nova has not begun the migration in time"), 1);
+	assert_int_equal(fake_count("DELETE", "/"), 0);
+}
+
+static void test_a_request_without_answer_is_followed(void **state)
+{
+	(void)state;
+	fake_set("{'ask_status': 504}");
+	config.start_timeout_s = 1;
+	start();
+	until_logged("Nova may or may not have accepted the migration");
+	until_reported("requested failed");
+}
+
+static void test_an_endless_migration_is_aborted(void **state)
+{
+	(void)state;
+	config.run_timeout_s = 1;
+	fake_set("{'course': ['running']}");
+	start();
+	until_reported("requested failed");
+	assert_int_equal(fake_count("DELETE", "/migrations/1"), 1);
+	assert_int_equal(count_logged("longer than 1 s: asking Nova to abort it"), 1);
+	assert_int_equal(count_logged("with status cancelled"), 1);
+}
+
+static void test_a_migration_that_never_runs_is_aborted(void **state)
+{
+	(void)state;
+	config.start_timeout_s = 1;
+	fake_set("{'course': ['preparing']}");
+	start();
+	until_reported("requested failed");
+	assert_int_equal(fake_count("DELETE", "/migrations/1"), 1);
+}
+
+static void test_an_abort_without_effect_ends_too(void **state)
+{
+	(void)state;
+	config.run_timeout_s = config.abort_timeout_s = 1;
+	fake_set("{'course': ['running'], 'abortable': false}");
+	start();
+	until_reported("requested failed");
+	assert_int_equal(count_logged("the abort of the migration has not ended in time"), 1);
+}
+
+static void test_nova_may_be_away_during_a_migration(void **state)
+{
+	(void)state;
+	fake_set("{'course': ['running']}");
+	start();
+	until_logged("the migration runs");
+	/* The stand-in forgets its migration, as an API that is down. */
+	fake_set("{'errors': {'/os-migrations': 503}}");
+	for (int i = 0; i < 20; i++)
+		wait_a_little();
+	assert_string_equal(status().running, FAKE_SERVER);
+	fake_set("{'past': [{'id': 1, 'instance_uuid': '" FAKE_SERVER
+		 "', 'dest_compute': 'host2', 'status': 'completed'}]}");
+	until_reported("completed");
+}
+
+static void test_the_end_of_the_process_does_not_wait_for_the_migration(void **state)
+{
+	uint64_t begun_ns;
+
+	(void)state;
+	fake_set("{'course': ['running']}");
+	config.poll_ms = 60000;
+	start();
+	until_reported("requested");
+	begun_ns = clock_now().mono_ns;
+	mover = mover_free(mover);
+	assert_true(clock_now().mono_ns - begun_ns < DEADLINE_NS);
+	assert_int_equal(fake_count("DELETE", "/"), 0);
+	assert_string_equal(reported(), "requested");
+}
+
+static void test_by_advice_nothing_is_asked(void **state)
+{
+	(void)state;
+	config.by = MOVER_ADVICE;
+	start();
+	until_logged("<4>vGPU " FAKE_SERVER
+		     " should leave this host: alert severe_overload of GPU gpu0 names it; run "
+		     "`openstack ");
+	assert_int_equal(fake_count("GET", "/"), 0);
+	assert_string_equal(status().advised, FAKE_SERVER);
+	host.n_alerts = 0;
+	assert_int_equal(mover_update(mover, &host), 0);
+	for (int i = 0; i < 6000 && status().advised[0]; i++)
+		wait_a_little();
+	assert_string_equal(status().advised, "");
+	/* A new overload is a new message. */
+	host.n_alerts = 1;
+	assert_int_equal(mover_update(mover, &host), 0);
+	for (int i = 0; i < 6000 && count_logged("should leave this host") < 2; i++)
+		wait_a_little();
+	assert_int_equal(count_logged("should leave this host"), 2);
+}
+
+static void test_without_openstack_the_command_is_that_of_libvirt(void **state)
+{
+	const struct mover_events events = {.log = take_log};
+
+	(void)state;
+	config.by = MOVER_ADVICE;
+	strcpy(config.to_uri, "qemu+ssh://host2/system");
+	assert_int_equal(mover_new(&config, NULL, &events, &mover, NULL), 0);
+	assert_int_equal(mover_update(mover, &host), 0);
+	until_logged("run `virsh migrate --live --p2p " FAKE_SERVER " qemu+ssh://host2/system`");
+}
+
+static void test_by_none_nothing_happens(void **state)
+{
+	(void)state;
+	config.by = MOVER_NONE;
+	start();
+	for (int i = 0; i < 20; i++)
+		wait_a_little();
+	assert_string_equal(logged, "");
+	assert_int_equal(n_changes, 0);
+}
+
+/* gover-d may have ended the contract of a migrated machine before the report. */
+static void test_a_vgpu_that_gover_d_has_not_any_more_is_no_problem(void **state)
+{
+	(void)state;
+	fake_set("{'gover_status': 404}");
+	start();
+	until_reported("requested completed");
+	assert_int_equal(count_logged("cannot be reported"), 0);
+}
+
+static void test_a_report_that_gover_d_refuses_is_logged(void **state)
+{
+	(void)state;
+	fake_set("{'gover_status': 503}");
+	start();
+	until_reported("requested completed");
+	until_logged("the migration cannot be reported to gover-d (completed): the reason of "
+		     "gover-d");
+}
+
+static void test_a_libvirt_that_does_not_answer(void **state)
+{
+	(void)state;
+	config.by = MOVER_LIBVIRT;
+	strcpy(config.libvirt_uri, "test:///none/such/file");
+	strcpy(config.to_uri, "qemu+ssh://host2/system");
+	start();
+	until_reported("requested failed");
+	assert_int_equal(count_logged("libvirt at test:///none/such/file"), 1);
+}
+
+static void test_what_libvirt_refuses_has_failed(void **state)
+{
+	(void)state;
+	config.by = MOVER_LIBVIRT;
+	strcpy(config.libvirt_uri, "test:///default");
+	strcpy(config.to_uri, "qemu+ssh://host2/system");
+	strcpy(vgpus[0].vm, "no-such-vm");
+	start();
+	until_reported("requested failed");
+	assert_int_equal(count_logged("libvirt has no machine no-such-vm"), 1);
+	mover = mover_free(mover);
+	/* The driver "test" of libvirt knows the machine, but cannot migrate. */
+	fake_set("{}");
+	strcpy(vgpus[0].vm, "test");
+	start();
+	until_reported("requested failed");
+	assert_int_equal(count_logged("libvirt did not migrate test to qemu+ssh://host2/system"),
+			 1);
+}
+
+static void test_what_a_configuration_needs(void **state)
+{
+	const struct mover_events events = {.log = take_log};
+	struct err err;
+
+	(void)state;
+	assert_int_equal(mover_new(&config, NULL, &events, &mover, &err), -EINVAL);
+	assert_string_equal(err.msg, "by = nova: needs a section [cloud]");
+	config.by = MOVER_LIBVIRT;
+	assert_int_equal(mover_new(&config, NULL, &events, &mover, &err), -EINVAL);
+	assert_string_equal(err.msg, "by = libvirt: needs to_uri");
+	mover = NULL;
+}
+
+static void test_the_values_of_by(void **state)
+{
+	enum mover_by by = MOVER_NONE;
+
+	(void)state;
+	assert_true(mover_find_by("libvirt", &by));
+	assert_int_equal(by, MOVER_LIBVIRT);
+	assert_true(mover_find_by("nova", &by) && by == MOVER_NOVA);
+	assert_true(mover_find_by("advice", &by) && by == MOVER_ADVICE);
+	assert_true(mover_find_by("none", &by) && by == MOVER_NONE);
+	assert_false(mover_find_by("Nova", &by));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_an_overload_becomes_a_migration),
+		TEST(test_the_same_vgpu_is_not_migrated_again),
+		TEST(test_the_next_migration_waits_for_the_end_of_this_one),
+		TEST(test_without_the_role_migrations_are_advised_from_then_on),
+		TEST(test_each_refusal_is_logged_once_and_nothing_is_reported),
+		TEST(test_a_refused_migration_is_asked_for_again),
+		TEST(test_failures_are_reported_with_their_reason),
+		TEST(test_a_migration_that_nova_never_begins_has_failed),
+		TEST(test_a_request_without_answer_is_followed),
+		TEST(test_an_endless_migration_is_aborted),
+		TEST(test_a_migration_that_never_runs_is_aborted),
+		TEST(test_an_abort_without_effect_ends_too),
+		TEST(test_nova_may_be_away_during_a_migration),
+		TEST(test_the_end_of_the_process_does_not_wait_for_the_migration),
+		TEST(test_by_advice_nothing_is_asked),
+		TEST(test_without_openstack_the_command_is_that_of_libvirt),
+		TEST(test_by_none_nothing_happens),
+		TEST(test_a_vgpu_that_gover_d_has_not_any_more_is_no_problem),
+		TEST(test_a_report_that_gover_d_refuses_is_logged),
+		TEST(test_a_libvirt_that_does_not_answer),
+		TEST(test_what_libvirt_refuses_has_failed),
+		TEST(test_what_a_configuration_needs),
+		TEST(test_the_values_of_by),
+	};
+
+	return cmocka_run_group_tests(tests, start_all, stop_all);
+}
