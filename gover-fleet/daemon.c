@@ -18,7 +18,12 @@
 #include "gover-fleet/model/mapping.h"
 #include "gover-fleet/publish.h"
 
-#define WITHDRAW_LIMIT_MS 3000L
+/* limits of one request to the cloud */
+#define PUBLISH_LIMIT_MS  5000
+#define KEEPER_LIMIT_MS	  2000
+#define WITHDRAW_LIMIT_MS 3000
+/* A claim needs at most four requests to the cloud: half of the time is left for gover-d. */
+#define HOOK_LIMIT_MS(timeout_s) ((timeout_s)*1000 / 8)
 
 struct fleet {
 	const struct fleet_config *config;
@@ -85,11 +90,11 @@ static void on_count(void *userdata)
 }
 
 /* Makes a claimer with a connection to the cloud of its own. */
-static int make_claimer(struct fleet *fleet, struct link **link, struct claimer **ret_claimer,
-			struct err *reterr)
+static int make_claimer(struct fleet *fleet, int limit_ms, struct link **link,
+			struct claimer **ret_claimer, struct err *reterr)
 {
 	struct claim_source source;
-	int r = link_new(fleet->config, link, reterr);
+	int r = link_new(fleet->config, limit_ms, link, reterr);
 
 	if (r < 0)
 		return r;
@@ -102,7 +107,7 @@ static int start_keeper(struct fleet *fleet, struct err *reterr)
 	/* A hook that was not answered in time has ended after this time. */
 	int grace_s = 2 * fleet->config->hook_timeout_s;
 	struct claimer *claimer;
-	int r = make_claimer(fleet, &fleet->keeper_link, &claimer, reterr);
+	int r = make_claimer(fleet, KEEPER_LIMIT_MS, &fleet->keeper_link, &claimer, reterr);
 
 	if (r < 0)
 		return r;
@@ -118,7 +123,8 @@ static int start_keeper(struct fleet *fleet, struct err *reterr)
 static int start_server(struct fleet *fleet, struct err *reterr)
 {
 	struct claimer *claimer;
-	int r = make_claimer(fleet, &fleet->hook_link, &claimer, reterr);
+	int r = make_claimer(fleet, HOOK_LIMIT_MS(fleet->config->hook_timeout_s), &fleet->hook_link,
+			     &claimer, reterr);
 
 	return r < 0 ? r
 		     : hook_server_new(fleet->config, claimer, on_count, fleet, &fleet->server,
@@ -137,7 +143,7 @@ static int start(struct fleet *fleet, struct err *reterr)
 	if (r == 0 && fleet->config->uri[0])
 		r = start_keeper(fleet, reterr);
 	if (r == 0)
-		r = link_new(fleet->config, &link, reterr);
+		r = link_new(fleet->config, PUBLISH_LIMIT_MS, &link, reterr);
 	if (r < 0)
 		return r;
 	parts.follower = fleet->follower;
@@ -225,7 +231,7 @@ int fleet_daemon_withdraw(const struct fleet_config *config, struct err *reterr)
 	if (r < 0)
 		return r;
 	client_set_timeout(client, WITHDRAW_LIMIT_MS);
-	r = link_new(config, &link, reterr);
+	r = link_new(config, WITHDRAW_LIMIT_MS, &link, reterr);
 	if (r == 0 && link)
 		r = withdraw(link, client, reterr);
 	if (r == 0)

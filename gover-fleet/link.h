@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The connection to the cloud of the configuration: none, or OpenStack. */
+/*
+ * The connection to the cloud of the configuration: none, or OpenStack. Used by one thread: each
+ * thread has its own token and connections, so that no thread waits for another.
+ */
 #ifndef GOVER_FLEET_LINK_H
 #define GOVER_FLEET_LINK_H
 
@@ -7,19 +10,26 @@
 #include "gover-fleet/config/fleet-config.h"
 #include "gover-fleet/host/fleet-report.h"
 
-struct link; /* used by one thread */
+struct link;
 
-/* Without a cloud, *@ret_link is NULL, which all functions below accept. */
-int link_new(const struct fleet_config *config, struct link **ret_link, struct err *reterr);
+/*
+ * Without a cloud, *@ret_link is NULL, which all functions below accept. @limit_ms: of one request.
+ * No connection is made yet.
+ */
+int link_new(const struct fleet_config *config, int limit_ms, struct link **ret_link,
+	     struct err *reterr);
 struct link *link_free(struct link *link); /* returns NULL */
 
 /*
- * Makes the cloud equal to @wanted, and sets the state, the problem and the leaks of @report.
- * Returns the seconds after which the caller tries again at the latest.
+ * Makes the cloud equal to @wanted, and sets the state, the address, the problem and the leaks of
+ * @report. Returns the time in ms after which the caller tries again at the latest.
  */
 int link_publish(struct link *link, const struct wanted *wanted, struct report *report);
 
-/* Withdraws all offers, without knowing the contracts: the classes keep what is allocated. */
+/*
+ * Withdraws all offers without knowing the contracts: each class keeps what is allocated. Returns
+ * 0, or -EIO with a message.
+ */
 int link_withdraw(struct link *link, struct err *reterr);
 
 /* The source of allocations for claims; it uses @link. */

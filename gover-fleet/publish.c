@@ -14,7 +14,7 @@
 
 #define REPORT_EVERY_NS (50 * NS_PER_S)
 #define REPORT_LIMIT_MS 2000L
-#define EVERY_S		60
+#define EVERY_MS	60000
 
 struct publish {
 	struct publish_parts parts;
@@ -51,31 +51,30 @@ static void log_cloud(struct publish *p, const struct report *report)
 		fleet_log_warning("cloud: %s", report->problem);
 }
 
-/* Returns the seconds until the next attempt. */
+/* Returns the time until the next attempt in ms. */
 static int publish_wanted(struct publish *p, const struct follower_view *view,
 			  struct wanted *wanted, struct report *report)
 {
-	uint64_t now_ns = clock_now().mono_ns;
-	int again_s;
+	int again_ms, expires_ms;
 	size_t lost;
 
 	if (!view->state) {
 		report->cloud = REPORT_WAITING;
 		strcpy(report->problem, "gover-d has not answered yet");
-		return EVERY_S;
+		return EVERY_MS;
 	}
-	lost = mapping_want(view->state, offers_live(view, now_ns), wanted);
+	lost = mapping_want(view->state, offers_live(view, clock_now().mono_ns), wanted);
 	if (lost && lost != p->lost)
 		fleet_log_warning("%zu offers, contracts or GPUs cannot be published: too many, or "
 				  "the name of a flavour is too long",
 				  lost);
 	p->lost = lost;
-	again_s = link_publish(p->link, wanted, report);
+	again_ms = link_publish(p->link, wanted, report);
 	log_cloud(p, report);
 	/* The offers expire although no event says so. */
-	return !view->connected && view->state->offer_ttl_s + 1 < again_s
-		       ? view->state->offer_ttl_s + 1
-		       : again_s;
+	expires_ms =
+		view->state->offer_ttl_s < 60 ? view->state->offer_ttl_s * 1000 + 500 : EVERY_MS;
+	return !view->connected && expires_ms < again_ms ? expires_ms : again_ms;
 }
 
 /* --- report and status --- */
@@ -115,7 +114,7 @@ static void write_status(struct publish *p, const struct status *status)
 	p->status_result = r;
 }
 
-/* Returns the seconds until the next round. */
+/* Returns the time until the next round in ms. */
 static int run_round(struct publish *p)
 {
 	const struct publish_parts *parts = &p->parts;
@@ -130,12 +129,12 @@ static int run_round(struct publish *p)
 		.wanted = &wanted,
 		.report = &report,
 	};
-	int again_s;
+	int again_ms;
 
 	memset(&wanted, 0, sizeof(wanted));
 	memset(&report, 0, sizeof(report)); /* reports are compared as bytes */
 	follower_view(parts->follower, &gover);
-	again_s = publish_wanted(p, &gover, &wanted, &report);
+	again_ms = publish_wanted(p, &gover, &wanted, &report);
 	hook_server_count(parts->server, &status.hook);
 	if (parts->keeper)
 		keeper_count(parts->keeper, &status.keeper);
@@ -149,17 +148,17 @@ static int run_round(struct publish *p)
 	write_status(p, &status);
 	follower_view_fini(&gover);
 	domains_view_fini(&libvirt);
-	return again_s;
+	return again_ms;
 }
 
 static void *run_publish(void *userdata)
 {
 	struct publish *p = userdata;
-	int again_s;
+	int again_ms;
 
 	do
-		again_s = run_round(p);
-	while (bell_wait(p->parts.bell, clock_now().mono_ns + (uint64_t)again_s * NS_PER_S));
+		again_ms = run_round(p);
+	while (bell_wait(p->parts.bell, clock_now().mono_ns + (uint64_t)again_ms * NS_PER_MS));
 	return NULL;
 }
 

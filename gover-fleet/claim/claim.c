@@ -236,19 +236,18 @@ static int try_claim(struct claimer *claimer, const struct domain_wish *wish, in
 	return r;
 }
 
-static int ask_source(struct claimer *claimer, const char *uuid, uint64_t until_ns,
-		      char ret_slot[WANTED_CLASS_MAX], char ret_gpu[ID_MAX], struct err *reterr)
+static int ask_source(struct claimer *claimer, const char *uuid, char ret_slot[WANTED_CLASS_MAX],
+		      char ret_gpu[ID_MAX], struct err *reterr)
 {
-	return claimer->source.find(claimer->source.userdata, uuid, until_ns, ret_slot, ret_gpu,
-				    reterr);
+	return claimer->source.find(claimer->source.userdata, uuid, ret_slot, ret_gpu, reterr);
 }
 
 /*
  * Completes the wish with what the cloud knows: the slot of a server without extra specs, and the
  * GPU. Returns 0, 1 if the domain wants no vGPU, or a negative errno.
  */
-static int complete_wish(struct claimer *claimer, struct domain_wish *wish, uint64_t until_ns,
-			 bool *ret_unverified, struct err *reterr)
+static int complete_wish(struct claimer *claimer, struct domain_wish *wish, bool *ret_unverified,
+			 struct err *reterr)
 {
 	char slot[WANTED_CLASS_MAX] = "", gpu[ID_MAX] = "";
 	int r;
@@ -258,7 +257,7 @@ static int complete_wish(struct claimer *claimer, struct domain_wish *wish, uint
 		return 1;
 	if (!claimer->source.find)
 		return wish->kind == DOMAIN_WANTS_SLOT ? 0 : 1;
-	r = ask_source(claimer, wish->uuid, until_ns, slot, gpu, reterr);
+	r = ask_source(claimer, wish->uuid, slot, gpu, reterr);
 	if (r == 0) {
 		wish->kind = DOMAIN_WANTS_SLOT;
 		memcpy(wish->slot, slot, sizeof(wish->slot));
@@ -277,15 +276,10 @@ int claim_make(struct claimer *claimer, const struct domain_wish *wish, uint64_t
 {
 	struct domain_wish complete = *wish;
 	struct claim claim = {.result = CLAIM_NOT_OURS};
-	uint64_t now_ns = clock_now().mono_ns;
 	int64_t tried[TRIES_MAX];
 	size_t n_tried = 0;
-	int r;
+	int r = complete_wish(claimer, &complete, &claim.unverified, reterr);
 
-	/* The cloud gets half of the time at most, so that gover-d can be asked afterwards. */
-	r = complete_wish(claimer, &complete,
-			  until_ns > now_ns ? now_ns + (until_ns - now_ns) / 2 : until_ns,
-			  &claim.unverified, reterr);
 	if (r < 0)
 		return r;
 	if (r == 0)
@@ -344,9 +338,9 @@ int claim_confirm(struct claimer *claimer, const char *id, uint64_t until_ns, st
 	return r;
 }
 
-int claim_verify(struct claimer *claimer, const char *uuid, uint64_t until_ns, struct err *reterr)
+int claim_verify(struct claimer *claimer, const char *uuid, struct err *reterr)
 {
 	char slot[WANTED_CLASS_MAX], gpu[ID_MAX];
 
-	return claimer->source.find ? ask_source(claimer, uuid, until_ns, slot, gpu, reterr) : 0;
+	return claimer->source.find ? ask_source(claimer, uuid, slot, gpu, reterr) : 0;
 }

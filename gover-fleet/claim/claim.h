@@ -13,14 +13,13 @@
 #include "gover-fleet/model/domain-xml.h"
 
 /*
- * Where the cloud is asked for the allocation of a server. NULL members: no cloud.
- * @find returns 0 and the slot (and GPU) of the allocation, 1 if the server has no slot of this
- * host, or a negative errno if the cloud cannot be asked within @until_ns (CLOCK_MONOTONIC). It is
- * called by one thread at a time only if each thread has its own source.
+ * Where the cloud is asked for the allocation of a server. find = NULL: there is no cloud.
+ * @find returns 0 with the slot and the GPU of the allocation, 1 if the server has no slot on this
+ * host, or a negative errno if the cloud cannot be asked. It bounds its time itself.
  */
 struct claim_source {
-	int (*find)(void *userdata, const char *uuid, uint64_t until_ns,
-		    char ret_slot[WANTED_CLASS_MAX], char ret_gpu[ID_MAX], struct err *reterr);
+	int (*find)(void *userdata, const char *uuid, char ret_slot[WANTED_CLASS_MAX],
+		    char ret_gpu[ID_MAX], struct err *reterr);
 	void *userdata;
 };
 
@@ -65,6 +64,6 @@ int claim_confirm(struct claimer *claimer, const char *id, uint64_t until_ns, st
  * Asks the cloud whether it has an allocation for @uuid. Results as of claim_source.find(); 0
  * without a cloud.
  */
-int claim_verify(struct claimer *claimer, const char *uuid, uint64_t until_ns, struct err *reterr);
+int claim_verify(struct claimer *claimer, const char *uuid, struct err *reterr);
 
 #endif

@@ -137,7 +137,6 @@ static void end_contract(struct round *r, const struct state_vgpu *vgpu)
 static void verify_contract(struct round *r, const struct state_vgpu *vgpu)
 {
 	struct err err = {""};
-	uint64_t limit_ns = request_limit(r);
 	int e;
 
 	r->again = true;
@@ -146,10 +145,10 @@ static void verify_contract(struct round *r, const struct state_vgpu *vgpu)
 		return;
 	}
 	r->keeper->verified_ns = clock_now().mono_ns;
-	e = claim_verify(r->keeper->claimer, domain_of(vgpu), limit_ns, &err);
+	e = claim_verify(r->keeper->claimer, domain_of(vgpu), &err);
 
 	if (e == 0)
-		e = claim_confirm(r->keeper->claimer, vgpu->id, limit_ns, &err);
+		e = claim_confirm(r->keeper->claimer, vgpu->id, request_limit(r), &err);
 	if (e != 0)
 		r->counts.unverified++;
 	if (e == 0)

@@ -277,6 +277,9 @@ class Handler(BaseHTTPRequestHandler):
             status = 204 if parts[1] in known else 201
             known.add(parts[1])
             return status, None, ()
+        if parts[0] == "allocations" and method == "GET":
+            held = cloud.allocations.get(parts[1], {})
+            return 200, {"allocations": {number: {"resources": part} for number, part in held.items()}}, ()
         if parts[0] == "allocations":
             if method == "PUT":
                 cloud.allocate(parts[1], body)

@@ -112,6 +112,11 @@ EOF
   until_ok 30 test -S "$libvirt_socket"
 }
 
+hold_domains() { # hold_domains: keeps a connection, because the test driver forgets its domains without one
+  virsh -q -c "test+unix:///default?socket=$dir/libvirt-sock" event --loop --event lifecycle >"$dir/events" 2>&1 &
+  cleanup="$cleanup; kill $! 2>/dev/null"
+}
+
 stop_libvirt() { # stop_libvirt [SIGNAL]
   kill "-${1:-TERM}" "$libvirt_pid" 2>/dev/null
   wait "$libvirt_pid" 2>/dev/null

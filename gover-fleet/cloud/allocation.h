@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* Finds the slot that Placement has allocated to a server on this host. */
+#ifndef GOVER_FLEET_CLOUD_ALLOCATION_H
+#define GOVER_FLEET_CLOUD_ALLOCATION_H
+
+#include "gover-fleet/cloud/placement.h"
+#include "gover-fleet/cloud/service.h"
+#include "gover-fleet/model/wanted.h"
+
+/* The slots of a server, each from another provider. */
+#define ALLOCATION_SLOTS_MAX 4
+
+struct allocation_slot {
+	char provider[PLACEMENT_UUID_MAX];
+	char class_name[WANTED_CLASS_MAX];
+};
+
+struct allocation {
+	struct allocation_slot slots[ALLOCATION_SLOTS_MAX];
+	size_t n_slots;
+};
+
+/*
+ * Parses the reply to GET /allocations/SERVER. Other classes than those of gover are ignored.
+ * Returns 0 or -EPROTO with a message.
+ */
+int allocation_parse(const json_t *json, struct allocation *ret_allocation, struct err *reterr);
+
+/*
+ * Parses the reply to GET /resource_providers/UUID. Returns 0 and the GPU, 1 if the provider does
+ * not belong to gover on @host, or -EPROTO with a message.
+ */
+int allocation_parse_gpu(const json_t *json, const char *host, char ret_gpu[ID_MAX],
+			 struct err *reterr);
+
+/*
+ * Asks Placement, with at most two requests for each slot. Returns 0, 1 if the server has no slot
+ * on @host, or a negative errno of service_request().
+ */
+int allocation_find(struct service *placement, const char *host, const char *server,
+		    char ret_class[WANTED_CLASS_MAX], char ret_gpu[ID_MAX], struct err *reterr);
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* The replies of Placement about the allocation of a server. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/json-text.h"
+#include "gover-fleet/cloud/allocation.h"
+
+#define PROVIDER "1eb2ff52-8d2c-4b1c-9d7e-1a5b2b3c4d5e"
+
+static json_t *json_of(const char *text)
+{
+	json_t *json = json_text_parse(text, strlen(text), 0, NULL);
+
+	assert_non_null(json);
+	return json;
+}
+
+static int parse(const char *text, struct allocation *ret_allocation, struct err *reterr)
+{
+	json_t *json = json_of(text);
+	int r = allocation_parse(json, ret_allocation, reterr);
+
+	json_decref(json);
+	return r;
+}
+
+/* The form of a reply for a server with a slot, as the reference of Placement describes it. */
+static void slots_of_gover_are_found(void **state)
+{
+	struct allocation allocation;
+	struct err err = {""};
+
+	(void)state;
+	assert_int_equal(
+		parse("{\"allocations\": {\"0aaaaaaa-0000-4000-8000-000000000000\": "
+		      "{\"generation\": 9,"
+		      " \"resources\": {\"VCPU\": 1, \"MEMORY_MB\": 128}}, \"" PROVIDER "\": "
+		      "{\"generation\": 4, \"resources\": {\"CUSTOM_GOVER_SLOT_50\": 1}}}, "
+		      "\"project_id\": \"p\", \"user_id\": \"u\", \"consumer_generation\": 1}",
+		      &allocation, &err),
+		0);
+	assert_int_equal(allocation.n_slots, 1);
+	assert_string_equal(allocation.slots[0].provider, PROVIDER);
+	assert_string_equal(allocation.slots[0].class_name, "CUSTOM_GOVER_SLOT_50");
+	assert_int_equal(parse("{\"allocations\": {}}", &allocation, &err), 0);
+	assert_int_equal(allocation.n_slots, 0);
+}
+
+static void wrong_replies_are_rejected(void **state)
+{
+	static const char *const rows[] = {
+		"{}",
+		"{\"allocations\": []}",
+		"{\"allocations\": {\"p\": {}}}",
+		"{\"allocations\": {\"p\": {\"resources\": []}}}",
+		"{\"allocations\": {\"../p\": {\"resources\": {\"CUSTOM_GOVER_SLOT_1\": 1}}}}",
+		"{\"allocations\": {\"p\": {\"resources\": {\"CUSTOM_GOVER_SLOT_"
+		"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\": 1}}}}",
+		"{\"allocations\": {\"p\": {\"resources\": {\"CUSTOM_GOVER_SLOT_1\": 1, "
+		"\"CUSTOM_GOVER_SLOT_2\": 1, \"CUSTOM_GOVER_SLOT_3\": 1, "
+		"\"CUSTOM_GOVER_SLOT_4\": 1, \"CUSTOM_GOVER_SLOT_5\": 1}}}}",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct allocation allocation;
+		struct err err = {""};
+
+		if (parse(rows[i], &allocation, &err) != -EPROTO || !err.msg[0])
+			fail_msg("row %zu is accepted", i);
+	}
+}
+
+static void the_gpu_is_part_of_the_name_of_the_provider(void **state)
+{
+	static const struct {
+		const char *text, *gpu;
+		int result;
+	} rows[] = {
+		{"{\"name\": \"node-1_gover_gpu0\"}", "gpu0", 0},
+		{"{\"name\": \"node-2_gover_gpu0\"}", "", 1},
+		{"{\"name\": \"node-1\"}", "", 1},
+		{"{\"name\": \"node-1_gover_\"}", "", 1},
+		{"{\"name\": \"node-1_gover_../x\"}", "", 1},
+		{"{}", "", -EPROTO},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		json_t *json = json_of(rows[i].text);
+		char gpu[ID_MAX] = "";
+		struct err err = {""};
+
+		assert_int_equal(allocation_parse_gpu(json, "node-1", gpu, &err), rows[i].result);
+		assert_string_equal(gpu, rows[i].gpu);
+		json_decref(json);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(slots_of_gover_are_found),
+		cmocka_unit_test(wrong_replies_are_rejected),
+		cmocka_unit_test(the_gpu_is_part_of_the_name_of_the_provider),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
