@@ -472,8 +472,8 @@ examples := $(PREFIX)/share/gover/examples
 filled    = sed -e '/@SANDBOX@/{r dist/systemd/sandbox.in' -e 'd}' $< | \
 	sed -e 's|@SBINDIR@|$(PREFIX)/sbin|g; s|@EXAMPLES@|$(examples)|g' >$@
 # Rebuilt when PREFIX changes.
-made     := $(addprefix $B/systemd/,gover-d.service gover-restore.service) \
-            $(patsubst dist/examples/%,$B/examples/%,$(wildcard dist/examples/*.conf))
+made     := $(addprefix $B/systemd/,gover-d.service gover-restore.service $(if $(fleet),gover-fleet.service)) \
+            $(patsubst dist/examples/%,$B/examples/%,$(filter-out $(if $(fleet),,%/fleet-credential.conf),$(wildcard dist/examples/*.conf)))
 $B/prefix: FORCE
 	@mkdir -p $B
 	@echo '$(PREFIX)' | cmp -s - $@ || echo '$(PREFIX)' >$@
@@ -485,9 +485,9 @@ $B/examples/%: dist/examples/% $B/prefix
 	@$(filled)
 FORCE:
 
-pages := $(filter-out $(if $(cl_layer),,man/compute-layer.7),$(wildcard man/*.[1-8]))
+pages := $(filter-out $(if $(cl_layer),,man/compute-layer.7) $(if $(fleet),,man/gover-fleet.8 man/fleet.conf.5),$(wildcard man/*.[1-8]))
 install: all $(made) ## install below $(DESTDIR)$(PREFIX)
-	install -D -m 0755 -t $(DESTDIR)$(PREFIX)/sbin $B/gover-d $B/gover-arbiter
+	install -D -m 0755 -t $(DESTDIR)$(PREFIX)/sbin $B/gover-d $B/gover-arbiter $(fleet)
 	install -D -m 0755 -t $(DESTDIR)$(PREFIX)/bin $B/gover-ctl $B/gover-sim
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/lib/gover $B/libgover-fps.so $(layer) $(cl_layer)
 	$(if $(cl_layer),install -D -m 0644 -t $(DESTDIR)$(INCLUDEDIR) compute/cl/gover-slice.h)
@@ -508,7 +508,9 @@ install: all $(made) ## install below $(DESTDIR)$(PREFIX)
 	install -D -m 0644 dist/systemd/gover.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/gover.conf
 	install -D -m 0644 dist/systemd/gover.tmpfiles $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/gover.conf
 	install -D -m 0644 -t $(DESTDIR)$(examples) $(filter %.conf,$(made)) dist/examples/sim.ini
-	install -D -m 0755 -t $(DESTDIR)$(examples) dist/examples/sim-tenants
+	install -D -m 0755 -t $(DESTDIR)$(examples) dist/examples/sim-tenants $(if $(fleet),dist/examples/libvirt-hook)
+	$(if $(fleet),install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/doc/gover-fleet dist/fleet.conf.example)
+	$(if $(fleet),install -D -m 0644 dist/systemd/gover-fleet.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/gover-fleet.conf)
 
 # Removes the files that `make install` writes with the same variables, and folders that are empty afterwards.
 uninstall: ## remove what `make install` wrote with the same PREFIX and DESTDIR

@@ -16,11 +16,12 @@ tracked() { # tracked FILE FUNCTION: this function begins with an instruction th
 }
 
 if [ -z "${GOVER_ASAN-}" ] && readelf --version >/dev/null 2>&1; then
-  for program in gover-d gover-arbiter gover-ctl gover-sim; do
+  for program in gover-d gover-arbiter gover-ctl gover-fleet gover-sim; do
+    [ -f "$B/$program" ] || continue
     ok "$program is position-independent" position_independent "$B/$program"
     ok "$program has checks in functions of the C library" fortified "$B/$program"
   done
-  for file in gover-d gover-arbiter gover-ctl gover-sim libgover-fps.so libgover-fps-layer.so libgover-cl.so 32/libgover-fps.so; do
+  for file in gover-d gover-arbiter gover-ctl gover-fleet gover-sim libgover-fps.so libgover-fps-layer.so libgover-cl.so 32/libgover-fps.so; do
     [ -f "$B/$file" ] || continue
     case $file in *-cl.so) function=clInitLayer ;; *.so) function=connection_poll ;; *) function=main ;; esac
     ok "$file is hardened" hardened "$B/$file"

@@ -10,10 +10,12 @@ ok "make install writes below DESTDIR" \
   make -s -C "$top" B="$B" SANITIZE="${GOVER_ASAN:+-fsanitize=address,undefined -fsanitize-undefined-trap-on-error}" \
   install DESTDIR="$root" PREFIX=/usr
 units=$root/usr/lib/systemd/system
+fleet=$([ -x "$B/gover-fleet" ] && echo gover-fleet.service)
 
 verify() { # verify WORD...: checks the unit files in $dir/verify
   mkdir -p "$dir/verify"
-  for unit in gover-d.service gover-restore.service gover.socket gover-tcp.socket; do
+  # shellcheck disable=SC2086 # no word or one
+  for unit in gover-d.service gover-restore.service $fleet gover.socket gover-tcp.socket; do
     sed "s|=/usr/sbin|=$root/usr/sbin|" "$units/$unit" >"$dir/verify/$unit"
   done
   # Ignore messages about other units of this machine.
@@ -23,7 +25,7 @@ verify() { # verify WORD...: checks the unit files in $dir/verify
   [ ! -s "$dir/verify.log" ]
 }
 ok "systemd accepts the units" verify
-for unit in gover-d gover-restore; do
+for unit in gover-d gover-restore ${fleet%.service}; do
   ok "$unit has an exposure of at most 1.5" \
     systemd-analyze security --offline=yes --threshold=15 --no-pager "$dir/verify/$unit.service"
 done
@@ -71,6 +73,11 @@ ok "no placeholder is left" sh -c "! grep -rE '@[A-Z]+@' '$root/usr/lib' '$root/
 for example in "$root"/usr/share/gover/examples/*.ini; do
   ok "$(basename "$example") is a valid configuration" "$B/gover-d" --config "$example" --check-config
 done
+
+if [ -n "$fleet" ]; then
+  ok "fleet.conf.example is a valid configuration" \
+    "$B/gover-fleet" --config "$root/usr/share/doc/gover-fleet/fleet.conf.example" --check-config
+fi
 
 ok "sysusers.d creates the user and both groups" sh -c "mkdir -p '$root/etc' && systemd-sysusers --root='$root' &&
   grep -q '^gover:' '$root/etc/passwd' && grep -q '^gover:' '$root/etc/group' && grep -q '^gover-read:' '$root/etc/group'"
