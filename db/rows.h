@@ -76,6 +76,7 @@ struct db_offer {
 	double target_fps;
 	char reason[DB_TEXT_MAX];
 	char claim_key[128]; /* idempotency key of the claim; "": no key */
+	char flavor[ID_MAX]; /* "": an earlier release made the offer */
 };
 
 /* A new row replaces the row with the same id. */

@@ -123,6 +123,9 @@ const char *const schema_steps[] = {
 	 " steals_in INTEGER NOT NULL, steals_out INTEGER NOT NULL,"
 	 " cap_writes INTEGER NOT NULL, slow_bad_s REAL, slow_burns INTEGER NOT NULL)"
 	 " WITHOUT ROWID; CREATE INDEX decision_vgpu ON decision (vgpu, id);"),
+
+	/* Several flavours can be sold. */
+	"ALTER TABLE offer ADD COLUMN flavor TEXT;",
 };
 
 const int schema_version = (int)ARRAY_SIZE(schema_steps);

@@ -271,6 +271,7 @@ static const struct writer_column offer_columns[] = {
 	COLUMN("OFFER", "id", WHOLE),
 	COLUMN_IF(SEVERAL, "GPU", "gpu", TEXT),
 	COLUMN("STATE", "state", TEXT),
+	COLUMN_IF(SEVERAL, "FLAVOUR", "flavor", TEXT),
 	COLUMN("SELLS%", "initial_cap_pct", WHOLE),
 	RATE_COLUMN("TARGET", "target_fps", "TARGET", "target_rate", PROMISE),
 	COLUMN("FUNDED%", "fundable_pct", WHOLE),

@@ -258,6 +258,7 @@ static struct offer *restore_offer(struct manager *m, const struct host_gpu *gpu
 	};
 
 	memcpy(sold.gpu, gpu->config.name, sizeof(sold.gpu));
+	memcpy(sold.flavor_name, c->flavor, sizeof(sold.flavor_name));
 	if (now.wall_ms < c->created_ms + probation_ms &&
 	    !has_newer(m->offers, c->offer, gpu->config.name)) {
 		sold.life.state = OFFER_OPEN;

@@ -370,7 +370,7 @@ int control_offer_claim(struct manager *m, int64_t id, const char *key, unsigned
 	if (!(fields & CONTRACT_TARGET_RATE) && offer->flavor.counts_work)
 		contract->target_rate = offer->flavor.target_fps;
 	contract->terms.weight = 1;
-	memcpy(contract->flavor, m->config.offer.flavor, sizeof(contract->flavor));
+	memcpy(contract->flavor, offer->flavor_name, sizeof(contract->flavor));
 	/*
 	 * Store the claim in the contract. The history is written later, so a crash may lose the
 	 * claim there.

@@ -79,6 +79,7 @@ json_t *encode_offer(const struct offer *offer, struct instant now)
 	json_encode_add(&o, "id", json_integer(offer->id));
 	json_encode_add(&o, "gpu", json_string(offer->gpu));
 	json_encode_add(&o, "state", json_string(offer_state_name(offer->life.state)));
+	json_encode_add(&o, "flavor", json_encode_name(offer->flavor_name));
 	json_encode_add(&o, "initial_cap_pct", json_integer(offer->flavor.initial_cap_pct));
 	encode_add_rate(&o, "target_fps", "target_rate", offer->flavor.counts_work,
 			offer->flavor.target_fps);

@@ -227,6 +227,7 @@ static void store_offer(void *userdata, const struct offer *offer, const char *v
 		return;
 	memcpy(row.gpu, offer->gpu, sizeof(row.gpu));
 	memcpy(row.vgpu, offer->vgpu, sizeof(row.vgpu));
+	memcpy(row.flavor, offer->flavor_name, sizeof(row.flavor));
 	snprintf(row.state, sizeof(row.state), "%s", offer_state_name(offer->life.state));
 	snprintf(row.reason, sizeof(row.reason), "%s", offer->reason);
 	snprintf(row.claim_key, sizeof(row.claim_key), "%s", offer->claim_key);

@@ -305,6 +305,7 @@ static int load_offer(void *userdata, const struct db_offer *row)
 		return 0;
 	memcpy(offer.gpu, row->gpu, sizeof(offer.gpu));
 	memcpy(offer.vgpu, row->vgpu, sizeof(offer.vgpu));
+	memcpy(offer.flavor_name, row->flavor, sizeof(offer.flavor_name));
 	snprintf(offer.reason, sizeof(offer.reason), "%.*s", (int)sizeof(offer.reason) - 1,
 		 row->reason);
 	snprintf(offer.claim_key, sizeof(offer.claim_key), "%s", row->claim_key);

@@ -74,8 +74,9 @@ static struct offer *take_slot(struct offers *offers)
 	return &offers->list[offers->n - 1];
 }
 
-struct offer *offers_open(struct offers *offers, const char *gpu, const struct policy_terms *flavor,
-			  int fundable_pct, int ttl_s, struct instant now)
+struct offer *offers_open(struct offers *offers, const char *gpu, const char *name,
+			  const struct policy_terms *flavor, int fundable_pct, int ttl_s,
+			  struct instant now)
 {
 	struct offer *offer = offers_live(offers, gpu) ? NULL : take_slot(offers);
 
@@ -85,6 +86,7 @@ struct offer *offers_open(struct offers *offers, const char *gpu, const struct p
 	snprintf(offer->gpu, sizeof(offer->gpu), "%s", gpu);
 	offer->created_ms = offer->changed_ms = now.wall_ms;
 	offer->expires_ms = now.wall_ms + (int64_t)ttl_s * 1000;
+	snprintf(offer->flavor_name, sizeof(offer->flavor_name), "%s", name);
 	offer->flavor = *flavor;
 	offer->life = (struct offer_life){
 		.state = OFFER_OPEN,

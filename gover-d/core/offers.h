@@ -18,6 +18,7 @@ struct offer {
 	char gpu[ID_MAX];
 	struct offer_life life;
 	int64_t created_ms, changed_ms, expires_ms;
+	char flavor_name[ID_MAX]; /* flavour that is sold; "": an earlier release made the offer */
 	struct policy_terms flavor; /* terms of the offered contract */
 	/* id of the vGPU that claimed the offer; "": not claimed */
 	char vgpu[ID_MAX];
@@ -40,9 +41,13 @@ struct offers *offers_free(struct offers *offers); /* @offers may be NULL; retur
 struct offer *offers_live(struct offers *offers, const char *gpu);
 struct offer *offers_find(struct offers *offers, int64_t id);
 
-/* Opens an offer. NULL: the GPU already has a live offer, or too many offers are live. */
-struct offer *offers_open(struct offers *offers, const char *gpu, const struct policy_terms *flavor,
-			  int fundable_pct, int ttl_s, struct instant now);
+/*
+ * Opens an offer of flavour @name. NULL: the GPU already has a live offer, or too many offers are
+ * live.
+ */
+struct offer *offers_open(struct offers *offers, const char *gpu, const char *name,
+			  const struct policy_terms *flavor, int fundable_pct, int ttl_s,
+			  struct instant now);
 /*
  * Restores an offer of an earlier run of the daemon; the list stays sorted by id. NULL: too many
  * live offers.

@@ -169,8 +169,8 @@ static void act_on(struct manager *m, struct host_gpu *gpu, const struct policy_
 		   const struct vgpu *vgpu, struct instant now)
 {
 	if (pd->kind == POLICY_OFFER) {
-		(void)offers_open(m->offers, gpu->config.name, &gpu->view.flavor, pd->fundable_pct,
-				  m->config.offer.ttl_s, now);
+		(void)offers_open(m->offers, gpu->config.name, m->config.offer.flavor,
+				  &gpu->view.flavor, pd->fundable_pct, m->config.offer.ttl_s, now);
 	} else if (pd->kind == POLICY_SEVERE && vgpu) {
 		gpu->migration_due = true;
 	}

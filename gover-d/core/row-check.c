@@ -112,6 +112,7 @@ const char *row_check_offer(const struct db_offer *row)
 		{"cap_pct", is_cap(row->cap_pct)},
 		{"funded_pct", is_cap(row->funded_pct)},
 		{"target_fps", is_target(row->target_fps)},
+		{"flavor", is_id_or_empty(row->flavor)},
 		{.name = NULL},
 	});
 }

@@ -23,7 +23,8 @@ ok "an unclaimed offer expires" until_ok 20 that "/v1/offers?all=true" ".offers[
 ok "after new calm periods the GPU makes another offer" until_ok 20 that /v1/offers "$open | length == 1"
 id=$(get /v1/offers "${open}[0].id")
 is "a GPU has one open offer at a time" "$(get /v1/offers '.offers | length')" 1
-is "the offer has the values of the flavour" "$(get /v1/offers "${open}[0] | \"\(.initial_cap_pct) \(.target_fps)\"")" "50 60"
+is "the offer has the values of the flavour" \
+  "$(get /v1/offers "${open}[0] | \"\(.flavor) \(.initial_cap_pct) \(.target_fps)\"")" "default 50 60"
 
 light_vm="\"vm\": \"vm-new\", \"labels\": {\"workload\": \"$light\"}"
 claim "$id" key-1 new "$light_vm"

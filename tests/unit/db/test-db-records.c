@@ -280,7 +280,8 @@ static void test_offers_that_are_not_closed_are_returned(void **state)
 				 .funded_pct = 33,
 				 .target_fps = NAN,
 				 .reason = "calm for 3 periods",
-				 .claim_key = "key-1"};
+				 .claim_key = "key-1",
+				 .flavor = "half"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
@@ -305,6 +306,7 @@ static void test_offers_that_are_not_closed_are_returned(void **state)
 	assert_string_equal(got.offers[0].vgpu, "vm4");
 	assert_string_equal(got.offers[0].reason, "calm for 3 periods");
 	assert_string_equal(got.offers[0].claim_key, "key-1");
+	assert_string_equal(got.offers[0].flavor, "half");
 	assert_int_equal(got.offers[0].cap_pct, 50);
 	assert_int_equal(got.offers[0].funded_pct, 33);
 	assert_true(isnan(got.offers[0].target_fps));

@@ -37,7 +37,7 @@ static const char alert_members[] =
 	"id name severity gpu vgpu vm raised_at cleared_at acked_at acked_by silenced text "
 	"cause next runbook_url";
 static const char decision_members[] = "id time gpu kind vgpu donor numbers moves result why";
-static const char offer_members[] = "id gpu state initial_cap_pct target_fps fundable_pct "
+static const char offer_members[] = "id gpu state flavor initial_cap_pct target_fps fundable_pct "
 				    "target_rate created_at expires_at changed_at vgpu "
 				    "reason probation_left_s";
 

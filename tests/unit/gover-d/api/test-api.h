@@ -463,7 +463,7 @@ static inline int stand_in_begin(void **state)
 	manager->decisions = decisions_new(0);
 	manager->alerts = alerts_new(0, ignore_alert, NULL);
 	manager->offers = offers_new(0, ignore_offer, NULL);
-	assert_non_null(offers_open(manager->offers, "gpu0", &flavor, 40, 60, clock_now()));
+	assert_non_null(offers_open(manager->offers, "gpu0", "half", &flavor, 40, 60, clock_now()));
 	manager->view = (struct view){
 		.host = &manager->host,
 		.config = &manager->config,

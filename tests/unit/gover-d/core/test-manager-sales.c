@@ -34,6 +34,7 @@ static void expect_sold(int64_t id, enum offer_state state)
 	assert_int_equal(offer->id, id);
 	assert_string_equal(offer->vgpu, "d");
 	assert_string_equal(offer->gpu, "gpu0");
+	assert_string_equal(offer->flavor_name, "default");
 	assert_int_equal(offer->life.state, state);
 	assert_int_equal(claim_offer(id, "key-2", "c"), CONTROL_E_EXISTS);
 	assert_int_equal(claim_offer(id, "", "d"), CONTROL_E_EXISTS);

@@ -57,7 +57,7 @@ static int tear_down(void **state)
 
 static struct offer *open_on(const char *gpu)
 {
-	return offers_open(offers, gpu, &flavor, 30, TTL_S, now);
+	return offers_open(offers, gpu, "default", &flavor, 30, TTL_S, now);
 }
 
 static void tick_on(const char *gpu, double watched_s, double broken_s, bool severe)
@@ -187,6 +187,7 @@ static void a_new_offer_has_its_flavor_and_expiry(void **state)
 	(void)state;
 	assert_int_equal(offer->id, 1);
 	assert_string_equal(offer->gpu, "gpu0");
+	assert_string_equal(offer->flavor_name, "default");
 	assert_int_equal(offer->flavor.initial_cap_pct, 50);
 	assert_float_equal(offer->flavor.target_fps, 30, 0);
 	assert_int_equal(offer->life.fundable_pct, 30);
