@@ -275,11 +275,13 @@ static const struct writer_column offer_columns[] = {
 	COLUMN("SELLS%", "initial_cap_pct", WHOLE),
 	RATE_COLUMN("TARGET", "target_fps", "TARGET", "target_rate", PROMISE),
 	COLUMN("FUNDED%", "fundable_pct", WHOLE),
+	COLUMN_IF(ANY, "HELD BY", "held_by", TEXT),
 	COLUMN("VGPU", "vgpu", TEXT),
 	COLUMN("AGE", "created_at", AGE),
 	COLUMN("EXPIRES", "expires_at", WHEN),
 	COLUMN_IF(WIDE, "CREATED", "created_at", TIME),
 	COLUMN_IF(WIDE, "UNTIL", "expires_at", TIME),
+	COLUMN_IF(WIDE, "HELD UNTIL", "held_until", TIME),
 	COLUMN("REASON", "reason", LONG),
 };
 const struct table table_offers = TABLE("offers", "No offers.", offer_columns);

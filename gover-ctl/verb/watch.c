@@ -59,13 +59,14 @@ static void print_alert(const struct writer *writer, const json_t *a)
 static void print_offer(const struct writer *writer, const json_t *o)
 {
 	const char *reason = field_text(o, "reason"), *vgpu = field_text(o, "vgpu");
+	const char *holder = field_text(o, "held_by");
 	char time[DESCRIBE_MAX];
 
 	describe_time(field_text(o, "changed_at"), time);
-	writer_line(writer, "%s  offer %.0f on %s is %s: %.0f %%%s%s%s%s", time,
+	writer_line(writer, "%s  offer %.0f on %s is %s: %.0f %%%s%s%s%s%s%s", time,
 		    field_number(o, "id"), field_text(o, "gpu"), field_text(o, "state"),
-		    field_number(o, "initial_cap_pct"), vgpu[0] ? ", vGPU " : "", vgpu,
-		    reason[0] ? "; " : "", reason);
+		    field_number(o, "initial_cap_pct"), holder[0] ? ", held by " : "", holder,
+		    vgpu[0] ? ", vGPU " : "", vgpu, reason[0] ? "; " : "", reason);
 }
 
 static void now_text(char text[DESCRIBE_MAX])

@@ -58,6 +58,7 @@ static const struct route {
 	{"GET", "/v1/decisions", api_get_decisions, READ, false, {"after", "limit", "vgpu"}},
 	{"GET", "/v1/offers", api_get_offers, READ, false, {"all", "limit", "after"}},
 	{"POST", "/v1/offers/{id}/claim", api_claim_offer, OPERATE, true, {NULL}},
+	{"POST", "/v1/offers/{id}/hold", api_hold_offer, OPERATE, true, {NULL}},
 	{"DELETE", "/v1/offers/{id}", api_delete_offer, OPERATE, false, {NULL}},
 	{"GET", "/v1/events", api_get_events, READ, false, {"kinds", "after"}},
 	{"GET", "/v1/economics", api_get_economics, READ, false, {"from", "to"}},

@@ -90,7 +90,7 @@ static const struct audited {
 	{"/v1/vgpus", snapshot_vgpu, {"cap_pct"}},
 	{"/v1/gpus", snapshot_gpu, {"mode", "selling"}},
 	{"/v1/alerts", snapshot_alert, {"acked_at"}},
-	{"/v1/offers", snapshot_offer, {"state", "vgpu"}},
+	{"/v1/offers", snapshot_offer, {"state", "vgpu", "held_by", "held_until"}},
 	{"/v1/policy", snapshot_policy, {NULL}},
 	{"/v1/tokens", api_encode_token, {"name", "scope", "expires_at"}},
 };

@@ -87,6 +87,7 @@ void api_get_decisions(struct api *api, struct api_request *request);
 
 void api_get_offers(struct api *api, struct api_request *request);
 void api_claim_offer(struct api *api, struct api_request *request);
+void api_hold_offer(struct api *api, struct api_request *request);
 void api_delete_offer(struct api *api, struct api_request *request);
 
 void api_get_events(struct api *api, struct api_request *request);

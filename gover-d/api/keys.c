@@ -31,7 +31,7 @@ struct api_keys *api_keys_free(struct api_keys *keys)
 }
 
 /* The key is stored with a contract, so its length and characters are limited. */
-static bool key_valid(const char *key)
+bool api_keys_valid(const char *key)
 {
 	size_t n;
 
@@ -43,7 +43,7 @@ static bool key_valid(const char *key)
 
 int api_keys_check(struct api_request *request)
 {
-	if (!request->idempotency_key || key_valid(request->idempotency_key))
+	if (!request->idempotency_key || api_keys_valid(request->idempotency_key))
 		return 0;
 	problem_reply(
 		request, 400,

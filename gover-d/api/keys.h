@@ -15,6 +15,8 @@
 struct api_keys;
 struct api_keys *api_keys_free(struct api_keys *keys); /* accepts NULL; returns NULL */
 
+/* True if @key has 1 to 127 printable characters without spaces. */
+bool api_keys_valid(const char *key);
 /* Checks the key of @request, if there is one. -EINVAL: the key is invalid; the reply is set. */
 int api_keys_check(struct api_request *request);
 

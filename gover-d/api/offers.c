@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Routes of offers. */
 #include <errno.h>
+#include <stddef.h>
 
 #include "gover-d/api/change.h"
 #include "gover-d/api/handler.h"
@@ -11,6 +12,7 @@
 #include "gover-d/core/control.h"
 #include "gover-d/core/encode.h"
 #include "gover-d/core/offers.h"
+#include "gover-d/util/json-decode.h"
 #include "gover-d/util/json-encode.h"
 
 void api_get_offers(struct api *api, struct api_request *request)
@@ -22,18 +24,24 @@ void api_get_offers(struct api *api, struct api_request *request)
 	api_list_reply_ids(request, "offers", resource_encode_offers(api->view, all, clock_now()));
 }
 
+static const struct offer *find_offer(const struct api *api, int64_t id)
+{
+	const struct offers *offers = api->view->offers;
+
+	for (size_t i = 0; i < offers_count(offers); i++)
+		if (offers_at(offers, i)->id == id)
+			return offers_at(offers, i);
+	return NULL;
+}
+
 static void reply_sale(struct api *api, struct api_request *request,
 		       const struct api_change *change)
 {
 	struct json_encode answer = json_encode_begin();
-	const struct offers *offers = api->view->offers;
-	const struct offer *offer = NULL;
+	const struct offer *offer = find_offer(api, change->number);
 	const struct host_gpu *gpu;
 	const struct vgpu *vgpu;
 
-	for (size_t i = 0; i < offers_count(offers) && !offer; i++)
-		if (offers_at(offers, i)->id == change->number)
-			offer = offers_at(offers, i);
 	vgpu = host_view_vgpu(api->view->host, offer->vgpu, &gpu);
 	json_encode_add(&answer, "offer", encode_offer(offer, clock_now()));
 	/* null: the claim was repeated after its vGPU was removed */
@@ -50,6 +58,7 @@ void api_claim_offer(struct api *api, struct api_request *request)
 	};
 	struct api_change *change = NULL;
 	struct err err = {.msg = ""};
+	struct control_claim claim;
 	unsigned int fields;
 	char key[CLAIM_MAX];
 	int64_t id;
@@ -65,8 +74,68 @@ void api_claim_offer(struct api *api, struct api_request *request)
 	}
 	change->number = id;
 	api_keys_own(request, key);
-	r = control_offer_claim(api->manager, id, key, fields, &contract, api_change_done(change),
-				&err);
+	claim = (struct control_claim){
+		.offer = id,
+		.key = key,
+		.holder = request->idempotency_key ? request->idempotency_key : "",
+		.fields = fields,
+	};
+	r = control_offer_claim(api->manager, &claim, &contract, api_change_done(change), &err);
+	api_change_begun(change, r, &err);
+}
+
+/* The body of POST /v1/offers/{id}/hold. */
+struct wanted_hold {
+	char holder[CLAIM_MAX];
+	int ttl_s;
+};
+
+enum { FIELD_HOLDER = 1 << 0, FIELD_TTL = 1 << 1 };
+
+static const struct json_decode_field hold_fields[] = {
+	{"holder", JSON_DECODE_TEXT, 0, CLAIM_MAX - 1, offsetof(struct wanted_hold, holder),
+	 FIELD_HOLDER},
+	{"ttl_s", JSON_DECODE_WHOLE, 1, OFFERS_HOLD_MAX_S, offsetof(struct wanted_hold, ttl_s),
+	 FIELD_TTL},
+	{.name = NULL},
+};
+
+static void reply_held(struct api *api, struct api_request *request,
+		       const struct api_change *change)
+{
+	api_request_reply_json(request, 200,
+			       encode_offer(find_offer(api, change->number), clock_now()));
+}
+
+void api_hold_offer(struct api *api, struct api_request *request)
+{
+	struct wanted_hold wanted = {.holder = ""};
+	struct err err = {.msg = ""};
+	struct api_change *change;
+	unsigned int given;
+	int64_t id;
+	int r = 0;
+
+	if (api_param_number(request, &id) < 0)
+		return;
+	if (json_decode_object(request->object, hold_fields, FIELD_HOLDER | FIELD_TTL,
+			       FIELD_HOLDER | FIELD_TTL, &wanted, &given, &err) < 0)
+		r = CONTROL_E_INVALID;
+	else if (!api_keys_valid(wanted.holder))
+		r = err_condition(&err, CONTROL_E_INVALID,
+				  "holder: not allowed (allowed: 1 to %d printable characters "
+				  "without spaces)",
+				  CLAIM_MAX - 1);
+	if (r != 0) {
+		problem_reply_error(request, r, &err);
+		return;
+	}
+	change = api_change_new(api, request, reply_held);
+	if (!change)
+		return;
+	change->number = id;
+	r = control_offer_hold(api->manager, id, wanted.holder, wanted.ttl_s,
+			       api_change_done(change), &err);
 	api_change_begun(change, r, &err);
 }
 

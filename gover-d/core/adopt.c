@@ -306,11 +306,21 @@ static void end_older_sales(struct manager *m, struct instant now)
 
 		if (!has_newer(m->offers, offer->id, offer->gpu))
 			continue;
-		if (offer->life.state == OFFER_PROBATION)
+		if (offer->life.state == OFFER_OPEN)
+			offers_end(m->offers, offer, OFFER_CLOSED, now, "a newer offer exists");
+		else if (offer->life.state == OFFER_PROBATION)
 			offers_end(m->offers, offer, OFFER_KEPT, now, RESULT_MISSING);
 		else if (offer->life.state == OFFER_FAILED)
 			offer->life.newcomer_gone = true;
 	}
+}
+
+/* An offer that is held for a claim stays open, so that a restart does not fail a sale. */
+static bool stays_open(struct manager *m, const struct offer *offer, struct instant now)
+{
+	const struct host_gpu *gpu = host_view_gpu(&m->host, offer->gpu);
+
+	return offers_is_held(offer, now) && gpu && gpu->selling && gpu->mode == GPU_MODE_ACT;
 }
 
 static void settle_offers(struct manager *m, struct instant now)
@@ -322,7 +332,7 @@ static void settle_offers(struct manager *m, struct instant now)
 	for (size_t i = 0; i < offers_count(m->offers); i++) {
 		struct offer *offer = offers_find(m->offers, offers_at(m->offers, i)->id);
 
-		if (offer->life.state == OFFER_OPEN)
+		if (offer->life.state == OFFER_OPEN && !stays_open(m, offer, now))
 			offers_end(m->offers, offer, OFFER_CLOSED, now,
 				   "the daemon was restarted; a new offer opens after some calm "
 				   "periods");

@@ -20,6 +20,7 @@
 struct sale {
 	struct change change;	  /* must be the first member */
 	struct contract contract; /* owns its labels; offer 0: no claim */
+	char holder[CLAIM_MAX];	  /* of a claim: its idempotency key; "": none */
 	int cap_pct;		  /* set by plan(): the first cap of a vGPU that is created */
 };
 
@@ -216,8 +217,11 @@ static int find_unsold(struct manager *m, const struct contract *c, struct host_
 	return 0;
 }
 
-static int check_offer(const struct offer *offer, int64_t id, struct err *reterr)
+static int check_offer(const struct offer *offer, int64_t id, const char *holder,
+		       struct err *reterr)
 {
+	char until[CLOCK_TEXT_MAX];
+
 	if (!offer)
 		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no offer %lld", (long long)id);
 	if (offer->vgpu[0])
@@ -228,6 +232,13 @@ static int check_offer(const struct offer *offer, int64_t id, struct err *reterr
 		return err_condition(reterr, CONTROL_E_OFFER_OVER, "offer %lld is %s: %s",
 				     (long long)offer->id, offer_state_name(offer->life.state),
 				     offer->reason);
+	clock_format(offer->hold.until_ms, until);
+	if (offers_is_held(offer, clock_now()) && strcmp(offer->hold.holder, holder) != 0)
+		return err_condition(
+			reterr, CONTROL_E_OFFER_HELD,
+			"offer %lld is held by %s until %s (allowed: a claim with this "
+			"Idempotency-Key)",
+			(long long)offer->id, offer->hold.holder, until);
 	return 0;
 }
 
@@ -237,7 +248,10 @@ static struct offer *offer_of(struct manager *m, const struct sale *sale)
 	return sale->contract.offer ? offers_find(m->offers, sale->contract.offer) : NULL;
 }
 
-/* Also closes an offer that can no longer be funded. */
+/*
+ * Also closes an offer that can no longer be funded. A restored offer stays open while nothing is
+ * measured yet.
+ */
 static int plan_sale(struct manager *m, struct change *change, struct err *reterr)
 {
 	struct sale *sale = (struct sale *)change;
@@ -245,7 +259,7 @@ static int plan_sale(struct manager *m, struct change *change, struct err *reter
 	struct offer *offer = offer_of(m, sale);
 	struct host_gpu *gpu = host_find_gpu(&m->host, c->gpu);
 	struct vgpu *vgpu = NULL;
-	int r = c->offer ? check_offer(offer, c->offer, reterr) : 0;
+	int r = c->offer ? check_offer(offer, c->offer, sale->holder, reterr) : 0;
 
 	if (r == 0)
 		r = contract_change_check_answers(gpu, reterr);
@@ -264,7 +278,8 @@ static int plan_sale(struct manager *m, struct change *change, struct err *reter
 	if (r != 0)
 		return r;
 	r = vgpu ? plan_attach(m, sale, gpu, vgpu, reterr) : plan_newcomer(m, sale, gpu, reterr);
-	if (r == CONTROL_E_DOES_NOT_FIT && offer)
+	if (r == CONTROL_E_DOES_NOT_FIT && offer &&
+	    (m->host.ticks >= OFFERS_SETTLED_TICKS || !offers_is_held(offer, clock_now())))
 		offers_end(m->offers, offer, OFFER_CLOSED, clock_now(),
 			   "the offer could no longer be funded when it was claimed");
 	return r;
@@ -276,6 +291,7 @@ static int amend_sale(const struct change *change, struct contracts *contracts)
 	struct contract_entry *entry = contracts_find_vgpu(contracts, sale->contract.id);
 	json_t *labels;
 
+	operator_state_remove_hold(contracts->operator_state, sale->contract.offer);
 	if (!entry)
 		return contracts_add_vgpu(contracts, &sale->contract);
 	labels = entry->contract.labels;
@@ -318,9 +334,9 @@ static const struct change_kind sale_kind = {
 	.free = free_sale,
 };
 
-/* Takes over the labels of @contract. */
-static int begin_sale(struct manager *m, struct contract *contract, struct change_done done,
-		      struct err *reterr)
+/* Takes over the labels of @contract. @holder: of a claim, its idempotency key; "": none. */
+static int begin_sale(struct manager *m, struct contract *contract, const char *holder,
+		      struct change_done done, struct err *reterr)
 {
 	struct sale *sale = NULL;
 	struct host_gpu *gpu;
@@ -338,6 +354,7 @@ static int begin_sale(struct manager *m, struct contract *contract, struct chang
 	(void)id_copy(sale->change.subject.vgpu, contract->id);
 	(void)id_copy(sale->change.subject.gpu, contract->gpu);
 	sale->contract = *contract;
+	snprintf(sale->holder, sizeof(sale->holder), "%s", holder);
 	sale->contract.created_ms = clock_now().wall_ms;
 	contract->labels = NULL;
 	return change_begin(m, &sale->change, done, reterr);
@@ -346,19 +363,20 @@ static int begin_sale(struct manager *m, struct contract *contract, struct chang
 int control_vgpu_add(struct manager *m, struct contract *contract, struct change_done done,
 		     struct err *reterr)
 {
-	return begin_sale(m, contract, done, reterr);
+	return begin_sale(m, contract, "", done, reterr);
 }
 
-int control_offer_claim(struct manager *m, int64_t id, const char *key, unsigned int fields,
+int control_offer_claim(struct manager *m, const struct control_claim *claim,
 			struct contract *contract, struct change_done done, struct err *reterr)
 {
-	struct offer *offer = offers_find(m->offers, id);
+	const struct offer *offer = offers_find(m->offers, claim->offer);
+	unsigned int fields = claim->fields;
 
 	if (!offer) {
 		contract_fini(contract);
-		return check_offer(offer, id, reterr);
+		return check_offer(offer, claim->offer, claim->holder, reterr);
 	}
-	if (offer->vgpu[0] && key[0] && strcmp(offer->claim_key, key) == 0) {
+	if (offer->vgpu[0] && claim->key[0] && strcmp(offer->claim_key, claim->key) == 0) {
 		contract_fini(contract); /* a repeated claim: the first one is stored */
 		done.call(done.userdata, 0, NULL);
 		return 0;
@@ -375,7 +393,7 @@ int control_offer_claim(struct manager *m, int64_t id, const char *key, unsigned
 	 * Store the claim in the contract. The history is written later, so a crash may lose the
 	 * claim there.
 	 */
-	contract->offer = id;
-	snprintf(contract->claim_key, sizeof(contract->claim_key), "%s", key);
-	return begin_sale(m, contract, done, reterr);
+	contract->offer = claim->offer;
+	snprintf(contract->claim_key, sizeof(contract->claim_key), "%s", claim->key);
+	return begin_sale(m, contract, claim->holder, done, reterr);
 }

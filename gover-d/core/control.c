@@ -11,6 +11,7 @@
 #include "gover-d/core/change.h"
 #include "gover-d/core/control.h"
 #include "gover-d/core/record.h"
+#include "gover-d/core/save.h"
 #include "gover-d/core/state.h"
 
 static void free_change(struct change *change)
@@ -153,6 +154,8 @@ static int plan_withdrawal(struct manager *m, struct change *change, struct err 
 
 static int amend_withdrawal(const struct change *change, struct contracts *contracts)
 {
+	operator_state_remove_hold(contracts->operator_state,
+				   ((const struct id_change *)change)->id);
 	return operator_state_add_withdrawn(contracts->operator_state,
 					    ((const struct id_change *)change)->id);
 }
@@ -160,10 +163,13 @@ static int amend_withdrawal(const struct change *change, struct contracts *contr
 static int apply_withdrawal(struct manager *m, struct change *change, struct err *reterr)
 {
 	struct offer *offer = offers_find(m->offers, ((struct id_change *)change)->id);
+	struct instant now = clock_now();
+	bool held = offers_is_held(offer, now);
 
 	(void)reterr;
 	offer->withdrawn = true;
-	offers_end(m->offers, offer, OFFER_CLOSED, clock_now(), OFFERS_WITHDRAWN);
+	offers_end(m->offers, offer, OFFER_CLOSED, now, OFFERS_WITHDRAWN "%s%s",
+		   held ? " while it was held by " : "", held ? offer->hold.holder : "");
 	return 0;
 }
 
@@ -182,6 +188,79 @@ int control_offer_close(struct manager *m, int64_t id, struct change_done done, 
 	if (offer) /* otherwise plan_withdrawal() rejects the request */
 		(void)id_copy(subject.gpu, offer->gpu);
 	return begin_id_change(m, &withdrawal_kind, &subject, id, "", done, reterr);
+}
+
+struct hold_change {
+	struct change change; /* must be the first member */
+	int64_t id;
+	struct offer_hold hold;
+	struct operator_hold stored; /* set by plan_hold() */
+};
+
+static int plan_hold(struct manager *m, struct change *change, struct err *reterr)
+{
+	struct hold_change *c = (struct hold_change *)change;
+	const struct offer *offer = offers_find(m->offers, c->id);
+	char until[CLOCK_TEXT_MAX];
+
+	if (!offer)
+		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no offer %lld",
+				     (long long)c->id);
+	if (offer->life.state != OFFER_OPEN)
+		return err_condition(reterr, CONTROL_E_OFFER_OVER,
+				     "offer %lld is %s (only an open offer can be held)",
+				     (long long)c->id, offer_state_name(offer->life.state));
+	clock_format(offer->hold.until_ms, until);
+	if (offers_is_held(offer, clock_now()) && strcmp(offer->hold.holder, c->hold.holder) != 0)
+		return err_condition(reterr, CONTROL_E_OFFER_HELD,
+				     "offer %lld is held by %s until %s", (long long)c->id,
+				     offer->hold.holder, until);
+	/* A hold never becomes shorter. */
+	if (offers_is_held(offer, clock_now()) && c->hold.until_ns < offer->hold.until_ns)
+		c->hold = offer->hold;
+	c->stored = save_hold_of(offer, &c->hold);
+	return 0;
+}
+
+static int amend_hold(const struct change *change, struct contracts *contracts)
+{
+	return operator_state_set_hold(contracts->operator_state,
+				       &((const struct hold_change *)change)->stored);
+}
+
+static int apply_hold(struct manager *m, struct change *change, struct err *reterr)
+{
+	const struct hold_change *c = (const struct hold_change *)change;
+
+	(void)reterr;
+	offers_hold(m->offers, offers_find(m->offers, c->id), &c->hold, clock_now());
+	return 0;
+}
+
+static const struct change_kind hold_kind = {
+	.plan = plan_hold,
+	.amend = amend_hold,
+	.apply = apply_hold,
+	.free = free_change,
+};
+
+int control_offer_hold(struct manager *m, int64_t id, const char *holder, int ttl_s,
+		       struct change_done done, struct err *reterr)
+{
+	const struct offer *offer = offers_find(m->offers, id);
+	struct hold_change *c = calloc(1, sizeof(*c));
+	struct instant now = clock_now();
+
+	if (!c)
+		return err_fail(reterr, ENOMEM, "out of memory");
+	c->change.kind = &hold_kind;
+	if (offer) /* otherwise plan_hold() rejects the request */
+		(void)id_copy(c->change.subject.gpu, offer->gpu);
+	c->id = id;
+	snprintf(c->hold.holder, sizeof(c->hold.holder), "%s", holder);
+	c->hold.until_ms = now.wall_ms + (int64_t)ttl_s * 1000;
+	c->hold.until_ns = now.mono_ns + (uint64_t)ttl_s * NS_PER_S;
+	return change_begin(m, &c->change, done, reterr);
 }
 
 static int plan_ack(struct manager *m, struct change *change, struct err *reterr)

@@ -74,6 +74,7 @@ json_t *encode_decision(const struct decision *decision)
 json_t *encode_offer(const struct offer *offer, struct instant now)
 {
 	double left_s = ((double)offer->life.probation_ends_ns - (double)now.mono_ns) / NS_PER_S;
+	bool held = offers_is_held(offer, now);
 	struct json_encode o = json_encode_begin();
 
 	json_encode_add(&o, "id", json_integer(offer->id));
@@ -87,6 +88,8 @@ json_t *encode_offer(const struct offer *offer, struct instant now)
 	json_encode_add(&o, "created_at", json_encode_time(offer->created_ms));
 	json_encode_add(&o, "expires_at", json_encode_time(offer->expires_ms));
 	json_encode_add(&o, "changed_at", json_encode_time(offer->changed_ms));
+	json_encode_add(&o, "held_by", json_encode_name(held ? offer->hold.holder : ""));
+	json_encode_add(&o, "held_until", json_encode_time(held ? offer->hold.until_ms : 0));
 	json_encode_add(&o, "vgpu", json_encode_name(offer->vgpu));
 	json_encode_add(&o, "reason", json_encode_text(offer->reason));
 	json_encode_add(

@@ -64,12 +64,16 @@ static void log_silence(void *userdata, const struct silence *s, int64_t ended_m
 
 static void log_offer(void *userdata, const struct offer *offer, const char *vm)
 {
+	bool held = offers_is_held(offer, clock_now());
+	const char *why = held ? offer->hold.holder : offer->reason;
+	const char *word = held ? ", held by " : offer->reason[0] ? ": " : "";
+
 	(void)userdata;
 	log_event(SD_NOTICE,
 		  &(struct log_fields){
 			  .kind = LOG_OFFER, .gpu = offer->gpu, .vgpu = offer->vgpu, .vm = vm},
 		  "offer %lld on GPU %s is %s%s%s", (long long)offer->id, offer->gpu,
-		  offer_state_name(offer->life.state), offer->reason[0] ? ": " : "", offer->reason);
+		  offer_state_name(offer->life.state), word, why);
 }
 
 const struct observer event_log_observer = {

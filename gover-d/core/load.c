@@ -311,8 +311,9 @@ static int load_offer(void *userdata, const struct db_offer *row)
 	snprintf(offer.claim_key, sizeof(offer.claim_key), "%s", row->claim_key);
 	if (context->state && operator_state_is_withdrawn(context->state, row->id)) {
 		offer.withdrawn = true;
+		if (offer.life.state == OFFER_OPEN)
+			strcpy(offer.reason, OFFERS_WITHDRAWN);
 		offer.life.state = OFFER_CLOSED;
-		strcpy(offer.reason, OFFERS_WITHDRAWN);
 	}
 	(void)offers_adopt(m->offers, &offer); /* fails only if too many of the offers are live */
 	return 0;
@@ -344,4 +345,55 @@ int load_history(struct manager *m, struct db_reader *reader, const struct opera
 		return err_fail(reterr, -r, "%s: cannot be read: %s", m->history.path,
 				strerror(-r));
 	return 0;
+}
+
+/* Returns the offer of @hold, restored if the history does not contain it; NULL: it has ended. */
+static struct offer *find_held(struct manager *m, const struct operator_hold *hold)
+{
+	struct offer *offer = offers_find(m->offers, hold->offer);
+	struct offer lost = {
+		.id = hold->offer,
+		.created_ms = hold->created_ms,
+		.changed_ms = hold->created_ms,
+		.flavor = {.initial_cap_pct = hold->initial_cap_pct, .target_fps = hold->target},
+		.life.state = OFFER_OPEN,
+	};
+
+	if (offer)
+		return offer->life.state == OFFER_OPEN ? offer : NULL;
+	memcpy(lost.gpu, hold->gpu, sizeof(lost.gpu));
+	memcpy(lost.flavor_name, hold->flavor, sizeof(lost.flavor_name));
+	return offers_adopt(m->offers, &lost);
+}
+
+/* A time that is left of @limit_s by the wall clock, which may have been set meanwhile. */
+static uint64_t left_ns(int64_t end_ms, struct instant now, int limit_s)
+{
+	int64_t left_ms = end_ms - now.wall_ms, limit_ms = (int64_t)limit_s * 1000;
+
+	left_ms = left_ms < 0 ? 0 : left_ms > limit_ms ? limit_ms : left_ms;
+	return (uint64_t)left_ms * NS_PER_MS;
+}
+
+void load_holds(struct manager *m, const struct operator_state *state, struct instant now)
+{
+	for (size_t i = 0; state && i < state->n_holds; i++) {
+		const struct operator_hold *stored = &state->holds[i];
+		struct offer_hold hold = {.until_ms = stored->until_ms};
+		struct offer *offer;
+
+		if (stored->until_ms <= now.wall_ms)
+			continue;
+		offer = find_held(m, stored);
+		if (!offer)
+			continue;
+		hold.until_ns = now.mono_ns + left_ns(stored->until_ms, now, OFFERS_HOLD_MAX_S);
+		memcpy(hold.holder, stored->holder, sizeof(hold.holder));
+		offer->hold = hold;
+		offer->expires_ms = stored->expires_ms;
+		offer->life.expires_ns =
+			now.mono_ns + left_ns(stored->expires_ms, now, m->config.offer.ttl_s);
+		if (offer->life.expires_ns < hold.until_ns)
+			offer->life.expires_ns = hold.until_ns;
+	}
 }

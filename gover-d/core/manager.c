@@ -117,6 +117,9 @@ static void offer_changed(void *userdata, const struct offer *offer)
 	const char *vm = vgpu ? vgpu->contract.vm : "";
 
 	observers_offer(&m->observers, offer, vm);
+	/* An offer that has ended must not be restored by its stored hold. */
+	if (offer->hold.holder[0] && !offer_is_live(&offer->life))
+		save_soon(m);
 	if (offer->life.state == OFFER_FAILED)
 		observers_migrate(&m->observers, &(struct migration){.event = "sale_failed",
 								     .gpu = offer->gpu,
@@ -142,6 +145,7 @@ static int load_state(struct manager *m, struct db_reader *reader,
 		return err_fail(reterr, ENOMEM, "out of memory");
 	if (reader && load_history(m, reader, contracts->operator_state, &err) < 0)
 		log_warning("%s, ignoring", err.msg);
+	load_holds(m, contracts->operator_state, clock_now());
 	decisions_continue_after(m->decisions, last.decision);
 	if (m->history.damaged && m->silences.last_id == 0)
 		m->silences.last_id = clock_now().wall_ms / 1000; /* as in find_last_ids() */

@@ -136,13 +136,15 @@ static void notify_alert(void *userdata, const struct alert *alert, enum alert_e
 static void notify_offer(void *userdata, const struct offer *offer, const char *vm)
 {
 	const struct manager *m = userdata;
-	const char *event = offer_state_name(offer->life.state);
+	struct instant now = clock_now();
+	/* A hold must not look like a new offer. */
+	const char *event =
+		offers_is_held(offer, now) ? "held" : offer_state_name(offer->life.state);
 	CLEANUP_FREE char *text = NULL;
 
 	if (m->actuator.dry_run || !m->config.on_offer[0])
 		return;
-	text = dump_message(encode_message(m->hostname, event), "offer",
-			    encode_offer(offer, clock_now()));
+	text = dump_message(encode_message(m->hostname, event), "offer", encode_offer(offer, now));
 	(void)hooks_run(m->hooks, &(struct hook_call){.hook = HOOK_OFFER,
 						      .program = m->config.on_offer,
 						      .event = event,

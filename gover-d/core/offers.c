@@ -111,6 +111,24 @@ struct offer *offers_adopt(struct offers *offers, const struct offer *adopted)
 	return offer;
 }
 
+bool offers_is_held(const struct offer *offer, struct instant now)
+{
+	return offer->life.state == OFFER_OPEN && offer->hold.holder[0] &&
+	       now.mono_ns < offer->hold.until_ns;
+}
+
+void offers_hold(struct offers *offers, struct offer *offer, const struct offer_hold *hold,
+		 struct instant now)
+{
+	offer->hold = *hold;
+	if (offer->life.expires_ns < offer->hold.until_ns) {
+		offer->life.expires_ns = offer->hold.until_ns;
+		offer->expires_ms = offer->hold.until_ms;
+	}
+	offer->changed_ms = now.wall_ms;
+	offers->changed(offers->userdata, offer);
+}
+
 void offers_claim(struct offers *offers, struct offer *offer, const char *vgpu, const char *key,
 		  int probation_s, struct instant now)
 {
@@ -118,6 +136,7 @@ void offers_claim(struct offers *offers, struct offer *offer, const char *vgpu, 
 	offer->changed_ms = now.wall_ms;
 	snprintf(offer->vgpu, sizeof(offer->vgpu), "%s", vgpu);
 	snprintf(offer->claim_key, sizeof(offer->claim_key), "%s", key);
+	offer->hold = (struct offer_hold){.holder = ""};
 	offers->changed(offers->userdata, offer);
 }
 
@@ -166,8 +185,15 @@ void offers_tick(struct offers *offers, const char *gpu, const struct offer_peri
 {
 	struct offer *offer = offers_live(offers, gpu);
 
-	if (offer && offer_update(&offer->life, period, limits, now.mono_ns))
+	if (!offer)
+		return;
+	if (offer_update(&offer->life, period, limits, now.mono_ns)) {
 		report_end(offers, offer, limits, now);
+	} else if (offer->hold.holder[0] && !offers_is_held(offer, now)) {
+		offer->hold = (struct offer_hold){.holder = ""};
+		offer->changed_ms = now.wall_ms;
+		offers->changed(offers->userdata, offer);
+	}
 }
 
 int64_t offers_last_id(const struct offers *offers)

@@ -13,6 +13,24 @@
 /* the reason of an offer that a client has closed */
 #define OFFERS_WITHDRAWN "withdrawn by a client"
 
+#define OFFERS_HOLD_MAX_S 600 /* longest hold that one request can set */
+
+/*
+ * A start restores held offers. The vGPUs that give cap to them are measured after this number of
+ * ticks only. Until then, an offer is not closed because it cannot be funded.
+ */
+#define OFFERS_SETTLED_TICKS 4
+
+/*
+ * The reservation of an open offer: the offer does not expire, and only a claim with @holder as its
+ * idempotency key is accepted. A claim ends the hold.
+ */
+struct offer_hold {
+	char holder[CLAIM_MAX]; /* "": the offer is not held */
+	int64_t until_ms;
+	uint64_t until_ns;
+};
+
 struct offer {
 	int64_t id;
 	char gpu[ID_MAX];
@@ -25,6 +43,7 @@ struct offer {
 	char claim_key[CLAIM_MAX];     /* idempotency key */
 	char reason[OFFER_REASON_MAX]; /* why the offer ended; "": not ended */
 	bool withdrawn;		       /* a client has closed the offer */
+	struct offer_hold hold;	       /* remains in an offer that ended unclaimed */
 };
 
 struct offers; /* the live offers and the newest ended offers */
@@ -53,6 +72,11 @@ struct offer *offers_open(struct offers *offers, const char *gpu, const char *na
  * live offers.
  */
 struct offer *offers_adopt(struct offers *offers, const struct offer *offer);
+/* True if the offer is open and its hold has not ended at @now. */
+bool offers_is_held(const struct offer *offer, struct instant now);
+/* Holds an open offer, or replaces its hold. The offer does not expire before the hold ends. */
+void offers_hold(struct offers *offers, struct offer *offer, const struct offer_hold *hold,
+		 struct instant now);
 /* Stores that @vgpu claimed the offer with idempotency key @key, and starts the probation. */
 void offers_claim(struct offers *offers, struct offer *offer, const char *vgpu, const char *key,
 		  int probation_s, struct instant now);
@@ -70,7 +94,10 @@ void offers_vgpu_removed(struct offers *offers, const char *vgpu, struct instant
  */
 void offers_restate(struct offers *offers, struct offer *offer, int funded_pct,
 		    const struct offer_limits *limits, struct instant now);
-/* Updates the live offer of @gpu at the end of a period, see offer_update(). */
+/*
+ * Updates the live offer of @gpu at the end of a period, see offer_update(), and ends a hold whose
+ * time is over.
+ */
 void offers_tick(struct offers *offers, const char *gpu, const struct offer_period *period,
 		 const struct offer_limits *limits, struct instant now);
 

@@ -105,7 +105,43 @@ static struct db_last_ids last_ids(const struct manager *m)
 	};
 }
 
-/* Returns the silences, settings, acknowledgements and withdrawals in force; NULL: no memory. */
+struct operator_hold save_hold_of(const struct offer *offer, const struct offer_hold *hold)
+{
+	struct operator_hold stored = {
+		.offer = offer->id,
+		.created_ms = offer->created_ms,
+		.expires_ms =
+			offer->expires_ms > hold->until_ms ? offer->expires_ms : hold->until_ms,
+		.until_ms = hold->until_ms,
+		.initial_cap_pct = offer->flavor.initial_cap_pct,
+		.target = offer->flavor.target_fps,
+	};
+
+	memcpy(stored.gpu, offer->gpu, sizeof(stored.gpu));
+	memcpy(stored.flavor, offer->flavor_name, sizeof(stored.flavor));
+	memcpy(stored.holder, hold->holder, sizeof(stored.holder));
+	return stored;
+}
+
+/* Adds withdrawn and held offers. */
+static void collect_offers(const struct offers *offers, struct operator_state *state,
+			   struct instant now)
+{
+	for (size_t i = 0; i < offers_count(offers); i++) {
+		const struct offer *offer = offers_at(offers, i);
+		struct operator_hold hold = save_hold_of(offer, &offer->hold);
+
+		if (offer->withdrawn)
+			(void)operator_state_add_withdrawn(state, offer->id);
+		if (offers_is_held(offer, now))
+			(void)operator_state_set_hold(state, &hold);
+	}
+}
+
+/*
+ * Returns the silences, settings, acknowledgements, withdrawals and holds of offers in force; NULL:
+ * no memory.
+ */
 static struct operator_state *collect_operator_state(const struct manager *m)
 {
 	struct operator_state *state = operator_state_new();
@@ -125,9 +161,7 @@ static struct operator_state *collect_operator_state(const struct manager *m)
 		    operator_state_add_ack(state, alert->id, alert->acked_ms) == -ENOMEM)
 			return operator_state_free(state);
 	}
-	for (size_t i = 0; i < offers_count(m->offers); i++)
-		if (offers_at(m->offers, i)->withdrawn)
-			(void)operator_state_add_withdrawn(state, offers_at(m->offers, i)->id);
+	collect_offers(m->offers, state, clock_now());
 	return state;
 }
 

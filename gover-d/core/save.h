@@ -7,7 +7,9 @@
 #ifndef GOVER_D_CORE_SAVE_H
 #define GOVER_D_CORE_SAVE_H
 
+#include "gover-d/core/offers.h"
 #include "gover-d/model/host.h"
+#include "gover-d/store/operator-state.h"
 
 struct manager;
 
@@ -25,5 +27,7 @@ void save_soon(struct manager *manager);
  * function once a period.
  */
 void save_tick(struct manager *manager);
+/* Returns what is stored for @offer with @hold. */
+struct operator_hold save_hold_of(const struct offer *offer, const struct offer_hold *hold);
 
 #endif

@@ -317,6 +317,8 @@ static void restate_offer(struct manager *m, struct host_gpu *gpu, struct plan_r
 {
 	int cap_pct;
 
+	if (m->host.ticks < OFFERS_SETTLED_TICKS && offers_is_held(offer, now))
+		return;
 	if (!gpu->telemetry_valid) {
 		offers_end(m->offers, offer, OFFER_CLOSED, now,
 			   "busy time of GPU %s cannot be read", gpu->config.name);

@@ -26,18 +26,22 @@ json_t *contracts_encode_one(const struct contract *c, bool found)
 	return object;
 }
 
+#define OPERATOR_SINCE	 6 /* first version with the operator's state */
+#define REMOVING_SINCE	 6 /* first version with "removing" in the entry of a vGPU */
+#define MIGRATIONS_SINCE 8 /* first version with "migrations" in the entry of a GPU */
+#define HOLDS_SINCE	 9 /* first version with "held_offers" */
+
 /* The members of the file with the first version that contains them. */
 static const struct {
 	const char *name;
 	int since_version;
 } members[] = {
-	{"version", 1},	 {"gpus", 1},	  {"vgpus", 1}, {"revision", 2},  {"ids", 2},
-	{"settings", 6}, {"silences", 6}, {"acks", 6},	{"withdrawn", 6},
+	{"version", 1},	  {"gpus", 1},
+	{"vgpus", 1},	  {"revision", 2},
+	{"ids", 2},	  {"settings", 6},
+	{"silences", 6},  {"acks", 6},
+	{"withdrawn", 6}, {"held_offers", HOLDS_SINCE},
 };
-
-#define OPERATOR_SINCE	 6 /* first version with the operator's state */
-#define REMOVING_SINCE	 6 /* first version with "removing" in the entry of a vGPU */
-#define MIGRATIONS_SINCE 8 /* first version with "migrations" in the entry of a GPU */
 
 /* Returns the version of the format, which grows with each new member or field of a contract. */
 static int contracts_version(void)
@@ -413,7 +417,8 @@ static int decode(json_t *root, struct contracts *contracts, struct err *reterr)
 	if (r >= 0)
 		r = check_list(root, "vgpus", (size_t)GPUS_MAX * POLICY_VGPUS_MAX, &vgpus, reterr);
 	if (r >= 0 && version >= OPERATOR_SINCE)
-		r = operator_state_decode(root, &contracts->operator_state, reterr);
+		r = operator_state_decode(root, version >= HOLDS_SINCE, &contracts->operator_state,
+					  reterr);
 	if (r < 0)
 		return r;
 	contracts->vgpus = calloc(json_array_size(vgpus) + 1, sizeof(*contracts->vgpus));

@@ -54,6 +54,32 @@ int operator_state_add_withdrawn(struct operator_state *state, int64_t offer)
 	return 0;
 }
 
+int operator_state_set_hold(struct operator_state *state, const struct operator_hold *hold)
+{
+	size_t at = 0;
+
+	while (at < state->n_holds && state->holds[at].offer != hold->offer)
+		at++;
+	if (at == OPERATOR_HOLDS_MAX)
+		return -ENOSPC;
+	state->holds[at] = *hold;
+	if (at == state->n_holds)
+		state->n_holds++;
+	return 0;
+}
+
+void operator_state_remove_hold(struct operator_state *state, int64_t offer)
+{
+	for (size_t i = 0; i < state->n_holds; i++) {
+		if (state->holds[i].offer != offer)
+			continue;
+		state->n_holds--;
+		memmove(&state->holds[i], &state->holds[i + 1],
+			(state->n_holds - i) * sizeof(state->holds[0]));
+		return;
+	}
+}
+
 int64_t operator_state_acked_ms(const struct operator_state *state, int64_t alert)
 {
 	for (size_t i = 0; i < state->n_acks; i++)
@@ -113,6 +139,26 @@ static int encode_withdrawn(const struct operator_state *state, json_t *root)
 	return json_object_set_new(root, "withdrawn", list) | r;
 }
 
+static int encode_holds(const struct operator_state *state, json_t *root)
+{
+	json_t *list = json_array();
+	int r = 0;
+
+	for (size_t i = 0; i < state->n_holds; i++) {
+		const struct operator_hold *h = &state->holds[i];
+
+		r |= json_array_append_new(
+			list,
+			json_pack("{s:I, s:s, s:s, s:s, s:I, s:I, s:I, s:i, s:f}", "offer",
+				  (json_int_t)h->offer, "gpu", h->gpu, "flavor", h->flavor,
+				  "holder", h->holder, "created_ms", (json_int_t)h->created_ms,
+				  "expires_ms", (json_int_t)h->expires_ms, "until_ms",
+				  (json_int_t)h->until_ms, "initial_cap_pct", h->initial_cap_pct,
+				  "target", h->target));
+	}
+	return json_object_set_new(root, "held_offers", list) | r;
+}
+
 int operator_state_encode(const struct operator_state *state, json_t *root)
 {
 	int r = json_object_set(root, "settings", state->settings);
@@ -120,6 +166,7 @@ int operator_state_encode(const struct operator_state *state, json_t *root)
 	r |= encode_silences(&state->silences, root);
 	r |= encode_acks(state, root);
 	r |= encode_withdrawn(state, root);
+	r |= encode_holds(state, root);
 	return r ? -ENOMEM : 0;
 }
 
@@ -147,6 +194,23 @@ static const struct json_decode_field ack_fields[] = {
 	{.name = NULL},
 };
 #define ACK_ALL ((1U << 2) - 1)
+
+#define HOLD_AT(member) offsetof(struct operator_hold, member)
+#define TARGET_MAX	1e6
+
+static const struct json_decode_field hold_fields[] = {
+	{"offer", JSON_DECODE_INT64, 1, EXACT_MAX, HOLD_AT(offer), 1 << 0},
+	{"gpu", JSON_DECODE_ID, 0, 0, HOLD_AT(gpu), 1 << 1},
+	{"flavor", JSON_DECODE_ID, 0, 0, HOLD_AT(flavor), 1 << 2},
+	{"holder", JSON_DECODE_TEXT, 0, CLAIM_MAX - 1, HOLD_AT(holder), 1 << 3},
+	{"created_ms", JSON_DECODE_INT64, 0, EXACT_MAX, HOLD_AT(created_ms), 1 << 4},
+	{"expires_ms", JSON_DECODE_INT64, 0, EXACT_MAX, HOLD_AT(expires_ms), 1 << 5},
+	{"until_ms", JSON_DECODE_INT64, 0, EXACT_MAX, HOLD_AT(until_ms), 1 << 6},
+	{"initial_cap_pct", JSON_DECODE_WHOLE, 1, 100, HOLD_AT(initial_cap_pct), 1 << 7},
+	{"target", JSON_DECODE_NUMBER, 0, TARGET_MAX, HOLD_AT(target), 1 << 8},
+	{.name = NULL},
+};
+#define HOLD_ALL ((1U << 9) - 1)
 
 /* Decodes an object of @fields, all of which must be present. */
 static int decode_one(json_t *object, const struct json_decode_field *fields, unsigned int all,
@@ -260,7 +324,31 @@ static int decode_withdrawn(struct operator_state *state, const json_t *root, st
 	return 0;
 }
 
-int operator_state_decode(const json_t *root, struct operator_state **ret_state, struct err *reterr)
+static int decode_holds(struct operator_state *state, const json_t *root, struct err *reterr)
+{
+	json_t *list = json_object_get(root, "held_offers");
+	struct err inner = {""};
+
+	if (!json_is_array(list) || json_array_size(list) > OPERATOR_HOLDS_MAX)
+		return err_fail(reterr, EINVAL,
+				"held_offers: required (allowed: a list of at most %d objects)",
+				OPERATOR_HOLDS_MAX);
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		struct operator_hold hold = {.offer = 0};
+
+		if (decode_one(json_array_get(list, i), hold_fields, HOLD_ALL, &hold, &inner) < 0)
+			return err_fail(reterr, EINVAL, "held_offers: element %zu: %s", i,
+					inner.msg);
+		if (hold.holder[0] == '\0')
+			return err_fail(reterr, EINVAL, "held_offers: element %zu: holder: empty",
+					i);
+		(void)operator_state_set_hold(state, &hold);
+	}
+	return 0;
+}
+
+int operator_state_decode(const json_t *root, bool has_holds, struct operator_state **ret_state,
+			  struct err *reterr)
 {
 	struct operator_state *state = operator_state_new();
 	int r;
@@ -274,6 +362,8 @@ int operator_state_decode(const json_t *root, struct operator_state **ret_state,
 		r = decode_acks(state, root, reterr);
 	if (r >= 0)
 		r = decode_withdrawn(state, root, reterr);
+	if (r >= 0 && has_holds)
+		r = decode_holds(state, root, reterr);
 	if (r < 0) {
 		operator_state_free(state);
 		return r;

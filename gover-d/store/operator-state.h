@@ -10,14 +10,26 @@
 #include <jansson.h>
 
 #include "gover-d/alert/silence.h"
+#include "gover-d/model/contract.h"
 
 #define OPERATOR_SETTINGS_MAX  128
+#define OPERATOR_HOLDS_MAX     64
 #define OPERATOR_TEXT_MAX      256 /* size of the key or the value of a setting, with its NUL */
 #define OPERATOR_ACKS_MAX      65536
 #define OPERATOR_WITHDRAWN_MAX 256
 
 struct operator_ack {
 	int64_t alert, acked_ms;
+};
+
+/* A held offer, with all that is needed to restore it if the history is lost. */
+struct operator_hold {
+	int64_t offer;
+	char gpu[ID_MAX], flavor[ID_MAX];
+	char holder[CLAIM_MAX];
+	int64_t created_ms, expires_ms, until_ms;
+	int initial_cap_pct;
+	double target; /* frames or units of work per second, as the GPU counts */
 };
 
 struct operator_state {
@@ -28,6 +40,8 @@ struct operator_state {
 	size_t n_acks;
 	int64_t withdrawn[OPERATOR_WITHDRAWN_MAX]; /* ids of offers */
 	size_t n_withdrawn;
+	struct operator_hold holds[OPERATOR_HOLDS_MAX];
+	size_t n_holds;
 };
 
 /* Returns an empty state; NULL: out of memory. */
@@ -37,15 +51,22 @@ struct operator_state *operator_state_free(struct operator_state *state); /* NUL
 /* Add an entry. -ENOSPC: the limit is reached; -ENOMEM: out of memory. */
 int operator_state_add_ack(struct operator_state *state, int64_t alert, int64_t acked_ms);
 int operator_state_add_withdrawn(struct operator_state *state, int64_t offer);
+/* Adds a hold, or replaces the hold of the same offer. */
+int operator_state_set_hold(struct operator_state *state, const struct operator_hold *hold);
+void operator_state_remove_hold(struct operator_state *state, int64_t offer);
 
 /* Returns the time in ms at which @alert was acknowledged; 0: it is not acknowledged. */
 int64_t operator_state_acked_ms(const struct operator_state *state, int64_t alert);
 bool operator_state_is_withdrawn(const struct operator_state *state, int64_t offer);
 
-/* Adds the members "settings", "silences", "acks" and "withdrawn" to @root. -ENOMEM. */
+/* Adds the members "settings", "silences", "acks", "withdrawn" and "held_offers" to @root. -ENOMEM.
+ */
 int operator_state_encode(const struct operator_state *state, json_t *root);
-/* Decodes these members, which @root must contain. -EINVAL or -ENOMEM with a message. */
-int operator_state_decode(const json_t *root, struct operator_state **ret_state,
+/*
+ * Decodes these members, which @root must contain; "held_offers" only if @has_holds is true,
+ * because files of earlier releases have no such member. -EINVAL or -ENOMEM with a message.
+ */
+int operator_state_decode(const json_t *root, bool has_holds, struct operator_state **ret_state,
 			  struct err *reterr);
 
 #endif

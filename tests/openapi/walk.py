@@ -80,7 +80,7 @@ def wrong_requests(api, folder):
         at = an_address(path, "gpu0" if path.startswith("/v1/gpus") else "a")
         api.ask(method, at + "?no_such=1", status=400)
         if "404" in operation["responses"] and "{" in path:
-            body = {"id": "new"} if path.endswith("/claim") else {}
+            body = {"/claim": {"id": "new"}, "/hold": {"holder": "a", "ttl_s": 1}}.get(path[path.rindex("/"):], {})
             api.ask(method, an_address(path), body if a_body(operation) else None, status=404)
         if not a_body(operation):
             continue
@@ -213,6 +213,7 @@ def life(api, folder):
         api.ask("POST", "/v1/silences", quiet, status=507)
         api.ask("DELETE", f"/v1/silences/{silence}", status=507)
         api.ask("DELETE", f"/v1/offers/{first}", status=507)
+        api.ask("POST", f"/v1/offers/{first}/hold", {"holder": "walk-1", "ttl_s": 5}, status=507)
         alert = until(60, lambda: api.ask("GET", "/v1/alerts", status=200).json()["alerts"])[0]["id"]
         api.ask("POST", f"/v1/alerts/{alert}/ack", status=507)
     api.ask("POST", f"/v1/alerts/{alert}/ack", status=200)
@@ -232,8 +233,23 @@ def repeated(api, key, body):
     api.ask("POST", "/v1/vgpus", body, {"Idempotency-Key": "a key"}, 400)
 
 
+def hold(api, offer):
+    """Holds an offer for the key walk-1."""
+    path = f"/v1/offers/{offer}/hold"
+    held = api.ask("POST", path, {"holder": "walk-1", "ttl_s": 600}, status=200).json()
+    if held["held_by"] != "walk-1" or held["held_until"] is None:
+        api.complain(f"the offer is not held: {held}")
+    api.ask("POST", path, {"holder": "walk-1", "ttl_s": 1}, status=200)
+    api.ask("POST", path, {"holder": "walk-2", "ttl_s": 1}, status=409)
+    for wrong in ({"holder": "", "ttl_s": 1}, {"holder": "a b", "ttl_s": 1}, {"holder": "x" * 128, "ttl_s": 1},
+                  {"holder": "a", "ttl_s": 0}, {"holder": "a", "ttl_s": 601}, {"holder": "a"}, {"ttl_s": 1}):
+        api.ask("POST", path, wrong, status=422)
+    api.ask("POST", f"/v1/offers/{offer}/claim", {"id": "new"}, {"Idempotency-Key": "walk-2"}, status=409)
+
+
 def sale(api, folder, offer):
     key = {"Idempotency-Key": "walk-1"}
+    hold(api, offer)
     claim = {"id": "new", "vm": "vm-new", "target_fps": 0, "labels": {"workload": "idle"}}
     with unsaved(folder):
         api.ask("POST", f"/v1/offers/{offer}/claim", claim, key, status=507)

@@ -14,11 +14,15 @@ root = $dir/poke1
 backend = sim
 speed = 10
 root = $dir/poke2
+[gpu gpu3]
+backend = sim
+speed = 10
+root = $dir/poke3
 [offer]
 flavor_cap_pct = 10
 ttl_s = 86400
 probation_s = 1"
-mkdir "$dir/poke1" "$dir/poke2"
+mkdir "$dir/poke1" "$dir/poke2" "$dir/poke3"
 sim_conf
 
 crash() { # kill -9 and a restart
@@ -46,6 +50,7 @@ DELETE /v1/vgpus/old$i|contracts||204|.vgpus | has("old$i") | not
 POST /v1/alerts/$alert/ack|contracts||200|.acked | index($alert) != null
 POST /v1/silences|contracts|{"vgpu": "a", "until": "$later", "reason": "new$i"}|201|.silences | index("new$i") != null
 DELETE /v1/silences/$silence|contracts||204|.silences | index("old$i") == null
+POST /v1/offers/$(offer_of gpu3)/hold|contracts|{"holder": "vm$i", "ttl_s": 600}|200|.held | index("vm$i") != null
 POST /v1/offers/$(offer_of gpu0)/claim|contracts|{"id": "sold$i"}|200|.vgpus | has("sold$i")
 DELETE /v1/offers/$(offer_of gpu2)|contracts||204|.open | index($(offer_of gpu2)) == null
 PATCH /v1/policy|contracts|{"overload_pct": $((80 + i)), "ttl_s": $((1000 + i))}|200|.policy | .overload_pct == 80 + $i and .ttl_s == 1000 + $i
@@ -70,7 +75,7 @@ print_state() { # prints what clients have changed, and the open offers, in one 
     silences: (.silences | map(.reason)), tokens: (.tokens | map(.name)), acked: (.alerts | map(select(.acked_at) | .id)),
     sold: (.offers | map(select(.vgpu) | {id, vgpu})),
     withdrawn: (.offers | map(select((.reason // "") | contains("withdrawn")) | .id)),
-    open: (.offers | map(select(.state == "open") | .id))}'
+    held: (.offers | map(.held_by // empty)), open: (.offers | map(select(.state == "open") | .id))}'
 }
 
 prepare() { # creates what the round removes, acknowledges and claims
@@ -80,10 +85,13 @@ prepare() { # creates what the round removes, acknowledges and claims
   api POST /v1/tokens "{\"name\": \"old$i\", \"scope\": \"read\"}" >/dev/null
   until_ok 60 is_limited || return 1
   alert=$(limited)
+  for selling in off on; do # closes an offer that is held since the round before
+    api PATCH /v1/gpus/gpu3 "{\"selling\": \"$selling\"}" >/dev/null
+  done
   wait_for_offers
 }
 
-wait_for_offers() { until_ok 60 has_offer gpu0 && until_ok 60 has_offer gpu2; }
+wait_for_offers() { until_ok 60 has_offer gpu0 && until_ok 60 has_offer gpu2 && until_ok 60 has_offer gpu3; }
 
 each_route() { # each_route COMMAND: calls COMMAND METHOD PATH FILE BODY ANSWER FILTER for each route of $dir/routes
   while IFS='|' read -r route file body answer filter <&3; do

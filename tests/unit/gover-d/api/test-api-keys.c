@@ -192,6 +192,32 @@ static void an_invalid_key_is_400(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, stand_in_begin, stand_in_end)
 
+static void a_hold_needs_a_key_and_a_time(void **state)
+{
+	static const struct {
+		const char *body, *word;
+	} rejected[] = {
+		{"{}", "holder: required"},
+		{"{\"holder\":\"k\"}", "ttl_s: required"},
+		{"{\"holder\":\"\",\"ttl_s\":5}", "holder: not allowed"},
+		{"{\"holder\":\"a key\",\"ttl_s\":5}", "holder: not allowed"},
+		{"{\"holder\":\"k\",\"ttl_s\":0}", "ttl_s"},
+		{"{\"holder\":\"k\",\"ttl_s\":601}", "ttl_s"},
+		{"{\"holder\":\"k\",\"ttl_s\":5,\"more\":1}", "more"},
+	};
+	json_t *offer;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rejected); i++)
+		assert_problem("POST /v1/offers/1/hold", rejected[i].body, 422, rejected[i].word);
+	assert_problem("POST /v1/offers/9/hold", "{\"holder\":\"k\",\"ttl_s\":5}", 404, "9");
+	offer = ask_json("POST /v1/offers/1/hold", "{\"holder\":\"k\",\"ttl_s\":600}", 200);
+	assert_string_equal(json_string_value(json_object_get(offer, "held_by")), "k");
+	assert_true(json_is_string(json_object_get(offer, "held_until")));
+	assert_string_equal(json_string_value(json_object_get(offer, "state")), "open");
+	json_decref(offer);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -206,6 +232,7 @@ int main(void)
 		TEST(a_key_of_the_greatest_length_is_remembered),
 		TEST(the_newest_keys_are_remembered),
 		TEST(an_invalid_key_is_400),
+		TEST(a_hold_needs_a_key_and_a_time),
 	};
 
 	return cmocka_run_group_tests_name("api-keys", tests, NULL, NULL);

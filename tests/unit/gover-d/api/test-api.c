@@ -37,9 +37,9 @@ static const char alert_members[] =
 	"id name severity gpu vgpu vm raised_at cleared_at acked_at acked_by silenced text "
 	"cause next runbook_url";
 static const char decision_members[] = "id time gpu kind vgpu donor numbers moves result why";
-static const char offer_members[] = "id gpu state flavor initial_cap_pct target_fps fundable_pct "
-				    "target_rate created_at expires_at changed_at vgpu "
-				    "reason probation_left_s";
+static const char offer_members[] =
+	"id gpu state flavor initial_cap_pct target_fps fundable_pct created_at expires_at "
+	"changed_at held_by held_until vgpu reason probation_left_s target_rate";
 
 static int64_t raise_alert(void)
 {
@@ -390,6 +390,7 @@ static void each_condition_has_a_status_and_an_errno_is_500(void **state)
 		{CONTROL_E_TOO_MANY, 409},
 		{CONTROL_E_IN_USE, 409},
 		{CONTROL_E_OFFER_OVER, 409},
+		{CONTROL_E_OFFER_HELD, 409},
 		{CONTROL_E_FOREIGN_CAP, 409},
 		{CONTROL_E_UNSUPPORTED, 409},
 		{CONTROL_E_DRY_RUN, 409},
@@ -399,7 +400,6 @@ static void each_condition_has_a_status_and_an_errno_is_500(void **state)
 		{-EINVAL, 500},
 		{-ENOENT, 500},
 		{-ENOSPC, 500},
-		{-EACCES, 500},
 		{-EIO, 500},
 		{-ENOMEM, 500},
 	};

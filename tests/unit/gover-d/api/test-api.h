@@ -80,6 +80,7 @@ struct manager {
 		enum gpu_mode mode_value;
 		bool selling_value;
 		struct silence silence;
+		struct offer_hold hold;
 		struct config config;
 	} change;
 	int save_result; /* result of starting a save; 0: success */
@@ -262,59 +263,7 @@ int control_gpu_change(struct manager *m, const char *name, const enum gpu_mode 
 	return begin_change(m, &change, done, reterr);
 }
 
-static void apply_claim(struct manager *m, struct stand_in_change *change)
-{
-	struct offer *offer = offers_find(m->offers, change->number);
-	struct contract *contract = &change->contract;
-
-	m->fields = change->fields;
-	m->values = *contract;
-	snprintf(m->key, sizeof(m->key), "%s", contract->claim_key);
-	contract->terms.initial_cap_pct = offer->flavor.initial_cap_pct;
-	stand_in_vgpu(contract)->newcomer = true;
-	offers_claim(m->offers, offer, contract->id, contract->claim_key, 30, clock_now());
-	contract->labels = NULL;
-}
-
-int control_offer_claim(struct manager *m, int64_t id, const char *key, unsigned int fields,
-			struct contract *contract, struct change_done done, struct err *reterr)
-{
-	struct stand_in_change change = {.apply = apply_claim, .number = id, .fields = fields};
-	struct offer *offer = offers_find(m->offers, id);
-	int r = 0;
-
-	if (m->fail)
-		r = fail_as_wanted(reterr);
-	else if (!offer)
-		r = err_condition(reterr, CONTROL_E_NOT_FOUND, "no offer %d", (int)id);
-	else if (offer->vgpu[0]) /* the claim is repeated */
-		done.call(done.userdata, 0, NULL);
-	if (r != 0 || offer->vgpu[0]) {
-		contract_fini(contract);
-		return r;
-	}
-	change.contract = *contract;
-	contract->labels = NULL;
-	snprintf(change.contract.claim_key, sizeof(change.contract.claim_key), "%s", key);
-	return begin_change(m, &change, done, reterr);
-}
-
-static void apply_withdrawal(struct manager *m, struct stand_in_change *change)
-{
-	offers_end(m->offers, offers_find(m->offers, change->number), OFFER_CLOSED, clock_now(),
-		   "withdrawn");
-}
-
-int control_offer_close(struct manager *m, int64_t id, struct change_done done, struct err *reterr)
-{
-	struct stand_in_change change = {.apply = apply_withdrawal, .number = id};
-
-	if (m->fail)
-		return fail_as_wanted(reterr);
-	if (!offers_find(m->offers, id))
-		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no offer %d", (int)id);
-	return begin_change(m, &change, done, reterr);
-}
+#include "tests/unit/gover-d/api/test-api-offer.h"
 
 static void apply_ack(struct manager *m, struct stand_in_change *change)
 {

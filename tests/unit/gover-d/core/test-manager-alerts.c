@@ -450,7 +450,10 @@ static void calm_periods_are_counted_again_after_a_probation(void **state)
 	offer = offers_live(m->offers, "gpu0");
 	assert_non_null(offer);
 	assert_int_equal(
-		await_change(control_offer_claim(m, offer->id, "", 0, &contract, at_end, &err)), 0);
+		await_change(control_offer_claim(
+			m, &(struct control_claim){.offer = offer->id, .key = "", .holder = ""},
+			&contract, at_end, &err)),
+		0);
 	assert_int_equal(offer->life.state, OFFER_PROBATION);
 	while (offers_live(m->offers, "gpu0"))
 		tick(1);

@@ -499,7 +499,9 @@ static void creating_the_vgpu_before_the_claim_does_not_close_the_offer(void **s
 	assert_int_equal(offer->life.state, OFFER_OPEN);
 	assert_true(vgpu("c")->found);
 	assert_int_equal(
-		await_change(control_offer_claim(m, offer->id, "k", 0, &contract, at_end, &err)),
+		await_change(control_offer_claim(
+			m, &(struct control_claim){.offer = offer->id, .key = "k", .holder = "k"},
+			&contract, at_end, &err)),
 		0);
 	assert_int_equal(offer->life.state, OFFER_PROBATION);
 	assert_false(vgpu("c")->found);

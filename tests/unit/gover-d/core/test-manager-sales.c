@@ -7,7 +7,9 @@ static int claim_offer(int64_t id, const char *key, const char *vgpu)
 	struct contract contract = {.labels = json_object()};
 
 	strcpy(contract.id, vgpu);
-	return await_change(control_offer_claim(m, id, key, 0, &contract, at_end, &err));
+	return await_change(control_offer_claim(
+		m, &(struct control_claim){.offer = id, .key = key, .holder = key}, &contract,
+		at_end, &err));
 }
 
 /* Sells vGPU d through an offer and returns the id of the offer. */
@@ -21,6 +23,14 @@ static int64_t sell_d_by_offer(void)
 	id = offers_live(m->offers, "gpu0")->id;
 	assert_int_equal(claim_offer(id, "key-1", "d"), 0);
 	return id;
+}
+
+static void expect_state(int64_t id, enum offer_state state)
+{
+	const struct offer *offer = offers_find(m->offers, id);
+
+	assert_non_null(offer);
+	assert_int_equal(offer->life.state, state);
 }
 
 /* Repeating the claim succeeds; a claim with another key or vGPU fails. */
@@ -180,6 +190,165 @@ static void a_newer_offer_shows_that_a_failed_sale_was_removed(void **state)
 	assert_false(offer_is_live(&first->life));
 }
 
+/* --- holds --- */
+
+static int hold_offer(int64_t id, const char *holder, int ttl_s)
+{
+	err.msg[0] = '\0';
+	return await_change(control_offer_hold(m, id, holder, ttl_s, at_end, &err));
+}
+
+/* Returns the id of an open offer that is held by "vm-1". */
+static int64_t hold_an_offer(void)
+{
+	int64_t id;
+
+	start();
+	sell("a", 50, 0);
+	tick(20);
+	id = offers_live(m->offers, "gpu0")->id;
+	assert_int_equal(hold_offer(id, "vm-1", 600), 0);
+	wait_for_saves();
+	return id;
+}
+
+static void only_the_holder_claims_a_held_offer(void **state)
+{
+	int64_t id = hold_an_offer();
+
+	(void)state;
+	assert_int_equal(hold_offer(id, "vm-2", 5), CONTROL_E_OFFER_HELD);
+	assert_non_null(strstr(err.msg, "vm-1"));
+	assert_int_equal(claim_offer(id, "vm-2", "d"), CONTROL_E_OFFER_HELD);
+	assert_non_null(strstr(err.msg, "vm-1"));
+	assert_int_equal(claim_offer(id, "", "d"), CONTROL_E_OFFER_HELD);
+	assert_int_equal(claim_offer(id, "vm-1", "d"), 0);
+	assert_int_equal(hold_offer(id, "vm-1", 5), CONTROL_E_OFFER_OVER);
+	assert_int_equal(hold_offer(id + 1, "vm-1", 5), CONTROL_E_NOT_FOUND);
+}
+
+static void a_repeated_hold_is_extended_and_never_shortened(void **state)
+{
+	const struct offer *offer;
+	int64_t id, until_ms;
+
+	(void)state;
+	start();
+	sell("a", 50, 0);
+	tick(20);
+	id = offers_live(m->offers, "gpu0")->id;
+	assert_int_equal(hold_offer(id, "vm-1", 60), 0);
+	offer = offers_find(m->offers, id);
+	until_ms = offer->hold.until_ms;
+	assert_int_equal(hold_offer(id, "vm-1", 5), 0);
+	assert_int_equal(offer->hold.until_ms, until_ms);
+	assert_int_equal(hold_offer(id, "vm-1", 600), 0);
+	assert_true(offer->hold.until_ms > until_ms);
+	assert_true(offer->expires_ms >= offer->hold.until_ms);
+}
+
+static void a_held_offer_survives_a_restart(void **state)
+{
+	int64_t id = hold_an_offer();
+	int64_t until_ms = offers_find(m->offers, id)->hold.until_ms;
+	const struct offer *offer;
+
+	(void)state;
+	restart();
+	offer = offers_find(m->offers, id);
+	assert_int_equal(offer->life.state, OFFER_OPEN);
+	assert_string_equal(offer->hold.holder, "vm-1");
+	assert_int_equal(offer->hold.until_ms, until_ms);
+	assert_int_equal(claim_offer(id, "vm-2", "d"), CONTROL_E_OFFER_HELD);
+	assert_int_equal(hold_offer(id, "vm-2", 5), CONTROL_E_OFFER_HELD);
+	/* nothing is measured yet: the claim does not fit, but the offer stays open */
+	tick(2);
+	assert_int_equal(offer->life.state, OFFER_OPEN);
+	tick(8);
+	assert_int_equal(offer->life.state, OFFER_OPEN);
+	assert_int_equal(claim_offer(id, "vm-1", "d"), 0);
+	restart();
+	expect_state(id, OFFER_PROBATION);
+}
+
+static void without_history_a_held_offer_is_restored(void **state)
+{
+	int64_t id = hold_an_offer();
+	struct offer before = *offers_find(m->offers, id);
+	const struct offer *offer;
+
+	(void)state;
+	stop();
+	delete_database();
+	start();
+	offer = offers_find(m->offers, id);
+	assert_non_null(offer);
+	assert_int_equal(offer->life.state, OFFER_OPEN);
+	assert_string_equal(offer->gpu, "gpu0");
+	assert_string_equal(offer->flavor_name, before.flavor_name);
+	assert_int_equal(offer->flavor.initial_cap_pct, before.flavor.initial_cap_pct);
+	assert_int_equal(offer->created_ms, before.created_ms);
+	assert_int_equal(offer->expires_ms, before.expires_ms);
+	tick(10);
+	assert_int_equal(claim_offer(id, "vm-1", "d"), 0);
+	expect_state(id, OFFER_PROBATION);
+}
+
+static void a_withdrawn_hold_is_named_and_does_not_return(void **state)
+{
+	int64_t id = hold_an_offer();
+
+	(void)state;
+	assert_int_equal(await_change(control_offer_close(m, id, at_end, &err)), 0);
+	assert_non_null(strstr(offers_find(m->offers, id)->reason, "held by vm-1"));
+	stop();
+	delete_database();
+	start();
+	assert_null(offers_find(m->offers, id));
+}
+
+static void a_hold_does_not_return_after_its_time_or_without_selling(void **state)
+{
+	static const bool off = false;
+	int64_t id = hold_an_offer();
+
+	(void)state;
+	offers_find(m->offers, id)->hold.until_ms = clock_now().wall_ms;
+	save_soon(m);
+	wait_for_saves();
+	restart();
+	assert_null(offers_live(m->offers, "gpu0"));
+	tick(20);
+	id = offers_live(m->offers, "gpu0")->id;
+	assert_int_equal(hold_offer(id, "vm-1", 600), 0);
+	/* As after a crash between the file with selling off and the next file. */
+	assert_int_equal(await_change(control_gpu_change(m, "gpu0", NULL, &off, at_end, &err)), 0);
+	assert_int_equal(offers_find(m->offers, id)->life.state, OFFER_CLOSED);
+	restart();
+	assert_null(offers_live(m->offers, "gpu0"));
+}
+
+/* The hold of an older offer is stored, but a newer offer was sold. */
+static void a_newer_sale_ends_a_restored_hold(void **state)
+{
+	int64_t first = hold_an_offer(), second;
+	struct offer held = *offers_find(m->offers, first);
+
+	(void)state;
+	assert_int_equal(await_change(control_offer_close(m, first, at_end, &err)), 0);
+	tick(20);
+	second = offers_live(m->offers, "gpu0")->id;
+	assert_int_equal(claim_offer(second, "key-1", "d"), 0);
+	*offers_find(m->offers, first) = held;
+	save_soon(m);
+	wait_for_saves();
+	stop();
+	delete_database();
+	start();
+	assert_int_equal(offers_find(m->offers, first)->life.state, OFFER_CLOSED);
+	assert_int_equal(offers_find(m->offers, second)->life.state, OFFER_PROBATION);
+}
+
 int main(void)
 {
 #define FIXTURE_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -192,6 +361,13 @@ int main(void)
 		FIXTURE_TEST(without_history_at_most_one_sale_is_on_probation),
 		FIXTURE_TEST(a_newer_offer_ends_a_probation_whose_result_is_lost),
 		FIXTURE_TEST(a_newer_offer_shows_that_a_failed_sale_was_removed),
+		FIXTURE_TEST(only_the_holder_claims_a_held_offer),
+		FIXTURE_TEST(a_repeated_hold_is_extended_and_never_shortened),
+		FIXTURE_TEST(a_held_offer_survives_a_restart),
+		FIXTURE_TEST(without_history_a_held_offer_is_restored),
+		FIXTURE_TEST(a_withdrawn_hold_is_named_and_does_not_return),
+		FIXTURE_TEST(a_hold_does_not_return_after_its_time_or_without_selling),
+		FIXTURE_TEST(a_newer_sale_ends_a_restored_hold),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -377,7 +377,10 @@ static void sell_d_by_offer(void)
 	offer = offers_live(m->offers, "gpu0");
 	assert_non_null(offer);
 	assert_int_equal(
-		await_change(control_offer_claim(m, offer->id, "", 0, &contract, at_end, &err)), 0);
+		await_change(control_offer_claim(
+			m, &(struct control_claim){.offer = offer->id, .key = "", .holder = ""},
+			&contract, at_end, &err)),
+		0);
 	save_soon(m);
 	wait_for_saves();
 }

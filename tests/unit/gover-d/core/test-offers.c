@@ -68,13 +68,24 @@ static void tick_on(const char *gpu, double watched_s, double broken_s, bool sev
 		    &(struct offer_limits){.min_newcomer_pct = 10, .broken_pct = BROKEN_PCT}, now);
 }
 
+static void hold_for(struct offer *offer, int seconds)
+{
+	struct offer_hold hold = {
+		.holder = "holder",
+		.until_ms = now.wall_ms + seconds * 1000,
+		.until_ns = now.mono_ns + (uint64_t)seconds * NS_PER_S,
+	};
+
+	offers_hold(offers, offer, &hold, now);
+}
+
 /* --- the lifecycle --- */
 
 /*
  * Letters of a script:
- * o open the offer, c claim it for vGPU "new", w withdraw it, x remove "new", y remove another
- * vGPU. One second passes with each of: t no problem, b every contract is broken, s severe
- * overload, n no measurement.
+ * o open the offer, h hold it for 8 s, H for 2 s, c claim it for vGPU "new", w withdraw it,
+ * x remove "new", y remove another vGPU. One second passes with each of: t no problem, b every
+ * contract is broken, s severe overload, n no measurement.
  */
 static void run_script(const char *script)
 {
@@ -91,6 +102,10 @@ static void run_script(const char *script)
 			break;
 		case 'w':
 			offers_end(offers, offer, OFFER_CLOSED, now, "withdrawn by %s", "a client");
+			break;
+		case 'h':
+		case 'H':
+			hold_for(offer, *script == 'h' ? 8 : 2);
 			break;
 		case 'x':
 			offers_vgpu_removed(offers, "new", now);
@@ -141,6 +156,13 @@ static const struct {
 	{"removing another vGPU keeps the GPU blocked", "ocsssy", OFFER_FAILED, true,
 	 "3 consecutive"},
 	{"a kept offer stays kept", "octtttxtt", OFFER_KEPT, false, "vGPU new"},
+	{"a held offer does not expire before its hold ends", "ohttttttt", OFFER_OPEN, true, ""},
+	{"a hold delays the expiry to its end", "ohtttttttt", OFFER_EXPIRED, false, "not claimed"},
+	{"a hold that ends early does not delay the expiry", "oHtttt", OFFER_OPEN, true, ""},
+	{"after such a hold the offer expires", "oHttttt", OFFER_EXPIRED, false, "not claimed"},
+	{"a repeated hold counts from its time", "ottthtttttthttttttt", OFFER_OPEN, true, ""},
+	{"a held offer can be claimed", "ohtttttttc", OFFER_PROBATION, true, ""},
+	{"a held offer can be withdrawn", "ohw", OFFER_CLOSED, false, "withdrawn by a client"},
 	{"an expired offer stays expired", "otttttttt", OFFER_EXPIRED, false, "not claimed"},
 };
 
@@ -178,6 +200,30 @@ static void each_change_is_reported_once(void **state)
 	events[0] = '\0';
 	run_script("ocx");
 	assert_string_equal(events, "3open 3probation 3closed ");
+	events[0] = '\0';
+	run_script("oHttttt"); /* the hold begins, its end is reported, then the offer expires */
+	assert_string_equal(events, "4open 4open 4open 4expired ");
+}
+
+static void a_hold_lasts_until_its_end_or_the_claim(void **state)
+{
+	struct offer *offer = open_on("gpu0");
+
+	(void)state;
+	assert_false(offers_is_held(offer, now));
+	hold_for(offer, 2);
+	assert_true(offers_is_held(offer, now));
+	assert_int_equal(offer->expires_ms, offer->created_ms + TTL_S * 1000);
+	tick_on("gpu0", 2, 0, false);
+	assert_true(offers_is_held(offer, now));
+	tick_on("gpu0", 2, 0, false);
+	assert_false(offers_is_held(offer, now));
+	assert_string_equal(offer->hold.holder, "");
+	hold_for(offer, 8);
+	assert_int_equal(offer->expires_ms, now.wall_ms + 8000);
+	offers_claim(offers, offer, "new", "key", PROBATION_S, now);
+	assert_false(offers_is_held(offer, now));
+	assert_string_equal(offer->hold.holder, "");
 }
 
 static void a_new_offer_has_its_flavor_and_expiry(void **state)
@@ -409,7 +455,9 @@ static int claim(int64_t id, const char *key, const char *vgpu)
 
 	assert_int_equal(id_copy(contract.id, vgpu), 0);
 	err.msg[0] = '\0';
-	return await_change(control_offer_claim(&manager, id, key, 0, &contract, at_end, &err));
+	return await_change(control_offer_claim(
+		&manager, &(struct control_claim){.offer = id, .key = key, .holder = key},
+		&contract, at_end, &err));
 }
 
 static void the_first_claim_wins_and_can_be_repeated_with_its_key(void **state)
@@ -497,6 +545,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(an_offer_follows_its_state_table),
 		TEST(each_change_is_reported_once),
+		TEST(a_hold_lasts_until_its_end_or_the_claim),
 		TEST(a_new_offer_has_its_flavor_and_expiry),
 		TEST(a_claim_stores_the_vgpu_and_the_key),
 		TEST(each_gpu_has_at_most_one_live_offer),

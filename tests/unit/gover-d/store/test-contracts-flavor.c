@@ -152,12 +152,33 @@ static void version_8_has_the_estimate_of_migrations(void **state)
 	}
 }
 
+static void version_9_has_the_held_offers(void **state)
+{
+	static const char rest[] = ", \"flavor\": \"\", \"fps_limit\": 0, \"claim_body\": \"\""
+				   ", \"removing\": true, \"target_rate\": 0, \"memory_mib\": 0";
+
+	(void)state;
+	members = ", \"settings\": {}, \"silences\": {\"last_id\": 7, \"list\": []}, \"acks\": [],"
+		  " \"withdrawn\": [], \"held_offers\": []";
+	assert_int_equal(parse(9, rest), 0);
+	assert_int_equal(parse(8, rest), -EINVAL);
+	assert_non_null(strstr(err.msg, "held_offers: unknown member"));
+	members = ", \"settings\": {}, \"silences\": {\"last_id\": 7, \"list\": []}, \"acks\": [],"
+		  " \"withdrawn\": []";
+	assert_int_equal(parse(8, rest), 0);
+	assert_int_equal(contracts.operator_state->n_holds, 0);
+	assert_int_equal(parse(9, rest), -EINVAL);
+	assert_non_null(strstr(err.msg, "held_offers: required"));
+	members = "";
+	contracts_fini(&contracts);
+}
+
 static void a_newer_version_is_rejected_with_both_versions(void **state)
 {
 	static const char *const texts[] = {
-		"{\"version\": 9, \"gpus\": [], \"vgpus\": []}",
-		"{\"version\": 9, \"gpus\": [], \"vgpus\": [], \"tenants\": {}}",
-		"{\"version\": 9}",
+		"{\"version\": 10, \"gpus\": [], \"vgpus\": []}",
+		"{\"version\": 10, \"gpus\": [], \"vgpus\": [], \"tenants\": {}}",
+		"{\"version\": 10}",
 	};
 
 	(void)state;
@@ -165,7 +186,8 @@ static void a_newer_version_is_rejected_with_both_versions(void **state)
 		assert_int_equal(
 			contracts_parse(texts[i], strlen(texts[i]), "file", &contracts, &err),
 			-EPROTO);
-		assert_string_equal(err.msg, "file: version: 9 is not supported (allowed: 1 to 8)");
+		assert_string_equal(err.msg,
+				    "file: version: 10 is not supported (allowed: 1 to 9)");
 	}
 }
 
@@ -289,6 +311,7 @@ int main(void)
 		cmocka_unit_test(version_5_has_the_hash_of_the_request),
 		cmocka_unit_test(version_6_has_the_state_of_the_operator),
 		cmocka_unit_test(version_8_has_the_estimate_of_migrations),
+		cmocka_unit_test(version_9_has_the_held_offers),
 		cmocka_unit_test(a_newer_version_is_rejected_with_both_versions),
 		cmocka_unit_test(messages_contain_the_name_of_a_text),
 		TEST(the_flavour_sets_cap_and_target),

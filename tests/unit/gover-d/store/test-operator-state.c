@@ -27,6 +27,17 @@ static void state_is_read_back(void **unused)
 		.vgpu = "a",
 		.reason = "night shift \"1\"",
 	};
+	struct operator_hold hold = {
+		.offer = 78,
+		.gpu = "gpu0",
+		.flavor = "half",
+		.holder = "vm-1",
+		.created_ms = 1,
+		.expires_ms = 2,
+		.until_ms = 3,
+		.initial_cap_pct = 50,
+		.target = 30.5,
+	};
 	json_t *root = json_object();
 
 	(void)unused;
@@ -37,8 +48,9 @@ static void state_is_read_back(void **unused)
 	state->silences.last_id = 9; /* silences 8 and 9 were removed */
 	assert_int_equal(operator_state_add_ack(state, 12, 34), 0);
 	assert_int_equal(operator_state_add_withdrawn(state, 56), 0);
+	assert_int_equal(operator_state_set_hold(state, &hold), 0);
 	assert_int_equal(operator_state_encode(state, root), 0);
-	assert_int_equal(operator_state_decode(root, &again, &err), 0);
+	assert_int_equal(operator_state_decode(root, true, &again, &err), 0);
 	assert_true(json_equal(again->settings, state->settings));
 	assert_int_equal(again->silences.n, 1);
 	assert_int_equal(again->silences.last_id, 9);
@@ -47,6 +59,8 @@ static void state_is_read_back(void **unused)
 	assert_int_equal(operator_state_acked_ms(again, 13), 0);
 	assert_true(operator_state_is_withdrawn(again, 56));
 	assert_false(operator_state_is_withdrawn(again, 12));
+	assert_int_equal(again->n_holds, 1);
+	assert_memory_equal(&again->holds[0], &hold, sizeof(hold));
 	json_decref(root);
 	operator_state_free(state);
 	operator_state_free(again);
@@ -63,6 +77,32 @@ static void each_list_has_a_limit(void **unused)
 	for (int i = 1; i <= OPERATOR_ACKS_MAX; i++)
 		assert_int_equal(operator_state_add_ack(state, i, 1), 0);
 	assert_int_equal(operator_state_add_ack(state, 1, 1), -ENOSPC);
+	for (int i = 1; i <= OPERATOR_HOLDS_MAX; i++)
+		assert_int_equal(
+			operator_state_set_hold(state, &(struct operator_hold){.offer = i}), 0);
+	assert_int_equal(operator_state_set_hold(state, &(struct operator_hold){.offer = 0}),
+			 -ENOSPC);
+	operator_state_free(state);
+}
+
+static void an_offer_has_at_most_one_hold(void **unused)
+{
+	struct operator_state *state = operator_state_new();
+
+	(void)unused;
+	for (int i = 1; i <= 6; i++) {
+		struct operator_hold hold = {.offer = 1 + i % 3, .until_ms = i};
+
+		assert_int_equal(operator_state_set_hold(state, &hold), 0);
+	}
+	assert_int_equal(state->n_holds, 3);
+	operator_state_remove_hold(state, 9);
+	assert_int_equal(state->n_holds, 3);
+	operator_state_remove_hold(state, 2);
+	assert_int_equal(state->n_holds, 2);
+	assert_int_equal(state->holds[0].offer, 3);
+	assert_int_equal(state->holds[0].until_ms, 5);
+	assert_int_equal(state->holds[1].offer, 1);
 	operator_state_free(state);
 }
 
@@ -72,6 +112,10 @@ static void each_list_has_a_limit(void **unused)
 #define SILENCE(id, vgpu, reason)                                                               \
 	"{\"id\": " id ", \"created_ms\": 1, \"until_ms\": 2, \"alert\": \"\", \"gpu\": \"\", " \
 	"\"vgpu\": \"" vgpu "\", \"reason\": \"" reason "\"}"
+#define HOLD(offer, gpu, holder, cap)                                                              \
+	"{\"offer\": " offer ", \"gpu\": \"" gpu "\", \"flavor\": \"half\", \"holder\": \"" holder \
+	"\", \"created_ms\": 1, \"expires_ms\": 2, \"until_ms\": 3, \"initial_cap_pct\": " cap     \
+	", \"target\": 0}"
 #define SILENCES(list) "{\"last_id\": 4, \"list\": [" list "]}"
 
 static const struct {
@@ -101,22 +145,30 @@ static const struct {
 	{"withdrawn", "{}"},
 	{"withdrawn", "[0]"},
 	{"withdrawn", "[\"3\"]"},
+	{"held_offers", "{}"},
+	{"held_offers", "[3]"},
+	{"held_offers", "[{\"offer\": 3}]"},
+	{"held_offers", "[" HOLD("0", "gpu0", "k", "50") "]"},
+	{"held_offers", "[" HOLD("3", "", "k", "50") "]"},
+	{"held_offers", "[" HOLD("3", "gpu0", "", "50") "]"},
+	{"held_offers", "[" HOLD("3", "gpu0", "k", "0") "]"},
 };
 
 static void malformed_members_are_rejected(void **unused)
 {
 	(void)unused;
 	for (size_t i = 0; i < ARRAY_SIZE(malformed); i++) {
-		json_t *root = json_pack("{s:{}, s:{s:i, s:[]}, s:[], s:[]}", "settings",
-					 "silences", "last_id", 0, "list", "acks", "withdrawn");
+		json_t *root =
+			json_pack("{s:{}, s:{s:i, s:[]}, s:[], s:[], s:[]}", "settings", "silences",
+				  "last_id", 0, "list", "acks", "withdrawn", "held_offers");
 		struct operator_state *state = NULL;
 
-		assert_int_equal(operator_state_decode(root, &state, &err), 0);
+		assert_int_equal(operator_state_decode(root, true, &state, &err), 0);
 		operator_state_free(state);
 		state = NULL;
 		(void)json_object_set_new(root, malformed[i].member,
 					  json_loads(malformed[i].value, 0, NULL));
-		if (operator_state_decode(root, &state, &err) != -EINVAL || state ||
+		if (operator_state_decode(root, true, &state, &err) != -EINVAL || state ||
 		    strncmp(err.msg, malformed[i].member, strlen(malformed[i].member)) != 0)
 			fail_msg("%s: %s: '%s'", malformed[i].member, malformed[i].value, err.msg);
 		json_decref(root);
@@ -128,6 +180,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(state_is_read_back),
 		cmocka_unit_test(each_list_has_a_limit),
+		cmocka_unit_test(an_offer_has_at_most_one_hold),
 		cmocka_unit_test(malformed_members_are_rejected),
 	};
 

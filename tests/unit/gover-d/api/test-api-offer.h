@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* Part of test-api.h: the stand-ins for the changes of offers in core/control.h. */
+#ifndef TESTS_UNIT_API_TEST_API_OFFER_H
+#define TESTS_UNIT_API_TEST_API_OFFER_H
+
+static void apply_claim(struct manager *m, struct stand_in_change *change)
+{
+	struct offer *offer = offers_find(m->offers, change->number);
+	struct contract *contract = &change->contract;
+
+	m->fields = change->fields;
+	m->values = *contract;
+	snprintf(m->key, sizeof(m->key), "%s", contract->claim_key);
+	contract->terms.initial_cap_pct = offer->flavor.initial_cap_pct;
+	stand_in_vgpu(contract)->newcomer = true;
+	offers_claim(m->offers, offer, contract->id, contract->claim_key, 30, clock_now());
+	contract->labels = NULL;
+}
+
+int control_offer_claim(struct manager *m, const struct control_claim *claim,
+			struct contract *contract, struct change_done done, struct err *reterr)
+{
+	struct stand_in_change change = {
+		.apply = apply_claim, .number = claim->offer, .fields = claim->fields};
+	struct offer *offer = offers_find(m->offers, claim->offer);
+	int r = 0;
+
+	if (m->fail)
+		r = fail_as_wanted(reterr);
+	else if (!offer)
+		r = err_condition(reterr, CONTROL_E_NOT_FOUND, "no offer %d", (int)claim->offer);
+	else if (offer->vgpu[0]) /* the claim is repeated */
+		done.call(done.userdata, 0, NULL);
+	if (r != 0 || offer->vgpu[0]) {
+		contract_fini(contract);
+		return r;
+	}
+	change.contract = *contract;
+	contract->labels = NULL;
+	snprintf(change.contract.claim_key, sizeof(change.contract.claim_key), "%s", claim->key);
+	return begin_change(m, &change, done, reterr);
+}
+
+static void apply_hold(struct manager *m, struct stand_in_change *change)
+{
+	offers_hold(m->offers, offers_find(m->offers, change->number), &change->hold, clock_now());
+}
+
+int control_offer_hold(struct manager *m, int64_t id, const char *holder, int ttl_s,
+		       struct change_done done, struct err *reterr)
+{
+	struct stand_in_change change = {.apply = apply_hold, .number = id};
+
+	if (!offers_find(m->offers, id))
+		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no offer %d", (int)id);
+	snprintf(change.hold.holder, sizeof(change.hold.holder), "%s", holder);
+	change.hold.until_ms = clock_now().wall_ms + ttl_s * 1000LL;
+	change.hold.until_ns = clock_now().mono_ns + (uint64_t)ttl_s * NS_PER_S;
+	return begin_change(m, &change, done, reterr);
+}
+
+static void apply_withdrawal(struct manager *m, struct stand_in_change *change)
+{
+	offers_end(m->offers, offers_find(m->offers, change->number), OFFER_CLOSED, clock_now(),
+		   "withdrawn");
+}
+
+int control_offer_close(struct manager *m, int64_t id, struct change_done done, struct err *reterr)
+{
+	struct stand_in_change change = {.apply = apply_withdrawal, .number = id};
+
+	if (m->fail)
+		return fail_as_wanted(reterr);
+	if (!offers_find(m->offers, id))
+		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no offer %d", (int)id);
+	return begin_change(m, &change, done, reterr);
+}
+
+#endif
