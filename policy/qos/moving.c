@@ -7,9 +7,9 @@
 #include "base/number.h"
 #include "policy/qos/moving.h"
 
-#define TRUST_AT_FIRST 0.1 /* weighs as much as one naming */
-#define DELAY_AT_FIRST 10  /* seconds */
-#define PATIENCE       3   /* a naming times out after this multiple of the delay */
+#define DOUBT	       0.03 /* weighs as much as this number of namings without an answer */
+#define DELAY_AT_FIRST 10   /* seconds */
+#define PATIENCE       3    /* a naming times out after this multiple of the delay */
 #define PATIENCE_MIN_S 60
 #define PATIENCE_MAX_S 180
 #define FORGET_S       (2 * PATIENCE_MAX_S) /* a later departure has other causes */
@@ -115,16 +115,16 @@ void moving_name(struct policy_gpu *gpu, int index)
 		name(&gpu->moving, id_hash(gpu->vgpus[index].id));
 }
 
-double moving_trust(const struct policy_gpu *gpu)
-{
-	if (!gpu->migrates || gpu->moving.unanswered)
-		return 0;
-	return (TRUST_AT_FIRST + gpu->moving.answered) / (1 + gpu->moving.answered);
-}
-
 bool moving_is_known(const struct policy_gpu *gpu)
 {
 	return gpu->migrates && !gpu->moving.unanswered && gpu->moving.answered > 0;
+}
+
+double moving_trust(const struct policy_gpu *gpu)
+{
+	if (!moving_is_known(gpu))
+		return 0;
+	return gpu->moving.answered / (DOUBT + gpu->moving.answered);
 }
 
 double moving_delay_s(const struct policy_gpu *gpu)

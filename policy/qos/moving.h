@@ -17,8 +17,8 @@ void moving_learn(struct policy_gpu *gpu);
 void moving_name(struct policy_gpu *gpu, int index);
 
 /*
- * Returns the probability that a named vGPU is migrated: 0 without on_migrate and after a naming
- * that was not answered, otherwise 0.1 at first; it approaches 1 with each answer.
+ * Returns the probability that a named vGPU is migrated: 0 without on_migrate, before the first
+ * answer, and after a naming that was not answered. It approaches 1 with each answer.
  */
 double moving_trust(const struct policy_gpu *gpu);
 

@@ -96,13 +96,14 @@ struct profit profit_expect(const struct policy_params *params, const struct pol
 		.broken_s = gpu->broken_s / fmax(1, gpu->n_vgpus),
 	};
 	struct futures futures = futures_sample(params, gpu);
+	double notice_s = NOTICE_S + moving_delay_s(gpu);
 
 	profit.overload = futures.over;
-	profit.risk = (1 - trust) * futures.broken;
+	profit.risk = (1 - trust * fmax(0, 1 - notice_s / FUTURES_HORIZON_S)) * futures.broken;
 	if (trust > 0) {
 		profit.misfit = find_misfit(params, gpu, profit.price);
 		profit.moves = fmax(profit.misfit, futures.over);
-		profit.broken_s += (NOTICE_S + moving_delay_s(gpu)) * profit.misfit;
+		profit.broken_s += notice_s * profit.misfit;
 	}
 	profit.penalty = params->penalty_per_broken_s * profit.broken_s +
 			 params->price_per_move * profit.moves;

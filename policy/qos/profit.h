@@ -17,8 +17,7 @@ struct profit {
 	double overload; /* probability that the demands after the sale exceed the GPU */
 	double moves;	 /* expected number of migrations */
 	double risk;	 /* fraction of the time of all vGPUs that is expected to be broken after
-			    the sale (policy/qos/futures.h), times the probability that vGPUs
-			    are not migrated */
+			    the sale (policy/qos/futures.h), unless a migration ends it */
 	double broken_s; /* expected broken vGPU-seconds per hour of the newcomer, and of other
 			    vGPUs because of the newcomer */
 	double penalty;	 /* expected penalties for broken_s, and the price of the migrations */
@@ -35,8 +34,9 @@ struct profit {
  * A newcomer does not fit if it adds so much overload that the penalties exceed its price. It must
  * then be migrated. vGPUs are broken until then (policy/qos/moving.h).
  *
- * If it is uncertain that vGPUs are migrated, the newcomer may have to stay. profit.risk, from
- * sampled futures, must then be at most sale_risk_pct. The penalty does not contain this risk.
+ * A migration ends an overload after the usual time, if vGPUs are migrated. profit.risk, from
+ * sampled futures, contains the time until then, and the probability that vGPUs are not migrated.
+ * It must be at most sale_risk_pct. The penalty does not contain this risk.
  */
 struct profit profit_expect(const struct policy_params *params, const struct policy_gpu *gpu);
 

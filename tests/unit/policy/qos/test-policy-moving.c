@@ -27,15 +27,24 @@ static void leave(struct bench *bench, int seconds)
 	learn(bench, 1);
 }
 
-static void test_without_a_hook_there_is_no_trust(void **state)
+static bool is_unanswered(const struct bench *bench)
+{
+	return moving_save(&bench->gpu.moving).unanswered;
+}
+
+static void test_without_a_hook_or_an_answer_there_is_no_trust(void **state)
 {
 	struct bench bench;
 
 	(void)state;
 	make(&bench);
-	assert_true(moving_trust(&bench.gpu) == 0.1);
+	assert_true(moving_trust(&bench.gpu) == 0);
+	assert_false(moving_is_known(&bench.gpu));
+	bench.gpu.moving.answered = 1;
+	assert_true(moving_trust(&bench.gpu) > 0.9);
 	bench.gpu.migrates = false;
 	assert_true(moving_trust(&bench.gpu) == 0);
+	assert_false(moving_is_known(&bench.gpu));
 }
 
 static void test_an_answer_gives_trust_and_the_delay(void **state)
@@ -47,14 +56,14 @@ static void test_an_answer_gives_trust_and_the_delay(void **state)
 	assert_true(moving_delay_s(&bench.gpu) == 10);
 	moving_name(&bench.gpu, 2);
 	leave(&bench, 120);
-	assert_float_equal(moving_trust(&bench.gpu), 1.1 / 2, 1e-9);
+	assert_float_equal(moving_trust(&bench.gpu), 1 / 1.03, 1e-9);
 	assert_true(moving_is_known(&bench.gpu));
 	assert_float_equal(moving_delay_s(&bench.gpu), 120, 1e-9);
 	/* The newest delay has a weight of 0.3. */
 	moving_name(&bench.gpu, 1);
 	leave(&bench, 20);
 	assert_float_equal(moving_delay_s(&bench.gpu), 90, 1e-9);
-	assert_float_equal(moving_trust(&bench.gpu), 2.1 / 3, 1e-9);
+	assert_float_equal(moving_trust(&bench.gpu), 2 / 2.03, 1e-9);
 }
 
 static void test_the_departure_of_another_vgpu_is_no_answer(void **state)
@@ -66,7 +75,7 @@ static void test_the_departure_of_another_vgpu_is_no_answer(void **state)
 	leave(&bench, 5); /* no naming */
 	moving_name(&bench.gpu, 0);
 	leave(&bench, 5);
-	assert_true(moving_trust(&bench.gpu) == 0.1);
+	assert_true(moving_trust(&bench.gpu) == 0);
 }
 
 static void test_one_naming_without_an_answer_ends_the_trust(void **state)
@@ -75,18 +84,19 @@ static void test_one_naming_without_an_answer_ends_the_trust(void **state)
 
 	(void)state;
 	make(&bench);
+	bench.gpu.moving = (struct policy_moving){.answered = 9, .delay_s = 100};
 	moving_name(&bench.gpu, 2);
 	learn(&bench, 180);
-	assert_true(moving_trust(&bench.gpu) == 0.1);
+	assert_true(moving_trust(&bench.gpu) > 0.9);
 	learn(&bench, 1);
 	assert_true(moving_trust(&bench.gpu) == 0);
 	/* Naming the vGPU again does not restart the time. A late departure is no answer in time,
-	 * so the trust is that of the start. */
+	 * so nothing is known, as at the start. */
 	moving_name(&bench.gpu, 2);
 	leave(&bench, 19);
-	assert_true(moving_trust(&bench.gpu) == 0.1);
+	assert_false(is_unanswered(&bench));
 	assert_false(moving_is_known(&bench.gpu));
-	assert_float_equal(moving_delay_s(&bench.gpu), 200, 1e-9);
+	assert_float_equal(moving_delay_s(&bench.gpu), 130, 1e-9);
 }
 
 static void test_a_departure_much_later_is_no_answer(void **state)
@@ -98,7 +108,7 @@ static void test_a_departure_much_later_is_no_answer(void **state)
 	moving_name(&bench.gpu, 2);
 	learn(&bench, 361);
 	leave(&bench, 1);
-	assert_true(moving_trust(&bench.gpu) == 0);
+	assert_true(is_unanswered(&bench));
 }
 
 static void test_naming_other_vgpus_does_not_restart_the_time(void **state)
@@ -111,9 +121,9 @@ static void test_naming_other_vgpus_does_not_restart_the_time(void **state)
 		moving_name(&bench.gpu, t % 2);
 		learn(&bench, 30);
 	}
-	assert_true(moving_trust(&bench.gpu) == 0.1);
+	assert_false(is_unanswered(&bench));
 	learn(&bench, 61);
-	assert_true(moving_trust(&bench.gpu) == 0);
+	assert_true(is_unanswered(&bench));
 }
 
 static void test_each_named_vgpu_has_a_time_of_its_own(void **state)
@@ -126,7 +136,7 @@ static void test_each_named_vgpu_has_a_time_of_its_own(void **state)
 	learn(&bench, 30);
 	moving_name(&bench.gpu, 1);
 	leave(&bench, 30);
-	assert_float_equal(moving_trust(&bench.gpu), 1.1 / 2, 1e-9);
+	assert_float_equal(moving_trust(&bench.gpu), 1 / 1.03, 1e-9);
 	assert_float_equal(moving_delay_s(&bench.gpu), 60, 1e-9);
 }
 
@@ -147,9 +157,9 @@ static void test_the_oldest_naming_is_replaced(void **state)
 		learn(&bench, 1);
 	}
 	leave(&bench, 1); /* the vGPU that was named first */
-	assert_true(moving_trust(&bench.gpu) == 0.1);
+	assert_true(moving_trust(&bench.gpu) == 0);
 	leave(&bench, 1);
-	assert_float_equal(moving_trust(&bench.gpu), 1.1 / 2, 1e-9);
+	assert_float_equal(moving_trust(&bench.gpu), 1 / 1.03, 1e-9);
 }
 
 static void test_a_known_delay_shortens_the_patience(void **state)
@@ -183,7 +193,7 @@ static void test_a_failed_newcomer_is_named(void **state)
 	learn(&bench, 30);
 	bench.vgpus[2].newcomer = false;
 	leave(&bench, 10);
-	assert_float_equal(moving_trust(&bench.gpu), 1.1 / 2, 1e-9);
+	assert_float_equal(moving_trust(&bench.gpu), 1 / 1.03, 1e-9);
 	/* It was named in the first of these 10 periods. */
 	assert_float_equal(moving_delay_s(&bench.gpu), 10, 1e-9);
 }
@@ -198,15 +208,15 @@ static void test_a_newcomer_that_passed_is_not_named(void **state)
 	learn(&bench, 30);
 	bench.vgpus[2].newcomer = bench.gpu.offered = false;
 	learn(&bench, 500);
-	assert_true(moving_trust(&bench.gpu) == 0.1);
+	assert_false(is_unanswered(&bench));
 	leave(&bench, 1);
-	assert_true(moving_trust(&bench.gpu) == 0.1);
+	assert_true(moving_trust(&bench.gpu) == 0);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_without_a_hook_there_is_no_trust),
+		cmocka_unit_test(test_without_a_hook_or_an_answer_there_is_no_trust),
 		cmocka_unit_test(test_an_answer_gives_trust_and_the_delay),
 		cmocka_unit_test(test_the_departure_of_another_vgpu_is_no_answer),
 		cmocka_unit_test(test_one_naming_without_an_answer_ends_the_trust),

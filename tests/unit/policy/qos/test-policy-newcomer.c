@@ -90,7 +90,7 @@ static const struct newcomer newcomers[] = {
 	 .decision = "fund from b: b 50->20",
 	 .numbers = "contract_pct=50 funded_pct=30 free_pct=0 given_pct=30 givers=1 "
 		    "min_newcomer_pct=10"},
-	{"with automatic migration, unused cap is sufficient",
+	{"if named vGPUs are migrated, unused cap is sufficient",
 	 {{"a", 50, .cap = 50, .now = 45}, {"b", 50, .cap = 50, .now = 48}},
 	 .contract = 50,
 	 .cap = 50,
@@ -112,6 +112,7 @@ static void test_the_first_cap_of_a_newcomer(void **state)
 
 		want_init(&bench, row->vgpus, row->step ? row->step : 1);
 		bench.gpu.migrates = row->migrates;
+		bench.gpu.moving.answered = row->migrates;
 		cap = bench.policy->fund(&bench.params, &bench.gpu, &terms, &bench.out);
 		if (cap != row->cap)
 			fail_msg("%s: %d", row->rule, cap);
