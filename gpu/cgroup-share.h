@@ -2,9 +2,9 @@
 /*
  * The CPU weight of a control group as a share in percent. Among sibling groups with work, the
  * kernel divides CPU time in proportion to the weights. So a group gets at least its share if the
- * shares of all siblings together are at most 100 %. CPU time that a sibling does not use is divided
- * among the others in proportion to their shares. This is true for groups that compete for the same
- * cores.
+ * shares of all siblings together are at most 100 %. CPU time that a sibling does not use is
+ * divided among the others in proportion to their shares. This is true for groups that compete for
+ * the same cores.
  */
 #ifndef GPU_CGROUP_SHARE_H
 #define GPU_CGROUP_SHARE_H
