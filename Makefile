@@ -315,10 +315,11 @@ check-asan: ## run the tests of `make check` under AddressSanitizer and Undefine
 threaded := $(patsubst %.c,%,$(notdir $(shell grep -lE 'pthread|thread_start' $(unit_sources)))) \
             test-db test-history test-hook test-manager test-webhook test-worker \
             100- 101- 103- 114- 134- 160- 170- 200- 205- 211- 212- 612- 801-
+threaded: all $(helpers) $(foreach test,$(threaded),$(filter $B/tests/$(test)%,$(units)))
 check-tsan: ## run the tests that use threads under ThreadSanitizer
 	@dist/install-deps check
 	@$(MAKE) --no-print-directory -j$$(nproc) all
-	@$(MAKE) --no-print-directory -j$$(nproc) B=$B/tsan SANITIZE=-fsanitize=thread tests
+	@$(MAKE) --no-print-directory -j$$(nproc) B=$B/tsan SANITIZE=-fsanitize=thread threaded
 	@B=$B/tsan GOVER_ASAN=1 tests/run $(threaded)
 
 # MemorySanitizer takes what an uninstrumented library (sqlite3, jansson, libmicrohttpd, libsystemd) writes for a read of
@@ -408,10 +409,12 @@ mutate: ## change policy/ and sched/ in one place at a time and list the changes
 	@dist/install-deps mutate
 	@B=$B CC='$(CC)' MUTATE_FILES='$(MUTATE_FILES)' MUTATE_N='$(MUTATE_N)' SEED='$(SEED)' tests/mutate/run
 
+# LINT_GCC names a folder that gcc has filled with WERROR=1 already, so that only missing files are compiled. Warnings of
+# clang do not depend on optimisation.
 warnings: ## compile everything with gcc and clang, warnings as errors
 	@dist/install-deps lint
-	@$(MAKE) --no-print-directory -j$$(nproc) B=$B/lint-gcc CC=gcc WERROR=1 tests benches
-	@$(MAKE) --no-print-directory -j$$(nproc) B=$B/lint-clang CC=clang WERROR=1 tests benches
+	@$(MAKE) --no-print-directory -j$$(nproc) B=$(or $(LINT_GCC),$B/lint-gcc) CC=gcc WERROR=1 tests benches
+	@$(MAKE) --no-print-directory -j$$(nproc) B=$B/lint-clang CC=clang CFLAGS=-O0 WERROR=1 tests benches
 
 lint: warnings ## run `make warnings`, clang-format, cppcheck and shellcheck
 	@dist/lint
@@ -530,6 +533,6 @@ help: ## print this list
 clean: ## remove the build folder
 	rm -rf $B
 
-.PHONY: FORCE $(benchmarks) all tests benches check check-asan check-tsan check-msan check-valgrind check-memory check-compute check-kernel check-kernel-i915 check-kernel-bpf check-guest check-web check-lighthouse check-monitoring check-model check-system check-kernel-units fuzz fuzz-long soak mutate warnings lint demo demo-compute install uninstall deb help clean golden
+.PHONY: FORCE $(benchmarks) all tests benches check check-asan check-tsan check-msan check-valgrind check-memory check-compute check-kernel check-kernel-i915 check-kernel-bpf check-guest check-web check-lighthouse check-monitoring check-model check-system check-kernel-units threaded fuzz fuzz-long soak mutate warnings lint demo demo-compute install uninstall deb help clean golden
 .PHONY: eval eval-adversarial eval-real eval-sensitivity eval-stability eval-traces
 -include $(shell find $B -path $B/bare -prune -o -name '*.d' -type f -print 2>/dev/null)
