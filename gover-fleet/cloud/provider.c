@@ -21,7 +21,7 @@ static int refused(const struct reply *reply, const char *what, struct err *rete
 
 static int changed(const struct reply *reply, const struct provider *provider, struct err *reterr)
 {
-	return err_condition(reterr, PROVIDER_CHANGED,
+	return err_condition(reterr, reply->status == 404 ? PROVIDER_GONE : PROVIDER_CHANGED,
 			     "the provider of GPU %s was changed: HTTP status %ld: %.400s",
 			     provider->id.gpu, reply->status, placement_error_detail(reply->json));
 }
@@ -114,8 +114,10 @@ static int judge_created(const struct reply *reply, struct provider *provider, s
 {
 	if (reply->status == 200)
 		return placement_parse_created(reply->json, &provider->id, reterr);
-	if (reply->status == 409)
-		return changed(reply, provider, reterr);
+	if (reply->status == 409) {
+		(void)changed(reply, provider, reterr);
+		return PROVIDER_GONE;
+	}
 	if (reply->status == 400 || reply->status == 404)
 		return err_condition(reterr, PROVIDER_NO_PARENT,
 				     "Placement refused the provider of GPU %s: HTTP status %ld: "

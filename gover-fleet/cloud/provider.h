@@ -12,8 +12,9 @@
 #include "gover-fleet/cloud/difference.h"
 #include "gover-fleet/cloud/service.h"
 
-#define PROVIDER_CHANGED   1 /* the provider was changed or removed: read again and decide anew */
-#define PROVIDER_NO_PARENT 2 /* the provider of the compute node does not exist any more */
+#define PROVIDER_CHANGED   1 /* the provider was changed: read it again and decide anew */
+#define PROVIDER_GONE	   2 /* the provider was removed, or another one has its name */
+#define PROVIDER_NO_PARENT 3 /* the provider of the compute node does not exist any more */
 
 struct provider {
 	struct placement_gpu id;

@@ -173,6 +173,19 @@ static int take_tree(struct publisher *p, const struct placement_tree *tree, str
 	return n == tree->n_gpus ? 0 : err_fail(reterr, ENOMEM, "out of memory");
 }
 
+/* Reads the providers that are not known, without the tree. */
+static int read_unknown(struct publisher *p, struct err *reterr)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < p->n_providers && r == 0; i++)
+		if (!p->providers[i]->known)
+			r = provider_read(p->service, p->providers[i], reterr);
+	if (r == PROVIDER_GONE)
+		p->current = false;
+	return r > 0 ? AGAIN : r;
+}
+
 static int read_all(struct publisher *p, struct err *reterr)
 {
 	struct placement_tree tree;
@@ -186,12 +199,11 @@ static int read_all(struct publisher *p, struct err *reterr)
 	if (!tree.has_root)
 		return lose_root(p, reterr);
 	r = take_tree(p, &tree, reterr);
-	for (size_t i = 0; i < p->n_providers && r == 0; i++)
-		if (!p->providers[i]->known)
-			r = provider_read(p->service, p->providers[i], reterr);
-	p->current = r == 0;
+	if (r < 0)
+		return r;
+	p->current = true;
 	p->read_ns = clock_now().mono_ns;
-	return r == PROVIDER_CHANGED ? AGAIN : r;
+	return read_unknown(p, reterr);
 }
 
 /* --- write --- */
@@ -208,11 +220,13 @@ static const struct wanted_gpu *find_wanted(const struct wanted *wanted, const c
  * Handles a result of provider.h. After a negative errno the copy stays: if the request was
  * processed nevertheless, the next write has an old generation and is refused.
  */
-static int judge_provider(struct publisher *p, int r)
+static int judge_provider(struct publisher *p, struct provider *provider, int r)
 {
 	struct err lost;
 
 	if (r == PROVIDER_CHANGED)
+		provider->known = false;
+	else if (r == PROVIDER_GONE)
 		p->current = false;
 	else if (r == PROVIDER_NO_PARENT)
 		/* the caller has the message of Placement, which explains more */
@@ -241,8 +255,9 @@ static int create_missing(struct publisher *p, const struct wanted *wanted, int 
 		r = provider_create(p->service, p->config.host, p->root, wanted->gpus[i].name,
 				    provider, reterr);
 		if (r != 0) {
+			r = judge_provider(p, provider, r);
 			free(provider);
-			return judge_provider(p, r);
+			return r;
 		}
 		p->providers[p->n_providers++] = provider;
 		++*writes;
@@ -263,7 +278,7 @@ static int remove_provider(struct publisher *p, size_t index, int *writes, struc
 	int r = provider_delete(p->service, p->providers[index], reterr);
 
 	if (r != 0)
-		return judge_provider(p, r);
+		return judge_provider(p, p->providers[index], r);
 	free(p->providers[index]);
 	p->providers[index] = p->providers[--p->n_providers];
 	++*writes;
@@ -287,7 +302,7 @@ static int write_one(struct publisher *p, struct provider *provider, const struc
 				provider->id.gpu, PLACEMENT_CLASSES_MAX, PLACEMENT_TRAITS_MAX,
 				PLACEMENT_TOTAL_MAX);
 	r = provider_write(p->service, provider, &difference, writes, reterr);
-	return judge_provider(p, r);
+	return judge_provider(p, provider, r);
 }
 
 /* Writes all differences between the copy and @wanted. */
@@ -319,7 +334,9 @@ static int converge(struct publisher *p, const struct wanted *wanted, int *write
 	int before = *writes, r;
 
 	if (p->current && clock_now().mono_ns - p->read_ns < READ_NS) {
-		r = write_all(p, wanted, writes, reterr);
+		r = read_unknown(p, reterr);
+		if (r == 0)
+			r = write_all(p, wanted, writes, reterr);
 		if (r != 0 || *writes > before)
 			return r;
 	}
