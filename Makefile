@@ -348,6 +348,11 @@ check-compute: ## inject FAULTS (1000) faults into compute tenants and gover-arb
 	@$(MAKE) --no-print-directory -j$$(nproc) all $(compute_parts)
 	@B=$B tests/check-compute
 
+check-fleet: ## test gover-fleet with a stand-in for the cloud, and publish for 1,000 hosts to OpenStack's Placement (FLEET_HOSTS=N FLEET_ROUNDS=N FLEET_AWAY_S=N FLEET_SEED=N)
+	@dist/install-deps fleet
+	@$(MAKE) --no-print-directory -j$$(nproc) tests
+	@B=$B tests/check-fleet
+
 soak: ## run gover-d for 10^6 periods with 64 vGPUs, churn and faults; memory and files must not grow (SOAK_TICKS=N SEED=N)
 	@dist/install-deps check
 	@$(MAKE) --no-print-directory -j$$(nproc) all $B/tests/fault-inject.so
@@ -533,6 +538,6 @@ help: ## print this list
 clean: ## remove the build folder
 	rm -rf $B
 
-.PHONY: FORCE $(benchmarks) all tests benches check check-asan check-tsan check-msan check-valgrind check-memory check-compute check-kernel check-kernel-i915 check-kernel-bpf check-guest check-web check-lighthouse check-monitoring check-model check-system check-kernel-units threaded fuzz fuzz-long soak mutate warnings lint demo demo-compute install uninstall deb help clean golden
+.PHONY: FORCE $(benchmarks) all tests benches check check-asan check-tsan check-msan check-valgrind check-memory check-compute check-fleet check-kernel check-kernel-i915 check-kernel-bpf check-guest check-web check-lighthouse check-monitoring check-model check-system check-kernel-units threaded fuzz fuzz-long soak mutate warnings lint demo demo-compute install uninstall deb help clean golden
 .PHONY: eval eval-adversarial eval-real eval-sensitivity eval-stability eval-traces
 -include $(shell find $B -path $B/bare -prune -o -name '*.d' -type f -print 2>/dev/null)

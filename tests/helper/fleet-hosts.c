@@ -5,8 +5,8 @@
  *
  * publish FIRST LAST SPAN_MS TRIES SHOW WANTED
  *   Gives the hosts a wanted state, one after another within SPAN_MS, and publishes it until it
- *   succeeds, or at most TRIES times (0: no limit). SHOW: a class that is then awaited in the
- *   allocation candidates, or "-".
+ *   succeeds, or at most TRIES times (0: no limit). SHOW: "-", or CLASS:N: every Nth host then
+ *   waits until a slot of this class is an allocation candidate.
  * check FIRST LAST TRIES
  *   Publishes the same state again.
  * withdraw FIRST LAST TRIES
@@ -119,7 +119,7 @@ static void parse_wanted(char *text, struct wanted *ret_wanted)
 }
 
 static void give(size_t first, size_t last, enum work work, int tries_max, unsigned int span_ms,
-		 const char *show, const struct wanted *wanted)
+		 const char *show, size_t show_step, const struct wanted *wanted)
 {
 	uint64_t now_ns = clock_now().mono_ns;
 	size_t n = last - first + 1;
@@ -135,7 +135,7 @@ static void give(size_t first, size_t last, enum work work, int tries_max, unsig
 		host->tries_max = tries_max;
 		host->asked_ns = now_ns + (i - first) * span_ms * NS_PER_MS / n;
 		host->due_ns = host->asked_ns;
-		snprintf(host->show, sizeof(host->show), "%s", show);
+		snprintf(host->show, sizeof(host->show), "%s", i % show_step == 0 ? show : "");
 		if (wanted)
 			host->wanted = *wanted;
 	}
@@ -145,8 +145,8 @@ static void give(size_t first, size_t last, enum work work, int tries_max, unsig
 
 static void take_command(char *line)
 {
-	char verb[16], show[WANTED_CLASS_MAX];
-	size_t first, last;
+	char verb[16], show[WANTED_CLASS_MAX] = "";
+	size_t first, last, step = 1;
 	unsigned int span_ms = 0;
 	int tries = 0, used = 0;
 	static struct wanted wanted;
@@ -155,13 +155,18 @@ static void take_command(char *line)
 	    last >= fleet.n_hosts)
 		die("command '%s'", line);
 	line += used;
+	used = 0;
 	if (strcmp(verb, "publish") == 0) {
-		if (sscanf(line, "%u %d %63s %n", &span_ms, &tries, show, &used) != 3)
-			die("publish '%s'", line);
+		if (sscanf(line, "%u %d - %n", &span_ms, &tries, &used) != 2 || used == 0) {
+			used = 0;
+			if (sscanf(line, "%u %d %63[A-Z0-9_]:%zu %n", &span_ms, &tries, show, &step,
+				   &used) != 4)
+				die("publish '%s'", line);
+		}
 		parse_wanted(line + used, &wanted);
-		give(first, last, PUBLISH, tries, span_ms, strcmp(show, "-") ? show : "", &wanted);
+		give(first, last, PUBLISH, tries, span_ms, show, step, &wanted);
 	} else if (sscanf(line, "%d", &tries) == 1) {
-		give(first, last, strcmp(verb, "withdraw") ? PUBLISH : WITHDRAW, tries, 0, "",
+		give(first, last, strcmp(verb, "withdraw") ? PUBLISH : WITHDRAW, tries, 0, "", 1,
 		     NULL);
 	} else {
 		die("command '%s'", verb);
