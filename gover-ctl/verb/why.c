@@ -65,6 +65,18 @@ static void print_since(const struct writer *writer, const json_t *diagnosis)
 	writer_line(writer, "broken since: %s (%s)", age, time);
 }
 
+static void print_migration(const struct writer *writer, const json_t *diagnosis)
+{
+	const json_t *migration = json_object_get(diagnosis, "migration");
+	char age[AGE_MAX], text[DESCRIBE_MAX + AGE_MAX];
+
+	if (!json_is_object(migration))
+		return;
+	age_tell(field_text(migration, "time"), writer->now_ms, age);
+	snprintf(text, sizeof(text), "%s: %s", age, field_text(migration, "text"));
+	writer_paragraph(writer, "last migration: ", INDENT, text);
+}
+
 static void print_alert(const struct writer *writer, const json_t *diagnosis)
 {
 	const char *severity = field_text(diagnosis, "severity");
@@ -90,6 +102,7 @@ static void print_diagnosis(const struct writer *writer, const json_t *diagnosis
 	if (command[0])
 		writer_line(writer, "command: %s", command); /* in one line, to be copied */
 	print_since(writer, diagnosis);
+	print_migration(writer, diagnosis);
 	print_alert(writer, diagnosis);
 	if (runbook[0])
 		writer_line(writer, "runbook: %s", runbook);

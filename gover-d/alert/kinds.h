@@ -93,7 +93,20 @@
 	      "gover-ctl doctor") \
 	ALERT(VGPU_NOT_ADOPTED, "vgpu_not_adopted", WARNING, 3, ALERT_CLEAR_STATE, \
 	      "a vGPU exists on the GPU, but gover-d cannot use it: its cap counts nowhere", \
-	      "gover-ctl doctor")
+	      "gover-ctl doctor") \
+	ALERT(FLEET_UNREACHABLE, "fleet_unreachable", WARNING, 2, ALERT_CLEAR_STATE, \
+	      "gover-fleet cannot reach the cloud: its capacity there is not updated", \
+	      "journalctl -u gover-fleet -n 20") \
+	ALERT(FLEET_GONE, "fleet_gone", WARNING, 1, ALERT_CLEAR_STATE, \
+	      "gover-fleet does not report any more: nothing claims offers for the cloud", \
+	      "systemctl status gover-fleet") \
+	ALERT(FLEET_LEAK, "fleet_leak", WARNING, 2, ALERT_CLEAR_STATE, \
+	      "the cloud has more allocations than this host has contracts and offers: nothing " \
+	      "more of this flavour is sold", \
+	      "journalctl -u gover-fleet -n 20") \
+	ALERT(FLEET_UNVERIFIED, "fleet_unverified", WARNING, 2, ALERT_CLEAR_STATE, \
+	      "virtual machines have contracts that the cloud has not confirmed", \
+	      "journalctl -u gover-fleet -n 20")
 /* clang-format on */
 
 #define ALERT_KIND(kind, ...) ALERT_##kind,

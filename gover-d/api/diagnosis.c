@@ -79,6 +79,23 @@ static void add_alert(struct json_encode *o, const struct view *view, const stru
 	json_encode_add(o, "runbook_url", json_encode_name(url));
 }
 
+/* Returns the newest decision in memory about the migration of @vgpu; null: none. */
+static json_t *encode_migration(const struct decisions *decisions, const char *vgpu)
+{
+	const struct decision *last = NULL, *d = decisions_after(decisions, 0);
+	struct json_encode o;
+
+	for (; d; d = decisions_after(decisions, d->id))
+		if (d->kind == DECISION_MIGRATION && strcmp(d->vgpu, vgpu) == 0)
+			last = d;
+	if (!last)
+		return json_null();
+	o = json_encode_begin();
+	json_encode_add(&o, "time", json_encode_time(last->ts_ms));
+	json_encode_add(&o, "text", json_encode_text(last->why));
+	return json_encode_end(&o);
+}
+
 static json_t *encode_diagnosis(const struct view *view, const struct host_gpu *gpu,
 				const struct vgpu *v)
 {
@@ -98,6 +115,7 @@ static json_t *encode_diagnosis(const struct view *view, const struct host_gpu *
 	json_encode_add(&o, "fix", json_encode_name(d.fix));
 	json_encode_add(&o, "command", json_encode_name(d.command));
 	json_encode_add(&o, "since", json_encode_time(v->broken_since_ms));
+	json_encode_add(&o, "migration", encode_migration(view->decisions, v->contract.id));
 	add_numbers(&o, gpu, v);
 	add_alert(&o, view, find_alert(view, v->contract.id));
 	return json_encode_end(&o);
@@ -113,6 +131,7 @@ static json_t *encode_removed(const char *vgpu, const char *gpu, int64_t ts_ms, 
 					      "fix",
 					      "command",
 					      "since",
+					      "migration",
 					      "fps",
 					      "rate",
 					      "target_fps",

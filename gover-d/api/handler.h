@@ -90,6 +90,10 @@ void api_claim_offer(struct api *api, struct api_request *request);
 void api_hold_offer(struct api *api, struct api_request *request);
 void api_delete_offer(struct api *api, struct api_request *request);
 
+void api_get_fleet(struct api *api, struct api_request *request);
+void api_put_fleet(struct api *api, struct api_request *request);
+void api_post_migration(struct api *api, struct api_request *request);
+
 void api_get_events(struct api *api, struct api_request *request);
 
 void api_get_economics(struct api *api, struct api_request *request);

@@ -14,6 +14,7 @@
 #include "gover-d/core/offers.h"
 #include "gover-d/core/view.h"
 #include "gover-d/model/decisions.h"
+#include "gover-d/model/fleet.h"
 #include "gover-d/model/host.h"
 #include "gover-d/util/hook.h"
 #include "gover-d/util/memory.h"
@@ -183,6 +184,55 @@ static void write_over_limit(const struct metrics_out *out, const struct frames 
 		(unsigned long long)(s.over_limit - s.users.n), (unsigned long long)s.users.n);
 }
 
+static void write_leaks(const struct metrics_out *out, const struct fleet_report *report)
+{
+	metrics_format_head(out, "gover_fleet_leaked", "gauge",
+			    "Allocations in the cloud without a contract or an offer, by GPU and "
+			    "flavour.");
+	for (size_t i = 0; i < report->n_leaks; i++) {
+		const struct fleet_leak *leak = &report->leaks[i];
+
+		fputs("gover_fleet_leaked", out->file);
+		metrics_format_label(out, "{", "gpu", leak->gpu);
+		metrics_format_label(out, ",", "flavor", leak->flavor);
+		fprintf(out->file, "} %d\n", leak->used - leak->sold);
+	}
+}
+
+/* Writes the last report of gover-fleet. Without a report, only the facts have lines. */
+static void write_fleet(const struct metrics_out *out, const struct fleet *fleet)
+{
+	const struct fleet_report *report = &fleet->report;
+	const int64_t counts[] = {report->requested, report->completed, report->failed};
+	enum fleet_state state = fleet_state_at(fleet, clock_now());
+	bool known = state != FLEET_UNKNOWN;
+
+	metrics_format_head(out, "gover_fleet_state", "gauge",
+			    "1 for the state of gover-fleet, 0 for the others.");
+	for (int i = FLEET_PUBLISHED; known && i < FLEET_STATES; i++)
+		fprintf(out->file, "gover_fleet_state{state=\"%s\"} %d\n",
+			fleet_state_name((enum fleet_state)i), i == (int)state);
+	metrics_format_head(out, "gover_fleet_unverified", "gauge",
+			    "Contracts that the cloud has not confirmed.");
+	if (known)
+		fprintf(out->file, "gover_fleet_unverified %d\n", report->unverified);
+	write_leaks(out, report);
+	metrics_format_head(out, "gover_fleet_migrations_total", "counter",
+			    "Migrations since the start of gover-fleet, by result.");
+	for (int i = 0; known && i < FLEET_MIGRATION_STATES; i++)
+		fprintf(out->file, "gover_fleet_migrations_total{result=\"%s\"} %lld\n",
+			fleet_migration_name((enum fleet_migration_state)i), (long long)counts[i]);
+	metrics_format_head(out, "gover_migrations_total", "counter",
+			    "Reported migrations of vGPUs to other hosts, by state.");
+	for (int i = 0; i < FLEET_MIGRATION_STATES; i++)
+		fprintf(out->file, "gover_migrations_total{state=\"%s\"} %llu\n",
+			fleet_migration_name((enum fleet_migration_state)i),
+			(unsigned long long)fleet->migrations[i]);
+	metrics_format_head(out, "gover_migration_seconds_total", "counter",
+			    "Sum of the durations of completed migrations.");
+	fprintf(out->file, "gover_migration_seconds_total %.15g\n", fleet->migration_s);
+}
+
 static void write_process(const struct metrics_out *out)
 {
 	struct memory_size size;
@@ -223,6 +273,7 @@ void metrics_lists_write(const struct metrics_out *out, const struct view *view,
 	write_hooks(out, view);
 	write_webhook(out, view);
 	write_over_limit(out, view->frames);
+	write_fleet(out, view->fleet);
 	write_http(out, source);
 	write_process(out);
 }

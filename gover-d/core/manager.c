@@ -339,6 +339,7 @@ static void set_view(struct manager *m)
 {
 	m->view = (struct view){
 		.host = &m->host,
+		.fleet = &m->fleet,
 		.config = &m->config,
 		.file_config = &m->file_config,
 		.decisions = m->decisions,

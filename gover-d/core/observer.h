@@ -32,7 +32,7 @@ struct observer {
 	/* @vm: virtual machine of the vGPU that claimed the offer; "": none. */
 	void (*offer)(void *userdata, const struct offer *offer, const char *vm);
 	void (*migrate)(void *userdata, const struct migration *migration);
-	/* The object @id of type @what ("vgpu", "gpu", "policy") has changed. */
+	/* The object @id of type @what ("vgpu", "gpu", "policy", "fleet") has changed. */
 	void (*change)(void *userdata, const char *what, const char *id);
 	/*
 	 * Called once per tick, before alerts are raised and cleared: reports the conditions that

@@ -16,6 +16,7 @@
 #include "gover-d/core/offers.h"
 #include "gover-d/core/view.h"
 #include "gover-d/model/decisions.h"
+#include "gover-d/model/fleet.h"
 #include "gover-d/util/hook.h"
 #include "gover-d/util/memory.h"
 #include "gover-d/util/worker.h"
@@ -52,6 +53,7 @@ struct manager {
 	struct offers *offers;
 	struct actuator actuator; /* the actuator owns the cap journal */
 	struct host host;
+	struct fleet fleet;
 	struct frames frames;
 	struct view view; /* read access for the API and metrics */
 	struct memory memory;

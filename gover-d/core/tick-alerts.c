@@ -292,8 +292,58 @@ static void hold_users_over_limit(struct manager *m, struct instant now)
 			    stats.users.held);
 }
 
+/* A GPU has one alert: its first leak is named. */
+static bool is_further_leak(const struct fleet_report *report, size_t index)
+{
+	size_t i = 0;
+
+	while (i < index && strcmp(report->leaks[i].gpu, report->leaks[index].gpu) != 0)
+		i++;
+	return i < index;
+}
+
+static void hold_leaks(struct manager *m, const struct fleet_report *report, int64_t ms)
+{
+	for (size_t i = 0; i < report->n_leaks; i++) {
+		const struct fleet_leak *leak = &report->leaks[i];
+
+		if (is_further_leak(report, i))
+			continue;
+		alerts_hold(m->alerts, ALERT_FLEET_LEAK, leak->gpu, NULL, ms,
+			    "the cloud has %d allocations of flavour %s on GPU %s, and this host "
+			    "has %d contracts and offers",
+			    leak->used, leak->flavor, leak->gpu, leak->sold);
+	}
+}
+
+/* What a report says is no longer known after its time. */
+static void hold_fleet_conditions(struct manager *m, struct instant now)
+{
+	const struct fleet_report *report = &m->fleet.report;
+	enum fleet_state state = fleet_state_at(&m->fleet, now);
+	double age_s = (double)(now.mono_ns - m->fleet.reported.mono_ns) / NS_PER_S;
+	int64_t ms = now.wall_ms;
+
+	if (state == FLEET_GONE)
+		alerts_hold(m->alerts, ALERT_FLEET_GONE, NULL, NULL, ms,
+			    "gover-fleet has not reported for %.0f s (limit %d s)", age_s,
+			    report->ttl_s);
+	if (state == FLEET_UNKNOWN || state == FLEET_GONE)
+		return;
+	if (state == FLEET_UNREACHABLE)
+		alerts_hold(m->alerts, ALERT_FLEET_UNREACHABLE, NULL, NULL, ms,
+			    "gover-fleet cannot reach the cloud %s: %s", report->cloud,
+			    report->problem[0] ? report->problem : "no reason was reported");
+	if (report->unverified > 0)
+		alerts_hold(m->alerts, ALERT_FLEET_UNVERIFIED, NULL, NULL, ms,
+			    "the cloud has not confirmed the contracts of %d virtual machines",
+			    report->unverified);
+	hold_leaks(m, report, ms);
+}
+
 void tick_alerts_host(struct manager *m, struct instant now)
 {
+	hold_fleet_conditions(m, now);
 	hold_users_over_limit(m, now);
 	hold_history_conditions(m, now.wall_ms);
 	if (m->save_result < 0)

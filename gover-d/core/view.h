@@ -11,6 +11,7 @@
 
 struct view {
 	const struct host *host;
+	const struct fleet *fleet;
 	const struct config *config;	  /* configuration in force */
 	const struct config *file_config; /* configuration of the file and the command line */
 	const struct decisions *decisions;

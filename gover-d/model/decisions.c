@@ -16,7 +16,7 @@ static const char *const kind_names[DECISION_KINDS] = {
 	[DECISION_ADD] = "add",		[DECISION_REMOVE] = "remove",
 	[DECISION_RELEASE] = "release", [DECISION_ADOPT] = "adopt",
 	[DECISION_FOUND] = "found",	[DECISION_FOREIGN_WRITE] = "foreign_write",
-	[DECISION_MISSING] = "missing",
+	[DECISION_MISSING] = "missing", [DECISION_MIGRATION] = "migration",
 };
 
 static const char *const result_names[DECISION_RESULTS] = {

@@ -22,6 +22,7 @@ enum decision_kind {
 	DECISION_FOUND,
 	DECISION_FOREIGN_WRITE,
 	DECISION_MISSING,
+	DECISION_MIGRATION, /* a fact about the migration of a vGPU to another host */
 	DECISION_KINDS
 };
 

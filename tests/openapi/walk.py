@@ -80,7 +80,8 @@ def wrong_requests(api, folder):
         at = an_address(path, "gpu0" if path.startswith("/v1/gpus") else "a")
         api.ask(method, at + "?no_such=1", status=400)
         if "404" in operation["responses"] and "{" in path:
-            body = {"/claim": {"id": "new"}, "/hold": {"holder": "a", "ttl_s": 1}}.get(path[path.rindex("/"):], {})
+            body = {"/claim": {"id": "new"}, "/hold": {"holder": "a", "ttl_s": 1},
+                    "/migration": {"state": "failed"}}.get(path[path.rindex("/"):], {})
             api.ask(method, an_address(path), body if a_body(operation) else None, status=404)
         if not a_body(operation):
             continue
@@ -262,6 +263,34 @@ def sale(api, folder, offer):
         api.complain("a repeated claim returns a removed vGPU")
     if api.ask("GET", "/v1/vgpus/new/diagnosis", status=200).json()["state"] != "removed":
         api.complain("the diagnosis of a removed vGPU has another state")
+
+
+REPORT = {"state": "published", "cloud": "https://cloud", "problem": None, "unverified": 0,
+          "leaks": [{"gpu": "gpu0", "flavor": "HALF", "used": 2, "sold": 1}],
+          "migrations": {"requested": 2, "completed": 1, "failed": 1}, "ttl_s": 60}
+
+
+def fleet(api, folder):
+    """Reports of gover-fleet, and facts about migrations."""
+    if api.ask("GET", "/v1/fleet", status=200).json()["state"] is not None:
+        api.complain("a state without a report")
+    answer = api.ask("PUT", "/v1/fleet", REPORT, status=200).json()
+    if {**REPORT, "reported_at": answer["reported_at"]} != answer:
+        api.complain(f"the report {REPORT} is answered with {answer}")
+    for name, value in (("state", "gone"), ("state", None), ("cloud", "x" * 256), ("unverified", -1), ("leaks", {}),
+                        ("leaks", [{"gpu": "gpu0"}]), ("leaks", REPORT["leaks"] * 65), ("migrations", {"requested": 1}),
+                        ("ttl_s", 9), ("ttl_s", 3601), ("more", 1)):
+        api.ask("PUT", "/v1/fleet", {**REPORT, name: value}, status=422)
+    path = "/v1/vgpus/a/migration"
+    api.ask("POST", path, {"state": "requested", "duration_ms": None, "to": "host2", "reason": "overload"}, status=204)
+    api.ask("POST", path, {"state": "failed", "duration_ms": 1500, "to": None, "reason": None}, status=204)
+    for wrong in ({}, {"state": "done"}, {"state": "failed", "duration_ms": -1}, {"state": "failed", "to": "x" * 256}):
+        api.ask("POST", path, wrong, status=422)
+    if api.ask("GET", "/v1/decisions?vgpu=a", status=200).json()["decisions"][-1]["kind"] != "migration":
+        api.complain("the migration is not the last decision")
+    last = api.ask("GET", "/v1/vgpus/a/diagnosis", status=200).json()["migration"]
+    if not last["text"].endswith("failed after 1.5 s"):
+        api.complain(f"another last migration: {last}")
 
 
 def look(api, folder):

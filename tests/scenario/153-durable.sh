@@ -124,7 +124,8 @@ is_accepted() {
 
 is_kept() { ok "after kill -9: $1 $2 is in force" is_true "$6"; }
 
-# Each route of the program that is not a GET must be in the list above.
+# Each route of the program that is not a GET must be in the list above. Reports of gover-fleet are not stored in a file: the
+# fleet's state is in memory only, and a migration is a decision.
 is_listed() { # is_listed METHOD PATTERN
   grep -q "^$1 $(echo "$2" | sed 's|{[a-z]*}|[^/\|]*|g')|" "$dir/routes"
 }
@@ -151,6 +152,7 @@ for how in "ENOSPC write" "EIO sync" "EIO rename" "EIO sync_folder"; do
 done
 sed -n 's/.*{"\(POST\|PATCH\|PUT\|DELETE\)", "\(\/[^"]*\)", api_.*/\1 \2/p' "$top/gover-d/api/api.c" >"$dir/patterns"
 ok "the program has changing routes" test -s "$dir/patterns"
+sed -i '/^PUT \/v1\/fleet$/d; /^POST .*\/migration$/d' "$dir/patterns"
 while read -r method pattern; do
   ok "$method $pattern is tested" is_listed "$method" "$pattern"
 done <"$dir/patterns"

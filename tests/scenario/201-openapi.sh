@@ -60,6 +60,7 @@ ok "the served description is the one in the source" cmp "$described" "$dir/open
 ok "each member accepts what its schema allows, up to its limits, and nothing else" walk limits
 ok "a normal run matches the description" walk life
 ok "all readable objects match the description" walk look
+ok "reports of gover-fleet match the description" walk fleet
 ok "paging returns the same lists" walk pages
 ok "conditional requests match the description" walk conditions
 ok "invalid requests are rejected as described" walk wrong_requests

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Part of test-api.h: the stand-ins for the changes of offers in core/control.h. */
+/* Part of test-api.h: the stand-ins for the changes of offers, and for the reports of gover-fleet.
+ */
 #ifndef TESTS_UNIT_API_TEST_API_OFFER_H
 #define TESTS_UNIT_API_TEST_API_OFFER_H
 
@@ -74,6 +75,25 @@ int control_offer_close(struct manager *m, int64_t id, struct change_done done, 
 	if (!offers_find(m->offers, id))
 		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no offer %d", (int)id);
 	return begin_change(m, &change, done, reterr);
+}
+
+/* --- gover-fleet --- */
+
+void control_fleet_report(struct manager *m, const struct fleet_report *report, struct instant now)
+{
+	m->fleet.report = *report;
+	m->fleet.reported = now;
+}
+
+int control_fleet_migration(struct manager *m, const char *vgpu,
+			    const struct fleet_migration *migration, struct instant now,
+			    struct err *reterr)
+{
+	(void)now;
+	if (!host_find_vgpu(&m->host, vgpu, NULL))
+		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no vGPU %s on this host", vgpu);
+	m->migration = *migration;
+	return 0;
 }
 
 #endif

@@ -29,6 +29,7 @@
 #include "gover-d/api/request.h"
 #include "gover-d/auth/authn.h"
 #include "gover-d/config/config.h"
+#include "gover-d/core/control-fleet.h"
 #include "gover-d/core/control-silence.h"
 #include "gover-d/core/control-vgpu.h"
 #include "gover-d/core/control.h"
@@ -48,6 +49,7 @@ struct gpu_vgpu {
 
 struct manager {
 	struct host host;
+	struct fleet fleet;
 	struct config config, file_config;
 	struct decisions *decisions;
 	struct alerts *alerts;
@@ -66,6 +68,7 @@ struct manager {
 	enum gpu_mode mode;
 	bool mode_given, selling, selling_given;
 	char key[128];
+	struct fleet_migration migration;
 	int changes, ledger_kept;
 	/* the change in progress; apply NULL: none */
 	struct stand_in_change {
@@ -415,6 +418,7 @@ static inline int stand_in_begin(void **state)
 	assert_non_null(offers_open(manager->offers, "gpu0", "half", &flavor, 40, 60, clock_now()));
 	manager->view = (struct view){
 		.host = &manager->host,
+		.fleet = &manager->fleet,
 		.config = &manager->config,
 		.file_config = &manager->file_config,
 		.decisions = manager->decisions,

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/* Routes of gover-fleet: the state of the cloud, and facts about migrations. */
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "gover-d/api/handler.h"
+#include "gover-d/api/problem.h"
+#include "gover-d/core/control-fleet.h"
+#include "gover-d/core/error.h"
+#include "gover-d/model/fleet.h"
+#include "gover-d/util/json-decode.h"
+#include "gover-d/util/json-encode.h"
+
+#define COUNT_MAX	9007199254740992.0 /* 2^53 */
+#define USED_MAX	1000000
+#define DURATION_MAX_MS 1e12
+
+/* --- encoding --- */
+
+static json_t *encode_leaks(const struct fleet_report *report)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < report->n_leaks; i++) {
+		const struct fleet_leak *leak = &report->leaks[i];
+		struct json_encode o = json_encode_begin();
+
+		json_encode_add(&o, "gpu", json_string(leak->gpu));
+		json_encode_add(&o, "flavor", json_string(leak->flavor));
+		json_encode_add(&o, "used", json_integer(leak->used));
+		json_encode_add(&o, "sold", json_integer(leak->sold));
+		json_encode_append(&list, json_encode_end(&o));
+	}
+	return list;
+}
+
+static json_t *encode_migrations(const struct fleet_report *report)
+{
+	struct json_encode o = json_encode_begin();
+
+	json_encode_add(&o, "requested", json_integer(report->requested));
+	json_encode_add(&o, "completed", json_integer(report->completed));
+	json_encode_add(&o, "failed", json_integer(report->failed));
+	return json_encode_end(&o);
+}
+
+static json_t *encode_fleet(const struct fleet *fleet, struct instant now)
+{
+	const struct fleet_report *report = &fleet->report;
+	const char *state = fleet_state_name(fleet_state_at(fleet, now));
+	struct json_encode o = json_encode_begin();
+
+	json_encode_add(&o, "state", json_encode_name(state ? state : ""));
+	json_encode_add(&o, "cloud", json_encode_name(report->cloud));
+	json_encode_add(&o, "problem", json_encode_name(report->problem));
+	json_encode_add(&o, "unverified", json_integer(report->unverified));
+	json_encode_add(&o, "leaks", encode_leaks(report));
+	json_encode_add(&o, "migrations", encode_migrations(report));
+	json_encode_add(&o, "ttl_s", state ? json_integer(report->ttl_s) : json_null());
+	json_encode_add(&o, "reported_at", json_encode_time(state ? fleet->reported.wall_ms : 0));
+	return json_encode_end(&o);
+}
+
+void api_get_fleet(struct api *api, struct api_request *request)
+{
+	api_request_reply_json(request, 200, encode_fleet(api->view->fleet, clock_now()));
+}
+
+/* --- decoding --- */
+
+struct wanted_report {
+	struct fleet_report report;
+	char state[16];
+};
+
+#define REPORT_AT(member) offsetof(struct wanted_report, member)
+
+enum { REPORT_PROBLEM = 1 << 2, REPORT_ALL = (1 << 5) - 1 };
+
+static const struct json_decode_field report_fields[] = {
+	{"state", JSON_DECODE_TEXT, 0, 15, REPORT_AT(state), 1 << 0},
+	{"cloud", JSON_DECODE_TEXT, 0, FLEET_TEXT_MAX - 1, REPORT_AT(report.cloud), 1 << 1},
+	{"problem", JSON_DECODE_TEXT, 0, FLEET_TEXT_MAX - 1, REPORT_AT(report.problem),
+	 REPORT_PROBLEM},
+	{"unverified", JSON_DECODE_WHOLE, 0, USED_MAX, REPORT_AT(report.unverified), 1 << 3},
+	{"ttl_s", JSON_DECODE_WHOLE, FLEET_TTL_MIN_S, FLEET_TTL_MAX_S, REPORT_AT(report.ttl_s),
+	 1 << 4},
+	{.name = NULL},
+};
+
+static const struct json_decode_field leak_fields[] = {
+	{"gpu", JSON_DECODE_ID, 0, 0, offsetof(struct fleet_leak, gpu), 1 << 0},
+	{"flavor", JSON_DECODE_ID, 0, 0, offsetof(struct fleet_leak, flavor), 1 << 1},
+	{"used", JSON_DECODE_WHOLE, 0, USED_MAX, offsetof(struct fleet_leak, used), 1 << 2},
+	{"sold", JSON_DECODE_WHOLE, 0, USED_MAX, offsetof(struct fleet_leak, sold), 1 << 3},
+	{.name = NULL},
+};
+#define LEAK_ALL ((1U << 4) - 1)
+
+static const struct json_decode_field count_fields[] = {
+	{"requested", JSON_DECODE_INT64, 0, COUNT_MAX, offsetof(struct fleet_report, requested),
+	 1 << 0},
+	{"completed", JSON_DECODE_INT64, 0, COUNT_MAX, offsetof(struct fleet_report, completed),
+	 1 << 1},
+	{"failed", JSON_DECODE_INT64, 0, COUNT_MAX, offsetof(struct fleet_report, failed), 1 << 2},
+	{.name = NULL},
+};
+#define COUNT_ALL ((1U << 3) - 1)
+
+/* Decodes @object, all of whose @fields must be present. @name: the member that contains it. */
+static int decode_part(json_t *object, const char *name, const struct json_decode_field *fields,
+		       unsigned int all, void *target, struct err *reterr)
+{
+	struct err inner = {""};
+	unsigned int given;
+
+	if (!json_is_object(object))
+		return err_fail(reterr, EINVAL, "%s: required (allowed: an object)", name);
+	if (json_decode_object(object, fields, all, all, target, &given, &inner) < 0)
+		return err_fail(reterr, EINVAL, "%s: %s", name, inner.msg);
+	return 0;
+}
+
+static int decode_leaks(const json_t *list, struct fleet_report *report, struct err *reterr)
+{
+	char name[32];
+
+	if (!json_is_array(list) || json_array_size(list) > FLEET_LEAKS_MAX)
+		return err_fail(reterr, EINVAL,
+				"leaks: required (allowed: a list of at most %d objects)",
+				FLEET_LEAKS_MAX);
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		snprintf(name, sizeof(name), "leaks: element %zu", i);
+		if (decode_part(json_array_get(list, i), name, leak_fields, LEAK_ALL,
+				&report->leaks[i], reterr) < 0)
+			return -EINVAL;
+	}
+	report->n_leaks = json_array_size(list);
+	return 0;
+}
+
+/* Removes members of @object that are null: they have no value. */
+static void drop_null(json_t *object, const char *name)
+{
+	if (json_is_null(json_object_get(object, name)))
+		(void)json_object_del(object, name);
+}
+
+static int decode_report(const json_t *object, struct fleet_report *ret_report, struct err *reterr)
+{
+	struct wanted_report wanted = {.state = ""};
+	json_t *rest = json_copy((json_t *)object);
+	unsigned int given;
+	int r;
+
+	if (!rest)
+		return err_fail(reterr, ENOMEM, "out of memory");
+	(void)json_object_del(rest, "leaks");
+	(void)json_object_del(rest, "migrations");
+	drop_null(rest, "problem");
+	r = json_decode_object(rest, report_fields, REPORT_ALL, REPORT_ALL & ~REPORT_PROBLEM,
+			       &wanted, &given, reterr);
+	json_decref(rest);
+	if (r >= 0 && fleet_state_parse(wanted.state, &wanted.report.state) < 0)
+		r = err_fail(reterr, EINVAL,
+			     "state: \"%s\" is not allowed (allowed: published, unreachable, "
+			     "withdrawn or waiting)",
+			     wanted.state);
+	if (r >= 0)
+		r = decode_leaks(json_object_get(object, "leaks"), &wanted.report, reterr);
+	if (r >= 0)
+		r = decode_part(json_object_get(object, "migrations"), "migrations", count_fields,
+				COUNT_ALL, &wanted.report, reterr);
+	if (r >= 0)
+		*ret_report = wanted.report;
+	return r;
+}
+
+void api_put_fleet(struct api *api, struct api_request *request)
+{
+	struct fleet_report report;
+	struct err err = {.msg = ""};
+	int r = decode_report(request->object, &report, &err);
+
+	if (r < 0) {
+		problem_reply_error(request, r == -EINVAL ? CONTROL_E_INVALID : r, &err);
+		return;
+	}
+	control_fleet_report(api->manager, &report, clock_now());
+	api_get_fleet(api, request);
+}
+
+/* --- migrations --- */
+
+struct wanted_migration {
+	struct fleet_migration migration;
+	char state[16];
+};
+
+#define MIGRATION_AT(member) offsetof(struct wanted_migration, member)
+
+enum { MIGRATION_STATE = 1 << 0, MIGRATION_ALL = (1 << 4) - 1 };
+
+static const struct json_decode_field migration_fields[] = {
+	{"state", JSON_DECODE_TEXT, 0, 15, MIGRATION_AT(state), MIGRATION_STATE},
+	{"duration_ms", JSON_DECODE_INT64, 0, DURATION_MAX_MS, MIGRATION_AT(migration.duration_ms),
+	 1 << 1},
+	{"to", JSON_DECODE_TEXT, 0, FLEET_TEXT_MAX - 1, MIGRATION_AT(migration.to), 1 << 2},
+	{"reason", JSON_DECODE_TEXT, 0, FLEET_TEXT_MAX - 1, MIGRATION_AT(migration.reason), 1 << 3},
+	{.name = NULL},
+};
+
+static int decode_migration(const json_t *object, struct fleet_migration *ret_migration,
+			    struct err *reterr)
+{
+	struct wanted_migration wanted = {.migration.duration_ms = -1};
+	json_t *given = json_copy((json_t *)object);
+	unsigned int bits;
+	int r;
+
+	if (!given)
+		return err_fail(reterr, ENOMEM, "out of memory");
+	drop_null(given, "duration_ms");
+	drop_null(given, "to");
+	drop_null(given, "reason");
+	r = json_decode_object(given, migration_fields, MIGRATION_ALL, MIGRATION_STATE, &wanted,
+			       &bits, reterr);
+	json_decref(given);
+	if (r < 0)
+		return r;
+	if (fleet_migration_parse(wanted.state, &wanted.migration.state) < 0)
+		return err_fail(reterr, EINVAL,
+				"state: \"%s\" is not allowed (allowed: requested, completed or "
+				"failed)",
+				wanted.state);
+	*ret_migration = wanted.migration;
+	return 0;
+}
+
+void api_post_migration(struct api *api, struct api_request *request)
+{
+	struct fleet_migration migration;
+	struct err err = {.msg = ""};
+	int r = decode_migration(request->object, &migration, &err);
+
+	if (r == -EINVAL)
+		r = CONTROL_E_INVALID;
+	if (r == 0)
+		r = control_fleet_migration(api->manager, request->param, &migration, clock_now(),
+					    &err);
+	if (r != 0)
+		problem_reply_error(request, r, &err);
+	else
+		api_request_reply_empty(request, 204);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* Names of states, the end of a report's time, and the requested migrations. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "gover-d/model/fleet.h"
+
+static const char *const state_names[FLEET_STATES] = {
+	[FLEET_UNKNOWN] = NULL,
+	[FLEET_PUBLISHED] = "published",
+	[FLEET_UNREACHABLE] = "unreachable",
+	[FLEET_WITHDRAWN] = "withdrawn",
+	[FLEET_WAITING] = "waiting",
+	[FLEET_GONE] = "gone",
+};
+
+static const char *const migration_names[FLEET_MIGRATION_STATES] = {
+	[FLEET_REQUESTED] = "requested",
+	[FLEET_COMPLETED] = "completed",
+	[FLEET_FAILED] = "failed",
+};
+
+const char *fleet_state_name(enum fleet_state state)
+{
+	return state_names[state];
+}
+
+int fleet_state_parse(const char *name, enum fleet_state *ret_state)
+{
+	for (int i = FLEET_PUBLISHED; i < FLEET_GONE; i++) {
+		if (strcmp(state_names[i], name) == 0) {
+			*ret_state = (enum fleet_state)i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+const char *fleet_migration_name(enum fleet_migration_state state)
+{
+	return migration_names[state];
+}
+
+int fleet_migration_parse(const char *name, enum fleet_migration_state *ret_state)
+{
+	for (int i = 0; i < FLEET_MIGRATION_STATES; i++) {
+		if (strcmp(migration_names[i], name) == 0) {
+			*ret_state = (enum fleet_migration_state)i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+enum fleet_state fleet_state_at(const struct fleet *fleet, struct instant now)
+{
+	uint64_t ttl_ns = (uint64_t)fleet->report.ttl_s * NS_PER_S;
+
+	if (fleet->report.state == FLEET_UNKNOWN)
+		return FLEET_UNKNOWN;
+	return now.mono_ns >= fleet->reported.mono_ns + ttl_ns ? FLEET_GONE : fleet->report.state;
+}
+
+void fleet_remember(struct fleet *fleet, const char *vgpu, const char *gpu)
+{
+	struct fleet_asked *asked = &fleet->asked[fleet->n_asked++ % FLEET_ASKED_MAX];
+
+	snprintf(asked->vgpu, sizeof(asked->vgpu), "%s", vgpu);
+	snprintf(asked->gpu, sizeof(asked->gpu), "%s", gpu);
+}
+
+const char *fleet_asked_gpu(const struct fleet *fleet, const char *vgpu)
+{
+	size_t kept = fleet->n_asked < FLEET_ASKED_MAX ? fleet->n_asked : FLEET_ASKED_MAX;
+
+	for (size_t i = 1; i <= kept; i++) {
+		const struct fleet_asked *asked =
+			&fleet->asked[(fleet->n_asked - i) % FLEET_ASKED_MAX];
+
+		if (strcmp(asked->vgpu, vgpu) == 0)
+			return asked->gpu;
+	}
+	return NULL;
+}
