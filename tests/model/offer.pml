@@ -8,10 +8,14 @@
  * The writer thread of the database stores a row for each change of an offer, and may drop rows. The daemon is killed
  * between any two steps and started again. The database may then be lost.
  *
+ * A client may also hold an open offer for its key: the hold is stored with the contracts before it is answered. Until the
+ * hold ends, the offer does not expire, and no other client claims it. A hold may end at any time, because time is left out, and the offer may close because it cannot be funded.
+ *
  * Rule: a claim is planned, the contract is stored with the id of its offer, the claim is checked again, applied and
  * answered with 2xx. If the offer has ended meanwhile, the file is written without the contract before the answer. A GPU has
  * one such change at a time. A start applies claims that are in the contracts but not in the history, ends sales for
- * which a newer offer exists, closes open offers, and closes probations whose vGPU was removed.
+ * which a newer offer exists, closes open offers that are not held, and closes probations whose vGPU was removed. A hold in
+ * the contracts restores an offer that is missing in the history.
  *
  * Left out: time, so an offer may expire and a probation may end at any time; ids, which are never used twice, because each
  * save reserves ids; caps, see cap.pml; the limit of 100 ended offers that a start loads; a write that fails after it has
@@ -27,11 +31,17 @@
  *   NO_SETTLE         a start keeps open offers open
  *   NO_SUPERSEDE      a start does not end sales for which a newer offer exists
  *   NO_EXPIRY         an offer does not expire
+ *   HOLD_IN_MEMORY    a hold is answered before it is stored
+ *   NO_HOLD_CHECK     a claim does not check the hold
+ *   HELD_EXPIRES      a held offer expires
  */
 #define OFFERS	2 /* ids of offers are 1..2 */
 #define CLIENTS 2 /* clients, their keys and their vGPUs are 1..2 */
 #ifndef CLAIMS
 #define CLAIMS 2 /* of each client, including repeated ones */
+#endif
+#ifndef HOLDS
+#define HOLDS 1 /* of each client */
 #endif
 #ifndef CRASHES
 #define CRASHES 2
@@ -41,7 +51,7 @@
 mtype:offer_state = {NO_OFFER, OFFER_OPEN, OFFER_PROBATION, OFFER_KEPT, OFFER_FAILED, OFFER_EXPIRED, OFFER_CLOSED};
 mtype:request = {NONE, SENT, CHANGE_PLANNED, CHANGE_REFUSED, LOST};
 mtype:job = {IDLE, RUNNING, WRITTEN, FAILED};
-mtype:action = {CLAIM, REMOVE};
+mtype:action = {CLAIM, REMOVE, HOLD};
 
 typedef row {
 	mtype:offer_state state = NO_OFFER;
@@ -50,6 +60,7 @@ typedef row {
 
 /* Survives a crash. */
 byte file[CLIENTS + 1];	 /* contracts.json: the offer through which each vGPU was sold; 0: the vGPU has no contract */
+byte file_hold[OFFERS + 1]; /* contracts.json: the client that holds each offer; 0: none */
 row history[OFFERS + 1]; /* history.db */
 byte last_id;
 
@@ -57,22 +68,25 @@ byte last_id;
 bool up = true;
 byte contract[CLIENTS + 1];
 row offer[OFFERS + 1];
+byte hold[OFFERS + 1];
 bool newcomer_gone[OFFERS + 1];
 mtype:job job = IDLE;
 byte job_text[CLIENTS + 1];
+byte job_hold[OFFERS + 1];
 bool in_job[CLIENTS + 1]; /* the request waits for the job */
 chan rows = [OFFERS * 2] of {byte, mtype:offer_state, byte}; /* the queue of the writer thread */
 
 /* The clients. */
 mtype:request request[CLIENTS + 1] = NONE;
 mtype:action action[CLIENTS + 1] = CLAIM;
-byte claims[CLIENTS + 1], claimed[CLIENTS + 1]; /* the offer of the last claim */
+byte claims[CLIENTS + 1], holds[CLIENTS + 1], claimed[CLIENTS + 1]; /* the offer of the last claim */
 bool removed[CLIENTS + 1];
 byte crashes;
 /* What the answers promise. */
 byte sold[CLIENTS + 1];	 /* the offer that was sold to this client; 0: none, or the removal was sent */
 byte winner[OFFERS + 1]; /* the client to which the offer was sold */
-bool sold_twice, sale_denied, lived_again;
+byte promised[OFFERS + 1]; /* the client that was answered that it holds this offer; 0: none, or the hold has ended */
+bool sold_twice, sale_denied, lived_again, hold_broken;
 
 #define is_live(id)                                                             \
 	(offer[id].state == OFFER_OPEN || offer[id].state == OFFER_PROBATION || \
@@ -86,13 +100,15 @@ bool sold_twice, sale_denied, lived_again;
 #define repeated (!sale_denied)
 #define single	 (!(is_live(1) && is_live(2)))
 #define ended	 (!lived_again)
+#define held	 (!hold_broken)
 
-ltl safe { [] (once && sale && repeated && single && ended) }
+ltl safe { [] (once && sale && repeated && single && ended && held) }
 ltl not_sold_twice { [] once }
 ltl sale_is_kept { [] sale }
 ltl repeated_claim_succeeds { [] repeated }
 ltl one_live_offer { [] single }
 ltl ended_stays_ended { [] ended }
+ltl hold_is_kept { [] held }
 
 #ifdef CLAIMS_OVERLAP
 #define may_plan true
@@ -107,6 +123,13 @@ inline change_offer(id, to, buyer)
 	:: to == OFFER_PROBATION && offer[id].state != OFFER_OPEN -> lived_again = true
 	:: else
 	fi;
+	if
+	:: to == OFFER_EXPIRED || (to == OFFER_PROBATION && buyer != promised[id]) ->
+		hold_broken = hold_broken || promised[id] != NOBODY
+	:: else
+	fi;
+	promised[id] = NOBODY;
+	hold[id] = NOBODY;
 	offer[id].state = to;
 	offer[id].vgpu = buyer;
 	if
@@ -129,6 +152,7 @@ inline answer_2xx(buyer)
 		sold[buyer] = claimed[buyer];
 		sold_twice = sold_twice || (winner[claimed[buyer]] != NOBODY && winner[claimed[buyer]] != buyer);
 		winner[claimed[buyer]] = buyer
+	:: action[buyer] == HOLD -> promised[claimed[buyer]] = buyer
 	:: else
 	fi;
 	end_request(buyer)
@@ -144,7 +168,13 @@ inline remove_newcomer(id, buyer)
 	fi
 }
 
-/* control_offer_claim(), control_vgpu_remove() */
+#ifdef NO_HOLD_CHECK
+#define may_take(id, buyer) true
+#else
+#define may_take(id, buyer) (hold[id] == NOBODY || hold[id] == buyer)
+#endif
+
+/* control_offer_claim(), control_offer_hold(), control_vgpu_remove() */
 inline plan(buyer)
 {
 	if
@@ -153,7 +183,7 @@ inline plan(buyer)
 	:: action[buyer] == CLAIM && offer[claimed[buyer]].vgpu == buyer -> answer_2xx(buyer) /* the same key */
 	:: action[buyer] == CLAIM && offer[claimed[buyer]].vgpu != buyer ->
 		if
-		:: offer[claimed[buyer]].state == OFFER_OPEN && contract[buyer] == 0 ->
+		:: offer[claimed[buyer]].state == OFFER_OPEN && may_take(claimed[buyer], buyer) && contract[buyer] == 0 ->
 			request[buyer] = CHANGE_PLANNED;
 #ifdef ANSWER_FIRST
 			sold[buyer] = claimed[buyer];
@@ -162,7 +192,34 @@ inline plan(buyer)
 			sale_denied = sale_denied || file[buyer] == claimed[buyer];
 			end_request(buyer)
 		fi
+	:: action[buyer] == HOLD ->
+		if
+		:: offer[claimed[buyer]].state == OFFER_OPEN && (hold[claimed[buyer]] == NOBODY || hold[claimed[buyer]] == buyer) ->
+#ifdef HOLD_IN_MEMORY
+			hold[claimed[buyer]] = buyer;
+			answer_2xx(buyer)
+#else
+			request[buyer] = CHANGE_PLANNED
+#endif
+		:: else -> end_request(buyer)
+		fi
 	fi
+}
+
+#define changes_hold(id, buyer) (request[buyer] == CHANGE_PLANNED && action[buyer] != REMOVE && claimed[buyer] == id)
+
+/* collect_offers(), amend_hold(), amend_sale() */
+inline make_hold(id)
+{
+#ifdef HOLD_IN_MEMORY
+	job_hold[id] = 0;
+#else
+	if
+	:: changes_hold(id, 1) -> job_hold[id] = (action[1] == HOLD -> 1 : NOBODY)
+	:: changes_hold(id, 2) -> job_hold[id] = (action[2] == HOLD -> 2 : NOBODY)
+	:: else -> job_hold[id] = hold[id]
+	fi
+#endif
 }
 
 inline make_text(buyer)
@@ -181,6 +238,7 @@ inline apply(buyer)
 	:: action[buyer] == CLAIM ->
 		contract[buyer] = claimed[buyer];
 		change_offer(claimed[buyer], OFFER_PROBATION, buyer)
+	:: action[buyer] == HOLD -> hold[claimed[buyer]] = buyer
 	:: action[buyer] == REMOVE ->
 		contract[buyer] = 0;
 		remove_newcomer(1, buyer);
@@ -191,7 +249,8 @@ inline apply(buyer)
 #ifdef NO_RECHECK
 #define may_apply(buyer) true
 #else
-#define may_apply(buyer) (action[buyer] == REMOVE || offer[claimed[buyer]].state == OFFER_OPEN)
+#define may_apply(buyer) \
+	(action[buyer] == REMOVE || (offer[claimed[buyer]].state == OFFER_OPEN && may_take(claimed[buyer], buyer)))
 #endif
 
 inline finish(buyer)
@@ -215,8 +274,8 @@ active proctype loop()
 end:	do
 	:: atomic { up && request[1] == SENT && may_plan -> plan(1) }
 	:: atomic { up && request[2] == SENT && may_plan -> plan(2) }
-	:: atomic { up && job == IDLE && change_runs -> make_text(1); make_text(2); job = RUNNING }
-	:: atomic { up && (job == WRITTEN || job == FAILED) -> finish(1); finish(2); job = IDLE }
+	:: atomic { up && job == IDLE && change_runs -> make_text(1); make_text(2); make_hold(1); make_hold(2); job = RUNNING }
+	:: atomic { up && (job == WRITTEN || job == FAILED) -> finish(1); finish(2); job_hold[1] = 0; job_hold[2] = 0; job = IDLE }
 	od
 }
 
@@ -225,7 +284,8 @@ active proctype worker()
 end:	do
 	:: atomic { job == RUNNING ->
 		if
-		:: file[1] = job_text[1]; file[2] = job_text[2]; job = WRITTEN
+		:: file[1] = job_text[1]; file[2] = job_text[2];
+		   file_hold[1] = job_hold[1]; file_hold[2] = job_hold[2]; job = WRITTEN
 		:: request[1] != CHANGE_REFUSED && request[2] != CHANGE_REFUSED -> job = FAILED
 		fi }
 	od
@@ -259,13 +319,35 @@ end:	do
 	od
 }
 
+#ifdef HELD_EXPIRES
+#define may_expire(id) may_end(id)
+#else
+#define may_expire(id) (may_end(id) && hold[id] == NOBODY)
+#endif
+
+/* The time of a hold is over. A hold that is stored has the same end. */
+inline end_hold(id)
+{
+	hold[id] = NOBODY;
+	file_hold[id] = NOBODY;
+	job_hold[id] = NOBODY;
+	promised[id] = NOBODY
+}
+
+/* A hold lasts longer than the write of a file: it does not end before it is answered. */
+#define takes_hold(id, buyer) (runs(buyer) && action[buyer] == HOLD && claimed[buyer] == id)
+#define may_end_hold(id) \
+	((hold[id] != NOBODY || file_hold[id] != NOBODY) && !takes_hold(id, 1) && !takes_hold(id, 2))
+
 active proctype expiry()
 {
 end:	do
 #ifndef NO_EXPIRY
-	:: atomic { may_end(1) -> change_offer(1, OFFER_EXPIRED, NOBODY) }
-	:: atomic { may_end(2) -> change_offer(2, OFFER_EXPIRED, NOBODY) }
+	:: atomic { may_expire(1) -> change_offer(1, OFFER_EXPIRED, NOBODY) }
+	:: atomic { may_expire(2) -> change_offer(2, OFFER_EXPIRED, NOBODY) }
 #endif
+	:: atomic { may_end_hold(1) -> end_hold(1) }
+	:: atomic { may_end_hold(2) -> end_hold(2) }
 #ifndef NO_OPERATOR
 	:: atomic { may_end(1) && may_plan -> change_offer(1, OFFER_CLOSED, NOBODY) }
 	:: atomic { may_end(2) && may_plan -> change_offer(2, OFFER_CLOSED, NOBODY) }
@@ -289,9 +371,19 @@ inline claim(buyer, id)
 	request[buyer] = SENT
 }
 
+inline take_hold(buyer, id)
+{
+	holds[buyer]++;
+	claimed[buyer] = id;
+	action[buyer] = HOLD;
+	request[buyer] = SENT
+}
+
 proctype client(byte buyer)
 {
 end:	do
+	:: atomic { request[buyer] == NONE && sold[buyer] == 0 && holds[buyer] < HOLDS && last_id >= 1 -> take_hold(buyer, 1) }
+	:: atomic { request[buyer] == NONE && sold[buyer] == 0 && holds[buyer] < HOLDS && last_id >= 2 -> take_hold(buyer, 2) }
 	:: atomic { request[buyer] == NONE && sold[buyer] == 0 && claims[buyer] < CLAIMS && last_id >= 1 -> claim(buyer, 1) }
 	:: atomic { request[buyer] == NONE && sold[buyer] == 0 && claims[buyer] < CLAIMS && last_id >= 2 -> claim(buyer, 2) }
 	:: atomic { request[buyer] == LOST && up ->
@@ -299,6 +391,7 @@ end:	do
 		:: action[buyer] == CLAIM && claims[buyer] < CLAIMS -> claim(buyer, claimed[buyer])
 		:: action[buyer] == CLAIM && claims[buyer] == CLAIMS -> end_request(buyer)
 		:: action[buyer] == REMOVE -> request[buyer] = SENT
+		:: action[buyer] == HOLD -> end_request(buyer)
 		fi }
 	:: atomic { request[buyer] == NONE && sold[buyer] != 0 && !removed[buyer] ->
 		removed[buyer] = true;
@@ -327,7 +420,20 @@ inline forget(i)
 	in_job[i] = false;
 	offer[i].state = NO_OFFER;
 	offer[i].vgpu = NOBODY;
+	hold[i] = NOBODY;
+	job_hold[i] = NOBODY;
 	newcomer_gone[i] = false
+}
+
+/* load_holds(): an offer that has ended in the history is not restored. */
+inline load_hold(id)
+{
+	if
+	:: file_hold[id] != NOBODY && (offer[id].state == NO_OFFER || offer[id].state == OFFER_OPEN) ->
+		offer[id].state = OFFER_OPEN;
+		hold[id] = file_hold[id]
+	:: else
+	fi
 }
 
 /* adopt_sale(), restore_offer(): the claim of a contract may be missing in the history. */
@@ -353,6 +459,7 @@ inline end_older_sales()
 	if
 	:: offer[2].state != NO_OFFER && offer[1].state == OFFER_PROBATION -> change_offer(1, OFFER_KEPT, offer[1].vgpu)
 	:: offer[2].state != NO_OFFER && offer[1].state == OFFER_FAILED -> newcomer_gone[1] = true
+	:: offer[2].state != NO_OFFER && offer[1].state == OFFER_OPEN -> change_offer(1, OFFER_CLOSED, NOBODY)
 	:: else
 	fi
 }
@@ -366,7 +473,9 @@ inline settle(id)
 {
 #ifndef NO_SETTLE
 	if
-	:: offer[id].state == OFFER_OPEN -> change_offer(id, OFFER_CLOSED, NOBODY)
+	:: offer[id].state == OFFER_OPEN && hold[id] == NOBODY ->
+		hold_broken = hold_broken || promised[id] != NOBODY;
+		change_offer(id, OFFER_CLOSED, NOBODY)
 	:: else
 	fi;
 #endif
@@ -416,6 +525,8 @@ end:	do
 	:: atomic { !up ->
 		load(1);
 		load(2);
+		load_hold(1);
+		load_hold(2);
 #ifndef NO_ADOPT_SALE
 		adopt_sale(1, contract[1]);
 		adopt_sale(2, contract[2]);
