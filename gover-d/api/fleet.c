@@ -125,7 +125,7 @@ static int decode_part(json_t *object, const char *name, const struct json_decod
 
 static int decode_leaks(const json_t *list, struct fleet_report *report, struct err *reterr)
 {
-	char name[32];
+	char name[48];
 
 	if (!json_is_array(list) || json_array_size(list) > FLEET_LEAKS_MAX)
 		return err_fail(reterr, EINVAL,
@@ -148,10 +148,10 @@ static void drop_null(json_t *object, const char *name)
 		(void)json_object_del(object, name);
 }
 
-static int decode_report(const json_t *object, struct fleet_report *ret_report, struct err *reterr)
+static int decode_report(json_t *object, struct fleet_report *ret_report, struct err *reterr)
 {
 	struct wanted_report wanted = {.state = ""};
-	json_t *rest = json_copy((json_t *)object);
+	json_t *rest = json_copy(object);
 	unsigned int given;
 	int r;
 
@@ -212,11 +212,11 @@ static const struct json_decode_field migration_fields[] = {
 	{.name = NULL},
 };
 
-static int decode_migration(const json_t *object, struct fleet_migration *ret_migration,
+static int decode_migration(json_t *object, struct fleet_migration *ret_migration,
 			    struct err *reterr)
 {
 	struct wanted_migration wanted = {.migration.duration_ms = -1};
-	json_t *given = json_copy((json_t *)object);
+	json_t *given = json_copy(object);
 	unsigned int bits;
 	int r;
 
