@@ -131,6 +131,8 @@ static json_t *claim_body(const struct domain_wish *wish, const char *id, bool u
 		r = add_label(labels, "project", wish->project);
 	if (r == 0)
 		r = add_label(labels, "flavor", wish->flavor);
+	if (r == 0 && wish->migrated)
+		r = add_label(labels, HOST_STATE_LABEL_MOVED, "yes");
 	if (r == 0 && unverified)
 		r = add_label(labels, HOST_STATE_LABEL_DOUBT, "yes");
 	body = json_pack("{s:s, s:s, s:o}", "id", id, "vm", wish->name, "labels", labels);

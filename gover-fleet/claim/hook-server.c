@@ -22,6 +22,9 @@
 #define BACKLOG 64
 /* part of hook_timeout_s that a claim may take, so that its answer arrives in time */
 #define CLAIM_SHARE_PCT 80
+/* An announced migration begins within this time. */
+#define ARRIVAL_NS   (60 * NS_PER_S)
+#define ARRIVALS_MAX 16
 
 struct hook_server {
 	const struct fleet_config *config;
@@ -32,6 +35,12 @@ struct hook_server {
 	struct unix_listener listener;
 	pthread_t thread;
 	bool started;
+	/* used by the thread: announced migrations to this host, a ring */
+	struct {
+		char uuid[HOST_STATE_UUID_MAX];
+		uint64_t announced_ns;
+	} arrivals[ARRIVALS_MAX];
+	size_t n_arrivals; /* number of announcements so far */
 	atomic_uint requests, claimed, refused, failed;
 };
 
@@ -91,6 +100,30 @@ static void judge_claim(struct hook_server *server, const char *domain, const st
 	}
 }
 
+static void announce(struct hook_server *server, const struct exchange_request *request)
+{
+	size_t at = server->n_arrivals % ARRIVALS_MAX;
+	struct domain_wish wish;
+	struct err err;
+
+	if (domain_xml_parse(request->xml, request->xml_length, &wish, &err) < 0)
+		return;
+	memcpy(server->arrivals[at].uuid, wish.uuid, sizeof(wish.uuid));
+	server->arrivals[at].announced_ns = clock_now().mono_ns;
+	server->n_arrivals++;
+}
+
+static bool was_announced(const struct hook_server *server, const char *uuid)
+{
+	uint64_t now_ns = clock_now().mono_ns;
+
+	for (size_t i = 0; i < ARRIVALS_MAX; i++)
+		if (strcmp(server->arrivals[i].uuid, uuid) == 0 &&
+		    now_ns - server->arrivals[i].announced_ns < ARRIVAL_NS)
+			return true;
+	return false;
+}
+
 static void decide(struct hook_server *server, const struct exchange_request *request,
 		   uint64_t until_ns, struct verdict *verdict)
 {
@@ -99,6 +132,8 @@ static void decide(struct hook_server *server, const struct exchange_request *re
 	struct err err = {""};
 	int r = domain_xml_parse(request->xml, request->xml_length, &wish, &err);
 
+	if (r == 0)
+		wish.migrated = was_announced(server, wish.uuid);
 	if (r == 0)
 		r = claim_make(server->claimer, &wish, until_ns, &claim, &err);
 	if (r < 0)
@@ -124,6 +159,8 @@ static int answer(struct hook_server *server, int fd, struct exchange_request *r
 		return -EPIPE;
 	if (strcmp(request->operation, "prepare") == 0)
 		decide(server, request, until_ns, &verdict);
+	else if (strcmp(request->operation, "migrate") == 0)
+		announce(server, request);
 	text = exchange_print_answer(verdict.allow, verdict.text);
 	atomic_fetch_add(&server->requests, 1);
 	return text ? exchange_write(fd, server->stop_fd, until_ns + time_ns, text, strlen(text))

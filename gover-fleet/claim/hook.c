@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Only the operation "prepare" asks: it is the last moment at which libvirt can refuse a start. */
+/*
+ * The operation "prepare" asks: it is the last moment at which libvirt can refuse a start. Before
+ * it, "migrate" announces a domain that arrives by a migration.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -64,11 +67,20 @@ static int read_stdin(char *text, size_t size, uint64_t until_ns, size_t *ret_le
 	return 0;
 }
 
-static int ask(const struct fleet_config *config, const char *domain, const char *uuid,
-	       const char *xml, size_t length, uint64_t until_ns, bool *ret_allow,
-	       char ret_text[EXCHANGE_TEXT_MAX], struct err *reterr)
+/* A domain that libvirt asks about. */
+struct question {
+	const char *domain, *operation, *xml;
+	size_t length;
+	struct domain_wish wish;
+};
+
+static int ask(const struct fleet_config *config, const struct question *question,
+	       uint64_t until_ns, bool *ret_allow, char ret_text[EXCHANGE_TEXT_MAX],
+	       struct err *reterr)
 {
-	CLEANUP_FREE char *line = exchange_print_request("prepare", domain, uuid, xml, length);
+	CLEANUP_FREE char *line =
+		exchange_print_request(question->operation, question->domain, question->wish.uuid,
+				       question->xml, question->length);
 	CLEANUP_FREE char *answer = NULL;
 	CLEANUP_CLOSE int fd = -1;
 	int r;
@@ -95,35 +107,48 @@ static int fail(const struct fleet_config *config, const char *why)
 	return is_open ? START : REFUSE;
 }
 
-int hook_run(const struct fleet_config *config, const char *domain, const char *operation)
+static int decide(const struct fleet_config *config, const struct question *question,
+		  uint64_t until_ns)
 {
-	uint64_t until_ns = clock_now().mono_ns + (uint64_t)config->hook_timeout_s * NS_PER_S;
-	CLEANUP_FREE char *xml = NULL;
+	enum domain_wish_kind kind = question->wish.kind;
 	char text[EXCHANGE_TEXT_MAX] = "";
-	struct domain_wish wish;
 	struct err err = {""};
 	bool allow = false;
-	size_t length = 0;
 	int r;
 
-	if (strcmp(operation, "prepare") != 0)
+	if (kind == DOMAIN_WANTS_NOTHING ||
+	    (kind == DOMAIN_OF_NOVA && !fleet_config_has_cloud(config)))
 		return START;
-	set_alarm(config);
-	xml = malloc(DOMAIN_XML_MAX + 1);
-	r = xml ? read_stdin(xml, DOMAIN_XML_MAX + 1, until_ns, &length) : -ENOMEM;
-	if (r < 0)
-		(void)err_fail(&err, 0, "domain XML: cannot be read: %s", strerror(-r));
-	if (r == 0)
-		r = domain_xml_parse(xml, length, &wish, &err);
-	if (r < 0)
-		return fail(config, err.msg);
-	if (wish.kind == DOMAIN_WANTS_NOTHING ||
-	    (wish.kind == DOMAIN_OF_NOVA && !fleet_config_has_cloud(config)))
+	r = ask(config, question, until_ns, &allow, text, &err);
+	/* "migrate" only announces: "prepare" follows. */
+	if (strcmp(question->operation, "prepare") != 0)
 		return START;
-	r = ask(config, domain, wish.uuid, xml, length, until_ns, &allow, text, &err);
 	if (r < 0)
 		return fail(config, err.msg);
 	if (!allow)
 		fprintf(stderr, "gover-fleet: %s\n", text);
 	return allow ? START : REFUSE;
+}
+
+int hook_run(const struct fleet_config *config, const char *domain, const char *operation)
+{
+	uint64_t until_ns = clock_now().mono_ns + (uint64_t)config->hook_timeout_s * NS_PER_S;
+	CLEANUP_FREE char *xml = NULL;
+	struct question question = {.domain = domain, .operation = operation};
+	struct err err = {""};
+	int r;
+
+	if (strcmp(operation, "prepare") != 0 && strcmp(operation, "migrate") != 0)
+		return START;
+	set_alarm(config);
+	xml = malloc(DOMAIN_XML_MAX + 1);
+	r = xml ? read_stdin(xml, DOMAIN_XML_MAX + 1, until_ns, &question.length) : -ENOMEM;
+	if (r < 0)
+		(void)err_fail(&err, 0, "domain XML: cannot be read: %s", strerror(-r));
+	if (r == 0)
+		r = domain_xml_parse(xml, question.length, &question.wish, &err);
+	if (r < 0)
+		return fail(config, err.msg);
+	question.xml = xml;
+	return decide(config, &question, until_ns);
 }

@@ -11,6 +11,7 @@
 #ifndef GOVER_FLEET_MODEL_DOMAIN_XML_H
 #define GOVER_FLEET_MODEL_DOMAIN_XML_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
@@ -33,6 +34,8 @@ struct domain_wish {
 	char gpu[ID_MAX];	     /* "": any GPU */
 	char uuid[HOST_STATE_UUID_MAX], name[HOST_STATE_NAME_MAX];
 	char device[ID_MAX]; /* UUID of a mediated device of the domain; "": none */
+	/* Not in the XML: set by the caller if a migration brings the domain to this host. */
+	bool migrated;
 	/* Nova's name of the server, project and flavour; "": none */
 	char instance[DOMAIN_LABEL_MAX], project[DOMAIN_LABEL_MAX], flavor[DOMAIN_LABEL_MAX];
 };

@@ -113,6 +113,8 @@ int host_state_parse_vgpu(const json_t *object, struct state_vgpu *ret_vgpu, str
 		.has_contract = json_is_false(json_object_get(object, "found")),
 		.by_fleet = text_is(labels, HOST_STATE_LABEL, HOST_STATE_BY_FLEET),
 		.unverified = json_object_get(labels, HOST_STATE_LABEL_DOUBT),
+		.migrated = json_object_get(labels, HOST_STATE_LABEL_MOVED),
+		.held = get_flag(object, "held"),
 		.missing = text_is(object, "state", "missing"),
 		.broken = get_flag(object, "broken"),
 		.overloaded = get_flag(object, "overloaded"),
@@ -120,6 +122,7 @@ int host_state_parse_vgpu(const json_t *object, struct state_vgpu *ret_vgpu, str
 		.load_pct = json_number_value(load),
 		.cap_pct = whole_or_0(object, "cap_pct"),
 		.initial_cap_pct = whole_or_0(object, "initial_cap_pct"),
+		.min_cap_pct = whole_or_0(object, "min_cap_pct"),
 		.created_ms = time_or_0(object, "created_at"),
 	};
 	int r = get_id(object, "id", vgpu.id, reterr);
@@ -146,13 +149,18 @@ static int parse_vgpu(const json_t *object, void *element, struct err *reterr)
 
 int host_state_parse_offer(const json_t *object, struct state_offer *ret_offer, struct err *reterr)
 {
-	struct state_offer offer = {.open = text_is(object, "state", "open")};
+	struct state_offer offer = {
+		.open = text_is(object, "state", "open"),
+		.failed = text_is(object, "state", "failed"),
+	};
 	int r = get_whole(object, "id", &offer.id, reterr);
 
 	if (r == 0)
 		r = get_id(object, "gpu", offer.gpu, reterr);
 	if (r == 0)
 		r = get_text(object, "flavor", false, offer.flavor, sizeof(offer.flavor), reterr);
+	if (r == 0)
+		r = get_text(object, "vgpu", false, offer.vgpu, sizeof(offer.vgpu), reterr);
 	if (r == 0)
 		r = get_text(object, "held_by", false, offer.held_by, sizeof(offer.held_by),
 			     reterr);
@@ -171,6 +179,7 @@ static int parse_alert(const json_t *object, void *element, struct err *reterr)
 	struct state_alert *alert = element;
 	int r = get_whole(object, "id", &alert->id, reterr);
 
+	alert->silenced = get_flag(object, "silenced");
 	if (r == 0)
 		r = get_text(object, "name", true, alert->name, sizeof(alert->name), reterr);
 	if (r == 0)

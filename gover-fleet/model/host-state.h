@@ -21,6 +21,7 @@
 #define HOST_STATE_BY_FLEET	"libvirt"
 #define HOST_STATE_LABEL_DOMAIN "domain"     /* UUID of the domain */
 #define HOST_STATE_LABEL_DOUBT	"unverified" /* present: no allocation was seen in the cloud */
+#define HOST_STATE_LABEL_MOVED	"migrated"   /* present: a migration brought the domain here */
 
 #define HOST_STATE_UUID_MAX 37	/* size of a UUID with its NUL */
 #define HOST_STATE_NAME_MAX 128 /* size of the name of a virtual machine with its NUL */
@@ -38,6 +39,8 @@ struct state_vgpu {
 	bool has_contract;
 	bool by_fleet;	     /* the contract was made by gover-fleet */
 	bool unverified;     /* label "unverified" is present */
+	bool migrated;	     /* label "migrated" is present */
+	bool held;	     /* an operator or another program has fixed its cap */
 	bool missing;	     /* has a contract, but does not exist on the GPU */
 	bool broken;	     /* the promise is broken in this period */
 	bool overloaded;     /* in this period */
@@ -45,6 +48,7 @@ struct state_vgpu {
 	double load_pct;     /* GPU time used in the last period */
 	int cap_pct;	     /* the cap in force */
 	int initial_cap_pct; /* the sold cap */
+	int min_cap_pct;     /* floor of the contract; 0: none */
 	int64_t created_ms;  /* time since 1970 at which the contract was made; 0: unknown */
 };
 
@@ -53,6 +57,8 @@ struct state_offer {
 	char gpu[ID_MAX];
 	char flavor[ID_MAX]; /* of an older gover-d: the flavour of [offer] */
 	bool open;
+	bool failed;			   /* was sold, and failed its probation */
+	char vgpu[ID_MAX];		   /* "": not sold */
 	char held_by[HOST_STATE_NAME_MAX]; /* holder until held_until; "": no hold */
 };
 
@@ -60,6 +66,7 @@ struct state_alert {
 	int64_t id;
 	char name[ID_MAX], severity[16], cause[ID_MAX];
 	char gpu[ID_MAX], vgpu[ID_MAX]; /* "": none */
+	bool silenced;
 };
 
 struct host_state {

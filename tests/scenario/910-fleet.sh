@@ -70,6 +70,15 @@ printf 'no xml' >"$dir/domain.xml"
 hook d5 <"$dir/domain.xml"
 is "XML that is not well-formed fails open" "$hook_status" 0
 
+domain_xml d6 55555555-2222-3333-4444-555555555555 default >"$dir/d6.xml"
+ok "there is a further offer" open_offer
+hook d6 migrate <"$dir/d6.xml"
+is "a migration to this host is announced" "$hook_status" 0
+ok "which claims nothing" unsold 55555555-2222-3333-4444-555555555555
+hook d6 <"$dir/d6.xml"
+is "its domain may start" "$hook_status" 0
+ok "and its contract says that it arrived" that /v1/vgpus/55555555-2222-3333-4444-555555555555 '.labels.migrated == "yes"'
+
 # --- the size of the XML ---
 
 ok "there is a further offer" open_offer
@@ -90,7 +99,7 @@ ok "longer XML is not read, and fails open" grep -q 'cannot be read: Argument li
 ok "there is a further offer" open_offer
 stop KILL
 ok "gover-fleet notices the end of gover-d" until_ok 20 fleet_is '.gover.connected == false'
-ok "its contracts stay wanted" fleet_is '.wanted[0].classes[0].contracts == 2'
+ok "its contracts stay wanted" fleet_is '.wanted[0].classes[0].contracts == 3'
 sed -i 's/^on_failure.*//; s/^\[fleet\]/[fleet]\non_failure = closed/' "$fleet_conf_file"
 stop_fleet
 is "gover-fleet ends with status 0" "$stopped" 0
@@ -102,7 +111,7 @@ start_fleet
 ask d6 66666666-2222-3333-4444-555555555555 default
 is "without gover-d, on_failure = closed refuses" "$hook_status" 1
 start || exit 1
-ok "gover-fleet connects again" until_ok 20 fleet_is '.gover.connected and .wanted[0].classes[0].contracts == 2'
+ok "gover-fleet connects again" until_ok 20 fleet_is '.gover.connected and .wanted[0].classes[0].contracts == 3'
 
 # --- a gover-d that does not answer ---
 

@@ -25,12 +25,11 @@ static int parse(const char *xml, struct domain_wish *ret_wish, struct err *rete
 {
 	/* an exact copy, so that AddressSanitizer finds a read beyond the end */
 	size_t length = strlen(xml);
-	char *copy = malloc(length + 1);
+	char *copy = malloc(length ? length : 1);
 	int r;
 
 	assert_non_null(copy);
 	memcpy(copy, xml, length);
-	copy = realloc(copy, length ? length : 1);
 	r = domain_xml_parse(copy, length, ret_wish, reterr);
 	free(copy);
 	return r;
