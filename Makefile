@@ -43,10 +43,10 @@ opencl   := $(shell pkg-config --exists OpenCL OpenCL-Headers 2>/dev/null && ech
 # gover-fleet needs libvirt (libvirt-dev). Its other parts are built and tested without it.
 libvirt  := $(shell pkg-config --exists libvirt 2>/dev/null && echo yes)
 # ThreadSanitizer allocates memory before a program can replace malloc().
-no_units := $(if $(BPF),,%/test-fps-bpf-symbols.c) $(if $(opencl),,%/test-compute-cl.c %/test-compute-cl-slice.c) \
+no_units := $(if $(libvirt),,%/test-fleet-mover.c) $(if $(BPF),,%/test-fps-bpf-symbols.c) $(if $(opencl),,%/test-compute-cl.c %/test-compute-cl-slice.c) \
             $(if $(findstring thread,$(SANITIZE)),$(shell grep -rl scarce-malloc.h tests/unit --include='test-*.c'))
 unit_sources := $(filter-out $(no_units),$(shell find tests/unit -name 'test-*.c'))
-no_virt  := $(if $(libvirt),,gover-fleet/claim/domains.c)
+no_virt  := $(if $(libvirt),,gover-fleet/claim/domains.c gover-fleet/migrate/libvirt-move.c)
 no_bpf   := $(if $(BPF),monitor/bpf/none.c,$(addprefix monitor/bpf/,bpf.c files.c symbols.c))
 sources  := $(filter-out $(mains) $(receive) $(no_bpf) $(no_virt) %.bpf.c,$(wildcard $(addsuffix /*.c,$(folders)))) \
             fps-preload/debug.c fps-preload/owned-fd.c fps-preload/sealed-memfd.c \

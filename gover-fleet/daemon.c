@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <curl/curl.h>
@@ -21,6 +22,7 @@
 /* limits of one request to the cloud */
 #define PUBLISH_LIMIT_MS  5000
 #define KEEPER_LIMIT_MS	  2000
+#define MOVER_LIMIT_MS	  10000
 #define WITHDRAW_LIMIT_MS 3000
 /* A claim needs at most four requests to the cloud: half of the time is left for gover-d. */
 #define HOOK_LIMIT_MS(timeout_s) ((timeout_s)*1000 / 8)
@@ -29,11 +31,12 @@ struct fleet {
 	const struct fleet_config *config;
 	sd_event *event;
 	struct bell publish_bell, keeper_bell;
-	struct link *hook_link, *keeper_link;
+	struct link *hook_link, *keeper_link, *mover_link;
 	struct follower *follower;
 	struct domains *domains;
 	struct keeper *keeper;
 	struct hook_server *server;
+	struct mover *mover;
 	struct publish *publish;
 };
 
@@ -131,6 +134,34 @@ static int start_server(struct fleet *fleet, struct err *reterr)
 				       reterr);
 }
 
+static void log_move(void *userdata, int priority, const char *vgpu, const char *text)
+{
+	const char level[] = {'<', (char)('0' + priority), '>', '\0'};
+
+	(void)userdata;
+	fleet_log_line(level, "%s%s%s%s", vgpu[0] ? "vGPU " : "", vgpu, vgpu[0] ? ": " : "", text);
+}
+
+static int start_mover(struct fleet *fleet, struct err *reterr)
+{
+	const struct mover_events events = {log_move, on_count, fleet};
+	struct mover_config config;
+	int r;
+
+	mover_config_default(&config);
+	if (!mover_find_by(fleet->config->migrate_by, &config.by) || config.by == MOVER_NONE)
+		return 0;
+	snprintf(config.host, sizeof(config.host), "%s", fleet->config->host);
+	snprintf(config.gover_socket, sizeof(config.gover_socket), "%s",
+		 fleet->config->gover_socket);
+	snprintf(config.libvirt_uri, sizeof(config.libvirt_uri), "%s", fleet->config->uri);
+	snprintf(config.to_uri, sizeof(config.to_uri), "%s", fleet->config->to_uri);
+	r = link_new(fleet->config, MOVER_LIMIT_MS, &fleet->mover_link, reterr);
+	return r < 0 ? r
+		     : mover_new(&config, link_keystone(fleet->mover_link), &events, &fleet->mover,
+				 reterr);
+}
+
 static int start(struct fleet *fleet, struct err *reterr)
 {
 	struct publish_parts parts = {.config = fleet->config, .bell = &fleet->publish_bell};
@@ -143,6 +174,8 @@ static int start(struct fleet *fleet, struct err *reterr)
 	if (r == 0 && fleet->config->uri[0])
 		r = start_keeper(fleet, reterr);
 	if (r == 0)
+		r = start_mover(fleet, reterr);
+	if (r == 0)
 		r = link_new(fleet->config, PUBLISH_LIMIT_MS, &link, reterr);
 	if (r < 0)
 		return r;
@@ -150,12 +183,14 @@ static int start(struct fleet *fleet, struct err *reterr)
 	parts.domains = fleet->domains;
 	parts.keeper = fleet->keeper;
 	parts.server = fleet->server;
+	parts.mover = fleet->mover;
 	return publish_new(&parts, link, &fleet->publish, reterr);
 }
 
 static void stop(struct fleet *fleet)
 {
 	publish_free(fleet->publish);
+	mover_free(fleet->mover);
 	hook_server_free(fleet->server);
 	keeper_free(fleet->keeper);
 	follower_free(fleet->follower);
@@ -165,6 +200,7 @@ static void stop(struct fleet *fleet)
 	}
 	link_free(fleet->keeper_link);
 	link_free(fleet->hook_link);
+	link_free(fleet->mover_link);
 	bell_fini(&fleet->publish_bell);
 	bell_fini(&fleet->keeper_bell);
 	sd_event_unref(fleet->event);

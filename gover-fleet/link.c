@@ -99,6 +99,11 @@ struct link *link_free(struct link *link)
 	return NULL;
 }
 
+struct keystone *link_keystone(struct link *link)
+{
+	return link ? link->keystone : NULL;
+}
+
 /* --- publishing --- */
 
 static void add_leaks(const struct published_gpu *gpu, struct report *report)

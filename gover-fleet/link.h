@@ -32,6 +32,9 @@ int link_publish(struct link *link, const struct wanted *wanted, struct report *
  */
 int link_withdraw(struct link *link, struct err *reterr);
 
+/* Returns the keystone of @link for another client of the cloud; NULL without a cloud. */
+struct keystone *link_keystone(struct link *link);
+
 /* The source of allocations for claims; it uses @link. */
 struct claim_source link_source(struct link *link);
 

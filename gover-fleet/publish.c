@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
+#include "gover-fleet/advise.h"
 #include "gover-fleet/model/fleet-log.h"
 #include "gover-fleet/model/mapping.h"
 #include "gover-fleet/publish.h"
@@ -77,6 +78,32 @@ static int publish_wanted(struct publish *p, const struct follower_view *view,
 	return !view->connected && expires_ms < again_ms ? expires_ms : again_ms;
 }
 
+/* --- migrations --- */
+
+/* Overload is a reason for a migration only after the cloud knows it and sends no further server.
+ */
+static void advise_mover(struct publish *p, const struct follower_view *view,
+			 const struct report *report)
+{
+	bool published = report->cloud == REPORT_PUBLISHED || !p->link;
+	struct advise advise = {.vgpus = NULL};
+
+	/* An update that fails is made up for by the next one. */
+	if (advise_fill(&advise, view->state, published) == 0)
+		(void)mover_update(p->parts.mover, &advise.host);
+	advise_fini(&advise);
+}
+
+static void add_migrations(struct publish *p, struct report *report)
+{
+	struct mover_status status;
+
+	mover_status(p->parts.mover, &status);
+	report->migrations_requested = (int)status.requested;
+	report->migrations_completed = (int)status.completed;
+	report->migrations_failed = (int)status.failed;
+}
+
 /* --- report and status --- */
 
 static void send_report(struct publish *p, const struct report *report)
@@ -135,6 +162,10 @@ static int run_round(struct publish *p)
 	memset(&report, 0, sizeof(report)); /* reports are compared as bytes */
 	follower_view(parts->follower, &gover);
 	again_ms = publish_wanted(p, &gover, &wanted, &report);
+	if (parts->mover && gover.connected)
+		advise_mover(p, &gover, &report);
+	if (parts->mover)
+		add_migrations(p, &report);
 	hook_server_count(parts->server, &status.hook);
 	if (parts->keeper)
 		keeper_count(parts->keeper, &status.keeper);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A thread that makes the cloud equal to the state of gover-d, after each change and once a minute,
- * reports to gover-d, and writes the status file.
+ * passes the state on to the migrations, reports to gover-d, and writes the status file.
  */
 #ifndef GOVER_FLEET_PUBLISH_H
 #define GOVER_FLEET_PUBLISH_H
@@ -12,6 +12,7 @@
 #include "gover-fleet/config/fleet-config.h"
 #include "gover-fleet/host/follower.h"
 #include "gover-fleet/link.h"
+#include "gover-fleet/migrate/mover.h"
 #include "gover-fleet/model/bell.h"
 
 /* The parts that are used until publish_free(). */
@@ -20,6 +21,7 @@ struct publish_parts {
 	struct follower *follower;
 	struct domains *domains; /* NULL: no domains are watched */
 	struct keeper *keeper;	 /* NULL: likewise */
+	struct mover *mover;	 /* NULL: nothing is migrated */
 	struct hook_server *server;
 	struct bell *bell; /* rung after each change */
 };
