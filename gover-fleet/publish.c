@@ -29,6 +29,7 @@ struct publish {
 	char *status; /* see status_write() */
 	int status_result;
 	bool no_route; /* this gover-d has no PUT /v1/fleet */
+	bool refused;  /* gover-d refused the last report */
 	size_t lost;   /* see mapping_want() */
 };
 
@@ -116,6 +117,9 @@ static void send_report(struct publish *p, const struct report *report)
 	    memcmp(report, &p->sent, sizeof(*report)) == 0)
 		return;
 	r = fleet_report_send(p->client, report, &err);
+	if (r == -EPROTO && !p->refused)
+		fleet_log_warning("gover-d refuses the report of the fleet: %s", err.msg);
+	p->refused = r == -EPROTO;
 	if (r < 0) {
 		p->sent_ns = 0;
 		return;

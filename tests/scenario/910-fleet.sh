@@ -47,6 +47,7 @@ ok "and is counted" until_ok 10 fleet_is '.counts.hook_failed == 1'
 start || exit 1
 ok "it connects when gover-d starts" until_ok 20 fleet_is '.gover.connected'
 ok "an offer becomes a class" until_ok 30 fleet_is '.wanted[0].classes == [{"name": "CUSTOM_GOVER_SLOT_DEFAULT", "contracts": 0, "offers": 1}]'
+ok "gover-d has its report" until_ok 20 that /v1/fleet '.state == "withdrawn" and .cloud == "none" and .unverified == 0'
 is "only its user can connect to the hook's socket" "$(stat -c %a "$fleet_hook")" 600
 
 # --- claims ---

@@ -54,6 +54,7 @@ ok "without a compute node it waits" until_ok 20 fleet_is '.cloud.state == "wait
 cloud POST /_fake/root '{"name": "node-1"}' >/dev/null
 ok "with the compute node it publishes" until_ok 30 fleet_is '.cloud.state == "published"'
 ok "an offer is sold by the cloud" until_ok 30 total 1
+ok "gover-d knows it" until_ok 20 that /v1/fleet ".state == \"published\" and .cloud == \"$cloud_url\""
 ok "the policy is a trait" provider '.traits | index("CUSTOM_GOVER_POLICY_GOVER")'
 
 # --- a server of Nova: only its allocation names the slot ---
@@ -78,6 +79,7 @@ ok "an allocation of an offer is no leak" until_ok 20 fleet_is '.cloud.leaks == 
 api PATCH /v1/gpus/gpu0 '{"selling": "off"}' >/dev/null
 get /v1/offers '.offers[] | select(.state == "open") | .id' | while read -r id; do api DELETE "/v1/offers/$id" >/dev/null; done
 ok "an allocation without contract and offer is a leak" until_ok 30 fleet_is '.cloud.leaks == 1'
+ok "which gover-d reports" until_ok 30 alerts 1 fleet_leak
 nova_xml d2 $uuid2 >"$dir/d2.xml"
 hook d2 <"$dir/d2.xml"
 is "its server is refused" "$hook_status" 1
@@ -99,6 +101,8 @@ is "with extra specs it may start" "$hook_status" 0
 ok "unverified" that "/v1/vgpus/$uuid2" '.labels.unverified == "yes"'
 ok "the domain starts" virsh_ create "$dir/d2-specs.xml"
 ok "it is counted" until_ok 30 fleet_is '.counts.unverified == 1 and .cloud.state == "unreachable"'
+ok "gover-d has alerts about both" until_ok 30 sh -c "curl -s --unix-socket '$sock' http://gover/v1/alerts |
+  jq -e '[.alerts[].name] | index(\"fleet_unverified\") and index(\"fleet_unreachable\")'"
 kill -CONT "$cloud_pid"
 ok "it is verified when the cloud returns" until_ok 30 that "/v1/vgpus/$uuid2" '.labels | .unverified == null and .instance == "web"'
 ok "and published" until_ok 30 fleet_is '.counts.unverified == 0 and .cloud.state == "published"'

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* Fuzzes the XML of libvirt domains. An accepted document has a name, a UUID and a valid wish. */
+#include <string.h>
+
+#include "gover-fleet/model/domain-xml.h"
+#include "tests/fuzz/fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct domain_wish wish;
+	struct err err = {""};
+	int r = domain_xml_parse((const char *)data, size, &wish, &err);
+
+	if (r < 0) {
+		FUZZ_CHECK(err.msg[0]);
+		return 0;
+	}
+	FUZZ_CHECK(wish.name[0] && strlen(wish.uuid) == HOST_STATE_UUID_MAX - 1);
+	FUZZ_CHECK(id_valid(wish.uuid) && (!wish.gpu[0] || id_valid(wish.gpu)));
+	FUZZ_CHECK(!wish.device[0] || id_valid(wish.device));
+	FUZZ_CHECK((wish.kind == DOMAIN_WANTS_SLOT) ==
+		   (strncmp(wish.slot, WANTED_CLASS_PREFIX, strlen(WANTED_CLASS_PREFIX)) == 0));
+	return 0;
+}
