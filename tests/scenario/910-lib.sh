@@ -1,6 +1,6 @@
 # Functions for the scenarios of gover-fleet: the daemon, its hook, and a libvirtd with folders of its own. Source it after lib.sh.
 # shellcheck shell=sh
-# shellcheck disable=SC2034 # variables of lib.sh
+# shellcheck disable=SC2034,SC2154 # variables of lib.sh and for it
 fleet_conf_file=$dir/fleet.conf
 fleet_status=$dir/status.json
 fleet_hook=$dir/hook.sock
@@ -50,6 +50,7 @@ logged() { # logged TEXT: succeeds if the log of gover-fleet contains it
   grep -qF -- "$1" "$dir/fleet.log"
 }
 
+# shellcheck disable=SC2016 # XML has quotes
 domain_xml() { # domain_xml NAME UUID FLAVOR [TYPE]: prints the XML of a domain; an empty FLAVOR wants no vGPU
   cat <<EOF
 <domain type='${4:-test}'><name>$1</name><uuid>$2</uuid><memory unit='MiB'>32</memory><vcpu>1</vcpu>
@@ -125,8 +126,11 @@ stop_libvirt() { # stop_libvirt [SIGNAL]
 }
 
 need_libvirt() { # need_libvirt: skips the scenario without libvirtd or mount namespaces
-  command -v libvirtd >/dev/null && command -v virsh >/dev/null || skip_all "no libvirtd (libvirt-daemon)"
+  if ! command -v libvirtd >/dev/null || ! command -v virsh >/dev/null; then
+    skip_all "no libvirtd (libvirt-daemon)"
+  fi
   unshare -m --propagation private mount -t tmpfs none "$dir" 2>/dev/null || skip_all "no mount namespaces"
 }
 
+# shellcheck disable=SC2016 # run at the exit
 cleanup='[ -n "$fleet_pid" ] && kill -CONT "$fleet_pid" && kill -KILL "$fleet_pid"; [ -n "$libvirt_pid" ] && kill "$libvirt_pid"'
