@@ -5,9 +5,23 @@
 
 #include "gover-fleet/migrate/fact.h"
 
-static const char *or_null(const char *text)
+#define TEXT_MAX 256 /* of gover-d, with the NUL */
+
+/*
+ * Returns the text as gover-d accepts it, or null. Texts of libvirt can have other bytes than
+ * ASCII, and may be cut within a character.
+ */
+static json_t *encode_text(const char *text)
 {
-	return text && text[0] ? text : NULL;
+	char copy[TEXT_MAX];
+
+	if (!text || !text[0])
+		return json_null();
+	snprintf(copy, sizeof(copy), "%s", text);
+	for (char *c = copy; *c; c++)
+		if (*c < ' ' || *c > '~')
+			*c = '?';
+	return json_string(copy);
 }
 
 int fact_report(struct client *gover, const struct fact *fact, struct err *reterr)
@@ -15,15 +29,14 @@ int fact_report(struct client *gover, const struct fact *fact, struct err *reter
 	CLEANUP_REPLY struct reply reply = {0};
 	char path[CLIENT_PATH_MAX];
 	struct client_call call = {.method = "POST", .path = path};
-	json_t *body = json_pack("{s:s, s:s?, s:s?}", "state", fact->state, "to", or_null(fact->to),
-				 "reason", or_null(fact->reason));
 	json_t *duration = fact->duration_ms < 0 ? json_null() : json_integer(fact->duration_ms);
+	json_t *body =
+		json_pack("{s:s, s:o, s:o, s:o}", "state", fact->state, "to", encode_text(fact->to),
+			  "reason", encode_text(fact->reason), "duration_ms", duration);
 	int r;
 
-	if (!body || json_object_set_new(body, "duration_ms", duration) < 0) {
-		json_decref(body);
+	if (!body)
 		return err_fail(reterr, ENOMEM, "out of memory");
-	}
 	snprintf(path, sizeof(path), "/v1/vgpus/%s/migration", fact->vgpu);
 	call.body = body;
 	r = client_request(gover, &call, &reply, reterr);

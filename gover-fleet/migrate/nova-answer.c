@@ -21,13 +21,15 @@ static void copy_text(const json_t *object, const char *key, char *ret_text, siz
 	strcpy(ret_text, text);
 }
 
-/* Copies a message of another program as one line, cut to the size. */
+/* Copies a message of another program as one line of ASCII, cut to the size. */
 static void copy_line(const char *message, char *ret_text, size_t size)
 {
 	snprintf(ret_text, size, "%s", message ? message : "");
 	for (char *c = ret_text; *c; c++)
 		if ((unsigned char)*c < ' ' || *c == '\x7f')
 			*c = ' ';
+		else if ((unsigned char)*c > '\x7f')
+			*c = '?';
 }
 
 bool nova_is_uuid(const char *text)

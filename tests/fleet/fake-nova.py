@@ -29,6 +29,7 @@ class Behaviour:
         self.past = []  # earlier migrations
         self.status, self.task, self.host = "ACTIVE", None, HOST  # of the server
         self.status_after = "ACTIVE"  # once the migration was asked for
+        self.fault = "No valid host was found.\nNone at all."  # of a server in state ERROR
         self.candidates = ["elsewhere"]
         self.allocations = {GPUS["own"]: {CLASS: 1}, ROOTS["own"]: {"VCPU": 1, "MEMORY_MB": 96}}
         self.errors = {}  # path prefix: status
@@ -116,7 +117,7 @@ class Cloud(Handler):
         status = behaviour.status_after if behaviour.asked else behaviour.status
         document = {"status": status, "OS-EXT-STS:task_state": behaviour.task, "OS-EXT-SRV-ATTR:host": behaviour.host}
         if status == "ERROR":
-            document["fault"] = {"code": 500, "message": "No valid host was found.\nNone at all."}
+            document["fault"] = {"code": 500, "message": behaviour.fault}
         return document
 
     def do_POST(self):

@@ -498,6 +498,28 @@ static void test_what_libvirt_refuses_has_failed(void **state)
 			 1);
 }
 
+/* gover-d accepts 255 characters. */
+static void test_a_long_reason_is_cut(void **state)
+{
+	char behaviour[1024] = "{'course': ['error'], 'status_after': 'ERROR', 'fault': '";
+	json_t *log, *body;
+	const char *reason;
+
+	(void)state;
+	for (int i = 0; i < 200; i++)
+		strcat(behaviour, "\u00e4");
+	strcat(behaviour, "'}");
+	fake_set(behaviour);
+	start();
+	until_reported("requested failed");
+	log = fake_log();
+	body = json_object_get(json_array_get(log, json_array_size(log) - 1), "body");
+	reason = json_string_value(json_object_get(body, "reason"));
+	assert_non_null(strstr(reason, "Nova set the server to ERROR: ????"));
+	assert_true(strlen(reason) <= 255);
+	json_decref(log);
+}
+
 static void test_what_a_configuration_needs(void **state)
 {
 	const struct mover_events events = {.log = take_log};
@@ -551,6 +573,7 @@ int main(void)
 		TEST(test_a_report_that_gover_d_refuses_is_logged),
 		TEST(test_a_libvirt_that_does_not_answer),
 		TEST(test_what_libvirt_refuses_has_failed),
+		TEST(test_a_long_reason_is_cut),
 		TEST(test_what_a_configuration_needs),
 		TEST(test_the_values_of_by),
 	};

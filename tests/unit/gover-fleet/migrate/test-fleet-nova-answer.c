@@ -161,6 +161,7 @@ static void test_the_messages_of_errors(void **state)
 		{"{'forbidden': {'code': 403, 'message': 'Policy does not allow'}}",
 		 "Policy does not allow"},
 		{"{'errors': [{'status': 409, 'detail': 'two\\nlines'}]}", "two lines"},
+		{"{'forbidden': {'message': 'f\u00fcr'}}", "f??r"},
 		{"{'forbidden': 'no'}", ""},
 		{"[]", ""},
 	};
