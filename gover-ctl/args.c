@@ -133,6 +133,16 @@ static const struct option_info infos[OPTION_COUNT] = {
 		 .help = "select by labels: KEY=VALUE, KEY!=VALUE, KEY, !KEY, separated by "
 			 "commas",
 		 'l'},
+	[OPTION_HOSTS] = {"hosts", "FILE", OPTION_TEXT, 0, 0,
+			  .help = "ask the hosts in this file, or in a list of URLs separated by "
+				  "commas"},
+	[OPTION_TIMEOUT] = {"timeout", "S", OPTION_NUMBER, 0.1, 300,
+			    .help = "wait at most S seconds for each host (default: 5)"},
+	[OPTION_PLACEMENT] = {"placement", "URL", OPTION_TEXT, 0, 0,
+			      .help = "compare with the slots in OpenStack's Placement at URL"},
+	[OPTION_PLACEMENT_TOKEN] =
+		{"placement-token-file", "FILE", OPTION_TEXT, 0, 0,
+		 .help = "read the token of OpenStack for --placement from this file"},
 };
 
 const enum option_id options_global[] = {

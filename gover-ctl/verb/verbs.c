@@ -23,6 +23,11 @@ static const struct verb verbs[] = {
 	{"alerts", VERB_WATCH, "", 0, 0, .table = &table_alerts, .json = true, .run = verb_alerts,
 	 .optional = OPTIONS(LISTING_OPTIONS, OPTION_ALL),
 	 .summary = "list active alerts with their causes and the next commands"},
+	{"fleet status", VERB_WATCH, "", 0, 0, .table = &table_fleet, .json = true,
+	 .run = verb_fleet_status, .required = OPTIONS(OPTION_HOSTS),
+	 .optional =
+		 OPTIONS(LISTING_OPTIONS, OPTION_TIMEOUT, OPTION_PLACEMENT, OPTION_PLACEMENT_TOKEN),
+	 .summary = "show many hosts, one per line: sales, use, broken promises and alerts"},
 	{"vgpu list", VERB_WATCH, "", 0, 0, .table = &table_vgpus, .json = true,
 	 .run = verb_vgpu_list,
 	 .optional = OPTIONS(OPTION_SELECTOR, LISTING_OPTIONS, OPTION_ON_GPU),

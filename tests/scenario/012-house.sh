@@ -76,7 +76,7 @@ xargs grep -Hn '^#include "' <"$dir/c" | awk -F : '
     level["gover-fleet"] = 7
     level["gover-ctl"] = 15
     level["gover-ctl/verb"] = 16
-    level["gover-ctl/top"] = level["gover-ctl/doctor"] = level["gover-ctl/simulate"] = 17
+    level["gover-ctl/top"] = level["gover-ctl/fleet"] = level["gover-ctl/doctor"] = level["gover-ctl/simulate"] = 17
     level["gover-ctl/support"] = 18
   }
   {

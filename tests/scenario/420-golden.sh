@@ -94,6 +94,9 @@ line why-removed why gone
 line why-json why web1 --json
 line why-old-daemon why infer1
 table offers offers --all
+printf '# one host answers\ngpu1 %s\ngpu2 /none/gover.sock\n' "$sock" >hosts
+table fleet-status fleet status --hosts hosts
+line fleet-status-json fleet status --hosts hosts -o json --sort -sold
 table policy-show policy show
 table top top --once
 line top-sorted top --once --sort -util

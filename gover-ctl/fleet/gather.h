@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* Asks all hosts at the same time. A host that does not answer in time costs no other host time. */
+#ifndef GOVER_CTL_FLEET_GATHER_H
+#define GOVER_CTL_FLEET_GATHER_H
+
+#include <jansson.h>
+
+#include "gover-ctl/fleet/hosts.h"
+
+struct gather_options {
+	const char *token_file, *cacert; /* for hosts; NULL: none */
+	long limit_ms;			 /* for all requests to one host */
+	const char *placement;		 /* URL; NULL: Placement is not asked */
+	const char *placement_token;	 /* a valid token */
+};
+
+/*
+ * Returns an object with the list "hosts" of rows (row.h), in the order of @hosts, and the number
+ * of hosts with a problem. NULL: out of memory, or no thread could be started.
+ */
+json_t *gather_rows(const struct fleet_hosts *hosts, const struct gather_options *options,
+		    size_t *ret_problems);
+
+#endif
