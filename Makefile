@@ -33,7 +33,7 @@ ctl_libs  = $(shell pkg-config --libs libarchive ncursesw) # for gover-ctl
 folders  := base client policy policy/qos policy/baseline policy/promise sched compute/arbiter db sim/model sim/double/device sim/compute sim/experiment sim/host gpu \
             monitor monitor/fps monitor/bpf compute/channel compute/tenant \
             compute/server gover-d $(addprefix gover-d/,util model config diagnosis alert store core api auth http) \
-            gover-ctl $(addprefix gover-ctl/,verb top doctor simulate support) \
+            gover-ctl $(addprefix gover-ctl/,verb top doctor simulate support fleet) \
             gover-fleet $(addprefix gover-fleet/,model config cloud host claim migrate)
 mains    := compute/server/main.c gover-d/main.c gover-ctl/verb/main.c gover-fleet/main.c sim/host/main.c
 # Defines recv(): linked by name, because an archive would add it to every program that calls recv().

@@ -171,5 +171,8 @@ like /v1/decisions GET_v1_decisions
 like "/v1/offers?all=true" GET_v1_offers
 like /v1/economics GET_v1_economics
 like /v1/policy GET_v1_policy
+api PUT /v1/fleet '{"state": "unreachable", "cloud": "c", "problem": "p", "unverified": 0, "leaks": [],
+  "migrations": {"requested": 0, "completed": 0, "failed": 0}, "ttl_s": 60}' >/dev/null
+like /v1/fleet GET_v1_fleet
 stop
 finish
