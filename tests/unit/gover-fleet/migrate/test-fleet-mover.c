@@ -471,11 +471,11 @@ static void test_a_libvirt_that_does_not_answer(void **state)
 {
 	(void)state;
 	config.by = MOVER_LIBVIRT;
-	strcpy(config.libvirt_uri, "test:///none/such/file");
+	strcpy(config.libvirt_uri, "qemu:///system?socket=/none/such/socket");
 	strcpy(config.to_uri, "qemu+ssh://host2/system");
 	start();
 	until_reported("requested failed");
-	assert_int_equal(count_logged("libvirt at test:///none/such/file"), 1);
+	assert_int_equal(count_logged("libvirt at qemu:///system?socket=/none/such/socket"), 1);
 }
 
 static void test_what_libvirt_refuses_has_failed(void **state)
