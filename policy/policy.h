@@ -225,11 +225,11 @@ struct policy_gpu {
 	enum policy_sharing sharing;
 	bool gap; /* the tick was late by more than half a period: counts of consecutive periods
 		     restart at 0 */
-	double period_s;	    /* nominal length of a period */
-	double clock;		    /* clock rate as a fraction of the highest; 0: unknown */
-	bool migrates;		    /* on_migrate is set, so a severe overload may migrate a vGPU */
-	bool selling;		    /* one more vGPU may be offered */
-	bool offered;		    /* result of offer_is_live() */
+	double period_s; /* nominal length of a period */
+	double clock;	 /* clock rate as a fraction of the highest; 0: unknown */
+	bool migrates;	 /* a program or a cloud may migrate a vGPU of a severe overload */
+	bool selling;	 /* one more vGPU may be offered */
+	bool offered;	 /* result of offer_is_live() */
 	struct policy_terms flavor; /* the contract that an offer sells */
 	struct policy_vgpu *vgpus;
 	int n_vgpus;

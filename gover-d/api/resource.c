@@ -60,7 +60,7 @@ json_t *resource_encode_gpu(const struct view *view, const struct host_gpu *gpu,
 	json_encode_add(&o, "capacity_cores", json_encode_number(cores > 0 ? cores : NAN));
 	json_encode_add(&o, "vgpus", json_integer(gpu->n_vgpus));
 	json_encode_add(&o, "max_vgpus", json_integer(view->config->offer.max_vgpus));
-	json_encode_add(&o, "migrates", json_boolean(view->config->on_migrate[0]));
+	json_encode_add(&o, "migrates", json_boolean(gpu->view.migrates));
 	json_encode_add(&o, "sum_cap_pct", json_integer(sum_pct));
 	json_encode_add(&o, "free_pct", json_integer(sum_pct < 100 ? 100 - sum_pct : 0));
 	json_encode_add(&o, "sum_initial_cap_pct", json_integer(initial_pct));

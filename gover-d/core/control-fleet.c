@@ -46,6 +46,18 @@ static void count(struct fleet *fleet, const struct fleet_migration *migration)
 		fleet->migration_s += (double)migration->duration_ms / 1000;
 }
 
+/* A completed migration needs no record: the policy sees the departure of the vGPU. */
+static void teach_policy(struct fleet *fleet, struct policy_gpu *gpu, const char *vgpu,
+			 enum fleet_migration_state state, struct instant now)
+{
+	if (fleet_migrates(fleet, now))
+		gpu->migrates = true;
+	if (state == FLEET_REQUESTED)
+		moving_note_requested(gpu, vgpu);
+	else if (state == FLEET_FAILED)
+		moving_note_failed(gpu, vgpu);
+}
+
 int control_fleet_migration(struct manager *m, const char *id,
 			    const struct fleet_migration *migration, struct instant now,
 			    struct err *reterr)
@@ -71,6 +83,8 @@ int control_fleet_migration(struct manager *m, const char *id,
 	if (migration->state == FLEET_REQUESTED && vgpu)
 		fleet_remember(&m->fleet, id, gpu->config.name);
 	count(&m->fleet, migration);
+	if (vgpu)
+		teach_policy(&m->fleet, &gpu->view, id, migration->state, now);
 	d.id = record_add(m, &d);
 	if (vgpu)
 		vgpu->last_decision_id = d.id;

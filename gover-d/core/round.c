@@ -59,7 +59,6 @@ void round_view(struct manager *m, struct host_gpu *gpu, struct plan_round *roun
 	gpu->view.floor_pct = gpu->traits.floor_pct;
 	gpu->view.sharing = gpu->traits.guarantees ? POLICY_SHARING_GUARANTEE : POLICY_SHARING_HARD;
 	gpu->view.period_s = round_period_s(m, gpu);
-	gpu->view.migrates = m->config.on_migrate[0] != '\0';
 	gpu->view.selling = may_sell(m, gpu);
 	gpu->view.offered = offers_live(m->offers, gpu->config.name) != NULL;
 	gpu->view.flavor = (struct policy_terms){

@@ -248,6 +248,7 @@ static void decide(struct manager *m, struct host_gpu *gpu, struct plan_round *r
 	bool act = gpu->mode == GPU_MODE_ACT;
 
 	gpu->view.gap = gap;
+	gpu->view.migrates = m->config.on_migrate[0] || fleet_migrates(&m->fleet, now);
 	round_view(m, gpu, round);
 	if (answers && host_gpu_sum_cap_pct(gpu) > 100 && gpu->mode != GPU_MODE_FROZEN) {
 		/* If the caps cannot be reduced to 100 %, the alert sum_over_100 is raised. */

@@ -62,6 +62,14 @@ enum fleet_state fleet_state_at(const struct fleet *fleet, struct instant now)
 	return now.mono_ns >= fleet->reported.mono_ns + ttl_ns ? FLEET_GONE : fleet->report.state;
 }
 
+bool fleet_migrates(const struct fleet *fleet, struct instant now)
+{
+	enum fleet_state state = fleet_state_at(fleet, now);
+
+	return state != FLEET_UNKNOWN && state != FLEET_GONE &&
+	       (fleet->report.requested > 0 || fleet->migrations[FLEET_REQUESTED] > 0);
+}
+
 void fleet_remember(struct fleet *fleet, const char *vgpu, const char *gpu)
 {
 	struct fleet_asked *asked = &fleet->asked[fleet->n_asked++ % FLEET_ASKED_MAX];

@@ -89,6 +89,8 @@ struct fleet {
 
 /* Returns the state at @now: that of the last report, or FLEET_GONE if its time is over. */
 enum fleet_state fleet_state_at(const struct fleet *fleet, struct instant now);
+/* Returns true if gover-fleet runs at @now and has asked the cloud for a migration. */
+bool fleet_migrates(const struct fleet *fleet, struct instant now);
 /* Remembers that the migration of @vgpu on @gpu was requested. */
 void fleet_remember(struct fleet *fleet, const char *vgpu, const char *gpu);
 /* Returns the GPU of a vGPU whose migration was requested; NULL: none was. */

@@ -115,6 +115,24 @@ void moving_name(struct policy_gpu *gpu, int index)
 		name(&gpu->moving, id_hash(gpu->vgpus[index].id));
 }
 
+void moving_note_requested(struct policy_gpu *gpu, const char *id)
+{
+	if (gpu->migrates)
+		name(&gpu->moving, id_hash(id));
+}
+
+void moving_note_failed(struct policy_gpu *gpu, const char *id)
+{
+	struct policy_moving *moving = &gpu->moving;
+
+	for (int i = 0; i < POLICY_NAMINGS_MAX; i++) {
+		if (moving->namings[i].vgpu == id_hash(id)) {
+			moving->namings[i].vgpu = 0;
+			record_timeout(moving);
+		}
+	}
+}
+
 bool moving_is_known(const struct policy_gpu *gpu)
 {
 	return gpu->migrates && !gpu->moving.unanswered && gpu->moving.answered > 0;

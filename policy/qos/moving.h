@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Learns whether, and how fast, vGPUs that should leave the host are migrated. A vGPU is named by a
- * severe overload, or because it failed its probation. A naming is answered if this vGPU departs in
- * time. After a named vGPU has stayed, no migrations are expected until a named vGPU departs.
+ * severe overload, because it failed its probation, or because a cloud was asked to migrate it. A
+ * naming is answered if this vGPU departs in time. After a named vGPU has stayed, no migrations are
+ * expected until a named vGPU departs.
  */
 #ifndef POLICY_QOS_MOVING_H
 #define POLICY_QOS_MOVING_H
@@ -15,6 +16,13 @@ void moving_learn(struct policy_gpu *gpu);
 
 /* Records that vGPU @index should leave the host. If it was named before, that time counts. */
 void moving_name(struct policy_gpu *gpu, int index);
+
+/* Records that a cloud was asked to migrate vGPU @id. If it was named before, that time counts. */
+void moving_note_requested(struct policy_gpu *gpu, const char *id);
+
+/* Records that the migration of vGPU @id has failed: its naming counts as not answered at once. Has
+ * no effect if the vGPU is not named. */
+void moving_note_failed(struct policy_gpu *gpu, const char *id);
 
 /*
  * Returns the probability that a named vGPU is migrated: 0 without on_migrate, before the first

@@ -158,6 +158,24 @@ static void a_vgpu_that_has_left_is_known_by_its_request(void **state)
 	assert_int_equal(m->fleet.migrations[FLEET_COMPLETED], 1);
 }
 
+static void the_policy_learns_from_the_migrations_of_gover_fleet(void **state)
+{
+	(void)state;
+	start();
+	sell("a", 50, 0);
+	tick(1);
+	assert_false(m->host.gpus->view.migrates);
+	report(&published);
+	assert_int_equal(move("a", FLEET_REQUESTED, -1, "", ""), 0);
+	tick(1);
+	assert_true(m->host.gpus->view.migrates);
+	assert_false(m->host.gpus->view.moving.unanswered);
+	assert_int_equal(move("a", FLEET_FAILED, 1000, "", "refused"), 0);
+	assert_true(m->host.gpus->view.moving.unanswered);
+	tick(61); /* without another report, gover-fleet is gone */
+	assert_false(m->host.gpus->view.migrates);
+}
+
 int main(void)
 {
 #define FIXTURE_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -166,6 +184,7 @@ int main(void)
 		FIXTURE_TEST(after_its_time_a_report_is_gone),
 		FIXTURE_TEST(a_migration_is_recorded_as_a_decision),
 		FIXTURE_TEST(a_vgpu_that_has_left_is_known_by_its_request),
+		FIXTURE_TEST(the_policy_learns_from_the_migrations_of_gover_fleet),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

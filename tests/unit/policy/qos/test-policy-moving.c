@@ -213,11 +213,48 @@ static void test_a_newcomer_that_passed_is_not_named(void **state)
 	assert_true(moving_trust(&bench.gpu) == 0);
 }
 
+static void test_a_failed_migration_is_no_answer_at_once(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	make(&bench);
+	bench.gpu.moving.answered = 3;
+	moving_note_failed(&bench.gpu, "a"); /* was not named */
+	assert_false(is_unanswered(&bench));
+	moving_note_requested(&bench.gpu, "a");
+	learn(&bench, 5);
+	assert_false(is_unanswered(&bench));
+	moving_note_failed(&bench.gpu, "a");
+	assert_true(is_unanswered(&bench));
+	assert_true(moving_trust(&bench.gpu) == 0);
+	bench.gpu.migrates = false;
+	moving_note_requested(&bench.gpu, "b");
+	bench.gpu.migrates = true;
+	moving_load(&bench.gpu.moving, &(struct moving_estimate){.answered = 1});
+	moving_note_failed(&bench.gpu, "b");
+	assert_false(is_unanswered(&bench));
+}
+
+static void test_a_requested_migration_is_answered_by_the_departure(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	make(&bench);
+	moving_note_requested(&bench.gpu, "c");
+	leave(&bench, 4);
+	assert_true(moving_is_known(&bench.gpu));
+	assert_float_equal(moving_delay_s(&bench.gpu), 4, 1e-9);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_without_a_hook_or_an_answer_there_is_no_trust),
 		cmocka_unit_test(test_an_answer_gives_trust_and_the_delay),
+		cmocka_unit_test(test_a_failed_migration_is_no_answer_at_once),
+		cmocka_unit_test(test_a_requested_migration_is_answered_by_the_departure),
 		cmocka_unit_test(test_the_departure_of_another_vgpu_is_no_answer),
 		cmocka_unit_test(test_one_naming_without_an_answer_ends_the_trust),
 		cmocka_unit_test(test_a_departure_much_later_is_no_answer),
