@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "db/db.h"
 #include "gover-d/alert/webhook.h"
+#include "gover-d/api/metrics-flavors.h"
 #include "gover-d/api/metrics-format.h"
 #include "gover-d/api/metrics-lists.h"
 #include "gover-d/api/metrics-vgpus.h"
@@ -406,6 +407,7 @@ char *metrics_write(const struct view *view, const struct metrics_source *source
 	write_host(&out, &facts);
 	write_gpus(&out, facts.host);
 	metrics_vgpus_write(&out, facts.host);
+	metrics_flavors_write(&out, view);
 	metrics_lists_write(&out, view, source);
 	metrics_format_end(&out);
 	failed = ferror(file);

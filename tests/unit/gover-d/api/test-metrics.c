@@ -182,6 +182,8 @@ static void metrics_for_dashboards_are_present(void **state)
 {
 	static const char *const lines[] = {
 		"gover_vgpus 1",
+		"gover_vgpu_info{gpu=\"gpu0\",vgpu=\"a\",vm=\"vm-a\",flavor=\"default\","
+		"project=\"\",server=\"\"} 1",
 		"gover_overbooking_ratio 0.5",
 		"gover_gpu_overbooking_ratio{gpu=\"gpu0\"} 0.5",
 		"gover_tick_lateness_seconds_bucket{le=\"0.0005\"} 0",
@@ -278,6 +280,25 @@ static void requests_are_counted_by_route_and_status(void **state)
 	(void)ask("DELETE /v1/vgpus/a", NULL); /* the reply is deferred */
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
 		assert_true(has_line(scrape(), lines[i]));
+	assert_wellformed(scrape());
+}
+
+static void flavours_and_owners_are_labels(void **state)
+{
+	struct vgpu *vgpu = stand_in_find("a");
+
+	(void)state;
+	strcpy(manager->config.flavors[0].name, "half");
+	manager->config.n_flavors = 1;
+	strcpy(vgpu->contract.flavor, "half");
+	json_decref(vgpu->contract.labels);
+	vgpu->contract.labels = json_pack("{s:s, s:s}", "project", "shop", "instance", "web \"1\"");
+	manager->generation++;
+	assert_true(has_line(scrape(), "gover_vgpu_info{gpu=\"gpu0\",vgpu=\"a\",vm=\"vm-a\","
+				       "flavor=\"half\",project=\"shop\","
+				       "server=\"web \\\"1\\\"\"} 1"));
+	assert_true(has_line(scrape(), "gover_open_offers{gpu=\"gpu0\",flavor=\"default\"} 0"));
+	assert_true(has_line(scrape(), "gover_open_offers{gpu=\"gpu0\",flavor=\"half\"} 1"));
 	assert_wellformed(scrape());
 }
 
@@ -518,6 +539,7 @@ int main(void)
 		TEST(metrics_for_dashboards_are_present),
 		TEST(webhook_metrics_need_a_webhook),
 		TEST(requests_are_counted_by_route_and_status),
+		TEST(flavours_and_owners_are_labels),
 		TEST(the_format_follows_the_accept_header),
 		TEST(openmetrics_has_families_units_and_eof),
 		TEST(each_active_alert_has_a_line),
