@@ -506,7 +506,7 @@ install: all $(made) ## install below $(DESTDIR)$(PREFIX)
 		install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man$${page##*.} $$page || exit; done
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/lib/systemd/catalog dist/gover.catalog
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/gover/prometheus $(wildcard dist/prometheus/*)
-	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/gover/grafana dist/grafana/gover.json
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/gover/grafana $(wildcard dist/grafana/*)
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/doc/gover dist/gover.conf.example README.md LICENSE
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/doc/gover/runbook $(wildcard docs/runbook/*.md)
 	install -D -m 0644 dist/completion/gover-ctl.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/gover-ctl

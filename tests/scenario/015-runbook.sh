@@ -1,12 +1,12 @@
 #!/bin/sh
 # The runbook: each alert has a page with the same headings, and severity, delays, commands, configuration keys, metrics,
 # rules and links in the pages exist.
-# shellcheck disable=SC2016 # back quotes in single quotes are those of the pages
+# shellcheck disable=SC2016,SC2086 # lists of files; back quotes in single quotes are those of the pages
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 cd "$top" || exit 1
 pages=docs/runbook
-rules=dist/prometheus/gover.rules.yml
+rules="dist/prometheus/gover.rules.yml dist/prometheus/gover-fleet.rules.yml"
 
 none() { # none "text": passes if $dir/complaints is empty
   ok "$1" test ! -s "$dir/complaints"
@@ -104,7 +104,7 @@ done >"$dir/complaints"
 none "each metric exists"
 
 grep -oE '`Gover[A-Za-z]+`' "$pages"/*.md | tr -d '`' | while IFS=: read -r page rule; do
-  grep -q "alert: $rule$" "$rules" || echo "$page: $rule: no such rule"
+  grep -q "alert: $rule$" $rules || echo "$page: $rule: no such rule"
 done >"$dir/complaints"
 none "each Prometheus rule exists"
 
@@ -112,9 +112,9 @@ none "each Prometheus rule exists"
 anchors() { sed -n 's/^##* //p' "$1" | tr 'A-Z ' 'a-z-' | tr -cd 'a-z0-9_\n-'; }
 {
   grep -oE '\]\([^)]*\)' "$pages"/*.md README.md | sed 's/](//; s/)$//'
-  sed -n "s|.*runbook_url: 'file:///usr/share/doc/gover/runbook/\(.*\)'$|$pages/rules:\1|p" "$rules" | grep -v 'labels.name'
+  sed -n "s|.*runbook_url: 'file:///usr/share/doc/gover/runbook/\(.*\)'$|$pages/rules:\1|p" $rules | grep -v 'labels.name'
 } >"$dir/links"
-is "each Prometheus rule has a link" "$(grep -c "  runbook_url: 'file:///usr/share/doc/gover/runbook/" "$rules")" "$(grep -c '  - alert: ' "$rules")"
+is "each Prometheus rule has a link" "$(cat $rules | grep -c "  runbook_url: 'file:///usr/share/doc/gover/runbook/")" "$(cat $rules | grep -c '  - alert: ')"
 while IFS=: read -r page link; do
   file=${link%%#*}
   case $link in

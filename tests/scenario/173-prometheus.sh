@@ -1,9 +1,11 @@
 #!/bin/sh
 # Metrics are valid, rules fire when they should, and rules and dashboard use only metrics of /metrics.
+# shellcheck disable=SC2086 # lists of files
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
-rules=$top/dist/prometheus/gover.rules.yml
-dashboard=$top/dist/grafana/gover.json
+rules="$top/dist/prometheus/gover.rules.yml $top/dist/prometheus/gover-fleet.rules.yml"
+tests="$top/tests/prometheus/gover.rules.test.yml $top/tests/prometheus/gover-fleet.rules.test.yml"
+dashboards="$top/dist/grafana/gover.json $top/dist/grafana/gover-fleet.json"
 
 receive_webhook
 sim_conf
@@ -18,25 +20,28 @@ is "OpenMetrics ends with EOF" "$(tail -n 1 "$dir/open")" "# EOF"
 
 # A histogram has the series NAME_bucket, NAME_sum and NAME_count.
 sed -n 's/^# TYPE \([a-z0-9_]*\) histogram/\1_bucket\n\1_sum\n\1_count/p; s/^# TYPE \([a-z0-9_]*\) \(gauge\|counter\)/\1/p' "$dir/text" | sort -u >"$dir/names"
-{ cat "$rules" && jq -r '.. | .expr?, .query?.query?, .definition? | strings' "$dashboard"; } >"$dir/uses"
+{ cat $rules && jq -r '.. | .expr?, .query?.query?, .definition? | strings' $dashboards; } >"$dir/uses"
 grep -oE 'gover_[a-z0-9_]+' "$dir/uses" | sort -u >"$dir/used"
-ok "rules and dashboard use metrics" test "$(wc -l <"$dir/used")" -gt 20
+ok "rules and dashboards use metrics" test "$(wc -l <"$dir/used")" -gt 20
 is "each used metric exists" "$(comm -13 "$dir/names" "$dir/used")" ""
-sed -n 's/^ *- record: //p' "$rules" | sort -u >"$dir/records"
-jq -r '.. | .expr? | strings' "$dashboard" | grep -oE 'gover:[a-z0-9_:]+' | sort -u >"$dir/recorded"
-ok "the dashboard uses recorded series" test -s "$dir/recorded"
+cat $rules | sed -n 's/^ *- record: //p' | sort -u >"$dir/records"
+cat $dashboards | jq -r '.. | .expr? | strings' | grep -oE 'gover:[a-z0-9_:]+' | sort -u >"$dir/recorded"
+ok "the dashboards use recorded series" test -s "$dir/recorded"
 is "each used series is recorded" "$(comm -13 "$dir/records" "$dir/recorded")" ""
-is "panel ids are unique" "$(jq -r '.panels[].id' "$dashboard" | sort | uniq -d)" ""
+for dashboard in $dashboards; do
+  is "panel ids of $(basename "$dashboard") are unique" "$(jq -r '.panels[].id' "$dashboard" | sort | uniq -d)" ""
+done
+is "dashboards have different ids" "$(jq -r .uid $dashboards | sort | uniq -d)" ""
+count() { cat $rules | grep -c "$1"; }
 is "every alert has a severity and a next command" \
-  "$(grep -c 'alert:' "$rules") $(grep -c '  severity:' "$rules") $(grep -c '  next:' "$rules")" \
-  "$(grep -c 'alert:' "$rules") $(grep -c 'alert:' "$rules") $(grep -c 'alert:' "$rules")"
-is "every alert has a test" "$(sed -n 's/.*alert: //p' "$rules" | while read -r a; do grep -A1 "alertname: $a" "$top/tests/prometheus/gover.rules.test.yml" | grep -q exp_alerts || echo "$a"; done)" ""
-is "every recorded series has a test" "$(while read -r r; do grep -q "$r" "$top/tests/prometheus/gover.rules.test.yml" "$rules" && [ "$(cat "$top/tests/prometheus/gover.rules.test.yml" "$rules" | grep -c "$r")" -gt 1 ] || echo "$r"; done <"$dir/records")" ""
+  "$(count 'alert:') $(count '  severity:') $(count '  next:')" "$(count 'alert:') $(count 'alert:') $(count 'alert:')"
+is "every alert has a test" "$(cat $rules | sed -n 's/.*alert: //p' | while read -r a; do cat $tests | grep -A1 "alertname: $a" | grep -q exp_alerts || echo "$a"; done)" ""
+is "every recorded series has a test" "$(while read -r r; do [ "$(cat $tests $rules | grep -c "$r")" -gt 1 ] || echo "$r"; done <"$dir/records")" ""
 
 if command -v promtool >/dev/null; then
   ok "promtool check metrics reports nothing" sh -c "promtool check metrics <'$dir/text' >'$dir/said' 2>&1; rc=\$?; cat '$dir/said'; [ \$rc -eq 0 ] && ! [ -s '$dir/said' ]"
-  ok "promtool accepts the rules" promtool check rules "$rules"
-  ok "the rules fire when they should" promtool test rules "$top/tests/prometheus/gover.rules.test.yml"
+  ok "promtool accepts the rules" promtool check rules $rules
+  ok "the rules fire when they should" promtool test rules $tests
 else
   echo "ok $((n = n + 1)) - promtool check metrics, check rules, test rules # SKIP no promtool: make check-monitoring installs it"
 fi
