@@ -401,6 +401,12 @@ check-system: ## test units and packages on machines booted by systemd-nspawn (s
 	@$(MAKE) --no-print-directory -j$$(nproc) all $(helpers)
 	@B=$B tests/check-system
 
+# The programs run in a system root of Debian 12. It is not part of CI, because it downloads 400 MB.
+check-openstack: ## run gover on two hosts of a real OpenStack, in a system root below the build folder
+	@dist/install-deps openstack
+	@$(MAKE) --no-print-directory -j$$(nproc) all
+	@B=$B tests/check-openstack
+
 fuzz: ## run every parser under libFuzzer, FUZZ_SECONDS (20) each
 	@dist/install-deps lint
 	@B=$B tests/fuzz/run
@@ -538,6 +544,6 @@ help: ## print this list
 clean: ## remove the build folder
 	rm -rf $B
 
-.PHONY: FORCE $(benchmarks) all tests benches check check-asan check-tsan check-msan check-valgrind check-memory check-compute check-fleet check-kernel check-kernel-i915 check-kernel-bpf check-guest check-web check-lighthouse check-monitoring check-model check-system check-kernel-units threaded fuzz fuzz-long soak mutate warnings lint demo demo-compute install uninstall deb help clean golden
+.PHONY: FORCE $(benchmarks) all tests benches check check-asan check-tsan check-msan check-valgrind check-memory check-compute check-fleet check-kernel check-kernel-i915 check-kernel-bpf check-guest check-web check-lighthouse check-monitoring check-model check-system check-openstack check-kernel-units threaded fuzz fuzz-long soak mutate warnings lint demo demo-compute install uninstall deb help clean golden
 .PHONY: eval eval-adversarial eval-real eval-sensitivity eval-stability eval-traces
--include $(shell find $B -path $B/bare -prune -o -name '*.d' -type f -print 2>/dev/null)
+-include $(shell find $B \( -path $B/bare -o -path $B/openstack \) -prune -o -name '*.d' -type f -print 2>/dev/null)

@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: MIT
+# The story of make check-openstack, on a cloud with two hosts. usage: story.py ROOT OUT [stay]; with "stay" the cloud stays until a signal
+import os
+import signal
+import sys
+import time
+
+sys.dont_write_bytecode = True
+import api  # noqa: E402
+import cloud  # noqa: E402
+import gover  # noqa: E402
+from cloud import until  # noqa: E402
+from guests import Guests  # noqa: E402
+from record import Record, Sampler  # noqa: E402
+
+SLOT, OVERLOADED = "CUSTOM_GOVER_SLOT_HALF", "CUSTOM_GOVER_OVERLOADED"
+FLAVOR_SPECS = {f"resources:{SLOT}": "1", f"trait:{OVERLOADED}": "forbidden"}
+LIGHT, HEAVY = "frame:gpu_ms=4,cpu_ms=4,fps_max=31", "frame:gpu_ms=15,cpu_ms=4,fps_max=31"
+SHORT_S, LONG_S = 30, 120
+UPDATE_S = 12  # nova-compute writes its inventory each 10 s (nova.conf)
+
+
+class Story:
+    def __init__(self, root, out):
+        self.record = Record(out)
+        self.cloud = cloud.Cloud(root, os.path.join(out, "log"), 2)
+        self.first, self.second = self.cloud.hosts
+        self.admin, self.guests = None, None
+        self.names = {}  # servers by UUID
+
+    # --- observations ---
+
+    def slots(self, host):
+        """The capacity of the class on a host, or nothing."""
+        provider = api.answers(self.admin.provider, f"{host.name}_gover_gpu0")
+        found = provider and (api.answers(self.admin.inventories, provider["uuid"]) or {}).get(SLOT)
+        return found["total"] - found["reserved"] if found else 0
+
+    def traits(self, host):
+        provider = api.answers(self.admin.provider, f"{host.name}_gover_gpu0")
+        return (api.answers(self.admin.traits, provider["uuid"]) or []) if provider else []
+
+    def candidates(self):
+        """The hosts on which Nova could put a server now."""
+        query = f"/allocation_candidates?resources={SLOT}:1&required=!{OVERLOADED}"
+        found = api.answers(self.admin.call, api.PLACEMENT, "GET", query) or {"provider_summaries": {}}
+        return len(found["provider_summaries"])
+
+    def consumers(self, host):
+        """The servers that have a slot of a host in Placement."""
+        provider = self.admin.provider(f"{host.name}_gover_gpu0")
+        if not provider:
+            return set()
+        return set(self.admin.call(api.PLACEMENT, "GET", f"/resource_providers/{provider['uuid']}/allocations")["allocations"])
+
+    def books(self, host):
+        """What gover-d, libvirt and Placement say of a host: three sets of servers."""
+        return {one["id"] for one in gover.vgpus(host)}, host.domains(), self.consumers(host)
+
+    def agree(self, text):
+        def same():
+            return all(len({frozenset(book) for book in self.books(host)}) == 1 for host in self.cloud.hosts)
+
+        try:
+            until(same, SHORT_S, "books")
+            passed = True
+        except cloud.Failed:
+            passed = False
+        shown = [" = ".join("{" + " ".join(sorted(self.names.get(one, one) for one in book)) + "}" for book in self.books(host))
+                 for host in self.cloud.hosts]
+        for host, line in zip(self.cloud.hosts, shown):
+            self.record.log(f"{host.name}: gover-d = libvirt = Placement: {line}")
+        self.record.ok(f"the books of gover-d, libvirt and Placement agree {text}", passed)
+
+    def wait_status(self, server, status, seconds=LONG_S):
+        def there():
+            found = self.admin.state(server)
+            if found[0] == "ERROR" and status != "ERROR":
+                raise cloud.Failed(f"server {self.names[server]}: {self.admin.server(server).get('fault', {}).get('message')}")
+            return found if found[0] == status else None
+
+        return until(there, seconds, f"server {self.names[server]} {status}")[1]
+
+    # --- the parts ---
+
+    def boot(self):
+        self.record.log("starting the cloud")
+        self.cloud.start(self.record.log)
+        self.admin = api.Session()
+        until(lambda: len(api.answers(self.admin.hypervisors) or ()) == 2, LONG_S, "two hypervisors", 0.5)
+        self.record.log("Nova knows both hosts")
+        self.admin.make_flavor("half-gpu", FLAVOR_SPECS)
+
+    def hosts(self):
+        """gover starts on both hosts; the second one does not sell yet."""
+        for host in self.cloud.hosts:
+            gover.start(host, until)
+        self.second.run("gover-ctl", "drain", "gpu0")
+        self.sampler = Sampler(self.record, self.cloud.hosts, SLOT, self.names)
+        self.guests = Guests(self.cloud.hosts)
+        for host in self.cloud.hosts:
+            host.start("gover-fleet", "/usr/bin/python3", "/etc/cloud/placeholder.py", host.name)
+        until(lambda: gover.offers(self.first), SHORT_S, "an offer")
+        offer = gover.offers(self.first)[0]
+        self.record.mark(1, "offer", gover.clock(offer["created_at"]))
+        self.record.ok("the offer of host1 becomes capacity of its class in Placement", bool(until(lambda: self.slots(self.first) == 1, SHORT_S, "capacity")))
+
+    def sell(self, name):
+        """A server is asked for. Nova finds the slot, and the hook claims the offer before the guest runs."""
+        until(lambda: self.candidates() > 0, LONG_S, "an offer in Placement")
+        asked = time.time()
+        server = self.admin.make_server(name, "half-gpu")
+        self.names[server] = name
+        self.guests.draw(server, LIGHT)
+        self.record.mark(0, f"{name}: asked of Nova", asked)
+        host = self.wait_status(server, "ACTIVE")
+        active = time.time()
+        domain = self.admin.domain(server)
+        place = next(one for one in self.cloud.hosts if one.name == host)
+        vgpu = next((one for one in gover.vgpus(place) if one["id"] == server), None)
+        started = place.events.first(domain, "Started")
+        self.record.ok(f"Nova puts server {name} on {host}, which has a contract for it", vgpu is not None)
+        claimed = gover.clock(vgpu["created_at"]) if vgpu else 0
+        self.record.mark(place.number, f"{name}: contract in force", claimed)
+        self.record.mark(place.number, f"{name}: guest runs", started)
+        self.record.ok(f"the contract of {name} was in force {started - claimed:.3f} s before the guest's first instruction", 0 < claimed < started)
+        self.record.figure(f"{name}: PUT to ACTIVE", active - asked)
+        return server
+
+    def severe(self, host):
+        return next((one for one in gover.alerts(host) if one["name"] == "severe_overload" and one["vgpu"]), None)
+
+    def overload(self, servers):
+        """The programs of all servers of the first host draw more than its GPU has. gover asks Nova to move one of them."""
+        self.second.run("gover-ctl", "thaw", "gpu0")
+        until(lambda: self.slots(self.second) > 0, LONG_S, "capacity of host2")
+        self.record.mark(2, "capacity in Placement")
+        for server in servers:
+            self.guests.draw(server, HEAVY)
+        self.record.mark(1, "the load rises")
+        alert = until(lambda: self.severe(self.first), LONG_S, "severe overload", 0.02)
+        raised = gover.clock(alert["raised_at"])
+        until(lambda: OVERLOADED in self.traits(self.first), SHORT_S, "the trait", 0.02)
+        trait = time.time()
+        moved = alert["vgpu"]
+        name = self.names.get(moved, moved)
+        asked = until(lambda: self.cloud.asked_to_migrate(moved), SHORT_S, "a request for a migration", 0.02)
+        self.record.mark(1, f"promise breaks: {alert['text']}"[:60], raised)
+        self.record.log(f"host1: trait {OVERLOADED} is set", trait)
+        self.record.mark(0, f"{name}: migration requested", asked)
+        self.record.ok(f"an overload of host1 sets its trait and asks Nova to migrate {name}", True)
+        domain = self.admin.domain(moved)
+        running = until(lambda: self.second.events.first(domain, "Resumed", raised), LONG_S, "the guest on host2", 0.02)
+        self.record.mark(2, f"{name}: guest runs here", running)
+        until(lambda: self.admin.state(moved) == ("ACTIVE", "host2"), LONG_S, f"{name} ACTIVE on host2")
+        done = time.time()
+        self.record.ok(f"server {name} runs on host2, which has a contract for it", moved in {one["id"] for one in gover.vgpus(self.second)})
+        self.record.figure("overload to trait", trait - raised)
+        self.record.figure("overload to migration requested", asked - raised)
+        self.record.figure("overload to running on the other host", running - raised)
+        self.record.figure("overload to completed in Nova", done - raised)
+        until(lambda: not any(one["broken"] for host in self.cloud.hosts for one in gover.vgpus(host)), LONG_S, "all promises kept")
+        self.record.mark(1, "all promises are kept again")
+        until(lambda: OVERLOADED not in self.traits(self.first), LONG_S, "the trait is removed")
+        self.record.ok("all promises are kept again, and the trait is removed", True)
+        return moved
+
+    def restart_compute(self, host):
+        provider = self.admin.provider(f"{host.name}_gover_gpu0")
+        slots = self.slots(host)
+        host.services["nova-compute"].stop()
+        stopped = time.time()
+        host.start_compute()
+        until(lambda: self.admin.compute(host.name)[1] > stopped + 1, LONG_S, f"nova-compute of {host.name}", 0.5)
+        self.record.log(f"{host.name}: nova-compute is restarted")
+        time.sleep(UPDATE_S)
+        after = self.admin.provider(f"{host.name}_gover_gpu0")
+        self.record.ok(f"gover's provider of {host.name} stays as it is when nova-compute restarts",
+                       bool(after) and after["uuid"] == provider["uuid"] and self.slots(host) == slots)
+
+    def remake_compute(self, host):
+        """The service of an empty host is deleted, with the provider of the compute node and all below it, and made anew."""
+        before = self.admin.provider(f"{host.name}_gover_gpu0")["uuid"]
+        host.services["nova-compute"].stop()
+        self.admin.remove_compute(self.admin.compute(host.name)[0])
+        self.record.log(f"{host.name}: the service nova-compute is deleted")
+        self.record.ok(f"Nova deletes gover's provider with the compute node of {host.name}", not self.admin.provider(f"{host.name}_gover_gpu0"))
+        host.start_compute()
+        until(lambda: self.admin.provider(host.name), LONG_S, f"the provider of {host.name}", 0.2)
+        root = time.time()
+        self.record.log(f"{host.name}: nova-compute is new, and so is the provider of the compute node")
+        until(lambda: self.slots(host) > 0, LONG_S, "gover's provider")
+        self.record.figure("new compute node to gover's capacity", time.time() - root)
+        after = self.admin.provider(f"{host.name}_gover_gpu0")
+        self.record.ok(f"gover's provider of {host.name} comes back by itself, below the new compute node",
+                       after["uuid"] != before and after["parent_provider_uuid"] == self.admin.provider(host.name)["uuid"])
+
+    def refuse(self, name):
+        """The offer closes between Nova's decision and the start of the guest: the hook refuses, and Nova takes the other host."""
+        for host in self.cloud.hosts:
+            until(lambda host=host: self.slots(host) > len(gover.vgpus(host)), LONG_S, f"an offer of {host.name} in Placement")
+        server = self.admin.make_server(name, "half-gpu")
+        self.names[server] = name
+        self.guests.draw(server, LIGHT)
+        providers = {self.admin.provider(f"{host.name}_gover_gpu0")["uuid"]: host for host in self.cloud.hosts}
+        chosen = until(lambda: next((providers[one] for one in self.admin.allocations(server) if one in providers), None), SHORT_S,
+                       "an allocation", 0.01)
+        chosen.run("gover-ctl", "drain", "gpu0")
+        self.record.mark(chosen.number, f"{name}: the offer closes, the claim is refused")
+        host = self.wait_status(server, "ACTIVE")
+        self.record.mark(0, f"{name}: rescheduled to {host}")
+        self.record.ok(f"after the refused claim on {chosen.name}, Nova starts {name} on the other host", host != chosen.name)
+        chosen.run("gover-ctl", "thaw", "gpu0")
+        return server
+
+    def offer_again(self, host, rounds):
+        """The time from an offer to a host that Nova can choose, for several offers."""
+        times = []
+        for _ in range(rounds):
+            offer = until(lambda: next(iter(gover.offers(host)), None), LONG_S, "an offer")
+            gover.ask(host, "DELETE", f"/v1/offers/{offer['id']}")
+            until(lambda: self.slots(host) <= len(gover.vgpus(host)), LONG_S, "no capacity", 0.01)
+            offer = until(lambda: next(iter(gover.offers(host)), None), LONG_S, "an offer", 0.005)
+            until(lambda: self.slots(host) > len(gover.vgpus(host)), LONG_S, "capacity", 0.005)
+            times.append(time.time() - gover.clock(offer["created_at"]))
+        times.sort()
+        self.record.figure(f"offer to schedulable, median of {rounds}", times[rounds // 2])
+        self.record.figure(f"offer to schedulable, longest of {rounds}", times[-1])
+
+
+    def run(self, options):
+        self.boot()
+        self.hosts()
+        servers = [self.sell(name) for name in "abc"]
+        self.agree("after three sales")
+        moved = self.overload(servers)
+        self.agree("after the migration")
+        self.restart_compute(self.first)
+        self.agree("after a restart of nova-compute")
+        for server in servers:
+            self.guests.draw(server, LIGHT)
+        self.admin.remove_server(moved)
+        until(lambda: self.admin.state(moved)[0] is None, LONG_S, "the removal of a server")
+        self.agree(f"after the removal of {self.names[moved]}")
+        self.remake_compute(self.second)
+        self.refuse("d")
+        self.agree("after a refused claim")
+        self.offer_again(self.second, 10)
+        self.sampler.stop()
+
+
+def main():
+    root, out, *options = sys.argv[1:]
+    story = Story(root, out)
+    try:
+        story.run(options)
+    except (cloud.Failed, api.Refused) as error:
+        story.record.ok("the story goes to its end", False, str(error))
+    passed = story.record.finish()
+    if "stay" in options:
+        signal.pause()
+    return not passed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
