@@ -523,6 +523,7 @@ install: all $(made) ## install below $(DESTDIR)$(PREFIX)
 	install -D -m 0644 dist/systemd/gover.tmpfiles $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/gover.conf
 	install -D -m 0644 -t $(DESTDIR)$(examples) $(filter %.conf,$(made)) dist/examples/sim.ini
 	install -D -m 0755 -t $(DESTDIR)$(examples) dist/examples/sim-tenants $(if $(fleet),dist/examples/libvirt-hook)
+	$(if $(fleet),install -D -m 0644 -t $(DESTDIR)$(examples) $(wildcard dist/examples/*.yaml))
 	$(if $(fleet),install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/doc/gover-fleet dist/fleet.conf.example)
 	$(if $(fleet),install -D -m 0644 dist/systemd/gover-fleet.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/gover-fleet.conf)
 

@@ -162,28 +162,29 @@ class Cloud:
         self.root, self.logs = root, logs
         self.hosts = [Host(root, logs, number) for number in range(1, hosts + 1)]
 
-    def start(self, log):
+    def start_controller(self, log):
+        """Starts the databases, Keystone and Placement, and fills the catalogue."""
         start = self.controller.start
         self.controller.run("install", "-d", "-o", "mysql", "/run/mysqld")
         start("mariadb", "mariadbd", "--defaults-file=/etc/cloud/mariadb.cnf")
         start("rabbitmq", *RABBIT)
         start("stub", "/etc/cloud/stub.py")
-        for host in self.hosts:
-            host.start_libvirt()
         self.wait_port("MariaDB", 3306, log)
         start("keystone", *UWSGI, "--http-socket", "127.0.0.1:5000", "--wsgi-file", "/usr/bin/keystone-wsgi-public")
         start("placement", *UWSGI, "--http-socket", "127.0.0.1:8778", "--wsgi-file", "/usr/bin/placement-api")
-        self.wait_port("Keystone", 5000, log)
+        self.controller.wait(lambda: is_open(5000), "Keystone")
         admin = api.Session()
         for service in api.CATALOGUE:
             admin.register(*service)
-        self.wait_port("RabbitMQ", 5672, log)
+        log("Keystone answers")
+
+    def start_nova(self):
+        """Starts libvirt and all parts of Nova; they wait for RabbitMQ and for each other."""
         for part in ("conductor", "scheduler", "api"):
-            start(f"nova-{part}", f"nova-{part}", *NOVA, "--config-file", "/etc/nova/nova-controller.conf")
+            self.controller.start(f"nova-{part}", f"nova-{part}", *NOVA, "--config-file", "/etc/nova/nova-controller.conf")
         for host in self.hosts:
+            host.start_libvirt()
             host.start_compute()
-        for name, port in (("Placement", 8778), ("the API of Nova", 8774)):
-            self.wait_port(name, port, log)
 
     def wait_port(self, name, port, log):
         self.controller.wait(lambda: is_open(port), name)

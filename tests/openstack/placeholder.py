@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-# A placeholder for gover-fleet until it exists: publishes what gover-d sells, claims in libvirt's hook, and asks for migrations.
-# usage: placeholder.py HOST; as the hook: placeholder.py --hook DOMAIN OPERATION SUB-OPERATION EXTRA, with the domain's XML as input
+# A placeholder for gover-fleet until it exists, with its options: publishes what gover-d sells, claims in libvirt's hook, and asks for
+# migrations.
 import http.client
 import json
 import re
@@ -29,7 +29,7 @@ def gover(method, path, body=None, headers={}):
 
 def hook(domain, operation):
     xml = sys.stdin.read()
-    if operation != "prepare":
+    if operation != "prepare" or 'name="half-gpu"' not in xml:
         return 0
     uuid = re.search(r"<uuid>([^<]+)", xml).group(1)
     offers = [each for each in gover("GET", "/v1/offers")[1]["offers"] if each["state"] == "open"]
@@ -89,6 +89,7 @@ def publish_once(api, admin, host, asked, before):
 
 
 seen = {}
-if sys.argv[1] == "--hook":
+if sys.argv[1:2] == ["--hook"]:
     sys.exit(hook(*sys.argv[2:4]))
-publish(sys.argv[1])
+if sys.argv[1:2] != ["--check-config"]:
+    publish(socket.gethostname())

@@ -10,13 +10,14 @@ import api  # noqa: E402
 import cloud  # noqa: E402
 import gover  # noqa: E402
 from cloud import until  # noqa: E402
+from commands import Document  # noqa: E402
 from guests import Guests  # noqa: E402
 from record import Record, Sampler  # noqa: E402
 
 SLOT, OVERLOADED = "CUSTOM_GOVER_SLOT_HALF", "CUSTOM_GOVER_OVERLOADED"
-FLAVOR_SPECS = {f"resources:{SLOT}": "1", f"trait:{OVERLOADED}": "forbidden"}
 LIGHT, HEAVY = "frame:gpu_ms=4,cpu_ms=4,fps_max=31", "frame:gpu_ms=15,cpu_ms=4,fps_max=31"
-SHORT_S, LONG_S = 30, 120
+SHORT_S, LONG_S = 60, 300
+AFTER_S = 5  # in the picture, after the end of the story
 UPDATE_S = 12  # nova-compute writes its inventory each 10 s (nova.conf)
 
 
@@ -25,7 +26,8 @@ class Story:
         self.record = Record(out)
         self.cloud = cloud.Cloud(root, os.path.join(out, "log"), 2)
         self.first, self.second = self.cloud.hosts
-        self.admin, self.guests = None, None
+        self.document = Document(out)
+        self.admin, self.guests, self.sampler = None, None, None
         self.names = {}  # servers by UUID
 
     # --- observations ---
@@ -83,36 +85,64 @@ class Story:
 
     # --- the parts ---
 
+    def follow(self, number):
+        """Runs the commands of a section of docs/openstack.md."""
+        title = self.document.run(number, self.cloud.controller, self.cloud.hosts)
+        self.record.ok(f"docs/openstack.md: the commands of section {number} work ({title})", True)
+
     def boot(self):
         self.record.log("starting the cloud")
-        self.cloud.start(self.record.log)
+        self.follow("2")
+        self.cloud.start_controller(self.record.log)
         self.admin = api.Session()
+        self.cloud.start_nova()
+        self.follow("1")
+        self.cloud.wait_port("the API of Nova", 8774, self.record.log)
         until(lambda: len(api.answers(self.admin.hypervisors) or ()) == 2, LONG_S, "two hypervisors", 0.5)
         self.record.log("Nova knows both hosts")
-        self.admin.make_flavor("half-gpu", FLAVOR_SPECS)
+
+    def plain(self):
+        """Servers without a slot need no contract. They also bring the image to both hosts."""
+        self.admin.make_flavor("plain")
+        servers = [self.admin.make_server("plain", self.admin.flavor("plain"), host.name) for host in self.cloud.hosts]
+        self.names.update((server, "plain") for server in servers)
+        for server in servers:
+            self.wait_status(server, "ACTIVE")
+        self.record.ok("servers of a flavor without a slot start on both hosts, and gover has no contract for them",
+                       not any(gover.vgpus(host) for host in self.cloud.hosts))
+        for server in servers:
+            self.remove(server)
+
+    def remove(self, server):
+        self.admin.remove_server(server)
+        until(lambda: self.admin.state(server)[0] is None, LONG_S, "the removal of a server", 0.2)
 
     def hosts(self):
         """gover starts on both hosts; the second one does not sell yet."""
         for host in self.cloud.hosts:
             gover.start(host, until)
         self.second.run("gover-ctl", "drain", "gpu0")
-        self.sampler = Sampler(self.record, self.cloud.hosts, SLOT, self.names)
         self.guests = Guests(self.cloud.hosts)
         for host in self.cloud.hosts:
-            host.start("gover-fleet", "/usr/bin/python3", "/etc/cloud/placeholder.py", host.name)
-        until(lambda: gover.offers(self.first), SHORT_S, "an offer")
-        offer = gover.offers(self.first)[0]
+            host.start("gover-fleet", "gover-fleet")
+        offer = until(lambda: next(iter(gover.offers(self.first)), None), SHORT_S, "an offer")
         self.record.mark(1, "offer", gover.clock(offer["created_at"]))
-        self.record.ok("the offer of host1 becomes capacity of its class in Placement", bool(until(lambda: self.slots(self.first) == 1, SHORT_S, "capacity")))
+        until(lambda: self.slots(self.first) == 1, SHORT_S, "capacity")
+        self.record.ok("the offer of host1 is capacity of its class in Placement", True)
+
+    def order(self, name):
+        """Asks Nova for a server whose program draws little."""
+        server = self.admin.make_server(name, self.admin.flavor("half-gpu"))
+        self.names[server] = name
+        self.guests.draw(server, LIGHT)
+        return server
 
     def sell(self, name):
         """A server is asked for. Nova finds the slot, and the hook claims the offer before the guest runs."""
         until(lambda: self.candidates() > 0, LONG_S, "an offer in Placement")
         asked = time.time()
-        server = self.admin.make_server(name, "half-gpu")
-        self.names[server] = name
-        self.guests.draw(server, LIGHT)
-        self.record.mark(0, f"{name}: asked of Nova", asked)
+        server = self.order(name)
+        self.record.mark(0, f"{name} ordered", asked)
         host = self.wait_status(server, "ACTIVE")
         active = time.time()
         domain = self.admin.domain(server)
@@ -121,8 +151,8 @@ class Story:
         started = place.events.first(domain, "Started")
         self.record.ok(f"Nova puts server {name} on {host}, which has a contract for it", vgpu is not None)
         claimed = gover.clock(vgpu["created_at"]) if vgpu else 0
-        self.record.mark(place.number, f"{name}: contract in force", claimed)
-        self.record.mark(place.number, f"{name}: guest runs", started)
+        self.record.mark(place.number, f"{name}: contract", claimed)
+        self.record.log(f"{host}: {name}: the guest starts", started)
         self.record.ok(f"the contract of {name} was in force {started - claimed:.3f} s before the guest's first instruction", 0 < claimed < started)
         self.record.figure(f"{name}: PUT to ACTIVE", active - asked)
         return server
@@ -134,10 +164,12 @@ class Story:
         """The programs of all servers of the first host draw more than its GPU has. gover asks Nova to move one of them."""
         self.second.run("gover-ctl", "thaw", "gpu0")
         until(lambda: self.slots(self.second) > 0, LONG_S, "capacity of host2")
-        self.record.mark(2, "capacity in Placement")
+        self.record.mark(2, "offer")
         for server in servers:
             self.guests.draw(server, HEAVY)
-        self.record.mark(1, "the load rises")
+        self.record.mark(1, "load rises")
+        until(lambda: any(one["broken"] for one in gover.vgpus(self.first)), LONG_S, "a broken promise", 0.02)
+        self.record.mark(1, "promise broken")
         alert = until(lambda: self.severe(self.first), LONG_S, "severe overload", 0.02)
         raised = gover.clock(alert["raised_at"])
         until(lambda: OVERLOADED in self.traits(self.first), SHORT_S, "the trait", 0.02)
@@ -145,13 +177,14 @@ class Story:
         moved = alert["vgpu"]
         name = self.names.get(moved, moved)
         asked = until(lambda: self.cloud.asked_to_migrate(moved), SHORT_S, "a request for a migration", 0.02)
-        self.record.mark(1, f"promise breaks: {alert['text']}"[:60], raised)
+        self.record.mark(1, "overload", raised)
+        self.record.log(f"host1: alert {alert['name']}: {alert['text']}", raised)
         self.record.log(f"host1: trait {OVERLOADED} is set", trait)
-        self.record.mark(0, f"{name}: migration requested", asked)
+        self.record.mark(0, f"{name}: migration asked", asked)
         self.record.ok(f"an overload of host1 sets its trait and asks Nova to migrate {name}", True)
         domain = self.admin.domain(moved)
         running = until(lambda: self.second.events.first(domain, "Resumed", raised), LONG_S, "the guest on host2", 0.02)
-        self.record.mark(2, f"{name}: guest runs here", running)
+        self.record.mark(2, f"{name} runs here", running)
         until(lambda: self.admin.state(moved) == ("ACTIVE", "host2"), LONG_S, f"{name} ACTIVE on host2")
         done = time.time()
         self.record.ok(f"server {name} runs on host2, which has a contract for it", moved in {one["id"] for one in gover.vgpus(self.second)})
@@ -160,7 +193,7 @@ class Story:
         self.record.figure("overload to running on the other host", running - raised)
         self.record.figure("overload to completed in Nova", done - raised)
         until(lambda: not any(one["broken"] for host in self.cloud.hosts for one in gover.vgpus(host)), LONG_S, "all promises kept")
-        self.record.mark(1, "all promises are kept again")
+        self.record.mark(1, "promises kept")
         until(lambda: OVERLOADED not in self.traits(self.first), LONG_S, "the trait is removed")
         self.record.ok("all promises are kept again, and the trait is removed", True)
         return moved
@@ -199,9 +232,7 @@ class Story:
         """The offer closes between Nova's decision and the start of the guest: the hook refuses, and Nova takes the other host."""
         for host in self.cloud.hosts:
             until(lambda host=host: self.slots(host) > len(gover.vgpus(host)), LONG_S, f"an offer of {host.name} in Placement")
-        server = self.admin.make_server(name, "half-gpu")
-        self.names[server] = name
-        self.guests.draw(server, LIGHT)
+        server = self.order(name)
         providers = {self.admin.provider(f"{host.name}_gover_gpu0")["uuid"]: host for host in self.cloud.hosts}
         chosen = until(lambda: next((providers[one] for one in self.admin.allocations(server) if one in providers), None), SHORT_S,
                        "an allocation", 0.01)
@@ -214,46 +245,57 @@ class Story:
         return server
 
     def offer_again(self, host, rounds):
-        """The time from an offer to a host that Nova can choose, for several offers."""
-        times = []
+        """The time from an offer to capacity that Nova can choose, for several offers."""
+        provider, times = self.admin.provider(f"{host.name}_gover_gpu0")["uuid"], []
+
+        def total():
+            found = self.admin.inventories(provider)[SLOT]
+            return found["total"] - found["reserved"]
+
+        sold = len(gover.vgpus(host))
         for _ in range(rounds):
-            offer = until(lambda: next(iter(gover.offers(host)), None), LONG_S, "an offer")
+            offer = until(lambda: next(iter(gover.offers(host)), None), LONG_S, "an offer", 0.01)
+            until(lambda: total() > sold, LONG_S, "capacity")
             gover.ask(host, "DELETE", f"/v1/offers/{offer['id']}")
-            until(lambda: self.slots(host) <= len(gover.vgpus(host)), LONG_S, "no capacity", 0.01)
+            until(lambda: total() == sold, LONG_S, "no capacity")
             offer = until(lambda: next(iter(gover.offers(host)), None), LONG_S, "an offer", 0.005)
-            until(lambda: self.slots(host) > len(gover.vgpus(host)), LONG_S, "capacity", 0.005)
+            until(lambda: total() > sold, LONG_S, "capacity", 0.002)
             times.append(time.time() - gover.clock(offer["created_at"]))
         times.sort()
         self.record.figure(f"offer to schedulable, median of {rounds}", times[rounds // 2])
         self.record.figure(f"offer to schedulable, longest of {rounds}", times[-1])
 
-
-    def run(self, options):
+    def run(self):
         self.boot()
         self.hosts()
+        self.plain()
+        self.follow("3")
+        self.follow("4")
+        self.agree("after the first server of docs/openstack.md")
+        self.sampler = Sampler(self.record, self.cloud.hosts, SLOT, self.names)
         servers = [self.sell(name) for name in "abc"]
         self.agree("after three sales")
         moved = self.overload(servers)
         self.agree("after the migration")
+        time.sleep(AFTER_S)
+        self.sampler.stop()
         self.restart_compute(self.first)
         self.agree("after a restart of nova-compute")
         for server in servers:
             self.guests.draw(server, LIGHT)
-        self.admin.remove_server(moved)
-        until(lambda: self.admin.state(moved)[0] is None, LONG_S, "the removal of a server")
+        self.remove(moved)
         self.agree(f"after the removal of {self.names[moved]}")
         self.remake_compute(self.second)
         self.refuse("d")
         self.agree("after a refused claim")
         self.offer_again(self.second, 10)
-        self.sampler.stop()
 
 
 def main():
     root, out, *options = sys.argv[1:]
     story = Story(root, out)
     try:
-        story.run(options)
+        story.run()
     except (cloud.Failed, api.Refused) as error:
         story.record.ok("the story goes to its end", False, str(error))
     passed = story.record.finish()

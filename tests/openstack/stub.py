@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import threading
+import urllib.parse
 
 IMAGES = "/srv/image"
 GLANCE, NEUTRON = ("127.0.0.1", 9292), ("127.0.0.1", 9696)
@@ -64,7 +65,9 @@ class Glance(Handler):
                 known.pop(name)
             return self.answer(200, {"name": "image", "properties": known, "additionalProperties": {"type": "string"}, "links": []})
         if parts[1:] == ["images"]:
-            return self.answer(200, {"images": list(self.images.values()), "schema": "/v2/schemas/images"})
+            query = urllib.parse.parse_qs(urllib.parse.urlsplit(self.path).query)
+            found = [one for one in self.images.values() if one["name"] in query.get("name", [one["name"]])]
+            return self.answer(200, {"images": found, "schema": "/v2/schemas/images", "first": "/v2/images"})
         found = self.images.get(parts[2])
         if not found:
             return self.answer(404, {})
