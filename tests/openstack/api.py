@@ -95,6 +95,9 @@ class Session:
             server["host"] = host
         return self.call(NOVA, "POST", "/servers", {"server": server})["server"]["id"]
 
+    def find_server(self, name):
+        return next(each["id"] for each in self.call(NOVA, "GET", "/servers")["servers"] if each["name"] == name)
+
     def server(self, uuid):
         return self.call(NOVA, "GET", f"/servers/{uuid}")["server"]
 

@@ -190,9 +190,9 @@ class Cloud:
         self.controller.wait(lambda: is_open(port), name)
         log(f"{name} answers")
 
-    def asked_to_migrate(self, server):
-        """The time at which Nova's API accepted a request for an action of a server, from its log."""
-        pattern = re.compile(rf'^(\S+ \S+) .*"POST /v2.1/servers/{server}/action HTTP/1.1" status: 202')
+    def asked_to_migrate(self, servers):
+        """The first of the servers for which Nova's API accepted an action, and the time, from the log of the API."""
+        pattern = re.compile(r'^(\S+ \S+) .*"POST /v2.1/servers/([^/]+)/action HTTP/1.1" status: 202')
         with open(os.path.join(self.logs, "nova-api.log"), encoding="utf-8", errors="replace") as log:
-            found = next(filter(None, map(pattern.match, log)), None)
-        return found and clock(found.group(1) + "+0000")
+            found = next((one for one in map(pattern.match, log) if one and one.group(2) in servers), None)
+        return found and (found.group(2), clock(found.group(1) + "+0000"))

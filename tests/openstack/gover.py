@@ -10,6 +10,21 @@ import rest  # noqa: E402
 READY_S = 60
 
 
+# As its unit does.
+FLEET = ["setpriv", "--reuid=gover-fleet", "--regid=gover-fleet", "--groups=gover", "gover-fleet"]
+
+
+def start_fleet(host):
+    host.run("install", "-d", "-o", "gover-fleet", "-g", "gover-fleet", "/run/gover-fleet")
+    host.start("gover-fleet", *FLEET)
+
+
+def withdraw(host):
+    """Ends gover-fleet as its unit does."""
+    host.services["gover-fleet"].stop()
+    host.run(*FLEET, "--withdraw")
+
+
 def start(host, until):
     os.makedirs(host.path("/run/gover/gpu0"), exist_ok=True)
     host.run("cp", "/etc/cloud/gover.conf", "/etc/gover/gover.conf")

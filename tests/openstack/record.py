@@ -8,7 +8,7 @@ import time
 import api
 import gover
 
-SAMPLE_S, PLACEMENT_EVERY = 0.25, 4
+GOVER_EVERY_S, PLACEMENT_EVERY_S = 0.25, 0.5
 
 
 class Record:
@@ -48,42 +48,47 @@ class Record:
 
 
 class Sampler:
-    """Writes what gover-d and Placement know of each host to hosts.tsv, and the frame rates to servers.tsv."""
+    """Writes what gover-d and Placement know of each host to hosts.tsv and slots.tsv, and the frame rates to servers.tsv."""
 
-    HOSTS = ("seconds", "host", "util_pct", "contracts", "offers", "total", "used", "overloaded")
+    HOSTS = ("seconds", "host", "util_pct", "contracts", "offers")
+    SLOTS = ("seconds", "host", "offered", "sold", "overloaded")
     SERVERS = ("seconds", "host", "server", "fps", "target_fps")
 
     def __init__(self, record, hosts, resource_class, names):
         self.record, self.hosts, self.resource_class, self.names = record, hosts, resource_class, names
         self.admin, self.stopped = api.Session(), threading.Event()
-        self.thread = threading.Thread(target=self.run, daemon=True)
-        self.thread.start()
+        self.threads = [threading.Thread(target=one, daemon=True) for one in (self.read_gover, self.read_placement)]
+        for thread in self.threads:
+            thread.start()
 
     def table(self, name, columns):
-        file = open(os.path.join(self.record.out, name), "w", encoding="utf-8", newline="")
+        file = open(os.path.join(self.record.out, name), "w", encoding="utf-8", newline="", buffering=1)
         rows = csv.writer(file, "excel-tab", lineterminator="\n")
         rows.writerow(columns)
         return file, rows
 
-    def run(self):
+    def read_gover(self):
         hosts_file, hosts = self.table("hosts.tsv", self.HOSTS)
         servers_file, servers = self.table("servers.tsv", self.SERVERS)
         with hosts_file, servers_file:
-            turn, placement = 0, {}
-            while not self.stopped.wait(SAMPLE_S):
-                turn += 1
+            while not self.stopped.wait(GOVER_EVERY_S):
                 for host in self.hosts:
-                    # Placement is asked less often, because its answers cost as much as those that the test measures.
-                    if turn % PLACEMENT_EVERY == 1:
-                        placement[host.name] = self.of_placement(host)
                     at, vgpus = f"{self.record.seconds():.2f}", gover.vgpus(host)
                     gpus = gover.get(host, "/v1/gpus").get("gpus") or [{}]
-                    hosts.writerow((at, host.number, gpus[0].get("util_pct") or 0, len(vgpus), len(gover.offers(host)), *placement[host.name]))
+                    hosts.writerow((at, host.number, gpus[0].get("util_pct") or 0, len(vgpus), len(gover.offers(host))))
                     for one in vgpus:
                         fps = "NaN" if one["fps"] is None else one["fps"]
                         servers.writerow((at, host.number, self.names.get(one["id"], one["id"]), fps, one["target_fps"]))
 
-    def of_placement(self, host):
+    def read_placement(self):
+        """Less often, because its answers cost as much as those that the test measures."""
+        file, slots = self.table("slots.tsv", self.SLOTS)
+        with file:
+            while not self.stopped.wait(PLACEMENT_EVERY_S):
+                for host in self.hosts:
+                    slots.writerow((f"{self.record.seconds():.2f}", host.number, *self.slots(host)))
+
+    def slots(self, host):
         try:
             provider = self.admin.provider(f"{host.name}_gover_gpu0")
             if not provider:
@@ -96,4 +101,5 @@ class Sampler:
 
     def stop(self):
         self.stopped.set()
-        self.thread.join()
+        for thread in self.threads:
+            thread.join()

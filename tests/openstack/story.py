@@ -90,6 +90,15 @@ class Story:
         title = self.document.run(number, self.cloud.controller, self.cloud.hosts)
         self.record.ok(f"docs/openstack.md: the commands of section {number} work ({title})", True)
 
+    def first_server(self):
+        self.follow("4")
+        server = self.admin.find_server("first")
+        self.names[server] = "first"
+        self.wait_status(server, "ACTIVE", SHORT_S)
+        self.agree("after the first server")
+        self.follow("5")
+        self.agree("after its end")
+
     def boot(self):
         self.record.log("starting the cloud")
         self.follow("2")
@@ -124,7 +133,7 @@ class Story:
         self.second.run("gover-ctl", "drain", "gpu0")
         self.guests = Guests(self.cloud.hosts)
         for host in self.cloud.hosts:
-            host.start("gover-fleet", "gover-fleet")
+            gover.start_fleet(host)
         offer = until(lambda: next(iter(gover.offers(self.first)), None), SHORT_S, "an offer")
         self.record.mark(1, "offer", gover.clock(offer["created_at"]))
         until(lambda: self.slots(self.first) == 1, SHORT_S, "capacity")
@@ -174,9 +183,8 @@ class Story:
         raised = gover.clock(alert["raised_at"])
         until(lambda: OVERLOADED in self.traits(self.first), SHORT_S, "the trait", 0.02)
         trait = time.time()
-        moved = alert["vgpu"]
-        name = self.names.get(moved, moved)
-        asked = until(lambda: self.cloud.asked_to_migrate(moved), SHORT_S, "a request for a migration", 0.02)
+        moved, asked = until(lambda: self.cloud.asked_to_migrate(servers), SHORT_S, "a request for a migration", 0.02)
+        name = self.names[moved]
         self.record.mark(1, "overload", raised)
         self.record.log(f"host1: alert {alert['name']}: {alert['text']}", raised)
         self.record.log(f"host1: trait {OVERLOADED} is set", trait)
@@ -228,6 +236,24 @@ class Story:
         self.record.ok(f"gover's provider of {host.name} comes back by itself, below the new compute node",
                        after["uuid"] != before and after["parent_provider_uuid"] == self.admin.provider(host.name)["uuid"])
 
+    def withdraw(self, host):
+        """gover-fleet ends, as its unit ends it, and starts again."""
+        until(lambda: self.slots(host) > len(gover.vgpus(host)), LONG_S, f"an offer of {host.name} in Placement")
+        gover.withdraw(host)
+        self.record.ok("gover-fleet ends: only the contracts stay in Placement", self.slots(host) == len(gover.vgpus(host)))
+        begun = time.time()
+        gover.start_fleet(host)
+        until(lambda: self.slots(host) > len(gover.vgpus(host)), LONG_S, "capacity")
+        self.record.figure("start of gover-fleet to capacity", time.time() - begun)
+
+    def crash(self, host):
+        """gover-d is killed. The guests go on, and its contracts and the capacity are the same afterwards."""
+        before = {one["id"] for one in gover.vgpus(host)}
+        host.services["gover-d"].stop(signal.SIGKILL)
+        gover.start(host, until)
+        self.record.log(f"{host.name}: gover-d was killed and is ready again")
+        self.record.ok("gover-d has the same contracts after a crash", {one["id"] for one in gover.vgpus(host)} == before)
+
     def refuse(self, name):
         """The offer closes between Nova's decision and the start of the guest: the hook refuses, and Nova takes the other host."""
         for host in self.cloud.hosts:
@@ -270,8 +296,7 @@ class Story:
         self.hosts()
         self.plain()
         self.follow("3")
-        self.follow("4")
-        self.agree("after the first server of docs/openstack.md")
+        self.first_server()
         self.sampler = Sampler(self.record, self.cloud.hosts, SLOT, self.names)
         servers = [self.sell(name) for name in "abc"]
         self.agree("after three sales")
@@ -286,6 +311,9 @@ class Story:
         self.remove(moved)
         self.agree(f"after the removal of {self.names[moved]}")
         self.remake_compute(self.second)
+        self.withdraw(self.second)
+        self.crash(self.first)
+        self.agree("after a crash of gover-d and an end of gover-fleet")
         self.refuse("d")
         self.agree("after a refused claim")
         self.offer_again(self.second, 10)
