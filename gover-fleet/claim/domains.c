@@ -21,6 +21,13 @@
 #define PAUSE_NS     (1 * NS_PER_S)
 #define END_LIMIT_S  3
 
+/*
+ * Further readings after an event. When libvirt reports that a domain has left by a migration, it
+ * still lists the domain, and it reports no later change.
+ */
+static const uint64_t again_after_ns[] = {1 * NS_PER_S, 4 * NS_PER_S};
+#define AGAIN_MAX (sizeof(again_after_ns) / sizeof(again_after_ns[0]))
+
 struct domains {
 	char *uri;
 	void (*changed)(void *userdata);
@@ -35,6 +42,8 @@ struct domains {
 	virConnectPtr connection;
 	bool lost;
 	uint64_t read_ns;
+	uint64_t event_ns; /* time of the last event */
+	size_t n_again;	   /* readings of again_after_ns that were made since */
 };
 
 /* --- lists --- */
@@ -142,6 +151,8 @@ static int on_life(virConnectPtr connection, virDomainPtr domain, int event, int
 	struct domains *d = userdata;
 
 	(void)connection, (void)domain, (void)event, (void)detail;
+	d->event_ns = clock_now().mono_ns;
+	d->n_again = 0;
 	atomic_store(&d->stale, true);
 	return 0;
 }
@@ -170,6 +181,7 @@ static void on_timeout(int timer, void *userdata)
 static int connect_libvirt(struct domains *d)
 {
 	d->lost = false;
+	d->n_again = AGAIN_MAX;
 	d->connection = virConnectOpenReadOnly(d->uri);
 	if (!d->connection)
 		return -ENOTCONN;
@@ -205,6 +217,15 @@ static void store_problem(struct domains *d, const char *problem)
 	d->changed(d->userdata);
 }
 
+/* Returns true once for each time of again_after_ns. */
+static bool is_due_again(struct domains *d, uint64_t now_ns)
+{
+	if (d->n_again == AGAIN_MAX || now_ns - d->event_ns < again_after_ns[d->n_again])
+		return false;
+	d->n_again++;
+	return true;
+}
+
 /* Returns when the connection is lost or the thread must end. */
 static void watch(struct domains *d)
 {
@@ -212,9 +233,11 @@ static void watch(struct domains *d)
 
 	fleet_log_notice("libvirt at %s: connected, %zu domains", d->uri, d->view.list->n);
 	while (r >= 0 && !d->lost && !bell_stopped(&d->bell)) {
-		bool whole = clock_now().mono_ns - d->read_ns > REFRESH_NS;
+		uint64_t now_ns = clock_now().mono_ns;
+		bool whole = now_ns - d->read_ns > REFRESH_NS;
+		bool again = is_due_again(d, now_ns);
 
-		r = atomic_load(&d->stale) || whole ? read_list(d, whole) : 0;
+		r = atomic_load(&d->stale) || whole || again ? read_list(d, whole) : 0;
 		if (r >= 0)
 			r = virEventRunDefaultImpl();
 	}
