@@ -117,6 +117,11 @@ class Events:
             if found:
                 self.rows.append((clock(found.group(1)), found.group(2), found.group(3)))
 
+    def is_running(self, domain):
+        """True if the guest executes on this host; during a migration, the destination's is paused."""
+        states = [row[2] for row in self.rows if row[1] == domain and row[2].startswith(("Started", "Resumed", "Suspended", "Stopped"))]
+        return bool(states) and states[-1].startswith(("Resumed", "Started Booted"))
+
     def first(self, domain, text, after=0.0):
         return next((row[0] for row in self.rows if row[1] == domain and row[2].startswith(text) and row[0] >= after), None)
 

@@ -163,7 +163,7 @@ class Story:
         self.record.mark(place.number, f"{name}: contract", claimed)
         self.record.log(f"{host}: {name}: the guest starts", started)
         self.record.ok(f"the contract of {name} was in force {started - claimed:.3f} s before the guest's first instruction", 0 < claimed < started)
-        self.record.figure(f"{name}: PUT to ACTIVE", active - asked)
+        self.record.figure(f"{name}: order to ACTIVE", active - asked)
         return server
 
     def severe(self, host):
@@ -174,6 +174,7 @@ class Story:
         self.second.run("gover-ctl", "thaw", "gpu0")
         until(lambda: self.slots(self.second) > 0, LONG_S, "capacity of host2")
         self.record.mark(2, "offer")
+        until(lambda: not gover.offers(self.first, "probation"), LONG_S, "the end of the last probation")
         for server in servers:
             self.guests.draw(server, HEAVY)
         self.record.mark(1, "load rises")
@@ -196,6 +197,8 @@ class Story:
         until(lambda: self.admin.state(moved) == ("ACTIVE", "host2"), LONG_S, f"{name} ACTIVE on host2")
         done = time.time()
         self.record.ok(f"server {name} runs on host2, which has a contract for it", moved in {one["id"] for one in gover.vgpus(self.second)})
+        until(lambda: moved not in {one["id"] for one in gover.vgpus(self.first)}, SHORT_S, f"the end of the contract of {name} on host1", 0.02)
+        self.record.figure("guest left to end of its contract", time.time() - self.first.events.first(domain, "Stopped", raised))
         self.record.figure("overload to trait", trait - raised)
         self.record.figure("overload to migration requested", asked - raised)
         self.record.figure("overload to running on the other host", running - raised)
@@ -251,6 +254,7 @@ class Story:
         before = {one["id"] for one in gover.vgpus(host)}
         host.services["gover-d"].stop(signal.SIGKILL)
         gover.start(host, until)
+        self.guests.forget(host)
         self.record.log(f"{host.name}: gover-d was killed and is ready again")
         self.record.ok("gover-d has the same contracts after a crash", {one["id"] for one in gover.vgpus(host)} == before)
 
