@@ -52,7 +52,7 @@ struct policy_params {
 				     default 30 */
 	double predict_sigmas;	  /* default 5 */
 	double sale_risk_pct;	  /* qos: largest expected broken time after a sale if vGPUs are not
-				     migrated, percent; default 1.3 */
+				     migrated, percent; default 1.5 */
 	int demand_periods;	  /* credit, fair: the demand is the largest use in this many last
 				     periods; default 5 */
 	double demand_probe; /* credit, fair: a probe adds this fraction to the cap; default 0.25 */

@@ -135,7 +135,7 @@ void policy_params_default(struct policy_params *params)
 		.predict_periods = POLICY_WINDOW_MAX,
 		.predict_warm_periods = 30,
 		.predict_sigmas = 5,
-		.sale_risk_pct = 1.3,
+		.sale_risk_pct = 1.5,
 		.demand_periods = 5,
 		.demand_probe = 0.25,
 		.deadband_pct = 2,

@@ -33,16 +33,22 @@
 #define RISE_AGE_S   30	 /* rises of a younger vGPU do not count */
 #define ABOUT_ALL    0.8 /* a demand of this fraction of the contract cannot rise much */
 #define MILLION	     1e6
-#define TREND_SLOTS  75	 /* largest length of the three parts that show a trend */
-#define TREND_LEAST  8	 /* smallest length of these parts */
-#define TREND_PCT    0.5 /* smallest difference between the means of two parts, percent */
-#define TREND_STEADY 3.0 /* largest ratio of the two differences */
+#define NEWCOMERS    16.0 /* assumed newcomers, besides one like each present vGPU; */
+#define WANTS_ALL    4.0  /* of them, those that want the whole contract */
+#define USUAL	     0.95 /* the usual demand is not exceeded in this part of the past */
+#define RISEN	     0.8  /* mean demand after a rise / largest demand after a rise */
+#define SURVIVES     0.1  /* weight of futures with rises if the GPU survives two rises at once */
+#define TREND_SLOTS  75	  /* largest length of the three parts that show a trend */
+#define TREND_LEAST  8	  /* smallest length of these parts */
+#define TREND_PCT    0.5  /* smallest difference between the means of two parts, percent */
+#define TREND_STEADY 3.0  /* largest ratio of the two differences */
 
 struct member {
 	const struct policy_vgpu *vgpu;
 	const struct policy_past *past;
 	uint64_t hash;
 	bool rated;   /* it has a target and a measured rate */
+	bool settled; /* it is idle or works steadily */
 	int most_pct; /* demand after a rise */
 	int floor_pct;
 	double rise_pct_s; /* steady rise of the demand per second, percent of the GPU */
@@ -54,7 +60,8 @@ struct sampler {
 	unsigned int slot;
 	uint64_t seed;
 	int n, rows, peak_pct;
-	double newcomer_unseen[TIMES];
+	bool rises; /* in the present sample, a vGPU has a demand that was never seen */
+	double newcomer_unseen[TIMES], newcomer_wants_all;
 	/* The last element is the newcomer. */
 	int demand_pct[POLICY_VGPUS_MAX + 1], share[POLICY_VGPUS_MAX + 1];
 	struct member members[POLICY_VGPUS_MAX];
@@ -227,18 +234,22 @@ static int most_pct(const struct member *member, int contract_pct)
 	return min_int(pct, (int)ceil(RATED_GROWTH * member->past->peak_pct));
 }
 
-/* An idle vGPU mostly stays idle, and steady work goes on. All others rise more often. */
-static double relative_shape(const struct sampler *sampler, const struct member *member,
-			     int contract_pct)
+/* An idle vGPU mostly stays idle, and steady work goes on. */
+static bool is_settled(const struct sampler *sampler, const struct member *member, int contract_pct)
 {
 	const struct policy_past *past = member->past;
 	double mean = past->slots > 0 ? mean_pct(sampler, past, 0, past->slots) : 0;
 	bool idle = past->peak_pct <= IDLE * contract_pct;
 	bool steady = mean >= WORKS * contract_pct && past->peak_pct <= STEADY * mean;
 
+	return idle || steady;
+}
+
+static double relative_shape(const struct member *member)
+{
 	if (member->rated)
 		return SHAPE_RATED;
-	return idle || steady ? SHAPE_STEADY : SHAPE_OTHERS;
+	return member->settled ? SHAPE_STEADY : SHAPE_OTHERS;
 }
 
 static void sampler_init(struct sampler *sampler, const struct policy_params *params,
@@ -266,17 +277,18 @@ static void sampler_init(struct sampler *sampler, const struct policy_params *pa
 		member->rated = member->vgpu->terms.target_fps > 0 && member->vgpu->fps_valid;
 		member->most_pct = most_pct(member, sampler->share[i]);
 		member->rise_pct_s = find_trend(sampler, member->past);
-		find_unseen(shape * relative_shape(sampler, member, sampler->share[i]),
-			    member->past->seen_s, member->unseen);
+		member->settled = is_settled(sampler, member, sampler->share[i]);
+		find_unseen(shape * relative_shape(member), member->past->seen_s, member->unseen);
 		sampler->rows = max_int(sampler->rows, member->past->slots);
 		sampler->peak_pct = max_int(sampler->peak_pct, member->past->peak_pct);
 	}
 	find_unseen(shape, 0, sampler->newcomer_unseen);
+	sampler->newcomer_wants_all = WANTS_ALL / (NEWCOMERS + sampler->n);
 	sampler->share[sampler->n] = plan_contract_pct(gpu, &gpu->flavor);
 }
 
-static int draw_demand(const struct sampler *sampler, const struct member *member, int age,
-		       int sample, uint64_t random)
+static int draw_demand(struct sampler *sampler, const struct member *member, int age, int sample,
+		       uint64_t random)
 {
 	const struct policy_past *past = member->past;
 	double t_s = FUTURES_HORIZON_S * (sample % TIMES + 0.5) / TIMES;
@@ -285,8 +297,10 @@ static int draw_demand(const struct sampler *sampler, const struct member *membe
 	if (member->vgpu->held)
 		return member->vgpu->cap_pct;
 	if (past->slots == 0 || !member->vgpu->track->demand.known ||
-	    fraction(random) < member->unseen[sample % TIMES])
+	    fraction(random) < member->unseen[sample % TIMES]) {
+		sampler->rises = true;
 		return member->most_pct;
+	}
 	/* The vGPU arrived later: an age of its own. */
 	if (age >= past->slots)
 		age = draw_age(fraction(mix(random)), past->slots);
@@ -297,9 +311,10 @@ static int draw_demand(const struct sampler *sampler, const struct member *membe
 	return max_int((int)ceil(pct), member->floor_pct);
 }
 
-/* Each present vGPU weighs as much as all unseen kinds together. A newcomer that resembles a vGPU
- * with a rate cannot rise further than that vGPU. */
-static int draw_newcomer(const struct sampler *sampler, int sample, uint64_t random)
+/* A newcomer wants its contract with a probability that hardly depends on the present vGPUs, since
+ * idle vGPUs show little about others. Otherwise, each present vGPU weighs as much as all unseen
+ * kinds together, and a newcomer that resembles a vGPU with a rate cannot rise further than it. */
+static int draw_newcomer(struct sampler *sampler, int sample, uint64_t random)
 {
 	int contract_pct = sampler->share[sampler->n];
 	int like = (int)(fraction(mix(random + 1)) * (sampler->n + 1));
@@ -308,6 +323,11 @@ static int draw_newcomer(const struct sampler *sampler, int sample, uint64_t ran
 	int pct;
 
 	random = mix(random + 3);
+	if (fraction(mix(random + 1)) < sampler->newcomer_wants_all) {
+		sampler->rises = true;
+		return contract_pct;
+	}
+	sampler->rises = sampler->rises || rises || !member;
 	if (member && member->past->slots > 0 && (member->rated || !rises))
 		pct = rises ? member->most_pct
 			    : past_pct(member->past, sampler->slot,
@@ -318,6 +338,49 @@ static int draw_newcomer(const struct sampler *sampler, int sample, uint64_t ran
 		pct = sampler->peak_pct +
 		      (int)(fraction(random) * (contract_pct - sampler->peak_pct));
 	return min_int(contract_pct, pct);
+}
+
+static int usual_pct(const struct sampler *sampler, const struct member *member)
+{
+	const struct policy_past *past = &member->vgpu->track->past;
+	int counts[101] = {0}, pct = 100;
+	int above = past->slots - 1 - (int)(USUAL * past->slots);
+
+	if (member->vgpu->held)
+		return member->vgpu->cap_pct;
+	if (past->slots == 0 || !member->vgpu->track->demand.known)
+		return member->most_pct;
+	for (int age = 0; age < past->slots; age++)
+		counts[past_pct(past, sampler->slot, age)]++;
+	while (above >= counts[pct])
+		above -= counts[pct--];
+	/* The past of a vGPU that changes often does not show how far it will rise. */
+	if (!member->settled && !member->rated)
+		pct = max_int(pct, (int)ceil(RISEN * member->most_pct));
+	return max_int(pct, member->floor_pct);
+}
+
+/*
+ * Returns true if the GPU is large enough for two rises at once: the newcomer rises to its
+ * contract, and so does the present vGPU whose rise is the largest. The others have their usual
+ * demands. Power grids are planned in this way: the loss of any one or two parts is survived,
+ * however small the estimated probability of the loss is.
+ */
+static bool survives_rises(const struct sampler *sampler)
+{
+	double sum_pct = RISEN * sampler->share[sampler->n], rise_pct = 0;
+
+	for (int i = 0; i < sampler->n; i++) {
+		const struct member *member = &sampler->members[i];
+		int pct = usual_pct(sampler, member);
+
+		sum_pct += pct;
+		if (sum_pct + rise_pct > 100)
+			return false;
+		if (!member->vgpu->held)
+			rise_pct = fmax(rise_pct, RISEN * member->most_pct - pct);
+	}
+	return sum_pct + rise_pct <= 100;
 }
 
 /* Returns the number of vGPUs whose demand exceeds their weighted max-min fair share. */
@@ -350,6 +413,7 @@ static int draw_all(struct sampler *sampler, int sample)
 	int age = draw_age((sample + fraction(random)) / SAMPLES, sampler->rows);
 	int sum_pct = 0;
 
+	sampler->rises = false;
 	for (int i = 0; i < sampler->n; i++)
 		sampler->demand_pct[i] = draw_demand(sampler, &sampler->members[i], age, sample,
 						     mix(random ^ sampler->members[i].hash));
@@ -362,17 +426,18 @@ static int draw_all(struct sampler *sampler, int sample)
 struct futures futures_sample(const struct policy_params *params, const struct policy_gpu *gpu)
 {
 	struct sampler sampler;
-	int over = 0, broken = 0;
+	int over = 0, broken = 0, broken_by_rises = 0;
 
 	sampler_init(&sampler, params, gpu);
 	for (int sample = 0; sample < SAMPLES; sample++) {
 		if (draw_all(&sampler, sample) <= 100)
 			continue;
 		over++;
-		broken += count_broken(&sampler);
+		*(sampler.rises ? &broken_by_rises : &broken) += count_broken(&sampler);
 	}
 	return (struct futures){
 		.over = (double)over / SAMPLES,
-		.broken = (double)broken / SAMPLES / (sampler.n + 1),
+		.broken = (broken + broken_by_rises * (survives_rises(&sampler) ? SURVIVES : 1)) /
+			  SAMPLES / (sampler.n + 1),
 	};
 }

@@ -9,10 +9,14 @@
  *   which the vGPU was observed. Rises that were seen on this GPU increase it, and time without
  *   rises decreases it.
  * - A demand that rises steadily continues to rise.
- * - The newcomer has the past of a random present vGPU, or a larger demand than all of them.
+ * - The newcomer wants its contract, has the past of a random present vGPU, or has a larger demand
+ *   than all of them.
  *
  * If a future exceeds the GPU, each vGPU gets at most its weighted max-min fair share; a vGPU that
  * wants more is broken.
+ *
+ * If the GPU survives a rise of the newcomer and, at once, of any present vGPU, then futures with a
+ * demand that was never seen weigh less: their probability is the least certain estimate.
  */
 #ifndef POLICY_QOS_FUTURES_H
 #define POLICY_QOS_FUTURES_H
@@ -25,7 +29,8 @@
 /* Means over all sampled futures. */
 struct futures {
 	double over;   /* fraction of the futures in which the total demand exceeds the GPU */
-	double broken; /* fraction of the vGPUs, with the newcomer, that are broken */
+	double broken; /* fraction of the vGPUs, with the newcomer, that are broken, with the
+			  weights above */
 };
 
 /* Stores the demands of one period. demand_learn() must have been called for each vGPU. */

@@ -44,7 +44,7 @@ static void test_defaults_are_those_of_the_design(void **state)
 	assert_true(p.none_vgpus == 3 && p.static_ratio == 2 && p.deadband_pct == 2);
 	assert_true(p.predict_periods == 300 && p.predict_warm_periods == 30);
 	assert_true(p.predict_sigmas == 5);
-	assert_true(p.sale_risk_pct == 1.3);
+	assert_true(p.sale_risk_pct == 1.5);
 	assert_true(p.price_per_cap_hour == 1 && p.penalty_per_broken_s == 0.01);
 	assert_true(p.demand_periods == 5 && p.demand_probe == 0.25);
 }

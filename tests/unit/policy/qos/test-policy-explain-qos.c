@@ -77,10 +77,10 @@ static void test_the_sentence_of_a_risky_sale(void **state)
 			 "One more contract of 50 % earns 0.5 per hour and fits with a probability "
 			 "of 75.0 %; broken time and migrations are expected to cost 0.12: the "
 			 "expected profit is 0.255; 3 % of the time of all vGPUs "
-			 "may be broken (limit 1.3 %). 30 % can be funded now",
+			 "may be broken (limit 1.5 %). 30 % can be funded now",
 			 "flavor_cap_pct=50 fundable_pct=30 min_newcomer_pct=10 total_load_pct=40 "
 			 "price_per_hour=0.5 misfit_pct=25 overload_risk_pct=10 broken_risk_pct=3 "
-			 "sale_risk_pct=1.3 broken_last_hour_s=2 "
+			 "sale_risk_pct=1.5 broken_last_hour_s=2 "
 			 "broken_s=12 penalty_per_hour=0.12 profit_per_hour=0.255");
 }
 

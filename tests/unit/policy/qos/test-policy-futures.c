@@ -177,6 +177,38 @@ static void test_after_a_rise_the_idle_time_is_forgotten(void **state)
 	assert_true(sample(&bench).over > 0.5);
 }
 
+/* 10 % and the rises of two others fit, 30 % and two rises do not. */
+static void test_a_gpu_that_survives_two_rises_has_a_smaller_risk(void **state)
+{
+	double broken[2];
+
+	(void)state;
+	for (int heavy = 0; heavy < 2; heavy++) {
+		struct bench bench;
+
+		make(&bench, 4);
+		broken[heavy] = after(&bench, 300, (double[]){heavy ? 30 : 10, 0, 0, 0}).broken;
+	}
+	assert_true(broken[0] > 0);
+	assert_true(broken[1] > 5 * broken[0]);
+}
+
+/* Neither idle nor steady: 3 % of the GPU with a contract of 50 %. A shared cause may raise all. */
+static void test_vgpus_with_small_work_count_as_risen(void **state)
+{
+	double broken[2];
+
+	(void)state;
+	for (int works = 0; works < 2; works++) {
+		double pct = works ? 3 : 2;
+		struct bench bench;
+
+		make(&bench, 4);
+		broken[works] = after(&bench, 300, (double[]){pct, pct, pct, pct}).broken;
+	}
+	assert_true(broken[1] > 10 * broken[0]);
+}
+
 static void test_the_order_has_no_effect(void **state)
 {
 	static const double pct[] = {7, 31, 2, 22, 11};
@@ -232,6 +264,8 @@ int main(void)
 		cmocka_unit_test(test_vgpus_that_are_busy_together_are_riskier),
 		cmocka_unit_test(test_a_steady_rise_continues),
 		cmocka_unit_test(test_after_a_rise_the_idle_time_is_forgotten),
+		cmocka_unit_test(test_a_gpu_that_survives_two_rises_has_a_smaller_risk),
+		cmocka_unit_test(test_vgpus_with_small_work_count_as_risen),
 		cmocka_unit_test(test_the_order_has_no_effect),
 		cmocka_unit_test(test_a_filled_past_equals_an_observed_past),
 	};
