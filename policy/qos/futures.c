@@ -256,7 +256,7 @@ static void sampler_init(struct sampler *sampler, const struct policy_params *pa
 			 const struct policy_gpu *gpu)
 {
 	double shape = (PRIOR_RISEN + gpu->risen) / (PRIOR_QUIET + (double)gpu->quiet / MILLION);
-	int by_id[POLICY_VGPUS_MAX];
+	int by_id[POLICY_VGPUS_MAX], n_rated = 0;
 
 	sampler->gpu = gpu;
 	sampler->slot = slot_at(gpu->past_s);
@@ -275,6 +275,7 @@ static void sampler_init(struct sampler *sampler, const struct policy_params *pa
 		member->floor_pct = policy_floor_pct(params, gpu, &member->vgpu->terms);
 		sampler->share[i] = whole_share(policy_terms_ceiling_pct(&member->vgpu->terms));
 		member->rated = member->vgpu->terms.target_fps > 0 && member->vgpu->fps_valid;
+		n_rated += member->rated;
 		member->most_pct = most_pct(member, sampler->share[i]);
 		member->rise_pct_s = find_trend(sampler, member->past);
 		member->settled = is_settled(sampler, member, sampler->share[i]);
@@ -283,7 +284,8 @@ static void sampler_init(struct sampler *sampler, const struct policy_params *pa
 		sampler->peak_pct = max_int(sampler->peak_pct, member->past->peak_pct);
 	}
 	find_unseen(shape, 0, sampler->newcomer_unseen);
-	sampler->newcomer_wants_all = WANTS_ALL / (NEWCOMERS + sampler->n);
+	sampler->newcomer_wants_all = WANTS_ALL / (NEWCOMERS + sampler->n) *
+				      (sampler->n - n_rated) / max_int(1, sampler->n);
 	sampler->share[sampler->n] = plan_contract_pct(gpu, &gpu->flavor);
 }
 
@@ -312,8 +314,9 @@ static int draw_demand(struct sampler *sampler, const struct member *member, int
 }
 
 /* A newcomer wants its contract with a probability that hardly depends on the present vGPUs, since
- * idle vGPUs show little about others. Otherwise, each present vGPU weighs as much as all unseen
- * kinds together, and a newcomer that resembles a vGPU with a rate cannot rise further than it. */
+ * idle vGPUs show little about others. vGPUs with a rate show more. Otherwise, each present vGPU
+ * weighs as much as all unseen kinds together, and a newcomer that resembles a vGPU with a rate
+ * cannot rise further than it. */
 static int draw_newcomer(struct sampler *sampler, int sample, uint64_t random)
 {
 	int contract_pct = sampler->share[sampler->n];
@@ -355,7 +358,7 @@ static int usual_pct(const struct sampler *sampler, const struct member *member)
 	while (above >= counts[pct])
 		above -= counts[pct--];
 	/* The past of a vGPU that changes often does not show how far it will rise. */
-	if (!member->settled && !member->rated)
+	if (!member->settled)
 		pct = max_int(pct, (int)ceil(RISEN * member->most_pct));
 	return max_int(pct, member->floor_pct);
 }
