@@ -90,7 +90,8 @@ kernel_cap() { # kernel_cap VGPU: prints its quota in percent of one core
 group_has() { # group_has GROUP SHARING CAP CONTRACT
   case $2 in
   guarantee) [ "$(group_weight "$1") $(group_quota "$1")" = "$3 $4" ] ;;
-  *) [ "$(group_quota "$1")" = "$3" ] ;;
+  hard) [ "$(group_quota "$1")" = "$3" ] ;;
+  *) echo "unknown sharing '$2'" && return 1 ;;
   esac
 }
 
