@@ -16,6 +16,8 @@
 
 #define MS_PER_S	 1000
 #define GOVER_TIMEOUT_MS 5000 /* of a report to gover-d, which is on this host */
+/* less than the time before its expiry in which a token is renewed (cloud/keystone.c) */
+#define PREPARE_NS (120 * NS_PER_S)
 
 bool mover_find_by(const char *name, enum mover_by *ret_by)
 {
@@ -149,12 +151,10 @@ static void advise(struct mover *mover, const struct advice *advice, const char 
 		return;
 	write_command(mover, advice, command, sizeof(command));
 	if (advice->vm[0])
-		mover_log(mover, LOG_WARNING, advice->vgpu,
-			  "vGPU %s should leave this host: %s; run `%s`", advice->vgpu, text,
-			  command);
+		mover_log(mover, LOG_WARNING, advice->vgpu, "should leave this host: %s; run `%s`",
+			  text, command);
 	else
-		mover_log(mover, LOG_WARNING, advice->vgpu, "vGPU %s should leave this host: %s",
-			  advice->vgpu, text);
+		mover_log(mover, LOG_WARNING, advice->vgpu, "should leave this host: %s", text);
 	announce(mover);
 }
 
@@ -206,12 +206,10 @@ static void conclude(struct mover *mover, const struct advice *advice, uint64_t 
 	mover->status.running[0] = '\0';
 	pthread_mutex_unlock(&mover->lock);
 	if (moved)
-		mover_log(mover, LOG_NOTICE, advice->vgpu, "migrated vGPU %s to %s in %lld ms",
-			  advice->vgpu, result->to[0] ? result->to : "another host",
-			  (long long)took_ms);
+		mover_log(mover, LOG_NOTICE, advice->vgpu, "migrated to %s in %lld ms",
+			  result->to[0] ? result->to : "another host", (long long)took_ms);
 	else
-		mover_log(mover, LOG_ERR, advice->vgpu,
-			  "the migration of vGPU %s failed after %lld ms: %s", advice->vgpu,
+		mover_log(mover, LOG_ERR, advice->vgpu, "the migration failed after %lld ms: %s",
 			  (long long)took_ms, result->why);
 	report(mover, &fact);
 	announce(mover);
@@ -270,6 +268,11 @@ static void act(struct mover *mover, const struct advice *advice)
 		forget_advice(mover);
 }
 
+static uint64_t earliest(uint64_t a_ns, uint64_t b_ns)
+{
+	return a_ns > 0 && a_ns < b_ns ? a_ns : b_ns;
+}
+
 static void *run(void *userdata)
 {
 	struct mover *mover = userdata;
@@ -281,17 +284,17 @@ static void *run(void *userdata)
 		struct advice advice;
 		int r = 0;
 
-		if (!mover->updated && again_ns > 0)
+		if (!mover->updated)
 			r = pthread_cond_timedwait(&mover->changed, &mover->lock, &until);
-		else if (!mover->updated)
-			r = pthread_cond_wait(&mover->changed, &mover->lock);
 		if (mover->stopping || (!mover->updated && r != ETIMEDOUT))
 			continue;
 		mover->updated = false;
 		decide(mover, &advice);
-		again_ns = advice.again_ns;
+		again_ns = earliest(advice.again_ns, clock_now().mono_ns + PREPARE_NS);
 		pthread_mutex_unlock(&mover->lock);
 		act(mover, &advice);
+		if (mover->nova && !mover->status.forbidden)
+			nova_prepare(mover->nova, clock_now());
 		pthread_mutex_lock(&mover->lock);
 		/* A migration changes the past, so decide again. */
 		mover->updated = mover->updated || advice.kind == ADVICE_MIGRATE;

@@ -40,7 +40,10 @@ void mover_config_default(struct mover_config *config);
 
 /* Called in the mover's thread. */
 struct mover_events {
-	/* @priority is that of syslog; @vgpu is "" if the message concerns no vGPU. */
+	/*
+	 * @priority is that of syslog. The message is about @vgpu and does not name it; "": it
+	 * concerns no vGPU.
+	 */
 	void (*log)(void *userdata, int priority, const char *vgpu, const char *text);
 	void (*changed)(void *userdata); /* mover_status() has changed; NULL: not called */
 	void *userdata;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/cleanup.h"
 #include "base/text.h"
@@ -62,6 +63,20 @@ static enum nova_phase find_phase(const char *status)
 	return NOVA_WAITING;
 }
 
+/* Parses a time of Nova such as "2026-11-27T05:32:40.000000", which is UTC. 0: none. */
+static int64_t read_time(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+	struct tm tm = {0};
+
+	if (!text || sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d", &tm.tm_year, &tm.tm_mon, &tm.tm_mday,
+			    &tm.tm_hour, &tm.tm_min, &tm.tm_sec) != 6)
+		return 0;
+	tm.tm_year -= 1900;
+	tm.tm_mon -= 1;
+	return (int64_t)timegm(&tm) * 1000;
+}
+
 size_t nova_count_migrations(const json_t *answer)
 {
 	return json_array_size(json_object_get(answer, "migrations"));
@@ -70,8 +85,15 @@ size_t nova_count_migrations(const json_t *answer)
 bool nova_read_migration(const json_t *answer, size_t index, struct nova_migration *ret_migration)
 {
 	const json_t *entry = json_array_get(json_object_get(answer, "migrations"), index);
-	struct nova_migration m = {.id = json_integer_value(json_object_get(entry, "id"))};
+	const char *type = json_string_value(json_object_get(entry, "migration_type"));
+	struct nova_migration m = {
+		.id = json_integer_value(json_object_get(entry, "id")),
+		.live = type && strcmp(type, "live-migration") == 0,
+		.changed_ms = read_time(entry, "updated_at"),
+	};
 
+	if (!m.changed_ms) /* it has not changed yet */
+		m.changed_ms = read_time(entry, "created_at");
 	copy_text(entry, "instance_uuid", m.server, sizeof(m.server));
 	copy_text(entry, "source_compute", m.from, sizeof(m.from));
 	copy_text(entry, "dest_compute", m.to, sizeof(m.to));
@@ -157,51 +179,44 @@ bool nova_read_resources(const json_t *answer, char ret_resources[NOVA_RESOURCES
 	return true;
 }
 
-void nova_read_provider(const json_t *answer, const char *name, char ret_uuid[NOVA_UUID_MAX])
-{
-	const json_t *providers = json_object_get(answer, "resource_providers");
-
-	ret_uuid[0] = '\0';
-	for (size_t i = 0; i < json_array_size(providers); i++) {
-		const json_t *provider = json_array_get(providers, i);
-		const char *found = json_string_value(json_object_get(provider, "name"));
-
-		if (found && strcmp(found, name) == 0)
-			copy_text(provider, "uuid", ret_uuid, NOVA_UUID_MAX);
-	}
-}
-
-static bool has_gover_resource(const json_t *allocation)
+/* Disks can be shared by hosts, so they do not show on which host a candidate is. */
+static bool shows_host(const json_t *allocation)
 {
 	json_t *resources = json_object_get(allocation, "resources"), *units;
 	const char *class;
 
 	json_object_foreach (resources, class, units) {
-		if (is_gover_class(class))
+		if (strcmp(class, "DISK_GB") != 0)
 			return true;
 	}
 	return false;
 }
 
-bool nova_has_candidate_elsewhere(const json_t *answer, const char *own_root)
+/* Returns true if no provider of @candidate is one that the server uses now. */
+static bool is_elsewhere(json_t *candidate, const json_t *used)
 {
-	const json_t *requests = json_object_get(answer, "allocation_requests");
-	const json_t *summaries = json_object_get(answer, "provider_summaries");
+	bool has_gover_class = false;
+	json_t *allocation, *units;
+	const char *uuid, *class;
 
-	for (size_t i = 0; i < json_array_size(requests); i++) {
-		const char *uuid;
-		json_t *allocation;
-
-		json_object_foreach (json_object_get(json_array_get(requests, i), "allocations"),
-				     uuid, allocation) {
-			const json_t *summary = json_object_get(summaries, uuid);
-			const char *root =
-				json_string_value(json_object_get(summary, "root_provider_uuid"));
-
-			if (root && strcmp(root, own_root) != 0 && has_gover_resource(allocation))
-				return true;
+	json_object_foreach (candidate, uuid, allocation) {
+		if (shows_host(allocation) && shows_host(json_object_get(used, uuid)))
+			return false;
+		json_object_foreach (json_object_get(allocation, "resources"), class, units) {
+			has_gover_class = has_gover_class || is_gover_class(class);
 		}
 	}
+	return has_gover_class;
+}
+
+bool nova_has_candidate_elsewhere(const json_t *answer, const json_t *allocations)
+{
+	const json_t *requests = json_object_get(answer, "allocation_requests");
+	const json_t *used = json_object_get(allocations, "allocations");
+
+	for (size_t i = 0; i < json_array_size(requests); i++)
+		if (is_elsewhere(json_object_get(json_array_get(requests, i), "allocations"), used))
+			return true;
 	return false;
 }
 

@@ -33,6 +33,8 @@ struct nova_migration {
 	char server[NOVA_UUID_MAX];
 	char from[NOVA_HOST_MAX], to[NOVA_HOST_MAX]; /* "": unknown */
 	char status[32];			     /* as Nova names it */
+	bool live;
+	int64_t changed_ms; /* wall time of the last change; 0: unknown */
 	enum nova_phase phase;
 };
 
@@ -58,14 +60,11 @@ void nova_read_server(const json_t *answer, struct nova_server *ret_server);
 bool nova_read_resources(const json_t *answer, char ret_resources[NOVA_RESOURCES_MAX]);
 #define NOVA_CLASS_PREFIX "CUSTOM_GOVER_SLOT_"
 
-/* Returns the UUID of the provider named @name, from GET /resource_providers, or "". */
-void nova_read_provider(const json_t *answer, const char *name, char ret_uuid[NOVA_UUID_MAX]);
-
 /*
- * Returns true if a candidate of GET /allocation_candidates takes its gover class from a provider
- * in another tree than that of @own_root.
+ * Returns true if a candidate of GET /allocation_candidates is on another host than the server with
+ * these @allocations. Both hosts can use the same disks.
  */
-bool nova_has_candidate_elsewhere(const json_t *answer, const char *own_root);
+bool nova_has_candidate_elsewhere(const json_t *answer, const json_t *allocations);
 
 /* Copies the message of an error answer of Nova or Placement, in one line, or "". */
 void nova_read_problem(json_t *answer, char ret_text[NOVA_TEXT_MAX]);

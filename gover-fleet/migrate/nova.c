@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Before a migration: which migrations of this host Nova knows, the state of the server, and
- * whether Placement finds room for it on another host. All of this can change until Nova acts; Nova
- * decides then.
+ * Before a migration: which migrations of this host Nova knows, and whether Placement finds room
+ * for the server on another host. Nova itself checks the state of the server. All of this can
+ * change until Nova acts; Nova decides then.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,6 +15,8 @@
 #include "gover-fleet/migrate/nova.h"
 
 #define MS_PER_S 1000
+/* The newest migrations of this host; a host has only a few at a time. */
+#define MIGRATIONS 100
 /* More candidates of this host than it can have GPUs, so that another host appears among them. */
 #define CANDIDATES 64
 /* The list of migrations of one server is sorted from this version on (Queens). */
@@ -25,6 +27,7 @@
 
 struct nova {
 	struct nova_config config;
+	struct keystone *keystone;
 	struct service *compute, *placement;
 };
 
@@ -45,6 +48,7 @@ int nova_new(const struct nova_config *config, struct keystone *keystone, struct
 	if (!nova)
 		return err_fail(reterr, ENOMEM, "out of memory");
 	nova->config = *config;
+	nova->keystone = keystone;
 	r = service_new(&compute, keystone, &nova->compute, reterr);
 	if (r >= 0)
 		r = service_new(&placement, keystone, &nova->placement, reterr);
@@ -121,7 +125,15 @@ static int fetch_placement(struct nova *nova, const char *path, struct reply *re
 
 /* --- before a migration --- */
 
-/* A migration to or from this host forbids another one for now. */
+/* Nova updates a migration in progress every few seconds, so an old one does not go on. */
+static bool is_recent(const struct nova *nova, const struct nova_migration *m, struct instant now)
+{
+	int64_t stay_ms = (int64_t)nova->config.stay_s * MS_PER_S;
+
+	return m->changed_ms == 0 || now.wall_ms - m->changed_ms < stay_ms;
+}
+
+/* A live migration to or from this host forbids another one for now. */
 static int judge_migration(const struct nova *nova, const char *uuid,
 			   const struct nova_migration *m, struct err *reterr)
 {
@@ -140,144 +152,54 @@ static int judge_migration(const struct nova *nova, const char *uuid,
 }
 
 /*
- * Checks the migrations of this host that have changed within stay_s. Nova updates a migration in
- * progress every few seconds.
+ * Checks the newest migrations of this host, of any type. The last migration of the server brought
+ * it here, so that the largest id is at least that of the server's last migration.
  */
 static int check_migrations(struct nova *nova, const char *uuid, struct instant now,
-			    struct err *reterr)
+			    int64_t *ret_last_id, struct err *reterr)
 {
 	CLEANUP_REPLY struct reply reply = {0};
-	char since[CLOCK_TEXT_MAX], path[CLIENT_PATH_MAX];
+	char path[CLIENT_PATH_MAX];
 	struct nova_migration m;
 	int r;
 
-	clock_format(now.wall_ms - (int64_t)nova->config.stay_s * MS_PER_S, since);
-	since[strlen("2026-11-20T18:49:56")] = '\0';
-	snprintf(path, sizeof(path),
-		 "/os-migrations?host=%s&migration_type=live-migration&changes-since=%sZ",
-		 nova->config.host, since);
+	snprintf(path, sizeof(path), "/os-migrations?limit=%d&host=%s", MIGRATIONS,
+		 nova->config.host);
 	r = fetch_compute(nova, path, &reply, reterr);
-	for (size_t i = 0; r == 0 && i < nova_count_migrations(reply.json); i++)
-		if (nova_read_migration(reply.json, i, &m))
+	for (size_t i = 0; r == 0 && i < nova_count_migrations(reply.json); i++) {
+		if (!nova_read_migration(reply.json, i, &m))
+			continue;
+		if (m.id > *ret_last_id)
+			*ret_last_id = m.id;
+		if (m.live && is_recent(nova, &m, now))
 			r = judge_migration(nova, uuid, &m, reterr);
+	}
 	return r;
-}
-
-static int list_migrations(struct nova *nova, const char *uuid, struct reply *ret_reply,
-			   struct err *reterr)
-{
-	char path[CLIENT_PATH_MAX];
-
-	snprintf(path, sizeof(path),
-		 "/os-migrations?instance_uuid=%s&migration_type=live-migration", uuid);
-	return fetch_compute(nova, path, ret_reply, reterr);
-}
-
-/* Finds the id of the last migration of the server, so that the next one is recognised. */
-static int find_last_migration(struct nova *nova, const char *uuid, int64_t *ret_id,
-			       struct err *reterr)
-{
-	CLEANUP_REPLY struct reply reply = {0};
-	struct nova_migration m;
-	int r = list_migrations(nova, uuid, &reply, reterr);
-
-	for (size_t i = 0; r == 0 && i < nova_count_migrations(reply.json); i++)
-		if (nova_read_migration(reply.json, i, &m) && m.id > *ret_id)
-			*ret_id = m.id;
-	return r;
-}
-
-static int check_server(struct nova *nova, const char *uuid, struct err *reterr)
-{
-	CLEANUP_REPLY struct reply reply = {0};
-	char path[CLIENT_PATH_MAX];
-	struct nova_server server;
-	int r;
-
-	snprintf(path, sizeof(path), "/servers/%s", uuid);
-	r = fetch_compute(nova, path, &reply, reterr);
-	if (r != 0)
-		return r;
-	nova_read_server(reply.json, &server);
-	if (server.task[0])
-		return err_condition(reterr, NOVA_BUSY, "server %s has the task %s in Nova", uuid,
-				     server.task);
-	if (strcmp(server.status, "ACTIVE") != 0)
-		return err_condition(reterr, NOVA_UNSUITABLE,
-				     "server %s has the status %s in Nova (allowed: ACTIVE)", uuid,
-				     server.status[0] ? server.status : "unknown");
-	if (server.host[0] && strcmp(server.host, nova->config.host) != 0)
-		return err_condition(reterr, NOVA_UNSUITABLE, "server %s runs on host %s", uuid,
-				     server.host);
-	return 0;
-}
-
-static int fetch_resources(struct nova *nova, const char *uuid,
-			   char ret_resources[NOVA_RESOURCES_MAX], struct err *reterr)
-{
-	CLEANUP_REPLY struct reply reply = {0};
-	char path[CLIENT_PATH_MAX];
-	int r;
-
-	snprintf(path, sizeof(path), "/allocations/%s", uuid);
-	r = fetch_placement(nova, path, &reply, reterr);
-	if (r == 0 && !nova_read_resources(reply.json, ret_resources))
-		return err_condition(reterr, NOVA_UNSUITABLE,
-				     "server %s has no allocation of a class %s* in Placement",
-				     uuid, NOVA_CLASS_PREFIX);
-	return r;
-}
-
-static int fetch_own_root(struct nova *nova, char ret_uuid[NOVA_UUID_MAX], struct err *reterr)
-{
-	CLEANUP_REPLY struct reply reply = {0};
-	char path[CLIENT_PATH_MAX];
-	int r;
-
-	snprintf(path, sizeof(path), "/resource_providers?name=%s", nova->config.host);
-	r = fetch_placement(nova, path, &reply, reterr);
-	if (r != 0)
-		return r;
-	nova_read_provider(reply.json, nova->config.host, ret_uuid);
-	if (!ret_uuid[0])
-		return err_condition(reterr, NOVA_UNHEALTHY,
-				     "Placement has no provider with the name of host %s",
-				     nova->config.host);
-	return 0;
 }
 
 static int check_room(struct nova *nova, const char *uuid, struct err *reterr)
 {
-	CLEANUP_REPLY struct reply reply = {0};
-	char resources[NOVA_RESOURCES_MAX], own_root[NOVA_UUID_MAX], path[CLIENT_PATH_MAX];
-	int r = fetch_resources(nova, uuid, resources, reterr);
+	CLEANUP_REPLY struct reply allocations = {0};
+	CLEANUP_REPLY struct reply candidates = {0};
+	char resources[NOVA_RESOURCES_MAX], path[CLIENT_PATH_MAX];
+	int r;
 
-	if (r == 0)
-		r = fetch_own_root(nova, own_root, reterr);
+	snprintf(path, sizeof(path), "/allocations/%s", uuid);
+	r = fetch_placement(nova, path, &allocations, reterr);
+	if (r == 0 && !nova_read_resources(allocations.json, resources))
+		return err_condition(reterr, NOVA_UNSUITABLE,
+				     "server %s has no allocation of a class %s* in Placement",
+				     uuid, NOVA_CLASS_PREFIX);
 	if (r != 0)
 		return r;
 	snprintf(path, sizeof(path),
 		 "/allocation_candidates?limit=%d&required=!" OVERLOADED_TRAIT "&resources=%s",
 		 CANDIDATES, resources);
-	r = fetch_placement(nova, path, &reply, reterr);
-	if (r == 0 && !nova_has_candidate_elsewhere(reply.json, own_root))
+	r = fetch_placement(nova, path, &candidates, reterr);
+	if (r == 0 && !nova_has_candidate_elsewhere(candidates.json, allocations.json))
 		return err_condition(reterr, NOVA_NO_ROOM,
 				     "Placement finds no other host with %s for server %s",
 				     resources, uuid);
-	return r;
-}
-
-static int check_before(struct nova *nova, const char *uuid, struct instant now,
-			int64_t *ret_last_id, struct err *reterr)
-{
-	int r = check_migrations(nova, uuid, now, reterr);
-
-	if (r == 0)
-		r = find_last_migration(nova, uuid, ret_last_id, reterr);
-	if (r == 0)
-		r = check_server(nova, uuid, reterr);
-	if (r == 0)
-		r = check_room(nova, uuid, reterr);
 	return r;
 }
 
@@ -312,6 +234,13 @@ static int request_migration(struct nova *nova, const char *uuid, bool *ret_unco
 	return r < 0 ? judge_failure(r) : judge_request(&reply, reterr);
 }
 
+void nova_prepare(struct nova *nova, struct instant now)
+{
+	const char *token;
+
+	(void)keystone_token(nova->keystone, now, &token, NULL);
+}
+
 int nova_ask(struct nova *nova, const char *uuid, struct instant now, struct nova_asked *ret_asked,
 	     struct err *reterr)
 {
@@ -322,7 +251,9 @@ int nova_ask(struct nova *nova, const char *uuid, struct instant now, struct nov
 		return err_condition(reterr, NOVA_UNSUITABLE,
 				     "'%s' is not the UUID of a server of Nova", uuid);
 	strcpy(asked.server, uuid);
-	r = check_before(nova, uuid, now, &asked.last_id, reterr);
+	r = check_migrations(nova, uuid, now, &asked.last_id, reterr);
+	if (r == 0)
+		r = check_room(nova, uuid, reterr);
 	if (r == 0)
 		r = request_migration(nova, uuid, &asked.unconfirmed, reterr);
 	if (r == 0)
@@ -335,9 +266,13 @@ static int look_at_migration(struct nova *nova, const struct nova_asked *asked,
 			     struct nova_progress *p, struct err *reterr)
 {
 	CLEANUP_REPLY struct reply reply = {0};
+	char path[CLIENT_PATH_MAX];
 	struct nova_migration m;
-	int r = list_migrations(nova, asked->server, &reply, reterr);
+	int r;
 
+	snprintf(path, sizeof(path),
+		 "/os-migrations?instance_uuid=%s&migration_type=live-migration", asked->server);
+	r = fetch_compute(nova, path, &reply, reterr);
 	for (size_t i = 0; r == 0 && i < nova_count_migrations(reply.json); i++) {
 		if (!nova_read_migration(reply.json, i, &m) || m.id <= asked->last_id ||
 		    m.id <= p->id || strcmp(m.server, asked->server) != 0)

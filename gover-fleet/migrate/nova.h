@@ -36,7 +36,7 @@ enum nova_refusal {
 	NOVA_NO_ROOM,	    /* no other host can take the server */
 	NOVA_BUSY,	    /* a migration of this host or another task of the server goes on */
 	NOVA_RECENT,	    /* a migration brought the server here lately */
-	NOVA_UNSUITABLE,    /* no such server here, or it cannot be migrated */
+	NOVA_UNSUITABLE,    /* no such server, or it cannot be migrated */
 };
 
 /* A migration that was asked for. */
@@ -46,6 +46,10 @@ struct nova_asked {
 	/* Nova's answer did not arrive: the migration may have begun. */
 	bool unconfirmed;
 };
+
+/* Gets a token in advance, so that nova_ask() need not wait for it. Does nothing with a valid one.
+ */
+void nova_prepare(struct nova *nova, struct instant now);
 
 /*
  * Asks for a live migration of the server @uuid to any other host. Returns 0 if Nova has accepted

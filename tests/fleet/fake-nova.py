@@ -39,15 +39,17 @@ class Behaviour:
             if not hasattr(self, name):
                 raise ValueError(name)
             setattr(self, name, value)
-        self.log, self.migrations, self.asked, self.looks = [], list(self.past), False, 0
+        self.log, self.asked, self.looks = [], False, 0
+        self.migrations = [{"migration_type": "live-migration", **each} if isinstance(each, dict) else each for each in self.past]
 
     def migration(self, number, status):
-        return {"id": number, "instance_uuid": SERVER, "source_compute": HOST, "dest_compute": "host2", "status": status}
+        return {"id": number, "instance_uuid": SERVER, "source_compute": HOST, "dest_compute": "host2", "status": status,
+                "migration_type": "live-migration"}
 
     def ask(self):
         self.asked = True
         if self.begins:
-            self.migrations.append(self.migration(1 + max([each["id"] for each in self.migrations], default=0), self.course[0]))
+            self.migrations.append(self.migration(1 + max([each["id"] for each in self.migrations if isinstance(each, dict)], default=0), self.course[0]))
 
     def look(self):
         if self.asked and self.begins and self.migrations[-1]["status"] != "cancelled":
@@ -105,8 +107,6 @@ class Cloud(Handler):
             return self.answer(200, {"server": self.server_document()})
         if path == f"/allocations/{SERVER}":
             return self.answer(200, {"allocations": {uuid: {"resources": each} for uuid, each in behaviour.allocations.items()}})
-        if path == "/resource_providers":
-            return self.answer(200, {"resource_providers": [{"name": HOST, "uuid": ROOTS["own"]}]})
         if path == "/allocation_candidates":
             summaries = {uuid: {"root_provider_uuid": ROOTS[where]} for names in (GPUS, ROOTS) for where, uuid in names.items()}
             requests = [behaviour.candidate(where) for where in behaviour.candidates]

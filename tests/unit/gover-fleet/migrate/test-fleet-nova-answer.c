@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -116,39 +117,66 @@ static void test_too_many_or_too_long_classes_are_not_cut(void **state)
 	json_decref(json);
 }
 
-static void test_a_candidate_counts_if_its_gpu_is_in_another_tree(void **state)
+/* The server uses the GPU g1 and the cores of root r1. Both hosts use the same disks. */
+static void test_a_candidate_counts_if_it_uses_no_provider_of_this_host(void **state)
 {
-#define SUMMARIES                                                                \
-	"'provider_summaries': {'g1': {'root_provider_uuid': 'own'}, 'own': "    \
-	"{'root_provider_uuid': 'own'}, 'g2': {'root_provider_uuid': 'other'}, " \
-	"'disk': {'root_provider_uuid': 'disk'}, 'g3': {}}"
-#define CANDIDATE(gpu)                                                       \
+#define CANDIDATE(gpu, root)                                                 \
 	"{'allocations': {'" gpu "': {'resources': {'CUSTOM_GOVER_SLOT_A': " \
-	"1}}, 'disk': {'resources': {'DISK_GB': 1}}}}"
+	"1}}, '" root "': {'resources': {'VCPU': 1}}, 'd': {'resources': {'DISK_GB': 1}}}}"
 	static const struct {
-		const char *answer;
+		const char *requests;
 		bool elsewhere;
 	} rows[] = {
-		{"{'allocation_requests': [" CANDIDATE("g2") "], " SUMMARIES "}", true},
-		{"{'allocation_requests': [" CANDIDATE("g1") ", " CANDIDATE("g2") "], " SUMMARIES
-										  "}",
-		 true},
-		/* Shared disks belong to no host. */
-		{"{'allocation_requests': [" CANDIDATE("g1") "], " SUMMARIES "}", false},
-		{"{'allocation_requests': [" CANDIDATE("g3") "], " SUMMARIES "}", false},
-		{"{'allocation_requests': [" CANDIDATE("g9") "], " SUMMARIES "}", false},
-		{"{'allocation_requests': [], " SUMMARIES "}", false},
-		{"{'allocation_requests': [1, {}, {'allocations': []}], " SUMMARIES "}", false},
-		{"{'allocation_requests': [" CANDIDATE("g2") "]}", false},
+		{"[" CANDIDATE("g2", "r2") "]", true},
+		{"[" CANDIDATE("g1", "r1") ", " CANDIDATE("g2", "r2") "]", true},
+		{"[" CANDIDATE("g1", "r1") "]", false},
+		{"[" CANDIDATE("g9", "r1") "]", false}, /* another GPU of this host */
+		{"[{'allocations': {'r2': {'resources': {'VCPU': 1}}}}]", false},
+		{"[]", false},
+		{"[1, {}, {'allocations': []}, {'allocations': {'g2': 5}}]", false},
 		{"{}", false},
+	};
+	json_t *used = parse("{'allocations': {'g1': {'resources': {'CUSTOM_GOVER_SLOT_A': 1}},"
+			     " 'r1': {'resources': {'VCPU': 1}},"
+			     " 'd': {'resources': {'DISK_GB': 1}}}}");
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		json_t *requests = parse(rows[i].requests);
+		json_t *json = json_pack("{s:o}", "allocation_requests", requests);
+
+		if (nova_has_candidate_elsewhere(json, used) != rows[i].elsewhere)
+			fail_msg("%s", rows[i].requests);
+		json_decref(json);
+	}
+	json_decref(used);
+}
+
+static void test_the_time_of_the_last_change(void **state)
+{
+	static const struct {
+		const char *members;
+		int64_t changed_ms;
+	} rows[] = {
+		{"'updated_at': '2027-01-15T08:00:00.000000', 'created_at': '2020-01-01T00:00:00'",
+		 1800000000000},
+		{"'updated_at': null, 'created_at': '2027-01-15T08:00:00.000000'", 1800000000000},
+		{"'updated_at': 'soon'", 0},
+		{"'x': 1", 0},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		json_t *json = parse(rows[i].answer);
+		struct nova_migration m;
+		char text[256];
+		json_t *json;
 
-		if (nova_has_candidate_elsewhere(json, "own") != rows[i].elsewhere)
-			fail_msg("%s", rows[i].answer);
+		snprintf(text, sizeof(text),
+			 "{'migrations': [{'id': 1, 'instance_uuid': 'x', 'status': 'y', %s}]}",
+			 rows[i].members);
+		json = parse(text);
+		assert_true(nova_read_migration(json, 0, &m));
+		assert_true(m.changed_ms == rows[i].changed_ms && !m.live);
 		json_decref(json);
 	}
 }
@@ -200,31 +228,17 @@ static void test_a_server_without_members_is_unknown(void **state)
 	json_decref(json);
 }
 
-static void test_only_the_provider_of_the_name_counts(void **state)
-{
-	json_t *json = parse("{'resource_providers': [{'name': 'host10', 'uuid': 'x'}, 3,"
-			     " {'name': 'host1', 'uuid': 'y'}]}");
-	char uuid[NOVA_UUID_MAX];
-
-	(void)state;
-	nova_read_provider(json, "host1", uuid);
-	assert_string_equal(uuid, "y");
-	nova_read_provider(json, "host2", uuid);
-	assert_string_equal(uuid, "");
-	json_decref(json);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_phase_of_each_status),
 		cmocka_unit_test(test_resources_are_summed_over_providers_and_sorted),
 		cmocka_unit_test(test_too_many_or_too_long_classes_are_not_cut),
-		cmocka_unit_test(test_a_candidate_counts_if_its_gpu_is_in_another_tree),
+		cmocka_unit_test(test_a_candidate_counts_if_it_uses_no_provider_of_this_host),
 		cmocka_unit_test(test_the_messages_of_errors),
 		cmocka_unit_test(test_an_answer_that_is_no_json_has_no_message),
 		cmocka_unit_test(test_a_server_without_members_is_unknown),
-		cmocka_unit_test(test_only_the_provider_of_the_name_counts),
+		cmocka_unit_test(test_the_time_of_the_last_change),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
