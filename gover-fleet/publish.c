@@ -2,6 +2,7 @@
 /* The thread decides by the newest state only, so that a missed change loses nothing. */
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,6 +54,16 @@ static void log_cloud(struct publish *p, const struct report *report)
 		fleet_log_warning("cloud: %s", report->problem);
 }
 
+static void name_leaks(const struct host_state *state, struct report *report)
+{
+	for (size_t i = 0; i < report->n_leaks; i++) {
+		struct report_leak *leak = &report->leaks[i];
+
+		snprintf(leak->flavor, sizeof(leak->flavor), "%s",
+			 mapping_flavor_of(state, leak->slot));
+	}
+}
+
 /* Returns the time until the next attempt in ms. */
 static int publish_wanted(struct publish *p, const struct follower_view *view,
 			  struct wanted *wanted, struct report *report)
@@ -72,6 +83,7 @@ static int publish_wanted(struct publish *p, const struct follower_view *view,
 				  lost);
 	p->lost = lost;
 	again_ms = link_publish(p->link, wanted, report);
+	name_leaks(view->state, report);
 	log_cloud(p, report);
 	/* The offers expire although no event says so. */
 	expires_ms =

@@ -17,14 +17,6 @@ const char *fleet_report_cloud_name(enum report_cloud cloud)
 	return names[cloud];
 }
 
-/* gover-d knows flavours, not classes: the name of the class without its prefix. */
-static const char *flavor_of(const char *slot)
-{
-	size_t prefix = strlen(WANTED_CLASS_PREFIX);
-
-	return strncmp(slot, WANTED_CLASS_PREFIX, prefix) == 0 ? slot + prefix : slot;
-}
-
 static json_t *encode_leaks(const struct report *report)
 {
 	json_t *list = json_array();
@@ -32,10 +24,9 @@ static json_t *encode_leaks(const struct report *report)
 	for (size_t i = 0; i < report->n_leaks; i++) {
 		const struct report_leak *leak = &report->leaks[i];
 
-		(void)json_array_append_new(list,
-					    json_pack("{s:s, s:s, s:i, s:i}", "gpu", leak->gpu,
-						      "flavor", flavor_of(leak->slot), "used",
-						      leak->used, "sold", leak->sold));
+		(void)json_array_append_new(
+			list, json_pack("{s:s, s:s, s:i, s:i}", "gpu", leak->gpu, "flavor",
+					leak->flavor, "used", leak->used, "sold", leak->sold));
 	}
 	return list;
 }

@@ -20,7 +20,8 @@ const char *fleet_report_cloud_name(enum report_cloud cloud);
 
 /* An allocation of the cloud that no contract and no offer explains. */
 struct report_leak {
-	char gpu[ID_MAX], slot[WANTED_CLASS_MAX];
+	char gpu[ID_MAX], slot[WANTED_CLASS_MAX]; /* the class of the cloud */
+	char flavor[WANTED_CLASS_MAX];		  /* its name in gover-d */
 	int used, sold;
 };
 

@@ -129,10 +129,31 @@ size_t mapping_want(const struct host_state *state, bool with_offers, struct wan
 	return lost;
 }
 
-bool mapping_offer_fits(const struct state_offer *offer, const char *class_name, const char *gpu)
+static bool is_class_of(const char *class_name, const char *flavor)
 {
 	char name[WANTED_CLASS_MAX];
 
+	return mapping_class_name(flavor, name) == 0 && strcmp(name, class_name) == 0;
+}
+
+bool mapping_offer_fits(const struct state_offer *offer, const char *class_name, const char *gpu)
+{
 	return offer->open && (gpu[0] == '\0' || strcmp(offer->gpu, gpu) == 0) &&
-	       mapping_class_name(offer->flavor, name) == 0 && strcmp(name, class_name) == 0;
+	       is_class_of(class_name, offer->flavor);
+}
+
+const char *mapping_flavor_of(const struct host_state *state, const char *class_name)
+{
+	size_t prefix = strlen(WANTED_CLASS_PREFIX);
+
+	if (is_class_of(class_name, state->flavor))
+		return state->flavor;
+	for (size_t i = 0; i < state->n_offers; i++)
+		if (is_class_of(class_name, state->offers[i].flavor))
+			return state->offers[i].flavor;
+	for (size_t i = 0; i < state->n_vgpus; i++)
+		if (is_class_of(class_name, state->vgpus[i].flavor))
+			return state->vgpus[i].flavor;
+	return strncmp(class_name, WANTED_CLASS_PREFIX, prefix) == 0 ? class_name + prefix
+								     : class_name;
 }

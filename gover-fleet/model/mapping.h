@@ -24,4 +24,10 @@ bool mapping_offer_fits(const struct state_offer *offer, const char *class_name,
  */
 int mapping_class_name(const char *flavor, char ret_name[WANTED_CLASS_MAX]);
 
+/*
+ * Returns the name of the flavour of a class, as the offers and contracts of @state have it; it
+ * belongs to @state. For an unknown class, returns @class_name, without the prefix of slots.
+ */
+const char *mapping_flavor_of(const struct host_state *state, const char *class_name);
+
 #endif

@@ -80,6 +80,7 @@ api PATCH /v1/gpus/gpu0 '{"selling": "off"}' >/dev/null
 get /v1/offers '.offers[] | select(.state == "open") | .id' | while read -r id; do api DELETE "/v1/offers/$id" >/dev/null; done
 ok "an allocation without contract and offer is a leak" until_ok 30 fleet_is '.cloud.leaks == 1'
 ok "which gover-d reports" until_ok 30 alerts 1 fleet_leak
+ok "with the name of its flavour" that /v1/fleet '.leaks | length == 1 and .[0].flavor == "default"'
 nova_xml d2 $uuid2 >"$dir/d2.xml"
 hook d2 <"$dir/d2.xml"
 is "its server is refused" "$hook_status" 1

@@ -29,7 +29,8 @@ static void all_members_are_sent(void **state)
 		.address = "http://k",
 		.problem = "timeout",
 		.unverified = 2,
-		.leaks = {{"gpu0", WANTED_CLASS_PREFIX "50", 3, 2}, {"gpu1", "OTHER", 1, 0}},
+		.leaks = {{"gpu0", WANTED_CLASS_PREFIX "HALF", "half", 3, 2},
+			  {"gpu1", "OTHER", "OTHER", 1, 0}},
 		.n_leaks = 2,
 		.migrations_requested = 4,
 		.migrations_completed = 3,
@@ -43,7 +44,7 @@ static void all_members_are_sent(void **state)
 	      "\"ttl_s\":150}");
 	check(&full,
 	      "{\"state\":\"unreachable\",\"cloud\":\"http://k\",\"problem\":\"timeout\","
-	      "\"unverified\":2,\"leaks\":[{\"gpu\":\"gpu0\",\"flavor\":\"50\",\"used\":3,"
+	      "\"unverified\":2,\"leaks\":[{\"gpu\":\"gpu0\",\"flavor\":\"half\",\"used\":3,"
 	      "\"sold\":2},{\"gpu\":\"gpu1\",\"flavor\":\"OTHER\",\"used\":1,\"sold\":0}],"
 	      "\"migrations\":{\"requested\":4,\"completed\":3,\"failed\":1},\"ttl_s\":150}");
 }

@@ -185,6 +185,21 @@ static void an_offer_fits_its_class_and_gpu(void **unused)
 	assert_false(mapping_offer_fits(&offer, "CUSTOM_GOVER_SLOT_SMALL", ""));
 }
 
+static void a_class_has_the_flavour_of_gover(void **unused)
+{
+	struct state_vgpu vgpus[] = {SOLD("gpu0", "gpu-50.b")};
+	struct state_offer offers[] = {OFFER("gpu0", "Small")};
+	struct host_state state = state_of(vgpus, 1, offers, 1);
+
+	(void)unused;
+	strcpy(state.flavor, "half");
+	assert_string_equal(mapping_flavor_of(&state, "CUSTOM_GOVER_SLOT_HALF"), "half");
+	assert_string_equal(mapping_flavor_of(&state, "CUSTOM_GOVER_SLOT_SMALL"), "Small");
+	assert_string_equal(mapping_flavor_of(&state, "CUSTOM_GOVER_SLOT_GPU_50_B"), "gpu-50.b");
+	assert_string_equal(mapping_flavor_of(&state, "CUSTOM_GOVER_SLOT_GONE"), "GONE");
+	assert_string_equal(mapping_flavor_of(&state, "VGPU"), "VGPU");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -195,6 +210,7 @@ int main(void)
 		cmocka_unit_test(what_does_not_fit_is_counted),
 		cmocka_unit_test(class_names_have_the_characters_of_placement),
 		cmocka_unit_test(an_offer_fits_its_class_and_gpu),
+		cmocka_unit_test(a_class_has_the_flavour_of_gover),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
