@@ -18,6 +18,7 @@ struct link {
 	struct keystone *keystone;
 	struct publisher *publisher;
 	struct service *placement; /* for allocations */
+	struct published seen;	   /* by the last link_publish(); empty if it failed */
 };
 
 static enum keystone_auth auth_of(const char *name)
@@ -131,20 +132,21 @@ static enum report_cloud state_of(int result)
 
 int link_publish(struct link *link, const struct wanted *wanted, struct report *report)
 {
-	struct published published = {.n_gpus = 0};
 	struct err err = {""};
 	int r;
 
 	report->cloud = REPORT_WITHDRAWN;
 	if (!link)
 		return EVERY_MS;
-	r = publisher_publish(link->publisher, wanted, &published, &err);
+	r = publisher_publish(link->publisher, wanted, &link->seen, &err);
+	if (r != 0)
+		link->seen.n_gpus = 0;
 	report->cloud = state_of(r);
 	COPY(report->address, link->address);
 	if (r != 0)
 		snprintf(report->problem, sizeof(report->problem), "%.255s", err.msg);
-	for (size_t i = 0; r == 0 && i < published.n_gpus; i++)
-		add_leaks(&published.gpus[i], report);
+	for (size_t i = 0; i < link->seen.n_gpus; i++)
+		add_leaks(&link->seen.gpus[i], report);
 	return r == 0 ? EVERY_MS : publisher_pause_ms(link->publisher);
 }
 
@@ -157,6 +159,34 @@ int link_withdraw(struct link *link, struct err *reterr)
 }
 
 /* --- allocations --- */
+
+static const struct published_gpu *find_gpu(const struct link *link, const char *gpu)
+{
+	for (size_t i = 0; i < link->seen.n_gpus; i++)
+		if (strcmp(link->seen.gpus[i].name, gpu) == 0)
+			return &link->seen.gpus[i];
+	return NULL;
+}
+
+int link_used(const struct link *link, const char *gpu, const char *slot)
+{
+	const struct published_gpu *seen = link ? find_gpu(link, gpu) : NULL;
+
+	for (size_t i = 0; seen && i < seen->n_classes; i++)
+		if (strcmp(seen->classes[i].name, slot) == 0)
+			return seen->classes[i].used;
+	return 0;
+}
+
+int link_consumers(struct link *link, const char *gpu, struct allocation_consumers *ret_consumers,
+		   struct err *reterr)
+{
+	const struct published_gpu *seen = link ? find_gpu(link, gpu) : NULL;
+
+	ret_consumers->n = 0;
+	return seen ? allocation_read_consumers(link->placement, seen->uuid, ret_consumers, reterr)
+		    : err_fail(reterr, ENOENT, "GPU %s: not published", gpu);
+}
 
 static int find_allocation(void *userdata, const char *uuid, char ret_slot[WANTED_CLASS_MAX],
 			   char ret_gpu[ID_MAX], struct err *reterr)

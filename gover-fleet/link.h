@@ -7,6 +7,7 @@
 #define GOVER_FLEET_LINK_H
 
 #include "gover-fleet/claim/claim.h"
+#include "gover-fleet/cloud/allocation.h"
 #include "gover-fleet/config/fleet-config.h"
 #include "gover-fleet/host/fleet-report.h"
 
@@ -25,6 +26,19 @@ struct link *link_free(struct link *link); /* returns NULL */
  * @report. Returns the time in ms after which the caller tries again at the latest.
  */
 int link_publish(struct link *link, const struct wanted *wanted, struct report *report);
+
+/*
+ * Returns the number of allocations of the class @slot on @gpu that the last link_publish() has
+ * seen; 0 if it failed.
+ */
+int link_used(const struct link *link, const char *gpu, const char *slot);
+
+/*
+ * Reads the consumers of the allocations on @gpu, a GPU that link_used() knows. Returns 0, or a
+ * negative errno with a message.
+ */
+int link_consumers(struct link *link, const char *gpu, struct allocation_consumers *ret_consumers,
+		   struct err *reterr);
 
 /*
  * Withdraws all offers without knowing the contracts: each class keeps what is allocated. Returns

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The thread decides by the newest state only, so that a missed change loses nothing. */
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,9 +11,11 @@
 #include "base/thread.h"
 #include "gover-fleet/advise.h"
 #include "gover-fleet/model/fleet-log.h"
+#include "gover-fleet/model/hold.h"
 #include "gover-fleet/model/mapping.h"
 #include "gover-fleet/publish.h"
 #include "gover-fleet/status.h"
+#include "gover-fleet/waiting.h"
 
 #define REPORT_EVERY_NS (50 * NS_PER_S)
 #define REPORT_LIMIT_MS 2000L
@@ -64,11 +67,25 @@ static void name_leaks(const struct host_state *state, struct report *report)
 	}
 }
 
+/* Returns the time in ms after which offers need another look; INT_MAX: no offer does. */
+static int hold_offers(struct publish *p, const struct follower_view *view,
+		       const struct wanted *wanted)
+{
+	/* The state is as old as its read; both processes run on this host. */
+	uint64_t age_ns = clock_now().mono_ns - view->read_ns;
+	int64_t now_ms = view->state->time_ms + (int64_t)(age_ns / NS_PER_MS);
+
+	if (!p->link || !view->connected)
+		return INT_MAX;
+	waiting_hold(p->link, p->client, view->state, wanted, now_ms, p->parts.config->hold_s);
+	return hold_next_ms(view->state, now_ms);
+}
+
 /* Returns the time until the next attempt in ms. */
 static int publish_wanted(struct publish *p, const struct follower_view *view,
 			  struct wanted *wanted, struct report *report)
 {
-	int again_ms, expires_ms;
+	int again_ms, expires_ms, hold_ms;
 	size_t lost;
 
 	if (!view->state) {
@@ -84,6 +101,9 @@ static int publish_wanted(struct publish *p, const struct follower_view *view,
 	p->lost = lost;
 	again_ms = link_publish(p->link, wanted, report);
 	name_leaks(view->state, report);
+	hold_ms = hold_offers(p, view, wanted);
+	if (hold_ms < again_ms)
+		again_ms = hold_ms;
 	log_cloud(p, report);
 	/* The offers expire although no event says so. */
 	expires_ms =

@@ -2,6 +2,7 @@
 /* An allocation names the UUID of its provider; only the name of the provider names the GPU. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "gover-fleet/cloud/allocation.h"
@@ -122,4 +123,73 @@ int allocation_find(struct service *placement, const char *host, const char *ser
 			memcpy(ret_class, slot->class_name, WANTED_CLASS_MAX);
 	}
 	return r;
+}
+
+/* --- consumers of a GPU --- */
+
+static int add_consumer(struct allocation_consumers *consumers, const char *uuid, json_t *resources,
+			struct err *reterr)
+{
+	const char *name;
+	json_t *amount;
+
+	if (!json_is_object(resources))
+		return err_fail(reterr, EPROTO, "Placement: resources: missing or not an object");
+	json_object_foreach (resources, name, amount) {
+		struct hold_consumer *consumer = &consumers->list[consumers->n];
+
+		if (!is_slot(name))
+			continue;
+		if (consumers->n == ALLOCATION_CONSUMERS_MAX)
+			return err_fail(reterr, EPROTO,
+					"Placement: too many consumers of a GPU (limit %d)",
+					ALLOCATION_CONSUMERS_MAX);
+		if (!id_valid(uuid) || strlen(uuid) >= sizeof(consumer->uuid) ||
+		    strlen(name) >= sizeof(consumer->slot))
+			return err_fail(reterr, EPROTO,
+					"Placement: allocations: invalid consumer or class");
+		strcpy(consumer->uuid, uuid);
+		strcpy(consumer->slot, name);
+		consumers->n++;
+	}
+	return 0;
+}
+
+static int compare_consumers(const void *a, const void *b)
+{
+	const struct hold_consumer *first = a, *second = b;
+
+	return strcmp(first->uuid, second->uuid);
+}
+
+int allocation_parse_consumers(const json_t *json, struct allocation_consumers *ret_consumers,
+			       struct err *reterr)
+{
+	json_t *all = json_object_get(json, "allocations"), *one;
+	const char *uuid;
+	int r = 0;
+
+	ret_consumers->n = 0;
+	if (!json_is_object(all))
+		return err_fail(reterr, EPROTO, "Placement: allocations: missing or not an object");
+	json_object_foreach (all, uuid, one) {
+		r = add_consumer(ret_consumers, uuid, json_object_get(one, "resources"), reterr);
+		if (r < 0)
+			return r;
+	}
+	qsort(ret_consumers->list, ret_consumers->n, sizeof(ret_consumers->list[0]),
+	      compare_consumers);
+	return 0;
+}
+
+int allocation_read_consumers(struct service *placement, const char *uuid,
+			      struct allocation_consumers *ret_consumers, struct err *reterr)
+{
+	CLEANUP_REPLY struct reply reply = {0};
+	char path[PLACEMENT_UUID_MAX + 64];
+	int r;
+
+	snprintf(path, sizeof(path), "/resource_providers/%s/allocations", uuid);
+	r = get(placement, path, &reply, reterr);
+	return r < 0 ? r : allocation_parse_consumers(reply.json, ret_consumers, reterr);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the slot that Placement has allocated to a server on this host. */
+/* The allocations of slots in Placement: of a server on this host, and of all on a GPU. */
 #ifndef GOVER_FLEET_CLOUD_ALLOCATION_H
 #define GOVER_FLEET_CLOUD_ALLOCATION_H
 
 #include "gover-fleet/cloud/placement.h"
 #include "gover-fleet/cloud/service.h"
+#include "gover-fleet/model/hold.h"
 #include "gover-fleet/model/wanted.h"
 
 /* The slots of a server, each from another provider. */
@@ -39,5 +40,27 @@ int allocation_parse_gpu(const json_t *json, const char *host, char ret_gpu[ID_M
  */
 int allocation_find(struct service *placement, const char *host, const char *server,
 		    char ret_class[WANTED_CLASS_MAX], char ret_gpu[ID_MAX], struct err *reterr);
+
+/* The consumers of one provider, ordered by UUID, each with one slot. */
+#define ALLOCATION_CONSUMERS_MAX 256
+
+struct allocation_consumers {
+	struct hold_consumer list[ALLOCATION_CONSUMERS_MAX];
+	size_t n;
+};
+
+/*
+ * Parses the reply to GET /resource_providers/UUID/allocations. Other classes than those of gover
+ * are ignored. Returns 0 or -EPROTO with a message.
+ */
+int allocation_parse_consumers(const json_t *json, struct allocation_consumers *ret_consumers,
+			       struct err *reterr);
+
+/*
+ * Reads the consumers of the provider @uuid, with one request. Returns 0 or a negative errno of
+ * service_request().
+ */
+int allocation_read_consumers(struct service *placement, const char *uuid,
+			      struct allocation_consumers *ret_consumers, struct err *reterr);
 
 #endif

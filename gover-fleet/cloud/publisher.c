@@ -408,6 +408,7 @@ static void report_gpu(const struct provider *provider, const struct wanted_gpu 
 	const struct placement_usages *usages = &provider->seen.usages;
 
 	snprintf(gpu->name, sizeof(gpu->name), "%s", provider->id.gpu);
+	memcpy(gpu->uuid, provider->id.uuid, sizeof(gpu->uuid));
 	gpu->n_classes = 0;
 	for (size_t i = 0; wanted && i < wanted->n_classes; i++) {
 		const struct wanted_class *class = &wanted->classes[i];

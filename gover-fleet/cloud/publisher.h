@@ -39,6 +39,7 @@ struct published_class {
 
 struct published_gpu {
 	char name[ID_MAX];
+	char uuid[PLACEMENT_UUID_MAX]; /* of its provider */
 	struct published_class classes[PLACEMENT_CLASSES_MAX];
 	size_t n_classes;
 };

@@ -74,6 +74,7 @@ static const struct setting keys[] = {
 	TEXT(FLEET(hook_socket), 1, 107, "a path", NULL),
 	SETTING_INT(FLEET(hook_timeout_s), 1, 60, " s"),
 	WORD(FLEET(on_failure), "open or closed", fits_on_failure),
+	SETTING_INT(FLEET(hold_s), 1, 600, " s"),
 	TEXT(FLEET(status_file), 0, 160, "nothing, or a path", NULL),
 
 	WORD(CLOUD(kind), "openstack or none", fits_kind),
@@ -107,6 +108,7 @@ void fleet_config_default(struct fleet_config *config)
 		.hook_socket = "/run/gover-fleet/hook.sock",
 		.hook_timeout_s = 5,
 		.on_failure = "open",
+		.hold_s = 300,
 		.status_file = "/run/gover-fleet/status.json",
 		.cloud = {.kind = "none",
 			  .auth = "password",

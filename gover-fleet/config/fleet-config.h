@@ -40,6 +40,7 @@ struct fleet_config {
 	int hook_timeout_s;			/* limit of an answer to the hook; default 5 */
 	/* if the hook gets no answer: "open" starts the domain, "closed" refuses; default "open" */
 	char on_failure[FLEET_CONFIG_WORD];
+	int hold_s; /* how long an offer waits for the domain of an allocation; default 300 */
 	char status_file[FLEET_CONFIG_TEXT]; /* default /run/gover-fleet/status.json */
 	struct fleet_config_cloud cloud;
 	/* [libvirt] */

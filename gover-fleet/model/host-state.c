@@ -152,6 +152,7 @@ int host_state_parse_offer(const json_t *object, struct state_offer *ret_offer, 
 	struct state_offer offer = {
 		.open = text_is(object, "state", "open"),
 		.failed = text_is(object, "state", "failed"),
+		.expires_ms = time_or_0(object, "expires_at"),
 	};
 	int r = get_whole(object, "id", &offer.id, reterr);
 

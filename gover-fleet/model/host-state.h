@@ -60,6 +60,7 @@ struct state_offer {
 	bool failed;			   /* was sold, and failed its probation */
 	char vgpu[ID_MAX];		   /* "": not sold */
 	char held_by[HOST_STATE_NAME_MAX]; /* holder until held_until; "": no hold */
+	int64_t expires_ms;		   /* time of expiry since 1970; 0: unknown */
 };
 
 struct state_alert {

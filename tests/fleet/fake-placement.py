@@ -321,6 +321,9 @@ class Handler(BaseHTTPRequestHandler):
             reply["inventories"] = cloud.inventories[number]
         elif part == "traits":
             reply["traits"] = cloud.traits[number]
+        elif part == "allocations":
+            held = {consumer: parts[number] for consumer, parts in cloud.allocations.items() if number in parts}
+            reply["allocations"] = {consumer: {"resources": part, "consumer_generation": 1} for consumer, part in held.items()}
         elif part == "usages":
             reply["usages"] = dict({name: 0 for name in cloud.inventories[number]}, **cloud.used(number))
         else:

@@ -8,6 +8,7 @@
 need_libvirt
 virsh_() { timeout 60 virsh -q -c "test+unix:///default?socket=$dir/libvirt-sock" "$@"; }
 uuid2=22222222-2222-3333-4444-555555555555
+uuid3=33333333-2222-3333-4444-555555555555
 start_cloud() { # start_cloud: sets cloud_url
   python3 "$top/tests/fleet/fake-placement.py" >"$dir/cloud.out" 2>&1 &
   cloud_pid=$!
@@ -87,6 +88,38 @@ is "its server is refused" "$hook_status" 1
 cloud DELETE "/allocations/$uuid2"
 api PATCH /v1/gpus/gpu0 '{"selling": "on"}' >/dev/null
 ok "it is removed by the cloud, not by gover" until_ok 90 fleet_is '.cloud.leaks == 0'
+
+# --- an allocation that waits for its domain ---
+
+offer_is() { # offer_is FILTER: succeeds if the jq filter returns true for the offer $offer
+  that '/v1/offers?all=true' "[.offers[] | select(.id == $offer)][0] | $1"
+}
+next_offer() { # next_offer: sets offer, an open one without a holder
+  until_ok 30 that /v1/offers '[.offers[] | select(.state == "open" and .held_by == null)] | length > 0' &&
+    offer=$(get /v1/offers '[.offers[] | select(.state == "open")][0].id')
+}
+api PATCH /v1/policy '{"ttl_s": 8}' >/dev/null
+is "offers live for 8 seconds" "$(status) $(get /v1/policy .params.ttl_s)" "200 8"
+get /v1/offers '.offers[] | select(.state == "open") | .id' | while read -r id; do api DELETE "/v1/offers/$id" >/dev/null; done
+ok "there is an offer" next_offer
+ok "it is published" until_ok 30 total 2
+ok "without an allocation it expires" until_ok 30 offer_is '.state == "expired"'
+is "no offer was held" "$(grep -c 'is held for' "$dir/fleet.log")" 0
+ok "there is another offer" next_offer
+ok "it is published, too" until_ok 30 total 2
+allocate $uuid3
+ok "the allocation uses the offer" provider '.used.CUSTOM_GOVER_SLOT_DEFAULT == 2'
+ok "the offer is held for its server" until_ok 30 offer_is ".held_by == \"$uuid3\""
+sleep 9
+ok "it outlives its time" offer_is '.state == "open"'
+ok "and is no leak" fleet_is '.cloud.leaks == 0'
+nova_xml d3 $uuid3 >"$dir/d3.xml"
+hook d3 <"$dir/d3.xml"
+is "its server may start" "$hook_status" 0
+ok "with this offer" offer_is ".vgpu == \"$uuid3\""
+api DELETE "/v1/vgpus/$uuid3" >/dev/null
+cloud DELETE "/allocations/$uuid3"
+api PATCH /v1/policy '{"ttl_s": 60}' >/dev/null
 
 # --- the cloud is away ---
 

@@ -104,11 +104,67 @@ static void the_gpu_is_part_of_the_name_of_the_provider(void **state)
 	}
 }
 
+static int parse_consumers(const char *text, struct allocation_consumers *ret_consumers,
+			   struct err *reterr)
+{
+	json_t *json = json_of(text);
+	int r = allocation_parse_consumers(json, ret_consumers, reterr);
+
+	json_decref(json);
+	return r;
+}
+
+/* The form of a reply for a GPU with two servers, as the reference of Placement describes it. */
+static void consumers_of_slots_are_found(void **state)
+{
+	static struct allocation_consumers consumers;
+	struct err err = {""};
+
+	(void)state;
+	assert_int_equal(parse_consumers("{\"allocations\": {\"b1\": {\"consumer_generation\": 1, "
+					 "\"resources\": {\"CUSTOM_GOVER_SLOT_HALF\": 1}}, \"a1\": "
+					 "{\"resources\": {\"CUSTOM_GOVER_SLOT_BIG\": 1}}, \"c1\": "
+					 "{\"resources\": {\"VGPU\": 1}}}, "
+					 "\"resource_provider_generation\": 12}",
+					 &consumers, &err),
+			 0);
+	assert_int_equal(consumers.n, 2);
+	assert_string_equal(consumers.list[0].uuid, "a1");
+	assert_string_equal(consumers.list[0].slot, "CUSTOM_GOVER_SLOT_BIG");
+	assert_string_equal(consumers.list[1].uuid, "b1");
+	assert_int_equal(parse_consumers("{\"allocations\": {}}", &consumers, &err), 0);
+	assert_int_equal(consumers.n, 0);
+}
+
+static void wrong_consumers_are_rejected(void **state)
+{
+	static const char *const rows[] = {
+		"{}",
+		"{\"allocations\": []}",
+		"{\"allocations\": {\"a\": 1}}",
+		"{\"allocations\": {\"a\": {\"resources\": []}}}",
+		"{\"allocations\": {\"../a\": {\"resources\": {\"CUSTOM_GOVER_SLOT_1\": 1}}}}",
+		"{\"allocations\": {\"" PROVIDER
+		"0\": {\"resources\": {\"CUSTOM_GOVER_SLOT_1\": 1}}}}",
+	};
+	static struct allocation_consumers consumers;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct err err = {""};
+
+		if (parse_consumers(rows[i], &consumers, &err) != -EPROTO || !err.msg[0])
+			fail_msg("row %zu is accepted", i);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(slots_of_gover_are_found),
 		cmocka_unit_test(wrong_replies_are_rejected),
+		cmocka_unit_test(consumers_of_slots_are_found),
+		cmocka_unit_test(wrong_consumers_are_rejected),
 		cmocka_unit_test(the_gpu_is_part_of_the_name_of_the_provider),
 	};
 

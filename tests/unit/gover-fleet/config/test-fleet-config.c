@@ -24,6 +24,8 @@ static void files_are_accepted_or_explained(void **state)
 	} rows[] = {
 		{"", NULL},
 		{"[fleet]\nhost = node-1\non_failure = closed\nhook_timeout_s = 60\n", NULL},
+		{"[fleet]\nhold_s = 600\n", NULL},
+		{"[fleet]\nhold_s = 601\n", "1..600"},
 		{"[libvirt]\nuri =\n", NULL},
 		{STACK "auth = none\nplacement_url = http://127.0.0.1:8778\n", NULL},
 		{STACK "auth_url = https://k/v3\nusername = gover\nproject = service\n"

@@ -33,7 +33,8 @@ static const char host_text[] =
 	"\"vgpu\":null,\"cause\":null}],"
 	"\"offers\":[{\"id\":1,\"gpu\":\"gpu0\",\"state\":\"open\",\"initial_cap_pct\":50,"
 	"\"vgpu\":null,\"reason\":\"\"},{\"id\":2,\"gpu\":\"gpu1\",\"state\":\"probation\","
-	"\"flavor\":\"large\",\"held_by\":\"" UUID "\",\"vgpu\":\"b\"}]}";
+	"\"flavor\":\"large\",\"held_by\":\"" UUID "\",\"vgpu\":\"b\","
+	"\"expires_at\":\"1970-01-01T00:00:02.003Z\"}]}";
 static const char policy_text[] =
 	"{\"name\":\"gover\",\"params\":{\"overload_pct\":95,\"flavor\":\"default\",\"ttl_s\":60}}";
 
@@ -103,6 +104,8 @@ static void alerts_and_offers_are_read(void **unused)
 	assert_string_equal(state->offers[0].flavor, "default");
 	assert_string_equal(state->offers[1].flavor, "large");
 	assert_string_equal(state->offers[1].held_by, UUID);
+	assert_int_equal(state->offers[0].expires_ms, 0);
+	assert_int_equal(state->offers[1].expires_ms, 2003);
 	host_state_unref(state);
 }
 
