@@ -5,7 +5,8 @@
 #
 # Control, each with JSON: POST /_fake/fault {"kind", "match", "count", "seconds"} injects a fault into the next `count`
 # requests whose "METHOD PATH" matches; POST /_fake/root {"name", "uuid", "gpus"} makes the provider of a compute node and
-# of GPUs with one slot each, DELETE /_fake/root?name= removes it with its tree; POST /_fake/reset forgets everything; GET /_fake/log returns the requests since
+# of GPUs with one slot each, DELETE /_fake/root?name= removes it with its tree; POST /_fake/reset forgets everything, POST /_fake/heal
+# only the faults; POST /_fake/compute {"url"} sets the address of Nova in Keystone's catalog; GET /_fake/log returns the requests since
 # the last call; GET /_fake/state returns providers, inventories, traits and allocations.
 import datetime
 import json
@@ -136,6 +137,22 @@ class Cloud:
             self.allocations.setdefault(consumer, {})[number] = dict(part["resources"])
             self.providers[number]["generation"] += 1
 
+    def candidates(self, query):
+        """The providers with room for the class of a GPU; all other resources are those of their roots, which have room."""
+        wanted = {name: int(amount) for name, amount in (each.split(":") for each in query["resources"].split(","))}
+        slots = {name: amount for name, amount in wanted.items() if name.startswith("CUSTOM_")}
+        rest = {name: amount for name, amount in wanted.items() if name not in slots}
+        forbidden, found = query["required"].lstrip("!"), []
+        for number, one in self.providers.items():
+            room = {name: part["total"] - part["reserved"] - self.used(number).get(name, 0)
+                    for name, part in self.inventories[number].items()}
+            if forbidden not in self.traits[number] and all(room.get(name, 0) >= amount for name, amount in slots.items()):
+                resources = {number: {"resources": slots}}
+                if rest:
+                    resources[one["root_provider_uuid"]] = {"resources": rest}
+                found.append({"allocations": resources})
+        return {"allocation_requests": found, "provider_summaries": {}}
+
     def deallocate(self, consumer):
         if consumer not in self.allocations:
             raise Refused(404, "placement.undefined_code", "No allocations")
@@ -158,6 +175,7 @@ class Server(ThreadingHTTPServer):
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
         self.lock, self.cloud, self.faults, self.log = threading.Lock(), Cloud(), [], []
+        self.compute_url = None  # None: this server
         self.auth = False  # true after the first request to Keystone: tokens are checked
 
     def next_fault(self, text):
@@ -249,6 +267,10 @@ class Handler(BaseHTTPRequestHandler):
         elif path == "/_fake/reset":
             server.cloud.reset()
             server.faults.clear()
+        elif path == "/_fake/heal":
+            server.faults.clear()
+        elif path == "/_fake/compute":
+            server.compute_url = body["url"]
         elif path == "/_fake/root" and self.command == "DELETE":
             server.cloud.drop_root(query["name"])
         elif path == "/_fake/root":
@@ -286,6 +308,8 @@ class Handler(BaseHTTPRequestHandler):
             else:
                 cloud.deallocate(parts[1])
             return 204, None, ()
+        if parts[0] == "allocation_candidates":
+            return 200, cloud.candidates(query), ()
         if parts[0] != "resource_providers":
             raise Refused(404, "", f"{path} not found")
         if len(parts) == 1:
@@ -342,8 +366,10 @@ class Handler(BaseHTTPRequestHandler):
         cloud.tokens.add(token)
         now = datetime.datetime(2026, 11, 27)
         port = self.server.server_address[1]
-        catalog = [{"type": name, "endpoints": [{"interface": "public", "region": "one", "region_id": "one",
-                                                 "url": f"http://127.0.0.1:{port}"}]} for name in ("placement", "compute")]
+        here = f"http://127.0.0.1:{port}"
+        urls = {"placement": here, "compute": self.server.compute_url or here}
+        catalog = [{"type": name, "endpoints": [{"interface": "public", "region": "one", "region_id": "one", "url": url}]}
+                   for name, url in urls.items()]
         times = {"issued_at": now, "expires_at": now + datetime.timedelta(seconds=cloud.token_life_s)}
         reply = {name: when.strftime("%Y-%m-%dT%H:%M:%S.000000Z") for name, when in times.items()}
         return 201, {"token": dict(reply, catalog=catalog)}, (("X-Subject-Token", token),)
