@@ -20,7 +20,7 @@ overlay_on "$bare"
 rm -f "$root/complete"
 cp -L /etc/resolv.conf "$root/etc/resolv.conf"
 mkdir -p "$B/bare/archives/partial" "$root/srv/gover"
-for package in gover libgover-fps; do
+for package in gover libgover-fps gover-fleet; do
   cp "$B"/deb/out/"${package}"_*.deb "$root/srv/gover/$package.deb"
 done
 machine_on "--bind=$B/bare/archives:/var/cache/apt/archives" -- || exit 1
@@ -68,6 +68,18 @@ ok "apt install ./libgover-fps.deb" apt install --no-install-recommends /srv/gov
 ok "libgover-fps contains the header gover-slice.h" test -s "$root/usr/include/gover-slice.h"
 ctl doctor >"$dir/doctor.out" 2>&1
 ok "doctor finds libgover-fps" grep -q 'frames are counted by /usr/' "$dir/doctor.out"
+
+# --- gover-fleet ---
+
+ok "apt install ./gover-fleet.deb" apt install --no-install-recommends /srv/gover/gover-fleet.deb
+is "gover-fleet waits for its configuration" \
+  "$(inside systemctl is-enabled gover-fleet) $(inside systemctl is-active gover-fleet)" "disabled inactive"
+ok "its example is valid" inside gover-fleet --config /usr/share/doc/gover-fleet/fleet.conf.example --check-config
+ok "it starts" inside systemctl start gover-fleet
+is "it runs as its own user" "$(inside stat -c %U "/proc/$(show gover-fleet MainPID)")" gover-fleet
+ok "gover-d gets its report" until_ok 30 that /v1/fleet '.state == "withdrawn" and .cloud == "none"'
+ok "its manuals are installed" sh -c "ls '$root'/usr/share/man/man8/gover-fleet.8* '$root'/usr/share/man/man5/fleet.conf.5*"
+ok "the package scripts print no errors" quiet_scripts
 
 # --- the first steps of README.md: a contract, an alert and its end ---
 
@@ -128,7 +140,7 @@ ok "the example is removed" inside sh -c 'rm -r /etc/systemd/system/gover-.servi
 ok "gover is removed" apt remove gover
 ok "daemon and socket are gone" sh -c "! ls /proc/$leader/root/run/gover/gover.sock && ! pgrep -P $leader -x gover-d"
 ok "contracts remain until a purge" test -e "$root/var/lib/gover/contracts.json"
-ok "both packages are purged" apt purge gover libgover-fps
+ok "all packages are purged" apt purge gover libgover-fps gover-fleet
 ok "dependencies are removed" apt autoremove --purge
 list_files >"$dir/after"
 ok "no file remains, and /etc is unchanged" diff "$dir/before" "$dir/after"
