@@ -182,8 +182,8 @@ static void metrics_for_dashboards_are_present(void **state)
 {
 	static const char *const lines[] = {
 		"gover_vgpus 1",
-		"gover_vgpu_info{gpu=\"gpu0\",vgpu=\"a\",vm=\"vm-a\",flavor=\"default\","
-		"project=\"\",server=\"\"} 1",
+		("gover_vgpu_info{gpu=\"gpu0\",vgpu=\"a\",vm=\"vm-a\",flavor=\"default\","
+		 "project=\"\",server=\"\"} 1"),
 		"gover_overbooking_ratio 0.5",
 		"gover_gpu_overbooking_ratio{gpu=\"gpu0\"} 0.5",
 		"gover_tick_lateness_seconds_bucket{le=\"0.0005\"} 0",
