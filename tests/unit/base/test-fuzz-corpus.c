@@ -97,6 +97,9 @@
 #define LLVMFuzzerTestOneInput fuzz_placement
 #include "tests/fuzz/fuzz-placement.c"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_domain_xml
+#include "tests/fuzz/fuzz-domain-xml.c"
+#undef LLVMFuzzerTestOneInput
 
 #define CORPUS	     "tests/fuzz/corpus"
 #define INPUT_MAX    (1024 * 1024)
@@ -131,6 +134,7 @@ static struct target { /* not const, because cmocka needs a pointer to non-const
 	{"compute-page", fuzz_compute_page},
 	{"slice", fuzz_slice},
 	{"placement", fuzz_placement},
+	{"domain-xml", fuzz_domain_xml},
 };
 
 static void replay(const struct target *target, const char *file)

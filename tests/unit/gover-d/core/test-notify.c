@@ -122,6 +122,16 @@ static void a_lasting_alert_is_notified_again_at_a_limited_rate(void **state)
 	}
 }
 
+static bool is_command(const char *text)
+{
+	static const char *const programs[] = {"gover-ctl ", "journalctl ", "systemctl "};
+
+	for (size_t i = 0; i < ARRAY_SIZE(programs); i++)
+		if (strncmp(text, programs[i], strlen(programs[i])) == 0)
+			return true;
+	return false;
+}
+
 static void each_alert_has_a_meaning_and_a_next_command(void **state)
 {
 	char next[64];
@@ -131,7 +141,7 @@ static void each_alert_has_a_meaning_and_a_next_command(void **state)
 		struct alert alert = {.kind = (enum alert_kind)kind, .vgpu = "a-1"};
 
 		alert_next_command(&alert, next, sizeof(next));
-		assert_int_equal(strncmp(next, "gover-ctl ", 10), 0);
+		assert_true(is_command(next));
 		assert_null(strchr(next, '%'));
 		assert_true(alert_meaning(&alert)[0] != '\0');
 		alert.vgpu[0] = '\0';

@@ -82,10 +82,11 @@ static void test_the_sentence_of_an_offer(void **state)
 		&bench, POLICY_OFFER,
 		"One more contract of 50 % earns 0.5 per hour and fits with a probability of "
 		"100.0 %; broken time and migrations are expected to cost 0: the expected profit "
-		"is 0.5; 0.00048 % of the time of all vGPUs may be broken (limit 1.5 %). "
+		"is 0.5; 0.00024 % of the time of all vGPUs may be broken (limit 1.5 %). "
 		"48 % can be funded now",
 		"flavor_cap_pct=50 fundable_pct=48 min_newcomer_pct=10 total_load_pct=40 "
-		"price_per_hour=0.5 misfit_pct=0 overload_risk_pct=0.3906 broken_risk_pct=0.005859 "
+		"price_per_hour=0.5 misfit_pct=0 overload_risk_pct=0.1953 "
+		"broken_risk_pct=0.0002423 "
 		"sale_risk_pct=1.5 broken_last_hour_s=0 broken_s=0 "
 		"penalty_per_hour=0 profit_per_hour=0.5");
 	assert_int_equal(find(&bench, POLICY_OFFER)->n_moves, 0);
