@@ -52,7 +52,7 @@ def inject(url, kind, match):
     control(url, "POST", "reset")
     control(url, "POST", "root", {"name": "host-0000", "uuid": ROOT, "gpus": ["old", "gpu0"]})
     control(url, "POST", "fault", {"kind": kind, "match": match, "seconds": 1 if kind == "hang" else 0.1})
-    hosts = Hosts(url, 1, timeout_ms=300, retry_max_ms=20)
+    hosts = Hosts(url, 1, timeout_ms=300 if kind == "hang" else 5000, retry_max_ms=20)
     first = hosts.run(f"publish 0 0 0 1 - {WANTED}")
     # the publisher tries again by itself; one more check is what it does once a minute
     last = hosts.run("check 0 0 0") and hosts.run("check 0 0 1")
