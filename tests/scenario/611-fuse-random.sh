@@ -88,7 +88,9 @@ while read -r uuid; do
   echo "$uuid $cap"
 done <"$dir/tree" >"$dir/caps-there"
 ok "the vGPUs have the same caps" cmp "$dir/caps" "$dir/caps-there"
-is "each is sampled" "$(vgpus '.state != "missing" and .load_pct == null' | wc -l)" 0
+all_sampled() { [ "$(vgpus '.state != "missing" and .load_pct == null' | wc -l)" -eq 0 ]; }
+# A late tick of a busy machine gives no reading for one period.
+ok "each is sampled" until_ok 10 all_sampled
 vgpus true >"$dir/all"
 jq -r '.vgpus[].id' "$dir/state/contracts.json" | sort >"$dir/contracts"
 ok "the contracts on disk equal those in memory" cmp "$dir/all" "$dir/contracts"
