@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Part of test-api.h: the stand-ins for the changes of offers, and for the reports of gover-fleet.
- */
+/* Part of test-api.h: stand-ins for the changes of offers, and for the reports of gover-fleet. */
 #ifndef TESTS_UNIT_API_TEST_API_OFFER_H
 #define TESTS_UNIT_API_TEST_API_OFFER_H
 
@@ -52,6 +51,8 @@ int control_offer_hold(struct manager *m, int64_t id, const char *holder, int tt
 {
 	struct stand_in_change change = {.apply = apply_hold, .number = id};
 
+	if (m->fail)
+		return fail_as_wanted(reterr);
 	if (!offers_find(m->offers, id))
 		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no offer %d", (int)id);
 	snprintf(change.hold.holder, sizeof(change.hold.holder), "%s", holder);

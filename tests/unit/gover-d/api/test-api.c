@@ -21,11 +21,9 @@ static void assert_members(json_t *object, const char *names)
 
 static const char gpu_members[] =
 	"name backend mode selling step_pct floor_pct unit limits_memory share sharing "
-	"capacity_cores "
-	"vgpus max_vgpus migrates "
-	"sum_cap_pct free_pct sum_initial_cap_pct overbooking_ratio util_pct mean_util_pct "
-	"load_pct "
-	"calm_periods telemetry_valid telemetry_age_ms";
+	"capacity_cores vgpus max_vgpus migrates sum_cap_pct free_pct sum_initial_cap_pct "
+	"overbooking_ratio util_pct mean_util_pct load_pct calm_periods telemetry_valid "
+	"telemetry_age_ms";
 static const char vgpu_members[] =
 	"id gpu vm cid labels state found initial_cap_pct min_cap_pct target_fps fps_limit weight "
 	"burst target_rate rate units mean_rate memory_mib memory_used_mib flavor held "
@@ -400,6 +398,7 @@ static void each_condition_has_a_status_and_an_errno_is_500(void **state)
 		{-EINVAL, 500},
 		{-ENOENT, 500},
 		{-ENOSPC, 500},
+		{-EACCES, 500},
 		{-EIO, 500},
 		{-ENOMEM, 500},
 	};
@@ -411,6 +410,7 @@ static void each_condition_has_a_status_and_an_errno_is_500(void **state)
 		{"DELETE /v1/vgpus/a", NULL},
 		{"PATCH /v1/gpus/gpu0", "{}"},
 		{"POST /v1/offers/1/claim", "{\"id\":\"b\"}"},
+		{"POST /v1/offers/1/hold", "{\"holder\":\"k\",\"ttl_s\":5}"},
 		{"DELETE /v1/offers/1", NULL},
 	};
 
