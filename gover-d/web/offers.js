@@ -11,6 +11,16 @@ function promise(offer, frames, work) {
 	return target ? `${number(target)} ${counts_work(offer) ? work : frames}` : "";
 }
 
+/** The flavour, the first cap or the vGPU, and the holder. */
+function describe(offer) {
+	return [
+		offer.flavor && `flavour ${offer.flavor}`,
+		offer.state === "open" && `first cap ${percent(offer.fundable_pct)}`,
+		offer.vgpu && `vGPU ${offer.vgpu}`,
+		offer.held_by && `held by ${offer.held_by}`,
+	].filter(Boolean).join(", ");
+}
+
 const STATES = {
 	open: "open", probation: "sold, on probation", failed: "failed", kept: "kept", expired: "expired", closed: "closed",
 };
@@ -65,10 +75,10 @@ export class Offers {
 				set_text(title, `${percent(o.initial_cap_pct)} of ${o.gpu}${rate_of(o).target ? ` at ${promise(o, "FPS", "units/s")}` : ""}`);
 				set_text(state, STATES[o.state] ?? o.state);
 				set(state, "class", `badge ${o.state === "failed" ? "bad" : o.state === "open" ? "good" : "note"}`);
-				set_text(what, o.state === "open" ? `first cap ${percent(o.fundable_pct)}` : o.vgpu ? `vGPU ${o.vgpu}` : "");
+				set_text(what, describe(o));
 				set_text(reason, o.reason ?? "");
 				reason.hidden = !o.reason;
-				button.hidden = o.state !== "open";
+				button.hidden = o.state !== "open" || o.held_by !== null; /* only the holder can claim it */
 				set(button, "aria-label", `Claim offer ${o.id}: ${percent(o.initial_cap_pct)} of ${o.gpu}`);
 				part.count();
 			},
