@@ -163,7 +163,7 @@ static void write_runs(const struct evaluation *e)
 	const struct summary_field *field;
 	FILE *out = create(e, "runs.csv");
 
-	fprintf(out, "sharing,moves,policy,seed");
+	fprintf(out, "sharing,move_time,policy,seed");
 	for (size_t i = 0; (field = summary_field_at(i)); i++)
 		fprintf(out, ",%s", field->name);
 	for (int k = 0; k < e->n_kinds; k++)
