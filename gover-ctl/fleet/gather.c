@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Some threads take one host after the other. */
+/* Threads take the hosts in order, one at a time. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>

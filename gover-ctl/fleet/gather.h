@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Asks all hosts at the same time. A host that does not answer in time costs no other host time. */
+/* Sends the requests to all hosts at the same time, so that a host without an answer delays no
+ * other. */
 #ifndef GOVER_CTL_FLEET_GATHER_H
 #define GOVER_CTL_FLEET_GATHER_H
 

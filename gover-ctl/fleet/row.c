@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sums over the GPUs, vGPUs, offers and alerts of a host. The slots that Placement should have are
- * counted as gover-fleet counts them: contracts made by gover-fleet, and open offers.
+ * Sums over the GPUs, vGPUs, offers and alerts of a host. The slots that Placement should have come
+ * from the mapping of gover-fleet.
  */
-#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "gover-ctl/field.h"
 #include "gover-ctl/fleet/row.h"
-
-#define CLASS_PREFIX   "CUSTOM_GOVER_SLOT_"
-#define CLASS_MAX      96
-#define FLAVOR_DEFAULT "default"
+#include "gover-fleet/model/mapping.h"
 
 /* --- sums over the lists of GET /v1/host --- */
 
@@ -34,46 +32,26 @@ static json_t *mean_of_gpus(const json_t *host, const char *key)
 	return n ? json_real(sum / (double)n) : json_null();
 }
 
-static json_t *count_broken(const json_t *host)
+/* Returns the number of elements of @list whose member @key has the text @value. */
+static json_int_t count_in(const json_t *list, const char *key, const char *value)
 {
-	const json_t *vgpus = json_object_get(host, "vgpus"), *vgpu;
+	const json_t *element;
 	json_int_t n = 0;
 	size_t i;
 
-	json_array_foreach (vgpus, i, vgpu) {
-		n += strcmp(field_text(vgpu, "promise"), "broken") == 0;
-	}
-	return json_integer(n);
-}
-
-static json_t *count_offers(const json_t *host)
-{
-	const json_t *offers = json_object_get(host, "offers"), *offer;
-	json_int_t n = 0;
-	size_t i;
-
-	json_array_foreach (offers, i, offer) {
-		n += strcmp(field_text(offer, "state"), "open") == 0;
-	}
-	return json_integer(n);
-}
-
-static json_int_t count_severity(const json_t *host, const char *severity)
-{
-	const json_t *alerts = json_object_get(host, "alerts"), *alert;
-	json_int_t n = 0;
-	size_t i;
-
-	json_array_foreach (alerts, i, alert) {
-		n += strcmp(field_text(alert, "severity"), severity) == 0;
+	json_array_foreach (list, i, element) {
+		n += strcmp(field_text(element, key), value) == 0;
 	}
 	return n;
 }
 
 static json_t *count_alerts(const json_t *host)
 {
-	return json_pack("{s:I, s:I, s:I}", "critical", count_severity(host, "critical"), "warning",
-			 count_severity(host, "warning"), "info", count_severity(host, "info"));
+	const json_t *alerts = json_object_get(host, "alerts");
+
+	return json_pack("{s:I, s:I, s:I}", "critical", count_in(alerts, "severity", "critical"),
+			 "warning", count_in(alerts, "severity", "warning"), "info",
+			 count_in(alerts, "severity", "info"));
 }
 
 static json_t *or_null(const json_t *object, const char *key)
@@ -84,16 +62,6 @@ static json_t *or_null(const json_t *object, const char *key)
 }
 
 /* --- slots --- */
-
-static void class_of(const json_t *object, char ret_class[CLASS_MAX])
-{
-	const char *flavor = field_text(object, "flavor");
-	char *c;
-
-	snprintf(ret_class, CLASS_MAX, CLASS_PREFIX "%s", flavor[0] ? flavor : FLAVOR_DEFAULT);
-	for (c = ret_class; *c; c++)
-		*c = isalnum((unsigned char)*c) ? (char)toupper((unsigned char)*c) : '_';
-}
 
 /* Finds the slot of a class in the list, or adds it with the counts 0. NULL: out of memory. */
 static json_t *slot_of(json_t *slots, const char *class)
@@ -117,28 +85,30 @@ static int add_to(json_t *slot, const char *key, json_int_t n)
 	return json_object_set_new(slot, key, json_integer(now + n));
 }
 
-static bool is_cloud_contract(const json_t *vgpu)
+/*
+ * Adds the slots that gover-fleet wants for all GPUs. It wants none if it cannot read the replies
+ * of gover-d.
+ */
+static int count_slots(const struct row_replies *replies, json_t *slots)
 {
-	return strcmp(field_text(json_object_get(vgpu, "labels"), "fleet"), "libvirt") == 0;
-}
+	CLEANUP_FREE struct wanted *wanted = malloc(sizeof(*wanted));
+	struct host_state *state = NULL;
+	int r = wanted ? host_state_parse(replies->host, replies->policy, &state, NULL) : -ENOMEM;
 
-static int count_slots(const json_t *host, json_t *slots)
-{
-	const json_t *vgpus = json_object_get(host, "vgpus"), *vgpu, *offer;
-	const json_t *offers = json_object_get(host, "offers");
-	char class[CLASS_MAX];
-	size_t i;
-	int r = 0;
+	if (r < 0)
+		return r == -EPROTO ? 0 : r;
+	(void)mapping_want(state, true, wanted);
+	host_state_unref(state);
+	for (size_t i = 0; i < wanted->n_gpus; i++) {
+		const struct wanted_gpu *gpu = &wanted->gpus[i];
 
-	json_array_foreach (vgpus, i, vgpu) {
-		class_of(vgpu, class);
-		if (r == 0 && is_cloud_contract(vgpu))
-			r = add_to(slot_of(slots, class), "contracts", 1);
-	}
-	json_array_foreach (offers, i, offer) {
-		class_of(offer, class);
-		if (r == 0 && strcmp(field_text(offer, "state"), "open") == 0)
-			r = add_to(slot_of(slots, class), "offers", 1);
+		for (size_t j = 0; r == 0 && j < gpu->n_classes; j++) {
+			json_t *slot = slot_of(slots, gpu->classes[j].name);
+
+			r = add_to(slot, "contracts", gpu->classes[j].contracts);
+			if (r == 0)
+				r = add_to(slot, "offers", gpu->classes[j].offers);
+		}
 	}
 	return r;
 }
@@ -154,7 +124,8 @@ int row_add_provider(json_t *published, const json_t *inventories, const json_t 
 		/* Placement refuses a total of 0, so that an empty class has total = reserved. */
 		json_int_t total = json_integer_value(json_object_get(inventory, "total")) -
 				   json_integer_value(json_object_get(inventory, "reserved"));
-		json_t *slot = r == 0 && strncmp(class, CLASS_PREFIX, strlen(CLASS_PREFIX)) == 0
+		json_t *slot = r == 0 && strncmp(class, WANTED_CLASS_PREFIX,
+						 strlen(WANTED_CLASS_PREFIX)) == 0
 				       ? slot_of(published, class)
 				       : NULL;
 
@@ -207,7 +178,7 @@ static int hide_published(json_t *slots)
 static json_t *make_slots(const struct row_replies *replies)
 {
 	json_t *slots = json_array();
-	int r = slots ? count_slots(replies->host, slots) : -1;
+	int r = slots ? count_slots(replies, slots) : -1;
 
 	if (r == 0)
 		r = replies->published ? merge_published(slots, replies->published)
@@ -221,8 +192,7 @@ static json_t *make_slots(const struct row_replies *replies)
 json_t *row_make(const struct fleet_host *host, const struct row_replies *replies)
 {
 	const json_t *state = replies->host;
-	size_t n_gpus = json_array_size(json_object_get(state, "gpus"));
-	size_t n_vgpus = json_array_size(json_object_get(state, "vgpus"));
+	const json_t *vgpus = json_object_get(state, "vgpus");
 	json_t *row = json_pack("{s:s, s:s, s:b, s:s?, s:o}", "host", host->name, "address",
 				host->address, "answered", state != NULL, "problem",
 				replies->problem, "version", or_null(state, "version"));
@@ -231,13 +201,15 @@ json_t *row_make(const struct fleet_host *host, const struct row_replies *replie
 	if (r < 0 || !state)
 		return row;
 	r = json_object_update_new(
-		row,
-		json_pack("{s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "gpus",
-			  (json_int_t)n_gpus, "vgpus", (json_int_t)n_vgpus, "sold_pct",
-			  mean_of_gpus(state, "sum_initial_cap_pct"), "used_pct",
-			  mean_of_gpus(state, "load_pct"), "broken", count_broken(state), "offers",
-			  count_offers(state), "alerts", count_alerts(state), "policy",
-			  or_null(replies->policy, "name"), "slots", make_slots(replies)));
+		row, json_pack("{s:I, s:I, s:o, s:o, s:I, s:I, s:o, s:o, s:o}", "gpus",
+			       (json_int_t)json_array_size(json_object_get(state, "gpus")), "vgpus",
+			       (json_int_t)json_array_size(vgpus), "sold_pct",
+			       mean_of_gpus(state, "sum_initial_cap_pct"), "used_pct",
+			       mean_of_gpus(state, "load_pct"), "broken",
+			       count_in(vgpus, "promise", "broken"), "offers",
+			       count_in(json_object_get(state, "offers"), "state", "open"),
+			       "alerts", count_alerts(state), "policy",
+			       or_null(replies->policy, "name"), "slots", make_slots(replies)));
 	if (r == 0)
 		r = json_object_update_new(row, json_pack("{s:o, s:o}", "fleet_state",
 							  or_null(replies->fleet, "state"),

@@ -8,7 +8,7 @@
 #include "gover-ctl/fleet/hosts.h"
 #include "gover-ctl/verb/tables.h"
 
-/* What a host has replied. NULL members: no such reply. */
+/* The replies of a host. NULL members: no such reply. */
 struct row_replies {
 	const json_t *host, *policy, *fleet;
 	const json_t *published; /* list of {"class", "total", "used"}, summed over the GPUs */

@@ -8,38 +8,30 @@
 
 #include <string.h>
 
-#include "base/json-text.h"
 #include "gover-ctl/field.h"
 #include "gover-ctl/fleet/row.h"
+#include "tests/unit/quoted-json.h"
 
 static const struct fleet_host gpu1 = {.name = "gpu1", .address = "http://gpu1:9788"};
 
-/* Parses JSON in which ' is written instead of ". */
-static json_t *parse(const char *quoted)
-{
-	char *text = strdup(quoted);
-	json_t *json;
-
-	for (char *c = text; *c; c++)
-		if (*c == '\'')
-			*c = '"';
-	json = json_text_parse(text, strlen(text), 0, NULL);
-	free(text);
-	assert_non_null(json);
-	return json;
-}
-
 static const char host_text[] =
 	"{'version': '0.1.0',"
-	" 'gpus': [{'sum_initial_cap_pct': 160, 'load_pct': 90},"
-	"          {'sum_initial_cap_pct': 40, 'load_pct': null}],"
-	" 'vgpus': [{'promise': 'broken', 'labels': {'fleet': 'libvirt'}, 'flavor': 'half'},"
-	"           {'promise': 'kept', 'labels': {'fleet': 'libvirt'}, 'flavor': null},"
-	"           {'promise': 'broken', 'labels': {}, 'flavor': 'half'}],"
-	" 'offers': [{'state': 'open', 'flavor': 'half'}, {'state': 'probation', 'flavor': 'half'},"
-	"            {'state': 'open'}],"
-	" 'alerts': [{'severity': 'critical'}, {'severity': 'warning'}, {'severity': 'warning'},"
-	"            {'severity': 'info'}]}";
+	" 'gpus': [{'name': 'gpu0', 'sum_initial_cap_pct': 160, 'load_pct': 90},"
+	"          {'name': 'gpu1', 'sum_initial_cap_pct': 40, 'load_pct': null}],"
+	" 'vgpus': [{'id': 'a', 'gpu': 'gpu0', 'found': false, 'promise': 'broken',"
+	"            'labels': {'fleet': 'libvirt'}, 'flavor': 'half'},"
+	"           {'id': 'b', 'gpu': 'gpu1', 'found': false, 'promise': 'kept',"
+	"            'labels': {'fleet': 'libvirt'}, 'flavor': 'default'},"
+	"           {'id': 'c', 'gpu': 'gpu0', 'found': false, 'promise': 'broken',"
+	"            'labels': {}, 'flavor': 'half'}],"
+	" 'offers': [{'id': 1, 'gpu': 'gpu1', 'state': 'open', 'flavor': 'half'},"
+	"            {'id': 2, 'gpu': 'gpu0', 'state': 'probation', 'flavor': 'half'},"
+	"            {'id': 3, 'gpu': 'gpu0', 'state': 'open'}],"
+	" 'alerts': [{'id': 1, 'name': 'a', 'severity': 'critical'},"
+	"            {'id': 2, 'name': 'b', 'severity': 'warning'},"
+	"            {'id': 3, 'name': 'c', 'severity': 'warning'},"
+	"            {'id': 4, 'name': 'd', 'severity': 'info'}]}";
+static const char policy_text[] = "{'name': 'qos', 'params': {'flavor': 'default', 'ttl_s': 60}}";
 
 static void cell_of(const char *head, const json_t *row, char text[WRITER_CELL_MAX])
 {
@@ -64,8 +56,8 @@ static void expect_cell(const json_t *row, const char *head, const char *expecte
 
 static void test_a_row_sums_over_the_host(void **state)
 {
-	json_t *host = parse(host_text), *policy = parse("{'name': 'qos'}");
-	json_t *fleet = parse("{'state': 'unreachable', 'problem': 'Placement: no answer'}");
+	json_t *host = quoted_json(host_text), *policy = quoted_json(policy_text);
+	json_t *fleet = quoted_json("{'state': 'unreachable', 'problem': 'Placement: no answer'}");
 	const struct row_replies replies = {.host = host, .policy = policy, .fleet = fleet};
 	json_t *row = row_make(&gpu1, &replies);
 
@@ -108,7 +100,7 @@ static void test_a_host_without_an_answer_has_its_reason(void **state)
 
 static void test_a_host_without_gpus_has_no_means(void **state)
 {
-	json_t *host = parse("{'gpus': [], 'vgpus': [], 'offers': [], 'alerts': []}");
+	json_t *host = quoted_json("{'gpus': [], 'vgpus': [], 'offers': [], 'alerts': []}");
 	const struct row_replies replies = {.host = host};
 	json_t *row = row_make(&gpu1, &replies);
 
@@ -145,10 +137,12 @@ static void test_slots_are_compared_with_placement(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		json_t *host = parse(host_text), *published = json_array();
-		json_t *inventories = parse(rows[i].inventories);
-		json_t *usages = parse("{'usages': {'CUSTOM_GOVER_SLOT_HALF': 1}}");
-		const struct row_replies replies = {.host = host, .published = published};
+		json_t *host = quoted_json(host_text), *policy = quoted_json(policy_text);
+		json_t *published = json_array();
+		json_t *inventories = quoted_json(rows[i].inventories);
+		json_t *usages = quoted_json("{'usages': {'CUSTOM_GOVER_SLOT_HALF': 1}}");
+		const struct row_replies replies = {
+			.host = host, .policy = policy, .published = published};
 		json_t *row;
 
 		assert_int_equal(row_add_provider(published, inventories, usages), 0);
@@ -156,6 +150,7 @@ static void test_slots_are_compared_with_placement(void **state)
 		expect_cell(row, "SLOTS", rows[i].cell);
 		json_decref(row);
 		json_decref(host);
+		json_decref(policy);
 		json_decref(published);
 		json_decref(inventories);
 		json_decref(usages);
@@ -165,9 +160,9 @@ static void test_slots_are_compared_with_placement(void **state)
 static void test_the_providers_of_several_gpus_are_summed(void **state)
 {
 	json_t *published = json_array();
-	json_t *inventories =
-		parse("{'inventories': {'CUSTOM_GOVER_SLOT_A': {'total': 2, 'reserved': 0}}}");
-	json_t *usages = parse("{'usages': {'CUSTOM_GOVER_SLOT_A': 1}}");
+	json_t *inventories = quoted_json(
+		"{'inventories': {'CUSTOM_GOVER_SLOT_A': {'total': 2, 'reserved': 0}}}");
+	json_t *usages = quoted_json("{'usages': {'CUSTOM_GOVER_SLOT_A': 1}}");
 	const json_t *slot;
 
 	(void)state;
