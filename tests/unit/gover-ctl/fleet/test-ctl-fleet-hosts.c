@@ -10,35 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "gover-ctl/fleet/hosts.h"
-
-static char path[] = "/tmp/gover-hosts.XXXXXX";
-
-static int make_file(void **state)
-{
-	int fd = mkstemp(path);
-
-	(void)state;
-	return fd < 0 ? -1 : close(fd);
-}
-
-static int remove_file(void **state)
-{
-	(void)state;
-	return unlink(path);
-}
-
-static void write_file(const char *text)
-{
-	FILE *file = fopen(path, "w");
-
-	assert_non_null(file);
-	assert_true(fputs(text, file) >= 0);
-	assert_int_equal(fclose(file), 0);
-}
+#include "tests/unit/temp-file.h"
 
 static void test_a_list_names_each_host_by_its_url(void **state)
 {
@@ -61,9 +36,9 @@ static void test_a_file_has_names_addresses_and_tokens(void **state)
 	struct err err;
 
 	(void)state;
-	write_file("# the rack\n\n gpu1\thttps://gpu1:9788  /etc/gover/token\r\n"
-		   "gpu2 /run/gover/gover.sock\n  # end");
-	assert_int_equal(hosts_read(path, &hosts, &err), 0);
+	temp_file_write("# the rack\n\n gpu1\thttps://gpu1:9788  /etc/gover/token\r\n"
+			"gpu2 /run/gover/gover.sock\n  # end");
+	assert_int_equal(hosts_read(temp_file, &hosts, &err), 0);
 	assert_int_equal(hosts.n, 2);
 	assert_string_equal(hosts.hosts[0].name, "gpu1");
 	assert_string_equal(hosts.hosts[0].address, "https://gpu1:9788");
@@ -84,9 +59,9 @@ static void test_many_hosts_keep_their_order(void **state)
 	(void)state;
 	for (int i = 0; i < 1000; i++)
 		used += (size_t)sprintf(text + used, "h%d http://h%d\n", i, i);
-	write_file(text);
+	temp_file_write(text);
 	free(text);
-	assert_int_equal(hosts_read(path, &hosts, &err), 0);
+	assert_int_equal(hosts_read(temp_file, &hosts, &err), 0);
 	assert_int_equal(hosts.n, 1000);
 	assert_string_equal(hosts.hosts[0].name, "h0");
 	assert_string_equal(hosts.hosts[999].name, "h999");
@@ -113,9 +88,9 @@ static void test_wrong_files_are_rejected_with_the_line(void **state)
 		struct fleet_hosts hosts;
 		struct err err;
 
-		write_file(rows[i].text);
-		assert_int_equal(hosts_read(path, &hosts, &err), -EINVAL);
-		snprintf(expected, sizeof(expected), "%s%s", path, rows[i].message);
+		temp_file_write(rows[i].text);
+		assert_int_equal(hosts_read(temp_file, &hosts, &err), -EINVAL);
+		snprintf(expected, sizeof(expected), "%s%s", temp_file, rows[i].message);
 		assert_string_equal(err.msg, expected);
 	}
 }
@@ -175,5 +150,5 @@ int main(void)
 		cmocka_unit_test(test_a_missing_file_is_named),
 	};
 
-	return cmocka_run_group_tests(tests, make_file, remove_file);
+	return cmocka_run_group_tests(tests, temp_file_make, temp_file_remove);
 }

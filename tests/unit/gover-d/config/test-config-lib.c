@@ -11,34 +11,16 @@
 #include "base/cleanup.h"
 #include "compute/arbiter/arbiter.h"
 #include "gover-d/config/config.h"
+#include "tests/unit/temp-file.h"
 
-static char path[] = "/tmp/gover-config.XXXXXX";
 static struct config config; /* static: too large for the stack */
 static struct err err;
 
-static int make_file(void **state)
-{
-	int fd = mkstemp(path);
-
-	(void)state;
-	return fd < 0 ? -1 : close(fd);
-}
-
-static int remove_file(void **state)
-{
-	(void)state;
-	return remove(path);
-}
-
 static int load(const char *text)
 {
-	FILE *file = fopen(path, "w");
-
-	assert_non_null(file);
-	assert_true(fputs(text, file) >= 0);
-	assert_int_equal(fclose(file), 0);
+	temp_file_write(text);
 	config_default(&config);
-	return config_load(&config, path, &err);
+	return config_load(&config, temp_file, &err);
 }
 
 static void the_socket_has_a_default(void **state)
@@ -135,5 +117,5 @@ int main(void)
 		cmocka_unit_test(sockets_and_control_groups_belong_to_one_gpu),
 	};
 
-	return cmocka_run_group_tests(tests, make_file, remove_file);
+	return cmocka_run_group_tests(tests, temp_file_make, temp_file_remove);
 }
