@@ -2,8 +2,6 @@
 /* Routes of gover-fleet: the state of the cloud, and facts about migrations. */
 #include <errno.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "gover-d/api/handler.h"
 #include "gover-d/api/problem.h"
@@ -97,7 +95,6 @@ static const struct json_decode_field leak_fields[] = {
 	{"sold", JSON_DECODE_WHOLE, 0, USED_MAX, offsetof(struct fleet_leak, sold), 1 << 3},
 	{.name = NULL},
 };
-#define LEAK_ALL ((1U << 4) - 1)
 
 static const struct json_decode_field count_fields[] = {
 	{"requested", JSON_DECODE_INT64, 0, COUNT_MAX, offsetof(struct fleet_report, requested),
@@ -107,41 +104,24 @@ static const struct json_decode_field count_fields[] = {
 	{"failed", JSON_DECODE_INT64, 0, COUNT_MAX, offsetof(struct fleet_report, failed), 1 << 2},
 	{.name = NULL},
 };
-#define COUNT_ALL ((1U << 3) - 1)
-
-/* Decodes @object, all of whose @fields must be present. @name: the member that contains it. */
-static int decode_part(json_t *object, const char *name, const struct json_decode_field *fields,
-		       unsigned int all, void *target, struct err *reterr)
-{
-	struct err inner = {""};
-	unsigned int given;
-
-	if (!json_is_object(object))
-		return err_fail(reterr, EINVAL, "%s: required (allowed: an object)", name);
-	if (json_decode_object(object, fields, all, all, target, &given, &inner) < 0)
-		return err_fail(reterr, EINVAL, "%s: %s", name, inner.msg);
-	return 0;
-}
 
 static int decode_leaks(const json_t *list, struct fleet_report *report, struct err *reterr)
 {
-	char name[48];
+	struct err inner = {""};
 
 	if (!json_is_array(list) || json_array_size(list) > FLEET_LEAKS_MAX)
 		return err_fail(reterr, EINVAL,
 				"leaks: required (allowed: a list of at most %d objects)",
 				FLEET_LEAKS_MAX);
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		snprintf(name, sizeof(name), "leaks: element %zu", i);
-		if (decode_part(json_array_get(list, i), name, leak_fields, LEAK_ALL,
-				&report->leaks[i], reterr) < 0)
-			return -EINVAL;
-	}
+	for (size_t i = 0; i < json_array_size(list); i++)
+		if (json_decode_all(json_array_get(list, i), leak_fields, &report->leaks[i],
+				    &inner) < 0)
+			return err_fail(reterr, EINVAL, "leaks: element %zu: %s", i, inner.msg);
 	report->n_leaks = json_array_size(list);
 	return 0;
 }
 
-/* Removes members of @object that are null: they have no value. */
+/* Removes the member @name of @object if it is null. */
 static void drop_null(json_t *object, const char *name)
 {
 	if (json_is_null(json_object_get(object, name)))
@@ -171,8 +151,7 @@ static int decode_report(json_t *object, struct fleet_report *ret_report, struct
 	if (r >= 0)
 		r = decode_leaks(json_object_get(object, "leaks"), &wanted.report, reterr);
 	if (r >= 0)
-		r = decode_part(json_object_get(object, "migrations"), "migrations", count_fields,
-				COUNT_ALL, &wanted.report, reterr);
+		r = json_decode_member(object, "migrations", count_fields, &wanted.report, reterr);
 	if (r >= 0)
 		*ret_report = wanted.report;
 	return r;

@@ -223,7 +223,6 @@ static const struct json_decode_field gpu_fields[] = {
 	{"selling", JSON_DECODE_SWITCH, 0, 0, GPU_AT(selling), 1 << 2},
 	{.name = NULL},
 };
-#define GPU_ALL ((1U << 3) - 1)
 
 #define MIGRATIONS_AT(member) offsetof(struct moving_estimate, member)
 #define ANSWERED_MAX	      1000000
@@ -235,7 +234,6 @@ static const struct json_decode_field migrations_fields[] = {
 	{"delay_s", JSON_DECODE_NUMBER, 0, DELAY_MAX_S, MIGRATIONS_AT(delay_s), 1 << 2},
 	{.name = NULL},
 };
-#define MIGRATIONS_ALL ((1U << 3) - 1)
 
 #define IDS_AT(member) offsetof(struct db_last_ids, member)
 
@@ -245,7 +243,6 @@ static const struct json_decode_field ids_fields[] = {
 	{"offer", JSON_DECODE_INT64, 0, EXACT_MAX, IDS_AT(offer), 1 << 2},
 	{.name = NULL},
 };
-#define IDS_ALL ((1U << 3) - 1)
 
 static void warn_clamped(const struct contract *contract, unsigned int clamped)
 {
@@ -297,17 +294,10 @@ static int decode_vgpu(json_t *object, int version, struct contract_entry *entry
 static int take_migrations(json_t *object, struct moving_estimate *ret_migrations,
 			   struct err *reterr)
 {
-	json_t *value = json_object_get(object, "migrations");
-	struct err inner = {""};
-	unsigned int bits;
-	int r;
+	int r = json_decode_member(object, "migrations", migrations_fields, ret_migrations, reterr);
 
-	if (!json_is_object(value))
-		return err_fail(reterr, EINVAL, "migrations: required (allowed: an object)");
-	r = json_decode_object(value, migrations_fields, MIGRATIONS_ALL, MIGRATIONS_ALL,
-			       ret_migrations, &bits, &inner);
 	if (r < 0)
-		return err_fail(reterr, -r, "migrations: %s", inner.msg);
+		return r;
 	(void)json_object_del(object, "migrations");
 	return 0;
 }
@@ -315,14 +305,13 @@ static int take_migrations(json_t *object, struct moving_estimate *ret_migration
 static int decode_gpu(json_t *object, int version, struct contracts_gpu *gpu, struct err *reterr)
 {
 	struct gpu_record record = {.selling = false};
-	unsigned int bits;
 	int r = 0;
 
 	if (version >= MIGRATIONS_SINCE)
 		r = take_migrations(object, &gpu->migrations, reterr);
 	if (r < 0)
 		return r;
-	r = json_decode_object(object, gpu_fields, GPU_ALL, GPU_ALL, &record, &bits, reterr);
+	r = json_decode_all(object, gpu_fields, &record, reterr);
 	if (r < 0)
 		return r;
 	if (gpu_mode_parse(record.mode, &gpu->mode) < 0)
@@ -385,18 +374,14 @@ static int check_members(json_t *root, int version, struct err *reterr)
 
 static int decode_head(json_t *root, struct contracts_head *head, struct err *reterr)
 {
-	json_t *revision = json_object_get(root, "revision"), *ids = json_object_get(root, "ids");
-	struct err inner = {""};
-	unsigned int bits;
+	json_t *revision = json_object_get(root, "revision");
 	int r;
 
 	if (!json_is_integer(revision) || json_integer_value(revision) < 0)
 		return err_fail(reterr, EINVAL, "revision: required (allowed: a whole number)");
-	if (!json_is_object(ids))
-		return err_fail(reterr, EINVAL, "ids: required (allowed: an object)");
-	r = json_decode_object(ids, ids_fields, IDS_ALL, IDS_ALL, &head->ids, &bits, &inner);
+	r = json_decode_member(root, "ids", ids_fields, &head->ids, reterr);
 	if (r < 0)
-		return err_fail(reterr, -r, "ids: %s", inner.msg);
+		return r;
 	head->revision = json_integer_value(revision);
 	return 0;
 }

@@ -184,7 +184,6 @@ static const struct json_decode_field silence_fields[] = {
 	{"reason", JSON_DECODE_TEXT, 0, SILENCE_REASON_MAX - 1, SILENCE_AT(reason), 1 << 6},
 	{.name = NULL},
 };
-#define SILENCE_ALL ((1U << 7) - 1)
 
 #define ACK_AT(member) offsetof(struct operator_ack, member)
 
@@ -193,7 +192,6 @@ static const struct json_decode_field ack_fields[] = {
 	{"acked_ms", JSON_DECODE_INT64, 1, EXACT_MAX, ACK_AT(acked_ms), 1 << 1},
 	{.name = NULL},
 };
-#define ACK_ALL ((1U << 2) - 1)
 
 #define HOLD_AT(member) offsetof(struct operator_hold, member)
 #define TARGET_MAX	1e6
@@ -210,18 +208,6 @@ static const struct json_decode_field hold_fields[] = {
 	{"target", JSON_DECODE_NUMBER, 0, TARGET_MAX, HOLD_AT(target), 1 << 8},
 	{.name = NULL},
 };
-#define HOLD_ALL ((1U << 9) - 1)
-
-/* Decodes an object of @fields, all of which must be present. */
-static int decode_one(json_t *object, const struct json_decode_field *fields, unsigned int all,
-		      void *target, struct err *reterr)
-{
-	unsigned int bits;
-
-	if (!json_is_object(object))
-		return err_fail(reterr, EINVAL, "not an object");
-	return json_decode_object(object, fields, all, all, target, &bits, reterr);
-}
 
 static int decode_settings(struct operator_state *state, const json_t *root, struct err *reterr)
 {
@@ -251,7 +237,7 @@ static bool is_id_or_empty(const char *text)
 static int decode_silence(struct silences *silences, json_t *object, struct err *reterr)
 {
 	struct silence silence = {.id = 0};
-	int r = decode_one(object, silence_fields, SILENCE_ALL, &silence, reterr);
+	int r = json_decode_all(object, silence_fields, &silence, reterr);
 
 	if (r < 0)
 		return r;
@@ -298,7 +284,7 @@ static int decode_acks(struct operator_state *state, const json_t *root, struct 
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		struct operator_ack ack;
 
-		if (decode_one(json_array_get(list, i), ack_fields, ACK_ALL, &ack, &inner) < 0)
+		if (json_decode_all(json_array_get(list, i), ack_fields, &ack, &inner) < 0)
 			return err_fail(reterr, EINVAL, "acks: element %zu: %s", i, inner.msg);
 		if (operator_state_add_ack(state, ack.alert, ack.acked_ms) < 0)
 			return err_fail(reterr, ENOMEM, "no memory");
@@ -336,7 +322,7 @@ static int decode_holds(struct operator_state *state, const json_t *root, struct
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		struct operator_hold hold = {.offer = 0};
 
-		if (decode_one(json_array_get(list, i), hold_fields, HOLD_ALL, &hold, &inner) < 0)
+		if (json_decode_all(json_array_get(list, i), hold_fields, &hold, &inner) < 0)
 			return err_fail(reterr, EINVAL, "held_offers: element %zu: %s", i,
 					inner.msg);
 		if (hold.holder[0] == '\0')

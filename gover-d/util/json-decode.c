@@ -208,3 +208,28 @@ int json_decode_object(json_t *object, const struct json_decode_field *fields, u
 	*ret_bits = bits;
 	return 0;
 }
+
+int json_decode_all(json_t *object, const struct json_decode_field *fields, void *target,
+		    struct err *reterr)
+{
+	unsigned int all = 0, bits;
+
+	if (!json_is_object(object))
+		return err_fail(reterr, EINVAL, "not an object");
+	for (const struct json_decode_field *f = fields; f->name; f++)
+		all |= f->bit;
+	return json_decode_object(object, fields, all, all, target, &bits, reterr);
+}
+
+int json_decode_member(const json_t *object, const char *name,
+		       const struct json_decode_field *fields, void *target, struct err *reterr)
+{
+	json_t *member = json_object_get(object, name);
+	struct err inner = {""};
+
+	if (!json_is_object(member))
+		return err_fail(reterr, EINVAL, "%s: required (allowed: an object)", name);
+	if (json_decode_all(member, fields, target, &inner) < 0)
+		return err_fail(reterr, EINVAL, "%s: %s", name, inner.msg);
+	return 0;
+}

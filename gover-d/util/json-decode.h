@@ -44,4 +44,12 @@ int json_decode_object(json_t *object, const struct json_decode_field *fields, u
 		       unsigned int required, void *target, unsigned int *ret_bits,
 		       struct err *reterr);
 
+/* Decodes @object, which must be an object with all @fields. Otherwise as above. */
+int json_decode_all(json_t *object, const struct json_decode_field *fields, void *target,
+		    struct err *reterr);
+
+/* Decodes the member @name of @object in the same way. Messages begin with @name. */
+int json_decode_member(const json_t *object, const char *name,
+		       const struct json_decode_field *fields, void *target, struct err *reterr);
+
 #endif
