@@ -61,15 +61,12 @@ static json_t *snapshot_alert(struct api *api, const char *text)
 
 static json_t *snapshot_offer(struct api *api, const char *text)
 {
-	const struct offers *offers = api->view->offers;
+	const struct offer *offer = NULL;
 	int64_t id;
 
-	if (parse_int(text, 1, INT64_MAX, &id) < 0)
-		return NULL;
-	for (size_t i = 0; i < offers_count(offers); i++)
-		if (offers_at(offers, i)->id == id)
-			return encode_offer(offers_at(offers, i), clock_now());
-	return NULL;
+	if (parse_int(text, 1, INT64_MAX, &id) == 0)
+		offer = offers_view(api->view->offers, id);
+	return offer ? encode_offer(offer, clock_now()) : NULL;
 }
 
 static json_t *snapshot_policy(struct api *api, const char *unused)

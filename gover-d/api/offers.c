@@ -24,21 +24,11 @@ void api_get_offers(struct api *api, struct api_request *request)
 	api_list_reply_ids(request, "offers", resource_encode_offers(api->view, all, clock_now()));
 }
 
-static const struct offer *find_offer(const struct api *api, int64_t id)
-{
-	const struct offers *offers = api->view->offers;
-
-	for (size_t i = 0; i < offers_count(offers); i++)
-		if (offers_at(offers, i)->id == id)
-			return offers_at(offers, i);
-	return NULL;
-}
-
 static void reply_sale(struct api *api, struct api_request *request,
 		       const struct api_change *change)
 {
 	struct json_encode answer = json_encode_begin();
-	const struct offer *offer = find_offer(api, change->number);
+	const struct offer *offer = offers_view(api->view->offers, change->number);
 	const struct host_gpu *gpu;
 	const struct vgpu *vgpu;
 
@@ -103,8 +93,9 @@ static const struct json_decode_field hold_fields[] = {
 static void reply_held(struct api *api, struct api_request *request,
 		       const struct api_change *change)
 {
-	api_request_reply_json(request, 200,
-			       encode_offer(find_offer(api, change->number), clock_now()));
+	api_request_reply_json(
+		request, 200,
+		encode_offer(offers_view(api->view->offers, change->number), clock_now()));
 }
 
 void api_hold_offer(struct api *api, struct api_request *request)

@@ -220,8 +220,6 @@ static int find_unsold(struct manager *m, const struct contract *c, struct host_
 static int check_offer(const struct offer *offer, int64_t id, const char *holder,
 		       struct err *reterr)
 {
-	char until[CLOCK_TEXT_MAX];
-
 	if (!offer)
 		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no offer %lld", (long long)id);
 	if (offer->vgpu[0])
@@ -232,14 +230,7 @@ static int check_offer(const struct offer *offer, int64_t id, const char *holder
 		return err_condition(reterr, CONTROL_E_OFFER_OVER, "offer %lld is %s: %s",
 				     (long long)offer->id, offer_state_name(offer->life.state),
 				     offer->reason);
-	clock_format(offer->hold.until_ms, until);
-	if (offers_is_held(offer, clock_now()) && strcmp(offer->hold.holder, holder) != 0)
-		return err_condition(
-			reterr, CONTROL_E_OFFER_HELD,
-			"offer %lld is held by %s until %s (allowed: a claim with this "
-			"Idempotency-Key)",
-			(long long)offer->id, offer->hold.holder, until);
-	return 0;
+	return offers_check_holder(offer, holder, clock_now(), reterr);
 }
 
 /* The offer that the sale claims; NULL: the sale is no claim. */

@@ -138,18 +138,28 @@ static int begin_id_change(struct manager *m, const struct change_kind *kind,
 	return change_begin(m, &c->change, done, reterr);
 }
 
-static int plan_withdrawal(struct manager *m, struct change *change, struct err *reterr)
+/* Finds an open offer. @participle: the end of the message about another offer. */
+static int find_open(struct manager *m, int64_t id, const char *participle,
+		     const struct offer **ret_offer, struct err *reterr)
 {
-	int64_t id = ((struct id_change *)change)->id;
 	const struct offer *offer = offers_find(m->offers, id);
 
 	if (!offer)
 		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no offer %lld", (long long)id);
 	if (offer->life.state != OFFER_OPEN)
 		return err_condition(reterr, CONTROL_E_OFFER_OVER,
-				     "offer %lld is %s (only an open offer can be withdrawn)",
-				     (long long)id, offer_state_name(offer->life.state));
+				     "offer %lld is %s (only an open offer can be %s)",
+				     (long long)id, offer_state_name(offer->life.state),
+				     participle);
+	*ret_offer = offer;
 	return 0;
+}
+
+static int plan_withdrawal(struct manager *m, struct change *change, struct err *reterr)
+{
+	const struct offer *offer;
+
+	return find_open(m, ((struct id_change *)change)->id, "withdrawn", &offer, reterr);
 }
 
 static int amend_withdrawal(const struct change *change, struct contracts *contracts)
@@ -200,23 +210,16 @@ struct hold_change {
 static int plan_hold(struct manager *m, struct change *change, struct err *reterr)
 {
 	struct hold_change *c = (struct hold_change *)change;
-	const struct offer *offer = offers_find(m->offers, c->id);
-	char until[CLOCK_TEXT_MAX];
+	struct instant now = clock_now();
+	const struct offer *offer;
+	int r = find_open(m, c->id, "held", &offer, reterr);
 
-	if (!offer)
-		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no offer %lld",
-				     (long long)c->id);
-	if (offer->life.state != OFFER_OPEN)
-		return err_condition(reterr, CONTROL_E_OFFER_OVER,
-				     "offer %lld is %s (only an open offer can be held)",
-				     (long long)c->id, offer_state_name(offer->life.state));
-	clock_format(offer->hold.until_ms, until);
-	if (offers_is_held(offer, clock_now()) && strcmp(offer->hold.holder, c->hold.holder) != 0)
-		return err_condition(reterr, CONTROL_E_OFFER_HELD,
-				     "offer %lld is held by %s until %s", (long long)c->id,
-				     offer->hold.holder, until);
+	if (r == 0)
+		r = offers_check_holder(offer, c->hold.holder, now, reterr);
+	if (r != 0)
+		return r;
 	/* A hold never becomes shorter. */
-	if (offers_is_held(offer, clock_now()) && c->hold.until_ns < offer->hold.until_ns)
+	if (offers_is_held(offer, now) && c->hold.until_ns < offer->hold.until_ns)
 		c->hold = offer->hold;
 	c->stored = save_hold_of(offer, &c->hold);
 	return 0;

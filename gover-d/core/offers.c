@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "gover-d/core/error.h"
 #include "gover-d/core/offers.h"
 
 #define OFFERS_MAX 256
@@ -44,12 +45,17 @@ struct offer *offers_live(struct offers *offers, const char *gpu)
 	return NULL;
 }
 
-struct offer *offers_find(struct offers *offers, int64_t id)
+const struct offer *offers_view(const struct offers *offers, int64_t id)
 {
 	for (size_t i = 0; i < offers->n; i++)
 		if (offers->list[i].id == id)
 			return &offers->list[i];
 	return NULL;
+}
+
+struct offer *offers_find(struct offers *offers, int64_t id)
+{
+	return (struct offer *)offers_view(offers, id);
 }
 
 /*
@@ -115,6 +121,20 @@ bool offers_is_held(const struct offer *offer, struct instant now)
 {
 	return offer->life.state == OFFER_OPEN && offer->hold.holder[0] &&
 	       now.mono_ns < offer->hold.until_ns;
+}
+
+int offers_check_holder(const struct offer *offer, const char *holder, struct instant now,
+			struct err *reterr)
+{
+	char until[CLOCK_TEXT_MAX];
+
+	if (!offers_is_held(offer, now) || strcmp(offer->hold.holder, holder) == 0)
+		return 0;
+	clock_format(offer->hold.until_ms, until);
+	return err_condition(reterr, CONTROL_E_OFFER_HELD,
+			     "offer %lld is held by %s until %s (allowed: requests of this holder, "
+			     "and a claim with it as Idempotency-Key)",
+			     (long long)offer->id, offer->hold.holder, until);
 }
 
 void offers_hold(struct offers *offers, struct offer *offer, const struct offer_hold *hold,

@@ -7,6 +7,7 @@
 #ifndef GOVER_D_CORE_OFFERS_H
 #define GOVER_D_CORE_OFFERS_H
 
+#include "base/err.h"
 #include "gover-d/model/host.h"
 #include "policy/offer.h"
 
@@ -58,7 +59,9 @@ struct offers *offers_free(struct offers *offers); /* @offers may be NULL; retur
  * if it failed and its vGPU still exists. While an offer is live, no other offer is opened.
  */
 struct offer *offers_live(struct offers *offers, const char *gpu);
+/* Returns the offer with this id; NULL: unknown, or ended long ago. */
 struct offer *offers_find(struct offers *offers, int64_t id);
+const struct offer *offers_view(const struct offers *offers, int64_t id); /* the same */
 
 /*
  * Opens an offer of flavour @name. NULL: the GPU already has a live offer, or too many offers are
@@ -74,6 +77,12 @@ struct offer *offers_open(struct offers *offers, const char *gpu, const char *na
 struct offer *offers_adopt(struct offers *offers, const struct offer *offer);
 /* True if the offer is open and its hold has not ended at @now. */
 bool offers_is_held(const struct offer *offer, struct instant now);
+/*
+ * Returns 0 if the offer is not held at @now, or held by @holder; otherwise CONTROL_E_OFFER_HELD
+ * with a message.
+ */
+int offers_check_holder(const struct offer *offer, const char *holder, struct instant now,
+			struct err *reterr);
 /* Holds an open offer, or replaces its hold. The offer does not expire before the hold ends. */
 void offers_hold(struct offers *offers, struct offer *offer, const struct offer_hold *hold,
 		 struct instant now);
