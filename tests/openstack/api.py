@@ -59,12 +59,9 @@ class Session:
 
     # --- Placement ---
 
-    def providers(self, **query):
-        text = "&".join(f"{key}={value}" for key, value in query.items())
-        return self.call(PLACEMENT, "GET", f"/resource_providers?{text}")["resource_providers"]
-
     def provider(self, name):
-        return next(iter(self.providers(name=name)), None)
+        """The provider with this name, or None."""
+        return next(iter(self.call(PLACEMENT, "GET", f"/resource_providers?name={name}")["resource_providers"]), None)
 
     def inventories(self, uuid):
         return self.call(PLACEMENT, "GET", f"/resource_providers/{uuid}/inventories")["inventories"]
@@ -83,7 +80,7 @@ class Session:
     # --- Nova ---
 
     def make_flavor(self, name):
-        """A flavor that asks for nothing of gover."""
+        """Makes a flavor without a slot of gover."""
         self.call(NOVA, "POST", "/flavors", {"flavor": {"name": name, "ram": 96, "vcpus": 1, "disk": 0}})
 
     def flavor(self, name):
@@ -116,12 +113,6 @@ class Session:
 
     def remove_server(self, uuid):
         self.call(NOVA, "DELETE", f"/servers/{uuid}")
-
-    def migrate(self, uuid, host=None):
-        self.call(NOVA, "POST", f"/servers/{uuid}/action", {"os-migrateLive": {"host": host, "block_migration": "auto"}})
-
-    def migrations(self, uuid):
-        return [each for each in self.call(NOVA, "GET", "/os-migrations")["migrations"] if each["instance_uuid"] == uuid]
 
     def compute(self, host):
         """The service nova-compute of a host: (id, time of its last report)."""

@@ -8,8 +8,6 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import rest  # noqa: E402
 
 READY_S = 60
-
-
 # As its unit does.
 FLEET = ["setpriv", "--reuid=gover-fleet", "--regid=gover-fleet", "--groups=gover", "gover-fleet"]
 
@@ -57,7 +55,7 @@ def vgpus(host):
 
 
 def offers(host, state="open"):
-    return [each for each in get(host, "/v1/offers?all=true").get("offers", []) if each["state"] == state or state is None]
+    return [each for each in get(host, "/v1/offers?all=true").get("offers", []) if each["state"] == state]
 
 
 def alerts(host):

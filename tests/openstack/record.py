@@ -48,10 +48,10 @@ class Record:
 
 
 class Sampler:
-    """Writes what gover-d and Placement know of each host to hosts.tsv and slots.tsv, and the frame rates to servers.tsv."""
+    """Writes the state of each host in gover-d to hosts.tsv and in Placement to slots.tsv, and the frame rates to servers.tsv."""
 
     HOSTS = ("seconds", "host", "util_pct", "contracts", "offers")
-    SLOTS = ("seconds", "host", "offered", "sold", "overloaded")
+    SLOTS = ("seconds", "host", "offered", "sold")
     SERVERS = ("seconds", "host", "server", "fps", "target_fps")
 
     def __init__(self, record, hosts, resource_class, names):
@@ -92,12 +92,12 @@ class Sampler:
         try:
             provider = self.admin.provider(f"{host.name}_gover_gpu0")
             if not provider:
-                return 0, 0, 0
+                return 0, 0
             found = self.admin.inventories(provider["uuid"]).get(self.resource_class, {"total": 0, "reserved": 0})
             used = self.admin.usages(provider["uuid"]).get(self.resource_class, 0)
-            return found["total"] - found["reserved"], used, int("CUSTOM_GOVER_OVERLOADED" in self.admin.traits(provider["uuid"]))
+            return found["total"] - found["reserved"], used
         except api.Refused:
-            return ("NaN",) * 3
+            return "NaN", "NaN"
 
     def stop(self):
         self.stopped.set()

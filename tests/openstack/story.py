@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# The story of make check-openstack, on a cloud with two hosts. usage: story.py ROOT OUT [stay]; with "stay" the cloud stays until a signal
+# The story of make check-openstack, on a cloud with two hosts. usage: story.py ROOT OUT [stay]; with "stay", the cloud stays until
+# a signal.
 import os
 import signal
 import sys
