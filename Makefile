@@ -185,7 +185,7 @@ $(patsubst %.c,$B/tests/%,$(notdir $(shell grep -lE '/test-api-http.h"|"gover-d/
 $B/tests/test-sched-policy $B/tests/test-sched-policy-accounting: cflags += -Itests/i915 -Wno-unused-parameter -Wno-sign-compare
 
 # libvirt is linked only where it is needed.
-$B/tests/test-fleet-mover: libs += $(shell pkg-config --libs libvirt) # fleet_libs
+$B/tests/test-fleet-mover: libs += $(shell pkg-config --libs libvirt)
 
 # It loads the layer at run time.
 $B/tests/test-compute-cl $B/tests/test-compute-cl-slice: | $(cl_layer)
