@@ -101,8 +101,8 @@
 	      "gover-fleet does not report any more: nothing claims offers for the cloud", \
 	      "systemctl status gover-fleet") \
 	ALERT(FLEET_LEAK, "fleet_leak", WARNING, 2, ALERT_CLEAR_STATE, \
-	      "the cloud has more allocations than this host has contracts and offers: nothing " \
-	      "more of this flavour is sold", \
+	      "the cloud has more allocations than this host has contracts and offers: it sells " \
+	      "no further vGPU of this flavour", \
 	      "journalctl -u gover-fleet -n 20") \
 	ALERT(FLEET_UNVERIFIED, "fleet_unverified", WARNING, 2, ALERT_CLEAR_STATE, \
 	      "virtual machines have contracts that the cloud has not confirmed", \

@@ -240,8 +240,8 @@ static struct offer *offer_of(struct manager *m, const struct sale *sale)
 }
 
 /*
- * Also closes an offer that can no longer be funded. A restored offer stays open while nothing is
- * measured yet.
+ * Also closes an offer that can no longer be funded. A restored offer stays open until the vGPUs
+ * are measured.
  */
 static int plan_sale(struct manager *m, struct change *change, struct err *reterr)
 {

@@ -366,7 +366,7 @@ static struct offer *find_held(struct manager *m, const struct operator_hold *ho
 	return offers_adopt(m->offers, &lost);
 }
 
-/* A time that is left of @limit_s by the wall clock, which may have been set meanwhile. */
+/* Returns the time until @end_ms, at most @limit_s: the wall clock may have been set meanwhile. */
 static uint64_t left_ns(int64_t end_ms, struct instant now, int limit_s)
 {
 	int64_t left_ms = end_ms - now.wall_ms, limit_ms = (int64_t)limit_s * 1000;

@@ -35,8 +35,8 @@ int load_operator_state(struct manager *manager, const struct operator_state *st
 int load_history(struct manager *manager, struct db_reader *reader,
 		 const struct operator_state *state, struct err *reterr);
 /*
- * Holds offers as @state contains it, and restores offers that are held and missing in the history.
- * Call it after load_history(). @state may be NULL.
+ * Restores the holds in @state, and the held offers that are missing in the history. Call it after
+ * load_history(). @state may be NULL.
  */
 void load_holds(struct manager *manager, const struct operator_state *state, struct instant now);
 

@@ -27,7 +27,7 @@ void save_soon(struct manager *manager);
  * function once a period.
  */
 void save_tick(struct manager *manager);
-/* Returns what is stored for @offer with @hold. */
+/* Returns the stored form of @hold, a hold of @offer. */
 struct operator_hold save_hold_of(const struct offer *offer, const struct offer_hold *hold);
 
 #endif

@@ -316,7 +316,7 @@ static void hold_leaks(struct manager *m, const struct fleet_report *report, int
 	}
 }
 
-/* What a report says is no longer known after its time. */
+/* After the time of a report, the state of the cloud is unknown: only FLEET_GONE is raised. */
 static void hold_fleet_conditions(struct manager *m, struct instant now)
 {
 	const struct fleet_report *report = &m->fleet.report;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What gover-fleet has reported about the cloud that this host sells through, and the migrations of
- * vGPUs to other hosts. In memory only: after a restart of the daemon, nothing is known until the
- * next report.
+ * The last report of gover-fleet about the cloud that this host sells through, and the migrations
+ * of vGPUs to other hosts. In memory only: after a restart of the daemon, the state is unknown
+ * until the next report.
  */
 #ifndef GOVER_D_MODEL_FLEET_H
 #define GOVER_D_MODEL_FLEET_H

@@ -59,7 +59,8 @@ void operator_state_remove_hold(struct operator_state *state, int64_t offer);
 int64_t operator_state_acked_ms(const struct operator_state *state, int64_t alert);
 bool operator_state_is_withdrawn(const struct operator_state *state, int64_t offer);
 
-/* Adds the members "settings", "silences", "acks", "withdrawn" and "held_offers" to @root. -ENOMEM.
+/*
+ * Adds the members "settings", "silences", "acks", "withdrawn" and "held_offers" to @root. -ENOMEM.
  */
 int operator_state_encode(const struct operator_state *state, json_t *root);
 /*

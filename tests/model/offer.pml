@@ -9,7 +9,8 @@
  * between any two steps and started again. The database may then be lost.
  *
  * A client may also hold an open offer for its key: the hold is stored with the contracts before it is answered. Until the
- * hold ends, the offer does not expire, and no other client claims it. A hold may end at any time, because time is left out, and the offer may close because it cannot be funded.
+ * hold ends, the offer does not expire, and no other client claims it. A hold may end at any time, because time is left out,
+ * and the offer may close because it cannot be funded.
  *
  * Rule: a claim is planned, the contract is stored with the id of its offer, the claim is checked again, applied and
  * answered with 2xx. If the offer has ended meanwhile, the file is written without the contract before the answer. A GPU has

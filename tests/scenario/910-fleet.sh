@@ -63,7 +63,7 @@ ask d2 22222222-2222-3333-4444-555555555555 unknown
 is "a flavour without an offer is refused" "$hook_status" 1
 is "with one line that says why" "$(cat "$dir/hook.err")" "gover-fleet: no open offer of CUSTOM_GOVER_SLOT_UNKNOWN"
 ask d3 33333333-2222-3333-4444-555555555555 ''
-is "a domain that wants no vGPU may start" "$hook_status" 0
+is "a domain without a flavour may start" "$hook_status" 0
 ok "and has none" unsold 33333333-2222-3333-4444-555555555555
 hook d4 started <"$dir/domain.xml"
 is "other operations of the hook do nothing" "$hook_status" 0
