@@ -38,9 +38,9 @@ static json_t *encode_migrations(const struct fleet_report *report)
 {
 	struct json_encode o = json_encode_begin();
 
-	json_encode_add(&o, "requested", json_integer(report->requested));
-	json_encode_add(&o, "completed", json_integer(report->completed));
-	json_encode_add(&o, "failed", json_integer(report->failed));
+	for (int i = 0; i < FLEET_MIGRATION_STATES; i++)
+		json_encode_add(&o, fleet_migration_name((enum fleet_migration_state)i),
+				json_integer(report->migrations[i]));
 	return json_encode_end(&o);
 }
 
@@ -96,12 +96,12 @@ static const struct json_decode_field leak_fields[] = {
 	{.name = NULL},
 };
 
+#define COUNT_AT(state) offsetof(struct fleet_report, migrations[state])
+
 static const struct json_decode_field count_fields[] = {
-	{"requested", JSON_DECODE_INT64, 0, COUNT_MAX, offsetof(struct fleet_report, requested),
-	 1 << 0},
-	{"completed", JSON_DECODE_INT64, 0, COUNT_MAX, offsetof(struct fleet_report, completed),
-	 1 << 1},
-	{"failed", JSON_DECODE_INT64, 0, COUNT_MAX, offsetof(struct fleet_report, failed), 1 << 2},
+	{"requested", JSON_DECODE_INT64, 0, COUNT_MAX, COUNT_AT(FLEET_REQUESTED), 1 << 0},
+	{"completed", JSON_DECODE_INT64, 0, COUNT_MAX, COUNT_AT(FLEET_COMPLETED), 1 << 1},
+	{"failed", JSON_DECODE_INT64, 0, COUNT_MAX, COUNT_AT(FLEET_FAILED), 1 << 2},
 	{.name = NULL},
 };
 

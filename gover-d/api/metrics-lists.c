@@ -203,7 +203,6 @@ static void write_leaks(const struct metrics_out *out, const struct fleet_report
 static void write_fleet(const struct metrics_out *out, const struct fleet *fleet)
 {
 	const struct fleet_report *report = &fleet->report;
-	const int64_t counts[] = {report->requested, report->completed, report->failed};
 	enum fleet_state state = fleet_state_at(fleet, clock_now());
 	bool known = state != FLEET_UNKNOWN;
 
@@ -221,7 +220,8 @@ static void write_fleet(const struct metrics_out *out, const struct fleet *fleet
 			    "Migrations since the start of gover-fleet, by result.");
 	for (int i = 0; known && i < FLEET_MIGRATION_STATES; i++)
 		fprintf(out->file, "gover_fleet_migrations_total{result=\"%s\"} %lld\n",
-			fleet_migration_name((enum fleet_migration_state)i), (long long)counts[i]);
+			fleet_migration_name((enum fleet_migration_state)i),
+			(long long)report->migrations[i]);
 	metrics_format_head(out, "gover_migrations_total", "counter",
 			    "Reported migrations of vGPUs to other hosts, by state.");
 	for (int i = 0; i < FLEET_MIGRATION_STATES; i++)

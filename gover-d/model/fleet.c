@@ -67,7 +67,8 @@ bool fleet_migrates(const struct fleet *fleet, struct instant now)
 	enum fleet_state state = fleet_state_at(fleet, now);
 
 	return state != FLEET_UNKNOWN && state != FLEET_GONE &&
-	       (fleet->report.requested > 0 || fleet->migrations[FLEET_REQUESTED] > 0);
+	       (fleet->report.migrations[FLEET_REQUESTED] > 0 ||
+		fleet->migrations[FLEET_REQUESTED] > 0);
 }
 
 void fleet_remember(struct fleet *fleet, const char *vgpu, const char *gpu)

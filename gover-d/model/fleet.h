@@ -35,6 +35,17 @@ const char *fleet_state_name(enum fleet_state state);
 /* Parses a state that can be reported, so not "gone". -EINVAL: another text. */
 int fleet_state_parse(const char *name, enum fleet_state *ret_state);
 
+enum fleet_migration_state {
+	FLEET_REQUESTED,
+	FLEET_COMPLETED,
+	FLEET_FAILED,
+	FLEET_MIGRATION_STATES
+};
+
+/* Name of a state in REST and metrics. */
+const char *fleet_migration_name(enum fleet_migration_state state);
+int fleet_migration_parse(const char *name, enum fleet_migration_state *ret_state); /* -EINVAL */
+
 /* More allocations in the cloud than contracts and offers of this flavour on the GPU. */
 struct fleet_leak {
 	char gpu[ID_MAX], flavor[ID_MAX];
@@ -48,21 +59,9 @@ struct fleet_report {
 	int unverified;		      /* contracts that the cloud has not confirmed */
 	struct fleet_leak leaks[FLEET_LEAKS_MAX];
 	size_t n_leaks;
-	/* migrations since the start of gover-fleet */
-	int64_t requested, completed, failed;
+	int64_t migrations[FLEET_MIGRATION_STATES]; /* since the start of gover-fleet */
 	int ttl_s; /* without another report in this time, gover-fleet is gone */
 };
-
-enum fleet_migration_state {
-	FLEET_REQUESTED,
-	FLEET_COMPLETED,
-	FLEET_FAILED,
-	FLEET_MIGRATION_STATES
-};
-
-/* Name of a state in REST and metrics. */
-const char *fleet_migration_name(enum fleet_migration_state state);
-int fleet_migration_parse(const char *name, enum fleet_migration_state *ret_state); /* -EINVAL */
 
 /* A fact about the migration of a vGPU to another host. */
 struct fleet_migration {
