@@ -161,25 +161,42 @@ enum ctl_exit ctl_check_id(const char *what, const char *id)
 			what, id, ID_MAX - 1);
 }
 
+const char *ctl_token_file(const struct ctl *ctl)
+{
+	return ctl->token_file ? ctl->token_file : getenv("GOVER_TOKEN_FILE");
+}
+
+const char *ctl_cacert(const struct ctl *ctl)
+{
+	return ctl->cacert ? ctl->cacert : getenv("GOVER_CACERT");
+}
+
+int ctl_new_client(const char *socket, const char *url, const char *token_file, const char *cacert,
+		   struct client **ret_client, struct err *reterr)
+{
+	struct client *client = NULL;
+	int r = client_new(socket, url, &client, reterr);
+
+	if (r >= 0 && cacert)
+		r = client_load_cacert(client, cacert, reterr);
+	if (r >= 0 && token_file)
+		r = client_load_token(client, token_file, reterr);
+	if (r >= 0)
+		*ret_client = client;
+	else
+		client_free(client);
+	return r;
+}
+
 int ctl_open_client(struct ctl *ctl, struct err *reterr)
 {
 	const char *from_env = getenv("GOVER_SOCKET");
 	const char *path = ctl->socket ? ctl->socket : from_env ? from_env : CLIENT_SOCKET_DEFAULT;
 
-	const char *token_file = ctl->token_file ? ctl->token_file : getenv("GOVER_TOKEN_FILE");
-	const char *cacert = ctl->cacert ? ctl->cacert : getenv("GOVER_CACERT");
-	int r;
-
 	if (ctl->client)
 		return 0;
-	r = client_new(path, ctl->url, &ctl->client, reterr);
-	if (r >= 0 && cacert)
-		r = client_load_cacert(ctl->client, cacert, reterr);
-	if (r >= 0 && token_file)
-		r = client_load_token(ctl->client, token_file, reterr);
-	if (r < 0)
-		ctl->client = client_free(ctl->client);
-	return r;
+	return ctl_new_client(path, ctl->url, ctl_token_file(ctl), ctl_cacert(ctl), &ctl->client,
+			      reterr);
 }
 
 int ctl_try_request(struct ctl *ctl, const struct client_call *call, struct reply *ret_reply,

@@ -71,6 +71,17 @@ enum ctl_exit ctl_fail_memory(void);
 /* Returns the exit code for a result of client_request() or ctl_open_client(). */
 enum ctl_exit ctl_exit_code(int result);
 
+/* Return the path of the command line, or else that of the environment; NULL: none. */
+const char *ctl_token_file(const struct ctl *ctl);
+const char *ctl_cacert(const struct ctl *ctl);
+
+/*
+ * Creates a client as client_new() does, and loads the files, unless they are NULL. The caller
+ * frees it with client_free().
+ */
+int ctl_new_client(const char *socket, const char *url, const char *token_file, const char *cacert,
+		   struct client **ret_client, struct err *reterr);
+
 /* Creates ctl->client unless it exists. Returns -EINVAL if the address is not usable. */
 int ctl_open_client(struct ctl *ctl, struct err *reterr);
 

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/thread.h"
+#include "gover-ctl/ctl.h"
 #include "gover-ctl/field.h"
 #include "gover-ctl/fleet/gather.h"
 #include "gover-ctl/fleet/row.h"
@@ -64,15 +65,11 @@ static int open_host(struct visit *v, struct client **ret_client)
 	const struct gather_options *options = v->gather->options;
 	const char *token = v->host->token_file[0] ? v->host->token_file : options->token_file;
 	bool socket = hosts_is_socket(v->host);
-	int r = client_new(socket ? v->host->address : NULL, socket ? NULL : v->host->address,
-			   ret_client, &v->err);
+	int r = ctl_new_client(socket ? v->host->address : NULL, socket ? NULL : v->host->address,
+			       token, options->cacert, ret_client, &v->err);
 
 	if (r == 0) /* the advice about a single daemon does not fit */
 		client_set_service(*ret_client, "gover-d");
-	if (r == 0 && options->cacert)
-		r = client_load_cacert(*ret_client, options->cacert, &v->err);
-	if (r == 0 && token)
-		r = client_load_token(*ret_client, token, &v->err);
 	return r;
 }
 
@@ -155,12 +152,10 @@ static int ask_placement(struct visit *v)
 	char path[CLIENT_PATH_MAX];
 	struct client *client = NULL;
 	const char *root;
-	int r = client_new(NULL, options->placement, &client, &v->err);
+	int r = ctl_new_client(NULL, options->placement, NULL, options->cacert, &client, &v->err);
 
 	if (r == 0)
 		client_set_service(client, "Placement");
-	if (r == 0 && options->cacert)
-		r = client_load_cacert(client, options->cacert, &v->err);
 	snprintf(path, sizeof(path), "/resource_providers?name=%s", v->host->name);
 	if (r == 0)
 		r = fetch_placement(v, client, path, &roots);
