@@ -28,6 +28,7 @@ libs     += $(if $(BPF),$(shell pkg-config --libs libbpf libelf))
 fuse      = $(shell pkg-config --libs fuse3) # for gover-sim
 tables    = $(shell pkg-config --libs jansson smartcols) # for gover-ctl and gover-sim
 ctl_libs  = $(shell pkg-config --libs libarchive ncursesw) # for gover-ctl
+xml       = $(shell pkg-config --libs expat) # for gover-fleet
 
 # Programs and tests link one archive: every source except main() and the preload library.
 folders  := base client policy policy/qos policy/baseline policy/promise sched compute/arbiter db sim/model sim/double/device sim/compute sim/experiment sim/host gpu \
@@ -97,7 +98,7 @@ $B/gover-d $B/gover-ctl:
 
 $B/gover-fleet: $B/obj/gover-fleet/main.o $B/libgover.a
 	@echo "  LD    $@"
-	@$(CC) -pie $(ldflags) $(LDFLAGS) -o $@ $^ $(shell pkg-config --libs libcurl jansson libsystemd libvirt) -pthread
+	@$(CC) -pie $(ldflags) $(LDFLAGS) -o $@ $^ $(shell pkg-config --libs libcurl jansson libsystemd libvirt) $(xml) -pthread
 
 $B/gover-arbiter: $B/obj/compute/server/main.o $B/libgover.a
 	@echo "  LD    $@"
@@ -171,7 +172,7 @@ $B/obj/%.o: %.c
 	@echo "  CC    $<"
 	@$(CC) $(cflags) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(units): libs += $(ctl_libs)
+$(units): libs += $(ctl_libs) $(xml)
 # tests/unit/ mirrors the source folders; the programs are built into one folder.
 vpath test-%.c $(sort $(dir $(unit_sources)))
 $B/tests/test-%: test-%.c $B/libgover.a

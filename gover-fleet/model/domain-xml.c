@@ -1,20 +1,30 @@
 /* SPDX-License-Identifier: MIT */
-/* A table of the paths that matter, and what is read there. */
+/*
+ * A table of the paths that matter, and what is read there. Expat checks the document. Its entities
+ * are never expanded: a document that could declare one is rejected.
+ */
 #include <errno.h>
+#include <expat.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/cleanup.h"
 #include "gover-fleet/model/domain-xml.h"
 #include "gover-fleet/model/mapping.h"
-#include "gover-fleet/model/xml-scan.h"
 
 #define NOVA	   "domain/metadata/nova:instance"
 #define EXTRA_SPEC NOVA "/nova:flavor/nova:extraSpecs/nova:extraSpec"
+#define PATH_SIZE  256
+#define DEPTH_MAX  64
 
 struct reader {
-	struct xml_scan scan;
+	XML_Parser parser;
+	char path[PATH_SIZE]; /* names of the open elements, "domain/devices" */
+	int depth;
+	const char **attributes;     /* of the element that begins: names and values, then NULL */
+	char text[DOMAIN_LABEL_MAX]; /* of the last element, without the white space around it */
+	size_t text_length;	     /* the length of the whole text, which @text may not hold */
+	int result;		     /* of the last place */
 	struct domain_wish wish;
 	bool of_nova, has_specs;
 	bool mdev;			   /* inside of a mediated device */
@@ -22,6 +32,40 @@ struct reader {
 	char named_slot[WANTED_CLASS_MAX]; /* slot that the open extra spec names; "": none */
 	struct err *reterr;
 };
+
+/* --- values --- */
+
+/* Returns -ENOBUFS if the value does not fit. */
+static int copy_value(const char *value, size_t length, char *ret_value, size_t size)
+{
+	if (length >= size)
+		return -ENOBUFS;
+	memcpy(ret_value, value, length);
+	ret_value[length] = '\0';
+	return 0;
+}
+
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* Returns -ENOENT if the element that begins has no such attribute, -ENOBUFS if it is too long. */
+static int read_attribute(const struct reader *r, const char *name, char *ret_value, size_t size)
+{
+	for (const char **at = r->attributes; *at; at += 2)
+		if (strcmp(at[0], name) == 0)
+			return copy_value(at[1], strlen(at[1]), ret_value, size);
+	return -ENOENT;
+}
+
+/* Returns -ENOBUFS if the text of the element is too long. */
+static int read_text(const struct reader *r, char *ret_text, size_t size)
+{
+	return r->text_length < sizeof(r->text)
+		       ? copy_value(r->text, r->text_length, ret_text, size)
+		       : -ENOBUFS;
+}
 
 static int set_slot(struct reader *r, const char *slot)
 {
@@ -43,8 +87,8 @@ static int fail_long(struct reader *r, const char *what)
 /* A label only informs, so a text that does not fit is not an error. */
 static void read_label(struct reader *r, const char *attribute, char label[DOMAIN_LABEL_MAX])
 {
-	int e = attribute ? xml_scan_attribute(&r->scan, attribute, label, DOMAIN_LABEL_MAX)
-			  : xml_scan_text(&r->scan, label, DOMAIN_LABEL_MAX);
+	int e = attribute ? read_attribute(r, attribute, label, DOMAIN_LABEL_MAX)
+			  : read_text(r, label, DOMAIN_LABEL_MAX);
 
 	if (e < 0)
 		label[0] = '\0';
@@ -55,11 +99,11 @@ static void read_label(struct reader *r, const char *attribute, char label[DOMAI
 static int open_vgpu(struct reader *r)
 {
 	char flavor[ID_MAX], slot[WANTED_CLASS_MAX];
-	int e = xml_scan_attribute(&r->scan, "flavor", flavor, sizeof(flavor));
+	int e = read_attribute(r, "flavor", flavor, sizeof(flavor));
 
 	if (e < 0 || mapping_class_name(flavor, slot) < 0)
 		return fail_long(r, "flavor of gover:vgpu");
-	e = xml_scan_attribute(&r->scan, "gpu", r->wish.gpu, sizeof(r->wish.gpu));
+	e = read_attribute(r, "gpu", r->wish.gpu, sizeof(r->wish.gpu));
 	if ((e < 0 && e != -ENOENT) || (e == 0 && !id_valid(r->wish.gpu)))
 		return fail_long(r, "gpu of gover:vgpu");
 	return set_slot(r, slot);
@@ -89,7 +133,7 @@ static int open_spec(struct reader *r)
 	const char *colon;
 
 	r->named_slot[0] = '\0';
-	if (xml_scan_attribute(&r->scan, "name", r->spec, sizeof(r->spec)) < 0 ||
+	if (read_attribute(r, "name", r->spec, sizeof(r->spec)) < 0 ||
 	    strncmp(r->spec, "resources", strlen("resources")) != 0)
 		return 0;
 	colon = strchr(r->spec, ':');
@@ -107,7 +151,7 @@ static int text_spec(struct reader *r)
 
 	if (!r->named_slot[0])
 		return 0;
-	if (xml_scan_text(&r->scan, amount, sizeof(amount)) < 0 || strcmp(amount, "1") != 0)
+	if (read_text(r, amount, sizeof(amount)) < 0 || strcmp(amount, "1") != 0)
 		return err_fail(r->reterr, EINVAL,
 				"domain XML: %s: amount not allowed (allowed: 1)", r->spec);
 	return set_slot(r, r->named_slot);
@@ -115,14 +159,12 @@ static int text_spec(struct reader *r)
 
 static int text_name(struct reader *r)
 {
-	return xml_scan_text(&r->scan, r->wish.name, sizeof(r->wish.name)) < 0
-		       ? fail_long(r, "name")
-		       : 0;
+	return read_text(r, r->wish.name, sizeof(r->wish.name)) < 0 ? fail_long(r, "name") : 0;
 }
 
 static int text_uuid(struct reader *r)
 {
-	return xml_scan_text(&r->scan, r->wish.uuid, sizeof(r->wish.uuid)) < 0 ||
+	return read_text(r, r->wish.uuid, sizeof(r->wish.uuid)) < 0 ||
 			       strlen(r->wish.uuid) != HOST_STATE_UUID_MAX - 1 ||
 			       !id_valid(r->wish.uuid)
 		       ? fail_long(r, "uuid")
@@ -145,8 +187,7 @@ static int open_hostdev(struct reader *r)
 {
 	char type[16];
 
-	r->mdev = xml_scan_attribute(&r->scan, "type", type, sizeof(type)) == 0 &&
-		  strcmp(type, "mdev") == 0;
+	r->mdev = read_attribute(r, "type", type, sizeof(type)) == 0 && strcmp(type, "mdev") == 0;
 	return 0;
 }
 
@@ -155,55 +196,149 @@ static int open_address(struct reader *r)
 	char device[ID_MAX];
 
 	if (r->mdev && !r->wish.device[0] &&
-	    xml_scan_attribute(&r->scan, "uuid", device, sizeof(device)) == 0 && id_valid(device))
+	    read_attribute(r, "uuid", device, sizeof(device)) == 0 && id_valid(device))
 		strcpy(r->wish.device, device);
 	return 0;
 }
 
+/* When a place is read: as its element begins, with the attributes, or as it ends, with the text.
+ */
+enum moment { BEGIN, END };
+
 static const struct {
 	const char *path;
-	enum xml_scan_event event;
+	enum moment moment;
 	int (*read)(struct reader *r);
 } places[] = {
-	{"domain/name", XML_SCAN_TEXT, text_name},
-	{"domain/uuid", XML_SCAN_TEXT, text_uuid},
-	{"domain/metadata/gover:vgpu", XML_SCAN_OPEN, open_vgpu},
-	{NOVA, XML_SCAN_OPEN, open_nova},
-	{NOVA "/nova:name", XML_SCAN_TEXT, text_instance},
-	{NOVA "/nova:owner/nova:project", XML_SCAN_TEXT, text_project},
-	{NOVA "/nova:flavor", XML_SCAN_OPEN, open_flavor},
-	{NOVA "/nova:flavor/nova:extraSpecs", XML_SCAN_OPEN, open_specs},
-	{EXTRA_SPEC, XML_SCAN_OPEN, open_spec},
-	{EXTRA_SPEC, XML_SCAN_TEXT, text_spec},
-	{"domain/devices/hostdev", XML_SCAN_OPEN, open_hostdev},
-	{"domain/devices/hostdev/source/address", XML_SCAN_OPEN, open_address},
+	{"domain/name", END, text_name},
+	{"domain/uuid", END, text_uuid},
+	{"domain/metadata/gover:vgpu", BEGIN, open_vgpu},
+	{NOVA, BEGIN, open_nova},
+	{NOVA "/nova:name", END, text_instance},
+	{NOVA "/nova:owner/nova:project", END, text_project},
+	{NOVA "/nova:flavor", BEGIN, open_flavor},
+	{NOVA "/nova:flavor/nova:extraSpecs", BEGIN, open_specs},
+	{EXTRA_SPEC, BEGIN, open_spec},
+	{EXTRA_SPEC, END, text_spec},
+	{"domain/devices/hostdev", BEGIN, open_hostdev},
+	{"domain/devices/hostdev/source/address", BEGIN, open_address},
 };
 
-static int read_event(struct reader *r, enum xml_scan_event event)
-{
-	int e = 0;
+/* --- events of expat --- */
 
-	for (size_t i = 0; e == 0 && i < ARRAY_SIZE(places); i++)
-		if (places[i].event == event && strcmp(places[i].path, r->scan.path) == 0)
-			e = places[i].read(r);
-	return e;
+static void stop(struct reader *r, int result)
+{
+	r->result = result;
+	(void)XML_StopParser(r->parser, XML_FALSE);
+}
+
+static void read_places(struct reader *r, enum moment moment)
+{
+	for (size_t i = 0; r->result == 0 && i < ARRAY_SIZE(places); i++)
+		if (places[i].moment == moment && strcmp(places[i].path, r->path) == 0)
+			r->result = places[i].read(r);
+	if (r->result < 0)
+		stop(r, r->result);
+}
+
+static void reject(struct reader *r, const char *what)
+{
+	stop(r, err_fail(r->reterr, EINVAL, "domain XML: %s", what));
+}
+
+static void on_begin(void *userdata, const char *name, const char **attributes)
+{
+	struct reader *r = userdata;
+	size_t used = strlen(r->path);
+
+	if (r->depth == DEPTH_MAX || used + strlen(name) + 2 > sizeof(r->path)) {
+		reject(r, "elements are nested too deeply");
+		return;
+	}
+	r->depth++;
+	snprintf(r->path + used, sizeof(r->path) - used, "%s%s", used ? "/" : "", name);
+	r->attributes = attributes;
+	r->text_length = 0;
+	read_places(r, BEGIN);
+}
+
+static void on_end(void *userdata, const char *name)
+{
+	struct reader *r = userdata;
+	char *slash = strrchr(r->path, '/');
+
+	(void)name;
+	while (r->text_length > 0 && r->text_length <= sizeof(r->text) &&
+	       is_space(r->text[r->text_length - 1]))
+		r->text_length--;
+	read_places(r, END);
+	*(slash ? slash : r->path) = '\0';
+	r->depth--;
+	r->text_length = 0;
+}
+
+static void on_text(void *userdata, const char *text, int length)
+{
+	struct reader *r = userdata;
+
+	for (int i = 0; i < length; i++) {
+		if (r->text_length == 0 && is_space(text[i]))
+			continue;
+		if (r->text_length < sizeof(r->text))
+			r->text[r->text_length] = text[i];
+		r->text_length++;
+	}
+}
+
+/* "<!DOCTYPE domain>" alone declares nothing. */
+static void on_doctype(void *userdata, const char *name, const char *system, const char *public,
+		       int has_subset)
+{
+	(void)name;
+	if (system || public || has_subset)
+		reject(userdata, "declarations are not allowed");
+}
+
+static void on_cdata(void *userdata)
+{
+	reject(userdata, "CDATA is not allowed");
+}
+
+static int parse(struct reader *r, const char *xml, size_t length)
+{
+	/* libvirt prints UTF-8; another encoding in the document has no effect */
+	XML_Parser parser = XML_ParserCreate("UTF-8");
+	enum XML_Status status;
+
+	if (!parser)
+		return err_fail(r->reterr, ENOMEM, "out of memory");
+	r->parser = parser;
+	XML_SetUserData(parser, r);
+	XML_SetElementHandler(parser, on_begin, on_end);
+	XML_SetCharacterDataHandler(parser, on_text);
+	XML_SetStartDoctypeDeclHandler(parser, on_doctype);
+	XML_SetStartCdataSectionHandler(parser, on_cdata);
+	status = XML_Parse(parser, xml, (int)length, XML_TRUE);
+	if (status != XML_STATUS_OK && r->result == 0) {
+		enum XML_Error code = XML_GetErrorCode(parser);
+
+		r->result = err_fail(r->reterr, code == XML_ERROR_NO_MEMORY ? ENOMEM : EINVAL,
+				     "domain XML: line %lu: %s", XML_GetCurrentLineNumber(parser),
+				     XML_ErrorString(code));
+	}
+	XML_ParserFree(parser);
+	return r->result;
 }
 
 int domain_xml_parse(const char *xml, size_t length, struct domain_wish *ret_wish,
 		     struct err *reterr)
 {
 	struct reader r = {.reterr = reterr};
-	enum xml_scan_event event;
-	int e = 0;
+	int e;
 
 	if (length > DOMAIN_XML_MAX)
 		return err_fail(reterr, E2BIG, "domain XML: longer than %d bytes", DOMAIN_XML_MAX);
-	xml_scan_init(&r.scan, xml, length);
-	while (e == 0 && (event = xml_scan_next(&r.scan)) != XML_SCAN_END) {
-		if (event == XML_SCAN_ERROR)
-			return err_fail(reterr, EINVAL, "domain XML: not well-formed");
-		e = read_event(&r, event);
-	}
+	e = parse(&r, xml, length);
 	if (e < 0)
 		return e;
 	if (!r.wish.name[0] || !r.wish.uuid[0])
