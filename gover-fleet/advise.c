@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "gover-fleet/advise.h"
-#include "gover-fleet/model/mapping.h"
 
 static void fill_vgpu(const struct state_vgpu *from, struct advice_vgpu *vgpu)
 {
@@ -21,8 +20,6 @@ static void fill_vgpu(const struct state_vgpu *from, struct advice_vgpu *vgpu)
 	memcpy(vgpu->id, from->id, sizeof(vgpu->id));
 	memcpy(vgpu->gpu, from->gpu, sizeof(vgpu->gpu));
 	snprintf(vgpu->vm, sizeof(vgpu->vm), "%s", from->domain[0] ? from->domain : from->vm);
-	if (mapping_class_name(from->flavor, vgpu->class) < 0)
-		vgpu->class[0] = '\0';
 }
 
 static void fill_alert(const struct state_alert *from, struct advice_alert *alert)
@@ -46,7 +43,7 @@ int advise_fill(struct advise *advise, const struct host_state *state, bool publ
 	if (!advise->vgpus || !advise->alerts || !advise->failed_offers)
 		return -ENOMEM;
 	for (size_t i = 0; i < state->n_vgpus; i++)
-		if (state->vgpus[i].has_contract && state->vgpus[i].by_fleet)
+		if (state->vgpus[i].sold)
 			fill_vgpu(&state->vgpus[i], &advise->vgpus[host->n_vgpus++]);
 	for (size_t i = 0; i < state->n_alerts; i++)
 		fill_alert(&state->alerts[i], &advise->alerts[host->n_alerts++]);

@@ -51,28 +51,32 @@ struct claimer *claimer_free(struct claimer *claimer)
 
 /* --- requests --- */
 
-/* Sends a request with the time that is left. Returns as client_request(). */
-static int request(struct claimer *claimer, const struct client_call *call, uint64_t until_ns,
-		   struct reply *ret_reply, struct err *reterr)
+/* Gives the next request the time that is left. */
+static int limit_request(struct claimer *claimer, uint64_t until_ns, struct err *reterr)
 {
 	uint64_t now_ns = clock_now().mono_ns;
 
 	if (now_ns + NS_PER_MS >= until_ns)
-		return err_fail(reterr, ETIMEDOUT, "gover-d: no time left for %s %s", call->method,
-				call->path);
+		return err_fail(reterr, ETIMEDOUT, "gover-d: no time left for a request");
 	client_set_timeout(claimer->client, (long)((until_ns - now_ns) / NS_PER_MS));
-	return client_request(claimer->client, call, ret_reply, reterr);
+	return 0;
+}
+
+/* Returns as client_request(). */
+static int request(struct claimer *claimer, const struct client_call *call, uint64_t until_ns,
+		   struct reply *ret_reply, struct err *reterr)
+{
+	int r = limit_request(claimer, until_ns, reterr);
+
+	return r < 0 ? r : client_request(claimer->client, call, ret_reply, reterr);
 }
 
 static int read_host(struct claimer *claimer, uint64_t until_ns, struct host_state **ret_state,
 		     struct err *reterr)
 {
-	uint64_t now_ns = clock_now().mono_ns;
+	int r = limit_request(claimer, until_ns, reterr);
 
-	if (now_ns + NS_PER_MS >= until_ns)
-		return err_fail(reterr, ETIMEDOUT, "gover-d: no time left");
-	client_set_timeout(claimer->client, (long)((until_ns - now_ns) / NS_PER_MS));
-	return follower_read(claimer->client, ret_state, reterr);
+	return r < 0 ? r : follower_read(claimer->client, ret_state, reterr);
 }
 
 /*
@@ -97,7 +101,7 @@ static int read_own(struct claimer *claimer, const char *id, uint64_t until_ns, 
 	r = host_state_parse_vgpu(reply.json, &vgpu, reterr);
 	if (r < 0)
 		return r;
-	if (!vgpu.has_contract || !vgpu.by_fleet)
+	if (!vgpu.sold)
 		return 1;
 	*ret_json = json_incref(reply.json);
 	return 0;
@@ -190,18 +194,6 @@ static const struct state_offer *choose_offer(const struct host_state *state,
 	return chosen;
 }
 
-static const struct state_vgpu *find_contract(const struct host_state *state,
-					      const struct domain_wish *wish)
-{
-	for (size_t i = 0; i < state->n_vgpus; i++) {
-		const struct state_vgpu *vgpu = &state->vgpus[i];
-
-		if (vgpu->has_contract && vgpu->by_fleet && strcmp(vgpu->domain, wish->uuid) == 0)
-			return vgpu;
-	}
-	return NULL;
-}
-
 /* One attempt. Returns 0 with a result, 1 to try again, or a negative errno. */
 static int try_claim(struct claimer *claimer, const struct domain_wish *wish, int64_t *tried,
 		     size_t *n_tried, uint64_t until_ns, struct claim *claim, struct err *reterr)
@@ -213,7 +205,7 @@ static int try_claim(struct claimer *claimer, const struct domain_wish *wish, in
 
 	if (r < 0)
 		return r;
-	contract = find_contract(state, wish);
+	contract = host_state_find_sold(state, wish->uuid);
 	if (contract) {
 		claim->result = CLAIM_EXISTED;
 		memcpy(claim->vgpu, contract->id, sizeof(claim->vgpu));

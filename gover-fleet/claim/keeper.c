@@ -97,22 +97,6 @@ static void complain(struct round *r, const char *what, const char *name, const 
 		fleet_log_warning("%s %s: %s; trying again", what, name, why);
 }
 
-static const char *domain_of(const struct state_vgpu *vgpu)
-{
-	return vgpu->domain[0] ? vgpu->domain : vgpu->id;
-}
-
-static const struct state_vgpu *contract_of(const struct host_state *state, const char *uuid)
-{
-	for (size_t i = 0; i < state->n_vgpus; i++) {
-		const struct state_vgpu *vgpu = &state->vgpus[i];
-
-		if (vgpu->has_contract && vgpu->by_fleet && strcmp(domain_of(vgpu), uuid) == 0)
-			return vgpu;
-	}
-	return NULL;
-}
-
 static void end_contract(struct round *r, const struct state_vgpu *vgpu)
 {
 	struct err err = {""};
@@ -130,7 +114,7 @@ static void end_contract(struct round *r, const struct state_vgpu *vgpu)
 		r->counts.ended++;
 		fleet_log_notice(
 			"vGPU %s: its contract was ended, because domain %s exists no more",
-			vgpu->id, vgpu->vm[0] ? vgpu->vm : domain_of(vgpu));
+			vgpu->id, vgpu->vm[0] ? vgpu->vm : host_state_domain(vgpu));
 	}
 }
 
@@ -145,7 +129,7 @@ static void verify_contract(struct round *r, const struct state_vgpu *vgpu)
 		return;
 	}
 	r->keeper->verified_ns = clock_now().mono_ns;
-	e = claim_verify(r->keeper->claimer, domain_of(vgpu), &err);
+	e = claim_verify(r->keeper->claimer, host_state_domain(vgpu), &err);
 
 	if (e == 0)
 		e = claim_confirm(r->keeper->claimer, vgpu->id, request_limit(r), &err);
@@ -161,9 +145,9 @@ static void check_contracts(struct round *r)
 	for (size_t i = 0; i < r->state->n_vgpus; i++) {
 		const struct state_vgpu *vgpu = &r->state->vgpus[i];
 
-		if (!vgpu->has_contract || !vgpu->by_fleet || bell_stopped(r->keeper->bell))
+		if (!vgpu->sold || bell_stopped(r->keeper->bell))
 			continue;
-		if (!domain_list_find(r->list, domain_of(vgpu)))
+		if (!domain_list_find(r->list, host_state_domain(vgpu)))
 			end_contract(r, vgpu);
 		else if (vgpu->unverified)
 			verify_contract(r, vgpu);
@@ -195,7 +179,8 @@ static void check_domains(struct round *r)
 		const struct domain *domain = &r->list->domains[i];
 
 		if (domain->active && domain->wish.kind != DOMAIN_WANTS_NOTHING &&
-		    !bell_stopped(r->keeper->bell) && !contract_of(r->state, domain->uuid) &&
+		    !bell_stopped(r->keeper->bell) &&
+		    !host_state_find_sold(r->state, domain->uuid) &&
 		    !is_stranger(r->keeper, domain->uuid))
 			claim_for(r, domain);
 	}

@@ -259,22 +259,12 @@ int placement_parse_usages(const json_t *json, struct placement_usages *ret_usag
 
 /* --- errors --- */
 
-static const char *first_error(const json_t *json, const char *member)
-{
-	const json_t *error = json_array_get(json_object_get(json, "errors"), 0);
-	const char *text = json_string_value(json_object_get(error, member));
-
-	return text ? text : "";
-}
-
-const char *placement_error_code(const json_t *json)
-{
-	return first_error(json, "code");
-}
-
 const char *placement_error_detail(const json_t *json)
 {
-	return first_error(json, "detail");
+	const json_t *error = json_array_get(json_object_get(json, "errors"), 0);
+	const char *text = json_string_value(json_object_get(error, "detail"));
+
+	return text ? text : "";
 }
 
 /* --- requests --- */

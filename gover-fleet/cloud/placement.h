@@ -99,11 +99,7 @@ int placement_parse_traits(const json_t *json, struct placement_traits *ret_trai
 int placement_parse_usages(const json_t *json, struct placement_usages *ret_usages,
 			   struct err *reterr);
 
-/*
- * Returns the code ("placement.concurrent_update") and the text of the first error in a reply, or
- * "" if there is none. The text belongs to @json.
- */
-const char *placement_error_code(const json_t *json);
+/* Returns the text of the first error in a reply, which belongs to @json; "" if there is none. */
 const char *placement_error_detail(const json_t *json);
 
 /*

@@ -247,12 +247,9 @@ void advice_decide(const struct advice_input *input, struct instant now, struct 
 	snprintf(a.vgpu, sizeof(a.vgpu), "%s", best.vgpu->id);
 	snprintf(a.gpu, sizeof(a.gpu), "%s", best.vgpu->gpu);
 	snprintf(a.vm, sizeof(a.vm), "%s", best.vgpu->vm);
-	snprintf(a.class, sizeof(a.class), "%s", best.vgpu->class);
 	if (best.wait_ns > 0)
 		a.again_ns = now.mono_ns + best.wait_ns;
-	if (input->running) {
-		conclude(&a, ADVICE_NOTHING, best.why, "another migration is in progress");
-	} else if (settle_ns > 0) {
+	if (settle_ns > 0) {
 		conclude(&a, ADVICE_NOTHING, best.why, "the load settles after a migration");
 		a.again_ns = now.mono_ns + settle_ns;
 	} else if (best.obstacle != NO_OBSTACLE) {

@@ -39,7 +39,6 @@ struct advice_alert {
 struct advice_vgpu {
 	char id[ID_MAX], gpu[ID_MAX];
 	char vm[ADVICE_VM_MAX]; /* "": not bound to a virtual machine, so it cannot be migrated */
-	char class[ID_MAX];	/* resource class in Placement; "": unknown */
 	int initial_cap_pct;
 	int min_cap_pct;	 /* floor of the contract; 0: none */
 	bool held;		 /* an operator or another program has fixed its cap */
@@ -91,7 +90,6 @@ struct advice_input {
 	const struct advice_past *past;
 	size_t n_past;
 	bool may_migrate; /* false: the configuration or the cloud does not permit a migration */
-	bool running;	  /* a migration from this host is in progress */
 	struct advice_limits limits;
 };
 
@@ -104,7 +102,7 @@ enum advice_kind {
 struct advice {
 	enum advice_kind kind;
 	enum advice_alarm alarm; /* ADVICE_ALARMS: no vGPU should leave */
-	char vgpu[ID_MAX], gpu[ID_MAX], vm[ADVICE_VM_MAX], class[ID_MAX];
+	char vgpu[ID_MAX], gpu[ID_MAX], vm[ADVICE_VM_MAX];
 	char reason[ADVICE_REASON_MAX];
 	uint64_t again_ns; /* monotonic time at which the result can change by itself; 0: never */
 	bool refused;	   /* ADVICE_ADVISE because the last attempt was refused */

@@ -110,8 +110,6 @@ void nova_read_server(const json_t *answer, struct nova_server *ret_server)
 	const json_t *server = json_object_get(answer, "server");
 
 	copy_text(server, "status", ret_server->status, sizeof(ret_server->status));
-	copy_text(server, "OS-EXT-STS:task_state", ret_server->task, sizeof(ret_server->task));
-	copy_text(server, "OS-EXT-SRV-ATTR:host", ret_server->host, sizeof(ret_server->host));
 	copy_line(json_string_value(json_object_get(json_object_get(server, "fault"), "message")),
 		  ret_server->fault, sizeof(ret_server->fault));
 }

@@ -45,9 +45,7 @@ size_t nova_count_migrations(const json_t *answer);
 
 /* A server, from GET /servers/{id}. */
 struct nova_server {
-	char status[32];	  /* "ACTIVE", "ERROR", ...; "": unknown */
-	char task[64];		  /* what Nova does with the server now; "": nothing */
-	char host[NOVA_HOST_MAX]; /* "": not visible for this user */
+	char status[32]; /* "ACTIVE", "ERROR", ...; "": unknown */
 	char fault[NOVA_TEXT_MAX];
 };
 void nova_read_server(const json_t *answer, struct nova_server *ret_server);

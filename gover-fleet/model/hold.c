@@ -61,22 +61,7 @@ int hold_next_ms(const struct host_state *state, int64_t now_ms)
 
 static bool is_contract(const struct state_vgpu *vgpu, const char *gpu, const char *slot)
 {
-	char name[WANTED_CLASS_MAX];
-
-	return vgpu->has_contract && vgpu->by_fleet && strcmp(vgpu->gpu, gpu) == 0 &&
-	       mapping_class_name(vgpu->flavor, name) == 0 && strcmp(name, slot) == 0;
-}
-
-static bool has_contract(const struct host_state *state, const char *uuid)
-{
-	for (size_t i = 0; i < state->n_vgpus; i++) {
-		const struct state_vgpu *vgpu = &state->vgpus[i];
-		const char *domain = vgpu->domain[0] ? vgpu->domain : vgpu->id;
-
-		if (vgpu->has_contract && vgpu->by_fleet && strcmp(domain, uuid) == 0)
-			return true;
-	}
-	return false;
+	return vgpu->sold && strcmp(vgpu->gpu, gpu) == 0 && mapping_class_fits(slot, vgpu->flavor);
 }
 
 static bool has_hold(const struct host_state *state, const char *uuid)
@@ -97,7 +82,7 @@ static bool is_clear(const struct host_state *state, const char *gpu, const char
 		if (strcmp(consumers[i].slot, slot) != 0)
 			continue;
 		used++;
-		without += !has_contract(state, consumers[i].uuid);
+		without += !host_state_find_sold(state, consumers[i].uuid);
 	}
 	for (size_t i = 0; i < state->n_vgpus; i++)
 		contracts += is_contract(&state->vgpus[i], gpu, slot);
@@ -137,8 +122,8 @@ size_t hold_choose(const struct host_state *state, const char *gpu, const char *
 		const struct hold_consumer *consumer = &consumers[i];
 		const struct state_offer *offer;
 
-		if (strcmp(consumer->slot, slot) != 0 || has_contract(state, consumer->uuid) ||
-		    has_hold(state, consumer->uuid))
+		if (strcmp(consumer->slot, slot) != 0 ||
+		    host_state_find_sold(state, consumer->uuid) || has_hold(state, consumer->uuid))
 			continue;
 		offer = first_offer(state, gpu, slot, now_ms, ret_choices, n);
 		if (!offer)

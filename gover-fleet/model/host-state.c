@@ -108,19 +108,14 @@ static int parse_gpu(const json_t *object, void *element, struct err *reterr)
 int host_state_parse_vgpu(const json_t *object, struct state_vgpu *ret_vgpu, struct err *reterr)
 {
 	const json_t *labels = json_object_get(object, "labels");
-	const json_t *load = json_object_get(object, "load_pct");
 	struct state_vgpu vgpu = {
-		.has_contract = json_is_false(json_object_get(object, "found")),
-		.by_fleet = text_is(labels, HOST_STATE_LABEL, HOST_STATE_BY_FLEET),
+		.sold = json_is_false(json_object_get(object, "found")) &&
+			text_is(labels, HOST_STATE_LABEL, HOST_STATE_BY_FLEET),
 		.unverified = json_object_get(labels, HOST_STATE_LABEL_DOUBT),
 		.migrated = json_object_get(labels, HOST_STATE_LABEL_MOVED),
 		.held = get_flag(object, "held"),
-		.missing = text_is(object, "state", "missing"),
 		.broken = get_flag(object, "broken"),
 		.overloaded = get_flag(object, "overloaded"),
-		.load_valid = json_is_number(load),
-		.load_pct = json_number_value(load),
-		.cap_pct = whole_or_0(object, "cap_pct"),
 		.initial_cap_pct = whole_or_0(object, "initial_cap_pct"),
 		.min_cap_pct = whole_or_0(object, "min_cap_pct"),
 		.created_ms = time_or_0(object, "created_at"),
@@ -178,14 +173,9 @@ static int parse_offer(const json_t *object, void *element, struct err *reterr)
 static int parse_alert(const json_t *object, void *element, struct err *reterr)
 {
 	struct state_alert *alert = element;
-	int r = get_whole(object, "id", &alert->id, reterr);
+	int r = get_text(object, "name", true, alert->name, sizeof(alert->name), reterr);
 
 	alert->silenced = get_flag(object, "silenced");
-	if (r == 0)
-		r = get_text(object, "name", true, alert->name, sizeof(alert->name), reterr);
-	if (r == 0)
-		r = get_text(object, "severity", true, alert->severity, sizeof(alert->severity),
-			     reterr);
 	if (r == 0)
 		r = get_text(object, "cause", false, alert->cause, sizeof(alert->cause), reterr);
 	if (r == 0)
@@ -309,4 +299,18 @@ const struct state_vgpu *host_state_find_vgpu(const struct host_state *state, co
 		if (strcmp(state->vgpus[i].id, id) == 0)
 			return &state->vgpus[i];
 	return NULL;
+}
+
+const struct state_vgpu *host_state_find_sold(const struct host_state *state, const char *domain)
+{
+	for (size_t i = 0; i < state->n_vgpus; i++)
+		if (state->vgpus[i].sold &&
+		    strcmp(host_state_domain(&state->vgpus[i]), domain) == 0)
+			return &state->vgpus[i];
+	return NULL;
+}
+
+const char *host_state_domain(const struct state_vgpu *vgpu)
+{
+	return vgpu->domain[0] ? vgpu->domain : vgpu->id;
 }

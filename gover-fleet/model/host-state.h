@@ -36,20 +36,15 @@ struct state_vgpu {
 	char flavor[ID_MAX]; /* "": unknown */
 	char vm[HOST_STATE_NAME_MAX];
 	char domain[HOST_STATE_UUID_MAX]; /* label "domain"; "": none */
-	bool has_contract;
-	bool by_fleet;	     /* the contract was made by gover-fleet */
-	bool unverified;     /* label "unverified" is present */
-	bool migrated;	     /* label "migrated" is present */
-	bool held;	     /* an operator or another program has fixed its cap */
-	bool missing;	     /* has a contract, but does not exist on the GPU */
-	bool broken;	     /* the promise is broken in this period */
-	bool overloaded;     /* in this period */
-	bool load_valid;     /* load_pct is valid */
-	double load_pct;     /* GPU time used in the last period */
-	int cap_pct;	     /* the cap in force */
-	int initial_cap_pct; /* the sold cap */
-	int min_cap_pct;     /* floor of the contract; 0: none */
-	int64_t created_ms;  /* time since 1970 at which the contract was made; 0: unknown */
+	bool sold;			  /* has a contract that gover-fleet made */
+	bool unverified;		  /* label "unverified" is present */
+	bool migrated;			  /* label "migrated" is present */
+	bool held;			  /* an operator or another program has fixed its cap */
+	bool broken;			  /* the promise is broken in this period */
+	bool overloaded;		  /* in this period */
+	int initial_cap_pct;		  /* the sold cap */
+	int min_cap_pct;		  /* floor of the contract; 0: none */
+	int64_t created_ms; /* time since 1970 at which the contract was made; 0: unknown */
 };
 
 struct state_offer {
@@ -64,8 +59,7 @@ struct state_offer {
 };
 
 struct state_alert {
-	int64_t id;
-	char name[ID_MAX], severity[16], cause[ID_MAX];
+	char name[ID_MAX], cause[ID_MAX];
 	char gpu[ID_MAX], vgpu[ID_MAX]; /* "": none */
 	bool silenced;
 };
@@ -103,5 +97,11 @@ int host_state_parse_offer(const json_t *object, struct state_offer *ret_offer, 
 int host_state_parse_time(const char *text, int64_t *ret_ms);
 
 const struct state_vgpu *host_state_find_vgpu(const struct host_state *state, const char *id);
+
+/* Returns the sold vGPU of the domain with this UUID, or NULL. */
+const struct state_vgpu *host_state_find_sold(const struct host_state *state, const char *domain);
+
+/* Returns the UUID of the domain of a sold vGPU: its label, or its id if it has no such label. */
+const char *host_state_domain(const struct state_vgpu *vgpu);
 
 #endif

@@ -68,11 +68,6 @@ static struct wanted_class *class_of(struct wanted *wanted, const char *gpu, con
 	return class_in(found, name);
 }
 
-static bool is_sold(const struct state_vgpu *vgpu)
-{
-	return vgpu->has_contract && vgpu->by_fleet;
-}
-
 /* More demand than the GPU has, or a broken promise that no move of caps on this host can mend. */
 static bool is_overload(const struct state_alert *alert)
 {
@@ -111,11 +106,11 @@ size_t mapping_want(const struct host_state *state, bool with_offers, struct wan
 	for (size_t i = 0; i < state->n_vgpus; i++) {
 		const struct state_vgpu *vgpu = &state->vgpus[i];
 		struct wanted_class *class =
-			is_sold(vgpu) ? class_of(ret_wanted, vgpu->gpu, vgpu->flavor) : NULL;
+			vgpu->sold ? class_of(ret_wanted, vgpu->gpu, vgpu->flavor) : NULL;
 
 		if (class)
 			class->contracts++;
-		lost += is_sold(vgpu) && !class;
+		lost += vgpu->sold && !class;
 	}
 	for (size_t i = 0; i < state->n_offers; i++) {
 		const struct state_offer *offer = &state->offers[i];
@@ -129,7 +124,7 @@ size_t mapping_want(const struct host_state *state, bool with_offers, struct wan
 	return lost;
 }
 
-static bool is_class_of(const char *class_name, const char *flavor)
+bool mapping_class_fits(const char *class_name, const char *flavor)
 {
 	char name[WANTED_CLASS_MAX];
 
@@ -139,20 +134,20 @@ static bool is_class_of(const char *class_name, const char *flavor)
 bool mapping_offer_fits(const struct state_offer *offer, const char *class_name, const char *gpu)
 {
 	return offer->open && (gpu[0] == '\0' || strcmp(offer->gpu, gpu) == 0) &&
-	       is_class_of(class_name, offer->flavor);
+	       mapping_class_fits(class_name, offer->flavor);
 }
 
 const char *mapping_flavor_of(const struct host_state *state, const char *class_name)
 {
 	size_t prefix = strlen(WANTED_CLASS_PREFIX);
 
-	if (is_class_of(class_name, state->flavor))
+	if (mapping_class_fits(class_name, state->flavor))
 		return state->flavor;
 	for (size_t i = 0; i < state->n_offers; i++)
-		if (is_class_of(class_name, state->offers[i].flavor))
+		if (mapping_class_fits(class_name, state->offers[i].flavor))
 			return state->offers[i].flavor;
 	for (size_t i = 0; i < state->n_vgpus; i++)
-		if (is_class_of(class_name, state->vgpus[i].flavor))
+		if (mapping_class_fits(class_name, state->vgpus[i].flavor))
 			return state->vgpus[i].flavor;
 	return strncmp(class_name, WANTED_CLASS_PREFIX, prefix) == 0 ? class_name + prefix
 								     : class_name;

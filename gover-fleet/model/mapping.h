@@ -15,6 +15,9 @@
  */
 size_t mapping_want(const struct host_state *state, bool with_offers, struct wanted *ret_wanted);
 
+/* Returns true if @class_name is the class of this flavour. */
+bool mapping_class_fits(const char *class_name, const char *flavor);
+
 /* Returns true if @offer is open and of this class on this GPU. @gpu "": on any GPU. */
 bool mapping_offer_fits(const struct state_offer *offer, const char *class_name, const char *gpu);
 

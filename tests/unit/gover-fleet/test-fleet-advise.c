@@ -15,26 +15,17 @@
 static struct state_vgpu vgpus[] = {
 	{.id = "a",
 	 .gpu = "gpu0",
-	 .flavor = "small",
 	 .vm = "vm-a",
 	 .domain = UUID,
-	 .has_contract = true,
-	 .by_fleet = true,
+	 .sold = true,
 	 .migrated = true,
 	 .held = true,
 	 .overloaded = true,
 	 .initial_cap_pct = 50,
 	 .min_cap_pct = 10,
 	 .created_ms = 1234},
-	{.id = "other", .gpu = "gpu0", .has_contract = true},
-	{.id = "b",
-	 .gpu = "gpu1",
-	 .vm = "vm-b",
-	 .has_contract = true,
-	 .by_fleet = true,
-	 .broken = true,
-	 .created_ms = 99},
-	{.id = "ended", .gpu = "gpu1", .by_fleet = true},
+	{.id = "other", .gpu = "gpu0"},
+	{.id = "b", .gpu = "gpu1", .vm = "vm-b", .sold = true, .broken = true, .created_ms = 99},
 };
 static struct state_offer offers[] = {
 	{.id = 1, .gpu = "gpu0", .open = true},
@@ -67,14 +58,12 @@ static void vgpus_of_gover_fleet_are_passed_on(void **unused)
 	b = &advise.host.vgpus[1];
 	assert_string_equal(a->id, "a");
 	assert_string_equal(a->vm, UUID);
-	assert_string_equal(a->class, "CUSTOM_GOVER_SLOT_SMALL");
 	assert_true(a->held && a->overloaded && !a->broken);
 	assert_int_equal(a->initial_cap_pct, 50);
 	assert_int_equal(a->min_cap_pct, 10);
 	assert_int_equal(a->arrived_ms, 1234);
 	/* A contract without these labels: its machine is named, and no migration brought it. */
 	assert_string_equal(b->vm, "vm-b");
-	assert_string_equal(b->class, "");
 	assert_true(b->broken);
 	assert_int_equal(b->arrived_ms, 0);
 	advise_fini(&advise);

@@ -27,12 +27,7 @@ static const struct instant now = {.mono_ns = NOW_S * NS_PER_S, .wall_ms = 18000
 static int set_up(void **state)
 {
 	static const struct advice_vgpu first[3] = {
-		{.id = "a",
-		 .gpu = "gpu0",
-		 .vm = "vm-a",
-		 .class = "CUSTOM_GOVER_SLOT_A",
-		 .initial_cap_pct = 40,
-		 .broken = true},
+		{.id = "a", .gpu = "gpu0", .vm = "vm-a", .initial_cap_pct = 40, .broken = true},
 		{.id = "b", .gpu = "gpu0", .vm = "vm-b", .initial_cap_pct = 60, .broken = true},
 		{.id = "c", .gpu = "gpu1", .vm = "vm-c", .initial_cap_pct = 30, .broken = true},
 	};
@@ -139,7 +134,7 @@ static void test_without_alerts_nothing_happens(void **state)
 	assert_true(advice.again_ns == 0);
 }
 
-static void test_the_result_names_vgpu_gpu_machine_class_and_reason(void **state)
+static void test_the_result_names_vgpu_gpu_machine_and_reason(void **state)
 {
 	struct advice advice;
 
@@ -149,7 +144,6 @@ static void test_the_result_names_vgpu_gpu_machine_class_and_reason(void **state
 	assert_string_equal(advice.vgpu, "a");
 	assert_string_equal(advice.gpu, "gpu0");
 	assert_string_equal(advice.vm, "vm-a");
-	assert_string_equal(advice.class, "CUSTOM_GOVER_SLOT_A");
 	assert_int_equal(advice.alarm, ADVICE_SEVERE_OVERLOAD);
 	assert_string_equal(advice.reason, "alert severe_overload of GPU gpu0 names it");
 }
@@ -241,15 +235,6 @@ static void test_the_order_of_vgpus_and_alerts_has_no_effect(void **state)
 		swap(&alerts[i % 2], &alerts[i % 2 + 1], sizeof(alerts[0]));
 		swap(&vgpus[i % 2], &vgpus[i % 2 + 1], sizeof(vgpus[0]));
 	}
-}
-
-static void test_one_migration_at_a_time(void **state)
-{
-	(void)state;
-	add_alert("severe_overload", "gpu0", "a", "");
-	input.running = true;
-	expect(ADVICE_NOTHING, "a");
-	assert_non_null(strstr(decide().reason, "another migration is in progress"));
 }
 
 static void test_the_load_settles_before_the_next_migration(void **state)
@@ -371,7 +356,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_only_a_cause_that_nothing_here_mends_moves_a_vgpu),
 		TEST(test_without_alerts_nothing_happens),
-		TEST(test_the_result_names_vgpu_gpu_machine_class_and_reason),
+		TEST(test_the_result_names_vgpu_gpu_machine_and_reason),
 		TEST(test_an_alert_whose_cause_has_ended_moves_nothing),
 		TEST(test_an_unnamed_severe_overload_is_left_to_the_policy),
 		TEST(test_a_vgpu_that_is_not_here_cannot_leave),
@@ -379,7 +364,6 @@ int main(void)
 		TEST(test_a_silenced_alert_moves_nothing),
 		TEST(test_the_strongest_alert_wins_then_the_smallest_contract),
 		TEST(test_the_order_of_vgpus_and_alerts_has_no_effect),
-		TEST(test_one_migration_at_a_time),
 		TEST(test_the_load_settles_before_the_next_migration),
 		TEST(test_a_vgpu_that_migrated_here_stays_for_a_time),
 		TEST(test_a_vgpu_that_came_back_stays_for_a_time),

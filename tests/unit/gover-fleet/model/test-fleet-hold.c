@@ -23,10 +23,9 @@
 		.id = id_, .gpu = "gpu0", .flavor = "half", .open = true, \
 		.expires_ms = NOW + left_ms                               \
 	}
-#define CONTRACT(uuid)                                                                             \
-	{                                                                                          \
-		.id = uuid, .gpu = "gpu0", .flavor = "half", .domain = uuid, .has_contract = true, \
-		.by_fleet = true                                                                   \
+#define CONTRACT(uuid)                                                                    \
+	{                                                                                 \
+		.id = uuid, .gpu = "gpu0", .flavor = "half", .domain = uuid, .sold = true \
 	}
 
 static struct host_state state_of(struct state_offer *offers, size_t n_offers,
@@ -103,7 +102,7 @@ static void an_unclear_consumer_gets_nothing(void **unused)
 	(void)unused;
 	assert_string_equal(choose(&state, "b", HALF), "");
 	assert_string_equal(choose(&state, "bc", HALF), "");
-	vgpus[0].by_fleet = false; /* no allocation of the cloud belongs to it */
+	vgpus[0].sold = false; /* no allocation of the cloud belongs to it */
 	assert_string_equal(choose(&state, "b", HALF), "7=b");
 }
 

@@ -73,17 +73,56 @@ static void an_answer_of_gover_d_is_read(void **unused)
 	assert_false(state->gpus[1].selling);
 	a = host_state_find_vgpu(state, "a");
 	b = host_state_find_vgpu(state, "b");
-	assert_true(a->has_contract && a->by_fleet && !a->unverified && a->overloaded);
-	assert_true(a->load_valid && !a->missing && !a->broken && a->load_pct > 12);
+	assert_true(a->sold && !a->unverified && a->overloaded && !a->broken);
 	assert_string_equal(a->domain, UUID);
 	assert_string_equal(a->vm, "vm-a");
-	assert_int_equal(a->cap_pct, 40);
 	assert_int_equal(a->initial_cap_pct, 50);
 	assert_int_equal(a->created_ms, 1795752444291);
-	assert_false(b->has_contract || b->by_fleet || b->load_valid || b->created_ms);
-	assert_true(b->unverified && b->missing && b->broken);
+	assert_false(b->sold || b->overloaded || b->created_ms);
+	assert_true(b->unverified && b->broken);
 	assert_null(host_state_find_vgpu(state, "c"));
 	host_state_unref(state);
+}
+
+static void a_vgpu_is_sold_if_it_has_a_contract_of_gover_fleet(void **unused)
+{
+	static const struct {
+		const char *found, *label;
+		bool sold;
+	} rows[] = {
+		{"false", "libvirt", true},
+		{"false", "other", false},
+		{"true", "libvirt", false},
+		{"null", "libvirt", false},
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		json_t *json = json_pack("{s:s, s:s, s:{s:s}}", "id", "a", "gpu", "gpu0", "labels",
+					 "fleet", rows[i].label);
+		struct state_vgpu vgpu;
+		struct err err = {""};
+
+		(void)json_object_set_new(json, "found",
+					  json_text_parse(rows[i].found, strlen(rows[i].found),
+							  JSON_DECODE_ANY, NULL));
+		assert_int_equal(host_state_parse_vgpu(json, &vgpu, &err), 0);
+		if (vgpu.sold != rows[i].sold)
+			fail_msg("row %zu", i);
+		json_decref(json);
+	}
+}
+
+static void a_sold_vgpu_is_found_by_its_domain(void **unused)
+{
+	struct state_vgpu vgpus[] = {
+		{.id = UUID}, {.id = "a", .domain = UUID, .sold = true}, {.id = "b", .sold = true}};
+	const struct host_state state = {.vgpus = vgpus, .n_vgpus = ARRAY_SIZE(vgpus)};
+
+	(void)unused;
+	assert_ptr_equal(host_state_find_sold(&state, UUID), &vgpus[1]);
+	assert_ptr_equal(host_state_find_sold(&state, "b"), &vgpus[2]);
+	assert_null(host_state_find_sold(&state, "a"));
 }
 
 static void alerts_and_offers_are_read(void **unused)
@@ -185,6 +224,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_answer_of_gover_d_is_read),
+		cmocka_unit_test(a_vgpu_is_sold_if_it_has_a_contract_of_gover_fleet),
+		cmocka_unit_test(a_sold_vgpu_is_found_by_its_domain),
 		cmocka_unit_test(alerts_and_offers_are_read),
 		cmocka_unit_test(a_wrong_answer_is_rejected_and_named),
 		cmocka_unit_test(times_are_read_strictly),

@@ -14,9 +14,9 @@
 
 static struct state_gpu gpus[] = {{"gpu0", true}, {"gpu1", true}};
 
-#define SOLD(gpu_, flavor_)                                                                       \
-	{                                                                                         \
-		.id = "v", .gpu = gpu_, .flavor = flavor_, .has_contract = true, .by_fleet = true \
+#define SOLD(gpu_, flavor_)                                             \
+	{                                                               \
+		.id = "v", .gpu = gpu_, .flavor = flavor_, .sold = true \
 	}
 #define OFFER(gpu_, flavor_)                                          \
 	{                                                             \
@@ -78,13 +78,12 @@ static void contracts_and_offers_are_counted_by_gpu_and_flavour(void **unused)
 
 static void vgpus_of_others_are_not_counted(void **unused)
 {
-	struct state_vgpu vgpus[] = {SOLD("gpu0", "small"), SOLD("gpu0", "small")};
-	struct host_state state = state_of(vgpus, 2, NULL, 0);
+	struct state_vgpu vgpus[] = {SOLD("gpu0", "small")};
+	struct host_state state = state_of(vgpus, 1, NULL, 0);
 	struct wanted wanted;
 
 	(void)unused;
-	vgpus[0].by_fleet = false;
-	vgpus[1].has_contract = false;
+	vgpus[0].sold = false;
 	assert_int_equal(mapping_want(&state, true, &wanted), 0);
 	assert_string_equal(print(&wanted), "gpu0; gpu1");
 }
