@@ -7,11 +7,6 @@
 
 #include "gover-fleet/cloud/allocation.h"
 
-static bool is_slot(const char *class_name)
-{
-	return strncmp(class_name, WANTED_CLASS_PREFIX, strlen(WANTED_CLASS_PREFIX)) == 0;
-}
-
 static int add_slot(struct allocation *allocation, const char *provider, const char *class_name,
 		    struct err *reterr)
 {
@@ -39,7 +34,7 @@ static int add_provider(struct allocation *allocation, const char *provider, jso
 		return err_fail(reterr, EPROTO, "Placement: resources: missing or not an object");
 	for (void *at = json_object_iter(resources); r == 0 && at;
 	     at = json_object_iter_next(resources, at))
-		if (is_slot(json_object_iter_key(at)))
+		if (wanted_is_slot(json_object_iter_key(at)))
 			r = add_slot(allocation, provider, json_object_iter_key(at), reterr);
 	return r;
 }
@@ -138,7 +133,7 @@ static int add_consumer(struct allocation_consumers *consumers, const char *uuid
 	json_object_foreach (resources, name, amount) {
 		struct hold_consumer *consumer = &consumers->list[consumers->n];
 
-		if (!is_slot(name))
+		if (!wanted_is_slot(name))
 			continue;
 		if (consumers->n == ALLOCATION_CONSUMERS_MAX)
 			return err_fail(reterr, EPROTO,

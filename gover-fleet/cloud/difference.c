@@ -3,7 +3,6 @@
  * A total is never computed from the usage while gover-d answers: an allocation in flight already
  * uses an open offer, and would be counted twice.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -65,16 +64,12 @@ static int add_trait(struct placement_traits *traits, const char *name)
 	return 0;
 }
 
-/* A name of a policy may contain '-', a trait may not. */
 static int add_policy(struct placement_traits *traits, const char *policy)
 {
-	char name[sizeof(DIFFERENCE_TRAIT_POLICY) + WANTED_POLICY_MAX];
-	size_t n = (size_t)snprintf(name, sizeof(name), "%s", DIFFERENCE_TRAIT_POLICY);
+	char name[sizeof(WANTED_TRAIT_POLICY) + WANTED_POLICY_MAX];
+	int r = wanted_word(WANTED_TRAIT_POLICY, policy, name, sizeof(name));
 
-	for (; *policy; policy++)
-		name[n++] = isalnum((unsigned char)*policy) ? (char)toupper(*policy) : '_';
-	name[n] = '\0';
-	return add_trait(traits, name);
+	return r < 0 ? r : add_trait(traits, name);
 }
 
 static int compute_traits(const struct wanted_gpu *wanted, const struct seen *seen,
@@ -84,14 +79,14 @@ static int compute_traits(const struct wanted_gpu *wanted, const struct seen *se
 
 	traits->n_names = 0;
 	if (wanted && wanted->overloaded)
-		r = add_trait(traits, DIFFERENCE_TRAIT_OVERLOADED);
+		r = add_trait(traits, WANTED_TRAIT_OVERLOADED);
 	if (r == 0 && wanted && wanted->draining)
-		r = add_trait(traits, DIFFERENCE_TRAIT_DRAINING);
+		r = add_trait(traits, WANTED_TRAIT_DRAINING);
 	if (r == 0 && wanted && wanted->policy[0])
 		r = add_policy(traits, wanted->policy);
 	for (size_t i = 0; i < seen->traits.n_names && r == 0; i++)
-		if (strncmp(seen->traits.names[i], DIFFERENCE_TRAIT_PREFIX,
-			    strlen(DIFFERENCE_TRAIT_PREFIX)) != 0)
+		if (strncmp(seen->traits.names[i], WANTED_TRAIT_PREFIX,
+			    strlen(WANTED_TRAIT_PREFIX)) != 0)
 			r = add_trait(traits, seen->traits.names[i]);
 	return r;
 }
@@ -125,10 +120,9 @@ int difference_compute(const struct wanted_gpu *wanted, const struct seen *seen,
 	ret_difference->write_inventories =
 		!inventories_equal(&ret_difference->inventories, &seen->inventories);
 	ret_difference->write_traits = !traits_equal(&ret_difference->traits, &seen->traits);
-	ret_difference->traits_first =
-		seen->inventories.n_classes == 0 ||
-		adds_trait(ret_difference, seen, DIFFERENCE_TRAIT_OVERLOADED) ||
-		adds_trait(ret_difference, seen, DIFFERENCE_TRAIT_DRAINING);
+	ret_difference->traits_first = seen->inventories.n_classes == 0 ||
+				       adds_trait(ret_difference, seen, WANTED_TRAIT_OVERLOADED) ||
+				       adds_trait(ret_difference, seen, WANTED_TRAIT_DRAINING);
 	return 0;
 }
 

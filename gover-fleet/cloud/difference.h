@@ -8,11 +8,6 @@
 #include "gover-fleet/cloud/placement.h"
 #include "gover-fleet/model/wanted.h"
 
-#define DIFFERENCE_TRAIT_PREFIX	    "CUSTOM_GOVER_"
-#define DIFFERENCE_TRAIT_OVERLOADED "CUSTOM_GOVER_OVERLOADED"
-#define DIFFERENCE_TRAIT_DRAINING   "CUSTOM_GOVER_DRAINING"
-#define DIFFERENCE_TRAIT_POLICY	    "CUSTOM_GOVER_POLICY_"
-
 /* What a provider contains, all read at one generation. */
 struct seen {
 	struct placement_inventories inventories;

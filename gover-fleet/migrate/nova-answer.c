@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "gover-fleet/migrate/nova-answer.h"
+#include "gover-fleet/model/wanted.h"
 
 #define CLASSES_MAX 16 /* a server has three or four classes */
 #define CLASS_MAX   256
@@ -131,11 +132,6 @@ static bool is_class(const char *text)
 	       text[strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")] == '\0';
 }
 
-static bool is_gover_class(const char *class)
-{
-	return strncmp(class, NOVA_CLASS_PREFIX, strlen(NOVA_CLASS_PREFIX)) == 0;
-}
-
 static bool add_amount(struct amount amounts[CLASSES_MAX], size_t *n, const char *class,
 		       json_int_t units)
 {
@@ -157,21 +153,21 @@ bool nova_read_resources(const json_t *answer, char ret_resources[NOVA_RESOURCES
 	char text[NOVA_RESOURCES_MAX + 4] = "";
 	const char *provider, *class;
 	json_t *allocation, *units;
-	bool has_gover_class = false;
+	bool has_slot = false;
 	size_t n = 0;
 
 	json_object_foreach (json_object_get(answer, "allocations"), provider, allocation) {
 		json_object_foreach (json_object_get(allocation, "resources"), class, units) {
 			if (!add_amount(amounts, &n, class, json_integer_value(units)))
 				return false;
-			has_gover_class = has_gover_class || is_gover_class(class);
+			has_slot = has_slot || wanted_is_slot(class);
 		}
 	}
 	qsort(amounts, n, sizeof(amounts[0]), compare_amounts);
 	for (size_t i = 0; i < n; i++)
 		text_append(text, sizeof(text), "%s%s:%lld", i > 0 ? "," : "", amounts[i].class,
 			    (long long)amounts[i].n);
-	if (!has_gover_class || strlen(text) >= NOVA_RESOURCES_MAX)
+	if (!has_slot || strlen(text) >= NOVA_RESOURCES_MAX)
 		return false;
 	strcpy(ret_resources, text);
 	return true;
@@ -193,7 +189,7 @@ static bool shows_host(const json_t *allocation)
 /* Returns true if no provider of @candidate is one that the server uses now. */
 static bool is_elsewhere(json_t *candidate, const json_t *used)
 {
-	bool has_gover_class = false;
+	bool has_slot = false;
 	json_t *allocation, *units;
 	const char *uuid, *class;
 
@@ -201,10 +197,10 @@ static bool is_elsewhere(json_t *candidate, const json_t *used)
 		if (shows_host(allocation) && shows_host(json_object_get(used, uuid)))
 			return false;
 		json_object_foreach (json_object_get(allocation, "resources"), class, units) {
-			has_gover_class = has_gover_class || is_gover_class(class);
+			has_slot = has_slot || wanted_is_slot(class);
 		}
 	}
-	return has_gover_class;
+	return has_slot;
 }
 
 bool nova_has_candidate_elsewhere(const json_t *answer, const json_t *allocations)

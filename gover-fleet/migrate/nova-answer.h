@@ -56,7 +56,6 @@ void nova_read_server(const json_t *answer, struct nova_server *ret_server);
  * long.
  */
 bool nova_read_resources(const json_t *answer, char ret_resources[NOVA_RESOURCES_MAX]);
-#define NOVA_CLASS_PREFIX "CUSTOM_GOVER_SLOT_"
 
 /*
  * Returns true if a candidate of GET /allocation_candidates is on another host than the server with

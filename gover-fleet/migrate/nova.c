@@ -13,6 +13,7 @@
 #include "client/client.h"
 #include "gover-fleet/cloud/service.h"
 #include "gover-fleet/migrate/nova.h"
+#include "gover-fleet/model/wanted.h"
 
 #define MS_PER_S 1000
 /* The newest migrations of this host; a host has only a few at a time. */
@@ -23,7 +24,6 @@
 #define COMPUTE_VERSION	  "compute 2.59"
 #define PLACEMENT_VERSION "placement 1.29"
 #define HOST_CHARACTERS	  "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
-#define OVERLOADED_TRAIT  "CUSTOM_GOVER_OVERLOADED"
 
 struct nova {
 	struct nova_config config;
@@ -189,11 +189,12 @@ static int check_room(struct nova *nova, const char *uuid, struct err *reterr)
 	if (r == 0 && !nova_read_resources(allocations.json, resources))
 		return err_condition(reterr, NOVA_UNSUITABLE,
 				     "server %s has no allocation of a class %s* in Placement",
-				     uuid, NOVA_CLASS_PREFIX);
+				     uuid, WANTED_CLASS_PREFIX);
 	if (r != 0)
 		return r;
 	snprintf(path, sizeof(path),
-		 "/allocation_candidates?limit=%d&required=!" OVERLOADED_TRAIT "&resources=%s",
+		 "/allocation_candidates?limit=%d&required=!" WANTED_TRAIT_OVERLOADED
+		 "&resources=%s",
 		 CANDIDATES, resources);
 	r = fetch_placement(nova, path, &candidates, reterr);
 	if (r == 0 && !nova_has_candidate_elsewhere(candidates.json, allocations.json))

@@ -137,7 +137,7 @@ static int open_spec(struct reader *r)
 	    strncmp(r->spec, "resources", strlen("resources")) != 0)
 		return 0;
 	colon = strchr(r->spec, ':');
-	if (!colon || strncmp(colon + 1, WANTED_CLASS_PREFIX, strlen(WANTED_CLASS_PREFIX)) != 0)
+	if (!colon || !wanted_is_slot(colon + 1))
 		return 0;
 	if (strlen(colon + 1) >= sizeof(r->named_slot))
 		return fail_long(r, "extra spec of a slot");

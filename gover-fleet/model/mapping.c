@@ -1,32 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The mapping of docs/openstack.md: a provider for each GPU, a class for each flavour. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "gover-fleet/model/mapping.h"
 
-/* Independent of the locale, unlike toupper(). */
-static char class_character(char c)
-{
-	if (c >= 'a' && c <= 'z')
-		return (char)(c - 'a' + 'A');
-	return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ? c : '_';
-}
-
 int mapping_class_name(const char *flavor, char ret_name[WANTED_CLASS_MAX])
 {
-	size_t at = sizeof(WANTED_CLASS_PREFIX) - 1, length = strlen(flavor);
-
-	if (length == 0)
-		return -EINVAL;
-	if (at + length >= WANTED_CLASS_MAX)
-		return -ENAMETOOLONG;
-	memcpy(ret_name, WANTED_CLASS_PREFIX, at);
-	for (size_t i = 0; i < length; i++)
-		ret_name[at + i] = class_character(flavor[i]);
-	ret_name[at + length] = '\0';
-	return 0;
+	return wanted_word(WANTED_CLASS_PREFIX, flavor, ret_name, WANTED_CLASS_MAX);
 }
 
 /*
@@ -139,8 +120,6 @@ bool mapping_offer_fits(const struct state_offer *offer, const char *class_name,
 
 const char *mapping_flavor_of(const struct host_state *state, const char *class_name)
 {
-	size_t prefix = strlen(WANTED_CLASS_PREFIX);
-
 	if (mapping_class_fits(class_name, state->flavor))
 		return state->flavor;
 	for (size_t i = 0; i < state->n_offers; i++)
@@ -149,6 +128,5 @@ const char *mapping_flavor_of(const struct host_state *state, const char *class_
 	for (size_t i = 0; i < state->n_vgpus; i++)
 		if (mapping_class_fits(class_name, state->vgpus[i].flavor))
 			return state->vgpus[i].flavor;
-	return strncmp(class_name, WANTED_CLASS_PREFIX, prefix) == 0 ? class_name + prefix
-								     : class_name;
+	return wanted_is_slot(class_name) ? class_name + strlen(WANTED_CLASS_PREFIX) : class_name;
 }

@@ -21,10 +21,7 @@ bool mapping_class_fits(const char *class_name, const char *flavor);
 /* Returns true if @offer is open and of this class on this GPU. @gpu "": on any GPU. */
 bool mapping_offer_fits(const struct state_offer *offer, const char *class_name, const char *gpu);
 
-/*
- * Writes the class of a flavour: upper case, with '_' for each character that Placement does not
- * allow. Returns -ENAMETOOLONG if the name of the flavour is too long, -EINVAL if it is empty.
- */
+/* Writes the class of a flavour. Errors are those of wanted_word(). */
 int mapping_class_name(const char *flavor, char ret_name[WANTED_CLASS_MAX]);
 
 /*

@@ -1,29 +1,33 @@
 /* SPDX-License-Identifier: MIT */
-/* Compares the members, because the bytes behind the end of a text can differ. */
+/* Independent of the locale, unlike toupper(). */
+#include <errno.h>
 #include <string.h>
 
 #include "gover-fleet/model/wanted.h"
 
-static bool gpus_equal(const struct wanted_gpu *a, const struct wanted_gpu *b)
+static char word_character(char c)
 {
-	if (strcmp(a->name, b->name) != 0 || strcmp(a->policy, b->policy) != 0 ||
-	    a->overloaded != b->overloaded || a->draining != b->draining ||
-	    a->n_classes != b->n_classes)
-		return false;
-	for (size_t i = 0; i < a->n_classes; i++)
-		if (strcmp(a->classes[i].name, b->classes[i].name) != 0 ||
-		    a->classes[i].contracts != b->classes[i].contracts ||
-		    a->classes[i].offers != b->classes[i].offers)
-			return false;
-	return true;
+	if (c >= 'a' && c <= 'z')
+		return (char)(c - 'a' + 'A');
+	return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ? c : '_';
 }
 
-bool wanted_equal(const struct wanted *a, const struct wanted *b)
+int wanted_word(const char *prefix, const char *name, char *ret_word, size_t size)
 {
-	if (a->n_gpus != b->n_gpus)
-		return false;
-	for (size_t i = 0; i < a->n_gpus; i++)
-		if (!gpus_equal(&a->gpus[i], &b->gpus[i]))
-			return false;
-	return true;
+	size_t at = strlen(prefix), length = strlen(name);
+
+	if (length == 0)
+		return -EINVAL;
+	if (at + length >= size)
+		return -ENAMETOOLONG;
+	memcpy(ret_word, prefix, at);
+	for (size_t i = 0; i < length; i++)
+		ret_word[at + i] = word_character(name[i]);
+	ret_word[at + length] = '\0';
+	return 0;
+}
+
+bool wanted_is_slot(const char *class_name)
+{
+	return strncmp(class_name, WANTED_CLASS_PREFIX, strlen(WANTED_CLASS_PREFIX)) == 0;
 }

@@ -16,7 +16,11 @@
 #define WANTED_CLASS_MAX   64 /* size of the name of a class with its NUL */
 #define WANTED_POLICY_MAX  32 /* size of the name of a policy with its NUL */
 
-#define WANTED_CLASS_PREFIX "CUSTOM_GOVER_SLOT_"
+#define WANTED_CLASS_PREFIX	"CUSTOM_GOVER_SLOT_"
+#define WANTED_TRAIT_PREFIX	"CUSTOM_GOVER_"
+#define WANTED_TRAIT_OVERLOADED "CUSTOM_GOVER_OVERLOADED"
+#define WANTED_TRAIT_DRAINING	"CUSTOM_GOVER_DRAINING"
+#define WANTED_TRAIT_POLICY	"CUSTOM_GOVER_POLICY_" /* prefix of the name of the policy */
 
 /* The slots of a flavour on a GPU. The cloud may allocate contracts + offers of them. */
 struct wanted_class {
@@ -29,9 +33,8 @@ struct wanted_gpu {
 	char name[ID_MAX]; /* id of the GPU in gover-d; unique in struct wanted */
 	struct wanted_class classes[WANTED_CLASSES_MAX];
 	size_t n_classes;
-	/* traits: CUSTOM_GOVER_OVERLOADED, CUSTOM_GOVER_DRAINING */
-	bool overloaded, draining;
-	char policy[WANTED_POLICY_MAX]; /* trait CUSTOM_GOVER_POLICY_<NAME>; "": no such trait */
+	bool overloaded, draining;	/* traits */
+	char policy[WANTED_POLICY_MAX]; /* trait; "": no such trait */
 };
 
 struct wanted {
@@ -39,7 +42,13 @@ struct wanted {
 	size_t n_gpus;
 };
 
-/* Returns true if both contain the same GPUs and classes in the same order. */
-bool wanted_equal(const struct wanted *a, const struct wanted *b);
+/*
+ * Writes the name of a class or a trait: @prefix, then @name in upper case, with '_' for each
+ * character that Placement does not allow. Returns -EINVAL if @name is empty, or -ENAMETOOLONG.
+ */
+int wanted_word(const char *prefix, const char *name, char *ret_word, size_t size);
+
+/* Returns true if the class is one of gover. */
+bool wanted_is_slot(const char *class_name);
 
 #endif

@@ -20,7 +20,7 @@
  * Link: client/denied.c gover-fleet/cloud/backoff.c gover-fleet/cloud/difference.c
  * Link: gover-fleet/cloud/identity.c gover-fleet/cloud/keystone.c gover-fleet/cloud/placement.c
  * Link: gover-fleet/cloud/provider.c gover-fleet/cloud/publisher.c gover-fleet/cloud/service.c
- * Link: -lcurl -ljansson -pthread
+ * Link: gover-fleet/model/wanted.c -lcurl -ljansson -pthread
  */
 #include <errno.h>
 #include <pthread.h>

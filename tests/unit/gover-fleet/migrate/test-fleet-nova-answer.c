@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/json-text.h"
 #include "gover-fleet/migrate/nova-answer.h"
+#include "gover-fleet/model/wanted.h"
 
 /* Parses JSON in which ' is written instead of ". */
 static json_t *parse(const char *quoted)
@@ -98,12 +99,12 @@ static void test_too_many_or_too_long_classes_are_not_cut(void **state)
 	(void)state;
 	json = json_pack("{s:{s:{s:o}}}", "allocations", "p", "resources", resources);
 	for (int i = 0; i < 17; i++) {
-		snprintf(class, sizeof(class), NOVA_CLASS_PREFIX "%d", i);
+		snprintf(class, sizeof(class), WANTED_CLASS_PREFIX "%d", i);
 		assert_int_equal(json_object_set_new(resources, class, json_integer(1)), 0);
 	}
 	assert_false(nova_read_resources(json, text)); /* more than 16 classes */
 	for (int i = 2; i < 17; i++) {
-		snprintf(class, sizeof(class), NOVA_CLASS_PREFIX "%d", i);
+		snprintf(class, sizeof(class), WANTED_CLASS_PREFIX "%d", i);
 		assert_int_equal(json_object_del(resources, class), 0);
 	}
 	assert_true(nova_read_resources(json, text));
