@@ -20,21 +20,21 @@
 #include "gover-fleet/publish.h"
 
 /* limits of one request to the cloud */
-#define PUBLISH_LIMIT_MS  5000
-#define KEEPER_LIMIT_MS	  2000
-#define MOVER_LIMIT_MS	  10000
-#define WITHDRAW_LIMIT_MS 3000
+#define PUBLISH_LIMIT_MS    5000
+#define RECONCILER_LIMIT_MS 2000
+#define MOVER_LIMIT_MS	    10000
+#define WITHDRAW_LIMIT_MS   3000
 /* A claim needs at most four requests to the cloud: half of the time is left for gover-d. */
 #define HOOK_LIMIT_MS(timeout_s) ((timeout_s)*1000 / 8)
 
 struct fleet {
 	const struct fleet_config *config;
 	sd_event *event;
-	struct bell publish_bell, keeper_bell;
-	struct link *hook_link, *keeper_link, *mover_link;
+	struct bell publish_bell, reconciler_bell;
+	struct cloud *hook_cloud, *reconciler_cloud, *mover_cloud;
 	struct follower *follower;
 	struct domains *domains;
-	struct keeper *keeper;
+	struct reconciler *reconciler;
 	struct hook_server *server;
 	struct mover *mover;
 	struct publish *publish;
@@ -82,7 +82,7 @@ static void on_change(void *userdata)
 	struct fleet *fleet = userdata;
 
 	bell_ring(&fleet->publish_bell);
-	bell_ring(&fleet->keeper_bell);
+	bell_ring(&fleet->reconciler_bell);
 }
 
 static void on_count(void *userdata)
@@ -93,24 +93,25 @@ static void on_count(void *userdata)
 }
 
 /* Makes a claimer with a connection to the cloud of its own. */
-static int make_claimer(struct fleet *fleet, int limit_ms, struct link **link,
+static int make_claimer(struct fleet *fleet, int limit_ms, struct cloud **cloud,
 			struct claimer **ret_claimer, struct err *reterr)
 {
 	struct claim_source source;
-	int r = link_new(fleet->config, limit_ms, link, reterr);
+	int r = cloud_new(fleet->config, limit_ms, cloud, reterr);
 
 	if (r < 0)
 		return r;
-	source = link_source(*link);
+	source = cloud_source(*cloud);
 	return claimer_new(fleet->config->gover_socket, &source, ret_claimer, reterr);
 }
 
-static int start_keeper(struct fleet *fleet, struct err *reterr)
+static int start_reconciler(struct fleet *fleet, struct err *reterr)
 {
 	/* A hook that was not answered in time has ended after this time. */
 	int grace_s = 2 * fleet->config->hook_timeout_s;
 	struct claimer *claimer;
-	int r = make_claimer(fleet, KEEPER_LIMIT_MS, &fleet->keeper_link, &claimer, reterr);
+	int r = make_claimer(fleet, RECONCILER_LIMIT_MS, &fleet->reconciler_cloud, &claimer,
+			     reterr);
 
 	if (r < 0)
 		return r;
@@ -119,15 +120,15 @@ static int start_keeper(struct fleet *fleet, struct err *reterr)
 		claimer_free(claimer);
 		return r;
 	}
-	return keeper_new(fleet->domains, fleet->follower, claimer, &fleet->keeper_bell, grace_s,
-			  on_count, fleet, &fleet->keeper, reterr);
+	return reconciler_new(fleet->domains, fleet->follower, claimer, &fleet->reconciler_bell,
+			      grace_s, on_count, fleet, &fleet->reconciler, reterr);
 }
 
 static int start_server(struct fleet *fleet, struct err *reterr)
 {
 	struct claimer *claimer;
-	int r = make_claimer(fleet, HOOK_LIMIT_MS(fleet->config->hook_timeout_s), &fleet->hook_link,
-			     &claimer, reterr);
+	int r = make_claimer(fleet, HOOK_LIMIT_MS(fleet->config->hook_timeout_s),
+			     &fleet->hook_cloud, &claimer, reterr);
 
 	return r < 0 ? r
 		     : hook_server_new(fleet->config, claimer, on_count, fleet, &fleet->server,
@@ -156,35 +157,35 @@ static int start_mover(struct fleet *fleet, struct err *reterr)
 		 fleet->config->gover_socket);
 	snprintf(config.libvirt_uri, sizeof(config.libvirt_uri), "%s", fleet->config->uri);
 	snprintf(config.to_uri, sizeof(config.to_uri), "%s", fleet->config->to_uri);
-	r = link_new(fleet->config, MOVER_LIMIT_MS, &fleet->mover_link, reterr);
+	r = cloud_new(fleet->config, MOVER_LIMIT_MS, &fleet->mover_cloud, reterr);
 	return r < 0 ? r
-		     : mover_new(&config, link_keystone(fleet->mover_link), &events, &fleet->mover,
-				 reterr);
+		     : mover_new(&config, cloud_keystone(fleet->mover_cloud), &events,
+				 &fleet->mover, reterr);
 }
 
 static int start(struct fleet *fleet, struct err *reterr)
 {
 	struct publish_parts parts = {.config = fleet->config, .bell = &fleet->publish_bell};
-	struct link *link;
+	struct cloud *cloud;
 	int r = start_server(fleet, reterr);
 
 	if (r == 0)
 		r = follower_new(fleet->config->gover_socket, on_change, fleet, &fleet->follower,
 				 reterr);
 	if (r == 0 && fleet->config->uri[0])
-		r = start_keeper(fleet, reterr);
+		r = start_reconciler(fleet, reterr);
 	if (r == 0)
 		r = start_mover(fleet, reterr);
 	if (r == 0)
-		r = link_new(fleet->config, PUBLISH_LIMIT_MS, &link, reterr);
+		r = cloud_new(fleet->config, PUBLISH_LIMIT_MS, &cloud, reterr);
 	if (r < 0)
 		return r;
 	parts.follower = fleet->follower;
 	parts.domains = fleet->domains;
-	parts.keeper = fleet->keeper;
+	parts.reconciler = fleet->reconciler;
 	parts.server = fleet->server;
 	parts.mover = fleet->mover;
-	return publish_new(&parts, link, &fleet->publish, reterr);
+	return publish_new(&parts, cloud, &fleet->publish, reterr);
 }
 
 static void stop(struct fleet *fleet)
@@ -192,17 +193,17 @@ static void stop(struct fleet *fleet)
 	publish_free(fleet->publish);
 	mover_free(fleet->mover);
 	hook_server_free(fleet->server);
-	keeper_free(fleet->keeper);
+	reconciler_free(fleet->reconciler);
 	follower_free(fleet->follower);
 	if (!domains_free(fleet->domains)) {
 		fleet_log_warning("libvirt does not return: ending without it");
 		_exit(0);
 	}
-	link_free(fleet->keeper_link);
-	link_free(fleet->hook_link);
-	link_free(fleet->mover_link);
+	cloud_free(fleet->reconciler_cloud);
+	cloud_free(fleet->hook_cloud);
+	cloud_free(fleet->mover_cloud);
 	bell_fini(&fleet->publish_bell);
-	bell_fini(&fleet->keeper_bell);
+	bell_fini(&fleet->reconciler_bell);
 	sd_event_unref(fleet->event);
 }
 
@@ -214,7 +215,7 @@ int fleet_daemon_run(const struct fleet_config *config, struct err *reterr)
 	if (curl_global_init(CURL_GLOBAL_DEFAULT) != 0)
 		return err_fail(reterr, ENOMEM, "libcurl: initialisation failed");
 	bell_init(&fleet.publish_bell);
-	bell_init(&fleet.keeper_bell);
+	bell_init(&fleet.reconciler_bell);
 	r = make_loop(&fleet);
 	if (r < 0)
 		(void)err_fail(reterr, -r, "event loop: %s", strerror(-r));
@@ -244,35 +245,35 @@ static void report_withdrawal(struct client *client)
 }
 
 /* Publishes the contracts without offers, if gover-d answers. */
-static int withdraw(struct link *link, struct client *client, struct err *reterr)
+static int withdraw(struct cloud *cloud, struct client *client, struct err *reterr)
 {
 	struct report report = {.problem = ""};
 	struct host_state *state = NULL;
 	struct wanted wanted;
 
 	if (follower_read(client, &state, reterr) < 0)
-		return link_withdraw(link, reterr);
+		return cloud_withdraw(cloud, reterr);
 	(void)mapping_want(state, false, &wanted);
 	host_state_unref(state);
-	(void)link_publish(link, &wanted, &report);
+	(void)cloud_publish(cloud, &wanted, &report);
 	return report.cloud == REPORT_UNREACHABLE ? err_fail(reterr, EIO, "%s", report.problem) : 0;
 }
 
 int fleet_daemon_withdraw(const struct fleet_config *config, struct err *reterr)
 {
 	struct client *client = NULL;
-	struct link *link = NULL;
+	struct cloud *cloud = NULL;
 	int r = client_new(config->gover_socket, NULL, &client, reterr);
 
 	if (r < 0)
 		return r;
 	client_set_timeout(client, WITHDRAW_LIMIT_MS);
-	r = link_new(config, WITHDRAW_LIMIT_MS, &link, reterr);
-	if (r == 0 && link)
-		r = withdraw(link, client, reterr);
+	r = cloud_new(config, WITHDRAW_LIMIT_MS, &cloud, reterr);
+	if (r == 0 && cloud)
+		r = withdraw(cloud, client, reterr);
 	if (r == 0)
 		report_withdrawal(client);
-	link_free(link);
+	cloud_free(cloud);
 	client_free(client);
 	return r;
 }

@@ -9,13 +9,13 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
-#include "gover-fleet/advise.h"
+#include "gover-fleet/hold-offers.h"
+#include "gover-fleet/migration-input.h"
 #include "gover-fleet/model/fleet-log.h"
 #include "gover-fleet/model/hold.h"
 #include "gover-fleet/model/mapping.h"
 #include "gover-fleet/publish.h"
 #include "gover-fleet/status.h"
-#include "gover-fleet/waiting.h"
 
 #define REPORT_EVERY_NS (50 * NS_PER_S)
 #define REPORT_LIMIT_MS 2000L
@@ -23,7 +23,7 @@
 
 struct publish {
 	struct publish_parts parts;
-	struct link *link;
+	struct cloud *cloud;
 	struct client *client; /* for reports */
 	pthread_t thread;
 	bool started;
@@ -68,16 +68,17 @@ static void name_leaks(const struct host_state *state, struct report *report)
 }
 
 /* Returns the time in ms after which offers need another look; INT_MAX: no offer does. */
-static int hold_offers(struct publish *p, const struct follower_view *view,
-		       const struct wanted *wanted)
+static int hold_expiring(struct publish *p, const struct follower_view *view,
+			 const struct wanted *wanted)
 {
 	/* The state is as old as its read; both processes run on this host. */
 	uint64_t age_ns = clock_now().mono_ns - view->read_ns;
 	int64_t now_ms = view->state->time_ms + (int64_t)(age_ns / NS_PER_MS);
 
-	if (!p->link || !view->connected)
+	if (!p->cloud || !view->connected)
 		return INT_MAX;
-	waiting_hold(p->link, p->client, view->state, wanted, now_ms, p->parts.config->hold_s);
+	hold_offers_for_servers(p->cloud, p->client, view->state, wanted, now_ms,
+				p->parts.config->hold_s);
 	return hold_next_ms(view->state, now_ms);
 }
 
@@ -99,9 +100,9 @@ static int publish_wanted(struct publish *p, const struct follower_view *view,
 				  "the name of a flavour is too long",
 				  lost);
 	p->lost = lost;
-	again_ms = link_publish(p->link, wanted, report);
+	again_ms = cloud_publish(p->cloud, wanted, report);
 	name_leaks(view->state, report);
-	hold_ms = hold_offers(p, view, wanted);
+	hold_ms = hold_expiring(p, view, wanted);
 	if (hold_ms < again_ms)
 		again_ms = hold_ms;
 	log_cloud(p, report);
@@ -118,13 +119,13 @@ static int publish_wanted(struct publish *p, const struct follower_view *view,
 static void advise_mover(struct publish *p, const struct follower_view *view,
 			 const struct report *report)
 {
-	bool published = report->cloud == REPORT_PUBLISHED || !p->link;
-	struct advise advise = {.vgpus = NULL};
+	bool published = report->cloud == REPORT_PUBLISHED || !p->cloud;
+	struct migration_input input = {.vgpus = NULL};
 
 	/* An update that fails is made up for by the next one. */
-	if (advise_fill(&advise, view->state, published) == 0)
-		(void)mover_update(p->parts.mover, &advise.host);
-	advise_fini(&advise);
+	if (migration_input_fill(&input, view->state, published) == 0)
+		(void)mover_update(p->parts.mover, &input.host);
+	migration_input_fini(&input);
 }
 
 static void add_migrations(struct publish *p, struct report *report)
@@ -203,11 +204,11 @@ static int run_round(struct publish *p)
 	if (parts->mover)
 		add_migrations(p, &report);
 	hook_server_count(parts->server, &status.hook);
-	if (parts->keeper)
-		keeper_count(parts->keeper, &status.keeper);
+	if (parts->reconciler)
+		reconciler_count(parts->reconciler, &status.reconciler);
 	if (parts->domains)
 		domains_view(parts->domains, &libvirt);
-	report.unverified = status.keeper.unverified;
+	report.unverified = status.reconciler.unverified;
 	if (gover.connected)
 		send_report(p, &report);
 	else
@@ -231,18 +232,18 @@ static void *run_publish(void *userdata)
 
 /* --- life --- */
 
-int publish_new(const struct publish_parts *parts, struct link *link, struct publish **ret_publish,
-		struct err *reterr)
+int publish_new(const struct publish_parts *parts, struct cloud *cloud,
+		struct publish **ret_publish, struct err *reterr)
 {
 	struct publish *p = calloc(1, sizeof(*p));
 	int r;
 
 	if (!p) {
-		link_free(link);
+		cloud_free(cloud);
 		return err_fail(reterr, ENOMEM, "out of memory");
 	}
 	p->parts = *parts;
-	p->link = link;
+	p->cloud = cloud;
 	p->logged = REPORT_CLOUDS;
 	r = client_new(parts->config->gover_socket, NULL, &p->client, reterr);
 	if (r == 0) {
@@ -268,7 +269,7 @@ struct publish *publish_free(struct publish *p)
 	if (p->started)
 		(void)pthread_join(p->thread, NULL);
 	client_free(p->client);
-	link_free(p->link);
+	cloud_free(p->cloud);
 	free(p->status);
 	free(p);
 	return NULL;

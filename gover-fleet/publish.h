@@ -8,10 +8,10 @@
 
 #include "gover-fleet/claim/domains.h"
 #include "gover-fleet/claim/hook-server.h"
-#include "gover-fleet/claim/keeper.h"
+#include "gover-fleet/claim/reconciler.h"
 #include "gover-fleet/config/fleet-config.h"
 #include "gover-fleet/host/follower.h"
-#include "gover-fleet/link.h"
+#include "gover-fleet/cloud.h"
 #include "gover-fleet/migrate/mover.h"
 #include "gover-fleet/model/bell.h"
 
@@ -19,18 +19,18 @@
 struct publish_parts {
 	const struct fleet_config *config;
 	struct follower *follower;
-	struct domains *domains; /* NULL: no domains are watched */
-	struct keeper *keeper;	 /* NULL: likewise */
-	struct mover *mover;	 /* NULL: nothing is migrated */
+	struct domains *domains;       /* NULL: no domains are watched */
+	struct reconciler *reconciler; /* NULL: likewise */
+	struct mover *mover;	       /* NULL: nothing is migrated */
 	struct hook_server *server;
 	struct bell *bell; /* rung after each change */
 };
 
 struct publish;
 
-/* Starts the thread, which owns @link, also after an error. */
-int publish_new(const struct publish_parts *parts, struct link *link, struct publish **ret_publish,
-		struct err *reterr);
+/* Starts the thread, which owns @cloud, also after an error. */
+int publish_new(const struct publish_parts *parts, struct cloud *cloud,
+		struct publish **ret_publish, struct err *reterr);
 /* Stops the bell and ends the thread, within the limit of a request. Accepts NULL; returns NULL. */
 struct publish *publish_free(struct publish *publish);
 

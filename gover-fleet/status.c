@@ -67,13 +67,13 @@ static json_t *encode_cloud(const struct report *report)
 static json_t *encode_counts(const struct status *status)
 {
 	const struct hook_server_counts *hook = &status->hook;
-	const struct keeper_counts *keeper = &status->keeper;
+	const struct reconciler_counts *reconciler = &status->reconciler;
 
 	return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "hook_requests",
 			 (int)hook->requests, "hook_claimed", (int)hook->claimed, "hook_refused",
 			 (int)hook->refused, "hook_failed", (int)hook->failed, "claimed_later",
-			 (int)keeper->claimed, "ended", (int)keeper->ended, "unverified",
-			 keeper->unverified);
+			 (int)reconciler->claimed, "ended", (int)reconciler->ended, "unverified",
+			 reconciler->unverified);
 }
 
 json_t *status_encode(const struct status *status)

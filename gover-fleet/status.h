@@ -5,7 +5,7 @@
 
 #include "gover-fleet/claim/domains.h"
 #include "gover-fleet/claim/hook-server.h"
-#include "gover-fleet/claim/keeper.h"
+#include "gover-fleet/claim/reconciler.h"
 #include "gover-fleet/host/follower.h"
 #include "gover-fleet/host/fleet-report.h"
 
@@ -16,7 +16,7 @@ struct status {
 	const struct wanted *wanted;
 	const struct report *report;
 	struct hook_server_counts hook;
-	struct keeper_counts keeper;
+	struct reconciler_counts reconciler;
 };
 
 /* Returns a new object; NULL: out of memory. */

@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "base/unix-listener.h"
-#include "gover-fleet/claim/exchange.h"
+#include "gover-fleet/claim/hook-protocol.h"
 #include "gover-fleet/claim/hook-server.h"
 #include "gover-fleet/model/fleet-log.h"
 
@@ -63,7 +63,7 @@ static bool has_left(int fd)
 
 struct verdict {
 	bool allow;
-	char text[EXCHANGE_TEXT_MAX];
+	char text[HOOK_PROTOCOL_TEXT_MAX];
 };
 
 static void fail(struct hook_server *server, const char *domain, const char *why,
@@ -100,7 +100,7 @@ static void judge_claim(struct hook_server *server, const char *domain, const st
 	}
 }
 
-static void announce(struct hook_server *server, const struct exchange_request *request)
+static void announce(struct hook_server *server, const struct hook_protocol_request *request)
 {
 	size_t at = server->n_arrivals % ARRIVALS_MAX;
 	struct domain_wish wish;
@@ -124,7 +124,7 @@ static bool was_announced(const struct hook_server *server, const char *uuid)
 	return false;
 }
 
-static void decide(struct hook_server *server, const struct exchange_request *request,
+static void decide(struct hook_server *server, const struct hook_protocol_request *request,
 		   uint64_t until_ns, struct verdict *verdict)
 {
 	struct domain_wish wish;
@@ -142,17 +142,17 @@ static void decide(struct hook_server *server, const struct exchange_request *re
 		judge_claim(server, request->domain, &claim, err.msg, verdict);
 }
 
-static int answer(struct hook_server *server, int fd, struct exchange_request *request)
+static int answer(struct hook_server *server, int fd, struct hook_protocol_request *request)
 {
 	uint64_t time_ns = (uint64_t)server->config->hook_timeout_s * NS_PER_S;
 	uint64_t until_ns = clock_now().mono_ns + time_ns * CLAIM_SHARE_PCT / 100;
 	CLEANUP_FREE char *line = NULL, *text = NULL;
 	struct verdict verdict = {.allow = true};
 	struct err err = {""};
-	int r = exchange_read_line(fd, server->stop_fd, until_ns, &line);
+	int r = hook_protocol_read_line(fd, server->stop_fd, until_ns, &line);
 
 	if (r == 0)
-		r = exchange_parse_request(line, request, &err);
+		r = hook_protocol_parse_request(line, request, &err);
 	if (r < 0)
 		return err_fail(&err, -r, "%s", strerror(-r));
 	if (has_left(fd))
@@ -161,15 +161,16 @@ static int answer(struct hook_server *server, int fd, struct exchange_request *r
 		decide(server, request, until_ns, &verdict);
 	else if (strcmp(request->operation, "migrate") == 0)
 		announce(server, request);
-	text = exchange_print_answer(verdict.allow, verdict.text);
+	text = hook_protocol_print_answer(verdict.allow, verdict.text);
 	atomic_fetch_add(&server->requests, 1);
-	return text ? exchange_write(fd, server->stop_fd, until_ns + time_ns, text, strlen(text))
+	return text ? hook_protocol_write(fd, server->stop_fd, until_ns + time_ns, text,
+					  strlen(text))
 		    : -ENOMEM;
 }
 
 static void serve(struct hook_server *server)
 {
-	struct exchange_request request = {0};
+	struct hook_protocol_request request = {0};
 	CLEANUP_CLOSE int fd = accept4(server->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	int r;
 
@@ -178,7 +179,7 @@ static void serve(struct hook_server *server)
 	r = may_ask(fd) ? answer(server, fd, &request) : -EPERM;
 	if (r < 0 && r != -ECANCELED)
 		fleet_log_warning("request of the hook: %s", strerror(-r));
-	exchange_request_fini(&request);
+	hook_protocol_request_fini(&request);
 	server->changed(server->userdata);
 }
 
@@ -187,7 +188,8 @@ static void *run_server(void *userdata)
 	struct hook_server *server = userdata;
 	int r;
 
-	while ((r = exchange_wait(server->fd, POLLIN, server->stop_fd, UINT64_MAX)) != -ECANCELED)
+	while ((r = hook_protocol_wait(server->fd, POLLIN, server->stop_fd, UINT64_MAX)) !=
+	       -ECANCELED)
 		if (r == 0)
 			serve(server);
 	return NULL;

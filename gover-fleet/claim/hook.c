@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "gover-fleet/claim/exchange.h"
+#include "gover-fleet/claim/hook-protocol.h"
 #include "gover-fleet/claim/hook.h"
 #include "gover-fleet/model/domain-xml.h"
 
@@ -49,7 +49,7 @@ static int read_stdin(char *text, size_t size, uint64_t until_ns, size_t *ret_le
 	size_t used = 0;
 
 	for (;;) {
-		int r = exchange_wait(STDIN_FILENO, POLLIN, -1, until_ns);
+		int r = hook_protocol_wait(STDIN_FILENO, POLLIN, -1, until_ns);
 		ssize_t n;
 
 		if (r < 0)
@@ -75,26 +75,26 @@ struct question {
 };
 
 static int ask(const struct fleet_config *config, const struct question *question,
-	       uint64_t until_ns, bool *ret_allow, char ret_text[EXCHANGE_TEXT_MAX],
+	       uint64_t until_ns, bool *ret_allow, char ret_text[HOOK_PROTOCOL_TEXT_MAX],
 	       struct err *reterr)
 {
 	CLEANUP_FREE char *line =
-		exchange_print_request(question->operation, question->domain, question->wish.uuid,
-				       question->xml, question->length);
+		hook_protocol_print_request(question->operation, question->domain,
+					    question->wish.uuid, question->xml, question->length);
 	CLEANUP_FREE char *answer = NULL;
 	CLEANUP_CLOSE int fd = -1;
 	int r;
 
 	if (!line)
 		return err_fail(reterr, EINVAL, "request cannot be encoded");
-	fd = exchange_connect(config->hook_socket, until_ns);
-	r = fd < 0 ? fd : exchange_write(fd, -1, until_ns, line, strlen(line));
+	fd = hook_protocol_connect(config->hook_socket, until_ns);
+	r = fd < 0 ? fd : hook_protocol_write(fd, -1, until_ns, line, strlen(line));
 	if (r == 0)
-		r = exchange_read_line(fd, -1, until_ns, &answer);
+		r = hook_protocol_read_line(fd, -1, until_ns, &answer);
 	if (r < 0)
 		return err_fail(reterr, -r, "no answer from gover-fleet at %s: %s",
 				config->hook_socket, strerror(-r));
-	return exchange_parse_answer(answer, ret_allow, ret_text, reterr);
+	return hook_protocol_parse_answer(answer, ret_allow, ret_text, reterr);
 }
 
 /* Nothing but the XML is known if gover-fleet does not answer. */
@@ -111,7 +111,7 @@ static int decide(const struct fleet_config *config, const struct question *ques
 		  uint64_t until_ns)
 {
 	enum domain_wish_kind kind = question->wish.kind;
-	char text[EXCHANGE_TEXT_MAX] = "";
+	char text[HOOK_PROTOCOL_TEXT_MAX] = "";
 	struct err err = {""};
 	bool allow = false;
 	int r;

@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "base/thread.h"
-#include "gover-fleet/migrate/fact.h"
+#include "gover-fleet/migrate/migration-report.h"
 #include "gover-fleet/migrate/mover-state.h"
 
 #define MS_PER_S	 1000
@@ -83,13 +83,13 @@ static void announce(struct mover *mover)
 		mover->events.changed(mover->events.userdata);
 }
 
-static void report(struct mover *mover, const struct fact *fact)
+static void send_report(struct mover *mover, const struct migration_report *report)
 {
 	struct err err;
 
-	if (fact_report(mover->gover, fact, &err) != 0)
-		mover_log(mover, LOG_WARNING, fact->vgpu,
-			  "the migration cannot be reported to gover-d (%s): %s", fact->state,
+	if (migration_report_send(mover->gover, report, &err) != 0)
+		mover_log(mover, LOG_WARNING, report->vgpu,
+			  "the migration cannot be reported to gover-d (%s): %s", report->state,
 			  err.msg);
 }
 
@@ -100,7 +100,8 @@ void mover_begin(struct mover *mover, const char *vgpu)
 	snprintf(mover->status.running, sizeof(mover->status.running), "%s", vgpu);
 	mover->status.advised[0] = mover->status.advice[0] = '\0';
 	pthread_mutex_unlock(&mover->lock);
-	report(mover, &(struct fact){.vgpu = vgpu, .state = "requested", .duration_ms = -1});
+	send_report(mover, &(struct migration_report){
+				   .vgpu = vgpu, .state = "requested", .duration_ms = -1});
 	announce(mover);
 }
 
@@ -190,7 +191,7 @@ static void conclude(struct mover *mover, const struct advice *advice, uint64_t 
 {
 	bool moved = result->end == ADVICE_MOVED;
 	int64_t took_ms = (int64_t)((clock_now().mono_ns - begun_ns) / NS_PER_MS);
-	const struct fact fact = {
+	const struct migration_report report = {
 		.vgpu = advice->vgpu,
 		.state = moved ? "completed" : "failed",
 		.duration_ms = took_ms,
@@ -211,7 +212,7 @@ static void conclude(struct mover *mover, const struct advice *advice, uint64_t 
 	else
 		mover_log(mover, LOG_ERR, advice->vgpu, "the migration failed after %lld ms: %s",
 			  (long long)took_ms, result->why);
-	report(mover, &fact);
+	send_report(mover, &report);
 	announce(mover);
 }
 

@@ -13,11 +13,11 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/json-text.h"
-#include "gover-fleet/claim/exchange.h"
+#include "gover-fleet/claim/hook-protocol.h"
 
 /* --- bytes --- */
 
-int exchange_wait(int fd, short events, int stop_fd, uint64_t until_ns)
+int hook_protocol_wait(int fd, short events, int stop_fd, uint64_t until_ns)
 {
 	struct pollfd fds[] = {{.fd = fd, .events = events}, {.fd = stop_fd, .events = POLLIN}};
 
@@ -45,7 +45,7 @@ static int grow(char **text, size_t used, size_t *size)
 
 	if (used + 2 <= *size)
 		return 0;
-	if (used > EXCHANGE_LINE_MAX)
+	if (used > HOOK_PROTOCOL_LINE_MAX)
 		return -E2BIG;
 	grown = realloc(*text, wanted);
 	if (!grown)
@@ -55,7 +55,7 @@ static int grow(char **text, size_t used, size_t *size)
 	return 0;
 }
 
-int exchange_read_line(int fd, int stop_fd, uint64_t until_ns, char **ret_line)
+int hook_protocol_read_line(int fd, int stop_fd, uint64_t until_ns, char **ret_line)
 {
 	CLEANUP_FREE char *text = NULL;
 	size_t used = 0, size = 0;
@@ -66,7 +66,7 @@ int exchange_read_line(int fd, int stop_fd, uint64_t until_ns, char **ret_line)
 		char *newline;
 
 		if (r == 0)
-			r = exchange_wait(fd, POLLIN, stop_fd, until_ns);
+			r = hook_protocol_wait(fd, POLLIN, stop_fd, until_ns);
 		if (r < 0)
 			return r;
 		n = read(fd, text + used, size - used - 1);
@@ -85,11 +85,11 @@ int exchange_read_line(int fd, int stop_fd, uint64_t until_ns, char **ret_line)
 	}
 }
 
-int exchange_write(int fd, int stop_fd, uint64_t until_ns, const char *text, size_t length)
+int hook_protocol_write(int fd, int stop_fd, uint64_t until_ns, const char *text, size_t length)
 {
 	for (size_t done = 0; done < length;) {
 		ssize_t n;
-		int r = exchange_wait(fd, POLLOUT, stop_fd, until_ns);
+		int r = hook_protocol_wait(fd, POLLOUT, stop_fd, until_ns);
 
 		if (r < 0)
 			return r;
@@ -101,7 +101,7 @@ int exchange_write(int fd, int stop_fd, uint64_t until_ns, const char *text, siz
 	return 0;
 }
 
-int exchange_connect(const char *path, uint64_t until_ns)
+int hook_protocol_connect(const char *path, uint64_t until_ns)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	CLEANUP_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -124,12 +124,12 @@ int exchange_connect(const char *path, uint64_t until_ns)
 
 /* --- lines --- */
 
-void exchange_request_fini(struct exchange_request *request)
+void hook_protocol_request_fini(struct hook_protocol_request *request)
 {
 	free(request->operation);
 	free(request->domain);
 	free(request->xml);
-	*request = (struct exchange_request){0};
+	*request = (struct hook_protocol_request){0};
 }
 
 /* Takes @object. Returns its text with a newline; NULL: out of memory. */
@@ -144,14 +144,14 @@ static char *print_line(json_t *object)
 	return line;
 }
 
-char *exchange_print_request(const char *operation, const char *domain, const char *uuid,
-			     const char *xml, size_t length)
+char *hook_protocol_print_request(const char *operation, const char *domain, const char *uuid,
+				  const char *xml, size_t length)
 {
 	return print_line(json_pack("{s:s, s:s, s:s, s:s%}", "operation", operation, "domain",
 				    domain, "uuid", uuid, "xml", xml, length));
 }
 
-char *exchange_print_answer(bool allow, const char *text)
+char *hook_protocol_print_answer(bool allow, const char *text)
 {
 	return print_line(json_pack("{s:b, s:s}", "allow", allow, "text", text));
 }
@@ -171,11 +171,11 @@ static int parse_line(const char *line, json_t **ret_object, struct err *reterr)
 	return 0;
 }
 
-int exchange_parse_request(const char *line, struct exchange_request *ret_request,
-			   struct err *reterr)
+int hook_protocol_parse_request(const char *line, struct hook_protocol_request *ret_request,
+				struct err *reterr)
 {
 	const char *operation, *domain, *xml;
-	struct exchange_request request = {0};
+	struct hook_protocol_request request = {0};
 	json_t *object = NULL;
 	size_t length;
 	int r = parse_line(line, &object, reterr);
@@ -194,15 +194,15 @@ int exchange_parse_request(const char *line, struct exchange_request *ret_reques
 	request.xml_length = length;
 	json_decref(object);
 	if (!request.operation || !request.domain || !request.xml) {
-		exchange_request_fini(&request);
+		hook_protocol_request_fini(&request);
 		return err_fail(reterr, ENOMEM, "out of memory");
 	}
 	*ret_request = request;
 	return 0;
 }
 
-int exchange_parse_answer(const char *line, bool *ret_allow, char ret_text[EXCHANGE_TEXT_MAX],
-			  struct err *reterr)
+int hook_protocol_parse_answer(const char *line, bool *ret_allow,
+			       char ret_text[HOOK_PROTOCOL_TEXT_MAX], struct err *reterr)
 {
 	json_t *object = NULL;
 	const char *text;
@@ -215,7 +215,7 @@ int exchange_parse_answer(const char *line, bool *ret_allow, char ret_text[EXCHA
 		return err_fail(reterr, EINVAL, "allow and text: required");
 	}
 	*ret_allow = allow;
-	snprintf(ret_text, EXCHANGE_TEXT_MAX, "%s", text);
+	snprintf(ret_text, HOOK_PROTOCOL_TEXT_MAX, "%s", text);
 	json_decref(object);
 	return 0;
 }

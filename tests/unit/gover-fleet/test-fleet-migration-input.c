@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "gover-fleet/advise.h"
+#include "gover-fleet/migration-input.h"
 
 #define UUID "11111111-2222-3333-4444-555555555555"
 
@@ -47,15 +47,15 @@ static const struct host_state state = {
 
 static void vgpus_of_gover_fleet_are_passed_on(void **unused)
 {
-	struct advise advise = {.vgpus = NULL};
+	struct migration_input input = {.vgpus = NULL};
 	const struct advice_vgpu *a, *b;
 
 	(void)unused;
-	assert_int_equal(advise_fill(&advise, &state, true), 0);
-	assert_true(advise.host.published);
-	assert_int_equal(advise.host.n_vgpus, 2);
-	a = &advise.host.vgpus[0];
-	b = &advise.host.vgpus[1];
+	assert_int_equal(migration_input_fill(&input, &state, true), 0);
+	assert_true(input.host.published);
+	assert_int_equal(input.host.n_vgpus, 2);
+	a = &input.host.vgpus[0];
+	b = &input.host.vgpus[1];
 	assert_string_equal(a->id, "a");
 	assert_string_equal(a->vm, UUID);
 	assert_true(a->held && a->overloaded && !a->broken);
@@ -66,26 +66,26 @@ static void vgpus_of_gover_fleet_are_passed_on(void **unused)
 	assert_string_equal(b->vm, "vm-b");
 	assert_true(b->broken);
 	assert_int_equal(b->arrived_ms, 0);
-	advise_fini(&advise);
+	migration_input_fini(&input);
 }
 
 static void alerts_and_failed_offers_are_passed_on(void **unused)
 {
-	struct advise advise = {.vgpus = NULL};
+	struct migration_input input = {.vgpus = NULL};
 
 	(void)unused;
-	assert_int_equal(advise_fill(&advise, &state, false), 0);
-	assert_false(advise.host.published);
-	assert_int_equal(advise.host.n_alerts, 3);
-	assert_int_equal(advise.host.alerts[0].alarm, ADVICE_SEVERE_OVERLOAD);
-	assert_true(advise.host.alerts[0].silenced);
-	assert_int_equal(advise.host.alerts[1].alarm, ADVICE_PROMISE_BROKEN);
-	assert_string_equal(advise.host.alerts[1].cause, "donors_at_floor");
-	assert_string_equal(advise.host.alerts[1].vgpu, "b");
-	assert_int_equal(advise.host.alerts[2].alarm, ADVICE_ALARMS);
-	assert_int_equal(advise.host.n_failed_offers, 1);
-	assert_string_equal(advise.host.failed_offers[0].vgpu, "b");
-	advise_fini(&advise);
+	assert_int_equal(migration_input_fill(&input, &state, false), 0);
+	assert_false(input.host.published);
+	assert_int_equal(input.host.n_alerts, 3);
+	assert_int_equal(input.host.alerts[0].alarm, ADVICE_SEVERE_OVERLOAD);
+	assert_true(input.host.alerts[0].silenced);
+	assert_int_equal(input.host.alerts[1].alarm, ADVICE_PROMISE_BROKEN);
+	assert_string_equal(input.host.alerts[1].cause, "donors_at_floor");
+	assert_string_equal(input.host.alerts[1].vgpu, "b");
+	assert_int_equal(input.host.alerts[2].alarm, ADVICE_ALARMS);
+	assert_int_equal(input.host.n_failed_offers, 1);
+	assert_string_equal(input.host.failed_offers[0].vgpu, "b");
+	migration_input_fini(&input);
 }
 
 int main(void)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gover-fleet/advise.h"
+#include "gover-fleet/migration-input.h"
 
 static void fill_vgpu(const struct state_vgpu *from, struct advice_vgpu *vgpu)
 {
@@ -33,22 +33,23 @@ static void fill_alert(const struct state_alert *from, struct advice_alert *aler
 	snprintf(alert->cause, sizeof(alert->cause), "%.*s", ADVICE_CAUSE_MAX - 1, from->cause);
 }
 
-int advise_fill(struct advise *advise, const struct host_state *state, bool published)
+int migration_input_fill(struct migration_input *input, const struct host_state *state,
+			 bool published)
 {
-	struct advice_host *host = &advise->host;
+	struct advice_host *host = &input->host;
 
-	advise->vgpus = calloc(state->n_vgpus + 1, sizeof(advise->vgpus[0]));
-	advise->alerts = calloc(state->n_alerts + 1, sizeof(advise->alerts[0]));
-	advise->failed_offers = calloc(state->n_offers + 1, sizeof(advise->failed_offers[0]));
-	if (!advise->vgpus || !advise->alerts || !advise->failed_offers)
+	input->vgpus = calloc(state->n_vgpus + 1, sizeof(input->vgpus[0]));
+	input->alerts = calloc(state->n_alerts + 1, sizeof(input->alerts[0]));
+	input->failed_offers = calloc(state->n_offers + 1, sizeof(input->failed_offers[0]));
+	if (!input->vgpus || !input->alerts || !input->failed_offers)
 		return -ENOMEM;
 	for (size_t i = 0; i < state->n_vgpus; i++)
 		if (state->vgpus[i].sold)
-			fill_vgpu(&state->vgpus[i], &advise->vgpus[host->n_vgpus++]);
+			fill_vgpu(&state->vgpus[i], &input->vgpus[host->n_vgpus++]);
 	for (size_t i = 0; i < state->n_alerts; i++)
-		fill_alert(&state->alerts[i], &advise->alerts[host->n_alerts++]);
+		fill_alert(&state->alerts[i], &input->alerts[host->n_alerts++]);
 	for (size_t i = 0; i < state->n_offers; i++) {
-		struct advice_failed_offer *failed = &advise->failed_offers[host->n_failed_offers];
+		struct advice_failed_offer *failed = &input->failed_offers[host->n_failed_offers];
 
 		if (!state->offers[i].failed)
 			continue;
@@ -56,17 +57,17 @@ int advise_fill(struct advise *advise, const struct host_state *state, bool publ
 		memcpy(failed->vgpu, state->offers[i].vgpu, sizeof(failed->vgpu));
 		host->n_failed_offers++;
 	}
-	host->vgpus = advise->vgpus;
-	host->alerts = advise->alerts;
-	host->failed_offers = advise->failed_offers;
+	host->vgpus = input->vgpus;
+	host->alerts = input->alerts;
+	host->failed_offers = input->failed_offers;
 	host->published = published;
 	return 0;
 }
 
-void advise_fini(struct advise *advise)
+void migration_input_fini(struct migration_input *input)
 {
-	free(advise->vgpus);
-	free(advise->alerts);
-	free(advise->failed_offers);
-	*advise = (struct advise){.vgpus = NULL};
+	free(input->vgpus);
+	free(input->alerts);
+	free(input->failed_offers);
+	*input = (struct migration_input){.vgpus = NULL};
 }

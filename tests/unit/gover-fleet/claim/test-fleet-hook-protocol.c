@@ -15,7 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "gover-fleet/claim/exchange.h"
+#include "gover-fleet/claim/hook-protocol.h"
 
 static uint64_t soon(void)
 {
@@ -25,39 +25,39 @@ static uint64_t soon(void)
 static void a_request_is_read_back(void **state)
 {
 	static const char xml[] = "<domain>\n\t<name>\"a\\b\"</name> \xc3\xa9</domain>";
-	char *line = exchange_print_request("prepare", "vm \"1\"", "u", xml, strlen(xml));
-	struct exchange_request request;
+	char *line = hook_protocol_print_request("prepare", "vm \"1\"", "u", xml, strlen(xml));
+	struct hook_protocol_request request;
 	struct err err = {""};
 
 	(void)state;
 	assert_non_null(line);
 	assert_int_equal(line[strlen(line) - 1], '\n');
 	assert_ptr_equal(strchr(line, '\n'), line + strlen(line) - 1);
-	assert_int_equal(exchange_parse_request(line, &request, &err), 0);
+	assert_int_equal(hook_protocol_parse_request(line, &request, &err), 0);
 	assert_string_equal(request.operation, "prepare");
 	assert_string_equal(request.domain, "vm \"1\"");
 	assert_string_equal(request.xml, xml);
 	assert_int_equal(request.xml_length, strlen(xml));
-	exchange_request_fini(&request);
+	hook_protocol_request_fini(&request);
 	free(line);
 	/* Bytes that are no UTF-8 cannot be sent. */
-	assert_null(exchange_print_request("prepare", "vm", "u", "\xff", 1));
+	assert_null(hook_protocol_print_request("prepare", "vm", "u", "\xff", 1));
 }
 
 static void an_answer_is_read_back(void **state)
 {
-	char text[EXCHANGE_TEXT_MAX], *line;
+	char text[HOOK_PROTOCOL_TEXT_MAX], *line;
 	struct err err = {""};
 	bool allow;
 
 	(void)state;
-	line = exchange_print_answer(false, "no offer");
-	assert_int_equal(exchange_parse_answer(line, &allow, text, &err), 0);
+	line = hook_protocol_print_answer(false, "no offer");
+	assert_int_equal(hook_protocol_parse_answer(line, &allow, text, &err), 0);
 	assert_false(allow);
 	assert_string_equal(text, "no offer");
 	free(line);
-	line = exchange_print_answer(true, "");
-	assert_int_equal(exchange_parse_answer(line, &allow, text, &err), 0);
+	line = hook_protocol_print_answer(true, "");
+	assert_int_equal(hook_protocol_parse_answer(line, &allow, text, &err), 0);
 	assert_true(allow);
 	free(line);
 }
@@ -73,16 +73,16 @@ static void wrong_lines_are_rejected(void **state)
 		"{\"allow\":\"yes\",\"text\":\"\"}",
 		"{\"allow\":true}",
 	};
-	struct exchange_request request;
-	char text[EXCHANGE_TEXT_MAX];
+	struct hook_protocol_request request;
+	char text[HOOK_PROTOCOL_TEXT_MAX];
 	bool allow;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct err err = {""};
 
-		assert_int_equal(exchange_parse_request(rows[i], &request, &err), -EINVAL);
-		assert_int_equal(exchange_parse_answer(rows[i], &allow, text, &err), -EINVAL);
+		assert_int_equal(hook_protocol_parse_request(rows[i], &request, &err), -EINVAL);
+		assert_int_equal(hook_protocol_parse_answer(rows[i], &allow, text, &err), -EINVAL);
 		assert_true(err.msg[0]);
 	}
 }
@@ -96,15 +96,15 @@ static void lines_arrive_in_parts_and_end_at_the_newline(void **state)
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
 	assert_int_equal(write(fds[0], "ab", 2), 2);
 	assert_int_equal(
-		exchange_read_line(fds[1], -1, clock_now().mono_ns + 20 * NS_PER_MS, &line),
+		hook_protocol_read_line(fds[1], -1, clock_now().mono_ns + 20 * NS_PER_MS, &line),
 		-ETIMEDOUT);
 	assert_int_equal(write(fds[0], "cd\nmore", 7), 7);
-	assert_int_equal(exchange_read_line(fds[1], -1, soon(), &line), 0);
+	assert_int_equal(hook_protocol_read_line(fds[1], -1, soon(), &line), 0);
 	assert_string_equal(line, "cd");
 	free(line);
-	assert_int_equal(exchange_write(fds[0], -1, soon(), "x", 1), 0);
+	assert_int_equal(hook_protocol_write(fds[0], -1, soon(), "x", 1), 0);
 	assert_int_equal(close(fds[0]), 0);
-	assert_int_equal(exchange_read_line(fds[1], -1, soon(), &line), -ECONNRESET);
+	assert_int_equal(hook_protocol_read_line(fds[1], -1, soon(), &line), -ECONNRESET);
 	assert_int_equal(close(fds[1]), 0);
 }
 
@@ -122,13 +122,13 @@ static void a_line_has_a_limit(void **state)
 	assert_true(writer >= 0);
 	if (writer == 0) {
 		(void)close(fds[1]);
-		for (int i = 0; i < EXCHANGE_LINE_MAX / 4096 + 100; i++)
-			if (exchange_write(fds[0], -1, soon(), block, sizeof(block)) < 0)
+		for (int i = 0; i < HOOK_PROTOCOL_LINE_MAX / 4096 + 100; i++)
+			if (hook_protocol_write(fds[0], -1, soon(), block, sizeof(block)) < 0)
 				break;
 		_exit(0);
 	}
 	assert_int_equal(close(fds[0]), 0);
-	r = exchange_read_line(fds[1], -1, soon(), &line);
+	r = hook_protocol_read_line(fds[1], -1, soon(), &line);
 	assert_int_equal(r, -E2BIG);
 	assert_int_equal(close(fds[1]), 0);
 	assert_int_equal(waitpid(writer, NULL, 0), writer);
@@ -141,10 +141,11 @@ static void waiting_ends_at_the_deadline_and_at_the_stop(void **state)
 	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
 	assert_int_equal(pipe(stop), 0);
-	assert_int_equal(exchange_wait(fds[0], POLLIN, stop[0], clock_now().mono_ns), -ETIMEDOUT);
-	assert_int_equal(exchange_wait(fds[0], POLLOUT, stop[0], soon()), 0);
+	assert_int_equal(hook_protocol_wait(fds[0], POLLIN, stop[0], clock_now().mono_ns),
+			 -ETIMEDOUT);
+	assert_int_equal(hook_protocol_wait(fds[0], POLLOUT, stop[0], soon()), 0);
 	assert_int_equal(write(stop[1], "x", 1), 1);
-	assert_int_equal(exchange_wait(fds[0], POLLIN, stop[0], UINT64_MAX), -ECANCELED);
+	assert_int_equal(hook_protocol_wait(fds[0], POLLIN, stop[0], UINT64_MAX), -ECANCELED);
 	for (int i = 0; i < 2; i++) {
 		(void)close(fds[i]);
 		(void)close(stop[i]);
@@ -156,10 +157,10 @@ static void a_missing_socket_is_no_wait(void **state)
 	char longest[300];
 
 	(void)state;
-	assert_int_equal(exchange_connect("/nonexistent/hook.sock", soon()), -ENOENT);
+	assert_int_equal(hook_protocol_connect("/nonexistent/hook.sock", soon()), -ENOENT);
 	memset(longest, 'a', sizeof(longest));
 	longest[sizeof(longest) - 1] = '\0';
-	assert_int_equal(exchange_connect(longest, soon()), -ENAMETOOLONG);
+	assert_int_equal(hook_protocol_connect(longest, soon()), -ENAMETOOLONG);
 }
 
 int main(void)

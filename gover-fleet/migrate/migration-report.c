@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* One request for each fact. */
+/* One request for each report. */
 #include <errno.h>
 #include <stdio.h>
 
-#include "gover-fleet/migrate/fact.h"
+#include "gover-fleet/migrate/migration-report.h"
 
 #define TEXT_MAX 256 /* of gover-d, with the NUL */
 
@@ -24,20 +24,22 @@ static json_t *encode_text(const char *text)
 	return json_string(copy);
 }
 
-int fact_report(struct client *gover, const struct fact *fact, struct err *reterr)
+int migration_report_send(struct client *gover, const struct migration_report *report,
+			  struct err *reterr)
 {
 	CLEANUP_REPLY struct reply reply = {0};
 	char path[CLIENT_PATH_MAX];
 	struct client_call call = {.method = "POST", .path = path};
-	json_t *duration = fact->duration_ms < 0 ? json_null() : json_integer(fact->duration_ms);
-	json_t *body =
-		json_pack("{s:s, s:o, s:o, s:o}", "state", fact->state, "to", encode_text(fact->to),
-			  "reason", encode_text(fact->reason), "duration_ms", duration);
+	json_t *duration =
+		report->duration_ms < 0 ? json_null() : json_integer(report->duration_ms);
+	json_t *body = json_pack("{s:s, s:o, s:o, s:o}", "state", report->state, "to",
+				 encode_text(report->to), "reason", encode_text(report->reason),
+				 "duration_ms", duration);
 	int r;
 
 	if (!body)
 		return err_fail(reterr, ENOMEM, "out of memory");
-	snprintf(path, sizeof(path), "/v1/vgpus/%s/migration", fact->vgpu);
+	snprintf(path, sizeof(path), "/v1/vgpus/%s/migration", report->vgpu);
 	call.body = body;
 	r = client_request(gover, &call, &reply, reterr);
 	json_decref(body);

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
-#include "gover-fleet/claim/keeper.h"
+#include "gover-fleet/claim/reconciler.h"
 #include "gover-fleet/model/fleet-log.h"
 
 #define REQUEST_NS (5 * NS_PER_S)  /* limit of one claim or end */
@@ -22,7 +22,7 @@
 /* Domains of Nova that the cloud knows without a slot: they are not asked about again. */
 #define STRANGERS_MAX DOMAINS_MAX
 
-struct keeper {
+struct reconciler {
 	struct domains *domains;
 	struct follower *follower;
 	struct claimer *claimer;
@@ -33,7 +33,7 @@ struct keeper {
 	pthread_t thread;
 	bool started;
 	pthread_mutex_t lock; /* guards @counts */
-	struct keeper_counts counts;
+	struct reconciler_counts counts;
 	char (*strangers)[HOST_STATE_UUID_MAX];
 	size_t n_strangers;
 	uint64_t verified_ns; /* used by the thread: last time at which the cloud was asked */
@@ -41,18 +41,18 @@ struct keeper {
 };
 
 struct round {
-	struct keeper *keeper;
+	struct reconciler *reconciler;
 	const struct domain_list *list;
 	const struct host_state *state;
 	uint64_t until_ns;
-	struct keeper_counts counts;
+	struct reconciler_counts counts;
 	bool verify; /* the cloud may be asked about unverified contracts */
 	bool again;  /* something is left to do */
 };
 
 /* --- strangers --- */
 
-static bool is_stranger(const struct keeper *k, const char *uuid)
+static bool is_stranger(const struct reconciler *k, const char *uuid)
 {
 	for (size_t i = 0; i < k->n_strangers; i++)
 		if (strcmp(k->strangers[i], uuid) == 0)
@@ -60,14 +60,14 @@ static bool is_stranger(const struct keeper *k, const char *uuid)
 	return false;
 }
 
-static void add_stranger(struct keeper *k, const char *uuid)
+static void add_stranger(struct reconciler *k, const char *uuid)
 {
 	if (k->n_strangers < STRANGERS_MAX)
 		memcpy(k->strangers[k->n_strangers++], uuid, HOST_STATE_UUID_MAX);
 }
 
 /* Forgets domains that do not run any more: a later server may have the same UUID. */
-static void forget_strangers(struct keeper *k, const struct domain_list *list)
+static void forget_strangers(struct reconciler *k, const struct domain_list *list)
 {
 	size_t kept = 0;
 
@@ -93,7 +93,7 @@ static uint64_t request_limit(const struct round *r)
 static void complain(struct round *r, const char *what, const char *name, const char *why)
 {
 	r->again = true;
-	if (r->keeper->n_complaints++ == 0)
+	if (r->reconciler->n_complaints++ == 0)
 		fleet_log_warning("%s %s: %s; trying again", what, name, why);
 }
 
@@ -102,12 +102,12 @@ static void end_contract(struct round *r, const struct state_vgpu *vgpu)
 	struct err err = {""};
 	int e;
 
-	if (r->list->read_ms < vgpu->created_ms + r->keeper->grace_ms) {
+	if (r->list->read_ms < vgpu->created_ms + r->reconciler->grace_ms) {
 		r->again = true;
-		domains_refresh(r->keeper->domains);
+		domains_refresh(r->reconciler->domains);
 		return;
 	}
-	e = claim_end(r->keeper->claimer, vgpu->id, request_limit(r), &err);
+	e = claim_end(r->reconciler->claimer, vgpu->id, request_limit(r), &err);
 	if (e < 0) {
 		complain(r, "vGPU", vgpu->id, err.msg);
 	} else if (e == 0) {
@@ -128,11 +128,11 @@ static void verify_contract(struct round *r, const struct state_vgpu *vgpu)
 		r->counts.unverified++;
 		return;
 	}
-	r->keeper->verified_ns = clock_now().mono_ns;
-	e = claim_verify(r->keeper->claimer, host_state_domain(vgpu), &err);
+	r->reconciler->verified_ns = clock_now().mono_ns;
+	e = claim_verify(r->reconciler->claimer, host_state_domain(vgpu), &err);
 
 	if (e == 0)
-		e = claim_confirm(r->keeper->claimer, vgpu->id, request_limit(r), &err);
+		e = claim_confirm(r->reconciler->claimer, vgpu->id, request_limit(r), &err);
 	if (e != 0)
 		r->counts.unverified++;
 	if (e == 0)
@@ -145,7 +145,7 @@ static void check_contracts(struct round *r)
 	for (size_t i = 0; i < r->state->n_vgpus; i++) {
 		const struct state_vgpu *vgpu = &r->state->vgpus[i];
 
-		if (!vgpu->sold || bell_stopped(r->keeper->bell))
+		if (!vgpu->sold || bell_stopped(r->reconciler->bell))
 			continue;
 		if (!domain_list_find(r->list, host_state_domain(vgpu)))
 			end_contract(r, vgpu);
@@ -156,7 +156,7 @@ static void check_contracts(struct round *r)
 
 static void claim_for(struct round *r, const struct domain *domain)
 {
-	struct keeper *k = r->keeper;
+	struct reconciler *k = r->reconciler;
 	struct err err = {""};
 	struct claim claim;
 	int e = claim_make(k->claimer, &domain->wish, request_limit(r), &claim, &err);
@@ -179,14 +179,14 @@ static void check_domains(struct round *r)
 		const struct domain *domain = &r->list->domains[i];
 
 		if (domain->active && domain->wish.kind != DOMAIN_WANTS_NOTHING &&
-		    !bell_stopped(r->keeper->bell) &&
+		    !bell_stopped(r->reconciler->bell) &&
 		    !host_state_find_sold(r->state, domain->uuid) &&
-		    !is_stranger(r->keeper, domain->uuid))
+		    !is_stranger(r->reconciler, domain->uuid))
 			claim_for(r, domain);
 	}
 }
 
-static void store_counts(struct keeper *k, const struct keeper_counts *counts)
+static void store_counts(struct reconciler *k, const struct reconciler_counts *counts)
 {
 	bool differs;
 
@@ -201,9 +201,9 @@ static void store_counts(struct keeper *k, const struct keeper_counts *counts)
 }
 
 /* Returns true if something is left to do. */
-static bool run_round(struct keeper *k)
+static bool run_round(struct reconciler *k)
 {
-	struct round r = {.keeper = k, .until_ns = clock_now().mono_ns + ROUND_NS};
+	struct round r = {.reconciler = k, .until_ns = clock_now().mono_ns + ROUND_NS};
 	struct follower_view host;
 	struct domains_view domains;
 
@@ -225,9 +225,9 @@ static bool run_round(struct keeper *k)
 	return r.again;
 }
 
-static void *run_keeper(void *userdata)
+static void *run_reconciler(void *userdata)
 {
-	struct keeper *k = userdata;
+	struct reconciler *k = userdata;
 	uint64_t pause_ns = EVERY_NS;
 
 	while (bell_wait(k->bell, clock_now().mono_ns + pause_ns))
@@ -237,11 +237,11 @@ static void *run_keeper(void *userdata)
 
 /* --- life --- */
 
-int keeper_new(struct domains *domains, struct follower *follower, struct claimer *claimer,
-	       struct bell *bell, int grace_s, void (*changed)(void *userdata), void *userdata,
-	       struct keeper **ret_keeper, struct err *reterr)
+int reconciler_new(struct domains *domains, struct follower *follower, struct claimer *claimer,
+		   struct bell *bell, int grace_s, void (*changed)(void *userdata), void *userdata,
+		   struct reconciler **ret_reconciler, struct err *reterr)
 {
-	struct keeper *k = calloc(1, sizeof(*k));
+	struct reconciler *k = calloc(1, sizeof(*k));
 	int r;
 
 	if (!k) {
@@ -257,17 +257,17 @@ int keeper_new(struct domains *domains, struct follower *follower, struct claime
 	k->userdata = userdata;
 	(void)pthread_mutex_init(&k->lock, NULL);
 	k->strangers = calloc(STRANGERS_MAX, sizeof(k->strangers[0]));
-	r = k->strangers ? thread_start(&k->thread, run_keeper, k, "fleet-keeper") : -ENOMEM;
+	r = k->strangers ? thread_start(&k->thread, run_reconciler, k, "fleet-reconcile") : -ENOMEM;
 	k->started = r >= 0;
 	if (r < 0) {
-		keeper_free(k);
+		reconciler_free(k);
 		return err_fail(reterr, -r, "thread: %s", strerror(-r));
 	}
-	*ret_keeper = k;
+	*ret_reconciler = k;
 	return 0;
 }
 
-struct keeper *keeper_free(struct keeper *k)
+struct reconciler *reconciler_free(struct reconciler *k)
 {
 	if (!k)
 		return NULL;
@@ -281,7 +281,7 @@ struct keeper *keeper_free(struct keeper *k)
 	return NULL;
 }
 
-void keeper_count(struct keeper *k, struct keeper_counts *ret_counts)
+void reconciler_count(struct reconciler *k, struct reconciler_counts *ret_counts)
 {
 	pthread_mutex_lock(&k->lock);
 	*ret_counts = k->counts;

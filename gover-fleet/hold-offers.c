@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "gover-fleet/hold-offers.h"
 #include "gover-fleet/model/fleet-log.h"
 #include "gover-fleet/model/hold.h"
-#include "gover-fleet/waiting.h"
 
 #define CHOICES_MAX 16
 
@@ -48,7 +48,7 @@ static void hold_class(struct client *client, const struct host_state *state, co
 	}
 }
 
-static void hold_gpu(struct link *link, struct client *client, const struct host_state *state,
+static void hold_gpu(struct cloud *cloud, struct client *client, const struct host_state *state,
 		     const struct wanted_gpu *gpu, int64_t now_ms, int hold_s)
 {
 	struct allocation_consumers consumers;
@@ -58,10 +58,10 @@ static void hold_gpu(struct link *link, struct client *client, const struct host
 	for (size_t i = 0; i < gpu->n_classes; i++) {
 		const struct wanted_class *class = &gpu->classes[i];
 
-		if (link_used(link, gpu->name, class->name) <= class->contracts ||
+		if (cloud_used(cloud, gpu->name, class->name) <= class->contracts ||
 		    !hold_due(state, gpu->name, class->name, now_ms))
 			continue;
-		if (!was_read && link_consumers(link, gpu->name, &consumers, &err) < 0) {
+		if (!was_read && cloud_consumers(cloud, gpu->name, &consumers, &err) < 0) {
 			fleet_log_warning("cloud: the allocations of GPU %s cannot be read: %s",
 					  gpu->name, err.msg);
 			return;
@@ -71,9 +71,10 @@ static void hold_gpu(struct link *link, struct client *client, const struct host
 	}
 }
 
-void waiting_hold(struct link *link, struct client *client, const struct host_state *state,
-		  const struct wanted *wanted, int64_t now_ms, int hold_s)
+void hold_offers_for_servers(struct cloud *cloud, struct client *client,
+			     const struct host_state *state, const struct wanted *wanted,
+			     int64_t now_ms, int hold_s)
 {
 	for (size_t i = 0; i < wanted->n_gpus; i++)
-		hold_gpu(link, client, state, &wanted->gpus[i], now_ms, hold_s);
+		hold_gpu(cloud, client, state, &wanted->gpus[i], now_ms, hold_s);
 }
