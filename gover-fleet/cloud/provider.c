@@ -192,6 +192,11 @@ static int create_word(struct service *service, const char *folder, const char *
 	return refused(&reply, path, reterr);
 }
 
+int provider_create_trait(struct service *service, const char *name, struct err *reterr)
+{
+	return create_word(service, "traits", name, reterr);
+}
+
 static int create_words(struct service *service, const struct difference *difference,
 			enum part part, struct err *reterr)
 {
@@ -204,7 +209,7 @@ static int create_words(struct service *service, const struct difference *differ
 	for (size_t i = 0; part == TRAITS && i < traits->n_names && r == 0; i++)
 		/* standard traits exist; only custom ones can be created */
 		if (strncmp(traits->names[i], "CUSTOM_", strlen("CUSTOM_")) == 0)
-			r = create_word(service, "traits", traits->names[i], reterr);
+			r = provider_create_trait(service, traits->names[i], reterr);
 	return r;
 }
 

@@ -32,6 +32,9 @@ int provider_read(struct service *service, struct provider *provider, struct err
 int provider_create(struct service *service, const char *host, const char *root, const char *gpu,
 		    struct provider *ret_provider, struct err *reterr);
 
+/* Creates a custom trait. Succeeds if it exists. */
+int provider_create_trait(struct service *service, const char *name, struct err *reterr);
+
 /*
  * Writes the parts that differ, and creates classes and traits that Placement does not know.
  * Increments *writes for each part that was written. @provider must be known; it has the new

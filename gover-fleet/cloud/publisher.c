@@ -28,6 +28,7 @@ struct publisher {
 	char root[PLACEMENT_UUID_MAX]; /* "": not known */
 	struct provider *providers[PLACEMENT_GPUS_MAX];
 	size_t n_providers;
+	bool has_traits;     /* the traits that flavors can forbid exist */
 	bool current;	     /* false: the copy is old, or was never read */
 	uint64_t read_ns;    /* monotonic time of the last read of the tree */
 	struct wanted *last; /* NULL: publisher_publish() was never called */
@@ -324,6 +325,17 @@ static int write_all(struct publisher *p, const struct wanted *wanted, int *writ
 
 /* --- publish --- */
 
+/* Placement finds no host for a flavor that forbids a trait which does not exist. */
+static int create_traits(struct publisher *p, struct err *reterr)
+{
+	int r = provider_create_trait(p->service, WANTED_TRAIT_OVERLOADED, reterr);
+
+	if (r == 0)
+		r = provider_create_trait(p->service, WANTED_TRAIT_DRAINING, reterr);
+	p->has_traits = r == 0;
+	return r;
+}
+
 /*
  * A write of the right generation proves that the copy of this provider was current. Without a
  * difference only a read can prove it, and at times also the copies of the other providers.
@@ -341,6 +353,8 @@ static int converge(struct publisher *p, const struct wanted *wanted, int *write
 			return r;
 	}
 	r = read_all(p, reterr);
+	if (r == 0 && wanted && !p->has_traits)
+		r = create_traits(p, reterr);
 	return r == 0 ? write_all(p, wanted, writes, reterr) : r;
 }
 

@@ -6,7 +6,7 @@
  *
  * A write contains the generation of the last read. If the wanted state has changed, the publisher
  * writes at once; if not, it reads the list of providers, one request, and reads a provider again
- * only if its generation has changed.
+ * only if its generation has changed. The first success creates the traits that flavors can forbid.
  */
 #ifndef GOVER_FLEET_CLOUD_PUBLISHER_H
 #define GOVER_FLEET_CLOUD_PUBLISHER_H

@@ -75,7 +75,8 @@ publish "gpu0:25=1+2,50=0+1:-;gpu1:50=0+0:o"
 is "each GPU gets a provider with its classes and traits" "$(state)" \
   "gpu0: 25 3-0 50 1-0 [POLICY_QOS]; gpu1: 50 1-1 [OVERLOADED POLICY_QOS]"
 is "the result counts slots" "$(field 'used')-$(field sold)-$(field leaks)" 0-4-0
-requests >/dev/null
+is "a trait that a flavor can forbid is created before a GPU has it" \
+  "$(requests | tr , '\n' | grep -c 'PUT /traits/CUSTOM_GOVER_DRAINING')" 1
 send "check 0 0 1"
 is "an unchanged state costs one request" "$(requests)-$(field writes)" "GET /resource_providers-0"
 publish "gpu0:25=1+3,50=0+1:-;gpu1:50=0+0:o"
