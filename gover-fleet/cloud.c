@@ -46,6 +46,7 @@ static int make_keystone(const struct fleet_config *config, int limit_ms, struct
 	COPY(keystone.application_credential_id, from->application_credential_id);
 	COPY(keystone.cacert, from->cacert);
 	COPY(keystone.placement_url, from->placement_url);
+	COPY(keystone.compute_url, from->compute_url);
 	if (keystone.auth != KEYSTONE_NONE)
 		r = fleet_config_secret_path(config, keystone.secret_file,
 					     sizeof(keystone.secret_file), reterr);

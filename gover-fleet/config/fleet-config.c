@@ -89,6 +89,7 @@ static const struct setting keys[] = {
 	TEXT(CLOUD(secret_file), 0, 160, "nothing, a path, or the name of a credential", NULL),
 	TEXT(CLOUD(cacert), 0, 160, "nothing, or a path", NULL),
 	TEXT(CLOUD(placement_url), 0, 160, "nothing, or a URL of http or https", fits_url),
+	TEXT(CLOUD(compute_url), 0, 160, "nothing, or a URL of http or https", fits_url),
 
 	TEXT(AT("libvirt", "uri", uri), 0, 160, "nothing, or a URI of libvirt", NULL),
 
@@ -158,17 +159,30 @@ static int check_cloud(const struct fleet_config_cloud *c, struct err *reterr)
 	return check_needs("auth = none", none, ARRAY_SIZE(none), reterr);
 }
 
-static int check(const struct fleet_config *config, struct err *reterr)
+static int check_migrate(const struct fleet_config *config, struct err *reterr)
 {
-	bool has_cloud = fleet_config_has_cloud(config);
+	bool by_nova = strcmp(config->migrate_by, "nova") == 0;
 
-	if (has_cloud && !config->host[0])
-		return err_fail(reterr, EINVAL, "[fleet] host: required with [cloud] kind");
-	if (strcmp(config->migrate_by, "nova") == 0 && !has_cloud)
+	if (by_nova && !fleet_config_has_cloud(config))
 		return err_fail(reterr, EINVAL,
 				"[migrate] by = nova: needs [cloud] kind = openstack");
+	if (by_nova && strcmp(config->cloud.auth, "none") == 0 && !config->cloud.compute_url[0])
+		return err_fail(reterr, EINVAL,
+				"[cloud] compute_url: required with auth = none and [migrate] "
+				"by = nova");
 	if (strcmp(config->migrate_by, "libvirt") == 0 && !config->to_uri[0])
 		return err_fail(reterr, EINVAL, "[migrate] to_uri: required with by = libvirt");
+	return 0;
+}
+
+static int check(const struct fleet_config *config, struct err *reterr)
+{
+	int r = check_migrate(config, reterr);
+
+	if (r < 0)
+		return r;
+	if (fleet_config_has_cloud(config) && !config->host[0])
+		return err_fail(reterr, EINVAL, "[fleet] host: required with [cloud] kind");
 	return check_cloud(&config->cloud, reterr);
 }
 

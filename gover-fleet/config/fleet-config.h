@@ -27,9 +27,10 @@ struct fleet_config_cloud {
 	char username[FLEET_CONFIG_TEXT], user_domain[FLEET_CONFIG_TEXT];
 	char project[FLEET_CONFIG_TEXT], project_domain[FLEET_CONFIG_TEXT];
 	char application_credential_id[FLEET_CONFIG_TEXT];
-	char secret_file[FLEET_CONFIG_TEXT];   /* a path, or the name of a systemd credential */
-	char cacert[FLEET_CONFIG_TEXT];	       /* PEM file; "": the certificates of the system */
-	char placement_url[FLEET_CONFIG_TEXT]; /* with auth = none */
+	char secret_file[FLEET_CONFIG_TEXT]; /* a path, or the name of a systemd credential */
+	char cacert[FLEET_CONFIG_TEXT];	     /* PEM file; "": the certificates of the system */
+	/* with auth = none */
+	char placement_url[FLEET_CONFIG_TEXT], compute_url[FLEET_CONFIG_TEXT];
 };
 
 struct fleet_config {

@@ -49,6 +49,11 @@ static void files_are_accepted_or_explained(void **state)
 		 "application_credential_id: required"},
 		{"[fleet]\nhost =\n" STACK "auth = none\nplacement_url = http://p\n",
 		 "[fleet] host: required"},
+		{STACK "auth = none\nplacement_url = http://p\n[migrate]\nby = nova\n",
+		 "[cloud] compute_url: required"},
+		{STACK "auth = none\nplacement_url = http://p\ncompute_url = http://c\n"
+		       "[migrate]\nby = nova\n",
+		 NULL},
 		{"[migrate]\nby = nova\n", "needs [cloud] kind = openstack"},
 		{"[migrate]\nby = libvirt\n", "[migrate] to_uri: required"},
 		{"[elsewhere]\n", "unknown section"},
@@ -96,7 +101,8 @@ static void the_printed_configuration_is_read_back(void **state)
 	(void)state;
 	fleet_config_default(&config);
 	temp_file_write("[fleet]\nhost = node-1\non_failure = closed\n" STACK
-			"auth = none\nplacement_url = http://p:8778\n[migrate]\nby = nova\n");
+			"auth = none\nplacement_url = http://p:8778\ncompute_url = http://c:8774\n"
+			"[migrate]\nby = nova\n");
 	assert_int_equal(fleet_config_load(&config, temp_file, &err), 0);
 	assert_false(fleet_config_fails_open(&config));
 	assert_true(fleet_config_has_cloud(&config));
