@@ -188,7 +188,8 @@ static int start(struct fleet *fleet, struct err *reterr)
 	return publish_new(&parts, cloud, &fleet->publish, reterr);
 }
 
-static void stop(struct fleet *fleet)
+/* @result and @err: of the daemon. If libvirt does not return, the process ends here. */
+static void stop(struct fleet *fleet, int result, const struct err *err)
 {
 	publish_free(fleet->publish);
 	mover_free(fleet->mover);
@@ -197,7 +198,9 @@ static void stop(struct fleet *fleet)
 	follower_free(fleet->follower);
 	if (!domains_free(fleet->domains)) {
 		fleet_log_warning("libvirt does not return: ending without it");
-		_exit(0);
+		if (result < 0)
+			fleet_log_error("%s", err->msg);
+		_exit(result < 0);
 	}
 	cloud_free(fleet->reconciler_cloud);
 	cloud_free(fleet->hook_cloud);
@@ -230,7 +233,7 @@ int fleet_daemon_run(const struct fleet_config *config, struct err *reterr)
 		(void)sd_notify(0, "STOPPING=1");
 		fleet_log_notice("stopping; the contracts stay");
 	}
-	stop(&fleet);
+	stop(&fleet, r, reterr);
 	return r;
 }
 

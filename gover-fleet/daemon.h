@@ -7,7 +7,8 @@
 
 /*
  * Runs until SIGTERM or SIGINT. Returns 0, or a negative errno with a message. Does not return if a
- * thread cannot be ended, because libvirt does not return: the process then ends with status 0.
+ * thread cannot be ended, because libvirt does not return: the process then ends, with status 1 and
+ * the message in the log after an error.
  */
 int fleet_daemon_run(const struct fleet_config *config, struct err *reterr);
 
