@@ -37,7 +37,7 @@ struct reconciler {
 	char (*strangers)[HOST_STATE_UUID_MAX];
 	size_t n_strangers;
 	uint64_t verified_ns; /* used by the thread: last time at which the cloud was asked */
-	size_t n_complaints;  /* used by the thread: logs a repeated problem once */
+	bool has_problem;     /* used by the thread: the last round had one, which was logged */
 };
 
 struct round {
@@ -48,6 +48,7 @@ struct round {
 	struct reconciler_counts counts;
 	bool verify; /* the cloud may be asked about unverified contracts */
 	bool again;  /* something is left to do */
+	bool has_problem;
 };
 
 /* --- strangers --- */
@@ -89,12 +90,13 @@ static uint64_t request_limit(const struct round *r)
 	return limit_ns < r->until_ns ? limit_ns : r->until_ns;
 }
 
-/* A problem that lasts is logged at its first round. */
+/* Of rounds with a problem, one after the other, the first logs it. */
 static void complain(struct round *r, const char *what, const char *name, const char *why)
 {
 	r->again = true;
-	if (r->reconciler->n_complaints++ == 0)
+	if (!r->has_problem && !r->reconciler->has_problem)
 		fleet_log_warning("%s %s: %s; trying again", what, name, why);
+	r->has_problem = true;
 }
 
 static void end_contract(struct round *r, const struct state_vgpu *vgpu)
@@ -220,8 +222,7 @@ static bool run_round(struct reconciler *k)
 	}
 	follower_view_fini(&host);
 	domains_view_fini(&domains);
-	if (!r.again)
-		k->n_complaints = 0;
+	k->has_problem = r.has_problem;
 	return r.again;
 }
 
