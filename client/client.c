@@ -154,14 +154,20 @@ int client_load_token(struct client *client, const char *path, struct err *reter
 	return r;
 }
 
+/* Returns the setting of the user: an option of gover-ctl, or a key of a configuration. */
+static const char *cacert_name(const struct client *client)
+{
+	return client->service ? "cacert" : "--cacert";
+}
+
 int client_load_cacert(struct client *client, const char *path, struct err *reterr)
 {
 	if (strlen(path) >= sizeof(client->cacert))
-		return err_fail(reterr, EINVAL,
-				"--cacert '%.40s...': too long (limit %d characters)", path,
-				CLIENT_PATH_MAX - 1);
+		return err_fail(reterr, EINVAL, "%s '%.40s...': too long (limit %d characters)",
+				cacert_name(client), path, CLIENT_PATH_MAX - 1);
 	if (access(path, R_OK) < 0)
-		return err_fail(reterr, EINVAL, "--cacert '%s': %s", path, strerror(errno));
+		return err_fail(reterr, EINVAL, "%s '%s': %s", cacert_name(client), path,
+				strerror(errno));
 	strcpy(client->cacert, path);
 	return 0;
 }
@@ -310,8 +316,8 @@ static int explain_no_answer(const struct client *client, CURLcode code, struct 
 	if (code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE)
 		return err_fail(reterr, ENOTCONN,
 				"%s: certificate not trusted (%s); pass the CA's certificate with "
-				"--cacert",
-				client->address, why);
+				"%s",
+				client->address, why, cacert_name(client));
 	curl_easy_getinfo(client->curl, CURLINFO_OS_ERRNO, &os_errno);
 	if (!connected && client->over_socket && os_errno == EACCES &&
 	    denied_explain(client->address, &denied))

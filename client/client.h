@@ -33,7 +33,10 @@ struct client *client_free(struct client *client); /* accepts NULL; returns NULL
  */
 int client_load_token(struct client *client, const char *path, struct err *reterr);
 
-/* Trusts the certificates (PEM) in @path for https instead of the certificates of the system. */
+/*
+ * Trusts the certificates (PEM) in @path for https instead of the certificates of the system. After
+ * client_set_service(), messages name the setting "cacert", otherwise the option "--cacert".
+ */
 int client_load_cacert(struct client *client, const char *path, struct err *reterr);
 
 /* Returns the socket path or the URL, for messages. */

@@ -55,16 +55,16 @@ int keystone_new(const struct keystone_config *config, struct keystone **ret_key
 		 n >= 3 && strcmp(config->auth_url + n - 3, "/v3") == 0 ? "" : "/v3");
 	if (config->auth != KEYSTONE_NONE) {
 		r = client_new(NULL, config->auth_url, &k->client, reterr);
+		if (r == 0) {
+			client_set_service(k->client, "Keystone");
+			client_set_timeout(k->client, config->timeout_ms);
+		}
 		if (r == 0 && config->cacert[0])
 			r = client_load_cacert(k->client, config->cacert, reterr);
 	}
 	if (r < 0) {
 		keystone_free(k);
 		return r;
-	}
-	if (k->client) {
-		client_set_service(k->client, "Keystone");
-		client_set_timeout(k->client, config->timeout_ms);
 	}
 	*ret_keystone = k;
 	return 0;

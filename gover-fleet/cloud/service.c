@@ -46,14 +46,16 @@ static int prepare_client(struct service *s, struct err *reterr)
 		return r;
 	s->client = client_free(s->client);
 	r = client_new(NULL, url, &s->client, reterr);
-	if (r == 0 && config->cacert[0])
+	if (r < 0)
+		return r;
+	client_set_service(s->client, s->config.name);
+	client_set_timeout(s->client, config->timeout_ms);
+	if (config->cacert[0])
 		r = client_load_cacert(s->client, config->cacert, reterr);
 	if (r < 0) {
 		s->client = client_free(s->client);
 		return r;
 	}
-	client_set_service(s->client, s->config.name);
-	client_set_timeout(s->client, config->timeout_ms);
 	snprintf(s->url, sizeof(s->url), "%s", url);
 	return 0;
 }

@@ -391,6 +391,20 @@ static void each_status_of_a_service_has_a_result(void **state)
 	}
 }
 
+static void missing_certificates_are_named_by_their_key(void **state)
+{
+	struct keystone_config config = {.auth = KEYSTONE_PASSWORD,
+					 .auth_url = "https://127.0.0.1:1",
+					 .secret_file = "/nonexistent/secret",
+					 .cacert = "/nonexistent/ca.pem"};
+	struct err err = {.msg = ""};
+	struct keystone *k = NULL;
+
+	(void)state;
+	assert_int_equal(keystone_new(&config, &k, &err), -EINVAL);
+	assert_string_equal(err.msg, "cacert '/nonexistent/ca.pem': No such file or directory");
+}
+
 static void a_service_that_does_not_listen_is_not_connected(void **state)
 {
 	struct keystone_config config = {
@@ -435,6 +449,7 @@ int main(void)
 		cmocka_unit_test(the_endpoint_is_that_of_type_interface_and_region),
 		cmocka_unit_test(a_refused_token_is_renewed_once),
 		cmocka_unit_test(each_status_of_a_service_has_a_result),
+		cmocka_unit_test(missing_certificates_are_named_by_their_key),
 		cmocka_unit_test(a_service_that_does_not_listen_is_not_connected),
 		cmocka_unit_test(a_secret_file_has_one_line),
 	};
