@@ -13,8 +13,8 @@
 int fleet_daemon_run(const struct fleet_config *config, struct err *reterr);
 
 /*
- * Withdraws all offers of this host from the cloud, and tells gover-d so: for the time in which no
- * gover-fleet runs. The contracts stay.
+ * Withdraws all offers of this host from the cloud, and reports this to gover-d. For the time in
+ * which no gover-fleet runs; the contracts stay.
  */
 int fleet_daemon_withdraw(const struct fleet_config *config, struct err *reterr);
 

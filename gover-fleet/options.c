@@ -148,7 +148,7 @@ int fleet_options_main(int argc, char *argv[])
 		return r;
 	fleet_config_default(&config);
 	r = fleet_config_load(&config, options.config, &err);
-	/* A configuration that cannot be read may say on_failure = closed, so the start fails. */
+	/* A configuration that cannot be read may have on_failure = closed, so the start fails. */
 	if (r >= 0 && options.verb == VERB_HOOK)
 		return hook_run(&config, options.domain, options.operation);
 	if (r >= 0)

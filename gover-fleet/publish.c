@@ -106,7 +106,7 @@ static int publish_wanted(struct publish *p, const struct follower_view *view,
 	if (hold_ms < again_ms)
 		again_ms = hold_ms;
 	log_cloud(p, report);
-	/* The offers expire although no event says so. */
+	/* The offers expire without an event. */
 	expires_ms =
 		view->state->offer_ttl_s < 60 ? view->state->offer_ttl_s * 1000 + 500 : EVERY_MS;
 	return !view->connected && expires_ms < again_ms ? expires_ms : again_ms;
@@ -122,7 +122,7 @@ static void advise_mover(struct publish *p, const struct follower_view *view,
 	bool published = report->cloud == REPORT_PUBLISHED || !p->cloud;
 	struct migration_input input = {.vgpus = NULL};
 
-	/* An update that fails is made up for by the next one. */
+	/* If an update fails, the next one replaces it. */
 	if (migration_input_fill(&input, view->state, published) == 0)
 		(void)mover_update(p->parts.mover, &input.host);
 	migration_input_fini(&input);

@@ -147,7 +147,7 @@ static json_t *claim_body(const struct domain_wish *wish, const char *id, bool u
 }
 
 /*
- * Claims one offer. Returns 0, 1 if this offer cannot be claimed (the message says why), or a
+ * Claims one offer. Returns 0, 1 if this offer cannot be claimed (the message has the reason), or a
  * negative errno.
  */
 static int claim_offer(struct claimer *claimer, const struct domain_wish *wish, const char *id,
@@ -215,7 +215,7 @@ static int try_claim(struct claimer *claimer, const struct domain_wish *wish, in
 	offer = *n_tried < TRIES_MAX ? choose_offer(state, wish, tried, *n_tried) : NULL;
 	if (!offer) {
 		claim->result = CLAIM_NO_OFFER;
-		/* The message of gover-d about a refused claim says more. */
+		/* The message of gover-d about a refused claim is more precise. */
 		if (*n_tried == 0)
 			(void)err_fail(reterr, 0, "no open offer of %s%s%s", wish->slot,
 				       wish->gpu[0] ? " on GPU " : "", wish->gpu);

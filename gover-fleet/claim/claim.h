@@ -52,8 +52,8 @@ int claim_make(struct claimer *claimer, const struct domain_wish *wish, uint64_t
 	       struct claim *ret_claim, struct err *reterr);
 
 /*
- * Ends the contract of vGPU @id. Returns 0 if it was ended, 1 if it exists no more or was not made
- * by gover-fleet (it is then left alone), or a negative errno.
+ * Ends the contract of vGPU @id. Returns 0 if it was ended, 1 if it no longer exists or was not
+ * made by gover-fleet (it is then left alone), or a negative errno.
  */
 int claim_end(struct claimer *claimer, const char *id, uint64_t until_ns, struct err *reterr);
 

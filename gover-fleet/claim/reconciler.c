@@ -67,7 +67,7 @@ static void add_stranger(struct reconciler *k, const char *uuid)
 		memcpy(k->strangers[k->n_strangers++], uuid, HOST_STATE_UUID_MAX);
 }
 
-/* Forgets domains that do not run any more: a later server may have the same UUID. */
+/* Forgets domains that no longer run: a later server may have the same UUID. */
 static void forget_strangers(struct reconciler *k, const struct domain_list *list)
 {
 	size_t kept = 0;
@@ -115,7 +115,7 @@ static void end_contract(struct round *r, const struct state_vgpu *vgpu)
 	} else if (e == 0) {
 		r->counts.ended++;
 		fleet_log_notice(
-			"vGPU %s: its contract was ended, because domain %s exists no more",
+			"vGPU %s: its contract was ended, because domain %s no longer exists",
 			vgpu->id, vgpu->vm[0] ? vgpu->vm : host_state_domain(vgpu));
 	}
 }

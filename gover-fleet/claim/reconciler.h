@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Keeps contracts and domains equal, in a thread: claims for a domain that runs without a contract,
- * and ends the contract of a domain that exists no more. It decides by whole lists, not by events.
+ * and ends the contract of a domain that no longer exists. It decides by whole lists, not by
+ * events.
  */
 #ifndef GOVER_FLEET_CLAIM_RECONCILER_H
 #define GOVER_FLEET_CLAIM_RECONCILER_H

@@ -35,8 +35,8 @@ int allocation_parse_gpu(const json_t *json, const char *host, char ret_gpu[ID_M
 			 struct err *reterr);
 
 /*
- * Asks Placement, with at most two requests for each slot. Returns 0, 1 if the server has no slot
- * on @host, or a negative errno of service_request().
+ * Asks Placement, with one request for the server and one for each of its slots. Returns 0, 1 if
+ * the server has no slot on @host, or a negative errno of service_request().
  */
 int allocation_find(struct service *placement, const char *host, const char *server,
 		    char ret_class[WANTED_CLASS_MAX], char ret_gpu[ID_MAX], struct err *reterr);

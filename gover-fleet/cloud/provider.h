@@ -14,7 +14,7 @@
 
 #define PROVIDER_CHANGED   1 /* the provider was changed: read it again and decide anew */
 #define PROVIDER_GONE	   2 /* the provider was removed, or another one has its name */
-#define PROVIDER_NO_PARENT 3 /* the provider of the compute node does not exist any more */
+#define PROVIDER_NO_PARENT 3 /* the provider of the compute node no longer exists */
 
 struct provider {
 	struct placement_gpu id;

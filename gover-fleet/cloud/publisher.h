@@ -46,7 +46,7 @@ struct published_gpu {
 
 /* The state of Placement after a successful call. used > sold: an allocation has no contract. */
 struct published {
-	struct published_gpu gpus[PLACEMENT_GPUS_MAX]; /* with GPUs that are not wanted any more */
+	struct published_gpu gpus[PLACEMENT_GPUS_MAX]; /* with GPUs that are no longer wanted */
 	size_t n_gpus;
 	int writes; /* number of changes made by the call */
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The event stream only says that something has changed. The stream is opened first and the state
+ * An event only means that something has changed. The stream is opened first and the state
  * is read when its first bytes arrive, so that no change between both is missed.
  */
 #include <errno.h>

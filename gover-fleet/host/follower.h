@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Follows gover-d in a thread: reads its whole state at each connection, at each event that may
- * change what is sold, and every FOLLOWER_REFRESH_S seconds.
+ * change what is sold, and every 15 seconds.
  */
 #ifndef GOVER_FLEET_HOST_FOLLOWER_H
 #define GOVER_FLEET_HOST_FOLLOWER_H
 
 #include "client/client.h"
 #include "gover-fleet/model/host-state.h"
-
-#define FOLLOWER_REFRESH_S 15
 
 struct follower;
 
@@ -21,7 +19,7 @@ struct follower_view {
 	char problem[256];	  /* why the last read failed; "" if connected */
 };
 
-/* Called in the follower's thread after each read, and when gover-d does not answer any more. */
+/* Called in the follower's thread after each read, and when gover-d no longer answers. */
 typedef void (*follower_changed_fn)(void *userdata);
 
 /* Starts the thread. @socket is the path of gover-d's socket. */

@@ -3,7 +3,7 @@
  * Decides which vGPU should leave this host, if any. Pure: the state of the host and the time are
  * parameters, and the order of vGPUs and alerts has no effect.
  *
- * A vGPU should leave if an alert says so and nothing on this host can mend its cause. An alert
+ * A vGPU should leave if an alert is raised and nothing on this host can mend its cause. An alert
  * outlasts its cause, so the present service must be bad too.
  */
 #ifndef GOVER_FLEET_MIGRATE_ADVICE_H
@@ -51,7 +51,7 @@ struct advice_failed_offer {
 	char gpu[ID_MAX], vgpu[ID_MAX];
 };
 
-/* What became of an attempt of this process to migrate a vGPU. */
+/* The result of an attempt of this process to migrate a vGPU. */
 enum advice_end {
 	ADVICE_MOVED,
 	ADVICE_FAILED,	/* the migration began and failed: the vGPU is still here */
@@ -94,7 +94,7 @@ struct advice_input {
 };
 
 enum advice_kind {
-	ADVICE_NOTHING, /* @reason says why, or is "" if no vGPU should leave */
+	ADVICE_NOTHING, /* @reason has the cause, or is "" if no vGPU should leave */
 	ADVICE_ADVISE,	/* an operator must migrate the vGPU */
 	ADVICE_MIGRATE, /* migrate the vGPU now */
 };

@@ -27,7 +27,7 @@ static bool has_passed(uint64_t since_ns, uint64_t now_ns, int limit_s)
 	return now_ns >= since_ns + (uint64_t)limit_s * NS_PER_S;
 }
 
-/* Ends the course without knowing what became of the migration. */
+/* Ends the course without a known result of the migration. */
 static void give_up(struct course *c, const char *why)
 {
 	const char *error = c->last_error.msg;

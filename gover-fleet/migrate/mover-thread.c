@@ -262,7 +262,7 @@ static void act(struct mover *mover, const struct advice *advice)
 {
 	if (advice->kind == ADVICE_MIGRATE)
 		migrate(mover, advice);
-	/* The message about the refusal said more. */
+	/* The refusal was logged with its reason. */
 	else if (advice->kind == ADVICE_ADVISE && !advice->refused)
 		advise(mover, advice, "");
 	else if (advice->alarm == ADVICE_ALARMS)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Before a migration: which migrations of this host Nova knows, and whether Placement finds room
- * for the server on another host. Nova itself checks the state of the server. All of this can
+ * A migration is requested only if Nova has no other migration of this host, and Placement finds
+ * room for the server on another host. Nova itself checks the state of the server. All of this can
  * change until Nova acts; Nova decides then.
  */
 #include <errno.h>
@@ -72,7 +72,7 @@ struct nova *nova_free(struct nova *nova)
 
 /* --- requests --- */
 
-/* Writes what the service says about a request that it has refused. */
+/* Writes the reason of the service for refusing a request. */
 static void explain_refusal(const char *name, const char *method, const struct reply *reply,
 			    struct err *reterr)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A table of the paths that matter, and what is read there. Expat checks the document. Its entities
+ * A table of the paths that are read, and their functions. Expat checks the document. Its entities
  * are never expanded: a document that could declare one is rejected.
  */
 #include <errno.h>

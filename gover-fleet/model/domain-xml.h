@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the XML of a libvirt domain says about its vGPU. The parser reads the elements that it
- * needs and ignores all others. Its input is bounded, and no input makes it read beyond the end.
+ * The vGPU in the XML of a libvirt domain. The parser reads the elements that it needs and ignores
+ * all others. Its input is bounded in size and depth, and contains no entities.
  *
  * A domain wants a vGPU if its metadata contains one of these:
  *   <gover:vgpu flavor="NAME" gpu="GPU"/>, gpu is optional

@@ -93,7 +93,7 @@ is "a provider with another generation is read again" "$(requests)" \
 is "an allocation is counted, and is no leak while an offer is open" "$(field used)-$(field leaks)" 1-0
 publish "gpu0:25=2+0,50=0+0:-;gpu1:50=0+0:-"
 is "an allocation without contract and offer is a leak" "$(field used)-$(field leaks)" 1-1
-is "a leak is not repaired, and no more is sold" "$(state)-$(allocate b gpu0 50)" \
+is "a leak is not repaired, and no further slot is sold" "$(state)-$(allocate b gpu0 50)" \
   "gpu0: 25 2-0 50 1-1 [POLICY_QOS]; gpu1: 50 1-1 [POLICY_QOS]-409"
 
 requests >/dev/null

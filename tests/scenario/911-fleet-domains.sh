@@ -59,7 +59,7 @@ periods 30
 ok "no contract ends while libvirt does not answer" sold $uuid
 start_libvirt || exit 1
 ok "it connects again" until_ok 20 fleet_is '.libvirt.connected'
-ok "contracts of domains that exist no more end" until_ok 20 unsold $uuid
+ok "contracts of domains that no longer exist end" until_ok 20 unsold $uuid
 ok "all of them" until_ok 20 unsold $uuid2
 ok "the contract of another program stays" that /v1/vgpus/other '.found == false'
 

@@ -72,7 +72,7 @@ static const struct {
 	  .usages = {.classes = {{A, 1}}, .n_classes = 1}},
 	 A " 2-0",
 	 false},
-	/* fewer slots than allocations: allowed, and no more are sold */
+	/* fewer slots than allocations: allowed, and no further slot is sold */
 	{{.classes = {{A, 1, 0}}, .n_classes = 1},
 	 false,
 	 {.inventories = {.classes = {{A, 3, 0, false}}, .n_classes = 1},
