@@ -10,9 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/json-text.h"
 #include "client/client.h"
 #include "gover-fleet/cloud/keystone.h"
+#include "tests/unit/quoted-json.h"
 
 #define FAKE_SERVER "aaaaaaaa-0000-4000-8000-000000000001"
 #define FAKE_OTHER  "aaaaaaaa-0000-4000-8000-000000000002"
@@ -31,12 +31,13 @@ static inline void fake_run(int input, int output)
 	_exit(127);
 }
 
-/* Starts the program. Returns -1 if it does not start. */
-static inline int fake_start(void)
+/* The setup of a group of tests: starts the program. Returns -1 if it does not start. */
+static inline int fake_start(void **state)
 {
 	int input[2], output[2], port = 0;
 	FILE *answer;
 
+	(void)state;
 	if (!mkdtemp(fake_folder) || pipe2(input, O_CLOEXEC) < 0 || pipe2(output, O_CLOEXEC) < 0)
 		return -1;
 	snprintf(fake_socket, sizeof(fake_socket), "%s/gover.sock", fake_folder);
@@ -54,13 +55,16 @@ static inline int fake_start(void)
 	return client_new(NULL, fake_url, &fake_client, NULL);
 }
 
-static inline void fake_stop(void)
+/* The teardown of the group. */
+static inline int fake_stop(void **state)
 {
+	(void)state;
 	close(fake_stdin);
 	waitpid(fake_pid, NULL, 0);
 	client_free(fake_client);
 	(void)unlink(fake_socket);
 	(void)rmdir(fake_folder);
+	return 0;
 }
 
 /* Sets the behaviour: a JSON object with members of the class Behaviour, in single quotes. */
@@ -68,20 +72,13 @@ static inline void fake_set(const char *quoted)
 {
 	CLEANUP_REPLY struct reply reply = {0};
 	struct client_call call = {.method = "POST", .path = "/_set"};
-	char *text = strdup(quoted);
+	json_t *body = quoted_json(quoted);
 	struct err err;
-	json_t *body;
 
-	for (char *c = text; *c; c++)
-		if (*c == '\'')
-			*c = '"';
-	body = json_text_parse(text, strlen(text), 0, NULL);
-	assert_non_null(body);
 	call.body = body;
 	if (client_request(fake_client, &call, &reply, &err) != 0)
 		fail_msg("%s: %s", quoted, err.msg);
 	json_decref(body);
-	free(text);
 }
 
 /* Returns the requests since fake_set(), which the caller frees. */

@@ -56,19 +56,6 @@ static int count_logged(const char *text)
 	return n;
 }
 
-static int start_all(void **state)
-{
-	(void)state;
-	return fake_start();
-}
-
-static int stop_all(void **state)
-{
-	(void)state;
-	fake_stop();
-	return 0;
-}
-
 static int set_up(void **state)
 {
 	(void)state;
@@ -578,5 +565,5 @@ int main(void)
 		TEST(test_the_values_of_by),
 	};
 
-	return cmocka_run_group_tests(tests, start_all, stop_all);
+	return cmocka_run_group_tests(tests, fake_start, fake_stop);
 }

@@ -11,24 +11,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/json-text.h"
 #include "gover-fleet/migrate/nova-answer.h"
 #include "gover-fleet/model/wanted.h"
-
-/* Parses JSON in which ' is written instead of ". */
-static json_t *parse(const char *quoted)
-{
-	char *text = strdup(quoted);
-	json_t *json;
-
-	for (char *c = text; *c; c++)
-		if (*c == '\'')
-			*c = '"';
-	json = json_text_parse(text, strlen(text), 0, NULL);
-	assert_non_null(json);
-	free(text);
-	return json;
-}
+#include "tests/unit/quoted-json.h"
 
 static void test_the_phase_of_each_status(void **state)
 {
@@ -80,7 +65,7 @@ static void test_resources_are_summed_over_providers_and_sorted(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		json_t *json = parse(rows[i].answer);
+		json_t *json = quoted_json(rows[i].answer);
 		char text[NOVA_RESOURCES_MAX] = "unchanged";
 		bool read = nova_read_resources(json, text);
 
@@ -137,13 +122,14 @@ static void test_a_candidate_counts_if_it_uses_no_provider_of_this_host(void **s
 		{"[1, {}, {'allocations': []}, {'allocations': {'g2': 5}}]", false},
 		{"{}", false},
 	};
-	json_t *used = parse("{'allocations': {'g1': {'resources': {'CUSTOM_GOVER_SLOT_A': 1}},"
-			     " 'r1': {'resources': {'VCPU': 1}},"
-			     " 'd': {'resources': {'DISK_GB': 1}}}}");
+	json_t *used =
+		quoted_json("{'allocations': {'g1': {'resources': {'CUSTOM_GOVER_SLOT_A': 1}},"
+			    " 'r1': {'resources': {'VCPU': 1}},"
+			    " 'd': {'resources': {'DISK_GB': 1}}}}");
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		json_t *requests = parse(rows[i].requests);
+		json_t *requests = quoted_json(rows[i].requests);
 		json_t *json = json_pack("{s:o}", "allocation_requests", requests);
 
 		if (nova_has_candidate_elsewhere(json, used) != rows[i].elsewhere)
@@ -175,7 +161,7 @@ static void test_the_time_of_the_last_change(void **state)
 		snprintf(text, sizeof(text),
 			 "{'migrations': [{'id': 1, 'instance_uuid': 'x', 'status': 'y', %s}]}",
 			 rows[i].members);
-		json = parse(text);
+		json = quoted_json(text);
 		assert_true(nova_read_migration(json, 0, &m));
 		assert_true(m.changed_ms == rows[i].changed_ms && !m.live);
 		json_decref(json);
@@ -197,7 +183,7 @@ static void test_the_messages_of_errors(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		json_t *json = parse(rows[i].answer);
+		json_t *json = quoted_json(rows[i].answer);
 		char text[NOVA_TEXT_MAX];
 
 		nova_read_problem(json, text);
@@ -218,7 +204,7 @@ static void test_an_answer_that_is_no_json_has_no_message(void **state)
 static void test_a_server_without_members_is_unknown(void **state)
 {
 	struct nova_server server;
-	json_t *json = parse("{'server': {'status': 7, 'fault': null}}");
+	json_t *json = quoted_json("{'server': {'status': 7, 'fault': null}}");
 
 	(void)state;
 	nova_read_server(json, &server);

@@ -20,19 +20,6 @@ static const struct instant now = {.mono_ns = 1, .wall_ms = 1800000000000};
 static struct keystone *keystone;
 static struct nova *nova;
 
-static int start_all(void **state)
-{
-	(void)state;
-	return fake_start();
-}
-
-static int stop_all(void **state)
-{
-	(void)state;
-	fake_stop();
-	return 0;
-}
-
 static int set_up(void **state)
 {
 	const struct nova_config config = {.host = "host1", .stay_s = 900};
@@ -406,5 +393,5 @@ int main(void)
 		TEST(test_the_name_of_the_host_must_fit_into_a_url),
 	};
 
-	return cmocka_run_group_tests(tests, start_all, stop_all);
+	return cmocka_run_group_tests(tests, fake_start, fake_stop);
 }
