@@ -10,7 +10,6 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "gover-fleet/hold-offers.h"
-#include "gover-fleet/migration-input.h"
 #include "gover-fleet/model/fleet-log.h"
 #include "gover-fleet/model/hold.h"
 #include "gover-fleet/model/mapping.h"
@@ -114,18 +113,10 @@ static int publish_wanted(struct publish *p, const struct follower_view *view,
 
 /* --- migrations --- */
 
-/* Overload is a reason for a migration only after the cloud knows it and sends no further server.
- */
-static void advise_mover(struct publish *p, const struct follower_view *view,
-			 const struct report *report)
+/* Overload is a reason for a migration only after the cloud knows it. */
+static bool knows_overload(const struct publish *p, const struct report *report)
 {
-	bool published = report->cloud == REPORT_PUBLISHED || !p->cloud;
-	struct migration_input input = {.vgpus = NULL};
-
-	/* If an update fails, the next one replaces it. */
-	if (migration_input_fill(&input, view->state, published) == 0)
-		(void)mover_update(p->parts.mover, &input.host);
-	migration_input_fini(&input);
+	return report->cloud == REPORT_PUBLISHED || !p->cloud;
 }
 
 static void add_migrations(struct publish *p, struct report *report)
@@ -200,7 +191,7 @@ static int run_round(struct publish *p)
 	follower_view(parts->follower, &gover);
 	again_ms = publish_wanted(p, &gover, &wanted, &report);
 	if (parts->mover && gover.connected)
-		advise_mover(p, &gover, &report);
+		mover_update(parts->mover, gover.state, knows_overload(p, &report));
 	if (parts->mover)
 		add_migrations(p, &report);
 	hook_server_count(parts->server, &status.hook);

@@ -14,14 +14,14 @@
 enum obstacle { NO_OBSTACLE, NO_MACHINE, HELD, ARRIVED, RETURNED, FAILED, REFUSED };
 
 struct proposal {
-	const struct advice_vgpu *vgpu;
+	const struct state_vgpu *vgpu;
 	enum advice_alarm alarm;
 	char why[ADVICE_REASON_MAX / 2];
 	enum obstacle obstacle;
 	uint64_t wait_ns; /* time after which the obstacle is gone; 0: an operator must act */
 };
 
-enum advice_alarm advice_find_alarm(const char *name)
+static enum advice_alarm find_alarm(const char *name)
 {
 	static const char *const names[ADVICE_ALARMS] = {
 		[ADVICE_SEVERE_OVERLOAD] = "severe_overload",
@@ -35,62 +35,66 @@ enum advice_alarm advice_find_alarm(const char *name)
 	return (enum advice_alarm)alarm;
 }
 
-static const struct advice_vgpu *find_vgpu(const struct advice_input *input, const char *gpu,
-					   const char *id)
+static bool is_on_gpu(const struct state_vgpu *vgpu, const char *gpu)
 {
-	for (size_t i = 0; i < input->host->n_vgpus; i++)
-		if (strcmp(input->host->vgpus[i].id, id) == 0 &&
-		    strcmp(input->host->vgpus[i].gpu, gpu) == 0)
-			return &input->host->vgpus[i];
+	return vgpu->sold && strcmp(vgpu->gpu, gpu) == 0;
+}
+
+static const struct state_vgpu *find_vgpu(const struct host_state *state, const char *gpu,
+					  const char *id)
+{
+	for (size_t i = 0; i < state->n_vgpus; i++)
+		if (is_on_gpu(&state->vgpus[i], gpu) && strcmp(state->vgpus[i].id, id) == 0)
+			return &state->vgpus[i];
 	return NULL;
 }
 
 /* Returns true if a vGPU of the GPU is served badly now. */
-static bool is_served_badly(const struct advice_input *input, const char *gpu)
+static bool is_served_badly(const struct host_state *state, const char *gpu)
 {
-	for (size_t i = 0; i < input->host->n_vgpus; i++)
-		if (strcmp(input->host->vgpus[i].gpu, gpu) == 0 &&
-		    (input->host->vgpus[i].overloaded || input->host->vgpus[i].broken))
+	for (size_t i = 0; i < state->n_vgpus; i++)
+		if (is_on_gpu(&state->vgpus[i], gpu) &&
+		    (state->vgpus[i].overloaded || state->vgpus[i].broken))
 			return true;
 	return false;
 }
 
 /* Returns true if another vGPU could give cap once an operator releases it or lowers its floor. */
-static bool has_bound_donor(const struct advice_input *input, const struct advice_vgpu *vgpu)
+static bool has_bound_donor(const struct host_state *state, const struct state_vgpu *vgpu)
 {
-	for (size_t i = 0; i < input->host->n_vgpus; i++) {
-		const struct advice_vgpu *other = &input->host->vgpus[i];
+	for (size_t i = 0; i < state->n_vgpus; i++) {
+		const struct state_vgpu *other = &state->vgpus[i];
 
-		if (other != vgpu && strcmp(other->gpu, vgpu->gpu) == 0 &&
+		if (other != vgpu && is_on_gpu(other, vgpu->gpu) &&
 		    (other->held || other->min_cap_pct > 0))
 			return true;
 	}
 	return false;
 }
 
-static const struct advice_vgpu *failed_newcomer(const struct advice_input *input, const char *gpu)
+static const struct state_vgpu *failed_newcomer(const struct host_state *state, const char *gpu)
 {
-	for (size_t i = 0; i < input->host->n_failed_offers; i++)
-		if (strcmp(input->host->failed_offers[i].gpu, gpu) == 0)
-			return find_vgpu(input, gpu, input->host->failed_offers[i].vgpu);
+	for (size_t i = 0; i < state->n_offers; i++)
+		if (state->offers[i].failed && strcmp(state->offers[i].gpu, gpu) == 0)
+			return find_vgpu(state, gpu, state->offers[i].vgpu);
 	return NULL;
 }
 
 /* Returns the vGPU that should leave because of @alert, or NULL. */
-static const struct advice_vgpu *propose_vgpu(const struct advice_input *input,
-					      const struct advice_alert *alert, char *why,
-					      size_t size)
+static const struct state_vgpu *propose_vgpu(const struct host_state *state,
+					     const struct state_alert *alert,
+					     enum advice_alarm alarm, char *why, size_t size)
 {
-	const struct advice_vgpu *vgpu = find_vgpu(input, alert->gpu, alert->vgpu);
+	const struct state_vgpu *vgpu = find_vgpu(state, alert->gpu, alert->vgpu);
 
-	switch (alert->alarm) {
+	switch (alarm) {
 	case ADVICE_SEVERE_OVERLOAD:
 		/* Without a name, the policy still weighs the overload against a migration. */
 		snprintf(why, size, "alert severe_overload of GPU %s names it", alert->gpu);
-		return is_served_badly(input, alert->gpu) ? vgpu : NULL;
+		return is_served_badly(state, alert->gpu) ? vgpu : NULL;
 	case ADVICE_SALE_FAILED:
 		snprintf(why, size, "it failed the probation of its sale on GPU %s", alert->gpu);
-		return failed_newcomer(input, alert->gpu);
+		return failed_newcomer(state, alert->gpu);
 	case ADVICE_PROMISE_BROKEN:
 		if (!vgpu || !vgpu->broken)
 			return NULL;
@@ -101,7 +105,7 @@ static const struct advice_vgpu *propose_vgpu(const struct advice_input *input,
 		}
 		snprintf(why, size, "its promise is broken and no vGPU of GPU %s can give cap",
 			 alert->gpu);
-		return strcmp(alert->cause, "donors_at_floor") == 0 && !has_bound_donor(input, vgpu)
+		return strcmp(alert->cause, "donors_at_floor") == 0 && !has_bound_donor(state, vgpu)
 			       ? vgpu
 			       : NULL;
 	case ADVICE_ALARMS:
@@ -133,10 +137,11 @@ static void find_time_obstacle(const struct advice_input *input, struct instant 
 		[ADVICE_FAILED] = FAILED,
 		[ADVICE_REFUSED] = REFUSED,
 	};
-	int64_t here_ms = now.wall_ms - p->vgpu->arrived_ms;
+	int64_t here_ms = now.wall_ms - p->vgpu->created_ms;
 
 	/* A negative time means that the clock was set back: the vGPU stays for the whole time. */
-	if (p->vgpu->arrived_ms > 0 && here_ms < (int64_t)limits->stay_s * MS_PER_S) {
+	if (p->vgpu->migrated && p->vgpu->created_ms > 0 &&
+	    here_ms < (int64_t)limits->stay_s * MS_PER_S) {
 		int64_t left_ms = (int64_t)limits->stay_s * MS_PER_S - (here_ms > 0 ? here_ms : 0);
 
 		p->obstacle = ARRIVED;
@@ -153,11 +158,17 @@ static void find_time_obstacle(const struct advice_input *input, struct instant 
 	}
 }
 
+/* A contract without the label of its domain has only the name of its machine. */
+static const char *machine_of(const struct state_vgpu *vgpu)
+{
+	return vgpu->domain[0] ? vgpu->domain : vgpu->vm;
+}
+
 static void find_obstacle(const struct advice_input *input, struct instant now, struct proposal *p)
 {
 	p->obstacle = NO_OBSTACLE;
 	p->wait_ns = 0;
-	if (!p->vgpu->vm[0])
+	if (!machine_of(p->vgpu)[0])
 		p->obstacle = NO_MACHINE;
 	else if (p->vgpu->held)
 		p->obstacle = HELD;
@@ -180,12 +191,12 @@ static bool is_better(const struct proposal *a, const struct proposal *b)
 
 static void find_best(const struct advice_input *input, struct instant now, struct proposal *best)
 {
-	for (size_t i = 0; i < input->host->n_alerts; i++) {
-		const struct advice_alert *alert = &input->host->alerts[i];
-		struct proposal p = {.alarm = alert->alarm};
+	for (size_t i = 0; input->state && i < input->state->n_alerts; i++) {
+		const struct state_alert *alert = &input->state->alerts[i];
+		struct proposal p = {.alarm = find_alarm(alert->name)};
 
 		if (!alert->silenced)
-			p.vgpu = propose_vgpu(input, alert, p.why, sizeof(p.why));
+			p.vgpu = propose_vgpu(input->state, alert, p.alarm, p.why, sizeof(p.why));
 		if (!p.vgpu)
 			continue;
 		find_obstacle(input, now, &p);
@@ -246,7 +257,7 @@ void advice_decide(const struct advice_input *input, struct instant now, struct 
 	a.alarm = best.alarm;
 	snprintf(a.vgpu, sizeof(a.vgpu), "%s", best.vgpu->id);
 	snprintf(a.gpu, sizeof(a.gpu), "%s", best.vgpu->gpu);
-	snprintf(a.vm, sizeof(a.vm), "%s", best.vgpu->vm);
+	snprintf(a.vm, sizeof(a.vm), "%s", machine_of(best.vgpu));
 	if (best.wait_ns > 0)
 		a.again_ns = now.mono_ns + best.wait_ns;
 	if (settle_ns > 0) {
@@ -256,7 +267,7 @@ void advice_decide(const struct advice_input *input, struct instant now, struct 
 		conclude_blocked(&best, &a);
 	} else if (!input->may_migrate) {
 		conclude(&a, ADVICE_ADVISE, best.why, "");
-	} else if (!input->host->published) {
+	} else if (!input->published) {
 		conclude(&a, ADVICE_NOTHING, best.why, "the cloud does not know the overload yet");
 	} else {
 		conclude(&a, ADVICE_MIGRATE, best.why, "");

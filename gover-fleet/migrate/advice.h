@@ -14,10 +14,8 @@
 #include <stdint.h>
 
 #include "base/clock.h"
-#include "base/id.h"
+#include "gover-fleet/model/host-state.h"
 
-#define ADVICE_CAUSE_MAX  32  /* size of the name of a cause, see gover-d(8) */
-#define ADVICE_VM_MAX	  128 /* size of the libvirt name or UUID of a virtual machine */
 #define ADVICE_REASON_MAX 320
 
 /* The alerts of gover-d that can be a reason for a migration, the strongest reason first. */
@@ -26,29 +24,6 @@ enum advice_alarm {
 	ADVICE_SALE_FAILED,
 	ADVICE_PROMISE_BROKEN,
 	ADVICE_ALARMS, /* any other alert */
-};
-
-struct advice_alert {
-	enum advice_alarm alarm;
-	char gpu[ID_MAX];
-	char vgpu[ID_MAX];	      /* "": the alert names no vGPU */
-	char cause[ADVICE_CAUSE_MAX]; /* of ADVICE_PROMISE_BROKEN; "": unknown */
-	bool silenced;		      /* an operator has muted it: no reason for a migration */
-};
-
-struct advice_vgpu {
-	char id[ID_MAX], gpu[ID_MAX];
-	char vm[ADVICE_VM_MAX]; /* "": not bound to a virtual machine, so it cannot be migrated */
-	int initial_cap_pct;
-	int min_cap_pct;	 /* floor of the contract; 0: none */
-	bool held;		 /* an operator or another program has fixed its cap */
-	bool overloaded, broken; /* in the last period */
-	int64_t arrived_ms;	 /* wall time at which a migration brought it here; 0: none did */
-};
-
-/* An offer that was sold and failed its probation. */
-struct advice_failed_offer {
-	char gpu[ID_MAX], vgpu[ID_MAX];
 };
 
 /* The result of an attempt of this process to migrate a vGPU. */
@@ -75,18 +50,11 @@ struct advice_limits {
 #define ADVICE_RETRY_S	 300
 #define ADVICE_ASK_S	 30
 
-/* What gover-d and the cloud know about this host. The caller owns all arrays. */
-struct advice_host {
-	const struct advice_vgpu *vgpus;
-	const struct advice_alert *alerts;
-	const struct advice_failed_offer *failed_offers;
-	size_t n_vgpus, n_alerts, n_failed_offers;
+struct advice_input {
+	/* Only vGPUs that gover-fleet has sold are considered. NULL: nothing is known. */
+	const struct host_state *state;
 	/* The cloud knows the overload of each GPU: it sends no further virtual machine here. */
 	bool published;
-};
-
-struct advice_input {
-	const struct advice_host *host;
 	const struct advice_past *past;
 	size_t n_past;
 	bool may_migrate; /* false: the configuration or the cloud does not permit a migration */
@@ -102,14 +70,12 @@ enum advice_kind {
 struct advice {
 	enum advice_kind kind;
 	enum advice_alarm alarm; /* ADVICE_ALARMS: no vGPU should leave */
-	char vgpu[ID_MAX], gpu[ID_MAX], vm[ADVICE_VM_MAX];
+	char vgpu[ID_MAX], gpu[ID_MAX];
+	char vm[HOST_STATE_NAME_MAX]; /* UUID of the domain, or its name; "": none */
 	char reason[ADVICE_REASON_MAX];
 	uint64_t again_ns; /* monotonic time at which the result can change by itself; 0: never */
 	bool refused;	   /* ADVICE_ADVISE because the last attempt was refused */
 };
-
-/* Returns the alarm of an alert with this name; ADVICE_ALARMS for any other alert. */
-enum advice_alarm advice_find_alarm(const char *name);
 
 void advice_decide(const struct advice_input *input, struct instant now, struct advice *ret_advice);
 

@@ -21,8 +21,8 @@ struct mover {
 	pthread_cond_t changed;
 	/* protected by @lock */
 	bool stopping, updated;
-	struct advice_host host; /* its arrays are in @arrays */
-	void *arrays;
+	struct host_state *state; /* a reference; NULL: unknown */
+	bool published;		  /* see struct advice_input */
 	struct mover_status status;
 	/* used by the thread only */
 	struct nova *nova;

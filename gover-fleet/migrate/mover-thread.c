@@ -248,7 +248,8 @@ static bool may_migrate(const struct mover *mover)
 static void decide(const struct mover *mover, struct advice *ret_advice)
 {
 	const struct advice_input input = {
-		.host = &mover->host,
+		.state = mover->state,
+		.published = mover->published,
 		.past = mover->past,
 		.n_past = mover->n_past,
 		.may_migrate = may_migrate(mover),
@@ -335,7 +336,7 @@ static void destroy(struct mover *mover)
 	client_free(mover->gover);
 	pthread_cond_destroy(&mover->changed);
 	pthread_mutex_destroy(&mover->lock);
-	free(mover->arrays);
+	host_state_unref(mover->state);
 	free(mover);
 }
 
@@ -385,48 +386,20 @@ struct mover *mover_free(struct mover *mover)
 	return NULL;
 }
 
-/* Copies the three arrays into one allocation. */
-static void *copy_arrays(const struct advice_host *host, struct advice_host *ret_copy)
+void mover_update(struct mover *mover, struct host_state *state, bool published)
 {
-	size_t vgpus = host->n_vgpus * sizeof(*host->vgpus);
-	size_t alerts = host->n_alerts * sizeof(*host->alerts);
-	size_t offers = host->n_failed_offers * sizeof(*host->failed_offers);
-	/* Each struct contains members of 8 bytes or of 1 byte only, in this order. */
-	char *arrays = malloc(vgpus + alerts + offers + 1);
-
-	if (!arrays)
-		return NULL;
-	*ret_copy = *host;
-	if (vgpus)
-		memcpy(arrays, host->vgpus, vgpus);
-	if (alerts)
-		memcpy(arrays + vgpus, host->alerts, alerts);
-	if (offers)
-		memcpy(arrays + vgpus + alerts, host->failed_offers, offers);
-	ret_copy->vgpus = (const void *)arrays;
-	ret_copy->alerts = (const void *)(arrays + vgpus);
-	ret_copy->failed_offers = (const void *)(arrays + vgpus + alerts);
-	return arrays;
-}
-
-int mover_update(struct mover *mover, const struct advice_host *host)
-{
-	struct advice_host copy;
-	void *arrays;
+	struct host_state *old;
 
 	if (mover->config.by == MOVER_NONE)
-		return 0;
-	arrays = copy_arrays(host, &copy);
-	if (!arrays)
-		return -ENOMEM;
+		return;
 	pthread_mutex_lock(&mover->lock);
-	free(mover->arrays);
-	mover->arrays = arrays;
-	mover->host = copy;
+	old = mover->state;
+	mover->state = host_state_ref(state);
+	mover->published = published;
 	mover->updated = true;
 	pthread_cond_broadcast(&mover->changed);
 	pthread_mutex_unlock(&mover->lock);
-	return 0;
+	host_state_unref(old);
 }
 
 void mover_status(struct mover *mover, struct mover_status *ret_status)

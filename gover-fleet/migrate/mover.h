@@ -65,8 +65,8 @@ int mover_new(const struct mover_config *config, struct keystone *keystone,
  */
 struct mover *mover_free(struct mover *mover);
 
-/* Gives the present state of the host to the thread, which copies it. Returns 0 or -ENOMEM. */
-int mover_update(struct mover *mover, const struct advice_host *host);
+/* Gives the present state of the host to the thread. @published: see struct advice_input. */
+void mover_update(struct mover *mover, struct host_state *state, bool published);
 
 struct mover_status {
 	/* since the start of the process; requested includes a migration in progress */

@@ -15,38 +15,41 @@
 #define NOW_S 100000
 
 /* Two vGPUs on gpu0, of which "a" has the smaller contract, and one on gpu1. All are in trouble. */
-static struct advice_vgpu vgpus[3];
-static struct advice_alert alerts[3];
-static struct advice_failed_offer failed;
+static struct state_vgpu vgpus[3];
+static struct state_alert alerts[3];
+static struct state_offer offers[2]; /* "a" failed its probation */
 static struct advice_past past[2];
-static struct advice_host host;
+static struct host_state host;
 static struct advice_input input;
 
 static const struct instant now = {.mono_ns = NOW_S * NS_PER_S, .wall_ms = 1800000000000};
 
 static int set_up(void **state)
 {
-	static const struct advice_vgpu first[3] = {
-		{.id = "a", .gpu = "gpu0", .vm = "vm-a", .initial_cap_pct = 40, .broken = true},
-		{.id = "b", .gpu = "gpu0", .vm = "vm-b", .initial_cap_pct = 60, .broken = true},
-		{.id = "c", .gpu = "gpu1", .vm = "vm-c", .initial_cap_pct = 30, .broken = true},
+	static const struct state_vgpu first[3] = {
+		{.id = "a", .gpu = "gpu0", .vm = "vm-a", .initial_cap_pct = 40},
+		{.id = "b", .gpu = "gpu0", .vm = "vm-b", .initial_cap_pct = 60},
+		{.id = "c", .gpu = "gpu1", .vm = "vm-c", .initial_cap_pct = 30},
 	};
 
 	(void)state;
 	memcpy(vgpus, first, sizeof(vgpus));
+	for (size_t i = 0; i < ARRAY_SIZE(vgpus); i++)
+		vgpus[i].sold = vgpus[i].broken = true;
 	memset(alerts, 0, sizeof(alerts));
 	memset(past, 0, sizeof(past));
-	failed = (struct advice_failed_offer){.gpu = "gpu0", .vgpu = "a"};
-	host = (struct advice_host){
+	offers[0] = (struct state_offer){.gpu = "gpu0", .open = true, .vgpu = "b"};
+	offers[1] = (struct state_offer){.gpu = "gpu0", .failed = true, .vgpu = "a"};
+	host = (struct host_state){
 		.vgpus = vgpus,
+		.offers = offers,
 		.alerts = alerts,
-		.failed_offers = &failed,
-		.n_vgpus = 3,
-		.n_failed_offers = 1,
-		.published = true,
+		.n_vgpus = ARRAY_SIZE(vgpus),
+		.n_offers = ARRAY_SIZE(offers),
 	};
 	input = (struct advice_input){
-		.host = &host,
+		.state = &host,
+		.published = true,
 		.past = past,
 		.may_migrate = true,
 		.limits = {ADVICE_HOLDOFF_S, ADVICE_STAY_S, ADVICE_RETRY_S, ADVICE_ASK_S},
@@ -56,9 +59,10 @@ static int set_up(void **state)
 
 static void add_alert(const char *name, const char *gpu, const char *vgpu, const char *cause)
 {
-	struct advice_alert *alert = &alerts[host.n_alerts++];
+	struct state_alert *alert = &alerts[host.n_alerts++];
 
-	*alert = (struct advice_alert){.alarm = advice_find_alarm(name)};
+	*alert = (struct state_alert){0};
+	snprintf(alert->name, sizeof(alert->name), "%s", name);
 	snprintf(alert->gpu, sizeof(alert->gpu), "%s", gpu);
 	snprintf(alert->vgpu, sizeof(alert->vgpu), "%s", vgpu);
 	snprintf(alert->cause, sizeof(alert->cause), "%s", cause);
@@ -174,8 +178,31 @@ static void test_a_vgpu_that_is_not_here_cannot_leave(void **state)
 	(void)state;
 	add_alert("severe_overload", "gpu0", "gone", "");
 	expect(ADVICE_NOTHING, "");
-	alerts[0] =
-		(struct advice_alert){.alarm = ADVICE_SEVERE_OVERLOAD, .gpu = "gpu1", .vgpu = "a"};
+	alerts[0] = (struct state_alert){.name = "severe_overload", .gpu = "gpu1", .vgpu = "a"};
+	expect(ADVICE_NOTHING, "");
+}
+
+static void test_only_a_vgpu_that_gover_fleet_has_sold_can_leave(void **state)
+{
+	(void)state;
+	add_alert("severe_overload", "gpu0", "a", "");
+	add_alert("sale_failed", "gpu0", "", "");
+	vgpus[0].sold = false;
+	expect(ADVICE_NOTHING, "");
+}
+
+static void test_a_machine_is_named_by_its_domain_if_this_is_known(void **state)
+{
+	(void)state;
+	add_alert("severe_overload", "gpu0", "a", "");
+	strcpy(vgpus[0].domain, "11111111-2222-3333-4444-555555555555");
+	assert_string_equal(decide().vm, "11111111-2222-3333-4444-555555555555");
+}
+
+static void test_without_a_state_nothing_happens(void **state)
+{
+	(void)state;
+	input.state = NULL;
 	expect(ADVICE_NOTHING, "");
 }
 
@@ -216,7 +243,7 @@ static void test_the_strongest_alert_wins_then_the_smallest_contract(void **stat
 
 static void swap(void *a, void *b, size_t size)
 {
-	unsigned char kept[sizeof(struct advice_vgpu)];
+	unsigned char kept[sizeof(struct state_vgpu)];
 
 	memcpy(kept, a, size);
 	memcpy(a, b, size);
@@ -257,16 +284,18 @@ static void test_a_vgpu_that_migrated_here_stays_for_a_time(void **state)
 
 	(void)state;
 	add_alert("severe_overload", "gpu0", "a", "");
-	vgpus[0].arrived_ms = now.wall_ms - ADVICE_STAY_S * 1000 + 1;
+	vgpus[0].created_ms = now.wall_ms - ADVICE_STAY_S * 1000 + 1;
+	expect(ADVICE_MIGRATE, "a");
+	vgpus[0].migrated = true;
 	advice = decide();
 	assert_int_equal(advice.kind, ADVICE_ADVISE);
 	assert_string_equal(advice.vgpu, "a");
 	assert_non_null(strstr(advice.reason, "a migration brought it here lately"));
 	assert_true(advice.again_ns == now.mono_ns + NS_PER_MS);
-	vgpus[0].arrived_ms--;
+	vgpus[0].created_ms--;
 	expect(ADVICE_MIGRATE, "a");
 	/* The clock was set back after the arrival. */
-	vgpus[0].arrived_ms = now.wall_ms + 3600000;
+	vgpus[0].created_ms = now.wall_ms + 3600000;
 	expect(ADVICE_ADVISE, "a");
 	assert_true(decide().again_ns == now.mono_ns + ADVICE_STAY_S * NS_PER_S);
 }
@@ -337,7 +366,7 @@ static void test_without_permission_the_operator_is_advised(void **state)
 	(void)state;
 	add_alert("severe_overload", "gpu0", "a", "");
 	input.may_migrate = false;
-	host.published = false;
+	input.published = false;
 	expect(ADVICE_ADVISE, "a");
 }
 
@@ -345,7 +374,7 @@ static void test_no_migration_before_the_cloud_knows_the_overload(void **state)
 {
 	(void)state;
 	add_alert("severe_overload", "gpu0", "a", "");
-	host.published = false;
+	input.published = false;
 	expect(ADVICE_NOTHING, "a");
 }
 
@@ -360,6 +389,9 @@ int main(void)
 		TEST(test_an_alert_whose_cause_has_ended_moves_nothing),
 		TEST(test_an_unnamed_severe_overload_is_left_to_the_policy),
 		TEST(test_a_vgpu_that_is_not_here_cannot_leave),
+		TEST(test_only_a_vgpu_that_gover_fleet_has_sold_can_leave),
+		TEST(test_a_machine_is_named_by_its_domain_if_this_is_known),
+		TEST(test_without_a_state_nothing_happens),
 		TEST(test_a_floor_or_a_hold_of_another_vgpu_can_be_mended_here),
 		TEST(test_a_silenced_alert_moves_nothing),
 		TEST(test_the_strongest_alert_wins_then_the_smallest_contract),

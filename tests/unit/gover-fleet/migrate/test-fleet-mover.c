@@ -21,9 +21,9 @@
 static struct keystone *keystone;
 static struct mover *mover;
 static struct mover_config config;
-static struct advice_vgpu vgpus[2];
-static struct advice_alert alerts[2];
-static struct advice_host host;
+static struct state_vgpu vgpus[2];
+static struct state_alert alerts[2];
+static size_t n_alerts;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char logged[16384];
@@ -68,17 +68,17 @@ static int set_up(void **state)
 	config.poll_ms = 20;
 	config.limits.holdoff_s = 0;
 	strcpy(config.gover_socket, fake_socket);
-	vgpus[0] = (struct advice_vgpu){.id = FAKE_SERVER,
-					.gpu = "gpu0",
-					.vm = FAKE_SERVER,
-					.initial_cap_pct = 50,
-					.broken = true};
-	vgpus[1] = (struct advice_vgpu){
-		.id = "b", .gpu = "gpu0", .vm = FAKE_OTHER, .initial_cap_pct = 60};
-	alerts[0] = (struct advice_alert){
-		.alarm = ADVICE_SEVERE_OVERLOAD, .gpu = "gpu0", .vgpu = FAKE_SERVER};
-	host = (struct advice_host){
-		.vgpus = vgpus, .alerts = alerts, .n_vgpus = 2, .n_alerts = 1, .published = true};
+	vgpus[0] = (struct state_vgpu){.id = FAKE_SERVER,
+				       .gpu = "gpu0",
+				       .vm = FAKE_SERVER,
+				       .initial_cap_pct = 50,
+				       .sold = true,
+				       .broken = true};
+	vgpus[1] = (struct state_vgpu){
+		.id = "b", .gpu = "gpu0", .vm = FAKE_OTHER, .initial_cap_pct = 60, .sold = true};
+	alerts[0] =
+		(struct state_alert){.name = "severe_overload", .gpu = "gpu0", .vgpu = FAKE_SERVER};
+	n_alerts = 1;
 	return 0;
 }
 
@@ -90,6 +90,24 @@ static int tear_down(void **state)
 	return 0;
 }
 
+/* Gives a copy of the vGPUs and alerts to the mover, which keeps it while a test changes them. */
+static void update(void)
+{
+	struct host_state *state = calloc(1, sizeof(*state));
+
+	assert_non_null(state);
+	atomic_init(&state->references, 1);
+	state->vgpus = malloc(sizeof(vgpus));
+	state->alerts = malloc(sizeof(alerts));
+	assert_true(state->vgpus && state->alerts);
+	memcpy(state->vgpus, vgpus, sizeof(vgpus));
+	memcpy(state->alerts, alerts, sizeof(alerts));
+	state->n_vgpus = ARRAY_SIZE(vgpus);
+	state->n_alerts = n_alerts;
+	mover_update(mover, state, true);
+	host_state_unref(state);
+}
+
 static void start(void)
 {
 	const struct mover_events events = {.log = take_log, .changed = take_change};
@@ -97,7 +115,7 @@ static void start(void)
 
 	if (mover_new(&config, keystone, &events, &mover, &err) < 0)
 		fail_msg("%s", err.msg);
-	assert_int_equal(mover_update(mover, &host), 0);
+	update();
 }
 
 static void wait_a_little(void)
@@ -182,7 +200,7 @@ static void test_the_same_vgpu_is_not_migrated_again(void **state)
 	(void)state;
 	start();
 	until_reported("requested completed");
-	assert_int_equal(mover_update(mover, &host), 0);
+	update();
 	until_logged("it was migrated away lately and is back");
 	assert_int_equal(fake_count("POST", "/action"), 1);
 	assert_string_equal(status().advised, FAKE_SERVER);
@@ -192,16 +210,14 @@ static void test_the_next_migration_waits_for_the_end_of_this_one(void **state)
 {
 	(void)state;
 	fake_set("{'course': ['running', 'running', 'running', 'running', 'completed']}");
-	alerts[1] = (struct advice_alert){.alarm = ADVICE_PROMISE_BROKEN,
-					  .gpu = "gpu0",
-					  .vgpu = "b",
-					  .cause = "gpu_overcommitted"};
+	alerts[1] = (struct state_alert){
+		.name = "promise_broken", .gpu = "gpu0", .vgpu = "b", .cause = "gpu_overcommitted"};
 	vgpus[1].broken = true;
-	host.n_alerts = 2;
+	n_alerts = 2;
 	start();
 	until_logged("the migration runs");
 	assert_string_equal(status().running, FAKE_SERVER);
-	assert_int_equal(mover_update(mover, &host), 0);
+	update();
 	until_reported("requested completed");
 	/* The stand-in has no such server. */
 	until_logged("b: should leave this host");
@@ -216,7 +232,7 @@ static void test_without_the_role_migrations_are_advised_from_then_on(void **sta
 	until_logged("should leave this host");
 	assert_true(status().forbidden);
 	for (int i = 0; i < 20; i++) {
-		assert_int_equal(mover_update(mover, &host), 0);
+		update();
 		wait_a_little();
 	}
 	assert_int_equal(count_logged("the cloud does not permit migrations"), 1);
@@ -245,7 +261,7 @@ static void test_each_refusal_is_logged_once_and_nothing_is_reported(void **stat
 		start();
 		until_logged(rows[i].text);
 		for (int k = 0; k < 5; k++) {
-			assert_int_equal(mover_update(mover, &host), 0);
+			update();
 			wait_a_little();
 		}
 		assert_int_equal(count_logged(rows[i].text), 1);
@@ -398,14 +414,14 @@ static void test_by_advice_nothing_is_asked(void **state)
 		     "`openstack ");
 	assert_int_equal(fake_count("GET", "/"), 0);
 	assert_string_equal(status().advised, FAKE_SERVER);
-	host.n_alerts = 0;
-	assert_int_equal(mover_update(mover, &host), 0);
+	n_alerts = 0;
+	update();
 	for (int i = 0; i < 6000 && status().advised[0]; i++)
 		wait_a_little();
 	assert_string_equal(status().advised, "");
 	/* A new overload is a new message. */
-	host.n_alerts = 1;
-	assert_int_equal(mover_update(mover, &host), 0);
+	n_alerts = 1;
+	update();
 	for (int i = 0; i < 6000 && count_logged("should leave this host") < 2; i++)
 		wait_a_little();
 	assert_int_equal(count_logged("should leave this host"), 2);
@@ -419,7 +435,7 @@ static void test_without_openstack_the_command_is_that_of_libvirt(void **state)
 	config.by = MOVER_ADVICE;
 	strcpy(config.to_uri, "qemu+ssh://host2/system");
 	assert_int_equal(mover_new(&config, NULL, &events, &mover, NULL), 0);
-	assert_int_equal(mover_update(mover, &host), 0);
+	update();
 	until_logged("run `virsh migrate --live --p2p " FAKE_SERVER " qemu+ssh://host2/system`");
 }
 
