@@ -9,6 +9,7 @@
 #include <libvirt/libvirt.h>
 #include <libvirt/virterror.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/thread.h"
 #include "gover-fleet/claim/domains.h"
@@ -26,7 +27,7 @@
  * still lists the domain, and it reports no later change.
  */
 static const uint64_t again_after_ns[] = {1 * NS_PER_S, 4 * NS_PER_S};
-#define AGAIN_MAX (sizeof(again_after_ns) / sizeof(again_after_ns[0]))
+#define AGAIN_MAX ARRAY_SIZE(again_after_ns)
 
 struct domains {
 	char *uri;
@@ -105,13 +106,6 @@ static struct domain_list *make_list(virDomainPtr *handles, int n, const struct 
 	for (int i = 0; i < n; i++)
 		read_domain(handles[i], before, &list->domains[list->n++]);
 	return list;
-}
-
-static const char *libvirt_problem(void)
-{
-	const char *message = virGetLastErrorMessage();
-
-	return message ? message : "unknown error";
 }
 
 /* Stores a new list. Returns -EIO if libvirt fails; the list then stays as it is. */
@@ -259,7 +253,8 @@ static void *run_domains(void *userdata)
 		if (connected)
 			watch(d);
 		if (!bell_stopped(&d->bell))
-			store_problem(d, connected ? "the connection was lost" : libvirt_problem());
+			store_problem(d, connected ? "the connection was lost"
+						   : virGetLastErrorMessage());
 		disconnect_libvirt(d);
 		(void)bell_wait(&d->bell, clock_now().mono_ns + PAUSE_NS);
 	}

@@ -69,18 +69,6 @@ int allocation_parse_gpu(const json_t *json, const char *host, char ret_gpu[ID_M
 	return 0;
 }
 
-/* Returns as service_request(), and -EPROTO for another status than 200. */
-static int get(struct service *placement, const char *path, struct reply *ret_reply,
-	       struct err *reterr)
-{
-	int r = service_request(placement, "GET", path, NULL, ret_reply, reterr);
-
-	if (r == 0 && ret_reply->status != 200)
-		return err_fail(reterr, EPROTO, "Placement: HTTP status %ld for GET %s",
-				ret_reply->status, path);
-	return r;
-}
-
 static int find_gpu(struct service *placement, const char *host, const char *provider,
 		    char ret_gpu[ID_MAX], struct err *reterr)
 {
@@ -89,7 +77,7 @@ static int find_gpu(struct service *placement, const char *host, const char *pro
 	int r;
 
 	snprintf(path, sizeof(path), "/resource_providers/%s", provider);
-	r = get(placement, path, &reply, reterr);
+	r = service_get(placement, path, &reply, reterr);
 	return r < 0 ? r : allocation_parse_gpu(reply.json, host, ret_gpu, reterr);
 }
 
@@ -104,7 +92,7 @@ int allocation_find(struct service *placement, const char *host, const char *ser
 	if (!id_valid(server))
 		return err_fail(reterr, EINVAL, "server '%.60s': not a valid UUID", server);
 	snprintf(path, sizeof(path), "/allocations/%s", server);
-	r = get(placement, path, &reply, reterr);
+	r = service_get(placement, path, &reply, reterr);
 	if (r == 0)
 		r = allocation_parse(reply.json, &allocation, reterr);
 	if (r < 0)
@@ -185,6 +173,6 @@ int allocation_read_consumers(struct service *placement, const char *uuid,
 	int r;
 
 	snprintf(path, sizeof(path), "/resource_providers/%s/allocations", uuid);
-	r = get(placement, path, &reply, reterr);
+	r = service_get(placement, path, &reply, reterr);
 	return r < 0 ? r : allocation_parse_consumers(reply.json, ret_consumers, reterr);
 }

@@ -107,12 +107,9 @@ static int find_root(struct publisher *p, struct err *reterr)
 	int r;
 
 	snprintf(path, sizeof(path), "/resource_providers?name=%s", p->config.host);
-	r = service_request(p->service, "GET", path, NULL, &reply, reterr);
+	r = service_get(p->service, path, &reply, reterr);
 	if (r < 0)
 		return r;
-	if (reply.status != 200)
-		return err_fail(reterr, EPROTO, "Placement: HTTP status %ld for GET %s",
-				reply.status, path);
 	r = placement_parse_root(reply.json, p->config.host, p->root, reterr);
 	return r == -ENOENT ? PUBLISHER_NO_ROOT : r;
 }
@@ -124,12 +121,9 @@ static int get_tree(struct publisher *p, struct placement_tree *ret_tree, struct
 	int r;
 
 	snprintf(path, sizeof(path), "/resource_providers?in_tree=%s", p->root);
-	r = service_request(p->service, "GET", path, NULL, &reply, reterr);
+	r = service_get(p->service, path, &reply, reterr);
 	if (r < 0)
 		return r;
-	if (reply.status != 200)
-		return err_fail(reterr, EPROTO, "Placement: HTTP status %ld for GET %s",
-				reply.status, path);
 	return placement_parse_tree(reply.json, p->config.host, p->root, ret_tree, reterr);
 }
 

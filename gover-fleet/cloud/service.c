@@ -125,3 +125,13 @@ int service_request(struct service *s, const char *method, const char *path, con
 	*ret_reply = reply;
 	return 0;
 }
+
+int service_get(struct service *s, const char *path, struct reply *ret_reply, struct err *reterr)
+{
+	int r = service_request(s, "GET", path, NULL, ret_reply, reterr);
+
+	if (r < 0 || ret_reply->status == 200)
+		return r;
+	return err_fail(reterr, EPROTO, "%s: HTTP status %ld for GET %s", s->config.name,
+			ret_reply->status, path);
+}

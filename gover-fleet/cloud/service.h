@@ -36,4 +36,11 @@ struct service *service_free(struct service *service); /* accepts NULL; returns 
 int service_request(struct service *service, const char *method, const char *path,
 		    const json_t *body, struct reply *ret_reply, struct err *reterr);
 
+/*
+ * Reads a document. Results as above, and -EPROTO also for another status than 200. The caller
+ * frees *ret_reply in each case.
+ */
+int service_get(struct service *service, const char *path, struct reply *ret_reply,
+		struct err *reterr);
+
 #endif

@@ -102,13 +102,6 @@ static void *watch(void *userdata)
 	return NULL;
 }
 
-static const char *last_error(void)
-{
-	const char *text = virGetLastErrorMessage();
-
-	return text ? text : "unknown error";
-}
-
 static virDomainPtr find_domain(virConnectPtr connection, const char *vm)
 {
 	return nova_is_uuid(vm) ? virDomainLookupByUUIDString(connection, vm)
@@ -142,7 +135,7 @@ static int run_watched(struct libvirt_move *move, const char *vm, int limit_s, s
 	r = migrate(move);
 	if (r < 0)
 		(void)err_fail(reterr, 0, "libvirt did not migrate %s to %s: %s", vm, move->to_uri,
-			       last_error());
+			       virGetLastErrorMessage());
 	pthread_mutex_lock(&move->lock);
 	move->running = false;
 	aborted = move->aborted;
@@ -162,11 +155,11 @@ int libvirt_move_run(struct libvirt_move *move, const char *vm, int limit_s, str
 
 	if (!connection)
 		return err_condition(reterr, LIBVIRT_MOVE_REFUSED, "libvirt at %s: %s", move->uri,
-				     last_error());
+				     virGetLastErrorMessage());
 	move->domain = find_domain(connection, vm);
 	if (!move->domain) {
 		r = err_condition(reterr, LIBVIRT_MOVE_REFUSED, "libvirt has no machine %s: %s", vm,
-				  last_error());
+				  virGetLastErrorMessage());
 	} else {
 		r = run_watched(move, vm, limit_s, reterr);
 		virDomainFree(move->domain);
