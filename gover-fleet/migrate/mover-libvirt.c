@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* A migration by libvirt is one call, which returns when the machine has left. */
-#include <errno.h>
 #include <stdio.h>
 
 #include "gover-fleet/migrate/mover-state.h"

@@ -6,8 +6,6 @@
 
 #include "gover-fleet/migrate/mover-state.h"
 
-#define MS_PER_S 1000
-
 /* A migration that Nova has accepted. */
 struct course {
 	struct nova_asked asked;

@@ -9,6 +9,7 @@
 #include "gover-fleet/migrate/libvirt-move.h"
 #include "gover-fleet/migrate/mover.h"
 #include "gover-fleet/migrate/nova.h"
+#include "gover-fleet/model/bell.h"
 
 #define MOVER_PAST_MAX 64
 
@@ -17,10 +18,9 @@ struct mover {
 	struct mover_events events;
 	bool openstack; /* the machines are servers of OpenStack */
 	pthread_t thread;
+	struct bell bell; /* rung after each update */
 	pthread_mutex_t lock;
-	pthread_cond_t changed;
 	/* protected by @lock */
-	bool stopping, updated;
 	struct host_state *state; /* a reference; NULL: unknown */
 	bool published;		  /* see struct advice_input */
 	struct mover_status status;

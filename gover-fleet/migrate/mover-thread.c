@@ -6,15 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
-#include <time.h>
 
 #include "base/cleanup.h"
-#include "base/text.h"
 #include "base/thread.h"
 #include "gover-fleet/migrate/migration-report.h"
 #include "gover-fleet/migrate/mover-state.h"
 
-#define MS_PER_S	 1000
 #define GOVER_TIMEOUT_MS 5000 /* of a report to gover-d, which is on this host */
 /* less than the time before its expiry in which a token is renewed (cloud/keystone.c) */
 #define PREPARE_NS (120 * NS_PER_S)
@@ -57,24 +54,14 @@ void mover_log(struct mover *mover, int priority, const char *vgpu, const char *
 	mover->events.log(mover->events.userdata, priority, vgpu, text);
 }
 
-static struct timespec time_of(uint64_t mono_ns)
-{
-	return (struct timespec){.tv_sec = (time_t)(mono_ns / NS_PER_S),
-				 .tv_nsec = (long)(mono_ns % NS_PER_S)};
-}
-
 bool mover_wait(struct mover *mover, int ms)
 {
-	struct timespec until = time_of(clock_now().mono_ns + (uint64_t)ms * NS_PER_MS);
-	bool stopping;
-	int r = 0;
+	uint64_t until_ns = clock_now().mono_ns + (uint64_t)ms * NS_PER_MS;
 
-	pthread_mutex_lock(&mover->lock);
-	while (!mover->stopping && r != ETIMEDOUT)
-		r = pthread_cond_timedwait(&mover->changed, &mover->lock, &until);
-	stopping = mover->stopping;
-	pthread_mutex_unlock(&mover->lock);
-	return !stopping;
+	while (bell_wait(&mover->bell, until_ns))
+		if (clock_now().mono_ns >= until_ns)
+			return true;
+	return false;
 }
 
 static void announce(struct mover *mover)
@@ -244,19 +231,21 @@ static bool may_migrate(const struct mover *mover)
 	return able && !mover->status.forbidden;
 }
 
-/* Decides with the present state of the host. The lock is held. */
-static void decide(const struct mover *mover, struct advice *ret_advice)
+/* Decides with the present state of the host. */
+static void decide(struct mover *mover, struct advice *ret_advice)
 {
-	const struct advice_input input = {
-		.state = mover->state,
-		.published = mover->published,
+	struct advice_input input = {
 		.past = mover->past,
 		.n_past = mover->n_past,
 		.may_migrate = may_migrate(mover),
 		.limits = mover->config.limits,
 	};
 
+	pthread_mutex_lock(&mover->lock);
+	input.state = mover->state;
+	input.published = mover->published;
 	advice_decide(&input, clock_now(), ret_advice);
+	pthread_mutex_unlock(&mover->lock);
 }
 
 static void act(struct mover *mover, const struct advice *advice)
@@ -280,28 +269,18 @@ static void *run(void *userdata)
 	struct mover *mover = userdata;
 	uint64_t again_ns = 0;
 
-	pthread_mutex_lock(&mover->lock);
-	while (!mover->stopping) {
-		const struct timespec until = time_of(again_ns);
+	while (bell_wait(&mover->bell, again_ns)) {
 		struct advice advice;
-		int r = 0;
 
-		if (!mover->updated)
-			r = pthread_cond_timedwait(&mover->changed, &mover->lock, &until);
-		if (mover->stopping || (!mover->updated && r != ETIMEDOUT))
-			continue;
-		mover->updated = false;
 		decide(mover, &advice);
-		again_ns = earliest(advice.again_ns, clock_now().mono_ns + PREPARE_NS);
-		pthread_mutex_unlock(&mover->lock);
 		act(mover, &advice);
 		if (mover->nova && !mover->status.forbidden)
 			nova_prepare(mover->nova, clock_now());
-		pthread_mutex_lock(&mover->lock);
+		again_ns = earliest(advice.again_ns, clock_now().mono_ns + PREPARE_NS);
 		/* A migration changes the past, so decide again. */
-		mover->updated = mover->updated || advice.kind == ADVICE_MIGRATE;
+		if (advice.kind == ADVICE_MIGRATE)
+			again_ns = 0;
 	}
-	pthread_mutex_unlock(&mover->lock);
 	return NULL;
 }
 
@@ -334,7 +313,7 @@ static void destroy(struct mover *mover)
 	nova_free(mover->nova);
 	libvirt_move_free(mover->libvirt);
 	client_free(mover->gover);
-	pthread_cond_destroy(&mover->changed);
+	bell_fini(&mover->bell);
 	pthread_mutex_destroy(&mover->lock);
 	host_state_unref(mover->state);
 	free(mover);
@@ -344,7 +323,6 @@ int mover_new(const struct mover_config *config, struct keystone *keystone,
 	      const struct mover_events *events, struct mover **ret_mover, struct err *reterr)
 {
 	struct mover *mover = calloc(1, sizeof(*mover));
-	pthread_condattr_t attr;
 	int r;
 
 	if (!mover)
@@ -353,10 +331,7 @@ int mover_new(const struct mover_config *config, struct keystone *keystone,
 	mover->events = *events;
 	mover->openstack = keystone != NULL;
 	pthread_mutex_init(&mover->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&mover->changed, &attr);
-	pthread_condattr_destroy(&attr);
+	bell_init(&mover->bell);
 	r = open_ways(mover, keystone, reterr);
 	if (r >= 0) {
 		r = thread_start(&mover->thread, run, mover, "migrate");
@@ -375,10 +350,7 @@ struct mover *mover_free(struct mover *mover)
 {
 	if (!mover)
 		return NULL;
-	pthread_mutex_lock(&mover->lock);
-	mover->stopping = true;
-	pthread_cond_broadcast(&mover->changed);
-	pthread_mutex_unlock(&mover->lock);
+	bell_stop(&mover->bell);
 	if (mover->libvirt)
 		libvirt_move_stop(mover->libvirt);
 	pthread_join(mover->thread, NULL);
@@ -396,10 +368,9 @@ void mover_update(struct mover *mover, struct host_state *state, bool published)
 	old = mover->state;
 	mover->state = host_state_ref(state);
 	mover->published = published;
-	mover->updated = true;
-	pthread_cond_broadcast(&mover->changed);
 	pthread_mutex_unlock(&mover->lock);
 	host_state_unref(old);
+	bell_ring(&mover->bell);
 }
 
 void mover_status(struct mover *mover, struct mover_status *ret_status)
