@@ -31,6 +31,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/json-text.h"
 #include "gover-fleet/cloud/publisher.h"
 #include "gover-fleet/cloud/service.h"
 
@@ -228,7 +229,7 @@ static void print_result(const struct attempt *attempt, int result, int pause_ms
 			 leaks, "ms", (double)(end_ns - attempt->asked_ns) / 1e6, "shown_ms",
 			 shown_ns ? (double)(shown_ns - attempt->asked_ns) / 1e6 : -1.0, "at_s",
 			 (double)end_ns / 1e9, "error", result == 0 ? "" : error);
-	text = json_dumps(line, JSON_COMPACT);
+	text = json_text_print(line, JSON_COMPACT);
 	pthread_mutex_lock(&fleet.lock);
 	puts(text ? text : "{}");
 	fflush(stdout);
