@@ -14,7 +14,8 @@ HOLDS_SINCE = 9  # first version with "held_offers"
 FIELDS_SINCE = {2: ("offer", "claim_key"), 3: ("flavor",), 4: ("fps_limit",), 5: ("claim_body",)}
 # Statements that undo the step of the schema to this version.
 TRUSTED = ("trusted_ms", "proposed_ms", "confirmed_ms", "wall_ms")
-UNDO = {9: ("DROP INDEX decision_vgpu", "DROP TABLE tally",
+UNDO = {10: ("ALTER TABLE offer DROP COLUMN flavor",),
+        9: ("DROP INDEX decision_vgpu", "DROP TABLE tally",
             *(f"ALTER TABLE alert DROP COLUMN {name}" for name in ("acked_by", "cause", "vm"))),
         8: tuple(f"ALTER TABLE progress DROP COLUMN {name}" for name in TRUSTED), 7: (), 6: ("DROP TABLE silence",),
         5: ("DROP TABLE audit",)}
@@ -108,14 +109,19 @@ def newer_database(path, _):
     database.close()
 
 
-def older_database(path, rng):
+def undo_steps(path, number):
+    """Undoes the last steps of the schema. Fails if UNDO does not contain the newest step."""
     with sqlite3.connect(path) as database:
         version = database.execute("PRAGMA user_version").fetchone()[0]
-        for step in range(version, version - rng.randint(1, 4), -1):
+        for step in range(version, version - number, -1):
             for statement in UNDO[step]:
                 database.execute(statement)
             database.execute(f"PRAGMA user_version = {step - 1}")
     database.close()
+
+
+def older_database(path, rng):
+    undo_steps(path, rng.randint(1, len(UNDO)))
 
 
 # --- faults ---

@@ -1,6 +1,7 @@
 #!/bin/sh
 # A damaged history is set aside, and a new one begins: the change is logged, an alert and the host name the file, ids
-# continue, and contracts, prices and open alerts remain. A database of a newer version is not changed.
+# continue, and contracts, prices and open alerts remain. A database of an older version is migrated; one of a newer version is
+# not changed.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -63,8 +64,19 @@ ok "prices, contracts and open alerts are stored again" until_ok 20 recorded \
 ok "it is logged" grep -q "history.db: damaged (.*not a database.*" "$dir/log"
 stop
 
-# Not damage: a database of a newer version.
+# Not damage: a database of an older version. The columns and tables of the newest step are removed.
 rm -rf "$db".damaged-*
+version=$(sqlite3 "$db" 'PRAGMA user_version')
+PYTHONDONTWRITEBYTECODE=1 python3 -c 'import sys; sys.path.insert(0, sys.argv[1]); import state; state.undo_steps(sys.argv[2], 1)' \
+  "$(dirname "$0")/../faults" "$db"
+is "the newest step of the schema is undone" "$(sqlite3 "$db" 'PRAGMA user_version')" $((version - 1))
+start || exit 1
+ok "an older database is migrated" until_ok 20 recorded "SELECT 1 FROM pragma_user_version WHERE user_version = $version"
+ok "its contracts are read" recorded "SELECT 1 FROM contracts"
+is "it is not set aside" "$(aside)" ""
+stop
+
+# Not damage: a database of a newer version.
 sqlite3 "$db" 'PRAGMA user_version = 1000'
 before=$(sum "$db")
 start || exit 1
