@@ -14,7 +14,7 @@ from hosts import SLOT, Hosts  # noqa: E402
 ROOT = "00000000-0000-4000-8000-000000000000"
 READS = [r"GET /resource_providers\?name", r"GET /resource_providers\?in_tree", "GET .*/inventories", "GET .*/usages", "GET .*/traits"]
 WORDS = ["PUT /resource_classes/", "PUT /traits/"]
-WRITES = ["POST /resource_providers$", "PUT .*/inventories", "PUT .*/traits", "DELETE /resource_providers/"]
+WRITES = ["POST /resource_providers$", "PUT .*/inventories", "PUT /resource_providers/.*/traits", "DELETE /resource_providers/"]
 EVERY = READS + WORDS + WRITES
 # Which requests can have this reply. A timeout costs its time, so one request of each method is enough.
 FAULTS = {
