@@ -67,9 +67,14 @@ static int read_database(struct api_fetch *fetch)
 	if (clock_now().mono_ns >= fetch->limit.end_ns)
 		return -ETIME;
 	r = db_reader_open(fetch->path, &reader, &fetch->err);
+	if (r == -EBUSY)
+		return err_condition(&fetch->err, CONTROL_E_NO_ANSWER,
+				     "%s: the database is locked by another program; try again "
+				     "later",
+				     fetch->kind->name);
 	if (r < 0) {
 		/* the writer could open the file, so the file may be damaged since */
-		if (r != -ENOMEM && r != -EBUSY)
+		if (r != -ENOMEM)
 			db_check(fetch->db);
 		return -EIO;
 	}

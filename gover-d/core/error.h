@@ -24,7 +24,7 @@ enum control_error {
 	CONTROL_E_TOO_LARGE,   /* the answer would have too many rows */
 	CONTROL_E_TIMED_OUT,   /* the time limit is exceeded */
 	CONTROL_E_STOPPING,    /* the daemon is stopping */
-	CONTROL_E_NO_ANSWER,   /* the GPU does not answer in time */
+	CONTROL_E_NO_ANSWER,   /* the GPU or the database does not answer in time */
 	CONTROL_N_ERRORS
 };
 
