@@ -339,6 +339,36 @@ static void print_counts(enum verdict (*judge)(const struct cell *cell), const c
 	printf("%s: %d of %d\n", text, counts[MET], counts[MET] + counts[MISSED]);
 }
 
+/*
+ * Prints the patterns together for each control period, for the choice of the default period. No
+ * period helps a tenant with an unreachable target.
+ */
+static void print_periods(void)
+{
+	printf("\nPatterns with reachable targets by control period, policy qos, without a hook:\n"
+	       "per s      sold  broken  worst pattern   short\n");
+	for (int p = 0; p < PERIODS; p++) {
+		struct pool_figures sum = {0};
+		int n = 0;
+
+		for (int i = 0; i < n_cells; i++) {
+			struct pool_figures f = figures_of(&cells[i], qos);
+
+			if (cells[i].hook || cells[i].pattern->unreachable ||
+			    cells[i].period_ms != periods_ms[p])
+				continue;
+			sum.sold += f.sold;
+			sum.broken += f.broken;
+			sum.shortfall += f.shortfall;
+			sum.worst_mix = fmax(sum.worst_mix, f.broken);
+			n++;
+		}
+		if (n > 0)
+			printf("%5.1f  %8.1f %7.2f        %7.2f %7.2f\n", periods_ms[p] / 1000.0,
+			       sum.sold / 1000, sum.broken / n, sum.worst_mix, sum.shortfall / n);
+	}
+}
+
 static void print_table(void)
 {
 	printf("Adversarial demand, sharing %s, means of seeds 1 to %d, fund_window_s "
@@ -373,6 +403,7 @@ static void print_table(void)
 		judge_broken,
 		"broken time <= 2 % wherever another policy or the best schedule found keeps it");
 	print_counts(judge_sold, "sold >= gover at equal broken time");
+	print_periods();
 }
 
 static int fail_usage(void)
