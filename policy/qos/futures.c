@@ -234,13 +234,16 @@ static int most_pct(const struct member *member, int contract_pct)
 	return min_int(pct, (int)ceil(RATED_GROWTH * member->past->peak_pct));
 }
 
-/* An idle vGPU mostly stays idle, and steady work goes on. */
+/* An idle vGPU mostly stays idle, and steady work goes on. Work that has grown since the oldest
+ * third of the past is not steady. */
 static bool is_settled(const struct sampler *sampler, const struct member *member, int contract_pct)
 {
 	const struct policy_past *past = member->past;
-	double mean = past->slots > 0 ? mean_pct(sampler, past, 0, past->slots) : 0;
+	int slots = past->slots, part = (slots + 2) / 3;
+	double mean = slots > 0 ? mean_pct(sampler, past, 0, slots) : 0;
+	double oldest = slots > 0 ? mean_pct(sampler, past, slots - part, part) : 0;
 	bool idle = past->peak_pct <= IDLE * contract_pct;
-	bool steady = mean >= WORKS * contract_pct && past->peak_pct <= STEADY * mean;
+	bool steady = mean >= WORKS * contract_pct && past->peak_pct <= STEADY * fmin(mean, oldest);
 
 	return idle || steady;
 }

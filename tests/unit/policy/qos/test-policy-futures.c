@@ -162,6 +162,27 @@ static void test_a_steady_rise_continues(void **state)
 }
 
 /* A vGPU that was idle for 10 minutes rises to 45 %: its idle time no longer counts. */
+/* Until the trend of a rise can be seen, the rise must not pass for steady work. */
+static void test_a_young_rise_is_not_steady_work(void **state)
+{
+	static const double periods_s[] = {1, 2, 4, 5};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(periods_s) / sizeof(periods_s[0]); i++) {
+		struct bench bench;
+
+		make(&bench, 2);
+		bench.gpu.period_s = periods_s[i];
+		for (double t_s = 0; t_s <= 120; t_s += periods_s[i]) {
+			double pct = 2.4 + 46 * t_s / 890;
+
+			see(&bench, (double[]){pct, pct});
+			assert_true(t_s < 30 ||
+				    100 * sample(&bench).broken > bench.params.sale_risk_pct);
+		}
+	}
+}
+
 static void test_after_a_rise_the_idle_time_is_forgotten(void **state)
 {
 	struct bench bench;
@@ -263,6 +284,7 @@ int main(void)
 		cmocka_unit_test(test_a_full_gpu_breaks_with_a_newcomer),
 		cmocka_unit_test(test_vgpus_that_are_busy_together_are_riskier),
 		cmocka_unit_test(test_a_steady_rise_continues),
+		cmocka_unit_test(test_a_young_rise_is_not_steady_work),
 		cmocka_unit_test(test_after_a_rise_the_idle_time_is_forgotten),
 		cmocka_unit_test(test_a_gpu_that_survives_two_rises_has_a_smaller_risk),
 		cmocka_unit_test(test_vgpus_with_small_work_count_as_risen),
