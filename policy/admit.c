@@ -7,24 +7,24 @@
 
 const struct admission admit_by_load = {NULL, NULL};
 
+/* @peak: the prediction, if there is one. */
 static bool has_room(const struct policy_params *params, const struct policy_gpu *gpu,
-		     const struct admission *admission, struct peak *ret_peak)
+		     const struct peak *peak, const struct policy_terms *terms)
 {
-	if (!admission->predict)
-		return gpu->total_load < params->lowload_pct / 100.0;
-	*ret_peak = admission->predict(params, gpu);
-	return ret_peak->pct + gpu->flavor.initial_cap_pct <= 100;
+	return peak ? peak->pct + terms->initial_cap_pct <= 100
+		    : gpu->total_load < params->lowload_pct / 100.0;
 }
 
 /* Explains an offer by a predicted peak instead of the total load. */
 static void explain_peak(const struct policy_params *params, const struct policy_gpu *gpu,
 			 const struct admission *admission, const struct peak *peak,
-			 const struct fund *fund, struct policy_decision *decision)
+			 const struct policy_terms *terms, const struct fund *fund,
+			 struct policy_decision *decision)
 {
 	reason_add_number(decision, "calm_periods", gpu->calm_run);
 	reason_add_number(decision, "total_load_pct", 100 * gpu->total_load);
 	reason_add_number(decision, "peak_pct", peak->pct);
-	explain_newcomer(params, gpu, fund, decision);
+	explain_newcomer(params, gpu, terms, fund, decision);
 	reason_add_number(decision, "cold", peak->cold);
 	reason_add_number(decision, "predict_periods", params->predict_periods);
 	reason_add_number(decision, "predict_sigmas", params->predict_sigmas);
@@ -40,26 +40,34 @@ static void explain_peak(const struct policy_params *params, const struct policy
 	reason_add_text(decision,
 			": a contract of %d %% fits; %d %% can be funded now, of which other vGPUs "
 			"give %d %%",
-			gpu->flavor.initial_cap_pct, fund->cap_pct, fund->given_pct);
+			terms->initial_cap_pct, fund->cap_pct, fund->given_pct);
 }
 
 void admit_period(const struct policy_params *params, struct policy_gpu *gpu,
 		  const struct admission *admission, admit_fund_fn *fund_newcomer, bool calm,
 		  bool moved, struct policy_out *out)
 {
-	struct policy_decision *decision;
-	struct peak peak = {0};
+	struct policy_decision *decision = NULL;
+	struct peak peak = {0}, *seen = admission->predict ? &peak : NULL;
 	struct fund fund;
 
 	gpu->calm_run = calm && signal_all_read(gpu) && !gpu->offered ? gpu->calm_run + 1 : 0;
-	if (moved || gpu->calm_run < params->quiet_periods || !gpu->selling ||
-	    !has_room(params, gpu, admission, &peak) ||
-	    fund_newcomer(params, gpu, &gpu->flavor, &fund) < 0)
+	if (moved || gpu->calm_run < params->quiet_periods || !gpu->selling)
 		return;
-	decision = fund_offer(gpu, &fund, out);
-	if (admission->predict)
-		explain_peak(params, gpu, admission, &peak, &fund, decision);
-	else
-		explain_offer(params, gpu, &fund, decision);
-	gpu->calm_run = 0;
+	if (seen)
+		peak = admission->predict(params, gpu);
+	for (int i = 0; i < gpu->n_flavors; i++) {
+		const struct policy_terms *terms = &gpu->flavors[i];
+
+		if (!has_room(params, gpu, seen, terms) ||
+		    fund_newcomer(params, gpu, terms, &fund) < 0 ||
+		    !fund_list(gpu, i, &fund, &decision, out))
+			continue;
+		if (seen)
+			explain_peak(params, gpu, admission, seen, terms, &fund, decision);
+		else
+			explain_offer(params, gpu, terms, &fund, decision);
+	}
+	if (decision)
+		gpu->calm_run = 0;
 }

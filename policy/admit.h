@@ -12,8 +12,8 @@ struct peak {
 };
 
 struct admission {
-	/* Predicts the peak. An offer is made if this peak and the newcomer's contract together fit
-	 * the GPU. NULL: an offer is made if the total load is below lowload_pct. */
+	/* Predicts the peak. A contract is admitted if this peak and the contract together fit the
+	 * GPU. NULL: it is admitted if the total load is below lowload_pct. */
 	struct peak (*predict)(const struct policy_params *params, const struct policy_gpu *gpu);
 	/* Appends the source of the peak to the sentence: "the largest uses of each vGPU". */
 	void (*describe)(const struct policy_params *params, struct policy_decision *decision);
@@ -27,8 +27,8 @@ typedef int admit_fund_fn(const struct policy_params *params, const struct polic
 
 /*
  * Counts consecutive calm periods: no vGPU needed help, and no offer was live. After enough calm
- * periods, offers one more vGPU. @moved: caps changed in this period, so no offer is made. Such a
- * period still counts as calm.
+ * periods, offers one more vGPU, with each contract of gpu->flavors that is admitted. @moved: caps
+ * changed in this period, so no offer is made. Such a period still counts as calm.
  */
 void admit_period(const struct policy_params *params, struct policy_gpu *gpu,
 		  const struct admission *admission, admit_fund_fn *fund, bool calm, bool moved,

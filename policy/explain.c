@@ -118,9 +118,10 @@ void explain_severe(const struct policy_gpu *gpu, int n_signals, struct policy_d
 }
 
 void explain_newcomer(const struct policy_params *params, const struct policy_gpu *gpu,
-		      const struct fund *fund, struct policy_decision *decision)
+		      const struct policy_terms *terms, const struct fund *fund,
+		      struct policy_decision *decision)
 {
-	reason_add_number(decision, "flavor_cap_pct", gpu->flavor.initial_cap_pct);
+	reason_add_number(decision, "flavor_cap_pct", terms->initial_cap_pct);
 	reason_add_number(decision, "fundable_pct", fund->cap_pct);
 	reason_add_number(decision, "min_newcomer_pct", params->min_newcomer_pct);
 	reason_add_number(decision, "free_pct", gpu->free_pct);
@@ -128,18 +129,19 @@ void explain_newcomer(const struct policy_params *params, const struct policy_gp
 }
 
 void explain_offer(const struct policy_params *params, const struct policy_gpu *gpu,
-		   const struct fund *fund, struct policy_decision *decision)
+		   const struct policy_terms *terms, const struct fund *fund,
+		   struct policy_decision *decision)
 {
 	reason_add_number(decision, "calm_periods", gpu->calm_run);
 	reason_add_number(decision, "total_load_pct", 100 * gpu->total_load);
 	reason_add_number(decision, "lowload_pct", params->lowload_pct);
-	explain_newcomer(params, gpu, fund, decision);
+	explain_newcomer(params, gpu, terms, fund, decision);
 	reason_add_text(decision,
 			"No vGPU needed help for %d periods and all vGPUs use %.1f %% of the GPU "
 			"(threshold %.4g %%): a contract of %d %% can be sold; %d %% can be funded "
 			"now, of which other vGPUs give %d %%",
 			gpu->calm_run, 100 * gpu->total_load, params->lowload_pct,
-			gpu->flavor.initial_cap_pct, fund->cap_pct, fund->given_pct);
+			terms->initial_cap_pct, fund->cap_pct, fund->given_pct);
 }
 
 void explain_fund(const struct policy_params *params, const struct policy_gpu *gpu,

@@ -28,13 +28,15 @@ void explain_pool(const struct policy_params *params, const struct policy_gpu *g
 /* Explains a decision of kind POLICY_SEVERE. @n_signals: number of overloaded vGPUs. */
 void explain_severe(const struct policy_gpu *gpu, int n_signals, struct policy_decision *decision);
 
-/* Adds the numbers of every offer: the flavor, the newcomer's first cap and the sources of that
- * cap. */
+/* Adds the numbers of every offer: the contract @terms, the newcomer's first cap and the sources of
+ * that cap. */
 void explain_newcomer(const struct policy_params *params, const struct policy_gpu *gpu,
-		      const struct fund *fund, struct policy_decision *decision);
+		      const struct policy_terms *terms, const struct fund *fund,
+		      struct policy_decision *decision);
 
 void explain_offer(const struct policy_params *params, const struct policy_gpu *gpu,
-		   const struct fund *fund, struct policy_decision *decision);
+		   const struct policy_terms *terms, const struct fund *fund,
+		   struct policy_decision *decision);
 
 void explain_fund(const struct policy_params *params, const struct policy_gpu *gpu,
 		  const struct policy_out *out, const struct policy_terms *terms,

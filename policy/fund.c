@@ -101,16 +101,18 @@ struct policy_decision *fund_decide(struct policy_gpu *gpu, const struct fund *f
 	return decision;
 }
 
-struct policy_decision *fund_offer(struct policy_gpu *gpu, const struct fund *fund,
-				   struct policy_out *out)
+bool fund_list(struct policy_gpu *gpu, int flavor, const struct fund *fund,
+	       struct policy_decision **decision, struct policy_out *out)
 {
-	struct policy_decision *decision;
+	bool leads = !*decision;
 	struct plan none;
 
-	plan_init(&none, gpu);
-	decision = plan_decide(&none, gpu, POLICY_OFFER, out);
-	decision->fundable_pct = fund->cap_pct;
-	return decision;
+	if (leads) {
+		plan_init(&none, gpu);
+		*decision = plan_decide(&none, gpu, POLICY_OFFER, out);
+	}
+	(*decision)->fundable_pct[flavor] = fund->cap_pct;
+	return leads;
 }
 
 int policy_fund(const struct policy_params *params, struct policy_gpu *gpu,

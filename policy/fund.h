@@ -14,8 +14,12 @@ int fund_plan(const struct policy_params *params, const struct policy_gpu *gpu,
 struct policy_decision *fund_decide(struct policy_gpu *gpu, const struct fund *fund,
 				    struct policy_out *out);
 
-/* Adds the decision to offer one more vGPU, without moves. The caller explains the decision. */
-struct policy_decision *fund_offer(struct policy_gpu *gpu, const struct fund *fund,
-				   struct policy_out *out);
+/*
+ * Lists the contract gpu->flavors[@flavor], which is admitted, in the offer *@decision. NULL: first
+ * adds the decision to offer one more vGPU, without moves, and returns true: this contract leads
+ * the offer, and the caller explains the decision by it.
+ */
+bool fund_list(struct policy_gpu *gpu, int flavor, const struct fund *fund,
+	       struct policy_decision **decision, struct policy_out *out);
 
 #endif

@@ -22,6 +22,7 @@
 #define POLICY_PAST_SLOTS    1024 /* number of stored slots of a vGPU's past */
 #define POLICY_RATES_MAX     120  /* largest number of periods over which a rate is judged */
 #define POLICY_NAMINGS_MAX   8	  /* number of named vGPUs whose departure is awaited */
+#define POLICY_FLAVORS_MAX   8	  /* largest number of contracts that are offered at once */
 #define POLICY_DECISIONS_MAX 16	  /* largest number of decisions in one call */
 #define POLICY_MOVES_MAX     (2 * POLICY_VGPUS_MAX)
 #define POLICY_NUMBERS_MAX   14
@@ -230,7 +231,8 @@ struct policy_gpu {
 	bool migrates;	 /* a program or a cloud may migrate a vGPU of a severe overload */
 	bool selling;	 /* one more vGPU may be offered */
 	bool offered;	 /* result of offer_is_live() */
-	struct policy_terms flavor; /* the contract that an offer sells */
+	struct policy_terms flavors[POLICY_FLAVORS_MAX]; /* contracts to offer, the largest first */
+	int n_flavors;
 	struct policy_vgpu *vgpus;
 	int n_vgpus;
 	/* State between periods, 0 at first. Only policy/ writes these members. */
@@ -291,7 +293,10 @@ struct policy_decision {
 	int vgpu;  /* the receiver, or the vGPU to migrate; -1: a newcomer, or no vGPU */
 	int donor; /* the only donor; -1: no donor or several donors */
 	int first_move, n_moves; /* the moves of this decision in policy_out.moves */
-	int fundable_pct;	 /* POLICY_OFFER: the first cap that a newcomer would get now */
+	/* POLICY_OFFER: for each of policy_gpu.flavors, the first cap that a newcomer would get
+	 * now; 0: the contract is not admitted. The first admitted contract leads the offer, and
+	 * the explanation is about it. */
+	int fundable_pct[POLICY_FLAVORS_MAX];
 	/* The explanation. No policy reads these members. */
 	int n_numbers;
 	struct policy_number numbers[POLICY_NUMBERS_MAX];

@@ -61,7 +61,8 @@ void round_view(struct manager *m, struct host_gpu *gpu, struct plan_round *roun
 	gpu->view.period_s = round_period_s(m, gpu);
 	gpu->view.selling = may_sell(m, gpu);
 	gpu->view.offered = offers_live(m->offers, gpu->config.name) != NULL;
-	gpu->view.flavor = (struct policy_terms){
+	gpu->view.n_flavors = 1;
+	gpu->view.flavors[0] = (struct policy_terms){
 		.initial_cap_pct = m->config.offer.flavor_cap_pct,
 		.target_fps = work ? m->config.offer.flavor_target_rate
 				   : m->config.offer.flavor_target_fps,
@@ -169,7 +170,8 @@ static void act_on(struct manager *m, struct host_gpu *gpu, const struct policy_
 {
 	if (pd->kind == POLICY_OFFER) {
 		(void)offers_open(m->offers, gpu->config.name, m->config.offer.flavor,
-				  &gpu->view.flavor, pd->fundable_pct, m->config.offer.ttl_s, now);
+				  &gpu->view.flavors[0], pd->fundable_pct[0], m->config.offer.ttl_s,
+				  now);
 	} else if (pd->kind == POLICY_SEVERE && vgpu) {
 		gpu->migration_due = true;
 	}

@@ -92,30 +92,32 @@ void explain_fair(const struct policy_params *params, const struct policy_gpu *g
 }
 
 void explain_offer_equal(const struct policy_params *params, const struct policy_gpu *gpu,
-			 const struct fund *fund, struct policy_decision *decision)
+			 const struct policy_terms *terms, const struct fund *fund,
+			 struct policy_decision *decision)
 {
 	reason_add_number(decision, "vgpus", gpu->n_vgpus);
 	reason_add_number(decision, "none_vgpus", params->none_vgpus);
 	reason_add_number(decision, "total_load_pct", 100 * gpu->total_load);
-	explain_newcomer(params, gpu, fund, decision);
+	explain_newcomer(params, gpu, terms, fund, decision);
 	reason_add_text(decision,
 			"The GPU has %d of at most %d vGPUs: a contract of %d %% can be sold; the "
 			"new vGPU would get %d %% now (an equal share), of which other vGPUs give "
 			"%d %%",
-			gpu->n_vgpus, params->none_vgpus, gpu->flavor.initial_cap_pct,
-			fund->cap_pct, fund->given_pct);
+			gpu->n_vgpus, params->none_vgpus, terms->initial_cap_pct, fund->cap_pct,
+			fund->given_pct);
 }
 
 void explain_offer_static(const struct policy_params *params, const struct policy_gpu *gpu,
-			  const struct fund *fund, int sold_pct, struct policy_decision *decision)
+			  const struct policy_terms *terms, const struct fund *fund, int sold_pct,
+			  struct policy_decision *decision)
 {
 	reason_add_number(decision, "sold_pct", sold_pct);
 	reason_add_number(decision, "static_ratio", params->static_ratio);
 	reason_add_number(decision, "total_load_pct", 100 * gpu->total_load);
-	explain_newcomer(params, gpu, fund, decision);
+	explain_newcomer(params, gpu, terms, fund, decision);
 	reason_add_text(decision,
 			"All contracts add up to %d %%, and the overbooking ratio of %.4g allows "
 			"%.4g %%: a contract of %d %% can be sold; the new vGPU would get %d %%",
 			sold_pct, params->static_ratio, 100 * params->static_ratio,
-			gpu->flavor.initial_cap_pct, fund->cap_pct);
+			terms->initial_cap_pct, fund->cap_pct);
 }

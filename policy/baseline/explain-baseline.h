@@ -23,8 +23,10 @@ void explain_fair(const struct policy_params *params, const struct policy_gpu *g
 /* Explain a decision of kind POLICY_OFFER of the policies none (fixed number of vGPUs) and static
  * (fixed overbooking ratio). */
 void explain_offer_equal(const struct policy_params *params, const struct policy_gpu *gpu,
-			 const struct fund *fund, struct policy_decision *decision);
+			 const struct policy_terms *terms, const struct fund *fund,
+			 struct policy_decision *decision);
 void explain_offer_static(const struct policy_params *params, const struct policy_gpu *gpu,
-			  const struct fund *fund, int sold_pct, struct policy_decision *decision);
+			  const struct policy_terms *terms, const struct fund *fund, int sold_pct,
+			  struct policy_decision *decision);
 
 #endif

@@ -32,13 +32,16 @@ static const struct assign_rule equal = {
 void none_step(const struct policy_params *params, struct policy_gpu *gpu, struct policy_out *out)
 {
 	bool moved = assign_step(params, gpu, &equal, out);
+	struct policy_decision *decision = NULL;
 	struct fund fund;
 
 	gpu->calm_run = 0;
-	if (moved || !assign_may_offer(gpu) || gpu->n_vgpus >= params->none_vgpus ||
-	    assign_fund_plan(params, gpu, &gpu->flavor, &equal, &fund) < 0)
+	if (moved || !assign_may_offer(gpu) || gpu->n_vgpus >= params->none_vgpus)
 		return;
-	explain_offer_equal(params, gpu, &fund, fund_offer(gpu, &fund, out));
+	for (int i = 0; i < gpu->n_flavors; i++)
+		if (assign_fund_plan(params, gpu, &gpu->flavors[i], &equal, &fund) == 0 &&
+		    fund_list(gpu, i, &fund, &decision, out))
+			explain_offer_equal(params, gpu, &gpu->flavors[i], &fund, decision);
 }
 
 int none_fund(const struct policy_params *params, struct policy_gpu *gpu,

@@ -67,14 +67,20 @@ void static_step(const struct policy_params *params, struct policy_gpu *gpu, str
 {
 	bool moved = assign_step(params, gpu, &fixed, out);
 	int sold_pct = sum_sold_pct(gpu);
+	struct policy_decision *decision = NULL;
 	struct fund fund;
 
 	gpu->calm_run = 0;
-	if (moved || !assign_may_offer(gpu) ||
-	    sold_pct + gpu->flavor.initial_cap_pct > 100 * params->static_ratio ||
-	    assign_fund_plan(params, gpu, &gpu->flavor, &fixed, &fund) < 0)
+	if (moved || !assign_may_offer(gpu))
 		return;
-	explain_offer_static(params, gpu, &fund, sold_pct, fund_offer(gpu, &fund, out));
+	for (int i = 0; i < gpu->n_flavors; i++) {
+		const struct policy_terms *terms = &gpu->flavors[i];
+
+		if (sold_pct + terms->initial_cap_pct <= 100 * params->static_ratio &&
+		    assign_fund_plan(params, gpu, terms, &fixed, &fund) == 0 &&
+		    fund_list(gpu, i, &fund, &decision, out))
+			explain_offer_static(params, gpu, terms, &fund, sold_pct, decision);
+	}
 }
 
 int static_fund(const struct policy_params *params, struct policy_gpu *gpu,

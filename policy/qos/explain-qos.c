@@ -61,10 +61,10 @@ void explain_overcommitted(const struct policy_gpu *gpu, const struct allocation
 }
 
 void explain_profit(const struct policy_params *params, const struct policy_gpu *gpu,
-		    const struct fund *fund, const struct profit *profit,
-		    struct policy_decision *decision)
+		    const struct policy_terms *terms, const struct fund *fund,
+		    const struct profit *profit, struct policy_decision *decision)
 {
-	reason_add_number(decision, "flavor_cap_pct", gpu->flavor.initial_cap_pct);
+	reason_add_number(decision, "flavor_cap_pct", terms->initial_cap_pct);
 	reason_add_number(decision, "fundable_pct", fund->cap_pct);
 	reason_add_number(decision, "min_newcomer_pct", params->min_newcomer_pct);
 	reason_add_number(decision, "total_load_pct", 100 * gpu->total_load);
@@ -78,7 +78,7 @@ void explain_profit(const struct policy_params *params, const struct policy_gpu 
 	reason_add_number(decision, "penalty_per_hour", profit->penalty);
 	reason_add_number(decision, "profit_per_hour", profit->expected);
 	reason_add_text(decision, "One more contract of %d %% earns %.3g per hour",
-			gpu->flavor.initial_cap_pct, profit->price);
+			terms->initial_cap_pct, profit->price);
 	if (profit->trust > 0)
 		reason_add_text(decision, " and fits with a probability of %.1f %%",
 				100 * (1 - profit->misfit));

@@ -17,7 +17,7 @@ void explain_overcommitted(const struct policy_gpu *gpu, const struct allocation
 
 /* Explains a decision of kind POLICY_OFFER. */
 void explain_profit(const struct policy_params *params, const struct policy_gpu *gpu,
-		    const struct fund *fund, const struct profit *profit,
-		    struct policy_decision *decision);
+		    const struct policy_terms *terms, const struct fund *fund,
+		    const struct profit *profit, struct policy_decision *decision);
 
 #endif

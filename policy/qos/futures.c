@@ -51,6 +51,7 @@ struct member {
 	bool settled; /* it is idle or works steadily */
 	int most_pct; /* demand after a rise */
 	int floor_pct;
+	int usual_pct;	   /* see find_usual_pct(); -1: not computed */
 	double rise_pct_s; /* steady rise of the demand per second, percent of the GPU */
 	double unseen[TIMES];
 };
@@ -60,7 +61,8 @@ struct sampler {
 	unsigned int slot;
 	uint64_t seed;
 	int n, rows, peak_pct;
-	bool rises; /* in the present sample, a vGPU has a demand that was never seen */
+	/* in the present sample, a present vGPU, or any vGPU, has a demand that was never seen */
+	bool present_rises, rises;
 	double newcomer_unseen[TIMES], newcomer_wants_all;
 	/* The last element is the newcomer. */
 	int demand_pct[POLICY_VGPUS_MAX + 1], share[POLICY_VGPUS_MAX + 1];
@@ -275,6 +277,7 @@ static void sampler_init(struct sampler *sampler, const struct policy_params *pa
 		member->vgpu = &gpu->vgpus[by_id[i]];
 		member->past = &member->vgpu->track->past;
 		member->hash = id_hash(member->vgpu->id);
+		member->usual_pct = -1;
 		member->floor_pct = policy_floor_pct(params, gpu, &member->vgpu->terms);
 		sampler->share[i] = whole_share(policy_terms_ceiling_pct(&member->vgpu->terms));
 		member->rated = member->vgpu->terms.target_fps > 0 && member->vgpu->fps_valid;
@@ -289,7 +292,6 @@ static void sampler_init(struct sampler *sampler, const struct policy_params *pa
 	find_unseen(shape, 0, sampler->newcomer_unseen);
 	sampler->newcomer_wants_all = WANTS_ALL / (NEWCOMERS + sampler->n) *
 				      (sampler->n - n_rated) / max_int(1, sampler->n);
-	sampler->share[sampler->n] = plan_contract_pct(gpu, &gpu->flavor);
 }
 
 static int draw_demand(struct sampler *sampler, const struct member *member, int age, int sample,
@@ -303,7 +305,7 @@ static int draw_demand(struct sampler *sampler, const struct member *member, int
 		return member->vgpu->cap_pct;
 	if (past->slots == 0 || !member->vgpu->track->demand.known ||
 	    fraction(random) < member->unseen[sample % TIMES]) {
-		sampler->rises = true;
+		sampler->present_rises = true;
 		return member->most_pct;
 	}
 	/* The vGPU arrived later: an age of its own. */
@@ -333,7 +335,7 @@ static int draw_newcomer(struct sampler *sampler, int sample, uint64_t random)
 		sampler->rises = true;
 		return contract_pct;
 	}
-	sampler->rises = sampler->rises || rises || !member;
+	sampler->rises = sampler->present_rises || rises || !member;
 	if (member && member->past->slots > 0 && (member->rated || !rises))
 		pct = rises ? member->most_pct
 			    : past_pct(member->past, sampler->slot,
@@ -346,7 +348,7 @@ static int draw_newcomer(struct sampler *sampler, int sample, uint64_t random)
 	return min_int(contract_pct, pct);
 }
 
-static int usual_pct(const struct sampler *sampler, const struct member *member)
+static int find_usual_pct(const struct sampler *sampler, const struct member *member)
 {
 	const struct policy_past *past = &member->vgpu->track->past;
 	int counts[101] = {0}, pct = 100;
@@ -372,14 +374,17 @@ static int usual_pct(const struct sampler *sampler, const struct member *member)
  * demands. Power grids are planned in this way: the loss of any one or two parts is survived,
  * however small the estimated probability of the loss is.
  */
-static bool survives_rises(const struct sampler *sampler)
+static bool survives_rises(struct sampler *sampler)
 {
 	double sum_pct = RISEN * sampler->share[sampler->n], rise_pct = 0;
 
 	for (int i = 0; i < sampler->n; i++) {
-		const struct member *member = &sampler->members[i];
-		int pct = usual_pct(sampler, member);
+		struct member *member = &sampler->members[i];
+		int pct;
 
+		if (member->usual_pct < 0)
+			member->usual_pct = find_usual_pct(sampler, member);
+		pct = member->usual_pct;
 		sum_pct += pct;
 		if (sum_pct + rise_pct > 100)
 			return false;
@@ -413,37 +418,67 @@ static int count_broken(const struct sampler *sampler)
 	return n_broken;
 }
 
-static int draw_all(struct sampler *sampler, int sample)
+/* Draws the demands of the present vGPUs and returns their sum. */
+static int draw_present(struct sampler *sampler, int sample, uint64_t random)
 {
-	uint64_t random = mix(sampler->seed + (uint64_t)sample);
 	int age = draw_age((sample + fraction(random)) / SAMPLES, sampler->rows);
 	int sum_pct = 0;
 
-	sampler->rises = false;
-	for (int i = 0; i < sampler->n; i++)
+	sampler->present_rises = false;
+	for (int i = 0; i < sampler->n; i++) {
 		sampler->demand_pct[i] = draw_demand(sampler, &sampler->members[i], age, sample,
 						     mix(random ^ sampler->members[i].hash));
-	sampler->demand_pct[sampler->n] = draw_newcomer(sampler, sample, random);
-	for (int i = 0; i <= sampler->n; i++)
 		sum_pct += sampler->demand_pct[i];
+	}
 	return sum_pct;
 }
 
-struct futures futures_sample(const struct policy_params *params, const struct policy_gpu *gpu)
+/* The futures with one newcomer, as numbers. */
+struct tally {
+	int contract_pct;
+	int over, broken, broken_by_rises;
+};
+
+static void count_sample(struct sampler *sampler, int sample, uint64_t random, int present_pct,
+			 struct tally *tally)
 {
+	sampler->share[sampler->n] = tally->contract_pct;
+	sampler->demand_pct[sampler->n] = draw_newcomer(sampler, sample, random);
+	if (present_pct + sampler->demand_pct[sampler->n] <= 100)
+		return;
+	tally->over++;
+	*(sampler->rises ? &tally->broken_by_rises : &tally->broken) += count_broken(sampler);
+}
+
+static struct futures judge(struct sampler *sampler, const struct tally *tally)
+{
+	double weight;
+
+	sampler->share[sampler->n] = tally->contract_pct;
+	weight = survives_rises(sampler) ? SURVIVES : 1;
+	return (struct futures){
+		.over = (double)tally->over / SAMPLES,
+		.broken = (tally->broken + tally->broken_by_rises * weight) / SAMPLES /
+			  (sampler->n + 1),
+	};
+}
+
+void futures_sample(const struct policy_params *params, const struct policy_gpu *gpu,
+		    const struct policy_terms *terms, int n, struct futures *ret_futures)
+{
+	struct tally tallies[POLICY_FLAVORS_MAX];
 	struct sampler sampler;
-	int over = 0, broken = 0, broken_by_rises = 0;
 
 	sampler_init(&sampler, params, gpu);
+	for (int i = 0; i < n; i++)
+		tallies[i] = (struct tally){.contract_pct = plan_contract_pct(gpu, &terms[i])};
 	for (int sample = 0; sample < SAMPLES; sample++) {
-		if (draw_all(&sampler, sample) <= 100)
-			continue;
-		over++;
-		*(sampler.rises ? &broken_by_rises : &broken) += count_broken(&sampler);
+		uint64_t random = mix(sampler.seed + (uint64_t)sample);
+		int present_pct = draw_present(&sampler, sample, random);
+
+		for (int i = 0; i < n; i++)
+			count_sample(&sampler, sample, random, present_pct, &tallies[i]);
 	}
-	return (struct futures){
-		.over = (double)over / SAMPLES,
-		.broken = (broken + broken_by_rises * (survives_rises(&sampler) ? SURVIVES : 1)) /
-			  SAMPLES / (sampler.n + 1),
-	};
+	for (int i = 0; i < n; i++)
+		ret_futures[i] = judge(&sampler, &tallies[i]);
 }

@@ -44,8 +44,13 @@ void futures_learn(struct policy_gpu *gpu);
 void futures_fill(const struct policy_gpu *gpu, struct policy_vgpu *vgpu, const unsigned char *pct,
 		  int n);
 
-/* Samples the futures with one more vGPU of the contract gpu->flavor. The same pasts give the same
- * futures, and the order of the vGPUs has no effect. */
-struct futures futures_sample(const struct policy_params *params, const struct policy_gpu *gpu);
+/*
+ * Samples the futures with one more vGPU, for each of the @n contracts @terms: at most
+ * POLICY_FLAVORS_MAX. The same pasts give the same futures, and neither the order of the vGPUs nor
+ * the other contracts have an effect. The present vGPUs are drawn once for all contracts, so that
+ * further contracts cost little.
+ */
+void futures_sample(const struct policy_params *params, const struct policy_gpu *gpu,
+		    const struct policy_terms *terms, int n, struct futures *ret_futures);
 
 #endif

@@ -46,9 +46,8 @@ static double heaviest_pct(const struct policy_gpu *gpu)
 
 /* Tries the kinds of newcomers that no present vGPU resembles: one kind for each percent between
  * the largest demand of the present vGPUs and the contract. */
-static void try_unseen(const struct policy_gpu *gpu, struct test *test)
+static void try_unseen(const struct policy_gpu *gpu, int contract_pct, struct test *test)
 {
-	int contract_pct = plan_contract_pct(gpu, &gpu->flavor);
 	double share[OVERLOAD_PCTS];
 	int least_pct = (int)ceil(heaviest_pct(gpu));
 
@@ -61,54 +60,70 @@ static void try_unseen(const struct policy_gpu *gpu, struct test *test)
 	}
 }
 
-/* Returns the probability that the newcomer must be migrated soon, because it does not fit. */
+/* Returns the probability that the newcomer must be migrated soon, because it does not fit.
+ * @overload: the total demand of the present vGPUs. */
 static double find_misfit(const struct policy_params *params, const struct policy_gpu *gpu,
+			  const struct overload *overload, const struct policy_terms *terms,
 			  double price)
 {
 	double an_hour = PROFIT_HOUR_S * params->penalty_per_broken_s;
-	int contract_pct = plan_contract_pct(gpu, &gpu->flavor);
+	int contract_pct = plan_contract_pct(gpu, terms);
 	int unseen = contract_pct - (int)fmin(contract_pct - 1, ceil(heaviest_pct(gpu)));
 	double share[OVERLOAD_PCTS];
-	struct overload overload;
-	struct test test;
-
-	overload_sum_demands(params, gpu, &overload);
-	test = (struct test){
-		.overload = &overload,
-		.overload_now = overload.share[OVERLOAD_PCTS],
+	struct test test = {
+		.overload = overload,
+		.overload_now = overload->share[OVERLOAD_PCTS],
 		.bearable = price / fmax(an_hour, 1e-9),
 	};
+
 	/* Each present vGPU weighs as much as all unseen kinds together. */
 	for (int i = 0; i < gpu->n_vgpus; i++) {
 		overload_demand_of(params, gpu, i, share);
 		try_one(&test, share, unseen);
 	}
-	try_unseen(gpu, &test);
+	try_unseen(gpu, contract_pct, &test);
 	return 1 - (double)test.fit / (double)test.kinds;
 }
 
-struct profit profit_expect(const struct policy_params *params, const struct policy_gpu *gpu)
+/* @overload: NULL if no vGPU is migrated. */
+static struct profit expect(const struct policy_params *params, const struct policy_gpu *gpu,
+			    const struct policy_terms *terms, const struct futures *futures,
+			    const struct overload *overload)
 {
 	double trust = moving_trust(gpu);
 	struct profit profit = {
-		.price = params->price_per_cap_hour * gpu->flavor.initial_cap_pct / 100,
+		.price = params->price_per_cap_hour * terms->initial_cap_pct / 100,
 		.trust = trust,
 		.broken_s = gpu->broken_s / fmax(1, gpu->n_vgpus),
 	};
-	struct futures futures = futures_sample(params, gpu);
 	double notice_s = NOTICE_S + moving_delay_s(gpu);
 
-	profit.overload = futures.over;
-	profit.risk = (1 - trust * fmax(0, 1 - notice_s / FUTURES_HORIZON_S)) * futures.broken;
-	if (trust > 0) {
-		profit.misfit = find_misfit(params, gpu, profit.price);
-		profit.moves = fmax(profit.misfit, futures.over);
+	profit.overload = futures->over;
+	profit.risk = (1 - trust * fmax(0, 1 - notice_s / FUTURES_HORIZON_S)) * futures->broken;
+	if (overload) {
+		profit.misfit = find_misfit(params, gpu, overload, terms, profit.price);
+		profit.moves = fmax(profit.misfit, futures->over);
 		profit.broken_s += notice_s * profit.misfit;
 	}
 	profit.penalty = params->penalty_per_broken_s * profit.broken_s +
 			 params->price_per_move * profit.moves;
 	profit.expected = profit.price * (1 - profit.misfit) - profit.penalty;
 	return profit;
+}
+
+void profit_expect(const struct policy_params *params, const struct policy_gpu *gpu,
+		   const struct policy_terms *terms, int n, struct profit *ret_profits)
+{
+	bool migrates = moving_trust(gpu) > 0;
+	struct futures futures[POLICY_FLAVORS_MAX];
+	struct overload overload;
+
+	futures_sample(params, gpu, terms, n, futures);
+	if (migrates)
+		overload_sum_demands(params, gpu, &overload);
+	for (int i = 0; i < n; i++)
+		ret_profits[i] =
+			expect(params, gpu, &terms[i], &futures[i], migrates ? &overload : NULL);
 }
 
 bool profit_is_enough(const struct policy_params *params, const struct profit *profit)

@@ -25,7 +25,8 @@ struct profit {
 };
 
 /*
- * Computes the profit of one more vGPU with the contract gpu->flavor.
+ * Computes the profit of one more vGPU, for each of the @n contracts @terms: at most
+ * POLICY_FLAVORS_MAX. The profit of a contract does not depend on the other contracts.
  *
  * The demand of the newcomer is unknown. Several kinds of newcomers are assumed with equal
  * probability: one kind for each present vGPU, with the same demand, and one kind with a demand
@@ -38,7 +39,8 @@ struct profit {
  * sampled futures, contains the time until then, and the probability that vGPUs are not migrated.
  * It must be at most sale_risk_pct. The penalty does not contain this risk.
  */
-struct profit profit_expect(const struct policy_params *params, const struct policy_gpu *gpu);
+void profit_expect(const struct policy_params *params, const struct policy_gpu *gpu,
+		   const struct policy_terms *terms, int n, struct profit *ret_profits);
 
 /* Returns true if one more vGPU should be sold. */
 bool profit_is_enough(const struct policy_params *params, const struct profit *profit);

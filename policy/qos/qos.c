@@ -235,21 +235,36 @@ static bool is_new_second(const struct policy_gpu *gpu)
 	return floor(gpu->past_s + 1e-6) > floor(gpu->past_s - gpu->period_s + 1e-6);
 }
 
+/* Offers each contract that can be funded and is worth its risk. The futures of all contracts are
+ * sampled together, at the first contract that can be funded. */
+static void offer(const struct policy_params *params, struct policy_gpu *gpu,
+		  struct policy_out *out)
+{
+	struct profit profits[POLICY_FLAVORS_MAX];
+	struct policy_decision *decision = NULL;
+	bool sampled = false;
+	struct fund fund;
+
+	for (int i = 0; i < gpu->n_flavors; i++) {
+		if (plan_fund(params, gpu, &gpu->flavors[i], &fund) < 0)
+			continue;
+		if (!sampled)
+			profit_expect(params, gpu, gpu->flavors, gpu->n_flavors, profits);
+		sampled = true;
+		if (profit_is_enough(params, &profits[i]) &&
+		    fund_list(gpu, i, &fund, &decision, out))
+			explain_profit(params, gpu, &gpu->flavors[i], &fund, &profits[i], decision);
+	}
+	if (decision)
+		gpu->calm_run = 0;
+}
+
 static void sell(const struct policy_params *params, struct policy_gpu *gpu, bool overcommitted,
 		 struct policy_out *out)
 {
-	struct profit profit;
-	struct fund fund;
-
 	gpu->calm_run = overcommitted || gpu->offered ? 0 : gpu->calm_run + 1;
-	if (!lasts(gpu, gpu->calm_run, params->quiet_periods) || !gpu->selling ||
-	    !is_new_second(gpu) || plan_fund(params, gpu, &gpu->flavor, &fund) < 0)
-		return;
-	profit = profit_expect(params, gpu);
-	if (!profit_is_enough(params, &profit))
-		return;
-	explain_profit(params, gpu, &fund, &profit, fund_offer(gpu, &fund, out));
-	gpu->calm_run = 0;
+	if (lasts(gpu, gpu->calm_run, params->quiet_periods) && gpu->selling && is_new_second(gpu))
+		offer(params, gpu, out);
 }
 
 static bool changes(const struct plan *plan, const struct policy_gpu *gpu)

@@ -53,7 +53,8 @@ void experiment_build_view(struct experiment *experiment)
 	experiment->gpu.selling =
 		experiment->n_present < scenario->max_vgpus && experiment_has_tenants(experiment);
 	experiment->gpu.offered = offer_is_live(&experiment->sale.life);
-	experiment->gpu.flavor = (struct policy_terms){
+	experiment->gpu.n_flavors = 1;
+	experiment->gpu.flavors[0] = (struct policy_terms){
 		.initial_cap_pct = scenario->flavor_cap_pct,
 		.target_fps = scenario->flavor_target_fps,
 		.weight = 1,

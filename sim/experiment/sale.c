@@ -105,8 +105,8 @@ void sale_update(struct experiment *experiment)
 	struct sale *sale = &experiment->sale;
 
 	if (sale->life.state == OFFER_OPEN) {
-		restate(experiment,
-			experiment_fund(experiment, &experiment->params, &experiment->gpu.flavor));
+		restate(experiment, experiment_fund(experiment, &experiment->params,
+						    &experiment->gpu.flavors[0]));
 		if (sale->life.state == OFFER_OPEN && experiment->now_ns >= sale->claim_ns)
 			claim(experiment);
 	} else if (sale->life.state == OFFER_PROBATION && experiment->now_ns > sale->claim_ns) {

@@ -22,7 +22,7 @@ static void step_greedy(struct bench *bench)
 static void step_calm(struct bench *bench)
 {
 	bench->gpu.selling = true;
-	bench->gpu.flavor = newcomer;
+	bench->gpu.flavors[0] = newcomer;
 	bench->gpu.calm_run = 2;
 	bench_step(bench);
 }
@@ -86,14 +86,14 @@ static void step_as_fair(struct bench *bench)
 static void sell_as_none(struct bench *bench)
 {
 	bench->gpu.selling = true;
-	bench->gpu.flavor = newcomer;
+	bench->gpu.flavors[0] = newcomer;
 	step_as_none(bench);
 }
 
 static void sell_as_static(struct bench *bench)
 {
 	bench->gpu.selling = true;
-	bench->gpu.flavor = newcomer;
+	bench->gpu.flavors[0] = newcomer;
 	step_as_static(bench);
 }
 

@@ -97,7 +97,7 @@ static void make_bench(struct bench *bench, const struct row *row, int flavor_pc
 			   0);
 	}
 	bench->gpu.selling = true;
-	bench->gpu.flavor = (struct policy_terms){.initial_cap_pct = flavor_pct, .weight = 1};
+	bench->gpu.flavors[0] = (struct policy_terms){.initial_cap_pct = flavor_pct, .weight = 1};
 	bench->gpu.calm_run = 2;
 	if (row->change)
 		row->change(&bench->params);

@@ -259,9 +259,9 @@ static void check_offer(const struct world *world, const struct policy_decision 
 	for (int i = 0; i < world->gpu.n_vgpus; i++)
 		assert_true(world->vgpus[i].busy_valid);
 	copy_world(world, &claimed);
-	assert_int_equal(claimed.policy->fund(&claimed.params, &claimed.gpu, &claimed.gpu.flavor,
-					      &claimed.out),
-			 decision->fundable_pct);
+	assert_int_equal(claimed.policy->fund(&claimed.params, &claimed.gpu,
+					      &claimed.gpu.flavors[0], &claimed.out),
+			 decision->fundable_pct[0]);
 }
 
 static void check_decisions(const struct world *world)
@@ -407,7 +407,8 @@ static void take_sample(struct world *world)
 	world->gpu.selling = world->gpu.n_vgpus < TENANTS_MAX && one_in(2);
 	if (one_in(8))
 		world->gpu.offered = !world->gpu.offered;
-	world->gpu.flavor = random_terms(world);
+	world->gpu.n_flavors = 1;
+	world->gpu.flavors[0] = random_terms(world);
 	for (int i = 0; i < world->gpu.n_vgpus; i++) {
 		struct policy_vgpu *v = &world->vgpus[i];
 

@@ -359,7 +359,7 @@ static void check_offer(const struct offer_row *row)
 	bench.gpu.offered = row->offered;
 	bench.gpu.calm_run = row->calm_run;
 	bench.gpu.selling = !row->off_sale;
-	bench.gpu.flavor = (struct policy_terms){.initial_cap_pct = 50, .weight = 1};
+	bench.gpu.flavors[0] = (struct policy_terms){.initial_cap_pct = 50, .weight = 1};
 	if (row->none_vgpus > 0)
 		bench.params.none_vgpus = (int)row->none_vgpus;
 	if (row->static_ratio > 0)
@@ -526,7 +526,7 @@ static void test_rounded_shares_do_not_raise_the_static_ratio(void **state)
 		bench.params.min_newcomer_pct = 2;
 		bench.gpu.free_pct = 4;
 		bench.gpu.selling = true;
-		bench.gpu.flavor =
+		bench.gpu.flavors[0] =
 			(struct policy_terms){.initial_cap_pct = contract_pct, .weight = 1};
 		bench_step(&bench);
 		assert_string_equal(bench_text(&bench), contract_pct == 4 ? "offer" : "");

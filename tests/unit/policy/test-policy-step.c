@@ -497,7 +497,7 @@ static void test_calm_and_offers(void **state)
 		print_message("  %s\n", row->rule);
 		bench_init(&bench, given, 1);
 		bench.gpu.selling = !row->not_selling;
-		bench.gpu.flavor = (struct policy_terms){.initial_cap_pct = 25, .weight = 1};
+		bench.gpu.flavors[0] = (struct policy_terms){.initial_cap_pct = 25, .weight = 1};
 		if (row->min_newcomer)
 			bench.params.min_newcomer_pct = row->min_newcomer;
 		if (row->change)
@@ -523,7 +523,7 @@ static void test_an_offer_has_the_fundable_percent_and_no_moves(void **state)
 	(void)state;
 	bench_init(&bench, given, 1);
 	bench.gpu.selling = true;
-	bench.gpu.flavor = (struct policy_terms){.initial_cap_pct = 40, .weight = 1};
+	bench.gpu.flavors[0] = (struct policy_terms){.initial_cap_pct = 40, .weight = 1};
 	bench.gpu.calm_run = 2;
 	bench_step(&bench);
 	assert_string_equal(bench_text(&bench), "offer");
@@ -534,7 +534,8 @@ static void test_an_offer_has_the_fundable_percent_and_no_moves(void **state)
 	assert_true(fabs(bench_number(&bench, "total_load_pct") - 40) < 1e-6);
 	bench_check_wants(&bench);
 	assert_int_equal(bench.gpu.calm_run, 0);
-	assert_int_equal(policy_fund(&bench.params, &bench.gpu, &bench.gpu.flavor, &bench.out), 40);
+	assert_int_equal(policy_fund(&bench.params, &bench.gpu, &bench.gpu.flavors[0], &bench.out),
+			 40);
 }
 
 int main(void)

@@ -161,7 +161,8 @@ static void test_the_largest_number_of_vgpus(void **state)
 					 .step_pct = 1,
 					 .period_s = 1,
 					 .selling = true,
-					 .flavor = terms,
+					 .flavors = {terms},
+					 .n_flavors = 1,
 					 .vgpus = vgpus,
 					 .n_vgpus = POLICY_VGPUS_MAX};
 		struct policy_params params;

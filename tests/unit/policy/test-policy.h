@@ -73,6 +73,7 @@ static inline void bench_init(struct bench *bench, const struct given *given, in
 	bench->gpu.floor_pct = step_pct;
 	bench->gpu.period_s = 1;
 	bench->gpu.vgpus = bench->vgpus;
+	bench->gpu.n_flavors = 1;
 	for (int i = 0; i < BENCH_MAX && given[i].id; i++) {
 		const struct given *row = &given[i];
 		struct policy_track *track = &bench->tracks[i];

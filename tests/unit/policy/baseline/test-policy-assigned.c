@@ -173,7 +173,7 @@ static void test_no_offer_while_a_vgpu_is_overloaded(void **state)
 			bench_init(&bench, given, 1);
 			bench.policy = policy_find(names[i]);
 			bench.gpu.selling = true;
-			bench.gpu.flavor =
+			bench.gpu.flavors[0] =
 				(struct policy_terms){.initial_cap_pct = 50, .weight = 1};
 			bench.gpu.calm_run = 2;
 			bench_step(&bench);

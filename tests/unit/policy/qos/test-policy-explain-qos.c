@@ -67,12 +67,12 @@ static void test_the_sentence_of_a_risky_sale(void **state)
 
 	(void)state;
 	bench_init(&bench, (const struct given[]){{"a", 50, .cap = 50}, {.id = NULL}}, 1);
-	bench.gpu.flavor.initial_cap_pct = 50;
+	bench.gpu.flavors[0].initial_cap_pct = 50;
 	bench.gpu.total_load = 0.4;
 	bench.gpu.broken_s = 2;
 	plan_init(&none, &bench.gpu);
 	decision = plan_decide(&none, &bench.gpu, POLICY_OFFER, &bench.out);
-	explain_profit(&bench.params, &bench.gpu, &fund, &profit, decision);
+	explain_profit(&bench.params, &bench.gpu, &bench.gpu.flavors[0], &fund, &profit, decision);
 	bench_check_said(decision,
 			 "One more contract of 50 % earns 0.5 per hour and fits with a probability "
 			 "of 75.0 %; broken time and migrations are expected to cost 0.12: the "

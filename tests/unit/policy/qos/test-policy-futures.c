@@ -14,7 +14,7 @@ static void make(struct bench *bench, int n)
 	for (int i = 0; i < n; i++)
 		given[i] = (struct given){ids[i], 50, .cap = 12};
 	bench_init(bench, given, 1);
-	bench->gpu.flavor = (struct policy_terms){.initial_cap_pct = 50, .weight = 1};
+	bench->gpu.flavors[0] = (struct policy_terms){.initial_cap_pct = 50, .weight = 1};
 }
 
 /* One period with these demands, in percent of the GPU. */
@@ -32,7 +32,10 @@ static void see(struct bench *bench, const double *pct)
 
 static struct futures sample(const struct bench *bench)
 {
-	return futures_sample(&bench->params, &bench->gpu);
+	struct futures futures;
+
+	futures_sample(&bench->params, &bench->gpu, bench->gpu.flavors, 1, &futures);
+	return futures;
 }
 
 static struct futures after(struct bench *bench, int seconds, const double *pct)

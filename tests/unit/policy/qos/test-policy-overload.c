@@ -27,7 +27,7 @@ static void make(struct bench *bench, const struct lately *lately)
 	bench_init(bench, given, 1);
 	bench->gpu.migrates = true;
 	bench->gpu.moving = (struct policy_moving){.answered = 1, .delay_s = 10};
-	bench->gpu.flavor = (struct policy_terms){.initial_cap_pct = 50, .weight = 1};
+	bench->gpu.flavors[0] = (struct policy_terms){.initial_cap_pct = 50, .weight = 1};
 	for (int i = 0; i < bench->gpu.n_vgpus; i++) {
 		struct policy_demand *demand = &bench->tracks[i].demand;
 
@@ -218,12 +218,20 @@ static void test_a_newcomer_adds_overload(void **state)
  * so the price pays for 50 broken seconds per hour.
  */
 
+static struct profit expect(const struct bench *bench)
+{
+	struct profit profit;
+
+	profit_expect(&bench->params, &bench->gpu, bench->gpu.flavors, 1, &profit);
+	return profit;
+}
+
 static void check_profit(const struct bench *bench, double misfit, double broken_s, double expected)
 {
-	struct profit profit = profit_expect(&bench->params, &bench->gpu);
+	struct profit profit = expect(bench);
 
 	assert_near(profit.price,
-		    bench->params.price_per_cap_hour * bench->gpu.flavor.initial_cap_pct / 100);
+		    bench->params.price_per_cap_hour * bench->gpu.flavors[0].initial_cap_pct / 100);
 	assert_near(profit.misfit, misfit);
 	assert_float_equal(profit.broken_s, broken_s, 1e-6);
 	assert_float_equal(profit.penalty, bench->params.penalty_per_broken_s * broken_s, 1e-6);
@@ -237,7 +245,7 @@ static void test_an_empty_gpu_is_all_profit(void **state)
 	(void)state;
 	make(&bench, (const struct lately[]){{.id = NULL}});
 	check_profit(&bench, 0, 0, 0.5);
-	bench.gpu.flavor.initial_cap_pct = 25;
+	bench.gpu.flavors[0].initial_cap_pct = 25;
 	bench.params.price_per_cap_hour = 8;
 	check_profit(&bench, 0, 0, 2);
 }
@@ -293,7 +301,7 @@ static void test_migrations_have_a_price(void **state)
 					     {"b", .n = 1, .pct = {50}, .held = true},
 					     {.id = NULL}});
 	bench.params.price_per_move = 0.6;
-	profit = profit_expect(&bench.params, &bench.gpu);
+	profit = expect(&bench);
 	assert_near(profit.moves, 1);
 	assert_near(profit.penalty, 0.01 * HOOK + 0.6);
 	assert_near(profit.expected, -0.75);
@@ -312,16 +320,15 @@ static void test_the_risk_depends_on_the_trust_in_migrations(void **state)
 					     {"b", .n = 1, .pct = {40}, .held = true},
 					     {.id = NULL}});
 	bench.gpu.migrates = false;
-	risk = profit_expect(&bench.params, &bench.gpu).risk;
+	risk = expect(&bench).risk;
 	assert_true(risk > 0.5);
 	bench.gpu.migrates = true;
 	bench.gpu.moving.answered = 0;
-	assert_near(profit_expect(&bench.params, &bench.gpu).risk, risk);
+	assert_near(expect(&bench).risk, risk);
 	bench.gpu.moving.unanswered = true;
-	assert_near(profit_expect(&bench.params, &bench.gpu).risk, risk);
+	assert_near(expect(&bench).risk, risk);
 	bench.gpu.moving = (struct policy_moving){.answered = 9};
-	assert_near(profit_expect(&bench.params, &bench.gpu).risk,
-		    (1 - 9 / 9.03 * (1 - HOOK / 1800.0)) * risk);
+	assert_near(expect(&bench).risk, (1 - 9 / 9.03 * (1 - HOOK / 1800.0)) * risk);
 }
 
 static void test_a_sale_needs_a_profit_and_a_small_risk(void **state)
@@ -358,7 +365,7 @@ static void test_kinds_above_almost_the_whole_contract_are_not_assumed(void **st
 					     {"b", .n = 1, .pct = {62}, .held = true},
 					     {.id = NULL}});
 	bench.tracks[1].demand.peak_pct[0] = 0;
-	bench.gpu.flavor.initial_cap_pct = 20;
+	bench.gpu.flavors[0].initial_cap_pct = 20;
 	check_profit(&bench, 0.5, HOOK / 2, 0.2 / 2 - 0.01 * HOOK / 2);
 }
 
@@ -372,7 +379,7 @@ static void test_a_single_unseen_kind_has_its_weight(void **state)
 					     {"b", .n = 1, .pct = {82}, .held = true},
 					     {.id = NULL}});
 	bench.tracks[1].demand.peak_pct[0] = 0;
-	bench.gpu.flavor.initial_cap_pct = 10;
+	bench.gpu.flavors[0].initial_cap_pct = 10;
 	/* 9 % fits; 82 % and 10 % do not. */
 	check_profit(&bench, 2. / 3, HOOK * 2 / 3, 0.1 / 3 - 0.01 * HOOK * 2 / 3);
 }

@@ -33,7 +33,7 @@ static void make(struct bench *bench, const struct given *given)
 	bench_init(bench, given, 1);
 	bench->policy = policy_find("qos");
 	bench->gpu.period_s = 1;
-	bench->gpu.flavor = (struct policy_terms){.initial_cap_pct = 50, .weight = 1};
+	bench->gpu.flavors[0] = (struct policy_terms){.initial_cap_pct = 50, .weight = 1};
 }
 
 static const struct policy_decision *find(const struct bench *bench, enum policy_kind kind)
