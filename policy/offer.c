@@ -63,10 +63,7 @@ static bool finish(struct offer_life *life, enum offer_state state, enum offer_e
 
 bool offer_restate(struct offer_life *life, int funded_pct)
 {
-	if (funded_pct < 0)
-		return finish(life, OFFER_CLOSED, OFFER_END_UNFUNDABLE);
-	life->fundable_pct = funded_pct;
-	return false;
+	return funded_pct < 0 && finish(life, OFFER_CLOSED, OFFER_END_UNFUNDABLE);
 }
 
 static double broken_pct(const struct offer_life *life)

@@ -41,7 +41,6 @@ enum offer_end {
 struct offer_life {
 	enum offer_state state;
 	enum offer_end end; /* why the offer ended */
-	int fundable_pct;   /* first cap that a newcomer would get now, in percent */
 	uint64_t expires_ns, probation_ends_ns;
 	double watched_s; /* vGPU-seconds observed on probation */
 	double broken_s;  /* broken vGPU-seconds on probation */
@@ -79,8 +78,7 @@ void offer_claim(struct offer_life *life, uint64_t probation_ends_ns);
 
 /* The functions below return true if they ended the offer. */
 
-/* Updates an open offer with @funded_pct, the result of policy.fund(). A negative errno closes the
- * offer. */
+/* Closes an open offer if @funded_pct, the result of policy.fund(), is a negative errno. */
 bool offer_restate(struct offer_life *life, int funded_pct);
 
 /* Updates an offer after one period. An open offer may expire; a probation may fail or pass. A

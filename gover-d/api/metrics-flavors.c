@@ -36,6 +36,14 @@ static void write_vgpu(const struct metrics_out *out, const struct view *view, c
 	fputs("} 1\n", out->file);
 }
 
+static bool lists(const struct view *view, const struct offer *offer, const char *flavor)
+{
+	for (int i = 0; i < offer->n_flavors; i++)
+		if (strcmp(or_standard(view, offer->flavors[i].name), flavor) == 0)
+			return true;
+	return false;
+}
+
 static int count_open(const struct view *view, const char *gpu, const char *flavor)
 {
 	int n = 0;
@@ -44,7 +52,7 @@ static int count_open(const struct view *view, const char *gpu, const char *flav
 		const struct offer *offer = offers_at(view->offers, i);
 
 		n += offer->life.state == OFFER_OPEN && strcmp(offer->gpu, gpu) == 0 &&
-		     strcmp(or_standard(view, offer->flavor_name), flavor) == 0;
+		     lists(view, offer, flavor);
 	}
 	return n;
 }
@@ -71,7 +79,7 @@ void metrics_flavors_write(const struct metrics_out *out, const struct view *vie
 		for (const struct vgpu *v = host->gpus[g].vgpus; v; v = v->next)
 			write_vgpu(out, view, v);
 	metrics_format_head(out, "gover_open_offers", "gauge",
-			    "Number of open offers, by GPU and flavour.");
+			    "Number of open offers that list the flavour, by GPU and flavour.");
 	for (int g = 0; g < host->n_gpus; g++)
 		write_offers(out, view, host->gpus[g].config.name);
 }

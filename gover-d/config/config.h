@@ -20,6 +20,7 @@
 #define CONFIG_PATH_DEFAULT "/etc/gover/gover.conf"
 
 #define FLAVORS_MAX 32
+#define OFFERED_MAX POLICY_FLAVORS_MAX /* largest number of flavours that one offer lists */
 
 /*
  * A price or penalty that the operator has not set. Decisions then use the defaults of struct
@@ -35,6 +36,7 @@ struct flavor {
 	double target_fps, target_rate;
 	double price_per_cap_hour;   /* price of the whole GPU per hour */
 	double penalty_per_broken_s; /* penalty per second of broken time */
+	bool offered; /* an offer may list it; default off. The flavour of [offer] always may */
 };
 
 /* Section [offer]. */

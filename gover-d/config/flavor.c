@@ -16,6 +16,7 @@ static struct flavor on_sale(const struct config *config)
 		.penalty_per_broken_s = offer->penalty_per_broken_s,
 	};
 
+	flavor.offered = true;
 	memcpy(flavor.name, offer->flavor, sizeof(flavor.name));
 	return flavor;
 }
@@ -48,6 +49,24 @@ struct flavor flavor_of(const struct config *config, const char *name)
 	return flavor_find(config, name, &flavor) ? flavor : on_sale(config);
 }
 
+int flavor_list_offered(const struct config *config, struct flavor ret_flavors[OFFERED_MAX])
+{
+	struct flavor flavor;
+	int n = 0;
+
+	for (int i = 0; n < OFFERED_MAX && flavor_at(config, i, &flavor); i++) {
+		int at = n;
+
+		if (!flavor.offered)
+			continue;
+		for (; at > 0 && ret_flavors[at - 1].cap_pct < flavor.cap_pct; at--)
+			ret_flavors[at] = ret_flavors[at - 1];
+		ret_flavors[at] = flavor;
+		n++;
+	}
+	return n;
+}
+
 int flavor_refuse(const struct config *config, const char *name, struct err *reterr)
 {
 	struct flavor flavor;
@@ -58,6 +77,32 @@ int flavor_refuse(const struct config *config, const char *name, struct err *ret
 		n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "",
 				      flavor.name);
 	return err_fail(reterr, EINVAL, "flavor: %.63s is not allowed (allowed: %s)", name, list);
+}
+
+static int check_offered(const struct config *config, struct err *reterr)
+{
+	int n = 1; /* the flavour of [offer] */
+
+	for (int i = 0; i < config->n_flavors; i++) {
+		const struct flavor *flavor = &config->flavors[i];
+		const char *key;
+		int pct;
+
+		if (!flavor->offered)
+			continue;
+		key = policy_params_above_flavor(&config->params, flavor->cap_pct, &pct);
+		if (key)
+			return err_fail(reterr, EINVAL,
+					"[policy] %s = %d: too large (allowed: up to [flavor %s] "
+					"cap_pct = %d, which is offered)",
+					key, pct, flavor->name, flavor->cap_pct);
+		if (++n > OFFERED_MAX)
+			return err_fail(reterr, EINVAL,
+					"[flavor %s] offered: too many flavours are offered (limit "
+					"%d, with the flavour of [offer])",
+					flavor->name, OFFERED_MAX);
+	}
+	return 0;
 }
 
 int flavor_check(const struct config *config, struct err *reterr)
@@ -77,5 +122,5 @@ int flavor_check(const struct config *config, struct err *reterr)
 			if (strcmp(config->flavors[b].name, name) == 0)
 				return err_fail(reterr, EINVAL, "[flavor %s] is given twice", name);
 	}
-	return 0;
+	return check_offered(config, reterr);
 }

@@ -23,11 +23,20 @@ struct flavor flavor_of(const struct config *config, const char *name);
 bool flavor_at(const struct config *config, int index, struct flavor *ret_flavor);
 
 /*
+ * Writes the flavours that an offer may list, the largest cap first, then in the order of the
+ * configuration. Returns their number, at least 1.
+ */
+int flavor_list_offered(const struct config *config, struct flavor ret_flavors[OFFERED_MAX]);
+
+/*
  * Returns -EINVAL with a message that rejects the flavour @name and lists the configured flavours.
  */
 int flavor_refuse(const struct config *config, const char *name, struct err *reterr);
 
-/* Checks that names of flavours are valid and unique. For config_check(). */
+/*
+ * Checks that names of flavours are valid and unique, and that the offered flavours can be funded.
+ * For config_check().
+ */
 int flavor_check(const struct config *config, struct err *reterr);
 
 #endif

@@ -209,6 +209,7 @@ static const struct setting keys[] = {
 	NUMBER(FLAVOR(target_rate), 0, 1000000, " units of work per second"),
 	PRICE(FLAVOR(price_per_cap_hour)),
 	PRICE(FLAVOR(penalty_per_broken_s)),
+	FLAG(FLAVOR(offered)),
 
 	TEXT(AT("fps", false, "socket", struct config, fps_socket), 1, 107, "a path", NULL),
 	INT(AT("fps", false, "vsock_port", struct config, fps_vsock_port), 0, 2147483647,

@@ -254,11 +254,12 @@ static struct offer *restore_offer(struct manager *m, const struct host_gpu *gpu
 		.id = c->offer,
 		.created_ms = c->created_ms,
 		.changed_ms = c->created_ms,
-		.flavor = host_terms(gpu, c),
+		.flavors = {{.terms = host_terms(gpu, c)}},
+		.n_flavors = 1,
 	};
 
 	memcpy(sold.gpu, gpu->config.name, sizeof(sold.gpu));
-	memcpy(sold.flavor_name, c->flavor, sizeof(sold.flavor_name));
+	memcpy(sold.flavors[0].name, c->flavor, sizeof(sold.flavors[0].name));
 	if (now.wall_ms < c->created_ms + probation_ms &&
 	    !has_newer(m->offers, c->offer, gpu->config.name)) {
 		sold.life.state = OFFER_OPEN;
@@ -284,9 +285,15 @@ static void adopt_sale(struct manager *m, const struct host_gpu *gpu, const stru
 		return;
 	if (!offer)
 		offer = restore_offer(m, gpu, c, now);
-	if (offer && offer->life.state == OFFER_OPEN)
-		offers_claim(m->offers, offer, c->id, c->claim_key, m->config.offer.probation_s,
-			     now);
+	if (!offer || offer->life.state != OFFER_OPEN)
+		return;
+	/* The history contains only the flavour that led the open offer. */
+	if (!offers_flavor(offer, c->flavor)) {
+		offer->flavors[0].terms = host_terms(gpu, c);
+		memcpy(offer->flavors[0].name, c->flavor, sizeof(c->flavor));
+	}
+	offers_claim(m->offers, offer, c->flavor, c->id, c->claim_key, m->config.offer.probation_s,
+		     now);
 }
 
 /* True if the vGPU that claimed the offer was removed, even if a newer vGPU has the same name. */
@@ -367,7 +374,9 @@ static void settle_units(struct manager *m)
 		struct offer *offer = offers_find(m->offers, offers_at(m->offers, i)->id);
 		const struct host_gpu *gpu = host_view_gpu(&m->host, offer->gpu);
 
-		offer->flavor.counts_work = gpu && host_gpu_unit(gpu, NULL) == GPU_WORK;
+		for (int k = 0; k < offer->n_flavors; k++)
+			offer->flavors[k].terms.counts_work =
+				gpu && host_gpu_unit(gpu, NULL) == GPU_WORK;
 	}
 }
 

@@ -240,8 +240,8 @@ static struct offer *offer_of(struct manager *m, const struct sale *sale)
 }
 
 /*
- * Also closes an offer that can no longer be funded. A restored offer stays open until the vGPUs
- * are measured.
+ * Also removes a flavour that can no longer be funded from its offer. A restored offer stays
+ * unchanged until the vGPUs are measured.
  */
 static int plan_sale(struct manager *m, struct change *change, struct err *reterr)
 {
@@ -252,6 +252,8 @@ static int plan_sale(struct manager *m, struct change *change, struct err *reter
 	struct vgpu *vgpu = NULL;
 	int r = c->offer ? check_offer(offer, c->offer, sale->holder, reterr) : 0;
 
+	if (r == 0 && offer)
+		r = offers_check_flavor(offer, c->flavor, reterr);
 	if (r == 0)
 		r = contract_change_check_answers(gpu, reterr);
 	if (r == 0)
@@ -271,8 +273,9 @@ static int plan_sale(struct manager *m, struct change *change, struct err *reter
 	r = vgpu ? plan_attach(m, sale, gpu, vgpu, reterr) : plan_newcomer(m, sale, gpu, reterr);
 	if (r == CONTROL_E_DOES_NOT_FIT && offer &&
 	    (m->host.ticks >= OFFERS_SETTLED_TICKS || !offers_is_held(offer, clock_now())))
-		offers_end(m->offers, offer, OFFER_CLOSED, clock_now(),
-			   "the offer could no longer be funded when it was claimed");
+		offers_unlist(m->offers, offer, c->flavor,
+			      "the offer could no longer be funded when it was claimed",
+			      clock_now());
 	return r;
 }
 
@@ -305,8 +308,8 @@ static int apply_sale(struct manager *m, struct change *change, struct err *rete
 	if (r != 0 || !offer)
 		return r;
 	host_gpu_find_vgpu(gpu, id)->newcomer = true;
-	offers_claim(m->offers, offer, id, sale->contract.claim_key, m->config.offer.probation_s,
-		     clock_now());
+	offers_claim(m->offers, offer, sale->contract.flavor, id, sale->contract.claim_key,
+		     m->config.offer.probation_s, clock_now());
 	return 0;
 }
 
@@ -357,29 +360,42 @@ int control_vgpu_add(struct manager *m, struct contract *contract, struct change
 	return begin_sale(m, contract, "", done, reterr);
 }
 
+/* Sets the terms of @contract that the flavour of the offer determines. */
+static void take_flavor(const struct offer_flavor *flavor, unsigned int fields,
+			struct contract *contract)
+{
+	const struct policy_terms *terms = &flavor->terms;
+
+	contract->terms.initial_cap_pct = terms->initial_cap_pct;
+	if (!(fields & CONTRACT_TARGET_FPS) && !terms->counts_work)
+		contract->terms.target_fps = terms->target_fps;
+	if (!(fields & CONTRACT_TARGET_RATE) && terms->counts_work)
+		contract->target_rate = terms->target_fps;
+	contract->terms.weight = 1;
+	memcpy(contract->flavor, flavor->name, sizeof(contract->flavor));
+}
+
 int control_offer_claim(struct manager *m, const struct control_claim *claim,
 			struct contract *contract, struct change_done done, struct err *reterr)
 {
 	const struct offer *offer = offers_find(m->offers, claim->offer);
-	unsigned int fields = claim->fields;
+	const struct offer_flavor *flavor = offer ? offers_flavor(offer, contract->flavor) : NULL;
 
-	if (!offer) {
-		contract_fini(contract);
-		return check_offer(offer, claim->offer, claim->holder, reterr);
-	}
-	if (offer->vgpu[0] && claim->key[0] && strcmp(offer->claim_key, claim->key) == 0) {
+	if (offer && offer->vgpu[0] && claim->key[0] && strcmp(offer->claim_key, claim->key) == 0) {
 		contract_fini(contract); /* a repeated claim: the first one is stored */
 		done.call(done.userdata, 0, NULL);
 		return 0;
 	}
+	if (!flavor) {
+		int r = check_offer(offer, claim->offer, claim->holder, reterr);
+
+		if (r == 0)
+			r = offers_check_flavor(offer, contract->flavor, reterr);
+		contract_fini(contract);
+		return r;
+	}
 	memcpy(contract->gpu, offer->gpu, sizeof(contract->gpu));
-	contract->terms.initial_cap_pct = offer->flavor.initial_cap_pct;
-	if (!(fields & CONTRACT_TARGET_FPS) && !offer->flavor.counts_work)
-		contract->terms.target_fps = offer->flavor.target_fps;
-	if (!(fields & CONTRACT_TARGET_RATE) && offer->flavor.counts_work)
-		contract->target_rate = offer->flavor.target_fps;
-	contract->terms.weight = 1;
-	memcpy(contract->flavor, offer->flavor_name, sizeof(contract->flavor));
+	take_flavor(flavor, claim->fields, contract);
 	/*
 	 * Store the claim in the contract. The history is written later, so a crash may lose the
 	 * claim there.

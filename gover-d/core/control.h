@@ -29,12 +29,12 @@ struct control_claim {
 
 /*
  * Claims an offer for a new vGPU. A repeated claim with the same key succeeds and changes nothing.
- * @contract contains the id of the vGPU. The members vm, cid, labels, target_fps, target_rate and
- * memory_mib are used if they are in @claim->fields. The offer determines the cap. Takes over the
- * labels in @contract.
+ * @contract contains the id of the vGPU, and the flavour; "": the flavour that leads the offer. The
+ * members vm, cid, labels, target_fps, target_rate and memory_mib are used if they are in
+ * @claim->fields. The flavour determines the cap. Takes over the labels in @contract.
  *
- * Errors: CONTROL_E_NOT_FOUND, _OFFER_OVER, _OFFER_HELD, _EXISTS (the offer is already claimed, or
- * the id is in use), _DOES_NOT_FIT (the offer is then closed), and the errors of
+ * Errors: CONTROL_E_NOT_FOUND, _OFFER_OVER, _OFFER_HELD, _NOT_LISTED, _EXISTS (the offer is already
+ * claimed, or the id is in use), _DOES_NOT_FIT (the offer is then closed), and the errors of
  * control_vgpu_add().
  */
 int control_offer_claim(struct manager *manager, const struct control_claim *claim,

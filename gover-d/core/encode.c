@@ -71,6 +71,28 @@ json_t *encode_decision(const struct decision *decision)
 	return json_encode_end(&o);
 }
 
+static void add_terms(struct json_encode *o, const struct offer_flavor *flavor)
+{
+	json_encode_add(o, "flavor", json_encode_name(flavor->name));
+	json_encode_add(o, "initial_cap_pct", json_integer(flavor->terms.initial_cap_pct));
+	encode_add_rate(o, "target_fps", "target_rate", flavor->terms.counts_work,
+			flavor->terms.target_fps);
+	json_encode_add(o, "fundable_pct", json_integer(flavor->fundable_pct));
+}
+
+static json_t *encode_flavors(const struct offer *offer)
+{
+	json_t *list = json_array();
+
+	for (int i = 0; i < offer->n_flavors; i++) {
+		struct json_encode o = json_encode_begin();
+
+		add_terms(&o, &offer->flavors[i]);
+		(void)json_array_append_new(list, json_encode_end(&o));
+	}
+	return list;
+}
+
 json_t *encode_offer(const struct offer *offer, struct instant now)
 {
 	double left_s = ((double)offer->life.probation_ends_ns - (double)now.mono_ns) / NS_PER_S;
@@ -80,11 +102,8 @@ json_t *encode_offer(const struct offer *offer, struct instant now)
 	json_encode_add(&o, "id", json_integer(offer->id));
 	json_encode_add(&o, "gpu", json_string(offer->gpu));
 	json_encode_add(&o, "state", json_string(offer_state_name(offer->life.state)));
-	json_encode_add(&o, "flavor", json_encode_name(offer->flavor_name));
-	json_encode_add(&o, "initial_cap_pct", json_integer(offer->flavor.initial_cap_pct));
-	encode_add_rate(&o, "target_fps", "target_rate", offer->flavor.counts_work,
-			offer->flavor.target_fps);
-	json_encode_add(&o, "fundable_pct", json_integer(offer->life.fundable_pct));
+	add_terms(&o, &offer->flavors[0]);
+	json_encode_add(&o, "flavors", encode_flavors(offer));
 	json_encode_add(&o, "created_at", json_encode_time(offer->created_ms));
 	json_encode_add(&o, "expires_at", json_encode_time(offer->expires_ms));
 	json_encode_add(&o, "changed_at", json_encode_time(offer->changed_ms));

@@ -16,6 +16,7 @@ enum control_error {
 	CONTROL_E_IN_USE,	/* programs still run in the vGPU */
 	CONTROL_E_OFFER_OVER,	/* the offer has expired or was closed */
 	CONTROL_E_OFFER_HELD,	/* another claimant holds the offer */
+	CONTROL_E_NOT_LISTED,	/* the offer does not list the flavour */
 	/* an external writer just changed a cap; that vGPU is on hold now */
 	CONTROL_E_FOREIGN_CAP,
 	CONTROL_E_UNSUPPORTED, /* the backend does not create vGPUs */

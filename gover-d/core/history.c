@@ -213,13 +213,14 @@ static void store_silence(void *userdata, const struct silence *s, int64_t ended
 static void store_offer(void *userdata, const struct offer *offer, const char *vm)
 {
 	const struct history *history = userdata;
+	const struct offer_flavor *leading = &offer->flavors[0];
 	struct db_offer row = {
 		.id = offer->id,
 		.created_ms = offer->created_ms,
 		.changed_ms = offer->changed_ms,
-		.cap_pct = offer->flavor.initial_cap_pct,
-		.funded_pct = offer->life.fundable_pct,
-		.target_fps = offer->flavor.target_fps,
+		.cap_pct = leading->terms.initial_cap_pct,
+		.funded_pct = leading->fundable_pct,
+		.target_fps = leading->terms.target_fps,
 	};
 
 	(void)vm;
@@ -227,7 +228,7 @@ static void store_offer(void *userdata, const struct offer *offer, const char *v
 		return;
 	memcpy(row.gpu, offer->gpu, sizeof(row.gpu));
 	memcpy(row.vgpu, offer->vgpu, sizeof(row.vgpu));
-	memcpy(row.flavor, offer->flavor_name, sizeof(row.flavor));
+	memcpy(row.flavor, leading->name, sizeof(row.flavor));
 	snprintf(row.state, sizeof(row.state), "%s", offer_state_name(offer->life.state));
 	snprintf(row.reason, sizeof(row.reason), "%s", offer->reason);
 	snprintf(row.claim_key, sizeof(row.claim_key), "%s", offer->claim_key);

@@ -294,8 +294,10 @@ static int load_offer(void *userdata, const struct db_offer *row)
 		.id = row->id,
 		.created_ms = row->created_ms,
 		.changed_ms = row->changed_ms,
-		.flavor = {.initial_cap_pct = row->cap_pct, .target_fps = row->target_fps},
-		.life.fundable_pct = row->funded_pct,
+		.flavors = {{.terms = {.initial_cap_pct = row->cap_pct,
+				       .target_fps = row->target_fps},
+			     .fundable_pct = row->funded_pct}},
+		.n_flavors = 1,
 		.life.probation_ends_ns =
 			now.mono_ns + (uint64_t)m->config.offer.probation_s * NS_PER_S,
 	};
@@ -305,7 +307,7 @@ static int load_offer(void *userdata, const struct db_offer *row)
 		return 0;
 	memcpy(offer.gpu, row->gpu, sizeof(offer.gpu));
 	memcpy(offer.vgpu, row->vgpu, sizeof(offer.vgpu));
-	memcpy(offer.flavor_name, row->flavor, sizeof(offer.flavor_name));
+	memcpy(offer.flavors[0].name, row->flavor, sizeof(offer.flavors[0].name));
 	snprintf(offer.reason, sizeof(offer.reason), "%.*s", (int)sizeof(offer.reason) - 1,
 		 row->reason);
 	snprintf(offer.claim_key, sizeof(offer.claim_key), "%s", row->claim_key);
@@ -347,6 +349,21 @@ int load_history(struct manager *m, struct db_reader *reader, const struct opera
 	return 0;
 }
 
+/* The history contains only the flavour that led the offer. */
+static void restore_flavors(const struct operator_hold *hold, struct offer *offer)
+{
+	offer->n_flavors = hold->n_flavors;
+	for (int i = 0; i < hold->n_flavors; i++) {
+		const struct operator_hold_flavor *stored = &hold->flavors[i];
+
+		offer->flavors[i] = (struct offer_flavor){
+			.terms = {.initial_cap_pct = stored->initial_cap_pct,
+				  .target_fps = stored->target},
+		};
+		memcpy(offer->flavors[i].name, stored->flavor, sizeof(offer->flavors[i].name));
+	}
+}
+
 /* Returns the offer of @hold, restored if the history does not contain it; NULL: it has ended. */
 static struct offer *find_held(struct manager *m, const struct operator_hold *hold)
 {
@@ -355,14 +372,12 @@ static struct offer *find_held(struct manager *m, const struct operator_hold *ho
 		.id = hold->offer,
 		.created_ms = hold->created_ms,
 		.changed_ms = hold->created_ms,
-		.flavor = {.initial_cap_pct = hold->initial_cap_pct, .target_fps = hold->target},
 		.life.state = OFFER_OPEN,
 	};
 
 	if (offer)
 		return offer->life.state == OFFER_OPEN ? offer : NULL;
 	memcpy(lost.gpu, hold->gpu, sizeof(lost.gpu));
-	memcpy(lost.flavor_name, hold->flavor, sizeof(lost.flavor_name));
 	return offers_adopt(m->offers, &lost);
 }
 
@@ -390,6 +405,7 @@ void load_holds(struct manager *m, const struct operator_state *state, struct in
 		hold.until_ns = now.mono_ns + left_ns(stored->until_ms, now, OFFERS_HOLD_MAX_S);
 		memcpy(hold.holder, stored->holder, sizeof(hold.holder));
 		offer->hold = hold;
+		restore_flavors(stored, offer);
 		offer->expires_ms = stored->expires_ms;
 		offer->life.expires_ns =
 			now.mono_ns + left_ns(stored->expires_ms, now, m->config.offer.ttl_s);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Stores the offers and reports their changes. policy/offer.h decides when an offer ends. */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,9 +81,8 @@ static struct offer *take_slot(struct offers *offers)
 	return &offers->list[offers->n - 1];
 }
 
-struct offer *offers_open(struct offers *offers, const char *gpu, const char *name,
-			  const struct policy_terms *flavor, int fundable_pct, int ttl_s,
-			  struct instant now)
+struct offer *offers_open(struct offers *offers, const char *gpu,
+			  const struct offer_flavor *flavors, int n, int ttl_s, struct instant now)
 {
 	struct offer *offer = offers_live(offers, gpu) ? NULL : take_slot(offers);
 
@@ -92,11 +92,10 @@ struct offer *offers_open(struct offers *offers, const char *gpu, const char *na
 	snprintf(offer->gpu, sizeof(offer->gpu), "%s", gpu);
 	offer->created_ms = offer->changed_ms = now.wall_ms;
 	offer->expires_ms = now.wall_ms + (int64_t)ttl_s * 1000;
-	snprintf(offer->flavor_name, sizeof(offer->flavor_name), "%s", name);
-	offer->flavor = *flavor;
+	memcpy(offer->flavors, flavors, (size_t)n * sizeof(flavors[0]));
+	offer->n_flavors = n;
 	offer->life = (struct offer_life){
 		.state = OFFER_OPEN,
-		.fundable_pct = fundable_pct,
 		.expires_ns = now.mono_ns + (uint64_t)ttl_s * NS_PER_S,
 	};
 	offers->changed(offers->userdata, offer);
@@ -115,6 +114,29 @@ struct offer *offers_adopt(struct offers *offers, const struct offer *adopted)
 	if (adopted->id > offers->last_id)
 		offers->last_id = adopted->id;
 	return offer;
+}
+
+const struct offer_flavor *offers_flavor(const struct offer *offer, const char *name)
+{
+	for (int i = 0; i < offer->n_flavors; i++)
+		if (name[0] == '\0' || strcmp(offer->flavors[i].name, name) == 0)
+			return &offer->flavors[i];
+	return NULL;
+}
+
+int offers_check_flavor(const struct offer *offer, const char *name, struct err *reterr)
+{
+	char list[OFFERED_MAX * (ID_MAX + 2)] = "";
+	size_t n = 0;
+
+	if (offers_flavor(offer, name))
+		return 0;
+	for (int i = 0; i < offer->n_flavors; i++)
+		n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "",
+				      offer->flavors[i].name);
+	return err_condition(reterr, CONTROL_E_NOT_LISTED,
+			     "flavor: offer %lld does not list %.63s (allowed: %.300s)",
+			     (long long)offer->id, name, list);
 }
 
 bool offers_is_held(const struct offer *offer, struct instant now)
@@ -149,9 +171,13 @@ void offers_hold(struct offers *offers, struct offer *offer, const struct offer_
 	offers->changed(offers->userdata, offer);
 }
 
-void offers_claim(struct offers *offers, struct offer *offer, const char *vgpu, const char *key,
-		  int probation_s, struct instant now)
+void offers_claim(struct offers *offers, struct offer *offer, const char *flavor, const char *vgpu,
+		  const char *key, int probation_s, struct instant now)
 {
+	const struct offer_flavor sold = *offers_flavor(offer, flavor);
+
+	offer->flavors[0] = sold;
+	offer->n_flavors = 1;
 	offer_claim(&offer->life, now.mono_ns + (uint64_t)probation_s * NS_PER_S);
 	offer->changed_ms = now.wall_ms;
 	snprintf(offer->vgpu, sizeof(offer->vgpu), "%s", vgpu);
@@ -193,11 +219,41 @@ void offers_vgpu_removed(struct offers *offers, const char *vgpu, struct instant
 	}
 }
 
-void offers_restate(struct offers *offers, struct offer *offer, int funded_pct,
+void offers_restate(struct offers *offers, struct offer *offer, const int funded_pct[OFFERED_MAX],
 		    const struct offer_limits *limits, struct instant now)
 {
-	if (offer_restate(&offer->life, funded_pct))
+	int n = 0, before = offer->n_flavors;
+
+	for (int i = 0; i < before; i++) {
+		if (funded_pct[i] < 0)
+			continue;
+		offer->flavors[n] = offer->flavors[i];
+		offer->flavors[n++].fundable_pct = funded_pct[i];
+	}
+	if (n == 0 && offer_restate(&offer->life, -ENOSPC)) {
 		report_end(offers, offer, limits, now);
+	} else if (n < before) {
+		offer->n_flavors = n;
+		offer->changed_ms = now.wall_ms;
+		offers->changed(offers->userdata, offer);
+	}
+}
+
+void offers_unlist(struct offers *offers, struct offer *offer, const char *name, const char *reason,
+		   struct instant now)
+{
+	const struct offer_flavor *flavor = offers_flavor(offer, name);
+	size_t at = flavor ? (size_t)(flavor - offer->flavors) : 0;
+
+	if (offer->n_flavors == 1) {
+		offers_end(offers, offer, OFFER_CLOSED, now, "%s", reason);
+	} else if (flavor) {
+		offer->n_flavors--;
+		memmove(&offer->flavors[at], &offer->flavors[at + 1],
+			((size_t)offer->n_flavors - at) * sizeof(*flavor));
+		offer->changed_ms = now.wall_ms;
+		offers->changed(offers->userdata, offer);
+	}
 }
 
 void offers_tick(struct offers *offers, const char *gpu, const struct offer_period *period,

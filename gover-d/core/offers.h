@@ -8,6 +8,7 @@
 #define GOVER_D_CORE_OFFERS_H
 
 #include "base/err.h"
+#include "gover-d/config/config.h"
 #include "gover-d/model/host.h"
 #include "policy/offer.h"
 
@@ -32,13 +33,24 @@ struct offer_hold {
 	uint64_t until_ns;
 };
 
+/* One flavour of an offer. */
+struct offer_flavor {
+	char name[ID_MAX];	   /* "": an earlier release made the offer */
+	struct policy_terms terms; /* terms of the offered contract */
+	int fundable_pct;	   /* first cap that a newcomer would get now, in percent */
+};
+
 struct offer {
 	int64_t id;
 	char gpu[ID_MAX];
 	struct offer_life life;
 	int64_t created_ms, changed_ms, expires_ms;
-	char flavor_name[ID_MAX]; /* flavour that is sold; "": an earlier release made the offer */
-	struct policy_terms flavor; /* terms of the offered contract */
+	/*
+	 * The flavours that can be claimed, the largest first; it leads the offer. After a claim:
+	 * only the flavour that was sold.
+	 */
+	struct offer_flavor flavors[OFFERED_MAX];
+	int n_flavors; /* at least 1 */
 	/* id of the vGPU that claimed the offer; "": not claimed */
 	char vgpu[ID_MAX];
 	char claim_key[CLAIM_MAX];     /* idempotency key */
@@ -64,12 +76,17 @@ struct offer *offers_find(struct offers *offers, int64_t id);
 const struct offer *offers_view(const struct offers *offers, int64_t id); /* the same */
 
 /*
- * Opens an offer of flavour @name. NULL: the GPU already has a live offer, or too many offers are
- * live.
+ * Opens an offer of the @n flavours @flavors, the largest first: 1 to OFFERED_MAX. NULL: the GPU
+ * already has a live offer, or too many offers are live.
  */
-struct offer *offers_open(struct offers *offers, const char *gpu, const char *name,
-			  const struct policy_terms *flavor, int fundable_pct, int ttl_s,
-			  struct instant now);
+struct offer *offers_open(struct offers *offers, const char *gpu,
+			  const struct offer_flavor *flavors, int n, int ttl_s, struct instant now);
+/* Returns the listed flavour @name; "": the flavour that leads the offer. NULL: not listed. */
+const struct offer_flavor *offers_flavor(const struct offer *offer, const char *name);
+/*
+ * Returns 0 if the offer lists flavour @name; otherwise CONTROL_E_NOT_LISTED with a message.
+ */
+int offers_check_flavor(const struct offer *offer, const char *name, struct err *reterr);
 /*
  * Restores an offer of an earlier run of the daemon; the list stays sorted by id. NULL: too many
  * live offers.
@@ -86,9 +103,12 @@ int offers_check_holder(const struct offer *offer, const char *holder, struct in
 /* Holds an open offer, or replaces its hold. The offer does not expire before the hold ends. */
 void offers_hold(struct offers *offers, struct offer *offer, const struct offer_hold *hold,
 		 struct instant now);
-/* Stores that @vgpu claimed the offer with idempotency key @key, and starts the probation. */
-void offers_claim(struct offers *offers, struct offer *offer, const char *vgpu, const char *key,
-		  int probation_s, struct instant now);
+/*
+ * Stores that @vgpu claimed the listed flavour @flavor of the offer with idempotency key @key, and
+ * starts the probation.
+ */
+void offers_claim(struct offers *offers, struct offer *offer, const char *flavor, const char *vgpu,
+		  const char *key, int probation_s, struct instant now);
 void offers_end(struct offers *offers, struct offer *offer, enum offer_state state,
 		struct instant now, const char *format, ...) __attribute__((format(printf, 5, 6)));
 /*
@@ -98,11 +118,14 @@ void offers_end(struct offers *offers, struct offer *offer, enum offer_state sta
 void offers_vgpu_removed(struct offers *offers, const char *vgpu, struct instant now);
 
 /*
- * Updates an open offer. @funded_pct is the result of policy.fund(); if it is a negative errno, the
- * offer is closed.
+ * Updates an open offer. @funded_pct contains the result of policy.fund() for each flavour of the
+ * offer. A flavour with a negative errno is removed; the offer is closed if none is left.
  */
-void offers_restate(struct offers *offers, struct offer *offer, int funded_pct,
+void offers_restate(struct offers *offers, struct offer *offer, const int funded_pct[OFFERED_MAX],
 		    const struct offer_limits *limits, struct instant now);
+/* Removes flavour @name of an open offer, or closes the offer if it lists no other flavour. */
+void offers_unlist(struct offers *offers, struct offer *offer, const char *name, const char *reason,
+		   struct instant now);
 /*
  * Updates the live offer of @gpu at the end of a period, see offer_update(), and ends a hold whose
  * time is over.

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "gover-d/config/flavor.h"
 #include "gover-d/core/external-change.h"
 #include "gover-d/core/record.h"
 #include "gover-d/core/round.h"
@@ -30,9 +31,24 @@ static bool may_sell(const struct manager *m, const struct host_gpu *gpu)
 	       !m->actuator.dry_run && gpu->n_vgpus < m->config.offer.max_vgpus;
 }
 
-void round_view(struct manager *m, struct host_gpu *gpu, struct plan_round *round)
+/* Sets the contracts that may be offered on @gpu. */
+static void view_flavors(const struct manager *m, struct host_gpu *gpu)
 {
 	bool work = host_gpu_unit(gpu, NULL) == GPU_WORK;
+	struct flavor flavors[OFFERED_MAX];
+
+	gpu->view.n_flavors = flavor_list_offered(&m->config, flavors);
+	for (int i = 0; i < gpu->view.n_flavors; i++)
+		gpu->view.flavors[i] = (struct policy_terms){
+			.initial_cap_pct = flavors[i].cap_pct,
+			.target_fps = work ? flavors[i].target_rate : flavors[i].target_fps,
+			.counts_work = work,
+			.weight = 1,
+		};
+}
+
+void round_view(struct manager *m, struct host_gpu *gpu, struct plan_round *round)
+{
 	int n = 0;
 
 	for (struct vgpu *v = gpu->vgpus; v && n < POLICY_VGPUS_MAX; v = v->next) {
@@ -61,14 +77,7 @@ void round_view(struct manager *m, struct host_gpu *gpu, struct plan_round *roun
 	gpu->view.period_s = round_period_s(m, gpu);
 	gpu->view.selling = may_sell(m, gpu);
 	gpu->view.offered = offers_live(m->offers, gpu->config.name) != NULL;
-	gpu->view.n_flavors = 1;
-	gpu->view.flavors[0] = (struct policy_terms){
-		.initial_cap_pct = m->config.offer.flavor_cap_pct,
-		.target_fps = work ? m->config.offer.flavor_target_rate
-				   : m->config.offer.flavor_target_fps,
-		.counts_work = work,
-		.weight = 1,
-	};
+	view_flavors(m, gpu);
 	gpu->view.vgpus = round->views;
 	gpu->view.n_vgpus = n;
 }
@@ -165,16 +174,31 @@ static enum decision_result apply_moves(struct manager *m, struct host_gpu *gpu,
 	return r == 0 ? DECISION_WRITTEN : DECISION_FAILED;
 }
 
+/* Opens an offer of the admitted flavours. */
+static void open_offer(struct manager *m, struct host_gpu *gpu, const struct policy_decision *pd,
+		       struct instant now)
+{
+	struct offer_flavor listed[OFFERED_MAX];
+	struct flavor flavors[OFFERED_MAX];
+	int n_flavors = flavor_list_offered(&m->config, flavors), n = 0;
+
+	for (int i = 0; i < n_flavors; i++) {
+		if (pd->fundable_pct[i] == 0)
+			continue;
+		memcpy(listed[n].name, flavors[i].name, sizeof(listed[n].name));
+		listed[n].terms = gpu->view.flavors[i];
+		listed[n++].fundable_pct = pd->fundable_pct[i];
+	}
+	(void)offers_open(m->offers, gpu->config.name, listed, n, m->config.offer.ttl_s, now);
+}
+
 static void act_on(struct manager *m, struct host_gpu *gpu, const struct policy_decision *pd,
 		   const struct vgpu *vgpu, struct instant now)
 {
-	if (pd->kind == POLICY_OFFER) {
-		(void)offers_open(m->offers, gpu->config.name, m->config.offer.flavor,
-				  &gpu->view.flavors[0], pd->fundable_pct[0], m->config.offer.ttl_s,
-				  now);
-	} else if (pd->kind == POLICY_SEVERE && vgpu) {
+	if (pd->kind == POLICY_OFFER)
+		open_offer(m, gpu, pd, now);
+	else if (pd->kind == POLICY_SEVERE && vgpu)
 		gpu->migration_due = true;
-	}
 }
 
 void round_migrate(struct manager *m, struct host_gpu *gpu)

@@ -113,13 +113,20 @@ struct operator_hold save_hold_of(const struct offer *offer, const struct offer_
 		.expires_ms =
 			offer->expires_ms > hold->until_ms ? offer->expires_ms : hold->until_ms,
 		.until_ms = hold->until_ms,
-		.initial_cap_pct = offer->flavor.initial_cap_pct,
-		.target = offer->flavor.target_fps,
+		.n_flavors = offer->n_flavors,
 	};
 
 	memcpy(stored.gpu, offer->gpu, sizeof(stored.gpu));
-	memcpy(stored.flavor, offer->flavor_name, sizeof(stored.flavor));
 	memcpy(stored.holder, hold->holder, sizeof(stored.holder));
+	for (int i = 0; i < offer->n_flavors; i++) {
+		const struct offer_flavor *flavor = &offer->flavors[i];
+
+		stored.flavors[i] = (struct operator_hold_flavor){
+			.initial_cap_pct = flavor->terms.initial_cap_pct,
+			.target = flavor->terms.target_fps,
+		};
+		memcpy(stored.flavors[i].flavor, flavor->name, sizeof(flavor->name));
+	}
 	return stored;
 }
 

@@ -311,12 +311,12 @@ static bool has_unsold_since(const struct host_gpu *gpu, int64_t since_ms)
 	return v;
 }
 
-/* Updates an open offer with the cap that can be funded now. */
+/* Updates an open offer with the caps that can be funded now. */
 static void restate_offer(struct manager *m, struct host_gpu *gpu, struct plan_round *round,
 			  struct offer *offer, const struct offer_limits *limits,
 			  struct instant now)
 {
-	int cap_pct;
+	int funded_pct[OFFERED_MAX];
 
 	if (m->host.ticks < OFFERS_SETTLED_TICKS && offers_is_held(offer, now))
 		return;
@@ -332,8 +332,10 @@ static void restate_offer(struct manager *m, struct host_gpu *gpu, struct plan_r
 	if (has_unsold_since(gpu, offer->created_ms))
 		return;
 	round_view(m, gpu, round);
-	cap_pct = m->policy->fund(&m->params, &gpu->view, &offer->flavor, &round->out);
-	offers_restate(m->offers, offer, cap_pct, limits, now);
+	for (int i = 0; i < offer->n_flavors; i++)
+		funded_pct[i] = m->policy->fund(&m->params, &gpu->view, &offer->flavors[i].terms,
+						&round->out);
+	offers_restate(m->offers, offer, funded_pct, limits, now);
 }
 
 static void count_gpu(struct manager *m, struct host_gpu *gpu, struct plan_round *round,

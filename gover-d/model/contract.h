@@ -81,7 +81,7 @@ struct contract_field {
  * FIELD(name in the code, member of struct contract, name in JSON, JSON_DECODE_kind, min, max,
  *       since, uses, option, argument of the option, help of the option)
  * Fields are printed in the order of the rows; no format depends on that order. A new row with
- * CONTRACT_IN_FILE needs a @since one above the present version of the contracts file, 9.
+ * CONTRACT_IN_FILE needs a @since one above the present version of the contracts file, 10.
  */
 #define CONTRACT_FIELDS(FIELD)                                                                    \
 	FIELD(ID, id, "id", ID, 0, 0, 1,                                                          \
@@ -112,8 +112,8 @@ struct contract_field {
 	      "W", "set the weight of the contract")                                              \
 	FIELD(BURST, terms.burst, "burst", SWITCH, 0, 0, 1, CONTRACT_IN_TERMS, "burst", NULL,     \
 	      "allow a cap above the sold cap")                                                   \
-	FIELD(FLAVOR, flavor, "flavor", TEXT, 0, ID_MAX - 1, 3, CONTRACT_IN_TERMS, "flavor",      \
-	      "NAME", "use the price of this flavour; see gover.conf(5)")                         \
+	FIELD(FLAVOR, flavor, "flavor", TEXT, 0, ID_MAX - 1, 3, CONTRACT_EVERYWHERE, "flavor",    \
+	      "NAME", "use this flavour; see gover.conf(5)")                                      \
 	FIELD(HELD, held, "held", SWITCH, 0, 0, 1, CONTRACT_IN_RECORD | CONTRACT_IN_CHANGE, NULL, \
 	      NULL, NULL)                                                                         \
 	FIELD(HELD_CAP, held_cap_pct, "held_cap_pct", WHOLE, 1, 100, 1,                           \

@@ -29,7 +29,6 @@ json_t *contracts_encode_one(const struct contract *c, bool found)
 #define OPERATOR_SINCE	 6 /* first version with the operator's state */
 #define REMOVING_SINCE	 6 /* first version with "removing" in the entry of a vGPU */
 #define MIGRATIONS_SINCE 8 /* first version with "migrations" in the entry of a GPU */
-#define HOLDS_SINCE	 9 /* first version with "held_offers" */
 
 /* The members of the file with the first version that contains them. */
 static const struct {
@@ -40,7 +39,7 @@ static const struct {
 	{"vgpus", 1},	  {"revision", 2},
 	{"ids", 2},	  {"settings", 6},
 	{"silences", 6},  {"acks", 6},
-	{"withdrawn", 6}, {"held_offers", HOLDS_SINCE},
+	{"withdrawn", 6}, {"held_offers", OPERATOR_HOLDS_SINCE},
 };
 
 /* Returns the version of the format, which grows with each new member or field of a contract. */
@@ -48,8 +47,8 @@ static int contracts_version(void)
 {
 	int version = contract_file_version();
 
-	if (version < MIGRATIONS_SINCE)
-		version = MIGRATIONS_SINCE;
+	if (version < OPERATOR_SMALLER_SINCE)
+		version = OPERATOR_SMALLER_SINCE;
 	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
 		if (members[i].since_version > version)
 			version = members[i].since_version;
@@ -402,8 +401,7 @@ static int decode(json_t *root, struct contracts *contracts, struct err *reterr)
 	if (r >= 0)
 		r = check_list(root, "vgpus", (size_t)GPUS_MAX * POLICY_VGPUS_MAX, &vgpus, reterr);
 	if (r >= 0 && version >= OPERATOR_SINCE)
-		r = operator_state_decode(root, version >= HOLDS_SINCE, &contracts->operator_state,
-					  reterr);
+		r = operator_state_decode(root, version, &contracts->operator_state, reterr);
 	if (r < 0)
 		return r;
 	contracts->vgpus = calloc(json_array_size(vgpus) + 1, sizeof(*contracts->vgpus));

@@ -139,23 +139,44 @@ static int encode_withdrawn(const struct operator_state *state, json_t *root)
 	return json_object_set_new(root, "withdrawn", list) | r;
 }
 
+/* All flavours except the first one. */
+static json_t *encode_smaller(const struct operator_hold *hold)
+{
+	json_t *list = json_array();
+
+	for (int i = 1; list && i < hold->n_flavors; i++) {
+		const struct operator_hold_flavor *flavor = &hold->flavors[i];
+		json_t *object =
+			json_pack("{s:s, s:i, s:f}", "flavor", flavor->flavor, "initial_cap_pct",
+				  flavor->initial_cap_pct, "target", flavor->target);
+
+		if (json_array_append_new(list, object) == 0)
+			continue;
+		json_decref(list);
+		return NULL;
+	}
+	return list;
+}
+
+static json_t *encode_hold(const struct operator_hold *hold)
+{
+	const struct operator_hold_flavor *leading = &hold->flavors[0];
+
+	return json_pack("{s:I, s:s, s:s, s:s, s:I, s:I, s:I, s:i, s:f, s:o}", "offer",
+			 (json_int_t)hold->offer, "gpu", hold->gpu, "flavor", leading->flavor,
+			 "holder", hold->holder, "created_ms", (json_int_t)hold->created_ms,
+			 "expires_ms", (json_int_t)hold->expires_ms, "until_ms",
+			 (json_int_t)hold->until_ms, "initial_cap_pct", leading->initial_cap_pct,
+			 "target", leading->target, "smaller_flavors", encode_smaller(hold));
+}
+
 static int encode_holds(const struct operator_state *state, json_t *root)
 {
 	json_t *list = json_array();
 	int r = 0;
 
-	for (size_t i = 0; i < state->n_holds; i++) {
-		const struct operator_hold *h = &state->holds[i];
-
-		r |= json_array_append_new(
-			list,
-			json_pack("{s:I, s:s, s:s, s:s, s:I, s:I, s:I, s:i, s:f}", "offer",
-				  (json_int_t)h->offer, "gpu", h->gpu, "flavor", h->flavor,
-				  "holder", h->holder, "created_ms", (json_int_t)h->created_ms,
-				  "expires_ms", (json_int_t)h->expires_ms, "until_ms",
-				  (json_int_t)h->until_ms, "initial_cap_pct", h->initial_cap_pct,
-				  "target", h->target));
-	}
+	for (size_t i = 0; i < state->n_holds; i++)
+		r |= json_array_append_new(list, encode_hold(&state->holds[i]));
 	return json_object_set_new(root, "held_offers", list) | r;
 }
 
@@ -199,13 +220,22 @@ static const struct json_decode_field ack_fields[] = {
 static const struct json_decode_field hold_fields[] = {
 	{"offer", JSON_DECODE_INT64, 1, EXACT_MAX, HOLD_AT(offer), 1 << 0},
 	{"gpu", JSON_DECODE_ID, 0, 0, HOLD_AT(gpu), 1 << 1},
-	{"flavor", JSON_DECODE_ID, 0, 0, HOLD_AT(flavor), 1 << 2},
+	{"flavor", JSON_DECODE_ID, 0, 0, HOLD_AT(flavors[0].flavor), 1 << 2},
 	{"holder", JSON_DECODE_TEXT, 0, CLAIM_MAX - 1, HOLD_AT(holder), 1 << 3},
 	{"created_ms", JSON_DECODE_INT64, 0, EXACT_MAX, HOLD_AT(created_ms), 1 << 4},
 	{"expires_ms", JSON_DECODE_INT64, 0, EXACT_MAX, HOLD_AT(expires_ms), 1 << 5},
 	{"until_ms", JSON_DECODE_INT64, 0, EXACT_MAX, HOLD_AT(until_ms), 1 << 6},
-	{"initial_cap_pct", JSON_DECODE_WHOLE, 1, 100, HOLD_AT(initial_cap_pct), 1 << 7},
-	{"target", JSON_DECODE_NUMBER, 0, TARGET_MAX, HOLD_AT(target), 1 << 8},
+	{"initial_cap_pct", JSON_DECODE_WHOLE, 1, 100, HOLD_AT(flavors[0].initial_cap_pct), 1 << 7},
+	{"target", JSON_DECODE_NUMBER, 0, TARGET_MAX, HOLD_AT(flavors[0].target), 1 << 8},
+	{.name = NULL},
+};
+
+#define FLAVOR_AT(member) offsetof(struct operator_hold_flavor, member)
+
+static const struct json_decode_field flavor_fields[] = {
+	{"flavor", JSON_DECODE_ID, 0, 0, FLAVOR_AT(flavor), 1 << 0},
+	{"initial_cap_pct", JSON_DECODE_WHOLE, 1, 100, FLAVOR_AT(initial_cap_pct), 1 << 1},
+	{"target", JSON_DECODE_NUMBER, 0, TARGET_MAX, FLAVOR_AT(target), 1 << 2},
 	{.name = NULL},
 };
 
@@ -310,7 +340,44 @@ static int decode_withdrawn(struct operator_state *state, const json_t *root, st
 	return 0;
 }
 
-static int decode_holds(struct operator_state *state, const json_t *root, struct err *reterr)
+static int decode_smaller(const json_t *list, struct operator_hold *hold, struct err *reterr)
+{
+	struct err inner = {""};
+
+	if (!json_is_array(list) || json_array_size(list) >= POLICY_FLAVORS_MAX)
+		return err_fail(reterr, EINVAL,
+				"smaller_flavors: required (allowed: a list of at most %d objects)",
+				POLICY_FLAVORS_MAX - 1);
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		if (json_decode_all(json_array_get(list, i), flavor_fields, &hold->flavors[i + 1],
+				    &inner) < 0)
+			return err_fail(reterr, EINVAL, "smaller_flavors: element %zu: %s", i,
+					inner.msg);
+		hold->n_flavors++;
+	}
+	return 0;
+}
+
+static int decode_hold(json_t *object, int version, struct operator_hold *hold, struct err *reterr)
+{
+	json_t *rest = json_copy(object); /* without "smaller_flavors" */
+	bool has_smaller = version >= OPERATOR_SMALLER_SINCE;
+	int r;
+
+	hold->n_flavors = 1;
+	if (has_smaller)
+		(void)json_object_del(rest, "smaller_flavors");
+	r = json_decode_all(rest, hold_fields, hold, reterr);
+	json_decref(rest);
+	if (r >= 0 && hold->holder[0] == '\0')
+		r = err_fail(reterr, EINVAL, "holder: empty");
+	if (r >= 0 && has_smaller)
+		r = decode_smaller(json_object_get(object, "smaller_flavors"), hold, reterr);
+	return r;
+}
+
+static int decode_holds(struct operator_state *state, const json_t *root, int version,
+			struct err *reterr)
 {
 	json_t *list = json_object_get(root, "held_offers");
 	struct err inner = {""};
@@ -322,18 +389,15 @@ static int decode_holds(struct operator_state *state, const json_t *root, struct
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		struct operator_hold hold = {.offer = 0};
 
-		if (json_decode_all(json_array_get(list, i), hold_fields, &hold, &inner) < 0)
+		if (decode_hold(json_array_get(list, i), version, &hold, &inner) < 0)
 			return err_fail(reterr, EINVAL, "held_offers: element %zu: %s", i,
 					inner.msg);
-		if (hold.holder[0] == '\0')
-			return err_fail(reterr, EINVAL, "held_offers: element %zu: holder: empty",
-					i);
 		(void)operator_state_set_hold(state, &hold);
 	}
 	return 0;
 }
 
-int operator_state_decode(const json_t *root, bool has_holds, struct operator_state **ret_state,
+int operator_state_decode(const json_t *root, int version, struct operator_state **ret_state,
 			  struct err *reterr)
 {
 	struct operator_state *state = operator_state_new();
@@ -348,8 +412,8 @@ int operator_state_decode(const json_t *root, bool has_holds, struct operator_st
 		r = decode_acks(state, root, reterr);
 	if (r >= 0)
 		r = decode_withdrawn(state, root, reterr);
-	if (r >= 0 && has_holds)
-		r = decode_holds(state, root, reterr);
+	if (r >= 0 && version >= OPERATOR_HOLDS_SINCE)
+		r = decode_holds(state, root, version, reterr);
 	if (r < 0) {
 		operator_state_free(state);
 		return r;

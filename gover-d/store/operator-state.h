@@ -14,6 +14,8 @@
 
 #define OPERATOR_SETTINGS_MAX  128
 #define OPERATOR_HOLDS_MAX     64
+#define OPERATOR_HOLDS_SINCE   9   /* first version of the file with "held_offers" */
+#define OPERATOR_SMALLER_SINCE 10  /* first version with "smaller_flavors" of such an offer */
 #define OPERATOR_TEXT_MAX      256 /* size of the key or the value of a setting, with its NUL */
 #define OPERATOR_ACKS_MAX      65536
 #define OPERATOR_WITHDRAWN_MAX 256
@@ -22,14 +24,21 @@ struct operator_ack {
 	int64_t alert, acked_ms;
 };
 
+/* A flavour of a held offer. */
+struct operator_hold_flavor {
+	char flavor[ID_MAX];
+	int initial_cap_pct;
+	double target; /* frames or units of work per second, as the GPU counts */
+};
+
 /* A held offer, with all that is needed to restore it if the history is lost. */
 struct operator_hold {
 	int64_t offer;
-	char gpu[ID_MAX], flavor[ID_MAX];
+	char gpu[ID_MAX];
 	char holder[CLAIM_MAX];
 	int64_t created_ms, expires_ms, until_ms;
-	int initial_cap_pct;
-	double target; /* frames or units of work per second, as the GPU counts */
+	struct operator_hold_flavor flavors[POLICY_FLAVORS_MAX]; /* the largest first */
+	int n_flavors;						 /* at least 1 */
 };
 
 struct operator_state {
@@ -64,10 +73,10 @@ bool operator_state_is_withdrawn(const struct operator_state *state, int64_t off
  */
 int operator_state_encode(const struct operator_state *state, json_t *root);
 /*
- * Decodes these members, which @root must contain; "held_offers" only if @has_holds is true,
- * because files of earlier releases have no such member. -EINVAL or -ENOMEM with a message.
+ * Decodes these members, which @root must contain; files of versions below OPERATOR_HOLDS_SINCE
+ * have no "held_offers". -EINVAL or -ENOMEM with a message.
  */
-int operator_state_decode(const json_t *root, bool has_holds, struct operator_state **ret_state,
+int operator_state_decode(const json_t *root, int version, struct operator_state **ret_state,
 			  struct err *reterr);
 
 #endif

@@ -11,6 +11,7 @@ from tree import until
 HISTORY_S = 10.0
 MIGRATIONS_SINCE = 8  # first version with "migrations" in the entry of a GPU
 HOLDS_SINCE = 9  # first version with "held_offers"
+SMALLER_SINCE = 10  # first version with "smaller_flavors" of a held offer
 FIELDS_SINCE = {2: ("offer", "claim_key"), 3: ("flavor",), 4: ("fps_limit",), 5: ("claim_body",)}
 # Statements that undo the step of the schema to this version.
 TRUSTED = ("trusted_ms", "proposed_ms", "confirmed_ms", "wall_ms")
@@ -95,6 +96,8 @@ def older_contracts(path, rng):
                     vgpu.pop(field, None)
         for gpu in document["gpus"] if version < MIGRATIONS_SINCE else ():
             gpu.pop("migrations", None)
+        for offer in document.get("held_offers", []) if version < SMALLER_SINCE else ():
+            offer.pop("smaller_flavors", None)
         if version < HOLDS_SINCE:
             document.pop("held_offers", None)
         document["version"] = version

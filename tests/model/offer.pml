@@ -8,6 +8,9 @@
  * The writer thread of the database stores a row for each change of an offer, and may drop rows. The daemon is killed
  * between any two steps and started again. The database may then be lost.
  *
+ * An offer lists two flavours: client 1 claims the large one, client 2 the small one. The large one may be removed from the
+ * open offer, because it can no longer be funded. A start forgets this, because a claim computes the funding again.
+ *
  * A client may also hold an open offer for its key: the hold is stored with the contracts before it is answered. Until the
  * hold ends, the offer does not expire, and no other client claims it. A hold may end at any time, because time is left out,
  * and the offer may close because it cannot be funded.
@@ -34,6 +37,7 @@
  *   NO_EXPIRY         an offer does not expire
  *   HOLD_IN_MEMORY    a hold is answered before it is stored
  *   NO_HOLD_CHECK     a claim does not check the hold
+ *   NO_LIST_CHECK     a claim does not check that the offer lists its flavour
  *   HELD_EXPIRES      a held offer expires
  */
 #define OFFERS	2 /* ids of offers are 1..2 */
@@ -71,6 +75,7 @@ byte contract[CLIENTS + 1];
 row offer[OFFERS + 1];
 byte hold[OFFERS + 1];
 bool newcomer_gone[OFFERS + 1];
+bool no_large[OFFERS + 1]; /* the large flavour was removed from the offer */
 mtype:job job = IDLE;
 byte job_text[CLIENTS + 1];
 byte job_hold[OFFERS + 1];
@@ -87,7 +92,7 @@ byte crashes;
 byte sold[CLIENTS + 1];	 /* the offer that was sold to this client; 0: none, or the removal was sent */
 byte winner[OFFERS + 1]; /* the client to which the offer was sold */
 byte promised[OFFERS + 1]; /* the client that was answered that it holds this offer; 0: none, or the hold has ended */
-bool sold_twice, sale_denied, lived_again, hold_broken;
+bool sold_twice, sale_denied, lived_again, hold_broken, unlisted_sold;
 
 #define is_live(id)                                                             \
 	(offer[id].state == OFFER_OPEN || offer[id].state == OFFER_PROBATION || \
@@ -102,14 +107,16 @@ bool sold_twice, sale_denied, lived_again, hold_broken;
 #define single	 (!(is_live(1) && is_live(2)))
 #define ended	 (!lived_again)
 #define held	 (!hold_broken)
+#define listed	 (!unlisted_sold)
 
-ltl safe { [] (once && sale && repeated && single && ended && held) }
+ltl safe { [] (once && sale && repeated && single && ended && held && listed) }
 ltl not_sold_twice { [] once }
 ltl sale_is_kept { [] sale }
 ltl repeated_claim_succeeds { [] repeated }
 ltl one_live_offer { [] single }
 ltl ended_stays_ended { [] ended }
 ltl hold_is_kept { [] held }
+ltl only_listed_is_sold { [] listed }
 
 #ifdef CLAIMS_OVERLAP
 #define may_plan true
@@ -129,6 +136,7 @@ inline change_offer(id, to, buyer)
 		hold_broken = hold_broken || promised[id] != NOBODY
 	:: else
 	fi;
+	unlisted_sold = unlisted_sold || (to == OFFER_PROBATION && buyer == 1 && no_large[id]);
 	promised[id] = NOBODY;
 	hold[id] = NOBODY;
 	offer[id].state = to;
@@ -175,6 +183,12 @@ inline remove_newcomer(id, buyer)
 #define may_take(id, buyer) (hold[id] == NOBODY || hold[id] == buyer)
 #endif
 
+#ifdef NO_LIST_CHECK
+#define lists(id, buyer) true
+#else
+#define lists(id, buyer) (buyer != 1 || !no_large[id])
+#endif
+
 /* control_offer_claim(), control_offer_hold(), control_vgpu_remove() */
 inline plan(buyer)
 {
@@ -184,7 +198,8 @@ inline plan(buyer)
 	:: action[buyer] == CLAIM && offer[claimed[buyer]].vgpu == buyer -> answer_2xx(buyer) /* the same key */
 	:: action[buyer] == CLAIM && offer[claimed[buyer]].vgpu != buyer ->
 		if
-		:: offer[claimed[buyer]].state == OFFER_OPEN && may_take(claimed[buyer], buyer) && contract[buyer] == 0 ->
+		:: offer[claimed[buyer]].state == OFFER_OPEN && may_take(claimed[buyer], buyer) &&
+		   lists(claimed[buyer], buyer) && contract[buyer] == 0 ->
 			request[buyer] = CHANGE_PLANNED;
 #ifdef ANSWER_FIRST
 			sold[buyer] = claimed[buyer];
@@ -251,7 +266,8 @@ inline apply(buyer)
 #define may_apply(buyer) true
 #else
 #define may_apply(buyer) \
-	(action[buyer] == REMOVE || (offer[claimed[buyer]].state == OFFER_OPEN && may_take(claimed[buyer], buyer)))
+	(action[buyer] == REMOVE || (offer[claimed[buyer]].state == OFFER_OPEN && may_take(claimed[buyer], buyer) && \
+				     (action[buyer] == HOLD || lists(claimed[buyer], buyer))))
 #endif
 
 inline finish(buyer)
@@ -307,12 +323,17 @@ end:	do
 
 #define may_end(id) (up && offer[id].state == OFFER_OPEN)
 
+/* offers_restate() */
+#define may_unlist(id) (may_end(id) && !no_large[id])
+
 active proctype tick()
 {
 end:	do
 	:: atomic { up && last_id < OFFERS && !is_live(1) && !is_live(2) ->
 		last_id++;
 		change_offer(last_id, OFFER_OPEN, NOBODY) }
+	:: atomic { may_unlist(1) -> no_large[1] = true }
+	:: atomic { may_unlist(2) -> no_large[2] = true }
 	:: atomic { up && offer[1].state == OFFER_PROBATION -> change_offer(1, OFFER_KEPT, offer[1].vgpu) }
 	:: atomic { up && offer[2].state == OFFER_PROBATION -> change_offer(2, OFFER_KEPT, offer[2].vgpu) }
 	:: atomic { up && offer[1].state == OFFER_PROBATION -> change_offer(1, OFFER_FAILED, offer[1].vgpu) }
@@ -423,6 +444,7 @@ inline forget(i)
 	offer[i].vgpu = NOBODY;
 	hold[i] = NOBODY;
 	job_hold[i] = NOBODY;
+	no_large[i] = false;
 	newcomer_gone[i] = false
 }
 

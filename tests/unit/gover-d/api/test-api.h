@@ -394,7 +394,8 @@ static inline int stand_in_begin(void **state)
 		.labels = json_pack("{s:s}", "tier", "gold"),
 		.created_ms = 1000,
 	};
-	const struct policy_terms flavor = {.initial_cap_pct = 50, .weight = 1};
+	const struct offer_flavor half = {
+		"half", {.initial_cap_pct = 50, .weight = 1}, .fundable_pct = 40};
 	struct host_gpu *gpu;
 
 	(void)state;
@@ -415,7 +416,7 @@ static inline int stand_in_begin(void **state)
 	manager->decisions = decisions_new(0);
 	manager->alerts = alerts_new(0, ignore_alert, NULL);
 	manager->offers = offers_new(0, ignore_offer, NULL);
-	assert_non_null(offers_open(manager->offers, "gpu0", "half", &flavor, 40, 60, clock_now()));
+	assert_non_null(offers_open(manager->offers, "gpu0", &half, 1, 60, clock_now()));
 	manager->view = (struct view){
 		.host = &manager->host,
 		.fleet = &manager->fleet,

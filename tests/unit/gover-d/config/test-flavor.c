@@ -73,6 +73,48 @@ static void too_many_flavours_are_rejected(void **state)
 	assert_non_null(strstr(err.msg, "up to 32"));
 }
 
+static void offered_flavours_are_sorted_by_cap(void **state)
+{
+	static const char *const names[] = {"most", "default", "same", "small"};
+	struct flavor flavors[OFFERED_MAX];
+
+	(void)state;
+	assert_int_equal(load("[offer]\nflavor_cap_pct = 25\n"
+			      "[flavor small]\noffered = on\ncap_pct = 12\n"
+			      "[flavor hidden]\ncap_pct = 40\n"
+			      "[flavor same]\noffered = on\ncap_pct = 25\n"
+			      "[flavor most]\noffered = on\ncap_pct = 60\n"),
+			 0);
+	assert_int_equal(config_check(&config, &err), 0);
+	assert_int_equal(flavor_list_offered(&config, flavors), ARRAY_SIZE(names));
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		assert_string_equal(flavors[i].name, names[i]);
+	config_default(&config);
+	assert_int_equal(flavor_list_offered(&config, flavors), 1);
+	assert_string_equal(flavors[0].name, "default");
+}
+
+static void offered_flavours_are_limited(void **state)
+{
+	char text[64 * OFFERED_MAX] = "";
+
+	(void)state;
+	for (int i = 1; i < OFFERED_MAX; i++)
+		sprintf(text + strlen(text), "[flavor f%d]\noffered = on\n", i);
+	assert_int_equal(load(text), 0);
+	assert_int_equal(config_check(&config, &err), 0);
+	strcat(text, "[flavor more]\noffered = on\n");
+	assert_int_equal(load(text), 0);
+	assert_int_equal(config_check(&config, &err), -EINVAL);
+	assert_non_null(strstr(err.msg, "[flavor more] offered: too many flavours"));
+	assert_int_equal(load("[flavor tiny]\ncap_pct = 9\n"), 0);
+	assert_int_equal(config_check(&config, &err), 0);
+	assert_int_equal(load("[flavor tiny]\ncap_pct = 9\noffered = on\n"), 0);
+	assert_int_equal(config_check(&config, &err), -EINVAL);
+	assert_string_equal(err.msg, "[policy] min_newcomer_pct = 10: too large (allowed: up to "
+				     "[flavor tiny] cap_pct = 9, which is offered)");
+}
+
 static void names_are_unique(void **state)
 {
 	(void)state;
@@ -139,6 +181,8 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(errors_name_the_line_of_the_section),
 		cmocka_unit_test(too_many_flavours_are_rejected),
+		cmocka_unit_test(offered_flavours_are_sorted_by_cap),
+		cmocka_unit_test(offered_flavours_are_limited),
 		cmocka_unit_test(names_are_unique),
 		cmocka_unit_test(a_flavour_is_found_by_name),
 		cmocka_unit_test(the_policy_uses_the_prices_of_the_offer),

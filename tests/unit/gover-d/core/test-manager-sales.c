@@ -44,7 +44,7 @@ static void expect_sold(int64_t id, enum offer_state state)
 	assert_int_equal(offer->id, id);
 	assert_string_equal(offer->vgpu, "d");
 	assert_string_equal(offer->gpu, "gpu0");
-	assert_string_equal(offer->flavor_name, "default");
+	assert_string_equal(offer->flavors[0].name, "default");
 	assert_int_equal(offer->life.state, state);
 	assert_int_equal(claim_offer(id, "key-2", "c"), CONTROL_E_EXISTS);
 	assert_int_equal(claim_offer(id, "", "d"), CONTROL_E_EXISTS);
@@ -285,8 +285,9 @@ static void without_history_a_held_offer_is_restored(void **state)
 	assert_non_null(offer);
 	assert_int_equal(offer->life.state, OFFER_OPEN);
 	assert_string_equal(offer->gpu, "gpu0");
-	assert_string_equal(offer->flavor_name, before.flavor_name);
-	assert_int_equal(offer->flavor.initial_cap_pct, before.flavor.initial_cap_pct);
+	assert_string_equal(offer->flavors[0].name, before.flavors[0].name);
+	assert_int_equal(offer->flavors[0].terms.initial_cap_pct,
+			 before.flavors[0].terms.initial_cap_pct);
 	assert_int_equal(offer->created_ms, before.created_ms);
 	assert_int_equal(offer->expires_ms, before.expires_ms);
 	tick(10);

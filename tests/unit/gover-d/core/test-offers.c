@@ -23,7 +23,13 @@
 #define BROKEN_PCT  25
 #define KEPT_MAX    256
 
-static const struct policy_terms flavor = {.initial_cap_pct = 50, .target_fps = 30, .weight = 1};
+#define HALF_TERMS                                                   \
+	{                                                            \
+		.initial_cap_pct = 50, .target_fps = 30, .weight = 1 \
+	}
+
+static const struct policy_terms flavor = HALF_TERMS;
+static const struct offer_flavor half = {"default", HALF_TERMS, 30};
 
 static struct offers *offers;
 static struct instant now;
@@ -57,7 +63,7 @@ static int tear_down(void **state)
 
 static struct offer *open_on(const char *gpu)
 {
-	return offers_open(offers, gpu, "default", &flavor, 30, TTL_S, now);
+	return offers_open(offers, gpu, &half, 1, TTL_S, now);
 }
 
 static void tick_on(const char *gpu, double watched_s, double broken_s, bool severe)
@@ -98,7 +104,7 @@ static void run_script(const char *script)
 			assert_non_null(offer);
 			break;
 		case 'c':
-			offers_claim(offers, offer, "new", "key", PROBATION_S, now);
+			offers_claim(offers, offer, "", "new", "key", PROBATION_S, now);
 			break;
 		case 'w':
 			offers_end(offers, offer, OFFER_CLOSED, now, "withdrawn by %s", "a client");
@@ -221,7 +227,7 @@ static void a_hold_lasts_until_its_end_or_the_claim(void **state)
 	assert_string_equal(offer->hold.holder, "");
 	hold_for(offer, 8);
 	assert_int_equal(offer->expires_ms, now.wall_ms + 8000);
-	offers_claim(offers, offer, "new", "key", PROBATION_S, now);
+	offers_claim(offers, offer, "", "new", "key", PROBATION_S, now);
 	assert_false(offers_is_held(offer, now));
 	assert_string_equal(offer->hold.holder, "");
 }
@@ -233,10 +239,10 @@ static void a_new_offer_has_its_flavor_and_expiry(void **state)
 	(void)state;
 	assert_int_equal(offer->id, 1);
 	assert_string_equal(offer->gpu, "gpu0");
-	assert_string_equal(offer->flavor_name, "default");
-	assert_int_equal(offer->flavor.initial_cap_pct, 50);
-	assert_float_equal(offer->flavor.target_fps, 30, 0);
-	assert_int_equal(offer->life.fundable_pct, 30);
+	assert_string_equal(offer->flavors[0].name, "default");
+	assert_int_equal(offer->flavors[0].terms.initial_cap_pct, 50);
+	assert_float_equal(offer->flavors[0].terms.target_fps, 30, 0);
+	assert_int_equal(offer->flavors[0].fundable_pct, 30);
 	assert_int_equal(offer->created_ms, now.wall_ms);
 	assert_int_equal(offer->expires_ms, now.wall_ms + TTL_S * 1000);
 	assert_string_equal(offer->vgpu, "");
@@ -248,7 +254,7 @@ static void a_claim_stores_the_vgpu_and_the_key(void **state)
 
 	(void)state;
 	now.wall_ms += 10;
-	offers_claim(offers, offer, "new", "key-1", PROBATION_S, now);
+	offers_claim(offers, offer, "", "new", "key-1", PROBATION_S, now);
 	assert_string_equal(offer->vgpu, "new");
 	assert_string_equal(offer->claim_key, "key-1");
 	assert_int_equal(offer->changed_ms, now.wall_ms);
@@ -268,7 +274,7 @@ static void each_gpu_has_at_most_one_live_offer(void **state)
 	assert_ptr_equal(offers_live(offers, "gpu1"), second);
 	assert_null(offers_live(offers, "gpu2"));
 	assert_null(open_on("gpu0"));
-	offers_claim(offers, first, "new", "", PROBATION_S, now);
+	offers_claim(offers, first, "", "new", "", PROBATION_S, now);
 	assert_null(open_on("gpu0"));
 	for (int i = 0; i < OFFER_SEVERE_PERIODS; i++)
 		tick_on("gpu0", 2, 0, true);

@@ -173,12 +173,46 @@ static void version_9_has_the_held_offers(void **state)
 	contracts_fini(&contracts);
 }
 
+static void version_10_has_the_smaller_flavours(void **state)
+{
+	static const char rest[] = ", \"flavor\": \"\", \"fps_limit\": 0, \"claim_body\": \"\""
+				   ", \"removing\": true, \"target_rate\": 0, \"memory_mib\": 0";
+
+#define HELD(more)                                                                         \
+	", \"settings\": {}, \"silences\": {\"last_id\": 7, \"list\": []}, \"acks\": [], " \
+	"\"withdrawn\": "                                                                  \
+	"[], \"held_offers\": [{\"offer\": 3, \"gpu\": \"gpu0\", \"flavor\": \"half\", "   \
+	"\"holder\": \"k\", "                                                              \
+	"\"created_ms\": 1, \"expires_ms\": 2, \"until_ms\": 3, \"initial_cap_pct\": 50, " \
+	"\"target\": 0" more "}]"
+
+	(void)state;
+	members = HELD(", \"smaller_flavors\": [{\"flavor\": \"quarter\", \"initial_cap_pct\": 25,"
+		       " \"target\": 30}]");
+	assert_int_equal(parse(10, rest), 0);
+	assert_int_equal(contracts.operator_state->holds[0].n_flavors, 2);
+	assert_string_equal(contracts.operator_state->holds[0].flavors[0].flavor, "half");
+	assert_string_equal(contracts.operator_state->holds[0].flavors[1].flavor, "quarter");
+	assert_int_equal(parse(9, rest), -EINVAL);
+	assert_non_null(strstr(err.msg, "smaller_flavors"));
+	members = HELD("");
+	assert_int_equal(parse(9, rest), 0);
+	assert_int_equal(contracts.operator_state->holds[0].n_flavors, 1);
+	assert_int_equal(parse(10, rest), -EINVAL);
+	assert_non_null(strstr(err.msg, "smaller_flavors: required"));
+	members = HELD(", \"smaller_flavors\": [{\"flavor\": \"quarter\"}]");
+	assert_int_equal(parse(10, rest), -EINVAL);
+	assert_non_null(strstr(err.msg, "smaller_flavors: element 0"));
+	members = "";
+	contracts_fini(&contracts);
+}
+
 static void a_newer_version_is_rejected_with_both_versions(void **state)
 {
 	static const char *const texts[] = {
-		"{\"version\": 10, \"gpus\": [], \"vgpus\": []}",
-		"{\"version\": 10, \"gpus\": [], \"vgpus\": [], \"tenants\": {}}",
-		"{\"version\": 10}",
+		"{\"version\": 11, \"gpus\": [], \"vgpus\": []}",
+		"{\"version\": 11, \"gpus\": [], \"vgpus\": [], \"tenants\": {}}",
+		"{\"version\": 11}",
 	};
 
 	(void)state;
@@ -187,7 +221,7 @@ static void a_newer_version_is_rejected_with_both_versions(void **state)
 			contracts_parse(texts[i], strlen(texts[i]), "file", &contracts, &err),
 			-EPROTO);
 		assert_string_equal(err.msg,
-				    "file: version: 10 is not supported (allowed: 1 to 9)");
+				    "file: version: 11 is not supported (allowed: 1 to 10)");
 	}
 }
 
@@ -312,6 +346,7 @@ int main(void)
 		cmocka_unit_test(version_6_has_the_state_of_the_operator),
 		cmocka_unit_test(version_8_has_the_estimate_of_migrations),
 		cmocka_unit_test(version_9_has_the_held_offers),
+		cmocka_unit_test(version_10_has_the_smaller_flavours),
 		cmocka_unit_test(a_newer_version_is_rejected_with_both_versions),
 		cmocka_unit_test(messages_contain_the_name_of_a_text),
 		TEST(the_flavour_sets_cap_and_target),

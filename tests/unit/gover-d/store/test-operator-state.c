@@ -30,13 +30,12 @@ static void state_is_read_back(void **unused)
 	struct operator_hold hold = {
 		.offer = 78,
 		.gpu = "gpu0",
-		.flavor = "half",
 		.holder = "vm-1",
 		.created_ms = 1,
 		.expires_ms = 2,
 		.until_ms = 3,
-		.initial_cap_pct = 50,
-		.target = 30.5,
+		.flavors = {{"half", 50, 30.5}, {"quarter", 25, 0}},
+		.n_flavors = 2,
 	};
 	json_t *root = json_object();
 
@@ -50,7 +49,7 @@ static void state_is_read_back(void **unused)
 	assert_int_equal(operator_state_add_withdrawn(state, 56), 0);
 	assert_int_equal(operator_state_set_hold(state, &hold), 0);
 	assert_int_equal(operator_state_encode(state, root), 0);
-	assert_int_equal(operator_state_decode(root, true, &again, &err), 0);
+	assert_int_equal(operator_state_decode(root, 10, &again, &err), 0);
 	assert_true(json_equal(again->settings, state->settings));
 	assert_int_equal(again->silences.n, 1);
 	assert_int_equal(again->silences.last_id, 9);
@@ -163,12 +162,12 @@ static void malformed_members_are_rejected(void **unused)
 				  "last_id", 0, "list", "acks", "withdrawn", "held_offers");
 		struct operator_state *state = NULL;
 
-		assert_int_equal(operator_state_decode(root, true, &state, &err), 0);
+		assert_int_equal(operator_state_decode(root, 10, &state, &err), 0);
 		operator_state_free(state);
 		state = NULL;
 		(void)json_object_set_new(root, malformed[i].member,
 					  json_loads(malformed[i].value, 0, NULL));
-		if (operator_state_decode(root, true, &state, &err) != -EINVAL || state ||
+		if (operator_state_decode(root, 10, &state, &err) != -EINVAL || state ||
 		    strncmp(err.msg, malformed[i].member, strlen(malformed[i].member)) != 0)
 			fail_msg("%s: %s: '%s'", malformed[i].member, malformed[i].value, err.msg);
 		json_decref(root);
