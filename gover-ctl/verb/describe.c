@@ -143,6 +143,18 @@ void describe_vgpu(const json_t *vgpu, char text[DESCRIBE_MAX])
 	append(text, "%s%s", comma(notes), notes);
 }
 
+void describe_smaller_flavors(const json_t *offer, char text[DESCRIBE_MAX])
+{
+	const json_t *flavors = json_object_get(offer, "flavors"), *flavor;
+	size_t i;
+
+	text[0] = '\0';
+	json_array_foreach (flavors, i, flavor)
+		if (i > 0)
+			append(text, "%s%s %.0f %%", comma(text), field_text(flavor, "flavor"),
+			       field_number(flavor, "initial_cap_pct"));
+}
+
 void describe_moves(const json_t *decision, char text[DESCRIBE_MAX])
 {
 	const json_t *moves = json_object_get(decision, "moves"), *move;

@@ -30,6 +30,8 @@ void describe_promise(const json_t *vgpu, char text[DESCRIBE_MAX]);
 void describe_reasons(const json_t *vgpu, char text[DESCRIBE_MAX]);
 
 /* Lists the cap changes of a decision: "web1 34 -> 38 %, db2 50 -> 46 %"; "": no change. */
+/* The flavours of an offer besides the leading one: "quarter 25 %, eighth 12 %"; "": none. */
+void describe_smaller_flavors(const json_t *offer, char text[DESCRIBE_MAX]);
 void describe_moves(const json_t *decision, char text[DESCRIBE_MAX]);
 
 /* Lists the inputs of a decision: "u_pct 97.3, unused_pct 20"; "": no inputs. */

@@ -52,15 +52,17 @@ static void print_offer(const struct writer *writer, const json_t *offer)
 {
 	double id = field_number(offer, "id");
 	const char *gpu = field_text(offer, "gpu"), *state = field_text(offer, "state");
-	char expires[AGE_MAX], text[DESCRIBE_MAX];
+	char expires[AGE_MAX], smaller[DESCRIBE_MAX], text[2 * DESCRIBE_MAX];
 
+	describe_smaller_flavors(offer, smaller);
 	age_tell(field_text(offer, "expires_at"), writer->now_ms, expires);
 	if (strcmp(state, "open") == 0)
 		snprintf(text, sizeof(text),
 			 "offer %.0f: one more vGPU of %.0f %% on %s, starting with a cap of "
-			 "%.0f %%, expires %s (gover-ctl claim %.0f --id NAME)",
+			 "%.0f %%%s%s, expires %s (gover-ctl claim %.0f --id NAME%s)",
 			 id, field_number(offer, "initial_cap_pct"), gpu,
-			 field_number(offer, "fundable_pct"), expires, id);
+			 field_number(offer, "fundable_pct"), smaller[0] ? ", or " : "", smaller,
+			 expires, id, smaller[0] ? " [--flavor NAME]" : "");
 	else
 		snprintf(text, sizeof(text), "offer %.0f: sold as vGPU %s on %s, %s%s%s", id,
 			 field_text(offer, "vgpu"), gpu, state,

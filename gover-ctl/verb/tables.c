@@ -275,6 +275,7 @@ static const struct writer_column offer_columns[] = {
 	COLUMN("SELLS%", "initial_cap_pct", WHOLE),
 	RATE_COLUMN("TARGET", "target_fps", "TARGET", "target_rate", PROMISE),
 	COLUMN("FUNDED%", "fundable_pct", WHOLE),
+	{.head = "OR", .cell = describe_smaller_flavors, .show = WRITER_IF_ANY},
 	COLUMN_IF(ANY, "HELD BY", "held_by", TEXT),
 	COLUMN("VGPU", "vgpu", TEXT),
 	COLUMN("AGE", "created_at", AGE),

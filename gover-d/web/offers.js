@@ -11,11 +11,17 @@ function promise(offer, frames, work) {
 	return target ? `${number(target)} ${counts_work(offer) ? work : frames}` : "";
 }
 
+/** The flavours of an offer besides the leading one, in words; "": none. */
+function others(offer) {
+	return offer.flavors.slice(1).map((f) => `${f.flavor} (${percent(f.initial_cap_pct)})`).join(" or ");
+}
+
 /** The flavour, the first cap or the vGPU, and the holder. */
 function describe(offer) {
 	return [
 		offer.flavor && `flavour ${offer.flavor}`,
 		offer.state === "open" && `first cap ${percent(offer.fundable_pct)}`,
+		offer.state === "open" && others(offer) && `or ${others(offer)}`,
 		offer.vgpu && `vGPU ${offer.vgpu}`,
 		offer.held_by && `held by ${offer.held_by}`,
 	].filter(Boolean).join(", ");
@@ -38,6 +44,7 @@ export class Offers {
 			event.preventDefault();
 			this.#claim();
 		});
+		by_id("claim-flavor").addEventListener("change", () => this.#show_flavor());
 		by_id("claim-cancel").addEventListener("click", () => this.dialog.close());
 		setInterval(() => this.#count_down(), 1000);
 	}
@@ -101,15 +108,28 @@ export class Offers {
 			part.count();
 	}
 
+	/** The flavour that is chosen in the dialog. */
+	#chosen() {
+		return this.#offer.flavors[by_id("claim-flavor").selectedIndex] ?? this.#offer;
+	}
+
+	#show_flavor() {
+		const flavor = this.#chosen();
+		const { target } = rate_of(flavor);
+		set_text(by_id("claim-what"), `${percent(flavor.initial_cap_pct)} of ${this.#offer.gpu}${target ? `, ${promise(flavor, "frames per second", "units of work per second")}` : ""}; first cap ${percent(flavor.fundable_pct)}.`);
+		by_id("claim-target").placeholder = target ? number(target) : "none";
+	}
+
 	#ask(offer) {
 		this.#offer = offer;
 		this.#key = crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}`;
 		this.form.reset();
-		set_text(by_id("claim-what"), `${percent(offer.initial_cap_pct)} of ${offer.gpu}${rate_of(offer).target ? `, ${promise(offer, "frames per second", "units of work per second")}` : ""}; first cap ${percent(offer.fundable_pct)}.`);
-		const { target } = rate_of(offer);
+		by_id("claim-flavor").replaceChildren(...offer.flavors.map((f) =>
+			h("option", { value: f.flavor ?? "" }, `${f.flavor ?? ""}: ${percent(f.initial_cap_pct)}`)));
+		by_id("claim-flavor-row").hidden = offer.flavors.length < 2;
+		this.#show_flavor();
 		set_text(by_id("claim-target-name"), counts_work(offer) ? "Target units of work per second" : "Target frame rate");
 		by_id("claim-target").max = counts_work(offer) ? 1000000 : 10000;
-		by_id("claim-target").placeholder = target ? number(target) : "none";
 		this.#needs_token(false);
 		this.#show_error("");
 		this.dialog.showModal();
@@ -133,6 +153,8 @@ export class Offers {
 	#body() {
 		const body = { id: by_id("claim-id").value.trim() };
 		const [vm, target] = [by_id("claim-vm").value.trim(), by_id("claim-target").value.trim()];
+		if (this.#offer.flavors.length > 1)
+			body.flavor = by_id("claim-flavor").value;
 		if (vm)
 			body.vm = vm;
 		if (target)

@@ -36,6 +36,7 @@ is "each flavour has its own terms" \
 is "the offer has the terms of the leading flavour" \
   "$(get /v1/offers "$(open second) | \"\(.initial_cap_pct) \(.target_fps) \(.fundable_pct)\"")" "50 60 50"
 is "it counts for each flavour" "$(metric second half) $(metric second quarter) $(metric second hidden)" "1 1 0"
+ok "gover-ctl lists the smaller flavour" sh -c "'$B/gover-ctl' --socket '$sock' offers | grep -q 'quarter 25 %'"
 
 ok "the other GPU, too" until_ok 20 lists gpu0 "half: half,quarter"
 add old gpu0 60

@@ -160,6 +160,15 @@ await ok("Enter opens a dialog for the name of the new vGPU", async () => {
 	await until(async () => (await page.locator("#claim[open]").count()) === 1);
 	await until(async () => (await focused()) === "claim-id", 5);
 });
+await ok("the dialog lists the flavours of the offer, the leading one first", async () => {
+	equal((await page.locator("#claim-flavor option").allTextContents()).join(", "), "default: 30 %, small: 15 %");
+	return /^30 % of .*30 frames/.test(await text("#claim-what"));
+});
+await ok("a chosen flavour shows its terms", async () => {
+	await page.locator("#claim-flavor").selectOption("small");
+	await until(async () => /^15 % of .*20 frames/.test(await text("#claim-what")), 5);
+	await page.locator("#claim-id").focus();
+});
 await ok("axe finds no violation in the dialog", async () => equal(await violations(), ""));
 await ok("if a token is required, the dialog asks for it with the reason", async () => {
 	away = true; /* the console logs the expected 401 */
@@ -173,7 +182,8 @@ await ok("the offer is claimed with the token", async () => {
 	await page.keyboard.type(token);
 	await press("Enter");
 	await until(async () => (await page.locator("#claim[open]").count()) === 0);
-	equal((await get("/v1/vgpus/new")).state, "probation");
+	const { state, flavor } = await get("/v1/vgpus/new");
+	equal(`${state} ${flavor}`, "probation small");
 });
 away = false;
 await ok("the new vGPU has a row with its probation", () => until(async () => /probation/.test(await text(row("new")))));
