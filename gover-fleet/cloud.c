@@ -107,20 +107,31 @@ struct keystone *cloud_keystone(struct cloud *cloud)
 
 /* --- publishing --- */
 
+static void add_leak(const struct published_gpu *gpu, const struct published_class *class,
+		     struct report *report)
+{
+	struct report_leak *leak = &report->leaks[report->n_leaks];
+
+	if (class->used <= class->sold || report->n_leaks == REPORT_LEAKS_MAX)
+		return;
+	memcpy(leak->gpu, gpu->name, sizeof(leak->gpu));
+	snprintf(leak->slot, sizeof(leak->slot), "%.*s", WANTED_CLASS_MAX - 1, class->name);
+	leak->used = class->used;
+	leak->sold = class->sold;
+	report->n_leaks++;
+}
+
+/* A leak of a flavour also exceeds the common class, and is reported once. */
 static void add_leaks(const struct published_gpu *gpu, struct report *report)
 {
-	for (size_t i = 0; i < gpu->n_classes; i++) {
-		const struct published_class *class = &gpu->classes[i];
-		struct report_leak *leak = &report->leaks[report->n_leaks];
+	size_t before = report->n_leaks;
 
-		if (class->used <= class->sold || report->n_leaks == REPORT_LEAKS_MAX)
-			continue;
-		memcpy(leak->gpu, gpu->name, sizeof(leak->gpu));
-		snprintf(leak->slot, sizeof(leak->slot), "%.*s", WANTED_CLASS_MAX - 1, class->name);
-		leak->used = class->used;
-		leak->sold = class->sold;
-		report->n_leaks++;
-	}
+	for (size_t i = 0; i < gpu->n_classes; i++)
+		if (!wanted_is_common(gpu->classes[i].name))
+			add_leak(gpu, &gpu->classes[i], report);
+	for (size_t i = 0; i < gpu->n_classes && report->n_leaks == before; i++)
+		if (wanted_is_common(gpu->classes[i].name))
+			add_leak(gpu, &gpu->classes[i], report);
 }
 
 static enum report_cloud state_of(int result)

@@ -103,7 +103,12 @@ static int count_slots(const struct row_replies *replies, json_t *slots)
 		const struct wanted_gpu *gpu = &wanted->gpus[i];
 
 		for (size_t j = 0; r == 0 && j < gpu->n_classes; j++) {
-			json_t *slot = slot_of(slots, gpu->classes[j].name);
+			json_t *slot;
+
+			/* the common class repeats the classes of the flavours */
+			if (wanted_is_common(gpu->classes[j].name))
+				continue;
+			slot = slot_of(slots, gpu->classes[j].name);
 
 			r = add_to(slot, "contracts", gpu->classes[j].contracts);
 			if (r == 0)
@@ -124,10 +129,7 @@ int row_add_provider(json_t *published, const json_t *inventories, const json_t 
 		/* Placement refuses a total of 0, so that an empty class has total = reserved. */
 		json_int_t total = json_integer_value(json_object_get(inventory, "total")) -
 				   json_integer_value(json_object_get(inventory, "reserved"));
-		json_t *slot = r == 0 && strncmp(class, WANTED_CLASS_PREFIX,
-						 strlen(WANTED_CLASS_PREFIX)) == 0
-				       ? slot_of(published, class)
-				       : NULL;
+		json_t *slot = r == 0 && wanted_is_slot(class) ? slot_of(published, class) : NULL;
 
 		if (!slot)
 			continue;

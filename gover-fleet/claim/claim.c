@@ -122,7 +122,8 @@ static int add_label(json_t *labels, const char *key, const char *value)
 }
 
 /* Returns the body of the claim; NULL: out of memory. */
-static json_t *claim_body(const struct domain_wish *wish, const char *id, bool unverified)
+static json_t *claim_body(const struct domain_wish *wish, const char *id, const char *flavor,
+			  bool unverified)
 {
 	json_t *labels = json_object(), *body;
 	int r = add_label(labels, HOST_STATE_LABEL, HOST_STATE_BY_FLEET);
@@ -140,6 +141,8 @@ static json_t *claim_body(const struct domain_wish *wish, const char *id, bool u
 	if (r == 0 && unverified)
 		r = add_label(labels, HOST_STATE_LABEL_DOUBT, "yes");
 	body = json_pack("{s:s, s:s, s:o}", "id", id, "vm", wish->name, "labels", labels);
+	if (r == 0 && flavor)
+		r = json_object_set_new(body, "flavor", json_string(flavor));
 	if (r == 0)
 		return body;
 	json_decref(body);
@@ -151,9 +154,13 @@ static json_t *claim_body(const struct domain_wish *wish, const char *id, bool u
  * negative errno.
  */
 static int claim_offer(struct claimer *claimer, const struct domain_wish *wish, const char *id,
-		       int64_t offer, bool unverified, uint64_t until_ns, struct err *reterr)
+		       const struct state_offer *offer, bool unverified, uint64_t until_ns,
+		       struct err *reterr)
 {
-	json_t *body = claim_body(wish, id, unverified);
+	/* An older gover-d knows no flavour in a claim; its offers list one. */
+	const char *flavor =
+		offer->n_smaller > 0 ? mapping_offered_flavor(offer, wish->slot) : NULL;
+	json_t *body = claim_body(wish, id, flavor, unverified);
 	char path[64];
 	const struct client_call call = {
 		.method = "POST", .path = path, .body = body, .key = wish->uuid};
@@ -162,7 +169,7 @@ static int claim_offer(struct claimer *claimer, const struct domain_wish *wish, 
 
 	if (!body)
 		return err_fail(reterr, ENOMEM, "out of memory");
-	snprintf(path, sizeof(path), "/v1/offers/%lld/claim", (long long)offer);
+	snprintf(path, sizeof(path), "/v1/offers/%lld/claim", (long long)offer->id);
 	r = request(claimer, &call, until_ns, &reply, reterr);
 	json_decref(body);
 	if (r != CLIENT_REFUSED)
@@ -224,7 +231,7 @@ static int try_claim(struct claimer *claimer, const struct domain_wish *wish, in
 	}
 	snprintf(claim->vgpu, sizeof(claim->vgpu), "%s", choose_id(state, wish));
 	tried[(*n_tried)++] = offer->id;
-	r = claim_offer(claimer, wish, claim->vgpu, offer->id, claim->unverified, until_ns, reterr);
+	r = claim_offer(claimer, wish, claim->vgpu, offer, claim->unverified, until_ns, reterr);
 	host_state_unref(state);
 	claim->result = CLAIM_MADE;
 	return r;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A total is never computed from the usage while gover-d answers: an allocation in flight already
- * uses an open offer, and would be counted twice.
+ * uses an open offer, and would be counted twice. What is reserved of the common class only depends
+ * on allocations.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -22,6 +23,36 @@ static int add_class(struct placement_inventories *inventories, const char *name
 	inventory->total = total > 0 ? (int)total : 1;
 	inventory->reserved = total > 0 ? 0 : 1;
 	return 0;
+}
+
+/* Returns the number of allocations of a flavour that have no unit of the common class. */
+static int64_t count_without_common(const struct placement_usages *usages)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < usages->n_classes; i++) {
+		if (wanted_is_slot(usages->classes[i].name))
+			n += usages->classes[i].used;
+		else if (wanted_is_common(usages->classes[i].name))
+			n -= usages->classes[i].used;
+	}
+	return n;
+}
+
+/*
+ * Servers of flavors that do not ask for the common class take offers, too: reserves a unit of the
+ * common class for each.
+ */
+static void reserve_common(const struct seen *seen, struct placement_inventories *inventories)
+{
+	int i = placement_find_inventory(inventories, WANTED_CLASS_COMMON);
+	int64_t n = count_without_common(&seen->usages);
+	struct placement_inventory *common;
+
+	if (i < 0 || n <= 0)
+		return;
+	common = &inventories->classes[i];
+	common->reserved = n < common->total ? (int)n : common->total;
 }
 
 static bool inventories_equal(const struct placement_inventories *a,
@@ -53,6 +84,8 @@ static int compute_inventories(const struct wanted_gpu *wanted, const struct see
 		if (seen->usages.classes[i].used > 0 &&
 		    placement_find_inventory(inventories, seen->usages.classes[i].name) < 0)
 			r = add_class(inventories, seen->usages.classes[i].name, 0);
+	if (r == 0)
+		reserve_common(seen, inventories);
 	return r;
 }
 

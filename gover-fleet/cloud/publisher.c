@@ -410,6 +410,18 @@ static void add_class(struct published_gpu *gpu, const char *name, int used, int
 	gpu->n_classes++;
 }
 
+/* Each allocation of a flavour takes an offer, also one without a unit of the common class. */
+static int count_used(const struct placement_usages *usages, const char *name)
+{
+	int at = placement_find_usage(usages, name), sum = 0;
+	int used = at < 0 ? 0 : usages->classes[at].used;
+
+	for (size_t i = 0; wanted_is_common(name) && i < usages->n_classes; i++)
+		if (wanted_is_slot(usages->classes[i].name))
+			sum += usages->classes[i].used;
+	return max_int(used, sum);
+}
+
 static void report_gpu(const struct provider *provider, const struct wanted_gpu *wanted,
 		       struct published_gpu *gpu)
 {
@@ -420,9 +432,8 @@ static void report_gpu(const struct provider *provider, const struct wanted_gpu 
 	gpu->n_classes = 0;
 	for (size_t i = 0; wanted && i < wanted->n_classes; i++) {
 		const struct wanted_class *class = &wanted->classes[i];
-		int j = placement_find_usage(usages, class->name);
 
-		add_class(gpu, class->name, j < 0 ? 0 : usages->classes[j].used,
+		add_class(gpu, class->name, count_used(usages, class->name),
 			  class->contracts + class->offers);
 	}
 	for (size_t i = 0; i < usages->n_classes; i++) {

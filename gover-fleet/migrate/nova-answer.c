@@ -147,6 +147,27 @@ static bool add_amount(struct amount amounts[CLASSES_MAX], size_t *n, const char
 	return true;
 }
 
+static bool is_of_gover(const char *class)
+{
+	return wanted_is_slot(class) || wanted_is_common(class);
+}
+
+/* Appends "KEY=CLASS:AMOUNT,..." with the classes of gover, or with the others. */
+static void append_group(char *text, size_t size, const char *key, const struct amount *amounts,
+			 size_t n, bool of_gover)
+{
+	const char *before = text[0] ? "&" : "";
+
+	for (size_t i = 0; i < n; i++) {
+		if (is_of_gover(amounts[i].class) != of_gover)
+			continue;
+		text_append(text, size, "%s%s%s:%lld", before, key, amounts[i].class,
+			    (long long)amounts[i].n);
+		before = "";
+		key = ",";
+	}
+}
+
 bool nova_read_resources(const json_t *answer, char ret_resources[NOVA_RESOURCES_MAX])
 {
 	struct amount amounts[CLASSES_MAX] = {0};
@@ -164,9 +185,8 @@ bool nova_read_resources(const json_t *answer, char ret_resources[NOVA_RESOURCES
 		}
 	}
 	qsort(amounts, n, sizeof(amounts[0]), compare_amounts);
-	for (size_t i = 0; i < n; i++)
-		text_append(text, sizeof(text), "%s%s:%lld", i > 0 ? "," : "", amounts[i].class,
-			    (long long)amounts[i].n);
+	append_group(text, sizeof(text), "resources=", amounts, n, false);
+	append_group(text, sizeof(text), "resources1=", amounts, n, true);
 	if (!has_slot || strlen(text) >= NOVA_RESOURCES_MAX)
 		return false;
 	strcpy(ret_resources, text);

@@ -15,7 +15,7 @@
 #define NOVA_HOST_MAX	   256 /* size of the name of a compute host */
 #define NOVA_UUID_MAX	   37
 #define NOVA_TEXT_MAX	   200
-#define NOVA_RESOURCES_MAX 384 /* size of "VCPU:1,MEMORY_MB:96,CUSTOM_GOVER_SLOT_50:1" */
+#define NOVA_RESOURCES_MAX 384 /* size of "resources=MEMORY_MB:96,VCPU:1&resources1=..." */
 
 /* Returns true if @text is a UUID in lower case, as Nova writes it. */
 bool nova_is_uuid(const char *text);
@@ -51,9 +51,10 @@ struct nova_server {
 void nova_read_server(const json_t *answer, struct nova_server *ret_server);
 
 /*
- * The resources that a server has, from GET /allocations/{id}: the sums over all providers, sorted
- * by name. Returns false if there are none, if none has a class of gover, or if the text is too
- * long.
+ * The resources that a server has, from GET /allocations/{id}, as parameters of a request for
+ * candidates: the sums over all providers, sorted by name. Those of gover are in the group 1,
+ * because one GPU must have them all. Returns false if there are none, if none has the class of a
+ * flavour of gover, or if the text is too long.
  */
 bool nova_read_resources(const json_t *answer, char ret_resources[NOVA_RESOURCES_MAX]);
 

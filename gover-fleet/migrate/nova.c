@@ -193,8 +193,7 @@ static int check_room(struct nova *nova, const char *uuid, struct err *reterr)
 	if (r != 0)
 		return r;
 	snprintf(path, sizeof(path),
-		 "/allocation_candidates?limit=%d&required=!" WANTED_TRAIT_OVERLOADED
-		 "&resources=%s",
+		 "/allocation_candidates?limit=%d&required1=!" WANTED_TRAIT_OVERLOADED "&%s",
 		 CANDIDATES, resources);
 	r = fetch_placement(nova, path, &candidates, reterr);
 	if (r == 0 && !nova_has_candidate_elsewhere(candidates.json, allocations.json))

@@ -142,6 +142,22 @@ static int parse_vgpu(const json_t *object, void *element, struct err *reterr)
 	return host_state_parse_vgpu(object, element, reterr);
 }
 
+/* An older gover-d has no list "flavors". */
+static int parse_smaller(const json_t *object, struct state_offer *offer, struct err *reterr)
+{
+	const json_t *flavors = json_object_get(object, "flavors");
+	size_t n = json_array_size(flavors);
+	int r = 0;
+
+	if (n > HOST_STATE_SMALLER_MAX + 1)
+		return err_fail(reterr, EPROTO, "gover-d: flavors: more than %d",
+				HOST_STATE_SMALLER_MAX + 1);
+	for (size_t i = 1; r == 0 && i < n; i++)
+		r = get_id(json_array_get(flavors, i), "flavor", offer->smaller[i - 1], reterr);
+	offer->n_smaller = n > 0 ? n - 1 : 0;
+	return r;
+}
+
 int host_state_parse_offer(const json_t *object, struct state_offer *ret_offer, struct err *reterr)
 {
 	struct state_offer offer = {
@@ -160,6 +176,8 @@ int host_state_parse_offer(const json_t *object, struct state_offer *ret_offer, 
 	if (r == 0)
 		r = get_text(object, "held_by", false, offer.held_by, sizeof(offer.held_by),
 			     reterr);
+	if (r == 0)
+		r = parse_smaller(object, &offer, reterr);
 	if (r == 0)
 		*ret_offer = offer;
 	return r;
@@ -291,6 +309,13 @@ struct host_state *host_state_unref(struct host_state *state)
 	free(state->alerts);
 	free(state);
 	return NULL;
+}
+
+const char *host_state_offer_flavor(const struct state_offer *offer, size_t index)
+{
+	if (index == 0)
+		return offer->flavor;
+	return index <= offer->n_smaller ? offer->smaller[index - 1] : NULL;
 }
 
 const struct state_vgpu *host_state_find_vgpu(const struct host_state *state, const char *id)

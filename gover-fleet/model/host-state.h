@@ -23,8 +23,9 @@
 #define HOST_STATE_LABEL_DOUBT	"unverified" /* present: no allocation was seen in the cloud */
 #define HOST_STATE_LABEL_MOVED	"migrated"   /* present: a migration brought the domain here */
 
-#define HOST_STATE_UUID_MAX 37	/* size of a UUID with its NUL */
-#define HOST_STATE_NAME_MAX 128 /* size of the name of a virtual machine with its NUL */
+#define HOST_STATE_SMALLER_MAX 15  /* flavours of an offer besides the leading one */
+#define HOST_STATE_UUID_MAX    37  /* size of a UUID with its NUL */
+#define HOST_STATE_NAME_MAX    128 /* size of the name of a virtual machine with its NUL */
 
 struct state_gpu {
 	char name[ID_MAX];
@@ -50,7 +51,10 @@ struct state_vgpu {
 struct state_offer {
 	int64_t id;
 	char gpu[ID_MAX];
-	char flavor[ID_MAX]; /* of an older gover-d: the flavour of [offer] */
+	char flavor[ID_MAX]; /* leads the offer; of an older gover-d: the flavour of [offer] */
+	/* The offer sells one vGPU, of the leading flavour or of one of these. */
+	char smaller[HOST_STATE_SMALLER_MAX][ID_MAX];
+	size_t n_smaller;
 	bool open;
 	bool failed;			   /* was sold, and failed its probation */
 	char vgpu[ID_MAX];		   /* "": not sold */
@@ -95,6 +99,9 @@ int host_state_parse_offer(const json_t *object, struct state_offer *ret_offer, 
  * -EINVAL for any other text.
  */
 int host_state_parse_time(const char *text, int64_t *ret_ms);
+
+/* Returns a flavour of the offer, the leading one at @index 0; NULL past the last one. */
+const char *host_state_offer_flavor(const struct state_offer *offer, size_t index);
 
 const struct state_vgpu *host_state_find_vgpu(const struct host_state *state, const char *id);
 

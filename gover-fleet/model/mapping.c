@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The mapping of docs/openstack.md: a provider for each GPU, a class for each flavour. */
+/* The mapping of docs/openstack.md: a provider for each GPU, a class for each flavour and for all.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -49,6 +50,46 @@ static struct wanted_class *class_of(struct wanted *wanted, const char *gpu, con
 	return class_in(found, name);
 }
 
+/* The common class comes before the first flavour of a GPU, so that there is always room for it. */
+static struct wanted_class *common_of(struct wanted *wanted, const char *gpu)
+{
+	struct wanted_gpu *found = find_gpu(wanted, gpu);
+
+	return found ? class_in(found, WANTED_CLASS_COMMON) : NULL;
+}
+
+/* Returns 0, or 1 if the contract cannot be published. */
+static size_t count_contract(struct wanted *wanted, const struct state_vgpu *vgpu)
+{
+	struct wanted_class *common = common_of(wanted, vgpu->gpu), *class;
+
+	class = class_of(wanted, vgpu->gpu, vgpu->flavor);
+	if (!common || !class)
+		return 1;
+	class->contracts++;
+	common_of(wanted, vgpu->gpu)->contracts++;
+	return 0;
+}
+
+/* Returns the number of flavours that cannot be published. */
+static size_t count_offer(struct wanted *wanted, const struct state_offer *offer, bool with_offers)
+{
+	struct wanted_class *common = common_of(wanted, offer->gpu), *class;
+	size_t lost = 0, listed = 0;
+	const char *flavor;
+
+	for (size_t i = 0; (flavor = host_state_offer_flavor(offer, i)); i++) {
+		class = common ? class_of(wanted, offer->gpu, flavor) : NULL;
+		if (class)
+			class->offers += with_offers;
+		lost += !class;
+		listed += class != NULL;
+	}
+	if (listed > 0)
+		common_of(wanted, offer->gpu)->offers += with_offers;
+	return lost;
+}
+
 /* More demand than the GPU has, or a broken promise that no move of caps on this host can mend. */
 static bool is_overload(const struct state_alert *alert)
 {
@@ -84,24 +125,12 @@ size_t mapping_want(const struct host_state *state, bool with_offers, struct wan
 		gpu->draining = !state->gpus[i].selling;
 		gpu->overloaded = is_overloaded(state, gpu->name);
 	}
-	for (size_t i = 0; i < state->n_vgpus; i++) {
-		const struct state_vgpu *vgpu = &state->vgpus[i];
-		struct wanted_class *class =
-			vgpu->sold ? class_of(ret_wanted, vgpu->gpu, vgpu->flavor) : NULL;
-
-		if (class)
-			class->contracts++;
-		lost += vgpu->sold && !class;
-	}
-	for (size_t i = 0; i < state->n_offers; i++) {
-		const struct state_offer *offer = &state->offers[i];
-		struct wanted_class *class =
-			offer->open ? class_of(ret_wanted, offer->gpu, offer->flavor) : NULL;
-
-		if (class)
-			class->offers += with_offers;
-		lost += offer->open && !class;
-	}
+	for (size_t i = 0; i < state->n_vgpus; i++)
+		if (state->vgpus[i].sold)
+			lost += count_contract(ret_wanted, &state->vgpus[i]);
+	for (size_t i = 0; i < state->n_offers; i++)
+		if (state->offers[i].open)
+			lost += count_offer(ret_wanted, &state->offers[i], with_offers);
 	return lost;
 }
 
@@ -112,10 +141,20 @@ bool mapping_class_fits(const char *class_name, const char *flavor)
 	return mapping_class_name(flavor, name) == 0 && strcmp(name, class_name) == 0;
 }
 
+const char *mapping_offered_flavor(const struct state_offer *offer, const char *class_name)
+{
+	const char *flavor;
+
+	for (size_t i = 0; (flavor = host_state_offer_flavor(offer, i)); i++)
+		if (mapping_class_fits(class_name, flavor))
+			return flavor;
+	return NULL;
+}
+
 bool mapping_offer_fits(const struct state_offer *offer, const char *class_name, const char *gpu)
 {
 	return offer->open && (gpu[0] == '\0' || strcmp(offer->gpu, gpu) == 0) &&
-	       mapping_class_fits(class_name, offer->flavor);
+	       mapping_offered_flavor(offer, class_name);
 }
 
 const char *mapping_flavor_of(const struct host_state *state, const char *class_name)
@@ -123,8 +162,8 @@ const char *mapping_flavor_of(const struct host_state *state, const char *class_
 	if (mapping_class_fits(class_name, state->flavor))
 		return state->flavor;
 	for (size_t i = 0; i < state->n_offers; i++)
-		if (mapping_class_fits(class_name, state->offers[i].flavor))
-			return state->offers[i].flavor;
+		if (mapping_offered_flavor(&state->offers[i], class_name))
+			return mapping_offered_flavor(&state->offers[i], class_name);
 	for (size_t i = 0; i < state->n_vgpus; i++)
 		if (mapping_class_fits(class_name, state->vgpus[i].flavor))
 			return state->vgpus[i].flavor;

@@ -7,19 +7,26 @@
 #include "gover-fleet/model/wanted.h"
 
 /*
- * Counts the contracts made by gover-fleet and the open offers of each GPU and flavour. Contracts
- * of others are not counted, because no allocation of the cloud uses them. @with_offers: false if
- * the offers may have expired, because gover-d did not answer for longer than the life of an offer.
- * Returns the number of offers, contracts and GPUs that @ret_wanted could not take: too many GPUs
- * or flavours, or a flavour with a name that is too long.
+ * Counts the contracts made by gover-fleet and the open offers of each GPU, by flavour and
+ * together. Contracts of others are not counted, because no allocation of the cloud uses them.
+ * @with_offers: false if the offers may have expired, because gover-d did not answer for longer
+ * than the life of an offer. Returns the number of flavours of offers, of contracts and of GPUs
+ * that @ret_wanted could not take: too many GPUs or flavours, or a flavour with a name that is too
+ * long.
  */
 size_t mapping_want(const struct host_state *state, bool with_offers, struct wanted *ret_wanted);
 
 /* Returns true if @class_name is the class of this flavour. */
 bool mapping_class_fits(const char *class_name, const char *flavor);
 
-/* Returns true if @offer is open and of this class on this GPU. @gpu "": on any GPU. */
+/*
+ * Returns true if @offer is open and lists the flavour of this class on this GPU. @gpu "": on any
+ * GPU.
+ */
 bool mapping_offer_fits(const struct state_offer *offer, const char *class_name, const char *gpu);
+
+/* Returns the flavour of this class that @offer lists; NULL: none. It belongs to @offer. */
+const char *mapping_offered_flavor(const struct state_offer *offer, const char *class_name);
 
 /* Writes the class of a flavour. Errors are those of wanted_word(). */
 int mapping_class_name(const char *flavor, char ret_name[WANTED_CLASS_MAX]);

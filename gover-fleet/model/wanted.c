@@ -31,3 +31,8 @@ bool wanted_is_slot(const char *class_name)
 {
 	return strncmp(class_name, WANTED_CLASS_PREFIX, strlen(WANTED_CLASS_PREFIX)) == 0;
 }
+
+bool wanted_is_common(const char *class_name)
+{
+	return strcmp(class_name, WANTED_CLASS_COMMON) == 0;
+}

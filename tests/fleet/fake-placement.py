@@ -139,10 +139,11 @@ class Cloud:
 
     def candidates(self, query):
         """The providers with room for the class of a GPU; all other resources are those of their roots, which have room."""
-        wanted = {name: int(amount) for name, amount in (each.split(":") for each in query["resources"].split(","))}
+        groups = ",".join(query[key] for key in ("resources", "resources1") if key in query)
+        wanted = {name: int(amount) for name, amount in (each.split(":") for each in groups.split(","))}
         slots = {name: amount for name, amount in wanted.items() if name.startswith("CUSTOM_")}
         rest = {name: amount for name, amount in wanted.items() if name not in slots}
-        forbidden, found = query["required"].lstrip("!"), []
+        forbidden, found = query.get("required1", query.get("required", "")).lstrip("!"), []
         for number, one in self.providers.items():
             room = {name: part["total"] - part["reserved"] - self.used(number).get(name, 0)
                     for name, part in self.inventories[number].items()}

@@ -46,7 +46,8 @@ is "a claim without gover-d fails open" "$hook_status" 0
 ok "and is counted" until_ok 10 fleet_is '.counts.hook_failed == 1'
 start || exit 1
 ok "it connects when gover-d starts" until_ok 20 fleet_is '.gover.connected'
-ok "an offer becomes a class" until_ok 30 fleet_is '.wanted[0].classes == [{"name": "CUSTOM_GOVER_SLOT_DEFAULT", "contracts": 0, "offers": 1}]'
+ok "an offer becomes a class" until_ok 30 fleet_is '[.wanted[0].classes[] | "\(.name) \(.contracts)+\(.offers)"] ==
+  ["CUSTOM_GOVER_SLOT 0+1", "CUSTOM_GOVER_SLOT_DEFAULT 0+1"]'
 ok "gover-d has its report" until_ok 20 that /v1/fleet '.state == "withdrawn" and .cloud == "none" and .unverified == 0'
 is "only its user can connect to the hook's socket" "$(stat -c %a "$fleet_hook")" 600
 

@@ -69,7 +69,7 @@ api POST /v1/vgpus "{\"id\": \"$server\", \"initial_cap_pct\": 80, \"vm\": \"ins
   \"labels\": {\"workload\": \"busy\", \"fleet\": \"libvirt\", \"domain\": \"$server\"}}" >/dev/null
 api PATCH "/v1/vgpus/$server" '{"held": true, "held_cap_pct": 60}' >/dev/null
 sell c 60 idle
-ok "the contract is published" until_ok 30 fleet_is '.cloud.state == "published" and ([.wanted[].classes[] | .contracts] | add) == 1'
+ok "the contract is published" until_ok 30 fleet_is '.cloud.state == "published" and ([.wanted[].classes[] | select(.name == "CUSTOM_GOVER_SLOT") | .contracts] | add) == 1'
 own=$(curl -sS "$cloud_url/_fake/state" | jq -r '.providers[] | select(.name == "node-1_gover_gpu0") | .uuid')
 cloud PUT "/allocations/$server" "{\"allocations\": {\"$own\": {\"resources\": {\"CUSTOM_GOVER_SLOT_DEFAULT\": 1}}}}"
 for v in a "$server"; do api PATCH "/v1/vgpus/$v" '{"held": false}' >/dev/null; done

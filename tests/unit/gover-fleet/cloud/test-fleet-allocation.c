@@ -42,7 +42,8 @@ static void slots_of_gover_are_found(void **state)
 		parse("{\"allocations\": {\"0aaaaaaa-0000-4000-8000-000000000000\": "
 		      "{\"generation\": 9,"
 		      " \"resources\": {\"VCPU\": 1, \"MEMORY_MB\": 128}}, \"" PROVIDER "\": "
-		      "{\"generation\": 4, \"resources\": {\"CUSTOM_GOVER_SLOT_50\": 1}}}, "
+		      "{\"generation\": 4, \"resources\": {\"CUSTOM_GOVER_SLOT_50\": 1, "
+		      "\"CUSTOM_GOVER_SLOT\": 1}}}, "
 		      "\"project_id\": \"p\", \"user_id\": \"u\", \"consumer_generation\": 1}",
 		      &allocation, &err),
 		0);
@@ -122,7 +123,8 @@ static void consumers_of_slots_are_found(void **state)
 
 	(void)state;
 	assert_int_equal(parse_consumers("{\"allocations\": {\"b1\": {\"consumer_generation\": 1, "
-					 "\"resources\": {\"CUSTOM_GOVER_SLOT_HALF\": 1}}, \"a1\": "
+					 "\"resources\": {\"CUSTOM_GOVER_SLOT\": 1, "
+					 "\"CUSTOM_GOVER_SLOT_HALF\": 1}}, \"a1\": "
 					 "{\"resources\": {\"CUSTOM_GOVER_SLOT_BIG\": 1}}, \"c1\": "
 					 "{\"resources\": {\"VGPU\": 1}}}, "
 					 "\"resource_provider_generation\": 12}",
@@ -132,6 +134,7 @@ static void consumers_of_slots_are_found(void **state)
 	assert_string_equal(consumers.list[0].uuid, "a1");
 	assert_string_equal(consumers.list[0].slot, "CUSTOM_GOVER_SLOT_BIG");
 	assert_string_equal(consumers.list[1].uuid, "b1");
+	assert_string_equal(consumers.list[1].slot, "CUSTOM_GOVER_SLOT_HALF");
 	assert_int_equal(parse_consumers("{\"allocations\": {}}", &consumers, &err), 0);
 	assert_int_equal(consumers.n, 0);
 }

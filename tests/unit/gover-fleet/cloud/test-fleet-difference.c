@@ -14,8 +14,9 @@
 #include "gover-fleet/cloud/backoff.h"
 #include "gover-fleet/cloud/difference.h"
 
-#define A "CUSTOM_GOVER_SLOT_25"
-#define B "CUSTOM_GOVER_SLOT_50"
+#define A   "CUSTOM_GOVER_SLOT_25"
+#define B   "CUSTOM_GOVER_SLOT_50"
+#define ALL "CUSTOM_GOVER_SLOT"
 
 /* Writes inventories as "NAME total-reserved ...". */
 static void describe(const struct difference *difference, char ret_text[512])
@@ -92,6 +93,27 @@ static const struct {
 	 {.inventories = {.classes = {{A, 1, 0, false}, {B, 3, 0, false}}, .n_classes = 2},
 	  .usages = {.classes = {{A, 1}, {B, 2}}, .n_classes = 2}},
 	 A " 1-0, " B " 1-1",
+	 true},
+	/* servers of flavors with the common class */
+	{{.classes = {{ALL, 2, 1}, {A, 1, 1}, {B, 1, 1}}, .n_classes = 3},
+	 false,
+	 {.inventories = {.n_classes = 0},
+	  .usages = {.classes = {{ALL, 2}, {A, 1}, {B, 1}}, .n_classes = 3}},
+	 ALL " 3-0, " A " 2-0, " B " 2-0",
+	 true},
+	/* a server of a flavor without it takes an offer, too ... */
+	{{.classes = {{ALL, 2, 1}, {A, 1, 1}, {B, 1, 1}}, .n_classes = 3},
+	 false,
+	 {.inventories = {.classes = {{ALL, 3, 1, false}, {A, 2, 0, false}, {B, 2, 0, false}},
+			  .n_classes = 3},
+	  .usages = {.classes = {{ALL, 1}, {A, 1}, {B, 1}}, .n_classes = 3}},
+	 ALL " 3-1, " A " 2-0, " B " 2-0",
+	 false},
+	/* ... and two from one offer are a leak */
+	{{.classes = {{ALL, 0, 1}, {A, 0, 1}, {B, 0, 1}}, .n_classes = 3},
+	 false,
+	 {.inventories = {.n_classes = 0}, .usages = {.classes = {{A, 1}, {B, 1}}, .n_classes = 2}},
+	 ALL " 1-1, " A " 1-0, " B " 1-0",
 	 true},
 	{{.n_classes = 0},
 	 true,

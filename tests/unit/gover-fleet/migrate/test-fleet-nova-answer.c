@@ -48,10 +48,14 @@ static void test_resources_are_summed_over_providers_and_sorted(void **state)
 	} rows[] = {
 		{"{'allocations': {'p': {'resources': {'VCPU': 2, 'MEMORY_MB': 96}},"
 		 " 'q': {'resources': {'CUSTOM_GOVER_SLOT_A': 1}}}}",
-		 "CUSTOM_GOVER_SLOT_A:1,MEMORY_MB:96,VCPU:2"},
+		 "resources=MEMORY_MB:96,VCPU:2&resources1=CUSTOM_GOVER_SLOT_A:1"},
 		{"{'allocations': {'p': {'resources': {'VCPU': 2}},"
 		 " 'q': {'resources': {'CUSTOM_GOVER_SLOT_A': 1, 'VCPU': 3}}}}",
-		 "CUSTOM_GOVER_SLOT_A:1,VCPU:5"},
+		 "resources=VCPU:5&resources1=CUSTOM_GOVER_SLOT_A:1"},
+		{"{'allocations': {'q': {'resources': {'CUSTOM_GOVER_SLOT_A': 1,"
+		 " 'CUSTOM_GOVER_SLOT': 1}}}}",
+		 "resources1=CUSTOM_GOVER_SLOT:1,CUSTOM_GOVER_SLOT_A:1"},
+		{"{'allocations': {'q': {'resources': {'CUSTOM_GOVER_SLOT': 1}}}}", NULL},
 		{"{'allocations': {'p': {'resources': {'VCPU': 2}}}}", NULL},
 		{"{'allocations': {'p': {'resources': {'CUSTOM_GOVER_SLOT_A': 0}}}}", NULL},
 		{"{'allocations': {'p': {'resources': {'CUSTOM_GOVER_SLOT_A': -1}}}}", NULL},

@@ -76,9 +76,9 @@ static void test_placement_is_asked_for_all_resources_without_overloaded_hosts(v
 	(void)state;
 	assert_int_equal(ask(&asked, &err), 0);
 	assert_int_equal(fake_count("GET",
-				    "/allocation_candidates?limit=64&required=!CUSTOM_GOVER_"
-				    "OVERLOADED&resources=CUSTOM_GOVER_SLOT_50:1,MEMORY_MB:96,"
-				    "VCPU:1"),
+				    "/allocation_candidates?limit=64&required1=!CUSTOM_GOVER_"
+				    "OVERLOADED&resources=MEMORY_MB:96,VCPU:1&resources1="
+				    "CUSTOM_GOVER_SLOT_50:1"),
 			 1);
 	/* Four requests: each delays the migration. */
 	assert_int_equal(fake_count("GET", "/"), 3);
@@ -105,7 +105,8 @@ static void test_the_reasons_not_to_ask(void **state)
 		{"a role is missing in Placement", "{'errors': {'/allocations': 403}}",
 		 NOVA_FORBIDDEN, "HTTP status 403"},
 		{"no other host", "{'candidates': []}", NOVA_NO_ROOM,
-		 "no other host with CUSTOM_GOVER_SLOT_50:1,MEMORY_MB:96,VCPU:1"},
+		 "no other host with resources=MEMORY_MB:96,VCPU:1&resources1=CUSTOM_GOVER_"
+		 "SLOT_50:1"},
 		{"only this host", "{'candidates': ['own']}", NOVA_NO_ROOM, "no other host"},
 		{"no gover class", "{'allocations': {'x': {'VCPU': 1}}}", NOVA_UNSUITABLE,
 		 "no allocation of a class"},

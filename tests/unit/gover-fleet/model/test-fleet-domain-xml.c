@@ -56,6 +56,11 @@ static void wishes_are_read(void **unused)
 		{META(NOVA SPECS("<nova:extraSpec name='resources7:CUSTOM_GOVER_SLOT_X'> 1 "
 				 "</nova:extraSpec>") "</nova:instance>"),
 		 DOMAIN_WANTS_SLOT, "CUSTOM_GOVER_SLOT_X", ""},
+		{META(NOVA SPECS("<nova:extraSpec name='resources_GOVER:CUSTOM_GOVER_SLOT'>1"
+				 "</nova:extraSpec><nova:extraSpec "
+				 "name='resources_GOVER:CUSTOM_GOVER_SLOT_X'>1</"
+				 "nova:extraSpec>") "</nova:instance>"),
+		 DOMAIN_WANTS_SLOT, "CUSTOM_GOVER_SLOT_X", ""},
 		{META(NOVA SPECS("<nova:extraSpec name='resources:CUSTOM_OTHER'>4</nova:extraSpec>"
 				 "<nova:extraSpec name='hw:x'>CUSTOM_GOVER_SLOT_1"
 				 "</nova:extraSpec>") "</nova:instance>"),

@@ -76,6 +76,21 @@ static void an_allocation_without_a_contract_gets_the_offer(void **unused)
 	assert_string_equal(choose(&state, "ab", WANTED_CLASS_PREFIX "FULL"), "");
 }
 
+static void an_offer_is_held_for_each_of_its_flavours(void **unused)
+{
+	struct state_offer offers[] = {OFFER(7, 20000)};
+	struct host_state state = state_of(offers, 1, NULL, 0);
+
+	(void)unused;
+	strcpy(offers[0].flavor, "large");
+	assert_string_equal(choose(&state, "a", HALF), "");
+	strcpy(offers[0].smaller[0], "half");
+	offers[0].n_smaller = 1;
+	assert_string_equal(choose(&state, "a", HALF), "7=a");
+	assert_true(hold_due(&state, "gpu0", HALF, NOW));
+	assert_true(hold_due(&state, "gpu0", WANTED_CLASS_PREFIX "LARGE", NOW));
+}
+
 static void an_offer_is_held_once_and_a_consumer_has_one(void **unused)
 {
 	struct state_offer offers[] = {OFFER(7, 20000), OFFER(8, 10000)};
@@ -151,6 +166,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_allocation_without_a_contract_gets_the_offer),
+		cmocka_unit_test(an_offer_is_held_for_each_of_its_flavours),
 		cmocka_unit_test(an_offer_is_held_once_and_a_consumer_has_one),
 		cmocka_unit_test(an_unclear_consumer_gets_nothing),
 		cmocka_unit_test(an_offer_is_due_near_its_end),

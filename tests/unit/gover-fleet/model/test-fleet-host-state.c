@@ -33,7 +33,8 @@ static const char host_text[] =
 	"\"vgpu\":null,\"cause\":null}],"
 	"\"offers\":[{\"id\":1,\"gpu\":\"gpu0\",\"state\":\"open\",\"initial_cap_pct\":50,"
 	"\"vgpu\":null,\"reason\":\"\"},{\"id\":2,\"gpu\":\"gpu1\",\"state\":\"probation\","
-	"\"flavor\":\"large\",\"held_by\":\"" UUID "\",\"vgpu\":\"b\","
+	"\"flavor\":\"large\",\"flavors\":[{\"flavor\":\"large\",\"fundable_pct\":40},"
+	"{\"flavor\":\"small\"}],\"held_by\":\"" UUID "\",\"vgpu\":\"b\","
 	"\"expires_at\":\"1970-01-01T00:00:02.003Z\"}]}";
 static const char policy_text[] =
 	"{\"name\":\"gover\",\"params\":{\"overload_pct\":95,\"flavor\":\"default\",\"ttl_s\":60}}";
@@ -142,6 +143,10 @@ static void alerts_and_offers_are_read(void **unused)
 	/* an older gover-d does not name the flavour */
 	assert_string_equal(state->offers[0].flavor, "default");
 	assert_string_equal(state->offers[1].flavor, "large");
+	assert_null(host_state_offer_flavor(&state->offers[0], 1));
+	assert_string_equal(host_state_offer_flavor(&state->offers[1], 0), "large");
+	assert_string_equal(host_state_offer_flavor(&state->offers[1], 1), "small");
+	assert_null(host_state_offer_flavor(&state->offers[1], 2));
 	assert_string_equal(state->offers[1].held_by, UUID);
 	assert_int_equal(state->offers[0].expires_ms, 0);
 	assert_int_equal(state->offers[1].expires_ms, 2003);
@@ -166,6 +171,9 @@ static void a_wrong_answer_is_rejected_and_named(void **unused)
 		 policy_text, "gpu"},
 		{"{\"gpus\":[],\"vgpus\":[],\"offers\":[{\"id\":\"1\"}],\"alerts\":[]}",
 		 policy_text, "id"},
+		{"{\"gpus\":[],\"vgpus\":[],\"alerts\":[],\"offers\":[{\"id\":1,\"gpu\":\"g\","
+		 "\"flavor\":\"a\",\"flavors\":[{\"flavor\":\"a\"},{\"flavor\":\"../b\"}]}]}",
+		 policy_text, "flavor"},
 		{"{\"gpus\":[],\"vgpus\":{},\"offers\":[],\"alerts\":[]}", policy_text, "vgpus"},
 		{"{\"gpus\":[],\"vgpus\":[],\"offers\":[],\"alerts\":[{\"id\":1}]}", policy_text,
 		 "name"},

@@ -52,7 +52,10 @@ static const char *print(const struct wanted *wanted)
 				      gpu->draining ? " draining" : "");
 		for (size_t k = 0; k < gpu->n_classes; k++)
 			n += (size_t)snprintf(text + n, sizeof(text) - n, " %s=%d+%d",
-					      gpu->classes[k].name + strlen(WANTED_CLASS_PREFIX),
+					      wanted_is_common(gpu->classes[k].name)
+						      ? "all"
+						      : gpu->classes[k].name +
+								strlen(WANTED_CLASS_PREFIX),
 					      gpu->classes[k].contracts, gpu->classes[k].offers);
 	}
 	return text;
@@ -70,10 +73,32 @@ static void contracts_and_offers_are_counted_by_gpu_and_flavour(void **unused)
 	(void)unused;
 	offers[3].open = false; /* sold or ended */
 	assert_int_equal(mapping_want(&state, true, &wanted), 0);
-	assert_string_equal(print(&wanted), "gpu0 BIG=0+1 SMALL=2+1; gpu1 BIG=1+1");
+	assert_string_equal(print(&wanted), "gpu0 all=2+2 BIG=0+1 SMALL=2+1; gpu1 all=1+1 BIG=1+1");
 	assert_string_equal(wanted.gpus[0].policy, "gover");
 	assert_int_equal(mapping_want(&state, false, &wanted), 0);
-	assert_string_equal(print(&wanted), "gpu0 BIG=0+0 SMALL=2+0; gpu1 BIG=1+0");
+	assert_string_equal(print(&wanted), "gpu0 all=2+0 BIG=0+0 SMALL=2+0; gpu1 all=1+0 BIG=1+0");
+}
+
+static void an_offer_counts_for_each_flavour_and_once(void **unused)
+{
+	struct state_vgpu vgpus[] = {SOLD("gpu0", "small")};
+	struct state_offer offers[] = {OFFER("gpu0", "big")};
+	struct host_state state = state_of(vgpus, 1, offers, 1);
+	struct wanted wanted;
+
+	(void)unused;
+	strcpy(offers[0].smaller[0], "mid");
+	strcpy(offers[0].smaller[1], "small");
+	offers[0].n_smaller = 2;
+	assert_int_equal(mapping_want(&state, true, &wanted), 0);
+	assert_string_equal(print(&wanted), "gpu0 all=1+1 BIG=0+1 MID=0+1 SMALL=1+1; gpu1");
+	assert_true(mapping_offer_fits(&offers[0], "CUSTOM_GOVER_SLOT_MID", "gpu0"));
+	assert_false(mapping_offer_fits(&offers[0], "CUSTOM_GOVER_SLOT", "gpu0"));
+	assert_string_equal(mapping_offered_flavor(&offers[0], "CUSTOM_GOVER_SLOT_MID"), "mid");
+	assert_string_equal(mapping_flavor_of(&state, "CUSTOM_GOVER_SLOT_MID"), "mid");
+	assert_string_equal(mapping_flavor_of(&state, "CUSTOM_GOVER_SLOT"), "CUSTOM_GOVER_SLOT");
+	offers[0].n_smaller = 1;
+	assert_null(mapping_offered_flavor(&offers[0], "CUSTOM_GOVER_SLOT_SMALL"));
 }
 
 static void vgpus_of_others_are_not_counted(void **unused)
@@ -151,7 +176,7 @@ static void what_does_not_fit_is_counted(void **unused)
 	}
 	state.gpus = many;
 	state.n_gpus = ARRAY_SIZE(many);
-	assert_int_equal(mapping_want(&state, true, &wanted), 2 + 2);
+	assert_int_equal(mapping_want(&state, true, &wanted), 2 + 3);
 	assert_int_equal(wanted.n_gpus, WANTED_GPUS_MAX);
 	assert_int_equal(wanted.gpus[0].n_classes, WANTED_CLASSES_MAX);
 }
@@ -203,6 +228,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(contracts_and_offers_are_counted_by_gpu_and_flavour),
+		cmocka_unit_test(an_offer_counts_for_each_flavour_and_once),
 		cmocka_unit_test(vgpus_of_others_are_not_counted),
 		cmocka_unit_test(the_order_of_the_lists_makes_no_difference),
 		cmocka_unit_test(overload_and_draining_become_traits),
