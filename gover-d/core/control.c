@@ -211,7 +211,7 @@ static int plan_hold(struct manager *m, struct change *change, struct err *reter
 {
 	struct hold_change *c = (struct hold_change *)change;
 	struct instant now = clock_now();
-	const struct offer *offer;
+	const struct offer *offer = NULL;
 	int r = find_open(m, c->id, "held", &offer, reterr);
 
 	if (r == 0)

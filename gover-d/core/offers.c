@@ -46,17 +46,28 @@ struct offer *offers_live(struct offers *offers, const char *gpu)
 	return NULL;
 }
 
+/* Returns offers->n if there is no offer with this id. */
+static size_t position_of(const struct offers *offers, int64_t id)
+{
+	size_t i = 0;
+
+	while (i < offers->n && offers->list[i].id != id)
+		i++;
+	return i;
+}
+
 const struct offer *offers_view(const struct offers *offers, int64_t id)
 {
-	for (size_t i = 0; i < offers->n; i++)
-		if (offers->list[i].id == id)
-			return &offers->list[i];
-	return NULL;
+	size_t i = position_of(offers, id);
+
+	return i < offers->n ? &offers->list[i] : NULL;
 }
 
 struct offer *offers_find(struct offers *offers, int64_t id)
 {
-	return (struct offer *)offers_view(offers, id);
+	size_t i = position_of(offers, id);
+
+	return i < offers->n ? &offers->list[i] : NULL;
 }
 
 /*
