@@ -144,7 +144,7 @@ static enum report_cloud state_of(int result)
 int cloud_publish(struct cloud *cloud, const struct wanted *wanted, struct report *report)
 {
 	struct err err = {""};
-	int r;
+	int pause_ms, r;
 
 	report->cloud = REPORT_WITHDRAWN;
 	if (!cloud)
@@ -158,7 +158,8 @@ int cloud_publish(struct cloud *cloud, const struct wanted *wanted, struct repor
 		snprintf(report->problem, sizeof(report->problem), "%.255s", err.msg);
 	for (size_t i = 0; i < cloud->seen.n_gpus; i++)
 		add_leaks(&cloud->seen.gpus[i], report);
-	return r == 0 ? EVERY_MS : publisher_pause_ms(cloud->publisher);
+	pause_ms = publisher_pause_ms(cloud->publisher);
+	return pause_ms > 0 ? pause_ms : EVERY_MS;
 }
 
 int cloud_withdraw(struct cloud *cloud, struct err *reterr)

@@ -18,7 +18,8 @@
 
 #define VERSION	       "placement 1.36" /* nested providers, error codes; Train (2019) and later */
 #define AGAIN	       100		/* the copy was old: read and decide anew */
-#define READ_NS	       (60 * NS_PER_S)
+#define REREAD_MIN_MS  5000
+#define REREAD_MAX_MS  20000
 #define AGAIN_FIRST_MS 4
 #define AGAIN_MAX_MS   200
 
@@ -186,7 +187,6 @@ static int read_all(struct publisher *p, struct err *reterr)
 	struct placement_tree tree;
 	int r = p->root[0] ? 0 : find_root(p, reterr);
 
-	p->current = false;
 	if (r == 0)
 		r = get_tree(p, &tree, reterr);
 	if (r != 0)
@@ -330,16 +330,22 @@ static int create_traits(struct publisher *p, struct err *reterr)
 	return r;
 }
 
+static bool is_recent(const struct publisher *p)
+{
+	return clock_now().mono_ns - p->read_ns < (uint64_t)p->config.read_ms * NS_PER_MS;
+}
+
 /*
  * A write of the right generation proves that the copy of this provider was current. Without a
- * difference only a read can prove it, and at times also the copies of the other providers.
+ * difference only a read can prove it, and at times also the copies of the other providers. When
+ * the cloud returns, the hosts of a fleet do not read first: their writes alone keep it busy.
  */
 static int converge(struct publisher *p, const struct wanted *wanted, int *writes,
 		    struct err *reterr)
 {
 	int before = *writes, r;
 
-	if (p->current && clock_now().mono_ns - p->read_ns < READ_NS) {
+	if (p->current && (is_recent(p) || p->unreachable.failures > 0)) {
 		r = read_unknown(p, reterr);
 		if (r == 0)
 			r = write_all(p, wanted, writes, reterr);
@@ -359,6 +365,14 @@ static void sleep_ms(int ms)
 	nanosleep(&time, NULL);
 }
 
+/* The copy of a success without a recent read needs one, but not that of all hosts at once. */
+static int pause_after_success(const struct publisher *p)
+{
+	if (is_recent(p))
+		return 0;
+	return REREAD_MIN_MS + (int)(random_number() % (REREAD_MAX_MS - REREAD_MIN_MS + 1));
+}
+
 /* Chooses the pause before the next call. */
 static void settle(struct publisher *p, int result)
 {
@@ -374,7 +388,7 @@ static void settle(struct publisher *p, int result)
 		backoff_fail(backoff);
 		p->pause_ms = backoff_pause_ms(backoff, random_number());
 	} else {
-		p->pause_ms = result == 0 ? 0 : p->config.refused_ms;
+		p->pause_ms = result == 0 ? pause_after_success(p) : p->config.refused_ms;
 	}
 }
 

@@ -6,7 +6,8 @@
  *
  * A write contains the generation of the last read. If the wanted state has changed, the publisher
  * writes at once; if not, it reads the list of providers, one request, and reads a provider again
- * only if its generation has changed. The first success creates the traits that flavors can forbid.
+ * only if its generation has changed. After an outage it also writes at once, and asks for a read
+ * soon. The first success creates the traits that flavors can forbid.
  */
 #ifndef GOVER_FLEET_CLOUD_PUBLISHER_H
 #define GOVER_FLEET_CLOUD_PUBLISHER_H
@@ -23,12 +24,13 @@ struct publisher_config {
 	int retry_first_ms, retry_max_ms; /* if the cloud does not answer */
 	int root_max_ms;		  /* if the compute node has no provider yet */
 	int refused_ms;			  /* if another try is not expected to succeed soon */
+	int read_ms;			  /* how long the list of providers counts as read */
 	int attempts; /* of one call, if other clients write at the same time; >= 1 */
 };
 #define PUBLISHER_CONFIG_DEFAULT                                                   \
 	{                                                                          \
 		.retry_first_ms = 250, .retry_max_ms = 4000, .root_max_ms = 15000, \
-		.refused_ms = 60000, .attempts = 16                                \
+		.refused_ms = 60000, .read_ms = 60000, .attempts = 16              \
 	}
 
 struct published_class {
@@ -78,8 +80,8 @@ int publisher_publish(struct publisher *publisher, const struct wanted *wanted,
 int publisher_withdraw(struct publisher *publisher, struct err *reterr);
 
 /*
- * Returns the time in ms to wait before the next call: 0 after a success. The pause doubles with
- * each failure, and its second half is random.
+ * Returns the time in ms to wait before the next call, or 0: the next call may wait for a change.
+ * The pause doubles with each failure, and its second half is random.
  */
 int publisher_pause_ms(const struct publisher *publisher);
 

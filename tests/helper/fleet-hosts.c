@@ -15,6 +15,7 @@
  * FLAGS: o (overloaded), d (draining), or "-".
  *
  * Options: PLACEMENT-URL HOSTS THREADS TIMEOUT-MS RETRY-MAX-MS [KEYSTONE-URL SECRET-FILE]
+ * Environment: FLEET_READ_MS is publisher_config.read_ms.
  *
  * Link: base/clock.c base/err.c base/file.c base/id.c base/json-text.c base/parse.c client/client.c
  * Link: client/denied.c gover-fleet/cloud/backoff.c gover-fleet/cloud/difference.c
@@ -349,6 +350,8 @@ static void make_host(struct host *host, size_t index, char **argv, int argc)
 	struct err err;
 
 	config.retry_max_ms = atoi(argv[5]);
+	if (getenv("FLEET_READ_MS"))
+		config.read_ms = atoi(getenv("FLEET_READ_MS"));
 	if (config.retry_first_ms > config.retry_max_ms)
 		config.retry_first_ms = config.retry_max_ms;
 	snprintf(config.host, sizeof(config.host), "host-%04zu", index);

@@ -135,6 +135,37 @@ is "if each write is refused, the result is PUBLISHER_BUSY" "$(field result)" 2
 control POST reset >/dev/null
 unset tries
 
+# --- an outage that is longer than the copy counts as read ---
+
+close_hosts
+control POST reset >/dev/null
+root
+export FLEET_READ_MS=1
+open_hosts
+unset FLEET_READ_MS
+publish "gpu0:25=0+1:-"
+tries=1
+control POST fault '{"kind": "503", "match": ".", "count": 1000000}' >/dev/null
+publish "gpu0:25=0+2:-"
+is "Placement is away" "$(field result)" -11
+publish "gpu0:25=0+2:-"
+control POST heal '{}' >/dev/null
+requests >/dev/null
+publish "gpu0:25=0+2:-"
+is "after an outage, a change is one request" "$(requests)-$(field writes)-$(state)" \
+  "PUT /resource_providers/U/inventories-1-gpu0: 25 2-0 [POLICY_QOS]"
+ok "a read follows soon" test "$(field pause_ms)" -ge 5000 -a "$(field pause_ms)" -le 20000
+send "check 0 0 1"
+is "and is one request, too" "$(requests)-$(field pause_ms)" "GET /resource_providers-0"
+control POST fault '{"kind": "503", "match": ".", "count": 1000000}' >/dev/null
+send "check 0 0 1"
+publish "gpu0:25=0+3:-"
+control POST reset >/dev/null
+root 99999999-0000-4000-8000-000000000001
+publish "gpu0:25=0+3:-"
+is "if the tree was made anew meanwhile, it is found by its name" "$(field result)-$(state)" "0-gpu0: 25 3-0 [POLICY_QOS]"
+unset tries
+
 # --- the compute node ---
 
 close_hosts
