@@ -81,6 +81,19 @@ static int hold_expiring(struct publish *p, const struct follower_view *view,
 	return hold_next_ms(view->state, now_ms);
 }
 
+/* Overload is a reason for a migration only after the cloud knows it. */
+static bool knows_overload(const struct publish *p, const struct report *report)
+{
+	return report->cloud == REPORT_PUBLISHED || !p->cloud;
+}
+
+static void update_mover(struct publish *p, const struct follower_view *view,
+			 enum mover_cloud cloud)
+{
+	if (p->parts.mover && view->connected)
+		mover_update(p->parts.mover, view->state, cloud);
+}
+
 /* Returns the time until the next attempt in ms. */
 static int publish_wanted(struct publish *p, const struct follower_view *view,
 			  struct wanted *wanted, struct report *report)
@@ -99,7 +112,11 @@ static int publish_wanted(struct publish *p, const struct follower_view *view,
 				  "the name of a flavour is too long",
 				  lost);
 	p->lost = lost;
+	/* While the cloud learns of an overload, the mover can make its checks. */
+	update_mover(p, view,
+		     p->logged == REPORT_PUBLISHED ? MOVER_CLOUD_LEARNS : MOVER_CLOUD_UNAWARE);
 	again_ms = cloud_publish(p->cloud, wanted, report);
+	update_mover(p, view, knows_overload(p, report) ? MOVER_CLOUD_KNOWS : MOVER_CLOUD_UNAWARE);
 	name_leaks(view->state, report);
 	hold_ms = hold_expiring(p, view, wanted);
 	if (hold_ms < again_ms)
@@ -111,13 +128,7 @@ static int publish_wanted(struct publish *p, const struct follower_view *view,
 	return !view->connected && expires_ms < again_ms ? expires_ms : again_ms;
 }
 
-/* --- migrations --- */
-
-/* Overload is a reason for a migration only after the cloud knows it. */
-static bool knows_overload(const struct publish *p, const struct report *report)
-{
-	return report->cloud == REPORT_PUBLISHED || !p->cloud;
-}
+/* --- report and status --- */
 
 static void add_migrations(struct publish *p, struct report *report)
 {
@@ -128,8 +139,6 @@ static void add_migrations(struct publish *p, struct report *report)
 	report->migrations_completed = (int)status.completed;
 	report->migrations_failed = (int)status.failed;
 }
-
-/* --- report and status --- */
 
 static void send_report(struct publish *p, const struct report *report)
 {
@@ -190,8 +199,6 @@ static int run_round(struct publish *p)
 	memset(&report, 0, sizeof(report)); /* reports are compared as bytes */
 	follower_view(parts->follower, &gover);
 	again_ms = publish_wanted(p, &gover, &wanted, &report);
-	if (parts->mover && gover.connected)
-		mover_update(parts->mover, gover.state, knows_overload(p, &report));
 	if (parts->mover)
 		add_migrations(p, &report);
 	hook_server_count(parts->server, &status.hook);

@@ -269,6 +269,7 @@ void advice_decide(const struct advice_input *input, struct instant now, struct 
 		conclude(&a, ADVICE_ADVISE, best.why, "");
 	} else if (!input->published) {
 		conclude(&a, ADVICE_NOTHING, best.why, "the cloud does not know the overload yet");
+		a.waits = true;
 	} else {
 		conclude(&a, ADVICE_MIGRATE, best.why, "");
 	}

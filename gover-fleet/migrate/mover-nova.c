@@ -91,6 +91,14 @@ static void refuse(int r, const struct err *err, struct mover_result *ret)
 	snprintf(ret->why, sizeof(ret->why), "%.*s", (int)sizeof(ret->why) - 1, err->msg);
 }
 
+void mover_check_nova(struct mover *mover, const struct advice *advice)
+{
+	struct err err;
+
+	/* A refusal is repeated, and then logged, by the attempt itself. */
+	(void)nova_check(mover->nova, server_of(advice), clock_now(), &err);
+}
+
 bool mover_run_nova(struct mover *mover, const struct advice *advice, struct mover_result *ret)
 {
 	struct course c = {.progress = {.phase = NOVA_WAITING}};

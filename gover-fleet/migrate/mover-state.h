@@ -22,7 +22,7 @@ struct mover {
 	pthread_mutex_t lock;
 	/* protected by @lock */
 	struct host_state *state; /* a reference; NULL: unknown */
-	bool published;		  /* see struct advice_input */
+	enum mover_cloud cloud;
 	struct mover_status status;
 	/* used by the thread only */
 	struct nova *nova;
@@ -51,6 +51,9 @@ bool mover_wait(struct mover *mover, int ms);
 
 /* Records that a migration of @vgpu has begun, and reports it. */
 void mover_begin(struct mover *mover, const char *vgpu);
+
+/* Checks in advance what mover_run_nova() would check first. */
+void mover_check_nova(struct mover *mover, const struct advice *advice);
 
 /* Migrates and waits for the end. Returns false if the process stops before the end is known. */
 bool mover_run_nova(struct mover *mover, const struct advice *advice, struct mover_result *ret);

@@ -243,8 +243,10 @@ static void decide(struct mover *mover, struct advice *ret_advice)
 
 	pthread_mutex_lock(&mover->lock);
 	input.state = mover->state;
-	input.published = mover->published;
+	input.published = mover->cloud == MOVER_CLOUD_KNOWS;
 	advice_decide(&input, clock_now(), ret_advice);
+	if (mover->cloud != MOVER_CLOUD_LEARNS)
+		ret_advice->waits = false;
 	pthread_mutex_unlock(&mover->lock);
 }
 
@@ -252,6 +254,8 @@ static void act(struct mover *mover, const struct advice *advice)
 {
 	if (advice->kind == ADVICE_MIGRATE)
 		migrate(mover, advice);
+	else if (advice->waits && mover->config.by == MOVER_NOVA)
+		mover_check_nova(mover, advice);
 	/* The refusal was logged with its reason. */
 	else if (advice->kind == ADVICE_ADVISE && !advice->refused)
 		advise(mover, advice, "");
@@ -358,7 +362,7 @@ struct mover *mover_free(struct mover *mover)
 	return NULL;
 }
 
-void mover_update(struct mover *mover, struct host_state *state, bool published)
+void mover_update(struct mover *mover, struct host_state *state, enum mover_cloud cloud)
 {
 	struct host_state *old;
 
@@ -367,7 +371,7 @@ void mover_update(struct mover *mover, struct host_state *state, bool published)
 	pthread_mutex_lock(&mover->lock);
 	old = mover->state;
 	mover->state = host_state_ref(state);
-	mover->published = published;
+	mover->cloud = cloud;
 	pthread_mutex_unlock(&mover->lock);
 	host_state_unref(old);
 	bell_ring(&mover->bell);

@@ -65,8 +65,15 @@ int mover_new(const struct mover_config *config, struct keystone *keystone,
  */
 struct mover *mover_free(struct mover *mover);
 
-/* Gives the present state of the host to the thread. @published: see struct advice_input. */
-void mover_update(struct mover *mover, struct host_state *state, bool published);
+/* What the cloud knows of the overload of the GPUs in a state. */
+enum mover_cloud {
+	MOVER_CLOUD_UNAWARE, /* it does not know it, or does not answer */
+	MOVER_CLOUD_LEARNS,  /* the state is on its way to it: checks may begin */
+	MOVER_CLOUD_KNOWS,   /* it sends no further virtual machine here: migrate */
+};
+
+/* Gives the present state of the host to the thread. */
+void mover_update(struct mover *mover, struct host_state *state, enum mover_cloud cloud);
 
 struct mover_status {
 	/* since the start of the process; requested includes a migration in progress */

@@ -29,6 +29,9 @@ struct nova {
 	struct nova_config config;
 	struct keystone *keystone;
 	struct service *compute, *placement;
+	/* the last checks; without a server: they found an obstacle, or were used */
+	struct nova_asked checked;
+	uint64_t checked_ns; /* monotonic time of their begin */
 };
 
 int nova_new(const struct nova_config *config, struct keystone *keystone, struct nova **ret_nova,
@@ -241,12 +244,12 @@ void nova_prepare(struct nova *nova, struct instant now)
 	(void)keystone_token(nova->keystone, now, &token, NULL);
 }
 
-int nova_ask(struct nova *nova, const char *uuid, struct instant now, struct nova_asked *ret_asked,
-	     struct err *reterr)
+int nova_check(struct nova *nova, const char *uuid, struct instant now, struct err *reterr)
 {
 	struct nova_asked asked = {0};
 	int r;
 
+	nova->checked.server[0] = '\0';
 	if (!nova_is_uuid(uuid))
 		return err_condition(reterr, NOVA_UNSUITABLE,
 				     "'%s' is not the UUID of a server of Nova", uuid);
@@ -254,6 +257,24 @@ int nova_ask(struct nova *nova, const char *uuid, struct instant now, struct nov
 	r = check_migrations(nova, uuid, now, &asked.last_id, reterr);
 	if (r == 0)
 		r = check_room(nova, uuid, reterr);
+	if (r == 0) {
+		nova->checked = asked;
+		nova->checked_ns = now.mono_ns;
+	}
+	return r;
+}
+
+int nova_ask(struct nova *nova, const char *uuid, struct instant now, struct nova_asked *ret_asked,
+	     struct err *reterr)
+{
+	struct nova_asked asked;
+	int r = 0;
+
+	if (strcmp(nova->checked.server, uuid) != 0 || !uuid[0] ||
+	    now.mono_ns - nova->checked_ns > NOVA_CHECK_NS)
+		r = nova_check(nova, uuid, now, reterr);
+	asked = nova->checked;
+	nova->checked.server[0] = '\0';
 	if (r == 0)
 		r = request_migration(nova, uuid, &asked.unconfirmed, reterr);
 	if (r == 0)

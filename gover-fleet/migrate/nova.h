@@ -15,6 +15,8 @@
 #include "gover-fleet/cloud/keystone.h"
 #include "gover-fleet/migrate/nova-answer.h"
 
+#define NOVA_CHECK_NS (2 * NS_PER_S)
+
 struct nova_config {
 	char host[NOVA_HOST_MAX]; /* name of this compute host, and of its root provider */
 	int stay_s; /* a server that was migrated here stays for this time; at least 60 */
@@ -50,6 +52,12 @@ struct nova_asked {
 /* Gets a token in advance, so that nova_ask() need not wait for it. Does nothing with a valid one.
  */
 void nova_prepare(struct nova *nova, struct instant now);
+
+/*
+ * Makes the checks of nova_ask() in advance: a call of it for the same server within
+ * NOVA_CHECK_NS does not repeat them if they found no obstacle. Returns as nova_ask() does.
+ */
+int nova_check(struct nova *nova, const char *uuid, struct instant now, struct err *reterr);
 
 /*
  * Asks for a live migration of the server @uuid to any other host. Returns 0 if Nova has accepted

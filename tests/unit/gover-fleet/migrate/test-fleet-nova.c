@@ -85,6 +85,39 @@ static void test_placement_is_asked_for_all_resources_without_overloaded_hosts(v
 	assert_int_equal(fake_count("POST", "/"), 1);
 }
 
+static void test_checks_in_advance_are_made_once(void **state)
+{
+	struct instant later = now, too_late = now;
+	struct nova_asked asked;
+	struct err err;
+
+	(void)state;
+	later.mono_ns += NOVA_CHECK_NS;
+	too_late.mono_ns += NOVA_CHECK_NS + 1;
+	assert_int_equal(nova_check(nova, FAKE_SERVER, now, &err), 0);
+	assert_int_equal(fake_count("GET", "/"), 3);
+	assert_int_equal(fake_count("POST", "/"), 0);
+	assert_int_equal(nova_ask(nova, FAKE_SERVER, later, &asked, &err), 0);
+	assert_int_equal(fake_count("GET", "/"), 3);
+	assert_int_equal(fake_count("POST", "/"), 1);
+	/* they count once */
+	assert_int_not_equal(nova_ask(nova, FAKE_SERVER, later, &asked, &err), 0);
+	assert_int_equal(fake_count("GET", "/os-migrations"), 2);
+	/* old ones do not count */
+	fake_set("{}");
+	assert_int_equal(nova_check(nova, FAKE_SERVER, now, &err), 0);
+	assert_int_equal(nova_ask(nova, FAKE_SERVER, too_late, &asked, &err), 0);
+	assert_int_equal(fake_count("GET", "/"), 6);
+	/* nor do those of another server, or those that found an obstacle */
+	fake_set("{'candidates': []}");
+	assert_int_equal(nova_check(nova, FAKE_SERVER, now, &err), NOVA_NO_ROOM);
+	assert_int_equal(nova_ask(nova, FAKE_SERVER, now, &asked, &err), NOVA_NO_ROOM);
+	fake_set("{}");
+	assert_int_equal(nova_check(nova, FAKE_SERVER, now, &err), 0);
+	assert_int_equal(nova_ask(nova, FAKE_OTHER, now, &asked, &err), NOVA_UNSUITABLE);
+	assert_int_equal(fake_count("POST", "/"), 0);
+}
+
 static void test_the_reasons_not_to_ask(void **state)
 {
 	static const struct {
@@ -379,6 +412,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_nova_is_asked_for_any_host_and_any_kind_of_disk),
 		TEST(test_placement_is_asked_for_all_resources_without_overloaded_hosts),
+		TEST(test_checks_in_advance_are_made_once),
 		TEST(test_the_reasons_not_to_ask),
 		TEST(test_old_migrations_do_not_matter),
 		TEST(test_earlier_migrations_of_others_do_not_matter),
