@@ -55,20 +55,46 @@ static void reserve_common(const struct seen *seen, struct placement_inventories
 	common->reserved = n < common->total ? (int)n : common->total;
 }
 
-static bool inventories_equal(const struct placement_inventories *a,
-			      const struct placement_inventories *b)
+static bool inventory_equal(const struct placement_inventory *a,
+			    const struct placement_inventory *b)
 {
+	return a->total == b->total && a->reserved == b->reserved && a->other == b->other;
+}
+
+/* Counts the classes of @a that differ from @b. Returns -1 if both have not the same classes. */
+static int count_changes(const struct placement_inventories *a,
+			 const struct placement_inventories *b, int *ret_last)
+{
+	int n = 0;
+
 	if (a->n_classes != b->n_classes)
-		return false;
+		return -1;
 	for (size_t i = 0; i < a->n_classes; i++) {
 		int j = placement_find_inventory(b, a->classes[i].name);
 
-		if (j < 0 || a->classes[i].total != b->classes[j].total ||
-		    a->classes[i].reserved != b->classes[j].reserved ||
-		    a->classes[i].other != b->classes[j].other)
-			return false;
+		if (j < 0)
+			return -1;
+		if (inventory_equal(&a->classes[i], &b->classes[j]))
+			continue;
+		*ret_last = (int)i;
+		n++;
 	}
-	return true;
+	return n;
+}
+
+static bool inventories_equal(const struct placement_inventories *a,
+			      const struct placement_inventories *b)
+{
+	int last;
+
+	return count_changes(a, b, &last) == 0;
+}
+
+int difference_only_class(const struct difference *difference, const struct seen *seen)
+{
+	int last = -1;
+
+	return count_changes(&difference->inventories, &seen->inventories, &last) == 1 ? last : -1;
 }
 
 static int compute_inventories(const struct wanted_gpu *wanted, const struct seen *seen,

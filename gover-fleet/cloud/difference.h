@@ -36,6 +36,12 @@ struct difference {
 int difference_compute(const struct wanted_gpu *wanted, const struct seen *seen,
 		       struct difference *ret_difference);
 
+/*
+ * Returns the index of the only class in @difference->inventories that differs from @seen, or -1:
+ * several classes differ, or one was added or removed.
+ */
+int difference_only_class(const struct difference *difference, const struct seen *seen);
+
 /* Like difference_compute(), but keeps the traits, and sets each total to the allocated units. */
 void difference_withdraw(const struct seen *seen, struct difference *ret_difference);
 

@@ -195,6 +195,22 @@ static bool parse_inventory(const char *name, const json_t *json,
 	return true;
 }
 
+int placement_parse_inventory(const json_t *json, const char *name,
+			      struct placement_inventory *ret_inventory, int64_t *ret_generation,
+			      struct err *reterr)
+{
+	struct placement_inventory inventory;
+	int64_t generation;
+
+	if (!parse_inventory(name, json, &inventory))
+		return wrong(reterr, "inventory");
+	if (!take_generation(json, "resource_provider_generation", &generation))
+		return wrong(reterr, "resource_provider_generation");
+	*ret_inventory = inventory;
+	*ret_generation = generation;
+	return 0;
+}
+
 int placement_parse_inventories(const json_t *json, struct placement_inventories *ret_inventories,
 				struct err *reterr)
 {
@@ -275,6 +291,26 @@ json_t *placement_encode_provider(const char *name, const char *uuid, const char
 			 parent);
 }
 
+/* A server takes one slot: max_unit refuses a flavor that asks for more. */
+static json_t *encode_members(const struct placement_inventory *inventory)
+{
+	return json_pack("{s:i, s:i, s:i, s:i, s:i, s:f}", "total", inventory->total, "reserved",
+			 inventory->reserved, "min_unit", 1, "max_unit", 1, "step_size", 1,
+			 "allocation_ratio", 1.0);
+}
+
+json_t *placement_encode_inventory(const struct placement_inventory *inventory, int64_t generation)
+{
+	json_t *one = encode_members(inventory);
+
+	if (json_object_set_new(one, "resource_provider_generation", json_integer(generation)) <
+	    0) {
+		json_decref(one);
+		return NULL;
+	}
+	return one;
+}
+
 json_t *placement_encode_inventories(const struct placement_inventories *inventories,
 				     int64_t generation)
 {
@@ -282,12 +318,8 @@ json_t *placement_encode_inventories(const struct placement_inventories *invento
 
 	for (size_t i = 0; i < inventories->n_classes; i++) {
 		const struct placement_inventory *inventory = &inventories->classes[i];
-		/* a server takes one slot: max_unit refuses a flavor that asks for more */
-		json_t *one = json_pack("{s:i, s:i, s:i, s:i, s:i, s:f}", "total", inventory->total,
-					"reserved", inventory->reserved, "min_unit", 1, "max_unit",
-					1, "step_size", 1, "allocation_ratio", 1.0);
 
-		if (json_object_set_new(all, inventory->name, one) < 0) {
+		if (json_object_set_new(all, inventory->name, encode_members(inventory)) < 0) {
 			json_decref(all);
 			return NULL;
 		}

@@ -91,6 +91,11 @@ int placement_parse_tree(const json_t *json, const char *host, const char *root,
 /* Parses the reply to POST /resource_providers. */
 int placement_parse_created(const json_t *json, struct placement_gpu *ret_gpu, struct err *reterr);
 
+/* Parses the reply to PUT /resource_providers/UUID/inventories/NAME. */
+int placement_parse_inventory(const json_t *json, const char *name,
+			      struct placement_inventory *ret_inventory, int64_t *ret_generation,
+			      struct err *reterr);
+
 /* Parses a reply to GET or PUT /resource_providers/UUID/{inventories, traits, usages}. */
 int placement_parse_inventories(const json_t *json, struct placement_inventories *ret_inventories,
 				struct err *reterr);
@@ -103,10 +108,11 @@ int placement_parse_usages(const json_t *json, struct placement_usages *ret_usag
 const char *placement_error_detail(const json_t *json);
 
 /*
- * The bodies of POST /resource_providers and of PUT .../inventories and .../traits. @generation: of
- * the last read; the write is refused if it is not the present one.
+ * The bodies of POST /resource_providers and of PUT .../inventories/NAME, .../inventories and
+ * .../traits. @generation: of the last read; the write is refused if it is not the present one.
  */
 json_t *placement_encode_provider(const char *name, const char *uuid, const char *parent);
+json_t *placement_encode_inventory(const struct placement_inventory *inventory, int64_t generation);
 json_t *placement_encode_inventories(const struct placement_inventories *inventories,
 				     int64_t generation);
 json_t *placement_encode_traits(const struct placement_traits *traits, int64_t generation);

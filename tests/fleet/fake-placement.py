@@ -117,6 +117,16 @@ class Cloud:
         self.inventories[number] = body["inventories"]
         one["generation"] += 1
 
+    def set_inventory(self, number, name, body):
+        one = self.check_generation(number, body)
+        if name not in self.inventories[number]:
+            raise Refused(400, "placement.undefined_code", "No inventory record with resource class for resource provider")
+        if body["total"] < 1:
+            raise Refused(400, "placement.undefined_code", "0 is less than the minimum of 1")
+        self.inventories[number][name] = {key: value for key, value in body.items() if key != "resource_provider_generation"}
+        one["generation"] += 1
+        return dict(self.inventories[number][name], resource_provider_generation=one["generation"])
+
     def set_traits(self, number, body):
         one = self.check_generation(number, body)
         unknown = [name for name in body["traits"] if name not in self.known_traits]
@@ -317,6 +327,8 @@ class Handler(BaseHTTPRequestHandler):
             if method == "POST":
                 return 200, cloud.create(body), ()
             return 200, {"resource_providers": self.list(query)}, ()
+        if len(parts) == 4 and parts[2] == "inventories" and method == "PUT":
+            return 200, cloud.set_inventory(parts[1], parts[3], body), ()
         return self.provider(parts[1], parts[2] if len(parts) > 2 else None, body)
 
     def list(self, query):

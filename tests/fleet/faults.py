@@ -14,22 +14,24 @@ from hosts import SLOT, Hosts  # noqa: E402
 ROOT = "00000000-0000-4000-8000-000000000000"
 READS = [r"GET /resource_providers\?name", r"GET /resource_providers\?in_tree", "GET .*/inventories", "GET .*/usages", "GET .*/traits"]
 WORDS = ["PUT /resource_classes/", "PUT /traits/"]
-WRITES = ["POST /resource_providers$", "PUT .*/inventories", "PUT /resource_providers/.*/traits", "DELETE /resource_providers/"]
+WRITES = ["POST /resource_providers$", "PUT .*/inventories$", "PUT /resource_providers/.*/traits", "DELETE /resource_providers/",
+          "PUT .*/inventories/"]
 EVERY = READS + WORDS + WRITES
 # Which requests can have this reply. A timeout costs its time, so one request of each method is enough.
 FAULTS = {
     "404": READS[2:] + WRITES[1:],
     "409": WRITES,
     "429": EVERY, "500": EVERY, "503": EVERY, "close": EVERY, "late": EVERY, "garbage": EVERY,
-    "hang": [READS[1], WRITES[0], WRITES[1], WRITES[3]],
-    "slow": [READS[1], WRITES[1]],
+    "hang": [READS[1], WRITES[0], WRITES[1], WRITES[3], WRITES[4]],
+    "slow": [READS[1], WRITES[1], WRITES[4]],
 }
 # The first result: 0 if the publisher resolves the fault itself, -EAGAIN, -ECONNRESET, or -EPROTO.
 FIRST = {"404": {0}, "409": {0}, "429": {-11}, "500": {-11}, "503": {-11}, "close": {-104}, "late": {-104}, "hang": {-104},
          "slow": {0}, "garbage": {0, -71}}
-WANTED = "gpu0:NEW=0+1:o;gpu1:25=0+2:-"
+WANTED = "gpu0:NEW=0+1:o;gpu1:25=0+2:-;gpu2:25=0+3:-"
 EXPECTED = {"gpu0": ({SLOT + "NEW": 1}, ["CUSTOM_GOVER_OVERLOADED", "CUSTOM_GOVER_POLICY_QOS"]),
-            "gpu1": ({SLOT + "25": 2}, ["CUSTOM_GOVER_POLICY_QOS"])}
+            "gpu1": ({SLOT + "25": 2}, ["CUSTOM_GOVER_POLICY_QOS"]),
+            "gpu2": ({SLOT + "25": 3}, ["CUSTOM_GOVER_POLICY_QOS"])}
 
 
 def control(url, method, path, body=None):
@@ -50,7 +52,7 @@ def state(url):
 def inject(url, kind, match):
     """Returns a description of a violation, or None."""
     control(url, "POST", "reset")
-    control(url, "POST", "root", {"name": "host-0000", "uuid": ROOT, "gpus": ["old", "gpu0"]})
+    control(url, "POST", "root", {"name": "host-0000", "uuid": ROOT, "gpus": ["old", "gpu0", "gpu2"]})
     control(url, "POST", "fault", {"kind": kind, "match": match, "seconds": 1 if kind == "hang" else 0.1})
     hosts = Hosts(url, 1, timeout_ms=300 if kind == "hang" else 5000, retry_max_ms=20)
     first = hosts.run(f"publish 0 0 0 1 - {WANTED}")

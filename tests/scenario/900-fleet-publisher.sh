@@ -80,8 +80,8 @@ is "a trait that a flavor can forbid is created before a GPU has it" \
 send "check 0 0 1"
 is "an unchanged state costs one request" "$(requests)-$(field writes)" "GET /resource_providers-0"
 publish "gpu0:25=1+3,50=0+1:-;gpu1:50=0+0:o"
-is "a changed number of offers costs one request" "$(requests)-$(field writes)" \
-  "PUT /resource_providers/U/inventories-1"
+is "a changed number of offers costs one request, for its class" "$(requests)-$(field writes)" \
+  "PUT /resource_providers/U/inventories/${slot}25-1"
 publish "gpu0:25=2+2,50=0+1:-;gpu1:50=0+0:o"
 is "a sale changes no total, and costs one request" "$(requests)-$(field writes)" "GET /resource_providers-0"
 
@@ -101,7 +101,7 @@ publish "gpu0:25=2+1,50=1+0:o;gpu1:50=0+0:-"
 is "a trait that stops sales is written before the inventory" "$(requests)" \
   "PUT /resource_providers/U/traits,PUT /resource_providers/U/inventories"
 publish "gpu0:25=2+0,50=1+0:-;gpu1:50=0+0:-"
-is "and removed after it" "$(requests)" "PUT /resource_providers/U/inventories,PUT /resource_providers/U/traits"
+is "and removed after it" "$(requests)" "PUT /resource_providers/U/inventories/${slot}25,PUT /resource_providers/U/traits"
 
 publish "gpu0:25=2+0:-"
 is "a class in use is reserved, and the provider of a GPU that is gone is deleted" "$(state)" \
@@ -153,7 +153,7 @@ control POST heal '{}' >/dev/null
 requests >/dev/null
 publish "gpu0:25=0+2:-"
 is "after an outage, a change is one request" "$(requests)-$(field writes)-$(state)" \
-  "PUT /resource_providers/U/inventories-1-gpu0: 25 2-0 [POLICY_QOS]"
+  "PUT /resource_providers/U/inventories/${slot}25-1-gpu0: 25 2-0 [POLICY_QOS]"
 ok "a read follows soon" test "$(field pause_ms)" -ge 5000 -a "$(field pause_ms)" -le 20000
 send "check 0 0 1"
 is "and is one request, too" "$(requests)-$(field pause_ms)" "GET /resource_providers-0"
@@ -213,7 +213,7 @@ is "a token is requested once" "$(field result)-$(requests | tr , '\n' | grep -c
 control POST token '{}' >/dev/null
 publish "gpu0:25=2+1:-"
 is "a refused token is replaced" "$(field result)-$(requests)" \
-  "0-PUT /resource_providers/U/inventories,POST /identity/v3/auth/tokens,PUT /resource_providers/U/inventories"
+  "0-PUT /resource_providers/U/inventories/${slot}25,POST /identity/v3/auth/tokens,PUT /resource_providers/U/inventories/${slot}25"
 control POST token '{}' >/dev/null
 printf 'wrong\n' >"$dir/secret"
 tries=1 publish "gpu0:25=2+2:-"

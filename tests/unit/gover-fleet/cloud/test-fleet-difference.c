@@ -140,6 +140,41 @@ static void totals_are_contracts_and_offers(void **state)
 	}
 }
 
+static void one_changed_class_is_found(void **state)
+{
+	static const struct {
+		struct placement_inventories wanted, seen;
+		int class;
+	} rows[] = {
+		{{0, {{A, 1, 0, false}}, 1}, {0, {{A, 2, 0, false}}, 1}, 0},
+		{{0, {{A, 1, 1, false}}, 1}, {0, {{A, 1, 0, false}}, 1}, 0},
+		{{0, {{A, 1, 0, false}}, 1}, {0, {{A, 1, 0, true}}, 1}, 0},
+		{{0, {{A, 1, 0, false}}, 1}, {0, {{A, 1, 0, false}}, 1}, -1},
+		/* in another order */
+		{{0, {{A, 1, 0, false}, {B, 5, 0, false}}, 2},
+		 {0, {{B, 4, 0, false}, {A, 1, 0, false}}, 2},
+		 1},
+		/* two */
+		{{0, {{A, 1, 0, false}, {B, 5, 0, false}}, 2},
+		 {0, {{A, 2, 0, false}, {B, 4, 0, false}}, 2},
+		 -1},
+		/* a class is added, removed or replaced */
+		{{0, {{A, 1, 0, false}, {B, 5, 0, false}}, 2}, {0, {{A, 2, 0, false}}, 1}, -1},
+		{{0, {{A, 2, 0, false}}, 1}, {0, {{A, 1, 0, false}, {B, 5, 0, false}}, 2}, -1},
+		{{0, {{A, 1, 0, false}}, 1}, {0, {{B, 1, 0, false}}, 1}, -1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct difference difference = {.inventories = rows[i].wanted};
+		const struct seen seen = {.inventories = rows[i].seen};
+		int class = difference_only_class(&difference, &seen);
+
+		if (class != rows[i].class)
+			fail_msg("row %zu: %d", i, class);
+	}
+}
+
 static void a_total_above_the_limit_is_rejected(void **state)
 {
 	struct wanted_gpu wanted = {.classes = {{A, INT32_MAX, 0}}, .n_classes = 1};
@@ -281,6 +316,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(totals_are_contracts_and_offers),
 		cmocka_unit_test(a_total_above_the_limit_is_rejected),
+		cmocka_unit_test(one_changed_class_is_found),
 		cmocka_unit_test(traits_are_those_of_the_gpu_and_of_others),
 		cmocka_unit_test(too_many_traits_are_rejected),
 		cmocka_unit_test(a_withdrawal_leaves_the_allocated_slots),

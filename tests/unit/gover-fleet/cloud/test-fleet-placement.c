@@ -191,6 +191,36 @@ static void inventories_are_checked(void **state)
 	}
 }
 
+static void one_inventory_is_checked(void **state)
+{
+#define ONE(generation, total)                                                    \
+	"{\"resource_provider_generation\": " generation ", \"total\": " total    \
+	", \"reserved\": 0, \"min_unit\": 1, \"max_unit\": 1, \"step_size\": 1, " \
+	"\"allocation_ratio\": 1.0}"
+	static const struct {
+		const char *text, *name;
+		int result;
+	} rows[] = {
+		{ONE("5", "3"), "A", 0},	{ONE("5", "3"), "a", -EPROTO},
+		{ONE("5", "-3"), "A", -EPROTO}, {ONE("\"5\"", "3"), "A", -EPROTO},
+		{"[]", "A", -EPROTO},		{INVENTORIES("5", "{}"), "A", -EPROTO},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		json_t *json = parse(rows[i].text);
+		struct placement_inventory got = {.total = -1};
+		int64_t generation = -1;
+		struct err err;
+		int r = placement_parse_inventory(json, rows[i].name, &got, &generation, &err);
+
+		if (r != rows[i].result || generation != (r == 0 ? 5 : -1) ||
+		    got.total != (r == 0 ? 3 : -1) || got.other)
+			fail_msg("row %zu: %d", i, r);
+		json_decref(json);
+	}
+}
+
 static void traits_and_usages_are_checked(void **state)
 {
 	static const struct {
@@ -288,6 +318,9 @@ static void requests_have_all_members(void **state)
 		{placement_encode_provider("h_gover_g", CHILD, ROOT),
 		 "{\"name\":\"h_gover_g\",\"parent_provider_uuid\":\"" ROOT "\",\"uuid\":\"" CHILD
 		 "\"}"},
+		{placement_encode_inventory(&inventories.classes[0], 7),
+		 "{\"allocation_ratio\":1.0,\"max_unit\":1,\"min_unit\":1,\"reserved\":1,"
+		 "\"resource_provider_generation\":7,\"step_size\":1,\"total\":3}"},
 		{placement_encode_inventories(&inventories, 7),
 		 "{\"inventories\":{\"CUSTOM_A\":{\"allocation_ratio\":1.0,\"max_unit\":1,"
 		 "\"min_unit\":1,\"reserved\":1,\"step_size\":1,\"total\":3}},"
@@ -326,6 +359,7 @@ int main(void)
 		cmocka_unit_test(a_wrong_tree_is_rejected),
 		cmocka_unit_test(a_tree_with_too_many_gpus_is_rejected),
 		cmocka_unit_test(inventories_are_checked),
+		cmocka_unit_test(one_inventory_is_checked),
 		cmocka_unit_test(traits_and_usages_are_checked),
 		cmocka_unit_test(documents_of_more_than_the_limit_are_rejected),
 		cmocka_unit_test(errors_have_a_text),
