@@ -40,7 +40,7 @@ void mover_config_default(struct mover_config *config)
 	config->start_timeout_s = 60;
 	config->run_timeout_s = 1800;
 	config->abort_timeout_s = 60;
-	config->poll_ms = 250;
+	config->poll_ms = 500;
 }
 
 void mover_log(struct mover *mover, int priority, const char *vgpu, const char *format, ...)

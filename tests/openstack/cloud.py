@@ -195,9 +195,19 @@ class Cloud:
         self.controller.wait(lambda: is_open(port), name)
         log(f"{name} answers")
 
+    def search_log(self, name, pattern):
+        """The matches of a pattern in the log of a service of the controller."""
+        with open(os.path.join(self.logs, name), encoding="utf-8", errors="replace") as log:
+            return [one for one in map(re.compile(pattern).match, log) if one]
+
     def asked_to_migrate(self, servers):
-        """The first of the servers for which Nova's API accepted an action, and the time, from the log of the API."""
-        pattern = re.compile(r'^(\S+ \S+) .*"POST /v2.1/servers/([^/]+)/action HTTP/1.1" status: 202')
-        with open(os.path.join(self.logs, "nova-api.log"), encoding="utf-8", errors="replace") as log:
-            found = next((one for one in map(pattern.match, log) if one and one.group(2) in servers), None)
-        return found and (found.group(2), clock(found.group(1) + "+0000"))
+        """The first of the servers for which Nova's API accepted an action, the time, and the seconds that Nova needed for its answer."""
+        pattern = r'^(\S+ \S+) .*"POST /v2.1/servers/([^/]+)/action HTTP/1.1" status: 202.* time: ([0-9.]+)'
+        found = next((one for one in self.search_log("nova-api.log", pattern) if one.group(2) in servers), None)
+        return found and (found.group(2), clock(found.group(1) + "+0000"), float(found.group(3)))
+
+    def answered(self, request, after):
+        """The time at which Placement answered a request with success, from its log."""
+        pattern = r'^(\S+ \S+) .*"' + request + '[^"]*" status: 200'
+        times = [clock(one.group(1) + "+0000") for one in self.search_log("placement.log", pattern)]
+        return next((one for one in times if one >= after), None)
