@@ -349,7 +349,7 @@ check-compute: ## inject FAULTS (1000) faults into compute tenants and gover-arb
 	@$(MAKE) --no-print-directory -j$$(nproc) all $(compute_parts)
 	@B=$B tests/check-compute
 
-check-fleet: ## test the publisher of gover-fleet, and publish for 1,000 hosts to OpenStack's Placement (FLEET_HOSTS=N FLEET_ROUNDS=N FLEET_AWAY_S=N FLEET_SEED=N)
+check-fleet: ## test the publisher of gover-fleet, and publish for 1,000 hosts to OpenStack's Placement (FLEET_HOSTS=N FLEET_ROUNDS=N FLEET_REAL_ROUNDS=N FLEET_AWAY_S=N FLEET_SEED=N FLEET_PARTS="...")
 	@dist/install-deps fleet
 	@$(MAKE) --no-print-directory -j$$(nproc) tests
 	@B=$B tests/check-fleet

@@ -11,8 +11,19 @@ from hosts import SLOT, Hosts
 
 CLASS = SLOT + "50"
 SLOTS, BUYERS = 2, 4
-# chances of a kill in a round
-KILL_PUBLISHER, KILL_WORKER, KILL_PLACEMENT = 0.08, 0.03, 0.008
+# Of DECK rounds one after the other, so many have a kill, in a random order.
+DECK, KILLS = 75, {"publisher": 6, "worker of Placement": 2, "Placement": 1}
+
+
+def deal(random_number, deck, kills):
+    """Yields what is killed in each round, or None."""
+    while True:
+        cards = [name for name, number in kills.items() for _ in range(number)]
+        cards += [None] * (deck - len(cards))
+        random_number.shuffle(cards)
+        yield from cards
+
+
 BUY_LIMIT_S = 60
 BUY_TRIES = 50
 
@@ -22,11 +33,11 @@ class Rounds:
         self.placement, self.hosts, self.threads = placement, hosts, threads
         self.random = random.Random(seed)
         self.buyers = ThreadPoolExecutor(BUYERS)
-        rows = placement.sql("select name, uuid from resource_providers where name like '%\\_gover\\_gpu0'")
+        rows = placement.sql("select name, uuid from resource_providers where name like 'host-%\\_gover\\_gpu0'")
         self.providers = {int(name[5:9]): number for name, number in rows}
         self.sold, self.totals = {}, {}  # of each host that had a round
         self.problems, self.refused, self.granted = [], 0, 0
-        self.kills = {"publisher": 0, "worker of Placement": 0, "Placement": 0}
+        self.kills, self.cards = dict.fromkeys(KILLS, 0), deal(self.random, DECK, KILLS)
 
     def buy(self, provider):
         """Allocates one slot as Nova does. Returns the number of slots that it got, normally 0 or 1."""
@@ -93,16 +104,8 @@ class Rounds:
         results = self.hosts.wait(version, 1)
         return results[0] if results else {"result": None}
 
-    def choose_kill(self):
-        chance = self.random.random()
-        for name, part in (("publisher", KILL_PUBLISHER), ("worker of Placement", KILL_WORKER), ("Placement", KILL_PLACEMENT)):
-            if chance < part:
-                return name
-            chance -= part
-        return None
-
     def run(self, host):
-        provider, offers, kill = self.providers[host], self.random.choice([0, 0, 1, 3]), self.choose_kill()
+        provider, offers, kill = self.providers[host], self.random.choice([0, 0, 1, 3]), next(self.cards)
         trades = [self.buyers.submit(self.buy, provider) for _ in range(BUYERS)]
         time.sleep(self.random.uniform(0, 0.01))
         result = self.publish(host, f"gpu0:50=0+{offers}:-", kill)
@@ -141,7 +144,8 @@ class Rounds:
         """Returns differences between what buyers and hosts know and the database."""
         rows = self.placement.sql(
             "select p.name, i.total - i.reserved, (select coalesce(sum(a.used), 0) from allocations a where "
-            "a.resource_provider_id = p.id) from resource_providers p join inventories i on i.resource_provider_id = p.id")
+            "a.resource_provider_id = p.id) from resource_providers p join inventories i on i.resource_provider_id = p.id "
+            "where p.name like 'host-%'")
         found = {int(name[5:9]): (int(total), int(used)) for name, total, used in rows}
         return [f"host {host}: total and sold {found.get(host)}, not {(self.totals[host], self.sold[host])}"
                 for host in self.sold if found.get(host) != (self.totals[host], self.sold[host])]
