@@ -134,6 +134,9 @@ class Outage:
            self.selling.start_server(server, True) and self.unverified() == {server}, [str(self.selling.contracts())])
         time.sleep(max(0.0, seconds - (time.monotonic() - begun)))
         until(lambda: self.published() == {"unreachable"}, READY_S, "three hosts that know that Placement is away")
+        # so that the other hosts have room for a migration from the first moment on
+        self.steady.sell(True)
+        until(lambda: self.steady.offers("open"), READY_S, f"an offer of {self.steady.name}")
         away_s, asked = time.monotonic() - begun, self.nova.asked()
         broken = [one["id"] for one in self.broken.get("/v1/vgpus")["vgpus"] if one["broken"] or one["state"] == "overloaded"]
         self.cloud.start()
