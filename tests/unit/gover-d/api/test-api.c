@@ -37,8 +37,7 @@ static const char alert_members[] =
 static const char decision_members[] = "id time gpu kind vgpu donor numbers moves result why";
 static const char offer_members[] =
 	"id gpu state flavor flavors initial_cap_pct target_fps fundable_pct created_at "
-	"expires_at changed_at held_by held_until vgpu reason probation_left_s "
-	"target_rate";
+	"expires_at changed_at held_by held_until vgpu reason probation_left_s target_rate";
 
 static int64_t raise_alert(void)
 {
