@@ -88,7 +88,7 @@ static json_t *encode_flavors(const struct offer *offer)
 		struct json_encode o = json_encode_begin();
 
 		add_terms(&o, &offer->flavors[i]);
-		(void)json_array_append_new(list, json_encode_end(&o));
+		json_encode_append(&list, json_encode_end(&o));
 	}
 	return list;
 }
