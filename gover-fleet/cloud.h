@@ -41,8 +41,8 @@ int cloud_consumers(struct cloud *cloud, const char *gpu,
 		    struct allocation_consumers *ret_consumers, struct err *reterr);
 
 /*
- * Withdraws all offers without knowing the contracts: each class keeps what is allocated. Returns
- * 0, or -EIO with a message.
+ * Withdraws all offers without knowing the contracts: each class keeps its allocations. Returns 0,
+ * or -EIO with a message.
  */
 int cloud_withdraw(struct cloud *cloud, struct err *reterr);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A total is never computed from the usage while gover-d answers: an allocation in flight already
- * uses an open offer, and would be counted twice. What is reserved of the common class only depends
- * on allocations.
+ * uses an open offer, and would be counted twice. The reserved part of the common class depends on
+ * allocations only.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -61,7 +61,7 @@ static bool inventory_equal(const struct placement_inventory *a,
 	return a->total == b->total && a->reserved == b->reserved && a->other == b->other;
 }
 
-/* Counts the classes of @a that differ from @b. Returns -1 if both have not the same classes. */
+/* Counts the classes of @a that differ from @b. Returns -1 if a class is in one of them only. */
 static int count_changes(const struct placement_inventories *a,
 			 const struct placement_inventories *b, int *ret_last)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Follows gover-d in a thread: reads its whole state at each connection, at each event that may
- * change what is sold, and every 15 seconds.
+ * change contracts or offers, and every 15 seconds.
  */
 #ifndef GOVER_FLEET_HOST_FOLLOWER_H
 #define GOVER_FLEET_HOST_FOLLOWER_H

@@ -75,7 +75,7 @@ struct advice {
 	char reason[ADVICE_REASON_MAX];
 	uint64_t again_ns; /* monotonic time at which the result can change by itself; 0: never */
 	bool refused;	   /* ADVICE_ADVISE because the last attempt was refused */
-	bool waits; /* ADVICE_NOTHING only because the cloud does not know the overload yet */
+	bool waits;	   /* ADVICE_NOTHING only until the cloud knows the overload */
 };
 
 void advice_decide(const struct advice_input *input, struct instant now, struct advice *ret_advice);

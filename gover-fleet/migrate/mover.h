@@ -65,11 +65,11 @@ int mover_new(const struct mover_config *config, struct keystone *keystone,
  */
 struct mover *mover_free(struct mover *mover);
 
-/* What the cloud knows of the overload of the GPUs in a state. */
+/* Whether the traits of overloaded GPUs are in the cloud. */
 enum mover_cloud {
-	MOVER_CLOUD_UNAWARE, /* it does not know it, or does not answer */
-	MOVER_CLOUD_LEARNS,  /* the state is on its way to it: checks may begin */
-	MOVER_CLOUD_KNOWS,   /* it sends no further virtual machine here: migrate */
+	MOVER_CLOUD_UNAWARE, /* no, or the cloud does not answer */
+	MOVER_CLOUD_LEARNS,  /* they are being written: checks may begin */
+	MOVER_CLOUD_KNOWS,   /* yes: the cloud sends no further virtual machine here */
 };
 
 /* Gives the present state of the host to the thread. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The mapping of docs/openstack.md: a provider for each GPU, a class for each flavour and for all.
- */
+/* The mapping of docs/openstack.md: a provider for each GPU, with a class for each flavour and the
+ * common class. */
 #include <stdio.h>
 #include <string.h>
 

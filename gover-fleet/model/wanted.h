@@ -55,10 +55,10 @@ struct wanted {
  */
 int wanted_word(const char *prefix, const char *name, char *ret_word, size_t size);
 
-/* Returns true if the class is that of a flavour. */
+/* Returns true for the class of a flavour. */
 bool wanted_is_slot(const char *class_name);
 
-/* Returns true if the class is that of all flavours. */
+/* Returns true for the common class of all flavours. */
 bool wanted_is_common(const char *class_name);
 
 #endif

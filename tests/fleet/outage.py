@@ -22,7 +22,7 @@ READY_S, RETURN_S = 60, 60
 
 
 class Nova:
-    """The stand-in for Nova."""
+    """fake-nova.py, and the migrations that it was asked for."""
 
     def __init__(self, folder):
         program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fake-nova.py")

@@ -16,7 +16,7 @@ DECK, KILLS = 75, {"publisher": 6, "worker of Placement": 2, "Placement": 1}
 
 
 def deal(random_number, deck, kills):
-    """Yields what is killed in each round, or None."""
+    """Yields the program to kill in each round, or None."""
     while True:
         cards = [name for name, number in kills.items() for _ in range(number)]
         cards += [None] * (deck - len(cards))

@@ -28,6 +28,22 @@ uri = ${libvirt_uri-}
 EOF
 }
 
+start_placement() { # starts fake-placement.py; sets cloud_pid and cloud_url
+  python3 "$top/tests/fleet/fake-placement.py" >"$dir/cloud.out" 2>&1 &
+  cloud_pid=$!
+  cleanup="$cleanup; kill $cloud_pid 2>/dev/null"
+  until_ok 20 grep -q '^ready' "$dir/cloud.out" && cloud_url=http://127.0.0.1:$(awk '/^ready/ { print $2 }' "$dir/cloud.out")
+}
+
+placement_conf() { # adds Placement without Keystone to the configuration
+  cat >>"$fleet_conf_file" <<EOF
+[cloud]
+kind = openstack
+auth = none
+placement_url = $cloud_url
+EOF
+}
+
 fleet_is() { # fleet_is FILTER: succeeds if the jq filter returns true for the status file
   jq -e "$1" "$fleet_status" >/dev/null
 }

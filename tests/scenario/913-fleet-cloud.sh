@@ -1,5 +1,5 @@
 #!/bin/sh
-# gover-fleet between gover-d, libvirt's test driver and a stand-in for Placement: publishing, claims by allocation, verification,
+# gover-fleet between gover-d, libvirt's test driver and fake-placement.py: publishing, claims by allocation, verification,
 # leaks, a cloud that is away, and the withdrawal.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -9,12 +9,6 @@ need_libvirt
 virsh_() { timeout 60 virsh -q -c "test+unix:///default?socket=$dir/libvirt-sock" "$@"; }
 uuid2=22222222-2222-3333-4444-555555555555
 uuid3=33333333-2222-3333-4444-555555555555
-start_cloud() { # start_cloud: sets cloud_url
-  python3 "$top/tests/fleet/fake-placement.py" >"$dir/cloud.out" 2>&1 &
-  cloud_pid=$!
-  cleanup="$cleanup; kill $cloud_pid 2>/dev/null"
-  until_ok 20 grep -q '^ready' "$dir/cloud.out" && cloud_url=http://127.0.0.1:$(awk '/^ready/ { print $2 }' "$dir/cloud.out")
-}
 cloud() { # cloud METHOD PATH [BODY]: sends a request to the cloud
   curl -sS -m 10 -X "$1" -H 'X-Auth-Token: admin' ${3+-H 'Content-Type: application/json' -d "$3"} "$cloud_url$2"
 }
@@ -34,18 +28,13 @@ nova_xml() { # nova_xml NAME UUID: a server of a Nova that writes no extra specs
 EOF
 }
 sim_conf
-start_cloud || exit 1
+start_placement || exit 1
 start_libvirt || exit 1
 hold_domains
 libvirt_uri="test+unix:///default?socket=$dir/libvirt-sock"
 fleet_conf 'hook_timeout_s = 2
 on_failure = closed'
-cat >>"$fleet_conf_file" <<EOF
-[cloud]
-kind = openstack
-auth = none
-placement_url = $cloud_url
-EOF
+placement_conf
 start || exit 1
 start_fleet
 

@@ -1,20 +1,18 @@
 #!/bin/sh
-# An overload of a host becomes a live migration: gover-fleet between gover-d and stand-ins for Placement, Keystone and Nova. No
-# migration is asked for while Placement is away or knows no other host, and without the role it is only advised.
+# An overload of a host becomes a live migration: gover-fleet between gover-d, fake-placement.py (with Keystone) and fake-nova.py.
+# No migration is asked for while Placement is away or knows no other host, and without the role it is only advised.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/scenario/910-lib.sh
 . "$(dirname "$0")/910-lib.sh"
 server=aaaaaaaa-0000-4000-8000-000000000001 # of fake-nova.py
 
-python3 "$top/tests/fleet/fake-placement.py" >"$dir/cloud.out" 2>&1 &
-cleanup="kill $! 2>/dev/null"
+start_placement || exit 1
 mkfifo "$dir/nova.in"
 python3 "$top/tests/fleet/fake-nova.py" "$dir/nova.sock" <"$dir/nova.in" >"$dir/nova.out" 2>&1 &
 cleanup="$cleanup; kill $! 2>/dev/null"
-exec 8>"$dir/nova.in" # the stand-in ends with its input
-until_ok 20 test -s "$dir/nova.out" -a -s "$dir/cloud.out" || exit 1
-cloud_url=http://127.0.0.1:$(awk '/^ready/ { print $2 }' "$dir/cloud.out")
+exec 8>"$dir/nova.in" # fake-nova.py ends with its input
+until_ok 20 test -s "$dir/nova.out" || exit 1
 nova_url=http://127.0.0.1:$(head -n 1 "$dir/nova.out")
 
 fake() { # fake URL BODY: controls a stand-in

@@ -1,6 +1,6 @@
 #!/bin/sh
-# An offer of two flavours in a cloud (a stand-in for Placement): two buyers of different classes want it, and one gets it. A buyer
-# without a unit of the common class takes an offer, too; two of them from one offer are a leak.
+# An offer of two flavours in fake-placement.py: two buyers of different classes want it, and one gets it. A buyer without a
+# unit of the common class takes an offer, too; two such buyers of one offer are a leak.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/scenario/910-lib.sh
@@ -48,19 +48,11 @@ leave() { # leave SERVER: ends its contract and its allocation
 }
 
 sim_conf
-python3 "$top/tests/fleet/fake-placement.py" >"$dir/cloud.out" 2>&1 &
-cleanup="$cleanup; kill $! 2>/dev/null"
-until_ok 20 grep -q '^ready' "$dir/cloud.out" || exit 1
-cloud_url=http://127.0.0.1:$(awk '/^ready/ { print $2 }' "$dir/cloud.out")
+start_placement || exit 1
 cloud POST /_fake/root '{"name": "node-1"}' >/dev/null
 fleet_conf 'hook_timeout_s = 4
 on_failure = closed'
-cat >>"$fleet_conf_file" <<EOF
-[cloud]
-kind = openstack
-auth = none
-placement_url = $cloud_url
-EOF
+placement_conf
 start || exit 1
 start_fleet
 

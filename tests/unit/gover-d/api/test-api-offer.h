@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Part of test-api.h: stand-ins for the changes of offers, and for the reports of gover-fleet. */
+/* Part of test-api.h: fake changes of offers, and fake reports of gover-fleet. */
 #ifndef TESTS_UNIT_API_TEST_API_OFFER_H
 #define TESTS_UNIT_API_TEST_API_OFFER_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A mover with stand-ins for Nova and gover-d for each test of a program: its log, its state, and
- * waiting for what it does. */
+/* A mover with a fake Nova and a fake gover-d for each test of a program. Records the log of the
+ * mover, and waits for its requests and states. */
 #ifndef TESTS_UNIT_GOVER_FLEET_MIGRATE_MOVER_FIXTURE_H
 #define TESTS_UNIT_GOVER_FLEET_MIGRATE_MOVER_FIXTURE_H
 
