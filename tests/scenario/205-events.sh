@@ -29,7 +29,7 @@ ok "a change is an event" until_ok 20 heard all change '.what == "vgpu" and .id 
 ok "each period is an event with all vGPUs" until_ok 20 heard all tick '.vgpus | map(.id) == ["a", "b"]'
 ok "a tick has the fields of the list" test "$(awk '/^event: tick/ {getline; t = $0} END {print substr(t, 7)}' "$dir/all" | jq -c '.vgpus[0] | keys')" = \
   "$(get /v1/vgpus '.vgpus[0] | keys | tojson')"
-ok "a steal is an event" until_ok 30 heard all decision '.kind == "steal" and .vgpu == "b" and (.moves | length) == 2'
+ok "a steal is an event" until_ok 60 heard all decision '.kind == "steal" and .vgpu == "b" and (.moves | length) == 2'
 api PATCH /v1/gpus/gpu0 '{"selling": "off"}' >/dev/null
 ok "a change of a GPU is an event" until_ok 20 heard all change '.what == "gpu" and .id == "gpu0"'
 api PATCH /v1/policy '{"overload_pct": 94}' >/dev/null

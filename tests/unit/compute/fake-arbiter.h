@@ -90,7 +90,8 @@ static inline void fake_arbiter_close(struct fake_arbiter *a, unsigned int i)
 		a->on_close(c, i);
 	(void)close(c->fd);
 	compute_memfd_unmap_page(c->page);
-	*c = (struct fake_client){.fd = -1};
+	__atomic_store_n(&c->page, NULL, __ATOMIC_RELEASE);
+	c->fd = -1;
 }
 
 static inline void fake_arbiter_accept(struct fake_arbiter *a)
@@ -100,7 +101,8 @@ static inline void fake_arbiter_accept(struct fake_arbiter *a)
 	for (int i = 0; fd >= 0 && i < FAKE_CLIENTS_MAX; i++) {
 		if (a->clients[i].fd >= 0)
 			continue;
-		a->clients[i] = (struct fake_client){.fd = fd};
+		/* Only the descriptor: a test may read the page, which is NULL, at this time. */
+		a->clients[i].fd = fd;
 		__atomic_add_fetch(&a->connections, 1, __ATOMIC_SEQ_CST);
 		return;
 	}
