@@ -141,14 +141,14 @@ static void overload_and_draining_become_traits(void **unused)
 		{{.name = "telemetry_stale", .gpu = "gpu0"}, false},
 	};
 	struct host_state state = state_of(NULL, 0, NULL, 0);
+	struct state_alert alert;
 	struct wanted wanted;
 
 	(void)unused;
+	state.alerts = &alert;
+	state.n_alerts = 1;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct state_alert alert = rows[i].alert;
-
-		state.alerts = &alert;
-		state.n_alerts = 1;
+		alert = rows[i].alert;
 		(void)mapping_want(&state, true, &wanted);
 		if (wanted.gpus[0].overloaded != rows[i].overloaded || wanted.gpus[1].overloaded)
 			fail_msg("row %zu", i);
