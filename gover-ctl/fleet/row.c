@@ -213,10 +213,12 @@ json_t *row_make(const struct fleet_host *host, const struct row_replies *replie
 			       "alerts", count_alerts(state), "policy",
 			       or_null(replies->policy, "name"), "slots", make_slots(replies)));
 	if (r == 0)
-		r = json_object_update_new(row, json_pack("{s:o, s:o}", "fleet_state",
-							  or_null(replies->fleet, "state"),
-							  "fleet_problem",
-							  or_null(replies->fleet, "problem")));
+		r = json_object_update_new(
+			row, json_pack("{s:o, s:o, s:o, s:o}", "fleet_state",
+				       or_null(replies->fleet, "state"), "fleet_problem",
+				       or_null(replies->fleet, "problem"), "migration",
+				       or_null(replies->fleet, "migration"), "last_migration",
+				       or_null(replies->fleet, "last_migration")));
 	if (r == 0)
 		return row;
 	json_decref(row);
@@ -286,6 +288,16 @@ static void write_slots(const json_t *row, char text[WRITER_CELL_MAX])
 			 wanted);
 }
 
+/* "web1 to host2": the migration in progress */
+static void write_migration(const json_t *row, char text[WRITER_CELL_MAX])
+{
+	const json_t *migration = json_object_get(row, "migration");
+	const char *to = field_text(migration, "to");
+
+	snprintf(text, WRITER_CELL_MAX, "%s%s%s", field_text(migration, "vgpu"),
+		 to[0] ? " to " : "", to);
+}
+
 static void write_note(const json_t *row, char text[WRITER_CELL_MAX])
 {
 	const char *problem = field_text(row, "problem"), *fleet = field_text(row, "fleet_problem");
@@ -311,6 +323,7 @@ static const struct writer_column columns[] = {
 	{.head = "POLICY", .key = "policy", .format = WRITER_TEXT},
 	{.head = "ALERTS", .cell = write_alerts, .colour = alerts_colour},
 	{.head = "FLEET", .key = "fleet_state", .format = WRITER_TEXT, .colour = fleet_colour},
+	{.head = "MIGRATION", .cell = write_migration, .show = WRITER_IF_ANY},
 	{.head = "SLOTS", .cell = write_slots, .show = WRITER_IF_ANY},
 	{.head = "ADDRESS", .key = "address", .format = WRITER_TEXT, .show = WRITER_IF_WIDE},
 	{.head = "NOTE", .format = WRITER_LONG, .cell = write_note, .show = WRITER_IF_ANY},

@@ -44,6 +44,37 @@ static json_t *encode_migrations(const struct fleet_report *report)
 	return json_encode_end(&o);
 }
 
+static json_t *encode_course(const struct fleet_course *course)
+{
+	struct json_encode o = json_encode_begin();
+
+	if (!course->vgpu[0])
+		return json_null();
+	json_encode_add(&o, "vgpu", json_string(course->vgpu));
+	json_encode_add(&o, "gpu", json_string(course->gpu));
+	json_encode_add(&o, "to", json_encode_name(course->to));
+	json_encode_add(&o, "since", json_encode_time(course->since_ms));
+	return json_encode_end(&o);
+}
+
+static json_t *encode_outcome(const struct fleet_outcome *last)
+{
+	int64_t duration_ms = last->end.duration_ms;
+	struct json_encode o = json_encode_begin();
+
+	if (!last->vgpu[0])
+		return json_null();
+	json_encode_add(&o, "vgpu", json_string(last->vgpu));
+	json_encode_add(&o, "gpu", json_string(last->gpu));
+	json_encode_add(&o, "state", json_string(fleet_migration_name(last->end.state)));
+	json_encode_add(&o, "to", json_encode_name(last->end.to));
+	json_encode_add(&o, "duration_ms",
+			duration_ms >= 0 ? json_integer(duration_ms) : json_null());
+	json_encode_add(&o, "reason", json_encode_name(last->end.reason));
+	json_encode_add(&o, "time", json_encode_time(last->ended_ms));
+	return json_encode_end(&o);
+}
+
 static json_t *encode_fleet(const struct fleet *fleet, struct instant now)
 {
 	const struct fleet_report *report = &fleet->report;
@@ -56,6 +87,8 @@ static json_t *encode_fleet(const struct fleet *fleet, struct instant now)
 	json_encode_add(&o, "unverified", json_integer(report->unverified));
 	json_encode_add(&o, "leaks", encode_leaks(report));
 	json_encode_add(&o, "migrations", encode_migrations(report));
+	json_encode_add(&o, "migration", encode_course(&fleet->course));
+	json_encode_add(&o, "last_migration", encode_outcome(&fleet->last));
 	json_encode_add(&o, "ttl_s", state ? json_integer(report->ttl_s) : json_null());
 	json_encode_add(&o, "reported_at", json_encode_time(state ? fleet->reported.wall_ms : 0));
 	return json_encode_end(&o);

@@ -228,6 +228,9 @@ static void write_fleet(const struct metrics_out *out, const struct fleet *fleet
 		fprintf(out->file, "gover_migrations_total{state=\"%s\"} %llu\n",
 			fleet_migration_name((enum fleet_migration_state)i),
 			(unsigned long long)fleet->migrations[i]);
+	metrics_format_head(out, "gover_migrations_in_progress", "gauge",
+			    "Requested migrations whose end was not reported: 0 or 1.");
+	fprintf(out->file, "gover_migrations_in_progress %d\n", fleet->course.vgpu[0] != '\0');
 	metrics_format_head(out, "gover_migration_seconds_total", "counter",
 			    "Sum of the durations of completed migrations.");
 	fprintf(out->file, "gover_migration_seconds_total %.15g\n", fleet->migration_s);

@@ -75,6 +75,11 @@ int control_fleet_migration(struct manager *m, const char *id,
 
 	if (!vgpu && !asked)
 		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no vGPU %s on this host", id);
+	if (migration->state == FLEET_REQUESTED &&
+	    fleet_add_destination(&m->fleet, id, migration->to)) {
+		observers_change(&m->observers, "fleet", "");
+		return 0;
+	}
 	snprintf(d.gpu, sizeof(d.gpu), "%s", vgpu ? gpu->config.name : asked);
 	snprintf(d.vgpu, sizeof(d.vgpu), "%s", id);
 	explain(id, migration, why, sizeof(why));
@@ -83,6 +88,7 @@ int control_fleet_migration(struct manager *m, const char *id,
 	if (migration->state == FLEET_REQUESTED && vgpu)
 		fleet_remember(&m->fleet, id, gpu->config.name);
 	count(&m->fleet, migration);
+	fleet_note_migration(&m->fleet, id, d.gpu, migration, now.wall_ms);
 	if (vgpu)
 		teach_policy(&m->fleet, &gpu->view, id, migration->state, now);
 	d.id = record_add(m, &d);

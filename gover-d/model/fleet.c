@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of states, the end of a report's time, and the requested migrations. */
+/* Names of states, the end of a report's time, and the course of migrations. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -91,4 +91,35 @@ const char *fleet_asked_gpu(const struct fleet *fleet, const char *vgpu)
 			return asked->gpu;
 	}
 	return NULL;
+}
+
+bool fleet_add_destination(struct fleet *fleet, const char *vgpu, const char *to)
+{
+	struct fleet_course *course = &fleet->course;
+
+	if (!to[0] || course->to[0] || strcmp(course->vgpu, vgpu) != 0)
+		return false;
+	snprintf(course->to, sizeof(course->to), "%s", to);
+	return true;
+}
+
+void fleet_note_migration(struct fleet *fleet, const char *vgpu, const char *gpu,
+			  const struct fleet_migration *migration, int64_t now_ms)
+{
+	struct fleet_course *course = &fleet->course;
+	struct fleet_outcome *last = &fleet->last;
+
+	if (migration->state == FLEET_REQUESTED) {
+		snprintf(course->vgpu, sizeof(course->vgpu), "%s", vgpu);
+		snprintf(course->gpu, sizeof(course->gpu), "%s", gpu);
+		snprintf(course->to, sizeof(course->to), "%s", migration->to);
+		course->since_ms = now_ms;
+		return;
+	}
+	snprintf(last->vgpu, sizeof(last->vgpu), "%s", vgpu);
+	snprintf(last->gpu, sizeof(last->gpu), "%s", gpu);
+	last->end = *migration;
+	last->ended_ms = now_ms;
+	if (strcmp(course->vgpu, vgpu) == 0)
+		memset(course, 0, sizeof(*course));
 }

@@ -71,6 +71,20 @@ struct fleet_migration {
 	char reason[FLEET_TEXT_MAX]; /* "": none */
 };
 
+/* The migration of a vGPU that was requested and has not ended. */
+struct fleet_course {
+	char vgpu[ID_MAX], gpu[ID_MAX]; /* vgpu "": none */
+	char to[FLEET_TEXT_MAX];	/* "": unknown */
+	int64_t since_ms;		/* wall time of the request */
+};
+
+/* The last migration of a vGPU that has ended. */
+struct fleet_outcome {
+	char vgpu[ID_MAX], gpu[ID_MAX]; /* vgpu "": none since the start of the daemon */
+	struct fleet_migration end;	/* state FLEET_COMPLETED or FLEET_FAILED */
+	int64_t ended_ms;		/* wall time of the report */
+};
+
 struct fleet {
 	struct fleet_report report; /* state FLEET_UNKNOWN: none */
 	struct instant reported;
@@ -83,7 +97,9 @@ struct fleet {
 	struct fleet_asked {
 		char vgpu[ID_MAX], gpu[ID_MAX];
 	} asked[FLEET_ASKED_MAX];
-	size_t n_asked; /* the next entry to use is n_asked % FLEET_ASKED_MAX */
+	size_t n_asked;		    /* the next entry to use is n_asked % FLEET_ASKED_MAX */
+	struct fleet_course course; /* a host has one migration at a time: the newest */
+	struct fleet_outcome last;
 };
 
 /* Returns the state at @now: that of the last report, or FLEET_GONE if its time is over. */
@@ -94,5 +110,13 @@ bool fleet_migrates(const struct fleet *fleet, struct instant now);
 void fleet_remember(struct fleet *fleet, const char *vgpu, const char *gpu);
 /* Returns the GPU of a vGPU whose migration was requested; NULL: none was. */
 const char *fleet_asked_gpu(const struct fleet *fleet, const char *vgpu);
+/*
+ * Adds the destination to the migration of @vgpu in progress. Returns false if there is none, or
+ * its destination is known: the request is then a new one.
+ */
+bool fleet_add_destination(struct fleet *fleet, const char *vgpu, const char *to);
+/* Stores a fact about the migration of @vgpu on @gpu as the present or the last migration. */
+void fleet_note_migration(struct fleet *fleet, const char *vgpu, const char *gpu,
+			  const struct fleet_migration *migration, int64_t now_ms);
 
 #endif

@@ -275,19 +275,26 @@ def fleet(api, folder):
     if api.ask("GET", "/v1/fleet", status=200).json()["state"] is not None:
         api.complain("a state without a report")
     answer = api.ask("PUT", "/v1/fleet", REPORT, status=200).json()
-    if {**REPORT, "reported_at": answer["reported_at"]} != answer:
+    if {**REPORT, "reported_at": answer["reported_at"], "migration": None, "last_migration": None} != answer:
         api.complain(f"the report {REPORT} is answered with {answer}")
     for name, value in (("state", "gone"), ("state", None), ("cloud", "x" * 256), ("unverified", -1), ("leaks", {}),
                         ("leaks", [{"gpu": "gpu0"}]), ("leaks", REPORT["leaks"] * 65), ("migrations", {"requested": 1}),
                         ("ttl_s", 9), ("ttl_s", 3601), ("more", 1)):
         api.ask("PUT", "/v1/fleet", {**REPORT, name: value}, status=422)
     path = "/v1/vgpus/a/migration"
-    api.ask("POST", path, {"state": "requested", "duration_ms": None, "to": "host2", "reason": "overload"}, status=204)
+    api.ask("POST", path, {"state": "requested", "duration_ms": None, "to": None, "reason": "overload"}, status=204)
+    api.ask("POST", path, {"state": "requested", "to": "host2"}, status=204)
+    answer = api.ask("GET", "/v1/fleet", status=200).json()["migration"]
+    if (answer["vgpu"], answer["to"]) != ("a", "host2"):
+        api.complain(f"another migration in progress: {answer}")
     api.ask("POST", path, {"state": "failed", "duration_ms": 1500, "to": None, "reason": None}, status=204)
     for wrong in ({}, {"state": "done"}, {"state": "failed", "duration_ms": -1}, {"state": "failed", "to": "x" * 256}):
         api.ask("POST", path, wrong, status=422)
     if api.ask("GET", "/v1/decisions?vgpu=a", status=200).json()["decisions"][-1]["kind"] != "migration":
         api.complain("the migration is not the last decision")
+    answer = api.ask("GET", "/v1/fleet", status=200).json()
+    if answer["migration"] is not None or answer["last_migration"]["duration_ms"] != 1500:
+        api.complain(f"a migration has not ended: {answer}")
     last = api.ask("GET", "/v1/vgpus/a/diagnosis", status=200).json()["migration"]
     if not last["text"].endswith("failed after 1.5 s"):
         api.complain(f"another last migration: {last}")

@@ -173,6 +173,10 @@ like /v1/economics GET_v1_economics
 like /v1/policy GET_v1_policy
 api PUT /v1/fleet '{"state": "unreachable", "cloud": "c", "problem": "p", "unverified": 0, "leaks": [],
   "migrations": {"requested": 0, "completed": 0, "failed": 0}, "ttl_s": 60}' >/dev/null
+# one migration has ended, and one is in progress
+for state in requested failed requested; do
+  api POST /v1/vgpus/web1/migration "{\"state\": \"$state\"}" >/dev/null
+done
 like /v1/fleet GET_v1_fleet
 stop
 finish

@@ -158,6 +158,41 @@ static void a_vgpu_that_has_left_is_known_by_its_request(void **state)
 	assert_int_equal(m->fleet.migrations[FLEET_COMPLETED], 1);
 }
 
+/* A host has one migration at a time: the newest. */
+static void the_migration_in_progress_and_the_last_one(void **state)
+{
+	struct fleet *fleet;
+
+	(void)state;
+	start();
+	fleet = &m->fleet;
+	sell("a", 50, 0);
+	sell("b", 25, 0);
+	assert_string_equal(fleet->course.vgpu, "");
+	assert_string_equal(fleet->last.vgpu, "");
+	assert_int_equal(move("a", FLEET_REQUESTED, -1, "", ""), 0);
+	assert_string_equal(fleet->course.vgpu, "a");
+	assert_string_equal(fleet->course.gpu, "gpu0");
+	assert_int_equal(fleet->course.since_ms, now.wall_ms);
+	/* the destination becomes known later: this is not another request */
+	assert_int_equal(move("a", FLEET_REQUESTED, -1, "host2", ""), 0);
+	assert_string_equal(fleet->course.to, "host2");
+	assert_int_equal(fleet->migrations[FLEET_REQUESTED], 1);
+	/* the end of another migration does not end this one */
+	assert_int_equal(move("b", FLEET_FAILED, 7, "", "no host"), 0);
+	assert_string_equal(fleet->course.vgpu, "a");
+	assert_string_equal(fleet->last.vgpu, "b");
+	assert_int_equal(move("a", FLEET_COMPLETED, 2500, "host2", ""), 0);
+	assert_string_equal(fleet->course.vgpu, "");
+	assert_string_equal(fleet->last.vgpu, "a");
+	assert_int_equal(fleet->last.end.state, FLEET_COMPLETED);
+	assert_int_equal(fleet->last.end.duration_ms, 2500);
+	/* with a known destination, a request is a new one */
+	assert_int_equal(move("a", FLEET_REQUESTED, -1, "host3", ""), 0);
+	assert_int_equal(move("a", FLEET_REQUESTED, -1, "host3", ""), 0);
+	assert_int_equal(fleet->migrations[FLEET_REQUESTED], 3);
+}
+
 static void the_policy_learns_from_the_migrations_of_gover_fleet(void **state)
 {
 	(void)state;
@@ -184,6 +219,7 @@ int main(void)
 		FIXTURE_TEST(after_its_time_a_report_is_gone),
 		FIXTURE_TEST(a_migration_is_recorded_as_a_decision),
 		FIXTURE_TEST(a_vgpu_that_has_left_is_known_by_its_request),
+		FIXTURE_TEST(the_migration_in_progress_and_the_last_one),
 		FIXTURE_TEST(the_policy_learns_from_the_migrations_of_gover_fleet),
 	};
 
