@@ -44,7 +44,7 @@ opencl   := $(shell pkg-config --exists OpenCL OpenCL-Headers 2>/dev/null && ech
 # gover-fleet needs libvirt (libvirt-dev). Its other parts are built and tested without it.
 libvirt  := $(shell pkg-config --exists libvirt 2>/dev/null && echo yes)
 # ThreadSanitizer allocates memory before a program can replace malloc().
-no_units := $(if $(libvirt),,%/test-fleet-mover.c) $(if $(BPF),,%/test-fps-bpf-symbols.c) $(if $(opencl),,%/test-compute-cl.c %/test-compute-cl-slice.c) \
+no_units := $(if $(libvirt),,%/test-fleet-mover.c %/test-fleet-mover-restart.c) $(if $(BPF),,%/test-fps-bpf-symbols.c) $(if $(opencl),,%/test-compute-cl.c %/test-compute-cl-slice.c) \
             $(if $(findstring thread,$(SANITIZE)),$(shell grep -rl scarce-malloc.h tests/unit --include='test-*.c'))
 unit_sources := $(filter-out $(no_units),$(shell find tests/unit -name 'test-*.c'))
 no_virt  := $(if $(libvirt),,gover-fleet/claim/domains.c gover-fleet/migrate/libvirt-move.c)
@@ -186,7 +186,7 @@ $(patsubst %.c,$B/tests/%,$(notdir $(shell grep -lE '/test-api-http.h"|"gover-d/
 $B/tests/test-sched-policy $B/tests/test-sched-policy-accounting: cflags += -Itests/i915 -Wno-unused-parameter -Wno-sign-compare
 
 # libvirt is linked only where it is needed.
-$B/tests/test-fleet-mover: libs += $(shell pkg-config --libs libvirt)
+$B/tests/test-fleet-mover $B/tests/test-fleet-mover-restart: libs += $(shell pkg-config --libs libvirt)
 
 # It loads the layer at run time.
 $B/tests/test-compute-cl $B/tests/test-compute-cl-slice: | $(cl_layer)

@@ -130,14 +130,11 @@ static int publish_wanted(struct publish *p, const struct follower_view *view,
 
 /* --- report and status --- */
 
-static void add_migrations(struct publish *p, struct report *report)
+static void add_migrations(const struct mover_status *status, struct report *report)
 {
-	struct mover_status status;
-
-	mover_status(p->parts.mover, &status);
-	report->migrations_requested = (int)status.requested;
-	report->migrations_completed = (int)status.completed;
-	report->migrations_failed = (int)status.failed;
+	report->migrations_requested = (int)status->requested;
+	report->migrations_completed = (int)status->completed;
+	report->migrations_failed = (int)status->failed;
 }
 
 static void send_report(struct publish *p, const struct report *report)
@@ -186,12 +183,14 @@ static int run_round(struct publish *p)
 	struct report report;
 	struct follower_view gover;
 	struct domains_view libvirt = {0};
+	struct mover_status mover;
 	struct status status = {
 		.host = parts->config->host,
 		.gover = &gover,
 		.libvirt = parts->domains ? &libvirt : NULL,
 		.wanted = &wanted,
 		.report = &report,
+		.mover = parts->mover ? &mover : NULL,
 	};
 	int again_ms;
 
@@ -199,8 +198,10 @@ static int run_round(struct publish *p)
 	memset(&report, 0, sizeof(report)); /* reports are compared as bytes */
 	follower_view(parts->follower, &gover);
 	again_ms = publish_wanted(p, &gover, &wanted, &report);
-	if (parts->mover)
-		add_migrations(p, &report);
+	if (parts->mover) {
+		mover_status(parts->mover, &mover);
+		add_migrations(&mover, &report);
+	}
 	hook_server_count(parts->server, &status.hook);
 	if (parts->reconciler)
 		reconciler_count(parts->reconciler, &status.reconciler);

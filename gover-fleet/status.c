@@ -64,6 +64,35 @@ static json_t *encode_cloud(const struct report *report)
 			 text_or_null(report->problem), "leaks", (int)report->n_leaks);
 }
 
+static json_t *encode_time(int64_t wall_ms)
+{
+	char text[CLOCK_TEXT_MAX];
+
+	clock_format(wall_ms, text);
+	return json_string(text);
+}
+
+/* The migration in progress. */
+static json_t *encode_migration(const struct mover_status *mover)
+{
+	if (!mover || !mover->running[0])
+		return json_null();
+	return json_pack("{s:s, s:s?, s:o}", "vgpu", mover->running, "to", text_or_null(mover->to),
+			 "since", encode_time(mover->since_ms));
+}
+
+static json_t *encode_last_migration(const struct mover_status *mover)
+{
+	const struct mover_end *last = mover ? &mover->last : NULL;
+
+	if (!last || !last->vgpu[0])
+		return json_null();
+	return json_pack("{s:s, s:s, s:s?, s:I, s:s?, s:o}", "vgpu", last->vgpu, "state",
+			 mover_end_state(last), "to", text_or_null(last->to), "duration_ms",
+			 (json_int_t)last->took_ms, "reason", text_or_null(last->why), "time",
+			 encode_time(last->ended_ms));
+}
+
 static json_t *encode_counts(const struct status *status)
 {
 	const struct hook_server_counts *hook = &status->hook;
@@ -78,10 +107,12 @@ static json_t *encode_counts(const struct status *status)
 
 json_t *status_encode(const struct status *status)
 {
-	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "version", GOVER_VERSION, "host",
-			 status->host, "gover", encode_gover(status->gover), "libvirt",
+	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "version", GOVER_VERSION,
+			 "host", status->host, "gover", encode_gover(status->gover), "libvirt",
 			 encode_libvirt(status->libvirt), "cloud", encode_cloud(status->report),
-			 "wanted", encode_wanted(status->wanted), "counts", encode_counts(status));
+			 "wanted", encode_wanted(status->wanted), "migration",
+			 encode_migration(status->mover), "last_migration",
+			 encode_last_migration(status->mover), "counts", encode_counts(status));
 }
 
 int status_write(const char *path, const struct status *status, int64_t wall_ms, char **last)

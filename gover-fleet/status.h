@@ -8,6 +8,7 @@
 #include "gover-fleet/claim/reconciler.h"
 #include "gover-fleet/host/follower.h"
 #include "gover-fleet/host/fleet-report.h"
+#include "gover-fleet/migrate/mover.h"
 
 struct status {
 	const char *host;
@@ -15,6 +16,7 @@ struct status {
 	const struct domains_view *libvirt; /* NULL: no domains are watched */
 	const struct wanted *wanted;
 	const struct report *report;
+	const struct mover_status *mover; /* NULL: nothing is migrated */
 	struct hook_server_counts hook;
 	struct reconciler_counts reconciler;
 };

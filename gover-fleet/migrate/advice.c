@@ -158,8 +158,7 @@ static void find_time_obstacle(const struct advice_input *input, struct instant 
 	}
 }
 
-/* A contract without the label of its domain has only the name of its machine. */
-static const char *machine_of(const struct state_vgpu *vgpu)
+const char *advice_machine(const struct state_vgpu *vgpu)
 {
 	return vgpu->domain[0] ? vgpu->domain : vgpu->vm;
 }
@@ -168,7 +167,7 @@ static void find_obstacle(const struct advice_input *input, struct instant now, 
 {
 	p->obstacle = NO_OBSTACLE;
 	p->wait_ns = 0;
-	if (!machine_of(p->vgpu)[0])
+	if (!advice_machine(p->vgpu)[0])
 		p->obstacle = NO_MACHINE;
 	else if (p->vgpu->held)
 		p->obstacle = HELD;
@@ -257,7 +256,7 @@ void advice_decide(const struct advice_input *input, struct instant now, struct 
 	a.alarm = best.alarm;
 	snprintf(a.vgpu, sizeof(a.vgpu), "%s", best.vgpu->id);
 	snprintf(a.gpu, sizeof(a.gpu), "%s", best.vgpu->gpu);
-	snprintf(a.vm, sizeof(a.vm), "%s", machine_of(best.vgpu));
+	snprintf(a.vm, sizeof(a.vm), "%s", advice_machine(best.vgpu));
 	if (best.wait_ns > 0)
 		a.again_ns = now.mono_ns + best.wait_ns;
 	if (settle_ns > 0) {

@@ -78,6 +78,12 @@ struct advice {
 	bool waits;	   /* ADVICE_NOTHING only until the cloud knows the overload */
 };
 
+/*
+ * Returns the UUID of the domain of a vGPU, or the name of its machine if its contract has no label
+ * with the UUID; "": none.
+ */
+const char *advice_machine(const struct state_vgpu *vgpu);
+
 void advice_decide(const struct advice_input *input, struct instant now, struct advice *ret_advice);
 
 #endif

@@ -168,3 +168,43 @@ int libvirt_move_run(struct libvirt_move *move, const char *vm, int limit_s, str
 	virConnectClose(connection);
 	return r;
 }
+
+/* Returns -EIO if libvirt does not answer. */
+static int find_place(virDomainPtr domain, enum libvirt_place *ret_place)
+{
+	virDomainJobInfo job = {.type = VIR_DOMAIN_JOB_NONE};
+	int active = virDomainIsActive(domain);
+
+	/* A driver without jobs has no migrations. */
+	if (active < 0 || (active && virDomainGetJobInfo(domain, &job) < 0 &&
+			   virGetLastErrorCode() != VIR_ERR_NO_SUPPORT))
+		return -EIO;
+	if (!active)
+		*ret_place = LIBVIRT_GONE;
+	else
+		*ret_place = job.type == VIR_DOMAIN_JOB_NONE ? LIBVIRT_HERE : LIBVIRT_LEAVING;
+	return 0;
+}
+
+int libvirt_move_look(struct libvirt_move *move, const char *vm, enum libvirt_place *ret_place,
+		      struct err *reterr)
+{
+	virConnectPtr connection = virConnectOpen(move->uri);
+	virDomainPtr domain = connection ? find_domain(connection, vm) : NULL;
+	int r = -EIO;
+
+	if (domain) {
+		r = find_place(domain, ret_place);
+	} else if (connection && virGetLastErrorCode() == VIR_ERR_NO_DOMAIN) {
+		*ret_place = LIBVIRT_GONE;
+		r = 0;
+	}
+	if (r < 0)
+		(void)err_fail(reterr, EIO, "libvirt at %s: %s", move->uri,
+			       virGetLastErrorMessage());
+	if (domain)
+		virDomainFree(domain);
+	if (connection)
+		virConnectClose(connection);
+	return r;
+}

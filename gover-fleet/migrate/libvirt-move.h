@@ -26,6 +26,16 @@ struct libvirt_move *libvirt_move_free(struct libvirt_move *move); /* accepts NU
 #define LIBVIRT_MOVE_REFUSED 1
 int libvirt_move_run(struct libvirt_move *move, const char *vm, int limit_s, struct err *reterr);
 
+enum libvirt_place {
+	LIBVIRT_HERE,	 /* the machine runs on this host, and no job of libvirt moves it */
+	LIBVIRT_LEAVING, /* a job of libvirt, such as a migration, goes on */
+	LIBVIRT_GONE,	 /* it does not run on this host */
+};
+
+/* Finds the machine with the name or UUID @vm. Returns 0, or -EIO if libvirt does not answer. */
+int libvirt_move_look(struct libvirt_move *move, const char *vm, enum libvirt_place *ret_place,
+		      struct err *reterr);
+
 /* Aborts the migration in progress, and makes later ones fail. Any thread may call this. */
 void libvirt_move_stop(struct libvirt_move *move);
 

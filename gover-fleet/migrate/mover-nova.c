@@ -12,6 +12,9 @@ struct course {
 	struct nova_progress progress;
 	uint64_t asked_ns, running_ns, aborted_ns; /* monotonic times; 0: not yet */
 	struct err last_error;			   /* of the last look that failed */
+	bool resumed;				   /* an earlier process has asked for it */
+	bool has_destination;			   /* it is known and reported */
+	int looks;
 };
 
 /* The UUID of the server: the name of its virtual machine, or the id of the vGPU. */
@@ -67,6 +70,11 @@ static void check_limits(struct mover *mover, struct course *c, const char *vgpu
 	}
 }
 
+static bool has_ended(const struct course *c)
+{
+	return c->progress.phase != NOVA_WAITING && c->progress.phase != NOVA_RUNNING;
+}
+
 static void look(struct mover *mover, struct course *c, const char *vgpu)
 {
 	struct instant now;
@@ -75,12 +83,19 @@ static void look(struct mover *mover, struct course *c, const char *vgpu)
 
 	c->last_error = err;
 	now = clock_now();
+	c->looks++;
+	if (r == 0 && c->progress.to[0] && !c->has_destination && !has_ended(c)) {
+		c->has_destination = true;
+		mover_add_destination(mover, vgpu, c->progress.to);
+	}
 	if (r == 0 && c->progress.phase == NOVA_RUNNING && !c->running_ns) {
 		c->running_ns = now.mono_ns;
-		mover_log(mover, LOG_INFO, vgpu, "the migration runs %d ms after the request",
-			  (int)((now.mono_ns - c->asked_ns) / NS_PER_MS));
+		if (!c->resumed)
+			mover_log(mover, LOG_INFO, vgpu,
+				  "the migration runs %d ms after the request",
+				  (int)((now.mono_ns - c->asked_ns) / NS_PER_MS));
 	}
-	if (r != 0 || c->progress.phase == NOVA_WAITING || c->progress.phase == NOVA_RUNNING)
+	if (r != 0 || !has_ended(c))
 		check_limits(mover, c, vgpu, now);
 }
 
@@ -99,6 +114,21 @@ void mover_check_nova(struct mover *mover, const struct advice *advice)
 	(void)nova_check(mover->nova, server_of(advice), clock_now(), &err);
 }
 
+/* Waits for the end. Returns false if the process stops before. */
+static bool follow(struct mover *mover, struct course *c, const char *vgpu,
+		   struct mover_result *ret)
+{
+	while (!has_ended(c)) {
+		if (!mover_wait(mover, mover->config.poll_ms))
+			return false;
+		look(mover, c, vgpu);
+	}
+	ret->end = c->progress.phase == NOVA_COMPLETED ? ADVICE_MOVED : ADVICE_FAILED;
+	snprintf(ret->to, sizeof(ret->to), "%s", c->progress.to);
+	snprintf(ret->why, sizeof(ret->why), "%s", c->progress.why);
+	return true;
+}
+
 bool mover_run_nova(struct mover *mover, const struct advice *advice, struct mover_result *ret)
 {
 	struct course c = {.progress = {.phase = NOVA_WAITING}};
@@ -113,14 +143,41 @@ bool mover_run_nova(struct mover *mover, const struct advice *advice, struct mov
 	if (c.asked.unconfirmed)
 		mover_log(mover, LOG_WARNING, advice->vgpu,
 			  "Nova may or may not have accepted the migration: %s", err.msg);
-	mover_begin(mover, advice->vgpu);
-	while (c.progress.phase == NOVA_WAITING || c.progress.phase == NOVA_RUNNING) {
+	mover_begin(mover, advice->vgpu, "");
+	return follow(mover, &c, advice->vgpu, ret);
+}
+
+/* Finds the migration again; Nova may be away. Returns false if the process stops before. */
+static bool find_again(struct mover *mover, struct course *c, const char *server, int64_t since_ms)
+{
+	struct err err = {0};
+	int r;
+
+	while ((r = nova_find_asked(mover->nova, server, since_ms, &c->asked, &err)) != 0) {
+		c->last_error = err;
+		if (r == NOVA_FORBIDDEN || r == NOVA_UNSUITABLE ||
+		    has_passed(c->asked_ns, clock_now().mono_ns, mover->config.run_timeout_s)) {
+			give_up(c, "the migration of an earlier gover-fleet cannot be followed");
+			return true;
+		}
 		if (!mover_wait(mover, mover->config.poll_ms))
 			return false;
-		look(mover, &c, advice->vgpu);
 	}
-	ret->end = c.progress.phase == NOVA_COMPLETED ? ADVICE_MOVED : ADVICE_FAILED;
-	snprintf(ret->to, sizeof(ret->to), "%s", c.progress.to);
-	snprintf(ret->why, sizeof(ret->why), "%s", c.progress.why);
+	return true;
+}
+
+/* The limits of time begin again. */
+bool mover_resume_nova(struct mover *mover, const struct migration_open *open, const char *vm,
+		       struct mover_result *ret)
+{
+	struct course c = {.progress = {.phase = NOVA_WAITING}, .resumed = true};
+	const char *server = nova_is_uuid(vm) ? vm : open->vgpu;
+
+	c.asked_ns = clock_now().mono_ns;
+	c.has_destination = open->to[0] != '\0';
+	if (!find_again(mover, &c, server, open->since_ms) || !follow(mover, &c, open->vgpu, ret))
+		return false;
+	if (c.looks == 1 && c.progress.id > 0)
+		ret->ended_ms = c.progress.changed_ms;
 	return true;
 }

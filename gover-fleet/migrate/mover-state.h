@@ -7,6 +7,7 @@
 
 #include "client/client.h"
 #include "gover-fleet/migrate/libvirt-move.h"
+#include "gover-fleet/migrate/migration-report.h"
 #include "gover-fleet/migrate/mover.h"
 #include "gover-fleet/migrate/nova.h"
 #include "gover-fleet/model/bell.h"
@@ -25,6 +26,8 @@ struct mover {
 	enum mover_cloud cloud;
 	struct mover_status status;
 	/* used by the thread only */
+	bool resumed;		 /* gover-d was asked about the migration of an earlier process */
+	struct mover_end unsent; /* an end that gover-d does not know yet; vgpu "": none */
 	struct nova *nova;
 	struct libvirt_move *libvirt;
 	struct client *gover;
@@ -40,6 +43,8 @@ struct mover_result {
 	bool forbidden;			 /* of ADVICE_REFUSED: a role is missing */
 	char to[NOVA_HOST_MAX];		 /* of ADVICE_MOVED; "": unknown */
 	char why[2 * ADVICE_REASON_MAX]; /* of the other ends */
+	/* of mover_resume_*(): wall time of the end, if it came before the first look; 0: not */
+	int64_t ended_ms;
 };
 
 /* Logs a message about @vgpu. */
@@ -49,8 +54,10 @@ void mover_log(struct mover *mover, int priority, const char *vgpu, const char *
 /* Waits for @ms. Returns false if the process stops meanwhile. */
 bool mover_wait(struct mover *mover, int ms);
 
-/* Records that a migration of @vgpu has begun, and reports it. */
-void mover_begin(struct mover *mover, const char *vgpu);
+/* Records that a migration of @vgpu has begun, and reports it. @to: destination; "": unknown. */
+void mover_begin(struct mover *mover, const char *vgpu, const char *to);
+/* Records and reports the destination of the migration in progress. */
+void mover_add_destination(struct mover *mover, const char *vgpu, const char *to);
 
 /* Checks in advance what mover_run_nova() would check first. */
 void mover_check_nova(struct mover *mover, const struct advice *advice);
@@ -58,5 +65,14 @@ void mover_check_nova(struct mover *mover, const struct advice *advice);
 /* Migrates and waits for the end. Returns false if the process stops before the end is known. */
 bool mover_run_nova(struct mover *mover, const struct advice *advice, struct mover_result *ret);
 bool mover_run_libvirt(struct mover *mover, const struct advice *advice, struct mover_result *ret);
+
+/*
+ * Follow the migration of the virtual machine @vm that an earlier process asked for, and return as
+ * above; the end is not ADVICE_REFUSED.
+ */
+bool mover_resume_nova(struct mover *mover, const struct migration_open *open, const char *vm,
+		       struct mover_result *ret);
+bool mover_resume_libvirt(struct mover *mover, const struct migration_open *open, const char *vm,
+			  struct mover_result *ret);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The thread, its state and its messages. */
+/* The thread, its state, its messages, and the migration of an earlier process. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -70,25 +70,68 @@ static void announce(struct mover *mover)
 		mover->events.changed(mover->events.userdata);
 }
 
-static void send_report(struct mover *mover, const struct migration_report *report)
+/* Returns as migration_report_send(). */
+static int send_report(struct mover *mover, const struct migration_report *report)
 {
 	struct err err;
+	int r = migration_report_send(mover->gover, report, &err);
 
-	if (migration_report_send(mover->gover, report, &err) != 0)
+	if (r != 0)
 		mover_log(mover, LOG_WARNING, report->vgpu,
 			  "the migration cannot be reported to gover-d (%s): %s", report->state,
 			  err.msg);
+	return r;
 }
 
-void mover_begin(struct mover *mover, const char *vgpu)
+static void send_request(struct mover *mover, const char *vgpu, const char *to)
+{
+	(void)send_report(mover,
+			  &(struct migration_report){
+				  .vgpu = vgpu, .state = "requested", .duration_ms = -1, .to = to});
+}
+
+const char *mover_end_state(const struct mover_end *end)
+{
+	return end->moved ? "completed" : "failed";
+}
+
+static int send_end(struct mover *mover, const struct mover_end *end)
+{
+	return send_report(mover, &(struct migration_report){
+					  .vgpu = end->vgpu,
+					  .state = mover_end_state(end),
+					  .duration_ms = end->took_ms,
+					  .to = end->to,
+					  .reason = end->moved ? NULL : end->why,
+				  });
+}
+
+static void set_running(struct mover *mover, const char *vgpu, const char *to, int64_t since_ms)
+{
+	struct mover_status *status = &mover->status;
+
+	pthread_mutex_lock(&mover->lock);
+	status->requested++;
+	snprintf(status->running, sizeof(status->running), "%s", vgpu);
+	snprintf(status->to, sizeof(status->to), "%.*s", NOVA_HOST_MAX - 1, to);
+	status->since_ms = since_ms;
+	status->advised[0] = status->advice[0] = '\0';
+	pthread_mutex_unlock(&mover->lock);
+}
+
+void mover_begin(struct mover *mover, const char *vgpu, const char *to)
+{
+	set_running(mover, vgpu, to, clock_now().wall_ms);
+	send_request(mover, vgpu, to);
+	announce(mover);
+}
+
+void mover_add_destination(struct mover *mover, const char *vgpu, const char *to)
 {
 	pthread_mutex_lock(&mover->lock);
-	mover->status.requested++;
-	snprintf(mover->status.running, sizeof(mover->status.running), "%s", vgpu);
-	mover->status.advised[0] = mover->status.advice[0] = '\0';
+	snprintf(mover->status.to, sizeof(mover->status.to), "%.*s", NOVA_HOST_MAX - 1, to);
 	pthread_mutex_unlock(&mover->lock);
-	send_report(mover, &(struct migration_report){
-				   .vgpu = vgpu, .state = "requested", .duration_ms = -1});
+	send_request(mover, vgpu, to);
 	announce(mover);
 }
 
@@ -102,6 +145,11 @@ static void remember(struct mover *mover, const char *vgpu, enum advice_end end)
 	mover->next_past = (mover->next_past + 1) % MOVER_PAST_MAX;
 	if (mover->n_past < MOVER_PAST_MAX)
 		mover->n_past++;
+}
+
+static bool can_migrate(const struct mover *mover)
+{
+	return mover->config.by == MOVER_NOVA || mover->config.by == MOVER_LIBVIRT;
 }
 
 /* --- advice --- */
@@ -173,34 +221,40 @@ static void forbid(struct mover *mover, const char *why)
 		  why);
 }
 
-static void conclude(struct mover *mover, const struct advice *advice, uint64_t begun_ns,
+/* Records, logs and reports the end of a migration. */
+static void conclude(struct mover *mover, const char *vgpu, int64_t took_ms,
 		     const struct mover_result *result)
 {
-	bool moved = result->end == ADVICE_MOVED;
-	int64_t took_ms = (int64_t)((clock_now().mono_ns - begun_ns) / NS_PER_MS);
-	const struct migration_report report = {
-		.vgpu = advice->vgpu,
-		.state = moved ? "completed" : "failed",
-		.duration_ms = took_ms,
-		.to = result->to,
-		.reason = moved ? NULL : result->why,
-	};
+	struct mover_end end = {.moved = result->end == ADVICE_MOVED, .took_ms = took_ms};
 
+	end.ended_ms = clock_now().wall_ms;
+	snprintf(end.vgpu, sizeof(end.vgpu), "%s", vgpu);
+	snprintf(end.to, sizeof(end.to), "%s", result->to);
+	snprintf(end.why, sizeof(end.why), "%s", result->why);
 	pthread_mutex_lock(&mover->lock);
-	if (moved)
+	if (end.moved)
 		mover->status.completed++;
 	else
 		mover->status.failed++;
-	mover->status.running[0] = '\0';
+	mover->status.running[0] = mover->status.to[0] = '\0';
+	mover->status.last = end;
 	pthread_mutex_unlock(&mover->lock);
-	if (moved)
-		mover_log(mover, LOG_NOTICE, advice->vgpu, "migrated to %s in %lld ms",
-			  result->to[0] ? result->to : "another host", (long long)took_ms);
+	if (end.moved)
+		mover_log(mover, LOG_NOTICE, vgpu, "migrated to %s in %lld ms",
+			  end.to[0] ? end.to : "another host", (long long)took_ms);
 	else
-		mover_log(mover, LOG_ERR, advice->vgpu, "the migration failed after %lld ms: %s",
-			  (long long)took_ms, result->why);
-	send_report(mover, &report);
+		mover_log(mover, LOG_ERR, vgpu, "the migration failed after %lld ms: %s",
+			  (long long)took_ms, end.why);
+	/* gover-d would show the migration as in progress. */
+	if (send_end(mover, &end) < 0)
+		mover->unsent = end;
 	announce(mover);
+}
+
+static void send_unsent(struct mover *mover)
+{
+	if (mover->unsent.vgpu[0] && send_end(mover, &mover->unsent) >= 0)
+		mover->unsent.vgpu[0] = '\0';
 }
 
 static void migrate(struct mover *mover, const struct advice *advice)
@@ -214,7 +268,8 @@ static void migrate(struct mover *mover, const struct advice *advice)
 		return;
 	remember(mover, advice->vgpu, result.end);
 	if (result.end != ADVICE_REFUSED) {
-		conclude(mover, advice, begun_ns, &result);
+		conclude(mover, advice->vgpu,
+			 (int64_t)((clock_now().mono_ns - begun_ns) / NS_PER_MS), &result);
 		return;
 	}
 	if (result.forbidden)
@@ -222,13 +277,69 @@ static void migrate(struct mover *mover, const struct advice *advice)
 	advise(mover, advice, result.why);
 }
 
+/* --- the migration of an earlier process --- */
+
+/* Finds the machine of the vGPU. If the vGPU has left, its id is the UUID of its machine. */
+static void find_machine(struct mover *mover, const char *vgpu, char ret_vm[HOST_STATE_NAME_MAX])
+{
+	const struct state_vgpu *found;
+
+	pthread_mutex_lock(&mover->lock);
+	found = host_state_find_vgpu(mover->state, vgpu);
+	snprintf(ret_vm, HOST_STATE_NAME_MAX, "%s", found ? advice_machine(found) : vgpu);
+	pthread_mutex_unlock(&mover->lock);
+}
+
+static void follow(struct mover *mover, const struct migration_open *open)
+{
+	char vm[HOST_STATE_NAME_MAX];
+	struct mover_result result = {0};
+	int64_t took_ms;
+	bool known;
+
+	find_machine(mover, open->vgpu, vm);
+	mover_log(mover, LOG_NOTICE, open->vgpu,
+		  "an earlier gover-fleet has asked for its migration: following it");
+	set_running(mover, open->vgpu, open->to, open->since_ms);
+	announce(mover);
+	known = mover->config.by == MOVER_NOVA ? mover_resume_nova(mover, open, vm, &result)
+					       : mover_resume_libvirt(mover, open, vm, &result);
+	if (!known)
+		return;
+	took_ms = (result.ended_ms ? result.ended_ms : clock_now().wall_ms) - open->since_ms;
+	remember(mover, open->vgpu, result.end);
+	/* The time of Nova has whole seconds. */
+	conclude(mover, open->vgpu, took_ms > 0 ? took_ms : 0, &result);
+}
+
+/*
+ * Asks gover-d once about a migration without an end, and follows it. Returns false if gover-d does
+ * not answer: nothing may be migrated before.
+ */
+static bool resume(struct mover *mover)
+{
+	struct migration_open open = {.vgpu = ""};
+	struct err err;
+	bool has_state;
+
+	pthread_mutex_lock(&mover->lock);
+	has_state = mover->state != NULL;
+	pthread_mutex_unlock(&mover->lock);
+	if (mover->resumed || !has_state || !can_migrate(mover))
+		return true;
+	if (migration_report_find_open(mover->gover, &open, &err) < 0)
+		return false;
+	mover->resumed = true;
+	if (open.vgpu[0])
+		follow(mover, &open);
+	return true;
+}
+
 /* --- the thread --- */
 
 static bool may_migrate(const struct mover *mover)
 {
-	bool able = mover->config.by == MOVER_NOVA || mover->config.by == MOVER_LIBVIRT;
-
-	return able && !mover->status.forbidden;
+	return can_migrate(mover) && !mover->status.forbidden;
 }
 
 /* Decides with the present state of the host. */
@@ -276,6 +387,11 @@ static void *run(void *userdata)
 	while (bell_wait(&mover->bell, again_ns)) {
 		struct advice advice;
 
+		if (!resume(mover)) {
+			again_ns = clock_now().mono_ns + NS_PER_S;
+			continue;
+		}
+		send_unsent(mover);
 		decide(mover, &advice);
 		act(mover, &advice);
 		if (mover->nova && !mover->status.forbidden)

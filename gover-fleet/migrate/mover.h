@@ -61,7 +61,8 @@ int mover_new(const struct mover_config *config, struct keystone *keystone,
 
 /*
  * Ends the thread; accepts NULL and returns NULL. Nova completes a migration in progress without
- * this process; a migration by libvirt is aborted.
+ * this process, and the next process finds it in gover-d and follows it; a migration by libvirt is
+ * aborted.
  */
 struct mover *mover_free(struct mover *mover);
 
@@ -75,10 +76,26 @@ enum mover_cloud {
 /* Gives the present state of the host to the thread. */
 void mover_update(struct mover *mover, struct host_state *state, enum mover_cloud cloud);
 
+/* A migration that has ended. */
+struct mover_end {
+	char vgpu[ID_MAX];
+	bool moved;			 /* false: it failed */
+	int64_t took_ms;		 /* since the request; negative: unknown */
+	int64_t ended_ms;		 /* wall time at which its end was seen */
+	char to[NOVA_HOST_MAX];		 /* "": unknown */
+	char why[2 * ADVICE_REASON_MAX]; /* of a failure */
+};
+
+/* The state in reports: "completed" or "failed". */
+const char *mover_end_state(const struct mover_end *end);
+
 struct mover_status {
 	/* since the start of the process; requested includes a migration in progress */
 	unsigned int requested, completed, failed;
 	char running[ID_MAX];		    /* vGPU that is being migrated; "": none */
+	char to[NOVA_HOST_MAX];		    /* its destination; "": unknown */
+	int64_t since_ms;		    /* wall time of the request for it */
+	struct mover_end last;		    /* vgpu "": none */
 	char advised[ID_MAX];		    /* vGPU that an operator should migrate; "": none */
 	char advice[2 * ADVICE_REASON_MAX]; /* why, and why this process does not */
 	bool forbidden;			    /* the cloud does not permit migrations */

@@ -90,11 +90,12 @@ bool nova_read_migration(const json_t *answer, size_t index, struct nova_migrati
 	struct nova_migration m = {
 		.id = json_integer_value(json_object_get(entry, "id")),
 		.live = type && strcmp(type, "live-migration") == 0,
+		.created_ms = read_time(entry, "created_at"),
 		.changed_ms = read_time(entry, "updated_at"),
 	};
 
 	if (!m.changed_ms) /* it has not changed yet */
-		m.changed_ms = read_time(entry, "created_at");
+		m.changed_ms = m.created_ms;
 	copy_text(entry, "instance_uuid", m.server, sizeof(m.server));
 	copy_text(entry, "source_compute", m.from, sizeof(m.from));
 	copy_text(entry, "dest_compute", m.to, sizeof(m.to));

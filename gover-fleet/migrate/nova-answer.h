@@ -34,7 +34,9 @@ struct nova_migration {
 	char from[NOVA_HOST_MAX], to[NOVA_HOST_MAX]; /* "": unknown */
 	char status[32];			     /* as Nova names it */
 	bool live;
-	int64_t changed_ms; /* wall time of the last change; 0: unknown */
+	/* wall times by the clock of Nova, whole seconds; 0: unknown */
+	int64_t created_ms;
+	int64_t changed_ms; /* of the last change */
 	enum nova_phase phase;
 };
 

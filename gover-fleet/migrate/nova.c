@@ -23,7 +23,9 @@
 /* The list of migrations of one server is sorted from this version on (Queens). */
 #define COMPUTE_VERSION	  "compute 2.59"
 #define PLACEMENT_VERSION "placement 1.29"
-#define HOST_CHARACTERS	  "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
+/* Clocks of hosts differ by less; a server is migrated again only after a longer time. */
+#define CLOCKS_MS	(120 * MS_PER_S)
+#define HOST_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 
 struct nova {
 	struct nova_config config;
@@ -282,24 +284,53 @@ int nova_ask(struct nova *nova, const char *uuid, struct instant now, struct nov
 	return r;
 }
 
+static int fetch_migrations(struct nova *nova, const char *uuid, struct reply *ret_reply,
+			    struct err *reterr)
+{
+	char path[CLIENT_PATH_MAX];
+
+	snprintf(path, sizeof(path),
+		 "/os-migrations?instance_uuid=%s&migration_type=live-migration", uuid);
+	return fetch_compute(nova, path, ret_reply, reterr);
+}
+
+int nova_find_asked(struct nova *nova, const char *uuid, int64_t since_ms,
+		    struct nova_asked *ret_asked, struct err *reterr)
+{
+	CLEANUP_REPLY struct reply reply = {0};
+	struct nova_asked asked = {.unconfirmed = true};
+	struct nova_migration m;
+	int r;
+
+	if (!nova_is_uuid(uuid))
+		return err_condition(reterr, NOVA_UNSUITABLE,
+				     "'%s' is not the UUID of a server of Nova", uuid);
+	strcpy(asked.server, uuid);
+	r = fetch_migrations(nova, uuid, &reply, reterr);
+	for (size_t i = 0; r == 0 && i < nova_count_migrations(reply.json); i++)
+		if (nova_read_migration(reply.json, i, &m) && m.created_ms > 0 &&
+		    m.created_ms < since_ms - CLOCKS_MS && m.id > asked.last_id)
+			asked.last_id = m.id;
+	if (r == 0)
+		*ret_asked = asked;
+	return r;
+}
+
 /* Finds the newest migration since the request. */
 static int look_at_migration(struct nova *nova, const struct nova_asked *asked,
 			     struct nova_progress *p, struct err *reterr)
 {
 	CLEANUP_REPLY struct reply reply = {0};
-	char path[CLIENT_PATH_MAX];
 	struct nova_migration m;
-	int r;
+	int r = fetch_migrations(nova, asked->server, &reply, reterr);
 
-	snprintf(path, sizeof(path),
-		 "/os-migrations?instance_uuid=%s&migration_type=live-migration", asked->server);
-	r = fetch_compute(nova, path, &reply, reterr);
 	for (size_t i = 0; r == 0 && i < nova_count_migrations(reply.json); i++) {
 		if (!nova_read_migration(reply.json, i, &m) || m.id <= asked->last_id ||
 		    m.id <= p->id || strcmp(m.server, asked->server) != 0)
 			continue;
 		p->id = m.id;
 		p->phase = m.phase;
+		p->changed_ms = m.changed_ms;
 		strcpy(p->to, m.to);
 		if (m.phase == NOVA_FAILED)
 			snprintf(p->why, sizeof(p->why), "Nova ended the migration with status %s",

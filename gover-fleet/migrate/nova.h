@@ -67,9 +67,18 @@ int nova_check(struct nova *nova, const char *uuid, struct instant now, struct e
 int nova_ask(struct nova *nova, const char *uuid, struct instant now, struct nova_asked *ret_asked,
 	     struct err *reterr);
 
+/*
+ * Finds the migration of the server @uuid that an earlier process asked for at the wall time
+ * @since_ms. Returns as nova_look() does.
+ */
+int nova_find_asked(struct nova *nova, const char *uuid, int64_t since_ms,
+		    struct nova_asked *ret_asked, struct err *reterr);
+
 struct nova_progress {
 	enum nova_phase phase;
-	int64_t id;		     /* 0: Nova has not made the migration yet */
+	int64_t id; /* 0: Nova has not made the migration yet */
+	/* wall time of the last change, by Nova's clock, whole seconds; 0: unknown */
+	int64_t changed_ms;
 	char to[NOVA_HOST_MAX];	     /* destination; "": unknown */
 	bool server_failed;	     /* the server is in state ERROR; phase is NOVA_FAILED */
 	char why[2 * NOVA_TEXT_MAX]; /* of NOVA_FAILED */

@@ -35,6 +35,7 @@ class Behaviour:
         self.errors = {}  # path prefix: status
         self.hang_s = {}  # path prefix: time before the answer
         self.gover_status = 200
+        self.open = None  # the migration in progress that gover-d knows, as in GET /v1/fleet
         for name, value in changes.items():
             if not hasattr(self, name):
                 raise ValueError(name)
@@ -156,6 +157,12 @@ class Cloud(Handler):
 
 
 class Gover(Handler):
+    def do_GET(self):
+        self.record(None)
+        if behaviour.open == "none":  # an older gover-d
+            return self.answer(404, {"detail": "no such route"})
+        return self.answer(behaviour.gover_status, {"migration": behaviour.open})
+
     def do_POST(self):
         self.record(self.body())
         self.answer(behaviour.gover_status, {"detail": "the reason of gover-d"})

@@ -116,6 +116,38 @@ start_fleet
 ok "a failure is reported with its reason" until_ok 60 moved "was requested" "was completed" "was requested" "with status failed"
 ok "and counted" until_ok 30 that /v1/fleet '.migrations.failed == 1'
 
+# --- gover-fleet is killed during a migration ---
+
+ms() { date -d "$1" +%s%3N; } # ms TIME: milliseconds since 1970
+completed="{\"past\": [{\"id\": 1, \"instance_uuid\": \"$server\", \"source_compute\": \"host1\", \"dest_compute\": \"host2\", \"status\": \"completed\"}]}"
+nova_is '{"course": ["preparing", "running"]}'
+stop_fleet
+start_fleet
+ok "a migration goes on" until_ok 60 that /v1/fleet ".migration.vgpu == \"$server\" and .migration.to == \"host2\""
+ok "the status file has it" until_ok 30 fleet_is ".migration.vgpu == \"$server\" and .migration.to == \"host2\""
+since=$(get /v1/fleet .migration.since)
+stop_fleet KILL
+start_fleet
+ok "a new gover-fleet follows it" until_ok 30 logged "an earlier gover-fleet has asked for its migration: following it"
+ok "and has the time of its request" until_ok 30 fleet_is ".migration.since == \"$since\""
+periods 20
+ok "it asks for no second one" asked 1
+nova_is "$completed"
+ok "its end is reported" until_ok 30 that /v1/fleet '.migration == null and .last_migration.state == "completed"'
+took=$(($(ms "$(get /v1/fleet .last_migration.time)") - $(ms "$since")))
+ok "with the time since the request ($took ms)" that /v1/fleet "(.last_migration.duration_ms - $took) | . > -1000 and . <= 0"
+ok "the decisions have it" moved "was requested" "was completed" "was requested" "with status failed" "was requested" "to host2 was completed after"
+
+nova_is '{"course": ["preparing", "running"]}'
+stop_fleet
+start_fleet
+ok "another migration goes on" until_ok 60 that /v1/fleet '.migration.to == "host2"'
+stop_fleet KILL
+nova_is "$completed"
+start_fleet
+ok "a migration that ends without gover-fleet is reported afterwards" until_ok 30 that /v1/fleet '.migration == null'
+ok "as completed" that /v1/fleet '.last_migration.state == "completed" and .last_migration.to == "host2"'
+
 # --- without the role ---
 
 nova_is '{"errors": {"/os-migrations": 403}}'

@@ -4,6 +4,7 @@
 #ifndef TESTS_UNIT_GOVER_FLEET_MIGRATE_MOVER_FIXTURE_H
 #define TESTS_UNIT_GOVER_FLEET_MIGRATE_MOVER_FIXTURE_H
 
+#include <errno.h>
 #include <pthread.h>
 #include <time.h>
 
@@ -146,16 +147,21 @@ static inline const char *reported(void)
 {
 	static char text[256];
 	json_t *log = fake_log(), *entry;
+	const char *last = "";
 	size_t i;
 
 	text[0] = '\0';
 	json_array_foreach (log, i, entry) {
 		const char *path = json_string_value(json_object_get(entry, "path"));
 		json_t *body = json_object_get(entry, "body");
+		const char *now = json_string_value(json_object_get(body, "state"));
 
-		if (strcmp(path, "/v1/vgpus/" FAKE_SERVER "/migration") == 0)
-			text_append(text, sizeof(text), "%s%s", text[0] ? " " : "",
-				    json_string_value(json_object_get(body, "state")));
+		/* A repeated request only adds the destination. */
+		if (strcmp(path, "/v1/vgpus/" FAKE_SERVER "/migration") != 0 ||
+		    (strcmp(now, "requested") == 0 && strcmp(last, now) == 0))
+			continue;
+		text_append(text, sizeof(text), "%s%s", text[0] ? " " : "", now);
+		last = now;
 	}
 	json_decref(log);
 	return text;
@@ -187,5 +193,7 @@ static inline void until_counted(const char *method, const char *path, int n)
 		wait_a_little();
 	assert_int_equal(fake_count(method, path), n);
 }
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 #endif
