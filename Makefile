@@ -488,7 +488,7 @@ filled    = sed -e '/@SANDBOX@/{r dist/systemd/sandbox.in' -e 'd}' $< | \
 	sed -e 's|@SBINDIR@|$(PREFIX)/sbin|g; s|@EXAMPLES@|$(examples)|g' >$@
 # Rebuilt when PREFIX changes.
 made     := $(addprefix $B/systemd/,gover-d.service gover-restore.service $(if $(fleet),gover-fleet.service)) \
-            $(patsubst dist/examples/%,$B/examples/%,$(filter-out $(if $(fleet),,%/fleet-credential.conf),$(wildcard dist/examples/*.conf)))
+            $(patsubst dist/examples/%,$B/examples/%,$(filter-out $(if $(fleet),,dist/examples/fleet-%),$(wildcard dist/examples/*.conf)))
 $B/prefix: FORCE
 	@mkdir -p $B
 	@echo '$(PREFIX)' | cmp -s - $@ || echo '$(PREFIX)' >$@

@@ -94,14 +94,15 @@ unsold() { # unsold VGPU: succeeds if the vGPU does not exist
   [ "$(status)" = 404 ]
 }
 
-# libvirtd gets its own mount namespace, because its folders cannot be configured.
+# libvirtd gets its own mount namespace, because its folders cannot be configured. With $libvirt_host, a digit, it is another host
+# for libvirt: it has a name and a UUID of its own.
 start_libvirt() { # start_libvirt: starts libvirtd with the hook, and sets libvirt_socket
   libvirt_socket=$dir/libvirt-sock
   cat >"$dir/libvirtd.conf" <<EOF
 unix_sock_dir = "$dir"
 auth_unix_rw = "none"
 auth_unix_ro = "none"
-host_uuid = "00000000-0000-4000-8000-000000000001"
+host_uuid = "00000000-0000-4000-8000-00000000000${libvirt_host:-1}"
 EOF
   cat >"$dir/hook-script" <<EOF
 #!/bin/sh
@@ -115,16 +116,18 @@ security_driver = "none"
 namespaces = []
 cgroup_controllers = []
 stdio_handler = "file"
+${libvirt_host:+migration_host = \"127.0.0.2\"}
 EOF
   chmod +x "$dir/hook-script"
   # shellcheck disable=SC2016 # the inner shell expands these
-  unshare -m --propagation private sh -c '
+  unshare -m ${libvirt_host:+-u} --propagation private sh -c '
+    [ -z "$1" ] || hostname "node-$1" || exit
     for folder in /run/libvirt /etc/libvirt /var/lib/libvirt /var/log/libvirt /var/cache/libvirt; do
       mkdir -p "$folder" "$0/ns$folder" && mount --bind "$0/ns$folder" "$folder" || exit
     done
     mkdir -p /etc/libvirt/hooks /etc/libvirt/qemu && cp "$0/hook-script" /etc/libvirt/hooks/qemu &&
       cp "$0/qemu.conf" /etc/libvirt/qemu.conf && exec libvirtd -f "$0/libvirtd.conf" -p "$0/libvirtd.pid"' \
-    "$dir" >>"$dir/libvirtd.log" 2>&1 &
+    "$dir" "${libvirt_host-}" >>"$dir/libvirtd.log" 2>&1 &
   libvirt_pid=$!
   until_ok 30 test -S "$libvirt_socket"
 }
