@@ -256,7 +256,7 @@ static int withdraw(struct cloud *cloud, struct client *client, struct err *rete
 
 	if (follower_read(client, &state, reterr) < 0)
 		return cloud_withdraw(cloud, reterr);
-	(void)mapping_want(state, false, &wanted);
+	(void)mapping_want(state, false, 0, &wanted);
 	host_state_unref(state);
 	(void)cloud_publish(cloud, &wanted, &report);
 	return report.cloud == REPORT_UNREACHABLE ? err_fail(reterr, EIO, "%s", report.problem) : 0;

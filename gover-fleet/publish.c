@@ -66,13 +66,19 @@ static void name_leaks(const struct host_state *state, struct report *report)
 	}
 }
 
+/* The time of gover-d now. Its state is as old as its read; both processes run on this host. */
+static int64_t time_of(const struct follower_view *view)
+{
+	uint64_t age_ns = clock_now().mono_ns - view->read_ns;
+
+	return view->state->time_ms + (int64_t)(age_ns / NS_PER_MS);
+}
+
 /* Returns the time in ms after which offers need another look; INT_MAX: no offer does. */
 static int hold_expiring(struct publish *p, const struct follower_view *view,
 			 const struct wanted *wanted)
 {
-	/* The state is as old as its read; both processes run on this host. */
-	uint64_t age_ns = clock_now().mono_ns - view->read_ns;
-	int64_t now_ms = view->state->time_ms + (int64_t)(age_ns / NS_PER_MS);
+	int64_t now_ms = time_of(view);
 
 	if (!p->cloud || !view->connected)
 		return INT_MAX;
@@ -106,7 +112,8 @@ static int publish_wanted(struct publish *p, const struct follower_view *view,
 		strcpy(report->problem, "gover-d has not answered yet");
 		return EVERY_MS;
 	}
-	lost = mapping_want(view->state, offers_live(view, clock_now().mono_ns), wanted);
+	lost = mapping_want(view->state, offers_live(view, clock_now().mono_ns), time_of(view),
+			    wanted);
 	if (lost && lost != p->lost)
 		fleet_log_warning("%zu offers, contracts or GPUs cannot be published: too many, or "
 				  "the name of a flavour is too long",

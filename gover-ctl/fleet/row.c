@@ -97,7 +97,7 @@ static int count_slots(const struct row_replies *replies, json_t *slots)
 
 	if (r < 0)
 		return r == -EPROTO ? 0 : r;
-	(void)mapping_want(state, true, wanted);
+	(void)mapping_want(state, true, state->time_ms, wanted);
 	host_state_unref(state);
 	for (size_t i = 0; i < wanted->n_gpus; i++) {
 		const struct wanted_gpu *gpu = &wanted->gpus[i];

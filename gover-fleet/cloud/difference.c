@@ -103,9 +103,12 @@ static int compute_inventories(const struct wanted_gpu *wanted, const struct see
 	int r = 0;
 
 	inventories->n_classes = 0;
-	for (size_t i = 0; wanted && i < wanted->n_classes && r == 0; i++)
-		r = add_class(inventories, wanted->classes[i].name,
-			      (int64_t)wanted->classes[i].contracts + wanted->classes[i].offers);
+	for (size_t i = 0; wanted && i < wanted->n_classes && r == 0; i++) {
+		const struct wanted_class *class = &wanted->classes[i];
+
+		r = add_class(inventories, class->name,
+			      (int64_t) class->contracts + class->offers - class->ending);
+	}
 	for (size_t i = 0; i < seen->usages.n_classes && r == 0; i++)
 		if (seen->usages.classes[i].used > 0 &&
 		    placement_find_inventory(inventories, seen->usages.classes[i].name) < 0)

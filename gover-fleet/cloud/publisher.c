@@ -488,8 +488,11 @@ int publisher_withdraw(struct publisher *p, struct err *reterr)
 	if (!p->last)
 		return publish(p, NULL, &writes, reterr);
 	for (size_t i = 0; i < p->last->n_gpus; i++)
-		for (size_t j = 0; j < p->last->gpus[i].n_classes; j++)
-			p->last->gpus[i].classes[j].offers = 0;
+		for (size_t j = 0; j < p->last->gpus[i].n_classes; j++) {
+			struct wanted_class *class = &p->last->gpus[i].classes[j];
+
+			class->offers = class->ending = 0;
+		}
 	return publish(p, p->last, &writes, reterr);
 }
 

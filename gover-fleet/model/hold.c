@@ -53,10 +53,14 @@ int hold_next_ms(const struct host_state *state, int64_t now_ms)
 		/* Within the margin an allocation may come at any time. */
 		wait_ms = expires_soon(state, offer, now_ms) ? left_ms / 2
 							     : left_ms - margin_ms(state);
+		wait_ms = wait_ms < NEXT_MIN_MS ? NEXT_MIN_MS : wait_ms;
+		left_ms -= mapping_ending_ms(state);
+		if (left_ms > 0 && left_ms < wait_ms)
+			wait_ms = left_ms;
 		if (wait_ms < next_ms)
 			next_ms = wait_ms;
 	}
-	return next_ms < NEXT_MIN_MS ? NEXT_MIN_MS : (int)next_ms;
+	return (int)next_ms;
 }
 
 static bool is_contract(const struct state_vgpu *vgpu, const char *gpu, const char *slot)

@@ -27,9 +27,9 @@ struct hold_choice {
 bool hold_due(const struct host_state *state, const char *gpu, const char *slot, int64_t now_ms);
 
 /*
- * Returns the time in ms, >= 500, after which hold_due() may have another result or new allocations
- * should be considered: more often the nearer the end of an offer is. INT_MAX: no offer can be
- * held.
+ * Returns the time in ms after which hold_due() may have another result, an offer is to be
+ * withdrawn (see mapping_ending_ms()), or new allocations should be considered: more often the
+ * nearer the end of an offer is, but at most every 500 ms. INT_MAX: no offer can be held.
  */
 int hold_next_ms(const struct host_state *state, int64_t now_ms);
 

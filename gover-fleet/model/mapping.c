@@ -6,6 +6,8 @@
 
 #include "gover-fleet/model/mapping.h"
 
+#define ENDING_MAX_MS 1000
+
 int mapping_class_name(const char *flavor, char ret_name[WANTED_CLASS_MAX])
 {
 	return wanted_word(WANTED_CLASS_PREFIX, flavor, ret_name, WANTED_CLASS_MAX);
@@ -58,21 +60,46 @@ static struct wanted_class *common_of(struct wanted *wanted, const char *gpu)
 	return found ? class_in(found, WANTED_CLASS_COMMON) : NULL;
 }
 
+static void add(struct wanted_class *class, const struct wanted_class *count)
+{
+	class->contracts += count->contracts;
+	class->offers += count->offers;
+	class->ending += count->ending;
+}
+
 /* Returns 0, or 1 if the contract cannot be published. */
 static size_t count_contract(struct wanted *wanted, const struct state_vgpu *vgpu)
 {
+	static const struct wanted_class count = {.contracts = 1};
 	struct wanted_class *common = common_of(wanted, vgpu->gpu), *class;
 
 	class = class_of(wanted, vgpu->gpu, vgpu->flavor);
 	if (!common || !class)
 		return 1;
-	class->contracts++;
-	common_of(wanted, vgpu->gpu)->contracts++;
+	add(class, &count);
+	add(common_of(wanted, vgpu->gpu), &count);
 	return 0;
 }
 
-/* Returns the number of flavours that cannot be published. */
-static size_t count_offer(struct wanted *wanted, const struct state_offer *offer, bool with_offers)
+int64_t mapping_ending_ms(const struct host_state *state)
+{
+	int64_t part_ms = (int64_t)state->offer_ttl_s * 1000 / 20;
+
+	return part_ms < ENDING_MAX_MS ? part_ms : ENDING_MAX_MS;
+}
+
+/* The time of expiry of an offer of a gover-d that does not report it is 0. */
+static bool is_ending(const struct host_state *state, const struct state_offer *offer,
+		      int64_t now_ms)
+{
+	return offer->expires_ms > 0 && !offer->held_by[0] &&
+	       offer->expires_ms - now_ms <= mapping_ending_ms(state);
+}
+
+/* Adds @count to the classes of the offer. Returns the number of flavours that cannot be published.
+ */
+static size_t count_offer(struct wanted *wanted, const struct state_offer *offer,
+			  const struct wanted_class *count)
 {
 	struct wanted_class *common = common_of(wanted, offer->gpu), *class;
 	size_t lost = 0, listed = 0;
@@ -81,12 +108,12 @@ static size_t count_offer(struct wanted *wanted, const struct state_offer *offer
 	for (size_t i = 0; (flavor = host_state_offer_flavor(offer, i)); i++) {
 		class = common ? class_of(wanted, offer->gpu, flavor) : NULL;
 		if (class)
-			class->offers += with_offers;
+			add(class, count);
 		lost += !class;
 		listed += class != NULL;
 	}
 	if (listed > 0)
-		common_of(wanted, offer->gpu)->offers += with_offers;
+		add(common_of(wanted, offer->gpu), count);
 	return lost;
 }
 
@@ -107,7 +134,8 @@ static bool is_overloaded(const struct host_state *state, const char *gpu)
 	return false;
 }
 
-size_t mapping_want(const struct host_state *state, bool with_offers, struct wanted *ret_wanted)
+size_t mapping_want(const struct host_state *state, bool with_offers, int64_t now_ms,
+		    struct wanted *ret_wanted)
 {
 	size_t lost = 0;
 
@@ -128,9 +156,16 @@ size_t mapping_want(const struct host_state *state, bool with_offers, struct wan
 	for (size_t i = 0; i < state->n_vgpus; i++)
 		if (state->vgpus[i].sold)
 			lost += count_contract(ret_wanted, &state->vgpus[i]);
-	for (size_t i = 0; i < state->n_offers; i++)
-		if (state->offers[i].open)
-			lost += count_offer(ret_wanted, &state->offers[i], with_offers);
+	for (size_t i = 0; i < state->n_offers; i++) {
+		const struct state_offer *offer = &state->offers[i];
+		struct wanted_class count = {
+			.offers = with_offers,
+			.ending = with_offers && is_ending(state, offer, now_ms),
+		};
+
+		if (offer->open)
+			lost += count_offer(ret_wanted, offer, &count);
+	}
 	return lost;
 }
 

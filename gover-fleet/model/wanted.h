@@ -25,15 +25,16 @@
 
 /*
  * The slots of a flavour on a GPU, or those of all flavours. The cloud may allocate contracts +
- * offers of them. An offer counts in the class of each flavour that it lists, and once in the
- * common class, so that a server which takes a unit of both cannot take an offer that is already
- * taken.
+ * offers - ending of them. An offer counts in the class of each flavour that it lists, and once in
+ * the common class, so that a server which takes a unit of both cannot take an offer that is
+ * already taken.
  */
 struct wanted_class {
 	/* WANTED_CLASS_COMMON, or CUSTOM_GOVER_SLOT_<FLAVOUR>; characters A-Z, 0-9 and _ */
 	char name[WANTED_CLASS_MAX];
 	int contracts; /* >= 0 */
 	int offers;    /* open offers, >= 0 */
+	int ending;    /* of the offers: those too near their end for an allocation, >= 0 */
 };
 
 struct wanted_gpu {

@@ -87,12 +87,16 @@ next_offer() { # next_offer: sets offer, an open one without a holder
   until_ok 30 that /v1/offers '[.offers[] | select(.state == "open" and .held_by == null)] | length > 0' &&
     offer=$(get /v1/offers '[.offers[] | select(.state == "open")][0].id')
 }
-api PATCH /v1/policy '{"ttl_s": 8}' >/dev/null
-is "offers live for 8 seconds" "$(status) $(get /v1/policy .params.ttl_s)" "200 8"
+withdrawn() { total 1 && offer_is '.state == "open"'; }
+api PATCH /v1/policy '{"ttl_s": 20}' >/dev/null
+is "offers live for 20 seconds" "$(status) $(get /v1/policy .params.ttl_s)" "200 20"
 get /v1/offers '.offers[] | select(.state == "open") | .id' | while read -r id; do api DELETE "/v1/offers/$id" >/dev/null; done
 ok "there is an offer" next_offer
 ok "it is published" until_ok 30 total 2
-ok "without an allocation it expires" until_ok 30 offer_is '.state == "expired"'
+ok "without an allocation it is withdrawn before it expires" until_ok 30 withdrawn
+ok "and is no leak" fleet_is '.cloud.leaks == 0'
+api PATCH /v1/policy '{"ttl_s": 8}' >/dev/null
+ok "it expires" until_ok 30 offer_is '.state == "expired"'
 is "no offer was held" "$(grep -c 'is held for' "$dir/fleet.log")" 0
 ok "there is another offer" next_offer
 ok "it is published, too" until_ok 30 total 2
@@ -101,7 +105,7 @@ ok "the allocation uses the offer" provider '.used.CUSTOM_GOVER_SLOT_DEFAULT == 
 ok "the offer is held for its server" until_ok 30 offer_is ".held_by == \"$uuid3\""
 sleep 9
 ok "it outlives its time" offer_is '.state == "open"'
-ok "and is no leak" fleet_is '.cloud.leaks == 0'
+ok "and is no leak either" fleet_is '.cloud.leaks == 0'
 nova_xml d3 $uuid3 >"$dir/d3.xml"
 hook d3 <"$dir/d3.xml"
 is "its server may start" "$hook_status" 0

@@ -185,6 +185,9 @@ static void a_total_above_the_limit_is_rejected(void **state)
 	assert_int_equal(difference_compute(&wanted, &seen, &difference), 0);
 	wanted.classes[0].offers = 1;
 	assert_int_equal(difference_compute(&wanted, &seen, &difference), -E2BIG);
+	wanted.classes[0].ending = 1;
+	assert_int_equal(difference_compute(&wanted, &seen, &difference), 0);
+	assert_int_equal(difference.inventories.classes[0].total, INT32_MAX);
 }
 
 #define SELLS .inventories = {.classes = {{A, 1, 0, false}}, .n_classes = 1}

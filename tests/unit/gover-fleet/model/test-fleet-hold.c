@@ -132,7 +132,7 @@ static void an_offer_is_due_near_its_end(void **unused)
 		{600, 30001, false, 500}, {600, 30000, true, 15000}, {600, 500000, false, 470000},
 		{40, 10001, false, 500},  {40, 10000, true, 5000},   {600, 600, true, 500},
 		{600, 0, false, INT_MAX}, {600, -1, false, INT_MAX}, {0, 1000, true, 500},
-		{0, 1001, false, 500},
+		{0, 1001, false, 500},	  {600, 1700, true, 700},    {600, 1300, true, 300},
 	};
 
 	(void)unused;

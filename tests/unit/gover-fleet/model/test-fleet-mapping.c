@@ -12,6 +12,8 @@
 #include "base/cleanup.h"
 #include "gover-fleet/model/mapping.h"
 
+#define NOW 1000000
+
 static struct state_gpu gpus[] = {{"gpu0", true}, {"gpu1", true}};
 
 #define SOLD(gpu_, flavor_)                                             \
@@ -72,10 +74,10 @@ static void contracts_and_offers_are_counted_by_gpu_and_flavour(void **unused)
 
 	(void)unused;
 	offers[3].open = false; /* sold or ended */
-	assert_int_equal(mapping_want(&state, true, &wanted), 0);
+	assert_int_equal(mapping_want(&state, true, NOW, &wanted), 0);
 	assert_string_equal(print(&wanted), "gpu0 all=2+2 BIG=0+1 SMALL=2+1; gpu1 all=1+1 BIG=1+1");
 	assert_string_equal(wanted.gpus[0].policy, "gover");
-	assert_int_equal(mapping_want(&state, false, &wanted), 0);
+	assert_int_equal(mapping_want(&state, false, NOW, &wanted), 0);
 	assert_string_equal(print(&wanted), "gpu0 all=2+0 BIG=0+0 SMALL=2+0; gpu1 all=1+0 BIG=1+0");
 }
 
@@ -90,7 +92,7 @@ static void an_offer_counts_for_each_flavour_and_once(void **unused)
 	strcpy(offers[0].smaller[0], "mid");
 	strcpy(offers[0].smaller[1], "small");
 	offers[0].n_smaller = 2;
-	assert_int_equal(mapping_want(&state, true, &wanted), 0);
+	assert_int_equal(mapping_want(&state, true, NOW, &wanted), 0);
 	assert_string_equal(print(&wanted), "gpu0 all=1+1 BIG=0+1 MID=0+1 SMALL=1+1; gpu1");
 	assert_true(mapping_offer_fits(&offers[0], "CUSTOM_GOVER_SLOT_MID", "gpu0"));
 	assert_false(mapping_offer_fits(&offers[0], "CUSTOM_GOVER_SLOT", "gpu0"));
@@ -101,6 +103,39 @@ static void an_offer_counts_for_each_flavour_and_once(void **unused)
 	assert_null(mapping_offered_flavor(&offers[0], "CUSTOM_GOVER_SLOT_SMALL"));
 }
 
+static void an_offer_near_its_end_takes_no_allocation(void **unused)
+{
+	static const struct {
+		int ttl_s;
+		int64_t left_ms; /* -NOW: unknown */
+		const char *held_by;
+		int ending;
+	} rows[] = {
+		{60, 1001, "", 0}, {60, 1000, "", 1},  {60, 0, "", 1},
+		{60, -5, "", 1},   {60, 500, "vm", 0}, {4, 201, "", 0},
+		{4, 200, "", 1},   {60, -NOW, "", 0},  {3600, 1001, "", 0},
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct state_offer offers[] = {OFFER("gpu0", "small"), OFFER("gpu0", "small")};
+		struct host_state state = state_of(NULL, 0, offers, 2);
+		struct wanted wanted;
+
+		state.offer_ttl_s = rows[i].ttl_s;
+		offers[0].expires_ms = NOW + rows[i].left_ms;
+		offers[1].expires_ms = NOW + 600000;
+		snprintf(offers[0].held_by, sizeof(offers[0].held_by), "%s", rows[i].held_by);
+		(void)mapping_want(&state, true, NOW, &wanted);
+		for (size_t k = 0; k < wanted.gpus[0].n_classes; k++)
+			if (wanted.gpus[0].classes[k].offers != 2 ||
+			    wanted.gpus[0].classes[k].ending != rows[i].ending)
+				fail_msg("row %zu", i);
+		(void)mapping_want(&state, false, NOW, &wanted);
+		assert_int_equal(wanted.gpus[0].classes[0].ending, 0);
+	}
+}
+
 static void vgpus_of_others_are_not_counted(void **unused)
 {
 	struct state_vgpu vgpus[] = {SOLD("gpu0", "small")};
@@ -109,7 +144,7 @@ static void vgpus_of_others_are_not_counted(void **unused)
 
 	(void)unused;
 	vgpus[0].sold = false;
-	assert_int_equal(mapping_want(&state, true, &wanted), 0);
+	assert_int_equal(mapping_want(&state, true, NOW, &wanted), 0);
 	assert_string_equal(print(&wanted), "gpu0; gpu1");
 }
 
@@ -121,9 +156,9 @@ static void the_order_of_the_lists_makes_no_difference(void **unused)
 	struct wanted one, other;
 
 	(void)unused;
-	(void)mapping_want(&state, true, &one);
+	(void)mapping_want(&state, true, NOW, &one);
 	state.vgpus = turned;
-	(void)mapping_want(&state, true, &other);
+	(void)mapping_want(&state, true, NOW, &other);
 	assert_memory_equal(&one, &other, sizeof(one));
 }
 
@@ -149,12 +184,12 @@ static void overload_and_draining_become_traits(void **unused)
 	state.n_alerts = 1;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		alert = rows[i].alert;
-		(void)mapping_want(&state, true, &wanted);
+		(void)mapping_want(&state, true, NOW, &wanted);
 		if (wanted.gpus[0].overloaded != rows[i].overloaded || wanted.gpus[1].overloaded)
 			fail_msg("row %zu", i);
 	}
 	gpus[1].selling = false;
-	(void)mapping_want(&state, true, &wanted);
+	(void)mapping_want(&state, true, NOW, &wanted);
 	gpus[1].selling = true;
 	assert_false(wanted.gpus[0].draining);
 	assert_true(wanted.gpus[1].draining);
@@ -176,7 +211,7 @@ static void what_does_not_fit_is_counted(void **unused)
 	}
 	state.gpus = many;
 	state.n_gpus = ARRAY_SIZE(many);
-	assert_int_equal(mapping_want(&state, true, &wanted), 2 + 3);
+	assert_int_equal(mapping_want(&state, true, NOW, &wanted), 2 + 3);
 	assert_int_equal(wanted.n_gpus, WANTED_GPUS_MAX);
 	assert_int_equal(wanted.gpus[0].n_classes, WANTED_CLASSES_MAX);
 }
@@ -229,6 +264,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(contracts_and_offers_are_counted_by_gpu_and_flavour),
 		cmocka_unit_test(an_offer_counts_for_each_flavour_and_once),
+		cmocka_unit_test(an_offer_near_its_end_takes_no_allocation),
 		cmocka_unit_test(vgpus_of_others_are_not_counted),
 		cmocka_unit_test(the_order_of_the_lists_makes_no_difference),
 		cmocka_unit_test(overload_and_draining_become_traits),
