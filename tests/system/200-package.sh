@@ -131,6 +131,14 @@ changed() { pid=$(main_pid) && [ "$pid" != "$before" ]; }
 ok "the daemon is restarted by the upgrade" until_ok 20 changed
 is "the upgrade restores no caps" "$(show gover-restore InvocationID) $(show gover-restore ActiveState)" "$invocation active"
 ok "the contracts exist after the upgrade" until_ok 20 that /v1/vgpus '.vgpus | length == 3'
+before=$(show gover-fleet MainPID)
+ok "gover-fleet is reinstalled" apt install --reinstall /srv/gover/gover-fleet.deb
+fleet_changed() { pid=$(show gover-fleet MainPID) && [ "$pid" != 0 ] && [ "$pid" != "$before" ]; }
+ok "a running gover-fleet is restarted by the upgrade" until_ok 20 fleet_changed
+ok "the contracts exist after the upgrade of gover-fleet" that /v1/vgpus '.vgpus | length == 3'
+inside systemctl stop gover-fleet
+ok "gover-fleet is reinstalled again" apt install --reinstall /srv/gover/gover-fleet.deb
+is "a stopped gover-fleet stays stopped" "$(inside systemctl is-active gover-fleet)" inactive
 
 # --- purge ---
 
