@@ -31,7 +31,7 @@ ctl_libs  = $(shell pkg-config --libs libarchive ncursesw) # for gover-ctl
 xml       = $(shell pkg-config --libs expat) # for gover-fleet
 
 # Programs and tests link one archive: every source except main() and the preload library.
-folders  := base client policy policy/qos policy/baseline policy/promise sched compute/arbiter db sim/model sim/double/device sim/compute sim/experiment sim/host gpu \
+folders  := base client policy policy/qos policy/baseline policy/promise sched compute/arbiter db sim/model sim/double/device sim/compute sim/experiment sim/host gpu gpu/xe \
             monitor monitor/fps monitor/bpf compute/channel compute/tenant \
             compute/server gover-d $(addprefix gover-d/,util model config diagnosis alert store core api auth http) \
             gover-ctl $(addprefix gover-ctl/,verb top doctor simulate support fleet) \

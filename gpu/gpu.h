@@ -24,25 +24,33 @@
 
 struct gpu_config {
 	char name[ID_MAX];
-	char backend[16]; /* name of the backend: "auto", "gvt", "softgpu", "lib", "sim" */
-	/* gvt: path of sysfs; softgpu, lib: parent group below the cgroup mounts; sim: control
+	char backend[16]; /* name of the backend: "auto", "gvt", "xe", "softgpu", "lib", "sim" */
+	/* gvt, xe: path of sysfs; softgpu, lib: parent group below the cgroup mounts; sim: control
 	 * folder. "": the default */
 	char root[GPU_ROOT_MAX];
-	/* gvt: name of the GPU in class/mdev_bus; "": the only GPU of the host */
+	/* gvt: name of the GPU in class/mdev_bus; xe: PCI address of the physical function; "": the
+	 * only GPU of the host */
 	char parent[GPU_PARENT_MAX];
 	char socket[GPU_SOCKET_MAX]; /* lib: socket of the arbiter for programs */
 	char discipline[16];	     /* lib: how the arbiter gives turns; compute/arbiter/table.c */
 	/* "hard": caps are limits; "guarantee": caps are guaranteed shares; "auto": guarantee if
 	 * the host offers it; "": hard */
 	char sharing[16];
-	bool paper_mode;       /* sharing = auto means hard (not a key of this section) */
-	int lease_ms;	       /* gvt: time after which a cap expires without renewal; 0: never */
-	double capacity_cores; /* softgpu: size of the GPU in CPU cores */
-	double speed; /* sim, and gvt on gover-sim: seconds of GPU time per second of host time */
+	bool paper_mode;	/* sharing = auto means hard (not a key of this section) */
+	int lease_ms;		/* gvt: time after which a cap expires without renewal; 0: never */
+	int least_slice_ms;	/* xe: least time slice of a vGPU; 0: the default */
+	int longest_round_ms;	/* xe: longest round of all time slices; 0: the default */
+	int preempt_timeout_ms; /* xe: limit of a job after its slice; 0: the default */
+	double capacity_cores;	/* softgpu: size of the GPU in CPU cores */
+	double speed; /* sim, and gvt and xe on gover-sim: seconds of GPU time per second of host
+			 time */
 	char unit[8]; /* sim: what the vGPUs of this GPU deliver: "frames" or "work" */
 	bool dry_run; /* true: create, change and remove nothing (not a configuration key) */
 	/* true: open the GPU even if its sharing cannot be set (not a configuration key) */
 	bool any_sharing;
+	/* xe: folder for a file of caps, which a quantum does not show exactly; "": none (not a
+	 * key of this section) */
+	char state_dir[GPU_ROOT_MAX];
 };
 
 enum gpu_share { GPU_HARD_CAP, GPU_RELATIVE_SLICE };
@@ -251,6 +259,7 @@ static inline bool gpu_wants_guarantees(const struct gpu_config *config)
 }
 
 extern const struct gpu_ops gpu_gvt_ops;
+extern const struct gpu_ops gpu_xe_ops;
 extern const struct gpu_ops gpu_softgpu_ops;
 extern const struct gpu_ops gpu_lib_ops;
 extern const struct gpu_ops gpu_sim_ops;

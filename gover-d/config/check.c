@@ -24,6 +24,13 @@ static int check_gpu_names(const struct config *config, struct err *reterr)
 	return 0;
 }
 
+/* The GPU is a device of sysfs, which the keys "root" and "parent" name. */
+static bool is_named_by_sysfs(const struct gpu_config *gpu)
+{
+	return strcmp(gpu->backend, "gvt") == 0 || strcmp(gpu->backend, "xe") == 0 ||
+	       strcmp(gpu->backend, "auto") == 0;
+}
+
 /* All GPUs must have the same speed, because one period applies to all GPUs of the host. */
 static int check_speeds(const struct config *config, struct err *reterr)
 {
@@ -31,11 +38,12 @@ static int check_speeds(const struct config *config, struct err *reterr)
 		const struct gpu_config *gpu = &config->gpus[g].gpu;
 
 		if (gpu->speed > 1 && strcmp(gpu->backend, "sim") != 0 &&
-		    (strcmp(gpu->backend, "gvt") != 0 || gpu->root[0] == '\0'))
+		    (!is_named_by_sysfs(gpu) || strcmp(gpu->backend, "auto") == 0 ||
+		     gpu->root[0] == '\0'))
 			return err_fail(reterr, EINVAL,
 					"[gpu %s] speed = %g: not allowed with this backend "
 					"(allowed: 1; above 1 only with backend = sim, or with "
-					"backend = gvt and a root created by gover-sim)",
+					"backend = gvt or xe and a root created by gover-sim)",
 					gpu->name, gpu->speed);
 		if (fabs(gpu->speed - config->gpus[0].gpu.speed) > 0)
 			return err_fail(
@@ -226,11 +234,6 @@ static void group_of(const struct gpu_config *gpu, char ret_group[PATH_MAX + ID_
 		 gpu->name);
 }
 
-static bool is_gvt(const struct gpu_config *gpu)
-{
-	return strcmp(gpu->backend, "gvt") == 0 || strcmp(gpu->backend, "auto") == 0;
-}
-
 /*
  * Returns true if the values of the key "root" of two GPUs conflict. The control group of a GPU
  * must not be inside that of another GPU.
@@ -240,7 +243,7 @@ static bool roots_clash(const struct gpu_config *inner, const struct gpu_config 
 	char in[PATH_MAX + ID_MAX], out[PATH_MAX + ID_MAX];
 
 	/* two sections must not name the same GPU of the host */
-	if (is_gvt(inner) && is_gvt(outer))
+	if (is_named_by_sysfs(inner) && is_named_by_sysfs(outer))
 		return strcmp(inner->root, outer->root) == 0 &&
 		       (!inner->parent[0] || !outer->parent[0] ||
 			strcmp(inner->parent, outer->parent) == 0);
@@ -272,7 +275,7 @@ static int check_roots(const struct config *config, struct err *reterr)
 					"[gpu %s] root = %s: also used by [gpu %s] (allowed: "
 					"another root%s)",
 					gpu->name, gpu->root, config->gpus[b].gpu.name,
-					is_gvt(gpu) ? " or parent" : "");
+					is_named_by_sysfs(gpu) ? " or parent" : "");
 	}
 	return 0;
 }

@@ -16,6 +16,7 @@
 #include "compute/arbiter/arbiter.h"
 #include "compute/channel/control.h"
 #include "compute/channel/wire.h"
+#include "gpu/xe/xe.h"
 #include "gover-d/config/table.h"
 #include "gover-d/util/url.h"
 #include "policy/keys.h"
@@ -173,13 +174,16 @@ static const struct setting keys[] = {
 	NUMBER(PROMISE(slow_pct), 0.1, 100, " percent of the window"),
 	NUMBER(PROMISE(slow_window_s), 10, 86400, " s"),
 
-	WORD(GPU(backend), "auto, gvt, softgpu, lib or sim", fits_backend),
+	WORD(GPU(backend), "auto, gvt, xe, softgpu, lib or sim", fits_backend),
 	TEXT(GPU(root), 0, 160, "nothing, or a path without '..'", fits_root),
-	TEXT(GPU(parent), 0, 63, "nothing, or the name of a GPU in class/mdev_bus", fits_parent),
+	TEXT(GPU(parent), 0, 63, "nothing, or the PCI address of a GPU", fits_parent),
 	TEXT(GPU(socket), 1, 99, "a path", NULL),
 	WORD(GPU(discipline), "fair, cap, guarantee, credit, vmcg, rr or fcfs", fits_discipline),
 	WORD(GPU(sharing), "auto, hard or guarantee", fits_sharing),
 	INT(GPU(lease_ms), 0, 3600000, " ms, 0 for no lease"),
+	INT(GPU(least_slice_ms), 1, 1000, " ms"),
+	INT(GPU(longest_round_ms), 10, 10000, " ms"),
+	INT(GPU(preempt_timeout_ms), 1, 100000, " ms"),
 	NUMBER(GPU(capacity_cores), 0.1, 1024, " cores"),
 	NUMBER(GPU(speed), 1, 100000, " times real time"),
 	WORD(GPU(unit), "frames or work", fits_unit),
@@ -269,6 +273,9 @@ void config_table_default_gpu(struct gpu_section *gpu, const char *name)
 			.discipline = "fair",
 			.sharing = "auto",
 			.lease_ms = 60000,
+			.least_slice_ms = XE_LEAST_SLICE_MS,
+			.longest_round_ms = XE_LONGEST_ROUND_MS,
+			.preempt_timeout_ms = XE_PREEMPT_TIMEOUT_MS,
 			.capacity_cores = 1,
 			.speed = 1,
 			.unit = "frames"},

@@ -27,6 +27,8 @@ static int begin_open(struct host *host, const struct config *conf, int index, b
 
 	config.dry_run = dry_run;
 	config.paper_mode = conf->params.paper_mode;
+	if (strlen(conf->state_dir) < sizeof(config.state_dir))
+		memcpy(config.state_dir, conf->state_dir, strlen(conf->state_dir) + 1);
 	r = gpu_io_new(&config, &host->patience, &gpu->io, &inner);
 	if (r < 0)
 		return err_fail(reterr, -r, "GPU %s cannot be opened: %s", config.name, inner.msg);

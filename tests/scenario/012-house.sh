@@ -55,6 +55,7 @@ xargs grep -Hn '^#include "' <"$dir/c" | awk -F : '
     level["client"] = 2
     level["db"] = level["sim/model"] = level["sim/double"] = 3
     level["gpu"] = level["sim/experiment"] = level["sim/compute"] = 4
+    level["gpu/xe"] = 5
     level["monitor"] = level["monitor/fps"] = level["monitor/bpf"] = level["sim/host"] = 5
     level["compute/channel"] = 3
     level["compute/tenant"] = 4
@@ -142,12 +143,12 @@ none "policy/, sim/model/, sim/experiment/, sim/double/device/ and sim/compute/ 
 
 grep -nE '(^|[^a-z_])(exit|_exit|abort|printf|fprintf|puts|fputs|perror|syslog|sd_journal_[a-z]*)\(' \
   base/*.[ch] client/*.[ch] policy/*.[ch] policy/*/*.[ch] sched/*.[ch] compute/arbiter/*.[ch] db/*.[ch] sim/model/*.[ch] sim/double/device/*.[ch] sim/experiment/*.[ch] \
-  sim/compute/*.[ch] gpu/*.[ch] \
+  sim/compute/*.[ch] gpu/*.[ch] gpu/*/*.[ch] \
   monitor/*.[ch] monitor/*/*.[ch] compute/channel/*.[ch] compute/tenant/*.[ch] compute/cl/*.[ch] |
   grep -v '^sim/experiment/report\.c:' >"$dir/complaints"
 none "no library folder logs or exits"
 
-grep -nE '(^|[^a-z_])json_(load[sb]?|load_file|dumps)\(' base/*.[ch] db/*.[ch] gpu/*.[ch] monitor/*.[ch] monitor/*/*.[ch] \
+grep -nE '(^|[^a-z_])json_(load[sb]?|load_file|dumps)\(' base/*.[ch] db/*.[ch] gpu/*.[ch] gpu/*/*.[ch] monitor/*.[ch] monitor/*/*.[ch] \
   gover-d/*/*.[ch] gover-ctl/*.[ch] gover-ctl/*/*.[ch] sim/*/*.[ch] | grep -v '^base/json-text\.' >"$dir/complaints"
 none "only base/json-text.c parses and prints JSON, because jansson does it wrongly if memory is short"
 

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT */
+/* Finds enabled functions, and writes the quanta of a plan. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "gpu/xe/functions.h"
+#include "gpu/xe/memory.h"
+
+/* --- which functions are enabled --- */
+
+static int read_quantum(struct xe_function *function, uint32_t *ret_ms)
+{
+	return xe_files_read(&function->quantum, ret_ms);
+}
+
+/* Adds up the present quanta, which gives the length of the round. */
+static uint32_t total_ms(const struct xe_functions *functions)
+{
+	uint32_t sum_ms = 0;
+
+	for (int vf = 0; vf <= functions->n; vf++)
+		sum_ms += functions->all[vf].quantum_ms;
+	return sum_ms;
+}
+
+static int find_one(struct xe_functions *functions, int vf, ino_t link)
+{
+	struct xe_function *function = &functions->all[vf];
+	char pci[XE_PCI_MAX];
+	int r;
+
+	xe_files_close(&function->quantum);
+	*function = (struct xe_function){.link = 0};
+	r = xe_place_vf(&functions->place, vf, pci);
+	if (r == 0)
+		r = xe_files_open(&functions->place, vf, "exec_quantum_ms", &function->quantum);
+	if (r == 0)
+		r = read_quantum(function, &function->quantum_ms);
+	if (r == -EUCLEAN) /* the next write repairs it */
+		r = 0;
+	if (r < 0) {
+		xe_files_close(&function->quantum);
+		return r;
+	}
+	xe_place_id(pci, function->id);
+	function->link = link;
+	return 1;
+}
+
+static void lose(struct xe_function *function)
+{
+	xe_files_close(&function->quantum);
+	*function = (struct xe_function){.link = 0};
+}
+
+/* Takes the caps of the functions in @fresh from the memory, or from their parts of the round. */
+static void value_caps(struct xe_functions *functions, const bool *fresh)
+{
+	CLEANUP_FREE struct xe_memory *memory = calloc(1, sizeof(*memory));
+	uint32_t round_ms = total_ms(functions);
+
+	if (memory)
+		xe_memory_load(functions->memory, functions->place.pci, memory);
+	for (int vf = 1; vf <= functions->n; vf++) {
+		struct xe_function *function = &functions->all[vf];
+		const struct xe_remembered *is = memory ? &memory->of[vf] : NULL;
+
+		if (!fresh[vf])
+			continue;
+		function->cap_pct = xe_quanta_cap_pct(function->quantum_ms, round_ms);
+		for (int i = 0; i < 2 && memory && memory->valid && function->quantum_ms; i++)
+			if (is->quantum_ms[i] == function->quantum_ms)
+				function->cap_pct = is->cap_pct[i];
+	}
+}
+
+int xe_functions_find(struct xe_functions *functions)
+{
+	bool fresh[XE_VFS_MAX + 1] = {false};
+	int vf, last = functions->n, r, changed = 0;
+	ino_t link;
+
+	for (vf = 1; vf <= XE_VFS_MAX; vf++) {
+		r = xe_place_link(&functions->place, vf, &link);
+		if (r == 0 && link == functions->all[vf].link)
+			continue;
+		if (r == 0)
+			r = find_one(functions, vf, link);
+		if (r == -ENOENT || r == -ENODEV)
+			break;
+		if (r < 0)
+			return r;
+		fresh[vf] = true;
+		changed = 1;
+	}
+	functions->n = vf - 1;
+	for (; vf <= last; vf++) {
+		lose(&functions->all[vf]);
+		changed = 1;
+	}
+	if (changed)
+		value_caps(functions, fresh);
+	return changed;
+}
+
+int xe_functions_index(const struct xe_functions *functions, const char *id)
+{
+	for (int vf = 1; vf <= functions->n; vf++)
+		if (strcmp(functions->all[vf].id, id) == 0)
+			return vf;
+	return 0;
+}
+
+static void recall_pf(struct xe_functions *functions)
+{
+	CLEANUP_FREE struct xe_memory *memory = calloc(1, sizeof(*memory));
+	uint32_t is_ms = functions->all[0].quantum_ms;
+
+	functions->found_ms = is_ms;
+	functions->own_ms = is_ms ? is_ms : 1;
+	if (memory)
+		xe_memory_load(functions->memory, functions->place.pci, memory);
+	if (!memory || !memory->valid || is_ms == 0 ||
+	    (is_ms != memory->of[0].quantum_ms[0] && is_ms != memory->of[0].quantum_ms[1]))
+		return;
+	functions->found_ms = memory->found_ms;
+	functions->own_ms = memory->own_ms;
+	functions->steered = true;
+}
+
+int xe_functions_open(struct xe_functions *functions, struct err *reterr)
+{
+	struct xe_function *pf = &functions->all[0];
+	int r = xe_files_open(&functions->place, 0, "exec_quantum_ms", &pf->quantum);
+
+	if (r == 0)
+		r = read_quantum(pf, &pf->quantum_ms);
+	if (r == -EUCLEAN)
+		r = 0;
+	if (r == 0) {
+		recall_pf(functions);
+		r = xe_functions_find(functions);
+	}
+	if (r >= 0)
+		return 0;
+	xe_functions_close(functions);
+	return err_fail(reterr, -r, "GPU %s: exec_quantum_ms: %s", functions->place.pci,
+			xe_error_text(r));
+}
+
+void xe_functions_close(struct xe_functions *functions)
+{
+	for (int vf = 0; vf <= XE_VFS_MAX; vf++)
+		xe_files_close(&functions->all[vf].quantum);
+}
+
+/* --- caps --- */
+
+/*
+ * Reads the quantum of a function. Another quantum than the last one was set by another program:
+ * then its cap is its part of the round, and the quantum of the physical function is its own one.
+ */
+static int refresh(struct xe_functions *functions, int vf)
+{
+	struct xe_function *function = &functions->all[vf];
+	uint32_t is_ms;
+	int r = read_quantum(function, &is_ms);
+
+	if (r < 0 || is_ms == function->quantum_ms)
+		return r;
+	function->quantum_ms = is_ms;
+	if (vf > 0)
+		function->cap_pct = xe_quanta_cap_pct(is_ms, total_ms(functions));
+	else if (functions->steered)
+		functions->own_ms = is_ms ? is_ms : 1;
+	else
+		functions->found_ms = is_ms, functions->own_ms = is_ms ? is_ms : 1;
+	return 0;
+}
+
+static int check_life(const struct xe_functions *functions, int vf, ino_t link)
+{
+	ino_t is;
+	int r = xe_place_link(&functions->place, vf, &is);
+
+	if (r == -ENOENT || (r == 0 && is != link))
+		return -ENODEV;
+	return r < 0 ? xe_gone_or(r) : 0;
+}
+
+int xe_functions_read_cap(struct xe_functions *functions, int vf, ino_t link, int *ret_cap_pct)
+{
+	int r = check_life(functions, vf, link);
+
+	if (r == 0 && functions->all[vf].link != link)
+		return -ENODEV; /* it was enabled again */
+	if (r == 0)
+		r = refresh(functions, vf);
+	if (r == 0)
+		*ret_cap_pct = functions->all[vf].cap_pct;
+	return r;
+}
+
+static int refresh_all(struct xe_functions *functions)
+{
+	int r = 0;
+
+	for (int vf = 0; vf <= functions->n; vf++) {
+		int r_one = refresh(functions, vf);
+
+		/* a function with different values in its GTs gets one by the next write */
+		if (r_one < 0 && r_one != -EUCLEAN && r == 0)
+			r = r_one;
+	}
+	return r;
+}
+
+void xe_functions_round(const struct xe_functions *functions, struct xe_round *ret_round)
+{
+	struct xe_slice slices[XE_VFS_MAX];
+
+	for (int vf = 1; vf <= functions->n; vf++)
+		slices[vf - 1] = (struct xe_slice){
+			.cap_pct = functions->all[vf].cap_pct,
+			.quantum_ms = functions->all[vf].quantum_ms,
+		};
+	xe_quanta_measure(functions->all[0].quantum_ms, slices, functions->n, ret_round);
+}
+
+/* Stores the caps before and after the change. */
+static int remember(const struct xe_functions *functions, const struct xe_slice *slices,
+		    uint32_t pf_ms)
+{
+	CLEANUP_FREE struct xe_memory *memory = calloc(1, sizeof(*memory));
+
+	if (!memory)
+		return -ENOMEM;
+	memory->own_ms = functions->own_ms;
+	memory->found_ms = functions->found_ms;
+	for (int vf = 0; vf <= functions->n; vf++) {
+		const struct xe_function *was = &functions->all[vf];
+
+		memory->of[vf] = (struct xe_remembered){
+			.cap_pct = {was->cap_pct, vf ? slices[vf - 1].cap_pct : 0},
+			.quantum_ms = {was->quantum_ms, vf ? slices[vf - 1].quantum_ms : pf_ms},
+		};
+	}
+	return xe_memory_save(functions->memory, functions->place.pci, memory);
+}
+
+/* The driver may round a quantum, so the value in force is read back. */
+static int write_quantum(struct xe_function *function, uint32_t quantum_ms)
+{
+	int r;
+
+	if (function->quantum_ms == quantum_ms)
+		return 0;
+	r = xe_files_write(&function->quantum, quantum_ms);
+	if (r == 0)
+		r = read_quantum(function, &function->quantum_ms);
+	return r;
+}
+
+/*
+ * A function without a preemption timeout can keep the GPU for as long as one of its programs runs.
+ * A timeout that the administrator has set stays.
+ */
+static void guard(struct xe_functions *functions, int vf)
+{
+	struct xe_function *function = &functions->all[vf];
+	struct xe_files files = {.n = 0};
+	uint32_t is_us;
+	int r;
+
+	if (function->guarded)
+		return;
+	r = xe_files_open(&functions->place, vf, "preempt_timeout_us", &files);
+	if (r == 0)
+		r = xe_files_read(&files, &is_us);
+	if (r == -EUCLEAN || (r == 0 && is_us == 0))
+		r = xe_files_write(&files, functions->preempt_timeout_us);
+	xe_files_close(&files);
+	function->guarded = r == 0; /* otherwise the next cap tries again, and doctor warns */
+}
+
+/*
+ * Writes the quanta of a plan: smaller ones first, so that no function gets more than its old and
+ * new share meanwhile.
+ */
+static int apply(struct xe_functions *functions, const struct xe_slice *slices, uint32_t pf_ms)
+{
+	int r = 0;
+
+	for (int grows = 0; grows < 2; grows++)
+		for (int vf = 0; vf <= functions->n && r == 0; vf++) {
+			struct xe_function *function = &functions->all[vf];
+			uint32_t to_ms = vf ? slices[vf - 1].quantum_ms : pf_ms;
+			bool larger = to_ms > function->quantum_ms && function->quantum_ms > 0;
+
+			if (vf > 0 && slices[vf - 1].cap_pct == 0)
+				continue;
+			if (larger == (grows > 0))
+				r = write_quantum(function, to_ms);
+			if (r == 0 && vf > 0 && larger == (grows > 0))
+				function->cap_pct = slices[vf - 1].cap_pct;
+		}
+	return r;
+}
+
+/* Plans the round with @cap_pct for function @vf (0: no cap changes), and writes it. */
+static int plan(struct xe_functions *functions, int changed_vf, int cap_pct)
+{
+	struct xe_slice slices[XE_VFS_MAX];
+	struct xe_round round;
+	int r;
+
+	for (int vf = 1; vf <= functions->n; vf++) {
+		const struct xe_function *function = &functions->all[vf];
+
+		slices[vf - 1] = (struct xe_slice){
+			.cap_pct = vf == changed_vf ? cap_pct : function->cap_pct,
+			.changed = vf == changed_vf && cap_pct != function->cap_pct,
+			.quantum_ms = function->quantum_ms,
+		};
+	}
+	xe_quanta_plan(&functions->limits, functions->own_ms,
+		       functions->steered ? functions->all[0].quantum_ms : 0, slices, functions->n,
+		       &round);
+	r = remember(functions, slices, round.pf_ms);
+	if (r < 0)
+		return r;
+	functions->steered = true;
+	return apply(functions, slices, round.pf_ms);
+}
+
+int xe_functions_write_cap(struct xe_functions *functions, int vf, ino_t link, int cap_pct)
+{
+	int r = check_life(functions, vf, link);
+
+	if (r == 0 && functions->all[vf].link != link)
+		return -ENODEV;
+	if (r == 0)
+		r = refresh_all(functions);
+	if (r < 0)
+		return r;
+	guard(functions, vf);
+	return plan(functions, vf, cap_pct);
+}
+
+int xe_functions_balance(struct xe_functions *functions)
+{
+	int r;
+
+	if (!functions->steered)
+		return 0;
+	if (functions->n > 0) {
+		r = refresh_all(functions);
+		return r < 0 ? r : plan(functions, 0, 0);
+	}
+	r = write_quantum(&functions->all[0], functions->found_ms);
+	functions->steered = r < 0;
+	return r;
+}

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Intel GPUs with SR-IOV: a vGPU is an enabled virtual function. Its cap is a time slice in the
+ * round of all functions (quanta.h), its busy time comes from the PMU of the physical function
+ * (usage.h). Never enables or disables a virtual function: the administrator writes sriov_numvfs.
+ *
+ * Stopping a GPU leaves quanta and priorities unchanged. docs/sriov.md lists all files.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "gpu/gpu.h"
+#include "gpu/xe/functions.h"
+#include "gpu/xe/pmu.h"
+#include "gpu/xe/sharing.h"
+#include "gpu/xe/xe.h"
+
+struct gpu_vgpu {
+	struct gpu *gpu;
+	int vf;
+	ino_t link;
+	uint64_t taken_ns; /* time of the last reading that was given out */
+};
+
+struct gpu {
+	struct xe_functions functions;
+	char device[PATH_MAX]; /* path of the device in sysfs; "": unknown */
+	double speed;
+	bool dry_run;
+	bool guarantees;
+	const char *word;   /* the sharing that this daemon has set; NULL: none */
+	struct xe_pmu *pmu; /* NULL: no busy times */
+	int pmu_error;	    /* why (positive errno) */
+	/* Counters of all functions are read together, so that their sums are of one instant. */
+	struct xe_usage usage[XE_VFS_MAX + 1];
+	bool counted[XE_VFS_MAX + 1]; /* xe_pmu_add() has succeeded */
+	uint64_t read_ns;	      /* time of the last reading; 0: none */
+	struct xe_rate rate;
+};
+
+static const char *sysfs_root(const struct gpu_config *config)
+{
+	return config->root[0] ? config->root : "/sys";
+}
+
+/* --- counters --- */
+
+/* Opens the events of new functions, and closes those of functions that are gone. */
+static void follow_functions(struct gpu *gpu)
+{
+	for (int vf = 0; gpu->pmu && vf <= XE_VFS_MAX; vf++) {
+		bool wanted = vf <= gpu->functions.n;
+
+		if (wanted == gpu->counted[vf])
+			continue;
+		if (wanted) {
+			gpu->counted[vf] = xe_pmu_add(gpu->pmu, vf) == 0;
+			continue;
+		}
+		xe_pmu_remove(gpu->pmu, vf);
+		gpu->counted[vf] = false;
+		gpu->usage[vf] = (struct xe_usage){.valid = false};
+	}
+}
+
+/* Reads the counters of all functions, and adds the time since the last reading to each. */
+static void count(struct gpu *gpu, uint64_t now_ns)
+{
+	static const struct xe_counts none;
+	CLEANUP_FREE struct xe_counts *counts = NULL;
+	struct xe_usage *usages[XE_VFS_MAX + 1];
+	double dt_ns = gpu->read_ns ? (double)(now_ns - gpu->read_ns) * gpu->speed : 0;
+	int n = gpu->functions.n + 1;
+
+	if (!gpu->pmu || (gpu->read_ns && now_ns <= gpu->read_ns))
+		return;
+	counts = malloc((size_t)n * sizeof(*counts));
+	for (int vf = 0; vf < n; vf++) {
+		usages[vf] = &gpu->usage[vf];
+		if (!counts)
+			gpu->usage[vf].valid = false;
+		else if (!gpu->counted[vf] || xe_pmu_read(gpu->pmu, vf, &counts[vf]) < 0)
+			counts[vf] = none;
+	}
+	if (!counts)
+		return;
+	xe_usage_advance(usages, counts, n, dt_ns, &gpu->rate);
+	gpu->read_ns = now_ns;
+}
+
+/* Finds the enabled functions. The time until now belongs to the earlier set. */
+static int find(struct gpu *gpu)
+{
+	int r = xe_functions_find(&gpu->functions);
+
+	if (r > 0)
+		follow_functions(gpu);
+	return r;
+}
+
+/* --- opening --- */
+
+bool xe_present(const struct gpu_config *config)
+{
+	struct xe_place *place = malloc(sizeof(*place));
+	bool present = place && xe_place_all(sysfs_root(config), place, 1) > 0;
+
+	if (present && config->parent[0])
+		present = xe_place_find(sysfs_root(config), config->parent, place, NULL) == 0;
+	free(place);
+	return present;
+}
+
+static int or_default(int value, int other)
+{
+	return value > 0 ? value : other;
+}
+
+static int set_up(struct gpu *gpu, const struct gpu_config *config, struct err *reterr)
+{
+	struct xe_functions *functions = &gpu->functions;
+	int r = xe_place_find(sysfs_root(config), config->parent, &functions->place, reterr);
+
+	if (r < 0)
+		return r;
+	functions->limits = (struct xe_quanta_limits){
+		.least_ms = or_default(config->least_slice_ms, XE_LEAST_SLICE_MS),
+		.longest_ms = or_default(config->longest_round_ms, XE_LONGEST_ROUND_MS),
+		.tolerance_pt = XE_TOLERANCE_PT,
+	};
+	functions->preempt_timeout_us =
+		(uint32_t)or_default(config->preempt_timeout_ms, XE_PREEMPT_TIMEOUT_MS) * 1000;
+	if (config->state_dir[0] &&
+	    snprintf(functions->memory, sizeof(functions->memory), "%s/xe-%s.caps",
+		     config->state_dir, functions->place.pci) >= (int)sizeof(functions->memory))
+		return err_fail(reterr, ENAMETOOLONG, "state_dir: too long");
+	return xe_functions_open(functions, reterr);
+}
+
+static int open_gpu(const struct gpu_config *config, struct gpu **ret_gpu, struct err *reterr)
+{
+	struct gpu *gpu = calloc(1, sizeof(*gpu));
+	int r;
+
+	if (!gpu)
+		return err_fail(reterr, ENOMEM, "gpu %s: out of memory", config->name);
+	gpu->speed = gpu_speed(config);
+	gpu->dry_run = config->dry_run;
+	r = set_up(gpu, config, reterr);
+	if (r < 0) {
+		free(gpu);
+		return r;
+	}
+	if (!realpath(gpu->functions.place.device, gpu->device))
+		gpu->device[0] = '\0';
+	r = xe_pmu_open(&gpu->functions.place, &xe_perf_kernel, &gpu->pmu);
+	gpu->pmu_error = -r;
+	follow_functions(gpu);
+	*ret_gpu = gpu;
+	return 0;
+}
+
+static void close_gpu(struct gpu *gpu)
+{
+	if (!gpu)
+		return;
+	xe_pmu_close(gpu->pmu);
+	xe_functions_close(&gpu->functions);
+	free(gpu);
+}
+
+static void get_traits(const struct gpu *gpu, struct gpu_traits *ret_traits)
+{
+	const struct xe_quanta_limits *limits = &gpu->functions.limits;
+
+	*ret_traits = (struct gpu_traits){
+		.step_pct = 1,
+		.floor_pct = (100 * limits->least_ms + limits->longest_ms - 1) / limits->longest_ms,
+		.min_interval_ms = limits->longest_ms, /* a cap is in effect within one round */
+		.share = GPU_HARD_CAP,
+		.guarantees = gpu->guarantees,
+		.sysfs_device = gpu->device[0] ? gpu->device : NULL,
+	};
+}
+
+/* --- sharing --- */
+
+/* As keep_sharing() of gvt.c: takes the sharing in force. Returns 1 with a message, or 0. */
+static int keep_sharing(struct gpu *gpu, const char *is, struct err *reterr)
+{
+	bool guarantee = strcmp(is, "guarantee") == 0;
+
+	if (!gpu->dry_run && (guarantee || strcmp(is, "hard") == 0 || strcmp(is, "mixed") == 0))
+		return 0;
+	gpu->guarantees = guarantee;
+	(void)err_fail(reterr, EBUSY,
+		       "%s: the functions have sharing %s, and %s does not change it",
+		       gpu->functions.place.pci, is, gpu->dry_run ? "a dry run" : "sharing = auto");
+	return 1;
+}
+
+static int set_sharing(struct gpu *gpu, bool guarantee, bool by_default, struct err *reterr)
+{
+	const char *word = gpu_sharing_name(guarantee);
+	const struct xe_place *place = &gpu->functions.place;
+	char is[XE_SHARING_MAX];
+	int r = xe_sharing_read(place, gpu->functions.n, is);
+
+	gpu->word = NULL;
+	if (r == 0 && strcmp(is, word) != 0 && (by_default || gpu->dry_run) &&
+	    keep_sharing(gpu, is, reterr) > 0)
+		return 1;
+	if (r == 0 && strcmp(is, word) != 0)
+		r = xe_sharing_write(place, guarantee);
+	if (r < 0)
+		return err_fail(reterr, -r, "sharing = %s: %s of GPU %s cannot be set: %s", word,
+				xe_sharing_file(place), place->pci,
+				r == -EOPNOTSUPP ? "the driver has no such file"
+						 : xe_error_text(r));
+	gpu->guarantees = guarantee;
+	gpu->word = gpu->dry_run ? NULL : word;
+	return 0;
+}
+
+static int renew_sharing(struct gpu *gpu, char ret_was[GPU_SHARING_MAX])
+{
+	char is[XE_SHARING_MAX];
+	int r;
+
+	if (!gpu->word)
+		return 0;
+	r = xe_sharing_read(&gpu->functions.place, gpu->functions.n, is);
+	if (r < 0 || strcmp(is, gpu->word) == 0)
+		return r;
+	snprintf(ret_was, GPU_SHARING_MAX, "%s", is);
+	r = xe_sharing_write(&gpu->functions.place, gpu->guarantees);
+	return r < 0 ? r : 1;
+}
+
+/* Without a ceiling, a vGPU may use all spare time. */
+static int write_ceiling(struct gpu_vgpu *vgpu, int ceiling_pct)
+{
+	(void)vgpu, (void)ceiling_pct;
+	return -EOPNOTSUPP;
+}
+
+/* --- list --- */
+
+static int list_vgpus(struct gpu *gpu, gpu_found_fn found, void *userdata)
+{
+	int r = find(gpu);
+
+	if (r < 0)
+		return xe_gone_or(r);
+	if (r > 0 && !gpu->dry_run)
+		(void)xe_functions_balance(&gpu->functions); /* the next cap tries again */
+	for (int vf = 1; vf <= gpu->functions.n; vf++)
+		found(userdata, gpu->functions.all[vf].id, 0);
+	return 0;
+}
+
+static int create_vgpu(struct gpu *gpu, const char *id, int cap_pct, struct err *reterr)
+{
+	(void)cap_pct;
+	return err_fail(reterr, EOPNOTSUPP,
+			"vGPU %s: gover cannot create virtual functions (write their number to "
+			"/sys/bus/pci/devices/%s/sriov_numvfs)",
+			id, gpu->functions.place.pci);
+}
+
+static int destroy_vgpu(struct gpu *gpu, const char *id, struct err *reterr)
+{
+	return err_fail(reterr, EOPNOTSUPP,
+			"vGPU %s: gover cannot remove virtual functions (write 0 to "
+			"/sys/bus/pci/devices/%s/sriov_numvfs)",
+			id, gpu->functions.place.pci);
+}
+
+/* --- one vGPU --- */
+
+static int attach_vgpu(struct gpu *gpu, const char *id, uint64_t now_mono_ns,
+		       struct gpu_vgpu **ret_vgpu, struct err *reterr)
+{
+	struct gpu_vgpu *vgpu;
+	int cap_pct, vf, r = find(gpu);
+
+	vf = xe_functions_index(&gpu->functions, id);
+	if (r >= 0 && vf == 0)
+		return err_fail(reterr, ENOENT,
+				"vGPU %s is not an enabled virtual function of GPU %s", id,
+				gpu->functions.place.pci);
+	if (r >= 0)
+		r = xe_functions_read_cap(&gpu->functions, vf, gpu->functions.all[vf].link,
+					  &cap_pct);
+	if (r < 0)
+		return err_fail(reterr, r == -ENODEV ? ENOENT : -r,
+				"vGPU %s: exec_quantum_ms cannot be read: %s", id,
+				xe_error_text(r));
+	vgpu = malloc(sizeof(*vgpu));
+	if (!vgpu)
+		return err_fail(reterr, ENOMEM, "vGPU %s: out of memory", id);
+	*vgpu = (struct gpu_vgpu){
+		.gpu = gpu, .vf = vf, .link = gpu->functions.all[vf].link, .taken_ns = now_mono_ns};
+	*ret_vgpu = vgpu;
+	return 0;
+}
+
+static void detach_vgpu(struct gpu_vgpu *vgpu)
+{
+	free(vgpu);
+}
+
+static int read_cap(struct gpu_vgpu *vgpu, int *ret_cap_pct)
+{
+	return xe_functions_read_cap(&vgpu->gpu->functions, vgpu->vf, vgpu->link, ret_cap_pct);
+}
+
+/*
+ * The first vGPU of a sweep reads the counters of all; the others take their part of this reading.
+ */
+static int read_vgpu(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, struct gpu_reading *ret_reading)
+{
+	struct gpu *gpu = vgpu->gpu;
+	const struct xe_usage *usage = &gpu->usage[vgpu->vf];
+	struct gpu_reading reading = {.cap_valid = false};
+	int r = read_cap(vgpu, &reading.cap_pct);
+
+	if (r == -ENODEV)
+		return r;
+	reading.cap_valid = r == 0;
+	reading.cap_errno = -r;
+	if (gpu->read_ns <= vgpu->taken_ns || now_mono_ns > gpu->read_ns + XE_READING_NS)
+		count(gpu, now_mono_ns);
+	vgpu->taken_ns = gpu->pmu ? gpu->read_ns : now_mono_ns;
+	reading.at_ns = (uint64_t)((double)vgpu->taken_ns * gpu->speed);
+	reading.busy_valid = usage->valid;
+	reading.busy_ns = (uint64_t)usage->busy_ns;
+	reading.sched_ns = (uint64_t)usage->sched_ns;
+	*ret_reading = reading;
+	return 0;
+}
+
+static int write_cap(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int cap_pct)
+{
+	(void)now_mono_ns;
+	if (cap_pct < 1 || cap_pct > 100)
+		return -EINVAL;
+	return xe_functions_write_cap(&vgpu->gpu->functions, vgpu->vf, vgpu->link, cap_pct);
+}
+
+/* The driver resets a function that is enabled again: it then has no limit. */
+static int read_initial_cap(struct gpu_vgpu *vgpu, int *ret_cap_pct)
+{
+	(void)vgpu;
+	*ret_cap_pct = 0;
+	return 0;
+}
+
+/* The busy time of all functions together. */
+static int physical(struct gpu *gpu, uint64_t now_mono_ns, uint64_t *ret_at_ns,
+		    uint64_t *ret_busy_ns)
+{
+	double busy_ns = 0;
+
+	(void)now_mono_ns;
+	if (!gpu->pmu || !gpu->usage[0].valid)
+		return -ENODATA;
+	for (int vf = 0; vf <= gpu->functions.n; vf++)
+		busy_ns += gpu->usage[vf].busy_ns;
+	*ret_at_ns = (uint64_t)((double)gpu->read_ns * gpu->speed);
+	*ret_busy_ns = (uint64_t)busy_ns;
+	return 0;
+}
+
+const struct gpu_ops gpu_xe_ops = {
+	.name = "xe",
+	.present = xe_present,
+	.open = open_gpu,
+	.close = close_gpu,
+	.traits = get_traits,
+	.list = list_vgpus,
+	.create = create_vgpu,
+	.destroy = destroy_vgpu,
+	.attach = attach_vgpu,
+	.detach = detach_vgpu,
+	.read = read_vgpu,
+	.write_cap = write_cap,
+	.read_cap = read_cap,
+	.set_sharing = set_sharing,
+	.renew_sharing = renew_sharing,
+	.write_ceiling = write_ceiling,
+	.read_initial_cap = read_initial_cap,
+	.physical = physical,
+};

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* The defaults of the backend xe. gover.conf(5) describes the keys that change them. */
+#ifndef GPU_XE_XE_H
+#define GPU_XE_XE_H
+
+#include "gpu/gpu.h"
+
+#define XE_LEAST_SLICE_MS   2
+#define XE_LONGEST_ROUND_MS 100
+/* Shares are within two points of their caps (design.md section 7); the PF's own slice counts. */
+#define XE_TOLERANCE_PT 1.0
+/*
+ * After its slice, a job that cannot be preempted has this time until the driver resets it. As long
+ * as the longest round: nobody waits for longer than a round because of one job.
+ */
+#define XE_PREEMPT_TIMEOUT_MS 100
+#define XE_READING_NS	      100000000 /* counters older than this are read again */
+
+/* Returns true if the host has a physical function whose driver has settings of SR-IOV. */
+bool xe_present(const struct gpu_config *config);
+
+#endif

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+/* The backend xe on plain files: which functions are vGPUs, caps, restarts, external changes. */
+#include "tests/unit/gpu/xe/test-xe.h"
+
+static const struct gpu_ops *const ops = &gpu_xe_ops;
+static struct gpu_vgpu *a, *b, *c;
+
+static void open_three(void)
+{
+	make_device(4, 3);
+	snprintf(config.state_dir, sizeof(config.state_dir), "%s", root);
+	open_gpu(ops);
+	a = attach_one(ops, VF1);
+	b = attach_one(ops, VF2);
+	c = attach_one(ops, VF3);
+}
+
+static void detach_all(void)
+{
+	ops->detach(a);
+	ops->detach(b);
+	ops->detach(c);
+}
+
+static void set_caps(int cap_a, int cap_b, int cap_c)
+{
+	assert_int_equal(ops->write_cap(a, 0, cap_a), 0);
+	assert_int_equal(ops->write_cap(b, 0, cap_b), 0);
+	assert_int_equal(ops->write_cap(c, 0, cap_c), 0);
+}
+
+static void expect_cap(struct gpu_vgpu *vgpu, int cap_pct)
+{
+	int is_pct;
+
+	assert_int_equal(ops->read_cap(vgpu, &is_pct), 0);
+	assert_int_equal(is_pct, cap_pct);
+}
+
+/* Closes and opens the GPU, as a restart of the daemon does. */
+static void restart(void)
+{
+	detach_all();
+	ops->close(gpu);
+	open_gpu(ops);
+	a = attach_one(ops, VF1);
+	b = attach_one(ops, VF2);
+	c = attach_one(ops, VF3);
+}
+
+static void enabled_functions_are_vgpus(void **state)
+{
+	struct gpu_traits traits;
+
+	(void)state;
+	make_device(4, 2);
+	assert_ptr_equal(gpu_auto(&config), ops);
+	open_gpu(ops);
+	list_all(ops);
+	assert_string_equal(listed, VF1 "=0 " VF2 "=0 ");
+	ops->traits(gpu, &traits);
+	assert_false(traits.creates);
+	assert_int_equal(traits.floor_pct, 2);
+	enable(3);
+	disable(1); /* functions are enabled from the first on, so the others are gone too */
+	list_all(ops);
+	assert_string_equal(listed, "");
+	enable(1);
+	list_all(ops);
+	assert_string_equal(listed, VF1 "=0 " VF2 "=0 " VF3 "=0 ");
+	assert_int_equal(ops->create(gpu, "x", 10, &err), -EOPNOTSUPP);
+	assert_non_null(strstr(err.msg, PF "/sriov_numvfs"));
+}
+
+static void caps_become_quanta(void **state)
+{
+	(void)state;
+	open_three();
+	expect_cap(a, 0);
+	set_caps(20, 30, 40);
+	expect_quanta("1", "2", "3", "4");
+	expect_cap(a, 20);
+	expect_cap(b, 30);
+	expect_cap(c, 40);
+	expect_file("100000", ADM "/vf1/profile/preempt_timeout_us");
+	expect_file("0", ADM "/vf4/profile/preempt_timeout_us");
+	expect_file("0", ADM "/vf4/profile/exec_quantum_ms");
+	assert_int_equal(ops->write_cap(a, 0, 0), -EINVAL);
+	assert_int_equal(ops->write_cap(a, 0, 101), -EINVAL);
+	detach_all();
+}
+
+static void a_new_cap_changes_its_own_quantum_and_that_of_the_host(void **state)
+{
+	(void)state;
+	open_three();
+	set_caps(20, 30, 40);
+	assert_int_equal(ops->write_cap(c, 0, 30), 0);
+	expect_quanta("2", "2", "3", "3");
+	detach_all();
+}
+
+static void a_timeout_of_the_administrator_stays(void **state)
+{
+	(void)state;
+	open_three();
+	write_file("40000\n", ADM "/vf1/profile/preempt_timeout_us");
+	set_caps(20, 30, 40);
+	expect_file("40000", ADM "/vf1/profile/preempt_timeout_us");
+	detach_all();
+}
+
+static void caps_survive_a_restart(void **state)
+{
+	(void)state;
+	open_three();
+	write_file("3\n", ADM "/pf/profile/exec_quantum_ms");
+	set_caps(50, 50, 50); /* more than the GPU has: each has a third */
+	restart();
+	expect_cap(a, 50);
+	expect_cap(b, 50);
+	set_caps(1, 1, 1); /* the smallest slice is worth more than the cap */
+	restart();
+	expect_cap(a, 1);
+	expect_cap(c, 1);
+	detach_all();
+}
+
+static void an_external_change_is_a_part_of_the_round(void **state)
+{
+	(void)state;
+	open_three();
+	set_caps(20, 30, 40);
+	write_file("8\n", ADM "/vf1/profile/exec_quantum_ms");
+	expect_cap(a, 50); /* 8 of 8 + 3 + 4 + 1 ms */
+	expect_cap(b, 30);
+	write_file("0\n", ADM "/vf1/profile/exec_quantum_ms");
+	expect_cap(a, 0);
+	detach_all();
+}
+
+static void a_function_that_is_disabled_is_gone(void **state)
+{
+	struct gpu_reading reading;
+
+	(void)state;
+	open_three();
+	set_caps(20, 30, 40);
+	disable(3);
+	assert_int_equal(ops->read(c, 0, &reading), -ENODEV);
+	assert_int_equal(ops->write_cap(c, 0, 10), -ENODEV);
+	list_all(ops);
+	expect_quanta("5", "2", "3", "4"); /* the host takes its slice, so the others keep theirs */
+	disable(1);
+	disable(2);
+	list_all(ops);
+	assert_string_equal(listed, "");
+	expect_file("0", ADM "/pf/profile/exec_quantum_ms"); /* as it was found */
+	detach_all();
+}
+
+static void a_function_that_is_enabled_again_is_another_one(void **state)
+{
+	int cap_pct;
+
+	(void)state;
+	open_three();
+	disable(3);
+	make_dir("keeps/the/number/of/the/link"); /* a file system may give it to a new file */
+	enable(3);
+	list_all(ops);
+	if (ops->read_cap(c, &cap_pct) == 0)
+		skip(); /* this file system gave the new link the same number */
+	assert_int_equal(ops->read_cap(c, &cap_pct), -ENODEV);
+	detach_all();
+}
+
+static void sharing_is_a_priority(void **state)
+{
+	char was[GPU_SHARING_MAX];
+	struct gpu_traits traits;
+
+	(void)state;
+	make_device(2, 1);
+	open_gpu(ops);
+	assert_int_equal(ops->set_sharing(gpu, false, false, &err), 0);
+	expect_file("normal", ADM "/.bulk_profile/sched_priority");
+	ops->traits(gpu, &traits);
+	assert_false(traits.guarantees);
+	assert_int_equal(ops->renew_sharing(gpu, was), 1); /* the plain files still have low */
+	assert_string_equal(was, "guarantee");
+	write_file("low [normal] high\n", ADM "/pf/profile/sched_priority");
+	write_file("low [normal]\n", ADM "/vf1/profile/sched_priority");
+	assert_int_equal(ops->renew_sharing(gpu, was), 0);
+	write_file("low normal [high]\n", ADM "/pf/profile/sched_priority");
+	assert_int_equal(ops->set_sharing(gpu, true, true, &err), 1);
+	assert_non_null(
+		strstr(err.msg, "have sharing high, and sharing = auto does not change it"));
+	assert_int_equal(ops->set_sharing(gpu, true, false, &err), 0);
+	expect_file("low", ADM "/.bulk_profile/sched_priority");
+	ops->traits(gpu, &traits);
+	assert_true(traits.guarantees);
+}
+
+static void without_counters_there_is_no_busy_time(void **state)
+{
+	struct gpu_reading reading;
+
+	(void)state;
+	open_three();
+	set_caps(20, 30, 40);
+	assert_int_equal(ops->read(a, 1000, &reading), 0);
+	assert_false(reading.busy_valid);
+	assert_true(reading.cap_valid);
+	assert_int_equal(reading.cap_pct, 20);
+	assert_int_equal(reading.at_ns, 1000);
+	detach_all();
+}
+
+static void add_ticks(const char *function, const char *active, const char *total)
+{
+	make_dir(ADM "/%s/counters", function);
+	write_file(active, ADM "/%s/counters/engine_active_ticks", function);
+	write_file(total, ADM "/%s/counters/engine_total_ticks", function);
+}
+
+static void busy_time_is_a_share_of_all_ticks(void **state)
+{
+	struct gpu_reading reading;
+	uint64_t at_ns, busy_ns;
+
+	(void)state;
+	make_device(2, 2);
+	add_ticks("pf", "0\n", "0\n");
+	add_ticks("vf1", "7\n", "100\n");
+	add_ticks("vf2", "7\n", "100\n");
+	open_gpu(ops);
+	a = attach_one(ops, VF1);
+	b = attach_one(ops, VF2);
+	assert_int_equal(ops->read(a, 1000, &reading), 0);
+	assert_false(reading.busy_valid);
+	assert_int_equal(ops->read(b, 1001, &reading), 0);
+	add_ticks("pf", "0\n", "50\n");
+	add_ticks("vf1", "37\n", "125\n"); /* 30 of 100 ticks, of which 25 are its own */
+	add_ticks("vf2", "17\n", "125\n");
+	assert_int_equal(ops->read(a, 2000, &reading), 0);
+	assert_true(reading.busy_valid);
+	assert_int_equal(reading.busy_ns, 300);
+	assert_int_equal(reading.sched_ns, 250);
+	add_ticks("vf2", "99\n", "300\n");
+	assert_int_equal(ops->read(b, 2001, &reading), 0);
+	assert_int_equal(reading.busy_ns, 100); /* of the same instant */
+	assert_int_equal(reading.at_ns, 2000);
+	assert_int_equal(ops->physical(gpu, 0, &at_ns, &busy_ns), 0);
+	assert_int_equal(busy_ns, 400);
+	ops->detach(a);
+	ops->detach(b);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(enabled_functions_are_vgpus),
+		TEST(caps_become_quanta),
+		TEST(a_new_cap_changes_its_own_quantum_and_that_of_the_host),
+		TEST(a_timeout_of_the_administrator_stays),
+		TEST(caps_survive_a_restart),
+		TEST(an_external_change_is_a_part_of_the_round),
+		TEST(a_function_that_is_disabled_is_gone),
+		TEST(a_function_that_is_enabled_again_is_another_one),
+		TEST(sharing_is_a_priority),
+		TEST(without_counters_there_is_no_busy_time),
+		TEST(busy_time_is_a_share_of_all_ticks),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
