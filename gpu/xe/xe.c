@@ -38,6 +38,7 @@ struct gpu {
 	struct xe_usage usage[XE_VFS_MAX + 1];
 	bool counted[XE_VFS_MAX + 1]; /* xe_pmu_add() has succeeded */
 	uint64_t read_ns;	      /* time of the last reading; 0: none */
+	bool counting;
 	struct xe_rate rate;
 };
 
@@ -72,10 +73,10 @@ static void count(struct gpu *gpu, uint64_t now_ns)
 	static const struct xe_counts none;
 	CLEANUP_FREE struct xe_counts *counts = NULL;
 	struct xe_usage *usages[XE_VFS_MAX + 1];
-	double dt_ns = gpu->read_ns ? (double)(now_ns - gpu->read_ns) * gpu->speed : 0;
+	double dt_ns = gpu->counting ? (double)(now_ns - gpu->read_ns) * gpu->speed : 0;
 	int n = gpu->functions.n + 1;
 
-	if (!gpu->pmu || (gpu->read_ns && now_ns <= gpu->read_ns))
+	if (!gpu->pmu || (gpu->counting && now_ns <= gpu->read_ns))
 		return;
 	counts = malloc((size_t)n * sizeof(*counts));
 	for (int vf = 0; vf < n; vf++) {
@@ -89,6 +90,7 @@ static void count(struct gpu *gpu, uint64_t now_ns)
 		return;
 	xe_usage_advance(usages, counts, n, dt_ns, &gpu->rate);
 	gpu->read_ns = now_ns;
+	gpu->counting = true;
 }
 
 /* Finds the enabled functions. The time until now belongs to the earlier set. */
@@ -304,6 +306,7 @@ static int attach_vgpu(struct gpu *gpu, const char *id, uint64_t now_mono_ns,
 		return err_fail(reterr, ENOMEM, "vGPU %s: out of memory", id);
 	*vgpu = (struct gpu_vgpu){
 		.gpu = gpu, .vf = vf, .link = gpu->functions.all[vf].link, .taken_ns = now_mono_ns};
+	count(gpu, now_mono_ns); /* the first reading then has a busy time */
 	*ret_vgpu = vgpu;
 	return 0;
 }

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/* The older layouts of the settings: caps and sharing on each of them. */
+#include "tests/unit/gpu/xe/test-xe.h"
+
+#include "gpu/xe/layout.h"
+
+static const struct gpu_ops *const ops = &gpu_xe_ops;
+
+/* Folders of a device with two GTs in each layout. The names of PF and VF are filled in. */
+static const struct row {
+	const char *layout, *driver;
+	const char *functions[2]; /* folders with the settings of a function */
+	const char *if_idle[2];
+} rows[] = {
+	{"debugfs",
+	 "xe",
+	 {"kernel/debug/dri/" PF "/sriov/%s/tile0/gt0",
+	  "kernel/debug/dri/" PF "/sriov/%s/tile0/gt1"},
+	 {"kernel/debug/dri/" PF "/sriov/pf/tile0/gt0",
+	  "kernel/debug/dri/" PF "/sriov/pf/tile0/gt1"}},
+	{"debugfs-gt",
+	 "xe",
+	 {"kernel/debug/dri/" PF "/gt0/%s", "kernel/debug/dri/" PF "/gt1/%s"},
+	 {"kernel/debug/dri/" PF "/gt0/pf", "kernel/debug/dri/" PF "/gt1/pf"}},
+	{"prelim_iov",
+	 "i915",
+	 {"bus/pci/drivers/i915/" PF "/drm/card0/prelim_iov/%s/gt0",
+	  "bus/pci/drivers/i915/" PF "/drm/card0/prelim_iov/%s/gt1"},
+	 {"bus/pci/drivers/i915/" PF "/drm/card0/prelim_iov/pf/gt0/policies",
+	  "bus/pci/drivers/i915/" PF "/drm/card0/prelim_iov/pf/gt1/policies"}},
+	{"iov",
+	 "i915",
+	 {"bus/pci/drivers/i915/" PF "/drm/card1/iov/%s/gt0",
+	  "bus/pci/drivers/i915/" PF "/drm/card1/iov/%s/gt1"},
+	 {"bus/pci/drivers/i915/" PF "/drm/card1/iov/pf/gt0/policies",
+	  "bus/pci/drivers/i915/" PF "/drm/card1/iov/pf/gt1/policies"}},
+};
+
+/* Fills in the name of the function; the formats are those of the table. */
+static void folder(const char *format, const char *function, char path[256])
+{
+	const char *at = strstr(format, "%s");
+
+	snprintf(path, 256, "%.*s%s%s", (int)(at - format), format, function, at + 2);
+}
+
+static void make_function(const struct row *row, const char *function)
+{
+	char path[256];
+
+	for (int gt = 0; gt < 2; gt++) {
+		folder(row->functions[gt], function, path);
+		make_dir("%s", path);
+		write_file("0\n", "%s/exec_quantum_ms", path);
+		write_file("0\n", "%s/preempt_timeout_us", path);
+	}
+}
+
+static void make_layout(const struct row *row)
+{
+	char to[64], from[192];
+
+	make_dir("bus/pci/drivers/%s/" PF, row->driver);
+	make_function(row, "pf");
+	make_function(row, "vf1");
+	make_function(row, "vf2");
+	for (int gt = 0; gt < 2; gt++) {
+		make_dir("%s", row->if_idle[gt]);
+		write_file("0\n", "%s/sched_if_idle", row->if_idle[gt]);
+	}
+	for (int vf = 1; vf <= 2; vf++) {
+		snprintf(to, sizeof(to), "../../../../devices/0000:03:00.%d", vf);
+		snprintf(from, sizeof(from), "%s/bus/pci/drivers/%s/" PF "/virtfn%d", root,
+			 row->driver, vf - 1);
+		assert_true(symlink(to, from) == 0 || errno == EEXIST);
+	}
+}
+
+static void expect_setting(const struct row *row, const char *function, const char *value)
+{
+	char path[256];
+
+	for (int gt = 0; gt < 2; gt++) {
+		folder(row->functions[gt], function, path);
+		expect_file(value, "%s/exec_quantum_ms", path);
+	}
+}
+
+static void check_layout(const struct row *row)
+{
+	char path[256], was[GPU_SHARING_MAX];
+	struct gpu_vgpu *a, *b;
+	int cap_pct;
+
+	make_layout(row);
+	open_gpu(ops);
+	list_all(ops);
+	assert_string_equal(listed, VF1 "=0 " VF2 "=0 ");
+	assert_int_equal(ops->set_sharing(gpu, false, false, &err), 0);
+	expect_file("1", "%s/sched_if_idle", row->if_idle[0]);
+	expect_file("1", "%s/sched_if_idle", row->if_idle[1]);
+	write_file("0\n", "%s/sched_if_idle", row->if_idle[1]);
+	assert_int_equal(ops->renew_sharing(gpu, was), 1);
+	assert_string_equal(was, "mixed");
+	a = attach_one(ops, VF1);
+	b = attach_one(ops, VF2);
+	assert_int_equal(ops->write_cap(a, 0, 30), 0);
+	assert_int_equal(ops->write_cap(b, 0, 40), 0);
+	expect_setting(row, "pf", "3");
+	expect_setting(row, "vf1", "3");
+	expect_setting(row, "vf2", "4");
+	folder(row->functions[1], "vf1", path);
+	write_file("9\n", "%s/exec_quantum_ms", path);
+	assert_int_equal(ops->read_cap(a, &cap_pct), -EUCLEAN);
+	assert_int_equal(ops->write_cap(b, 0, 41), 0); /* it does not stop the others */
+	ops->detach(a);
+	ops->detach(b);
+	ops->close(gpu);
+	gpu = NULL;
+	remove_tree(root);
+	make_dir("again");
+}
+
+static void caps_and_sharing_work_on_each_layout(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		check_layout(&rows[i]);
+}
+
+static void the_newest_layout_is_used(void **state)
+{
+	struct xe_place *places = calloc(4, sizeof(*places));
+
+	(void)state;
+	assert_non_null(places);
+	make_device(2, 2);
+	make_layout(&rows[0]);
+	make_layout(&rows[1]);
+	assert_int_equal(xe_place_all(root, places, 4), 1);
+	assert_string_equal(places[0].layout->name, "sriov_admin");
+	free(places);
+}
+
+static void with_several_gpus_each_needs_its_address(void **state)
+{
+	(void)state;
+	make_device(1, 1);
+	make_dir("bus/pci/drivers/xe/0000:04:00.0/sriov_admin/pf/profile");
+	write_file("0\n", "bus/pci/drivers/xe/0000:04:00.0/sriov_admin/pf/profile/exec_quantum_ms");
+	assert_int_equal(ops->open(&config, &gpu, &err), -EINVAL);
+	assert_non_null(strstr(err.msg, "this host has 2 GPUs with SR-IOV"));
+	strcpy(config.parent, PF);
+	open_gpu(ops);
+	list_all(ops);
+	assert_string_equal(listed, VF1 "=0 ");
+}
+
+static void a_host_without_settings_has_no_gpu(void **state)
+{
+	(void)state;
+	assert_false(ops->present(&config));
+	make_dir("bus/pci/drivers/xe/" PF); /* a driver without SR-IOV */
+	assert_false(ops->present(&config));
+	assert_int_equal(ops->open(&config, &gpu, &err), -EOPNOTSUPP);
+	assert_non_null(strstr(err.msg, "no GPU of the drivers xe and i915"));
+	strcpy(config.parent, "../..");
+	assert_int_equal(ops->open(&config, &gpu, &err), -EOPNOTSUPP);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(caps_and_sharing_work_on_each_layout),
+		TEST(the_newest_layout_is_used),
+		TEST(with_several_gpus_each_needs_its_address),
+		TEST(a_host_without_settings_has_no_gpu),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
