@@ -14,6 +14,7 @@
 #include "gover-ctl/doctor/gvt.h"
 #include "gover-ctl/doctor/library.h"
 #include "gover-ctl/doctor/service.h"
+#include "gover-ctl/doctor/sriov.h"
 #include "gover-ctl/field.h"
 #include "gover-ctl/verb/launch.h"
 #include "gover-ctl/writer.h"
@@ -213,6 +214,8 @@ static const struct {
 	{"mdev", check_mdev},
 	{"gvt", doctor_gvt_check},
 	{"i915-pmu", check_pmu},
+	{"sriov", doctor_sriov_check},
+	{"xe-pmu", doctor_sriov_pmu_check},
 	{"vsock", check_vsock},
 	{"fps-bpf", check_bpf},
 };

@@ -360,6 +360,22 @@ int xe_files_open(const struct xe_place *place, int vf, const char *name, struct
 	return r < 0 ? r : open_matches(pattern, O_RDWR, ret);
 }
 
+int xe_files_access(const struct xe_place *place, int vf, const char *name)
+{
+	char pattern[PATH_MAX];
+	glob_t found;
+	int r = function_pattern(place, vf, name, pattern);
+
+	if (r < 0)
+		return r;
+	r = glob(pattern, 0, NULL, &found) == 0 ? 0 : -ENOENT;
+	for (size_t i = 0; r == 0 && i < found.gl_pathc; i++)
+		if (access(found.gl_pathv[i], R_OK | W_OK) < 0)
+			r = -errno;
+	globfree(&found);
+	return r;
+}
+
 int xe_files_open_sharing(const struct xe_place *place, struct xe_files *ret)
 {
 	char pattern[PATH_MAX];

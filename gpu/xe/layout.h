@@ -88,6 +88,8 @@ void xe_place_id(const char *pci, char ret_id[ID_MAX]);
  * permission to write, opens them read-only. Returns -ENOENT if there is none.
  */
 int xe_files_open(const struct xe_place *place, int vf, const char *name, struct xe_files *ret);
+/* Returns 0 if this process may write these files, or a negative errno. */
+int xe_files_access(const struct xe_place *place, int vf, const char *name);
 /* Opens the files that set the sharing, for writing. */
 int xe_files_open_sharing(const struct xe_place *place, struct xe_files *ret);
 void xe_files_close(struct xe_files *files);

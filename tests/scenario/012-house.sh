@@ -93,7 +93,7 @@ xargs grep -Hn '^#include "' <"$dir/c" | awk -F : '
     if (from == "compute/channel" && part[2] == "fps-preload/sealed-memfd.h") next
     if (top == "kernel" && (to == "sched" || part[2] !~ "/")) next
     if (top == "gover-ctl" && to ~ /^gover-ctl/ && level[to] < level[from]) next
-    if (top == "gover-ctl" && (to == "base" || to == "client" || to == "sim/experiment" || part[2] == "gover-d/config/config.h" || part[2] == "gover-d/model/contract.h" || part[2] == "gover-fleet/model/mapping.h")) next
+    if (top == "gover-ctl" && (to == "base" || to == "client" || to == "sim/experiment" || part[2] == "gpu/xe/layout.h" || part[2] == "gover-d/config/config.h" || part[2] == "gover-d/model/contract.h" || part[2] == "gover-fleet/model/mapping.h")) next
     if (top == "gover-fleet" && to !~ /^(base|client|gover-fleet)/) print
     if (from == "gover-d/auth" && to ~ /(alert|store)$/) print
     if (to == "policy" && from ~ /^policy\//) next

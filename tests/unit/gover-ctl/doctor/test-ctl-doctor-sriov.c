@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* The checks of SR-IOV on hosts made of folders: none, each step of the setup, and a complete one.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "gover-ctl/doctor/sriov.h"
+
+#define PF   "0000:03:00.0"
+#define DEV  "/sys/bus/pci/devices/" PF
+#define XE   "/sys/bus/pci/drivers/xe/" PF
+#define ADM  XE "/sriov_admin"
+#define PMU  "/sys/bus/event_source/devices/xe_0000_03_00.0"
+#define I915 "/sys/bus/pci/drivers/i915/" PF "/drm/card0/prelim_iov"
+
+static char root[64];
+
+static int make_root(void **state)
+{
+	(void)state;
+	snprintf(root, sizeof(root), "/tmp/gover-test-sriov.XXXXXX");
+	return mkdtemp(root) ? 0 : -1;
+}
+
+static int remove_root(void **state)
+{
+	char command[128];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -rf '%s'", root);
+	return system(command);
+}
+
+static void put(const char *name, const char *text)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s%s", root, name);
+	assert_int_equal(file_make_parents(path), 0);
+	assert_int_equal(file_replace(path, text, strlen(text)), 0);
+}
+
+static void put_link(const char *name)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s%s", root, name);
+	assert_int_equal(file_make_parents(path), 0);
+	assert_int_equal(symlink("../0000:03:00.1", path), 0);
+}
+
+static void put_function(const char *folder, const char *timeout_us)
+{
+	char name[256];
+
+	snprintf(name, sizeof(name), "%s/exec_quantum_ms", folder);
+	put(name, "0\n");
+	snprintf(name, sizeof(name), "%s/preempt_timeout_us", folder);
+	put(name, timeout_us);
+}
+
+static void expect(void (*check)(const struct doctor_input *, struct doctor_finding *),
+		   enum doctor_state expected, const char *text, const char *advice)
+{
+	const struct doctor_input input = {.root = root, .search_path = "", .where = "x"};
+	struct doctor_finding finding = {.state = DOCTOR_OK};
+
+	check(&input, &finding);
+	if (finding.state != expected || !strstr(finding.text, text) ||
+	    !strstr(finding.advice, advice))
+		fail_msg("%d %s: %s", (int)finding.state, finding.text, finding.advice);
+}
+
+static void a_host_without_the_driver_is_not_checked(void **state)
+{
+	(void)state;
+	expect(doctor_sriov_check, DOCTOR_SKIPPED, "", "");
+	expect(doctor_sriov_pmu_check, DOCTOR_SKIPPED, "", "");
+}
+
+static void each_step_of_the_setup_has_its_command(void **state)
+{
+	(void)state;
+	put(XE "/vendor", "0x8086\n");
+	put("/proc/sys/kernel/osrelease", "6.17.0\n");
+	expect(doctor_sriov_check, DOCTOR_WARN, "offers no virtual functions", "xe.max_vfs=7");
+	put(DEV "/sriov_totalvfs", "7\n");
+	expect(doctor_sriov_check, DOCTOR_WARN, "7 virtual functions, but Linux 6.17.0 has no",
+	       "update the kernel");
+	put_function(ADM "/pf/profile", "0\n");
+	put_function(ADM "/vf1/profile", "0\n");
+	expect(doctor_sriov_check, DOCTOR_WARN, "no virtual function is enabled, of 7",
+	       "echo 3 >" DEV "/sriov_numvfs");
+	put_link(ADM "/vf1/device");
+	expect(doctor_sriov_check, DOCTOR_WARN, "1 has no preempt_timeout_us", "first cap");
+	put(ADM "/vf1/profile/preempt_timeout_us", "100000\n");
+	expect(doctor_sriov_check, DOCTOR_OK, "1 GPU with SR-IOV; GPU " PF " has 1 vGPUs", "");
+}
+
+static void counters_need_a_kernel_and_a_right(void **state)
+{
+	(void)state;
+	put_function(ADM "/pf/profile", "0\n");
+	expect(doctor_sriov_pmu_check, DOCTOR_WARN, "no performance counters", "6.16");
+	put(PMU "/format/event", "config:0-11\n");
+	expect(doctor_sriov_pmu_check, DOCTOR_WARN, "cannot count one function", "6.16");
+	put(PMU "/format/function", "config:44-59\n");
+	put("/proc/sys/kernel/perf_event_paranoid", "2\n");
+	expect(doctor_sriov_pmu_check, DOCTOR_OK, "paranoid = 2", "xe.conf");
+	put("/proc/sys/kernel/perf_event_paranoid", "0\n");
+	expect(doctor_sriov_pmu_check, DOCTOR_OK, "for all programs", "");
+}
+
+static void a_driver_that_counts_nothing_is_named(void **state)
+{
+	(void)state;
+	put_function(I915 "/pf/gt0", "0\n");
+	expect(doctor_sriov_pmu_check, DOCTOR_WARN, "driver i915 does not count", "driver xe");
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, make_root, remove_root)
+	const struct CMUnitTest tests[] = {
+		TEST(a_host_without_the_driver_is_not_checked),
+		TEST(each_step_of_the_setup_has_its_command),
+		TEST(counters_need_a_kernel_and_a_right),
+		TEST(a_driver_that_counts_nothing_is_named),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
