@@ -70,6 +70,9 @@ struct gpu_traits {
 	/* true: a cap is a share that is always available, and a vGPU may use more, up to its
 	 * ceiling */
 	bool guarantees;
+	/* true: with guarantees, a vGPU may use all time that others leave, also beyond its
+	 * contract, because the scheduler has no ceilings */
+	bool no_ceiling;
 	bool creates;	       /* true: the daemon creates and removes vGPUs */
 	bool counts_frames;    /* true: readings contain counted frames or units of work (sim) */
 	enum gpu_unit unit;    /* what the frames of a reading are */
@@ -177,7 +180,7 @@ struct gpu_ops {
 	/*
 	 * Sets the ceiling, 1..100: the limit of the vGPU's whole GPU time, if caps are guaranteed
 	 * shares. Returns -EOPNOTSUPP if the scheduler has no other ceiling than the initial cap.
-	 * The function is NULL if set_sharing() is NULL.
+	 * The function is NULL if set_sharing() is NULL, or if no scheduler has ceilings.
 	 */
 	int (*write_ceiling)(struct gpu_vgpu *vgpu, int ceiling_pct);
 

@@ -367,7 +367,9 @@ static void set_ceiling(struct manager *m, struct host_gpu *gpu, struct vgpu *v,
 	if (rewrite)
 		v->ceiling_pct = 0;
 	r = actuate_ceiling(&m->actuator, gpu, v);
-	if (r == -EOPNOTSUPP && r != v->ceiling_errno)
+	if (r == -EOPNOTSUPP && gpu->traits.no_ceiling)
+		; /* gover.conf(5) says that the backend has none */
+	else if (r == -EOPNOTSUPP && r != v->ceiling_errno)
 		log_notice("vGPU %s: the kernel has no cap_ceiling: its ceiling stays at the "
 			   "initial cap of the kernel",
 			   v->contract.id);

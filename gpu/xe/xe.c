@@ -184,6 +184,7 @@ static void get_traits(const struct gpu *gpu, struct gpu_traits *ret_traits)
 		.min_interval_ms = limits->longest_ms, /* a cap is in effect within one round */
 		.share = GPU_HARD_CAP,
 		.guarantees = gpu->guarantees,
+		.no_ceiling = true,
 		.sysfs_device = gpu->device[0] ? gpu->device : NULL,
 	};
 }
@@ -240,13 +241,6 @@ static int renew_sharing(struct gpu *gpu, char ret_was[GPU_SHARING_MAX])
 	snprintf(ret_was, GPU_SHARING_MAX, "%s", is);
 	r = xe_sharing_write(&gpu->functions.place, gpu->guarantees);
 	return r < 0 ? r : 1;
-}
-
-/* Without a ceiling, a vGPU may use all spare time. */
-static int write_ceiling(struct gpu_vgpu *vgpu, int ceiling_pct)
-{
-	(void)vgpu, (void)ceiling_pct;
-	return -EOPNOTSUPP;
 }
 
 /* --- list --- */
@@ -394,7 +388,8 @@ const struct gpu_ops gpu_xe_ops = {
 	.read_cap = read_cap,
 	.set_sharing = set_sharing,
 	.renew_sharing = renew_sharing,
-	.write_ceiling = write_ceiling,
+	/* not supported: with guarantees, the driver gives idle time to any function with work */
+	.write_ceiling = NULL,
 	.read_initial_cap = read_initial_cap,
 	.physical = physical,
 };
