@@ -103,6 +103,13 @@ struct gpu_reading {
 	float frame_p99_ms;
 };
 
+/* The round of a GPU whose vGPUs and host have time slices in turn; 0 without a round. */
+struct gpu_round {
+	int round_ms;
+	int longest_wait_ms;   /* longest time in which a vGPU waits for its next slice */
+	double host_share_pct; /* slice of the host in the round */
+};
+
 struct gpu;	 /* an open GPU */
 struct gpu_vgpu; /* a vGPU of an open GPU, with open files */
 
@@ -211,6 +218,9 @@ struct gpu_ops {
 	 * NULL if the backend cannot read it. */
 	int (*physical)(struct gpu *gpu, uint64_t now_mono_ns, uint64_t *ret_at_ns,
 			uint64_t *ret_busy_ns);
+
+	/* Describes the present round. Reads no file. The function is NULL without rounds. */
+	void (*round)(const struct gpu *gpu, struct gpu_round *ret_round);
 
 	/*
 	 * Writes the id of the vGPU that process @pid belongs to. Returns -ENOENT if the process

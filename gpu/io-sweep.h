@@ -56,7 +56,8 @@ struct gpu_io_sweep {
 	bool physical_valid;
 	uint64_t physical_at_ns, physical_busy_ns;
 
-	uint64_t took_ns; /* duration of the sweep */
+	struct gpu_round round; /* see gpu_ops.round */
+	uint64_t took_ns;	/* duration of the sweep */
 };
 
 #endif

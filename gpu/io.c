@@ -103,6 +103,8 @@ static void read_physical(struct gpu_io *io)
 		io->ops->physical &&
 		io->ops->physical(io->gpu, gpu_io_time(io, io->sweep_now_ns),
 				  &sweep->physical_at_ns, &sweep->physical_busy_ns) == 0;
+	if (io->ops->round)
+		io->ops->round(io->gpu, &sweep->round);
 }
 
 /* --- the thread --- */

@@ -66,6 +66,7 @@ static const struct writer_column gpu_columns[] = {
 	COLUMN("MEAN%", "mean_util_pct", TENTH),
 	COLUMN("CAPS%", "sum_cap_pct", WHOLE),
 	COLUMN("FREE%", "free_pct", WHOLE),
+	COLUMN_IF(ANY, "HOST%", "host_share_pct", TENTH),
 	COLUMN("SOLD%", "sum_initial_cap_pct", WHOLE),
 	COLUMN_IF(WIDE, "OVERBOOKED", "overbooking_ratio", RATIO),
 	{.head = "TELEMETRY", .cell = gpu_telemetry, .colour = gpu_telemetry_colour},

@@ -33,6 +33,12 @@ static json_t *mean(double sum, double count)
 	return json_encode_number(count > 0 ? sum / count : NAN);
 }
 
+/* Returns a number of the round, or NAN if the GPU has none. */
+static double in_round(const struct host_gpu *gpu, double value)
+{
+	return gpu->round.round_ms > 0 ? value : NAN;
+}
+
 json_t *resource_encode_gpu(const struct view *view, const struct host_gpu *gpu, struct instant now)
 {
 	static const char *const shares[] = {
@@ -58,6 +64,11 @@ json_t *resource_encode_gpu(const struct view *view, const struct host_gpu *gpu,
 	json_encode_add(&o, "share", json_string(shares[gpu->traits.share]));
 	json_encode_add(&o, "sharing", json_string(sharing));
 	json_encode_add(&o, "capacity_cores", json_encode_number(cores > 0 ? cores : NAN));
+	json_encode_add(&o, "round_ms", json_encode_number(in_round(gpu, gpu->round.round_ms)));
+	json_encode_add(&o, "longest_wait_ms",
+			json_encode_number(in_round(gpu, gpu->round.longest_wait_ms)));
+	json_encode_add(&o, "host_share_pct",
+			json_encode_number(in_round(gpu, gpu->round.host_share_pct)));
 	json_encode_add(&o, "vgpus", json_integer(gpu->n_vgpus));
 	json_encode_add(&o, "max_vgpus", json_integer(view->config->offer.max_vgpus));
 	json_encode_add(&o, "migrates", json_boolean(gpu->view.migrates));

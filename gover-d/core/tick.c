@@ -204,6 +204,8 @@ static void sample_gpu(struct manager *m, struct host_gpu *gpu, const struct gpu
 	bool attached = false;
 
 	gpu->telemetry_valid = is_in_time(gpu, sweep, late, now);
+	if (sweep)
+		gpu->round = sweep->round;
 	for (struct vgpu *v = gpu->vgpus, *next; v; v = next) {
 		next = v->next;
 		if (!v->device)

@@ -137,6 +137,7 @@ struct host_gpu {
 	} reported[POLICY_KINDS];
 	char severe_vgpu[ID_MAX]; /* vGPU in the last decision of kind severe */
 	bool migration_due;	  /* on_migrate has not run for the present severe overload */
+	struct gpu_round round;	  /* in the last sweep */
 	double util_pct;	  /* physical utilisation in the last tick; NAN: unknown */
 	/* consecutive ticks that got no results of their own sweep, because the GPU was too slow */
 	int missed_sweeps;

@@ -372,6 +372,21 @@ static int physical(struct gpu *gpu, uint64_t now_mono_ns, uint64_t *ret_at_ns,
 	return 0;
 }
 
+static void get_round(const struct gpu *gpu, struct gpu_round *ret_round)
+{
+	struct gpu_round round = {.round_ms = 0};
+	struct xe_round is;
+
+	xe_functions_round(&gpu->functions, &is);
+	if (gpu->functions.steered && is.total_ms > 0)
+		round = (struct gpu_round){
+			.round_ms = (int)is.total_ms,
+			.longest_wait_ms = (int)is.wait_ms,
+			.host_share_pct = 100.0 * is.pf_ms / is.total_ms,
+		};
+	*ret_round = round;
+}
+
 const struct gpu_ops gpu_xe_ops = {
 	.name = "xe",
 	.present = xe_present,
@@ -392,4 +407,5 @@ const struct gpu_ops gpu_xe_ops = {
 	.write_ceiling = NULL,
 	.read_initial_cap = read_initial_cap,
 	.physical = physical,
+	.round = get_round,
 };
