@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of backends in README.md says what the functions of each backend offer. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "gpu/gpu.h"
+
+#define HEADER "| backend | guaranteed shares | ceiling"
+
+static const char *word(bool is)
+{
+	return is ? "yes" : "no";
+}
+
+static void print_row(const struct gpu_ops *ops, char *text, size_t size)
+{
+	snprintf(text, size, "\n| `%s` | %s | %s | %s | %s | %s |\n", ops->name,
+		 word(ops->set_sharing), word(ops->write_ceiling), word(ops->write_memory),
+		 word(ops->renew), word(ops->present));
+}
+
+static void the_readme_has_a_row_for_each_backend(void **state)
+{
+	CLEANUP_FREE char *text = NULL;
+	char row[128], *table, *at;
+	int rows = 0, backends = 0;
+
+	(void)state;
+	assert_int_equal(file_read("README.md", 1 << 20, &text, NULL), 0);
+	table = strstr(text, HEADER);
+	assert_non_null(table);
+	for (const struct gpu_ops *ops; (ops = gpu_at((size_t)backends)); backends++) {
+		print_row(ops, row, sizeof(row));
+		if (!strstr(table, row))
+			fail_msg("README.md needs the row%s", row);
+	}
+	for (at = table; (at = strstr(at, "\n| `")) && at < strstr(table, "\n\n"); at++)
+		rows++;
+	assert_int_equal(rows, backends);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_readme_has_a_row_for_each_backend),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
