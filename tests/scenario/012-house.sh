@@ -132,7 +132,7 @@ for machine in "" $(echo "int x;" | "${CC:-gcc}" -m32 -xc -c -o /dev/null - 2>/d
   for file in sched/*.c; do
     "${CC:-gcc}" $machine -std=gnu11 -ffreestanding -nostdinc -isystem "$("${CC:-gcc}" -print-file-name=include)" \
       -mgeneral-regs-only -Wall -Wextra -Wdeclaration-after-statement -Werror -Os -fno-pic -I. -c -o "$dir/part.o" "$file" &&
-      nm -u "$dir/part.o" | grep -vE ' sched_[a-z_]+$' | sed "s|^|$file $machine:|"
+      nm -u "$dir/part.o" | grep -vE ' (sched|quanta)_[a-z_]+$' | sed "s|^|$file $machine:|"
   done
 done >"$dir/complaints" 2>&1
 none "sched/ compiles without libc, floating point and 64-bit division"
