@@ -32,7 +32,7 @@ static void open_slot(struct quanta_gpu *gpu)
 			add_demand(gpu, i, QUANTA_GPU_SLOT_NS);
 }
 
-static void clear(struct quanta_gpu_tenant *tenant)
+static void clear_tenant(struct quanta_gpu_tenant *tenant)
 {
 	tenant->load_pct = 0;
 	tenant->stopped = false;
@@ -45,7 +45,7 @@ void quanta_gpu_start(struct quanta_gpu *gpu, unsigned int total_vfs, uint64_t n
 
 	quanta_start(&gpu->quanta, gpu->functions, total_vfs + 1);
 	for (i = 0; i <= total_vfs; i++)
-		clear(&gpu->tenants[i]);
+		clear_tenant(&gpu->tenants[i]);
 	gpu->n_vfs = 0;
 	gpu->start_ns = now_ns;
 	gpu->now_ns = now_ns;
@@ -105,7 +105,7 @@ void quanta_gpu_set_vfs(struct quanta_gpu *gpu, unsigned int n_vfs)
 	unsigned int i;
 
 	for (i = 1; i < gpu->quanta.n_functions; i++) {
-		clear(&gpu->tenants[i]);
+		clear_tenant(&gpu->tenants[i]);
 		set_work(gpu, i);
 		quanta_set_present(&gpu->quanta, i, i <= n_vfs);
 	}

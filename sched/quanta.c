@@ -74,7 +74,7 @@ uint64_t quanta_allotted_ns(struct quanta *quanta, unsigned int function)
 
 /* --- settings --- */
 
-static void clear(struct quanta_function *function, bool present)
+static void clear_function(struct quanta_function *function, bool present)
 {
 	function->present = present;
 	function->pending = false;
@@ -103,7 +103,7 @@ void quanta_start(struct quanta *quanta, struct quanta_function *functions,
 	quanta->turn_ns = 0;
 	quanta->elapsed_ns = 0;
 	for (i = 0; i < n_functions; i++)
-		clear(&functions[i], i == QUANTA_PF);
+		clear_function(&functions[i], i == QUANTA_PF);
 	divide(quanta);
 }
 

@@ -6,6 +6,7 @@
 #include <linux/limits.h>
 #include <linux/types.h>
 
+#define UINT32_MAX U32_MAX
 #define UINT64_MAX U64_MAX
 
 #endif
