@@ -20,10 +20,12 @@ enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 static const char usage_text[] =
 	"Usage: gover-sim mount [OPTION]... DIR\n"
-	"Mount the sysfs tree of a simulated GVT-g host at DIR, until a signal or an umount.\n"
+	"Mount the sysfs tree of a simulated host at DIR, until a signal or an umount.\n"
+	"  --kind KIND        gvt, a GVT-g host, or xe, an SR-IOV host (gvt)\n"
 	"  --gpus N           number of GPUs, 1 to 32 (1)\n"
-	"  --vgpus N          number of vGPUs of the smallest type that fit on a GPU, 1 to 256 "
-	"(8)\n"
+	"  --vgpus N          number of vGPUs of the smallest type that fit on a GPU, 1 to 256; "
+	"of xe:\n"
+	"                     number of VFs of a GPU, 1 to 127 (8)\n"
 	"  --speed X          simulated GPU seconds per real second, 1 to 100000 (1)\n"
 	"  --allow-other      give other users access\n\n"
 	"   or: gover-sim run [OPTION]... SCENARIO\n"
@@ -60,6 +62,10 @@ static int do_mount(struct arguments *args, char *const *operands, int n, struct
 {
 	(void)n;
 	args->mount.dir = operands[0];
+	if (args->mount.host == TREE_XE && args->mount.vgpus > TREE_VFS_MAX)
+		return err_fail(reterr, EINVAL,
+				"--vgpus %d: too many for --kind xe (allowed: 1 to %d)",
+				args->mount.vgpus, TREE_VFS_MAX);
 	return mount_run(&args->mount, reterr);
 }
 
@@ -111,6 +117,7 @@ enum option_type {
 	TYPE_NUMBER,
 	TYPE_SPEED,
 	TYPE_SET,
+	TYPE_KIND,
 	TYPE_HELP,
 	TYPE_VERSION
 };
@@ -125,6 +132,7 @@ static const struct option_info {
 	size_t offset; /* offset of the value in struct arguments */
 	int min, max;
 } options[] = {
+	{"kind", OF(MOUNT), TYPE_KIND, AT(mount.host), 0, 0},
 	{"gpus", OF(MOUNT), TYPE_NUMBER, AT(mount.gpus), 1, TREE_GPUS_MAX},
 	{"vgpus", OF(MOUNT), TYPE_NUMBER, AT(mount.vgpus), 1, TREE_VGPUS_MAX},
 	{"speed", OF(MOUNT), TYPE_SPEED, AT(mount.speed), 1, 100000},
@@ -160,6 +168,20 @@ static int add_set(struct run_options *run)
 	return 0;
 }
 
+static int take_kind(enum tree_host *ret_host)
+{
+	static const char *const kinds[] = {[TREE_GVT] = "gvt", [TREE_XE] = "xe"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		if (strcmp(optarg, kinds[i]) == 0) {
+			*ret_host = (enum tree_host)i;
+			return 0;
+		}
+	}
+	fprintf(stderr, "gover-sim: --kind %s: unknown (allowed: gvt, xe)\n", optarg);
+	return -EINVAL;
+}
+
 static int take_option(const struct option_info *info, struct arguments *args)
 {
 	void *at = (char *)args + info->offset;
@@ -181,6 +203,8 @@ static int take_option(const struct option_info *info, struct arguments *args)
 		return parse_double(optarg, info->min, info->max, at) < 0 ? fail_value(info) : 0;
 	case TYPE_SET:
 		return add_set(at);
+	case TYPE_KIND:
+		return take_kind(at);
 	case TYPE_HELP:
 		fputs(usage_text, stdout);
 		return 1;
@@ -203,7 +227,7 @@ static int parse_options(int argc, char *argv[], struct arguments *args, unsigne
 	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
 		longs[i] = (struct option){
 			.name = options[i].name,
-			.has_arg = options[i].type >= TYPE_TEXT && options[i].type <= TYPE_SET,
+			.has_arg = options[i].type >= TYPE_TEXT && options[i].type <= TYPE_KIND,
 			.val = OPTION_BASE + (int)i,
 		};
 	*ret_used = 0;

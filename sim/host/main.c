@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* gover-sim simulates a GVT-g host without a GPU, and compares policies. See gover-sim(1). */
+/* gover-sim simulates a GVT-g or SR-IOV host without a GPU, and compares policies. See
+ * gover-sim(1). */
 #include "sim/host/command.h"
 
 int main(int argc, char *argv[])

@@ -327,7 +327,7 @@ int mount_run(const struct mount_options *options, struct err *reterr)
 		return err_fail(reterr, -signals, "signals: %s", strerror(-signals));
 	if (!options->allow_other)
 		*strrchr(words, ',') = '\0';
-	r = tree_new(options->gpus, options->vgpus, &host.tree);
+	r = tree_new(options->host, options->gpus, options->vgpus, &host.tree);
 	if (r < 0)
 		return err_fail(reterr, -r, "%s", strerror(-r));
 	fuse = fuse_new(&args, &operations, sizeof(operations), &host);

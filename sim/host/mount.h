@@ -6,9 +6,11 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "sim/host/tree.h"
 
 struct mount_options {
 	const char *dir;
+	enum tree_host host;
 	int gpus, vgpus;
 	double speed; /* simulated seconds per real second */
 	bool allow_other;

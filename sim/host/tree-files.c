@@ -246,20 +246,25 @@ int tree_check_access(const struct tree_node *attr, bool reads, bool writes)
 	return 0;
 }
 
-static bool is_gone(const struct tree_node *attr)
+/* Returns 0, or the error of any reading or writing of @attr. */
+static int check(const struct tree_node *attr, bool writes)
 {
-	return attr->vgpu && !attr->vgpu->sim;
+	if (attr->gpu->functions)
+		return tree_xe_check(attr, writes);
+	return attr->vgpu && !attr->vgpu->sim ? -ENODEV : 0;
 }
 
 int tree_read(struct tree *tree, const struct tree_node *attr, char text[TREE_TEXT_MAX])
 {
 	size_t length;
+	int r;
 
 	if (!attr->attr->show)
 		return -EACCES;
-	if (is_gone(attr))
-		return -ENODEV;
-	sim_advance(attr->gpu->sim, tree->now_ns);
+	r = check(attr, /* writes= */ false);
+	if (r < 0)
+		return r;
+	tree_update(tree, attr->gpu);
 	attr->attr->show(attr, text);
 	length = strlen(text);
 	text[length++] = '\n';
@@ -269,17 +274,19 @@ int tree_read(struct tree *tree, const struct tree_node *attr, char text[TREE_TE
 int tree_write(struct tree *tree, const struct tree_node *attr, const char *text, size_t length)
 {
 	char line[TREE_TEXT_MAX];
+	int r;
 
 	if (!attr->attr->store)
 		return -EACCES;
-	if (is_gone(attr))
-		return -ENODEV;
+	r = check(attr, /* writes= */ true);
+	if (r < 0)
+		return r;
 	if (length >= sizeof(line) || memchr(text, '\0', length))
 		return -EINVAL;
 	memcpy(line, text, length);
 	if (length > 0 && line[length - 1] == '\n')
 		length--;
 	line[length] = '\0';
-	sim_advance(attr->gpu->sim, tree->now_ns);
+	tree_update(tree, attr->gpu);
 	return attr->attr->store(tree, attr, line);
 }

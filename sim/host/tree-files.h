@@ -15,6 +15,12 @@ struct tree_attr {
 	int (*store)(struct tree *tree, const struct tree_node *node, const char *text);
 };
 
-extern const struct tree_attr tree_attrs[]; /* the last row has a NULL name */
+/* The files of a GVT-g host, and those of an SR-IOV host. The last row has a NULL name. */
+extern const struct tree_attr tree_attrs[];
+extern const struct tree_attr tree_xe_attrs[];
+extern const struct tree_attr tree_xe_load; /* the files pf, vf1, ... in gover_sim */
+
+/* Returns 0, or the error of any reading or writing of @attr, a file of an SR-IOV host. */
+int tree_xe_check(const struct tree_node *attr, bool writes);
 
 #endif

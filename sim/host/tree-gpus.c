@@ -14,11 +14,23 @@ const struct tree_type tree_types[TREE_TYPES_N] = {
 	{"i915-GVTg_V5_1", 1, 512, 2048, "1920x1200"},
 };
 
-int tree_new(int gpus, int vgpus, struct tree **ret_tree)
+static int new_functions(struct tree_gpu *gpu, int n_vfs)
+{
+	gpu->autoprobe = true;
+	gpu->functions = malloc(sizeof(*gpu->functions));
+	if (!gpu->functions)
+		return -ENOMEM;
+	quanta_gpu_start(gpu->functions, (unsigned int)n_vfs, 0);
+	return 0;
+}
+
+int tree_new(enum tree_host host, int gpus, int vgpus, struct tree **ret_tree)
 {
 	struct tree *tree = calloc(1, sizeof(*tree));
 	int r = tree ? 0 : -ENOMEM;
 
+	if (tree)
+		tree->host = host;
 	for (int i = 0; r == 0 && i < gpus; i++) {
 		struct tree_gpu *gpu = &tree->gpus[tree->n_gpus++];
 
@@ -27,7 +39,7 @@ int tree_new(int gpus, int vgpus, struct tree **ret_tree)
 		snprintf(gpu->name, sizeof(gpu->name), "0000:%02x:%02x.0", (unsigned int)i & 0xff,
 			 i == 0 ? 2U : 0U);
 		gpu->low_gm_mb = vgpus * TREE_LOW_GM_LEAST_MB;
-		r = sim_new(&gpu->sim);
+		r = host == TREE_XE ? new_functions(gpu, vgpus) : sim_new(&gpu->sim);
 	}
 	if (r < 0) {
 		tree_free(tree);
@@ -50,7 +62,9 @@ struct tree *tree_free(struct tree *tree)
 	for (int i = 0; i < tree->n_gpus; i++) {
 		while (tree->gpus[i].vgpus)
 			tree_remove_vgpu(tree->gpus[i].vgpus);
-		sim_free(tree->gpus[i].sim);
+		if (tree->gpus[i].sim)
+			sim_free(tree->gpus[i].sim);
+		free(tree->gpus[i].functions);
 	}
 	free(tree);
 	return NULL;
@@ -61,10 +75,18 @@ void tree_set_now(struct tree *tree, uint64_t now_ns)
 	tree->now_ns = now_ns;
 }
 
+void tree_update(struct tree *tree, struct tree_gpu *gpu)
+{
+	if (gpu->functions)
+		quanta_gpu_advance(gpu->functions, tree->now_ns);
+	else
+		sim_advance(gpu->sim, tree->now_ns);
+}
+
 void tree_advance(struct tree *tree)
 {
 	for (int i = 0; i < tree->n_gpus; i++)
-		sim_advance(tree->gpus[i].sim, tree->now_ns);
+		tree_update(tree, &tree->gpus[i]);
 }
 
 void tree_hold(const struct tree_node *node)

@@ -3,6 +3,7 @@
 #ifndef SIM_HOST_TREE_GPUS_H
 #define SIM_HOST_TREE_GPUS_H
 
+#include "sched/quanta-gpu.h"
 #include "sim/host/tree.h"
 #include "sim/model/sim.h"
 
@@ -33,16 +34,25 @@ struct tree_vgpu {
 
 struct tree_gpu {
 	char name[TREE_NAME_MAX];
+	/* of a GVT-g host */
 	struct sim *sim;
 	int low_gm_mb; /* free */
 	struct tree_vgpu *vgpus;
+	/* of an SR-IOV host */
+	struct quanta_gpu *functions;
+	int fault; /* an error for the files of profiles: -EUCLEAN for reads, others for writes */
+	bool autoprobe; /* the file sriov_drivers_autoprobe, without effect */
 };
 
 struct tree {
+	enum tree_host host;
 	uint64_t now_ns;
 	int n_gpus;
 	struct tree_gpu gpus[TREE_GPUS_MAX];
 };
+
+/* Simulates @gpu up to the current time. */
+void tree_update(struct tree *tree, struct tree_gpu *gpu);
 
 /* Creates a vGPU. @uuid: a valid UUID in lower case. -EEXIST, -ENOSPC, -ENOMEM. */
 int tree_add_vgpu(struct tree *tree, struct tree_gpu *gpu, int type, const char *uuid);

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "sim/host/tree-files.h"
+#include "sim/host/tree-xe.h"
 
 /* The entries that always exist: directories and the link mdev_type. */
 static const struct {
@@ -28,6 +29,22 @@ static const struct {
 	{TREE_TYPE, "devices", TREE_TYPE_DEVICES},
 	{TREE_VGPU, "intel_vgpu", TREE_VGPU_GROUP},
 	{TREE_VGPU, "mdev_type", TREE_LINK},
+	{TREE_XE_ROOT, "bus", TREE_XE_BUS},
+	{TREE_XE_ROOT, "devices", TREE_XE_DEVICES},
+	{TREE_XE_BUS, "pci", TREE_XE_BUS_PCI},
+	{TREE_XE_BUS_PCI, "devices", TREE_XE_BUS_DEVICES},
+	{TREE_XE_BUS_PCI, "drivers", TREE_XE_DRIVERS},
+	{TREE_XE_DRIVERS, "xe", TREE_XE_DRIVER},
+	{TREE_XE_DEVICES, "pci0000:00", TREE_XE_PCI},
+	{TREE_XE_PF, "driver", TREE_LINK},
+	{TREE_XE_PF, "gover_sim", TREE_XE_SIM},
+	{TREE_XE_PF, "sriov_admin", TREE_XE_ADMIN},
+	{TREE_XE_VF, "physfn", TREE_LINK},
+	{TREE_XE_ADMIN, ".bulk_profile", TREE_XE_BULK},
+	{TREE_XE_PF_FUNCTION, "profile", TREE_XE_PF_PROFILE},
+	{TREE_XE_VF_FUNCTION, "profile", TREE_XE_VF_PROFILE},
+	{TREE_XE_PF_FUNCTION, "counters", TREE_XE_COUNTERS},
+	{TREE_XE_VF_FUNCTION, "counters", TREE_XE_COUNTERS},
 };
 
 static int each_fixed(const struct tree_node *dir, tree_found_fn found, void *userdata)
@@ -47,9 +64,10 @@ static int each_fixed(const struct tree_node *dir, tree_found_fn found, void *us
 	return 0;
 }
 
-static int each_attr(const struct tree_node *dir, tree_found_fn found, void *userdata)
+static int each_attr(const struct tree_node *dir, const struct tree_attr *attrs,
+		     tree_found_fn found, void *userdata)
 {
-	for (const struct tree_attr *attr = tree_attrs; attr->name; attr++) {
+	for (const struct tree_attr *attr = attrs; attr->name; attr++) {
 		struct tree_node node = *dir;
 		int r;
 
@@ -127,9 +145,12 @@ int tree_each(struct tree *tree, const struct tree_node *dir, tree_found_fn foun
 	int r = each_fixed(dir, found, userdata);
 
 	if (r == 0)
-		r = each_attr(dir, found, userdata);
+		r = each_attr(dir, tree->host == TREE_XE ? tree_xe_attrs : tree_attrs, found,
+			      userdata);
 	if (r != 0)
 		return r;
+	if (tree->host == TREE_XE)
+		return tree_xe_each(tree, dir, found, userdata);
 	if (dir->kind == TREE_BUS_DEVICES || dir->kind == TREE_CLASS_MDEV || dir->kind == TREE_PCI)
 		return each_gpu(tree, dir, found, userdata);
 	if (dir->kind == TREE_GPU)
@@ -159,7 +180,7 @@ static int is_wanted(void *userdata, const char *name, const struct tree_node *n
 
 int tree_find(struct tree *tree, const char *path, struct tree_node *ret_node)
 {
-	struct wanted wanted = {.node = {.kind = TREE_ROOT}};
+	struct wanted wanted = {.node.kind = tree->host == TREE_XE ? TREE_XE_ROOT : TREE_ROOT};
 
 	for (path += strspn(path, "/"); *path; path += strspn(path, "/")) {
 		struct tree_node dir = wanted.node;
@@ -189,7 +210,9 @@ void tree_link_text(const struct tree_node *link, char text[TREE_LINK_MAX])
 {
 	const char *gpu = link->gpu->name;
 
-	if (link->from == TREE_VGPU)
+	if (link->gpu->functions)
+		tree_xe_link_text(link, text);
+	else if (link->from == TREE_VGPU)
 		snprintf(text, TREE_LINK_MAX, "../mdev_supported_types/%s",
 			 tree_types[link->type].name);
 	else if (link->from == TREE_TYPE_DEVICES)

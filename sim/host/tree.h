@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sysfs tree of a GVT-g host with simulated GPUs: its directories, links and files, the effects
- * of reading and writing them, and the errors that a kernel returns. The caller passes the time.
+ * The sysfs tree of a host with simulated GPUs: its directories, links and files, the effects of
+ * reading and writing them, and the errors that a kernel returns. The caller passes the time.
  *
+ * A GVT-g host:
  *   class/mdev_bus/GPU                      -> the GPU
  *   bus/mdev/devices/UUID                   -> the vGPU
  *   devices/pci0000:00/GPU/gover_sharing
@@ -14,6 +15,24 @@
  *
  * The file "load" does not exist on real hosts. Writing to it sets the workload of the tenant: a
  * demand in percent of the whole GPU, or a text as in sim/model/workload.h.
+ *
+ * A host with Intel's xe driver and SR-IOV, where PF and VF are PCI addresses:
+ *   bus/pci/drivers/xe/PF                   -> the PF
+ *   bus/pci/devices/{PF,VF}                 -> the PF or VF
+ *   devices/pci0000:00/PF/{sriov_totalvfs,sriov_numvfs,sriov_drivers_autoprobe,vendor,device,class}
+ *   devices/pci0000:00/PF/{driver,virtfnN}  -> the driver, the VFs
+ *   devices/pci0000:00/PF/sriov_admin/.bulk_profile/{exec_quantum_ms,preempt_timeout_us,
+ *                                                    sched_priority}
+ *   devices/pci0000:00/PF/sriov_admin/{pf,vfN}/profile/{the same}
+ *   devices/pci0000:00/PF/sriov_admin/{pf,vfN}/counters/{engine_active_ticks,engine_total_ticks}
+ *   devices/pci0000:00/PF/sriov_admin/{pf,vfN}/device -> the function
+ *   devices/pci0000:00/PF/sriov_admin/vfN/stop
+ *   devices/pci0000:00/PF/gover_sim/{pf,vfN,fault}
+ *   devices/pci0000:00/VF/{vendor,device,class}
+ *   devices/pci0000:00/VF/physfn            -> the PF
+ *
+ * The folders "counters" and "gover_sim" do not exist on real hosts. A real host has the counters
+ * in a PMU. gover_sim contains the load of each function, and an error for tests.
  */
 #ifndef SIM_HOST_TREE_H
 #define SIM_HOST_TREE_H
@@ -25,6 +44,7 @@
 
 #define TREE_GPUS_MAX  32
 #define TREE_VGPUS_MAX 256  /* per GPU */
+#define TREE_VFS_MAX   127  /* per GPU */
 #define TREE_TEXT_MAX  4096 /* maximum size of a file in bytes, as in sysfs */
 #define TREE_NAME_MAX  40
 #define TREE_LINK_MAX  256
@@ -33,6 +53,11 @@ struct tree;
 struct tree_gpu;
 struct tree_vgpu;
 struct tree_attr;
+
+enum tree_host {
+	TREE_GVT,
+	TREE_XE,
+};
 
 enum tree_kind {
 	TREE_ROOT,
@@ -49,6 +74,24 @@ enum tree_kind {
 	TREE_TYPE_DEVICES,
 	TREE_VGPU,
 	TREE_VGPU_GROUP,
+	TREE_XE_ROOT,
+	TREE_XE_BUS,
+	TREE_XE_BUS_PCI,
+	TREE_XE_BUS_DEVICES,
+	TREE_XE_DRIVERS,
+	TREE_XE_DRIVER,
+	TREE_XE_DEVICES,
+	TREE_XE_PCI,
+	TREE_XE_PF,
+	TREE_XE_VF,
+	TREE_XE_ADMIN,
+	TREE_XE_BULK,
+	TREE_XE_PF_FUNCTION,
+	TREE_XE_VF_FUNCTION,
+	TREE_XE_PF_PROFILE,
+	TREE_XE_VF_PROFILE,
+	TREE_XE_COUNTERS,
+	TREE_XE_SIM,
 	TREE_LINK, /* all kinds except TREE_LINK and TREE_ATTR are directories */
 	TREE_ATTR,
 };
@@ -62,12 +105,16 @@ struct tree_node {
 	struct tree_gpu *gpu;
 	int type;		      /* index of the vGPU type */
 	struct tree_vgpu *vgpu;	      /* vGPU of this entry; NULL: none */
+	unsigned int function;	      /* number of the SR-IOV function; 0: the PF */
 	const struct tree_attr *attr; /* TREE_ATTR */
 	enum tree_kind from;	      /* TREE_LINK: kind of the directory that contains the link */
 };
 
-/* Creates a tree of @gpus GPUs, each with memory for @vgpus vGPUs of the smallest type. -ENOMEM. */
-int tree_new(int gpus, int vgpus, struct tree **ret_tree);
+/*
+ * Creates a tree of @gpus GPUs. @vgpus: TREE_GVT: the number of vGPUs of the smallest type that fit
+ * into the memory of a GPU; TREE_XE: the number of VFs of a GPU, at most TREE_VFS_MAX. -ENOMEM.
+ */
+int tree_new(enum tree_host host, int gpus, int vgpus, struct tree **ret_tree);
 struct tree *tree_free(struct tree *tree); /* accepts NULL; returns NULL */
 
 /*
@@ -100,14 +147,15 @@ int tree_check_access(const struct tree_node *attr, bool reads, bool writes);
 
 /*
  * Reads the file @attr, including the newline at its end. Returns the length, -EACCES, or -ENODEV
- * if the vGPU was removed.
+ * if the vGPU or VF was removed. -EUCLEAN: the file gover_sim/fault demands it.
  */
 int tree_read(struct tree *tree, const struct tree_node *attr, char text[TREE_TEXT_MAX]);
 
 /*
  * Writes @text to the file @attr like one call of write(). Returns 0, -EACCES, -ENODEV, -EINVAL
  * (syntax), -ERANGE (number too large), -EPERM (initial cap is read-only after a cap was set),
- * -EEXIST or -ENOSPC.
+ * -EEXIST or -ENOSPC; of an SR-IOV host also -EBUSY (VFs are enabled) and the error of
+ * gover_sim/fault.
  */
 int tree_write(struct tree *tree, const struct tree_node *attr, const char *text, size_t length);
 

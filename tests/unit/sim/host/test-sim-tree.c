@@ -31,7 +31,7 @@ static struct tree *tree;
 static int set_up(void **state)
 {
 	(void)state;
-	return tree_new(2, 8, &tree);
+	return tree_new(TREE_GVT, 2, 8, &tree);
 }
 
 static int tear_down(void **state)
