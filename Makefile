@@ -364,6 +364,11 @@ check-kernel: ## test the kernel module and gover-d on it in a virtual machine (
 	@$(MAKE) --no-print-directory -j$$(nproc) all
 	@B=$B tests/check-kernel
 
+check-kernel-xe: ## test the stand-in for an SR-IOV GPU and gover-d on it in a virtual machine (skipped without QEMU)
+	@dist/install-deps build
+	@$(MAKE) --no-print-directory -j$$(nproc) all
+	@B=$B tests/check-kernel-xe
+
 check-kernel-i915: ## build i915's kvmgt with gover's scheduling policy and load it in a virtual machine
 	@dist/install-deps build
 	@B=$B tests/check-kernel-i915
@@ -546,6 +551,6 @@ help: ## print this list
 clean: ## remove the build folder
 	rm -rf $B
 
-.PHONY: FORCE $(benchmarks) all tests benches check check-asan check-tsan check-msan check-valgrind check-memory check-compute check-fleet check-kernel check-kernel-i915 check-kernel-bpf check-guest check-web check-lighthouse check-monitoring check-model check-system check-openstack check-kernel-units threaded fuzz fuzz-long soak mutate warnings lint demo demo-compute install uninstall deb help clean golden
+.PHONY: FORCE $(benchmarks) all tests benches check check-asan check-tsan check-msan check-valgrind check-memory check-compute check-fleet check-kernel check-kernel-xe check-kernel-i915 check-kernel-bpf check-guest check-web check-lighthouse check-monitoring check-model check-system check-openstack check-kernel-units threaded fuzz fuzz-long soak mutate warnings lint demo demo-compute install uninstall deb help clean golden
 .PHONY: eval eval-adversarial eval-real eval-sensitivity eval-stability eval-traces
 -include $(shell find $B \( -path $B/bare -o -path $B/openstack \) -prune -o -name '*.d' -type f -print 2>/dev/null)

@@ -87,6 +87,31 @@ need_kernel() { # sets $headers, $kver and $image, or skips the suite
   unpack_vmlinux || skip_all "linux-image-$kver has an unknown compression"
 }
 
+# --- a module ---
+
+# Kbuild writes objects beside the sources. Links to the sources keep the objects in the build folder.
+build_module() { # build_module NAME [VARIABLE...]
+  name=$1
+  shift
+  mkdir -p "$work/$name"
+  find "$work/$name" -type l -delete
+  ln -s "$top/kernel/$name"/* "$work/$name"
+  make --no-print-directory -C "$headers" "M=$work/$name" "GOVER=$top" CC="${KERNEL_CC:-gcc}" "$@" modules 2>&1
+}
+
+compile_module() { # compile_module NAME: one build runs both gcc and sparse; ends the suite without a module
+  sparse=''
+  ! command -v sparse >/dev/null || sparse='C=2'
+  rm -f "$work/$1"/*.o "$work/$1"/*.ko
+  # shellcheck disable=SC2086 # one word or none
+  build_module "$1" W=1 $sparse >"$work/build$tag.log"
+  [ -f "$work/$1/$1.ko" ] || echo "no module was built" >>"$work/build$tag.log"
+  grep -E 'warning|error|\*\*\*|no module' "$work/build$tag.log" >"$complaints"
+  ok "$1 compiles against $kver without a warning of gcc${sparse:+ or sparse} (W=1 $sparse)" "$complaints"
+  [ -f "$work/$1/$1.ko" ] || sum
+  [ -n "$sparse" ] || skip "sparse reports nothing" "sparse is not installed"
+}
+
 # --- style ---
 
 have_checkpatch() { # finds or unpacks checkpatch.pl
@@ -103,6 +128,33 @@ have_checkpatch() { # finds or unpacks checkpatch.pl
 checkpatch() {
   perl "$scripts/checkpatch.pl" --no-tree --terse --no-summary -q --max-line-length=100 --ignore SPDX_LICENSE_TAG "$@" 2>&1 |
     grep -v '^total: 0 errors, 0 warnings'
+}
+
+check_style() { # check_style NAME FILE...: writes the complaints about the module and the FILEs of sched/ to $style
+  name=$1
+  shift
+  {
+    checkpatch --strict -f "kernel/$name"/*.[ch] kernel/include/*.h
+    checkpatch -f "$@" # not --strict, because sched/ uses the types of C, not of the kernel
+  } >"$style"
+}
+
+# boot_and_check_style NAME FILES GUEST MODULE...: both at the same time
+boot_and_check_style() {
+  style=$work/style$tag checking=''
+  if have_checkpatch; then
+    # shellcheck disable=SC2086 # several files
+    check_style "$1" $2 &
+    checking=$!
+  fi
+  shift 2
+  boot "$@"
+  if [ -n "$checking" ]; then
+    wait "$checking"
+    ok "checkpatch reports nothing" "$style"
+  else
+    skip "checkpatch reports nothing" "linux-source-6.1 is not installed"
+  fi
 }
 
 # --- the virtual machine ---
@@ -159,10 +211,11 @@ start_qemu() { # start_qemu [OPTION...]: returns after the power-off of the gues
     -virtfs "local,path=$out,mount_tag=out,security_model=none" "$@" >"$out/qemu.log" 2>&1
 }
 
-boot() { # boot GUEST MODULE...: the guest can read the files in $out
+boot() { # boot GUEST MODULE...: the guest can read the files in $out; $devices are options of QEMU
   make_tools
   pack_initramfs "$@"
-  start_qemu
+  # shellcheck disable=SC2086 # several options
+  start_qemu ${devices-}
   : >"$complaints"
   if [ ! -s "$out/tainted" ]; then
     cat "$out/qemu.log" "$out/insmod.err" "$out/console" 2>/dev/null | tail -n 25 >"$complaints"
