@@ -6,6 +6,7 @@
 # shellcheck source=tests/scenario/host.sh
 . "$(dirname "$0")/host.sh"
 
+host_vfs='a:20 b:30 c:50'
 host_setup
 loop_conf
 start || exit 1

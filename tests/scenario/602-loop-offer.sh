@@ -6,13 +6,14 @@
 # shellcheck source=tests/scenario/host.sh
 . "$(dirname "$0")/host.sh"
 
-conf_extra='[policy]
+conf_extra="[policy]
 fund_window_s = 4
 [offer]
 flavor_cap_pct = 50
-max_vgpus = 3
+max_vgpus = $(host_room 3)
 ttl_s = 60
-probation_s = 3'
+probation_s = 3"
+host_vfs='a:40 b:40 c:19'
 host_setup
 loop_conf
 start || exit 1
@@ -20,6 +21,8 @@ for vgpu in a b; do
   ok "$vgpu has 50 %" host_vgpu "$vgpu" 50
   host_load "$vgpu" 15
 done
+# On some hosts all vGPUs exist from the beginning, and an offer can open before they are busy.
+ok "both are used" until_ok 30 that /v1/vgpus '[.vgpus[] | select(.load_pct > 10)] | length == 2'
 open='[.offers[] | select(.state == "open")]'
 ok "an offer is open" until_ok 30 that /v1/offers "$open | length == 1"
 id=$(get /v1/offers "${open}[0].id")
@@ -36,8 +39,13 @@ is "the scheduler has the caps of the daemon" "$(host_cap a) $(host_cap b) $(hos
 ok "the offer is kept" until_ok 30 that "/v1/offers?all=true" ".offers[] | select(.id == $id) | .state == \"kept\""
 host_remove c
 ok "after its removal the vGPU is reported as missing" until_ok 20 vgpu_is c '.state == "missing"'
+# The removal interrupted a and b too: they have their last caps, and get the rest of their contracts when they need it.
+host_removes_one || {
+  host_load a 100
+  host_load b 100
+}
 ok "the cap of a returns to its contract" until_ok 20 cap_is a 50
-is "the cap of b returns to its contract" "$(host_cap b)" 50
+ok "the cap of b returns to its contract" until_ok 20 cap_is b 50
 api DELETE "/v1/vgpus/$uuid_c" >/dev/null
 is "a client can end its contract" "$(status)" 204
 is "no vGPU is on hold" "$(get /v1/vgpus '[.vgpus[].held] | any')" false

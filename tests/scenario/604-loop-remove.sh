@@ -8,6 +8,7 @@
 
 conf_extra='[offer]
 max_vgpus = 2'
+host_vfs='b:40 a:60'
 host_setup
 loop_conf
 start || exit 1

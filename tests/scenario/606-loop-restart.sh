@@ -11,6 +11,7 @@ conf_extra='[policy]
 fund_fraction = 0
 [offer]
 max_vgpus = 2'
+host_vfs='a:80 b:20'
 host_setup
 loop_conf
 start || exit 1

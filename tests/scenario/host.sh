@@ -1,5 +1,5 @@
-# The host of a closed loop, selected by $GOVER_HOST: sim (in the daemon), fuse (gover-sim in user space) or kernel (the
-# real /sys, with the GPU $GOVER_MDEV_PARENT). The same scenarios run on each of these hosts. Sourced after lib.sh, never
+# The host of a closed loop, selected by $GOVER_HOST: sim (in the daemon), fuse (gover-sim in user space), kernel (the
+# real /sys, with the GPU $GOVER_MDEV_PARENT), xe or fuse-xe (SR-IOV, host-xe.sh). The same scenarios run on each of these hosts. Sourced after lib.sh, never
 # run. Removes its mounts and vGPUs at the end.
 # shellcheck shell=sh disable=SC2154
 GOVER_HOST=${GOVER_HOST:-sim}
@@ -10,9 +10,11 @@ uuid_a='' uuid_b='' uuid_c=''
 
 case $GOVER_HOST in
 sim | fuse) period_ms=${period_ms:-100} speed=${speed:-10} ;;
-kernel) period_ms=${period_ms:-500} speed=1 ;;
+# Shares are computed from the counters of all VFs, which FUSE cannot read at the same instant: a longer period reduces the error.
+fuse-xe) period_ms=${period_ms:-250} speed=${speed:-4} ;;
+kernel | xe) period_ms=${period_ms:-500} speed=1 ;;
 *)
-  echo "GOVER_HOST=$GOVER_HOST: unknown (allowed: sim, fuse, kernel)" >&2
+  echo "GOVER_HOST=$GOVER_HOST: unknown (allowed: sim, fuse, kernel, xe, fuse-xe)" >&2
   exit 1
   ;;
 esac
@@ -88,6 +90,8 @@ host_outlives() { # true if the host continues without the daemon
   [ "$GOVER_HOST" != sim ]
 }
 
+host_leases() { host_outlives; } # true if the host restores the initial caps without the daemon
+
 host_ok() { # like ok, if the host continues without the daemon
   if host_outlives; then
     ok "$@"
@@ -132,11 +136,15 @@ host_vgpu() { # host_vgpu NAME CAP [CONTRACT]: creates a vGPU with a contract of
   contract "$uuid" "${3:-$2}"
 }
 
+host_room() { echo "$1"; } # host_room N: prints max_vgpus for N vGPUs, of which the last is a newcomer
+
 host_newcomer() { # host_newcomer NAME CAP: creates a vGPU without a contract; in sim the claim creates it
   name_vgpu "$1"
   host_outlives || return 0
   make_on_bus "$uuid" "$2" && until_ok 20 that "/v1/vgpus/$uuid" .found
 }
+
+host_removes_one() { true; } # true if the removal of a vGPU does not interrupt the others
 
 host_again() { # host_again NAME CAP: creates a removed vGPU again; in sim a restart of the daemon does so
   host_outlives || {
@@ -164,7 +172,10 @@ host_cap() { # host_cap NAME: prints the cap in force
   fi
 }
 
+# Sets $written to the written cap.
 host_write_cap() { # host_write_cap NAME PCT: a foreign write
+  # shellcheck disable=SC2034 # read by scenarios
+  written=$2
   if host_outlives; then
     echo "$2" >"$host_parent/$(host_uuid "$1")/intel_vgpu/cap"
   else
@@ -193,3 +204,10 @@ vgpu_is() { # vgpu_is NAME FILTER: true if the filter gives true
 decided() { # decided KIND: prints the number of decisions of that kind
   get '/v1/decisions?limit=1000' "[.decisions[] | select(.kind == \"$1\")] | length"
 }
+
+case $GOVER_HOST in
+xe | fuse-xe)
+  # shellcheck source=tests/scenario/host-xe.sh
+  . "$(dirname "$0")/host-xe.sh"
+  ;;
+esac
