@@ -18,8 +18,9 @@
 #include "fps-preload/debug.h"
 #include "fps-preload/symbol.h"
 
-#define GL_EXTENSIONS		  0x1F03
+#define GL_RENDERER		  0x1F01
 #define GL_VERSION		  0x1F02
+#define GL_EXTENSIONS		  0x1F03
 #define GL_NUM_EXTENSIONS	  0x821D
 #define GL_QUERY_COUNTER_BITS	  0x8864
 #define GL_QUERY_RESULT		  0x8866
@@ -115,15 +116,37 @@ static bool has_extension(get_proc_fn proc, int major, bool gles, const char *wo
 	return false;
 }
 
+/*
+ * Mesa's renderers on the CPU take a timestamp when the command is queued, and draw later, on other
+ * threads: the difference of two timestamps is not the time of the work between them.
+ */
+static bool draws_on_cpu(const char *renderer)
+{
+	return renderer && (strstr(renderer, "llvmpipe") || strstr(renderer, "softpipe"));
+}
+
+static void log_refusal(const char *renderer)
+{
+	static bool logged;
+
+	if (!__atomic_exchange_n(&logged, true, __ATOMIC_RELAXED))
+		debug_log("%s: GOVER_FPS_GPU_TIME is ignored: this renderer has no GPU", renderer);
+}
+
 /* Looks up the GL functions. Returns false if the current context cannot measure GPU time. */
 static bool functions_find(get_proc_fn proc, struct functions *ret_gl)
 {
 	const char *(*string)(unsigned int) = (const char *(*)(unsigned int))proc("glGetString");
 	const char *version = string ? string(GL_VERSION) : NULL;
+	const char *renderer = string ? string(GL_RENDERER) : NULL;
 	bool gles = version && strncmp(version, "OpenGL ES ", 10) == 0;
 	const char *number = gles ? version + 10 : version;
 	int bits = 0;
 
+	if (draws_on_cpu(renderer)) {
+		log_refusal(renderer);
+		return false;
+	}
 	if (!number || number[0] < '1' || number[0] > '9' || number[1] != '.' ||
 	    !has_extension(proc, number[0] - '0', gles, "GL_KHR_debug") ||
 	    !has_extension(proc, number[0] - '0', gles,

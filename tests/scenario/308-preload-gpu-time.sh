@@ -1,5 +1,7 @@
 #!/bin/sh
-# GOVER_FPS_GPU_TIME=1 measures GPU time with a few frames of delay and does not disturb the program's own GL calls.
+# GOVER_FPS_GPU_TIME=1 measures GPU time with a few frames of delay and does not disturb the program's own GL calls. Renderers
+# on the CPU are refused, because their timestamps do not measure the work. Mesa's setting force_gl_renderer gives llvmpipe another
+# name, so that the measurement itself can be tested without a GPU.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/scenario/300-lib.sh
@@ -14,6 +16,15 @@ measured() { # measured FRAMES [es]: print the counters, including frames with k
 
 is "off: no GPU time is measured" "$(measured 400)" "frames 400 programs 1 refused 0 exit 0"
 export GOVER_FPS_GPU_TIME=1
+refused="gover-fps\[[0-9]*\]: llvmpipe .*: GOVER_FPS_GPU_TIME is ignored: this renderer has no GPU"
+for kind in "" es; do
+  # shellcheck disable=SC2086 # no word or one
+  is "llvmpipe $kind: frames are counted, GPU time is not measured" "$(GOVER_FPS_DEBUG=1 measured 400 $kind)" \
+    "frames 400 programs 1 refused 0 exit 0"
+  is "llvmpipe $kind: the library says so once, for two contexts" "$(grep -c "$refused" "$dir/err")" 1
+done
+is "softpipe is refused, too" "$(GALLIUM_DRIVER=softpipe measured 20)" "frames 20 programs 1 refused 0 exit 0"
+export force_gl_renderer="GPU of the test"
 for kind in "" es; do
   # shellcheck disable=SC2086 # no word or one
   counts=$(measured 400 $kind)
