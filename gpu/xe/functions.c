@@ -74,6 +74,7 @@ static void value_caps(struct xe_functions *functions, const bool *fresh)
 		for (int i = 0; i < 2 && memory && memory->valid && function->quantum_ms; i++)
 			if (is->quantum_ms[i] == function->quantum_ms)
 				function->cap_pct = is->cap_pct[i];
+		function->first_cap_pct = functions->opened ? function->cap_pct : 0;
 	}
 }
 
@@ -144,7 +145,8 @@ int xe_functions_open(struct xe_functions *functions, struct err *reterr)
 		recall_pf(functions);
 		r = xe_functions_find(functions);
 	}
-	if (r >= 0)
+	functions->opened = r >= 0;
+	if (functions->opened)
 		return 0;
 	xe_functions_close(functions);
 	return err_fail(reterr, -r, "GPU %s: exec_quantum_ms: %s", functions->place.pci,

@@ -21,7 +21,9 @@ struct xe_function {
 	struct xe_files quantum;
 	uint32_t quantum_ms; /* last value read or written */
 	int cap_pct;	     /* cap of this quantum; 0: no limit */
-	bool guarded;	     /* it has a preemption timeout */
+	/* cap that it had when it was enabled while the daemon ran; 0: no limit, or unknown */
+	int first_cap_pct;
+	bool guarded; /* it has a preemption timeout */
 };
 
 struct xe_functions {
@@ -31,7 +33,8 @@ struct xe_functions {
 	char memory[PATH_MAX]; /* file of caps and quanta; "": none */
 	/* [0] is the physical function, the others are the virtual functions by their numbers */
 	struct xe_function all[XE_VFS_MAX + 1];
-	int n; /* virtual functions 1 to n are enabled */
+	int n;	     /* virtual functions 1 to n are enabled */
+	bool opened; /* functions that are found now were enabled while the daemon ran */
 	/* Set by the first cap: the quantum of the physical function is ours. */
 	bool steered;
 	uint32_t own_ms;   /* own quantum of the physical function */

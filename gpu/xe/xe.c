@@ -348,11 +348,13 @@ static int write_cap(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int cap_pct)
 	return xe_functions_write_cap(&vgpu->gpu->functions, vgpu->vf, vgpu->link, cap_pct);
 }
 
-/* The driver resets a function that is enabled again: it then has no limit. */
+/*
+ * The driver resets a function that is disabled: it then has no limit. An administrator may write a
+ * quantum before the function is enabled again, which is not an external change of its cap.
+ */
 static int read_initial_cap(struct gpu_vgpu *vgpu, int *ret_cap_pct)
 {
-	(void)vgpu;
-	*ret_cap_pct = 0;
+	*ret_cap_pct = vgpu->gpu->functions.all[vgpu->vf].first_cap_pct;
 	return 0;
 }
 

@@ -175,6 +175,33 @@ static void a_function_that_is_enabled_again_is_another_one(void **state)
 	detach_all();
 }
 
+static void the_quantum_of_a_function_that_is_enabled_is_no_external_change(void **state)
+{
+	int cap_pct;
+
+	(void)state;
+	open_three();
+	assert_int_equal(ops->read_initial_cap(a, &cap_pct), 0);
+	assert_int_equal(cap_pct, 0);
+	set_caps(20, 30, 40);
+	disable(3);
+	list_all(ops);
+	ops->detach(c);
+	write_file("9\n", ADM "/vf3/profile/exec_quantum_ms");
+	enable(3);
+	c = attach_one(ops, VF3);
+	expect_cap(c, 47); /* 9 of 5 + 2 + 3 + 9 ms */
+	assert_int_equal(ops->read_initial_cap(c, &cap_pct), 0);
+	assert_int_equal(cap_pct, 47);
+	assert_int_equal(ops->write_cap(c, 0, 40), 0);
+	assert_int_equal(ops->read_initial_cap(c, &cap_pct), 0);
+	assert_int_equal(cap_pct, 47);
+	restart();
+	assert_int_equal(ops->read_initial_cap(c, &cap_pct), 0);
+	assert_int_equal(cap_pct, 0); /* set by another program while the daemon was not running */
+	detach_all();
+}
+
 static void sharing_is_a_priority(void **state)
 {
 	char was[GPU_SHARING_MAX];
@@ -270,6 +297,7 @@ int main(void)
 		TEST(an_external_change_is_a_part_of_the_round),
 		TEST(a_function_that_is_disabled_is_gone),
 		TEST(a_function_that_is_enabled_again_is_another_one),
+		TEST(the_quantum_of_a_function_that_is_enabled_is_no_external_change),
 		TEST(sharing_is_a_priority),
 		TEST(without_counters_there_is_no_busy_time),
 		TEST(busy_time_is_a_share_of_all_ticks),
