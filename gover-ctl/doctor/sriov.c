@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The checks of Intel GPUs with SR-IOV, in the order in which an administrator sets up a host:
- * driver, max_vfs, kernel version, sriov_numvfs, permissions, preemption timeout, PMU.
+ * driver, max_vfs, kernel version, sriov_numvfs, permissions, quanta, preemption timeout, PMU.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -14,6 +14,9 @@
 #include "base/file.h"
 #include "base/parse.h"
 #include "gover-ctl/doctor/sriov.h"
+#include "gover-ctl/field.h"
+#include "gover-ctl/installation.h"
+#include "gover-d/config/config.h"
 #include "gpu/xe/layout.h"
 
 #define DRIVER	   "/sys/bus/pci/drivers/xe"
@@ -21,6 +24,12 @@
 #define PMUS	   "/sys/bus/event_source/devices"
 #define PLACES_MAX 16
 #define TEXT_MAX   64
+
+#define LONGEST_ROUND_MS 100 /* default of longest_round_ms, gover.conf(5) */
+#define HOST_SHARE_PCT	 5   /* a larger share of the physical function is worth a warning */
+
+/* Bits of CapEff that permit counting all programs, capability.h and perf_event_open(2). */
+#define CAPABILITIES (1ULL << 21 | 1ULL << 38) /* CAP_SYS_ADMIN, CAP_PERFMON */
 
 /* Reads a small file below the root. @text is "" if it cannot be read. */
 static int read_text(const struct doctor_input *input, const char *name, char text[TEXT_MAX])
@@ -121,18 +130,18 @@ static int find_refused(const struct xe_place *place, int n_vfs, int *ret_errno)
 	return 0;
 }
 
-/* Returns the first enabled virtual function without a preemption timeout, or 0. */
-static int find_endless(const struct xe_place *place, int n_vfs)
+/* Returns the first enabled virtual function where the value of this setting is 0, or 0. */
+static int find_unlimited(const struct xe_place *place, int n_vfs, const char *setting)
 {
 	for (int vf = 1; vf <= n_vfs; vf++) {
 		struct xe_files files = {.n = 0};
-		uint32_t us = 1;
-		int r = xe_files_open(place, vf, "preempt_timeout_us", &files);
+		uint32_t value = 1;
+		int r = xe_files_open(place, vf, setting, &files);
 
 		if (r == 0)
-			r = xe_files_read(&files, &us);
+			r = xe_files_read(&files, &value);
 		xe_files_close(&files);
-		if (r == 0 && us == 0)
+		if (r == 0 && value == 0)
 			return vf;
 	}
 	return 0;
@@ -148,11 +157,108 @@ static int count_enabled(const struct xe_place *place)
 	return vf;
 }
 
+/* Finds a file that cannot be written. Returns true if there is one. */
+static bool check_permissions(const struct xe_place *place, int n_vfs, enum doctor_state missing,
+			      struct doctor_finding *finding)
+{
+	static const char *const advice =
+		"run gover-ctl as root; to give gover-d.service access: udevadm trigger "
+		"--action=change --attr-match=sriov_numvfs";
+	struct xe_files files = {.n = 0};
+	int error = 0, vf = find_refused(place, n_vfs, &error), r;
+
+	if (vf != 0) {
+		doctor_find(finding, missing, advice,
+			    "GPU %s: exec_quantum_ms of function %d cannot be written: %s",
+			    place->pci, vf < 0 ? 0 : vf, strerror(error));
+		return true;
+	}
+	r = xe_files_open_sharing(place, &files);
+	xe_files_close(&files);
+	if (r == 0)
+		return false;
+	doctor_find(finding, missing, advice, "GPU %s: %s cannot be written: %s", place->pci,
+		    place->layout->sharing, strerror(-r));
+	return true;
+}
+
+/* Returns true if a daemon has set the quantum of a physical function, which then is no setting of
+ * the administrator. */
+static bool is_steered(const struct doctor_input *input)
+{
+	const json_t *gpus = json_object_get(input->host, "gpus"), *gpu;
+	size_t i;
+
+	json_array_foreach (gpus, i, gpu)
+		if (field_number(gpu, "round_ms") > 0)
+			return true;
+	return false;
+}
+
+static int longest_round_ms(const struct doctor_input *input)
+{
+	for (int i = 0; input->config && i < input->config->n_gpus; i++)
+		if (input->config->gpus[i].gpu.longest_round_ms > 0)
+			return input->config->gpus[i].gpu.longest_round_ms;
+	return LONGEST_ROUND_MS;
+}
+
+/* Finds a physical function that needs much of each round. Returns true if it does. */
+static bool check_own_quantum(const struct doctor_input *input, const struct xe_place *place,
+			      struct doctor_finding *finding)
+{
+	struct xe_files files = {.n = 0};
+	int longest_ms = longest_round_ms(input);
+	uint32_t own_ms = 0;
+	char text[256];
+	int r = xe_files_open(place, 0, "exec_quantum_ms", &files);
+
+	if (r == 0)
+		r = xe_files_read(&files, &own_ms);
+	xe_files_close(&files);
+	if (r < 0 || is_steered(input) || 100ULL * own_ms <= HOST_SHARE_PCT * (uint64_t)longest_ms)
+		return false;
+	snprintf(text, sizeof(text),
+		 "GPU %s: the host keeps its own time slice of %u ms in each round of at most %d "
+		 "ms: vGPUs do not reach caps that need this time",
+		 place->pci, own_ms, longest_ms);
+	doctor_advise(finding, DOCTOR_WARN, text,
+		      "before gover-d starts: echo 1 >%s/pf/profile/exec_quantum_ms, or raise "
+		      "longest_round_ms",
+		      place->base);
+	return true;
+}
+
+/* Finds a function that can keep the GPU. Returns true if there is one. */
+static bool check_limits(const struct xe_place *place, int n_vfs, struct doctor_finding *finding)
+{
+	static const struct {
+		const char *setting, *consequence, *advice;
+	} limits[] = {
+		{"exec_quantum_ms", "it keeps the GPU until it has no work",
+		 "gover-d sets a time slice with the first cap of a vGPU"},
+		{"preempt_timeout_us", "one program can keep the GPU",
+		 "gover-d sets a timeout with the first cap of a vGPU"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
+		int vf = find_unlimited(place, n_vfs, limits[i].setting);
+
+		if (vf == 0)
+			continue;
+		doctor_find(finding, DOCTOR_WARN, limits[i].advice,
+			    "GPU %s: virtual function %d has no limit in %s: %s", place->pci, vf,
+			    limits[i].setting, limits[i].consequence);
+		return true;
+	}
+	return false;
+}
+
 /* Reports the first problem of a GPU. Returns true if there is one. */
 static bool check_place(const struct doctor_input *input, const struct xe_place *place,
 			enum doctor_state missing, struct doctor_finding *finding)
 {
-	int n_vfs = count_enabled(place), error = 0, vf;
+	int n_vfs = count_enabled(place);
 	int total = device_number(input, place->pci, "sriov_totalvfs");
 	char text[256];
 
@@ -163,23 +269,8 @@ static bool check_place(const struct doctor_input *input, const struct xe_place 
 			      place->pci);
 		return true;
 	}
-	vf = find_refused(place, n_vfs, &error);
-	if (vf != 0) {
-		doctor_find(finding, missing,
-			    "run gover-ctl as root; to give gover-d.service access: udevadm "
-			    "trigger --action=change --attr-match=sriov_numvfs",
-			    "GPU %s: exec_quantum_ms of function %d cannot be written: %s",
-			    place->pci, vf < 0 ? 0 : vf, strerror(error));
-		return true;
-	}
-	vf = find_endless(place, n_vfs);
-	if (vf == 0)
-		return false;
-	doctor_find(finding, DOCTOR_WARN, "gover-d sets a timeout with the first cap of a vGPU",
-		    "GPU %s: virtual function %d has no preempt_timeout_us: one program can keep "
-		    "the GPU",
-		    place->pci, vf);
-	return true;
+	return check_permissions(place, n_vfs, missing, finding) ||
+	       check_own_quantum(input, place, finding) || check_limits(place, n_vfs, finding);
 }
 
 void doctor_sriov_check(const struct doctor_input *input, struct doctor_finding *finding)
@@ -240,33 +331,80 @@ static bool explain_no_pmu(const struct doctor_input *input, const struct xe_pla
 	return true;
 }
 
+/* Returns true if the running daemon is known not to have one of these capabilities. */
+static bool daemon_may_not_count(const struct doctor_input *input)
+{
+	const struct installation *i = input->installation;
+	CLEANUP_FREE char *status = NULL;
+	unsigned long long effective;
+	char name[64], path[PATH_MAX];
+	const char *line;
+
+	if (!i || i->pid <= 0 || !doctor_uses_backend(input, "xe"))
+		return false;
+	snprintf(name, sizeof(name), "/proc/%ld/status", (long)i->pid);
+	doctor_under_root(input, name, path);
+	if (file_read(path, 65536, &status, NULL) < 0)
+		return false;
+	line = strstr(status, "\nCapEff:");
+	return line && sscanf(line, "\nCapEff: %llx", &effective) == 1 &&
+	       !(effective & CAPABILITIES);
+}
+
+/* The counters exist. Says which programs may read them. */
+static void judge_counting(const struct doctor_input *input, const struct xe_place *place,
+			   enum doctor_state missing, struct doctor_finding *finding)
+{
+	static const char *const advice =
+		"install the drop-in xe.conf, which gives gover-d.service CAP_PERFMON";
+	char paranoid[TEXT_MAX];
+	int64_t level = 2;
+
+	(void)read_text(input, "/proc/sys/kernel/perf_event_paranoid", paranoid);
+	if (parse_int(paranoid, -1, 100, &level) < 0)
+		level = 2;
+	if (level <= 0)
+		doctor_find(finding, DOCTOR_OK, "",
+			    "GPU %s counts the busy time of its functions for all programs "
+			    "(kernel.perf_event_paranoid = %lld)",
+			    place->pci, (long long)level);
+	else if (daemon_may_not_count(input))
+		doctor_find(finding, missing, advice,
+			    "GPU %s: gover-d may not read the busy time of its functions: it has "
+			    "no CAP_PERFMON (kernel.perf_event_paranoid = %lld)",
+			    place->pci, (long long)level);
+	else
+		doctor_find(finding, DOCTOR_OK, doctor_uses_backend(input, "xe") ? "" : advice,
+			    "GPU %s counts the busy time of its functions for programs with "
+			    "CAP_PERFMON (kernel.perf_event_paranoid = %lld)",
+			    place->pci, (long long)level);
+}
+
+/* A tree of gover-sim has files instead of a PMU. */
+static bool has_counter_files(const struct xe_place *place)
+{
+	char path[PATH_MAX + 32];
+
+	snprintf(path, sizeof(path), "%s/pf/counters", place->base);
+	return access(path, F_OK) == 0;
+}
+
 void doctor_sriov_pmu_check(const struct doctor_input *input, struct doctor_finding *finding)
 {
 	enum doctor_state missing = doctor_uses_backend(input, "xe") ? DOCTOR_FAIL : DOCTOR_WARN;
 	CLEANUP_FREE struct xe_place *places = calloc(PLACES_MAX, sizeof(*places));
 	int n = places ? find_places(input, places) : 0;
-	char paranoid[TEXT_MAX];
-	int64_t level = 2;
 
 	if (n == 0)
 		finding->state = DOCTOR_SKIPPED;
 	for (int i = 0; i < n; i++)
-		if (explain_no_pmu(input, &places[i], missing, finding))
+		if (!has_counter_files(&places[i]) &&
+		    explain_no_pmu(input, &places[i], missing, finding))
 			return;
-	if (n == 0)
-		return;
-	(void)read_text(input, "/proc/sys/kernel/perf_event_paranoid", paranoid);
-	if (parse_int(paranoid, -1, 100, &level) < 0)
-		level = 2;
-	if (level > 0)
-		doctor_find(finding, DOCTOR_OK,
-			    "install the drop-in xe.conf, which gives gover-d.service CAP_PERFMON",
-			    "GPU %s counts the busy time of its functions for programs with "
-			    "CAP_PERFMON (kernel.perf_event_paranoid = %lld)",
-			    places[0].pci, (long long)level);
-	else
+	if (n > 0 && has_counter_files(&places[0]))
 		doctor_find(finding, DOCTOR_OK, "",
-			    "GPU %s counts the busy time of its functions for all programs "
-			    "(kernel.perf_event_paranoid = %lld)",
-			    places[0].pci, (long long)level);
+			    "GPU %s is simulated: gover-sim counts the busy time of its functions",
+			    places[0].pci);
+	else if (n > 0)
+		judge_counting(input, &places[0], missing, finding);
 }

@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "gover-ctl/doctor/sriov.h"
+#include "gover-ctl/installation.h"
 
 #define PF   "0000:03:00.0"
 #define DEV  "/sys/bus/pci/devices/" PF
@@ -23,6 +24,8 @@
 #define I915 "/sys/bus/pci/drivers/i915/" PF "/drm/card0/prelim_iov"
 
 static char root[64];
+static const json_t *daemon_host;
+static const struct installation *daemon_installation;
 
 static int make_root(void **state)
 {
@@ -71,7 +74,13 @@ static void put_function(const char *folder, const char *timeout_us)
 static void expect(void (*check)(const struct doctor_input *, struct doctor_finding *),
 		   enum doctor_state expected, const char *text, const char *advice)
 {
-	const struct doctor_input input = {.root = root, .search_path = "", .where = "x"};
+	const struct doctor_input input = {
+		.root = root,
+		.search_path = "",
+		.where = "x",
+		.host = daemon_host,
+		.installation = daemon_installation,
+	};
 	struct doctor_finding finding = {.state = DOCTOR_OK};
 
 	check(&input, &finding);
@@ -101,8 +110,17 @@ static void each_step_of_the_setup_has_its_command(void **state)
 	expect(doctor_sriov_check, DOCTOR_WARN, "no virtual function is enabled, of 7",
 	       "echo 3 >" DEV "/sriov_numvfs");
 	put_link(ADM "/vf1/device");
-	expect(doctor_sriov_check, DOCTOR_WARN, "1 has no preempt_timeout_us", "first cap");
+	expect(doctor_sriov_check, DOCTOR_WARN, "sched_priority cannot be written", "udevadm");
+	put(ADM "/.bulk_profile/sched_priority", "");
+	expect(doctor_sriov_check, DOCTOR_WARN, "1 has no limit in exec_quantum_ms", "first cap");
+	put(ADM "/vf1/profile/exec_quantum_ms", "20\n");
+	expect(doctor_sriov_check, DOCTOR_WARN, "1 has no limit in preempt_timeout_us",
+	       "first cap");
 	put(ADM "/vf1/profile/preempt_timeout_us", "100000\n");
+	put(ADM "/pf/profile/exec_quantum_ms", "6\n");
+	expect(doctor_sriov_check, DOCTOR_WARN, "own time slice of 6 ms in each round of at most",
+	       "/pf/profile/exec_quantum_ms");
+	put(ADM "/pf/profile/exec_quantum_ms", "5\n");
 	expect(doctor_sriov_check, DOCTOR_OK, "1 GPU with SR-IOV; GPU " PF " has 1 vGPUs", "");
 }
 
@@ -120,6 +138,36 @@ static void counters_need_a_kernel_and_a_right(void **state)
 	expect(doctor_sriov_pmu_check, DOCTOR_OK, "for all programs", "");
 }
 
+/* With a daemon, whose quantum of the host is no setting of the administrator. */
+static void a_daemon_steers_and_needs_a_capability(void **state)
+{
+	struct installation installation = {.pid = 77};
+	json_t *host = json_loads("{\"gpus\": [{\"backend\": \"xe\", \"round_ms\": 60}]}", 0, NULL);
+
+	(void)state;
+	daemon_host = host;
+	daemon_installation = &installation;
+	put_function(ADM "/pf/profile", "0\n");
+	put(ADM "/pf/profile/exec_quantum_ms", "40\n");
+	put_function(ADM "/vf1/profile", "100000\n");
+	put(ADM "/vf1/profile/exec_quantum_ms", "20\n");
+	put(ADM "/.bulk_profile/sched_priority", "");
+	put_link(ADM "/vf1/device");
+	expect(doctor_sriov_check, DOCTOR_OK, "1 GPU with SR-IOV", "");
+	expect(doctor_sriov_pmu_check, DOCTOR_FAIL, "no performance counters", "6.16");
+	put(PMU "/format/function", "config:44-59\n");
+	expect(doctor_sriov_pmu_check, DOCTOR_OK, "with CAP_PERFMON", "");
+	put("/proc/77/status", "Name:\tgover-d\nCapEff:\t0000000000000000\n");
+	expect(doctor_sriov_pmu_check, DOCTOR_FAIL, "gover-d may not read", "xe.conf");
+	put("/proc/77/status", "Name:\tgover-d\nCapEff:\t0000004000000000\n");
+	expect(doctor_sriov_pmu_check, DOCTOR_OK, "with CAP_PERFMON", "");
+	put(ADM "/pf/counters/engine_active_ticks", "0\n");
+	expect(doctor_sriov_pmu_check, DOCTOR_OK, "gover-sim counts", "");
+	daemon_host = NULL;
+	daemon_installation = NULL;
+	json_decref(host);
+}
+
 static void a_driver_that_counts_nothing_is_named(void **state)
 {
 	(void)state;
@@ -134,6 +182,7 @@ int main(void)
 		TEST(a_host_without_the_driver_is_not_checked),
 		TEST(each_step_of_the_setup_has_its_command),
 		TEST(counters_need_a_kernel_and_a_right),
+		TEST(a_daemon_steers_and_needs_a_capability),
 		TEST(a_driver_that_counts_nothing_is_named),
 	};
 
