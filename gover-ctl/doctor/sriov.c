@@ -100,10 +100,11 @@ static void explain_no_settings(const struct doctor_input *input, enum doctor_st
 		snprintf(text, sizeof(text),
 			 "GPU %s: its driver xe offers no virtual functions (sriov_totalvfs)", pci);
 		doctor_advise(finding, missing, text,
-			      "boot with xe.max_vfs=7, or write the number to "
-			      "/sys/kernel/config/xe/%s/sriov/max_vfs before the driver is bound; "
+			      "boot with xe.max_vfs=7, or without a reboot: cd " DRIVER
+			      " && echo %s >unbind && mkdir /sys/kernel/config/xe/%s && echo 7 "
+			      ">/sys/kernel/config/xe/%s/sriov/max_vfs && echo %s >bind; "
 			      "SR-IOV must be enabled in the firmware of the host",
-			      pci);
+			      pci, pci, pci, pci);
 		return;
 	}
 	snprintf(text, sizeof(text),

@@ -184,12 +184,14 @@ none "no TODO is left"
 } >"$dir/complaints" 2>&1
 none "there is no public mutable variable"
 
-grep -oE '`[a-z]+/[^` ]+\.(c|sh|pml)`' docs/threats.md | tr -d '`' | sort -u >"$dir/named"
-ok "docs/threats.md names tests" test -s "$dir/named"
-while read -r file; do
-  [ -f "tests/$file" ] || echo "docs/threats.md: tests/$file: does not exist"
-done <"$dir/named" >"$dir/complaints"
-none "docs/threats.md names only tests that exist"
+for guide in docs/threats.md docs/sriov.md; do
+  grep -oE '`[a-z]+/[^` ]+\.(c|sh|pml)`' $guide | tr -d '`' | sort -u >"$dir/named"
+  ok "$guide names tests" test -s "$dir/named"
+  while read -r file; do
+    [ -f "tests/$file" ] || [ -f "$file" ] || echo "$guide: tests/$file: does not exist"
+  done <"$dir/named" >"$dir/complaints"
+  none "$guide names only tests that exist"
+done
 
 if git rev-parse --git-dir >/dev/null 2>&1; then
   git ls-files --cached --others --exclude-standard | grep -E '\.(o|a|so|d|tap|gcda|gcno)$|^build/' >"$dir/complaints"

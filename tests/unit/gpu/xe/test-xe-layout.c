@@ -2,6 +2,7 @@
 /* The older layouts of the settings: caps and sharing on each of them. */
 #include "tests/unit/gpu/xe/test-xe.h"
 
+#include "base/file.h"
 #include "gpu/xe/layout.h"
 
 static const struct gpu_ops *const ops = &gpu_xe_ops;
@@ -168,6 +169,41 @@ static void a_host_without_settings_has_no_gpu(void **state)
 	assert_int_equal(ops->open(&config, &gpu, &err), -EOPNOTSUPP);
 }
 
+/* Appends a cell with the path of the table, where @word replaces %s. */
+static void add_cell(char row[512], const char *path, const char *word)
+{
+	const char *at = strstr(path, "%s");
+	size_t used = strlen(row);
+	int before = at ? (int)(at - path) : (int)strlen(path);
+
+	snprintf(row + used, 512 - used, " `%.*s%s%s` |", before, path, at ? word : "",
+		 at ? at + 2 : "");
+}
+
+static void the_guide_lists_each_layout(void **state)
+{
+	CLEANUP_FREE char *text = NULL;
+	const struct xe_layout *layout;
+	const char *at;
+
+	(void)state;
+	assert_int_equal(file_read("docs/sriov.md", 1 << 20, &text, NULL), 0);
+	at = text;
+	for (int i = 0; (layout = xe_layout_at(i)); i++) {
+		char row[512] = "\n|";
+
+		add_cell(row, layout->name, "");
+		add_cell(row, layout->base, "PF");
+		add_cell(row, layout->function, "FUNCTION");
+		add_cell(row, layout->sharing, "");
+		snprintf(row + strlen(row), sizeof(row) - strlen(row), " %s |\n",
+			 layout->has_busy ? "yes" : "no");
+		at = strstr(at, row); /* in the order of the search */
+		if (!at)
+			fail_msg("docs/sriov.md needs the row%s", row);
+	}
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -176,6 +212,7 @@ int main(void)
 		TEST(the_newest_layout_is_used),
 		TEST(with_several_gpus_each_needs_its_address),
 		TEST(a_host_without_settings_has_no_gpu),
+		TEST(the_guide_lists_each_layout),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
