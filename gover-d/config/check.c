@@ -234,6 +234,13 @@ static void group_of(const struct gpu_config *gpu, char ret_group[PATH_MAX + ID_
 		 gpu->name);
 }
 
+/* A GPU has one driver, so it belongs to one of the backends gvt and xe. */
+static bool may_have_same_driver(const struct gpu_config *one, const struct gpu_config *other)
+{
+	return strcmp(one->backend, other->backend) == 0 || strcmp(one->backend, "auto") == 0 ||
+	       strcmp(other->backend, "auto") == 0;
+}
+
 /*
  * Returns true if the values of the key "root" of two GPUs conflict. The control group of a GPU
  * must not be inside that of another GPU.
@@ -244,7 +251,8 @@ static bool roots_clash(const struct gpu_config *inner, const struct gpu_config 
 
 	/* two sections must not name the same GPU of the host */
 	if (is_named_by_sysfs(inner) && is_named_by_sysfs(outer))
-		return strcmp(inner->root, outer->root) == 0 &&
+		return may_have_same_driver(inner, outer) &&
+		       strcmp(inner->root, outer->root) == 0 &&
 		       (!inner->parent[0] || !outer->parent[0] ||
 			strcmp(inner->parent, outer->parent) == 0);
 	if (strcmp(inner->backend, "sim") == 0 && strcmp(outer->backend, "sim") == 0)

@@ -334,7 +334,7 @@ static const struct combination {
 	{"[gpu a]\nbackend=sim\nroot=/x\n[gpu b]\nbackend=sim\nroot=/x/y\n", NULL},
 	{"[gpu a]\nbackend=sim\n[gpu b]\nbackend=sim\n", NULL},
 	{"[gpu a]\nbackend=softgpu\nroot=x\n[gpu b]\nbackend=sim\nroot=x\n", NULL},
-	{"[gpu a]\nbackend=gvt\n[gpu b]\nbackend=gvt\n", "another root or parent"},
+	{"[gpu a]\nbackend=gvt\n[gpu b]\nbackend=xe\n", NULL},
 	{"[gpu a]\nbackend=gvt\nparent=p\n[gpu b]\nbackend=gvt\n", "another root or parent"},
 	{"[gpu a]\nbackend=gvt\nparent=p\n[gpu b]\nparent=p\n", "another root or parent"},
 	{"[gpu a]\nbackend=gvt\nparent=p\n[gpu b]\nbackend=gvt\nparent=q\n", NULL},
