@@ -109,11 +109,16 @@ static int read_own(struct claimer *claimer, const char *id, uint64_t until_ns, 
 
 /* --- making a contract --- */
 
-/* The vGPU of a mediated device has the name of the device. Another gets the UUID of the domain. */
+/*
+ * The vGPU that the domain has as a mediated device or virtual function has the name of this
+ * device. Another gets the UUID of the domain.
+ */
 static const char *choose_id(const struct host_state *state, const struct domain_wish *wish)
 {
-	return wish->device[0] && host_state_find_vgpu(state, wish->device) ? wish->device
-									    : wish->uuid;
+	for (int i = 0; i < wish->n_devices; i++)
+		if (host_state_find_vgpu(state, wish->devices[i]))
+			return wish->devices[i];
+	return wish->uuid;
 }
 
 static int add_label(json_t *labels, const char *key, const char *value)

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <expat.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -27,7 +28,7 @@ struct reader {
 	int result;		     /* of the last place */
 	struct domain_wish wish;
 	bool of_nova, has_specs;
-	bool mdev;			   /* inside of a mediated device */
+	bool mdev, pci;			   /* inside of a mediated or PCI device */
 	char spec[WANTED_CLASS_MAX * 2];   /* name of the open extra spec */
 	char named_slot[WANTED_CLASS_MAX]; /* slot that the open extra spec names; "": none */
 	struct err *reterr;
@@ -185,19 +186,55 @@ static int text_project(struct reader *r)
 
 static int open_hostdev(struct reader *r)
 {
-	char type[16];
+	char type[16] = "";
 
-	r->mdev = read_attribute(r, "type", type, sizeof(type)) == 0 && strcmp(type, "mdev") == 0;
+	(void)read_attribute(r, "type", type, sizeof(type));
+	r->mdev = strcmp(type, "mdev") == 0;
+	r->pci = strcmp(type, "pci") == 0;
+	return 0;
+}
+
+/* Reads a part of a PCI address, such as 0x1f. A missing part is 0. */
+static int read_part(const struct reader *r, const char *name, unsigned long max,
+		     unsigned int *ret_part)
+{
+	char text[16] = "0x0";
+	int e = read_attribute(r, name, text, sizeof(text));
+	size_t digits =
+		strncmp(text, "0x", 2) == 0 ? strspn(text + 2, "0123456789abcdefABCDEF") : 0;
+	unsigned long part;
+
+	if ((e < 0 && e != -ENOENT) || digits == 0 || digits > 8 || text[2 + digits] != '\0')
+		return -EINVAL;
+	part = strtoul(text, NULL, 16);
+	if (part > max)
+		return -EINVAL;
+	*ret_part = (unsigned int)part;
+	return 0;
+}
+
+static int read_pci_address(const struct reader *r, char ret_id[ID_MAX])
+{
+	unsigned int domain, bus, slot, function;
+
+	if (read_part(r, "domain", 0xffff, &domain) < 0 || read_part(r, "bus", 0xff, &bus) < 0 ||
+	    read_part(r, "slot", 0x1f, &slot) < 0 || read_part(r, "function", 7, &function) < 0)
+		return -EINVAL;
+	snprintf(ret_id, ID_MAX, "%04x_%02x_%02x.%x", domain, bus, slot, function);
 	return 0;
 }
 
 static int open_address(struct reader *r)
 {
 	char device[ID_MAX];
+	int e = -ENOENT;
 
-	if (r->mdev && !r->wish.device[0] &&
-	    read_attribute(r, "uuid", device, sizeof(device)) == 0 && id_valid(device))
-		strcpy(r->wish.device, device);
+	if (r->mdev)
+		e = read_attribute(r, "uuid", device, sizeof(device));
+	else if (r->pci)
+		e = read_pci_address(r, device);
+	if (e == 0 && id_valid(device) && r->wish.n_devices < DOMAIN_DEVICES_MAX)
+		strcpy(r->wish.devices[r->wish.n_devices++], device);
 	return 0;
 }
 

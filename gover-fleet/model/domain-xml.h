@@ -19,8 +19,9 @@
 #include "gover-fleet/model/host-state.h"
 #include "gover-fleet/model/wanted.h"
 
-#define DOMAIN_XML_MAX	 65536 /* bytes */
-#define DOMAIN_LABEL_MAX 256   /* size of a label of gover-d with its NUL */
+#define DOMAIN_XML_MAX	   65536 /* bytes */
+#define DOMAIN_LABEL_MAX   256	 /* size of a label of gover-d with its NUL */
+#define DOMAIN_DEVICES_MAX 8	 /* devices of a domain that can be vGPUs; others are ignored */
 
 enum domain_wish_kind {
 	DOMAIN_WANTS_NOTHING,
@@ -33,7 +34,10 @@ struct domain_wish {
 	char slot[WANTED_CLASS_MAX]; /* class of DOMAIN_WANTS_SLOT */
 	char gpu[ID_MAX];	     /* "": any GPU */
 	char uuid[HOST_STATE_UUID_MAX], name[HOST_STATE_NAME_MAX];
-	char device[ID_MAX]; /* UUID of a mediated device of the domain; "": none */
+	/* ids of the devices that the domain has through vfio: the UUIDs of mediated devices, and
+	 * PCI addresses with '_' for ':', as gover-d names virtual functions */
+	char devices[DOMAIN_DEVICES_MAX][ID_MAX];
+	int n_devices;
 	/* Not in the XML: set by the caller if a migration brings the domain to this host. */
 	bool migrated;
 	/* Nova's name of the server, project and flavour; "": none */

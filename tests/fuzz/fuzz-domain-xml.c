@@ -19,7 +19,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	FUZZ_CHECK(wish.name[0] && strlen(wish.uuid) == HOST_STATE_UUID_MAX - 1);
 	FUZZ_CHECK(id_valid(wish.uuid) && (!wish.gpu[0] || id_valid(wish.gpu)));
-	FUZZ_CHECK(!wish.device[0] || id_valid(wish.device));
+	FUZZ_CHECK(wish.n_devices >= 0 && wish.n_devices <= DOMAIN_DEVICES_MAX);
+	for (int i = 0; i < wish.n_devices; i++)
+		FUZZ_CHECK(id_valid(wish.devices[i]));
 	FUZZ_CHECK((wish.kind == DOMAIN_WANTS_SLOT) ==
 		   (strncmp(wish.slot, WANTED_CLASS_PREFIX, strlen(WANTED_CLASS_PREFIX)) == 0));
 	return 0;

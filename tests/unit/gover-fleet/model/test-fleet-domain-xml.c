@@ -110,7 +110,62 @@ static void labels_and_the_device_are_read(void **unused)
 	assert_string_equal(wish.instance, "web \"1\"");
 	assert_string_equal(wish.project, "shop");
 	assert_string_equal(wish.flavor, "g.50");
-	assert_string_equal(wish.device, "6f3c2a10-0000-4000-8000-000000000001");
+	assert_int_equal(wish.n_devices, 2);
+	assert_string_equal(wish.devices[0], "0000_00_00.0");
+	assert_string_equal(wish.devices[1], "6f3c2a10-0000-4000-8000-000000000001");
+}
+
+#define PCI(address)                                                                   \
+	"<hostdev mode='subsystem' type='pci' managed='yes'><source><address " address \
+	"/></source></hostdev>"
+
+static void the_address_of_a_virtual_function_is_its_name(void **unused)
+{
+	static const struct {
+		const char *devices, *id; /* "": no device */
+	} rows[] = {
+		{PCI("domain='0x0000' bus='0x03' slot='0x00' function='0x1'"), "0000_03_00.1"},
+		{PCI("domain='0x10' bus='0xaB' slot='0x1f' function='0x7'"), "0010_ab_1f.7"},
+		{PCI("bus='0x03' slot='0x00'"), "0000_03_00.0"},
+		{PCI("bus='0x100' slot='0x00'"), ""},
+		{PCI("bus='0x03' slot='0x20'"), ""},
+		{PCI("bus='0x03' slot='0x00' function='0x8'"), ""},
+		{PCI("bus='0x' slot='0x00'"), ""},
+		{PCI("bus='3' slot='0x00'"), ""},
+		{PCI("bus='0x03x' slot='0x00'"), ""},
+		{PCI("bus='0x-3' slot='0x00'"), ""},
+		{PCI("bus='0x00000000000000000003'"), ""},
+		{"<hostdev type='usb'><source><address bus='0x3'/></source></hostdev>", ""},
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct domain_wish wish;
+		struct err err = {""};
+		char xml[1024];
+
+		snprintf(xml, sizeof(xml), "%s<devices>%s</devices>%s", BEGIN, rows[i].devices,
+			 END);
+		assert_int_equal(parse(xml, &wish, &err), 0);
+		if (wish.n_devices != (rows[i].id[0] != '\0'))
+			fail_msg("row %zu: %d devices", i, wish.n_devices);
+		if (wish.n_devices)
+			assert_string_equal(wish.devices[0], rows[i].id);
+	}
+}
+
+static void further_devices_are_ignored(void **unused)
+{
+	char xml[4096] = BEGIN "<devices>";
+	struct domain_wish wish;
+	struct err err = {""};
+
+	(void)unused;
+	for (int i = 0; i < DOMAIN_DEVICES_MAX + 1; i++)
+		strcat(xml, PCI("bus='0x03' slot='0x00' function='0x1'"));
+	strcat(xml, "</devices>" END);
+	assert_int_equal(parse(xml, &wish, &err), 0);
+	assert_int_equal(wish.n_devices, DOMAIN_DEVICES_MAX);
 }
 
 static void wrong_xml_is_rejected(void **unused)
@@ -200,6 +255,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(wishes_are_read),
 		cmocka_unit_test(labels_and_the_device_are_read),
+		cmocka_unit_test(the_address_of_a_virtual_function_is_its_name),
+		cmocka_unit_test(further_devices_are_ignored),
 		cmocka_unit_test(wrong_xml_is_rejected),
 		cmocka_unit_test(sizes_and_depth_are_limited),
 		cmocka_unit_test(each_prefix_is_rejected),
