@@ -155,10 +155,11 @@ static void check_mdev(const struct doctor_input *input, struct doctor_finding *
 	int parents = doctor_count(input, "/sys/class/mdev_bus", "");
 
 	if (vgpus < 0)
-		doctor_find(finding, missing,
-			    "for an Intel GPU from Broadwell to Comet Lake: boot with "
-			    "i915.enable_gvt=1 and load kvmgt; otherwise use softgpu",
-			    "no mediated device bus (/sys/bus/mdev): this host has no GVT-g");
+		doctor_find(
+			finding, missing,
+			"for an Intel GPU from Broadwell to Comet Lake: boot with "
+			"i915.enable_gvt=1 and load kvmgt; otherwise use xe (SR-IOV) or softgpu",
+			"no mediated device bus (/sys/bus/mdev): this host has no GVT-g");
 	else if (parents <= 0)
 		doctor_find(finding, missing, "boot with i915.enable_gvt=1 and load kvmgt",
 			    "the mediated device bus has no GPU that supports vGPUs");
