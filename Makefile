@@ -32,7 +32,7 @@ xml       = $(shell pkg-config --libs expat) # for gover-fleet
 
 # Programs and tests link one archive: every source except main() and the preload library.
 folders  := base client policy policy/qos policy/baseline policy/promise sched compute/arbiter db sim/model sim/double/device sim/compute sim/experiment sim/host gpu gpu/xe \
-            monitor monitor/fps monitor/bpf compute/channel compute/tenant \
+            monitor monitor/fps monitor/bpf monitor/truth compute/channel compute/tenant \
             compute/server gover-d $(addprefix gover-d/,util model config diagnosis alert store core api auth http) \
             gover-ctl $(addprefix gover-ctl/,verb top doctor simulate support fleet) \
             gover-fleet $(addprefix gover-fleet/,model config cloud host claim migrate)
@@ -64,7 +64,7 @@ programs := $B/gover-d $B/gover-arbiter $B/gover-ctl $B/gover-sim $(fleet) $B/li
 units    := $(patsubst %.c,$B/tests/%,$(notdir $(unit_sources)))
 helpers  := $(patsubst tests/helper/%.c,$B/tests/%,$(wildcard tests/helper/*.c))
 evals    := $(patsubst bench/eval/%.c,$B/eval/%,$(filter-out %/mixes-print.c %/pool.c,$(wildcard bench/eval/*.c)))
-helpers  := $(if $(layer),$(helpers),$(filter-out %/fps-vk,$(helpers))) $B/tests/fault-inject.so
+helpers  := $(if $(layer),$(helpers),$(filter-out %/fps-vk,$(helpers))) $B/tests/fault-inject.so $B/tests/fake-nvml.so
 helpers  := $(if $(double),$(helpers),$(filter-out %/cl-api %/cl-tenant,$(helpers)))
 helpers  := $(if $(opencl),$(helpers) $B/tests/cl-conformance,$(filter-out %/cl-layer,$(helpers)))
 helpers  := $(if $(cl_layer),$(helpers),$(filter-out %/cl-calls %/cl-slice,$(helpers)))
@@ -188,6 +188,8 @@ $B/tests/test-sched-policy $B/tests/test-sched-policy-accounting: cflags += -Ite
 # libvirt is linked only where it is needed.
 $B/tests/test-fleet-mover $B/tests/test-fleet-mover-restart: libs += $(shell pkg-config --libs libvirt)
 
+# They load this library at run time.
+$B/tests/test-truth-nvml: | $B/tests/fake-nvml.so
 # It loads the layer at run time.
 $B/tests/test-compute-cl $B/tests/test-compute-cl-slice: | $(cl_layer)
 # A line "Link:" in a helper lists sources and flags. The sources are linked as objects, which know their headers.
@@ -210,6 +212,12 @@ $B/tests/cl-conformance: $(conformance:%.c=$B/obj/%.o) $B/obj/demo/kernels/devic
 	@mkdir -p $(@D)
 	@echo "  LD    $@"
 	@$(CC) -pie $(ldflags) $(LDFLAGS) -o $@ $^ -lOpenCL -lm -pthread
+
+# The tests load it in place of libnvidia-ml.so.1.
+$B/tests/fake-nvml.so: tests/truth/fake-nvml.c
+	@mkdir -p $(@D)
+	@echo "  HELP  $<"
+	@$(CC) $(filter-out $(SANITIZE),$(cflags)) $(CFLAGS) -MMD -MP $(relro) $(LDFLAGS) -shared -o $@ $<
 
 $B/tests/fault-inject.so: tests/faults/inject.c
 	@mkdir -p $(@D)

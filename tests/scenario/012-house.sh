@@ -57,7 +57,7 @@ xargs grep -Hn '^#include "' <"$dir/c" | awk -F : '
     level["gpu"] = level["sim/experiment"] = level["sim/compute"] = 4
     level["gpu/xe"] = 5
     level["monitor"] = level["monitor/fps"] = level["monitor/bpf"] = level["sim/host"] = 5
-    level["compute/channel"] = 3
+    level["compute/channel"] = level["monitor/truth"] = 3
     level["compute/tenant"] = 4
     level["compute/cl"] = 5
     level["compute/server"] = 6

@@ -40,6 +40,9 @@
 #define LLVMFuzzerTestOneInput fuzz_igt
 #include "tests/fuzz/fuzz-igt.c"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_fdinfo
+#include "tests/fuzz/fuzz-fdinfo.c"
+#undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_message
 #define feed		       feed_messages
 #include "tests/fuzz/fuzz-message.c"
@@ -114,6 +117,7 @@ static struct target { /* not const, because cmocka needs a pointer to non-const
 	{"config", fuzz_config},
 	{"contracts", fuzz_contracts},
 	{"igt", fuzz_igt},
+	{"fdinfo", fuzz_fdinfo},
 	{"message", fuzz_message},
 	{"page", fuzz_page},
 	{"parse", fuzz_parse},

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Parses the text of /proc/PID/fdinfo/N of a DRM file, as Documentation/gpu/drm-usage-stats.rst of
+ * Linux describes it. Pure.
+ */
+#ifndef MONITOR_TRUTH_FDINFO_H
+#define MONITOR_TRUTH_FDINFO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FDINFO_TEXT_MAX	   8192 /* size of a text with its NUL; a longer text is rejected */
+#define FDINFO_NAME_MAX	   32	/* size of the name of an engine or driver with its NUL */
+#define FDINFO_ENGINES_MAX 12
+
+/* A class of engines. A driver reports busy time, cycles, or both. */
+struct fdinfo_engine {
+	char name[FDINFO_NAME_MAX];
+	bool busy_valid;
+	uint64_t busy_ns; /* time of the client on all engines of the class */
+	bool cycles_valid;
+	uint64_t cycles; /* busy cycles of the client on all engines of the class */
+	bool total_valid;
+	uint64_t total_cycles; /* cycles of one engine since an unknown time, busy or not */
+	uint64_t max_hz;       /* 0: not reported */
+	uint64_t capacity;     /* engines in the class, 1..1024 */
+};
+
+struct fdinfo {
+	char driver[FDINFO_NAME_MAX];
+	char pdev[FDINFO_NAME_MAX]; /* PCI address; "": not a PCI device */
+	bool client_valid;
+	uint64_t client; /* unique for each device, or on the host if there is no PCI address */
+	struct fdinfo_engine engines[FDINFO_ENGINES_MAX];
+	int n_engines; /* engine classes for which busy time or cycles are reported */
+	bool memory_valid;
+	/* resident memory of the client: on the device, or in the system if the driver reports no
+	 * memory on the device */
+	uint64_t memory_bytes;
+};
+
+/*
+ * Parses @length bytes of @text. Returns -ENODATA if the text is not that of a DRM file (without
+ * the key drm-driver), -EINVAL if the value of a known key is malformed or out of range, or if the
+ * text contains a NUL, and -E2BIG if it is too long or has too many engine classes. Unknown keys
+ * are ignored.
+ */
+int fdinfo_parse(const char *text, size_t length, struct fdinfo *ret_info);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* The interface between source.c and the sources. Only files of this folder include it. */
+#ifndef MONITOR_TRUTH_SOURCE_H
+#define MONITOR_TRUTH_SOURCE_H
+
+#include "monitor/truth/truth.h"
+
+/* Samples after which the tenant of a user is asked again, because a process can move. */
+#define TRUTH_TENANT_SAMPLES 4
+
+/* Where a source writes its sample; owned by source.c. */
+struct truth_sheet {
+	struct truth_user users[TRUTH_USERS_MAX];
+	size_t n_users;
+	bool times; /* see truth_has_times() */
+	struct truth_counts counts;
+};
+
+struct truth_state; /* of a source */
+
+struct truth_source {
+	const char *name;
+	int (*open)(const struct truth_config *config, struct truth_state **ret_state,
+		    struct err *reterr);
+	void (*close)(struct truth_state *state);
+	/* Replaces the users of the sheet. @passed_ns: time since the last sample; 0: the first. */
+	int (*sample)(struct truth_state *state, uint64_t passed_ns, struct truth_sheet *sheet);
+};
+
+extern const struct truth_source truth_fdinfo, truth_nvml;
+
+#endif

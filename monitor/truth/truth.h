@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Host truth: what the host itself knows about the use of a GPU by each process. Sources are the
+ * usage statistics of DRM files in /proc (fdinfo) and the library of NVIDIA's driver (NVML). A
+ * source only reads. The caller says to which tenant a process belongs.
+ *
+ * The use of a GPU is counted for each class of engines. The use of a tenant is that of its busiest
+ * class, as in intel_gpu_top, because a GPU with a busy render engine is busy even if its video
+ * engine idles. So the uses of tenants of different classes can exceed the whole GPU.
+ */
+#ifndef MONITOR_TRUTH_TRUTH_H
+#define MONITOR_TRUTH_TRUTH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+#define TRUTH_CLASSES_MAX 16  /* classes of engines of a GPU */
+#define TRUTH_USERS_MAX	  512 /* DRM files or processes; others are not counted */
+#define TRUTH_TENANT_NONE (-1)
+
+/* Returns the number of the tenant of process @pid, or TRUTH_TENANT_NONE. */
+typedef int (*truth_tenant_fn)(void *userdata, pid_t pid);
+
+struct truth_config {
+	/* "fdinfo", "nvml", or "auto": nvml if its library has the device, otherwise fdinfo */
+	const char *source;
+	const char *proc; /* path of the proc file system */
+	/* PCI address of the GPU in lower case (0000:03:00.0), or for a GPU that is not a PCI
+	 * device the name of its driver; "": nvml uses its only GPU, fdinfo fails */
+	const char *device;
+	const char *nvml_library; /* NULL: libnvidia-ml.so.1 */
+	truth_tenant_fn tenant;
+	void *userdata; /* of @tenant */
+};
+
+/* One DRM file or process. */
+struct truth_user {
+	pid_t pid;
+	int tenant; /* as truth_tenant_fn has returned it; asked again from time to time */
+	/* time used since the last sample, as time of all engines of the class together */
+	double grown_ns[TRUTH_CLASSES_MAX];
+	bool memory_valid;
+	uint64_t memory_bytes;
+};
+
+/* Counts since the source was opened. */
+struct truth_counts {
+	uint64_t refused;  /* texts with a malformed value */
+	uint64_t no_times; /* texts of the device without any time or cycles */
+	uint64_t denied;   /* processes whose files this process may not read */
+	uint64_t ignored;  /* users beyond TRUTH_USERS_MAX, and classes beyond TRUTH_CLASSES_MAX */
+};
+
+struct truth;
+
+/*
+ * Opens a source. Errors: -EINVAL (unknown source, or several GPUs and no device), -EOPNOTSUPP with
+ * a message (the host does not have this source), or a system error.
+ */
+int truth_open(const struct truth_config *config, struct truth **ret_truth, struct err *reterr);
+struct truth *truth_close(struct truth *truth); /* NULL is fine; returns NULL */
+
+/* Returns "fdinfo" or "nvml". */
+const char *truth_source(const struct truth *truth);
+
+/*
+ * Takes a sample. The first sample has no growth. The cost is bounded: a file for each known user,
+ * and a part of the descriptors of all processes (fdinfo; see scan.c). Returns 0 or a negative
+ * errno; the users are then those of the last sample, with the same growth.
+ */
+int truth_sample(struct truth *truth, uint64_t now_mono_ns);
+
+/* Returns the users in the last sample; valid until the next one. */
+const struct truth_user *truth_users(const struct truth *truth, size_t *ret_n);
+/*
+ * Returns false if the source reports no times for this GPU: all use is then unknown. The driver is
+ * too old, or it must be told to count (panthor: the file profiling). True if there are no users.
+ */
+bool truth_has_times(const struct truth *truth);
+struct truth_counts truth_counts(const struct truth *truth);
+
+/*
+ * Parses dmem.current or dmem.max of control groups v2: lines of a region and bytes, where "max" is
+ * no limit. Adds up the regions of @device, whose names begin with "drm/DEVICE/". Returns -ENODATA
+ * if there is none, -ERANGE if one of them has no limit, and -EINVAL if a line is malformed.
+ */
+int truth_parse_dmem(const char *text, const char *device, uint64_t *ret_bytes);
+
+#endif

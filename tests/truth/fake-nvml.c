@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A library with the functions of libnvidia-ml.so.1 that gover calls. Its GPUs and programs are in
+ * the text file FAKE_NVML, which it reads at each call: "gpus N", "error NAME CODE", "use PID SM
+ * ENCODER DECODER" and "memory PID BYTES". Each call for uses advances its clock by a second.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct use {
+	unsigned int pid;
+	unsigned long long at_us;
+	unsigned int sm, memory, encoder, decoder;
+};
+
+struct process {
+	unsigned int pid;
+	unsigned long long bytes;
+	unsigned int gpu_instance, compute_instance;
+};
+
+int nvmlInit_v2(void);
+int nvmlShutdown(void);
+const char *nvmlErrorString(int result);
+int nvmlDeviceGetCount_v2(unsigned int *n);
+int nvmlDeviceGetHandleByIndex_v2(unsigned int index, void **device);
+int nvmlDeviceGetHandleByPciBusId_v2(const char *address, void **device);
+int nvmlDeviceGetProcessUtilization(void *device, struct use *uses, unsigned int *n,
+				    unsigned long long since_us);
+int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned int *n,
+					    struct process *processes);
+int nvmlDeviceGetGraphicsRunningProcesses_v3(void *device, unsigned int *n,
+					     struct process *processes);
+
+static int the_gpu;
+static unsigned long long clock_us = 1000000;
+
+static FILE *open_script(void)
+{
+	const char *path = getenv("FAKE_NVML");
+
+	return path ? fopen(path, "re") : NULL;
+}
+
+/* Returns the error that the script has for @name; 0: none. */
+static int error_of(const char *name)
+{
+	FILE *script = open_script();
+	char line[128], word[64];
+	int code, found = 0;
+
+	while (script && fgets(line, sizeof(line), script))
+		if (sscanf(line, "error %63s %d", word, &code) == 2 && strcmp(word, name) == 0)
+			found = code;
+	if (script)
+		(void)fclose(script);
+	return found;
+}
+
+int nvmlInit_v2(void)
+{
+	return error_of("init");
+}
+
+int nvmlShutdown(void)
+{
+	return 0;
+}
+
+const char *nvmlErrorString(int result)
+{
+	return result == 3 ? "Not Supported" : result == 9 ? "Driver Not Loaded" : "Unknown Error";
+}
+
+int nvmlDeviceGetCount_v2(unsigned int *n)
+{
+	FILE *script = open_script();
+	char line[128];
+
+	*n = 1;
+	while (script && fgets(line, sizeof(line), script))
+		(void)sscanf(line, "gpus %u", n);
+	if (script)
+		(void)fclose(script);
+	return error_of("count");
+}
+
+int nvmlDeviceGetHandleByIndex_v2(unsigned int index, void **device)
+{
+	*device = &the_gpu;
+	return index == 0 ? 0 : 2;
+}
+
+int nvmlDeviceGetHandleByPciBusId_v2(const char *address, void **device)
+{
+	*device = &the_gpu;
+	return strcmp(address, "0000:65:00.0") == 0 ? 0 : 6;
+}
+
+int nvmlDeviceGetProcessUtilization(void *device, struct use *uses, unsigned int *n,
+				    unsigned long long since_us)
+{
+	FILE *script = open_script();
+	unsigned int found = 0;
+	char line[128];
+	struct use use = {.pid = 0};
+
+	(void)device;
+	clock_us += 1000000;
+	while (script && fgets(line, sizeof(line), script) && found < *n)
+		if (sscanf(line, "use %u %u %u %u", &use.pid, &use.sm, &use.encoder,
+			   &use.decoder) == 4) {
+			use.at_us = clock_us;
+			uses[found++] = use;
+		}
+	if (script)
+		(void)fclose(script);
+	*n = found;
+	if (error_of("uses"))
+		return error_of("uses");
+	return found && clock_us > since_us ? 0 : 6;
+}
+
+int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned int *n,
+					    struct process *processes)
+{
+	FILE *script = open_script();
+	unsigned int found = 0;
+	char line[128];
+	struct process process = {.pid = 0};
+
+	(void)device;
+	while (script && fgets(line, sizeof(line), script) && found < *n)
+		if (sscanf(line, "memory %u %llu", &process.pid, &process.bytes) == 2)
+			processes[found++] = process;
+	if (script)
+		(void)fclose(script);
+	*n = found;
+	return 0;
+}
+
+/* The same programs: one that computes and draws is in both lists. */
+int nvmlDeviceGetGraphicsRunningProcesses_v3(void *device, unsigned int *n,
+					     struct process *processes)
+{
+	return nvmlDeviceGetComputeRunningProcesses_v3(device, n, processes);
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests the source nvml with tests/truth/fake-nvml.c instead of NVIDIA's library. */
+#include "monitor/truth/truth.h"
+#include "tests/unit/monitor/truth/test-truth.h"
+
+static struct truth *truth;
+static uint64_t now_ns;
+static struct err err;
+static char library[PATH_MAX];
+
+static int tenant_of(void *userdata, pid_t pid)
+{
+	(void)userdata;
+	return pid >= 100 ? (int)pid / 100 : TRUTH_TENANT_NONE;
+}
+
+static int open_source(const char *source, const char *device)
+{
+	const struct truth_config config = {
+		.source = source,
+		.proc = top_proc,
+		.device = device,
+		.nvml_library = library,
+		.tenant = tenant_of,
+	};
+
+	now_ns = S;
+	return truth_open(&config, &truth, &err);
+}
+
+static int set_up(void **state)
+{
+	ssize_t n = readlink("/proc/self/exe", library, sizeof(library) - 32);
+	int r = make_host(state);
+
+	if (r < 0 || n < 0)
+		return -1;
+	library[n] = '\0';
+	strcpy(strrchr(library, '/'), "/fake-nvml.so");
+	write_file("script", "");
+	return setenv("FAKE_NVML", below("script"), 1);
+}
+
+static int tear_down(void **state)
+{
+	truth = truth_close(truth);
+	return remove_host(state);
+}
+
+static void sample(void)
+{
+	now_ns += S;
+	assert_int_equal(truth_sample(truth, now_ns), 0);
+}
+
+/* Writes "TENANT:MS MS MS:BYTES " for each user: its growth in the three classes, and memory. */
+static const char *users(void)
+{
+	static char text[1024];
+	size_t n, used = 0;
+	const struct truth_user *user = truth_users(truth, &n);
+
+	text[0] = '\0';
+	for (; n > 0; n--, user++)
+		used += (size_t)snprintf(
+			text + used, sizeof(text) - used, "%d:%.0f %.0f %.0f:%lld ", user->tenant,
+			user->grown_ns[0] / 1e6, user->grown_ns[1] / 1e6, user->grown_ns[2] / 1e6,
+			user->memory_valid ? (long long)user->memory_bytes : -1LL);
+	return text;
+}
+
+static void use_in_percent_becomes_time(void **state)
+{
+	(void)state;
+	assert_int_equal(open_source("nvml", "0000:65:00.0"), 0);
+	assert_string_equal(truth_source(truth), "nvml");
+	write_file("script", "use 100 40 5 0\nuse 50 20 0 90\nmemory 100 4096\n");
+	sample();
+	assert_string_equal(users(), "1:0 0 0:4096 -1:0 0 0:-1 ");
+	sample();
+	assert_string_equal(users(), "1:400 50 0:4096 -1:200 0 900:-1 ");
+	assert_true(truth_has_times(truth));
+}
+
+static void a_program_without_a_sample_is_idle(void **state)
+{
+	(void)state;
+	assert_int_equal(open_source("nvml", ""), 0);
+	write_file("script", "use 100 40 0 0\nmemory 100 4096\nmemory 200 1\n");
+	sample();
+	sample();
+	assert_string_equal(users(), "1:400 0 0:4096 2:0 0 0:1 ");
+	write_file("script", "memory 100 4096\n");
+	sample();
+	assert_string_equal(users(), "1:0 0 0:4096 ");
+	write_file("script", "");
+	sample();
+	assert_string_equal(users(), "");
+}
+
+static void several_samples_of_a_program_give_their_mean(void **state)
+{
+	(void)state;
+	assert_int_equal(open_source("nvml", ""), 0);
+	write_file("script", "use 100 40 0 0\nuse 100 60 0 0\nuse 0 9 9 9\nuse 200 250 0 0\n"
+			     "memory 100 18446744073709551615\n");
+	sample();
+	sample();
+	/* percentages above 100 are cut; unknown memory is invalid; pid 0 is no process */
+	assert_string_equal(users(), "1:500 0 0:-1 2:1000 0 0:-1 ");
+}
+
+static void an_error_of_a_sample_is_reported(void **state)
+{
+	(void)state;
+	assert_int_equal(open_source("nvml", ""), 0);
+	sample();
+	write_file("script", "error uses 15\n");
+	assert_int_equal(truth_sample(truth, now_ns + S), -EIO);
+	write_file("script", "error uses 7\n");
+	assert_int_equal(truth_sample(truth, now_ns + S), -ENOBUFS);
+	write_file("script", "");
+	sample();
+}
+
+static void auto_selects_nvml_if_it_has_the_gpu(void **state)
+{
+	(void)state;
+	assert_int_equal(open_source("auto", "0000:65:00.0"), 0);
+	assert_string_equal(truth_source(truth), "nvml");
+	truth = truth_close(truth);
+	assert_int_equal(open_source("auto", "0000:03:00.0"), 0);
+	assert_string_equal(truth_source(truth), "fdinfo");
+	truth = truth_close(truth);
+	truth = NULL;
+	write_file("script", "gpus 2\n");
+	assert_int_equal(open_source("auto", ""), -EINVAL); /* the operator must select one */
+	strcpy(library, "/nowhere/libnvidia-ml.so.1");
+	assert_int_equal(open_source("auto", "0000:65:00.0"), 0);
+	assert_string_equal(truth_source(truth), "fdinfo");
+}
+
+static void errors_name_what_is_missing(void **state)
+{
+	static const struct {
+		const char *script, *device;
+		int result;
+		const char *text;
+	} rows[] = {
+		{"error init 9\n", "", -EOPNOTSUPP, "Driver Not Loaded"},
+		{"error count 3\n", "", -EOPNOTSUPP, "Not Supported"},
+		{"gpus 0\n", "", -EOPNOTSUPP, "0 GPUs"},
+		{"gpus 2\n", "", -EINVAL, "2 GPUs (set parent"},
+		{"", "0000:01:00.0", -EOPNOTSUPP, "0000:01:00.0"},
+		{"error uses 3\n", "", -EOPNOTSUPP, "Not Supported"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		write_file("script", rows[i].script);
+		assert_int_equal(open_source("nvml", rows[i].device), rows[i].result);
+		if (!strstr(err.msg, rows[i].text))
+			fail_msg("\"%s\" has no \"%s\"", err.msg, rows[i].text);
+	}
+	strcpy(library, "/nowhere/libnvidia-ml.so.1");
+	assert_int_equal(open_source("nvml", ""), -EOPNOTSUPP);
+	assert_non_null(strstr(err.msg, "NVIDIA's driver"));
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(use_in_percent_becomes_time),
+		TEST(a_program_without_a_sample_is_idle),
+		TEST(several_samples_of_a_program_give_their_mean),
+		TEST(an_error_of_a_sample_is_reported),
+		TEST(auto_selects_nvml_if_it_has_the_gpu),
+		TEST(errors_name_what_is_missing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* A temporary folder with plain files instead of proc and control groups (version 2). */
+#ifndef TESTS_UNIT_MONITOR_TRUTH_TEST_TRUTH_H
+#define TESTS_UNIT_MONITOR_TRUTH_TEST_TRUTH_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <ftw.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/file.h"
+
+#define S 1000000000ULL
+
+static char top[64];	  /* the folder */
+static char top_proc[80]; /* its folder proc */
+
+static inline const char *below(const char *name)
+{
+	static char paths[4][PATH_MAX];
+	static int i;
+	char *path = paths[i++ % 4];
+
+	snprintf(path, PATH_MAX, "%s/%s", top, name);
+	return path;
+}
+
+static inline void write_file(const char *name, const char *text)
+{
+	FILE *file;
+
+	assert_int_equal(file_make_parents(below(name)), 0);
+	file = fopen(below(name), "w");
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st, (void)type, (void)ftw;
+	return remove(path);
+}
+
+static inline void remove_below(const char *name)
+{
+	(void)nftw(below(name), remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static inline int make_host(void **state)
+{
+	char text[PATH_MAX];
+
+	(void)state;
+	strcpy(top, "/tmp/gover-truth.XXXXXX");
+	if (!mkdtemp(top))
+		return -1;
+	snprintf(top_proc, sizeof(top_proc), "%s/proc", top);
+	snprintf(text, sizeof(text), "31 23 0:28 / %s/cgroup rw - cgroup2 cgroup2 rw\n", top);
+	write_file("proc/self/mountinfo", text);
+	write_file("cgroup/cgroup.controllers", "cpuset cpu io memory dmem\n");
+	write_file("cgroup/system.slice/cgroup.procs", "");
+	return 0;
+}
+
+static inline int remove_host(void **state)
+{
+	(void)state;
+	remove_below("");
+	return 0;
+}
+
+/* Adds a process in the control group @group. */
+static inline void add_process(int pid, const char *group)
+{
+	char name[256], text[256];
+
+	snprintf(name, sizeof(name), "proc/%d/cgroup", pid);
+	snprintf(text, sizeof(text), "0::/%s\n", group);
+	write_file(name, text);
+	snprintf(name, sizeof(name), "cgroup/%s/cgroup.procs", group);
+	write_file(name, "");
+	snprintf(name, sizeof(name), "proc/%d/fd/x", pid);
+	assert_int_equal(file_make_parents(below(name)), 0);
+	snprintf(name, sizeof(name), "proc/%d/fdinfo/x", pid);
+	assert_int_equal(file_make_parents(below(name)), 0);
+}
+
+/* Gives the process descriptor @fd of a file, with the text of its fdinfo. */
+static inline void add_file(int pid, int fd, const char *target, const char *text)
+{
+	char name[256];
+
+	snprintf(name, sizeof(name), "proc/%d/fd/%d", pid, fd);
+	(void)unlink(below(name));
+	assert_int_equal(symlink(target, below(name)), 0);
+	snprintf(name, sizeof(name), "proc/%d/fdinfo/%d", pid, fd);
+	write_file(name, text);
+}
+
+/* Writes the text of a DRM file of the GPU 0000:03:00.0. */
+static inline const char *drm_text(unsigned client, double render_s, double video_s)
+{
+	static char text[512];
+
+	snprintf(text, sizeof(text),
+		 "pos:\t0\ndrm-driver:\ti915\ndrm-client-id:\t%u\ndrm-pdev:\t0000:03:00.0\n"
+		 "drm-resident-vram0:\t%u KiB\ndrm-engine-render:\t%.0f ns\n"
+		 "drm-engine-video:\t%.0f ns\ndrm-engine-capacity-video:\t2\n",
+		 client, client, render_s * 1e9, video_s * 1e9);
+	return text;
+}
+
+static inline void add_drm_file(int pid, int fd, unsigned client, double render_s)
+{
+	add_file(pid, fd, "/dev/dri/renderD128", drm_text(client, render_s, 0));
+}
+
+#endif
