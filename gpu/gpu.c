@@ -6,7 +6,7 @@
 #include "gpu/gpu.h"
 
 static const struct gpu_ops *const backends[] = {
-	&gpu_gvt_ops, &gpu_xe_ops, &gpu_softgpu_ops, &gpu_lib_ops, &gpu_sim_ops,
+	&gpu_gvt_ops, &gpu_xe_ops, &gpu_softgpu_ops, &gpu_lib_ops, &gpu_drm_ops, &gpu_sim_ops,
 };
 
 const struct gpu_ops *gpu_at(size_t index)

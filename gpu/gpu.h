@@ -24,14 +24,16 @@
 
 struct gpu_config {
 	char name[ID_MAX];
-	char backend[16]; /* name of the backend: "auto", "gvt", "xe", "softgpu", "lib", "sim" */
-	/* gvt, xe: path of sysfs; softgpu, lib: parent group below the cgroup mounts; sim: control
-	 * folder. "": the default */
+	char backend[16]; /* name: "auto", "gvt", "xe", "softgpu", "lib", "drm", "sim" */
+	/* gvt, xe: path of sysfs; softgpu, lib, drm: parent group below the cgroup mounts; sim:
+	 * control folder. "": the default */
 	char root[GPU_ROOT_MAX];
-	/* gvt: name of the GPU in class/mdev_bus; xe: PCI address of the physical function; "": the
-	 * only GPU of the host */
+	/* gvt: name of the GPU in class/mdev_bus; xe: PCI address of the physical function; drm:
+	 * PCI address, or name of the driver; "": the only GPU of the host */
 	char parent[GPU_PARENT_MAX];
 	char socket[GPU_SOCKET_MAX]; /* lib: socket of the arbiter for programs */
+	char truth[8];		     /* drm: "auto", "fdinfo", "nvml" or "none" */
+	char proc[GPU_ROOT_MAX];     /* drm: path of the proc file system; "": /proc */
 	char discipline[16];	     /* lib: how the arbiter gives turns; compute/arbiter/table.c */
 	/* "hard": caps are limits; "guarantee": caps are guaranteed shares; "auto": guarantee if
 	 * the host offers it; "": hard */
@@ -73,10 +75,14 @@ struct gpu_traits {
 	/* true: with guarantees, a vGPU may use all time that others leave, also beyond its
 	 * contract, because the scheduler has no ceilings */
 	bool no_ceiling;
-	bool creates;	       /* true: the daemon creates and removes vGPUs */
-	bool counts_frames;    /* true: readings contain counted frames or units of work (sim) */
-	enum gpu_unit unit;    /* what the frames of a reading are */
-	bool limits_memory;    /* true: write_memory() exists, and readings contain memory */
+	/* true: the GPU cannot be steered. write_cap() fails, the cap in readings is a measure, and
+	 * the daemon only observes */
+	bool observes;
+	const char *truth;  /* source of the busy times: "fdinfo" or "nvml"; NULL: the scheduler */
+	bool creates;	    /* true: the daemon creates and removes vGPUs */
+	bool counts_frames; /* true: readings contain counted frames or units of work (sim) */
+	enum gpu_unit unit; /* what the frames of a reading are */
+	bool limits_memory; /* true: write_memory() exists, and readings contain memory */
 	double capacity_cores; /* size in CPU cores with softgpu; 0 with other backends */
 	/* path of the device in sysfs; valid until the GPU is closed; NULL: unknown */
 	const char *sysfs_device;
@@ -275,6 +281,7 @@ extern const struct gpu_ops gpu_gvt_ops;
 extern const struct gpu_ops gpu_xe_ops;
 extern const struct gpu_ops gpu_softgpu_ops;
 extern const struct gpu_ops gpu_lib_ops;
+extern const struct gpu_ops gpu_drm_ops;
 extern const struct gpu_ops gpu_sim_ops;
 
 #endif

@@ -62,6 +62,8 @@ json_t *resource_encode_gpu(const struct view *view, const struct host_gpu *gpu,
 	json_encode_add(&o, "unit", json_string(units[host_gpu_unit(gpu, NULL)]));
 	json_encode_add(&o, "limits_memory", json_boolean(gpu->traits.limits_memory));
 	json_encode_add(&o, "share", json_string(shares[gpu->traits.share]));
+	json_encode_add(&o, "steers", json_boolean(!gpu->traits.observes));
+	json_encode_add(&o, "truth", json_encode_name(gpu->traits.truth ? gpu->traits.truth : ""));
 	json_encode_add(&o, "sharing", json_string(sharing));
 	json_encode_add(&o, "capacity_cores", json_encode_number(cores > 0 ? cores : NAN));
 	json_encode_add(&o, "round_ms", json_encode_number(in_round(gpu, gpu->round.round_ms)));

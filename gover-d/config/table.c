@@ -67,6 +67,17 @@ static bool fits_parent(const char *text)
 	return !strchr(text, '/') && text[0] != '.';
 }
 
+static bool fits_truth(const char *text)
+{
+	return strcmp(text, "auto") == 0 || strcmp(text, "fdinfo") == 0 ||
+	       strcmp(text, "nvml") == 0 || strcmp(text, "none") == 0;
+}
+
+static bool fits_proc(const char *text)
+{
+	return text[0] == '/';
+}
+
 static bool fits_intel_gpu_top(const char *text)
 {
 	return text[0] == '/' || strcmp(text, "auto") == 0 || strcmp(text, "off") == 0;
@@ -174,9 +185,11 @@ static const struct setting keys[] = {
 	NUMBER(PROMISE(slow_pct), 0.1, 100, " percent of the window"),
 	NUMBER(PROMISE(slow_window_s), 10, 86400, " s"),
 
-	WORD(GPU(backend), "auto, gvt, xe, softgpu, lib or sim", fits_backend),
+	WORD(GPU(backend), "auto, gvt, xe, softgpu, lib, drm or sim", fits_backend),
 	TEXT(GPU(root), 0, 160, "nothing, or a path without '..'", fits_root),
-	TEXT(GPU(parent), 0, 63, "nothing, or the PCI address of a GPU", fits_parent),
+	TEXT(GPU(parent), 0, 63, "nothing, a PCI address, or the name of a driver", fits_parent),
+	WORD(GPU(truth), "auto, fdinfo, nvml or none", fits_truth),
+	TEXT(GPU(proc), 1, 160, "an absolute path", fits_proc),
 	TEXT(GPU(socket), 1, 99, "a path", NULL),
 	WORD(GPU(discipline), "fair, cap, guarantee, credit, vmcg, rr or fcfs", fits_discipline),
 	WORD(GPU(sharing), "auto, hard or guarantee", fits_sharing),
@@ -269,6 +282,8 @@ void config_table_default_gpu(struct gpu_section *gpu, const char *name)
 {
 	*gpu = (struct gpu_section){
 		.gpu = {.backend = "auto",
+			.truth = "auto",
+			.proc = "/proc",
 			.socket = COMPUTE_DEFAULT_SOCKET,
 			.discipline = "fair",
 			.sharing = "auto",

@@ -8,6 +8,12 @@
 #include "gover-d/core/actuate.h"
 #include "gover-d/core/history.h"
 
+/* False: nothing may change the caps of this GPU. */
+static bool writes(const struct actuator *actuator, const struct host_gpu *gpu)
+{
+	return !actuator->dry_run && !gpu->traits.observes;
+}
+
 bool actuate_is_ours(const struct actuator *actuator, const struct vgpu *vgpu, int cap_pct)
 {
 	int last_pct, intent_pct;
@@ -22,7 +28,7 @@ bool actuate_is_foreign(const struct actuator *actuator, const struct host_gpu *
 {
 	if (gpu_io_read_cap(gpu->io, vgpu->device, ret_cap_pct) < 0)
 		return false;
-	if (!actuate_is_ours(actuator, vgpu, *ret_cap_pct))
+	if (!gpu->traits.observes && !actuate_is_ours(actuator, vgpu, *ret_cap_pct))
 		return true;
 	vgpu->expected_cap_pct = *ret_cap_pct;
 	return false;
@@ -167,7 +173,7 @@ int actuate_moves(struct actuator *actuator, struct host_gpu *gpu, struct actuat
 		moves[i].read_back_pct = moves[i].foreign_pct = -1;
 		moves[i].error = 0;
 	}
-	if (actuator->dry_run)
+	if (!writes(actuator, gpu))
 		return 0;
 	r = find_foreign(actuator, gpu, moves, n_moves);
 	if (r < 0)
@@ -191,7 +197,7 @@ int actuate_cap(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vg
 	};
 	int foreign_pct;
 
-	if (actuator->dry_run)
+	if (!writes(actuator, gpu))
 		return 0;
 	if (actuate_is_foreign(actuator, gpu, vgpu, &foreign_pct))
 		return -ESTALE;
@@ -204,6 +210,8 @@ int actuate_restore(struct host_gpu *gpu, struct vgpu *vgpu, struct instant now)
 	int initial_pct = vgpu->contract.terms.initial_cap_pct, in_force;
 	int r;
 
+	if (gpu->traits.observes)
+		return 0;
 	/* end the lease first, because a lease that expires changes the cap */
 	(void)gpu_io_renew(gpu->io, vgpu->device, 0);
 	r = gpu_io_write_cap(gpu->io, vgpu->device, now.mono_ns, initial_pct);
@@ -290,7 +298,7 @@ int actuate_ceiling(struct actuator *actuator, struct host_gpu *gpu, struct vgpu
 {
 	int ceiling_pct = policy_terms_ceiling_pct(&vgpu->contract.terms), r;
 
-	if (actuator->dry_run || !gpu->traits.guarantees)
+	if (!writes(actuator, gpu) || !gpu->traits.guarantees)
 		return 0;
 	if (vgpu->ceiling_pct == ceiling_pct)
 		return vgpu->ceiling_errno;

@@ -56,6 +56,8 @@ void adopt_caps(struct manager *m, struct host_gpu *gpu, struct instant now)
 		return;
 	/* A write that fails and a cap whose origin is unknown set it again. */
 	gpu->caps_due = false;
+	if (gpu->traits.observes)
+		return;
 	round_view(m, gpu, round);
 	n = gpu->view.n_vgpus;
 	for (int i = 0; i < n; i++) {

@@ -408,7 +408,7 @@ int adopt_host(struct manager *m, struct contracts *contracts, struct instant no
 
 		if (!gpu)
 			continue;
-		gpu->mode = contracts->gpus[i].mode;
+		gpu->mode = gpu->traits.observes ? GPU_MODE_OBSERVE : contracts->gpus[i].mode;
 		gpu->selling = contracts->gpus[i].selling;
 		moving_load(&gpu->view.moving, &contracts->gpus[i].migrations);
 		gpu->migrations_saved = moving_save(&gpu->view.moving);

@@ -108,6 +108,11 @@ static int check_hold(struct host_gpu *gpu, const struct contract *c, struct err
 
 	if (!c->held)
 		return 0;
+	if (gpu->traits.observes)
+		return err_condition(reterr, CONTROL_E_UNSUPPORTED,
+				     "held: not possible for vGPU %s, because GPU %s is only "
+				     "observed (backend %s cannot set caps)",
+				     c->id, gpu->config.name, gpu->config.backend);
 	if (c->held_cap_pct < gpu->traits.floor_pct || c->held_cap_pct > ceiling_pct ||
 	    c->held_cap_pct % gpu->traits.step_pct)
 		return err_condition(
@@ -164,7 +169,7 @@ int contract_change_plan(struct manager *m, struct host_gpu *gpu, struct vgpu *v
 		r = contract_change_check_terms(gpu, c, reterr);
 	if (r == 0)
 		r = check_hold(gpu, c, reterr);
-	if (r == 0)
+	if (r == 0 && !gpu->traits.observes)
 		r = plan_cap(m, gpu, round, vgpu, c, reterr);
 	return r == 0 ? round_check(m, gpu, round, vgpu, now, reterr) : r;
 }

@@ -30,11 +30,18 @@ struct gpu_change {
 
 static int plan_gpu(struct manager *m, struct change *change, struct err *reterr)
 {
+	const struct gpu_change *c = (const struct gpu_change *)change;
 	const char *name = change->subject.gpu;
+	const struct host_gpu *gpu = host_find_gpu(&m->host, name);
 
-	return host_find_gpu(&m->host, name)
-		       ? 0
-		       : err_condition(reterr, CONTROL_E_NOT_FOUND, "no GPU %s on this host", name);
+	if (!gpu)
+		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no GPU %s on this host", name);
+	if (c->sets_mode && c->mode != GPU_MODE_OBSERVE && gpu->traits.observes)
+		return err_condition(reterr, CONTROL_E_UNSUPPORTED,
+				     "mode: %s is not possible for GPU %s (allowed: observe, "
+				     "because backend %s cannot set caps)",
+				     gpu_mode_name(c->mode), name, gpu->config.backend);
+	return 0;
 }
 
 static int amend_gpu(const struct change *change, struct contracts *contracts)

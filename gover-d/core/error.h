@@ -19,7 +19,7 @@ enum control_error {
 	CONTROL_E_NOT_LISTED,	/* the offer does not list the flavour */
 	/* an external writer just changed a cap; that vGPU is on hold now */
 	CONTROL_E_FOREIGN_CAP,
-	CONTROL_E_UNSUPPORTED, /* the backend does not create vGPUs */
+	CONTROL_E_UNSUPPORTED, /* the backend does not create vGPUs, or cannot set caps */
 	CONTROL_E_DRY_RUN,     /* not possible in a dry run */
 	CONTROL_E_NOT_STORED,  /* the state directory cannot be written; nothing was changed */
 	CONTROL_E_TOO_LARGE,   /* the answer would have too many rows */

@@ -16,7 +16,8 @@ enum cap_origin foreign_cap_judge(const struct actuator *actuator, const struct 
 {
 	int sold_pct = vgpu->contract.terms.initial_cap_pct, initial_pct, r;
 
-	if (actuate_is_ours(actuator, vgpu, cap_pct))
+	/* The cap of a GPU that is only observed is a measure, which changes with its vGPUs. */
+	if (gpu->traits.observes || actuate_is_ours(actuator, vgpu, cap_pct))
 		return CAP_OWN;
 	r = gpu_io_read_initial_cap(gpu->io, vgpu->device, &initial_pct);
 	if (r < 0 && r != -EOPNOTSUPP && r != -ENOENT && (lease_over || vgpu->found))

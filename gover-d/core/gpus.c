@@ -46,6 +46,12 @@ static void log_sharing(const struct host_gpu *gpu)
 {
 	const char *why = gpu_io_sharing_why(gpu->io);
 
+	if (gpu->traits.observes) {
+		log_notice("GPU %s: its vGPUs are only observed, because no cap can be set; busy "
+			   "times come from %s",
+			   gpu->config.name, gpu->traits.truth);
+		return;
+	}
 	log_notice("GPU %s: its sharing is %s%s%s", gpu->config.name,
 		   gpu_sharing_name(gpu->traits.guarantees), why[0] ? ": " : "", why);
 }
@@ -65,6 +71,8 @@ static int end_open(struct host_gpu *gpu, uint64_t until_ns, struct err *reterr)
 		log_notice("GPU %s: %s", gpu->config.name, inner.msg);
 	gpu->open = true;
 	gpu_io_traits(gpu->io, &gpu->traits);
+	if (gpu->traits.observes)
+		gpu->mode = GPU_MODE_OBSERVE;
 	snprintf(gpu->config.backend, sizeof(gpu->config.backend), "%s", gpu_io_backend(gpu->io));
 	log_sharing(gpu);
 	return 0;

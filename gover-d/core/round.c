@@ -27,8 +27,10 @@ double round_period_s(const struct manager *m, const struct host_gpu *gpu)
 
 static bool may_sell(const struct manager *m, const struct host_gpu *gpu)
 {
-	return gpu->selling && gpu->mode == GPU_MODE_ACT && gpu->telemetry_valid &&
-	       !m->actuator.dry_run && gpu->n_vgpus < m->config.offer.max_vgpus;
+	/* An offer of a GPU that is only observed is recorded as advice, and not opened. */
+	return gpu->selling && (gpu->mode == GPU_MODE_ACT || gpu->traits.observes) &&
+	       gpu->telemetry_valid && !m->actuator.dry_run &&
+	       gpu->n_vgpus < m->config.offer.max_vgpus;
 }
 
 /* Sets the contracts that may be offered on @gpu. */
@@ -158,7 +160,7 @@ static enum decision_result apply_moves(struct manager *m, struct host_gpu *gpu,
 	fill_moves(round, pd);
 	if (m->actuator.dry_run)
 		return DECISION_DRY_RUN;
-	if (!act)
+	if (!act || gpu->traits.observes)
 		return DECISION_OBSERVED;
 	if (pd->n_moves == 0)
 		return DECISION_NOTED;
@@ -287,10 +289,12 @@ int round_apply(struct manager *m, struct host_gpu *gpu, struct plan_round *roun
 	for (int i = 0; i < round->out.n_decisions; i++) {
 		const struct policy_decision *pd = &round->out.decisions[i];
 		struct decision d = {.ts_ms = now.wall_ms};
-		enum decision_result result =
-			apply_moves(m, gpu, round, pd, act, r == -ESTALE, now);
+		enum decision_result result;
 		int64_t id;
 
+		if (gpu->traits.observes && pd->n_moves > 0)
+			continue; /* no operator can follow this advice */
+		result = apply_moves(m, gpu, round, pd, act, r == -ESTALE, now);
 		if (result == DECISION_DROPPED)
 			r = -ESTALE;
 		else if (result == DECISION_FAILED && r == 0)

@@ -20,8 +20,8 @@ static void assert_members(json_t *object, const char *names)
 }
 
 static const char gpu_members[] =
-	"name backend mode selling step_pct floor_pct unit limits_memory share sharing "
-	"capacity_cores vgpus max_vgpus migrates sum_cap_pct free_pct sum_initial_cap_pct "
+	"name backend mode selling step_pct floor_pct unit limits_memory share steers truth "
+	"sharing capacity_cores vgpus max_vgpus migrates sum_cap_pct free_pct sum_initial_cap_pct "
 	"overbooking_ratio util_pct mean_util_pct load_pct calm_periods telemetry_valid "
 	"telemetry_age_ms";
 static const char vgpu_members[] =

@@ -219,7 +219,7 @@ static const struct bad_file {
 	{"[daemon]\nstate_dir = /a\tb\n", 2, "allowed: a path"},
 	{"[daemon]\nstate_dir = /a;b\n", 2, "no ';'"},
 	{"[daemon]\nsocket =\n", 2, "allowed: a path (1..107 characters"},
-	{"[gpu]\nbackend = igvtg\n", 2, "allowed: auto, gvt, xe, softgpu, lib or sim"},
+	{"[gpu]\nbackend = igvtg\n", 2, "allowed: auto, gvt, xe, softgpu, lib, drm or sim"},
 	{"[gpu]\nroot = ../x\n", 2, "without '..'"},
 	{"[gpu]\ncapacity_cores = 0\n", 2, "allowed: 0.1..1024 cores"},
 	{"[gpu]\ncapacity_cores = nan\n", 2, "allowed: 0.1..1024 cores"},

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* Finds the DRM devices of this host in sysfs. */
+#ifndef GPU_DRM_DEVICE_H
+#define GPU_DRM_DEVICE_H
+
+#include "gpu/gpu.h"
+
+/*
+ * Writes how drm files name the GPU that @parent selects: its PCI address, or the name of its
+ * driver if it is not a PCI device. @parent "": the only GPU below @sysfs ("/sys"). Any other
+ * @parent is taken over, so that it can also name a GPU that appears later. Writes the path of the
+ * device, or
+ * "" if it is not known. Returns -EOPNOTSUPP if the host has no GPU, and -EINVAL if it has several;
+ * the message lists them.
+ */
+int drm_device_find(const char *sysfs, const char *parent, char ret_device[GPU_PARENT_MAX],
+		    char ret_path[PATH_MAX], struct err *reterr);
+
+#endif

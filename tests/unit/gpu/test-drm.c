@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests backend drm on a folder instead of proc and control groups. */
+#include "tests/unit/monitor/truth/test-truth.h"
+
+#include "gpu/drm-device.h"
+#include "gpu/drm-groups.h"
+#include "gpu/gpu.h"
+
+#define CONTAINER "docker-0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef.scope"
+
+static struct gpu *gpu;
+static struct gpu_config config;
+static struct err err;
+static uint64_t now_ns;
+static char listed[256];
+
+static int set_up(void **state)
+{
+	config = (struct gpu_config){
+		.name = "gpu0",
+		.backend = "drm",
+		.parent = "0000:03:00.0",
+		.truth = "fdinfo",
+		.sharing = "auto",
+	};
+	now_ns = S;
+	err.msg[0] = '\0';
+	if (make_host(state) < 0)
+		return -1;
+	strcpy(config.proc, top_proc);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	gpu_drm_ops.close(gpu);
+	gpu = NULL;
+	return remove_host(state);
+}
+
+static void open_gpu(void)
+{
+	assert_int_equal(gpu_drm_ops.open(&config, &gpu, &err), 0);
+}
+
+static void note(void *userdata, const char *id, int initial_cap_pct)
+{
+	size_t used = strlen(listed);
+
+	(void)userdata;
+	snprintf(listed + used, sizeof(listed) - used, "%s=%d ", id, initial_cap_pct);
+}
+
+static const char *list(void)
+{
+	listed[0] = '\0';
+	assert_int_equal(gpu_drm_ops.list(gpu, note, NULL), 0);
+	return listed;
+}
+
+/* Takes a sample a second later. Returns the busy time of the whole GPU in ms. */
+static double physical(void)
+{
+	static uint64_t last_ns;
+	uint64_t at_ns, busy_ns;
+	double grown;
+
+	now_ns += S;
+	assert_int_equal(gpu_drm_ops.physical(gpu, now_ns, &at_ns, &busy_ns), 0);
+	assert_true(at_ns <= now_ns);
+	grown = (double)(busy_ns - last_ns) / 1e6;
+	last_ns = busy_ns;
+	return grown;
+}
+
+static struct gpu_vgpu *attach(const char *id)
+{
+	struct gpu_vgpu *vgpu;
+
+	assert_int_equal(gpu_drm_ops.attach(gpu, id, now_ns, &vgpu, &err), 0);
+	return vgpu;
+}
+
+static struct gpu_reading read_at(struct gpu_vgpu *vgpu, uint64_t at_ns)
+{
+	struct gpu_reading reading;
+
+	assert_int_equal(gpu_drm_ops.read(vgpu, at_ns, &reading), 0);
+	return reading;
+}
+
+static void groups_with_the_gpu_open_are_vgpus(void **state)
+{
+	(void)state;
+	add_process(100, "system.slice/" CONTAINER);
+	add_drm_file(100, 3, 1, 0);
+	add_process(200, "system.slice/game.service/below");
+	add_drm_file(200, 3, 2, 0);
+	add_process(300, "system.slice/sshd.service");
+	add_process(400, "user.slice/desktop");
+	add_drm_file(400, 3, 3, 0);
+	open_gpu();
+	assert_string_equal(list(), "");
+	(void)physical();
+	assert_string_equal(list(), "docker-0123456789ab=100 game=100 ");
+}
+
+static void names_of_groups_become_ids(void **state)
+{
+	static const struct {
+		const char *name, *id; /* NULL: no vGPU */
+	} rows[] = {
+		{"a", "a"},
+		{"game.service", "game"},
+		{CONTAINER, "docker-0123456789ab"},
+		{"libpod-0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+		 "libpod-0123456789ab"},
+		{"machine-qemu\\x2d3\\x2dvm1.scope", "machine-qemu-3-vm1"},
+		{"kubepods-burstable-pod1b8e6b52_2d2f_4f2c_9d5e_0a6d8c1f9b3a.slice",
+		 "kubepods-burstable-pod1b8e6b52_2d2f_4f2c_9d5e_0a6d8c1f9b3a"},
+		{"a b@c", "a_b_c"},
+		{".hidden", NULL},
+		{".scope", NULL},
+		{"0123456789012345678901234567890123456789x01234567890123456789xyz-0123456", NULL},
+		{"y23456789-123456789-123456789-123456789-123456789-123456789-1234", NULL},
+	};
+	char id[ID_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		int r = drm_groups_id(rows[i].name, id);
+
+		if (rows[i].id && (r != 0 || strcmp(id, rows[i].id) != 0))
+			fail_msg("%s: %s", rows[i].name, r ? "no id" : id);
+		if (!rows[i].id && strlen(rows[i].name) > 63 && r == 0)
+			assert_true(strlen(id) < ID_MAX);
+		else if (!rows[i].id)
+			assert_int_equal(r, -EINVAL);
+	}
+}
+
+static void readings_are_the_use_of_the_group(void **state)
+{
+	struct gpu_vgpu *a, *b;
+	struct gpu_reading reading;
+
+	(void)state;
+	add_process(100, "system.slice/a");
+	add_drm_file(100, 3, 1, 10);
+	add_process(101, "system.slice/a/child");
+	add_drm_file(101, 3, 2, 10);
+	add_process(200, "system.slice/b");
+	add_drm_file(200, 3, 3, 10);
+	open_gpu();
+	(void)physical();
+	a = attach("a");
+	b = attach("b");
+	add_drm_file(100, 3, 1, 10.2);
+	add_drm_file(101, 3, 2, 10.3);
+	add_drm_file(200, 3, 3, 10.1);
+	now_ns += S;
+	reading = read_at(a, now_ns);
+	assert_true(reading.busy_valid);
+	assert_int_equal(reading.at_ns, now_ns);
+	assert_in_range(reading.busy_ns, S / 2 - 10, S / 2 + 10);
+	assert_int_equal(reading.sched_ns, S / 2); /* an equal part of two */
+	assert_int_equal(reading.cap_pct, 50);
+	assert_true(reading.memory_valid);
+	assert_int_equal(reading.memory_bytes, 3 * 1024);
+	/* the same sample serves the whole sweep */
+	reading = read_at(b, now_ns + 1000);
+	assert_int_equal(reading.at_ns, now_ns);
+	assert_in_range(reading.busy_ns, S / 10 - 10, S / 10 + 10);
+	gpu_drm_ops.detach(a);
+	gpu_drm_ops.detach(b);
+}
+
+static void the_whole_gpu_includes_programs_without_a_vgpu(void **state)
+{
+	(void)state;
+	add_process(100, "system.slice/a");
+	add_drm_file(100, 3, 1, 10);
+	add_process(400, "user.slice/desktop");
+	add_drm_file(400, 3, 3, 10);
+	open_gpu();
+	(void)physical();
+	add_drm_file(100, 3, 1, 10.25);
+	add_drm_file(400, 3, 3, 10.5);
+	assert_in_range((int)(physical() + 0.5), 750, 750);
+}
+
+static void memory_of_the_control_group_has_priority(void **state)
+{
+	struct gpu_vgpu *a;
+
+	(void)state;
+	add_process(100, "system.slice/a");
+	add_drm_file(100, 3, 1, 0);
+	write_file("cgroup/system.slice/a/dmem.current", "drm/0000:03:00.0/vram0 12345\n");
+	open_gpu();
+	(void)physical();
+	a = attach("a");
+	now_ns += S;
+	assert_int_equal(read_at(a, now_ns).memory_bytes, 12345);
+	gpu_drm_ops.detach(a);
+}
+
+static void a_vgpu_ends_with_its_group(void **state)
+{
+	struct gpu_reading reading;
+	struct gpu_vgpu *a;
+
+	(void)state;
+	add_process(100, "system.slice/a");
+	add_drm_file(100, 3, 1, 0);
+	open_gpu();
+	(void)physical();
+	a = attach("a");
+	remove_below("cgroup/system.slice/a");
+	remove_below("proc/100");
+	now_ns += S;
+	assert_int_equal(gpu_drm_ops.read(a, now_ns, &reading), -ENODEV);
+	gpu_drm_ops.detach(a);
+	assert_string_equal(list(), "");
+	assert_int_equal(gpu_drm_ops.attach(gpu, "a", now_ns, &a, &err), -ENOENT);
+	/* the slot is free after some samples, and the name can be used again */
+	for (int i = 0; i < 32; i++)
+		(void)physical();
+	add_process(100, "system.slice/a");
+	a = attach("a");
+	assert_int_equal(read_at(a, now_ns += S).busy_ns, 0);
+	gpu_drm_ops.detach(a);
+}
+
+static void a_group_of_a_contract_needs_no_program(void **state)
+{
+	struct gpu_vgpu *a;
+
+	(void)state;
+	add_process(100, "system.slice/" CONTAINER);
+	open_gpu();
+	a = attach("docker-0123456789ab");
+	assert_int_equal(read_at(a, now_ns += S).busy_ns, 0);
+	assert_string_equal(list(), "docker-0123456789ab=100 ");
+	gpu_drm_ops.detach(a);
+}
+
+static void nothing_can_be_written(void **state)
+{
+	struct gpu_traits traits;
+	struct gpu_vgpu *a;
+	int cap_pct;
+
+	(void)state;
+	add_process(100, "system.slice/a");
+	open_gpu();
+	a = attach("a");
+	gpu_drm_ops.traits(gpu, &traits);
+	assert_true(traits.observes);
+	assert_false(traits.creates);
+	assert_string_equal(traits.truth, "fdinfo");
+	assert_int_equal(gpu_drm_ops.write_cap(a, now_ns, 50), -EOPNOTSUPP);
+	assert_int_equal(gpu_drm_ops.write_ceiling(a, 50), -EOPNOTSUPP);
+	assert_int_equal(gpu_drm_ops.read_cap(a, &cap_pct), 0);
+	assert_int_equal(cap_pct, 100);
+	assert_int_equal(gpu_drm_ops.create(gpu, "b", 50, &err), -EOPNOTSUPP);
+	assert_int_equal(gpu_drm_ops.destroy(gpu, "a", &err), -EOPNOTSUPP);
+	assert_int_equal(gpu_drm_ops.set_sharing(gpu, true, false, &err), 0);
+	assert_int_equal(gpu_drm_ops.set_sharing(gpu, false, true, &err), 0);
+	assert_int_equal(gpu_drm_ops.set_sharing(gpu, false, false, &err), -EOPNOTSUPP);
+	gpu_drm_ops.detach(a);
+}
+
+static void a_process_belongs_to_its_group(void **state)
+{
+	char id[ID_MAX];
+
+	(void)state;
+	add_process(100, "system.slice/" CONTAINER "/child");
+	add_process(400, "user.slice/desktop");
+	open_gpu();
+	assert_int_equal(gpu_drm_ops.owner(gpu, 100, id), 0);
+	assert_string_equal(id, "docker-0123456789ab");
+	assert_int_equal(gpu_drm_ops.owner(gpu, 400, id), -ENOENT);
+	assert_int_equal(gpu_drm_ops.owner(gpu, 500, id), -ENOENT);
+}
+
+static void use_is_unknown_if_the_driver_reports_no_times(void **state)
+{
+	uint64_t at_ns, busy_ns;
+	struct gpu_vgpu *a;
+
+	(void)state;
+	add_process(100, "system.slice/a");
+	add_file(100, 3, "/dev/dri/card0",
+		 "drm-driver:\tnouveau\ndrm-client-id:\t1\ndrm-pdev:\t0000:03:00.0\n");
+	open_gpu();
+	a = attach("a");
+	assert_false(read_at(a, now_ns += S).busy_valid);
+	assert_int_equal(gpu_drm_ops.physical(gpu, now_ns += S, &at_ns, &busy_ns), -ENODATA);
+	gpu_drm_ops.detach(a);
+}
+
+static void the_only_gpu_is_found(void **state)
+{
+	char device[GPU_PARENT_MAX], path[PATH_MAX], sys[96];
+
+	(void)state;
+	snprintf(sys, sizeof(sys), "%s/sys", top);
+	assert_int_equal(drm_device_find(sys, "", device, path, &err), -EOPNOTSUPP);
+	write_file("sys/devices/0000:03:00.0/uevent", "");
+	write_file("sys/bus/pci/x", "");
+	write_file("sys/class/drm/card0/x", "");
+	write_file("sys/class/drm/renderD128/x", "");
+	assert_int_equal(symlink(below("sys/bus/pci"), below("sys/devices/0000:03:00.0/subsystem")),
+			 0);
+	assert_int_equal(symlink(below("sys/devices/0000:03:00.0"),
+				 below("sys/class/drm/renderD128/device")),
+			 0);
+	assert_int_equal(drm_device_find(sys, "", device, path, &err), 0);
+	assert_string_equal(device, "0000:03:00.0");
+	assert_string_equal(path, below("sys/devices/0000:03:00.0"));
+
+	/* a GPU of a system on a chip is named by its driver */
+	write_file("sys/devices/1800000.gpu/uevent", "");
+	write_file("sys/bus/platform/x", "");
+	write_file("sys/drivers/panfrost/x", "");
+	write_file("sys/class/drm/renderD129/x", "");
+	assert_int_equal(
+		symlink(below("sys/bus/platform"), below("sys/devices/1800000.gpu/subsystem")), 0);
+	assert_int_equal(
+		symlink(below("sys/drivers/panfrost"), below("sys/devices/1800000.gpu/driver")), 0);
+	assert_int_equal(
+		symlink(below("sys/devices/1800000.gpu"), below("sys/class/drm/renderD129/device")),
+		0);
+	assert_int_equal(drm_device_find(sys, "", device, path, &err), -EINVAL);
+	assert_non_null(strstr(err.msg, "panfrost"));
+	assert_non_null(strstr(err.msg, "0000:03:00.0"));
+	remove_below("sys/class/drm/renderD128");
+	assert_int_equal(drm_device_find(sys, "", device, path, &err), 0);
+	assert_string_equal(device, "panfrost");
+	assert_int_equal(drm_device_find(sys, "0000:04:00.0", device, path, &err), 0);
+	assert_string_equal(device, "0000:04:00.0");
+	assert_string_equal(path, "");
+}
+
+static void open_explains_what_is_wrong(void **state)
+{
+	(void)state;
+	strcpy(config.truth, "none");
+	assert_int_equal(gpu_drm_ops.open(&config, &gpu, &err), -EINVAL);
+	assert_non_null(strstr(err.msg, "truth = none"));
+	strcpy(config.truth, "fdinfo");
+	strcpy(config.root, "a/../b");
+	assert_int_equal(gpu_drm_ops.open(&config, &gpu, &err), -EINVAL);
+	assert_non_null(strstr(err.msg, "a/../b"));
+	config.root[0] = '\0';
+	strcpy(config.proc, "/nowhere");
+	assert_int_equal(gpu_drm_ops.open(&config, &gpu, &err), -ENOENT);
+	gpu = NULL;
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(groups_with_the_gpu_open_are_vgpus),
+		TEST(names_of_groups_become_ids),
+		TEST(readings_are_the_use_of_the_group),
+		TEST(the_whole_gpu_includes_programs_without_a_vgpu),
+		TEST(memory_of_the_control_group_has_priority),
+		TEST(a_vgpu_ends_with_its_group),
+		TEST(a_group_of_a_contract_needs_no_program),
+		TEST(nothing_can_be_written),
+		TEST(a_process_belongs_to_its_group),
+		TEST(use_is_unknown_if_the_driver_reports_no_times),
+		TEST(the_only_gpu_is_found),
+		TEST(open_explains_what_is_wrong),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
