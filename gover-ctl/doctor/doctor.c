@@ -15,6 +15,7 @@
 #include "gover-ctl/doctor/library.h"
 #include "gover-ctl/doctor/service.h"
 #include "gover-ctl/doctor/sriov.h"
+#include "gover-ctl/doctor/truth.h"
 #include "gover-ctl/field.h"
 #include "gover-ctl/verb/launch.h"
 #include "gover-ctl/writer.h"
@@ -217,6 +218,9 @@ static const struct {
 	{"i915-pmu", check_pmu},
 	{"sriov", doctor_sriov_check},
 	{"xe-pmu", doctor_sriov_pmu_check},
+	{"fdinfo", doctor_fdinfo_check},
+	{"nvml", doctor_nvml_check},
+	{"dmem", doctor_dmem_check},
 	{"vsock", check_vsock},
 	{"fps-bpf", check_bpf},
 };
