@@ -446,7 +446,7 @@ lint: warnings ## run `make warnings`, clang-format, cppcheck and shellcheck
 
 benches: $(benches)
 
-benchmarks := bench-caps bench-tick bench-reaction bench-fps bench-db bench-rest bench-sysfs bench-vgpus bench-sim bench-compute-sim bench-compute bench-cl-layer bench-compute-slice
+benchmarks := bench-caps bench-tick bench-reaction bench-fps bench-db bench-rest bench-sysfs bench-vgpus bench-truth bench-sim bench-compute-sim bench-compute bench-cl-layer bench-compute-slice
 bench-compute: $(compute_parts)
 $(benchmarks): all benches
 	@dist/install-deps demo

@@ -14,7 +14,7 @@
 #define LONG_ID		32 /* a run of at least so many digits is the id of a container */
 #define SHORT_ID	12
 /* A slot is used again only after the sources of truth have asked for their tenants again. */
-#define GONE_SWEEPS 16
+#define GONE_SWEEPS 32
 
 static bool root_valid(const char *root)
 {

@@ -15,7 +15,7 @@
 /* Links that one sample reads at most; the other processes follow in the next samples. */
 #define SCAN_LINKS_MAX	8192
 #define SCAN_OLD_PERIOD 32 /* samples between two searches of an old process */
-#define SCAN_GPU_PERIOD 4  /* the same, of a process that has a DRM file */
+#define SCAN_GPU_PERIOD 8  /* the same, of a process that has a DRM file */
 
 struct scan;
 

@@ -90,18 +90,14 @@ static int fdinfo_open(const struct truth_config *config, struct truth_state **r
 
 /* --- reading --- */
 
+/* One read gives the whole text, because the kernel writes it as one record (single_open()). */
 static int read_text(int fd, char text[FDINFO_TEXT_MAX], struct fdinfo *ret_info)
 {
-	size_t length = 0;
-	ssize_t n;
+	ssize_t n = pread(fd, text, FDINFO_TEXT_MAX, 0);
 
-	/* The kernel gives a page at a time. */
-	while ((n = pread(fd, text + length, FDINFO_TEXT_MAX - length, (off_t)length)) > 0) {
-		length += (size_t)n;
-		if (length == FDINFO_TEXT_MAX)
-			return -E2BIG;
-	}
-	return n < 0 ? -errno : fdinfo_parse(text, length, ret_info);
+	if (n < 0)
+		return -errno;
+	return n == FDINFO_TEXT_MAX ? -E2BIG : fdinfo_parse(text, (size_t)n, ret_info);
 }
 
 static int open_file(const struct truth_state *state, pid_t pid, int number)

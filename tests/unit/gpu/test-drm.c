@@ -224,7 +224,7 @@ static void a_vgpu_ends_with_its_group(void **state)
 	assert_string_equal(list(), "");
 	assert_int_equal(gpu_drm_ops.attach(gpu, "a", now_ns, &a, &err), -ENOENT);
 	/* the slot is free after some samples, and the name can be used again */
-	for (int i = 0; i < 32; i++)
+	for (int i = 0; i < 40; i++)
 		(void)physical();
 	add_process(100, "system.slice/a");
 	a = attach("a");
