@@ -3,6 +3,8 @@
 # folder (tests/truth/drm-host.py).
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/scenario/300-lib.sh
+. "$(dirname "$0")/300-lib.sh"
 
 host=$dir/host
 mkdir -p "$host"
@@ -14,7 +16,7 @@ b='200 system.slice/b.service/below 2 0.1 0.2'
 outside='300 user.slice/desktop 3 0.1 0'
 programs "$a" "$b" "$outside"
 "$top/tests/truth/drm-host.py" "$host" >"$dir/host.log" 2>&1 &
-cleanup="kill $! 2>/dev/null"
+cleanup="kill $! \$drawing 2>/dev/null" drawing=''
 ok "the host exists" until_ok 10 test -d "$host/proc/300/fd"
 
 truth=fdinfo
@@ -67,6 +69,14 @@ programs '100 system.slice/a.scope 1 0.05 0' "$b" "$outside"
 ok "an offer is advice" until_ok 30 that '/v1/decisions?limit=1000' "$offers | length > 0"
 is "no offer is opened" "$(get /v1/offers '.offers | length')" 0
 is "no decision has written a cap" "$(get '/v1/decisions?limit=1000' '[.decisions[] | select(.result == "written" or .result == "failed")] | length')" 0
+# The program runs on this host, and is a process of the group in the folder.
+# shellcheck disable=SC2016 # for the other shell
+env LD_LIBRARY_PATH="$gl" GOVER_FPS="unix:$fps" sh -c 'mkdir "$1/proc/$$" && echo 0::/system.slice/a.scope >"$1/proc/$$/cgroup" &&
+  export LD_PRELOAD="$2" && exec "$3" direct-glx 100000 20000' sh "$host" "$preload" "$B/tests/fps-draw" &
+drawing=$!
+ok "the frames of its programs are counted" until_ok 20 that /v1/vgpus/a '.fps > 20 and .fps < 60'
+ok "a promise that is not kept is seen" until_ok 20 that /v1/vgpus/a .short
+kill "$drawing"
 ok "the history has the use" until_ok 10 recorded "select 1 from sample where load_pct > 4"
 
 programs '100 system.slice/a.scope 1 0.3 0' "$b" "$outside" '400 system.slice/new.scope 4 0.2 0'
