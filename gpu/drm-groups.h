@@ -24,6 +24,7 @@ struct drm_tenant {
 	unsigned gone;		     /* sweeps since the group does not exist */
 	/* counters since the tenant was found; gpu/drm.c changes them */
 	uint64_t busy_ns;
+	uint64_t sched_ns; /* time that it could have used */
 	bool memory_valid;
 	uint64_t memory_bytes;
 };

@@ -7,6 +7,7 @@
  * limit.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,8 +40,7 @@ struct gpu_vgpu {
 	struct drm_tenant *tenant;
 	uint64_t sample;   /* last sample that a reading has used */
 	uint64_t begin_ns; /* busy time of the tenant when the vGPU was attached */
-	double sched_ns;
-	uint64_t sched_at_ns;
+	uint64_t sched_begin_ns;
 };
 
 /* --- samples --- */
@@ -59,11 +59,20 @@ static double largest(const double values[TRUTH_CLASSES_MAX])
 	return most;
 }
 
+/*
+ * Without limits, a tenant could have used the time that it has used and the time in which the GPU
+ * was idle. Part of the time is never 0, because the tenant could also have taken it from others.
+ */
+static double available_ns(double own_ns, double idle_ns, double passed_ns)
+{
+	return fmax(own_ns + idle_ns, passed_ns / 100);
+}
+
 /* Adds up the growth of the users of each tenant, and the memory that they have. */
-static void distribute(struct gpu *gpu)
+static void distribute(struct gpu *gpu, uint64_t passed_ns)
 {
 	struct drm_tenant *tenants = gpu->groups.tenants;
-	double all[TRUTH_CLASSES_MAX] = {0};
+	double all[TRUTH_CLASSES_MAX] = {0}, idle_ns;
 	const struct truth_user *user;
 	size_t n;
 
@@ -83,8 +92,13 @@ static void distribute(struct gpu *gpu)
 		tenants[user->tenant].memory_valid |= user->memory_valid;
 		tenants[user->tenant].memory_bytes += user->memory_bytes;
 	}
-	for (int i = 0; i < DRM_TENANTS_MAX; i++)
-		tenants[i].busy_ns += (uint64_t)largest(gpu->grown_ns[i]);
+	idle_ns = fmax((double)passed_ns - largest(all), 0);
+	for (int i = 0; i < DRM_TENANTS_MAX; i++) {
+		double own_ns = largest(gpu->grown_ns[i]);
+
+		tenants[i].busy_ns += (uint64_t)own_ns;
+		tenants[i].sched_ns += (uint64_t)available_ns(own_ns, idle_ns, (double)passed_ns);
+	}
 	gpu->busy_ns += largest(all);
 }
 
@@ -95,9 +109,9 @@ static void take_sample(struct gpu *gpu, uint64_t now_mono_ns)
 	gpu->sample++;
 	if (gpu->error < 0)
 		return;
-	gpu->at_ns = now_mono_ns;
 	gpu->times = truth_has_times(gpu->truth);
-	distribute(gpu);
+	distribute(gpu, gpu->at_ns && now_mono_ns > gpu->at_ns ? now_mono_ns - gpu->at_ns : 0);
+	gpu->at_ns = now_mono_ns;
 }
 
 /* Each sample gives one reading, so that all readings of a sweep have the same time. */
@@ -225,6 +239,7 @@ static int drm_attach(struct gpu *gpu, const char *id, uint64_t now_mono_ns,
 	struct drm_tenant *tenant = drm_groups_find(&gpu->groups, id);
 	struct gpu_vgpu *vgpu;
 
+	(void)now_mono_ns;
 	if (!tenant || !drm_groups_exists(&gpu->groups, tenant))
 		return err_fail(reterr, ENOENT, "vGPU %s: no control group below %s has this name",
 				id, gpu->groups.root);
@@ -236,7 +251,7 @@ static int drm_attach(struct gpu *gpu, const char *id, uint64_t now_mono_ns,
 				  .tenant = tenant,
 				  .begin_ns = tenant->busy_ns,
 				  .sample = gpu->sample,
-				  .sched_at_ns = now_mono_ns};
+				  .sched_begin_ns = tenant->sched_ns};
 	*ret_vgpu = vgpu;
 	return 0;
 }
@@ -283,15 +298,11 @@ static int drm_read(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, struct gpu_read
 	if (r < 0)
 		return r;
 	vgpu->sample = gpu->sample;
-	if (gpu->at_ns > vgpu->sched_at_ns) {
-		vgpu->sched_ns += equal_pct(gpu) / 100.0 * (double)(gpu->at_ns - vgpu->sched_at_ns);
-		vgpu->sched_at_ns = gpu->at_ns;
-	}
 	*ret_reading = (struct gpu_reading){
 		.at_ns = gpu->at_ns,
 		.busy_valid = gpu->times,
 		.busy_ns = vgpu->tenant->busy_ns - vgpu->begin_ns,
-		.sched_ns = (uint64_t)vgpu->sched_ns,
+		.sched_ns = vgpu->tenant->sched_ns - vgpu->sched_begin_ns,
 		.cap_valid = true,
 		.cap_pct = equal_pct(gpu),
 	};

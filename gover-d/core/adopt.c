@@ -58,6 +58,8 @@ static void adopt_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu
 	switch (foreign_cap_judge(&m->actuator, gpu, vgpu, found_pct, /* lease_over= */ true)) {
 	case CAP_OWN:
 		vgpu->expected_cap_pct = found_pct;
+		if (gpu->traits.observes)
+			break; /* the cap is no state of the GPU */
 		record_decision(m, gpu, vgpu, DECISION_ADOPT, DECISION_NOTED, now,
 				"vGPU %s was adopted with its cap of %d %% (contract %d %%%s)", id,
 				vgpu->cap_pct, vgpu->contract.terms.initial_cap_pct,
@@ -474,7 +476,7 @@ int adopt_found(struct manager *m, struct host_gpu *gpu, const char *id, int ini
 {
 	struct vgpu *vgpu = host_gpu_find_vgpu(gpu, id);
 	int last_pct, intent_pct, r;
-	bool lost = m->contracts_lost &&
+	bool lost = m->contracts_lost && !gpu->traits.observes &&
 		    cap_journal_get(m->actuator.journal, id, &last_pct, &intent_pct);
 
 	if (vgpu)
@@ -494,6 +496,10 @@ int adopt_found(struct manager *m, struct host_gpu *gpu, const char *id, int ini
 	host_gpu_insert(gpu, vgpu);
 	if (lost)
 		hold_unknown(m, gpu, vgpu, now);
+	else if (gpu->traits.observes)
+		record_decision(m, gpu, vgpu, DECISION_FOUND, DECISION_NOTED, now,
+				"vGPU %s on GPU %s has no contract and is only observed", id,
+				gpu->config.name);
 	else
 		record_decision(
 			m, gpu, vgpu, DECISION_FOUND, DECISION_NOTED, now,

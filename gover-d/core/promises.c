@@ -10,6 +10,7 @@ void promises_judge(struct manager *m, struct host_gpu *gpu, const struct plan_r
 
 	gpu->promise.telemetry_valid = gpu->telemetry_valid;
 	gpu->promise.acts = gpu->mode == GPU_MODE_ACT && !m->actuator.dry_run;
+	gpu->promise.observes = gpu->traits.observes;
 	gpu->promise.hard_caps = gpu->traits.share == GPU_HARD_CAP;
 	for (int i = 0; i < gpu->view.n_vgpus; i++) {
 		struct vgpu *v = round->viewed[i];

@@ -159,6 +159,13 @@ static void add_contract_too_small(const struct subject *s, struct diagnosis *d)
 
 static void add_not_acting(const struct subject *s, struct diagnosis *d)
 {
+	if (s->gpu->traits.observes) {
+		ADD(d, "GPU %s is only observed, because backend %s cannot set caps", gpu_of(s),
+		    s->gpu->config.backend);
+		FIX(d, "move a vGPU to another GPU");
+		COMMAND(d, "gover-ctl vgpu list");
+		return;
+	}
 	if (s->gpu->mode == GPU_MODE_ACT) {
 		ADD(d, "gover-d runs with --dry-run and changes no cap");
 		FIX(d, "start gover-d without --dry-run");

@@ -13,6 +13,8 @@
  * the scheduler of the paper settles debts within a second (docs/design.md, section 4). */
 #define EXCESS_FACTOR 1.25
 #define EXCESS_PCT    3
+/* part of what was sold above which a vGPU without a limit needs more than it has bought */
+#define CEILING_USED 0.95
 /* A policy that raised no cap of an overloaded vGPU for this time will not do it. */
 #define IDLE_S 15
 
@@ -97,6 +99,11 @@ static bool is_held(const struct cause_facts *f)
 
 static bool is_at_ceiling(const struct cause_facts *f)
 {
+	int ceiling_pct = policy_terms_ceiling_pct(&f->view->terms);
+
+	/* Without limits, a vGPU is at its ceiling only if it uses what was sold. */
+	if (f->host->observes)
+		return 100 * f->view->load >= CEILING_USED * ceiling_pct;
 	return signal_room_steps(f->gpu, f->view) == 0;
 }
 

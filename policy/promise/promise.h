@@ -121,6 +121,7 @@ struct promise_vgpu {
 struct promise_gpu {
 	bool telemetry_valid; /* false: the busy time of the GPU cannot be read */
 	bool acts;	      /* false: mode observe or frozen, or a dry run */
+	bool observes;	      /* the GPU cannot be steered: caps are a measure and no limit */
 	bool hard_caps;	      /* a cap is a hard limit, so that a use above it is an error */
 	/* out */
 	double wanted_pct; /* sum of want_pct */

@@ -76,6 +76,12 @@ env LD_LIBRARY_PATH="$gl" GOVER_FPS="unix:$fps" sh -c 'mkdir "$1/proc/$$" && ech
 drawing=$!
 ok "the frames of its programs are counted" until_ok 20 that /v1/vgpus/a '.fps > 20 and .fps < 60'
 ok "a promise that is not kept is seen" until_ok 20 that /v1/vgpus/a .short
+programs '100 system.slice/a.scope 1 0.3 0' '200 system.slice/b.service/below 2 0.69 0' "$outside"
+api PATCH /v1/vgpus/a '{"initial_cap_pct": 50}' >/dev/null
+ok "the cause is that no cap can be set" until_ok 30 that /v1/vgpus/a '.cause == "not_acting"'
+ok "the diagnosis says so" until_ok 5 sh -c '"$@" | grep -q "GPU gpu0 is only observed, because backend drm cannot set caps"' sh "$B/gover-ctl" --socket "$sock" why a
+api PATCH /v1/vgpus/a '{"initial_cap_pct": 20}' >/dev/null
+ok "a vGPU that uses what was sold needs a larger contract" until_ok 30 that /v1/vgpus/a '.cause == "contract_too_small"'
 kill "$drawing"
 ok "the history has the use" until_ok 10 recorded "select 1 from sample where load_pct > 4"
 
