@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Host truth from the library of NVIDIA's driver, which is loaded if it exists. The declarations
- * follow nvml.h of CUDA 12 (NVML API reference, "Device Queries"). NVML reports the mean use of
- * each process since the last call, in percent of the GPU; a process without work has no sample. It
- * does not attribute use to the parts of a GPU in MIG mode.
+ * follow nvml.h of CUDA 12 and 13 (NVML API reference, "Device Queries"). NVML does not attribute
+ * use to the parts of a GPU in MIG mode.
+ *
+ * The driver takes a sample several times per second (every 200 ms on an H100 with driver 580): the
+ * part of this time in which a kernel ran, and one process, which gets the whole sample.
+ * nvmlDeviceGetSamples() returns these parts. nvmlDeviceGetProcessUtilization() returns for each
+ * process the sum of its samples divided by the number of samples that have a process: a program
+ * that computes for 100 ms every 2 s has 50 % and not 5 %, and a second program can be missing. So
+ * the busy time of the GPU comes from the samples, and the percentages only divide it among the
+ * processes. They cover several seconds, because a second has only five samples.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -12,9 +19,16 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "monitor/truth/source.h"
 
-#define LIBRARY "libnvidia-ml.so.1"
+#define LIBRARY	     "libnvidia-ml.so.1"
+#define US_PER_S     1000000ULL
+#define DIVIDED_US   (5 * US_PER_S) /* time that the percentages of the processes cover */
+#define SILENT_NS    (2 * NS_PER_S) /* after this time without a sample, the GPU is idle */
+#define SAMPLES_MAX  4096	    /* samples of a driver; a library with more is refused */
+#define SAMPLES_BUSY 1		    /* NVML_GPU_UTILIZATION_SAMPLES */
+#define VALUE_UINT   1		    /* NVML_VALUE_TYPE_UNSIGNED_INT */
 
 enum nvml_result {
 	NVML_SUCCESS = 0,
@@ -37,6 +51,15 @@ struct nvml_process {
 };
 _Static_assert(sizeof(struct nvml_process) == 24, "nvmlProcessInfo_v2_t");
 
+struct nvml_sample {
+	unsigned long long at_us; /* wall clock */
+	union {
+		unsigned int pct;
+		double unused; /* has the size of the largest type */
+	} value;
+};
+_Static_assert(sizeof(struct nvml_sample) == 16, "nvmlSample_t");
+
 typedef void *nvml_device;
 
 struct nvml_calls {
@@ -48,6 +71,8 @@ struct nvml_calls {
 	enum nvml_result (*by_address)(const char *address, nvml_device *device);
 	enum nvml_result (*uses)(nvml_device device, struct nvml_use *uses, unsigned int *n,
 				 unsigned long long since_us);
+	enum nvml_result (*samples)(nvml_device device, int kind, unsigned long long since_us,
+				    int *value_type, unsigned int *n, struct nvml_sample *samples);
 	enum nvml_result (*compute)(nvml_device device, unsigned int *n,
 				    struct nvml_process *processes);
 	enum nvml_result (*graphics)(nvml_device device, unsigned int *n,
@@ -65,6 +90,7 @@ static const struct {
 	{"nvmlDeviceGetHandleByIndex_v2", offsetof(struct nvml_calls, by_index)},
 	{"nvmlDeviceGetHandleByPciBusId_v2", offsetof(struct nvml_calls, by_address)},
 	{"nvmlDeviceGetProcessUtilization", offsetof(struct nvml_calls, uses)},
+	{"nvmlDeviceGetSamples", offsetof(struct nvml_calls, samples)},
 	{"nvmlDeviceGetComputeRunningProcesses_v3", offsetof(struct nvml_calls, compute)},
 	{"nvmlDeviceGetGraphicsRunningProcesses_v3", offsetof(struct nvml_calls, graphics)},
 };
@@ -75,8 +101,8 @@ struct entry {
 	pid_t pid;
 	int tenant;
 	unsigned samples; /* since the tenant was asked */
-	bool listed;	  /* in this sample */
-	int n_uses;	  /* samples of NVML that are added up in the members below */
+	bool listed;	  /* it runs, or it ended after the last sample */
+	/* in the last DIVIDED_US */
 	double sm_pct, encoder_pct, decoder_pct;
 	bool memory_valid;
 	uint64_t memory_bytes;
@@ -89,7 +115,12 @@ struct truth_state {
 	nvml_device device;
 	truth_tenant_fn tenant;
 	void *userdata;
-	unsigned long long since_us;
+	unsigned long long busy_us; /* time of the last sample of the GPU */
+	unsigned long long uses_us; /* time of the last sample that has a process */
+	double busy_pct;	    /* mean of the last samples of the GPU */
+	uint64_t silent_ns;	    /* time without a sample of the GPU */
+	struct nvml_sample *samples;
+	unsigned int n_samples; /* that @samples can hold */
 	struct entry entries[TRUTH_USERS_MAX];
 	int n_entries;
 	struct nvml_use uses[TRUTH_USERS_MAX];
@@ -106,6 +137,7 @@ static void nvml_close(struct truth_state *state)
 		(void)state->calls.shutdown();
 	if (state->library)
 		dlclose(state->library);
+	free(state->samples);
 	free(state);
 }
 
@@ -163,6 +195,24 @@ static int check_uses(struct truth_state *state, struct err *reterr)
 			state->calls.error(r));
 }
 
+/* Allocates the buffer for the samples of the GPU. */
+static int prepare_samples(struct truth_state *state, struct err *reterr)
+{
+	int type = VALUE_UINT;
+	enum nvml_result r = state->calls.samples(state->device, SAMPLES_BUSY, 0, &type,
+						  &state->n_samples, NULL);
+
+	if (r != NVML_SUCCESS && r != NVML_NOT_FOUND)
+		return err_fail(reterr, EOPNOTSUPP, "NVML: this GPU does not report its use: %s",
+				state->calls.error(r));
+	if (state->n_samples == 0 || state->n_samples > SAMPLES_MAX)
+		return err_fail(reterr, EOPNOTSUPP,
+				"NVML: the library reports %u samples of a GPU (allowed: 1..%d)",
+				state->n_samples, SAMPLES_MAX);
+	state->samples = calloc(state->n_samples, sizeof(*state->samples));
+	return state->samples ? 0 : err_fail(reterr, ENOMEM, "out of memory");
+}
+
 static int nvml_open(const struct truth_config *config, struct truth_state **ret_state,
 		     struct err *reterr)
 {
@@ -185,6 +235,8 @@ static int nvml_open(const struct truth_config *config, struct truth_state **ret
 		r = find_device(state, config->device, reterr);
 	if (r == 0)
 		r = check_uses(state, reterr);
+	if (r == 0)
+		r = prepare_samples(state, reterr);
 	if (r < 0) {
 		nvml_close(state);
 		return r;
@@ -195,18 +247,25 @@ static int nvml_open(const struct truth_config *config, struct truth_state **ret
 
 /* --- sampling --- */
 
-static struct entry *find_entry(struct truth_state *state, pid_t pid, struct truth_counts *counts)
+static struct entry *find_entry(struct truth_state *state, pid_t pid)
 {
-	struct entry *entry = state->entries;
+	for (int i = 0; i < state->n_entries; i++)
+		if (state->entries[i].pid == pid)
+			return &state->entries[i];
+	return NULL;
+}
 
-	for (int i = 0; i < state->n_entries; i++, entry++)
-		if (entry->pid == pid)
-			return entry;
+static struct entry *get_entry(struct truth_state *state, pid_t pid, struct truth_counts *counts)
+{
+	struct entry *entry = find_entry(state, pid);
+
+	if (entry)
+		return entry;
 	if (state->n_entries == TRUTH_USERS_MAX) {
 		counts->ignored++;
 		return NULL;
 	}
-	state->n_entries++;
+	entry = &state->entries[state->n_entries++];
 	*entry = (struct entry){.pid = pid, .tenant = state->tenant(state->userdata, pid)};
 	return entry;
 }
@@ -216,9 +275,45 @@ static double percent(unsigned int value)
 	return value < 100 ? value : 100;
 }
 
-static int take_uses(struct truth_state *state, struct truth_counts *counts)
+/* Finds the busy time of the GPU since the last sample. */
+static int take_busy(struct truth_state *state, unsigned long long now_us, uint64_t passed_ns)
 {
-	unsigned long long since_us = state->since_us;
+	/* If the wall clock was set back, the last sample is in the future. */
+	unsigned long long since_us = state->busy_us > now_us + US_PER_S ? now_us : state->busy_us;
+	unsigned int n = state->n_samples, n_new = 0;
+	int type = VALUE_UINT;
+	double sum_pct = 0;
+	enum nvml_result r = state->calls.samples(state->device, SAMPLES_BUSY, since_us, &type, &n,
+						  state->samples);
+
+	if (r == NVML_NOT_FOUND)
+		n = 0;
+	else if (r != NVML_SUCCESS || type != VALUE_UINT)
+		return -EIO;
+	state->busy_us = since_us;
+	for (unsigned int i = 0; i < n && i < state->n_samples; i++) {
+		const struct nvml_sample *sample = &state->samples[i];
+
+		if (sample->at_us <= since_us)
+			continue;
+		if (sample->at_us > state->busy_us)
+			state->busy_us = sample->at_us;
+		sum_pct += percent(sample->value.pct);
+		n_new++;
+	}
+	state->silent_ns = n_new ? 0 : state->silent_ns + passed_ns;
+	if (n_new)
+		state->busy_pct = sum_pct / n_new;
+	else if (state->silent_ns >= SILENT_NS)
+		state->busy_pct = 0;
+	return 0;
+}
+
+static int take_uses(struct truth_state *state, unsigned long long now_us,
+		     struct truth_counts *counts)
+{
+	unsigned long long since_us = now_us > DIVIDED_US ? now_us - DIVIDED_US : 0;
+	unsigned long long last_us = state->uses_us > now_us + US_PER_S ? 0 : state->uses_us;
 	unsigned int n = TRUTH_USERS_MAX;
 	enum nvml_result r = state->calls.uses(state->device, state->uses, &n, since_us);
 
@@ -226,6 +321,7 @@ static int take_uses(struct truth_state *state, struct truth_counts *counts)
 		n = 0;
 	else if (r != NVML_SUCCESS)
 		return r == NVML_INSUFFICIENT_SIZE ? -ENOBUFS : -EIO;
+	state->uses_us = last_us;
 	for (unsigned int i = 0; i < n && i < TRUTH_USERS_MAX; i++) {
 		const struct nvml_use *use = &state->uses[i];
 		struct entry *entry;
@@ -233,16 +329,17 @@ static int take_uses(struct truth_state *state, struct truth_counts *counts)
 		/* The buffer can contain entries without a process, and old ones. */
 		if (use->pid == 0 || use->pid > INT32_MAX || use->at_us <= since_us)
 			continue;
-		if (use->at_us > state->since_us)
-			state->since_us = use->at_us;
-		entry = find_entry(state, (pid_t)use->pid, counts);
+		/* A process without a new sample is idle, or has ended. */
+		entry = use->at_us > last_us ? get_entry(state, (pid_t)use->pid, counts)
+					     : find_entry(state, (pid_t)use->pid);
 		if (!entry)
 			continue;
-		entry->listed = true;
-		entry->n_uses++;
-		entry->sm_pct += percent(use->sm_pct);
-		entry->encoder_pct += percent(use->encoder_pct);
-		entry->decoder_pct += percent(use->decoder_pct);
+		entry->listed |= use->at_us > last_us;
+		if (use->at_us > state->uses_us)
+			state->uses_us = use->at_us;
+		entry->sm_pct = percent(use->sm_pct);
+		entry->encoder_pct = percent(use->encoder_pct);
+		entry->decoder_pct = percent(use->decoder_pct);
 	}
 	return 0;
 }
@@ -262,7 +359,7 @@ static void take_processes(struct truth_state *state, struct truth_counts *count
 
 		if (process->pid == 0 || process->pid > INT32_MAX)
 			continue;
-		entry = find_entry(state, (pid_t)process->pid, counts);
+		entry = get_entry(state, (pid_t)process->pid, counts);
 		if (!entry)
 			continue;
 		entry->listed = true;
@@ -282,36 +379,32 @@ static void begin_sample(struct truth_state *state)
 
 		entry->listed = entry->memory_valid = false;
 		entry->memory_bytes = 0;
-		entry->n_uses = 0;
 		entry->sm_pct = entry->encoder_pct = entry->decoder_pct = 0;
 	}
 }
 
-static void write_user(const struct entry *entry, uint64_t passed_ns, struct truth_user *user)
+static void write_user(const struct entry *entry, double busy_ns, uint64_t passed_ns,
+		       struct truth_user *user)
 {
-	double mean = entry->n_uses ? 1.0 / entry->n_uses : 0, ns = (double)passed_ns / 100 * mean;
-
 	*user = (struct truth_user){
 		.pid = entry->pid,
 		.tenant = entry->tenant,
 		.memory_valid = entry->memory_valid,
 		.memory_bytes = entry->memory_bytes,
 	};
-	user->grown_ns[CLASS_SM] = entry->sm_pct * ns;
-	user->grown_ns[CLASS_ENCODER] = entry->encoder_pct * ns;
-	user->grown_ns[CLASS_DECODER] = entry->decoder_pct * ns;
+	user->grown_ns[CLASS_SM] = busy_ns;
+	user->grown_ns[CLASS_ENCODER] = entry->encoder_pct * (double)passed_ns / 100;
+	user->grown_ns[CLASS_DECODER] = entry->decoder_pct * (double)passed_ns / 100;
 }
 
-static int nvml_sample(struct truth_state *state, uint64_t passed_ns, struct truth_sheet *sheet)
+/* Divides the busy time of the GPU among the listed processes. */
+static void divide(struct truth_state *state, uint64_t passed_ns, struct truth_sheet *sheet)
 {
-	int r, n = 0;
+	double busy_ns = state->busy_pct / 100 * (double)passed_ns, all_pct = 0;
+	int n = 0;
 
-	begin_sample(state);
-	r = take_uses(state, &sheet->counts);
-	if (r < 0)
-		return r;
-	take_processes(state, &sheet->counts, state->calls.compute);
-	take_processes(state, &sheet->counts, state->calls.graphics);
+	for (int i = 0; i < state->n_entries; i++)
+		all_pct += state->entries[i].listed ? state->entries[i].sm_pct : 0;
 	for (int i = 0; i < state->n_entries; i++) {
 		struct entry *entry = &state->entries[i];
 
@@ -319,12 +412,33 @@ static int nvml_sample(struct truth_state *state, uint64_t passed_ns, struct tru
 			continue;
 		if (++entry->samples % TRUTH_TENANT_SAMPLES == 0)
 			entry->tenant = state->tenant(state->userdata, entry->pid);
-		write_user(entry, passed_ns, &sheet->users[n]);
+		write_user(entry, all_pct > 0 ? busy_ns * entry->sm_pct / all_pct : 0, passed_ns,
+			   &sheet->users[n]);
 		state->entries[n++] = *entry;
 	}
 	state->n_entries = n;
+	/* No sample has a process that still runs. The GPU was busy all the same. */
+	if (all_pct == 0 && busy_ns > 0 && n < TRUTH_USERS_MAX)
+		sheet->users[n++] = (struct truth_user){.tenant = TRUTH_TENANT_NONE,
+							.grown_ns = {[CLASS_SM] = busy_ns}};
 	sheet->n_users = (size_t)n;
 	sheet->times = true;
+}
+
+static int nvml_sample(struct truth_state *state, uint64_t passed_ns, struct truth_sheet *sheet)
+{
+	unsigned long long now_us = (unsigned long long)clock_now().wall_ms * 1000;
+	int r;
+
+	begin_sample(state);
+	r = take_busy(state, now_us, passed_ns);
+	if (r == 0)
+		r = take_uses(state, now_us, &sheet->counts);
+	if (r < 0)
+		return r;
+	take_processes(state, &sheet->counts, state->calls.compute);
+	take_processes(state, &sheet->counts, state->calls.graphics);
+	divide(state, passed_ns, sheet);
 	return 0;
 }
 

@@ -113,7 +113,7 @@ is "a restore has nothing to do" "$("$B/gover-d" --config "$conf" --restore >"$d
 # The name of the library is that of NVIDIA's driver.
 mkdir -p "$dir/nvml"
 ln -s "$B/tests/fake-nvml.so" "$dir/nvml/libnvidia-ml.so.1"
-printf 'use 100 45 0 0\nmemory 100 3145728\n' >"$dir/nvml.script"
+printf 'busy 45\nuse 100 45 0 0\nmemory 100 3145728\n' >"$dir/nvml.script"
 daemon_env="LD_LIBRARY_PATH=$dir/nvml FAKE_NVML=$dir/nvml.script"
 truth=auto parent=0000:65:00.0
 configure

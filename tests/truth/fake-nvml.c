@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A library with the functions of libnvidia-ml.so.1 that gover calls. Its GPUs and programs are in
- * the text file FAKE_NVML, which it reads at each call: "gpus N", "error NAME CODE", "use PID SM
- * ENCODER DECODER" and "memory PID BYTES". Each call for uses advances its clock by a second.
+ * the text file FAKE_NVML, which it reads at each call: "gpus N", "error NAME CODE", "busy PCT" for
+ * each new sample of the GPU, "use PID SM ENCODER DECODER" for a process that has new samples, "was
+ * PID SM" for one that has only older samples, and "memory PID BYTES" for one that runs. The time
+ * of a sample is the wall clock, or that in "clock US".
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 struct use {
 	unsigned int pid;
@@ -20,6 +23,14 @@ struct process {
 	unsigned int gpu_instance, compute_instance;
 };
 
+struct sample {
+	unsigned long long at_us;
+	union {
+		unsigned int value;
+		double size;
+	} u;
+};
+
 int nvmlInit_v2(void);
 int nvmlShutdown(void);
 const char *nvmlErrorString(int result);
@@ -28,13 +39,16 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned int index, void **device);
 int nvmlDeviceGetHandleByPciBusId_v2(const char *address, void **device);
 int nvmlDeviceGetProcessUtilization(void *device, struct use *uses, unsigned int *n,
 				    unsigned long long since_us);
+int nvmlDeviceGetSamples(void *device, int kind, unsigned long long since_us, int *type,
+			 unsigned int *n, struct sample *samples);
 int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned int *n,
 					    struct process *processes);
 int nvmlDeviceGetGraphicsRunningProcesses_v3(void *device, unsigned int *n,
 					     struct process *processes);
 
+#define SAMPLES 100
+
 static int the_gpu;
-static unsigned long long clock_us = 1000000;
 
 static FILE *open_script(void)
 {
@@ -98,6 +112,24 @@ int nvmlDeviceGetHandleByPciBusId_v2(const char *address, void **device)
 	return strcmp(address, "0000:65:00.0") == 0 ? 0 : 6;
 }
 
+/* Returns the time of a new sample. */
+static unsigned long long clock_us(void)
+{
+	FILE *script = open_script();
+	unsigned long long us = 0;
+	struct timespec now;
+	char line[128];
+
+	while (script && fgets(line, sizeof(line), script))
+		(void)sscanf(line, "clock %llu", &us);
+	if (script)
+		(void)fclose(script);
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	return us ? us
+		  : (unsigned long long)now.tv_sec * 1000000 +
+			       (unsigned long long)now.tv_nsec / 1000;
+}
+
 int nvmlDeviceGetProcessUtilization(void *device, struct use *uses, unsigned int *n,
 				    unsigned long long since_us)
 {
@@ -107,19 +139,48 @@ int nvmlDeviceGetProcessUtilization(void *device, struct use *uses, unsigned int
 	struct use use = {.pid = 0};
 
 	(void)device;
-	clock_us += 1000000;
-	while (script && fgets(line, sizeof(line), script) && found < *n)
+	while (script && fgets(line, sizeof(line), script) && found < *n) {
+		use.encoder = use.decoder = 0;
+		use.at_us = clock_us();
 		if (sscanf(line, "use %u %u %u %u", &use.pid, &use.sm, &use.encoder,
-			   &use.decoder) == 4) {
-			use.at_us = clock_us;
-			uses[found++] = use;
+			   &use.decoder) != 4) {
+			if (sscanf(line, "was %u %u", &use.pid, &use.sm) != 2)
+				continue;
+			use.at_us = since_us + 1;
 		}
+		if (use.at_us > since_us)
+			uses[found++] = use;
+	}
 	if (script)
 		(void)fclose(script);
 	*n = found;
 	if (error_of("uses"))
 		return error_of("uses");
-	return found && clock_us > since_us ? 0 : 6;
+	return found ? 0 : 6;
+}
+
+int nvmlDeviceGetSamples(void *device, int kind, unsigned long long since_us, int *type,
+			 unsigned int *n, struct sample *samples)
+{
+	FILE *script = open_script();
+	unsigned int found = 0;
+	char line[128];
+	struct sample sample = {.at_us = clock_us()};
+
+	(void)device;
+	*type = kind;
+	if (!samples)
+		*n = SAMPLES;
+	while (samples && script && fgets(line, sizeof(line), script) && found < *n)
+		if (sscanf(line, "busy %u", &sample.u.value) == 1 && sample.at_us > since_us)
+			samples[found++] = sample;
+	if (script)
+		(void)fclose(script);
+	if (samples)
+		*n = found;
+	if (error_of("samples"))
+		return error_of("samples");
+	return samples && !found ? 6 : 0;
 }
 
 int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned int *n,

@@ -69,45 +69,95 @@ static const char *users(void)
 	return text;
 }
 
-static void use_in_percent_becomes_time(void **state)
+static void busy_time_is_divided_by_the_percentages(void **state)
 {
 	(void)state;
 	assert_int_equal(open_source("nvml", "0000:65:00.0"), 0);
 	assert_string_equal(truth_source(truth), "nvml");
-	write_file("script", "use 100 40 5 0\nuse 50 20 0 90\nmemory 100 4096\n");
+	write_file("script", "busy 60\nuse 100 40 5 0\nuse 50 20 0 90\nmemory 100 4096\n");
 	sample();
 	assert_string_equal(users(), "1:0 0 0:4096 -1:0 0 0:-1 ");
 	sample();
 	assert_string_equal(users(), "1:400 50 0:4096 -1:200 0 900:-1 ");
 	assert_true(truth_has_times(truth));
+	/* A program that computes for a fifth of the time has 75 % of the samples with a process */
+	write_file("script", "busy 75\nbusy 0\nbusy 0\nbusy 0\nuse 100 75 0 0\n");
+	sample();
+	assert_string_equal(users(), "1:188 0 0:-1 ");
 }
 
-static void a_program_without_a_sample_is_idle(void **state)
+static void a_running_program_without_a_new_sample_keeps_its_part(void **state)
 {
 	(void)state;
 	assert_int_equal(open_source("nvml", ""), 0);
-	write_file("script", "use 100 40 0 0\nmemory 100 4096\nmemory 200 1\n");
+	write_file("script", "busy 80\nuse 100 40 0 0\nmemory 100 4096\nuse 200 40 0 0\n"
+			     "memory 200 1\nmemory 300 2\n");
 	sample();
 	sample();
-	assert_string_equal(users(), "1:400 0 0:4096 2:0 0 0:1 ");
-	write_file("script", "memory 100 4096\n");
+	assert_string_equal(users(), "1:400 0 0:4096 2:400 0 0:1 3:0 0 0:2 ");
+	write_file("script", "busy 80\nuse 100 60 0 0\nmemory 100 4096\nwas 200 20\n"
+			     "memory 200 1\n");
 	sample();
-	assert_string_equal(users(), "1:0 0 0:4096 ");
-	write_file("script", "");
+	assert_string_equal(users(), "1:600 0 0:4096 2:200 0 0:1 ");
+	/* the second program has ended */
+	write_file("script", "busy 80\nuse 100 70 0 0\nmemory 100 4096\nwas 200 10\n");
+	sample();
+	assert_string_equal(users(), "1:800 0 0:4096 ");
+}
+
+static void a_program_counts_until_its_last_sample(void **state)
+{
+	(void)state;
+	assert_int_equal(open_source("nvml", ""), 0);
+	write_file("script", "busy 50\nuse 100 50 0 0\nmemory 100 4096\n");
+	sample();
+	write_file("script", "busy 50\nuse 100 50 0 0\n");
+	sample();
+	assert_string_equal(users(), "1:500 0 0:-1 ");
+	write_file("script", "busy 50\nwas 100 50\n");
+	sample();
+	assert_string_equal(users(), "-1:500 0 0:-1 "); /* the GPU is busy, with no known program */
+	write_file("script", "busy 0\nwas 100 50\n");
 	sample();
 	assert_string_equal(users(), "");
 }
 
-static void several_samples_of_a_program_give_their_mean(void **state)
+static void without_new_samples_the_gpu_is_idle_after_two_seconds(void **state)
 {
 	(void)state;
 	assert_int_equal(open_source("nvml", ""), 0);
-	write_file("script", "use 100 40 0 0\nuse 100 60 0 0\nuse 0 9 9 9\nuse 200 250 0 0\n"
+	write_file("script", "busy 40\nuse 100 40 0 0\nmemory 100 1\n");
+	sample();
+	write_file("script", "memory 100 1\nwas 100 40\n");
+	sample();
+	assert_string_equal(users(), "1:400 0 0:1 ");
+	sample();
+	assert_string_equal(users(), "1:0 0 0:1 ");
+}
+
+static void a_clock_that_is_set_back_does_not_stop_the_samples(void **state)
+{
+	(void)state;
+	assert_int_equal(open_source("nvml", ""), 0);
+	write_file("script", "clock 4102444800000000\nbusy 40\nuse 100 40 0 0\n"); /* 2100 */
+	sample();
+	write_file("script", "busy 20\nuse 100 20 0 0\n");
+	sample();
+	(void)usleep(2000); /* the clock has milliseconds */
+	sample();
+	assert_string_equal(users(), "1:200 0 0:-1 ");
+}
+
+static void values_that_no_gpu_has_are_cut_or_ignored(void **state)
+{
+	(void)state;
+	assert_int_equal(open_source("nvml", ""), 0);
+	write_file("script", "busy 250\nuse 0 9 9 9\nuse 200 250 0 0\n"
 			     "memory 100 18446744073709551615\n");
 	sample();
 	sample();
-	/* percentages above 100 are cut; unknown memory is invalid; pid 0 is no process */
-	assert_string_equal(users(), "1:500 0 0:-1 2:1000 0 0:-1 ");
+	/* unknown memory is invalid; pid 0 is no process */
+	assert_string_equal(users(), "2:1000 0 0:-1 1:0 0 0:-1 ");
 }
 
 static void an_error_of_a_sample_is_reported(void **state)
@@ -119,6 +169,8 @@ static void an_error_of_a_sample_is_reported(void **state)
 	assert_int_equal(truth_sample(truth, now_ns + S), -EIO);
 	write_file("script", "error uses 7\n");
 	assert_int_equal(truth_sample(truth, now_ns + S), -ENOBUFS);
+	write_file("script", "error samples 15\n");
+	assert_int_equal(truth_sample(truth, now_ns + S), -EIO);
 	write_file("script", "");
 	sample();
 }
@@ -152,7 +204,8 @@ static void errors_name_what_is_missing(void **state)
 		{"gpus 0\n", "", -EOPNOTSUPP, "0 GPUs"},
 		{"gpus 2\n", "", -EINVAL, "2 GPUs (set parent"},
 		{"", "0000:01:00.0", -EOPNOTSUPP, "0000:01:00.0"},
-		{"error uses 3\n", "", -EOPNOTSUPP, "Not Supported"},
+		{"error uses 3\n", "", -EOPNOTSUPP, "by each process: Not Supported"},
+		{"error samples 3\n", "", -EOPNOTSUPP, "its use: Not Supported"},
 	};
 
 	(void)state;
@@ -172,9 +225,12 @@ static void errors_name_what_is_missing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(use_in_percent_becomes_time),
-		TEST(a_program_without_a_sample_is_idle),
-		TEST(several_samples_of_a_program_give_their_mean),
+		TEST(busy_time_is_divided_by_the_percentages),
+		TEST(a_running_program_without_a_new_sample_keeps_its_part),
+		TEST(a_program_counts_until_its_last_sample),
+		TEST(without_new_samples_the_gpu_is_idle_after_two_seconds),
+		TEST(a_clock_that_is_set_back_does_not_stop_the_samples),
+		TEST(values_that_no_gpu_has_are_cut_or_ignored),
 		TEST(an_error_of_a_sample_is_reported),
 		TEST(auto_selects_nvml_if_it_has_the_gpu),
 		TEST(errors_name_what_is_missing),
