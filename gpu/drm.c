@@ -30,6 +30,7 @@ struct gpu {
 	uint64_t sample; /* number of the last sample; 0: none */
 	uint64_t at_ns;	 /* time of the last sample */
 	int error;	 /* negative errno of the last sample */
+	bool swept;	 /* a sweep has ended since the last sample */
 	double grown_ns[DRM_TENANTS_MAX][TRUTH_CLASSES_MAX]; /* in the last sample */
 	double busy_ns;					     /* of all programs on the host */
 	uint64_t physical_sample; /* last sample that physical() has used */
@@ -107,6 +108,7 @@ static void take_sample(struct gpu *gpu, uint64_t now_mono_ns)
 	drm_groups_expire(&gpu->groups);
 	gpu->error = truth_sample(gpu->truth, now_mono_ns);
 	gpu->sample++;
+	gpu->swept = false;
 	if (gpu->error < 0)
 		return;
 	gpu->times = truth_has_times(gpu->truth);
@@ -114,10 +116,13 @@ static void take_sample(struct gpu *gpu, uint64_t now_mono_ns)
 	gpu->at_ns = now_mono_ns;
 }
 
-/* Each sample gives one reading, so that all readings of a sweep have the same time. */
+/*
+ * Each sample gives one reading, so that all readings of a sweep have the same time. The first
+ * reading of a sweep takes a new sample, because one between two sweeps may have taken the last.
+ */
 static int refresh(struct gpu *gpu, uint64_t used_sample, uint64_t now_mono_ns)
 {
-	if (gpu->sample == used_sample)
+	if (gpu->swept || gpu->sample == used_sample)
 		take_sample(gpu, now_mono_ns);
 	return gpu->error;
 }
@@ -333,9 +338,11 @@ static int drm_physical(struct gpu *gpu, uint64_t now_mono_ns, uint64_t *ret_at_
 {
 	int r = refresh(gpu, gpu->physical_sample, now_mono_ns);
 
+	/* This is the last reading of a sweep. */
+	gpu->swept = true;
+	gpu->physical_sample = gpu->sample;
 	if (r < 0)
 		return r;
-	gpu->physical_sample = gpu->sample;
 	if (!gpu->times)
 		return -ENODATA;
 	*ret_at_ns = gpu->at_ns;

@@ -176,6 +176,47 @@ static void readings_are_the_use_of_the_group(void **state)
 	gpu_drm_ops.detach(b);
 }
 
+/* Reads the GPU at the end of a sweep of @at_ns. */
+static void end_sweep(uint64_t at_ns)
+{
+	uint64_t physical_ns, busy_ns;
+
+	assert_int_equal(gpu_drm_ops.physical(gpu, at_ns, &physical_ns, &busy_ns), 0);
+}
+
+static void a_reading_between_two_sweeps_delays_no_other_vgpu(void **state)
+{
+	struct gpu_vgpu *a, *b;
+
+	(void)state;
+	add_process(100, "system.slice/a");
+	add_drm_file(100, 3, 1, 10);
+	add_process(200, "system.slice/b");
+	add_drm_file(200, 3, 2, 10);
+	open_gpu();
+	(void)physical();
+	a = attach("a");
+	now_ns += S;
+	(void)read_at(a, now_ns);
+	end_sweep(now_ns);
+	b = attach("b");
+	(void)read_at(b, now_ns + S / 10); /* as for each vGPU that a sweep has found */
+	for (int i = 0; i < 3; i++) {
+		struct gpu_reading of_a, of_b;
+
+		now_ns += S;
+		of_a = read_at(a, now_ns);
+		of_b = read_at(b, now_ns);
+		end_sweep(now_ns);
+		if (i == 0)
+			continue;
+		assert_int_equal(of_a.at_ns, now_ns);
+		assert_int_equal(of_b.at_ns, now_ns);
+	}
+	gpu_drm_ops.detach(a);
+	gpu_drm_ops.detach(b);
+}
+
 static void the_whole_gpu_includes_programs_without_a_vgpu(void **state)
 {
 	(void)state;
@@ -369,6 +410,7 @@ int main(void)
 		TEST(groups_with_the_gpu_open_are_vgpus),
 		TEST(names_of_groups_become_ids),
 		TEST(readings_are_the_use_of_the_group),
+		TEST(a_reading_between_two_sweeps_delays_no_other_vgpu),
 		TEST(the_whole_gpu_includes_programs_without_a_vgpu),
 		TEST(memory_of_the_control_group_has_priority),
 		TEST(a_vgpu_ends_with_its_group),
