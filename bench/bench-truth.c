@@ -5,7 +5,8 @@
  * this host with 64 more processes, none of which has a DRM file. The second row reads a folder in
  * memory instead of /proc, with 64 processes that have one DRM file each: this host may have no
  * GPU, and the time in which a driver writes the text is not measured. Each figure is the median of
- * alternating rounds of 32 samples.
+ * alternating rounds of 32 samples. The last line is a sample of NVML, if this host has its library
+ * and one GPU, with the programs that use the GPU at that time.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -161,6 +162,33 @@ static void make_folder(const char *top)
 		}
 }
 
+static void bench_nvml(void)
+{
+	const struct truth_config config = {
+		.source = "nvml", .proc = "/proc", .device = "", .tenant = tenant_of};
+	double cpu[ROUNDS], wall[ROUNDS];
+	struct truth *truth;
+	struct err err;
+	size_t users;
+
+	if (truth_open(&config, &truth, &err) < 0) {
+		printf("no sample of NVML: %s\n", err.msg);
+		return;
+	}
+	for (int round = 0; round < ROUNDS; round++) {
+		uint64_t cpu_ns = figures_cpu_ns(), wall_ns = clock_now().mono_ns;
+
+		for (int i = 0; i < SAMPLES; i++)
+			sample(truth);
+		cpu[round] = (double)(figures_cpu_ns() - cpu_ns) / SAMPLES;
+		wall[round] = (double)(clock_now().mono_ns - wall_ns) / SAMPLES;
+	}
+	(void)truth_users(truth, &users);
+	printf("NVML, %zu programs: %.0f us of CPU time, %.0f us in all\n", users,
+	       median(cpu, ROUNDS) / 1000, median(wall, ROUNDS) / 1000);
+	truth_close(truth);
+}
+
 int main(void)
 {
 	char top[] = "/dev/shm/gover-bench.XXXXXX", command[64];
@@ -180,5 +208,6 @@ int main(void)
 	bench_row("a folder, 64 clients", top);
 	snprintf(command, sizeof(command), "rm -rf %s", top);
 	must(system(command) == 0 ? 0 : -1, command);
+	bench_nvml();
 	return 0;
 }
