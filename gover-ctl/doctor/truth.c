@@ -149,39 +149,6 @@ static void judge_rights(const struct doctor_input *input, const struct gpus *gp
 		      "sudo systemctl daemon-reload && sudo systemctl restart gover-d");
 }
 
-void doctor_fdinfo_check(const struct doctor_input *input, struct doctor_finding *finding)
-{
-	bool used = doctor_uses_backend(input, SOURCE);
-	struct gpus gpus = {.n = 0};
-	char advice[PATH_MAX + 32];
-
-	find_gpus(input, &gpus);
-	if (gpus.n == 0 && !used)
-		finding->state = DOCTOR_SKIPPED;
-	else if (gpus.n == 0)
-		doctor_find(finding, DOCTOR_WARN,
-			    "load the driver of the GPU; NVIDIA's driver needs truth = nvml",
-			    "no GPU has a render node (/dev/dri/renderD*)");
-	else if (gpus.n_known == 0)
-		doctor_find(finding, DOCTOR_WARN,
-			    "for NVIDIA's driver, set truth = nvml in the [gpu] section",
-			    "the driver%s %s do%s not report the use of each process",
-			    gpus.n == 1 ? "" : "s", gpus.unknown, gpus.n == 1 ? "es" : "");
-	else if (gpus.idle[0]) {
-		snprintf(advice, sizeof(advice), "echo 1 | sudo tee %s", gpus.idle);
-		doctor_find(finding, DOCTOR_WARN, advice,
-			    "a driver does not count the use of each process, to save power (%s)",
-			    gpus.known);
-	} else if (used) {
-		judge_rights(input, &gpus, finding);
-	} else {
-		doctor_find(finding, DOCTOR_OK, "",
-			    "drivers that report the use of each process: %s (backend drm can "
-			    "observe containers)",
-			    gpus.known);
-	}
-}
-
 /* True if a [gpu] section requires NVML. */
 static bool requires_nvml(const struct doctor_input *input)
 {
@@ -210,6 +177,44 @@ static bool has_library(const struct doctor_input *input)
 	return false;
 }
 
+static bool has_nvml(const struct doctor_input *input)
+{
+	return doctor_count(input, "/proc/driver/nvidia", "version") > 0 && has_library(input);
+}
+
+void doctor_fdinfo_check(const struct doctor_input *input, struct doctor_finding *finding)
+{
+	bool used = doctor_uses_backend(input, SOURCE);
+	struct gpus gpus = {.n = 0};
+	char advice[PATH_MAX + 32];
+
+	find_gpus(input, &gpus);
+	if (gpus.n == 0 && (!used || has_nvml(input)))
+		finding->state = DOCTOR_SKIPPED;
+	else if (gpus.n == 0)
+		doctor_find(finding, DOCTOR_WARN,
+			    "load the driver of the GPU; NVIDIA's driver needs truth = nvml",
+			    "no GPU has a render node (/dev/dri/renderD*)");
+	else if (gpus.n_known == 0)
+		doctor_find(finding, DOCTOR_WARN,
+			    "for NVIDIA's driver, set truth = nvml in the [gpu] section",
+			    "the driver%s %s do%s not report the use of each process",
+			    gpus.n == 1 ? "" : "s", gpus.unknown, gpus.n == 1 ? "es" : "");
+	else if (gpus.idle[0]) {
+		snprintf(advice, sizeof(advice), "echo 1 | sudo tee %s", gpus.idle);
+		doctor_find(finding, DOCTOR_WARN, advice,
+			    "a driver does not count the use of each process, to save power (%s)",
+			    gpus.known);
+	} else if (used) {
+		judge_rights(input, &gpus, finding);
+	} else {
+		doctor_find(finding, DOCTOR_OK, "",
+			    "drivers that report the use of each process: %s (backend drm can "
+			    "observe containers)",
+			    gpus.known);
+	}
+}
+
 void doctor_nvml_check(const struct doctor_input *input, struct doctor_finding *finding)
 {
 	bool driver = doctor_count(input, "/proc/driver/nvidia", "version") > 0,
@@ -218,8 +223,8 @@ void doctor_nvml_check(const struct doctor_input *input, struct doctor_finding *
 
 	if (driver && library)
 		doctor_find(finding, DOCTOR_OK, "",
-			    "NVIDIA's driver and its library NVML report the use of each process "
-			    "in whole percent (backend drm, truth = nvml)");
+			    "NVIDIA's driver and its library NVML report the use of the GPU, and "
+			    "estimate that of each process (backend drm, truth = nvml)");
 	else if (driver)
 		doctor_find(finding, missing, "apt install libnvidia-ml1",
 			    "NVIDIA's driver is loaded, but libnvidia-ml.so.1 is missing");
