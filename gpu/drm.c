@@ -277,18 +277,24 @@ static int equal_pct(const struct gpu *gpu)
 	return n > 100 ? 1 : 100 / (n > 0 ? n : 1);
 }
 
-/* Uses dmem.current where the kernel has it, because it also counts memory that other processes
- * have opened. */
-static void read_memory(const struct gpu_vgpu *vgpu, struct gpu_reading *reading)
+/* Returns false if the kernel does not have the file, or the value is "max". */
+static bool read_dmem(const struct gpu_vgpu *vgpu, const char *file, uint64_t *ret_bytes)
 {
 	const struct gpu *gpu = vgpu->gpu;
 	char text[DMEM_TEXT_MAX];
 
-	if (drm_groups_read(&gpu->groups, vgpu->tenant, "dmem.current", text, sizeof(text)) >= 0 &&
-	    truth_parse_dmem(text, gpu->device, &reading->memory_bytes) == 0) {
-		reading->memory_valid = true;
+	return drm_groups_read(&gpu->groups, vgpu->tenant, file, text, sizeof(text)) >= 0 &&
+	       truth_parse_dmem(text, gpu->device, ret_bytes) == 0;
+}
+
+/* Uses dmem.current where the kernel has it, because it also counts memory that other processes
+ * have opened. */
+static void read_memory(const struct gpu_vgpu *vgpu, struct gpu_reading *reading)
+{
+	reading->memory_max_valid = read_dmem(vgpu, "dmem.max", &reading->memory_max_bytes);
+	reading->memory_valid = read_dmem(vgpu, "dmem.current", &reading->memory_bytes);
+	if (reading->memory_valid)
 		return;
-	}
 	reading->memory_valid = vgpu->tenant->memory_valid;
 	reading->memory_bytes = vgpu->tenant->memory_bytes;
 }

@@ -105,6 +105,8 @@ struct gpu_reading {
 	uint64_t frames; /* cumulative; with traits.unit == GPU_WORK: units of work */
 	bool memory_valid;
 	uint64_t memory_bytes; /* device memory that the programs of the vGPU have allocated */
+	bool memory_max_valid;
+	uint64_t memory_max_bytes; /* limit that the host has set without the daemon (dmem.max) */
 	/* 99th percentile of the frame times since the last reading; 0: no frames, or GPU_WORK */
 	float frame_p99_ms;
 };

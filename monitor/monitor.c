@@ -198,6 +198,8 @@ void monitor_sample(struct monitor_track *track, int error, const struct gpu_rea
 	ret_row->cap_errno = reading->cap_errno;
 	ret_row->memory_valid = reading->memory_valid;
 	ret_row->memory_bytes = reading->memory_valid ? reading->memory_bytes : 0;
+	ret_row->memory_max_valid = reading->memory_max_valid;
+	ret_row->memory_max_bytes = reading->memory_max_valid ? reading->memory_max_bytes : 0;
 	if (reading->frames_valid)
 		sample_backend_frames(&track->last, reading, ret_row);
 	else if (fps)

@@ -34,8 +34,10 @@ struct monitor_row {
 	uint64_t frames;     /* cumulative */
 	bool memory_valid;
 	uint64_t memory_bytes; /* device memory in use */
-	bool gone;	       /* the vGPU no longer exists */
-	int read_errno;	       /* reason for an invalid busy time (positive errno), or 0 */
+	bool memory_max_valid;
+	uint64_t memory_max_bytes; /* limit of the host, not of the contract */
+	bool gone;		   /* the vGPU no longer exists */
+	int read_errno;		   /* reason for an invalid busy time (positive errno), or 0 */
 };
 
 /* Frame times of one period; 0: unknown. */

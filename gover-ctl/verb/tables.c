@@ -173,6 +173,7 @@ static const struct writer_column vgpu_columns[] = {
 	RATE_COLUMN("target fps", "target_fps", "target rate, units/s", "target_rate", PROMISE),
 	COLUMN("memory limit, MiB", "memory_mib", PROMISE),
 	COLUMN("memory used, MiB", "memory_used_mib", TENTH),
+	COLUMN("memory max, MiB", "memory_max_mib", PROMISE),
 	COLUMN("fps limit", "fps_limit", PROMISE),
 	COLUMN("flavour", "flavor", TEXT),
 	COLUMN("weight", "weight", RATIO),

@@ -174,7 +174,9 @@ static double vgpu_memory(const struct vgpu *v)
 
 static double vgpu_memory_limit(const struct vgpu *v)
 {
-	return v->contract.memory_mib > 0 ? v->contract.memory_mib * 1048576.0 : NAN;
+	if (v->contract.memory_mib > 0)
+		return v->contract.memory_mib * 1048576.0;
+	return v->row.memory_max_valid ? (double)v->row.memory_max_bytes : NAN;
 }
 
 /* The vGPUs that have a metric, by what they deliver. */

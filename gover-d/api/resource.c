@@ -199,6 +199,9 @@ static void add_sample(struct json_encode *o, const struct vgpu *vgpu, bool work
 	json_encode_add(
 		o, "memory_used_mib",
 		json_encode_number(row->memory_valid ? (double)row->memory_bytes / MIB : NAN));
+	json_encode_add(o, "memory_max_mib",
+			json_encode_number(
+				row->memory_max_valid ? (double)row->memory_max_bytes / MIB : NAN));
 	json_encode_add(o, "short", json_boolean(vgpu->view.short_of_target));
 	json_encode_add(o, "overloaded", json_boolean(vgpu->view.overloaded));
 	json_encode_add(o, "broken", json_boolean(vgpu->view.broken));

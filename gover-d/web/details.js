@@ -30,7 +30,7 @@ function facts(v, now_ms) {
 		["Broken", `${small_percent(v.broken_time_pct)} of the time: ${span(v.broken_s)} of ${span(v.seen_s)}`],
 		["Counted since", counted ? clock(counted, now_ms) : null],
 		["Steals", `${number(v.steals_in)} received, ${number(v.steals_out)} given`],
-		["Memory", v.memory_used_mib === null && !v.memory_mib ? null : `${memory(v.memory_used_mib)}${v.memory_mib ? ` of ${memory(v.memory_mib)}` : ", no limit"}`],
+		["Memory", v.memory_used_mib === null && !v.memory_mib ? null : `${memory(v.memory_used_mib)}${v.memory_mib || v.memory_max_mib ? ` of ${memory(v.memory_mib || v.memory_max_mib)}` : ", no limit"}`],
 		["Flavour", v.flavor || null],
 		["Labels", labels || null],
 		["Created", v.created_at ? clock(v.created_at, now_ms) : null],

@@ -49,6 +49,8 @@ ok "the use of a is that of its programs" until_ok 10 near /v1/vgpus/a .load_pct
 ok "the use of b is that of its busiest engines" until_ok 10 near /v1/vgpus/b .load_pct 18 22
 ok "the use of the GPU includes other programs" until_ok 10 near /v1/gpus '.gpus[0].util_pct' 47 53
 is "memory is reported" "$(get /v1/vgpus/a .memory_used_mib)" 2
+echo 'drm/0000:03:00.0/vram0 33554432' >"$host/cgroup/system.slice/a.scope/dmem.max"
+ok "the limit of the host is reported" until_ok 10 that /v1/vgpus '[.vgpus[].memory_max_mib] == [32, null]'
 is "each vGPU has an equal part as a measure" "$(get /v1/vgpus '[.vgpus[].cap_pct] | @csv')" "50,50"
 
 api PATCH /v1/gpus/gpu0 '{"mode": "act"}' >/dev/null

@@ -244,6 +244,12 @@ static void memory_of_the_control_group_has_priority(void **state)
 	a = attach("a");
 	now_ns += S;
 	assert_int_equal(read_at(a, now_ns).memory_bytes, 12345);
+	assert_false(read_at(a, now_ns).memory_max_valid);
+	write_file("cgroup/system.slice/a/dmem.max", "drm/0000:03:00.0/vram0 max\n");
+	assert_false(read_at(a, now_ns).memory_max_valid);
+	write_file("cgroup/system.slice/a/dmem.max", "drm/0000:03:00.0/vram0 65536\n");
+	assert_true(read_at(a, now_ns).memory_max_valid);
+	assert_int_equal(read_at(a, now_ns).memory_max_bytes, 65536);
 	gpu_drm_ops.detach(a);
 }
 

@@ -26,9 +26,9 @@ static const char gpu_members[] =
 	"telemetry_age_ms";
 static const char vgpu_members[] =
 	"id gpu vm cid labels state found initial_cap_pct min_cap_pct target_fps fps_limit weight "
-	"burst target_rate rate units mean_rate memory_mib memory_used_mib flavor held "
-	"floor_pct cap_pct expected_cap_pct load_pct util_pct fps fps_age_s frame_p99_ms frames "
-	"frame_p50_ms frame_max_ms frame_gpu_ms short overloaded broken e promise cause "
+	"burst target_rate rate units mean_rate memory_mib memory_used_mib memory_max_mib flavor "
+	"held floor_pct cap_pct expected_cap_pct load_pct util_pct fps fps_age_s frame_p99_ms "
+	"frames frame_p50_ms frame_max_ms frame_gpu_ms short overloaded broken e promise cause "
 	"counted_since seen_s broken_s broken_time_pct mean_fps cap_error_pct steals_in "
 	"steals_out cap_writes last_decision_id created_at attach";
 static const char alert_members[] =

@@ -502,6 +502,13 @@ static void a_gpu_that_counts_work_has_rates(void **state)
 		else
 			assert_null(strstr(scrape(), line));
 	}
+	/* the limit of the host, if the contract has none */
+	vgpu->contract.memory_mib = 0;
+	vgpu->row.memory_max_valid = true;
+	vgpu->row.memory_max_bytes = 5 << 20;
+	manager->generation++;
+	assert_true(has_line(scrape(), "gover_vgpu_memory_limit_bytes{gpu=\"gpu0\",vgpu=\"a\","
+				       "vm=\"vm-a\"} 5242880"));
 }
 
 static void decide(enum decision_kind kind)
