@@ -51,15 +51,20 @@ static void view_flavors(const struct manager *m, struct host_gpu *gpu)
 
 void round_view(struct manager *m, struct host_gpu *gpu, struct plan_round *round)
 {
+	struct policy_terms terms;
 	int n = 0;
 
 	for (struct vgpu *v = gpu->vgpus; v && n < POLICY_VGPUS_MAX; v = v->next) {
 		if (!v->device)
 			continue;
 		round->viewed[n] = v;
+		terms = host_terms(gpu, &v->contract);
+		/* Its part is all that it can expect. */
+		if (host_is_unsold(gpu, v))
+			terms.initial_cap_pct = v->cap_pct;
 		round->views[n++] = (struct policy_vgpu){
 			.id = v->contract.id,
-			.terms = host_terms(gpu, &v->contract),
+			.terms = terms,
 			.track = &v->policy,
 			.held = v->contract.held,
 			.newcomer = v->newcomer,

@@ -32,6 +32,8 @@ static void hold_policy_conditions(struct manager *m, const struct host_gpu *hos
 
 	if (v->view.in_doubt)
 		alerts_mark_unknown(m->alerts, BUSY_TIME_ALERTS, gpu, id);
+	if (host_is_unsold(host_gpu, v))
+		c &= ~(unsigned int)POLICY_CONTRACT_LIMIT;
 	if ((c & POLICY_CONTRACT_LIMIT) && host_gpu->traits.observes)
 		alerts_hold(m->alerts, ALERT_CONTRACT_LIMIT, gpu, v, ms,
 			    "vGPU %s uses %.1f %% of the GPU, and its contract is %d %%", id,

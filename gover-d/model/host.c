@@ -155,6 +155,11 @@ enum gpu_unit host_gpu_unit(const struct host_gpu *gpu, const struct contract *c
 	return contract && contract->target_rate > 0 ? GPU_WORK : GPU_FRAMES;
 }
 
+bool host_is_unsold(const struct host_gpu *gpu, const struct vgpu *vgpu)
+{
+	return vgpu->found && gpu->traits.observes;
+}
+
 struct policy_terms host_terms(const struct host_gpu *gpu, const struct contract *contract)
 {
 	struct policy_terms terms = contract->terms;
@@ -180,6 +185,6 @@ int host_gpu_sum_initial_cap_pct(const struct host_gpu *gpu)
 	int sum = 0;
 
 	for (const struct vgpu *v = gpu->vgpus; v; v = v->next)
-		sum += v->contract.terms.initial_cap_pct;
+		sum += host_is_unsold(gpu, v) ? 0 : v->contract.terms.initial_cap_pct;
 	return sum;
 }

@@ -45,7 +45,8 @@ struct ledger_open {
 struct vgpu {
 	struct vgpu *next; /* next vGPU in host_gpu.vgpus, sorted by id */
 	struct contract contract;
-	bool found; /* the vGPU has no contract; its initial cap counts as sold */
+	/* the vGPU has no contract; its initial cap counts as sold (but see host_is_unsold()) */
+	bool found;
 	/* an earlier run has requested the removal; known until the vGPU is attached */
 	bool removing;
 	bool listed; /* the last listing of the backend contained the vGPU */
@@ -221,6 +222,11 @@ const struct host_gpu *host_gpu_for(const struct host *host, const struct contra
  * the promise in the contract; @contract may be NULL.
  */
 enum gpu_unit host_gpu_unit(const struct host_gpu *gpu, const struct contract *contract);
+/*
+ * True if nothing was sold to @vgpu: it has no contract, and its GPU is only observed, so that the
+ * whole GPU is its limit and not what an administrator has given to it.
+ */
+bool host_is_unsold(const struct host_gpu *gpu, const struct vgpu *vgpu);
 /*
  * Returns the terms of @contract for decisions about @gpu: target_fps is the promise in the unit of
  * the GPU. A promise in the other unit does not count.

@@ -53,6 +53,13 @@ echo 'drm/0000:03:00.0/vram0 33554432' >"$host/cgroup/system.slice/a.scope/dmem.
 ok "the limit of the host is reported" until_ok 10 that /v1/vgpus '[.vgpus[].memory_max_mib] == [32, null]'
 is "each vGPU has an equal part as a measure" "$(get /v1/vgpus '[.vgpus[].cap_pct] | @csv')" "50,50"
 
+programs '100 system.slice/a.scope 1 0.5 0' '200 system.slice/b.service/below 2 0.5 0'
+ok "groups without a contract use all of the GPU" until_ok 20 that /v1/vgpus '[.vgpus[].overloaded] == [true, true]'
+sleep 3 # six periods; an alert needs three
+is "nothing was sold" "$(get /v1/gpus '.gpus[0].sum_initial_cap_pct')" 0
+is "so nothing was promised to them" "$(get /v1/alerts '[.alerts[].name] | @csv') $(get /v1/vgpus '[.vgpus[].broken] | @csv')" " false,false"
+programs "$a" "$b" "$outside"
+
 api PATCH /v1/gpus/gpu0 '{"mode": "act"}' >/dev/null
 is "mode act is refused" "$(status)" 409
 ok "the refusal names the reason" grep -q 'backend drm cannot set caps' "$dir/body"
