@@ -327,18 +327,6 @@ static int drm_read_cap(struct gpu_vgpu *vgpu, int *ret_cap_pct)
 	return 0;
 }
 
-static int drm_write_cap(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int cap_pct)
-{
-	(void)vgpu, (void)now_mono_ns, (void)cap_pct;
-	return -EOPNOTSUPP;
-}
-
-static int drm_write_ceiling(struct gpu_vgpu *vgpu, int ceiling_pct)
-{
-	(void)vgpu, (void)ceiling_pct;
-	return -EOPNOTSUPP;
-}
-
 static int drm_physical(struct gpu *gpu, uint64_t now_mono_ns, uint64_t *ret_at_ns,
 			uint64_t *ret_busy_ns)
 {
@@ -372,10 +360,8 @@ const struct gpu_ops gpu_drm_ops = {
 	.attach = drm_attach,
 	.detach = drm_detach,
 	.read = drm_read,
-	.write_cap = drm_write_cap,
 	.read_cap = drm_read_cap,
 	.set_sharing = drm_set_sharing,
-	.write_ceiling = drm_write_ceiling,
 	.physical = drm_physical,
 	.owner = drm_owner,
 };

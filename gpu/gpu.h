@@ -169,7 +169,8 @@ struct gpu_ops {
 	int (*read)(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, struct gpu_reading *ret_reading);
 	/*
 	 * Sets the cap, which must be a multiple of traits.step_pct. Returns -EINVAL for a cap
-	 * outside 1..100, -ENODEV if the vGPU does not exist any more, or a system error.
+	 * outside 1..100, -ENODEV if the vGPU does not exist any more, or a system error. The
+	 * function is NULL if traits.observes is true.
 	 */
 	int (*write_cap)(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int cap_pct);
 	/* Reads the cap in force from the scheduler. */

@@ -143,8 +143,11 @@ static void forget_cap(struct gpu_io *io, const struct gpu_vgpu *vgpu)
 
 static int run_write_cap(struct gpu_io *io, struct call *call)
 {
-	int r = io->ops->write_cap(call->vgpu, gpu_io_time(io, call->now_ns), call->number[0]);
+	int r;
 
+	if (!io->ops->write_cap)
+		return -EOPNOTSUPP;
+	r = io->ops->write_cap(call->vgpu, gpu_io_time(io, call->now_ns), call->number[0]);
 	forget_cap(io, call->vgpu);
 	return r;
 }

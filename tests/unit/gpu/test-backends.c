@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "gpu/gpu.h"
 
-#define HEADER "| backend | guaranteed shares | ceiling"
+#define HEADER "| backend | caps | guaranteed shares | ceiling"
 
 static const char *word(bool is)
 {
@@ -22,9 +22,10 @@ static const char *word(bool is)
 
 static void print_row(const struct gpu_ops *ops, char *text, size_t size)
 {
-	snprintf(text, size, "\n| `%s` | %s | %s | %s | %s | %s |\n", ops->name,
-		 word(ops->set_sharing), word(ops->write_ceiling), word(ops->write_memory),
-		 word(ops->renew), word(ops->present));
+	snprintf(text, size, "\n| `%s` | %s | %s | %s | %s | %s | %s |\n", ops->name,
+		 word(ops->write_cap), word(ops->write_cap && ops->set_sharing),
+		 word(ops->write_ceiling), word(ops->write_memory), word(ops->renew),
+		 word(ops->present));
 }
 
 static void the_readme_has_a_row_for_each_backend(void **state)
