@@ -5,6 +5,8 @@
 # if workloads cannot be preempted. Then time is also lost when the GPU changes from one vGPU to the other, and a second
 # GPU shows how much a machine loses: tests of shares that depend on this time are skipped if two vGPUs without caps use
 # less than 70 % of the second GPU, under the discipline "cap" and at the same time.
+# settled() evaluates its argument.
+# shellcheck disable=SC2016
 # shellcheck source=tests/kernel/lib.sh
 . "$(dirname "$0")/lib.sh"
 cleanup='gpu 10; remove_all; gpu 8; remove_all'
