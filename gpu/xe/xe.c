@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "gpu/gpu.h"
 #include "gpu/xe/functions.h"
 #include "gpu/xe/pmu.h"
@@ -36,8 +35,9 @@ struct gpu {
 	int pmu_error;	    /* why (positive errno) */
 	/* Counters of all functions are read together, so that their sums are of one instant. */
 	struct xe_usage usage[XE_VFS_MAX + 1];
-	bool counted[XE_VFS_MAX + 1]; /* xe_pmu_add() has succeeded */
-	uint64_t read_ns;	      /* time of the last reading; 0: none */
+	struct xe_counts counts[XE_VFS_MAX + 1]; /* of the last reading */
+	bool counted[XE_VFS_MAX + 1];		 /* xe_pmu_add() has succeeded */
+	uint64_t read_ns;			 /* time of the last reading; 0: none */
 	bool counting;
 	struct xe_rate rate;
 };
@@ -71,24 +71,18 @@ static void follow_functions(struct gpu *gpu)
 static void count(struct gpu *gpu, uint64_t now_ns)
 {
 	static const struct xe_counts none;
-	CLEANUP_FREE struct xe_counts *counts = NULL;
 	struct xe_usage *usages[XE_VFS_MAX + 1];
 	double dt_ns = gpu->counting ? (double)(now_ns - gpu->read_ns) * gpu->speed : 0;
 	int n = gpu->functions.n + 1;
 
 	if (!gpu->pmu || (gpu->counting && now_ns <= gpu->read_ns))
 		return;
-	counts = malloc((size_t)n * sizeof(*counts));
 	for (int vf = 0; vf < n; vf++) {
 		usages[vf] = &gpu->usage[vf];
-		if (!counts)
-			gpu->usage[vf].valid = false;
-		else if (!gpu->counted[vf] || xe_pmu_read(gpu->pmu, vf, &counts[vf]) < 0)
-			counts[vf] = none;
+		if (!gpu->counted[vf] || xe_pmu_read(gpu->pmu, vf, &gpu->counts[vf]) < 0)
+			gpu->counts[vf] = none;
 	}
-	if (!counts)
-		return;
-	xe_usage_advance(usages, counts, n, dt_ns, &gpu->rate);
+	xe_usage_advance(usages, gpu->counts, n, dt_ns, &gpu->rate);
 	gpu->read_ns = now_ns;
 	gpu->counting = true;
 }
