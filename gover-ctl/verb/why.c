@@ -52,6 +52,18 @@ static enum writer_colour state_colour(const char *state)
 	return strcmp(state, "kept") == 0 ? WRITER_GREEN : WRITER_YELLOW;
 }
 
+/* Prints the server in the cloud and its project. */
+static void print_owner(const struct writer *writer, const json_t *diagnosis)
+{
+	const char *instance = field_text(diagnosis, "instance");
+	const char *project = field_text(diagnosis, "project");
+
+	if (instance[0])
+		writer_paragraph(writer, "instance: ", INDENT, instance);
+	if (project[0])
+		writer_paragraph(writer, "project: ", INDENT, project);
+}
+
 /* Prints since when the promise is broken. */
 static void print_since(const struct writer *writer, const json_t *diagnosis)
 {
@@ -101,6 +113,7 @@ static void print_diagnosis(const struct writer *writer, const json_t *diagnosis
 		writer_paragraph(writer, "fix: ", INDENT, fix);
 	if (command[0])
 		writer_line(writer, "command: %s", command); /* in one line, to be copied */
+	print_owner(writer, diagnosis);
 	print_since(writer, diagnosis);
 	print_migration(writer, diagnosis);
 	print_alert(writer, diagnosis);

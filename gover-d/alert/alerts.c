@@ -272,6 +272,15 @@ static struct alert *insert_condition(struct alerts *alerts, const struct alert_
 	return alert;
 }
 
+static void name_owner(struct alert *alert, const struct contract *contract)
+{
+	snprintf(alert->vm, sizeof(alert->vm), "%s", contract ? contract->vm : "");
+	snprintf(alert->instance, sizeof(alert->instance), "%s",
+		 contract ? contract_label(contract, CONTRACT_INSTANCE) : "");
+	snprintf(alert->project, sizeof(alert->project), "%s",
+		 contract ? contract_label(contract, CONTRACT_PROJECT) : "");
+}
+
 /* The acknowledgement was that of a less severe alert. */
 static void escalate(struct alerts *alerts, struct alert *alert, int64_t now_ms)
 {
@@ -296,7 +305,7 @@ __attribute__((format(printf, 4, 0))) static void hold(struct alerts *alerts,
 	escalates = alert->raised_ms && c->severity > alert->severity;
 	if (!alert->raised_ms || escalates)
 		alert->severity = c->severity;
-	snprintf(alert->vm, sizeof(alert->vm), "%s", c->vgpu ? c->vgpu->contract.vm : "");
+	name_owner(alert, c->vgpu ? &c->vgpu->contract : NULL);
 	snprintf(alert->cause, sizeof(alert->cause), "%s", c->cause ? c->cause : "");
 	snprintf(alert->next, sizeof(alert->next), "%s", c->next ? c->next : "");
 	vsnprintf(alert->text, sizeof(alert->text), format, ap);

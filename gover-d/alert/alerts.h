@@ -31,7 +31,12 @@ struct alert {
 	char cause[ALERT_CAUSE_MAX];  /* name of the cause; "": the kind has no causes */
 	char next[ALERT_NEXT_MAX];    /* next command; "": that of the kind */
 	char gpu[ID_MAX], vgpu[ID_MAX], vm[VM_MAX]; /* "": none */
-	int64_t raised_ms, cleared_ms, acked_ms;    /* 0: not yet */
+	/*
+	 * Labels of the contract, see contract.h; "": none. The history does not contain them: an
+	 * alert of a previous run has them again when its condition is reported.
+	 */
+	char instance[CONTRACT_LABEL_MAX], project[CONTRACT_LABEL_MAX];
+	int64_t raised_ms, cleared_ms, acked_ms; /* 0: not yet */
 	char acked_by[ALERT_BY_MAX]; /* principal that acknowledged the alert; "": none */
 	/* text for the operator: the condition with its numbers */
 	char text[ALERT_TEXT_MAX];

@@ -108,6 +108,10 @@ static json_t *encode_diagnosis(const struct view *view, const struct host_gpu *
 	json_encode_add(&o, "vgpu", json_string(v->contract.id));
 	json_encode_add(&o, "gpu", json_string(gpu->config.name));
 	json_encode_add(&o, "vm", json_encode_name(v->contract.vm));
+	json_encode_add(&o, "instance",
+			json_encode_name(contract_label(&v->contract, CONTRACT_INSTANCE)));
+	json_encode_add(&o, "project",
+			json_encode_name(contract_label(&v->contract, CONTRACT_PROJECT)));
 	json_encode_add(&o, "time", json_encode_time(view->host->ticked.wall_ms));
 	json_encode_add(&o, "state", json_string(diagnosis_state_name(v)));
 	json_encode_add(&o, "cause", name ? json_string(name) : json_null());
@@ -127,6 +131,8 @@ static json_t *encode_diagnosis(const struct view *view, const struct host_gpu *
 static json_t *encode_removed(const char *vgpu, const char *gpu, int64_t ts_ms, const char *why)
 {
 	static const char *const unknown[] = {"vm",
+					      "instance",
+					      "project",
 					      "cause",
 					      "fix",
 					      "command",

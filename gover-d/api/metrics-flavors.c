@@ -1,23 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* A contract or an offer without a flavour has the terms of [offer], and counts as that flavour. */
 #include <string.h>
-#include <jansson.h>
 
 #include "gover-d/api/metrics-flavors.h"
 #include "gover-d/config/flavor.h"
 #include "gover-d/core/offers.h"
 #include "gover-d/model/host.h"
-
-/* gover-fleet sets these labels of contracts. */
-#define LABEL_SERVER  "instance" /* "instance" as a label of a metric names the host */
-#define LABEL_PROJECT "project"
-
-static const char *label_of(const struct vgpu *v, const char *name)
-{
-	const char *text = json_string_value(json_object_get(v->contract.labels, name));
-
-	return text ? text : "";
-}
 
 static const char *or_standard(const struct view *view, const char *flavor)
 {
@@ -31,8 +19,9 @@ static void write_vgpu(const struct metrics_out *out, const struct view *view, c
 	metrics_format_label(out, ",", "vgpu", v->contract.id);
 	metrics_format_label(out, ",", "vm", v->contract.vm);
 	metrics_format_label(out, ",", "flavor", or_standard(view, v->contract.flavor));
-	metrics_format_label(out, ",", "project", label_of(v, LABEL_PROJECT));
-	metrics_format_label(out, ",", "server", label_of(v, LABEL_SERVER));
+	metrics_format_label(out, ",", "project", contract_label(&v->contract, CONTRACT_PROJECT));
+	/* Prometheus uses the label "instance" for the host. */
+	metrics_format_label(out, ",", "server", contract_label(&v->contract, CONTRACT_INSTANCE));
 	fputs("} 1\n", out->file);
 }
 

@@ -26,6 +26,8 @@ json_t *encode_alert(const struct alert *alert, const char *runbooks)
 	json_encode_add(&o, "gpu", json_encode_name(alert->gpu));
 	json_encode_add(&o, "vgpu", json_encode_name(alert->vgpu));
 	json_encode_add(&o, "vm", json_encode_name(alert->vm));
+	json_encode_add(&o, "instance", json_encode_name(alert->instance));
+	json_encode_add(&o, "project", json_encode_name(alert->project));
 	json_encode_add(&o, "raised_at", json_encode_time(alert->raised_ms));
 	json_encode_add(&o, "cleared_at", json_encode_time(alert->cleared_ms));
 	json_encode_add(&o, "acked_at", json_encode_time(alert->acked_ms));

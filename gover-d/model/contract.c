@@ -207,6 +207,13 @@ void contract_list_names(unsigned int fields, char *ret_text, size_t size)
 					       rows[i].name);
 }
 
+const char *contract_label(const struct contract *contract, const char *name)
+{
+	const char *text = json_string_value(json_object_get(contract->labels, name));
+
+	return text ? text : "";
+}
+
 void contract_fini(struct contract *contract)
 {
 	json_decref(contract->labels);

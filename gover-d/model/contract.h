@@ -20,6 +20,11 @@
 #define CLAIM_MAX     128 /* size of an idempotency key with its owner (api/keys.h) and NUL */
 #define BODY_HASH_MAX 17  /* size of a hash of 64 bits in hex, with NUL */
 
+/* Labels of gover-fleet: the server in the cloud and its project, each by name. */
+#define CONTRACT_INSTANCE  "instance"
+#define CONTRACT_PROJECT   "project"
+#define CONTRACT_LABEL_MAX 256 /* size of the value of a label, with NUL */
+
 struct contract {
 	char id[ID_MAX];
 	char gpu[ID_MAX];
@@ -176,6 +181,11 @@ void contract_apply(struct contract *contract, unsigned int fields, const struct
 
 /* Writes the names of @fields, separated by ", ". Text beyond @size is cut off. */
 void contract_list_names(unsigned int fields, char *ret_text, size_t size);
+
+/*
+ * Returns the value of label @name; "": there is no such label. Valid until the labels change.
+ */
+const char *contract_label(const struct contract *contract, const char *name);
 
 void contract_fini(struct contract *contract);
 

@@ -64,7 +64,8 @@ start_fleet
 sell a 100 busy
 api PATCH /v1/vgpus/a '{"held": true, "held_cap_pct": 20}' >/dev/null
 api POST /v1/vgpus "{\"id\": \"$server\", \"initial_cap_pct\": 80, \"vm\": \"instance-1\",
-  \"labels\": {\"workload\": \"busy\", \"fleet\": \"libvirt\", \"domain\": \"$server\"}}" >/dev/null
+  \"labels\": {\"workload\": \"busy\", \"fleet\": \"libvirt\", \"domain\": \"$server\",
+  \"instance\": \"render-1\", \"project\": \"films\"}}" >/dev/null
 api PATCH "/v1/vgpus/$server" '{"held": true, "held_cap_pct": 60}' >/dev/null
 sell c 60 idle
 ok "the contract is published" until_ok 30 fleet_is '.cloud.state == "published" and ([.wanted[].classes[] | select(.name == "CUSTOM_GOVER_SLOT") | .contracts] | add) == 1'
@@ -72,6 +73,10 @@ own=$(curl -sS "$cloud_url/_fake/state" | jq -r '.providers[] | select(.name == 
 cloud PUT "/allocations/$server" "{\"allocations\": {\"$own\": {\"resources\": {\"CUSTOM_GOVER_SLOT_DEFAULT\": 1}}}}"
 for v in a "$server"; do api PATCH "/v1/vgpus/$v" '{"held": false}' >/dev/null; done
 ok "the overload names the server" until_ok 30 alerts 1 severe_overload $server
+of_server='select(.vgpu == "'$server'")'
+ok "and has its name and project in the cloud" that /v1/alerts "[.alerts[] | $of_server] | all(.instance == \"render-1\" and .project == \"films\")"
+ctl why "$server" >"$dir/why"
+is "gover-ctl why names both" "$(grep -E '^(instance|project): ' "$dir/why" | paste -s -d ' ' -)" "instance: render-1 project: films"
 ok "the cloud knows the overload" until_ok 30 trait
 
 # --- no other host ---

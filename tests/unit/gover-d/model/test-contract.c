@@ -157,6 +157,17 @@ static void names_are_listed_in_the_order_of_the_table(void **state)
 	assert_string_equal(text, "");
 }
 
+static void a_label_is_found_by_its_name(void **state)
+{
+	struct contract contract = full(), bare = {.labels = NULL};
+
+	(void)state;
+	assert_string_equal(contract_label(&contract, "tier"), "gold");
+	assert_string_equal(contract_label(&contract, CONTRACT_PROJECT), "");
+	assert_string_equal(contract_label(&bare, "tier"), "");
+	contract_fini(&contract);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -165,6 +176,7 @@ int main(void)
 		cmocka_unit_test(numbers_beyond_the_bounds_are_limited_when_a_file_is_read),
 		cmocka_unit_test(only_the_chosen_fields_are_applied),
 		cmocka_unit_test(names_are_listed_in_the_order_of_the_table),
+		cmocka_unit_test(a_label_is_found_by_its_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
