@@ -52,7 +52,7 @@ static void check_content(const json_t *json)
 {
 	static const struct wanted_gpu wanted = {
 		.name = "gpu0",
-		.classes = {{"CUSTOM_GOVER_SLOT_25", 1, 2}, {"CUSTOM_GOVER_SLOT_50", 0, 0}},
+		.classes = {{"CUSTOM_GOVER_SLOT_25", 1, 2, 0}, {"CUSTOM_GOVER_SLOT_50", 0, 0, 0}},
 		.n_classes = 2,
 		.overloaded = true,
 		.policy = "qos",

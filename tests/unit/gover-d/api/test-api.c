@@ -21,9 +21,9 @@ static void assert_members(json_t *object, const char *names)
 
 static const char gpu_members[] =
 	"name backend mode selling step_pct floor_pct unit limits_memory share steers truth "
-	"sharing capacity_cores vgpus max_vgpus migrates sum_cap_pct free_pct sum_initial_cap_pct "
-	"overbooking_ratio util_pct mean_util_pct load_pct calm_periods telemetry_valid "
-	"telemetry_age_ms";
+	"sharing capacity_cores round_ms longest_wait_ms host_share_pct vgpus max_vgpus migrates "
+	"sum_cap_pct free_pct sum_initial_cap_pct overbooking_ratio util_pct mean_util_pct "
+	"load_pct calm_periods telemetry_valid telemetry_age_ms";
 static const char vgpu_members[] =
 	"id gpu vm cid labels state found initial_cap_pct min_cap_pct target_fps fps_limit weight "
 	"burst target_rate rate units mean_rate memory_mib memory_used_mib memory_max_mib flavor "
@@ -32,8 +32,8 @@ static const char vgpu_members[] =
 	"counted_since seen_s broken_s broken_time_pct mean_fps cap_error_pct steals_in "
 	"steals_out cap_writes last_decision_id created_at attach";
 static const char alert_members[] =
-	"id name severity gpu vgpu vm raised_at cleared_at acked_at acked_by silenced text "
-	"cause next runbook_url";
+	"id name severity gpu vgpu vm instance project raised_at cleared_at acked_at acked_by "
+	"silenced text cause next runbook_url";
 static const char decision_members[] = "id time gpu kind vgpu donor numbers moves result why";
 static const char offer_members[] =
 	"id gpu state flavor flavors initial_cap_pct target_fps fundable_pct created_at "

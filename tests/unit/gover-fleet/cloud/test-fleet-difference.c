@@ -37,72 +37,72 @@ static const struct {
 	bool write;
 } totals[] = {
 	/* a new provider */
-	{{.classes = {{A, 1, 2}}, .n_classes = 1},
+	{{.classes = {{A, 1, 2, 0}}, .n_classes = 1},
 	 false,
 	 {.inventories = {.n_classes = 0}},
 	 A " 3-0",
 	 true},
 	/* equal */
-	{{.classes = {{A, 1, 2}}, .n_classes = 1},
+	{{.classes = {{A, 1, 2, 0}}, .n_classes = 1},
 	 false,
 	 {.inventories = {.classes = {{A, 3, 0, false}}, .n_classes = 1}},
 	 A " 3-0",
 	 false},
 	/* equal in another order */
-	{{.classes = {{A, 1, 2}, {B, 0, 1}}, .n_classes = 2},
+	{{.classes = {{A, 1, 2, 0}, {B, 0, 1, 0}}, .n_classes = 2},
 	 false,
 	 {.inventories = {.classes = {{B, 1, 0, false}, {A, 3, 0, false}}, .n_classes = 2}},
 	 A " 3-0, " B " 1-0",
 	 false},
 	/* another ratio, as an operator may have set it */
-	{{.classes = {{A, 1, 2}}, .n_classes = 1},
+	{{.classes = {{A, 1, 2, 0}}, .n_classes = 1},
 	 false,
 	 {.inventories = {.classes = {{A, 3, 0, true}}, .n_classes = 1}},
 	 A " 3-0",
 	 true},
 	/* Placement refuses a total of 0 */
-	{{.classes = {{A, 0, 0}}, .n_classes = 1},
+	{{.classes = {{A, 0, 0, 0}}, .n_classes = 1},
 	 false,
 	 {.inventories = {.classes = {{A, 3, 0, false}}, .n_classes = 1}},
 	 A " 1-1",
 	 true},
 	/* an allocation does not change the total */
-	{{.classes = {{A, 0, 2}}, .n_classes = 1},
+	{{.classes = {{A, 0, 2, 0}}, .n_classes = 1},
 	 false,
 	 {.inventories = {.classes = {{A, 2, 0, false}}, .n_classes = 1},
 	  .usages = {.classes = {{A, 1}}, .n_classes = 1}},
 	 A " 2-0",
 	 false},
 	/* fewer slots than allocations: allowed, and no further slot is sold */
-	{{.classes = {{A, 1, 0}}, .n_classes = 1},
+	{{.classes = {{A, 1, 0, 0}}, .n_classes = 1},
 	 false,
 	 {.inventories = {.classes = {{A, 3, 0, false}}, .n_classes = 1},
 	  .usages = {.classes = {{A, 2}}, .n_classes = 1}},
 	 A " 1-0",
 	 true},
 	/* a class that is not wanted is removed ... */
-	{{.classes = {{A, 1, 0}}, .n_classes = 1},
+	{{.classes = {{A, 1, 0, 0}}, .n_classes = 1},
 	 false,
 	 {.inventories = {.classes = {{A, 1, 0, false}, {B, 1, 0, false}}, .n_classes = 2},
 	  .usages = {.classes = {{A, 1}, {B, 0}}, .n_classes = 2}},
 	 A " 1-0",
 	 true},
 	/* ... or reserved while it has allocations */
-	{{.classes = {{A, 1, 0}}, .n_classes = 1},
+	{{.classes = {{A, 1, 0, 0}}, .n_classes = 1},
 	 false,
 	 {.inventories = {.classes = {{A, 1, 0, false}, {B, 3, 0, false}}, .n_classes = 2},
 	  .usages = {.classes = {{A, 1}, {B, 2}}, .n_classes = 2}},
 	 A " 1-0, " B " 1-1",
 	 true},
 	/* servers of flavors with the common class */
-	{{.classes = {{ALL, 2, 1}, {A, 1, 1}, {B, 1, 1}}, .n_classes = 3},
+	{{.classes = {{ALL, 2, 1, 0}, {A, 1, 1, 0}, {B, 1, 1, 0}}, .n_classes = 3},
 	 false,
 	 {.inventories = {.n_classes = 0},
 	  .usages = {.classes = {{ALL, 2}, {A, 1}, {B, 1}}, .n_classes = 3}},
 	 ALL " 3-0, " A " 2-0, " B " 2-0",
 	 true},
 	/* a server of a flavor without it takes an offer, too ... */
-	{{.classes = {{ALL, 2, 1}, {A, 1, 1}, {B, 1, 1}}, .n_classes = 3},
+	{{.classes = {{ALL, 2, 1, 0}, {A, 1, 1, 0}, {B, 1, 1, 0}}, .n_classes = 3},
 	 false,
 	 {.inventories = {.classes = {{ALL, 3, 1, false}, {A, 2, 0, false}, {B, 2, 0, false}},
 			  .n_classes = 3},
@@ -110,7 +110,7 @@ static const struct {
 	 ALL " 3-1, " A " 2-0, " B " 2-0",
 	 false},
 	/* ... and two from one offer are a leak */
-	{{.classes = {{ALL, 0, 1}, {A, 0, 1}, {B, 0, 1}}, .n_classes = 3},
+	{{.classes = {{ALL, 0, 1, 0}, {A, 0, 1, 0}, {B, 0, 1, 0}}, .n_classes = 3},
 	 false,
 	 {.inventories = {.n_classes = 0}, .usages = {.classes = {{A, 1}, {B, 1}}, .n_classes = 2}},
 	 ALL " 1-1, " A " 1-0, " B " 1-0",
@@ -177,7 +177,7 @@ static void one_changed_class_is_found(void **state)
 
 static void a_total_above_the_limit_is_rejected(void **state)
 {
-	struct wanted_gpu wanted = {.classes = {{A, INT32_MAX, 0}}, .n_classes = 1};
+	struct wanted_gpu wanted = {.classes = {{A, INT32_MAX, 0, 0}}, .n_classes = 1};
 	const struct seen seen = {.inventories = {.n_classes = 0}};
 	struct difference difference;
 
