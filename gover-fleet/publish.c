@@ -190,7 +190,7 @@ static int run_round(struct publish *p)
 	struct report report;
 	struct follower_view gover;
 	struct domains_view libvirt = {0};
-	struct mover_status mover;
+	struct mover_status mover = {.requested = 0};
 	struct status status = {
 		.host = parts->config->host,
 		.gover = &gover,
