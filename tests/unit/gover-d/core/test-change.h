@@ -47,8 +47,11 @@ static inline int await_change(int begun)
 
 		assert_non_null(change_event);
 		r = sd_event_run(change_event, UINT64_MAX);
-		if (r < 0 && r != -ENOMEM) /* manager_run() tries again too */
-			fail_msg("the event loop ends: %s", strerror(-r));
+		if (r < 0 && r != -ENOMEM) { /* manager_run() tries again too */
+			/* on standard output, because the log of the daemon hides other messages */
+			print_message("# the event loop ends: %s\n", strerror(-r));
+			fail();
+		}
 	}
 	change_ended = false;
 	return change_result;
