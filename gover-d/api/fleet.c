@@ -46,10 +46,11 @@ static json_t *encode_migrations(const struct fleet_report *report)
 
 static json_t *encode_course(const struct fleet_course *course)
 {
-	struct json_encode o = json_encode_begin();
+	struct json_encode o;
 
 	if (!course->vgpu[0])
 		return json_null();
+	o = json_encode_begin();
 	json_encode_add(&o, "vgpu", json_string(course->vgpu));
 	json_encode_add(&o, "gpu", json_string(course->gpu));
 	json_encode_add(&o, "to", json_encode_name(course->to));
@@ -60,10 +61,11 @@ static json_t *encode_course(const struct fleet_course *course)
 static json_t *encode_outcome(const struct fleet_outcome *last)
 {
 	int64_t duration_ms = last->end.duration_ms;
-	struct json_encode o = json_encode_begin();
+	struct json_encode o;
 
 	if (!last->vgpu[0])
 		return json_null();
+	o = json_encode_begin();
 	json_encode_add(&o, "vgpu", json_string(last->vgpu));
 	json_encode_add(&o, "gpu", json_string(last->gpu));
 	json_encode_add(&o, "state", json_string(fleet_migration_name(last->end.state)));
