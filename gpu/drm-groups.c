@@ -13,8 +13,9 @@
 #define MEMBER_TEXT_MAX (64 * 1024)
 #define LONG_ID		32 /* a run of at least so many digits is the id of a container */
 #define SHORT_ID	12
-/* A slot is used again only after the sources of truth have asked for their tenants again. */
-#define GONE_SWEEPS 32
+/* Larger than the age of a tenant in monitor/truth/, so that no process has the number of a slot
+ * that another group uses. */
+#define GONE_SAMPLES 32
 
 static bool root_valid(const char *root)
 {
@@ -225,9 +226,15 @@ void drm_groups_expire(struct drm_groups *groups)
 	for (int i = 0; i < DRM_TENANTS_MAX; i++) {
 		struct drm_tenant *tenant = &groups->tenants[i];
 
-		if (!tenant->used || (!tenant->gone && drm_groups_exists(groups, tenant)))
+		if (!tenant->used)
 			continue;
-		if (tenant->n_vgpus == 0 && tenant->gone >= GONE_SWEEPS)
+		/* A restarted service has a new group of the same name. The vGPU of the old group
+		 * ends first. */
+		if (drm_groups_exists(groups, tenant) && (!tenant->gone || tenant->n_vgpus == 0)) {
+			tenant->gone = 0;
+			continue;
+		}
+		if (tenant->n_vgpus == 0 && tenant->gone >= GONE_SAMPLES)
 			tenant->used = false;
 		tenant->gone++;
 	}

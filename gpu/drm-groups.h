@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The tenants of backend drm: the control groups directly below one parent group, such as the
- * containers below system.slice. A group is a tenant if one of its programs has the GPU open, or
- * while a vGPU is attached to it. Never creates, moves or removes a group.
+ * containers below system.slice. A group becomes a tenant when one of its programs opens the GPU or
+ * a vGPU is attached to it, and remains one until it is removed. Never creates, moves or removes a
+ * group.
  */
 #ifndef GPU_DRM_GROUPS_H
 #define GPU_DRM_GROUPS_H
@@ -21,7 +22,7 @@ struct drm_tenant {
 	char id[ID_MAX];
 	char name[DRM_TENANTS_NAME]; /* of the group below the root */
 	int n_vgpus;		     /* attached vGPUs, 0 or 1 */
-	unsigned gone;		     /* sweeps since the group does not exist */
+	unsigned gone;		     /* samples since the group was removed; 0: it exists */
 	/* counters since the tenant was found; gpu/drm.c changes them */
 	uint64_t busy_ns;
 	uint64_t sched_ns; /* time that it could have used */
@@ -54,14 +55,17 @@ int drm_groups_tenant(struct drm_groups *groups, pid_t pid);
 int drm_groups_owner(const struct drm_groups *groups, pid_t pid, char ret_id[ID_MAX]);
 /*
  * Returns the tenant with that id, which is added if a group of this id exists. NULL: there is no
- * such group, or no slot is free.
+ * such group, its tenant is gone, or no slot is free.
  */
 struct drm_tenant *drm_groups_find(struct drm_groups *groups, const char *id);
 /* Returns false if the control group does not exist any more. */
 bool drm_groups_exists(const struct drm_groups *groups, const struct drm_tenant *tenant);
-/* Frees the slots of groups that do not exist any more. Called once per sample. */
+/*
+ * Marks tenants whose groups were removed as gone, and frees their slots later. A gone tenant
+ * without a vGPU returns if its group exists again. Called once per sample.
+ */
 void drm_groups_expire(struct drm_groups *groups);
-/* Returns the number of tenants. */
+/* Returns the number of tenants whose groups exist. */
 int drm_groups_count(const struct drm_groups *groups);
 /* Reads a file of the control group, such as dmem.current. Returns the length or an error. */
 int drm_groups_read(const struct drm_groups *groups, const struct drm_tenant *tenant,

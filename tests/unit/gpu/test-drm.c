@@ -280,6 +280,36 @@ static void a_vgpu_ends_with_its_group(void **state)
 	gpu_drm_ops.detach(a);
 }
 
+static void a_new_group_of_the_same_name_is_a_new_vgpu(void **state)
+{
+	struct gpu_reading reading;
+	struct gpu_vgpu *a;
+
+	(void)state;
+	add_process(100, "system.slice/a.service");
+	add_drm_file(100, 3, 1, 0);
+	open_gpu();
+	(void)physical();
+	a = attach("a");
+	remove_below("cgroup/system.slice/a.service");
+	remove_below("proc/100");
+	now_ns += S;
+	assert_int_equal(gpu_drm_ops.read(a, now_ns, &reading), -ENODEV);
+	/* the service is started again before the old vGPU is detached */
+	add_process(200, "system.slice/a.service");
+	add_drm_file(200, 3, 2, 10);
+	assert_int_equal(gpu_drm_ops.read(a, now_ns + 1000, &reading), -ENODEV);
+	(void)physical();
+	assert_string_equal(list(), "");
+	gpu_drm_ops.detach(a);
+	(void)physical();
+	assert_string_equal(list(), "a=100 ");
+	a = attach("a");
+	add_drm_file(200, 3, 2, 10.3);
+	assert_in_range(read_at(a, now_ns += S).busy_ns, S * 3 / 10 - 10, S * 3 / 10 + 10);
+	gpu_drm_ops.detach(a);
+}
+
 static void a_group_of_a_contract_needs_no_program(void **state)
 {
 	struct gpu_vgpu *a;
@@ -420,6 +450,7 @@ int main(void)
 		TEST(the_whole_gpu_includes_programs_without_a_vgpu),
 		TEST(memory_of_the_control_group_has_priority),
 		TEST(a_vgpu_ends_with_its_group),
+		TEST(a_new_group_of_the_same_name_is_a_new_vgpu),
 		TEST(a_group_of_a_contract_needs_no_program),
 		TEST(nothing_can_be_written),
 		TEST(a_process_belongs_to_its_group),
