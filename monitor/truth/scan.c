@@ -18,8 +18,8 @@ struct process {
 	pid_t pid;
 	unsigned age;  /* samples since it was first seen */
 	bool has_file; /* of a GPU, in the last search */
-	bool is_old;   /* it was there in the first sample */
-	bool due;      /* scan_hurry(), or the last sample had no links left for it */
+	bool is_old;   /* it existed in the first sample */
+	bool due;      /* scan_hurry(), or the last sample could not read all of its links */
 };
 
 struct scan {
@@ -28,7 +28,7 @@ struct scan {
 	bool primed;
 	struct process *processes, *next; /* next: the table that list_processes() fills in */
 	int n;
-	int cursor; /* the first process that is searched, so that none waits for ever */
+	int cursor; /* index of the process to search first, so that each one gets its turn */
 };
 
 int scan_new(const char *proc, struct scan **ret_scan)
@@ -77,7 +77,7 @@ static int compare(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* Lists the processes, and takes over what is known of them from the last list. */
+/* Lists the processes, and copies the states of those that are in the last list too. */
 static int list_processes(struct scan *scan)
 {
 	const struct process *old = scan->processes, *end = old + scan->n;
@@ -125,9 +125,10 @@ static bool is_due(const struct process *process)
 	return (age + place) % (process->has_file ? SCAN_GPU_PERIOD : SCAN_OLD_PERIOD) == 0;
 }
 
-/* Returns the number of links read, or -EACCES. A process that has ended has none. */
-static int search(const struct scan *scan, struct process *process, scan_found_fn found,
-		  void *userdata)
+/* Reads at most @links_max links. Returns their number, or -EACCES. A process that has ended has
+ * none. */
+static int search(const struct scan *scan, struct process *process, int links_max,
+		  scan_found_fn found, void *userdata)
 {
 	char path[32], target[sizeof(DRM_FOLDER) - 1];
 	const struct dirent *entry;
@@ -144,7 +145,7 @@ static int search(const struct scan *scan, struct process *process, scan_found_f
 		close(fd);
 		return 0;
 	}
-	while (links < SCAN_LINKS_MAX && (entry = readdir(dir))) {
+	while (links < links_max && (entry = readdir(dir))) {
 		int64_t number;
 		ssize_t n;
 
@@ -163,7 +164,7 @@ static int search(const struct scan *scan, struct process *process, scan_found_f
 
 int scan_run(struct scan *scan, scan_found_fn found, void *userdata, uint64_t *denied)
 {
-	int r = list_processes(scan), links = 0, next = -1;
+	int r = list_processes(scan), left = SCAN_LINKS_MAX, next = -1;
 
 	if (r < 0)
 		return r;
@@ -173,16 +174,17 @@ int scan_run(struct scan *scan, scan_found_fn found, void *userdata, uint64_t *d
 
 		if (!is_due(process))
 			continue;
-		if (links >= SCAN_LINKS_MAX) {
-			process->due = true;
-			next = next < 0 ? at : next;
+		r = left > 0 ? search(scan, process, left, found, userdata) : 0;
+		if (r < 0) {
+			++*denied;
 			continue;
 		}
-		r = search(scan, process, found, userdata);
-		if (r < 0)
-			++*denied;
-		else
-			links += r;
+		left -= r;
+		/* The process may have more links, except if one sample cannot read them all. */
+		if (left == 0 && r < SCAN_LINKS_MAX) {
+			process->due = true;
+			next = next < 0 ? at : next;
+		}
 	}
 	scan->cursor = next < 0 ? 0 : next;
 	return 0;

@@ -12,15 +12,15 @@
 #include <sys/types.h>
 
 #define SCAN_PROCESSES_MAX 32768
-/* Links that one sample reads at most; the other processes follow in the next samples. */
+/* Links that one sample reads at most; the other processes follow in the next samples. Of a process
+ * with more descriptors, only so many are searched. */
 #define SCAN_LINKS_MAX	8192
 #define SCAN_OLD_PERIOD 32 /* samples between two searches of an old process */
 #define SCAN_GPU_PERIOD 8  /* the same, of a process that has a DRM file */
 
 struct scan;
 
-/* @pid has DRM file number @fd. @is_new: the process was not there in an earlier sample, except the
- * first. */
+/* Descriptor @fd of @pid is a DRM file. @is_new: the process did not exist in the first sample. */
 typedef void (*scan_found_fn)(void *userdata, pid_t pid, int fd, bool is_new);
 
 int scan_new(const char *proc, struct scan **ret_scan);

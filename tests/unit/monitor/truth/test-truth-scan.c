@@ -261,6 +261,52 @@ static void users_beyond_the_limit_are_counted_as_ignored(void **state)
 	assert_int_equal(truth_counts(truth).ignored, 2);
 }
 
+struct links {
+	int all, of_the_cut_process;
+};
+
+#define LINKS	 300 /* of each process */
+#define CUT_PID	 (100 + SCAN_LINKS_MAX / LINKS)
+#define LAST_PID (CUT_PID + 5)
+
+static void count_link(void *userdata, pid_t pid, int fd, bool is_new)
+{
+	struct links *links = userdata;
+
+	(void)fd, (void)is_new;
+	links->all++;
+	links->of_the_cut_process += pid == CUT_PID;
+}
+
+static void a_sample_reads_a_bounded_number_of_links(void **state)
+{
+	struct links first = {0}, second = {0};
+	uint64_t denied = 0;
+	struct scan *scan;
+
+	(void)state;
+	add_process(100, "a");
+	for (int fd = 0; fd < LINKS; fd++)
+		add_file(100, fd, "/dev/dri/renderD128", "");
+	for (int pid = 101; pid <= LAST_PID; pid++) {
+		char name[64];
+
+		snprintf(name, sizeof(name), "proc/%d/fd", pid);
+		assert_int_equal(file_make_parents(below(name)), 0);
+		assert_int_equal(symlink("../100/fd", below(name)), 0);
+	}
+	assert_int_equal(scan_new(top_proc, &scan), 0);
+	assert_int_equal(scan_run(scan, count_link, &first, &denied), 0);
+	assert_int_equal(first.all, SCAN_LINKS_MAX);
+	assert_int_equal(first.of_the_cut_process, SCAN_LINKS_MAX % LINKS);
+	/* the process that was not read to its end is the first in the next sample */
+	assert_int_equal(scan_run(scan, count_link, &second, &denied), 0);
+	assert_int_equal(second.all, SCAN_LINKS_MAX);
+	assert_int_equal(second.of_the_cut_process, LINKS);
+	assert_int_equal(denied, 0);
+	scan_free(scan);
+}
+
 static void errors_name_what_is_wrong(void **state)
 {
 	struct truth_config config = {
@@ -296,6 +342,7 @@ int main(void)
 		TEST(a_driver_without_times_gives_no_use),
 		TEST(more_files_than_stay_open_are_read),
 		TEST(users_beyond_the_limit_are_counted_as_ignored),
+		TEST(a_sample_reads_a_bounded_number_of_links),
 		TEST(errors_name_what_is_wrong),
 	};
 
