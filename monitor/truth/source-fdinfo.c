@@ -25,7 +25,7 @@ struct client {
 	int number; /* of the descriptor in this process */
 	int fd;	    /* open fdinfo file; -1: closed */
 	int tenant;
-	unsigned samples; /* since the tenant was asked */
+	unsigned samples; /* since truth_tenant_fn was called */
 	unsigned lost;	  /* samples without a holder */
 	bool has_times;	  /* the last text had a class of engines */
 	bool is_new;	  /* its whole use belongs to this sample */
@@ -201,15 +201,30 @@ static struct client *find_client(struct truth_state *state, uint64_t id)
 	return NULL;
 }
 
+/* Returns the client that has been without a holder for the longest time. NULL: each has one. */
+static struct client *find_lost(struct truth_state *state)
+{
+	struct client *longest = NULL;
+
+	for (int i = 0; i < state->n_clients; i++) {
+		struct client *client = &state->clients[i];
+
+		if (!client->pid && (!longest || client->lost > longest->lost))
+			longest = client;
+	}
+	return longest;
+}
+
 static struct client *add_client(struct truth_state *state, uint64_t id, bool is_new)
 {
-	struct client *client;
+	struct client *client = state->n_clients < TRUTH_USERS_MAX
+					? &state->clients[state->n_clients++]
+					: find_lost(state);
 
-	if (state->n_clients == TRUTH_USERS_MAX) {
+	if (!client) {
 		state->counts->ignored++;
 		return NULL;
 	}
-	client = &state->clients[state->n_clients++];
 	*client =
 		(struct client){.id = id, .fd = -1, .tenant = TRUTH_TENANT_NONE, .is_new = is_new};
 	return client;

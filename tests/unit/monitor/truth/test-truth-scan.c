@@ -261,6 +261,27 @@ static void users_beyond_the_limit_are_counted_as_ignored(void **state)
 	assert_int_equal(truth_counts(truth).ignored, 2);
 }
 
+static void users_without_a_holder_leave_their_places_to_new_ones(void **state)
+{
+	size_t n;
+
+	(void)state;
+	add_process(100, "a");
+	for (unsigned i = 0; i < TRUTH_USERS_MAX; i++)
+		add_drm_file(100, (int)i + 3, i, 1);
+	open_source();
+	sample();
+	for (unsigned i = 0; i < TRUTH_USERS_MAX; i++)
+		add_drm_file(100, (int)i + 3, TRUTH_USERS_MAX + i, 1);
+	sample();
+	(void)truth_users(truth, &n);
+	assert_int_equal(n, 0);
+	sample();
+	(void)truth_users(truth, &n);
+	assert_int_equal(n, TRUTH_USERS_MAX);
+	assert_int_equal(truth_counts(truth).ignored, 0);
+}
+
 struct links {
 	int all, of_the_cut_process;
 };
@@ -342,6 +363,7 @@ int main(void)
 		TEST(a_driver_without_times_gives_no_use),
 		TEST(more_files_than_stay_open_are_read),
 		TEST(users_beyond_the_limit_are_counted_as_ignored),
+		TEST(users_without_a_holder_leave_their_places_to_new_ones),
 		TEST(a_sample_reads_a_bounded_number_of_links),
 		TEST(errors_name_what_is_wrong),
 	};
