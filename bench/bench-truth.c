@@ -5,8 +5,9 @@
  * this host with 64 more processes, none of which has a DRM file. The second row reads a folder in
  * memory instead of /proc, with 64 processes that have one DRM file each: this host may have no
  * GPU, and the time in which a driver writes the text is not measured. Each figure is the median of
- * alternating rounds of 32 samples. The last line is a sample of NVML, if this host has its library
- * and one GPU, with the programs that use the GPU at that time.
+ * nine rounds. A round is 32 samples, of which the mean counts, and one walk. The last line is a
+ * sample of NVML, if this host has its library and one GPU, with the programs that use the GPU at
+ * that time.
  */
 #include <dirent.h>
 #include <fcntl.h>

@@ -43,8 +43,8 @@ struct fdinfo {
 /*
  * Parses @length bytes of @text. Returns -ENODATA if the text is not that of a DRM file (without
  * the key drm-driver), -EINVAL if the value of a known key is malformed or out of range, or if the
- * text contains a NUL, and -E2BIG if it is too long or has too many engine classes. Unknown keys
- * are ignored.
+ * text contains a NUL, and -E2BIG if it is too long, has too many engine classes, or one whose
+ * name is empty or too long. Unknown keys are ignored.
  */
 int fdinfo_parse(const char *text, size_t length, struct fdinfo *ret_info);
 

@@ -23,7 +23,7 @@ struct meter_growth {
 	int n_engines;
 	struct {
 		const char *name; /* in the struct fdinfo */
-		/* time since the last reading, as time of all engines of the class together */
+		/* time used since the last reading, divided by the engines of the class */
 		double ns;
 	} engines[FDINFO_ENGINES_MAX];
 };

@@ -100,7 +100,7 @@ enum { CLASS_SM, CLASS_ENCODER, CLASS_DECODER };
 struct entry {
 	pid_t pid;
 	int tenant;
-	unsigned samples; /* since the tenant was asked */
+	unsigned samples; /* since truth_tenant_fn was called */
 	bool listed;	  /* it runs, or it ended after the last sample */
 	/* in the last DIVIDED_US */
 	double sm_pct, encoder_pct, decoder_pct;
@@ -182,7 +182,7 @@ static int find_device(struct truth_state *state, const char *address, struct er
 				 : err_fail(reterr, EOPNOTSUPP, "NVML: %s", state->calls.error(r));
 }
 
-/* Some GPUs and drivers have no use by process; find this out at the start. */
+/* Some GPUs and drivers do not report the use by each process. */
 static int check_uses(struct truth_state *state, struct err *reterr)
 {
 	unsigned int n = TRUTH_USERS_MAX;

@@ -5,7 +5,7 @@
 
 #include "monitor/truth/truth.h"
 
-/* Samples after which the tenant of a user is asked again, because a process can move. */
+/* Samples after which truth_tenant_fn is called again for a user, because a process can move. */
 #define TRUTH_TENANT_SAMPLES 16
 
 /* Where a source writes its sample; owned by source.c. */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Host truth: what the host itself knows about the use of a GPU by each process. Sources are the
- * usage statistics of DRM files in /proc (fdinfo) and the library of NVIDIA's driver (NVML). A
- * source only reads. The caller says to which tenant a process belongs.
+ * Host truth: the use of a GPU by each process, as the host measures it. Sources are the usage
+ * statistics of DRM files in /proc (fdinfo) and the library of NVIDIA's driver (NVML). A source
+ * only reads. A callback of the caller finds the tenant of a process.
+ *
+ * A call can block in the driver, so the thread of the GPU makes all calls (gpu/io.h).
  *
  * The use of a GPU is counted for each class of engines. The use of a tenant is that of its busiest
  * class, as in intel_gpu_top, because a GPU with a busy render engine is busy even if its video
@@ -40,8 +42,9 @@ struct truth_config {
 /* One DRM file or process. */
 struct truth_user {
 	pid_t pid;
-	int tenant; /* as truth_tenant_fn has returned it; asked again from time to time */
-	/* time used since the last sample, as time of all engines of the class together */
+	int tenant; /* result of truth_tenant_fn, at most 16 samples old */
+	/* time used since the last sample, divided by the engines of the class; can exceed the time
+	 * that has passed, because some drivers count a job when it ends */
 	double grown_ns[TRUTH_CLASSES_MAX];
 	bool memory_valid;
 	uint64_t memory_bytes;
@@ -78,7 +81,8 @@ int truth_sample(struct truth *truth, uint64_t now_mono_ns);
 const struct truth_user *truth_users(const struct truth *truth, size_t *ret_n);
 /*
  * Returns false if the source reports no times for this GPU: all use is then unknown. The driver is
- * too old, or it must be told to count (panthor: the file profiling). True if there are no users.
+ * too old, or counts only after an administrator has enabled it (panthor: the file profiling). True
+ * if no process uses the GPU.
  */
 bool truth_has_times(const struct truth *truth);
 struct truth_counts truth_counts(const struct truth *truth);
