@@ -27,6 +27,6 @@ ticks=$(get /v1/host .ticks)
 ok "$seconds periods pass" until_ok $((seconds * 4)) that /v1/host ".ticks >= $ticks + $seconds"
 is "no tick is late" "$(($(get /v1/host .late_ticks) - late))" 0
 ok "the use of each VF is its cap, within two points" \
-  that /v1/vgpus '[.vgpus[] | select(.load_pct > 4 and .load_pct < 8)] | length == 64'
+  until_ok 10 that /v1/vgpus '[.vgpus[] | select(.load_pct > 4 and .load_pct < 8)] | length == 64'
 stop
 finish
