@@ -56,6 +56,14 @@ static void lose(struct xe_function *function)
 	*function = (struct xe_function){.link = 0};
 }
 
+/* After an error. The next call finds these functions again, because they have no caps yet. */
+static void lose_fresh(struct xe_functions *functions, const bool *fresh)
+{
+	for (int vf = 1; vf <= XE_VFS_MAX; vf++)
+		if (fresh[vf])
+			lose(&functions->all[vf]);
+}
+
 /* Takes the caps of the functions in @fresh from the memory, or from their parts of the round. */
 static void value_caps(struct xe_functions *functions, const bool *fresh)
 {
@@ -92,8 +100,10 @@ int xe_functions_find(struct xe_functions *functions)
 			r = find_one(functions, vf, link);
 		if (r == -ENOENT || r == -ENODEV)
 			break;
-		if (r < 0)
+		if (r < 0) {
+			lose_fresh(functions, fresh);
 			return r;
+		}
 		fresh[vf] = true;
 		changed = 1;
 	}

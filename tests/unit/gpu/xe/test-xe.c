@@ -72,6 +72,24 @@ static void enabled_functions_are_vgpus(void **state)
 	assert_non_null(strstr(err.msg, PF "/sriov_numvfs"));
 }
 
+static void a_function_that_cannot_be_read_delays_the_others(void **state)
+{
+	(void)state;
+	make_device(2, 0);
+	open_gpu(ops);
+	write_file("9\n", ADM "/vf1/profile/exec_quantum_ms");
+	write_file("x\n", ADM "/vf2/profile/exec_quantum_ms");
+	enable(1);
+	enable(2);
+	assert_true(ops->list(gpu, found_one, NULL) < 0);
+	write_file("9\n", ADM "/vf2/profile/exec_quantum_ms");
+	list_all(ops);
+	assert_string_equal(listed, VF1 "=0 " VF2 "=0 ");
+	a = attach_one(ops, VF1);
+	expect_cap(a, 50); /* not "no limit" */
+	ops->detach(a);
+}
+
 static void caps_become_quanta(void **state)
 {
 	(void)state;
@@ -290,6 +308,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(enabled_functions_are_vgpus),
+		TEST(a_function_that_cannot_be_read_delays_the_others),
 		TEST(caps_become_quanta),
 		TEST(a_new_cap_changes_its_own_quantum_and_that_of_the_host),
 		TEST(a_timeout_of_the_administrator_stays),
