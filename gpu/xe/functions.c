@@ -181,6 +181,7 @@ static int refresh(struct xe_functions *functions, int vf)
 	uint32_t is_ms;
 	int r = read_quantum(function, &is_ms);
 
+	function->mixed = r == -EUCLEAN;
 	if (r < 0 || is_ms == function->quantum_ms)
 		return r;
 	function->quantum_ms = is_ms;
@@ -223,7 +224,7 @@ static int refresh_all(struct xe_functions *functions)
 	for (int vf = 0; vf <= functions->n; vf++) {
 		int r_one = refresh(functions, vf);
 
-		/* a function with different values in its GTs gets one by the next write */
+		/* a function with different values in its GTs gets one by its next cap */
 		if (r_one < 0 && r_one != -EUCLEAN && r == 0)
 			r = r_one;
 	}
@@ -263,12 +264,15 @@ static int remember(const struct xe_functions *functions, const struct xe_slice 
 	return xe_memory_save(functions->memory, functions->place.pci, memory);
 }
 
-/* The driver may round a quantum, so the value in force is read back. */
-static int write_quantum(struct xe_function *function, uint32_t quantum_ms)
+/*
+ * The driver may round a quantum, so the value in force is read back. @repairs: write a mixed
+ * quantum even if it is the last known one.
+ */
+static int write_quantum(struct xe_function *function, uint32_t quantum_ms, bool repairs)
 {
 	int r;
 
-	if (function->quantum_ms == quantum_ms)
+	if (function->quantum_ms == quantum_ms && !(repairs && function->mixed))
 		return 0;
 	r = xe_files_write(&function->quantum, quantum_ms);
 	if (r == 0)
@@ -300,9 +304,11 @@ static void guard(struct xe_functions *functions, int vf)
 
 /*
  * Writes the quanta of a plan: smaller ones first, so that no function gets more than its old and
- * new share meanwhile.
+ * new share meanwhile. Only the function whose cap changes is repaired: one that stays mixed must
+ * not make the writes of the others fail.
  */
-static int apply(struct xe_functions *functions, const struct xe_slice *slices, uint32_t pf_ms)
+static int apply(struct xe_functions *functions, const struct xe_slice *slices, uint32_t pf_ms,
+		 int changed_vf)
 {
 	int r = 0;
 
@@ -315,7 +321,7 @@ static int apply(struct xe_functions *functions, const struct xe_slice *slices, 
 			if (vf > 0 && slices[vf - 1].cap_pct == 0)
 				continue;
 			if (larger == (grows > 0))
-				r = write_quantum(function, to_ms);
+				r = write_quantum(function, to_ms, vf > 0 && vf == changed_vf);
 			if (r == 0 && vf > 0 && larger == (grows > 0))
 				function->cap_pct = slices[vf - 1].cap_pct;
 		}
@@ -345,7 +351,7 @@ static int plan(struct xe_functions *functions, int changed_vf, int cap_pct)
 	if (r < 0)
 		return r;
 	functions->steered = true;
-	return apply(functions, slices, round.pf_ms);
+	return apply(functions, slices, round.pf_ms, changed_vf);
 }
 
 int xe_functions_write_cap(struct xe_functions *functions, int vf, ino_t link, int cap_pct)
@@ -372,7 +378,7 @@ int xe_functions_balance(struct xe_functions *functions)
 		r = refresh_all(functions);
 		return r < 0 ? r : plan(functions, 0, 0);
 	}
-	r = write_quantum(&functions->all[0], functions->found_ms);
+	r = write_quantum(&functions->all[0], functions->found_ms, /* repairs= */ true);
 	functions->steered = r < 0;
 	return r;
 }

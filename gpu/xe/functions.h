@@ -23,6 +23,7 @@ struct xe_function {
 	int cap_pct;	     /* cap of this quantum; 0: no limit */
 	/* cap that it had when it was enabled while the daemon ran; 0: no limit, or unknown */
 	int first_cap_pct;
+	bool mixed;   /* the GTs of the device have different quanta */
 	bool guarded; /* it has a preemption timeout */
 };
 

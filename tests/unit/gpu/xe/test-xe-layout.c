@@ -114,6 +114,10 @@ static void check_layout(const struct row *row)
 	write_file("9\n", "%s/exec_quantum_ms", path);
 	assert_int_equal(ops->read_cap(a, &cap_pct), -EUCLEAN);
 	assert_int_equal(ops->write_cap(b, 0, 41), 0); /* it does not stop the others */
+	assert_int_equal(ops->write_cap(a, 0, 30), 0);
+	expect_setting(row, "vf1", "3");
+	assert_int_equal(ops->read_cap(a, &cap_pct), 0);
+	assert_int_equal(cap_pct, 30);
 	ops->detach(a);
 	ops->detach(b);
 	ops->close(gpu);
