@@ -31,6 +31,11 @@ doctor() { # doctor HOST: text to $dir/text, JSON to $dir/doctor
 finding() { # finding CHECK: prints "STATE: TEXT", or nothing if the check was skipped
   jq -r --arg check "$1" '.checks[] | select(.check == $check) | "\(.state): \(.text)"' "$dir/doctor"
 }
+# A busy machine reads a GPU too late from time to time; then doctor reports that its busy time is not known.
+controls() { # controls HOST GPUS
+  doctor "$1"
+  [ "$(finding gpus)" = "ok: controlled GPUs: $2" ]
+}
 advice() { jq -r --arg check "$1" '.checks[] | select(.check == $check).advice' "$dir/doctor"; }
 in_text() { # in_text CHECK: the text output has the same finding
   grep -qF "$(jq -r --arg check "$1" '.checks[] | select(.check == $check).text' "$dir/doctor" | cut -c 1-60)" "$dir/text"
@@ -89,7 +94,7 @@ ok "xe: with the backend" grep -qE '^gpu0? +xe +act ' "$dir/status-text"
 doctor xe
 is "xe: nothing is missing" "$(finding sriov)" \
   "ok: 1 GPU with SR-IOV; GPU $xe has 3 vGPUs, whose time slices can be written (sriov_admin of driver xe)"
-is "xe: the daemon controls it" "$(finding gpus | cut -d ' ' -f 1-3)" "ok: controlled GPUs:"
+ok "xe: the daemon controls it" until_ok 20 controls xe "gpu0 (xe, act)"
 stop
 
 # --- both: GVT-g and SR-IOV ---
@@ -107,7 +112,7 @@ is "both: status has both GPUs" "$(ctl --json status | jq -c '[.gpus[] | [.name,
 ctl status >"$dir/status-text"
 is "both: so does its text" "$(awk '$2 == "gvt" || $2 == "xe" { print $1, $2 }' "$dir/status-text" | xargs)" "old gvt new xe"
 doctor both
-is "both: the daemon controls both" "$(finding gpus)" "ok: controlled GPUs: old (gvt, act), new (xe, act)"
+ok "both: the daemon controls both" until_ok 20 controls both "old (gvt, act), new (xe, act)"
 stop
 run_on auto "[gpu]
 root = $dir/both"
