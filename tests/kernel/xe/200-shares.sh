@@ -44,11 +44,15 @@ done <"$dir/wanted"
 
 # VF 1 of GPU 3: 20 ms of a round of 100 ms.
 gpu 3
-# shellcheck disable=SC2046 # three numbers
-set -- $("$B/kernel/xe-pmu" change "$pmu_type" 1 "$admin/vf1/profile/exec_quantum_ms" 40)
-echo "# the next turns: $1 us and $2 us; the first began $3 us after the write"
-ok "the next turn has the written quantum" near "$1" 40000 2000
-ok "so has the turn after it" near "$2" 40000 2000
+# A guest that is halted meanwhile sees parts of turns, so there are three attempts.
+for ms in 40 20 40; do
+  # shellcheck disable=SC2046 # three numbers
+  set -- $("$B/kernel/xe-pmu" change "$pmu_type" 1 "$admin/vf1/profile/exec_quantum_ms" $ms)
+  echo "# the next turns: $1 us and $2 us; the first began $3 us after the write of $ms ms"
+  near "$1" $((ms * 1000)) 2000 && near "$2" $((ms * 1000)) 2000 && break
+done
+ok "the next turn has the written quantum" near "$1" $((ms * 1000)) 2000
+ok "so has the turn after it" near "$2" $((ms * 1000)) 2000
 # On a busy machine the reader continues late.
 ok "the next turn begins within a round" test "$3" -le 120000
 finish
