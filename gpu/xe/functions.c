@@ -112,8 +112,10 @@ int xe_functions_find(struct xe_functions *functions)
 		lose(&functions->all[vf]);
 		changed = 1;
 	}
-	if (changed)
+	if (changed) {
 		value_caps(functions, fresh);
+		functions->unbalanced = true;
+	}
 	return changed;
 }
 
@@ -156,6 +158,7 @@ int xe_functions_open(struct xe_functions *functions, struct err *reterr)
 		r = xe_functions_find(functions);
 	}
 	functions->opened = r >= 0;
+	functions->unbalanced = false; /* nothing is written before the vGPUs are known */
 	if (functions->opened)
 		return 0;
 	xe_functions_close(functions);
@@ -173,7 +176,8 @@ void xe_functions_close(struct xe_functions *functions)
 
 /*
  * Reads the quantum of a function. Another quantum than the last one was set by another program:
- * then its cap is its part of the round, and the quantum of the physical function is its own one.
+ * then its cap is its part of the round, and the quantum of the physical function is its own one,
+ * unless the driver has reset it to 0 because all virtual functions were disabled.
  */
 static int refresh(struct xe_functions *functions, int vf)
 {
@@ -185,10 +189,11 @@ static int refresh(struct xe_functions *functions, int vf)
 	if (r < 0 || is_ms == function->quantum_ms)
 		return r;
 	function->quantum_ms = is_ms;
+	functions->unbalanced = true;
 	if (vf > 0)
 		function->cap_pct = xe_quanta_cap_pct(is_ms, total_ms(functions));
 	else if (functions->steered)
-		functions->own_ms = is_ms ? is_ms : 1;
+		functions->own_ms = is_ms ? is_ms : functions->own_ms;
 	else
 		functions->found_ms = is_ms, functions->own_ms = is_ms ? is_ms : 1;
 	return 0;
@@ -351,7 +356,9 @@ static int plan(struct xe_functions *functions, int changed_vf, int cap_pct)
 	if (r < 0)
 		return r;
 	functions->steered = true;
-	return apply(functions, slices, round.pf_ms, changed_vf);
+	r = apply(functions, slices, round.pf_ms, changed_vf);
+	functions->unbalanced = r < 0;
+	return r;
 }
 
 int xe_functions_write_cap(struct xe_functions *functions, int vf, ino_t link, int cap_pct)
@@ -375,8 +382,9 @@ int xe_functions_balance(struct xe_functions *functions)
 	if (!functions->steered)
 		return 0;
 	if (functions->n > 0) {
-		r = refresh_all(functions);
-		return r < 0 ? r : plan(functions, 0, 0);
+		/* No vGPU reads the quantum of the physical function. */
+		r = functions->unbalanced ? refresh_all(functions) : refresh(functions, 0);
+		return r < 0 || !functions->unbalanced ? r : plan(functions, 0, 0);
 	}
 	r = write_quantum(&functions->all[0], functions->found_ms, /* repairs= */ true);
 	functions->steered = r < 0;

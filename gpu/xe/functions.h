@@ -38,6 +38,8 @@ struct xe_functions {
 	bool opened; /* functions that are found now were enabled while the daemon ran */
 	/* Set by the first cap: the quantum of the physical function is ours. */
 	bool steered;
+	/* the enabled functions or a quantum have changed since the last plan was written */
+	bool unbalanced;
 	uint32_t own_ms;   /* own quantum of the physical function */
 	uint32_t found_ms; /* its quantum before the first cap; 0: no limit */
 };
@@ -52,8 +54,10 @@ void xe_functions_close(struct xe_functions *functions);
  */
 int xe_functions_find(struct xe_functions *functions);
 /*
- * Adapts the quantum of the physical function to the enabled functions and their caps, if caps were
- * set before. Without an enabled function, restores the quantum that it had before the first cap.
+ * Adapts the round if the enabled functions have changed or another program has written a quantum,
+ * and if caps were set before: each function then has the share of its cap again, and the physical
+ * function the rest. Without an enabled function, restores the quantum that the physical function
+ * had before the first cap. After an error, the next call tries again.
  */
 int xe_functions_balance(struct xe_functions *functions);
 

@@ -245,8 +245,8 @@ static int list_vgpus(struct gpu *gpu, gpu_found_fn found, void *userdata)
 
 	if (r < 0)
 		return xe_gone_or(r);
-	if (r > 0 && !gpu->dry_run)
-		(void)xe_functions_balance(&gpu->functions); /* the next cap tries again */
+	if (!gpu->dry_run)
+		(void)xe_functions_balance(&gpu->functions); /* the next listing tries again */
 	for (int vf = 1; vf <= gpu->functions.n; vf++)
 		found(userdata, gpu->functions.all[vf].id, 0);
 	return 0;

@@ -157,6 +157,35 @@ static void an_external_change_is_a_part_of_the_round(void **state)
 	detach_all();
 }
 
+/* Otherwise a vGPU would have more than its cap although no program has written its quantum. */
+static void an_external_change_leaves_the_shares_of_the_others(void **state)
+{
+	(void)state;
+	open_three();
+	set_caps(20, 30, 40);
+	write_file("1\n", ADM "/vf3/profile/exec_quantum_ms");
+	expect_cap(c, 14); /* 1 of 2 + 3 + 1 + 1 ms */
+	list_all(ops);
+	expect_quanta("7", "4", "6", "3");
+	expect_cap(c, 14);
+	detach_all();
+}
+
+static void the_host_keeps_a_slice_that_was_written_for_it(void **state)
+{
+	(void)state;
+	open_three();
+	set_caps(20, 30, 40);
+	write_file("8\n", ADM "/pf/profile/exec_quantum_ms");
+	list_all(ops);
+	expect_quanta("8", "13", "20", "27");
+	write_file("0\n", ADM "/pf/profile/exec_quantum_ms"); /* the driver does this */
+	list_all(ops);
+	expect_quanta("8", "13", "20", "27");
+	expect_cap(a, 20);
+	detach_all();
+}
+
 static void a_function_that_is_disabled_is_gone(void **state)
 {
 	struct gpu_reading reading;
@@ -314,6 +343,8 @@ int main(void)
 		TEST(a_timeout_of_the_administrator_stays),
 		TEST(caps_survive_a_restart),
 		TEST(an_external_change_is_a_part_of_the_round),
+		TEST(an_external_change_leaves_the_shares_of_the_others),
+		TEST(the_host_keeps_a_slice_that_was_written_for_it),
 		TEST(a_function_that_is_disabled_is_gone),
 		TEST(a_function_that_is_enabled_again_is_another_one),
 		TEST(the_quantum_of_a_function_that_is_enabled_is_no_external_change),
