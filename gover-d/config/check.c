@@ -92,6 +92,21 @@ static int check_leases(const struct config *config, struct err *reterr)
 	return 0;
 }
 
+/* A longer slice would make the smallest cap larger than half of the GPU. */
+static int check_slices(const struct config *config, struct err *reterr)
+{
+	for (int g = 0; g < config->n_gpus; g++) {
+		const struct gpu_config *gpu = &config->gpus[g].gpu;
+
+		if (gpu->least_slice_ms > gpu->longest_round_ms / 2)
+			return err_fail(reterr, EINVAL,
+					"[gpu %s] least_slice_ms = %d: too long (allowed: up to "
+					"half of longest_round_ms = %d)",
+					gpu->name, gpu->least_slice_ms, gpu->longest_round_ms);
+	}
+	return 0;
+}
+
 /* The kernel can count frames only for processes in a vGPU's control group. */
 static int check_fps_sources(const struct config *config, struct err *reterr)
 {
@@ -258,6 +273,10 @@ static bool roots_clash(const struct gpu_config *inner, const struct gpu_config 
 	if (strcmp(inner->backend, "sim") == 0 && strcmp(outer->backend, "sim") == 0)
 		return inner->root[0] && /* each GPU needs its own directory */
 		       strcmp(inner->root, outer->root) == 0;
+	/* the same control groups on the same GPU */
+	if (strcmp(inner->backend, "drm") == 0 && strcmp(outer->backend, "drm") == 0)
+		return strcmp(inner->root, outer->root) == 0 &&
+		       strcmp(inner->parent, outer->parent) == 0;
 	if (!is_group(inner) || !is_group(outer))
 		return false;
 	group_of(inner, in);
@@ -283,7 +302,9 @@ static int check_roots(const struct config *config, struct err *reterr)
 					"[gpu %s] root = %s: also used by [gpu %s] (allowed: "
 					"another root%s)",
 					gpu->name, gpu->root, config->gpus[b].gpu.name,
-					is_named_by_sysfs(gpu) ? " or parent" : "");
+					is_named_by_sysfs(gpu) || strcmp(gpu->backend, "drm") == 0
+						? " or parent"
+						: "");
 	}
 	return 0;
 }
@@ -301,9 +322,10 @@ static int check_promise_windows(const struct config *config, struct err *reterr
 }
 
 static int (*const checks[])(const struct config *config, struct err *reterr) = {
-	config_table_check, check_gpu_names, check_speeds,   check_period,	    check_leases,
-	check_sockets,	    check_tls,	     check_flavor,   flavor_check,	    check_roots,
-	check_fps_sources,  check_units,     check_arbiters, check_promise_windows, check_sharing,
+	config_table_check, check_gpu_names, check_speeds,	    check_period,
+	check_leases,	    check_slices,    check_sockets,	    check_tls,
+	check_flavor,	    flavor_check,    check_roots,	    check_fps_sources,
+	check_units,	    check_arbiters,  check_promise_windows, check_sharing,
 };
 
 int config_check(const struct config *config, struct err *reterr)

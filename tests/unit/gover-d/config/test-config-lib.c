@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The configuration of GPUs with the backend lib. */
+/* The configuration of GPUs with the backend lib, and keys of several GPUs that conflict. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -91,9 +91,15 @@ static const struct combination {
 	 "[gpu b] root = gover/a"},
 	{"[gpu a]\nbackend=softgpu\n[gpu b]\nbackend=lib\n", NULL},
 	{"[gpu a]\nbackend=sim\nroot=x\n[gpu b]\nbackend=lib\nroot=x\n", NULL},
+	{"[gpu a]\nbackend=drm\n[gpu b]\nbackend=drm\n", "another root or parent"},
+	{"[gpu a]\nbackend=drm\nroot=machine.slice\n[gpu b]\nbackend=drm\n", NULL},
+	{"[gpu a]\nbackend=drm\nparent=panfrost\n[gpu b]\nbackend=drm\nparent=v3d\n", NULL},
+	{"[gpu x]\nbackend=xe\nlongest_round_ms=10\nleast_slice_ms=6\n",
+	 "[gpu x] least_slice_ms = 6: too long (allowed: up to half of longest_round_ms = 10)"},
+	{"[gpu x]\nbackend=xe\nlongest_round_ms=10\nleast_slice_ms=5\n", NULL},
 };
 
-static void sockets_and_control_groups_belong_to_one_gpu(void **state)
+static void combinations_are_checked(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(combinations); i++) {
@@ -114,7 +120,7 @@ int main(void)
 		cmocka_unit_test(the_socket_has_a_default),
 		cmocka_unit_test(every_discipline_is_allowed),
 		cmocka_unit_test(the_path_of_the_control_socket_fits),
-		cmocka_unit_test(sockets_and_control_groups_belong_to_one_gpu),
+		cmocka_unit_test(combinations_are_checked),
 	};
 
 	return cmocka_run_group_tests(tests, temp_file_make, temp_file_remove);
