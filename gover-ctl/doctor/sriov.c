@@ -117,18 +117,22 @@ static void explain_no_settings(const struct doctor_input *input, enum doctor_st
 		      pci);
 }
 
-/* Returns the first enabled function whose time slice cannot be written, or 0. */
-static int find_refused(const struct xe_place *place, int n_vfs, int *ret_errno)
+/*
+ * Finds the first enabled function whose time slice cannot be written. Returns false if there is
+ * none.
+ */
+static bool find_refused(const struct xe_place *place, int n_vfs, int *ret_vf, int *ret_errno)
 {
 	for (int vf = 0; vf <= n_vfs; vf++) {
 		int r = xe_files_access(place, vf, "exec_quantum_ms");
 
 		if (r < 0) {
+			*ret_vf = vf;
 			*ret_errno = -r;
-			return vf ? vf : -1;
+			return true;
 		}
 	}
-	return 0;
+	return false;
 }
 
 /* Returns the first enabled virtual function where the value of this setting is 0, or 0. */
@@ -166,12 +170,12 @@ static bool check_permissions(const struct xe_place *place, int n_vfs, enum doct
 		"run gover-ctl as root; to give gover-d.service access: udevadm trigger "
 		"--action=change --attr-match=sriov_numvfs";
 	struct xe_files files = {.n = 0};
-	int error = 0, vf = find_refused(place, n_vfs, &error), r;
+	int error, vf, r;
 
-	if (vf != 0) {
+	if (find_refused(place, n_vfs, &vf, &error)) {
 		doctor_find(finding, missing, advice,
 			    "GPU %s: exec_quantum_ms of function %d cannot be written: %s",
-			    place->pci, vf < 0 ? 0 : vf, strerror(error));
+			    place->pci, vf, strerror(error));
 		return true;
 	}
 	r = xe_files_open_sharing(place, &files);
@@ -196,11 +200,16 @@ static bool is_steered(const struct doctor_input *input)
 	return false;
 }
 
-static int longest_round_ms(const struct doctor_input *input)
+/* Returns the key of the section of this GPU, or the default. */
+static int longest_round_ms(const struct doctor_input *input, const char *pci)
 {
-	for (int i = 0; input->config && i < input->config->n_gpus; i++)
-		if (input->config->gpus[i].gpu.longest_round_ms > 0)
-			return input->config->gpus[i].gpu.longest_round_ms;
+	for (int i = 0; input->config && i < input->config->n_gpus; i++) {
+		const struct gpu_config *gpu = &input->config->gpus[i].gpu;
+
+		if ((strcmp(gpu->backend, "xe") == 0 || strcmp(gpu->backend, "auto") == 0) &&
+		    (!gpu->parent[0] || strcmp(gpu->parent, pci) == 0))
+			return gpu->longest_round_ms;
+	}
 	return LONGEST_ROUND_MS;
 }
 
@@ -209,7 +218,7 @@ static bool check_own_quantum(const struct doctor_input *input, const struct xe_
 			      struct doctor_finding *finding)
 {
 	struct xe_files files = {.n = 0};
-	int longest_ms = longest_round_ms(input);
+	int longest_ms = longest_round_ms(input, place->pci);
 	uint32_t own_ms = 0;
 	char text[256];
 	int r = xe_files_open(place, 0, "exec_quantum_ms", &files);

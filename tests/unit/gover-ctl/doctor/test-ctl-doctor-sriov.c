@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "gover-ctl/doctor/sriov.h"
 #include "gover-ctl/installation.h"
+#include "gover-d/config/config.h"
 
 #define PF   "0000:03:00.0"
 #define DEV  "/sys/bus/pci/devices/" PF
@@ -26,6 +27,8 @@
 static char root[64];
 static const json_t *daemon_host;
 static const struct installation *daemon_installation;
+static struct config config; /* static: too large for the stack */
+static const struct config *daemon_config;
 
 static int make_root(void **state)
 {
@@ -80,6 +83,7 @@ static void expect(void (*check)(const struct doctor_input *, struct doctor_find
 		.where = "x",
 		.host = daemon_host,
 		.installation = daemon_installation,
+		.config = daemon_config,
 	};
 	struct doctor_finding finding = {.state = DOCTOR_OK};
 
@@ -122,6 +126,26 @@ static void each_step_of_the_setup_has_its_command(void **state)
 	       "/pf/profile/exec_quantum_ms");
 	put(ADM "/pf/profile/exec_quantum_ms", "5\n");
 	expect(doctor_sriov_check, DOCTOR_OK, "1 GPU with SR-IOV; GPU " PF " has 1 vGPUs", "");
+}
+
+static void the_longest_round_is_that_of_the_gpu(void **state)
+{
+	(void)state;
+	put_function(ADM "/pf/profile", "0\n");
+	put(ADM "/pf/profile/exec_quantum_ms", "6\n");
+	put_function(ADM "/vf1/profile", "100000\n");
+	put(ADM "/vf1/profile/exec_quantum_ms", "20\n");
+	put(ADM "/.bulk_profile/sched_priority", "");
+	put_link(ADM "/vf1/device");
+	config.n_gpus = 2;
+	config.gpus[0].gpu = (struct gpu_config){.backend = "sim", .longest_round_ms = 10000};
+	config.gpus[1].gpu =
+		(struct gpu_config){.backend = "xe", .parent = PF, .longest_round_ms = 110};
+	daemon_config = &config;
+	expect(doctor_sriov_check, DOCTOR_WARN, "in each round of at most 110 ms", "");
+	config.gpus[1].gpu.longest_round_ms = 120;
+	expect(doctor_sriov_check, DOCTOR_OK, "1 GPU with SR-IOV", "");
+	daemon_config = NULL;
 }
 
 static void counters_need_a_kernel_and_a_right(void **state)
@@ -181,6 +205,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_host_without_the_driver_is_not_checked),
 		TEST(each_step_of_the_setup_has_its_command),
+		TEST(the_longest_round_is_that_of_the_gpu),
 		TEST(counters_need_a_kernel_and_a_right),
 		TEST(a_daemon_steers_and_needs_a_capability),
 		TEST(a_driver_that_counts_nothing_is_named),
