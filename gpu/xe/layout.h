@@ -61,11 +61,11 @@ const struct xe_layout *xe_layout_at(int index);
 
 /*
  * Finds the GPU with the PCI address @pci below @root, or with "" the only one of the host. Returns
- * -EOPNOTSUPP if there is none, -EINVAL if there are several, -EACCES if its files cannot be read.
+ * -EOPNOTSUPP if this process finds none, -EINVAL if there are several, or -ENOMEM.
  */
 int xe_place_find(const char *root, const char *pci, struct xe_place *ret_place,
 		  struct err *reterr);
-/* Returns the number of physical functions below @root, and writes the first @max. */
+/* Writes the physical functions below @root, at most @max. Returns their number. */
 int xe_place_all(const char *root, struct xe_place *places, int max);
 
 /*
@@ -84,8 +84,9 @@ int xe_place_link(const struct xe_place *place, int vf, ino_t *ret_link);
 void xe_place_id(const char *pci, char ret_id[ID_MAX]);
 
 /*
- * Opens the files @name of function @vf (0: the physical function) with @flags. Without the
- * permission to write, opens them read-only. Returns -ENOENT if there is none.
+ * Opens the files @name of function @vf (0: the physical function) for reading and writing. Without
+ * the permission to write, opens them read-only. Returns -ENOENT if there is none, or a system
+ * error. xe_files_close() accepts @ret after an error if its n was 0 before.
  */
 int xe_files_open(const struct xe_place *place, int vf, const char *name, struct xe_files *ret);
 /* Returns 0 if this process may write these files, or a negative errno. */

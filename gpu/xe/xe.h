@@ -11,7 +11,7 @@
 #define XE_TOLERANCE_PT 1.0
 /*
  * After its slice, a job that cannot be preempted has this time until the driver resets it. As long
- * as the longest round: nobody waits for longer than a round because of one job.
+ * as the longest round, so that one job delays the other functions by no more than a round.
  */
 #define XE_PREEMPT_TIMEOUT_MS 100
 #define XE_READING_NS	      100000000 /* counters older than this are read again */
