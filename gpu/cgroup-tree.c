@@ -11,17 +11,6 @@
 #define ROOT_DEFAULT	"gover"
 #define MEMBER_TEXT_MAX (64 * 1024)
 
-static bool root_valid(const char *root)
-{
-	char copy[PATH_MAX];
-
-	snprintf(copy, sizeof(copy), "%s", root);
-	for (char *next = copy, *part; (part = strsep(&next, "/"));)
-		if (part[0] == '\0' || strcmp(part, ".") == 0 || strcmp(part, "..") == 0)
-			return false;
-	return true;
-}
-
 int cgroup_tree_init(const struct gpu_config *config, struct cgroup_tree *ret_tree,
 		     struct err *reterr)
 {
@@ -33,8 +22,8 @@ int cgroup_tree_init(const struct gpu_config *config, struct cgroup_tree *ret_tr
 	if (!id_valid(config->name))
 		return err_fail(reterr, EINVAL, "%s: \"%s\" is not a valid name of a GPU",
 				config->backend, config->name);
-	if (!root_valid(root) || snprintf(ret_tree->group, sizeof(ret_tree->group), "%s/%s", root,
-					  config->name) >= (int)sizeof(ret_tree->group))
+	if (!cgroup_is_group(root) || snprintf(ret_tree->group, sizeof(ret_tree->group), "%s/%s",
+					       root, config->name) >= (int)sizeof(ret_tree->group))
 		return err_fail(reterr, EINVAL,
 				"GPU %s: root \"%s\" is not allowed (allowed: a path of control "
 				"groups below the mounts, such as gover or a/b)",

@@ -164,6 +164,17 @@ int cgroup_find(const char *mountinfo, struct cgroup_host *ret_host, struct err 
 	return r;
 }
 
+bool cgroup_is_group(const char *group)
+{
+	char copy[PATH_MAX];
+
+	snprintf(copy, sizeof(copy), "%s", group);
+	for (char *next = copy, *part; (part = strsep(&next, "/"));)
+		if (part[0] == '\0' || strcmp(part, ".") == 0 || strcmp(part, "..") == 0)
+			return false;
+	return true;
+}
+
 int cgroup_path(const struct cgroup_host *host, int mount, const char *group, const char *file,
 		char ret_path[PATH_MAX])
 {

@@ -8,6 +8,7 @@
 #define GPU_CGROUP_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -67,6 +68,9 @@ extern const struct cgroup_version cgroup_v1, cgroup_v2;
 /* Reads @mountinfo. Returns -EOPNOTSUPP with a message if the host has no cpu controller or no CPU
  * time accounting. */
 int cgroup_find(const char *mountinfo, struct cgroup_host *ret_host, struct err *reterr);
+
+/* Returns true if @group is a path below a mount: names with '/' between them, none "." or "..". */
+bool cgroup_is_group(const char *group);
 
 /* Writes the path MOUNT/GROUP/FILE. Returns -ENAMETOOLONG if the path is too long. */
 int cgroup_path(const struct cgroup_host *host, int mount, const char *group, const char *file,

@@ -17,24 +17,13 @@
  * that another group uses. */
 #define GONE_SAMPLES 32
 
-static bool root_valid(const char *root)
-{
-	char copy[PATH_MAX];
-
-	snprintf(copy, sizeof(copy), "%s", root);
-	for (char *next = copy, *part; (part = strsep(&next, "/"));)
-		if (part[0] == '\0' || strcmp(part, ".") == 0 || strcmp(part, "..") == 0)
-			return false;
-	return true;
-}
-
 int drm_groups_init(const struct gpu_config *config, struct drm_groups *ret_groups,
 		    struct err *reterr)
 {
 	const char *root = config->root[0] ? config->root : DRM_ROOT_DEFAULT;
 	char mountinfo[GPU_ROOT_MAX + 32];
 
-	if (!root_valid(root))
+	if (!cgroup_is_group(root))
 		return err_fail(reterr, EINVAL,
 				"GPU %s: root \"%s\" is not allowed (allowed: a path of control "
 				"groups below the mounts, such as %s)",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A simulated GPU with SR-IOV functions: the demand of their tenants, the course of time, and the
- * counters of the xe driver. Shared by the stand-ins for an SR-IOV host, in the kernel
- * (kernel/gover_xe) and in user space (gover-sim). Freestanding, as sched/quanta.h.
+ * counters of the xe driver. Both simulated hosts use it: the kernel module
+ * kernel/gover_xe and gover-sim. Freestanding, as sched/quanta.h.
  */
 #ifndef SCHED_QUANTA_GPU_H
 #define SCHED_QUANTA_GPU_H

@@ -100,7 +100,7 @@ static void find_gpus(const struct doctor_input *input, struct gpus *gpus)
 
 /* Writes the names of the missing capabilities of the daemon. Returns false if none is missing, or
  * if that is not known. */
-static bool lacks_rights(const struct doctor_input *input, char missing[64])
+static bool misses_rights(const struct doctor_input *input, char missing[64])
 {
 	static const struct {
 		unsigned long long bits; /* one of them is sufficient */
@@ -135,7 +135,7 @@ static void judge_rights(const struct doctor_input *input, const struct gpus *gp
 {
 	char missing[64], text[384];
 
-	if (!lacks_rights(input, missing)) {
+	if (!misses_rights(input, missing)) {
 		doctor_find(finding, DOCTOR_OK, "",
 			    "drivers that report the use of each process: %s", gpus->known);
 		return;

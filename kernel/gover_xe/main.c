@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * gover_xe: a stand-in for the SR-IOV side of Intel's xe driver, for the tests of gover. It is not
- * a driver: its GPUs do no work. Never load it on a production host.
+ * gover_xe: a stand-in for Intel's driver xe, for the tests of gover. It offers the settings of
+ * SR-IOV only, and its GPUs do no work. Never load it on a production host.
  *
  * A GPU is an emulated NVMe controller of QEMU with SR-IOV, which is not used as a disk. So the
  * virtual functions, their PCI devices and sriov_numvfs are those of the kernel. The module adds
@@ -128,4 +128,4 @@ static struct pci_driver xe_driver = {
 module_pci_driver(xe_driver);
 
 MODULE_LICENSE("Dual MIT/GPL");
-MODULE_DESCRIPTION("A stand-in for an Intel GPU with SR-IOV, for the tests of gover");
+MODULE_DESCRIPTION("Simulated Intel GPU with SR-IOV, for the tests of gover");

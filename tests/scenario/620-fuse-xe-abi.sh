@@ -1,6 +1,6 @@
 #!/bin/sh
 # The tree of gover-sim mount --kind xe is that of the kernel's ABI document: paths, permissions, defaults, choices and errors.
-# Its folder "counters" stands in for the PMU.
+# A FUSE has no PMU: the counters are files in the folder "counters".
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 GOVER_HOST=fuse

@@ -1,4 +1,4 @@
-# Shared by the tests of SR-IOV stand-ins, in the kernel and in user space. Sourced after tests/scenario/lib.sh, never run.
+# Functions for tests of simulated hosts with SR-IOV, in the kernel and in user space. Sourced after tests/scenario/lib.sh, never run.
 # shellcheck shell=sh disable=SC2154,SC2034 # top and dir are set by lib.sh, pmu_type is read by the tests
 
 compare_with_abi() { # compare_with_abi ROOT PF [FOLDER...]: one result for each rule of abi.py

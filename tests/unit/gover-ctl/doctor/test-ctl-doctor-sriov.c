@@ -16,6 +16,7 @@
 #include "gover-ctl/doctor/sriov.h"
 #include "gover-ctl/installation.h"
 #include "gover-d/config/config.h"
+#include "tests/unit/temp-folder.h"
 
 #define PF   "0000:03:00.0"
 #define DEV  "/sys/bus/pci/devices/" PF
@@ -24,33 +25,16 @@
 #define PMU  "/sys/bus/event_source/devices/xe_0000_03_00.0"
 #define I915 "/sys/bus/pci/drivers/i915/" PF "/drm/card0/prelim_iov"
 
-static char root[64];
 static const json_t *daemon_host;
 static const struct installation *daemon_installation;
 static struct config config; /* static: too large for the stack */
 static const struct config *daemon_config;
 
-static int make_root(void **state)
-{
-	(void)state;
-	snprintf(root, sizeof(root), "/tmp/gover-test-sriov.XXXXXX");
-	return mkdtemp(root) ? 0 : -1;
-}
-
-static int remove_root(void **state)
-{
-	char command[128];
-
-	(void)state;
-	snprintf(command, sizeof(command), "rm -rf '%s'", root);
-	return system(command);
-}
-
 static void put(const char *name, const char *text)
 {
 	char path[256];
 
-	snprintf(path, sizeof(path), "%s%s", root, name);
+	snprintf(path, sizeof(path), "%s%s", temp_folder, name);
 	assert_int_equal(file_make_parents(path), 0);
 	assert_int_equal(file_replace(path, text, strlen(text)), 0);
 }
@@ -59,7 +43,7 @@ static void put_link(const char *name)
 {
 	char path[256];
 
-	snprintf(path, sizeof(path), "%s%s", root, name);
+	snprintf(path, sizeof(path), "%s%s", temp_folder, name);
 	assert_int_equal(file_make_parents(path), 0);
 	assert_int_equal(symlink("../0000:03:00.1", path), 0);
 }
@@ -78,7 +62,7 @@ static void expect(void (*check)(const struct doctor_input *, struct doctor_find
 		   enum doctor_state expected, const char *text, const char *advice)
 {
 	const struct doctor_input input = {
-		.root = root,
+		.root = temp_folder,
 		.search_path = "",
 		.where = "x",
 		.host = daemon_host,
@@ -201,7 +185,7 @@ static void a_driver_that_counts_nothing_is_named(void **state)
 
 int main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, make_root, remove_root)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, temp_folder_make, temp_folder_remove)
 	const struct CMUnitTest tests[] = {
 		TEST(a_host_without_the_driver_is_not_checked),
 		TEST(each_step_of_the_setup_has_its_command),

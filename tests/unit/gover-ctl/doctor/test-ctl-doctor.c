@@ -17,33 +17,17 @@
 #include "gover-ctl/doctor/doctor.h"
 #include "gover-ctl/installation.h"
 #include "gover-d/config/config.h"
+#include "tests/unit/temp-folder.h"
 
 #define ANY_PATH 256
 
-static char root[64];
 static const struct config *asked_config; /* configuration that ask() passes; NULL: none */
-
-static int make_root(void **state)
-{
-	(void)state;
-	snprintf(root, sizeof(root), "/tmp/gover-test-doctor.XXXXXX");
-	return mkdtemp(root) ? 0 : -1;
-}
-
-static int remove_root(void **state)
-{
-	char command[128];
-
-	(void)state;
-	snprintf(command, sizeof(command), "rm -rf '%s'", root);
-	return system(command);
-}
 
 static void make_file(const char *name, const char *text, mode_t mode)
 {
 	char path[ANY_PATH], *slash;
 
-	snprintf(path, sizeof(path), "%s%s", root, name);
+	snprintf(path, sizeof(path), "%s%s", temp_folder, name);
 	slash = strrchr(path, '/');
 	*slash = '\0';
 	assert_int_equal(file_make_dirs(path), 0);
@@ -56,7 +40,7 @@ static void remove_made(const char *name)
 {
 	char command[ANY_PATH];
 
-	snprintf(command, sizeof(command), "rm -rf '%s%s'", root, name);
+	snprintf(command, sizeof(command), "rm -rf '%s%s'", temp_folder, name);
 	assert_int_equal(system(command), 0);
 }
 
@@ -79,7 +63,7 @@ static struct doctor_finding ask(const char *check, const json_t *host)
 {
 	char exe[ANY_PATH], search[ANY_PATH];
 	struct doctor_input input = {
-		.root = root,
+		.root = temp_folder,
 		.search_path = search,
 		.exe = exe,
 		.where = "/run/x",
@@ -90,8 +74,8 @@ static struct doctor_finding ask(const char *check, const json_t *host)
 	struct doctor_finding finding;
 	const char *name;
 
-	snprintf(exe, sizeof(exe), "%s/usr/bin/gover-ctl", root);
-	snprintf(search, sizeof(search), "%s/usr/bin", root);
+	snprintf(exe, sizeof(exe), "%s/usr/bin/gover-ctl", temp_folder);
+	snprintf(search, sizeof(search), "%s/usr/bin", temp_folder);
 	for (size_t i = 0; (name = doctor_check(i, &input, &finding)); i++)
 		if (strcmp(name, check) == 0)
 			return finding;
@@ -274,7 +258,7 @@ static void the_state_of_the_unit_gives_the_cure(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
 		struct installation installation = {.unit = units[i].unit};
 		struct doctor_input input = {
-			.root = root,
+			.root = temp_folder,
 			.where = "/run/x",
 			.over_socket = true,
 			.no_answer = "no answer from gover-d at /run/x",
@@ -324,7 +308,7 @@ static void a_sandbox_that_hides_control_groups_is_found(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct installation installation = {.unit = rows[i].unit,
 						    .source = INSTALLATION_UNIT};
-		struct doctor_input input = {.root = root,
+		struct doctor_input input = {.root = temp_folder,
 					     .exe = "/none/gover-ctl",
 					     .where = "/run/x",
 					     .no_answer = "no answer",
@@ -481,5 +465,5 @@ int main(void)
 		cmocka_unit_test(missing_guarantees_fail_only_if_they_are_configured),
 	};
 
-	return cmocka_run_group_tests(tests, make_root, remove_root);
+	return cmocka_run_group_tests(tests, temp_folder_make, temp_folder_remove);
 }
