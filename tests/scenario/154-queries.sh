@@ -38,7 +38,7 @@ sqlite3 "$dir/state/history.db" "DROP TABLE audit;
 start || exit 1
 # Two queries run and sixteen wait, so the nineteenth is rejected.
 for i in $(seq 19); do endless "$dir/answer$i" & done
-ok "a caller may have a limited number of waiting queries" until_ok 60 sh -c "find '$dir' -name 'answer*' -size 3c | grep -q ."
+ok "a caller may have a limited number of waiting queries" until_ok 60 sh -c "find '$dir' -name 'answer*' ! -name '*.*' | grep -q ."
 is "the next query is rejected" "$(count 429)" 1
 ok "the detail names the reason" grep -q 'too many queries of this caller' "$dir"/answer*.body
 ask reader GET /v1/vgpus/a/history >"$dir/other" &
@@ -53,7 +53,7 @@ rm -f "$dir"/answer*
 limit 1
 start || exit 1
 for i in $(seq 10); do endless "$dir/answer$i" & done
-wait_for_answers() { test "$(find "$dir" -name 'answer*' -size 3c | wc -l)" -eq 10; }
+wait_for_answers() { test "$(find "$dir" -name 'answer*' ! -name '*.*' | wc -l)" -eq 10; }
 ok "every query is answered" until_ok 60 wait_for_answers
 is "queries end at their time limit" "$(find "$dir" -name 'answer*' ! -name '*.*' -exec cat {} +)" "$(printf '503%.0s' $(seq 10))"
 ok "the detail names the limit and the remedy" grep -q 'within 1 s (query_limit_s of \[history\]); ask for a shorter range' "$dir/answer1.body"

@@ -3,6 +3,7 @@
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
+conf_extra=$unfunded
 sim_conf
 start || exit 1
 followers=''

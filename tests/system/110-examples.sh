@@ -143,9 +143,9 @@ counts() { # waits for the frames; prints what the program and the daemon know i
   return 1
 }
 draw() { # draw [VARIABLE=VALUE...]: a program of another user draws in the vGPU at less than 100 frames a second for 10 s
+  procs=$(get /v1/vgpus/soft '.attach.cgroup_procs | join(" ")')
   # shellcheck disable=SC2016 # the words of sh
-  inside sh -c 'for procs in $0; do echo $$ >"$procs" || exit; done; exec "$@"' \
-    "$(get /v1/vgpus/soft '.attach.cgroup_procs | join(" ")')" \
+  inside sh -c '[ -n "$0" ] || exit; for procs in $0; do echo $$ >"$procs" || exit; done; exec "$@"' "$procs" \
     setpriv --reuid=nobody --regid=nogroup --clear-groups env LD_LIBRARY_PATH=/srv/gl GOVER_FPS_DEBUG=1 "$@" \
     /srv/fps-draw direct-glx 1000 10000 >"$dir/draw.log" 2>&1 &
   drawing=$!
