@@ -19,6 +19,7 @@ for v in a b; do sell $v 50 $light '"target_fps": 60'; done
 open='[.offers[] | select(.state == "open")]'
 ok "a calm GPU with little load makes an offer" until_ok 20 that /v1/offers "$open | length == 1"
 first=$(get /v1/offers "${open}[0].id")
+api PATCH /v1/policy '{"ttl_s": 600}' >/dev/null # the next offers stay open until they are claimed
 ok "an unclaimed offer expires" until_ok 20 that "/v1/offers?all=true" ".offers[] | select(.id == $first) | .state == \"expired\""
 ok "after new calm periods the GPU makes another offer" until_ok 20 that /v1/offers "$open | length == 1"
 id=$(get /v1/offers "${open}[0].id")
