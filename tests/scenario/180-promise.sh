@@ -119,8 +119,8 @@ raised donors_at_floor critical 'a is at its floor of 60 %' "gover-ctl vgpu set 
 clear_all
 
 sell a 60 load:pct=5
+api PATCH /v1/gpus/gpu0 '{"mode": "frozen"}' >/dev/null # before c is rescued
 sell c 50 "$frames" '"target_fps": 60'
-api PATCH /v1/gpus/gpu0 '{"mode": "frozen"}' >/dev/null
 raised not_acting critical 'GPU gpu0 is in mode frozen, in which gover-d changes no cap' "gover-ctl thaw gpu0"
 ctl thaw gpu0 >/dev/null
 ok "not_acting: the command ends the alert" until_ok 30 alerts 0 promise_broken
