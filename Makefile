@@ -465,7 +465,7 @@ eval: ## repeat the paper's evaluation in virtual time and print the paper's fig
 eval-stability: $B/eval/stability ## measure service and cap writes of policy qos under square waves and constant demands
 	@$B/eval/stability
 
-eval-adversarial: $B/eval/adversarial ## measure the policies with demand made to mislead them, ten minutes (EVAL_OPTIONS='--quick --sharing guarantee')
+eval-adversarial: $B/eval/adversarial ## measure the policies with demand made to mislead them, ten minutes (EVAL_OPTIONS='--quick --sharing hard')
 	@$B/eval/adversarial $(EVAL_OPTIONS) >$B/eval/adversarial.txt && cat $B/eval/adversarial.txt
 
 eval-sensitivity: all ## measure policy qos with each of its constants at 0.5 and 1.5 times the value (TRACES=DIR SEEDS=20)

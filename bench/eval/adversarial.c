@@ -115,7 +115,7 @@ static struct {
 	const char *sharing, *only;
 	bool quick;
 	int seeds;
-} options = {.sharing = "hard", .seeds = SEEDS};
+} options = {.sharing = "guarantee", .seeds = SEEDS};
 
 static struct cell cells[ARRAY_SIZE(patterns) * (PERIODS + 1)];
 static int n_cells, n_policies, qos, gover;
