@@ -105,7 +105,7 @@ fails "arguments required: OUT FILE|DIR" 2 bench/eval/hpa-traces "$dir/g"
 small() { bench/eval/traces --traces "$dir/made" --seconds 150 --sets 2 --seeds 2 --moves 10,never --out "$dir/eval" "$@"; }
 ok "eval-traces runs every policy, the search and the bound" small --explain
 tables=$dir/eval/tables.txt
-is "there is a table for each speed of moves" "$(grep -c '^Sharing hard, .*no migrations (\|^Sharing hard, a move takes 10 s\|^Sharing hard, moves are expected' "$tables")" 3
+is "there is a table for each speed of moves" "$(grep -c '^Sharing guarantee, .*no migrations (\|^Sharing guarantee, a move takes 10 s\|^Sharing guarantee, moves are expected' "$tables")" 3
 for policy in gover none static credit fair p99 nsigma max; do
   is "each table has policy $policy" "$(grep -cE "^$policy +all( +-?[0-9.]+){9}$" "$tables")" 3
 done
@@ -122,7 +122,7 @@ is "goals are judged" "$(grep -cE '^(met|NOT met) +(no migrations|moves (10|neve
 figures() { awk -F, -v policy="$1" -v moves="$2" -v name="$3" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i } NR > 1 && $3 == policy && $2 == moves { print $c }' "$dir/eval/runs.csv"; }
 is "runs.csv has a row for each run" "$(sed 1d "$dir/eval/runs.csv" | wc -l)" $((3 * 9 * 4 + 3 * 4 + 2 * 4))
 is "the table shows means of the runs" "$(figures qos off sold_cap_pct_s | awk '{ s += $1 } END { printf "%.1f", s / NR / 1000 }')" \
-  "$(awk '/^Sharing hard, no migrations \(/ { on = 1 } on && $1 == "qos" && $2 == "all" { print $3; exit }' "$tables")"
+  "$(awk '/^Sharing guarantee, no migrations \(/ { on = 1 } on && $1 == "qos" && $2 == "all" { print $3; exit }' "$tables")"
 is "no run within the limit sells more than the bound" "$(for policy in qos gover best-found best-found@qos; do
   figures $policy off sold_cap_pct_s >"$dir/sold"
   figures $policy off broken_pct >"$dir/broken"
