@@ -57,7 +57,7 @@ struct connection_table *connection_table_free(struct connection_table *table)
 	return NULL;
 }
 
-static struct connection *find(struct connection_table *table, int fd)
+static struct connection *find(const struct connection_table *table, int fd)
 {
 	return fd >= 0 && fd < table->n_by_fd ? table->by_fd[fd] : NULL;
 }
@@ -233,6 +233,13 @@ void connection_table_begin_request(struct connection_table *table, int fd, uint
 void connection_table_end_request(struct connection_table *table, int fd, uint64_t now_ns)
 {
 	set_state(table, fd, IDLE, now_ns);
+}
+
+bool connection_table_replying(const struct connection_table *table, int fd)
+{
+	const struct connection *c = find(table, fd);
+
+	return c && (c->state == REPLYING || c->state == STREAMING);
 }
 
 bool connection_table_begin_stream(struct connection_table *table, int fd)

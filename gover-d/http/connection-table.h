@@ -48,6 +48,8 @@ struct request_scan *connection_table_scan(struct connection_table *table, int f
 void connection_table_begin_request(struct connection_table *table, int fd, uint64_t now_ns);
 /* Call it when the reply was sent: the connection is now idle. */
 void connection_table_end_request(struct connection_table *table, int fd, uint64_t now_ns);
+/* Returns true between connection_table_begin_request() and connection_table_end_request(). */
+bool connection_table_replying(const struct connection_table *table, int fd);
 /*
  * Call it when the reply is an event stream. Returns false if the client already has the maximum
  * number of streams.

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Replaces recv() and gnutls_record_recv() while libmicrohttpd runs. */
+#include <errno.h>
 #include <gnutls/gnutls.h>
 #include <sys/socket.h>
 #include <sys/types.h>
@@ -43,6 +44,17 @@ static ssize_t check(struct request_scan *scan, char *buffer, ssize_t n, size_t 
 			 request_scan_complete(scan, buffer + accepted, size - accepted));
 }
 
+/*
+ * Returns true if the end of the bytes must wait until the reply was sent. libmicrohttpd 0.9.75
+ * reads a resumed connection before it asks for the reply, and closes a connection at the end of
+ * its bytes. A client that only closed its sending side would get no answer to its change. After
+ * the reply, libmicrohttpd reads again; if the client is gone, sending the reply fails.
+ */
+static bool ends_early(int fd, ssize_t n)
+{
+	return n == 0 && connection_table_replying(running, fd);
+}
+
 static struct request_scan *find_scan(int fd, bool tls)
 {
 	return running && running_tls == tls ? connection_table_scan(running, fd) : NULL;
@@ -57,18 +69,25 @@ ssize_t receive_plain(int fd, void *buffer, size_t size, int flags)
 
 	ssize_t n = recvfrom(fd, buffer, size, flags, NULL, NULL);
 
+	if (scan && ends_early(fd, n)) {
+		errno = EAGAIN;
+		return -1;
+	}
 	return scan ? check(scan, buffer, n, size) : n;
 }
 
 ssize_t receive_tls(gnutls_session_t session, void *buffer, size_t size)
 {
 	unsigned char sequence[8]; /* of the record, not used */
-	struct request_scan *scan = find_scan(gnutls_transport_get_int(session), /* tls= */ true);
+	const int fd = gnutls_transport_get_int(session);
+	struct request_scan *scan = find_scan(fd, /* tls= */ true);
 
 	if (scan && scan->refusal)
 		return (ssize_t)request_scan_complete(scan, buffer, size);
 
 	ssize_t n = gnutls_record_recv_seq(session, buffer, size, sequence);
 
+	if (scan && ends_early(fd, n))
+		return GNUTLS_E_AGAIN;
 	return scan ? check(scan, buffer, n, size) : n;
 }

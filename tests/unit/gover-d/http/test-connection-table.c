@@ -157,6 +157,23 @@ static void overdue_connections_are_evicted(void **state)
 	assert_int_equal(connection_table_count(table), 1);
 }
 
+static void an_evicted_connection_has_no_reply_in_progress(void **state)
+{
+	(void)state;
+	add("a", 1, 1, 0);
+	assert_false(connection_table_replying(table, 1));
+	connection_table_begin_request(table, 1, 0);
+	assert_true(connection_table_replying(table, 1));
+	assert_true(connection_table_begin_stream(table, 1));
+	assert_true(connection_table_replying(table, 1));
+	connection_table_end_request(table, 1, 0);
+	assert_false(connection_table_replying(table, 1));
+	connection_table_begin_request(table, 1, 0);
+	assert_int_equal(
+		connection_table_evict_overdue(table, (CONNECTION_SEND_S + 1) * NS_PER_S), 1);
+	assert_false(connection_table_replying(table, 1));
+}
+
 static void unknown_fds_are_ignored(void **state)
 {
 	(void)state;
@@ -164,6 +181,7 @@ static void unknown_fds_are_ignored(void **state)
 	connection_table_begin_request(table, 5, 0);
 	connection_table_end_request(table, 5, 0);
 	assert_false(connection_table_begin_stream(table, 5));
+	assert_false(connection_table_replying(table, 5));
 	assert_int_equal(connection_table_count(table), 0);
 }
 
@@ -177,6 +195,7 @@ int main(void)
 		TEST(a_full_table_evicts_from_the_client_with_most_connections),
 		TEST(streams_are_not_evicted_and_are_limited),
 		TEST(overdue_connections_are_evicted),
+		TEST(an_evicted_connection_has_no_reply_in_progress),
 		TEST(unknown_fds_are_ignored),
 	};
 
