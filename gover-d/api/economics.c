@@ -261,8 +261,8 @@ static char *encode_economics(struct api_fetch *fetch)
 	struct json_encode o = json_encode_begin(), without = json_encode_begin();
 	struct priced any = find_priced(e, /* flavor= */ NULL);
 
-	json_encode_add(&o, "from", json_encode_time(e->range.from_ms));
-	json_encode_add(&o, "to", json_encode_time(e->range.to_ms));
+	json_encode_add(&o, "from", json_encode_moment(e->range.from_ms));
+	json_encode_add(&o, "to", json_encode_moment(e->range.to_ms));
 	json_encode_add(&o, "watched_hours", encode_sum(e->range.watched_s / S_PER_HOUR));
 	json_encode_add(&o, "prices_set", json_boolean(any.price || any.penalty));
 	add_account(&o, e, sold);

@@ -95,7 +95,7 @@ static json_t *encode_sum(const struct load_fetch *l, size_t at)
 	int64_t step_ms = l->range.step_s * 1000;
 	struct json_encode o = json_encode_begin();
 
-	json_encode_add(&o, "time", json_encode_time((l->first + (int64_t)at) * step_ms));
+	json_encode_add(&o, "time", json_encode_moment((l->first + (int64_t)at) * step_ms));
 	json_encode_add(&o, "sum_cap_pct", json_encode_number(sum->cap / sum->ticks));
 	json_encode_add(&o, "load_pct",
 			json_encode_number(sum->load_samples > 0 ? sum->load / sum->ticks : NAN));
@@ -114,8 +114,8 @@ static char *encode_load(struct api_fetch *fetch)
 		if (l->sums[i].samples > 0)
 			json_encode_append(&points, encode_sum(l, i));
 	json_encode_add(&o, "gpu", json_string(l->gpu));
-	json_encode_add(&o, "from", json_encode_time(l->range.from_ms));
-	json_encode_add(&o, "to", json_encode_time(l->range.to_ms));
+	json_encode_add(&o, "from", json_encode_moment(l->range.from_ms));
+	json_encode_add(&o, "to", json_encode_moment(l->range.to_ms));
 	json_encode_add(&o, "step_s", json_integer(l->range.step_s));
 	json_encode_add(&o, "points", points);
 	return json_encode_dump(json_encode_end(&o));

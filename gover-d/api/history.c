@@ -35,8 +35,8 @@ static void add_gap(struct history_fetch *h, int64_t end_ms)
 	if (h->next_ms >= end_ms)
 		return;
 	o = json_encode_begin();
-	json_encode_add(&o, "from", json_encode_time(h->next_ms));
-	json_encode_add(&o, "to", json_encode_time(end_ms));
+	json_encode_add(&o, "from", json_encode_moment(h->next_ms));
+	json_encode_add(&o, "to", json_encode_moment(end_ms));
 	json_encode_append(&h->gaps, json_encode_end(&o));
 }
 
@@ -78,7 +78,7 @@ static int add_point(void *userdata, const struct db_point *point)
 
 	add_gap(h, point->ts_ms);
 	h->next_ms = point->ts_ms + h->range.step_s * 1000;
-	json_encode_add(&o, "time", json_encode_time(point->ts_ms));
+	json_encode_add(&o, "time", json_encode_moment(point->ts_ms));
 	json_encode_add(&o, "cap_pct", json_encode_number(point->cap_pct));
 	json_encode_add(&o, "load_pct", json_encode_number(point->load_pct));
 	json_encode_add(&o, "util_pct", json_encode_number(point->util_pct));
@@ -122,8 +122,8 @@ static char *encode_history(struct api_fetch *fetch)
 	struct json_encode o = json_encode_begin();
 
 	json_encode_add(&o, "vgpu", json_string(h->vgpu));
-	json_encode_add(&o, "from", json_encode_time(h->range.from_ms));
-	json_encode_add(&o, "to", json_encode_time(h->range.to_ms));
+	json_encode_add(&o, "from", json_encode_moment(h->range.from_ms));
+	json_encode_add(&o, "to", json_encode_moment(h->range.to_ms));
 	json_encode_add(&o, "step_s", json_integer(h->range.step_s));
 	json_encode_add(&o, "points", json_incref(h->points));
 	json_encode_add(&o, "gaps", json_incref(h->gaps));

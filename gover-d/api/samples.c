@@ -135,8 +135,8 @@ static char *encode_samples(struct api_fetch *fetch)
 	struct json_encode o = json_encode_begin();
 
 	json_encode_add(&o, "gpu", json_string(s->gpu));
-	json_encode_add(&o, "from", json_encode_time(fetch->from_ms));
-	json_encode_add(&o, "to", json_encode_time(fetch->to_ms));
+	json_encode_add(&o, "from", json_encode_moment(fetch->from_ms));
+	json_encode_add(&o, "to", json_encode_moment(fetch->to_ms));
 	json_encode_add(&o, "kept_from", json_encode_time(s->kept_from_ms));
 	json_encode_add(&o, "next_from", json_encode_time(s->next_from_ms));
 	json_encode_add(&o, "vgpus", encode_names(s));

@@ -49,14 +49,17 @@ json_t *json_encode_number(double value)
 	return isfinite(value) ? json_real(round(value * 1000) / 1000) : json_null();
 }
 
-json_t *json_encode_time(int64_t wall_ms)
+json_t *json_encode_moment(int64_t wall_ms)
 {
 	char text[CLOCK_TEXT_MAX];
 
-	if (wall_ms == 0)
-		return json_null();
 	clock_format(wall_ms, text);
 	return json_string_nocheck(text);
+}
+
+json_t *json_encode_time(int64_t wall_ms)
+{
+	return wall_ms ? json_encode_moment(wall_ms) : json_null();
 }
 
 json_t *json_encode_text(const char *text)

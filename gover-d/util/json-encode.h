@@ -12,7 +12,9 @@
 
 /* Returns a finite number with three decimals; null if @value is not finite. */
 json_t *json_encode_number(double value);
-/* Returns a time as RFC 3339 in UTC; null for 0. */
+/* Returns a time as RFC 3339 in UTC. */
+json_t *json_encode_moment(int64_t wall_ms);
+/* Like json_encode_moment(), but returns null for 0, which means that there is no time. */
 json_t *json_encode_time(int64_t wall_ms);
 /* Returns @text as a string. If @text is not UTF-8, each byte outside ASCII becomes '?'. */
 json_t *json_encode_text(const char *text);

@@ -307,7 +307,8 @@ def look(api, folder):
         if method == "GET" and "{" not in path:
             api.ask("GET", path, status=200)
     for path in ("/v1/vgpus/a", "/v1/vgpus/a/diagnosis", "/v1/vgpus/b/history", "/v1/gpus/gpu0/history", "/v1/gpus/gpu0/load",
-                 "/v1/decisions?vgpu=a&limit=2", "/v1/decisions?after=0", "/v1/offers?all=true"):
+                 "/v1/decisions?vgpu=a&limit=2", "/v1/decisions?after=0", "/v1/offers?all=true", "/v1/economics?from=0",
+                 "/v1/gpus/gpu0/history?from=0", "/v1/gpus/gpu0/load?from=0&to=9", "/v1/vgpus/a/history?from=0&to=9"):
         api.ask("GET", path, status=200)
     for path in ("/v1/vgpus/a/history?from=yesterday", "/v1/vgpus/a/history?from=0&step=1", "/v1/decisions?limit=1001"):
         api.ask("GET", path, status=400)
