@@ -27,6 +27,7 @@
 #include "gover-d/http/http.h"
 #include "gover-d/http/listen.h"
 #include "gover-d/http/receive.h"
+#include "gover-d/http/reply.h"
 #include "gover-d/http/stream.h"
 
 #define PRIORITY (SD_EVENT_PRIORITY_NORMAL + 10)
@@ -201,60 +202,6 @@ static void completed(void *userdata, struct MHD_Connection *connection, void **
 	*context = NULL;
 }
 
-static void release_text(void *text)
-{
-	api_text_unref(text);
-}
-
-static struct MHD_Response *make_response(struct exchange *x)
-{
-	const struct api_reply *reply = &x->request.reply;
-	struct MHD_Response *response;
-
-	if (reply->fixed)
-		return MHD_create_response_from_buffer(reply->fixed_size, reply->fixed,
-						       MHD_RESPMEM_PERSISTENT);
-	if (reply->stream)
-		return http_stream_begin(&x->listener->http->streams, reply->stream, x->connection,
-					 x->listener->timer, &x->stream);
-	if (!reply->text)
-		return MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
-	response = MHD_create_response_from_buffer_with_free_callback_cls(
-		reply->text->length, reply->text->data, release_text, reply->text);
-	if (response)
-		api_text_ref(reply->text);
-	return response;
-}
-
-static bool add_header(struct MHD_Response *response, const char *name, const char *value)
-{
-	return !value || !value[0] || MHD_add_response_header(response, name, value) == MHD_YES;
-}
-
-static bool add_number(struct MHD_Response *response, const char *name, unsigned int number)
-{
-	char text[16];
-
-	snprintf(text, sizeof(text), "%u", number);
-	return number == 0 || add_header(response, name, text);
-}
-
-static bool add_headers(struct MHD_Response *response, const struct api_reply *reply)
-{
-	for (const struct api_header *h = reply->headers; h && h->name; h++)
-		if (!add_header(response, h->name, h->value))
-			return false;
-	return add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, reply->type) &&
-	       add_header(response, MHD_HTTP_HEADER_CONTENT_ENCODING, reply->encoding) &&
-	       add_header(response, MHD_HTTP_HEADER_VARY,
-			  reply->varies ? MHD_HTTP_HEADER_ACCEPT_ENCODING : NULL) &&
-	       add_header(response, MHD_HTTP_HEADER_ETAG, reply->etag) &&
-	       add_header(response, MHD_HTTP_HEADER_LOCATION, reply->location) &&
-	       add_header(response, MHD_HTTP_HEADER_ALLOW, reply->allow) &&
-	       add_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, reply->authenticate) &&
-	       add_number(response, MHD_HTTP_HEADER_RETRY_AFTER, reply->retry_after_s);
-}
-
 static enum MHD_Result send_no_memory(const struct http *http, struct MHD_Connection *connection)
 {
 	return MHD_queue_response(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, http->no_memory);
@@ -267,8 +214,10 @@ static enum MHD_Result send_reply(struct exchange *x)
 	enum MHD_Result r;
 
 	api_reply_encode(&x->request);
-	response = make_response(x);
-	if (response && add_headers(response, reply))
+	response = reply->stream ? http_stream_begin(&x->listener->http->streams, reply->stream,
+						     x->connection, x->listener->timer, &x->stream)
+				 : http_reply_make(reply);
+	if (response && http_reply_add_headers(response, reply))
 		r = MHD_queue_response(x->connection, reply->status, response);
 	else
 		r = send_no_memory(x->listener->http, x->connection);
@@ -515,24 +464,6 @@ static int listen_tcp(struct http *http, sd_event *event, const char *address, s
 	return fd < 0 ? fd : serve_on(&http->tcp, fd, event, http, reterr);
 }
 
-/* The text and the headers of api_request_reply_no_memory(), which are constant. */
-static int make_no_memory(struct http *http)
-{
-	struct api_request request = {0};
-	struct MHD_Response *response;
-
-	api_request_reply_no_memory(&request);
-	response = MHD_create_response_from_buffer(
-		request.reply.text->length, request.reply.text->data, MHD_RESPMEM_PERSISTENT);
-	if (response && add_headers(response, &request.reply) &&
-	    add_header(response, MHD_HTTP_HEADER_CONNECTION, "close"))
-		http->no_memory = response;
-	else if (response)
-		MHD_destroy_response(response);
-	api_request_fini(&request);
-	return http->no_memory ? 0 : -ENOMEM;
-}
-
 int http_new(sd_event *event, const char *socket_path, const char *listen, struct api *api,
 	     struct authn *authn, struct http **ret_http, struct err *reterr)
 {
@@ -545,7 +476,8 @@ int http_new(sd_event *event, const char *socket_path, const char *listen, struc
 	http->api = api;
 	http->authn = authn;
 	http->table = connection_table_new();
-	if (!http->table || make_no_memory(http) < 0) {
+	http->no_memory = http_reply_make_no_memory();
+	if (!http->table || !http->no_memory) {
 		http_free(http);
 		return err_fail(reterr, ENOMEM, "out of memory");
 	}
