@@ -280,12 +280,40 @@ static int check_query(const struct route *route, struct api_request *request)
 	return 0;
 }
 
-static bool is_json(const char *content_type)
+static bool is_type(const char *content_type, const char *type)
 {
-	size_t n = strlen(API_TYPE_JSON);
+	size_t n = strlen(type);
 
-	return content_type && strncasecmp(content_type, API_TYPE_JSON, n) == 0 &&
+	return content_type && strncasecmp(content_type, type, n) == 0 &&
 	       (content_type[n] == '\0' || content_type[n] == ';' || content_type[n] == ' ');
+}
+
+/* Checks the type and the coding of the body. The headers of the reply name the allowed ones. */
+static int check_content(struct api_request *request)
+{
+	static const struct api_header coding[] = {{"Accept-Encoding", "identity"}, {0}},
+				       type[] = {{"Accept", API_TYPE_JSON}, {0}},
+				       patch[] = {
+					       {"Accept", API_TYPE_JSON ", " API_TYPE_MERGE},
+					       {"Accept-Patch", API_TYPE_JSON ", " API_TYPE_MERGE},
+					       {0}};
+	const bool patches = strcmp(request->method, "PATCH") == 0;
+	const struct api_header *allowed = patches ? patch : type;
+
+	request->merges = patches && is_type(request->content_type, API_TYPE_MERGE);
+	if (request->content_encoding && strcasecmp(request->content_encoding, "identity") != 0) {
+		problem_reply(request, 415,
+			      "Content-Encoding: %.100s is not supported (allowed: identity)",
+			      request->content_encoding);
+		request->reply.headers = coding;
+		return -EINVAL;
+	}
+	if (request->merges || is_type(request->content_type, API_TYPE_JSON))
+		return 0;
+	problem_reply(request, 415, "Content-Type: %.100s is not supported (allowed: %s)",
+		      request->content_type ? request->content_type : "(none)", allowed->value);
+	request->reply.headers = allowed;
+	return -EINVAL;
 }
 
 static int read_object(struct api_request *request)
@@ -293,12 +321,8 @@ static int read_object(struct api_request *request)
 	json_error_t error;
 	json_t *body;
 
-	if (!is_json(request->content_type)) {
-		problem_reply(request, 415, "Content-Type: %.100s is not supported (allowed: %s)",
-			      request->content_type ? request->content_type : "(none)",
-			      API_TYPE_JSON);
+	if (check_content(request) < 0)
 		return -EINVAL;
-	}
 	body = json_text_parse(request->body ? request->body : "", request->body_length,
 			       JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
 	if (!body && json_text_no_memory(&error)) {

@@ -17,6 +17,7 @@
 #define API_PARAM_MAX	 128
 #define API_ETAG_MAX	 24 /* size of an ETag: 64 bits in hex, "-gz", two quotes and NUL */
 #define API_TYPE_JSON	 "application/json"
+#define API_TYPE_MERGE	 "application/merge-patch+json" /* RFC 7396 */
 #define API_TYPE_TEXT	 "text/plain; charset=utf-8"
 #define API_TYPE_PROBLEM "application/problem+json"
 
@@ -108,8 +109,8 @@ struct api_request {
 	/* number of parameters in the URL; only the first API_QUERY_MAX are stored */
 	size_t n_query;
 	/* Values of headers; NULL: the header is absent. */
-	const char *content_type, *idempotency_key, *accept, *accept_encoding, *if_match,
-		*if_none_match, *last_event_id;
+	const char *content_type, *content_encoding, *idempotency_key, *accept, *accept_encoding,
+		*if_match, *if_none_match, *last_event_id;
 	const char *body;
 	size_t body_length;
 	/* set by api_admit(); false: the transport discards the body */
@@ -119,6 +120,7 @@ struct api_request {
 	char param[API_PARAM_MAX]; /* value of {id} */
 	/* the parsed body; NULL: the route accepts no body; only valid in the handler */
 	json_t *object;
+	bool merges; /* true: @object is a merge patch */
 	/* true: the handler is running; its reply is sent after it has returned */
 	bool in_handler;
 	struct api_counter *counter; /* counter for the reply; NULL: not counted */

@@ -195,6 +195,58 @@ void api_post_vgpu(struct api *api, struct api_request *request)
 	api_change_begun(change, r, &err);
 }
 
+/*
+ * Replaces the labels of a merge patch by the result of merging them into the labels of @contract.
+ * -ENOMEM: the reply is set.
+ */
+static int merge_labels(struct api_request *request, const struct contract *contract)
+{
+	json_t *patch = json_object_get(request->object, "labels"), *labels, *value;
+	const char *name;
+	int r = 0;
+
+	if (!json_is_object(patch))
+		return 0; /* contract_decode() rejects the other values, except null */
+	labels = contract->labels ? json_copy(contract->labels) : json_object();
+	json_object_foreach (patch, name, value) {
+		if (json_is_null(value))
+			(void)json_object_del(labels, name);
+		else
+			r |= json_object_set(labels, name, value);
+	}
+	r |= json_object_set(request->object, "labels", labels);
+	json_decref(labels);
+	if (r == 0)
+		return 0;
+	api_request_reply_no_memory(request);
+	return -ENOMEM;
+}
+
+/*
+ * Replaces each null of a merge patch, which removes a member, by the value of a contract without
+ * this member. contract_decode() then rejects the removal of a required member. -ENOMEM: the reply
+ * is set.
+ */
+static int merge(struct api_request *request, const struct contract *contract)
+{
+	const struct contract without = {.terms = {.weight = 1}};
+	const struct contract_field *field;
+
+	if (merge_labels(request, contract) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; (field = contract_field_at(i)); i++) {
+		if (!json_is_null(json_object_get(request->object, field->name)) ||
+		    field->kind == JSON_DECODE_CID || !(field->uses & CONTRACT_IN_CHANGE))
+			continue;
+		if (json_object_set_new(request->object, field->name,
+					contract_encode_field(&without, field)) < 0) {
+			api_request_reply_no_memory(request);
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
 void api_patch_vgpu(struct api *api, struct api_request *request)
 {
 	struct contract values = {.id = ""};
@@ -206,7 +258,7 @@ void api_patch_vgpu(struct api *api, struct api_request *request)
 	int r;
 
 	vgpu = api_find_vgpu(api, request, request->param, &gpu);
-	if (!vgpu)
+	if (!vgpu || (request->merges && merge(request, &vgpu->contract) < 0))
 		return;
 	if (api_decode_contract(request, contract_fields(CONTRACT_IN_CHANGE), /* required= */ 0,
 				&values, &fields) == 0 &&

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <microhttpd.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -170,6 +169,7 @@ static struct exchange *begin(struct listener *listener, struct MHD_Connection *
 		.method = method,
 		.path = path,
 		.content_type = header(connection, MHD_HTTP_HEADER_CONTENT_TYPE),
+		.content_encoding = header(connection, MHD_HTTP_HEADER_CONTENT_ENCODING),
 		.idempotency_key = header(connection, "Idempotency-Key"),
 		.last_event_id = header(connection, "Last-Event-ID"),
 		.if_match = header(connection, MHD_HTTP_HEADER_IF_MATCH),

@@ -191,6 +191,8 @@ static void a_body_with_another_content_type_is_415(void **state)
 		{"application/x-www-form-urlencoded", 415},
 		{"application/json", 200},
 		{"Application/JSON;charset=utf-8", 200},
+		{"application/merge-patch+json", 200},
+		{"application/merge-patch", 415},
 	};
 
 	(void)state;
@@ -209,6 +211,36 @@ static void a_body_with_another_content_type_is_415(void **state)
 		assert_int_equal(request.reply.status, cases[i].status);
 		api_request_fini(&request);
 	}
+}
+
+static void only_a_patch_may_be_a_merge_patch(void **state)
+{
+	const struct api_reply *reply;
+
+	(void)state;
+	ask_type = "application/merge-patch+json";
+	reply = ask("POST /v1/vgpus", "{\"id\":\"b\",\"initial_cap_pct\":5}");
+	assert_int_equal(reply->status, 415);
+	assert_string_equal(reply->headers[0].name, "Accept");
+	assert_string_equal(reply->headers[0].value, "application/json");
+	reply = ask("PATCH /v1/vgpus/a", "{\"target_fps\":null,\"labels\":{\"tier\":null}}");
+	assert_int_equal(reply->status, 200);
+	assert_float_equal(stand_in_find("a")->contract.terms.target_fps, 0, 0);
+	ask_type = "application/json";
+}
+
+static void a_coded_body_is_415(void **state)
+{
+	const struct api_reply *reply;
+
+	(void)state;
+	ask_content_encoding = "gzip";
+	reply = ask("PATCH /v1/vgpus/a", "{}");
+	assert_int_equal(reply->status, 415);
+	assert_string_equal(reply->headers[0].name, "Accept-Encoding");
+	ask_content_encoding = "identity";
+	assert_int_equal(ask("PATCH /v1/vgpus/a", "{}")->status, 200);
+	ask_content_encoding = NULL;
 }
 
 static void a_long_value_is_quoted_in_part(void **state)
@@ -283,6 +315,8 @@ int main(void)
 		TEST(a_missing_required_field_is_422),
 		TEST(texts_and_labels_are_limited),
 		TEST(a_body_with_another_content_type_is_415),
+		TEST(only_a_patch_may_be_a_merge_patch),
+		TEST(a_coded_body_is_415),
 		TEST(a_long_value_is_quoted_in_part),
 		TEST(garbage_is_rejected_without_partial_changes),
 	};

@@ -468,7 +468,8 @@ static inline struct vgpu *stand_in_find(const char *id)
 /* --- requests without a transport --- */
 
 /* Headers and principal of the next requests, and the result of their saves. */
-static const char *ask_if_match, *ask_accept_encoding, *ask_key, *ask_principal = "root";
+static const char *ask_if_match, *ask_if_none_match, *ask_accept_encoding, *ask_content_encoding,
+	*ask_key, *ask_principal = "root", *ask_type = "application/json";
 static int ask_saved;
 
 /* Sends a request such as "GET /v1/alerts?all=true" with @body (NULL: none). The reply is valid
@@ -484,7 +485,8 @@ static inline const struct api_reply *ask(const char *line, const char *body)
 	request = (struct api_request){
 		.method = strtok(text, " "),
 		.path = strtok(NULL, "?"),
-		.content_type = body ? "application/json" : NULL,
+		.content_type = body ? ask_type : NULL,
+		.content_encoding = ask_content_encoding,
 		.body = body,
 		.body_length = body ? strlen(body) : 0,
 		.principal = {.from = "pid 1", .scope = ACCESS_ADMIN},
@@ -496,6 +498,7 @@ static inline const struct api_reply *ask(const char *line, const char *body)
 		request.query[request.n_query++].value = at ? at : "";
 	}
 	request.if_match = ask_if_match;
+	request.if_none_match = ask_if_none_match;
 	request.accept_encoding = ask_accept_encoding;
 	request.idempotency_key = ask_key;
 	api_serve(api, &request);

@@ -1,0 +1,53 @@
+#!/bin/sh
+# HTTP semantics of REST (RFC 9110): types and codings of bodies.
+# shellcheck source=tests/scenario/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+send() { # send METHOD PATH [OPTION...]: prints the status; $dir/head and $dir/body contain the answer
+  method=$1 path=$2
+  shift 2
+  curl -sS --unix-socket "$sock" -X "$method" -D "$dir/head" -o "$dir/body" -w '%{http_code}' "$@" "http://gover$path"
+}
+header() { tr -d '\r' <"$dir/head" | sed -n "s/^$1: //Ip"; }
+json='Content-Type: application/json'
+merge='Content-Type: application/merge-patch+json'
+
+sim_conf
+start || exit 1
+sell a 50 '' '"labels": {"team": "red", "tier": "gold"}, "target_fps": 30, "cid": 7'
+
+is "another content type is answered with 415" "$(send PATCH /v1/vgpus/a -H 'Content-Type: text/plain' -d '{}')" 415
+is "the answer names both types of a PATCH" "$(jq -r .detail "$dir/body")" \
+  "Content-Type: text/plain is not supported (allowed: application/json, application/merge-patch+json)"
+is "Accept-Patch names them" "$(header Accept-Patch)" "application/json, application/merge-patch+json"
+is "a POST allows only JSON" "$(send POST /v1/vgpus -H "$merge" -d '{}') $(header Accept) $(header Accept-Patch)" \
+  "415 application/json "
+printf '{"weight": 7}' | gzip >"$dir/body.gz"
+is "a coded body is answered with 415" \
+  "$(send PATCH /v1/vgpus/a -H "$json" -H 'Content-Encoding: gzip' --data-binary "@$dir/body.gz")" 415
+is "the answer names the coding" "$(header Accept-Encoding): $(jq -r .detail "$dir/body")" \
+  "identity: Content-Encoding: gzip is not supported (allowed: identity)"
+is "a body whose coding is only named is not read" \
+  "$(send PATCH /v1/vgpus/a -H "$json" -H 'Content-Encoding: deflate' -d '{"weight": 7}') $(get /v1/vgpus/a .weight)" "415 1"
+is "the coding identity is allowed" \
+  "$(send PATCH /v1/vgpus/a -H "$json" -H 'Content-Encoding: Identity' -d '{"weight": 2}') $(get /v1/vgpus/a .weight)" "200 2"
+
+is "a merge patch changes only its members" \
+  "$(send PATCH /v1/vgpus/a -H "$merge" -d '{"labels": {"tier": null, "rack": "7"}, "weight": 3}') \
+$(get /v1/vgpus/a '"\(.labels | tojson) \(.weight) \(.target_fps)"')" '200 {"team":"red","rack":"7"} 3 30'
+is "null in a merge patch removes a member" \
+  "$(send PATCH /v1/vgpus/a -H "$merge" -d '{"cid": null, "target_fps": null, "weight": null}') \
+$(get /v1/vgpus/a '"\(.cid) \(.target_fps) \(.weight)"')" "200 null 0 1"
+is "a required member cannot be removed" "$(send PATCH /v1/vgpus/a -H "$merge" -d '{"initial_cap_pct": null}')" 422
+is "null removes all labels" "$(send PATCH /v1/vgpus/a -H "$merge" -d '{"labels": null}') $(get /v1/vgpus/a '.labels | tojson')" "200 {}"
+is "a JSON body replaces all labels" "$(send PATCH /v1/vgpus/a -H "$json" -d '{"labels": {"team": "blue"}}') \
+$(send PATCH /v1/vgpus/a -H "$json" -d '{"labels": {"rack": "8"}}') $(get /v1/vgpus/a '.labels | tojson')" '200 200 {"rack":"8"}'
+is "null in a JSON body is still rejected" "$(send PATCH /v1/vgpus/a -H "$json" -d '{"weight": null}')" 422
+is "a merge patch changes a GPU" "$(send PATCH /v1/gpus/gpu0 -H "$merge" -d '{"selling": "off"}') $(get /v1/gpus/gpu0 .selling)" "200 off"
+is "a merge patch changes the policy" \
+  "$(send PATCH /v1/policy -H "$merge" -d '{"ttl_s": 70}') $(get /v1/policy .params.ttl_s)" "200 70"
+is "null in it restores the configuration" "$(send PATCH /v1/policy -H "$merge" -d '{"ttl_s": null}') $(get /v1/policy '.differs | length')" "200 0"
+
+stop
+is "the daemon stops with status 0" "$stopped" 0
+finish
