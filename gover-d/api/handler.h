@@ -81,6 +81,7 @@ void api_get_history(struct api *api, struct api_request *request);
 void api_get_alerts(struct api *api, struct api_request *request);
 void api_ack_alert(struct api *api, struct api_request *request);
 void api_get_silences(struct api *api, struct api_request *request);
+void api_get_silence(struct api *api, struct api_request *request);
 void api_post_silence(struct api *api, struct api_request *request);
 void api_delete_silence(struct api *api, struct api_request *request);
 void api_get_decisions(struct api *api, struct api_request *request);
@@ -104,6 +105,7 @@ void api_get_policy(struct api *api, struct api_request *request);
 void api_patch_policy(struct api *api, struct api_request *request);
 
 void api_get_tokens(struct api *api, struct api_request *request);
+void api_get_token(struct api *api, struct api_request *request);
 void api_post_token(struct api *api, struct api_request *request);
 void api_delete_token(struct api *api, struct api_request *request);
 void api_get_audit(struct api *api, struct api_request *request);

@@ -51,6 +51,21 @@ void api_get_silences(struct api *api, struct api_request *request)
 	api_reply_list(request, "silences", list);
 }
 
+void api_get_silence(struct api *api, struct api_request *request)
+{
+	const struct silences *silences = api->view->silences;
+	int64_t id;
+
+	if (api_param_number(request, &id) < 0)
+		return;
+	for (int i = 0; i < silences->n; i++)
+		if (silences->list[i].id == id) {
+			api_request_reply_json(request, 200, encode_silence(&silences->list[i]));
+			return;
+		}
+	problem_reply(request, 404, "silence %lld: not found", (long long)id);
+}
+
 /* The new silence is the last one of the list. */
 static void reply_added(struct api *api, struct api_request *request,
 			const struct api_change *change)

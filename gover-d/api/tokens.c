@@ -79,6 +79,16 @@ void api_get_tokens(struct api *api, struct api_request *request)
 	api_reply_list(request, "tokens", list);
 }
 
+void api_get_token(struct api *api, struct api_request *request)
+{
+	const struct token *token = tokens_named(authn_tokens(api->authn), request->param);
+
+	if (token)
+		api_request_reply_json(request, 200, encode_token(token, NULL));
+	else
+		problem_reply(request, 404, "token %.100s: not found", request->param);
+}
+
 static void run(struct worker_job *job)
 {
 	struct token_job *save = (struct token_job *)job;

@@ -203,7 +203,9 @@ def life(api, folder):
         api.ask("PATCH", f"/v1/vgpus/{name}", {"held": False}, status=200)
     later = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 3600))
     quiet = {"vgpu": "a", "until": later, "reason": "a walk"}
-    silence = api.ask("POST", "/v1/silences", quiet, status=201).json()["id"]
+    made = api.ask("POST", "/v1/silences", quiet, status=201)
+    silence = made.json()["id"]
+    located(api, made)
     first = open_offer(api)
     with unsaved(folder):
         api.ask("PATCH", "/v1/vgpus/a", {"weight": 3}, status=507)
@@ -223,6 +225,13 @@ def life(api, folder):
     api.ask("DELETE", f"/v1/offers/{first}", status=204)
     api.ask("DELETE", f"/v1/offers/{first}", status=409)
     sale(api, folder, open_offer(api))
+
+
+def located(api, made):
+    """The path in Location is that of the created object."""
+    found, new = api.ask("GET", made.headers["Location"], status=200).json(), made.json()
+    if any(new[name] != value for name, value in found.items()):
+        api.complain(f"{made.headers['Location']}: {found}, created: {new}")
 
 
 def repeated(api, key, body):
@@ -468,9 +477,10 @@ def events(api, folder):
 def tokens(api, folder):
     """Creates a token of each scope in the folder, for the later walks."""
     for scope in ("read", "operate", "admin"):
-        made = api.ask("POST", "/v1/tokens", {"name": scope, "scope": scope, "ttl_s": 3600}, status=201).json()
+        made = api.ask("POST", "/v1/tokens", {"name": scope, "scope": scope, "ttl_s": 3600}, status=201)
+        located(api, made)
         with open(os.path.join(folder, scope), "w") as file:
-            file.write(made["token"])
+            file.write(made.json()["token"])
     api.ask("POST", "/v1/tokens", {"name": "read", "scope": "admin"}, status=409)
     with unsaved(folder, "tokens.json"):
         api.ask("POST", "/v1/tokens", {"name": "lost", "scope": "read"}, status=507)
