@@ -10,6 +10,8 @@ struct api_deferred {
 	struct api_request *request; /* NULL: the request has ended before its deferred reply */
 };
 
+const struct api_header api_no_store[] = {{"Cache-Control", "no-store"}, {NULL, NULL}};
+
 struct api_text *api_text_new_bytes(char *data, size_t length)
 {
 	struct api_text *text = data ? malloc(sizeof(*text)) : NULL;

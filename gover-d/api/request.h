@@ -45,6 +45,9 @@ struct api_header {
 	const char *name, *value;
 };
 
+/* The header Cache-Control: no-store, for reply.headers. */
+extern const struct api_header api_no_store[];
+
 /*
  * The endless body of an event stream. The api creates the stream. The transport reads the stream
  * and sets the callbacks.

@@ -116,6 +116,7 @@ static void reply_created(struct api *api, struct api_request *request,
 {
 	(void)api;
 	api_request_reply_text(request, 201, API_TYPE_JSON, strdup(change->text));
+	request->reply.headers = api_no_store;
 	snprintf(request->reply.location, sizeof(request->reply.location), "/v1/tokens/%s",
 		 change->id);
 }
