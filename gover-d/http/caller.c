@@ -32,7 +32,7 @@ static const char *header(struct MHD_Connection *connection, const char *name)
 	return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
-int caller_identify(struct authn *authn, struct MHD_Connection *connection,
+int caller_identify(struct authn *authn, struct MHD_Connection *connection, const char *host,
 		    struct principal *ret_principal)
 {
 	const union MHD_ConnectionInfo *info =
@@ -41,8 +41,8 @@ int caller_identify(struct authn *authn, struct MHD_Connection *connection,
 	if (!info || !info->socket_context)
 		return -ENOMEM;
 	authn_identify(authn, info->socket_context,
-		       header(connection, MHD_HTTP_HEADER_AUTHORIZATION),
-		       header(connection, MHD_HTTP_HEADER_HOST), clock_now(), ret_principal);
+		       header(connection, MHD_HTTP_HEADER_AUTHORIZATION), host, clock_now(),
+		       ret_principal);
 	return 0;
 }
 

@@ -16,9 +16,10 @@ void caller_on_connection(const struct authn *authn, struct MHD_Connection *conn
 
 /*
  * Identifies the caller of a request by the headers of the request and the peer of the connection.
- * -ENOMEM: the peer could not be stored when the connection began.
+ * @host: the host that the request is for; NULL: unknown. -ENOMEM: the peer could not be stored
+ * when the connection began.
  */
-int caller_identify(struct authn *authn, struct MHD_Connection *connection,
+int caller_identify(struct authn *authn, struct MHD_Connection *connection, const char *host,
 		    struct principal *ret_principal);
 
 /*

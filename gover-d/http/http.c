@@ -28,6 +28,7 @@
 #include "gover-d/http/receive.h"
 #include "gover-d/http/reply.h"
 #include "gover-d/http/stream.h"
+#include "gover-d/http/target.h"
 
 #define PRIORITY (SD_EVENT_PRIORITY_NORMAL + 10)
 /*
@@ -71,7 +72,9 @@ struct exchange {
 		request; /* must be the first member: callbacks cast it to struct exchange */
 	struct listener *listener;
 	struct MHD_Connection *connection;
-	char *body; /* buffer of API_BODY_MAX bytes; NULL: no body received yet */
+	char *texts;	 /* the decoded target: path, authority and query parameters */
+	bool bad_target; /* the target has an invalid authority */
+	char *body;	 /* buffer of API_BODY_MAX bytes; NULL: no body received yet */
 	size_t received;
 	uint64_t number; /* number of the request on its connection */
 	bool served, suspended;
@@ -111,6 +114,7 @@ static void suspend(struct exchange *x)
 	MHD_suspend_connection(x->connection);
 }
 
+/* Adds a parameter, which is still escaped. */
 static enum MHD_Result add_query(void *userdata, enum MHD_ValueKind kind, const char *name,
 				 const char *value)
 {
@@ -122,6 +126,53 @@ static enum MHD_Result add_query(void *userdata, enum MHD_ValueKind kind, const 
 			(struct api_query){.name = name, .value = value ? value : ""};
 	request->n_query++;
 	return MHD_YES;
+}
+
+static size_t count_query(const struct api_request *request)
+{
+	return request->n_query < API_QUERY_MAX ? request->n_query : API_QUERY_MAX;
+}
+
+/* Returns the space that the decoded texts need at most: they are not longer than the target. */
+static size_t size_texts(const struct api_request *request)
+{
+	size_t size = 2 * (strlen(request->path) + 1); /* an authority is a part of the path */
+
+	for (size_t i = 0; i < count_query(request); i++)
+		size += strlen(request->query[i].name) + strlen(request->query[i].value) + 2;
+	return size;
+}
+
+/*
+ * Decodes the target in x->request. Writes the authority of a target in absolute form into
+ * *@ret_host, because it replaces the Host header (RFC 9112, section 3.2.2).
+ */
+static int decode_target(struct exchange *x, const char **ret_host)
+{
+	struct api_request *request = &x->request;
+	struct http_target target;
+	char *at;
+
+	x->texts = at = malloc(size_texts(request));
+	if (!at)
+		return -ENOMEM;
+	x->bad_target = http_target_split(request->path, &target) < 0;
+	if (x->bad_target)
+		target = (struct http_target){.path = request->path};
+	if (target.authority) {
+		memcpy(at, target.authority, target.authority_length);
+		at[target.authority_length] = '\0';
+		*ret_host = at;
+		at += target.authority_length + 1;
+	}
+	request->path = http_target_decode(&at, target.path, /* is_path= */ true);
+	for (size_t i = 0; i < count_query(request); i++) {
+		struct api_query *query = &request->query[i];
+
+		query->name = http_target_decode(&at, query->name, /* is_path= */ false);
+		query->value = http_target_decode(&at, query->value, /* is_path= */ false);
+	}
+	return 0;
 }
 
 static const char *header(struct MHD_Connection *connection, const char *name)
@@ -158,6 +209,7 @@ static struct exchange *begin(struct listener *listener, struct MHD_Connection *
 {
 	struct request_scan *scan = scan_of(listener, connection);
 	uint64_t number = scan ? request_scan_take(scan) : 0;
+	const char *host = header(connection, MHD_HTTP_HEADER_HOST);
 	struct exchange *x = calloc(1, sizeof(*x));
 
 	if (!x)
@@ -180,7 +232,8 @@ static struct exchange *begin(struct listener *listener, struct MHD_Connection *
 	};
 	MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_query, &x->request);
 	x->no_memory =
-		caller_identify(listener->http->authn, connection, &x->request.principal) < 0;
+		decode_target(x, &host) < 0 ||
+		caller_identify(listener->http->authn, connection, host, &x->request.principal) < 0;
 	return x;
 }
 
@@ -198,6 +251,7 @@ static void completed(void *userdata, struct MHD_Connection *connection, void **
 	http_stream_end(x->stream);
 	api_request_fini(&x->request);
 	free(x->body);
+	free(x->texts);
 	free(x);
 	*context = NULL;
 }
@@ -327,6 +381,12 @@ static enum MHD_Result handle(void *userdata, struct MHD_Connection *connection,
 			return send_reply(x);
 		if (x->no_memory)
 			return send_no_memory(listener->http, connection);
+		if (x->bad_target) {
+			api_reject(listener->http->api, &x->request, 400,
+				   "request target: malformed authority (allowed: /path, "
+				   "http://HOST/path)");
+			return send_reply(x);
+		}
 		if (announces_body(connection) && !api_admit(x->listener->http->api, &x->request))
 			return send_reply(x);
 		if (!announces_too_much(connection))
@@ -344,15 +404,12 @@ static enum MHD_Result handle(void *userdata, struct MHD_Connection *connection,
 	return MHD_YES;
 }
 
-/*
- * A text with %00 is not unescaped, because the NUL would end the text early. Such a path matches
- * no object, because no id contains '%'.
- */
+/* Leaves the target escaped for decode_target(). */
 static size_t unescape(void *userdata, struct MHD_Connection *connection, char *text)
 {
 	(void)userdata;
 	(void)connection;
-	return strstr(text, "%00") ? strlen(text) : MHD_http_unescape(text);
+	return strlen(text);
 }
 
 static int set_timer(struct listener *listener)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# HTTP semantics of REST (RFC 9110): types and codings of bodies.
+# HTTP semantics of REST (RFC 9110): types and codings of bodies, and forms of the request target.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -12,6 +12,10 @@ header() { tr -d '\r' <"$dir/head" | sed -n "s/^$1: //Ip"; }
 json='Content-Type: application/json'
 merge='Content-Type: application/merge-patch+json'
 
+tcp
+daemon_extra="$daemon_extra
+[access]
+anonymous = read"
 sim_conf
 start || exit 1
 sell a 50 '' '"labels": {"team": "red", "tier": "gold"}, "target_fps": 30, "cid": 7'
@@ -47,6 +51,22 @@ is "a merge patch changes a GPU" "$(send PATCH /v1/gpus/gpu0 -H "$merge" -d '{"s
 is "a merge patch changes the policy" \
   "$(send PATCH /v1/policy -H "$merge" -d '{"ttl_s": 70}') $(get /v1/policy .params.ttl_s)" "200 70"
 is "null in it restores the configuration" "$(send PATCH /v1/policy -H "$merge" -d '{"ttl_s": null}') $(get /v1/policy '.differs | length')" "200 0"
+
+target() { send "$1" / --request-target "$2"; }
+is "a target in absolute form is served" "$(target GET http://gover/v1/host) $(jq -r .vgpus[0].id "$dir/body")" "200 a"
+is "its query is read" "$(target GET 'HTTPS://gover:1/v1/vgpus?limit=1') $(jq -r .vgpus[0].id "$dir/body")" "200 a"
+is "without a path it is the page" "$(target GET http://gover) $(header Content-Type)" "200 text/html; charset=utf-8"
+is "an empty authority is rejected" "$(target GET http:///v1/host) $(jq -r .status "$dir/body")" "400 400"
+is "another scheme is no route" "$(target GET ftp://gover/v1/host)" 404
+anonymous() { curl -s -o /dev/null -w '%{http_code}' --request-target "$1" -H "Host: $2" "$url/"; }
+is "its authority replaces the Host header" \
+  "$(anonymous http://elsewhere/v1/host localhost) $(anonymous http://localhost/v1/host elsewhere)" "403 200"
+is "an encoded slash is not a separator" \
+  "$(target GET /v1%2Fhost) $(target GET /v1/vgpus/a%2fhistory) $(target GET /v1/vgpus/a%2Fcontract)" "404 404 404"
+is "other escapes of a path are decoded" "$(target GET /v1/vgpu%73/%61) $(jq -r .id "$dir/body")" "200 a"
+is "escapes of parameters are decoded" "$(target GET '/v1/vgpus?gp%75=gpu%30&%6cimit=1') $(jq -r .vgpus[0].id "$dir/body")" "200 a"
+is "an encoded slash of a parameter is decoded" \
+  "$(target GET '/v1/vgpus?gpu=a%2Fb') $(jq -r .detail "$dir/body")" "404 GPU a/b: not found on this host"
 
 stop
 is "the daemon stops with status 0" "$stopped" 0
