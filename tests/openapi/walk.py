@@ -319,6 +319,10 @@ def look(api, folder):
                  "/v1/decisions?vgpu=a&limit=2", "/v1/decisions?after=0", "/v1/offers?all=true", "/v1/economics?from=0",
                  "/v1/gpus/gpu0/history?from=0", "/v1/gpus/gpu0/load?from=0&to=9", "/v1/vgpus/a/history?from=0&to=9"):
         api.ask("GET", path, status=200)
+    columns = api.document["components"]["schemas"]["Samples"]["properties"]["columns"]["items"]["enum"]
+    answer = api.ask("GET", "/v1/gpus/gpu0/history", status=200).json()["columns"]
+    if answer != columns:
+        api.complain(f"columns {answer} in another order than {columns}")
     for path in ("/v1/vgpus/a/history?from=yesterday", "/v1/vgpus/a/history?from=0&step=1", "/v1/decisions?limit=1001"):
         api.ask("GET", path, status=400)
 

@@ -36,6 +36,10 @@ is "the version is that of the Makefile" "$(jq -r .info.version "$described")" "
 "$B/gover-d" --print-config | sed -n '/^\[policy\]/,/^\[fps\]/s/^\([a-z_]*\) =.*/\1/p' | sort >"$dir/keys"
 jq -r '.components.schemas.PolicyParams.properties | keys[]' "$described" | sort >"$dir/schema"
 ok "every changeable configuration key has a schema" diff "$dir/keys" "$dir/schema"
+# openapi-python-client rejects a list as 'const' and 'items: false', and makes no class for an object with alternatives.
+is "generators of clients can read every schema" "$(jq -c '.components.schemas | to_entries[] | .key as $name | .value | .. |
+  objects | select((.const | type == "array" or type == "object") or .items == false or (has("properties") and
+  (has("anyOf") or has("oneOf")))) | $name' "$described" | sort -u)" ""
 sed -n '/^\.Sh ALERTS/,/^\.Sh DEC/s/^\.It Cm \([a-z_0-9]*\) Pq .*/\1/p' "$top/man/gover-d.8" | sort >"$dir/alerts"
 enum Alert name >"$dir/schema"
 is "every alert name is in the schema" "$(comm -3 "$dir/alerts" "$dir/schema")" ""
