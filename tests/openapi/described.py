@@ -157,6 +157,8 @@ class Described:
                 self.complain(f"{what}: missing header {name}")
             elif value is not None and not self.fits(header["schema"], value):
                 self.complain(f"{what}: {name}: {value}")
+        if method != "HEAD":
+            self.check_links(what, said, answer)
         content = said.get("content", {})
         if method == "HEAD" or not content:
             if answer.bytes:
@@ -171,6 +173,39 @@ class Described:
         value = answer.json() if is_json else answer.bytes.decode()
         for fault in self.faults(content[answer.type]["schema"], value):
             self.complain(f"{what}: {fault}")
+
+    def link_value(self, expression, answer):
+        """Returns the value of a link's parameter; None: the answer has no such member, for example in an empty list."""
+        place, _, name = expression.removeprefix("$response.").partition(".")
+        if place == "header":
+            return answer.headers.get(name)
+        value = answer.json()
+        for key in expression.partition("#/")[2].split("/"):
+            if isinstance(value, list):
+                value = value[int(key)] if int(key) < len(value) else None
+            elif value is not None:
+                value = value[key]
+        return value
+
+    def linked(self, answer, said):
+        """Yields (name, operation, {(place, parameter): value}) of each link of an answer whose parameters have values."""
+        operations = {operation["operationId"]: (method, path, operation) for method, path, operation in self.operations()}
+        for name, link in said.get("links", {}).items():
+            link = self.resolve(link)
+            method, path, operation = operations[link["operationId"]]
+            places = {parameter["name"]: parameter for parameter in map(self.resolve, operation.get("parameters", []))}
+            values = {}
+            for parameter, expression in link["parameters"].items():
+                parameter = places[parameter.removeprefix("header.")]
+                values[parameter["name"]] = (parameter, self.link_value(expression, answer))
+            if all(value is not None for _, value in values.values()):
+                yield name, (method, path, operation), values
+
+    def check_links(self, what, said, answer):
+        for name, _, values in self.linked(answer, said):
+            for parameter, value in values.values():
+                for fault in self.faults(parameter["schema"], value):
+                    self.complain(f"{what}: link {name}: {parameter['name']}: {fault}")
 
     def check_request(self, what, operation, body):
         schema = self.resolve(operation.get("requestBody", {})).get("content", {}).get(JSON_TYPE, {}).get("schema")

@@ -40,6 +40,14 @@ ok "every changeable configuration key has a schema" diff "$dir/keys" "$dir/sche
 is "generators of clients can read every schema" "$(jq -c '.components.schemas | to_entries[] | .key as $name | .value | .. |
   objects | select((.const | type == "array" or type == "object") or .items == false or (has("properties") and
   (has("anyOf") or has("oneOf")))) | $name' "$described" | sort -u)" ""
+is "every operation has a description" "$(jq -r '.paths[][] | select((.description // "") == "").operationId' "$described")" ""
+is "the description names a contact" "$(jq '.info.contact | has("name")' "$described")" true
+jq -r '.components.links[] | .operationId as $to | .parameters | keys[] | "\($to) \(sub("^header\\."; ""))"' "$described" | sort -u >"$dir/links"
+jq -r '.components.parameters as $shared | .paths[][] | .operationId as $to | .parameters[]? |
+  if has("$ref") then $shared[."$ref" | split("/")[-1]] else . end | "\($to) \(.name)"' "$described" | sort -u >"$dir/schema"
+is "each link names parameters of its operation" "$(comm -23 "$dir/links" "$dir/schema")" ""
+sed -n 's/ \(id\|name\)$//p' "$dir/links" | sort -u >"$dir/linked"
+is "a link leads to each operation on an object" "$(sed -n 's/ \(id\|name\)$//p' "$dir/schema" | sort -u | comm -13 "$dir/linked" -)" ""
 sed -n '/^\.Sh ALERTS/,/^\.Sh DEC/s/^\.It Cm \([a-z_0-9]*\) Pq .*/\1/p' "$top/man/gover-d.8" | sort >"$dir/alerts"
 enum Alert name >"$dir/schema"
 is "every alert name is in the schema" "$(comm -3 "$dir/alerts" "$dir/schema")" ""
