@@ -3,9 +3,7 @@
  * Prometheus text and OpenMetrics. In OpenMetrics, the header of a counter omits the suffix _total,
  * the header of a metric states its unit, and the text ends with "# EOF".
  */
-#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/cleanup.h"
 #include "gover-d/api/metrics-format.h"
@@ -17,34 +15,6 @@ const char *metrics_format_type(enum metrics_format format)
 {
 	return format == METRICS_OPEN ? OPEN_TYPE "; version=1.0.0; charset=utf-8"
 				      : TEXT_TYPE "; version=0.0.4; charset=utf-8";
-}
-
-/* Returns the q value (0 to 1) of @type in an Accept header such as "a/b;version=1;q=0.5, c/d". */
-static double quality(const char *accept, const char *type)
-{
-	size_t named = strlen(type);
-	double best = 0;
-
-	for (const char *range = accept; *range;) {
-		size_t length = strcspn(range, ",");
-		const char *q = memmem(range, length, ";q=", 3);
-		double value = q ? strtod(q + 3, NULL) : 1;
-		size_t after = strspn(range, " \t");
-
-		if (length >= after + named && strncasecmp(range + after, type, named) == 0 &&
-		    strchr(",; \t", range[after + named]) && value > best)
-			best = value;
-		range += length;
-		range += *range == ',';
-	}
-	return best;
-}
-
-enum metrics_format metrics_format_choose(const char *accept)
-{
-	double open = accept ? quality(accept, OPEN_TYPE) : 0;
-
-	return open > 0 && open >= quality(accept, TEXT_TYPE) ? METRICS_OPEN : METRICS_TEXT;
 }
 
 static size_t without_suffix(const char *name, const char *suffix)

@@ -13,8 +13,9 @@ struct metrics_out {
 };
 
 /*
- * Returns METRICS_OPEN if the header @accept prefers OpenMetrics to text or accepts both equally;
- * otherwise METRICS_TEXT. @accept may be NULL.
+ * Returns the format that the header @accept prefers by its q-values. Formats of equal quality:
+ * OpenMetrics if @accept names it, text if only a wildcard matches both. Text also if @accept is
+ * NULL or accepts neither.
  */
 enum metrics_format metrics_format_choose(const char *accept);
 const char *metrics_format_type(enum metrics_format format); /* value of the header Content-Type */

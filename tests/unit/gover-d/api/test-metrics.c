@@ -340,6 +340,28 @@ static void the_format_follows_the_accept_header(void **state)
 		{"application/openmetrics-text;q=0", text},
 		{"application/openmetrics-text2", text},
 		{",,;q=,", text},
+		/* Spaces, the case of "q", and quoted strings. */
+		{"application/openmetrics-text ; Q=0.2 , text/plain ; q=0.9", text},
+		{"text/plain;q=0.5;a=\"\\\",q=1;\", application/openmetrics-text;q=0.6", open},
+		/* The most specific range decides. */
+		{"text/plain;q=0, */*", open},
+		{"text/*;q=0.3, application/*;q=0.4", open},
+		{"application/*, text/plain;q=0.9", open},
+		{"application/openmetrics-text;q=0.1, application/*, text/*;q=0.2", text},
+		{"*/*;q=0.9, text/plain;q=0.1", open},
+		/* A version that the daemon does not write does not match. */
+		{"application/openmetrics-text;version=2.0.0, text/plain;q=0.1", text},
+		{"application/openmetrics-text;version=\"1.0.0\", text/plain;q=0.1", open},
+		{"application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5,"
+		 "application/openmetrics-text;version=0.0.1;q=0.4,"
+		 "text/plain;version=1.0.0;escaping=allow-utf-8;q=0.3,"
+		 "text/plain;version=0.0.4;q=0.2,*/*;q=0.1",
+		 open},
+		/* A range whose quality is not valid is ignored. */
+		{"application/openmetrics-text;q=nan, text/plain;q=0.1", text},
+		{"application/openmetrics-text;q=2, text/plain;q=0.1", text},
+		{"application/openmetrics-text;q=0.1234, text/plain;q=0.1", text},
+		{"application/openmetrics-text;q=0x1, text/plain;q=0.1", text},
 	};
 
 	(void)state;
