@@ -10,9 +10,19 @@ static double vgpu_cap(const struct vgpu *v)
 	return v->device ? v->cap_pct : NAN;
 }
 
+static double vgpu_cap_ratio(const struct vgpu *v)
+{
+	return vgpu_cap(v) / 100;
+}
+
 static double vgpu_initial_cap(const struct vgpu *v)
 {
 	return v->contract.terms.initial_cap_pct;
+}
+
+static double vgpu_initial_cap_ratio(const struct vgpu *v)
+{
+	return vgpu_initial_cap(v) / 100;
 }
 
 static double vgpu_load(const struct vgpu *v)
@@ -20,9 +30,19 @@ static double vgpu_load(const struct vgpu *v)
 	return v->row.busy_valid ? 100 * v->row.load : NAN;
 }
 
+static double vgpu_load_ratio(const struct vgpu *v)
+{
+	return vgpu_load(v) / 100;
+}
+
 static double vgpu_util(const struct vgpu *v)
 {
 	return v->row.busy_valid ? 100 * v->row.util : NAN;
+}
+
+static double vgpu_util_ratio(const struct vgpu *v)
+{
+	return vgpu_util(v) / 100;
 }
 
 static double vgpu_busy(const struct vgpu *v)
@@ -142,14 +162,29 @@ static double vgpu_broken_fast(const struct vgpu *v)
 	return promise_fast_pct(&v->promise);
 }
 
+static double vgpu_broken_fast_ratio(const struct vgpu *v)
+{
+	return vgpu_broken_fast(v) / 100;
+}
+
 static double vgpu_broken_slow(const struct vgpu *v)
 {
 	return promise_slow_pct(&v->promise);
 }
 
+static double vgpu_broken_slow_ratio(const struct vgpu *v)
+{
+	return vgpu_broken_slow(v) / 100;
+}
+
 static double vgpu_wanted(const struct vgpu *v)
 {
 	return v->device && v->promise.track.seen ? v->promise.track.want_pct : NAN;
+}
+
+static double vgpu_wanted_ratio(const struct vgpu *v)
+{
+	return vgpu_wanted(v) / 100;
 }
 
 static double vgpu_steals_in(const struct vgpu *v)
@@ -182,17 +217,33 @@ static double vgpu_memory_limit(const struct vgpu *v)
 /* The vGPUs that have a metric, by what they deliver. */
 enum delivers { ANY, FRAMES, WORK };
 
+/* The metrics in percent remain for one release after those in fractions (_ratio). */
 static const struct vgpu_metric {
 	const char *name, *type, *help;
 	double (*value)(const struct vgpu *vgpu);
 	enum delivers delivers;
 } vgpu_metrics[] = {
-	{"gover_vgpu_cap_percent", "gauge", "Cap in force of the vGPU.", vgpu_cap, ANY},
-	{"gover_vgpu_initial_cap_percent", "gauge", "Sold cap of the vGPU.", vgpu_initial_cap, ANY},
+	{"gover_vgpu_cap_ratio", "gauge", "Cap in force of the vGPU, as a fraction of the GPU.",
+	 vgpu_cap_ratio, ANY},
+	{"gover_vgpu_cap_percent", "gauge",
+	 "Cap in force of the vGPU. Deprecated: use gover_vgpu_cap_ratio.", vgpu_cap, ANY},
+	{"gover_vgpu_initial_cap_ratio", "gauge", "Sold cap of the vGPU, as a fraction of the GPU.",
+	 vgpu_initial_cap_ratio, ANY},
+	{"gover_vgpu_initial_cap_percent", "gauge",
+	 "Sold cap of the vGPU. Deprecated: use gover_vgpu_initial_cap_ratio.", vgpu_initial_cap,
+	 ANY},
+	{"gover_vgpu_load_ratio", "gauge",
+	 "GPU time used by the vGPU, as a fraction of the whole GPU.", vgpu_load_ratio, ANY},
 	{"gover_vgpu_load_percent", "gauge",
-	 "GPU time used by the vGPU, in percent of the whole GPU.", vgpu_load, ANY},
+	 "GPU time used by the vGPU, in percent of the whole GPU. Deprecated: use "
+	 "gover_vgpu_load_ratio.",
+	 vgpu_load, ANY},
+	{"gover_vgpu_utilization_ratio", "gauge",
+	 "GPU time used by the vGPU, as a fraction of the allotted time.", vgpu_util_ratio, ANY},
 	{"gover_vgpu_utilization_percent", "gauge",
-	 "GPU time used by the vGPU, in percent of the allotted time.", vgpu_util, ANY},
+	 "GPU time used by the vGPU, in percent of the allotted time. Deprecated: use "
+	 "gover_vgpu_utilization_ratio.",
+	 vgpu_util, ANY},
 	{"gover_vgpu_busy_seconds_total", "counter", "GPU time used by the vGPU.", vgpu_busy, ANY},
 	{"gover_vgpu_frames_total", "counter", "Frames presented by the vGPU.", vgpu_frames,
 	 FRAMES},
@@ -236,13 +287,27 @@ static const struct vgpu_metric {
 	{"gover_vgpu_promise_broken", "gauge",
 	 "1 if the promise of the contract is broken, else 0; no line: unknown.",
 	 vgpu_promise_broken, ANY},
+	{"gover_vgpu_broken_fast_ratio", "gauge",
+	 "Fraction of promise_fast_window_s in which the promise was broken.",
+	 vgpu_broken_fast_ratio, ANY},
 	{"gover_vgpu_broken_fast_percent", "gauge",
-	 "Share of promise_fast_window_s in which the promise was broken.", vgpu_broken_fast, ANY},
+	 "Share of promise_fast_window_s in which the promise was broken. Deprecated: use "
+	 "gover_vgpu_broken_fast_ratio.",
+	 vgpu_broken_fast, ANY},
+	{"gover_vgpu_broken_slow_ratio", "gauge",
+	 "Fraction of promise_slow_window_s in which the promise was broken.",
+	 vgpu_broken_slow_ratio, ANY},
 	{"gover_vgpu_broken_slow_percent", "gauge",
-	 "Share of promise_slow_window_s in which the promise was broken.", vgpu_broken_slow, ANY},
+	 "Share of promise_slow_window_s in which the promise was broken. Deprecated: use "
+	 "gover_vgpu_broken_slow_ratio.",
+	 vgpu_broken_slow, ANY},
+	{"gover_vgpu_wanted_ratio", "gauge",
+	 "Demand of the vGPU, as a fraction of the whole GPU, at most its contract.",
+	 vgpu_wanted_ratio, ANY},
 	{"gover_vgpu_wanted_percent", "gauge",
-	 "Demand of the vGPU, in percent of the whole GPU, at most its contract.", vgpu_wanted,
-	 ANY},
+	 "Demand of the vGPU, in percent of the whole GPU, at most its contract. Deprecated: use "
+	 "gover_vgpu_wanted_ratio.",
+	 vgpu_wanted, ANY},
 	{"gover_vgpu_steals_in_total", "counter",
 	 "Number of steals that raised the cap of the vGPU.", vgpu_steals_in, ANY},
 	{"gover_vgpu_steals_out_total", "counter",

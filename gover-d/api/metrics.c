@@ -271,9 +271,19 @@ static double gpu_cap(const struct host_gpu *g)
 	return host_gpu_sum_cap_pct(g);
 }
 
+static double gpu_cap_ratio(const struct host_gpu *g)
+{
+	return gpu_cap(g) / 100;
+}
+
 static double gpu_initial_cap(const struct host_gpu *g)
 {
 	return host_gpu_sum_initial_cap_pct(g);
+}
+
+static double gpu_initial_cap_ratio(const struct host_gpu *g)
+{
+	return gpu_initial_cap(g) / 100;
 }
 
 static double gpu_overbooking(const struct host_gpu *g)
@@ -291,9 +301,19 @@ static double gpu_util(const struct host_gpu *g)
 	return g->util_pct;
 }
 
+static double gpu_util_ratio(const struct host_gpu *g)
+{
+	return gpu_util(g) / 100;
+}
+
 static double gpu_load(const struct host_gpu *g)
 {
 	return g->telemetry_valid ? 100 * g->view.total_load : NAN;
+}
+
+static double gpu_load_ratio(const struct host_gpu *g)
+{
+	return gpu_load(g) / 100;
 }
 
 static double gpu_calm(const struct host_gpu *g)
@@ -321,15 +341,28 @@ static double gpu_selling(const struct host_gpu *g)
 	return g->selling;
 }
 
+/* The metrics in percent remain for one release after those in fractions (_ratio). */
 static const struct gpu_metric {
 	const char *name, *type, *help;
 	double (*value)(const struct host_gpu *gpu);
 } gpu_metrics[] = {
 	{"gover_gpu_vgpus", "gauge", "Number of vGPUs on this GPU.", gpu_vgpus},
-	{"gover_gpu_cap_percent", "gauge", "Sum of the caps in force.", gpu_cap},
-	{"gover_gpu_initial_cap_percent", "gauge", "Sum of the sold caps.", gpu_initial_cap},
-	{"gover_gpu_utilization_percent", "gauge", "Physical utilisation of the GPU.", gpu_util},
-	{"gover_gpu_load_percent", "gauge", "GPU time used by all vGPUs of this GPU.", gpu_load},
+	{"gover_gpu_cap_ratio", "gauge", "Sum of the caps in force, as a fraction of this GPU.",
+	 gpu_cap_ratio},
+	{"gover_gpu_cap_percent", "gauge",
+	 "Sum of the caps in force. Deprecated: use gover_gpu_cap_ratio.", gpu_cap},
+	{"gover_gpu_initial_cap_ratio", "gauge", "Sum of the sold caps, as a fraction of this GPU.",
+	 gpu_initial_cap_ratio},
+	{"gover_gpu_initial_cap_percent", "gauge",
+	 "Sum of the sold caps. Deprecated: use gover_gpu_initial_cap_ratio.", gpu_initial_cap},
+	{"gover_gpu_utilization_ratio", "gauge", "Physical utilisation of the GPU, as a fraction.",
+	 gpu_util_ratio},
+	{"gover_gpu_utilization_percent", "gauge",
+	 "Physical utilisation of the GPU. Deprecated: use gover_gpu_utilization_ratio.", gpu_util},
+	{"gover_gpu_load_ratio", "gauge", "GPU time used by all vGPUs of this GPU, as a fraction.",
+	 gpu_load_ratio},
+	{"gover_gpu_load_percent", "gauge",
+	 "GPU time used by all vGPUs of this GPU. Deprecated: use gover_gpu_load_ratio.", gpu_load},
 	{"gover_gpu_overbooking_ratio", "gauge", "Sum of the sold caps as a fraction of this GPU.",
 	 gpu_overbooking},
 	{"gover_gpu_reading_age_seconds", "gauge",
