@@ -48,6 +48,8 @@ static const struct route {
 	{"GET", "/v1/vgpus/{id}", api_get_vgpu, READ, false, {NULL}},
 	{"PATCH", "/v1/vgpus/{id}", api_patch_vgpu, OPERATE, true, {NULL}},
 	{"DELETE", "/v1/vgpus/{id}", api_delete_vgpu, OPERATE, false, {NULL}},
+	{"GET", "/v1/vgpus/{id}/contract", api_get_contract, READ, false, {NULL}},
+	{"PATCH", "/v1/vgpus/{id}/contract", api_patch_contract, OPERATE, true, {NULL}},
 	{"GET", "/v1/vgpus/{id}/history", api_get_history, READ, false, {"from", "to", "step"}},
 	{"GET", "/v1/vgpus/{id}/diagnosis", api_get_diagnosis, READ, false, {NULL}},
 	{"GET", "/v1/alerts", api_get_alerts, READ, false, {"all", "limit", "after"}},

@@ -10,7 +10,10 @@
 #include "base/json-text.h"
 #include "gover-d/api/etag.h"
 #include "gover-d/api/problem.h"
+#include "gover-d/api/resource.h"
 #include "gover-d/store/contracts.h"
+
+#define WEAK "W/" /* a tag that begins with it is weak */
 
 /*
  * The hash needs no secret key. A client that finds a collision gains nothing, because it could
@@ -19,6 +22,11 @@
 void api_etag_of_text(const char *text, char tag[API_ETAG_MAX])
 {
 	snprintf(tag, API_ETAG_MAX, "\"%016" PRIx64 "\"", hash_text(text));
+}
+
+static bool is_weak(const char *tag)
+{
+	return strncmp(tag, WEAK, strlen(WEAK)) == 0;
 }
 
 /* Takes over the reference to @state. */
@@ -32,9 +40,29 @@ static void tag_of(json_t *state, char tag[API_ETAG_MAX])
 	json_decref(state);
 }
 
-void api_etag_of_vgpu(const struct vgpu *vgpu, char tag[API_ETAG_MAX])
+/* The tag also covers the exact numbers, which the answer contains with three decimals. */
+void api_etag_of_contract(const struct view *view, const struct host_gpu *gpu,
+			  const struct vgpu *vgpu, char tag[API_ETAG_MAX])
 {
-	tag_of(contracts_encode_one(&vgpu->contract, vgpu->found), tag);
+	tag_of(json_pack("[o, o]", contracts_encode_one(&vgpu->contract, vgpu->found),
+			 resource_encode_contract(view, gpu, &vgpu->contract)),
+	       tag);
+}
+
+static void weaken(char tag[API_ETAG_MAX])
+{
+	char strong[API_ETAG_MAX];
+
+	memcpy(strong, tag, sizeof(strong));
+	if (strong[0])
+		snprintf(tag, API_ETAG_MAX, WEAK "%.*s", API_ETAG_MAX - 3, strong);
+}
+
+void api_etag_of_vgpu(const struct view *view, const struct host_gpu *gpu, const struct vgpu *vgpu,
+		      char tag[API_ETAG_MAX])
+{
+	api_etag_of_contract(view, gpu, vgpu, tag);
+	weaken(tag);
 }
 
 void api_etag_of_gpu(const struct host_gpu *gpu, char tag[API_ETAG_MAX])
@@ -42,6 +70,7 @@ void api_etag_of_gpu(const struct host_gpu *gpu, char tag[API_ETAG_MAX])
 	tag_of(json_pack("{s:s, s:s, s:b}", "name", gpu->config.name, "mode",
 			 gpu_mode_name(gpu->mode), "selling", gpu->selling),
 	       tag);
+	weaken(tag);
 }
 
 void api_etag_put(struct api_request *request, const char *tag)
@@ -57,7 +86,7 @@ void api_etag_put(struct api_request *request, const char *tag)
 static int next_tag(const char **list, bool *ret_weak, const char **ret_at, size_t *ret_length)
 {
 	const char *at = *list + strspn(*list, " \t,"), *end;
-	bool weak = strncmp(at, "W/", 2) == 0;
+	bool weak = is_weak(at);
 
 	if (*at == '\0')
 		return 0;
@@ -72,9 +101,18 @@ static int next_tag(const char **list, bool *ret_weak, const char **ret_at, size
 	return 1;
 }
 
+/* Returns true if @list is "*", which means every tag. Whitespace around a value has no meaning. */
+static bool is_any(const char *list)
+{
+	const char *at = list + strspn(list, " \t");
+
+	return *at == '*' && at[1 + strspn(at + 1, " \t")] == '\0';
+}
+
 /*
  * Returns 1 if @list contains @tag, 0 if it does not, or -EINVAL if @list is not a list of tags.
- * Weak tags in @list are ignored unless @takes_weak is true.
+ * The marks of weak tags are not compared. Weak tags in @list are ignored unless @takes_weak is
+ * true.
  */
 static int names(const char *list, const char *tag, bool takes_weak)
 {
@@ -83,35 +121,47 @@ static int names(const char *list, const char *tag, bool takes_weak)
 	size_t length;
 	bool weak;
 
-	if (strcmp(list, "*") == 0)
+	if (is_any(list))
 		return 1;
+	tag += is_weak(tag) ? strlen(WEAK) : 0;
 	while ((r = next_tag(&list, &weak, &at, &length)) > 0)
 		if ((takes_weak || !weak) && strlen(tag) == length && memcmp(at, tag, length) == 0)
 			named = 1;
 	return r < 0 ? r : named;
 }
 
+static int refuse_list(struct api_request *request, const char *name, const char *list)
+{
+	problem_reply(request, 400,
+		      "%s: %.100s is invalid (allowed: * or quoted ETags, separated by commas)",
+		      name, list);
+	return -EINVAL;
+}
+
 int api_etag_check(struct api_request *request, const char *tag)
 {
-	int r = request->if_match ? names(request->if_match, tag, /* takes_weak= */ false) : 1;
+	const char *match = request->if_match, *none = request->if_none_match;
+	int r = match ? names(match, tag, is_weak(tag)) : 1;
+	int denied = none ? names(none, tag, /* takes_weak= */ true) : 0;
 
-	if (request->if_match && tag[0] == '\0') {
+	if ((match || none) && tag[0] == '\0') {
 		api_request_reply_no_memory(request);
 		return -ENOMEM;
 	}
-	if (r > 0)
-		return 0;
 	if (r < 0)
-		problem_reply(
-			request, 400,
-			"If-Match: %.100s is invalid (allowed: * or quoted ETags, separated by "
-			"commas)",
-			request->if_match);
-	else
+		return refuse_list(request, "If-Match", match);
+	if (denied < 0)
+		return refuse_list(request, "If-None-Match", none);
+	if (r > 0 && denied == 0)
+		return 0;
+	if (r == 0)
 		problem_reply(request, 412,
 			      "If-Match: %.100s does not match the current ETag %s: the resource "
 			      "has changed",
-			      request->if_match, tag);
+			      match, tag);
+	else
+		problem_reply(request, 412, "If-None-Match: %.100s matches the current ETag %s",
+			      none, tag);
 	return -EINVAL;
 }
 
@@ -124,4 +174,14 @@ bool api_etag_unchanged(struct api_request *request, const char *tag)
 	api_request_reply_empty(request, 304);
 	api_etag_put(request, tag);
 	return true;
+}
+
+void api_etag_apply(struct api_request *request)
+{
+	const struct api_header *headers = request->reply.headers;
+	char tag[API_ETAG_MAX];
+
+	memcpy(tag, request->reply.etag, sizeof(tag));
+	if (request->reply.status == 200 && tag[0] && api_etag_unchanged(request, tag))
+		request->reply.headers = headers;
 }

@@ -74,6 +74,8 @@ void api_get_vgpus(struct api *api, struct api_request *request);
 void api_post_vgpu(struct api *api, struct api_request *request);
 void api_get_vgpu(struct api *api, struct api_request *request);
 void api_patch_vgpu(struct api *api, struct api_request *request);
+void api_get_contract(struct api *api, struct api_request *request);
+void api_patch_contract(struct api *api, struct api_request *request);
 void api_delete_vgpu(struct api *api, struct api_request *request);
 void api_get_diagnosis(struct api *api, struct api_request *request);
 void api_get_history(struct api *api, struct api_request *request);

@@ -86,14 +86,17 @@ static void reply_gpu(struct api *api, struct api_request *request, const struct
 	api_request_reply_json(request, 200, resource_encode_gpu(api->view, gpu, clock_now()));
 	api_etag_of_gpu(gpu, tag);
 	api_etag_put(request, tag);
+	request->reply.headers = api_no_store;
 }
 
 void api_get_gpu(struct api *api, struct api_request *request)
 {
 	const struct host_gpu *gpu = api_find_gpu(api, request, request->param);
 
-	if (gpu)
-		reply_gpu(api, request, gpu);
+	if (!gpu)
+		return;
+	reply_gpu(api, request, gpu);
+	api_etag_apply(request);
 }
 
 /* The body of PATCH /v1/gpus/{name}. */

@@ -130,12 +130,8 @@ static void reply_policy(struct api *api, struct api_request *request)
 
 void api_get_policy(struct api *api, struct api_request *request)
 {
-	char tag[API_ETAG_MAX];
-
 	reply_policy(api, request);
-	memcpy(tag, request->reply.etag, sizeof(tag));
-	if (request->reply.status == 200)
-		(void)api_etag_unchanged(request, tag);
+	api_etag_apply(request);
 }
 
 static void reply_change(struct api *api, struct api_request *request,

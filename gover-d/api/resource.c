@@ -148,6 +148,17 @@ static void add_contract(struct json_encode *o, const struct view *view, const s
 	json_encode_add(o, "created_at", json_encode_time(contract->created_ms));
 }
 
+json_t *resource_encode_contract(const struct view *view, const struct host_gpu *gpu,
+				 const struct contract *contract)
+{
+	struct json_encode o = json_encode_begin();
+
+	add_contract(&o, view, gpu, contract);
+	json_encode_add(&o, "held_cap_pct",
+			contract->held ? json_integer(contract->held_cap_pct) : json_null());
+	return json_encode_end(&o);
+}
+
 /*
  * Encodes the floor in force. It is the floor of the contract, or cap_floor_pct if the contract has
  * none. It is at least the floor of the backend.

@@ -19,6 +19,13 @@ json_t *resource_encode_vgpu(const struct view *view, const struct host_gpu *gpu
 			     const struct vgpu *vgpu);
 
 /*
+ * Encodes the contract of a vGPU: all that clients can set, and what is fixed by its creation.
+ * Contains no measurement.
+ */
+json_t *resource_encode_contract(const struct view *view, const struct host_gpu *gpu,
+				 const struct contract *contract);
+
+/*
  * Encode lists. @all: cleared alerts and ended offers are included. @gpu: only the vGPUs of this
  * GPU are included; NULL: the vGPUs of all GPUs are included.
  */

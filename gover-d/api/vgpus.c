@@ -55,22 +55,38 @@ static void reply_vgpu(struct api *api, struct api_request *request, unsigned in
 	if (!vgpu)
 		return;
 	api_request_reply_json(request, status, resource_encode_vgpu(api->view, gpu, vgpu));
-	api_etag_of_vgpu(vgpu, tag);
+	api_etag_of_vgpu(api->view, gpu, vgpu, tag);
 	api_etag_put(request, tag);
+	request->reply.headers = api_no_store;
 }
 
-/* Checks If-Match for a vGPU. -EINVAL: the precondition fails or is invalid; the reply is set. */
-static int check_tag(struct api_request *request, const struct vgpu *vgpu)
+/* Replies with the contract of the vGPU. The order of its members is fixed, also after a restart.
+ */
+static void reply_contract(struct api *api, struct api_request *request)
 {
+	const struct host_gpu *gpu;
+	const struct vgpu *vgpu = api_find_vgpu(api, request, request->param, &gpu);
 	char tag[API_ETAG_MAX];
+	json_t *contract;
 
-	api_etag_of_vgpu(vgpu, tag);
-	return api_etag_check(request, tag);
+	if (!vgpu)
+		return;
+	contract = resource_encode_contract(api->view, gpu, &vgpu->contract);
+	api_request_reply_text(request, 200, API_TYPE_JSON, json_encode_dump_sorted(contract));
+	api_etag_of_contract(api->view, gpu, vgpu, tag);
+	api_etag_put(request, tag);
 }
 
 void api_get_vgpu(struct api *api, struct api_request *request)
 {
 	reply_vgpu(api, request, 200, request->param);
+	api_etag_apply(request);
+}
+
+void api_get_contract(struct api *api, struct api_request *request)
+{
+	reply_contract(api, request);
+	api_etag_apply(request);
 }
 
 /* Sets the fields that are missing in the request to the values of the flavour. */
@@ -123,6 +139,13 @@ static void reply_changed(struct api *api, struct api_request *request,
 {
 	(void)change;
 	reply_vgpu(api, request, 200, request->param);
+}
+
+static void reply_changed_contract(struct api *api, struct api_request *request,
+				   const struct api_change *change)
+{
+	(void)change;
+	reply_contract(api, request);
 }
 
 static void reply_removed(struct api *api, struct api_request *request,
@@ -247,8 +270,14 @@ static int merge(struct api_request *request, const struct contract *contract)
 	return 0;
 }
 
-void api_patch_vgpu(struct api *api, struct api_request *request)
+typedef void (*etag_fn)(const struct view *view, const struct host_gpu *gpu,
+			const struct vgpu *vgpu, char tag[API_ETAG_MAX]);
+
+/* Changes the contract if @etag_of meets the conditions of the request. */
+static void patch_contract(struct api *api, struct api_request *request, etag_fn etag_of,
+			   api_change_reply reply)
 {
+	char tag[API_ETAG_MAX];
 	struct contract values = {.id = ""};
 	struct err err = {.msg = ""};
 	struct api_change *change;
@@ -260,10 +289,11 @@ void api_patch_vgpu(struct api *api, struct api_request *request)
 	vgpu = api_find_vgpu(api, request, request->param, &gpu);
 	if (!vgpu || (request->merges && merge(request, &vgpu->contract) < 0))
 		return;
+	etag_of(api->view, gpu, vgpu, tag);
 	if (api_decode_contract(request, contract_fields(CONTRACT_IN_CHANGE), /* required= */ 0,
 				&values, &fields) == 0 &&
-	    check_tag(request, vgpu) == 0) {
-		change = api_change_new(api, request, reply_changed);
+	    api_etag_check(request, tag) == 0) {
+		change = api_change_new(api, request, reply);
 		if (change) {
 			r = control_vgpu_change(api->manager, request->param, fields, &values,
 						api_change_done(change), &err);
@@ -273,15 +303,29 @@ void api_patch_vgpu(struct api *api, struct api_request *request)
 	contract_fini(&values);
 }
 
+void api_patch_vgpu(struct api *api, struct api_request *request)
+{
+	patch_contract(api, request, api_etag_of_vgpu, reply_changed);
+}
+
+void api_patch_contract(struct api *api, struct api_request *request)
+{
+	patch_contract(api, request, api_etag_of_contract, reply_changed_contract);
+}
+
 void api_delete_vgpu(struct api *api, struct api_request *request)
 {
 	struct err err = {.msg = ""};
 	struct api_change *change;
 	const struct host_gpu *gpu;
 	const struct vgpu *vgpu = api_find_vgpu(api, request, request->param, &gpu);
+	char tag[API_ETAG_MAX];
 	int r;
 
-	if (!vgpu || check_tag(request, vgpu) < 0)
+	if (!vgpu)
+		return;
+	api_etag_of_vgpu(api->view, gpu, vgpu, tag);
+	if (api_etag_check(request, tag) < 0)
 		return;
 	change = api_change_new(api, request, reply_removed);
 	if (!change)

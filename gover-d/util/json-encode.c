@@ -44,6 +44,15 @@ char *json_encode_dump(json_t *document)
 	return text;
 }
 
+char *json_encode_dump_sorted(json_t *document)
+{
+	char *text = json_text_print(document,
+				     JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(15));
+
+	json_decref(document);
+	return text;
+}
+
 json_t *json_encode_number(double value)
 {
 	return isfinite(value) ? json_real(round(value * 1000) / 1000) : json_null();

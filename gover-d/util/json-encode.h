@@ -45,5 +45,7 @@ void json_encode_append(json_t **list, json_t *value);
  * is NULL.
  */
 char *json_encode_dump(json_t *document);
+/* Like json_encode_dump(), but the members are in the order of their names. */
+char *json_encode_dump_sorted(json_t *document);
 
 #endif

@@ -1,11 +1,13 @@
 #!/bin/sh
-# HTTP semantics of REST (RFC 9110): types and codings of bodies, and forms of the request target.
+# HTTP semantics of REST (RFC 9110): types and codings of bodies, conditions, and forms of
+# the request target.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 send() { # send METHOD PATH [OPTION...]: prints the status; $dir/head and $dir/body contain the answer
   method=$1 path=$2
   shift 2
+  rm -f "$dir/body" # curl keeps the file if an answer has no body
   curl -sS --unix-socket "$sock" -X "$method" -D "$dir/head" -o "$dir/body" -w '%{http_code}' "$@" "http://gover$path"
 }
 header() { tr -d '\r' <"$dir/head" | sed -n "s/^$1: //Ip"; }
@@ -51,6 +53,30 @@ is "a merge patch changes a GPU" "$(send PATCH /v1/gpus/gpu0 -H "$merge" -d '{"s
 is "a merge patch changes the policy" \
   "$(send PATCH /v1/policy -H "$merge" -d '{"ttl_s": 70}') $(get /v1/policy .params.ttl_s)" "200 70"
 is "null in it restores the configuration" "$(send PATCH /v1/policy -H "$merge" -d '{"ttl_s": null}') $(get /v1/policy '.differs | length')" "200 0"
+
+tag() { send GET "$1" >/dev/null && header ETag; }
+with() { send PATCH "$1" -H "$json" -H "$2" -d '{"burst": true}'; }
+weak=$(tag /v1/vgpus/a)
+is "the tag of an answer with measurements is weak" "${weak%\"*\"}" W/
+is "no cache may store this answer" "$(header Cache-Control)" no-store
+is "the tag that a client got matches in If-Match" "$(with /v1/vgpus/a "If-Match: $weak")" 200
+is "it matches no more after the change" "$(with /v1/vgpus/a "If-Match: $weak") $(jq -r .title "$dir/body")" "412 Precondition Failed"
+strong=$(tag /v1/vgpus/a/contract)
+is "a tag without W/ matches too" "$(with /v1/vgpus/a "If-Match: $strong")" 200
+cp "$dir/body" "$dir/vgpu"
+send GET /v1/vgpus/a/contract >/dev/null
+cp "$dir/body" "$dir/contract"
+periods 2
+is "a strong tag means equal bytes" "$(tag /v1/vgpus/a/contract) $(cmp "$dir/body" "$dir/contract")" "$strong "
+is "the contract contains the changeable fields of the vGPU" \
+  "$(jq -c --slurpfile vgpu "$dir/vgpu" '[to_entries[] | select(.key != "held_cap_pct" and .value != $vgpu[0][.key])]' "$dir/contract")" "[]"
+is "a current tag is answered with 304" \
+  "$(send GET /v1/vgpus/a/contract -H "If-None-Match: $strong") $(find "$dir" -name body | wc -l) $(header ETag)" "304 0 $strong"
+is "so is a weak one" "$(send GET /v1/vgpus/a -H "If-None-Match: $(tag /v1/vgpus/a)") $(header Cache-Control)" "304 no-store"
+is "* in If-Match matches an object that exists" \
+  "$(with /v1/vgpus/a 'If-Match: * ') $(with /v1/vgpus/never 'If-Match: *')" "200 404"
+is "* in If-None-Match prevents a change" "$(with /v1/vgpus/a 'If-None-Match: *') $(with /v1/vgpus/a "If-None-Match: $strong")" "412 412"
+is "another tag in it does not" "$(with /v1/vgpus/a 'If-None-Match: "x"')" 200
 
 target() { send "$1" / --request-target "$2"; }
 is "a target in absolute form is served" "$(target GET http://gover/v1/host) $(jq -r .vgpus[0].id "$dir/body")" "200 a"

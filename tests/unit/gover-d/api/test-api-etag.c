@@ -6,13 +6,17 @@
 
 static unsigned int patch(const char *line, const char *body, const char *if_match)
 {
+	unsigned int status;
+
 	ask_if_match = if_match;
-	return ask(line, body)->status;
+	status = ask(line, body)->status;
+	ask_if_match = NULL;
+	return status;
 }
 
 static void tag_of_a(char tag[API_ETAG_MAX])
 {
-	api_etag_of_vgpu(stand_in_find("a"), tag);
+	api_etag_of_contract(&manager->view, &manager->host.gpus[0], stand_in_find("a"), tag);
 	assert_int_equal(strlen(tag), 18);
 }
 
@@ -47,7 +51,9 @@ static void measured_values_do_not_change_the_tag(void **state)
 	vgpu->tally.steals_in++;
 	tag_of_a(after);
 	assert_string_equal(before, after);
-	assert_string_equal(ask("GET /v1/vgpus/a", NULL)->etag, after);
+	assert_string_equal(ask("GET /v1/vgpus/a/contract", NULL)->etag, after);
+	assert_memory_equal(ask("GET /v1/vgpus/a", NULL)->etag, "W/", 2);
+	assert_string_equal(ask("GET /v1/vgpus/a", NULL)->etag + 2, after);
 }
 
 static void if_match_is_parsed_strictly(void **state)
@@ -57,22 +63,15 @@ static void if_match_is_parsed_strictly(void **state)
 		const char *if_match;
 		unsigned int status;
 	} cases[] = {
-		{NULL, 200},
-		{"*", 200},
-		{"$", 200},
-		{" $ ", 200},
-		{"\"x\", $", 200},
-		{"$,\"x\"", 200},
-		{",$,,", 200},
-		{"", 412}, /* an empty list matches nothing */
-		{"W/$", 412},
-		{"\"x\"", 412},
-		{"\"x,y\", W/\"z\"", 412},
-		{"* ", 400},
-		{"$, *", 400},
-		{"$x", 400},
-		{"\"x", 400},
-		{"0123456789abcdef", 400},
+		{NULL, 200},	   {"*", 200},
+		{"$", 200},	   {" $ ", 200},
+		{"\"x\", $", 200}, {"$,\"x\"", 200},
+		{",$,,", 200},	   {"", 412}, /* an empty list matches nothing */
+		{"W/$", 200},		      /* the tag that GET /v1/vgpus/a returns */
+		{"\"x\"", 412},	   {"\"x,y\", W/\"z\"", 412},
+		{" *\t", 200},	   {"**", 400},
+		{"$, *", 400},	   {"$x", 400},
+		{"\"x", 400},	   {"0123456789abcdef", 400},
 		{"w/$", 400},
 	};
 
@@ -98,6 +97,89 @@ static void if_match_is_parsed_strictly(void **state)
 	}
 }
 
+static void a_strong_tag_is_compared_strongly(void **state)
+{
+	char tag[API_ETAG_MAX], weak[API_ETAG_MAX + 2];
+
+	(void)state;
+	tag_of_a(tag);
+	snprintf(weak, sizeof(weak), "W/%s", tag);
+	assert_int_equal(patch("PATCH /v1/vgpus/a/contract", "{}", weak), 412);
+	assert_int_equal(patch("PATCH /v1/vgpus/a/contract", "{}", tag), 200);
+}
+
+static void if_none_match_prevents_a_change(void **state)
+{
+	static const char *const lines[] = {"PATCH /v1/vgpus/a", "PATCH /v1/vgpus/a/contract",
+					    "PATCH /v1/gpus/gpu0", "PATCH /v1/policy",
+					    "DELETE /v1/vgpus/a"};
+	char tag[API_ETAG_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		const char *body = lines[i][0] == 'P' ? "{}" : NULL;
+
+		ask_if_none_match = " * ";
+		assert_int_equal(ask(lines[i], body)->status, 412);
+		ask_if_none_match = "x";
+		assert_int_equal(ask(lines[i], body)->status, 400);
+	}
+	tag_of_a(tag);
+	ask_if_none_match = tag;
+	assert_int_equal(ask("PATCH /v1/vgpus/a", "{}")->status, 412);
+	assert_int_equal(manager->changes, 0);
+	ask_if_none_match = "\"x\"";
+	assert_int_equal(ask("PATCH /v1/vgpus/a", "{}")->status, 200);
+	ask_if_none_match = NULL;
+}
+
+static void a_current_tag_is_answered_with_304(void **state)
+{
+	static const char *const lines[] = {"GET /v1/vgpus/a", "GET /v1/vgpus/a/contract",
+					    "GET /v1/gpus/gpu0", "GET /v1/policy"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		const struct api_reply *reply = ask(lines[i], NULL);
+		bool weak = reply->etag[0] == 'W';
+		char tag[API_ETAG_MAX];
+
+		strcpy(tag, reply->etag);
+		ask_if_none_match = tag;
+		reply = ask(lines[i], NULL);
+		assert_int_equal(reply->status, 304);
+		assert_string_equal(reply->etag, tag);
+		assert_null(reply->text);
+		assert_ptr_equal(reply->headers, weak ? api_no_store : NULL);
+		ask_if_none_match = "\"x\"";
+		assert_int_equal(ask(lines[i], NULL)->status, 200);
+		ask_if_none_match = NULL;
+	}
+}
+
+static void equal_strong_tags_mean_equal_bytes(void **state)
+{
+	struct contract *contract = &stand_in_find("a")->contract;
+	char tag[API_ETAG_MAX], text[1024];
+	const struct api_reply *reply;
+
+	(void)state;
+	reply = ask("GET /v1/vgpus/a/contract", NULL);
+	strcpy(tag, reply->etag);
+	snprintf(text, sizeof(text), "%s", reply->text->data);
+	stand_in_find("a")->cap_pct = 7;
+	json_object_set_new(contract->labels, "b", json_string("x"));
+	json_object_set_new(contract->labels, "a", json_string("x"));
+	assert_string_not_equal(ask("GET /v1/vgpus/a/contract", NULL)->etag, tag);
+	json_object_del(contract->labels, "a");
+	json_object_del(contract->labels, "b");
+	reply = ask("GET /v1/vgpus/a/contract", NULL);
+	assert_string_equal(reply->etag, tag);
+	assert_string_equal(reply->text->data, text);
+	contract->terms.weight += 1e-9; /* not in the answer, but a change could overwrite it */
+	assert_string_not_equal(ask("GET /v1/vgpus/a/contract", NULL)->etag, tag);
+}
+
 static void an_invalid_request_is_rejected_before_its_condition(void **state)
 {
 	(void)state;
@@ -117,6 +199,10 @@ int main(void)
 		TEST(a_changed_contract_changes_the_tag),
 		TEST(measured_values_do_not_change_the_tag),
 		TEST(if_match_is_parsed_strictly),
+		TEST(a_strong_tag_is_compared_strongly),
+		TEST(if_none_match_prevents_a_change),
+		TEST(a_current_tag_is_answered_with_304),
+		TEST(equal_strong_tags_mean_equal_bytes),
 		TEST(an_invalid_request_is_rejected_before_its_condition),
 	};
 
