@@ -103,20 +103,19 @@ static void write_active(const struct metrics_out *out, const struct alerts *ale
 	}
 }
 
-static void write_lateness(const struct metrics_out *out, const struct host_lateness *lateness)
+static void write_delays(const struct metrics_out *out, const char *name, const char *help,
+			 const struct host_delays *delays)
 {
 	uint64_t n = 0;
 
-	metrics_format_head(out, "gover_tick_lateness_seconds", "histogram",
-			    "Delay of ticks: from the scheduled to the actual start of a tick.");
-	for (int i = 0; i < HOST_LATENESS_BUCKETS; i++) {
-		n += lateness->counts[i];
-		fprintf(out->file, "gover_tick_lateness_seconds_bucket{le=\"%s\"} %llu\n",
-			host_lateness_bounds[i].text, (unsigned long long)n);
+	metrics_format_head(out, name, "histogram", help);
+	for (int i = 0; i < HOST_DELAY_BUCKETS; i++) {
+		n += delays->counts[i];
+		fprintf(out->file, "%s_bucket{le=\"%s\"} %llu\n", name, host_delay_bounds[i].text,
+			(unsigned long long)n);
 	}
-	fprintf(out->file,
-		"gover_tick_lateness_seconds_sum %.15g\ngover_tick_lateness_seconds_count %llu\n",
-		lateness->sum_s, (unsigned long long)n);
+	fprintf(out->file, "%s_sum %.15g\n%s_count %llu\n", name, delays->sum_s, name,
+		(unsigned long long)n);
 }
 
 static void write_hooks(const struct metrics_out *out, const struct view *view)
@@ -268,7 +267,12 @@ static void write_http(const struct metrics_out *out, const struct metrics_sourc
 void metrics_lists_write(const struct metrics_out *out, const struct view *view,
 			 const struct metrics_source *source)
 {
-	write_lateness(out, &view->host->lateness);
+	write_delays(out, "gover_tick_lateness_seconds",
+		     "Delay of ticks: from the scheduled to the actual start of a tick.",
+		     &view->host->lateness);
+	write_delays(out, "gover_tick_duration_seconds",
+		     "Time from the scheduled start of a tick to its last cap write.",
+		     &view->host->tick_duration);
 	write_alerts(out, view->alerts);
 	write_active(out, view->alerts);
 	write_offers(out, view->offers);

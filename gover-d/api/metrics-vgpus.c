@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The metrics of vGPUs, as a table. A value that does not exist at the moment is left out. */
+/*
+ * The metrics of vGPUs, as a table, and the histogram of frame times. A value that does not exist
+ * at the moment is left out.
+ */
 #include <math.h>
 
 #include "base/cleanup.h"
@@ -315,6 +318,78 @@ static const struct vgpu_metric {
 	{"gover_vgpu_cap_writes_total", "counter", "Number of cap writes.", vgpu_cap_writes, ANY},
 };
 
+/*
+ * Buckets of gover_vgpu_frame_seconds: the ends of some of the finer buckets in which frames are
+ * counted (fps-preload/wire.h). @end: number of finer buckets up to this end.
+ */
+static const struct frame_bound {
+	int end;
+	const char *text;
+} frame_bounds[] = {
+	{16, "0.0016"},	     {20, "0.0032"},
+	{22, "0.004525483"}, {24, "0.0064"},
+	{26, "0.009050967"}, {28, "0.0128"},
+	{30, "0.018101934"}, {32, "0.0256"},
+	{34, "0.036203867"}, {36, "0.0512"},
+	{40, "0.1024"},	     {44, "0.2048"},
+	{48, "0.4096"},	     {FPS_WIRE_BUCKETS, "+Inf"},
+};
+
+/* Each frame counts with the middle of its bucket, so the error of the sum is at most 9 %. */
+static double sum_frame_times(const uint64_t frame_time[FPS_WIRE_BUCKETS])
+{
+	double sum_s = 0;
+
+	for (int b = 0; b < FPS_WIRE_BUCKETS; b++)
+		if (frame_time[b] > 0)
+			sum_s += (double)frame_time[b] * FPS_WIRE_BUCKET0_NS / NS_PER_S *
+				 exp2((b + 0.5) / 4);
+	return sum_s;
+}
+
+static void write_frame_labels(const struct metrics_out *out, const char *suffix,
+			       const struct vgpu *v)
+{
+	fprintf(out->file, "gover_vgpu_frame_seconds_%s", suffix);
+	metrics_format_label(out, "{", "gpu", v->contract.gpu);
+	metrics_format_label(out, ",", "vgpu", v->contract.id);
+	metrics_format_label(out, ",", "vm", v->contract.vm);
+}
+
+/* A vGPU whose backend counts the frames itself has no lines. */
+static void write_frames(const struct metrics_out *out, const struct vgpu *v)
+{
+	const uint64_t *frame_time = v->monitor.fps_last.frame_time;
+	uint64_t n = 0, total = 0;
+	int b = 0;
+
+	for (int i = 0; i < FPS_WIRE_BUCKETS; i++)
+		total += frame_time[i];
+	if (total == 0)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(frame_bounds); i++) {
+		while (b < frame_bounds[i].end)
+			n += frame_time[b++];
+		write_frame_labels(out, "bucket", v);
+		fprintf(out->file, ",le=\"%s\"} %llu\n", frame_bounds[i].text,
+			(unsigned long long)n);
+	}
+	write_frame_labels(out, "sum", v);
+	fprintf(out->file, "} %.15g\n", sum_frame_times(frame_time));
+	write_frame_labels(out, "count", v);
+	fprintf(out->file, "} %llu\n", (unsigned long long)total);
+}
+
+static void write_frame_times(const struct metrics_out *out, const struct host *host)
+{
+	metrics_format_head(out, "gover_vgpu_frame_seconds", "histogram",
+			    "Frame times reported by programs; the sum is an estimate.");
+	for (int g = 0; g < host->n_gpus; g++)
+		for (const struct vgpu *v = host->gpus[g].vgpus; v; v = v->next)
+			if (host_gpu_unit(&host->gpus[g], &v->contract) == GPU_FRAMES)
+				write_frames(out, v);
+}
+
 static void write_vgpu(const struct metrics_out *out, const struct vgpu_metric *m,
 		       const struct host_gpu *gpu, const struct vgpu *v)
 {
@@ -340,4 +415,5 @@ void metrics_vgpus_write(const struct metrics_out *out, const struct host *host)
 			for (const struct vgpu *v = host->gpus[g].vgpus; v; v = v->next)
 				write_vgpu(out, m, &host->gpus[g], v);
 	}
+	write_frame_times(out, host);
 }

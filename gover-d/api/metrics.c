@@ -224,9 +224,12 @@ static const struct host_metric {
 	{"gover_ticks_total", "counter", "Number of ticks.", ticks},
 	{"gover_late_ticks_total", "counter", "Ticks late by more than half a period.", late_ticks},
 	{"gover_tick_p50_seconds", "gauge",
-	 "Median time from the scheduled start of a tick to its last cap write.", tick_p50},
+	 "Median time from the scheduled start of a tick to its last cap write. Deprecated: use "
+	 "gover_tick_duration_seconds.",
+	 tick_p50},
 	{"gover_tick_p99_seconds", "gauge",
-	 "99th percentile of the time from the scheduled start of a tick to its last cap write.",
+	 "99th percentile of the time from the scheduled start of a tick to its last cap write. "
+	 "Deprecated: use gover_tick_duration_seconds.",
 	 tick_p99},
 	{"gover_gaps_total", "counter",
 	 "Late ticks that restart the counts of consecutive periods.", gaps},

@@ -484,6 +484,7 @@ static void time_tick(struct host *host, uint64_t due_ns)
 
 	host->tick_us[host->n_tick_us++ % TICKS_TIMED] =
 		us < UINT32_MAX ? (uint32_t)us : UINT32_MAX;
+	host_count_delay(&host->tick_duration, (double)us / 1e6);
 }
 
 /*

@@ -11,21 +11,21 @@
 #include "base/cleanup.h"
 #include "gover-d/model/host.h"
 
-const struct host_lateness_bound host_lateness_bounds[HOST_LATENESS_BUCKETS] = {
+const struct host_delay_bound host_delay_bounds[HOST_DELAY_BUCKETS] = {
 	{0.0001, "0.0001"}, {0.00025, "0.00025"}, {0.0005, "0.0005"}, {0.001, "0.001"},
 	{0.0025, "0.0025"}, {0.005, "0.005"},	  {0.01, "0.01"},     {0.025, "0.025"},
 	{0.05, "0.05"},	    {0.1, "0.1"},	  {0.25, "0.25"},     {0.5, "0.5"},
 	{1, "1.0"},	    {INFINITY, "+Inf"},
 };
 
-void host_count_lateness(struct host_lateness *lateness, double s)
+void host_count_delay(struct host_delays *delays, double s)
 {
 	int i = 0;
 
-	while (s > host_lateness_bounds[i].s)
+	while (s > host_delay_bounds[i].s)
 		i++;
-	lateness->counts[i]++;
-	lateness->sum_s += s;
+	delays->counts[i]++;
+	delays->sum_s += s;
 }
 
 static const char *const mode_names[] = {

@@ -153,18 +153,18 @@ struct host_gpu {
 	double watched_s;	   /* monitored seconds that are not stored in the ledger yet */
 };
 
-/* Histogram of the delay between the planned and the actual start of a tick. */
-#define HOST_LATENESS_BUCKETS 14
-struct host_lateness {
-	uint64_t counts[HOST_LATENESS_BUCKETS];
+/* Histogram of delays after the planned start of a tick. */
+#define HOST_DELAY_BUCKETS 14
+struct host_delays {
+	uint64_t counts[HOST_DELAY_BUCKETS];
 	double sum_s;
 };
 /* Largest delay in each bucket: as seconds, and as the text of the label in /metrics. */
-extern const struct host_lateness_bound {
+extern const struct host_delay_bound {
 	double s;
 	const char *text;
-} host_lateness_bounds[HOST_LATENESS_BUCKETS];
-void host_count_lateness(struct host_lateness *lateness, double s);
+} host_delay_bounds[HOST_DELAY_BUCKETS];
+void host_count_delay(struct host_delays *delays, double s);
 
 struct host {
 	struct host_gpu gpus[GPUS_MAX];
@@ -182,7 +182,8 @@ struct host {
 	uint32_t tick_us[TICKS_TIMED];
 	/* number of timed ticks; the next index of the ring is n_tick_us % TICKS_TIMED */
 	uint32_t n_tick_us;
-	struct host_lateness lateness;
+	struct host_delays lateness;	  /* of the start of each tick */
+	struct host_delays tick_duration; /* until the last cap write of each tick */
 };
 
 /*

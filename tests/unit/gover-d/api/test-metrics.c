@@ -193,6 +193,11 @@ static void metrics_for_dashboards_are_present(void **state)
 		"gover_tick_lateness_seconds_bucket{le=\"+Inf\"} 3",
 		"gover_tick_lateness_seconds_sum 3.701",
 		"gover_tick_lateness_seconds_count 3",
+		"gover_tick_duration_seconds_bucket{le=\"0.001\"} 0",
+		"gover_tick_duration_seconds_bucket{le=\"0.0025\"} 1",
+		"gover_tick_duration_seconds_bucket{le=\"+Inf\"} 1",
+		"gover_tick_duration_seconds_sum 0.002",
+		"gover_tick_duration_seconds_count 1",
 		"gover_hook_runs_total{hook=\"on_alert\"} 7",
 		"gover_hook_runs_total{hook=\"on_migrate\"} 9",
 		"gover_hook_failures_total{hook=\"on_offer\"} 3",
@@ -211,9 +216,10 @@ static void metrics_for_dashboards_are_present(void **state)
 	char line[128];
 
 	(void)state;
-	host_count_lateness(&manager->host.lateness, 0.001);
-	host_count_lateness(&manager->host.lateness, 0.7);
-	host_count_lateness(&manager->host.lateness, 3);
+	host_count_delay(&manager->host.tick_duration, 0.002);
+	host_count_delay(&manager->host.lateness, 0.001);
+	host_count_delay(&manager->host.lateness, 0.7);
+	host_count_delay(&manager->host.lateness, 3);
 	for (int hook = 0; hook < HOOKS; hook++)
 		manager->hook_stats[hook] = (struct hook_stats){
 			.run = 7 + (uint64_t)hook, .failed = 3, .killed = 2, .dropped = 1};

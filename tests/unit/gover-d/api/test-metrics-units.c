@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* GET /metrics: each metric in percent has one that is a fraction. */
+/* GET /metrics: each metric in percent has one that is a fraction, and frame times are a histogram.
+ */
 #include "tests/unit/gover-d/api/test-api.h"
 
 /* Returns the value of the first line that begins with @name and has labels. */
@@ -62,10 +63,47 @@ static void each_percentage_has_a_ratio(void **state)
 	assert_float_equal(value_of(reply->text->data, "gover_vgpu_broken_fast_ratio"), 0.5, 1e-12);
 }
 
+static void frame_times_are_a_histogram(void **state)
+{
+#define LABELS "gpu=\"gpu0\",vgpu=\"a\",vm=\"vm-a\""
+	static const char *const lines[] = {
+		"\n# TYPE gover_vgpu_frame_seconds histogram\n",
+		"\ngover_vgpu_frame_seconds_bucket{" LABELS ",le=\"0.0016\"} 1\n",
+		"\ngover_vgpu_frame_seconds_bucket{" LABELS ",le=\"0.0128\"} 1\n",
+		"\ngover_vgpu_frame_seconds_bucket{" LABELS ",le=\"0.018101934\"} 101\n",
+		"\ngover_vgpu_frame_seconds_bucket{" LABELS ",le=\"0.4096\"} 101\n",
+		"\ngover_vgpu_frame_seconds_bucket{" LABELS ",le=\"+Inf\"} 103\n",
+		"\ngover_vgpu_frame_seconds_count{" LABELS "} 103\n",
+	};
+#undef LABELS
+	struct vgpu *vgpu = stand_in_find("a");
+	uint64_t *frame_time = vgpu->monitor.fps_last.frame_time;
+	const struct api_reply *reply;
+	double sum_s;
+
+	(void)state;
+	assert_null(strstr(ask("GET /metrics", NULL)->text->data, "gover_vgpu_frame_seconds_"));
+	frame_time[fps_wire_bucket(10000)] = 1; /* shorter than all bounds */
+	frame_time[fps_wire_bucket(16700000)] = 100;
+	frame_time[fps_wire_bucket(9000000000)] = 2; /* longer than all bounds */
+	manager->generation++;
+	reply = ask("GET /metrics", NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		if (!strstr(reply->text->data, lines[i]))
+			print_error("no line %s\n", lines[i]);
+		assert_non_null(strstr(reply->text->data, lines[i]));
+	}
+	sum_s = value_of(reply->text->data, "gover_vgpu_frame_seconds_sum") -
+		2 * 0.0001 * exp2(63.5 / 4);
+	assert_true(sum_s > 1.67 * 0.91 && sum_s < 1.67 * 1.09);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(each_percentage_has_a_ratio, stand_in_begin,
+						stand_in_end),
+		cmocka_unit_test_setup_teardown(frame_times_are_a_histogram, stand_in_begin,
 						stand_in_end),
 	};
 
