@@ -18,6 +18,8 @@ curl -s --unix-socket "$sock" http://g/metrics >"$dir/text"
 curl -s --unix-socket "$sock" -H 'Accept: application/openmetrics-text' http://g/metrics >"$dir/open"
 is "OpenMetrics ends with EOF" "$(tail -n 1 "$dir/open")" "# EOF"
 
+is "each tick is in the histogram of durations" "$(sed -n 's/^gover_tick_duration_seconds_count //p' "$dir/text")" "$(sed -n 's/^gover_ticks_total //p' "$dir/text")"
+
 # A histogram has the series NAME_bucket, NAME_sum and NAME_count.
 sed -n 's/^# TYPE \([a-z0-9_]*\) histogram/\1_bucket\n\1_sum\n\1_count/p; s/^# TYPE \([a-z0-9_]*\) \(gauge\|counter\)/\1/p' "$dir/text" | sort -u >"$dir/names"
 { cat $rules && jq -r '.. | .expr?, .query?.query?, .definition? | strings' $dashboards; } >"$dir/uses"
@@ -28,7 +30,15 @@ cat $rules | sed -n 's/^ *- record: //p' | sort -u >"$dir/records"
 cat $dashboards | jq -r '.. | .expr? | strings' | grep -oE 'gover:[a-z0-9_:]+' | sort -u >"$dir/recorded"
 ok "the dashboards use recorded series" test -s "$dir/recorded"
 is "each used series is recorded" "$(comm -13 "$dir/records" "$dir/recorded")" ""
+sed -n 's/^# HELP \([a-z0-9_]*\) .*Deprecated: .*/\1/p' "$dir/text" | sort -u >"$dir/deprecated"
+ok "there are deprecated metrics" test -s "$dir/deprecated"
+queries() { jq -r '.. | .expr?, .query?.query?, .definition? | strings' "$1"; }
 for dashboard in $dashboards; do
+  is "each panel of $(basename "$dashboard") has a description" "$(jq -r '.panels[] | select(.type != "row" and (.description // "") == "").title' "$dashboard")" ""
+  is "each query of $(basename "$dashboard") selects the job" "$(queries "$dashboard" | grep -v 'label_values(gover_build_info, job)' |
+    grep -E '(gover[a-z0-9_:]+)($|[^a-z0-9_:{]|\{[^}]*\})' | grep -vE '^[^{]*(gover[a-z0-9_:]+\{job=~"\$job"[^}]*\}[^{]*)+$')" ""
+  is "rates of $(basename "$dashboard") follow the resolution" "$(jq -r '.panels[].targets[]?.expr' "$dashboard" | grep -E '(rate|increase)\(.*\[[0-9]')" ""
+  is "$(basename "$dashboard") uses no deprecated metric" "$(queries "$dashboard" | grep -oE 'gover_[a-z0-9_]+' | sort -u | comm -12 - "$dir/deprecated")" ""
   is "panel ids of $(basename "$dashboard") are unique" "$(jq -r '.panels[].id' "$dashboard" | sort | uniq -d)" ""
 done
 is "dashboards have different ids" "$(jq -r .uid $dashboards | sort | uniq -d)" ""
