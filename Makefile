@@ -401,6 +401,11 @@ check-web: ## test the web page in Chromium on a running daemon (skipped without
 	@$(MAKE) --no-print-directory -j$$(nproc) all
 	@B=$B tests/check-web
 
+check-rest: ## judge the REST description with Spectral, generated clients and random requests; not in CI, because the tools are not in Debian (SEED=N REST_STEPS=N)
+	@dist/install-deps check
+	@$(MAKE) --no-print-directory -j$$(nproc) all
+	@B=$B SEED='$(SEED)' REST_STEPS='$(REST_STEPS)' tests/check-rest
+
 check-lighthouse: ## measure the web page with Lighthouse; not in CI, because the scores depend on the machine (RUNS=3)
 	@dist/install-deps build
 	@$(MAKE) --no-print-directory -j$$(nproc) all
@@ -559,6 +564,6 @@ help: ## print this list
 clean: ## remove the build folder
 	rm -rf $B
 
-.PHONY: FORCE $(benchmarks) all tests benches check check-asan check-tsan check-msan check-valgrind check-memory check-compute check-fleet check-kernel check-kernel-xe check-kernel-i915 check-kernel-bpf check-guest check-web check-lighthouse check-monitoring check-model check-system check-openstack check-kernel-units threaded fuzz fuzz-long soak mutate warnings lint demo demo-compute install uninstall deb help clean golden
+.PHONY: FORCE $(benchmarks) all tests benches check check-asan check-tsan check-msan check-valgrind check-memory check-compute check-fleet check-kernel check-kernel-xe check-kernel-i915 check-kernel-bpf check-guest check-web check-rest check-lighthouse check-monitoring check-model check-system check-openstack check-kernel-units threaded fuzz fuzz-long soak mutate warnings lint demo demo-compute install uninstall deb help clean golden
 .PHONY: eval eval-adversarial eval-real eval-sensitivity eval-stability eval-traces
 -include $(shell find $B \( -path $B/bare -o -path $B/openstack \) -prune -o -name '*.d' -type f -print 2>/dev/null)

@@ -1,5 +1,6 @@
 #!/bin/sh
-# A client generated from the REST description compiles in strict mode and lists, sells, changes and claims. The generator
+# A client generated from the REST description compiles in strict mode and lists, sells, holds, changes, claims and
+# removes. The generator
 # comes from npm, into $B/openapi-client; without it the scenario is skipped.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -35,10 +36,11 @@ api GET /openapi.json >"$dir/client/openapi.json"
 ok "the description is valid OpenAPI 3.1" tool validate-api openapi.json
 ok "a client is generated" tool openapi-ts -i openapi.json -o gen -c @hey-api/client-fetch
 ok "a program compiles with the client in strict mode" tool tsc
-ok "the program lists, sells, changes and claims" node "$dir/client/out/use.js" "$sock"
+ok "the program lists, sells, holds, changes, claims and removes" node "$dir/client/out/use.js" "$sock"
 node_said=$(cat "$dir/ok.out")
 says() { echo "$node_said" | grep -q "$1"; }
 ok "the claim returns the vGPU" says "is claimed for c, probation"
+ok "a cap is held" says "^a: held is true at 25 %"
 ok "lists are read page by page" says "vGPUs: a, b, c"
 ok "the change of the vGPU is in force" that /v1/vgpus/a '.target_fps == 30'
 ok "the change of the policy is in force" that /v1/policy '.name == "qos" and .params.overload_pct == 90 and .params.name == "qos"'

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * use.js SOCKET: lists, sells, changes and claims vGPUs with the generated client, as an orchestrator does.
+ * use.js SOCKET: lists, sells, holds, changes, claims and removes vGPUs with the generated client, as an orchestrator does.
  * It must use only generated functions and types, so that an error in the description is a compile error.
  */
 import http from 'node:http';
@@ -116,6 +116,15 @@ async function change(id: string): Promise<void> {
 	refused('a cap of 101', 422, await changeVgpu({ client, path: { id }, body: { initial_cap_pct: 101 } }));
 }
 
+async function hold(id: string): Promise<void> {
+	const held = wanted('the hold', await changeVgpu({
+		client, path: { id }, body: { held: true, held_cap_pct: 25 },
+	}));
+
+	console.log(`${id}: held is ${held.held} at ${held.cap_pct} %`);
+	wanted('the release', await changeVgpu({ client, path: { id }, body: { held: false } }));
+}
+
 async function claim(id: string): Promise<void> {
 	for (let tries = 0; tries < 600; tries++) {
 		const { offers } = wanted('the offers', await listOffers({ client }));
@@ -147,6 +156,7 @@ async function main(): Promise<void> {
 	}
 	await sell('a');
 	await sell('b');
+	await hold('a');
 	await change('a');
 	await claim('c');
 	console.log(`vGPUs: ${(await listAll()).map((vgpu) => vgpu.id).join(', ')}`);
