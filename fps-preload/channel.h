@@ -6,8 +6,9 @@
 #ifndef FPS_PRELOAD_CHANNEL_H
 #define FPS_PRELOAD_CHANNEL_H
 
-#include <linux/vm_sockets.h>
 #include <sys/socket.h>
+
+#include <linux/vm_sockets.h>
 
 #include "fps-preload/owned-fd.h"
 

@@ -114,6 +114,14 @@ grep -E '^(base|bench|client|compute|db|demo|fps-preload|gover-ctl|gover-d|gover
   }' | tsort 2>"$dir/complaints" >/dev/null
 none "no include circle between modules"
 
+# From Linux 6.8 on, <linux/vm_sockets.h> uses a type of <sys/socket.h>.
+xargs awk '
+  FNR == 1 { socket = 0 }
+  /^#include <sys\/socket.h>/ { socket = 1 }
+  /^#include <linux\/vm_sockets.h>/ && !socket { print FILENAME ":" FNR ": no <sys/socket.h> before <linux/vm_sockets.h>" }' \
+  <"$dir/c" >"$dir/complaints"
+none "headers of Linux that need one of libc come after it"
+
 grep -Hn '^#include <' sched/*.[ch] | grep -vE '<std(int|def|bool)\.h>' >"$dir/complaints"
 none "sched/ is freestanding"
 

@@ -8,6 +8,7 @@
 #include <endian.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 
 #include <linux/vm_sockets.h>
 
