@@ -346,7 +346,7 @@ static void revenue_is_counted_without_a_history(void **state)
 	assert_true(fabs(m->host.revenue - 0.1) < 1e-9);
 	tick(1);
 	assert_non_null(find_active_alert(ALERT_HISTORY_FAILING, ""));
-	stop();
+	stop_daemon();
 	assert_int_equal(unlink(path), 0);
 	start();
 	tick(1);

@@ -65,7 +65,7 @@ static void crash_and_leave(void (*begin)(void), const char *text)
 	pid_t child;
 	int status;
 
-	stop();
+	stop_daemon();
 	child = fork();
 	assert_true(child >= 0);
 	if (child == 0) {
@@ -120,7 +120,7 @@ static void a_change_that_cannot_be_stored_changes_nothing(void **state)
 	assert_int_equal(vgpu("a")->contract.terms.initial_cap_pct, 50);
 	assert_int_equal(device("a")->cap_pct, 50);
 	assert_int_equal(decisions_last_id(m->decisions), last);
-	stop();
+	stop_daemon();
 	unblock_file();
 	start(); /* nor does the copy in the database contain the change */
 	assert_int_equal(vgpu("a")->contract.terms.initial_cap_pct, 50);

@@ -88,7 +88,7 @@ static void an_unsold_vgpu_that_was_never_opened_is_forgotten_too(void **state)
 {
 	(void)state;
 	start_with_unsold_c(30);
-	stop();
+	stop_daemon();
 	device("c")->attach_errno = EIO;
 	start();
 	tick(5);
@@ -104,7 +104,7 @@ static void an_unsold_vgpu_removed_while_stopped_is_recorded_and_deleted_from_di
 {
 	(void)state;
 	start_with_unsold_c(30);
-	stop();
+	stop_daemon();
 	device("c")->exists = false;
 	start();
 	wait_for_saves();
@@ -119,7 +119,7 @@ static void a_dry_run_forgets_an_unsold_vgpu_only_in_memory(void **state)
 
 	(void)state;
 	start_with_unsold_c(30);
-	stop();
+	stop_daemon();
 	start_dry_run();
 	tick(1);
 	device("c")->exists = false;

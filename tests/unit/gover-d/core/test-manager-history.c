@@ -111,7 +111,7 @@ static void a_stop_during_the_open_closes_the_database(void **state)
 	assert_int_equal(unlink(path), 0);
 	retry_after_a_minute();
 	assert_true(m->history.opening);
-	stop(); /* stop() waits until the database is open, and closes it */
+	stop_daemon(); /* stop_daemon() waits until the database is open, and closes it */
 	assert_int_equal(access(path, F_OK), 0);
 }
 
@@ -150,7 +150,7 @@ static void a_clock_that_jumps_before_the_first_tick_removes_no_row(void **state
 		tick(60);
 		db_flush(m->history.db);
 	}
-	stop();
+	stop_daemon();
 	assert_true(count_stored_decisions() >= n);
 }
 

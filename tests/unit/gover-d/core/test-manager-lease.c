@@ -78,7 +78,7 @@ static void a_dry_run_renews_no_lease_and_reports_no_foreign_write(void **state)
 	(void)state;
 	start_mdev(50, 30);
 	assert_int_equal(hold("a", 20), 0);
-	stop();
+	stop_daemon();
 	device("a")->renewals = 0;
 	start_dry_run();
 	tick(2);
@@ -144,7 +144,7 @@ static void the_lease_of_an_earlier_daemon_may_end_while_renewals_fail(void **st
 	start_mdev(50, 30);
 	assert_int_equal(hold("a", 20), 0);
 	tick(1);
-	stop();
+	stop_daemon();
 	device("a")->renew_errno = EIO;
 	start();
 	tick(2);
@@ -216,7 +216,7 @@ static void a_hold_after_the_end_of_a_lease_restores_the_cap(void **state)
 	(void)state;
 	start_mdev(50, 30);
 	assert_int_equal(hold("b", 20), 0);
-	stop();
+	stop_daemon();
 	device("b")->renew_errno = EIO; /* so that the end of the lease is possible */
 	start();
 	tick(1);
@@ -276,7 +276,7 @@ static void a_start_while_the_initial_cap_is_unreadable_holds_no_cap(void **stat
 	(void)state;
 	start_mdev(50, 30);
 	assert_int_equal(hold("b", 20), 0);
-	stop();
+	stop_daemon();
 	expire_lease("b");
 	device("b")->read_initial_errno = EIO;
 	start();
@@ -306,7 +306,7 @@ static void a_start_after_the_lease_expired_restores_the_last_caps(void **state)
 	wait_for_saves();
 	/* The initial cap cannot change after the hold wrote a cap. */
 	assert_int_equal(device("b")->initial_cap_pct, 30);
-	stop();
+	stop_daemon();
 	expire_lease("b");
 	start();
 	assert_int_equal(device("b")->cap_pct, 20);
@@ -333,7 +333,7 @@ static void a_restore_releases_the_leases(void **state)
 	start_mdev(50, 30);
 	sell("a", 40, 0);
 	assert_int_equal(hold("a", 20), 0);
-	stop();
+	stop_daemon();
 	assert_true(device("a")->lease_ms > 0);
 	assert_int_equal(manager_restore(&config, &err), 0);
 	assert_int_equal(device("a")->cap_pct, 40);
@@ -433,7 +433,7 @@ static void an_initial_cap_set_without_a_daemon_becomes_the_contract_value(void 
 	(void)state;
 	start_mdev(12, 30);
 	wait_for_saves();
-	stop();
+	stop_daemon();
 	device("a")->initial_cap_pct = device("a")->cap_pct = 60;
 	start();
 	assert_int_equal(device("a")->cap_pct, 60);

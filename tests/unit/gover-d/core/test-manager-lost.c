@@ -17,7 +17,7 @@ static void run_steal_and_hold(void)
 	device("b")->demand = 0;
 	assert_int_equal(hold("b", 35), 0);
 	assert_int_equal(device("a")->cap_pct, 65);
-	stop();
+	stop_daemon();
 }
 
 static void expect_state_preserved(void)
@@ -45,7 +45,7 @@ static void contracts_and_holds_are_restored_from_the_database(void **state)
 	tick(2);
 	expect_state_preserved();
 	assert_true(state_file_exists("contracts.json")); /* the daemon wrote the file again */
-	stop();
+	stop_daemon();
 	delete_database();
 	start();
 	expect_state_preserved();
@@ -111,7 +111,7 @@ static void a_folder_is_renamed_and_the_database_is_used(void **state)
 		expect_state_preserved();
 		wait_for_saves();
 		assert_int_equal(count_set_aside("contracts.json"), times);
-		stop();
+		stop_daemon();
 	}
 	start();
 	expect_state_preserved();
@@ -174,7 +174,7 @@ static void contracts_missing_from_the_file_are_restored_from_the_database(void 
 	wait_for_saves();
 	assert_true(m->save_result < 0);
 	assert_int_equal(hold("a", 40), CONTROL_E_NOT_STORED);
-	stop();
+	stop_daemon();
 	assert_int_equal(rmdir(state_path("contracts.json.new")), 0);
 	start();
 	assert_true(vgpu("a")->contract.held);
@@ -217,12 +217,12 @@ static void a_dry_run_uses_the_database_and_writes_no_file(void **state)
 	start_dry_run();
 	expect_state_preserved();
 	tick(2);
-	stop();
+	stop_daemon();
 	assert_false(state_file_exists("contracts.json"));
 	write_contracts("corrupt");
 	start_dry_run();
 	expect_state_preserved();
-	stop();
+	stop_daemon();
 	assert_false(state_file_exists("contracts.json.old"));
 }
 
@@ -349,7 +349,7 @@ static void a_first_start_reports_no_lost_files(void **state)
 	tick(1);
 	assert_false(vgpu("c")->contract.held);
 	assert_int_equal(decisions_after(m->decisions, 0)->id, 1);
-	stop();
+	stop_daemon();
 	assert_int_equal(unlink(state_path("contracts.json")), 0);
 	assert_int_equal(unlink(state_path("history.db")), 0);
 	assert_int_equal(unlink(state_path("caps")), 0);
@@ -397,7 +397,7 @@ static void ids_of_a_lost_history_are_not_reused(void **state)
 		if (i == 1)
 			stop_by_sigterm();
 		else
-			stop(); /* without a last save, as after a crash */
+			stop_daemon(); /* without a last save, as after a crash */
 		delete_database();
 		start();
 		assert_int_equal(

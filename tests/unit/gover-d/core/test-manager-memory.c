@@ -76,7 +76,7 @@ static void stop_observed(void)
 	api_request_fini(&stream);
 	api = api_free(api);
 	authn = authn_free(authn);
-	stop();
+	stop_daemon();
 }
 
 static void run_loop(void)
@@ -403,7 +403,7 @@ static bool change_once(int (*begin)(void), long failing)
 	failed = scarce_end();
 	settle();
 	check_file();
-	stop();
+	stop_daemon();
 	assert_int_equal(tear_down(NULL), 0);
 	return failed;
 }

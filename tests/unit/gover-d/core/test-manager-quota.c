@@ -126,7 +126,7 @@ static void mode_observe_and_a_dry_run_write_no_limit(void **state)
 	restart();
 	tick(2);
 	assert_int_equal(device("a")->memory_writes, 0);
-	stop();
+	stop_daemon();
 	start_dry_run();
 	tick(2);
 	assert_int_equal(device("a")->memory_writes, 0);

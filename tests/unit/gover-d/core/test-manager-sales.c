@@ -57,7 +57,7 @@ static void a_sale_missing_from_the_history_remains_valid(void **state)
 
 	(void)state;
 	id = sell_d_by_offer();
-	stop();
+	stop_daemon();
 	change_database("UPDATE offer SET state = 'open', vgpu = NULL, claim_key = NULL");
 	start();
 	expect_sold(id, OFFER_PROBATION);
@@ -103,7 +103,7 @@ static void without_history_a_recent_sale_is_on_probation(void **state)
 
 	(void)state;
 	id = sell_d_by_offer();
-	stop();
+	stop_daemon();
 	delete_database();
 	start();
 	expect_sold(id, OFFER_PROBATION);
@@ -120,7 +120,7 @@ static void without_history_an_old_sale_is_kept(void **state)
 	id = sell_d_by_offer();
 	vgpu("d")->contract.created_ms -= 3600000;
 	save_soon(m);
-	stop();
+	stop_daemon();
 	delete_database();
 	start();
 	expect_sold(id, OFFER_KEPT);
@@ -137,7 +137,7 @@ static void without_history_at_most_one_sale_is_on_probation(void **state)
 	tick(60);
 	second = offers_live(m->offers, "gpu0")->id;
 	assert_int_equal(claim_offer(second, "key-2", "c"), 0);
-	stop();
+	stop_daemon();
 	delete_database();
 	start();
 	assert_int_equal(offers_count(m->offers), 2);
@@ -161,7 +161,7 @@ static const struct offer *restart_with_first_offer(const char *state)
 	tick(60);
 	second = offers_live(m->offers, "gpu0")->id;
 	assert_int_equal(claim_offer(second, "key-2", "c"), 0);
-	stop();
+	stop_daemon();
 	snprintf(sql, sizeof(sql), "UPDATE offer SET state = '%s' WHERE id = %lld", state,
 		 (long long)first);
 	change_database(sql);
@@ -278,7 +278,7 @@ static void without_history_a_held_offer_is_restored(void **state)
 	const struct offer *offer;
 
 	(void)state;
-	stop();
+	stop_daemon();
 	delete_database();
 	start();
 	offer = offers_find(m->offers, id);
@@ -302,7 +302,7 @@ static void a_withdrawn_hold_is_named_and_does_not_return(void **state)
 	(void)state;
 	assert_int_equal(await_change(control_offer_close(m, id, at_end, &err)), 0);
 	assert_non_null(strstr(offers_find(m->offers, id)->reason, "held by vm-1"));
-	stop();
+	stop_daemon();
 	delete_database();
 	start();
 	assert_null(offers_find(m->offers, id));
@@ -343,7 +343,7 @@ static void a_newer_sale_ends_a_restored_hold(void **state)
 	*offers_find(m->offers, first) = held;
 	save_soon(m);
 	wait_for_saves();
-	stop();
+	stop_daemon();
 	delete_database();
 	start();
 	assert_int_equal(offers_find(m->offers, first)->life.state, OFFER_CLOSED);

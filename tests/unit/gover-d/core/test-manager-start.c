@@ -45,7 +45,7 @@ static void a_foreign_write_found_at_start_stays_on_hold_after_a_restart(void **
 {
 	(void)state;
 	run_steal();
-	stop();
+	stop_daemon();
 	device("a")->cap_pct = 44;
 	start();
 	wait_for_saves();
@@ -64,14 +64,14 @@ static void a_dry_run_is_recorded_and_writes_no_cap(void **state)
 
 	(void)state;
 	run_steal();
-	stop();
+	stop_daemon();
 	before = read_state("caps");
 	device("a")->cap_pct = 80; /* the cap that the kernel sets after the lease has expired */
 	start_dry_run();
 	assert_int_equal(count_decisions("adopt", "dry_run"), 1);
 	tick(5);
 	assert_int_equal(device("a")->cap_pct, 80);
-	stop();
+	stop_daemon();
 	after = read_state("caps");
 	assert_string_equal(before, after);
 	start();
@@ -86,13 +86,13 @@ static void a_dry_run_changes_no_file_after_a_foreign_write(void **state)
 
 	(void)state;
 	run_steal();
-	stop();
+	stop_daemon();
 	caps = read_state("caps");
 	contracts = read_state("contracts.json");
 	device("a")->cap_pct = 44;
 	start_dry_run();
 	tick(3);
-	stop();
+	stop_daemon();
 	caps_after = read_state("caps");
 	contracts_after = read_state("contracts.json");
 	assert_string_equal(caps, caps_after);
@@ -116,13 +116,13 @@ static void a_dry_run_does_not_journal_a_foreign_write(void **state)
 {
 	(void)state;
 	run_steal();
-	stop();
+	stop_daemon();
 	start_dry_run();
 	tick(1);
 	device("a")->cap_pct = 44;
 	tick(1);
 	assert_int_equal(count_decisions("foreign_write", NULL), 1);
-	stop();
+	stop_daemon();
 	expect_journal("a", 65);
 }
 
@@ -139,7 +139,7 @@ static void policy_changes_of_a_dry_run_are_not_saved(void **state)
 	(void)state;
 	start();
 	set_policy_param("overload_pct", 91);
-	stop();
+	stop_daemon();
 	start_dry_run();
 	assert_float_equal(m->config.params.overload_pct, 91, 0);
 	set_policy_param("overload_pct", 80);
@@ -181,7 +181,7 @@ static void settings_and_silences_of_an_earlier_release_are_taken_over_once(void
 	sell("a", 50, 0);
 	set_policy_param("overload_pct", 91);
 	assert_int_equal(await_change(control_silence_add(m, &silence, at_end, &err)), 0);
-	stop();
+	stop_daemon();
 	write_earlier_file();
 	for (int i = 0; i < 2; i++) {
 		start(); /* first from the database, then from the file */
@@ -189,7 +189,7 @@ static void settings_and_silences_of_an_earlier_release_are_taken_over_once(void
 		assert_int_equal(m->silences.n, 1);
 		assert_string_equal(m->silences.list[0].reason, "x");
 		wait_for_saves();
-		stop();
+		stop_daemon();
 		if (i == 0)
 			delete_database();
 	}
@@ -211,7 +211,7 @@ static void a_silence_that_has_expired_does_not_come_back(void **state)
 	assert_int_equal(contracts_load(m->contracts_path, &contracts, &err), 0);
 	assert_int_equal(contracts.operator_state->silences.n, 0);
 	contracts_fini(&contracts);
-	stop();
+	stop_daemon();
 }
 
 /* The second start reads the contracts file that the first one has written with the loaded rows. */
@@ -220,7 +220,7 @@ static void invalid_rows_of_the_history_are_ignored(void **state)
 	(void)state;
 	start();
 	sell("a", 50, 0);
-	stop();
+	stop_daemon();
 	write_earlier_file();
 	change_database("INSERT INTO alert (id, raised_ms, acked_ms, name, gpu, vgpu)"
 			" VALUES (900, 1, -5, 'fps_missing', 'gpu0', 'a'),"
@@ -239,7 +239,7 @@ static void invalid_rows_of_the_history_are_ignored(void **state)
 		assert_null(offers_find(m->offers, 901));
 		save_soon(m);
 		wait_for_saves();
-		stop();
+		stop_daemon();
 	}
 }
 
@@ -249,7 +249,7 @@ static void a_restore_writes_contract_caps_and_the_next_start_the_last_caps(void
 {
 	(void)state;
 	run_steal();
-	stop();
+	stop_daemon();
 	assert_int_equal(manager_restore(&config, &err), 0);
 	assert_int_equal(device("a")->cap_pct, 80);
 	assert_int_equal(device("b")->cap_pct, 50);
@@ -265,7 +265,7 @@ static void a_restore_that_fails_for_one_vgpu_continues_with_the_others(void **s
 {
 	(void)state;
 	run_steal();
-	stop();
+	stop_daemon();
 	device("a")->ignores_writes = true;
 	assert_true(manager_restore(&config, &err) < 0);
 	assert_non_null(strstr(err.msg, "1 vGPU"));
@@ -277,7 +277,7 @@ static void a_restore_reports_contracts_on_an_unconfigured_gpu(void **state)
 {
 	(void)state;
 	run_steal();
-	stop();
+	stop_daemon();
 	strcpy(config.gpus[0].gpu.name, "gpu1");
 	assert_true(manager_restore(&config, &err) < 0);
 	assert_non_null(strstr(err.msg, "2 vGPU"));
@@ -294,7 +294,7 @@ static void an_unsold_vgpu_removed_while_stopped_is_forgotten(void **state)
 	tick(1);
 	wait_for_saves();
 	assert_true(vgpu("c")->found);
-	stop();
+	stop_daemon();
 	device("c")->exists = false;
 	start();
 	assert_null(host_find_vgpu(&m->host, "c", NULL));
@@ -310,7 +310,7 @@ static void a_new_vgpu_with_the_id_of_a_forgotten_one_keeps_its_cap(void **state
 	start();
 	tick(1);
 	wait_for_saves();
-	stop();
+	stop_daemon();
 	device("c")->exists = false;
 	start();
 	*device("c") = (struct gpu_vgpu){.exists = true, .cap_pct = 50};
@@ -324,7 +324,7 @@ static void a_missing_sold_vgpu_is_created_again_with_its_last_cap(void **state)
 {
 	(void)state;
 	run_steal();
-	stop();
+	stop_daemon();
 	device("a")->exists = false;
 	start();
 	assert_true(device("a")->exists);
@@ -335,7 +335,7 @@ static void a_failed_creation_keeps_the_last_cap(void **state)
 {
 	(void)state;
 	run_steal();
-	stop();
+	stop_daemon();
 	device("a")->exists = false;
 	fake.create_errno = EIO;
 	start();
@@ -358,7 +358,7 @@ static void saved_policy_changes_that_contradict_the_configuration_are_ignored(v
 	restart();
 	assert_int_equal(m->config.fund_window_s, 300);
 	assert_float_equal(m->config.params.overload_pct, 90, 0);
-	stop();
+	stop_daemon();
 	config.period_ms = 500; /* fund_window_s is now 600 periods, more than the maximum */
 	start();
 	assert_int_equal(m->config.fund_window_s, 30);
@@ -402,7 +402,7 @@ static void a_failed_sale_in_a_dry_run_starts_no_migration(void **state)
 	(void)state;
 	strcpy(config.on_migrate, "/bin/true");
 	sell_d_by_offer();
-	stop();
+	stop_daemon();
 	start_dry_run();
 	device("a")->demand = device("d")->demand = BUSY;
 	tick(10);

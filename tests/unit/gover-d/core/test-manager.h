@@ -345,7 +345,7 @@ static inline void start_dry_run(void)
 	start_daemon(true);
 }
 
-static inline void stop(void)
+static inline void stop_daemon(void)
 {
 	m = manager_free(m);
 	gpu = NULL;
@@ -353,7 +353,7 @@ static inline void stop(void)
 
 static inline void restart(void)
 {
-	stop();
+	stop_daemon();
 	start();
 }
 
@@ -376,7 +376,7 @@ static inline void remove_all_in(const char *path)
 static int tear_down(void **state)
 {
 	(void)state;
-	stop();
+	stop_daemon();
 	remove_all_in(config.state_dir);
 	remove_all_in(folder);
 	return 0;
@@ -528,14 +528,14 @@ static inline bool state_file_exists(const char *name)
 }
 
 /*
- * Stops the daemon as SIGTERM does, with a last save. stop() alone leaves the files as after a
- * crash.
+ * Stops the daemon as SIGTERM does, with a last save. stop_daemon() alone leaves the files as after
+ * a crash.
  */
 static inline void stop_by_sigterm(void)
 {
 	assert_int_equal(kill(getpid(), SIGTERM), 0);
 	assert_int_equal(manager_run(m), 0);
-	stop();
+	stop_daemon();
 }
 
 #endif
