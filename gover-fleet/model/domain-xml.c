@@ -341,6 +341,16 @@ static void on_cdata(void *userdata)
 	reject(userdata, "CDATA is not allowed");
 }
 
+/* expat 2.9 deprecates XML_GetCurrentLineNumber(). */
+static unsigned long long line_of(XML_Parser parser)
+{
+#if XML_MAJOR_VERSION > 2 || (XML_MAJOR_VERSION == 2 && XML_MINOR_VERSION >= 9)
+	return XML_GetCurrentLineNumber64(parser);
+#else
+	return XML_GetCurrentLineNumber(parser);
+#endif
+}
+
 static int parse(struct reader *r, const char *xml, size_t length)
 {
 	/* libvirt prints UTF-8; another encoding in the document has no effect */
@@ -360,7 +370,7 @@ static int parse(struct reader *r, const char *xml, size_t length)
 		enum XML_Error code = XML_GetErrorCode(parser);
 
 		r->result = err_fail(r->reterr, code == XML_ERROR_NO_MEMORY ? ENOMEM : EINVAL,
-				     "domain XML: line %lu: %s", XML_GetCurrentLineNumber(parser),
+				     "domain XML: line %llu: %s", line_of(parser),
 				     XML_ErrorString(code));
 	}
 	XML_ParserFree(parser);
