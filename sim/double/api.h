@@ -147,7 +147,8 @@
 	X(clCreateImageWithProperties)        \
 	X(clSetContextDestructorCallback)
 
-#define DECLARE(name) __typeof__(*(cl_api_##name)0) double_##name;
+/* The types of functions have other names in newer headers, but the table is the same. */
+#define DECLARE(name) __typeof__(*((struct _cl_icd_dispatch *)0)->name) double_##name;
 DOUBLE_FUNCTIONS(DECLARE)
 DOUBLE_UNSUPPORTED(DECLARE)
 #undef DECLARE
