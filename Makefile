@@ -549,10 +549,10 @@ install: all $(made) ## install below $(DESTDIR)$(PREFIX)
 
 # Removes the files that `make install` writes with the same variables, and folders that are empty afterwards.
 uninstall: ## remove what `make install` wrote with the same PREFIX and DESTDIR
-	@stage=$$(mktemp -d) && $(MAKE) --no-print-directory -s install DESTDIR="$$stage" && \
-		(cd "$$stage" && find . ! -type d -printf '%P\n') | while read -r file; do rm -fv "$(DESTDIR)/$$file"; done && \
+	@stage=$$(mktemp -d) && trap 'rm -rf "$$stage"' EXIT && $(MAKE) --no-print-directory -s install DESTDIR="$$stage" && \
+		(cd "$$stage" && find . ! -type d -printf '%P\n') | while read -r file; do rm -fv "$(DESTDIR)/$$file" || exit; done && \
 		(cd "$$stage" && find . -depth -mindepth 1 -type d -path '*gover*' -printf '%P\n') | \
-		while read -r folder; do rmdir --ignore-fail-on-non-empty "$(DESTDIR)/$$folder" 2>/dev/null; done; rm -rf "$$stage"
+		while read -r folder; do [ ! -d "$(DESTDIR)/$$folder" ] || rmdir --ignore-fail-on-non-empty "$(DESTDIR)/$$folder"; done
 
 deb: ## build Debian packages in $(B)/deb/out and check them with lintian
 	@dist/install-deps deb

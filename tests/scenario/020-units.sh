@@ -108,5 +108,7 @@ uninstalled() {
     [ ! -e "$root/usr/share/doc/gover" ]
 }
 ok "make uninstall removes every installed file and keeps others" uninstalled
+uninstall_fails() { ! TMPDIR=$dir/missing make -s -C "$top" B="$B" uninstall DESTDIR="$root" PREFIX=/usr 2>/dev/null; }
+ok "make uninstall fails if it cannot determine the installed files" uninstall_fails
 
 finish
