@@ -7,7 +7,7 @@ CFLAGS ?= -O2 -g
 PREFIX ?= /usr/local
 B      ?= build
 
-version  := 0.1.0
+version  := $(shell cat VERSION)
 packages := libmicrohttpd jansson libsystemd sqlite3 smartcols libcurl gnutls zlib
 warnings := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 \
             -Wswitch-enum -Wpointer-arith -Wcast-qual -Wundef $(if $(WERROR),-Werror)
@@ -166,6 +166,9 @@ $B/obj/demo/kernels/embed.o: demo/kernels/embed.S $(wildcard demo/kernels/cl/*.c
 	@mkdir -p $(@D)
 	@echo "  AS    $<"
 	@$(CC) -Wa,-Idemo/kernels/cl -c -o $@ $<
+
+# Files that contain the version are compiled again when it changes.
+$(patsubst %.c,$B/obj/%.o,$(shell grep -l GOVER_VERSION $(sources) $(mains) $(wildcard sim/double/*.c))): VERSION
 
 $B/obj/%.o: %.c
 	@mkdir -p $(@D)
