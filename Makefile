@@ -1,11 +1,12 @@
 # gover: one file, not recursive. `make help` lists the targets.
 # Users may set CC, CFLAGS, LDFLAGS, PREFIX, DESTDIR and B (build folder). Lower-case variables hold the flags that gover
-# always needs.
+# always needs. V=1 prints each command that compiles or links.
 
 CC     ?= gcc
 CFLAGS ?= -O2 -g
 PREFIX ?= /usr/local
 B      ?= build
+Q      := $(if $(V),,@)
 
 version  := $(shell cat VERSION)
 packages := libmicrohttpd jansson libsystemd sqlite3 smartcols libcurl gnutls zlib
@@ -87,30 +88,30 @@ all: $(programs) $(libs32)  ## build everything (default)
 
 $B/libgover.a: $(objects)
 	@rm -f $@
-	@$(AR) qcs $@ $^
+	$(Q)$(AR) qcs $@ $^
 
 $B/gover-d: $B/obj/gover-d/main.o $(receive:%.c=$B/obj/%.o) $B/libgover.a
 $B/gover-ctl: $B/obj/gover-ctl/verb/main.o $B/libgover.a
 $B/gover-ctl: libs += $(ctl_libs)
 $B/gover-d $B/gover-ctl:
 	@echo "  LD    $@"
-	@$(CC) -pie $(ldflags) $(LDFLAGS) -o $@ $^ $(libs)
+	$(Q)$(CC) -pie $(ldflags) $(LDFLAGS) -o $@ $^ $(libs)
 
 $B/gover-fleet: $B/obj/gover-fleet/main.o $B/libgover.a
 	@echo "  LD    $@"
-	@$(CC) -pie $(ldflags) $(LDFLAGS) -o $@ $^ $(shell pkg-config --libs libcurl jansson libsystemd libvirt) $(xml) -pthread
+	$(Q)$(CC) -pie $(ldflags) $(LDFLAGS) -o $@ $^ $(shell pkg-config --libs libcurl jansson libsystemd libvirt) $(xml) -pthread
 
 $B/gover-arbiter: $B/obj/compute/server/main.o $B/libgover.a
 	@echo "  LD    $@"
-	@$(CC) -pie $(ldflags) $(LDFLAGS) -o $@ $^ -pthread
+	$(Q)$(CC) -pie $(ldflags) $(LDFLAGS) -o $@ $^ -pthread
 
 $B/gover-sim: $B/obj/sim/host/main.o $B/libgover.a
 	@echo "  LD    $@"
-	@$(CC) -pie $(ldflags) $(LDFLAGS) -o $@ $^ $(fuse) $(tables) -lm -pthread
+	$(Q)$(CC) -pie $(ldflags) $(LDFLAGS) -o $@ $^ $(fuse) $(tables) -lm -pthread
 
 $B/libgover-fps.so: $(patsubst %.c,$B/obj/%.o,$(wildcard fps-preload/*.c)) fps-preload/exports.map
 	@echo "  LD    $@"
-	@$(CC) $(ldflags) $(LDFLAGS) -shared -Wl,--version-script=fps-preload/exports.map \
+	$(Q)$(CC) $(ldflags) $(LDFLAGS) -shared -Wl,--version-script=fps-preload/exports.map \
 		-o $@ $(filter %.o,$^) -ldl -lm -pthread
 
 # The Vulkan layer shares these objects with the preload library, but wraps no GL symbols.
@@ -118,33 +119,33 @@ counting := channel connection debug frame limit owned-fd pace report sealed-mem
 $B/libgover-fps-layer.so: $(patsubst %.c,$B/obj/%.o,$(wildcard fps-preload/layer/*.c)) \
 		$(counting:%=$B/obj/fps-preload/%.o) fps-preload/layer/exports.map
 	@echo "  LD    $@"
-	@$(CC) $(ldflags) $(LDFLAGS) -shared -Wl,--version-script=fps-preload/layer/exports.map -Wl,-z,nodelete \
+	$(Q)$(CC) $(ldflags) $(LDFLAGS) -shared -Wl,--version-script=fps-preload/layer/exports.map -Wl,-z,nodelete \
 		-o $@ $(filter %.o,$^) -ldl -pthread
 
 # The library contains the pure part, which libgover.a has for the unit tests, and a parser of base/.
 $B/libgover-double.so: $(patsubst %.c,$B/obj/%.o,$(wildcard sim/double/*.c sim/double/device/*.c) base/parse.c) sim/double/exports.map
 	@echo "  LD    $@"
-	@$(CC) $(ldflags) $(LDFLAGS) -shared -Wl,--version-script=sim/double/exports.map -Wl,-z,nodelete \
+	$(Q)$(CC) $(ldflags) $(LDFLAGS) -shared -Wl,--version-script=sim/double/exports.map -Wl,-z,nodelete \
 		-o $@ $(filter %.o,$^) -pthread
 
 cl_parts := $(wildcard compute/cl/*.c compute/tenant/*.c) $(addprefix fps-preload/,debug.c owned-fd.c sealed-memfd.c) \
             $(addprefix compute/channel/,memfd.c message.c text.c transfer.c)
 $B/libgover-cl.so: $(cl_parts:%.c=$B/obj/%.o) compute/cl/exports.map
 	@echo "  LD    $@"
-	@$(CC) $(ldflags) $(LDFLAGS) -shared -Wl,--version-script=compute/cl/exports.map -Wl,-z,nodelete \
+	$(Q)$(CC) $(ldflags) $(LDFLAGS) -shared -Wl,--version-script=compute/cl/exports.map -Wl,-z,nodelete \
 		-o $@ $(filter %.o,$^) -pthread
 
 $B/32/libgover-fps.so: $(patsubst %.c,$B/obj32/%.o,$(wildcard fps-preload/*.c)) fps-preload/exports.map
 	@mkdir -p $(@D)
 	@echo "  LD    $@"
-	@$(CC) -m32 $(relro) $(LDFLAGS) -shared -Wl,--version-script=fps-preload/exports.map \
+	$(Q)$(CC) -m32 $(relro) $(LDFLAGS) -shared -Wl,--version-script=fps-preload/exports.map \
 		-o $@ $(filter %.o,$^) -ldl -lm -pthread
 
 $B/32/libgover-fps-layer.so: $(patsubst %.c,$B/obj32/%.o,$(wildcard fps-preload/layer/*.c)) \
 		$(counting:%=$B/obj32/fps-preload/%.o) fps-preload/layer/exports.map
 	@mkdir -p $(@D)
 	@echo "  LD    $@"
-	@$(CC) -m32 $(relro) $(LDFLAGS) -shared -Wl,--version-script=fps-preload/layer/exports.map -Wl,-z,nodelete \
+	$(Q)$(CC) -m32 $(relro) $(LDFLAGS) -shared -Wl,--version-script=fps-preload/layer/exports.map -Wl,-z,nodelete \
 		-o $@ $(filter %.o,$^) -ldl -pthread
 
 # The 32-bit libraries are built without sanitizers, because the 32-bit programs in the tests have none. Without
@@ -152,20 +153,20 @@ $B/32/libgover-fps-layer.so: $(patsubst %.c,$B/obj32/%.o,$(wildcard fps-preload/
 $B/obj32/%.o: %.c
 	@mkdir -p $(@D)
 	@echo "  CC32  $<"
-	@$(CC) -m32 -D_FILE_OFFSET_BITS=64 $(filter-out $(SANITIZE),$(cflags)) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) -m32 -D_FILE_OFFSET_BITS=64 $(filter-out $(SANITIZE),$(cflags)) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 $B/gover-terrain: $B/obj/demo/terrain.o
 	@echo "  LD    $@"
-	@$(CC) -pie $(ldflags) $(LDFLAGS) -o $@ $^ -lGL -lX11 -lm
+	$(Q)$(CC) -pie $(ldflags) $(LDFLAGS) -o $@ $^ -lGL -lX11 -lm
 
 $B/gover-kernels: $(patsubst %.c,$B/obj/%.o,$(wildcard demo/kernels/*.c)) $B/obj/demo/kernels/embed.o $B/obj/base/clock.o $B/obj/base/parse.o
 	@echo "  LD    $@"
-	@$(CC) -pie $(ldflags) $(LDFLAGS) -o $@ $^ -lOpenCL -lm
+	$(Q)$(CC) -pie $(ldflags) $(LDFLAGS) -o $@ $^ -lOpenCL -lm
 
 $B/obj/demo/kernels/embed.o: demo/kernels/embed.S $(wildcard demo/kernels/cl/*.cl)
 	@mkdir -p $(@D)
 	@echo "  AS    $<"
-	@$(CC) -Wa,-Idemo/kernels/cl -c -o $@ $<
+	$(Q)$(CC) -Wa,-Idemo/kernels/cl -c -o $@ $<
 
 # Files that contain the version are compiled again when it changes.
 $(patsubst %.c,$B/obj/%.o,$(shell grep -l GOVER_VERSION $(sources) $(mains) $(wildcard sim/double/*.c))): VERSION
@@ -173,7 +174,7 @@ $(patsubst %.c,$B/obj/%.o,$(shell grep -l GOVER_VERSION $(sources) $(mains) $(wi
 $B/obj/%.o: %.c
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
-	@$(CC) $(cflags) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(cflags) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 $(units): libs += $(ctl_libs) $(xml)
 # tests/unit/ mirrors the source folders; the programs are built into one folder. cmocka 2 deprecates macros whose successors
@@ -182,7 +183,7 @@ vpath test-%.c $(sort $(dir $(unit_sources)))
 $B/tests/test-%: test-%.c $B/libgover.a
 	@mkdir -p $(@D)
 	@echo "  TEST  $<"
-	@$(CC) $(cflags) $(CFLAGS) -UNDEBUG -DCMOCKA_DISABLE_DEPRECATION_WARNINGS -MMD -MP $(ldflags) $(LDFLAGS) -o $@ $< $(filter %.o,$^) $B/libgover.a \
+	$(Q)$(CC) $(cflags) $(CFLAGS) -UNDEBUG -DCMOCKA_DISABLE_DEPRECATION_WARNINGS -MMD -MP $(ldflags) $(LDFLAGS) -o $@ $< $(filter %.o,$^) $B/libgover.a \
 		-lcmocka $(libs)
 $(patsubst %.c,$B/tests/%,$(notdir $(shell grep -lE '/test-api-http.h"|"gover-d/http/http.h"' $(unit_sources)))): $(receive:%.c=$B/obj/%.o)
 
@@ -207,7 +208,7 @@ $B/tests/clock-shift: ldflags := $(filter-out $(SANITIZE),$(ldflags))
 $B/tests/%: tests/helper/%.c
 	@mkdir -p $(@D)
 	@echo "  HELP  $<"
-	@$(CC) $(cflags) $(CFLAGS) -MMD -MP $(ldflags) $(LDFLAGS) -o $@ $< $(filter %.o,$^) \
+	$(Q)$(CC) $(cflags) $(CFLAGS) -MMD -MP $(ldflags) $(LDFLAGS) -o $@ $< $(filter %.o,$^) \
 		$(filter-out %.c,$(shell sed -n 's/^ \* Link: //p' $<))
 
 # The conformance test of OpenCL layers is one program of several files.
@@ -215,51 +216,51 @@ conformance := $(wildcard tests/helper/cl-conformance/*.c)
 $B/tests/cl-conformance: $(conformance:%.c=$B/obj/%.o) $B/obj/demo/kernels/device.o $B/obj/base/parse.o
 	@mkdir -p $(@D)
 	@echo "  LD    $@"
-	@$(CC) -pie $(ldflags) $(LDFLAGS) -o $@ $^ -lOpenCL -lm -pthread
+	$(Q)$(CC) -pie $(ldflags) $(LDFLAGS) -o $@ $^ -lOpenCL -lm -pthread
 
 # The tests load it in place of libnvidia-ml.so.1.
 $B/tests/fake-nvml.so: tests/truth/fake-nvml.c
 	@mkdir -p $(@D)
 	@echo "  HELP  $<"
-	@$(CC) $(filter-out $(SANITIZE),$(cflags)) $(CFLAGS) -MMD -MP $(relro) $(LDFLAGS) -shared -o $@ $<
+	$(Q)$(CC) $(filter-out $(SANITIZE),$(cflags)) $(CFLAGS) -MMD -MP $(relro) $(LDFLAGS) -shared -o $@ $<
 
 $B/tests/fault-inject.so: tests/faults/inject.c
 	@mkdir -p $(@D)
 	@echo "  HELP  $<"
-	@$(CC) $(filter-out $(SANITIZE),$(cflags)) $(CFLAGS) -MMD -MP $(relro) $(LDFLAGS) -shared -o $@ $<
+	$(Q)$(CC) $(filter-out $(SANITIZE),$(cflags)) $(CFLAGS) -MMD -MP $(relro) $(LDFLAGS) -shared -o $@ $<
 
 helpers32 := $(if $(m32),$(addprefix $B/tests/32/,fake-gl fps-draw fps-ways) $(if $(layer),$B/tests/32/fps-vk))
 $B/tests/32/fps-draw $B/tests/32/fps-ways: $B/tests/32/fake-gl
 $B/tests/32/%: tests/helper/%.c
 	@mkdir -p $(@D)
 	@echo "  HELP  $< (32-bit)"
-	@$(CC) -m32 -D_FILE_OFFSET_BITS=64 $(filter-out $(SANITIZE),$(cflags)) $(CFLAGS) -MMD -MP -o $@ $< \
+	$(Q)$(CC) -m32 -D_FILE_OFFSET_BITS=64 $(filter-out $(SANITIZE),$(cflags)) $(CFLAGS) -MMD -MP -o $@ $< \
 		$(if $(filter %/fake-gl,$@),$(shell sed -n 's/^ \* Link: //p' $<),$(filter %/fake-gl,$^) -ldl -pthread)
 
 $B/bench/%: bench/%.c $B/libgover.a
 	@mkdir -p $(@D)
 	@echo "  BENCH $<"
-	@$(CC) $(cflags) $(CFLAGS) -MMD -MP $(ldflags) $(LDFLAGS) -o $@ $< $B/libgover.a $(libs)
+	$(Q)$(CC) $(cflags) $(CFLAGS) -MMD -MP $(ldflags) $(LDFLAGS) -o $@ $< $B/libgover.a $(libs)
 
 $B/eval/mixes: $B/obj/bench/eval/mixes-print.o
 $B/eval/mixes $B/eval/adversarial: $B/obj/bench/eval/pool.o
 $B/eval/%: bench/eval/%.c $B/libgover.a
 	@mkdir -p $(@D)
 	@echo "  EVAL  $<"
-	@$(CC) $(cflags) $(CFLAGS) -MMD -MP $(ldflags) $(LDFLAGS) -o $@ $< $(filter %.o,$^) $B/libgover.a $(libs)
+	$(Q)$(CC) $(cflags) $(CFLAGS) -MMD -MP $(ldflags) $(LDFLAGS) -o $@ $< $(filter %.o,$^) $B/libgover.a $(libs)
 
 # The BPF program is compiled once for each version of control groups and embedded as bytes.
 machine  := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
 $B/bpf/present-1.o $B/bpf/present-2.o: $B/bpf/present-%.o: monitor/bpf/present.bpf.c
 	@mkdir -p $(@D)
 	@echo "  BPF   $< $*"
-	@clang -target bpf -O2 -g -fdebug-compilation-dir=. -ffreestanding -Wall -Wextra $(if $(WERROR),-Werror) \
+	$(Q)clang -target bpf -O2 -g -fdebug-compilation-dir=. -ffreestanding -Wall -Wextra $(if $(WERROR),-Werror) \
 		-DCGROUPS=$* -D__TARGET_ARCH_$(machine) -I. -I/usr/include/$(shell uname -m)-linux-gnu -MMD -MP -c -o $@ $<
 
 $B/obj/monitor/bpf/embed.o: monitor/bpf/embed.S $B/bpf/present-1.o $B/bpf/present-2.o
 	@mkdir -p $(@D)
 	@echo "  AS    $<"
-	@$(CC) -Wa,-I$B/bpf -c -o $@ $<
+	$(Q)$(CC) -Wa,-I$B/bpf -c -o $@ $<
 
 $B/gz/openapi.etag: gover-d/openapi/openapi.json
 	@mkdir -p $(@D)
@@ -268,12 +269,12 @@ $B/gz/openapi.etag: gover-d/openapi/openapi.json
 $B/obj/gover-d/openapi/embed.o: gover-d/openapi/embed.S gover-d/openapi/openapi.json $B/gz/openapi.json.gz $B/gz/openapi.etag
 	@mkdir -p $(@D)
 	@echo "  AS    $<"
-	@$(CC) -Wa,-Igover-d/openapi -Wa,-I$B/gz -c -o $@ $<
+	$(Q)$(CC) -Wa,-Igover-d/openapi -Wa,-I$B/gz -c -o $@ $<
 
 $B/obj/gover-ctl/verb/embed.o: gover-ctl/verb/embed.S $(wildcard dist/completion/*)
 	@mkdir -p $(@D)
 	@echo "  AS    $<"
-	@$(CC) -Wa,-Idist/completion -c -o $@ $<
+	$(Q)$(CC) -Wa,-Idist/completion -c -o $@ $<
 
 # The web page, with its chart library if Debian's libjs-dygraphs is installed.
 dygraphs := /usr/share/javascript/dygraphs
@@ -304,7 +305,7 @@ $B/gz/%.gz: gover-d/openapi/%
 $B/obj/gover-d/web/embed.o: gover-d/web/embed.S $(page) $(packed_page) $B/gz/page.etag
 	@mkdir -p $(@D)
 	@echo "  AS    $<"
-	@$(CC) -Wa,-Igover-d/web -Wa,-I$B/web -Wa,-I$B/gz -c -o $@ $<
+	$(Q)$(CC) -Wa,-Igover-d/web -Wa,-I$B/web -Wa,-I$B/gz -c -o $@ $<
 
 tests: all $(units) $(helpers) $(helpers32) $(evals) $B/tests/fault-inject.so
 
@@ -312,6 +313,10 @@ check: ## run all tests that need only Debian packages (installs missing package
 	@dist/install-deps check
 	@$(MAKE) --no-print-directory -j$$(nproc) tests
 	@B=$B tests/run
+
+check-unit: ## run the unit tests, which need no root and no network (installs nothing)
+	@$(MAKE) --no-print-directory all $(units) $B/tests/fake-nvml.so
+	@B=$B tests/run /tests/test-
 
 golden: all $B/tests/fake-daemon ## update tests/golden/ from the output of gover-ctl; review the diff before you commit
 	@GOLDEN=renew B=$B tests/scenario/420-golden.sh | grep -v '^ok'
@@ -501,7 +506,7 @@ install -d $(DESTDIR)$(PREFIX)/share/vulkan/implicit_layer.d && sed 's|@LIBRARY@
 endef
 
 INCLUDEDIR ?= $(PREFIX)/include
-# dist/debian/rules sets these for Debian 12.
+# debian/rules sets these for Debian 12.
 UNITDIR ?= $(PREFIX)/lib/systemd/system
 UDEVDIR ?= $(PREFIX)/lib/udev/rules.d
 ZSHDIR  ?= $(PREFIX)/share/zsh/site-functions
@@ -557,6 +562,14 @@ uninstall: ## remove what `make install` wrote with the same PREFIX and DESTDIR
 		(cd "$$stage" && find . -depth -mindepth 1 -type d -path '*gover*' -printf '%P\n') | \
 		while read -r folder; do [ ! -d "$(DESTDIR)/$$folder" ] || rmdir --ignore-fail-on-non-empty "$(DESTDIR)/$$folder"; done
 
+# The last commit gives the same archive everywhere: all times in it are that of the commit.
+dist: ## write the source archive $(B)/gover-VERSION.tar.gz of the last commit
+	@mkdir -p $B
+	@git diff --quiet HEAD || echo "dist: uncommitted changes are not in the archive" >&2
+	@git -c tar.umask=0022 archive --prefix=gover-$(version)/ -o $B/gover-$(version).tar HEAD
+	@gzip -9nf $B/gover-$(version).tar
+	@echo "  DIST  $B/gover-$(version).tar.gz"
+
 deb: ## build Debian packages in $(B)/deb/out and check them with lintian
 	@dist/install-deps deb
 	@B=$B dist/make-deb
@@ -568,6 +581,6 @@ help: ## print this list
 clean: ## remove the build folder
 	rm -rf $B
 
-.PHONY: FORCE $(benchmarks) all tests benches check check-asan check-tsan check-msan check-valgrind check-memory check-compute check-fleet check-kernel check-kernel-xe check-kernel-i915 check-kernel-bpf check-guest check-web check-rest check-lighthouse check-monitoring check-model check-system check-openstack check-kernel-units threaded fuzz fuzz-long soak mutate warnings lint demo demo-compute install uninstall deb help clean golden
+.PHONY: FORCE $(benchmarks) all tests benches check check-unit check-asan check-tsan check-msan check-valgrind check-memory check-compute check-fleet check-kernel check-kernel-xe check-kernel-i915 check-kernel-bpf check-guest check-web check-rest check-lighthouse check-monitoring check-model check-system check-openstack check-kernel-units threaded fuzz fuzz-long soak mutate warnings lint demo demo-compute install uninstall dist deb help clean golden
 .PHONY: eval eval-adversarial eval-real eval-sensitivity eval-stability eval-traces
 -include $(shell find $B \( -path $B/bare -o -path $B/openstack \) -prune -o -name '*.d' -type f -print 2>/dev/null)
