@@ -14,7 +14,7 @@ bare_debian
 ok "the packages build without lintian errors" "$top/dist/make-deb"
 [ "$failures" -eq 0 ] || finish
 is "the package version is the program version" \
-  "$(dpkg-deb -f "$B"/deb/out/gover_*.deb Version)" "$("$B/gover-d" --version | cut -d ' ' -f 2)"
+  "$(dpkg-deb -f "$B"/deb/out/gover_*.deb Version | sed 's/-[^-]*$//')" "$("$B/gover-d" --version | cut -d ' ' -f 2)"
 
 overlay_on "$bare"
 rm -f "$root/complete"
@@ -80,6 +80,15 @@ is "it runs as its own user" "$(inside stat -c %U "/proc/$(show gover-fleet Main
 ok "gover-d gets its report" until_ok 30 that /v1/fleet '.state == "withdrawn" and .cloud == "none"'
 ok "its manuals are installed" sh -c "ls '$root'/usr/share/man/man8/gover-fleet.8* '$root'/usr/share/man/man5/fleet.conf.5*"
 ok "the package scripts print no errors" quiet_scripts
+
+# --- the tests that a distribution runs (debian/tests) ---
+
+cp -r "$top/debian/tests" "$root/srv/gover/tests"
+for test in $(sed -n 's/^Tests: //p' "$top/debian/tests/control"); do
+  ok "debian/tests/$test" inside "/srv/gover/tests/$test"
+done
+ok "its drop-in and its contracts are removed" inside sh -c \
+  'rm -r /etc/systemd/system/gover-.service.d && systemctl daemon-reload && systemctl restart gover-d && rm -r /var/lib/gover/sim'
 
 # --- the first steps of README.md: a contract, an alert and its end ---
 
