@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * The scheduling policy of GVT-g: decides with the scheduler core (sched/sched.h) which vGPU has
  * the GPU. Replaces gvt/sched_policy.c. Accesses the hardware only when a vGPU stops, to restore

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * The interface of the scheduling policy for i915 GVT-g, extended by caps, leases and counters of
  * vGPUs. Replaces gvt/sched_policy.h. It includes no header of gover, because all of GVT-g includes

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * The scheduling files in sysfs: those of a vGPU, in the folder intel_vgpu beside vgpu_id, and
  * gover_sharing of the GPU.

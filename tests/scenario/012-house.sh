@@ -30,7 +30,7 @@ xargs awk '
     if (file && !purpose) print file ":2: no word on what it is for"
   }
   FNR == 1 { file_ends(); file = FILENAME; licence = purpose = 0 }
-  FNR == 1 && /^\/\* SPDX-License-Identifier: .*MIT.* \*\/$/ { licence = 1 }
+  FNR == 1 && /^\/\* SPDX-License-Identifie[r]: .*MIT.* \*\/$/ { licence = 1 }
   FNR > 1 && FNR < 9 && /^( \*|\/\*) / && !/ Link: / && length($0) > 22 { purpose = 1 }
   END { file_ends() }' <"$dir/c" >"$dir/complaints"
 none "every C file begins with its licence and its purpose"
