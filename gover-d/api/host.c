@@ -52,12 +52,15 @@ static char *make_open_metrics(struct api *api)
 /* The answer is cached for one period, so the request counters may be one period old. */
 void api_get_metrics(struct api *api, struct api_request *request)
 {
+	static const struct api_header varies[] = {{"Vary", "Accept"}, {NULL, NULL}};
+
 	if (metrics_format_choose(request->accept) == METRICS_OPEN)
 		api_reply_cached(api, request, API_CACHED_OPENMETRICS,
 				 metrics_format_type(METRICS_OPEN), make_open_metrics);
 	else
 		api_reply_cached(api, request, API_CACHED_METRICS,
 				 metrics_format_type(METRICS_TEXT), make_text_metrics);
+	request->reply.headers = varies;
 }
 
 void api_get_health(struct api *api, struct api_request *request)

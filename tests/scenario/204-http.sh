@@ -78,6 +78,11 @@ is "* in If-Match matches an object that exists" \
 is "* in If-None-Match prevents a change" "$(with /v1/vgpus/a 'If-None-Match: *') $(with /v1/vgpus/a "If-None-Match: $strong")" "412 412"
 is "another tag in it does not" "$(with /v1/vgpus/a 'If-None-Match: "x"')" 200
 
+is "a cache keeps the formats and codings of metrics apart" \
+  "$(send GET /metrics --compressed) $(header Content-Encoding) $(header Vary | sort | paste -sd,)" "200 gzip Accept,Accept-Encoding"
+is "a coding with the weight 0 is not used" \
+  "$(send GET /metrics -H 'Accept-Encoding: gzip;q=0, *') $(header Content-Encoding)" "200 "
+
 target() { send "$1" / --request-target "$2"; }
 is "a target in absolute form is served" "$(target GET http://gover/v1/host) $(jq -r .vgpus[0].id "$dir/body")" "200 a"
 is "its query is read" "$(target GET 'HTTPS://gover:1/v1/vgpus?limit=1') $(jq -r .vgpus[0].id "$dir/body")" "200 a"
