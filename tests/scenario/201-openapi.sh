@@ -32,7 +32,7 @@ jq -r '.components.parameters as $shared | .paths | to_entries[] | .key as $path
   "\(.key | ascii_upcase) \($path) \($query)"' "$described" | sort >"$dir/schema"
 is "the described parameters are the accepted ones" "$(comm -23 "$dir/queries" "$dir/schema")" ""
 ok "the parameters of each route are found" test "$(wc -l <"$dir/queries")" -eq "$(wc -l <"$dir/routes")"
-is "the version is that of the Makefile" "$(jq -r .info.version "$described")" "$(sed -n 's/^version *:= *//p' "$top/Makefile")"
+is "the version is that of the file VERSION" "$(jq -r .info.version "$described")" "$(cat "$top/VERSION")"
 "$B/gover-d" --print-config | sed -n '/^\[policy\]/,/^\[fps\]/s/^\([a-z_]*\) =.*/\1/p' | sort >"$dir/keys"
 jq -r '.components.schemas.PolicyParams.properties | keys[]' "$described" | sort >"$dir/schema"
 ok "every changeable configuration key has a schema" diff "$dir/keys" "$dir/schema"
