@@ -35,8 +35,9 @@ ok "there are deprecated metrics" test -s "$dir/deprecated"
 queries() { jq -r '.. | .expr?, .query?.query?, .definition? | strings' "$1"; }
 for dashboard in $dashboards; do
   is "each panel of $(basename "$dashboard") has a description" "$(jq -r '.panels[] | select(.type != "row" and (.description // "") == "").title' "$dashboard")" ""
-  is "each query of $(basename "$dashboard") selects the job" "$(queries "$dashboard" | grep -v 'label_values(gover_build_info, job)' |
-    grep -E '(gover[a-z0-9_:]+)($|[^a-z0-9_:{]|\{[^}]*\})' | grep -vE '^[^{]*(gover[a-z0-9_:]+\{job=~"\$job"[^}]*\}[^{]*)+$')" ""
+  is "each query of $(basename "$dashboard") selects the job" "$(jq -r '.. | .expr?, .query?.query?, .definition? | strings |
+    select(. != "label_values(gover_build_info, job)") |
+    select(([scan("gover[_:][a-z0-9_:]+")] | length) != ([scan("[{]job=~\"[$]job\"")] | length))' "$dashboard")" ""
   is "rates of $(basename "$dashboard") follow the resolution" "$(jq -r '.panels[].targets[]?.expr' "$dashboard" | grep -E '(rate|increase)\(.*\[[0-9]')" ""
   is "$(basename "$dashboard") uses no deprecated metric" "$(queries "$dashboard" | grep -oE 'gover_[a-z0-9_]+' | sort -u | comm -12 - "$dir/deprecated")" ""
   is "panel ids of $(basename "$dashboard") are unique" "$(jq -r '.panels[].id' "$dashboard" | sort | uniq -d)" ""
