@@ -347,6 +347,11 @@ static void a_dry_run_changes_nothing_and_reports_it(void **state)
 
 /* --- the history --- */
 
+static const char *text_of(sqlite3_stmt *statement, int column)
+{
+	return (const char *)sqlite3_column_text(statement, column);
+}
+
 static void check_cap_writes(const char *path)
 {
 	static const struct {
@@ -364,13 +369,13 @@ static void check_cap_writes(const char *path)
 			 SQLITE_OK);
 	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
 		assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-		assert_string_equal(sqlite3_column_text(statement, 0), wanted[i].vgpu);
+		assert_string_equal(text_of(statement, 0), wanted[i].vgpu);
 		assert_int_equal(sqlite3_column_int(statement, 1), wanted[i].from_pct);
 		assert_int_equal(sqlite3_column_int(statement, 2), wanted[i].to_pct);
 		assert_int_equal(sqlite3_column_int(statement, 3), wanted[i].read_back_pct);
 		assert_int_equal(sqlite3_column_int(statement, 4), wanted[i].error);
-		assert_string_equal(sqlite3_column_text(statement, 5), "gpu0");
-		assert_string_equal(sqlite3_column_text(statement, 6), "steal");
+		assert_string_equal(text_of(statement, 5), "gpu0");
+		assert_string_equal(text_of(statement, 6), "steal");
 		assert_int_equal(sqlite3_column_int64(statement, 7), now.wall_ms);
 	}
 	assert_int_equal(sqlite3_step(statement), SQLITE_DONE);
