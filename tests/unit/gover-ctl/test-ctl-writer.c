@@ -207,6 +207,18 @@ static void a_paragraph_wraps_between_words(void **state)
 	(void)setlocale(LC_CTYPE, "C");
 }
 
+/* Without headings, libsmartcols 2.39 makes columns as wide as their headings, and 2.41 does not.
+ */
+static void squeeze_spaces(char *text)
+{
+	char *to = text;
+
+	for (const char *from = text; *from; from++)
+		if (*from != ' ' || (to > text && to[-1] != ' ' && to[-1] != '\n'))
+			*to++ = *from;
+	*to = '\0';
+}
+
 static void columns_appear_when_they_are_needed(void **state)
 {
 	static const struct {
@@ -223,8 +235,8 @@ static void columns_appear_when_they_are_needed(void **state)
 		 "{\"id\": 1, \"gpu\": \"g0\", \"state\": \"open\", \"created_at\": "
 		 "\"2026-11-20T18:45:08.123Z\"}, {\"id\": 2, \"gpu\": \"g1\", \"state\": "
 		 "\"open\", \"expires_at\": \"2026-11-20T18:50:38.500Z\"}",
-		 "    1 g0  open       -      -       - -    5m  -       -\n"
-		 "    2 g1  open       -      -       - -    -   in 30s  -\n"},
+		 "1 g0 open - - - - 5m - -\n"
+		 "2 g1 open - - - - - in 30s -\n"},
 	};
 	struct sink sink;
 
@@ -236,7 +248,10 @@ static void columns_appear_when_they_are_needed(void **state)
 		begin(&sink);
 		sink.writer.no_head = rows[i].no_head;
 		print(&sink, &table_offers, answer);
-		assert_string_equal(done(&sink), rows[i].printed);
+		done(&sink);
+		if (rows[i].no_head)
+			squeeze_spaces(sink.text);
+		assert_string_equal(sink.text, rows[i].printed);
 		free(sink.text);
 	}
 	begin(&sink);
