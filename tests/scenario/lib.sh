@@ -77,6 +77,16 @@ api() { # api METHOD PATH [BODY]: prints the body, writes the status to $dir/sta
 
 status() { cat "$dir/status"; }
 
+# From 1.7 on, jq prints a number as it is written in its input: 15.0 and not 15.
+if [ "$(echo 15.0 | jq . 2>/dev/null)" = 15.0 ]; then
+  jq() {
+    jq_printed=$(command jq "$@")
+    jq_status=$?
+    [ -z "$jq_printed" ] || printf "%s\n" "$jq_printed" | sed -E ':next; s/(^|[^0-9.])([0-9]+)\.0($|[^0-9.])/\1\2\3/; t next'
+    return "$jq_status"
+  }
+fi
+
 get() { # get PATH FILTER: prints one value of an answer
   api GET "$1" | jq -r "$2"
 }
