@@ -528,7 +528,11 @@ $B/examples/%: dist/examples/% $B/prefix
 FORCE:
 
 pages := $(filter-out $(if $(cl_layer),,man/compute-layer.7) $(if $(fleet),,man/gover-fleet.8 man/fleet.conf.5),$(wildcard man/*.[1-8]))
-install: all $(made) ## install below $(DESTDIR)$(PREFIX)
+# The installed README.md has links to installed documents only.
+$B/doc/README.md: README.md
+	@mkdir -p $(@D)
+	@sed 's|](docs/|](|g; s,\[\(CONTRIBUTING.md\|kernel/README.md\)\]([^)]*),\1 (in the source),' $< >$@
+install: all $(made) $B/doc/README.md ## install below $(DESTDIR)$(PREFIX)
 	install -D -m 0755 -t $(DESTDIR)$(PREFIX)/sbin $B/gover-d $B/gover-arbiter $(fleet)
 	install -D -m 0755 -t $(DESTDIR)$(PREFIX)/bin $B/gover-ctl $B/gover-sim
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/lib/gover $B/libgover-fps.so $(layer) $(cl_layer)
@@ -541,7 +545,8 @@ install: all $(made) ## install below $(DESTDIR)$(PREFIX)
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/lib/systemd/catalog dist/gover.catalog
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/gover/prometheus $(wildcard dist/prometheus/*)
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/gover/grafana $(wildcard dist/grafana/*)
-	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/doc/gover dist/gover.conf.example README.md LICENSE
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/doc/gover dist/gover.conf.example $B/doc/README.md LICENSE \
+		$(wildcard docs/*.md docs/*.png)
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/doc/gover/runbook $(wildcard docs/runbook/*.md)
 	install -D -m 0644 dist/completion/gover-ctl.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/gover-ctl
 	install -D -m 0644 dist/completion/_gover-ctl $(DESTDIR)$(ZSHDIR)/_gover-ctl

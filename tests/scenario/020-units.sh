@@ -101,6 +101,10 @@ fi
 
 ok "the runbook is installed" diff -r "$top/docs/runbook" "$root/usr/share/doc/gover/runbook"
 
+if [ -e "$B/gover-fleet" ] && [ -e "$B/libgover-cl.so" ]; then # otherwise some manual pages are not installed
+  ok "each reference in installed files leads to an installed file" "$top/tests/check-links" "$root"
+fi
+
 uninstalled() {
   make -s -C "$top" B="$B" SANITIZE="${GOVER_ASAN:+-fsanitize=address,undefined -fsanitize-undefined-trap-on-error}" \
     uninstall DESTDIR="$root" PREFIX=/usr >"$dir/uninstall.log" && touch "$root/usr/share/kept" &&

@@ -78,6 +78,7 @@ ok "its example is valid" inside gover-fleet --config /usr/share/doc/gover-fleet
 ok "it starts" inside systemctl start gover-fleet
 is "it runs as its own user" "$(inside stat -c %U "/proc/$(show gover-fleet MainPID)")" gover-fleet
 ok "gover-d gets its report" until_ok 30 that /v1/fleet '.state == "withdrawn" and .cloud == "none"'
+ok "each reference in files of the packages leads to an installed file" "$top/tests/check-links" "$root"
 ok "its manuals are installed" sh -c "ls '$root'/usr/share/man/man8/gover-fleet.8* '$root'/usr/share/man/man5/fleet.conf.5*"
 ok "the package scripts print no errors" quiet_scripts
 
