@@ -88,6 +88,7 @@ cp -r "$top/debian/tests" "$root/srv/gover/tests"
 for test in $(sed -n 's/^Tests: //p' "$top/debian/tests/control"); do
   ok "debian/tests/$test" inside "/srv/gover/tests/$test"
 done
+rm -r "$root/srv/gover/tests"
 ok "its drop-in and its contracts are removed" inside sh -c \
   'rm -r /etc/systemd/system/gover-.service.d && systemctl daemon-reload && systemctl restart gover-d && rm -r /var/lib/gover/sim'
 
