@@ -155,11 +155,20 @@ is "a stopped gover-fleet stays stopped" "$(inside systemctl is-active gover-fle
 
 ok "an administrator enables TCP" inside systemctl enable -q gover-tcp.socket
 
-ok "the example is removed" inside sh -c 'rm -r /etc/systemd/system/gover-.service.d && systemctl daemon-reload'
+ok "an administrator writes a drop-in" inside sh -c \
+  'mkdir /etc/systemd/system/gover-d.service.d && echo "[Service]" >/etc/systemd/system/gover-d.service.d/override.conf'
+ok "all drop-ins and the hook that documents describe are installed" inside sh -c "$(
+  grep -hoE 'install -D -m [0-9]+ .*/etc/(systemd|libvirt)/.*' "$root$example"/*.conf | sed 's/$/ \&\&/'
+) install -D -m 755 $example/libvirt-hook /etc/libvirt/hooks/qemu.d/gover-fleet"
+ok "there are nine of them" test "$(find "$root"/etc/systemd/system/gover-*.d -name '*.conf' ! -name override.conf | wc -l)" -eq 9
 ok "gover is removed" apt remove gover
 ok "daemon and socket are gone" sh -c "! ls /proc/$leader/root/run/gover/gover.sock && ! pgrep -P $leader -x gover-d"
 ok "contracts remain until a purge" test -e "$root/var/lib/gover/contracts.json"
 ok "all packages are purged" apt purge gover libgover-fps gover-fleet
+ok "the purge names the drop-in of the administrator" grep -q '^gover: /etc/systemd/system/gover-d.service.d/override.conf: not removed' "$dir/apt.log"
+is "the purge removes all other drop-ins" "$(cd "$root/etc/systemd/system" && find . -path '*gover*' -type f)" ./gover-d.service.d/override.conf
+rm -r "$root/etc/systemd/system/gover-d.service.d"
+rmdir -p "$root/etc/libvirt/hooks" 2>/dev/null # the package libvirt-daemon-system owns it
 ok "dependencies are removed" apt autoremove --purge
 list_files >"$dir/after"
 ok "no file remains, and /etc is unchanged" diff "$dir/before" "$dir/after"
