@@ -567,11 +567,11 @@ uninstall: ## remove what `make install` wrote with the same PREFIX and DESTDIR
 		(cd "$$stage" && find . -depth -mindepth 1 -type d -path '*gover*' -printf '%P\n') | \
 		while read -r folder; do [ ! -d "$(DESTDIR)/$$folder" ] || rmdir --ignore-fail-on-non-empty "$(DESTDIR)/$$folder"; done
 
-# The last commit gives the same archive everywhere: all times in it are that of the commit.
+# The last commit gives the same archive everywhere: all times in it are that of the commit. A distribution has its own debian/.
 dist: ## write the source archive $(B)/gover-VERSION.tar.gz of the last commit
 	@mkdir -p $B
 	@git diff --quiet HEAD || echo "dist: uncommitted changes are not in the archive" >&2
-	@git -c tar.umask=0022 archive --prefix=gover-$(version)/ -o $B/gover-$(version).tar HEAD
+	@git -c tar.umask=0022 archive --prefix=gover-$(version)/ -o $B/gover-$(version).tar HEAD . ':!debian'
 	@gzip -9nf $B/gover-$(version).tar
 	@echo "  DIST  $B/gover-$(version).tar.gz"
 
