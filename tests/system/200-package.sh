@@ -85,7 +85,8 @@ ok "the package scripts print no errors" quiet_scripts
 # --- the tests that a distribution runs (debian/tests) ---
 
 cp -r "$top/debian/tests" "$root/srv/gover/tests"
-for test in $(sed -n 's/^Tests: //p' "$top/debian/tests/control"); do
+is "debian/tests/control lists two tests" "$(sed -n 's/^Tests: //p' "$top/debian/tests/control" | paste -sd ' ')" "first-steps simulate"
+for test in first-steps simulate; do
   ok "debian/tests/$test" inside "/srv/gover/tests/$test"
 done
 rm -r "$root/srv/gover/tests"
