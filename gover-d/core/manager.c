@@ -183,9 +183,9 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 	(void)usec;
 	late = now.mono_ns > m->next_tick_ns + period_ns / 2;
 	host_count_delay(&m->host.lateness,
-			    now.mono_ns > m->next_tick_ns
-				    ? (double)(now.mono_ns - m->next_tick_ns) / NS_PER_S
-				    : 0);
+			 now.mono_ns > m->next_tick_ns
+				 ? (double)(now.mono_ns - m->next_tick_ns) / NS_PER_S
+				 : 0);
 	if (late)
 		m->host.late_ticks++;
 	gpus_dispatch_igt(&m->host, now);

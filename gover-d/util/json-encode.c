@@ -46,8 +46,8 @@ char *json_encode_dump(json_t *document)
 
 char *json_encode_dump_sorted(json_t *document)
 {
-	char *text = json_text_print(document,
-				     JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(15));
+	char *text =
+		json_text_print(document, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(15));
 
 	json_decref(document);
 	return text;

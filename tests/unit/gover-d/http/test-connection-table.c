@@ -169,8 +169,8 @@ static void an_evicted_connection_has_no_reply_in_progress(void **state)
 	connection_table_end_request(table, 1, 0);
 	assert_false(connection_table_replying(table, 1));
 	connection_table_begin_request(table, 1, 0);
-	assert_int_equal(
-		connection_table_evict_overdue(table, (CONNECTION_SEND_S + 1) * NS_PER_S), 1);
+	assert_int_equal(connection_table_evict_overdue(table, (CONNECTION_SEND_S + 1) * NS_PER_S),
+			 1);
 	assert_false(connection_table_replying(table, 1));
 }
 
