@@ -7,6 +7,7 @@
 #include <linux/ktime.h>
 #include <linux/minmax.h>
 
+#include "gover-compat.h"
 #include "gpu.h"
 
 #define TICK_NS NSEC_PER_MSEC
@@ -92,8 +93,7 @@ void gpu_init(struct gpu *gpu, const struct sched_discipline *discipline)
 	spin_lock_init(&gpu->lock);
 	INIT_LIST_HEAD(&gpu->vgpus);
 	ida_init(&gpu->ids);
-	hrtimer_init(&gpu->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
-	gpu->timer.function = tick;
+	hrtimer_setup(&gpu->timer, tick, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 	gpu->low_gm_mb = GPU_LOW_GM_MB;
 	gpu->now_ns = ktime_get_ns();
 	sched_start(&gpu->sched, discipline, gpu->now_ns);

@@ -48,6 +48,22 @@ static DEVICE_ATTR_RW(gover_sharing);
 
 /* --- the devices --- */
 
+/*
+ * Also removes the remaining vGPUs. An action of the device and not the driver's remove(), whose
+ * type differs between kernels.
+ */
+static void remove_gpu(void *data)
+{
+	struct platform_device *device = data;
+	struct parent *parent = platform_get_drvdata(device);
+
+	mdev_unregister_parent(&parent->mdev);
+	/* Waits until no process is in a show or store function. */
+	device_remove_file(&device->dev, &dev_attr_gover_sharing);
+	gpu_fini(&parent->gpu);
+	kfree(parent);
+}
+
 static int probe_gpu(struct platform_device *device)
 {
 	struct parent *parent = kzalloc(sizeof(*parent), GFP_KERNEL);
@@ -69,7 +85,7 @@ static int probe_gpu(struct platform_device *device)
 				 PARENT_TYPES);
 	if (r < 0)
 		goto remove_file;
-	return 0;
+	return devm_add_action_or_reset(&device->dev, remove_gpu, device);
 
 remove_file:
 	device_remove_file(&device->dev, &dev_attr_gover_sharing);
@@ -79,19 +95,6 @@ fini:
 	return r;
 }
 
-/* Also removes the remaining vGPUs. */
-static int remove_gpu(struct platform_device *device)
-{
-	struct parent *parent = platform_get_drvdata(device);
-
-	mdev_unregister_parent(&parent->mdev);
-	/* Waits until no process is in a show or store function. */
-	device_remove_file(&device->dev, &dev_attr_gover_sharing);
-	gpu_fini(&parent->gpu);
-	kfree(parent);
-	return 0;
-}
-
 static const struct platform_device_id ids[] = {
 	{.name = "gover_gvt"},
 	{},
@@ -99,7 +102,6 @@ static const struct platform_device_id ids[] = {
 
 static struct platform_driver gpu_driver = {
 	.probe = probe_gpu,
-	.remove = remove_gpu,
 	.id_table = ids,
 	.driver.name = "i915",
 };

@@ -22,6 +22,7 @@
  */
 #include "i915_drv.h"
 #include "gvt.h"
+#include "gover-compat.h"
 #include "sched/sched.h"
 
 #define TICK_NS	   NSEC_PER_MSEC       /* minimum time to the next timer */
@@ -370,8 +371,7 @@ static int gover_init(struct intel_gvt *gvt)
 	if (!data)
 		return -ENOMEM;
 	data->gvt = gvt;
-	hrtimer_init(&data->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
-	data->timer.function = slice_timer_expired;
+	hrtimer_setup(&data->timer, slice_timer_expired, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
 	spin_lock_init(&data->lock);
 	INIT_LIST_HEAD(&data->vgpus);
 	sched_start(&data->sched, chosen_discipline, ktime_get_ns());

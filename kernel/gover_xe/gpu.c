@@ -8,6 +8,7 @@
 #include <linux/math64.h>
 #include <linux/slab.h>
 
+#include "gover-compat.h"
 #include "gpu.h"
 
 #define TICK_NS (50 * NSEC_PER_MSEC)
@@ -45,8 +46,7 @@ struct gpu *gpu_new(unsigned int total_vfs)
 	kref_init(&gpu->kref);
 	spin_lock_init(&gpu->lock);
 	quanta_gpu_start(&gpu->sim, total_vfs, ktime_get_ns());
-	hrtimer_init(&gpu->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
-	gpu->timer.function = tick;
+	hrtimer_setup(&gpu->timer, tick, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
 	hrtimer_start(&gpu->timer, ns_to_ktime(TICK_NS), HRTIMER_MODE_REL_SOFT);
 	return gpu;
 }

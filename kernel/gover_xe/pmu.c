@@ -206,9 +206,10 @@ static ssize_t show_event(struct device *dev, struct device_attribute *attr, cha
 	return sysfs_emit(buf, "%s\n", event->text);
 }
 
-#define EVENT_ATTR(name, text)                         \
-	{                                              \
-		{{name, 0444}, show_event, NULL}, text \
+#define EVENT_ATTR(title, content)                                                        \
+	{                                                                                 \
+		.attr.attr.name = title, .attr.attr.mode = 0444, .attr.show = show_event, \
+		.text = content                                                           \
 	}
 
 static struct event_attr events[] = {

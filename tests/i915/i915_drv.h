@@ -168,10 +168,13 @@ static inline ktime_t ns_to_ktime(u64 ns)
 	return (ktime_t)ns;
 }
 
-static inline void hrtimer_init(struct hrtimer *timer, int clock, int mode)
+static inline void hrtimer_setup(struct hrtimer *timer,
+				 enum hrtimer_restart (*function)(struct hrtimer *timer), int clock,
+				 int mode)
 {
 	(void)clock;
 	(void)mode;
+	timer->function = function;
 	timer->at_ns = 0;
 }
 

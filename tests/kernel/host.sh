@@ -1,6 +1,8 @@
 # Shared by make check-kernel, check-kernel-i915 and check-guest: downloads and unpacks Debian's kernel, boots a virtual
 # machine with the root of the host (tests/kernel/init), and evaluates the tests that ran there. Sourced by a script that
 # sets $suite first. No kernel is installed. If a requirement is missing, the suite is skipped with the reason.
+# KERNEL selects the kernel: 6.1 of Debian 12 (default), 6.12 of Debian 13, or newest, that of Debian sid. The other releases'
+# modules are compiled in a system root of the release (tests/root.sh), and their tests run in the root of this machine.
 # Never uses KVM, because on some machines a guest hangs with /dev/kvm.
 # shellcheck shell=sh disable=SC2034,SC2154 # headers and out are read by the suites, which set suite
 set -u
@@ -9,7 +11,10 @@ top=$PWD
 B=${B:-build}
 case $B in /*) ;; *) B=$top/$B ;; esac
 export B
+# shellcheck source=tests/root.sh
+. tests/root.sh
 work=$B/kernel
+KERNEL=${KERNEL:-6.1}
 tag=${suite#check}
 tag=${tag#-kernel}
 out=$work/out$tag
@@ -47,35 +52,69 @@ ok() { # ok "text" FILE: passes if FILE with complaints is empty
 
 # --- the kernel ---
 
-fetch_kernel() { # downloads and unpacks the package of the kernel
-  mkdir -p "$image/deb"
-  (
-    cd "$image/deb" || exit 1
-    apt-get -q download "linux-image-$kver" ||
-      { apt-get -q update && apt-get -q download "linux-image-$kver"; }
-  ) || return 1
-  dpkg-deb -x "$image"/deb/*.deb "$image/root" && rm -r "$image/deb" && depmod -b "$image/root" "$kver"
+# Runs a command where the compiler and the headers of the kernel are.
+at_headers() {
+  if [ -z "$kernel_root" ]; then "$@"; else shared="$top $B" enter_root "$kernel_root" "$top" "$@"; fi
 }
 
-# Extracts the uncompressed kernel, which boots faster. The compressed part is in xz format.
+# Downloads and unpacks the packages of the kernel. From 7.x on, linux-image only depends on linux-binary and linux-modules.
+fetch_kernel() {
+  mkdir -p "$image/deb"
+  chmod 777 "$image/deb" # apt downloads as another user
+  # shellcheck disable=SC2016 # variables of the inner shell
+  fetch='cd "$1" && apt-get -q download $(apt-cache depends "$2" | sed -n "s/.*Depends: \(linux-\(binary\|modules\)-.*\)/\1/p") "$2"'
+  at_headers sh -c "$fetch" sh "$image/deb" "linux-image-$kver" ||
+    at_headers sh -c "apt-get -q update && $fetch" sh "$image/deb" "linux-image-$kver" || return 1
+  for deb in "$image"/deb/*.deb; do
+    dpkg-deb -x "$deb" "$image/root" || return 1
+  done
+  rm -r "$image/deb"
+  [ -e "$image/root/lib" ] || ln -s usr/lib "$image/root/lib" # Debian 13
+  depmod -b "$image/root" "$kver"
+}
+
+# Extracts the uncompressed kernel, which boots faster, from the xz format. QEMU also boots the compressed kernel.
 unpack_vmlinux() {
   packed=$image/root/boot/vmlinuz-$kver
+  [ -e "$packed" ] || packed=$image/root/lib/modules/$kver/vmlinuz # from 7.x on
   at=$(LC_ALL=C grep -abom 1 "$(printf '\3757zXZ')" "$packed" | cut -d : -f 1)
-  tail -c "+$((at + 1))" "$packed" | xz -dc --single-stream >"$image/vmlinux.new" 2>/dev/null
-  LC_ALL=C head -c 4 "$image/vmlinux.new" | grep -q ELF || return 1
+  [ -z "$at" ] || tail -c "+$((at + 1))" "$packed" | xz -dc --single-stream >"$image/vmlinux.new" 2>/dev/null
+  LC_ALL=C head -c 4 "$image/vmlinux.new" 2>/dev/null | grep -q ELF || cp "$packed" "$image/vmlinux.new" || return 1
   mv "$image/vmlinux.new" "$image/vmlinux"
+}
+
+need_packages() { # of the machine, or of the root of the release: 6.12 or newest
+  case $KERNEL in
+  6.1) kernel_root='' && dist/install-deps kernel ;;
+  *)
+    make_root "$release" || { cat "$B/hosts/$release/debootstrap.log" && return 1; }
+    kernel_root=$B/hosts/$release/root
+    dist/install-deps kernel && at_headers sh -c '
+      dpkg-query -W linux-headers-amd64 make sparse >/dev/null 2>&1 || {
+        apt-get -q update && apt-get -q -y --no-install-recommends install linux-headers-amd64 make gcc libc6-dev sparse xz-utils patch
+      }'
+    ;;
+  esac >"$work/install.log" 2>&1
 }
 
 need_kernel() { # sets $headers, $kver and $image, or skips the suite
   [ "$(uname -m)" = x86_64 ] || skip_all "needs x86_64, this is $(uname -m)"
+  case $KERNEL in
+  6.1) release='' ;;
+  6.12) release=trixie ;;
+  newest) release=sid ;;
+  *) echo "KERNEL=$KERNEL: unknown (allowed: 6.1, 6.12, newest)" >&2 && exit 2 ;;
+  esac
+  [ -z "$release" ] || [ -z "$(root_obstacle "$release")" ] || skip_all "$(root_obstacle "$release")"
   mkdir -p "$work"
-  if ! dist/install-deps kernel >"$work/install.log" 2>&1; then
+  if ! need_packages; then
     tail -n 5 "$work/install.log" | sed 's/^/# /'
     skip_all "its packages could not be installed"
   fi
-  headers=$(find /usr/src -maxdepth 1 -name 'linux-headers-6.1.*-amd64' ! -name '*-cloud-*' ! -name '*-rt-*' |
-    sort -V | tail -n 1)
-  [ -n "$headers" ] || skip_all "needs the headers of Debian's 6.1 kernel, linux-headers-amd64 of Debian 12"
+  version=${KERNEL#newest} # any version
+  headers=$(find "$kernel_root/usr/src" -maxdepth 1 -name "linux-headers-${version:-[0-9]*}.*-amd64" ! -name '*-cloud-*' \
+    ! -name '*-rt-*' -printf '/usr/src/%f\n' | sort -V | tail -n 1)
+  [ -n "$headers" ] || skip_all "needs the headers of Debian's kernel $KERNEL, linux-headers-amd64"
   kver=${headers#/usr/src/linux-headers-}
   image=$work/$kver
   [ ! -s "$image/vmlinux" ] || return 0
@@ -84,7 +123,7 @@ need_kernel() { # sets $headers, $kver and $image, or skips the suite
     tail -n 5 "$work/fetch.log" | sed 's/^/# /'
     skip_all "linux-image-$kver could not be downloaded"
   fi
-  unpack_vmlinux || skip_all "linux-image-$kver has an unknown compression"
+  unpack_vmlinux || skip_all "linux-image-$kver could not be unpacked"
 }
 
 # --- a module ---
@@ -96,12 +135,12 @@ build_module() { # build_module NAME [VARIABLE...]
   mkdir -p "$work/$name"
   find "$work/$name" -type l -delete
   ln -s "$top/kernel/$name"/* "$work/$name"
-  make --no-print-directory -C "$headers" "M=$work/$name" "GOVER=$top" CC="${KERNEL_CC:-gcc}" "$@" modules 2>&1
+  at_headers make --no-print-directory -C "$headers" "M=$work/$name" "GOVER=$top" CC="${KERNEL_CC:-gcc}" "$@" modules 2>&1
 }
 
 compile_module() { # compile_module NAME: one build runs both gcc and sparse; ends the suite without a module
   sparse=''
-  ! command -v sparse >/dev/null || sparse='C=2'
+  ! at_headers sh -c 'command -v sparse' >/dev/null || sparse='C=2'
   rm -f "$work/$1"/*.o "$work/$1"/*.ko
   # shellcheck disable=SC2086 # one word or none
   build_module "$1" W=1 $sparse >"$work/build$tag.log"
@@ -124,9 +163,10 @@ have_checkpatch() { # finds or unpacks checkpatch.pl
     linux-source-6.1/scripts/checkpatch.pl linux-source-6.1/scripts/spelling.txt linux-source-6.1/scripts/const_structs.checkpatch
 }
 
-# checkpatch expects // in the licence line, but the project uses block comments.
+# checkpatch expects // in the licence line, but the project uses block comments. Only gover-compat.h, for modules outside the
+# kernel's tree, uses the kernel's version.
 checkpatch() {
-  perl "$scripts/checkpatch.pl" --no-tree --terse --no-summary -q --max-line-length=100 --ignore SPDX_LICENSE_TAG "$@" 2>&1 |
+  perl "$scripts/checkpatch.pl" --no-tree --terse --no-summary -q --max-line-length=100 --ignore SPDX_LICENSE_TAG,LINUX_VERSION_CODE "$@" 2>&1 |
     grep -v '^total: 0 errors, 0 warnings'
 }
 
@@ -165,6 +205,14 @@ modules_for() { # modules_for MODULE...: the files of the modules and their depe
   done | awk '!seen[$0]++'
 }
 
+# Busybox and insmod of some machines load no compressed module.
+put_module() { # put_module FILE FOLDER: prints the name of the file
+  case $1 in
+  *.xz) xz -dc "$1" >"$2/$(basename "$1" .xz)" && basename "$1" .xz ;;
+  *) cp "$1" "$2" && basename "$1" ;;
+  esac
+}
+
 # Starting a program is slow in the virtual machine, so the programs that the tests call often are small.
 make_tools() {
   rm -rf "${work:?}/bin"
@@ -188,8 +236,7 @@ pack_initramfs() {
     ln -s busybox "$root/bin/$tool"
   done
   modules_for virtio_pci 9pnet_virtio 9p overlay "$@" | while read -r file; do
-    cp "$file" "$root/modules"
-    basename "$file"
+    put_module "$file" "$root/modules"
   done >"$root/modules/list"
   printf "top='%s'\nB='%s'\nout='%s'\nguest='%s'\nunit='%s'\n" "$top" "$B" "$out" "$guest" "${unit-}" >"$root/values"
   cp tests/kernel/init "$root/init"
