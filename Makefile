@@ -429,6 +429,11 @@ check-system: ## test units and packages on machines booted by systemd-nspawn (s
 	@$(MAKE) --no-print-directory -j$$(nproc) all $(helpers)
 	@B=$B tests/check-system
 
+check-upgrade: ## test an upgrade from the first package under load and the way back, a quarter of an hour (not in CI)
+	@dist/install-deps system
+	@$(MAKE) --no-print-directory -j$$(nproc) all $(helpers)
+	@B=$B TEST_TIMEOUT=$(or $(TEST_TIMEOUT),1800) tests/check-system upgrade
+
 check-hosts: ## build on other releases of Debian and Ubuntu and run the tests there (HOSTS="trixie sid")
 	@B=$B HOSTS='$(HOSTS)' MIRROR='$(MIRROR)' tests/check-hosts
 
@@ -589,6 +594,6 @@ help: ## print this list
 clean: ## remove the build folder
 	rm -rf $B
 
-.PHONY: FORCE $(benchmarks) all tests benches check check-unit check-asan check-tsan check-msan check-valgrind check-memory check-compute check-fleet check-kernel check-kernel-xe check-kernel-i915 check-kernel-bpf check-guest check-web check-rest check-lighthouse check-monitoring check-model check-system check-hosts check-openstack check-kernel-units threaded fuzz fuzz-long soak mutate warnings lint demo demo-compute install uninstall dist deb help clean golden
+.PHONY: FORCE $(benchmarks) all tests benches check check-unit check-asan check-tsan check-msan check-valgrind check-memory check-compute check-fleet check-kernel check-kernel-xe check-kernel-i915 check-kernel-bpf check-guest check-web check-rest check-lighthouse check-monitoring check-model check-system check-upgrade check-hosts check-openstack check-kernel-units threaded fuzz fuzz-long soak mutate warnings lint demo demo-compute install uninstall dist deb help clean golden
 .PHONY: eval eval-adversarial eval-real eval-sensitivity eval-stability eval-traces
 -include $(shell find $B \( -path $B/bare -o -path $B/openstack -o -path $B/hosts \) -prune -o -name '*.d' -type f -print 2>/dev/null)
