@@ -207,7 +207,8 @@ static void a_paragraph_wraps_between_words(void **state)
 	(void)setlocale(LC_CTYPE, "C");
 }
 
-/* Without headings, libsmartcols 2.39 makes columns as wide as their headings, and 2.41 does not.
+/*
+ * Without headings, libsmartcols 2.38 makes columns as wide as their headings, and 2.41 does not.
  */
 static void squeeze_spaces(char *text)
 {
