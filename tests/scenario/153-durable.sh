@@ -46,6 +46,7 @@ PATCH /v1/gpus/gpu1|contracts|{"mode": "$([ $((i % 2)) -eq 0 ] && echo act || ec
 POST /v1/vgpus|contracts|{"id": "new$i", "gpu": "gpu1", "initial_cap_pct": 5}|201|.vgpus | has("new$i")
 PATCH /v1/vgpus/a|contracts|{"initial_cap_pct": $((30 + i)), "target_fps": $i, "labels": {"round": "$i"}}|200|.vgpus.a | .initial_cap_pct == 30 + $i and .target_fps == $i and .labels.round == "$i"
 PATCH /v1/vgpus/b|contracts|{"held": true, "held_cap_pct": $((10 + i))}|200|.vgpus.b | .held and .held_cap_pct == 10 + $i
+PATCH /v1/vgpus/b/contract|contracts|{"weight": $((2 + i)), "target_fps": $((10 + i))}|200|.vgpus.b | .weight == 2 + $i and .target_fps == 10 + $i
 DELETE /v1/vgpus/old$i|contracts||204|.vgpus | has("old$i") | not
 POST /v1/alerts/$alert/ack|contracts||200|.acked | index($alert) != null
 POST /v1/silences|contracts|{"vgpu": "a", "until": "$later", "reason": "new$i"}|201|.silences | index("new$i") != null
