@@ -15,7 +15,7 @@
 
 #define API_QUERY_MAX	 8
 #define API_PARAM_MAX	 128
-#define API_ETAG_MAX	 24 /* size of an ETag: 64 bits in hex, "-gz", two quotes and NUL */
+#define API_ETAG_MAX	 24 /* size of an ETag: "W/", 64 bits in hex, "-gz", two quotes, NUL */
 #define API_TYPE_JSON	 "application/json"
 #define API_TYPE_MERGE	 "application/merge-patch+json" /* RFC 7396 */
 #define API_TYPE_TEXT	 "text/plain; charset=utf-8"

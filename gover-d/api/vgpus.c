@@ -60,8 +60,7 @@ static void reply_vgpu(struct api *api, struct api_request *request, unsigned in
 	request->reply.headers = api_no_store;
 }
 
-/* Replies with the contract of the vGPU. The order of its members is fixed, also after a restart.
- */
+/* Replies with the contract of the vGPU. The order of its members never changes. */
 static void reply_contract(struct api *api, struct api_request *request)
 {
 	const struct host_gpu *gpu;

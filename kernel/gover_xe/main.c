@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * gover_xe: a stand-in for Intel's driver xe, for the tests of gover. It offers the settings of
- * SR-IOV only, and its GPUs do no work. Never load it on a production host.
+ * A stand-in for Intel's driver xe in tests. It offers only the settings of SR-IOV, and its GPUs do
+ * no work. Never load it on a production host.
  *
  * A GPU is an emulated NVMe controller of QEMU with SR-IOV, which is not used as a disk. So the
  * virtual functions, their PCI devices and sriov_numvfs are those of the kernel. The module adds

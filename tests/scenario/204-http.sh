@@ -60,7 +60,7 @@ weak=$(tag /v1/vgpus/a)
 is "the tag of an answer with measurements is weak" "${weak%\"*\"}" W/
 is "no cache may store this answer" "$(header Cache-Control)" no-store
 is "the tag that a client got matches in If-Match" "$(with /v1/vgpus/a "If-Match: $weak")" 200
-is "it matches no more after the change" "$(with /v1/vgpus/a "If-Match: $weak") $(jq -r .title "$dir/body")" "412 Precondition Failed"
+is "after the change it does not match" "$(with /v1/vgpus/a "If-Match: $weak") $(jq -r .title "$dir/body")" "412 Precondition Failed"
 strong=$(tag /v1/vgpus/a/contract)
 is "a tag without W/ matches too" "$(with /v1/vgpus/a "If-Match: $strong")" 200
 cp "$dir/body" "$dir/vgpu"
