@@ -9,8 +9,7 @@
 #include "gover-d/api/etag.h"
 #include "gover-d/util/gzip.h"
 
-#define ELEMENTS_MAX 32	  /* a longer Accept-Encoding is invalid */
-#define WEIGHT_MAX   1000 /* the weight q=1; the text of a weight has at most three decimals */
+#define ELEMENTS_MAX 32 /* a longer Accept-Encoding is invalid */
 #define UNSET	     (-1)
 
 /* Characters of a token, see RFC 9110, section 5.6.2. */
@@ -29,10 +28,9 @@ static const char *skip(const char *at)
 	return at + strspn(at, " \t");
 }
 
-/* Reads "0", "0.5", "1.000". Returns the end, or NULL if the text is not a weight. */
-static const char *read_weight(const char *at, int *ret_weight)
+const char *api_read_weight(const char *at, int *ret_weight)
 {
-	int weight = *at == '1' ? WEIGHT_MAX : 0, unit = WEIGHT_MAX;
+	int weight = *at == '1' ? API_WEIGHT_MAX : 0, unit = API_WEIGHT_MAX;
 
 	if (*at != '0' && *at != '1')
 		return NULL;
@@ -41,7 +39,7 @@ static const char *read_weight(const char *at, int *ret_weight)
 			unit /= 10;
 			weight += (*at - '0') * unit;
 		}
-	if (weight > WEIGHT_MAX)
+	if (weight > API_WEIGHT_MAX)
 		return NULL;
 	*ret_weight = weight;
 	return at;
@@ -50,13 +48,13 @@ static const char *read_weight(const char *at, int *ret_weight)
 /* Reads the optional ";q=WEIGHT" of an element, and the separator after the element. */
 static const char *read_rest(const char *at, int *ret_weight)
 {
-	*ret_weight = WEIGHT_MAX;
+	*ret_weight = API_WEIGHT_MAX;
 	at = skip(at);
 	if (*at == ';') {
 		at = skip(at + 1);
 		if (strncasecmp(at, "q=", 2) != 0)
 			return NULL;
-		at = read_weight(at + 2, ret_weight);
+		at = api_read_weight(at + 2, ret_weight);
 		at = at ? skip(at) : NULL;
 	}
 	if (!at || (*at != ',' && *at != '\0'))

@@ -27,6 +27,13 @@
  */
 bool api_accepts_gzip(const char *accept);
 
+#define API_WEIGHT_MAX 1000 /* the weight q=1; the text of a weight has at most three decimals */
+/*
+ * Reads a weight (RFC 9110, section 12.4.2) such as "0", "0.5" or "1.000", in thousandths. Returns
+ * its end, or NULL if @at does not begin with a weight.
+ */
+const char *api_read_weight(const char *at, int *ret_weight);
+
 /*
  * Creates the compressed form of @text, which becomes a part of @text. Nothing happens if the form
  * exists, if @text is too short, or if there is not enough memory.

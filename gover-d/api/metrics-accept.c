@@ -8,9 +8,8 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "gover-d/api/encoding.h"
 #include "gover-d/api/metrics-format.h"
-
-#define QUALITY_MAX 1000 /* q=1; a quality has at most three decimals */
 
 /* Bytes of the header. */
 struct piece {
@@ -64,28 +63,6 @@ static bool equals(struct piece piece, const char *text)
 	return piece.n == strlen(text) && strncasecmp(piece.at, text, piece.n) == 0;
 }
 
-/* Reads "0", "0.5" or "1.000". Returns false if the text is not a quality. */
-static bool read_quality(struct piece piece, int *ret_quality)
-{
-	int quality, unit = QUALITY_MAX;
-
-	if (piece.n == 0 || piece.n > strlen("0.000") || (*piece.at != '0' && *piece.at != '1'))
-		return false;
-	if (piece.n > 1 && piece.at[1] != '.')
-		return false;
-	quality = *piece.at == '1' ? QUALITY_MAX : 0;
-	for (size_t i = 2; i < piece.n; i++) {
-		if (piece.at[i] < '0' || piece.at[i] > '9')
-			return false;
-		unit /= 10;
-		quality += (piece.at[i] - '0') * unit;
-	}
-	if (quality > QUALITY_MAX)
-		return false;
-	*ret_quality = quality;
-	return true;
-}
-
 static void read_parameter(struct piece piece, struct range *range)
 {
 	const char *sign = memchr(piece.at, '=', piece.n), *end = piece.at + piece.n;
@@ -96,7 +73,7 @@ static void read_parameter(struct piece piece, struct range *range)
 	name = trim(piece.at, sign);
 	value = trim(sign + 1, end);
 	if (equals(name, "q"))
-		range->valid = read_quality(value, &range->quality);
+		range->valid = api_read_weight(value.at, &range->quality) == end;
 	if (value.n >= 2 && value.at[0] == '"' && value.at[value.n - 1] == '"')
 		value = (struct piece){value.at + 1, value.n - 2};
 	if (equals(name, "version"))
@@ -108,7 +85,7 @@ static const char *read_range(const char *at, struct range *range)
 {
 	const char *end = find_end(at, ";,");
 
-	*range = (struct range){.type = trim(at, end), .quality = QUALITY_MAX, .valid = true};
+	*range = (struct range){.type = trim(at, end), .quality = API_WEIGHT_MAX, .valid = true};
 	while (*end == ';') {
 		at = end + 1;
 		end = find_end(at, ";,");
