@@ -81,13 +81,15 @@ ok "SIGTERM removes the sockets" until_ok 30 no_sockets
 # --- one program ---
 
 near() { [ $((($1 - $2) * 1000)) -le "$2" ] && [ $((($2 - $1) * 1000)) -le "$2" ]; }
-# Most launches are estimated from measured ones. A busy machine can measure the first launches late, so up to three programs run.
+# Most launches are estimated from measured ones. A program that is preempted between its reading of the clock and its launch has
+# less time counted, so up to three programs run, each with an arbiter and a label of its own.
 for try in 1 2 3; do
   start_arbiter --discipline fair
-  program one --us 500 --launches 400 --depth 4 --seconds 60
+  program "try$try" --us 500 --launches 400 --depth 4 --seconds 60
   wait "$program_pid"
-  ran=$? busy_ns=$(value 0 busy_ns) true_ns=$(truth one busy_ns)
+  ran=$? busy_ns=$(value 0 busy_ns) true_ns=$(truth "try$try" busy_ns)
   near "$busy_ns" "$true_ns" && break
+  echo "# try $try: $busy_ns ns counted, $true_ns ns used"
   [ "$try" -eq 3 ] || stop_arbiter
 done
 is "a program of no tenant runs" "$ran" 0
