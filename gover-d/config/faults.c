@@ -15,11 +15,10 @@
  * more keys and faults, a fault may be reported without a line.
  */
 #define PLACES_MAX 1024
-#define TITLE_MAX  (ID_MAX + sizeof("flavor "))
 
 struct place {
-	char title[TITLE_MAX], key[32]; /* @key is "" for the place of a fault */
-	const char *file;		/* in finder.files; NULL: out of memory */
+	char title[CONFIG_TITLE_MAX], key[32]; /* @key is "" for the place of a fault */
+	const char *file;		       /* in finder.files; NULL: out of memory */
 	int line;
 };
 
@@ -109,7 +108,7 @@ static void take_key(void *userdata, const char *file, int line, const char *tit
  */
 static bool is_doubtful(const struct finder *finder, const char *text)
 {
-	char title[TITLE_MAX + 2];
+	char title[CONFIG_TITLE_MAX + 2];
 
 	for (int i = 0; i < finder->n_places; i++) {
 		if (finder->places[i].key[0])
@@ -128,7 +127,7 @@ static bool is_doubtful(const struct finder *finder, const char *text)
 static const struct place *find_place(const struct finder *finder, const char *text)
 {
 	const struct place *found = NULL;
-	char head[TITLE_MAX + sizeof(((struct place *)NULL)->key) + 4];
+	char head[CONFIG_TITLE_MAX + sizeof(((struct place *)NULL)->key) + 4];
 
 	for (int i = 0; i < finder->n_places; i++) {
 		const struct place *place = &finder->places[i];

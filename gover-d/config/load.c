@@ -11,87 +11,46 @@
 
 #define FILE_BYTES_MAX (256 * 1024)
 
-/* All sections of one kind: [gpu NAME] or [flavor NAME]. */
+/* The sections of one kind that the files contain. */
 struct named_sections {
-	const char *word; /* first word of the title: "gpu" or "flavor" */
-	const char *noun; /* for messages: "a GPU" or "a flavour" */
-	char *list;	  /* first struct of the array in struct config */
-	size_t size;	  /* size of one struct */
-	size_t name_at;	  /* offset of the name in the struct */
-	int *n, max;
-	void (*set_default)(void *section, const char *name);
 	bool replaced; /* a section of a file has replaced the default sections */
 	/* for each section: number of the last file that contains the section */
-	int file[GPUS_MAX];
+	int file[CONFIG_SECTIONS_MAX];
 };
-_Static_assert(FLAVORS_MAX <= GPUS_MAX, "named_sections.file has room for all flavours");
 
 struct loader {
 	struct config *config;
-	struct named_sections gpus, flavors;
-	int file;				/* number of the current file, from 1 */
-	const char *path;			/* path of the current file */
-	char title[ID_MAX + sizeof("flavor ")]; /* title of the current section */
-	const struct config_watch *watch;	/* may be NULL */
+	struct named_sections named[CONFIG_KINDS];
+	int file;			  /* number of the current file, from 1 */
+	const char *path;		  /* path of the current file */
+	char title[CONFIG_TITLE_MAX];	  /* title of the current section */
+	const struct config_watch *watch; /* may be NULL */
 };
 
-static void default_gpu(void *section, const char *name)
-{
-	config_table_default_gpu(section, name);
-}
-
-static void default_flavor(void *section, const char *name)
-{
-	config_table_default_flavor(section, name);
-}
-
-static struct loader make_loader(struct config *config, const struct config_watch *watch)
-{
-	return (struct loader){
-		.config = config,
-		.watch = watch,
-		.gpus = {.word = "gpu",
-			 .noun = "a GPU",
-			 .list = (char *)config->gpus,
-			 .size = sizeof(config->gpus[0]),
-			 .name_at = offsetof(struct gpu_section, gpu.name),
-			 .n = &config->n_gpus,
-			 .max = GPUS_MAX,
-			 .set_default = default_gpu},
-		.flavors = {.word = "flavor",
-			    .noun = "a flavour",
-			    .list = (char *)config->flavors,
-			    .size = sizeof(config->flavors[0]),
-			    .name_at = offsetof(struct flavor, name),
-			    .n = &config->n_flavors,
-			    .max = FLAVORS_MAX,
-			    .set_default = default_flavor},
-	};
-}
-
-static int enter_named(const struct loader *l, struct named_sections *s, const char *name,
+static int enter_named(struct loader *l, const struct config_kind *kind, const char *name,
 		       void **ret_base, struct err *reterr)
 {
-	int i = 0;
+	struct named_sections *s = &l->named[kind - config_kinds];
+	int n, i = 0;
 
 	if (!id_valid(name))
 		return err_fail(reterr, EINVAL,
 				"[%s %.70s]: not a valid name of %s (allowed: 1 to %d characters "
 				"of A-Z a-z 0-9 . _ - not starting with . or -)",
-				s->word, name, s->noun, ID_MAX - 1);
-	if (!s->replaced)
-		*s->n = 0;
+				kind->word, name, kind->noun, ID_MAX - 1);
+	n = s->replaced ? config_kind_count(kind, l->config) : 0;
 	s->replaced = true;
-	while (i < *s->n && strcmp(s->list + (size_t)i * s->size + s->name_at, name) != 0)
+	while (i < n && strcmp(config_kind_name(kind, l->config, i), name) != 0)
 		i++;
-	if (i == s->max)
+	if (i == kind->max)
 		return err_fail(reterr, EINVAL, "[%s %s]: too many sections (allowed: up to %d)",
-				s->word, name, s->max);
-	*ret_base = s->list + (size_t)i * s->size;
-	if (i == *s->n)
-		s->set_default(s->list + (size_t)(*s->n)++ * s->size, name);
-	else if (s->file[i] == l->file)
-		return err_fail(reterr, EINVAL, "[%s %s] is given twice", s->word, name);
+				kind->word, name, kind->max);
+	if (i < n && s->file[i] == l->file)
+		return err_fail(reterr, EINVAL, "[%s %s] is given twice", kind->word, name);
+	*ret_base = (char *)l->config + kind->list_at + (size_t)i * kind->size;
+	if (i == n)
+		kind->set_default(*ret_base, name);
+	config_kind_set_count(kind, l->config, i == n ? n + 1 : n);
 	s->file[i] = l->file;
 	return 0;
 }
@@ -100,16 +59,15 @@ static int enter_section(void *userdata, const struct setting *first, const char
 			 void **ret_base, struct err *reterr)
 {
 	struct loader *l = userdata;
-	const char *section = first->section;
-	bool gpu = strcmp(section, CONFIG_GPU_SECTION) == 0;
+	const struct config_kind *kind = config_kind_find(first);
 
 	(void)line;
-	if (gpu && name[0] == '\0')
-		name = "gpu0";
-	snprintf(l->title, sizeof(l->title), "%.*s%s%s", (int)strcspn(section, " "), section,
-		 name ? " " : "", name ? name : "");
-	if (gpu || strcmp(section, CONFIG_FLAVOR_SECTION) == 0)
-		return enter_named(l, gpu ? &l->gpus : &l->flavors, name, ret_base, reterr);
+	if (kind && kind->default_name && name[0] == '\0')
+		name = kind->default_name;
+	snprintf(l->title, sizeof(l->title), "%.*s%s%s", (int)strcspn(first->section, " "),
+		 first->section, name ? " " : "", name ? name : "");
+	if (kind)
+		return enter_named(l, kind, name, ret_base, reterr);
 	*ret_base = l->config;
 	return 0;
 }
@@ -199,7 +157,7 @@ int config_load_watched(struct config *config, const char *path, const struct co
 			struct err *reterr)
 {
 	const char *main_file = path ? path : CONFIG_PATH_DEFAULT;
-	struct loader l = make_loader(config, watch);
+	struct loader l = {.config = config, .watch = watch};
 	int r = 0, drop_ins = 0;
 
 	if (path || access(main_file, F_OK) == 0)

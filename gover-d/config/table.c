@@ -15,8 +15,6 @@
 #include "base/parse.h"
 #include "compute/arbiter/arbiter.h"
 #include "compute/channel/control.h"
-#include "compute/channel/wire.h"
-#include "gpu/xe/xe.h"
 #include "gover-d/config/table.h"
 #include "gover-d/util/url.h"
 #include "policy/keys.h"
@@ -251,63 +249,24 @@ const struct setting *config_key_at(size_t index)
 	return index < ARRAY_SIZE(keys) ? &keys[index] : NULL;
 }
 
-#define TITLE_MAX (ID_MAX + sizeof("flavor "))
-
 /*
  * Returns the struct that contains the value of @key, and writes the title of its section. If
  * several sections contain @key, @index selects the section; NULL: past the last section.
  */
 static const void *section_at(const struct config *config, const struct setting *key, int index,
-			      char title[TITLE_MAX])
+			      char title[CONFIG_TITLE_MAX])
 {
-	const char *section = key->section;
+	const struct config_kind *kind = config_kind_find(key);
 
-	if (strcmp(section, CONFIG_GPU_SECTION) == 0) {
-		if (index >= config->n_gpus)
-			return NULL;
-		snprintf(title, TITLE_MAX, "gpu %s", config->gpus[index].gpu.name);
-		return &config->gpus[index];
+	if (!kind) {
+		snprintf(title, CONFIG_TITLE_MAX, "%s", key->section);
+		return index == 0 ? config : NULL;
 	}
-	if (strcmp(section, CONFIG_FLAVOR_SECTION) == 0) {
-		if (index >= config->n_flavors)
-			return NULL;
-		snprintf(title, TITLE_MAX, "flavor %s", config->flavors[index].name);
-		return &config->flavors[index];
-	}
-	snprintf(title, TITLE_MAX, "%s", section);
-	return index == 0 ? config : NULL;
-}
-
-void config_table_default_gpu(struct gpu_section *gpu, const char *name)
-{
-	*gpu = (struct gpu_section){
-		.gpu = {.backend = "auto",
-			.truth = "auto",
-			.proc = "/proc",
-			.socket = COMPUTE_DEFAULT_SOCKET,
-			.discipline = "fair",
-			.sharing = "auto",
-			.lease_ms = 60000,
-			.least_slice_ms = XE_LEAST_SLICE_MS,
-			.longest_round_ms = XE_LONGEST_ROUND_MS,
-			.preempt_timeout_ms = XE_PREEMPT_TIMEOUT_MS,
-			.capacity_cores = 1,
-			.speed = 1,
-			.unit = "frames"},
-		.intel_gpu_top = "auto",
-		.fps_source = "preload",
-	};
-	memcpy(gpu->gpu.name, name, strlen(name) + 1);
-}
-
-void config_table_default_flavor(struct flavor *flavor, const char *name)
-{
-	*flavor = (struct flavor){
-		.cap_pct = 50,
-		.price_per_cap_hour = PRICE_UNSET,
-		.penalty_per_broken_s = PRICE_UNSET,
-	};
-	memcpy(flavor->name, name, strlen(name) + 1);
+	if (index >= config_kind_count(kind, config))
+		return NULL;
+	snprintf(title, CONFIG_TITLE_MAX, "%s %s", kind->word,
+		 config_kind_name(kind, config, index));
+	return config_kind_at(kind, config, index);
 }
 
 void config_default(struct config *config)
@@ -341,7 +300,7 @@ void config_default(struct config *config)
 		.retention = {.raw_hours = 24, .minute_days = 30, .hour_days = 730},
 		.query_limit_s = 10,
 	};
-	config_table_default_gpu(&config->gpus[0], "gpu0");
+	config_kinds[CONFIG_KIND_GPU].set_default(&config->gpus[0], "gpu0");
 	policy_params_default(&config->params);
 	promise_limits_default(&config->promise);
 }
@@ -392,7 +351,7 @@ static void print_section(const struct setting *key, const char *title, const vo
 void config_print(const struct config *config, FILE *out)
 {
 	const char *section = "", *gap = "";
-	char title[TITLE_MAX];
+	char title[CONFIG_TITLE_MAX];
 	const void *base;
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
@@ -443,7 +402,7 @@ static int check_value(const struct setting *key, const char *text, struct err *
 
 int config_table_check(const struct config *config, struct err *reterr)
 {
-	char text[PATH_MAX], title[TITLE_MAX];
+	char text[PATH_MAX], title[CONFIG_TITLE_MAX];
 	const void *base;
 	int r = 0;
 
