@@ -15,10 +15,10 @@
 #define NAME_TEXT_MAX 256
 
 static const char *const kind_names[REDACT_KINDS] = {
-	[REDACT_VM] = "vm",	    [REDACT_VGPU] = "vgpu",   [REDACT_GPU] = "gpu",
-	[REDACT_FLAVOR] = "flavor", [REDACT_TOKEN] = "token", [REDACT_LABEL] = "label",
-	[REDACT_VALUE] = "value",   [REDACT_HOST] = "host",   [REDACT_PATH] = "path",
-	[REDACT_ADDRESS] = "addr",
+	[REDACT_VM] = "vm",	    [REDACT_VGPU] = "vgpu",    [REDACT_GPU] = "gpu",
+	[REDACT_FLAVOR] = "flavor", [REDACT_TOKEN] = "token",  [REDACT_CLIENT] = "client",
+	[REDACT_LABEL] = "label",   [REDACT_VALUE] = "value",  [REDACT_HOST] = "host",
+	[REDACT_PATH] = "path",	    [REDACT_ADDRESS] = "addr",
 };
 
 /* JSON members and configuration keys whose value is a name to redact. */
@@ -28,13 +28,22 @@ static const struct {
 	const char *sibling;
 	enum redact_kind kind;
 } name_keys[] = {
-	{"vm", NULL, REDACT_VM},	 {"vgpu", NULL, REDACT_VGPU},
-	{"donor", NULL, REDACT_VGPU},	 {"id", NULL, REDACT_VGPU},
-	{"gpu", NULL, REDACT_GPU},	 {"name", "backend", REDACT_GPU},
-	{"flavor", NULL, REDACT_FLAVOR}, {"name", "scope", REDACT_TOKEN},
-	{"on_alert", NULL, REDACT_PATH}, {"on_migrate", NULL, REDACT_PATH},
-	{"on_offer", NULL, REDACT_PATH}, {"tls_certificate", NULL, REDACT_PATH},
+	{"vm", NULL, REDACT_VM},
+	{"vgpu", NULL, REDACT_VGPU},
+	{"donor", NULL, REDACT_VGPU},
+	{"id", NULL, REDACT_VGPU},
+	{"gpu", NULL, REDACT_GPU},
+	{"name", "backend", REDACT_GPU},
+	{"flavor", NULL, REDACT_FLAVOR},
+	{"name", "scope", REDACT_TOKEN},
+	{"on_alert", NULL, REDACT_PATH},
+	{"on_migrate", NULL, REDACT_PATH},
+	{"on_offer", NULL, REDACT_PATH},
+	{"tls_certificate", NULL, REDACT_PATH},
 	{"tls_key", NULL, REDACT_PATH},
+	{"tls_client_ca", NULL, REDACT_PATH},
+	{"client", "subject", REDACT_CLIENT},
+	{"subject", "client", REDACT_CLIENT},
 };
 
 /*

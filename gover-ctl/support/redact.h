@@ -20,9 +20,10 @@ enum redact_kind {
 	REDACT_VGPU,
 	REDACT_GPU,
 	REDACT_FLAVOR,
-	REDACT_TOKEN, /* the name of a token */
-	REDACT_LABEL, /* the key of a label */
-	REDACT_VALUE, /* the value of a label */
+	REDACT_TOKEN,  /* the name of a token */
+	REDACT_CLIENT, /* the name or the subject of a client certificate */
+	REDACT_LABEL,  /* the key of a label */
+	REDACT_VALUE,  /* the value of a label */
 	REDACT_HOST,
 	REDACT_PATH,
 	REDACT_ADDRESS,

@@ -11,6 +11,7 @@
 #include "gover-d/api/handler.h"
 #include "gover-d/api/problem.h"
 #include "gover-d/auth/authn.h"
+#include "gover-d/auth/tls.h"
 #include "gover-d/auth/tokens.h"
 #include "gover-d/core/encode.h"
 #include "gover-d/model/decisions.h"
@@ -33,6 +34,9 @@ struct follower {
 	char token[ID_MAX];
 	/* creation time of the token: distinguishes it from a later token of the same name */
 	int64_t created_ms;
+	/* of the certificate that opened the stream, as in struct principal; 0: no certificate */
+	int64_t expires_s;
+	unsigned int tls_generation;
 	struct follower *next; /* next in api.followers */
 };
 
@@ -67,6 +71,8 @@ static void remember_who(struct follower *f, const struct principal *who)
 	const struct token *token = NULL;
 
 	memcpy(f->who, who->name, sizeof(f->who));
+	f->expires_s = who->expires_s;
+	f->tls_generation = who->tls_generation;
 	if (strncmp(who->name, word, sizeof(word) - 1) == 0)
 		token = tokens_named(authn_tokens(f->api->authn), who->name + sizeof(word) - 1);
 	if (!token)
@@ -79,6 +85,10 @@ static bool is_revoked(const struct follower *f, int64_t now_ms)
 {
 	const struct token *token;
 
+	/* The CAs may have changed: the client identifies itself again when it reconnects. */
+	if (f->tls_generation && (now_ms / 1000 >= f->expires_s ||
+				  f->tls_generation != tls_generation(authn_tls(f->api->authn))))
+		return true;
 	if (!f->token[0])
 		return false;
 	token = tokens_named(authn_tokens(f->api->authn), f->token);

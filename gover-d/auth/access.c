@@ -87,3 +87,13 @@ bool access_host_is_local(const char *host)
 	return strcasecmp(name, "localhost") == 0 ||
 	       (inet_pton(AF_INET, name, &v4) == 1 && is_loopback_v4(v4.s_addr));
 }
+
+bool access_origin_is_own(const char *origin, const char *host)
+{
+	static const char scheme[] = "https://";
+	const size_t n = sizeof(scheme) - 1;
+
+	if (!origin)
+		return true;
+	return host && strncasecmp(origin, scheme, n) == 0 && strcasecmp(origin + n, host) == 0;
+}

@@ -9,6 +9,7 @@
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -37,6 +38,11 @@ enum access_fault {
 	ACCESS_TOO_MANY, /* this token or address has sent too many requests in this second */
 	/* the Host header names another host: possibly a DNS rebinding attack */
 	ACCESS_FOREIGN_HOST,
+	ACCESS_BAD_CERTIFICATE, /* the client certificate is expired or not trusted */
+	ACCESS_UNKNOWN_SUBJECT, /* no section [client NAME] has the subject of the certificate */
+	/* the request comes from a page of another origin, for which a browser sent a certificate
+	 */
+	ACCESS_FOREIGN_ORIGIN,
 };
 
 #define ACCESS_NAME_MAX	 80 /* size of principal.name; the longest name is "token NAME" */
@@ -47,7 +53,10 @@ struct access_rules;
 struct users;
 
 struct principal {
-	/* name of the caller: "root", "uid 1000", "token NAME" or "anonymous"; "": unknown */
+	/*
+	 * name of the caller: "root", "uid 1000", "token NAME", "client NAME" or "anonymous"; "":
+	 * unknown
+	 */
 	char name[ACCESS_NAME_MAX];
 	char from[ACCESS_FROM_MAX]; /* origin of the request: "pid 4321" or an IP address */
 	enum access_scope scope;
@@ -61,6 +70,13 @@ struct principal {
 	 */
 	uid_t uid;
 	const struct access_rules *rules;
+	/*
+	 * A caller with a trusted client certificate: its subject, valid as long as the connection,
+	 * the time at which it expires, and tls_generation(). Otherwise @subject is NULL.
+	 */
+	const char *subject;
+	int64_t expires_s;
+	unsigned int tls_generation;
 };
 
 #define ACCESS_NO_GROUP ((gid_t)-1)
@@ -95,5 +111,12 @@ bool access_is_loopback(const struct sockaddr *address);
  * address with the host name of that web page.
  */
 bool access_host_is_local(const char *host);
+
+/*
+ * Returns true if the Origin header @origin names the host of the Host header, over https. A
+ * browser sends a client certificate also with the requests that another web page makes, and names
+ * that page in @origin. Both may be NULL; other programs send no Origin header.
+ */
+bool access_origin_is_own(const char *origin, const char *host);
 
 #endif

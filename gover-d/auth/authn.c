@@ -19,6 +19,7 @@
 #include "gover-d/config/config.h"
 #include "gover-d/auth/tls.h"
 #include "gover-d/auth/authn.h"
+#include "gover-d/auth/clients.h"
 #include "gover-d/auth/limits.h"
 #include "gover-d/util/log.h"
 #include "gover-d/util/worker.h"
@@ -42,7 +43,8 @@ struct authn {
 	struct tokens *tokens;
 	struct limits *limits;
 	unsigned int requests_per_s;
-	struct tls *tls; /* TLS certificate; NULL: TLS is not configured */
+	struct tls *tls;	 /* TLS certificate; NULL: TLS is not configured */
+	struct clients *clients; /* rights of client certificates; NULL: not configured */
 	char tokens_path[PATH_MAX];
 	/* why the token file cannot be read and must not be overwritten; "": it was read */
 	char tokens_problem[ERR_MSG_MAX];
@@ -77,6 +79,7 @@ struct authn *authn_free(struct authn *authn)
 	limits_free(authn->limits);
 	users_free(authn->rules.users);
 	tls_free(authn->tls);
+	clients_free(authn->clients);
 	free(authn);
 	return NULL;
 }
@@ -175,9 +178,11 @@ int authn_open(struct authn *authn, const struct config *config, struct err *ret
 	authn->rules.anonymous_read = strcmp(config->anonymous, "read") == 0;
 	authn->requests_per_s = (unsigned int)config->requests_per_s;
 	r = load_tokens(authn, config->state_dir, reterr);
-	if (r < 0 || !config->tls_certificate[0])
-		return r;
-	return tls_new(config->tls_certificate, config->tls_key, &authn->tls, reterr);
+	if (r >= 0 && config->tls_client_ca[0])
+		r = clients_new(config, &authn->clients, reterr);
+	if (r >= 0 && config->tls_certificate[0])
+		r = tls_new(config, &authn->tls, reterr);
+	return r;
 }
 
 const struct access_rules *authn_rules(const struct authn *authn)
@@ -239,18 +244,34 @@ int authn_check_listener(const struct authn *authn, int fd, struct err *reterr)
 	return err_fail(reterr, EPERM, "%s", AUTHN_TLS_REQUIRED);
 }
 
+/* Writes the key of a client in the table of limits; it differs from the key of every address. */
+static void make_key(const struct client_rights *rights, uint8_t ret_key[PEER_KEY_BYTES])
+{
+	static const uint8_t key[PEER_KEY_BYTES] = "client";
+
+	memcpy(ret_key, key, sizeof(key));
+	ret_key[PEER_KEY_BYTES - 1] = (uint8_t)(rights->number + 1);
+}
+
 /*
- * A request with a valid token counts towards the limit of the token, any other request towards the
- * limit of its address. So requests without a valid token cannot exhaust the limit of a token.
+ * A request with a valid token counts towards the limit of the token, one with a certificate of a
+ * known client towards the limit of the client, and any other request towards the limit of its
+ * address. So requests of strangers cannot exhaust the limit of a token or client.
  */
 static bool within_limit(struct authn *authn, const struct peer *peer, const struct token *token,
-			 uint64_t now_ns)
+			 const struct client_rights *rights, uint64_t now_ns)
 {
+	uint8_t key[PEER_KEY_BYTES];
+
 	_Static_assert(TOKEN_HASH_BYTES >= PEER_KEY_BYTES,
 		       "the first bytes of a token hash are its key in the table of limits");
-
-	return limits_take_request(authn->limits, token ? token->hash : peer->key,
-				   authn->requests_per_s, now_ns);
+	if (token)
+		memcpy(key, token->hash, sizeof(key));
+	else if (rights)
+		make_key(rights, key);
+	else
+		memcpy(key, peer->key, sizeof(key));
+	return limits_take_request(authn->limits, key, authn->requests_per_s, now_ns);
 }
 
 /* Returns the token after "Bearer "; NULL: the header has another authentication scheme. */
@@ -314,10 +335,46 @@ static void identify_process(const struct authn *authn, const struct peer *peer,
 		refuse(principal, ACCESS_NOT_IN_GROUP, 0);
 }
 
-void authn_identify(struct authn *authn, const struct peer *peer, const char *authorization,
-		    const char *host, struct instant now, struct principal *principal)
+static void identify_client(const struct credentials *credentials,
+			    const struct client_rights *rights, struct principal *principal)
 {
+	const struct client_certificate *certificate = &credentials->client->certificate;
+
+	if (certificate->proof != CLIENT_TRUSTED) {
+		refuse(principal, ACCESS_BAD_CERTIFICATE, 0);
+		return;
+	}
+	principal->subject = certificate->subject;
+	principal->expires_s = certificate->expires_s;
+	principal->tls_generation = credentials->client->generation;
+	if (!rights) {
+		refuse(principal, ACCESS_UNKNOWN_SUBJECT, 0);
+	} else if (!access_origin_is_own(credentials->origin, credentials->host)) {
+		refuse(principal, ACCESS_FOREIGN_ORIGIN, 0);
+	} else {
+		snprintf(principal->name, sizeof(principal->name), "client %s", rights->name);
+		principal->scope = rights->scope;
+	}
+}
+
+/* Returns the rights of the client that sent a request without a token; NULL: none. */
+static const struct client_rights *find_rights(const struct authn *authn,
+					       const struct credentials *credentials)
+{
+	const struct tls_client *client = credentials->client;
+
+	if (credentials->authorization || !client || client->certificate.proof != CLIENT_TRUSTED)
+		return NULL;
+	return clients_find(authn->clients, client->certificate.subject);
+}
+
+void authn_identify(struct authn *authn, const struct peer *peer,
+		    const struct credentials *credentials, struct instant now,
+		    struct principal *principal)
+{
+	const char *authorization = credentials->authorization;
 	const char *text = authorization ? bearer_of(authorization) : NULL;
+	const struct client_rights *rights;
 	const struct token *token;
 
 	*principal = (struct principal){.scope = ACCESS_NONE};
@@ -327,10 +384,14 @@ void authn_identify(struct authn *authn, const struct peer *peer, const char *au
 		return;
 	}
 	token = text ? tokens_find(authn->tokens, text) : NULL;
-	if (!within_limit(authn, peer, token, now.mono_ns))
+	rights = find_rights(authn, credentials);
+	if (!within_limit(authn, peer, token, rights, now.mono_ns))
 		refuse(principal, ACCESS_TOO_MANY, 1);
 	else if (authorization)
 		identify_token(authn, peer, token, now, principal);
+	else if (credentials->client &&
+		 credentials->client->certificate.proof != CLIENT_NO_CERTIFICATE)
+		identify_client(credentials, rights, principal);
 	else
-		identify_address(authn, peer, host, principal);
+		identify_address(authn, peer, credentials->host, principal);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Authentication: identifies the principal of each request. On the unix socket, the kernel reports
- * the credentials of the caller; over TCP, the request contains a token. The module owns the
- * tokens, the limits for each address and the TLS certificate. A token is neither logged nor stored
- * in clear text.
+ * the credentials of the caller; over TCP, the request contains a token, or the client has a
+ * certificate. The module owns the tokens, the limits for each caller and the TLS certificate. A
+ * token is neither logged nor stored in clear text.
  */
 #ifndef GOVER_D_AUTH_AUTHN_H
 #define GOVER_D_AUTH_AUTHN_H
@@ -15,6 +15,7 @@
 struct config;
 struct authn;
 struct tls;
+struct tls_client;
 struct tokens;
 struct worker;
 
@@ -38,12 +39,19 @@ int authn_open(struct authn *authn, const struct config *config, struct err *ret
 
 const struct access_rules *authn_rules(const struct authn *authn);
 
+/* What a request over TCP contains for its identification. */
+struct credentials {
+	const char *authorization, *host, *origin; /* header fields; NULL: not in the request */
+	const struct tls_client *client; /* checked by tls_check_client(); NULL: without TLS */
+};
+
 /*
- * Identifies the caller of a request that @peer sent. The headers @authorization and @host may be
- * NULL.
+ * Identifies the caller of a request that @peer sent. A token has priority over a certificate,
+ * because a client sends it with intent.
  */
-void authn_identify(struct authn *authn, const struct peer *peer, const char *authorization,
-		    const char *host, struct instant now, struct principal *ret_principal);
+void authn_identify(struct authn *authn, const struct peer *peer,
+		    const struct credentials *credentials, struct instant now,
+		    struct principal *ret_principal);
 
 struct tokens *authn_tokens(struct authn *authn);
 /*

@@ -27,6 +27,14 @@ static const struct {
 				  "requests_per_s of [access])"},
 	[ACCESS_FOREIGN_HOST] = {403, "the Host header names another host (without a token "
 				      "only localhost is allowed)"},
+	[ACCESS_BAD_CERTIFICATE] = {401,
+				    "client certificate: expired, or not issued for clients by "
+				    "a CA of tls_client_ca"},
+	[ACCESS_UNKNOWN_SUBJECT] = {403, "no section [client NAME] of gover.conf(5) has this "
+					 "subject"},
+	[ACCESS_FOREIGN_ORIGIN] = {403,
+				   "the Origin header names another host (a client certificate "
+				   "is not accepted from the page of another host)"},
 };
 
 /* What a caller without this scope may not do. */
@@ -99,6 +107,22 @@ static void explain_user(const struct principal *principal, enum access_scope wa
 		       requires);
 }
 
+static void explain_client(const struct principal *principal, enum access_scope wanted,
+			   const char *request, struct err *reterr)
+{
+	const char *scope = access_scope_name(wanted);
+
+	if (principal->scope == ACCESS_NONE)
+		(void)err_fail(reterr, 0, "client certificate %s: %s", principal->subject,
+			       faults[principal->fault].message);
+	else
+		(void)err_fail(reterr, 0,
+			       "%s has scope %s, %s requires %s: set scope = %s in [%s] of "
+			       "gover.conf(5)",
+			       principal->name, access_scope_name(principal->scope), request, scope,
+			       scope, principal->name);
+}
+
 static unsigned int explain(const struct principal *principal, enum access_scope wanted,
 			    const char *request, struct err *reterr)
 {
@@ -107,6 +131,10 @@ static unsigned int explain(const struct principal *principal, enum access_scope
 
 	if (wanted != ACCESS_NONE && principal->rules) {
 		explain_user(principal, wanted, request, reterr);
+		return 403;
+	}
+	if (wanted != ACCESS_NONE && principal->subject) {
+		explain_client(principal, wanted, request, reterr);
 		return 403;
 	}
 	if (wanted != ACCESS_NONE && principal->scope != ACCESS_NONE) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loads a certificate and its key, together called a pair. The pair is validated here, because
- * libmicrohttpd would report an invalid pair only as a failed start. The worker reads changed
- * files. A replaced pair is freed when no handshake can use it any longer.
+ * Loads a certificate and its key, together called a pair, with the CAs of client certificates. The
+ * pair is validated here, because libmicrohttpd would report an invalid pair only as a failed
+ * start. The worker reads changed files. A replaced pair is freed when no handshake can use it any
+ * longer.
  */
 #include <errno.h>
 #include <gnutls/x509.h>
@@ -33,29 +34,33 @@ struct pair {
 	gnutls_pcert_st chain[CHAIN_MAX];
 	unsigned int n_chain;
 	gnutls_privkey_t key;
+	struct client_trust *trust; /* NULL: clients are not asked for a certificate */
 	int64_t expires_s;
 	bool exposed;	     /* every user can read the key */
 	uint64_t retired_ns; /* time at which the pair was replaced */
 	struct pair *next;   /* tls.retired */
 };
 
+enum file { CERTIFICATE, KEY, CLIENT_CA, FILES };
+
 /*
- * Identifies the present content of the certificate file and of the key file. The struct has no
- * padding, so that memcmp() can compare two stamps.
+ * Identifies the present content of the files. The struct has no padding, so that memcmp() can
+ * compare two stamps.
  */
 struct stamp {
 	struct {
 		uint64_t dev, ino, size, changed_s, changed_ns;
-	} files[2];
+	} files[FILES];
 };
 
 struct tls {
 	/* must be the first member, because check() casts a job to struct tls */
 	struct worker_job job;
-	bool checking;	      /* the worker is running the check */
-	unsigned int periods; /* periods since the last check */
-	char certificate_path[PATH_MAX], key_path[PATH_MAX];
+	bool checking;		     /* the worker is running the check */
+	unsigned int periods;	     /* periods since the last check */
+	char paths[FILES][PATH_MAX]; /* CLIENT_CA: "" if no client certificates are configured */
 	struct pair *current, *retired;
+	unsigned int generation; /* number of pairs loaded so far */
 	uint64_t now_ns;
 	char problem[ERR_MSG_MAX]; /* why the files cannot be used; "": they were loaded */
 	/* The worker owns the following members while @checking is true. */
@@ -78,6 +83,7 @@ static struct pair *free_pair(struct pair *pair)
 		gnutls_pcert_deinit(&pair->chain[i]);
 	if (pair->key)
 		gnutls_privkey_deinit(pair->key);
+	client_trust_free(pair->trust);
 	free(pair);
 	return NULL;
 }
@@ -138,17 +144,16 @@ static int parse_pair(char *certificate_text, char *key_text, struct pair *pair)
 	return r < 0 ? r : read_expiry(&pair->chain[0], &pair->expires_s);
 }
 
-static int load_pair(const char *certificate_path, const char *key_path, struct pair **ret_pair,
-		     struct err *reterr)
+/* Reads certificate and key into @pair. */
+static int read_pair(const char (*paths)[PATH_MAX], struct pair *pair, struct err *reterr)
 {
-	struct pair *pair = calloc(1, sizeof(*pair));
-	char *certificate = NULL, *key = NULL;
+	CLEANUP_FREE char *certificate = NULL;
+	char *key = NULL;
 	struct stat st;
-	int r = pair ? load(certificate_path, "tls_certificate", &certificate, reterr)
-		     : err_fail(reterr, ENOMEM, "out of memory");
+	int r = load(paths[CERTIFICATE], "tls_certificate", &certificate, reterr);
 
 	if (r >= 0)
-		r = load(key_path, "tls_key", &key, reterr);
+		r = load(paths[KEY], "tls_key", &key, reterr);
 	if (r >= 0) {
 		int tls = parse_pair(certificate, key, pair);
 
@@ -156,33 +161,40 @@ static int load_pair(const char *certificate_path, const char *key_path, struct 
 			r = err_fail(reterr, EINVAL,
 				     "[daemon] tls_certificate = %s and tls_key = %s: not a "
 				     "certificate and its private key in PEM format: %s",
-				     certificate_path, key_path, gnutls_strerror(tls));
+				     paths[CERTIFICATE], paths[KEY], gnutls_strerror(tls));
 	}
-	free(certificate);
 	if (key)
 		explicit_bzero(key, strlen(key));
 	free(key);
-	if (r < 0) {
+	pair->exposed = stat(paths[KEY], &st) == 0 && (st.st_mode & S_IROTH);
+	return r;
+}
+
+static int load_pair(const char (*paths)[PATH_MAX], struct pair **ret_pair, struct err *reterr)
+{
+	struct pair *pair = calloc(1, sizeof(*pair));
+	int r = pair ? read_pair(paths, pair, reterr) : err_fail(reterr, ENOMEM, "out of memory");
+
+	if (r >= 0 && paths[CLIENT_CA][0])
+		r = client_trust_load(paths[CLIENT_CA], &pair->trust, reterr);
+	if (r < 0)
 		free_pair(pair);
-		return r;
-	}
-	pair->exposed = stat(key_path, &st) == 0 && (st.st_mode & S_IROTH);
-	*ret_pair = pair;
-	return 0;
+	else
+		*ret_pair = pair;
+	return r;
 }
 
 /*
- * Returns the stamp of both files; all members of a missing file are 0. The stamp contains the
+ * Returns the stamp of the files; all members of a missing file are 0. The stamp contains the
  * ctime, which also changes when permissions change.
  */
 static struct stamp read_stamp(const struct tls *tls)
 {
-	const char *const paths[] = {tls->certificate_path, tls->key_path};
 	struct stamp stamp = {0};
 	struct stat st;
 
-	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
-		if (stat(paths[i], &st) < 0)
+	for (size_t i = 0; i < FILES; i++) {
+		if (stat(tls->paths[i], &st) < 0)
 			continue;
 		stamp.files[i].dev = st.st_dev;
 		stamp.files[i].ino = st.st_ino;
@@ -213,14 +225,14 @@ static void check(struct worker_job *job)
 	if (!settled || (same(&now, &tls->tried) && !tls->again))
 		return;
 	tls->tried = now;
-	tls->result = load_pair(tls->certificate_path, tls->key_path, &tls->fresh, &tls->err);
+	tls->result = load_pair(tls->paths, &tls->fresh, &tls->err);
 }
 
 static void warn_if_exposed(const struct tls *tls)
 {
 	if (tls->current->exposed)
 		log_warning("%s: private key is readable by every user of this host",
-			    tls->key_path);
+			    tls->paths[KEY]);
 }
 
 static void on_checked(struct worker_job *job)
@@ -243,7 +255,9 @@ static void on_checked(struct worker_job *job)
 	tls->retired = tls->current;
 	tls->current = tls->fresh;
 	tls->fresh = NULL;
-	log_notice("%s: new certificate in use", tls->certificate_path);
+	tls->generation++;
+	log_notice("%s: new certificate in use%s%s", tls->paths[CERTIFICATE],
+		   tls->current->trust ? ", with the client CAs of " : "", tls->paths[CLIENT_CA]);
 	warn_if_exposed(tls);
 }
 
@@ -284,26 +298,56 @@ int64_t tls_expires_s(const struct tls *tls)
 	return tls->current->expires_s;
 }
 
+unsigned int tls_generation(const struct tls *tls)
+{
+	return tls->generation;
+}
+
+void tls_check_client(const struct tls *tls, gnutls_session_t session, int64_t now_s,
+		      struct tls_client *client)
+{
+	const struct client_trust *trust = tls->current->trust;
+	struct client_certificate *certificate = &client->certificate;
+
+	if (!trust || client->generation != tls->generation) {
+		*client = (struct tls_client){.generation = tls->generation};
+		if (trust)
+			client_trust_check(trust, session, certificate);
+	}
+	if (certificate->proof == CLIENT_TRUSTED && now_s >= certificate->expires_s)
+		certificate->proof = CLIENT_UNTRUSTED;
+}
+
+/*
+ * Asks for a certificate without a list of CAs, because the list of a handshake could be older than
+ * the CAs at the first request, and clients then send no certificate.
+ */
+static void ask_client(gnutls_session_t session)
+{
+	gnutls_certificate_server_set_request(session, GNUTLS_CERT_REQUEST);
+	gnutls_certificate_send_x509_rdn_sequence(session, /* status= */ 1);
+}
+
 int tls_select_certificate(gnutls_session_t session, const gnutls_datum_t *authorities,
 			   int n_authorities, const gnutls_pk_algorithm_t *algorithms,
 			   int n_algorithms, gnutls_pcert_st **ret_chain, unsigned int *ret_n_chain,
 			   gnutls_privkey_t *ret_key)
 {
-	(void)session;
 	(void)authorities;
 	(void)n_authorities;
 	(void)algorithms;
 	(void)n_algorithms;
 	if (!in_force)
 		return -1;
+	if (in_force->current->trust)
+		ask_client(session);
 	*ret_chain = in_force->current->chain;
 	*ret_n_chain = in_force->current->n_chain;
 	*ret_key = in_force->current->key;
 	return 0;
 }
 
-int tls_new(const char *certificate_path, const char *key_path, struct tls **ret_tls,
-	    struct err *reterr)
+int tls_new(const struct config *config, struct tls **ret_tls, struct err *reterr)
 {
 	struct tls *tls = calloc(1, sizeof(*tls));
 	int r;
@@ -312,11 +356,13 @@ int tls_new(const char *certificate_path, const char *key_path, struct tls **ret
 		return err_fail(reterr, ENOMEM, "out of memory");
 	tls->job.run = check;
 	tls->job.done = on_checked;
-	snprintf(tls->certificate_path, sizeof(tls->certificate_path), "%s", certificate_path);
-	snprintf(tls->key_path, sizeof(tls->key_path), "%s", key_path);
+	tls->generation = 1;
+	strcpy(tls->paths[CERTIFICATE], config->tls_certificate);
+	strcpy(tls->paths[KEY], config->tls_key);
+	strcpy(tls->paths[CLIENT_CA], config->tls_client_ca);
 	/* Read the stamp first: if a file then changes during the load, a later check sees it. */
 	tls->tried = tls->seen = read_stamp(tls);
-	r = load_pair(certificate_path, key_path, &tls->current, reterr);
+	r = load_pair(tls->paths, &tls->current, reterr);
 	if (r < 0) {
 		free(tls);
 		return r;

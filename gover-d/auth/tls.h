@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The TLS certificate for TCP, with its key. Both are read from files, reloaded when a file
- * changes, and passed to each handshake. The key is never logged.
+ * The TLS certificate for TCP, with its key, and the CAs of client certificates. They are read from
+ * files, reloaded when a file changes, and used by each handshake. The key is never logged.
  */
 #ifndef GOVER_D_AUTH_TLS_H
 #define GOVER_D_AUTH_TLS_H
@@ -10,17 +10,18 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "gover-d/auth/client-trust.h"
 
+struct config;
 struct tls;
 struct worker;
 
 /*
- * Reads both PEM files and checks with GnuTLS that certificate and key match. Returns a negative
- * errno with a message that names the file. Only one instance may exist, because
- * tls_select_certificate() uses a global variable.
+ * Reads the files that tls_certificate, tls_key and tls_client_ca of @config name, and checks with
+ * GnuTLS that certificate and key match. Returns a negative errno with a message that names the
+ * file. Only one instance may exist, because tls_select_certificate() uses a global variable.
  */
-int tls_new(const char *certificate_path, const char *key_path, struct tls **ret_tls,
-	    struct err *reterr);
+int tls_new(const struct config *config, struct tls **ret_tls, struct err *reterr);
 /*
  * Must not be called while a handshake or a job of @tls is running. @tls may be NULL. Returns NULL.
  */
@@ -43,7 +44,29 @@ const char *tls_problem(const struct tls *tls);
 /* Returns the expiry of the certificate in use, in seconds since 1970. */
 int64_t tls_expires_s(const struct tls *tls);
 
-/* For MHD_OPTION_HTTPS_CERT_CALLBACK: selects the certificate of a handshake. */
+/* The certificate of the client of a connection; all zero at its begin. */
+struct tls_client {
+	struct client_certificate certificate;
+	unsigned int generation; /* of the CAs that have checked @certificate; 0: not checked yet */
+};
+
+/*
+ * Returns the number of times that the files were loaded, from 1. A client certificate must be
+ * checked again when it has changed.
+ */
+unsigned int tls_generation(const struct tls *tls);
+
+/*
+ * Checks the certificate of a client at its first request, after the CAs were reloaded, and when it
+ * expires. @session: its connection, after the handshake.
+ */
+void tls_check_client(const struct tls *tls, gnutls_session_t session, int64_t now_s,
+		      struct tls_client *client);
+
+/*
+ * For MHD_OPTION_HTTPS_CERT_CALLBACK: selects the certificate of a handshake, and asks the client
+ * for its certificate if CAs are configured.
+ */
 int tls_select_certificate(gnutls_session_t session, const gnutls_datum_t *authorities,
 			   int n_authorities, const gnutls_pk_algorithm_t *algorithms,
 			   int n_algorithms, gnutls_pcert_st **ret_chain, unsigned int *ret_n_chain,

@@ -224,6 +224,49 @@ static int check_tls(const struct config *config, struct err *reterr)
 			listen);
 }
 
+/* Client certificates need the CAs, TLS, and at least one section that gives rights. */
+static int check_client_ca(const struct config *config, struct err *reterr)
+{
+	const char *ca = config->tls_client_ca;
+
+	if (ca[0] && !config->tls_certificate[0])
+		return err_fail(reterr, EINVAL,
+				"[daemon] tls_client_ca = %s: requires TLS (set tls_certificate "
+				"and tls_key)",
+				ca);
+	if (ca[0] && config->n_clients == 0)
+		return err_fail(reterr, EINVAL,
+				"[daemon] tls_client_ca = %s: no certificate has rights (add a "
+				"section [client NAME] with its subject)",
+				ca);
+	if (!ca[0] && config->n_clients > 0)
+		return err_fail(reterr, EINVAL,
+				"[client %s]: requires tls_client_ca of [daemon], the CAs of the "
+				"client certificates",
+				config->clients[0].name);
+	return 0;
+}
+
+static int check_clients(const struct config *config, struct err *reterr)
+{
+	for (int a = 0; a < config->n_clients; a++) {
+		const struct client_section *client = &config->clients[a];
+
+		if (client->subject[0] == '\0')
+			return err_fail(reterr, EINVAL,
+					"[client %s] subject: required (allowed: a name such as "
+					"CN=prometheus,O=Example)",
+					client->name);
+		for (int b = 0; b < a; b++)
+			if (strcmp(client->subject, config->clients[b].subject) == 0)
+				return err_fail(
+					reterr, EINVAL,
+					"[client %s] subject = %s: also used by [client %s]",
+					client->name, client->subject, config->clients[b].name);
+	}
+	return 0;
+}
+
 static int check_flavor(const struct config *config, struct err *reterr)
 {
 	int cap_pct = config->offer.flavor_cap_pct, pct;
@@ -322,10 +365,10 @@ static int check_promise_windows(const struct config *config, struct err *reterr
 }
 
 static int (*const checks[])(const struct config *config, struct err *reterr) = {
-	config_table_check, check_gpu_names, check_speeds,	    check_period,
-	check_leases,	    check_slices,    check_sockets,	    check_tls,
-	check_flavor,	    flavor_check,    check_roots,	    check_fps_sources,
-	check_units,	    check_arbiters,  check_promise_windows, check_sharing,
+	config_table_check, check_gpu_names,	   check_speeds,  check_period,	     check_leases,
+	check_slices,	    check_sockets,	   check_tls,	  check_client_ca,   check_clients,
+	check_flavor,	    flavor_check,	   check_roots,	  check_fps_sources, check_units,
+	check_arbiters,	    check_promise_windows, check_sharing,
 };
 
 int config_check(const struct config *config, struct err *reterr)

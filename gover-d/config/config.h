@@ -19,8 +19,10 @@
 
 #define CONFIG_PATH_DEFAULT "/etc/gover/gover.conf"
 
-#define FLAVORS_MAX 32
-#define OFFERED_MAX POLICY_FLAVORS_MAX /* largest number of flavours that one offer lists */
+#define FLAVORS_MAX	   32
+#define CLIENTS_MAX	   32
+#define CLIENT_SUBJECT_MAX 161		      /* size of the subject of a client certificate */
+#define OFFERED_MAX	   POLICY_FLAVORS_MAX /* largest number of flavours that one offer lists */
 
 /*
  * A price or penalty that the operator has not set. Decisions then use the defaults of struct
@@ -63,6 +65,14 @@ struct gpu_section {
 	char fps_source[16]; /* source of frame counts: "preload" or "bpf"; default "preload" */
 };
 
+/* Section [client NAME]: a client that a certificate identifies. */
+struct client_section {
+	char name[ID_MAX];
+	/* subject of its certificate, as a distinguished name (RFC 4514); "": not set, a fault */
+	char subject[CLIENT_SUBJECT_MAX];
+	char scope[16]; /* its rights: "read", "operate" or "admin"; default "read" */
+};
+
 /* All values of the configuration. gover.conf(5) describes each key. */
 struct config {
 	/* [daemon] */
@@ -75,6 +85,8 @@ struct config {
 	int hook_timeout_s; /* time after which a running hook program is killed; default 300 */
 	/* paths of PEM files; "": no TLS; default "" */
 	char tls_certificate[PATH_MAX], tls_key[PATH_MAX];
+	/* PEM file with the CAs of client certificates; "": no client certificates; default "" */
+	char tls_client_ca[PATH_MAX];
 	/* [access] */
 	/* names or numbers of groups; "": no group; default "gover" and "gover-read" */
 	char operate_group[64], read_group[64];
@@ -101,6 +113,9 @@ struct config {
 	/* [flavor NAME] */
 	struct flavor flavors[FLAVORS_MAX];
 	int n_flavors;
+	/* [client NAME] */
+	struct client_section clients[CLIENTS_MAX];
+	int n_clients;
 	/* [fps] */
 	char fps_socket[PATH_MAX]; /* unix socket for frame reports */
 	int fps_vsock_port;	   /* vsock port for frame reports; 0: no vsock; default 0 */

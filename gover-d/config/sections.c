@@ -44,6 +44,14 @@ static void default_flavor(void *section, const char *name)
 	memcpy(flavor->name, name, strlen(name) + 1);
 }
 
+static void default_client(void *section, const char *name)
+{
+	struct client_section *client = section;
+
+	*client = (struct client_section){.scope = "read"};
+	memcpy(client->name, name, strlen(name) + 1);
+}
+
 const struct config_kind config_kinds[CONFIG_KINDS] = {
 	[CONFIG_KIND_GPU] = {.section = CONFIG_GPU_SECTION,
 			     .word = "gpu",
@@ -64,8 +72,18 @@ const struct config_kind config_kinds[CONFIG_KINDS] = {
 				.name_at = offsetof(struct flavor, name),
 				.max = FLAVORS_MAX,
 				.set_default = default_flavor},
+	[CONFIG_KIND_CLIENT] = {.section = CONFIG_CLIENT_SECTION,
+				.word = "client",
+				.noun = "a client",
+				.list_at = offsetof(struct config, clients),
+				.n_at = offsetof(struct config, n_clients),
+				.size = sizeof(struct client_section),
+				.name_at = offsetof(struct client_section, name),
+				.max = CLIENTS_MAX,
+				.set_default = default_client},
 };
-_Static_assert(FLAVORS_MAX <= CONFIG_SECTIONS_MAX && GPUS_MAX <= CONFIG_SECTIONS_MAX,
+_Static_assert(FLAVORS_MAX <= CONFIG_SECTIONS_MAX && GPUS_MAX <= CONFIG_SECTIONS_MAX &&
+		       CLIENTS_MAX <= CONFIG_SECTIONS_MAX,
 	       "no kind has more sections than CONFIG_SECTIONS_MAX");
 
 const struct config_kind *config_kind_find(const struct setting *key)

@@ -96,6 +96,18 @@ static bool fits_anonymous(const char *text)
 	return strcmp(text, "off") == 0 || strcmp(text, "read") == 0;
 }
 
+/* The daemon parses the whole name; this function finds a text that cannot be one. */
+static bool fits_subject(const char *text)
+{
+	return strchr(text, '=') && text[0] != '/';
+}
+
+static bool fits_scope(const char *text)
+{
+	return strcmp(text, "read") == 0 || strcmp(text, "operate") == 0 ||
+	       strcmp(text, "admin") == 0;
+}
+
 static bool fits_severity(const char *text)
 {
 	return strcmp(text, "info") == 0 || strcmp(text, "warning") == 0 ||
@@ -117,6 +129,7 @@ static bool fits_policy(const char *text)
 #define POLICY(key)			    AT("policy", true, #key, struct config, params.key)
 #define OFFER(key)			    AT("offer", true, #key, struct config, offer.key)
 #define FLAVOR(key)			    AT(CONFIG_FLAVOR_SECTION, false, #key, struct flavor, key)
+#define CLIENT(key)			    AT(CONFIG_CLIENT_SECTION, false, #key, struct client_section, key)
 #define HISTORY(key)			    AT("history", false, #key, struct config, retention.key)
 
 #define INT	  SETTING_INT
@@ -167,6 +180,7 @@ static const struct setting keys[] = {
 	INT(DAEMON(hook_timeout_s), 1, 86400, " s"),
 	TEXT(DAEMON(tls_certificate), 0, 160, "nothing, or a path", NULL),
 	TEXT(DAEMON(tls_key), 0, 160, "nothing, or a path", NULL),
+	TEXT(DAEMON(tls_client_ca), 0, 160, "nothing, or a path", NULL),
 
 	TEXT(ACCESS(operate_group), 0, 63, "nothing, or a group's name or number", NULL),
 	TEXT(ACCESS(read_group), 0, 63, "nothing, or a group's name or number", NULL),
@@ -225,6 +239,9 @@ static const struct setting keys[] = {
 	PRICE(FLAVOR(price_per_cap_hour)),
 	PRICE(FLAVOR(penalty_per_broken_s)),
 	FLAG(FLAVOR(offered)),
+
+	TEXT(CLIENT(subject), 0, 160, "a name such as CN=prometheus,O=Example", fits_subject),
+	WORD(CLIENT(scope), "read, operate or admin", fits_scope),
 
 	TEXT(AT("fps", false, "socket", struct config, fps_socket), 1, 107, "a path", NULL),
 	INT(AT("fps", false, "vsock_port", struct config, fps_vsock_port), 0, 2147483647,

@@ -11,6 +11,7 @@
 /* Values of setting.section for sections whose title contains a name, such as [gpu NAME]. */
 #define CONFIG_GPU_SECTION    "gpu NAME"
 #define CONFIG_FLAVOR_SECTION "flavor NAME"
+#define CONFIG_CLIENT_SECTION "client NAME"
 #define CONFIG_TITLE_MAX      (sizeof("flavor ") + ID_MAX) /* size of the title of a section */
 #define CONFIG_SECTIONS_MAX   64			   /* limit of the sections of one kind */
 
@@ -29,7 +30,7 @@ struct config_kind {
 	void (*set_default)(void *section, const char *name);
 };
 
-enum { CONFIG_KIND_GPU, CONFIG_KIND_FLAVOR, CONFIG_KINDS };
+enum { CONFIG_KIND_GPU, CONFIG_KIND_FLAVOR, CONFIG_KIND_CLIENT, CONFIG_KINDS };
 extern const struct config_kind config_kinds[CONFIG_KINDS];
 
 /* Returns the kind of section that contains @key; NULL: a section without a name. */

@@ -10,21 +10,48 @@
 /* GnuTLS priority string: TLS 1.2 or newer. */
 #define TLS_PRIORITIES "SECURE128:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 
+/* The socket context of a connection. */
+struct caller {
+	struct peer peer;
+	struct tls_client client;
+};
+
+static const union MHD_ConnectionInfo *info_of(struct MHD_Connection *connection,
+					       enum MHD_ConnectionInfoType type)
+{
+	return MHD_get_connection_info(connection, type);
+}
+
 void caller_on_connection(const struct authn *authn, struct MHD_Connection *connection,
 			  void **socket_context, enum MHD_ConnectionNotificationCode code)
 {
 	const union MHD_ConnectionInfo *info =
-		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+		info_of(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	struct caller *caller;
 
 	if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
 		free(*socket_context);
 		*socket_context = NULL;
 		return;
 	}
+	*socket_context = caller = calloc(1, sizeof(*caller));
 	/* If the peer cannot be read, the struct stays all zero, which means no access. */
-	*socket_context = calloc(1, sizeof(struct peer));
-	if (*socket_context && info)
-		(void)peer_read(info->connect_fd, authn_rules(authn), *socket_context);
+	if (caller && info)
+		(void)peer_read(info->connect_fd, authn_rules(authn), &caller->peer);
+}
+
+/* Returns the client certificate of the connection; NULL: the connection has no TLS. */
+static const struct tls_client *check_client(const struct authn *authn,
+					     struct MHD_Connection *connection,
+					     struct caller *caller, struct instant now)
+{
+	const union MHD_ConnectionInfo *info =
+		info_of(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+
+	if (caller->peer.local || !authn_tls(authn) || !info || !info->tls_session)
+		return NULL;
+	tls_check_client(authn_tls(authn), info->tls_session, now.wall_ms / 1000, &caller->client);
+	return &caller->client;
 }
 
 static const char *header(struct MHD_Connection *connection, const char *name)
@@ -36,13 +63,20 @@ int caller_identify(struct authn *authn, struct MHD_Connection *connection, cons
 		    struct principal *ret_principal)
 {
 	const union MHD_ConnectionInfo *info =
-		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+		info_of(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	struct caller *caller = info ? info->socket_context : NULL;
+	struct instant now = clock_now();
+	struct credentials credentials;
 
-	if (!info || !info->socket_context)
+	if (!caller)
 		return -ENOMEM;
-	authn_identify(authn, info->socket_context,
-		       header(connection, MHD_HTTP_HEADER_AUTHORIZATION), host, clock_now(),
-		       ret_principal);
+	credentials = (struct credentials){
+		.authorization = header(connection, MHD_HTTP_HEADER_AUTHORIZATION),
+		.host = host,
+		.origin = header(connection, MHD_HTTP_HEADER_ORIGIN),
+		.client = check_client(authn, connection, caller, now),
+	};
+	authn_identify(authn, &caller->peer, &credentials, now, ret_principal);
 	return 0;
 }
 

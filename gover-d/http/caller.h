@@ -8,14 +8,15 @@
 #include "gover-d/auth/authn.h"
 
 /*
- * For MHD_OPTION_NOTIFY_CONNECTION: reads the peer of a new connection. The peer is stored as
- * socket context until the connection is closed.
+ * For MHD_OPTION_NOTIFY_CONNECTION: reads the peer of a new connection. The peer and its client
+ * certificate are stored as socket context until the connection is closed.
  */
 void caller_on_connection(const struct authn *authn, struct MHD_Connection *connection,
 			  void **socket_context, enum MHD_ConnectionNotificationCode code);
 
 /*
- * Identifies the caller of a request by the headers of the request and the peer of the connection.
+ * Identifies the caller of a request by the headers of the request, and by the peer and the client
+ * certificate of the connection.
  * @host: the host that the request is for; NULL: unknown. -ENOMEM: the peer could not be stored
  * when the connection began.
  */

@@ -121,15 +121,19 @@ static void assert_redacts(struct redact *redact, const char *text, const char *
 static void names_in_the_configuration_are_learned(void **state)
 {
 	struct redact *redact = redact_new(true);
-	json_t *config = json_pack("[{s:s, s:s}, {s:s, s:s}, {s:s, s:s}, {s:s, s:s}]", "section",
-				   "daemon", "on_alert", "/opt/acme/page", "section", "gpu", "gpu",
-				   "corp-0", "section", "flavor", "flavor", "acme-large", "section",
-				   "offer", "flavor", "acme-small");
+	json_t *config =
+		json_pack("[{s:s, s:s}, {s:s, s:s}, {s:s, s:s}, {s:s, s:s}, {s:s, s:s, s:s}]",
+			  "section", "daemon", "on_alert", "/opt/acme/page", "section", "gpu",
+			  "gpu", "corp-0", "section", "flavor", "flavor", "acme-large", "section",
+			  "offer", "flavor", "acme-small", "section", "client", "client",
+			  "acme-nova", "subject", "CN=nova,O=acme");
 
 	(void)state;
 	assert_int_equal(redact_learn_json(redact, config), 0);
-	assert_redacts(redact, "corp-0 acme-large acme-small sim '/opt/acme/page'",
-		       "gpu-1 flavor-1 flavor-2 sim 'path-1'");
+	assert_redacts(
+		redact,
+		"corp-0 acme-large acme-small acme-nova (CN=nova,O=acme) sim '/opt/acme/page'",
+		"gpu-1 flavor-1 flavor-2 client-1 (client-2) sim 'path-1'");
 	json_decref(config);
 	redact_free(redact);
 }

@@ -36,6 +36,8 @@ static const struct {
 	 "expired token (GET /x requires scope admin"},
 	{ACCESS_NONE, ACCESS_BACK_OFF, 0, 429, 429, 429, "too many invalid tokens"},
 	{ACCESS_NONE, ACCESS_FOREIGN_HOST, 0, 403, 403, 403, "Host"},
+	{ACCESS_NONE, ACCESS_BAD_CERTIFICATE, 0, 401, 401, 401,
+	 "client certificate: expired, or not issued for clients by a CA of tls_client_ca (GET /x"},
 	{ACCESS_NONE, ACCESS_TOO_MANY, 0, 429, 429, 429, "too many requests"},
 };
 
@@ -140,6 +142,63 @@ static void a_refused_user_reads_the_command_that_grants_the_right(void **state)
 		assert_string_equal(err.msg, refusals[i].message);
 	}
 	users_free(users);
+}
+
+static void a_refused_client_reads_its_subject_or_its_section(void **state)
+{
+	static const struct {
+		const char *name;
+		enum access_scope has;
+		enum access_fault fault;
+		const char *message;
+	} rows[] = {
+		{"client web", ACCESS_READ, ACCESS_NO_FAULT,
+		 "client web has scope read, GET /x requires operate: set scope = operate in "
+		 "[client web] of gover.conf(5)"},
+		{"", ACCESS_NONE, ACCESS_UNKNOWN_SUBJECT,
+		 "client certificate CN=a: no section [client NAME] of gover.conf(5) has this "
+		 "subject"},
+		{"", ACCESS_NONE, ACCESS_FOREIGN_ORIGIN,
+		 "client certificate CN=a: the Origin header names another host (a client "
+		 "certificate is not accepted from the page of another host)"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct principal principal = {
+			.scope = rows[i].has, .fault = rows[i].fault, .subject = "CN=a"};
+		struct err err = {""};
+
+		strcpy(principal.name, rows[i].name);
+		assert_int_equal(refusal_check(&principal, ACCESS_OPERATE, "GET /x", &err), 403);
+		assert_string_equal(err.msg, rows[i].message);
+	}
+}
+
+static void an_origin_must_be_the_host_of_the_request(void **state)
+{
+	static const struct {
+		const char *origin, *host;
+		bool own;
+	} rows[] = {
+		{NULL, NULL, true},
+		{NULL, "gpu-1:9788", true},
+		{"https://gpu-1:9788", "gpu-1:9788", true},
+		{"HTTPS://GPU-1:9788", "gpu-1:9788", true},
+		{"https://[::1]:9788", "[::1]:9788", true},
+		{"https://gpu-1:9788", NULL, false},
+		{"http://gpu-1:9788", "gpu-1:9788", false},
+		{"https://gpu-1", "gpu-1:9788", false},
+		{"https://gpu-1:9788.evil.example", "gpu-1:9788", false},
+		{"https://evil.example", "gpu-1:9788", false},
+		{"null", "gpu-1:9788", false},
+		{"", "", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (access_origin_is_own(rows[i].origin, rows[i].host) != rows[i].own)
+			fail_msg("row %zu", i);
 }
 
 static void lines_of_the_user_file(void **state)
@@ -312,6 +371,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_caller_on_every_route),
 		cmocka_unit_test(a_refused_user_reads_the_command_that_grants_the_right),
+		cmocka_unit_test(a_refused_client_reads_its_subject_or_its_section),
+		cmocka_unit_test(an_origin_must_be_the_host_of_the_request),
 		cmocka_unit_test(lines_of_the_user_file),
 		cmocka_unit_test(a_peer_has_the_scope_of_its_user_and_groups),
 		cmocka_unit_test(scopes_have_names),

@@ -50,6 +50,52 @@ static void addresses_other_than_loopback_require_tls(void **state)
 	}
 }
 
+static void client_certificates_require_tls_cas_and_subjects(void **state)
+{
+	static const struct {
+		const char *certificate, *ca;
+		const char *subjects[3]; /* of the sections [client NAME], up to the first NULL */
+		const char *message;	 /* text that the error must contain; NULL: valid */
+	} rows[] = {
+		{"c", "ca", {"CN=a"}, NULL},
+		{"c", "ca", {"CN=a", "CN=b"}, NULL},
+		{"c", "", {NULL}, NULL},
+		{"", "ca", {"CN=a"}, "[daemon] tls_client_ca = ca: requires TLS"},
+		{"c", "ca", {NULL}, "tls_client_ca = ca: no certificate has rights"},
+		{"c", "", {"CN=a"}, "[client c0]: requires tls_client_ca of [daemon]"},
+		{"c", "ca", {"CN=a", ""}, "[client c1] subject: required (allowed: a name such"},
+		{"c", "ca", {"/CN=a"}, "subject = \"/CN=a\" is not allowed"},
+		{"c", "ca", {"a"}, "subject = \"a\" is not allowed"},
+		{"c",
+		 "ca",
+		 {"CN=a", "CN=a"},
+		 "[client c1] subject = CN=a: also used by [client c0]"},
+	};
+	static struct config config;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct err err = {""};
+		int r;
+
+		config_default(&config);
+		strcpy(config.tls_certificate, rows[i].certificate);
+		strcpy(config.tls_key, rows[i].certificate);
+		strcpy(config.tls_client_ca, rows[i].ca);
+		for (int n = 0; n < 3 && rows[i].subjects[n]; n++) {
+			struct client_section *client = &config.clients[config.n_clients++];
+
+			snprintf(client->name, sizeof(client->name), "c%d", n);
+			strcpy(client->subject, rows[i].subjects[n]);
+			strcpy(client->scope, "read");
+		}
+		r = config_check(&config, &err);
+		if (r != (rows[i].message ? -EINVAL : 0) ||
+		    (rows[i].message && !strstr(err.msg, rows[i].message)))
+			fail_msg("row %zu gave %d \"%s\"", i, r, err.msg);
+	}
+}
+
 static void anonymous_access_is_off_by_default(void **state)
 {
 	static struct config config;
@@ -68,6 +114,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(addresses_other_than_loopback_require_tls),
+		cmocka_unit_test(client_certificates_require_tls_cas_and_subjects),
 		cmocka_unit_test(anonymous_access_is_off_by_default),
 	};
 
