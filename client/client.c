@@ -35,7 +35,8 @@ struct client {
 	char address[CLIENT_PATH_MAX]; /* socket path or URL, as the user gave it */
 	/* file of trusted certificates; "": certificates of the system */
 	char cacert[CLIENT_PATH_MAX];
-	char token[TOKEN_LENGTH_MAX + 1]; /* "": no token */
+	char certificate[CLIENT_PATH_MAX], key[CLIENT_PATH_MAX]; /* "": no client certificate */
+	char token[TOKEN_LENGTH_MAX + 1];			 /* "": no token */
 	long timeout_ms;
 	const char *service; /* NULL: gover-d */
 };
@@ -160,16 +161,32 @@ static const char *cacert_name(const struct client *client)
 	return client->service ? "cacert" : "--cacert";
 }
 
+/* Checks that a file can be read, and stores its path. @name: the setting of the user. */
+static int load_path(const char *name, const char *path, char ret_path[CLIENT_PATH_MAX],
+		     struct err *reterr)
+{
+	if (strlen(path) >= CLIENT_PATH_MAX)
+		return err_fail(reterr, EINVAL, "%s '%.40s...': too long (limit %d characters)",
+				name, path, CLIENT_PATH_MAX - 1);
+	if (access(path, R_OK) < 0)
+		return err_fail(reterr, EINVAL, "%s '%s': %s", name, path, strerror(errno));
+	strcpy(ret_path, path);
+	return 0;
+}
+
 int client_load_cacert(struct client *client, const char *path, struct err *reterr)
 {
-	if (strlen(path) >= sizeof(client->cacert))
-		return err_fail(reterr, EINVAL, "%s '%.40s...': too long (limit %d characters)",
-				cacert_name(client), path, CLIENT_PATH_MAX - 1);
-	if (access(path, R_OK) < 0)
-		return err_fail(reterr, EINVAL, "%s '%s': %s", cacert_name(client), path,
-				strerror(errno));
-	strcpy(client->cacert, path);
-	return 0;
+	return load_path(cacert_name(client), path, client->cacert, reterr);
+}
+
+int client_load_certificate(struct client *client, const char *path, const char *key_path,
+			    struct err *reterr)
+{
+	int r = load_path("--cert", path, client->certificate, reterr);
+
+	return r < 0 ? r
+		     : load_path(key_path ? "--cert-key" : "--cert", key_path ? key_path : path,
+				 client->key, reterr);
 }
 
 const char *client_address(const struct client *client)
@@ -318,6 +335,10 @@ static int explain_no_answer(const struct client *client, CURLcode code, struct 
 				"%s: certificate not trusted (%s); pass the CA's certificate with "
 				"%s",
 				client->address, why, cacert_name(client));
+	if (code == CURLE_SSL_CERTPROBLEM)
+		return err_fail(reterr, EINVAL,
+				"client certificate '%s' with the key in '%s': cannot be used (%s)",
+				client->certificate, client->key, why);
 	curl_easy_getinfo(client->curl, CURLINFO_OS_ERRNO, &os_errno);
 	if (!connected && client->over_socket && os_errno == EACCES &&
 	    denied_explain(client->address, &denied))
@@ -443,6 +464,10 @@ static void set_address(const struct client *client, const struct client_call *c
 	}
 	if (client->cacert[0])
 		curl_easy_setopt(client->curl, CURLOPT_CAINFO, client->cacert);
+	if (client->certificate[0]) {
+		curl_easy_setopt(client->curl, CURLOPT_SSLCERT, client->certificate);
+		curl_easy_setopt(client->curl, CURLOPT_SSLKEY, client->key);
+	}
 }
 
 static CURLcode perform(struct client *client, const struct client_call *call, const char *body,

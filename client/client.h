@@ -39,6 +39,14 @@ int client_load_token(struct client *client, const char *path, struct err *reter
  */
 int client_load_cacert(struct client *client, const char *path, struct err *reterr);
 
+/*
+ * Identifies this client over https by the certificate (PEM) in @path. @key_path: its private key;
+ * NULL: the key is in @path. Returns -EINVAL if a file cannot be read; the files are parsed when
+ * the client connects.
+ */
+int client_load_certificate(struct client *client, const char *path, const char *key_path,
+			    struct err *reterr);
+
 /* Returns the socket path or the URL, for messages. */
 const char *client_address(const struct client *client);
 

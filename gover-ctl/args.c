@@ -42,6 +42,13 @@ static const struct option_info infos[OPTION_COUNT] = {
 	[OPTION_CACERT] =
 		{"cacert", "FILE", OPTION_TEXT, 0, 0,
 		 .help = "trust these certificates for --url https://... (default: GOVER_CACERT)"},
+	[OPTION_CERT] = {"cert", "FILE", OPTION_TEXT, 0, 0,
+			 .help = "present this client certificate for --url https://... (default: "
+				 "GOVER_CERT)"},
+	[OPTION_CERT_KEY] =
+		{"cert-key", "FILE", OPTION_TEXT, 0, 0,
+		 .help = "read the private key of --cert from this file (default: GOVER_CERT_KEY, "
+			 "else the file of --cert)"},
 	[OPTION_JSON] = {"json", NULL, OPTION_FLAG, 0, 0,
 			 .help = "print the daemon's reply as JSON, and errors, too (-o json)"},
 	[OPTION_OUTPUT] = {"output", "FORMAT", OPTION_TEXT, 0, 0,
@@ -146,8 +153,8 @@ static const struct option_info infos[OPTION_COUNT] = {
 };
 
 const enum option_id options_global[] = {
-	OPTION_SOCKET, OPTION_URL,    OPTION_TOKEN_FILE, OPTION_CACERT,
-	OPTION_JSON,   OPTION_OUTPUT, OPTION_HELP,	 OPTION_COUNT,
+	OPTION_SOCKET,	 OPTION_URL,  OPTION_TOKEN_FILE, OPTION_CACERT, OPTION_CERT,
+	OPTION_CERT_KEY, OPTION_JSON, OPTION_OUTPUT,	 OPTION_HELP,	OPTION_COUNT,
 };
 
 void option_set_add(struct option_set *set, const enum option_id *list)

@@ -161,26 +161,47 @@ enum ctl_exit ctl_check_id(const char *what, const char *id)
 			what, id, ID_MAX - 1);
 }
 
-const char *ctl_token_file(const struct ctl *ctl)
+struct ctl_files ctl_files(const struct ctl *ctl)
 {
-	return ctl->token_file ? ctl->token_file : getenv("GOVER_TOKEN_FILE");
+	struct ctl_files files = ctl->files;
+	const struct {
+		const char **path, *variable;
+	} defaults[] = {
+		{&files.token, "GOVER_TOKEN_FILE"},
+		{&files.cacert, "GOVER_CACERT"},
+		{&files.certificate, "GOVER_CERT"},
+		{&files.key, "GOVER_CERT_KEY"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(defaults); i++)
+		if (!*defaults[i].path)
+			*defaults[i].path = getenv(defaults[i].variable);
+	return files;
 }
 
-const char *ctl_cacert(const struct ctl *ctl)
+static int load_files(struct client *client, const struct ctl_files *files, struct err *reterr)
 {
-	return ctl->cacert ? ctl->cacert : getenv("GOVER_CACERT");
+	int r = 0;
+
+	if (files->key && !files->certificate)
+		return err_fail(reterr, EINVAL, "--cert-key is given without --cert");
+	if (files->cacert)
+		r = client_load_cacert(client, files->cacert, reterr);
+	if (r >= 0 && files->certificate)
+		r = client_load_certificate(client, files->certificate, files->key, reterr);
+	if (r >= 0 && files->token)
+		r = client_load_token(client, files->token, reterr);
+	return r;
 }
 
-int ctl_new_client(const char *socket, const char *url, const char *token_file, const char *cacert,
+int ctl_new_client(const char *socket, const char *url, const struct ctl_files *files,
 		   struct client **ret_client, struct err *reterr)
 {
 	struct client *client = NULL;
 	int r = client_new(socket, url, &client, reterr);
 
-	if (r >= 0 && cacert)
-		r = client_load_cacert(client, cacert, reterr);
-	if (r >= 0 && token_file)
-		r = client_load_token(client, token_file, reterr);
+	if (r >= 0)
+		r = load_files(client, files, reterr);
 	if (r >= 0)
 		*ret_client = client;
 	else
@@ -192,11 +213,11 @@ int ctl_open_client(struct ctl *ctl, struct err *reterr)
 {
 	const char *from_env = getenv("GOVER_SOCKET");
 	const char *path = ctl->socket ? ctl->socket : from_env ? from_env : CLIENT_SOCKET_DEFAULT;
+	const struct ctl_files files = ctl_files(ctl);
 
 	if (ctl->client)
 		return 0;
-	return ctl_new_client(path, ctl->url, ctl_token_file(ctl), ctl_cacert(ctl), &ctl->client,
-			      reterr);
+	return ctl_new_client(path, ctl->url, &files, &ctl->client, reterr);
 }
 
 int ctl_try_request(struct ctl *ctl, const struct client_call *call, struct reply *ret_reply,

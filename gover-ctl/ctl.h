@@ -20,11 +20,16 @@ enum ctl_exit {
 	CTL_NOT_FOUND = 127,	  /* `run` did not find the program */
 };
 
+/* Paths of the files that identify the user and the daemon over TCP; NULL: none. */
+struct ctl_files {
+	const char *token, *cacert, *certificate, *key;
+};
+
 struct ctl {
 	struct writer writer;
 	struct client *client;	  /* NULL until the first request */
 	const char *socket, *url; /* options as given on the command line; NULL: not given */
-	const char *token_file, *cacert;
+	struct ctl_files files;
 	struct option_set options; /* options of the verb; errors of the daemon name them */
 };
 
@@ -71,15 +76,15 @@ enum ctl_exit ctl_fail_memory(void);
 /* Returns the exit code for a result of client_request() or ctl_open_client(). */
 enum ctl_exit ctl_exit_code(int result);
 
-/* Return the path of the command line, or else that of the environment; NULL: none. */
-const char *ctl_token_file(const struct ctl *ctl);
-const char *ctl_cacert(const struct ctl *ctl);
+/* Returns the files of the command line, and for each one not given there that of the environment.
+ */
+struct ctl_files ctl_files(const struct ctl *ctl);
 
 /*
- * Creates a client as client_new() does, and loads the files, unless they are NULL. The caller
- * frees it with client_free().
+ * Creates a client as client_new() does, and loads the files. -EINVAL: a file cannot be read, or
+ * there is a key without a certificate. The caller frees the client with client_free().
  */
-int ctl_new_client(const char *socket, const char *url, const char *token_file, const char *cacert,
+int ctl_new_client(const char *socket, const char *url, const struct ctl_files *files,
 		   struct client **ret_client, struct err *reterr);
 
 /* Creates ctl->client unless it exists. Returns -EINVAL if the address is not usable. */

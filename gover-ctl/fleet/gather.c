@@ -63,11 +63,14 @@ static int fetch(struct visit *v, struct client *client, const char *path, struc
 static int open_host(struct visit *v, struct client **ret_client)
 {
 	const struct gather_options *options = v->gather->options;
-	const char *token = v->host->token_file[0] ? v->host->token_file : options->token_file;
 	bool socket = hosts_is_socket(v->host);
-	int r = ctl_new_client(socket ? v->host->address : NULL, socket ? NULL : v->host->address,
-			       token, options->cacert, ret_client, &v->err);
+	struct ctl_files files = options->files;
+	int r;
 
+	if (v->host->token_file[0])
+		files.token = v->host->token_file;
+	r = ctl_new_client(socket ? v->host->address : NULL, socket ? NULL : v->host->address,
+			   &files, ret_client, &v->err);
 	if (r == 0) /* the advice about a single daemon does not fit */
 		client_set_service(*ret_client, "gover-d");
 	return r;
@@ -152,7 +155,8 @@ static int ask_placement(struct visit *v)
 	char path[CLIENT_PATH_MAX];
 	struct client *client = NULL;
 	const char *root;
-	int r = ctl_new_client(NULL, options->placement, NULL, options->cacert, &client, &v->err);
+	const struct ctl_files files = {.cacert = options->files.cacert};
+	int r = ctl_new_client(NULL, options->placement, &files, &client, &v->err);
 
 	if (r == 0)
 		client_set_service(client, "Placement");

@@ -6,13 +6,14 @@
 
 #include <jansson.h>
 
+#include "gover-ctl/ctl.h"
 #include "gover-ctl/fleet/hosts.h"
 
 struct gather_options {
-	const char *token_file, *cacert; /* for hosts; NULL: none */
-	long limit_ms;			 /* for all requests to one host */
-	const char *placement;		 /* URL; NULL: Placement is not asked */
-	const char *placement_token;	 /* a valid token */
+	struct ctl_files files;	     /* for hosts */
+	long limit_ms;		     /* for all requests to one host */
+	const char *placement;	     /* URL; NULL: Placement is not asked */
+	const char *placement_token; /* a valid token */
 };
 
 /*

@@ -48,8 +48,7 @@ static enum ctl_exit show(const struct ctl *ctl, const struct args *args,
 	const char *limit = args->values[OPTION_TIMEOUT];
 	CLEANUP_FREE char *token = NULL;
 	struct gather_options options = {
-		.token_file = ctl_token_file(ctl),
-		.cacert = ctl_cacert(ctl),
+		.files = ctl_files(ctl),
 		.limit_ms =
 			(long)(1000 * (limit ? args_get_number(args, OPTION_TIMEOUT) : LIMIT_S)),
 		.placement = args->values[OPTION_PLACEMENT],

@@ -58,8 +58,10 @@ static void take_value(struct line *line, const char *value)
 	const char **const connection[OPTION_COUNT] = {
 		[OPTION_SOCKET] = &line->ctl->socket,
 		[OPTION_URL] = &line->ctl->url,
-		[OPTION_TOKEN_FILE] = &line->ctl->token_file,
-		[OPTION_CACERT] = &line->ctl->cacert,
+		[OPTION_TOKEN_FILE] = &line->ctl->files.token,
+		[OPTION_CACERT] = &line->ctl->files.cacert,
+		[OPTION_CERT] = &line->ctl->files.certificate,
+		[OPTION_CERT_KEY] = &line->ctl->files.key,
 	};
 
 	if (connection[line->option])

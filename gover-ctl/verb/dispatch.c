@@ -97,8 +97,10 @@ static enum ctl_exit run_verb(const struct verb *verb, const struct args *args)
 	struct ctl ctl = {
 		.socket = args->values[OPTION_SOCKET],
 		.url = args->values[OPTION_URL],
-		.token_file = args->values[OPTION_TOKEN_FILE],
-		.cacert = args->values[OPTION_CACERT],
+		.files = {.token = args->values[OPTION_TOKEN_FILE],
+			  .cacert = args->values[OPTION_CACERT],
+			  .certificate = args->values[OPTION_CERT],
+			  .key = args->values[OPTION_CERT_KEY]},
 		.options = verbs_options(verb),
 	};
 	enum ctl_exit r;

@@ -91,6 +91,22 @@ is "a token is accepted with an untrusted certificate" "$(with foreign GET /v1/h
 is "the page of another host cannot use the certificate" "$(with nova DELETE /v1/vgpus/a -H 'Origin: https://evil.example')" 403
 is "the page of this host can use it" "$(with nova GET /v1/vgpus/a -H "Origin: $url")" 200
 
+# --- gover-ctl ---
+
+over_tcp() { "$B/gover-ctl" --url "$url" --cacert "$cacert" "$@"; }
+is "gover-ctl presents a certificate" "$(over_tcp --cert "$dir/monitor.pem" --cert-key "$dir/monitor.key" -o json vgpu list | jq -c '[.vgpus[].id]')" '["a"]'
+cat "$dir/nova.pem" "$dir/nova.key" >"$dir/both.pem"
+ok "gover-ctl reads the key from the file of the certificate" over_tcp --cert "$dir/both.pem" vgpu hold a
+is "gover-ctl reads the certificate from the environment" \
+  "$(GOVER_CERT=$dir/nova.pem GOVER_CERT_KEY=$dir/nova.key over_tcp -o json vgpu show a | jq .initial_cap_pct)" 30
+over_tcp --cert "$dir/nova.pem" --cert-key "$dir/monitor.key" status >"$dir/out" 2>"$dir/err"
+is "a key of another certificate is an error that names both files" "$?: $(sed 's/(.*/(/' "$dir/err")" \
+  "2: gover-ctl: client certificate '$dir/nova.pem' with the key in '$dir/monitor.key': cannot be used ("
+over_tcp --cert "$dir/none.pem" status >"$dir/out" 2>"$dir/err"
+is "a missing certificate is an error" "$?: $(cat "$dir/err")" "2: gover-ctl: --cert '$dir/none.pem': No such file or directory"
+over_tcp --cert-key "$dir/nova.key" status >"$dir/out" 2>"$dir/err"
+is "a key without a certificate is an error" "$?: $(cat "$dir/err")" "2: gover-ctl: --cert-key is given without --cert"
+
 # --- changed CAs ---
 
 mkfifo "$dir/lines"
