@@ -144,9 +144,12 @@ void api_reply_encode(struct api_request *request)
 		return;
 	if (text->length <= API_PACK_LOOP_MAX)
 		api_text_pack(text);
-	if (!text->packed)
+	reply->packs = !text->packed && text->length > API_PACK_LOOP_MAX;
+	if (!text->packed && !reply->packs)
 		return;
 	reply->encoding = API_CODING_GZIP;
+	if (reply->packs)
+		return;
 	reply->text = api_text_ref(text->packed);
 	api_text_unref(text);
 }

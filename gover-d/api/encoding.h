@@ -13,8 +13,8 @@
 
 /*
  * Texts from 1,400 bytes are compressed, because a shorter answer fits into one packet anyway. The
- * event loop compresses texts up to 512 KiB, which takes less than 3 ms; the threads of the history
- * have no limit.
+ * event loop compresses texts up to 512 KiB at once, which takes less than 3 ms, and longer texts
+ * in parts while they are sent. The threads of the history compress their texts at once.
  */
 #define API_PACK_MIN	  1400
 #define API_PACK_LOOP_MAX (512 * 1024)

@@ -86,6 +86,8 @@ struct api_reply {
 	unsigned int retry_after_s; /* header Retry-After; 0: no header */
 	char etag[API_ETAG_MAX];    /* header ETag; "": no header */
 	const char *encoding; /* static text of the header Content-Encoding; NULL: no header */
+	/* @text must be compressed while it is sent: @encoding is gzip, but @text is not packed */
+	bool packs;
 	bool varies; /* true: the answer depends on Accept-Encoding, so it has the header Vary */
 };
 

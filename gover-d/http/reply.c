@@ -1,12 +1,57 @@
 /* SPDX-License-Identifier: MIT */
 /* Converts replies to responses of libmicrohttpd: body and headers. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "gover-d/http/reply.h"
+#include "gover-d/util/gzip.h"
+
+#define BLOCK_BYTES 32768 /* the largest part of a compressed body; libmicrohttpd may take less */
 
 static void release_text(void *text)
 {
 	api_text_unref(text);
+}
+
+/* A text that is compressed while it is sent. */
+struct packed_body {
+	struct api_text *text;
+	struct gzip_stream *stream;
+};
+
+static void free_body(void *userdata)
+{
+	struct packed_body *body = userdata;
+
+	gzip_stream_free(body->stream);
+	api_text_unref(body->text);
+	free(body);
+}
+
+static ssize_t read_body(void *userdata, uint64_t at, char *buffer, size_t size)
+{
+	struct packed_body *body = userdata;
+	size_t n = gzip_stream_read(body->stream, buffer, size);
+
+	(void)at;
+	return n > 0 ? (ssize_t)n : MHD_CONTENT_READER_END_OF_STREAM;
+}
+
+static struct MHD_Response *make_packed(struct api_text *text)
+{
+	struct packed_body *body = calloc(1, sizeof(*body));
+	struct MHD_Response *response = NULL;
+
+	if (!body)
+		return NULL;
+	body->text = api_text_ref(text);
+	body->stream = gzip_stream_new(text->data, text->length);
+	if (body->stream)
+		response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_BYTES,
+							     read_body, body, free_body);
+	if (!response)
+		free_body(body);
+	return response;
 }
 
 struct MHD_Response *http_reply_make(const struct api_reply *reply)
@@ -18,6 +63,8 @@ struct MHD_Response *http_reply_make(const struct api_reply *reply)
 						       MHD_RESPMEM_PERSISTENT);
 	if (!reply->text)
 		return MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+	if (reply->packs)
+		return make_packed(reply->text);
 	response = MHD_create_response_from_buffer_with_free_callback_cls(
 		reply->text->length, reply->text->data, release_text, reply->text);
 	if (response)

@@ -10,7 +10,8 @@
 
 /*
  * Returns a new response with the body of @reply, which must not be a stream; NULL: out of memory.
- * The response has its own reference to the text. Fixed bytes are not copied.
+ * The response has its own reference to the text, and compresses it while it is sent if @reply says
+ * so. Fixed bytes are not copied.
  */
 struct MHD_Response *http_reply_make(const struct api_reply *reply);
 /* Adds the headers of @reply. Returns false if memory is short. */

@@ -4,7 +4,16 @@
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-sim_conf
+conf_extra='[gpu gpu1]
+backend = sim
+speed = 10
+sharing = hard
+[gpu gpu2]
+backend = sim
+speed = 10
+sharing = hard
+[offer]
+max_vgpus = 100' sim_conf
 start || exit 1
 page() { curl -sS --unix-socket "$sock" "$@"; }
 code() { page -o "$dir/body" -D "$dir/head" -w '%{http_code}' "$@"; }
@@ -64,14 +73,28 @@ ok "the description is the same after decompression" unpacks "$top/gover-d/opena
 is "metrics are compressed on request" "$(encoding -H "$gzip" http://gover/metrics)" "200 gzip Accept Accept-Encoding"
 ok "metrics are complete after decompression" sh -c "gzip -dc '$dir/body' | grep -q '^gover_'"
 is "a short answer is not compressed" "$(encoding -H "$gzip" http://gover/healthz)" "200  Accept-Encoding"
-long=$(printf 'x%.0s' $(seq 200))
+long=$(printf 'x%.0s' $(seq 230))
 comma=''
-labels=$(for i in 1 2 3 4 5 6 7 8; do printf '%s"l%s":"%s"' "$comma" $i "$long"; comma=,; done)
+long_labels=$(for i in $(seq 8); do printf '%s"l%s":"%s"' "$comma" $i "$long"; comma=,; done)
 is "the answer to POST is not compressed" "$(encoding -H "$gzip" -H 'Content-Type: application/json' http://gover/v1/vgpus \
-  -d "{\"id\":\"a\",\"initial_cap_pct\":10,\"labels\":{$labels}}")" "201  "
+  -d "{\"id\":\"a\",\"gpu\":\"gpu0\",\"initial_cap_pct\":10,\"labels\":{$long_labels}}")" "201  "
 ok "this answer is longer than answers to GET that are compressed" test "$(wc -c <"$dir/body")" -ge 1400
 is "an object with an ETag for If-Match is not compressed" "$(encoding -H "$gzip" http://gover/v1/vgpus/a)" "200  "
 is "the list that contains it is compressed" "$(encoding -H "$gzip" http://gover/v1/vgpus)" "200 gzip Accept-Encoding"
+# More than 512 KiB are compressed while they are sent. The labels do not change, so their text can be compared.
+for i in $(seq 200); do
+  sell "v$i" 1 '' "\"gpu\": \"gpu$((i % 2 + 1))\", \"labels\": {$long_labels}"
+done
+all_labels() { jq -c '[.vgpus[] | [.id, .labels]]' | cksum; }
+plain=$(page http://gover/v1/vgpus | all_labels)
+ok "their list is longer than 512 KiB" test "$(page http://gover/v1/vgpus | wc -c)" -gt 524288
+is "it is compressed" "$(encoding -H "$gzip" http://gover/v1/vgpus) $(header Transfer-Encoding)" "200 gzip Accept-Encoding chunked"
+ok "it is much shorter then" test "$(wc -c <"$dir/body")" -lt 100000
+is "it is the same after decompression" "$(gzip -dc "$dir/body" | all_labels)" "$plain"
+is "so it is for a client of HTTP/1.0" "$(page -0 -H "$gzip" http://gover/v1/vgpus | gzip -dc | all_labels)" "$plain"
+is "HEAD has the same header fields" "$(page -I -H "$gzip" http://gover/v1/vgpus | tr -d '\r' | sed -n 's/^Content-Encoding: //p')" gzip
+page -s --limit-rate 2000 -m 1 -H "$gzip" -o /dev/null http://gover/v1/vgpus 2>/dev/null
+ok "a client that goes away in the middle delays no tick" periods 3
 is "an event stream is not compressed" "$(encoding -N -m 2 -H "$gzip" http://gover/v1/events 2>/dev/null)" "200  "
 
 is "a file that is not embedded is not found" "$(code http://gover/web/embed.S)" 404

@@ -83,11 +83,65 @@ static void a_failed_allocation_is_an_error_or_has_no_effect(void **state)
 	assert_true(n_failures >= 2);
 }
 
+/* Reads the whole stream in parts of @size bytes into @packed, and returns its length. */
+static size_t read_all(struct gzip_stream *stream, size_t size, char *packed, size_t room)
+{
+	size_t n, length = 0;
+
+	do {
+		assert_true(length + size <= room);
+		n = gzip_stream_read(stream, packed + length, size);
+		assert_true(n <= size);
+		length += n;
+	} while (n > 0);
+	assert_int_equal(gzip_stream_read(stream, packed + length, size), 0);
+	return length;
+}
+
+static void a_text_in_parts_is_the_same_after_decompression(void **state)
+{
+	static const size_t sizes[] = {1, 7, 1000, 32768, 65536, 200000};
+	static const size_t lengths[] = {0, 1, 65535, 65536, 65537, LENGTH};
+	static char text[LENGTH], packed[2 * LENGTH + 200000];
+
+	(void)state;
+	fill(text);
+	for (size_t i = 0; i < ARRAY_SIZE(sizes) * ARRAY_SIZE(lengths); i++) {
+		size_t size = sizes[i / ARRAY_SIZE(lengths)];
+		size_t length = lengths[i % ARRAY_SIZE(lengths)];
+		struct gzip_stream *stream = gzip_stream_new(text, length);
+		CLEANUP_FREE char *back = NULL;
+
+		assert_non_null(stream);
+		back = unpack(packed, read_all(stream, size, packed, sizeof(packed)));
+		gzip_stream_free(stream);
+		assert_non_null(back);
+		if (strlen(back) != length || memcmp(back, text, length) != 0)
+			fail_msg("%zu bytes in parts of %zu", length, size);
+	}
+}
+
+static void a_stream_that_is_not_read_to_its_end_is_freed(void **state)
+{
+	static char text[LENGTH];
+	struct gzip_stream *stream;
+	char part[100];
+
+	(void)state;
+	fill(text);
+	stream = gzip_stream_new(text, LENGTH);
+	assert_true(gzip_stream_read(stream, part, sizeof(part)) > 0);
+	assert_null(gzip_stream_free(stream));
+	assert_null(gzip_stream_free(NULL));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_text_is_the_same_after_decompression),
 		cmocka_unit_test(a_text_that_would_not_shrink_is_refused),
+		cmocka_unit_test(a_text_in_parts_is_the_same_after_decompression),
+		cmocka_unit_test(a_stream_that_is_not_read_to_its_end_is_freed),
 		cmocka_unit_test(a_failed_allocation_is_an_error_or_has_no_effect),
 	};
 
