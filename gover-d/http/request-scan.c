@@ -362,6 +362,7 @@ static enum state trailer_lf(struct request_scan *scan, unsigned char c)
 #define HEAD	   "GET / HTTP/1.1\r\nHost: refused\r\n\r\n"
 #define AFTER_LINE "\r\nHost: refused\r\n\r\n"
 #define LAST_CHUNK "\r\n0\r\n\r\n"
+#define CHUNKED	   "chunked" AFTER_LINE "0\r\n\r\n"
 
 /*
  * The function of each state, and the text that completes a request refused in this state. A field
@@ -395,13 +396,25 @@ static const struct {
 	[TRAILER_LF] = {trailer_lf, &LAST_CHUNK[6]},
 };
 
+/*
+ * A refused encoding becomes "chunked", because libmicrohttpd from 1.0.10 on itself answers a
+ * request with another encoding, with status 501 and without a problem document.
+ */
+static const char *find_completion(const struct request_scan *scan)
+{
+	const bool in_value = scan->state == VALUE_START || scan->state == VALUE;
+
+	if (in_value && scan->field == TRANSFER_ENCODING)
+		return &CHUNKED[scan->position];
+	return states[scan->state].completion + (scan->state == VERSION ? scan->position : 0);
+}
+
 size_t request_scan_complete(struct request_scan *scan, char *buffer, size_t size)
 {
 	size_t n;
 
 	if (!scan->completion)
-		scan->completion = states[scan->state].completion +
-				   (scan->state == VERSION ? scan->position : 0);
+		scan->completion = find_completion(scan);
 	n = strnlen(scan->completion, size);
 	memcpy(buffer, scan->completion, n);
 	scan->completion += n;

@@ -123,6 +123,32 @@ static void a_refused_request_is_completed(void **state)
 	}
 }
 
+/* libmicrohttpd 1.0.10 itself answers a request with another encoding, with status 501. */
+static void a_refused_encoding_is_completed_to_chunked(void **state)
+{
+	static const char field[] = "Transfer-Encoding:", chunked[] = "chunked\r\n";
+	int n_encodings = 0;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(malformed); i++) {
+		struct request_scan scan = {0};
+		size_t size, n = feed(&scan, &malformed[i], SIZE_MAX);
+		CLEANUP_FREE char *bytes = raw_request_bytes(&malformed[i], &size);
+		CLEANUP_FREE char *text = calloc(1, n + 128);
+
+		assert_non_null(text);
+		memcpy(text, bytes, n);
+		(void)request_scan_complete(&scan, text + n, 127);
+		for (const char *at = text; (at = strstr(at, field)); n_encodings++) {
+			at += strlen(field) + (at[strlen(field)] == ' ');
+			if (strncmp(at, chunked, strlen(chunked)) != 0)
+				print_error("%s: %s\n", malformed[i].name, text);
+			assert_memory_equal(at, chunked, strlen(chunked));
+		}
+	}
+	assert_in_range(n_encodings, 6, ARRAY_SIZE(malformed));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -131,6 +157,7 @@ int main(void)
 		cmocka_unit_test(only_the_malformed_request_is_refused),
 		cmocka_unit_test(a_request_that_was_not_scanned_is_refused),
 		cmocka_unit_test(a_refused_request_is_completed),
+		cmocka_unit_test(a_refused_encoding_is_completed_to_chunked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
