@@ -11,6 +11,7 @@ probation_s = 1'
 sim_conf
 start || exit 1
 sell a 100 load:pct=30
+periods 3 # an offer of the empty GPU is closed
 open='[.offers[] | select(.state == "open")]'
 ok "an offer is made" until_ok 20 that /v1/offers "$open | length == 1"
 id=$(get /v1/offers "${open}[0].id")
