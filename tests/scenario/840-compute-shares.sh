@@ -1,6 +1,7 @@
 #!/bin/sh
 # Shares of compute tenants by the truth of the device double, with gover-arbiter and programs under the layer: weights, caps,
-# and what happens without a discipline. Every launch is counted. On a busy machine a wrong share is skipped.
+# and what happens without a discipline. Every launch is counted. On a busy machine a wrong share is skipped, and so is a
+# wrong count: a program whose arbiter does not answer within 100 ms runs without it for a second.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/scenario/800-lib.sh
@@ -15,7 +16,11 @@ measure() { # measure OPTION... TENANT...: sets $result to the output of measure
   ok "$*: the programs run and end" test "$rc" -eq 0
   [ "$rc" -eq 0 ] || sed 's/^/# /' "$dir/err"
   sed 's/^/# /' "$result"
-  is "$*: the arbiter counts each launch" "$(value counted)" yes
+  if [ "$(value counted) $(value machine)" = "no busy" ]; then
+    ok "$*: the arbiter counts each launch # SKIP machine too busy: programs waited $(value delay) % of the time for a CPU" true
+  else
+    is "$*: the arbiter counts each launch" "$(value counted)" yes
+  fi
 }
 
 value() { # value NAME...: prints a value of the result
