@@ -6,6 +6,7 @@
  */
 #include <ctype.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -359,33 +360,32 @@ static enum state trailer_lf(struct request_scan *scan, unsigned char c)
 
 /* --- all states --- */
 
-#define HEAD	   "GET / HTTP/1.1\r\nHost: refused\r\n\r\n"
-#define AFTER_LINE "\r\nHost: refused\r\n\r\n"
+#define LINE	   "GET / HTTP/1.1\r\n"
 #define LAST_CHUNK "\r\n0\r\n\r\n"
-#define CHUNKED	   "chunked" AFTER_LINE "0\r\n\r\n"
 
 /*
- * The function of each state, and the text that completes a request refused in this state. A field
- * name gets a suffix, so that it is no known field. BODY and CHUNK_DATA accept every byte. Without
- * a valid chunk size, libmicrohttpd itself answers the request with status 400.
+ * The function of each state, and the text that completes the line or the body of a request refused
+ * in this state. A field name gets a suffix, so that it is no known field. BODY and CHUNK_DATA
+ * accept every byte. Without a valid chunk size, libmicrohttpd itself answers the request with
+ * status 400.
  */
 static const struct {
 	enum state (*next)(struct request_scan *scan, unsigned char c);
 	const char *completion;
 } states[N_STATES] = {
-	[START] = {start, HEAD},
-	[START_LF] = {start_lf, "\n" HEAD},
-	[METHOD] = {method, &HEAD[3]},
-	[TARGET_START] = {target_start, &HEAD[4]},
-	[TARGET] = {target, &HEAD[5]},
-	[VERSION] = {version, &HEAD[6]},
-	[VERSION_END] = {version_end, AFTER_LINE},
-	[VERSION_LF] = {version_lf, &AFTER_LINE[1]},
-	[FIELD] = {field, &AFTER_LINE[2]},
-	[NAME] = {name, "-: x" AFTER_LINE},
-	[VALUE_START] = {value_start, "0" AFTER_LINE},
-	[VALUE] = {value, AFTER_LINE},
-	[VALUE_LF] = {value_lf, &AFTER_LINE[1]},
+	[START] = {start, LINE},
+	[START_LF] = {start_lf, "\n" LINE},
+	[METHOD] = {method, &LINE[3]},
+	[TARGET_START] = {target_start, &LINE[4]},
+	[TARGET] = {target, &LINE[5]},
+	[VERSION] = {version, &LINE[6]},
+	[VERSION_END] = {version_end, "\r\n"},
+	[VERSION_LF] = {version_lf, "\n"},
+	[FIELD] = {field, ""},
+	[NAME] = {name, "-: x\r\n"},
+	[VALUE_START] = {value_start, "0\r\n"},
+	[VALUE] = {value, "\r\n"},
+	[VALUE_LF] = {value_lf, "\n"},
 	[HEAD_LF] = {head_lf, "\n"},
 	[CHUNK_START] = {chunk_start, &LAST_CHUNK[2]},
 	[CHUNK_SIZE] = {chunk_size, "x\r\n"},
@@ -397,27 +397,34 @@ static const struct {
 };
 
 /*
- * A refused encoding becomes "chunked", because libmicrohttpd from 1.0.10 on itself answers a
- * request with another encoding, with status 501 and without a problem document.
+ * libmicrohttpd 1.0.10 itself answers a request with two Host fields or with an encoding other than
+ * "chunked", with a text of its own. Therefore a head gets no second Host field, and a refused
+ * encoding becomes "chunked".
  */
-static const char *find_completion(const struct request_scan *scan)
+static void make_completion(const struct request_scan *scan, char text[REQUEST_SCAN_COMPLETION_MAX])
 {
-	const bool in_value = scan->state == VALUE_START || scan->state == VALUE;
+	const bool in_head = scan->state < HEAD_LF;
+	const bool has_host = scan->state >= FIELD && scan->fields & 1U << HOST;
+	const bool in_encoding = (scan->state == VALUE_START || scan->state == VALUE) &&
+				 scan->field == TRANSFER_ENCODING;
+	const char *line = in_encoding ? "chunked\r\n" : states[scan->state].completion;
 
-	if (in_value && scan->field == TRANSFER_ENCODING)
-		return &CHUNKED[scan->position];
-	return states[scan->state].completion + (scan->state == VERSION ? scan->position : 0);
+	if (in_encoding || scan->state == VERSION)
+		line += scan->position;
+	snprintf(text, REQUEST_SCAN_COMPLETION_MAX, "%s%s%s%s", line,
+		 in_head && !has_host ? "Host: refused\r\n" : "", in_head ? "\r\n" : "",
+		 in_encoding ? &LAST_CHUNK[2] : "");
 }
 
 size_t request_scan_complete(struct request_scan *scan, char *buffer, size_t size)
 {
+	char text[REQUEST_SCAN_COMPLETION_MAX];
 	size_t n;
 
-	if (!scan->completion)
-		scan->completion = find_completion(scan);
-	n = strnlen(scan->completion, size);
-	memcpy(buffer, scan->completion, n);
-	scan->completion += n;
+	make_completion(scan, text);
+	n = strnlen(text + scan->n_completed, size);
+	memcpy(buffer, text + scan->n_completed, n);
+	scan->n_completed += n;
 	return n;
 }
 

@@ -16,6 +16,7 @@
 #define REQUEST_SCAN_FIELDS_MAX	    100	  /* header fields of a request */
 #define REQUEST_SCAN_PARAMETERS_MAX 64	  /* query parameters of a request */
 #define REQUEST_SCAN_NAME_MAX	    20	  /* longer than each field name that the scan knows */
+#define REQUEST_SCAN_COMPLETION_MAX 64	  /* longer than each text of request_scan_complete() */
 
 /* Why a request is refused. */
 struct request_refusal {
@@ -27,7 +28,7 @@ struct request_refusal {
 struct request_scan {
 	int state;
 	const struct request_refusal *refusal; /* NULL: no refusal yet */
-	const char *completion;		       /* rest of the text of request_scan_complete() */
+	size_t n_completed;		       /* bytes copied by request_scan_complete() */
 	uint64_t n_heads;		       /* complete heads */
 	uint64_t n_taken;		       /* return value of request_scan_take() */
 	uint64_t refused;		       /* number of the refused request */

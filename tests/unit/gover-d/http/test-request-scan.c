@@ -123,6 +123,20 @@ static void a_refused_request_is_completed(void **state)
 	}
 }
 
+/* Returns the accepted bytes of the request and their completion. */
+static char *completed(const struct raw_request *raw)
+{
+	struct request_scan scan = {0};
+	size_t size, n = feed(&scan, raw, SIZE_MAX);
+	CLEANUP_FREE char *bytes = raw_request_bytes(raw, &size);
+	char *text = calloc(1, n + 128);
+
+	assert_non_null(text);
+	memcpy(text, bytes, n);
+	(void)request_scan_complete(&scan, text + n, 127);
+	return text;
+}
+
 /* libmicrohttpd 1.0.10 itself answers a request with another encoding, with status 501. */
 static void a_refused_encoding_is_completed_to_chunked(void **state)
 {
@@ -131,14 +145,8 @@ static void a_refused_encoding_is_completed_to_chunked(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(malformed); i++) {
-		struct request_scan scan = {0};
-		size_t size, n = feed(&scan, &malformed[i], SIZE_MAX);
-		CLEANUP_FREE char *bytes = raw_request_bytes(&malformed[i], &size);
-		CLEANUP_FREE char *text = calloc(1, n + 128);
+		CLEANUP_FREE char *text = completed(&malformed[i]);
 
-		assert_non_null(text);
-		memcpy(text, bytes, n);
-		(void)request_scan_complete(&scan, text + n, 127);
 		for (const char *at = text; (at = strstr(at, field)); n_encodings++) {
 			at += strlen(field) + (at[strlen(field)] == ' ');
 			if (strncmp(at, chunked, strlen(chunked)) != 0)
@@ -147,6 +155,22 @@ static void a_refused_encoding_is_completed_to_chunked(void **state)
 		}
 	}
 	assert_in_range(n_encodings, 6, ARRAY_SIZE(malformed));
+}
+
+/* libmicrohttpd 1.0.10 itself answers a request with two Host fields. */
+static void a_completed_head_has_one_host(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(malformed); i++) {
+		CLEANUP_FREE char *text = completed(&malformed[i]);
+		int n_hosts = 0;
+
+		for (const char *at = text; (at = strcasestr(at, "\nHost:")); at++)
+			n_hosts++;
+		if (n_hosts > 1)
+			print_error("%s: %s\n", malformed[i].name, text);
+		assert_in_range(n_hosts, !strstr(text, " HTTP/1.0\r\n"), 1);
+	}
 }
 
 int main(void)
@@ -158,6 +182,7 @@ int main(void)
 		cmocka_unit_test(a_request_that_was_not_scanned_is_refused),
 		cmocka_unit_test(a_refused_request_is_completed),
 		cmocka_unit_test(a_refused_encoding_is_completed_to_chunked),
+		cmocka_unit_test(a_completed_head_has_one_host),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
