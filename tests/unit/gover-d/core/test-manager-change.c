@@ -178,7 +178,7 @@ static void changes_of_different_vgpus_share_a_write(void **state)
 	}
 	while (ended == 0) /* the first write has only the first change */
 		assert_true(sd_event_run(m->event, UINT64_MAX) >= 0);
-	assert_int_equal(ended, 1);
+	assert_true(ended == 1 || ended == 3); /* 3: the second write has ended as well */
 	await_file("\"vmb\"");
 	assert_true(file_contains("\"vma\""));
 	assert_true(file_contains("\"vmc\""));
