@@ -13,6 +13,7 @@
 
 #include "tests/helper/cl-api.h"
 
+/* Each dimension is a constant: with a variable in a loop, PoCL 7.1 stores wrong indices. */
 static const char source[] =
 	"kernel void double_fill(global uint *out, uint value, ulong ns)\n"
 	"{ out[get_global_id(0)] = value + (uint)(ns & 0); }\n"
@@ -28,10 +29,12 @@ static const char source[] =
 	"	size_t y = get_global_id(1) - get_global_offset(1);\n"
 	"	size_t z = get_global_id(2) - get_global_offset(2);\n"
 	"	size_t n = (z * get_global_size(1) + y) * get_global_size(0) + x;\n"
-	"	for (uint i = 0; i < 3; i++) {\n"
-	"		out[6 * n + i] = get_global_id(i);\n"
-	"		out[6 * n + 3 + i] = get_group_id(i);\n"
-	"	}\n"
+	"	out[6 * n] = get_global_id(0);\n"
+	"	out[6 * n + 1] = get_global_id(1);\n"
+	"	out[6 * n + 2] = get_global_id(2);\n"
+	"	out[6 * n + 3] = get_group_id(0);\n"
+	"	out[6 * n + 4] = get_group_id(1);\n"
+	"	out[6 * n + 5] = get_group_id(2);\n"
 	"}\n"
 	"kernel void scratch(local uint *tile, global uint *out) { out[0] = 1; }\n";
 

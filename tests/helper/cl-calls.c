@@ -182,22 +182,35 @@ static void do_threads(unsigned int n)
 	}
 }
 
+/*
+ * Allocates until an allocation fails, three times. PoCL 7.1 destroys a buffer some time after its
+ * release, so that the second and third time wait until the memory of the first time is free.
+ */
 static void do_memory(unsigned int bytes)
 {
 	static cl_mem buffers[BUFFERS_MAX];
-	cl_int err = CL_SUCCESS;
-	unsigned int n = 0;
+	unsigned int n = 0, n_first = 0, refusals = 0;
+	int waits_left = 20000;
 
 	for (int round = 0; round < 3; round++) {
-		for (n = 0; n < BUFFERS_MAX; n++) {
+		cl_int err = CL_SUCCESS;
+
+		for (n = 0; n < BUFFERS_MAX;) {
 			buffers[n] = clCreateBuffer(context, 0, bytes, NULL, &err);
-			if (!buffers[n])
+			n += buffers[n] != NULL;
+			refusals += err != CL_SUCCESS;
+			if (err != CL_SUCCESS && (n >= n_first || waits_left-- == 0))
 				break;
+			if (err != CL_SUCCESS)
+				(void)usleep(1000);
 		}
+		if (round == 0)
+			n_first = n;
 		printf("buffers %u error %d\n", n, err);
 		while (n > 0)
 			(void)clReleaseMemObject(buffers[--n]);
 	}
+	printf("refusals %u\n", refusals);
 }
 
 /* OpenCL does not work in a forked child, so that the child only starts another program. */
