@@ -14,15 +14,15 @@ root_obstacle() { # root_obstacle RELEASE
   fi
 }
 
-# Makes the root of a release; fails with the reason in build/hosts/RELEASE/debootstrap.log. MIRROR is the archive, if not
-# debootstrap's own. debootstrap mounts in a namespace of its own, so no mount can remain.
-make_root() { # make_root RELEASE
+# Makes a root, of the release NAME or of another one; fails with the reason in build/hosts/NAME/debootstrap.log. MIRROR is
+# the archive, if not debootstrap's own. debootstrap mounts in a namespace of its own, so no mount can remain.
+make_root() { # make_root NAME [RELEASE]
   place=$B/hosts/$1
   [ ! -e "$place/complete" ] || return 0
   rm -rf "$place"
   mkdir -p "$place"
   # shellcheck disable=SC2086 # one word or none
-  unshare --mount debootstrap --variant=minbase --include=iproute2 "$1" "$place/root" ${MIRROR-} \
+  unshare --mount debootstrap --variant=minbase --include=iproute2 "${2:-$1}" "$place/root" ${MIRROR-} \
     >"$place/debootstrap.log" 2>&1 || return 1
   echo force-unsafe-io >"$place/root/etc/dpkg/dpkg.cfg.d/unsafe-io" # a root that was half installed is made again
   # The archive can be a snapshot, whose lists have expired.
@@ -33,8 +33,9 @@ make_root() { # make_root RELEASE
   : >"$place/complete"
 }
 
-# Runs a command in a root. Mounts and processes end with it. $namespaces are further options of unshare, $shared are folders
-# that have the same path inside.
+# Runs a command in a root. The root is a mount, so that the command can make mount namespaces. /tmp is in memory, as it is by
+# default from Debian 13 on. Mounts and processes end with the command. $namespaces are further options of unshare, $shared
+# are folders that have the same path inside.
 enter_root() { # enter_root ROOT FOLDER COMMAND...
   root=$1 folder=$2
   shift 2
@@ -42,12 +43,18 @@ enter_root() { # enter_root ROOT FOLDER COMMAND...
   unshare --mount --pid --fork --kill-child --ipc --uts ${namespaces-} sh -c '
     root=$1 shared=$2 folder=$3
     shift 3
-    mount --rbind /dev "$root/dev" && mount -t tmpfs -o mode=1777 shm "$root/dev/shm" && mount -t proc proc "$root/proc" &&
-      mount --rbind /sys "$root/sys" && mount -t tmpfs -o mode=755 run "$root/run" || exit 1
+    mount --bind "$root" "$root" && mount --rbind /dev "$root/dev" && mount -t tmpfs -o mode=1777 shm "$root/dev/shm" &&
+      mount -t proc proc "$root/proc" && mount --rbind /sys "$root/sys" && mount -t tmpfs -o mode=755 run "$root/run" &&
+      mount -t tmpfs -o mode=1777 tmp "$root/tmp" || exit 1
     for path in $shared; do
       mkdir -p "$root$path" && mount --bind "$path" "$root$path" || exit 1
     done
     cp -L /etc/resolv.conf "$root/etc/resolv.conf"
-    exec chroot "$root" env -i -C "$folder" PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
+    cd "$root" || exit 1
+    # With chroot alone, nsenter to a mount namespace in the root would lead out of the root.
+    if pivot_root . . 2>/dev/null; then
+      umount -l . || exit 1
+    fi
+    exec chroot . env -i -C "$folder" PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
       DEBIAN_FRONTEND=noninteractive ${http_proxy:+"http_proxy=$http_proxy"} "$@"' sh "$root" "${shared-}" "$folder" "$@"
 }
