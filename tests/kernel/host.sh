@@ -57,12 +57,13 @@ at_headers() {
   if [ -z "$kernel_root" ]; then "$@"; else shared="$top $B" enter_root "$kernel_root" "$top" "$@"; fi
 }
 
-# Downloads and unpacks the packages of the kernel. From 7.x on, linux-image only depends on linux-binary and linux-modules.
+# Downloads and unpacks the packages of the kernel. From 7.x on, linux-image only depends on linux-binary, linux-modules and
+# linux-base, which contains modules.builtin.
 fetch_kernel() {
   mkdir -p "$image/deb"
   chmod 777 "$image/deb" # apt downloads as another user
   # shellcheck disable=SC2016 # variables of the inner shell
-  fetch='cd "$1" && apt-get -q download $(apt-cache depends "$2" | sed -n "s/.*Depends: \(linux-\(binary\|modules\)-.*\)/\1/p") "$2"'
+  fetch='cd "$1" && apt-get -q download $(apt-cache depends "$2" | sed -n "s/.*Depends: \(linux-\(base\|binary\|modules\)-.*\)/\1/p") "$2"'
   at_headers sh -c "$fetch" sh "$image/deb" "linux-image-$kver" ||
     at_headers sh -c "apt-get -q update && $fetch" sh "$image/deb" "linux-image-$kver" || return 1
   for deb in "$image"/deb/*.deb; do
