@@ -258,9 +258,9 @@ tsc_khz() {
 }
 
 start_qemu() { # start_qemu [OPTION...]: returns after the power-off of the guest
-  timeout 600 qemu-system-x86_64 -accel tcg,thread=multi -cpu Nehalem,+rdrand -M q35 -smp 2 -m 1024 -nodefaults -display none \
+  timeout 1200 qemu-system-x86_64 -accel tcg,thread=multi -cpu Nehalem,+rdrand -M q35 -smp 2 -m 1024 -nodefaults -display none \
     -no-reboot -serial "file:$out/console" -kernel "$image/vmlinux" -initrd "$root.cpio" \
-    -append "console=ttyS0 quiet panic=-1 oops=panic tsc=reliable tsc_early_khz=$(tsc_khz) random.trust_cpu=on" \
+    -append "console=ttyS0 quiet panic=-1 oops=panic mitigations=off tsc=reliable tsc_early_khz=$(tsc_khz) random.trust_cpu=on" \
     -virtfs local,path=/,mount_tag=root,security_model=none,readonly=on,multidevs=remap \
     -virtfs "local,path=$out,mount_tag=out,security_model=none" "$@" >"$out/qemu.log" 2>&1
 }
