@@ -135,7 +135,7 @@ is "an invalid word changes nothing" "$(write 'weight\n' "$sharing") $(cat "$sha
 is "cap_ceiling <- 0: success" "$(write '0\n' "$a/cap_ceiling")" ''
 ok "without a ceiling it has the whole GPU" settled 'whole "$a_most"'
 echo 100 >"$b_load"
-measure
+settled 'at_least 40 "$b_most" && at_least 20 "$a_most"' || :
 shared "when the other has work too, it gets its guarantee of 40 %" at_least 40 "$b_most"
 ok "and not more than its ceiling, which is 40 % too" test "$b_least" -le $((4000 + points * 200))
 shared "the borrower keeps its guarantee of 20 %" at_least 20 "$a_most"
@@ -145,7 +145,7 @@ ok "and its total is at most the rest" test "$a_least" -le $((6000 + points * 10
 echo 10 >"$a/cap"
 echo 30 >"$b/cap"
 echo 0 >"$b/cap_ceiling"
-measure
+settled 'whole $((a_most + b_most))' || :
 quarter=$(((a_least + b_least) / 4))
 shared "two borrowers use the whole GPU" whole $((a_most + b_most))
 ok "in proportion to their caps: the first has a quarter of this" \
