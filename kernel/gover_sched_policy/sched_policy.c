@@ -23,6 +23,7 @@
 #include "i915_drv.h"
 #include "gvt.h"
 #include "gover-compat.h"
+#include "sched_policy.h"
 #include "sched/sched.h"
 
 #define TICK_NS	   NSEC_PER_MSEC       /* minimum time to the next timer */
@@ -128,7 +129,7 @@ static bool has_work(const struct vgpu_sched_data *v)
 	struct intel_engine_cs *engine;
 	enum intel_engine_id id;
 
-	if (!v->active || !v->vgpu->active)
+	if (!v->active || !intel_vgpu_is_active(v->vgpu))
 		return false;
 	for_each_engine(engine, v->vgpu->gvt->gt, id) {
 		if (!list_empty(workload_q_head(v->vgpu, engine)))

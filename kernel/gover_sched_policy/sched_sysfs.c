@@ -9,6 +9,7 @@
  */
 #include "i915_drv.h"
 #include "gvt.h"
+#include "sched_policy.h"
 
 static struct intel_vgpu_sched_state state_of(struct device *dev)
 {

@@ -19,4 +19,16 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 }
 #endif
 
+/*
+ * struct intel_vgpu of i915 has the member active in 6.1, and a bitmap in 6.12 and newer. The
+ * simulated i915 of the tests has a macro of its own.
+ */
+#ifndef intel_vgpu_is_active
+#if KERNEL_VERSION(6, 2, 0) > LINUX_VERSION_CODE
+#define intel_vgpu_is_active(vgpu) ((vgpu)->active)
+#else
+#define intel_vgpu_is_active(vgpu) test_bit(INTEL_VGPU_STATUS_ACTIVE, (vgpu)->status)
+#endif
+#endif
+
 #endif

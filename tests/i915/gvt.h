@@ -71,9 +71,10 @@ struct intel_vgpu {
 	} submission;
 };
 
-#define workload_q_head(vgpu, e)  (&(vgpu)->submission.workload_q_head[(e)->id])
-#define for_each_engine(e, gt, i) for ((i) = 0; (i) < ENGINES && ((e) = &(gt)->engine[(i)]); (i)++)
-#define gvt_dbg_core(...)	  ((void)0)
+#define intel_vgpu_is_active(vgpu) ((vgpu)->active)
+#define workload_q_head(vgpu, e)   (&(vgpu)->submission.workload_q_head[(e)->id])
+#define for_each_engine(e, gt, i)  for ((i) = 0; (i) < ENGINES && ((e) = &(gt)->engine[(i)]); (i)++)
+#define gvt_dbg_core(...)	   ((void)0)
 
 static inline struct drm_i915_private *kdev_to_i915(struct device *dev)
 {
