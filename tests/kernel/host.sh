@@ -90,10 +90,12 @@ need_packages() { # of the machine, or of the root of the release: 6.12 or newes
   *)
     make_root "$release" || { cat "$B/hosts/$release/debootstrap.log" && return 1; }
     kernel_root=$B/hosts/$release/root
+    # One call of apt installs headers and source, so that their versions are equal.
+    # shellcheck disable=SC2016,SC2086 # variables of the inner shell; one word or none
     dist/install-deps kernel && at_headers sh -c '
-      dpkg-query -W linux-headers-amd64 make sparse >/dev/null 2>&1 || {
-        apt-get -q update && apt-get -q -y --no-install-recommends install linux-headers-amd64 make gcc libc6-dev sparse xz-utils patch
-      }'
+      dpkg-query -W linux-headers-amd64 make sparse "$@" >/dev/null 2>&1 || {
+        apt-get -q update && apt-get -q -y --no-install-recommends install linux-headers-amd64 make gcc libc6-dev sparse xz-utils patch "$@"
+      }' sh ${root_package-}
     ;;
   esac >"$work/install.log" 2>&1
 }
