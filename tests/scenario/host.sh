@@ -123,9 +123,14 @@ make_on_bus() { # make_on_bus UUID CAP
   return 1
 }
 
-contract() { # contract UUID INITIAL_CAP
+answered_contract() { # answered_contract UUID INITIAL_CAP: false if the GPU did not answer in time
   api POST /v1/vgpus "{\"id\": \"$1\", \"gpu\": \"$host_gpu\", \"initial_cap_pct\": $2}" >/dev/null
-  [ "$(status)" = 201 ]
+  [ "$(status)" != 503 ]
+}
+
+contract() { # contract UUID INITIAL_CAP
+  until_ok 20 answered_contract "$@"
+  [ "$(status)" = 201 ] || { echo "POST: $(status) $(cat "$dir/body")" && return 1; }
 }
 
 host_vgpu() { # host_vgpu NAME CAP [CONTRACT]: creates a vGPU with a contract of CONTRACT (default CAP)
