@@ -339,8 +339,10 @@ double demand_peak_pct(const struct policy_vgpu *vgpu)
 
 	if (!demand->known)
 		return contract_pct(vgpu);
+	/* Not fmax(): gcc 12 for arm64 ends with an internal error when it vectorises such a loop. */
 	for (int i = 0; i < POLICY_LEVELS; i++)
-		pct = fmax(pct, (double)demand->peak_pct[i]);
+		if ((double)demand->peak_pct[i] > pct)
+			pct = (double)demand->peak_pct[i];
 	return pct;
 }
 
