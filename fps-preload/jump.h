@@ -30,7 +30,9 @@
 	"add $12, %esp; .cfi_adjust_cfa_offset -12\n" \
 	"jmp *%eax\n"
 #elif defined(__aarch64__)
+/* Hint 34 is "bti c": without it, an indirect call is a fault where BTI is enforced. */
 #define JUMP_BY(target)                                      \
+	"hint 34\n"                                          \
 	"stp x29, x30, [sp, -48]!; .cfi_def_cfa_offset 48\n" \
 	".cfi_offset 29, -48; .cfi_offset 30, -40\n"         \
 	"stp x0, x1, [sp, 16]; str x2, [sp, 32]\n"           \
