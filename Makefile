@@ -1,8 +1,12 @@
 # gover: one file, not recursive. `make help` lists the targets.
-# Users may set CC, CFLAGS, LDFLAGS, PREFIX, DESTDIR and B (build folder). Lower-case variables hold the flags that gover
-# always needs. V=1 prints each command that compiles or links.
+# Users may set CC, CLANG (for BPF programs), PKG_CONFIG, AR, CFLAGS, LDFLAGS, PREFIX, DESTDIR and B (build folder). Lower-case
+# variables hold the flags that gover always needs. V=1 prints each command that compiles or links. Nothing that is compiled runs
+# during the build, so CC and PKG_CONFIG of another architecture are enough for a cross-build.
 
 CC     ?= gcc
+CLANG  ?= clang
+PKG_CONFIG ?= pkg-config
+AR     := $(if $(filter default,$(origin AR)),$(shell $(CC) -print-prog-name=ar),$(AR))
 CFLAGS ?= -O2 -g
 PREFIX ?= /usr/local
 B      ?= build
@@ -12,24 +16,28 @@ version  := $(shell cat VERSION)
 packages := libmicrohttpd jansson libsystemd sqlite3 smartcols libcurl gnutls zlib
 warnings := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 \
             -Wswitch-enum -Wpointer-arith -Wcast-qual -Wundef $(if $(WERROR),-Werror)
-# Hardening as in Debian packages. FORTIFY needs optimisation; a sanitizer needs the unchanged functions. CET exists on x86.
+# What $(CC) compiles for, in Debian's form: x86_64-linux-gnu.
+target   := $(subst -pc-,-,$(subst -unknown-,-,$(or $(shell $(CC) -print-multiarch 2>/dev/null),$(shell $(CC) -dumpmachine))))
+machine  := $(firstword $(subst -, ,$(target)))
+# Hardening as in Debian packages. FORTIFY needs optimisation; a sanitizer needs the unchanged functions. CET exists on x86, BTI
+# and signed return addresses on arm64.
 fortify  := $(if $(SANITIZE)$(findstring _FORTIFY_SOURCE,$(CFLAGS)),,$(if $(filter -O1 -O2 -O3 -Os,$(CFLAGS)), \
               -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3))
-cet      := $(if $(filter x86_64 i%86,$(shell uname -m)),-fcf-protection)
-hardened := -fstack-protector-strong -fstack-clash-protection $(cet) $(fortify)
+branches := $(if $(filter x86_64 i%86,$(machine)),-fcf-protection,$(if $(filter aarch64,$(machine)),-mbranch-protection=standard))
+hardened := -fstack-protector-strong -fstack-clash-protection $(branches) $(fortify)
 cflags   := -std=c11 -D_GNU_SOURCE -DGOVER_VERSION='"$(version)"' -I. -fPIC $(hardened) $(warnings) $(SANITIZE)
-cflags   += $(shell pkg-config --cflags $(packages) 2>/dev/null)
+cflags   += $(shell $(PKG_CONFIG) --cflags $(packages) 2>/dev/null)
 relro    := -Wl,-z,relro,-z,now
 ldflags  := $(SANITIZE) $(relro)
-libs      = $(shell pkg-config --libs $(packages)) -lm -pthread
+libs      = $(shell $(PKG_CONFIG) --libs $(packages)) -lm -pthread
 # fps_source = bpf needs libbpf, libelf and a clang that can compile BPF programs. `make BPF=` builds without it.
-BPF      := $(shell pkg-config --exists 'libbpf >= 1.0' libelf 2>/dev/null && \
-              echo 'int x;' | clang -target bpf -xc -c -o /dev/null - 2>/dev/null && echo yes)
-libs     += $(if $(BPF),$(shell pkg-config --libs libbpf libelf))
-fuse      = $(shell pkg-config --libs fuse3) # for gover-sim
-tables    = $(shell pkg-config --libs jansson smartcols) # for gover-ctl and gover-sim
-ctl_libs  = $(shell pkg-config --libs libarchive ncursesw) # for gover-ctl
-xml       = $(shell pkg-config --libs expat) # for gover-fleet
+BPF      := $(shell $(PKG_CONFIG) --exists 'libbpf >= 1.0' libelf 2>/dev/null && \
+              echo 'int x;' | $(CLANG) -target bpf -xc -c -o /dev/null - 2>/dev/null && echo yes)
+libs     += $(if $(BPF),$(shell $(PKG_CONFIG) --libs libbpf libelf))
+fuse      = $(shell $(PKG_CONFIG) --libs fuse3) # for gover-sim
+tables    = $(shell $(PKG_CONFIG) --libs jansson smartcols) # for gover-ctl and gover-sim
+ctl_libs  = $(shell $(PKG_CONFIG) --libs libarchive ncursesw) # for gover-ctl
+xml       = $(shell $(PKG_CONFIG) --libs expat) # for gover-fleet
 
 # Programs and tests link one archive: every source except main() and the preload library.
 folders  := base client policy policy/qos policy/baseline policy/promise sched compute/arbiter db sim/model sim/double/device sim/compute sim/experiment sim/host gpu gpu/xe \
@@ -41,9 +49,9 @@ mains    := compute/server/main.c gover-d/main.c gover-ctl/verb/main.c gover-fle
 # Defines recv(): linked by name, because an archive would add it to every program that calls recv().
 receive  := gover-d/http/receive.c
 # The OpenCL programs need the loader and its headers (ocl-icd-opencl-dev, opencl-headers).
-opencl   := $(shell pkg-config --exists OpenCL OpenCL-Headers 2>/dev/null && echo yes)
+opencl   := $(shell $(PKG_CONFIG) --exists OpenCL OpenCL-Headers 2>/dev/null && echo yes)
 # gover-fleet needs libvirt (libvirt-dev). Its other parts are built and tested without it.
-libvirt  := $(shell pkg-config --exists libvirt 2>/dev/null && echo yes)
+libvirt  := $(shell $(PKG_CONFIG) --exists libvirt 2>/dev/null && echo yes)
 # ThreadSanitizer allocates memory before a program can replace malloc().
 no_units := $(if $(libvirt),,%/test-fleet-mover.c %/test-fleet-mover-restart.c) $(if $(BPF),,%/test-fps-bpf-symbols.c) $(if $(opencl),,%/test-compute-cl.c %/test-compute-cl-slice.c) \
             $(if $(findstring thread,$(SANITIZE)),$(shell grep -rl scarce-malloc.h tests/unit --include='test-*.c'))
@@ -55,7 +63,7 @@ sources  := $(filter-out $(mains) $(receive) $(no_bpf) $(no_virt) %.bpf.c,$(wild
             compute/cl/slice-plan.c compute/cl/slice-text.c # the pure part of compute/cl
 objects  := $(sources:%.c=$B/obj/%.o) $B/obj/gover-d/web/embed.o $B/obj/gover-d/openapi/embed.o \
             $B/obj/gover-ctl/verb/embed.o $(if $(BPF),$B/obj/monitor/bpf/embed.o)
-layer    := $(shell pkg-config --exists vulkan && echo $B/libgover-fps-layer.so)
+layer    := $(shell $(PKG_CONFIG) --exists vulkan && echo $B/libgover-fps-layer.so)
 # The device double of the tests is no program of gover and is not installed.
 double   := $(if $(opencl),$B/libgover-double.so)
 kernels  := $(if $(opencl),$B/gover-kernels)
@@ -75,11 +83,11 @@ benches  := $(patsubst bench/%.c,$B/bench/%,$(wildcard bench/bench-*.c))
 benches  := $(if $(cl_layer),$(benches),$(filter-out %/bench-cl-layer,$(benches)))
 
 # The libraries for 32-bit programs, if the compiler can build them.
-m32      := $(shell echo 'int main(void) { return 0; }' | $(CC) -m32 -xc -o /dev/null - 2>/dev/null && echo yes)
+m32      := $(if $(filter x86_64,$(machine)),$(shell echo 'int main(void) { return 0; }' | $(CC) -m32 -xc -o /dev/null - 2>/dev/null && echo yes))
 libs32   := $(if $(m32),$B/32/libgover-fps.so $(layer:$B/%=$B/32/%))
 
 all: $(programs) $(libs32)  ## build everything (default)
-	$(if $(m32),,@echo "  SKIP  32-bit libraries: $(CC) -m32 links nothing here (gcc-multilib)")
+	$(if $(m32),,@echo "  SKIP  32-bit libraries: $(if $(filter x86_64,$(machine)),$(CC) -m32 links nothing here (gcc-multilib),$(machine) has none)")
 	$(if $(cl_layer),,@echo "  SKIP  libgover-cl.so: no OpenCL headers (ocl-icd-opencl-dev)")
 	$(if $(layer),,@echo "  SKIP  libgover-fps-layer.so: no Vulkan headers (libvulkan-dev)")
 	$(if $(fleet),,@echo "  SKIP  gover-fleet: no libvirt headers (libvirt-dev)")
@@ -99,7 +107,7 @@ $B/gover-d $B/gover-ctl:
 
 $B/gover-fleet: $B/obj/gover-fleet/main.o $B/libgover.a
 	@echo "  LD    $@"
-	$(Q)$(CC) -pie $(ldflags) $(LDFLAGS) -o $@ $^ $(shell pkg-config --libs libcurl jansson libsystemd libvirt) $(xml) -pthread
+	$(Q)$(CC) -pie $(ldflags) $(LDFLAGS) -o $@ $^ $(shell $(PKG_CONFIG) --libs libcurl jansson libsystemd libvirt) $(xml) -pthread
 
 $B/gover-arbiter: $B/obj/compute/server/main.o $B/libgover.a
 	@echo "  LD    $@"
@@ -191,7 +199,7 @@ $(patsubst %.c,$B/tests/%,$(notdir $(shell grep -lE '/test-api-http.h"|"gover-d/
 $B/tests/test-sched-policy $B/tests/test-sched-policy-accounting: cflags += -Itests/i915 -Wno-unused-parameter -Wno-sign-compare
 
 # libvirt is linked only where it is needed.
-$B/tests/test-fleet-mover $B/tests/test-fleet-mover-restart: libs += $(shell pkg-config --libs libvirt)
+$B/tests/test-fleet-mover $B/tests/test-fleet-mover-restart: libs += $(shell $(PKG_CONFIG) --libs libvirt)
 
 # They load this library at run time.
 $B/tests/test-truth-nvml: | $B/tests/fake-nvml.so
@@ -250,12 +258,12 @@ $B/eval/%: bench/eval/%.c $B/libgover.a
 	$(Q)$(CC) $(cflags) $(CFLAGS) -MMD -MP $(ldflags) $(LDFLAGS) -o $@ $< $(filter %.o,$^) $B/libgover.a $(libs)
 
 # The BPF program is compiled once for each version of control groups and embedded as bytes.
-machine  := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
+bpf_arch := $(patsubst i%86,x86,$(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(machine))))
 $B/bpf/present-1.o $B/bpf/present-2.o: $B/bpf/present-%.o: monitor/bpf/present.bpf.c
 	@mkdir -p $(@D)
 	@echo "  BPF   $< $*"
-	$(Q)clang -target bpf -O2 -g -fdebug-compilation-dir=. -ffreestanding -Wall -Wextra $(if $(WERROR),-Werror) \
-		-DCGROUPS=$* -D__TARGET_ARCH_$(machine) -I. -I/usr/include/$(shell uname -m)-linux-gnu -MMD -MP -c -o $@ $<
+	$(Q)$(CLANG) -target bpf -O2 -g -fdebug-compilation-dir=. -ffreestanding -Wall -Wextra $(if $(WERROR),-Werror) \
+		-DCGROUPS=$* -D__TARGET_ARCH_$(bpf_arch) -I. -I/usr/include/$(target) -MMD -MP -c -o $@ $<
 
 $B/obj/monitor/bpf/embed.o: monitor/bpf/embed.S $B/bpf/present-1.o $B/bpf/present-2.o
 	@mkdir -p $(@D)
