@@ -242,8 +242,10 @@ static void test_a_full_disk_is_reported_and_survived(void **state)
 
 	(void)state;
 	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
-	    mount("none", folder, "tmpfs", 0, "size=2m") < 0)
-		skip(); /* only root can mount a small file system */
+	    mount("none", folder, "tmpfs", 0, "size=2m") < 0) {
+		print_message("# only root can mount a small file system\n");
+		skip();
+	}
 	snprintf(filler, sizeof(filler), "%s/filler", folder);
 	FILE *file = fopen(filler, "w");
 

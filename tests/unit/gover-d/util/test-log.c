@@ -91,12 +91,16 @@ static void use_terminal(void)
 	int fd;
 
 	reader = posix_openpt(O_RDWR | O_NOCTTY);
-	if (reader < 0 || grantpt(reader) < 0 || unlockpt(reader) < 0)
-		skip(); /* this system has no terminals */
+	if (reader < 0 || grantpt(reader) < 0 || unlockpt(reader) < 0) {
+		print_message("# this system has no terminals\n");
+		skip();
+	}
 	name = ptsname(reader);
 	fd = name ? open(name, O_RDWR | O_NOCTTY) : -1;
-	if (fd < 0)
+	if (fd < 0) {
+		print_message("# the terminal cannot be opened\n");
 		skip();
+	}
 	put_stderr(fd);
 }
 

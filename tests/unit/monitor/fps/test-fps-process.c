@@ -187,7 +187,7 @@ static struct child reuse(pid_t pid)
 			(void)pause();
 	}
 	if (c.pid < 0) {
-		print_message("no process can get a chosen pid: %s\n", strerror(errno));
+		print_message("# no process can get a chosen pid: %s\n", strerror(errno));
 		skip();
 	}
 	return c;
