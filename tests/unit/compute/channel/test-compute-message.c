@@ -15,6 +15,7 @@
 #include "compute/channel/message.h"
 #include "compute/channel/transfer.h"
 #include "compute/channel/wire.h"
+#include "tests/unit/truncated-fds.h"
 
 static void a_hello_is_parsed(void **state)
 {
@@ -182,6 +183,10 @@ static void too_many_descriptors_are_closed(void **state)
 	char bytes[8];
 
 	(void)state;
+	if (!truncated_fds_are_reported(12, COMPUTE_TRANSFER_FDS_MAX)) {
+		print_message("# this system does not report lost descriptors\n");
+		skip();
+	}
 	open_pair(ends);
 	before = count_fds();
 	send_fds(ends[0], ends[0], 12);
