@@ -5,6 +5,7 @@
  */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
@@ -12,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -205,6 +207,19 @@ static void an_empty_program_is_ignored(void **state)
 	reap();
 }
 
+/* With qemu-user, a program that cannot run is one that ended with status 127. */
+static bool are_spawn_errors_reported(void)
+{
+	char *arguments[] = {program, NULL};
+	pid_t pid;
+
+	(void)unlink(program);
+	if (posix_spawn(&pid, program, NULL, NULL, arguments, NULL) != 0)
+		return true;
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	return false;
+}
+
 static void a_program_that_cannot_run_is_logged(void **state)
 {
 	static const struct {
@@ -219,6 +234,10 @@ static void a_program_that_cannot_run_is_logged(void **state)
 	};
 
 	(void)state;
+	if (!are_spawn_errors_reported()) {
+		print_message("# this system does not report that a program cannot run\n");
+		skip();
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		CLEANUP_FREE char *log = NULL;
 		int r;
@@ -461,6 +480,10 @@ static void a_program_starts_with_default_signals(void **state)
 	CLEANUP_FREE char *text = NULL;
 
 	(void)state;
+	if (getenv("TEST_RUNNER")) {
+		print_message("# this machine cannot run the test itself without TEST_RUNNER\n");
+		skip();
+	}
 	assert_true(signal(SIGPIPE, SIG_IGN) != SIG_ERR);
 	assert_int_equal(setenv(SIGNALS_FILE, note, 1), 0);
 	assert_int_equal(run_with("/proc/self/exe", "", NULL), 0);
