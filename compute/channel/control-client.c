@@ -82,7 +82,7 @@ static int receive_reply(struct compute_control *control, const struct compute_r
 	/* One byte more than the longest reply, so that a longer packet is noticed. */
 	char bytes[sizeof(struct compute_reply) + 1];
 	int fds[COMPUTE_TRANSFER_FDS_MAX], n;
-	unsigned int n_fds;
+	unsigned int n_fds = 0;
 
 	for (;;) {
 		n = compute_transfer_receive(control->fd, bytes, sizeof(bytes), fds, &n_fds);

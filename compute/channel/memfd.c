@@ -39,7 +39,7 @@ static int create(const char *name, size_t bytes, int seals, int *ret_fd, void *
 
 int compute_memfd_create_page(int *ret_fd, struct compute_page **ret_page)
 {
-	void *memory;
+	void *memory = NULL;
 	int r = create("gover-compute", COMPUTE_PAGE_BYTES, 0, ret_fd, &memory);
 
 	if (r < 0)
@@ -53,7 +53,7 @@ int compute_memfd_create_page(int *ret_fd, struct compute_page **ret_page)
 
 int compute_memfd_create_beacon(int *ret_fd, struct compute_beacon **ret_beacon)
 {
-	void *memory;
+	void *memory = NULL;
 	int r = create("gover-beacon", COMPUTE_BEACON_BYTES, F_SEAL_FUTURE_WRITE, ret_fd, &memory);
 
 	if (r < 0)
@@ -88,7 +88,7 @@ static int map(int fd, size_t bytes, const void **ret_memory)
 
 int compute_memfd_map_page(int fd, const struct compute_page **ret_page)
 {
-	const void *memory;
+	const void *memory = NULL;
 	const struct compute_page *page;
 	int r = map(fd, COMPUTE_PAGE_BYTES, &memory);
 
@@ -107,7 +107,7 @@ int compute_memfd_map_page(int fd, const struct compute_page **ret_page)
 
 int compute_memfd_map_beacon(int fd, const struct compute_beacon **ret_beacon)
 {
-	const void *memory;
+	const void *memory = NULL;
 	const struct compute_beacon *beacon;
 	int r = map(fd, COMPUTE_BEACON_BYTES, &memory);
 

@@ -78,7 +78,7 @@ static void run(struct compute_page *page, uint64_t ms)
 static struct compute_page *connect_as_client(const char *path)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), page_fd, n;
+	int sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), page_fd = -1, n;
 	int fds[COMPUTE_TRANSFER_FDS_MAX];
 	struct pollfd answer = {.fd = sock, .events = POLLIN};
 	struct compute_welcome welcome;

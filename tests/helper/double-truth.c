@@ -141,7 +141,7 @@ static void watch(const struct store *store)
 int main(int argc, char **argv)
 {
 	struct changes changes = {0};
-	struct store *store;
+	struct store *store = NULL;
 	bool is_change = false, is_watch = false;
 	int option, rc;
 
