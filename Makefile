@@ -1,7 +1,7 @@
 # gover: one file, not recursive. `make help` lists the targets.
 # Users may set CC, CLANG (for BPF programs), PKG_CONFIG, AR, CFLAGS, LDFLAGS, PREFIX, DESTDIR and B (build folder). Lower-case
 # variables hold the flags that gover always needs. V=1 prints each command that compiles or links. Nothing that is compiled runs
-# during the build, so CC and PKG_CONFIG of another architecture are enough for a cross-build.
+# during the build, so CC and PKG_CONFIG of another architecture are enough for a cross-build (see tests/check-arm64).
 
 CC     ?= gcc
 CLANG  ?= clang
@@ -445,6 +445,9 @@ check-upgrade: ## test an upgrade from the first package under load and the way 
 check-hosts: ## build on other releases of Debian and Ubuntu and run the tests there (HOSTS="trixie sid")
 	@B=$B HOSTS='$(HOSTS)' MIRROR='$(MIRROR)' tests/check-hosts
 
+check-arm64: ## cross-compile for arm64, run the unit tests with qemu-aarch64 and build the packages, a quarter of an hour (not in CI)
+	@B=$B COMPILERS='$(COMPILERS)' MIRROR='$(MIRROR)' tests/check-arm64
+
 # The programs run in a system root of Debian 12. It is not part of CI, because it downloads 400 MB.
 check-openstack: ## run gover on two hosts of a real OpenStack, in a system root below the build folder
 	@dist/install-deps openstack
@@ -602,6 +605,6 @@ help: ## print this list
 clean: ## remove the build folder
 	rm -rf $B
 
-.PHONY: FORCE $(benchmarks) all tests benches check check-unit check-asan check-tsan check-msan check-valgrind check-memory check-compute check-fleet check-kernel check-kernel-xe check-kernel-i915 check-kernel-bpf check-guest check-web check-rest check-lighthouse check-monitoring check-model check-system check-upgrade check-hosts check-openstack check-kernel-units threaded fuzz fuzz-long soak mutate warnings lint demo demo-compute install uninstall dist deb help clean golden
+.PHONY: FORCE $(benchmarks) all tests benches check check-unit check-asan check-tsan check-msan check-valgrind check-memory check-compute check-fleet check-kernel check-kernel-xe check-kernel-i915 check-kernel-bpf check-guest check-web check-rest check-lighthouse check-monitoring check-model check-system check-upgrade check-hosts check-arm64 check-openstack check-kernel-units threaded fuzz fuzz-long soak mutate warnings lint demo demo-compute install uninstall dist deb help clean golden
 .PHONY: eval eval-adversarial eval-real eval-sensitivity eval-stability eval-traces
 -include $(shell find $B \( -path $B/bare -o -path $B/openstack -o -path $B/hosts \) -prune -o -name '*.d' -type f -print 2>/dev/null)

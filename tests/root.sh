@@ -33,6 +33,17 @@ make_root() { # make_root NAME [RELEASE]
   : >"$place/complete"
 }
 
+# Copies the tree that git would commit to a folder of a root. The objects of the last run stay there.
+copy_tree() { # copy_tree ROOT FOLDER
+  rm -rf "${1:?}/srv/build"
+  [ ! -d "$1$2/build" ] || mv "$1$2/build" "$1/srv/build"
+  rm -rf "${1:?}${2:?}"
+  mkdir -p "$1$2"
+  git ls-files -z --cached --others --exclude-standard | xargs -0 ls -d 2>/dev/null | tar -c -T - | tar -x -C "$1$2"
+  [ ! -d "$1/srv/build" ] || mv "$1/srv/build" "$1$2/build"
+  rm -rf "$1$2/build/host"
+}
+
 # Runs a command in a root. The root is a mount, so that the command can make mount namespaces. /tmp is in memory, as it is by
 # default from Debian 13 on. Mounts and processes end with the command. $namespaces are further options of unshare, $shared
 # are folders that have the same path inside.
