@@ -344,6 +344,7 @@ static void undo(const struct row *row, const char *before)
 static void a_change_is_whole_or_missing(void **state)
 {
 	(void)state;
+	skip_with_emulator();
 	for (size_t i = 0; i < ARRAY_SIZE(changes); i++) {
 		char before[BOOKS_MAX], after[BOOKS_MAX], books[BOOKS_MAX];
 		bool failed = true;
