@@ -75,7 +75,7 @@ ok "metrics are complete after decompression" sh -c "gzip -dc '$dir/body' | grep
 is "a short answer is not compressed" "$(encoding -H "$gzip" http://gover/healthz)" "200  Accept-Encoding"
 long=$(printf 'x%.0s' $(seq 230))
 comma=''
-long_labels=$(for i in $(seq 8); do printf '%s"l%s":"%s"' "$comma" $i "$long"; comma=,; done)
+long_labels=$(for i in $(seq 8); do printf '%s"l%s":"%s"' "$comma" "$i" "$long"; comma=,; done)
 is "the answer to POST is not compressed" "$(encoding -H "$gzip" -H 'Content-Type: application/json' http://gover/v1/vgpus \
   -d "{\"id\":\"a\",\"gpu\":\"gpu0\",\"initial_cap_pct\":10,\"labels\":{$long_labels}}")" "201  "
 ok "this answer is longer than answers to GET that are compressed" test "$(wc -c <"$dir/body")" -ge 1400
