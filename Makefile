@@ -322,8 +322,10 @@ check: ## run all tests that need only Debian packages (installs missing package
 	@$(MAKE) --no-print-directory -j$$(nproc) tests
 	@B=$B tests/run
 
+unit-tests: all $(units) $B/tests/fake-nvml.so
+
 check-unit: ## run the unit tests, which need no root and no network (installs nothing)
-	@$(MAKE) --no-print-directory all $(units) $B/tests/fake-nvml.so
+	@$(MAKE) --no-print-directory unit-tests
 	@B=$B tests/run /tests/test-
 
 golden: all $B/tests/fake-daemon ## update tests/golden/ from the output of gover-ctl; review the diff before you commit
@@ -444,6 +446,9 @@ check-upgrade: ## test an upgrade from the first package under load and the way 
 
 check-hosts: ## build on other releases of Debian and Ubuntu and run the tests there (HOSTS="trixie sid")
 	@B=$B HOSTS='$(HOSTS)' MIRROR='$(MIRROR)' tests/check-hosts
+
+check-newer-host: ## build on Debian 13 with gcc and run the unit tests there
+	@B=$B HOSTS=trixie COMPILERS=gcc MIRROR='$(MIRROR)' tests/check-hosts --unit
 
 check-arm64: ## cross-compile for arm64, run the unit tests with qemu-aarch64 and build the packages, a quarter of an hour (not in CI)
 	@B=$B COMPILERS='$(COMPILERS)' MIRROR='$(MIRROR)' tests/check-arm64
@@ -605,6 +610,6 @@ help: ## print this list
 clean: ## remove the build folder
 	rm -rf $B
 
-.PHONY: FORCE $(benchmarks) all tests benches check check-unit check-asan check-tsan check-msan check-valgrind check-memory check-compute check-fleet check-kernel check-kernel-xe check-kernel-i915 check-kernel-bpf check-guest check-web check-rest check-lighthouse check-monitoring check-model check-system check-upgrade check-hosts check-arm64 check-openstack check-kernel-units threaded fuzz fuzz-long soak mutate warnings lint demo demo-compute install uninstall dist deb help clean golden
+.PHONY: FORCE $(benchmarks) all tests unit-tests benches check check-unit check-asan check-tsan check-msan check-valgrind check-memory check-compute check-fleet check-kernel check-kernel-xe check-kernel-i915 check-kernel-bpf check-guest check-web check-rest check-lighthouse check-monitoring check-model check-system check-upgrade check-hosts check-arm64 check-newer-host check-openstack check-kernel-units threaded fuzz fuzz-long soak mutate warnings lint demo demo-compute install uninstall dist deb help clean golden
 .PHONY: eval eval-adversarial eval-real eval-sensitivity eval-stability eval-traces
 -include $(shell find $B \( -path $B/bare -o -path $B/openstack -o -path $B/hosts \) -prune -o -name '*.d' -type f -print 2>/dev/null)
