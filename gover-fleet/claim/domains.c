@@ -174,6 +174,9 @@ static void on_timeout(int timer, void *userdata)
 
 static int connect_libvirt(struct domains *d)
 {
+	/* clang 19 warns about the direct cast in libvirt's macro, but not about this type. */
+	void (*const callback)(void) = (void (*)(void))on_life;
+
 	d->lost = false;
 	d->n_again = AGAIN_MAX;
 	d->connection = virConnectOpenReadOnly(d->uri);
@@ -183,7 +186,7 @@ static int connect_libvirt(struct domains *d)
 	(void)virConnectSetKeepAlive(d->connection, KEEPALIVE_S, 3);
 	(void)virConnectRegisterCloseCallback(d->connection, on_close, d, NULL);
 	if (virConnectDomainEventRegisterAny(d->connection, NULL, VIR_DOMAIN_EVENT_ID_LIFECYCLE,
-					     VIR_DOMAIN_EVENT_CALLBACK(on_life), d, NULL) < 0)
+					     VIR_DOMAIN_EVENT_CALLBACK(callback), d, NULL) < 0)
 		return -EIO;
 	return read_list(d, true);
 }
