@@ -24,7 +24,9 @@ machine  := $(firstword $(subst -, ,$(target)))
 fortify  := $(if $(SANITIZE)$(findstring _FORTIFY_SOURCE,$(CFLAGS)),,$(if $(filter -O1 -O2 -O3 -Os,$(CFLAGS)), \
               -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3))
 branches := $(if $(filter x86_64 i%86,$(machine)),-fcf-protection,$(if $(filter aarch64,$(machine)),-mbranch-protection=standard))
-hardened := -fstack-protector-strong -fstack-clash-protection $(branches) $(fortify)
+# clang 14 does not have it for arm64.
+clash    := $(shell echo | $(CC) -Werror -fstack-clash-protection -xc -c -o /dev/null - 2>/dev/null && echo -fstack-clash-protection)
+hardened := -fstack-protector-strong $(clash) $(branches) $(fortify)
 cflags   := -std=c11 -D_GNU_SOURCE -DGOVER_VERSION='"$(version)"' -I. -fPIC $(hardened) $(warnings) $(SANITIZE)
 cflags   += $(shell $(PKG_CONFIG) --cflags $(packages) 2>/dev/null)
 relro    := -Wl,-z,relro,-z,now
