@@ -339,7 +339,7 @@ double demand_peak_pct(const struct policy_vgpu *vgpu)
 
 	if (!demand->known)
 		return contract_pct(vgpu);
-	/* Not fmax(): gcc 12 for arm64 ends with an internal error when it vectorises such a loop. */
+	/* gcc 12 for arm64 cannot compile fmax() in such a loop: internal error. */
 	for (int i = 0; i < POLICY_LEVELS; i++)
 		if ((double)demand->peak_pct[i] > pct)
 			pct = (double)demand->peak_pct[i];
