@@ -67,34 +67,33 @@ int compute_memfd_create_beacon(int *ret_fd, struct compute_beacon **ret_beacon)
 	return 0;
 }
 
-static int map(int fd, size_t bytes, const void **ret_memory)
+/* Returns NULL and sets errno on failure, because gcc cannot know that errno is positive then. */
+static const void *map(int fd, size_t bytes)
 {
 	int seals = fcntl(fd, F_GET_SEALS);
 	struct stat st;
 	void *memory;
 
-	if (seals < 0 || (seals & SIZE_SEALS) != SIZE_SEALS)
-		return -EPERM;
+	if (seals < 0 || (seals & SIZE_SEALS) != SIZE_SEALS) {
+		errno = EPERM;
+		return NULL;
+	}
 	if (fstat(fd, &st) < 0)
-		return -errno;
-	if (st.st_size != (off_t)bytes)
-		return -EPROTO;
+		return NULL;
+	if (st.st_size != (off_t)bytes) {
+		errno = EPROTO;
+		return NULL;
+	}
 	memory = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
-	if (memory == MAP_FAILED)
-		return -errno;
-	*ret_memory = memory;
-	return 0;
+	return memory == MAP_FAILED ? NULL : memory;
 }
 
 int compute_memfd_map_page(int fd, const struct compute_page **ret_page)
 {
-	const void *memory = NULL;
-	const struct compute_page *page;
-	int r = map(fd, COMPUTE_PAGE_BYTES, &memory);
+	const struct compute_page *page = map(fd, COMPUTE_PAGE_BYTES);
 
-	if (r < 0)
-		return r;
-	page = memory;
+	if (!page)
+		return -errno;
 	if (__atomic_load_n(&page->magic, __ATOMIC_RELAXED) != COMPUTE_PAGE_MAGIC ||
 	    __atomic_load_n(&page->version, __ATOMIC_RELAXED) != COMPUTE_WIRE_VERSION ||
 	    __atomic_load_n(&page->page_bytes, __ATOMIC_RELAXED) != COMPUTE_PAGE_BYTES) {
@@ -107,13 +106,10 @@ int compute_memfd_map_page(int fd, const struct compute_page **ret_page)
 
 int compute_memfd_map_beacon(int fd, const struct compute_beacon **ret_beacon)
 {
-	const void *memory = NULL;
-	const struct compute_beacon *beacon;
-	int r = map(fd, COMPUTE_BEACON_BYTES, &memory);
+	const struct compute_beacon *beacon = map(fd, COMPUTE_BEACON_BYTES);
 
-	if (r < 0)
-		return r;
-	beacon = memory;
+	if (!beacon)
+		return -errno;
 	if (__atomic_load_n(&beacon->magic, __ATOMIC_RELAXED) != COMPUTE_BEACON_MAGIC ||
 	    __atomic_load_n(&beacon->version, __ATOMIC_RELAXED) != COMPUTE_WIRE_VERSION ||
 	    __atomic_load_n(&beacon->slots, __ATOMIC_RELAXED) != COMPUTE_SLOTS) {
