@@ -16,16 +16,22 @@
 
 #define SIZE_SEALS (F_SEAL_SHRINK | F_SEAL_GROW)
 
+/* Returns the negative errno of a failure. Without this, gcc takes 0 for possible. */
+static int failure(void)
+{
+	return errno > 0 ? -errno : -EIO;
+}
+
 static int create(const char *name, size_t bytes, int seals, int *ret_fd, void **ret_memory)
 {
 	int fd = sealed_memfd_create(name, bytes), r;
 	void *memory;
 
 	if (fd < 0)
-		return -errno;
+		return failure();
 	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	/* The seals come last: F_SEAL_FUTURE_WRITE keeps existing mappings writable. */
-	r = memory == MAP_FAILED ? -errno : sealed_memfd_seal(fd, seals);
+	r = memory == MAP_FAILED ? failure() : sealed_memfd_seal(fd, seals);
 	if (r < 0) {
 		if (memory != MAP_FAILED)
 			(void)munmap(memory, bytes);
@@ -39,7 +45,7 @@ static int create(const char *name, size_t bytes, int seals, int *ret_fd, void *
 
 int compute_memfd_create_page(int *ret_fd, struct compute_page **ret_page)
 {
-	void *memory = NULL;
+	void *memory;
 	int r = create("gover-compute", COMPUTE_PAGE_BYTES, 0, ret_fd, &memory);
 
 	if (r < 0)
@@ -53,7 +59,7 @@ int compute_memfd_create_page(int *ret_fd, struct compute_page **ret_page)
 
 int compute_memfd_create_beacon(int *ret_fd, struct compute_beacon **ret_beacon)
 {
-	void *memory = NULL;
+	void *memory;
 	int r = create("gover-beacon", COMPUTE_BEACON_BYTES, F_SEAL_FUTURE_WRITE, ret_fd, &memory);
 
 	if (r < 0)
@@ -67,7 +73,7 @@ int compute_memfd_create_beacon(int *ret_fd, struct compute_beacon **ret_beacon)
 	return 0;
 }
 
-/* Returns NULL and sets errno on failure, because gcc cannot know that errno is positive then. */
+/* Returns NULL and sets errno on failure. */
 static const void *map(int fd, size_t bytes)
 {
 	int seals = fcntl(fd, F_GET_SEALS);
@@ -93,7 +99,7 @@ int compute_memfd_map_page(int fd, const struct compute_page **ret_page)
 	const struct compute_page *page = map(fd, COMPUTE_PAGE_BYTES);
 
 	if (!page)
-		return -errno;
+		return failure();
 	if (__atomic_load_n(&page->magic, __ATOMIC_RELAXED) != COMPUTE_PAGE_MAGIC ||
 	    __atomic_load_n(&page->version, __ATOMIC_RELAXED) != COMPUTE_WIRE_VERSION ||
 	    __atomic_load_n(&page->page_bytes, __ATOMIC_RELAXED) != COMPUTE_PAGE_BYTES) {
@@ -109,7 +115,7 @@ int compute_memfd_map_beacon(int fd, const struct compute_beacon **ret_beacon)
 	const struct compute_beacon *beacon = map(fd, COMPUTE_BEACON_BYTES);
 
 	if (!beacon)
-		return -errno;
+		return failure();
 	if (__atomic_load_n(&beacon->magic, __ATOMIC_RELAXED) != COMPUTE_BEACON_MAGIC ||
 	    __atomic_load_n(&beacon->version, __ATOMIC_RELAXED) != COMPUTE_WIRE_VERSION ||
 	    __atomic_load_n(&beacon->slots, __ATOMIC_RELAXED) != COMPUTE_SLOTS) {

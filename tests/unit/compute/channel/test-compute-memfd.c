@@ -20,8 +20,8 @@
 static void both_sides_see_the_same_memory(void **state)
 {
 	CLEANUP_CLOSE int page_fd = -1, beacon_fd = -1;
-	struct compute_page *page;
-	struct compute_beacon *beacon;
+	struct compute_page *page = NULL;
+	struct compute_beacon *beacon = NULL;
 	const struct compute_page *page_there;
 	const struct compute_beacon *beacon_there;
 
@@ -45,8 +45,8 @@ static void both_sides_see_the_same_memory(void **state)
 static void the_size_of_shared_memory_cannot_change(void **state)
 {
 	CLEANUP_CLOSE int page_fd = -1, beacon_fd = -1;
-	struct compute_page *page;
-	struct compute_beacon *beacon;
+	struct compute_page *page = NULL;
+	struct compute_beacon *beacon = NULL;
 
 	(void)state;
 	assert_int_equal(compute_memfd_create_page(&page_fd, &page), 0);
@@ -62,7 +62,7 @@ static void the_size_of_shared_memory_cannot_change(void **state)
 static void a_client_cannot_write_the_beacon(void **state)
 {
 	CLEANUP_CLOSE int fd = -1;
-	struct compute_beacon *beacon;
+	struct compute_beacon *beacon = NULL;
 	const struct compute_beacon *there;
 
 	(void)state;
@@ -98,7 +98,7 @@ static void a_client_can_wait_on_its_read_only_grant_word(void **state)
 {
 	CLEANUP_CLOSE int fd = -1;
 	struct timespec limit = {.tv_sec = 60};
-	struct compute_beacon *beacon;
+	struct compute_beacon *beacon = NULL;
 	const struct compute_beacon *there;
 	pthread_t thread;
 
@@ -161,8 +161,8 @@ static void memory_of_another_version_is_not_mapped(void **state)
 	CLEANUP_CLOSE int page_fd = -1, beacon_fd = -1;
 	const struct compute_page *page_there;
 	const struct compute_beacon *beacon_there;
-	struct compute_page *page;
-	struct compute_beacon *beacon;
+	struct compute_page *page = NULL;
+	struct compute_beacon *beacon = NULL;
 
 	(void)state;
 	assert_int_equal(compute_memfd_create_page(&page_fd, &page), 0);

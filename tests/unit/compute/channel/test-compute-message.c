@@ -76,7 +76,7 @@ static void a_welcome_is_parsed(void **state)
 		{256, 0, -EPROTO},
 		{UINT32_MAX, 0, -EPROTO},
 	};
-	struct compute_welcome made, welcome;
+	struct compute_welcome made, welcome = {0};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {

@@ -115,7 +115,7 @@ static inline struct compute_tenant look(uint32_t index)
 
 static inline struct compute_page *new_page(const struct compute_page **ret_mapped)
 {
-	struct compute_page *page;
+	struct compute_page *page = NULL;
 	int fd;
 
 	assert_int_equal(compute_memfd_create_page(&fd, &page), 0);
@@ -128,7 +128,7 @@ static inline struct program *connect_program(const char *group, uint64_t unit_n
 					      unsigned int depth)
 {
 	struct program *program = &world.programs[world.n++];
-	const struct compute_page *mapped;
+	const struct compute_page *mapped = NULL;
 
 	*program = (struct program){.unit_ns = unit_ns, .predicted_ns = unit_ns, .depth = depth};
 	program->page = new_page(&mapped);

@@ -102,7 +102,7 @@ static void memory_is_what_the_other_clients_leave(void **state)
 
 static void a_tenant_cannot_take_all_slots(void **state)
 {
-	const struct compute_page *mapped;
+	const struct compute_page *mapped = NULL;
 	struct accelerator_client *client;
 
 	(void)state;
