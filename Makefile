@@ -452,7 +452,7 @@ check-hosts: ## build on other releases of Debian and Ubuntu and run the tests t
 check-newer-host: ## build on Debian 13 with gcc and run the unit tests there
 	@B=$B HOSTS=trixie COMPILERS=gcc MIRROR='$(MIRROR)' tests/check-hosts --unit
 
-check-arm64: ## cross-compile for arm64, run the unit tests with qemu-aarch64 and build the packages, a quarter of an hour (not in CI)
+check-arm64: ## cross-compile for arm64, run the unit tests with qemu-aarch64 and build the packages, half an hour (not in CI)
 	@B=$B COMPILERS='$(COMPILERS)' MIRROR='$(MIRROR)' tests/check-arm64
 
 # The programs run in a system root of Debian 12. It is not part of CI, because it downloads 400 MB.
