@@ -55,7 +55,8 @@ auth_unix_ro = "none"
 host_uuid = "00000000-0000-4000-8000-{number:012}"
 """
 # libvirtd has folders that cannot be configured
-NAMESPACE = """for folder in /run/libvirt /etc/libvirt /var/lib/libvirt /var/log/libvirt /var/cache/libvirt; do
+NAMESPACE = """"$1" "$0" || exit
+for folder in /run/libvirt /etc/libvirt /var/lib/libvirt /var/log/libvirt /var/cache/libvirt; do
 mkdir -p "$folder" "$0/ns$folder" && mount --bind "$0/ns$folder" "$folder" || exit
 done
 exec libvirtd -f "$0/libvirtd.conf" -p "$0/libvirtd.pid" """
@@ -126,7 +127,8 @@ class Machine:
         self.start_fleet()
 
     def start_libvirt(self):
-        self.spawn("libvirtd", "unshare", "-m", "--propagation", "private", "sh", "-c", NAMESPACE, self.folder)
+        self.spawn("libvirtd", "unshare", "-m", "--propagation", "private", "sh", "-c", NAMESPACE, self.folder,
+                   os.path.join(os.path.dirname(os.path.abspath(__file__)), "libvirt-user"))
         until(lambda: os.path.exists(self.path("libvirt-sock")), READY_S, "libvirtd")
         # the test driver forgets its domains without a connection
         self.spawn("events", *self.virsh_command("event", "--loop", "--event", "lifecycle"))

@@ -122,12 +122,13 @@ EOF
   # shellcheck disable=SC2016 # the inner shell expands these
   unshare -m ${libvirt_host:+-u} --propagation private sh -c '
     [ -z "$1" ] || hostname "node-$1" || exit
+    "$2/tests/fleet/libvirt-user" "$0" || exit
     for folder in /run/libvirt /etc/libvirt /var/lib/libvirt /var/log/libvirt /var/cache/libvirt; do
       mkdir -p "$folder" "$0/ns$folder" && mount --bind "$0/ns$folder" "$folder" || exit
     done
     mkdir -p /etc/libvirt/hooks /etc/libvirt/qemu && cp "$0/hook-script" /etc/libvirt/hooks/qemu &&
       cp "$0/qemu.conf" /etc/libvirt/qemu.conf && exec libvirtd -f "$0/libvirtd.conf" -p "$0/libvirtd.pid"' \
-    "$dir" "${libvirt_host-}" >>"$dir/libvirtd.log" 2>&1 &
+    "$dir" "${libvirt_host-}" "$top" >>"$dir/libvirtd.log" 2>&1 &
   libvirt_pid=$!
   until_ok 30 test -S "$libvirt_socket"
 }
