@@ -74,7 +74,7 @@ policy_keys=$("$B/gover-d" --config /dev/null --print-config | sed -n '/^\[polic
 refused "an unknown key" '[policy]\n\noverlod_pct = 95\n' \
   "3: [policy] has no key \"overlod_pct\" (did you mean \"overload_pct\"? allowed: $policy_keys)"
 refused "an unknown section" '[deamon]\n' \
-  '1: unknown section [deamon] (did you mean "daemon"? allowed: daemon, access, alerts, gpu NAME, policy, offer, flavor NAME, fps, history)'
+  '1: unknown section [deamon] (did you mean "daemon"? allowed: daemon, access, alerts, gpu NAME, policy, offer, flavor NAME, client NAME, fps, history)'
 refused "a secret is not printed" '[alerts]\nwebhook = htps://u:SECRET@x/y\n' \
   '2: [alerts] webhook: the value is not allowed (allowed: nothing, or a URL of http or https (0..160 characters, no '"'"';'"'"'))'
 refused "a key given twice" '[daemon]\nperiod_ms = 500\nperiod_ms = 500\n' \
