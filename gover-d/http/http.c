@@ -65,6 +65,7 @@ struct http {
 	struct exchange *suspended;	/* exchanges with deferred replies */
 	struct MHD_Response *no_memory; /* created at the start; sent if memory is short */
 	struct http_streams streams;
+	struct http_packing packing;
 };
 
 struct exchange {
@@ -263,18 +264,19 @@ static enum MHD_Result send_no_memory(const struct http *http, struct MHD_Connec
 
 static enum MHD_Result send_reply(struct exchange *x)
 {
-	const struct api_reply *reply = &x->request.reply;
+	struct http *http = x->listener->http;
+	struct api_reply *reply = &x->request.reply;
 	struct MHD_Response *response;
 	enum MHD_Result r;
 
 	api_reply_encode(&x->request);
-	response = reply->stream ? http_stream_begin(&x->listener->http->streams, reply->stream,
-						     x->connection, x->listener->timer, &x->stream)
-				 : http_reply_make(reply);
+	response = reply->stream ? http_stream_begin(&http->streams, reply->stream, x->connection,
+						     x->listener->timer, &x->stream)
+				 : http_reply_make(reply, &http->packing);
 	if (response && http_reply_add_headers(response, reply))
 		r = MHD_queue_response(x->connection, reply->status, response);
 	else
-		r = send_no_memory(x->listener->http, x->connection);
+		r = send_no_memory(http, x->connection);
 	if (response)
 		MHD_destroy_response(response);
 	return r;

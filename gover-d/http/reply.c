@@ -17,6 +17,7 @@ static void release_text(void *text)
 struct packed_body {
 	struct api_text *text;
 	struct gzip_stream *stream;
+	struct http_packing *packing;
 };
 
 static void free_body(void *userdata)
@@ -25,6 +26,7 @@ static void free_body(void *userdata)
 
 	gzip_stream_free(body->stream);
 	api_text_unref(body->text);
+	body->packing->n--;
 	free(body);
 }
 
@@ -37,13 +39,15 @@ static ssize_t read_body(void *userdata, uint64_t at, char *buffer, size_t size)
 	return n > 0 ? (ssize_t)n : MHD_CONTENT_READER_END_OF_STREAM;
 }
 
-static struct MHD_Response *make_packed(struct api_text *text)
+static struct MHD_Response *make_packed(struct api_text *text, struct http_packing *packing)
 {
 	struct packed_body *body = calloc(1, sizeof(*body));
 	struct MHD_Response *response = NULL;
 
 	if (!body)
 		return NULL;
+	body->packing = packing;
+	packing->n++;
 	body->text = api_text_ref(text);
 	body->stream = gzip_stream_new(text->data, text->length);
 	if (body->stream)
@@ -54,7 +58,7 @@ static struct MHD_Response *make_packed(struct api_text *text)
 	return response;
 }
 
-struct MHD_Response *http_reply_make(const struct api_reply *reply)
+struct MHD_Response *http_reply_make(struct api_reply *reply, struct http_packing *packing)
 {
 	struct MHD_Response *response;
 
@@ -63,8 +67,12 @@ struct MHD_Response *http_reply_make(const struct api_reply *reply)
 						       MHD_RESPMEM_PERSISTENT);
 	if (!reply->text)
 		return MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
-	if (reply->packs)
-		return make_packed(reply->text);
+	if (reply->packs && packing->n < HTTP_PACKING_MAX)
+		return make_packed(reply->text, packing);
+	if (reply->packs) {
+		reply->packs = false;
+		reply->encoding = NULL;
+	}
 	response = MHD_create_response_from_buffer_with_free_callback_cls(
 		reply->text->length, reply->text->data, release_text, reply->text);
 	if (response)

@@ -22,7 +22,7 @@
 
 struct gzip_stream {
 	z_stream z;
-	const char *rest; /* the text that zlib has not got yet */
+	const char *rest; /* the text not yet passed to zlib */
 	size_t left;	  /* its length */
 	bool ended;
 };
