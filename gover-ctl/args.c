@@ -45,10 +45,10 @@ static const struct option_info infos[OPTION_COUNT] = {
 	[OPTION_CERT] = {"cert", "FILE", OPTION_TEXT, 0, 0,
 			 .help = "present this client certificate for --url https://... (default: "
 				 "GOVER_CERT)"},
-	[OPTION_CERT_KEY] =
-		{"cert-key", "FILE", OPTION_TEXT, 0, 0,
-		 .help = "read the private key of --cert from this file (default: GOVER_CERT_KEY, "
-			 "else the file of --cert)"},
+	[OPTION_CERT_KEY] = {"cert-key", "FILE", OPTION_TEXT, 0, 0,
+			     .help = "read the private key of --cert from this file (default: "
+				     "GOVER_CERT_KEY for GOVER_CERT, "
+				     "else the file of --cert)"},
 	[OPTION_JSON] = {"json", NULL, OPTION_FLAG, 0, 0,
 			 .help = "print the daemon's reply as JSON, and errors, too (-o json)"},
 	[OPTION_OUTPUT] = {"output", "FORMAT", OPTION_TEXT, 0, 0,

@@ -164,18 +164,20 @@ enum ctl_exit ctl_check_id(const char *what, const char *id)
 struct ctl_files ctl_files(const struct ctl *ctl)
 {
 	struct ctl_files files = ctl->files;
+	const bool own_certificate = files.certificate; /* its key is not that of the environment */
 	const struct {
 		const char **path, *variable;
 	} defaults[] = {
 		{&files.token, "GOVER_TOKEN_FILE"},
 		{&files.cacert, "GOVER_CACERT"},
 		{&files.certificate, "GOVER_CERT"},
-		{&files.key, "GOVER_CERT_KEY"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(defaults); i++)
 		if (!*defaults[i].path)
 			*defaults[i].path = getenv(defaults[i].variable);
+	if (!own_certificate && files.certificate && !files.key)
+		files.key = getenv("GOVER_CERT_KEY");
 	return files;
 }
 
