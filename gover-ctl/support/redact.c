@@ -179,7 +179,8 @@ static enum redact_kind kind_of(const char *key, const json_t *object)
 }
 
 /*
- * Learns names from a row of the audit log: the name of the token in "who", and the name in "path".
+ * Learns names from a row of the audit log: the name of the token or client in "who", and the name
+ * in "path".
  */
 static int learn_audit(struct redact *redact, const char *key, const char *text)
 {
@@ -187,6 +188,8 @@ static int learn_audit(struct redact *redact, const char *key, const char *text)
 
 	if (strcmp(key, "who") == 0 && sscanf(text, "token %255s", name) == 1)
 		return redact_learn(redact, REDACT_TOKEN, name);
+	if (strcmp(key, "who") == 0 && sscanf(text, "client %255s", name) == 1)
+		return redact_learn(redact, REDACT_CLIENT, name);
 	if (strcmp(key, "path") != 0 ||
 	    sscanf(text, "/v1/%15[a-z]/%255[^/?]", collection, name) != 2)
 		return 0;

@@ -142,17 +142,20 @@ static void names_in_the_audit_are_learned(void **state)
 {
 	struct redact *redact = redact_new(true);
 	json_t *audit =
-		json_pack("[{s:s, s:s}, {s:s, s:s}, {s:s, s:s}, {s:s, s:{s:s, s:s}}]", "who",
-			  "token robot", "path", "/v1/vgpus/old-1?force=true", "who", "root",
-			  "path", "/v1/tokens/ops-pager", "who", "uid 1000", "path", "/v1/policy",
-			  "path", "/v1/tokens", "after", "name", "grafana-acme", "scope", "read");
+		json_pack("[{s:s}, {s:s, s:s}, {s:s, s:s}, {s:s, s:s}, {s:s, s:{s:s, s:s}}]", "who",
+			  "client old-nova", "who", "token robot", "path",
+			  "/v1/vgpus/old-1?force=true", "who", "root", "path",
+			  "/v1/tokens/ops-pager", "who", "uid 1000", "path", "/v1/policy", "path",
+			  "/v1/tokens", "after", "name", "grafana-acme", "scope", "read");
 
 	(void)state;
 	assert_int_equal(redact_learn_json(redact, audit), 0);
 	assert_redacts(redact,
-		       "token robot (192.0.2.7): DELETE /v1/vgpus/old-1: 204; root; uid 1000; "
+		       "client old-nova; token robot (192.0.2.7): DELETE /v1/vgpus/old-1: 204; "
+		       "root; uid 1000; "
 		       "ops-pager; grafana-acme",
-		       "token token-1 (addr-1): DELETE /v1/vgpus/vgpu-1: 204; root; uid 1000; "
+		       "client client-1; token token-1 (addr-1): DELETE /v1/vgpus/vgpu-1: 204; "
+		       "root; uid 1000; "
 		       "token-2; token-3");
 	assert_int_equal(redact_count(redact, REDACT_TOKEN), 3);
 	json_decref(audit);
