@@ -98,14 +98,17 @@ hit() { # hit SIGNAL: sends a signal to the daemon
 
 is_active() { inside systemctl is-active --quiet "$@"; }
 
-# A minimal Debian 12, created once in the build folder. Machines use it through an overlay.
+# A minimal Debian of the release of this machine, for which the packages are built. It is created once in the build folder.
+# Machines use it through an overlay.
 bare=$B/bare/debian
+release=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+! grep -q /sid /etc/debian_version || release=sid # sid has the codename of the next release
 bare_debian() {
   [ ! -e "$bare/complete" ] || return 0
   command -v debootstrap >/dev/null || skip_all "no debootstrap"
   rm -rf "$bare"
   mkdir -p "$bare"
-  debootstrap --variant=minbase --include=systemd-sysv bookworm "$bare" >"$dir/debootstrap.log" 2>&1 ||
+  debootstrap --variant=minbase --include=systemd-sysv "$release" "$bare" >"$dir/debootstrap.log" 2>&1 ||
     skip_all "debootstrap failed: $(tail -n 1 "$dir/debootstrap.log")"
   : >"$bare/complete"
 }
