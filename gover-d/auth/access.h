@@ -35,7 +35,8 @@ enum access_fault {
 	ACCESS_EXPIRED,	     /* the token has expired */
 	/* the token is unknown, and its address is blocked after too many invalid tokens */
 	ACCESS_BACK_OFF,
-	ACCESS_TOO_MANY, /* this token or address has sent too many requests in this second */
+	ACCESS_TOO_MANY, /* this token, client or address has sent too many requests in this second
+			  */
 	/* the Host header names another host: possibly a DNS rebinding attack */
 	ACCESS_FOREIGN_HOST,
 	ACCESS_BAD_CERTIFICATE, /* the client certificate is expired or not trusted */
@@ -45,7 +46,7 @@ enum access_fault {
 	ACCESS_FOREIGN_ORIGIN,
 };
 
-#define ACCESS_NAME_MAX	 80 /* size of principal.name; the longest name is "token NAME" */
+#define ACCESS_NAME_MAX	 80 /* size of principal.name; the longest name is "client NAME" */
 #define ACCESS_FROM_MAX	 64
 #define ACCESS_GROUP_MAX 64
 

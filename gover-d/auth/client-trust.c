@@ -113,14 +113,34 @@ static void read_subject(gnutls_x509_crt_t certificate, char ret_subject[CLIENT_
 	gnutls_free(name.data);
 }
 
-static int64_t find_expiry(const struct chain *chain)
+/* Returns the certificate of the chain that has issued @certificate; NULL: none. */
+static gnutls_x509_crt_t find_issuer(const struct chain *chain, gnutls_x509_crt_t certificate)
 {
+	for (unsigned int i = 0; i < chain->n; i++)
+		if (chain->certificates[i] != certificate &&
+		    gnutls_x509_crt_check_issuer(certificate, chain->certificates[i]))
+			return chain->certificates[i];
+	return NULL;
+}
+
+/*
+ * Returns the first expiry on the path from the certificate of the client to its CA. A client may
+ * send further certificates, which do not count.
+ */
+static int64_t find_expiry(const struct client_trust *trust, const struct chain *chain)
+{
+	gnutls_x509_crt_t certificate = chain->certificates[0], ca;
 	int64_t first = INT64_MAX;
 
-	for (unsigned int i = 0; i < chain->n; i++) {
-		int64_t at = gnutls_x509_crt_get_expiration_time(chain->certificates[i]);
+	for (unsigned int i = 0; i < chain->n && certificate; i++) {
+		int64_t at = gnutls_x509_crt_get_expiration_time(certificate);
 
 		first = at < first ? at : first;
+		if (gnutls_x509_trust_list_get_issuer(trust->list, certificate, &ca, 0) >= 0) {
+			at = gnutls_x509_crt_get_expiration_time(ca);
+			return at < first ? at : first;
+		}
+		certificate = find_issuer(chain, certificate);
 	}
 	return first;
 }
@@ -138,7 +158,7 @@ void client_trust_check(const struct client_trust *trust, gnutls_session_t sessi
 	ret_certificate->proof = CLIENT_UNTRUSTED;
 	if (import(raw, n, &chain) && verify(trust, &chain)) {
 		ret_certificate->proof = CLIENT_TRUSTED;
-		ret_certificate->expires_s = find_expiry(&chain);
+		ret_certificate->expires_s = find_expiry(trust, &chain);
 		read_subject(chain.certificates[0], ret_certificate->subject);
 	}
 	for (unsigned int i = 0; i < chain.n; i++)

@@ -25,7 +25,7 @@ struct client_certificate {
 	enum client_proof proof;
 	/* the following members are set if @proof is CLIENT_TRUSTED */
 	char subject[CLIENT_SUBJECT_MAX]; /* as GnuTLS prints it (RFC 4514); "": not usable */
-	int64_t expires_s; /* seconds since 1970 at which the first certificate expires */
+	int64_t expires_s;		  /* seconds since 1970 at which it or an issuer expires */
 };
 
 /*
@@ -36,9 +36,9 @@ struct client_trust *client_trust_free(struct client_trust *trust); /* accepts N
 
 /*
  * Checks the certificate that the client has sent in the handshake of @session: the chain up to a
- * CA, the validity at the time of the system clock, the purpose (client authentication), and keys
- * of at least 112 bits of security. Takes about 0.1 ms for each certificate of a chain. If memory
- * is short, the certificate is not trusted.
+ * CA, the validity at the time of the system clock, the extended key usage (client authentication,
+ * if the certificate has this extension), and keys of at least 112 bits of security. Takes about
+ * 0.1 ms for each certificate of a chain. If memory is short, the certificate is not trusted.
  */
 void client_trust_check(const struct client_trust *trust, gnutls_session_t session,
 			struct client_certificate *ret_certificate);

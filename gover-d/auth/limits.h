@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Limits of requests per second for each token or address, and of invalid tokens for each address.
- * The table has a fixed size, so a new token or address may replace a less recently active one.
- * Pure: the caller passes the time.
+ * Limits of requests per second for each token, client with a certificate, or address, and of
+ * invalid tokens for each address. The table has a fixed size, so a new row may replace a less
+ * recently active one. Pure: the caller passes the time.
  */
 #ifndef GOVER_D_AUTH_LIMITS_H
 #define GOVER_D_AUTH_LIMITS_H
@@ -27,8 +27,8 @@ struct limits *limits_new(void);
 struct limits *limits_free(struct limits *limits); /* accepts NULL; returns NULL */
 
 /*
- * Counts a request. Returns false if the token or address has already sent @per_s requests in this
- * second. @per_s 0: no limit.
+ * Counts a request. Returns false if the caller with this key has already sent @per_s requests in
+ * this second. @per_s 0: no limit.
  */
 bool limits_take_request(struct limits *limits, const uint8_t key[PEER_KEY_BYTES],
 			 unsigned int per_s, uint64_t now_ns);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gover-d/auth/client-trust.h"
 #include "gover-d/auth/refusal.h"
 #include "gover-d/auth/users.h"
 
@@ -23,8 +24,9 @@ static const struct {
 	[ACCESS_BAD_TOKEN] = {401, "unknown or revoked token"},
 	[ACCESS_EXPIRED] = {401, "expired token"},
 	[ACCESS_BACK_OFF] = {429, "too many invalid tokens from this address: retry later"},
-	[ACCESS_TOO_MANY] = {429, "too many requests per second from this token or address (limit: "
-				  "requests_per_s of [access])"},
+	[ACCESS_TOO_MANY] =
+		{429, "too many requests per second from this token, client or address (limit: "
+		      "requests_per_s of [access])"},
 	[ACCESS_FOREIGN_HOST] = {403, "the Host header names another host (without a token "
 				      "only localhost is allowed)"},
 	[ACCESS_BAD_CERTIFICATE] = {401,
@@ -112,7 +114,12 @@ static void explain_client(const struct principal *principal, enum access_scope 
 {
 	const char *scope = access_scope_name(wanted);
 
-	if (principal->scope == ACCESS_NONE)
+	if (principal->subject[0] == '\0')
+		(void)err_fail(reterr, 0,
+			       "client certificate: its subject is empty or too long (limit %d "
+			       "characters)",
+			       CLIENT_SUBJECT_MAX - 1);
+	else if (principal->scope == ACCESS_NONE)
 		(void)err_fail(reterr, 0, "client certificate %s: %s", principal->subject,
 			       faults[principal->fault].message);
 	else

@@ -44,7 +44,7 @@ const char *tls_problem(const struct tls *tls);
 /* Returns the expiry of the certificate in use, in seconds since 1970. */
 int64_t tls_expires_s(const struct tls *tls);
 
-/* The certificate of the client of a connection; all zero at its begin. */
+/* The certificate of the client of a connection; zeroed when the connection begins. */
 struct tls_client {
 	struct client_certificate certificate;
 	unsigned int generation; /* of the CAs that have checked @certificate; 0: not checked yet */

@@ -91,7 +91,7 @@ struct config {
 	/* names or numbers of groups; "": no group; default "gover" and "gover-read" */
 	char operate_group[64], read_group[64];
 	char anonymous[16]; /* rights without a token: "off" or "read"; default "off" */
-	int requests_per_s; /* limit for each token or address; 0: no limit; default 1000 */
+	int requests_per_s; /* limit for each token, client or address; 0: no limit; default 1000 */
 	/* [alerts] */
 	char webhook[PATH_MAX]; /* URL; "": no webhook; default "" */
 	int webhook_timeout_s;	/* time after which a post has failed; default 10 */

@@ -1,6 +1,6 @@
 #!/bin/sh
 # A client certificate gives the scope of the section [client NAME] that has its subject. A certificate that is expired,
-# made for servers, weak, or issued by another CA gives no rights, and so does an unknown subject. A changed file of CAs
+# made for servers, weak, or issued by another CA gives no rights. An unknown subject gives none either. A changed file of CAs
 # applies without a restart, also to open connections.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -35,6 +35,11 @@ algorithm=rsa:1024 leaf weak ours /CN=nova "$client" -days 2
 leaf below ours /CN=below 'basicConstraints=critical,CA:TRUE' -days 2
 leaf deep below /CN=nova "$client" -days 2
 cat "$dir/below.pem" >>"$dir/deep.pem"
+# no extended key usage: every purpose is allowed
+leaf every ours /CN=nova 'basicConstraints=CA:FALSE' -days 2
+# an expired certificate that is not on the way to the CA
+cp "$dir/nova.key" "$dir/extra.key"
+cat "$dir/nova.pem" "$dir/expired.pem" >"$dir/extra.pem"
 # a certificate without the right to issue others, and one that it has issued
 leaf usurper monitor /CN=nova "$client" -days 2
 cat "$dir/monitor.pem" >>"$dir/usurper.pem"
@@ -71,6 +76,8 @@ is "it may not read the audit log" "$(with nova GET /v1/audit)" 403
 is "the audit log names the client" "$(get /v1/audit '[.audit[] | select(.path == "/v1/vgpus" and .status == 201)][0].who')" "client openstack"
 is "the same over TLS 1.2" "$(with nova GET /v1/host --tls-max 1.2)" 200
 is "a chain up to the CA is accepted" "$(with deep GET /v1/host)" 200
+is "a certificate for every purpose is accepted" "$(with every GET /v1/host)" 200
+is "a further certificate that is not needed changes nothing" "$(with extra GET /v1/host)" 200
 is "without a certificate a token is required" "$(ask '' GET /v1/host)" 401
 
 # With its usual configuration, curl itself refuses a weak key.

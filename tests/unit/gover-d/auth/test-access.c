@@ -147,18 +147,20 @@ static void a_refused_user_reads_the_command_that_grants_the_right(void **state)
 static void a_refused_client_reads_its_subject_or_its_section(void **state)
 {
 	static const struct {
-		const char *name;
+		const char *name, *subject;
 		enum access_scope has;
 		enum access_fault fault;
 		const char *message;
 	} rows[] = {
-		{"client web", ACCESS_READ, ACCESS_NO_FAULT,
+		{"", "", ACCESS_NONE, ACCESS_UNKNOWN_SUBJECT,
+		 "client certificate: its subject is empty or too long (limit 160 characters)"},
+		{"client web", "CN=a", ACCESS_READ, ACCESS_NO_FAULT,
 		 "client web has scope read, GET /x requires operate: set scope = operate in "
 		 "[client web] of gover.conf(5)"},
-		{"", ACCESS_NONE, ACCESS_UNKNOWN_SUBJECT,
+		{"", "CN=a", ACCESS_NONE, ACCESS_UNKNOWN_SUBJECT,
 		 "client certificate CN=a: no section [client NAME] of gover.conf(5) has this "
 		 "subject"},
-		{"", ACCESS_NONE, ACCESS_FOREIGN_ORIGIN,
+		{"", "CN=a", ACCESS_NONE, ACCESS_FOREIGN_ORIGIN,
 		 "client certificate CN=a: the Origin header names another host (a client "
 		 "certificate is not accepted from the page of another host)"},
 	};
@@ -166,7 +168,7 @@ static void a_refused_client_reads_its_subject_or_its_section(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct principal principal = {
-			.scope = rows[i].has, .fault = rows[i].fault, .subject = "CN=a"};
+			.scope = rows[i].has, .fault = rows[i].fault, .subject = rows[i].subject};
 		struct err err = {""};
 
 		strcpy(principal.name, rows[i].name);
