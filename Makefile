@@ -188,8 +188,8 @@ $B/obj/%.o: %.c
 
 $(units): libs += $(ctl_libs) $(xml)
 # tests/unit/ mirrors the source folders; the programs are built into one folder. cmocka 2 deprecates macros whose successors
-# cmocka 1 does not have. With -flto, gcc sees a failure of a tested function, and that an assertion of cmocka may return. It
-# also sees that a pointer is always NULL in a test that never calls the function that sets it.
+# cmocka 1 does not have. With -flto, gcc warns about outputs that a failed call leaves unset, because it does not know that an
+# assertion of cmocka ends the test.
 inlined  := $(if $(findstring -flto,$(CFLAGS)),-Wno-maybe-uninitialized -Wno-stringop-overflow)
 vpath test-%.c $(sort $(dir $(unit_sources)))
 $B/tests/test-%: test-%.c $B/libgover.a

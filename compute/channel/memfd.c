@@ -16,7 +16,7 @@
 
 #define SIZE_SEALS (F_SEAL_SHRINK | F_SEAL_GROW)
 
-/* Returns the negative errno of a failure. Without this, gcc takes 0 for possible. */
+/* Returns the negative errno of a failure. With errno alone, gcc assumes that the result may be 0. */
 static int failure(void)
 {
 	return errno > 0 ? -errno : -EIO;

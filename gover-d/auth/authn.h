@@ -47,7 +47,7 @@ struct credentials {
 
 /*
  * Identifies the caller of a request that @peer sent. A token has priority over a certificate,
- * because a client sends it with intent.
+ * because a client sends it on purpose.
  */
 void authn_identify(struct authn *authn, const struct peer *peer,
 		    const struct credentials *credentials, struct instant now,
