@@ -16,7 +16,7 @@
 
 #define SIZE_SEALS (F_SEAL_SHRINK | F_SEAL_GROW)
 
-/* Returns the negative errno of a failure. With errno alone, gcc assumes that the result may be 0. */
+/* Returns the negative errno of a failure. With errno alone, gcc assumes that it may be 0. */
 static int failure(void)
 {
 	return errno > 0 ? -errno : -EIO;

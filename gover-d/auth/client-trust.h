@@ -37,8 +37,8 @@ struct client_trust *client_trust_free(struct client_trust *trust); /* accepts N
 /*
  * Checks the certificate that the client has sent in the handshake of @session: the chain up to a
  * CA, the validity at the time of the system clock, the extended key usage (client authentication,
- * if the certificate has this extension), and keys of at least 112 bits of security. Takes about
- * 0.1 ms for each certificate of a chain. If memory is short, the certificate is not trusted.
+ * if the certificate has this extension), and keys of at least 112 bits of security. If memory
+ * is short, the certificate is not trusted.
  */
 void client_trust_check(const struct client_trust *trust, gnutls_session_t session,
 			struct client_certificate *ret_certificate);

@@ -9,7 +9,7 @@
 #include "gover-d/api/request.h"
 
 /*
- * Bodies that are being compressed. Each needs 256 KiB, and up to 0.3 ms in each run of the loop,
+ * Bodies that are being compressed. Each needs 256 KiB, and time in each run of the loop,
  * so their number is limited; further replies are not compressed.
  */
 #define HTTP_PACKING_MAX 32

@@ -17,7 +17,10 @@
 #define LEVEL	     2
 #define WINDOW_BITS  (MAX_WBITS + 16) /* 16: with the header and the trailer of gzip */
 #define MEMORY_LEVEL 8		      /* the default of zlib */
-/* Bytes of text that gzip_stream_read() gives to zlib at once: about 0.3 ms. */
+/*
+ * Bytes of text that gzip_stream_read() passes to zlib at once. Measured on /metrics of 1,024
+ * vGPUs: 29 parts add 4 ms of CPU time, so one part takes about 0.14 ms.
+ */
 #define STEP ((size_t)64 * 1024)
 
 struct gzip_stream {

@@ -11,7 +11,7 @@
  */
 int gzip_pack(const char *data, size_t length, char **ret_packed, size_t *ret_length);
 
-/* The compression of one text in parts, so that no part takes long. Needs 256 KiB. */
+/* The compression of one text in parts of at most 64 KiB of the text. Needs 256 KiB. */
 struct gzip_stream;
 
 /* @data must exist as long as the stream. Returns NULL if out of memory. */
@@ -20,7 +20,7 @@ struct gzip_stream *gzip_stream_free(struct gzip_stream *stream); /* accepts NUL
 
 /*
  * Writes the next part into @buffer, which must not be empty. Returns its length; 0 after the last
- * part. Takes less than 1 ms.
+ * part.
  */
 size_t gzip_stream_read(struct gzip_stream *stream, char *buffer, size_t size);
 
