@@ -58,53 +58,6 @@ int file_pwrite_i64(int fd, int64_t value)
 	return n == length ? 0 : -EIO;
 }
 
-/* First size of a buffer for a file. The buffer then doubles, because most files are small. */
-#define READ_FIRST 4096
-
-/* Doubles the buffer, up to @max bytes. The buffer has one byte more, for a NUL. */
-static int grow_text(char **text, size_t *size, size_t max)
-{
-	size_t grown = *size ? 2 * *size : READ_FIRST;
-	char *more;
-
-	if (grown > max)
-		grown = max;
-	more = realloc(*text, grown + 1);
-	if (!more)
-		return -ENOMEM;
-	*text = more;
-	*size = grown;
-	return 0;
-}
-
-int file_read(const char *path, size_t max, char **ret_text, size_t *ret_length)
-{
-	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	CLEANUP_FREE char *text = NULL;
-	size_t size = 0, length = 0;
-	ssize_t n;
-
-	if (fd < 0)
-		return -errno;
-	do {
-		/* One byte more than @max shows that the file is too large. */
-		if (length == size && grow_text(&text, &size, max + 1) < 0)
-			return -ENOMEM;
-		n = read(fd, text + length, size - length);
-		if (n < 0)
-			return -errno;
-		length += (size_t)n;
-	} while (n > 0 && length <= max);
-	if (length > max)
-		return -EFBIG;
-	text[length] = '\0';
-	*ret_text = text;
-	text = NULL;
-	if (ret_length)
-		*ret_length = length;
-	return 0;
-}
-
 int file_open_stream(const char *path, FILE **ret_file)
 {
 	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -284,4 +237,36 @@ int file_make_parents(const char *path)
 	int r = folder_of(path, folder);
 
 	return r < 0 ? r : file_make_dirs(folder);
+}
+
+static int executable(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return errno == EACCES ? -EACCES : -ENOENT;
+	return S_ISREG(st.st_mode) && access(path, X_OK) == 0 ? 0 : -EACCES;
+}
+
+int file_find_command(const char *command, const char *search_path)
+{
+	int result = -ENOENT;
+	char path[PATH_MAX];
+
+	if (strchr(command, '/'))
+		return executable(command);
+	while (command[0] && search_path) {
+		size_t n = strcspn(search_path, ":");
+		int r;
+
+		r = snprintf(path, sizeof(path), "%.*s%s%s", (int)n, search_path, n ? "/" : "./",
+			     command);
+		r = r < (int)sizeof(path) ? executable(path) : -ENOENT;
+		if (r == 0)
+			return 0;
+		if (r == -EACCES)
+			result = r;
+		search_path = search_path[n] ? search_path + n + 1 : NULL;
+	}
+	return result;
 }

@@ -55,4 +55,10 @@ int file_make_dirs(const char *path);
 /* Creates the folder that contains @path, and the parents of that folder. */
 int file_make_parents(const char *path);
 
+/*
+ * Checks that execvp() finds @command in @search_path (PATH). Returns 0, -ENOENT, or -EACCES if
+ * @command is found but not executable.
+ */
+int file_find_command(const char *command, const char *search_path);
+
 #endif

@@ -14,8 +14,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/json-text.h"
 #include "base/number.h"
+#include "base/xalloc.h"
 #include "client/client.h"
 #include "client/denied.h"
 
@@ -71,14 +71,10 @@ int client_new(const char *socket, const char *url, struct client **ret_client, 
 
 	if (r < 0)
 		return r;
-	client = calloc(1, sizeof(*client));
-	if (!client)
-		return err_fail(reterr, ENOMEM, "out of memory");
+	client = xcalloc(1, sizeof(*client));
 	client->curl = curl_easy_init();
-	if (!client->curl) {
-		client_free(client);
-		return err_fail(reterr, ENOMEM, "libcurl: initialisation failed");
-	}
+	if (!client->curl)
+		xalloc_fail(0);
 	client->over_socket = !url;
 	client->timeout_ms = REQUEST_TIMEOUT_MS;
 	snprintf(client->address, sizeof(client->address), "%s", url ? url : socket);
@@ -216,15 +212,11 @@ static size_t take_body(char *data, size_t size, size_t count, void *userdata)
 {
 	struct reply *reply = userdata;
 	size_t n = size * count;
-	char *grown;
 
 	if (n > REPLY_MAX - reply->length)
 		return 0;
-	grown = realloc(reply->text, reply->length + n + 1);
-	if (!grown)
-		return 0;
-	memcpy(grown + reply->length, data, n);
-	reply->text = grown;
+	reply->text = xrealloc(reply->text, reply->length + n + 1);
+	memcpy(reply->text + reply->length, data, n);
 	reply->length += n;
 	reply->text[reply->length] = '\0';
 	return n;
@@ -252,8 +244,8 @@ static size_t take_header(char *line, size_t size, size_t count, void *userdata)
 	while (end > begin && strchr(" \t\r\n", line[end - 1]))
 		end--;
 	free(*wanted->ret_value);
-	*wanted->ret_value = strndup(line + begin, end - begin);
-	return *wanted->ret_value ? n : 0;
+	*wanted->ret_value = xstrndup(line + begin, end - begin);
+	return n;
 }
 
 /* The state of an event stream. @reply gets the body only if the daemon replies with an error. */
@@ -326,10 +318,10 @@ static int explain_no_answer(const struct client *client, CURLcode code, struct 
 	long os_errno = 0;
 
 	if (code == CURLE_OUT_OF_MEMORY)
-		return err_fail(reterr, ENOMEM, "out of memory");
+		xalloc_fail(0);
 	if (code == CURLE_WRITE_ERROR)
-		return err_fail(reterr, EPROTO, "%s: reply larger than %u MiB, or out of memory",
-				client->address, REPLY_MAX >> 20);
+		return err_fail(reterr, EPROTO, "%s: reply larger than %u MiB", client->address,
+				REPLY_MAX >> 20);
 	if (code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE)
 		return err_fail(reterr, ENOTCONN,
 				"%s: certificate not trusted (%s); pass the CA's certificate with "
@@ -358,7 +350,7 @@ static int judge_reply(const struct client *client, const struct client_call *ca
 	const char *detail;
 
 	if (reply->length > 0)
-		reply->json = json_text_parse(reply->text, reply->length, 0, NULL);
+		reply->json = json_loadb(reply->text, reply->length, 0, NULL);
 	if (call->any_status)
 		return 0;
 	if (reply->status >= 200 && reply->status < 300) {
@@ -384,13 +376,11 @@ static int judge_reply(const struct client *client, const struct client_call *ca
 	return CLIENT_REFUSED;
 }
 
-static bool add_header(struct curl_slist **headers, const char *line)
+static void add_header(struct curl_slist **headers, const char *line)
 {
-	struct curl_slist *grown = curl_slist_append(*headers, line);
-
-	if (grown)
-		*headers = grown;
-	return grown;
+	*headers = curl_slist_append(*headers, line);
+	if (!*headers)
+		xalloc_fail(0);
 }
 
 /* Frees the lines, which may contain tokens. */
@@ -401,30 +391,26 @@ static void free_headers(struct curl_slist *headers)
 	curl_slist_free_all(headers);
 }
 
-/* Returns NULL if memory is short. */
 static struct curl_slist *make_headers(const struct client *client, const struct client_call *call)
 {
 	char line[TOKEN_LENGTH_MAX + 32];
 	struct curl_slist *headers = NULL;
-	bool added = add_header(&headers, "Accept: application/json");
 
+	add_header(&headers, "Accept: application/json");
 	if (call->body)
-		added = added && add_header(&headers, "Content-Type: application/json");
+		add_header(&headers, "Content-Type: application/json");
 	if (call->key) {
 		snprintf(line, sizeof(line), "Idempotency-Key: %s", call->key);
-		added = added && add_header(&headers, line);
+		add_header(&headers, line);
 	}
 	if (client->token[0]) {
 		snprintf(line, sizeof(line), "Authorization: Bearer %s", client->token);
-		added = added && add_header(&headers, line);
+		add_header(&headers, line);
 		explicit_bzero(line, sizeof(line));
 	}
 	for (size_t i = 0; i < call->n_headers; i++)
-		added = added && add_header(&headers, call->headers[i]);
-	if (added)
-		return headers;
-	free_headers(headers);
-	return NULL;
+		add_header(&headers, call->headers[i]);
+	return headers;
 }
 
 /* A line break in a value would begin a further header. The message does not show the value. */
@@ -477,8 +463,6 @@ static CURLcode perform(struct client *client, const struct client_call *call, c
 	struct curl_slist *headers = make_headers(client, call);
 	CURLcode code;
 
-	if (!headers)
-		return CURLE_OUT_OF_MEMORY;
 	curl_easy_reset(client->curl);
 	set_address(client, call);
 	curl_easy_setopt(client->curl, CURLOPT_NOSIGNAL, 1L);
@@ -512,12 +496,8 @@ int client_request(struct client *client, const struct client_call *call, struct
 
 	if (r < 0)
 		return r;
-	if (call->body) {
-		body = json_text_print(call->body, JSON_COMPACT);
-		if (!body)
-			return err_fail(reterr, EPROTO, "%s %s: request cannot be encoded as JSON",
-					call->method, call->path);
-	}
+	if (call->body)
+		body = json_dumps(call->body, JSON_COMPACT);
 	code = perform(client, call, body, &reply);
 	r = code == CURLE_OK ? judge_reply(client, call, &reply, reterr)
 			     : explain_no_answer(client, code, reterr);

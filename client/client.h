@@ -102,7 +102,6 @@ void reply_fini(struct reply *reply);
  * -ECONNRESET     the request was sent, but no complete reply arrived
  * -EPROTO         the reply is too large or not from gover-d
  * -EINVAL         a header is too long, or contains a control character
- * -ENOMEM         memory is short
  */
 #define CLIENT_REFUSED 1
 int client_request(struct client *client, const struct client_call *call, struct reply *ret_reply,

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "client/denied.h"
 
 #define NAME_SIZE    64
@@ -59,7 +60,7 @@ bool denied_has_group(gid_t gid)
 
 	if (gid == getegid())
 		return true;
-	groups = n > 0 ? calloc((size_t)n, sizeof(*groups)) : NULL;
+	groups = n > 0 ? xcalloc((size_t)n, sizeof(*groups)) : NULL;
 	n = groups ? getgroups(n, groups) : 0;
 	for (int i = 0; i < n; i++)
 		if (groups[i] == gid)

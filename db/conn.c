@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "db/conn.h"
 
 static const struct {
@@ -48,20 +49,49 @@ static int probe_write(const char *path)
 		return 0;
 	if (errno != ENOENT)
 		return -errno;
-	dir = strdup(path);
-	if (!dir)
-		return -ENOMEM;
+	dir = xstrdup(path);
 	slash = strrchr(dir, '/');
 	if (slash)
 		slash[1] = '\0';
 	return faccessat(AT_FDCWD, slash ? dir : ".", W_OK, AT_EACCESS) == 0 ? 0 : -errno;
 }
 
-/* Disables memory statistics, because they take a lock for each allocation. If the program has used
- * sqlite before, the call fails and the statistics stay enabled, which is harmless. */
+static sqlite3_mem_methods memory;
+
+static void *allocate(int size)
+{
+	void *block = memory.xMalloc(size);
+
+	if (!block)
+		xalloc_fail((size_t)size);
+	return block;
+}
+
+static void *reallocate(void *block, int size)
+{
+	void *larger = memory.xRealloc(block, size);
+
+	if (!larger)
+		xalloc_fail((size_t)size);
+	return larger;
+}
+
+/*
+ * A failed allocation of sqlite ends the program. Memory statistics are disabled, because they take
+ * a lock for each allocation. If the program has used sqlite before, the calls fail and sqlite
+ * stays as it is, which is harmless.
+ */
 static void set_up_library(void)
 {
+	sqlite3_mem_methods methods;
+
 	(void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+	if (sqlite3_config(SQLITE_CONFIG_GETMALLOC, &memory) != SQLITE_OK)
+		return;
+	methods = memory;
+	methods.xMalloc = allocate;
+	methods.xRealloc = reallocate;
+	(void)sqlite3_config(SQLITE_CONFIG_MALLOC, &methods);
 }
 
 /*

@@ -66,9 +66,9 @@ int db_append_setting(struct db *db, const char *key, const char *value);
 /*
  * Saves a copy of the contracts file and replaces the previous copy. The copy is not part of the
  * queue, so it is not dropped if the queue is full. The writer thread writes it again after a
- * failure, and after the database was replaced by a new file. Returns 0 or -ENOMEM.
+ * failure, and after the database was replaced by a new file.
  */
-int db_save_contracts(struct db *db, int64_t revision, const char *text);
+void db_save_contracts(struct db *db, int64_t revision, const char *text);
 
 /*
  * Marks the end of a tick. The records of a tick are written in one transaction, unless the queue

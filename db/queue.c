@@ -1,82 +1,86 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ring of records. An empty ring restarts at its first byte, so that only a few pages of the
- * ring are used while the writer is fast. Unused pages need no memory.
+ * Each list is a ring. An empty ring restarts at its first record, so that only a few pages are
+ * used while the writer is fast. Unused pages need no memory.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "db/queue.h"
 
-struct head {
-	uint32_t size; /* size of the record in bytes, with this header */
-	int32_t kind;
-};
-
-int queue_init(struct queue *queue, size_t size)
+void queue_init(struct queue *queue)
 {
-	*queue = (struct queue){.bytes = malloc(size), .size = size};
-	return queue->bytes ? 0 : -ENOMEM;
+	for (int kind = 0; kind < RECORD_KINDS; kind++) {
+		struct record_bounds bounds = record_bounds((enum record_kind)kind);
+
+		queue->lists[kind] = (struct queue_list){
+			.records = xmalloc(bounds.queued_max * bounds.size),
+			.numbers = xmalloc(bounds.queued_max * sizeof(uint64_t)),
+		};
+	}
 }
 
 void queue_fini(struct queue *queue)
 {
-	free(queue->bytes);
-	*queue = (struct queue){0};
-}
-
-static size_t front(const struct queue *queue)
-{
-	return queue->tail < queue->head && queue->head == queue->wrap ? 0 : queue->head;
-}
-
-uint8_t *queue_push(struct queue *queue, int kind, size_t size)
-{
-	struct head head = {.size = (uint32_t)(sizeof(head) + size), .kind = kind};
-	size_t at = queue->tail;
-
-	/* The tail must not reach the head, because equal positions mean that the ring is empty. */
-	if (queue->tail < queue->head) {
-		if (queue->head - queue->tail <= head.size)
-			return NULL;
-	} else if (queue->size - queue->tail < head.size) {
-		if (queue->head <= head.size)
-			return NULL;
-		queue->wrap = queue->tail;
-		at = 0;
+	for (int kind = 0; kind < RECORD_KINDS; kind++) {
+		free(queue->lists[kind].records);
+		free(queue->lists[kind].numbers);
 	}
-	memcpy(queue->bytes + at, &head, sizeof(head));
-	queue->tail = at + head.size;
-	return queue->bytes + at + sizeof(head);
 }
 
-const uint8_t *queue_front(const struct queue *queue, int *ret_kind)
+bool queue_push(struct queue *queue, enum record_kind kind, const void *record)
 {
-	size_t at = front(queue);
-	struct head head;
+	struct record_bounds bounds = record_bounds(kind);
+	struct queue_list *list = &queue->lists[kind];
+	size_t at = (list->head + list->n) % bounds.queued_max;
 
-	if (at == queue->tail)
+	if (list->n == bounds.queued_max)
+		return false;
+	memcpy(list->records + at * bounds.size, record, bounds.size);
+	list->numbers[at] = queue->pushed++;
+	list->n++;
+	return true;
+}
+
+const void *queue_front(const struct queue *queue, enum record_kind *ret_kind, size_t *ret_n)
+{
+	const struct queue_list *oldest = NULL;
+	struct record_bounds bounds;
+	size_t n = 1;
+
+	for (int kind = 0; kind < RECORD_KINDS; kind++) {
+		const struct queue_list *list = &queue->lists[kind];
+
+		if (list->n == 0 ||
+		    (oldest && list->numbers[list->head] > oldest->numbers[oldest->head]))
+			continue;
+		oldest = list;
+		*ret_kind = (enum record_kind)kind;
+	}
+	if (!oldest)
 		return NULL;
-	memcpy(&head, queue->bytes + at, sizeof(head));
-	*ret_kind = head.kind;
-	return queue->bytes + at + sizeof(head);
+	bounds = record_bounds(*ret_kind);
+	while (n < oldest->n && oldest->head + n < bounds.queued_max &&
+	       oldest->numbers[oldest->head + n] == oldest->numbers[oldest->head] + n)
+		n++;
+	*ret_n = n;
+	return oldest->records + oldest->head * bounds.size;
 }
 
-void queue_pop(struct queue *queue)
+void queue_pop(struct queue *queue, enum record_kind kind, size_t n)
 {
-	size_t at = front(queue);
-	struct head head;
+	struct queue_list *list = &queue->lists[kind];
 
-	memcpy(&head, queue->bytes + at, sizeof(head));
-	queue->head = at + head.size;
-	if (queue->head == queue->tail)
-		queue->head = queue->tail = 0;
+	list->n -= n;
+	list->head = list->n == 0 ? 0 : (list->head + n) % record_bounds(kind).queued_max;
 }
 
-size_t queue_used(const struct queue *queue)
+bool queue_presses(const struct queue *queue)
 {
-	if (queue->tail >= queue->head)
-		return queue->tail - queue->head;
-	return queue->wrap - queue->head + queue->tail;
+	for (int kind = 0; kind < RECORD_KINDS; kind++) {
+		if (queue->lists[kind].n > record_bounds((enum record_kind)kind).queued_max / 2)
+			return true;
+	}
+	return false;
 }

@@ -1,33 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A bounded ring of contiguous records of any size. The caller must lock the ring. The oldest
- * record does not move until it is popped, even if other records are pushed.
+ * The records that wait for the writer thread: a bounded list of structs for each kind of record.
+ * All memory is allocated at the start. The caller must lock the queue. A record does not move
+ * until it is popped, even if other records are pushed.
  */
 #ifndef DB_QUEUE_H
 #define DB_QUEUE_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "db/record.h"
 
 struct queue {
-	uint8_t *bytes;
-	size_t size;
-	size_t head; /* offset of the oldest record */
-	size_t tail; /* offset of the free space; equal to head if the ring is empty */
-	size_t wrap; /* if tail < head: end of the records that begin at head; otherwise unused */
+	struct queue_list {
+		char *records;
+		uint64_t *numbers; /* in the order of all pushed records */
+		size_t head;	   /* index of the oldest record */
+		size_t n;
+	} lists[RECORD_KINDS];
+	uint64_t pushed; /* number of all records that were pushed */
 };
 
-int queue_init(struct queue *queue, size_t size);
+void queue_init(struct queue *queue);
 void queue_fini(struct queue *queue);
 
-/* Returns space for a record of @size bytes, which the caller fills, or NULL if the queue is
- * full. */
-uint8_t *queue_push(struct queue *queue, int kind, size_t size);
-/* Returns the oldest record, or NULL if the queue is empty. */
-const uint8_t *queue_front(const struct queue *queue, int *ret_kind);
-/* Removes the oldest record. The queue must not be empty. */
-void queue_pop(struct queue *queue);
+/* Copies @record. Returns false if the list of its kind is full. */
+bool queue_push(struct queue *queue, enum record_kind kind, const void *record);
 
-size_t queue_used(const struct queue *queue);
+/*
+ * Returns the oldest record, or NULL if the queue is empty. *ret_n records of its kind, which
+ * follow in memory, were pushed one after another.
+ */
+const void *queue_front(const struct queue *queue, enum record_kind *ret_kind, size_t *ret_n);
+/* Removes the @n oldest records of a kind. */
+void queue_pop(struct queue *queue, enum record_kind kind, size_t n);
+
+/* Returns true if a list is more than half full. */
+bool queue_presses(const struct queue *queue);
 
 #endif

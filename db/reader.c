@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/xalloc.h"
 #include "db/conn.h"
 #include "db/reader.h"
 #include "db/schema.h"
@@ -62,16 +63,11 @@ static int connect_file(struct db_reader *reader, struct err *reterr)
 
 int db_reader_open(const char *path, struct db_reader **ret_reader, struct err *reterr)
 {
-	struct db_reader *reader;
-	int r = -ENOMEM;
+	struct db_reader *reader = xcalloc(1, sizeof(*reader));
+	int r;
 
-	reader = calloc(1, sizeof(*reader));
-	if (reader)
-		reader->path = strdup(path);
-	if (!reader || !reader->path)
-		(void)err_fail(reterr, ENOMEM, "%s: out of memory", path);
-	else
-		r = connect_file(reader, reterr);
+	reader->path = xstrdup(path);
+	r = connect_file(reader, reterr);
 	if (r < 0) {
 		db_reader_close(reader);
 		return r;

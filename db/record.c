@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The fields of records: packing, binding and reading. */
-#include <errno.h>
+/* The fields of records: binding and reading. */
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -146,25 +145,38 @@ static const struct field clock_fields[] = {
 	FIELD(I64, record_clock, boot_ms),
 };
 
+#define KIND(record, name, queued_max)                    \
+	{                                                 \
+		name##_fields, ARRAY_SIZE(name##_fields), \
+		{                                         \
+			sizeof(struct record), queued_max \
+		}                                         \
+	}
+
+/*
+ * The samples of 64 vGPUs fit for four minutes at a period of one second. Records with long texts
+ * are rarer, but a start can create one for each vGPU.
+ */
 static const struct {
 	const struct field *fields;
 	size_t n;
+	struct record_bounds bounds;
 } types[RECORD_KINDS] = {
-	[RECORD_SAMPLE] = {sample_fields, ARRAY_SIZE(sample_fields)},
-	[RECORD_GPU_SAMPLE] = {gpu_sample_fields, ARRAY_SIZE(gpu_sample_fields)},
-	[RECORD_DECISION] = {decision_fields, ARRAY_SIZE(decision_fields)},
-	[RECORD_ALERT] = {alert_fields, ARRAY_SIZE(alert_fields)},
-	[RECORD_TALLY] = {tally_fields, ARRAY_SIZE(tally_fields)},
-	[RECORD_OFFER] = {offer_fields, ARRAY_SIZE(offer_fields)},
-	[RECORD_CAP_WRITE] = {cap_write_fields, ARRAY_SIZE(cap_write_fields)},
-	[RECORD_SETTING] = {setting_fields, ARRAY_SIZE(setting_fields)},
-	[RECORD_SETTING_GONE] = {setting_fields, ARRAY_SIZE(setting_fields)},
-	[RECORD_LEDGER] = {ledger_fields, ARRAY_SIZE(ledger_fields)},
-	[RECORD_LEDGER_GPU] = {ledger_gpu_fields, ARRAY_SIZE(ledger_gpu_fields)},
-	[RECORD_PRICE] = {price_fields, ARRAY_SIZE(price_fields)},
-	[RECORD_CLOCK] = {clock_fields, ARRAY_SIZE(clock_fields)},
-	[RECORD_AUDIT] = {audit_fields, ARRAY_SIZE(audit_fields)},
-	[RECORD_SILENCE] = {silence_fields, ARRAY_SIZE(silence_fields)},
+	[RECORD_SAMPLE] = KIND(db_sample, sample, 16384),
+	[RECORD_GPU_SAMPLE] = KIND(db_gpu_sample, gpu_sample, 16384),
+	[RECORD_DECISION] = KIND(db_decision, decision, 2048),
+	[RECORD_ALERT] = KIND(db_alert, alert, 2048),
+	[RECORD_TALLY] = KIND(db_tally, tally, 4096),
+	[RECORD_OFFER] = KIND(db_offer, offer, 2048),
+	[RECORD_CAP_WRITE] = KIND(db_cap_write, cap_write, 4096),
+	[RECORD_SETTING] = KIND(record_setting, setting, 256),
+	[RECORD_SETTING_GONE] = KIND(record_setting, setting, 256),
+	[RECORD_LEDGER] = KIND(db_ledger, ledger, 16384),
+	[RECORD_LEDGER_GPU] = KIND(db_ledger_gpu, ledger_gpu, 4096),
+	[RECORD_PRICE] = KIND(db_price, price, 256),
+	[RECORD_CLOCK] = KIND(record_clock, clock, 16384),
+	[RECORD_AUDIT] = KIND(db_audit, audit, 512),
+	[RECORD_SILENCE] = KIND(db_silence, silence, 256),
 };
 
 static bool is_text(const struct field *field)
@@ -172,62 +184,21 @@ static bool is_text(const struct field *field)
 	return field->type == FIELD_TEXT || field->type == FIELD_NAME;
 }
 
-int record_size(enum record_kind kind, const void *record)
+struct record_bounds record_bounds(enum record_kind kind)
 {
-	size_t size = 0;
-
-	for (size_t i = 0; i < types[kind].n; i++) {
-		const struct field *field = &types[kind].fields[i];
-		const char *member = (const char *)record + field->offset;
-
-		if (!is_text(field)) {
-			size += field->size;
-			continue;
-		}
-		size_t length = strnlen(member, field->size);
-
-		if (length == field->size)
-			return -EINVAL;
-		size += length + 1;
-	}
-	return (int)size;
+	return types[kind].bounds;
 }
 
-void record_pack(enum record_kind kind, const void *record, uint8_t *bytes)
+bool record_valid(enum record_kind kind, const void *record)
 {
 	for (size_t i = 0; i < types[kind].n; i++) {
 		const struct field *field = &types[kind].fields[i];
-		const char *member = (const char *)record + field->offset;
-		size_t size = is_text(field) ? strlen(member) + 1 : field->size;
 
-		memcpy(bytes, member, size);
-		bytes += size;
+		if (is_text(field) &&
+		    !memchr((const char *)record + field->offset, '\0', field->size))
+			return false;
 	}
-}
-
-void record_unpack(enum record_kind kind, const uint8_t *bytes, void *record)
-{
-	for (size_t i = 0; i < types[kind].n; i++) {
-		const struct field *field = &types[kind].fields[i];
-		size_t size = is_text(field) ? strlen((const char *)bytes) + 1 : field->size;
-
-		memcpy((char *)record + field->offset, bytes, size);
-		bytes += size;
-	}
-}
-
-int64_t record_time(const uint8_t *bytes)
-{
-	int64_t ts_ms;
-
-	memcpy(&ts_ms, bytes, sizeof(ts_ms));
-	return ts_ms;
-}
-
-void record_names(const uint8_t *bytes, const char **ret_vgpu, const char **ret_gpu)
-{
-	*ret_vgpu = (const char *)bytes + sizeof(int64_t);
-	*ret_gpu = *ret_vgpu + strlen(*ret_vgpu) + 1;
+	return true;
 }
 
 static int bind_text(sqlite3_stmt *statement, int i, const char *text)
@@ -236,51 +207,39 @@ static int bind_text(sqlite3_stmt *statement, int i, const char *text)
 		       : sqlite3_bind_null(statement, i);
 }
 
-static int bind_field(const struct field *field, const uint8_t *bytes, sqlite3_stmt *statement,
-		      int i)
+static int bind_field(const struct field *field, const void *member, sqlite3_stmt *statement, int i)
 {
-	union {
-		bool flag;
-		int number;
-		int64_t wide;
-		double real;
-	} value;
-
-	if (!is_text(field))
-		memcpy(&value, bytes, field->size);
 	switch (field->type) {
 	case FIELD_BOOL:
-		return sqlite3_bind_int(statement, i, value.flag);
+		return sqlite3_bind_int(statement, i, *(const bool *)member);
 	case FIELD_INT:
-		return sqlite3_bind_int(statement, i, value.number);
+		return sqlite3_bind_int(statement, i, *(const int *)member);
 	case FIELD_I64:
-		return sqlite3_bind_int64(statement, i, value.wide);
+		return sqlite3_bind_int64(statement, i, *(const int64_t *)member);
 	case FIELD_TIME:
-		return value.wide == 0 ? sqlite3_bind_null(statement, i)
-				       : sqlite3_bind_int64(statement, i, value.wide);
+		return *(const int64_t *)member == 0
+			       ? sqlite3_bind_null(statement, i)
+			       : sqlite3_bind_int64(statement, i, *(const int64_t *)member);
 	case FIELD_REAL: /* sqlite stores NaN as NULL */
-		return sqlite3_bind_double(statement, i, value.real);
+		return sqlite3_bind_double(statement, i, *(const double *)member);
 	case FIELD_TEXT:
-		return bind_text(statement, i, (const char *)bytes);
+		return bind_text(statement, i, member);
 	case FIELD_NAME:
 		return SQLITE_OK;
 	}
 	return SQLITE_MISUSE;
 }
 
-int record_bind(enum record_kind kind, const uint8_t *bytes, sqlite3_stmt *statement)
+int record_bind(enum record_kind kind, const void *record, sqlite3_stmt *statement)
 {
-	int n = sqlite3_bind_parameter_count(statement);
+	int n = sqlite3_bind_parameter_count(statement), rc = SQLITE_OK;
 
-	for (int i = 0; i < n; i++) {
+	for (int i = 0; i < n && rc == SQLITE_OK; i++) {
 		const struct field *field = &types[kind].fields[i];
-		int rc = bind_field(field, bytes, statement, i + 1);
 
-		if (rc != SQLITE_OK)
-			return rc;
-		bytes += is_text(field) ? strlen((const char *)bytes) + 1 : field->size;
+		rc = bind_field(field, (const char *)record + field->offset, statement, i + 1);
 	}
-	return SQLITE_OK;
+	return rc;
 }
 
 static void read_field(const struct field *field, sqlite3_stmt *statement, int i, char *member)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The fields of each record in db/rows.h, as arrays of descriptions. The order of an array is the
- * order in which fields are packed for the queue, bound to a statement and read from a row.
+ * order in which fields are bound to a statement and read from a row.
  */
 #ifndef DB_RECORD_H
 #define DB_RECORD_H
 
 #include <sqlite3.h>
+#include <stddef.h>
 
 #include "db/rows.h"
 
@@ -38,22 +39,21 @@ struct record_clock {
 	int64_t wall_ms, boot_ms;
 };
 
-/* Returns the packed size in bytes. Returns -EINVAL if a text has no NUL. */
-int record_size(enum record_kind kind, const void *record);
-void record_pack(enum record_kind kind, const void *record, uint8_t *bytes);
-void record_unpack(enum record_kind kind, const uint8_t *bytes, void *record);
+/* Size of the struct of each kind, and how many records of this kind the queue can hold. */
+struct record_bounds {
+	size_t size, queued_max;
+};
+struct record_bounds record_bounds(enum record_kind kind);
 
-/* Returns the time of a packed sample or gpu_sample. */
-int64_t record_time(const uint8_t *bytes);
-/* Returns the names in a packed sample or row of the ledger, as pointers into @bytes. */
-void record_names(const uint8_t *bytes, const char **ret_vgpu, const char **ret_gpu);
+/* Returns true if each text has a NUL. */
+bool record_valid(enum record_kind kind, const void *record);
 
 /*
  * Binds the fields to ?1, ?2, ..., up to the number of parameters of the statement. Names are not
- * bound (see record_names()). Texts are not copied, so @bytes must exist until the statement is
- * reset. Returns a sqlite result code.
+ * bound, because the database stores their numeric ids. Texts are not copied, so @record must exist
+ * until the statement is reset. Returns a sqlite result code.
  */
-int record_bind(enum record_kind kind, const uint8_t *bytes, sqlite3_stmt *statement);
+int record_bind(enum record_kind kind, const void *record, sqlite3_stmt *statement);
 
 /* Fills @record from the current row, whose columns have the order of the fields. */
 void record_read(enum record_kind kind, sqlite3_stmt *statement, void *record);

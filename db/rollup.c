@@ -7,17 +7,13 @@
  *
  * Old rows are pruned by the trusted time. Pruning removes a limited number of rows at a time, so
  * that no transaction is long; after a long downtime the pruning takes some hours.
- *
- * Reading the rows of a minute costs as much as writing them. If this program has written all rows
- * of a minute, minute.c has the sums and the rows need not be read. The rows are read only for a
- * minute that began before the start of this program or in which another program changed the file.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "db/conn.h"
-#include "db/minute.h"
 #include "db/rollup.h"
 #include "db/trusted-time.h"
 
@@ -25,7 +21,6 @@ enum statement {
 	GET_PROGRESS,
 	SET_PROGRESS,
 	HAS_ROWS,
-	WRITE_MINUTE,
 	ROLL_MINUTE,
 	ROLL_HOUR,
 	CLEAR_MINUTE,
@@ -40,6 +35,29 @@ enum statement {
 #define OF_HOUR	  "ts_ms >= ?1 AND ts_ms < ?1 + 3600000"
 #define OF_VGPUS  "vgpu IN (SELECT num FROM vgpu) AND "
 
+/*
+ * Adds a row to the existing roll-up of its minute or hour, if there is one. Such a roll-up
+ * contains samples that were pruned.
+ */
+#define MERGE                                                                                   \
+	" ON CONFLICT DO UPDATE SET samples = samples + excluded.samples,"                      \
+	" gaps = gaps + excluded.gaps, covered_s = covered_s + excluded.covered_s,"             \
+	" short = short + excluded.short, broken = broken + excluded.broken,"                   \
+	" cap_sum = cap_sum + excluded.cap_sum,"                                                \
+	" initial_cap_sum = initial_cap_sum + excluded.initial_cap_sum,"                        \
+	" load_n = load_n + excluded.load_n, load_sum = load_sum + excluded.load_sum,"          \
+	" util_n = util_n + excluded.util_n, util_sum = util_sum + excluded.util_sum,"          \
+	" util_max = max(ifnull(util_max, excluded.util_max),"                                  \
+	" ifnull(excluded.util_max, util_max)),"                                                \
+	" fps_n = fps_n + excluded.fps_n, fps_sum = fps_sum + excluded.fps_sum,"                \
+	" fps_min = min(ifnull(fps_min, excluded.fps_min), ifnull(excluded.fps_min, fps_min))," \
+	" target_fps_n = target_fps_n + excluded.target_fps_n,"                                 \
+	" target_fps_sum = target_fps_sum + excluded.target_fps_sum,"                           \
+	" frame_p99_n = frame_p99_n + excluded.frame_p99_n,"                                    \
+	" frame_p99_sum = frame_p99_sum + excluded.frame_p99_sum,"                              \
+	" frame_p99_max = max(ifnull(frame_p99_max, excluded.frame_p99_max),"                   \
+	" ifnull(excluded.frame_p99_max, frame_p99_max))"
+
 static const char *const statement_sql[STATEMENTS] = {
 	[GET_PROGRESS] = "SELECT open_minute_ms, raw_from_ms, minute_from_ms, hour_from_ms,"
 			 " trusted_ms, proposed_ms, confirmed_ms, wall_ms FROM progress",
@@ -47,7 +65,6 @@ static const char *const statement_sql[STATEMENTS] = {
 			 " minute_from_ms = ?3, hour_from_ms = ?4, trusted_ms = ?5,"
 			 " proposed_ms = ?6, confirmed_ms = ?7, wall_ms = ?8",
 	[HAS_ROWS] = "SELECT EXISTS (SELECT 1 FROM sample WHERE " OF_MINUTE ")",
-	[WRITE_MINUTE] = minute_insert_sql,
 	[ROLL_MINUTE] = "INSERT INTO sample_minute"
 			" SELECT vgpu, ?1, count(*), sum(gap), total(dt_s), sum(short_of_target), "
 			"sum(broken),"
@@ -55,7 +72,7 @@ static const char *const statement_sql[STATEMENTS] = {
 			" count(util_pct), total(util_pct), max(util_pct),"
 			" count(fps), total(fps), min(fps), count(target_fps), total(target_fps),"
 			" count(frame_p99_ms), total(frame_p99_ms), max(frame_p99_ms)"
-			" FROM sample WHERE " OF_MINUTE " GROUP BY vgpu" MINUTE_MERGE,
+			" FROM sample WHERE " OF_MINUTE " GROUP BY vgpu" MERGE,
 	/*
 	 * CROSS JOIN fixes the order of the tables: sqlite reads one short range for each vGPU
 	 * instead of scanning the whole table.
@@ -69,7 +86,7 @@ static const char *const statement_sql[STATEMENTS] = {
 		" sum(frame_p99_n), total(frame_p99_sum), max(frame_p99_max)"
 		" FROM vgpu CROSS JOIN sample_minute m"
 		" ON m.vgpu = num AND m.ts_ms >= ?1 AND m.ts_ms < ?1 + 3600000"
-		" WHERE true GROUP BY num" MINUTE_MERGE,
+		" WHERE true GROUP BY num" MERGE,
 	[CLEAR_MINUTE] = "DELETE FROM sample_minute WHERE " OF_VGPUS "ts_ms = ?1",
 	[CLEAR_HOUR] = "DELETE FROM sample_hour WHERE " OF_VGPUS "ts_ms = ?1",
 	[CLEAR_MINUTE_ROWS] = "DELETE FROM sample WHERE " OF_MINUTE,
@@ -162,8 +179,7 @@ struct rollup {
 	int64_t open_ms;
 	int64_t kept_from_ms[RESOLUTIONS]; /* rows before these times may have been pruned */
 	struct trusted_time time;
-	int64_t boot_ms;       /* boot time of the last reading; 0: no reading yet */
-	struct minute *minute; /* sums of the open minute */
+	int64_t boot_ms; /* boot time of the last reading; 0: no reading yet */
 	sqlite3_stmt *statements[STATEMENTS];
 	sqlite3_stmt *prunes[PRUNES];
 };
@@ -174,16 +190,11 @@ int rollup_new(sqlite3 *db, const struct db_retention *retention, struct rollup 
 	struct rollup *rollup;
 	int rc;
 
-	rollup = calloc(1, sizeof(*rollup));
-	if (!rollup)
-		return SQLITE_NOMEM;
+	rollup = xcalloc(1, sizeof(*rollup));
 	rollup->retention = *retention;
-	rollup->minute = minute_new();
 	for (int i = 0; i < PRUNES; i++)
 		sql[i] = prunes[i].sql;
-	rc = rollup->minute ? SQLITE_OK : SQLITE_NOMEM;
-	if (rc == SQLITE_OK)
-		rc = conn_prepare(db, statement_sql, STATEMENTS, rollup->statements);
+	rc = conn_prepare(db, statement_sql, STATEMENTS, rollup->statements);
 	if (rc == SQLITE_OK)
 		rc = conn_prepare(db, sql, PRUNES, rollup->prunes);
 	if (rc == SQLITE_OK)
@@ -202,7 +213,6 @@ struct rollup *rollup_free(struct rollup *rollup)
 		return NULL;
 	conn_finalize(rollup->statements, STATEMENTS);
 	conn_finalize(rollup->prunes, PRUNES);
-	minute_free(rollup->minute);
 	free(rollup);
 	return NULL;
 }
@@ -212,7 +222,6 @@ int rollup_reload(struct rollup *rollup)
 	sqlite3_stmt *get = rollup->statements[GET_PROGRESS];
 	int rc = sqlite3_step(get);
 
-	minute_doubt(rollup->minute);
 	if (rc == SQLITE_ROW) {
 		rollup->open_ms = sqlite3_column_int64(get, 0);
 		for (int i = 0; i < RESOLUTIONS; i++)
@@ -265,24 +274,6 @@ static int prune(struct rollup *rollup, const int64_t horizons[HORIZONS], bool n
 	return rc;
 }
 
-void rollup_add(struct rollup *rollup, int64_t num, const struct db_sample *sample)
-{
-	minute_add(rollup->minute, num, sample);
-}
-
-void rollup_doubt(struct rollup *rollup)
-{
-	minute_doubt(rollup->minute);
-}
-
-static int roll_minute(struct rollup *rollup)
-{
-	if (minute_complete(rollup->minute))
-		return minute_write(rollup->minute, rollup->open_ms,
-				    rollup->statements[WRITE_MINUTE]);
-	return run_at(rollup->statements[ROLL_MINUTE], rollup->open_ms);
-}
-
 /* Opens an hour. After a step of the clock, the hour can already have rows. */
 static int open_hour(struct rollup *rollup, int64_t hour_ms)
 {
@@ -307,10 +298,6 @@ static int open_minute(struct rollup *rollup, int64_t begin_ms)
 		rc = run_at(rollup->statements[pruned ? CLEAR_MINUTE_ROWS : CLEAR_MINUTE],
 			    begin_ms);
 	rollup->open_ms = begin_ms;
-	if (has && !pruned)
-		minute_doubt(rollup->minute);
-	else
-		minute_begin(rollup->minute);
 	return rc;
 }
 
@@ -356,7 +343,7 @@ int rollup_advance(struct rollup *rollup, int64_t ts_ms)
 
 	if (begin_ms == ended_ms)
 		return SQLITE_OK;
-	rc = roll_minute(rollup);
+	rc = run_at(rollup->statements[ROLL_MINUTE], rollup->open_ms);
 	if (rc == SQLITE_OK && hour_ms != ended_hour_ms)
 		rc = run_at(rollup->statements[ROLL_HOUR], ended_hour_ms);
 	if (rc != SQLITE_OK)

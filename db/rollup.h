@@ -32,11 +32,6 @@ int64_t rollup_clock_ahead_ms(const struct rollup *rollup);
  */
 int rollup_advance(struct rollup *rollup, int64_t ts_ms);
 
-/* Must be called after a sample of vGPU @num was written. */
-void rollup_add(struct rollup *rollup, int64_t num, const struct db_sample *sample);
-/* Must be called if another program may have changed samples. */
-void rollup_doubt(struct rollup *rollup);
-
 /* Must be called after a rollback. Reads the begin of the open minute from the file. */
 int rollup_reload(struct rollup *rollup);
 

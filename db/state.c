@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "db/reader.h"
 #include "db/record.h"
 
@@ -188,8 +189,8 @@ static int read_contracts(void *userdata, sqlite3_stmt *row)
 	const char *text = (const char *)sqlite3_column_text(row, 1);
 
 	saved->revision = sqlite3_column_int64(row, 0);
-	saved->text = text ? strdup(text) : NULL;
-	return saved->text ? 0 : -ENOMEM;
+	saved->text = text ? xstrdup(text) : NULL;
+	return 0;
 }
 
 int db_query_contracts(struct db_reader *reader, int64_t *ret_revision, char **ret_text)

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "db/conn.h"
 #include "db/rollup.h"
 #include "db/schema.h"
@@ -141,9 +142,7 @@ int store_open(const char *path, enum store_mode mode, const struct db_retention
 	struct store *store;
 	int r;
 
-	store = calloc(1, sizeof(*store));
-	if (!store)
-		return err_fail(reterr, ENOMEM, "%s: out of memory", path);
+	store = xcalloc(1, sizeof(*store));
 	r = conn_open(path, flags, BUSY_MS, &store->db, reterr);
 	if (r >= 0)
 		r = set_up(store, path, retention, reterr);
@@ -233,13 +232,8 @@ static void cache_vgpu(struct store *store, const char *id, const char *gpu, int
 	struct cached_vgpu *cached;
 
 	if (store->n_cached == store->size_cached) {
-		size_t size = store->size_cached ? 2 * store->size_cached : 64;
-
-		cached = realloc(store->cached, size * sizeof(*cached));
-		if (!cached)
-			return; /* not cached */
-		store->cached = cached;
-		store->size_cached = size;
+		store->size_cached = store->size_cached ? 2 * store->size_cached : 64;
+		store->cached = xreallocarray(store->cached, store->size_cached, sizeof(*cached));
 	}
 	cached = &store->cached[store->n_cached++];
 	store->next_cached = store->n_cached;
@@ -293,47 +287,39 @@ int store_begin(struct store *store)
 	if (rc != SQLITE_OK)
 		return rc;
 	rc = conn_run_int(store->statements[DATA_VERSION], &version);
-	if (version != store->data_version) {
+	if (version != store->data_version)
 		clear_cache(store);
-		rollup_doubt(store->rollup);
-	}
 	store->data_version = version;
 	return rc;
 }
 
-/* Writes a record whose first fields are its time and its vGPU. */
-static int write_named(struct store *store, enum record_kind kind, const uint8_t *bytes,
-		       int64_t *ret_num)
+static int write_record(struct store *store, enum record_kind kind, const void *record)
 {
-	sqlite3_stmt *insert = store->statements[kind];
-	const char *id, *gpu;
-	int rc;
+	int rc = record_bind(kind, record, store->statements[kind]);
 
-	record_names(bytes, &id, &gpu);
-	rc = find_vgpu(store, id, gpu, ret_num);
-	if (rc == SQLITE_OK)
-		rc = record_bind(kind, bytes, insert);
-	if (rc == SQLITE_OK)
-		rc = sqlite3_bind_int64(insert, 2, *ret_num);
-	return rc == SQLITE_OK ? conn_run(insert) : rc;
+	return rc == SQLITE_OK ? conn_run(store->statements[kind]) : rc;
 }
 
-static int write_sample(struct store *store, const uint8_t *bytes)
+/* Writes a record whose second parameter is the number of its vGPU. */
+static int write_named(struct store *store, enum record_kind kind, const void *record,
+		       const char *vgpu, const char *gpu)
 {
-	int64_t minute = record_time(bytes) / ROLLUP_MINUTE_MS;
-	struct db_sample sample;
 	int64_t num;
-	int rc;
+	int rc = find_vgpu(store, vgpu, gpu, &num);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_bind_int64(store->statements[kind], 2, num);
+	return rc == SQLITE_OK ? write_record(store, kind, record) : rc;
+}
+
+static int write_sample(struct store *store, const struct db_sample *sample)
+{
+	int64_t minute = sample->ts_ms / ROLLUP_MINUTE_MS;
 
 	if (minute != store->cached_minute)
 		clear_cache(store);
 	store->cached_minute = minute;
-	rc = write_named(store, RECORD_SAMPLE, bytes, &num);
-	if (rc != SQLITE_OK)
-		return rc;
-	record_unpack(RECORD_SAMPLE, bytes, &sample);
-	rollup_add(store->rollup, num, &sample);
-	return SQLITE_OK;
+	return write_named(store, RECORD_SAMPLE, sample, sample->vgpu, sample->gpu);
 }
 
 void store_read_clock(struct store *store, const struct record_clock *clock)
@@ -341,27 +327,24 @@ void store_read_clock(struct store *store, const struct record_clock *clock)
 	rollup_clock(store->rollup, clock->wall_ms, clock->boot_ms);
 }
 
-int store_write(struct store *store, enum record_kind kind, const uint8_t *bytes)
+int store_write(struct store *store, enum record_kind kind, const void *record)
 {
+	const struct db_ledger *ledger = record;
 	int rc = SQLITE_OK;
-	int64_t num;
 
 	if (kind == RECORD_LEDGER)
-		return write_named(store, kind, bytes, &num);
+		return write_named(store, kind, ledger, ledger->vgpu, ledger->gpu);
 	if (kind == RECORD_CLOCK) {
-		struct record_clock clock;
-
-		record_unpack(kind, bytes, &clock);
-		store_read_clock(store, &clock);
+		store_read_clock(store, record);
 		return SQLITE_OK;
 	}
-	if (kind == RECORD_SAMPLE || kind == RECORD_GPU_SAMPLE)
-		rc = rollup_advance(store->rollup, record_time(bytes));
+	if (kind == RECORD_SAMPLE)
+		rc = rollup_advance(store->rollup, ((const struct db_sample *)record)->ts_ms);
+	else if (kind == RECORD_GPU_SAMPLE)
+		rc = rollup_advance(store->rollup, ((const struct db_gpu_sample *)record)->ts_ms);
 	if (rc == SQLITE_OK && kind == RECORD_SAMPLE)
-		return write_sample(store, bytes);
-	if (rc == SQLITE_OK)
-		rc = record_bind(kind, bytes, store->statements[kind]);
-	return rc == SQLITE_OK ? conn_run(store->statements[kind]) : rc;
+		return write_sample(store, record);
+	return rc == SQLITE_OK ? write_record(store, kind, record) : rc;
 }
 
 int store_commit(struct store *store)

@@ -32,7 +32,7 @@ bool store_check(struct store *store, char message[DB_MESSAGE_MAX]);
 /* Each function returns a sqlite result code. The caller rolls back after a failed write or
  * commit. */
 int store_begin(struct store *store);
-int store_write(struct store *store, enum record_kind kind, const uint8_t *bytes);
+int store_write(struct store *store, enum record_kind kind, const void *record);
 /* Like store_write() of a RECORD_CLOCK, also outside a transaction. */
 void store_read_clock(struct store *store, const struct record_clock *clock);
 int store_commit(struct store *store);

@@ -21,7 +21,7 @@ static uint64_t find_batch_end(const struct db *db)
 {
 	if (db->stop_by_ns || db->flush_to > db->finished)
 		return db->accepted;
-	if (queue_used(&db->queue) > db->queue.size / 2)
+	if (queue_presses(&db->queue))
 		return db->accepted;
 	if (db->accepted > db->finished && writer_now_ns() >= db->due_ns)
 		return db->marked > db->finished ? db->marked : db->accepted;
@@ -106,26 +106,39 @@ static int reopen(struct db *db, char message[DB_MESSAGE_MAX])
 	if (r >= 0)
 		return SQLITE_OK;
 	snprintf(message, DB_MESSAGE_MAX, "%.*s", DB_MESSAGE_MAX - 1, err.msg);
-	return r == -EBUSY ? SQLITE_BUSY : r == -ENOMEM ? SQLITE_NOMEM : SQLITE_CANTOPEN;
+	return r == -EBUSY ? SQLITE_BUSY : SQLITE_CANTOPEN;
 }
 
-/* Writes the records up to @end and removes each from the queue. */
+/* Returns the oldest records of the queue, at most @max. */
+static const char *take_run(struct db *db, uint64_t max, enum record_kind *ret_kind, size_t *ret_n)
+{
+	const char *records = queue_front(&db->queue, ret_kind, ret_n);
+
+	if (*ret_n > max)
+		*ret_n = (size_t)max;
+	return records;
+}
+
+/* Writes the records up to @end and removes them from the queue. */
 static int write_records(struct db *db, uint64_t *position, uint64_t end)
 {
 	int rc = SQLITE_OK;
 
 	pthread_mutex_lock(&db->lock);
 	while (rc == SQLITE_OK && *position < end) {
-		int kind;
-		const uint8_t *bytes = queue_front(&db->queue, &kind);
+		enum record_kind kind;
+		size_t n;
+		const char *records = take_run(db, end - *position, &kind, &n);
 
 		pthread_mutex_unlock(&db->lock);
-		rc = store_write(db->store, (enum record_kind)kind, bytes);
+		for (size_t i = 0; i < n && rc == SQLITE_OK; i++)
+			rc = store_write(db->store, kind, records + i * record_bounds(kind).size);
 		if (kind == RECORD_CLOCK)
-			record_unpack(RECORD_CLOCK, bytes, &db->clock);
+			memcpy(&db->clock, records + (n - 1) * sizeof(db->clock),
+			       sizeof(db->clock));
 		pthread_mutex_lock(&db->lock);
-		queue_pop(&db->queue);
-		(*position)++;
+		queue_pop(&db->queue, kind, n);
+		*position += n;
 	}
 	pthread_mutex_unlock(&db->lock);
 	return rc;
@@ -134,9 +147,14 @@ static int write_records(struct db *db, uint64_t *position, uint64_t end)
 static void finish_batch(struct db *db, uint64_t position, uint64_t end, int rc,
 			 const char *message)
 {
+	enum record_kind kind;
+	size_t n;
+
 	pthread_mutex_lock(&db->lock);
-	for (; position < end; position++)
-		queue_pop(&db->queue);
+	for (; position < end; position += n) {
+		(void)take_run(db, end - position, &kind, &n);
+		queue_pop(&db->queue, kind, n);
+	}
 	if (rc == SQLITE_OK) {
 		db->stats.written += end - db->finished;
 	} else {

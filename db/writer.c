@@ -11,66 +11,44 @@
 #include <string.h>
 
 #include "base/thread.h"
+#include "base/xalloc.h"
 #include "db/writer-state.h"
 #include "db/writer.h"
 
-/* Space for about 16,000 samples. Only the used part of the queue needs memory. */
-#define QUEUE_BYTES  (2 * 1024 * 1024)
 #define CLOSE_MAX_NS (5 * NS_PER_S)
 
 /* --- opening and closing --- */
 
-static int init_cond(pthread_cond_t *cond)
+static void init_cond(pthread_cond_t *cond)
 {
 	pthread_condattr_t monotonic;
-	int r;
 
-	r = -pthread_condattr_init(&monotonic);
-	if (r < 0)
-		return r;
+	(void)pthread_condattr_init(&monotonic);
 	(void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	r = -pthread_cond_init(cond, &monotonic);
+	(void)pthread_cond_init(cond, &monotonic);
 	(void)pthread_condattr_destroy(&monotonic);
-	return r;
 }
 
-static int create(const char *path, const struct db_retention *retention, struct db **ret_db)
+static struct db *create(const char *path, const struct db_retention *retention)
 {
-	struct db *db;
-	int r;
+	struct db *db = xcalloc(1, sizeof(*db));
 
-	db = calloc(1, sizeof(*db));
-	if (!db)
-		return -ENOMEM;
 	db->retention = *retention;
-	db->path = strdup(path);
-	r = db->path ? queue_init(&db->queue, QUEUE_BYTES) : -ENOMEM;
-	if (r >= 0)
-		r = -pthread_mutex_init(&db->lock, NULL);
-	if (r >= 0)
-		r = init_cond(&db->wake);
-	if (r >= 0)
-		r = init_cond(&db->rest);
-	if (r < 0) {
-		queue_fini(&db->queue);
-		free(db->path);
-		free(db);
-		return r;
-	}
-	*ret_db = db;
-	return 0;
+	db->path = xstrdup(path);
+	queue_init(&db->queue);
+	(void)pthread_mutex_init(&db->lock, NULL);
+	init_cond(&db->wake);
+	init_cond(&db->rest);
+	return db;
 }
 
 int db_open(const char *path, const struct db_retention *retention, struct db **ret_db,
 	    struct err *reterr)
 {
 	struct damage_result result;
-	struct db *db;
+	struct db *db = create(path, retention);
 	int r;
 
-	r = create(path, retention, &db);
-	if (r < 0)
-		return err_fail(reterr, -r, "%s: %s", path, strerror(-r));
 	r = damage_open(path, retention, /* why= */ NULL, &db->store, &result, reterr);
 	if (r >= 0) {
 		writer_note_open(db, &result);
@@ -133,7 +111,7 @@ static void schedule(struct db *db, enum record_kind kind)
 		      kind != RECORD_LEDGER_GPU && kind != RECORD_CLOCK;
 	uint64_t due_ns;
 
-	if (queue_used(&db->queue) > db->queue.size / 2)
+	if (queue_presses(&db->queue))
 		pthread_cond_signal(&db->wake);
 	if (urgent)
 		db->urgent_to = db->accepted;
@@ -148,31 +126,27 @@ static void schedule(struct db *db, enum record_kind kind)
 
 int writer_append(struct db *db, enum record_kind kind, const void *record)
 {
-	int size = record_size(kind, record);
-	uint8_t *bytes;
+	bool fits;
 
-	if (size < 0)
-		return size;
+	if (!record_valid(kind, record))
+		return -EINVAL;
 	pthread_mutex_lock(&db->lock);
 	db->stats.appended++;
-	bytes = queue_push(&db->queue, (int)kind, (size_t)size);
-	if (bytes) {
-		record_pack(kind, record, bytes);
+	fits = queue_push(&db->queue, kind, record);
+	if (fits) {
 		db->accepted++;
 		schedule(db, kind);
 	} else {
 		db->stats.dropped++;
 	}
 	pthread_mutex_unlock(&db->lock);
-	return bytes ? 0 : -ENOSPC;
+	return fits ? 0 : -ENOSPC;
 }
 
-int db_save_contracts(struct db *db, int64_t revision, const char *text)
+void db_save_contracts(struct db *db, int64_t revision, const char *text)
 {
-	char *copy = strdup(text);
+	char *copy = xstrdup(text);
 
-	if (!copy)
-		return -ENOMEM;
 	pthread_mutex_lock(&db->lock);
 	free(db->contracts.text);
 	db->contracts.text = copy;
@@ -181,7 +155,6 @@ int db_save_contracts(struct db *db, int64_t revision, const char *text)
 	db->contracts.written = false;
 	pthread_cond_signal(&db->wake);
 	pthread_mutex_unlock(&db->lock);
-	return 0;
 }
 
 void db_check(struct db *db)

@@ -41,6 +41,8 @@ void frame_setup(const struct setup *setup)
 
 uint64_t frame_begin(void)
 {
+	if (counting)
+		shared_page_begin_present();
 	return self.presented;
 }
 
@@ -65,6 +67,8 @@ bool frame_end(uint64_t begin, unsigned int frames)
 	struct timespec now;
 	uint64_t now_ns, wanted_ns, at_ns;
 
+	if (counting)
+		shared_page_end_present();
 	if (self.presented != begin || frames == 0)
 		return false; /* already counted by an inner hook, or the present failed */
 	self.presented++;

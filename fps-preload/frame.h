@@ -12,10 +12,11 @@
 void frame_setup(const struct setup *setup);
 
 /*
- * Call frame_begin() before the real function that presents, and frame_end() after it. @begin is
- * the return value of frame_begin(). @frames is the number of windows presented (0: the function
- * failed). frame_end() returns true if it counted the frame: of two nested hooks only the inner
- * hook counts. Both functions preserve errno.
+ * Call frame_begin() before the real function that presents, and frame_end() after each return of
+ * it. Between them, the page shows that the thread is inside a present call. @begin is the return
+ * value of frame_begin(). @frames is the number of windows presented (0: the function failed).
+ * frame_end() returns true if it counted the frame: of two nested hooks only the inner hook counts.
+ * Both functions preserve errno.
  */
 uint64_t frame_begin(void);
 bool frame_end(uint64_t begin, unsigned int frames);

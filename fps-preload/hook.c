@@ -118,9 +118,9 @@ static inline uint64_t begin_frame(enum gputime_api api)
 	return frame_begin();
 }
 
-static inline void end_frame(uint64_t begin, enum gputime_api api)
+static inline void end_frame(uint64_t begin, bool presented, enum gputime_api api)
 {
-	if (frame_end(begin, 1) && gpu_time)
+	if (frame_end(begin, presented) && gpu_time)
 		gputime_after(api);
 }
 
@@ -137,7 +137,7 @@ static inline void glx_swap(unsigned int hook, void *display, unsigned long draw
 	}
 	begin = begin_frame(GPUTIME_GLX);
 	real(display, drawable);
-	end_frame(begin, GPUTIME_GLX);
+	end_frame(begin, true, GPUTIME_GLX);
 }
 
 static inline int64_t glx_swap_msc(unsigned int hook, void *display, unsigned long drawable,
@@ -154,8 +154,7 @@ static inline int64_t glx_swap_msc(unsigned int hook, void *display, unsigned lo
 	begin = begin_frame(GPUTIME_GLX);
 	swap_count = real(display, drawable, target_msc, divisor, remainder);
 	/* 0 is a success too, because software renderers do not count swaps. */
-	if (swap_count != -1)
-		end_frame(begin, GPUTIME_GLX);
+	end_frame(begin, swap_count != -1, GPUTIME_GLX);
 	return swap_count;
 }
 
@@ -171,8 +170,7 @@ static inline unsigned int egl_swap(unsigned int hook, void *display, void *surf
 		return real(display, surface);
 	begin = begin_frame(GPUTIME_EGL);
 	presented = real(display, surface);
-	if (presented)
-		end_frame(begin, GPUTIME_EGL);
+	end_frame(begin, presented, GPUTIME_EGL);
 	return presented;
 }
 
@@ -189,8 +187,7 @@ static inline unsigned int egl_damage(unsigned int hook, void *display, void *su
 		return real(display, surface, rects, n_rects);
 	begin = begin_frame(GPUTIME_EGL);
 	presented = real(display, surface, rects, n_rects);
-	if (presented)
-		end_frame(begin, GPUTIME_EGL);
+	end_frame(begin, presented, GPUTIME_EGL);
 	return presented;
 }
 

@@ -2,7 +2,7 @@
 /*
  * The shared page of counters. The first frame of a process creates the page, and connection.c
  * passes it to the daemon. Each thread that presents claims a lane (counters of its own) in the
- * page at its first frame.
+ * page: the first thread at its first frame, each further thread when its first present begins.
  *
  * A forked child inherits the shared page but must not write the counters of its parent. The
  * pointer to the page is therefore in memory that the kernel clears in every child
@@ -45,8 +45,14 @@ static __thread __attribute__((tls_model("initial-exec"))) struct {
 	struct fps_page *page;
 	struct fps_lane *lane;
 	uint64_t last_ns;
+	uint32_t presents; /* present calls begun in @lane and not yet ended */
 	bool shared;
 } self;
+
+/* Ends the present calls of a thread that exits. Valid if @has_exit_key is true. */
+static pthread_key_t exit_key;
+static bool has_exit_key;
+static pthread_once_t exit_key_once = PTHREAD_ONCE_INIT;
 
 /* Runs in a forked child: closes the connection of the parent, even if the child never presents. */
 static void after_fork(void)
@@ -110,6 +116,7 @@ static bool create_page(struct local *l, struct fps_page *old, uint64_t now_ns)
 	}
 	page->magic = FPS_WIRE_MAGIC;
 	page->version = FPS_WIRE_VERSION;
+	page->features = FPS_PAGE_PRESENTS;
 	page->first_ns = now_ns;
 	if (!__atomic_compare_exchange_n(&l->page, &old, page, false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_RELAXED)) {
@@ -138,12 +145,39 @@ static void poll_connection(struct local *l, uint64_t now_ns)
 	__atomic_store_n(&l->polling, false, __ATOMIC_RELEASE);
 }
 
+static void thread_exits(void *lane)
+{
+	(void)lane;
+	shared_page_end_present();
+}
+
+static void create_exit_key(void)
+{
+	has_exit_key = pthread_key_create(&exit_key, thread_exits) == 0;
+}
+
+/* Claims a lane in @page for the calling thread. Preserves errno. */
+static __attribute__((noinline)) void join_page(struct fps_page *page)
+{
+	uint32_t lane = __atomic_fetch_add(&page->lanes, 1, __ATOMIC_RELAXED);
+	int saved_errno = errno;
+
+	self.shared = lane >= FPS_WIRE_LANES - 1;
+	self.lane = &page->lane[self.shared ? FPS_WIRE_LANES - 1 : lane];
+	self.last_ns = 0;
+	self.presents = 0;
+	self.page = page;
+	(void)pthread_once(&exit_key_once, create_exit_key);
+	if (has_exit_key)
+		(void)pthread_setspecific(exit_key, self.lane);
+	errno = saved_errno;
+}
+
 /* Claims a lane in the page for the calling thread. Creates the page if needed. */
 static bool claim_lane(uint64_t now_ns)
 {
 	struct local *l = get_local();
 	struct fps_page *page;
-	uint32_t lane;
 
 	if (!l)
 		return false;
@@ -156,11 +190,7 @@ static bool claim_lane(uint64_t now_ns)
 		}
 		page = __atomic_load_n(&l->page, __ATOMIC_ACQUIRE);
 	}
-	lane = __atomic_fetch_add(&page->lanes, 1, __ATOMIC_RELAXED);
-	self.shared = lane >= FPS_WIRE_LANES - 1;
-	self.lane = &page->lane[self.shared ? FPS_WIRE_LANES - 1 : lane];
-	self.last_ns = 0;
-	self.page = page;
+	join_page(page);
 	return true;
 }
 
@@ -202,11 +232,37 @@ static inline void add32(uint32_t *counter, uint32_t more, bool shared)
 		__atomic_store_n(counter, *counter + more, __ATOMIC_RELAXED);
 }
 
-void shared_page_count_gpu_time(uint64_t gpu_ns)
+/* Returns false in a forked child: its lane is in the page of its parent. */
+static inline bool has_lane(const struct local *l)
+{
+	return l && self.page && self.page == __atomic_load_n(&l->page, __ATOMIC_ACQUIRE);
+}
+
+void shared_page_begin_present(void)
 {
 	const struct local *l = __atomic_load_n(&local, __ATOMIC_ACQUIRE);
+	struct fps_page *page = l ? __atomic_load_n(&l->page, __ATOMIC_ACQUIRE) : NULL;
 
-	if (!l || !self.page || self.page != __atomic_load_n(&l->page, __ATOMIC_ACQUIRE))
+	if (!page)
+		return;
+	if (self.page != page)
+		join_page(page);
+	self.presents++;
+	add32(&self.lane->presents_begun, 1, self.shared);
+}
+
+void shared_page_end_present(void)
+{
+	if (self.presents == 0)
+		return;
+	if (has_lane(__atomic_load_n(&local, __ATOMIC_ACQUIRE)))
+		add32(&self.lane->presents_ended, self.presents, self.shared);
+	self.presents = 0;
+}
+
+void shared_page_count_gpu_time(uint64_t gpu_ns)
+{
+	if (!has_lane(__atomic_load_n(&local, __ATOMIC_ACQUIRE)))
 		return; /* the frame was presented in the parent, before fork() */
 	add64(&self.lane->gpu_time_ns, gpu_ns, self.shared);
 	add64(&self.lane->gpu_frames, 1, self.shared);
@@ -235,7 +291,7 @@ void shared_page_count_frames(uint64_t now_ns, unsigned int frames)
 	struct fps_lane *lane;
 	uint64_t poll_ns;
 
-	if (!l || !self.page || self.page != __atomic_load_n(&l->page, __ATOMIC_ACQUIRE)) {
+	if (!has_lane(l)) {
 		if (!claim_lane_or_poll(/* lane= */ true, now_ns))
 			return;
 		l = local;

@@ -31,13 +31,22 @@ struct fps_lane {
 	/* total GPU time of @gpu_frames frames; 0 if not measured */
 	_Alignas(8) uint64_t gpu_time_ns;
 	uint64_t gpu_frames;
+	/*
+	 * Calls of the real function that presents, modulo 2^32, if FPS_PAGE_PRESENTS is set. More
+	 * calls have begun than ended while a thread of the lane is inside such a call. Failed
+	 * calls count too.
+	 */
+	uint32_t presents_begun, presents_ended;
 };
+
+/* Feature of a page: its lanes count present calls. Older libraries leave the features 0. */
+#define FPS_PAGE_PRESENTS 1u
 
 struct fps_page {
 	uint32_t magic;
 	uint32_t version;
-	uint32_t lanes; /* number of threads that claimed a lane; may exceed FPS_WIRE_LANES */
-	uint32_t reserved;
+	uint32_t lanes;	   /* number of threads that claimed a lane; may exceed FPS_WIRE_LANES */
+	uint32_t features; /* FPS_PAGE_PRESENTS */
 	uint64_t first_ns; /* CLOCK_MONOTONIC of the first frame */
 	struct fps_lane lane[FPS_WIRE_LANES];
 };
@@ -53,7 +62,8 @@ struct fps_counters {
 
 _Static_assert(sizeof(struct fps_page) <= FPS_WIRE_PAGE_SIZE, "the counters fit in the page");
 _Static_assert(offsetof(struct fps_page, lane) == 64 && sizeof(struct fps_lane) == 320 &&
-		       offsetof(struct fps_lane, gpu_time_ns) == 280,
+		       offsetof(struct fps_lane, gpu_time_ns) == 280 &&
+		       offsetof(struct fps_lane, presents_begun) == 296,
 	       "32-bit and 64-bit programs use the same layout");
 
 /*

@@ -2,6 +2,7 @@
 /* The table of options, and the parser of the command line. */
 #include <errno.h>
 #include <getopt.h>
+#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -85,10 +86,11 @@ static const struct option_info infos[OPTION_COUNT] = {
 		{"key", "KEY", OPTION_TEXT, 0, 0,
 		 .help = "set the idempotency key, so that a repeated claim claims only once "
 			 "(default: random)"},
-	[OPTION_ONCE] = {"once", NULL, OPTION_FLAG, 0, 0, .help = "print the view once and exit"},
+	[OPTION_ONCE] = {"once", NULL, OPTION_FLAG, 0, 0, .help = "print the lists once and exit"},
 	[OPTION_BATCH] = {"batch", NULL, OPTION_FLAG, 0, 0,
-			  .help = "print one view after another, without taking over the terminal"},
-	[OPTION_PICTURES] = {"count", "N", OPTION_INT, 1, 1e9, .help = "print N views and exit"},
+			  .help = "print the lists again and again"},
+	[OPTION_PICTURES] = {"count", "N", OPTION_INT, 1, 1e9,
+			     .help = "print the lists N times and exit"},
 	[OPTION_DELAY] = {"delay", "S", OPTION_NUMBER, 0.1, 3600,
 			  .help = "refresh every S seconds (default: 1)"},
 	[OPTION_SORT] =
@@ -128,8 +130,6 @@ static const struct option_info infos[OPTION_COUNT] = {
 			  .help = "end the silence at this time: RFC 3339 or unix seconds"},
 	[OPTION_REASON] = {"reason", "TEXT", OPTION_TEXT, 0, 0,
 			   .help = "set the reason of the silence"},
-	[OPTION_NO_REDACT] = {"no-redact", NULL, OPTION_FLAG, 0, 0,
-			      .help = "keep names and addresses; secrets are still removed"},
 	[OPTION_ON_GPU] = {"gpu", "GPU", OPTION_TEXT, 0, 0, .help = "select this GPU"},
 	[OPTION_LIST_SORT] = {"sort", "KEY", OPTION_TEXT, 0, 0,
 			      .help = "sort by this column or JSON field (-KEY: descending)"},
@@ -140,16 +140,6 @@ static const struct option_info infos[OPTION_COUNT] = {
 		 .help = "select by labels: KEY=VALUE, KEY!=VALUE, KEY, !KEY, separated by "
 			 "commas",
 		 'l'},
-	[OPTION_HOSTS] = {"hosts", "FILE", OPTION_TEXT, 0, 0,
-			  .help = "ask the hosts in this file, or in a list of URLs separated by "
-				  "commas"},
-	[OPTION_TIMEOUT] = {"timeout", "S", OPTION_NUMBER, 0.1, 300,
-			    .help = "wait at most S seconds for each host (default: 5)"},
-	[OPTION_PLACEMENT] = {"placement", "URL", OPTION_TEXT, 0, 0,
-			      .help = "compare with the slots in OpenStack's Placement at URL"},
-	[OPTION_PLACEMENT_TOKEN] =
-		{"placement-token-file", "FILE", OPTION_TEXT, 0, 0,
-		 .help = "read the token of OpenStack for --placement from this file"},
 };
 
 const enum option_id options_global[] = {
@@ -200,6 +190,21 @@ static int number_check(const struct option_info *info, const char *value, struc
 	return 0;
 }
 
+static bool is_utf8(const char *text)
+{
+	json_t *string = json_string(text);
+	bool valid = string;
+
+	json_decref(string);
+	return valid;
+}
+
+/* Files may have any name; the other texts become JSON. */
+static bool is_file(const struct option_info *info)
+{
+	return strcmp(info->arg, "FILE") == 0 || strcmp(info->arg, "PATH") == 0;
+}
+
 static int pair_take(struct args *args, const struct option_info *info, const char *value,
 		     struct err *reterr)
 {
@@ -221,6 +226,8 @@ static int option_take(struct args *args, enum option_id id, const char *value, 
 	const struct option_info *info = &infos[id];
 	int r = 0;
 
+	if (value && !is_file(info) && !is_utf8(value))
+		return err_fail(reterr, EINVAL, "--%s: not UTF-8", info->name);
 	if (info->type == OPTION_PAIR)
 		return pair_take(args, info, value, reterr);
 	if (args->values[id] && info->type != OPTION_FLAG)
@@ -304,5 +311,8 @@ int args_parse(struct args *args, const struct option_set *allowed, bool leading
 	}
 	args->words = argv + optind;
 	args->n_words = argc - optind;
+	for (int i = 0; !leading && i < args->n_words; i++)
+		if (!is_utf8(args->words[i]))
+			return err_fail(reterr, EINVAL, "argument %d: not UTF-8", i + 1);
 	return 0;
 }

@@ -9,7 +9,6 @@
 
 #include "base/cleanup.h"
 #include "base/id.h"
-#include "base/json-text.h"
 #include "base/parse.h"
 #include "gover-ctl/ctl.h"
 
@@ -29,20 +28,23 @@ bool ctl_has_json_errors(void)
  * Prints {"error": {"message": ..., "exit_code": ..., "status": ...}}, with the members of the
  * problem document of the daemon.
  */
-static void print_json_error(enum ctl_exit code, const char *text, const struct reply *reply)
+static void print_json_error(enum ctl_exit code, char *text, const struct reply *reply)
 {
-	json_t *error =
-		json_pack("{s:s, s:i, s:o}", "message", text, "exit_code", (int)code, "status",
-			  reply && reply->status ? json_integer(reply->status) : json_null());
-	json_t *line = error ? json_pack("{s:O}", "error", error) : NULL;
+	json_t *message = json_string(text), *error, *line;
 	CLEANUP_FREE char *printed = NULL;
 
-	if (line && reply && json_is_object(reply->json))
+	for (char *c = text; !message && *c; c++) /* the text contains a path that is not UTF-8 */
+		if ((unsigned char)*c >= 0x80)
+			*c = '?';
+	error = json_pack("{s:o, s:i, s:o}", "message", message ? message : json_string(text),
+			  "exit_code", (int)code, "status",
+			  reply && reply->status ? json_integer(reply->status) : json_null());
+	if (reply && json_is_object(reply->json))
 		(void)json_object_update_missing(error, reply->json);
-	printed = json_text_print(line, JSON_COMPACT | JSON_REAL_PRECISION(15));
-	fprintf(stderr, "%s\n", printed ? printed : "{\"error\":{\"message\":\"out of memory\"}}");
+	line = json_pack("{s:o}", "error", error);
+	printed = json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(15));
+	fprintf(stderr, "%s\n", printed);
 	json_decref(line);
-	json_decref(error);
 }
 
 static void print_error(enum ctl_exit code, char *text, const struct reply *reply)
@@ -134,11 +136,6 @@ enum ctl_exit ctl_fail_request(const struct ctl *ctl, int result, const struct r
 	ctl_name_options(&ctl->options, err->msg, text);
 	print_error(code, text, result == CLIENT_REFUSED ? reply : NULL);
 	return code;
-}
-
-enum ctl_exit ctl_fail_memory(void)
-{
-	return ctl_fail(CTL_FAILED, "out of memory");
 }
 
 enum ctl_exit ctl_parse_number(const char *what, const char *word, long long *ret_number)

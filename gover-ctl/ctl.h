@@ -6,9 +6,9 @@
 #ifndef GOVER_CTL_CTL_H
 #define GOVER_CTL_CTL_H
 
+#include "base/terminal/writer.h"
 #include "gover-ctl/args.h"
 #include "client/client.h"
-#include "gover-ctl/writer.h"
 
 /* Exit codes. */
 enum ctl_exit {
@@ -69,9 +69,6 @@ enum ctl_exit ctl_fail_request(const struct ctl *ctl, int result, const struct r
  */
 void ctl_name_options(const struct option_set *options, const char *message,
 		      char text[2 * ERR_MSG_MAX]);
-
-/* Prints "out of memory" and returns CTL_FAILED. */
-enum ctl_exit ctl_fail_memory(void);
 
 /* Returns the exit code for a result of client_request() or ctl_open_client(). */
 enum ctl_exit ctl_exit_code(int result);

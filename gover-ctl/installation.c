@@ -3,9 +3,8 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "gover-ctl/field.h"
+#include "base/terminal/field.h"
 #include "gover-ctl/installation.h"
-#include "gover-d/config/config.h"
 
 static bool find_process(const json_t *host, struct installation *i)
 {

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "gover-ctl/unit.h"
+#include "gover-d/config/config-path.h"
 
 enum installation_source {
 	INSTALLATION_DEFAULT, /* neither a unit nor a running daemon was found */

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/xalloc.h"
 #include "gover-ctl/unit.h"
 
 #define SYSTEMD	       "org.freedesktop.systemd1"
@@ -37,10 +38,8 @@ static void command_fini(struct command *command)
 
 static void append(char **list, size_t *n, const char *text)
 {
-	char *copy = *n < UNIT_WORDS_MAX ? strdup(text) : NULL;
-
-	if (copy)
-		list[(*n)++] = copy;
+	if (*n < UNIT_WORDS_MAX)
+		list[(*n)++] = xstrdup(text);
 }
 
 /* --- the option --config --- */

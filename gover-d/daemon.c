@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <systemd/sd-daemon.h>
 
+#include "base/xalloc.h"
 #include "gover-d/api/api.h"
 #include "gover-d/auth/authn.h"
 #include "gover-d/auth/tls.h"
@@ -52,11 +53,10 @@ static const struct observer authn_observer = {
 static int make_api(struct daemon *d, struct err *reterr)
 {
 	d->authn = authn_new();
-	if (d->authn)
-		d->api = api_new(d->manager, manager_view(d->manager), d->authn);
+	d->api = api_new(d->manager, manager_view(d->manager), d->authn);
 	if (!d->api || manager_observe(d->manager, &authn_observer, d) < 0 ||
 	    manager_observe(d->manager, &api_observer, d->api) < 0)
-		return err_fail(reterr, ENOMEM, "out of memory");
+		return err_fail(reterr, EIO, "the API cannot be created");
 	return 0;
 }
 
@@ -98,11 +98,9 @@ static int start(struct daemon *d, const struct config *config, bool dry_run, st
 int daemon_new(const struct config *config, bool dry_run, struct daemon **ret_daemon,
 	       struct err *reterr)
 {
-	struct daemon *d = calloc(1, sizeof(*d));
+	struct daemon *d = xcalloc(1, sizeof(*d));
 	int r;
 
-	if (!d)
-		return err_fail(reterr, ENOMEM, "out of memory");
 	r = start(d, config, dry_run, reterr);
 	if (r < 0) {
 		daemon_free(d);

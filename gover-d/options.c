@@ -11,116 +11,73 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/terminal/cmdline.h"
+#include "base/xalloc.h"
 #include "gover-d/config/config.h"
 #include "gover-d/core/manager.h"
+#include "gover-d/core/memory-mark.h"
 #include "gover-d/daemon.h"
+#include "gover-d/diagnose.h"
 #include "gover-d/options.h"
 #include "gover-d/util/log.h"
 
-enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+enum { EXIT_DONE = 0, EXIT_FAILED = 1 };
 
-enum verb { VERB_RUN, VERB_CHECK_CONFIG, VERB_PRINT_CONFIG, VERB_RESTORE };
+enum verb { VERB_RUN, VERB_CHECK_CONFIG, VERB_PRINT_CONFIG, VERB_RESTORE, VERB_DIAGNOSE };
 
 struct options {
-	enum verb verb;
-	const char *config, *state_dir, *socket, *listen;
-	bool dry_run;
+	int verb; /* enum verb */
+	const char *config, *state_dir, *socket, *listen, *facts;
+	bool dry_run, json;
 };
 
-static const char usage_text[] =
-	"Usage: gover-d [OPTION]...\n"
-	"Oversells GPUs and keeps every customer's contract.\n\n"
-	"  --config FILE      read FILE instead of " CONFIG_PATH_DEFAULT "\n"
-	"  --state-dir DIR    store contracts, caps and history in DIR\n"
-	"  --socket PATH      serve REST on the unix socket PATH\n"
-	"  --listen ADDR:PORT also serve REST on TCP\n"
-	"  --dry-run          log decisions without applying them\n"
-	"  --check-config     check the configuration and exit\n"
-	"  --print-config     print the effective configuration and exit\n"
-	"  --restore          set the initial cap of every contract and exit\n"
-	"  --help             print this help and exit\n"
-	"  --version          print the version and exit\n\n"
-	"Exit status: 0 success, 1 failure, 2 wrong usage. See gover-d(8), gover.conf(5).\n";
-
-enum {
-	OPT_CONFIG = 256,
-	OPT_STATE_DIR,
-	OPT_SOCKET,
-	OPT_LISTEN,
-	OPT_DRY_RUN,
-	OPT_CHECK_CONFIG,
-	OPT_PRINT_CONFIG,
-	OPT_RESTORE,
-	OPT_HELP,
-	OPT_VERSION
-};
-
-static const struct option long_options[] = {
-	{"config", required_argument, NULL, OPT_CONFIG},
-	{"state-dir", required_argument, NULL, OPT_STATE_DIR},
-	{"socket", required_argument, NULL, OPT_SOCKET},
-	{"listen", required_argument, NULL, OPT_LISTEN},
-	{"dry-run", no_argument, NULL, OPT_DRY_RUN},
-	{"check-config", no_argument, NULL, OPT_CHECK_CONFIG},
-	{"print-config", no_argument, NULL, OPT_PRINT_CONFIG},
-	{"restore", no_argument, NULL, OPT_RESTORE},
-	{"help", no_argument, NULL, OPT_HELP},
-	{"version", no_argument, NULL, OPT_VERSION},
-	{NULL, 0, NULL, 0},
-};
-
-/* Returns 0 to continue, 1 after --help or --version, -EINVAL after a message on stderr. */
-static int parse_options(int argc, char *argv[], struct options *options)
+static int check_options(const struct options *options, int argc, char *argv[])
 {
-	int c;
-
-	while ((c = getopt_long(argc, argv, "", long_options, NULL)) >= 0) {
-		switch (c) {
-		case OPT_CONFIG:
-			options->config = optarg;
-			break;
-		case OPT_STATE_DIR:
-			options->state_dir = optarg;
-			break;
-		case OPT_SOCKET:
-			options->socket = optarg;
-			break;
-		case OPT_LISTEN:
-			options->listen = optarg;
-			break;
-		case OPT_DRY_RUN:
-			options->dry_run = true;
-			break;
-		case OPT_CHECK_CONFIG:
-			options->verb = VERB_CHECK_CONFIG;
-			break;
-		case OPT_PRINT_CONFIG:
-			options->verb = VERB_PRINT_CONFIG;
-			break;
-		case OPT_RESTORE:
-			options->verb = VERB_RESTORE;
-			break;
-		case OPT_HELP:
-			fputs(usage_text, stdout);
-			return 1;
-		case OPT_VERSION:
-			puts("gover-d " GOVER_VERSION);
-			return 1;
-		default: /* getopt_long() has printed the error */
-			fputs("Try 'gover-d --help'.\n", stderr);
-			return -EINVAL;
-		}
-	}
 	if (options->dry_run && options->verb == VERB_RESTORE) {
 		fputs("gover-d: --restore and --dry-run cannot be combined\n", stderr);
-		return -EINVAL;
+		return CMDLINE_USAGE;
 	}
 	if (optind < argc) {
 		fprintf(stderr, "gover-d: unexpected argument '%s'. Try 'gover-d --help'.\n",
 			argv[optind]);
-		return -EINVAL;
+		return CMDLINE_USAGE;
 	}
-	return 0;
+	return CMDLINE_GO_ON;
+}
+
+static int parse_options(int argc, char *argv[], struct options *o)
+{
+	const struct cmdline_row rows[] = {
+		CMDLINE_LINES("Usage: gover-d [OPTION]...\n"
+			      "Oversells GPUs and keeps every customer's contract.\n\n"),
+		CMDLINE_ROW(WORD, "config", "FILE", &o->config,
+			    "read FILE instead of " CONFIG_PATH_DEFAULT),
+		CMDLINE_ROW(WORD, "state-dir", "DIR", &o->state_dir,
+			    "store contracts, caps and history in DIR"),
+		CMDLINE_ROW(WORD, "socket", "PATH", &o->socket,
+			    "serve REST on the unix socket PATH"),
+		CMDLINE_ROW(WORD, "listen", "ADDR:PORT", &o->listen, "also serve REST on TCP"),
+		CMDLINE_ROW(FLAG, "dry-run", NULL, &o->dry_run,
+			    "log decisions without applying them"),
+		CMDLINE_ROW(CHOICE, "check-config", NULL, &o->verb,
+			    "check the configuration and exit", .min = VERB_CHECK_CONFIG),
+		CMDLINE_ROW(FLAG, "json", NULL, &o->json,
+			    "print all faults that --check-config finds as JSON"),
+		CMDLINE_ROW(CHOICE, "print-config", NULL, &o->verb,
+			    "print the effective configuration and exit", .min = VERB_PRINT_CONFIG),
+		CMDLINE_ROW(CHOICE, "diagnose", NULL, &o->verb,
+			    "check what backends need on this host and exit", .min = VERB_DIAGNOSE),
+		CMDLINE_ROW(WORD, "facts", "JSON", &o->facts,
+			    "use these facts about the running daemon in --diagnose"),
+		CMDLINE_ROW(CHOICE, "restore", NULL, &o->verb,
+			    "set the initial cap of every contract and exit", .min = VERB_RESTORE),
+		CMDLINE_ENDS,
+		CMDLINE_LINES("\nExit status: 0 success, 1 failure, 2 wrong usage. See gover-d(8), "
+			      "gover.conf(5).\n"),
+	};
+	int r = cmdline_parse("gover-d", rows, ARRAY_SIZE(rows), "", argc, argv, NULL);
+
+	return r == CMDLINE_GO_ON ? check_options(o, argc, argv) : r;
 }
 
 static int override(char *field, size_t size, const char *value, const char *option,
@@ -186,14 +143,13 @@ static void save_config(const struct config *config)
 	CLEANUP_FREE char *text = NULL;
 	char path[PATH_MAX];
 	size_t length = 0;
+	int r = last_config_path(config->state_dir, path);
 	FILE *out = open_memstream(&text, &length);
-	int r = out ? last_config_path(config->state_dir, path) : -ENOMEM;
 
-	if (out) {
+	if (out)
 		config_print(config, out);
-		if (fclose(out) != 0)
-			r = -ENOMEM;
-	}
+	if (!out || fclose(out) != 0)
+		xalloc_fail(0);
 	if (r >= 0)
 		r = file_replace(path, text, length);
 	if (r < 0)
@@ -251,7 +207,7 @@ static int load_last_config(const struct options *options, struct config *config
 
 static int run_verb(const struct options *options, struct config **config, struct err *reterr)
 {
-	switch (options->verb) {
+	switch ((enum verb)options->verb) {
 	case VERB_RUN:
 		return run_daemon(config, options->dry_run, reterr);
 	case VERB_CHECK_CONFIG:
@@ -262,27 +218,40 @@ static int run_verb(const struct options *options, struct config **config, struc
 		return 0;
 	case VERB_RESTORE:
 		return manager_restore(*config, reterr);
+	case VERB_DIAGNOSE: /* needs no valid configuration */
+		break;
 	}
 	return -EINVAL;
 }
 
+static int load_and_run(const struct options *options, struct err *reterr)
+{
+	CLEANUP_FREE struct config *config = xmalloc(sizeof(*config));
+	int r = load_config(options, config, reterr);
+
+	if (r < 0 && options->verb == VERB_RESTORE)
+		r = load_last_config(options, config, reterr) < 0 ? r : 0;
+	return r < 0 ? r : run_verb(options, &config, reterr);
+}
+
 int options_main(int argc, char *argv[])
 {
-	CLEANUP_FREE struct config *config = malloc(sizeof(*config));
+	const char *unit_state_dir = getenv("STATE_DIRECTORY"); /* set by systemd */
 	struct options options = {0};
 	struct err err = {""};
 	int r;
 
-	if (!config)
-		return EXIT_FAILED;
 	r = parse_options(argc, argv, &options);
-	if (r != 0)
-		return r > 0 ? EXIT_DONE : EXIT_USAGE;
-	r = load_config(&options, config, &err);
-	if (r < 0 && options.verb == VERB_RESTORE)
-		r = load_last_config(&options, config, &err) < 0 ? r : 0;
-	if (r >= 0)
-		r = run_verb(&options, &config, &err);
+	if (r != CMDLINE_GO_ON)
+		return r;
+	if (options.verb == VERB_RUN && unit_state_dir)
+		memory_mark_open(unit_state_dir); /* before the first allocation */
+	if (options.verb == VERB_CHECK_CONFIG && options.json)
+		return diagnose_print_config(options.config) ? EXIT_DONE : EXIT_FAILED;
+	r = options.verb == VERB_DIAGNOSE ? diagnose_print(options.config, options.facts, &err)
+					  : load_and_run(&options, &err);
+	if (r == -ENOMEM) /* of a library */
+		xalloc_fail(0);
 	if (r < 0)
 		log_error("%s", err.msg[0] ? err.msg : strerror(-r));
 	return r < 0 ? EXIT_FAILED : EXIT_DONE;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "gover-fleet/cloud.h"
 #include "gover-fleet/cloud/allocation.h"
 #include "gover-fleet/cloud/publisher.h"
@@ -58,12 +59,11 @@ static int make_parts(const struct fleet_config *config, struct cloud *cloud, st
 {
 	const struct service_config service = {"placement", "Placement", VERSION};
 	struct publisher_config publisher = PUBLISHER_CONFIG_DEFAULT;
-	int r;
 
 	COPY(cloud->host, config->host);
 	COPY(publisher.host, config->host);
-	r = publisher_new(&publisher, cloud->keystone, &cloud->publisher, reterr);
-	return r < 0 ? r : service_new(&service, cloud->keystone, &cloud->placement, reterr);
+	cloud->placement = service_new(&service, cloud->keystone);
+	return publisher_new(&publisher, cloud->keystone, &cloud->publisher, reterr);
 }
 
 int cloud_new(const struct fleet_config *config, int limit_ms, struct cloud **ret_cloud,
@@ -75,9 +75,7 @@ int cloud_new(const struct fleet_config *config, int limit_ms, struct cloud **re
 	*ret_cloud = NULL;
 	if (!fleet_config_has_cloud(config))
 		return 0;
-	cloud = calloc(1, sizeof(*cloud));
-	if (!cloud)
-		return err_fail(reterr, ENOMEM, "out of memory");
+	cloud = xcalloc(1, sizeof(*cloud));
 	r = make_keystone(config, limit_ms, cloud, reterr);
 	if (r == 0)
 		r = make_parts(config, cloud, reterr);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Consumers are read from the cloud only if an allocation waits and its offer expires soon. */
-#include <errno.h>
 #include <stdio.h>
 
 #include "gover-fleet/hold-offers.h"
@@ -18,8 +17,6 @@ static int hold_offer(struct client *client, const struct hold_choice *choice, i
 	json_t *body = json_pack("{s:s, s:i}", "holder", choice->holder, "ttl_s", hold_s);
 	int r;
 
-	if (!body)
-		return err_fail(reterr, ENOMEM, "out of memory");
 	snprintf(path, sizeof(path), "/v1/offers/%lld/hold", (long long)choice->offer);
 	call.body = body;
 	r = client_request(client, &call, &reply, reterr);

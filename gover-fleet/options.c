@@ -5,93 +5,30 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+#include "base/terminal/cmdline.h"
 #include "gover-fleet/claim/hook.h"
 #include "gover-fleet/config/fleet-config.h"
 #include "gover-fleet/daemon.h"
 #include "gover-fleet/model/fleet-log.h"
 #include "gover-fleet/options.h"
 
-enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, GO_ON = -1 };
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = CMDLINE_USAGE };
 
 enum verb { VERB_RUN, VERB_CHECK_CONFIG, VERB_PRINT_CONFIG, VERB_HOOK, VERB_WITHDRAW };
 
 struct options {
-	enum verb verb;
+	int verb; /* enum verb */
 	const char *config;
 	const char *domain, *operation; /* of VERB_HOOK */
 };
-
-static const char usage_text[] =
-	"Usage: gover-fleet [OPTION]...\n"
-	"       gover-fleet [--config FILE] --hook DOMAIN OPERATION [ARGUMENT]...\n"
-	"Sells the offers of gover-d through a cloud.\n\n"
-	"  --config FILE   read FILE instead of " FLEET_CONFIG_PATH_DEFAULT "\n"
-	"  --check-config  check the configuration and exit\n"
-	"  --print-config  print the effective configuration and exit\n"
-	"  --hook          ask gover-fleet if a domain may start, as a hook of libvirt\n"
-	"  --withdraw      withdraw all offers from the cloud and exit\n"
-	"  --help          print this help and exit\n"
-	"  --version       print the version and exit\n\n"
-	"Exit status: 0 success, 1 failure, 2 wrong usage. See gover-fleet(8), fleet.conf(5).\n";
-
-enum {
-	OPT_CONFIG = 256,
-	OPT_CHECK_CONFIG,
-	OPT_PRINT_CONFIG,
-	OPT_HOOK,
-	OPT_WITHDRAW,
-	OPT_HELP,
-	OPT_VERSION
-};
-
-static const struct option long_options[] = {
-	{"config", required_argument, NULL, OPT_CONFIG},
-	{"check-config", no_argument, NULL, OPT_CHECK_CONFIG},
-	{"print-config", no_argument, NULL, OPT_PRINT_CONFIG},
-	{"hook", no_argument, NULL, OPT_HOOK},
-	{"withdraw", no_argument, NULL, OPT_WITHDRAW},
-	{"help", no_argument, NULL, OPT_HELP},
-	{"version", no_argument, NULL, OPT_VERSION},
-	{NULL, 0, NULL, 0},
-};
-
-/* Returns GO_ON, or an exit status after a text was printed. */
-static int set_option(struct options *options, int option)
-{
-	switch (option) {
-	case OPT_CONFIG:
-		options->config = optarg;
-		return GO_ON;
-	case OPT_CHECK_CONFIG:
-		options->verb = VERB_CHECK_CONFIG;
-		return GO_ON;
-	case OPT_PRINT_CONFIG:
-		options->verb = VERB_PRINT_CONFIG;
-		return GO_ON;
-	case OPT_HOOK:
-		options->verb = VERB_HOOK;
-		return GO_ON;
-	case OPT_WITHDRAW:
-		options->verb = VERB_WITHDRAW;
-		return GO_ON;
-	case OPT_HELP:
-		fputs(usage_text, stdout);
-		return EXIT_DONE;
-	case OPT_VERSION:
-		puts("gover-fleet " GOVER_VERSION);
-		return EXIT_DONE;
-	default: /* getopt_long() has printed the error */
-		fputs("Try 'gover-fleet --help'.\n", stderr);
-		return EXIT_USAGE;
-	}
-}
 
 static int parse_arguments(struct options *options, int argc, char *argv[])
 {
 	if (options->verb == VERB_HOOK && argc - optind >= 2) {
 		options->domain = argv[optind];
 		options->operation = argv[optind + 1];
-		return GO_ON;
+		return CMDLINE_GO_ON;
 	}
 	if (options->verb == VERB_HOOK) {
 		fputs("gover-fleet: --hook: the arguments of libvirt are required (allowed: DOMAIN "
@@ -105,23 +42,42 @@ static int parse_arguments(struct options *options, int argc, char *argv[])
 			argv[optind]);
 		return EXIT_USAGE;
 	}
-	return GO_ON;
+	return CMDLINE_GO_ON;
 }
 
-static int parse_options(struct options *options, int argc, char *argv[])
+static int parse_options(struct options *o, int argc, char *argv[])
 {
-	int option, r = GO_ON;
-
+	const struct cmdline_row rows[] = {
+		CMDLINE_LINES(
+			"Usage: gover-fleet [OPTION]...\n"
+			"       gover-fleet [--config FILE] --hook DOMAIN OPERATION [ARGUMENT]...\n"
+			"Sells the offers of gover-d through a cloud.\n\n"),
+		CMDLINE_ROW(WORD, "config", "FILE", &o->config,
+			    "read FILE instead of " FLEET_CONFIG_PATH_DEFAULT),
+		CMDLINE_ROW(CHOICE, "check-config", NULL, &o->verb,
+			    "check the configuration and exit", .min = VERB_CHECK_CONFIG),
+		CMDLINE_ROW(CHOICE, "print-config", NULL, &o->verb,
+			    "print the effective configuration and exit", .min = VERB_PRINT_CONFIG),
+		CMDLINE_ROW(CHOICE, "hook", NULL, &o->verb,
+			    "ask gover-fleet if a domain may start, as a hook of libvirt",
+			    .min = VERB_HOOK),
+		CMDLINE_ROW(CHOICE, "withdraw", NULL, &o->verb,
+			    "withdraw all offers from the cloud and exit", .min = VERB_WITHDRAW),
+		CMDLINE_ENDS,
+		CMDLINE_LINES(
+			"\nExit status: 0 success, 1 failure, 2 wrong usage. See gover-fleet(8), "
+			"fleet.conf(5).\n"),
+	};
 	/* "+": the arguments of libvirt are no options */
-	while (r == GO_ON && (option = getopt_long(argc, argv, "+", long_options, NULL)) != -1)
-		r = set_option(options, option);
-	return r == GO_ON ? parse_arguments(options, argc, argv) : r;
+	int r = cmdline_parse("gover-fleet", rows, ARRAY_SIZE(rows), "+", argc, argv, NULL);
+
+	return r == CMDLINE_GO_ON ? parse_arguments(o, argc, argv) : r;
 }
 
 static int run_verb(const struct options *options, const struct fleet_config *config,
 		    struct err *reterr)
 {
-	switch (options->verb) {
+	switch ((enum verb)options->verb) {
 	case VERB_CHECK_CONFIG:
 		puts("the configuration is valid");
 		return 0;
@@ -144,7 +100,7 @@ int fleet_options_main(int argc, char *argv[])
 	struct err err = {""};
 	int r = parse_options(&options, argc, argv);
 
-	if (r != GO_ON)
+	if (r != CMDLINE_GO_ON)
 		return r;
 	fleet_config_default(&config);
 	r = fleet_config_load(&config, options.config, &err);

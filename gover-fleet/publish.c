@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
+#include "base/xalloc.h"
 #include "gover-fleet/hold-offers.h"
 #include "gover-fleet/model/fleet-log.h"
 #include "gover-fleet/model/hold.h"
@@ -241,13 +242,9 @@ static void *run_publish(void *userdata)
 int publish_new(const struct publish_parts *parts, struct cloud *cloud,
 		struct publish **ret_publish, struct err *reterr)
 {
-	struct publish *p = calloc(1, sizeof(*p));
+	struct publish *p = xcalloc(1, sizeof(*p));
 	int r;
 
-	if (!p) {
-		cloud_free(cloud);
-		return err_fail(reterr, ENOMEM, "out of memory");
-	}
 	p->parts = *parts;
 	p->cloud = cloud;
 	p->logged = REPORT_CLOUDS;

@@ -7,7 +7,6 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/json-text.h"
 #include "gover-fleet/status.h"
 
 static const char *text_or_null(const char *text)
@@ -119,19 +118,18 @@ int status_write(const char *path, const struct status *status, int64_t wall_ms,
 {
 	CLEANUP_FREE char *text = NULL, *whole = NULL;
 	json_t *object = status_encode(status);
-	char time[CLOCK_TEXT_MAX];
-	int r = -ENOMEM;
+	int r;
 
-	text = object ? json_text_print(object, JSON_COMPACT) : NULL;
-	if (text && *last && strcmp(text, *last) == 0) {
+	if (!object)
+		return -EILSEQ;
+	text = json_dumps(object, JSON_COMPACT);
+	if (*last && strcmp(text, *last) == 0) {
 		json_decref(object);
 		return 0;
 	}
-	clock_format(wall_ms, time);
-	if (text && json_object_set_new(object, "written_at", json_string(time)) == 0)
-		whole = json_text_print(object, JSON_INDENT(2));
-	if (whole)
-		r = file_replace(path, whole, strlen(whole));
+	(void)json_object_set_new(object, "written_at", encode_time(wall_ms));
+	whole = json_dumps(object, JSON_INDENT(2));
+	r = file_replace(path, whole, strlen(whole));
 	json_decref(object);
 	if (r < 0)
 		return r;

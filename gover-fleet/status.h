@@ -21,7 +21,7 @@ struct status {
 	struct reconciler_counts reconciler;
 };
 
-/* Returns a new object; NULL: out of memory. */
+/* Returns a new object; NULL: a text is not UTF-8. */
 json_t *status_encode(const struct status *status);
 
 /*

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "gpu/drm-device.h"
+#include "gpu/drm-parent.h"
 
 struct found {
 	int n;
@@ -75,8 +76,10 @@ int drm_device_find(const char *sysfs, const char *parent, char ret_device[GPU_P
 	char path[PATH_MAX];
 
 	if (parent[0]) {
-		strcpy(ret_device, parent);
-		if (snprintf(path, sizeof(path), "%s/bus/pci/devices/%s", sysfs, parent) >=
+		if (drm_parent_parse(parent, ret_device) < 0)
+			return err_fail(reterr, EINVAL, "parent = %s: unknown (allowed: %s)",
+					parent, DRM_PARENT_ALLOWED);
+		if (snprintf(path, sizeof(path), "%s/bus/pci/devices/%s", sysfs, ret_device) >=
 			    (int)sizeof(path) ||
 		    !realpath(path, ret_path))
 			ret_path[0] = '\0';

@@ -16,6 +16,7 @@
 #define DRM_TENANTS_MAX	 256
 #define DRM_TENANTS_NAME 256 /* size of the name of a control group with its NUL */
 #define DRM_ROOT_DEFAULT "system.slice"
+#define DRM_REFUSED_MAX	 16 /* groups that cannot be tenants and are listed */
 
 struct drm_tenant {
 	bool used; /* false: the slot is free */
@@ -30,11 +31,20 @@ struct drm_tenant {
 	uint64_t memory_bytes;
 };
 
+/* A group whose programs use the GPU, but which cannot be a tenant. */
+struct drm_refused {
+	char id[ID_MAX]; /* always with a hash; "": the entry is free */
+	char name[DRM_TENANTS_NAME];
+	bool full;    /* no slot is free; false: another group has its id */
+	unsigned age; /* samples since one of its programs was seen */
+};
+
 struct drm_groups {
 	struct cgroup_host host;
 	char root[PATH_MAX];
 	char proc[GPU_ROOT_MAX];
 	struct drm_tenant tenants[DRM_TENANTS_MAX];
+	struct drm_refused refused[DRM_REFUSED_MAX];
 };
 
 /* Finds the mounts of control groups in PROC/self/mountinfo. Errors: -EINVAL (root), and those of
@@ -43,13 +53,19 @@ int drm_groups_init(const struct gpu_config *config, struct drm_groups *ret_grou
 		    struct err *reterr);
 
 /*
- * Writes the id of the vGPU of a control group: the name of the group without .scope, .service or
- * .slice, with the first 12 digits of a container's long id, as in the tables of docker and podman.
- * Returns -EINVAL if that is no valid id.
+ * Writes the id of the vGPU of the control group ROOT/@name, which depends on nothing else. A
+ * service has its name without .service. A container has the first 12 digits of its long id, as in
+ * the tables of docker and podman. Containers, pods of Kubernetes (kubepods*) and virtual machines
+ * (machine-*) have no .scope or .slice. If another name could have the same id, because it is too
+ * long or has characters that an id cannot have, the id ends with a hash of the path.
  */
-int drm_groups_id(const char *name, char ret_id[ID_MAX]);
+void drm_groups_id(const char *root, const char *name, char ret_id[ID_MAX]);
 
-/* Returns the index of the tenant of process @pid, which is added if it is new; -1: none. */
+/*
+ * Returns the index of the tenant of process @pid, which is added if it is new. Returns -ENOENT if
+ * the process is outside the root, or its group was refused, and another error if its group cannot
+ * be read.
+ */
 int drm_groups_tenant(struct drm_groups *groups, pid_t pid);
 /* As owner() of struct gpu_ops; changes no tenant, so that any thread can call it. */
 int drm_groups_owner(const struct drm_groups *groups, pid_t pid, char ret_id[ID_MAX]);
@@ -65,6 +81,8 @@ bool drm_groups_exists(const struct drm_groups *groups, const struct drm_tenant 
  * without a vGPU returns if its group exists again. Called once per sample.
  */
 void drm_groups_expire(struct drm_groups *groups);
+/* Returns the refused group with this id; NULL: none. */
+const struct drm_refused *drm_groups_refused(const struct drm_groups *groups, const char *id);
 /* Returns the number of tenants whose groups exist. */
 int drm_groups_count(const struct drm_groups *groups);
 /* Reads a file of the control group, such as dmem.current. Returns the length or an error. */

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "gpu/drm-device.h"
 #include "gpu/drm-groups.h"
 #include "monitor/truth/truth.h"
@@ -26,11 +27,11 @@ struct gpu {
 	char path[PATH_MAX]; /* of the device in sysfs; "": unknown */
 	struct truth *truth;
 	bool guarantees;
-	bool times;	 /* the source reports times, or there was no program yet */
-	uint64_t sample; /* number of the last sample; 0: none */
-	uint64_t at_ns;	 /* time of the last sample */
-	int error;	 /* negative errno of the last sample */
-	bool swept;	 /* a sweep has ended since the last sample */
+	bool complete;	    /* the last sample shows the use of all programs */
+	struct err problem; /* see gpu_ops.problem */
+	uint64_t sample;    /* number of the last sample; 0: none */
+	uint64_t at_ns;	    /* time of the last sample */
+	bool swept;	    /* a sweep has ended since the last sample */
 	double grown_ns[DRM_TENANTS_MAX][TRUTH_CLASSES_MAX]; /* in the last sample */
 	double busy_ns;					     /* of all programs on the host */
 	uint64_t physical_sample; /* last sample that physical() has used */
@@ -48,7 +49,11 @@ struct gpu_vgpu {
 
 static int tenant_of(void *userdata, pid_t pid)
 {
-	return drm_groups_tenant(userdata, pid);
+	int r = drm_groups_tenant(userdata, pid);
+
+	if (r == -ENOENT)
+		return TRUTH_TENANT_NONE;
+	return r < 0 ? TRUTH_TENANT_UNKNOWN : r;
 }
 
 static double largest(const double values[TRUTH_CLASSES_MAX])
@@ -86,7 +91,7 @@ static void distribute(struct gpu *gpu, uint64_t passed_ns)
 	for (; n > 0; n--, user++) {
 		for (int i = 0; i < TRUTH_CLASSES_MAX; i++)
 			all[i] += user->grown_ns[i];
-		if (user->tenant == TRUTH_TENANT_NONE)
+		if (user->tenant < 0)
 			continue;
 		for (int i = 0; i < TRUTH_CLASSES_MAX; i++)
 			gpu->grown_ns[user->tenant][i] += user->grown_ns[i];
@@ -103,15 +108,33 @@ static void distribute(struct gpu *gpu, uint64_t passed_ns)
 	gpu->busy_ns += largest(all);
 }
 
+/* False if the last sample does not show the use of all programs. */
+static bool is_complete(const struct gpu *gpu)
+{
+	return !truth_report(gpu->truth)->problem.msg[0];
+}
+
+/* A first complete sample gives no use yet, so that the reason of the last one holds. */
+static void keep_problem(struct gpu *gpu)
+{
+	bool complete = is_complete(gpu);
+
+	if (!complete || gpu->complete)
+		gpu->problem = truth_report(gpu->truth)->problem;
+	gpu->complete = complete;
+}
+
 static void take_sample(struct gpu *gpu, uint64_t now_mono_ns)
 {
+	int r;
+
 	drm_groups_expire(&gpu->groups);
-	gpu->error = truth_sample(gpu->truth, now_mono_ns);
 	gpu->sample++;
 	gpu->swept = false;
-	if (gpu->error < 0)
+	r = truth_sample(gpu->truth, now_mono_ns);
+	keep_problem(gpu);
+	if (r < 0)
 		return;
-	gpu->times = truth_has_times(gpu->truth);
 	distribute(gpu, gpu->at_ns && now_mono_ns > gpu->at_ns ? now_mono_ns - gpu->at_ns : 0);
 	gpu->at_ns = now_mono_ns;
 }
@@ -120,11 +143,10 @@ static void take_sample(struct gpu *gpu, uint64_t now_mono_ns)
  * Each sample gives one reading, so that all readings of a sweep have the same time. The first
  * reading of a sweep takes a new sample, because one between two sweeps may have taken the last.
  */
-static int refresh(struct gpu *gpu, uint64_t used_sample, uint64_t now_mono_ns)
+static void refresh(struct gpu *gpu, uint64_t used_sample, uint64_t now_mono_ns)
 {
 	if (gpu->swept || gpu->sample == used_sample)
 		take_sample(gpu, now_mono_ns);
-	return gpu->error;
 }
 
 /* --- the GPU --- */
@@ -160,13 +182,11 @@ static int open_truth(const struct gpu_config *config, struct gpu *gpu, struct e
 
 static int drm_open(const struct gpu_config *config, struct gpu **ret_gpu, struct err *reterr)
 {
-	struct gpu *gpu = calloc(1, sizeof(*gpu));
+	struct gpu *gpu = xcalloc(1, sizeof(*gpu));
 	struct err err = {""};
 	int r;
 
-	if (!gpu)
-		return err_fail(reterr, ENOMEM, "GPU %s: out of memory", config->name);
-	gpu->guarantees = true;
+	gpu->guarantees = gpu->complete = true;
 	r = drm_groups_init(config, &gpu->groups, reterr);
 	if (r == 0) {
 		r = drm_device_find(SYSFS, config->parent, gpu->device, gpu->path, &err);
@@ -194,7 +214,7 @@ static void drm_traits(const struct gpu *gpu, struct gpu_traits *ret_traits)
 		.share = GPU_RELATIVE_SLICE,
 		.guarantees = gpu->guarantees,
 		.observes = true,
-		.truth = truth_source(gpu->truth),
+		.truth = truth_report(gpu->truth)->source,
 		.sysfs_device = gpu->path[0] ? gpu->path : NULL,
 	};
 }
@@ -219,6 +239,10 @@ static int drm_list(struct gpu *gpu, gpu_found_fn found, void *userdata)
 		if (tenant->used && !tenant->gone)
 			found(userdata, tenant->id, 100);
 	}
+	/* drm_attach() refuses these, with the reason. */
+	for (int i = 0; i < DRM_REFUSED_MAX; i++)
+		if (gpu->groups.refused[i].id[0])
+			found(userdata, gpu->groups.refused[i].id, 100);
 	return 0;
 }
 
@@ -238,19 +262,32 @@ static int drm_destroy(struct gpu *gpu, const char *id, struct err *reterr)
 
 /* --- vGPUs --- */
 
+static int fail_refused(const struct drm_refused *refused, struct err *reterr)
+{
+	if (refused->full)
+		return err_fail(reterr, ENOSPC,
+				"vGPU %s: more than %d control groups use the GPU, and %s is one "
+				"of those without a place",
+				refused->id, DRM_TENANTS_MAX, refused->name);
+	return err_fail(reterr, EEXIST,
+			"vGPU %s: another control group has the id of %s (rename one of them)",
+			refused->id, refused->name);
+}
+
 static int drm_attach(struct gpu *gpu, const char *id, uint64_t now_mono_ns,
 		      struct gpu_vgpu **ret_vgpu, struct err *reterr)
 {
-	struct drm_tenant *tenant = drm_groups_find(&gpu->groups, id);
+	const struct drm_refused *refused = drm_groups_refused(&gpu->groups, id);
+	struct drm_tenant *tenant = refused ? NULL : drm_groups_find(&gpu->groups, id);
 	struct gpu_vgpu *vgpu;
 
 	(void)now_mono_ns;
+	if (refused)
+		return fail_refused(refused, reterr);
 	if (!tenant || !drm_groups_exists(&gpu->groups, tenant))
 		return err_fail(reterr, ENOENT, "vGPU %s: no control group below %s has this name",
 				id, gpu->groups.root);
-	vgpu = calloc(1, sizeof(*vgpu));
-	if (!vgpu)
-		return err_fail(reterr, ENOMEM, "vGPU %s: out of memory", id);
+	vgpu = xcalloc(1, sizeof(*vgpu));
 	tenant->n_vgpus++;
 	*vgpu = (struct gpu_vgpu){.gpu = gpu,
 				  .tenant = tenant,
@@ -302,16 +339,15 @@ static void read_memory(const struct gpu_vgpu *vgpu, struct gpu_reading *reading
 static int drm_read(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, struct gpu_reading *ret_reading)
 {
 	struct gpu *gpu = vgpu->gpu;
-	int r = refresh(gpu, vgpu->sample, now_mono_ns);
 
+	refresh(gpu, vgpu->sample, now_mono_ns);
 	if (vgpu->tenant->gone || !drm_groups_exists(&gpu->groups, vgpu->tenant))
 		return -ENODEV;
-	if (r < 0)
-		return r;
 	vgpu->sample = gpu->sample;
 	*ret_reading = (struct gpu_reading){
 		.at_ns = gpu->at_ns,
-		.busy_valid = gpu->times,
+		/* The next reading does not cover the time of an incomplete one. */
+		.busy_valid = is_complete(gpu),
 		.busy_ns = vgpu->tenant->busy_ns - vgpu->begin_ns,
 		.sched_ns = vgpu->tenant->sched_ns - vgpu->sched_begin_ns,
 		.cap_valid = true,
@@ -330,18 +366,28 @@ static int drm_read_cap(struct gpu_vgpu *vgpu, int *ret_cap_pct)
 static int drm_physical(struct gpu *gpu, uint64_t now_mono_ns, uint64_t *ret_at_ns,
 			uint64_t *ret_busy_ns)
 {
-	int r = refresh(gpu, gpu->physical_sample, now_mono_ns);
-
+	refresh(gpu, gpu->physical_sample, now_mono_ns);
 	/* This is the last reading of a sweep. */
 	gpu->swept = true;
 	gpu->physical_sample = gpu->sample;
-	if (r < 0)
-		return r;
-	if (!gpu->times)
+	if (!is_complete(gpu))
 		return -ENODATA;
 	*ret_at_ns = gpu->at_ns;
 	*ret_busy_ns = (uint64_t)gpu->busy_ns;
 	return 0;
+}
+
+static void drm_problem(const struct gpu *gpu, struct err *ret_problem)
+{
+	*ret_problem = gpu->problem;
+}
+
+static void drm_source(const struct gpu *gpu, struct gpu_source *ret_source)
+{
+	const struct truth_report *report = truth_report(gpu->truth);
+
+	*ret_source = (struct gpu_source){
+		.name = report->source, .last = report->last, .most = report->most};
 }
 
 static int drm_owner(struct gpu *gpu, pid_t pid, char ret_id[ID_MAX])
@@ -351,6 +397,7 @@ static int drm_owner(struct gpu *gpu, pid_t pid, char ret_id[ID_MAX])
 
 const struct gpu_ops gpu_drm_ops = {
 	.name = "drm",
+	.checks = gpu_drm_checks,
 	.open = drm_open,
 	.close = drm_close,
 	.traits = drm_traits,
@@ -363,5 +410,7 @@ const struct gpu_ops gpu_drm_ops = {
 	.read_cap = drm_read_cap,
 	.set_sharing = drm_set_sharing,
 	.physical = drm_physical,
+	.problem = drm_problem,
+	.source = drm_source,
 	.owner = drm_owner,
 };

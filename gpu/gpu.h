@@ -16,6 +16,8 @@
 
 #include "base/err.h"
 #include "base/id.h"
+#include "gpu/diagnose.h"
+#include "monitor/truth/truth.h"
 
 #define GPU_ROOT_MAX	256 /* size of a root path with its NUL */
 #define GPU_PARENT_MAX	64
@@ -91,6 +93,13 @@ struct gpu_traits {
 	const char *compute_socket;
 };
 
+/* What the programs of a vGPU ask the GPU for, if the backend sees each submission. */
+enum gpu_ask {
+	GPU_ASK_UNKNOWN,
+	GPU_ASK_NOTHING, /* no work waits or runs */
+	GPU_ASK_WORK,
+};
+
 /* The state of a vGPU at one instant. A field is meaningful only if its valid bit is set. */
 struct gpu_reading {
 	/* time of the reading by the monotonic clock of the GPU (sim: host time x speed) */
@@ -101,6 +110,7 @@ struct gpu_reading {
 	bool cap_valid;
 	int cap_pct;   /* cap in force; 0: no limit */
 	int cap_errno; /* why the cap could not be read (positive errno); 0: no error */
+	enum gpu_ask ask;
 	bool frames_valid;
 	uint64_t frames; /* cumulative; with traits.unit == GPU_WORK: units of work */
 	bool memory_valid;
@@ -118,6 +128,12 @@ struct gpu_round {
 	double host_share_pct; /* slice of the host in the round */
 };
 
+/* What a source of the use by processes found, see struct truth_report. */
+struct gpu_source {
+	const char *name; /* "fdinfo" or "nvml"; NULL: the busy times come from the scheduler */
+	struct truth_counts last, most;
+};
+
 struct gpu;	 /* an open GPU */
 struct gpu_vgpu; /* a vGPU of an open GPU, with open files */
 
@@ -131,6 +147,8 @@ struct gpu_ops {
 	const char *name;
 	/* No function reads or writes a file of the GPU, so none of them blocks. */
 	bool in_memory;
+	/* The checks of the requirements on this host, in order; NULL: none. */
+	const struct gpu_check *checks;
 
 	/*
 	 * Returns true if the host has a GPU for @config with this backend. The function is NULL if
@@ -158,11 +176,28 @@ struct gpu_ops {
 	 * unchanged and the message contains the number of programs. */
 	int (*destroy)(struct gpu *gpu, const char *id, struct err *reterr);
 
-	/* Opens the files of an existing vGPU. If the kernel does not count sched_ns, the backend
-	 * counts it from @now_mono_ns on. Returns -ENOENT if the vGPU does not exist. */
+	/*
+	 * Opens the files of an existing vGPU. If the kernel does not count sched_ns, the backend
+	 * counts it from @now_mono_ns on. Returns -ENOENT if the vGPU does not exist.
+	 *
+	 * The result refers to this device only: if the device was removed, all functions below
+	 * return -ENODEV, also if another device has its id now. No result is a value of the other
+	 * device.
+	 */
 	int (*attach)(struct gpu *gpu, const char *id, uint64_t now_mono_ns,
 		      struct gpu_vgpu **ret_vgpu, struct err *reterr);
 	void (*detach)(struct gpu_vgpu *vgpu);
+	/*
+	 * Returns the identity of the attached device: a device that was removed and created again
+	 * with the same id has another identity. It has no unit and no order, and does not change
+	 * if the daemon or an arbiter is started again. Never 0, and never blocks.
+	 *   gvt: number of the inode of intel_vgpu      xe: of the link virtfnN
+	 *   softgpu: of the file of the CPU time        lib: of the control group
+	 *   sim: number of vGPUs created before
+	 * sysfs and control groups never use the number of an inode again. The function is NULL if
+	 * the backend does not know it.
+	 */
+	uint64_t (*identity)(const struct gpu_vgpu *vgpu);
 
 	/* Reads a vGPU without allocating memory. Returns -ENODEV if the vGPU does not exist any
 	 * more. */
@@ -228,6 +263,15 @@ struct gpu_ops {
 	int (*physical)(struct gpu *gpu, uint64_t now_mono_ns, uint64_t *ret_at_ns,
 			uint64_t *ret_busy_ns);
 
+	/*
+	 * Writes why the busy times of the last readings are unknown or incomplete, as a sentence
+	 * without the name of the GPU; "" if they are complete. Reads no file. The function is NULL
+	 * if the errors of read() say everything.
+	 */
+	void (*problem)(const struct gpu *gpu, struct err *ret_problem);
+	/* Describes the source. Reads no file. The function is NULL if the scheduler is the source.
+	 */
+	void (*source)(const struct gpu *gpu, struct gpu_source *ret_source);
 	/* Describes the present round. Reads no file. The function is NULL without rounds. */
 	void (*round)(const struct gpu *gpu, struct gpu_round *ret_round);
 

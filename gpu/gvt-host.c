@@ -34,15 +34,18 @@ bool gvt_host_is_uuid(const char *name)
 	return n == 36;
 }
 
-/* Returns true if the folder has an entry whose name contains @part. */
-static bool has_entry(const char *path, const char *part)
+bool gvt_host_is_parent(const char *path)
 {
-	DIR *dir = opendir(path);
+	char types[PATH_MAX];
 	const struct dirent *entry;
 	bool found = false;
+	DIR *dir;
 
+	if (snprintf(types, sizeof(types), "%s/mdev_supported_types", path) >= (int)sizeof(types))
+		return false;
+	dir = opendir(types);
 	while (dir && !found && (entry = readdir(dir)))
-		found = strstr(entry->d_name, part);
+		found = strstr(entry->d_name, "GVTg_");
 	if (dir)
 		closedir(dir);
 	return found;
@@ -57,7 +60,7 @@ struct parents {
 
 static void find_parents(const char *root, struct parents *parents)
 {
-	char path[PATH_MAX], types[PATH_MAX];
+	char path[PATH_MAX], gpu[PATH_MAX];
 	const struct dirent *entry;
 	DIR *dir;
 
@@ -69,13 +72,11 @@ static void find_parents(const char *root, struct parents *parents)
 		size_t used = strlen(parents->names);
 
 		if (entry->d_name[0] == '.' ||
-		    snprintf(types, sizeof(types), "%s/%s/mdev_supported_types", path,
-			     entry->d_name) >= (int)sizeof(types) ||
-		    !has_entry(types, "GVTg_"))
+		    snprintf(gpu, sizeof(gpu), "%s/%s", path, entry->d_name) >= (int)sizeof(gpu) ||
+		    !gvt_host_is_parent(gpu))
 			continue;
 		parents->n++;
-		memcpy(parents->path, types, strlen(types) + 1);
-		*strrchr(parents->path, '/') = '\0';
+		memcpy(parents->path, gpu, strlen(gpu) + 1);
 		snprintf(parents->names + used, sizeof(parents->names) - used, "%s%s",
 			 used ? ", " : "", entry->d_name);
 	}

@@ -17,6 +17,9 @@ int gvt_host_find(const struct gpu_config *config, char ret_dir[PATH_MAX], struc
  * or vGPU of GVT-g is sufficient. */
 bool gvt_host_present(const struct gpu_config *config);
 
+/* Returns true if the GPU with this folder in the mdev bus offers types of GVT-g. */
+bool gvt_host_is_parent(const char *path);
+
 /* Returns true if @name has the form of a UUID. The names of mediated devices have this form. */
 bool gvt_host_is_uuid(const char *name);
 

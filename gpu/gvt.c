@@ -8,8 +8,9 @@
  * no event when the kernel creates or removes a folder (tested on Linux 6.18 with a network device
  * under /sys/class/net), and a FUSE file system sends no event either.
  *
- * After a vGPU was removed, reading its open files fails with ENODEV, and opening them fails with
- * ENOENT.
+ * After a vGPU was removed, its open files fail with ENODEV, also if its UUID was used again. A
+ * file that is opened later may not exist, and on a FUSE file system it may be that of the new
+ * vGPU.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -18,14 +19,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/xalloc.h"
 #include "gpu/gpu.h"
 #include "gpu/gvt-host.h"
 
 #define SHARING_PATH_MAX (PATH_MAX + sizeof("/gover_sharing"))
+#define VGPU_PATH_MAX	 (PATH_MAX + ID_MAX + sizeof("/intel_vgpu"))
 
 struct gpu {
 	char dir[PATH_MAX];    /* the folder that contains the vGPUs */
@@ -35,6 +39,8 @@ struct gpu {
 	bool dry_run;
 	bool guarantees;  /* caps are guaranteed shares */
 	const char *word; /* what gover_sharing must read; NULL: not set by this daemon */
+	/* why the vGPUs or a busy time could not be read since the last listing; "": all were */
+	struct err problem;
 	struct gpu_vgpu *attached;
 };
 
@@ -42,18 +48,18 @@ struct gpu_vgpu {
 	struct gpu_vgpu *next; /* element of gpu.attached */
 	struct gpu *gpu;
 	char id[ID_MAX];
-	int dir;	      /* intel_vgpu */
+	int dir;      /* intel_vgpu */
+	dev_t device; /* of @dir, with the inode: identifies the vGPU */
+	ino_t inode;
 	int busy, sched, cap; /* its files */
 	int lease;	      /* fd of cap_lease_ms; -1: the kernel does not have this file */
 };
 
 static int open_gpu(const struct gpu_config *config, struct gpu **ret_gpu, struct err *reterr)
 {
-	struct gpu *gpu = calloc(1, sizeof(*gpu));
+	struct gpu *gpu = xcalloc(1, sizeof(*gpu));
 	int r;
 
-	if (!gpu)
-		return err_fail(reterr, ENOMEM, "gpu %s: out of memory", config->name);
 	gpu->speed = gpu_speed(config);
 	gpu->dry_run = config->dry_run;
 	r = gvt_host_find(config, gpu->dir, reterr);
@@ -239,8 +245,10 @@ static int list_vgpus(struct gpu *gpu, gpu_found_fn found, void *userdata)
 	const struct dirent *entry;
 	DIR *dir = opendir(gpu->dir);
 
+	gpu->problem.msg[0] = '\0';
 	if (!dir)
-		return -errno;
+		return err_fail(&gpu->problem, errno, "%s: %s (is the driver loaded?)", gpu->dir,
+				strerror(errno));
 	while ((entry = readdir(dir)))
 		if (gvt_host_is_uuid(entry->d_name))
 			report(gpu, dirfd(dir), entry->d_name, found, userdata);
@@ -307,6 +315,48 @@ static int fail_open(const struct gpu_vgpu *vgpu, const char *name, int error, s
 			vgpu->id, name);
 }
 
+static void vgpu_path(const struct gpu *gpu, const char *id, char path[VGPU_PATH_MAX])
+{
+	snprintf(path, VGPU_PATH_MAX, "%s/%s/intel_vgpu", gpu->dir, id);
+}
+
+/* Returns -ENODEV if the vGPU was removed, also if another vGPU has its UUID. */
+static int check_exists(const struct gpu_vgpu *vgpu)
+{
+	char path[VGPU_PATH_MAX];
+	struct stat st;
+
+	vgpu_path(vgpu->gpu, vgpu->id, path);
+	if (stat(path, &st) < 0)
+		return errno == ENOENT ? -ENODEV : gone_or(-errno);
+	return st.st_dev == vgpu->device && st.st_ino == vgpu->inode ? 0 : -ENODEV;
+}
+
+/* Opens a file of the vGPU. An open file stays that of this vGPU, so it is checked afterwards. */
+static int open_file(const struct gpu_vgpu *vgpu, const char *name, int flags)
+{
+	int fd = openat(vgpu->dir, name, flags | O_CLOEXEC), error = errno;
+	int r = check_exists(vgpu);
+
+	if (r == 0)
+		return fd < 0 ? -error : fd;
+	if (fd >= 0)
+		(void)close(fd);
+	return r;
+}
+
+static int open_folder(struct gpu_vgpu *vgpu, const char *path)
+{
+	struct stat st;
+
+	vgpu->dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (vgpu->dir < 0 || fstat(vgpu->dir, &st) < 0)
+		return -errno;
+	vgpu->device = st.st_dev;
+	vgpu->inode = st.st_ino;
+	return 0;
+}
+
 static int open_files(struct gpu_vgpu *vgpu, struct err *reterr)
 {
 	vgpu->busy = openat(vgpu->dir, "busy_time", O_RDONLY | O_CLOEXEC);
@@ -321,7 +371,7 @@ static int open_files(struct gpu_vgpu *vgpu, struct err *reterr)
 	vgpu->lease = open_to_write(vgpu->dir, "cap_lease_ms");
 	if (vgpu->lease < 0 && errno != ENOENT)
 		return fail_open(vgpu, "cap_lease_ms", errno, reterr);
-	return 0;
+	return check_exists(vgpu);
 }
 
 /* The driver may have been loaded again since the sharing was set. */
@@ -338,19 +388,19 @@ static int check_sharing(struct gpu *gpu, struct err *reterr)
 static int attach_vgpu(struct gpu *gpu, const char *id, uint64_t now_mono_ns,
 		       struct gpu_vgpu **ret_vgpu, struct err *reterr)
 {
-	CLEANUP_FREE struct gpu_vgpu *vgpu = calloc(1, sizeof(*vgpu));
-	char path[PATH_MAX + ID_MAX + sizeof("/intel_vgpu")];
+	CLEANUP_FREE struct gpu_vgpu *vgpu = xcalloc(1, sizeof(*vgpu));
+	char path[VGPU_PATH_MAX];
 	int r;
 
 	(void)now_mono_ns;
-	if (!vgpu)
-		return err_fail(reterr, ENOMEM, "vGPU %s: out of memory", id);
 	if (id_copy(vgpu->id, id) < 0)
 		return err_fail(reterr, ENOENT, "\"%s\" is not a vGPU", id);
-	snprintf(path, sizeof(path), "%s/%s/intel_vgpu", gpu->dir, id);
+	vgpu->gpu = gpu;
 	vgpu->busy = vgpu->sched = vgpu->cap = vgpu->lease = -1;
-	vgpu->dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	r = vgpu->dir < 0 ? -errno : open_files(vgpu, reterr);
+	vgpu_path(gpu, id, path);
+	r = open_folder(vgpu, path);
+	if (r == 0)
+		r = open_files(vgpu, reterr);
 	if (r == 0 && gpu->word)
 		r = check_sharing(gpu, reterr);
 	if (r == -ENOENT || r == -ENODEV)
@@ -361,7 +411,6 @@ static int attach_vgpu(struct gpu *gpu, const char *id, uint64_t now_mono_ns,
 		close_files(vgpu);
 		return r;
 	}
-	vgpu->gpu = gpu;
 	vgpu->next = gpu->attached;
 	*ret_vgpu = gpu->attached = vgpu;
 	vgpu = NULL;
@@ -381,18 +430,38 @@ static void detach_vgpu(struct gpu_vgpu *vgpu)
 	free(vgpu);
 }
 
+static uint64_t get_identity(const struct gpu_vgpu *vgpu)
+{
+	return vgpu->inode;
+}
+
+static int read_time(const struct gpu_vgpu *vgpu, int fd, const char *name, uint64_t *ret_ns)
+{
+	int r = gone_or(file_pread_u64(fd, ret_ns));
+
+	if (r < 0 && r != -ENODEV)
+		(void)err_fail(&vgpu->gpu->problem, -r, "vGPU %s: %s cannot be read: %s", vgpu->id,
+			       name, strerror(-r));
+	return r;
+}
+
+static void describe_problem(const struct gpu *gpu, struct err *ret_problem)
+{
+	*ret_problem = gpu->problem;
+}
+
 static int read_vgpu(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, struct gpu_reading *ret_reading)
 {
 	struct gpu_reading reading = {
 		.at_ns = (uint64_t)((double)now_mono_ns * vgpu->gpu->speed),
 		.busy_valid = true,
 	};
-	int r = file_pread_u64(vgpu->busy, &reading.busy_ns);
+	int r = read_time(vgpu, vgpu->busy, "busy_time", &reading.busy_ns);
 
 	if (r == 0)
-		r = file_pread_u64(vgpu->sched, &reading.sched_ns);
+		r = read_time(vgpu, vgpu->sched, "sched_time", &reading.sched_ns);
 	if (r < 0)
-		return gone_or(r);
+		return r;
 	r = parse_cap(vgpu->cap, &reading.cap_pct);
 	if (r == -ENODEV)
 		return r;
@@ -418,9 +487,9 @@ static int write_file(const struct gpu_vgpu *vgpu, int *fd, const char *name, in
 
 	if (r != -EBADF && r != -ESPIPE)
 		return gone_or(r);
-	again = openat(vgpu->dir, name, O_RDWR | O_CLOEXEC);
+	again = open_file(vgpu, name, O_RDWR);
 	if (again < 0)
-		return -EACCES;
+		return again == -ENODEV ? again : -EACCES;
 	(void)close(*fd);
 	*fd = again;
 	return gone_or(file_pwrite_i64(*fd, value));
@@ -437,16 +506,18 @@ static int write_cap(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int cap_pct)
 /* The file is optional: without it, the initial cap is the ceiling. */
 static int write_ceiling(struct gpu_vgpu *vgpu, int ceiling_pct)
 {
-	CLEANUP_CLOSE int fd = openat(vgpu->dir, "cap_ceiling", O_WRONLY | O_CLOEXEC);
+	CLEANUP_CLOSE int fd = open_file(vgpu, "cap_ceiling", O_WRONLY);
 
 	if (fd < 0)
-		return errno == ENOENT ? -EOPNOTSUPP : gone_or(-errno);
+		return fd == -ENOENT ? -EOPNOTSUPP : gone_or(fd);
 	return gone_or(file_pwrite_i64(fd, ceiling_pct));
 }
 
 static int read_initial_cap(struct gpu_vgpu *vgpu, int *ret_cap_pct)
 {
-	return read_cap_file(vgpu->dir, "initial_cap", ret_cap_pct);
+	CLEANUP_CLOSE int fd = open_file(vgpu, "initial_cap", O_RDONLY);
+
+	return fd < 0 ? fd : parse_cap(fd, ret_cap_pct);
 }
 
 /*
@@ -455,8 +526,8 @@ static int read_initial_cap(struct gpu_vgpu *vgpu, int *ret_cap_pct)
  */
 static int write_initial_cap(struct gpu_vgpu *vgpu, int initial_cap_pct, int cap_pct)
 {
-	CLEANUP_CLOSE int fd = openat(vgpu->dir, "initial_cap", O_WRONLY | O_CLOEXEC);
-	int r = fd < 0 ? -errno : file_pwrite_i64(fd, initial_cap_pct);
+	CLEANUP_CLOSE int fd = open_file(vgpu, "initial_cap", O_WRONLY);
+	int r = fd < 0 ? fd : file_pwrite_i64(fd, initial_cap_pct);
 
 	return r < 0 ? gone_or(r) : write_file(vgpu, &vgpu->cap, "cap", cap_pct);
 }
@@ -472,6 +543,7 @@ static int renew(struct gpu_vgpu *vgpu, int lease_ms)
 
 const struct gpu_ops gpu_gvt_ops = {
 	.name = "gvt",
+	.checks = gpu_gvt_checks,
 	.present = gvt_host_present,
 	.open = open_gpu,
 	.close = close_gpu,
@@ -481,6 +553,7 @@ const struct gpu_ops gpu_gvt_ops = {
 	.destroy = destroy_vgpu,
 	.attach = attach_vgpu,
 	.detach = detach_vgpu,
+	.identity = get_identity,
 	.read = read_vgpu,
 	.write_cap = write_cap,
 	.read_cap = read_cap,
@@ -495,4 +568,5 @@ const struct gpu_ops gpu_gvt_ops = {
 	 * whole GPU
 	 */
 	.physical = NULL,
+	.problem = describe_problem,
 };

@@ -267,6 +267,11 @@ int gpu_io_places(const struct gpu_io *io, const char *id, gpu_path_fn path, voi
 	return io->ops->places(io->gpu, id, path, userdata);
 }
 
+uint64_t gpu_io_identity(const struct gpu_io *io, const struct gpu_vgpu *vgpu)
+{
+	return io->opened && io->ops->identity ? io->ops->identity(vgpu) : 0;
+}
+
 int gpu_io_label(const struct gpu_io *io, struct gpu_vgpu *vgpu, const char *key, const char *value,
 		 struct err *reterr)
 {

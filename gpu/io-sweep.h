@@ -56,8 +56,10 @@ struct gpu_io_sweep {
 	bool physical_valid;
 	uint64_t physical_at_ns, physical_busy_ns;
 
-	struct gpu_round round; /* see gpu_ops.round */
-	uint64_t took_ns;	/* duration of the sweep */
+	struct gpu_round round;	  /* see gpu_ops.round */
+	struct err problem;	  /* see gpu_ops.problem; "": none */
+	struct gpu_source source; /* see gpu_ops.source */
+	uint64_t took_ns;	  /* duration of the sweep */
 };
 
 #endif

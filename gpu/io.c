@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
+#include "base/xalloc.h"
 #include "gpu/io-state.h"
 #include "gpu/io.h"
 
@@ -44,7 +45,7 @@ static int open_gpu(struct gpu_io *io, const struct gpu_ops **ret_ops, struct gp
 	if (io->config.any_sharing)
 		return 1; /* the caller logs the message */
 	(*ret_ops)->close(*ret_gpu);
-	return r_sharing;
+	return r_sharing == -EOPNOTSUPP ? -EINVAL : r_sharing;
 }
 
 static void found_vgpu(void *userdata, const char *id, int initial_cap_pct)
@@ -105,6 +106,11 @@ static void read_physical(struct gpu_io *io)
 				  &sweep->physical_at_ns, &sweep->physical_busy_ns) == 0;
 	if (io->ops->round)
 		io->ops->round(io->gpu, &sweep->round);
+	sweep->problem.msg[0] = '\0';
+	if (io->ops->problem)
+		io->ops->problem(io->gpu, &sweep->problem);
+	if (io->ops->source)
+		io->ops->source(io->gpu, &sweep->source);
 }
 
 /* --- the thread --- */
@@ -325,9 +331,7 @@ int gpu_io_new(const struct gpu_config *config, struct gpu_io_patience *patience
 
 	if (!ops && strcmp(config->backend, "auto") != 0)
 		return err_fail(reterr, EINVAL, "backend: \"%s\" is unknown", config->backend);
-	io = calloc(1, sizeof(*io));
-	if (!io)
-		return err_fail(reterr, ENOMEM, "out of memory");
+	io = xcalloc(1, sizeof(*io));
 	io->config = *config;
 	io->patience = patience;
 	io->threaded = !ops || !ops->in_memory;

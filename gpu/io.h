@@ -36,7 +36,8 @@ int gpu_io_new(const struct gpu_config *config, struct gpu_io_patience *patience
  * Waits until the GPU is open, or until the monotonic time @until_ns. Returns 0 if it is open, or 1
  * with a message if it is open in a dry run but parts are missing, or with config.any_sharing but
  * in another sharing. -EINPROGRESS: it is not open yet. -ENODEV without a message: backend "auto"
- * found no GPU. Other errors are those of gpu_ops.open().
+ * found no GPU. -EINVAL: also if the GPU does not have the sharing that the configuration names.
+ * Other errors are those of gpu_ops.open() and gpu_ops.set_sharing().
  */
 int gpu_io_wait_open(struct gpu_io *io, uint64_t until_ns, struct err *reterr);
 /* Begins to open the GPU again after gpu_io_wait_open() has returned an error. */
@@ -112,6 +113,8 @@ int gpu_io_renew(struct gpu_io *io, struct gpu_vgpu *vgpu, int lease_ms);
 
 int gpu_io_owner(const struct gpu_io *io, pid_t pid, char ret_id[ID_MAX]);
 int gpu_io_places(const struct gpu_io *io, const char *id, gpu_path_fn path, void *userdata);
+/* As gpu_ops.identity; 0: unknown. */
+uint64_t gpu_io_identity(const struct gpu_io *io, const struct gpu_vgpu *vgpu);
 /* Returns 0 for a label that the backend does not use. */
 int gpu_io_label(const struct gpu_io *io, struct gpu_vgpu *vgpu, const char *key, const char *value,
 		 struct err *reterr);

@@ -12,9 +12,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/xalloc.h"
 #include "gpu/cgroup-tree.h"
 #include "gpu/lib-arbiter.h"
 
@@ -42,6 +44,7 @@ struct gpu_vgpu {
 	struct gpu_vgpu *next;
 	struct gpu *gpu;
 	char path[PATH_MAX]; /* folder of the control group; exists as long as the vGPU */
+	ino_t inode;	     /* of this folder; a group that is created again has another one */
 	/* settings for another arbiter, and the last reading of the tenant */
 	struct compute_tenant tenant;
 	/* start of the arbiter of @tenant; another arbiter may use its index for another tenant */
@@ -69,7 +72,9 @@ static int tenant_id(const char *group, char ret_id[COMPUTE_ID_MAX])
 
 static bool exists(const struct gpu_vgpu *vgpu)
 {
-	return access(vgpu->path, F_OK) == 0 || errno != ENOENT;
+	struct stat st;
+
+	return stat(vgpu->path, &st) == 0 ? st.st_ino == vgpu->inode : errno != ENOENT;
 }
 
 static const struct compute_tenant *find(const struct gpu_vgpu *vgpu)
@@ -211,11 +216,9 @@ static int establish(struct gpu *gpu, struct err *reterr)
 
 static int lib_open(const struct gpu_config *config, struct gpu **ret_gpu, struct err *reterr)
 {
-	struct gpu *gpu = calloc(1, sizeof(*gpu));
+	struct gpu *gpu = xcalloc(1, sizeof(*gpu));
 	int r;
 
-	if (!gpu)
-		return err_fail(reterr, ENOMEM, "GPU %s: out of memory", config->name);
 	r = check_config(config, gpu, reterr);
 	if (r < 0) {
 		free(gpu);
@@ -369,6 +372,7 @@ static void take(struct gpu_vgpu *vgpu, const struct compute_tenant *tenant)
 static int open_vgpu(struct gpu *gpu, const char *id, struct gpu_vgpu *vgpu)
 {
 	char group[PATH_MAX];
+	struct stat st;
 	int r = cgroup_tree_vgpu(&gpu->tree, id, group);
 
 	/* The arbiter does not know a cap of this vGPU. The daemon sets it after a reading. */
@@ -377,20 +381,20 @@ static int open_vgpu(struct gpu *gpu, const char *id, struct gpu_vgpu *vgpu)
 		r = tenant_id(group, vgpu->tenant.id);
 	if (r == 0)
 		r = cgroup_path(&gpu->tree.host, 0, group, "", vgpu->path);
-	if (r == 0 && access(vgpu->path, F_OK) < 0)
+	if (r == 0 && stat(vgpu->path, &st) < 0)
 		r = -errno;
+	if (r == 0)
+		vgpu->inode = st.st_ino;
 	return r;
 }
 
 static int lib_attach(struct gpu *gpu, const char *id, uint64_t now_mono_ns,
 		      struct gpu_vgpu **ret_vgpu, struct err *reterr)
 {
-	struct gpu_vgpu *vgpu = calloc(1, sizeof(*vgpu));
+	struct gpu_vgpu *vgpu = xcalloc(1, sizeof(*vgpu));
 	const struct compute_tenant *tenant;
 	int r;
 
-	if (!vgpu)
-		return err_fail(reterr, ENOMEM, "vGPU %s: out of memory", id);
 	r = open_vgpu(gpu, id, vgpu);
 	if (r < 0) {
 		free(vgpu);
@@ -413,6 +417,11 @@ static int lib_attach(struct gpu *gpu, const char *id, uint64_t now_mono_ns,
 	vgpu->listing = 0;
 	*ret_vgpu = vgpu;
 	return 0;
+}
+
+static uint64_t lib_identity(const struct gpu_vgpu *vgpu)
+{
+	return vgpu->inode;
 }
 
 /* Finds the tenant in a listing that this vGPU has not used. Returns -ENODEV if the vGPU is gone.
@@ -448,6 +457,7 @@ static int lib_read(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, struct gpu_read
 		.sched_ns = (uint64_t)vgpu->sched_ns,
 		.cap_valid = true,
 		.cap_pct = (int)tenant->cap_pct,
+		.ask = tenant->state == COMPUTE_IDLE ? GPU_ASK_NOTHING : GPU_ASK_WORK,
 		/* Without a program, the rate is unknown and not 0. */
 		.frames_valid = tenant->clients > 0,
 		.frames = vgpu->units.total,
@@ -553,6 +563,7 @@ const struct gpu_ops gpu_lib_ops = {
 	.destroy = lib_destroy,
 	.attach = lib_attach,
 	.detach = lib_detach,
+	.identity = lib_identity,
 	.read = lib_read,
 	.write_cap = lib_write_cap,
 	.read_cap = lib_read_cap,

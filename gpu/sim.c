@@ -14,7 +14,10 @@
  *   ID.workload  one line: the new workload
  *   ID.gone      may be empty: the vGPU disappears, and reading it fails with ENODEV
  *   ID.fault     a fault of the vGPU, to rehearse alerts: "read" (its busy time cannot be read),
- *                "write" (its cap cannot be written), "cap" (its cap is not enforced), or "none"
+ *                "write" (its cap cannot be written), "cap" (its cap is not enforced), "ignore" (a
+ *                write of its cap is acknowledged and ignored), "forget" (the cap before a write
+ *                returns at the next reading), "stall" (it gets no GPU time and draws no frames,
+ *                as on a GPU that hangs), or "none"
  *
  * After the change the file is removed. If the vGPU does not exist or the value is not allowed, the
  * file is renamed to FILE.bad. An empty ID.cap or ID.workload is read again at the next tick,
@@ -29,6 +32,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/parse.h"
+#include "base/xalloc.h"
 #include "gpu/gpu.h"
 #include "sched/sched.h"
 #include "sim/model/sim.h"
@@ -43,15 +47,29 @@ struct gpu {
 	char root[PATH_MAX]; /* path of the control folder; "": no control folder */
 };
 
-enum fault { FAULT_NONE, FAULT_READ, FAULT_WRITE, FAULT_CAP };
-static const char *const fault_names[] = {"none", "read", "write", "cap"};
+enum fault {
+	FAULT_NONE,
+	FAULT_READ,
+	FAULT_WRITE,
+	FAULT_CAP,
+	FAULT_IGNORE,
+	FAULT_FORGET,
+	FAULT_STALL,
+};
+static const char *const fault_names[] = {"none",   "read",   "write", "cap",
+					  "ignore", "forget", "stall"};
 
 struct gpu_vgpu {
 	struct gpu_vgpu *next; /* element of gpu.attached */
 	struct gpu *gpu;
 	struct sim_vgpu *vgpu; /* NULL: the vGPU has disappeared */
+	uint64_t serial;       /* of @vgpu */
 	enum fault fault;
-	int shown_cap_pct; /* during FAULT_CAP: the cap that readers see */
+	struct sim_counters last;    /* of the last reading */
+	struct sim_counters stalled; /* busy time and frames that FAULT_STALL has left out */
+	int shown_cap_pct;	     /* during FAULT_CAP: the cap that readers see */
+	bool forgets;		     /* during FAULT_FORGET: the next reading sets kept_cap_pct */
+	int kept_cap_pct;
 };
 
 /* Returns the cap that readers see. */
@@ -64,7 +82,6 @@ static int open_gpu(const struct gpu_config *config, struct gpu **ret_gpu, struc
 {
 	struct gpu *gpu;
 	DIR *dir;
-	int r;
 
 	if (config->root[0] != '\0') {
 		dir = opendir(config->root);
@@ -73,12 +90,8 @@ static int open_gpu(const struct gpu_config *config, struct gpu **ret_gpu, struc
 					config->name, config->root, strerror(errno));
 		closedir(dir);
 	}
-	gpu = calloc(1, sizeof(*gpu));
-	r = gpu ? sim_new(&gpu->sim) : -ENOMEM;
-	if (r < 0) {
-		free(gpu);
-		return err_fail(reterr, -r, "gpu %s: %s", config->name, strerror(-r));
-	}
+	gpu = xcalloc(1, sizeof(*gpu));
+	gpu->sim = sim_new();
 	gpu->speed = gpu_speed(config);
 	gpu->unit = strcmp(config->unit, "work") == 0 ? GPU_WORK : GPU_FRAMES;
 	strcpy(gpu->root, config->root);
@@ -176,11 +189,10 @@ static int attach_vgpu(struct gpu *gpu, const char *id, uint64_t now_mono_ns,
 
 	if (!vgpu)
 		return err_fail(reterr, ENOENT, "vGPU %s does not exist", id);
-	attached = malloc(sizeof(*attached));
-	if (!attached)
-		return err_fail(reterr, ENOMEM, "vGPU %s: %s", id, strerror(ENOMEM));
+	attached = xmalloc(sizeof(*attached));
 	catch_up(gpu, now_mono_ns);
-	*attached = (struct gpu_vgpu){.next = gpu->attached, .gpu = gpu, .vgpu = vgpu};
+	*attached = (struct gpu_vgpu){
+		.next = gpu->attached, .gpu = gpu, .vgpu = vgpu, .serial = sim_serial(vgpu)};
 	gpu->attached = attached;
 	*ret_vgpu = attached;
 	return 0;
@@ -198,6 +210,26 @@ static void detach_vgpu(struct gpu_vgpu *attached)
 	free(attached);
 }
 
+static uint64_t get_identity(const struct gpu_vgpu *attached)
+{
+	return attached->serial;
+}
+
+/* The model goes on during FAULT_STALL. What it counts then is left out of all later readings. */
+static void leave_out_stalls(struct gpu_vgpu *attached, struct sim_counters *counters)
+{
+	counters->busy_ns -= attached->stalled.busy_ns;
+	counters->frames -= attached->stalled.frames;
+	if (attached->fault == FAULT_STALL) {
+		attached->stalled.busy_ns += counters->busy_ns - attached->last.busy_ns;
+		attached->stalled.frames += counters->frames - attached->last.frames;
+		counters->busy_ns = attached->last.busy_ns;
+		counters->frames = attached->last.frames;
+		counters->frame_p99_ms = 0;
+	}
+	attached->last = *counters;
+}
+
 static int read_vgpu(struct gpu_vgpu *attached, uint64_t now_mono_ns,
 		     struct gpu_reading *ret_reading)
 {
@@ -207,7 +239,11 @@ static int read_vgpu(struct gpu_vgpu *attached, uint64_t now_mono_ns,
 	if (!attached->vgpu)
 		return -ENODEV;
 	catch_up(attached->gpu, now_mono_ns);
+	if (attached->forgets)
+		(void)sim_set_cap(sim, attached->vgpu, attached->kept_cap_pct);
+	attached->forgets = false;
 	sim_read(sim, attached->vgpu, &counters);
+	leave_out_stalls(attached, &counters);
 	*ret_reading = (struct gpu_reading){
 		.at_ns = sim_now_ns(sim),
 		.busy_valid = attached->fault != FAULT_READ,
@@ -215,6 +251,9 @@ static int read_vgpu(struct gpu_vgpu *attached, uint64_t now_mono_ns,
 		.sched_ns = counters.sched_ns,
 		.cap_valid = true,
 		.cap_pct = shown_cap(attached),
+		.ask = attached->fault == FAULT_STALL ? GPU_ASK_UNKNOWN
+		       : counters.has_work	      ? GPU_ASK_WORK
+						      : GPU_ASK_NOTHING,
 		.frames_valid = counters.makes_frames,
 		.frames = counters.frames,
 		.frame_p99_ms =
@@ -231,9 +270,15 @@ static int write_cap(struct gpu_vgpu *attached, uint64_t now_mono_ns, int cap_pc
 		return -ENODEV;
 	if (attached->fault == FAULT_WRITE)
 		return -EIO;
+	if (attached->fault == FAULT_IGNORE)
+		return 0;
 	if (attached->fault == FAULT_CAP) {
 		attached->shown_cap_pct = cap_pct;
 		return 0;
+	}
+	if (attached->fault == FAULT_FORGET && !attached->forgets) {
+		attached->kept_cap_pct = sim_cap(attached->vgpu);
+		attached->forgets = true;
 	}
 	catch_up(attached->gpu, now_mono_ns);
 	return sim_set_cap(attached->gpu->sim, attached->vgpu, cap_pct);
@@ -421,6 +466,7 @@ const struct gpu_ops gpu_sim_ops = {
 	.destroy = destroy_vgpu,
 	.attach = attach_vgpu,
 	.detach = detach_vgpu,
+	.identity = get_identity,
 	.read = read_vgpu,
 	.write_cap = write_cap,
 	.read_cap = read_cap,

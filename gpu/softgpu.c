@@ -14,8 +14,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "gpu/cgroup-share.h"
 #include "gpu/cgroup-tree.h"
 #include "gpu/softgpu-cap.h"
@@ -33,6 +35,7 @@ struct gpu {
 struct gpu_vgpu {
 	const struct softgpu_scale *scale; /* of its GPU */
 	int ceiling_pct;
+	uint64_t identity;
 	bool ceiling_written; /* false: ceiling_pct was read when the vGPU was attached */
 	struct cgroup_files files;
 	double share; /* share of the GPU that the cap has allotted since at_ns, as a fraction */
@@ -323,11 +326,9 @@ static int check_cores(const struct gpu_config *config, struct gpu *gpu, struct 
 
 static int softgpu_open(const struct gpu_config *config, struct gpu **ret_gpu, struct err *reterr)
 {
-	struct gpu *gpu = calloc(1, sizeof(*gpu));
+	struct gpu *gpu = xcalloc(1, sizeof(*gpu));
 	int r;
 
-	if (!gpu)
-		return err_fail(reterr, ENOMEM, "GPU %s: out of memory", config->name);
 	gpu->files = (struct cgroup_files){
 		.usage = -1, .limit = -1, .period = -1, .burst = -1, .weight = -1};
 	r = cgroup_tree_init(config, &gpu->tree, reterr);
@@ -425,14 +426,23 @@ static void integrate(struct gpu_vgpu *vgpu, uint64_t now_mono_ns)
 	vgpu->at_ns = now_mono_ns;
 }
 
+/* The file of the CPU time is opened first. If its group is removed, it can no longer be read. */
+static int identify(struct gpu_vgpu *vgpu)
+{
+	struct stat st;
+
+	if (fstat(vgpu->files.usage, &st) < 0)
+		return -errno;
+	vgpu->identity = st.st_ino;
+	return 0;
+}
+
 static int softgpu_attach(struct gpu *gpu, const char *id, uint64_t now_mono_ns,
 			  struct gpu_vgpu **ret_vgpu, struct err *reterr)
 {
-	CLEANUP_FREE struct gpu_vgpu *vgpu = calloc(1, sizeof(*vgpu));
+	CLEANUP_FREE struct gpu_vgpu *vgpu = xcalloc(1, sizeof(*vgpu));
 	int cap_pct, r;
 
-	if (!vgpu)
-		return err_fail(reterr, ENOMEM, "vGPU %s: out of memory", id);
 	r = open_vgpu(gpu, id, &vgpu->files);
 	if (r < 0)
 		return err_fail(reterr, -r, "vGPU %s: its control group cannot be opened: %s", id,
@@ -440,6 +450,8 @@ static int softgpu_attach(struct gpu *gpu, const char *id, uint64_t now_mono_ns,
 	vgpu->scale = &gpu->scale;
 	/* another program may have created the group after the GPU was opened */
 	r = gpu->dry_run ? 0 : softgpu_cap_convert(&vgpu->files, vgpu->scale);
+	if (r == 0)
+		r = identify(vgpu);
 	if (r == 0)
 		r = read_cap(vgpu, &vgpu->share, &cap_pct);
 	if (r == 0)
@@ -461,6 +473,11 @@ static void softgpu_detach(struct gpu_vgpu *vgpu)
 		return;
 	cgroup_close(&vgpu->files);
 	free(vgpu);
+}
+
+static uint64_t softgpu_identity(const struct gpu_vgpu *vgpu)
+{
+	return vgpu->identity;
 }
 
 /*
@@ -549,6 +566,7 @@ static int softgpu_places(struct gpu *gpu, const char *id, gpu_path_fn path, voi
 
 const struct gpu_ops gpu_softgpu_ops = {
 	.name = "softgpu",
+	.checks = gpu_softgpu_checks,
 	.open = softgpu_open,
 	.close = softgpu_close,
 	.traits = softgpu_traits,
@@ -557,6 +575,7 @@ const struct gpu_ops gpu_softgpu_ops = {
 	.destroy = softgpu_destroy,
 	.attach = softgpu_attach,
 	.detach = softgpu_detach,
+	.identity = softgpu_identity,
 	.read = softgpu_read,
 	.write_cap = softgpu_write_cap,
 	.read_cap = softgpu_read_cap,

@@ -19,16 +19,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/backoff.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/json-text.h"
 #include "base/parse.h"
+#include "base/xalloc.h"
 #include "monitor/igt.h"
 
-#define RETRY_MIN_NS NS_PER_S
-#define RETRY_MAX_NS (300 * NS_PER_S)
-
 #define FREE_WAIT_MS 100 /* limit for the end of a killed child in igt_free() */
+#define SAID_MAX     200 /* bytes of a line of stderr; a longer line is cut */
+/* A child without a valid sample in this time is killed: it may use a driver that was unloaded. */
+#define QUIET_S 10
 
 /* --- the stream --- */
 
@@ -41,20 +42,13 @@ struct igt_parser {
 	bool first_dropped;
 };
 
-int igt_parser_new(struct igt_parser **ret_parser)
+struct igt_parser *igt_parser_new(void)
 {
-	struct igt_parser *parser = calloc(1, sizeof(*parser));
+	struct igt_parser *parser = xcalloc(1, sizeof(*parser));
 
-	if (!parser)
-		return -ENOMEM;
-	parser->object = malloc(IGT_OBJECT_MAX);
-	if (!parser->object) {
-		free(parser);
-		return -ENOMEM;
-	}
+	parser->object = xmalloc(IGT_OBJECT_MAX);
 	igt_parser_reset(parser);
-	*ret_parser = parser;
-	return 0;
+	return parser;
 }
 
 struct igt_parser *igt_parser_free(struct igt_parser *parser)
@@ -89,7 +83,7 @@ static double member_number(const json_t *object, const char *name)
 /* Parses a complete object. Returns false if it is not a sample. */
 static bool read_sample(const char *text, size_t length, struct igt_sample *ret_sample)
 {
-	json_t *root = json_text_parse(text, length, 0, NULL);
+	json_t *root = json_loadb(text, length, 0, NULL);
 	double busiest = -1, actual_mhz;
 	const char *name;
 	json_t *engine;
@@ -170,8 +164,14 @@ struct igt {
 	struct igt_parser *parser;
 	int epoll_fd;
 	int pipe_fd; /* output of the child; -1: no child, or it was killed */
-	pid_t pid;   /* 0: no child */
-	uint64_t retry_at_ns, retry_after_ns;
+	int err_fd;  /* its stderr */
+	/* the last line of its stderr, and the line that is not complete yet */
+	char said[SAID_MAX], line[SAID_MAX];
+	size_t line_length;
+	pid_t pid;		/* 0: no child */
+	uint64_t quiet_from_ns; /* time of the last sample, or of the first dispatch; 0: neither */
+	bool quiet;		/* it was killed because it has printed no valid sample for long */
+	struct backoff starting;
 	char problem[ERR_MSG_MAX]; /* why no child is running; "": one was started */
 	bool sample_valid;
 	struct igt_sample sample;
@@ -179,8 +179,11 @@ struct igt {
 	uint64_t sample_at_ns;
 };
 
-/* Starts the child with @out_fd as stdout, /dev/null as stdin, and default signal actions. */
-static int spawn_to(struct igt *igt, int out_fd, pid_t *ret_pid)
+/*
+ * Starts the child with @out_fd as stdout, @err_fd as stderr, /dev/null as stdin, and default
+ * signal actions.
+ */
+static int spawn_to(struct igt *igt, int out_fd, int err_fd, pid_t *ret_pid)
 {
 	char *device = igt->device[0] ? igt->device : NULL;
 	char *argv[] = {igt->path, "-J", "-s", igt->period_text, device ? "-d" : NULL,
@@ -205,6 +208,7 @@ static int spawn_to(struct igt *igt, int out_fd, pid_t *ret_pid)
 	 * this process has exited.
 	 */
 	if ((r = posix_spawn_file_actions_adddup2(&actions, out_fd, STDOUT_FILENO)) == 0 &&
+	    (r = posix_spawn_file_actions_adddup2(&actions, err_fd, STDERR_FILENO)) == 0 &&
 	    (r = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY,
 						  0)) == 0 &&
 	    (r = posix_spawnattr_setsigmask(&attr, &none)) == 0 &&
@@ -217,36 +221,85 @@ static int spawn_to(struct igt *igt, int out_fd, pid_t *ret_pid)
 	return -r;
 }
 
+/* Makes a pipe whose reading end does not block. */
+static int make_pipe(int *ret_read, int *ret_write)
+{
+	int fds[2];
+
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return -errno;
+	*ret_read = fds[0];
+	*ret_write = fds[1];
+	return fcntl(fds[0], F_SETFL, O_NONBLOCK) < 0 ? -errno : 0;
+}
+
 static int start_child(struct igt *igt)
 {
-	CLEANUP_CLOSE int read_fd = -1;
-	CLEANUP_CLOSE int write_fd = -1;
+	CLEANUP_CLOSE int out_read = -1;
+	CLEANUP_CLOSE int out_write = -1;
+	CLEANUP_CLOSE int err_read = -1;
+	CLEANUP_CLOSE int err_write = -1;
 	struct epoll_event event = {.events = EPOLLIN};
-	int fds[2], r;
+	int r;
 
 	/* Check first, because not every posix_spawn() reports a failed exec. */
-	if (access(igt->path, X_OK) < 0 || pipe2(fds, O_CLOEXEC) < 0)
+	if (access(igt->path, X_OK) < 0)
 		return -errno;
-	read_fd = fds[0];
-	write_fd = fds[1];
-	if (fcntl(read_fd, F_SETFL, O_NONBLOCK) < 0 ||
-	    epoll_ctl(igt->epoll_fd, EPOLL_CTL_ADD, read_fd, &event) < 0)
-		return -errno;
-	r = spawn_to(igt, write_fd, &igt->pid);
+	r = make_pipe(&out_read, &out_write);
+	if (r == 0)
+		r = make_pipe(&err_read, &err_write);
+	if (r == 0 && epoll_ctl(igt->epoll_fd, EPOLL_CTL_ADD, out_read, &event) < 0)
+		r = -errno;
+	if (r == 0)
+		r = spawn_to(igt, out_write, err_write, &igt->pid);
 	if (r < 0)
 		return r;
 	igt_parser_reset(igt->parser);
-	igt->pipe_fd = steal_fd(&read_fd);
-	igt->problem[0] = '\0';
+	igt->pipe_fd = steal_fd(&out_read);
+	igt->err_fd = steal_fd(&err_read);
+	igt->problem[0] = igt->said[0] = '\0';
+	igt->line_length = 0;
+	igt->quiet_from_ns = 0;
 	return 0;
+}
+
+static void end_line(struct igt *igt)
+{
+	if (igt->line_length == 0)
+		return;
+	memcpy(igt->said, igt->line, igt->line_length);
+	igt->said[igt->line_length] = '\0';
+	igt->line_length = 0;
+}
+
+/* Reads a bounded amount of stderr, and keeps its last line. */
+static void read_errors(struct igt *igt)
+{
+	char bytes[1024];
+	ssize_t n = 1;
+
+	for (int i = 0; i < 64 && n > 0; i++) {
+		n = read(igt->err_fd, bytes, sizeof(bytes));
+		for (ssize_t at = 0; at < n; at++) {
+			unsigned char c = (unsigned char)bytes[at];
+
+			if (c == '\n')
+				end_line(igt);
+			else if (igt->line_length < SAID_MAX - 1)
+				igt->line[igt->line_length++] = c < ' ' ? ' ' : (char)c;
+		}
+	}
 }
 
 /* Kills the child and its process group. */
 static void kill_child(struct igt *igt)
 {
+	read_errors(igt);
+	end_line(igt);
 	(void)kill(-igt->pid, SIGKILL);
-	(void)close(igt->pipe_fd);
-	igt->pipe_fd = -1;
+	cleanup_closep(&igt->pipe_fd);
+	cleanup_closep(&igt->err_fd);
+	igt->pipe_fd = igt->err_fd = -1;
 	igt->sample_valid = false;
 }
 
@@ -267,26 +320,20 @@ static bool reap_child(struct igt *igt, int *ret_status)
 int igt_new(const char *path, const char *device, int period_ms, struct igt **ret_igt,
 	    struct err *reterr)
 {
-	struct igt *igt = calloc(1, sizeof(*igt));
-	int r = -ENOMEM;
+	struct igt *igt = xcalloc(1, sizeof(*igt));
 
-	if (!igt)
-		return err_fail(reterr, ENOMEM, "%s: out of memory", path);
-	igt->epoll_fd = igt->pipe_fd = -1;
-	igt->path = strdup(path);
-	igt->device = strdup(device ? device : "");
+	igt->epoll_fd = igt->pipe_fd = igt->err_fd = -1;
+	igt->path = xstrdup(path);
+	igt->device = xstrdup(device ? device : "");
 	snprintf(igt->period_text, sizeof(igt->period_text), "%d", period_ms);
 	igt->stale_ns = (uint64_t)period_ms * NS_PER_MS * 5 / 2;
-	igt->retry_after_ns = RETRY_MIN_NS;
-	if (igt->path && igt->device)
-		r = igt_parser_new(&igt->parser);
-	if (r == 0) {
-		igt->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-		r = igt->epoll_fd < 0 ? -errno : 0;
-	}
-	if (r < 0) {
+	igt->parser = igt_parser_new();
+	igt->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (igt->epoll_fd < 0) {
+		int error = errno;
+
 		igt_free(igt);
-		return err_fail(reterr, -r, "%s: cannot start: %s", path, strerror(-r));
+		return err_fail(reterr, error, "%s: cannot start: %s", path, strerror(error));
 	}
 	*ret_igt = igt;
 	return 0;
@@ -337,8 +384,8 @@ static bool read_samples(struct igt *igt, uint64_t now_mono_ns)
 		if (n > 0 && igt_parser_feed(igt->parser, bytes, (size_t)n, &igt->sample) > 0) {
 			igt->highest_mhz = fmax(igt->highest_mhz, igt->sample.actual_mhz);
 			igt->sample_valid = true;
-			igt->sample_at_ns = now_mono_ns;
-			igt->retry_after_ns = RETRY_MIN_NS;
+			igt->sample_at_ns = igt->quiet_from_ns = now_mono_ns;
+			backoff_reset(&igt->starting);
 		}
 	}
 	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
@@ -351,36 +398,55 @@ static bool read_samples(struct igt *igt, uint64_t now_mono_ns)
 	       info.si_pid == 0;
 }
 
-/*
- * Schedules the next start, and writes a message about the exit or the failed start. @how is the
- * event. @why is the exit status or the error.
- */
-static int plan_retry(struct igt *igt, uint64_t now_mono_ns, const char *how, const char *why,
+/* Plans the next start, and writes a message about @problem, which has ended the last one. */
+static int plan_retry(struct igt *igt, uint64_t now_mono_ns, const char *problem,
 		      struct err *reterr)
 {
-	uint64_t after_ns = igt->retry_after_ns;
+	snprintf(igt->problem, sizeof(igt->problem), "%s: %s%s%s", igt->path, problem,
+		 igt->said[0] ? ": " : "", igt->said);
+	backoff_fail(&igt->starting, now_mono_ns);
+	return err_fail(reterr, ECHILD, "%s; restarting in %.0f s", igt->problem,
+			backoff_left_s(&igt->starting, now_mono_ns));
+}
 
-	snprintf(igt->problem, sizeof(igt->problem), "%s: %s %s", igt->path, how, why);
-	igt->retry_at_ns = now_mono_ns + after_ns;
-	igt->retry_after_ns = after_ns * 2 < RETRY_MAX_NS ? after_ns * 2 : RETRY_MAX_NS;
-	return err_fail(reterr, ECHILD, "%s; restarting in %d s", igt->problem,
-			(int)(after_ns / NS_PER_S));
+static int start_again(struct igt *igt, uint64_t now_mono_ns, struct err *reterr)
+{
+	char problem[128];
+	int r;
+
+	if (!backoff_is_due(&igt->starting, now_mono_ns))
+		return 0;
+	r = start_child(igt);
+	if (r == 0)
+		return 0;
+	igt->said[0] = '\0';
+	snprintf(problem, sizeof(problem), "cannot start: %s", strerror(-r));
+	return plan_retry(igt, now_mono_ns, problem, reterr);
+}
+
+/* True if the child runs and has printed a valid sample not too long ago. */
+static bool is_alive(struct igt *igt, uint64_t now_mono_ns)
+{
+	uint64_t limit_ns = QUIET_S * NS_PER_S + igt->stale_ns;
+
+	if (!igt->quiet_from_ns)
+		igt->quiet_from_ns = now_mono_ns;
+	read_errors(igt);
+	if (!read_samples(igt, now_mono_ns))
+		return false;
+	igt->quiet = now_mono_ns - igt->quiet_from_ns > limit_ns;
+	return !igt->quiet;
 }
 
 int igt_dispatch(struct igt *igt, uint64_t now_mono_ns, struct err *reterr)
 {
-	char number[16];
-	int status = 0, r;
+	char problem[128];
+	int status = 0;
 
-	if (igt->pipe_fd < 0 && igt->pid == 0) {
-		if (now_mono_ns < igt->retry_at_ns)
-			return 0;
-		r = start_child(igt);
-		return r == 0 ? 0
-			      : plan_retry(igt, now_mono_ns, "cannot start:", strerror(-r), reterr);
-	}
+	if (igt->pipe_fd < 0 && igt->pid == 0)
+		return start_again(igt, now_mono_ns, reterr);
 	if (igt->pipe_fd >= 0) {
-		if (read_samples(igt, now_mono_ns))
+		if (is_alive(igt, now_mono_ns))
 			return 0;
 		kill_child(igt);
 	}
@@ -389,11 +455,15 @@ int igt_dispatch(struct igt *igt, uint64_t now_mono_ns, struct err *reterr)
 			 "%s: process %d was killed and has not ended", igt->path, (int)igt->pid);
 		return 0;
 	}
-	snprintf(number, sizeof(number), "%d",
-		 WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
-	return plan_retry(igt, now_mono_ns,
-			  WIFEXITED(status) ? "exited with status" : "killed by signal", number,
-			  reterr);
+	if (igt->quiet)
+		snprintf(problem, sizeof(problem), "killed after %d s without a valid sample",
+			 QUIET_S);
+	else
+		snprintf(problem, sizeof(problem), "%s %d",
+			 WIFEXITED(status) ? "exited with status" : "killed by signal",
+			 WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+	igt->quiet = false;
+	return plan_retry(igt, now_mono_ns, problem, reterr);
 }
 
 int igt_latest(const struct igt *igt, uint64_t now_mono_ns, struct igt_sample *ret_sample,
@@ -416,8 +486,8 @@ bool igt_describe_problem(const struct igt *igt, uint64_t now_mono_ns, char text
 	if (igt->problem[0])
 		memcpy(text, igt->problem, ERR_MSG_MAX);
 	else
-		snprintf(text, ERR_MSG_MAX, "%s: process %d prints no valid samples", igt->path,
-			 (int)igt->pid);
+		snprintf(text, ERR_MSG_MAX, "%s: process %d prints no valid samples%s%s", igt->path,
+			 (int)igt->pid, igt->said[0] ? ": " : "", igt->said);
 	return true;
 }
 

@@ -23,7 +23,7 @@ struct igt_sample {
 };
 
 struct igt_parser;
-int igt_parser_new(struct igt_parser **ret_parser);
+struct igt_parser *igt_parser_new(void);
 struct igt_parser *igt_parser_free(struct igt_parser *parser); /* NULL is fine; returns NULL */
 /* Starts a new stream, whose first sample is dropped. */
 void igt_parser_reset(struct igt_parser *parser);
@@ -46,8 +46,8 @@ struct igt;
 int igt_new(const char *path, const char *device, int period_ms, struct igt **ret_igt,
 	    struct err *reterr);
 /*
- * Starts the program. The child has its own process group, inherits stderr, and exits when the
- * daemon exits. After an error, igt_dispatch() tries again.
+ * Starts the program. The child has its own process group, and exits when the daemon exits. Its
+ * last line on stderr becomes a part of messages. After an error, igt_dispatch() tries again.
  */
 int igt_start(struct igt *igt, struct err *reterr);
 /* Kills the child and waits at most 0.1 s for its end. NULL is fine; returns NULL. */
@@ -60,9 +60,9 @@ struct igt *igt_free(struct igt *igt);
 int igt_fd(const struct igt *igt);
 
 /*
- * Reads the output and restarts an exited child after a delay (1 s, doubled after each failure up
- * to 5 min, reset by a sample). Call this function when igt_fd() is readable and once per tick.
- * Returns 0, or -ECHILD once per exit or failed start, with a message for the log.
+ * Reads the output, kills a child that prints no valid samples, and restarts an exited child after
+ * a delay (base/backoff.h; reset by a sample). Call this function when igt_fd() is readable and
+ * once per tick. Returns 0, or -ECHILD once per exit or failed start, with a message for the log.
  */
 int igt_dispatch(struct igt *igt, uint64_t now_mono_ns, struct err *reterr);
 

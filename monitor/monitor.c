@@ -127,6 +127,7 @@ static void sample_reported_frames(struct monitor_track *track, const struct fps
 		 before = last->frames - last->reported_frames;
 
 	row->frames = now->frames;
+	row->present = fps_present_of(now);
 	if (track->fps_primed && last->open > 0 && row->dt_s > 0 &&
 	    row->dt_s <= FPS_STALE_PERIODS * period_s && now->frames >= last->frames &&
 	    seen >= before) {
@@ -193,6 +194,7 @@ void monitor_sample(struct monitor_track *track, int error, const struct gpu_rea
 	if (track->primed && reading->at_ns > track->last.at_ns)
 		ret_row->dt_s = (double)(reading->at_ns - track->last.at_ns) / 1e9;
 	sample_busy(&track->last, reading, ret_row);
+	ret_row->ask = reading->ask;
 	ret_row->cap_valid = reading->cap_valid;
 	ret_row->cap_pct = reading->cap_valid ? reading->cap_pct : 0;
 	ret_row->cap_errno = reading->cap_errno;

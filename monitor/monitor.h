@@ -32,6 +32,9 @@ struct monitor_row {
 	bool fps_seen;	     /* at least one frame was counted */
 	double fps_age_s;    /* time since the last valid FPS, if fps_seen */
 	uint64_t frames;     /* cumulative */
+	enum gpu_ask ask;    /* at the reading */
+	/* of the programs that report frames; FPS_PRESENT_UNKNOWN if the backend counts them */
+	enum fps_present present;
 	bool memory_valid;
 	uint64_t memory_bytes; /* device memory in use */
 	bool memory_max_valid;

@@ -11,8 +11,10 @@ const struct admission admit_by_load = {NULL, NULL};
 static bool has_room(const struct policy_params *params, const struct policy_gpu *gpu,
 		     const struct peak *peak, const struct policy_terms *terms)
 {
-	return peak ? peak->pct + terms->initial_cap_pct <= 100
-		    : gpu->total_load < params->lowload_pct / 100.0;
+	int absent_pct = gpu->absent.demand_pct;
+
+	return peak ? peak->pct + absent_pct + terms->initial_cap_pct <= 100
+		    : gpu->total_load + absent_pct / 100.0 < params->lowload_pct / 100.0;
 }
 
 /* Explains an offer by a predicted peak instead of the total load. */
@@ -41,6 +43,7 @@ static void explain_peak(const struct policy_params *params, const struct policy
 			": a contract of %d %% fits; %d %% can be funded now, of which other vGPUs "
 			"give %d %%",
 			terms->initial_cap_pct, fund->cap_pct, fund->given_pct);
+	explain_absent(gpu, decision);
 }
 
 void admit_period(const struct policy_params *params, struct policy_gpu *gpu,

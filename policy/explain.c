@@ -128,6 +128,15 @@ void explain_newcomer(const struct policy_params *params, const struct policy_gp
 	reason_add_number(decision, "given_pct", fund->given_pct);
 }
 
+void explain_absent(const struct policy_gpu *gpu, struct policy_decision *decision)
+{
+	if (gpu->absent.n == 0)
+		return;
+	reason_add_number(decision, "missing_pct", gpu->absent.demand_pct);
+	reason_add_text(decision, "; %d missing vGPUs may want %d %%", gpu->absent.n,
+			gpu->absent.demand_pct);
+}
+
 void explain_offer(const struct policy_params *params, const struct policy_gpu *gpu,
 		   const struct policy_terms *terms, const struct fund *fund,
 		   struct policy_decision *decision)
@@ -142,6 +151,7 @@ void explain_offer(const struct policy_params *params, const struct policy_gpu *
 			"now, of which other vGPUs give %d %%",
 			gpu->calm_run, 100 * gpu->total_load, params->lowload_pct,
 			terms->initial_cap_pct, fund->cap_pct, fund->given_pct);
+	explain_absent(gpu, decision);
 }
 
 void explain_fund(const struct policy_params *params, const struct policy_gpu *gpu,

@@ -34,6 +34,9 @@ void explain_newcomer(const struct policy_params *params, const struct policy_gp
 		      const struct policy_terms *terms, const struct fund *fund,
 		      struct policy_decision *decision);
 
+/* Ends the sentence of an offer with the demand that was reserved for absent vGPUs. */
+void explain_absent(const struct policy_gpu *gpu, struct policy_decision *decision);
+
 void explain_offer(const struct policy_params *params, const struct policy_gpu *gpu,
 		   const struct policy_terms *terms, const struct fund *fund,
 		   struct policy_decision *decision);

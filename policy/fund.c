@@ -238,6 +238,25 @@ int policy_hold(const struct policy_params *params, struct policy_gpu *gpu, int 
 	return 0;
 }
 
+int policy_reserve(const struct policy_params *params, struct policy_gpu *gpu, int reserved_pct,
+		   int cap_pct, struct policy_out *out, int *ret_largest_pct)
+{
+	int over_pct = plan_sum_cap_pct(gpu) - reserved_pct + cap_pct - 100;
+	struct plan plan;
+	int left_pct;
+
+	plan_clear(out);
+	plan_init(&plan, gpu);
+	left_pct = shrink(params, gpu, -1, over_pct, &plan);
+	if (left_pct > 0 && cap_pct > reserved_pct) {
+		*ret_largest_pct = max_int(cap_pct - left_pct, reserved_pct);
+		return -ENOSPC;
+	}
+	if (plan_apply(&plan, gpu) > 0)
+		explain_fit(gpu, out, over_pct, 0, plan_decide(&plan, gpu, POLICY_FIT, out));
+	return 0;
+}
+
 int policy_set(const struct policy_params *params, struct policy_gpu *gpu, int index,
 	       const struct policy_terms *terms, struct policy_out *out, int *ret_largest_pct)
 {

@@ -78,6 +78,10 @@ bool offer_update(struct offer_life *life, const struct offer_period *period,
 		return finish(life, OFFER_EXPIRED, OFFER_END_UNCLAIMED);
 	if (life->state != OFFER_PROBATION)
 		return false;
+	if (period->unserved_ns) {
+		life->probation_ends_ns += period->unserved_ns;
+		return false;
+	}
 	life->watched_s += period->watched_s;
 	life->broken_s += period->broken_s;
 	life->severe_run = period->severe ? life->severe_run + 1 : 0;

@@ -59,6 +59,9 @@ struct offer_period {
 	double watched_s; /* vGPU-seconds with a valid reading */
 	double broken_s;  /* vGPU-seconds for which offer_counts_broken() is true */
 	bool severe;	  /* result of offer_is_severe() */
+	/* time in which the readings show nothing about the newcomer; 0 if this period is not such
+	 * a time. It does not count, and the probation ends later by it */
+	uint64_t unserved_ns;
 };
 
 /* Returns true while the offer prevents another offer on its GPU. */

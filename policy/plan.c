@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "policy/sort.h"
 #include "policy/plan.h"
 
@@ -71,11 +72,20 @@ struct policy_decision *plan_decide(const struct plan *plan, struct policy_gpu *
 
 int plan_sum_cap_pct(const struct policy_gpu *gpu)
 {
-	int sum_pct = 0;
+	int sum_pct = gpu->absent.cap_pct;
 
 	for (int i = 0; i < gpu->n_vgpus; i++)
 		sum_pct += gpu->vgpus[i].cap_pct;
 	return sum_pct;
+}
+
+void policy_add_absent(struct policy_gpu *gpu, const struct policy_terms *terms,
+		       const struct policy_track *track, int cap_pct)
+{
+	gpu->absent.n++;
+	gpu->absent.cap_pct += cap_pct;
+	gpu->absent.demand_pct +=
+		max_int(max_int(terms->initial_cap_pct, cap_pct), track->past.peak_pct);
 }
 
 int plan_free_steps(const struct policy_gpu *gpu)

@@ -163,6 +163,13 @@ enum policy_condition {
 	POLICY_SUM_OVER_100 = 1 << 5,
 };
 
+/* Whether a vGPU with a promised rate is served (policy/promise/service.h). */
+enum policy_service {
+	POLICY_SERVED,	 /* it gets something, or wants nothing as far as the readings show */
+	POLICY_UNSERVED, /* it gets nothing, and no reading shows that it wants nothing */
+	POLICY_STALLED,	 /* it gets nothing, and other vGPUs stopped at the same time */
+};
+
 /* The input and result for one vGPU in one period. */
 struct policy_vgpu {
 	/* in */
@@ -177,7 +184,8 @@ struct policy_vgpu {
 	double util; /* u: busy time / allotted time. POLICY_SHARING_HARD: may exceed 1 slightly.
 			POLICY_SHARING_GUARANTEE: above 1 if the vGPU uses spare time */
 	bool fps_valid;
-	double fps; /* rate in the unit of terms.target_fps */
+	double fps;		     /* rate in the unit of terms.target_fps */
+	enum policy_service service; /* not POLICY_SERVED: its load is not its demand */
 	/* out */
 	int want_cap_pct;	 /* the decided cap */
 	unsigned int conditions; /* bits of enum policy_condition */
@@ -217,6 +225,17 @@ struct policy_moving {
 	uint64_t newcomer; /* the vGPU on probation in the last period; 0: none */
 };
 
+/*
+ * The contracts whose vGPUs do not exist now, for example because a virtual machine restarts. They
+ * may return at any time: their caps are reserved, and each of them may want all that it has
+ * bought. A policy knows only their sums.
+ */
+struct policy_absent {
+	int n;
+	int cap_pct;	/* sum of the caps that they will have when they return */
+	int demand_pct; /* sum of their largest possible demands (policy_add_absent()) */
+};
+
 /* The input and result for one GPU in one period. */
 struct policy_gpu {
 	/* in */
@@ -235,6 +254,7 @@ struct policy_gpu {
 	int n_flavors;
 	struct policy_vgpu *vgpus;
 	int n_vgpus;
+	struct policy_absent absent;
 	/* State between periods, 0 at first. Only policy/ writes these members. */
 	int calm_run;	     /* consecutive periods without overload signal and without offer */
 	int severe_run;	     /* number of periods of the current severe overload; 0: no overload */
@@ -381,6 +401,20 @@ int policy_hold(const struct policy_params *params, struct policy_gpu *gpu, int 
  * cuts of other vGPUs. Returns the same values as policy_hold(). */
 int policy_set(const struct policy_params *params, struct policy_gpu *gpu, int index,
 	       const struct policy_terms *terms, struct policy_out *out, int *ret_largest_pct);
+
+/*
+ * Rule 12 for a vGPU that does not exist now: plans the cuts of other vGPUs that reserve @cap_pct
+ * instead of @reserved_pct for its return. Returns the same values as policy_hold().
+ */
+int policy_reserve(const struct policy_params *params, struct policy_gpu *gpu, int reserved_pct,
+		   int cap_pct, struct policy_out *out, int *ret_largest_pct);
+
+/*
+ * Adds a contract whose vGPU does not exist now to @gpu->absent. Its demand is the largest of its
+ * contract, of @cap_pct, which is reserved for it, and of the demands that @track contains.
+ */
+void policy_add_absent(struct policy_gpu *gpu, const struct policy_terms *terms,
+		       const struct policy_track *track, int cap_pct);
 
 /* Return the floor and the ceiling of a vGPU on this GPU, in whole steps. */
 int policy_floor_pct(const struct policy_params *params, const struct policy_gpu *gpu,

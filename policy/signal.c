@@ -81,9 +81,17 @@ int signal_room_steps(const struct policy_gpu *gpu, const struct policy_vgpu *vg
 	return room_pct / gpu->step_pct;
 }
 
+static bool all_served(const struct policy_gpu *gpu)
+{
+	for (int i = 0; i < gpu->n_vgpus; i++)
+		if (gpu->vgpus[i].service != POLICY_SERVED)
+			return false;
+	return true;
+}
+
 bool signal_all_read(const struct policy_gpu *gpu)
 {
-	return all_busy_valid(gpu) && !gpu->gap;
+	return all_busy_valid(gpu) && all_served(gpu) && !gpu->gap;
 }
 
 /* Rule 11: at the floor, the first period above overload_pct is a signal, unless the vGPU cannot
@@ -119,13 +127,13 @@ enum signal_cause signal_cause(const struct policy_params *params, const struct 
 }
 
 /* Returns true if it is unknown whether a vGPU without a signal is overloaded: its reading is not
- * valid, or it was above a threshold, but not in enough periods. */
+ * valid or shows no demand, or it was above a threshold, but not in enough periods. */
 static bool is_in_doubt(const struct policy_params *params, const struct policy_gpu *gpu,
 			const struct policy_vgpu *vgpu)
 {
 	struct rules rules = rules_in_force(params);
 
-	if (gpu->gap || !vgpu->busy_valid)
+	if (gpu->gap || !vgpu->busy_valid || vgpu->service != POLICY_SERVED)
 		return true;
 	return vgpu->track->short_run > 0 ||
 	       (vgpu->track->overload_run > 0 && !is_excused(&rules, vgpu));
@@ -141,6 +149,8 @@ static bool is_in_doubt(const struct policy_params *params, const struct policy_
 static bool is_broken(const struct policy_params *params, const struct policy_gpu *gpu,
 		      const struct policy_vgpu *vgpu)
 {
+	if (vgpu->service == POLICY_STALLED)
+		return true;
 	if (has_target(vgpu) && vgpu->fps_valid)
 		return is_short(vgpu) &&
 		       signal_gpu_bound(params->qos_gpu_bound_pct / 100.0, gpu, vgpu);
@@ -182,7 +192,7 @@ static void read_vgpu(const struct policy_params *params, const struct policy_gp
 	track->overload_run =
 		!gpu->gap && is_above_line(params, gpu, vgpu) ? track->overload_run + 1 : 0;
 	track->short_run = !gpu->gap && starved ? track->short_run + 1 : 0;
-	if (vgpu->busy_valid)
+	if (vgpu->busy_valid && vgpu->service == POLICY_SERVED)
 		window_add(track, vgpu->load);
 
 	vgpu->want_cap_pct = vgpu->cap_pct;
@@ -233,7 +243,7 @@ static void read_saturation(struct policy_gpu *gpu)
 
 void signal_read(const struct policy_params *params, struct policy_gpu *gpu)
 {
-	int sum_pct = 0;
+	int sum_pct = gpu->absent.cap_pct;
 
 	read_saturation(gpu);
 	for (int i = 0; i < gpu->n_vgpus; i++) {

@@ -36,7 +36,7 @@ bool signal_fills_ceiling(const struct policy_gpu *gpu, const struct policy_vgpu
  */
 bool signal_gpu_bound(double line, const struct policy_gpu *gpu, const struct policy_vgpu *vgpu);
 
-/* Returns true if every busy reading is valid and the tick was not late. */
+/* Returns true if every busy reading is valid and shows a demand, and the tick was not late. */
 bool signal_all_read(const struct policy_gpu *gpu);
 
 /* Returns why @vgpu is overloaded, from its last reading. */

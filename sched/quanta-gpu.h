@@ -2,7 +2,7 @@
 /*
  * A simulated GPU with SR-IOV functions: the demand of their tenants, the course of time, and the
  * counters of the xe driver. Both simulated hosts use it: the kernel module
- * kernel/gover_xe and gover-sim. Freestanding, as sched/quanta.h.
+ * tests/kernel/gover_xe and gover-sim. Freestanding, as sched/quanta.h.
  */
 #ifndef SCHED_QUANTA_GPU_H
 #define SCHED_QUANTA_GPU_H

@@ -16,7 +16,7 @@ static struct record **link_of(struct record_table *table, const void *handle)
 	return link;
 }
 
-void record_add(struct record_table *table, struct record *record, const void *handle)
+void cl_record_add(struct record_table *table, struct record *record, const void *handle)
 {
 	struct record **link;
 
@@ -30,7 +30,7 @@ void record_add(struct record_table *table, struct record *record, const void *h
 	(void)pthread_mutex_unlock(&table->mutex);
 }
 
-struct record *record_find(struct record_table *table, const void *handle)
+struct record *cl_record_find(struct record_table *table, const void *handle)
 {
 	struct record *record;
 
@@ -40,7 +40,7 @@ struct record *record_find(struct record_table *table, const void *handle)
 	return record;
 }
 
-void record_retain(struct record_table *table, const void *handle)
+void cl_record_retain(struct record_table *table, const void *handle)
 {
 	struct record *record;
 
@@ -51,7 +51,7 @@ void record_retain(struct record_table *table, const void *handle)
 	(void)pthread_mutex_unlock(&table->mutex);
 }
 
-struct record *record_release(struct record_table *table, const void *handle)
+struct record *cl_record_release(struct record_table *table, const void *handle)
 {
 	struct record **link, *record;
 

@@ -23,19 +23,19 @@ struct record_table {
 };
 
 /* Adds a record with one reference. */
-void record_add(struct record_table *table, struct record *record, const void *handle);
+void cl_record_add(struct record_table *table, struct record *record, const void *handle);
 
 /* Returns the record, or NULL. It exists as long as the caller may use the object. */
-struct record *record_find(struct record_table *table, const void *handle);
+struct record *cl_record_find(struct record_table *table, const void *handle);
 
 /* Adds a reference, if there is such a record. */
-void record_retain(struct record_table *table, const void *handle);
+void cl_record_retain(struct record_table *table, const void *handle);
 
 /*
  * Gives a reference back, before the target releases the object: afterwards a new object may have
  * the same handle. If it was the last one, returns the record, which is no longer in the table and
  * belongs to the caller. Otherwise returns NULL.
  */
-struct record *record_release(struct record_table *table, const void *handle);
+struct record *cl_record_release(struct record_table *table, const void *handle);
 
 #endif

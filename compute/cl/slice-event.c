@@ -28,7 +28,7 @@ void slice_event_add(cl_event last, cl_event first)
 		return;
 	}
 	timed->first = first;
-	record_add(&events, &timed->record, last);
+	cl_record_add(&events, &timed->record, last);
 	(void)__atomic_add_fetch(&n_events, 1, __ATOMIC_RELEASE);
 }
 
@@ -38,7 +38,7 @@ cl_event slice_event_timed(cl_event event, cl_profiling_info name)
 
 	if (is_empty() || name == CL_PROFILING_COMMAND_END || name == CL_PROFILING_COMMAND_COMPLETE)
 		return event;
-	timed = (const struct timed *)record_find(&events, event);
+	timed = (const struct timed *)cl_record_find(&events, event);
 	return timed ? timed->first : event;
 }
 
@@ -47,13 +47,13 @@ static cl_int CL_API_CALL retain(cl_event event)
 	cl_int result = target.clRetainEvent(event);
 
 	if (result == CL_SUCCESS && !is_empty())
-		record_retain(&events, event);
+		cl_record_retain(&events, event);
 	return result;
 }
 
 static cl_int CL_API_CALL release(cl_event event)
 {
-	struct timed *timed = is_empty() ? NULL : (struct timed *)record_release(&events, event);
+	struct timed *timed = is_empty() ? NULL : (struct timed *)cl_record_release(&events, event);
 
 	if (timed) {
 		(void)__atomic_sub_fetch(&n_events, 1, __ATOMIC_RELEASE);

@@ -25,7 +25,7 @@ static struct record_table kernels = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 struct slice_kernel *slice_kernel_find(cl_kernel handle)
 {
-	return (struct slice_kernel *)record_find(&kernels, handle);
+	return (struct slice_kernel *)cl_record_find(&kernels, handle);
 }
 
 static void destroy(struct slice_kernel *kernel)
@@ -99,7 +99,7 @@ static struct slice_kernel *add_kernel(cl_kernel handle)
 		return NULL;
 	}
 	slice_kind_note(handle, kernel->kind);
-	record_add(&kernels, &kernel->record, handle);
+	cl_record_add(&kernels, &kernel->record, handle);
 	return kernel;
 }
 
@@ -234,13 +234,13 @@ static cl_int CL_API_CALL retain(cl_kernel handle)
 	cl_int result = target.clRetainKernel(handle);
 
 	if (result == CL_SUCCESS)
-		record_retain(&kernels, handle);
+		cl_record_retain(&kernels, handle);
 	return result;
 }
 
 static cl_int CL_API_CALL release(cl_kernel handle)
 {
-	struct slice_kernel *kernel = (struct slice_kernel *)record_release(&kernels, handle);
+	struct slice_kernel *kernel = (struct slice_kernel *)cl_record_release(&kernels, handle);
 
 	if (kernel)
 		slice_kind_forget(handle);

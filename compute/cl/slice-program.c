@@ -56,14 +56,15 @@ static void destroy(struct slice_program *program)
 
 struct slice_program *slice_program_hold(cl_program handle)
 {
-	record_retain(&programs, handle);
-	return (struct slice_program *)record_find(&programs, handle);
+	cl_record_retain(&programs, handle);
+	return (struct slice_program *)cl_record_find(&programs, handle);
 }
 
 void slice_program_drop(struct slice_program *program)
 {
 	if (program)
-		destroy((struct slice_program *)record_release(&programs, program->record.handle));
+		destroy((struct slice_program *)cl_record_release(&programs,
+								  program->record.handle));
 }
 
 struct slice_kind *slice_program_kind(struct slice_program *program, const char *name)
@@ -124,7 +125,7 @@ static cl_program CL_API_CALL create(cl_context context, cl_uint n, const char *
 	program->number = new_number();
 	(void)pthread_mutex_init(&program->mutex, NULL);
 	if (program->text)
-		record_add(&programs, &program->record, handle);
+		cl_record_add(&programs, &program->record, handle);
 	else
 		destroy(program);
 	return handle;
@@ -135,20 +136,20 @@ static cl_int CL_API_CALL retain(cl_program handle)
 	cl_int result = target.clRetainProgram(handle);
 
 	if (result == CL_SUCCESS)
-		record_retain(&programs, handle);
+		cl_record_retain(&programs, handle);
 	return result;
 }
 
 static cl_int CL_API_CALL release(cl_program handle)
 {
-	destroy((struct slice_program *)record_release(&programs, handle));
+	destroy((struct slice_program *)cl_record_release(&programs, handle));
 	return target.clReleaseProgram(handle);
 }
 
 void slice_program_note_build(cl_program handle, cl_uint n, const cl_device_id *devices,
 			      const char *options)
 {
-	struct slice_program *program = (struct slice_program *)record_find(&programs, handle);
+	struct slice_program *program = (struct slice_program *)cl_record_find(&programs, handle);
 	cl_device_id *copy;
 
 	if (!program)

@@ -11,31 +11,17 @@
 #include <syslog.h>
 #include <unistd.h>
 
-#include "base/parse.h"
+#include "base/cleanup.h"
+#include "base/terminal/cmdline.h"
 #include "compute/channel/control.h"
 #include "compute/channel/wire.h"
 #include "compute/server/command.h"
 #include "compute/arbiter/arbiter.h"
 #include "compute/server/server.h"
 
-enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_IN_USE = 3, GO_ON = -1 };
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_IN_USE = 3 };
 
 #define MS_NS 1000000.0
-
-static const char usage_text[] =
-	"Usage: gover-arbiter [OPTION]...\n"
-	"Give the programs of compute tenants turns on a device.\n"
-	"  --socket PATH      socket for programs (" COMPUTE_DEFAULT_SOCKET ");\n"
-	"                     the control socket is PATH" COMPUTE_CONTROL_SUFFIX "\n"
-	"  --name NAME        name of the device (gpu)\n"
-	"  --discipline NAME  how turns are given (fair); see --list\n"
-	"  --slice MS         device time of a turn, 0.1 to 1000 (6)\n"
-	"  --background       return when the sockets are open, and run as a daemon\n"
-	"  --list             print the disciplines\n"
-	"  --help             print this text\n"
-	"  --version          print the version\n\n"
-	"Exit status: 0 success, 1 failure, 2 invalid usage, 3 another arbiter serves the socket.\n"
-	"See gover-arbiter(8).\n";
 
 struct arguments {
 	struct server_options server;
@@ -49,76 +35,60 @@ static int fail_usage(const char *option, const char *value, const char *allowed
 	return EXIT_USAGE;
 }
 
-static int print_list(void)
+static int print_list(void *at, const char *value)
 {
+	(void)at;
+	(void)value;
 	for (const struct arbiter_discipline *row = arbiter_disciplines; row->name; row++)
 		printf("%-10s %s\n", row->name, row->text);
 	return EXIT_DONE;
 }
 
-static int set_slice(struct arguments *args, const char *value)
+static int set_name(void *at, const char *value)
 {
-	double ms;
-
-	if (parse_double(value, COMPUTE_SLICE_MIN_NS / MS_NS, COMPUTE_SLICE_MAX_NS / MS_NS, &ms) <
-	    0)
-		return fail_usage("slice", value, "0.1 to 1000");
-	args->server.slice_ns = (uint64_t)(ms * MS_NS);
-	return GO_ON;
+	if (strlen(value) == 0 || strlen(value) >= COMPUTE_TEXT_MAX)
+		return fail_usage("name", value, "1 to 63 characters");
+	*(const char **)at = value;
+	return CMDLINE_GO_ON;
 }
 
-static int set_option(struct arguments *args, int option, const char *value)
+static int set_discipline(void *at, const char *value)
 {
-	switch (option) {
-	case 's':
-		args->server.socket = value;
-		return GO_ON;
-	case 'n':
-		if (strlen(value) == 0 || strlen(value) >= COMPUTE_TEXT_MAX)
-			return fail_usage("name", value, "1 to 63 characters");
-		args->server.name = value;
-		return GO_ON;
-	case 'd':
-		args->server.discipline = arbiter_discipline_find(value);
-		return args->server.discipline ? GO_ON
-					       : fail_usage("discipline", value, "see --list");
-	case 'm':
-		return set_slice(args, value);
-	case 'b':
-		args->background = true;
-		return GO_ON;
-	case 'l':
-		return print_list();
-	case 'h':
-		fputs(usage_text, stdout);
-		return EXIT_DONE;
-	case 'v':
-		puts("gover-arbiter " GOVER_VERSION);
-		return EXIT_DONE;
-	default:
-		fputs("gover-arbiter: see --help\n", stderr);
-		return EXIT_USAGE;
-	}
+	const struct arbiter_discipline *discipline = arbiter_discipline_find(value);
+
+	if (!discipline)
+		return fail_usage("discipline", value, "see --list");
+	*(const struct arbiter_discipline **)at = discipline;
+	return CMDLINE_GO_ON;
 }
 
 static int parse(struct arguments *args, int argc, char *argv[])
 {
-	static const struct option options[] = {
-		{"socket", required_argument, NULL, 's'},
-		{"name", required_argument, NULL, 'n'},
-		{"discipline", required_argument, NULL, 'd'},
-		{"slice", required_argument, NULL, 'm'},
-		{"background", no_argument, NULL, 'b'},
-		{"list", no_argument, NULL, 'l'},
-		{"help", no_argument, NULL, 'h'},
-		{"version", no_argument, NULL, 'v'},
-		{NULL, 0, NULL, 0},
+	double slice_ms = 0;
+	const struct cmdline_row rows[] = {
+		CMDLINE_LINES("Usage: gover-arbiter [OPTION]...\n"
+			      "Give the programs of compute tenants turns on a device.\n"),
+		CMDLINE_ROW(WORD, "socket", "PATH", &args->server.socket,
+			    "socket for programs (" COMPUTE_DEFAULT_SOCKET ")"),
+		CMDLINE_ROW(CALL, "name", "NAME", &args->server.name, "name of the device (gpu)",
+			    .take = set_name),
+		CMDLINE_ROW(CALL, "discipline", "NAME", &args->server.discipline,
+			    "how turns are given (fair); see --list", .take = set_discipline),
+		CMDLINE_ROW(
+			REAL, "slice", "MS", &slice_ms, "device time of a turn, 0.1 to 1000 (6)",
+			.min = COMPUTE_SLICE_MIN_NS / MS_NS, .max = COMPUTE_SLICE_MAX_NS / MS_NS),
+		CMDLINE_ROW(FLAG, "background", NULL, &args->background,
+			    "return when the sockets are open, and run as a daemon"),
+		CMDLINE_ROW(CALL, "list", NULL, NULL, "print the disciplines", .take = print_list),
+		CMDLINE_ENDS,
+		CMDLINE_LINES("\nExit status: 0 success, 1 failure, 2 invalid usage, 3 another "
+			      "arbiter serves "
+			      "the socket.\nSee gover-arbiter(8).\n"),
 	};
-	int option, r = GO_ON;
+	int r = cmdline_parse("gover-arbiter", rows, ARRAY_SIZE(rows), "", argc, argv, NULL);
 
-	while (r == GO_ON && (option = getopt_long(argc, argv, "", options, NULL)) != -1)
-		r = set_option(args, option, optarg);
-	if (r == GO_ON && optind < argc) {
+	args->server.slice_ns = (uint64_t)(slice_ms * MS_NS);
+	if (r == CMDLINE_GO_ON && optind < argc) {
 		fprintf(stderr, "gover-arbiter: argument %s is not allowed; see --help\n",
 			argv[optind]);
 		return EXIT_USAGE;
@@ -201,7 +171,7 @@ int command_arbiter(int argc, char *argv[])
 	struct err err;
 	int r = parse(&args, argc, argv);
 
-	if (r != GO_ON)
+	if (r != CMDLINE_GO_ON)
 		return r;
 	block_signals();
 	r = server_open(&args.server, &server, &err);

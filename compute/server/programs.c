@@ -36,12 +36,13 @@ static void log_refusal(struct server *server, const char *name, uint32_t pid, c
 /* Finds the control group of process @pid. "": unknown. */
 static void find_group(const struct server *server, pid_t pid, char ret_group[COMPUTE_ID_MAX])
 {
-	CLEANUP_FREE char *text = NULL;
-	char path[64], group[PATH_MAX];
+	char path[64], text[GROUP_TEXT_MAX], group[PATH_MAX];
+	CLEANUP_CLOSE int fd = -1;
 
 	ret_group[0] = '\0';
 	(void)snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
-	if (!server->has_groups || file_read(path, GROUP_TEXT_MAX, &text, NULL) < 0 ||
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (!server->has_groups || fd < 0 || file_pread_text(fd, text, sizeof(text)) < 0 ||
 	    cgroup_parse_member(&server->groups, text, group) < 0 ||
 	    strlen(group) + 2 > COMPUTE_ID_MAX)
 		return;

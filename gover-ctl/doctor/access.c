@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "base/parse.h"
+#include "base/terminal/field.h"
 #include "client/denied.h"
 #include "gover-ctl/doctor/access.h"
-#include "gover-d/config/config.h"
 
 #define NAME_SIZE 64
 
@@ -53,68 +53,68 @@ static bool owns_daemon(const struct doctor_input *input)
 	return input->host && stat(input->where, &st) == 0 && st.st_uid == geteuid();
 }
 
-static void advise_group(struct doctor_finding *finding, const struct role *role, const char *who,
+static void advise_group(struct finding *finding, const struct role *role, const char *who,
 			 const char *user)
 {
 	char text[256];
 
 	if (role->name[0] == '\0') {
-		doctor_find(finding, DOCTOR_FAIL, "run the command with sudo",
+		finding_set(finding, FINDING_FAIL, "run the command with sudo",
 			    "%s may not use gover: [access] of gover.conf configures no group",
 			    who);
 	} else if (!role->exists) {
 		snprintf(text, sizeof(text),
 			 "%s may not use gover: group %s does not exist on this host", who,
 			 role->name);
-		doctor_advise(finding, DOCTOR_FAIL, text,
-			      "sudo groupadd --system %s && sudo usermod -aG %s %s && sudo "
-			      "systemctl restart gover-d, then log in again",
-			      role->name, role->name, user);
+		finding_advise(finding, FINDING_FAIL, text,
+			       "sudo groupadd --system %s && sudo usermod -aG %s %s && sudo "
+			       "systemctl restart gover-d, then log in again",
+			       role->name, role->name, user);
 	} else if (role->member && !role->active) {
-		doctor_find(finding, DOCTOR_FAIL, "log in again",
+		finding_set(finding, FINDING_FAIL, "log in again",
 			    "%s is a member of group %s, but this session began before", who,
 			    role->name);
 	} else {
 		snprintf(text, sizeof(text), "%s may not use gover: not a member of group %s", who,
 			 role->name);
-		doctor_advise(finding, DOCTOR_FAIL, text,
-			      "sudo usermod -aG %s %s, then log in again", role->name, user);
+		finding_advise(finding, FINDING_FAIL, text,
+			       "sudo usermod -aG %s %s, then log in again", role->name, user);
 	}
 }
 
 /* Splits the message of the daemon, "PROBLEM (CURE)", into text and advice. */
-static void repeat_refusal(const char *message, struct doctor_finding *finding)
+static void repeat_refusal(const char *message, struct finding *finding)
 {
 	const char *cure = strstr(message, " (run ");
 	int length = cure ? (int)(cure - message) : (int)strlen(message);
 
-	doctor_find(finding, DOCTOR_FAIL, "", "%.*s", length, message);
+	finding_set(finding, FINDING_FAIL, "", "%.*s", length, message);
 	if (cure)
 		snprintf(finding->advice, sizeof(finding->advice), "%.*s",
 			 (int)strlen(cure + 2) - 1, cure + 2);
 }
 
-static void judge_user(const struct doctor_input *input, struct doctor_finding *finding)
+static void judge_user(const struct doctor_input *input, struct finding *finding)
 {
-	const struct config *config = input->config;
-	struct role operate = role_of(config ? config->operate_group : "gover");
-	struct role read = role_of(config ? config->read_group : "gover-read");
+	const json_t *config = input->config;
+	struct role operate = role_of(config ? field_text(config, "operate_group") : "gover");
+	struct role read = role_of(config ? field_text(config, "read_group") : "gover-read");
 	char who[NAME_SIZE + 32], user[NAME_SIZE], text[256];
 
 	denied_name_user(who, sizeof(who));
 	denied_user_name(geteuid(), user, sizeof(user));
 	if (operate.active) {
-		doctor_find(finding, DOCTOR_OK, "", "%s may read and change (group %s)", who,
+		finding_set(finding, FINDING_OK, "", "%s may read and change (group %s)", who,
 			    operate.name);
 	} else if (read.active && operate.exists) {
 		snprintf(text, sizeof(text), "%s may read (group %s)", who, read.name);
-		doctor_advise(finding, DOCTOR_OK, text,
-			      "to change something: sudo usermod -aG %s %s, then log in again",
-			      operate.name, user);
+		finding_advise(finding, FINDING_OK, text,
+			       "to change something: sudo usermod -aG %s %s, then log in again",
+			       operate.name, user);
 	} else if (read.active) {
-		doctor_find(finding, DOCTOR_OK, "", "%s may read (group %s)", who, read.name);
+		finding_set(finding, FINDING_OK, "", "%s may read (group %s)", who, read.name);
 	} else if (input->host) {
-		doctor_find(finding, DOCTOR_OK, "", "%s may read", who);
+		finding_set(finding, FINDING_OK, "", "%s may read", who);
 	} else if (input->refused && !operate.member && !read.member) {
 		repeat_refusal(input->no_answer, finding);
 	} else {
@@ -122,12 +122,12 @@ static void judge_user(const struct doctor_input *input, struct doctor_finding *
 	}
 }
 
-void doctor_access_check(const struct doctor_input *input, struct doctor_finding *finding)
+void doctor_access_check(const struct doctor_input *input, struct finding *finding)
 {
-	if (!input->over_socket || input->anonymous)
-		finding->state = DOCTOR_SKIPPED;
+	if (!input->over_socket)
+		finding->state = FINDING_SKIPPED;
 	else if (geteuid() == 0 || owns_daemon(input))
-		doctor_find(finding, DOCTOR_OK, "", "this user may read, change and administer");
+		finding_set(finding, FINDING_OK, "", "this user may read, change and administer");
 	else
 		judge_user(input, finding);
 }

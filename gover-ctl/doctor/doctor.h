@@ -8,14 +8,13 @@
 
 #include <stddef.h>
 
-#include "gover-ctl/doctor/finding.h"
+#include "gover-ctl/doctor/input.h"
 
 /*
- * Runs the check @index. Returns the name of the check, or NULL if @index is past the last check.
+ * Runs the check @index; the finding of a check of a backend is FINDING_SKIPPED. Returns the name
+ * of the check, or NULL if @index is past the last check.
  */
 const char *doctor_check(size_t index, const struct doctor_input *input,
-			 struct doctor_finding *ret_finding);
-
-const char *doctor_state_name(enum doctor_state state);
+			 struct finding *ret_finding);
 
 #endif

@@ -14,15 +14,15 @@
 
 #define INSTALL "sudo apt install libgover-fps"
 
-void doctor_library_check(const struct doctor_input *input, struct doctor_finding *finding)
+void doctor_library_check(const struct doctor_input *input, struct finding *finding)
 {
 	char path[PATH_MAX];
 	struct err err;
 
 	if (launch_find_library(&launch_fps, input->library, input->exe, path, &err) < 0)
-		doctor_find(finding, DOCTOR_FAIL, INSTALL, "FPS are not measured: %s", err.msg);
+		finding_set(finding, FINDING_FAIL, INSTALL, "FPS are not measured: %s", err.msg);
 	else
-		doctor_find(finding, DOCTOR_OK, "", "frames are counted by %s", path);
+		finding_set(finding, FINDING_OK, "", "frames are counted by %s", path);
 }
 
 /*
@@ -44,21 +44,21 @@ static bool find_beside(const struct doctor_input *input, const char *name, char
 	return snprintf(ret_path, PATH_MAX, "%s%s", library, name) < PATH_MAX;
 }
 
-void doctor_library32_check(const struct doctor_input *input, struct doctor_finding *finding)
+void doctor_library32_check(const struct doctor_input *input, struct finding *finding)
 {
 	char path[PATH_MAX];
 
 #ifndef __x86_64__
-	finding->state = DOCTOR_SKIPPED; /* no 32-bit programs */
+	finding->state = FINDING_SKIPPED; /* no 32-bit programs */
 	return;
 #endif
 	if (!find_beside(input, "32/libgover-fps.so", path))
-		finding->state = DOCTOR_SKIPPED;
+		finding->state = FINDING_SKIPPED;
 	else if (access(path, R_OK) < 0)
-		doctor_find(finding, DOCTOR_WARN, INSTALL,
+		finding_set(finding, FINDING_WARN, INSTALL,
 			    "frames of 32-bit programs are not counted: %s is missing", path);
 	else
-		doctor_find(finding, DOCTOR_OK, "", "frames of 32-bit programs are counted by %s",
+		finding_set(finding, FINDING_OK, "", "frames of 32-bit programs are counted by %s",
 			    path);
 }
 
@@ -74,45 +74,42 @@ static bool has_manifest(const struct doctor_input *input)
 		     input->exe, name) < PATH_MAX &&
 	    access(path, R_OK) == 0)
 		return true;
-	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
-		char full[128];
-
-		snprintf(full, sizeof(full), "%s/%s", folders[i], name);
-		doctor_under_root(input, full, path);
-		if (access(path, R_OK) == 0)
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
+		if (snprintf(path, sizeof(path), "%s%s/%s", input->root, folders[i], name) <
+			    PATH_MAX &&
+		    access(path, R_OK) == 0)
 			return true;
-	}
 	return false;
 }
 
-void doctor_vulkan_check(const struct doctor_input *input, struct doctor_finding *finding)
+void doctor_vulkan_check(const struct doctor_input *input, struct finding *finding)
 {
 	char path[PATH_MAX];
 
 	if (!find_beside(input, "libgover-fps-layer.so", path))
-		finding->state = DOCTOR_SKIPPED;
+		finding->state = FINDING_SKIPPED;
 	else if (access(path, R_OK) < 0)
-		doctor_find(finding, DOCTOR_WARN, INSTALL,
+		finding_set(finding, FINDING_WARN, INSTALL,
 			    "frames of Vulkan programs are not counted: %s is missing", path);
 	else if (!has_manifest(input))
-		doctor_find(finding, DOCTOR_WARN, INSTALL,
+		finding_set(finding, FINDING_WARN, INSTALL,
 			    "frames of Vulkan programs are not counted: the Vulkan loader has no "
 			    "implicit_layer.d/gover_fps.json");
 	else
-		doctor_find(finding, DOCTOR_OK, "", "frames of Vulkan programs are counted by %s",
+		finding_set(finding, FINDING_OK, "", "frames of Vulkan programs are counted by %s",
 			    path);
 }
 
-void doctor_layer_check(const struct doctor_input *input, struct doctor_finding *finding)
+void doctor_layer_check(const struct doctor_input *input, struct finding *finding)
 {
 	char path[PATH_MAX];
 	struct err err;
 
 	if (!doctor_uses_backend(input, "lib"))
-		finding->state = DOCTOR_SKIPPED;
+		finding->state = FINDING_SKIPPED;
 	else if (launch_find_library(&launch_cl, input->layer, input->exe, path, &err) < 0)
-		doctor_find(finding, DOCTOR_FAIL, INSTALL,
+		finding_set(finding, FINDING_FAIL, INSTALL,
 			    "programs of backend lib run without control: %s", err.msg);
 	else
-		doctor_find(finding, DOCTOR_OK, "", "OpenCL programs take turns through %s", path);
+		finding_set(finding, FINDING_OK, "", "OpenCL programs take turns through %s", path);
 }

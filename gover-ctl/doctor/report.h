@@ -16,9 +16,9 @@ struct doctor_daemon {
 };
 
 /*
- * Checks this host and the daemon. The user is not named if @anonymous is true. Returns {"checks":
- * [{"check", "state", "text", "advice"}], "ok"}, or NULL if out of memory.
+ * Checks this host and the daemon. Returns {"checks": [{"check", "state", "text", "advice"}],
+ * "ok"}.
  */
-json_t *doctor_report(const struct doctor_daemon *daemon, bool anonymous);
+json_t *doctor_report(const struct doctor_daemon *daemon);
 
 #endif

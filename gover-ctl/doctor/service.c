@@ -4,12 +4,11 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/terminal/field.h"
+#include "base/terminal/writer.h"
 #include "client/denied.h"
 #include "gover-ctl/doctor/service.h"
-#include "gover-ctl/field.h"
 #include "gover-ctl/installation.h"
-#include "gover-ctl/writer.h"
-#include "gover-d/config/config.h"
 
 #define LOG_ADVICE "see the log: journalctl -u gover-d -n 20"
 
@@ -35,17 +34,17 @@ static const struct {
 };
 
 static void explain_unit(const struct doctor_input *input, const struct unit *unit,
-			 struct doctor_finding *finding)
+			 struct finding *finding)
 {
-	const char *socket = input->config ? input->config->socket : input->where;
+	const char *socket = input->config ? field_text(input->config, "socket") : input->where;
 
 	if (!unit->loaded && strcmp(unit->enabled, "masked") != 0) {
-		doctor_advise(finding, DOCTOR_FAIL, input->no_answer,
-			      "%s is not installed: sudo apt install gover", UNIT_NAME);
+		finding_advise(finding, FINDING_FAIL, input->no_answer,
+			       "%s is not installed: sudo apt install gover", UNIT_NAME);
 		return;
 	}
 	if (strcmp(unit->enabled, "masked") == 0) {
-		doctor_find(finding, DOCTOR_FAIL,
+		finding_set(finding, FINDING_FAIL,
 			    "sudo systemctl unmask gover-d && sudo systemctl enable --now gover-d",
 			    "gover-d.service is masked");
 		return;
@@ -54,49 +53,49 @@ static void explain_unit(const struct doctor_input *input, const struct unit *un
 		if (strcmp(states[i].active, unit->active) != 0 ||
 		    (states[i].result && strcmp(states[i].result, unit->result) != 0))
 			continue;
-		doctor_find(finding, DOCTOR_FAIL, states[i].advice, "%s%s", states[i].text,
+		finding_set(finding, FINDING_FAIL, states[i].advice, "%s%s", states[i].text,
 			    states[i].names_result ? unit->result : "");
 		return;
 	}
 	if (strcmp(socket, input->where) != 0)
-		doctor_advise(finding, DOCTOR_FAIL, input->no_answer,
-			      "gover-d.service runs with another socket: set --socket %s, or "
-			      "GOVER_SOCKET",
-			      socket);
+		finding_advise(finding, FINDING_FAIL, input->no_answer,
+			       "gover-d.service runs with another socket: set --socket %s, or "
+			       "GOVER_SOCKET",
+			       socket);
 	else
-		doctor_find(finding, DOCTOR_FAIL, LOG_ADVICE, "gover-d.service is %s: %s",
+		finding_set(finding, FINDING_FAIL, LOG_ADVICE, "gover-d.service is %s: %s",
 			    unit->active, input->no_answer);
 }
 
-static void explain_silence(const struct doctor_input *input, struct doctor_finding *finding)
+static void explain_silence(const struct doctor_input *input, struct finding *finding)
 {
 	const struct installation *i = input->installation;
 	struct denied denied;
 
 	if (!input->over_socket)
-		doctor_find(finding, DOCTOR_FAIL, "start it: systemctl start gover-d", "%s",
+		finding_set(finding, FINDING_FAIL, "start it: systemctl start gover-d", "%s",
 			    input->no_answer);
 	else if (denied_explain(input->where, &denied))
-		doctor_find(finding, DOCTOR_FAIL, denied.command, "%s", denied.text);
+		finding_set(finding, FINDING_FAIL, denied.command, "%s", denied.text);
 	else if (i && i->unit.known)
 		explain_unit(input, &i->unit, finding);
 	else
-		doctor_find(finding, DOCTOR_FAIL,
+		finding_set(finding, FINDING_FAIL,
 			    "start it (systemctl start gover-d), or set --socket or GOVER_SOCKET",
 			    "%s", input->no_answer);
 }
 
-void doctor_service_check(const struct doctor_input *input, struct doctor_finding *finding)
+void doctor_service_check(const struct doctor_input *input, struct finding *finding)
 {
 	char up[WRITER_SPAN_MAX];
 
 	if (input->refused) {
-		doctor_find(finding, DOCTOR_OK, "", "gover-d is running at %s", input->where);
+		finding_set(finding, FINDING_OK, "", "gover-d is running at %s", input->where);
 	} else if (!input->host) {
 		explain_silence(input, finding);
 	} else {
 		writer_format_span(field_number(input->host, "uptime_s"), up);
-		doctor_find(finding, DOCTOR_OK, "", "gover-d %s is running at %s, up %s",
+		finding_set(finding, FINDING_OK, "", "gover-d %s is running at %s, up %s",
 			    field_text(input->host, "version"), input->where, up);
 	}
 }

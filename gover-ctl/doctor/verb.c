@@ -2,8 +2,8 @@
 /* `doctor`: prints the findings. */
 #include <string.h>
 
+#include "base/terminal/field.h"
 #include "gover-ctl/doctor/report.h"
-#include "gover-ctl/field.h"
 #include "gover-ctl/verb/verbs.h"
 
 static void print(const struct writer *writer, const json_t *finding)
@@ -39,10 +39,7 @@ enum ctl_exit verb_doctor(struct ctl *ctl, const struct args *args)
 						       .over_socket = !ctl->url,
 						       .host = r == 0 ? reply.json : NULL,
 						       .no_answer = err.msg,
-						       .refused = r == CLIENT_REFUSED},
-			       /* anonymous= */ false);
-	if (!report)
-		return ctl_fail(CTL_FAILED, "out of memory");
+						       .refused = r == CLIENT_REFUSED});
 	done = field_true(report, "ok") ? CTL_DONE : CTL_FAILED;
 	if (ctl->writer.json) {
 		writer_json(&ctl->writer, report);

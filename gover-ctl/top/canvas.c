@@ -14,16 +14,8 @@
 
 #define PUT_MAX 2048
 
-static void emit(const struct canvas *canvas, const char *text, size_t length)
-{
-	if (canvas->out)
-		fwrite(text, 1, length, canvas->out);
-	else
-		screen_put(text, length);
-}
-
 /* Writes @text, at most @limit columns. Returns the number of written columns. */
-static int put_cut(const struct canvas *canvas, const char *text, int limit)
+static int put_cut(const char *text, int limit)
 {
 	mbstate_t state = {0};
 	int columns = 0;
@@ -41,9 +33,9 @@ static int put_cut(const struct canvas *canvas, const char *text, int limit)
 		if (width > limit - columns)
 			break;
 		if (width < 0)
-			emit(canvas, "?", 1);
+			screen_put("?", 1);
 		else
-			emit(canvas, text, n);
+			screen_put(text, n);
 		columns += width < 0 ? 1 : width;
 		text += n;
 	}
@@ -52,9 +44,7 @@ static int put_cut(const struct canvas *canvas, const char *text, int limit)
 
 static int columns_left(const struct canvas *canvas)
 {
-	if (canvas_lines_left(canvas) <= 0)
-		return 0;
-	return canvas->width > 0 ? canvas->width - canvas->column : INT_MAX - canvas->column;
+	return canvas_lines_left(canvas) > 0 ? canvas->width - canvas->column : 0;
 }
 
 void canvas_put(struct canvas *canvas, const char *format, ...)
@@ -65,26 +55,22 @@ void canvas_put(struct canvas *canvas, const char *format, ...)
 	va_start(ap, format);
 	vsnprintf(text, sizeof(text), format, ap);
 	va_end(ap);
-	canvas->column += put_cut(canvas, text, columns_left(canvas));
+	canvas->column += put_cut(text, columns_left(canvas));
 }
 
 void canvas_field(struct canvas *canvas, int columns, const char *text)
 {
 	int limit = columns < columns_left(canvas) ? columns : columns_left(canvas);
-	int used = put_cut(canvas, text, limit);
+	int used = put_cut(text, limit);
 
 	for (int i = used; i < limit; i++)
-		emit(canvas, " ", 1);
+		screen_put(" ", 1);
 	canvas->column += limit;
 }
 
 void canvas_colour(struct canvas *canvas, enum writer_colour colour)
 {
-	if (canvas_lines_left(canvas) <= 0 || !canvas->writer->colours)
-		return;
-	if (canvas->out)
-		fputs(writer_colour(canvas->writer, colour), canvas->out);
-	else
+	if (canvas_lines_left(canvas) > 0 && canvas->writer->colours)
 		screen_colour(colour);
 }
 
@@ -107,7 +93,7 @@ void canvas_bar(struct canvas *canvas, int columns, double fraction)
 				   : utf8			      ? "\u00b7"
 								      : ".";
 
-		emit(canvas, part, strlen(part));
+		screen_put(part, strlen(part));
 	}
 	canvas->column += columns;
 }
@@ -130,10 +116,10 @@ void canvas_spark(struct canvas *canvas, int columns, const float *values, int n
 		double height = part < 0 ? 0 : part > 1 ? 1 : part;
 
 		if (isnan(part))
-			emit(canvas, " ", 1);
+			screen_put(" ", 1);
 		else
-			emit(canvas, heights[lround(height * 7)],
-			     strlen(heights[lround(height * 7)]));
+			screen_put(heights[lround(height * 7)],
+				   strlen(heights[lround(height * 7)]));
 	}
 	canvas->column += columns;
 }
@@ -145,13 +131,10 @@ void canvas_end_line(struct canvas *canvas)
 	canvas_colour(canvas, WRITER_PLAIN);
 	canvas->row++;
 	canvas->column = 0;
-	if (canvas->out)
-		fputc('\n', canvas->out);
-	else
-		screen_move(canvas->row);
+	screen_move(canvas->row);
 }
 
 int canvas_lines_left(const struct canvas *canvas)
 {
-	return canvas->height > 0 ? canvas->height - canvas->row : INT_MAX;
+	return canvas->height - canvas->row;
 }

@@ -1,21 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lines of text cut to a width and a height, with colours and bars, on the screen or in a file.
+ * Lines of text cut to a width and a height, with colours and bars, on the screen (screen.h).
  * Control characters in the text are replaced.
  */
 #ifndef GOVER_CTL_TOP_CANVAS_H
 #define GOVER_CTL_TOP_CANVAS_H
 
-#include <stdbool.h>
-#include <stdio.h>
-
-#include "gover-ctl/writer.h"
+#include "base/terminal/writer.h"
 
 struct canvas {
-	FILE *out;		     /* output file; NULL: the screen (screen.h) */
 	const struct writer *writer; /* decides whether colours and UTF-8 are used */
-	int width, height;	     /* 0: no limit */
-	int row, column;	     /* position of the next text */
+	int width, height;
+	int row, column; /* position of the next text */
 };
 
 /* Appends text, cut at the width. */
@@ -33,7 +29,7 @@ void canvas_bar(struct canvas *canvas, int columns, double fraction);
 void canvas_spark(struct canvas *canvas, int columns, const float *values, int n, double full);
 /* Ends the line and resets the colour. */
 void canvas_end_line(struct canvas *canvas);
-/* Returns the number of lines that still fit; INT_MAX: no limit. */
+/* Returns the number of lines that still fit. */
 int canvas_lines_left(const struct canvas *canvas);
 
 #endif

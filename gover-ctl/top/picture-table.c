@@ -7,11 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gover-ctl/field.h"
+#include "base/terminal/field.h"
 #include "gover-ctl/verb/describe.h"
 #include "gover-ctl/top/picture.h"
 
-#define WIDTH_UNLIMITED	  120 /* width of the table if the canvas has no limit */
 #define NAME_MIN	  4
 #define NAME_MAX	  20
 #define VM_MAX		  16
@@ -56,10 +55,9 @@ static struct layout lay_out(const struct canvas *canvas, const json_t *host)
 	/* width of "> ", USED%, LOAD%, FPS/TARGET, CAP/SOLD and NOTE; each column has a gap */
 	static const int numbers = 2 + 6 + 6 + 12 + 9 + 1 + NOTE_MIN;
 	const json_t *vgpus = json_object_get(host, "vgpus");
-	int width = canvas->width > 0 ? canvas->width : WIDTH_UNLIMITED;
 	int id = widest(vgpus, "id", NAME_MIN, NAME_MAX), sparks;
 	struct layout layout = {.id = id ? id : NAME_MIN};
-	int left = width - layout.id - numbers;
+	int left = canvas->width - layout.id - numbers;
 
 	layout.broken = take(&left, (int)strlen("BROKEN%"));
 	if (json_array_size(json_object_get(host, "gpus")) > 1)
@@ -120,7 +118,7 @@ static void draw_heads(struct canvas *canvas, const struct layout *layout,
 	const char *rate = has_work(vgpus) ? "RATE/TARGET" : " FPS/TARGET";
 
 	canvas_colour(canvas, WRITER_BOLD);
-	canvas_put(canvas, "%s", view->live ? "  " : "");
+	canvas_put(canvas, "  ");
 	put_head(canvas, view, TOP_VGPU, TOP_VGPU, layout->id, false, "VGPU");
 	put_head(canvas, view, TOP_VM, TOP_VM, layout->vm, false, "VM");
 	put_head(canvas, view, TOP_GPU, TOP_GPU, layout->gpu, false, "GPU");
@@ -209,15 +207,13 @@ void picture_draw_table(struct canvas *canvas, const struct picture_data *data,
 	if (n < all || (int)n > room)
 		room = room > 1 ? room - 1 : 1; /* leaves a line for "rows 1 to 5 of 9" */
 	at = top_view_scroll(view, rows, n, room);
-	for (int i = view->first; rows && i < (int)n && i < view->first + room; i++) {
-		if (view->live)
-			canvas_put(canvas, "%s", i == at ? "> " : "  ");
+	for (int i = view->first; i < (int)n && i < view->first + room; i++) {
+		canvas_put(canvas, "%s", i == at ? "> " : "  ");
 		draw_row(canvas, &layout, rows[i], data->sparks);
 	}
 	if (n < all || (int)n > room) {
 		canvas_colour(canvas, WRITER_DIM);
-		canvas_put(canvas, "%srows %d to %d of %zu", view->live ? "  " : "",
-			   n > 0 ? view->first + 1 : 0,
+		canvas_put(canvas, "  rows %d to %d of %zu", n > 0 ? view->first + 1 : 0,
 			   (int)n < view->first + room ? (int)n : view->first + room, n);
 		if (n < all)
 			canvas_put(canvas, " that match \"%s\"; %zu vGPUs in all", view->filter,

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "gover-ctl/field.h"
+#include "base/terminal/field.h"
 #include "gover-ctl/verb/describe.h"
 #include "gover-ctl/top/picture.h"
 
@@ -86,7 +86,7 @@ static void draw_gpus(struct canvas *canvas, const json_t *gpus)
 {
 	size_t n = json_array_size(gpus), shown = n;
 
-	if (canvas->height > 0 && n > 1 && n > (size_t)canvas->height / 3)
+	if (n > 1 && n > (size_t)canvas->height / 3)
 		shown = canvas->height / 3 > 1 ? (size_t)canvas->height / 3 - 1 : 1;
 	for (size_t i = 0; i < shown; i++)
 		draw_gpu(canvas, json_array_get(gpus, i));
@@ -217,7 +217,7 @@ static void draw_decisions(struct canvas *canvas, const json_t *decisions)
 /* Draws the last line: the keys, or the filter while the user types it. */
 static void draw_keys(struct canvas *canvas, const struct top_view *view)
 {
-	while (canvas->height > 0 && canvas_lines_left(canvas) > 1)
+	while (canvas_lines_left(canvas) > 1)
 		canvas_end_line(canvas);
 	canvas_colour(canvas, WRITER_BOLD);
 	if (view->mode == TOP_FILTER)
@@ -252,7 +252,7 @@ void picture_draw(struct canvas *canvas, const struct picture_data *data, struct
 	const json_t *alerts = json_object_get(data->host, "alerts");
 	const json_t *offers = json_object_get(data->host, "offers");
 	int n_alerts = (int)json_array_size(alerts), n_offers = (int)json_array_size(offers);
-	int keys = view->live && canvas->height > 8 ? 1 : 0;
+	int keys = canvas->height > 8 ? 1 : 0;
 	int below = (n_alerts < ALERTS_MAX ? n_alerts : ALERTS_MAX) +
 		    (n_offers < OFFERS_MAX ? n_offers : OFFERS_MAX) + 1 + EVENTS_MIN;
 	int lines, least, height = canvas->height;

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "gover-ctl/writer.h"
+#include "base/terminal/writer.h"
 
 /*
  * Takes over @terminal, which is open for reading and writing. Only one terminal can be in use.

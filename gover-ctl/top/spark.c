@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Keeps the recent readings of each vGPU. */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "gover-ctl/field.h"
+#include "base/terminal/field.h"
+#include "base/xalloc.h"
 #include "gover-ctl/top/spark.h"
 
 static void push(struct spark *spark, double load, double fps)
@@ -34,7 +34,7 @@ static struct spark *find(const struct sparks *sparks, const char *id, size_t ne
 	return NULL;
 }
 
-int sparks_record(struct sparks *sparks, const json_t *vgpus)
+void sparks_record(struct sparks *sparks, const json_t *vgpus)
 {
 	size_t n = json_array_size(vgpus), i;
 	struct spark *fresh;
@@ -43,11 +43,9 @@ int sparks_record(struct sparks *sparks, const json_t *vgpus)
 	if (!vgpus) {
 		for (i = 0; i < sparks->n; i++)
 			push(&sparks->of[i], (double)NAN, (double)NAN);
-		return 0;
+		return;
 	}
-	fresh = calloc(n ? n : 1, sizeof(*fresh));
-	if (!fresh)
-		return -ENOMEM;
+	fresh = xcalloc(n ? n : 1, sizeof(*fresh));
 	json_array_foreach (vgpus, i, vgpu) {
 		const struct spark *known = find(sparks, field_text(vgpu, "id"), i);
 
@@ -59,7 +57,6 @@ int sparks_record(struct sparks *sparks, const json_t *vgpus)
 	}
 	free(sparks->of);
 	*sparks = (struct sparks){.of = fresh, .n = n};
-	return 0;
 }
 
 void sparks_prepend_history(struct sparks *sparks, const char *id, const json_t *points)

@@ -23,9 +23,9 @@ struct sparks {
 
 /*
  * Adds the readings of @vgpus, the "vgpus" of a reply. If @vgpus is NULL (no reply), adds a gap to
- * every vGPU. Removes vGPUs that are not in the list. Returns 0, or -ENOMEM without a change.
+ * every vGPU. Removes vGPUs that are not in the list.
  */
-int sparks_record(struct sparks *sparks, const json_t *vgpus);
+void sparks_record(struct sparks *sparks, const json_t *vgpus);
 
 /*
  * Inserts the recorded history @points before the first reading of a vGPU. Does nothing if the vGPU

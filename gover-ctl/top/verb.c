@@ -9,9 +9,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "gover-ctl/field.h"
+#include "base/terminal/field.h"
 #include "gover-ctl/top/screen.h"
 #include "gover-ctl/top/picture.h"
+#include "gover-ctl/verb/status.h"
 #include "gover-ctl/verb/verbs.h"
 
 #define REFRESH_MS  1000
@@ -23,7 +24,7 @@ struct top {
 	struct reply host, decisions;
 	struct sparks sparks;
 	struct top_view view;
-	char notice[ERR_MSG_MAX]; /* error of the last request; "": the request succeeded */
+	struct err notice; /* error of the last request; "": the request succeeded */
 };
 
 static int fetch_one(struct ctl *ctl, const char *path, struct reply *reply, struct err *reterr)
@@ -42,23 +43,18 @@ static int fetch_one(struct ctl *ctl, const char *path, struct reply *reply, str
 }
 
 /* Requests new data. If the request fails, the old data is kept. */
-static int fetch(struct top *top)
+static int fetch(struct top *top, struct err *reterr)
 {
 	const char *focus = top->view.focus;
-	struct err err = {.msg = ""};
 	char path[CLIENT_PATH_MAX];
-	int r = fetch_one(top->ctl, "/v1/host", &top->host, &err);
+	int r = fetch_one(top->ctl, "/v1/host", &top->host, reterr);
 	bool answered = r == 0;
 
 	snprintf(path, sizeof(path), "/v1/decisions?limit=%d%s%s", TOP_DECISIONS,
 		 focus[0] ? "&vgpu=" : "", focus);
 	if (r == 0)
-		r = fetch_one(top->ctl, path, &top->decisions, &err);
-	memcpy(top->notice, err.msg, sizeof(top->notice));
-	if (sparks_record(&top->sparks,
-			  answered ? json_object_get(top->host.json, "vgpus") : NULL) < 0 &&
-	    r == 0)
-		r = -ENOMEM;
+		r = fetch_one(top->ctl, path, &top->decisions, reterr);
+	sparks_record(&top->sparks, answered ? json_object_get(top->host.json, "vgpus") : NULL);
 	return r;
 }
 
@@ -92,27 +88,42 @@ static struct picture_data collect_data(const struct top *top)
 		.host = top->host.json,
 		.decisions = top->decisions.json,
 		.sparks = &top->sparks,
-		.notice = top->notice[0] ? top->notice : NULL,
+		.notice = top->notice.msg[0] ? top->notice.msg : NULL,
 	};
 }
 
-/* Prints one picture after another on standard output. */
-static int print_batch(struct top *top, long count)
+/* Replaces the vGPUs of the last reply by those that pass the filter, sorted. */
+static void select_vgpus(struct top *top)
 {
-	const struct writer *writer = &top->ctl->writer;
-	struct canvas canvas = {.out = writer->out, .writer = writer, .width = writer->width};
+	size_t n = 0;
+	const json_t **rows =
+		top_view_rows(&top->view, json_object_get(top->host.json, "vgpus"), &n);
+	json_t *selected = json_array();
 
+	for (size_t i = 0; i < n; i++)
+		(void)json_array_append_new(selected, json_incref((json_t *)(uintptr_t)rows[i]));
+	(void)json_object_set_new(top->host.json, "vgpus", selected);
+	free(rows);
+}
+
+/* Prints what `status` prints, @count times; 0: until a failure. */
+static enum ctl_exit print_batch(struct top *top, long count)
+{
 	for (;;) {
-		struct picture_data data = collect_data(top);
+		struct err err;
 
-		picture_draw(&canvas, &data, &top->view);
-		if (fflush(writer->out) != 0)
-			return -errno;
+		select_vgpus(top);
+		status_print(top->ctl, top->host.json);
+		if (fflush(top->ctl->writer.out) != 0)
+			return ctl_fail(CTL_FAILED, "standard output: %s", strerror(errno));
 		if (count > 0 && --count == 0)
-			return 0;
+			return CTL_DONE;
 		(void)poll(NULL, 0, top->view.delay_ms);
-		(void)fetch(top);
-		fputc('\n', writer->out);
+		while (fetch_one(top->ctl, "/v1/host", &top->host, &err) != 0) {
+			(void)ctl_fail(CTL_UNREACHABLE, "%s", err.msg);
+			(void)poll(NULL, 0, top->view.delay_ms);
+		}
+		fputc('\n', top->ctl->writer.out);
 	}
 }
 
@@ -162,22 +173,17 @@ static int run_live(struct top *top)
 
 		draw_screen(top);
 		r = wait_key(top, begun_ns);
+		top->notice.msg[0] = '\0';
 		if (r == 0)
-			(void)fetch(top);
+			(void)fetch(top, &top->notice);
 	}
 	return r;
 }
 
-static enum ctl_exit show(struct top *top, bool batch, long count)
+static enum ctl_exit show_live(struct top *top)
 {
-	int r;
+	int r = screen_enter(stdout);
 
-	if (batch) {
-		r = print_batch(top, count);
-		return r < 0 ? ctl_fail(CTL_FAILED, "standard output: %s", strerror(-r)) : CTL_DONE;
-	}
-	top->view.live = true;
-	r = screen_enter(stdout);
 	if (r == 0)
 		r = run_live(top);
 	screen_leave();
@@ -213,12 +219,10 @@ static enum ctl_exit take_options(struct top *top, const struct args *args, bool
 enum ctl_exit verb_top(struct ctl *ctl, const struct args *args)
 {
 	struct top top = {.ctl = ctl};
-	bool once = args_has(args, OPTION_ONCE), batch = once || args_has(args, OPTION_BATCH);
-	long count = once ? 1
-		     : args_has(args, OPTION_PICTURES)
-			     ? (long)args_get_number(args, OPTION_PICTURES)
-			     : 0;
-	enum ctl_exit done = take_options(&top, args, batch || count > 0);
+	bool once = args_has(args, OPTION_ONCE), counts = args_has(args, OPTION_PICTURES);
+	bool batch = once || counts || args_has(args, OPTION_BATCH);
+	long count = once ? 1 : counts ? (long)args_get_number(args, OPTION_PICTURES) : 0;
+	enum ctl_exit done = take_options(&top, args, batch);
 	struct err err;
 	int r;
 
@@ -228,12 +232,14 @@ enum ctl_exit verb_top(struct ctl *ctl, const struct args *args)
 	if (r < 0)
 		return ctl_fail(ctl_exit_code(r), "%s", err.msg);
 	client_set_timeout(ctl->client, REPLY_MS);
-	r = fetch(&top);
+	r = batch ? fetch_one(ctl, "/v1/host", &top.host, &err) : fetch(&top, &err);
 	if (r != 0) {
-		done = ctl_fail(ctl_exit_code(r), "%s", top.notice[0] ? top.notice : strerror(-r));
+		done = ctl_fail(ctl_exit_code(r), "%s", err.msg);
+	} else if (batch) {
+		done = print_batch(&top, count);
 	} else {
 		fetch_history(&top);
-		done = show(&top, batch || count > 0, count);
+		done = show_live(&top);
 	}
 	reply_fini(&top.host);
 	reply_fini(&top.decisions);

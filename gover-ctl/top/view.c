@@ -6,7 +6,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "gover-ctl/field.h"
+#include "base/terminal/field.h"
+#include "base/xalloc.h"
 #include "gover-ctl/top/screen.h"
 #include "gover-ctl/verb/describe.h"
 #include "gover-ctl/top/view.h"
@@ -204,13 +205,11 @@ static int compare(const void *a, const void *b, void *userdata)
 
 const json_t **top_view_rows(const struct top_view *view, const json_t *vgpus, size_t *ret_n)
 {
-	const json_t **rows = calloc(json_array_size(vgpus) + 1, sizeof(const json_t *));
+	const json_t **rows = xcalloc(json_array_size(vgpus) + 1, sizeof(const json_t *));
 	struct top_view copy = *view;
 	const json_t *vgpu;
 	size_t i, n = 0;
 
-	if (!rows)
-		return NULL;
 	json_array_foreach (vgpus, i, vgpu) {
 		if (passes(vgpu, view->filter))
 			rows[n++] = vgpu;
@@ -251,7 +250,7 @@ static void move(struct top_view *view, const json_t *vgpus, long by)
 	const json_t **rows = top_view_rows(view, vgpus, &n);
 	long at;
 
-	if (rows && n > 0) {
+	if (n > 0) {
 		at = (long)cursor_row(view, rows, n) + by;
 		at = at < 0 ? 0 : at >= (long)n ? (long)n - 1 : at;
 		snprintf(view->cursor, sizeof(view->cursor), "%s", field_text(rows[at], "id"));

@@ -38,7 +38,6 @@ struct top_view {
 	bool reverse;
 	char filter[TOP_FILTER_MAX]; /* "": all vGPUs are shown */
 	enum top_mode mode;
-	bool live;	     /* true: the view has a cursor and a line of keys */
 	bool paused;	     /* true: the data is not refreshed */
 	int delay_ms;	     /* time between refreshes */
 	char cursor[ID_MAX]; /* the selected vGPU; "": the first vGPU */
@@ -56,7 +55,7 @@ const char *top_view_column(enum top_column column); /* returns the name: "used"
 
 /*
  * Returns the vGPUs that pass the filter, sorted, as references into @vgpus. The caller frees the
- * array. Returns NULL if out of memory.
+ * array.
  */
 const json_t **top_view_rows(const struct top_view *view, const json_t *vgpus, size_t *ret_n);
 

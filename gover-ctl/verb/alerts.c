@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The verbs `alerts` and `ack`. */
-#include "gover-ctl/field.h"
+#include "base/terminal/field.h"
 #include "gover-ctl/verb/listing.h"
 #include "gover-ctl/verb/verbs.h"
 

@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/json-text.h"
-#include "gover-ctl/field.h"
+#include "base/terminal/field.h"
 #include "gover-ctl/verb/listing.h"
 #include "gover-ctl/verb/verbs.h"
 
@@ -35,7 +34,7 @@ static size_t put_value(char text[WRITER_CELL_MAX], size_t used, const json_t *v
 		snprintf(number, sizeof(number), "%.15g", json_number_value(value));
 		return put(text, used, number);
 	}
-	json = json_text_print(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
+	json = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
 	return put(text, used, json ? json : "-");
 }
 

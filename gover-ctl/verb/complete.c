@@ -12,11 +12,10 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "gover-ctl/field.h"
+#include "base/terminal/field.h"
 #include "gover-ctl/verb/listing.h"
 #include "gover-ctl/verb/usage.h"
 #include "gover-ctl/verb/verbs.h"
-#include "gover-d/config/config.h"
 
 #define ANSWER_MS 2000L /* time limit of a reply, because a user waits for the candidates */
 
@@ -213,19 +212,6 @@ static void put_help(const struct line *line)
 	put_verbs(line, first ? NULL : line->words[1]);
 }
 
-static void put_keys(const struct line *line)
-{
-	const struct setting *setting;
-	char word[64];
-
-	fputs(":nospace\n", line->ctl->writer.out);
-	for (size_t i = 0; (setting = config_key_at(i)); i++) {
-		snprintf(word, sizeof(word), "%s=", setting->key);
-		if (setting->live)
-			put(line, word, "");
-	}
-}
-
 /* Arguments whose candidates come from the daemon. */
 static const struct list {
 	const char *arg;    /* name of the argument in the help */
@@ -242,19 +228,42 @@ static const struct list {
 	{"SILENCE", "/v1/silences", "silences", "id", "reason"},
 };
 
+/* Returns false if the daemon does not answer at once. */
+static bool ask(const struct line *line, const char *path, struct reply *ret_reply)
+{
+	struct client_call call = {.method = "GET", .path = path};
+	struct err err;
+
+	if (ctl_open_client(line->ctl, &err) < 0)
+		return false;
+	client_set_timeout(line->ctl->client, ANSWER_MS);
+	return ctl_try_request(line->ctl, &call, ret_reply, &err) == 0;
+}
+
+static void put_keys(const struct line *line)
+{
+	CLEANUP_REPLY struct reply reply = {0};
+	const char *key;
+	char word[64];
+	json_t *value;
+
+	fputs(":nospace\n", line->ctl->writer.out);
+	if (!ask(line, "/v1/policy", &reply))
+		return;
+	json_object_foreach (json_object_get(reply.json, "params"), key, value) {
+		snprintf(word, sizeof(word), "%s=", key);
+		put(line, word, "");
+	}
+}
+
 static void put_list(const struct line *line, const struct list *list)
 {
-	struct client_call call = {.method = "GET", .path = list->path};
 	CLEANUP_REPLY struct reply reply = {0};
 	const json_t *row;
-	struct err err;
 	char text[32];
 	size_t i;
 
-	if (ctl_open_client(line->ctl, &err) < 0)
-		return;
-	client_set_timeout(line->ctl->client, ANSWER_MS);
-	if (ctl_try_request(line->ctl, &call, &reply, &err) != 0)
+	if (!ask(line, list->path, &reply))
 		return;
 	json_array_foreach (json_object_get(reply.json, list->member), i, row) {
 		const char *id = field_text(row, list->field);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `config check`: reads a configuration as gover-d does and prints all faults. Needs no daemon.
+ * `config check`: prints all faults that gover-d --check-config finds. Needs no running daemon.
  * Without FILE it checks the files of the unit or of the running daemon, and compares the time of
  * their last change with the start of the daemon.
  */
@@ -9,15 +9,16 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/terminal/field.h"
 #include "gover-ctl/installation.h"
+#include "gover-ctl/program.h"
 #include "gover-ctl/verb/verbs.h"
-#include "gover-d/config/config.h"
 
 #define DAEMON_TIMEOUT_MS 2000L
 
 struct check {
 	const struct writer *writer;
-	json_t *files, *faults;
+	const json_t *files, *faults;
 	int64_t started_ms;	/* start of the running daemon; 0: unknown */
 	char changed[PATH_MAX]; /* a file that was changed after this start; "": none */
 };
@@ -37,27 +38,14 @@ static void note_change(struct check *check, const char *path)
 		snprintf(check->changed, sizeof(check->changed), "%s", path);
 }
 
-static void take_file(void *userdata, const char *file)
+static void print_fault(const json_t *fault)
 {
-	struct check *check = userdata;
+	const char *file = field_text(fault, "file"), *text = field_text(fault, "text");
+	double line = field_number(fault, "line");
 
-	note_change(check, file);
-	(void)json_array_append_new(check->files, json_string(file));
-}
-
-static void take_fault(void *userdata, const char *file, int line, const char *text)
-{
-	struct check *check = userdata;
-
-	(void)json_array_append_new(check->faults,
-				    json_pack("{s:s?, s:o, s:s}", "file", file, "line",
-					      line > 0 ? json_integer(line) : json_null(), "text",
-					      text));
-	if (check->writer->json)
-		return;
-	if (file && line > 0)
-		(void)ctl_fail(CTL_FAILED, "%s:%d: %s", file, line, text);
-	else if (file)
+	if (file[0] && line > 0)
+		(void)ctl_fail(CTL_FAILED, "%s:%.0f: %s", file, line, text);
+	else if (file[0])
 		(void)ctl_fail(CTL_FAILED, "%s: %s", file, text);
 	else
 		(void)ctl_fail(CTL_FAILED, "%s", text);
@@ -150,17 +138,33 @@ static json_t *encode_restart(const struct check *check, const struct installati
 	return json_boolean(i->config_differs || check->changed[0]);
 }
 
+/* Prints the faults, or the files if there are none, and whether a restart is needed. */
+static void print_text(const struct check *check, const char *path,
+		       const struct installation *found)
+{
+	int n = (int)json_array_size(check->faults);
+	const json_t *fault;
+	size_t i;
+
+	json_array_foreach (check->faults, i, fault) {
+		print_fault(fault);
+	}
+	if (n == 0)
+		print_good(check, path);
+	print_restart(check, found, n);
+}
+
 enum ctl_exit verb_config_check(struct ctl *ctl, const struct args *args)
 {
-	const char *file = args->n_words > 0 ? args->words[0] : NULL;
+	const char *file = args->n_words > 0 ? args->words[0] : NULL, *path;
 	struct installation found = {.pid = 0};
-	struct check check = {
-		.writer = &ctl->writer, .files = json_array(), .faults = json_array()};
-	const struct config_faults faults = {
-		.userdata = &check, .file = take_file, .fault = take_fault};
-	const char *path;
+	struct check check = {.writer = &ctl->writer};
+	const char *argv[] = {"gover-d", "--check-config", "--json", NULL, NULL, NULL};
 	json_t *answer;
-	int n;
+	const json_t *name;
+	struct err err;
+	bool ok;
+	size_t i;
 
 	if (!file)
 		find_installation(ctl, &found);
@@ -168,20 +172,29 @@ enum ctl_exit verb_config_check(struct ctl *ctl, const struct args *args)
 	check.started_ms = found.started_ms;
 	if (!file && !ctl->writer.json)
 		print_source(&ctl->writer, &found);
-	n = config_find_faults(file || found.config[0] ? path : NULL, &faults);
+	if (file || found.config[0]) {
+		argv[3] = "--config";
+		argv[4] = path;
+	}
+	answer = program_read_json(argv, &err);
+	if (!answer)
+		return ctl_fail(CTL_FAILED, "%s", err.msg);
+	check.files = json_object_get(answer, "files");
+	check.faults = json_object_get(answer, "faults");
+	json_array_foreach (check.files, i, name) {
+		note_change(&check, json_string_value(name));
+	}
 	note_folder(&check, path);
-	answer = json_pack("{s:b, s:o, s:o, s:s, s:s, s:o}", "ok", n == 0, "files", check.files,
-			   "faults", check.faults, "path", path, "source",
-			   file ? "argument" : source_names[found.source], "restart_needed",
-			   encode_restart(&check, &found));
-	if (n < 0 || !answer)
-		n = (int)ctl_fail_memory();
-	else if (ctl->writer.json)
+	ok = json_array_size(check.faults) == 0;
+	if (ctl->writer.json) {
+		(void)json_object_update_new(
+			answer, json_pack("{s:b, s:s, s:s, s:o}", "ok", ok, "path", path, "source",
+					  file ? "argument" : source_names[found.source],
+					  "restart_needed", encode_restart(&check, &found)));
 		writer_json(&ctl->writer, answer);
-	else if (n == 0)
-		print_good(&check, path);
-	if (answer && !ctl->writer.json)
-		print_restart(&check, &found, n);
+	} else {
+		print_text(&check, path, &found);
+	}
 	json_decref(answer);
-	return n == 0 ? CTL_DONE : CTL_FAILED;
+	return ok ? CTL_DONE : CTL_FAILED;
 }

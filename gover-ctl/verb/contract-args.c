@@ -2,12 +2,12 @@
 /*
  * Converts options to contract fields. A field without an option is omitted.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "gover-ctl/field.h"
+#include "base/terminal/field.h"
+#include "base/xalloc.h"
 #include "gover-ctl/verb/contract-args.h"
 
 /*
@@ -51,35 +51,40 @@ json_t *contract_args_make_body(const struct args *args)
 	const struct contract_field *field;
 	json_t *body = json_object();
 	enum option_id id;
-	int r = body ? 0 : -1;
 
-	for (size_t i = 0; r == 0 && (field = contract_field_at(i)); i++)
+	for (size_t i = 0; (field = contract_field_at(i)); i++)
 		if (find_option(args, field, &id) && field->kind != JSON_DECODE_LABELS)
-			r = json_object_set_new(body, field->name, field_value(args, id));
-	if (r == 0 && args_has(args, OPTION_NO_BURST))
-		r = json_object_set_new(body, "burst", json_false());
-	if (r == 0)
-		return body;
-	json_decref(body);
-	return NULL;
+			(void)json_object_set_new(body, field->name, field_value(args, id));
+	if (args_has(args, OPTION_NO_BURST))
+		(void)json_object_set_new(body, "burst", json_false());
+	return body;
 }
 
-int contract_args_merge_labels(const struct args *args, json_t *labels)
+json_t *contract_args_make_vgpu(const struct args *args, const char *id)
+{
+	json_t *body = contract_args_make_body(args), *labels = json_object();
+
+	contract_args_merge_labels(args, labels);
+	(void)json_object_set_new(body, "id", json_string(id));
+	if (args->n_labels > 0)
+		(void)json_object_set(body, "labels", labels);
+	json_decref(labels);
+	return body;
+}
+
+void contract_args_merge_labels(const struct args *args, json_t *labels)
 {
 	for (size_t i = 0; i < args->n_labels; i++) {
 		const char *equals = strchr(args->labels[i], '=');
 		CLEANUP_FREE char *key =
-			strndup(args->labels[i], (size_t)(equals - args->labels[i]));
+			xstrndup(args->labels[i], (size_t)(equals - args->labels[i]));
 
-		if (!key)
-			return -ENOMEM;
 		if (equals[1] == '\0')
 			/* no effect if there is no such label */
 			(void)json_object_del(labels, key);
-		else if (json_object_set_new(labels, key, json_string(equals + 1)) < 0)
-			return -ENOMEM;
+		else
+			(void)json_object_set_new(labels, key, json_string(equals + 1));
 	}
-	return 0;
 }
 
 /* @subject: "--cap" or "label tenant". */

@@ -7,11 +7,14 @@
 
 #include "gover-ctl/args.h"
 
-/* Returns an object with the fields given as options, except labels; NULL: out of memory. */
+/* Returns an object with the fields given as options, except labels. */
 json_t *contract_args_make_body(const struct args *args);
 
-/* Applies the label options to @labels; "KEY=" removes KEY. Returns 0 or -ENOMEM. */
-int contract_args_merge_labels(const struct args *args, json_t *labels);
+/* Returns the body of a request that creates the vGPU @id. */
+json_t *contract_args_make_vgpu(const struct args *args, const char *id);
+
+/* Applies the label options to @labels; "KEY=" removes KEY. */
+void contract_args_merge_labels(const struct args *args, json_t *labels);
 
 /*
  * Lists the options that differ from an existing @vgpu: "initial_cap_pct is 50, not 40 (--cap)".

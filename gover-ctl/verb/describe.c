@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "gover-ctl/field.h"
+#include "base/terminal/field.h"
 #include "gover-ctl/verb/describe.h"
 
 #define append(text, ...) text_append(text, DESCRIBE_MAX, __VA_ARGS__)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "gover-ctl/field.h"
+#include "base/terminal/field.h"
 #include "gover-ctl/verb/time-arg.h"
 #include "gover-ctl/verb/tables.h"
 #include "gover-ctl/verb/describe.h"
@@ -29,8 +29,8 @@ static bool is_money(const struct writer_column *column)
 }
 
 /* Prints the rows of @answer without the columns of money if no price is set. */
-static enum ctl_exit print_table(const struct writer *writer, const struct table *table,
-				 const json_t *answer, bool money)
+static void print_table(const struct writer *writer, const struct table *table,
+			const json_t *answer, bool money)
 {
 	struct writer_column kept[COLUMNS_MAX];
 	struct table some = *table;
@@ -41,7 +41,7 @@ static enum ctl_exit print_table(const struct writer *writer, const struct table
 			kept[n++] = table->columns[i];
 	some.columns = kept;
 	some.n_columns = n;
-	return tables_print_rows(writer, &some, answer);
+	tables_print_rows(writer, &some, answer);
 }
 
 /* Writes "price 2 per hour of the whole GPU", or "no price" if it is not set. */
@@ -74,28 +74,23 @@ static void print_prices(const struct writer *writer, const json_t *prices)
 }
 
 /* Prints a table of two rows: the sums as sold, and the sums without overselling. */
-static enum ctl_exit print_accounts(const struct writer *writer, json_t *answer, json_t *without,
-				    bool money)
+static void print_accounts(const struct writer *writer, json_t *answer, json_t *without, bool money)
 {
-	json_t *rows = NULL;
-	enum ctl_exit r;
+	json_t *rows;
 
-	if (json_object_set_new(answer, "account", json_string("as sold")) == 0 &&
-	    json_object_set_new(without, "account", json_string("without overselling")) == 0)
-		rows = json_pack("{s:[O, O]}", "accounts", answer, without);
-	if (!rows)
-		return ctl_fail_memory();
-	r = print_table(writer, &table_accounts, rows, money);
+	(void)json_object_set_new(answer, "account", json_string("as sold"));
+	(void)json_object_set_new(without, "account", json_string("without overselling"));
+	rows = json_pack("{s:[O, O]}", "accounts", answer, without);
+	print_table(writer, &table_accounts, rows, money);
 	json_decref(rows);
-	return r;
 }
 
 /*
  * Prints the rows of @table with an additional column: the profit without overselling, from
  * @without.
  */
-static enum ctl_exit print_rows(const struct writer *writer, const struct table *table,
-				json_t *answer, const json_t *without, bool money)
+static void print_rows(const struct writer *writer, const struct table *table, json_t *answer,
+		       const json_t *without, bool money)
 {
 	const json_t *baseline = json_object_get(without, table->member);
 	json_t *row;
@@ -104,19 +99,18 @@ static enum ctl_exit print_rows(const struct writer *writer, const struct table 
 	json_array_foreach (json_object_get(answer, table->member), i, row) {
 		json_t *profit = json_object_get(json_array_get(baseline, i), "profit");
 
-		if (profit && json_object_set(row, "profit_without", profit) < 0)
-			return ctl_fail_memory();
+		if (profit)
+			(void)json_object_set(row, "profit_without", profit);
 	}
 	writer_line(writer, "%s", "");
-	return print_table(writer, table, answer, money);
+	print_table(writer, table, answer, money);
 }
 
-static enum ctl_exit print(const struct writer *writer, json_t *answer)
+static void print(const struct writer *writer, json_t *answer)
 {
 	json_t *without = json_object_get(answer, "without_overselling");
 	bool money = !json_is_false(json_object_get(answer, "prices_set"));
 	char from[DESCRIBE_MAX], to[DESCRIBE_MAX];
-	enum ctl_exit r;
 
 	describe_time(field_text(answer, "from"), from);
 	describe_time(field_text(answer, "to"), to);
@@ -127,12 +121,11 @@ static enum ctl_exit print(const struct writer *writer, json_t *answer)
 	else
 		writer_line(writer, "%s", NO_PRICES);
 	writer_line(writer, "%s", "");
-	r = print_accounts(writer, answer, without, money);
+	print_accounts(writer, answer, without, money);
 	if (json_array_size(json_object_get(answer, "vgpus")) == 0)
-		return r;
-	if (r == CTL_DONE)
-		r = print_rows(writer, &table_flavors, answer, without, money);
-	return r == CTL_DONE ? print_rows(writer, &table_earners, answer, without, money) : r;
+		return;
+	print_rows(writer, &table_flavors, answer, without, money);
+	print_rows(writer, &table_earners, answer, without, money);
 }
 
 enum ctl_exit verb_economics(struct ctl *ctl, const struct args *args)
@@ -146,8 +139,9 @@ enum ctl_exit verb_economics(struct ctl *ctl, const struct args *args)
 				range.to);
 	if (r != CTL_DONE)
 		return r;
-	if (!ctl->writer.json)
-		return print(&ctl->writer, reply.json);
-	writer_reply(&ctl->writer, &reply);
+	if (ctl->writer.json)
+		writer_reply(&ctl->writer, &reply);
+	else
+		print(&ctl->writer, reply.json);
 	return CTL_DONE;
 }

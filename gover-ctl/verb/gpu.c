@@ -2,7 +2,7 @@
 /*
  * The verbs `freeze`, `thaw` and `drain`, which stop or resume cap changes and sales on a GPU.
  */
-#include "gover-ctl/field.h"
+#include "base/terminal/field.h"
 #include "gover-ctl/verb/verbs.h"
 
 struct change {
@@ -16,8 +16,6 @@ static enum ctl_exit change_one(struct ctl *ctl, const char *gpu, const struct c
 	json_t *body = json_pack("{s:s*, s:s*}", "mode", change->mode, "selling", change->selling);
 	enum ctl_exit r;
 
-	if (!body)
-		return ctl_fail_memory();
 	r = ctl_request(ctl, "PATCH", body, &reply, "/v1/gpus/%s", gpu);
 	json_decref(body);
 	if (r == CTL_DONE)

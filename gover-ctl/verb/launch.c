@@ -4,10 +4,9 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "gover-ctl/field.h"
+#include "base/terminal/field.h"
 #include "gover-ctl/verb/launch.h"
 
 const struct launch_library launch_fps = {"libgover-fps.so", "GOVER_FPS_LIB", "LD_PRELOAD"};
@@ -68,38 +67,6 @@ double launch_choose_fps_max(double target_fps)
 	if (!(target_fps > 0))
 		return 0;
 	return target_fps + (target_fps > 100 ? target_fps / 100 : 1);
-}
-
-static int executable(const char *path)
-{
-	struct stat st;
-
-	if (stat(path, &st) < 0)
-		return errno == EACCES ? -EACCES : -ENOENT;
-	return S_ISREG(st.st_mode) && access(path, X_OK) == 0 ? 0 : -EACCES;
-}
-
-int launch_find_command(const char *command, const char *search_path)
-{
-	int result = -ENOENT;
-	char path[PATH_MAX];
-
-	if (strchr(command, '/'))
-		return executable(command);
-	while (command[0] && search_path) {
-		size_t n = strcspn(search_path, ":");
-		int r;
-
-		r = snprintf(path, sizeof(path), "%.*s%s%s", (int)n, search_path, n ? "/" : "./",
-			     command);
-		r = r < (int)sizeof(path) ? executable(path) : -ENOENT;
-		if (r == 0)
-			return 0;
-		if (r == -EACCES)
-			result = r;
-		search_path = search_path[n] ? search_path + n + 1 : NULL;
-	}
-	return result;
 }
 
 static int enter_one(const char *path, long pid, struct err *reterr)

@@ -43,12 +43,6 @@ int launch_make_list(const char *library, const char *before, char *ret_value, s
 double launch_choose_fps_max(double target_fps);
 
 /*
- * Checks that execvp() finds @command in @search_path (PATH). Returns 0, -ENOENT, or -EACCES if
- * @command is found but not executable.
- */
-int launch_find_command(const char *command, const char *search_path);
-
-/*
  * Moves process @pid into the control groups of the vGPU (attach.cgroup_procs). Returns -EOPNOTSUPP
  * if the vGPU has no control group, or the negative errno of a write.
  */

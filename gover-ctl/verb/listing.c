@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Sorts, selects and prints the rows of lists. */
 #include <ctype.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "gover-ctl/field.h"
+#include "base/terminal/field.h"
+#include "base/xalloc.h"
 #include "gover-ctl/verb/listing.h"
 
 #define LABEL_MAX 256 /* size of a term of a selector with its NUL */
@@ -204,29 +204,24 @@ static int compare(const void *a, const void *b, void *userdata)
 	return r ? r : (one->index > other->index) - (one->index < other->index);
 }
 
-/* Returns the selected rows in the wanted order. The caller releases it. NULL: out of memory. */
+/* Returns the selected rows in the wanted order. The caller releases it. */
 static json_t *choose_rows(const struct listing *listing, const struct writer *writer,
 			   const json_t *rows)
 {
-	struct row *chosen = calloc(json_array_size(rows) + 1, sizeof(*chosen));
+	CLEANUP_FREE struct row *chosen = xcalloc(json_array_size(rows) + 1, sizeof(*chosen));
 	struct order order = {.listing = listing, .writer = writer};
 	json_t *result = json_array(), *row;
 	size_t i, n = 0;
-	int r = chosen && result ? 0 : -ENOMEM;
 
 	json_array_foreach (rows, i, row) {
-		if (r == 0 && listing_match(listing->selector, json_object_get(row, "labels")))
+		if (listing_match(listing->selector, json_object_get(row, "labels")))
 			chosen[n++] = (struct row){.json = row, .index = i};
 	}
-	if (r == 0 && listing->sort)
+	if (listing->sort)
 		qsort_r(chosen, n, sizeof(*chosen), compare, &order);
-	for (i = 0; r == 0 && i < n; i++)
-		r = json_array_append(result, chosen[i].json);
-	free(chosen);
-	if (r == 0)
-		return result;
-	json_decref(result);
-	return NULL;
+	for (i = 0; i < n; i++)
+		(void)json_array_append(result, chosen[i].json);
+	return result;
 }
 
 static void print_names(const struct listing *listing, const struct writer *writer,
@@ -250,8 +245,7 @@ enum ctl_exit listing_print(const struct listing *listing, const struct writer *
 	if (listing->sort || listing->selector) {
 		json_t *rows = choose_rows(listing, writer, json_object_get(reply->json, member));
 
-		if (!rows || json_object_set_new(reply->json, member, rows) < 0)
-			return ctl_fail_memory();
+		(void)json_object_set_new(reply->json, member, rows);
 		if (writer->json)
 			writer_json(writer, reply->json);
 	} else if (writer->json) {
@@ -259,7 +253,7 @@ enum ctl_exit listing_print(const struct listing *listing, const struct writer *
 	}
 	if (writer->names)
 		print_names(listing, writer, reply->json);
-	if (writer->json || writer->names)
-		return CTL_DONE;
-	return tables_print_rows(writer, listing->table, reply->json);
+	else if (!writer->json)
+		tables_print_rows(writer, listing->table, reply->json);
+	return CTL_DONE;
 }

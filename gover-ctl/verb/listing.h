@@ -32,7 +32,7 @@ enum ctl_exit listing_open(struct listing *listing, const struct args *args,
 
 /*
  * Prints the selected rows in the wanted order and format. With --json prints the reply, which is
- * unchanged if all rows are wanted in their order.
+ * unchanged if all rows are wanted in their order. Returns CTL_DONE.
  */
 enum ctl_exit listing_print(const struct listing *listing, const struct writer *writer,
 			    const struct reply *reply);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "gover-ctl/field.h"
+#include "base/terminal/field.h"
 #include "gover-ctl/verb/listing.h"
 #include "gover-ctl/verb/describe.h"
 #include "gover-ctl/verb/contract-args.h"
@@ -53,22 +53,6 @@ static enum ctl_exit choose_key(const struct args *args, char key[KEY_MAX])
 	return CTL_DONE;
 }
 
-static json_t *claim_body(const struct args *args)
-{
-	json_t *body = contract_args_make_body(args), *labels = json_object();
-	int r = contract_args_merge_labels(args, labels);
-
-	if (r == 0)
-		r = json_object_set_new(body, "id", json_string(args->values[OPTION_NEWCOMER]));
-	if (r == 0 && args->n_labels > 0)
-		r = json_object_set(body, "labels", labels);
-	json_decref(labels);
-	if (r == 0)
-		return body;
-	json_decref(body);
-	return NULL;
-}
-
 static enum ctl_exit send_claim(struct ctl *ctl, const char *path, const json_t *body,
 				const char *key, struct reply *ret_reply)
 {
@@ -101,8 +85,8 @@ enum ctl_exit verb_offer_claim(struct ctl *ctl, const struct args *args)
 	if (r != CTL_DONE)
 		return r;
 	snprintf(path, sizeof(path), "/v1/offers/%lld/claim", id);
-	body = claim_body(args);
-	r = body ? send_claim(ctl, path, body, key, &reply) : ctl_fail_memory();
+	body = contract_args_make_vgpu(args, args->values[OPTION_NEWCOMER]);
+	r = send_claim(ctl, path, body, key, &reply);
 	json_decref(body);
 	if (r != CTL_DONE)
 		return r;

@@ -28,33 +28,26 @@ static int unknown_key(const char *key, json_t *params, struct err *reterr)
 			key);
 }
 
-/* Converts @text to the type of the present value @now. The caller frees *ret_value. */
-static int value_like(const json_t *now, const char *key, const char *text, json_t **ret_value,
-		      struct err *reterr)
+/* Returns @text in the type of the present value @now; NULL: @text is not allowed. */
+static json_t *value_like(const json_t *now, const char *key, const char *text, struct err *reterr)
 {
 	int64_t whole;
 	double number;
 	bool flag;
 
-	if (text[0] == '\0' || strcmp(text, "default") == 0) {
-		*ret_value = json_null();
-	} else if (json_is_boolean(now)) {
-		if (parse_bool(text, &flag) < 0)
-			return err_fail(reterr, EINVAL, "%s '%s': not allowed (allowed: on, off)",
-					key, text);
-		*ret_value = json_boolean(flag);
-	} else if (json_is_number(now)) {
-		if (parse_int(text, INT64_MIN, INT64_MAX, &whole) == 0)
-			*ret_value = json_integer(whole);
-		else if (parse_double(text, -DBL_MAX, DBL_MAX, &number) == 0)
-			*ret_value = json_real(number);
-		else
-			return err_fail(reterr, EINVAL, "%s '%s': not allowed (allowed: a number)",
-					key, text);
-	} else {
-		*ret_value = json_string(text);
-	}
-	return *ret_value ? 0 : err_fail(reterr, ENOMEM, "out of memory");
+	if (text[0] == '\0' || strcmp(text, "default") == 0)
+		return json_null();
+	if (json_is_boolean(now) && parse_bool(text, &flag) == 0)
+		return json_boolean(flag);
+	if (json_is_number(now) && parse_int(text, INT64_MIN, INT64_MAX, &whole) == 0)
+		return json_integer(whole);
+	if (json_is_number(now) && parse_double(text, -DBL_MAX, DBL_MAX, &number) == 0)
+		return json_real(number);
+	if (!json_is_boolean(now) && !json_is_number(now))
+		return json_string(text);
+	(void)err_fail(reterr, EINVAL, "%s '%s': not allowed (allowed: %s)", key, text,
+		       json_is_boolean(now) ? "on, off" : "a number");
+	return NULL;
 }
 
 int policy_set_add_pair(json_t *body, const char *pair, const json_t *policy, struct err *reterr)
@@ -63,7 +56,6 @@ int policy_set_add_pair(json_t *body, const char *pair, const json_t *policy, st
 	const char *equals = strchr(pair, '=');
 	const json_t *now;
 	char key[64];
-	int r;
 
 	if (!equals || equals == pair)
 		return err_fail(reterr, EINVAL, "'%s': not of the form KEY=VALUE", pair);
@@ -76,8 +68,9 @@ int policy_set_add_pair(json_t *body, const char *pair, const json_t *policy, st
 		return unknown_key(key, params, reterr);
 	if (json_object_get(body, key))
 		return err_fail(reterr, EINVAL, "%s: given twice", key);
-	r = value_like(now, key, equals + 1, &value, reterr);
-	if (r == 0 && json_object_set_new(body, key, value) < 0)
-		r = err_fail(reterr, ENOMEM, "out of memory");
-	return r;
+	value = value_like(now, key, equals + 1, reterr);
+	if (!value)
+		return -EINVAL;
+	(void)json_object_set_new(body, key, value);
+	return 0;
 }

@@ -9,8 +9,7 @@
 
 /*
  * Adds @pair to @body, with the type of the value in @policy (GET /v1/policy). "KEY=" and
- * "KEY=default" add null, which restores the value of the configuration file. Returns 0, -EINVAL or
- * -ENOMEM.
+ * "KEY=default" add null, which restores the value of the configuration file. Returns 0 or -EINVAL.
  */
 int policy_set_add_pair(json_t *body, const char *pair, const json_t *policy, struct err *reterr);
 

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "gover-ctl/field.h"
+#include "base/terminal/field.h"
 #include "gover-ctl/verb/policy-set.h"
 #include "gover-ctl/verb/tables.h"
 #include "gover-ctl/verb/verbs.h"
@@ -21,44 +21,36 @@ static const char *value_text(const json_t *value, char text[64])
 	return text;
 }
 
-/* Converts the reply of GET /v1/policy to rows for a table. Returns NULL if out of memory. */
+/* Converts the reply of GET /v1/policy to rows for a table. */
 static json_t *make_rows(const json_t *policy)
 {
 	json_t *params = json_object_get(policy, "params"), *value, *rows = json_array();
 	const json_t *file = json_object_get(policy, "file");
-	json_t *answer = json_pack("{s:o}", "rows", rows);
 	const char *key;
 
 	json_object_foreach (params, key, value) {
 		const json_t *in_file = json_object_get(file, key);
 		char now[64], was[64];
-		json_t *row = json_pack("{s:s, s:s, s:s, s:s}", "key", key, "value",
-					value_text(value, now), "file", value_text(in_file, was),
-					"mark", json_equal(value, in_file) ? "" : "*");
 
-		if (json_array_append_new(rows, row) < 0) {
-			json_decref(answer);
-			return NULL;
-		}
+		(void)json_array_append_new(rows, json_pack("{s:s, s:s, s:s, s:s}", "key", key,
+							    "value", value_text(value, now), "file",
+							    value_text(in_file, was), "mark",
+							    json_equal(value, in_file) ? "" : "*"));
 	}
-	return answer;
+	return json_pack("{s:o}", "rows", rows);
 }
 
-static enum ctl_exit print_policy(struct ctl *ctl, const struct reply *reply)
+static void print_policy(struct ctl *ctl, const struct reply *reply)
 {
-	enum ctl_exit r;
 	json_t *rows;
 
 	if (ctl->writer.json) {
 		writer_reply(&ctl->writer, reply);
-		return CTL_DONE;
+		return;
 	}
 	rows = make_rows(reply->json);
-	if (!rows)
-		return ctl_fail_memory();
-	r = tables_print_rows(&ctl->writer, &table_policy, rows);
+	tables_print_rows(&ctl->writer, &table_policy, rows);
 	json_decref(rows);
-	return r;
 }
 
 static void print_policies(const struct writer *writer, const json_t *policy)
@@ -85,7 +77,8 @@ enum ctl_exit verb_policy_show(struct ctl *ctl, const struct args *args)
 		return r;
 	if (!ctl->writer.json)
 		print_policies(&ctl->writer, reply.json);
-	return print_policy(ctl, &reply);
+	print_policy(ctl, &reply);
+	return CTL_DONE;
 }
 
 enum ctl_exit verb_policy_set(struct ctl *ctl, const struct args *args)
@@ -107,5 +100,7 @@ enum ctl_exit verb_policy_set(struct ctl *ctl, const struct args *args)
 	if (r == CTL_DONE)
 		r = ctl_request(ctl, "PATCH", body, &reply, "/v1/policy");
 	json_decref(body);
-	return r == CTL_DONE ? print_policy(ctl, &reply) : r;
+	if (r == CTL_DONE)
+		print_policy(ctl, &reply);
+	return r;
 }

@@ -8,7 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "gover-ctl/field.h"
+#include "base/file.h"
+#include "base/terminal/field.h"
+#include "base/xalloc.h"
+#include "gover-ctl/program.h"
 #include "gover-ctl/verb/launch.h"
 #include "gover-ctl/verb/contract-args.h"
 #include "gover-ctl/verb/verbs.h"
@@ -27,10 +30,9 @@ struct plan {
 static enum ctl_exit plan_library(const struct launch_library *library, char ret_list[LIST_MAX])
 {
 	char exe[PATH_MAX], path[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 	struct err err;
 
-	exe[n > 0 ? n : 0] = '\0';
+	program_own_path(exe);
 	if (launch_find_library(library, getenv(library->override), exe, path, &err) < 0)
 		return ctl_fail(CTL_FAILED, "run: %s", err.msg);
 	if (launch_make_list(path, getenv(library->list), ret_list, LIST_MAX) < 0)
@@ -47,16 +49,9 @@ static enum ctl_exit refuse_command(const char *command, int error)
 
 static enum ctl_exit create_vgpu(struct ctl *ctl, const struct args *args, struct plan *plan)
 {
-	json_t *body = contract_args_make_body(args), *labels = json_object();
-	enum ctl_exit r;
+	json_t *body = contract_args_make_vgpu(args, args->values[OPTION_VGPU]);
+	enum ctl_exit r = ctl_request(ctl, "POST", body, &plan->vgpu, "/v1/vgpus");
 
-	if (contract_args_merge_labels(args, labels) < 0 ||
-	    json_object_set_new(body, "id", json_string(args->values[OPTION_VGPU])) < 0 ||
-	    json_object_set(body, "labels", labels) < 0)
-		r = ctl_fail_memory();
-	else
-		r = ctl_request(ctl, "POST", body, &plan->vgpu, "/v1/vgpus");
-	json_decref(labels);
 	json_decref(body);
 	plan->created = r == CTL_DONE;
 	return r;
@@ -122,47 +117,54 @@ static void remove_vgpu(struct ctl *ctl, const struct plan *plan)
 				  field_text(plan->vgpu.json, "id"));
 }
 
-static int set_frame_limit(const struct args *args, const json_t *vgpu)
+static void set_variable(const char *name, const char *value)
+{
+	if (setenv(name, value, 1) < 0)
+		xalloc_fail(0);
+}
+
+static void set_frame_limit(const struct args *args, const json_t *vgpu)
 {
 	double limit = args_has(args, OPTION_FPS_MAX)
 			       ? args_get_number(args, OPTION_FPS_MAX)
 			       : launch_choose_fps_max(field_number(vgpu, "target_fps"));
 	char text[32];
 
-	if (limit > 0) {
-		snprintf(text, sizeof(text), "%.10g", limit);
-		return setenv("GOVER_FPS_MAX", text, 1);
-	}
 	/*
 	 * GOVER_FPS_MAX may be inherited. --fps-max 0 removes it. Without --fps-max and without a
 	 * target, it is kept.
 	 */
-	return args_has(args, OPTION_FPS_MAX) ? unsetenv("GOVER_FPS_MAX") : 0;
+	snprintf(text, sizeof(text), "%.10g", limit);
+	if (limit > 0)
+		set_variable("GOVER_FPS_MAX", text);
+	else if (args_has(args, OPTION_FPS_MAX))
+		(void)unsetenv("GOVER_FPS_MAX");
 }
 
-static int set_compute_environment(const struct plan *plan)
+static void set_compute_environment(const struct plan *plan)
 {
 	char socket[PATH_MAX];
 
 	snprintf(socket, sizeof(socket), "unix:%s", plan->arbiter);
-	return setenv("OPENCL_LAYERS", plan->layers, 1) < 0 || setenv("GOVER_CL", socket, 1) < 0
-		       ? -errno
-		       : 0;
+	set_variable("OPENCL_LAYERS", plan->layers);
+	set_variable("GOVER_CL", socket);
 }
 
-static int set_environment(const struct args *args, const struct plan *plan)
+static void set_environment(const struct args *args, const struct plan *plan)
 {
 	const json_t *vgpu = plan->vgpu.json;
 	const char *socket = field_text(json_object_get(vgpu, "attach"), "fps_socket");
 	char report[PATH_MAX + 8];
 
-	if (plan->arbiter[0])
-		return set_compute_environment(plan);
+	if (plan->arbiter[0]) {
+		set_compute_environment(plan);
+		return;
+	}
 	snprintf(report, sizeof(report), "%s%s", socket[0] ? "unix:" : "off", socket);
-	if (setenv("LD_PRELOAD", plan->preload, 1) < 0 || setenv("GOVER_FPS", report, 1) < 0 ||
-	    setenv("GOVER_FPS_LAYER", "1", 1) < 0)
-		return -errno;
-	return set_frame_limit(args, vgpu) < 0 ? -errno : 0;
+	set_variable("LD_PRELOAD", plan->preload);
+	set_variable("GOVER_FPS", report);
+	set_variable("GOVER_FPS_LAYER", "1");
+	set_frame_limit(args, vgpu);
 }
 
 static enum ctl_exit execute(struct ctl *ctl, const struct args *args, const struct plan *plan)
@@ -173,8 +175,7 @@ static enum ctl_exit execute(struct ctl *ctl, const struct args *args, const str
 		remove_vgpu(ctl, plan);
 		return ctl_fail(CTL_FAILED, "run: %s", err.msg);
 	}
-	if (set_environment(args, plan) < 0)
-		return ctl_fail(CTL_FAILED, "run: out of memory");
+	set_environment(args, plan);
 	ctl->client = client_free(ctl->client); /* the program must not inherit the connection */
 	fflush(NULL);
 	execvp(args->words[0], args->words);
@@ -185,7 +186,7 @@ enum ctl_exit verb_run(struct ctl *ctl, const struct args *args)
 {
 	struct plan plan = {0};
 	const char *path = getenv("PATH");
-	int found = launch_find_command(args->words[0], path ? path : "/bin:/usr/bin");
+	int found = file_find_command(args->words[0], path ? path : "/bin:/usr/bin");
 	enum ctl_exit r;
 
 	if (found < 0)

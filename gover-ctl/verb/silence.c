@@ -3,7 +3,7 @@
  * The verbs `silence add`, `silence list` and `silence remove`. Every silence has an end.
  */
 #include "base/clock.h"
-#include "gover-ctl/field.h"
+#include "base/terminal/field.h"
 #include "gover-ctl/verb/listing.h"
 #include "gover-ctl/verb/verbs.h"
 #include "gover-ctl/verb/time-arg.h"
@@ -48,8 +48,7 @@ enum ctl_exit verb_silence_add(struct ctl *ctl, const struct args *args)
 	if (r != CTL_DONE)
 		return r;
 	body = make_body(args, until);
-	r = body ? ctl_request(ctl, "POST", body, &reply, "/v1/silences")
-		 : ctl_fail(CTL_USAGE, "silence add: an option is not valid UTF-8");
+	r = ctl_request(ctl, "POST", body, &reply, "/v1/silences");
 	json_decref(body);
 	if (r != CTL_DONE)
 		return r;

@@ -5,23 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "gover-ctl/verb/sse.h"
 
 #define EVENT_MAX (64u << 20) /* maximum bytes of a line and of the data of an event */
 
 static int append(char **text, size_t *length, const char *more, size_t n)
 {
-	char *grown;
-
 	if (n > EVENT_MAX - *length)
 		return -EMSGSIZE;
-	grown = realloc(*text, *length + n + 1);
-	if (!grown)
-		return -ENOMEM;
-	memcpy(grown + *length, more, n);
+	*text = xrealloc(*text, *length + n + 1);
+	memcpy(*text + *length, more, n);
 	*length += n;
-	grown[*length] = '\0';
-	*text = grown;
+	(*text)[*length] = '\0';
 	return 0;
 }
 
@@ -86,7 +82,7 @@ static int take_line(struct sse *sse, char *line)
 		return append(&sse->data, &sse->data_length, "\n", 1) < 0 ||
 				       append(&sse->data, &sse->data_length, value, strlen(value)) <
 					       0
-			       ? -ENOMEM
+			       ? -EMSGSIZE
 			       : 0;
 	else if (strcmp(line, "data") == 0)
 		return append(&sse->data, &sse->data_length, value, strlen(value));

@@ -25,7 +25,7 @@ struct sse {
 
 /*
  * Parses a chunk and calls @event for each complete event. Returns 0; 1 if @event returned false;
- * -ENOMEM; -EMSGSIZE if a line or an event is too long.
+ * -EMSGSIZE if a line or an event is too long.
  */
 int sse_feed(struct sse *sse, const char *bytes, size_t size);
 /* Discards an incomplete event and keeps the id. Must be called after the end of a connection. */

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * `status`: prints the daemon, GPUs, vGPUs, alerts and offers, from GET /v1/host.
- */
+/* `status`: prints the daemon, GPUs, vGPUs, alerts and offers, from GET /v1/host. */
 #include <string.h>
 
-#include "gover-ctl/age.h"
-#include "gover-ctl/field.h"
+#include "base/terminal/age.h"
+#include "base/terminal/field.h"
 #include "gover-ctl/verb/tables.h"
 #include "gover-ctl/verb/describe.h"
+#include "gover-ctl/verb/status.h"
 #include "gover-ctl/verb/verbs.h"
 
 #define INDENT 4 /* of further lines */
@@ -81,35 +80,52 @@ static void print_history(const struct writer *writer, const json_t *history)
 			    error[0] ? ": " : "", error);
 }
 
+/* Prints why the busy times of a GPU are unknown. */
+static void print_problems(const struct writer *writer, const json_t *gpus)
+{
+	const json_t *gpu;
+	size_t i;
+
+	json_array_foreach (gpus, i, gpu)
+		if (field_text(gpu, "problem")[0])
+			writer_paragraph(writer, "", INDENT, field_text(gpu, "problem"));
+}
+
+void status_print(struct ctl *ctl, const json_t *host)
+{
+	const json_t *offers = json_object_get(host, "offers"), *offer;
+	const json_t *gpus = json_object_get(host, "gpus");
+	size_t i;
+
+	(void)age_parse(field_text(host, "time"), &ctl->writer.now_ms);
+	print_daemon(ctl, host);
+	writer_line(&ctl->writer, "%s", "");
+	tables_print_rows(&ctl->writer, &table_gpus, host);
+	print_problems(&ctl->writer, gpus);
+	if (json_array_size(gpus) > 0) {
+		writer_line(&ctl->writer, "%s", "");
+		tables_print_rows(&ctl->writer, &table_vgpus, host);
+	}
+	if (json_array_size(offers) + json_array_size(json_object_get(host, "alerts")) > 0)
+		writer_line(&ctl->writer, "%s", "");
+	print_alerts(&ctl->writer, host);
+	json_array_foreach (offers, i, offer) {
+		print_offer(&ctl->writer, offer);
+	}
+	print_history(&ctl->writer, json_object_get(host, "history"));
+}
+
 enum ctl_exit verb_status(struct ctl *ctl, const struct args *args)
 {
 	CLEANUP_REPLY struct reply reply = {0};
-	const json_t *offers, *offer;
 	enum ctl_exit r = ctl_request(ctl, "GET", NULL, &reply, "/v1/host");
-	size_t i;
 
 	(void)args;
 	if (r != CTL_DONE)
 		return r;
-	if (ctl->writer.json) {
+	if (ctl->writer.json)
 		writer_reply(&ctl->writer, &reply);
-		return CTL_DONE;
-	}
-	(void)age_parse(field_text(reply.json, "time"), &ctl->writer.now_ms);
-	print_daemon(ctl, reply.json);
-	writer_line(&ctl->writer, "%s", "");
-	r = tables_print_rows(&ctl->writer, &table_gpus, reply.json);
-	if (r == CTL_DONE && json_array_size(json_object_get(reply.json, "gpus")) > 0) {
-		writer_line(&ctl->writer, "%s", "");
-		r = tables_print_rows(&ctl->writer, &table_vgpus, reply.json);
-	}
-	offers = json_object_get(reply.json, "offers");
-	if (json_array_size(offers) + json_array_size(json_object_get(reply.json, "alerts")) > 0)
-		writer_line(&ctl->writer, "%s", "");
-	print_alerts(&ctl->writer, reply.json);
-	json_array_foreach (offers, i, offer) {
-		print_offer(&ctl->writer, offer);
-	}
-	print_history(&ctl->writer, json_object_get(reply.json, "history"));
-	return r;
+	else
+		status_print(ctl, reply.json);
+	return CTL_DONE;
 }

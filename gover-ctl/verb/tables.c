@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "gover-ctl/age.h"
-#include "gover-ctl/field.h"
+#include "base/terminal/age.h"
+#include "base/terminal/field.h"
 #include "gover-ctl/verb/tables.h"
 #include "gover-ctl/verb/describe.h"
 
@@ -42,7 +42,10 @@ static void gpu_telemetry(const json_t *gpu, char text[WRITER_CELL_MAX])
 
 	writer_format_span(field_number(gpu, "telemetry_age_ms") / 1000, age);
 	snprintf(text, WRITER_CELL_MAX, "%s %s",
-		 field_true(gpu, "telemetry_valid") ? "ok" : "stale", age);
+		 field_true(gpu, "telemetry_valid")		  ? "ok"
+		 : json_is_object(json_object_get(gpu, "source")) ? "unknown"
+								  : "stale",
+		 age);
 }
 
 static enum writer_colour gpu_telemetry_colour(const json_t *gpu)
@@ -375,16 +378,14 @@ static const struct writer_column token_columns[] = {
 const struct table table_tokens =
 	TABLE("tokens", "No tokens: TCP access is not possible.", token_columns);
 
-enum ctl_exit tables_print_rows(const struct writer *writer, const struct table *table,
-				const json_t *answer)
+void tables_print_rows(const struct writer *writer, const struct table *table, const json_t *answer)
 {
 	const json_t *rows = json_object_get(answer, table->member);
 
 	if (json_array_size(rows) == 0 && writer->no_head)
-		return CTL_DONE; /* a script counts the lines */
+		return; /* a script counts the lines */
 	if (json_array_size(rows) == 0)
 		writer_line(writer, "%s", table->none);
-	else if (writer_table(writer, table->columns, table->n_columns, rows) < 0)
-		return ctl_fail_memory();
-	return CTL_DONE;
+	else
+		writer_table(writer, table->columns, table->n_columns, rows);
 }

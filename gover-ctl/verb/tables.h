@@ -17,11 +17,10 @@ extern const struct table table_gpus, table_vgpus, table_alerts, table_offers, t
 extern const struct table table_accounts, table_flavors, table_earners; /* economics */
 extern const struct table table_tokens;
 extern const struct table table_audit; /* audit.c */
-extern const struct table table_fleet; /* fleet/row.c */
 extern const struct table table_vgpu;  /* fields of one vGPU, for writer_record() */
 
 /* Prints the rows in @answer, or @table->none, or nothing if a table without headings has no row.
  */
-enum ctl_exit tables_print_rows(const struct writer *writer, const struct table *table,
-				const json_t *answer);
+void tables_print_rows(const struct writer *writer, const struct table *table,
+		       const json_t *answer);
 #endif

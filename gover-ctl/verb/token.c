@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "gover-ctl/field.h"
+#include "base/terminal/field.h"
 #include "gover-ctl/verb/listing.h"
 #include "gover-ctl/verb/verbs.h"
 #include "gover-ctl/verb/time-arg.h"
@@ -39,11 +39,8 @@ static json_t *make_body(const struct args *args, enum ctl_exit *ret_exit)
 		return NULL;
 	}
 	body = json_pack("{s:s, s:s}", "name", args->words[0], "scope", args->values[OPTION_SCOPE]);
-	if (!body || (expires && json_object_set_new(body, "ttl_s", json_integer(ttl_s)) < 0)) {
-		json_decref(body);
-		*ret_exit = ctl_fail_memory();
-		return NULL;
-	}
+	if (expires)
+		(void)json_object_set_new(body, "ttl_s", json_integer(ttl_s));
 	return body;
 }
 

@@ -83,7 +83,6 @@ enum ctl_exit verb_token_list(struct ctl *ctl, const struct args *args);
 enum ctl_exit verb_token_add(struct ctl *ctl, const struct args *args);
 enum ctl_exit verb_token_remove(struct ctl *ctl, const struct args *args);
 enum ctl_exit verb_audit(struct ctl *ctl, const struct args *args);
-enum ctl_exit verb_fleet_status(struct ctl *ctl, const struct args *args);
 enum ctl_exit verb_top(struct ctl *ctl, const struct args *args);
 enum ctl_exit verb_watch(struct ctl *ctl, const struct args *args);
 enum ctl_exit verb_doctor(struct ctl *ctl, const struct args *args);

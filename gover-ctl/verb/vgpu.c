@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The verbs `vgpu ...`. */
-#include <errno.h>
 
-#include "gover-ctl/field.h"
+#include "base/terminal/field.h"
 #include "gover-ctl/verb/listing.h"
 #include "gover-ctl/verb/describe.h"
 #include "gover-ctl/verb/contract-args.h"
 #include "gover-ctl/verb/verbs.h"
 
-/* Sends @body and prints the vGPU in the reply. Frees @body. @body NULL: prints "out of memory". */
+/* Sends @body and prints the vGPU in the reply. Frees @body. */
 static enum ctl_exit change(struct ctl *ctl, const char *method, const char *path, json_t *body,
 			    const char *done)
 {
@@ -16,8 +15,6 @@ static enum ctl_exit change(struct ctl *ctl, const char *method, const char *pat
 	char text[DESCRIBE_MAX];
 	enum ctl_exit r;
 
-	if (!body)
-		return ctl_fail_memory();
 	r = ctl_request(ctl, method, body, &reply, "%s", path);
 	json_decref(body);
 	if (r != CTL_DONE)
@@ -71,22 +68,13 @@ enum ctl_exit verb_vgpu_show(struct ctl *ctl, const struct args *args)
 enum ctl_exit verb_vgpu_add(struct ctl *ctl, const struct args *args)
 {
 	enum ctl_exit r = ctl_check_id("vGPU", args->words[0]);
-	json_t *labels, *body;
 
 	if (r == CTL_DONE && !args_has(args, OPTION_INITIAL_CAP) && !args_has(args, OPTION_FLAVOR))
 		r = ctl_fail(CTL_USAGE, "vgpu add: --cap PCT or --flavor NAME required");
 	if (r != CTL_DONE)
 		return r;
-	labels = json_object();
-	body = contract_args_make_body(args);
-	if (json_object_set_new(body, "id", json_string(args->words[0])) < 0 ||
-	    contract_args_merge_labels(args, labels) < 0 ||
-	    json_object_set(body, "labels", labels) < 0) {
-		json_decref(body);
-		body = NULL;
-	}
-	json_decref(labels);
-	return change(ctl, "POST", "/v1/vgpus", body, "added:");
+	return change(ctl, "POST", "/v1/vgpus", contract_args_make_vgpu(args, args->words[0]),
+		      "added:");
 }
 
 /*
@@ -106,9 +94,8 @@ static enum ctl_exit put_labels(struct ctl *ctl, const struct args *args, const 
 	if (r != CTL_DONE)
 		return r;
 	labels = json_object_get(reply.json, "labels");
-	if (contract_args_merge_labels(args, labels) < 0 ||
-	    json_object_set(body, "labels", labels) < 0)
-		return ctl_fail_memory();
+	contract_args_merge_labels(args, labels);
+	(void)json_object_set(body, "labels", labels);
 	return CTL_DONE;
 }
 
@@ -127,7 +114,7 @@ enum ctl_exit verb_vgpu_set(struct ctl *ctl, const struct args *args)
 		return ctl_fail(CTL_USAGE,
 				"vgpu set: --burst and --no-burst are mutually exclusive");
 	body = contract_args_make_body(args);
-	if (body && json_object_size(body) == 0 && args->n_labels == 0) {
+	if (json_object_size(body) == 0 && args->n_labels == 0) {
 		json_decref(body);
 		return ctl_fail(CTL_USAGE, "vgpu set %s: nothing to change (no option given)",
 				args->words[0]);
@@ -161,13 +148,10 @@ enum ctl_exit verb_vgpu_hold(struct ctl *ctl, const struct args *args)
 	if (r != CTL_DONE)
 		return r;
 	body = json_pack("{s:b}", "held", 1);
-	if (args_has(args, OPTION_HOLD_CAP) &&
-	    json_object_set_new(body, "held_cap_pct",
-				json_integer((json_int_t)args_get_number(args, OPTION_HOLD_CAP))) <
-		    0) {
-		json_decref(body);
-		body = NULL;
-	}
+	if (args_has(args, OPTION_HOLD_CAP))
+		(void)json_object_set_new(
+			body, "held_cap_pct",
+			json_integer((json_int_t)args_get_number(args, OPTION_HOLD_CAP)));
 	return change(ctl, "PATCH", path, body, "held:");
 }
 

@@ -10,8 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/json-text.h"
-#include "gover-ctl/field.h"
+#include "base/terminal/field.h"
 #include "gover-ctl/verb/sse.h"
 #include "gover-ctl/verb/describe.h"
 #include "gover-ctl/verb/verbs.h"
@@ -156,7 +155,7 @@ static bool print_event(struct watch *w, const char *kind, json_t *data)
 static bool on_event(void *userdata, const char *kind, const char *text)
 {
 	struct watch *w = userdata;
-	json_t *data = json_text_parse(text, strlen(text), 0, NULL);
+	json_t *data = json_loadb(text, strlen(text), 0, NULL);
 	bool go_on = true;
 
 	if (json_is_object(data))

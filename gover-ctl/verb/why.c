@@ -5,8 +5,8 @@
  */
 #include <string.h>
 
-#include "gover-ctl/age.h"
-#include "gover-ctl/field.h"
+#include "base/terminal/age.h"
+#include "base/terminal/field.h"
 #include "gover-ctl/verb/describe.h"
 #include "gover-ctl/verb/verbs.h"
 
@@ -123,16 +123,14 @@ static void print_diagnosis(const struct writer *writer, const json_t *diagnosis
 }
 
 /* Prints the diagnosis with the decisions as a further member, or both as text. */
-static enum ctl_exit print_why(const struct ctl *ctl, json_t *diagnosis, const json_t *answer)
+static void print_why(const struct ctl *ctl, json_t *diagnosis, const json_t *answer)
 {
 	struct writer writer = ctl->writer;
 
 	if (writer.json) {
-		if (json_object_set(diagnosis, "decisions", json_object_get(answer, "decisions")) <
-		    0)
-			return ctl_fail_memory();
+		(void)json_object_set(diagnosis, "decisions", json_object_get(answer, "decisions"));
 		writer_json(&writer, diagnosis);
-		return CTL_DONE;
+		return;
 	}
 	/* The clock of the daemon also gave the times of the decisions. */
 	if (strcmp(field_text(diagnosis, "state"), "removed") !=
@@ -140,7 +138,6 @@ static enum ctl_exit print_why(const struct ctl *ctl, json_t *diagnosis, const j
 		(void)age_parse(field_text(diagnosis, "time"), &writer.now_ms);
 	print_diagnosis(&writer, diagnosis);
 	print_decisions(&writer, answer);
-	return CTL_DONE;
 }
 
 /* Prints what a daemon without diagnoses reports. */
@@ -183,7 +180,8 @@ enum ctl_exit verb_why(struct ctl *ctl, const struct args *args)
 	if (r != CTL_DONE)
 		return r;
 	if (found == 0)
-		return print_why(ctl, diagnosis.json, answer.json);
-	print_vgpu(ctl, &vgpu, &answer);
+		print_why(ctl, diagnosis.json, answer.json);
+	else
+		print_vgpu(ctl, &vgpu, &answer);
 	return CTL_DONE;
 }

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/hash.h"
+#include "base/xalloc.h"
 #include "gover-d/alert/alerts.h"
 
 static const struct alert_info {
@@ -118,10 +119,8 @@ int alerts_kind_parse(const char *name, enum alert_kind *ret_kind)
 
 struct alerts *alerts_new(int64_t last_id, alert_changed_fn changed, void *userdata)
 {
-	struct alerts *alerts = calloc(1, sizeof(*alerts));
+	struct alerts *alerts = xcalloc(1, sizeof(*alerts));
 
-	if (!alerts)
-		return NULL;
 	alerts->last_id = last_id;
 	alerts->changed = changed;
 	alerts->userdata = userdata;
@@ -144,17 +143,10 @@ static struct alert *insert(struct alerts *alerts, size_t at)
 	struct alert *alert;
 
 	if (alerts->n == alerts->size) {
-		size_t size = alerts->size ? 2 * alerts->size : 16;
-		struct alert **list = realloc(alerts->list, size * sizeof(struct alert *));
-
-		if (!list)
-			return NULL;
-		alerts->list = list;
-		alerts->size = size;
+		alerts->size = alerts->size ? 2 * alerts->size : 16;
+		alerts->list = xreallocarray(alerts->list, alerts->size, sizeof(struct alert *));
 	}
-	alert = calloc(1, sizeof(*alert));
-	if (!alert)
-		return NULL;
+	alert = xcalloc(1, sizeof(*alert));
 	memmove(&alerts->list[at + 1], &alerts->list[at],
 		(alerts->n - at) * sizeof(struct alert *));
 	alerts->list[at] = alert;
@@ -263,8 +255,6 @@ static struct alert *insert_condition(struct alerts *alerts, const struct alert_
 {
 	struct alert *alert = insert(alerts, alerts->n);
 
-	if (!alert)
-		return NULL; /* out of memory: the next tick reports the condition again */
 	alert->kind = c->kind;
 	alert->name = table[c->kind].name;
 	snprintf(alert->gpu, sizeof(alert->gpu), "%s", c->gpu ? c->gpu : "");
@@ -300,8 +290,6 @@ __attribute__((format(printf, 4, 0))) static void hold(struct alerts *alerts,
 
 	if (!alert)
 		alert = insert_condition(alerts, c);
-	if (!alert)
-		return;
 	escalates = alert->raised_ms && c->severity > alert->severity;
 	if (!alert->raised_ms || escalates)
 		alert->severity = c->severity;
@@ -446,6 +434,18 @@ void alerts_adopt(struct alerts *alerts, const struct alert *adopted)
 	alert->notified = !alert->silenced;
 	alert->updated_ms = alert->raised_ms;
 	alerts->n_raised++;
+}
+
+const struct alert *alerts_critical(const struct alerts *alerts, const char *gpu)
+{
+	for (size_t i = 0; i < alerts->n_raised; i++) {
+		const struct alert *alert = alerts->list[i];
+
+		if (!alert->cleared_ms && alert->severity == ALERT_CRITICAL &&
+		    strcmp(alert->gpu, gpu) == 0)
+			return alert;
+	}
+	return NULL;
 }
 
 int64_t alerts_last_id(const struct alerts *alerts)

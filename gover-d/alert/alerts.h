@@ -136,6 +136,12 @@ int alerts_ack(struct alerts *alerts, int64_t id, const char *by, int64_t now_ms
 /* Restores an alert of a previous run of the daemon. Call this in the order of ids. */
 void alerts_adopt(struct alerts *alerts, const struct alert *alert);
 
+/*
+ * Returns the oldest active critical alert of @gpu or of one of its vGPUs, also if it is silenced
+ * or acknowledged. NULL: none.
+ */
+const struct alert *alerts_critical(const struct alerts *alerts, const char *gpu);
+
 int64_t alerts_last_id(const struct alerts *alerts);
 /*
  * alerts_count() counts the raised and the cleared alerts; alerts_at() returns one of them. @index

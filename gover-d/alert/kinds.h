@@ -29,6 +29,10 @@
 	      "two or more vGPUs are overloaded, and all vGPUs together want more than the GPU: " \
 	      "migrate one", \
 	      "gover-ctl why %s") \
+	ALERT(GPU_STALLED, "gpu_stalled", CRITICAL, 1, ALERT_CLEAR_STATE, \
+	      "two or more vGPUs with live programs stopped at once, and the GPU has served no " \
+	      "vGPU since: it may hang", \
+	      "journalctl -k -n 50") \
 	ALERT(CONTRACT_LIMIT, "contract_limit", INFO, 3, ALERT_CLEAR_LOAD, \
 	      "the vGPU uses the full cap of its contract: the customer may want a larger " \
 	      "contract", \
@@ -66,6 +70,9 @@
 	      "a damaged file of the history was set aside and has not been removed; a new " \
 	      "history is in use", \
 	      "gover-ctl doctor") \
+	ALERT(OUT_OF_MEMORY, "out_of_memory", WARNING, 1, ALERT_CLEAR_STATE, \
+	      "gover-d ended because memory was exhausted, and was started again", \
+	      "journalctl -u gover-d -n 50") \
 	ALERT(CONTRACTS_UNSAVED, "contracts_unsaved", CRITICAL, 1, ALERT_CLEAR_STATE, \
 	      "the contracts file cannot be written: requests that change something fail", \
 	      "gover-ctl doctor") \
@@ -94,6 +101,9 @@
 	ALERT(VGPU_NOT_ADOPTED, "vgpu_not_adopted", WARNING, 3, ALERT_CLEAR_STATE, \
 	      "a vGPU exists on the GPU, but gover-d cannot use it: its cap counts nowhere", \
 	      "gover-ctl doctor") \
+	ALERT(VGPU_UNSOLD, "vgpu_unsold", WARNING, 3, ALERT_CLEAR_READING, \
+	      "a vGPU that nobody has bought takes capacity from contracts", \
+	      "gover-ctl vgpu show %s") \
 	ALERT(FLEET_UNREACHABLE, "fleet_unreachable", WARNING, 2, ALERT_CLEAR_STATE, \
 	      "gover-fleet cannot reach the cloud: its capacity there is not updated", \
 	      "journalctl -u gover-fleet -n 20") \

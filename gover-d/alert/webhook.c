@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
+#include "base/xalloc.h"
 #include "gover-d/alert/webhook.h"
 
 #define STOP_NS	 NS_PER_S
@@ -188,49 +189,39 @@ static void *run_thread(void *arg)
 
 /* --- the loop --- */
 
-static int set_up_curl(struct webhook *w, const char *url, int timeout_s)
+static void set_up_curl(struct webhook *w, const char *url, int timeout_s)
 {
-	struct curl_slist *headers;
-	CURLcode code;
-
 	w->curl = curl_easy_init();
-	headers = curl_slist_append(NULL, "Content-Type: application/json");
-	w->headers = headers;
-	if (!w->curl || !headers)
-		return -ENOMEM;
-	code = curl_easy_setopt(w->curl, CURLOPT_URL, url);
+	w->headers = curl_slist_append(NULL, "Content-Type: application/json");
+	if (!w->curl || !w->headers || curl_easy_setopt(w->curl, CURLOPT_URL, url) != CURLE_OK)
+		xalloc_fail(0);
 	curl_easy_setopt(w->curl, CURLOPT_PROTOCOLS_STR, "http,https");
 	curl_easy_setopt(w->curl, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(w->curl, CURLOPT_POST, 1L);
-	curl_easy_setopt(w->curl, CURLOPT_HTTPHEADER, headers);
+	curl_easy_setopt(w->curl, CURLOPT_HTTPHEADER, w->headers);
 	curl_easy_setopt(w->curl, CURLOPT_USERAGENT, "gover-d/" GOVER_VERSION);
 	curl_easy_setopt(w->curl, CURLOPT_TIMEOUT_MS, timeout_s * 1000L);
 	curl_easy_setopt(w->curl, CURLOPT_WRITEFUNCTION, discard);
 	curl_easy_setopt(w->curl, CURLOPT_XFERINFOFUNCTION, on_progress);
 	curl_easy_setopt(w->curl, CURLOPT_XFERINFODATA, w);
 	curl_easy_setopt(w->curl, CURLOPT_NOPROGRESS, 0L);
-	return code == CURLE_OK ? 0 : -ENOMEM;
 }
 
 int webhook_new(const char *url, int timeout_s, struct webhook **ret_webhook, struct err *reterr)
 {
-	struct webhook *w = calloc(1, sizeof(*w));
+	struct webhook *w = xcalloc(1, sizeof(*w));
 	pthread_condattr_t monotonic;
-	int r = -ENOMEM;
+	int r;
 
-	if (!w)
-		return err_fail(reterr, ENOMEM, "out of memory");
 	(void)pthread_mutex_init(&w->lock, NULL); /* cannot fail with default attributes */
 	(void)pthread_condattr_init(&monotonic);
 	(void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	(void)pthread_cond_init(&w->wake, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	if (curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
-		r = set_up_curl(w, url, timeout_s);
-	if (r >= 0)
-		r = thread_start(&w->thread, run_thread, w, "gover-webhook");
-	if (r >= 0)
-		w->started = true;
+	(void)curl_global_init(CURL_GLOBAL_DEFAULT); /* without it, curl_easy_init() fails */
+	set_up_curl(w, url, timeout_s);
+	r = thread_start(&w->thread, run_thread, w, "gover-webhook");
+	w->started = r >= 0;
 	if (r < 0) {
 		webhook_free(w);
 		return err_fail(reterr, -r, "[alerts] webhook: %s", strerror(-r));
@@ -320,18 +311,15 @@ static void append(struct webhook *w, struct message *message)
 
 void webhook_send(struct webhook *w, char *body, int64_t replaces)
 {
-	struct message *message = body ? calloc(1, sizeof(*message)) : NULL, *replaced;
+	struct message *message;
 
 	pthread_mutex_lock(&w->lock);
-	replaced = message ? find_replaced(w, replaces) : NULL;
-	if (!message) {
-		w->stats.dropped++;
-		free(body);
-	} else if (replaced) {
-		free(replaced->body);
-		replaced->body = body;
-		free(message);
+	message = find_replaced(w, replaces);
+	if (message) {
+		free(message->body);
+		message->body = body;
 	} else {
+		message = xcalloc(1, sizeof(*message));
 		message->body = body;
 		message->replaces = replaces;
 		message->given_ns = clock_now().mono_ns;

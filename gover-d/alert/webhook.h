@@ -44,8 +44,8 @@ struct webhook *webhook_free(struct webhook *webhook);
 
 /*
  * Queues a message without blocking. Takes ownership of @body, which was allocated with malloc().
- * If @body is NULL (out of memory), the message counts as dropped. If @replaces is not 0, the new
- * message replaces a waiting message that was queued with the same @replaces.
+ * If @replaces is not 0, the new message replaces a waiting message that was queued with the same
+ * @replaces.
  */
 void webhook_send(struct webhook *webhook, char *body, int64_t replaces);
 

@@ -48,8 +48,6 @@ void api_ack_alert(struct api *api, struct api_request *request)
 	if (api_param_number(request, &id) < 0)
 		return;
 	change = api_change_new(api, request, reply_ack);
-	if (!change)
-		return;
 	change->number = id;
 	r = control_alert_ack(api->manager, id, request->principal.name, api_change_done(change),
 			      &err);

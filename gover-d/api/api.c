@@ -10,7 +10,7 @@
 #include <systemd/sd-id128.h>
 
 #include "base/cleanup.h"
-#include "base/json-text.h"
+#include "base/xalloc.h"
 #include "gover-d/api/api.h"
 #include "gover-d/api/audit.h"
 #include "gover-d/api/events.h"
@@ -94,30 +94,28 @@ struct api_parked {
 
 /*
  * Creates the ring of events. Each event id begins with a random text that identifies this run of
- * the daemon.
+ * the daemon. NULL: the kernel has no random numbers.
  */
-static int make_events(struct api *api)
+static struct events *make_events(void)
 {
 	char boot[17];
 	sd_id128_t id;
 
 	if (sd_id128_randomize(&id) < 0)
-		return -EIO;
+		return NULL;
 	snprintf(boot, sizeof(boot), "%016" PRIx64, id.qwords[0]);
-	api->events = events_new(boot);
-	return api->events ? 0 : -ENOMEM;
+	return events_new(boot);
 }
 
 struct api *api_new(struct manager *manager, const struct view *view, struct authn *authn)
 {
-	struct api *api = calloc(1, sizeof(*api));
+	struct api *api = xcalloc(1, sizeof(*api));
 
-	if (!api)
-		return NULL;
 	api->manager = manager;
 	api->view = view;
 	api->authn = authn;
-	if (make_events(api) < 0)
+	api->events = make_events();
+	if (!api->events)
 		return api_free(api);
 	api->sent_decision = decisions_last_id(view->decisions);
 	for (size_t i = 0; i <= ARRAY_SIZE(routes); i++) {
@@ -327,12 +325,8 @@ static int read_object(struct api_request *request)
 
 	if (check_content(request) < 0)
 		return -EINVAL;
-	body = json_text_parse(request->body ? request->body : "", request->body_length,
-			       JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
-	if (!body && json_text_no_memory(&error)) {
-		api_request_reply_no_memory(request);
-		return -ENOMEM;
-	}
+	body = json_loadb(request->body ? request->body : "", request->body_length,
+			  JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
 	if (!body) {
 		bool big = json_error_code(&error) == json_error_numeric_overflow;
 
@@ -377,19 +371,16 @@ bool api_admit(struct api *api, struct api_request *request)
 	const struct route *route = find_route(request);
 
 	count_for(api, route, request);
-	if (route && check_access(route, request)) {
-		request->takes_body = route->takes_object;
-		return true;
-	}
-	api_request_count(request);
-	return false;
+	if (!route || !check_access(route, request))
+		return false;
+	request->takes_body = route->takes_object;
+	return true;
 }
 
 void api_reject(struct api *api, struct api_request *request, unsigned int status, const char *text)
 {
 	count_for(api, NULL, request);
 	problem_reply(request, status, "%s", text);
-	api_request_count(request);
 }
 
 /* The report of gover-fleet comes each minute, and changes nothing that a client has set. */
@@ -421,15 +412,9 @@ static void serve(struct api *api, const struct route *route, struct api_request
 
 void api_park(struct api *api, struct api_request *request, const struct change_subject *conflict)
 {
-	struct api_parked *parked = calloc(1, sizeof(*parked)), **end = &api->parked;
+	struct api_parked *parked = xcalloc(1, sizeof(*parked)), **end = &api->parked;
 
-	if (parked)
-		parked->deferred = api_deferred_begin(request);
-	if (!parked || !parked->deferred) {
-		free(parked);
-		api_request_reply_no_memory(request);
-		return;
-	}
+	parked->deferred = api_deferred_begin(request);
 	parked->conflict = *conflict;
 	while (*end)
 		end = &(*end)->next;
@@ -475,6 +460,4 @@ void api_serve(struct api *api, struct api_request *request)
 
 	count_for(api, route, request);
 	serve(api, route, request);
-	if (!request->deferred && !request->reply.stream)
-		api_request_count(request);
 }

@@ -16,8 +16,8 @@ struct manager;
 struct view;
 
 /*
- * Returns a new api; NULL: out of memory. @manager, @view and @authn must outlive the api. Handlers
- * read @view and change the host through @manager.
+ * Returns a new api; NULL: the kernel has no random numbers. @manager, @view and @authn must
+ * outlive the api. Handlers read @view and change the host through @manager.
  */
 struct api *api_new(struct manager *manager, const struct view *view, struct authn *authn);
 struct api *api_free(struct api *api); /* accepts NULL; returns NULL */

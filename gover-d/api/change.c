@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/xalloc.h"
 #include "gover-d/api/audit.h"
 #include "gover-d/api/change.h"
 #include "gover-d/api/problem.h"
@@ -10,15 +11,9 @@
 struct api_change *api_change_new(struct api *api, struct api_request *request,
 				  api_change_reply reply)
 {
-	struct api_change *change = calloc(1, sizeof(*change));
+	struct api_change *change = xcalloc(1, sizeof(*change));
 
-	if (change)
-		change->deferred = api_deferred_begin(request);
-	if (!change || !change->deferred) {
-		free(change);
-		api_request_reply_no_memory(request);
-		return NULL;
-	}
+	change->deferred = api_deferred_begin(request);
 	change->api = api;
 	change->reply = reply;
 	change->audit = api_audit_take(request);

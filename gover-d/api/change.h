@@ -31,7 +31,7 @@ struct api_change {
 
 /*
  * Defers the reply to @request. The handler then begins the change with api_change_done(), and
- * passes the result to api_change_begun(). NULL: out of memory; the reply is set.
+ * passes the result to api_change_begun().
  */
 struct api_change *api_change_new(struct api *api, struct api_request *request,
 				  api_change_reply reply);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "db/db.h"
 #include "db/ledger.h"
 #include "gover-d/api/fetch.h"
@@ -51,20 +52,15 @@ static const struct db_money *kept(const struct db_ledger *row)
 
 /* --- reading --- */
 
-/* Returns the entry of a flavour, which is added if it is missing; NULL: out of memory. */
+/* Returns the entry of a flavour, which is added if it is missing. */
 static struct priced *priced_of(struct economics_fetch *e, const char *flavor)
 {
 	for (size_t i = 0; i < e->n_priced; i++)
 		if (strcmp(e->priced[i].flavor, flavor) == 0)
 			return &e->priced[i];
 	if (e->n_priced == e->size_priced) {
-		size_t size = e->size_priced ? 2 * e->size_priced : 8;
-		struct priced *priced = realloc(e->priced, size * sizeof(*priced));
-
-		if (!priced)
-			return NULL;
-		e->priced = priced;
-		e->size_priced = size;
+		e->size_priced = e->size_priced ? 2 * e->size_priced : 8;
+		e->priced = xreallocarray(e->priced, e->size_priced, sizeof(*e->priced));
 	}
 	e->priced[e->n_priced] = (struct priced){.price = false};
 	snprintf(e->priced[e->n_priced].flavor, ID_MAX, "%s", flavor);
@@ -72,15 +68,12 @@ static struct priced *priced_of(struct economics_fetch *e, const char *flavor)
 }
 
 /* @price and @penalty are negative if they are not set. */
-static int note_priced(struct economics_fetch *e, const char *flavor, double price, double penalty)
+static void note_priced(struct economics_fetch *e, const char *flavor, double price, double penalty)
 {
 	struct priced *priced = priced_of(e, flavor);
 
-	if (!priced)
-		return -ENOMEM;
 	priced->price |= price >= 0;
 	priced->penalty |= penalty >= 0;
-	return 0;
 }
 
 static int take_row(void *userdata, const struct db_ledger *row)
@@ -90,18 +83,14 @@ static int take_row(void *userdata, const struct db_ledger *row)
 	if (e->n_rows == ROWS_MAX)
 		return -E2BIG;
 	if (e->n_rows == e->size_rows) {
-		size_t size = e->size_rows ? 2 * e->size_rows : 64;
-		struct db_ledger *rows = realloc(e->rows, size * sizeof(*rows));
-
-		if (!rows)
-			return -ENOMEM;
-		e->rows = rows;
-		e->size_rows = size;
+		e->size_rows = e->size_rows ? 2 * e->size_rows : 64;
+		e->rows = xreallocarray(e->rows, e->size_rows, sizeof(*e->rows));
 	}
 	e->rows[e->n_rows++] = *row;
 	/* An amount proves that its flavour had a price, also if the history has no such price. */
-	return note_priced(e, row->flavor, row->sold.revenue > 0 ? 0 : PRICE_UNSET,
-			   row->sold.penalty > 0 ? 0 : PRICE_UNSET);
+	note_priced(e, row->flavor, row->sold.revenue > 0 ? 0 : PRICE_UNSET,
+		    row->sold.penalty > 0 ? 0 : PRICE_UNSET);
+	return 0;
 }
 
 /* Rounds to six decimals, because the price of one second is a small sum. */
@@ -128,10 +117,8 @@ static int take_price(void *userdata, const struct db_price *price)
 	json_encode_add(&o, "price_per_cap_hour", encode_price(price->price_per_cap_hour));
 	json_encode_add(&o, "penalty_per_broken_s", encode_price(price->penalty_per_broken_s));
 	json_encode_append(&e->prices, json_encode_end(&o));
-	if (!e->prices)
-		return -ENOMEM;
-	return note_priced(e, price->flavor, price->price_per_cap_hour,
-			   price->penalty_per_broken_s);
+	note_priced(e, price->flavor, price->price_per_cap_hour, price->penalty_per_broken_s);
+	return 0;
 }
 
 static int read_economics(struct api_fetch *fetch, struct db_reader *reader)

@@ -7,7 +7,6 @@
 
 #include "base/cleanup.h"
 #include "base/hash.h"
-#include "base/json-text.h"
 #include "gover-d/api/etag.h"
 #include "gover-d/api/problem.h"
 #include "gover-d/api/resource.h"
@@ -32,11 +31,9 @@ static bool is_weak(const char *tag)
 /* Takes over the reference to @state. */
 static void tag_of(json_t *state, char tag[API_ETAG_MAX])
 {
-	CLEANUP_FREE char *text = json_text_print(state, JSON_COMPACT | JSON_SORT_KEYS);
+	CLEANUP_FREE char *text = json_dumps(state, JSON_COMPACT | JSON_SORT_KEYS);
 
-	tag[0] = '\0';
-	if (text)
-		api_etag_of_text(text, tag);
+	api_etag_of_text(text, tag);
 	json_decref(state);
 }
 
@@ -54,8 +51,7 @@ static void weaken(char tag[API_ETAG_MAX])
 	char strong[API_ETAG_MAX];
 
 	memcpy(strong, tag, sizeof(strong));
-	if (strong[0])
-		snprintf(tag, API_ETAG_MAX, WEAK "%.*s", API_ETAG_MAX - 3, strong);
+	snprintf(tag, API_ETAG_MAX, WEAK "%.*s", API_ETAG_MAX - 3, strong);
 }
 
 void api_etag_of_vgpu(const struct view *view, const struct host_gpu *gpu, const struct vgpu *vgpu,
@@ -144,10 +140,6 @@ int api_etag_check(struct api_request *request, const char *tag)
 	int r = match ? names(match, tag, is_weak(tag)) : 1;
 	int denied = none ? names(none, tag, /* takes_weak= */ true) : 0;
 
-	if ((match || none) && tag[0] == '\0') {
-		api_request_reply_no_memory(request);
-		return -ENOMEM;
-	}
 	if (r < 0)
 		return refuse_list(request, "If-Match", match);
 	if (denied < 0)

@@ -9,7 +9,7 @@
 
 #include "gover-d/api/handler.h"
 
-/* Write the current ETag of a resource into @tag; "": out of memory. */
+/* Write the current ETag of a resource into @tag. */
 void api_etag_of_contract(const struct view *view, const struct host_gpu *gpu,
 			  const struct vgpu *vgpu, char tag[API_ETAG_MAX]);
 /* The ETag of the contract as a weak tag. */
@@ -24,8 +24,7 @@ void api_etag_put(struct api_request *request, const char *tag);
 /*
  * Checks the conditions of a change. Returns 0 if the request has no If-Match, or If-Match contains
  * @tag; and no If-None-Match, or If-None-Match does not contain @tag. Otherwise returns -EINVAL and
- * sets the reply: 412 if a condition is false, 400 if a header is invalid. -ENOMEM: there is a
- * condition, but @tag is ""; the reply is set.
+ * sets the reply: 412 if a condition is false, 400 if a header is invalid.
  *
  * If @tag is weak, If-Match may contain it with or without W/. RFC 9110 matches no weak tag,
  * because an equal weak tag does not exclude a change; but these tags change with each field that a

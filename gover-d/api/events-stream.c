@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "gover-d/api/api.h"
 #include "gover-d/api/events.h"
 #include "gover-d/api/handler.h"
@@ -115,12 +116,9 @@ void api_events_revoke(struct api *api, const char *name)
 
 static struct follower *follow(struct api *api, unsigned int kinds, const char *after)
 {
-	struct follower *f = calloc(1, sizeof(*f));
+	struct follower *f = xcalloc(1, sizeof(*f));
 
-	if (!f || events_reader_init(&f->reader, api->events, kinds, after) < 0) {
-		free(f);
-		return NULL;
-	}
+	events_reader_init(&f->reader, api->events, kinds, after);
 	f->stream.read = read_stream;
 	f->stream.free = free_stream;
 	f->api = api;
@@ -176,9 +174,8 @@ void api_get_events(struct api *api, struct api_request *request)
 	if (!has_place(api, request))
 		return;
 	f = follow(api, kinds, after && after[0] ? after : NULL);
-	if (f)
-		remember_who(f, &request->principal);
-	api_request_reply_stream(request, "text/event-stream", f ? &f->stream : NULL);
+	remember_who(f, &request->principal);
+	api_request_reply_stream(request, "text/event-stream", &f->stream);
 }
 
 /* Wakes streams that have data to send; closes streams that have fallen behind. */
@@ -238,7 +235,6 @@ void api_events_tick(struct api *api)
 {
 	const uint64_t now_ns = api->view->host->ticked.mono_ns;
 	const int64_t now_ms = clock_now().wall_ms;
-	const struct api_text *text;
 	struct follower *next;
 
 	add_decisions(api);
@@ -249,9 +245,8 @@ void api_events_tick(struct api *api)
 		if (f->stream.wake && !f->left_behind && is_revoked(f, now_ms))
 			let_go(f);
 	}
-	text = followed(api, EVENTS_TICK) ? api_vgpus_text(api) : NULL;
-	if (text)
-		events_add(api->events, EVENTS_TICK, text->data);
+	if (followed(api, EVENTS_TICK))
+		events_add(api->events, EVENTS_TICK, api_vgpus_text(api)->data);
 	for (struct follower *f = api->followers; f; f = f->next) {
 		if (now_ns - f->spoken_ns >= SILENCE_NS) {
 			f->spoken_ns = now_ns;

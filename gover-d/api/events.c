@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/parse.h"
+#include "base/xalloc.h"
 #include "gover-d/api/events.h"
 #include "gover-d/api/request.h"
 #include "gover-d/util/json-encode.h"
@@ -55,10 +56,8 @@ int events_kinds_parse(const char *text, unsigned int *ret_kinds)
 
 struct events *events_new(const char *boot)
 {
-	struct events *events = calloc(1, sizeof(*events));
+	struct events *events = xcalloc(1, sizeof(*events));
 
-	if (!events)
-		return NULL;
 	snprintf(events->boot, sizeof(events->boot), "%s", boot);
 	events->first = 1;
 	return events;
@@ -72,17 +71,12 @@ static void drop_oldest(struct events *events)
 	events->ring[at].text = api_text_unref(events->ring[at].text);
 }
 
-static void drop_all(struct events *events)
-{
-	while (events->first <= events->last)
-		drop_oldest(events);
-}
-
 struct events *events_free(struct events *events)
 {
 	if (!events)
 		return NULL;
-	drop_all(events);
+	while (events->first <= events->last)
+		drop_oldest(events);
 	api_text_unref(events->tick);
 	free(events);
 	return NULL;
@@ -102,21 +96,16 @@ static struct api_text *make_text(const struct events *events, uint64_t number, 
 				  const char *json)
 {
 	char id[EVENTS_ID_MAX + 8] = "";
-	char *text;
 
 	if (number)
 		snprintf(id, sizeof(id), "id: %s-%" PRIu64 "\n", events->boot, number);
-	if (asprintf(&text, "%sevent: %s\ndata: %s\n\n", id, kind, json) < 0)
-		return NULL;
-	return api_text_new(text);
+	return api_text_new(xasprintf("%sevent: %s\ndata: %s\n\n", id, kind, json));
 }
 
 static void add_tick(struct events *events, const char *json)
 {
 	struct api_text *text = make_text(events, 0, kind_names[EVENTS_TICK], json);
 
-	if (!text)
-		return; /* no `lost` event is needed: the next tick replaces this one */
 	api_text_unref(events->tick);
 	events->tick = text;
 	events->n_ticks++;
@@ -131,12 +120,7 @@ void events_add(struct events *events, enum events_kind kind, const char *json)
 		add_tick(events, json);
 		return;
 	}
-	text = json ? make_text(events, events->last + 1, kind_names[kind], json) : NULL;
-	if (!text) {
-		drop_all(events);
-		events->first = ++events->last + 1;
-		return;
-	}
+	text = make_text(events, events->last + 1, kind_names[kind], json);
 	if (events->last - events->first + 1 == EVENTS_KEPT)
 		drop_oldest(events);
 	events->last++;
@@ -173,24 +157,20 @@ static int find_after(const struct events *events, const char *after, uint64_t *
 static struct api_text *make_greeting(const struct events *events, const char *lost)
 {
 	CLEANUP_FREE char *json = NULL;
-	char *text;
-	int n;
 
 	if (lost) {
 		struct json_encode data = json_encode_begin();
 
 		json_encode_add(&data, "after", json_encode_text(lost));
 		json = json_encode_dump(json_encode_end(&data));
-		if (!json)
-			return NULL;
 	}
-	n = asprintf(&text, "retry: 1000\nid: %s-%" PRIu64 "\n%s%s%s\n", events->boot, events->last,
-		     lost ? "event: lost\ndata: " : "", lost ? json : "", lost ? "\n" : "");
-	return n < 0 ? NULL : api_text_new(text);
+	return api_text_new(xasprintf("retry: 1000\nid: %s-%" PRIu64 "\n%s%s%s\n", events->boot,
+				      events->last, lost ? "event: lost\ndata: " : "",
+				      lost ? json : "", lost ? "\n" : ""));
 }
 
-int events_reader_init(struct events_reader *reader, struct events *events, unsigned int kinds,
-		       const char *after)
+void events_reader_init(struct events_reader *reader, struct events *events, unsigned int kinds,
+			const char *after)
 {
 	uint64_t number = events->last;
 	bool lost = after && find_after(events, after, &number) < 0;
@@ -203,10 +183,8 @@ int events_reader_init(struct events_reader *reader, struct events *events, unsi
 		.n_ticks = events->n_ticks,
 	};
 	memcpy(reader->taken, events->given, sizeof(reader->taken));
-	if (after && !lost)
-		return 0;
-	reader->text = make_greeting(events, lost ? after : NULL);
-	return reader->text ? 0 : -ENOMEM;
+	if (!after || lost)
+		reader->text = make_greeting(events, after);
 }
 
 void events_reader_fini(struct events_reader *reader)
@@ -287,6 +265,6 @@ void events_reader_comment(struct events_reader *reader)
 {
 	if (reader->text)
 		return; /* another text is still being sent */
-	reader->text = api_text_new(strdup(":\n\n"));
+	reader->text = api_text_new(xstrdup(":\n\n"));
 	reader->sent = 0;
 }

@@ -41,10 +41,7 @@ struct events;
 struct events *events_new(const char *boot);
 struct events *events_free(struct events *events); /* accepts NULL; returns NULL */
 
-/*
- * Adds an event whose data is the line @json. If memory is short (or @json is NULL), the ring is
- * emptied, so that each reader gets a `lost` event instead of a silent gap.
- */
+/* Adds an event whose data is the line @json. */
 void events_add(struct events *events, enum events_kind kind, const char *json);
 
 struct events_reader {
@@ -62,10 +59,10 @@ struct events_reader {
 /*
  * Initialises a reader; free it with events_reader_fini(). @after is the id of the last event that
  * the client received, or NULL. Later events are replayed; if some of them are no longer stored,
- * the reader gets a `lost` event first. Returns 0 or -ENOMEM.
+ * the reader gets a `lost` event first.
  */
-int events_reader_init(struct events_reader *reader, struct events *events, unsigned int kinds,
-		       const char *after);
+void events_reader_init(struct events_reader *reader, struct events *events, unsigned int kinds,
+			const char *after);
 void events_reader_fini(struct events_reader *reader);
 
 /*

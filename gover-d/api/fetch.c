@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gover-d/api/encoding.h"
+#include "base/xalloc.h"
 #include "gover-d/api/fetch.h"
 #include "gover-d/api/problem.h"
 #include "gover-d/config/config.h"
@@ -74,8 +74,7 @@ static int read_database(struct api_fetch *fetch)
 				     fetch->kind->name);
 	if (r < 0) {
 		/* the writer could open the file, so the file may be damaged since */
-		if (r != -ENOMEM)
-			db_check(fetch->db);
+		db_check(fetch->db);
 		return -EIO;
 	}
 	db_reader_limit(reader, &fetch->limit);
@@ -93,8 +92,6 @@ static void run(struct worker_job *job)
 	fetch->result = explain(fetch, read_database(fetch));
 	if (fetch->result == 0)
 		fetch->answer = api_text_new(fetch->kind->encode(fetch));
-	if (fetch->answer && fetch->packs)
-		api_text_pack(fetch->answer);
 }
 
 static void free_fetch(struct api_fetch *fetch)
@@ -130,17 +127,8 @@ void *api_fetch_new(struct api *api, struct api_request *request, const struct a
 		problem_reply(request, 503, "history: not available at present");
 		return NULL;
 	}
-	fetch = calloc(1, kind->size);
-	if (!fetch) {
-		api_request_reply_no_memory(request);
-		return NULL;
-	}
+	fetch = xcalloc(1, kind->size);
 	fetch->deferred = api_deferred_begin(request);
-	if (!fetch->deferred) {
-		free(fetch);
-		return NULL;
-	}
-	fetch->packs = api_accepts_gzip(request->accept_encoding);
 	memcpy(fetch->client, request->principal.name, sizeof(fetch->client));
 	fetch->job.run = run;
 	fetch->job.done = done;

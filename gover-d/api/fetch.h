@@ -29,7 +29,6 @@ struct api_fetch {
 	const struct api_fetch_kind *kind;
 	int limit_s;
 	struct db_limit limit;
-	bool packs; /* true: the client accepts gzip, so the thread compresses the answer */
 	struct api_text *answer; /* JSON text */
 	int result;
 	struct err err;
@@ -43,7 +42,7 @@ struct api_fetch_kind {
 	 * core/error.h after it has set fetch->err.
 	 */
 	int (*read)(struct api_fetch *fetch, struct db_reader *reader);
-	/* Runs in the thread after read() has returned 0. NULL: out of memory. */
+	/* Runs in the thread after read() has returned 0. Returns the answer, from malloc(). */
 	char *(*encode)(struct api_fetch *fetch);
 	/* Frees the members that the struct of the handler adds; NULL: nothing to free. */
 	void (*release)(struct api_fetch *fetch);
@@ -57,8 +56,8 @@ int api_fetch_range(struct api_request *request, int64_t default_ms, int64_t *re
 		    int64_t *ret_to_ms);
 
 /*
- * Returns a new fetch, whose bytes after the common part are zero. NULL: no database or out of
- * memory; the reply is set.
+ * Returns a new fetch, whose bytes after the common part are zero. NULL: no database; the reply is
+ * set.
  */
 void *api_fetch_new(struct api *api, struct api_request *request, const struct api_fetch_kind *kind,
 		    int64_t from_ms, int64_t to_ms);

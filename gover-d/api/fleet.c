@@ -170,8 +170,6 @@ static int decode_report(json_t *object, struct fleet_report *ret_report, struct
 	unsigned int given;
 	int r;
 
-	if (!rest)
-		return err_fail(reterr, ENOMEM, "out of memory");
 	(void)json_object_del(rest, "leaks");
 	(void)json_object_del(rest, "migrations");
 	drop_null(rest, "problem");
@@ -234,8 +232,6 @@ static int decode_migration(json_t *object, struct fleet_migration *ret_migratio
 	unsigned int bits;
 	int r;
 
-	if (!given)
-		return err_fail(reterr, ENOMEM, "out of memory");
 	drop_null(given, "duration_ms");
 	drop_null(given, "to");
 	drop_null(given, "reason");

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "db/db.h"
 #include "gover-d/api/fetch.h"
 #include "gover-d/api/problem.h"
@@ -39,12 +40,9 @@ struct load_fetch {
 static int add_name(void *userdata, const char *id)
 {
 	struct load_fetch *l = userdata;
-	struct name *names = reallocarray(l->names, l->n_names + 1, sizeof(*names));
 
-	if (!names)
-		return -ENOMEM;
-	l->names = names;
-	return id_copy(names[l->n_names++].id, id);
+	l->names = xreallocarray(l->names, l->n_names + 1, sizeof(*l->names));
+	return id_copy(l->names[l->n_names++].id, id);
 }
 
 static int add_point(void *userdata, const struct db_point *point)
@@ -76,9 +74,7 @@ static int read_load(struct api_fetch *fetch, struct db_reader *reader)
 
 	l->first = l->range.from_ms / step_ms;
 	l->n_sums = (size_t)((l->range.to_ms + step_ms - 1) / step_ms - l->first);
-	l->sums = calloc(l->n_sums, sizeof(*l->sums));
-	if (!l->sums)
-		return -ENOMEM;
+	l->sums = xcalloc(l->n_sums, sizeof(*l->sums));
 	r = db_query_names(reader, l->gpu, add_name, l);
 	for (size_t i = 0; i < l->n_names && r == 0; i++) {
 		r = db_query_history(reader, l->names[i].id, l->range.from_ms, l->range.to_ms,

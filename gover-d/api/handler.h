@@ -122,13 +122,10 @@ void api_events_add(struct api *api, enum events_kind kind, json_t *object);
 void api_events_tick(struct api *api);
 /* Closes the event streams that were opened with token @name. */
 void api_events_revoke(struct api *api, const char *name);
-/* Returns the text of GET /v1/vgpus, owned by @api; NULL: out of memory. */
+/* Returns the text of GET /v1/vgpus, owned by @api. */
 const struct api_text *api_vgpus_text(struct api *api);
 
-/*
- * Returns the cached text @which; NULL: out of memory. If the cached text is outdated, @make
- * creates a new text with malloc().
- */
+/* Returns the cached text @which. If it is outdated, @make creates a new text with malloc(). */
 struct api_text *api_cached(struct api *api, enum api_cached which, char *(*make)(struct api *api));
 /* Replies with the text of api_cached(). */
 void api_reply_cached(struct api *api, struct api_request *request, enum api_cached which,

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "gover-d/api/change.h"
 #include "gover-d/api/etag.h"
 #include "gover-d/api/handler.h"
@@ -66,13 +67,13 @@ void api_get_metrics(struct api *api, struct api_request *request)
 void api_get_health(struct api *api, struct api_request *request)
 {
 	(void)api;
-	api_request_reply_text(request, 200, API_TYPE_TEXT, strdup("ok\n"));
+	api_request_reply_text(request, 200, API_TYPE_TEXT, xstrdup("ok\n"));
 }
 
 void api_get_ready(struct api *api, struct api_request *request)
 {
 	if (api->view->host->ready)
-		api_request_reply_text(request, 200, API_TYPE_TEXT, strdup("ready\n"));
+		api_request_reply_text(request, 200, API_TYPE_TEXT, xstrdup("ready\n"));
 	else
 		problem_reply(request, 503, "not ready: the first tick is not finished");
 }
@@ -168,8 +169,6 @@ void api_patch_gpu(struct api *api, struct api_request *request)
 		return;
 	}
 	change = api_change_new(api, request, reply_change);
-	if (!change)
-		return;
 	r = control_gpu_change(
 		api->manager, request->param, fields & GPU_MODE ? &wanted.mode : NULL,
 		fields & GPU_SELLING ? &wanted.selling : NULL, api_change_done(change), &err);

@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/hash.h"
-#include "base/json-text.h"
+#include "base/xalloc.h"
 #include "gover-d/api/keys.h"
 #include "gover-d/api/problem.h"
 
@@ -62,15 +62,11 @@ void api_keys_own(const struct api_request *request, char key[CLAIM_MAX])
 			 hash_text(given));
 }
 
-int api_keys_hash(const json_t *object, char hash[BODY_HASH_MAX])
+void api_keys_hash(const json_t *object, char hash[BODY_HASH_MAX])
 {
-	CLEANUP_FREE char *text = json_text_print(object, JSON_COMPACT | JSON_SORT_KEYS);
+	CLEANUP_FREE char *text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
 
-	hash[0] = '\0';
-	if (!text)
-		return -ENOMEM;
 	snprintf(hash, BODY_HASH_MAX, "%016" PRIx64, hash_text(text));
-	return 0;
 }
 
 void api_keys_refuse(struct api_request *request)
@@ -113,9 +109,7 @@ void api_keys_keep(struct api *api, const struct api_request *request, const cha
 	if (!request->idempotency_key || !request->reply.text || request->reply.status >= 500)
 		return;
 	if (!api->keys)
-		api->keys = calloc(1, sizeof(*api->keys));
-	if (!api->keys)
-		return; /* no memory: a repeated request finds the key in the contract */
+		api->keys = xcalloc(1, sizeof(*api->keys));
 	kept = &api->keys->kept[api->keys->n++ % API_KEYS_KEPT];
 	api_text_unref(kept->reply.text);
 	api_keys_own(request, kept->key);

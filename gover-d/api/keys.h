@@ -26,11 +26,8 @@ int api_keys_check(struct api_request *request);
  */
 void api_keys_own(const struct api_request *request, char key[CLAIM_MAX]);
 
-/*
- * Writes a hash of @object into @hash. The hash does not depend on the formatting of the body.
- * -ENOMEM: @hash is "".
- */
-int api_keys_hash(const json_t *object, char hash[BODY_HASH_MAX]);
+/* Writes a hash of @object into @hash. The hash does not depend on the formatting of the body. */
+void api_keys_hash(const json_t *object, char hash[BODY_HASH_MAX]);
 
 /*
  * Returns false if the key of @request is not stored. Otherwise returns true and sets the reply:

@@ -52,10 +52,6 @@ void api_list_reply_ids(struct api_request *request, const char *key, json_t *li
 	size_t index;
 	json_t *element;
 
-	if (!list) {
-		api_request_reply_no_memory(request);
-		return;
-	}
 	if (read_limit(request, &page) < 0 ||
 	    api_query_whole(request, "after", 0, INT64_MAX, &after) < 0) {
 		json_decref(list);

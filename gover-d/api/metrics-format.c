@@ -17,6 +17,14 @@ const char *metrics_format_type(enum metrics_format format)
 				      : TEXT_TYPE "; version=0.0.4; charset=utf-8";
 }
 
+enum metrics_format metrics_format_choose(const char *accept)
+{
+	const char *open = accept ? strcasestr(accept, OPEN_TYPE) : NULL;
+	const char *text = accept ? strcasestr(accept, TEXT_TYPE) : NULL;
+
+	return open && (!text || open < text) ? METRICS_OPEN : METRICS_TEXT;
+}
+
 static size_t without_suffix(const char *name, const char *suffix)
 {
 	size_t n = strlen(name), end = strlen(suffix);

@@ -13,9 +13,8 @@ struct metrics_out {
 };
 
 /*
- * Returns the format that the header @accept prefers by its q-values. Formats of equal quality:
- * OpenMetrics if @accept names it, text if only a wildcard matches both. Text also if @accept is
- * NULL or accepts neither.
+ * Returns OpenMetrics if the header @accept names it, and not before text/plain. Scrapers name the
+ * format that they prefer first. @accept NULL: text.
  */
 enum metrics_format metrics_format_choose(const char *accept);
 const char *metrics_format_type(enum metrics_format format); /* value of the header Content-Type */

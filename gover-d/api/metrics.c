@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "db/db.h"
 #include "gover-d/alert/webhook.h"
 #include "gover-d/api/metrics-flavors.h"
@@ -429,10 +430,9 @@ char *metrics_write(const struct view *view, const struct metrics_source *source
 	size_t size;
 	FILE *file = open_memstream(&text, &size);
 	struct metrics_out out = {.file = file, .format = source->format};
-	bool failed;
 
 	if (!file)
-		return NULL;
+		xalloc_fail(0);
 	if (view->history->db)
 		db_stats(view->history->db, &facts.history);
 	if (view->frames->hub)
@@ -446,10 +446,7 @@ char *metrics_write(const struct view *view, const struct metrics_source *source
 	metrics_flavors_write(&out, view);
 	metrics_lists_write(&out, view, source);
 	metrics_format_end(&out);
-	failed = ferror(file);
-	failed |= fclose(file) != 0;
-	if (!failed)
-		return text;
-	free(text);
-	return NULL;
+	if (ferror(file) || fclose(file) != 0)
+		xalloc_fail(size);
+	return text;
 }

@@ -15,7 +15,7 @@ struct metrics_tick {
 };
 struct metrics_tick metrics_tick(const struct host *host);
 
-/* Returns the text (from malloc); NULL: out of memory. */
+/* Returns the text (from malloc). */
 char *metrics_write(const struct view *view, const struct metrics_source *source);
 
 #endif

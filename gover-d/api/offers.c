@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Routes of offers. */
-#include <errno.h>
 #include <stddef.h>
 
 #include "gover-d/api/change.h"
@@ -122,8 +121,6 @@ void api_hold_offer(struct api *api, struct api_request *request)
 		return;
 	}
 	change = api_change_new(api, request, reply_held);
-	if (!change)
-		return;
 	change->number = id;
 	r = control_offer_hold(api->manager, id, wanted.holder, wanted.ttl_s,
 			       api_change_done(change), &err);
@@ -148,8 +145,6 @@ void api_delete_offer(struct api *api, struct api_request *request)
 	if (api_param_number(request, &id) < 0)
 		return;
 	change = api_change_new(api, request, reply_withdrawn);
-	if (!change)
-		return;
 	r = control_offer_close(api->manager, id, api_change_done(change), &err);
 	api_change_begun(change, r, &err);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * GET /openapi.json: the embedded file gover-d/openapi/openapi.json. tests/scenario/201-openapi.sh
+ * GET /openapi.json: the embedded file gover-d/openapi/openapi.json. tests/scenario/rest/openapi.sh
  * compares it with the routes.
  */
 #include "gover-d/api/encoding.h"

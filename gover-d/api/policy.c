@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Routes of the policy and its parameters. */
-#include <errno.h>
 #include <float.h>
 #include <string.h>
 
@@ -146,16 +145,13 @@ void api_patch_policy(struct api *api, struct api_request *request)
 	CLEANUP_FREE char *text = make_policy(api);
 	struct err err = {.msg = ""};
 	struct api_change *change;
-	char tag[API_ETAG_MAX] = "";
+	char tag[API_ETAG_MAX];
 	int r;
 
-	if (text)
-		api_etag_of_text(text, tag);
+	api_etag_of_text(text, tag);
 	if (api_etag_check(request, tag) < 0)
 		return;
 	change = api_change_new(api, request, reply_change);
-	if (!change)
-		return;
 	r = control_policy_change(api->manager, request->object, api_change_done(change), &err);
 	api_change_begun(change, r, &err);
 }

@@ -19,6 +19,7 @@ static const struct {
 	{404, "Not Found"},
 	{405, "Method Not Allowed"},
 	{409, "Conflict"},
+	{411, "Length Required"},
 	{412, "Precondition Failed"},
 	{413, "Content Too Large"},
 	{414, "URI Too Long"},

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "gover-d/api/request.h"
 #include "gover-d/util/json-encode.h"
 
@@ -12,21 +13,12 @@ struct api_deferred {
 
 const struct api_header api_no_store[] = {{"Cache-Control", "no-store"}, {NULL, NULL}};
 
-struct api_text *api_text_new_bytes(char *data, size_t length)
-{
-	struct api_text *text = data ? malloc(sizeof(*text)) : NULL;
-
-	if (!text) {
-		free(data);
-		return NULL;
-	}
-	*text = (struct api_text){.refs = 1, .length = length, .data = data};
-	return text;
-}
-
 struct api_text *api_text_new(char *data)
 {
-	return api_text_new_bytes(data, data ? strlen(data) : 0);
+	struct api_text *text = xmalloc(sizeof(*text));
+
+	*text = (struct api_text){.refs = 1, .length = strlen(data), .data = data};
+	return text;
 }
 
 struct api_text *api_text_ref(struct api_text *text)
@@ -38,7 +30,6 @@ struct api_text *api_text_ref(struct api_text *text)
 struct api_text *api_text_unref(struct api_text *text)
 {
 	if (text && --text->refs == 0) {
-		api_text_unref(text->packed);
 		free(text->data);
 		free(text);
 	}
@@ -61,17 +52,6 @@ void api_request_reply_empty(struct api_request *request, unsigned int status)
 	request->reply = (struct api_reply){.status = status};
 }
 
-void api_request_reply_no_memory(struct api_request *request)
-{
-	static char words[] = "{\"type\":\"about:blank\",\"title\":\"Internal Server Error\","
-			      "\"status\":500,\"detail\":\"no memory\",\"instance\":\"\"}";
-	static struct api_text text = {.refs = 1, .length = sizeof(words) - 1, .data = words};
-
-	api_request_reply_empty(request, 500);
-	request->reply.type = API_TYPE_PROBLEM;
-	request->reply.text = api_text_ref(&text);
-}
-
 void api_request_reply_fixed(struct api_request *request, unsigned int status, const char *type,
 			     char *bytes, size_t size)
 {
@@ -84,10 +64,6 @@ void api_request_reply_fixed(struct api_request *request, unsigned int status, c
 void api_request_reply_shared(struct api_request *request, unsigned int status, const char *type,
 			      struct api_text *text)
 {
-	if (!text) {
-		api_request_reply_no_memory(request);
-		return;
-	}
 	api_request_reply_empty(request, status);
 	request->reply.type = type;
 	request->reply.text = api_text_ref(text);
@@ -105,10 +81,9 @@ void api_request_reply_text(struct api_request *request, unsigned int status, co
 void api_request_reply_stream(struct api_request *request, const char *type,
 			      struct api_stream *stream)
 {
-	api_request_reply_empty(request, stream ? 200 : 500);
-	if (!stream)
-		return;
+	api_request_reply_empty(request, 200);
 	request->reply.type = type;
+	request->reply.headers = api_no_store;
 	request->reply.stream = stream;
 }
 
@@ -119,12 +94,8 @@ void api_request_reply_json(struct api_request *request, unsigned int status, js
 
 struct api_deferred *api_deferred_begin(struct api_request *request)
 {
-	struct api_deferred *deferred = malloc(sizeof(*deferred));
+	struct api_deferred *deferred = xmalloc(sizeof(*deferred));
 
-	if (!deferred) {
-		api_request_reply_no_memory(request);
-		return NULL;
-	}
 	deferred->request = request;
 	request->deferred = deferred;
 	return deferred;
@@ -156,10 +127,7 @@ void api_request_count(struct api_request *request)
 
 void api_request_answer(struct api_request *request)
 {
-	if (request->in_handler)
-		return;
-	api_request_count(request);
-	if (request->answered)
+	if (!request->in_handler && request->answered)
 		request->answered(request);
 }
 

@@ -26,17 +26,13 @@ struct api;
 /* The text of a reply, shared by all connections that send it. */
 struct api_text {
 	int refs;
+	int n_sending; /* connections that send the text, counted by the transport */
 	size_t length;
 	char *data;
-	struct api_text *packed; /* compressed with gzip; NULL: not compressed yet */
 };
 
-/*
- * Returns a text that owns @data (from malloc). NULL: @data is NULL, or out of memory; @data is
- * then freed.
- */
+/* Returns a text that owns @data (from malloc). */
 struct api_text *api_text_new(char *data);
-struct api_text *api_text_new_bytes(char *data, size_t length);
 struct api_text *api_text_ref(struct api_text *text);
 struct api_text *api_text_unref(struct api_text *text); /* accepts NULL; returns NULL */
 
@@ -86,8 +82,6 @@ struct api_reply {
 	unsigned int retry_after_s; /* header Retry-After; 0: no header */
 	char etag[API_ETAG_MAX];    /* header ETag; "": no header */
 	const char *encoding; /* static text of the header Content-Encoding; NULL: no header */
-	/* @text must be compressed while it is sent: @encoding is gzip, but @text is not packed */
-	bool packs;
 	bool varies; /* true: the answer depends on Accept-Encoding, so it has the header Vary */
 };
 
@@ -139,28 +133,22 @@ struct api_request {
 
 /*
  * Called before the body arrives. Returns true if the caller may use the route. The transport then
- * calls api_serve(), or sets a reply itself and calls api_request_count(). If the caller may not
- * use the route, sets and counts the reply and returns false.
+ * calls api_serve() or sets a reply itself. If the caller may not use the route, sets the reply and
+ * returns false.
  */
 bool api_admit(struct api *api, struct api_request *request);
 
-/* Sets and counts the reply to a request that is malformed. @text is the detail of the problem. */
+/* Sets the reply to a request that is malformed. @text is the detail of the problem. */
 void api_reject(struct api *api, struct api_request *request, unsigned int status,
 		const char *text);
 
-/*
- * Checks and routes the request: sets or defers its reply. The reply is counted unless it is a
- * stream. The transport counts a stream, or the reply that replaces it, with api_request_count().
- */
+/* Checks and routes the request: sets or defers its reply. */
 void api_serve(struct api *api, struct api_request *request);
 
 /* Returns the value of a query parameter; NULL: absent. */
 const char *api_request_query(const struct api_request *request, const char *name);
 
-/*
- * Replaces the reply by the text @data and takes over @data. If @data is NULL, the reply is
- * api_request_reply_no_memory().
- */
+/* Replaces the reply by the text @data (from malloc) and takes over @data. */
 void api_request_reply_text(struct api_request *request, unsigned int status, const char *type,
 			    char *data);
 /*
@@ -173,14 +161,9 @@ void api_request_reply_shared(struct api_request *request, unsigned int status, 
 /* Like api_request_reply_text(), but with static bytes. */
 void api_request_reply_fixed(struct api_request *request, unsigned int status, const char *type,
 			     char *bytes, size_t size);
-/*
- * Replaces the reply by @stream and takes over @stream. If @stream is NULL, the reply is
- * api_request_reply_no_memory().
- */
+/* Replaces the reply by @stream and takes over @stream. */
 void api_request_reply_stream(struct api_request *request, const char *type,
 			      struct api_stream *stream);
-/* Replaces the reply by a constant problem document for "no memory". Allocates no memory. */
-void api_request_reply_no_memory(struct api_request *request);
 /* Replaces the reply by a status without a body. */
 void api_request_reply_empty(struct api_request *request, unsigned int status);
 
@@ -190,7 +173,7 @@ void api_request_reply_empty(struct api_request *request, unsigned int status);
  * handle remains valid.
  */
 struct api_deferred;
-/* Defers the reply of @request. NULL: out of memory; the reply is set. */
+/* Defers the reply of @request. */
 struct api_deferred *api_deferred_begin(struct api_request *request);
 /*
  * Frees the handle @deferred, which may be NULL. Returns the request: the caller sets its reply and
@@ -199,7 +182,7 @@ struct api_deferred *api_deferred_begin(struct api_request *request);
 struct api_request *api_deferred_end(struct api_deferred *deferred);
 void api_request_answer(struct api_request *request);
 
-/* Counts the reply by its status. Call it once, when the reply is final. */
+/* Counts the reply by its status. The transport calls it once, when it sends the reply. */
 void api_request_count(struct api_request *request);
 
 /*

@@ -13,6 +13,7 @@
 #include "gover-d/config/flavor.h"
 #include "gover-d/core/encode.h"
 #include "gover-d/core/frames.h"
+#include "gover-d/core/gpus.h"
 #include "gover-d/core/history.h"
 #include "gover-d/core/offers.h"
 #include "gover-d/core/view.h"
@@ -39,6 +40,40 @@ static double in_round(const struct host_gpu *gpu, double value)
 	return gpu->round.round_ms > 0 ? value : NAN;
 }
 
+static json_t *encode_counts(const struct truth_counts *counts)
+{
+	struct json_encode o = json_encode_begin();
+
+	json_encode_add(&o, "clients", json_integer((json_int_t)counts->clients));
+	json_encode_add(&o, "outside", json_integer((json_int_t)counts->outside));
+	json_encode_add(&o, "refused", json_integer((json_int_t)counts->refused));
+	json_encode_add(&o, "denied", json_integer((json_int_t)counts->denied));
+	json_encode_add(&o, "no_times", json_integer((json_int_t)counts->no_times));
+	json_encode_add(&o, "ignored", json_integer((json_int_t)counts->ignored));
+	return json_encode_end(&o);
+}
+
+/* What the source of the busy times found; null: they come from the scheduler. */
+static json_t *encode_source(const struct gpu_source *source)
+{
+	struct json_encode o;
+
+	if (!source->name)
+		return json_null();
+	o = json_encode_begin();
+	json_encode_add(&o, "last", encode_counts(&source->last));
+	json_encode_add(&o, "most", encode_counts(&source->most));
+	return json_encode_end(&o);
+}
+
+/* The source can change while the GPU is open (truth = auto). */
+static const char *truth_of(const struct host_gpu *gpu)
+{
+	const char *name = gpu->source.name ? gpu->source.name : gpu->traits.truth;
+
+	return name ? name : "";
+}
+
 json_t *resource_encode_gpu(const struct view *view, const struct host_gpu *gpu, struct instant now)
 {
 	static const char *const shares[] = {
@@ -51,8 +86,10 @@ json_t *resource_encode_gpu(const struct view *view, const struct host_gpu *gpu,
 	int initial_pct = host_gpu_sum_initial_cap_pct(gpu);
 	double cores = gpu->traits.capacity_cores;
 	double age_ms = ((double)now.mono_ns - (double)gpu->telemetry_at_ns) / NS_PER_MS;
+	char problem[ERR_MSG_MAX];
 	struct json_encode o = json_encode_begin();
 
+	gpus_describe_problem(gpu, view->config->period_ms, now, problem);
 	json_encode_add(&o, "name", json_string(gpu->config.name));
 	json_encode_add(&o, "backend", json_string(gpu->config.backend));
 	json_encode_add(&o, "mode", json_string(gpu_mode_name(gpu->mode)));
@@ -63,7 +100,7 @@ json_t *resource_encode_gpu(const struct view *view, const struct host_gpu *gpu,
 	json_encode_add(&o, "limits_memory", json_boolean(gpu->traits.limits_memory));
 	json_encode_add(&o, "share", json_string(shares[gpu->traits.share]));
 	json_encode_add(&o, "steers", json_boolean(!gpu->traits.observes));
-	json_encode_add(&o, "truth", json_encode_name(gpu->traits.truth ? gpu->traits.truth : ""));
+	json_encode_add(&o, "truth", json_encode_name(truth_of(gpu)));
 	json_encode_add(&o, "sharing", json_string(sharing));
 	json_encode_add(&o, "capacity_cores", json_encode_number(cores > 0 ? cores : NAN));
 	json_encode_add(&o, "round_ms", json_encode_number(in_round(gpu, gpu->round.round_ms)));
@@ -85,6 +122,8 @@ json_t *resource_encode_gpu(const struct view *view, const struct host_gpu *gpu,
 	json_encode_add(&o, "telemetry_valid", json_boolean(gpu->telemetry_valid));
 	json_encode_add(&o, "telemetry_age_ms",
 			json_encode_number(gpu->telemetry_at_ns ? age_ms : NAN));
+	json_encode_add(&o, "problem", json_encode_name(problem));
+	json_encode_add(&o, "source", encode_source(&gpu->source));
 	return json_encode_end(&o);
 }
 

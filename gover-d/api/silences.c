@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Routes of silences. */
-#include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -100,8 +99,6 @@ void api_post_silence(struct api *api, struct api_request *request)
 		return;
 	}
 	change = api_change_new(api, request, reply_added);
-	if (!change)
-		return;
 	r = control_silence_add(api->manager, &wanted.silence, api_change_done(change), &err);
 	api_change_begun(change, r, &err);
 }
@@ -124,8 +121,6 @@ void api_delete_silence(struct api *api, struct api_request *request)
 	if (api_param_number(request, &id) < 0)
 		return;
 	change = api_change_new(api, request, reply_removed);
-	if (!change)
-		return;
 	r = control_silence_remove(api->manager, id, api_change_done(change), &err);
 	api_change_begun(change, r, &err);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/xalloc.h"
 #include "gover-d/api/change.h"
 #include "gover-d/api/handler.h"
 #include "gover-d/api/problem.h"
@@ -115,7 +116,7 @@ static void reply_created(struct api *api, struct api_request *request,
 			  const struct api_change *change)
 {
 	(void)api;
-	api_request_reply_text(request, 201, API_TYPE_JSON, strdup(change->text));
+	api_request_reply_text(request, 201, API_TYPE_JSON, xstrdup(change->text));
 	request->reply.headers = api_no_store;
 	snprintf(request->reply.location, sizeof(request->reply.location), "/v1/tokens/%s",
 		 change->id);
@@ -160,17 +161,12 @@ static void done(struct worker_job *job)
 	free_job(save);
 }
 
-/* Returns a job with a copy of the tokens, for the caller to change; NULL: out of memory. */
+/* Returns a job with a copy of the tokens, for the caller to change. */
 static struct token_job *new_job(struct api *api)
 {
-	struct token_job *save = calloc(1, sizeof(*save));
+	struct token_job *save = xcalloc(1, sizeof(*save));
 
-	if (save)
-		save->planned = tokens_new();
-	if (!save || !save->planned) {
-		free(save);
-		return NULL;
-	}
+	save->planned = tokens_new();
 	tokens_assign(save->planned, authn_tokens(api->authn));
 	save->job.run = run;
 	save->job.done = done;
@@ -182,12 +178,11 @@ static struct token_job *new_job(struct api *api)
 /* Writes the tokens of @save to disk, makes the change and replies. Takes over @save. */
 static void save_tokens(struct token_job *save, struct api_change *change)
 {
-	int r = -ENOMEM;
+	int r;
 
 	save->change = change;
 	save->text = tokens_encode(save->planned);
-	if (save->text)
-		r = worker_submit(save->api->view->saver, &save->job);
+	r = worker_submit(save->api->view->saver, &save->job);
 	save->api->saving_tokens = r == 0;
 	if (r == 0)
 		return;
@@ -215,19 +210,10 @@ static bool can_change(struct api *api, struct api_request *request)
 static void create(struct api_request *request, struct token_job *save, const struct token *token,
 		   const char *text)
 {
-	char *reply = json_encode_dump(encode_token(token, text));
-	struct api_change *change = NULL;
+	struct api_change *change = api_change_new(save->api, request, reply_created);
 
-	if (reply)
-		change = api_change_new(save->api, request, reply_created);
-	if (!change) {
-		erase(reply);
-		free_job(save);
-		api_request_reply_no_memory(request);
-		return;
-	}
 	memcpy(change->id, token->name, sizeof(change->id));
-	change->text = reply;
+	change->text = json_encode_dump(encode_token(token, text));
 	save_tokens(save, change);
 }
 
@@ -259,10 +245,6 @@ void api_post_token(struct api *api, struct api_request *request)
 	if (!can_change(api, request))
 		return;
 	save = new_job(api);
-	if (!save) {
-		api_request_reply_no_memory(request);
-		return;
-	}
 	r = tokens_add(save->planned, &token, text, &err);
 	if (r < 0) {
 		problem_reply_error(request,
@@ -279,25 +261,16 @@ void api_post_token(struct api *api, struct api_request *request)
 
 void api_delete_token(struct api *api, struct api_request *request)
 {
-	struct api_change *change;
 	struct token_job *save;
 
 	if (!can_change(api, request))
 		return;
 	save = new_job(api);
-	if (!save) {
-		api_request_reply_no_memory(request);
-		return;
-	}
 	if (id_copy(save->revoked, request->param) < 0 ||
 	    tokens_remove(save->planned, save->revoked) < 0) {
 		problem_reply(request, 404, "token %.100s: not found", request->param);
 		free_job(save);
 		return;
 	}
-	change = api_change_new(api, request, reply_revoked);
-	if (change)
-		save_tokens(save, change);
-	else
-		free_job(save);
+	save_tokens(save, api_change_new(api, request, reply_revoked));
 }

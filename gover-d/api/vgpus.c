@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Routes of vGPUs and their contracts. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -166,10 +165,7 @@ static bool reply_again(struct api *api, struct api_request *request, char hash[
 
 	if (!request->idempotency_key)
 		return false;
-	if (api_keys_hash(request->object, hash) < 0) {
-		api_request_reply_no_memory(request);
-		return true;
-	}
+	api_keys_hash(request->object, hash);
 	if (api_keys_check(request) < 0 || api_keys_replay(api, request, hash))
 		return true;
 	api_keys_own(request, key);
@@ -207,10 +203,6 @@ void api_post_vgpu(struct api *api, struct api_request *request)
 	}
 	take_flavor(api, fields, &contract);
 	change = api_change_new(api, request, reply_created);
-	if (!change) {
-		contract_fini(&contract);
-		return;
-	}
 	memcpy(change->id, contract.id, sizeof(change->id));
 	memcpy(change->body_hash, contract.claim_body, sizeof(change->body_hash));
 	r = control_vgpu_add(api->manager, &contract, api_change_done(change), &err);
@@ -219,54 +211,41 @@ void api_post_vgpu(struct api *api, struct api_request *request)
 
 /*
  * Replaces the labels of a merge patch by the result of merging them into the labels of @contract.
- * -ENOMEM: the reply is set.
  */
-static int merge_labels(struct api_request *request, const struct contract *contract)
+static void merge_labels(struct api_request *request, const struct contract *contract)
 {
 	json_t *patch = json_object_get(request->object, "labels"), *labels, *value;
 	const char *name;
-	int r = 0;
 
 	if (!json_is_object(patch))
-		return 0; /* contract_decode() rejects the other values, except null */
+		return; /* contract_decode() rejects the other values, except null */
 	labels = contract->labels ? json_copy(contract->labels) : json_object();
 	json_object_foreach (patch, name, value) {
 		if (json_is_null(value))
 			(void)json_object_del(labels, name);
 		else
-			r |= json_object_set(labels, name, value);
+			(void)json_object_set(labels, name, value);
 	}
-	r |= json_object_set(request->object, "labels", labels);
-	json_decref(labels);
-	if (r == 0)
-		return 0;
-	api_request_reply_no_memory(request);
-	return -ENOMEM;
+	(void)json_object_set_new(request->object, "labels", labels);
 }
 
 /*
  * Replaces each null of a merge patch, which removes a member, by the value of a contract without
- * this member. contract_decode() then rejects the removal of a required member. -ENOMEM: the reply
- * is set.
+ * this member. contract_decode() then rejects the removal of a required member.
  */
-static int merge(struct api_request *request, const struct contract *contract)
+static void merge(struct api_request *request, const struct contract *contract)
 {
 	const struct contract without = {.terms = {.weight = 1}};
 	const struct contract_field *field;
 
-	if (merge_labels(request, contract) < 0)
-		return -ENOMEM;
+	merge_labels(request, contract);
 	for (size_t i = 0; (field = contract_field_at(i)); i++) {
 		if (!json_is_null(json_object_get(request->object, field->name)) ||
 		    field->kind == JSON_DECODE_CID || !(field->uses & CONTRACT_IN_CHANGE))
 			continue;
-		if (json_object_set_new(request->object, field->name,
-					contract_encode_field(&without, field)) < 0) {
-			api_request_reply_no_memory(request);
-			return -ENOMEM;
-		}
+		(void)json_object_set_new(request->object, field->name,
+					  contract_encode_field(&without, field));
 	}
-	return 0;
 }
 
 typedef void (*etag_fn)(const struct view *view, const struct host_gpu *gpu,
@@ -286,18 +265,18 @@ static void patch_contract(struct api *api, struct api_request *request, etag_fn
 	int r;
 
 	vgpu = api_find_vgpu(api, request, request->param, &gpu);
-	if (!vgpu || (request->merges && merge(request, &vgpu->contract) < 0))
+	if (!vgpu)
 		return;
+	if (request->merges)
+		merge(request, &vgpu->contract);
 	etag_of(api->view, gpu, vgpu, tag);
 	if (api_decode_contract(request, contract_fields(CONTRACT_IN_CHANGE), /* required= */ 0,
 				&values, &fields) == 0 &&
 	    api_etag_check(request, tag) == 0) {
 		change = api_change_new(api, request, reply);
-		if (change) {
-			r = control_vgpu_change(api->manager, request->param, fields, &values,
-						api_change_done(change), &err);
-			api_change_begun(change, r, &err);
-		}
+		r = control_vgpu_change(api->manager, request->param, fields, &values,
+					api_change_done(change), &err);
+		api_change_begun(change, r, &err);
 	}
 	contract_fini(&values);
 }
@@ -327,8 +306,6 @@ void api_delete_vgpu(struct api *api, struct api_request *request)
 	if (api_etag_check(request, tag) < 0)
 		return;
 	change = api_change_new(api, request, reply_removed);
-	if (!change)
-		return;
 	r = control_vgpu_remove(api->manager, request->param, api_change_done(change), &err);
 	api_change_begun(change, r, &err);
 }

@@ -16,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/parse.h"
+#include "base/xalloc.h"
 #include "gover-d/config/config.h"
 #include "gover-d/auth/tls.h"
 #include "gover-d/auth/authn.h"
@@ -55,10 +56,8 @@ struct authn {
 
 struct authn *authn_new(void)
 {
-	struct authn *authn = calloc(1, sizeof(*authn));
+	struct authn *authn = xcalloc(1, sizeof(*authn));
 
-	if (!authn)
-		return NULL;
 	authn->rules = (struct access_rules){
 		.own_uid = geteuid(),
 		.operate_gid = ACCESS_NO_GROUP,
@@ -67,7 +66,7 @@ struct authn *authn_new(void)
 	authn->tokens = tokens_new();
 	authn->limits = limits_new();
 	authn->rules.users = users_new();
-	return authn->tokens && authn->limits && authn->rules.users ? authn : authn_free(authn);
+	return authn;
 }
 
 struct authn *authn_free(struct authn *authn)
@@ -125,8 +124,7 @@ static void read_tokens(struct worker_job *job)
 	struct tokens_check *check = (struct tokens_check *)job;
 
 	check->fresh = tokens_new();
-	check->result =
-		check->fresh ? tokens_load(check->fresh, check->path, &check->err) : -ENOMEM;
+	check->result = tokens_load(check->fresh, check->path, &check->err);
 }
 
 static void on_tokens_read(struct worker_job *job)
@@ -141,34 +139,29 @@ static void on_tokens_read(struct worker_job *job)
 		check->fresh = NULL;
 		authn->tokens_problem[0] = '\0';
 		log_notice("%s: the tokens are valid again", authn->tokens_path);
-	} else if (check->result != -ENOMEM) {
+	} else {
 		note_tokens_problem(authn, check->err.msg);
 	}
 	check->fresh = tokens_free(check->fresh);
 }
 
-static int load_tokens(struct authn *authn, const char *state_dir, struct err *reterr)
+static void load_tokens(struct authn *authn, const char *state_dir)
 {
 	struct err err = {""};
-	int r;
 
 	if (snprintf(authn->tokens_path, sizeof(authn->tokens_path), "%s/tokens.json", state_dir) >=
 	    (int)sizeof(authn->tokens_path)) {
 		authn->tokens_path[0] = '\0';
 		note_tokens_problem(authn, "tokens.json: its path is too long");
-		return 0;
+		return;
 	}
-	r = tokens_load(authn->tokens, authn->tokens_path, &err);
-	if (r == -ENOMEM) /* the file may be valid */
-		return err_fail(reterr, ENOMEM, "%s", err.msg);
-	if (r < 0)
+	if (tokens_load(authn->tokens, authn->tokens_path, &err) < 0)
 		note_tokens_problem(authn, err.msg);
-	return 0;
 }
 
 int authn_open(struct authn *authn, const struct config *config, struct err *reterr)
 {
-	int r;
+	int r = 0;
 
 	authn->rules.operate_gid =
 		find_group(config->operate_group, "gover", authn->rules.operate_group);
@@ -177,8 +170,8 @@ int authn_open(struct authn *authn, const struct config *config, struct err *ret
 	(void)users_load(authn->rules.users, USERS_FILE); /* messages then name only user ids */
 	authn->rules.anonymous_read = strcmp(config->anonymous, "read") == 0;
 	authn->requests_per_s = (unsigned int)config->requests_per_s;
-	r = load_tokens(authn, config->state_dir, reterr);
-	if (r >= 0 && config->tls_client_ca[0])
+	load_tokens(authn, config->state_dir);
+	if (config->tls_client_ca[0])
 		r = clients_new(config, &authn->clients, reterr);
 	if (r >= 0 && config->tls_certificate[0])
 		r = tls_new(config, &authn->tls, reterr);

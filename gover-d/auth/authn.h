@@ -24,7 +24,7 @@ struct worker;
 	"[daemon], or listen on 127.0.0.1 or [::1]"
 
 /*
- * Returns a new instance; NULL: out of memory. Until authn_open(), only root and the user of the
+ * Returns a new instance. Until authn_open(), only root and the user of the
  * daemon have access, over the unix socket.
  */
 struct authn *authn_new(void);

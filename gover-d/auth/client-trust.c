@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/xalloc.h"
 #include "gover-d/auth/client-trust.h"
 
 #define PEM_BYTES_MAX (256 * 1024)
@@ -45,13 +46,11 @@ static int load(struct client_trust *trust, const char *path, struct err *reterr
 
 int client_trust_load(const char *path, struct client_trust **ret_trust, struct err *reterr)
 {
-	struct client_trust *trust = calloc(1, sizeof(*trust));
+	struct client_trust *trust = xcalloc(1, sizeof(*trust));
 	int r;
 
-	if (!trust || gnutls_x509_trust_list_init(&trust->list, 0) < 0) {
-		free(trust);
-		return err_fail(reterr, ENOMEM, "out of memory");
-	}
+	if (gnutls_x509_trust_list_init(&trust->list, 0) < 0)
+		xalloc_fail(0);
 	r = load(trust, path, reterr);
 	if (r < 0)
 		client_trust_free(trust);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "gover-d/auth/clients.h"
 
 struct clients {
@@ -58,8 +59,8 @@ static int add(struct clients *clients, const struct client_section *section, st
 
 int clients_new(const struct config *config, struct clients **ret_clients, struct err *reterr)
 {
-	struct clients *clients = calloc(1, sizeof(*clients));
-	int r = clients ? 0 : err_fail(reterr, ENOMEM, "out of memory");
+	struct clients *clients = xcalloc(1, sizeof(*clients));
+	int r = 0;
 
 	for (int i = 0; r == 0 && i < config->n_clients; i++)
 		r = add(clients, &config->clients[i], reterr);

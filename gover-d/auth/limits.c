@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/xalloc.h"
 #include "gover-d/auth/limits.h"
 
 #define SETS  256
@@ -29,7 +30,7 @@ struct limits {
 
 struct limits *limits_new(void)
 {
-	return calloc(1, sizeof(struct limits));
+	return xcalloc(1, sizeof(struct limits));
 }
 
 struct limits *limits_free(struct limits *limits)

@@ -22,7 +22,6 @@
 #define LIMITS_FORGIVE_S  600
 
 struct limits;
-/* Returns NULL if out of memory. */
 struct limits *limits_new(void);
 struct limits *limits_free(struct limits *limits); /* accepts NULL; returns NULL */
 

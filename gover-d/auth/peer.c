@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "gover-d/auth/peer.h"
 
 #define GROUPS_STATIC 64
@@ -24,9 +25,7 @@ static int read_groups(int fd, gid_t some[GROUPS_STATIC], gid_t **ret_more)
 		return (int)(size / sizeof(gid_t));
 	if (errno != ERANGE)
 		return -errno;
-	*ret_more = malloc(size);
-	if (!*ret_more)
-		return -ENOMEM;
+	*ret_more = xmalloc(size);
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, *ret_more, &size) < 0)
 		return -errno;
 	return (int)(size / sizeof(gid_t));

@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/xalloc.h"
 #include "gover-d/auth/tls.h"
 #include "gover-d/util/log.h"
 #include "gover-d/util/worker.h"
@@ -172,8 +173,8 @@ static int read_pair(const char (*paths)[PATH_MAX], struct pair *pair, struct er
 
 static int load_pair(const char (*paths)[PATH_MAX], struct pair **ret_pair, struct err *reterr)
 {
-	struct pair *pair = calloc(1, sizeof(*pair));
-	int r = pair ? read_pair(paths, pair, reterr) : err_fail(reterr, ENOMEM, "out of memory");
+	struct pair *pair = xcalloc(1, sizeof(*pair));
+	int r = read_pair(paths, pair, reterr);
 
 	if (r >= 0 && paths[CLIENT_CA][0])
 		r = client_trust_load(paths[CLIENT_CA], &pair->trust, reterr);
@@ -349,11 +350,9 @@ int tls_select_certificate(gnutls_session_t session, const gnutls_datum_t *autho
 
 int tls_new(const struct config *config, struct tls **ret_tls, struct err *reterr)
 {
-	struct tls *tls = calloc(1, sizeof(*tls));
+	struct tls *tls = xcalloc(1, sizeof(*tls));
 	int r;
 
-	if (!tls)
-		return err_fail(reterr, ENOMEM, "out of memory");
 	tls->job.run = check;
 	tls->job.done = on_checked;
 	tls->generation = 1;

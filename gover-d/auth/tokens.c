@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "base/json-text.h"
+#include "base/xalloc.h"
 #include "gover-d/auth/tokens.h"
 
 #define PREFIX	       "gvr_"
@@ -27,7 +27,7 @@ struct tokens {
 
 struct tokens *tokens_new(void)
 {
-	return calloc(1, sizeof(struct tokens));
+	return xcalloc(1, sizeof(struct tokens));
 }
 
 struct tokens *tokens_free(struct tokens *tokens)
@@ -132,23 +132,21 @@ int tokens_remove(struct tokens *tokens, const char *name)
 char *tokens_encode(const struct tokens *tokens)
 {
 	json_t *list = json_array(), *file = json_pack("{s:i, s:o}", "version", 1, "tokens", list);
-	bool failed = !file;
-	char *text = NULL;
+	char *text;
 
-	for (size_t i = 0; !failed && i < tokens->n; i++) {
+	for (size_t i = 0; i < tokens->n; i++) {
 		const struct token *t = &tokens->list[i];
 		char hex[2 * TOKEN_HASH_BYTES + 1];
 
 		for (int b = 0; b < TOKEN_HASH_BYTES; b++)
 			snprintf(hex + 2 * b, 3, "%02x", t->hash[b]);
-		failed = json_array_append_new(
-				 list, json_pack("{s:s, s:s, s:I, s:I, s:s}", "name", t->name,
-						 "scope", access_scope_name(t->scope), "created_ms",
-						 (json_int_t)t->created_ms, "expires_ms",
-						 (json_int_t)t->expires_ms, "sha256", hex)) < 0;
+		json_array_append_new(list,
+				      json_pack("{s:s, s:s, s:I, s:I, s:s}", "name", t->name,
+						"scope", access_scope_name(t->scope), "created_ms",
+						(json_int_t)t->created_ms, "expires_ms",
+						(json_int_t)t->expires_ms, "sha256", hex));
 	}
-	if (!failed)
-		text = json_text_print(file, JSON_INDENT(1));
+	text = json_dumps(file, JSON_INDENT(1));
 	json_decref(file);
 	return text;
 }
@@ -212,12 +210,10 @@ int tokens_parse(struct tokens *tokens, const char *text, size_t length, const c
 		 struct err *reterr)
 {
 	json_error_t error;
-	json_t *file = json_text_parse(text, length, JSON_REJECT_DUPLICATES, &error);
+	json_t *file = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
 	int r;
 
 	tokens->n = 0;
-	if (!file && json_text_no_memory(&error))
-		return err_fail(reterr, ENOMEM, "%s: out of memory", path);
 	if (!file)
 		return err_fail(reterr, EINVAL, "%s: not JSON: line %d: %s", path, error.line,
 				error.text);

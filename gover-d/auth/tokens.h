@@ -26,7 +26,7 @@ struct token {
 };
 
 struct tokens;
-struct tokens *tokens_new(void);		   /* NULL: out of memory */
+struct tokens *tokens_new(void);
 struct tokens *tokens_free(struct tokens *tokens); /* accepts NULL; returns NULL */
 /* Replaces all tokens of @to by those of @from. */
 void tokens_assign(struct tokens *to, const struct tokens *from);
@@ -39,7 +39,7 @@ int tokens_load(struct tokens *tokens, const char *path, struct err *reterr);
 /* Does the same as tokens_load() with @text as the content of the file. Messages contain @path. */
 int tokens_parse(struct tokens *tokens, const char *text, size_t length, const char *path,
 		 struct err *reterr);
-/* Returns the content of the token file, which the caller frees; NULL: out of memory. */
+/* Returns the content of the token file, which the caller frees. */
 char *tokens_encode(const struct tokens *tokens);
 
 /*

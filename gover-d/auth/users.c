@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/parse.h"
+#include "base/xalloc.h"
 #include "gover-d/auth/users.h"
 #include "gover-d/util/worker.h"
 
@@ -25,7 +26,7 @@ struct users {
 
 struct users *users_new(void)
 {
-	return calloc(1, sizeof(struct users));
+	return xcalloc(1, sizeof(struct users));
 }
 
 struct users *users_free(struct users *users)

@@ -16,7 +16,7 @@
 struct worker;
 
 struct users;
-struct users *users_new(void);		       /* NULL: out of memory */
+struct users *users_new(void);
 struct users *users_free(struct users *users); /* accepts NULL; returns NULL */
 
 /* Reads the file @path. After an error the names do not change. */

@@ -8,6 +8,7 @@
 #include "compute/channel/control.h"
 #include "gover-d/config/table.h"
 #include "gover-d/config/flavor.h"
+#include "gpu/drm-parent.h"
 
 static int check_gpu_names(const struct config *config, struct err *reterr)
 {
@@ -120,6 +121,27 @@ static int check_fps_sources(const struct config *config, struct err *reterr)
 					"whose vGPUs are control groups (allowed with this "
 					"backend: preload)",
 					gpu->name);
+	}
+	return 0;
+}
+
+static bool is_drm(const struct gpu_config *gpu)
+{
+	return strcmp(gpu->backend, "drm") == 0;
+}
+
+/* A name that no GPU has would be a GPU that no program uses. */
+static int check_parents(const struct config *config, struct err *reterr)
+{
+	char parent[GPU_PARENT_MAX];
+
+	for (int g = 0; g < config->n_gpus; g++) {
+		const struct gpu_config *gpu = &config->gpus[g].gpu;
+
+		if (is_drm(gpu) && gpu->parent[0] && drm_parent_parse(gpu->parent, parent) < 0)
+			return err_fail(reterr, EINVAL,
+					"[gpu %s] parent = %s: unknown (allowed: %s)", gpu->name,
+					gpu->parent, DRM_PARENT_ALLOWED);
 	}
 	return 0;
 }
@@ -299,6 +321,15 @@ static bool may_have_same_driver(const struct gpu_config *one, const struct gpu_
 	       strcmp(other->backend, "auto") == 0;
 }
 
+/* An address can be written in several ways. */
+static bool is_same_parent(const char *one, const char *other)
+{
+	char a[GPU_PARENT_MAX], b[GPU_PARENT_MAX];
+
+	return strcmp(one, other) == 0 || (drm_parent_parse(one, a) == 0 &&
+					   drm_parent_parse(other, b) == 0 && strcmp(a, b) == 0);
+}
+
 /*
  * Returns true if the values of the key "root" of two GPUs conflict. The control group of a GPU
  * must not be inside that of another GPU.
@@ -317,9 +348,9 @@ static bool roots_clash(const struct gpu_config *inner, const struct gpu_config 
 		return inner->root[0] && /* each GPU needs its own directory */
 		       strcmp(inner->root, outer->root) == 0;
 	/* the same control groups on the same GPU */
-	if (strcmp(inner->backend, "drm") == 0 && strcmp(outer->backend, "drm") == 0)
+	if (is_drm(inner) && is_drm(outer))
 		return strcmp(inner->root, outer->root) == 0 &&
-		       strcmp(inner->parent, outer->parent) == 0;
+		       is_same_parent(inner->parent, outer->parent);
 	if (!is_group(inner) || !is_group(outer))
 		return false;
 	group_of(inner, in);
@@ -345,9 +376,7 @@ static int check_roots(const struct config *config, struct err *reterr)
 					"[gpu %s] root = %s: also used by [gpu %s] (allowed: "
 					"another root%s)",
 					gpu->name, gpu->root, config->gpus[b].gpu.name,
-					is_named_by_sysfs(gpu) || strcmp(gpu->backend, "drm") == 0
-						? " or parent"
-						: "");
+					is_named_by_sysfs(gpu) || is_drm(gpu) ? " or parent" : "");
 	}
 	return 0;
 }
@@ -368,7 +397,7 @@ static int (*const checks[])(const struct config *config, struct err *reterr) = 
 	config_table_check, check_gpu_names,	   check_speeds,  check_period,	     check_leases,
 	check_slices,	    check_sockets,	   check_tls,	  check_client_ca,   check_clients,
 	check_flavor,	    flavor_check,	   check_roots,	  check_fps_sources, check_units,
-	check_arbiters,	    check_promise_windows, check_sharing,
+	check_arbiters,	    check_promise_windows, check_sharing, check_parents,
 };
 
 int config_check(const struct config *config, struct err *reterr)

@@ -13,11 +13,10 @@
 
 #include "base/setting.h"
 #include "db/db.h"
+#include "gover-d/config/config-path.h"
 #include "gover-d/model/host.h"
 #include "policy/policy.h"
 #include "policy/promise/promise.h"
-
-#define CONFIG_PATH_DEFAULT "/etc/gover/gover.conf"
 
 #define FLAVORS_MAX	   32
 #define CLIENTS_MAX	   32
@@ -150,7 +149,7 @@ struct config_faults {
 
 /*
  * Does the same as config_load() and config_check(), but reports the faults of all files. Each rule
- * about several keys reports only its first fault. Returns the number of faults, or -ENOMEM.
+ * about several keys reports only its first fault. Returns the number of faults.
  */
 int config_find_faults(const char *path, const struct config_faults *faults);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "gover-d/config/table.h"
 
 /*
@@ -18,7 +19,7 @@
 
 struct place {
 	char title[CONFIG_TITLE_MAX], key[32]; /* @key is "" for the place of a fault */
-	const char *file;		       /* in finder.files; NULL: out of memory */
+	const char *file;		       /* in finder.files */
 	int line;
 };
 
@@ -31,7 +32,7 @@ struct finder {
 	const struct config_faults *faults;
 	struct place *places;	 /* room for @room places */
 	struct file_name *files; /* the files read so far */
-	const char *file;	 /* the current file; NULL: out of memory */
+	const char *file;	 /* the current file */
 	int n_places, room, n;
 };
 
@@ -39,32 +40,25 @@ static void take_file(void *userdata, const char *file)
 {
 	struct finder *finder = userdata;
 	size_t size = strlen(file) + 1;
-	struct file_name *name = malloc(sizeof(*name) + size);
+	struct file_name *name = xmalloc(sizeof(*name) + size);
 
-	finder->file = name ? name->path : NULL;
-	if (name) {
-		memcpy(name->path, file, size);
-		name->next = finder->files;
-		finder->files = name;
-	}
+	memcpy(name->path, file, size);
+	name->next = finder->files;
+	finder->files = name;
+	finder->file = name->path;
 	if (finder->faults->file)
 		finder->faults->file(finder->faults->userdata, file);
 }
 
-/* Returns a new place; NULL: too many places, or out of memory. */
+/* Returns a new place; NULL: too many places. */
 static struct place *add_place(struct finder *finder)
 {
-	int room = finder->room ? 2 * finder->room : 32;
-	struct place *places;
-
 	if (finder->n_places == PLACES_MAX)
 		return NULL;
 	if (finder->n_places == finder->room) {
-		places = reallocarray(finder->places, (size_t)room, sizeof(*places));
-		if (!places)
-			return NULL;
-		finder->places = places;
-		finder->room = room;
+		finder->room = finder->room ? 2 * finder->room : 32;
+		finder->places = xreallocarray(finder->places, (size_t)finder->room,
+					       sizeof(*finder->places));
 	}
 	return &finder->places[finder->n_places++];
 }
@@ -160,20 +154,15 @@ static void free_files(struct file_name *name)
 
 int config_find_faults(const char *path, const struct config_faults *faults)
 {
-	CLEANUP_FREE struct config *config = malloc(sizeof(*config));
+	CLEANUP_FREE struct config *config = xmalloc(sizeof(*config));
 	struct finder finder = {.faults = faults};
 	const struct config_watch watch = {
 		.userdata = &finder, .file = take_file, .fault = take_fault, .seen = take_key};
-	struct err err;
-	int r;
 
-	if (!config)
-		return -ENOMEM;
 	config_default(config);
-	r = config_load_watched(config, path, &watch, &err);
-	if (r != -ENOMEM)
-		config_check_all(config, take_check, &finder);
+	(void)config_load_watched(config, path, &watch, NULL); /* the faults are reported */
+	config_check_all(config, take_check, &finder);
 	free_files(finder.files);
 	free(finder.places);
-	return r == -ENOMEM ? r : finder.n;
+	return finder.n;
 }

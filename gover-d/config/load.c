@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/inifile.h"
+#include "base/xalloc.h"
 #include "gover-d/config/table.h"
 
 #define FILE_BYTES_MAX (256 * 1024)
@@ -169,11 +170,9 @@ int config_load_watched(struct config *config, const char *path, const struct co
 
 int config_load(struct config *config, const char *path, struct err *reterr)
 {
-	CLEANUP_FREE struct config *copy = malloc(sizeof(*copy));
+	CLEANUP_FREE struct config *copy = xmalloc(sizeof(*copy));
 	int r;
 
-	if (!copy)
-		return err_fail(reterr, ENOMEM, "%s: out of memory", path ? path : "");
 	*copy = *config;
 	r = config_load_watched(copy, path, NULL, reterr);
 	if (r < 0)

@@ -54,13 +54,38 @@ static void record_cap_write(struct actuator *actuator, const struct host_gpu *g
 	(void)db_append_cap_write(actuator->history->db, &row);
 }
 
-/* Writes the cap and reads back the cap in force. */
+/* Restores the record of a cap that could not be set. @known: there was one. */
+static void restore_record(struct cap_journal *journal, const char *id, bool known, int last_pct,
+			   int intent_pct)
+{
+	if (known)
+		(void)cap_journal_set(journal, id, last_pct, intent_pct);
+	else
+		(void)cap_journal_remove(journal, id);
+}
+
+/* @in_force: the cap that was read back after an acknowledged write. */
+static void note_write(struct vgpu *vgpu, int before_pct, int to_pct, int in_force,
+		       struct instant now)
+{
+	if (in_force == to_pct)
+		kept_cap_note_write(&vgpu->kept, before_pct, to_pct);
+	else
+		kept_cap_note_loss(&vgpu->kept, to_pct, now.mono_ns);
+	vgpu->cap_waits = kept_cap_waits(&vgpu->kept, now.mono_ns);
+}
+
+/*
+ * Writes the cap and reads back the cap in force. If the device was removed, the journal keeps the
+ * last cap for the next device of this vGPU.
+ */
 static void write_move(struct actuator *actuator, struct host_gpu *gpu, struct actuate_move *move,
 		       const char *cause, struct instant now)
 {
 	struct vgpu *vgpu = move->vgpu;
 	const char *id = vgpu->contract.id;
-	int in_force = vgpu->expected_cap_pct;
+	int in_force = vgpu->expected_cap_pct, last_pct = 0, intent_pct = 0;
+	bool known = cap_journal_get(actuator->journal, id, &last_pct, &intent_pct);
 	int r, r_read;
 
 	r = cap_journal_set(actuator->journal, id, vgpu->expected_cap_pct, move->to_pct);
@@ -70,6 +95,8 @@ static void write_move(struct actuator *actuator, struct host_gpu *gpu, struct a
 	r_read = gpu_io_read_cap(gpu->io, vgpu->device, &in_force);
 	if (r == 0)
 		r = r_read;
+	if (r == 0)
+		note_write(vgpu, vgpu->expected_cap_pct, move->to_pct, in_force, now);
 	if (r == 0 && in_force != move->to_pct)
 		r = -EIO;
 	move->error = -r;
@@ -88,6 +115,8 @@ static void write_move(struct actuator *actuator, struct host_gpu *gpu, struct a
 		 */
 		vgpu->cap_pct = move->to_pct > move->from_pct ? move->to_pct : move->from_pct;
 	}
+	if (r_read == -ENODEV)
+		restore_record(actuator->journal, id, known, last_pct, intent_pct);
 	record_cap_write(actuator, gpu, move, cause, now);
 }
 
@@ -97,7 +126,7 @@ static void write_move(struct actuator *actuator, struct host_gpu *gpu, struct a
  */
 static int budget_pct(const struct host_gpu *gpu, int freed_pct)
 {
-	int pool = 100 - host_gpu_sum_cap_pct(gpu);
+	int pool = 100 - host_gpu_sum_cap_pct(gpu) - host_gpu_reserved_cap_pct(gpu);
 
 	return pool > freed_pct ? pool : freed_pct;
 }
@@ -308,16 +337,6 @@ int actuate_ceiling(struct actuator *actuator, struct host_gpu *gpu, struct vgpu
 	return r;
 }
 
-/* Restores the journal record of the vGPU after its creation failed. */
-static void restore_record(struct cap_journal *journal, const char *id, bool known, int last_pct,
-			   int intent_pct)
-{
-	if (known)
-		(void)cap_journal_set(journal, id, last_pct, intent_pct);
-	else
-		(void)cap_journal_remove(journal, id);
-}
-
 /* Maps the errors that struct gpu_ops documents for create and destroy to enum control_error. */
 static int condition_of(int r)
 {
@@ -366,6 +385,7 @@ int actuate_create(struct actuator *actuator, struct host_gpu *gpu, struct vgpu 
 		restore_record(actuator->journal, id, known, last_pct, intent_pct);
 		return r;
 	}
+	vgpu->identity = gpu_io_identity(gpu->io, vgpu->device);
 	vgpu->cap_pct = vgpu->expected_cap_pct = cap_pct;
 	vgpu->memory_known = false;
 	vgpu->ceiling_pct = 0;

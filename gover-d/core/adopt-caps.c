@@ -14,6 +14,10 @@ static bool plan_cap(struct manager *m, struct host_gpu *gpu, int index)
 
 	if (round->viewed[index]->cap_unknown)
 		return false; /* a later tick judges the cap first */
+	if (round->viewed[index]->cap_waits) {
+		gpu->caps_due = true; /* until the end of the pause */
+		return false;
+	}
 	if (!c->held && round->viewed[index]->found)
 		return false; /* no client has set a contract */
 	if (!c->held)

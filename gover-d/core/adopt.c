@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "db/db.h"
 #include "gover-d/core/adopt.h"
 #include "gover-d/core/foreign-cap.h"
@@ -23,26 +24,30 @@
 
 /*
  * Writes the last cap again, because the end of a lease or gover-d --restore has replaced it with
- * the initial cap. This is done on a frozen GPU too, because its caps were frozen at their last
- * values.
+ * the initial cap, or because the device is a new one. This is done on a frozen GPU too, because
+ * its caps were frozen at their last values. Returns 0 or the error of the write.
  */
-static void restore_last_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
-			     int last_pct, struct instant now)
+static int restore_last_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+			    int last_pct, struct instant now)
 {
 	enum decision_result result = DECISION_OBSERVED;
-	int found_pct = vgpu->cap_pct;
+	const char *why = vgpu->anew ? "it was removed and created again"
+				     : "a lease expired, gover-d --restore ran or it was created "
+				       "again";
+	int found_pct = vgpu->cap_pct, r = 0;
 
-	if (m->actuator.dry_run)
+	if (m->actuator.dry_run) {
 		result = DECISION_DRY_RUN;
-	else if (gpu->mode != GPU_MODE_OBSERVE)
-		result = actuate_cap(&m->actuator, gpu, vgpu, last_pct == 0 ? 100 : last_pct,
-				     "adopt", now) == 0
-				 ? DECISION_WRITTEN
-				 : DECISION_FAILED;
+	} else if (gpu->mode != GPU_MODE_OBSERVE) {
+		r = actuate_cap(&m->actuator, gpu, vgpu, last_pct == 0 ? 100 : last_pct, "adopt",
+				now);
+		result = r == 0 ? DECISION_WRITTEN : DECISION_FAILED;
+	}
 	record_decision(m, gpu, vgpu, DECISION_ADOPT, result, now,
-			"vGPU %s had its initial cap of %d %%, because a lease expired or gover-d "
-			"--restore ran; its last cap was %d %%, its cap is now %d %%",
-			vgpu->contract.id, found_pct, last_pct, vgpu->cap_pct);
+			"vGPU %s had its initial cap of %d %%, because %s; its last cap was %d %%, "
+			"its cap is now %d %%",
+			vgpu->contract.id, found_pct, why, last_pct, vgpu->cap_pct);
+	return r;
 }
 
 static void adopt_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, int found_pct,
@@ -70,8 +75,10 @@ static void adopt_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu
 		break;
 	case CAP_INITIAL:
 		vgpu->expected_cap_pct = found_pct;
-		restore_last_cap(m, gpu, vgpu, last_pct, now);
+		if (restore_last_cap(m, gpu, vgpu, last_pct, now) == -ENODEV)
+			return; /* the journal keeps the last cap for the next device */
 		break;
+	case CAP_NOT_KEPT: /* only caps that were written to this device */
 	case CAP_FOREIGN:
 		foreign_cap_hold(m, gpu, vgpu, found_pct, now);
 		break;
@@ -79,8 +86,24 @@ static void adopt_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu
 		vgpu->cap_unknown = true; /* the next tick tries again */
 		return;
 	}
+	vgpu->anew = false;
 	if (!m->actuator.dry_run)
 		cap_journal_settle(m->actuator.journal, id, vgpu->expected_cap_pct);
+}
+
+/* Forgets what the daemon knows about the earlier device of the vGPU. */
+static void begin_device(const struct host_gpu *gpu, struct vgpu *vgpu)
+{
+	uint64_t identity = gpu_io_identity(gpu->io, vgpu->device);
+
+	vgpu->anew = vgpu->identity && identity != vgpu->identity;
+	vgpu->identity = identity;
+	vgpu->renewed_ns = 0;
+	vgpu->lease_off = vgpu->lease_unknown = vgpu->cap_unknown = false;
+	vgpu->kept = (struct kept_cap){.open = false};
+	vgpu->cap_waits = false;
+	vgpu->memory_known = false;
+	vgpu->ceiling_pct = 0;
 }
 
 /* Passes the labels to the backend. The vGPU must be attached. */
@@ -104,8 +127,7 @@ static int attach_existing(struct manager *m, struct host_gpu *gpu, struct vgpu 
 	r = gpu_io_attach(gpu->io, vgpu->contract.id, now.mono_ns, &vgpu->device, reterr);
 	if (r < 0)
 		return r;
-	vgpu->memory_known = false;
-	vgpu->ceiling_pct = 0;
+	begin_device(gpu, vgpu);
 	/*
 	 * Renew the lease before the cap is read, so that the lease does not expire before the
 	 * first tick.
@@ -184,6 +206,15 @@ static void end_removal(struct manager *m, struct host_gpu *gpu, struct vgpu *vg
 	drop_vgpu(m, gpu, vgpu);
 }
 
+/* Reserves the cap that the vGPU of a contract will have when it returns. */
+static void reserve_cap(const struct manager *m, const struct host_gpu *gpu, struct vgpu *vgpu)
+{
+	int last_pct = 0, intent_pct;
+
+	(void)cap_journal_get(m->actuator.journal, vgpu->contract.id, &last_pct, &intent_pct);
+	vgpu->cap_pct = host_reserved_cap_pct(&m->params, gpu, &vgpu->contract, last_pct);
+}
+
 /* Attaches the vGPU of a contract. If it does not exist, creates it again or forgets it. */
 static void adopt_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
 		       struct instant now)
@@ -203,25 +234,19 @@ static void adopt_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgp
 		r = recreate_vgpu(m, gpu, vgpu, now, &err);
 	if (r < 0)
 		log_warning("vGPU %s: %s; the contract stays in force", vgpu->contract.id, err.msg);
+	if (!vgpu->device)
+		reserve_cap(m, gpu, vgpu);
 }
 
-static int adopt_contract(struct manager *m, struct contract_entry *entry, struct instant now,
-			  struct err *reterr)
+/* Ids are unique (store/contracts.c), and adopt_check() has checked the rest. */
+static int adopt_contract(struct manager *m, struct contract_entry *entry, struct instant now)
 {
 	struct host_gpu *gpu = host_find_gpu(&m->host, entry->contract.gpu);
 	struct vgpu *vgpu;
 
 	if (!gpu)
-		return err_fail(reterr, ENOENT,
-				"%s: vGPU %s has a contract on GPU %s, which is not configured",
-				m->contracts_path, entry->contract.id, entry->contract.gpu);
-	if (gpu->n_vgpus == POLICY_VGPUS_MAX || host_find_vgpu(&m->host, entry->contract.id, NULL))
-		return err_fail(reterr, EINVAL,
-				"%s: vGPU %s is a duplicate or exceeds the limit of vGPUs",
-				m->contracts_path, entry->contract.id);
-	vgpu = calloc(1, sizeof(*vgpu));
-	if (!vgpu)
-		return -ENOMEM;
+		return -ENOENT;
+	vgpu = xcalloc(1, sizeof(*vgpu));
 	vgpu->contract = entry->contract;
 	entry->contract.labels = NULL;
 	vgpu->found = entry->found;
@@ -229,6 +254,46 @@ static int adopt_contract(struct manager *m, struct contract_entry *entry, struc
 	host_gpu_insert(gpu, vgpu);
 	if (gpu->open)
 		adopt_vgpu(m, gpu, vgpu, now);
+	return 0;
+}
+
+static bool is_configured(const struct config *config, const char *gpu)
+{
+	int i = 0;
+
+	while (i < config->n_gpus && strcmp(config->gpus[i].gpu.name, gpu) != 0)
+		i++;
+	return i < config->n_gpus;
+}
+
+static int count_contracts(const struct contracts *contracts, const char *gpu)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < contracts->n_vgpus; i++)
+		n += strcmp(contracts->vgpus[i].contract.gpu, gpu) == 0;
+	return n;
+}
+
+int adopt_check(const struct manager *m, const struct contracts *contracts, struct err *reterr)
+{
+	for (size_t i = 0; i < contracts->n_vgpus; i++) {
+		const struct contract *contract = &contracts->vgpus[i].contract;
+
+		if (!is_configured(&m->config, contract->gpu))
+			return err_fail(reterr, ENOENT,
+					"%s: vgpus: element %zu: vGPU %s has a contract on GPU %s, "
+					"which is not configured",
+					m->contracts_path, i, contract->id, contract->gpu);
+	}
+	for (int i = 0; i < m->config.n_gpus; i++) {
+		const char *gpu = m->config.gpus[i].gpu.name;
+		int n = count_contracts(contracts, gpu);
+
+		if (n > POLICY_VGPUS_MAX)
+			return err_fail(reterr, EINVAL, "%s: GPU %s has %d contracts (limit %d)",
+					m->contracts_path, gpu, n, POLICY_VGPUS_MAX);
+	}
 	return 0;
 }
 
@@ -416,10 +481,11 @@ int adopt_host(struct manager *m, struct contracts *contracts, struct instant no
 		gpu->migrations_saved = moving_save(&gpu->view.moving);
 	}
 	for (size_t i = 0; i < contracts->n_vgpus; i++) {
-		int r = adopt_contract(m, &contracts->vgpus[i], now, reterr);
+		int r = adopt_contract(m, &contracts->vgpus[i], now);
 
 		if (r < 0)
-			return r;
+			return err_fail(reterr, -r, "vGPU %s cannot be adopted: %s",
+					contracts->vgpus[i].contract.id, strerror(-r));
 	}
 	settle(m, contracts->n_vgpus, now);
 	return 0;
@@ -439,10 +505,8 @@ void adopt_gpu(struct manager *m, struct host_gpu *gpu, struct instant now)
 static struct vgpu *new_found(const struct host_gpu *gpu, const char *id, int initial_cap_pct,
 			      struct instant now)
 {
-	struct vgpu *vgpu = calloc(1, sizeof(*vgpu));
+	struct vgpu *vgpu = xcalloc(1, sizeof(*vgpu));
 
-	if (!vgpu)
-		return NULL;
 	(void)id_copy(vgpu->contract.id, id);
 	(void)id_copy(vgpu->contract.gpu, gpu->config.name);
 	vgpu->contract.terms.initial_cap_pct = initial_cap_pct;
@@ -450,10 +514,7 @@ static struct vgpu *new_found(const struct host_gpu *gpu, const char *id, int in
 	vgpu->contract.created_ms = now.wall_ms;
 	vgpu->contract.labels = json_object();
 	vgpu->found = true;
-	if (vgpu->contract.labels)
-		return vgpu;
-	free(vgpu);
-	return NULL;
+	return vgpu;
 }
 
 /*
@@ -484,10 +545,9 @@ int adopt_found(struct manager *m, struct host_gpu *gpu, const char *id, int ini
 	if (!id_valid(id) || host_find_vgpu(&m->host, id, NULL))
 		return -EINVAL;
 	if (gpu->n_vgpus == POLICY_VGPUS_MAX)
-		return -ENOSPC;
+		return err_fail(reterr, ENOSPC, "the GPU has %d vGPUs already (the limit)",
+				POLICY_VGPUS_MAX);
 	vgpu = new_found(gpu, id, initial_cap_pct, now);
-	if (!vgpu)
-		return -ENOMEM;
 	r = attach_existing(m, gpu, vgpu, now, reterr);
 	if (r < 0) {
 		vgpu_free(gpu, vgpu);

@@ -11,6 +11,13 @@
 
 struct manager;
 
+/*
+ * Checks that each contract can be adopted, before a GPU is opened and anything is changed.
+ * -ENOENT: the GPU of a contract is not configured. -EINVAL: a GPU has too many contracts.
+ */
+int adopt_check(const struct manager *manager, const struct contracts *contracts,
+		struct err *reterr);
+
 /* Adopts @contracts with their vGPUs. Continues or ends the offers and alerts of the last run. */
 int adopt_host(struct manager *manager, struct contracts *contracts, struct instant now,
 	       struct err *reterr);

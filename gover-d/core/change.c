@@ -61,10 +61,7 @@ static void refuse(struct change *change, int result)
 {
 	change->state = CHANGE_REFUSED;
 	change->result = result;
-	if (save_contracts(change->manager, taken_back, change) < 0) {
-		save_soon(change->manager);
-		taken_back(change, -ENOMEM);
-	}
+	save_contracts(change->manager, taken_back, change);
 }
 
 static int plan_and_apply(struct change *change, struct err *reterr)
@@ -113,24 +110,17 @@ static int amend(const struct manager *m, struct contracts *contracts)
 	return amended;
 }
 
-static int accept(struct manager *m, struct change *change, struct err *reterr)
+static void accept(struct manager *m, struct change *change)
 {
-	int r;
-
 	change->state = CHANGE_PLANNED;
 	change->next = m->changes;
 	m->changes = change;
 	if (m->actuator.dry_run) {
 		end(change, 0, &(struct err){""});
-		return 0;
+		return;
 	}
 	m->amend = amend;
-	r = save_contracts(m, stored, change);
-	if (r >= 0)
-		return 0;
-	remove_from_list(change);
-	change->kind->free(change);
-	return not_stored(m, r, reterr);
+	save_contracts(m, stored, change);
 }
 
 int change_begin(struct manager *m, struct change *change, struct change_done done,
@@ -150,7 +140,8 @@ int change_begin(struct manager *m, struct change *change, struct change_done do
 	if (r == 0 && m->actuator.dry_run)
 		r = change->kind->apply(m, change, reterr);
 	if (r == 0)
-		return accept(m, change, reterr);
-	change->kind->free(change);
+		accept(m, change);
+	else
+		change->kind->free(change);
 	return r;
 }

@@ -54,7 +54,7 @@ struct change_kind {
 	 * is applied.
 	 */
 	int (*plan)(struct manager *manager, struct change *change, struct err *reterr);
-	/* Makes the change in the content of the contracts file. -ENOMEM or -ENOSPC. */
+	/* Makes the change in the content of the contracts file. -ENOSPC. */
 	int (*amend)(const struct change *change, struct contracts *contracts);
 	/* Applies the change right after plan(). After an error, nothing has changed. */
 	int (*apply)(struct manager *manager, struct change *change, struct err *reterr);
@@ -80,8 +80,8 @@ struct change {
 /*
  * Begins @change, which must come from malloc() and is then owned by the manager. Returns 0 if the
  * change is accepted; @done is then called once, possibly before this function returns. Otherwise
- * frees the change, and returns the result of plan(), CONTROL_E_NOT_STORED, or -EBUSY: a change
- * that conflicts is in progress. A dry run stores nothing.
+ * frees the change, and returns the result of plan(), or -EBUSY: a change that conflicts is in
+ * progress. A dry run stores nothing.
  */
 int change_begin(struct manager *manager, struct change *change, struct change_done done,
 		 struct err *reterr);

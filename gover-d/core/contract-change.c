@@ -122,6 +122,16 @@ static int check_hold(struct host_gpu *gpu, const struct contract *c, struct err
 	return 0;
 }
 
+/* Plans the room for the return of a vGPU that does not exist now. */
+static int plan_reserve(struct manager *m, struct host_gpu *gpu, struct plan_round *round,
+			const struct vgpu *vgpu, const struct contract *c, int *ret_largest_pct)
+{
+	int cap_pct = host_reserved_cap_pct(&m->params, gpu, c, vgpu->cap_pct);
+
+	return policy_reserve(&m->params, &gpu->view, vgpu->cap_pct, cap_pct, &round->out,
+			      ret_largest_pct);
+}
+
 /* Plans the cap for @c: the held cap, or the nearest cap that the terms of @c allow. */
 static int plan_cap(struct manager *m, struct host_gpu *gpu, struct plan_round *round,
 		    const struct vgpu *vgpu, const struct contract *c, struct err *reterr)
@@ -129,11 +139,13 @@ static int plan_cap(struct manager *m, struct host_gpu *gpu, struct plan_round *
 	const struct policy_terms terms = host_terms(gpu, c);
 	int largest_pct = 0, index = 0, r;
 
-	if (!vgpu->device || (c->held && c->held_cap_pct == vgpu->cap_pct))
+	if (c->held && c->held_cap_pct == vgpu->cap_pct)
 		return 0;
-	while (round->viewed[index] != vgpu)
+	while (vgpu->device && round->viewed[index] != vgpu)
 		index++;
-	if (c->held)
+	if (!vgpu->device)
+		r = plan_reserve(m, gpu, round, vgpu, c, &largest_pct);
+	else if (c->held)
 		r = policy_hold(&m->params, &gpu->view, index, c->held_cap_pct, &round->out,
 				&largest_pct);
 	else
@@ -210,8 +222,11 @@ void contract_change_commit(struct manager *m, struct host_gpu *gpu, struct vgpu
 	vgpu->contract.labels = labels;
 	if (!c->held)
 		vgpu->foreign = false;
-	if (!vgpu->device)
+	if (!vgpu->device) {
+		/* The next tick makes room for it. */
+		vgpu->cap_pct = host_reserved_cap_pct(&m->params, gpu, c, vgpu->cap_pct);
 		return;
+	}
 	actuate_initial_cap(&m->actuator, gpu, vgpu, c->terms.initial_cap_pct);
 	/* A failed write is recorded with the decision and raises an alert. */
 	(void)round_apply(m, gpu, round, /* act= */ true, now);

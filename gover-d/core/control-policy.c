@@ -5,12 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json-text.h"
+#include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "db/db.h"
 #include "gover-d/core/change.h"
 #include "gover-d/core/control.h"
 #include "gover-d/core/ledger.h"
 #include "gover-d/core/record.h"
+#include "gover-d/core/selling.h"
 #include "gover-d/core/state.h"
 
 struct policy_change {
@@ -76,28 +78,49 @@ static void list_changes(const struct config *from, const struct config *to, jso
 	}
 }
 
-/* Sets the live settings of the keys of @object: a key with the value of the file has none. */
-static int set_live(const struct manager *m, struct policy_change *c)
+/*
+ * True if an offer that is open might not be made with the values of @to. Some keys only change
+ * what happens to an offer later.
+ */
+static bool changes_admission(const struct config *from, const struct config *to, json_t *object)
+{
+	static const char *const later[] = {"ttl_s", "probation_s", "probation_broken_pct"};
+	char was[128], is[128];
+	const char *key;
+	json_t *value;
+
+	json_object_foreach (object, key, value) {
+		size_t i = 0;
+
+		while (i < ARRAY_SIZE(later) && strcmp(later[i], key) != 0)
+			i++;
+		if (i == ARRAY_SIZE(later) && config_get_live(from, key, was, sizeof(was)) >= 0 &&
+		    config_get_live(to, key, is, sizeof(is)) >= 0 && strcmp(was, is) != 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Sets the live settings of the keys of @object, which exist: a key with the value of the file has
+ * none.
+ */
+static void set_live(const struct manager *m, struct policy_change *c)
 {
 	char now_text[128], file_text[128];
 	const char *key;
 	json_t *value;
-	int r = 0;
 
 	json_decref(c->live);
-	c->live = m->live_settings ? json_text_copy_object(m->live_settings) : json_object();
-	if (!c->live)
-		return -ENOMEM;
+	c->live = m->live_settings ? json_copy(m->live_settings) : json_object();
 	json_object_foreach (c->object, key, value) {
-		if (config_get_live(&c->config, key, now_text, sizeof(now_text)) < 0 ||
-		    config_get_live(&m->file_config, key, file_text, sizeof(file_text)) < 0)
-			return -EINVAL;
+		(void)config_get_live(&c->config, key, now_text, sizeof(now_text));
+		(void)config_get_live(&m->file_config, key, file_text, sizeof(file_text));
 		if (strcmp(now_text, file_text) == 0)
 			(void)json_object_del(c->live, key);
 		else
-			r |= json_object_set_new(c->live, key, json_string(now_text));
+			json_object_set_new(c->live, key, json_string(now_text));
 	}
-	return r == 0 ? 0 : -ENOMEM;
 }
 
 static int plan_policy(struct manager *m, struct change *change, struct err *reterr)
@@ -115,8 +138,8 @@ static int plan_policy(struct manager *m, struct change *change, struct err *ret
 	}
 	if (config_check(&c->config, reterr) < 0)
 		return CONTROL_E_INVALID;
-	r = set_live(m, c);
-	return r < 0 ? err_fail(reterr, -r, "the settings cannot be stored: %s", strerror(-r)) : 0;
+	set_live(m, c);
+	return 0;
 }
 
 static int amend_policy(const struct change *change, struct contracts *contracts)
@@ -162,9 +185,11 @@ static int apply_policy(struct manager *m, struct change *change, struct err *re
 {
 	struct policy_change *c = (struct policy_change *)change;
 	char changes[DECISION_WHY_MAX - 128];
+	bool closes;
 
 	(void)reterr;
 	list_changes(&m->config, &c->config, c->object, changes, sizeof(changes));
+	closes = changes_admission(&m->config, &c->config, c->object);
 	m->config = c->config;
 	m->policy = policy_find(m->config.policy);
 	m->params = config_policy_params(&m->config);
@@ -174,6 +199,8 @@ static int apply_policy(struct manager *m, struct change *change, struct err *re
 	copy_to_history(m, c->object, c->live);
 	if (changes[0])
 		record_parameters(m, changes);
+	for (int i = 0; closes && i < m->host.n_gpus; i++)
+		selling_close(m, &m->host.gpus[i], clock_now(), "an operator changed the policy");
 	return 0;
 }
 
@@ -196,10 +223,8 @@ static const struct change_kind policy_change_kind = {
 int control_policy_change(struct manager *m, json_t *object, struct change_done done,
 			  struct err *reterr)
 {
-	struct policy_change *c = calloc(1, sizeof(*c));
+	struct policy_change *c = xcalloc(1, sizeof(*c));
 
-	if (!c)
-		return err_fail(reterr, ENOMEM, "out of memory");
 	c->change.kind = &policy_change_kind;
 	c->change.subject.other = "policy";
 	c->object = json_incref(object);

@@ -8,12 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "gover-d/core/adopt.h"
 #include "gover-d/core/change.h"
 #include "gover-d/core/contract-change.h"
 #include "gover-d/core/control-vgpu.h"
 #include "gover-d/core/control.h"
 #include "gover-d/core/record.h"
+#include "gover-d/core/selling.h"
 #include "gover-d/core/state.h"
 #include "monitor/fps/fps.h"
 
@@ -135,12 +137,10 @@ static int create_device(struct manager *m, const struct sale *sale, struct host
 
 static int create(struct manager *m, struct sale *sale, struct host_gpu *gpu, struct err *reterr)
 {
-	struct vgpu *vgpu = calloc(1, sizeof(*vgpu));
+	struct vgpu *vgpu = xcalloc(1, sizeof(*vgpu));
 	struct instant now = clock_now();
 	int r;
 
-	if (!vgpu)
-		return err_fail(reterr, ENOMEM, "out of memory");
 	vgpu->contract = sale->contract;
 	r = free_capacity(m, sale, gpu, now, reterr);
 	if (r == 0)
@@ -233,6 +233,22 @@ static int check_offer(const struct offer *offer, int64_t id, const char *holder
 	return offers_check_holder(offer, holder, clock_now(), reterr);
 }
 
+/* The state of the GPU may have changed since the last tick, for example by another change. */
+static int check_selling(struct manager *m, struct host_gpu *gpu, const struct offer *offer,
+			 struct err *reterr)
+{
+	struct instant now = clock_now();
+
+	if (!selling_may_close(m, offer, now))
+		return 0;
+	selling_tick(m, gpu, now);
+	return offer->life.state == OFFER_OPEN
+		       ? 0
+		       : err_condition(reterr, CONTROL_E_OFFER_OVER, "offer %lld is %s: %s",
+				       (long long)offer->id, offer_state_name(offer->life.state),
+				       offer->reason);
+}
+
 /* The offer that the sale claims; NULL: the sale is no claim. */
 static struct offer *offer_of(struct manager *m, const struct sale *sale)
 {
@@ -256,6 +272,8 @@ static int plan_sale(struct manager *m, struct change *change, struct err *reter
 		r = offers_check_flavor(offer, c->flavor, reterr);
 	if (r == 0)
 		r = contract_change_check_answers(gpu, reterr);
+	if (r == 0 && offer)
+		r = check_selling(m, gpu, offer, reterr);
 	if (r == 0)
 		r = contract_change_check_terms(gpu, c, reterr);
 	if (r == 0)
@@ -271,8 +289,7 @@ static int plan_sale(struct manager *m, struct change *change, struct err *reter
 	if (r != 0)
 		return r;
 	r = vgpu ? plan_attach(m, sale, gpu, vgpu, reterr) : plan_newcomer(m, sale, gpu, reterr);
-	if (r == CONTROL_E_DOES_NOT_FIT && offer &&
-	    (m->host.ticks >= OFFERS_SETTLED_TICKS || !offers_is_held(offer, clock_now())))
+	if (r == CONTROL_E_DOES_NOT_FIT && offer && selling_may_close(m, offer, clock_now()))
 		offers_unlist(m->offers, offer, c->flavor,
 			      "the offer could no longer be funded when it was claimed",
 			      clock_now());
@@ -286,8 +303,10 @@ static int amend_sale(const struct change *change, struct contracts *contracts)
 	json_t *labels;
 
 	operator_state_remove_hold(contracts->operator_state, sale->contract.offer);
-	if (!entry)
-		return contracts_add_vgpu(contracts, &sale->contract);
+	if (!entry) {
+		contracts_add_vgpu(contracts, &sale->contract);
+		return 0;
+	}
 	labels = entry->contract.labels;
 	entry->contract = contract_for(sale, &entry->contract);
 	json_incref(entry->contract.labels);
@@ -332,18 +351,15 @@ static const struct change_kind sale_kind = {
 static int begin_sale(struct manager *m, struct contract *contract, const char *holder,
 		      struct change_done done, struct err *reterr)
 {
-	struct sale *sale = NULL;
 	struct host_gpu *gpu;
 	int r = pick_gpu(m, contract, &gpu, reterr);
+	struct sale *sale;
 
-	if (r == 0) {
-		sale = calloc(1, sizeof(*sale));
-		r = sale ? 0 : err_fail(reterr, ENOMEM, "out of memory");
-	}
 	if (r != 0) {
 		contract_fini(contract);
 		return r;
 	}
+	sale = xcalloc(1, sizeof(*sale));
 	sale->change.kind = &sale_kind;
 	(void)id_copy(sale->change.subject.vgpu, contract->id);
 	(void)id_copy(sale->change.subject.gpu, contract->gpu);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/xalloc.h"
 #include "gover-d/core/change.h"
 #include "gover-d/core/control-silence.h"
 #include "gover-d/core/save.h"
@@ -98,10 +99,8 @@ static const struct change_kind add_kind = {
 int control_silence_add(struct manager *m, const struct silence *silence, struct change_done done,
 			struct err *reterr)
 {
-	struct silence_change *c = calloc(1, sizeof(*c));
+	struct silence_change *c = xcalloc(1, sizeof(*c));
 
-	if (!c)
-		return err_fail(reterr, ENOMEM, "out of memory");
 	c->change.kind = &add_kind;
 	c->change.subject.other = SUBJECT;
 	c->silence = *silence;
@@ -149,10 +148,8 @@ static const struct change_kind removal_kind = {
 int control_silence_remove(struct manager *m, int64_t id, struct change_done done,
 			   struct err *reterr)
 {
-	struct silence_change *c = calloc(1, sizeof(*c));
+	struct silence_change *c = xcalloc(1, sizeof(*c));
 
-	if (!c)
-		return err_fail(reterr, ENOMEM, "out of memory");
 	c->change.kind = &removal_kind;
 	c->change.subject.other = SUBJECT;
 	c->silence.id = id;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "gover-d/core/change.h"
 #include "gover-d/core/contract-change.h"
 #include "gover-d/core/control-vgpu.h"
@@ -173,9 +174,7 @@ int control_vgpu_change(struct manager *m, const char *id, unsigned int fields,
 		done.call(done.userdata, 0, NULL);
 		return 0;
 	}
-	c = calloc(1, sizeof(*c));
-	if (!c)
-		return err_fail(reterr, ENOMEM, "out of memory");
+	c = xcalloc(1, sizeof(*c));
 	c->change.kind = &vgpu_change_kind;
 	(void)id_copy(c->change.subject.vgpu, id);
 	if (fields & CONTRACT_CHANGE_CAP_FIELDS)
@@ -273,9 +272,7 @@ int control_vgpu_remove(struct manager *m, const char *id, struct change_done do
 
 	if (!host_find_vgpu(&m->host, id, &gpu))
 		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no vGPU %s on this host", id);
-	c = calloc(1, sizeof(*c));
-	if (!c)
-		return err_fail(reterr, ENOMEM, "out of memory");
+	c = xcalloc(1, sizeof(*c));
 	c->change.kind = &vgpu_removal_kind;
 	(void)id_copy(c->change.subject.vgpu, id);
 	(void)id_copy(c->change.subject.gpu, gpu->config.name);

@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "gover-d/core/change.h"
 #include "gover-d/core/control.h"
+#include "gover-d/core/memory-mark.h"
 #include "gover-d/core/record.h"
 #include "gover-d/core/save.h"
 #include "gover-d/core/state.h"
@@ -107,10 +109,8 @@ static const struct change_kind gpu_kind = {
 int control_gpu_change(struct manager *m, const char *name, const enum gpu_mode *mode,
 		       const bool *selling, struct change_done done, struct err *reterr)
 {
-	struct gpu_change *c = calloc(1, sizeof(*c));
+	struct gpu_change *c = xcalloc(1, sizeof(*c));
 
-	if (!c)
-		return err_fail(reterr, ENOMEM, "out of memory");
 	c->change.kind = &gpu_kind;
 	(void)id_copy(c->change.subject.gpu, name); /* a name that is not valid is not found */
 	c->sets_mode = mode;
@@ -133,10 +133,8 @@ static int begin_id_change(struct manager *m, const struct change_kind *kind,
 			   const struct change_subject *subject, int64_t id, const char *by,
 			   struct change_done done, struct err *reterr)
 {
-	struct id_change *c = calloc(1, sizeof(*c));
+	struct id_change *c = xcalloc(1, sizeof(*c));
 
-	if (!c)
-		return err_fail(reterr, ENOMEM, "out of memory");
 	c->change.kind = kind;
 	c->change.subject = *subject;
 	c->id = id;
@@ -258,11 +256,9 @@ int control_offer_hold(struct manager *m, int64_t id, const char *holder, int tt
 		       struct change_done done, struct err *reterr)
 {
 	const struct offer *offer = offers_find(m->offers, id);
-	struct hold_change *c = calloc(1, sizeof(*c));
+	struct hold_change *c = xcalloc(1, sizeof(*c));
 	struct instant now = clock_now();
 
-	if (!c)
-		return err_fail(reterr, ENOMEM, "out of memory");
 	c->change.kind = &hold_kind;
 	if (offer) /* otherwise plan_hold() rejects the request */
 		(void)id_copy(c->change.subject.gpu, offer->gpu);
@@ -297,6 +293,7 @@ static int apply_ack(struct manager *m, struct change *change, struct err *reter
 	const struct id_change *c = (const struct id_change *)change;
 
 	(void)reterr;
+	memory_mark_acknowledge(m->alerts, c->id);
 	return alerts_ack(m->alerts, c->id, c->by, c->now_ms);
 }
 

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/json-text.h"
 #include "gover-d/core/encode.h"
 
 void encode_add_rate(struct json_encode *object, const char *frames, const char *work,
@@ -57,7 +56,7 @@ json_t *encode_silence(const struct silence *silence)
 json_t *encode_decision(const struct decision *decision)
 {
 	struct json_encode o = json_encode_begin();
-	json_t *detail = json_text_parse(decision->detail, strlen(decision->detail), 0, NULL);
+	json_t *detail = json_loadb(decision->detail, strlen(decision->detail), 0, NULL);
 
 	json_encode_add(&o, "id", json_integer(decision->id));
 	json_encode_add(&o, "time", json_encode_time(decision->ts_ms));

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Encodes alerts, silences, decisions and offers as JSON objects for REST, the webhook and hooks.
- * Each function returns a new object; NULL: out of memory. A value that does not exist at the
- * moment is encoded as null.
+ * Each function returns a new object. A value that does not exist at the moment is encoded as null.
  */
 #ifndef GOVER_D_CORE_ENCODE_H
 #define GOVER_D_CORE_ENCODE_H

@@ -12,6 +12,7 @@
 #include "gover-d/core/foreign-cap.h"
 #include "gover-d/core/record.h"
 #include "gover-d/core/save.h"
+#include "gover-d/core/selling.h"
 #include "gover-d/core/state.h"
 #include "gover-d/core/tick-alerts.h"
 #include "gover-d/util/log.h"
@@ -129,8 +130,8 @@ void external_change_find_vgpus(struct manager *m, struct host_gpu *gpu,
 void external_change_lose_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
 			       struct instant now)
 {
-	gpu->lost_vgpu = true;
 	if (vgpu->found) {
+		gpu->lost_vgpu = true;
 		alerts_vgpu_removed(m->alerts, vgpu->contract.id);
 		offers_vgpu_removed(m->offers, vgpu->contract.id, now);
 		adopt_forget(m, gpu, vgpu, now);
@@ -145,9 +146,12 @@ void external_change_lose_vgpu(struct manager *m, struct host_gpu *gpu, struct v
 	memset(&vgpu->view, 0, sizeof(vgpu->view));
 	memset(&vgpu->promise, 0, sizeof(vgpu->promise));
 	vgpu->broken_since_ms = 0;
+	vgpu->reported = false;
 	record_decision(m, gpu, vgpu, DECISION_MISSING, DECISION_NOTED, now,
 			"vGPU %s vanished from GPU %s; the contract stays in force",
 			vgpu->contract.id, gpu->config.name);
+	selling_close(m, gpu, now, "vGPU %s vanished from GPU %s", vgpu->contract.id,
+		      gpu->config.name);
 }
 
 /* --- caps --- */
@@ -200,6 +204,7 @@ void external_change_check_cap(struct manager *m, struct host_gpu *gpu, struct v
 
 	if (!v->device)
 		return;
+	v->cap_waits = kept_cap_waits(&v->kept, now.mono_ns);
 	if (!v->row.cap_valid) {
 		uint64_t read_ns = now.mono_ns + GPU_IO_WAIT_MS * NS_PER_MS;
 
@@ -212,6 +217,7 @@ void external_change_check_cap(struct manager *m, struct host_gpu *gpu, struct v
 	v->cap_unknown = false;
 	switch (foreign_cap_judge(&m->actuator, gpu, v, v->row.cap_pct, lease_over)) {
 	case CAP_OWN:
+		kept_cap_note_reading(&v->kept);
 		v->expected_cap_pct = v->row.cap_pct;
 		v->cap_pct = v->row.cap_pct == 0 ? 100 : v->row.cap_pct;
 		break;
@@ -221,6 +227,9 @@ void external_change_check_cap(struct manager *m, struct host_gpu *gpu, struct v
 	case CAP_INITIAL:
 		rewrite_cap(m, gpu, v, now);
 		break;
+	case CAP_NOT_KEPT:
+		foreign_cap_note_loss(m, gpu, v, v->row.cap_pct, now);
+		break;
 	case CAP_FOREIGN:
 		take_cap(m, gpu, v, v->row.cap_pct, now);
 		break;
@@ -229,6 +238,7 @@ void external_change_check_cap(struct manager *m, struct host_gpu *gpu, struct v
 		v->cap_unknown = gpu->caps_due = true;
 		break;
 	}
+	v->anew = v->anew && v->cap_unknown;
 }
 
 void external_change_judge_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
@@ -236,9 +246,12 @@ void external_change_judge_cap(struct manager *m, struct host_gpu *gpu, struct v
 {
 	uint64_t read_ns = now.mono_ns + GPU_IO_WAIT_MS * NS_PER_MS; /* the reading may take long */
 	bool lease_over = lease_may_be_over(m, gpu, vgpu, /* gap= */ false, read_ns);
+	enum cap_origin origin = foreign_cap_judge(&m->actuator, gpu, vgpu, found_pct, lease_over);
 
-	if (foreign_cap_judge(&m->actuator, gpu, vgpu, found_pct, lease_over) == CAP_FOREIGN)
+	if (origin == CAP_FOREIGN)
 		take_cap(m, gpu, vgpu, found_pct, now);
+	else if (origin == CAP_NOT_KEPT)
+		foreign_cap_note_loss(m, gpu, vgpu, found_pct, now);
 }
 
 int external_change_check_now(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
@@ -253,6 +266,9 @@ int external_change_check_now(struct manager *m, struct host_gpu *gpu, struct vg
 				  lease_may_be_over(m, gpu, vgpu, /* gap= */ false, read_ns))) {
 	case CAP_NEW_INITIAL:
 		accept_initial_cap(m, gpu, vgpu, found_pct, now);
+		return 0;
+	case CAP_NOT_KEPT:
+		foreign_cap_note_loss(m, gpu, vgpu, found_pct, now);
 		return 0;
 	case CAP_OWN:
 	case CAP_INITIAL:

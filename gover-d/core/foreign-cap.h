@@ -14,9 +14,11 @@ enum cap_origin {
 	CAP_OWN, /* a cap that the daemon wrote */
 	/* a new initial cap of a vGPU without a contract, set by another program */
 	CAP_NEW_INITIAL,
-	CAP_INITIAL, /* the initial cap, set by the end of a lease or by gover-d --restore */
-	CAP_FOREIGN, /* a cap that another program wrote */
-	/* CAP_NEW_INITIAL, CAP_INITIAL or CAP_FOREIGN: the initial cap cannot be read now */
+	/* the initial cap, set by the end of a lease, by gover-d --restore or in a new device */
+	CAP_INITIAL,
+	CAP_FOREIGN,  /* a cap that another program wrote */
+	CAP_NOT_KEPT, /* the driver has acknowledged the last write and did not keep it */
+	/* the initial cap cannot be read now, or the device of the cap was removed */
 	CAP_UNKNOWN,
 };
 
@@ -30,6 +32,10 @@ enum cap_origin foreign_cap_judge(const struct actuator *actuator, const struct 
 /* For CAP_FOREIGN: puts the vGPU on hold at @found_pct until an operator releases it. */
 void foreign_cap_hold(struct manager *manager, struct host_gpu *gpu, struct vgpu *vgpu,
 		      int found_pct, struct instant now);
+/* For CAP_NOT_KEPT: takes @found_pct as the cap in force. The cap is written again after a pause.
+ */
+void foreign_cap_note_loss(struct manager *manager, struct host_gpu *gpu, struct vgpu *vgpu,
+			   int found_pct, struct instant now);
 /* For CAP_NEW_INITIAL: records @found_pct as the sold cap. */
 void foreign_cap_accept_initial(struct manager *manager, struct host_gpu *gpu, struct vgpu *vgpu,
 				int found_pct, struct instant now);

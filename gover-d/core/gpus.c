@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* Opens and closes the configured GPUs, and starts intel_gpu_top for Intel GPUs. */
 #include <errno.h>
-#include <stdio.h>
 #include <glob.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "gover-d/core/gpus.h"
 #include "gover-d/util/log.h"
 #include "monitor/igt.h"
 
 #define IGT_PATH     "/usr/bin/intel_gpu_top"
-#define OPEN_WAIT_NS (2 * NS_PER_S)  /* limit for opening all GPUs at the start */
-#define REOPEN_NS    (10 * NS_PER_S) /* time between two attempts to open a GPU */
+#define OPEN_WAIT_NS (2 * NS_PER_S) /* limit for opening all GPUs at the start */
 
 /* Adds the GPU to the host and begins to open it. */
 static int begin_open(struct host *host, const struct config *conf, int index, bool dry_run,
@@ -56,19 +57,21 @@ static void log_sharing(const struct host_gpu *gpu)
 		   gpu_sharing_name(gpu->traits.guarantees), why[0] ? ": " : "", why);
 }
 
-/* Takes over the result of opening, see gpu_io_wait_open(). */
-static int end_open(struct host_gpu *gpu, uint64_t until_ns, struct err *reterr)
+/* Takes over the result of opening, see gpu_io_wait_open(). @ret_why: why the GPU is not open. */
+static int end_open(struct host_gpu *gpu, uint64_t until_ns, struct err *ret_why)
 {
-	struct err inner = {""};
-	int r = gpu_io_wait_open(gpu->io, until_ns, &inner);
+	int r = gpu_io_wait_open(gpu->io, until_ns, ret_why);
 
+	if (r == -EINPROGRESS)
+		return err_fail(ret_why, -r, "it does not answer");
+	if (r < 0 && ret_why->msg[0] == '\0')
+		return err_fail(ret_why, -r, "%s",
+				r == -ENODEV ? "backend auto found no vGPU scheduler on this host"
+					     : strerror(-r));
 	if (r < 0)
-		return err_fail(reterr, -r, "GPU %s cannot be opened: %s", gpu->config.name,
-				r == -EINPROGRESS ? "it does not answer"
-				: inner.msg[0]	  ? inner.msg
-						  : strerror(-r));
+		return r;
 	if (r > 0)
-		log_notice("GPU %s: %s", gpu->config.name, inner.msg);
+		log_notice("GPU %s: %s", gpu->config.name, ret_why->msg);
 	gpu->open = true;
 	gpu_io_traits(gpu->io, &gpu->traits);
 	if (gpu->traits.observes)
@@ -78,24 +81,55 @@ static int end_open(struct host_gpu *gpu, uint64_t until_ns, struct err *reterr)
 	return 0;
 }
 
-/* True if backend = auto found no GPU. */
-static bool is_absent(const struct host_gpu *gpu, int r)
+/* Plans the next attempt. The same reason is logged once. */
+static void note_closed(struct host_gpu *gpu, const struct err *why, struct instant now)
 {
-	return r == -ENODEV && strcmp(gpu->config.backend, "auto") == 0;
+	if (strcmp(gpu->problem.msg, why->msg) != 0)
+		log_error("GPU %s cannot be opened: %s; the daemon tries again", gpu->config.name,
+			  why->msg);
+	gpu->problem = *why;
+	gpu->open_failed = true;
+	backoff_fail(&gpu->reopening, now.mono_ns);
 }
 
-static void drop(struct host *host, int index)
+/* True if backend = auto found no GPU, and no earlier daemon has used one. */
+static bool is_absent(const struct host_gpu *gpu, int r, const struct contracts *known)
 {
-	log_notice("GPU %s: backend auto found no vGPU scheduler on this host",
-		   host->gpus[index].config.name);
-	gpu_io_free(host->gpus[index].io);
+	return r == -ENODEV && strcmp(gpu->config.backend, "auto") == 0 &&
+	       !contracts_know_gpu(known, gpu->config.name);
+}
+
+static void swap(struct host_gpu *a, struct host_gpu *b)
+{
+	struct host_gpu other = *a;
+
+	*a = *b;
+	*b = other;
+}
+
+/* Moves the GPU behind the GPUs of the host, to those that gpus_find_absent() looks for. */
+static void set_aside(struct host *host, int index, const struct err *why)
+{
+	log_notice("GPU %s: %s", host->gpus[index].config.name, why->msg);
+	host->gpus[index].problem = *why; /* it is not logged again */
+	note_closed(&host->gpus[index], why, clock_now());
 	host->n_gpus--;
-	memmove(&host->gpus[index], &host->gpus[index + 1],
-		(size_t)(host->n_gpus - index) * sizeof(host->gpus[0]));
-	memset(&host->gpus[host->n_gpus], 0, sizeof(host->gpus[0]));
+	host->n_absent++;
+	for (int i = index; i < host->n_gpus; i++)
+		swap(&host->gpus[i], &host->gpus[i + 1]);
 }
 
-int gpus_open(struct host *host, const struct config *config, bool dry_run, struct err *reterr)
+/*
+ * Ends the start if the configuration cannot be right: a key has a value that this GPU does not
+ * have. Any other error can end by itself: a driver is loaded, or a permission is granted.
+ */
+static bool is_final(int r)
+{
+	return r == -EINVAL || r == -ENAMETOOLONG || r == -EBUSY;
+}
+
+int gpus_open(struct host *host, const struct config *config, const struct contracts *known,
+	      bool dry_run, struct err *reterr)
 {
 	uint64_t until_ns = clock_now().mono_ns + OPEN_WAIT_NS;
 	int r = 0;
@@ -104,24 +138,26 @@ int gpus_open(struct host *host, const struct config *config, bool dry_run, stru
 	for (int i = 0; r >= 0 && i < config->n_gpus; i++)
 		r = begin_open(host, config, i, dry_run, reterr);
 	for (int i = 0; r >= 0 && i < host->n_gpus; i++) {
-		struct err err = {""};
+		struct host_gpu *gpu = &host->gpus[i];
+		struct err why = {""};
 
-		r = end_open(&host->gpus[i], until_ns, &err);
-		if (is_absent(&host->gpus[i], r)) {
-			drop(host, i--);
-			r = 0;
-		} else if (r == -EINPROGRESS) {
-			log_warning("%s; the daemon starts without it", err.msg);
-			host->gpus[i].open_errno = r;
-			r = 0;
-		} else if (r < 0) {
-			(void)err_fail(reterr, -r, "%s", err.msg);
-		}
+		r = end_open(gpu, until_ns, &why);
+		if (is_final(r))
+			return err_fail(reterr, -r, "GPU %s cannot be opened: %s", gpu->config.name,
+					why.msg);
+		if (is_absent(gpu, r, known))
+			set_aside(host, i--, &why);
+		else if (r == -EINPROGRESS)
+			log_warning("GPU %s cannot be opened: %s; the daemon starts without it",
+				    gpu->config.name, why.msg);
+		else if (r < 0)
+			note_closed(gpu, &why, clock_now());
+		r = 0;
 	}
 	return r;
 }
 
-int gpus_open_some(struct host *host, const struct config *config)
+int gpus_open_some(struct host *host, const struct config *config, const struct contracts *known)
 {
 	uint64_t until_ns = clock_now().mono_ns + OPEN_WAIT_NS;
 	struct err err = {""};
@@ -134,12 +170,14 @@ int gpus_open_some(struct host *host, const struct config *config)
 		failed++;
 	}
 	for (int i = 0; i < host->n_gpus; i++) {
-		int r = end_open(&host->gpus[i], until_ns, &err);
+		struct host_gpu *gpu = &host->gpus[i];
+		struct err why = {""};
+		int r = end_open(gpu, until_ns, &why);
 
-		if (is_absent(&host->gpus[i], r)) {
-			drop(host, i--);
+		if (is_absent(gpu, r, known)) {
+			set_aside(host, i--, &why);
 		} else if (r < 0) {
-			log_error("%s", err.msg);
+			log_error("GPU %s cannot be opened: %s", gpu->config.name, why.msg);
 			failed++;
 		}
 	}
@@ -148,27 +186,73 @@ int gpus_open_some(struct host *host, const struct config *config)
 
 bool gpus_retry_open(struct host_gpu *gpu, struct instant now)
 {
-	struct err err = {""};
+	struct err why = {""};
 	int r;
 
-	if (gpu->open_retry_ns) {
-		if (now.mono_ns < gpu->open_retry_ns)
+	if (gpu->open_failed) {
+		if (!backoff_is_due(&gpu->reopening, now.mono_ns))
 			return false;
-		gpu->open_retry_ns = 0;
+		gpu->open_failed = false;
 		gpu_io_reopen(gpu->io);
 	}
-	r = end_open(gpu, 0, &err);
+	r = end_open(gpu, 0, &why);
 	if (r == -EINPROGRESS)
 		return false;
 	if (r < 0) {
-		if (r != gpu->open_errno)
-			log_error("%s", err.msg);
-		gpu->open_retry_ns = now.mono_ns + REOPEN_NS;
-	} else {
-		log_notice("GPU %s answers and is open now", gpu->config.name);
+		note_closed(gpu, &why, now);
+		return false;
 	}
-	gpu->open_errno = r;
-	return r >= 0;
+	gpu->problem.msg[0] = '\0';
+	log_notice("GPU %s answers and is open now", gpu->config.name);
+	return true;
+}
+
+struct host_gpu *gpus_find_absent(struct host *host, struct instant now)
+{
+	struct host_gpu *next = &host->gpus[host->n_gpus];
+
+	for (int i = 0; i < host->n_absent; i++) {
+		if (!gpus_retry_open(&next[i], now))
+			continue;
+		if (i > 0)
+			swap(next, &next[i]);
+		host->n_gpus++;
+		host->n_absent--;
+		return next;
+	}
+	return NULL;
+}
+
+void gpus_describe_problem(const struct host_gpu *gpu, int period_ms, struct instant now,
+			   char ret_text[ERR_MSG_MAX])
+{
+	const char *name = gpu->config.name, *why = gpu->problem.msg;
+	const char *colon = why[0] ? ": " : "";
+	double silent_s = (double)gpu_io_silent_ns(gpu->io) / NS_PER_S;
+	const size_t size = ERR_MSG_MAX;
+
+	ret_text[0] = '\0';
+	if (gpu->telemetry_valid)
+		text_append(ret_text, size, "%s", why);
+	else if (silent_s > 0)
+		text_append(ret_text, size, "GPU %s has not answered for %.0f s", name, silent_s);
+	else if (gpu->open_failed)
+		text_append(ret_text, size,
+			    "GPU %s cannot be opened%s%s; the next attempt is in %.0f s", name,
+			    colon, why, ceil(backoff_left_s(&gpu->reopening, now.mono_ns)));
+	else if (!gpu->open)
+		text_append(ret_text, size, "GPU %s cannot be opened%s%s; an attempt is running",
+			    name, colon, why);
+	else if (gpu->list_errno)
+		text_append(ret_text, size, "the vGPUs of GPU %s cannot be listed: %s", name,
+			    why[0] ? why : strerror(-gpu->list_errno));
+	else if (gpu->missed_sweeps)
+		text_append(ret_text, size,
+			    "the readings on GPU %s take %.2f s, too long for a period of %.2f s",
+			    name, gpu->sweep_s, period_ms / 1000.0);
+	else
+		text_append(ret_text, size, "busy time on GPU %s cannot be read%s%s", name, colon,
+			    why);
 }
 
 void gpus_follow_paper_mode(struct host_gpu *gpu, bool paper_mode)
@@ -194,7 +278,7 @@ void gpus_follow_paper_mode(struct host_gpu *gpu, bool paper_mode)
 
 void gpus_close(struct host *host)
 {
-	for (int i = host->n_gpus; i-- > 0;) {
+	for (int i = host->n_gpus + host->n_absent; i-- > 0;) {
 		struct host_gpu *gpu = &host->gpus[i];
 
 		while (gpu->vgpus) {
@@ -206,7 +290,7 @@ void gpus_close(struct host *host)
 		gpu->igt = igt_free(gpu->igt);
 		gpu->io = gpu_io_free(gpu->io);
 	}
-	host->n_gpus = 0;
+	host->n_gpus = host->n_absent = 0;
 }
 
 /* --- intel_gpu_top --- */
@@ -251,18 +335,22 @@ static const char *igt_device(const struct host_gpu *gpu, char text[PATH_MAX])
 	return path && snprintf(text, PATH_MAX, "sys:%s", path) < PATH_MAX ? text : NULL;
 }
 
-int gpus_open_igt(struct host_gpu *gpu, const struct config *config, struct err *reterr)
+void gpus_open_igt(struct host_gpu *gpu, const struct config *config)
 {
 	const char *path = igt_setting(config, gpu);
+	struct err err = {""};
 	char device[PATH_MAX];
 	int r;
 
 	if (strcmp(path, "auto") == 0)
 		path = igt_wanted(gpu) ? IGT_PATH : "off";
 	if (strcmp(path, "off") == 0)
-		return 0;
-	r = igt_new(path, igt_device(gpu, device), config->period_ms, &gpu->igt, reterr);
-	return r < 0 ? r : igt_start(gpu->igt, reterr);
+		return;
+	r = igt_new(path, igt_device(gpu, device), config->period_ms, &gpu->igt, &err);
+	if (r >= 0)
+		r = igt_start(gpu->igt, &err);
+	if (r < 0)
+		log_warning("GPU %s: %s", gpu->config.name, err.msg);
 }
 
 void gpus_dispatch_igt(struct host *host, struct instant now)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json-text.h"
+#include "base/xalloc.h"
 #include "gover-d/core/history.h"
 #include "gover-d/util/log.h"
 #include "gover-d/util/worker.h"
@@ -116,9 +116,7 @@ void history_tick(struct history *history, const struct db_retention *retention,
 	if (history->db || history->opening || now.mono_ns < history->retry_ns)
 		return;
 	history->retry_ns = now.mono_ns + RETRY_NS;
-	open = calloc(1, sizeof(*open));
-	if (!open)
-		return;
+	open = xcalloc(1, sizeof(*open));
 	open->job.run = run_open;
 	open->job.done = open_done;
 	open->history = history;
@@ -141,9 +139,9 @@ static void copy_detail(const char *detail, char *to, size_t size)
 		strcpy(to, detail);
 		return;
 	}
-	shorter = json_text_parse(detail, strlen(detail), 0, NULL);
+	shorter = json_loadb(detail, strlen(detail), 0, NULL);
 	(void)json_object_set_new(shorter, "moves", json_array());
-	text = json_text_print(shorter, JSON_COMPACT);
+	text = json_dumps(shorter, JSON_COMPACT);
 	if (text && strlen(text) < size)
 		strcpy(to, text);
 	free(text);

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/xalloc.h"
 #include "db/db.h"
 #include "gover-d/core/learned.h"
 #include "gover-d/core/round.h"
@@ -181,7 +182,7 @@ void learned_load(struct manager *m, struct instant now)
 	bool learns = strcmp(m->config.policy, "qos") == 0;
 	struct db_reader *reader =
 		learns && m->history.db ? history_open_reader(&m->history) : NULL;
-	struct past *past = reader ? malloc(sizeof(*past)) : NULL;
+	struct past *past = reader ? xmalloc(sizeof(*past)) : NULL;
 	uint64_t begun_ns = clock_now().mono_ns;
 
 	/* Each GPU has an equal part of the time. */

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/json-text.h"
 #include "db/db.h"
 #include "gover-d/core/load.h"
 #include "gover-d/core/row-check.h"
@@ -103,8 +102,6 @@ int load_contracts(struct manager *m, struct db_reader *reader, struct contracts
 	int r = contracts_load(m->contracts_path, &file, &err);
 	bool use_database;
 
-	if (r == -ENOMEM) /* the file may be valid, and the database may be older */
-		return err_fail(reterr, ENOMEM, "%s", err.msg);
 	use_database = load_from_database(m, reader, &database) == 0 &&
 		       prefer_database(m, r, &err, &file, &database);
 	contracts_fini(use_database ? &file : &database);
@@ -124,18 +121,16 @@ int load_contracts(struct manager *m, struct db_reader *reader, struct contracts
  * A value that is not allowed is ignored in this run, but stays stored: it may be allowed with
  * another configuration file.
  */
-static int load_setting(void *userdata, const char *key, const char *value)
+static void load_setting(struct manager *m, const char *key, const char *value)
 {
-	struct manager *m = userdata;
 	struct err err = {""};
 	int r = config_set_live(&m->config, key, value, &err);
 
 	if (r < 0)
 		log_warning("live setting %s: %s, ignoring", key,
 			    r == -ENOENT ? "unknown key" : err.msg);
-	if (r != -ENOENT && json_object_set_new(m->live_settings, key, json_string(value)) < 0)
-		return -ENOMEM;
-	return 0;
+	if (r != -ENOENT)
+		json_object_set_new(m->live_settings, key, json_string(value));
 }
 
 /* Drops all live settings of this run if they conflict with the configuration file. */
@@ -151,23 +146,19 @@ static void check_settings(struct manager *m)
 	m->config = m->file_config;
 }
 
-int load_operator_state(struct manager *m, const struct operator_state *state)
+void load_operator_state(struct manager *m, const struct operator_state *state)
 {
 	const char *key;
 	json_t *value;
-	int r = 0;
 
 	m->live_settings = json_object();
-	if (!m->live_settings)
-		return -ENOMEM;
 	if (!state)
-		return 0;
-	json_object_foreach (state->settings, key, value)
-		if (r >= 0)
-			r = load_setting(m, key, json_string_value(value));
+		return;
+	json_object_foreach (state->settings, key, value) {
+		load_setting(m, key, json_string_value(value));
+	}
 	check_settings(m);
 	m->silences = state->silences;
-	return r;
 }
 
 /* --- the last run's history --- */
@@ -195,9 +186,9 @@ static int load_stored_setting(void *userdata, const char *key, const char *valu
 {
 	struct history_context *context = userdata;
 
-	if (is_invalid(context, row_check_setting(key, value), "setting", ++context->settings))
-		return 0;
-	return load_setting(context->manager, key, value);
+	if (!is_invalid(context, row_check_setting(key, value), "setting", ++context->settings))
+		load_setting(context->manager, key, value);
+	return 0;
 }
 
 /* Returns member @name of @detail if it has the type of @empty, otherwise @empty. Takes @empty. */
@@ -205,7 +196,7 @@ static json_t *take_member(json_t *detail, const char *name, json_t *empty)
 {
 	json_t *member = json_object_get(detail, name);
 
-	if (!member || !empty || json_typeof(member) != json_typeof(empty))
+	if (!member || json_typeof(member) != json_typeof(empty))
 		return empty;
 	json_decref(empty);
 	return json_incref(member);
@@ -222,7 +213,7 @@ static int load_decision(void *userdata, const struct db_decision *row)
 	if (decision_kind_parse(row->kind, &d.kind) < 0 ||
 	    decision_result_parse(row->result, &d.result) < 0)
 		return 0; /* unknown kind or result, written by another version of gover */
-	detail = json_text_parse(row->detail_json, strlen(row->detail_json), 0, NULL);
+	detail = json_loadb(row->detail_json, strlen(row->detail_json), 0, NULL);
 	memcpy(d.gpu, row->gpu, sizeof(d.gpu));
 	memcpy(d.vgpu, row->vgpu, sizeof(d.vgpu));
 	memcpy(d.donor, row->donor, sizeof(d.donor));

@@ -23,11 +23,8 @@ struct manager;
 int load_contracts(struct manager *manager, struct db_reader *reader,
 		   struct contracts *ret_contracts, bool *ret_stale, struct err *reterr);
 
-/*
- * Puts live settings and silences in force. Call it before load_history(). @state may be NULL.
- * -ENOMEM.
- */
-int load_operator_state(struct manager *manager, const struct operator_state *state);
+/* Puts live settings and silences in force. Call it before load_history(). @state may be NULL. */
+void load_operator_state(struct manager *manager, const struct operator_state *state);
 /*
  * Loads decisions, alerts and offers of the last run. If @state is NULL, also loads the live
  * settings and silences, which an earlier release stored in the database only.

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/xalloc.h"
 #include "db/db.h"
 #include "gover-d/core/adopt-caps.h"
 #include "gover-d/core/adopt.h"
@@ -19,22 +20,21 @@
 #include "gover-d/core/gpus.h"
 #include "gover-d/core/history.h"
 #include "gover-d/core/learned.h"
+#include "gover-d/core/ledger.h"
 #include "gover-d/core/load.h"
 #include "gover-d/core/manager.h"
+#include "gover-d/core/memory-mark.h"
+#include "gover-d/core/notify.h"
+#include "gover-d/core/promises.h"
 #include "gover-d/core/round.h"
 #include "gover-d/core/save.h"
 #include "gover-d/core/state.h"
 #include "gover-d/core/tallies.h"
 #include "gover-d/core/tick.h"
 #include "gover-d/store/contracts.h"
-
-#include "gover-d/core/ledger.h"
-#include "gover-d/core/notify.h"
-#include "gover-d/core/promises.h"
 #include "gover-d/util/log.h"
 
 #define TICK_PRIORITY  (SD_EVENT_PRIORITY_IMPORTANT)
-#define LOOP_PAUSE_NS  (10 * NS_PER_MS) /* before the loop tries again if memory is short */
 #define REQUESTS_SHARE 10 /* after a tick, a tenth of the period is kept free for requests */
 
 /* --- one daemon, one state directory --- */
@@ -128,8 +128,8 @@ static void offer_changed(void *userdata, const struct offer *offer)
 								     .why = offer->reason});
 }
 
-static int load_state(struct manager *m, struct db_reader *reader,
-		      const struct contracts *contracts, struct err *reterr)
+static void load_state(struct manager *m, struct db_reader *reader,
+		       const struct contracts *contracts)
 {
 	struct db_last_ids last = find_last_ids(m, reader, contracts);
 	struct err err = {""};
@@ -137,12 +137,9 @@ static int load_state(struct manager *m, struct db_reader *reader,
 	m->decisions = decisions_new(0); /* loaded decisions keep their ids */
 	m->alerts = alerts_new(last.alert, alert_changed, m);
 	m->offers = offers_new(last.offer, offer_changed, m);
-	if (!m->decisions || !m->alerts || !m->offers)
-		return err_fail(reterr, ENOMEM, "out of memory");
 	alerts_set_silenced(m->alerts, is_silenced);
 	alerts_set_update(m->alerts, m->config.update_s * 1000LL);
-	if (load_operator_state(m, contracts->operator_state) < 0)
-		return err_fail(reterr, ENOMEM, "out of memory");
+	load_operator_state(m, contracts->operator_state);
 	if (reader && load_history(m, reader, contracts->operator_state, &err) < 0)
 		log_warning("%s, ignoring", err.msg);
 	load_holds(m, contracts->operator_state, clock_now());
@@ -152,7 +149,6 @@ static int load_state(struct manager *m, struct db_reader *reader,
 	m->policy = policy_find(m->config.policy);
 	m->params = config_policy_params(&m->config);
 	ledger_store_prices(m);
-	return 0;
 }
 
 /* --- the tick --- */
@@ -328,7 +324,7 @@ static int load_all(struct manager *m, struct contracts *ret_contracts, struct e
 		set_folder_aside(m->contracts_path);
 	r = load_contracts(m, reader, ret_contracts, &stale, reterr);
 	if (r >= 0)
-		r = load_state(m, reader, ret_contracts, reterr);
+		load_state(m, reader, ret_contracts);
 	db_reader_close(reader);
 	if (r >= 0 && stale && !m->actuator.dry_run)
 		rename_old(m->contracts_path);
@@ -372,13 +368,15 @@ static int set_up(struct manager *m, struct err *reterr)
 {
 	int r;
 
-	m->round = calloc(1, sizeof(*m->round));
-	m->loaded = calloc(1, sizeof(*m->loaded));
-	if (!m->round || !m->loaded || add_observers(m) < 0)
-		return err_fail(reterr, ENOMEM, "out of memory");
-	r = open_journal(m, reterr);
+	m->round = xcalloc(1, sizeof(*m->round));
+	m->loaded = xcalloc(1, sizeof(*m->loaded));
+	r = add_observers(m);
 	if (r >= 0)
-		r = make_loop(m, reterr);
+		r = open_journal(m, reterr);
+	if (r < 0)
+		return r;
+	memory_mark_open(m->config.state_dir);
+	r = make_loop(m, reterr);
 	if (r >= 0)
 		r = load_all(m, m->loaded, reterr);
 	if (r >= 0)
@@ -389,11 +387,9 @@ static int set_up(struct manager *m, struct err *reterr)
 int manager_new(const struct config *config, bool dry_run, struct manager **ret_manager,
 		struct err *reterr)
 {
-	struct manager *m = calloc(1, sizeof(*m));
+	struct manager *m = xcalloc(1, sizeof(*m));
 	int r;
 
-	if (!m)
-		return err_fail(reterr, ENOMEM, "out of memory");
 	m->lock_fd = -1;
 	m->config = m->file_config = *config;
 	m->actuator.dry_run = dry_run;
@@ -410,9 +406,10 @@ int manager_new(const struct config *config, bool dry_run, struct manager **ret_
 
 int manager_start(struct manager *m, struct err *reterr)
 {
-	int r;
+	int r = adopt_check(m, m->loaded, reterr);
 
-	r = gpus_open(&m->host, &m->config, m->actuator.dry_run, reterr);
+	if (r >= 0)
+		r = gpus_open(&m->host, &m->config, m->loaded, m->actuator.dry_run, reterr);
 	if (r >= 0)
 		r = adopt_host(m, m->loaded, clock_now(), reterr);
 	contracts_fini(m->loaded);
@@ -425,7 +422,7 @@ int manager_start(struct manager *m, struct err *reterr)
 		adopt_caps(m, &m->host.gpus[i], clock_now());
 	for (int i = 0; r >= 0 && i < m->host.n_gpus; i++)
 		if (m->host.gpus[i].open)
-			r = gpus_open_igt(&m->host.gpus[i], &m->config, reterr);
+			gpus_open_igt(&m->host.gpus[i], &m->config);
 	if (r >= 0)
 		r = frames_open(&m->frames, &m->config, &m->host, m->event, reterr);
 	if (r >= 0)
@@ -495,22 +492,6 @@ struct manager *manager_free(struct manager *m)
 	return NULL;
 }
 
-/* Does the same as sd_event_loop(), but tries again if memory is short. */
-static int run_loop(sd_event *event)
-{
-	const struct timespec pause = {.tv_nsec = LOOP_PAUSE_NS};
-	int r = 0;
-
-	while (r >= 0 && sd_event_get_state(event) != SD_EVENT_FINISHED) {
-		r = sd_event_run(event, UINT64_MAX);
-		if (r == -ENOMEM)
-			r = nanosleep(&pause, NULL) < 0 ? -errno : 0;
-	}
-	if (r >= 0)
-		(void)sd_event_get_exit_code(event, &r);
-	return r;
-}
-
 int manager_run(struct manager *m)
 {
 	int r;
@@ -520,7 +501,7 @@ int manager_run(struct manager *m)
 	log_event(SD_NOTICE, &(struct log_fields){.kind = LOG_READY},
 		  "ready on %s: %d GPUs, period %d ms%s", m->config.socket, m->host.n_gpus,
 		  m->config.period_ms, m->actuator.dry_run ? ", dry run" : "");
-	r = run_loop(m->event);
+	r = sd_event_loop(m->event);
 	(void)sd_notify(0, "STOPPING=1");
 	log_event(SD_NOTICE, &(struct log_fields){.kind = LOG_STOPPING},
 		  "stopping; the caps stay in force");
@@ -559,15 +540,13 @@ static int restore_vgpu(struct manager *m, struct contract *contract, struct ins
 
 int manager_restore(const struct config *config, struct err *reterr)
 {
-	struct manager *m = calloc(1, sizeof(*m));
+	struct manager *m = xcalloc(1, sizeof(*m));
 	struct contracts contracts = {0};
 	struct instant now = clock_now();
 	struct db_reader *reader = NULL;
 	int r, failed = 0, closed = 0;
 	bool stale;
 
-	if (!m)
-		return err_fail(reterr, ENOMEM, "out of memory");
 	m->lock_fd = -1;
 	m->config = *config;
 	/* An initial cap is written whether caps are guarantees or limits. */
@@ -586,7 +565,7 @@ int manager_restore(const struct config *config, struct err *reterr)
 			     m->contracts_path);
 	if (r >= 0) {
 		/* If one GPU cannot be opened, the other GPUs are still restored. */
-		closed = gpus_open_some(&m->host, &m->config);
+		closed = gpus_open_some(&m->host, &m->config, &contracts);
 		for (size_t i = 0; i < contracts.n_vgpus; i++)
 			failed += restore_vgpu(m, &contracts.vgpus[i].contract, now) < 0;
 		if (failed || closed)

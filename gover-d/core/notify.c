@@ -17,10 +17,7 @@
 
 int notify_open(struct manager *m, struct err *reterr)
 {
-	int r = hooks_new(m->event, m->config.hook_timeout_s, &m->hooks);
-
-	if (r < 0)
-		return err_fail(reterr, -r, "event loop: %s", strerror(-r));
+	m->hooks = hooks_new(m->event, m->config.hook_timeout_s);
 	if (gethostname(m->hostname, sizeof(m->hostname) - 1) < 0)
 		strcpy(m->hostname, "localhost");
 	if (m->config.webhook[0] == '\0' || m->actuator.dry_run)
@@ -77,15 +74,10 @@ static json_t *encode_message(const char *host, const char *event)
 			 host);
 }
 
-/*
- * Takes ownership of @message and @object; each may be NULL. Returns a text; NULL: out of memory.
- */
+/* Takes ownership of @message and @object. */
 static char *dump_message(json_t *message, const char *key, json_t *object)
 {
-	if (!object || json_object_set_new(message, key, object) < 0) {
-		json_decref(message);
-		return NULL;
-	}
+	json_object_set_new(message, key, object);
 	return json_encode_dump(message);
 }
 
@@ -97,11 +89,8 @@ char *notify_alert_text(const char *host, const char *runbooks, const struct ale
 
 	format_sentence(host, alert, event, sentence);
 	alert_next_command(alert, next, sizeof(next));
-	if (json_object_set_new(message, "text", json_encode_text(sentence)) < 0 ||
-	    json_object_set_new(message, "next", json_encode_text(next)) < 0) {
-		json_decref(message);
-		return NULL;
-	}
+	json_object_set_new(message, "text", json_encode_text(sentence));
+	json_object_set_new(message, "next", json_encode_text(next));
 	return dump_message(message, "alert", encode_alert(alert, runbooks));
 }
 

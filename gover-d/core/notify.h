@@ -21,8 +21,8 @@ int notify_open(struct manager *manager, struct err *reterr);
 void notify_tick(struct manager *manager, struct instant now);
 
 /*
- * Returns a JSON text for the webhook and the hook on_alert. The caller frees the text. NULL: out
- * of memory. @runbooks: the key runbook_url of section [alerts].
+ * Returns a JSON text for the webhook and the hook on_alert. The caller frees the text. @runbooks:
+ * the key runbook_url of section [alerts].
  */
 char *notify_alert_text(const char *host, const char *runbooks, const struct alert *alert,
 			enum alert_event event);

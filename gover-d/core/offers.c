@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "gover-d/core/error.h"
 #include "gover-d/core/offers.h"
 
@@ -22,10 +23,8 @@ struct offers {
 
 struct offers *offers_new(int64_t last_id, offer_changed_fn changed, void *userdata)
 {
-	struct offers *offers = calloc(1, sizeof(*offers));
+	struct offers *offers = xcalloc(1, sizeof(*offers));
 
-	if (!offers)
-		return NULL;
 	offers->last_id = last_id;
 	offers->changed = changed;
 	offers->userdata = userdata;

@@ -1,7 +1,60 @@
 /* SPDX-License-Identifier: MIT */
 /* Passes the facts of the host to policy/promise/. */
 #include "gover-d/core/promises.h"
+#include "gover-d/core/round.h"
+#include "gover-d/core/selling.h"
 #include "gover-d/core/state.h"
+
+/* What a backend sees is certain; what a program reports is a hint. */
+static enum service_ask what_it_asks(const struct monitor_row *row)
+{
+	if (row->ask == GPU_ASK_NOTHING)
+		return SERVICE_ASK_NOTHING;
+	if (row->ask == GPU_ASK_WORK || row->present == FPS_PRESENT_WAITS)
+		return SERVICE_ASK_WAITS;
+	return row->present == FPS_PRESENT_OUTSIDE ? SERVICE_ASK_OUTSIDE : SERVICE_ASK_UNKNOWN;
+}
+
+static void read_service(const struct host_gpu *gpu, struct vgpu *v)
+{
+	struct service_vgpu *service = &v->promise.service;
+
+	service->dt_s = v->row.dt_s;
+	service->target = v->found ? 0 : host_terms(gpu, &v->contract).target_fps;
+	service->rate_valid = v->row.fps_valid;
+	service->rate = v->row.fps;
+	service->busy_valid = v->row.busy_valid;
+	service->load = v->row.load;
+	service->delivered = v->row.fps_seen;
+	service->ask = what_it_asks(&v->row);
+}
+
+/* The state of its programs is unknown now, and the open offer depended on their reports. */
+static void note_reporter(struct manager *m, const struct host_gpu *gpu, struct vgpu *v,
+			  struct instant now)
+{
+	if (v->reported && !v->row.fps_valid && v->promise.service.target > 0)
+		selling_close(m, gpu, now,
+			      "the frame reports of the programs of vGPU %s have ended",
+			      v->contract.id);
+	v->reported = v->row.fps_valid;
+}
+
+void promises_read_service(struct manager *m, struct host_gpu *gpu, bool late, struct instant now)
+{
+	struct service_vgpu *vgpus[POLICY_VGPUS_MAX];
+	int n = 0;
+
+	for (struct vgpu *v = gpu->vgpus; v && n < POLICY_VGPUS_MAX; v = v->next) {
+		if (!v->device)
+			continue;
+		read_service(gpu, v);
+		if (!late)
+			note_reporter(m, gpu, v, now);
+		vgpus[n++] = &v->promise.service;
+	}
+	service_step(vgpus, n, round_period_s(m, gpu), &gpu->promise.service);
+}
 
 void promises_judge(struct manager *m, struct host_gpu *gpu, const struct plan_round *round,
 		    struct instant now)

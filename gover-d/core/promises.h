@@ -8,6 +8,12 @@
 #include "gover-d/core/round.h"
 #include "gover-d/model/host.h"
 
+/*
+ * Finds the vGPUs that get nothing although their programs live. Call it after the readings of a
+ * tick, before round_view(). @late: the readings are not those of this period.
+ */
+void promises_read_service(struct manager *manager, struct host_gpu *gpu, bool late,
+			   struct instant now);
 /* Judges one period of @gpu. Call it after the step of the policy on @round. */
 void promises_judge(struct manager *manager, struct host_gpu *gpu, const struct plan_round *round,
 		    struct instant now);

@@ -12,6 +12,7 @@
 #include "gover-d/core/external-change.h"
 #include "gover-d/core/record.h"
 #include "gover-d/core/round.h"
+#include "gover-d/core/selling.h"
 #include "gover-d/core/state.h"
 #include "gover-d/diagnosis/diagnosis.h"
 
@@ -23,14 +24,6 @@
 double round_period_s(const struct manager *m, const struct host_gpu *gpu)
 {
 	return m->config.period_ms / 1000.0 * gpu_speed(&gpu->config);
-}
-
-static bool may_sell(const struct manager *m, const struct host_gpu *gpu)
-{
-	/* An offer of a GPU that is only observed is recorded as advice, and not opened. */
-	return gpu->selling && (gpu->mode == GPU_MODE_ACT || gpu->traits.observes) &&
-	       gpu->telemetry_valid && !m->actuator.dry_run &&
-	       gpu->n_vgpus < m->config.offer.max_vgpus;
 }
 
 /* Sets the contracts that may be offered on @gpu. */
@@ -54,11 +47,14 @@ void round_view(struct manager *m, struct host_gpu *gpu, struct plan_round *roun
 	struct policy_terms terms;
 	int n = 0;
 
+	gpu->view.absent = (struct policy_absent){.n = 0};
 	for (struct vgpu *v = gpu->vgpus; v && n < POLICY_VGPUS_MAX; v = v->next) {
-		if (!v->device)
-			continue;
-		round->viewed[n] = v;
 		terms = host_terms(gpu, &v->contract);
+		if (!v->device) {
+			policy_add_absent(&gpu->view, &terms, &v->policy, v->cap_pct);
+			continue;
+		}
+		round->viewed[n] = v;
 		/* Its part is all that it can expect. */
 		if (host_is_unsold(gpu, v))
 			terms.initial_cap_pct = v->cap_pct;
@@ -66,7 +62,7 @@ void round_view(struct manager *m, struct host_gpu *gpu, struct plan_round *roun
 			.id = v->contract.id,
 			.terms = terms,
 			.track = &v->policy,
-			.held = v->contract.held,
+			.held = v->contract.held || v->cap_waits,
 			.newcomer = v->newcomer,
 			.cap_pct = v->cap_pct,
 			.busy_valid = v->row.busy_valid,
@@ -74,6 +70,7 @@ void round_view(struct manager *m, struct host_gpu *gpu, struct plan_round *roun
 			.util = v->row.util,
 			.fps_valid = v->row.fps_valid,
 			.fps = v->row.fps,
+			.service = service_for_policy(&v->promise.service),
 			.want_cap_pct = v->cap_pct,
 		};
 	}
@@ -82,7 +79,7 @@ void round_view(struct manager *m, struct host_gpu *gpu, struct plan_round *roun
 	gpu->view.floor_pct = gpu->traits.floor_pct;
 	gpu->view.sharing = gpu->traits.guarantees ? POLICY_SHARING_GUARANTEE : POLICY_SHARING_HARD;
 	gpu->view.period_s = round_period_s(m, gpu);
-	gpu->view.selling = may_sell(m, gpu);
+	gpu->view.selling = selling_allowed(m, gpu, NULL);
 	gpu->view.offered = offers_live(m->offers, gpu->config.name) != NULL;
 	view_flavors(m, gpu);
 	gpu->view.vgpus = round->views;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/xalloc.h"
 #include "db/db.h"
 #include "gover-d/core/save.h"
 #include "gover-d/core/state.h"
@@ -90,7 +91,7 @@ static void save_done(struct worker_job *job)
 	 * stores them again.
 	 */
 	if (m->history.db && (result >= 0 || !save->amended))
-		(void)db_save_contracts(m->history.db, save->revision, save->text);
+		db_save_contracts(m->history.db, save->revision, save->text);
 	free(save->text);
 	free(save);
 	finish_save(m, result);
@@ -145,16 +146,11 @@ static void collect_offers(const struct offers *offers, struct operator_state *s
 	}
 }
 
-/*
- * Returns the silences, settings, acknowledgements, withdrawals and holds of offers in force; NULL:
- * no memory.
- */
+/* Returns the silences, settings, acknowledgements, withdrawals and holds of offers in force. */
 static struct operator_state *collect_operator_state(const struct manager *m)
 {
 	struct operator_state *state = operator_state_new();
 
-	if (!state)
-		return NULL;
 	if (m->live_settings) {
 		json_decref(state->settings);
 		state->settings = json_incref(m->live_settings);
@@ -164,9 +160,8 @@ static struct operator_state *collect_operator_state(const struct manager *m)
 	for (size_t i = 0; i < alerts_count(m->alerts); i++) {
 		const struct alert *alert = alerts_at(m->alerts, i);
 
-		if (alert->acked_ms && !alert->cleared_ms &&
-		    operator_state_add_ack(state, alert->id, alert->acked_ms) == -ENOMEM)
-			return operator_state_free(state);
+		if (alert->acked_ms && !alert->cleared_ms)
+			(void)operator_state_add_ack(state, alert->id, alert->acked_ms);
 	}
 	collect_offers(m->offers, state, clock_now());
 	return state;
@@ -178,14 +173,11 @@ static struct operator_state *collect_operator_state(const struct manager *m)
  */
 static int collect(const struct manager *m, struct contracts *ret_contracts)
 {
-	int r = contracts_collect(&m->host, ret_contracts);
+	int r;
 
-	if (r < 0)
-		return r;
+	contracts_collect(&m->host, ret_contracts);
 	ret_contracts->operator_state = collect_operator_state(m);
-	r = ret_contracts->operator_state ? 0 : -ENOMEM;
-	if (r >= 0 && m->amend)
-		r = m->amend(m, ret_contracts);
+	r = m->amend ? m->amend(m, ret_contracts) : 0;
 	if (r < 0)
 		contracts_fini(ret_contracts);
 	return r;
@@ -206,24 +198,20 @@ static int make_text(struct manager *m, struct save_job *save)
 		.ids = {last.decision + ahead, last.alert + ahead, last.offer + ahead},
 	};
 	save->text = contracts_encode(&contracts);
-	if (save->text) {
-		m->revision = save->revision = contracts.head.revision;
-		m->ids_saved = contracts.head.ids;
-	}
+	m->revision = save->revision = contracts.head.revision;
+	m->ids_saved = contracts.head.ids;
 	contracts_fini(&contracts);
-	return save->text ? 0 : -ENOMEM;
+	return 0;
 }
 
 /* Starts a job. All requests in manager.waiting then wait for this job. */
 static int start_save(struct manager *m)
 {
-	struct save_job *save = calloc(1, sizeof(*save));
+	struct save_job *save = xcalloc(1, sizeof(*save));
 	int r;
 
 	m->in_job = m->waiting;
 	m->waiting = NULL;
-	if (!save)
-		return -ENOMEM;
 	save->job.run = run_save;
 	save->job.done = save_done;
 	save->manager = m;
@@ -278,21 +266,18 @@ void save_tick(struct manager *m)
 		save_soon(m);
 }
 
-int save_contracts(struct manager *m, void (*done)(void *userdata, int result), void *userdata)
+void save_contracts(struct manager *m, void (*done)(void *userdata, int result), void *userdata)
 {
 	struct save_waiter *waiter;
 
 	if (m->actuator.dry_run) { /* a dry run changes memory only */
 		done(userdata, 0);
-		return 0;
+		return;
 	}
-	waiter = calloc(1, sizeof(*waiter));
-	if (!waiter)
-		return -ENOMEM;
+	waiter = xcalloc(1, sizeof(*waiter));
 	waiter->done = done;
 	waiter->userdata = userdata;
 	waiter->next = m->waiting;
 	m->waiting = waiter;
 	request_save(m);
-	return 0;
 }

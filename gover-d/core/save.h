@@ -18,8 +18,8 @@ struct manager;
  * tries to save again what is in force (alert contracts_unsaved). Saves that are requested in @done
  * are one save.
  */
-int save_contracts(struct manager *manager, void (*done)(void *userdata, int result),
-		   void *userdata);
+void save_contracts(struct manager *manager, void (*done)(void *userdata, int result),
+		    void *userdata);
 /* Saves without a callback. */
 void save_soon(struct manager *manager);
 /*

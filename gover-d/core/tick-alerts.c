@@ -4,6 +4,8 @@
 
 #include "base/text.h"
 #include "db/db.h"
+#include "gover-d/core/gpus.h"
+#include "gover-d/core/memory-mark.h"
 #include "gover-d/core/state.h"
 #include "gover-d/core/tick-alerts.h"
 #include "gover-d/diagnosis/diagnosis.h"
@@ -13,12 +15,39 @@
 /* number of ticks in which the alert is reported after records were dropped */
 #define DB_FAILING_TICKS 3
 
+#define STALLED_NAMED 4 /* vGPUs that a text names */
+
 /* A program whose connection was refused connects again within this time. */
 #define FPS_RETRY_NS (10 * NS_PER_S)
 
 /* The alerts of a vGPU that depend on its busy time. */
 #define BUSY_TIME_ALERTS \
 	(1u << ALERT_CONTRACT_LIMIT | 1u << ALERT_HELD_OVERLOADED | 1u << ALERT_QOS_NOT_GPU_BOUND)
+
+/* A vGPU that gets nothing because its program wants nothing, or for an unknown reason. */
+static void hold_silent(struct manager *m, const char *gpu, const struct vgpu *v, int64_t ms)
+{
+	const struct service_vgpu *service = &v->promise.service;
+	const char *why;
+
+	if (!service->confirmed || service->state == SERVICE_STALLED)
+		return; /* a stall has an alert of its own */
+	if (service->state == SERVICE_PAUSED && !service->track.worked)
+		why = "it has drawn nothing yet";
+	else if (service->state == SERVICE_PAUSED && service->track.others)
+		why = "its program waits for its user, because the GPU served other vGPUs since";
+	else if (service->state == SERVICE_PAUSED)
+		why = "its program waits for its user, because it asks for nothing";
+	else if (service->ask == SERVICE_ASK_WAITS)
+		why = "its program waits for the GPU or for its display";
+	else
+		why = "it is unknown whether its program waits for its user, because the GPU "
+		      "served no other vGPU since";
+	alerts_hold(m->alerts, ALERT_QOS_NOT_GPU_BOUND, gpu, v, ms,
+		    "vGPU %s gets nothing and has used no GPU time for %.0f s, and its program "
+		    "lives: %s",
+		    v->contract.id, service->track.silent_s, why);
+}
 
 static void hold_policy_conditions(struct manager *m, const struct host_gpu *host_gpu,
 				   const struct vgpu *v, int64_t ms)
@@ -34,6 +63,8 @@ static void hold_policy_conditions(struct manager *m, const struct host_gpu *hos
 		alerts_mark_unknown(m->alerts, BUSY_TIME_ALERTS, gpu, id);
 	if (host_is_unsold(host_gpu, v))
 		c &= ~(unsigned int)POLICY_CONTRACT_LIMIT;
+	if (!v->contract.held) /* write_failed states that the driver does not keep the cap */
+		c &= ~(unsigned int)POLICY_HELD_OVERLOADED;
 	if ((c & POLICY_CONTRACT_LIMIT) && host_gpu->traits.observes)
 		alerts_hold(m->alerts, ALERT_CONTRACT_LIMIT, gpu, v, ms,
 			    "vGPU %s uses %.1f %% of the GPU, and its contract is %d %%", id,
@@ -47,7 +78,9 @@ static void hold_policy_conditions(struct manager *m, const struct host_gpu *hos
 		alerts_hold(m->alerts, ALERT_HELD_OVERLOADED, gpu, v, ms,
 			    "vGPU %s uses %.1f %% of its cap, which is held at %d %%", id, util_pct,
 			    v->cap_pct);
-	if (c & POLICY_QOS_NOT_GPU_BOUND)
+	if (v->promise.service.state != SERVICE_GIVEN)
+		hold_silent(m, gpu, v, ms);
+	else if (c & POLICY_QOS_NOT_GPU_BOUND)
 		alerts_hold(m->alerts, ALERT_QOS_NOT_GPU_BOUND, gpu, v, ms,
 			    "vGPU %s reaches %.*f of %.*f %s and uses only %.1f %% of its cap of "
 			    "%d %%",
@@ -114,7 +147,14 @@ static void hold_vgpu_conditions(struct manager *m, const struct host_gpu *host_
 		alerts_hold(m->alerts, ALERT_CAP_UNREADABLE, gpu, v, ms,
 			    "the cap of vGPU %s cannot be read: %s; it was %d %%", id,
 			    strerror(v->row.cap_errno), v->cap_pct);
-	if (v->write_errno)
+	if (v->device && v->cap_waits)
+		alerts_hold(m->alerts, ALERT_WRITE_FAILED, gpu, v, ms,
+			    "the driver does not keep the cap of vGPU %s: %d %% was written and "
+			    "acknowledged, and the cap is %d %%; lost writes in a row: %d, the "
+			    "pause between two writes is at most %d s",
+			    id, v->kept.written_pct, v->cap_pct, v->kept.n_lost,
+			    KEPT_CAP_PAUSE_MAX_S);
+	else if (v->write_errno)
 		alerts_hold(m->alerts, ALERT_WRITE_FAILED, gpu, v, ms,
 			    "the cap of vGPU %s could not be written: %s; the cap is %d %%", id,
 			    strerror(v->write_errno), v->cap_pct);
@@ -182,28 +222,71 @@ static void hold_severe_overload(struct manager *m, const struct host_gpu *gpu, 
 	alerts_hold(m->alerts, ALERT_SEVERE_OVERLOAD, name, v, ms, "%s", text);
 }
 
-static void hold_stale(struct manager *m, const struct host_gpu *gpu, int64_t ms)
+/* Names the vGPUs of the alert: "a, b and 3 others". */
+static void append_stalled(const struct host_gpu *gpu, char *text, size_t size)
 {
-	const char *name = gpu->config.name;
-	double silent_s = (double)gpu_io_silent_ns(gpu->io) / NS_PER_S;
+	int n = 0;
 
-	if (silent_s > 0)
-		alerts_hold(m->alerts, ALERT_TELEMETRY_STALE, name, NULL, ms,
-			    "GPU %s has not answered for %.0f s", name, silent_s);
-	else if (!gpu->open)
-		alerts_hold(m->alerts, ALERT_TELEMETRY_STALE, name, NULL, ms,
-			    "GPU %s cannot be opened: %s", name, strerror(-gpu->open_errno));
-	else if (gpu->list_errno)
-		alerts_hold(m->alerts, ALERT_TELEMETRY_STALE, name, NULL, ms,
-			    "the vGPUs of GPU %s cannot be listed: %s", name,
-			    strerror(-gpu->list_errno));
-	else if (gpu->missed_sweeps)
-		alerts_hold(m->alerts, ALERT_TELEMETRY_STALE, name, NULL, ms,
-			    "the readings on GPU %s take %.2f s, too long for a period of %.2f s",
-			    name, gpu->sweep_s, m->config.period_ms / 1000.0);
-	else
-		alerts_hold(m->alerts, ALERT_TELEMETRY_STALE, name, NULL, ms,
-			    "busy time on GPU %s cannot be read", name);
+	for (const struct vgpu *v = gpu->vgpus; v; v = v->next) {
+		if (v->promise.service.state != SERVICE_STALLED)
+			continue;
+		if (n++ < STALLED_NAMED)
+			text_append(text, size, "%s%s", n > 1 ? ", " : "", v->contract.id);
+	}
+	if (n > STALLED_NAMED)
+		text_append(text, size, " and %d others", n - STALLED_NAMED);
+}
+
+static void hold_stalled(struct manager *m, const struct host_gpu *gpu, int64_t ms)
+{
+	const struct service_gpu *service = &gpu->promise.service;
+	char text[ALERT_TEXT_MAX] = "";
+
+	if (service->stalled == 0)
+		return;
+	text_append(text, sizeof(text), "vGPUs ");
+	append_stalled(gpu, text, sizeof(text));
+	text_append(text, sizeof(text),
+		    " stopped within %.1f s of each other, and their programs live: 0 frames or "
+		    "units and no GPU time for %.0f s",
+		    service->apart_s, service->silent_s);
+	alerts_hold(m->alerts, ALERT_GPU_STALLED, gpu->config.name, NULL, ms, "%s", text);
+}
+
+/* Returns the part of the GPU that a vGPU without a contract takes, in percent. */
+static double taken_pct(const struct host_gpu *gpu, const struct vgpu *v)
+{
+	if (!v->found || !v->device)
+		return 0;
+	return gpu->traits.observes ? v->promise.track.load_pct : v->cap_pct;
+}
+
+/* A vGPU without a contract is the administrator's decision while the contracts have room. */
+static void hold_unsold(struct manager *m, const struct host_gpu *gpu, int64_t ms)
+{
+	double sold_pct = 0, taken = 0;
+
+	for (const struct vgpu *v = gpu->vgpus; v; v = v->next) {
+		sold_pct += v->found ? 0 : v->contract.terms.initial_cap_pct;
+		taken += taken_pct(gpu, v);
+	}
+	for (const struct vgpu *v = gpu->vgpus; v && sold_pct > 0 && sold_pct + taken > 100;
+	     v = v->next)
+		if (taken_pct(gpu, v) >= 1)
+			alerts_hold(m->alerts, ALERT_VGPU_UNSOLD, gpu->config.name, v, ms,
+				    "vGPU %s has no contract and %s %.0f %% of GPU %s, on which "
+				    "contracts of %.0f %% are sold",
+				    v->contract.id, gpu->traits.observes ? "uses" : "has a cap of",
+				    taken_pct(gpu, v), gpu->config.name, sold_pct);
+}
+
+static void hold_stale(struct manager *m, const struct host_gpu *gpu, struct instant now)
+{
+	char text[ERR_MSG_MAX];
+
+	gpus_describe_problem(gpu, m->config.period_ms, now, text);
+	alerts_hold(m->alerts, ALERT_TELEMETRY_STALE, gpu->config.name, NULL, now.wall_ms, "%s",
+		    text);
 }
 
 /* Another program created these vGPUs. */
@@ -244,8 +327,10 @@ void tick_alerts_gpu(struct manager *m, const struct host_gpu *gpu, struct insta
 		alerts_hold(m->alerts, ALERT_SUM_OVER_100, name, NULL, ms,
 			    "the caps on GPU %s add up to %d %%", name, host_gpu_sum_cap_pct(gpu));
 	if (!gpu->telemetry_valid)
-		hold_stale(m, gpu, ms);
+		hold_stale(m, gpu, now);
+	hold_stalled(m, gpu, ms);
 	hold_not_adopted(m, gpu, ms);
+	hold_unsold(m, gpu, ms);
 	if (gpu->igt && igt_describe_problem(gpu->igt, now.mono_ns, problem))
 		alerts_hold(m->alerts, ALERT_UTILIZATION_UNKNOWN, name, NULL, ms,
 			    "physical utilisation of GPU %s is unknown: %s", name, problem);
@@ -352,6 +437,7 @@ void tick_alerts_host(struct manager *m, struct instant now)
 	hold_fleet_conditions(m, now);
 	hold_users_over_limit(m, now);
 	hold_history_conditions(m, now.wall_ms);
+	memory_mark_hold(m->alerts, now.wall_ms);
 	if (m->save_result < 0)
 		alerts_hold(m->alerts, ALERT_CONTRACTS_UNSAVED, NULL, NULL, now.wall_ms,
 			    "%s cannot be written: %s", m->contracts_path,

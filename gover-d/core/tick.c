@@ -21,6 +21,7 @@
 #include "gover-d/core/notify.h"
 #include "gover-d/core/promises.h"
 #include "gover-d/core/round.h"
+#include "gover-d/core/selling.h"
 #include "gover-d/core/state.h"
 #include "gover-d/core/tick-alerts.h"
 #include "gover-d/core/tick.h"
@@ -166,6 +167,8 @@ static void sample_physical(struct host_gpu *gpu, const struct gpu_io_sweep *swe
 					(double)(at_ns - gpu->phys_at_ns);
 		gpu->phys_at_ns = at_ns;
 		gpu->phys_busy_ns = busy_ns;
+	} else if (sweep) {
+		gpu->phys_at_ns = 0; /* the use until the next reading is unknown */
 	}
 	if (!isnan(gpu->util_pct)) {
 		gpu->util_sum_s += gpu->util_pct;
@@ -204,8 +207,14 @@ static void sample_gpu(struct manager *m, struct host_gpu *gpu, const struct gpu
 	bool attached = false;
 
 	gpu->telemetry_valid = is_in_time(gpu, sweep, late, now);
-	if (sweep)
+	if (sweep) {
 		gpu->round = sweep->round;
+		gpu->problem = sweep->problem;
+		gpu->source = sweep->source;
+	}
+	/* Without a vGPU, no reading would show that the use is unknown. */
+	if (gpu->problem.msg[0])
+		gpu->telemetry_valid = false;
 	for (struct vgpu *v = gpu->vgpus, *next; v; v = next) {
 		next = v->next;
 		if (!v->device)
@@ -247,12 +256,13 @@ static void store_severe_vgpu(struct host_gpu *gpu, const struct plan_round *rou
 static void decide(struct manager *m, struct host_gpu *gpu, struct plan_round *round, bool gap,
 		   bool answers, struct instant now)
 {
+	int sum_cap_pct = host_gpu_sum_cap_pct(gpu) + host_gpu_reserved_cap_pct(gpu);
 	bool act = gpu->mode == GPU_MODE_ACT;
 
 	gpu->view.gap = gap;
 	gpu->view.migrates = m->config.on_migrate[0] || fleet_migrates(&m->fleet, now);
 	round_view(m, gpu, round);
-	if (answers && host_gpu_sum_cap_pct(gpu) > 100 && gpu->mode != GPU_MODE_FROZEN) {
+	if (answers && sum_cap_pct > 100 && gpu->mode != GPU_MODE_FROZEN) {
 		/* If the caps cannot be reduced to 100 %, the alert sum_over_100 is raised. */
 		(void)policy_fit(&m->params, &gpu->view, &round->out);
 		(void)round_apply(m, gpu, round, act, now);
@@ -320,13 +330,8 @@ static void restate_offer(struct manager *m, struct host_gpu *gpu, struct plan_r
 {
 	int funded_pct[OFFERED_MAX];
 
-	if (m->host.ticks < OFFERS_SETTLED_TICKS && offers_is_held(offer, now))
+	if (!selling_may_close(m, offer, now))
 		return;
-	if (!gpu->telemetry_valid) {
-		offers_end(m->offers, offer, OFFER_CLOSED, now,
-			   "busy time of GPU %s cannot be read", gpu->config.name);
-		return;
-	}
 	/*
 	 * A vGPU that was created externally for this offer already has a cap, so no second cap is
 	 * funded.
@@ -340,6 +345,20 @@ static void restate_offer(struct manager *m, struct host_gpu *gpu, struct plan_r
 	offers_restate(m->offers, offer, funded_pct, limits, now);
 }
 
+/*
+ * Returns the part of this period that shows nothing about a sale on probation: the newcomer does
+ * not exist, or the GPU may serve nothing.
+ */
+static uint64_t unserved_ns(const struct manager *m, const struct host_gpu *gpu,
+			    const struct offer *offer)
+{
+	const struct vgpu *newcomer = offer ? host_gpu_find_vgpu(gpu, offer->vgpu) : NULL;
+	bool unserved = !gpu->telemetry_valid || service_is_missing(&gpu->promise.service) ||
+			(newcomer && !newcomer->device);
+
+	return unserved ? period_ns(m) : 0;
+}
+
 static void count_gpu(struct manager *m, struct host_gpu *gpu, struct plan_round *round,
 		      struct instant now)
 {
@@ -348,7 +367,8 @@ static void count_gpu(struct manager *m, struct host_gpu *gpu, struct plan_round
 		.min_newcomer_pct = m->params.min_newcomer_pct,
 		.broken_pct = m->config.offer.probation_broken_pct,
 	};
-	struct offer_period period = {.severe = offer_is_severe(&gpu->view)};
+	struct offer_period period = {.severe = offer_is_severe(&gpu->view),
+				      .unserved_ns = unserved_ns(m, gpu, offer)};
 
 	for (struct vgpu *v = gpu->vgpus; v; v = v->next) {
 		if (v->device)
@@ -356,6 +376,7 @@ static void count_gpu(struct manager *m, struct host_gpu *gpu, struct plan_round
 		v->newcomer = offer && offer->life.state == OFFER_PROBATION &&
 			      strcmp(offer->vgpu, v->contract.id) == 0;
 	}
+	selling_tick(m, gpu, now);
 	if (offer && offer->life.state == OFFER_OPEN)
 		restate_offer(m, gpu, round, offer, &limits, now);
 	offers_tick(m->offers, gpu->config.name, &period, &limits, now);
@@ -423,20 +444,27 @@ static void act_on_gpu(struct manager *m, struct host_gpu *gpu, const struct gpu
 	}
 	if (sweep)
 		adopt_caps(m, gpu, now);
+	promises_read_service(m, gpu, gap || late || !sweep, now);
 	decide(m, gpu, m->round, gap || late || !sweep, sweep, now);
 	round_migrate(m, gpu);
 }
 
 /* A GPU that was opened after the start has contracts whose vGPUs are not adopted yet. */
-static void retry_open(struct manager *m, struct host_gpu *gpu, struct instant now)
+static void adopt_opened(struct manager *m, struct host_gpu *gpu, struct instant now)
 {
-	struct err err = {""};
-
-	if (gpu->open || !gpus_retry_open(gpu, now))
-		return;
 	adopt_gpu(m, gpu, now);
-	if (gpus_open_igt(gpu, &m->config, &err) < 0)
-		log_warning("GPU %s: %s", gpu->config.name, err.msg);
+	gpus_open_igt(gpu, &m->config);
+}
+
+static void open_closed(struct manager *m, struct instant now)
+{
+	struct host_gpu *found;
+
+	for (int i = 0; i < m->host.n_gpus; i++)
+		if (!m->host.gpus[i].open && gpus_retry_open(&m->host.gpus[i], now))
+			adopt_opened(m, &m->host.gpus[i], now);
+	while ((found = gpus_find_absent(&m->host, now)))
+		adopt_opened(m, found, now);
 }
 
 /*
@@ -449,10 +477,10 @@ static void act_on_gpus(struct manager *m, bool gap, struct instant now)
 	bool started[GPUS_MAX];
 	uint64_t begun_ns = clock_now().mono_ns;
 
+	open_closed(m, now);
 	for (int i = 0; i < m->host.n_gpus; i++) {
 		struct host_gpu *gpu = &m->host.gpus[i];
 
-		retry_open(m, gpu, now);
 		gpus_follow_paper_mode(gpu, m->config.params.paper_mode);
 		late[i] = take_late_sweep(m, gpu);
 		started[i] = !late[i] && start_sweep(m, gpu, now);
@@ -498,8 +526,8 @@ static void send_fps_limits(struct manager *m)
 			double fps = v->contract.fps_limit;
 			double period_ns = fps > 1 ? NS_PER_S / fps : NS_PER_S;
 
-			(void)fps_hub_limit(m->frames.hub, v->contract.id,
-					    fps > 0 ? (uint64_t)(period_ns + 0.5) : 0);
+			fps_hub_limit(m->frames.hub, v->contract.id,
+				      fps > 0 ? (uint64_t)(period_ns + 0.5) : 0);
 		}
 }
 
@@ -521,6 +549,8 @@ void tick_run(struct manager *m, struct instant now, bool gap)
 	observers_conditions(&m->observers, m->alerts, now);
 	control_silence_expire(m, now);
 	alerts_end_tick(m->alerts, now.wall_ms, gap);
+	for (int i = 0; i < m->host.n_gpus; i++)
+		selling_tick(m, &m->host.gpus[i], now);
 	m->host.ticked = now;
 	m->host.ticks++;
 	m->host.gaps += gap;

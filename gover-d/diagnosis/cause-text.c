@@ -36,6 +36,34 @@ static void add_telemetry_stale(const struct subject *s, struct diagnosis *d)
 	COMMAND(d, "gover-ctl doctor");
 }
 
+static void add_gpu_stalled(const struct subject *s, struct diagnosis *d)
+{
+	const struct service_gpu *service = &s->gpu->promise.service;
+
+	ADD(d,
+	    "GPU %s serves nothing: %d vGPUs with live programs stopped within %.1f s of each "
+	    "other, and no vGPU was served since",
+	    gpu_of(s), service->stalled, service->apart_s);
+	FIX(d, "find the hang or reset of the GPU in the log of the kernel, and restart the GPU or "
+	       "the programs that do not continue");
+	COMMAND(d, "journalctl -k -n 50");
+}
+
+static void add_service_unknown(const struct subject *s, struct diagnosis *d)
+{
+	const struct service_vgpu *service = &s->vgpu->promise.service;
+
+	ADD(d,
+	    "it has used no GPU time for %.0f s, and its program lives: ", service->track.silent_s);
+	if (service->ask == SERVICE_ASK_WAITS)
+		ADD(d, "the program waits for the GPU or for its display");
+	else
+		ADD(d, "it is unknown whether the program waits for its user, because the GPU has "
+		       "served no other vGPU since");
+	FIX(d, "if the program should work, look for a hang of the GPU in the log of the kernel");
+	COMMAND(d, "journalctl -k -n 50");
+}
+
 static const struct vgpu *heaviest_excess(const struct subject *s)
 {
 	const struct vgpu *worst = NULL;
@@ -86,6 +114,13 @@ static void add_foreign_cap(const struct subject *s, struct diagnosis *d)
 
 static void add_held(const struct subject *s, struct diagnosis *d)
 {
+	if (!s->vgpu->contract.held) {
+		ADD(d, "the driver does not keep the caps that are written, and the cap is %d %%",
+		    s->vgpu->cap_pct);
+		FIX(d, "see the alert write_failed");
+		COMMAND(d, "gover-ctl alerts");
+		return;
+	}
 	ADD(d, "an operator holds its cap at %d %%", s->vgpu->cap_pct);
 	FIX(d, "release the vGPU");
 	COMMAND(d, "gover-ctl vgpu release %s", id_of(s));
@@ -290,6 +325,8 @@ void cause_text_add(const struct subject *subject, enum promise_cause cause, str
 	static void (*const add[PROMISE_CAUSE_COUNT])(const struct subject *,
 						      struct diagnosis *) = {
 		[PROMISE_TELEMETRY_STALE] = add_telemetry_stale,
+		[PROMISE_GPU_STALLED] = add_gpu_stalled,
+		[PROMISE_SERVICE_UNKNOWN] = add_service_unknown,
 		[PROMISE_CAPS_NOT_ENFORCED] = add_caps_not_enforced,
 		[PROMISE_GUEST_LIMIT] = add_guest_limit,
 		[PROMISE_FOREIGN_CAP] = add_foreign_cap,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads peers and identifies callers. auth/access.c decides which requests a caller may send. */
-#include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "base/xalloc.h"
 #include "gover-d/auth/tls.h"
 #include "gover-d/http/caller.h"
 
@@ -34,9 +34,9 @@ void caller_on_connection(const struct authn *authn, struct MHD_Connection *conn
 		*socket_context = NULL;
 		return;
 	}
-	*socket_context = caller = calloc(1, sizeof(*caller));
+	*socket_context = caller = xcalloc(1, sizeof(*caller));
 	/* If the peer cannot be read, the struct stays all zero, which means no access. */
-	if (caller && info)
+	if (info)
 		(void)peer_read(info->connect_fd, authn_rules(authn), &caller->peer);
 }
 
@@ -59,25 +59,20 @@ static const char *header(struct MHD_Connection *connection, const char *name)
 	return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
-int caller_identify(struct authn *authn, struct MHD_Connection *connection, const char *host,
-		    struct principal *ret_principal)
+void caller_identify(struct authn *authn, struct MHD_Connection *connection, const char *host,
+		     struct principal *ret_principal)
 {
 	const union MHD_ConnectionInfo *info =
 		info_of(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-	struct caller *caller = info ? info->socket_context : NULL;
+	struct caller *caller = info->socket_context;
 	struct instant now = clock_now();
-	struct credentials credentials;
-
-	if (!caller)
-		return -ENOMEM;
-	credentials = (struct credentials){
+	struct credentials credentials = {
 		.authorization = header(connection, MHD_HTTP_HEADER_AUTHORIZATION),
 		.host = host,
 		.origin = header(connection, MHD_HTTP_HEADER_ORIGIN),
 		.client = check_client(authn, connection, caller, now),
 	};
 	authn_identify(authn, &caller->peer, &credentials, now, ret_principal);
-	return 0;
 }
 
 /* libmicrohttpd takes strings and functions as non-const pointers, but does not write to them. */

@@ -17,11 +17,10 @@ void caller_on_connection(const struct authn *authn, struct MHD_Connection *conn
 /*
  * Identifies the caller of a request by the headers of the request, and by the peer and the client
  * certificate of the connection.
- * @host: the host that the request is for; NULL: unknown. -ENOMEM: the peer could not be stored
- * when the connection began.
+ * @host: the host that the request is for; NULL: unknown.
  */
-int caller_identify(struct authn *authn, struct MHD_Connection *connection, const char *host,
-		    struct principal *ret_principal);
+void caller_identify(struct authn *authn, struct MHD_Connection *connection, const char *host,
+		     struct principal *ret_principal);
 
 /*
  * Writes the TLS options for MHD_OPTION_ARRAY of a daemon that serves TCP. Returns true if the

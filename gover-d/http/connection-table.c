@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/xalloc.h"
 #include "gover-d/http/connection-table.h"
 
 /*
@@ -31,7 +32,6 @@ struct connection {
 	bool requested;	   /* at least one request was received */
 	uint64_t since_ns; /* start of the current state */
 	struct client *client;
-	struct request_scan scan;
 };
 
 struct connection_table {
@@ -43,7 +43,7 @@ struct connection_table {
 
 struct connection_table *connection_table_new(void)
 {
-	return calloc(1, sizeof(struct connection_table));
+	return xcalloc(1, sizeof(struct connection_table));
 }
 
 struct connection_table *connection_table_free(struct connection_table *table)
@@ -62,21 +62,16 @@ static struct connection *find(const struct connection_table *table, int fd)
 	return fd >= 0 && fd < table->n_by_fd ? table->by_fd[fd] : NULL;
 }
 
-static int reserve(struct connection_table *table, int fd)
+static void reserve(struct connection_table *table, int fd)
 {
 	int n = fd + 64;
-	struct connection **by_fd;
 
 	if (fd < table->n_by_fd)
-		return 0;
-	by_fd = realloc(table->by_fd, (size_t)n * sizeof(struct connection *));
-	if (!by_fd)
-		return -ENOMEM;
-	memset(by_fd + table->n_by_fd, 0,
+		return;
+	table->by_fd = xreallocarray(table->by_fd, (size_t)n, sizeof(struct connection *));
+	memset(table->by_fd + table->n_by_fd, 0,
 	       (size_t)(n - table->n_by_fd) * sizeof(struct connection *));
-	table->by_fd = by_fd;
 	table->n_by_fd = n;
-	return 0;
 }
 
 static struct client *find_client(struct connection_table *table, const char *name)
@@ -90,10 +85,8 @@ static struct client *find_client(struct connection_table *table, const char *na
 
 static struct client *make_client(struct connection_table *table, const char *name)
 {
-	struct client *p = calloc(1, sizeof(*p));
+	struct client *p = xcalloc(1, sizeof(*p));
 
-	if (!p)
-		return NULL;
 	snprintf(p->name, sizeof(p->name), "%s", name);
 	p->next = table->clients;
 	table->clients = p;
@@ -162,25 +155,20 @@ static const struct client *find_donor(const struct connection_table *table,
 int connection_table_add(struct connection_table *table, int fd, const char *name, uint64_t now_ns,
 			 int *ret_evicted)
 {
-	struct connection *c = calloc(1, sizeof(*c)), *evicted = NULL;
+	struct connection *c, *evicted;
 	struct client *client = find_client(table, name);
 	const struct client *donor;
 
-	if (c && !client)
+	if (!client)
 		client = make_client(table, name);
-	if (!c || !client || reserve(table, fd) < 0) {
-		if (client)
-			release_client(table, client);
-		free(c);
-		return -ENOMEM;
-	}
 	donor = find_donor(table, client);
 	evicted = donor ? choose_evicted(table, donor) : NULL;
 	if (donor && !evicted) {
 		release_client(table, client);
-		free(c);
 		return -EBUSY;
 	}
+	reserve(table, fd);
+	c = xmalloc(sizeof(*c));
 	*c = (struct connection){.fd = fd, .since_ns = now_ns, .client = client};
 	table->by_fd[fd] = c;
 	client->refs++;
@@ -206,13 +194,6 @@ void connection_table_remove(struct connection_table *table, int fd)
 	free(c);
 }
 
-struct request_scan *connection_table_scan(struct connection_table *table, int fd)
-{
-	struct connection *c = find(table, fd);
-
-	return c ? &c->scan : NULL;
-}
-
 static void set_state(struct connection_table *table, int fd, enum state state, uint64_t now_ns)
 {
 	struct connection *c = find(table, fd);
@@ -233,13 +214,6 @@ void connection_table_begin_request(struct connection_table *table, int fd, uint
 void connection_table_end_request(struct connection_table *table, int fd, uint64_t now_ns)
 {
 	set_state(table, fd, IDLE, now_ns);
-}
-
-bool connection_table_replying(const struct connection_table *table, int fd)
-{
-	const struct connection *c = find(table, fd);
-
-	return c && (c->state == REPLYING || c->state == STREAMING);
 }
 
 bool connection_table_begin_stream(struct connection_table *table, int fd)

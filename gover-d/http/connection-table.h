@@ -11,8 +11,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "gover-d/http/request-scan.h"
-
 /*
  * Number of slots. A large table makes evictions rare, so that a new connection keeps its slot long
  * enough to send its request. Each connection needs at most 24 KiB of memory.
@@ -34,22 +32,16 @@ struct connection_table *connection_table_free(struct connection_table *table);
 /*
  * Adds the connection @fd of @client. Returns 1 if the connection *@ret_evicted was evicted and the
  * caller must shut it down, else 0. -EBUSY: no slot is free, and only streams could be evicted.
- * -ENOMEM.
  */
 int connection_table_add(struct connection_table *table, int fd, const char *client,
 			 uint64_t now_ns, int *ret_evicted);
 /* Removes the connection @fd. Call it before @fd is closed. */
 void connection_table_remove(struct connection_table *table, int fd);
 
-/* Returns the scan of the bytes of the connection @fd; NULL: @fd is not in the table. */
-struct request_scan *connection_table_scan(struct connection_table *table, int fd);
-
 /* Call it when a request was received: the connection is now sending a reply. */
 void connection_table_begin_request(struct connection_table *table, int fd, uint64_t now_ns);
 /* Call it when the reply was sent: the connection is now idle. */
 void connection_table_end_request(struct connection_table *table, int fd, uint64_t now_ns);
-/* Returns true between connection_table_begin_request() and connection_table_end_request(). */
-bool connection_table_replying(const struct connection_table *table, int fd);
 /*
  * Call it when the reply is an event stream. Returns false if the client already has the maximum
  * number of streams.

@@ -16,16 +16,16 @@
 #include "base/clock.h"
 #include "base/parse.h"
 #include "base/unix-listener.h"
+#include "base/xalloc.h"
 #include "gover-d/api/api.h"
-#include "gover-d/api/encoding.h"
 #include "gover-d/api/problem.h"
 #include "gover-d/api/request.h"
 #include "gover-d/auth/authn.h"
 #include "gover-d/http/acceptor.h"
 #include "gover-d/http/caller.h"
+#include "gover-d/http/head.h"
 #include "gover-d/http/http.h"
 #include "gover-d/http/listen.h"
-#include "gover-d/http/receive.h"
 #include "gover-d/http/reply.h"
 #include "gover-d/http/stream.h"
 #include "gover-d/http/target.h"
@@ -38,15 +38,24 @@
 #define CONNECTIONS_MAX (CONNECTION_SLOTS + 256U)
 #define TIMEOUT_S	30U
 /*
- * Memory of a connection: twice the largest head, because libmicrohttpd uses half of the memory for
- * received bytes. The other half contains a list of all header fields and query parameters.
+ * Memory of a connection: the head of a request, and a list of its header fields and query
+ * parameters. libmicrohttpd itself refuses a head that does not fit.
  */
-#define MEMORY_MAX ((size_t)2 * REQUEST_SCAN_HEAD_MAX)
+#define MEMORY_MAX ((size_t)24 * 1024)
 /*
  * A chunked body that exceeds API_BODY_MAX is read up to this size, because a client that is still
  * sending would not receive the error reply.
  */
 #define DISCARD_MAX (1024 * 1024)
+#define BODY_MIN    4096	      /* bytes of the smallest buffer for a body */
+#define BODIES_MAX  (8 * 1024 * 1024) /* limit of the buffers for bodies of all connections */
+/*
+ * Limit of the texts that are being sent, so that clients that do not read cannot use up memory.
+ * Each text counts once. Short texts, and the answers to changes, do not count: the number of
+ * connections limits them.
+ */
+#define ANSWERS_MAX  (32 * 1024 * 1024)
+#define ANSWER_SHORT 4096
 
 struct listener {
 	struct http *http;
@@ -61,11 +70,11 @@ struct http {
 	struct authn *authn;
 	struct connection_table *table; /* contains the connections of both listeners */
 	struct listener unix_socket, tcp;
-	struct unix_listener socket;	/* the unix socket; all zero if systemd passed the socket */
-	struct exchange *suspended;	/* exchanges with deferred replies */
-	struct MHD_Response *no_memory; /* created at the start; sent if memory is short */
+	struct unix_listener socket; /* the unix socket; all zero if systemd passed the socket */
+	struct exchange *suspended;  /* exchanges with deferred replies */
+	size_t bodies;		     /* bytes of the buffers for bodies */
+	size_t answers;		     /* bytes of the texts that are being sent */
 	struct http_streams streams;
-	struct http_packing packing;
 };
 
 struct exchange {
@@ -73,13 +82,15 @@ struct exchange {
 		request; /* must be the first member: callbacks cast it to struct exchange */
 	struct listener *listener;
 	struct MHD_Connection *connection;
-	char *texts;	 /* the decoded target: path, authority and query parameters */
-	bool bad_target; /* the target has an invalid authority */
-	char *body;	 /* buffer of API_BODY_MAX bytes; NULL: no body received yet */
+	char *text; /* the target: path, authority and query parameters */
+	struct http_target target;
+	char *body;  /* NULL: no body received yet */
+	size_t size; /* of the buffer @body: a power of two */
 	size_t received;
-	uint64_t number; /* number of the request on its connection */
+	struct api_text *sending; /* counted in http.answers; NULL: no counted text */
+	bool judged;		  /* the head was judged */
+	bool crowded;		  /* the buffers for bodies of all connections are full */
 	bool served, suspended;
-	bool no_memory;		    /* the caller or the body could not be stored */
 	struct http_stream *stream; /* set if the reply is an event stream */
 	struct exchange *next;	    /* next in http.suspended */
 };
@@ -115,67 +126,6 @@ static void suspend(struct exchange *x)
 	MHD_suspend_connection(x->connection);
 }
 
-/* Adds a parameter, which is still escaped. */
-static enum MHD_Result add_query(void *userdata, enum MHD_ValueKind kind, const char *name,
-				 const char *value)
-{
-	struct api_request *request = userdata;
-
-	(void)kind;
-	if (request->n_query < API_QUERY_MAX)
-		request->query[request->n_query] =
-			(struct api_query){.name = name, .value = value ? value : ""};
-	request->n_query++;
-	return MHD_YES;
-}
-
-static size_t count_query(const struct api_request *request)
-{
-	return request->n_query < API_QUERY_MAX ? request->n_query : API_QUERY_MAX;
-}
-
-/* Returns the space that the decoded texts need at most: they are not longer than the target. */
-static size_t size_texts(const struct api_request *request)
-{
-	size_t size = 2 * (strlen(request->path) + 1); /* an authority is a part of the path */
-
-	for (size_t i = 0; i < count_query(request); i++)
-		size += strlen(request->query[i].name) + strlen(request->query[i].value) + 2;
-	return size;
-}
-
-/*
- * Decodes the target in x->request. Writes the authority of a target in absolute form into
- * *@ret_host, because it replaces the Host header (RFC 9112, section 3.2.2).
- */
-static int decode_target(struct exchange *x, const char **ret_host)
-{
-	struct api_request *request = &x->request;
-	struct http_target target;
-	char *at;
-
-	x->texts = at = malloc(size_texts(request));
-	if (!at)
-		return -ENOMEM;
-	x->bad_target = http_target_split(request->path, &target) < 0;
-	if (x->bad_target)
-		target = (struct http_target){.path = request->path};
-	if (target.authority) {
-		memcpy(at, target.authority, target.authority_length);
-		at[target.authority_length] = '\0';
-		*ret_host = at;
-		at += target.authority_length + 1;
-	}
-	request->path = http_target_decode(&at, target.path, /* is_path= */ true);
-	for (size_t i = 0; i < count_query(request); i++) {
-		struct api_query *query = &request->query[i];
-
-		query->name = http_target_decode(&at, query->name, /* is_path= */ false);
-		query->value = http_target_decode(&at, query->value, /* is_path= */ false);
-	}
-	return 0;
-}
-
 static const char *header(struct MHD_Connection *connection, const char *name)
 {
 	return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
@@ -199,43 +149,57 @@ static void connection_changed(void *userdata, struct MHD_Connection *connection
 		connection_table_remove(listener->http->table, socket_of(connection));
 }
 
-static struct request_scan *scan_of(const struct listener *listener,
-				    struct MHD_Connection *connection)
+/*
+ * libmicrohttpd calls this function first, with the target as the client sent it, and keeps the
+ * result as the context of the request.
+ */
+static void *begin(void *userdata, const char *target, struct MHD_Connection *connection)
 {
-	return connection_table_scan(listener->http->table, socket_of(connection));
+	struct exchange *x = xcalloc(1, sizeof(*x));
+
+	x->listener = userdata;
+	x->connection = connection;
+	x->text = xstrdup(target);
+	x->target = http_target_parse(x->text);
+	return x;
 }
 
-static struct exchange *begin(struct listener *listener, struct MHD_Connection *connection,
-			      const char *path, const char *method)
+static void read_head(struct exchange *x, const char *method)
 {
-	struct request_scan *scan = scan_of(listener, connection);
-	uint64_t number = scan ? request_scan_take(scan) : 0;
-	const char *host = header(connection, MHD_HTTP_HEADER_HOST);
-	struct exchange *x = calloc(1, sizeof(*x));
+	const char *host = header(x->connection, MHD_HTTP_HEADER_HOST);
 
-	if (!x)
-		return NULL;
-	x->listener = listener;
-	x->connection = connection;
-	x->number = number;
 	x->request = (struct api_request){
 		.method = method,
-		.path = path,
-		.content_type = header(connection, MHD_HTTP_HEADER_CONTENT_TYPE),
-		.content_encoding = header(connection, MHD_HTTP_HEADER_CONTENT_ENCODING),
-		.idempotency_key = header(connection, "Idempotency-Key"),
-		.last_event_id = header(connection, "Last-Event-ID"),
-		.if_match = header(connection, MHD_HTTP_HEADER_IF_MATCH),
-		.if_none_match = header(connection, MHD_HTTP_HEADER_IF_NONE_MATCH),
-		.accept = header(connection, MHD_HTTP_HEADER_ACCEPT),
-		.accept_encoding = header(connection, MHD_HTTP_HEADER_ACCEPT_ENCODING),
+		.path = x->target.path,
+		.n_query = x->target.n_query,
+		.content_type = header(x->connection, MHD_HTTP_HEADER_CONTENT_TYPE),
+		.content_encoding = header(x->connection, MHD_HTTP_HEADER_CONTENT_ENCODING),
+		.idempotency_key = header(x->connection, "Idempotency-Key"),
+		.last_event_id = header(x->connection, "Last-Event-ID"),
+		.if_match = header(x->connection, MHD_HTTP_HEADER_IF_MATCH),
+		.if_none_match = header(x->connection, MHD_HTTP_HEADER_IF_NONE_MATCH),
+		.accept = header(x->connection, MHD_HTTP_HEADER_ACCEPT),
+		.accept_encoding = header(x->connection, MHD_HTTP_HEADER_ACCEPT_ENCODING),
 		.answered = answered,
 	};
-	MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_query, &x->request);
-	x->no_memory =
-		decode_target(x, &host) < 0 ||
-		caller_identify(listener->http->authn, connection, host, &x->request.principal) < 0;
-	return x;
+	memcpy(x->request.query, x->target.query, sizeof(x->request.query));
+	caller_identify(x->listener->http->authn, x->connection, host ? host : x->target.authority,
+			&x->request.principal);
+}
+
+static void free_body(struct exchange *x)
+{
+	x->listener->http->bodies -= x->size;
+	free(x->body);
+	x->body = NULL;
+	x->size = 0;
+}
+
+static void end_sending(struct exchange *x)
+{
+	if (x->sending && --x->sending->n_sending == 0)
+		x->listener->http->answers -= x->sending->length;
+	x->sending = api_text_unref(x->sending);
 }
 
 static void completed(void *userdata, struct MHD_Connection *connection, void **context,
@@ -250,16 +214,32 @@ static void completed(void *userdata, struct MHD_Connection *connection, void **
 	connection_table_end_request(x->listener->http->table, socket_of(connection),
 				     clock_now().mono_ns);
 	http_stream_end(x->stream);
+	end_sending(x);
 	api_request_fini(&x->request);
-	free(x->body);
-	free(x->texts);
+	free_body(x);
+	free(x->text);
 	free(x);
 	*context = NULL;
 }
 
-static enum MHD_Result send_no_memory(const struct http *http, struct MHD_Connection *connection)
+/* Counts the text of the reply, or replaces the reply if too many texts are being sent. */
+static void begin_sending(struct exchange *x)
 {
-	return MHD_queue_response(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, http->no_memory);
+	size_t *answers = &x->listener->http->answers;
+	struct api_text *text = x->request.reply.text;
+
+	if (!text || text->length <= ANSWER_SHORT || x->request.reply.status != 200 ||
+	    (strcmp(x->request.method, "GET") != 0 && strcmp(x->request.method, "HEAD") != 0))
+		return;
+	if (text->n_sending == 0 && *answers + text->length > ANSWERS_MAX) {
+		problem_reply(&x->request, 503,
+			      "too many answers that clients have not read (limit %d bytes)",
+			      ANSWERS_MAX);
+		x->request.reply.retry_after_s = 1;
+		return;
+	}
+	*answers += text->n_sending++ == 0 ? text->length : 0;
+	x->sending = api_text_ref(text);
 }
 
 static enum MHD_Result send_reply(struct exchange *x)
@@ -269,23 +249,20 @@ static enum MHD_Result send_reply(struct exchange *x)
 	struct MHD_Response *response;
 	enum MHD_Result r;
 
-	api_reply_encode(&x->request);
+	begin_sending(x);
+	api_request_count(&x->request);
 	response = reply->stream ? http_stream_begin(&http->streams, reply->stream, x->connection,
 						     x->listener->timer, &x->stream)
-				 : http_reply_make(reply, &http->packing);
-	if (response && http_reply_add_headers(response, reply))
-		r = MHD_queue_response(x->connection, reply->status, response);
-	else
-		r = send_no_memory(http, x->connection);
-	if (response)
-		MHD_destroy_response(response);
+				 : http_reply_make(reply);
+	http_reply_add_headers(response, reply);
+	r = MHD_queue_response(x->connection, reply->status, response);
+	MHD_destroy_response(response);
 	return r;
 }
 
 static void refuse_body(struct exchange *x)
 {
 	problem_reply(&x->request, 413, "body too large (limit %d bytes)", API_BODY_MAX);
-	api_request_count(&x->request);
 }
 
 static bool announces_body(struct MHD_Connection *connection)
@@ -302,6 +279,21 @@ static bool announces_too_much(struct MHD_Connection *connection)
 	return length && parse_int(length, 0, API_BODY_MAX, &bytes) < 0;
 }
 
+/* Makes the buffer for the body large enough. Returns false if the buffers of all are full. */
+static bool reserve(struct exchange *x, size_t needed)
+{
+	size_t *bodies = &x->listener->http->bodies, size = x->size ? x->size : BODY_MIN;
+
+	while (size < needed)
+		size *= 2;
+	if (*bodies - x->size + size > BODIES_MAX)
+		return false;
+	*bodies += size - x->size;
+	x->body = xrealloc(x->body, size);
+	x->size = size;
+	return true;
+}
+
 static enum MHD_Result receive(struct exchange *x, const char *data, size_t *size)
 {
 	size_t n = *size;
@@ -310,30 +302,28 @@ static enum MHD_Result receive(struct exchange *x, const char *data, size_t *siz
 	*size = 0;
 	if (x->received > API_BODY_MAX)
 		return x->received > DISCARD_MAX ? MHD_NO : MHD_YES;
-	if (!x->request.takes_body || x->no_memory)
+	if (!x->request.takes_body || x->crowded)
 		return MHD_YES;
-	if (!x->body)
-		x->body = malloc(API_BODY_MAX);
-	x->no_memory = !x->body;
-	if (!x->body)
-		return MHD_YES;
-	memcpy(x->body + x->received - n, data, n);
+	x->crowded = !reserve(x, x->received);
+	if (x->crowded)
+		free_body(x);
+	else
+		memcpy(x->body + x->received - n, data, n);
 	return MHD_YES;
 }
 
 /*
- * Rejects a request that the scan has refused, and closes the connection, because the end of such a
- * request is not certain. Returns false if the scan has not refused the request.
+ * Rejects a request that another program could read differently, and closes the connection, because
+ * the end of such a request is not certain. Returns false if the head is accepted.
  */
-static bool refuse_malformed(struct exchange *x)
+static bool refuse_malformed(struct exchange *x, const char *method, const char *version)
 {
 	static const struct api_header close[] = {{MHD_HTTP_HEADER_CONNECTION, "close"}, {0}};
-	const struct request_refusal *refusal =
-		request_scan_refusal(scan_of(x->listener, x->connection), x->number);
+	const struct head_refusal *refusal = head_check(x->connection, method, &x->target, version);
 
 	if (!refusal)
 		return false;
-	x->served = true;
+	x->request.path = x->target.path;
 	api_reject(x->listener->http->api, &x->request, refusal->status, refusal->text);
 	x->request.reply.headers = close;
 	return true;
@@ -348,20 +338,20 @@ static void serve(struct exchange *x)
 		refuse_body(x);
 		return;
 	}
-	if (x->no_memory) {
-		api_request_reply_no_memory(&x->request);
+	if (x->crowded) {
+		problem_reply(&x->request, 503,
+			      "too many request bodies at a time (limit %d bytes)", BODIES_MAX);
+		x->request.reply.retry_after_s = 1;
 		return;
 	}
 	x->request.body = x->body;
 	x->request.body_length = x->body ? x->received : 0;
 	connection_table_begin_request(table, socket_of(x->connection), clock_now().mono_ns);
 	api_serve(x->listener->http->api, &x->request);
-	if (!x->request.reply.stream)
-		return;
-	if (!connection_table_begin_stream(table, socket_of(x->connection)))
+	if (x->request.reply.stream &&
+	    !connection_table_begin_stream(table, socket_of(x->connection)))
 		problem_reply(&x->request, 503, "too many open event streams (limit %d)",
 			      CONNECTION_STREAMS_PER_CLIENT);
-	api_request_count(&x->request);
 }
 
 /* libmicrohttpd calls this function after the headers, for each part of the body, at the end of the
@@ -373,23 +363,13 @@ static enum MHD_Result handle(void *userdata, struct MHD_Connection *connection,
 	struct listener *listener = userdata;
 	struct exchange *x = *context;
 
-	(void)version;
-	if (!x) {
-		x = begin(listener, connection, path, method);
-		*context = x;
-		if (!x)
-			return send_no_memory(listener->http, connection);
-		if (refuse_malformed(x))
+	(void)path;
+	if (!x->judged) {
+		x->judged = true;
+		if (refuse_malformed(x, method, version))
 			return send_reply(x);
-		if (x->no_memory)
-			return send_no_memory(listener->http, connection);
-		if (x->bad_target) {
-			api_reject(listener->http->api, &x->request, 400,
-				   "request target: malformed authority (allowed: /path, "
-				   "http://HOST/path)");
-			return send_reply(x);
-		}
-		if (announces_body(connection) && !api_admit(x->listener->http->api, &x->request))
+		read_head(x, method);
+		if (announces_body(connection) && !api_admit(listener->http->api, &x->request))
 			return send_reply(x);
 		if (!announces_too_much(connection))
 			return MHD_YES;
@@ -398,20 +378,12 @@ static enum MHD_Result handle(void *userdata, struct MHD_Connection *connection,
 	}
 	if (*size > 0)
 		return receive(x, data, size);
-	if (!x->served && !refuse_malformed(x))
+	if (!x->served)
 		serve(x);
 	if (!x->request.deferred)
 		return send_reply(x);
 	suspend(x);
 	return MHD_YES;
-}
-
-/* Leaves the target escaped for decode_target(). */
-static size_t unescape(void *userdata, struct MHD_Connection *connection, char *text)
-{
-	(void)userdata;
-	(void)connection;
-	return strlen(text);
 }
 
 static int set_timer(struct listener *listener)
@@ -429,7 +401,8 @@ static int set_timer(struct listener *listener)
 
 static int run(struct listener *listener)
 {
-	receive_run(listener->http->table, listener->daemon, listener->tls);
+	/* cannot fail: the daemon has no thread of its own */
+	(void)MHD_run(listener->daemon);
 	return set_timer(listener);
 }
 
@@ -490,7 +463,7 @@ static int serve_on(struct listener *listener, int fd, sd_event *event, struct h
 		connection_changed, listener, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
 		MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 		MEMORY_MAX, MHD_OPTION_NOTIFY_COMPLETED, completed, NULL,
-		MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL, MHD_OPTION_ARRAY, options,
+		MHD_OPTION_URI_LOG_CALLBACK, begin, listener, MHD_OPTION_ARRAY, options,
 		MHD_OPTION_END);
 	if (!listener->daemon) {
 		(void)close(fd);
@@ -526,20 +499,13 @@ static int listen_tcp(struct http *http, sd_event *event, const char *address, s
 int http_new(sd_event *event, const char *socket_path, const char *listen, struct api *api,
 	     struct authn *authn, struct http **ret_http, struct err *reterr)
 {
-	struct http *http = calloc(1, sizeof(*http));
+	struct http *http = xcalloc(1, sizeof(*http));
 	struct http_activated activated;
 	int r;
 
-	if (!http)
-		return err_fail(reterr, ENOMEM, "out of memory");
 	http->api = api;
 	http->authn = authn;
 	http->table = connection_table_new();
-	http->no_memory = http_reply_make_no_memory();
-	if (!http->table || !http->no_memory) {
-		http_free(http);
-		return err_fail(reterr, ENOMEM, "out of memory");
-	}
 	r = http_listen_activated(&activated, reterr);
 	if (r >= 0)
 		r = activated.unix_socket >= 0 ? serve_on(&http->unix_socket, activated.unix_socket,
@@ -578,8 +544,6 @@ struct http *http_free(struct http *http)
 	stop(&http->tcp);
 	stop(&http->unix_socket);
 	connection_table_free(http->table);
-	if (http->no_memory)
-		MHD_destroy_response(http->no_memory);
 	free(http);
 	return NULL;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
+#include "base/xalloc.h"
 #include "gover-d/api/request.h"
 #include "gover-d/http/stream.h"
 
@@ -90,18 +91,11 @@ struct MHD_Response *http_stream_begin(struct http_streams *streams, struct api_
 {
 	const int size = SEND_BUFFER;
 	struct MHD_Response *response;
-	struct http_stream *s = calloc(1, sizeof(*s));
+	struct http_stream *s = xmalloc(sizeof(*s));
 
-	if (!s)
-		return NULL;
 	response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, read_some, s, NULL);
-	if (!response || MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL,
-						 "no-store") != MHD_YES) {
-		if (response)
-			MHD_destroy_response(response);
-		free(s);
-		return NULL;
-	}
+	if (!response)
+		xalloc_fail(0);
 	*s = (struct http_stream){
 		.streams = streams,
 		.stream = stream,

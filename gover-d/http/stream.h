@@ -16,8 +16,8 @@ struct http_streams {
 };
 
 /*
- * Returns a new response that sends @stream to @connection; NULL: out of memory. @timer runs the
- * daemon of @connection. @stream must outlive the response. The caller calls http_stream_end() for
+ * Returns a new response that sends @stream to @connection. @timer runs the daemon of
+ * @connection. @stream must outlive the response. The caller calls http_stream_end() for
  * *@ret_stream when the request is completed.
  */
 struct MHD_Response *http_stream_begin(struct http_streams *streams, struct api_stream *stream,

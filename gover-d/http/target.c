@@ -1,35 +1,42 @@
 /* SPDX-License-Identifier: MIT */
 /* Splits and decodes request targets. libmicrohttpd itself decodes "%2F" to a separator. */
 #include <ctype.h>
-#include <errno.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/cleanup.h"
 #include "gover-d/http/target.h"
 
-int http_target_split(const char *target, struct http_target *ret_target)
+static bool is_visible(const char *text)
+{
+	while ((unsigned char)*text > ' ' && *text != 0x7f)
+		text++;
+	return *text == '\0';
+}
+
+/* Returns the path of @text and terminates the authority; NULL: the authority is malformed. */
+static char *split_authority(char *text, const char **ret_authority)
 {
 	static const char *const schemes[] = {"http://", "https://"};
-	const char *authority = NULL;
+	char *authority = NULL, *path;
 	size_t n;
 
 	for (size_t i = 0; i < ARRAY_SIZE(schemes); i++)
-		if (strncasecmp(target, schemes[i], strlen(schemes[i])) == 0)
-			authority = target + strlen(schemes[i]);
-	if (!authority) {
-		*ret_target = (struct http_target){.path = target};
-		return 0;
-	}
+		if (strncasecmp(text, schemes[i], strlen(schemes[i])) == 0)
+			authority = text + strlen(schemes[i]);
+	if (!authority)
+		return text;
 	n = strcspn(authority, "/");
 	if (n == 0 || memchr(authority, '@', n))
-		return -EINVAL;
-	*ret_target = (struct http_target){
-		.path = authority[n] ? authority + n : "/",
-		.authority = authority,
-		.authority_length = n,
-	};
-	return 0;
+		return NULL;
+	path = authority + n;
+	/* in place of the two slashes, so that a NUL and a path "/" have space behind it */
+	authority = memmove(authority - 2, authority, n);
+	authority[n] = '\0';
+	*ret_authority = authority;
+	if (*path == '\0')
+		*--path = '/';
+	return path;
 }
 
 static int digit(unsigned char c)
@@ -49,18 +56,45 @@ static char escaped(const char *text, bool is_path)
 	return is_path && byte == '/' ? 0 : (char)byte;
 }
 
-const char *http_target_decode(char **at, const char *text, bool is_path)
+static const char *decode(char *text, bool is_path)
 {
-	const char *decoded = *at;
-	char *to = *at;
+	char *to = text;
 
-	while (*text) {
-		char byte = escaped(text, is_path);
+	for (const char *at = text; *at;) {
+		char byte = escaped(at, is_path);
 
-		*to++ = byte ? byte : *text;
-		text += byte ? 3 : 1;
+		*to++ = byte ? byte : !is_path && *at == '+' ? ' ' : *at;
+		at += byte ? 3 : 1;
 	}
-	*to++ = '\0';
-	*at = to;
-	return decoded;
+	*to = '\0';
+	return text;
+}
+
+static void add_parameter(struct http_target *target, char *name)
+{
+	char *value = strchr(name, '=');
+
+	if (target->n_query++ >= API_QUERY_MAX)
+		return;
+	if (value)
+		*value++ = '\0';
+	target->query[target->n_query - 1] = (struct api_query){
+		.name = decode(name, /* is_path= */ false),
+		.value = value ? decode(value, /* is_path= */ false) : "",
+	};
+}
+
+struct http_target http_target_parse(char *text)
+{
+	struct http_target target = {.valid = is_visible(text)};
+	char *query = strchr(text, '?'), *path;
+
+	if (query)
+		*query++ = '\0';
+	path = split_authority(text, &target.authority);
+	target.valid = target.valid && path;
+	target.path = decode(path ? path : text, /* is_path= */ true);
+	while (query && *query)
+		add_parameter(&target, strsep(&query, "&"));
+	return target;
 }

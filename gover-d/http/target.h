@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The target of a request (RFC 9112, section 3.2): decodes escapes, and finds the path and the
- * authority. Performs no I/O and allocates no memory.
+ * The target of a request (RFC 9112, section 3.2): finds its parts and decodes their escapes.
+ * Performs no I/O and allocates no memory.
  */
 #ifndef GOVER_D_HTTP_TARGET_H
 #define GOVER_D_HTTP_TARGET_H
@@ -9,25 +9,27 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "gover-d/api/request.h"
+
 struct http_target {
-	const char *path;      /* still escaped; "/" if the target has no path */
-	const char *authority; /* not terminated by NUL; NULL: the target has the origin form */
-	size_t authority_length;
+	const char *path;      /* "/" if the target has no path */
+	const char *authority; /* NULL: the target has the origin form */
+	struct api_query query[API_QUERY_MAX];
+	size_t n_query; /* parameters in the target; only the first API_QUERY_MAX are stored */
+	/*
+	 * False: the target contains a space or a control character, or has a scheme, but its
+	 * authority is empty or contains "@". @path is then the whole text.
+	 */
+	bool valid;
 };
 
 /*
- * Splits @target, which has no query: "/path" or "http://authority/path". Another text, such as
- * "*", is a path that no route has. -EINVAL: the target has a scheme, but its authority is empty or
- * contains "@".
+ * Splits and decodes @text in place: "/path?query" or "http://authority/path?query". Another text,
+ * such as "*", is a path that no route has. The result points into @text. These escapes remain:
+ * those of NUL, which would end the text early; in a path also those of "/", which is not a
+ * separator if it is escaped (RFC 3986, section 2.2); and malformed ones. Such a text matches no
+ * object, because no name contains "%".
  */
-int http_target_split(const char *target, struct http_target *ret_target);
-
-/*
- * Decodes @text into *@at, which must have space for strlen(@text) + 1 bytes, and advances *@at
- * after the NUL. Returns the decoded text. These escapes remain: those of NUL, which would end the
- * text early; in a path also those of "/", which is not a separator if it is escaped (RFC 3986,
- * section 2.2); and malformed ones. Such a text matches no object, because no name contains "%".
- */
-const char *http_target_decode(char **at, const char *text, bool is_path);
+struct http_target http_target_parse(char *text);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "gover-d/model/contract.h"
+#include "gover-d/util/json-encode.h"
 
 /* Largest number in a contracts file of an earlier release. REST accepts only smaller numbers. */
 #define FILE_NUMBER_MAX 1e6
@@ -131,7 +132,7 @@ json_t *contract_encode_field(const struct contract *contract, const struct cont
 	switch (field->kind) {
 	case JSON_DECODE_ID:
 	case JSON_DECODE_TEXT:
-		return json_string(at);
+		return json_encode_text(at);
 	case JSON_DECODE_WHOLE:
 		return json_integer(*(const int *)at);
 	case JSON_DECODE_INT64:
@@ -152,14 +153,10 @@ json_t *contract_encode(const struct contract *contract, enum contract_use use)
 {
 	json_t *object = json_object();
 
-	for (size_t i = 0; object && i < ARRAY_SIZE(rows); i++) {
-		if (!(rows[i].uses & use) ||
-		    json_object_set_new(object, rows[i].name,
-					contract_encode_field(contract, &rows[i])) == 0)
-			continue;
-		json_decref(object);
-		object = NULL;
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (rows[i].uses & use)
+			json_object_set_new(object, rows[i].name,
+					    contract_encode_field(contract, &rows[i]));
 	return object;
 }
 

@@ -168,9 +168,9 @@ int contract_decode(json_t *object, unsigned int allowed, unsigned int required,
 int contract_decode_file(json_t *object, int version, struct contract *contract,
 			 unsigned int *ret_clamped, struct err *reterr);
 
-/* Returns a new JSON object of all fields with this use; NULL: out of memory. */
+/* Returns a new JSON object of all fields with this use. */
 json_t *contract_encode(const struct contract *contract, enum contract_use use);
-/* Returns a new JSON value of one field; NULL: out of memory. */
+/* Returns a new JSON value of one field. */
 json_t *contract_encode_field(const struct contract *contract, const struct contract_field *field);
 
 /*

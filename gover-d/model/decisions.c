@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json-text.h"
+#include "base/xalloc.h"
 #include "gover-d/model/decisions.h"
 
 static const char *const kind_names[DECISION_KINDS] = {
@@ -61,17 +61,13 @@ struct decisions {
 	size_t first; /* index of the oldest decision in @ring */
 	size_t n;     /* number of decisions */
 	struct decision *ring[DECISIONS_MAX];
-	/* the newest decision for which no memory was free */
-	struct decision spare;
-	char spare_why[DECISION_WHY_MAX];
 };
 
 struct decisions *decisions_new(int64_t last_id)
 {
-	struct decisions *decisions = calloc(1, sizeof(*decisions));
+	struct decisions *decisions = xcalloc(1, sizeof(*decisions));
 
-	if (decisions)
-		decisions->last_id = last_id;
+	decisions->last_id = last_id;
 	return decisions;
 }
 
@@ -100,7 +96,7 @@ struct decisions *decisions_free(struct decisions *decisions)
 static char *dump_detail(json_t *numbers, json_t *moves)
 {
 	json_t *detail = json_pack("{s:o, s:o}", "numbers", numbers, "moves", moves);
-	char *text = json_text_print(detail, JSON_COMPACT);
+	char *text = json_dumps(detail, JSON_COMPACT);
 
 	json_decref(detail);
 	return text;
@@ -110,43 +106,26 @@ static char *dump_detail(json_t *numbers, json_t *moves)
 static struct decision *copy_decision(const struct decision *decision)
 {
 	const char *why = decision->why ? decision->why : "";
-	char *detail = dump_detail(decision->numbers, decision->moves), *texts;
-	size_t why_size = strlen(why) + 1, detail_size = detail ? strlen(detail) + 1 : 0;
-	struct decision *copy = detail ? malloc(sizeof(*copy) + why_size + detail_size) : NULL;
+	char *detail = dump_detail(decision->numbers, decision->moves);
+	size_t why_size = strlen(why) + 1, detail_size = strlen(detail) + 1;
+	struct decision *copy = xmalloc(sizeof(*copy) + why_size + detail_size);
+	char *texts = (char *)(copy + 1);
 
-	if (copy) {
-		texts = (char *)(copy + 1);
-		*copy = *decision;
-		copy->why = memcpy(texts, why, why_size);
-		copy->detail = memcpy(texts + why_size, detail, detail_size);
-		copy->numbers = copy->moves = NULL;
-	}
+	*copy = *decision;
+	copy->why = memcpy(texts, why, why_size);
+	copy->detail = memcpy(texts + why_size, detail, detail_size);
+	copy->numbers = copy->moves = NULL;
 	free(detail);
 	return copy;
-}
-
-static struct decision *use_spare(struct decisions *decisions, const struct decision *decision)
-{
-	decisions->spare = *decision;
-	decisions->spare.why = decisions->spare_why;
-	decisions->spare.detail = "{\"numbers\":{},\"moves\":[]}";
-	decisions->spare.numbers = decisions->spare.moves = NULL;
-	snprintf(decisions->spare_why, sizeof(decisions->spare_why), "%s",
-		 decision->why ? decision->why : "");
-	return &decisions->spare;
 }
 
 const struct decision *decisions_add(struct decisions *decisions, const struct decision *decision)
 {
 	struct decision *copy = copy_decision(decision);
 
-	if (!copy) {
-		copy = use_spare(decisions, decision);
-	} else {
-		if (decisions->n == DECISIONS_MAX)
-			drop_oldest(decisions);
-		decisions->ring[slot(decisions, decisions->n++)] = copy;
-	}
+	if (decisions->n == DECISIONS_MAX)
+		drop_oldest(decisions);
+	decisions->ring[slot(decisions, decisions->n++)] = copy;
 	if (copy->id <= decisions->last_id)
 		copy->id = decisions->last_id + 1;
 	decisions->last_id = copy->id;

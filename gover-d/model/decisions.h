@@ -69,9 +69,7 @@ struct decisions *decisions_free(struct decisions *decisions);
 /*
  * Stores a copy of @decision and takes over its two JSON references. If the id of @decision is
  * above decisions_last_id(), the copy has the same id. Otherwise the copy gets the next id. The
- * returned copy is valid until DECISIONS_MAX further decisions have been added. If memory is short,
- * the decision is not stored: the returned copy has no numbers and moves, and is valid until the
- * next call. The observers can still log it and write it to the history.
+ * returned copy is valid until DECISIONS_MAX further decisions have been added.
  */
 const struct decision *decisions_add(struct decisions *decisions, const struct decision *decision);
 /* Returns the stored decision with the lowest id above @after; NULL: none. */

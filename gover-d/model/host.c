@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/number.h"
 #include "gover-d/model/host.h"
+#include "policy/plan.h"
 
 const struct host_delay_bound host_delay_bounds[HOST_DELAY_BUCKETS] = {
 	{0.0001, "0.0001"}, {0.00025, "0.00025"}, {0.0005, "0.0005"}, {0.001, "0.001"},
@@ -170,12 +172,38 @@ struct policy_terms host_terms(const struct host_gpu *gpu, const struct contract
 	return terms;
 }
 
+int host_reserved_cap_pct(const struct policy_params *params, const struct host_gpu *gpu,
+			  const struct contract *c, int last_pct)
+{
+	/* Before the first tick, gpu->view contains no steps. */
+	const struct policy_gpu steps = {.step_pct = gpu->traits.step_pct,
+					 .floor_pct = gpu->traits.floor_pct};
+	const struct policy_terms *terms = &c->terms;
+
+	if (c->held)
+		return c->held_cap_pct;
+	if (last_pct <= 0)
+		return plan_contract_pct(&steps, terms);
+	return max_int(policy_floor_pct(params, &steps, terms),
+		       min_int(last_pct, policy_ceiling_pct(&steps, terms)));
+}
+
 int host_gpu_sum_cap_pct(const struct host_gpu *gpu)
 {
 	int sum = 0;
 
 	for (const struct vgpu *v = gpu->vgpus; v; v = v->next)
 		if (v->device)
+			sum += v->cap_pct;
+	return sum;
+}
+
+int host_gpu_reserved_cap_pct(const struct host_gpu *gpu)
+{
+	int sum = 0;
+
+	for (const struct vgpu *v = gpu->vgpus; v; v = v->next)
+		if (!v->device)
 			sum += v->cap_pct;
 	return sum;
 }

@@ -9,10 +9,12 @@
 
 #include <jansson.h>
 
+#include "base/backoff.h"
 #include "base/clock.h"
 #include "base/id.h"
 #include "db/ledger.h"
 #include "gover-d/model/contract.h"
+#include "gover-d/model/kept-cap.h"
 #include "gpu/io.h"
 #include "monitor/monitor.h"
 #include "policy/policy.h"
@@ -52,9 +54,16 @@ struct vgpu {
 	bool listed; /* the last listing of the backend contained the vGPU */
 	/* device of the backend; NULL: the vGPU does not exist (alert vgpu_missing) */
 	struct gpu_vgpu *device;
+	uint64_t identity; /* of the device attached last (gpu_ops.identity); 0: unknown */
+	/* the device was created again under this id, and its first cap is not judged yet */
+	bool anew;
 	/* cap last written; reading a different cap means an external change */
 	int expected_cap_pct;
-	int cap_pct;	      /* cap last read or written; 100 if the vGPU has no limit */
+	/*
+	 * cap last read or written; 100 if the vGPU has no limit. While the vGPU does not exist:
+	 * the cap that is reserved for its return
+	 */
+	int cap_pct;
 	int sampled_cap_pct;  /* cap at the time of the last sample */
 	bool foreign;	      /* on hold because of an external change of the cap */
 	uint64_t read_ns;     /* time of the last valid reading of busy time; 0: none */
@@ -67,6 +76,8 @@ struct vgpu {
 	int lease_errno; /* negative errno of the last renewal; the same error is logged once */
 	/* The origin of the cap in force is unknown (CAP_UNKNOWN); its lease may have ended. */
 	bool cap_unknown;
+	struct kept_cap kept;
+	bool cap_waits;	   /* kept_cap_waits() in this tick: no policy changes the cap */
 	bool memory_known; /* the limit of device memory in force is memory_mib */
 	int memory_mib;
 	int ceiling_pct;   /* ceiling last written with guarantees; 0: none yet */
@@ -87,7 +98,8 @@ struct vgpu {
 	struct vgpu_tally tally;
 	struct ledger_open ledger;
 	int64_t last_decision_id; /* 0: none */
-	bool newcomer;		  /* the vGPU was sold through an offer and is on probation */
+	bool reported; /* its programs reported a rate in the last tick that was not late */
+	bool newcomer; /* the vGPU was sold through an offer and is on probation */
 };
 
 struct igt;
@@ -97,10 +109,10 @@ enum gpu_mode { GPU_MODE_ACT, GPU_MODE_OBSERVE, GPU_MODE_FROZEN };
 struct host_gpu {
 	struct gpu_config config;
 	struct gpu_io *io;
-	bool open;	/* false: the backend has not opened the GPU yet */
-	int open_errno; /* negative errno of the last attempt; the same error is logged once */
-	uint64_t open_retry_ns; /* time of the next attempt, after an error */
-	struct igt *igt;	/* reader of intel_gpu_top; NULL: not used for this GPU */
+	bool open;		  /* false: the backend has not opened the GPU yet */
+	bool open_failed;	  /* the last attempt to open the GPU has failed; see problem */
+	struct backoff reopening; /* when the next attempt begins */
+	struct igt *igt;	  /* reader of intel_gpu_top; NULL: not used for this GPU */
 	struct gpu_traits traits;
 	bool paper_mode;    /* [policy] paper_mode when sharing = auto selected last */
 	int sharing_errno;  /* negative errno of the last attempt to select; logged once */
@@ -125,7 +137,7 @@ struct host_gpu {
 		int n;
 		bool more; /* further refused vGPUs exist, which are logged without names */
 	} refused;
-	bool lost_vgpu; /* a vGPU disappeared in this tick */
+	bool lost_vgpu; /* a vGPU without a contract disappeared in this tick */
 	/*
 	 * adopt_caps() is due, because a cap may be outside its contract: a vGPU was attached, a
 	 * cap write failed, the GPU did not answer, or it was in mode observe.
@@ -145,6 +157,9 @@ struct host_gpu {
 	uint64_t sweep_started_ns;
 	double sweep_s; /* duration of the last sweep, so far if it has not ended */
 	bool telemetry_valid;
+	/* why the GPU is not open or busy times are unknown, in the words of their source */
+	struct err problem;
+	struct gpu_source source; /* in the last sweep */
 	/* time of the last tick in which all readings of busy time were valid */
 	uint64_t telemetry_at_ns;
 	/* time and value of the last reading of physical busy time */
@@ -170,6 +185,8 @@ struct host {
 	struct host_gpu gpus[GPUS_MAX];
 	struct gpu_io_patience patience; /* shared by all GPUs */
 	int n_gpus;
+	/* configured GPUs that backend = auto has not found; they follow the others in gpus */
+	int n_absent;
 	struct instant started;
 	struct instant ticked; /* time of the last tick */
 	uint64_t ticks, late_ticks, gaps;
@@ -234,8 +251,17 @@ bool host_is_unsold(const struct host_gpu *gpu, const struct vgpu *vgpu);
  */
 struct policy_terms host_terms(const struct host_gpu *gpu, const struct contract *contract);
 
+/*
+ * Returns the cap that is reserved for the vGPU of @contract while it does not exist: its hold, or
+ * its last cap @last_pct within its contract. @last_pct 0: unknown, and the whole contract is
+ * reserved.
+ */
+int host_reserved_cap_pct(const struct policy_params *params, const struct host_gpu *gpu,
+			  const struct contract *contract, int last_pct);
 /* Returns the sum of the caps of all vGPUs that exist. */
 int host_gpu_sum_cap_pct(const struct host_gpu *gpu);
+/* Returns the sum of the caps that are reserved for vGPUs that have a contract and do not exist. */
+int host_gpu_reserved_cap_pct(const struct host_gpu *gpu);
 /* Returns the sum of the initial caps, including contracts whose vGPU does not exist. */
 int host_gpu_sum_initial_cap_pct(const struct host_gpu *gpu);
 

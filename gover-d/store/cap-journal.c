@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/id.h"
 #include "base/thread.h"
+#include "base/xalloc.h"
 #include "gover-d/store/cap-journal.h"
 
 /* length of a record; it divides the page size, so that no record spans two pages */
@@ -236,9 +237,7 @@ static int load(struct cap_journal *journal)
 	if (st.st_size > (off_t)RECORDS_MAX * RECORD_BYTES)
 		return -EFBIG;
 	journal->n = (int)(st.st_size / RECORD_BYTES);
-	journal->records = calloc((size_t)journal->n + 1, sizeof(*journal->records));
-	if (!journal->records)
-		return -ENOMEM;
+	journal->records = xcalloc((size_t)journal->n + 1, sizeof(*journal->records));
 	for (int i = 0; i < journal->n; i++) {
 		struct record r = {0};
 
@@ -254,11 +253,9 @@ static int load(struct cap_journal *journal)
 
 int cap_journal_open(const char *path, struct cap_journal **ret_journal, struct err *reterr)
 {
-	struct cap_journal *journal = calloc(1, sizeof(*journal));
+	struct cap_journal *journal = xcalloc(1, sizeof(*journal));
 	int r;
 
-	if (!journal)
-		return -ENOMEM;
 	journal->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	r = journal->fd < 0 ? -errno : load(journal);
 	if (r >= 0)
@@ -304,17 +301,14 @@ static struct record *free_record(struct cap_journal *journal)
 		return grown;
 	if (journal->n == RECORDS_MAX)
 		return NULL;
-	grown = realloc(journal->records, ((size_t)journal->n + 1) * sizeof(*grown));
-	if (!grown)
-		return NULL;
-	journal->records = grown;
+	journal->records = xreallocarray(journal->records, (size_t)journal->n + 1, sizeof(*grown));
 	grown = &journal->records[journal->n++];
 	memset(grown, 0, sizeof(*grown));
 	return grown;
 }
 
 /*
- * Returns the index of the record of @id after changing it, or -ENOMEM. Sets @ret_before to the
+ * Returns the index of the record of @id after changing it, or -ENOSPC. Sets @ret_before to the
  * record before the change.
  */
 static int change_record(struct cap_journal *journal, const char *id, int last_pct, int intent_pct,
@@ -325,7 +319,7 @@ static int change_record(struct cap_journal *journal, const char *id, int last_p
 	if (!record)
 		record = free_record(journal);
 	if (!record)
-		return -ENOMEM;
+		return -ENOSPC;
 	*ret_before = *record;
 	snprintf(record->id, sizeof(record->id), "%s", id);
 	record->last_pct = last_pct;

@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "base/json-text.h"
+#include "base/xalloc.h"
 #include "gover-d/store/contracts.h"
 #include "gover-d/util/json-decode.h"
 #include "gover-d/util/log.h"
@@ -19,10 +19,7 @@ json_t *contracts_encode_one(const struct contract *c, bool found)
 {
 	json_t *object = contract_encode(c, CONTRACT_IN_FILE);
 
-	if (object && json_object_set_new(object, "found", json_boolean(found)) < 0) {
-		json_decref(object);
-		object = NULL;
-	}
+	json_object_set_new(object, "found", json_boolean(found));
 	return object;
 }
 
@@ -71,17 +68,13 @@ static json_t *encode_gpus(const struct contracts *contracts)
 {
 	json_t *gpus = json_array();
 
-	for (int i = 0; gpus && i < contracts->n_gpus; i++) {
+	for (int i = 0; i < contracts->n_gpus; i++) {
 		const struct contracts_gpu *gpu = &contracts->gpus[i];
 
-		if (json_array_append_new(gpus, json_pack("{s:s, s:s, s:b, s:o}", "name", gpu->name,
-							  "mode", gpu_mode_name(gpu->mode),
-							  "selling", gpu->selling, "migrations",
-							  encode_migrations(&gpu->migrations))) ==
-		    0)
-			continue;
-		json_decref(gpus);
-		return NULL;
+		json_array_append_new(gpus,
+				      json_pack("{s:s, s:s, s:b, s:o}", "name", gpu->name, "mode",
+						gpu_mode_name(gpu->mode), "selling", gpu->selling,
+						"migrations", encode_migrations(&gpu->migrations)));
 	}
 	return gpus;
 }
@@ -90,18 +83,12 @@ static json_t *encode_vgpus(const struct contracts *contracts)
 {
 	json_t *vgpus = json_array();
 
-	for (size_t i = 0; vgpus && i < contracts->n_vgpus; i++) {
+	for (size_t i = 0; i < contracts->n_vgpus; i++) {
 		const struct contract_entry *entry = &contracts->vgpus[i];
 		json_t *object = contracts_encode_one(&entry->contract, entry->found);
 
-		if (json_object_set_new(object, "removing", json_boolean(entry->removing)) == 0 &&
-		    json_array_append(vgpus, object) == 0) {
-			json_decref(object);
-			continue;
-		}
-		json_decref(object);
-		json_decref(vgpus);
-		return NULL;
+		json_object_set_new(object, "removing", json_boolean(entry->removing));
+		json_array_append_new(vgpus, object);
 	}
 	return vgpus;
 }
@@ -109,17 +96,15 @@ static json_t *encode_vgpus(const struct contracts *contracts)
 char *contracts_encode(const struct contracts *contracts)
 {
 	json_t *root = json_object();
-	char *text = NULL;
-	int r = 0;
+	char *text;
 
-	r |= json_object_set_new(root, "version", json_integer(contracts_version()));
-	r |= json_object_set_new(root, "revision", json_integer(contracts->head.revision));
-	r |= json_object_set_new(root, "ids", encode_ids(&contracts->head.ids));
-	r |= json_object_set_new(root, "gpus", encode_gpus(contracts));
-	r |= json_object_set_new(root, "vgpus", encode_vgpus(contracts));
-	r |= root ? operator_state_encode(contracts->operator_state, root) : -ENOMEM;
-	if (r == 0)
-		text = json_text_print(root, JSON_INDENT(1));
+	json_object_set_new(root, "version", json_integer(contracts_version()));
+	json_object_set_new(root, "revision", json_integer(contracts->head.revision));
+	json_object_set_new(root, "ids", encode_ids(&contracts->head.ids));
+	json_object_set_new(root, "gpus", encode_gpus(contracts));
+	json_object_set_new(root, "vgpus", encode_vgpus(contracts));
+	operator_state_encode(contracts->operator_state, root);
+	text = json_dumps(root, JSON_INDENT(1));
 	json_decref(root);
 	return text;
 }
@@ -134,16 +119,14 @@ static struct contract copy_of(const struct contract *contract)
 	return copy;
 }
 
-int contracts_collect(const struct host *host, struct contracts *ret_contracts)
+void contracts_collect(const struct host *host, struct contracts *ret_contracts)
 {
 	struct contracts contracts = {.n_gpus = host->n_gpus};
 	size_t n = 0;
 
 	for (int i = 0; i < host->n_gpus; i++)
 		n += (size_t)host->gpus[i].n_vgpus;
-	contracts.vgpus = calloc(n + 1, sizeof(*contracts.vgpus));
-	if (!contracts.vgpus)
-		return -ENOMEM;
+	contracts.vgpus = xcalloc(n + 1, sizeof(*contracts.vgpus));
 	for (int i = 0; i < host->n_gpus; i++) {
 		const struct host_gpu *gpu = &host->gpus[i];
 		struct contracts_gpu *entry = &contracts.gpus[i];
@@ -160,7 +143,6 @@ int contracts_collect(const struct host *host, struct contracts *ret_contracts)
 			};
 	}
 	*ret_contracts = contracts;
-	return 0;
 }
 
 struct contracts_gpu *contracts_find_gpu(struct contracts *contracts, const char *name)
@@ -171,6 +153,17 @@ struct contracts_gpu *contracts_find_gpu(struct contracts *contracts, const char
 	return NULL;
 }
 
+bool contracts_know_gpu(const struct contracts *contracts, const char *name)
+{
+	for (int i = 0; i < contracts->n_gpus; i++)
+		if (strcmp(contracts->gpus[i].name, name) == 0)
+			return true;
+	for (size_t i = 0; i < contracts->n_vgpus; i++)
+		if (strcmp(contracts->vgpus[i].contract.gpu, name) == 0)
+			return true;
+	return false;
+}
+
 struct contract_entry *contracts_find_vgpu(struct contracts *contracts, const char *id)
 {
 	for (size_t i = 0; i < contracts->n_vgpus; i++)
@@ -179,17 +172,12 @@ struct contract_entry *contracts_find_vgpu(struct contracts *contracts, const ch
 	return NULL;
 }
 
-int contracts_add_vgpu(struct contracts *contracts, const struct contract *contract)
+void contracts_add_vgpu(struct contracts *contracts, const struct contract *contract)
 {
-	struct contract_entry *grown =
-		realloc(contracts->vgpus, (contracts->n_vgpus + 1) * sizeof(*grown));
-
-	if (!grown)
-		return -ENOMEM;
-	contracts->vgpus = grown;
+	contracts->vgpus =
+		xreallocarray(contracts->vgpus, contracts->n_vgpus + 1, sizeof(*contracts->vgpus));
 	contracts->vgpus[contracts->n_vgpus++] =
 		(struct contract_entry){.contract = copy_of(contract)};
-	return 0;
 }
 
 void contracts_remove_vgpu(struct contracts *contracts, struct contract_entry *entry)
@@ -385,6 +373,35 @@ static int decode_head(json_t *root, struct contracts_head *head, struct err *re
 	return 0;
 }
 
+/* Adds the name of element @i to @seen. Returns -EINVAL if an earlier element has this name. */
+static int note_name(json_t *seen, const char *list, size_t i, const char *key, const char *name,
+		     struct err *reterr)
+{
+	const json_t *earlier = json_object_get(seen, name);
+
+	if (earlier)
+		return err_fail(reterr, EINVAL,
+				"%s: element %zu: %s: \"%s\" is a duplicate of element "
+				"%" JSON_INTEGER_FORMAT,
+				list, i, key, name, json_integer_value(earlier));
+	json_object_set_new(seen, name, json_integer((json_int_t)i));
+	return 0;
+}
+
+static int check_duplicates(const struct contracts *contracts, struct err *reterr)
+{
+	json_t *gpus = json_object(), *vgpus = json_object();
+	int r = 0;
+
+	for (int i = 0; i < contracts->n_gpus && r == 0; i++)
+		r = note_name(gpus, "gpus", (size_t)i, "name", contracts->gpus[i].name, reterr);
+	for (size_t i = 0; i < contracts->n_vgpus && r == 0; i++)
+		r = note_name(vgpus, "vgpus", i, "id", contracts->vgpus[i].contract.id, reterr);
+	json_decref(gpus);
+	json_decref(vgpus);
+	return r;
+}
+
 static int decode(json_t *root, struct contracts *contracts, struct err *reterr)
 {
 	struct err inner = {""};
@@ -404,9 +421,7 @@ static int decode(json_t *root, struct contracts *contracts, struct err *reterr)
 		r = operator_state_decode(root, version, &contracts->operator_state, reterr);
 	if (r < 0)
 		return r;
-	contracts->vgpus = calloc(json_array_size(vgpus) + 1, sizeof(*contracts->vgpus));
-	if (!contracts->vgpus)
-		return err_fail(reterr, ENOMEM, "no memory");
+	contracts->vgpus = xcalloc(json_array_size(vgpus) + 1, sizeof(*contracts->vgpus));
 	for (size_t i = 0; i < json_array_size(gpus); i++) {
 		r = decode_gpu(json_array_get(gpus, i), version,
 			       &contracts->gpus[contracts->n_gpus++], &inner);
@@ -419,7 +434,7 @@ static int decode(json_t *root, struct contracts *contracts, struct err *reterr)
 		if (r < 0)
 			return err_fail(reterr, -r, "vgpus: element %zu: %s", i, inner.msg);
 	}
-	return 0;
+	return check_duplicates(contracts, reterr);
 }
 
 int contracts_parse(const char *text, size_t length, const char *name,
@@ -431,9 +446,7 @@ int contracts_parse(const char *text, size_t length, const char *name,
 	json_t *root;
 	int r;
 
-	root = json_text_parse(text, length, JSON_REJECT_DUPLICATES, &error);
-	if (!root && json_text_no_memory(&error))
-		return err_fail(reterr, ENOMEM, "%s: out of memory", name);
+	root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
 	if (!root)
 		return err_fail(reterr, EINVAL, "%s:%d: %s", name, error.line, error.text);
 	r = decode(root, &contracts, &inner);

@@ -46,8 +46,9 @@ struct contracts {
 };
 
 /*
- * Reads the contracts file. -ENOENT: the file does not exist. -EINVAL: the file is invalid; the
- * message contains the file and the member, and the daemon must not start. -EPROTO: a newer gover
+ * Reads the contracts file. -ENOENT: the file does not exist. -EINVAL: the file is invalid, for
+ * example because two vGPUs have the same id; the message contains the file and the member, and the
+ * daemon must not start. -EPROTO: a newer gover
  * wrote the file. Other errors: the file could not be read.
  */
 int contracts_load(const char *path, struct contracts *ret_contracts, struct err *reterr);
@@ -61,25 +62,27 @@ void contracts_fini(struct contracts *contracts);
 
 /*
  * Sets @ret_contracts to the contracts, modes and holds of @host. The caller sets the head and the
- * operator's state, and calls contracts_fini(). -ENOMEM.
+ * operator's state, and calls contracts_fini().
  */
-int contracts_collect(const struct host *host, struct contracts *ret_contracts);
+void contracts_collect(const struct host *host, struct contracts *ret_contracts);
+/* True if the GPU has an entry or a contract: an earlier daemon has used it. */
+bool contracts_know_gpu(const struct contracts *contracts, const char *name);
 /* Find an entry; NULL: unknown name or id. */
 struct contracts_gpu *contracts_find_gpu(struct contracts *contracts, const char *name);
 struct contract_entry *contracts_find_vgpu(struct contracts *contracts, const char *id);
-/* Adds a contract with a reference to its labels. -ENOMEM. */
-int contracts_add_vgpu(struct contracts *contracts, const struct contract *contract);
+/* Adds a contract with a reference to its labels. */
+void contracts_add_vgpu(struct contracts *contracts, const struct contract *contract);
 void contracts_remove_vgpu(struct contracts *contracts, struct contract_entry *entry);
 
 /*
  * Returns the text of the contracts file, in the newest version of its format. The caller frees the
- * text. NULL: out of memory. @contracts->operator_state must not be NULL.
+ * text. @contracts->operator_state must not be NULL.
  */
 char *contracts_encode(const struct contracts *contracts);
 
 /*
  * Returns a new JSON object: the part of a vGPU's entry in the contracts file that a client can
- * change, for ETags. NULL: out of memory.
+ * change, for ETags.
  */
 json_t *contracts_encode_one(const struct contract *contract, bool found);
 

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/id.h"
+#include "base/xalloc.h"
 #include "gover-d/store/operator-state.h"
 #include "gover-d/util/json-decode.h"
 #include "gover-d/util/json-encode.h"
@@ -15,11 +16,10 @@
 
 struct operator_state *operator_state_new(void)
 {
-	struct operator_state *state = calloc(1, sizeof(*state));
+	struct operator_state *state = xcalloc(1, sizeof(*state));
 
-	if (state)
-		state->settings = json_object();
-	return state && state->settings ? state : operator_state_free(state);
+	state->settings = json_object();
+	return state;
 }
 
 struct operator_state *operator_state_free(struct operator_state *state)
@@ -34,14 +34,12 @@ struct operator_state *operator_state_free(struct operator_state *state)
 
 int operator_state_add_ack(struct operator_state *state, int64_t alert, int64_t acked_ms)
 {
-	struct operator_ack *grown;
+	size_t n = state->n_acks;
 
-	if (state->n_acks == OPERATOR_ACKS_MAX)
+	if (n == OPERATOR_ACKS_MAX)
 		return -ENOSPC;
-	grown = realloc(state->acks, (state->n_acks + 1) * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	state->acks = grown;
+	if ((n & (n - 1)) == 0) /* full: the size is the next power of two */
+		state->acks = xreallocarray(state->acks, n ? 2 * n : 1, sizeof(*state->acks));
 	state->acks[state->n_acks++] = (struct operator_ack){alert, acked_ms};
 	return 0;
 }
@@ -106,37 +104,35 @@ static json_t *encode_silence(const struct silence *s)
 			 "reason", json_encode_text(s->reason));
 }
 
-static int encode_silences(const struct silences *silences, json_t *root)
-{
-	json_t *list = json_array(), *object;
-	int r = 0;
-
-	object = json_pack("{s:I, s:o}", "last_id", (json_int_t)silences->last_id, "list", list);
-	for (int i = 0; object && i < silences->n; i++)
-		r |= json_array_append_new(list, encode_silence(&silences->list[i]));
-	return json_object_set_new(root, "silences", object) | r;
-}
-
-static int encode_acks(const struct operator_state *state, json_t *root)
+static void encode_silences(const struct silences *silences, json_t *root)
 {
 	json_t *list = json_array();
-	int r = 0;
+
+	for (int i = 0; i < silences->n; i++)
+		json_array_append_new(list, encode_silence(&silences->list[i]));
+	json_object_set_new(
+		root, "silences",
+		json_pack("{s:I, s:o}", "last_id", (json_int_t)silences->last_id, "list", list));
+}
+
+static void encode_acks(const struct operator_state *state, json_t *root)
+{
+	json_t *list = json_array();
 
 	for (size_t i = 0; i < state->n_acks; i++)
-		r |= json_array_append_new(
-			list, json_pack("{s:I, s:I}", "alert", (json_int_t)state->acks[i].alert,
-					"acked_ms", (json_int_t)state->acks[i].acked_ms));
-	return json_object_set_new(root, "acks", list) | r;
+		json_array_append_new(list, json_pack("{s:I, s:I}", "alert",
+						      (json_int_t)state->acks[i].alert, "acked_ms",
+						      (json_int_t)state->acks[i].acked_ms));
+	json_object_set_new(root, "acks", list);
 }
 
-static int encode_withdrawn(const struct operator_state *state, json_t *root)
+static void encode_withdrawn(const struct operator_state *state, json_t *root)
 {
 	json_t *list = json_array();
-	int r = 0;
 
 	for (size_t i = 0; i < state->n_withdrawn; i++)
-		r |= json_array_append_new(list, json_integer(state->withdrawn[i]));
-	return json_object_set_new(root, "withdrawn", list) | r;
+		json_array_append_new(list, json_integer(state->withdrawn[i]));
+	json_object_set_new(root, "withdrawn", list);
 }
 
 /* All flavours except the first one. */
@@ -144,16 +140,12 @@ static json_t *encode_smaller(const struct operator_hold *hold)
 {
 	json_t *list = json_array();
 
-	for (int i = 1; list && i < hold->n_flavors; i++) {
+	for (int i = 1; i < hold->n_flavors; i++) {
 		const struct operator_hold_flavor *flavor = &hold->flavors[i];
-		json_t *object =
-			json_pack("{s:s, s:i, s:f}", "flavor", flavor->flavor, "initial_cap_pct",
-				  flavor->initial_cap_pct, "target", flavor->target);
 
-		if (json_array_append_new(list, object) == 0)
-			continue;
-		json_decref(list);
-		return NULL;
+		json_array_append_new(list, json_pack("{s:s, s:i, s:f}", "flavor", flavor->flavor,
+						      "initial_cap_pct", flavor->initial_cap_pct,
+						      "target", flavor->target));
 	}
 	return list;
 }
@@ -162,33 +154,31 @@ static json_t *encode_hold(const struct operator_hold *hold)
 {
 	const struct operator_hold_flavor *leading = &hold->flavors[0];
 
-	return json_pack("{s:I, s:s, s:s, s:s, s:I, s:I, s:I, s:i, s:f, s:o}", "offer",
+	return json_pack("{s:I, s:s, s:s, s:o, s:I, s:I, s:I, s:i, s:f, s:o}", "offer",
 			 (json_int_t)hold->offer, "gpu", hold->gpu, "flavor", leading->flavor,
-			 "holder", hold->holder, "created_ms", (json_int_t)hold->created_ms,
-			 "expires_ms", (json_int_t)hold->expires_ms, "until_ms",
-			 (json_int_t)hold->until_ms, "initial_cap_pct", leading->initial_cap_pct,
-			 "target", leading->target, "smaller_flavors", encode_smaller(hold));
+			 "holder", json_encode_text(hold->holder), "created_ms",
+			 (json_int_t)hold->created_ms, "expires_ms", (json_int_t)hold->expires_ms,
+			 "until_ms", (json_int_t)hold->until_ms, "initial_cap_pct",
+			 leading->initial_cap_pct, "target", leading->target, "smaller_flavors",
+			 encode_smaller(hold));
 }
 
-static int encode_holds(const struct operator_state *state, json_t *root)
+static void encode_holds(const struct operator_state *state, json_t *root)
 {
 	json_t *list = json_array();
-	int r = 0;
 
 	for (size_t i = 0; i < state->n_holds; i++)
-		r |= json_array_append_new(list, encode_hold(&state->holds[i]));
-	return json_object_set_new(root, "held_offers", list) | r;
+		json_array_append_new(list, encode_hold(&state->holds[i]));
+	json_object_set_new(root, "held_offers", list);
 }
 
-int operator_state_encode(const struct operator_state *state, json_t *root)
+void operator_state_encode(const struct operator_state *state, json_t *root)
 {
-	int r = json_object_set(root, "settings", state->settings);
-
-	r |= encode_silences(&state->silences, root);
-	r |= encode_acks(state, root);
-	r |= encode_withdrawn(state, root);
-	r |= encode_holds(state, root);
-	return r ? -ENOMEM : 0;
+	json_object_set(root, "settings", state->settings);
+	encode_silences(&state->silences, root);
+	encode_acks(state, root);
+	encode_withdrawn(state, root);
+	encode_holds(state, root);
 }
 
 /* --- decoding --- */
@@ -316,8 +306,7 @@ static int decode_acks(struct operator_state *state, const json_t *root, struct 
 
 		if (json_decode_all(json_array_get(list, i), ack_fields, &ack, &inner) < 0)
 			return err_fail(reterr, EINVAL, "acks: element %zu: %s", i, inner.msg);
-		if (operator_state_add_ack(state, ack.alert, ack.acked_ms) < 0)
-			return err_fail(reterr, ENOMEM, "no memory");
+		(void)operator_state_add_ack(state, ack.alert, ack.acked_ms);
 	}
 	return 0;
 }
@@ -403,8 +392,6 @@ int operator_state_decode(const json_t *root, int version, struct operator_state
 	struct operator_state *state = operator_state_new();
 	int r;
 
-	if (!state)
-		return err_fail(reterr, ENOMEM, "no memory");
 	r = decode_settings(state, root, reterr);
 	if (r >= 0)
 		r = decode_silences(state, root, reterr);

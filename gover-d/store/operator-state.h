@@ -53,11 +53,11 @@ struct operator_state {
 	size_t n_holds;
 };
 
-/* Returns an empty state; NULL: out of memory. */
+/* Returns an empty state. */
 struct operator_state *operator_state_new(void);
 struct operator_state *operator_state_free(struct operator_state *state); /* NULL is allowed */
 
-/* Add an entry. -ENOSPC: the limit is reached; -ENOMEM: out of memory. */
+/* Add an entry. -ENOSPC: the limit is reached. */
 int operator_state_add_ack(struct operator_state *state, int64_t alert, int64_t acked_ms);
 int operator_state_add_withdrawn(struct operator_state *state, int64_t offer);
 /* Adds a hold, or replaces the hold of the same offer. */
@@ -68,13 +68,11 @@ void operator_state_remove_hold(struct operator_state *state, int64_t offer);
 int64_t operator_state_acked_ms(const struct operator_state *state, int64_t alert);
 bool operator_state_is_withdrawn(const struct operator_state *state, int64_t offer);
 
-/*
- * Adds the members "settings", "silences", "acks", "withdrawn" and "held_offers" to @root. -ENOMEM.
- */
-int operator_state_encode(const struct operator_state *state, json_t *root);
+/* Adds the members "settings", "silences", "acks", "withdrawn" and "held_offers" to @root. */
+void operator_state_encode(const struct operator_state *state, json_t *root);
 /*
  * Decodes these members, which @root must contain; files of versions below OPERATOR_HOLDS_SINCE
- * have no "held_offers". -EINVAL or -ENOMEM with a message.
+ * have no "held_offers". -EINVAL with a message.
  */
 int operator_state_decode(const json_t *root, int version, struct operator_state **ret_state,
 			  struct err *reterr);

@@ -16,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/xalloc.h"
 #include "gover-d/util/hook.h"
 #include "gover-d/util/log.h"
 
@@ -60,22 +61,17 @@ const char *hook_name(enum hook hook)
 	return names[hook];
 }
 
-int hooks_new(sd_event *event, int timeout_s, struct hooks **ret_hooks)
+struct hooks *hooks_new(sd_event *event, int timeout_s)
 {
-	struct hooks *hooks = calloc(1, sizeof(*hooks));
+	struct hooks *hooks = xcalloc(1, sizeof(*hooks));
 
-	if (!hooks)
-		return -ENOMEM;
 	hooks->event = sd_event_ref(event);
 	hooks->timeout_s = timeout_s;
-	*ret_hooks = hooks;
-	return 0;
+	return hooks;
 }
 
 static void free_waiting(struct waiting *w)
 {
-	if (!w)
-		return;
 	free(w->program);
 	free(w->json);
 	free(w);
@@ -141,12 +137,10 @@ static int open_input(const char *json)
 static int spawn_with(const char *program, int input, char *const environment[], pid_t *ret_pid,
 		      posix_spawnattr_t *attributes, posix_spawn_file_actions_t *actions)
 {
-	char *const arguments[] = {strdup(program), NULL};
+	char *const arguments[] = {xstrdup(program), NULL};
 	sigset_t none, all;
 	int r;
 
-	if (!arguments[0])
-		return -ENOMEM;
 	sigemptyset(&none);
 	sigfillset(&all);
 	(void)posix_spawnattr_setsigmask(attributes, &none);
@@ -204,9 +198,7 @@ static char **extend_environment(char ours[VARIABLES][VARIABLE_MAX])
 
 	while (environ[n])
 		n++;
-	all = calloc(n + VARIABLES + 1, sizeof(char *));
-	if (!all)
-		return NULL;
+	all = xcalloc(n + VARIABLES + 1, sizeof(char *));
 	for (n = 0; n < VARIABLES; n++)
 		all[n] = ours[n];
 	for (char **variable = environ; *variable; variable++)
@@ -254,11 +246,9 @@ static int on_timeout(sd_event_source *source, uint64_t usec, void *userdata)
 
 static int watch(struct hooks *hooks, enum hook hook, pid_t pid)
 {
-	struct running *running = calloc(1, sizeof(*running));
+	struct running *running = xcalloc(1, sizeof(*running));
 	int r;
 
-	if (!running)
-		return -ENOMEM;
 	running->hooks = hooks;
 	running->hook = hook;
 	running->pid = pid;
@@ -287,7 +277,7 @@ static int start(struct hooks *hooks, struct waiting *w)
 {
 	CLEANUP_FREE char **environment = extend_environment(w->variables);
 	pid_t pid;
-	int r = environment ? spawn(w->program, w->json, environment, &pid) : -ENOMEM;
+	int r = spawn(w->program, w->json, environment, &pid);
 
 	if (r < 0) {
 		hooks->stats[w->hook].failed++;
@@ -321,19 +311,14 @@ static struct waiting *copy_call(const struct hook_call *call)
 {
 	const char *const values[VARIABLES] = {call->event, call->gpu, call->vgpu, call->vm,
 					       call->why};
-	struct waiting *w = calloc(1, sizeof(*w));
+	struct waiting *w = xcalloc(1, sizeof(*w));
 
-	if (!w)
-		return NULL;
 	w->hook = call->hook;
-	w->program = strdup(call->program);
-	w->json = call->json ? strdup(call->json) : NULL;
+	w->program = xstrdup(call->program);
+	w->json = call->json ? xstrdup(call->json) : NULL;
 	for (int i = 0; i < VARIABLES; i++)
 		snprintf(w->variables[i], VARIABLE_MAX, "%s=%s", variables[i], values[i]);
-	if (w->program && (w->json || !call->json))
-		return w;
-	free_waiting(w);
-	return NULL;
+	return w;
 }
 
 int hooks_run(struct hooks *hooks, const struct hook_call *call)
@@ -343,14 +328,13 @@ int hooks_run(struct hooks *hooks, const struct hook_call *call)
 
 	if (call->program[0] == '\0')
 		return 0;
-	w = hooks->n_waiting < HOOKS_WAITING_MAX ? copy_call(call) : NULL;
-	if (!w) {
-		r = hooks->n_waiting < HOOKS_WAITING_MAX ? -ENOMEM : -EAGAIN;
+	if (hooks->n_waiting == HOOKS_WAITING_MAX) {
 		hooks->stats[call->hook].dropped++;
 		log_event(SD_WARNING, &failed, "%s program '%s' for vGPU %s: cannot be run: %s",
-			  hook_name(call->hook), call->program, call->vgpu, strerror(-r));
-		return r;
+			  hook_name(call->hook), call->program, call->vgpu, strerror(EAGAIN));
+		return -EAGAIN;
 	}
+	w = copy_call(call);
 	if (hooks->n_running < HOOKS_MAX) {
 		r = start(hooks, w);
 		free_waiting(w);

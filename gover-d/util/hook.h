@@ -38,7 +38,7 @@ struct hook_stats {
 struct hooks;
 
 /* SIGCHLD must be blocked when this function is called. */
-int hooks_new(sd_event *event, int timeout_s, struct hooks **ret_hooks);
+struct hooks *hooks_new(sd_event *event, int timeout_s);
 /* Running programs continue; waiting calls are dropped. @hooks may be NULL. Returns NULL. */
 struct hooks *hooks_free(struct hooks *hooks);
 

@@ -9,7 +9,6 @@
 
 #include "base/cleanup.h"
 #include "base/id.h"
-#include "base/json-text.h"
 #include "gover-d/util/json-decode.h"
 
 #define ALLOWED_TEXT_MAX 160
@@ -147,14 +146,13 @@ static void put(const struct json_decode_field *field, json_t *value, void *targ
 static int fail_value(const struct json_decode_field *field, json_t *value, struct err *reterr)
 {
 	CLEANUP_FREE char *shown =
-		json_text_print(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_ENSURE_ASCII |
-					       JSON_REAL_PRECISION(15));
+		json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_ENSURE_ASCII |
+					  JSON_REAL_PRECISION(15));
 	char allowed[ALLOWED_TEXT_MAX];
 
 	describe_allowed(field, allowed);
 	return err_fail(reterr, EINVAL, "%s: %.100s%s is not allowed (allowed: %s)", field->name,
-			shown ? shown : "the value", shown && strlen(shown) > 100 ? "..." : "",
-			allowed);
+			shown, strlen(shown) > 100 ? "..." : "", allowed);
 }
 
 static int fail_unknown(const char *name, const struct json_decode_field *fields,

@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/json-text.h"
+#include "base/xalloc.h"
 #include "gover-d/util/json-encode.h"
 
 struct json_encode json_encode_begin(void)
@@ -15,30 +15,23 @@ struct json_encode json_encode_begin(void)
 
 void json_encode_add(struct json_encode *encode, const char *key, json_t *value)
 {
-	if (json_object_set_new_nocheck(encode->object, key, value) < 0)
-		encode->failed = true;
+	(void)json_object_set_new_nocheck(encode->object, key, value);
 }
 
 json_t *json_encode_end(struct json_encode *encode)
 {
-	if (!encode->failed)
-		return encode->object;
-	json_decref(encode->object);
-	return NULL;
+	return encode->object;
 }
 
 void json_encode_append(json_t **list, json_t *value)
 {
-	if (json_array_append_new(*list, value) == 0)
-		return;
-	json_decref(*list);
-	*list = NULL;
+	(void)json_array_append_new(*list, value);
 }
 
 char *json_encode_dump(json_t *document)
 {
 	/* 15 significant digits: 0.1 is printed as 0.1, not as 0.10000000000000001. */
-	char *text = json_text_print(document, JSON_COMPACT | JSON_REAL_PRECISION(15));
+	char *text = json_dumps(document, JSON_COMPACT | JSON_REAL_PRECISION(15));
 
 	json_decref(document);
 	return text;
@@ -46,8 +39,7 @@ char *json_encode_dump(json_t *document)
 
 char *json_encode_dump_sorted(json_t *document)
 {
-	char *text =
-		json_text_print(document, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(15));
+	char *text = json_dumps(document, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(15));
 
 	json_decref(document);
 	return text;
@@ -82,10 +74,8 @@ json_t *json_encode_text(const char *text)
 	 * The text is not UTF-8 if it was truncated within a character, or comes from another
 	 * program.
 	 */
-	CLEANUP_FREE char *ascii = strdup(text);
+	CLEANUP_FREE char *ascii = xstrdup(text);
 
-	if (!ascii)
-		return NULL;
 	for (char *c = ascii; *c; c++)
 		if ((unsigned char)*c >= 0x80)
 			*c = '?';

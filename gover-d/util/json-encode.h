@@ -7,7 +7,6 @@
 #define GOVER_D_UTIL_JSON_ENCODE_H
 
 #include <jansson.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 /* Returns a finite number with three decimals; null if @value is not finite. */
@@ -21,29 +20,20 @@ json_t *json_encode_text(const char *text);
 /* Does the same as json_encode_text(), but returns null for "". */
 json_t *json_encode_name(const char *name);
 
-/* An object under construction. json_encode_end() reports errors of earlier calls. */
+/* An object under construction. */
 struct json_encode {
 	json_t *object;
-	bool failed;
 };
 struct json_encode json_encode_begin(void);
-/*
- * Adds @value under @key and takes over its reference. After a NULL value, json_encode_end() fails.
- */
+/* Adds @value under @key and takes over its reference. */
 void json_encode_add(struct json_encode *encode, const char *key, json_t *value);
-/* Returns the object; NULL: out of memory, or a value was NULL. */
+/* Returns the object. */
 json_t *json_encode_end(struct json_encode *encode);
 
-/*
- * Appends @value and takes over its reference. If out of memory, releases the list and sets *@list
- * to NULL; later calls then append nothing.
- */
+/* Appends @value and takes over its reference. */
 void json_encode_append(json_t **list, json_t *value);
 
-/*
- * Returns the compact text (from malloc) and releases @document. NULL: out of memory, or @document
- * is NULL.
- */
+/* Returns the compact text, which the caller frees, and releases @document. */
 char *json_encode_dump(json_t *document);
 /* Like json_encode_dump(), but the members are in the order of their names. */
 char *json_encode_dump_sorted(json_t *document);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/thread.h"
+#include "base/xalloc.h"
 #include "gover-d/util/worker.h"
 
 struct job_list {
@@ -172,9 +173,7 @@ int worker_new(sd_event *event, const struct worker_limits *limits, struct worke
 	struct worker *worker;
 	int r;
 
-	worker = calloc(1, sizeof(*worker));
-	if (!worker)
-		return -ENOMEM;
+	worker = xcalloc(1, sizeof(*worker));
 	worker->limits = *limits;
 	list_init(&worker->queue);
 	list_init(&worker->finished);

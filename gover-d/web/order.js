@@ -41,6 +41,8 @@ const CAUSES = {
 	adjusting: "caps are being adjusted",
 	telemetry_stale: "GPU readings are old",
 	frames_missing: "no frame reports",
+	gpu_stalled: "GPU serves nothing",
+	service_unknown: "gets nothing, cause unknown",
 };
 
 /** A cause in words; "": no cause. */

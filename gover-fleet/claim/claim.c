@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/json-text.h"
+#include "base/xalloc.h"
 #include "client/client.h"
 #include "gover-fleet/claim/claim.h"
 #include "gover-fleet/host/follower.h"
@@ -26,11 +26,9 @@ struct claimer {
 int claimer_new(const char *gover_socket, const struct claim_source *source,
 		struct claimer **ret_claimer, struct err *reterr)
 {
-	struct claimer *claimer = calloc(1, sizeof(*claimer));
+	struct claimer *claimer = xcalloc(1, sizeof(*claimer));
 	int r;
 
-	if (!claimer)
-		return err_fail(reterr, ENOMEM, "out of memory");
 	claimer->source = *source;
 	r = client_new(gover_socket, NULL, &claimer->client, reterr);
 	if (r < 0) {
@@ -121,37 +119,22 @@ static const char *choose_id(const struct host_state *state, const struct domain
 	return wish->uuid;
 }
 
-static int add_label(json_t *labels, const char *key, const char *value)
+static const char *text_or_null(const char *text)
 {
-	return value[0] ? json_object_set_new(labels, key, json_string(value)) : 0;
+	return text[0] ? text : NULL;
 }
 
-/* Returns the body of the claim; NULL: out of memory. */
+/* Returns the body of the claim; NULL: a text of the domain is not UTF-8. */
 static json_t *claim_body(const struct domain_wish *wish, const char *id, const char *flavor,
 			  bool unverified)
 {
-	json_t *labels = json_object(), *body;
-	int r = add_label(labels, HOST_STATE_LABEL, HOST_STATE_BY_FLEET);
-
-	if (r == 0)
-		r = add_label(labels, HOST_STATE_LABEL_DOMAIN, wish->uuid);
-	if (r == 0)
-		r = add_label(labels, "instance", wish->instance);
-	if (r == 0)
-		r = add_label(labels, "project", wish->project);
-	if (r == 0)
-		r = add_label(labels, "flavor", wish->flavor);
-	if (r == 0 && wish->migrated)
-		r = add_label(labels, HOST_STATE_LABEL_MOVED, "yes");
-	if (r == 0 && unverified)
-		r = add_label(labels, HOST_STATE_LABEL_DOUBT, "yes");
-	body = json_pack("{s:s, s:s, s:o}", "id", id, "vm", wish->name, "labels", labels);
-	if (r == 0 && flavor)
-		r = json_object_set_new(body, "flavor", json_string(flavor));
-	if (r == 0)
-		return body;
-	json_decref(body);
-	return NULL;
+	return json_pack("{s:s, s:s, s:s*, s:{s:s, s:s*, s:s*, s:s*, s:s*, s:s*, s:s*}}", "id", id,
+			 "vm", wish->name, "flavor", flavor, "labels", HOST_STATE_LABEL,
+			 HOST_STATE_BY_FLEET, HOST_STATE_LABEL_DOMAIN, text_or_null(wish->uuid),
+			 "instance", text_or_null(wish->instance), "project",
+			 text_or_null(wish->project), "flavor", text_or_null(wish->flavor),
+			 HOST_STATE_LABEL_MOVED, wish->migrated ? "yes" : NULL,
+			 HOST_STATE_LABEL_DOUBT, unverified ? "yes" : NULL);
 }
 
 /*
@@ -173,7 +156,7 @@ static int claim_offer(struct claimer *claimer, const struct domain_wish *wish, 
 	int r;
 
 	if (!body)
-		return err_fail(reterr, ENOMEM, "out of memory");
+		return err_fail(reterr, EILSEQ, "domain %s: a name is not UTF-8", wish->uuid);
 	snprintf(path, sizeof(path), "/v1/offers/%lld/claim", (long long)offer->id);
 	r = request(claimer, &call, until_ns, &reply, reterr);
 	json_decref(body);
@@ -329,12 +312,10 @@ int claim_confirm(struct claimer *claimer, const char *id, uint64_t until_ns, st
 
 	if (r != 0)
 		return r;
-	labels = json_text_copy_object(json_object_get(json, "labels"));
+	labels = json_copy(json_object_get(json, "labels"));
 	json_decref(json);
 	(void)json_object_del(labels, HOST_STATE_LABEL_DOUBT);
 	body = json_pack("{s:o}", "labels", labels);
-	if (!body)
-		return err_fail(reterr, ENOMEM, "out of memory");
 	snprintf(path, sizeof(path), "/v1/vgpus/%s", id);
 	call.body = body;
 	r = request(claimer, &call, until_ns, &reply, reterr);

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/thread.h"
+#include "base/xalloc.h"
 #include "gover-fleet/claim/domains.h"
 #include "gover-fleet/model/bell.h"
 #include "gover-fleet/model/fleet-log.h"
@@ -95,14 +96,10 @@ static void read_domain(virDomainPtr handle, const struct domain_list *before,
 
 static struct domain_list *make_list(virDomainPtr *handles, int n, const struct domain_list *before)
 {
-	struct domain_list *list = calloc(1, sizeof(*list));
+	struct domain_list *list = xcalloc(1, sizeof(*list));
 
-	if (!list)
-		return NULL;
 	atomic_init(&list->references, 1);
-	list->domains = calloc((size_t)n + 1, sizeof(list->domains[0]));
-	if (!list->domains)
-		return domain_list_unref(list);
+	list->domains = xcalloc((size_t)n + 1, sizeof(list->domains[0]));
 	for (int i = 0; i < n; i++)
 		read_domain(handles[i], before, &list->domains[list->n++]);
 	return list;
@@ -269,21 +266,18 @@ static void *run_domains(void *userdata)
 int domains_new(const char *uri, void (*changed)(void *userdata), void *userdata,
 		struct domains **ret_domains, struct err *reterr)
 {
-	struct domains *d = calloc(1, sizeof(*d));
-	int r = -ENOMEM;
+	struct domains *d = xcalloc(1, sizeof(*d));
+	int r;
 
-	if (d)
-		d->uri = strdup(uri);
-	if (d && d->uri) {
-		d->changed = changed;
-		d->userdata = userdata;
-		(void)pthread_mutex_init(&d->lock, NULL);
-		bell_init(&d->bell);
-		r = thread_start(&d->thread, run_domains, d, "fleet-libvirt");
-		d->started = r >= 0;
-	}
+	d->uri = xstrdup(uri);
+	d->changed = changed;
+	d->userdata = userdata;
+	(void)pthread_mutex_init(&d->lock, NULL);
+	bell_init(&d->bell);
+	r = thread_start(&d->thread, run_domains, d, "fleet-libvirt");
+	d->started = r >= 0;
 	if (r < 0) {
-		free(d ? d->uri : NULL);
+		free(d->uri);
 		free(d);
 		return err_fail(reterr, -r, "libvirt: %s", strerror(-r));
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* All sockets are non-blocking: poll() waits, so that each deadline is kept. */
 #include <errno.h>
+#include <jansson.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
@@ -12,7 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/json-text.h"
+#include "base/xalloc.h"
 #include "gover-fleet/claim/hook-protocol.h"
 
 /* --- bytes --- */
@@ -40,18 +41,12 @@ int hook_protocol_wait(int fd, short events, int stop_fd, uint64_t until_ns)
 /* Makes room for one more byte and the NUL. */
 static int grow(char **text, size_t used, size_t *size)
 {
-	size_t wanted = *size ? *size * 2 : 4096;
-	char *grown;
-
 	if (used + 2 <= *size)
 		return 0;
 	if (used > HOOK_PROTOCOL_LINE_MAX)
 		return -E2BIG;
-	grown = realloc(*text, wanted);
-	if (!grown)
-		return -ENOMEM;
-	*text = grown;
-	*size = wanted;
+	*size = *size ? *size * 2 : 4096;
+	*text = xrealloc(*text, *size);
 	return 0;
 }
 
@@ -132,16 +127,13 @@ void hook_protocol_request_fini(struct hook_protocol_request *request)
 	*request = (struct hook_protocol_request){0};
 }
 
-/* Takes @object. Returns its text with a newline; NULL: out of memory. */
+/* Takes @object. Returns its text with a newline; NULL: @object is NULL. */
 static char *print_line(json_t *object)
 {
-	CLEANUP_FREE char *text = object ? json_text_print(object, JSON_COMPACT) : NULL;
-	char *line = NULL;
+	CLEANUP_FREE char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
 
 	json_decref(object);
-	if (text && asprintf(&line, "%s\n", text) < 0)
-		return NULL;
-	return line;
+	return text ? xasprintf("%s\n", text) : NULL;
 }
 
 char *hook_protocol_print_request(const char *operation, const char *domain, const char *uuid,
@@ -158,11 +150,8 @@ char *hook_protocol_print_answer(bool allow, const char *text)
 
 static int parse_line(const char *line, json_t **ret_object, struct err *reterr)
 {
-	json_error_t error;
-	json_t *object = json_text_parse(line, strlen(line), 0, &error);
+	json_t *object = json_loadb(line, strlen(line), 0, NULL);
 
-	if (!object && json_text_no_memory(&error))
-		return err_fail(reterr, ENOMEM, "out of memory");
 	if (!json_is_object(object)) {
 		json_decref(object);
 		return err_fail(reterr, EINVAL, "not a JSON object");
@@ -175,7 +164,6 @@ int hook_protocol_parse_request(const char *line, struct hook_protocol_request *
 				struct err *reterr)
 {
 	const char *operation, *domain, *xml;
-	struct hook_protocol_request request = {0};
 	json_t *object = NULL;
 	size_t length;
 	int r = parse_line(line, &object, reterr);
@@ -188,16 +176,13 @@ int hook_protocol_parse_request(const char *line, struct hook_protocol_request *
 		return err_fail(reterr, EINVAL,
 				"operation, domain and xml: required, and must be texts");
 	}
-	request.operation = strdup(operation);
-	request.domain = strdup(domain);
-	request.xml = strdup(xml);
-	request.xml_length = length;
+	*ret_request = (struct hook_protocol_request){
+		.operation = xstrdup(operation),
+		.domain = xstrdup(domain),
+		.xml = xstrdup(xml),
+		.xml_length = length,
+	};
 	json_decref(object);
-	if (!request.operation || !request.domain || !request.xml) {
-		hook_protocol_request_fini(&request);
-		return err_fail(reterr, ENOMEM, "out of memory");
-	}
-	*ret_request = request;
 	return 0;
 }
 

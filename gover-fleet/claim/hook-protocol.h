@@ -41,12 +41,12 @@ struct hook_protocol_request {
 };
 void hook_protocol_request_fini(struct hook_protocol_request *request);
 
-/* Return lines with their newline, which the caller frees; NULL: out of memory. */
+/* Return lines with their newline, which the caller frees; NULL: a text is not UTF-8. */
 char *hook_protocol_print_request(const char *operation, const char *domain, const char *uuid,
 				  const char *xml, size_t length);
 char *hook_protocol_print_answer(bool allow, const char *text);
 
-/* Return -EINVAL with a message, or -ENOMEM. */
+/* Return 0, or -EINVAL with a message. */
 int hook_protocol_parse_request(const char *line, struct hook_protocol_request *ret_request,
 				struct err *reterr);
 int hook_protocol_parse_answer(const char *line, bool *ret_allow,

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "base/unix-listener.h"
+#include "base/xalloc.h"
 #include "gover-fleet/claim/hook-protocol.h"
 #include "gover-fleet/claim/hook-server.h"
 #include "gover-fleet/model/fleet-log.h"
@@ -165,7 +166,7 @@ static int answer(struct hook_server *server, int fd, struct hook_protocol_reque
 	atomic_fetch_add(&server->requests, 1);
 	return text ? hook_protocol_write(fd, server->stop_fd, until_ns + time_ns, text,
 					  strlen(text))
-		    : -ENOMEM;
+		    : -EILSEQ;
 }
 
 static void serve(struct hook_server *server)
@@ -211,13 +212,9 @@ int hook_server_new(const struct fleet_config *config, struct claimer *claimer,
 		    void (*changed)(void *userdata), void *userdata,
 		    struct hook_server **ret_server, struct err *reterr)
 {
-	struct hook_server *server = calloc(1, sizeof(*server));
+	struct hook_server *server = xcalloc(1, sizeof(*server));
 	int r;
 
-	if (!server) {
-		claimer_free(claimer);
-		return err_fail(reterr, ENOMEM, "out of memory");
-	}
 	server->config = config;
 	server->claimer = claimer;
 	server->changed = changed;

@@ -4,13 +4,13 @@
  * list is complete and was read after the contract was old enough, so that neither a lost
  * connection nor a domain that libvirt is just creating ends it.
  */
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/thread.h"
+#include "base/xalloc.h"
 #include "gover-fleet/claim/reconciler.h"
 #include "gover-fleet/model/fleet-log.h"
 
@@ -242,13 +242,9 @@ int reconciler_new(struct domains *domains, struct follower *follower, struct cl
 		   struct bell *bell, int grace_s, void (*changed)(void *userdata), void *userdata,
 		   struct reconciler **ret_reconciler, struct err *reterr)
 {
-	struct reconciler *k = calloc(1, sizeof(*k));
+	struct reconciler *k = xcalloc(1, sizeof(*k));
 	int r;
 
-	if (!k) {
-		claimer_free(claimer);
-		return err_fail(reterr, ENOMEM, "out of memory");
-	}
 	k->domains = domains;
 	k->follower = follower;
 	k->claimer = claimer;
@@ -257,8 +253,8 @@ int reconciler_new(struct domains *domains, struct follower *follower, struct cl
 	k->changed = changed;
 	k->userdata = userdata;
 	(void)pthread_mutex_init(&k->lock, NULL);
-	k->strangers = calloc(STRANGERS_MAX, sizeof(k->strangers[0]));
-	r = k->strangers ? thread_start(&k->thread, run_reconciler, k, "fleet-reconcile") : -ENOMEM;
+	k->strangers = xcalloc(STRANGERS_MAX, sizeof(k->strangers[0]));
+	r = thread_start(&k->thread, run_reconciler, k, "fleet-reconcile");
 	k->started = r >= 0;
 	if (r < 0) {
 		reconciler_free(k);

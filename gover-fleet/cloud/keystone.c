@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/number.h"
+#include "base/xalloc.h"
 #include "gover-fleet/cloud/keystone.h"
 
 #define RENEW_S	   300 /* before the expiry, but at most half of the lifetime */
@@ -47,9 +48,7 @@ int keystone_new(const struct keystone_config *config, struct keystone **ret_key
 
 	if (r < 0)
 		return r;
-	k = calloc(1, sizeof(*k));
-	if (!k)
-		return err_fail(reterr, ENOMEM, "out of memory");
+	k = xcalloc(1, sizeof(*k));
 	k->config = *config;
 	snprintf(k->path, sizeof(k->path), "%s/auth/tokens",
 		 n >= 3 && strcmp(config->auth_url + n - 3, "/v3") == 0 ? "" : "/v3");
@@ -178,7 +177,7 @@ static int authenticate(struct keystone *k, struct instant now, struct err *rete
 	body = encode_request(&k->config, secret);
 	explicit_bzero(secret, sizeof(secret));
 	if (!body)
-		return err_fail(reterr, ENOMEM, "out of memory, or a credential is not UTF-8");
+		return err_fail(reterr, EILSEQ, "keystone: a credential is not UTF-8");
 	call.body = body;
 	r = client_request(k->client, &call, &reply, reterr);
 	json_decref(body);

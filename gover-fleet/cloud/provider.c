@@ -146,8 +146,6 @@ int provider_create(struct service *service, const char *host, const char *root,
 	if (r < 0)
 		return r;
 	body = placement_encode_provider(name, provider->id.uuid, root);
-	if (!body)
-		return err_fail(reterr, ENOMEM, "out of memory");
 	r = service_request(service, "POST", "/resource_providers", body, &reply, reterr);
 	json_decref(body);
 	if (r == 0)
@@ -229,8 +227,6 @@ static int send_part(struct service *service, const struct provider *provider,
 	json_t *body = encode_part(difference, part, provider->id.generation);
 	int r;
 
-	if (!body)
-		return err_fail(reterr, ENOMEM, "out of memory");
 	snprintf(path, sizeof(path), "/resource_providers/%s/%s", provider->id.uuid,
 		 part_names[part]);
 	r = service_request(service, "PUT", path, body, ret_reply, reterr);
@@ -255,8 +251,6 @@ static int write_class(struct service *service, struct provider *provider,
 	json_t *body = placement_encode_inventory(inventory, provider->id.generation);
 	int r;
 
-	if (!body)
-		return err_fail(reterr, ENOMEM, "out of memory");
 	snprintf(path, sizeof(path), "/resource_providers/%s/inventories/%s", provider->id.uuid,
 		 inventory->name);
 	r = service_request(service, "PUT", path, body, &reply, reterr);

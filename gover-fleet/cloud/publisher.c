@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/number.h"
+#include "base/xalloc.h"
 #include "gover-fleet/cloud/backoff.h"
 #include "gover-fleet/cloud/provider.h"
 #include "gover-fleet/cloud/publisher.h"
@@ -50,23 +51,16 @@ int publisher_new(const struct publisher_config *config, struct keystone *keysto
 {
 	const struct service_config service = {"placement", "Placement", VERSION};
 	struct publisher *p;
-	int r;
 
 	if (!host_valid(config->host))
 		return err_fail(reterr, EINVAL,
 				"host '%s': not valid (allowed: letters, digits, '.', '-', '_')",
 				config->host);
-	p = calloc(1, sizeof(*p));
-	if (!p)
-		return err_fail(reterr, ENOMEM, "out of memory");
+	p = xcalloc(1, sizeof(*p));
 	p->config = *config;
 	p->unreachable = (struct backoff){config->retry_first_ms, config->retry_max_ms, 0};
 	p->no_root = (struct backoff){config->retry_first_ms, config->root_max_ms, 0};
-	r = service_new(&service, keystone, &p->service, reterr);
-	if (r < 0) {
-		publisher_free(p);
-		return r;
-	}
+	p->service = service_new(&service, keystone);
 	*ret_publisher = p;
 	return 0;
 }
@@ -146,7 +140,7 @@ static struct provider *find_provider(struct publisher *p, const char *uuid)
 }
 
 /* Keeps the copies of the providers in @tree, and adds empty ones for new providers. */
-static int take_tree(struct publisher *p, const struct placement_tree *tree, struct err *reterr)
+static void take_tree(struct publisher *p, const struct placement_tree *tree)
 {
 	struct provider *kept[PLACEMENT_GPUS_MAX] = {NULL};
 	size_t n = 0;
@@ -154,9 +148,7 @@ static int take_tree(struct publisher *p, const struct placement_tree *tree, str
 	for (; n < tree->n_gpus; n++) {
 		struct provider *old = find_provider(p, tree->gpus[n].uuid);
 
-		kept[n] = calloc(1, sizeof(*kept[n]));
-		if (!kept[n])
-			break;
+		kept[n] = xcalloc(1, sizeof(*kept[n]));
 		if (old)
 			*kept[n] = *old;
 		kept[n]->known =
@@ -166,7 +158,6 @@ static int take_tree(struct publisher *p, const struct placement_tree *tree, str
 	forget_providers(p);
 	memcpy(p->providers, kept, n * sizeof(*kept));
 	p->n_providers = n;
-	return n == tree->n_gpus ? 0 : err_fail(reterr, ENOMEM, "out of memory");
 }
 
 /* Reads the providers that are not known, without the tree. */
@@ -193,9 +184,7 @@ static int read_all(struct publisher *p, struct err *reterr)
 		return r;
 	if (!tree.has_root)
 		return lose_root(p, reterr);
-	r = take_tree(p, &tree, reterr);
-	if (r < 0)
-		return r;
+	take_tree(p, &tree);
 	p->current = true;
 	p->read_ns = clock_now().mono_ns;
 	return read_unknown(p, reterr);
@@ -244,9 +233,7 @@ static int create_missing(struct publisher *p, const struct wanted *wanted, int 
 		if (p->n_providers == PLACEMENT_GPUS_MAX)
 			return err_fail(reterr, E2BIG, "more than %d providers of GPUs",
 					PLACEMENT_GPUS_MAX);
-		provider = calloc(1, sizeof(*provider));
-		if (!provider)
-			return err_fail(reterr, ENOMEM, "out of memory");
+		provider = xcalloc(1, sizeof(*provider));
 		r = provider_create(p->service, p->config.host, p->root, wanted->gpus[i].name,
 				    provider, reterr);
 		if (r != 0) {
@@ -466,9 +453,7 @@ int publisher_publish(struct publisher *p, const struct wanted *wanted,
 	int writes = 0, r;
 
 	if (!p->last)
-		p->last = malloc(sizeof(*p->last));
-	if (!p->last)
-		return err_fail(reterr, ENOMEM, "out of memory");
+		p->last = xmalloc(sizeof(*p->last));
 	*p->last = *wanted;
 	r = publish(p, wanted, &writes, reterr);
 	if (r != 0 || !ret_published)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "gover-fleet/cloud/service.h"
 
 struct service {
@@ -15,17 +16,13 @@ struct service {
 	char url[IDENTITY_URL_MAX];
 };
 
-int service_new(const struct service_config *config, struct keystone *keystone,
-		struct service **ret_service, struct err *reterr)
+struct service *service_new(const struct service_config *config, struct keystone *keystone)
 {
-	struct service *s = calloc(1, sizeof(*s));
+	struct service *s = xcalloc(1, sizeof(*s));
 
-	if (!s)
-		return err_fail(reterr, ENOMEM, "out of memory");
 	s->config = *config;
 	s->keystone = keystone;
-	*ret_service = s;
-	return 0;
+	return s;
 }
 
 struct service *service_free(struct service *s)

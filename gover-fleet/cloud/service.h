@@ -17,9 +17,8 @@ struct service_config {
 
 struct service;
 
-/* @keystone and the texts in @config must stay valid. Returns -ENOMEM. */
-int service_new(const struct service_config *config, struct keystone *keystone,
-		struct service **ret_service, struct err *reterr);
+/* @keystone and the texts in @config must stay valid. */
+struct service *service_new(const struct service_config *config, struct keystone *keystone);
 struct service *service_free(struct service *service); /* accepts NULL; returns NULL */
 
 /*

@@ -51,7 +51,7 @@ int fleet_report_send(struct client *client, const struct report *report, struct
 	int r;
 
 	if (!body)
-		return err_fail(reterr, ENOMEM, "out of memory");
+		return err_fail(reterr, EILSEQ, "report: a text is not UTF-8");
 	call.body = body;
 	r = client_request(client, &call, &reply, reterr);
 	json_decref(body);

@@ -35,7 +35,7 @@ struct report {
 	int migrations_requested, migrations_completed, migrations_failed;
 };
 
-/* Returns the body of PUT /v1/fleet; NULL: out of memory. The caller frees it. */
+/* Returns the body of PUT /v1/fleet; NULL: a text is not UTF-8. The caller frees it. */
 json_t *fleet_report_encode(const struct report *report);
 
 /*

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
+#include "base/xalloc.h"
 #include "client/client.h"
 #include "gover-fleet/host/follower.h"
 #include "gover-fleet/model/bell.h"
@@ -179,11 +180,9 @@ static void *run_follower(void *userdata)
 int follower_new(const char *socket, follower_changed_fn changed, void *userdata,
 		 struct follower **ret_follower, struct err *reterr)
 {
-	struct follower *f = calloc(1, sizeof(*f));
+	struct follower *f = xcalloc(1, sizeof(*f));
 	int r;
 
-	if (!f)
-		return err_fail(reterr, ENOMEM, "out of memory");
 	f->changed = changed;
 	f->userdata = userdata;
 	(void)pthread_mutex_init(&f->lock, NULL);

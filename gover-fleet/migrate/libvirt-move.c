@@ -14,6 +14,7 @@
 #include <libvirt/virterror.h>
 
 #include "base/thread.h"
+#include "base/xalloc.h"
 #include "gover-fleet/migrate/libvirt-move.h"
 #include "gover-fleet/migrate/nova-answer.h"
 
@@ -31,13 +32,11 @@ struct libvirt_move {
 	struct timespec limit;
 };
 
-int libvirt_move_new(const char *uri, const char *to_uri, struct libvirt_move **ret_move)
+struct libvirt_move *libvirt_move_new(const char *uri, const char *to_uri)
 {
-	struct libvirt_move *move = calloc(1, sizeof(*move));
+	struct libvirt_move *move = xcalloc(1, sizeof(*move));
 	pthread_condattr_t attr;
 
-	if (!move)
-		return -ENOMEM;
 	move->uri = uri;
 	move->to_uri = to_uri;
 	pthread_mutex_init(&move->lock, NULL);
@@ -45,8 +44,7 @@ int libvirt_move_new(const char *uri, const char *to_uri, struct libvirt_move **
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&move->changed, &attr);
 	pthread_condattr_destroy(&attr);
-	*ret_move = move;
-	return 0;
+	return move;
 }
 
 struct libvirt_move *libvirt_move_free(struct libvirt_move *move)

@@ -15,7 +15,7 @@ struct libvirt_move;
  * @uri: libvirt of this host. @to_uri: libvirt of the other host, as this host's daemon reaches it.
  * Both must stay valid. The connection is opened by libvirt_move_run().
  */
-int libvirt_move_new(const char *uri, const char *to_uri, struct libvirt_move **ret_move);
+struct libvirt_move *libvirt_move_new(const char *uri, const char *to_uri);
 struct libvirt_move *libvirt_move_free(struct libvirt_move *move); /* accepts NULL; returns NULL */
 
 /*

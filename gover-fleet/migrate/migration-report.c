@@ -38,8 +38,6 @@ int migration_report_send(struct client *gover, const struct migration_report *r
 				 "duration_ms", duration);
 	int r;
 
-	if (!body)
-		return err_fail(reterr, ENOMEM, "out of memory");
 	snprintf(path, sizeof(path), "/v1/vgpus/%s/migration", report->vgpu);
 	call.body = body;
 	r = client_request(gover, &call, &reply, reterr);

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/thread.h"
+#include "base/xalloc.h"
 #include "gover-fleet/migrate/migration-report.h"
 #include "gover-fleet/migrate/mover-state.h"
 
@@ -423,7 +424,7 @@ static int open_ways(struct mover *mover, struct keystone *keystone, struct err 
 	} else if (config->by == MOVER_LIBVIRT) {
 		if (!config->to_uri[0])
 			return err_fail(reterr, EINVAL, "by = libvirt: needs to_uri");
-		r = libvirt_move_new(config->libvirt_uri, config->to_uri, &mover->libvirt);
+		mover->libvirt = libvirt_move_new(config->libvirt_uri, config->to_uri);
 	}
 	return r;
 }
@@ -442,11 +443,9 @@ static void destroy(struct mover *mover)
 int mover_new(const struct mover_config *config, struct keystone *keystone,
 	      const struct mover_events *events, struct mover **ret_mover, struct err *reterr)
 {
-	struct mover *mover = calloc(1, sizeof(*mover));
+	struct mover *mover = xcalloc(1, sizeof(*mover));
 	int r;
 
-	if (!mover)
-		return err_fail(reterr, ENOMEM, "out of memory");
 	mover->config = *config;
 	mover->events = *events;
 	mover->openstack = keystone != NULL;

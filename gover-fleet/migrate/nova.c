@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "client/client.h"
 #include "gover-fleet/cloud/service.h"
 #include "gover-fleet/migrate/nova.h"
@@ -43,24 +44,16 @@ int nova_new(const struct nova_config *config, struct keystone *keystone, struct
 	static const struct service_config placement = {"placement", "Placement",
 							PLACEMENT_VERSION};
 	struct nova *nova;
-	int r;
 
 	/* The name becomes part of URLs. */
 	if (!config->host[0] || config->host[strspn(config->host, HOST_CHARACTERS)] != '\0')
 		return err_fail(reterr, EINVAL, "host '%s': not the name of a compute host",
 				config->host);
-	nova = calloc(1, sizeof(*nova));
-	if (!nova)
-		return err_fail(reterr, ENOMEM, "out of memory");
+	nova = xcalloc(1, sizeof(*nova));
 	nova->config = *config;
 	nova->keystone = keystone;
-	r = service_new(&compute, keystone, &nova->compute, reterr);
-	if (r >= 0)
-		r = service_new(&placement, keystone, &nova->placement, reterr);
-	if (r < 0) {
-		nova_free(nova);
-		return r;
-	}
+	nova->compute = service_new(&compute, keystone);
+	nova->placement = service_new(&placement, keystone);
 	*ret_nova = nova;
 	return 0;
 }
@@ -91,8 +84,6 @@ static void explain_refusal(const char *name, const char *method, const struct r
 /* Returns the refusal of a request that was not sent, not answered or not permitted. */
 static int judge_failure(int r)
 {
-	if (r == -ENOMEM)
-		return r;
 	return r == -EACCES ? NOVA_FORBIDDEN : NOVA_UNHEALTHY;
 }
 
@@ -227,8 +218,6 @@ static int request_migration(struct nova *nova, const char *uuid, bool *ret_unco
 		json_pack("{s:{s:n, s:s}}", "os-migrateLive", "host", "block_migration", "auto");
 	int r;
 
-	if (!body)
-		return err_fail(reterr, ENOMEM, "out of memory");
 	snprintf(path, sizeof(path), "/servers/%s/action", uuid);
 	r = service_request(nova->compute, "POST", path, body, &reply, reterr);
 	json_decref(body);

@@ -25,8 +25,8 @@ struct nova_config {
 struct nova;
 
 /*
- * @keystone must stay valid until nova_free(). Returns -EINVAL if config->host is not the name of a
- * host, or -ENOMEM.
+ * @keystone must stay valid until nova_free(). Returns 0, or -EINVAL if config->host is not the
+ * name of a host.
  */
 int nova_new(const struct nova_config *config, struct keystone *keystone, struct nova **ret_nova,
 	     struct err *reterr);
@@ -61,8 +61,7 @@ int nova_check(struct nova *nova, const char *uuid, struct instant now, struct e
 
 /*
  * Asks for a live migration of the server @uuid to any other host. Returns 0 if Nova has accepted
- * it or may have accepted it; a positive enum nova_refusal if nothing was asked or Nova refused;
- * or -ENOMEM.
+ * it or may have accepted it; a positive enum nova_refusal if nothing was asked or Nova refused.
  */
 int nova_ask(struct nova *nova, const char *uuid, struct instant now, struct nova_asked *ret_asked,
 	     struct err *reterr);
@@ -84,7 +83,7 @@ struct nova_progress {
 	char why[2 * NOVA_TEXT_MAX]; /* of NOVA_FAILED */
 };
 
-/* Looks once. Returns 0, a positive enum nova_refusal, or -ENOMEM; the progress is unknown then. */
+/* Looks once. Returns 0, or a positive enum nova_refusal; the progress is unknown then. */
 int nova_look(struct nova *nova, const struct nova_asked *asked, struct nova_progress *ret_progress,
 	      struct err *reterr);
 

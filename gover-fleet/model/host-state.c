@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/xalloc.h"
 #include "gover-fleet/model/host-state.h"
 
 #define LIST_MAX 65536 /* maximum number of elements of a list */
@@ -207,7 +208,7 @@ static int parse_alert(const json_t *object, void *element, struct err *reterr)
 
 typedef int (*parse_fn)(const json_t *object, void *element, struct err *reterr);
 
-/* Parses the list @name into an array from calloc(). */
+/* Parses the list @name into an array from xcalloc(). */
 static int parse_list(const json_t *host, const char *name, size_t size, parse_fn parse,
 		      void *ret_array, size_t *ret_n, struct err *reterr)
 {
@@ -219,9 +220,7 @@ static int parse_list(const json_t *host, const char *name, size_t size, parse_f
 	if (!json_is_array(list) || n > LIST_MAX)
 		return err_fail(reterr, EPROTO, "gover-d: %s is missing, no list or too long",
 				name);
-	array = calloc(n + 1, size);
-	if (!array)
-		return err_fail(reterr, ENOMEM, "out of memory");
+	array = xcalloc(n + 1, size);
 	for (size_t i = 0; r == 0 && i < n; i++)
 		r = parse(json_array_get(list, i), array + i * size, reterr);
 	if (r < 0) {
@@ -277,11 +276,9 @@ static int parse_all(const json_t *host, const json_t *policy, struct host_state
 int host_state_parse(const json_t *host, const json_t *policy, struct host_state **ret_state,
 		     struct err *reterr)
 {
-	struct host_state *state = calloc(1, sizeof(*state));
+	struct host_state *state = xcalloc(1, sizeof(*state));
 	int r;
 
-	if (!state)
-		return err_fail(reterr, ENOMEM, "out of memory");
 	atomic_init(&state->references, 1);
 	r = parse_all(host, policy, state, reterr);
 	if (r < 0) {

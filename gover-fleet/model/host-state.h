@@ -83,7 +83,7 @@ struct host_state {
 
 /*
  * Parses the answers of GET /v1/host and GET /v1/policy. The caller gets one reference. Returns
- * -EPROTO with a message that names the member, or -ENOMEM.
+ * 0, or -EPROTO with a message that names the member.
  */
 int host_state_parse(const json_t *host, const json_t *policy, struct host_state **ret_state,
 		     struct err *reterr);

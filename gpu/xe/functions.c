@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "gpu/xe/functions.h"
 #include "gpu/xe/memory.h"
 
@@ -67,19 +68,18 @@ static void lose_fresh(struct xe_functions *functions, const bool *fresh)
 /* Takes the caps of the functions in @fresh from the memory, or from their parts of the round. */
 static void value_caps(struct xe_functions *functions, const bool *fresh)
 {
-	CLEANUP_FREE struct xe_memory *memory = calloc(1, sizeof(*memory));
+	CLEANUP_FREE struct xe_memory *memory = xcalloc(1, sizeof(*memory));
 	uint32_t round_ms = total_ms(functions);
 
-	if (memory)
-		xe_memory_load(functions->memory, functions->place.pci, memory);
+	xe_memory_load(functions->memory, functions->place.pci, memory);
 	for (int vf = 1; vf <= functions->n; vf++) {
 		struct xe_function *function = &functions->all[vf];
-		const struct xe_remembered *is = memory ? &memory->of[vf] : NULL;
+		const struct xe_remembered *is = &memory->of[vf];
 
 		if (!fresh[vf])
 			continue;
 		function->cap_pct = xe_quanta_cap_pct(function->quantum_ms, round_ms);
-		for (int i = 0; i < 2 && memory && memory->valid && function->quantum_ms; i++)
+		for (int i = 0; i < 2 && memory->valid && function->quantum_ms; i++)
 			if (is->quantum_ms[i] == function->quantum_ms)
 				function->cap_pct = is->cap_pct[i];
 		function->first_cap_pct = functions->opened ? function->cap_pct : 0;
@@ -129,14 +129,13 @@ int xe_functions_index(const struct xe_functions *functions, const char *id)
 
 static void recall_pf(struct xe_functions *functions)
 {
-	CLEANUP_FREE struct xe_memory *memory = calloc(1, sizeof(*memory));
+	CLEANUP_FREE struct xe_memory *memory = xcalloc(1, sizeof(*memory));
 	uint32_t is_ms = functions->all[0].quantum_ms;
 
 	functions->found_ms = is_ms;
 	functions->own_ms = is_ms ? is_ms : 1;
-	if (memory)
-		xe_memory_load(functions->memory, functions->place.pci, memory);
-	if (!memory || !memory->valid || is_ms == 0 ||
+	xe_memory_load(functions->memory, functions->place.pci, memory);
+	if (!memory->valid || is_ms == 0 ||
 	    (is_ms != memory->of[0].quantum_ms[0] && is_ms != memory->of[0].quantum_ms[1]))
 		return;
 	functions->found_ms = memory->found_ms;
@@ -164,6 +163,11 @@ int xe_functions_open(struct xe_functions *functions, struct err *reterr)
 	xe_functions_close(functions);
 	return err_fail(reterr, -r, "GPU %s: exec_quantum_ms: %s", functions->place.pci,
 			xe_error_text(r));
+}
+
+bool xe_functions_exist(const struct xe_functions *functions)
+{
+	return xe_files_exist(&functions->place, 0, "exec_quantum_ms", &functions->all[0].quantum);
 }
 
 void xe_functions_close(struct xe_functions *functions)
@@ -211,15 +215,37 @@ static int check_life(const struct xe_functions *functions, int vf, ino_t link)
 
 int xe_functions_read_cap(struct xe_functions *functions, int vf, ino_t link, int *ret_cap_pct)
 {
+	uint32_t was_ms = functions->all[vf].quantum_ms;
 	int r = check_life(functions, vf, link);
 
 	if (r == 0 && functions->all[vf].link != link)
 		return -ENODEV; /* it was enabled again */
 	if (r == 0)
 		r = refresh(functions, vf);
+	/* The driver removes the link before it resets the quantum of a function that is disabled.
+	 */
+	if (r == 0 && functions->all[vf].quantum_ms != was_ms)
+		r = check_life(functions, vf, link);
 	if (r == 0)
 		*ret_cap_pct = functions->all[vf].cap_pct;
 	return r;
+}
+
+int xe_functions_reopen(struct xe_functions *functions, const struct xe_place *place)
+{
+	struct xe_files quantum = {.n = 0};
+	int r = xe_files_open(place, 0, "exec_quantum_ms", &quantum);
+
+	if (r < 0)
+		return r;
+	for (int vf = 1; vf <= functions->n; vf++)
+		lose(&functions->all[vf]);
+	xe_files_close(&functions->all[0].quantum);
+	functions->place = *place;
+	functions->all[0].quantum = quantum;
+	functions->all[0].guarded = false;
+	r = refresh(functions, 0);
+	return r == -EUCLEAN ? 0 : r;
 }
 
 static int refresh_all(struct xe_functions *functions)
@@ -252,10 +278,8 @@ void xe_functions_round(const struct xe_functions *functions, struct xe_round *r
 static int remember(const struct xe_functions *functions, const struct xe_slice *slices,
 		    uint32_t pf_ms)
 {
-	CLEANUP_FREE struct xe_memory *memory = calloc(1, sizeof(*memory));
+	CLEANUP_FREE struct xe_memory *memory = xcalloc(1, sizeof(*memory));
 
-	if (!memory)
-		return -ENOMEM;
 	memory->own_ms = functions->own_ms;
 	memory->found_ms = functions->found_ms;
 	for (int vf = 0; vf <= functions->n; vf++) {

@@ -48,6 +48,13 @@ struct xe_functions {
 int xe_functions_open(struct xe_functions *functions, struct err *reterr);
 void xe_functions_close(struct xe_functions *functions);
 
+/* Returns false if the driver was unbound, or bound again, since the functions were opened. */
+bool xe_functions_exist(const struct xe_functions *functions);
+/*
+ * Opens the files of a driver that was bound again, at @place. xe_functions_find() then finds all
+ * virtual functions anew.
+ */
+int xe_functions_reopen(struct xe_functions *functions, const struct xe_place *place);
 /*
  * Finds the enabled functions. Returns 1 if the set has changed, 0 if it has not, or a negative
  * errno.

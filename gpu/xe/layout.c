@@ -17,14 +17,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/xalloc.h"
 #include "gpu/xe/layout.h"
-
-#define FUSE_SUPER_MAGIC 0x65735546 /* linux/magic.h */
 
 #define DRIVERS "bus/pci/drivers"
 
@@ -167,7 +165,6 @@ static bool probe(const char *root, const struct xe_layout *layout, const char *
 	struct xe_place place = {.layout = layout};
 	const char *at = strstr(layout->base, "%s");
 	char pattern[PATH_MAX];
-	struct statfs fs;
 
 	snprintf(place.pci, sizeof(place.pci), "%s", pci);
 	if (join(place.device, "%s/" DRIVERS "/%s/%s", root, layout->driver, pci) < 0 ||
@@ -176,7 +173,6 @@ static bool probe(const char *root, const struct xe_layout *layout, const char *
 		 at + 2) < 0 ||
 	    function_pattern(&place, 0, "exec_quantum_ms", pattern) < 0 || !matches(pattern))
 		return false;
-	place.inodes = statfs(place.device, &fs) == 0 && fs.f_type != FUSE_SUPER_MAGIC;
 	*ret_place = place;
 	return true;
 }
@@ -237,11 +233,9 @@ static int fail_several(const struct xe_place *places, int n, struct err *reterr
 
 int xe_place_find(const char *root, const char *pci, struct xe_place *ret_place, struct err *reterr)
 {
-	CLEANUP_FREE struct xe_place *places = calloc(PLACES_MAX, sizeof(*places));
+	CLEANUP_FREE struct xe_place *places = xcalloc(PLACES_MAX, sizeof(*places));
 	int n;
 
-	if (!places)
-		return err_fail(reterr, ENOMEM, "out of memory");
 	for (size_t i = 0; pci[0] && i < ARRAY_SIZE(layouts); i++)
 		if (is_pci_address(pci) && probe(root, &layouts[i], pci, ret_place))
 			return 0;
@@ -279,7 +273,7 @@ int xe_place_link(const struct xe_place *place, int vf, ino_t *ret_link)
 	if (r == 0 && lstat(path, &st) < 0)
 		r = errno == ENOTDIR ? -ENOENT : -errno;
 	if (r == 0)
-		*ret_link = place->inodes ? st.st_ino : 1;
+		*ret_link = st.st_ino;
 	return r;
 }
 
@@ -358,6 +352,30 @@ int xe_files_open(const struct xe_place *place, int vf, const char *name, struct
 	int r = function_pattern(place, vf, name, pattern);
 
 	return r < 0 ? r : open_matches(pattern, O_RDWR, ret);
+}
+
+static bool is_file_at(int fd, const char *path)
+{
+	struct stat open, there;
+
+	return fstat(fd, &open) == 0 && stat(path, &there) == 0 && open.st_dev == there.st_dev &&
+	       open.st_ino == there.st_ino;
+}
+
+bool xe_files_exist(const struct xe_place *place, int vf, const char *name,
+		    const struct xe_files *files)
+{
+	char pattern[PATH_MAX];
+	glob_t found;
+	bool exist;
+
+	if (function_pattern(place, vf, name, pattern) < 0)
+		return false;
+	exist = glob(pattern, 0, NULL, &found) == 0 && files->n > 0;
+	for (int i = 0; exist && i < files->n; i++)
+		exist = (size_t)i < found.gl_pathc && is_file_at(files->fds[i], found.gl_pathv[i]);
+	globfree(&found);
+	return exist;
 }
 
 int xe_files_access(const struct xe_place *place, int vf, const char *name)

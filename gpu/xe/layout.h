@@ -47,7 +47,6 @@ struct xe_place {
 	char device[PATH_MAX]; /* the device in bus/pci/drivers */
 	char base[PATH_MAX];
 	char counters[PATH_MAX]; /* root of the event sources */
-	bool inodes;		 /* the file system numbers its files for good: FUSE does not */
 };
 
 /* The kept-open files of one setting. */
@@ -61,7 +60,7 @@ const struct xe_layout *xe_layout_at(int index);
 
 /*
  * Finds the GPU with the PCI address @pci below @root, or with "" the only one of the host. Returns
- * -EOPNOTSUPP if this process finds none, -EINVAL if there are several, or -ENOMEM.
+ * -EOPNOTSUPP if this process finds none, -EINVAL if there are several.
  */
 int xe_place_find(const char *root, const char *pci, struct xe_place *ret_place,
 		  struct err *reterr);
@@ -76,7 +75,7 @@ int xe_place_vf(const struct xe_place *place, int vf, char ret_pci[XE_PCI_MAX]);
 
 /*
  * Identifies the life of virtual function @vf: a function that was disabled and enabled again has
- * another link, if place.inodes is true. Returns -ENOENT if it is not enabled.
+ * another link. Returns -ENOENT if it is not enabled.
  */
 int xe_place_link(const struct xe_place *place, int vf, ino_t *ret_link);
 
@@ -89,6 +88,12 @@ void xe_place_id(const char *pci, char ret_id[ID_MAX]);
  * error. xe_files_close() accepts @ret after an error if its n was 0 before.
  */
 int xe_files_open(const struct xe_place *place, int vf, const char *name, struct xe_files *ret);
+/*
+ * Returns false if the files @name of function @vf are gone or are other files than the open ones:
+ * the driver was unbound, or bound again.
+ */
+bool xe_files_exist(const struct xe_place *place, int vf, const char *name,
+		    const struct xe_files *files);
 /* Returns 0 if this process may write these files, or a negative errno. */
 int xe_files_access(const struct xe_place *place, int vf, const char *name);
 /* Opens the files that set the sharing, for writing. */

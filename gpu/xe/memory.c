@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/xalloc.h"
 #include "gpu/xe/layout.h"
 #include "gpu/xe/memory.h"
 
@@ -95,9 +96,7 @@ int xe_memory_save(const char *path, const char *pci, const struct xe_memory *me
 
 	if (path[0] == '\0')
 		return 0;
-	text = malloc(FILE_BYTES_MAX);
-	if (!text)
-		return -ENOMEM;
+	text = xmalloc(FILE_BYTES_MAX);
 	snprintf(fresh, sizeof(fresh), "%s.new", path);
 	r = write_text(fresh, text, print(text, pci, memory));
 	if (r == 0 && rename(fresh, path) < 0)

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/parse.h"
+#include "base/xalloc.h"
 #include "gpu/xe/pmu.h"
 #include "gpu/xe/quanta.h"
 
@@ -290,11 +291,9 @@ static int open_files(struct xe_pmu *pmu)
 
 int xe_pmu_open(const struct xe_place *place, const struct xe_perf *perf, struct xe_pmu **ret_pmu)
 {
-	struct xe_pmu *pmu = calloc(1, sizeof(*pmu));
+	struct xe_pmu *pmu = xcalloc(1, sizeof(*pmu));
 	int r;
 
-	if (!pmu)
-		return -ENOMEM;
 	pmu->perf = perf;
 	pmu->place = *place;
 	r = place->layout->has_busy ? open_pmu(pmu) : -ENOENT;
@@ -331,9 +330,7 @@ int xe_pmu_add(struct xe_pmu *pmu, int vf)
 
 	if (pmu->groups[vf])
 		return 0;
-	group = malloc(sizeof(*group));
-	if (!group)
-		return -ENOMEM;
+	group = xmalloc(sizeof(*group));
 	memset(group->fds, -1, sizeof(group->fds));
 	pmu->groups[vf] = group;
 	for (int e = 0; e < pmu->n_engines && r >= 0; e++)

@@ -58,13 +58,28 @@ static void measure(struct xe_usage *const *usages, const struct xe_counts *coun
 	rate->known = rate->known || complete;
 }
 
-void xe_usage_advance(struct xe_usage *const *usages, const struct xe_counts *counts, int n,
+/* True if the total ticks of a function have grown, or if no function can be compared. */
+static bool is_counting(struct xe_usage *const *usages, const struct xe_counts *counts, int n)
+{
+	bool compared = false, grown = false;
+
+	for (int i = 0; i < n; i++)
+		for (int e = 0; usages[i]->valid && e < counts[i].n_engines; e++) {
+			compared = true;
+			grown = grown || counts[i].total[e] > usages[i]->last.total[e];
+		}
+	return grown || !compared;
+}
+
+bool xe_usage_advance(struct xe_usage *const *usages, const struct xe_counts *counts, int n,
 		      double dt_ns, struct xe_rate *rate)
 {
 	double whole[XE_ENGINES_MAX] = {0};
+	bool counting;
 
 	for (int i = 0; i < n; i++)
 		usages[i]->valid = is_comparable(usages[i], &counts[i]);
+	counting = is_counting(usages, counts, n);
 	measure(usages, counts, n, dt_ns, rate, whole);
 	for (int i = 0; i < n; i++) {
 		if (usages[i]->valid)
@@ -72,4 +87,5 @@ void xe_usage_advance(struct xe_usage *const *usages, const struct xe_counts *co
 		usages[i]->known = counts[i].n_engines > 0;
 		usages[i]->last = counts[i];
 	}
+	return counting;
 }

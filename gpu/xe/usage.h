@@ -42,8 +42,9 @@ struct xe_rate {
  * Adds the time since the last call, @dt_ns, to @n functions, which are all functions of the GPU.
  * @counts has the counters of each function now; n_engines is 0 if they could not be read. @rate is
  * measured while all functions can be read, and used when a function is new or cannot be read.
+ * Returns false if no total ticks were counted: then the counters do not grow.
  */
-void xe_usage_advance(struct xe_usage *const *usages, const struct xe_counts *counts, int n,
+bool xe_usage_advance(struct xe_usage *const *usages, const struct xe_counts *counts, int n,
 		      double dt_ns, struct xe_rate *rate);
 
 #endif

@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/backoff.h"
+#include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "gpu/gpu.h"
 #include "gpu/xe/functions.h"
 #include "gpu/xe/pmu.h"
@@ -24,15 +27,22 @@ struct gpu_vgpu {
 	uint64_t taken_ns; /* time of the last reading that was given out */
 };
 
+/* In a longer time, total ticks must grow. A shorter one may be within a step of the counters. */
+#define STILL_NS 50000000
+
 struct gpu {
 	struct xe_functions functions;
-	char device[PATH_MAX]; /* path of the device in sysfs; "": unknown */
+	char root[GPU_ROOT_MAX]; /* of sysfs */
+	struct err lost;	 /* why the driver cannot be found again; "": it is bound */
+	char device[PATH_MAX];	 /* path of the device in sysfs; "": unknown */
 	double speed;
 	bool dry_run;
 	bool guarantees;
 	const char *word;   /* the sharing that this daemon has set; NULL: none */
 	struct xe_pmu *pmu; /* NULL: no busy times */
-	int pmu_error;	    /* why (positive errno) */
+	/* why counters of some or all functions are not read; 0: all are read */
+	int pmu_errno;
+	struct backoff pmu_opening;
 	/* Counters of all functions are read together, so that their sums are of one instant. */
 	struct xe_usage usage[XE_VFS_MAX + 1];
 	struct xe_counts counts[XE_VFS_MAX + 1]; /* of the last reading */
@@ -49,22 +59,64 @@ static const char *sysfs_root(const struct gpu_config *config)
 
 /* --- counters --- */
 
-/* Opens the events of new functions, and closes those of functions that are gone. */
-static void follow_functions(struct gpu *gpu)
+static void drop_events(struct gpu *gpu, int vf)
 {
+	xe_pmu_remove(gpu->pmu, vf);
+	gpu->counted[vf] = false;
+	gpu->usage[vf].valid = gpu->usage[vf].known = false;
+}
+
+/*
+ * Opens the events of new functions, and closes those of functions that are gone. Returns the first
+ * error.
+ */
+static int follow_functions(struct gpu *gpu)
+{
+	int r = 0;
+
 	for (int vf = 0; gpu->pmu && vf <= XE_VFS_MAX; vf++) {
 		bool wanted = vf <= gpu->functions.n;
+		int r_one = 0;
 
 		if (wanted == gpu->counted[vf])
 			continue;
-		if (wanted) {
-			gpu->counted[vf] = xe_pmu_add(gpu->pmu, vf) == 0;
-			continue;
-		}
-		xe_pmu_remove(gpu->pmu, vf);
-		gpu->counted[vf] = false;
-		gpu->usage[vf] = (struct xe_usage){.valid = false};
+		if (wanted)
+			r_one = xe_pmu_add(gpu->pmu, vf);
+		else
+			drop_events(gpu, vf);
+		gpu->counted[vf] = wanted && r_one == 0;
+		r = r == 0 ? r_one : r;
 	}
+	return r;
+}
+
+static void close_counters(struct gpu *gpu)
+{
+	for (int vf = 0; gpu->pmu && vf <= XE_VFS_MAX; vf++)
+		drop_events(gpu, vf);
+	xe_pmu_close(gpu->pmu);
+	gpu->pmu = NULL;
+}
+
+/*
+ * Opens the counters that are not open. The next attempt is later, even if this one succeeds,
+ * because the first reading may fail. The counters of the physical function fail only if those of
+ * the device do.
+ */
+static void open_counters(struct gpu *gpu, uint64_t now_ns)
+{
+	int r = 0;
+
+	if (!backoff_is_due(&gpu->pmu_opening, now_ns))
+		return;
+	backoff_fail(&gpu->pmu_opening, now_ns);
+	if (gpu->pmu && !gpu->counted[0])
+		close_counters(gpu);
+	if (!gpu->pmu)
+		r = xe_pmu_open(&gpu->functions.place, &xe_perf_kernel, &gpu->pmu);
+	if (r == 0)
+		r = follow_functions(gpu);
+	gpu->pmu_errno = -r;
 }
 
 /* Reads the counters of all functions, and adds the time since the last reading to each. */
@@ -73,36 +125,96 @@ static void count(struct gpu *gpu, uint64_t now_ns)
 	static const struct xe_counts none;
 	struct xe_usage *usages[XE_VFS_MAX + 1];
 	double dt_ns = gpu->counting ? (double)(now_ns - gpu->read_ns) * gpu->speed : 0;
-	int n = gpu->functions.n + 1;
+	int n = gpu->functions.n + 1, error = 0, r;
 
+	if (gpu->pmu_errno)
+		open_counters(gpu, now_ns);
 	if (!gpu->pmu || (gpu->counting && now_ns <= gpu->read_ns))
 		return;
 	for (int vf = 0; vf < n; vf++) {
 		usages[vf] = &gpu->usage[vf];
-		if (!gpu->counted[vf] || xe_pmu_read(gpu->pmu, vf, &gpu->counts[vf]) < 0)
-			gpu->counts[vf] = none;
+		gpu->counts[vf] = none;
+		r = gpu->counted[vf] ? xe_pmu_read(gpu->pmu, vf, &gpu->counts[vf]) : 0;
+		if (r < 0)
+			drop_events(gpu, vf);
+		error = r < 0 ? -r : error;
 	}
-	xe_usage_advance(usages, gpu->counts, n, dt_ns, &gpu->rate);
+	if (!xe_usage_advance(usages, gpu->counts, n, dt_ns, &gpu->rate) && dt_ns >= STILL_NS) {
+		close_counters(gpu);
+		error = ENODATA;
+	}
+	if (error)
+		gpu->pmu_errno = error;
+	else if (!gpu->pmu_errno && dt_ns >= STILL_NS)
+		backoff_reset(&gpu->pmu_opening);
 	gpu->read_ns = now_ns;
 	gpu->counting = true;
+}
+
+/* The driver was unbound. Finds it again if it was bound again meanwhile. */
+static int find_driver(struct gpu *gpu)
+{
+	struct xe_place *place = xmalloc(sizeof(*place));
+	int r = xe_place_find(gpu->root, gpu->functions.place.pci, place, &gpu->lost);
+
+	if (r == 0) {
+		r = xe_functions_reopen(&gpu->functions, place);
+		if (r < 0)
+			(void)err_fail(&gpu->lost, -r, "exec_quantum_ms: %s", xe_error_text(r));
+	}
+	free(place);
+	if (r < 0)
+		return -ENODEV;
+	gpu->lost.msg[0] = '\0';
+	close_counters(gpu);
+	gpu->pmu_errno = ENODEV;
+	backoff_reset(&gpu->pmu_opening);
+	return 0;
 }
 
 /* Finds the enabled functions. The time until now belongs to the earlier set. */
 static int find(struct gpu *gpu)
 {
-	int r = xe_functions_find(&gpu->functions);
+	int r = xe_functions_exist(&gpu->functions) ? 0 : find_driver(gpu);
 
-	if (r > 0)
-		follow_functions(gpu);
+	if (r == 0)
+		r = xe_functions_find(&gpu->functions);
+	if (r > 0 && !gpu->pmu_errno)
+		gpu->pmu_errno = -follow_functions(gpu);
 	return r;
+}
+
+/* What the errors of the counters mean; others have the text of strerror(). */
+static const struct {
+	int error;
+	const char *text;
+} pmu_texts[] = {
+	{ENOENT, "this kernel or driver counts no ticks of functions (Linux 6.16 or later does)"},
+	{EACCES, "the permission is missing (CAP_PERFMON, or kernel.perf_event_paranoid = 0)"},
+	{ENODATA, "they do not grow"},
+};
+
+static void describe_problem(const struct gpu *gpu, struct err *ret_problem)
+{
+	const char *text = strerror(gpu->pmu_errno);
+
+	if (gpu->lost.msg[0]) {
+		*ret_problem = gpu->lost;
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(pmu_texts); i++)
+		if (pmu_texts[i].error == gpu->pmu_errno)
+			text = pmu_texts[i].text;
+	if (gpu->pmu_errno)
+		(void)err_fail(ret_problem, gpu->pmu_errno, "the counters of ticks: %s", text);
 }
 
 /* --- opening --- */
 
 bool xe_present(const struct gpu_config *config)
 {
-	struct xe_place *place = malloc(sizeof(*place));
-	bool present = place && xe_place_all(sysfs_root(config), place, 1) > 0;
+	struct xe_place *place = xmalloc(sizeof(*place));
+	bool present = xe_place_all(sysfs_root(config), place, 1) > 0;
 
 	if (present && config->parent[0])
 		present = xe_place_find(sysfs_root(config), config->parent, place, NULL) == 0;
@@ -138,13 +250,12 @@ static int set_up(struct gpu *gpu, const struct gpu_config *config, struct err *
 
 static int open_gpu(const struct gpu_config *config, struct gpu **ret_gpu, struct err *reterr)
 {
-	struct gpu *gpu = calloc(1, sizeof(*gpu));
+	struct gpu *gpu = xcalloc(1, sizeof(*gpu));
 	int r;
 
-	if (!gpu)
-		return err_fail(reterr, ENOMEM, "gpu %s: out of memory", config->name);
 	gpu->speed = gpu_speed(config);
 	gpu->dry_run = config->dry_run;
+	snprintf(gpu->root, sizeof(gpu->root), "%s", sysfs_root(config));
 	r = set_up(gpu, config, reterr);
 	if (r < 0) {
 		free(gpu);
@@ -152,9 +263,7 @@ static int open_gpu(const struct gpu_config *config, struct gpu **ret_gpu, struc
 	}
 	if (!realpath(gpu->functions.place.device, gpu->device))
 		gpu->device[0] = '\0';
-	r = xe_pmu_open(&gpu->functions.place, &xe_perf_kernel, &gpu->pmu);
-	gpu->pmu_error = -r;
-	follow_functions(gpu);
+	open_counters(gpu, 0);
 	*ret_gpu = gpu;
 	return 0;
 }
@@ -289,9 +398,7 @@ static int attach_vgpu(struct gpu *gpu, const char *id, uint64_t now_mono_ns,
 		return err_fail(reterr, r == -ENODEV ? ENOENT : -r,
 				"vGPU %s: exec_quantum_ms cannot be read: %s", id,
 				xe_error_text(r));
-	vgpu = malloc(sizeof(*vgpu));
-	if (!vgpu)
-		return err_fail(reterr, ENOMEM, "vGPU %s: out of memory", id);
+	vgpu = xmalloc(sizeof(*vgpu));
 	*vgpu = (struct gpu_vgpu){
 		.gpu = gpu, .vf = vf, .link = gpu->functions.all[vf].link, .taken_ns = now_mono_ns};
 	count(gpu, now_mono_ns); /* the first reading then has a busy time */
@@ -302,6 +409,11 @@ static int attach_vgpu(struct gpu *gpu, const char *id, uint64_t now_mono_ns,
 static void detach_vgpu(struct gpu_vgpu *vgpu)
 {
 	free(vgpu);
+}
+
+static uint64_t get_identity(const struct gpu_vgpu *vgpu)
+{
+	return vgpu->link;
 }
 
 static int read_cap(struct gpu_vgpu *vgpu, int *ret_cap_pct)
@@ -348,7 +460,11 @@ static int write_cap(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int cap_pct)
  */
 static int read_initial_cap(struct gpu_vgpu *vgpu, int *ret_cap_pct)
 {
-	*ret_cap_pct = vgpu->gpu->functions.all[vgpu->vf].first_cap_pct;
+	const struct xe_function *function = &vgpu->gpu->functions.all[vgpu->vf];
+
+	if (function->link != vgpu->link)
+		return -ENODEV;
+	*ret_cap_pct = function->first_cap_pct;
 	return 0;
 }
 
@@ -385,6 +501,7 @@ static void get_round(const struct gpu *gpu, struct gpu_round *ret_round)
 
 const struct gpu_ops gpu_xe_ops = {
 	.name = "xe",
+	.checks = gpu_xe_checks,
 	.present = xe_present,
 	.open = open_gpu,
 	.close = close_gpu,
@@ -394,6 +511,7 @@ const struct gpu_ops gpu_xe_ops = {
 	.destroy = destroy_vgpu,
 	.attach = attach_vgpu,
 	.detach = detach_vgpu,
+	.identity = get_identity,
 	.read = read_vgpu,
 	.write_cap = write_cap,
 	.read_cap = read_cap,
@@ -403,5 +521,6 @@ const struct gpu_ops gpu_xe_ops = {
 	.write_ceiling = NULL,
 	.read_initial_cap = read_initial_cap,
 	.physical = physical,
+	.problem = describe_problem,
 	.round = get_round,
 };

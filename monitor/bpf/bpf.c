@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/xalloc.h"
 #include "monitor/bpf/count.h"
 #include "gpu/cgroup.h"
 #include "monitor/bpf/bpf.h"
@@ -144,20 +145,16 @@ static int watch_begin(struct fps_bpf *bpf, const struct watch *watch, const cha
 int fps_bpf_watch(struct fps_bpf *bpf, const char *id, const char *folder)
 {
 	CLEANUP_FREE struct watch *watch = NULL;
-	struct watch **grown;
 	int r;
 
 	if (watch_find(bpf, id))
 		return 0;
 	if (bpf->n_watches >= FPS_BPF_ROWS)
 		return -ENOSPC;
-	grown = realloc(bpf->watches, (bpf->n_watches + 1) * sizeof(struct watch *));
-	if (!grown)
-		return -ENOMEM;
-	bpf->watches = grown;
-	watch = calloc(1, sizeof(*watch));
-	if (!watch || id_copy(watch->id, id) < 0)
-		return -ENOMEM;
+	bpf->watches = xreallocarray(bpf->watches, bpf->n_watches + 1, sizeof(struct watch *));
+	watch = xcalloc(1, sizeof(*watch));
+	if (id_copy(watch->id, id) < 0)
+		return -EINVAL;
 	r = group_id(folder, &watch->group);
 	if (r < 0)
 		return r;
@@ -250,9 +247,8 @@ static int fail_load(struct err *reterr, int error, const char *what)
  */
 static int check_host(int *ret_version, struct err *reterr)
 {
-	CLEANUP_FREE struct cgroup_host *host = calloc(1, sizeof(*host));
-	int r = host ? cgroup_find(CGROUP_MOUNTINFO, host, reterr)
-		     : err_fail(reterr, ENOMEM, "out of memory");
+	CLEANUP_FREE struct cgroup_host *host = xcalloc(1, sizeof(*host));
+	int r = cgroup_find(CGROUP_MOUNTINFO, host, reterr);
 
 	if (r < 0)
 		return r;
@@ -330,11 +326,9 @@ static int load(struct fps_bpf *bpf, int version, struct err *reterr)
 
 int fps_bpf_new(struct fps_bpf **ret_bpf, struct err *reterr)
 {
-	struct fps_bpf *bpf = calloc(1, sizeof(*bpf));
+	struct fps_bpf *bpf = xcalloc(1, sizeof(*bpf));
 	int version = 2, r;
 
-	if (!bpf)
-		return err_fail(reterr, ENOMEM, "out of memory");
 	r = check_host(&version, reterr);
 	if (r == 0)
 		r = load(bpf, version, reterr);

@@ -17,6 +17,7 @@
 
 #include "base/cleanup.h"
 #include "base/id.h"
+#include "base/xalloc.h"
 #include "monitor/bpf/files.h"
 #include "monitor/bpf/symbols.h"
 #include "monitor/bpf/scan.h"
@@ -190,8 +191,8 @@ static void publish_stats(struct fps_bpf_files *files)
 }
 
 /*
- * Copies the groups, because the event loop may change them during the scan. Returns NULL if out of
- * memory or if there are no groups.
+ * Copies the groups, because the event loop may change them during the scan. Returns NULL if there
+ * are no groups.
  */
 static struct group *copy_groups(struct fps_bpf_files *files, size_t *ret_n)
 {
@@ -199,10 +200,10 @@ static struct group *copy_groups(struct fps_bpf_files *files, size_t *ret_n)
 
 	pthread_mutex_lock(&files->lock);
 	*ret_n = files->n_groups;
-	if (files->n_groups > 0)
-		copy = malloc(files->n_groups * sizeof(*copy));
-	if (copy)
+	if (files->n_groups > 0) {
+		copy = xmalloc(files->n_groups * sizeof(*copy));
 		memcpy(copy, files->groups, files->n_groups * sizeof(*copy));
+	}
 	pthread_mutex_unlock(&files->lock);
 	return copy;
 }
@@ -296,20 +297,16 @@ static int start_thread(struct fps_bpf_files *files)
 
 int fps_bpf_files_new(struct bpf_program *present, struct fps_bpf_files **ret_files)
 {
-	struct fps_bpf_files *files = calloc(1, sizeof(*files));
-	int r;
+	struct fps_bpf_files *files = xcalloc(1, sizeof(*files));
+	int r = 0;
 
-	if (!files)
-		return -ENOMEM;
 	files->present = present;
 	(void)pthread_mutex_init(&files->lock, NULL); /* cannot fail without attributes */
 	(void)pthread_cond_init(&files->wake, NULL);
-	r = fps_bpf_scan_new("/proc", &files->scan);
-	if (r == 0) {
-		scan_once(files);
-		if (files->attach_errno < 0 && atomic_load(&files->counted) == 0)
-			r = files->attach_errno;
-	}
+	files->scan = fps_bpf_scan_new("/proc");
+	scan_once(files);
+	if (files->attach_errno < 0 && atomic_load(&files->counted) == 0)
+		r = files->attach_errno;
 	if (r == 0)
 		r = start_thread(files);
 	if (r < 0) {
@@ -354,20 +351,16 @@ bool fps_bpf_files_free(struct fps_bpf_files *files)
 
 int fps_bpf_files_add(struct fps_bpf_files *files, const char *id, const char *folder)
 {
-	struct group *grown;
 	struct group group;
 
 	if (id_copy(group.id, id) < 0 || strlen(folder) >= sizeof(group.folder))
 		return -ENAMETOOLONG;
 	strcpy(group.folder, folder);
 	pthread_mutex_lock(&files->lock);
-	grown = realloc(files->groups, (files->n_groups + 1) * sizeof(*grown));
-	if (grown) {
-		files->groups = grown;
-		grown[files->n_groups++] = group;
-	}
+	files->groups = xreallocarray(files->groups, files->n_groups + 1, sizeof(group));
+	files->groups[files->n_groups++] = group;
 	pthread_mutex_unlock(&files->lock);
-	return grown ? 0 : -ENOMEM;
+	return 0;
 }
 
 void fps_bpf_files_drop(struct fps_bpf_files *files, const char *id)

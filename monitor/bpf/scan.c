@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/xalloc.h"
 #include "monitor/bpf/scan.h"
 
 #define CACHE_MAX  (16u << 20)
@@ -109,15 +110,12 @@ int fps_bpf_scan_cache(const char *cache, fps_bpf_found_fn found, void *userdata
 
 /* --- mapped files of programs --- */
 
-int fps_bpf_scan_new(const char *proc, struct fps_bpf_scan **ret_scan)
+struct fps_bpf_scan *fps_bpf_scan_new(const char *proc)
 {
-	struct fps_bpf_scan *scan = calloc(1, sizeof(*scan));
+	struct fps_bpf_scan *scan = xcalloc(1, sizeof(*scan));
 
-	if (!scan)
-		return -ENOMEM;
 	snprintf(scan->proc, sizeof(scan->proc), "%s", proc);
-	*ret_scan = scan;
-	return 0;
+	return scan;
 }
 
 struct fps_bpf_scan *fps_bpf_scan_free(struct fps_bpf_scan *scan)

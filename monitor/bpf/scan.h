@@ -25,7 +25,7 @@ int fps_bpf_scan_cache(const char *cache, fps_bpf_found_fn found, void *userdata
 
 /* State between scans. A program that has run for long is not examined in every scan. */
 struct fps_bpf_scan;
-int fps_bpf_scan_new(const char *proc, struct fps_bpf_scan **ret_scan);
+struct fps_bpf_scan *fps_bpf_scan_new(const char *proc);
 struct fps_bpf_scan *fps_bpf_scan_free(struct fps_bpf_scan *scan); /* NULL is fine; returns NULL */
 
 /*

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "monitor/bpf/symbols.h"
 
 #define FILE_MAX_BYTES (64u << 20)
@@ -54,9 +55,7 @@ static int copy_file(int fd, struct image *image)
 		return -EINVAL;
 	if (st.st_size > FILE_MAX_BYTES)
 		return -EFBIG;
-	image->bytes = malloc((size_t)st.st_size);
-	if (!image->bytes)
-		return -ENOMEM;
+	image->bytes = xmalloc((size_t)st.st_size);
 	while (image->size < (size_t)st.st_size &&
 	       (n = pread(fd, image->bytes + image->size, (size_t)st.st_size - image->size,
 			  (off_t)image->size)) != 0) {

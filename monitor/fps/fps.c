@@ -19,6 +19,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/unix-listener.h"
+#include "base/xalloc.h"
 #include "monitor/fps/guests.h"
 #include "monitor/fps/hello.h"
 #include "monitor/fps/page.h"
@@ -292,11 +293,9 @@ static int client_new(struct fps_hub *hub, int fd)
 {
 	struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP};
 	uint64_t had_pid_ns = fps_process_clock_ns();
-	struct client *client = calloc(1, sizeof(*client));
+	struct client *client = xcalloc(1, sizeof(*client));
 	int r;
 
-	if (!client)
-		return -ENOMEM;
 	r = fps_process_open(fd, hub->idle_ns, &client->process);
 	if (r < 0) {
 		free(client);
@@ -394,8 +393,11 @@ void fps_hub_collect(struct fps_hub *hub)
 	accept_all(hub); /* also finds out that no connection waits */
 	end_clients(hub, now_ns);
 	for (size_t i = 0; i < hub->vgpus.n; i++) {
-		hub->vgpus.list[i]->totals.at_ns = now_ns;
-		hub->vgpus.list[i]->totals.partial_frames = 0;
+		struct fps_totals *totals = &hub->vgpus.list[i]->totals;
+
+		totals->at_ns = now_ns;
+		totals->partial_frames = 0;
+		totals->present_outside = totals->present_waits = 0;
 	}
 	for (size_t i = hub->n_clients; i-- > 0;) {
 		struct client *client = hub->clients[i];
@@ -406,8 +408,7 @@ void fps_hub_collect(struct fps_hub *hub)
 			client_send_limit(client);
 			client_count(client, now_ns);
 			if (client->vgpu)
-				client->vgpu->totals.partial_frames +=
-					client->reading.partial_frames;
+				fps_reading_add_state(&client->reading, &client->vgpu->totals);
 		} else if (now_ns > client->since_ns + HELLO_WITHIN_NS) {
 			client_refuse(hub, client);
 		}
@@ -421,18 +422,15 @@ void fps_hub_collect(struct fps_hub *hub)
 		fps_guests_collect(hub->guests);
 }
 
-int fps_hub_limit(struct fps_hub *hub, const char *id, uint64_t period_ns)
+void fps_hub_limit(struct fps_hub *hub, const char *id, uint64_t period_ns)
 {
 	struct fps_vgpu *vgpu = fps_vgpus_find(&hub->vgpus, id);
 
 	if (!vgpu && period_ns == 0)
-		return 0;
+		return;
 	if (!vgpu)
 		vgpu = fps_vgpus_get(&hub->vgpus, id);
-	if (!vgpu)
-		return -ENOMEM;
 	vgpu->limit_ns = period_ns;
-	return 0;
 }
 
 const struct fps_totals *fps_hub_totals(const struct fps_hub *hub, const char *id)
@@ -496,9 +494,7 @@ int fps_hub_new(const char *path, fps_owner_fn owner, void *userdata, struct fps
 	struct fps_hub *hub;
 	int r;
 
-	hub = calloc(1, sizeof(*hub));
-	if (!hub)
-		return err_fail(reterr, ENOMEM, "out of memory");
+	hub = xcalloc(1, sizeof(*hub));
 	hub->owner = owner;
 	hub->userdata = userdata;
 	hub->tick_ns = clock_now().mono_ns;

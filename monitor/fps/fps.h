@@ -62,8 +62,8 @@ void fps_hub_rematch(struct fps_hub *hub);
 void fps_hub_collect(struct fps_hub *hub);
 
 /* Sets the minimum frame time of a vGPU's programs, 1 ms to 1 s; 0: no limit. The next
- * fps_hub_collect() sends it. Returns 0 or -ENOMEM. */
-int fps_hub_limit(struct fps_hub *hub, const char *id, uint64_t period_ns);
+ * fps_hub_collect() sends it. */
+void fps_hub_limit(struct fps_hub *hub, const char *id, uint64_t period_ns);
 
 /*
  * Returns the totals of a vGPU, or NULL if no program has reported for it. Valid until the hub is

@@ -20,6 +20,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/xalloc.h"
 #include "monitor/fps/guests.h"
 #include "monitor/fps/reporter.h"
 
@@ -115,10 +116,7 @@ static struct vm *vm_find(const struct fps_guests *g, uint32_t cid, const char *
 	return vm;
 }
 
-/*
- * Returns the entry of the virtual machine. Returns NULL if the virtual machine has no vGPU or if
- * out of memory.
- */
+/* Returns the entry of the virtual machine. Returns NULL if the virtual machine has no vGPU. */
 static struct vm *vm_get(struct fps_guests *g, uint32_t cid, const char *name, uint64_t now_ns)
 {
 	struct vm *vm = vm_find(g, cid, name);
@@ -130,9 +128,7 @@ static struct vm *vm_get(struct fps_guests *g, uint32_t cid, const char *name, u
 	}
 	if (g->config.vm(g->config.vm_userdata, cid, cid ? NULL : name, id) < 0)
 		return NULL;
-	vm = calloc(1, sizeof(*vm));
-	if (!vm)
-		return NULL;
+	vm = xcalloc(1, sizeof(*vm));
 	vm->cid = cid;
 	(void)snprintf(vm->name, sizeof(vm->name), "%s", name);
 	vm->reporters.connectionless = cid == 0;
@@ -178,11 +174,7 @@ static int connection_new(struct fps_guests *g, struct vm *vm, int fd, uint64_t 
 		fps_refusals_add(&vm->vgpu->refused, vm->connections, now_ns);
 		return -EUSERS;
 	}
-	connection = calloc(1, sizeof(*connection));
-	if (!connection) {
-		fps_quota_give(&g->quota, &vm->connections);
-		return -ENOMEM;
-	}
+	connection = xcalloc(1, sizeof(*connection));
 	event.data.ptr = connection;
 	if (epoll_ctl(g->epoll, EPOLL_CTL_ADD, fd, &event) < 0) {
 		r = -errno;
@@ -438,11 +430,9 @@ static void scan(struct fps_guests *g, uint64_t now_ns)
 int fps_guests_new(const struct fps_guests_config *config, struct fps_guests **ret_guests,
 		   struct err *reterr)
 {
-	struct fps_guests *g = calloc(1, sizeof(*g));
+	struct fps_guests *g = xcalloc(1, sizeof(*g));
 	int r;
 
-	if (!g)
-		return err_fail(reterr, ENOMEM, "out of memory");
 	g->config = *config;
 	g->quota = (struct fps_quota){
 		.all = FPS_GUEST_CONNECTIONS_MAX,

@@ -27,7 +27,7 @@
 
 struct fps_guests;
 
-/* Returns the state of a vGPU. Creates the state if needed. Returns NULL if out of memory. */
+/* Returns the state of a vGPU. Creates the state if needed. */
 typedef struct fps_vgpu *(*fps_vgpu_fn)(void *userdata, const char *id);
 
 struct fps_guests_config {

@@ -85,6 +85,36 @@ static bool is_plausible(struct fps_reading *reading, const struct fps_counters 
 	return ok;
 }
 
+/*
+ * Compares the present calls with the last reading. A wrong counter can only give a wrong result
+ * for this program.
+ */
+static enum fps_present take_present(struct fps_reading *reading, const struct fps_page *page)
+{
+	uint32_t lanes = __atomic_load_n(&page->lanes, __ATOMIC_RELAXED);
+	bool inside = false, waits = false;
+
+	for (uint32_t l = 0; l < lanes && l < FPS_WIRE_LANES; l++) {
+		const struct fps_lane *lane = &page->lane[l];
+		/*
+		 * Read in this order: an unchanged @begun then shows that no call has begun since
+		 * the last reading. @ended may exceed it if the stores are seen out of order.
+		 */
+		uint32_t ended = __atomic_load_n(&lane->presents_ended, __ATOMIC_ACQUIRE);
+		uint32_t begun = __atomic_load_n(&lane->presents_begun, __ATOMIC_RELAXED);
+		bool is_inside = (int32_t)(begun - ended) > 0;
+
+		inside |= is_inside;
+		waits |= is_inside && begun == reading->presents_begun[l];
+		reading->presents_begun[l] = begun;
+	}
+	if (!(__atomic_load_n(&page->features, __ATOMIC_RELAXED) & FPS_PAGE_PRESENTS))
+		return FPS_PRESENT_UNKNOWN;
+	if (waits)
+		return FPS_PRESENT_WAITS;
+	return inside ? FPS_PRESENT_UNKNOWN : FPS_PRESENT_OUTSIDE;
+}
+
 void fps_reading_begin(struct fps_reading *reading, uint64_t now_ns)
 {
 	*reading = (struct fps_reading){.at_ns = now_ns, .spare = FPS_PLAUSIBLE};
@@ -108,6 +138,14 @@ void fps_reading_take(struct fps_reading *reading, const struct fps_page *page, 
 	}
 	reading->partial_frames = fps_phase_take(
 		&reading->phase, frames, newest_frame_ns(&now, reading->at_ns, now_ns), now_ns);
+	reading->present = take_present(reading, page);
 	reading->counted = now;
 	reading->at_ns = now_ns;
+}
+
+void fps_reading_add_state(const struct fps_reading *reading, struct fps_totals *totals)
+{
+	totals->partial_frames += reading->partial_frames;
+	totals->present_outside += reading->present == FPS_PRESENT_OUTSIDE;
+	totals->present_waits += reading->present == FPS_PRESENT_WAITS;
 }

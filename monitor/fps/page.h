@@ -24,6 +24,8 @@ struct fps_reading {
 	uint64_t spare;		     /* frames that may be counted besides those of the rate */
 	struct fps_phase phase;	     /* of the counted frames */
 	double partial_frames;	     /* part of the next frame that had passed then, 0..1 */
+	uint32_t presents_begun[FPS_WIRE_LANES]; /* at the last reading */
+	enum fps_present present;		 /* of the program at the last reading */
 };
 
 /* Begins to read a page: all frames since its creation are new. */
@@ -40,6 +42,9 @@ void fps_reading_skip(struct fps_reading *reading, const struct fps_page *page);
  */
 void fps_reading_take(struct fps_reading *reading, const struct fps_page *page, uint64_t now_ns,
 		      struct fps_totals *totals);
+
+/* Adds the state of the program at the last reading to @totals. */
+void fps_reading_add_state(const struct fps_reading *reading, struct fps_totals *totals);
 
 /*
  * Adds the GPU time of @gpu_frames frames. @drawn frames were presented in @elapsed_ns. Ignores an

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/xalloc.h"
 #include "monitor/fps/page.h"
 #include "monitor/fps/reporter.h"
 
@@ -87,9 +88,7 @@ static struct fps_reporter *add(struct fps_reporters *all, uint64_t program, uin
 
 	if (!make_room(all, now_ns))
 		return NULL;
-	reporter = calloc(1, sizeof(*reporter));
-	if (!reporter)
-		return NULL;
+	reporter = xcalloc(1, sizeof(*reporter));
 	reporter->last.program = program;
 	reporter->room_ns = AT_ONCE * (NS_PER_S / A_SECOND);
 	reporter->filled_ns = now_ns;

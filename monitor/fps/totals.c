@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Percentiles of the frame times of a vGPU. */
+/* Values derived from the totals of a vGPU. */
 #include <math.h>
 
 #include "monitor/fps/totals.h"
@@ -20,4 +20,13 @@ double fps_percentile_ms(const uint64_t frame_time[FPS_WIRE_BUCKETS], double abo
 			break;
 	}
 	return FPS_WIRE_BUCKET0_NS / 1e6 * exp2((b + 0.5) / 4);
+}
+
+enum fps_present fps_present_of(const struct fps_totals *totals)
+{
+	if (totals->present_waits > 0)
+		return FPS_PRESENT_WAITS;
+	return totals->open > 0 && totals->present_outside == totals->open && totals->reporting == 0
+		       ? FPS_PRESENT_OUTSIDE
+		       : FPS_PRESENT_UNKNOWN;
 }

@@ -11,6 +11,24 @@
 #include "fps-preload/wire.h"
 #include "monitor/fps/quota.h"
 
+/*
+ * Whether programs wait inside the function that presents a frame. Such a program wants its next
+ * frame presented: it waits for the GPU or for the display server, not for its user. The opposite
+ * is not certain: a program outside may wait for the GPU in another function (glFinish(),
+ * vkWaitForFences()).
+ */
+enum fps_present {
+	/*
+	 * no program, a program that does not report its present calls (an older library, a virtual
+	 * machine), or a call that has begun since the reading before
+	 */
+	FPS_PRESENT_UNKNOWN,
+	/* every program was outside at the reading */
+	FPS_PRESENT_OUTSIDE,
+	/* a program was inside the same call at this reading and at the reading before */
+	FPS_PRESENT_WAITS,
+};
+
 /* Totals of all programs of one vGPU, cumulative since the hub was created. */
 struct fps_totals {
 	uint64_t frames;
@@ -20,8 +38,10 @@ struct fps_totals {
 	/* sum over the @open programs of the part of the next frame that had passed at @at_ns,
 	 * each 0..1 (monitor/fps/phase.h) */
 	double partial_frames;
-	uint64_t at_ns;		 /* CLOCK_MONOTONIC when the frames were counted; 0: unknown */
-	uint64_t newest_ns;	 /* CLOCK_MONOTONIC of the newest frame */
+	int present_outside; /* of the @open programs, those with FPS_PRESENT_OUTSIDE at @at_ns */
+	int present_waits;   /* of the @open programs, those with FPS_PRESENT_WAITS at @at_ns */
+	uint64_t at_ns;	     /* CLOCK_MONOTONIC when the frames were counted; 0: unknown */
+	uint64_t newest_ns;  /* CLOCK_MONOTONIC of the newest frame */
 	uint64_t longest_gap_ns; /* longest frame time */
 	uint64_t gpu_time_ns;	 /* total GPU time of @gpu_frames frames */
 	uint64_t gpu_frames;
@@ -54,5 +74,8 @@ struct fps_hub_stats {
  * frames.
  */
 double fps_percentile_ms(const uint64_t frame_time[FPS_WIRE_BUCKETS], double above);
+
+/* Returns FPS_PRESENT_WAITS if any program of the vGPU waits. */
+enum fps_present fps_present_of(const struct fps_totals *totals);
 
 #endif

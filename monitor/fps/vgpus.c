@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "monitor/fps/vgpus.h"
 
 static int compare(const void *id, const void *entry)
@@ -26,25 +27,19 @@ struct fps_vgpu *fps_vgpus_find(const struct fps_vgpus *vgpus, const char *id)
 
 struct fps_vgpu *fps_vgpus_get(struct fps_vgpus *vgpus, const char *id)
 {
-	struct fps_vgpu **known = find(vgpus, id), **grown;
+	struct fps_vgpu **known = find(vgpus, id), **list;
 	struct fps_vgpu *fresh;
 	size_t at = 0;
 
 	if (known)
 		return *known;
-	grown = realloc(vgpus->list, (vgpus->n + 1) * sizeof(struct fps_vgpu *));
-	if (!grown)
-		return NULL;
-	vgpus->list = grown;
-	fresh = calloc(1, sizeof(*fresh));
-	if (!fresh || id_copy(fresh->id, id) < 0) {
-		free(fresh);
-		return NULL;
-	}
-	while (at < vgpus->n && strcmp(grown[at]->id, id) < 0)
+	vgpus->list = list = xreallocarray(vgpus->list, vgpus->n + 1, sizeof(struct fps_vgpu *));
+	fresh = xcalloc(1, sizeof(*fresh));
+	(void)id_copy(fresh->id, id);
+	while (at < vgpus->n && strcmp(list[at]->id, id) < 0)
 		at++;
-	memmove(&grown[at + 1], &grown[at], (vgpus->n - at) * sizeof(struct fps_vgpu *));
-	grown[at] = fresh;
+	memmove(&list[at + 1], &list[at], (vgpus->n - at) * sizeof(struct fps_vgpu *));
+	list[at] = fresh;
 	vgpus->n++;
 	return fresh;
 }

@@ -27,7 +27,7 @@ void fps_vgpus_free(struct fps_vgpus *vgpus); /* frees the vGPUs, not @vgpus */
 
 /* Returns the vGPU, or NULL. */
 struct fps_vgpu *fps_vgpus_find(const struct fps_vgpus *vgpus, const char *id);
-/* Returns the vGPU, which is created if needed. Returns NULL if out of memory. */
+/* Returns the vGPU @id (valid), which is created if needed. */
 struct fps_vgpu *fps_vgpus_get(struct fps_vgpus *vgpus, const char *id);
 /* Frees a vGPU of the list. */
 void fps_vgpus_remove(struct fps_vgpus *vgpus, struct fps_vgpu *vgpu);

@@ -231,13 +231,20 @@ static int parse_line(struct parser *parser, char *line)
 	return 0;
 }
 
-/* Removes classes of which only the capacity or the frequency is known. */
+/* Cycles are a measure only beside those that have passed, or beside a frequency. */
+static bool is_measured(const struct fdinfo_engine *engine)
+{
+	return engine->busy_valid ||
+	       (engine->cycles_valid && (engine->total_valid || engine->max_hz > 0));
+}
+
+/* Removes classes whose use cannot be computed. */
 static void drop_idle_engines(struct fdinfo *info)
 {
 	int n = 0;
 
 	for (int i = 0; i < info->n_engines; i++)
-		if (info->engines[i].busy_valid || info->engines[i].cycles_valid)
+		if (is_measured(&info->engines[i]))
 			info->engines[n++] = info->engines[i];
 	info->n_engines = n;
 }

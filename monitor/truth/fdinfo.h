@@ -33,7 +33,8 @@ struct fdinfo {
 	bool client_valid;
 	uint64_t client; /* unique for each device, or on the host if there is no PCI address */
 	struct fdinfo_engine engines[FDINFO_ENGINES_MAX];
-	int n_engines; /* engine classes for which busy time or cycles are reported */
+	int n_engines; /* engine classes whose use can be computed: from busy time, or from cycles
+			* with their total or frequency */
 	bool memory_valid;
 	/* resident memory of the client: on the device, or in the system if the driver reports no
 	 * memory on the device */

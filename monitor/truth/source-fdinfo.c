@@ -9,9 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
+#include "monitor/truth/control.h"
 #include "monitor/truth/meter.h"
 #include "monitor/truth/scan.h"
 #include "monitor/truth/source.h"
@@ -27,7 +30,7 @@ struct client {
 	int tenant;
 	unsigned samples; /* since truth_tenant_fn was called */
 	unsigned lost;	  /* samples without a holder */
-	bool has_times;	  /* the last text had a class of engines */
+	bool has_times;	  /* see control_has_times() */
 	bool is_new;	  /* its whole use belongs to this sample */
 	struct meter meter;
 	bool memory_valid;
@@ -45,9 +48,11 @@ struct truth_state {
 	struct client clients[TRUTH_USERS_MAX];
 	int n_clients;
 	int n_open;
-	bool omits_idle;    /* the driver prints no engine that a client has not used */
+	struct control control;
 	uint64_t passed_ns; /* of this sample */
+	/* in this sample */
 	struct truth_counts *counts;
+	uint64_t lost[SCAN_VERDICTS]; /* known clients whose texts could not be used */
 };
 
 static void fdinfo_close(struct truth_state *state)
@@ -73,10 +78,9 @@ static int fdinfo_open(const struct truth_config *config, struct truth_state **r
 	if (strlen(config->device) >= sizeof(state->device))
 		return err_fail(reterr, EINVAL, "device \"%s\": not a PCI address or a driver",
 				config->device);
-	state = calloc(1, sizeof(*state));
-	if (!state)
-		return err_fail(reterr, ENOMEM, "out of memory");
+	state = xcalloc(1, sizeof(*state));
 	strcpy(state->device, config->device);
+	control_init(&state->control, config->sysfs ? config->sysfs : "/sys", config->device);
 	state->tenant = config->tenant;
 	state->userdata = config->userdata;
 	r = scan_new(config->proc, &state->scan);
@@ -110,22 +114,68 @@ static int open_file(const struct truth_state *state, pid_t pid, int number)
 	return fd < 0 ? -errno : fd;
 }
 
-static bool is_ours(const struct truth_state *state, const struct fdinfo *info)
+/* Returns 1 if the descriptor is a DRM file of this GPU, 0: of no or another GPU, -1: unknown. */
+static int is_own_node(const struct truth_state *state, pid_t pid, int number)
 {
-	return strcmp(info->pdev[0] ? info->pdev : info->driver, state->device) == 0;
+	char path[48];
+	struct stat node;
+
+	snprintf(path, sizeof(path), "%d/fd/%d", (int)pid, number);
+	if (fstatat(scan_proc(state->scan), path, &node, 0) < 0 || !S_ISCHR(node.st_mode))
+		return -1;
+	return control_owns(&state->control, node.st_rdev);
 }
 
-/* Returns 0 for a text of this GPU, 1 for another file. */
-static int read_file(struct truth_state *state, int fd, struct fdinfo *ret_info)
+/* Finds the GPU of a text. Old kernels print no PCI address. */
+static enum scan_verdict find_gpu(const struct truth_state *state, const struct fdinfo *info,
+				  pid_t pid, int number)
+{
+	const char *driver = state->control.driver;
+	int own;
+
+	if (strcmp(info->pdev[0] ? info->pdev : info->driver, state->device) == 0)
+		return info->client_valid ? SCAN_CLIENT : SCAN_REFUSED;
+	if (info->pdev[0] || (driver[0] && strcmp(info->driver, driver) != 0))
+		return SCAN_OTHER;
+	own = is_own_node(state, pid, number);
+	if (own == 0 || (own < 0 && !driver[0]))
+		return SCAN_OTHER;
+	return own > 0 && info->client_valid ? SCAN_CLIENT : SCAN_REFUSED;
+}
+
+/* The file is a DRM node by its path, but its text has no keys of DRM. */
+static enum scan_verdict judge_mute(const struct truth_state *state, pid_t pid, int number)
+{
+	return is_own_node(state, pid, number) == 0 ? SCAN_OTHER : SCAN_MUTE;
+}
+
+static enum scan_verdict judge_error(const struct truth_state *state, int r, pid_t pid, int number,
+				     bool named)
+{
+	switch (r) {
+	case -ENODATA:
+		return named ? judge_mute(state, pid, number) : SCAN_OTHER;
+	case -E2BIG: /* the text of a file with many locks */
+		return named ? SCAN_REFUSED : SCAN_OTHER;
+	case -EINVAL:
+		return SCAN_REFUSED;
+	case -ENOENT: /* closed meanwhile, or the process has ended */
+	case -ESRCH:
+		return SCAN_OTHER;
+	default:
+		return SCAN_DENIED;
+	}
+}
+
+/* @fd: the open text, or a negative errno. */
+static enum scan_verdict read_file(const struct truth_state *state, int fd, pid_t pid, int number,
+				   bool named, struct fdinfo *ret_info)
 {
 	char text[FDINFO_TEXT_MAX];
-	int r = read_text(fd, text, ret_info);
+	int r = fd < 0 ? fd : read_text(fd, text, ret_info);
 
-	if (r == -EINVAL || r == -E2BIG)
-		state->counts->refused++;
-	if (r < 0)
-		return r == -ENODATA ? 1 : r;
-	return is_ours(state, ret_info) ? 0 : 1;
+	return r < 0 ? judge_error(state, r, pid, number, named)
+		     : find_gpu(state, ret_info, pid, number);
 }
 
 /* --- clients --- */
@@ -156,7 +206,7 @@ static void count(struct truth_state *state, struct client *client, const struct
 		else
 			client->grown_ns[class] += growth.engines[i].ns;
 	}
-	client->has_times = info->n_engines > 0;
+	client->has_times = control_has_times(info);
 	client->memory_valid = info->memory_valid;
 	client->memory_bytes = info->memory_bytes;
 }
@@ -221,10 +271,8 @@ static struct client *add_client(struct truth_state *state, uint64_t id, bool is
 					? &state->clients[state->n_clients++]
 					: find_lost(state);
 
-	if (!client) {
-		state->counts->ignored++;
+	if (!client)
 		return NULL;
-	}
 	*client =
 		(struct client){.id = id, .fd = -1, .tenant = TRUTH_TENANT_NONE, .is_new = is_new};
 	return client;
@@ -243,52 +291,48 @@ static bool is_known(const struct truth_state *state, pid_t pid, int number)
  * A process has a DRM file. A client that several processes hold belongs to the first of them with
  * a tenant: a display server passes its files on to its clients.
  */
-static void found_file(void *userdata, pid_t pid, int number, bool is_new)
+static enum scan_verdict found_file(void *userdata, pid_t pid, int number, bool is_new, bool named)
 {
 	struct truth_state *state = userdata;
 	CLEANUP_CLOSE int fd = -1;
 	struct client *client;
+	enum scan_verdict verdict;
 	struct fdinfo info;
 	int tenant;
 
 	if (is_known(state, pid, number))
-		return;
+		return SCAN_CLIENT;
 	fd = open_file(state, pid, number);
-	if (fd < 0 || read_file(state, fd, &info) != 0 || !info.client_valid)
-		return;
-	if (info.n_engines == 0)
-		state->counts->no_times++;
-	state->omits_idle |= strcmp(info.driver, "amdgpu") == 0;
+	verdict = read_file(state, fd, pid, number, named, &info);
+	if (verdict != SCAN_CLIENT)
+		return verdict;
 	client = find_client(state, info.client);
-	if (client && client->pid && client->tenant != TRUTH_TENANT_NONE)
-		return;
+	if (client && client->pid && client->tenant >= 0)
+		return SCAN_CLIENT;
 	tenant = state->tenant(state->userdata, pid);
-	if (client && client->pid && tenant == TRUTH_TENANT_NONE)
-		return;
+	if (client && client->pid && tenant < 0)
+		return SCAN_CLIENT;
 	if (!client)
 		client = add_client(state, info.client, is_new && state->passed_ns);
 	if (!client)
-		return;
+		return SCAN_IGNORED;
 	set_holder(state, client, pid, number, &fd);
 	client->tenant = tenant;
+	return SCAN_CLIENT;
 }
 
-/* Returns 0 if the client was read. */
-static int read_client(struct truth_state *state, struct client *client, struct fdinfo *ret_info)
+static enum scan_verdict read_client(const struct truth_state *state, const struct client *client,
+				     struct fdinfo *ret_info)
 {
 	CLEANUP_CLOSE int opened = -1;
-	int fd = client->fd, r;
+	enum scan_verdict verdict;
+	int fd = client->fd;
 
-	if (fd < 0) {
+	if (fd < 0)
 		fd = opened = open_file(state, client->pid, client->number);
-		if (fd < 0)
-			return fd;
-	}
-	r = read_file(state, fd, ret_info);
+	verdict = read_file(state, fd, client->pid, client->number, /* named= */ false, ret_info);
 	/* The number can belong to another file now. */
-	if (r == 0 && (!ret_info->client_valid || ret_info->client != client->id))
-		r = 1;
-	return r;
+	return verdict == SCAN_CLIENT && ret_info->client != client->id ? SCAN_OTHER : verdict;
 }
 
 static void read_clients(struct truth_state *state)
@@ -299,7 +343,11 @@ static void read_clients(struct truth_state *state)
 	for (int i = 0; i < state->n_clients; i++) {
 		struct client *client = &state->clients[i];
 
-		if (client->pid && read_client(state, client, &info) == 0) {
+		enum scan_verdict verdict =
+			client->pid ? read_client(state, client, &info) : SCAN_OTHER;
+
+		state->lost[verdict] += verdict != SCAN_CLIENT;
+		if (verdict == SCAN_CLIENT) {
 			count(state, client, &info);
 			if (++client->samples % TRUTH_TENANT_SAMPLES == 0)
 				client->tenant = state->tenant(state->userdata, client->pid);
@@ -315,17 +363,8 @@ static void read_clients(struct truth_state *state)
 	state->n_clients = n;
 }
 
-static int fdinfo_sample(struct truth_state *state, uint64_t passed_ns, struct truth_sheet *sheet)
+static void write_users(const struct truth_state *state, struct truth_sheet *sheet)
 {
-	bool times = false;
-	int r;
-
-	state->passed_ns = passed_ns;
-	state->counts = &sheet->counts;
-	r = scan_run(state->scan, found_file, state, &sheet->counts.denied);
-	if (r < 0)
-		return r;
-	read_clients(state);
 	sheet->n_users = 0;
 	for (int i = 0; i < state->n_clients; i++) {
 		const struct client *client = &state->clients[i];
@@ -334,14 +373,78 @@ static int fdinfo_sample(struct truth_state *state, uint64_t passed_ns, struct t
 		if (!client->pid)
 			continue;
 		sheet->n_users++;
-		times |= client->has_times;
+		sheet->counts.no_times += !client->has_times;
 		user->pid = client->pid;
 		user->tenant = client->tenant;
 		user->memory_valid = client->memory_valid;
 		user->memory_bytes = client->memory_bytes;
 		memcpy(user->grown_ns, client->grown_ns, sizeof(user->grown_ns));
 	}
-	sheet->times = times || sheet->n_users == 0 || state->omits_idle;
+}
+
+/* The first finding that makes the sum of all clients too small. */
+static void check_counts(const struct scan_tally *tally, struct truth_sheet *sheet)
+{
+	const struct truth_counts *counts = &sheet->counts;
+	const struct {
+		uint64_t n;
+		const char *text;
+	} rows[] = {
+		{counts->denied, "processes have files that cannot be read (gover-d needs "
+				 "CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH)"},
+		{counts->refused, "DRM files have a text that is malformed or names no client"},
+		{counts->no_times, "DRM files of this GPU have no time of use (the driver does not "
+				   "publish it on this kernel)"},
+		{counts->ignored, "clients or classes of engines exceed the limit"},
+		{tally->unsearched, "processes have not been searched yet"},
+		{tally->truncated ? SCAN_PROCESSES_MAX : 0,
+		 "processes are searched, and the host has more"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && !sheet->problem.msg[0]; i++)
+		if (rows[i].n > 0)
+			(void)err_fail(&sheet->problem, ENODATA, "%llu %s",
+				       (unsigned long long)rows[i].n, rows[i].text);
+}
+
+/* Decides whether the clients are all clients of this GPU, also if there is none. */
+static void check(struct truth_state *state, struct truth_sheet *sheet)
+{
+	struct truth_counts *counts = &sheet->counts;
+	struct scan_tally tally;
+
+	scan_count(state->scan, &tally);
+	counts->refused = tally.found[SCAN_REFUSED] + state->lost[SCAN_REFUSED];
+	counts->denied = tally.found[SCAN_DENIED] + state->lost[SCAN_DENIED];
+	counts->no_times += tally.found[SCAN_MUTE] + state->lost[SCAN_MUTE];
+	counts->ignored += tally.found[SCAN_IGNORED];
+	if (!scan_lists_all(state->scan, &sheet->problem))
+		return;
+	check_counts(&tally, sheet);
+	if (sheet->problem.msg[0] || !control_counts(&state->control, &sheet->problem))
+		return;
+	if (sheet->n_users > 0)
+		control_pass(&state->control);
+	(void)control_publishes(&state->control, scan_proc(state->scan), &sheet->problem);
+}
+
+static int fdinfo_sample(struct truth_state *state, uint64_t now_ns, uint64_t passed_ns,
+			 struct truth_sheet *sheet)
+{
+	int r;
+
+	(void)now_ns;
+	sheet->counts = (struct truth_counts){.clients = 0};
+	memset(state->lost, 0, sizeof(state->lost));
+	state->passed_ns = passed_ns;
+	state->counts = &sheet->counts;
+	control_refresh(&state->control);
+	r = scan_run(state->scan, found_file, state);
+	if (r < 0)
+		return r;
+	read_clients(state);
+	write_users(state, sheet);
+	check(state, sheet);
 	return 0;
 }
 

@@ -11,6 +11,9 @@
  * that computes for 100 ms every 2 s has 50 % and not 5 %, and a second program can be missing. So
  * the busy time of the GPU comes from the samples, and the percentages only divide it among the
  * processes. They cover several seconds, because a second has only five samples.
+ *
+ * After an error, the library is closed and opened again: an initialised library does not survive a
+ * reload of its driver or the loss of the GPU, and a new driver needs its own library.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -20,15 +23,20 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/xalloc.h"
 #include "monitor/truth/source.h"
 
-#define LIBRARY	     "libnvidia-ml.so.1"
-#define US_PER_S     1000000ULL
-#define DIVIDED_US   (5 * US_PER_S) /* time that the percentages of the processes cover */
-#define SILENT_NS    (2 * NS_PER_S) /* after this time without a sample, the GPU is idle */
-#define SAMPLES_MAX  4096	    /* samples of a driver; a library with more is refused */
-#define SAMPLES_BUSY 1		    /* NVML_GPU_UTILIZATION_SAMPLES */
-#define VALUE_UINT   1		    /* NVML_VALUE_TYPE_UNSIGNED_INT */
+#define LIBRARY	   "libnvidia-ml.so.1"
+#define US_PER_S   1000000ULL
+#define DIVIDED_US (5 * US_PER_S) /* time that the percentages of the processes cover */
+/* After this time without a sample, the GPU is idle if it also says so in another way. */
+#define SILENT_NS	(2 * NS_PER_S)
+#define UNNAMED_NS	(6 * NS_PER_S) /* after this time, a busy GPU must have named a process */
+#define UNKNOWN_SAMPLES 5    /* after so many samples, a process must have a control group */
+#define UNNAMED_PCT	5    /* less is work of the driver itself */
+#define SAMPLES_MAX	4096 /* samples of a driver; a library with more is refused */
+#define SAMPLES_BUSY	1    /* NVML_GPU_UTILIZATION_SAMPLES */
+#define VALUE_UINT	1    /* NVML_VALUE_TYPE_UNSIGNED_INT */
 
 enum nvml_result {
 	NVML_SUCCESS = 0,
@@ -60,6 +68,10 @@ struct nvml_sample {
 };
 _Static_assert(sizeof(struct nvml_sample) == 16, "nvmlSample_t");
 
+struct nvml_rates {
+	unsigned int gpu_pct, memory_pct;
+};
+
 typedef void *nvml_device;
 
 struct nvml_calls {
@@ -77,7 +89,10 @@ struct nvml_calls {
 				    struct nvml_process *processes);
 	enum nvml_result (*graphics)(nvml_device device, unsigned int *n,
 				     struct nvml_process *processes);
+	enum nvml_result (*rates)(nvml_device device, struct nvml_rates *rates); /* or NULL */
 };
+
+#define OPTIONAL "nvmlDeviceGetUtilizationRates"
 
 static const struct {
 	const char *name;
@@ -93,6 +108,7 @@ static const struct {
 	{"nvmlDeviceGetSamples", offsetof(struct nvml_calls, samples)},
 	{"nvmlDeviceGetComputeRunningProcesses_v3", offsetof(struct nvml_calls, compute)},
 	{"nvmlDeviceGetGraphicsRunningProcesses_v3", offsetof(struct nvml_calls, graphics)},
+	{OPTIONAL, offsetof(struct nvml_calls, rates)},
 };
 
 enum { CLASS_SM, CLASS_ENCODER, CLASS_DECODER };
@@ -109,8 +125,12 @@ struct entry {
 };
 
 struct truth_state {
-	void *library;
+	const struct truth_config *config; /* of the caller, which outlives this state */
+	void *library;			   /* NULL: closed after an error */
 	bool initialised;
+	struct err problem; /* why it is closed */
+	struct truth_backoff backoff;
+	bool begins; /* the last sample opened it again, so that the use since is unknown */
 	struct nvml_calls calls;
 	nvml_device device;
 	truth_tenant_fn tenant;
@@ -119,6 +139,7 @@ struct truth_state {
 	unsigned long long uses_us; /* time of the last sample that has a process */
 	double busy_pct;	    /* mean of the last samples of the GPU */
 	uint64_t silent_ns;	    /* time without a sample of the GPU */
+	uint64_t unnamed_ns;	    /* time in which the GPU was busy, but no process was named */
 	struct nvml_sample *samples;
 	unsigned int n_samples; /* that @samples can hold */
 	struct entry entries[TRUTH_USERS_MAX];
@@ -129,15 +150,23 @@ struct truth_state {
 
 /* --- opening --- */
 
-static void nvml_close(struct truth_state *state)
+static void close_library(struct truth_state *state)
 {
-	if (!state)
-		return;
 	if (state->initialised)
 		(void)state->calls.shutdown();
 	if (state->library)
 		dlclose(state->library);
 	free(state->samples);
+	state->initialised = false;
+	state->library = NULL;
+	state->samples = NULL;
+}
+
+static void nvml_close(struct truth_state *state)
+{
+	if (!state)
+		return;
+	close_library(state);
 	free(state);
 }
 
@@ -150,7 +179,7 @@ static int load(const char *path, struct truth_state *state, struct err *reterr)
 	for (size_t i = 0; i < ARRAY_SIZE(symbols); i++) {
 		void *symbol = dlsym(state->library, symbols[i].name);
 
-		if (!symbol)
+		if (!symbol && strcmp(symbols[i].name, OPTIONAL) != 0)
 			return err_fail(reterr, EOPNOTSUPP,
 					"NVML: %s has no function %s: the driver is too old (510 "
 					"or later is needed)",
@@ -209,22 +238,17 @@ static int prepare_samples(struct truth_state *state, struct err *reterr)
 		return err_fail(reterr, EOPNOTSUPP,
 				"NVML: the library reports %u samples of a GPU (allowed: 1..%d)",
 				state->n_samples, SAMPLES_MAX);
-	state->samples = calloc(state->n_samples, sizeof(*state->samples));
-	return state->samples ? 0 : err_fail(reterr, ENOMEM, "out of memory");
+	state->samples = xcalloc(state->n_samples, sizeof(*state->samples));
+	return 0;
 }
 
-static int nvml_open(const struct truth_config *config, struct truth_state **ret_state,
-		     struct err *reterr)
+/* Opens the library and finds the GPU. The library is closed after an error. */
+static int open_library(struct truth_state *state, struct err *reterr)
 {
-	struct truth_state *state = calloc(1, sizeof(*state));
+	const char *path = state->config->nvml_library;
 	enum nvml_result result;
-	int r;
+	int r = load(path ? path : LIBRARY, state, reterr);
 
-	if (!state)
-		return err_fail(reterr, ENOMEM, "out of memory");
-	state->tenant = config->tenant;
-	state->userdata = config->userdata;
-	r = load(config->nvml_library ? config->nvml_library : LIBRARY, state, reterr);
 	if (r == 0) {
 		result = state->calls.init();
 		state->initialised = result == NVML_SUCCESS;
@@ -232,17 +256,55 @@ static int nvml_open(const struct truth_config *config, struct truth_state **ret
 			r = err_fail(reterr, EOPNOTSUPP, "NVML: %s", state->calls.error(result));
 	}
 	if (r == 0)
-		r = find_device(state, config->device, reterr);
+		r = find_device(state, state->config->device, reterr);
 	if (r == 0)
 		r = check_uses(state, reterr);
 	if (r == 0)
 		r = prepare_samples(state, reterr);
+	if (r < 0)
+		close_library(state);
+	return r;
+}
+
+static int nvml_open(const struct truth_config *config, struct truth_state **ret_state,
+		     struct err *reterr)
+{
+	struct truth_state *state = xcalloc(1, sizeof(*state));
+	int r;
+
+	state->config = config;
+	state->tenant = config->tenant;
+	state->userdata = config->userdata;
+	r = open_library(state, reterr);
 	if (r < 0) {
 		nvml_close(state);
 		return r;
 	}
 	*ret_state = state;
 	return 0;
+}
+
+/* Returns 0 if the library is open, and otherwise an error with a problem. */
+static int reopen(struct truth_state *state, uint64_t now_ns, struct err *reterr)
+{
+	if (state->library)
+		return 0;
+	if (truth_backoff_due(&state->backoff, now_ns) &&
+	    open_library(state, &state->problem) == 0) {
+		state->n_entries = 0;
+		state->busy_us = state->uses_us = 0;
+		state->silent_ns = state->unnamed_ns = 0;
+		state->begins = true;
+		return 0;
+	}
+	return err_fail(reterr, EIO, "%s", state->problem.msg);
+}
+
+/* Stores the text of @result for the report. */
+static int fail(const struct truth_state *state, const char *what, enum nvml_result result,
+		struct err *reterr)
+{
+	return err_fail(reterr, EIO, "NVML: %s: %s", what, state->calls.error(result));
 }
 
 /* --- sampling --- */
@@ -276,7 +338,8 @@ static double percent(unsigned int value)
 }
 
 /* Finds the busy time of the GPU since the last sample. */
-static int take_busy(struct truth_state *state, unsigned long long now_us, uint64_t passed_ns)
+static int take_busy(struct truth_state *state, unsigned long long now_us, uint64_t passed_ns,
+		     struct err *reterr)
 {
 	/* If the wall clock was set back, the last sample is in the future. */
 	unsigned long long since_us = state->busy_us > now_us + US_PER_S ? now_us : state->busy_us;
@@ -288,8 +351,10 @@ static int take_busy(struct truth_state *state, unsigned long long now_us, uint6
 
 	if (r == NVML_NOT_FOUND)
 		n = 0;
-	else if (r != NVML_SUCCESS || type != VALUE_UINT)
-		return -EIO;
+	else if (r != NVML_SUCCESS)
+		return fail(state, "use of the GPU", r, reterr);
+	else if (type != VALUE_UINT)
+		return err_fail(reterr, EIO, "NVML: use of the GPU: unknown type %d", type);
 	state->busy_us = since_us;
 	for (unsigned int i = 0; i < n && i < state->n_samples; i++) {
 		const struct nvml_sample *sample = &state->samples[i];
@@ -310,7 +375,7 @@ static int take_busy(struct truth_state *state, unsigned long long now_us, uint6
 }
 
 static int take_uses(struct truth_state *state, unsigned long long now_us,
-		     struct truth_counts *counts)
+		     struct truth_counts *counts, struct err *reterr)
 {
 	unsigned long long since_us = now_us > DIVIDED_US ? now_us - DIVIDED_US : 0;
 	unsigned long long last_us = state->uses_us > now_us + US_PER_S ? 0 : state->uses_us;
@@ -319,8 +384,11 @@ static int take_uses(struct truth_state *state, unsigned long long now_us,
 
 	if (r == NVML_NOT_FOUND)
 		n = 0;
+	else if (r == NVML_INSUFFICIENT_SIZE)
+		return err_fail(reterr, ENOBUFS, "NVML: more than %d processes use the GPU",
+				TRUTH_USERS_MAX);
 	else if (r != NVML_SUCCESS)
-		return r == NVML_INSUFFICIENT_SIZE ? -ENOBUFS : -EIO;
+		return fail(state, "use by each process", r, reterr);
 	state->uses_us = last_us;
 	for (unsigned int i = 0; i < n && i < TRUTH_USERS_MAX; i++) {
 		const struct nvml_use *use = &state->uses[i];
@@ -344,15 +412,15 @@ static int take_uses(struct truth_state *state, unsigned long long now_us,
 	return 0;
 }
 
-/* A GPU without one of the two kinds of programs has only the other. */
-static void take_processes(struct truth_state *state, struct truth_counts *counts,
+/* Returns false if the list cannot be read. */
+static bool take_processes(struct truth_state *state, struct truth_counts *counts,
 			   enum nvml_result (*list)(nvml_device device, unsigned int *n,
 						    struct nvml_process *processes))
 {
 	unsigned int n = TRUTH_USERS_MAX;
 
 	if (list(state->device, &n, state->processes) != NVML_SUCCESS)
-		return;
+		return false;
 	for (unsigned int i = 0; i < n && i < TRUTH_USERS_MAX; i++) {
 		const struct nvml_process *process = &state->processes[i];
 		struct entry *entry;
@@ -370,6 +438,7 @@ static void take_processes(struct truth_state *state, struct truth_counts *count
 		if (process->memory_bytes > entry->memory_bytes)
 			entry->memory_bytes = process->memory_bytes;
 	}
+	return true;
 }
 
 static void begin_sample(struct truth_state *state)
@@ -388,7 +457,10 @@ static void write_user(const struct entry *entry, double busy_ns, uint64_t passe
 {
 	*user = (struct truth_user){
 		.pid = entry->pid,
-		.tenant = entry->tenant,
+		/* NVML lists a process that has ended for a while. */
+		.tenant = entry->tenant == TRUTH_TENANT_UNKNOWN && entry->samples < UNKNOWN_SAMPLES
+				  ? TRUTH_TENANT_NONE
+				  : entry->tenant,
 		.memory_valid = entry->memory_valid,
 		.memory_bytes = entry->memory_bytes,
 	};
@@ -410,7 +482,8 @@ static void divide(struct truth_state *state, uint64_t passed_ns, struct truth_s
 
 		if (!entry->listed)
 			continue;
-		if (++entry->samples % TRUTH_TENANT_SAMPLES == 0)
+		if (++entry->samples % TRUTH_TENANT_SAMPLES == 0 ||
+		    entry->tenant == TRUTH_TENANT_UNKNOWN)
 			entry->tenant = state->tenant(state->userdata, entry->pid);
 		write_user(entry, all_pct > 0 ? busy_ns * entry->sm_pct / all_pct : 0, passed_ns,
 			   &sheet->users[n]);
@@ -418,28 +491,82 @@ static void divide(struct truth_state *state, uint64_t passed_ns, struct truth_s
 	}
 	state->n_entries = n;
 	/* No sample has a process that still runs. The GPU was busy all the same. */
+	state->unnamed_ns =
+		all_pct == 0 && state->busy_pct >= UNNAMED_PCT ? state->unnamed_ns + passed_ns : 0;
 	if (all_pct == 0 && busy_ns > 0 && n < TRUTH_USERS_MAX)
 		sheet->users[n++] = (struct truth_user){.tenant = TRUTH_TENANT_NONE,
 							.grown_ns = {[CLASS_SM] = busy_ns}};
 	sheet->n_users = (size_t)n;
-	sheet->times = true;
 }
 
-static int nvml_sample(struct truth_state *state, uint64_t passed_ns, struct truth_sheet *sheet)
+/* Returns true if the GPU itself reports that it is idle, or that no process uses it. */
+static bool is_idle(const struct truth_state *state, bool lists)
+{
+	struct nvml_rates rates = {.gpu_pct = 100}; /* busy until NVML says otherwise */
+
+	if (state->calls.rates && state->calls.rates(state->device, &rates) == NVML_SUCCESS)
+		return rates.gpu_pct == 0;
+	return lists && state->n_entries == 0;
+}
+
+/* @lists: at least one list of processes can be read. */
+static void check(const struct truth_state *state, bool lists, struct truth_sheet *sheet)
+{
+	struct err *problem = &sheet->problem;
+
+	if (state->begins)
+		(void)err_fail(problem, ENODATA, "%.300s (NVML was opened again just now)",
+			       state->problem.msg);
+	else if (sheet->counts.ignored > 0)
+		(void)err_fail(problem, ENODATA, "NVML: more than %d processes use the GPU",
+			       TRUTH_USERS_MAX);
+	else if (state->silent_ns >= SILENT_NS && !is_idle(state, lists))
+		(void)err_fail(problem, ENODATA,
+			       "NVML has no sample of the GPU, which is not shown to be idle");
+	else if (state->unnamed_ns >= UNNAMED_NS)
+		(void)err_fail(problem, ENODATA,
+			       "NVML: the GPU is busy (%.0f %%), but no process is named (run "
+			       "gover-d in the PID namespace of the host)",
+			       state->busy_pct);
+}
+
+static int take_sample(struct truth_state *state, uint64_t passed_ns, struct truth_sheet *sheet)
 {
 	unsigned long long now_us = (unsigned long long)clock_now().wall_ms * 1000;
+	bool compute, graphics;
 	int r;
 
 	begin_sample(state);
-	r = take_busy(state, now_us, passed_ns);
+	r = take_busy(state, now_us, passed_ns, &sheet->problem);
 	if (r == 0)
-		r = take_uses(state, now_us, &sheet->counts);
+		r = take_uses(state, now_us, &sheet->counts, &sheet->problem);
 	if (r < 0)
 		return r;
-	take_processes(state, &sheet->counts, state->calls.compute);
-	take_processes(state, &sheet->counts, state->calls.graphics);
+	compute = take_processes(state, &sheet->counts, state->calls.compute);
+	graphics = take_processes(state, &sheet->counts, state->calls.graphics);
+	sheet->counts.denied = !compute && !graphics;
 	divide(state, passed_ns, sheet);
+	check(state, compute || graphics, sheet);
 	return 0;
+}
+
+static int nvml_sample(struct truth_state *state, uint64_t now_ns, uint64_t passed_ns,
+		       struct truth_sheet *sheet)
+{
+	int r = reopen(state, now_ns, &sheet->problem);
+
+	if (r < 0)
+		return r;
+	sheet->counts = (struct truth_counts){.clients = 0};
+	r = take_sample(state, state->begins ? 0 : passed_ns, sheet);
+	state->begins = false;
+	if (r == -EIO) {
+		state->problem = sheet->problem;
+		state->backoff = (struct truth_backoff){.wait_ns = 0};
+		(void)truth_backoff_due(&state->backoff, now_ns);
+		close_library(state);
+	}
+	return r;
 }
 
 const struct truth_source truth_nvml = {

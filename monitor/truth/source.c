@@ -5,42 +5,88 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/xalloc.h"
 #include "monitor/truth/source.h"
+
+#define WAIT_MAX_NS (60 * NS_PER_S)
 
 struct truth {
 	const struct truth_source *source;
 	struct truth_state *state;
-	uint64_t sampled_ns; /* monotonic time of the last sample; 0: none */
+	bool any; /* "auto" */
+	struct truth_config config;
+	char device[64], proc[256];
+	struct truth_backoff backoff; /* of NVML, with "auto" */
+	uint64_t sampled_ns;	      /* monotonic time of the last sample; 0: none */
 	struct truth_sheet sheet;
+	struct truth_report report;
 };
 
 /* The order of "auto". */
 static const struct truth_source *const sources[] = {&truth_nvml, &truth_fdinfo};
 
-int truth_open(const struct truth_config *config, struct truth **ret_truth, struct err *reterr)
+bool truth_backoff_due(struct truth_backoff *backoff, uint64_t now_ns)
 {
-	bool any = strcmp(config->source, "auto") == 0;
-	CLEANUP_FREE struct truth *truth = calloc(1, sizeof(*truth));
-	int r = -EINVAL;
+	if (backoff->wait_ns == 0)
+		*backoff = (struct truth_backoff){.at_ns = now_ns, .wait_ns = NS_PER_S};
+	if (now_ns < backoff->at_ns + backoff->wait_ns)
+		return false;
+	backoff->at_ns = now_ns;
+	backoff->wait_ns *= 2;
+	if (backoff->wait_ns > WAIT_MAX_NS)
+		backoff->wait_ns = WAIT_MAX_NS;
+	return true;
+}
 
-	if (!truth)
-		return err_fail(reterr, ENOMEM, "out of memory");
+/* --- opening --- */
+
+static int open_any(struct truth *truth, struct err *reterr)
+{
+	struct err first = {""}, second = {""};
+	int r = truth_nvml.open(&truth->config, &truth->state, &first);
+
+	truth->source = &truth_nvml;
+	/* Other errors need the operator, such as a missing address of one of two GPUs. */
+	if (r != -EOPNOTSUPP)
+		return r < 0 ? err_fail(reterr, -r, "%s", first.msg) : 0;
+	truth->source = &truth_fdinfo;
+	r = truth_fdinfo.open(&truth->config, &truth->state, &second);
+	return r < 0 ? err_fail(reterr, -r, "%s (and %.200s)", second.msg, first.msg) : 0;
+}
+
+static int open_source(struct truth *truth, struct err *reterr)
+{
+	if (truth->any)
+		return open_any(truth, reterr);
 	for (size_t i = 0; i < ARRAY_SIZE(sources); i++) {
-		if (!any && strcmp(config->source, sources[i]->name) != 0)
+		if (strcmp(truth->config.source, sources[i]->name) != 0)
 			continue;
 		truth->source = sources[i];
-		r = sources[i]->open(config, &truth->state, reterr);
-		/* Other errors need the operator, such as a missing address of one of two GPUs. */
-		if (r != -EOPNOTSUPP)
-			break;
+		return sources[i]->open(&truth->config, &truth->state, reterr);
 	}
-	if (!truth->source)
-		return err_fail(reterr, EINVAL,
-				"truth: \"%s\" is no source (allowed: auto, fdinfo or nvml)",
-				config->source);
+	return err_fail(reterr, EINVAL,
+			"truth: \"%s\" is no source (allowed: auto, fdinfo or nvml)",
+			truth->config.source);
+}
+
+int truth_open(const struct truth_config *config, struct truth **ret_truth, struct err *reterr)
+{
+	CLEANUP_FREE struct truth *truth = xcalloc(1, sizeof(*truth));
+	int r;
+
+	if (strlen(config->device) >= sizeof(truth->device) ||
+	    strlen(config->proc) >= sizeof(truth->proc))
+		return err_fail(reterr, ENAMETOOLONG, "device or proc: too long");
+	truth->any = strcmp(config->source, "auto") == 0;
+	truth->config = *config;
+	truth->config.device = strcpy(truth->device, config->device);
+	truth->config.proc = strcpy(truth->proc, config->proc);
+	r = open_source(truth, reterr);
 	if (r < 0)
 		return r;
-	truth->sheet.times = true;
+	truth->report.source = truth->source->name;
+	(void)err_fail(&truth->report.problem, ENODATA, "no sample was taken yet");
 	*ret_truth = truth;
 	truth = NULL;
 	return 0;
@@ -55,20 +101,76 @@ struct truth *truth_close(struct truth *truth)
 	return NULL;
 }
 
-const char *truth_source(const struct truth *truth)
+/* NVIDIA's driver may be loaded after the start. */
+static void retry_nvml(struct truth *truth, uint64_t now_mono_ns)
 {
-	return truth->source->name;
+	struct truth_state *state;
+	struct err err = {""};
+
+	if (!truth_backoff_due(&truth->backoff, now_mono_ns) ||
+	    truth_nvml.open(&truth->config, &state, &err) < 0)
+		return;
+	truth->source->close(truth->state);
+	truth->source = &truth_nvml;
+	truth->state = state;
+	truth->sampled_ns = 0;
+}
+
+/* --- sampling --- */
+
+#define COUNTS (sizeof(struct truth_counts) / sizeof(uint64_t))
+
+static void count(struct truth *truth)
+{
+	struct truth_counts *last = &truth->report.last;
+	uint64_t now[COUNTS], most[COUNTS];
+
+	*last = truth->sheet.counts;
+	last->clients = truth->sheet.n_users;
+	last->outside = 0;
+	for (size_t i = 0; i < truth->sheet.n_users; i++)
+		last->outside += truth->sheet.users[i].tenant < 0;
+	memcpy(now, last, sizeof(now));
+	memcpy(most, &truth->report.most, sizeof(most));
+	for (size_t i = 0; i < COUNTS; i++)
+		most[i] = now[i] > most[i] ? now[i] : most[i];
+	memcpy(&truth->report.most, most, sizeof(most));
+}
+
+/* Some processes are clients, but their tenants cannot be read. */
+static void check_tenants(struct truth_sheet *sheet)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < sheet->n_users; i++)
+		n += sheet->users[i].tenant == TRUTH_TENANT_UNKNOWN;
+	if (n > 0 && !sheet->problem.msg[0])
+		(void)err_fail(&sheet->problem, ENODATA,
+			       "the control groups of %d programs that use the GPU cannot be read",
+			       n);
 }
 
 int truth_sample(struct truth *truth, uint64_t now_mono_ns)
 {
+	struct truth_sheet *sheet = &truth->sheet;
 	uint64_t passed_ns = truth->sampled_ns && now_mono_ns > truth->sampled_ns
 				     ? now_mono_ns - truth->sampled_ns
 				     : 0;
-	int r = truth->source->sample(truth->state, passed_ns, &truth->sheet);
+	int r;
 
-	if (r == 0)
+	sheet->problem.msg[0] = '\0';
+	r = truth->source->sample(truth->state, now_mono_ns, passed_ns, sheet);
+	if (r < 0 && !sheet->problem.msg[0])
+		(void)err_fail(&sheet->problem, -r, "%s: %s", truth->source->name, strerror(-r));
+	if (r == 0) {
+		check_tenants(sheet);
+		count(truth);
 		truth->sampled_ns = now_mono_ns;
+	}
+	if (truth->any && truth->source != &truth_nvml && sheet->problem.msg[0])
+		retry_nvml(truth, now_mono_ns);
+	truth->report.source = truth->source->name;
+	truth->report.problem = sheet->problem;
 	return r;
 }
 
@@ -78,12 +180,7 @@ const struct truth_user *truth_users(const struct truth *truth, size_t *ret_n)
 	return truth->sheet.users;
 }
 
-bool truth_has_times(const struct truth *truth)
+const struct truth_report *truth_report(const struct truth *truth)
 {
-	return truth->sheet.times;
-}
-
-struct truth_counts truth_counts(const struct truth *truth)
-{
-	return truth->sheet.counts;
+	return &truth->report;
 }

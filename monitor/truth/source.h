@@ -12,9 +12,17 @@
 struct truth_sheet {
 	struct truth_user users[TRUTH_USERS_MAX];
 	size_t n_users;
-	bool times; /* see truth_has_times() */
-	struct truth_counts counts;
+	struct truth_counts counts; /* without clients and outside, which source.c counts */
+	struct err problem;	    /* see struct truth_report; "" before each sample */
 };
+
+/* Time between two attempts to open a source again: 1 s, then twice the last time, up to 60 s. */
+struct truth_backoff {
+	uint64_t at_ns, wait_ns;
+};
+
+/* Returns true if the next attempt is due at @now_ns. The first one is due after 1 s. */
+bool truth_backoff_due(struct truth_backoff *backoff, uint64_t now_ns);
 
 struct truth_state; /* of a source */
 
@@ -23,8 +31,10 @@ struct truth_source {
 	int (*open)(const struct truth_config *config, struct truth_state **ret_state,
 		    struct err *reterr);
 	void (*close)(struct truth_state *state);
-	/* Replaces the users of the sheet. @passed_ns: time since the last sample; 0: the first. */
-	int (*sample)(struct truth_state *state, uint64_t passed_ns, struct truth_sheet *sheet);
+	/* Replaces the users and the counts of the sheet. @passed_ns: time since the last sample
+	 * without an error; 0: the first. Returns a negative errno with sheet->problem. */
+	int (*sample)(struct truth_state *state, uint64_t now_ns, uint64_t passed_ns,
+		      struct truth_sheet *sheet);
 };
 
 extern const struct truth_source truth_fdinfo, truth_nvml;

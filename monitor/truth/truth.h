@@ -20,11 +20,13 @@
 
 #include "base/err.h"
 
-#define TRUTH_CLASSES_MAX 16  /* classes of engines of a GPU */
-#define TRUTH_USERS_MAX	  512 /* DRM files or processes; others are not counted */
-#define TRUTH_TENANT_NONE (-1)
+#define TRUTH_CLASSES_MAX    16	 /* classes of engines of a GPU */
+#define TRUTH_USERS_MAX	     512 /* DRM files or processes; others are not counted */
+#define TRUTH_TENANT_NONE    (-1)
+#define TRUTH_TENANT_UNKNOWN (-2)
 
-/* Returns the number of the tenant of process @pid, or TRUTH_TENANT_NONE. */
+/* Returns the number of the tenant of process @pid, TRUTH_TENANT_NONE, or TRUTH_TENANT_UNKNOWN if
+ * that cannot be read. */
 typedef int (*truth_tenant_fn)(void *userdata, pid_t pid);
 
 struct truth_config {
@@ -35,6 +37,7 @@ struct truth_config {
 	 * device the name of its driver; "": nvml uses its only GPU, fdinfo fails */
 	const char *device;
 	const char *nvml_library; /* NULL: libnvidia-ml.so.1 */
+	const char *sysfs;	  /* NULL: /sys */
 	truth_tenant_fn tenant;
 	void *userdata; /* of @tenant */
 };
@@ -50,42 +53,49 @@ struct truth_user {
 	uint64_t memory_bytes;
 };
 
-/* Counts since the source was opened. */
+/* What a source found. */
 struct truth_counts {
-	uint64_t refused;  /* texts with a malformed value */
-	uint64_t no_times; /* texts of the device without any time or cycles */
-	uint64_t denied;   /* processes whose files this process may not read */
-	uint64_t ignored;  /* users beyond TRUTH_USERS_MAX, and classes beyond TRUTH_CLASSES_MAX */
+	uint64_t clients;  /* DRM files or processes whose use was read */
+	uint64_t outside;  /* of these: without a tenant, or with an unknown one */
+	uint64_t refused;  /* texts with a malformed value, or without the identity of a client */
+	uint64_t denied;   /* processes whose files this process cannot read */
+	uint64_t no_times; /* clients without any time or cycles */
+	uint64_t ignored; /* clients beyond TRUTH_USERS_MAX, and classes beyond TRUTH_CLASSES_MAX */
+};
+
+struct truth_report {
+	const char *source;	  /* "fdinfo" or "nvml" */
+	struct truth_counts last; /* in the last sample */
+	struct truth_counts most; /* largest value of each count since the start */
+	/* why the use is unknown or incomplete; "": it is complete, also if it is 0 */
+	struct err problem;
 };
 
 struct truth;
 
 /*
  * Opens a source. Errors: -EINVAL (unknown source, or several GPUs and no device), -EOPNOTSUPP with
- * a message (the host does not have this source), or a system error.
+ * a message (the host does not have this source), or a system error. A source that fails later is
+ * opened again. With "auto", NVML is tried again while fdinfo cannot show that it sees the clients.
  */
 int truth_open(const struct truth_config *config, struct truth **ret_truth, struct err *reterr);
 struct truth *truth_close(struct truth *truth); /* NULL is fine; returns NULL */
 
-/* Returns "fdinfo" or "nvml". */
-const char *truth_source(const struct truth *truth);
-
 /*
  * Takes a sample. The first sample has no growth. The cost is bounded: a file for each known user,
  * and a part of the descriptors of all processes (fdinfo; see scan.c). Returns 0 or a negative
- * errno; the users are then those of the last sample, with the same growth.
+ * errno with the reason in the report; the users are then those of the last sample, with the same
+ * growth.
  */
 int truth_sample(struct truth *truth, uint64_t now_mono_ns);
 
 /* Returns the users in the last sample; valid until the next one. */
 const struct truth_user *truth_users(const struct truth *truth, size_t *ret_n);
 /*
- * Returns false if the source reports no times for this GPU: all use is then unknown. The driver is
- * too old, or counts only after an administrator has enabled it (panthor: the file profiling). True
- * if no process uses the GPU.
+ * Returns what the last sample found. A source that has seen no client reports a problem, except if
+ * it can show that it would have seen one. Valid until the truth is closed.
  */
-bool truth_has_times(const struct truth *truth);
-struct truth_counts truth_counts(const struct truth *truth);
+const struct truth_report *truth_report(const struct truth *truth);
 
 /*
  * Parses dmem.current or dmem.max of control groups v2: lines of a region and bytes, where "max" is

@@ -21,7 +21,7 @@ void assign_begin(const struct policy_params *params, const struct policy_gpu *g
 		  const struct policy_terms *newcomer, bool uses_readings,
 		  struct waterfill *ret_fill)
 {
-	int fixed_pct = 0, floors = 0, n = 0;
+	int fixed_pct = gpu->absent.cap_pct, floors = 0, n = 0;
 
 	for (int i = 0; i <= gpu->n_vgpus; i++) {
 		const struct policy_vgpu *vgpu = i < gpu->n_vgpus ? &gpu->vgpus[i] : NULL;

@@ -95,7 +95,7 @@ void explain_offer_equal(const struct policy_params *params, const struct policy
 			 const struct policy_terms *terms, const struct fund *fund,
 			 struct policy_decision *decision)
 {
-	reason_add_number(decision, "vgpus", gpu->n_vgpus);
+	reason_add_number(decision, "vgpus", gpu->n_vgpus + gpu->absent.n);
 	reason_add_number(decision, "none_vgpus", params->none_vgpus);
 	reason_add_number(decision, "total_load_pct", 100 * gpu->total_load);
 	explain_newcomer(params, gpu, terms, fund, decision);
@@ -103,8 +103,9 @@ void explain_offer_equal(const struct policy_params *params, const struct policy
 			"The GPU has %d of at most %d vGPUs: a contract of %d %% can be sold; the "
 			"new vGPU would get %d %% now (an equal share), of which other vGPUs give "
 			"%d %%",
-			gpu->n_vgpus, params->none_vgpus, terms->initial_cap_pct, fund->cap_pct,
-			fund->given_pct);
+			gpu->n_vgpus + gpu->absent.n, params->none_vgpus, terms->initial_cap_pct,
+			fund->cap_pct, fund->given_pct);
+	explain_absent(gpu, decision);
 }
 
 void explain_offer_static(const struct policy_params *params, const struct policy_gpu *gpu,
@@ -120,4 +121,5 @@ void explain_offer_static(const struct policy_params *params, const struct polic
 			"%.4g %%: a contract of %d %% can be sold; the new vGPU would get %d %%",
 			sold_pct, params->static_ratio, 100 * params->static_ratio,
 			terms->initial_cap_pct, fund->cap_pct);
+	explain_absent(gpu, decision);
 }

@@ -36,7 +36,7 @@ void none_step(const struct policy_params *params, struct policy_gpu *gpu, struc
 	struct fund fund;
 
 	gpu->calm_run = 0;
-	if (moved || !assign_may_offer(gpu) || gpu->n_vgpus >= params->none_vgpus)
+	if (moved || !assign_may_offer(gpu) || gpu->n_vgpus + gpu->absent.n >= params->none_vgpus)
 		return;
 	for (int i = 0; i < gpu->n_flavors; i++)
 		if (assign_fund_plan(params, gpu, &gpu->flavors[i], &equal, &fund) == 0 &&

@@ -56,7 +56,7 @@ static const struct assign_rule fixed = {
 
 static int sum_sold_pct(const struct policy_gpu *gpu)
 {
-	int sum_pct = 0;
+	int sum_pct = gpu->absent.demand_pct;
 
 	for (int i = 0; i < gpu->n_vgpus; i++)
 		sum_pct += gpu->vgpus[i].terms.initial_cap_pct;

@@ -66,6 +66,11 @@ static bool is_stale(const struct cause_facts *f)
 	return !f->host->telemetry_valid || !f->view->busy_valid;
 }
 
+static bool is_stalled(const struct cause_facts *f)
+{
+	return f->vgpu->service.state == SERVICE_STALLED;
+}
+
 bool cause_is_not_enforced(const struct cause_facts *f)
 {
 	for (int i = 0; i < f->gpu->n_vgpus && f->host->hard_caps; i++) {
@@ -149,6 +154,7 @@ enum promise_cause cause_find(const struct cause_facts *facts)
 {
 	static bool (*const applies[PROMISE_CAUSE_COUNT])(const struct cause_facts *) = {
 		[PROMISE_TELEMETRY_STALE] = is_stale,
+		[PROMISE_GPU_STALLED] = is_stalled,
 		[PROMISE_CAPS_NOT_ENFORCED] = cause_is_not_enforced,
 		[PROMISE_GUEST_LIMIT] = is_guest_limit,
 		[PROMISE_FOREIGN_CAP] = is_foreign,

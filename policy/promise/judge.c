@@ -106,18 +106,26 @@ static bool is_idle(const struct policy_vgpu *v)
 	return v->busy_valid && v->load < IDLE_LOAD && v->fps_valid && v->rate <= 0;
 }
 
+static bool is_stalled(const struct promise_vgpu *vgpu)
+{
+	return vgpu->service.state == SERVICE_STALLED;
+}
+
 /* Without GPU time it cannot draw: then it is starved, not idle. */
 static bool is_bad(const struct cause_facts *facts)
 {
 	const struct policy_vgpu *v = facts->view;
 	bool idle = is_idle(v) && !cause_is_not_enforced(facts);
 
-	return (v->short_of_target && !idle) || v->broken;
+	return is_stalled(facts->vgpu) || (v->short_of_target && !idle) || v->broken;
 }
 
 /* Returns the missing reading without which the promise cannot be judged. */
-static enum promise_cause missing_reading(const struct policy_vgpu *v)
+static enum promise_cause missing_reading(const struct policy_vgpu *v,
+					  const struct service_vgpu *service)
 {
+	if (service->state == SERVICE_DOUBT && service->confirmed)
+		return PROMISE_SERVICE_UNKNOWN;
 	if (v->terms.target_fps > 0 && v->fps_valid)
 		return PROMISE_NO_CAUSE;
 	if (!v->busy_valid)
@@ -195,7 +203,7 @@ static bool is_broken_now(const struct policy_vgpu *view, const struct promise_v
 static void judge(const struct promise_limits *limits, const struct cause_facts *facts,
 		  struct promise_vgpu *vgpu)
 {
-	enum promise_cause missing = missing_reading(facts->view);
+	enum promise_cause missing = missing_reading(facts->view, &vgpu->service);
 	bool unread = vgpu->dt_s <= 0 && facts->host->telemetry_valid;
 
 	if (vgpu->dt_s > 0 && missing == PROMISE_NO_CAUSE)
@@ -210,6 +218,9 @@ static void judge(const struct promise_limits *limits, const struct cause_facts 
 	if (missing != PROMISE_NO_CAUSE) {
 		vgpu->state = PROMISE_UNKNOWN;
 		vgpu->cause = missing;
+	} else if (is_stalled(vgpu)) {
+		vgpu->state = PROMISE_BROKEN;
+		vgpu->cause = PROMISE_GPU_STALLED;
 	} else if (is_broken_now(facts->view, vgpu)) {
 		vgpu->state = PROMISE_BROKEN;
 		vgpu->cause = heaviest_cause(&vgpu->track, burns(&vgpu->track.burn[PROMISE_HOST]));

@@ -17,7 +17,7 @@
 #ifndef POLICY_PROMISE_PROMISE_H
 #define POLICY_PROMISE_PROMISE_H
 
-#include "policy/policy.h"
+#include "policy/promise/service.h"
 
 enum promise_state {
 	PROMISE_UNKNOWN, /* readings are missing */
@@ -38,6 +38,7 @@ enum promise_urgency {
  */
 #define PROMISE_CAUSES(CAUSE)                                                 \
 	CAUSE(TELEMETRY_STALE, "telemetry_stale", CRITICAL)                   \
+	CAUSE(GPU_STALLED, "gpu_stalled", CRITICAL)                           \
 	CAUSE(CAPS_NOT_ENFORCED, "caps_not_enforced", CRITICAL)               \
 	CAUSE(GUEST_LIMIT, "guest_limit", INFO)                               \
 	CAUSE(FOREIGN_CAP, "foreign_cap", CRITICAL)                           \
@@ -50,7 +51,9 @@ enum promise_urgency {
 	CAUSE(POLICY_IDLE, "policy_idle", CRITICAL)                           \
 	CAUSE(ADJUSTING, "adjusting", WARNING)                                \
 	/* The rate is missing, so the promise is neither kept nor broken. */ \
-	CAUSE(FRAMES_MISSING, "frames_missing", WARNING)
+	CAUSE(FRAMES_MISSING, "frames_missing", WARNING)                      \
+	/* It gets nothing, and may want nothing. */                          \
+	CAUSE(SERVICE_UNKNOWN, "service_unknown", WARNING)
 
 #define PROMISE_CAUSE_ID(name, ...) PROMISE_##name,
 /* PROMISE_NO_CAUSE is 0, so that a new vGPU has none. */
@@ -108,6 +111,8 @@ struct promise_vgpu {
 	double dt_s;	   /* length of the period; 0: no reading, the period does not count */
 	bool foreign;	   /* held because another program wrote its cap */
 	bool write_failed; /* its cap could not be written lately */
+	/* input and result of service_step(), which is called before promise_step() */
+	struct service_vgpu service;
 	struct promise_track track;
 	/* out */
 	enum promise_state state;
@@ -119,10 +124,11 @@ struct promise_vgpu {
 
 /* Facts about the GPU, and the result. */
 struct promise_gpu {
-	bool telemetry_valid; /* false: the busy time of the GPU cannot be read */
-	bool acts;	      /* false: mode observe or frozen, or a dry run */
-	bool observes;	      /* the GPU cannot be steered: caps are a measure and no limit */
-	bool hard_caps;	      /* a cap is a hard limit, so that a use above it is an error */
+	struct service_gpu service; /* result of service_step() */
+	bool telemetry_valid;	    /* false: the busy time of the GPU cannot be read */
+	bool acts;		    /* false: mode observe or frozen, or a dry run */
+	bool observes;		    /* the GPU cannot be steered: caps are a measure and no limit */
+	bool hard_caps;		    /* a cap is a hard limit, so that a use above it is an error */
 	/* out */
 	double wanted_pct; /* sum of want_pct */
 	double sure_pct;   /* sum of sure_pct; less if contracts are assumed as demands */

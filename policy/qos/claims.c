@@ -109,7 +109,7 @@ void claims_collect(const struct policy_params *params, const struct policy_gpu 
 	int by_id[POLICY_VGPUS_MAX];
 
 	alloc->gpu = gpu;
-	alloc->room_pct = 100 - spared_pct;
+	alloc->room_pct = 100 - gpu->absent.cap_pct - spared_pct;
 	alloc->n = 0;
 	for (int i = 0; i < gpu->n_vgpus; i++)
 		by_id[i] = i;

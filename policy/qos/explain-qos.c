@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes the numbers and the sentences that explain the decisions of policy qos. */
 #include "policy/qos/demand.h"
+#include "policy/explain.h"
 #include "policy/qos/explain-qos.h"
 #include "policy/reason.h"
 
@@ -91,4 +92,5 @@ void explain_profit(const struct policy_params *params, const struct policy_gpu 
 				"; %.2g %% of the time of all vGPUs may be broken (limit %.4g %%)",
 				100 * profit->risk, params->sale_risk_pct);
 	reason_add_text(decision, ". %d %% can be funded now", fund->cap_pct);
+	explain_absent(gpu, decision);
 }

@@ -376,7 +376,8 @@ static int find_usual_pct(const struct sampler *sampler, const struct member *me
  */
 static bool survives_rises(struct sampler *sampler)
 {
-	double sum_pct = RISEN * sampler->share[sampler->n], rise_pct = 0;
+	double sum_pct = sampler->gpu->absent.demand_pct + RISEN * sampler->share[sampler->n];
+	double rise_pct = 0;
 
 	for (int i = 0; i < sampler->n; i++) {
 		struct member *member = &sampler->members[i];
@@ -397,7 +398,7 @@ static bool survives_rises(struct sampler *sampler)
 /* Returns the number of vGPUs whose demand exceeds their weighted max-min fair share. */
 static int count_broken(const struct sampler *sampler)
 {
-	int left_pct = 100, share = 0, n_broken = sampler->n + 1;
+	int left_pct = 100 - sampler->gpu->absent.demand_pct, share = 0, n_broken = sampler->n + 1;
 	bool served[POLICY_VGPUS_MAX + 1] = {false};
 	bool again = true;
 
@@ -418,11 +419,11 @@ static int count_broken(const struct sampler *sampler)
 	return n_broken;
 }
 
-/* Draws the demands of the present vGPUs and returns their sum. */
+/* Draws the demands of the present vGPUs. Returns their sum, with the absent vGPUs. */
 static int draw_present(struct sampler *sampler, int sample, uint64_t random)
 {
 	int age = draw_age((sample + fraction(random)) / SAMPLES, sampler->rows);
-	int sum_pct = 0;
+	int sum_pct = sampler->gpu->absent.demand_pct;
 
 	sampler->present_rises = false;
 	for (int i = 0; i < sampler->n; i++) {

@@ -81,7 +81,8 @@ static void learn_naming(struct policy_gpu *gpu, struct policy_naming *naming)
 	if (!naming->vgpu)
 		return;
 	naming->waits_s += gpu->period_s;
-	if (!is_present(gpu, naming->vgpu)) {
+	/* An absent vGPU has not left: its contract is still here. */
+	if (!is_present(gpu, naming->vgpu) && gpu->absent.n == 0) {
 		record_answer(moving, naming->waits_s);
 		naming->vgpu = 0;
 		return;

@@ -2,6 +2,7 @@
 /* Sums independent demands by convolution, in whole percent. */
 #include <string.h>
 
+#include "base/number.h"
 #include "policy/qos/demand.h"
 #include "policy/qos/overload.h"
 #include "policy/sort.h"
@@ -51,7 +52,8 @@ void overload_sum_demands(const struct policy_params *params, const struct polic
 	double share[OVERLOAD_PCTS];
 	int by_id[POLICY_VGPUS_MAX];
 
-	*ret_overload = (struct overload){.share = {1}, .top = 0};
+	*ret_overload = (struct overload){.top = min_int(gpu->absent.demand_pct, MORE)};
+	ret_overload->share[ret_overload->top] = 1;
 	for (int i = 0; i < gpu->n_vgpus; i++)
 		by_id[i] = i;
 	sort_by_id(gpu, by_id, gpu->n_vgpus);

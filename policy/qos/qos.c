@@ -190,11 +190,12 @@ static int plan_fund(const struct policy_params *params, const struct policy_gpu
 {
 	int contract_pct = plan_contract_pct(gpu, terms);
 	int least_pct = policy_floor_pct(params, gpu, terms);
+	int absent_pct = gpu->absent.demand_pct - gpu->absent.cap_pct;
 	struct allocation_summary summary;
 	int spare_pct;
 
 	(void)allocation_plan(params, gpu, 0, &ret_fund->plan, &summary);
-	spare_pct = plan_whole_steps(gpu, 100 - summary.need_pct) * gpu->step_pct;
+	spare_pct = plan_whole_steps(gpu, 100 - summary.need_pct - absent_pct) * gpu->step_pct;
 	spare_pct = min_int(spare_pct, contract_pct);
 	if (spare_pct < least_pct || spare_pct < params->min_newcomer_pct)
 		return moving_trust(gpu) > 0 ? fund_plan(params, gpu, terms, ret_fund) : -ENOSPC;

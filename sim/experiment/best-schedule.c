@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "sim/experiment/best-schedule.h"
 #include "sim/experiment/profiles.h"
 #include "sim/experiment/search.h"
@@ -313,13 +314,11 @@ static int evaluate(void *userdata, struct search_schedule *schedule, struct err
 /* Replaces the best schedule by the sales of @policy, if these sell more within the limit. */
 static int consider(struct best_schedule *found, const struct policy *policy, struct err *reterr)
 {
-	CLEANUP_FREE struct search_schedule *schedule = calloc(1, sizeof(*schedule));
+	CLEANUP_FREE struct search_schedule *schedule = xcalloc(1, sizeof(*schedule));
 	struct experiment_summary sum;
 	struct experiment *experiment;
 	int r;
 
-	if (!schedule)
-		return err_fail(reterr, ENOMEM, "out of memory");
 	r = experiment_new(found->scenario, policy, NULL, found->seed, NULL, &experiment, reterr);
 	if (r < 0)
 		return r;
@@ -374,20 +373,15 @@ int best_schedule_new(const struct scenario *scenario, enum best_schedule_kind k
 		      const struct policy *policy, uint64_t seed, struct best_schedule **ret_found,
 		      struct err *reterr)
 {
-	struct best_schedule *found = calloc(1, sizeof(*found));
+	struct best_schedule *found = xcalloc(1, sizeof(*found));
 	int r;
 
-	if (!found)
-		return err_fail(reterr, ENOMEM, "out of memory");
 	found->scenario = scenario;
 	found->kind = kind;
 	found->policy = kind == BEST_SCHEDULE_BY_FUTURE ? &by_future : policy;
 	found->seed = seed;
-	r = profiles_new(scenario, seed, &found->profiles);
-	if (r < 0)
-		(void)err_fail(reterr, -r, "out of memory");
-	else
-		r = find_schedule(found, reterr);
+	found->profiles = profiles_new(scenario, seed);
+	r = find_schedule(found, reterr);
 	if (r < 0) {
 		best_schedule_free(found);
 		return r;

@@ -28,7 +28,7 @@ enum best_schedule_kind {
 /*
  * Searches for the best times of offers. If no evaluated schedule keeps the limit, the result has
  * no sales. @policy: the policy that sets the caps; ignored for BEST_SCHEDULE_BY_FUTURE. @scenario
- * must outlive *@ret_found. -ENOMEM, -EINVAL.
+ * must outlive *@ret_found. -EINVAL.
  */
 int best_schedule_new(const struct scenario *scenario, enum best_schedule_kind kind,
 		      const struct policy *policy, uint64_t seed, struct best_schedule **ret_found,

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "sim/experiment/bound.h"
 #include "sim/experiment/profiles.h"
 
@@ -222,39 +223,34 @@ static double minimize(struct relaxation *rx)
 
 /* --- set-up --- */
 
-static int load_demand(struct relaxation *rx, struct experiment *experiment, uint64_t seed)
+static void load_demand(struct relaxation *rx, struct experiment *experiment, uint64_t seed)
 {
-	struct profiles *profiles;
-	int r = profiles_new(rx->scenario, seed, &profiles);
+	struct profiles *profiles = profiles_new(rx->scenario, seed);
 
-	for (int i = 0; r == 0 && i < rx->n; i++) {
+	for (int i = 0; i < rx->n; i++) {
 		const struct scenario_tenant *kind = tenants_kind(experiment, i);
 
 		rx->contract_pct[i] = scenario_terms(rx->scenario, kind).initial_cap_pct;
 		rx->shared[i] = kind->shared_clock;
 		if (kind->workload.kind == WORKLOAD_FRAMES)
 			continue;
-		rx->demand[i] = calloc((size_t)rx->periods + 1, sizeof(float));
-		if (!rx->demand[i])
-			r = -ENOMEM;
-		for (int p = 0; r == 0 && p < rx->periods; p++)
+		rx->demand[i] = xcalloc((size_t)rx->periods + 1, sizeof(float));
+		for (int p = 0; p < rx->periods; p++)
 			rx->demand[i][p] = (float)(profiles_need_pct(profiles, kind, (uint64_t)i,
 								     (uint64_t)p) /
 						   100);
 	}
 	profiles_free(profiles);
-	return r;
 }
 
-static int allocate(struct relaxation *rx)
+static void allocate(struct relaxation *rx)
 {
 	size_t width = (size_t)rx->periods + 1;
 
-	rx->price = calloc(width, sizeof(*rx->price));
-	rx->steps = calloc(width, sizeof(*rx->steps));
-	rx->best = calloc(width * ((size_t)rx->n + 1), sizeof(*rx->best));
-	rx->value = calloc(width, sizeof(*rx->value));
-	return rx->price && rx->steps && rx->best && rx->value ? 0 : -ENOMEM;
+	rx->price = xcalloc(width, sizeof(*rx->price));
+	rx->steps = xcalloc(width, sizeof(*rx->steps));
+	rx->best = xcalloc(width * ((size_t)rx->n + 1), sizeof(*rx->best));
+	rx->value = xcalloc(width, sizeof(*rx->value));
 }
 
 static void fini(struct relaxation *rx)
@@ -292,46 +288,39 @@ static bool all_stay(const struct scenario *scenario)
 	return stay;
 }
 
-static int compute(struct relaxation *rx, struct experiment *experiment, uint64_t seed,
-		   struct bound *ret_bound)
+static void compute(struct relaxation *rx, struct experiment *experiment, uint64_t seed,
+		    struct bound *ret_bound)
 {
 	double period = period_s(rx->scenario);
 	struct bound bound = {0};
-	int r = 0;
 
 	init(rx, experiment);
 	bound.places_pct_s = places(rx) * period;
 	bound.sold_pct_s = bound.places_pct_s;
 	if (rx->periods <= BOUND_PERIODS_MAX && all_stay(rx->scenario)) {
-		r = load_demand(rx, experiment, seed);
-		if (r == 0)
-			r = allocate(rx);
-		if (r == 0)
-			bound.sold_pct_s = fmin(bound.sold_pct_s, minimize(rx) * period);
+		load_demand(rx, experiment, seed);
+		allocate(rx);
+		bound.sold_pct_s = fmin(bound.sold_pct_s, minimize(rx) * period);
 		bound.by_demand = true;
 	}
-	if (r == 0)
-		*ret_bound = bound;
-	return r;
+	*ret_bound = bound;
 }
 
 int bound_compute(const struct scenario *scenario, uint64_t seed, double broken_pct,
 		  struct bound *ret_bound, struct err *reterr)
 {
-	CLEANUP_FREE struct relaxation *rx = calloc(1, sizeof(*rx));
+	CLEANUP_FREE struct relaxation *rx = xcalloc(1, sizeof(*rx));
 	struct experiment *experiment;
 	int r;
 
-	if (!rx)
-		return err_fail(reterr, ENOMEM, "out of memory");
 	rx->scenario = scenario;
 	rx->limit = broken_pct / 100;
 	/* only for the order of the tenants */
 	r = experiment_new(scenario, policy_at(0), NULL, seed, NULL, &experiment, reterr);
 	if (r < 0)
 		return r;
-	r = compute(rx, experiment, seed, ret_bound);
+	compute(rx, experiment, seed, ret_bound);
 	fini(rx);
 	experiment_free(experiment);
-	return r < 0 ? err_fail(reterr, -r, "out of memory") : 0;
+	return 0;
 }

@@ -45,7 +45,7 @@ struct bound {
 	bool by_demand;	     /* true: the bound by demand was computed */
 };
 
-/* @broken_pct: allowed broken time, percent of the vGPU-seconds. -ENOMEM, -EINVAL. */
+/* @broken_pct: allowed broken time, percent of the vGPU-seconds. -EINVAL. */
 int bound_compute(const struct scenario *scenario, uint64_t seed, double broken_pct,
 		  struct bound *ret_bound, struct err *reterr);
 

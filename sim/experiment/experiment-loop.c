@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/xalloc.h"
 #include "sched/sched.h"
 #include "sim/experiment/sale.h"
 #include "sim/experiment/tenants.h"
@@ -174,11 +175,9 @@ int experiment_new(const struct scenario *scenario, const struct policy *policy,
 		   const struct experiment_hooks *hooks, struct experiment **ret_experiment,
 		   struct err *reterr)
 {
-	struct experiment *experiment = calloc(1, sizeof(*experiment));
+	struct experiment *experiment = xcalloc(1, sizeof(*experiment));
 	int r;
 
-	if (!experiment)
-		return err_fail(reterr, ENOMEM, "out of memory");
 	experiment->scenario = scenario;
 	experiment->policy = policy;
 	experiment->params = params ? *params : scenario_params(scenario);
@@ -189,15 +188,10 @@ int experiment_new(const struct scenario *scenario, const struct policy *policy,
 	experiment->period_ns = (uint64_t)scenario->period_ms * NS_PER_MS;
 	experiment->end_ns = (uint64_t)scenario->seconds * NS_PER_S;
 	account_init(&experiment->account, scenario->seconds);
-	r = sim_new(&experiment->sim);
-	if (r < 0)
-		(void)err_fail(reterr, -r, "out of memory");
-	else
-		sim_set_discipline(experiment->sim, discipline_of(scenario));
-	if (r == 0)
-		r = tenants_init(experiment, reterr);
-	if (r == 0)
-		r = tenants_start(experiment, reterr);
+	experiment->sim = sim_new();
+	sim_set_discipline(experiment->sim, discipline_of(scenario));
+	tenants_init(experiment);
+	r = tenants_start(experiment, reterr);
 	if (r < 0) {
 		experiment_free(experiment);
 		return r;

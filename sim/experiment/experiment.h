@@ -79,7 +79,7 @@ struct experiment_summary {
 /*
  * Creates an experiment at time 0, with the tenants that are present from the start. @params may be
  * NULL: then the parameters of the scenario apply. @hooks may be NULL, and is copied. @scenario
- * must outlive the experiment. -ENOMEM, -EINVAL.
+ * must outlive the experiment. -EINVAL.
  */
 int experiment_new(const struct scenario *scenario, const struct policy *policy,
 		   const struct policy_params *params, uint64_t seed,

@@ -8,12 +8,13 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/xalloc.h"
 #include "sim/experiment/profiles.h"
 
 /* The demand of one tenant for each period after its arrival. */
 struct profile {
 	uint64_t draw;
-	float *need_pct; /* percent of the GPU per period; NULL: out of memory */
+	float *need_pct; /* percent of the GPU per period */
 };
 
 struct profiles {
@@ -24,17 +25,14 @@ struct profiles {
 	int n;
 };
 
-int profiles_new(const struct scenario *scenario, uint64_t seed, struct profiles **ret_profiles)
+struct profiles *profiles_new(const struct scenario *scenario, uint64_t seed)
 {
-	struct profiles *profiles = calloc(1, sizeof(*profiles));
+	struct profiles *profiles = xcalloc(1, sizeof(*profiles));
 
-	if (!profiles)
-		return -ENOMEM;
 	profiles->scenario = scenario;
 	profiles->seed = seed;
 	profiles->periods = (uint64_t)scenario->seconds * 1000 / (uint64_t)scenario->period_ms + 2;
-	*ret_profiles = profiles;
-	return 0;
+	return profiles;
 }
 
 struct profiles *profiles_free(struct profiles *profiles)
@@ -87,17 +85,13 @@ static float *measure(const struct profiles *profiles, const struct scenario_ten
 {
 	struct policy_terms terms = scenario_terms(profiles->scenario, kind);
 	struct workload workload = tenants_workload(kind, profiles->seed, draw);
-	float *need_pct = calloc(profiles->periods, sizeof(*need_pct));
+	float *need_pct = xcalloc(profiles->periods, sizeof(*need_pct));
+	struct sim *sim = sim_new();
 	struct sim_vgpu *vgpu;
-	struct sim *sim = NULL;
 
-	if (need_pct && sim_new(&sim) == 0 && sim_add(sim, "alone", 0, &vgpu) == 0) {
-		sim_set_workload(sim, vgpu, &workload);
-		play(profiles, &terms, sim, vgpu, need_pct);
-	} else {
-		free(need_pct);
-		need_pct = NULL;
-	}
+	(void)sim_add(sim, "alone", 0, &vgpu);
+	sim_set_workload(sim, vgpu, &workload);
+	play(profiles, &terms, sim, vgpu, need_pct);
 	sim_free(sim);
 	return need_pct;
 }
@@ -116,7 +110,7 @@ double profiles_need_pct(struct profiles *profiles, const struct scenario_tenant
 		profiles->n++;
 		end++;
 	}
-	if (profile == end || !profile->need_pct || period >= profiles->periods)
+	if (profile == end || period >= profiles->periods)
 		return scenario_terms(profiles->scenario, kind).initial_cap_pct;
 	return (double)profile->need_pct[period];
 }

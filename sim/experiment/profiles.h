@@ -10,14 +10,13 @@
 
 struct profiles;
 
-int profiles_new(const struct scenario *scenario, uint64_t seed, struct profiles **ret_profiles);
+struct profiles *profiles_new(const struct scenario *scenario, uint64_t seed);
 struct profiles *profiles_free(struct profiles *profiles); /* accepts NULL; returns NULL */
 
 /*
  * Returns the percentage of the GPU that tenant number @draw, of kind @kind, needs in period
  * @period after its arrival or, with shared_clock, after the start of the run. With a target frame
  * rate this is the cost of that rate, otherwise the demand. The result is at most the contract.
- * Returns the contract if out of memory.
  */
 double profiles_need_pct(struct profiles *profiles, const struct scenario_tenant *kind,
 			 uint64_t draw, uint64_t period);

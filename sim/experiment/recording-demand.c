@@ -28,6 +28,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/xalloc.h"
 #include "sim/experiment/recording-demand.h"
 
 /* a tenant that uses at least this percentage of the allotted time is busy */
@@ -108,16 +109,14 @@ static int median_above(const float *seconds, int n, int bin)
 	return bin;
 }
 
-int recording_build_histograms(struct recording *recording)
+void recording_build_histograms(struct recording *recording)
 {
 	for (int s = 0; s < recording->n_spans; s++) {
 		struct recording_span *span = &recording->spans[s];
 		struct recording_vgpu *vgpu = &recording->vgpus[span->vgpu];
 
 		if (!vgpu->histogram)
-			vgpu->histogram = calloc(1, sizeof(*vgpu->histogram));
-		if (!vgpu->histogram)
-			return -ENOMEM;
+			vgpu->histogram = xcalloc(1, sizeof(*vgpu->histogram));
 		for (size_t i = 0; i < span->n_cells; i++) {
 			const struct recording_cell *cell = &span->cells[i];
 			float dt_s = recording->ticks[span->first + i].dt_s;
@@ -130,7 +129,6 @@ int recording_build_histograms(struct recording *recording)
 				vgpu->histogram->fps_s[fps_bin((double)cell->fps)] += dt_s;
 		}
 	}
-	return 0;
 }
 
 /* --- one second --- */
@@ -260,7 +258,7 @@ static double first_frame_pct_s(const struct recording_span *span)
 int recording_make_trace(struct recording *recording, struct recording_span *span,
 			 struct err *reterr)
 {
-	struct trace_point *points = calloc(span->n_cells, sizeof(*points));
+	struct trace_point *points = xcalloc(span->n_cells, sizeof(*points));
 	struct estimator estimator = {
 		.histogram = recording->vgpus[span->vgpu].histogram,
 		.ceiling_pct = recording_ceiling_pct(recording, span),
@@ -271,8 +269,6 @@ int recording_make_trace(struct recording *recording, struct recording_span *spa
 	size_t n = 0;
 	int r;
 
-	if (!points)
-		return err_fail(reterr, ENOMEM, "out of memory");
 	for (size_t i = 0; i < span->n_cells; i++) {
 		double dt_s = (double)recording->ticks[span->first + i].dt_s;
 

@@ -12,8 +12,8 @@ int recording_ceiling_pct(const struct recording *recording, const struct record
 bool recording_is_censored(const struct recording *recording, const struct recording_span *span,
 			   size_t at);
 
-/* Adds all cells that are not censored to the histogram of their vGPU. -ENOMEM. */
-int recording_build_histograms(struct recording *recording);
+/* Adds all cells that are not censored to the histogram of their vGPU. */
+void recording_build_histograms(struct recording *recording);
 
 /* Creates the trace of @span. Adds the number of seconds with an estimated demand to the facts of
  * @recording. */

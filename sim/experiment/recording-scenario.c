@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "sim/experiment/recording-data.h"
 #include "sim/model/random.h"
 
@@ -135,12 +136,10 @@ static int rotate(const struct trace *trace, size_t first, struct trace **ret_tr
 		  struct err *reterr)
 {
 	size_t n = trace_count(trace);
-	struct trace_point *points = calloc(n, sizeof(*points));
+	struct trace_point *points = xcalloc(n, sizeof(*points));
 	double t_s = 0;
 	int r;
 
-	if (!points)
-		return err_fail(reterr, ENOMEM, "out of memory");
 	for (size_t i = 0; i < n; i++) {
 		size_t at = (first + i) % n;
 		double end_s = at + 1 < n ? trace_point_at(trace, at + 1).t_s : trace_end_s(trace);
@@ -158,8 +157,8 @@ static int rotate(const struct trace *trace, size_t first, struct trace **ret_tr
 int recording_newcomers_new(const struct recording *recording, uint64_t seed,
 			    struct recording_newcomers **ret_newcomers, struct err *reterr)
 {
-	struct recording_newcomers *newcomers = calloc(1, sizeof(*newcomers));
-	int r = newcomers ? 0 : err_fail(reterr, ENOMEM, "out of memory");
+	struct recording_newcomers *newcomers = xcalloc(1, sizeof(*newcomers));
+	int r = 0;
 
 	while (r == 0 && newcomers->n < RECORDING_NEWCOMERS) {
 		struct newcomer *kind = &newcomers->kinds[newcomers->n];

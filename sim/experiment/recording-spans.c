@@ -11,21 +11,20 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "sim/experiment/recording-demand.h"
 
-#define GAP_PERIODS   5
-#define ABSENT_TICKS  5 /* maximum number of missing rows within a span */
-#define SECONDS_MIN   10
-#define PERIOD_MIN_S  0.1
-#define PERIOD_MAX_S  10.0
-#define MS_PER_S      1000.0
-#define OUT_OF_MEMORY "out of memory"
-#define S_PER_MIN     60.0
+#define GAP_PERIODS  5
+#define ABSENT_TICKS 5 /* maximum number of missing rows within a span */
+#define SECONDS_MIN  10
+#define PERIOD_MIN_S 0.1
+#define PERIOD_MAX_S 10.0
+#define MS_PER_S     1000.0
+#define S_PER_MIN    60.0
 
-int recording_new(struct recording **ret_recording)
+struct recording *recording_new(void)
 {
-	*ret_recording = calloc(1, sizeof(**ret_recording));
-	return *ret_recording ? 0 : -ENOMEM;
+	return xcalloc(1, sizeof(struct recording));
 }
 
 struct recording *recording_free(struct recording *recording)
@@ -47,21 +46,13 @@ struct recording *recording_free(struct recording *recording)
 
 /* --- rows --- */
 
-/*
- * Makes room for another element in an array of @n elements. Returns the array; NULL: out of
- * memory.
- */
+/* Makes room for another element in an array of @n elements. Returns the array. */
 static void *grow(void *array, size_t n, size_t *allocated, size_t size)
 {
-	size_t more = *allocated ? 2 * *allocated : 16;
-	void *grown;
-
 	if (n < *allocated)
 		return array;
-	grown = reallocarray(array, more, size);
-	if (grown)
-		*allocated = more;
-	return grown;
+	*allocated = *allocated ? 2 * *allocated : 16;
+	return xreallocarray(array, *allocated, size);
 }
 
 int recording_vgpu(struct recording *recording, const char *id)
@@ -75,8 +66,6 @@ int recording_vgpu(struct recording *recording, const char *id)
 	if (recording->n_vgpus == RECORDING_VGPUS_MAX)
 		return -E2BIG;
 	vgpus = grow(recording->vgpus, (size_t)recording->n_vgpus, &allocated, sizeof(*vgpus));
-	if (!vgpus)
-		return -ENOMEM;
 	recording->vgpus = vgpus;
 	recording->vgpus_allocated = (int)allocated;
 	vgpus[recording->n_vgpus] = (struct recording_vgpu){
@@ -107,8 +96,6 @@ static int enter_tick(struct recording *recording, int64_t at_ms, struct err *re
 				"too many periods (limit %d): choose a shorter range",
 				RECORDING_TICKS_MAX);
 	ticks = grow(ticks, n, &recording->ticks_allocated, sizeof(*ticks));
-	if (!ticks)
-		return err_fail(reterr, ENOMEM, OUT_OF_MEMORY);
 	recording->ticks = ticks;
 	ticks[recording->n_ticks++] = (struct recording_tick){.at_ms = at_ms};
 	return 0;
@@ -135,8 +122,6 @@ static struct recording_span *begin_span(struct recording *recording, int vgpu,
 	struct recording_span *spans =
 		grow(recording->spans, (size_t)recording->n_spans, &allocated, sizeof(*spans));
 
-	if (!spans)
-		return NULL;
 	recording->spans = spans;
 	recording->spans_allocated = (int)allocated;
 	spans[recording->n_spans] = (struct recording_span){
@@ -149,30 +134,23 @@ static struct recording_span *begin_span(struct recording *recording, int vgpu,
 	return &spans[recording->n_spans++];
 }
 
-static int add_cell(struct recording_span *span, struct recording_cell cell)
+static void add_cell(struct recording_span *span, struct recording_cell cell)
 {
-	struct recording_cell *cells =
-		grow(span->cells, span->n_cells, &span->n_allocated, sizeof(*cells));
-
-	if (!cells)
-		return -ENOMEM;
-	span->cells = cells;
-	cells[span->n_cells++] = cell;
-	return 0;
+	span->cells = grow(span->cells, span->n_cells, &span->n_allocated, sizeof(*span->cells));
+	span->cells[span->n_cells++] = cell;
 }
 
 /* Adds a cell for each tick since the last cell. Ticks without a row get cells without values. */
-static int add_row(struct recording *recording, struct recording_span *span,
-		   const struct recording_row *row, bool known)
+static void add_row(struct recording *recording, struct recording_span *span,
+		    const struct recording_row *row, bool known)
 {
 	struct recording_cell cell = {.load_pct = NAN,
 				      .util_pct = NAN,
 				      .fps = NAN,
 				      .cap_pct = row->cap_pct ? (unsigned char)row->cap_pct : 100};
-	int r = 0;
 
-	while (r == 0 && span->first + span->n_cells + 1 < recording->n_ticks)
-		r = add_cell(span, cell);
+	while (span->first + span->n_cells + 1 < recording->n_ticks)
+		add_cell(span, cell);
 	if (known) {
 		recording->ticks[recording->n_ticks - 1].load_pct += (float)row->load_pct;
 		cell.load_pct = (float)row->load_pct;
@@ -180,7 +158,7 @@ static int add_row(struct recording *recording, struct recording_span *span,
 		cell.fps = (float)row->fps;
 		cell.broken = row->broken;
 	}
-	return r == 0 ? add_cell(span, cell) : r;
+	add_cell(span, cell);
 }
 
 int recording_add(struct recording *recording, int vgpu, const struct recording_row *row,
@@ -210,8 +188,7 @@ int recording_add(struct recording *recording, int vgpu, const struct recording_
 		return 0; /* a span cannot start with a row that is not valid */
 	if (!span)
 		span = begin_span(recording, vgpu, row, target_fps);
-	if (!span || add_row(recording, span, row, known) < 0)
-		return err_fail(reterr, ENOMEM, OUT_OF_MEMORY);
+	add_row(recording, span, row, known);
 	return 0;
 }
 
@@ -280,11 +257,9 @@ static bool place(const double *known_s, struct recording_span *span)
 
 static int place_spans(struct recording *recording, struct err *reterr)
 {
-	CLEANUP_FREE double *known_s = calloc(recording->n_ticks + 1, sizeof(*known_s));
+	CLEANUP_FREE double *known_s = xcalloc(recording->n_ticks + 1, sizeof(*known_s));
 	int kept = 0;
 
-	if (!known_s)
-		return err_fail(reterr, ENOMEM, OUT_OF_MEMORY);
 	for (size_t i = 0; i < recording->n_ticks; i++)
 		known_s[i + 1] = known_s[i] + (double)recording->ticks[i].dt_s;
 	for (int i = 0; i < recording->n_spans; i++) {
@@ -322,12 +297,10 @@ static void count_vgpus(struct recording *recording)
 
 int recording_finish(struct recording *recording, struct err *reterr)
 {
-	CLEANUP_FREE float *room = calloc(recording->n_ticks + 1, sizeof(*room));
+	CLEANUP_FREE float *room = xcalloc(recording->n_ticks + 1, sizeof(*room));
 	struct recording_facts *facts = &recording->facts;
 	int r;
 
-	if (!room)
-		return err_fail(reterr, ENOMEM, OUT_OF_MEMORY);
 	facts->period_s = median_period_s(recording, room);
 	cut_gaps(recording);
 	if (facts->seconds < SECONDS_MIN)
@@ -337,8 +310,7 @@ int recording_finish(struct recording *recording, struct err *reterr)
 	if (r < 0)
 		return r;
 	count_vgpus(recording);
-	if (recording_build_histograms(recording) < 0)
-		return err_fail(reterr, ENOMEM, OUT_OF_MEMORY);
+	recording_build_histograms(recording);
 	for (int i = 0; r == 0 && i < recording->n_spans; i++)
 		r = recording_make_trace(recording, &recording->spans[i], reterr);
 	return r;
@@ -418,32 +390,24 @@ static void sum_tick(struct recording *recording, const struct scenario *scenari
 	account_period(&sum->account, dt_s, util, sum->samples, sum->present, n);
 }
 
-int recording_summarize(struct recording *recording, const struct scenario *scenario,
-			struct experiment_summary *ret_summary)
+void recording_summarize(struct recording *recording, const struct scenario *scenario,
+			 struct experiment_summary *ret_summary)
 {
-	struct summing *sum = calloc(1, sizeof(*sum));
+	struct summing *sum = xcalloc(1, sizeof(*sum));
 	struct experiment_summary summary = {0};
-	int r = -ENOMEM;
 
-	if (!sum)
-		return r;
-	sum->vgpus = calloc((size_t)recording->n_spans + 1, sizeof(*sum->vgpus));
-	sum->points = calloc((size_t)recording->n_spans + 1, sizeof(*sum->points));
-	if (sum->vgpus && sum->points) {
-		account_init(&sum->account, recording->facts.seconds);
-		for (size_t i = 0; i < recording->n_ticks; i++)
-			if (recording->ticks[i].dt_s > 0)
-				sum_tick(recording, scenario, i, sum, &summary);
-		account_summarize(&sum->account, sum->vgpus, recording->n_spans, &summary.account);
-		for (int i = 0; i < recording->n_spans; i++)
-			summary.left += recording->spans[i].end_s < recording->facts.seconds;
-		summary.cap_moves_per_min =
-			summary.cap_moves / (recording->facts.seconds / S_PER_MIN);
-		*ret_summary = summary;
-		r = 0;
-	}
+	sum->vgpus = xcalloc((size_t)recording->n_spans + 1, sizeof(*sum->vgpus));
+	sum->points = xcalloc((size_t)recording->n_spans + 1, sizeof(*sum->points));
+	account_init(&sum->account, recording->facts.seconds);
+	for (size_t i = 0; i < recording->n_ticks; i++)
+		if (recording->ticks[i].dt_s > 0)
+			sum_tick(recording, scenario, i, sum, &summary);
+	account_summarize(&sum->account, sum->vgpus, recording->n_spans, &summary.account);
+	for (int i = 0; i < recording->n_spans; i++)
+		summary.left += recording->spans[i].end_s < recording->facts.seconds;
+	summary.cap_moves_per_min = summary.cap_moves / (recording->facts.seconds / S_PER_MIN);
+	*ret_summary = summary;
 	free(sum->vgpus);
 	free(sum->points);
 	free(sum);
-	return r;
 }

@@ -50,18 +50,17 @@ struct recording_facts {
 	double broken_s;      /* as recorded */
 };
 
-int recording_new(struct recording **ret_recording);
+struct recording *recording_new(void);
 struct recording *recording_free(struct recording *recording); /* accepts NULL; returns NULL */
 
 /*
- * Returns the number of the vGPU @id. Adds a vGPU with this id if none exists. -EINVAL, -E2BIG,
- * -ENOMEM.
+ * Returns the number of the vGPU @id. Adds a vGPU with this id if none exists. -EINVAL, -E2BIG.
  */
 int recording_vgpu(struct recording *recording, const char *id);
 void recording_set_terms(struct recording *recording, int vgpu,
 			 const struct recording_terms *terms);
 
-/* Adds a row. Rows must be in order of time. -EINVAL, -E2BIG, -ENOMEM. */
+/* Adds a row. Rows must be in order of time. -EINVAL, -E2BIG. */
 int recording_add(struct recording *recording, int vgpu, const struct recording_row *row,
 		  struct err *reterr);
 
@@ -77,8 +76,8 @@ struct recording_facts recording_facts(const struct recording *recording);
  * Summarizes the recorded run, with the prices of @scenario. The only counts that a recording
  * contains are the cap moves and the tenants that left.
  */
-int recording_summarize(struct recording *recording, const struct scenario *scenario,
-			struct experiment_summary *ret_summary);
+void recording_summarize(struct recording *recording, const struct scenario *scenario,
+			 struct experiment_summary *ret_summary);
 
 /*
  * Adds the recorded vGPUs to @scenario as tenants, with their times and contracts, and sets the

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/xalloc.h"
 #include "sim/experiment/report.h"
 
 #define REAL_DIGITS 9
@@ -27,7 +28,6 @@ static const struct {
 struct report {
 	char *dir;
 	FILE *files[REPORT_FILES];
-	bool failed; /* memory ran out while a line was written */
 };
 
 /* --- the summary --- */
@@ -63,23 +63,17 @@ json_t *report_encode(const struct experiment *experiment, const char *policy, u
 	summary_encode(&summary, false, SUMMARY_EXACT, all);
 	for (int i = 0; (vgpu = experiment_vgpu_at(experiment, i, &account)); i++)
 		(void)json_array_append_new(vgpus, encode_vgpu(vgpu, account));
-	if (json_object_set_new(all, "vgpus", vgpus) == 0)
-		return all;
-	json_decref(all);
-	return NULL;
+	(void)json_object_set_new(all, "vgpus", vgpus);
+	return all;
 }
 
 /* --- the files --- */
 
 static FILE *open_file(const char *dir, const char *name, struct err *reterr)
 {
-	CLEANUP_FREE char *path = NULL;
-	FILE *file = NULL;
+	CLEANUP_FREE char *path = xasprintf("%s/%s", dir, name);
+	FILE *file = fopen(path, "we");
 
-	if (asprintf(&path, "%s/%s", dir, name) < 0)
-		path = NULL;
-	if (path)
-		file = fopen(path, "we");
 	if (!file)
 		(void)err_fail(reterr, errno, "%s/%s: cannot be written: %s", dir, name,
 			       strerror(errno));
@@ -93,13 +87,8 @@ int report_open(const char *dir, struct report **ret_report, struct err *reterr)
 
 	if (r < 0)
 		return err_fail(reterr, -r, "%s: cannot be created: %s", dir, strerror(-r));
-	report = calloc(1, sizeof(*report));
-	if (report)
-		report->dir = strdup(dir);
-	if (!report || !report->dir) {
-		free(report);
-		return err_fail(reterr, ENOMEM, "out of memory");
-	}
+	report = xcalloc(1, sizeof(*report));
+	report->dir = xstrdup(dir);
 	for (int i = 0; i < REPORT_FILES; i++) {
 		report->files[i] = open_file(dir, report_files[i].name, reterr);
 		if (!report->files[i]) {
@@ -143,8 +132,7 @@ void report_event(void *userdata, const struct experiment_event *event)
 	FILE *out = report->files[REPORT_DECISIONS];
 	json_t *line = encode_decision(event);
 
-	if (!line || json_dumpf(line, out, JSON_COMPACT | JSON_REAL_PRECISION(REAL_DIGITS)) < 0)
-		report->failed = true;
+	(void)json_dumpf(line, out, JSON_COMPACT | JSON_REAL_PRECISION(REAL_DIGITS));
 	json_decref(line);
 	fputc('\n', out);
 }
@@ -197,8 +185,6 @@ int report_close(struct report *report, const json_t *summary, struct err *reter
 
 	if (!report)
 		return 0;
-	if (report->failed)
-		r = err_fail(reterr, ENOMEM, "%s: out of memory", report->dir);
 	for (int i = 0; i < REPORT_FILES; i++) {
 		bool bad = report->files[i] && ferror(report->files[i]);
 

@@ -9,7 +9,7 @@
 
 #include "sim/experiment/summary.h"
 
-/* Returns the content of summary.json. NULL: out of memory. */
+/* Returns the content of summary.json. */
 json_t *report_encode(const struct experiment *experiment, const char *policy, uint64_t seed);
 
 struct report;

@@ -10,6 +10,7 @@
 #include "base/id.h"
 #include "base/inifile.h"
 #include "base/parse.h"
+#include "base/xalloc.h"
 #include "policy/keys.h"
 #include "sched/sched.h"
 #include "sim/experiment/scenario.h"
@@ -475,13 +476,11 @@ static void set_folder(struct loader *l, const char *path)
 
 int scenario_load(const char *path, struct scenario *ret_scenario, struct err *reterr)
 {
-	CLEANUP_FREE struct loader *l = calloc(1, sizeof(*l));
+	CLEANUP_FREE struct loader *l = xcalloc(1, sizeof(*l));
 	const struct inifile_reader reader = {
 		.at = scenario_key_at, .userdata = l, .enter = enter_section, .check = check_value};
 	int r;
 
-	if (!l)
-		return err_fail(reterr, ENOMEM, "%s: out of memory", path);
 	l->scenario = ret_scenario;
 	set_folder(l, path);
 	scenario_default(ret_scenario);

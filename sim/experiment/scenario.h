@@ -93,7 +93,7 @@ struct scenario {
 /*
  * Reads the scenario file @path and its traces, whose names are relative to the folder of @path.
  * struct scenario is too large for the stack. A copy of the struct is valid until scenario_fini()
- * of the original. -EINVAL with a message "FILE:LINE: ...", -ENOMEM, or an error of reading a file.
+ * of the original. -EINVAL with a message "FILE:LINE: ...", or an error of reading a file.
  */
 int scenario_load(const char *path, struct scenario *ret_scenario, struct err *reterr);
 

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "sim/experiment/search.h"
 #include "sim/model/random.h"
 
@@ -187,10 +188,8 @@ static void change_much(struct search *search)
 int search_best(const struct search_terms *terms, struct search_schedule *schedule,
 		struct err *reterr)
 {
-	CLEANUP_FREE struct search *search = calloc(1, sizeof(*search));
+	CLEANUP_FREE struct search *search = xcalloc(1, sizeof(*search));
 
-	if (!search)
-		return err_fail(reterr, ENOMEM, "out of memory");
 	search->terms = terms;
 	search->random = terms->seed;
 	search->reterr = reterr;

@@ -33,7 +33,7 @@ struct search_terms {
 
 /*
  * Searches for the best schedule. @schedule: on entry, a first schedule, which is evaluated in
- * addition to the empty schedule; on return, the best schedule. -ENOMEM, or an error of evaluate().
+ * addition to the empty schedule; on return, the best schedule. An error of evaluate().
  */
 int search_best(const struct search_terms *terms, struct search_schedule *schedule,
 		struct err *reterr);

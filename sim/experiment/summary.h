@@ -31,10 +31,7 @@ double summary_value(const struct summary_field *field, const struct experiment_
  */
 void summary_encode(const struct experiment_summary *summary, bool recorded, int decimals,
 		    json_t *object);
-/*
- * Encodes the broken time of each shortfall range. @depth_s has ACCOUNT_DEPTHS values. NULL: out of
- * memory.
- */
+/* Encodes the broken time of each shortfall range. @depth_s has ACCOUNT_DEPTHS values. */
 json_t *summary_encode_depths(const double *depth_s, int decimals);
 
 /*

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/xalloc.h"
 #include "sim/experiment/tenants.h"
 #include "sim/model/random.h"
 
@@ -62,20 +63,17 @@ static void shuffle(struct experiment *experiment)
 	}
 }
 
-int tenants_init(struct experiment *experiment, struct err *reterr)
+void tenants_init(struct experiment *experiment)
 {
 	size_t all = 1;
 
 	for (int t = 0; t < experiment->scenario->n_tenants; t++)
 		all += (size_t)experiment->scenario->tenants[t].count;
-	experiment->bag = calloc(all, sizeof(*experiment->bag));
-	experiment->arrivals = calloc(all, sizeof(*experiment->arrivals));
-	if (!experiment->bag || !experiment->arrivals)
-		return err_fail(reterr, ENOMEM, "out of memory");
+	experiment->bag = xcalloc(all, sizeof(*experiment->bag));
+	experiment->arrivals = xcalloc(all, sizeof(*experiment->arrivals));
 	fill(experiment);
 	if (experiment->scenario->draw == SCENARIO_SHUFFLE)
 		shuffle(experiment);
-	return 0;
 }
 
 void tenants_fini(struct experiment *experiment)
@@ -102,15 +100,12 @@ const struct scenario_tenant *tenants_kind(const struct experiment *experiment, 
 
 /* --- arrival --- */
 
-static int start_alone(struct tenant *tenant, const struct workload *workload)
+static void start_alone(struct tenant *tenant, const struct workload *workload)
 {
-	int r = sim_new(&tenant->alone);
-
-	if (r == 0)
-		r = sim_add(tenant->alone, tenant->vgpu.id, 0, &tenant->alone_vgpu);
-	if (r == 0)
-		sim_set_workload(tenant->alone, tenant->alone_vgpu, workload);
-	return r;
+	tenant->alone = sim_new();
+	/* The id was valid for the shared GPU. */
+	(void)sim_add(tenant->alone, tenant->vgpu.id, 0, &tenant->alone_vgpu);
+	sim_set_workload(tenant->alone, tenant->alone_vgpu, workload);
 }
 
 struct workload tenants_workload(const struct scenario_tenant *kind, uint64_t seed, uint64_t draw)
@@ -133,10 +128,7 @@ static void share_clock(struct workload *workload, uint64_t now_ns)
 		workload->phase_s += (double)now_ns / 1e9;
 }
 
-/*
- * Adds a tenant with the cap @cap_pct. Returns NULL if out of memory, or if there are too many
- * tenants.
- */
+/* Adds a tenant with the cap @cap_pct. Returns NULL if there are too many tenants. */
 static struct tenant *join(struct experiment *experiment, const struct scenario_tenant *kind,
 			   uint64_t draw, int cap_pct)
 {
@@ -165,11 +157,8 @@ static struct tenant *join(struct experiment *experiment, const struct scenario_
 		return NULL;
 	(void)sim_set_ceiling(tenant->sim, policy_terms_ceiling_pct(&tenant->vgpu.terms));
 	if (workload.kind == WORKLOAD_FRAMES && !workload.playback.trace &&
-	    !(tenant->vgpu.terms.target_fps > 0) && start_alone(tenant, &workload) < 0) {
-		tenant->alone = sim_free(tenant->alone);
-		sim_remove(experiment->sim, tenant->sim);
-		return NULL;
-	}
+	    !(tenant->vgpu.terms.target_fps > 0))
+		start_alone(tenant, &workload);
 	sim_set_workload(experiment->sim, tenant->sim, &workload);
 	if (kind->stay_s > 0)
 		tenant->leaves_ns = experiment->now_ns + (uint64_t)(kind->stay_s * 1e9);
@@ -281,7 +270,8 @@ int tenants_start(struct experiment *experiment, struct err *reterr)
 		if (cap_pct == 0)
 			cap_pct = start_cap_pct(experiment, &terms, sum_pct);
 		if (!join(experiment, first[i], numbers[i], cap_pct))
-			return err_fail(reterr, ENOMEM, "out of memory");
+			return err_fail(reterr, EINVAL, "too many tenants (limit %d)",
+					EXPERIMENT_VGPUS_MAX);
 	}
 	return 0;
 }

@@ -5,15 +5,13 @@
 
 #include "sim/experiment/experiment-state.h"
 
-/*
- * Fills the bag of tenants that take offers, and the list of tenants with an arrival time. -ENOMEM.
- */
-int tenants_init(struct experiment *experiment, struct err *reterr);
+/* Fills the bag of tenants that take offers, and the list of tenants with an arrival time. */
+void tenants_init(struct experiment *experiment);
 void tenants_fini(struct experiment *experiment);
 
 /*
  * Adds the tenants that are present from the start, each with its contract or its share of the GPU
- * as cap. -ENOMEM; -EINVAL: too many tenants.
+ * as cap. -EINVAL: too many tenants.
  */
 int tenants_start(struct experiment *experiment, struct err *reterr);
 

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/xalloc.h"
 #include "sim/host/compare-print.h"
 
 #define REAL_DIGITS 9
@@ -66,38 +67,35 @@ static const struct {
 	{"NET", "net_income", false, 4},
 };
 
-static int fill_line(const struct compare *compare, const struct compare_row *row,
-		     struct libscols_line *line)
+static bool fill_line(const struct compare *compare, const struct compare_row *row,
+		      struct libscols_line *line)
 {
-	int r = scols_line_set_data(line, 0, row->scenario_name);
+	bool ok = line && scols_line_set_data(line, 0, row->scenario_name) == 0 &&
+		  scols_line_set_data(line, 1, row->policy_name) == 0;
 
-	if (r == 0)
-		r = scols_line_set_data(line, 1, row->policy_name);
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(columns); i++) {
+	for (size_t i = 0; ok && i < ARRAY_SIZE(columns); i++) {
 		struct spread spread =
 			spread_of(compare, row, summary_find_field(columns[i].field));
 		char text[64];
 
 		snprintf(text, sizeof(text), "%.*f", columns[i].decimals,
 			 columns[i].most ? spread.most : spread.mean);
-		r = scols_line_set_data(line, i + 2, text);
+		ok = scols_line_set_data(line, i + 2, text) == 0;
 	}
-	return r;
+	return ok;
 }
 
-static int fill_table(const struct compare *compare, struct libscols_table *table)
+static void fill_table(const struct compare *compare, struct libscols_table *table)
 {
 	bool ok = scols_table_new_column(table, "SCENARIO", 0, 0) &&
 		  scols_table_new_column(table, "POLICY", 0, 0);
 
 	for (size_t i = 0; ok && i < ARRAY_SIZE(columns); i++)
 		ok = scols_table_new_column(table, columns[i].title, 0, SCOLS_FL_RIGHT);
-	for (int i = 0; ok && i < compare->n_rows; i++) {
-		struct libscols_line *line = scols_table_new_line(table, NULL);
-
-		ok = line && fill_line(compare, &compare->rows[i], line) == 0;
-	}
-	return ok ? 0 : -ENOMEM;
+	for (int i = 0; ok && i < compare->n_rows; i++)
+		ok = fill_line(compare, &compare->rows[i], scols_table_new_line(table, NULL));
+	if (!ok)
+		xalloc_fail(0);
 }
 
 static int print_table(const struct compare *compare)
@@ -107,11 +105,8 @@ static int print_table(const struct compare *compare)
 
 	scols_init_debug(0);
 	table = scols_new_table();
-	if (!table)
-		return -ENOMEM;
-	r = fill_table(compare, table);
-	if (r == 0)
-		r = scols_print_table(table);
+	fill_table(compare, table);
+	r = scols_print_table(table);
 	scols_unref_table(table);
 	return r;
 }
@@ -141,11 +136,9 @@ static int dump_json(const struct compare *compare, FILE *out)
 	int r = 0;
 
 	for (int i = 0; i < compare->n_rows; i++)
-		if (json_array_append_new(rows, encode_row(compare, &compare->rows[i])) < 0)
-			r = -ENOMEM;
-	if (r == 0 &&
-	    (json_dumpf(rows, out, JSON_INDENT(2) | JSON_REAL_PRECISION(REAL_DIGITS)) < 0 ||
-	     fputc('\n', out) == EOF))
+		json_array_append_new(rows, encode_row(compare, &compare->rows[i]));
+	if (json_dumpf(rows, out, JSON_INDENT(2) | JSON_REAL_PRECISION(REAL_DIGITS)) < 0 ||
+	    fputc('\n', out) == EOF)
 		r = -EIO;
 	json_decref(rows);
 	return r;
@@ -238,14 +231,10 @@ static const struct {
 
 static int write_output(const struct compare *compare, size_t index, struct err *reterr)
 {
-	CLEANUP_FREE char *path = NULL;
-	FILE *out = NULL;
+	CLEANUP_FREE char *path = xasprintf("%s/%s", compare->options->out, outputs[index].name);
+	FILE *out = fopen(path, "we");
 	int r;
 
-	if (asprintf(&path, "%s/%s", compare->options->out, outputs[index].name) < 0)
-		path = NULL;
-	if (path)
-		out = fopen(path, "we");
 	if (!out)
 		return err_fail(reterr, errno, "%s/%s: cannot be written: %s",
 				compare->options->out, outputs[index].name, strerror(errno));

@@ -5,7 +5,7 @@
 
 #include "sim/host/compare.h"
 
-/* Prints the comparison to stdout, as a table or as JSON. -EIO, -ENOMEM. */
+/* Prints the comparison to stdout, as a table or as JSON. -EIO. */
 int compare_print(const struct compare *compare, struct err *reterr);
 
 /*

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "sim/host/compare.h"
 
 #define THREADS_MAX 64
@@ -49,9 +50,7 @@ static int make_row(const struct compare_options *options, const char *path, con
 	if (r == 0)
 		r = setup_sets(row->scenario, sets, n_sets, reterr);
 	if (r == 0)
-		row->runs = calloc((size_t)options->seeds, sizeof(*row->runs));
-	if (r == 0 && !row->runs)
-		r = err_fail(reterr, ENOMEM, "out of memory");
+		row->runs = xcalloc((size_t)options->seeds, sizeof(*row->runs));
 	return r;
 }
 
@@ -64,26 +63,14 @@ static int count_policies(const char *policies)
 	return n;
 }
 
-static void list_policies(char *text, size_t size)
-{
-	text[0] = '\0';
-	for (size_t i = 0; policy_at(i); i++) {
-		size_t used = strlen(text);
-
-		snprintf(text + used, size - used, "%s%s", used ? "," : "", policy_at(i)->name);
-	}
-}
-
 static int make_rows(struct compare *compare, const char *policies, struct err *reterr)
 {
 	const struct compare_options *options = compare->options;
 	int n = count_policies(policies);
 
-	compare->rows = calloc((size_t)(options->n_scenarios * n), sizeof(*compare->rows));
-	if (!compare->rows)
-		return err_fail(reterr, ENOMEM, "out of memory");
+	compare->rows = xcalloc((size_t)(options->n_scenarios * n), sizeof(*compare->rows));
 	for (int s = 0; s < options->n_scenarios; s++) {
-		CLEANUP_FREE char *copy = strdup(policies);
+		CLEANUP_FREE char *copy = xstrdup(policies);
 		char *rest = copy;
 
 		while (rest) {
@@ -98,8 +85,6 @@ static int make_rows(struct compare *compare, const char *policies, struct err *
 			if (r < 0)
 				return r;
 		}
-		if (!copy)
-			return err_fail(reterr, ENOMEM, "out of memory");
 	}
 	return 0;
 }
@@ -180,7 +165,7 @@ int compare_run(struct compare *compare, const struct compare_options *options, 
 	int r;
 
 	*compare = (struct compare){.options = options};
-	list_policies(all, sizeof(all));
+	setup_list_policies(",", all, sizeof(all));
 	r = make_rows(compare, options->policies ? options->policies : all, reterr);
 	return r < 0 ? r : play_rows(compare, reterr);
 }

@@ -19,6 +19,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/xalloc.h"
 #include "sim/host/mount.h"
 #include "sim/host/tree.h"
 
@@ -64,6 +65,7 @@ static void *on_init(struct fuse_conn_info *conn, struct fuse_config *config)
 	(void)conn;
 	config->direct_io = 1;
 	config->nullpath_ok = 1;
+	config->use_ino = 1; /* otherwise the number of an inode changes when it is forgotten */
 	config->entry_timeout = 0;
 	config->attr_timeout = 0;
 	config->negative_timeout = 0;
@@ -82,6 +84,7 @@ static int on_getattr(const char *path, struct stat *st, struct fuse_file_info *
 	if (r < 0)
 		return r;
 	*st = (struct stat){
+		.st_ino = tree_inode(&node),
 		.st_mode = tree_mode(&node),
 		.st_nlink = S_ISDIR(tree_mode(&node)) ? 2 : 1,
 		.st_size = node.kind == TREE_ATTR ? TREE_TEXT_MAX : 0,
@@ -117,9 +120,7 @@ static int open_node(const char *path, struct fuse_file_info *fi, int access)
 		r = tree_check_access(&node, access != O_WRONLY, access != O_RDONLY);
 	if (r < 0)
 		return r;
-	opened = malloc(sizeof(*opened));
-	if (!opened)
-		return -ENOMEM;
+	opened = xmalloc(sizeof(*opened));
 	*opened = (struct opened){.node = node, .next = host->opened, .at = &host->opened};
 	if (opened->next)
 		opened->next->at = &opened->next;
@@ -154,7 +155,7 @@ struct listing {
 static int list_name(void *userdata, const char *name, const struct tree_node *node)
 {
 	const struct listing *listing = userdata;
-	struct stat st = {.st_mode = tree_mode(node)};
+	struct stat st = {.st_ino = tree_inode(node), .st_mode = tree_mode(node)};
 
 	return listing->fill(listing->buffer, name, &st, 0, 0) ? -ENOMEM : 0;
 }
@@ -327,9 +328,7 @@ int mount_run(const struct mount_options *options, struct err *reterr)
 		return err_fail(reterr, -signals, "signals: %s", strerror(-signals));
 	if (!options->allow_other)
 		*strrchr(words, ',') = '\0';
-	r = tree_new(options->host, options->gpus, options->vgpus, &host.tree);
-	if (r < 0)
-		return err_fail(reterr, -r, "%s", strerror(-r));
+	host.tree = tree_new(options->host, options->gpus, options->vgpus);
 	fuse = fuse_new(&args, &operations, sizeof(operations), &host);
 	if (fuse) {
 		r = mount_and_serve(fuse, host.tree, options, signals, reterr);

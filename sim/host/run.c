@@ -42,10 +42,6 @@ static int play(const struct run_options *options, struct experiment *experiment
 	if (report)
 		report_period(report, experiment);
 	summary = report_encode(experiment, policy, seed);
-	if (!summary) {
-		(void)report_close(report, NULL, NULL);
-		return err_fail(reterr, ENOMEM, "out of memory");
-	}
 	r = report_close(report, summary, reterr);
 	if (r == 0 && print(options, experiment, summary) < 0)
 		r = err_fail(reterr, EIO, "standard output: cannot be written");

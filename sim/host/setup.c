@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "sim/host/setup.h"
 
 /* The names that select the best schedule found. */
@@ -57,11 +58,9 @@ void setup_free(struct scenario *scenario)
 int setup_scenario(const char *path, const char *const *sets, int n_sets,
 		   struct scenario **ret_scenario, struct err *reterr)
 {
-	struct scenario *scenario = malloc(sizeof(*scenario));
+	struct scenario *scenario = xmalloc(sizeof(*scenario));
 	int r;
 
-	if (!scenario)
-		return err_fail(reterr, ENOMEM, "out of memory");
 	r = scenario_load(path, scenario, reterr);
 	if (r == 0)
 		r = setup_sets(scenario, sets, n_sets, reterr);
@@ -73,21 +72,28 @@ int setup_scenario(const char *path, const char *const *sets, int n_sets,
 	return 0;
 }
 
+void setup_list_policies(const char *separator, char *text, size_t size)
+{
+	text[0] = '\0';
+	for (size_t i = 0; policy_at(i); i++) {
+		size_t used = strlen(text);
+
+		snprintf(text + used, size - used, "%s%s", used ? separator : "",
+			 policy_at(i)->name);
+	}
+}
+
 static int find_policy(const char *name, const struct policy **ret_policy, struct err *reterr)
 {
 	const struct policy *policy = policy_find(name);
-	char names[256] = "";
+	char names[256];
 
-	for (size_t i = 0; !policy && policy_at(i); i++) {
-		size_t used = strlen(names);
-
-		snprintf(names + used, sizeof(names) - used, "%s, ", policy_at(i)->name);
-	}
+	setup_list_policies(", ", names, sizeof(names));
 	if (!policy)
 		return err_fail(
 			reterr, ENOENT,
-			"policy '%.60s': unknown (allowed: %sbest-found, best-found@POLICY)", name,
-			names);
+			"policy '%.60s': unknown (allowed: %s, best-found, best-found@POLICY)",
+			name, names);
 	*ret_policy = policy;
 	return 0;
 }

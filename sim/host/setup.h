@@ -27,6 +27,9 @@ struct setup_strategy {
 	enum best_schedule_kind kind;
 };
 
+/* Writes the names of all policies, with @separator between them. */
+void setup_list_policies(const char *separator, char *text, size_t size);
+
 /*
  * Finds the strategy @name: a policy, "best-found" or "best-found@POLICY". "oracle" is an alias of
  * best-found, "past-only" of best-found@qos, and "past-only@POLICY" of best-found@POLICY. -ENOENT

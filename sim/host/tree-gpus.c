@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "sim/host/tree-gpus.h"
 
 const struct tree_type tree_types[TREE_TYPES_N] = {
@@ -14,24 +15,19 @@ const struct tree_type tree_types[TREE_TYPES_N] = {
 	{"i915-GVTg_V5_1", 1, 512, 2048, "1920x1200"},
 };
 
-static int new_functions(struct tree_gpu *gpu, int n_vfs)
+static void new_functions(struct tree_gpu *gpu, int n_vfs)
 {
 	gpu->autoprobe = true;
-	gpu->functions = malloc(sizeof(*gpu->functions));
-	if (!gpu->functions)
-		return -ENOMEM;
+	gpu->functions = xmalloc(sizeof(*gpu->functions));
 	quanta_gpu_start(gpu->functions, (unsigned int)n_vfs, 0);
-	return 0;
 }
 
-int tree_new(enum tree_host host, int gpus, int vgpus, struct tree **ret_tree)
+struct tree *tree_new(enum tree_host host, int gpus, int vgpus)
 {
-	struct tree *tree = calloc(1, sizeof(*tree));
-	int r = tree ? 0 : -ENOMEM;
+	struct tree *tree = xcalloc(1, sizeof(*tree));
 
-	if (tree)
-		tree->host = host;
-	for (int i = 0; r == 0 && i < gpus; i++) {
+	tree->host = host;
+	for (int i = 0; i < gpus; i++) {
 		struct tree_gpu *gpu = &tree->gpus[tree->n_gpus++];
 
 		/* The first GPU has the PCI address of integrated graphics. The other GPUs are
@@ -39,14 +35,12 @@ int tree_new(enum tree_host host, int gpus, int vgpus, struct tree **ret_tree)
 		snprintf(gpu->name, sizeof(gpu->name), "0000:%02x:%02x.0", (unsigned int)i & 0xff,
 			 i == 0 ? 2U : 0U);
 		gpu->low_gm_mb = vgpus * TREE_LOW_GM_LEAST_MB;
-		r = host == TREE_XE ? new_functions(gpu, vgpus) : sim_new(&gpu->sim);
+		if (host == TREE_XE)
+			new_functions(gpu, vgpus);
+		else
+			gpu->sim = sim_new();
 	}
-	if (r < 0) {
-		tree_free(tree);
-		return r;
-	}
-	*ret_tree = tree;
-	return 0;
+	return tree;
 }
 
 static void unref(struct tree_vgpu *vgpu)
@@ -125,9 +119,7 @@ int tree_add_vgpu(struct tree *tree, struct tree_gpu *gpu, int type, const char 
 				return -EEXIST;
 	if (gpu->low_gm_mb < tree_types[type].low_gm_mb)
 		return -ENOSPC;
-	vgpu = calloc(1, sizeof(*vgpu));
-	if (!vgpu)
-		return -ENOMEM;
+	vgpu = xcalloc(1, sizeof(*vgpu));
 	r = sim_add(gpu->sim, uuid, 100 / tree_types[type].parts, &vgpu->sim);
 	if (r < 0) {
 		free(vgpu);
@@ -136,6 +128,7 @@ int tree_add_vgpu(struct tree *tree, struct tree_gpu *gpu, int type, const char 
 	strcpy(vgpu->uuid, uuid);
 	strcpy(vgpu->load, "0");
 	vgpu->id = free_id(gpu);
+	vgpu->life = ++tree->lives;
 	vgpu->type = type;
 	vgpu->gpu = gpu;
 	vgpu->refs = 1;

@@ -28,6 +28,7 @@ struct tree_vgpu {
 	struct sim_vgpu *sim; /* NULL: the vGPU was removed, but some of its files are still open */
 	int refs;
 	int id, type;
+	uint64_t life; /* no other vGPU of the tree has this number */
 	char uuid[TREE_UUID_LENGTH + 1];
 	char load[WORKLOAD_TEXT_MAX]; /* text last written to the file "load" */
 };
@@ -40,6 +41,7 @@ struct tree_gpu {
 	struct tree_vgpu *vgpus;
 	/* of an SR-IOV host */
 	struct quanta_gpu *functions;
+	uint64_t vfs_life; /* how often VFs were enabled */
 	int fault; /* an error for the files of profiles: -EUCLEAN for reads, others for writes */
 	bool autoprobe; /* the file sriov_drivers_autoprobe, without effect */
 };
@@ -47,6 +49,7 @@ struct tree_gpu {
 struct tree {
 	enum tree_host host;
 	uint64_t now_ns;
+	uint64_t lives; /* number of vGPUs that were created */
 	int n_gpus;
 	struct tree_gpu gpus[TREE_GPUS_MAX];
 };
@@ -54,7 +57,7 @@ struct tree {
 /* Simulates @gpu up to the current time. */
 void tree_update(struct tree *tree, struct tree_gpu *gpu);
 
-/* Creates a vGPU. @uuid: a valid UUID in lower case. -EEXIST, -ENOSPC, -ENOMEM. */
+/* Creates a vGPU. @uuid: a valid UUID in lower case. -EEXIST, -ENOSPC. */
 int tree_add_vgpu(struct tree *tree, struct tree_gpu *gpu, int type, const char *uuid);
 void tree_remove_vgpu(struct tree_vgpu *vgpu);
 

@@ -4,6 +4,7 @@
  * listing both use tree_each(), so a path exists if and only if its directory lists it.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -204,6 +205,30 @@ mode_t tree_mode(const struct tree_node *node)
 	if (node->kind == TREE_ATTR)
 		return S_IFREG | node->attr->mode;
 	return S_IFDIR | 0755;
+}
+
+/* Distinguishes the entries of a vGPU or VF from those of an earlier one with the same name. */
+static uint64_t life_of(const struct tree_node *node)
+{
+	bool pci = node->kind == TREE_XE_VF || node->kind == TREE_LINK ||
+		   (node->attr && node->attr->in == TREE_XE_VF);
+
+	if (node->vgpu)
+		return node->vgpu->life;
+	return pci && node->function > 0 ? node->gpu->vfs_life : 0;
+}
+
+uint64_t tree_inode(const struct tree_node *node)
+{
+	uint64_t hash = 0xcbf29ce484222325;
+	char text[256];
+
+	snprintf(text, sizeof(text), "%d/%d/%s/%d/%u/%s/%" PRIu64, node->kind, node->from,
+		 node->gpu ? node->gpu->name : "", node->type, node->function,
+		 node->attr ? node->attr->name : "", life_of(node));
+	for (const char *c = text; *c; c++)
+		hash = (hash ^ (unsigned char)*c) * 0x100000001b3; /* FNV-1a */
+	return hash;
 }
 
 void tree_link_text(const struct tree_node *link, char text[TREE_LINK_MAX])

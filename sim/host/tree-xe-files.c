@@ -4,7 +4,7 @@
  * permissions, formats and errors are those of
  * Documentation/ABI/testing/sysfs-driver-intel-xe-sriov (Linux 17b95278ae6a), of
  * drivers/gpu/drm/xe/xe_sriov_pf_sysfs.c (17899358f66d), and of drivers/pci/iov.c for the files
- * sriov_*. kernel/gover_xe has the same files.
+ * sriov_*. tests/kernel/gover_xe has the same files.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -126,6 +126,7 @@ static int store_numvfs(struct tree *tree, const struct tree_node *node, const c
 	if (n > 0 && gpu->n_vfs > 0)
 		return -EBUSY;
 	quanta_gpu_set_vfs(gpu, n);
+	node->gpu->vfs_life += n > 0;
 	return 0;
 }
 

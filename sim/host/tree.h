@@ -112,9 +112,9 @@ struct tree_node {
 
 /*
  * Creates a tree of @gpus GPUs. @vgpus: TREE_GVT: the number of vGPUs of the smallest type that fit
- * into the memory of a GPU; TREE_XE: the number of VFs of a GPU, at most TREE_VFS_MAX. -ENOMEM.
+ * into the memory of a GPU; TREE_XE: the number of VFs of a GPU, at most TREE_VFS_MAX.
  */
-int tree_new(enum tree_host host, int gpus, int vgpus, struct tree **ret_tree);
+struct tree *tree_new(enum tree_host host, int gpus, int vgpus);
 struct tree *tree_free(struct tree *tree); /* accepts NULL; returns NULL */
 
 /*
@@ -137,6 +137,11 @@ int tree_each(struct tree *tree, const struct tree_node *dir, tree_found_fn foun
 /* Returns file type and permissions, as in st_mode. */
 mode_t tree_mode(const struct tree_node *node);
 void tree_link_text(const struct tree_node *link, char text[TREE_LINK_MAX]);
+/*
+ * Returns the number of the inode. As in sysfs, an entry keeps its number, and an entry that is
+ * created again gets another one.
+ */
+uint64_t tree_inode(const struct tree_node *node);
 
 /* Keeps the vGPU of @node in memory until tree_release(), even if the vGPU is removed. */
 void tree_hold(const struct tree_node *node);

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/xalloc.h"
 #include "sched/sched.h"
 #include "sim/model/frametime.h"
 #include "sim/model/sim.h"
@@ -47,6 +48,7 @@ struct sim_vgpu {
 	struct workload_demand summed; /* position up to which summed_demand_ns is computed */
 	struct workload_run run;
 	struct frametime times;
+	uint64_t serial;
 	char id[ID_MAX];
 };
 
@@ -59,6 +61,7 @@ struct sim {
 	uint64_t now_ns;
 	uint64_t busy_ns;
 	struct sched sched;
+	uint64_t n_added; /* vGPUs, including those that were removed */
 	size_t n;
 	struct sim_vgpu *vgpus[SIM_VGPUS_MAX];
 	/* number of leaves of the tournament tree, a power of 2 */
@@ -274,16 +277,13 @@ static void set_leaves(struct sim *sim, size_t n_leaves)
 		set_event(sim, sim->vgpus[i], at_ns[i]);
 }
 
-int sim_new(struct sim **ret_sim)
+struct sim *sim_new(void)
 {
-	struct sim *sim = calloc(1, sizeof(*sim));
+	struct sim *sim = xcalloc(1, sizeof(*sim));
 
-	if (!sim)
-		return -ENOMEM;
 	sched_start(&sim->sched, NULL, 0);
 	set_leaves(sim, 1);
-	*ret_sim = sim;
-	return 0;
+	return sim;
 }
 
 void sim_set_discipline(struct sim *sim, const struct sched_discipline *discipline)
@@ -316,10 +316,9 @@ int sim_add(struct sim *sim, const char *id, int cap_pct, struct sim_vgpu **ret_
 		return -EEXIST;
 	if (sim->n == SIM_VGPUS_MAX)
 		return -ENOSPC;
-	vgpu = calloc(1, sizeof(*vgpu));
-	if (!vgpu)
-		return -ENOMEM;
+	vgpu = xcalloc(1, sizeof(*vgpu));
 	(void)id_copy(vgpu->id, id);
+	vgpu->serial = ++sim->n_added;
 	sched_add(&sim->sched, &vgpu->sched, (unsigned int)cap_pct, sim->now_ns);
 	if (sim->n == sim->n_leaves)
 		set_leaves(sim, 2 * sim->n_leaves);
@@ -361,6 +360,11 @@ struct sim_vgpu *sim_at(const struct sim *sim, size_t index)
 const char *sim_id(const struct sim_vgpu *vgpu)
 {
 	return vgpu->id;
+}
+
+uint64_t sim_serial(const struct sim_vgpu *vgpu)
+{
+	return vgpu->serial;
 }
 
 int sim_set_cap(struct sim *sim, struct sim_vgpu *vgpu, int cap_pct)
@@ -475,6 +479,7 @@ void sim_read(const struct sim *sim, struct sim_vgpu *vgpu, struct sim_counters 
 		.sched_ns = sched_allotted_ns(&vgpu->sched, sim->now_ns),
 		.frames = vgpu->frames,
 		.frame_p99_ms = frametime_p99_ms(&vgpu->times),
+		.has_work = vgpu->n_frames > 0 || vgpu->work_ns[0] > 0,
 		.makes_frames = vgpu->run.workload.kind == WORKLOAD_FRAMES,
 	};
 	frametime_clear(&vgpu->times);

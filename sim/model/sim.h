@@ -30,11 +30,12 @@ struct sim_counters {
 	uint64_t frames;   /* rendered */
 	/* 99th percentile of the frame times since the last sim_read(), ms; 0: no frames */
 	double frame_p99_ms;
+	bool has_work;	   /* true: work waits for the GPU or runs on it */
 	bool makes_frames; /* true: the current program draws frames */
 };
 
-/* Creates a GPU at time 0, without vGPUs. -ENOMEM. */
-int sim_new(struct sim **ret_sim);
+/* Creates a GPU at time 0, without vGPUs. */
+struct sim *sim_new(void);
 /* also frees the vGPUs of @sim; accepts NULL; returns NULL */
 struct sim *sim_free(struct sim *sim);
 
@@ -52,7 +53,7 @@ uint64_t sim_now_ns(const struct sim *sim);
 /* Returns the GPU time used since the start by all vGPUs, including removed vGPUs. */
 uint64_t sim_busy_ns(const struct sim *sim);
 
-/* Adds an idle vGPU. @cap_pct: 0 (no limit) to 100. -EINVAL, -EEXIST, -ENOSPC, -ENOMEM. */
+/* Adds an idle vGPU. @cap_pct: 0 (no limit) to 100. -EINVAL, -EEXIST, -ENOSPC. */
 int sim_add(struct sim *sim, const char *id, int cap_pct, struct sim_vgpu **ret_vgpu);
 void sim_remove(struct sim *sim, struct sim_vgpu *vgpu);
 
@@ -64,6 +65,8 @@ struct sim_vgpu *sim_find(const struct sim *sim, const char *id);
 struct sim_vgpu *sim_at(const struct sim *sim, size_t index);
 
 const char *sim_id(const struct sim_vgpu *vgpu);
+/* Returns a number that no other vGPU of the GPU has or had; at least 1. */
+uint64_t sim_serial(const struct sim_vgpu *vgpu);
 
 /* Sets the cap. It takes effect in the next slot of 100 ms. -EINVAL: @cap_pct is not in 0..100. */
 int sim_set_cap(struct sim *sim, struct sim_vgpu *vgpu, int cap_pct);

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/parse.h"
+#include "base/xalloc.h"
 #include "sim/model/trace.h"
 
 #define T_MAX_S	   4e9 /* 126 years: twice this time, in ns, fits into 64 bits */
@@ -45,21 +46,16 @@ static int fail_at(const struct trace *trace, size_t i, struct err *reterr, cons
 
 /* --- points --- */
 
-static int reserve_point(struct trace *trace)
+static void reserve_point(struct trace *trace)
 {
 	size_t allocated = trace->allocated == 0 ? POINTS_MIN : 2 * trace->allocated;
-	struct point *points;
 
 	if (trace->n < trace->allocated)
-		return 0;
+		return;
 	if (allocated > TRACE_POINTS_MAX)
 		allocated = TRACE_POINTS_MAX;
-	points = reallocarray(trace->points, allocated, sizeof(*points));
-	if (!points)
-		return -ENOMEM;
-	trace->points = points;
+	trace->points = xreallocarray(trace->points, allocated, sizeof(*trace->points));
 	trace->allocated = allocated;
-	return 0;
 }
 
 /* Returns true if 0 <= @value <= @max. Returns false for NaN. */
@@ -104,10 +100,7 @@ static int append(struct trace *trace, const struct trace_point *point, struct e
 	if (trace->n == TRACE_POINTS_MAX)
 		return err_fail(reterr, EFBIG, "%.300s: too many points (limit %d)",
 				trace->name ? trace->name : "trace", TRACE_POINTS_MAX);
-	r = reserve_point(trace);
-	if (r < 0)
-		return err_fail(reterr, -r, "out of memory for a trace of %zu points",
-				trace->n + 1);
+	reserve_point(trace);
 	trace->points[trace->n++] = (struct point){
 		.t_ns = t_ns,
 		.fps = (float)point->fps_uncapped,
@@ -122,18 +115,14 @@ static void finish(struct trace *trace)
 {
 	const struct point *last = &trace->points[trace->n - 1];
 	uint64_t held_ns = NS_PER_S;
-	struct point *points;
 
 	if (trace->n > 1)
 		held_ns = last->t_ns - last[-1].t_ns;
 	if (trace->n > 2 && last[-1].t_ns - last[-2].t_ns < held_ns)
 		held_ns = last[-1].t_ns - last[-2].t_ns;
 	trace->end_ns = last->t_ns + held_ns;
-	points = reallocarray(trace->points, trace->n, sizeof(*points));
-	if (points) {
-		trace->points = points;
-		trace->allocated = trace->n;
-	}
+	trace->points = xreallocarray(trace->points, trace->n, sizeof(*trace->points));
+	trace->allocated = trace->n;
 }
 
 struct trace *trace_free(struct trace *trace)
@@ -153,9 +142,7 @@ int trace_new(const struct trace_point *points, size_t n, struct trace **ret_tra
 
 	if (n == 0)
 		return err_fail(reterr, EINVAL, "the trace has no points");
-	trace = calloc(1, sizeof(*trace));
-	if (!trace)
-		return err_fail(reterr, ENOMEM, "out of memory");
+	trace = xcalloc(1, sizeof(*trace));
 	for (size_t i = 0; i < n; i++) {
 		int r = append(trace, &points[i], reterr);
 
@@ -375,14 +362,11 @@ static int read_file(struct trace *trace, struct lines *lines, struct err *reter
 
 int trace_load(const char *path, struct trace **ret_trace, struct err *reterr)
 {
-	CLEANUP_FREE struct lines *lines = calloc(1, sizeof(*lines));
-	struct trace *trace = calloc(1, sizeof(*trace));
-	int r = -ENOMEM;
+	CLEANUP_FREE struct lines *lines = xcalloc(1, sizeof(*lines));
+	struct trace *trace = xcalloc(1, sizeof(*trace));
+	int r = file_open_stream(path, &lines->file);
 
-	if (lines && trace)
-		trace->name = strdup(path);
-	if (trace && trace->name)
-		r = file_open_stream(path, &lines->file);
+	trace->name = xstrdup(path);
 	if (r < 0) {
 		trace_free(trace);
 		return err_fail(reterr, -r, "%.300s: cannot be read: %s", path,

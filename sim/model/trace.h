@@ -33,7 +33,7 @@ struct trace_point {
 
 /*
  * Reads the regular file @path. -EINVAL with a message "FILE:LINE: ..."; -EFBIG: too many points;
- * -ENOMEM; or an error of reading the file.
+ * or an error of reading the file.
  */
 int trace_load(const char *path, struct trace **ret_trace, struct err *reterr);
 

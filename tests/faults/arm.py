@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # arm.py PAGE new: creates the page of the injector. arm.py PAGE clear: ends all faults.
 # arm.py PAGE CALL PATTERN ACTION: every CALL (page.py lists them) on a path that matches PATTERN gets ACTION: kill-before,
-# kill-after, or the name of an errno with which the call fails.
+# kill-after, or the name of an errno with which the call fails. arm.py PAGE memory: every allocation fails.
 import errno
 import mmap
 import sys
@@ -23,6 +23,8 @@ def main(path, command, *arguments):
         at.Page(path)
     elif command == "clear":
         OpenPage(path).clear()
+    elif command == "memory":
+        OpenPage(path).fail_allocations(at.ALL_THREADS, 0, at.ALWAYS)
     else:
         pattern, action = arguments
         kills = {"kill-before": at.KILL_BEFORE, "kill-after": at.KILL_AFTER}

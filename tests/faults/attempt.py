@@ -38,12 +38,14 @@ class Fault:
     stops: bool = False  # REST cannot answer meanwhile: the process itself is stopped
     outside: bool = False  # needs vGPUs outside the daemon
     share: float = 1.0  # share of the time, relative to the other rows
+    group: str = ""  # FAULTS=NAME runs the rows of a group only
 
 
 @dataclasses.dataclass
 class Result:
     name: str
     number: int
+    policy: str = ""  # the policy under which the fault happened; empty: as configured
     happened: bool = True
     lost: int = 0
     stuck: bool = False
@@ -56,8 +58,10 @@ class Result:
 class Attempt:
     """What a fault can use: the host, its clients, random numbers, and the rules of the injector."""
 
-    def __init__(self, fault, host, seed):
+    def __init__(self, fault, number, host, seed):
         self.fault = fault
+        self.number = number
+        self.policy = ""
         self.world = host.world
         self.clients = host.clients
         self.page = host.world.page
@@ -190,7 +194,7 @@ class Host:
         try:
             self.ready()
             self.begun_at = self.world.log_size()
-            attempt = Attempt(fault, self, seed)
+            attempt = Attempt(fault, number, self, seed)
             self.clients.ledger.forgiven = set(fault.forgives)
             self.measure(attempt, result)
         except tree.Broken as error:
@@ -220,10 +224,13 @@ class Host:
         world, fault = self.world, attempt.fault
         if not fault.stops:
             world.prober.watch(world.daemon.pid)
-        result.happened = fault.run(attempt) is not False
+        try:
+            result.happened = fault.run(attempt) is not False
+        finally:
+            result.policy = attempt.policy
+            result.complaints += attempt.complaints
         if attempt.ended_at is None:
             attempt.end()
-        result.complaints += attempt.complaints
         self.recover(attempt, result)
         result.longest_s = world.prober.longest_s
         world.prober.pause()
@@ -278,7 +285,10 @@ class Host:
             result.complaints.append(f"the vGPUs of the claims could not be removed: {self.look()[1]}")
 
     def tidy(self):
-        """Removes the damaged files that the daemon has set aside, as an operator does, until their alert is cleared."""
+        """Does what an operator does: acknowledges out_of_memory, and removes damaged files, until their alert is cleared."""
+        for each in self.world.get("/v1/host")["alerts"]:
+            if each["name"] == "out_of_memory" and not each["acked_at"]:
+                self.world.ask("POST", f"/v1/alerts/{each['id']}/ack")
         for name in os.listdir(self.world.state):
             if ".damaged-" in name:
                 path = self.world.file(name)

@@ -11,6 +11,7 @@ import socket
 import struct
 import time
 
+import message
 import page as at
 import rest
 from gpu import stir
@@ -20,8 +21,6 @@ DAY_S = 86400
 PAGE_BYTES = 4096
 FPS_MAGIC, FPS_VERSION = 0x46766F67, 2
 LANE_AT, LANE_BYTES, LANES = 64, 320, 12
-MESSAGE_MAGIC, MESSAGE_END = 0x7370662D72766F67, 0x2E646E652D737066
-MESSAGE = struct.Struct("<12Q64QQ")
 NOBODY = 65534
 
 
@@ -263,18 +262,19 @@ def frame_flood(attempt):
 def guest_message(rng, frames):
     """A message of a guest with some counters; sometimes impossible, torn or followed by noise."""
     now = time.monotonic_ns()
-    words = [MESSAGE_MAGIC, 1, 7, frames, 0, now, 1, now, 0, frames, 0, 0]
+    words = [message.MAGIC, message.VERSION, 7, frames, 0, now, 1, now, 0, frames, 0, 0]
     for _ in range(rng.choice((0, 0, 1, 3))):
         words[rng.randrange(2, 12)] = rng.choice((0, 2**64 - 1, 2**63, rng.getrandbits(64)))
     buckets = [rng.choice((0, 0, 2**64 - 1, rng.getrandbits(32))) for _ in range(64)]
-    message = MESSAGE.pack(*words, *buckets, MESSAGE_END)
-    cut = rng.choice((len(message), len(message), rng.randrange(len(message))))
-    return message[:cut] + rng.randbytes(rng.choice((0, 0, 100, 3000)))
+    text = message.MESSAGE.pack(*words, *buckets, message.END)
+    cut = rng.choice((len(text), len(text), rng.randrange(len(text))))
+    return text[:cut] + rng.randbytes(rng.choice((0, 0, 100, 3000)))
 
 
 def guest_messages(attempt):
     """A virtual machine sends messages with impossible counters, torn messages and noise over its port."""
     rng, world = attempt.rng, attempt.world
+    world.reporters.close()
     path = os.path.join(world.folder, "ports", rng.choice(world.vgpus))
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as port:
         port.bind(path)

@@ -8,12 +8,14 @@ import disk
 import gpu
 import page as at
 import process
+import silence
 import state
 from attempt import Fault
 
 RESTART = "the daemon was started again by systemd, and everything holds"
 REPAIR = "an operator puts the file back and starts the daemon; nothing is lost"
 CRASH = "systemd reports the crash"
+END = "the daemon ends, and the next start raises out_of_memory"
 ANSWER = "the client gets 507 and knows that nothing has changed"
 COPY = "the log names the file; its copy is used and nothing is lost"
 BRIEF = "the next period works again"
@@ -151,6 +153,23 @@ GPU = [
           recovers="the tree is mounted again with the same vGPUs"),
 ]
 
+# the GPU falls silent, under each policy; on the backend drm the source sees no program
+CREATED = "the vGPUs are created again"
+SILENCE = [
+    Fault("absent-vgpu", silence.absent, "vgpu_missing", recovers=CREATED, outside=True),
+    Fault("gpu-reset", silence.gpu_reset, "vgpu_missing", recovers=CREATED, outside=True),
+    Fault("stalled-gpu", silence.stalled, "gpu_stalled", recovers=CREATED, outside=True),
+    Fault("stalled-recovered", silence.stalled_recovered, "gpu_stalled", recovers="the GPU works again", outside=True),
+    Fault("stalled-vgpu", silence.stalled_vgpu, why="its program may wait for its user", outside=True),
+    Fault("driver-reload", silence.driver_reload, "vgpu_missing", or_alert="telemetry_stale", recovers=CREATED,
+          outside=True),
+    Fault("recreated-device", silence.recreated, why="the vGPU exists again in the next period", outside=True),
+    Fault("source-denied", silence.without_rights, why="shared.py checks the alert of another daemon",
+          recovers="the rights are granted"),
+    Fault("wrong-parent", silence.wrong_parent, why="shared.py checks the alert of another daemon",
+          recovers="programs use the GPU at this address, or an operator corrects the key"),
+]
+
 # the process, its clocks and its memory
 PROCESS = [
     Fault("stopped", process.stopped((0.1, 0.3, 1, 2)), why="a late tick is counted", stops=True),
@@ -158,9 +177,10 @@ PROCESS = [
     Fault("clock-day-back", process.clock(-process.DAY_S), why="times are only displayed"),
     Fault("clock-years-ahead", process.clock(800 * process.DAY_S), why="times are only displayed", forgives=("silence",)),
     Fault("suspend", process.clock(3600, 3600, back=False), why="times are only displayed"),
-    Fault("memory-tick", process.allocations(process.TICKS, 0, 200), why="the next tick works again"),
-    Fault("memory-requests", process.allocations(process.TICKS, 4, 2000), why="the client gets an error", exits=(1,)),
-    Fault("memory-everywhere", process.allocations(process.EVERYWHERE, 4, 4000), why="the client gets an error", exits=(1,)),
+    Fault("memory-requests", process.allocations(process.TICKS, 4, 2000), why=END, recovers=RESTART, exits=(1,), stops=True,
+          bound_s=40, share=0.5),
+    Fault("memory-everywhere", process.allocations(process.EVERYWHERE, 4, 4000), why=END, recovers=RESTART, exits=(1,), stops=True,
+          bound_s=40, share=0.5),
 ]
 
 # floods and liars
@@ -180,4 +200,5 @@ CALLERS = [
     Fault("gpu-top-silent", process.gpu_top("silent"), "utilization_unknown"),
 ]
 
-FAULTS = KILLS + DISK + STATE + LIVE + [dataclasses.replace(each, outside=True) for each in GPU] + PROCESS + CALLERS
+FAULTS = (KILLS + DISK + STATE + LIVE + [dataclasses.replace(each, outside=True) for each in GPU]
+          + [dataclasses.replace(each, group="silence", bound_s=60.0) for each in SILENCE] + PROCESS + CALLERS)

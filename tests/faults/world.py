@@ -10,6 +10,7 @@ import tempfile
 
 import page as faults
 import rest
+from reporter import Reporters
 from tree import READY_S, Broken, FuseTree, SimTree, until
 
 PERIOD_S = 0.1
@@ -117,11 +118,16 @@ class World:
         with open(os.path.join(self.folder, "conf"), "w") as file:
             file.write(CONFIG.format(folder=self.folder, gpus=self.tree.config()))
         self.vgpus = [self.new_vgpu(gpu, 25) for gpu in VGPUS]
+        self.reporters = Reporters(os.path.join(self.folder, "ports"))
+        self.companion = None  # a second host, see shared.py
         self.prober = rest.Prober(os.path.join(self.folder, "prober"), self.socket)
         self.start()
 
     def close(self):
         self.prober.stop()
+        self.reporters.close()
+        if self.companion:
+            self.companion.close()
         self.page.clear()
         if self.daemon.ended() is None:
             self.daemon.kill()

@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct igt_sample sample = {.util_pct = -1};
 	int samples;
 
-	FUZZ_CHECK(igt_parser_new(&parser) == 0);
+	parser = igt_parser_new();
 	samples = feed(parser, bytes, size, size, &sample);
 	FUZZ_CHECK(samples == 0 ||
 		   (sample.util_pct >= 0 && sample.util_pct <= 100 && sample.actual_mhz >= 0));

@@ -61,6 +61,7 @@ static void check_row(const struct run *run, const struct monitor_row *row)
 	FUZZ_CHECK(row->frame_p99_ms < 10000); /* the last bucket */
 	FUZZ_CHECK(row->frame_max_ms >= 0 && row->frame_max_ms <= (double)run->now_ns / 1e6);
 	FUZZ_CHECK(row->frame_gpu_ms >= 0 && row->frame_gpu_ms <= gpu_max_ms);
+	FUZZ_CHECK(row->present >= FPS_PRESENT_UNKNOWN && row->present <= FPS_PRESENT_WAITS);
 	FUZZ_CHECK(!row->busy_valid && !row->cap_valid);
 }
 
@@ -86,6 +87,10 @@ static void tick(struct run *run, uint64_t elapsed_ns)
 		FUZZ_CHECK(run->totals.frame_time[b] >= before.frame_time[b]);
 		FUZZ_CHECK((double)run->totals.frame_time[b] <= run->allowed + 1);
 	}
+	run->totals.partial_frames = 0;
+	run->totals.present_outside = run->totals.present_waits = 0;
+	fps_reading_add_state(&run->reading, &run->totals);
+	FUZZ_CHECK(run->totals.present_outside + run->totals.present_waits <= run->totals.open);
 	reading = (struct gpu_reading){.at_ns = run->now_ns};
 	monitor_sample(&run->track, 0, &reading, &run->totals, PERIOD_NS / 1e9, 1, &row);
 	check_row(run, &row);

@@ -3,7 +3,6 @@
  * Fuzzes replies of Placement and Keystone. A rejected reply must leave the result unchanged. The
  * content of a provider that was written must need no further write.
  */
-#include "base/json-text.h"
 #include "gover-fleet/cloud/difference.h"
 #include "gover-fleet/cloud/identity.h"
 #include "tests/fuzz/fuzz.h"
@@ -89,7 +88,7 @@ static void check_token(const json_t *json)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	json_t *json = json_text_parse((const char *)data, size, JSON_DECODE_ANY, NULL);
+	json_t *json = json_loadb((const char *)data, size, JSON_DECODE_ANY, NULL);
 
 	check_tree(json); /* a reply that is not JSON is NULL */
 	check_content(json);

@@ -1,29 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzzes query parameters, NAME=VALUE&..., in the form in which the HTTP server passes them. A
- * rejected parameter must have a reply. An accepted time must be the same after it is written and
- * read again.
+ * Fuzzes the target of a request and the values of its query parameters. A rejected parameter must
+ * have a reply. An accepted time must be the same after it is written and read again.
  */
 #include "base/clock.h"
 #include "gover-d/api/handler.h"
 #include "gover-d/api/time.h"
+#include "gover-d/http/target.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void split_query(char *text, struct api_request *request)
-{
-	for (char *pair; (pair = strsep(&text, "&"));) {
-		char *value = strchr(pair, '=');
-
-		if (value)
-			*value++ = '\0';
-		if (request->n_query < API_QUERY_MAX)
-			request->query[request->n_query] =
-				(struct api_query){.name = pair, .value = value ? value : ""};
-		request->n_query++;
-	}
-}
 
 static void check_time(const char *text)
 {
@@ -61,10 +47,15 @@ static void read_parameters(struct api_request *request)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	CLEANUP_FREE char *text = fuzz_text(data, size);
-	struct api_request request = {.method = "GET", .path = "/v1/decisions"};
+	struct http_target target = http_target_parse(text);
+	struct api_request request = {
+		.method = "GET", .path = target.path, .n_query = target.n_query};
 
-	split_query(text, &request);
+	FUZZ_CHECK(strlen(target.path) <= size + 1);
+	FUZZ_CHECK(!target.authority || strlen(target.authority) <= size);
+	memcpy(request.query, target.query, sizeof(request.query));
 	for (size_t i = 0; i < request.n_query && i < API_QUERY_MAX; i++) {
+		FUZZ_CHECK(strlen(request.query[i].name) <= size);
 		check_time(request.query[i].value);
 		snprintf(request.param, sizeof(request.param), "%s", request.query[i].value);
 		read_parameters(&request);

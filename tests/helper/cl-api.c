@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Link: -lOpenCL -pthread
- *
  * Checks an OpenCL device through the interface of version 1.2, and prints TAP: data and order of
  * commands, events, errors, references, threads. The same checks run on the device double and on a
  * device that executes the kernels.

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Link: compute/channel/memfd.c compute/channel/message.c compute/channel/reading.c
- * Link: compute/channel/text.c compute/channel/transfer.c fps-preload/sealed-memfd.c -pthread
- *
  * cl-arbiter SOCKET MODE [memory=BYTES] COMMAND...: a small arbiter. Runs COMMAND with GOVER_CL set
  * and prints the totals of all its clients in one line. MODE: free: no control; turn: every client
  * has a turn without end; none: no client ever has one; slices: turns of 6 ms, one client at a

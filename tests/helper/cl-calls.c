@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Link: -lOpenCL -pthread
- *
  * cl-calls ACTION [N]: a small OpenCL program for the tests of the layer. Prints "ready" before its
  * work and results after it. Actions: launch: N launches of a short kernel; spin: launches until it
  * is killed; events: work that waits for user events; threads: N threads with a queue each; memory:

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Link: -shared -fPIC
- *
  * An OpenCL layer for the loader of Debian (OPENCL_LAYERS). It forwards every call. The variable
  * CL_LAYER_MISTAKE selects one mistake of a bad layer, which the conformance test must notice.
  * A program ends with status 9 if the mistake does not exist.

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Link: compute/channel/memfd.c compute/channel/message.c compute/channel/text.c
- * Link: compute/channel/transfer.c fps-preload/sealed-memfd.c
- *
  * A hostile client of the arbiter: writes random words in its page and rings the bell at random.
  *   cl-scribble client SOCKET SEED MS   connects, scribbles for MS ms, and keeps the connection
  *   cl-scribble page PATH SEED MS       scribbles in the page of another program, /proc/PID/fd/N

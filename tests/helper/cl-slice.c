@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Link: -lOpenCL
- *
  * cl-slice ACTION: launches for the tests of kernel slicing. Prints what each work-item has seen.
  * Actions: indices: every function for indices and sizes, in launches of one and two dimensions,
  * and a line number; language2: the same in OpenCL C 2 or later, or "none"; declared: a kernel from

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Link: -lOpenCL
- *
  * A tenant of a compute device: keeps a number of kernels of a given length in flight for some
  * time, and prints "done N seconds S rate R". On the device double a kernel lasts --us; on other
  * devices it runs --loops of arithmetic. SIGTERM ends it early, with the same line. --timed adds

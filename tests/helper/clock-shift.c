@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Link: -shared -fPIC
- *
  * A library for LD_PRELOAD that shifts the clocks of a program. The file named by the environment
  * variable CLOCK_SHIFT contains one or two numbers: the seconds that are added to CLOCK_REALTIME,
  * and the seconds that are added to CLOCK_BOOTTIME. A suspended host is simulated by the same

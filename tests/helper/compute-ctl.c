@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Link: compute/channel/control.c compute/channel/control-client.c compute/channel/text.c
- * Link: compute/channel/transfer.c base/clock.c
- *
  * compute-ctl SOCKET VERB...: sends control requests to gover-arbiter and prints the replies.
  *   add GROUP [weight=N] [cap=PCT] [guarantee=PCT] [memory=BYTES]    prints the index
  *   remove|set INDEX [weight=N|cap=PCT|guarantee=PCT|memory=BYTES]

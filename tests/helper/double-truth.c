@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Link: sim/double/store.c sim/double/device/device.c
- *
  * Prints what really happened on the device double: one line for the device, for each tenant and
  * for each client, with values as NAME=VALUE. Busy times include the part of a launch that runs.
  * With options it injects a fault first. With --watch it prints the state, then "end", for
@@ -15,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/double/store.h"
+#include "tests/double/store.h"
 
 #define LABEL "double-truth"
 

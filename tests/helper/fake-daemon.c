@@ -3,8 +3,6 @@
  * fake-daemon SOCKET FOLDER LOG: replies to every request with a file, until a signal ends it. The
  * file for GET /v1/vgpus/web1?x is FOLDER/GET_v1_vgpus_web1. An empty file is status 204, a missing
  * file is status 404. Each request is a line in LOG: method, target, body.
- *
- * Link: -lmicrohttpd
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Link: -shared -fPIC -Wl,-Bsymbolic -Wl,-soname,libfake-gl.so.1 -Wl,--default-symver
- *
  * A libGL and libEGL that draw nothing and only count presents, so that a test exercises the hooks
  * only. Its *GetProcAddress functions return separate functions, like those of libglvnd.
  */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef unsigned int (*egl_swap_fn)(void *display, void *surface);
 
@@ -22,9 +21,18 @@ void *glXGetProcAddressARB(const char *name);
 void *eglGetProcAddress(const char *name);
 unsigned long fake_gl_presented(void);
 void fake_gl_translate(egl_swap_fn inner);
+void fake_gl_block(int fd);
 
 static volatile unsigned long presented; /* not atomic: only one thread uses it */
 static egl_swap_fn inner_swap;		 /* the function that eglSwapBuffers() calls; NULL: none */
+
+static volatile int block_fd = -1; /* glXSwapBuffers() waits for a byte from it; -1: none */
+
+/* Makes glXSwapBuffers() wait, as it does for a GPU that hangs. */
+void fake_gl_block(int fd)
+{
+	block_fd = fd;
+}
 
 unsigned long fake_gl_presented(void)
 {
@@ -41,6 +49,11 @@ void glXSwapBuffers(void *display, unsigned long drawable)
 {
 	(void)display;
 	(void)drawable;
+	if (block_fd >= 0) {
+		char byte;
+
+		(void)!read(block_fd, &byte, 1);
+	}
 	presented = presented + 1;
 }
 

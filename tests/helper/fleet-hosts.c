@@ -16,12 +16,6 @@
  *
  * Options: PLACEMENT-URL HOSTS THREADS TIMEOUT-MS RETRY-MAX-MS [KEYSTONE-URL SECRET-FILE]
  * Environment: FLEET_READ_MS is publisher_config.read_ms.
- *
- * Link: base/clock.c base/err.c base/file.c base/id.c base/json-text.c base/parse.c client/client.c
- * Link: client/denied.c gover-fleet/cloud/backoff.c gover-fleet/cloud/difference.c
- * Link: gover-fleet/cloud/identity.c gover-fleet/cloud/keystone.c gover-fleet/cloud/placement.c
- * Link: gover-fleet/cloud/provider.c gover-fleet/cloud/publisher.c gover-fleet/cloud/service.c
- * Link: gover-fleet/model/wanted.c -lcurl -ljansson -pthread
  */
 #include <errno.h>
 #include <pthread.h>
@@ -32,7 +26,6 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/json-text.h"
 #include "gover-fleet/cloud/publisher.h"
 #include "gover-fleet/cloud/service.h"
 
@@ -230,7 +223,7 @@ static void print_result(const struct attempt *attempt, int result, int pause_ms
 			 leaks, "ms", (double)(end_ns - attempt->asked_ns) / 1e6, "shown_ms",
 			 shown_ns ? (double)(shown_ns - attempt->asked_ns) / 1e6 : -1.0, "at_s",
 			 (double)end_ns / 1e9, "error", result == 0 ? "" : error);
-	text = json_text_print(line, JSON_COMPACT);
+	text = json_dumps(line, JSON_COMPACT);
 	pthread_mutex_lock(&fleet.lock);
 	puts(text ? text : "{}");
 	fflush(stdout);
@@ -366,9 +359,9 @@ static void make_host(struct host *host, size_t index, char **argv, int argc)
 		snprintf(keystone.project_domain, sizeof(keystone.project_domain), "Default");
 	}
 	if (keystone_new(&keystone, &host->keystone, &err) < 0 ||
-	    publisher_new(&config, host->keystone, &host->publisher, &err) < 0 ||
-	    service_new(&service, host->keystone, &host->service, &err) < 0)
+	    publisher_new(&config, host->keystone, &host->publisher, &err) < 0)
 		die("%s", err.msg);
+	host->service = service_new(&service, host->keystone);
 }
 
 int main(int argc, char **argv)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Link: -shared -fPIC -ldl -pthread
- *
  * A preload library that counts allocations and locks, because a frame must use none. Prints
  * "allocations N locks N" on stderr at exit.
  */

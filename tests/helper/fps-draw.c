@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Link: -lGL -lEGL -ldl -pthread
- *
  * fps-draw HOW FRAMES [PAUSE_US]: presents FRAMES frames like a typical program, with a pause after
  * each frame. (fps-ways tests the ways to look up a function.) Exits with 1 and a message if the
- * preload changed its behaviour.
+ * preload changed its behaviour. HOW "blocking" reads stdin, see the function.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -343,6 +341,39 @@ static void timed(void)
 	free(swap_ns);
 }
 
+/*
+ * Executes letters from stdin, until it ends. d: presents FRAMES frames. b: presents a frame, and
+ * the call waits for the next letter. t: a new thread does the same, and the call waits forever. c:
+ * cancels this thread.
+ */
+static void blocking(void)
+{
+	void (*block)(int) = (void (*)(int))need(dlsym(open_fake(FAKE), "fake_gl_block"), "dlsym");
+	int never[2];
+	pthread_t thread;
+	char letter;
+
+	if (pipe(never) < 0)
+		fail("pipe");
+	while (read(STDIN_FILENO, &letter, 1) == 1) {
+		if (letter == 'd')
+			direct_glx();
+		if (letter == 'b') {
+			block(STDIN_FILENO);
+			glXSwapBuffers(NULL, 1);
+			block(-1);
+		}
+		if (letter == 't') {
+			block(never[0]);
+			if (pthread_create(&thread, NULL, draw_thread, NULL) != 0)
+				fail("pthread_create");
+		}
+		if (letter == 'c' &&
+		    (pthread_cancel(thread) != 0 || pthread_join(thread, NULL) != 0))
+			fail("pthread_cancel");
+	}
+}
+
 /* This case also needs fps-next as a preload. */
 static void beside(void)
 {
@@ -373,6 +404,7 @@ static const struct {
 	{"environment", keep_environment, 1},
 	{"beside", beside, 1},
 	{"timed", timed, 1},
+	{"blocking", blocking, 0},
 };
 
 static long presented(void)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Link: -shared -fPIC -ldl
- *
  * A preload library that kills a real program with SIGKILL when it calls glXSwapBuffers after
  * FPS_END_AFTER frames. The number of frames is then known. Load it after libgover-fps.so.
  */

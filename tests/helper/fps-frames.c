@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Link: -lEGL -lGL
- *
  * fps-frames FRAMES BODY_US: an EGL program without a display server that uses the CPU for
  * BODY_US in each frame. Prints its CPU time per frame in ns (without the work), and mean, 99th
  * percentile and maximum of the time between frames in us. Linked to EGL, so that every preload

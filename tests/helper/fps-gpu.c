@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Link: -lEGL -lGL
- *
  * fps-gpu FRAMES [es]: an EGL program without a display server that draws FRAMES frames on
  * pbuffers, with OpenGL or OpenGL ES. The program has an active time query of its own (OpenGL
  * allows only one at a time) and replaces its context half way. Exits with 1 and a message on a GL

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Link: -shared -fPIC -ldl
- *
  * Another preload library: forwards getppid() and glXSwapBuffers() to the next library. Aborts if
  * dlsym(RTLD_NEXT) finds the function of this library again.
  */

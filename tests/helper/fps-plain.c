@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Link: -ldl
- *
  * A program without OpenGL, which must not find GL functions through the preload. Exits with 0, or
  * with 1 and a message.
  */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Link: -ldl
- *
  * fps-sdl FRAMES: a program that loads SDL2 at run time and draws FRAMES frames. Exits with 77
  * without SDL2 or a window.
  */

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Link: monitor/fps/fps.c monitor/fps/guests.c monitor/fps/hello.c monitor/fps/message.c
- * Link: monitor/fps/page.c monitor/fps/phase.c monitor/fps/process.c
- * Link: monitor/fps/quota.c monitor/fps/reporter.c monitor/fps/vgpus.c
- * Link: base/clock.c base/err.c base/file.c base/id.c base/parse.c base/unix-listener.c -lm
- *
  * fps-sink SOCKET [COMMAND...]: a fake daemon that only receives FPS reports. Runs COMMAND, waits
  * until it and all reporting programs have exited, and prints "frames N programs N refused N exit
  * N", followed by "open N" if N programs still run after 10 s, and by "gpu N of T us" if GPU time
- * was measured. Without COMMAND prints this every second until SIGTERM. FPS_SINK_LIMIT_NS sets a
- * minimum frame time for all programs.
+ * was measured. Without COMMAND prints this every second until SIGTERM, followed by "present STATE"
+ * (enum fps_present) while programs are connected. FPS_SINK_LIMIT_NS sets a minimum frame time for
+ * all programs.
  */
 #include <poll.h>
 #include <signal.h>
@@ -65,6 +61,12 @@ static bool is_open(const struct fps_hub *hub)
 	return stats.open > 0;
 }
 
+static const char *const presents[] = {
+	[FPS_PRESENT_UNKNOWN] = "unknown",
+	[FPS_PRESENT_OUTSIDE] = "outside",
+	[FPS_PRESENT_WAITS] = "waits",
+};
+
 static void print(const struct fps_hub *hub, const struct seen *seen, int status)
 {
 	const struct fps_totals *all = fps_hub_totals(hub, "all");
@@ -79,6 +81,8 @@ static void print(const struct fps_hub *hub, const struct seen *seen, int status
 	if (all && all->gpu_frames > 0)
 		printf(" gpu %llu of %.0f us", (unsigned long long)all->gpu_frames,
 		       (double)all->gpu_time_ns / 1e3 / (double)all->gpu_frames);
+	if (all && all->open > 0)
+		printf(" present %s", presents[fps_present_of(all)]);
 	putchar('\n');
 	(void)fflush(stdout);
 }
@@ -138,7 +142,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	if (getenv("FPS_SINK_LIMIT_NS"))
-		(void)fps_hub_limit(hub, "all", strtoull(getenv("FPS_SINK_LIMIT_NS"), NULL, 10));
+		fps_hub_limit(hub, "all", strtoull(getenv("FPS_SINK_LIMIT_NS"), NULL, 10));
 	(void)signal(SIGTERM, stop);
 	if (argc > 2) {
 		pid_t command = fork();

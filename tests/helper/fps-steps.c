@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Link: -lEGL -lGL
- *
  * fps-steps FPS BODY_US [FILE]: an EGL program without a display server. Presents FPS frames a
  * second and draws for BODY_US of CPU time in each, until it is killed. A driver can change
  * BODY_US through FILE (fps-steps.h), and the program writes the times of late frames to it.

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Link: -ldl -pthread
- *
  * fps-vk LAYER HOW FRAMES: a minimal Vulkan loader, driver and program in one, so that a test
  * exercises the layer only. Presents FRAMES times in each of its threads. Exits with 1 and a
  * message if the layer forwards a call wrongly.

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Link: -ldl -pthread
- *
  * fps-ways FUNCTION WAY FRAMES: presents FRAMES frames with FUNCTION, which is looked up by WAY.
  * With "all" each function presents in its own thread and window at the same time. Exits with 1 and
  * a message if a function is missing or a frame does not reach the library. Linked to the fake

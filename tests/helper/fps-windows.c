@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Link: -lGL -lX11 -pthread
- *
  * fps-windows FRAMES: draws FRAMES frames in each of two windows. Each window has its own thread,
  * connection and context.
  */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Link: -shared -fPIC -O0 -Wl,-Bsymbolic -Wl,-soname,libfake-gl.so.1 -Wl,--default-symver
- *
  * fake-gl without optimisation. As in real libraries, each function starts with a push
  * instruction and makes no tail call. The first instruction determines the cost of a kernel probe.
  */

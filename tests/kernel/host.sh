@@ -137,7 +137,7 @@ build_module() { # build_module NAME [VARIABLE...]
   shift
   mkdir -p "$work/$name"
   find "$work/$name" -type l -delete
-  ln -s "$top/kernel/$name"/* "$work/$name"
+  ln -s "$top/tests/kernel/$name"/* "$work/$name"
   at_headers make --no-print-directory -C "$headers" "M=$work/$name" "GOVER=$top" CC="${KERNEL_CC:-gcc}" "$@" modules 2>&1
 }
 
@@ -183,7 +183,7 @@ check_style() { # check_style NAME FILE...: writes the complaints about the modu
   name=$1
   shift
   {
-    checkpatch --strict -f "kernel/$name"/*.[ch] kernel/include/*.h
+    checkpatch --strict -f "tests/kernel/$name"/*.[ch] kernel/include/*.h
     checkpatch -f "$@" # not --strict, because sched/ uses the types of C, not of the kernel
   } >"$style"
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # walk.py PLACE FOLDER WALK: sends requests to the daemon on a socket or HOST:PORT and compares the answers with its REST
 # description. Adds the answers that occurred to FOLDER/seen. Prints each difference and then fails.
-# 201-openapi.sh starts the daemons.
+# rest/openapi.sh starts the daemons.
 import json
 import os
 import re

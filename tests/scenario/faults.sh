@@ -6,7 +6,7 @@ python=python3
 # shellcheck disable=SC2034 # read by lib.sh
 daemon_env="LD_PRELOAD=$B/tests/fault-inject.so GOVER_FAULTS=$dir/page"
 
-fault() { # fault new | clear | CALL PATTERN ACTION: see tests/faults/arm.py
+fault() { # fault new | clear | memory | CALL PATTERN ACTION: see tests/faults/arm.py
   "$python" "$top/tests/faults/arm.py" "$dir/page" "$@"
 }
 fault new || skip_all "no python3 here"

@@ -1,4 +1,4 @@
-# The hosts "xe" (kernel/gover_xe, with the GPU $GOVER_XE_PF) and "fuse-xe" (gover-sim mount --kind xe) of the closed loop.
+# The hosts "xe" (tests/kernel/gover_xe, with the GPU $GOVER_XE_PF) and "fuse-xe" (gover-sim mount --kind xe) of the closed loop.
 # Sourced by host.sh, never run; replaces its functions that depend on the bus.
 #
 # An administrator enables all VFs at once, and a change of their number resets all of them. So a scenario names its vGPUs
@@ -15,8 +15,6 @@ quantum_file() { echo "$host_parent/sriov_admin/$1/profile/exec_quantum_ms"; } #
 # Enables VFs, without quanta. The load of each tenant continues.
 enable_vfs() { # enable_vfs NAME:CAP...
   echo 0 >"$host_parent/sriov_numvfs"
-  # FUSE gives a new VF the same file numbers, so the daemon must see that the VFs are gone.
-  [ "$GOVER_HOST" = xe ] || sleep 0.5
   [ $# -eq 0 ] || echo $# >"$host_parent/sriov_numvfs"
   vf=0
   for pair; do

@@ -2,7 +2,7 @@
 # scenario removes its processes and files at exit.
 # shellcheck shell=sh
 set -u
-top=${top-$(cd "$(dirname "$0")/../.." && pwd)}
+top=${top-$(cd "$(dirname "$0")" && until [ -f VERSION ] || [ "$PWD" = / ]; do cd ..; done && pwd)}
 B=${B:-build}
 case $B in /*) ;; *) B=$top/$B ;; esac
 dir=$(mktemp -d "${TMPDIR:-/tmp}/gover-test.XXXXXX")
@@ -70,6 +70,7 @@ until_ok() { # until_ok SECONDS command...: polls until the command succeeds; th
 }
 
 api() { # api METHOD PATH [BODY]: prints the body, writes the status to $dir/status
+  : >"$dir/body" # without an answer, curl would leave the body of the answer before
   curl -sS --unix-socket "$sock" -X "$1" -o "$dir/body" -w '%{http_code}' \
     ${3+-H 'Content-Type: application/json' -d "$3"} "http://gover$2" >"$dir/status" 2>"$dir/curl.err"
   cat "$dir/body" 2>/dev/null
@@ -103,8 +104,8 @@ get() { # get PATH FILTER: prints one value of an answer
   api GET "$1" | jq -r "$2"
 }
 
-that() { # that PATH FILTER: succeeds if the jq filter returns true
-  api GET "$1" | jq -e "$2" >/dev/null
+that() { # that PATH FILTER: succeeds if the daemon answers and the jq filter returns true
+  api GET "$1" | jq -es "length == 1 and (.[0] | ($2))" >/dev/null
 }
 
 periods() { # periods N: waits for N more ticks, before a test that something did not happen

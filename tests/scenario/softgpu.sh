@@ -27,6 +27,7 @@ EOF
     daemon_pid=''
     skip_all "$(tail -n 1 "$dir/probe")"
   fi
+  ! grep -q 'GPU gpu0 cannot be opened' "$dir/probe" || skip_all "$(grep -m 1 'cannot be opened' "$dir/probe")"
   stop TERM
   # shellcheck disable=SC2034 # run by lib.sh at the end
   cleanup='end_softgpu'

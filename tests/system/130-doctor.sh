@@ -127,7 +127,7 @@ if ! own_groups 2>"$dir/groups.err"; then
 fi
 printf '[daemon]\nperiod_ms = 200\n[gpu gpu0]\nbackend = softgpu\n' >"$root/etc/gover/gover.conf"
 inside systemctl restart gover-d 2>/dev/null
-ok "the unit as installed cannot run backend softgpu" until_ok 20 failed
+ok "the unit as installed cannot run backend softgpu" until_ok 20 that /v1/gpus '.gpus[0].problem != null'
 as_alice
 begins "every user sees that control groups are read-only under the unit" "$(finding cgroups)" "fail|control groups are read-only for gover-d ("
 doctor

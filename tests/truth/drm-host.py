@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A host with programs on the GPU 0000:03:00.0: drm-host.py FOLDER keeps FOLDER/proc and FOLDER/cgroup (version 2) as
+"""A host with programs on a GPU: drm-host.py FOLDER keeps FOLDER/proc and FOLDER/cgroup (version 2) as
 FOLDER/programs says, which it reads 50 times a second. A line is PID GROUP CLIENT RENDER VIDEO: a process in the control
 group, and the shares of the render engine and of the two video engines that its DRM file uses. A process without a line has
-ended; its group stays until the line "end GROUP". "times off" is a driver without times."""
+ended; its group stays until the line "end GROUP". "times off" is a driver without times. "device ADDRESS" is the PCI address
+of the GPU, 0000:03:00.0 at first."""
 import os
 import shutil
 import sys
@@ -14,6 +15,7 @@ KIB = 2048
 used = {}  # client: seconds of render and video
 files = {}  # pid: descriptor of its fdinfo file
 times = True
+device = "0000:03:00.0"
 
 
 def write(path, text):
@@ -26,7 +28,7 @@ def text_of(client):
     render, video = used[client]
     engines = f"drm-engine-render:\t{int(render * 1e9):020d} ns\ndrm-engine-video:\t{int(video * 1e9):020d} ns\n" \
               "drm-engine-capacity-video:\t2\n" if times else ""
-    return f"pos:\t0\ndrm-driver:\ti915\ndrm-client-id:\t{client}\ndrm-pdev:\t0000:03:00.0\n" \
+    return f"pos:\t0\ndrm-driver:\ti915\ndrm-client-id:\t{client}\ndrm-pdev:\t{device}\n" \
            f"drm-resident-vram0:\t{KIB} KiB\n{engines}"
 
 
@@ -47,7 +49,7 @@ def end(pid):
 
 
 def step(passed_s):
-    global times
+    global times, device
     present, ended = set(), []
     with open(f"{top}/programs", encoding="ascii") as file:
         lines = file.read().splitlines()
@@ -55,6 +57,8 @@ def step(passed_s):
         words = line.split()
         if words[:1] == ["times"]:
             times = words[1] == "on"
+        elif words[:1] == ["device"]:
+            device = words[1]
         elif words[:1] == ["end"]:
             ended.append(words[1])
         elif len(words) == 5:

@@ -3,8 +3,9 @@
  * A library with the functions of libnvidia-ml.so.1 that gover calls. Its GPUs and programs are in
  * the text file FAKE_NVML, which it reads at each call: "gpus N", "error NAME CODE", "busy PCT" for
  * each new sample of the GPU, "use PID SM ENCODER DECODER" for a process that has new samples, "was
- * PID SM" for one that has only older samples, and "memory PID BYTES" for one that runs. The time
- * of a sample is the wall clock, or that in "clock US".
+ * PID SM" for one that has only older samples, and "memory PID BYTES" for one that runs. "rate PCT"
+ * is the present use of the GPU. The time of a sample is the wall clock, or that in "clock US".
+ * Each nvmlInit_v2() adds a line to the file FAKE_NVML_INITS.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +32,10 @@ struct sample {
 	} u;
 };
 
+struct rates {
+	unsigned int gpu, memory;
+};
+
 int nvmlInit_v2(void);
 int nvmlShutdown(void);
 const char *nvmlErrorString(int result);
@@ -45,6 +50,7 @@ int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned int *n,
 					    struct process *processes);
 int nvmlDeviceGetGraphicsRunningProcesses_v3(void *device, unsigned int *n,
 					     struct process *processes);
+int nvmlDeviceGetUtilizationRates(void *device, struct rates *rates);
 
 #define SAMPLES 100
 
@@ -74,6 +80,13 @@ static int error_of(const char *name)
 
 int nvmlInit_v2(void)
 {
+	const char *path = getenv("FAKE_NVML_INITS");
+	FILE *file = path ? fopen(path, "ae") : NULL;
+
+	if (file) {
+		(void)fputs("init\n", file);
+		(void)fclose(file);
+	}
 	return error_of("init");
 }
 
@@ -84,7 +97,10 @@ int nvmlShutdown(void)
 
 const char *nvmlErrorString(int result)
 {
-	return result == 3 ? "Not Supported" : result == 9 ? "Driver Not Loaded" : "Unknown Error";
+	return result == 3    ? "Not Supported"
+	       : result == 9  ? "Driver Not Loaded"
+	       : result == 15 ? "GPU is lost"
+			      : "Unknown Error";
 }
 
 int nvmlDeviceGetCount_v2(unsigned int *n)
@@ -198,7 +214,21 @@ int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned int *n,
 	if (script)
 		(void)fclose(script);
 	*n = found;
-	return 0;
+	return error_of("lists");
+}
+
+int nvmlDeviceGetUtilizationRates(void *device, struct rates *rates)
+{
+	FILE *script = open_script();
+	char line[128];
+
+	(void)device;
+	*rates = (struct rates){.gpu = 0};
+	while (script && fgets(line, sizeof(line), script))
+		(void)sscanf(line, "rate %u", &rates->gpu);
+	if (script)
+		(void)fclose(script);
+	return error_of("rates");
 }
 
 /* The same programs: one that computes and draws is in both lists. */

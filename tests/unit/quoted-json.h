@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json-text.h"
+#include "tests/unit/unit.h"
 
 /* The caller frees the result. The text must be valid. */
 static inline json_t *quoted_json(const char *quoted)
@@ -18,7 +18,7 @@ static inline json_t *quoted_json(const char *quoted)
 	for (char *c = text; *c; c++)
 		if (*c == '\'')
 			*c = '"';
-	json = json_text_parse(text, strlen(text), 0, NULL);
+	json = json_loadb(text, strlen(text), 0, NULL);
 	assert_non_null(json);
 	free(text);
 	return json;

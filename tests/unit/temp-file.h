@@ -9,19 +9,19 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/unit/unit.h"
+
 static char temp_file[] = "/tmp/gover-test.XXXXXX";
 
-static inline int temp_file_make(void **state)
+static inline int temp_file_make(void)
 {
 	int fd = mkstemp(temp_file);
 
-	(void)state;
 	return fd < 0 ? -1 : close(fd);
 }
 
-static inline int temp_file_remove(void **state)
+static inline int temp_file_remove(void)
 {
-	(void)state;
 	return remove(temp_file);
 }
 

@@ -9,18 +9,16 @@
 
 static char temp_folder[32];
 
-static inline int temp_folder_make(void **state)
+static inline int temp_folder_make(void)
 {
-	(void)state;
 	strcpy(temp_folder, "/tmp/gover-test.XXXXXX");
 	return mkdtemp(temp_folder) ? 0 : -1;
 }
 
-static inline int temp_folder_remove(void **state)
+static inline int temp_folder_remove(void)
 {
 	char command[64];
 
-	(void)state;
 	snprintf(command, sizeof(command), "rm -rf '%s'", temp_folder);
 	return system(command);
 }

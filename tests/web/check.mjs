@@ -205,15 +205,15 @@ await ok("a removed vGPU disappears", () => until(async () => (await page.locato
 await page.evaluate(() => (window.still_the_same = true));
 const before = await cap_shown("b");
 await load("b", "busy");
-await ok("a steal appears when it happens", () => until(async () => (await page.locator('.decision[data-kind="steal"]').count()) > 0, 60));
+await ok("a steal appears when it happens", () => until(async () => (await page.locator('#decision-list .decision[data-kind="steal"]').count()) > 0, 60));
 await ok("a steal shows receiver, donor, caps and reason", async () => {
-	const shown = await text('.decision[data-kind="steal"]');
+	const shown = await text('#decision-list .decision[data-kind="steal"]');
 	const [steal] = (await get("/v1/decisions?limit=1000")).decisions.filter((d) => d.kind === "steal");
 	return shown.includes("from a") && shown.includes("b") && shown.includes("→") && (await text("#decision-list")).includes(steal.why);
 });
 await ok("a steal shows its numbers on request", async () => {
-	const id = await page.locator('.decision[data-kind="steal"]').first().getAttribute("data-id"); /* a newer steal may appear */
-	const details = page.locator(`.decision[data-id="${id}"] details`);
+	const id = await page.locator('#decision-list .decision[data-kind="steal"]').first().getAttribute("data-id"); /* a newer steal may appear */
+	const details = page.locator(`#decision-list .decision[data-id="${id}"] details`);
 	await details.locator("summary").press("Enter");
 	return /unused|util|donor/.test(await details.locator("dl").innerText());
 });
@@ -285,7 +285,7 @@ await ok("the page reconnects to a restarted daemon without a reload", async () 
 	equal(await page.evaluate(() => window.still_the_same), true);
 });
 away = false;
-await ok("decisions of the restart appear", () => until(async () => (await page.locator('.decision[data-kind="adopt"]').count()) > 0));
+await ok("decisions of the restart appear", () => until(async () => (await page.locator('#decision-list .decision[data-kind="adopt"]').count()) > 0));
 await ok("figures update after the restart", async () => {
 	const tile = await text("#host-tiles");
 	await until(async () => (await text("#host-tiles")) !== tile, 30);

@@ -22,7 +22,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "demo/kernels/device.h"
+#include "tests/workloads/kernels/device.h"
 
 #define N     256 /* elements of a buffer of the bed */
 #define BYTES (N * sizeof(cl_int))

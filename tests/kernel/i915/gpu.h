@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Replaces the simulated GPU of kernel/gover_gvt by a GPU that the policy of
+ * Replaces the simulated GPU of tests/kernel/gover_gvt by a GPU that the policy of
  * kernel/gover_sched_policy schedules. Threads dispatch workloads like the threads of i915 GVT-g,
  * and sleep for the duration of each workload.
  */

@@ -3,17 +3,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -21,10 +15,11 @@
 #include "base/file.h"
 #include "base/id.h"
 #include "base/parse.h"
+#include "tests/unit/unit.h"
 
 #define UNTOUCHED 4711
 
-static void parse_int_accepts_only_whole_strings(void **state)
+TEST(parse_int_accepts_only_whole_strings)
 {
 	static const struct {
 		const char *text;
@@ -54,7 +49,6 @@ static void parse_int_accepts_only_whole_strings(void **state)
 		{"ten", 0, 100, -EINVAL, 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		int64_t value = UNTOUCHED;
 		int r = parse_int(rows[i].text, rows[i].min, rows[i].max, &value);
@@ -64,7 +58,7 @@ static void parse_int_accepts_only_whole_strings(void **state)
 	}
 }
 
-static void parse_double_accepts_finite_decimals(void **state)
+TEST(parse_double_accepts_finite_decimals)
 {
 	static const struct {
 		const char *text;
@@ -94,7 +88,6 @@ static void parse_double_accepts_finite_decimals(void **state)
 		{"5%", -EINVAL, 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		double value = UNTOUCHED;
 		int r = parse_double(rows[i].text, -100, 100, &value);
@@ -105,14 +98,13 @@ static void parse_double_accepts_finite_decimals(void **state)
 	}
 }
 
-static void parse_bool_accepts_six_words(void **state)
+TEST(parse_bool_accepts_six_words)
 {
 	static const char *const yes[] = {"on", "yes", "true"};
 	static const char *const no[] = {"off", "no", "false"};
 	static const char *const neither[] = {"", "1", "0", "On", "TRUE", "on ", "y"};
 	bool value;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(yes); i++) {
 		value = false;
 		assert_int_equal(parse_bool(yes[i], &value), 0);
@@ -129,7 +121,7 @@ static void parse_bool_accepts_six_words(void **state)
 
 #define SIXTY "a23456789012345678901234567890123456789012345678901234567890"
 
-static void an_id_is_safe_in_a_path_and_a_url(void **state)
+TEST(an_id_is_safe_in_a_path_and_a_url)
 {
 	static const struct {
 		const char *id;
@@ -141,7 +133,6 @@ static void an_id_is_safe_in_a_path_and_a_url(void **state)
 		{"a\"", false},	       {"a\n", false},	  {"\xc3\xa4", false}, {NULL, false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char copy[ID_MAX] = "before";
 
@@ -153,7 +144,7 @@ static void an_id_is_safe_in_a_path_and_a_url(void **state)
 }
 
 /* The references are FNV-1a with 64 bits, with the lowest bit set. */
-static void a_hash_of_an_id_is_fnv_1a_and_never_0(void **state)
+TEST(a_hash_of_an_id_is_fnv_1a_and_never_0)
 {
 	static const struct {
 		const char *id;
@@ -166,19 +157,17 @@ static void a_hash_of_an_id_is_fnv_1a_and_never_0(void **state)
 	};
 	char copy[] = "foobar";
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (id_hash(rows[i].id) != rows[i].hash)
 			fail_msg("%s gave %" PRIx64, rows[i].id, id_hash(rows[i].id));
 	assert_true(id_hash(copy) == id_hash("foobar"));
 }
 
-static void ids_with_numbers_sort_by_number(void **state)
+TEST(ids_with_numbers_sort_by_number)
 {
 	static const char *const sorted[] = {"a",     "a-1",   "a1",	"a2",	  "a10",    "b",
 					     "vgpu0", "vgpu2", "vgpu9", "vgpu10", "vgpu10b"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(sorted); i++)
 		for (size_t j = 0; j < ARRAY_SIZE(sorted); j++) {
 			int order = id_compare(sorted[i], sorted[j]);
@@ -188,7 +177,7 @@ static void ids_with_numbers_sort_by_number(void **state)
 		}
 }
 
-static void times_are_rfc_3339_in_utc(void **state)
+TEST(times_are_rfc_3339_in_utc)
 {
 	static const struct {
 		int64_t wall_ms;
@@ -201,7 +190,6 @@ static void times_are_rfc_3339_in_utc(void **state)
 		{253402300799999, "9999-12-31T23:59:59.999Z"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char text[CLOCK_TEXT_MAX];
 
@@ -210,13 +198,12 @@ static void times_are_rfc_3339_in_utc(void **state)
 	}
 }
 
-static void both_clocks_have_the_right_units(void **state)
+TEST(both_clocks_have_the_right_units)
 {
 	struct timespec mono, wall;
 	struct instant before = clock_now(), after;
 	uint64_t mono_ns;
 
-	(void)state;
 	assert_int_equal(clock_gettime(CLOCK_MONOTONIC, &mono), 0);
 	assert_int_equal(clock_gettime(CLOCK_REALTIME, &wall), 0);
 	after = clock_now();
@@ -226,12 +213,11 @@ static void both_clocks_have_the_right_units(void **state)
 			after.wall_ms);
 }
 
-static void err_fail_writes_the_message_and_returns_the_errno(void **state)
+TEST(err_fail_writes_the_message_and_returns_the_errno)
 {
 	struct err err;
 	char longer[2 * ERR_MSG_MAX];
 
-	(void)state;
 	assert_int_equal(err_fail(&err, EINVAL, "cap_pct %d: %s", 101, "too much"), -EINVAL);
 	assert_string_equal(err.msg, "cap_pct 101: too much");
 	assert_int_equal(err_fail(NULL, ENOENT, "no message"), -ENOENT);
@@ -246,9 +232,8 @@ static void err_fail_writes_the_message_and_returns_the_errno(void **state)
 static char folder[] = "/tmp/gover-base.XXXXXX";
 static char path[64], beside[64];
 
-static int make_folder(void **state)
+static int make_folder(void)
 {
-	(void)state;
 	if (!mkdtemp(folder))
 		return -1;
 	snprintf(path, sizeof(path), "%s/file", folder);
@@ -256,20 +241,20 @@ static int make_folder(void **state)
 	return 0;
 }
 
-static int remove_folder(void **state)
+static int remove_folder(void)
 {
-	(void)state;
 	(void)unlink(path);
 	return rmdir(folder);
 }
 
-static void each_read_of_an_attribute_begins_at_its_start(void **state)
+FIXTURE_ONCE(make_folder, remove_folder)
+
+TEST(each_read_of_an_attribute_begins_at_its_start)
 {
 	char text[8];
 	uint64_t value = UNTOUCHED;
 	CLEANUP_CLOSE int fd = -1;
 
-	(void)state;
 	assert_int_equal(file_replace(path, "1234\n", 5), 0);
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	assert_true(fd >= 0);
@@ -292,12 +277,11 @@ static void each_read_of_an_attribute_begins_at_its_start(void **state)
 	assert_int_equal(file_pwrite_i64(-1, 0), -EBADF);
 }
 
-static void file_read_returns_the_whole_file_or_fails(void **state)
+TEST(file_read_returns_the_whole_file_or_fails)
 {
 	char *text = NULL;
 	size_t length = UNTOUCHED;
 
-	(void)state;
 	assert_int_equal(file_replace(path, "a\0b\n", 4), 0);
 	assert_int_equal(file_read(path, 4, &text, &length), 0);
 	assert_int_equal(length, 4);
@@ -311,12 +295,11 @@ static void file_read_returns_the_whole_file_or_fails(void **state)
 	assert_int_equal(length, 4);
 }
 
-static void file_replace_is_atomic(void **state)
+TEST(file_replace_is_atomic)
 {
 	struct stat before, after;
 	char *text;
 
-	(void)state;
 	assert_int_equal(file_replace(path, "old", 3), 0);
 	assert_int_equal(stat(path, &before), 0);
 	assert_int_equal(file_replace(path, "newer", 5), 0);
@@ -356,11 +339,10 @@ int fsync(int fd)
 	return (int)syscall(SYS_fsync, fd);
 }
 
-static void file_replace_fails_without_a_trace(void **state)
+TEST(file_replace_fails_without_a_trace)
 {
 	char before[sizeof(path) + 8], *text;
 
-	(void)state;
 	snprintf(before, sizeof(before), "%s.before", path);
 	folder_errno = EIO;
 	assert_int_equal(file_replace(path, "first", 5), -EIO);
@@ -380,12 +362,11 @@ static void file_replace_fails_without_a_trace(void **state)
 	assert_int_equal(unlink(path), 0);
 }
 
-static void file_make_dirs_creates_parents(void **state)
+TEST(file_make_dirs_creates_parents)
 {
 	char deep[96], below_file[96];
 	struct stat st;
 
-	(void)state;
 	snprintf(deep, sizeof(deep), "%s/a/b/c", folder);
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(file_make_dirs(deep), 0);
@@ -401,11 +382,10 @@ static void file_make_dirs_creates_parents(void **state)
 	assert_int_equal(file_make_dirs(below_file), -ENOTDIR);
 }
 
-static void a_stolen_descriptor_is_not_closed(void **state)
+TEST(a_stolen_descriptor_is_not_closed)
 {
 	int kept = -1;
 
-	(void)state;
 	{
 		CLEANUP_CLOSE int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
@@ -414,27 +394,4 @@ static void a_stolen_descriptor_is_not_closed(void **state)
 	}
 	assert_true(fcntl(kept, F_GETFD) >= 0);
 	assert_int_equal(close(kept), 0);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(parse_int_accepts_only_whole_strings),
-		cmocka_unit_test(parse_double_accepts_finite_decimals),
-		cmocka_unit_test(parse_bool_accepts_six_words),
-		cmocka_unit_test(an_id_is_safe_in_a_path_and_a_url),
-		cmocka_unit_test(a_hash_of_an_id_is_fnv_1a_and_never_0),
-		cmocka_unit_test(ids_with_numbers_sort_by_number),
-		cmocka_unit_test(times_are_rfc_3339_in_utc),
-		cmocka_unit_test(both_clocks_have_the_right_units),
-		cmocka_unit_test(err_fail_writes_the_message_and_returns_the_errno),
-		cmocka_unit_test(each_read_of_an_attribute_begins_at_its_start),
-		cmocka_unit_test(file_read_returns_the_whole_file_or_fails),
-		cmocka_unit_test(file_replace_is_atomic),
-		cmocka_unit_test(file_replace_fails_without_a_trace),
-		cmocka_unit_test(file_make_dirs_creates_parents),
-		cmocka_unit_test(a_stolen_descriptor_is_not_closed),
-	};
-
-	return cmocka_run_group_tests_name("base", tests, make_folder, remove_folder);
 }

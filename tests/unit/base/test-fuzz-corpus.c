@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "base/file.h"
+#include "tests/unit/unit.h"
 
 /* libFuzzer requires the same function name in each target. */
 #define LLVMFuzzerTestOneInput fuzz_limit
@@ -34,9 +35,6 @@
 #define LLVMFuzzerTestOneInput fuzz_contracts
 #include "tests/fuzz/fuzz-contracts.c"
 #undef LLVMFuzzerTestOneInput
-#define LLVMFuzzerTestOneInput fuzz_http
-#include "tests/fuzz/fuzz-http.c"
-#undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_igt
 #include "tests/fuzz/fuzz-igt.c"
 #undef LLVMFuzzerTestOneInput
@@ -53,9 +51,6 @@
 #undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_parse
 #include "tests/fuzz/fuzz-parse.c"
-#undef LLVMFuzzerTestOneInput
-#define LLVMFuzzerTestOneInput fuzz_accept_encoding
-#include "tests/fuzz/fuzz-accept-encoding.c"
 #undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_query
 #include "tests/fuzz/fuzz-query.c"
@@ -121,7 +116,6 @@ static struct target { /* not const, because cmocka needs a pointer to non-const
 	{"message", fuzz_message},
 	{"page", fuzz_page},
 	{"parse", fuzz_parse},
-	{"accept-encoding", fuzz_accept_encoding},
 	{"query", fuzz_query},
 	{"request", fuzz_request},
 	{"trace", fuzz_trace},
@@ -129,7 +123,6 @@ static struct target { /* not const, because cmocka needs a pointer to non-const
 	{"workload", fuzz_workload},
 	{"scenario", fuzz_scenario},
 	{"tokens", fuzz_tokens},
-	{"http", fuzz_http},
 	{"sysfs", fuzz_sysfs},
 	{"rows", fuzz_rows},
 	{"accelerator", fuzz_accelerator},

@@ -4,19 +4,14 @@
  * reports all faults. test-config.c tests the keys and values of a configuration.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/cleanup.h"
 #include "base/inifile.h"
+#include "tests/unit/unit.h"
 
 #define MARK "\xEF\xBB\xBF" /* a file that begins with a byte-order mark */
 
@@ -87,12 +82,11 @@ static const struct {
 	{"# a\n \v; b\n[one]\n\f# [two]\na = 1\n", 1, -1},
 };
 
-static void indentation_and_line_ends_do_not_matter(void **state)
+TEST(indentation_and_line_ends_do_not_matter)
 {
 	struct values values;
 	struct err err;
 
-	(void)state;
 	for (size_t i = 0; i < 2 * ARRAY_SIZE(good_files); i++) {
 		bool all_faults = i % 2 == 1;
 		int r = read_text(good_files[i / 2].text, all_faults, &values, &err);
@@ -126,12 +120,11 @@ static const struct {
 	{"[one]\n= 1\n", 2, "has no key \"\""},
 };
 
-static void faults_are_reported_with_their_line(void **state)
+TEST(faults_are_reported_with_their_line)
 {
 	struct values values;
 	struct err err;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad_files); i++) {
 		char where[16];
 
@@ -143,14 +136,4 @@ static void faults_are_reported_with_their_line(void **state)
 		    first_fault != bad_files[i].line)
 			fail_msg("row %zu, all faults, gave line %d", i, first_fault);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(indentation_and_line_ends_do_not_matter),
-		cmocka_unit_test(faults_are_reported_with_their_line),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,28 +5,22 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#include <cmocka.h>
-
 #include "base/cleanup.h"
 #include "base/unix-listener.h"
+#include "tests/unit/unit.h"
 
 static char folder[32], path[64];
 static struct unix_listener listener;
 static struct err err;
 
-static int set_up(void **state)
+static int set_up(void)
 {
-	(void)state;
 	strcpy(folder, "/tmp/gover-listen.XXXXXX");
 	if (!mkdtemp(folder))
 		return -1;
@@ -34,12 +28,13 @@ static int set_up(void **state)
 	return 0;
 }
 
-static int tear_down(void **state)
+static int tear_down(void)
 {
-	(void)state;
 	(void)unlink(path);
 	return rmdir(folder);
 }
+
+FIXTURE(set_up, tear_down)
 
 static int listen_at(const char *at, int type, struct unix_listener *ret_listener)
 {
@@ -65,11 +60,10 @@ static void expect_failure(int is, int error, const char *text)
 	assert_non_null(strstr(err.msg, text));
 }
 
-static void every_umask_gives_mode_0666(void **state)
+TEST(every_umask_gives_mode_0666)
 {
 	static const mode_t masks[] = {0, 022, 077, 0777};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(masks); i++) {
 		mode_t before = umask(masks[i]);
 		int fd = listen_at(path, SOCK_STREAM, &listener);
@@ -86,12 +80,11 @@ static void every_umask_gives_mode_0666(void **state)
 	}
 }
 
-static void missing_folders_are_created(void **state)
+TEST(missing_folders_are_created)
 {
 	char deep[128], folders[2][64];
 	int fd;
 
-	(void)state;
 	snprintf(folders[0], sizeof(folders[0]), "%s/a", folder);
 	snprintf(folders[1], sizeof(folders[1]), "%s/a/b", folder);
 	snprintf(deep, sizeof(deep), "%s/a/b/socket", folder);
@@ -106,12 +99,11 @@ static void missing_folders_are_created(void **state)
 		       "/proc/none");
 }
 
-static void a_name_in_use_is_refused(void **state)
+TEST(a_name_in_use_is_refused)
 {
 	static const int types[] = {SOCK_STREAM, SOCK_SEQPACKET};
 	int waiting[3];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
 		int fd = listen_at(path, types[i], &listener);
 		struct unix_listener second;
@@ -132,11 +124,10 @@ static void a_name_in_use_is_refused(void **state)
 	}
 }
 
-static void the_socket_of_an_ended_process_is_replaced(void **state)
+TEST(the_socket_of_an_ended_process_is_replaced)
 {
 	int fd = listen_at(path, SOCK_SEQPACKET, &listener);
 
-	(void)state;
 	assert_true(fd >= 0);
 	(void)close(fd);
 	assert_int_equal(connect_to(path, SOCK_SEQPACKET), -ECONNREFUSED);
@@ -147,11 +138,10 @@ static void the_socket_of_an_ended_process_is_replaced(void **state)
 	(void)close(fd);
 }
 
-static void a_file_is_not_replaced(void **state)
+TEST(a_file_is_not_replaced)
 {
 	int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
 
-	(void)state;
 	(void)close(fd);
 	expect_failure(listen_at(path, SOCK_STREAM, &listener), ENOTSOCK, "is not a socket");
 	assert_int_equal(unlink(path), 0);
@@ -160,12 +150,11 @@ static void a_file_is_not_replaced(void **state)
 	assert_int_equal(access(path, F_OK), 0);
 }
 
-static void only_the_own_socket_is_removed(void **state)
+TEST(only_the_own_socket_is_removed)
 {
 	int fd = listen_at(path, SOCK_STREAM, &listener), second_fd;
 	struct unix_listener second, none = {.ino = 0};
 
-	(void)state;
 	assert_int_equal(unlink(path), 0);
 	second_fd = listen_at(path, SOCK_STREAM, &second);
 	assert_true(fd >= 0 && second_fd >= 0);
@@ -178,30 +167,12 @@ static void only_the_own_socket_is_removed(void **state)
 	(void)close(second_fd);
 }
 
-static void a_path_of_the_wrong_length_is_refused(void **state)
+TEST(a_path_of_the_wrong_length_is_refused)
 {
 	char text[UNIX_LISTENER_PATH_MAX + 1];
 
-	(void)state;
 	memset(text, 'x', sizeof(text));
 	text[sizeof(text) - 1] = '\0';
 	expect_failure(listen_at(text, SOCK_STREAM, &listener), ENAMETOOLONG, text);
 	expect_failure(listen_at("", SOCK_STREAM, &listener), ENAMETOOLONG, "1..107 bytes");
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(every_umask_gives_mode_0666),
-		TEST(missing_folders_are_created),
-		TEST(a_name_in_use_is_refused),
-		TEST(the_socket_of_an_ended_process_is_replaced),
-		TEST(a_file_is_not_replaced),
-		TEST(only_the_own_socket_is_removed),
-		TEST(a_path_of_the_wrong_length_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,11 +4,7 @@
  * the daemon and sends one fixed reply over a unix socket.
  */
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,17 +13,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/cleanup.h"
 #include "client/client.h"
 #include "gover-ctl/ctl.h"
+#include "tests/unit/unit.h"
 
 static char folder[64], path[72];
 
-static int make_folder(void **state)
+static int make_folder(void)
 {
-	(void)state;
 	snprintf(folder, sizeof(folder), "/tmp/gover-test-client.XXXXXX");
 	if (!mkdtemp(folder))
 		return -1;
@@ -35,12 +29,13 @@ static int make_folder(void **state)
 	return 0;
 }
 
-static int remove_folder(void **state)
+static int remove_folder(void)
 {
-	(void)state;
 	(void)unlink(path);
 	return rmdir(folder);
 }
+
+FIXTURE_ONCE(make_folder, remove_folder)
 
 static int listen_on_socket(void)
 {
@@ -106,7 +101,7 @@ static struct client *new_client(void)
 
 #define REPLY(status, body) "HTTP/1.1 " status "\r\nConnection: close\r\n\r\n" body
 
-static void each_reply_has_a_result(void **state)
+TEST(each_reply_has_a_result)
 {
 	static const struct {
 		const char *reply;
@@ -130,7 +125,6 @@ static void each_reply_has_a_result(void **state)
 		 CTL_UNREACHABLE},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct client_call call = {.method = "GET", .path = "/v1/x"};
 		pid_t pid = serve_once("\r\n\r\n", rows[i].reply);
@@ -153,7 +147,7 @@ static void each_reply_has_a_result(void **state)
 	}
 }
 
-static void a_reply_is_available_as_text_and_as_json(void **state)
+TEST(a_reply_is_available_as_text_and_as_json)
 {
 	struct client_call call = {.method = "GET", .path = "/v1/x"};
 	pid_t pid = serve_once("\r\n\r\n", REPLY("201 Created", "{ \"a\": 1.50 }"));
@@ -161,7 +155,6 @@ static void a_reply_is_available_as_text_and_as_json(void **state)
 	struct reply reply = {0};
 	struct err err;
 
-	(void)state;
 	assert_int_equal(client_request(client, &call, &reply, &err), 0);
 	assert_int_equal(reply.status, 201);
 	assert_string_equal(reply.text, "{ \"a\": 1.50 }");
@@ -173,7 +166,7 @@ static void a_reply_is_available_as_text_and_as_json(void **state)
 }
 
 /* The child exits with 0 only if it has received the expected text. */
-static void a_request_has_all_parts(void **state)
+TEST(a_request_has_all_parts)
 {
 	static const char *const expected[] = {
 		"POST /v1/x?y=1 HTTP/1.1\r\n",
@@ -182,7 +175,6 @@ static void a_request_has_all_parts(void **state)
 		"\r\n\r\n{\"a\":1}",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
 		json_t *body = json_pack("{s:i}", "a", 1);
 		struct client_call call = {
@@ -202,7 +194,7 @@ static void a_request_has_all_parts(void **state)
 	}
 }
 
-static void a_request_has_the_given_headers_and_a_reply_the_wanted_one(void **state)
+TEST(a_request_has_the_given_headers_and_a_reply_the_wanted_one)
 {
 	static const char *const headers[] = {"X-Auth-Token: secret", "X-Version: 1.2"};
 	static const struct {
@@ -217,7 +209,6 @@ static void a_request_has_the_given_headers_and_a_reply_the_wanted_one(void **st
 		 "b"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct client_call call = {.method = "GET",
 					   .path = "/x",
@@ -243,13 +234,12 @@ static void a_request_has_the_given_headers_and_a_reply_the_wanted_one(void **st
 	}
 }
 
-static void a_header_with_a_line_break_or_of_too_many_characters_is_rejected(void **state)
+TEST(a_header_with_a_line_break_or_of_too_many_characters_is_rejected)
 {
 	char longest[CLIENT_HEADER_MAX + 3];
 	const char *const lines[] = {"X-Auth-Token: a\r\nX-Other: b", "X-Auth-Token: a\177",
 				     longest};
 
-	(void)state;
 	memset(longest, 'a', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = '\0';
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
@@ -265,7 +255,7 @@ static void a_header_with_a_line_break_or_of_too_many_characters_is_rejected(voi
 	}
 }
 
-static void a_reply_of_any_status_can_be_accepted(void **state)
+TEST(a_reply_of_any_status_can_be_accepted)
 {
 	struct client_call call = {.method = "PUT", .path = "/x", .any_status = true};
 	pid_t pid = serve_once("PUT /x HTTP/1.1", REPLY("409 Conflict", "{\"errors\": []}"));
@@ -273,7 +263,6 @@ static void a_reply_of_any_status_can_be_accepted(void **state)
 	struct reply reply = {0};
 	struct err err;
 
-	(void)state;
 	assert_int_equal(client_request(client, &call, &reply, &err), 0);
 	assert_int_equal(reply.status, 409);
 	assert_true(json_is_array(json_object_get(reply.json, "errors")));
@@ -289,14 +278,13 @@ static void a_reply_of_any_status_can_be_accepted(void **state)
 	waitpid(pid, NULL, 0);
 }
 
-static void messages_name_the_service(void **state)
+TEST(messages_name_the_service)
 {
 	struct client_call call = {.method = "GET", .path = "/x"};
 	struct client *client = new_client();
 	struct reply reply = {0};
 	struct err err;
 
-	(void)state;
 	(void)unlink(path);
 	client_set_service(client, "Placement");
 	assert_int_equal(client_request(client, &call, &reply, &err), -ENOTCONN);
@@ -305,14 +293,13 @@ static void messages_name_the_service(void **state)
 	client_free(client);
 }
 
-static void a_failed_connection_names_the_socket_and_a_remedy(void **state)
+TEST(a_failed_connection_names_the_socket_and_a_remedy)
 {
 	struct client_call call = {.method = "GET", .path = "/v1/host"};
 	struct client *client = new_client();
 	struct reply reply = {0};
 	struct err err;
 
-	(void)state;
 	(void)unlink(path);
 	assert_int_equal(client_request(client, &call, &reply, &err), -ENOTCONN);
 	assert_non_null(strstr(err.msg, path));
@@ -327,7 +314,7 @@ static void a_failed_connection_names_the_socket_and_a_remedy(void **state)
 	client_free(client);
 }
 
-static void a_request_without_a_reply_times_out(void **state)
+TEST(a_request_without_a_reply_times_out)
 {
 	struct client_call call = {.method = "GET", .path = "/v1/host"};
 	int listener = listen_on_socket();
@@ -335,7 +322,6 @@ static void a_request_without_a_reply_times_out(void **state)
 	struct reply reply = {0};
 	struct err err;
 
-	(void)state;
 	client_set_timeout(client, 50);
 	assert_int_equal(client_request(client, &call, &reply, &err), -ECONNRESET);
 	assert_non_null(strstr(err.msg, "Timeout"));
@@ -343,7 +329,7 @@ static void a_request_without_a_reply_times_out(void **state)
 	close(listener);
 }
 
-static void an_unusable_address_is_rejected_at_once(void **state)
+TEST(an_unusable_address_is_rejected_at_once)
 {
 	static const struct {
 		const char *socket, *url, *message;
@@ -356,7 +342,6 @@ static void an_unusable_address_is_rejected_at_once(void **state)
 		{"", "host:80", "URL 'host:80'"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct client *client = NULL;
 		struct err err = {.msg = ""};
@@ -366,22 +351,4 @@ static void an_unusable_address_is_rejected_at_once(void **state)
 		assert_non_null(strstr(err.msg, rows[i].message));
 	}
 	assert_int_equal(ctl_exit_code(-EINVAL), CTL_USAGE);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_reply_has_a_result),
-		cmocka_unit_test(a_reply_is_available_as_text_and_as_json),
-		cmocka_unit_test(a_request_has_all_parts),
-		cmocka_unit_test(a_request_has_the_given_headers_and_a_reply_the_wanted_one),
-		cmocka_unit_test(a_header_with_a_line_break_or_of_too_many_characters_is_rejected),
-		cmocka_unit_test(a_reply_of_any_status_can_be_accepted),
-		cmocka_unit_test(messages_name_the_service),
-		cmocka_unit_test(a_failed_connection_names_the_socket_and_a_remedy),
-		cmocka_unit_test(a_request_without_a_reply_times_out),
-		cmocka_unit_test(an_unusable_address_is_rejected_at_once),
-	};
-
-	return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

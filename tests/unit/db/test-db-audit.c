@@ -46,11 +46,12 @@ static void query(int64_t after, int limit)
 	db_reader_close(reader);
 }
 
-static void rows_are_read_as_they_were_written(void **state)
+FIXTURE(make_folder, remove_folder)
+
+TEST(rows_are_read_as_they_were_written)
 {
 	struct db *db = open_db(&keep_all);
 
-	(void)state;
 	append(db, START_MS, "/v1/vgpus/a", "");
 	db_flush(db);
 	query(-1, 10);
@@ -67,12 +68,11 @@ static void rows_are_read_as_they_were_written(void **state)
 	db_close(db);
 }
 
-static void a_reader_continues_after_its_last_id(void **state)
+TEST(a_reader_continues_after_its_last_id)
 {
 	struct db *db = open_db(&keep_all);
 	int64_t first;
 
-	(void)state;
 	for (int i = 0; i < 10; i++)
 		append(db, START_MS + i, "/p", "{}");
 	db_close(db);
@@ -91,12 +91,11 @@ static void a_reader_continues_after_its_last_id(void **state)
 	assert_int_equal(got.n, 0);
 }
 
-static void ids_are_not_reused(void **state)
+TEST(ids_are_not_reused)
 {
 	struct db *db = open_db(&keep_all);
 	int64_t first;
 
-	(void)state;
 	append(db, START_MS, "/p", "{}");
 	append(db, START_MS, "/p", "{}");
 	db_close(db);
@@ -113,13 +112,12 @@ static void ids_are_not_reused(void **state)
 #define BEFORE_AUDIT_IDS 6 /* version of the schema without a first id of audit records */
 
 /* Runs with a new database and with a database of an earlier version of gover. */
-static void ids_are_not_reused_after_a_loss_of_the_database(void **state)
+TEST(ids_are_not_reused_after_a_loss_of_the_database)
 {
 	const int64_t now_s = clock_now().wall_ms / 1000;
 	sqlite3 *plain = NULL;
 	struct db *db;
 
-	(void)state;
 	db = open_db(&keep_all);
 	append(db, START_MS, "/p", "{}");
 	db_close(db);
@@ -134,18 +132,4 @@ static void ids_are_not_reused_after_a_loss_of_the_database(void **state)
 	append(db, START_MS, "/p", "{}");
 	db_close(db);
 	assert_int_equal(get_sql("SELECT max(id) FROM audit"), 3);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(rows_are_read_as_they_were_written),
-		TEST(a_reader_continues_after_its_last_id),
-		TEST(ids_are_not_reused),
-		TEST(ids_are_not_reused_after_a_loss_of_the_database),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

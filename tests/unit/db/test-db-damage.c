@@ -123,7 +123,7 @@ static void fill(void)
 
 static void empty_folder(void)
 {
-	assert_int_equal(remove_folder(NULL), 0);
+	assert_int_equal(remove_folder(), 0);
 	assert_int_equal(mkdir(folder, 0700), 0);
 }
 
@@ -149,9 +149,10 @@ static void expect_new_history(struct db *db, const struct kind *kind, off_t siz
 			 1);
 }
 
-static void test_damage_is_found_at_the_open(void **state)
+FIXTURE(make_folder, remove_folder)
+
+TEST(test_damage_is_found_at_the_open)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		struct db *db;
 		off_t size;
@@ -192,9 +193,8 @@ static void query_until_set_aside(struct db *db)
 	}
 }
 
-static void test_damage_is_found_while_the_writer_runs(void **state)
+TEST(test_damage_is_found_while_the_writer_runs)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		struct db *db;
 		struct kind any = kinds[i];
@@ -238,11 +238,10 @@ static void write_and_exit(void)
 	assert_int_equal(status, 0);
 }
 
-static void test_a_file_that_was_not_closed_is_checked_without_a_query(void **state)
+TEST(test_a_file_that_was_not_closed_is_checked_without_a_query)
 {
 	struct db *db;
 
-	(void)state;
 	fill();
 	write_and_exit();
 	overwrite(size_of(path) / 2 & ~4095, 4096); /* rows that the writer does not read */
@@ -256,11 +255,10 @@ static void test_a_file_that_was_not_closed_is_checked_without_a_query(void **st
 	db_close(db);
 }
 
-static void test_a_folder_in_place_of_the_log_is_moved_alone(void **state)
+TEST(test_a_folder_in_place_of_the_log_is_moved_alone)
 {
 	struct db *db;
 
-	(void)state;
 	fill();
 	make_folder_of_log();
 	db = open_db(&keep_all);
@@ -270,11 +268,10 @@ static void test_a_folder_in_place_of_the_log_is_moved_alone(void **state)
 	assert_int_equal(get_sql("SELECT count(*) FROM sample"), MINUTES);
 }
 
-static void test_a_check_without_damage_changes_nothing(void **state)
+TEST(test_a_check_without_damage_changes_nothing)
 {
 	struct db *db;
 
-	(void)state;
 	fill();
 	db = open_db(&keep_all);
 	db_check(db);
@@ -284,13 +281,12 @@ static void test_a_check_without_damage_changes_nothing(void **state)
 	assert_int_equal(get_sql("SELECT count(*) FROM sample"), MINUTES);
 }
 
-static void test_the_log_of_a_damaged_file_is_kept(void **state)
+TEST(test_the_log_of_a_damaged_file_is_kept)
 {
 	struct db_damaged damaged;
 	struct db *db, *again = NULL;
 	char log[200];
 
-	(void)state;
 	db = open_db(&keep_all);
 	put_sample(db, START_MS, "vm1");
 	db_flush(db);
@@ -304,12 +300,11 @@ static void test_the_log_of_a_damaged_file_is_kept(void **state)
 	db_close(db);
 }
 
-static void test_the_oldest_and_the_newest_files_are_kept(void **state)
+TEST(test_the_oldest_and_the_newest_files_are_kept)
 {
 	char names[7][DB_DAMAGED_NAME_MAX];
 	struct db_stats stats;
 
-	(void)state;
 	for (int i = 0; i < 7; i++) {
 		struct db *db;
 
@@ -328,12 +323,11 @@ static void test_the_oldest_and_the_newest_files_are_kept(void **state)
 	assert_string_equal(stats.damaged.names[2], names[6]);
 }
 
-static void test_a_removed_file_is_no_longer_listed(void **state)
+TEST(test_a_removed_file_is_no_longer_listed)
 {
 	struct db *db;
 	char name[200];
 
-	(void)state;
 	make_text();
 	db = open_db(&keep_all);
 	snprintf(name, sizeof(name), "%s/%s", folder, stats_of(db).set_aside_name);
@@ -347,13 +341,12 @@ static void test_a_removed_file_is_no_longer_listed(void **state)
 	db_close(db);
 }
 
-static void test_without_a_new_file_the_damaged_one_stays(void **state)
+TEST(test_without_a_new_file_the_damaged_one_stays)
 {
 	char blocker[200], inside[220];
 	struct db *db = NULL;
 	struct err err;
 
-	(void)state;
 	make_text();
 	snprintf(blocker, sizeof(blocker), "%s.new", path);
 	snprintf(inside, sizeof(inside), "%s/x", blocker);
@@ -365,7 +358,7 @@ static void test_without_a_new_file_the_damaged_one_stays(void **state)
 	assert_true(size_of(path) > 0);
 }
 
-static void test_a_link_is_followed_and_never_replaced(void **state)
+TEST(test_a_link_is_followed_and_never_replaced)
 {
 	char target[200];
 	struct stat st;
@@ -373,7 +366,6 @@ static void test_a_link_is_followed_and_never_replaced(void **state)
 	struct err err;
 	FILE *file;
 
-	(void)state;
 	snprintf(target, sizeof(target), "%s/disk", folder);
 	assert_int_equal(symlink(target, path), 0);
 	assert_int_equal(db_open(path, &keep_all, &db, &err), -ENOENT);
@@ -396,12 +388,11 @@ static bool is_damaged_again(struct db *db)
 }
 
 /* On a slow machine, more than the pause can pass until a damage is found; it is then repeated. */
-static void test_a_second_damage_within_seconds_is_only_reported(void **state)
+TEST(test_a_second_damage_within_seconds_is_only_reported)
 {
 	uint64_t seen = 0;
 	struct db *db;
 
-	(void)state;
 	fill();
 	db = open_db(&keep_all);
 	make_garbage();
@@ -418,25 +409,4 @@ static void test_a_second_damage_within_seconds_is_only_reported(void **state)
 	}
 	assert_true(is_damaged_again(db));
 	db_close(db);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_damage_is_found_at_the_open),
-		TEST(test_damage_is_found_while_the_writer_runs),
-		TEST(test_a_file_that_was_not_closed_is_checked_without_a_query),
-		TEST(test_a_folder_in_place_of_the_log_is_moved_alone),
-		TEST(test_a_check_without_damage_changes_nothing),
-		TEST(test_the_log_of_a_damaged_file_is_kept),
-		TEST(test_the_oldest_and_the_newest_files_are_kept),
-		TEST(test_a_removed_file_is_no_longer_listed),
-		TEST(test_without_a_new_file_the_damaged_one_stays),
-		TEST(test_a_link_is_followed_and_never_replaced),
-		TEST(test_a_second_damage_within_seconds_is_only_reported),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,12 +28,13 @@ static void release_lock(sqlite3 *other)
 	sqlite3_close(other);
 }
 
-static void test_while_another_program_writes_records_wait(void **state)
+FIXTURE(make_folder, remove_folder)
+
+TEST(test_while_another_program_writes_records_wait)
 {
 	struct db *db = open_db(&keep_all);
 	sqlite3 *other = hold_lock();
 
-	(void)state;
 	put_decision(db, START_MS);
 	for (int i = 0; i < DEADLINE_POLLS && stats_of(db).last_error != SQLITE_BUSY; i++)
 		pause_ms(10);
@@ -48,14 +49,13 @@ static void test_while_another_program_writes_records_wait(void **state)
 	db_close(db);
 }
 
-static void test_a_full_queue_drops_and_counts(void **state)
+TEST(test_a_full_queue_drops_and_counts)
 {
 	struct db *db = open_db(&keep_all);
 	sqlite3 *other = hold_lock();
 	uint64_t accepted = 0, refused = 0;
 	struct db_stats stats;
 
-	(void)state;
 	while (refused < 10) {
 		struct db_sample sample = make_sample(START_MS + (int64_t)accepted, "vm1");
 		int r = db_append_sample(db, &sample);
@@ -93,13 +93,12 @@ static int thread_count(void)
 	return (int)n;
 }
 
-static void test_close_waits_a_limited_time_for_a_lock(void **state)
+TEST(test_close_waits_a_limited_time_for_a_lock)
 {
 	int before = thread_count();
 	struct db *db = open_db(&keep_all);
 	sqlite3 *other = hold_lock();
 
-	(void)state;
 	put_sample(db, START_MS, "vm1");
 	assert_null(db_close_within(db, NS_PER_S / 2));
 	assert_int_equal(thread_count(), before); /* the record is lost and the thread has ended */
@@ -140,12 +139,11 @@ static struct db *open_hooked(void)
 	return db;
 }
 
-static void test_a_failed_transaction_loses_only_its_records(void **state)
+TEST(test_a_failed_transaction_loses_only_its_records)
 {
 	struct db *db = open_hooked();
 	struct db_stats stats;
 
-	(void)state;
 	put_sample(db, START_MS, "vm1");
 	put_sample(db, START_MS + 1000, "vm1");
 	db_flush(db);
@@ -172,12 +170,11 @@ static void test_a_failed_transaction_loses_only_its_records(void **state)
 			 1);
 }
 
-static void test_close_waits_a_limited_time_for_a_disk(void **state)
+TEST(test_close_waits_a_limited_time_for_a_disk)
 {
 	struct db *db = open_hooked();
 	int before = thread_count();
 
-	(void)state;
 	atomic_store(&commit_mode, COMMIT_HANGS);
 	put_sample(db, START_MS, "vm1");
 	assert_null(db_close_within(db, NS_PER_S / 2));
@@ -233,14 +230,13 @@ static void check_newest_is_readable(int64_t ts_ms)
 			 1);
 }
 
-static void test_a_full_disk_is_reported_and_survived(void **state)
+TEST(test_a_full_disk_is_reported_and_survived)
 {
 	int64_t ts_ms = START_MS;
 	struct db_stats stats;
 	char filler[96];
 	struct db *db;
 
-	(void)state;
 	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
 	    mount("none", folder, "tmpfs", 0, "size=2m") < 0) {
 		print_message("# only root can mount a small file system\n");
@@ -267,14 +263,13 @@ static void test_a_full_disk_is_reported_and_survived(void **state)
 	assert_int_equal(umount(folder), 0);
 }
 
-static void test_a_file_size_limit_does_not_end_the_program(void **state)
+TEST(test_a_file_size_limit_does_not_end_the_program)
 {
 	struct rlimit before, small;
 	int64_t ts_ms = START_MS;
 	struct db_stats stats;
 	struct db *db;
 
-	(void)state;
 	db = open_db(&keep_all);
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
 	small = before;
@@ -339,9 +334,8 @@ static const struct loss {
 	{"truncated and deleted", lose_by_truncation, 1},
 };
 
-static void test_a_deleted_history_is_created_again(void **state)
+TEST(test_a_deleted_history_is_created_again)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(losses); i++) {
 		struct db *db = open_db(&keep_all);
 		struct db_reader *reader;
@@ -361,21 +355,20 @@ static void test_a_deleted_history_is_created_again(void **state)
 		db_reader_close(reader);
 		db_close(db);
 		assert_int_equal(get_sql("SELECT count(*) FROM sample"), losses[i].kept);
-		assert_int_equal(remove_folder(NULL), 0);
+		assert_int_equal(remove_folder(), 0);
 		assert_int_equal(mkdir(folder, 0700), 0);
 	}
 }
 
-static void test_without_its_folder_the_writer_drops_records_and_continues(void **state)
+TEST(test_without_its_folder_the_writer_drops_records_and_continues)
 {
 	struct db *db = open_db(&keep_all);
 	struct db_reader *reader = open_reader();
 	struct db_stats stats;
 
-	(void)state;
 	put_sample(db, START_MS, "vm1");
 	db_flush(db);
-	assert_int_equal(remove_folder(NULL), 0);
+	assert_int_equal(remove_folder(), 0);
 	put_sample(db, START_MS + 1000, "vm1");
 	db_flush(db);
 	stats = stats_of(db);
@@ -395,17 +388,16 @@ static void test_without_its_folder_the_writer_drops_records_and_continues(void 
 
 /* --- contracts --- */
 
-static void test_contracts_wait_for_a_lock_and_the_newest_is_written(void **state)
+TEST(test_contracts_wait_for_a_lock_and_the_newest_is_written)
 {
 	struct db *db = open_db(&keep_all);
 	sqlite3 *other = hold_lock();
 
-	(void)state;
-	assert_int_equal(db_save_contracts(db, 1, "one"), 0);
+	db_save_contracts(db, 1, "one");
 	for (int i = 0; i < DEADLINE_POLLS && stats_of(db).last_error != SQLITE_BUSY; i++)
 		pause_ms(10);
 	assert_int_equal(stats_of(db).last_error, SQLITE_BUSY);
-	assert_int_equal(db_save_contracts(db, 2, "two"), 0);
+	db_save_contracts(db, 2, "two");
 	release_lock(other);
 	db_flush(db);
 	assert_int_equal(stats_of(db).last_error, 0);
@@ -414,13 +406,12 @@ static void test_contracts_wait_for_a_lock_and_the_newest_is_written(void **stat
 	db_close(db);
 }
 
-static void test_failed_contracts_are_written_with_the_next_records(void **state)
+TEST(test_failed_contracts_are_written_with_the_next_records)
 {
 	struct db *db = open_hooked();
 
-	(void)state;
 	atomic_store(&commit_mode, COMMIT_FAILS);
-	assert_int_equal(db_save_contracts(db, 1, "one"), 0);
+	db_save_contracts(db, 1, "one");
 	db_flush(db);
 	assert_int_equal(stats_of(db).errors, 1);
 	assert_int_equal(stats_of(db).last_error, SQLITE_CONSTRAINT);
@@ -435,57 +426,32 @@ static void test_failed_contracts_are_written_with_the_next_records(void **state
 	db_close(db);
 }
 
-static void test_failed_contracts_are_tried_again_at_the_end(void **state)
+TEST(test_failed_contracts_are_tried_again_at_the_end)
 {
 	struct db *db = open_hooked();
 
-	(void)state;
 	atomic_store(&commit_mode, COMMIT_FAILS);
-	assert_int_equal(db_save_contracts(db, 1, "one"), 0);
+	db_save_contracts(db, 1, "one");
 	db_flush(db);
 	atomic_store(&commit_mode, COMMIT_WORKS);
 	db_close(db);
 	expect_contracts(1, "one");
 }
 
-static void test_a_new_history_gets_the_contracts_again(void **state)
+TEST(test_a_new_history_gets_the_contracts_again)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(losses); i++) {
 		struct db *db = open_db(&keep_all);
 
 		print_message("# %s\n", losses[i].name);
-		assert_int_equal(db_save_contracts(db, 5, "five"), 0);
+		db_save_contracts(db, 5, "five");
 		db_flush(db);
 		losses[i].lose();
 		put_sample(db, START_MS, "vm1");
 		db_flush(db);
 		db_close(db);
 		expect_contracts(5, "five");
-		assert_int_equal(remove_folder(NULL), 0);
+		assert_int_equal(remove_folder(), 0);
 		assert_int_equal(mkdir(folder, 0700), 0);
 	}
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_while_another_program_writes_records_wait),
-		TEST(test_a_full_queue_drops_and_counts),
-		TEST(test_close_waits_a_limited_time_for_a_lock),
-		TEST(test_a_failed_transaction_loses_only_its_records),
-		TEST(test_contracts_wait_for_a_lock_and_the_newest_is_written),
-		TEST(test_failed_contracts_are_written_with_the_next_records),
-		TEST(test_failed_contracts_are_tried_again_at_the_end),
-		TEST(test_a_new_history_gets_the_contracts_again),
-		TEST(test_close_waits_a_limited_time_for_a_disk),
-		TEST(test_a_full_disk_is_reported_and_survived),
-		TEST(test_a_file_size_limit_does_not_end_the_program),
-		TEST(test_a_deleted_history_is_created_again),
-		TEST(test_without_its_folder_the_writer_drops_records_and_continues),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -231,25 +231,25 @@ static int64_t open_minute(void)
 	return ts_ms - ts_ms % MINUTE_MS;
 }
 
-static void test_roll_ups_are_the_sums_of_the_samples(void **state)
+FIXTURE(make_folder, remove_folder)
+
+TEST(test_roll_ups_are_the_sums_of_the_samples)
 {
-	(void)state;
 	for (unsigned int seed = 1; seed <= 3; seed++) {
 		make_random_rows(seed);
 		write_in_runs();
 		assert_int_equal(get_sql("SELECT open_minute_ms FROM progress"), open_minute());
 		check_table("sample_minute", MINUTE_MS, open_minute());
 		check_table("sample_hour", HOUR_MS, open_minute());
-		assert_int_equal(remove_folder(NULL), 0);
+		assert_int_equal(remove_folder(), 0);
 		assert_int_equal(mkdir(folder, 0700), 0);
 	}
 }
 
-static void test_roll_ups_follow_replaced_and_changed_samples(void **state)
+TEST(test_roll_ups_follow_replaced_and_changed_samples)
 {
 	struct db *db = open_db(&keep_all);
 
-	(void)state;
 	for (int minute = 0; minute < 4; minute++) {
 		for (int i = 0; i < 10; i++)
 			put_sample(db, START_MS + minute * MINUTE_MS + 1000 * i, "vm1");
@@ -354,12 +354,11 @@ static void check_histories(int least_step_s)
 	db_reader_close(reader);
 }
 
-static void test_a_history_is_the_average_of_the_samples(void **state)
+TEST(test_a_history_is_the_average_of_the_samples)
 {
 	struct db_reader *reader;
 	char sql[128];
 
-	(void)state;
 	make_random_rows(4);
 	write_in_runs();
 	check_histories(1);
@@ -380,14 +379,13 @@ static void test_a_history_is_the_average_of_the_samples(void **state)
 	check_histories(3600);
 }
 
-static void test_a_clock_set_back_loses_and_duplicates_nothing(void **state)
+TEST(test_a_clock_set_back_loses_and_duplicates_nothing)
 {
 	static const int minutes[] = {0, 1, 2, 3, 1, 2, 3, 4, 58, 59, 60, 61, 59, 60, 61, 62};
 	struct db *db = open_db(&keep_all);
 	struct db_reader *reader;
 	int ms = 0;
 
-	(void)state;
 	n_rows = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(minutes); i++) {
 		for (int j = 0; j < 40; j++)
@@ -438,12 +436,11 @@ static const struct bound {
 	{"", START_MS, START_MS + 1000, 1, 10, -ENOENT, 0, 0},
 };
 
-static void test_steps_and_ranges_have_bounds(void **state)
+TEST(test_steps_and_ranges_have_bounds)
 {
 	struct db *db = open_db(&keep_all);
 	struct db_reader *reader;
 
-	(void)state;
 	for (int i = 0; i < 600; i++)
 		put_sample(db, START_MS + 1000 * i, "vm1");
 	db_close(db);
@@ -468,13 +465,12 @@ static int stop_at_third(void *userdata, const struct db_point *point)
 	return ++*(int *)userdata == 3 ? -ECANCELED : 0;
 }
 
-static void test_a_callback_can_stop_the_query(void **state)
+TEST(test_a_callback_can_stop_the_query)
 {
 	struct db *db = open_db(&keep_all);
 	struct db_reader *reader;
 	int n = 0;
 
-	(void)state;
 	for (int i = 0; i < 100; i++)
 		put_sample(db, START_MS + 1000 * i, "vm1");
 	db_close(db);
@@ -488,13 +484,12 @@ static void test_a_callback_can_stop_the_query(void **state)
 	db_reader_close(reader);
 }
 
-static void test_the_newest_sample_is_in_every_resolution(void **state)
+TEST(test_the_newest_sample_is_in_every_resolution)
 {
 	static const int steps_s[] = {1, 60, 3600, 86400};
 	struct db *db = open_db(&keep_all);
 	struct db_reader *reader;
 
-	(void)state;
 	for (int i = 0; i < 62; i++) {
 		put_sample(db, START_MS + i * MINUTE_MS, "vm1");
 		db_flush(db);
@@ -524,14 +519,13 @@ static const char endless_sql[] =
 	" n AS target_fps_sum, n AS frame_p99_n, n AS frame_p99_sum, n AS frame_p99_max"
 	" FROM r WHERE n < 0;";
 
-static void test_an_endless_query_ends_at_its_limit(void **state)
+TEST(test_an_endless_query_ends_at_its_limit)
 {
 	const atomic_bool cancelled = true, not_cancelled = false;
 	struct db *db = open_db(&keep_all);
 	struct db_reader *reader;
 	int n = 0;
 
-	(void)state;
 	put_sample(db, START_MS, "vm1");
 	put_sample(db, START_MS + 2 * HOUR_MS, "vm1");
 	db_close(db);
@@ -552,22 +546,4 @@ static void test_an_endless_query_ends_at_its_limit(void **state)
 			 0);
 	assert_int_equal(n, 2);
 	db_reader_close(reader);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_roll_ups_are_the_sums_of_the_samples),
-		TEST(test_roll_ups_follow_replaced_and_changed_samples),
-		TEST(test_a_history_is_the_average_of_the_samples),
-		TEST(test_a_clock_set_back_loses_and_duplicates_nothing),
-		TEST(test_steps_and_ranges_have_bounds),
-		TEST(test_a_callback_can_stop_the_query),
-		TEST(test_an_endless_query_ends_at_its_limit),
-		TEST(test_the_newest_sample_is_in_every_resolution),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -87,12 +87,13 @@ static void assert_near(double value, double wanted)
 		fail_msg("%.12g instead of %.12g", value, wanted);
 }
 
-static void rows_of_a_minute_are_summed_up(void **state)
+FIXTURE(make_folder, remove_folder)
+
+TEST(rows_of_a_minute_are_summed_up)
 {
 	struct db *db = open_db(&keep_all);
 	struct db_ledger row = make_row(START_MS + 40000, "vm1", "default", 20, 1.8, 3);
 
-	(void)state;
 	row.kept = (struct db_money){10, 1, 0.005, 0.01};
 	put(db, make_row(START_MS + 20000, "vm1", "default", 20, 1.8, 0));
 	put(db, row);
@@ -130,9 +131,8 @@ static void rows_of_a_minute_are_summed_up(void **state)
 	assert_near(got.range.watched_s, 120);
 }
 
-static void a_restart_continues_in_its_minute(void **state)
+TEST(a_restart_continues_in_its_minute)
 {
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		struct db *db = open_db(&keep_all);
 
@@ -146,11 +146,10 @@ static void a_restart_continues_in_its_minute(void **state)
 	assert_near(got.rows[0].sold.penalty, 0.03);
 }
 
-static void a_later_price_does_not_change_earlier_rows(void **state)
+TEST(a_later_price_does_not_change_earlier_rows)
 {
 	struct db *db = open_db(&keep_all);
 
-	(void)state;
 	put_price(db, START_MS, "default", 1.8, 0.01);
 	put_price(db, START_MS, "small", 3, 0);
 	put(db, make_row(START_MS, "vm1", "default", 30, 1.8, 0));
@@ -200,7 +199,7 @@ static void fill_minutes(struct db *db)
 	}
 }
 
-static void any_range_is_the_sum_of_its_minutes(void **state)
+TEST(any_range_is_the_sum_of_its_minutes)
 {
 	static const struct {
 		int64_t from_ms, to_ms; /* range, relative to START_MS */
@@ -225,7 +224,6 @@ static void any_range_is_the_sum_of_its_minutes(void **state)
 	};
 	struct db *db = open_db(&keep_all);
 
-	(void)state;
 	fill_minutes(db);
 	db_close(db);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -241,13 +239,12 @@ static void any_range_is_the_sum_of_its_minutes(void **state)
 	assert_int_equal(query(-1, START_MS), -EINVAL);
 }
 
-static void rows_are_kept_as_long_as_minutes_and_hours(void **state)
+TEST(rows_are_kept_as_long_as_minutes_and_hours)
 {
 	const struct db_retention retention = {.raw_hours = 1, .minute_days = 1, .hour_days = 3};
 	struct db *db = open_db(&retention);
 	int64_t end_ms = START_MS + 6 * DAY_MS;
 
-	(void)state;
 	put_price(db, START_MS, "default", 1, 0);
 	put_price(db, START_MS + DAY_MS, "default", 2, 0);
 	put_price(db, START_MS + 5 * DAY_MS, "default", 3, 0);
@@ -284,11 +281,10 @@ static void rows_are_kept_as_long_as_minutes_and_hours(void **state)
 	assert_near(got.range.watched_s, 60 * (4 * 48 + 1));
 }
 
-static void sums_remain_after_their_name_was_pruned(void **state)
+TEST(sums_remain_after_their_name_was_pruned)
 {
 	struct db *db = open_db(&keep_all);
 
-	(void)state;
 	put(db, make_row(START_MS, "vm1", "default", 60, 1.2, 0));
 	db_close(db);
 	run_sql("DELETE FROM vgpu");
@@ -298,14 +294,13 @@ static void sums_remain_after_their_name_was_pruned(void **state)
 	assert_near(got.rows[0].sold.revenue, 0.01);
 }
 
-static void invalid_records_are_rejected(void **state)
+TEST(invalid_records_are_rejected)
 {
 	struct db *db = open_db(&keep_all);
 	struct db_ledger row = make_row(START_MS, "vm1", "default", 60, 1, 0);
 	struct db_ledger_gpu watched = {.ts_ms = START_MS, .gpu = "gpu0", .watched_s = NAN};
 	struct db_price price = {.ts_ms = START_MS, .flavor = ""};
 
-	(void)state;
 	row.sold.revenue = NAN;
 	assert_int_equal(db_append_ledger(db, &row), -EINVAL);
 	row.sold.revenue = 0;
@@ -320,13 +315,12 @@ static void invalid_records_are_rejected(void **state)
 	db_close(db);
 }
 
-static void an_older_history_gets_a_ledger(void **state)
+TEST(an_older_history_gets_a_ledger)
 {
 	const int before = 3;
 	sqlite3 *old = NULL;
 	struct db *db;
 
-	(void)state;
 	assert_int_equal(sqlite3_open(path, &old), SQLITE_OK);
 	assert_int_equal(schema_migrate(old, path, schema_steps, before, NULL), 0);
 	sqlite3_close(old);
@@ -347,11 +341,10 @@ static void an_older_history_gets_a_ledger(void **state)
 	assert_near(got.rows[0].sold.revenue, 0.01);
 }
 
-static void a_failed_transaction_loses_only_its_rows(void **state)
+TEST(a_failed_transaction_loses_only_its_rows)
 {
 	struct db *db = open_db(&keep_all);
 
-	(void)state;
 	put(db, make_row(START_MS, "vm1", "default", 60, 1.2, 0));
 	db_flush(db);
 	run_sql("CREATE TRIGGER refuse BEFORE UPDATE ON ledger"
@@ -367,23 +360,4 @@ static void a_failed_transaction_loses_only_its_rows(void **state)
 	db_close(db);
 	assert_int_equal(query(START_MS, START_MS + MINUTE_MS), 0);
 	assert_near(got.rows[0].sold.revenue, 0.02);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(rows_of_a_minute_are_summed_up),
-		TEST(a_restart_continues_in_its_minute),
-		TEST(a_later_price_does_not_change_earlier_rows),
-		TEST(any_range_is_the_sum_of_its_minutes),
-		TEST(rows_are_kept_as_long_as_minutes_and_hours),
-		TEST(sums_remain_after_their_name_was_pruned),
-		TEST(invalid_records_are_rejected),
-		TEST(an_older_history_gets_a_ledger),
-		TEST(a_failed_transaction_loses_only_its_rows),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,9 +24,10 @@ static sqlite3 *open_plain(void)
 	return db;
 }
 
-static void test_every_version_is_migrated_to_the_newest(void **state)
+FIXTURE(make_folder, remove_folder)
+
+TEST(test_every_version_is_migrated_to_the_newest)
 {
-	(void)state;
 	for (int version = 0; version <= 3; version++) {
 		sqlite3 *db = open_plain();
 		int64_t value;
@@ -45,9 +46,8 @@ static void test_every_version_is_migrated_to_the_newest(void **state)
 	}
 }
 
-static void test_every_released_version_becomes_a_working_history(void **state)
+TEST(test_every_released_version_becomes_a_working_history)
 {
-	(void)state;
 	for (int version = 0; version <= schema_version; version++) {
 		sqlite3 *plain = open_plain();
 		struct db_offer offer = {.id = 1, .state = "open", .claim_key = "key-1"};
@@ -67,7 +67,7 @@ static void test_every_released_version_becomes_a_working_history(void **state)
 	}
 }
 
-static void test_a_step_that_fails_changes_nothing(void **state)
+TEST(test_a_step_that_fails_changes_nothing)
 {
 	static const char *const steps[] = {
 		"CREATE TABLE fruit (name TEXT);",
@@ -77,7 +77,6 @@ static void test_a_step_that_fails_changes_nothing(void **state)
 	struct err err;
 	int64_t value;
 
-	(void)state;
 	assert_true(schema_migrate(db, path, steps, 2, &err) < 0);
 	assert_non_null(strstr(err.msg, path));
 	assert_non_null(strstr(err.msg, "no_such_table"));
@@ -88,18 +87,16 @@ static void test_a_step_that_fails_changes_nothing(void **state)
 	sqlite3_close(db);
 }
 
-static void test_a_new_history_is_wal(void **state)
+TEST(test_a_new_history_is_wal)
 {
 	struct db *db = open_db(&keep_all);
 
-	(void)state;
 	db_close(db);
 	assert_int_equal(get_sql("SELECT journal_mode = 'wal' FROM pragma_journal_mode"), 1);
 }
 
-static void test_opening_again_keeps_all_rows(void **state)
+TEST(test_opening_again_keeps_all_rows)
 {
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		struct db *db = open_db(&keep_all);
 
@@ -159,9 +156,8 @@ static off_t file_size(void)
 	return st.st_size;
 }
 
-static void test_foreign_and_newer_files_are_rejected_without_a_change(void **state)
+TEST(test_foreign_and_newer_files_are_rejected_without_a_change)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(refusals); i++) {
 		struct db_reader *reader = NULL;
 		struct db *db = NULL;
@@ -182,34 +178,31 @@ static void test_foreign_and_newer_files_are_rejected_without_a_change(void **st
 	}
 }
 
-static void test_a_missing_folder_is_reported(void **state)
+TEST(test_a_missing_folder_is_reported)
 {
 	struct db *db = NULL;
 	struct err err;
 
-	(void)state;
 	assert_int_equal(db_open("/nonexistent/history.db", &keep_all, &db, &err), -ENOENT);
 	assert_null(db);
 	assert_non_null(strstr(err.msg, "/nonexistent/history.db"));
 }
 
-static void test_a_reader_does_not_create_a_file(void **state)
+TEST(test_a_reader_does_not_create_a_file)
 {
 	struct db_reader *reader = NULL;
 	struct err err;
 
-	(void)state;
 	assert_int_equal(db_reader_open(path, &reader, &err), -ENOENT);
 	assert_null(reader);
 	assert_int_equal(access(path, F_OK), -1);
 }
 
-static void test_a_reader_rejects_an_older_schema(void **state)
+TEST(test_a_reader_rejects_an_older_schema)
 {
 	struct db_reader *reader = NULL;
 	struct err err;
 
-	(void)state;
 	assert_int_equal(mknod(path, S_IFREG | 0644, 0), 0); /* an empty file has version 0 */
 	assert_int_equal(db_reader_open(path, &reader, &err), -EPROTO);
 	assert_null(reader);
@@ -231,22 +224,20 @@ static int open_as_nobody(struct err *reterr)
 	return r;
 }
 
-static void test_a_read_only_folder_is_rejected(void **state)
+TEST(test_a_read_only_folder_is_rejected)
 {
 	struct err err;
 
-	(void)state;
 	assert_int_equal(chmod(folder, 0555), 0);
 	assert_int_equal(open_as_nobody(&err), -EACCES);
 	assert_non_null(strstr(err.msg, path));
 	assert_int_equal(chmod(folder, 0755), 0);
 }
 
-static void test_a_read_only_file_is_rejected(void **state)
+TEST(test_a_read_only_file_is_rejected)
 {
 	struct err err;
 
-	(void)state;
 	db_close(open_db(&keep_all));
 	assert_int_equal(chmod(path, 0444), 0);
 	assert_int_equal(chmod(folder, 0777), 0);
@@ -254,12 +245,11 @@ static void test_a_read_only_file_is_rejected(void **state)
 	assert_non_null(strstr(err.msg, "cannot be written"));
 }
 
-static void test_a_history_in_a_folder_that_became_read_only_is_rejected(void **state)
+TEST(test_a_history_in_a_folder_that_became_read_only_is_rejected)
 {
 	struct err err;
 	int r;
 
-	(void)state;
 	db_close(open_db(&keep_all));
 	assert_int_equal(chmod(path, 0666), 0);
 	assert_int_equal(chmod(folder, 0555), 0);
@@ -269,12 +259,11 @@ static void test_a_history_in_a_folder_that_became_read_only_is_rejected(void **
 	assert_int_equal(chmod(folder, 0755), 0);
 }
 
-static void test_a_read_only_file_system_is_rejected(void **state)
+TEST(test_a_read_only_file_system_is_rejected)
 {
 	struct db *db = NULL;
 	struct err err;
 
-	(void)state;
 	db_close(open_db(&keep_all));
 	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
 	    mount(folder, folder, NULL, MS_BIND, NULL) < 0) {
@@ -286,27 +275,4 @@ static void test_a_read_only_file_system_is_rejected(void **state)
 	assert_null(db);
 	assert_non_null(strstr(err.msg, path));
 	assert_int_equal(umount(folder), 0);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_every_version_is_migrated_to_the_newest),
-		TEST(test_every_released_version_becomes_a_working_history),
-		TEST(test_a_step_that_fails_changes_nothing),
-		TEST(test_a_new_history_is_wal),
-		TEST(test_opening_again_keeps_all_rows),
-		TEST(test_foreign_and_newer_files_are_rejected_without_a_change),
-		TEST(test_a_missing_folder_is_reported),
-		TEST(test_a_reader_does_not_create_a_file),
-		TEST(test_a_reader_rejects_an_older_schema),
-		TEST(test_a_read_only_folder_is_rejected),
-		TEST(test_a_read_only_file_is_rejected),
-		TEST(test_a_history_in_a_folder_that_became_read_only_is_rejected),
-		TEST(test_a_read_only_file_system_is_rejected),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

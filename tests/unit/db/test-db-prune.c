@@ -28,12 +28,13 @@ static void put_minutes(struct db *db, const char *vgpu, int64_t from_ms, int64_
 	db_flush(db);
 }
 
-static void test_each_resolution_is_pruned_at_its_own_age(void **state)
+FIXTURE(make_folder, remove_folder)
+
+TEST(test_each_resolution_is_pruned_at_its_own_age)
 {
 	struct db *db = open_db(&short_kept);
 	int64_t end_ms = START_MS + 5 * DAY_MS;
 
-	(void)state;
 	put_minutes(db, "vm1", START_MS, end_ms);
 	db_close(db);
 	/* Samples are pruned every minute, other rows when an hour begins. */
@@ -44,11 +45,10 @@ static void test_each_resolution_is_pruned_at_its_own_age(void **state)
 	assert_int_equal(get_sql("SELECT count(*) FROM sample_hour WHERE samples <> 60"), 0);
 }
 
-static void test_without_a_limit_nothing_is_pruned(void **state)
+TEST(test_without_a_limit_nothing_is_pruned)
 {
 	struct db *db = open_db(&keep_all);
 
-	(void)state;
 	put_minutes(db, "vm1", START_MS, START_MS + 90 * MINUTE_MS);
 	put_minutes(db, "vm1", START_MS + 4000 * DAY_MS, START_MS + 4000 * DAY_MS + 90 * MINUTE_MS);
 	db_close(db);
@@ -57,12 +57,11 @@ static void test_without_a_limit_nothing_is_pruned(void **state)
 	assert_int_equal(oldest("sample_hour"), START_MS);
 }
 
-static void test_after_a_long_downtime_old_rows_are_pruned_gradually(void **state)
+TEST(test_after_a_long_downtime_old_rows_are_pruned_gradually)
 {
 	struct db *db = open_db(&short_kept);
 	int64_t later_ms = START_MS + 2 * DAY_MS;
 
-	(void)state;
 	put_minutes(db, "vm1", START_MS, START_MS + HOUR_MS);
 	put_minutes(db, "vm1", later_ms, later_ms + MINUTE_MS);
 	assert_int_equal(oldest("sample"), START_MS + 10 * MINUTE_MS);
@@ -92,13 +91,12 @@ static int64_t count_history(const char *vgpu, int64_t from_ms, int64_t to_ms, i
 	return r < 0 ? r : n;
 }
 
-static void test_a_history_reads_a_resolution_that_covers_the_range(void **state)
+TEST(test_a_history_reads_a_resolution_that_covers_the_range)
 {
 	const struct db_retention raw_longest = {.raw_hours = 96, .minute_days = 2, .hour_days = 1};
 	struct db *db = open_db(&raw_longest);
 	int64_t end_ms = START_MS + 4 * DAY_MS;
 
-	(void)state;
 	put_minutes(db, "vm1", START_MS, end_ms);
 	db_close(db);
 	/* Hours are kept for one day, minutes for two days, samples for four days. */
@@ -112,12 +110,11 @@ static void test_a_history_reads_a_resolution_that_covers_the_range(void **state
 	assert_int_equal(count_history("vm1", START_MS - DAY_MS, end_ms, 3600), 1);
 }
 
-static void test_a_vgpu_is_removed_with_its_last_row(void **state)
+TEST(test_a_vgpu_is_removed_with_its_last_row)
 {
 	struct db *db = open_db(&short_kept);
 	int64_t later_ms = START_MS + 3 * DAY_MS + 2 * HOUR_MS;
 
-	(void)state;
 	put_minutes(db, "gone", START_MS, START_MS + HOUR_MS);
 	put_minutes(db, "vm1", START_MS + HOUR_MS, later_ms - 2 * HOUR_MS);
 	assert_int_equal(count_history("gone", START_MS, later_ms, 3600), 60);
@@ -131,13 +128,12 @@ static void test_a_vgpu_is_removed_with_its_last_row(void **state)
 	assert_int_equal(get_sql("SELECT count(*) FROM vgpu"), 2);
 }
 
-static void test_a_vgpu_is_kept_as_long_as_a_resolution_has_it(void **state)
+TEST(test_a_vgpu_is_kept_as_long_as_a_resolution_has_it)
 {
 	const struct db_retention minutes_longest = {
 		.raw_hours = 1, .minute_days = 3, .hour_days = 1};
 	struct db *db = open_db(&minutes_longest);
 
-	(void)state;
 	put_minutes(db, "gone", START_MS, START_MS + HOUR_MS);
 	put_minutes(db, "vm1", START_MS + HOUR_MS, START_MS + 2 * DAY_MS);
 	db_close(db);
@@ -164,14 +160,13 @@ static void put_events(struct db *db)
 	}
 }
 
-static void test_open_events_and_the_largest_id_stay(void **state)
+TEST(test_open_events_and_the_largest_id_stay)
 {
 	struct db *db = open_db(&short_kept);
 	int64_t later_ms = START_MS + 2 * DAY_MS;
 	struct db_reader *reader;
 	struct db_last_ids ids;
 
-	(void)state;
 	put_events(db);
 	/* the earlier rows are now older than a day */
 	put_minutes(db, "vm1", later_ms, later_ms + 2 * MINUTE_MS);
@@ -194,11 +189,10 @@ static void test_open_events_and_the_largest_id_stay(void **state)
 	db_reader_close(reader);
 }
 
-static void test_old_rows_of_an_idle_gpu_are_pruned_too(void **state)
+TEST(test_old_rows_of_an_idle_gpu_are_pruned_too)
 {
 	struct db *db = open_db(&short_kept);
 
-	(void)state;
 	put_minutes(db, "vm1", START_MS, START_MS + 5 * MINUTE_MS);
 	for (int i = 5; i < 200; i++) {
 		struct db_gpu_sample gpu = {.ts_ms = START_MS + i * MINUTE_MS, .gpu = "gpu0"};
@@ -231,12 +225,11 @@ static void run_from(struct db *db, int64_t *boot_ms, int64_t from_ms, int64_t t
 	db_flush(db);
 }
 
-static void test_a_clock_that_jumps_ahead_prunes_nothing(void **state)
+TEST(test_a_clock_that_jumps_ahead_prunes_nothing)
 {
 	struct db *db = open_db(&short_kept);
 	int64_t end_ms = START_MS + HOUR_MS / 2, boot_ms = START_MS;
 
-	(void)state;
 	run_from(db, &boot_ms, START_MS, end_ms);
 	run_from(db, &boot_ms, end_ms + 800 * DAY_MS, end_ms + 800 * DAY_MS + 5 * MINUTE_MS);
 	run_from(db, &boot_ms, end_ms + 5 * MINUTE_MS, end_ms + 10 * MINUTE_MS);
@@ -250,12 +243,11 @@ static void test_a_clock_that_jumps_ahead_prunes_nothing(void **state)
 	db_close(db);
 }
 
-static void test_a_new_file_does_not_trust_a_jump(void **state)
+TEST(test_a_new_file_does_not_trust_a_jump)
 {
 	struct db *db = open_db(&short_kept);
 	int64_t begin_ms = START_MS + MINUTE_MS, boot_ms = START_MS;
 
-	(void)state;
 	run_from(db, &boot_ms, START_MS, begin_ms);
 	assert_int_equal(unlink(path), 0);
 	put_sample(db, begin_ms, "vm1"); /* the first row of the new file */
@@ -279,9 +271,8 @@ static const struct {
 	" OR ifnull(util_max, -1) <> iif(util_n > 0, 75, -1) OR fps_min <> 58.5 OR util_n > " \
 	"samples"
 
-static void test_a_clock_set_back_to_pruned_rows_loses_and_duplicates_nothing(void **state)
+TEST(test_a_clock_set_back_to_pruned_rows_loses_and_duplicates_nothing)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(steps_back); i++) {
 		struct db *db = open_db(&short_kept);
 		int64_t end_ms = START_MS + 5 * DAY_MS / 2 + 7 * MINUTE_MS, boot_ms = START_MS;
@@ -302,17 +293,16 @@ static void test_a_clock_set_back_to_pruned_rows_loses_and_duplicates_nothing(vo
 		assert_int_equal(get_sql("SELECT count(*) FROM sample_hour WHERE " WRONG_SUMS), 0);
 		assert_int_equal(get_sql("SELECT count(*) FROM sample_minute WHERE " WRONG_SUMS),
 				 0);
-		assert_int_equal(remove_folder(NULL), 0);
+		assert_int_equal(remove_folder(), 0);
 		assert_int_equal(mkdir(folder, 0700), 0);
 	}
 }
 
-static void test_horizons_of_a_wrong_clock_do_not_stay(void **state)
+TEST(test_horizons_of_a_wrong_clock_do_not_stay)
 {
 	struct db *db = open_db(&short_kept);
 	int64_t boot_ms = START_MS;
 
-	(void)state;
 	run_from(db, &boot_ms, START_MS, START_MS + 30 * MINUTE_MS);
 	db_close(db);
 	run_sql("UPDATE progress SET raw_from_ms = 4102444800000, minute_from_ms = 4102444800000");
@@ -335,13 +325,12 @@ static int keep_row(void *userdata, const struct db_sample *row)
 	return 0;
 }
 
-static void test_samples_of_a_gpu_report_since_when_they_are_kept(void **state)
+TEST(test_samples_of_a_gpu_report_since_when_they_are_kept)
 {
 	struct db *db = open_db(&short_kept);
 	struct db_reader *reader;
 	int64_t kept_from_ms = -1, end_ms = START_MS + 3 * HOUR_MS;
 
-	(void)state;
 	for (int i = 0; i < 3 * 60; i++) {
 		struct db_sample other = make_sample(START_MS + i * MINUTE_MS, "vm3");
 
@@ -369,27 +358,4 @@ static void test_samples_of_a_gpu_report_since_when_they_are_kept(void **state)
 		db_query_samples(reader, "gpu0", end_ms, end_ms, keep_row, NULL, &kept_from_ms),
 		-EINVAL);
 	db_reader_close(reader);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_each_resolution_is_pruned_at_its_own_age),
-		TEST(test_without_a_limit_nothing_is_pruned),
-		TEST(test_a_clock_that_jumps_ahead_prunes_nothing),
-		TEST(test_a_new_file_does_not_trust_a_jump),
-		TEST(test_a_clock_set_back_to_pruned_rows_loses_and_duplicates_nothing),
-		TEST(test_horizons_of_a_wrong_clock_do_not_stay),
-		TEST(test_after_a_long_downtime_old_rows_are_pruned_gradually),
-		TEST(test_a_history_reads_a_resolution_that_covers_the_range),
-		TEST(test_a_vgpu_is_removed_with_its_last_row),
-		TEST(test_a_vgpu_is_kept_as_long_as_a_resolution_has_it),
-		TEST(test_open_events_and_the_largest_id_stay),
-		TEST(test_old_rows_of_an_idle_gpu_are_pruned_too),
-		TEST(test_samples_of_a_gpu_report_since_when_they_are_kept),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

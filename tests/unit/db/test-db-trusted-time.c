@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The trusted time after runs, jumps of the wall clock, suspends and times in which the host was
  * off. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "db/trusted-time.h"
+#include "tests/unit/unit.h"
 
 #define MINUTE 60
 #define HOUR   3600
@@ -143,9 +138,8 @@ static const struct {
 	 0},
 };
 
-static void the_trusted_time_follows_a_confirmed_clock(void **state)
+TEST(the_trusted_time_follows_a_confirmed_clock)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct host host = new_host();
 
@@ -158,7 +152,7 @@ static void the_trusted_time_follows_a_confirmed_clock(void **state)
 }
 
 /* Otherwise old rows would accumulate. */
-static void the_lag_is_bounded_for_every_pattern_of_use(void **state)
+TEST(the_lag_is_bounded_for_every_pattern_of_use)
 {
 	static const struct {
 		int64_t on_s, off_s, most_s;
@@ -169,7 +163,6 @@ static void the_lag_is_bounded_for_every_pattern_of_use(void **state)
 		{HOUR, DAY, 51 * DAY},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(patterns); i++) {
 		struct host host = new_host();
 		int64_t most_s = 0;
@@ -188,9 +181,8 @@ static void the_lag_is_bounded_for_every_pattern_of_use(void **state)
  * A clock that is wrong for less than a day of running, suspended or not, never makes the trusted
  * time later than the true time.
  */
-static void a_wrong_clock_is_never_trusted(void **state)
+TEST(a_wrong_clock_is_never_trusted)
 {
-	(void)state;
 	srand(7);
 	for (int n = 0; n < 300; n++) {
 		struct host host = new_host();
@@ -214,15 +206,4 @@ static void a_wrong_clock_is_never_trusted(void **state)
 		take(&host, &(struct step){RUN, 2 * DAY});
 		assert_int_equal(lag_s(&host), 0);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_trusted_time_follows_a_confirmed_clock),
-		cmocka_unit_test(the_lag_is_bounded_for_every_pattern_of_use),
-		cmocka_unit_test(a_wrong_clock_is_never_trusted),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

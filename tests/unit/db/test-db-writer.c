@@ -13,12 +13,13 @@ static void fill_text(char *text, size_t size, char c)
 
 /* --- batches --- */
 
-static void test_a_commit_writes_all_earlier_records(void **state)
+FIXTURE(make_folder, remove_folder)
+
+TEST(test_a_commit_writes_all_earlier_records)
 {
 	struct db *db = open_db(&keep_all);
 	struct db_stats stats;
 
-	(void)state;
 	for (int i = 0; i < 100; i++) {
 		struct db_sample sample = make_sample(START_MS + i, "vm1");
 
@@ -35,12 +36,11 @@ static void test_a_commit_writes_all_earlier_records(void **state)
 	db_close(db);
 }
 
-static void test_without_a_commit_records_are_written_later(void **state)
+TEST(test_without_a_commit_records_are_written_later)
 {
 	struct db *db = open_db(&keep_all);
 	struct db_sample sample = make_sample(START_MS, "vm1");
 
-	(void)state;
 	assert_int_equal(db_append_sample(db, &sample), 0);
 	for (int i = 0; i < DEADLINE_POLLS && stats_of(db).queued > 0; i++)
 		pause_ms(10);
@@ -73,12 +73,11 @@ static int count_transactions(void)
 	return n;
 }
 
-static void test_samples_of_several_ticks_share_a_transaction(void **state)
+TEST(test_samples_of_several_ticks_share_a_transaction)
 {
 	struct db *db = open_db(&keep_all);
 	int before = count_transactions();
 
-	(void)state;
 	for (int i = 0; i < 20; i++) {
 		put_sample(db, START_MS + 1000 * i, "vm1");
 		pause_ms(10);
@@ -89,12 +88,11 @@ static void test_samples_of_several_ticks_share_a_transaction(void **state)
 	db_close(db);
 }
 
-static void test_events_are_written_at_the_end_of_their_tick(void **state)
+TEST(test_events_are_written_at_the_end_of_their_tick)
 {
 	struct db *db = open_db(&keep_all);
 	int before = count_transactions();
 
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		struct db_decision decision = {.id = i + 1, .ts_ms = START_MS, .kind = "add"};
 		struct db_sample sample = make_sample(START_MS + 1000 * i, "vm1");
@@ -110,12 +108,11 @@ static void test_events_are_written_at_the_end_of_their_tick(void **state)
 	db_close(db);
 }
 
-static void test_a_flush_waits_at_most_the_given_time(void **state)
+TEST(test_a_flush_waits_at_most_the_given_time)
 {
 	struct db *db = open_db(&keep_all);
 	sqlite3 *other;
 
-	(void)state;
 	assert_int_equal(db_flush_within(db, 1), 0); /* empty queue */
 	assert_int_equal(sqlite3_open(path, &other), SQLITE_OK);
 	assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
@@ -128,11 +125,10 @@ static void test_a_flush_waits_at_most_the_given_time(void **state)
 	db_close(db);
 }
 
-static void test_flush_waits_for_the_last_record(void **state)
+TEST(test_flush_waits_for_the_last_record)
 {
 	struct db *db = open_db(&keep_all);
 
-	(void)state;
 	db_flush(db); /* empty queue */
 	for (int i = 0; i < 50; i++) {
 		struct db_sample sample = make_sample(START_MS + i, "vm1");
@@ -145,11 +141,10 @@ static void test_flush_waits_for_the_last_record(void **state)
 	db_close(db);
 }
 
-static void test_close_writes_what_is_queued(void **state)
+TEST(test_close_writes_what_is_queued)
 {
 	struct db *db = open_db(&keep_all);
 
-	(void)state;
 	for (int i = 0; i < 5000; i++) {
 		struct db_sample sample = make_sample(START_MS + i, "vm1");
 
@@ -162,7 +157,7 @@ static void test_close_writes_what_is_queued(void **state)
 
 /* --- records --- */
 
-static void test_values_that_are_not_valid_are_null(void **state)
+TEST(test_values_that_are_not_valid_are_null)
 {
 	struct db *db = open_db(&keep_all);
 	struct db_sample sample = make_sample(START_MS, "vm1");
@@ -175,7 +170,6 @@ static void test_values_that_are_not_valid_are_null(void **state)
 				    .vgpus = 3,
 				    .gap = true};
 
-	(void)state;
 	sample.load_pct = sample.util_pct = sample.fps = sample.target_fps = sample.frame_p99_ms =
 		NAN;
 	sample.broken = true;
@@ -195,7 +189,7 @@ static void test_values_that_are_not_valid_are_null(void **state)
 		1);
 }
 
-static void test_invalid_records_are_rejected(void **state)
+TEST(test_invalid_records_are_rejected)
 {
 	struct db *db = open_db(&keep_all);
 	struct db_sample sample = make_sample(START_MS, "vm1");
@@ -203,7 +197,6 @@ static void test_invalid_records_are_rejected(void **state)
 	struct db_decision decision = {.id = 1};
 	char key[65], value[DB_TEXT_MAX + 1];
 
-	(void)state;
 	memset(decision.why, 'x', sizeof(decision.why)); /* no NUL */
 	assert_int_equal(db_append_decision(db, &decision), -EINVAL);
 	memset(sample.vgpu, 'x', sizeof(sample.vgpu));
@@ -225,12 +218,11 @@ static void test_invalid_records_are_rejected(void **state)
 	db_close(db);
 }
 
-static void test_a_vgpu_keeps_its_number_when_it_moves(void **state)
+TEST(test_a_vgpu_keeps_its_number_when_it_moves)
 {
 	struct db *db = open_db(&keep_all);
 	struct db_sample sample = make_sample(START_MS, "vm1");
 
-	(void)state;
 	assert_int_equal(db_append_sample(db, &sample), 0);
 	sample = make_sample(START_MS, "vm2");
 	assert_int_equal(db_append_sample(db, &sample), 0);
@@ -244,12 +236,11 @@ static void test_a_vgpu_keeps_its_number_when_it_moves(void **state)
 			 2);
 }
 
-static void test_a_vgpu_that_moves_back_has_its_current_gpu(void **state)
+TEST(test_a_vgpu_that_moves_back_has_its_current_gpu)
 {
 	static const char *const gpus[] = {"gpu0", "gpu1", "gpu0", "gpu0"};
 	struct db *db = open_db(&keep_all);
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(gpus); i++) {
 		struct db_sample sample = make_sample(START_MS + 1000 * (int64_t)i, "vm1");
 
@@ -264,11 +255,10 @@ static void test_a_vgpu_that_moves_back_has_its_current_gpu(void **state)
 }
 
 /* The writer caches the numeric ids of vGPUs across transactions. */
-static void test_changes_of_names_by_another_program_are_noticed(void **state)
+TEST(test_changes_of_names_by_another_program_are_noticed)
 {
 	struct db *db = open_db(&keep_all);
 
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		put_sample(db, START_MS + 1000 * i, "vm1");
 		put_sample(db, START_MS + 1000 * i, "vm2");
@@ -291,7 +281,7 @@ static void test_changes_of_names_by_another_program_are_noticed(void **state)
 	db_close(db);
 }
 
-static void test_a_cap_write_is_stored_with_its_error(void **state)
+TEST(test_a_cap_write_is_stored_with_its_error)
 {
 	struct db *db = open_db(&keep_all);
 	struct db_cap_write row = {.ts_ms = START_MS,
@@ -303,7 +293,6 @@ static void test_a_cap_write_is_stored_with_its_error(void **state)
 				   .read_back_pct = 40,
 				   .error = EIO};
 
-	(void)state;
 	assert_int_equal(db_append_cap_write(db, &row), 0);
 	/* cap writes have no id, so this is a second row */
 	assert_int_equal(db_append_cap_write(db, &row), 0);
@@ -336,7 +325,7 @@ static void *read_in_a_loop(void *arg)
 	return NULL;
 }
 
-static void test_readers_and_the_writer_do_not_block_each_other(void **state)
+TEST(test_readers_and_the_writer_do_not_block_each_other)
 {
 	struct db *db = open_db(&keep_all);
 	struct db_reader *reader = open_reader();
@@ -344,7 +333,6 @@ static void test_readers_and_the_writer_do_not_block_each_other(void **state)
 	void *wrong;
 	int ticks = 0;
 
-	(void)state;
 	atomic_store(&reading_ends, false);
 	atomic_store(&reads, 0);
 	assert_int_equal(pthread_create(&thread, NULL, read_in_a_loop, reader), 0);
@@ -362,28 +350,4 @@ static void test_readers_and_the_writer_do_not_block_each_other(void **state)
 	assert_int_equal(count_samples(reader), ticks);
 	db_reader_close(reader);
 	db_close(db);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_a_commit_writes_all_earlier_records),
-		TEST(test_without_a_commit_records_are_written_later),
-		TEST(test_samples_of_several_ticks_share_a_transaction),
-		TEST(test_events_are_written_at_the_end_of_their_tick),
-		TEST(test_flush_waits_for_the_last_record),
-		TEST(test_a_flush_waits_at_most_the_given_time),
-		TEST(test_close_writes_what_is_queued),
-		TEST(test_values_that_are_not_valid_are_null),
-		TEST(test_invalid_records_are_rejected),
-		TEST(test_a_vgpu_keeps_its_number_when_it_moves),
-		TEST(test_a_vgpu_that_moves_back_has_its_current_gpu),
-		TEST(test_changes_of_names_by_another_program_are_noticed),
-		TEST(test_a_cap_write_is_stored_with_its_error),
-		TEST(test_readers_and_the_writer_do_not_block_each_other),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,13 +2,6 @@
 /* Shared by the tests of db/: a temporary folder, samples, and plain SQL on the file. */
 #ifndef TESTS_UNIT_DB_TEST_DB_H
 #define TESTS_UNIT_DB_TEST_DB_H
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <ftw.h>
 #include <limits.h>
@@ -24,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "db/db.h"
+#include "tests/unit/unit.h"
 
 #define DAY_MS	  INT64_C(86400000)
 #define HOUR_MS	  INT64_C(3600000)
@@ -34,9 +28,8 @@ static const struct db_retention keep_all = {0};
 
 static char folder[64], path[80];
 
-static inline int make_folder(void **state)
+static inline int make_folder(void)
 {
-	(void)state;
 	strcpy(folder, "/tmp/gover-test-db-XXXXXX");
 	if (!mkdtemp(folder))
 		return -1;
@@ -52,9 +45,8 @@ static inline int remove_entry(const char *name, const struct stat *st, int type
 	return remove(name);
 }
 
-static inline int remove_folder(void **state)
+static inline int remove_folder(void)
 {
-	(void)state;
 	return nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
 

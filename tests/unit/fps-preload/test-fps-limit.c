@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The library finds the daemon's limit messages in a byte stream and applies the valid messages. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "base/cleanup.h"
 #include "fps-preload/limit.c"
 #include "fps-preload/debug.c"
+#include "tests/unit/unit.h"
 
 #define MAGIC	 FPS_LIMIT_MAGIC
 #define END	 FPS_LIMIT_END
@@ -17,13 +12,14 @@
 static struct limit_stream stream;
 static uint32_t limit_ns;
 
-static int setup(void **state)
+static int setup(void)
 {
-	(void)state;
 	stream.n = 0;
 	limit_ns = LIMIT_NS;
 	return 0;
 }
+
+FIXTURE(setup, NULL)
 
 /* Feeds the first @bytes of a message, @cut bytes at a time. */
 static void feed(struct fps_limit_message message, size_t bytes, size_t cut)
@@ -43,7 +39,7 @@ static struct fps_limit_message good(uint64_t period_ns)
 	return (struct fps_limit_message){MAGIC, FPS_LIMIT_VERSION, period_ns, END};
 }
 
-static void a_valid_period_is_applied(void **state)
+TEST(a_valid_period_is_applied)
 {
 	static const struct {
 		uint64_t period_ns;
@@ -56,7 +52,6 @@ static void a_valid_period_is_applied(void **state)
 		{UINT64_MAX, false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		limit_ns = 7;
 		limit_set(rows[i].period_ns, &limit_ns);
@@ -67,9 +62,8 @@ static void a_valid_period_is_applied(void **state)
 	}
 }
 
-static void a_message_may_arrive_in_pieces(void **state)
+TEST(a_message_may_arrive_in_pieces)
 {
-	(void)state;
 	for (size_t cut = 1; cut <= FPS_LIMIT_BYTES; cut++) {
 		feed(good(LIMIT_NS + cut), FPS_LIMIT_BYTES - 1, cut);
 		assert_int_equal(limit_ns,
@@ -79,7 +73,7 @@ static void a_message_may_arrive_in_pieces(void **state)
 	}
 }
 
-static void other_bytes_are_skipped(void **state)
+TEST(other_bytes_are_skipped)
 {
 	static const struct fps_limit_message rows[] = {
 		{0},
@@ -94,7 +88,6 @@ static void other_bytes_are_skipped(void **state)
 		{FPS_MESSAGE_MAGIC, 1, 1000000, FPS_MESSAGE_END},
 	};
 
-	(void)state;
 	for (uint64_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		for (size_t torn = 1; torn <= FPS_LIMIT_BYTES; torn++) {
 			uint32_t before = limit_ns;
@@ -107,27 +100,12 @@ static void other_bytes_are_skipped(void **state)
 	}
 }
 
-static void the_last_of_several_applies(void **state)
+TEST(the_last_of_several_applies)
 {
 	struct fps_limit_message three[] = {good(1000000), good(0), good(1000000000)};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(three); i++) {
 		feed(three[i], FPS_LIMIT_BYTES, FPS_LIMIT_BYTES);
 		assert_int_equal(limit_ns, three[i].period_ns);
 	}
-}
-
-#define RULE(name) cmocka_unit_test_setup(name, setup)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		RULE(a_valid_period_is_applied),
-		RULE(a_message_may_arrive_in_pieces),
-		RULE(other_bytes_are_skipped),
-		RULE(the_last_of_several_applies),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,21 +3,17 @@
  * The arithmetic of pacing: the end of a paced frame, and the bucket of a frame time.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "monitor/fps/fps.h"
 
 #include "fps-preload/pace.c"
+#include "tests/unit/unit.h"
 
 #define MS 1000000ull
 
-static void fps_max_is_1_to_1000_with_six_decimals(void **state)
+TEST(fps_max_is_1_to_1000_with_six_decimals)
 {
 	static const struct {
 		const char *text;
@@ -53,7 +49,6 @@ static void fps_max_is_1_to_1000_with_six_decimals(void **state)
 		{"60.5.5", -EINVAL, 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		uint64_t period_ns = 0;
 
@@ -63,22 +58,20 @@ static void fps_max_is_1_to_1000_with_six_decimals(void **state)
 	}
 }
 
-static void the_first_frame_does_not_wait(void **state)
+TEST(the_first_frame_does_not_wait)
 {
 	struct pace pace = {0};
 
-	(void)state;
 	assert_int_equal(pace_next(&pace, 10 * MS, 500 * MS), 0);
 	assert_int_equal(pace_next(&pace, 10 * MS, 502 * MS), 510 * MS);
 }
 
 /* Frame n ends after n periods, even if frames take long to render or the thread wakes up late. */
-static void deadlines_do_not_drift(void **state)
+TEST(deadlines_do_not_drift)
 {
 	struct pace pace = {0};
 	uint64_t period_ns = 16666667, start = 77 * MS, now = start, at;
 
-	(void)state;
 	srand(1);
 	(void)pace_next(&pace, period_ns, now);
 	for (uint64_t n = 1; n <= 100000; n++) {
@@ -92,21 +85,19 @@ static void deadlines_do_not_drift(void **state)
 	assert_int_equal(pace.due_ns, start + 100000 * period_ns);
 }
 
-static void a_late_frame_shortens_the_next_one(void **state)
+TEST(a_late_frame_shortens_the_next_one)
 {
 	struct pace pace = {0};
 
-	(void)state;
 	(void)pace_next(&pace, 10 * MS, 100 * MS);
 	assert_int_equal(pace_next(&pace, 10 * MS, 116 * MS), 0);
 	assert_int_equal(pace_next(&pace, 10 * MS, 117 * MS), 120 * MS);
 }
 
-static void a_long_stall_causes_no_burst(void **state)
+TEST(a_long_stall_causes_no_burst)
 {
 	struct pace pace = {0};
 
-	(void)state;
 	(void)pace_next(&pace, 10 * MS, 100 * MS);
 	assert_int_equal(pace_next(&pace, 10 * MS, 5000 * MS), 0);
 	assert_int_equal(pace_next(&pace, 10 * MS, 5001 * MS), 0);
@@ -114,7 +105,7 @@ static void a_long_stall_causes_no_burst(void **state)
 	assert_int_equal(pace_next(&pace, 10 * MS, 5011 * MS), 5020 * MS);
 }
 
-static void buckets_are_quarter_octaves_of_100_us(void **state)
+TEST(buckets_are_quarter_octaves_of_100_us)
 {
 	static const struct {
 		uint64_t ns;
@@ -128,7 +119,6 @@ static void buckets_are_quarter_octaves_of_100_us(void **state)
 	};
 	unsigned int last = 0;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (fps_wire_bucket(rows[i].ns) != rows[i].bucket)
 			fail_msg("%llu ns falls into bucket %u", (unsigned long long)rows[i].ns,
@@ -142,12 +132,11 @@ static void buckets_are_quarter_octaves_of_100_us(void **state)
 	assert_int_equal(last, FPS_WIRE_BUCKETS - 1);
 }
 
-static void p99_is_the_time_that_1_frame_in_100_exceeds(void **state)
+TEST(p99_is_the_time_that_1_frame_in_100_exceeds)
 {
 	uint64_t frame_time[FPS_WIRE_BUCKETS] = {0};
 	unsigned int fast = fps_wire_bucket(16666667), slow = fps_wire_bucket(50 * MS);
 
-	(void)state;
 	assert_true(fps_percentile_ms(frame_time, 0.01) == 0);
 	frame_time[fast] = 1;
 	assert_float_equal(fps_percentile_ms(frame_time, 0.01), 16.667, 16.667 * 0.095);
@@ -162,19 +151,4 @@ static void p99_is_the_time_that_1_frame_in_100_exceeds(void **state)
 	frame_time[FPS_WIRE_BUCKETS - 1] = 0;
 	assert_float_equal(fps_percentile_ms(frame_time, 0.5), 16.667, 16.667 * 0.095);
 	assert_float_equal(fps_percentile_ms(frame_time, 0), 50, 50 * 0.095);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(fps_max_is_1_to_1000_with_six_decimals),
-		cmocka_unit_test(the_first_frame_does_not_wait),
-		cmocka_unit_test(deadlines_do_not_drift),
-		cmocka_unit_test(a_late_frame_shortens_the_next_one),
-		cmocka_unit_test(a_long_stall_causes_no_burst),
-		cmocka_unit_test(buckets_are_quarter_octaves_of_100_us),
-		cmocka_unit_test(p99_is_the_time_that_1_frame_in_100_exceeds),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

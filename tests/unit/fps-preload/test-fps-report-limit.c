@@ -28,9 +28,10 @@ static void send_limit(uint64_t period_ns)
 	send_part(good_message(period_ns), FPS_LIMIT_BYTES);
 }
 
-static void the_limit_is_set_changed_and_lifted(void **state)
+FIXTURE(by_vsock, drop)
+
+TEST(the_limit_is_set_changed_and_lifted)
 {
-	(void)state;
 	assert_int_equal(report_poll(), SECOND);
 	assert_int_equal(limit_ns, 0); /* an older daemon sends no limit */
 	send_limit(LIMIT_NS);
@@ -48,9 +49,8 @@ static void the_limit_is_set_changed_and_lifted(void **state)
 	assert_int_equal(messages(), 5);
 }
 
-static void the_limit_stays_while_the_daemon_is_away(void **state)
+TEST(the_limit_stays_while_the_daemon_is_away)
 {
-	(void)state;
 	send_limit(LIMIT_NS);
 	ended = true;
 	assert_int_equal(report_poll(), SECOND);
@@ -67,9 +67,8 @@ static void the_limit_stays_while_the_daemon_is_away(void **state)
 }
 
 /* The daemon lifts the limit of a removed vGPU and closes the connection. */
-static void a_limit_sent_before_the_end_is_received(void **state)
+TEST(a_limit_sent_before_the_end_is_received)
 {
-	(void)state;
 	send_limit(LIMIT_NS);
 	assert_int_equal(report_poll(), SECOND);
 	send_limit(0);
@@ -79,9 +78,8 @@ static void a_limit_sent_before_the_end_is_received(void **state)
 	assert_int_equal(limit_ns, 0);
 }
 
-static void a_partial_limit_is_dropped_with_its_connection(void **state)
+TEST(a_partial_limit_is_dropped_with_its_connection)
 {
-	(void)state;
 	send_part(good_message(LIMIT_NS), FPS_LIMIT_BYTES - 8);
 	assert_int_equal(report_poll(), SECOND);
 	send_error = EPIPE;
@@ -96,9 +94,8 @@ static void a_partial_limit_is_dropped_with_its_connection(void **state)
 	assert_int_equal(limit_ns, 1000000);
 }
 
-static void limits_per_poll_are_bounded(void **state)
+TEST(limits_per_poll_are_bounded)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(incoming) / FPS_LIMIT_BYTES; i++)
 		send_limit(LIMIT_NS + i);
 	assert_int_equal(report_poll(), SECOND);
@@ -107,26 +104,11 @@ static void limits_per_poll_are_bounded(void **state)
 	assert_int_equal(messages(), 1);
 }
 
-static void a_port_is_never_read(void **state)
+TEST_WITH(a_port_is_never_read, by_port, drop)
 {
-	(void)state;
 	send_limit(LIMIT_NS);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(report_poll(), SECOND);
 	assert_int_equal(n_incoming, FPS_LIMIT_BYTES);
 	assert_int_equal(limit_ns, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		VSOCK(the_limit_is_set_changed_and_lifted),
-		VSOCK(the_limit_stays_while_the_daemon_is_away),
-		VSOCK(a_limit_sent_before_the_end_is_received),
-		VSOCK(a_partial_limit_is_dropped_with_its_connection),
-		VSOCK(limits_per_poll_are_bounded),
-		PORT(a_port_is_never_read),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

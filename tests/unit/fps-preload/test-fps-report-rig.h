@@ -5,15 +5,9 @@
 #define TESTS_UNIT_FPS_PRELOAD_TEST_FPS_REPORT_RIG_H
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include <endian.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/types.h>
@@ -36,6 +30,7 @@ static ssize_t fake_recv(int fd, void *bytes, size_t size, int flags);
 #include "fps-preload/owned-fd.c"
 #include "fps-preload/limit.c"
 #include "fps-preload/debug.c"
+#include "tests/unit/unit.h"
 
 #define SECOND NS_PER_S
 
@@ -143,23 +138,20 @@ static void start(enum setup_transport by)
 	report_start(&page_of_test);
 }
 
-static int by_vsock(void **state)
+static int by_vsock(void)
 {
-	(void)state;
 	start(SETUP_VSOCK);
 	return 0;
 }
 
-static int by_port(void **state)
+static int by_port(void)
 {
-	(void)state;
 	start(SETUP_PORT);
 	return 0;
 }
 
-static int drop(void **state)
+static int drop(void)
 {
-	(void)state;
 	report_reset();
 	return 0;
 }
@@ -193,8 +185,5 @@ static inline size_t messages(void)
 	assert_int_equal(n_sent % FPS_MESSAGE_BYTES, 0);
 	return n_sent / FPS_MESSAGE_BYTES;
 }
-
-#define VSOCK(name) cmocka_unit_test_setup_teardown(name, by_vsock, drop)
-#define PORT(name)  cmocka_unit_test_setup_teardown(name, by_port, drop)
 
 #endif

@@ -3,9 +3,10 @@
  * channel. */
 #include "tests/unit/fps-preload/test-fps-report-rig.h"
 
-static void a_message_a_second_reports_all_counters(void **state)
+FIXTURE(by_vsock, drop)
+
+TEST(a_message_a_second_reports_all_counters)
 {
-	(void)state;
 	draw(1);
 	assert_int_equal(report_poll(), SECOND);
 	page_of_test.lanes = FPS_WIRE_LANES + 3;
@@ -37,9 +38,8 @@ static void a_message_a_second_reports_all_counters(void **state)
 	assert_int_equal(message(1).flags, 0);
 }
 
-static void a_partial_message_is_completed_before_the_next(void **state)
+TEST(a_partial_message_is_completed_before_the_next)
 {
-	(void)state;
 	draw(1);
 	room = 100;
 	assert_int_equal(report_poll(), FULL_NS);
@@ -58,9 +58,8 @@ static void a_partial_message_is_completed_before_the_next(void **state)
 	assert_int_equal(opens, 1);
 }
 
-static void a_message_not_yet_started_is_replaced(void **state)
+TEST(a_message_not_yet_started_is_replaced)
 {
-	(void)state;
 	room = 0;
 	for (int i = 0; i < 20; i++) {
 		draw(1);
@@ -72,9 +71,8 @@ static void a_message_not_yet_started_is_replaced(void **state)
 	assert_int_equal(message(0).frames, 20);
 }
 
-static void a_new_connection_starts_with_a_complete_message(void **state)
+TEST(a_new_connection_starts_with_a_complete_message)
 {
-	(void)state;
 	draw(5);
 	room = 300;
 	assert_int_equal(report_poll(), FULL_NS);
@@ -89,9 +87,8 @@ static void a_new_connection_starts_with_a_complete_message(void **state)
 	assert_int_equal(message(0).frames, 5);
 }
 
-static void a_pending_connection_is_polled(void **state)
+TEST(a_pending_connection_is_polled)
 {
-	(void)state;
 	connect_error = EINPROGRESS;
 	for (int i = 0; i < 5; i++)
 		assert_int_equal(report_poll(), CONNECTING_NS);
@@ -102,12 +99,11 @@ static void a_pending_connection_is_polled(void **state)
 }
 
 /* The connection may be refused by seccomp, by the kernel or by the host. */
-static void failed_attempts_back_off_to_8_s(void **state)
+TEST(failed_attempts_back_off_to_8_s)
 {
 	static const uint64_t waits_s[] = {1, 2, 4, 8, 8, 8};
 	static const int errors[] = {EPERM, ENODEV, EAFNOSUPPORT, ECONNRESET, ETIMEDOUT, EACCES};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(waits_s); i++) {
 		open_error = i % 2 ? errors[i] : 0;
 		connect_error = i % 2 ? 0 : errors[i];
@@ -118,11 +114,10 @@ static void failed_attempts_back_off_to_8_s(void **state)
 	assert_int_equal(n_sent, 0);
 }
 
-static void a_connection_lost_at_once_counts_as_failed(void **state)
+TEST(a_connection_lost_at_once_counts_as_failed)
 {
 	static const uint64_t waits_s[] = {1, 2, 4, 8, 8};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(waits_s); i++) {
 		/* The first message is accepted but never read. */
 		assert_int_equal(report_poll(), SECOND);
@@ -136,11 +131,10 @@ static void a_connection_lost_at_once_counts_as_failed(void **state)
 	assert_int_equal(report_poll(), SECOND);
 }
 
-static void a_reused_fd_number_is_left_alone(void **state)
+TEST(a_reused_fd_number_is_left_alone)
 {
 	int theirs = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), was;
 
-	(void)state;
 	assert_int_equal(report_poll(), SECOND);
 	was = channel.fd;
 	assert_int_equal(dup2(theirs, was), was);
@@ -152,9 +146,8 @@ static void a_reused_fd_number_is_left_alone(void **state)
 	assert_int_equal(close(theirs), 0);
 }
 
-static void a_port_is_open_only_for_one_message(void **state)
+TEST_WITH(a_port_is_open_only_for_one_message, by_port, drop)
 {
-	(void)state;
 	for (int i = 1; i <= 3; i++) {
 		draw(60);
 		assert_int_equal(report_poll(), SECOND);
@@ -165,9 +158,8 @@ static void a_port_is_open_only_for_one_message(void **state)
 	assert_int_equal(message(2).frames, 180);
 }
 
-static void a_busy_or_full_port_is_retried(void **state)
+TEST_WITH(a_busy_or_full_port_is_retried, by_port, drop)
 {
-	(void)state;
 	open_error = EBUSY;
 	assert_int_equal(report_poll(), 10 * NS_PER_MS);
 	assert_int_equal(report_poll(), 20 * NS_PER_MS);
@@ -185,9 +177,8 @@ static void a_busy_or_full_port_is_retried(void **state)
 	assert_int_equal(messages(), 1);
 }
 
-static void exit_waits_for_a_busy_port(void **state)
+TEST_WITH(exit_waits_for_a_busy_port, by_port, drop)
 {
-	(void)state;
 	draw(30);
 	open_error = EBUSY;
 	busy_opens = 3;
@@ -197,9 +188,8 @@ static void exit_waits_for_a_busy_port(void **state)
 	assert_int_equal(message(0).frames, 30);
 }
 
-static void exit_gives_up_on_a_port_that_stays_busy(void **state)
+TEST_WITH(exit_gives_up_on_a_port_that_stays_busy, by_port, drop)
 {
-	(void)state;
 	open_error = EBUSY;
 	report_finish();
 	assert_int_equal(opens, EXIT_TRIES);
@@ -207,9 +197,8 @@ static void exit_gives_up_on_a_port_that_stays_busy(void **state)
 }
 
 /* The Linux driver accepts whole messages only. Other drivers may accept a part of a message. */
-static void a_partial_message_keeps_the_port_open(void **state)
+TEST_WITH(a_partial_message_keeps_the_port_open, by_port, drop)
 {
-	(void)state;
 	room = 616 / 2;
 	assert_int_equal(report_poll(), FULL_NS);
 	assert_true(channel.fd >= 0);
@@ -220,11 +209,10 @@ static void a_partial_message_keeps_the_port_open(void **state)
 	assert_int_equal(messages(), 1);
 }
 
-static void a_forked_child_reports_as_a_new_program(void **state)
+TEST(a_forked_child_reports_as_a_new_program)
 {
 	struct fps_page own = {.lanes = 1};
 
-	(void)state;
 	draw(100);
 	assert_int_equal(report_poll(), SECOND);
 	room = 50;
@@ -245,9 +233,8 @@ static void a_forked_child_reports_as_a_new_program(void **state)
 	assert_int_not_equal(message(1).program, message(0).program);
 }
 
-static void counters_do_not_wrap_when_the_page_does(void **state)
+TEST(counters_do_not_wrap_when_the_page_does)
 {
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		page_of_test.lane[0].frame_time[30] += UINT32_MAX;
 		page_of_test.lane[0].frames += UINT32_MAX;
@@ -257,9 +244,8 @@ static void counters_do_not_wrap_when_the_page_does(void **state)
 	assert_int_equal(message(2).frames, 3ull * UINT32_MAX);
 }
 
-static void the_last_counters_are_sent_at_exit(void **state)
+TEST(the_last_counters_are_sent_at_exit)
 {
-	(void)state;
 	draw(1);
 	assert_int_equal(report_poll(), SECOND);
 	draw(30);
@@ -279,39 +265,14 @@ static void the_last_counters_are_sent_at_exit(void **state)
 	assert_int_equal(message(0).flags, 0);
 }
 
+ALSO_WITH(the_last_counters_are_sent_at_exit, by_port, drop)
+
 /* More data would corrupt the next message of another program on this port. */
-static void exit_sends_nothing_after_a_partial_message(void **state)
+TEST(exit_sends_nothing_after_a_partial_message)
 {
-	(void)state;
 	room = 200;
 	assert_int_equal(report_poll(), FULL_NS);
 	room = 100;
 	report_finish();
 	assert_int_equal(n_sent, 300);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		VSOCK(a_message_a_second_reports_all_counters),
-		VSOCK(a_partial_message_is_completed_before_the_next),
-		VSOCK(a_message_not_yet_started_is_replaced),
-		VSOCK(a_new_connection_starts_with_a_complete_message),
-		VSOCK(a_pending_connection_is_polled),
-		VSOCK(failed_attempts_back_off_to_8_s),
-		VSOCK(a_connection_lost_at_once_counts_as_failed),
-		VSOCK(a_reused_fd_number_is_left_alone),
-		PORT(a_port_is_open_only_for_one_message),
-		PORT(a_busy_or_full_port_is_retried),
-		PORT(exit_waits_for_a_busy_port),
-		PORT(exit_gives_up_on_a_port_that_stays_busy),
-		PORT(a_partial_message_keeps_the_port_open),
-		VSOCK(a_forked_child_reports_as_a_new_program),
-		VSOCK(counters_do_not_wrap_when_the_page_does),
-		VSOCK(the_last_counters_are_sent_at_exit),
-		PORT(the_last_counters_are_sent_at_exit),
-		VSOCK(exit_sends_nothing_after_a_partial_message),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

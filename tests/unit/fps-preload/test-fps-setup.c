@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* GOVER_FPS is parsed strictly; any invalid value turns counting off. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "fps-preload/pace.c"
 #include "fps-preload/setup.c"
+#include "tests/unit/unit.h"
 
-static void every_transport_is_parsed_strictly(void **state)
+TEST(every_transport_is_parsed_strictly)
 {
 	static const struct {
 		const char *text;
@@ -53,7 +48,6 @@ static void every_transport_is_parsed_strictly(void **state)
 	};
 	struct setup setup;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		assert_int_equal(setenv("GOVER_FPS", rows[i].text, 1), 0);
 		setup_read(&setup);
@@ -68,23 +62,12 @@ static void every_transport_is_parsed_strictly(void **state)
 	}
 }
 
-static void the_daemons_socket_is_the_default(void **state)
+TEST(the_daemons_socket_is_the_default)
 {
 	struct setup setup;
 
-	(void)state;
 	assert_int_equal(unsetenv("GOVER_FPS"), 0);
 	setup_read(&setup);
 	assert_int_equal(setup.transport, SETUP_UNIX);
 	assert_string_equal(setup.daemon.sun_path, FPS_DEFAULT_SOCKET);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_transport_is_parsed_strictly),
-		cmocka_unit_test(the_daemons_socket_is_the_default),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

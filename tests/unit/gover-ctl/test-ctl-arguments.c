@@ -3,20 +3,15 @@
  * The command line: consistent tables of verbs and options, and strict parsing.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "base/nearest.h"
 #include "gover-ctl/verb/usage.h"
 #include "gover-ctl/verb/verbs.h"
+#include "tests/unit/unit.h"
 
 #define WORDS_MAX 16
 
@@ -40,9 +35,8 @@ static const struct verb *verb_named(const char *words)
 	return NULL;
 }
 
-static void every_verb_has_all_fields(void **state)
+TEST(every_verb_has_all_fields)
 {
-	(void)state;
 	for (size_t i = 0; verbs_at(i); i++) {
 		struct option_set required = {0}, optional = {0}, global = {0};
 		const struct verb *verb = verbs_at(i);
@@ -66,9 +60,8 @@ static void every_verb_has_all_fields(void **state)
 	}
 }
 
-static void lists_and_only_lists_have_the_options_of_lists(void **state)
+TEST(lists_and_only_lists_have_the_options_of_lists)
 {
-	(void)state;
 	for (size_t i = 0; verbs_at(i); i++) {
 		const struct verb *verb = verbs_at(i);
 		const struct option_set options = verbs_options(verb);
@@ -79,17 +72,15 @@ static void lists_and_only_lists_have_the_options_of_lists(void **state)
 	}
 }
 
-static void verbs_have_unique_words(void **state)
+TEST(verbs_have_unique_words)
 {
-	(void)state;
 	for (size_t i = 0; verbs_at(i); i++)
 		for (size_t j = 0; j < i; j++)
 			assert_string_not_equal(verbs_at(i)->words, verbs_at(j)->words);
 }
 
-static void options_of_a_verb_have_unique_names(void **state)
+TEST(options_of_a_verb_have_unique_names)
 {
-	(void)state;
 	for (size_t i = 0; verbs_at(i); i++) {
 		struct option_set set = verbs_options(verbs_at(i));
 
@@ -102,11 +93,10 @@ static void options_of_a_verb_have_unique_names(void **state)
 	}
 }
 
-static void every_option_has_help_and_a_verb(void **state)
+TEST(every_option_has_help_and_a_verb)
 {
 	struct option_set used = {.has = {[OPTION_VERSION] = true}};
 
-	(void)state;
 	for (size_t i = 0; verbs_at(i); i++) {
 		option_set_add(&used, verbs_at(i)->required);
 		option_set_add(&used, verbs_at(i)->optional);
@@ -127,7 +117,7 @@ static void every_option_has_help_and_a_verb(void **state)
 	}
 }
 
-static void a_verb_is_found_by_its_words(void **state)
+TEST(a_verb_is_found_by_its_words)
 {
 	static const struct {
 		const char *line, *verb;
@@ -144,7 +134,6 @@ static void a_verb_is_found_by_its_words(void **state)
 		{"stat", NULL, 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char line[64], *argv[WORDS_MAX];
 		const struct verb *verb;
@@ -194,6 +183,11 @@ static const struct {
 	{"vgpu add", "- web1 --label =b", -EINVAL,
 	 "--label '=b': not allowed (allowed: KEY=VALUE)"},
 	{"vgpu add", "- web1 --label b", -EINVAL, "--label 'b'"},
+	{"vgpu add", "- web1 --label a=\xff", -EINVAL, "--label: not UTF-8"},
+	{"vgpu add", "- web1 --vm \xff", -EINVAL, "--vm: not UTF-8"},
+	{"policy set", "- a=b name=\xff", -EINVAL, "argument 2: not UTF-8"},
+	{"token add", "- a --scope read --out \xff", 0, NULL},
+	{"run", "- --vgpu a prog \xff", 0, NULL},
 	{"vgpu add", "- web1 --cap", -ENOENT, "--cap: value missing (usage: --cap PCT)"},
 	{"vgpu add", "- web1 --burst=1", -ENOENT, "--burst: takes no value"},
 	{"vgpu add", "- web1 --lable a=b", -ENOENT, "did you mean --label?"},
@@ -206,9 +200,8 @@ static const struct {
 	{"status", "- --json --socket /run/x", 0, NULL},
 };
 
-static void options_are_parsed_strictly(void **state)
+TEST(options_are_parsed_strictly)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(option_rows); i++) {
 		const struct verb *verb = verb_named(option_rows[i].verb);
 		const struct option_set allowed = verbs_options(verb);
@@ -227,7 +220,7 @@ static void options_are_parsed_strictly(void **state)
 	}
 }
 
-static void options_of_the_program_are_not_parsed(void **state)
+TEST(options_of_the_program_are_not_parsed)
 {
 	const struct verb *verb = verb_named("run");
 	const struct option_set allowed = verbs_options(verb);
@@ -235,7 +228,6 @@ static void options_of_the_program_are_not_parsed(void **state)
 	struct args args = {0};
 	int argc = split(line, argv);
 
-	(void)state;
 	assert_int_equal(args_parse(&args, &allowed, true, argc, argv, NULL), 0);
 	assert_int_equal(args.n_words, 4);
 	assert_string_equal(args.words[0], "glxgears");
@@ -244,7 +236,7 @@ static void options_of_the_program_are_not_parsed(void **state)
 	assert_int_equal((int)args_get_number(&args, OPTION_RUN_CAP), 30);
 }
 
-static void too_many_labels_are_rejected(void **state)
+TEST(too_many_labels_are_rejected)
 {
 	const struct option_set allowed = {.has = {[OPTION_LABELS] = true}};
 	char *argv[2 * ARGS_LABELS_MAX + 4], dash[] = "-", option[] = "--label", pair[] = "a=b";
@@ -252,7 +244,6 @@ static void too_many_labels_are_rejected(void **state)
 	struct err err;
 	int argc = 0;
 
-	(void)state;
 	argv[argc++] = dash;
 	for (int i = 0; i <= ARGS_LABELS_MAX; i++) {
 		argv[argc++] = option;
@@ -292,12 +283,11 @@ static char *print_help(void)
 	return text;
 }
 
-static void help_lists_every_verb_and_option(void **state)
+TEST(help_lists_every_verb_and_option)
 {
 	CLEANUP_FREE char *text = print_help();
 	char summary[256];
 
-	(void)state;
 	join_lines(text);
 	for (size_t i = 0; verbs_at(i); i++) {
 		snprintf(summary, sizeof(summary), "%s %s", verbs_at(i)->words,
@@ -309,14 +299,13 @@ static void help_lists_every_verb_and_option(void **state)
 			assert_non_null(strstr(text, args_get_option((enum option_id)id)->help));
 }
 
-static void help_fits_80_columns_and_its_overview_24_lines(void **state)
+TEST(help_fits_80_columns_and_its_overview_24_lines)
 {
 	CLEANUP_FREE char *all = print_help(), *overview = NULL;
 	int lines = 0;
 	size_t length;
 	FILE *out = open_memstream(&overview, &length);
 
-	(void)state;
 	usage_print_overview(out);
 	fclose(out);
 	for (int group = 0; group < VERB_GROUPS; group++)
@@ -333,13 +322,12 @@ static void help_fits_80_columns_and_its_overview_24_lines(void **state)
 }
 
 /* Each verb is in the overview, alone or as a further word: "vgpu list|show". */
-static void the_overview_names_every_verb(void **state)
+TEST(the_overview_names_every_verb)
 {
 	CLEANUP_FREE char *text = NULL;
 	size_t length;
 	FILE *out = open_memstream(&text, &length);
 
-	(void)state;
 	usage_print_overview(out);
 	fclose(out);
 	for (size_t i = 0; verbs_at(i); i++) {
@@ -350,7 +338,7 @@ static void the_overview_names_every_verb(void **state)
 	}
 }
 
-static void a_family_is_a_group_or_a_first_word(void **state)
+TEST(a_family_is_a_group_or_a_first_word)
 {
 	static const struct {
 		const char *word, *has, *lacks;
@@ -365,7 +353,6 @@ static void a_family_is_a_group_or_a_first_word(void **state)
 		{"vgp", "", "", false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		CLEANUP_FREE char *text = NULL;
 		size_t length;
@@ -380,7 +367,7 @@ static void a_family_is_a_group_or_a_first_word(void **state)
 	}
 }
 
-static void an_error_names_the_option_of_a_field(void **state)
+TEST(an_error_names_the_option_of_a_field)
 {
 	static const struct {
 		const char *verb, *message, *text;
@@ -405,7 +392,6 @@ static void an_error_names_the_option_of_a_field(void **state)
 		{"vgpu add", "", ""},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const struct option_set options = verbs_options(verb_named(rows[i].verb));
 		char text[2 * ERR_MSG_MAX];
@@ -415,13 +401,12 @@ static void an_error_names_the_option_of_a_field(void **state)
 	}
 }
 
-static void a_synopsis_shows_required_options_without_brackets(void **state)
+TEST(a_synopsis_shows_required_options_without_brackets)
 {
 	CLEANUP_FREE char *text = NULL;
 	size_t length;
 	FILE *out = open_memstream(&text, &length);
 
-	(void)state;
 	usage_print_synopsis(out, verb_named("claim"));
 	usage_print_synopsis(out, verb_named("run"));
 	fclose(out);
@@ -430,7 +415,7 @@ static void a_synopsis_shows_required_options_without_brackets(void **state)
 	assert_non_null(strstr(text, "-- COMMAND...\n"));
 }
 
-static void a_mistyped_verb_gives_a_suggestion(void **state)
+TEST(a_mistyped_verb_gives_a_suggestion)
 {
 	static const struct {
 		const char *line, *message;
@@ -455,7 +440,6 @@ static void a_mistyped_verb_gives_a_suggestion(void **state)
 		{"zzzzzzzz", "'zzzzzzzz': unknown verb (`gover-ctl help` lists all)"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char line[64], *argv[WORDS_MAX];
 		struct err err = {.msg = ""};
@@ -469,7 +453,7 @@ static void a_mistyped_verb_gives_a_suggestion(void **state)
 	}
 }
 
-static void distance_counts_typing_errors(void **state)
+TEST(distance_counts_typing_errors)
 {
 	static const struct {
 		const char *a, *b;
@@ -481,34 +465,8 @@ static void distance_counts_typing_errors(void **state)
 		{"top", "why", NEAREST_FAR}, {"a", "abcdef", NEAREST_FAR},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		assert_int_equal(nearest_distance(rows[i].a, rows[i].b), rows[i].distance);
 		assert_int_equal(nearest_distance(rows[i].b, rows[i].a), rows[i].distance);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_verb_has_all_fields),
-		cmocka_unit_test(lists_and_only_lists_have_the_options_of_lists),
-		cmocka_unit_test(verbs_have_unique_words),
-		cmocka_unit_test(options_of_a_verb_have_unique_names),
-		cmocka_unit_test(every_option_has_help_and_a_verb),
-		cmocka_unit_test(a_verb_is_found_by_its_words),
-		cmocka_unit_test(options_are_parsed_strictly),
-		cmocka_unit_test(options_of_the_program_are_not_parsed),
-		cmocka_unit_test(too_many_labels_are_rejected),
-		cmocka_unit_test(help_lists_every_verb_and_option),
-		cmocka_unit_test(help_fits_80_columns_and_its_overview_24_lines),
-		cmocka_unit_test(the_overview_names_every_verb),
-		cmocka_unit_test(a_family_is_a_group_or_a_first_word),
-		cmocka_unit_test(an_error_names_the_option_of_a_field),
-		cmocka_unit_test(a_synopsis_shows_required_options_without_brackets),
-		cmocka_unit_test(a_mistyped_verb_gives_a_suggestion),
-		cmocka_unit_test(distance_counts_typing_errors),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

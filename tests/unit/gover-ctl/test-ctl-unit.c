@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The configuration file in command lines of the daemon, and the command line of a process. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "gover-ctl/unit.h"
+#include "tests/unit/unit.h"
 
 static const char *const environment[] = {
 	"GOVER_D_OPTIONS=--config /old.conf",
@@ -40,9 +35,8 @@ static const struct {
 	{{"/usr/sbin/gover-d", "$SPLIT", "/a.conf"}, "/a.conf"},
 };
 
-static void the_last_config_of_a_command_line_counts(void **state)
+TEST(the_last_config_of_a_command_line_counts)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char path[PATH_MAX];
 		size_t n = 0;
@@ -55,21 +49,10 @@ static void the_last_config_of_a_command_line_counts(void **state)
 	}
 }
 
-static void only_a_process_named_gover_d_has_a_configuration(void **state)
+TEST(only_a_process_named_gover_d_has_a_configuration)
 {
 	char path[PATH_MAX];
 
-	(void)state;
 	assert_int_equal(unit_config_of_pid(getpid(), path), -ESRCH);
 	assert_int_equal(unit_config_of_pid(0x7fffffff, path), -ESRCH);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_last_config_of_a_command_line_counts),
-		cmocka_unit_test(only_a_process_named_gover_d_has_a_configuration),
-	};
-
-	return cmocka_run_group_tests_name("ctl-unit", tests, NULL, NULL);
 }

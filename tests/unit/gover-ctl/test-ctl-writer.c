@@ -4,20 +4,15 @@
  */
 #include <locale.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/cleanup.h"
+#include "base/terminal/writer.h"
 #include "client/client.h"
 #include "gover-ctl/verb/tables.h"
-#include "gover-ctl/writer.h"
+#include "tests/unit/unit.h"
 
 #define NOW_MS INT64_C(1795200608123) /* 2026-11-20T18:50:08.123Z */
 
@@ -59,15 +54,14 @@ static void print(struct sink *sink, const struct table *table, const char *answ
 {
 	json_t *json = load(answer);
 
-	assert_int_equal(tables_print_rows(&sink->writer, table, json), CTL_DONE);
+	tables_print_rows(&sink->writer, table, json);
 	json_decref(json);
 }
 
-static void without_a_terminal_there_are_no_escapes_and_no_wrapping(void **state)
+TEST(without_a_terminal_there_are_no_escapes_and_no_wrapping)
 {
 	struct sink sink;
 
-	(void)state;
 	begin(&sink);
 	assert_false(sink.writer.tty);
 	assert_false(sink.writer.colours);
@@ -91,11 +85,10 @@ static void without_a_terminal_there_are_no_escapes_and_no_wrapping(void **state
 	free(sink.text);
 }
 
-static void a_missing_value_is_a_dash(void **state)
+TEST(a_missing_value_is_a_dash)
 {
 	struct sink sink;
 
-	(void)state;
 	begin(&sink);
 	print(&sink, &table_vgpus,
 	      "{\"vgpus\": [{\"id\": \"a\", \"gpu\": \"gpu0\", \"vm\": null, \"initial_cap_pct\": "
@@ -114,11 +107,10 @@ static void a_missing_value_is_a_dash(void **state)
 	free(sink.text);
 }
 
-static void a_table_with_units_of_work_has_rates(void **state)
+TEST(a_table_with_units_of_work_has_rates)
 {
 	struct sink sink;
 
-	(void)state;
 	begin(&sink);
 	print(&sink, &table_vgpus,
 	      "{\"vgpus\": [{\"id\": \"a\", \"gpu\": \"g\", \"fps\": 30, \"target_fps\": 60, "
@@ -132,14 +124,13 @@ static void a_table_with_units_of_work_has_rates(void **state)
 	free(sink.text);
 }
 
-static void an_empty_table_prints_one_line(void **state)
+TEST(an_empty_table_prints_one_line)
 {
 	static const struct table *const tables[] = {
 		&table_gpus,	  &table_vgpus,	  &table_alerts, &table_offers,
 		&table_decisions, &table_history, &table_policy,
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
 		struct sink sink;
 
@@ -152,12 +143,11 @@ static void an_empty_table_prints_one_line(void **state)
 	}
 }
 
-static void long_text_wraps_at_the_width_of_the_terminal(void **state)
+TEST(long_text_wraps_at_the_width_of_the_terminal)
 {
 	struct sink sink;
 	int column = 0;
 
-	(void)state;
 	begin(&sink);
 	sink.writer.tty = true;
 	sink.writer.width = 100;
@@ -177,7 +167,7 @@ static void long_text_wraps_at_the_width_of_the_terminal(void **state)
 	free(sink.text);
 }
 
-static void a_paragraph_wraps_between_words(void **state)
+TEST(a_paragraph_wraps_between_words)
 {
 	static const struct {
 		int width, indent;
@@ -193,7 +183,6 @@ static void a_paragraph_wraps_between_words(void **state)
 		{12, 0, "", "", "\n"},
 	};
 
-	(void)state;
 	assert_non_null(setlocale(LC_CTYPE, "C.UTF-8"));
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct sink sink;
@@ -220,7 +209,7 @@ static void squeeze_spaces(char *text)
 	*to = '\0';
 }
 
-static void columns_appear_when_they_are_needed(void **state)
+TEST(columns_appear_when_they_are_needed)
 {
 	static const struct {
 		bool wide, no_head;
@@ -241,7 +230,6 @@ static void columns_appear_when_they_are_needed(void **state)
 	};
 	struct sink sink;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char answer[512];
 
@@ -269,11 +257,10 @@ static void columns_appear_when_they_are_needed(void **state)
 }
 
 /* Rows of a terminal, with the long texts below each row. No word is cut. */
-static void long_texts_are_below_their_row_and_wrap_between_words(void **state)
+TEST(long_texts_are_below_their_row_and_wrap_between_words)
 {
 	struct sink sink;
 
-	(void)state;
 	begin(&sink);
 	sink.writer.tty = true;
 	sink.writer.width = 60;
@@ -291,12 +278,11 @@ static void long_texts_are_below_their_row_and_wrap_between_words(void **state)
 }
 
 /* The default list of vGPUs fits a terminal of 80 columns, without a cut or wrapped line. */
-static void the_list_of_vgpus_fits_80_columns(void **state)
+TEST(the_list_of_vgpus_fits_80_columns)
 {
 	struct sink sink;
 	int lines = 0, column = 0;
 
-	(void)state;
 	begin(&sink);
 	sink.writer.tty = true;
 	sink.writer.width = 80;
@@ -317,11 +303,10 @@ static void the_list_of_vgpus_fits_80_columns(void **state)
 	free(sink.text);
 }
 
-static void colours_need_a_terminal(void **state)
+TEST(colours_need_a_terminal)
 {
 	struct sink sink;
 
-	(void)state;
 	begin(&sink);
 	sink.writer.tty = true;
 	sink.writer.width = 120;
@@ -331,12 +316,11 @@ static void colours_need_a_terminal(void **state)
 	free(sink.text);
 }
 
-static void control_characters_are_masked(void **state)
+TEST(control_characters_are_masked)
 {
 	char text[] = "a\033[31mb\nc\x7f\xc2\x9bz \xc3\xa9";
 	struct sink sink;
 
-	(void)state;
 	writer_mask_controls(text);
 	assert_string_equal(text, "a?[31mb?c???z \xc3\xa9");
 
@@ -349,26 +333,24 @@ static void control_characters_are_masked(void **state)
 	free(sink.text);
 }
 
-static void json_is_printed_unchanged(void **state)
+TEST(json_is_printed_unchanged)
 {
 	char body[] = "{ \"b\":1.50,\"a\" : [1,  2]}";
 	struct reply reply = {.text = body, .length = strlen(body)};
 	struct sink sink;
 
-	(void)state;
 	begin(&sink);
 	writer_reply(&sink.writer, &reply);
 	assert_string_equal(done(&sink), "{ \"b\":1.50,\"a\" : [1,  2]}\n");
 	free(sink.text);
 }
 
-static void json_on_a_terminal_is_indented(void **state)
+TEST(json_on_a_terminal_is_indented)
 {
 	char body[] = "{\"b\":0.1,\"a\":[1]}";
 	struct reply reply = {.text = body, .length = strlen(body), .json = load(body)};
 	struct sink sink;
 
-	(void)state;
 	begin(&sink);
 	sink.writer.tty = true;
 	writer_reply(&sink.writer, &reply);
@@ -377,19 +359,18 @@ static void json_on_a_terminal_is_indented(void **state)
 	free(sink.text);
 }
 
-static void a_reply_without_a_body_prints_nothing(void **state)
+TEST(a_reply_without_a_body_prints_nothing)
 {
 	struct reply reply = {.status = 204};
 	struct sink sink;
 
-	(void)state;
 	begin(&sink);
 	writer_reply(&sink.writer, &reply);
 	assert_string_equal(done(&sink), "");
 	free(sink.text);
 }
 
-static void spans_have_at_most_two_units(void **state)
+TEST(spans_have_at_most_two_units)
 {
 	static const struct {
 		double seconds;
@@ -400,7 +381,6 @@ static void spans_have_at_most_two_units(void **state)
 		{1e9, "11574 d 1 h"}, {NAN, "-"},	    {INFINITY, "-"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char text[WRITER_SPAN_MAX];
 
@@ -409,7 +389,7 @@ static void spans_have_at_most_two_units(void **state)
 	}
 }
 
-static void a_record_has_a_line_per_column(void **state)
+TEST(a_record_has_a_line_per_column)
 {
 	json_t *vgpu =
 		load("{\"id\": \"a\", \"held\": true, \"labels\": {\"x\": \"1\", \"y\": \"2\"}, "
@@ -417,7 +397,6 @@ static void a_record_has_a_line_per_column(void **state)
 	struct sink sink;
 	size_t lines = 0;
 
-	(void)state;
 	begin(&sink);
 	writer_record(&sink.writer, table_vgpu.columns, table_vgpu.n_columns, vgpu);
 	json_decref(vgpu);
@@ -429,28 +408,4 @@ static void a_record_has_a_line_per_column(void **state)
 		lines += *c == '\n';
 	assert_int_equal(lines, table_vgpu.n_columns);
 	free(sink.text);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(without_a_terminal_there_are_no_escapes_and_no_wrapping),
-		cmocka_unit_test(a_missing_value_is_a_dash),
-		cmocka_unit_test(a_table_with_units_of_work_has_rates),
-		cmocka_unit_test(an_empty_table_prints_one_line),
-		cmocka_unit_test(long_text_wraps_at_the_width_of_the_terminal),
-		cmocka_unit_test(a_paragraph_wraps_between_words),
-		cmocka_unit_test(columns_appear_when_they_are_needed),
-		cmocka_unit_test(long_texts_are_below_their_row_and_wrap_between_words),
-		cmocka_unit_test(the_list_of_vgpus_fits_80_columns),
-		cmocka_unit_test(colours_need_a_terminal),
-		cmocka_unit_test(control_characters_are_masked),
-		cmocka_unit_test(json_is_printed_unchanged),
-		cmocka_unit_test(json_on_a_terminal_is_indented),
-		cmocka_unit_test(a_reply_without_a_body_prints_nothing),
-		cmocka_unit_test(spans_have_at_most_two_units),
-		cmocka_unit_test(a_record_has_a_line_per_column),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

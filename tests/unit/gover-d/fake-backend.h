@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "gover-d/model/host.h"
+#include "tests/unit/unit.h"
 
 static struct gpu_ops fake_backend; /* copy of the functions of the test, with open and close */
 static struct gpu *fake_backend_gpu;

@@ -13,18 +13,16 @@
 static char folder[] = "/tmp/gover-test-caps.XXXXXX";
 static char journal_path[64];
 
-static int make_folder(void **state)
+static int make_folder(void)
 {
-	(void)state;
 	if (!mkdtemp(folder))
 		return -1;
 	snprintf(journal_path, sizeof(journal_path), "%s/caps", folder);
 	return 0;
 }
 
-static int remove_folder(void **state)
+static int remove_folder(void)
 {
-	(void)state;
 	return rmdir(folder);
 }
 

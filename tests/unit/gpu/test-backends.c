@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of backends in README.md says what the functions of each backend offer. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "gpu/gpu.h"
+#include "tests/unit/unit.h"
 
 #define HEADER "| backend | caps | guaranteed shares | ceiling"
 
@@ -28,13 +23,12 @@ static void print_row(const struct gpu_ops *ops, char *text, size_t size)
 		 word(ops->present));
 }
 
-static void the_readme_has_a_row_for_each_backend(void **state)
+TEST(the_readme_has_a_row_for_each_backend)
 {
 	CLEANUP_FREE char *text = NULL;
 	char row[128], *table, *at;
 	int rows = 0, backends = 0;
 
-	(void)state;
 	assert_int_equal(file_read("README.md", 1 << 20, &text, NULL), 0);
 	table = strstr(text, HEADER);
 	assert_non_null(table);
@@ -46,13 +40,4 @@ static void the_readme_has_a_row_for_each_backend(void **state)
 	for (at = table; (at = strstr(at, "\n| `")) && at < strstr(table, "\n\n"); at++)
 		rows++;
 	assert_int_equal(rows, backends);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_readme_has_a_row_for_each_backend),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -158,9 +158,10 @@ static const struct find_row {
 	 "control groups: none are mounted"},
 };
 
-static void finds_the_hierarchies_of_the_host(void **state)
+FIXTURE(make_top, remove_top)
+
+TEST(finds_the_hierarchies_of_the_host)
 {
-	(void)state;
 	for (size_t i = 0; i < 6; i++)
 		folder((const char *[]){"cpu", "cpuacct", "cpuset", "memory", "with space",
 					"unified"}[i]);
@@ -190,9 +191,8 @@ static void finds_the_hierarchies_of_the_host(void **state)
 	}
 }
 
-static void an_unreadable_mountinfo_is_reported(void **state)
+TEST(an_unreadable_mountinfo_is_reported)
 {
-	(void)state;
 	assert_int_equal(cgroup_find("/nowhere/mountinfo", &host, &err), -ENOENT);
 	assert_non_null(strstr(err.msg, "/nowhere/mountinfo"));
 }
@@ -207,7 +207,7 @@ static void one_mount(int version, int cpuset)
 	strcpy(host.mounts[0].root, "/");
 }
 
-static void finds_the_group_of_a_process(void **state)
+TEST(finds_the_group_of_a_process)
 {
 	static const struct {
 		int version;
@@ -228,7 +228,6 @@ static void finds_the_group_of_a_process(void **state)
 	};
 	char group[PATH_MAX];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		int r;
 
@@ -248,11 +247,10 @@ static uint64_t kernel_ratio(const struct cgroup_limit *limit)
 	return ((uint64_t)limit->quota_us * 1000 << 20) / ((uint64_t)limit->period_us * 1000);
 }
 
-static void every_cap_has_a_valid_limit_that_reads_back(void **state)
+TEST(every_cap_has_a_valid_limit_that_reads_back)
 {
 	static const double sizes[] = {0.01, 0.1, 1.0 / 3, 0.5, 1, 1.5, 2, 3, 7.9, 64, 512};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		struct cgroup_limit parent = cgroup_limit_parent(sizes[i]);
 
@@ -273,7 +271,7 @@ static void every_cap_has_a_valid_limit_that_reads_back(void **state)
 	}
 }
 
-static void version_1_reads_usage_and_limit(void **state)
+TEST(version_1_reads_usage_and_limit)
 {
 	static const struct {
 		const char *quota, *period, *usage;
@@ -289,7 +287,6 @@ static void version_1_reads_usage_and_limit(void **state)
 		{"0\n", "100000\n", "0\n", -EINVAL, {0}},
 	};
 
-	(void)state;
 	one_mount(1, -1);
 	folder("g");
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -310,7 +307,7 @@ static void version_1_reads_usage_and_limit(void **state)
 	}
 }
 
-static void version_2_reads_usage_and_limit(void **state)
+TEST(version_2_reads_usage_and_limit)
 {
 	static const struct {
 		const char *max, *stat;
@@ -335,7 +332,6 @@ static void version_2_reads_usage_and_limit(void **state)
 		{"max max\n", "\n", -EINVAL, -EINVAL, {0}, 0},
 	};
 
-	(void)state;
 	one_mount(2, -1);
 	folder("g");
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -356,13 +352,12 @@ static void version_2_reads_usage_and_limit(void **state)
 }
 
 /* test-softgpu tests the order of the writes, because plain files accept any order. */
-static void a_limit_is_written_with_its_burst_if_supported(void **state)
+TEST(a_limit_is_written_with_its_burst_if_supported)
 {
 	static const struct cgroup_limit wider = {5432, 20000, 5432},
 					 narrower = {2109, 10000, 2109};
 	struct cgroup_files files;
 
-	(void)state;
 	folder("g");
 	put("g/cpuacct.usage", "0\n");
 	put("g/cpu.stat", "usage_usec 0\n");
@@ -393,7 +388,7 @@ static void a_limit_is_written_with_its_burst_if_supported(void **state)
 	}
 }
 
-static void version_2_enables_only_missing_controllers(void **state)
+TEST(version_2_enables_only_missing_controllers)
 {
 	static const struct {
 		int cpuset;
@@ -404,7 +399,6 @@ static void version_2_enables_only_missing_controllers(void **state)
 		{0, "cpu\n", "+cpuset"},    {0, "cpuset cpu\n", "cpuset cpu"},
 	};
 
-	(void)state;
 	folder("g");
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		one_mount(2, rows[i].cpuset);
@@ -418,11 +412,10 @@ static void version_2_enables_only_missing_controllers(void **state)
 	assert_string_equal(get("g/cgroup.subtree_control"), "+cpu");
 }
 
-static void a_failed_creation_names_the_path_and_leaves_nothing(void **state)
+TEST(a_failed_creation_names_the_path_and_leaves_nothing)
 {
 	char path[PATH_MAX];
 
-	(void)state;
 	one_mount(2, -1);
 	/* the parent has no cgroup.subtree_control */
 	assert_int_equal(cgroup_make(&host, "g", &err), -ENOENT);
@@ -439,11 +432,10 @@ static void a_failed_creation_names_the_path_and_leaves_nothing(void **state)
 	assert_int_equal(cgroup_make(&host, "above/g", &err), -ENOENT);
 }
 
-static void a_group_is_created_and_removed_in_every_hierarchy(void **state)
+TEST(a_group_is_created_and_removed_in_every_hierarchy)
 {
 	char path[PATH_MAX];
 
-	(void)state;
 	one_mount(1, -1);
 	host.n_mounts = 2;
 	snprintf(host.mounts[1].path, sizeof(host.mounts[1].path), "%s/second", top);
@@ -465,7 +457,7 @@ static void a_group_is_created_and_removed_in_every_hierarchy(void **state)
 	assert_int_equal(access(path, F_OK), -1);
 }
 
-static void pins_to_the_last_free_cores_and_leaves_one(void **state)
+TEST(pins_to_the_last_free_cores_and_leaves_one)
 {
 	static const struct {
 		const char *rule, *all, *sibling;
@@ -483,7 +475,6 @@ static void pins_to_the_last_free_cores_and_leaves_one(void **state)
 		{"a list that runs backwards", "3-1\n", "", 1, -EINVAL, ""},
 	};
 
-	(void)state;
 	folder("g");
 	folder("g/gpu0");
 	folder("g/gpu1");
@@ -502,34 +493,11 @@ static void pins_to_the_last_free_cores_and_leaves_one(void **state)
 	assert_int_equal(cgroup_pin(&host, "g/gpu0", 1), 0);
 }
 
-static void counts_the_cores_of_groups(void **state)
+TEST(counts_the_cores_of_groups)
 {
-	(void)state;
 	one_mount(2, 0);
 	put("cpuset.cpus.effective", "1,3-5\n");
 	assert_int_equal(cgroup_cores(&host), 4);
 	one_mount(2, -1);
 	assert_int_equal(cgroup_cores(&host), sysconf(_SC_NPROCESSORS_ONLN));
-}
-
-#define CASE(f) cmocka_unit_test_setup_teardown(f, make_top, remove_top)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		CASE(finds_the_hierarchies_of_the_host),
-		CASE(an_unreadable_mountinfo_is_reported),
-		CASE(finds_the_group_of_a_process),
-		CASE(every_cap_has_a_valid_limit_that_reads_back),
-		CASE(version_1_reads_usage_and_limit),
-		CASE(version_2_reads_usage_and_limit),
-		CASE(a_limit_is_written_with_its_burst_if_supported),
-		CASE(version_2_enables_only_missing_controllers),
-		CASE(a_failed_creation_names_the_path_and_leaves_nothing),
-		CASE(a_group_is_created_and_removed_in_every_hierarchy),
-		CASE(pins_to_the_last_free_cores_and_leaves_one),
-		CASE(counts_the_cores_of_groups),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,13 +2,6 @@
 /* A temporary folder with plain files instead of control groups. */
 #ifndef TESTS_UNIT_GPU_TEST_CGROUP_H
 #define TESTS_UNIT_GPU_TEST_CGROUP_H
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "gpu/cgroup.h"
+#include "tests/unit/unit.h"
 
 static char top[] = "/tmp/gover-cgroup.XXXXXX";
 static struct cgroup_host host; /* static, because it is too large for the stack */
@@ -51,11 +45,10 @@ static void folder(const char *name)
 	assert_int_equal(mkdir(path, 0755), 0);
 }
 
-static int make_top(void **state)
+static int make_top(void)
 {
 	static char made[sizeof(top)];
 
-	(void)state;
 	strcpy(made, "/tmp/gover-cgroup.XXXXXX");
 	if (!mkdtemp(made))
 		return -1;
@@ -64,11 +57,10 @@ static int make_top(void **state)
 	return 0;
 }
 
-static int remove_top(void **state)
+static int remove_top(void)
 {
 	char command[PATH_MAX];
 
-	(void)state;
 	snprintf(command, sizeof(command), "rm -rf '%s'", top);
 	return system(command);
 }

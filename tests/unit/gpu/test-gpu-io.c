@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Access to a GPU whose functions hang or are slow: no call waits for long, and nothing is lost. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -14,6 +8,7 @@
 
 #include "base/clock.h"
 #include "gpu/io.h"
+#include "tests/unit/unit.h"
 
 #define VGPUS  3
 #define LONG_S 60 /* limit for what must happen, however slow the machine is */
@@ -197,9 +192,8 @@ static void begin_gpu(void)
 	assert_int_equal(gpu_io_new(&config, &patience, &io, &err), 0);
 }
 
-static int set_up(void **state)
+static int set_up(void)
 {
-	(void)state;
 	memset(fake.calls, 0, sizeof(fake.calls));
 	memset(fake.hangs, 0, sizeof(fake.hangs));
 	fake.open_errno = fake.delay_ms = 0;
@@ -214,9 +208,8 @@ static int set_up(void **state)
 }
 
 /* Lets all functions go on, closes the GPU and checks that each vGPU was detached. */
-static int tear_down(void **state)
+static int tear_down(void)
 {
-	(void)state;
 	for (int i = 0; i < FUNCTIONS; i++)
 		set_hang((enum function)i, false);
 	for (int i = 0; i < VGPUS; i++)
@@ -227,6 +220,8 @@ static int tear_down(void **state)
 		assert_false(fake.vgpus[i].attached);
 	return 0;
 }
+
+FIXTURE(set_up, tear_down)
 
 static void start_sweep(void)
 {
@@ -254,11 +249,10 @@ static const struct gpu_io_sweep *take_sweep(void)
 
 /* --- the tests --- */
 
-static void a_sweep_lists_and_reads_all_vgpus(void **state)
+TEST(a_sweep_lists_and_reads_all_vgpus)
 {
 	const struct gpu_io_sweep *sweep;
 
-	(void)state;
 	start_sweep();
 	sweep = take_sweep();
 	assert_int_equal(sweep->list_error, 0);
@@ -276,11 +270,10 @@ static void a_sweep_lists_and_reads_all_vgpus(void **state)
 	assert_int_equal(gpu_io_silent_ns(io), 0);
 }
 
-static void a_hanging_read_delays_neither_the_caller_nor_later_sweeps(void **state)
+TEST(a_hanging_read_delays_neither_the_caller_nor_later_sweeps)
 {
 	int cap_pct;
 
-	(void)state;
 	set_hang(READ, true);
 	start_sweep();
 	await(READ, 0);
@@ -302,11 +295,10 @@ static void a_hanging_read_delays_neither_the_caller_nor_later_sweeps(void **sta
 	assert_int_equal(take_sweep()->samples[2].read_error, 0);
 }
 
-static void a_write_that_hangs_takes_effect_later_and_is_not_repeated(void **state)
+TEST(a_write_that_hangs_takes_effect_later_and_is_not_repeated)
 {
 	int cap_pct;
 
-	(void)state;
 	set_hang(WRITE_CAP, true);
 	assert_int_equal(gpu_io_write_cap(io, vgpus[0], 0, 60), -ETIMEDOUT);
 	assert_int_equal(gpu_io_write_cap(io, vgpus[0], 0, 70), -ETIMEDOUT);
@@ -319,11 +311,10 @@ static void a_write_that_hangs_takes_effect_later_and_is_not_repeated(void **sta
 	assert_int_equal(fake.calls[WRITE_CAP], 1);
 }
 
-static void a_vgpu_whose_attachment_was_given_up_is_detached(void **state)
+TEST(a_vgpu_whose_attachment_was_given_up_is_detached)
 {
 	struct gpu_vgpu *vgpu;
 
-	(void)state;
 	gpu_io_detach(io, vgpus[0]);
 	await(DETACH, 1);
 	set_hang(ATTACH, true);
@@ -333,11 +324,10 @@ static void a_vgpu_whose_attachment_was_given_up_is_detached(void **state)
 	await(DETACH, 2);
 }
 
-static void a_call_does_not_wait_for_the_rest_of_a_slow_sweep(void **state)
+TEST(a_call_does_not_wait_for_the_rest_of_a_slow_sweep)
 {
 	int cap_pct, read;
 
-	(void)state;
 	set_hang(READ, true);
 	start_sweep();
 	await(READ, 0);
@@ -351,11 +341,10 @@ static void a_call_does_not_wait_for_the_rest_of_a_slow_sweep(void **state)
 	(void)take_sweep();
 }
 
-static void a_cap_that_was_written_during_a_sweep_is_not_reported(void **state)
+TEST(a_cap_that_was_written_during_a_sweep_is_not_reported)
 {
 	const struct gpu_io_sweep *sweep;
 
-	(void)state;
 	fake.delay_ms = 100;
 	start_sweep();
 	await(READ, 1);
@@ -366,17 +355,15 @@ static void a_cap_that_was_written_during_a_sweep_is_not_reported(void **state)
 	assert_true(sweep->samples[0].reading.busy_valid);
 }
 
-static void a_backend_without_memory_limits_is_unsupported(void **state)
+TEST(a_backend_without_memory_limits_is_unsupported)
 {
-	(void)state;
 	assert_int_equal(gpu_io_write_memory(io, vgpus[0], 1), -EOPNOTSUPP);
 }
 
-static void a_vgpu_detached_during_a_sweep_has_no_results(void **state)
+TEST(a_vgpu_detached_during_a_sweep_has_no_results)
 {
 	const struct gpu_io_sweep *sweep;
 
-	(void)state;
 	set_hang(READ, true);
 	start_sweep();
 	await(READ, 0);
@@ -389,9 +376,8 @@ static void a_vgpu_detached_during_a_sweep_has_no_results(void **state)
 	await(DETACH, 1);
 }
 
-static void a_reading_that_took_too_long_is_invalid(void **state)
+TEST(a_reading_that_took_too_long_is_invalid)
 {
-	(void)state;
 	fake.delay_ms = 30;
 	start_sweep();
 	(void)take_sweep();
@@ -404,10 +390,9 @@ static void a_reading_that_took_too_long_is_invalid(void **state)
 	}
 }
 
-static void a_gpu_that_hangs_while_it_is_opened_opens_later(void **state)
+TEST(a_gpu_that_hangs_while_it_is_opened_opens_later)
 {
-	(void)state;
-	tear_down(state);
+	tear_down();
 	memset(vgpus, 0, sizeof(vgpus));
 	set_hang(OPEN, true);
 	begin_gpu();
@@ -420,10 +405,9 @@ static void a_gpu_that_hangs_while_it_is_opened_opens_later(void **state)
 	fake.calls[CLOSE] = 0;
 }
 
-static void a_gpu_that_could_not_be_opened_can_be_opened_again(void **state)
+TEST(a_gpu_that_could_not_be_opened_can_be_opened_again)
 {
-	(void)state;
-	tear_down(state);
+	tear_down();
 	memset(vgpus, 0, sizeof(vgpus));
 	fake.calls[CLOSE] = 0;
 	fake.open_errno = EACCES;
@@ -436,9 +420,8 @@ static void a_gpu_that_could_not_be_opened_can_be_opened_again(void **state)
 }
 
 /* Its thread ends when the read returns. */
-static void a_gpu_that_hangs_can_be_closed(void **state)
+TEST(a_gpu_that_hangs_can_be_closed)
 {
-	(void)state;
 	set_hang(READ, true);
 	start_sweep();
 	await(READ, 0);
@@ -452,35 +435,11 @@ static void a_gpu_that_hangs_can_be_closed(void **state)
 	begin_gpu();
 }
 
-static void an_unknown_backend_is_rejected(void **state)
+TEST(an_unknown_backend_is_rejected)
 {
 	struct gpu_config unknown = {.name = "gpu0", .backend = "quantum"};
 	struct gpu_io *none;
 
-	(void)state;
 	assert_int_equal(gpu_io_new(&unknown, &patience, &none, &err), -EINVAL);
 	assert_string_equal(err.msg, "backend: \"quantum\" is unknown");
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_sweep_lists_and_reads_all_vgpus),
-		TEST(a_hanging_read_delays_neither_the_caller_nor_later_sweeps),
-		TEST(a_write_that_hangs_takes_effect_later_and_is_not_repeated),
-		TEST(a_vgpu_whose_attachment_was_given_up_is_detached),
-		TEST(a_call_does_not_wait_for_the_rest_of_a_slow_sweep),
-		TEST(a_cap_that_was_written_during_a_sweep_is_not_reported),
-		TEST(a_backend_without_memory_limits_is_unsupported),
-		TEST(a_vgpu_detached_during_a_sweep_has_no_results),
-		TEST(a_reading_that_took_too_long_is_invalid),
-		TEST(a_gpu_that_hangs_while_it_is_opened_opens_later),
-		TEST(a_gpu_that_could_not_be_opened_can_be_opened_again),
-		TEST(a_gpu_that_hangs_can_be_closed),
-		TEST(an_unknown_backend_is_rejected),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

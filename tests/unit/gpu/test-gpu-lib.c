@@ -1,25 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The backend lib with real control groups. The arbiter is the stand-in in test-gpu-lib.h.
- * 830-lib.sh tests the real arbiter. The test is skipped if no control group can be written.
+ * compute/lib-caps.sh tests the real arbiter. The test is skipped if no control group can be
+ * written.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "gpu/cgroup.h"
 #include "tests/unit/gpu/test-gpu-lib.h"
+#include "tests/unit/unit.h"
 
 #define T0 (1000 * NS_PER_S)
 
@@ -55,9 +51,8 @@ static int make_program(void)
 
 /* --- tests --- */
 
-static int set_up(void **state)
+static int set_up(void)
 {
-	(void)state;
 	start_arbiter();
 	arbiter.device.now_ns = T0;
 	err.msg[0] = '\0';
@@ -70,14 +65,15 @@ static void destroy_one(void *userdata, const char *id, int initial_cap_pct)
 	(void)ops->destroy(gpu, id, NULL);
 }
 
-static int tear_down(void **state)
+static int tear_down(void)
 {
-	(void)state;
 	(void)ops->list(gpu, destroy_one, NULL);
 	ops->close(gpu);
 	stop_arbiter();
 	return 0;
 }
+
+FIXTURE(set_up, tear_down)
 
 static struct gpu_vgpu *make_vgpu(const char *id, int cap_pct)
 {
@@ -98,11 +94,10 @@ static struct gpu_reading read_at(struct gpu_vgpu *vgpu, uint64_t now_ns)
 	return reading;
 }
 
-static void a_vgpu_is_a_control_group_and_a_tenant(void **state)
+TEST(a_vgpu_is_a_control_group_and_a_tenant)
 {
 	char id[ID_MAX];
 
-	(void)state;
 	assert_int_equal(ops->create(gpu, "a", 30, &err), 0);
 	assert_non_null(tenant_of("a"));
 	assert_int_equal(tenant_of("a")->cap_pct, 30);
@@ -116,12 +111,11 @@ static void a_vgpu_is_a_control_group_and_a_tenant(void **state)
 	assert_int_equal(ops->destroy(gpu, "a", &err), -ENOENT);
 }
 
-static void a_reading_has_the_counters_of_the_tenant(void **state)
+TEST(a_reading_has_the_counters_of_the_tenant)
 {
 	struct gpu_vgpu *a = make_vgpu("a", 40);
 	struct gpu_reading reading = read_at(a, T0 + NS_PER_S);
 
-	(void)state;
 	assert_true(reading.busy_valid && reading.cap_valid && !reading.frames_valid);
 	assert_int_equal(reading.cap_pct, 40);
 	assert_int_equal(reading.sched_ns, 400 * NS_PER_MS);
@@ -145,12 +139,11 @@ static void a_reading_has_the_counters_of_the_tenant(void **state)
 	ops->detach(a);
 }
 
-static void a_sweep_reads_the_arbiter_once(void **state)
+TEST(a_sweep_reads_the_arbiter_once)
 {
 	struct gpu_vgpu *a = make_vgpu("a", 40), *b = make_vgpu("b", 40);
 	uint64_t at_ns, busy_ns;
 
-	(void)state;
 	arbiter.lists = 0;
 	for (uint64_t sweep = 1; sweep <= 3; sweep++) {
 		uint64_t now_ns = T0 + sweep * NS_PER_S;
@@ -173,13 +166,12 @@ static void a_sweep_reads_the_arbiter_once(void **state)
 	ops->detach(a);
 }
 
-static void another_arbiter_gets_all_vgpus_with_their_caps(void **state)
+TEST(another_arbiter_gets_all_vgpus_with_their_caps)
 {
 	struct gpu_vgpu *a = make_vgpu("a", 30), *b = make_vgpu("b", 60);
 	uint64_t at_ns, busy_ns;
 	struct gpu_reading reading;
 
-	(void)state;
 	tenant_of("a")->busy_ns = arbiter.device.busy_ns = 1000;
 	tenant_of("a")->units = 10;
 	tenant_of("a")->clients = 1;
@@ -206,13 +198,12 @@ static void another_arbiter_gets_all_vgpus_with_their_caps(void **state)
 }
 
 /* The index of a vGPU in the first arbiter is that of another tenant in the second one. */
-static void a_cap_is_not_written_to_another_tenant(void **state)
+TEST(a_cap_is_not_written_to_another_tenant)
 {
 	struct gpu_vgpu *a = make_vgpu("a", 30), *b = make_vgpu("b", 60);
 	struct compute_tenant *other;
 	int cap_pct;
 
-	(void)state;
 	stop_arbiter();
 	start_arbiter();
 	other = add("/other", 1);
@@ -234,13 +225,12 @@ static void a_cap_is_not_written_to_another_tenant(void **state)
 	ops->detach(a);
 }
 
-static void a_failing_start_is_tried_once_a_second(void **state)
+TEST(a_failing_start_is_tried_once_a_second)
 {
 	struct gpu_vgpu *a = make_vgpu("a", 30);
 	struct gpu_reading reading;
 	int before = starts();
 
-	(void)state;
 	stop_arbiter();
 	assert_int_equal(ops->read(a, T0 + NS_PER_S, &reading), -ECHILD);
 	assert_int_equal(starts(), before + 1);
@@ -260,13 +250,12 @@ static void a_failing_start_is_tried_once_a_second(void **state)
 	assert_int_equal(ops->open(&config, &gpu, &err), 0);
 }
 
-static void a_stopped_arbiter_delays_one_call_a_second(void **state)
+TEST(a_stopped_arbiter_delays_one_call_a_second)
 {
 	struct gpu_vgpu *a = make_vgpu("a", 30);
 	struct gpu_reading reading;
 	int before = starts();
 
-	(void)state;
 	arbiter.mute = true;
 	arbiter.requests = 0;
 	assert_int_equal(ops->read(a, T0 + NS_PER_S, &reading), -ETIMEDOUT);
@@ -280,13 +269,12 @@ static void a_stopped_arbiter_delays_one_call_a_second(void **state)
 	ops->detach(a);
 }
 
-static void a_vgpu_ends_with_its_control_group(void **state)
+TEST(a_vgpu_ends_with_its_control_group)
 {
 	struct gpu_vgpu *a = make_vgpu("a", 30), *b = make_vgpu("b", 30);
 	struct gpu_reading reading;
 	int cap_pct;
 
-	(void)state;
 	assert_int_equal(ops->destroy(gpu, "a", &err), 0);
 	assert_int_equal(ops->read(a, T0 + NS_PER_S, &reading), -ENODEV);
 	assert_int_equal(ops->write_cap(a, T0 + NS_PER_S, 20), -ENODEV);
@@ -298,12 +286,29 @@ static void a_vgpu_ends_with_its_control_group(void **state)
 	assert_int_equal(ops->attach(gpu, "a", T0, &a, &err), -ENOENT);
 }
 
-static void a_new_daemon_adopts_vgpus_and_removes_lost_tenants(void **state)
+TEST(a_control_group_that_is_created_again_is_another_vgpu)
+{
+	struct gpu_vgpu *was = make_vgpu("a", 30), *is;
+	struct gpu_reading reading;
+	int cap_pct;
+
+	assert_int_equal(ops->destroy(gpu, "a", &err), 0);
+	is = make_vgpu("a", 40);
+	assert_int_equal(ops->read(was, T0 + NS_PER_S, &reading), -ENODEV);
+	assert_int_equal(ops->write_cap(was, T0 + NS_PER_S, 20), -ENODEV);
+	assert_int_equal(ops->read_cap(was, &cap_pct), -ENODEV);
+	assert_int_equal(read_at(is, T0 + NS_PER_S).cap_pct, 40);
+	assert_true(ops->identity(is) != 0);
+	assert_true(ops->identity(is) != ops->identity(was));
+	ops->detach(was);
+	ops->detach(is);
+}
+
+TEST(a_new_daemon_adopts_vgpus_and_removes_lost_tenants)
 {
 	struct gpu_vgpu *a = make_vgpu("a", 30);
 	char lost[COMPUTE_ID_MAX];
 
-	(void)state;
 	tenant_of("a")->busy_ns = 500;
 	snprintf(lost, sizeof(lost), "/%.200s/gpu0/lost", config.root);
 	add(lost, 5);
@@ -321,12 +326,11 @@ static void a_new_daemon_adopts_vgpus_and_removes_lost_tenants(void **state)
 	assert_int_equal(tenant_of("lost")->cap_pct, 45);
 }
 
-static void memory_is_limited_also_by_another_arbiter(void **state)
+TEST(memory_is_limited_also_by_another_arbiter)
 {
 	struct gpu_vgpu *a = make_vgpu("a", 30);
 	struct gpu_reading reading;
 
-	(void)state;
 	assert_int_equal(ops->write_memory(a, 4096), 0);
 	assert_int_equal(tenant_of("a")->memory_max_bytes, 4096);
 	tenant_of("a")->memory_bytes = 100;
@@ -347,11 +351,10 @@ static void memory_is_limited_also_by_another_arbiter(void **state)
 	ops->detach(a);
 }
 
-static void opening_sets_the_discipline(void **state)
+TEST(opening_sets_the_discipline)
 {
 	struct gpu_config other = config;
 
-	(void)state;
 	assert_string_equal(arbiter.device.discipline, "fair");
 	ops->close(gpu);
 	strcpy(other.discipline, "cap");
@@ -364,11 +367,10 @@ static void opening_sets_the_discipline(void **state)
 	assert_string_equal(arbiter.device.discipline, "cap");
 }
 
-static void a_vgpu_that_the_arbiter_does_not_know_has_no_cap(void **state)
+TEST(a_vgpu_that_the_arbiter_does_not_know_has_no_cap)
 {
 	struct gpu_vgpu *a;
 
-	(void)state;
 	assert_int_equal(ops->create(gpu, "a", 30, &err), 0);
 	stop_arbiter();
 	start_arbiter();
@@ -377,7 +379,7 @@ static void a_vgpu_that_the_arbiter_does_not_know_has_no_cap(void **state)
 	ops->detach(a);
 }
 
-static void a_dry_run_starts_and_adds_nothing(void **state)
+TEST(a_dry_run_starts_and_adds_nothing)
 {
 	struct gpu_config dry = config;
 	struct gpu_reading reading;
@@ -385,7 +387,6 @@ static void a_dry_run_starts_and_adds_nothing(void **state)
 	struct gpu_vgpu *a;
 	int before = starts();
 
-	(void)state;
 	dry.dry_run = true;
 	assert_int_equal(ops->create(gpu, "a", 30, &err), 0);
 	ops->close(gpu); /* the stand-in accepts one connection at a time */
@@ -412,13 +413,12 @@ static void a_dry_run_starts_and_adds_nothing(void **state)
 	assert_int_equal(ops->open(&config, &gpu, &err), 0);
 }
 
-static void a_wrong_configuration_is_rejected(void **state)
+TEST(a_wrong_configuration_is_rejected)
 {
 	struct gpu_config wrong = config;
 	struct gpu *none;
 	struct gpu_traits traits;
 
-	(void)state;
 	memset(wrong.socket, 's', 100);
 	wrong.socket[100] = '\0';
 	assert_int_equal(ops->open(&wrong, &none, &err), -EINVAL);
@@ -434,11 +434,10 @@ static void a_wrong_configuration_is_rejected(void **state)
 	assert_true(traits.unit == GPU_WORK && traits.limits_memory);
 }
 
-static int remove_files(void **state)
+static int remove_files(void)
 {
 	char command[64];
 
-	(void)state;
 	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
 	return system(command);
 }
@@ -454,37 +453,18 @@ static bool has_groups(void)
 	return true;
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
+static int prepare(void)
 {
-	const struct CMUnitTest tests[] = {
-		TEST(a_vgpu_is_a_control_group_and_a_tenant),
-		TEST(a_reading_has_the_counters_of_the_tenant),
-		TEST(a_sweep_reads_the_arbiter_once),
-		TEST(another_arbiter_gets_all_vgpus_with_their_caps),
-		TEST(a_cap_is_not_written_to_another_tenant),
-		TEST(a_failing_start_is_tried_once_a_second),
-		TEST(a_stopped_arbiter_delays_one_call_a_second),
-		TEST(a_vgpu_ends_with_its_control_group),
-		TEST(a_new_daemon_adopts_vgpus_and_removes_lost_tenants),
-		TEST(memory_is_limited_also_by_another_arbiter),
-		TEST(opening_sets_the_discipline),
-		TEST(a_vgpu_that_the_arbiter_does_not_know_has_no_cap),
-		TEST(a_dry_run_starts_and_adds_nothing),
-		TEST(a_wrong_configuration_is_rejected),
-	};
-
 	strcpy(config.name, "gpu0");
 	strcpy(config.backend, "lib");
 	strcpy(config.discipline, "fair");
 	snprintf(config.root, sizeof(config.root), "gover-test-%d", (int)getpid());
-	if (!has_groups()) {
-		printf("1..1\nok 1 - lib # SKIP %s\n", err.msg);
-		return 0;
-	}
+	if (!has_groups())
+		unit_skip_all("lib", err.msg);
 	if (!mkdtemp(folder) || make_program() < 0)
-		return 1;
+		return -1;
 	snprintf(config.socket, sizeof(config.socket), "%s/s", folder);
-	return cmocka_run_group_tests(tests, NULL, remove_files);
+	return 0;
 }
+
+FIXTURE_ONCE(prepare, remove_files)

@@ -15,6 +15,7 @@
 
 #include "compute/channel/control.h"
 #include "gpu/gpu.h"
+#include "tests/unit/unit.h"
 
 static char folder[] = "/tmp/gover-gpu-lib.XXXXXX";
 static struct gpu_config config;

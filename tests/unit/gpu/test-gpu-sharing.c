@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The choice of [gpu] sharing, on a backend in memory whose scheduler the tests define. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "gpu/io.h"
+#include "tests/unit/unit.h"
 
 #define BUSY "the other discipline stays"
 
@@ -97,9 +92,8 @@ static bool guarantees(void)
 	return traits.guarantees;
 }
 
-static int set_up(void **state)
+static int set_up(void)
 {
-	(void)state;
 	fake = (struct gpu){.has_guarantees = true};
 	ops = (struct gpu_ops){.name = "fake",
 			       .in_memory = true,
@@ -111,12 +105,13 @@ static int set_up(void **state)
 	return 0;
 }
 
-static int tear_down(void **state)
+static int tear_down(void)
 {
-	(void)state;
 	io = gpu_io_free(io);
 	return 0;
 }
+
+FIXTURE(set_up, tear_down)
 
 static const struct choice {
 	const char *name, *sharing;
@@ -143,22 +138,20 @@ static const struct choice {
 	{"guarantee", "guarantee", .gpu.has_guarantees = true, .guarantees = true, .why = ""},
 	{"guarantee replaces a third discipline", "guarantee",
 	 .gpu = {.has_guarantees = true, .has_third = true}, .guarantees = true, .why = ""},
-	{"guarantee without it", "guarantee", .result = -EOPNOTSUPP},
-	{"guarantee on a backend without it", "guarantee", .only_limits = true,
-	 .result = -EOPNOTSUPP},
+	{"guarantee without it", "guarantee", .result = -EINVAL},
+	{"guarantee on a backend without it", "guarantee", .only_limits = true, .result = -EINVAL},
 	{"hard", "hard", .gpu = {.has_guarantees = true, .guarantees = true}, .why = ""},
 	{"hard replaces a third discipline", "hard", .gpu.has_third = true, .why = ""},
 	{"hard on a backend without guarantees", "hard", .only_limits = true, .why = ""},
 };
 
-static void the_sharing_is_chosen_at_the_start(void **state)
+TEST_WITH(the_sharing_is_chosen_at_the_start, set_up, NULL)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(choices); i++) {
 		const struct choice *choice = &choices[i];
 		int r;
 
-		(void)set_up(NULL);
+		(void)set_up();
 		fake = choice->gpu;
 		if (choice->only_limits)
 			ops.set_sharing = NULL;
@@ -167,13 +160,12 @@ static void the_sharing_is_chosen_at_the_start(void **state)
 			fail_msg("%s: %d %s", choice->name, r, err.msg);
 		if (r == 0 && strcmp(gpu_io_sharing_why(io), choice->why) != 0)
 			fail_msg("%s: reason \"%s\"", choice->name, gpu_io_sharing_why(io));
-		(void)tear_down(NULL);
+		(void)tear_down();
 	}
 }
 
-static void paper_mode_changes_an_open_gpu(void **state)
+TEST(paper_mode_changes_an_open_gpu)
 {
-	(void)state;
 	assert_int_equal(open_fake("auto", false), 0);
 	assert_true(guarantees());
 	assert_int_equal(gpu_io_choose_sharing(io, true, &err), 0);
@@ -184,25 +176,12 @@ static void paper_mode_changes_an_open_gpu(void **state)
 	assert_string_equal(gpu_io_sharing_why(io), "");
 }
 
-static void a_failed_change_keeps_the_earlier_reason(void **state)
+TEST(a_failed_change_keeps_the_earlier_reason)
 {
-	(void)state;
 	assert_int_equal(open_fake("auto", false), 0);
 	fake.cannot_change = true;
 	assert_int_equal(gpu_io_choose_sharing(io, true, &err), -EIO);
 	assert_string_equal(err.msg, "sharing = hard: I/O error");
 	assert_true(guarantees());
 	assert_string_equal(gpu_io_sharing_why(io), "");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(the_sharing_is_chosen_at_the_start, set_up),
-		cmocka_unit_test_setup_teardown(paper_mode_changes_an_open_gpu, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_failed_change_keeps_the_earlier_reason, set_up,
-						tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,19 +3,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "gpu/gpu.h"
+#include "tests/unit/unit.h"
 
 #define START (1000 * NS_PER_S) /* uptime of the host */
 
@@ -93,13 +89,12 @@ static bool take(struct rig *rig, const char *name)
 	return unlink(path) == 0;
 }
 
-static void with_guarantees_a_vgpu_uses_idle_time_up_to_its_ceiling(void **state)
+TEST(with_guarantees_a_vgpu_uses_idle_time_up_to_its_ceiling)
 {
 	struct rig rig = new_rig(1);
 	struct gpu_traits traits;
 	struct err err = {""};
 
-	(void)state;
 	ops->traits(rig.gpu, &traits);
 	assert_false(traits.guarantees);
 	assert_int_equal(ops->set_sharing(rig.gpu, true, false, &err), 0);
@@ -121,12 +116,11 @@ static void with_guarantees_a_vgpu_uses_idle_time_up_to_its_ceiling(void **state
 	free_rig(&rig);
 }
 
-static void traits_describe_the_gpu(void **state)
+TEST(traits_describe_the_gpu)
 {
 	struct rig rig = new_rig(1);
 	struct gpu_traits traits;
 
-	(void)state;
 	ops->traits(rig.gpu, &traits);
 	assert_int_equal(traits.step_pct, 1);
 	assert_int_equal(traits.floor_pct, 1);
@@ -140,14 +134,13 @@ static void traits_describe_the_gpu(void **state)
 	free_rig(&rig);
 }
 
-static void the_configuration_selects_the_unit(void **state)
+TEST(the_configuration_selects_the_unit)
 {
 	static const struct {
 		const char *unit;
 		enum gpu_unit counts;
 	} rows[] = {{"", GPU_FRAMES}, {"frames", GPU_FRAMES}, {"work", GPU_WORK}};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct gpu_config config = {.name = "gpu0", .speed = 1};
 		struct gpu_traits traits;
@@ -162,13 +155,12 @@ static void the_configuration_selects_the_unit(void **state)
 	}
 }
 
-static void a_missing_control_folder_is_reported(void **state)
+TEST(a_missing_control_folder_is_reported)
 {
 	struct gpu_config config = {.name = "gpu7", .root = "/nonexistent/poke"};
 	struct gpu *gpu = NULL;
 	struct err err = {""};
 
-	(void)state;
 	assert_int_equal(ops->open(&config, &gpu, &err), -ENOENT);
 	assert_string_equal(err.msg, "gpu gpu7: control folder /nonexistent/poke: No such file "
 				     "or directory");
@@ -177,13 +169,12 @@ static void a_missing_control_folder_is_reported(void **state)
 	ops->detach(NULL);
 }
 
-static void invalid_requests_are_rejected_with_a_message(void **state)
+TEST(invalid_requests_are_rejected_with_a_message)
 {
 	struct rig rig = new_rig(1);
 	struct gpu_vgpu *vgpu = NULL;
 	struct err err = {""};
 
-	(void)state;
 	assert_int_equal(ops->create(rig.gpu, "a", 50, &err), -EEXIST);
 	assert_string_equal(err.msg, "vGPU a exists already");
 	assert_int_equal(ops->create(rig.gpu, "b", 0, &err), -EINVAL);
@@ -212,12 +203,11 @@ static void note_found(void *userdata, const char *id, int initial_cap_pct)
 	snprintf(text + length, 64 - length, "%s=%d ", id, initial_cap_pct);
 }
 
-static void list_reports_existing_vgpus_with_their_initial_caps(void **state)
+TEST(list_reports_existing_vgpus_with_their_initial_caps)
 {
 	struct rig rig = new_rig(1);
 	char text[64] = "";
 
-	(void)state;
 	assert_int_equal(ops->create(rig.gpu, "b", 20, NULL), 0);
 	assert_int_equal(ops->write_cap(rig.a, START, 33), 0);
 	assert_int_equal(ops->list(rig.gpu, note_found, text), 0);
@@ -231,13 +221,12 @@ static void list_reports_existing_vgpus_with_their_initial_caps(void **state)
 	free_rig(&rig);
 }
 
-static void the_clock_is_host_time_multiplied_by_speed(void **state)
+TEST(the_clock_is_host_time_multiplied_by_speed)
 {
 	static const struct {
 		double speed, factor;
 	} rows[] = {{0, 1}, {1, 1}, {20, 20}, {0.5, 0.5}};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct rig rig = new_rig(rows[i].speed);
 		uint64_t gpu_ns = (uint64_t)(rows[i].factor * 4e9);
@@ -256,11 +245,10 @@ static void the_clock_is_host_time_multiplied_by_speed(void **state)
 	}
 }
 
-static void an_earlier_instant_does_not_change_the_clock(void **state)
+TEST(an_earlier_instant_does_not_change_the_clock)
 {
 	struct rig rig = new_rig(1);
 
-	(void)state;
 	set_workload(&rig, "busy");
 	assert_int_equal(read_at(&rig, START + NS_PER_S).at_ns, NS_PER_S);
 	assert_int_equal(read_at(&rig, START).at_ns, NS_PER_S);
@@ -268,12 +256,11 @@ static void an_earlier_instant_does_not_change_the_clock(void **state)
 	free_rig(&rig);
 }
 
-static void a_reading_has_frames_only_if_the_workload_makes_them(void **state)
+TEST(a_reading_has_frames_only_if_the_workload_makes_them)
 {
 	struct rig rig = new_rig(1);
 	struct gpu_reading reading = read_at(&rig, START);
 
-	(void)state;
 	assert_true(reading.busy_valid && reading.cap_valid);
 	assert_int_equal(reading.cap_pct, 50);
 	assert_false(reading.frames_valid);
@@ -290,14 +277,13 @@ static void a_reading_has_frames_only_if_the_workload_makes_them(void **state)
 	free_rig(&rig);
 }
 
-static void a_written_cap_is_read_back_and_enforced(void **state)
+TEST(a_written_cap_is_read_back_and_enforced)
 {
 	static const int refused[] = {0, -1, 101, INT_MAX, INT_MIN};
 	struct rig rig = new_rig(1);
 	struct gpu_reading before, after;
 	int cap_pct = -1;
 
-	(void)state;
 	set_workload(&rig, "busy");
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
 		assert_int_equal(ops->write_cap(rig.a, START, refused[i]), -EINVAL);
@@ -314,12 +300,11 @@ static void a_written_cap_is_read_back_and_enforced(void **state)
 	free_rig(&rig);
 }
 
-static void only_the_label_workload_has_an_effect(void **state)
+TEST(only_the_label_workload_has_an_effect)
 {
 	struct rig rig = new_rig(1);
 	struct err err = {""};
 
-	(void)state;
 	assert_int_equal(ops->label(rig.a, "team", "quake", &err), 0);
 	assert_int_equal(ops->label(rig.a, "workload", "quake", &err), -EINVAL);
 	assert_non_null(strstr(err.msg, "unknown workload 'quake'"));
@@ -327,7 +312,7 @@ static void only_the_label_workload_has_an_effect(void **state)
 	free_rig(&rig);
 }
 
-static void a_removed_vgpu_gives_an_error(void **state)
+TEST(a_removed_vgpu_gives_an_error)
 {
 	struct rig rig = new_rig(1);
 	struct gpu_vgpu *again;
@@ -335,7 +320,6 @@ static void a_removed_vgpu_gives_an_error(void **state)
 	struct err err = {""};
 	int cap_pct;
 
-	(void)state;
 	assert_int_equal(ops->destroy(rig.gpu, "a", &err), 0);
 	assert_int_equal(ops->create(rig.gpu, "a", 30, &err), 0);
 	assert_int_equal(ops->attach(rig.gpu, "a", START, &again, &err), 0);
@@ -347,15 +331,16 @@ static void a_removed_vgpu_gives_an_error(void **state)
 	assert_string_equal(err.msg, "workload: the vGPU does not exist any more");
 	assert_int_equal(ops->read(again, START, &reading), 0);
 	assert_int_equal(reading.cap_pct, 30);
+	assert_true(ops->identity(again) != 0);
+	assert_true(ops->identity(again) != ops->identity(rig.a));
 	ops->detach(again);
 	free_rig(&rig);
 }
 
-static void the_control_folder_sets_caps_as_a_foreign_writer(void **state)
+TEST(the_control_folder_sets_caps_as_a_foreign_writer)
 {
 	struct rig rig = new_rig(1);
 
-	(void)state;
 	put(&rig, "a.cap", "15\n");
 	assert_int_equal(read_at(&rig, START + NS_PER_S).cap_pct, 50);
 	look_at(&rig, START + NS_PER_S);
@@ -367,24 +352,22 @@ static void the_control_folder_sets_caps_as_a_foreign_writer(void **state)
 	free_rig(&rig);
 }
 
-static void the_control_folder_sets_workloads(void **state)
+TEST(the_control_folder_sets_workloads)
 {
 	struct rig rig = new_rig(1);
 
-	(void)state;
 	put(&rig, "a.workload", "load:pct=10\n");
 	look_at(&rig, START);
 	assert_int_equal(read_at(&rig, START + NS_PER_S).busy_ns, 100 * NS_PER_MS);
 	free_rig(&rig);
 }
 
-static void the_control_folder_removes_a_vgpu(void **state)
+TEST(the_control_folder_removes_a_vgpu)
 {
 	struct rig rig = new_rig(1);
 	struct gpu_reading reading;
 	char text[64] = "";
 
-	(void)state;
 	put(&rig, "a.gone", "");
 	look_at(&rig, START);
 	assert_int_equal(ops->read(rig.a, START, &reading), -ENODEV);
@@ -393,7 +376,7 @@ static void the_control_folder_removes_a_vgpu(void **state)
 	free_rig(&rig);
 }
 
-static void invalid_files_in_the_control_folder_are_renamed(void **state)
+TEST(invalid_files_in_the_control_folder_are_renamed)
 {
 	static const struct {
 		const char *name, *text;
@@ -404,7 +387,6 @@ static void invalid_files_in_the_control_folder_are_renamed(void **state)
 	};
 	struct rig rig = new_rig(1);
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char bad[64];
 
@@ -418,7 +400,7 @@ static void invalid_files_in_the_control_folder_are_renamed(void **state)
 	free_rig(&rig);
 }
 
-static void other_files_in_the_control_folder_are_ignored(void **state)
+TEST(other_files_in_the_control_folder_are_ignored)
 {
 	/*
 	 * Files that the backend must not remove: empty commands, which may not be written
@@ -428,7 +410,6 @@ static void other_files_in_the_control_folder_are_ignored(void **state)
 					    ".cap",  "a.cap.bad",  "a.cap.new"};
 	struct rig rig = new_rig(1);
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		put(&rig, names[i], "");
 	look_at(&rig, START);
@@ -437,11 +418,10 @@ static void other_files_in_the_control_folder_are_ignored(void **state)
 	free_rig(&rig);
 }
 
-static void a_removed_control_folder_changes_nothing(void **state)
+TEST(a_removed_control_folder_changes_nothing)
 {
 	struct rig rig = new_rig(1);
 
-	(void)state;
 	assert_int_equal(rmdir(rig.root), 0);
 	look_at(&rig, START + NS_PER_S);
 	assert_int_equal(mkdir(rig.root, 0700), 0);
@@ -449,30 +429,4 @@ static void a_removed_control_folder_changes_nothing(void **state)
 	look_at(&rig, START + 2 * NS_PER_S);
 	assert_int_equal(read_at(&rig, START + 2 * NS_PER_S).cap_pct, 9);
 	free_rig(&rig);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(with_guarantees_a_vgpu_uses_idle_time_up_to_its_ceiling),
-		cmocka_unit_test(traits_describe_the_gpu),
-		cmocka_unit_test(the_configuration_selects_the_unit),
-		cmocka_unit_test(a_missing_control_folder_is_reported),
-		cmocka_unit_test(invalid_requests_are_rejected_with_a_message),
-		cmocka_unit_test(list_reports_existing_vgpus_with_their_initial_caps),
-		cmocka_unit_test(the_clock_is_host_time_multiplied_by_speed),
-		cmocka_unit_test(an_earlier_instant_does_not_change_the_clock),
-		cmocka_unit_test(a_reading_has_frames_only_if_the_workload_makes_them),
-		cmocka_unit_test(a_written_cap_is_read_back_and_enforced),
-		cmocka_unit_test(only_the_label_workload_has_an_effect),
-		cmocka_unit_test(a_removed_vgpu_gives_an_error),
-		cmocka_unit_test(the_control_folder_sets_caps_as_a_foreign_writer),
-		cmocka_unit_test(the_control_folder_sets_workloads),
-		cmocka_unit_test(the_control_folder_removes_a_vgpu),
-		cmocka_unit_test(invalid_files_in_the_control_folder_are_renamed),
-		cmocka_unit_test(other_files_in_the_control_folder_are_ignored),
-		cmocka_unit_test(a_removed_control_folder_changes_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

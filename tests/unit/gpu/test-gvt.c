@@ -3,58 +3,18 @@
  * The GVT-g backend on plain files in a temporary folder. The scenarios on gover-sim test what
  * plain files cannot do: counters, rejected values and expired leases.
  */
-#include "tests/unit/gpu/test-gvt.h"
+#include "tests/unit/gpu/test-gvt-vgpu.h"
 
 #include <sys/resource.h>
 
-#define A  "aaaaaaaa-0000-0000-0000-000000000001"
-#define B  "bbbbbbbb-0000-0000-0000-000000000002"
-#define P1 "0000:00:02.0"
-#define P2 "0000:03:00.0"
-
-static const struct gpu_ops *const ops = &gpu_gvt_ops;
-
-/* Creates a GPU on the bus, with a type that shows its vendor. */
-static void make_parent(const char *name, const char *type)
-{
-	make_dir("class/mdev_bus/%s/mdev_supported_types/%s", name, type);
-	make_dir("bus/mdev/devices");
-}
-
-/* Creates a vGPU as in sysfs: a folder below the GPU, and a link to this folder on the bus. */
-static void make_vgpu(const char *parent, const char *id, int cap_pct)
-{
-	char from[128], to[160];
-
-	make_dir("class/mdev_bus/%s/%s/intel_vgpu", parent, id);
-	write_file("1\n", "class/mdev_bus/%s/%s/intel_vgpu/vgpu_id", parent, id);
-	write_file("1000000\n", "class/mdev_bus/%s/%s/intel_vgpu/busy_time", parent, id);
-	write_file("2000000\n", "class/mdev_bus/%s/%s/intel_vgpu/sched_time", parent, id);
-	write_file(cap_pct == 0 ? "0\n" : "30\n", "class/mdev_bus/%s/%s/intel_vgpu/cap", parent,
-		   id);
-	write_file("40\n", "class/mdev_bus/%s/%s/intel_vgpu/initial_cap", parent, id);
-	write_file("0\n", "class/mdev_bus/%s/%s/intel_vgpu/cap_lease_ms", parent, id);
-	snprintf(to, sizeof(to), "../../../class/mdev_bus/%s/%s", parent, id);
-	snprintf(from, sizeof(from), "%s/bus/mdev/devices/%s", root, id);
-	assert_int_equal(symlink(to, from), 0);
-}
-
-static struct gpu_vgpu *attach(const char *id)
-{
-	struct gpu_vgpu *vgpu;
-
-	if (ops->attach(gpu, id, 0, &vgpu, &err) < 0)
-		fail_msg("%s", err.msg);
-	return vgpu;
-}
-
 /* --- which GPU --- */
 
-static void the_only_gpu_need_not_be_named(void **state)
+FIXTURE(set_up, tear_down)
+
+TEST(the_only_gpu_need_not_be_named)
 {
 	struct gpu_traits traits;
 
-	(void)state;
 	make_parent(P1, "i915-GVTg_V5_8");
 	make_parent("0000:0a:00.0", "nvidia-63"); /* not GVT-g */
 	make_vgpu(P1, A, 30);
@@ -69,9 +29,8 @@ static void the_only_gpu_need_not_be_named(void **state)
 	assert_string_equal(listed, A "=40 ");
 }
 
-static void with_several_gpus_each_needs_a_name(void **state)
+TEST(with_several_gpus_each_needs_a_name)
 {
-	(void)state;
 	make_parent(P1, "i915-GVTg_V5_8");
 	make_parent(P2, "i915-GVTg_V5_4");
 	make_vgpu(P1, A, 30);
@@ -86,137 +45,8 @@ static void with_several_gpus_each_needs_a_name(void **state)
 	assert_string_equal(listed, B "=40 ");
 }
 
-static void sharing_is_written_to_the_file_of_the_gpu(void **state)
+TEST(a_missing_gpu_is_rejected_with_a_list_of_the_others)
 {
-	struct gpu_traits traits;
-	struct gpu_vgpu *vgpu;
-
-	(void)state;
-	make_parent(P1, "i915-GVTg_V5_8");
-	make_vgpu(P1, A, 30);
-	write_file("hard\n", "class/mdev_bus/%s/gover_sharing", P1);
-	write_file("40\n", "class/mdev_bus/%s/%s/intel_vgpu/cap_ceiling", P1, A);
-	open_gpu(ops);
-	assert_int_equal(ops->set_sharing(gpu, true, false, &err), 0);
-	ops->traits(gpu, &traits);
-	assert_true(traits.guarantees);
-	expect_file("guarantee", "class/mdev_bus/%s/gover_sharing", P1);
-	vgpu = attach(A);
-	assert_int_equal(ops->write_ceiling(vgpu, 75), 0);
-	expect_file("75", "class/mdev_bus/%s/%s/intel_vgpu/cap_ceiling", P1, A);
-	ops->detach(vgpu);
-}
-
-/*
- * Writes @word to gover_sharing, sets the sharing, and compares the file with @becomes. A write
- * does not shorten a plain file, so no test replaces a word by a shorter one.
- */
-static void check_default(const char *word, bool guarantee, bool by_default, int result,
-			  const char *becomes)
-{
-	struct gpu_traits traits;
-	int r;
-
-	write_file(word, "class/mdev_bus/%s/gover_sharing", P1);
-	r = ops->set_sharing(gpu, guarantee, by_default, &err);
-	ops->traits(gpu, &traits);
-	if (r != result || traits.guarantees != (strcmp(becomes, "guarantee") == 0))
-		fail_msg("%s: %d, guarantees %d, %s", word, r, traits.guarantees, err.msg);
-	expect_file(becomes, "class/mdev_bus/%s/gover_sharing", P1);
-}
-
-static void another_discipline_stays_by_default(void **state)
-{
-	(void)state;
-	make_parent(P1, "i915-GVTg_V5_8");
-	write_file("hard\n", "class/mdev_bus/%s/gover_sharing", P1);
-	open_gpu(ops);
-	check_default("hard", true, true, 0, "guarantee");
-	check_default("weight", true, true, 1, "weight");
-	assert_non_null(strstr(err.msg, "gover_sharing reads weight, and sharing = auto does not"));
-	check_default("weight", false, true, 1, "weight");
-	check_default("weight", true, false, 0, "guarantee");
-}
-
-static void a_dry_run_takes_the_discipline_in_force(void **state)
-{
-	(void)state;
-	make_parent(P1, "i915-GVTg_V5_8");
-	write_file("hard\n", "class/mdev_bus/%s/gover_sharing", P1);
-	config.dry_run = true;
-	open_gpu(ops);
-	check_default("hard", true, true, 1, "hard");
-	assert_non_null(strstr(err.msg, "gover_sharing reads hard, and a dry run does not change"));
-	check_default("guarantee", true, true, 0, "guarantee");
-	check_default("guarantee", false, true, 1, "guarantee");
-	check_default("weight", true, true, 1, "weight");
-	check_default("hard", true, false, 1, "hard");
-	check_default("guarantee", true, false, 0, "guarantee");
-	check_default("guarantee", false, false, 1, "guarantee");
-	check_default("weight", false, false, 1, "weight");
-}
-
-static void check_renewal(int result, const char *was)
-{
-	char text[GPU_SHARING_MAX] = "";
-	int r = ops->renew_sharing(gpu, text);
-
-	if (r != result || (was && strcmp(text, was) != 0))
-		fail_msg("%d, \"%s\"", r, text);
-}
-
-/* A write does not shorten a plain file, so no test replaces a word by a shorter one. */
-static void an_external_change_of_sharing_is_undone(void **state)
-{
-	struct gpu_vgpu *vgpu;
-
-	(void)state;
-	make_parent(P1, "i915-GVTg_V5_8");
-	make_vgpu(P1, A, 30);
-	open_gpu(ops);
-	check_renewal(0, NULL); /* not set yet */
-	assert_int_equal(ops->set_sharing(gpu, false, false, &err), 0);
-	check_renewal(0, NULL); /* a kernel without the file */
-	write_file("cap\n", "class/mdev_bus/%s/gover_sharing", P1);
-	check_renewal(1, "cap");
-	check_renewal(0, "hard");
-	write_file("cap\n", "class/mdev_bus/%s/gover_sharing", P1);
-	ops->detach(attach(A)); /* sets it too */
-	check_renewal(0, "hard");
-	assert_int_equal(ops->set_sharing(gpu, true, false, &err), 0);
-	write_file("weight\n", "class/mdev_bus/%s/gover_sharing", P1);
-	check_renewal(1, "weight");
-	check_renewal(0, "guarantee");
-	remove_file("class/mdev_bus/%s/gover_sharing", P1);
-	check_renewal(-ENOENT, NULL);
-	for (int i = 0; i < 2; i++)
-		assert_int_equal(ops->attach(gpu, A, 0, &vgpu, &err), -EOPNOTSUPP);
-}
-
-static void a_kernel_without_the_file_has_only_hard_caps(void **state)
-{
-	struct gpu_traits traits;
-	struct gpu_vgpu *vgpu;
-
-	(void)state;
-	make_parent(P1, "i915-GVTg_V5_8");
-	make_vgpu(P1, A, 30);
-	open_gpu(ops);
-	assert_int_equal(ops->set_sharing(gpu, false, false, &err), 0);
-	assert_int_equal(ops->set_sharing(gpu, true, false, &err), -EOPNOTSUPP);
-	assert_non_null(strstr(err.msg, "sharing = guarantee: the scheduler of this kernel has "
-					"only hard caps, "));
-	assert_non_null(strstr(err.msg, P1 "/gover_sharing does not exist (allowed: hard)"));
-	ops->traits(gpu, &traits);
-	assert_false(traits.guarantees);
-	vgpu = attach(A);
-	assert_int_equal(ops->write_ceiling(vgpu, 75), -EOPNOTSUPP);
-	ops->detach(vgpu);
-}
-
-static void a_missing_gpu_is_rejected_with_a_list_of_the_others(void **state)
-{
-	(void)state;
 	make_parent(P1, "i915-GVTg_V5_8");
 	strcpy(config.parent, P2);
 	assert_null(gpu_auto(&config));
@@ -224,18 +54,16 @@ static void a_missing_gpu_is_rejected_with_a_list_of_the_others(void **state)
 	assert_non_null(strstr(err.msg, "only " P1));
 }
 
-static void a_host_without_mediated_devices_has_no_gpu(void **state)
+TEST(a_host_without_mediated_devices_has_no_gpu)
 {
-	(void)state;
 	assert_null(gpu_auto(&config));
 	assert_int_equal(ops->open(&config, &gpu, &err), -EOPNOTSUPP);
 	assert_non_null(strstr(err.msg, "kvmgt"));
 }
 
 /* Without a vGPU type of GVT-g, an existing vGPU of GVT-g shows that the backend is suitable. */
-static void a_bus_with_a_vgpu_is_sufficient(void **state)
+TEST(a_bus_with_a_vgpu_is_sufficient)
 {
-	(void)state;
 	make_parent(P1, "of-another-name");
 	assert_null(gpu_auto(&config));
 	make_vgpu(P1, A, 30);
@@ -247,11 +75,10 @@ static void a_bus_with_a_vgpu_is_sufficient(void **state)
 	assert_string_equal(listed, A "=40 ");
 }
 
-static void each_listing_shows_the_current_vgpus(void **state)
+TEST(each_listing_shows_the_current_vgpus)
 {
 	char path[160];
 
-	(void)state;
 	make_parent(P1, "i915-GVTg_V5_8");
 	open_gpu(ops);
 	list_all(ops);
@@ -266,12 +93,11 @@ static void each_listing_shows_the_current_vgpus(void **state)
 
 /* --- a vGPU --- */
 
-static void a_reading_contains_the_values_of_the_files(void **state)
+TEST(a_reading_contains_the_values_of_the_files)
 {
 	struct gpu_reading reading;
 	struct gpu_vgpu *vgpu;
 
-	(void)state;
 	make_parent(P1, "i915-GVTg_V5_8");
 	make_vgpu(P1, A, 30);
 	open_gpu(ops);
@@ -290,14 +116,13 @@ static void a_reading_contains_the_values_of_the_files(void **state)
 	ops->detach(vgpu);
 }
 
-static void invalid_files_give_no_reading(void **state)
+TEST(invalid_files_give_no_reading)
 {
 	static const char *const bad[] = {"", "x\n", "-1\n", "1 2\n", "0x10\n"};
 	struct gpu_reading reading;
 	struct gpu_vgpu *vgpu;
 	int cap_pct;
 
-	(void)state;
 	make_parent(P1, "i915-GVTg_V5_8");
 	make_vgpu(P1, A, 30);
 	open_gpu(ops);
@@ -314,12 +139,46 @@ static void invalid_files_give_no_reading(void **state)
 	ops->detach(vgpu);
 }
 
-static void the_clock_of_a_faster_host_runs_faster(void **state)
+static void expect_problem(const char *wanted)
+{
+	struct err problem = {""};
+
+	ops->problem(gpu, &problem);
+	if (wanted[0] ? !strstr(problem.msg, wanted) : problem.msg[0] != '\0')
+		fail_msg("the problem is '%s'", problem.msg);
+}
+
+TEST(the_reason_of_a_missing_reading_is_known)
+{
+	struct gpu_reading reading;
+	struct gpu_vgpu *vgpu;
+	char path[512];
+
+	make_parent(P1, "i915-GVTg_V5_8");
+	make_vgpu(P1, A, 30);
+	open_gpu(ops);
+	vgpu = attach(A);
+	list_all(ops);
+	assert_int_equal(ops->read(vgpu, 0, &reading), 0);
+	expect_problem("");
+	write_file("x\n", "class/mdev_bus/" P1 "/" A "/intel_vgpu/sched_time");
+	assert_int_equal(ops->read(vgpu, 0, &reading), -EINVAL);
+	expect_problem("vGPU " A ": sched_time cannot be read: Invalid argument");
+	ops->detach(vgpu);
+	snprintf(path, sizeof(path), "%s/class/mdev_bus/" P1, root);
+	remove_tree(path);
+	assert_int_equal(ops->list(gpu, found_one, NULL), -ENOENT);
+	expect_problem("/class/mdev_bus/" P1 ": No such file or directory (is the driver loaded?)");
+	make_parent(P1, "i915-GVTg_V5_8");
+	list_all(ops);
+	expect_problem("");
+}
+
+TEST(the_clock_of_a_faster_host_runs_faster)
 {
 	struct gpu_reading reading;
 	struct gpu_vgpu *vgpu;
 
-	(void)state;
 	make_parent(P1, "i915-GVTg_V5_8");
 	make_vgpu(P1, A, 30);
 	config.speed = 10;
@@ -332,12 +191,11 @@ static void the_clock_of_a_faster_host_runs_faster(void **state)
 	ops->detach(vgpu);
 }
 
-static void caps_and_leases_are_written(void **state)
+TEST(caps_and_leases_are_written)
 {
 	struct gpu_vgpu *vgpu;
 	int cap_pct;
 
-	(void)state;
 	make_parent(P1, "i915-GVTg_V5_8");
 	make_vgpu(P1, A, 30);
 	open_gpu(ops);
@@ -359,13 +217,12 @@ static void caps_and_leases_are_written(void **state)
 	ops->detach(vgpu);
 }
 
-static void permission_to_write_can_be_granted_later(void **state)
+TEST(permission_to_write_can_be_granted_later)
 {
 	static const char *const names[] = {"cap", "cap_lease_ms"};
 	struct gpu_vgpu *vgpu;
 	char path[512];
 
-	(void)state;
 	if (geteuid() != 0) {
 		print_message("# only root can change its user\n");
 		skip();
@@ -392,12 +249,48 @@ static void permission_to_write_can_be_granted_later(void **state)
 	ops->detach(vgpu);
 }
 
-static void a_kernel_without_leases_is_supported(void **state)
+static void remove_vgpu(const char *parent, const char *id)
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/class/mdev_bus/%s/%s", root, parent, id);
+	remove_tree(path);
+	remove_file("bus/mdev/devices/%s", id);
+}
+
+/* On plain files, open files of a removed vGPU still work, so only files that are opened later. */
+TEST(a_vgpu_that_is_created_again_is_another_one)
+{
+	struct gpu_vgpu *vgpu, *second;
+	int cap_pct;
+
+	make_parent(P1, "i915-GVTg_V5_8");
+	make_vgpu(P1, A, 30);
+	open_gpu(ops);
+	vgpu = attach(A);
+	remove_vgpu(P1, A);
+	assert_int_equal(ops->read_initial_cap(vgpu, &cap_pct), -ENODEV);
+	make_vgpu(P1, A, 30);
+	assert_int_equal(ops->read_initial_cap(vgpu, &cap_pct), -ENODEV);
+	assert_int_equal(ops->write_initial_cap(vgpu, 60, 35), -ENODEV);
+	assert_int_equal(ops->write_ceiling(vgpu, 60), -ENODEV);
+	expect_file("40", "bus/mdev/devices/" A "/intel_vgpu/initial_cap");
+	second = attach(A);
+	assert_int_equal(ops->read_initial_cap(second, &cap_pct), 0);
+	assert_true(ops->identity(second) != 0);
+	assert_true(ops->identity(second) != ops->identity(vgpu));
+	ops->detach(vgpu);
+	vgpu = attach(A);
+	assert_true(ops->identity(second) == ops->identity(vgpu));
+	ops->detach(vgpu);
+	ops->detach(second);
+}
+
+TEST(a_kernel_without_leases_is_supported)
 {
 	struct gpu_reading reading;
 	struct gpu_vgpu *vgpu;
 
-	(void)state;
 	make_parent(P1, "i915-GVTg_V5_8");
 	make_vgpu(P1, A, 30);
 	remove_file("class/mdev_bus/" P1 "/" A "/intel_vgpu/cap_lease_ms");
@@ -408,12 +301,11 @@ static void a_kernel_without_leases_is_supported(void **state)
 	ops->detach(vgpu);
 }
 
-static void a_stock_kernel_is_reported_with_the_missing_file(void **state)
+TEST(a_stock_kernel_is_reported_with_the_missing_file)
 {
 	static const char *const files[] = {"cap", "sched_time", "busy_time"};
 	struct gpu_vgpu *vgpu;
 
-	(void)state;
 	make_parent(P1, "i915-GVTg_V5_8");
 	make_vgpu(P1, A, 30);
 	open_gpu(ops);
@@ -429,12 +321,11 @@ static void a_stock_kernel_is_reported_with_the_missing_file(void **state)
 	assert_string_equal(listed, A "=0 ");
 }
 
-static void a_vgpu_removed_after_the_listing_does_not_exist(void **state)
+TEST(a_vgpu_removed_after_the_listing_does_not_exist)
 {
 	struct gpu_vgpu *vgpu;
 	char path[160];
 
-	(void)state;
 	make_parent(P1, "i915-GVTg_V5_8");
 	make_vgpu(P1, A, 30);
 	open_gpu(ops);
@@ -448,12 +339,11 @@ static void a_vgpu_removed_after_the_listing_does_not_exist(void **state)
 	assert_string_equal(listed, A "=0 ");
 }
 
-static void files_are_closed(void **state)
+TEST(files_are_closed)
 {
 	struct gpu_vgpu *vgpu;
 	int before, after;
 
-	(void)state;
 	make_parent(P1, "i915-GVTg_V5_8");
 	make_vgpu(P1, A, 30);
 	open_gpu(ops);
@@ -470,13 +360,12 @@ static void files_are_closed(void **state)
 	ops->close(NULL);
 }
 
-static void too_many_open_files_are_reported_with_the_setting(void **state)
+TEST(too_many_open_files_are_reported_with_the_setting)
 {
 	struct rlimit limit, small;
 	struct gpu_vgpu *vgpu;
 	int r;
 
-	(void)state;
 	make_parent(P1, "i915-GVTg_V5_8");
 	make_vgpu(P1, A, 30);
 	open_gpu(ops);
@@ -490,45 +379,12 @@ static void too_many_open_files_are_reported_with_the_setting(void **state)
 	assert_non_null(strstr(err.msg, "LimitNOFILE"));
 }
 
-static void vgpus_cannot_be_created_or_removed(void **state)
+TEST(vgpus_cannot_be_created_or_removed)
 {
-	(void)state;
 	make_parent(P1, "i915-GVTg_V5_8");
 	open_gpu(ops);
 	assert_int_equal(ops->create(gpu, A, 50, &err), -EOPNOTSUPP);
 	assert_non_null(strstr(err.msg, "mdev_supported_types"));
 	assert_int_equal(ops->destroy(gpu, A, &err), -EOPNOTSUPP);
 	assert_null(ops->physical);
-}
-
-#define RIGGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		RIGGED(the_only_gpu_need_not_be_named),
-		RIGGED(sharing_is_written_to_the_file_of_the_gpu),
-		RIGGED(another_discipline_stays_by_default),
-		RIGGED(a_dry_run_takes_the_discipline_in_force),
-		RIGGED(an_external_change_of_sharing_is_undone),
-		RIGGED(a_kernel_without_the_file_has_only_hard_caps),
-		RIGGED(with_several_gpus_each_needs_a_name),
-		RIGGED(a_missing_gpu_is_rejected_with_a_list_of_the_others),
-		RIGGED(a_host_without_mediated_devices_has_no_gpu),
-		RIGGED(a_bus_with_a_vgpu_is_sufficient),
-		RIGGED(each_listing_shows_the_current_vgpus),
-		RIGGED(a_reading_contains_the_values_of_the_files),
-		RIGGED(invalid_files_give_no_reading),
-		RIGGED(the_clock_of_a_faster_host_runs_faster),
-		RIGGED(caps_and_leases_are_written),
-		RIGGED(permission_to_write_can_be_granted_later),
-		RIGGED(a_kernel_without_leases_is_supported),
-		RIGGED(a_stock_kernel_is_reported_with_the_missing_file),
-		RIGGED(a_vgpu_removed_after_the_listing_does_not_exist),
-		RIGGED(files_are_closed),
-		RIGGED(too_many_open_files_are_reported_with_the_setting),
-		RIGGED(vgpus_cannot_be_created_or_removed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

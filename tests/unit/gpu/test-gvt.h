@@ -2,13 +2,6 @@
 /* A temporary folder with plain files instead of sysfs, and a GPU in that folder. */
 #ifndef TESTS_UNIT_GPU_TEST_GVT_H
 #define TESTS_UNIT_GPU_TEST_GVT_H
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "gpu/gpu.h"
+#include "tests/unit/unit.h"
 
 static char root[64];
 static struct gpu_config config;
@@ -40,9 +34,8 @@ static inline void remove_tree(const char *path)
 	(void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-static int set_up(void **state)
+static int set_up(void)
 {
-	(void)state;
 	strcpy(root, "/tmp/gover-gvt.XXXXXX");
 	if (!mkdtemp(root))
 		return -1;
@@ -53,9 +46,8 @@ static int set_up(void **state)
 	return 0;
 }
 
-static int tear_down(void **state)
+static int tear_down(void)
 {
-	(void)state;
 	if (gpu)
 		gpu_is->close(gpu);
 	remove_tree(root);

@@ -59,20 +59,21 @@ static void use_version(int number)
 	strcpy(host.mounts[0].root, "/");
 }
 
-static int make_group(void **state)
+static int make_group(void)
 {
-	int r = make_top(state);
+	int r = make_top();
 
 	if (r == 0)
 		folder("g");
 	return r;
 }
 
-static void every_share_is_exact_and_differs_from_the_default_weight(void **state)
+FIXTURE(make_group, remove_top)
+
+TEST(every_share_is_exact_and_differs_from_the_default_weight)
 {
 	static const int most[] = {262144, 10000}; /* the largest weights of the kernel */
 
-	(void)state;
 	for (int version = 1; version <= 2; version++) {
 		struct cgroup_files files;
 
@@ -99,7 +100,7 @@ static void every_share_is_exact_and_differs_from_the_default_weight(void **stat
 	}
 }
 
-static void other_weights_are_rounded_and_the_default_is_no_share(void **state)
+TEST(other_weights_are_rounded_and_the_default_is_no_share)
 {
 	static const struct {
 		int version, weight, pct, result;
@@ -110,7 +111,6 @@ static void other_weights_are_rounded_and_the_default_is_no_share(void **state)
 		{2, 149, 2, 0},	 {2, 4950, 50, 1},   {2, 9900, 100, 1},	  {2, 10000, 100, 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct cgroup_files files;
 		int pct = -1;
@@ -124,7 +124,7 @@ static void other_weights_are_rounded_and_the_default_is_no_share(void **state)
 	}
 }
 
-static void the_cap_is_the_limit_or_the_share(void **state)
+TEST(the_cap_is_the_limit_or_the_share)
 {
 	static const struct {
 		const char *rule;
@@ -143,7 +143,6 @@ static void the_cap_is_the_limit_or_the_share(void **state)
 		{"guarantee: neither", &guarantee, 0, 0, 0, 1},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < 2 * ARRAY_SIZE(rows); i++) {
 		size_t k = i / 2;
 		struct cgroup_files files;
@@ -163,13 +162,12 @@ static void the_cap_is_the_limit_or_the_share(void **state)
 	}
 }
 
-static void a_written_cap_keeps_the_ceiling_and_raises_it_if_needed(void **state)
+TEST(a_written_cap_keeps_the_ceiling_and_raises_it_if_needed)
 {
 	static const struct {
 		int cap_pct, ceiling_pct, limit_pct;
 	} rows[] = {{20, 50, 50}, {70, 50, 70}, {20, 100, 100}, {50, 50, 50}};
 
-	(void)state;
 	for (size_t i = 0; i < 2 * ARRAY_SIZE(rows); i++) {
 		size_t k = i / 2;
 		struct cgroup_files files;
@@ -192,7 +190,7 @@ static void a_written_cap_keeps_the_ceiling_and_raises_it_if_needed(void **state
 	}
 }
 
-static void groups_of_the_other_sharing_are_converted_once(void **state)
+TEST(groups_of_the_other_sharing_are_converted_once)
 {
 	static const struct {
 		const char *rule;
@@ -212,7 +210,6 @@ static void groups_of_the_other_sharing_are_converted_once(void **state)
 	};
 	static const int foreign = 777;
 
-	(void)state;
 	for (size_t i = 0; i < 4 * ARRAY_SIZE(rows); i++) {
 		size_t k = i / 4;
 		int version = (int)(i % 2) + 1, limit_pct, weight, times = (int)(i / 2 % 2) + 1;
@@ -253,11 +250,10 @@ static void groups_of_the_other_sharing_are_converted_once(void **state)
 	}
 }
 
-static void without_a_weight_there_is_no_guarantee(void **state)
+TEST(without_a_weight_there_is_no_guarantee)
 {
 	char path[PATH_MAX];
 
-	(void)state;
 	for (int version = 1; version <= 2; version++) {
 		struct cgroup_files files;
 		double share;
@@ -281,20 +277,4 @@ static void without_a_weight_there_is_no_guarantee(void **state)
 		assert_int_equal(cap, 20);
 		cgroup_close(&files);
 	}
-}
-
-#define CASE(f) cmocka_unit_test_setup_teardown(f, make_group, remove_top)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		CASE(every_share_is_exact_and_differs_from_the_default_weight),
-		CASE(other_weights_are_rounded_and_the_default_is_no_share),
-		CASE(the_cap_is_the_limit_or_the_share),
-		CASE(a_written_cap_keeps_the_ceiling_and_raises_it_if_needed),
-		CASE(groups_of_the_other_sharing_are_converted_once),
-		CASE(without_a_weight_there_is_no_guarantee),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

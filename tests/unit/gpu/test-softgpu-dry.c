@@ -3,12 +3,6 @@
  * softgpu in a dry run with the kernel of this host: existing groups are read and not changed, and
  * no group is created. The test is skipped if no control group can be written.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +10,7 @@
 
 #include "gpu/cgroup.h"
 #include "gpu/gpu.h"
+#include "tests/unit/unit.h"
 
 static const struct gpu_ops *const ops = &gpu_softgpu_ops;
 static struct gpu_config config, dry;
@@ -63,13 +58,12 @@ static void count(void *userdata, const char *id, int initial_cap_pct)
 	(*(int *)userdata)++;
 }
 
-static void missing_groups_are_reported_and_not_created(void **state)
+TEST(missing_groups_are_reported_and_not_created)
 {
 	uint64_t at_ns, busy_ns;
 	struct gpu_vgpu *vgpu;
 	int n = 0;
 
-	(void)state;
 	assert_int_equal(ops->open(&dry, &gpu, &err), 1);
 	assert_non_null(strstr(err.msg, "below/gpu0 does not exist"));
 	assert_non_null(strstr(err.msg, "dry run"));
@@ -82,13 +76,12 @@ static void missing_groups_are_reported_and_not_created(void **state)
 	assert_false(any_group_exists());
 }
 
-static void existing_groups_are_read_and_not_changed(void **state)
+TEST(existing_groups_are_read_and_not_changed)
 {
 	struct gpu *watched;
 	struct gpu_vgpu *vgpu;
 	int n = 0, cap_pct;
 
-	(void)state;
 	assert_int_equal(ops->open(&config, &gpu, &err), 0);
 	assert_int_equal(ops->create(gpu, "a", 37, &err), 0);
 	err.msg[0] = '\0';
@@ -109,12 +102,11 @@ static void existing_groups_are_read_and_not_changed(void **state)
 }
 
 /* A real run would create the group again with the configured size and remove it at the end. */
-static void an_empty_group_is_not_changed(void **state)
+TEST(an_empty_group_is_not_changed)
 {
 	char group[PATH_MAX];
 	struct gpu *watched;
 
-	(void)state;
 	snprintf(group, sizeof(group), "%.200s/gpu0", config.root);
 	assert_int_equal(ops->open(&config, &gpu, &err), 0);
 	dry.capacity_cores = 0.5;
@@ -126,22 +118,15 @@ static void an_empty_group_is_not_changed(void **state)
 	assert_false(any_group_exists());
 }
 
-int main(void)
+static int prepare(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(missing_groups_are_reported_and_not_created),
-		cmocka_unit_test(existing_groups_are_read_and_not_changed),
-		cmocka_unit_test(an_empty_group_is_not_changed),
-	};
 	int r = set_up();
 
-	if (r == -EACCES || r == -EOPNOTSUPP) {
-		printf("1..1\nok 1 - softgpu in a dry run # SKIP %s\n", err.msg);
-		return 0;
-	}
-	if (r < 0) {
-		printf("1..1\nnot ok 1 - softgpu in a dry run: %s\n", err.msg);
-		return 1;
-	}
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	if (r == -EACCES || r == -EOPNOTSUPP)
+		unit_skip_all("softgpu in a dry run", err.msg);
+	if (r < 0)
+		fprintf(stderr, "%s\n", err.msg);
+	return r;
 }
+
+FIXTURE_ONCE(prepare, NULL)

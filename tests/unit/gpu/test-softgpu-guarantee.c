@@ -56,13 +56,12 @@ static struct gpu *open_gpu(const struct gpu_config *config)
 }
 
 /* Removes what a failed test has left. */
-static int clean(void **state)
+static int clean(void)
 {
 	static const char *const ids[] = {"a", "b"};
 	struct gpu *gpu;
 	struct err why;
 
-	(void)state;
 	end_children();
 	if (try_open(&hard, &gpu) < 0)
 		return -1;
@@ -71,6 +70,8 @@ static int clean(void **state)
 	ops->close(gpu);
 	return 0;
 }
+
+FIXTURE(NULL, clean)
 
 static struct gpu_vgpu *make_vgpu(struct gpu *gpu, const char *id, int cap_pct, int ceiling_pct)
 {
@@ -120,12 +121,11 @@ static bool get_shares(struct gpu_vgpu *const vgpus[2], const double from_pct[2]
 	return reached;
 }
 
-static void idle_time_goes_to_the_busy_and_returns(void **state)
+TEST(idle_time_goes_to_the_busy_and_returns)
 {
 	struct gpu *gpu = open_gpu(&guarantee);
 	struct gpu_vgpu *vgpus[2];
 
-	(void)state;
 	vgpus[0] = make_vgpu(gpu, "a", 20, 60);
 	vgpus[1] = make_vgpu(gpu, "b", 70, 100);
 	start_child(gpu, "a", true);
@@ -152,12 +152,11 @@ static void idle_time_goes_to_the_busy_and_returns(void **state)
 	ops->close(gpu);
 }
 
-static void every_cap_can_follow_every_other_cap(void **state)
+TEST(every_cap_can_follow_every_other_cap)
 {
 	struct gpu *gpu = open_gpu(&guarantee);
 	struct gpu_vgpu *vgpu = make_vgpu(gpu, "a", 100, 50);
 
-	(void)state;
 	write_all_caps(vgpu);
 	assert_int_equal(ops->write_cap(vgpu, 0, 0), -EINVAL);
 	assert_int_equal(ops->write_cap(vgpu, 0, 101), -EINVAL);
@@ -217,12 +216,11 @@ static void expect_sharing(const struct gpu_config *dry, bool guarantees)
 	ops->close(gpu);
 }
 
-static void caps_survive_a_change_of_sharing(void **state)
+TEST(caps_survive_a_change_of_sharing)
 {
 	struct gpu *gpu = open_gpu(&guarantee);
 	struct gpu_config dry = hard;
 
-	(void)state;
 	ops->detach(make_vgpu(gpu, "a", 20, 90));
 	dry.dry_run = true;
 	expect_after_open(&guarantee, 20, 90, 20);
@@ -237,7 +235,7 @@ static void caps_survive_a_change_of_sharing(void **state)
 	ops->close(gpu);
 }
 
-static void a_limit_of_another_program_below_the_cap_is_the_cap(void **state)
+TEST(a_limit_of_another_program_below_the_cap_is_the_cap)
 {
 	struct gpu *gpu = open_gpu(&guarantee);
 	struct gpu_vgpu *vgpu = make_vgpu(gpu, "a", 40, 90);
@@ -245,7 +243,6 @@ static void a_limit_of_another_program_below_the_cap_is_the_cap(void **state)
 	struct cgroup_files files;
 	struct gpu_reading reading;
 
-	(void)state;
 	open_files("a", &files);
 	assert_int_equal(cgroup_write_limit(&files, &limit), 0);
 	assert_int_equal(ops->read(vgpu, NS_PER_S, &reading), 0);
@@ -263,14 +260,13 @@ static void a_limit_of_another_program_below_the_cap_is_the_cap(void **state)
 }
 
 /* Another program has created the group with a limit and without a weight. */
-static void a_new_group_of_another_program_has_its_limit_as_cap(void **state)
+TEST(a_new_group_of_another_program_has_its_limit_as_cap)
 {
 	struct gpu *gpu = open_gpu(&guarantee);
 	struct cgroup_files files;
 	struct gpu_vgpu *vgpu;
 	int cap, limit, share;
 
-	(void)state;
 	assert_int_equal(ops->create(gpu, "a", 50, &err), 0);
 	open_files("a", &files);
 	assert_int_equal(cgroup_clear_share(&files), 0);
@@ -291,13 +287,12 @@ static void a_new_group_of_another_program_has_its_limit_as_cap(void **state)
 }
 
 /* An operator writes round numbers. Hard caps do not depend on the weight. */
-static void a_weight_of_an_operator_is_no_share(void **state)
+TEST(a_weight_of_an_operator_is_no_share)
 {
 	static const int weights[] = {2000, 5000, 10000, 2048, 500, 200};
 	struct gpu *gpu = open_gpu(&hard);
 	struct cgroup_files files;
 
-	(void)state;
 	assert_int_equal(ops->create(gpu, "a", 50, &err), 0);
 	open_files("a", &files);
 	for (size_t i = 0; i < ARRAY_SIZE(weights); i++) {
@@ -320,14 +315,13 @@ static void a_weight_of_an_operator_is_no_share(void **state)
 }
 
 /* With the whole contract as cap, a larger weight takes time from the other vGPUs. */
-static void a_larger_weight_at_the_ceiling_is_an_external_cap(void **state)
+TEST(a_larger_weight_at_the_ceiling_is_an_external_cap)
 {
 	struct gpu *gpu = open_gpu(&guarantee);
 	struct gpu_vgpu *vgpu = make_vgpu(gpu, "a", 40, 40);
 	struct cgroup_files files;
 	int cap;
 
-	(void)state;
 	open_files("a", &files);
 	assert_int_equal(cgroup_write_share(&files, 80), 0);
 	assert_int_equal(ops->read_cap(vgpu, &cap), 0);
@@ -342,13 +336,12 @@ static void a_larger_weight_at_the_ceiling_is_an_external_cap(void **state)
 }
 
 /* A GPU that does not fill its core is pinned too, because weights count only on the same core. */
-static void a_gpu_of_half_a_core_is_pinned_or_refused(void **state)
+TEST(a_gpu_of_half_a_core_is_pinned_or_refused)
 {
 	struct gpu_config half = guarantee;
 	struct gpu *gpu;
 	char group[PATH_MAX];
 
-	(void)state;
 	half.capacity_cores = 0.5;
 	if (host.cpuset >= 0 && cgroup_cores(&host) > 1) {
 		gpu = open_gpu(&half);
@@ -363,12 +356,11 @@ static void a_gpu_of_half_a_core_is_pinned_or_refused(void **state)
 
 /* Two vGPUs with a busy thread each would use a core each, until the limit of the GPU stops both.
  */
-static void a_gpu_of_one_and_a_half_cores_is_refused(void **state)
+TEST(a_gpu_of_one_and_a_half_cores_is_refused)
 {
 	struct gpu_config more = guarantee;
 	struct gpu *gpu;
 
-	(void)state;
 	if (cgroup_cores(&host) < 2) {
 		print_message("# the host has one core\n");
 		skip();
@@ -382,12 +374,11 @@ static void a_gpu_of_one_and_a_half_cores_is_refused(void **state)
 }
 
 /* The second GPU would need the last core of the host, if the host has two. */
-static void a_gpu_that_cannot_be_pinned_is_refused(void **state)
+TEST(a_gpu_that_cannot_be_pinned_is_refused)
 {
 	struct gpu_config second = guarantee;
 	struct gpu *gpu, *none;
 
-	(void)state;
 	if (host.cpuset < 0 || cgroup_cores(&host) != 2) {
 		print_message("# not a host with two cores and a cpuset\n");
 		skip();
@@ -401,35 +392,20 @@ static void a_gpu_that_cannot_be_pinned_is_refused(void **state)
 	ops->close(gpu);
 }
 
-#define CASE(f) cmocka_unit_test_teardown(f, clean)
-
-int main(void)
+static int prepare(void)
 {
-	const struct CMUnitTest tests[] = {
-		CASE(idle_time_goes_to_the_busy_and_returns),
-		CASE(every_cap_can_follow_every_other_cap),
-		CASE(caps_survive_a_change_of_sharing),
-		CASE(a_limit_of_another_program_below_the_cap_is_the_cap),
-		CASE(a_new_group_of_another_program_has_its_limit_as_cap),
-		CASE(a_weight_of_an_operator_is_no_share),
-		CASE(a_larger_weight_at_the_ceiling_is_an_external_cap),
-		CASE(a_gpu_of_half_a_core_is_pinned_or_refused),
-		CASE(a_gpu_of_one_and_a_half_cores_is_refused),
-		CASE(a_gpu_that_cannot_be_pinned_is_refused),
-	};
 	struct gpu *gpu;
 	int r = make_configs();
 
 	if (r == 0)
 		r = try_open(&guarantee, &gpu);
-	if (r == -EACCES || r == -EOPNOTSUPP) {
-		printf("1..1\nok 1 - softgpu # SKIP %s\n", err.msg);
-		return 0;
-	}
-	if (r < 0) {
-		printf("1..1\nnot ok 1 - softgpu: %s\n", err.msg);
-		return 1;
-	}
-	ops->close(gpu);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	if (r == -EACCES || r == -EOPNOTSUPP)
+		unit_skip_all("softgpu", err.msg);
+	if (r < 0)
+		fprintf(stderr, "%s\n", err.msg);
+	else
+		ops->close(gpu);
+	return r;
 }
+
+FIXTURE_ONCE(prepare, NULL)

@@ -40,12 +40,13 @@ static void destroy_one(void *userdata, const char *id, int initial_cap_pct)
 		fprintf(stderr, "not removed: %s\n", why.msg);
 }
 
-static int clean(void **state)
+static int clean(void)
 {
-	(void)state;
 	end_children();
 	return ops->list(gpu, destroy_one, NULL) == -ENOENT ? -1 : 0;
 }
+
+FIXTURE(NULL, clean)
 
 static bool group_exists(const char *group)
 {
@@ -57,9 +58,8 @@ static bool group_exists(const char *group)
 	return stands;
 }
 
-static int close_gpu(void **state)
+static int close_gpu(void)
 {
-	(void)state;
 	ops->close(gpu);
 	return group_exists(config.root) ? -1 : 0;
 }
@@ -81,11 +81,10 @@ static void count_one(void *userdata, const char *id, int initial_cap_pct)
 	counts[id[0] == 'a' ? 0 : 1]++;
 }
 
-static void vgpus_are_created_listed_and_removed_once(void **state)
+TEST(vgpus_are_created_listed_and_removed_once)
 {
 	int counts[2] = {0, 0};
 
-	(void)state;
 	assert_int_equal(ops->create(gpu, "a", 20, &err), 0);
 	assert_int_equal(ops->create(gpu, "b", 30, &err), 0);
 	assert_int_equal(ops->create(gpu, "a", 40, &err), -EEXIST);
@@ -101,13 +100,12 @@ static void vgpus_are_created_listed_and_removed_once(void **state)
 	assert_int_equal(counts[1], 2);
 }
 
-static void invalid_values_are_rejected_without_a_change(void **state)
+TEST(invalid_values_are_rejected_without_a_change)
 {
 	static const int caps[] = {0, -1, 101, INT32_MAX, INT32_MIN};
 	struct gpu_vgpu *vgpu = NULL;
 	int cap;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(caps); i++) {
 		assert_int_equal(ops->create(gpu, "bad", caps[i], &err), -EINVAL);
 		assert_non_null(strstr(err.msg, "allowed: 1..100"));
@@ -124,11 +122,10 @@ static void invalid_values_are_rejected_without_a_change(void **state)
 	ops->detach(vgpu);
 }
 
-static void every_cap_can_follow_every_other_cap(void **state)
+TEST(every_cap_can_follow_every_other_cap)
 {
 	struct gpu_vgpu *vgpu;
 
-	(void)state;
 	vgpu = make_vgpu("a", 100, 0);
 	write_all_caps(vgpu);
 	ops->detach(vgpu);
@@ -148,7 +145,7 @@ static void foreign_limit(const char *id, struct cgroup_limit limit)
 	cgroup_close(&files);
 }
 
-static void a_cap_can_follow_any_foreign_limit(void **state)
+TEST(a_cap_can_follow_any_foreign_limit)
 {
 	static const struct cgroup_limit limits[] = {
 		{50000, 100000, 0},
@@ -160,7 +157,6 @@ static void a_cap_can_follow_any_foreign_limit(void **state)
 	struct gpu_vgpu *vgpu;
 	int cap;
 
-	(void)state;
 	vgpu = make_vgpu("a", 100, 0);
 	for (size_t i = 0; i < ARRAY_SIZE(limits) * ARRAY_SIZE(caps); i++) {
 		int want = caps[i % ARRAY_SIZE(caps)];
@@ -173,7 +169,7 @@ static void a_cap_can_follow_any_foreign_limit(void **state)
 	ops->detach(vgpu);
 }
 
-static void allotted_time_is_the_integral_of_the_cap_in_force(void **state)
+TEST(allotted_time_is_the_integral_of_the_cap_in_force)
 {
 	static const struct {
 		uint64_t at_s;
@@ -189,7 +185,6 @@ static void allotted_time_is_the_integral_of_the_cap_in_force(void **state)
 	};
 	struct gpu_vgpu *vgpu;
 
-	(void)state;
 	vgpu = make_vgpu("a", 20, 10 * NS_PER_S);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct gpu_reading reading;
@@ -208,13 +203,12 @@ static void allotted_time_is_the_integral_of_the_cap_in_force(void **state)
 	ops->detach(vgpu);
 }
 
-static void a_removed_limit_is_cap_0_and_allots_the_whole_gpu(void **state)
+TEST(a_removed_limit_is_cap_0_and_allots_the_whole_gpu)
 {
 	struct gpu_vgpu *vgpu;
 	struct gpu_reading reading;
 	int cap;
 
-	(void)state;
 	vgpu = make_vgpu("a", 20, 0);
 	for (int i = 0; i < host.n_mounts; i++) {
 		char group[PATH_MAX], path[PATH_MAX];
@@ -270,13 +264,12 @@ static double idle_s(void)
 
 /* A share above the cap is a failure. Other load on the host can cause a share below the cap: the
  * test measures again, and is skipped if no CPU was idle. */
-static void programs_get_their_caps_within_2_points(void **state)
+TEST(programs_get_their_caps_within_2_points)
 {
 	struct gpu_vgpu *vgpus[2];
 	double shares[2] = {0, 0};
 	double whole = 0, idle = 0;
 
-	(void)state;
 	vgpus[0] = make_vgpu("a", 20, clock_now().mono_ns);
 	vgpus[1] = make_vgpu("b", 50, clock_now().mono_ns);
 	start_child(gpu, "a", true);
@@ -301,12 +294,11 @@ static void programs_get_their_caps_within_2_points(void **state)
 	ops->detach(vgpus[1]);
 }
 
-static void the_gpu_is_limited_whatever_the_sum_of_caps(void **state)
+TEST(the_gpu_is_limited_whatever_the_sum_of_caps)
 {
 	struct gpu_vgpu *vgpus[2];
 	double shares[2], whole;
 
-	(void)state;
 	vgpus[0] = make_vgpu("a", 80, clock_now().mono_ns);
 	vgpus[1] = make_vgpu("b", 80, clock_now().mono_ns);
 	start_child(gpu, "a", true);
@@ -321,35 +313,41 @@ static void the_gpu_is_limited_whatever_the_sum_of_caps(void **state)
 	ops->detach(vgpus[1]);
 }
 
-static void programs_of_a_gpu_of_whole_cores_are_pinned(void **state)
+TEST(programs_of_a_gpu_of_whole_cores_are_pinned)
 {
 	bool can_pin = host.cpuset >= 0 && cgroup_cores(&host) > 1;
 	cpu_set_t ours, cpus;
 
-	(void)state;
 	assert_int_equal(sched_getaffinity(0, sizeof(ours), &ours), 0);
 	assert_int_equal(ops->create(gpu, "a", 20, &err), 0);
 	assert_int_equal(sched_getaffinity(start_child(gpu, "a", false), sizeof(cpus), &cpus), 0);
 	assert_int_equal(CPU_COUNT(&cpus), can_pin ? 1 : CPU_COUNT(&ours));
 }
 
-static void a_group_removed_by_another_program_can_be_created_again(void **state)
+TEST(a_group_removed_by_another_program_can_be_created_again)
 {
-	struct gpu_vgpu *vgpu;
+	struct gpu_vgpu *vgpu, *second;
 	struct gpu_reading reading;
 	uint64_t at, busy;
 	char group[PATH_MAX];
 	int cap;
 
-	(void)state;
 	vgpu = make_vgpu("a", 20, 0);
 	snprintf(group, sizeof(group), "%.200s/gpu0/a", config.root);
 	assert_int_equal(cgroup_remove(&host, group), 0);
 	assert_int_equal(ops->read(vgpu, NS_PER_S, &reading), -ENODEV);
 	assert_int_equal(ops->read_cap(vgpu, &cap), -ENODEV);
 	assert_int_equal(ops->write_cap(vgpu, NS_PER_S, 30), -ENODEV);
+
+	second = make_vgpu("a", 40, 0);
+	assert_int_equal(ops->read(vgpu, NS_PER_S, &reading), -ENODEV);
+	assert_int_equal(ops->read_cap(vgpu, &cap), -ENODEV);
+	assert_true(ops->identity(second) != 0);
+	assert_true(ops->identity(second) != ops->identity(vgpu));
+	ops->detach(second);
 	ops->detach(vgpu);
 
+	assert_int_equal(cgroup_remove(&host, group), 0);
 	cgroup_parent(group, group);
 	assert_int_equal(cgroup_remove(&host, group), 0);
 	assert_int_equal(ops->physical(gpu, 0, &at, &busy), -ENODEV);
@@ -360,9 +358,8 @@ static void a_group_removed_by_another_program_can_be_created_again(void **state
 	ops->detach(vgpu);
 }
 
-static void a_vgpu_with_programs_is_not_removed(void **state)
+TEST(a_vgpu_with_programs_is_not_removed)
 {
-	(void)state;
 	assert_int_equal(ops->create(gpu, "a", 20, &err), 0);
 	start_child(gpu, "a", false);
 	assert_int_equal(ops->destroy(gpu, "a", &err), -EBUSY);
@@ -374,7 +371,7 @@ static void a_vgpu_with_programs_is_not_removed(void **state)
 	assert_int_equal(ops->destroy(gpu, "a", &err), 0);
 }
 
-static void a_later_daemon_adopts_existing_vgpus(void **state)
+TEST(a_later_daemon_adopts_existing_vgpus)
 {
 	struct gpu *second;
 	struct gpu_vgpu *vgpu;
@@ -382,7 +379,6 @@ static void a_later_daemon_adopts_existing_vgpus(void **state)
 	int counts[2] = {0, 0};
 	int cap;
 
-	(void)state;
 	assert_int_equal(ops->create(gpu, "a", 37, &err), 0);
 	assert_int_equal(ops->open(&config, &second, &err), 0);
 	assert_int_equal(ops->list(second, count_one, counts), 0);
@@ -401,13 +397,12 @@ static void a_later_daemon_adopts_existing_vgpus(void **state)
 	assert_non_null(strstr(err.msg, "capacity_cores 0.5"));
 }
 
-static void owner_finds_the_vgpu_of_a_process(void **state)
+TEST(owner_finds_the_vgpu_of_a_process)
 {
 	char id[ID_MAX] = "";
 	char below[PATH_MAX], text[16];
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(ops->owner(gpu, getpid(), id), -ENOENT);
 	assert_int_equal(ops->create(gpu, "a", 20, &err), 0);
 	pid = start_child(gpu, "a", false);
@@ -434,7 +429,7 @@ static void owner_finds_the_vgpu_of_a_process(void **state)
 	assert_int_equal(cgroup_remove(&host, below), 0);
 }
 
-static void a_wrong_configuration_is_reported(void **state)
+TEST(a_wrong_configuration_is_reported)
 {
 	static const struct {
 		const char *root;
@@ -449,7 +444,6 @@ static void a_wrong_configuration_is_reported(void **state)
 	struct gpu_config wrong = config;
 	struct gpu *none;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		strcpy(wrong.root, rows[i].root);
 		wrong.capacity_cores = rows[i].cores;
@@ -458,7 +452,7 @@ static void a_wrong_configuration_is_reported(void **state)
 	}
 }
 
-static void the_size_determines_the_traits_and_close_removes_all_groups(void **state)
+TEST(the_size_determines_the_traits_and_close_removes_all_groups)
 {
 	static const struct {
 		double cores, capacity;
@@ -466,7 +460,6 @@ static void the_size_determines_the_traits_and_close_removes_all_groups(void **s
 	} rows[] = {{0, 1, 1}, {1, 1, 1}, {0.5, 0.5, 2}, {0.3, 0.3, 4}, {0.01, 0.01, 100}};
 	struct gpu_config other = config;
 
-	(void)state;
 	snprintf(other.root, sizeof(other.root), "%.200s-more/below", config.root);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct gpu_traits traits;
@@ -493,37 +486,15 @@ static void the_size_determines_the_traits_and_close_removes_all_groups(void **s
 	ops->detach(NULL);
 }
 
-#define CASE(f) cmocka_unit_test_teardown(f, clean)
-
-int main(void)
+static int prepare(void)
 {
-	const struct CMUnitTest tests[] = {
-		CASE(vgpus_are_created_listed_and_removed_once),
-		CASE(invalid_values_are_rejected_without_a_change),
-		CASE(every_cap_can_follow_every_other_cap),
-		CASE(a_cap_can_follow_any_foreign_limit),
-		CASE(allotted_time_is_the_integral_of_the_cap_in_force),
-		CASE(a_removed_limit_is_cap_0_and_allots_the_whole_gpu),
-		CASE(programs_get_their_caps_within_2_points),
-		CASE(the_gpu_is_limited_whatever_the_sum_of_caps),
-		CASE(programs_of_a_gpu_of_whole_cores_are_pinned),
-		CASE(a_group_removed_by_another_program_can_be_created_again),
-		CASE(a_vgpu_with_programs_is_not_removed),
-		CASE(a_later_daemon_adopts_existing_vgpus),
-		CASE(owner_finds_the_vgpu_of_a_process),
-		CASE(a_wrong_configuration_is_reported),
-		CASE(the_size_determines_the_traits_and_close_removes_all_groups),
-	};
-
 	int r = open_gpu();
 
-	if (r == -EACCES || r == -EOPNOTSUPP) {
-		printf("1..1\nok 1 - softgpu # SKIP %s\n", err.msg);
-		return 0;
-	}
-	if (r < 0) {
-		printf("1..1\nnot ok 1 - softgpu: %s\n", err.msg);
-		return 1;
-	}
-	return cmocka_run_group_tests(tests, NULL, close_gpu);
+	if (r == -EACCES || r == -EOPNOTSUPP)
+		unit_skip_all("softgpu", err.msg);
+	if (r < 0)
+		fprintf(stderr, "%s\n", err.msg);
+	return r;
 }
+
+FIXTURE_ONCE(prepare, close_gpu)

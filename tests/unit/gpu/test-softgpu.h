@@ -5,13 +5,6 @@
  */
 #ifndef TESTS_UNIT_GPU_TEST_SOFTGPU_H
 #define TESTS_UNIT_GPU_TEST_SOFTGPU_H
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -20,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "gpu/gpu.h"
+#include "tests/unit/unit.h"
 
 static const struct gpu_ops *const ops = &gpu_softgpu_ops;
 static pid_t children[8];

@@ -3,24 +3,18 @@
  * The scheduling policy for i915 (kernel/gover_sched_policy): accounting, files, and vGPUs that
  * stop or are removed while workloads are in flight.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "kernel/gover_sched_policy/sched_policy.c"
 #include "kernel/gover_sched_policy/sched_sysfs.c"
 #include "tests/unit/kernel/test-sched-policy-rig.h"
+#include "tests/unit/unit.h"
 
 /* --- accounting --- */
 
-static void parallel_engines_count_once(void **state)
+TEST(parallel_engines_count_once)
 {
 	struct rig rig;
 	struct guest *a;
 
-	(void)state;
 	rig_init(&rig);
 	rig.delay_ns = 1 * MS;
 	a = rig_add(&rig, 0, 0);
@@ -34,12 +28,11 @@ static void parallel_engines_count_once(void **state)
 	rig_fini(&rig);
 }
 
-static void a_long_workload_is_counted_while_it_runs(void **state)
+TEST(a_long_workload_is_counted_while_it_runs)
 {
 	struct rig rig;
 	struct guest *a;
 
-	(void)state;
 	rig_init(&rig);
 	a = rig_add(&rig, 0, 0);
 	rig_begin(&rig);
@@ -51,13 +44,12 @@ static void a_long_workload_is_counted_while_it_runs(void **state)
 	rig_fini(&rig);
 }
 
-static void a_new_cap_takes_effect_at_the_next_slot(void **state)
+TEST(a_new_cap_takes_effect_at_the_next_slot)
 {
 	struct rig rig;
 	struct guest *a;
 	u64 allotted_ns;
 
-	(void)state;
 	rig_init(&rig);
 	a = rig_add(&rig, 0, 1 * MS);
 	rig_begin(&rig);
@@ -73,12 +65,11 @@ static void a_new_cap_takes_effect_at_the_next_slot(void **state)
 	rig_fini(&rig);
 }
 
-static void an_expired_lease_restores_the_initial_cap(void **state)
+TEST(an_expired_lease_restores_the_initial_cap)
 {
 	struct rig rig;
 	struct guest *a;
 
-	(void)state;
 	rig_init(&rig);
 	a = rig_create(&rig, 4);
 	assert_int_equal(intel_vgpu_set_lease(&a->vgpu, 700), 0);
@@ -95,12 +86,11 @@ static void an_expired_lease_restores_the_initial_cap(void **state)
 }
 
 /* The lease must expire although no file is read and no guest runs. */
-static void a_lease_ends_without_a_reader(void **state)
+TEST(a_lease_ends_without_a_reader)
 {
 	struct rig rig;
 	struct guest *a;
 
-	(void)state;
 	rig_init(&rig);
 	a = rig_create(&rig, 4);
 	assert_int_equal(intel_vgpu_set_lease(&a->vgpu, 650), 0);
@@ -111,12 +101,11 @@ static void a_lease_ends_without_a_reader(void **state)
 }
 
 /* A lease limits the cap only: it changes neither the discipline nor the ceiling. */
-static void a_lease_ends_under_guarantee_too(void **state)
+TEST(a_lease_ends_under_guarantee_too)
 {
 	struct rig rig;
 	struct guest *a;
 
-	(void)state;
 	rig_init(&rig);
 	assert_int_equal(intel_gvt_set_sharing(&rig.gvt, "guarantee"), 0);
 	a = rig_create(&rig, 4);
@@ -130,13 +119,12 @@ static void a_lease_ends_under_guarantee_too(void **state)
 	rig_fini(&rig);
 }
 
-static void the_policy_continues_after_a_suspended_machine(void **state)
+TEST(the_policy_continues_after_a_suspended_machine)
 {
 	struct rig rig;
 	struct guest *a;
 	u64 allotted_ns;
 
-	(void)state;
 	rig_init(&rig);
 	a = rig_add(&rig, 20, 1 * MS);
 	rig_begin(&rig);
@@ -185,7 +173,7 @@ static const char *get(struct guest *guest, const char *name)
 	return "none";
 }
 
-static void files_are_read_and_written(void **state)
+TEST(files_are_read_and_written)
 {
 	static const struct {
 		const char *name, *text;
@@ -211,7 +199,6 @@ static void files_are_read_and_written(void **state)
 	struct rig rig;
 	struct guest *a;
 
-	(void)state;
 	rig_init(&rig);
 	a = rig_create(&rig, 2);
 	assert_string_equal(get(a, "cap"), "50\n");
@@ -231,14 +218,13 @@ static void files_are_read_and_written(void **state)
 	rig_fini(&rig);
 }
 
-static void the_file_of_the_gpu_is_read_and_written(void **state)
+TEST(the_file_of_the_gpu_is_read_and_written)
 {
 	struct device_attribute *attr = &intel_gvt_sharing_attr;
 	struct rig rig;
 	struct device dev = {.data = &rig.i915};
 	char text[PAGE_SIZE];
 
-	(void)state;
 	rig_init(&rig);
 	rig.i915.gvt = &rig.gvt;
 	assert_string_equal(attr->attr.name, "gover_sharing");
@@ -255,13 +241,12 @@ static void the_file_of_the_gpu_is_read_and_written(void **state)
 	rig_fini(&rig);
 }
 
-static void the_initial_cap_depends_on_the_type(void **state)
+TEST(the_initial_cap_depends_on_the_type)
 {
 	struct rig rig;
 	const int parts[] = {8, 4, 2, 1};
 	const unsigned int caps[] = {12, 25, 50, 100};
 
-	(void)state;
 	rig_init(&rig);
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(state_of_guest(rig_create(&rig, parts[i])).cap_pct, caps[i]);
@@ -270,13 +255,12 @@ static void the_initial_cap_depends_on_the_type(void **state)
 
 /* --- stopping and removing --- */
 
-static void a_reset_keeps_cap_and_counters(void **state)
+TEST(a_reset_keeps_cap_and_counters)
 {
 	struct rig rig;
 	struct guest *a, *b;
 	u64 before_ns;
 
-	(void)state;
 	rig_init(&rig);
 	a = rig_add(&rig, 50, 3 * MS);
 	b = rig_add(&rig, 50, 3 * MS);
@@ -310,12 +294,11 @@ static void a_reset_keeps_cap_and_counters(void **state)
 	rig_fini(&rig);
 }
 
-static void a_stopped_vgpu_is_not_dispatched(void **state)
+TEST(a_stopped_vgpu_is_not_dispatched)
 {
 	struct rig rig;
 	struct guest *a;
 
-	(void)state;
 	rig_init(&rig);
 	a = rig_add(&rig, 0, 0);
 	intel_vgpu_stop_schedule(&a->vgpu);
@@ -328,12 +311,11 @@ static void a_stopped_vgpu_is_not_dispatched(void **state)
 	rig_fini(&rig);
 }
 
-static void removing_the_last_vgpu_stops_the_timer(void **state)
+TEST(removing_the_last_vgpu_stops_the_timer)
 {
 	struct rig rig;
 	struct guest *a;
 
-	(void)state;
 	rig_init(&rig);
 	assert_int_equal(sched_data_of(&rig)->timer.at_ns, 0);
 	a = rig_add(&rig, 50, 1 * MS);
@@ -352,12 +334,11 @@ static void removing_the_last_vgpu_stops_the_timer(void **state)
 /*
  * The rig checks locking and dispatching. rig_fini() checks that everything is freed.
  */
-static void random_operations_keep_the_rules(void **state)
+TEST(random_operations_keep_the_rules)
 {
 	struct rig rig;
 	unsigned int seed = 7;
 
-	(void)state;
 	rig_init(&rig);
 	rig.delay_ns = 50000;
 	for (int i = 0; i < 4000; i++) {
@@ -388,26 +369,4 @@ static void random_operations_keep_the_rules(void **state)
 				intel_vgpu_start_schedule(&rig.guests[j].vgpu);
 	}
 	rig_fini(&rig);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(parallel_engines_count_once),
-		cmocka_unit_test(a_long_workload_is_counted_while_it_runs),
-		cmocka_unit_test(a_new_cap_takes_effect_at_the_next_slot),
-		cmocka_unit_test(an_expired_lease_restores_the_initial_cap),
-		cmocka_unit_test(a_lease_ends_without_a_reader),
-		cmocka_unit_test(a_lease_ends_under_guarantee_too),
-		cmocka_unit_test(the_policy_continues_after_a_suspended_machine),
-		cmocka_unit_test(files_are_read_and_written),
-		cmocka_unit_test(the_file_of_the_gpu_is_read_and_written),
-		cmocka_unit_test(the_initial_cap_depends_on_the_type),
-		cmocka_unit_test(a_reset_keeps_cap_and_counters),
-		cmocka_unit_test(a_stopped_vgpu_is_not_dispatched),
-		cmocka_unit_test(removing_the_last_vgpu_stops_the_timer),
-		cmocka_unit_test(random_operations_keep_the_rules),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

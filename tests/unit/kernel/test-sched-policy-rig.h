@@ -9,6 +9,7 @@
 
 #include "gvt.h"
 #include "sched/sched.h"
+#include "tests/unit/unit.h"
 
 #define VGPUS 7
 #define MS    NSEC_PER_MSEC

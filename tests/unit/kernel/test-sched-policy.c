@@ -3,23 +3,17 @@
  * Shares and turns of the scheduling policy for i915 (kernel/gover_sched_policy). The test compiles
  * the file of the kernel module and runs it with a simulated GVT-g.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "kernel/gover_sched_policy/sched_policy.c"
 #include "tests/unit/kernel/test-sched-policy-rig.h"
+#include "tests/unit/unit.h"
 
 /* --- shares --- */
 
-static void caps_are_shares(void **state)
+TEST(caps_are_shares)
 {
 	struct rig rig;
 	struct guest *a, *b, *c;
 
-	(void)state;
 	rig_init(&rig);
 	a = rig_add(&rig, 20, 1 * MS);
 	b = rig_add(&rig, 30, 1 * MS);
@@ -32,12 +26,11 @@ static void caps_are_shares(void **state)
 	rig_fini(&rig);
 }
 
-static void a_cap_is_hard(void **state)
+TEST(a_cap_is_hard)
 {
 	struct rig rig;
 	struct guest *a;
 
-	(void)state;
 	rig_init(&rig);
 	a = rig_add(&rig, 30, 1 * MS);
 	rig_add(&rig, 70, 0);
@@ -47,13 +40,12 @@ static void a_cap_is_hard(void **state)
 	rig_fini(&rig);
 }
 
-static void cap_0_is_no_limit(void **state)
+TEST(cap_0_is_no_limit)
 {
 	struct rig rig;
 	struct guest *a;
 	u64 allotted_ns;
 
-	(void)state;
 	rig_init(&rig);
 	a = rig_add(&rig, 0, 1 * MS);
 	rig_begin(&rig);
@@ -64,12 +56,11 @@ static void cap_0_is_no_limit(void **state)
 	rig_fini(&rig);
 }
 
-static void caps_above_100_are_reduced_in_proportion(void **state)
+TEST(caps_above_100_are_reduced_in_proportion)
 {
 	struct rig rig;
 	struct guest *a, *b;
 
-	(void)state;
 	rig_init(&rig);
 	a = rig_add(&rig, 80, 1 * MS);
 	b = rig_add(&rig, 40, 1 * MS);
@@ -81,12 +72,11 @@ static void caps_above_100_are_reduced_in_proportion(void **state)
 }
 
 /* A workload cannot be preempted. Its overrun is deducted from the next slots. */
-static void long_workloads_are_deducted(void **state)
+TEST(long_workloads_are_deducted)
 {
 	struct rig rig;
 	struct guest *a, *b;
 
-	(void)state;
 	rig_init(&rig);
 	a = rig_add(&rig, 10, 16 * MS);
 	b = rig_add(&rig, 90, 1 * MS);
@@ -98,13 +88,12 @@ static void long_workloads_are_deducted(void **state)
 	rig_fini(&rig);
 }
 
-static void a_late_service_thread_does_not_change_shares(void **state)
+TEST(a_late_service_thread_does_not_change_shares)
 {
 	struct rig rig;
 	struct guest *a, *b;
 	u64 allotted_ns;
 
-	(void)state;
 	rig_init(&rig);
 	rig.delay_ns = 5 * MS;
 	a = rig_add(&rig, 25, 1 * MS);
@@ -118,13 +107,12 @@ static void a_late_service_thread_does_not_change_shares(void **state)
 	rig_fini(&rig);
 }
 
-static void weight_shares_the_whole_gpu(void **state)
+TEST(weight_shares_the_whole_gpu)
 {
 	struct rig rig;
 	struct guest *a, *b;
 	char name[PAGE_SIZE];
 
-	(void)state;
 	assert_int_equal(param_discipline->set("weight\n", NULL), 0);
 	assert_true(param_discipline->get(name, NULL) > 0);
 	assert_string_equal(name, "weight\n");
@@ -159,14 +147,13 @@ static struct guest *add_guest(struct rig *rig, u32 initial_cap, u32 cap, u64 le
 	return guest;
 }
 
-static void idle_time_is_given_up_to_the_ceiling(void **state)
+TEST(idle_time_is_given_up_to_the_ceiling)
 {
 	static const struct {
 		int ceiling; /* -1: the initial cap */
 		u64 share;
 	} cases[] = {{-1, 60}, {45, 45}, {100, 100}, {0, 100}, {10, 20}};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct rig rig;
 		struct guest *a;
@@ -188,12 +175,11 @@ static void idle_time_is_given_up_to_the_ceiling(void **state)
 	}
 }
 
-static void a_guarantee_does_not_depend_on_the_borrower(void **state)
+TEST(a_guarantee_does_not_depend_on_the_borrower)
 {
 	struct rig rig;
 	struct guest *a, *b;
 
-	(void)state;
 	rig_init(&rig);
 	change_sharing(&rig, "guarantee");
 	a = add_guest(&rig, 100, 30, 4 * MS);
@@ -209,12 +195,11 @@ static void a_guarantee_does_not_depend_on_the_borrower(void **state)
 }
 
 /* The borrower has a workload of 20 ms in flight, which cannot be preempted. */
-static void a_guest_with_slice_waits_for_one_workload_at_most(void **state)
+TEST(a_guest_with_slice_waits_for_one_workload_at_most)
 {
 	struct rig rig;
 	struct guest *a, *b;
 
-	(void)state;
 	rig_init(&rig);
 	change_sharing(&rig, "guarantee");
 	a = add_guest(&rig, 100, 10, 20 * MS);
@@ -232,12 +217,11 @@ static void a_guest_with_slice_waits_for_one_workload_at_most(void **state)
 }
 
 /* The caps 10 and 30 leave 60 %, of which the guests borrow 15 and 45. */
-static void spare_time_is_shared_in_proportion_to_caps(void **state)
+TEST(spare_time_is_shared_in_proportion_to_caps)
 {
 	struct rig rig;
 	struct guest *a, *b;
 
-	(void)state;
 	rig_init(&rig);
 	change_sharing(&rig, "guarantee");
 	a = add_guest(&rig, 100, 10, 1 * MS);
@@ -250,12 +234,11 @@ static void spare_time_is_shared_in_proportion_to_caps(void **state)
 }
 
 /* The workload of vGPU a is in flight during both changes. */
-static void a_changed_discipline_is_in_force_at_once(void **state)
+TEST(a_changed_discipline_is_in_force_at_once)
 {
 	struct rig rig;
 	struct guest *a;
 
-	(void)state;
 	rig_init(&rig);
 	a = add_guest(&rig, 100, 20, 0);
 	assert_string_equal(intel_gvt_sharing(&rig.gvt), "hard");
@@ -280,14 +263,13 @@ static void a_changed_discipline_is_in_force_at_once(void **state)
 	rig_fini(&rig);
 }
 
-static void other_words_change_nothing(void **state)
+TEST(other_words_change_nothing)
 {
 	static const char *const words[] = {"",		"\n",	      "cap",	       "weight",
 					    "Hard",	" hard",      "hard ",	       "har",
 					    "hard\n\n", "guarantee_", "guarantee hard"};
 	struct rig rig;
 
-	(void)state;
 	rig_init(&rig);
 	change_sharing(&rig, "guarantee");
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
@@ -298,12 +280,11 @@ static void other_words_change_nothing(void **state)
 
 /* --- turns --- */
 
-static void a_single_vgpu_is_dispatched_at_once(void **state)
+TEST(a_single_vgpu_is_dispatched_at_once)
 {
 	struct rig rig;
 	struct guest *a;
 
-	(void)state;
 	rig_init(&rig);
 	rig.delay_ns = 100000;
 	a = rig_add(&rig, 50, 0);
@@ -317,12 +298,11 @@ static void a_single_vgpu_is_dispatched_at_once(void **state)
 	rig_fini(&rig);
 }
 
-static void without_slice_a_vgpu_waits_for_the_next_slot(void **state)
+TEST(without_slice_a_vgpu_waits_for_the_next_slot)
 {
 	struct rig rig;
 	struct guest *a;
 
-	(void)state;
 	rig_init(&rig);
 	a = rig_add(&rig, 10, 1 * MS);
 	rig_begin(&rig);
@@ -335,12 +315,11 @@ static void without_slice_a_vgpu_waits_for_the_next_slot(void **state)
 	rig_fini(&rig);
 }
 
-static void a_vgpu_without_work_leaves_at_once(void **state)
+TEST(a_vgpu_without_work_leaves_at_once)
 {
 	struct rig rig;
 	struct guest *a, *b;
 
-	(void)state;
 	rig_init(&rig);
 	a = rig_add(&rig, 50, 0);
 	b = rig_add(&rig, 50, 0);
@@ -353,12 +332,11 @@ static void a_vgpu_without_work_leaves_at_once(void **state)
 	rig_fini(&rig);
 }
 
-static void a_switch_waits_for_every_engine(void **state)
+TEST(a_switch_waits_for_every_engine)
 {
 	struct rig rig;
 	struct guest *a, *b;
 
-	(void)state;
 	rig_init(&rig);
 	a = rig_add(&rig, 50, 0);
 	b = rig_add(&rig, 50, 0);
@@ -380,12 +358,11 @@ static void a_switch_waits_for_every_engine(void **state)
 }
 
 /* vGPU b is removed while it waits for the end of a workload of vGPU a. */
-static void the_next_vgpu_can_be_removed(void **state)
+TEST(the_next_vgpu_can_be_removed)
 {
 	struct rig rig;
 	struct guest *a, *b;
 
-	(void)state;
 	rig_init(&rig);
 	a = rig_add(&rig, 50, 10 * MS);
 	b = rig_add(&rig, 50, 0);
@@ -402,11 +379,10 @@ static void the_next_vgpu_can_be_removed(void **state)
 	rig_fini(&rig);
 }
 
-static void an_idle_gpu_needs_decisions_only_at_slots(void **state)
+TEST(an_idle_gpu_needs_decisions_only_at_slots)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_init(&rig);
 	rig_add(&rig, 50, 0);
 	rig_run(&rig, 1 * S);
@@ -416,13 +392,12 @@ static void an_idle_gpu_needs_decisions_only_at_slots(void **state)
 	rig_fini(&rig);
 }
 
-static void a_busy_gpu_switches_with_the_rounds(void **state)
+TEST(a_busy_gpu_switches_with_the_rounds)
 {
 	struct rig rig;
 	struct intel_vgpu *last = NULL;
 	unsigned int switches = 0;
 
-	(void)state;
 	rig_init(&rig);
 	rig_add(&rig, 30, 100000);
 	rig_add(&rig, 70, 100000);
@@ -441,12 +416,11 @@ static void a_busy_gpu_switches_with_the_rounds(void **state)
  * vGPU b has its turn, but must wait for a workload of vGPU a. The turn does not get shorter during
  * this wait, so no timer is needed for the end of the turn.
  */
-static void a_short_rest_of_a_slice_needs_few_timers(void **state)
+TEST(a_short_rest_of_a_slice_needs_few_timers)
 {
 	struct rig rig;
 	struct guest *a, *b;
 
-	(void)state;
 	rig_init(&rig);
 	a = rig_add(&rig, 0, 0);
 	b = rig_add(&rig, 1, 0);
@@ -462,33 +436,4 @@ static void a_short_rest_of_a_slice_needs_few_timers(void **state)
 	rig_run(&rig, 2 * MS);
 	assert_int_equal(busy(b), 1999000);
 	rig_fini(&rig);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(caps_are_shares),
-		cmocka_unit_test(a_cap_is_hard),
-		cmocka_unit_test(cap_0_is_no_limit),
-		cmocka_unit_test(caps_above_100_are_reduced_in_proportion),
-		cmocka_unit_test(long_workloads_are_deducted),
-		cmocka_unit_test(a_late_service_thread_does_not_change_shares),
-		cmocka_unit_test(weight_shares_the_whole_gpu),
-		cmocka_unit_test(idle_time_is_given_up_to_the_ceiling),
-		cmocka_unit_test(a_guarantee_does_not_depend_on_the_borrower),
-		cmocka_unit_test(a_guest_with_slice_waits_for_one_workload_at_most),
-		cmocka_unit_test(spare_time_is_shared_in_proportion_to_caps),
-		cmocka_unit_test(a_changed_discipline_is_in_force_at_once),
-		cmocka_unit_test(other_words_change_nothing),
-		cmocka_unit_test(a_single_vgpu_is_dispatched_at_once),
-		cmocka_unit_test(without_slice_a_vgpu_waits_for_the_next_slot),
-		cmocka_unit_test(a_vgpu_without_work_leaves_at_once),
-		cmocka_unit_test(a_switch_waits_for_every_engine),
-		cmocka_unit_test(the_next_vgpu_can_be_removed),
-		cmocka_unit_test(an_idle_gpu_needs_decisions_only_at_slots),
-		cmocka_unit_test(a_busy_gpu_switches_with_the_rounds),
-		cmocka_unit_test(a_short_rest_of_a_slice_needs_few_timers),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Parsing of the irregular output of intel_gpu_top, and start and end of the child process. */
+/* Start, end and restart of intel_gpu_top as a child process. */
 #include <errno.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -23,6 +16,7 @@ static pid_t fake_waitpid(pid_t pid, int *status, int options);
 
 #define waitpid fake_waitpid
 #include "monitor/igt.c"
+#include "tests/unit/unit.h"
 #undef waitpid
 
 static bool hangs; /* no child ends, as if the driver of the GPU does not answer */
@@ -33,157 +27,12 @@ static pid_t fake_waitpid(pid_t pid, int *status, int options)
 	return hangs ? 0 : waitpid(pid, status, options);
 }
 
-/* --- parser --- */
-
-/* Output of version 1.27: single engines, and no separator between two samples. */
-#define OLD(render, video)                                                                     \
-	"{\n\t\"period\": {\n\t\t\"duration\": 1000.1,\n\t\t\"unit\": \"ms\"\n\t},\n"          \
-	"\t\"engines\": {\n\t\t\"Render/3D/0\": {\n\t\t\t\"busy\": " render ",\n"              \
-	"\t\t\t\"sema\": 99.0,\n\t\t\t\"unit\": \"%\"\n\t\t},\n"                               \
-	"\t\t\"Video/1\": {\n\t\t\t\"busy\": " video ",\n\t\t\t\"unit\": \"%\"\n\t\t}\n\t},\n" \
-	"\t\"clients\": {\n\n\t}\n}\n"
-
-#define CLOCKED(busy, mhz)                                                       \
-	"{\n\t\"frequency\": {\n\t\t\"requested\": 900.0,\n\t\t\"actual\": " mhz \
-	"\n\t},\n\t\"engines\": {\n\t\t\"R\": {\n\t\t\t\"busy\": " busy "\n\t\t}\n\t}\n}\n"
-
-/* Output of later versions: engine classes, and clients whose numbers are strings. */
-#define NEW(render, client)                                                                     \
-	"{\n\t\"engines\": {\n\t\t\"Render/3D\": {\n\t\t\t\"busy\": " render "\n\t\t}\n\t},\n"  \
-	"\t\"clients\": {\n\t\t\"4294\": {\n\t\t\t\"name\": \"" client "\",\n"                  \
-	"\t\t\t\"engine-classes\": {\n\t\t\t\t\"Render/3D\": {\n\t\t\t\t\t\"busy\": \"77.7\"\n" \
-	"\t\t\t\t}\n\t\t\t}\n\t\t}\n\t}\n}"
-
-#define FIRST OLD("55.0", "66.0")
-
-static const struct stream {
-	const char *rule;
-	const char *text;
-	int samples;
-	double util_pct; /* values of the newest sample */
-} streams[] = {
-	{"nothing", "", 0, 0},
-	{"the first sample is dropped", FIRST, 0, 0},
-	{"the busiest engine counts", FIRST OLD("12.5", "40.25"), 1, 40.25},
-	{"no comma, no bracket", FIRST OLD("1.0", "2.0") OLD("30.0", "4.0"), 2, 30},
-	{"brackets and commas", "[\n" NEW("1.0", "a") ",\n" NEW("2.5", "b") ",\n\n]\n", 1, 2.5},
-	{"a bracket that is never closed", "[" NEW("1.0", "a") "," NEW("7.0", "b"), 1, 7},
-	{"a comma missing in between", "[\n" FIRST FIRST ",\n" NEW("3.0", "a"), 2, 3},
-	{"a number in quotes", FIRST OLD("\"20.5\"", "3.0"), 1, 20.5},
-	{"a whole number", FIRST OLD("20", "3"), 1, 20},
-	{"utilisation is limited to 100 %", FIRST OLD("104.2", "3.0"), 1, 100},
-	{"idle is a number", FIRST OLD("0.0", "0.0"), 1, 0},
-	{"clients are ignored", FIRST NEW("5.0", "game"), 1, 5},
-	{"braces and escapes in a name", FIRST NEW("6.0", "}{\\\"}\\\\"), 1, 6},
-	{"truncated at the end", FIRST OLD("8.0", "1.0") "{\n\t\"engines\": {\n\t\t\"Re", 1, 8},
-	{"truncated, then complete", "{\n\t\"engines\": {\n" FIRST OLD("9.0", "1.0"), 1, 9},
-	{"an unescaped quote invalidates one sample only",
-	 FIRST OLD("8.0", "1.0") NEW("50.0", "a\"{b") "\n" OLD("9.0", "2.0"), 2, 9},
-	{"NaN invalidates one sample only",
-	 FIRST OLD("8.0", "1.0") OLD("-nan", "1.0") OLD("9.0", "2.0"), 2, 9},
-	{"a negative engine is ignored", FIRST OLD("-3.0", "4.0"), 1, 4},
-	{"text between samples", "Failed to X: } ]\n" FIRST "busy\n" OLD("9.5", "2.0"), 1, 9.5},
-	{"an object without engines", FIRST "{\n\t\"period\": {\n\t}\n}\n{}\n", 0, 0},
-	{"no engine", FIRST "{\n\t\"engines\": {\n\t}\n}\n", 0, 0},
-	{"engines as an array", FIRST "{\n\t\"engines\": [ 1, 2 ]\n}\n", 0, 0},
-	{"all on one line", "{\"engines\":{\"R\":{\"busy\":1}}}{\"engines\":{\"R\":{\"busy\":2}}}",
-	 1, 2},
-};
-
-static struct igt_parser *parser;
-
-static int make_parser(void **state)
-{
-	(void)state;
-	return igt_parser_new(&parser);
-}
-
-static int free_parser(void **state)
-{
-	(void)state;
-	parser = igt_parser_free(parser);
-	return 0;
-}
-
-static void irregular_output_is_parsed_in_any_pieces(void **state)
-{
-	static const size_t cuts[] = {1, 2, 7, 100, 100000};
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(streams); i++)
-		for (size_t c = 0; c < ARRAY_SIZE(cuts); c++) {
-			const char *rest = streams[i].text;
-			struct igt_sample sample = {.util_pct = 0};
-			int samples = 0;
-
-			igt_parser_reset(parser);
-			while (*rest) {
-				size_t n = strnlen(rest, cuts[c]);
-
-				samples += igt_parser_feed(parser, rest, n, &sample);
-				rest += n;
-			}
-			if (samples != streams[i].samples ||
-			    sample.util_pct < streams[i].util_pct ||
-			    sample.util_pct > streams[i].util_pct)
-				fail_msg("%s (cut by %zu): %d samples, %g %%", streams[i].rule,
-					 cuts[c], samples, sample.util_pct);
-		}
-}
-
-static void an_endless_sample_is_dropped(void **state)
-{
-	static char junk[8192];
-	struct igt_sample sample = {.util_pct = -1};
-
-	(void)state;
-	memset(junk, 'x', sizeof(junk));
-	assert_int_equal(igt_parser_feed(parser, FIRST, strlen(FIRST), &sample), 0);
-	assert_int_equal(igt_parser_feed(parser, "{\"a\": \"", 7, &sample), 0);
-	for (size_t fed = 0; fed < 2 * IGT_OBJECT_MAX; fed += sizeof(junk))
-		assert_int_equal(igt_parser_feed(parser, junk, sizeof(junk), &sample), 0);
-	assert_int_equal(igt_parser_feed(parser, "\n" OLD("7.0", "1.0"),
-					 strlen("\n" OLD("7.0", "1.0")), &sample),
-			 1);
-	assert_float_equal(sample.util_pct, 7, 0);
-}
-
-static void random_input_gives_no_value_out_of_range(void **state)
-{
-	/* Pieces of random input. < means the beginning of a sample, > the end of a sample. */
-	static const char pieces[] = "{}:,[]\n\"\\\xff-9e250<<<<>>>";
-	static const char opening[] = "\n{\"engines\":{\"R\":{\"busy\":";
-	uint64_t seed = 2463534242;
-	int samples = 0;
-
-	(void)state;
-	for (int i = 0; i < 200000; i++) {
-		char piece[32] = "";
-		struct igt_sample sample = {.util_pct = -1};
-
-		seed ^= seed << 13;
-		seed ^= seed >> 7;
-		seed ^= seed << 17;
-		piece[0] = pieces[(seed >> 20) % (sizeof(pieces) - 1)];
-		if (piece[0] == '<' || piece[0] == '>')
-			strcpy(piece, piece[0] == '<' ? opening : "}}}");
-		if (igt_parser_feed(parser, piece, strlen(piece), &sample) > 0) {
-			samples++;
-			assert_in_range((int)(sample.util_pct * 1000), 0, 100000);
-		}
-	}
-	assert_true(samples > 10);
-}
-
-/* --- child process --- */
-
 static char folder[] = "/tmp/gover-igt.XXXXXX";
 static char program[64], note[64]; /* the fake program and its output file */
 static struct err err;
 
-static int make_folder(void **state)
+static int make_folder(void)
 {
-	(void)state;
 	signal(SIGPIPE, SIG_IGN); /* signals as in the daemon */
 	if (!mkdtemp(folder))
 		return -1;
@@ -192,13 +41,14 @@ static int make_folder(void **state)
 	return 0;
 }
 
-static int remove_folder(void **state)
+static int remove_folder(void)
 {
-	(void)state;
 	(void)unlink(program);
 	(void)unlink(note);
 	return rmdir(folder);
 }
+
+FIXTURE_ONCE(make_folder, remove_folder)
 
 /* Writes a fake intel_gpu_top that runs @commands, which may use $NOTE and `sample PCT`. */
 static void write_fake(const char *commands)
@@ -266,12 +116,11 @@ static void dispatch_until(struct igt *igt, uint64_t now_ns, int wanted)
 	fail_msg("timeout");
 }
 
-static void a_missing_program_is_named(void **state)
+TEST(a_missing_program_is_named)
 {
 	char problem[ERR_MSG_MAX];
 	struct igt *igt;
 
-	(void)state;
 	assert_int_equal(igt_new("/nowhere/intel_gpu_top", NULL, 1000, &igt, &err), 0);
 	assert_int_equal(igt_start(igt, &err), -ENOENT);
 	assert_string_equal(err.msg, "/nowhere/intel_gpu_top: cannot start: "
@@ -281,11 +130,10 @@ static void a_missing_program_is_named(void **state)
 	igt_free(igt);
 }
 
-static void a_program_that_appears_is_started(void **state)
+TEST(a_program_that_appears_is_started)
 {
 	struct igt *igt;
 
-	(void)state;
 	(void)unlink(program);
 	assert_int_equal(igt_new(program, NULL, 100, &igt, &err), 0);
 	assert_int_equal(igt_start(igt, &err), -ENOENT);
@@ -294,34 +142,12 @@ static void a_program_that_appears_is_started(void **state)
 	igt_free(igt);
 }
 
-static void the_clock_is_read_if_reported(void **state)
-{
-	static const struct {
-		const char *text;
-		double mhz;
-	} rows[] = {{FIRST CLOCKED("5", "450.5"), 450.5},
-		    {FIRST CLOCKED("5", "\"300.0\""), 300},
-		    {FIRST CLOCKED("5", "-nan"), 300},
-		    {FIRST CLOCKED("5", "-1"), 0},
-		    {FIRST OLD("5.0", "1.0"), 0}};
-
-	(void)state;
-	struct igt_sample sample = {0};
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		igt_parser_reset(parser);
-		(void)igt_parser_feed(parser, rows[i].text, strlen(rows[i].text), &sample);
-		assert_float_equal(sample.actual_mhz, rows[i].mhz, 0);
-	}
-}
-
-static void an_old_sample_is_not_returned(void **state)
+TEST(an_old_sample_is_not_returned)
 {
 	const uint64_t now = 50 * NS_PER_S;
 	struct igt_sample sample = {.util_pct = -1};
 	double age_s = -1;
 
-	(void)state;
 	write_fake("echo \"$*\" >$NOTE; sample 99; sample 42.5; exec sleep 60");
 
 	struct igt *igt = spawn_fake("sys:/some/card");
@@ -336,9 +162,8 @@ static void an_old_sample_is_not_returned(void **state)
 	igt_free(igt);
 }
 
-static void without_a_device_there_is_no_option_d(void **state)
+TEST(without_a_device_there_is_no_option_d)
 {
-	(void)state;
 	write_fake("echo \"$*\" >$NOTE; exec sleep 60");
 
 	struct igt *igt = spawn_fake(NULL);
@@ -348,14 +173,13 @@ static void without_a_device_there_is_no_option_d(void **state)
 	igt_free(igt);
 }
 
-static void an_exited_child_is_restarted(void **state)
+TEST(an_exited_child_is_restarted)
 {
 	const uint64_t now = 50 * NS_PER_S;
 	struct igt_sample sample;
 	double age_s;
 	char expected[256];
 
-	(void)state;
 	write_fake("echo once >>$NOTE; sample 1; sample 2; exit 3");
 
 	struct igt *igt = spawn_fake(NULL);
@@ -381,12 +205,56 @@ static void an_exited_child_is_restarted(void **state)
 	igt_free(igt);
 }
 
-static void failing_starts_back_off(void **state)
+TEST(the_last_line_of_stderr_is_reported)
 {
-	static const int waits_s[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300};
+	char expected[256], problem[ERR_MSG_MAX];
+
+	write_fake("echo first >&2; printf 'no such\\tdevice' >&2; exit 1");
+
+	struct igt *igt = spawn_fake(NULL);
+
+	dispatch_until(igt, NS_PER_S, -ECHILD);
+	snprintf(expected, sizeof(expected),
+		 "%s: exited with status 1: no such device; restarting in 1 s", program);
+	assert_string_equal(err.msg, expected);
+	assert_true(igt_describe_problem(igt, NS_PER_S, problem));
+	expected[strlen(problem)] = '\0';
+	assert_string_equal(problem, expected);
+	igt_free(igt);
+}
+
+/* A driver that was unloaded: the program runs and prints nothing any more. */
+TEST(a_child_without_samples_is_killed)
+{
+	const uint64_t now = 50 * NS_PER_S;
+	char problem[ERR_MSG_MAX];
+	struct pollfd wait;
+
+	write_fake("sample 99; sample 42.5; echo 'device lost' >&2; echo >$NOTE; exec sleep 60");
+
+	struct igt *igt = spawn_fake(NULL);
+
+	free(read_note()); /* waits for the samples */
+	dispatch_until(igt, now, 0);
+	assert_int_equal(igt_dispatch(igt, now + 10 * NS_PER_S, &err), 0);
+	assert_true(igt_describe_problem(igt, now + 10 * NS_PER_S, problem));
+	assert_non_null(strstr(problem, "prints no valid samples: device lost"));
+	dispatch_until(igt, now + 11 * NS_PER_S, -ECHILD);
+	assert_non_null(strstr(err.msg, "killed after 10 s without a valid sample: device lost; "
+					"restarting in 1 s"));
+	(void)unlink(note);
+	wait = (struct pollfd){.fd = igt_fd(igt), .events = POLLIN};
+	assert_int_equal(igt_dispatch(igt, now + 12 * NS_PER_S, &err), 0);
+	(void)poll(&wait, 1, 20);
+	dispatch_until(igt, now + 12 * NS_PER_S, 0);
+	igt_free(igt);
+}
+
+TEST(failing_starts_back_off)
+{
+	static const int waits_s[] = {1, 2, 4, 8, 16, 32, 60, 60};
 	uint64_t now = 50 * NS_PER_S;
 
-	(void)state;
 	write_fake("kill -9 $$");
 
 	struct igt *igt = spawn_fake(NULL);
@@ -402,7 +270,7 @@ static void failing_starts_back_off(void **state)
 	assert_int_equal(unlink(program), 0);
 	assert_int_equal(igt_dispatch(igt, now, &err), -ECHILD);
 	assert_non_null(
-		strstr(err.msg, "cannot start: No such file or directory; restarting in 300 s"));
+		strstr(err.msg, "cannot start: No such file or directory; restarting in 60 s"));
 	igt_free(igt);
 }
 
@@ -432,11 +300,10 @@ static void assert_ends(int pid)
 	fail_msg("process %d is still running", pid);
 }
 
-static void freeing_kills_the_child_and_its_children(void **state)
+TEST(freeing_kills_the_child_and_its_children)
 {
 	int child, grandchild;
 
-	(void)state;
 	write_fake("sleep 60 & echo $$ $! >$NOTE; wait");
 
 	struct igt *igt = spawn_fake(NULL);
@@ -461,12 +328,11 @@ static void assert_problem(const struct igt *igt, uint64_t now_ns, const char *p
 /* A command of a fake program: waits until the test removes the note. */
 #define WAIT "echo $$ >>$NOTE; while [ -e $NOTE ]; do sleep 0.02; done; "
 
-static void a_child_without_valid_samples_is_a_problem(void **state)
+TEST(a_child_without_valid_samples_is_a_problem)
 {
 	uint64_t now = 50 * NS_PER_S;
 	char text[ERR_MSG_MAX];
 
-	(void)state;
 	write_fake("echo 'no JSON at all'; echo '{\"engines\": 7}'; " WAIT
 		   "sample 1; sample 2; exec sleep 60");
 
@@ -482,12 +348,11 @@ static void a_child_without_valid_samples_is_a_problem(void **state)
 	igt_free(igt);
 }
 
-static void an_ended_child_is_a_problem_until_the_next_sample(void **state)
+TEST(an_ended_child_is_a_problem_until_the_next_sample)
 {
 	uint64_t now = 50 * NS_PER_S;
 	char text[ERR_MSG_MAX];
 
-	(void)state;
 	write_fake("test -e $NOTE && { sample 1; sample 2; exec sleep 60; }; echo >$NOTE; exit 3");
 
 	struct igt *igt = spawn_fake(NULL);
@@ -500,12 +365,11 @@ static void an_ended_child_is_a_problem_until_the_next_sample(void **state)
 	igt_free(igt);
 }
 
-static void a_killed_child_that_does_not_end_blocks_nothing(void **state)
+TEST(a_killed_child_that_does_not_end_blocks_nothing)
 {
 	uint64_t now = 50 * NS_PER_S;
 	char text[ERR_MSG_MAX];
 
-	(void)state;
 	write_fake("sample 1; sample 2; " WAIT "exit 3");
 
 	struct igt *igt = spawn_fake(NULL);
@@ -533,12 +397,11 @@ static void a_killed_child_that_does_not_end_blocks_nothing(void **state)
 	hangs = false;
 }
 
-static void a_child_exits_when_its_reader_is_killed(void **state)
+TEST(a_child_exits_when_its_reader_is_killed)
 {
 	int child, status;
 	pid_t reader;
 
-	(void)state;
 	write_fake("echo $$ >$NOTE; while :; do sample 1; sleep 0.05; done");
 	reader = fork();
 	assert_true(reader >= 0);
@@ -555,31 +418,4 @@ static void a_child_exits_when_its_reader_is_killed(void **state)
 
 	assert_int_equal(sscanf(pid, "%d", &child), 1);
 	assert_ends(child);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(irregular_output_is_parsed_in_any_pieces,
-						make_parser, free_parser),
-		cmocka_unit_test_setup_teardown(an_endless_sample_is_dropped, make_parser,
-						free_parser),
-		cmocka_unit_test_setup_teardown(random_input_gives_no_value_out_of_range,
-						make_parser, free_parser),
-		cmocka_unit_test(a_missing_program_is_named),
-		cmocka_unit_test(a_program_that_appears_is_started),
-		cmocka_unit_test_setup_teardown(the_clock_is_read_if_reported, make_parser,
-						free_parser),
-		cmocka_unit_test(an_old_sample_is_not_returned),
-		cmocka_unit_test(without_a_device_there_is_no_option_d),
-		cmocka_unit_test(an_exited_child_is_restarted),
-		cmocka_unit_test(failing_starts_back_off),
-		cmocka_unit_test(a_child_without_valid_samples_is_a_problem),
-		cmocka_unit_test(an_ended_child_is_a_problem_until_the_next_sample),
-		cmocka_unit_test(a_killed_child_that_does_not_end_blocks_nothing),
-		cmocka_unit_test(freeing_kills_the_child_and_its_children),
-		cmocka_unit_test(a_child_exits_when_its_reader_is_killed),
-	};
-
-	return cmocka_run_group_tests_name("intel_gpu_top", tests, make_folder, remove_folder);
 }

@@ -3,18 +3,13 @@
  * result. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "monitor/monitor.h"
+#include "tests/unit/unit.h"
 
 #define PERIOD_S 1.0
 
@@ -79,7 +74,7 @@ static void check_busy(const struct busy_row *rows, size_t n)
 	}
 }
 
-static void load_and_util_use_measured_time(void **state)
+TEST(load_and_util_use_measured_time)
 {
 	static const struct busy_row rows[] = {
 		{100, 50, 70, 40, 0, 0, NO, NO, 0}, /* a first reading gives no rates */
@@ -91,11 +86,10 @@ static void load_and_util_use_measured_time(void **state)
 		{105, 51.5, 72.85, -1, 0, 1, 0.5, 0.5, 0}, /* cap not valid, load and util valid */
 	};
 
-	(void)state;
 	check_busy(rows, ARRAY_SIZE(rows));
 }
 
-static void impossible_counters_are_invalid_for_one_period(void **state)
+TEST(impossible_counters_are_invalid_for_one_period)
 {
 	static const struct busy_row rows[] = {
 		{10, 5, 5, 50, 0, 0, NO, NO, 0},
@@ -106,11 +100,10 @@ static void impossible_counters_are_invalid_for_one_period(void **state)
 		{15, 9e9, 9e9, 50, 0, 1, NO, NO, ERANGE}, /* impossible allotted time */
 	};
 
-	(void)state;
 	check_busy(rows, ARRAY_SIZE(rows));
 }
 
-static void decreasing_counters_are_invalid_for_one_period(void **state)
+TEST(decreasing_counters_are_invalid_for_one_period)
 {
 	static const struct busy_row rows[] = {
 		{10, 5, 5, 50, 0, 0, NO, NO, 0},
@@ -123,11 +116,10 @@ static void decreasing_counters_are_invalid_for_one_period(void **state)
 		{14, 4.9, 1.8, 50, 0, 1, 0.1, 1, 0},
 	};
 
-	(void)state;
 	check_busy(rows, ARRAY_SIZE(rows));
 }
 
-static void missing_readings_are_invalid_with_an_errno(void **state)
+TEST(missing_readings_are_invalid_with_an_errno)
 {
 	static const struct busy_row rows[] = {
 		{10, 5, 5, 50, 0, 0, NO, NO, 0},
@@ -143,7 +135,6 @@ static void missing_readings_are_invalid_with_an_errno(void **state)
 		{19, 10.1, 10.5, 50, 0, 1, 0.1, 0.2, 0},
 	};
 
-	(void)state;
 	check_busy(rows, ARRAY_SIZE(rows));
 }
 
@@ -197,7 +188,7 @@ static void check_frames(const struct frames_row *rows, size_t n, bool own)
 	}
 }
 
-static void fps_are_valid_from_the_first_full_period(void **state)
+TEST(fps_are_valid_from_the_first_full_period)
 {
 	static const struct frames_row rows[] = {
 		{10, -1, 0, 0, NO, NO}, /* no frames yet */
@@ -211,11 +202,10 @@ static void fps_are_valid_from_the_first_full_period(void **state)
 		{34.5, 2, 230, 0, 30, 0},
 	};
 
-	(void)state;
 	check_frames(rows, ARRAY_SIZE(rows), false);
 }
 
-static void fps_are_valid_in_the_period_in_which_a_program_exits(void **state)
+TEST(fps_are_valid_in_the_period_in_which_a_program_exits)
 {
 	static const struct frames_row rows[] = {
 		{10, 1, 0, 0, NO, NO},	{11, 1, 60, 0, 60, 0},
@@ -228,11 +218,10 @@ static void fps_are_valid_in_the_period_in_which_a_program_exits(void **state)
 		{20, 1, 10, 0, NO, 3},	{21, 1, 20, 0, 10, 0},
 	};
 
-	(void)state;
 	check_frames(rows, ARRAY_SIZE(rows), false);
 }
 
-static void fps_that_no_program_can_reach_are_invalid(void **state)
+TEST(fps_that_no_program_can_reach_are_invalid)
 {
 	static const struct frames_row rows[] = {
 		{10, 1, 0, 0, NO, NO},		{11, 1, 1000000, 0, 1e6, 0},
@@ -240,12 +229,11 @@ static void fps_that_no_program_can_reach_are_invalid(void **state)
 		{13.5, 1, 2501061, 0, NO, 0.5}, {14.5, 1, 2501121, 0, 60, 0},
 	};
 
-	(void)state;
 	check_frames(rows, ARRAY_SIZE(rows), false);
 }
 
 /* A program may send no message in a period, or two messages. The FPS stays valid. */
-static void message_rates_hold_between_messages(void **state)
+TEST(message_rates_hold_between_messages)
 {
 	static const struct {
 		double reported_fps;
@@ -268,7 +256,6 @@ static void message_rates_hold_between_messages(void **state)
 	struct sample vgpu = {.reading = {.at_ns = NS_PER_S}};
 	struct monitor_row row;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct fps_totals totals = {
 			.frames = rows[i].frames,
@@ -295,14 +282,69 @@ static void message_rates_hold_between_messages(void **state)
 	}
 }
 
+TEST(present_calls_are_known_from_reports_of_all_programs)
+{
+	static const struct {
+		const char *what;
+		int result;
+		bool counted; /* by the backend */
+		struct fps_totals totals;
+		enum fps_present present;
+	} rows[] = {
+		{"no program", 0, false, {.open = 0}, FPS_PRESENT_UNKNOWN},
+		{"old libraries", 0, false, {.open = 2}, FPS_PRESENT_UNKNOWN},
+		{"one is outside",
+		 0,
+		 false,
+		 {.open = 2, .present_outside = 1},
+		 FPS_PRESENT_UNKNOWN},
+		{"both are outside",
+		 0,
+		 false,
+		 {.open = 2, .present_outside = 2},
+		 FPS_PRESENT_OUTSIDE},
+		{"one waits",
+		 0,
+		 false,
+		 {.open = 2, .present_outside = 1, .present_waits = 1},
+		 FPS_PRESENT_WAITS},
+		{"a program in a virtual machine",
+		 0,
+		 false,
+		 {.open = 1, .present_outside = 1, .reporting = 1},
+		 FPS_PRESENT_UNKNOWN},
+		{"one waits on the host",
+		 0,
+		 false,
+		 {.open = 1, .present_waits = 1, .reporting = 1},
+		 FPS_PRESENT_WAITS},
+		{"frames of the backend",
+		 0,
+		 true,
+		 {.open = 1, .present_waits = 1},
+		 FPS_PRESENT_UNKNOWN},
+		{"no reading", -EIO, false, {.open = 1, .present_waits = 1}, FPS_PRESENT_UNKNOWN},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct monitor_track track = {0};
+		struct gpu_reading reading = {.at_ns = NS_PER_S, .frames_valid = rows[i].counted};
+		struct monitor_row row;
+
+		monitor_sample(&track, rows[i].result, &reading, &rows[i].totals, PERIOD_S, 1,
+			       &row);
+		if (row.present != rows[i].present)
+			fail_msg("%s: %d", rows[i].what, row.present);
+	}
+}
+
 /* 60 FPS in periods of 0.21 s: 12 or 13 frames, and the part of the next one. */
-static void parts_of_frames_count_at_both_ends_of_a_period(void **state)
+TEST(parts_of_frames_count_at_both_ends_of_a_period)
 {
 	struct monitor_track track = {0};
 	struct sample vgpu = {.reading = {.at_ns = NS_PER_S}};
 	struct monitor_row row;
 
-	(void)state;
 	for (int i = 0; i < 20; i++) {
 		double frames = 0.3 + i * 0.21 * 60;
 		struct fps_totals totals = {.frames = (uint64_t)frames,
@@ -322,9 +364,8 @@ static void parts_of_frames_count_at_both_ends_of_a_period(void **state)
 }
 
 /* The GPU's thread reads late in every second period. The frames are counted in time. */
-static void a_late_reading_of_the_gpu_changes_no_rate(void **state)
+TEST(a_late_reading_of_the_gpu_changes_no_rate)
 {
-	(void)state;
 	for (int speed = 1; speed <= 10; speed += 9) {
 		struct monitor_track track = {0};
 		struct monitor_row row;
@@ -343,7 +384,7 @@ static void a_late_reading_of_the_gpu_changes_no_rate(void **state)
 	}
 }
 
-static void frames_survive_a_failed_reading_but_not_a_lost_vgpu(void **state)
+TEST(frames_survive_a_failed_reading_but_not_a_lost_vgpu)
 {
 	static const struct frames_row rows[] = {
 		{10, 1, 0, 0, NO, NO},	   {11, 1, 60, 0, 60, 0},
@@ -352,11 +393,10 @@ static void frames_survive_a_failed_reading_but_not_a_lost_vgpu(void **state)
 		{15, 1, 300, 0, NO, 0},	   {16, 1, 360, 0, 60, 0},
 	};
 
-	(void)state;
 	check_frames(rows, ARRAY_SIZE(rows), false);
 }
 
-static void backend_frames_need_no_program(void **state)
+TEST(backend_frames_need_no_program)
 {
 	static const struct frames_row rows[] = {
 		{10, 0, 500, 0, NO, 0},	  {11, 0, 530, 0, 30, 0},
@@ -367,18 +407,16 @@ static void backend_frames_need_no_program(void **state)
 		{28, 0, 99, -EIO, NO, 0}, {29, 0, 35, 0, 10, 0},
 	};
 
-	(void)state;
 	check_frames(rows, ARRAY_SIZE(rows), true);
 }
 
-static void frame_times_cover_one_period(void **state)
+TEST(frame_times_cover_one_period)
 {
 	struct monitor_track track = {0};
 	struct fps_totals totals = {.open = 1};
 	struct sample vgpu = {.reading = {.at_ns = NS_PER_S}};
 	struct monitor_row row;
 
-	(void)state;
 	totals.frames = totals.frame_time[60] = 1000; /* slow frames before the first reading */
 	monitor_sample(&track, vgpu.result, &vgpu.reading, &totals, PERIOD_S, 1, &row);
 	assert_false(row.p99_valid);
@@ -418,25 +456,4 @@ static void frame_times_cover_one_period(void **state)
 	totals.frame_time[20]--;
 	monitor_sample(&track, vgpu.result, &vgpu.reading, &totals, PERIOD_S, 1, &row);
 	assert_true(row.fps_valid && !row.p99_valid);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(load_and_util_use_measured_time),
-		cmocka_unit_test(impossible_counters_are_invalid_for_one_period),
-		cmocka_unit_test(decreasing_counters_are_invalid_for_one_period),
-		cmocka_unit_test(missing_readings_are_invalid_with_an_errno),
-		cmocka_unit_test(fps_are_valid_from_the_first_full_period),
-		cmocka_unit_test(fps_are_valid_in_the_period_in_which_a_program_exits),
-		cmocka_unit_test(fps_that_no_program_can_reach_are_invalid),
-		cmocka_unit_test(message_rates_hold_between_messages),
-		cmocka_unit_test(parts_of_frames_count_at_both_ends_of_a_period),
-		cmocka_unit_test(a_late_reading_of_the_gpu_changes_no_rate),
-		cmocka_unit_test(frames_survive_a_failed_reading_but_not_a_lost_vgpu),
-		cmocka_unit_test(backend_frames_need_no_program),
-		cmocka_unit_test(frame_times_cover_one_period),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

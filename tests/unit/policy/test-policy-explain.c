@@ -340,9 +340,8 @@ static const struct row rows[] = {
 		    "min_newcomer_pct=10"},
 };
 
-static void test_every_decision_has_its_sentence_and_its_numbers(void **state)
+TEST(test_every_decision_has_its_sentence_and_its_numbers)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct bench bench;
 
@@ -353,14 +352,13 @@ static void test_every_decision_has_its_sentence_and_its_numbers(void **state)
 	}
 }
 
-static void test_a_sentence_too_long_ends_in_dots(void **state)
+TEST(test_a_sentence_too_long_ends_in_dots)
 {
 	char ids[8][64];
 	struct given given[9] = {{0}};
 	struct bench bench;
 	const char *why;
 
-	(void)state;
 	for (int i = 0; i < 8; i++) {
 		memset(ids[i], 'a' + i, 63);
 		ids[i][63] = '\0';
@@ -375,12 +373,11 @@ static void test_a_sentence_too_long_ends_in_dots(void **state)
 }
 
 /* A sentence may use the whole member; one more character is too long. */
-static void test_a_sentence_of_the_maximum_length_is_complete(void **state)
+TEST(test_a_sentence_of_the_maximum_length_is_complete)
 {
 	struct policy_decision decision = {0};
 	char text[POLICY_WHY_MAX];
 
-	(void)state;
 	memset(text, 'a', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
 	reason_add_text(&decision, "%s", text);
@@ -393,11 +390,10 @@ static void test_a_sentence_of_the_maximum_length_is_complete(void **state)
 }
 
 /* A sentence names six moves. */
-static void test_further_moves_are_counted(void **state)
+TEST(test_further_moves_are_counted)
 {
 	static const struct given vgpus[] = {{"a", 20, .cap = 10}, {.id = NULL}};
 
-	(void)state;
 	for (int n = 6; n <= 8; n++) {
 		static const char *const ends[] = {"10 -> 15 %", " and 1 more", " and 2 more"};
 		struct policy_decision decision = {.n_moves = n};
@@ -413,7 +409,7 @@ static void test_further_moves_are_counted(void **state)
 	}
 }
 
-static void test_fractions(void **state)
+TEST(test_fractions)
 {
 	static const struct {
 		double fraction;
@@ -421,24 +417,10 @@ static void test_fractions(void **state)
 	} fractions[] = {{0.2, "1/5"}, {0.5, "1/2"}, {0.3, "0.3"},
 			 {0.9, "0.9"}, {1, "1"},     {0.20000001, "0.2"}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(fractions) / sizeof(fractions[0]); i++) {
 		struct policy_decision decision = {0};
 
 		reason_add_fraction(&decision, fractions[i].fraction);
 		assert_string_equal(decision.why, fractions[i].text);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_decision_has_its_sentence_and_its_numbers),
-		cmocka_unit_test(test_a_sentence_too_long_ends_in_dots),
-		cmocka_unit_test(test_a_sentence_of_the_maximum_length_is_complete),
-		cmocka_unit_test(test_further_moves_are_counted),
-		cmocka_unit_test(test_fractions),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -137,11 +137,10 @@ static int check_world(const struct policy *policy)
 	return 1 + (first_listed(offer) > 0);
 }
 
-static void test_a_contract_is_listed_as_it_would_be_offered_alone(void **state)
+TEST(test_a_contract_is_listed_as_it_would_be_offered_alone)
 {
 	const struct policy *policy;
 
-	(void)state;
 	for (size_t p = 0; (policy = policy_at(p)); p++) {
 		int seen[3] = {0};
 
@@ -153,11 +152,10 @@ static void test_a_contract_is_listed_as_it_would_be_offered_alone(void **state)
 	}
 }
 
-static void test_without_contracts_there_is_no_offer(void **state)
+TEST(test_without_contracts_there_is_no_offer)
 {
 	const struct policy *policy;
 
-	(void)state;
 	for (size_t p = 0; (policy = policy_at(p)); p++) {
 		struct bench bench;
 
@@ -165,14 +163,4 @@ static void test_without_contracts_there_is_no_offer(void **state)
 		bench_step(&bench);
 		assert_null(find_offer(&bench));
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_contract_is_listed_as_it_would_be_offered_alone),
-		cmocka_unit_test(test_without_contracts_there_is_no_offer),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -86,9 +86,8 @@ static const struct row fund_rows[] = {
 	 .newcomer = {.initial_cap_pct = 30}, .result = 30, .decision = "fund: a 60->35, b 60->35"},
 };
 
-static void test_funding_a_newcomer(void **state)
+TEST(test_funding_a_newcomer)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(fund_rows) / sizeof(fund_rows[0]); i++) {
 		const struct row *row = &fund_rows[i];
 		struct bench bench;
@@ -107,35 +106,32 @@ static int fund(struct bench *bench)
 	return policy_fund(&bench->params, &bench->gpu, &newcomer, &bench->out);
 }
 
-static void test_given_caps_are_counted_in_percent(void **state)
+TEST(test_given_caps_are_counted_in_percent)
 {
 	static const struct given given[] = {{"a", 60, .cap = 60, .peak = 0.3}, {0}};
 	struct bench bench;
 
-	(void)state;
 	bench_init(&bench, given, 5);
 	assert_int_equal(fund(&bench), 60);
 	assert_true(bench_number(&bench, "given_pct") == 20);
 }
 
-static void test_a_new_vgpu_without_history_gives_nothing(void **state)
+TEST(test_a_new_vgpu_without_history_gives_nothing)
 {
 	static const struct given given[] = {{"a", 100, .cap = 100}, {0}};
 	struct bench bench;
 
-	(void)state;
 	bench_init(&bench, given, 1);
 	bench.tracks[0] = (struct policy_track){0};
 	assert_int_equal(fund(&bench), -ENOSPC);
 }
 
-static void test_the_window_drops_old_periods(void **state)
+TEST(test_the_window_drops_old_periods)
 {
 	static const struct given given[] = {{"a", 100, .cap = 100}, {0}};
 	static const int windows[] = {1, 30, POLICY_WINDOW_MAX};
 	struct bench bench;
 
-	(void)state;
 	for (size_t w = 0; w < 3; w++) {
 		bench_init(&bench, given, 1);
 		bench.params.fund_window_periods = windows[w];
@@ -152,12 +148,11 @@ static void test_the_window_drops_old_periods(void **state)
 	}
 }
 
-static void test_an_invalid_reading_does_not_age_the_window(void **state)
+TEST(test_an_invalid_reading_does_not_age_the_window)
 {
 	static const struct given given[] = {{"a", 100, .cap = 100, .util = 0.5}, {0}};
 	struct bench bench;
 
-	(void)state;
 	bench_init(&bench, given, 1);
 	bench.params.fund_window_periods = 3;
 	bench_step(&bench);
@@ -192,9 +187,8 @@ static const struct row return_rows[] = {
 	{"no vGPU is left", .decision = ""},
 };
 
-static void test_redistributing_the_cap_of_a_removed_vgpu(void **state)
+TEST(test_redistributing_the_cap_of_a_removed_vgpu)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(return_rows) / sizeof(return_rows[0]); i++) {
 		struct bench bench;
 
@@ -238,9 +232,8 @@ static const struct row fit_rows[] = {
 	 .decision = "fit: a 70->63"},
 };
 
-static void test_fitting_into_the_gpu(void **state)
+TEST(test_fitting_into_the_gpu)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(fit_rows) / sizeof(fit_rows[0]); i++) {
 		struct bench bench;
 
@@ -295,9 +288,8 @@ static const struct row hold_rows[] = {
 	 .held_pct = 95, .result = -ENOSPC, .largest_pct = 90, .decision = ""},
 };
 
-static void test_holding_a_cap(void **state)
+TEST(test_holding_a_cap)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(hold_rows) / sizeof(hold_rows[0]); i++) {
 		const struct row *row = &hold_rows[i];
 		int largest_pct = 0;
@@ -342,9 +334,8 @@ static const struct row set_rows[] = {
 	 .newcomer = {.initial_cap_pct = 60}, .decision = "set a: a 90->60"},
 };
 
-static void test_setting_a_contract(void **state)
+TEST(test_setting_a_contract)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(set_rows) / sizeof(set_rows[0]); i++) {
 		const struct row *row = &set_rows[i];
 		int largest_pct = 0;
@@ -356,21 +347,4 @@ static void test_setting_a_contract(void **state)
 				   &row->newcomer, &bench.out, &largest_pct));
 		assert_int_equal(largest_pct, row->largest_pct);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_funding_a_newcomer),
-		cmocka_unit_test(test_given_caps_are_counted_in_percent),
-		cmocka_unit_test(test_a_new_vgpu_without_history_gives_nothing),
-		cmocka_unit_test(test_the_window_drops_old_periods),
-		cmocka_unit_test(test_an_invalid_reading_does_not_age_the_window),
-		cmocka_unit_test(test_redistributing_the_cap_of_a_removed_vgpu),
-		cmocka_unit_test(test_fitting_into_the_gpu),
-		cmocka_unit_test(test_holding_a_cap),
-		cmocka_unit_test(test_setting_a_contract),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,9 +68,8 @@ static const struct {
 	 {"!rbs", ""}},
 };
 
-static void readings_under_guarantees(void **state)
+TEST(readings_under_guarantees)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct bench bench;
 
@@ -91,7 +90,7 @@ static void readings_under_guarantees(void **state)
 	}
 }
 
-static void a_demand_above_the_cap_is_visible_while_time_is_left(void **state)
+TEST(a_demand_above_the_cap_is_visible_while_time_is_left)
 {
 	static const struct {
 		struct given vgpus[3];
@@ -110,7 +109,6 @@ static void a_demand_above_the_cap_is_visible_while_time_is_left(void **state)
 		{{{"a", 20, 10, .util = 2}, {"b", 100, 40, .util = 2}}, 20, POLICY_DEMAND_SEEN},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct bench bench;
 
@@ -124,7 +122,7 @@ static void a_demand_above_the_cap_is_visible_while_time_is_left(void **state)
 	}
 }
 
-static void the_order_of_vgpus_changes_no_reading(void **state)
+TEST(the_order_of_vgpus_changes_no_reading)
 {
 	static const struct given one[] = {{"a", 90, 11, .util = 1.7},
 					   {"b", 90, 23, .util = 1.7},
@@ -136,21 +134,9 @@ static void the_order_of_vgpus_changes_no_reading(void **state)
 					     {.id = NULL}};
 	struct bench first, second;
 
-	(void)state;
 	read_all(&first, one, 1);
 	read_all(&second, other, 1);
 	assert_true(first.gpu.saturated && first.gpu.held_util > 1.69);
 	assert_true(first.gpu.held_util == second.gpu.held_util);
 	assert_true(first.gpu.total_load == second.gpu.total_load);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(readings_under_guarantees),
-		cmocka_unit_test(a_demand_above_the_cap_is_visible_while_time_is_left),
-		cmocka_unit_test(the_order_of_vgpus_changes_no_reading),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

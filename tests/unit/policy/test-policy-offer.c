@@ -7,11 +7,10 @@
 
 static const struct offer_limits limits = {.min_newcomer_pct = 10, .broken_pct = 2};
 
-static void test_an_offer_follows_the_funding(void **state)
+TEST(test_an_offer_follows_the_funding)
 {
 	struct offer_life life = {.state = OFFER_OPEN};
 
-	(void)state;
 	assert_false(offer_restate(&life, 25));
 	assert_false(offer_restate(&life, 0));
 	assert_int_equal(life.state, OFFER_OPEN);
@@ -21,12 +20,11 @@ static void test_an_offer_follows_the_funding(void **state)
 }
 
 /* A period without severe overload starts the count again. */
-static void test_only_consecutive_severe_periods_fail(void **state)
+TEST(test_only_consecutive_severe_periods_fail)
 {
 	struct offer_life life = {.state = OFFER_OPEN};
 	struct offer_period period = {.watched_s = 1};
 
-	(void)state;
 	offer_claim(&life, 1000);
 	for (int round = 0; round < 2; round++) {
 		period.severe = false;
@@ -40,7 +38,7 @@ static void test_only_consecutive_severe_periods_fail(void **state)
 	assert_int_equal(life.end, OFFER_END_SEVERE);
 }
 
-static void test_a_vgpu_that_cannot_be_helped_does_not_count(void **state)
+TEST(test_a_vgpu_that_cannot_be_helped_does_not_count)
 {
 	static const struct {
 		const char *rule;
@@ -59,7 +57,6 @@ static void test_a_vgpu_that_cannot_be_helped_does_not_count(void **state)
 	};
 	struct policy_gpu gpu = {.step_pct = 1};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct policy_vgpu vgpu = {.terms = {.initial_cap_pct = 50},
 					   .load = rows[i].load,
@@ -72,7 +69,7 @@ static void test_a_vgpu_that_cannot_be_helped_does_not_count(void **state)
 	}
 }
 
-static void test_the_reason_of_every_end(void **state)
+TEST(test_the_reason_of_every_end)
 {
 	static const struct {
 		enum offer_end end;
@@ -90,7 +87,6 @@ static void test_the_reason_of_every_end(void **state)
 				   "broken (limit 2.0 %)"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct offer_life life = {
 			.end = rows[i].end, .watched_s = 100, .broken_s = 5, .severe_run = 3};
@@ -99,16 +95,4 @@ static void test_the_reason_of_every_end(void **state)
 		offer_explain(&life, &limits, "n", text);
 		assert_string_equal(text, rows[i].text);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_an_offer_follows_the_funding),
-		cmocka_unit_test(test_only_consecutive_severe_periods_fail),
-		cmocka_unit_test(test_a_vgpu_that_cannot_be_helped_does_not_count),
-		cmocka_unit_test(test_the_reason_of_every_end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -103,9 +103,8 @@ static void make_bench(struct bench *bench, const struct row *row, int flavor_pc
 		row->change(&bench->params);
 }
 
-static void test_peaks(void **state)
+TEST(test_peaks)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct bench bench;
 
@@ -118,13 +117,12 @@ static void test_peaks(void **state)
 	}
 }
 
-static void test_a_newcomers_whole_contract_must_fit(void **state)
+TEST(test_a_newcomers_whole_contract_must_fit)
 {
 	static const struct row row = {"max", "", 100, .a = {.often = 0.10, .once = 0.30},
 				       .b = {.often = 0.05, .once = 0.15}};
 	struct bench bench;
 
-	(void)state;
 	make_bench(&bench, &row, 55);
 	bench_step(&bench);
 	assert_string_equal(bench_text(&bench), "offer");
@@ -135,11 +133,10 @@ static void test_a_newcomers_whole_contract_must_fit(void **state)
 }
 
 /* A steady use has no deviation, also if the sums of the loads and of their squares are rounded. */
-static void test_a_steady_peak_and_the_rest_of_the_gpu_fit_together(void **state)
+TEST(test_a_steady_peak_and_the_rest_of_the_gpu_fit_together)
 {
 	static const char *const names[] = {"p99", "nsigma", "max"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		for (int a_pct = 1; a_pct <= 30; a_pct++) {
 			struct row row = {names[i], "", 300, .a = {.often = a_pct / 100.0},
@@ -157,12 +154,11 @@ static void test_a_steady_peak_and_the_rest_of_the_gpu_fit_together(void **state
 	}
 }
 
-static void test_lowload_pct_has_no_influence(void **state)
+TEST(test_lowload_pct_has_no_influence)
 {
 	static const struct row row = {"max", "", 100, .a = {.often = 0.29}, .b = {.often = 0.19}};
 	struct bench bench;
 
-	(void)state;
 	make_bench(&bench, &row, 52);
 	bench.params.lowload_pct = 1;
 	bench_step(&bench);
@@ -173,14 +169,13 @@ static void test_lowload_pct_has_no_influence(void **state)
 	assert_string_equal(bench_text(&bench), "");
 }
 
-static void test_caps_move_as_under_gover(void **state)
+TEST(test_caps_move_as_under_gover)
 {
 	static const char *const names[] = {"p99", "nsigma", "max"};
 	static const struct given vgpus[] = {{"a", 80, .cap = 80, .util = 0.4},
 					     {"b", 50, .cap = 20, .util = 1, .over_run = 2},
 					     {.id = NULL}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		struct bench bench;
 
@@ -191,7 +186,7 @@ static void test_caps_move_as_under_gover(void **state)
 	}
 }
 
-static void test_the_sentence_and_the_numbers(void **state)
+TEST(test_the_sentence_and_the_numbers)
 {
 	static const struct {
 		struct row row;
@@ -222,7 +217,6 @@ static void test_the_sentence_and_the_numbers(void **state)
 		 "predict_sigmas=5"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++) {
 		struct bench bench;
 
@@ -231,18 +225,4 @@ static void test_the_sentence_and_the_numbers(void **state)
 		assert_int_equal(bench.out.n_decisions, 1);
 		bench_check_said(&bench.out.decisions[0], said[i].why, said[i].numbers);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_peaks),
-		cmocka_unit_test(test_a_newcomers_whole_contract_must_fit),
-		cmocka_unit_test(test_a_steady_peak_and_the_rest_of_the_gpu_fit_together),
-		cmocka_unit_test(test_lowload_pct_has_no_influence),
-		cmocka_unit_test(test_caps_move_as_under_gover),
-		cmocka_unit_test(test_the_sentence_and_the_numbers),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -540,7 +540,7 @@ static void write_from_outside(struct world *world)
 		v->cap_pct = cap_pct;
 }
 
-static void test_invariants_in_random_histories(void **state)
+TEST(test_invariants_in_random_histories)
 {
 	static const struct {
 		void (*act)(struct world *world);
@@ -552,7 +552,6 @@ static void test_invariants_in_random_histories(void **state)
 	static struct world world;
 	bool all_seen = true;
 
-	(void)state;
 	random_state = seed ? strtoull(seed, NULL, 10) : 20221101;
 	print_message("GOVER_TEST_SEED=%llu\n", (unsigned long long)random_state);
 	assert_true(random_state != 0);
@@ -575,13 +574,4 @@ static void test_invariants_in_random_histories(void **state)
 	}
 	all_seen = all_seen && refused_holds > 0 && refused_funds > 0 && refused_sets > 0;
 	assert_true(all_seen || histories < HISTORIES);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_invariants_in_random_histories),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,9 +29,8 @@ static bool reads(struct bench *bench, double units, double util)
 
 static const double rates[] = {0.05, 0.1, 0.3, 0.5, 0.7, 1, 1.3, 2.5, 4, 7.7, 9.9, 10, 33, 74};
 
-static void a_promise_that_is_kept_is_never_short(void **state)
+TEST(a_promise_that_is_kept_is_never_short)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
 		for (double phase = 0; phase < 1; phase += 0.13) {
 			struct bench bench;
@@ -44,9 +43,8 @@ static void a_promise_that_is_kept_is_never_short(void **state)
 	}
 }
 
-static void two_thirds_of_a_promise_are_short_when_the_window_is_full(void **state)
+TEST(two_thirds_of_a_promise_are_short_when_the_window_is_full)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
 		int full = (int)fmin(ceil(10 / rates[i]), POLICY_RATES_MAX);
 		double given = rates[i] * 2 / 3;
@@ -94,9 +92,8 @@ static const struct row table[] = {
 	{"frames: each period alone", 4, 1, .units = "2402", .shorts = "!.!!", .frames = true},
 };
 
-static void short_in_these_periods(void **state)
+TEST(short_in_these_periods)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		const struct row *row = &table[i];
 		char shorts[32] = "";
@@ -114,11 +111,10 @@ static void short_in_these_periods(void **state)
 }
 
 /* A kernel of 2 s may count as busy time only when it ends. */
-static void use_and_demand_are_means_of_the_same_periods(void **state)
+TEST(use_and_demand_are_means_of_the_same_periods)
 {
 	struct bench bench;
 
-	(void)state;
 	init(&bench, 0.5, 1, true);
 	for (int at = 0; at < 24; at++)
 		(void)reads(&bench, at % 4 == 3, at % 2 ? 1.5 : 0.3);
@@ -131,27 +127,13 @@ static void use_and_demand_are_means_of_the_same_periods(void **state)
 	assert_true(reads(&bench, 0, 0.3) && bench.vgpus[0].overloaded);
 }
 
-static void an_invalid_busy_time_counts_in_no_mean(void **state)
+TEST(an_invalid_busy_time_counts_in_no_mean)
 {
 	struct bench bench;
 
-	(void)state;
 	init(&bench, 0.5, 1, true);
 	for (int at = 0; at < 24; at++)
 		(void)reads(&bench, at % 2, at % 2 ? NAN : 0.8);
 	assert_true(fabs(rate_util(&bench.vgpus[0]) - 0.8) < 1e-6);
 	assert_true(fabs(bench.vgpus[0].rate - 0.5) < 1e-6);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_promise_that_is_kept_is_never_short),
-		cmocka_unit_test(two_thirds_of_a_promise_are_short_when_the_window_is_full),
-		cmocka_unit_test(short_in_these_periods),
-		cmocka_unit_test(use_and_demand_are_means_of_the_same_periods),
-		cmocka_unit_test(an_invalid_busy_time_counts_in_no_mean),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

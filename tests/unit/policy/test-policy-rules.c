@@ -244,27 +244,23 @@ static void check_row(const struct row *row)
 	for (size_t i = 0; i < sizeof(rows) / sizeof((rows)[0]); i++) \
 	check_row(&(rows)[i])
 
-static void test_equal_shares(void **state)
+TEST(test_equal_shares)
 {
-	(void)state;
 	CHECK_ROWS(none_rows);
 }
 
-static void test_static_shares(void **state)
+TEST(test_static_shares)
 {
-	(void)state;
 	CHECK_ROWS(static_rows);
 }
 
-static void test_fair_shares(void **state)
+TEST(test_fair_shares)
 {
-	(void)state;
 	CHECK_ROWS(fair_rows);
 }
 
-static void test_credits(void **state)
+TEST(test_credits)
 {
-	(void)state;
 	CHECK_ROWS(credit_rows);
 }
 
@@ -373,9 +369,8 @@ static void check_offer(const struct offer_row *row)
 	assert_int_equal((int)bench_number(&bench, "fundable_pct"), row->fundable);
 }
 
-static void test_offers(void **state)
+TEST(test_offers)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(offer_rows) / sizeof(offer_rows[0]); i++)
 		check_offer(&offer_rows[i]);
 }
@@ -438,9 +433,8 @@ static const struct {
 	 .newcomer = {.initial_cap_pct = 50}, .result = -ENOSPC, .decision = ""},
 };
 
-static void test_newcomers_are_funded_by_the_rule(void **state)
+TEST(test_newcomers_are_funded_by_the_rule)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(fund_rows) / sizeof(fund_rows[0]); i++) {
 		struct bench bench;
 
@@ -454,13 +448,12 @@ static void test_newcomers_are_funded_by_the_rule(void **state)
 	}
 }
 
-static void test_the_cap_of_a_removed_vgpu_is_shared_by_the_rule(void **state)
+TEST(test_the_cap_of_a_removed_vgpu_is_shared_by_the_rule)
 {
 	static const struct given vgpus[] = {
 		{"a", 50, .cap = 25, .util = 1}, {"b", 50, .cap = 25, .util = 0}, {.id = NULL}};
 	struct bench bench;
 
-	(void)state;
 	bench_init(&bench, vgpus, 1);
 	policy_find("none")->give_back(&bench.params, &bench.gpu, &bench.out);
 	assert_string_equal(bench_text(&bench), "share: a 25->50, b 25->50");
@@ -469,12 +462,11 @@ static void test_the_cap_of_a_removed_vgpu_is_shared_by_the_rule(void **state)
 }
 
 /* A severe overload under one policy ends when another policy begins. */
-static void test_a_change_of_policy_ends_a_severe_overload(void **state)
+TEST(test_a_change_of_policy_ends_a_severe_overload)
 {
 	static const struct given vgpus[] = {{"a", 50, .cap = 50, .util = 1}, {.id = NULL}};
 	struct bench bench;
 
-	(void)state;
 	for (size_t i = 0; policy_at(i); i++) {
 		bench_init(&bench, vgpus, 1);
 		bench.policy = policy_at(i);
@@ -490,12 +482,11 @@ static void test_a_change_of_policy_ends_a_severe_overload(void **state)
 }
 
 /* These policies count no calm periods. A count of an earlier policy must not remain. */
-static void test_fixed_shares_end_the_calm_periods(void **state)
+TEST(test_fixed_shares_end_the_calm_periods)
 {
 	static const char *const names[] = {"none", "static"};
 	static const struct given vgpus[] = {{"a", 50, .cap = 50}, {.id = NULL}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		struct bench bench;
 
@@ -509,7 +500,7 @@ static void test_fixed_shares_end_the_calm_periods(void **state)
 
 /* Shares of 24 % leave 4 % of the GPU. A contract of 4 % completes the ratio, and one of 5 %
  * exceeds it, although its share fits. */
-static void test_rounded_shares_do_not_raise_the_static_ratio(void **state)
+TEST(test_rounded_shares_do_not_raise_the_static_ratio)
 {
 	static const struct given vgpus[] = {{"a", 49, .cap = 24},
 					     {"b", 49, .cap = 24},
@@ -517,7 +508,6 @@ static void test_rounded_shares_do_not_raise_the_static_ratio(void **state)
 					     {"d", 49, .cap = 24},
 					     {.id = NULL}};
 
-	(void)state;
 	for (int contract_pct = 4; contract_pct <= 5; contract_pct++) {
 		struct bench bench;
 
@@ -531,22 +521,4 @@ static void test_rounded_shares_do_not_raise_the_static_ratio(void **state)
 		bench_step(&bench);
 		assert_string_equal(bench_text(&bench), contract_pct == 4 ? "offer" : "");
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_equal_shares),
-		cmocka_unit_test(test_static_shares),
-		cmocka_unit_test(test_fair_shares),
-		cmocka_unit_test(test_credits),
-		cmocka_unit_test(test_offers),
-		cmocka_unit_test(test_newcomers_are_funded_by_the_rule),
-		cmocka_unit_test(test_the_cap_of_a_removed_vgpu_is_shared_by_the_rule),
-		cmocka_unit_test(test_a_change_of_policy_ends_a_severe_overload),
-		cmocka_unit_test(test_fixed_shares_end_the_calm_periods),
-		cmocka_unit_test(test_rounded_shares_do_not_raise_the_static_ratio),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

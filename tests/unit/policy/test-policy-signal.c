@@ -177,25 +177,22 @@ static void check_row(const struct row *row)
 	for (size_t i = 0; i < sizeof(rows) / sizeof((rows)[0]); i++) \
 	check_row(&(rows)[i])
 
-static void test_overload_by_use(void **state)
+TEST(test_overload_by_use)
 {
-	(void)state;
 	CHECK_ROWS(use_rows);
 }
 
-static void test_overload_by_qos(void **state)
+TEST(test_overload_by_qos)
 {
-	(void)state;
 	CHECK_ROWS(qos_rows);
 }
 
-static void test_receivers_and_waking(void **state)
+TEST(test_receivers_and_waking)
 {
-	(void)state;
 	CHECK_ROWS(help_rows);
 }
 
-static void test_a_missing_signal_may_be_in_doubt(void **state)
+TEST(test_a_missing_signal_may_be_in_doubt)
 {
 	static const struct {
 		const char *rule;
@@ -234,7 +231,6 @@ static void test_a_missing_signal_may_be_in_doubt(void **state)
 		 .in_doubt = false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct given given[2] = {rows[i].vgpu};
 		struct bench bench;
@@ -249,7 +245,7 @@ static void test_a_missing_signal_may_be_in_doubt(void **state)
 	}
 }
 
-static void test_e_is_the_missing_share_of_the_target(void **state)
+TEST(test_e_is_the_missing_share_of_the_target)
 {
 	static const struct {
 		struct given vgpu;
@@ -264,7 +260,6 @@ static void test_e_is_the_missing_share_of_the_target(void **state)
 		{{"v", 50, .cap = 20, .util = 0.9, .fps = 45}, 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct given given[2] = {rows[i].vgpu};
 		struct bench bench;
@@ -275,7 +270,7 @@ static void test_e_is_the_missing_share_of_the_target(void **state)
 	}
 }
 
-static void test_without_a_target_98_percent_of_the_contract_is_enough(void **state)
+TEST(test_without_a_target_98_percent_of_the_contract_is_enough)
 {
 	static const struct {
 		int contract, cap, step;
@@ -290,7 +285,6 @@ static void test_without_a_target_98_percent_of_the_contract_is_enough(void **st
 		{54, 50, 5, false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct given given[2] = {
 			{"v", rows[i].contract, .cap = rows[i].cap, .util = 1, .held = true}};
@@ -303,7 +297,7 @@ static void test_without_a_target_98_percent_of_the_contract_is_enough(void **st
 	}
 }
 
-static void test_totals_of_the_gpu(void **state)
+TEST(test_totals_of_the_gpu)
 {
 	static const struct {
 		struct given vgpus[3];
@@ -327,7 +321,6 @@ static void test_totals_of_the_gpu(void **state)
 		 0.25},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct bench bench;
 
@@ -340,30 +333,13 @@ static void test_totals_of_the_gpu(void **state)
 }
 
 /* Only policy qos finds out whether a severe overload is caused by the newcomer. */
-static void test_after_a_change_of_policy_a_newcomer_may_cause_an_overload(void **state)
+TEST(test_after_a_change_of_policy_a_newcomer_may_cause_an_overload)
 {
 	struct given given[2] = {{"v", PLAIN}};
 	struct bench bench;
 
-	(void)state;
 	bench_init(&bench, given, 1);
 	bench.gpu.severe_without_newcomer = true;
 	bench_step(&bench);
 	assert_false(bench.gpu.severe_without_newcomer);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_overload_by_use),
-		cmocka_unit_test(test_overload_by_qos),
-		cmocka_unit_test(test_receivers_and_waking),
-		cmocka_unit_test(test_a_missing_signal_may_be_in_doubt),
-		cmocka_unit_test(test_e_is_the_missing_share_of_the_target),
-		cmocka_unit_test(test_without_a_target_98_percent_of_the_contract_is_enough),
-		cmocka_unit_test(test_totals_of_the_gpu),
-		cmocka_unit_test(test_after_a_change_of_policy_a_newcomer_may_cause_an_overload),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -255,27 +255,23 @@ static void check_row(const struct row *row)
 	for (size_t i = 0; i < sizeof(rows) / sizeof((rows)[0]); i++) \
 	check_row(&(rows)[i])
 
-static void test_stealing(void **state)
+TEST(test_stealing)
 {
-	(void)state;
 	CHECK_ROWS(steal_rows);
 }
 
-static void test_free_pool(void **state)
+TEST(test_free_pool)
 {
-	(void)state;
 	CHECK_ROWS(pool_rows);
 }
 
-static void test_severe_overload(void **state)
+TEST(test_severe_overload)
 {
-	(void)state;
 	CHECK_ROWS(severe_rows);
 }
 
-static void test_waking(void **state)
+TEST(test_waking)
 {
-	(void)state;
 	CHECK_ROWS(wake_rows);
 }
 
@@ -344,12 +340,11 @@ static char severe_period(struct bench *bench)
 	return seen ? 's' : bench->gpu.severe_in_doubt ? '?' : '.';
 }
 
-static void test_a_severe_overload_ends_only_after_valid_readings(void **state)
+TEST(test_a_severe_overload_ends_only_after_valid_readings)
 {
 	static const struct given given[5] = {
 		{"a", 60, .cap = 60, .held = true}, {"b", 50, .cap = 20}, {"c", 50, .cap = 20}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(severe_run_rows) / sizeof(severe_run_rows[0]); i++) {
 		const struct severe_row *row = &severe_run_rows[i];
 		struct bench bench;
@@ -373,7 +368,7 @@ static void test_a_severe_overload_ends_only_after_valid_readings(void **state)
 	}
 }
 
-static void test_severe_overload_is_one_decision_and_many_conditions(void **state)
+TEST(test_severe_overload_is_one_decision_and_many_conditions)
 {
 	static const struct given given[5] = {{"a", 60, .cap = 60, .util = 0.5},
 					      {"b", 50, .cap = 20, OVER},
@@ -395,7 +390,6 @@ static void test_severe_overload_is_one_decision_and_many_conditions(void **stat
 	};
 	struct bench bench;
 
-	(void)state;
 	bench_init(&bench, given, 1);
 	for (size_t i = 0; i < sizeof(periods) / sizeof(periods[0]); i++) {
 		bench_read(&bench.vgpus[1], periods[i].b_util, NAN);
@@ -482,9 +476,8 @@ static char calm_period(struct bench *bench, double b_util)
 	return bench->out.decisions[0].kind == POLICY_OFFER ? 'O' : 'x';
 }
 
-static void test_calm_and_offers(void **state)
+TEST(test_calm_and_offers)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(calm_rows) / sizeof(calm_rows[0]); i++) {
 		const struct calm_row *row = &calm_rows[i];
 		struct given given[3] = {
@@ -514,13 +507,12 @@ static void test_calm_and_offers(void **state)
 	}
 }
 
-static void test_an_offer_has_the_fundable_percent_and_no_moves(void **state)
+TEST(test_an_offer_has_the_fundable_percent_and_no_moves)
 {
 	static const struct given given[3] = {{"a", 50, .cap = 50, .util = 0.4},
 					      {"b", 50, .cap = 40, .util = 0.5}};
 	struct bench bench;
 
-	(void)state;
 	bench_init(&bench, given, 1);
 	bench.gpu.selling = true;
 	bench.gpu.flavors[0] = (struct policy_terms){.initial_cap_pct = 40, .weight = 1};
@@ -536,20 +528,4 @@ static void test_an_offer_has_the_fundable_percent_and_no_moves(void **state)
 	assert_int_equal(bench.gpu.calm_run, 0);
 	assert_int_equal(policy_fund(&bench.params, &bench.gpu, &bench.gpu.flavors[0], &bench.out),
 			 40);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_stealing),
-		cmocka_unit_test(test_free_pool),
-		cmocka_unit_test(test_severe_overload),
-		cmocka_unit_test(test_severe_overload_is_one_decision_and_many_conditions),
-		cmocka_unit_test(test_a_severe_overload_ends_only_after_valid_readings),
-		cmocka_unit_test(test_waking),
-		cmocka_unit_test(test_calm_and_offers),
-		cmocka_unit_test(test_an_offer_has_the_fundable_percent_and_no_moves),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

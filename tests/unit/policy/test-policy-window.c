@@ -16,16 +16,15 @@ static void check(double load, double thousandths)
 	assert_float_equal(load, 0.001 * thousandths, 1e-6);
 }
 
-static void test_without_a_period_the_load_is_1(void **state)
+TEST(test_without_a_period_the_load_is_1)
 {
 	static const struct policy_track none;
 
-	(void)state;
 	assert_true(window_max(&none, 30) == 1);
 	assert_true(window_p99(&none, 30) == 1);
 }
 
-static void test_the_last_periods_count(void **state)
+TEST(test_the_last_periods_count)
 {
 	static const struct {
 		int added, periods;
@@ -37,7 +36,6 @@ static void test_the_last_periods_count(void **state)
 		{1000, 300, 1000, 997},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct policy_track track = {0};
 
@@ -49,9 +47,8 @@ static void test_the_last_periods_count(void **state)
 }
 
 /* A falling load has its largest values at the end of the window. */
-static void test_the_oldest_period_of_the_window_counts(void **state)
+TEST(test_the_oldest_period_of_the_window_counts)
 {
-	(void)state;
 	for (int n = 1; n <= POLICY_WINDOW_MAX; n++) {
 		struct policy_track track = {0};
 
@@ -64,25 +61,12 @@ static void test_the_oldest_period_of_the_window_counts(void **state)
 	}
 }
 
-static void test_idle_periods_have_a_load_of_0(void **state)
+TEST(test_idle_periods_have_a_load_of_0)
 {
 	struct policy_track track = {0};
 
-	(void)state;
 	for (int i = 0; i < 100; i++)
 		window_add(&track, 0);
 	assert_true(window_max(&track, 300) == 0);
 	assert_true(window_p99(&track, 300) == 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_without_a_period_the_load_is_1),
-		cmocka_unit_test(test_the_last_periods_count),
-		cmocka_unit_test(test_the_oldest_period_of_the_window_counts),
-		cmocka_unit_test(test_idle_periods_have_a_load_of_0),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,9 +4,8 @@
 
 #include "policy/share.h"
 
-static void test_policies_are_found_by_name_and_by_index(void **state)
+TEST(test_policies_are_found_by_name_and_by_index)
 {
-	(void)state;
 	assert_ptr_equal(policy_find("gover"), policy_at(0));
 	assert_string_equal(policy_at(0)->name, "gover");
 	assert_null(policy_find("nothing"));
@@ -18,9 +17,8 @@ static void test_policies_are_found_by_name_and_by_index(void **state)
 	}
 }
 
-static void test_every_kind_has_its_own_name(void **state)
+TEST(test_every_kind_has_its_own_name)
 {
-	(void)state;
 	for (int i = 0; i < POLICY_KINDS; i++)
 		for (int j = 0; j < i; j++)
 			assert_string_not_equal(policy_kind_name((enum policy_kind)i),
@@ -29,11 +27,10 @@ static void test_every_kind_has_its_own_name(void **state)
 	assert_string_equal(policy_kind_name(POLICY_RETURN), "return");
 }
 
-static void test_defaults_are_those_of_the_design(void **state)
+TEST(test_defaults_are_those_of_the_design)
 {
 	struct policy_params p;
 
-	(void)state;
 	policy_params_default(&p);
 	assert_true(p.overload_pct == 95 && p.lowload_pct == 60 && p.qos_gpu_bound_pct == 70);
 	assert_true(p.overload_periods == 3 && p.quiet_periods == 3 && p.qos_periods == 1);
@@ -49,7 +46,7 @@ static void test_defaults_are_those_of_the_design(void **state)
 	assert_true(p.demand_periods == 5 && p.demand_probe == 0.25);
 }
 
-static void test_floor_and_ceiling(void **state)
+TEST(test_floor_and_ceiling)
 {
 	static const struct {
 		const char *what;
@@ -81,7 +78,6 @@ static void test_floor_and_ceiling(void **state)
 		 .floor = 1, .ceiling = 8},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct policy_params params;
 		struct policy_gpu gpu = {.step_pct = rows[i].step,
@@ -95,7 +91,7 @@ static void test_floor_and_ceiling(void **state)
 	}
 }
 
-static void test_whole_steps_are_divided_in_proportion(void **state)
+TEST(test_whole_steps_are_divided_in_proportion)
 {
 	static const struct {
 		const char *what;
@@ -130,7 +126,6 @@ static void test_whole_steps_are_divided_in_proportion(void **state)
 		{"no shares", 4, .divided = 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct share shares[4];
 		int n = 0;
@@ -146,7 +141,7 @@ static void test_whole_steps_are_divided_in_proportion(void **state)
 }
 
 /* The floors of POLICY_VGPUS_MAX vGPUs exceed the GPU, so no cap can change. */
-static void test_the_largest_number_of_vgpus(void **state)
+TEST(test_the_largest_number_of_vgpus)
 {
 	static struct policy_track tracks[POLICY_VGPUS_MAX];
 	static struct policy_vgpu vgpus[POLICY_VGPUS_MAX];
@@ -154,7 +149,6 @@ static void test_the_largest_number_of_vgpus(void **state)
 	static struct policy_out out;
 	const struct policy *policy;
 
-	(void)state;
 	for (size_t p = 0; (policy = policy_at(p)); p++) {
 		struct policy_terms terms = {.initial_cap_pct = 50, .weight = 1};
 		struct policy_gpu gpu = {.name = "gpu0",
@@ -192,18 +186,4 @@ static void test_the_largest_number_of_vgpus(void **state)
 		for (int i = 0; i < POLICY_VGPUS_MAX; i++)
 			assert_int_equal(vgpus[i].want_cap_pct, 1);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_policies_are_found_by_name_and_by_index),
-		cmocka_unit_test(test_every_kind_has_its_own_name),
-		cmocka_unit_test(test_defaults_are_those_of_the_design),
-		cmocka_unit_test(test_floor_and_ceiling),
-		cmocka_unit_test(test_whole_steps_are_divided_in_proportion),
-		cmocka_unit_test(test_the_largest_number_of_vgpus),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,17 +5,12 @@
 #define TESTS_UNIT_POLICY_TEST_POLICY_H
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "policy/policy.h"
+#include "tests/unit/unit.h"
 
 #define BENCH_MAX 9
 

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The scheduler of quanta: shares, priorities, the preemption timeout, and properties of any GPU.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "sched/quanta-gpu.h"
+#include "tests/unit/unit.h"
 
 #define N	5
 #define PERCENT (NS_PER_S / 10) /* of ten seconds */
@@ -38,7 +34,7 @@ static void assert_near(uint64_t value, uint64_t want, uint64_t tolerance)
 	assert_in_range(value, want > tolerance ? want - tolerance : 0, want + tolerance);
 }
 
-static void shares_follow_from_quanta_loads_and_priority(void **state)
+TEST(shares_follow_from_quanta_loads_and_priority)
 {
 	static const struct {
 		enum quanta_priority priority;
@@ -66,7 +62,6 @@ static void shares_follow_from_quanta_loads_and_priority(void **state)
 		{QUANTA_LOW, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct quanta_gpu gpu;
 
@@ -81,12 +76,11 @@ static void shares_follow_from_quanta_loads_and_priority(void **state)
 	}
 }
 
-static void allotted_time_is_the_part_of_the_quantum_in_the_round(void **state)
+TEST(allotted_time_is_the_part_of_the_quantum_in_the_round)
 {
 	static const uint32_t quanta[] = {10, 20, 30, 40};
 	struct quanta_gpu gpu;
 
-	(void)state;
 	begin(&gpu, quanta, 3, QUANTA_LOW);
 	quanta_gpu_set_load(&gpu, 1, 100); /* uses all, as the others are idle */
 	run(&gpu, 10 * NS_PER_S);
@@ -105,12 +99,11 @@ static void allotted_time_is_the_part_of_the_quantum_in_the_round(void **state)
 	assert_near(quanta_allotted_ns(&gpu.quanta, 3), (40 + 25) * PERCENT, 1000);
 }
 
-static void a_changed_quantum_is_in_force_at_the_next_turn(void **state)
+TEST(a_changed_quantum_is_in_force_at_the_next_turn)
 {
 	static const uint32_t quanta[] = {1, 20, 30};
 	struct quanta_gpu gpu;
 
-	(void)state;
 	begin(&gpu, quanta, 2, QUANTA_LOW);
 	quanta_gpu_set_load(&gpu, 1, 100);
 	quanta_gpu_set_load(&gpu, 2, 100);
@@ -123,12 +116,11 @@ static void a_changed_quantum_is_in_force_at_the_next_turn(void **state)
 	assert_int_equal(gpu.functions[2].active_ns, 30 * NS_PER_MS);
 }
 
-static void a_quantum_ends_an_unlimited_turn_except_of_endless_work(void **state)
+TEST(a_quantum_ends_an_unlimited_turn_except_of_endless_work)
 {
 	static const uint32_t quanta[] = {10, 0, 10};
 	struct quanta_gpu gpu;
 
-	(void)state;
 	for (int endless = 0; endless < 2; endless++) {
 		begin(&gpu, quanta, 2, QUANTA_LOW);
 		quanta_gpu_set_load(&gpu, 1, endless ? QUANTA_GPU_ENDLESS : 100);
@@ -142,7 +134,7 @@ static void a_quantum_ends_an_unlimited_turn_except_of_endless_work(void **state
 	}
 }
 
-static void endless_work_is_reset_at_the_end_of_the_preemption_timeout(void **state)
+TEST(endless_work_is_reset_at_the_end_of_the_preemption_timeout)
 {
 	static const uint32_t quanta[] = {1, 10, 10};
 	static const struct {
@@ -157,7 +149,6 @@ static void endless_work_is_reset_at_the_end_of_the_preemption_timeout(void **st
 		{20000, 0, 1000, QUANTA_GPU_ENDLESS}, /* no other function has work */
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct quanta_gpu gpu;
 
@@ -179,13 +170,12 @@ static void endless_work_is_reset_at_the_end_of_the_preemption_timeout(void **st
 	assert_int_equal(gpu.functions[1].active_ns, 15 * NS_PER_MS);
 }
 
-static void work_that_ends_in_the_preemption_timeout_is_not_reset(void **state)
+TEST(work_that_ends_in_the_preemption_timeout_is_not_reset)
 {
 	struct quanta_function functions[2];
 	struct quanta quanta;
 	uint64_t run_ns;
 
-	(void)state;
 	quanta_start(&quanta, functions, 2);
 	quanta_set_present(&quanta, 1, true);
 	for (unsigned int f = 0; f < 2; f++)
@@ -205,12 +195,11 @@ static void work_that_ends_in_the_preemption_timeout_is_not_reset(void **state)
 	assert_int_equal(run_ns, 10 * NS_PER_MS);
 }
 
-static void a_high_pf_has_a_turn_after_each_other_turn(void **state)
+TEST(a_high_pf_has_a_turn_after_each_other_turn)
 {
 	static const uint32_t quanta[] = {5, 20, 30, 45};
 	struct quanta_gpu gpu;
 
-	(void)state;
 	begin(&gpu, quanta, 3, QUANTA_LOW);
 	quanta_set_priority(&gpu.quanta, QUANTA_PF, QUANTA_HIGH);
 	for (unsigned int f = 0; f < 4; f++)
@@ -233,12 +222,11 @@ static void a_high_pf_has_a_turn_after_each_other_turn(void **state)
 	assert_int_equal(gpu.functions[0].active_ns, NS_PER_S);
 }
 
-static void disabling_vfs_resets_their_settings_and_keeps_counters(void **state)
+TEST(disabling_vfs_resets_their_settings_and_keeps_counters)
 {
 	static const uint32_t quanta[] = {5, 20, 30};
 	struct quanta_gpu gpu;
 
-	(void)state;
 	begin(&gpu, quanta, 2, QUANTA_NORMAL);
 	quanta_set_timeout(&gpu.quanta, 1, 7);
 	quanta_gpu_set_load(&gpu, 1, 100);
@@ -254,12 +242,11 @@ static void disabling_vfs_resets_their_settings_and_keeps_counters(void **state)
 	}
 }
 
-static void a_stopped_vf_has_no_work_until_it_is_enabled_again(void **state)
+TEST(a_stopped_vf_has_no_work_until_it_is_enabled_again)
 {
 	static const uint32_t quanta[] = {1, 10, 10};
 	struct quanta_gpu gpu;
 
-	(void)state;
 	begin(&gpu, quanta, 2, QUANTA_LOW);
 	quanta_gpu_set_load(&gpu, 1, 100);
 	quanta_gpu_stop(&gpu, 1);
@@ -273,12 +260,11 @@ static void a_stopped_vf_has_no_work_until_it_is_enabled_again(void **state)
 	assert_near(gpu.functions[1].active_ns, NS_PER_S / 2, 1000);
 }
 
-static void values_above_the_limits_are_reduced(void **state)
+TEST(values_above_the_limits_are_reduced)
 {
 	struct quanta_function functions[1];
 	struct quanta quanta;
 
-	(void)state;
 	quanta_start(&quanta, functions, 1);
 	quanta_set_quantum(&quanta, 0, 100001);
 	quanta_set_timeout(&quanta, 0, UINT32_MAX);
@@ -286,20 +272,18 @@ static void values_above_the_limits_are_reduced(void **state)
 	assert_int_equal(functions[0].timeout_us, 100000000);
 }
 
-static void ticks_count_19200000_per_second(void **state)
+TEST(ticks_count_19200000_per_second)
 {
-	(void)state;
 	assert_int_equal(quanta_gpu_ticks(0), 0);
 	assert_near(quanta_gpu_ticks(NS_PER_S), 19200000, 1);
 	assert_near(quanta_gpu_ticks(1000000 * NS_PER_S), 19200000000000, 20000);
 }
 
-static void a_skip_simulates_nothing(void **state)
+TEST(a_skip_simulates_nothing)
 {
 	static const uint32_t quanta[] = {1, 10};
 	struct quanta_gpu gpu;
 
-	(void)state;
 	begin(&gpu, quanta, 1, QUANTA_LOW);
 	quanta_gpu_set_load(&gpu, 1, 50);
 	run(&gpu, NS_PER_S);
@@ -339,11 +323,10 @@ static void check_shares(const struct quanta_gpu *gpu, const struct quanta_funct
 	assert_true(active_ns <= 10 * NS_PER_S);
 }
 
-static void any_functions_get_their_guarantee_and_under_normal_no_more(void **state)
+TEST(any_functions_get_their_guarantee_and_under_normal_no_more)
 {
 	uint64_t random = 7;
 
-	(void)state;
 	for (int i = 0; i < 300; i++) {
 		struct quanta_function before[17];
 		unsigned int n = 1 + draw(&random, 16);
@@ -362,25 +345,4 @@ static void any_functions_get_their_guarantee_and_under_normal_no_more(void **st
 		run(&gpu, 10 * NS_PER_S);
 		check_shares(&gpu, before, sum_ms, normal);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(shares_follow_from_quanta_loads_and_priority),
-		cmocka_unit_test(allotted_time_is_the_part_of_the_quantum_in_the_round),
-		cmocka_unit_test(a_changed_quantum_is_in_force_at_the_next_turn),
-		cmocka_unit_test(a_quantum_ends_an_unlimited_turn_except_of_endless_work),
-		cmocka_unit_test(endless_work_is_reset_at_the_end_of_the_preemption_timeout),
-		cmocka_unit_test(work_that_ends_in_the_preemption_timeout_is_not_reset),
-		cmocka_unit_test(a_high_pf_has_a_turn_after_each_other_turn),
-		cmocka_unit_test(disabling_vfs_resets_their_settings_and_keeps_counters),
-		cmocka_unit_test(a_stopped_vf_has_no_work_until_it_is_enabled_again),
-		cmocka_unit_test(values_above_the_limits_are_reduced),
-		cmocka_unit_test(ticks_count_19200000_per_second),
-		cmocka_unit_test(a_skip_simulates_nothing),
-		cmocka_unit_test(any_functions_get_their_guarantee_and_under_normal_no_more),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,14 +3,9 @@
  * The discipline "guarantee" of the vGPU scheduler: a cap is always available, the ceiling limits
  * the total time, and spare time is shared in proportion to the caps.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "base/cleanup.h"
 #include "tests/unit/sched/test-sched-rig.h"
+#include "tests/unit/unit.h"
 
 #define PCT_OF_A_SECOND (NS_PER_S / 100)
 
@@ -46,7 +41,7 @@ static uint64_t gain(struct rig *rig, const struct sched_vgpu *vgpu, uint64_t ns
 	return vgpu->busy_ns - before_ns;
 }
 
-static void spare_time_is_shared_in_proportion_to_caps_up_to_ceilings(void **state)
+TEST(spare_time_is_shared_in_proportion_to_caps_up_to_ceilings)
 {
 	static const struct {
 		unsigned int caps[4], ceilings[4];
@@ -67,7 +62,6 @@ static void spare_time_is_shared_in_proportion_to_caps_up_to_ceilings(void **sta
 		{{50, 10}, {30, 20}, {50, 20}}, /* a cap prevails over a smaller ceiling */
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct rig rig;
 
@@ -85,12 +79,11 @@ static void spare_time_is_shared_in_proportion_to_caps_up_to_ceilings(void **sta
 	}
 }
 
-static void a_vgpu_with_new_work_gets_its_guarantee_at_once(void **state)
+TEST(a_vgpu_with_new_work_gets_its_guarantee_at_once)
 {
 	struct sched_vgpu *idle, *busy;
 	struct rig rig;
 
-	(void)state;
 	rig_init_with(&rig, "guarantee", 1);
 	busy = add(&rig, 40, 100, FOREVER);
 	idle = add(&rig, 60, 60, 0);
@@ -106,12 +99,11 @@ static void a_vgpu_with_new_work_gets_its_guarantee_at_once(void **state)
 	assert_int_equal(gain(&rig, busy, NS_PER_S), 40 * PCT_OF_A_SECOND);
 }
 
-static void borrowed_time_does_not_reduce_the_guarantee(void **state)
+TEST(borrowed_time_does_not_reduce_the_guarantee)
 {
 	struct sched_vgpu *borrower, *other;
 	struct rig rig;
 
-	(void)state;
 	rig_init_with(&rig, "guarantee", 1);
 	borrower = add(&rig, 50, 0, FOREVER);
 	other = add(&rig, 50, 0, 0);
@@ -126,13 +118,12 @@ static void borrowed_time_does_not_reduce_the_guarantee(void **state)
 }
 
 /* A workload that cannot be preempted runs on after the turn of its vGPU. */
-static void only_an_overrun_of_a_guaranteed_turn_is_a_debt(void **state)
+TEST(only_an_overrun_of_a_guaranteed_turn_is_a_debt)
 {
 	struct sched_vgpu *greedy, *other;
 	uint64_t run_ns = 0;
 	struct rig rig;
 
-	(void)state;
 	rig_init_with(&rig, "guarantee", 1);
 	greedy = add(&rig, 10, 100, FOREVER);
 	rig_run(&rig, NS_PER_S + SLOT - 1);
@@ -152,12 +143,11 @@ static void only_an_overrun_of_a_guaranteed_turn_is_a_debt(void **state)
 	assert_int_equal(gain(&rig, greedy, SLOT - 16 * NS_PER_MS), 0);
 }
 
-static void idle_time_gives_no_claim_to_spare_time(void **state)
+TEST(idle_time_gives_no_claim_to_spare_time)
 {
 	struct sched_vgpu *other, *steady;
 	struct rig rig;
 
-	(void)state;
 	rig_init_with(&rig, "guarantee", 1);
 	steady = add(&rig, 20, 0, FOREVER);
 	other = add(&rig, 20, 0, 0);
@@ -173,12 +163,11 @@ static void idle_time_gives_no_claim_to_spare_time(void **state)
 	assert_near(gain(&rig, steady, NS_PER_S), NS_PER_S / 2, 2 * NS_PER_MS);
 }
 
-static void tags_may_wrap_around(void **state)
+TEST(tags_may_wrap_around)
 {
 	struct sched_vgpu *a, *b, *idle;
 	struct rig rig;
 
-	(void)state;
 	rig_init_with(&rig, "guarantee", 1);
 	rig.sched.tag = UINT64_MAX - ((uint64_t)NS_PER_S << 14);
 	a = add(&rig, 10, 0, FOREVER);
@@ -194,12 +183,11 @@ static void tags_may_wrap_around(void **state)
 	assert_near(gain(&rig, a, NS_PER_S), 10 * PCT_OF_A_SECOND, 5 * NS_PER_MS);
 }
 
-static void the_ceiling_follows_the_initial_cap_until_it_is_set(void **state)
+TEST(the_ceiling_follows_the_initial_cap_until_it_is_set)
 {
 	struct sched_vgpu *vgpu;
 	struct rig rig;
 
-	(void)state;
 	rig_init_with(&rig, "guarantee", 1);
 	vgpu = &rig_add(&rig, 20, FOREVER)->sched;
 	assert_int_equal(vgpu->ceiling_pct, 20);
@@ -219,7 +207,7 @@ static void the_ceiling_follows_the_initial_cap_until_it_is_set(void **state)
 }
 
 /* A new ceiling neither extends nor ends the limit of the current slot. */
-static void a_new_ceiling_is_in_force_from_the_next_slot_on(void **state)
+TEST(a_new_ceiling_is_in_force_from_the_next_slot_on)
 {
 	static const struct {
 		unsigned int before, after;
@@ -230,7 +218,6 @@ static void a_new_ceiling_is_in_force_from_the_next_slot_on(void **state)
 		{20, 60, 0, 60},  {60, 20, 20, 20}, {60, 0, 20, 100},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct sched_vgpu *vgpu;
 		struct rig rig;
@@ -246,12 +233,11 @@ static void a_new_ceiling_is_in_force_from_the_next_slot_on(void **state)
 	}
 }
 
-static void without_a_ceiling_no_rest_is_saved_and_a_new_discipline_ends_a_debt(void **state)
+TEST(without_a_ceiling_no_rest_is_saved_and_a_new_discipline_ends_a_debt)
 {
 	struct sched_vgpu *vgpu;
 	struct rig rig;
 
-	(void)state;
 	rig_init_with(&rig, "guarantee", 1);
 	vgpu = add(&rig, 1, 0, 0);
 	assert_int_equal(rig.sched.n_runnable, 0);
@@ -268,12 +254,11 @@ static void without_a_ceiling_no_rest_is_saved_and_a_new_discipline_ends_a_debt(
 	assert_int_equal(vgpu->slice_ns, 0);
 }
 
-static void an_expired_lease_keeps_the_ceiling(void **state)
+TEST(an_expired_lease_keeps_the_ceiling)
 {
 	struct sched_vgpu *vgpu, *other;
 	struct rig rig;
 
-	(void)state;
 	rig_init_with(&rig, "guarantee", 1);
 	vgpu = add(&rig, 30, 40, FOREVER);
 	other = add(&rig, 95, 100, FOREVER);
@@ -289,14 +274,13 @@ static void an_expired_lease_keeps_the_ceiling(void **state)
 	assert_int_equal(gain(&rig, vgpu, NS_PER_S), 40 * PCT_OF_A_SECOND);
 }
 
-static void a_new_discipline_is_in_force_at_once(void **state)
+TEST(a_new_discipline_is_in_force_at_once)
 {
 	const struct sched_discipline *hard = sched_sharing_find("hard");
 	const struct sched_discipline *guarantee = sched_sharing_find("guarantee");
 	struct sched_vgpu *vgpu;
 	struct rig rig;
 
-	(void)state;
 	rig_init_with(&rig, "cap", 1);
 	sched_set_discipline(&rig.sched, guarantee); /* without vGPUs */
 	sched_set_discipline(&rig.sched, hard);
@@ -318,12 +302,11 @@ static void a_new_discipline_is_in_force_at_once(void **state)
 	assert_int_equal(vgpu->cap_pct, 20);
 }
 
-static void changes_of_the_discipline_create_no_time(void **state)
+TEST(changes_of_the_discipline_create_no_time)
 {
 	const struct sched_discipline *hard = sched_sharing_find("hard");
 	const struct sched_discipline *guarantee = sched_sharing_find("guarantee");
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= 40; seed++) {
 		uint64_t before_ns[TENANTS_MAX] = {0};
 		struct rig rig;
@@ -356,9 +339,8 @@ static void changes_of_the_discipline_create_no_time(void **state)
 	}
 }
 
-static void the_words_of_sharing_name_rows(void **state)
+TEST(the_words_of_sharing_name_rows)
 {
-	(void)state;
 	assert_string_equal(sched_sharing_find("hard")->name, "cap");
 	assert_string_equal(sched_sharing_find("guarantee")->name, "guarantee");
 	assert_null(sched_sharing_find("weight"));
@@ -372,26 +354,4 @@ static void the_words_of_sharing_name_rows(void **state)
 	     *name; name++)
 		assert_string_equal(sched_sharing_name(sched_discipline_find(*name)),
 				    strcmp(*name, "cap") == 0 ? "hard" : *name);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(spare_time_is_shared_in_proportion_to_caps_up_to_ceilings),
-		cmocka_unit_test(a_vgpu_with_new_work_gets_its_guarantee_at_once),
-		cmocka_unit_test(borrowed_time_does_not_reduce_the_guarantee),
-		cmocka_unit_test(only_an_overrun_of_a_guaranteed_turn_is_a_debt),
-		cmocka_unit_test(idle_time_gives_no_claim_to_spare_time),
-		cmocka_unit_test(tags_may_wrap_around),
-		cmocka_unit_test(the_ceiling_follows_the_initial_cap_until_it_is_set),
-		cmocka_unit_test(a_new_ceiling_is_in_force_from_the_next_slot_on),
-		cmocka_unit_test(
-			without_a_ceiling_no_rest_is_saved_and_a_new_discipline_ends_a_debt),
-		cmocka_unit_test(an_expired_lease_keeps_the_ceiling),
-		cmocka_unit_test(a_new_discipline_is_in_force_at_once),
-		cmocka_unit_test(changes_of_the_discipline_create_no_time),
-		cmocka_unit_test(the_words_of_sharing_name_rows),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The vGPU scheduler: a cap whose lease has expired returns to the initial cap. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "base/cleanup.h"
 #include "tests/unit/sched/test-sched-rig.h"
+#include "tests/unit/unit.h"
 
 #define LEASE (250 * NS_PER_MS)
 
@@ -23,12 +18,11 @@ static struct sched_vgpu *rig_lease(struct rig *rig)
 	return vgpu;
 }
 
-static void an_expired_lease_ends_with_the_next_slot(void **state)
+TEST(an_expired_lease_ends_with_the_next_slot)
 {
 	struct rig rig;
 	struct sched_vgpu *vgpu = rig_lease(&rig);
 
-	(void)state;
 	rig_run(&rig, 3 * SLOT - 1);
 	assert_int_equal(vgpu->cap_pct, 60);
 	assert_int_equal(vgpu->next_cap_pct, 60);
@@ -39,12 +33,11 @@ static void an_expired_lease_ends_with_the_next_slot(void **state)
 	assert_int_equal(vgpu->cap_pct, 20);
 }
 
-static void writing_the_cap_or_the_lease_renews_it(void **state)
+TEST(writing_the_cap_or_the_lease_renews_it)
 {
 	struct rig rig;
 	struct sched_vgpu *vgpu = rig_lease(&rig);
 
-	(void)state;
 	for (int i = 0; i < 20; i++) {
 		rig_run(&rig, 2 * SLOT);
 		if (i % 2 == 0)
@@ -58,12 +51,11 @@ static void writing_the_cap_or_the_lease_renews_it(void **state)
 	assert_int_equal(vgpu->cap_pct, 20);
 }
 
-static void an_expired_lease_has_no_effect_until_the_next_write(void **state)
+TEST(an_expired_lease_has_no_effect_until_the_next_write)
 {
 	struct rig rig;
 	struct sched_vgpu *vgpu = rig_lease(&rig);
 
-	(void)state;
 	rig_run(&rig, 5 * SLOT);
 	assert_int_equal(vgpu->lease_end_ns, 0);
 	assert_int_equal(vgpu->lease_ns, LEASE);
@@ -74,23 +66,21 @@ static void an_expired_lease_has_no_effect_until_the_next_write(void **state)
 	assert_int_equal(vgpu->cap_pct, 20);
 }
 
-static void without_a_lease_a_cap_never_expires(void **state)
+TEST(without_a_lease_a_cap_never_expires)
 {
 	struct rig rig;
 	struct sched_vgpu *vgpu = rig_lease(&rig);
 
-	(void)state;
 	sched_set_lease(vgpu, 0, 0);
 	rig_run(&rig, 100 * SLOT);
 	assert_int_equal(vgpu->cap_pct, 60);
 }
 
-static void a_new_vgpu_has_no_lease(void **state)
+TEST(a_new_vgpu_has_no_lease)
 {
 	struct rig rig;
 	struct sched_vgpu *vgpu;
 
-	(void)state;
 	rig_init(&rig, 1);
 	memset(rig.tenants, 0xff, sizeof(rig.tenants));
 	vgpu = &rig.tenants[0].sched;
@@ -100,24 +90,22 @@ static void a_new_vgpu_has_no_lease(void **state)
 	assert_false(vgpu->cap_written);
 }
 
-static void a_late_slot_ends_the_lease_too(void **state)
+TEST(a_late_slot_ends_the_lease_too)
 {
 	struct rig rig;
 	struct sched_vgpu *vgpu = rig_lease(&rig);
 
-	(void)state;
 	sched_open_slot(&rig.sched, 40 * SLOT);
 	assert_int_equal(vgpu->cap_pct, 20);
 	/* The lease ended during the slot, but the cap changes only at the next slot. */
 	assert_int_equal(vgpu->sched_ns, 8 * SLOT);
 }
 
-static void the_initial_cap_is_in_force_until_a_cap_is_written(void **state)
+TEST(the_initial_cap_is_in_force_until_a_cap_is_written)
 {
 	struct rig rig;
 	struct sched_vgpu *vgpu;
 
-	(void)state;
 	rig_init(&rig, 1);
 	vgpu = &rig_add(&rig, 20, FOREVER)->sched;
 	assert_int_equal(sched_set_initial_cap(vgpu, 35), 0);
@@ -131,9 +119,8 @@ static void the_initial_cap_is_in_force_until_a_cap_is_written(void **state)
 	assert_int_equal(vgpu->next_cap_pct, 35);
 }
 
-static void no_cap_is_in_force_more_than_a_slot_after_its_lease(void **state)
+TEST(no_cap_is_in_force_more_than_a_slot_after_its_lease)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 50; seed++) {
 		uint64_t written_ns = 0, lease_ns;
 		struct sched_vgpu *vgpu;
@@ -157,33 +144,15 @@ static void no_cap_is_in_force_more_than_a_slot_after_its_lease(void **state)
 	}
 }
 
-static void a_lease_that_ends_with_the_slot_is_over(void **state)
+TEST(a_lease_that_ends_with_the_slot_is_over)
 {
 	struct tenant *tenant;
 	struct rig rig;
 
-	(void)state;
 	rig_init(&rig, 1);
 	tenant = rig_add(&rig, 20, 0);
 	sched_set_lease(&tenant->sched, SLOT, 0);
 	sched_set_cap(&tenant->sched, 60, 0);
 	sched_open_slot(&rig.sched, SLOT);
 	assert_int_equal(tenant->sched.cap_pct, 20);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_expired_lease_ends_with_the_next_slot),
-		cmocka_unit_test(writing_the_cap_or_the_lease_renews_it),
-		cmocka_unit_test(an_expired_lease_has_no_effect_until_the_next_write),
-		cmocka_unit_test(without_a_lease_a_cap_never_expires),
-		cmocka_unit_test(a_new_vgpu_has_no_lease),
-		cmocka_unit_test(a_lease_that_ends_with_the_slot_is_over),
-		cmocka_unit_test(a_late_slot_ends_the_lease_too),
-		cmocka_unit_test(the_initial_cap_is_in_force_until_a_cap_is_written),
-		cmocka_unit_test(no_cap_is_in_force_more_than_a_slot_after_its_lease),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

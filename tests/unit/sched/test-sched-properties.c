@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The vGPU scheduler: properties that hold over any second with any tenants. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "tests/unit/sched/test-sched-rig.h"
+#include "tests/unit/unit.h"
 
 /* Writes random caps for @n tenants, each at least 1, with the sum @sum_pct, to @caps. */
 static void draw_caps(struct rig *rig, unsigned int *caps, int n, unsigned int sum_pct)
@@ -21,9 +17,8 @@ static void draw_caps(struct rig *rig, unsigned int *caps, int n, unsigned int s
 	}
 }
 
-static void every_busy_vgpu_with_slice_runs_within_one_round(void **state)
+TEST(every_busy_vgpu_with_slice_runs_within_one_round)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 80; seed++) {
 		int waited[TENANTS_MAX] = {0}; /* turns of others while vGPU i can run */
 		const struct sched_vgpu *last = NULL;
@@ -88,11 +83,10 @@ static bool step(struct past *past, struct rig *rig, const struct sched_vgpu *bu
 	return true;
 }
 
-static void over_any_second_a_busy_vgpu_gets_its_cap_within_one_slice(void **state)
+TEST(over_any_second_a_busy_vgpu_gets_its_cap_within_one_slice)
 {
 	struct past *past = malloc(sizeof(*past));
 
-	(void)state;
 	assert_non_null(past);
 	for (uint64_t seed = 1; seed <= 60; seed++) {
 		unsigned int caps[TENANTS_MAX];
@@ -119,9 +113,8 @@ static void over_any_second_a_busy_vgpu_gets_its_cap_within_one_slice(void **sta
 	free(past);
 }
 
-static void no_vgpu_gets_more_than_its_cap_in_a_second(void **state)
+TEST(no_vgpu_gets_more_than_its_cap_in_a_second)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 40; seed++) {
 		uint64_t before_ns[TENANTS_MAX] = {0};
 		struct rig rig;
@@ -143,11 +136,10 @@ static void no_vgpu_gets_more_than_its_cap_in_a_second(void **state)
 }
 
 /* The guarantee depends neither on other vGPUs nor on the time that the vGPU borrows. */
-static void over_any_second_a_busy_vgpu_gets_at_least_its_guarantee(void **state)
+TEST(over_any_second_a_busy_vgpu_gets_at_least_its_guarantee)
 {
 	struct past *past = malloc(sizeof(*past));
 
-	(void)state;
 	assert_non_null(past);
 	for (uint64_t seed = 1; seed <= 60; seed++) {
 		unsigned int caps[TENANTS_MAX];
@@ -181,9 +173,8 @@ static void draw_ceilings(struct rig *rig)
 				  draw(rig, 4) == 0 ? 0 : 1 + (unsigned int)draw(rig, 100));
 }
 
-static void no_vgpu_gets_more_than_its_ceiling_in_a_second(void **state)
+TEST(no_vgpu_gets_more_than_its_ceiling_in_a_second)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 40; seed++) {
 		uint64_t before_ns[TENANTS_MAX] = {0};
 		struct rig rig;
@@ -208,11 +199,10 @@ static void no_vgpu_gets_more_than_its_ceiling_in_a_second(void **state)
 	}
 }
 
-static void the_gpu_idles_only_if_every_vgpu_is_idle_or_at_its_ceiling(void **state)
+TEST(the_gpu_idles_only_if_every_vgpu_is_idle_or_at_its_ceiling)
 {
 	uint64_t idle_ns = 0;
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= 40; seed++) {
 		struct rig rig;
 
@@ -241,9 +231,8 @@ static void the_gpu_idles_only_if_every_vgpu_is_idle_or_at_its_ceiling(void **st
 }
 
 /* vGPUs that always have work and have no ceiling, beside bursty vGPUs. */
-static void borrowed_times_are_proportional_to_caps(void **state)
+TEST(borrowed_times_are_proportional_to_caps)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 40; seed++) {
 		unsigned int caps[TENANTS_MAX];
 		double borrowed_ns = 0, first = 0;
@@ -275,9 +264,8 @@ static void borrowed_times_are_proportional_to_caps(void **state)
 }
 
 /* Caps whose sum exceeds 100 are reduced by the same factor. */
-static void caps_above_100_in_sum_are_proportions(void **state)
+TEST(caps_above_100_in_sum_are_proportions)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 60; seed++) {
 		uint64_t sum_pct = 0;
 		struct rig rig;
@@ -301,9 +289,8 @@ static void caps_above_100_in_sum_are_proportions(void **state)
  * Work that cannot be preempted makes turns even longer. Overruns are deducted from the slice, so
  * the shares are correct within one percentage point.
  */
-static void overruns_do_not_change_shares(void **state)
+TEST(overruns_do_not_change_shares)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 60; seed++) {
 		uint64_t until_ns = 0, run_ns = 0, work_max_ns = seed % 2 * 4 * NS_PER_MS;
 		unsigned int caps[TENANTS_MAX];
@@ -353,13 +340,12 @@ static void assert_ring_is_whole(const struct rig *rig, const bool *in, int n_in
 	assert_int_equal(n, n_in);
 }
 
-static void adding_and_removing_during_turns_keeps_the_ring_valid(void **state)
+TEST(adding_and_removing_during_turns_keeps_the_ring_valid)
 {
 	bool in[TENANTS_MAX] = {false};
 	int n_in = 0;
 	struct rig rig;
 
-	(void)state;
 	rig_init(&rig, 7);
 	rig.n = TENANTS_MAX;
 	for (int i = 0; i < TENANTS_MAX; i++)
@@ -382,22 +368,4 @@ static void adding_and_removing_during_turns_keeps_the_ring_valid(void **state)
 		rig_run(&rig, draw(&rig, NS_PER_MS));
 		assert_ring_is_whole(&rig, in, n_in);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_busy_vgpu_with_slice_runs_within_one_round),
-		cmocka_unit_test(over_any_second_a_busy_vgpu_gets_its_cap_within_one_slice),
-		cmocka_unit_test(no_vgpu_gets_more_than_its_cap_in_a_second),
-		cmocka_unit_test(over_any_second_a_busy_vgpu_gets_at_least_its_guarantee),
-		cmocka_unit_test(no_vgpu_gets_more_than_its_ceiling_in_a_second),
-		cmocka_unit_test(the_gpu_idles_only_if_every_vgpu_is_idle_or_at_its_ceiling),
-		cmocka_unit_test(borrowed_times_are_proportional_to_caps),
-		cmocka_unit_test(caps_above_100_in_sum_are_proportions),
-		cmocka_unit_test(overruns_do_not_change_shares),
-		cmocka_unit_test(adding_and_removing_during_turns_keeps_the_ring_valid),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "sched/sched.h"
+#include "tests/unit/unit.h"
 
 #define TENANTS_MAX 64
 #define SLOT	    SCHED_SLOT_NS

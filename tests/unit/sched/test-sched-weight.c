@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* The discipline "weight" of the vGPU scheduler: shares of the whole GPU in proportion to the caps.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "base/cleanup.h"
 #include "tests/unit/sched/test-sched-rig.h"
+#include "tests/unit/unit.h"
 
-static void a_discipline_is_found_by_its_name(void **state)
+TEST(a_discipline_is_found_by_its_name)
 {
 	struct sched sched;
 
-	(void)state;
 	assert_ptr_equal(sched_discipline_find("cap"), &sched_disciplines[0]);
 	assert_string_equal(sched_discipline_find("weight")->name, "weight");
 	assert_null(sched_discipline_find("cap "));
@@ -24,7 +18,7 @@ static void a_discipline_is_found_by_its_name(void **state)
 	assert_string_equal(sched.discipline->name, "cap");
 }
 
-static void busy_vgpus_share_the_whole_gpu_by_weight(void **state)
+TEST(busy_vgpus_share_the_whole_gpu_by_weight)
 {
 	static const struct {
 		unsigned int caps[4];
@@ -35,7 +29,6 @@ static void busy_vgpus_share_the_whole_gpu_by_weight(void **state)
 		{{1, 99}, {1, 99}},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct rig rig;
 
@@ -49,12 +42,11 @@ static void busy_vgpus_share_the_whole_gpu_by_weight(void **state)
 	}
 }
 
-static void the_time_of_an_idle_vgpu_is_used_by_others(void **state)
+TEST(the_time_of_an_idle_vgpu_is_used_by_others)
 {
 	struct tenant *busy;
 	struct rig rig;
 
-	(void)state;
 	rig_init_with(&rig, "weight", 1);
 	rig_add(&rig, 90, 0);
 	busy = rig_add(&rig, 1, FOREVER);
@@ -64,11 +56,10 @@ static void the_time_of_an_idle_vgpu_is_used_by_others(void **state)
 	assert_int_equal(sched_allotted_ns(&busy->sched, rig.now_ns), 30 * NS_PER_MS);
 }
 
-static void no_limit_has_the_weight_100(void **state)
+TEST(no_limit_has_the_weight_100)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_init_with(&rig, "weight", 1);
 	rig_add(&rig, 0, FOREVER);
 	rig_add(&rig, 100, FOREVER);
@@ -76,12 +67,11 @@ static void no_limit_has_the_weight_100(void **state)
 	assert_near(rig.tenants[0].sched.busy_ns, 50 * NS_PER_S, 2 * SCHED_ROUND_NS);
 }
 
-static void equal_vgpus_run_in_the_order_of_the_round(void **state)
+TEST(equal_vgpus_run_in_the_order_of_the_round)
 {
 	struct tenant *second, *third;
 	struct rig rig;
 
-	(void)state;
 	rig_init_with(&rig, "weight", 1);
 	rig_add(&rig, 50, FOREVER);
 	second = rig_add(&rig, 50, FOREVER);
@@ -92,12 +82,11 @@ static void equal_vgpus_run_in_the_order_of_the_round(void **state)
 	assert_ptr_equal(rig_step(&rig, NS_PER_S), second);
 }
 
-static void an_idle_time_gives_no_advantage(void **state)
+TEST(an_idle_time_gives_no_advantage)
 {
 	struct tenant *rested;
 	struct rig rig;
 
-	(void)state;
 	rig_init_with(&rig, "weight", 1);
 	rig_add(&rig, 50, FOREVER);
 	rested = rig_add(&rig, 50, 0);
@@ -108,12 +97,11 @@ static void an_idle_time_gives_no_advantage(void **state)
 	assert_near(rested->sched.busy_ns, NS_PER_S / 2, SCHED_ROUND_NS);
 }
 
-static void an_overrun_is_deducted(void **state)
+TEST(an_overrun_is_deducted)
 {
 	struct tenant *greedy, *other;
 	struct rig rig;
 
-	(void)state;
 	rig_init_with(&rig, "weight", 1);
 	greedy = rig_add(&rig, 50, FOREVER);
 	other = rig_add(&rig, 50, FOREVER);
@@ -123,11 +111,10 @@ static void an_overrun_is_deducted(void **state)
 	assert_near(other->sched.busy_ns, NS_PER_S / 2, SCHED_ROUND_NS);
 }
 
-static void a_weight_takes_effect_at_the_next_slot(void **state)
+TEST(a_weight_takes_effect_at_the_next_slot)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_init_with(&rig, "weight", 1);
 	rig_add(&rig, 50, FOREVER);
 	rig_add(&rig, 50, FOREVER);
@@ -138,9 +125,8 @@ static void a_weight_takes_effect_at_the_next_slot(void **state)
 	assert_near(rig.tenants[0].sched.busy_ns, 800 * NS_PER_MS, 2 * SCHED_ROUND_NS);
 }
 
-static void tags_may_wrap_around(void **state)
+TEST(tags_may_wrap_around)
 {
-	(void)state;
 	for (int sleeper = 0; sleeper < 2; sleeper++) {
 		struct tenant *asleep = NULL;
 		struct rig rig;
@@ -177,9 +163,8 @@ static void run_alone(struct rig *rig, struct tenant *tenant, uint64_t ns)
 }
 
 /* At weight 1, the difference of two tags overflows after 2.4 hours. */
-static void after_hours_a_vgpu_that_wakes_or_joins_gets_its_share(void **state)
+TEST(after_hours_a_vgpu_that_wakes_or_joins_gets_its_share)
 {
-	(void)state;
 	for (int joins = 0; joins < 2; joins++) {
 		struct tenant *busy, *other = NULL;
 		struct rig rig;
@@ -198,9 +183,8 @@ static void after_hours_a_vgpu_that_wakes_or_joins_gets_its_share(void **state)
 	}
 }
 
-static void the_gpu_never_idles_and_no_vgpu_starves(void **state)
+TEST(the_gpu_never_idles_and_no_vgpu_starves)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 40; seed++) {
 		struct tenant *smallest;
 		uint64_t weights = 1;
@@ -215,23 +199,4 @@ static void the_gpu_never_idles_and_no_vgpu_starves(void **state)
 			assert_non_null(rig_step(&rig, 5 * NS_PER_S));
 		assert_true(smallest->sched.busy_ns + 2 * SCHED_ROUND_NS > 5 * NS_PER_S / weights);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_discipline_is_found_by_its_name),
-		cmocka_unit_test(busy_vgpus_share_the_whole_gpu_by_weight),
-		cmocka_unit_test(the_time_of_an_idle_vgpu_is_used_by_others),
-		cmocka_unit_test(no_limit_has_the_weight_100),
-		cmocka_unit_test(equal_vgpus_run_in_the_order_of_the_round),
-		cmocka_unit_test(an_idle_time_gives_no_advantage),
-		cmocka_unit_test(an_overrun_is_deducted),
-		cmocka_unit_test(a_weight_takes_effect_at_the_next_slot),
-		cmocka_unit_test(tags_may_wrap_around),
-		cmocka_unit_test(after_hours_a_vgpu_that_wakes_or_joins_gets_its_share),
-		cmocka_unit_test(the_gpu_never_idles_and_no_vgpu_starves),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* The vGPU scheduler: slices, the next vGPU and its turn, adding and removing vGPUs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "base/cleanup.h"
 #include "tests/unit/sched/test-sched-rig.h"
+#include "tests/unit/unit.h"
 
-static void a_slot_adds_to_the_rest_of_the_slice(void **state)
+TEST(a_slot_adds_to_the_rest_of_the_slice)
 {
 	struct rig rig;
 	struct tenant *tenant;
 
-	(void)state;
 	rig_init(&rig, 1);
 	tenant = rig_add(&rig, 30, 0);
 	for (int64_t slots = 1; slots <= SCHED_SLOTS; slots++) {
@@ -23,24 +17,22 @@ static void a_slot_adds_to_the_rest_of_the_slice(void **state)
 	}
 }
 
-static void a_new_second_drops_credit(void **state)
+TEST(a_new_second_drops_credit)
 {
 	struct rig rig;
 	struct tenant *tenant;
 
-	(void)state;
 	rig_init(&rig, 1);
 	tenant = rig_add(&rig, 30, 0);
 	rig_run(&rig, NS_PER_S);
 	assert_int_equal(tenant->sched.slice_ns, 30 * NS_PER_MS);
 }
 
-static void a_new_second_drops_debt(void **state)
+TEST(a_new_second_drops_debt)
 {
 	struct rig rig;
 	struct tenant *tenant;
 
-	(void)state;
 	rig_init(&rig, 1);
 	tenant = rig_add(&rig, 30, 0);
 	sched_account(&rig.sched, &tenant->sched, 900 * NS_PER_MS);
@@ -51,12 +43,11 @@ static void a_new_second_drops_debt(void **state)
 	assert_int_equal(tenant->sched.slice_ns, 30 * NS_PER_MS);
 }
 
-static void a_debt_is_deducted_within_the_second(void **state)
+TEST(a_debt_is_deducted_within_the_second)
 {
 	struct rig rig;
 	struct tenant *tenant;
 
-	(void)state;
 	rig_init(&rig, 1);
 	tenant = rig_add(&rig, 30, FOREVER);
 	sched_account(&rig.sched, &tenant->sched, 120 * NS_PER_MS);
@@ -64,12 +55,11 @@ static void a_debt_is_deducted_within_the_second(void **state)
 	assert_int_equal(tenant->sched.busy_ns, 300 * NS_PER_MS);
 }
 
-static void a_cap_takes_effect_at_the_next_slot(void **state)
+TEST(a_cap_takes_effect_at_the_next_slot)
 {
 	struct rig rig;
 	struct tenant *tenant;
 
-	(void)state;
 	rig_init(&rig, 1);
 	tenant = rig_add(&rig, 20, FOREVER);
 	rig_run(&rig, 5 * NS_PER_MS);
@@ -81,12 +71,11 @@ static void a_cap_takes_effect_at_the_next_slot(void **state)
 	assert_int_equal(tenant->sched.initial_cap_pct, 20);
 }
 
-static void no_limit_keeps_no_slice(void **state)
+TEST(no_limit_keeps_no_slice)
 {
 	struct rig rig;
 	struct tenant *tenant;
 
-	(void)state;
 	rig_init(&rig, 1);
 	tenant = rig_add(&rig, 0, FOREVER);
 	rig_run(&rig, 4 * SLOT);
@@ -100,12 +89,11 @@ static void no_limit_keeps_no_slice(void **state)
 	assert_int_equal(tenant->sched.busy_ns, 6 * SLOT + 20 * NS_PER_MS);
 }
 
-static void allotted_is_the_integral_of_the_cap_in_force(void **state)
+TEST(allotted_is_the_integral_of_the_cap_in_force)
 {
 	struct rig rig;
 	struct tenant *tenant;
 
-	(void)state;
 	rig_init(&rig, 1);
 	rig_run(&rig, 40 * NS_PER_MS);
 	tenant = rig_add(&rig, 50, 0);
@@ -124,12 +112,11 @@ static void allotted_is_the_integral_of_the_cap_in_force(void **state)
 }
 
 /* The scheduler divides in steps of 16 bits. The products here need up to 64 bits. */
-static void the_allotted_time_is_exact_for_any_time(void **state)
+TEST(the_allotted_time_is_exact_for_any_time)
 {
 	static const unsigned int caps[] = {1, 3, 33, 50, 99, 100};
 	struct rig rig;
 
-	(void)state;
 	rig_init(&rig, 1);
 	for (size_t i = 0; i < ARRAY_SIZE(caps); i++) {
 		const struct sched_vgpu *vgpu = &rig_add(&rig, caps[i], 0)->sched;
@@ -146,12 +133,11 @@ static void the_allotted_time_is_exact_for_any_time(void **state)
 }
 
 /* A time before the last change of the cap is possible if two readers of a clock disagree. */
-static void allotted_time_never_decreases(void **state)
+TEST(allotted_time_never_decreases)
 {
 	struct rig rig;
 	struct tenant *tenant;
 
-	(void)state;
 	rig_init(&rig, 1);
 	tenant = rig_add(&rig, 50, 0);
 	rig_run(&rig, SLOT);
@@ -160,13 +146,12 @@ static void allotted_time_never_decreases(void **state)
 	assert_int_equal(sched_allotted_ns(&tenant->sched, 0), 50 * NS_PER_MS);
 }
 
-static void the_next_vgpu_is_the_first_in_the_round_with_work_and_slice(void **state)
+TEST(the_next_vgpu_is_the_first_in_the_round_with_work_and_slice)
 {
 	struct rig rig;
 	struct tenant *a, *b, *c;
 	uint64_t run_ns = 0;
 
-	(void)state;
 	rig_init(&rig, 1);
 	assert_null(sched_pick(&rig.sched, &run_ns));
 	a = rig_add(&rig, 20, 0);
@@ -186,7 +171,7 @@ static void the_next_vgpu_is_the_first_in_the_round_with_work_and_slice(void **s
 	assert_null(sched_pick(&rig.sched, &run_ns));
 }
 
-static void a_turn_is_a_quantum_in_proportion_to_the_cap(void **state)
+TEST(a_turn_is_a_quantum_in_proportion_to_the_cap)
 {
 	static const struct {
 		unsigned int cap_pct;
@@ -195,7 +180,6 @@ static void a_turn_is_a_quantum_in_proportion_to_the_cap(void **state)
 		{1, 50000}, {20, 1000000}, {50, 2500000}, {100, 5000000}, {0, 5000000},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		uint64_t run_ns = 0;
 		struct tenant *tenant;
@@ -208,13 +192,12 @@ static void a_turn_is_a_quantum_in_proportion_to_the_cap(void **state)
 	}
 }
 
-static void a_turn_is_never_longer_than_the_rest_of_the_slice(void **state)
+TEST(a_turn_is_never_longer_than_the_rest_of_the_slice)
 {
 	uint64_t run_ns = 0;
 	struct tenant *tenant;
 	struct rig rig;
 
-	(void)state;
 	rig_init(&rig, 1);
 	tenant = rig_add(&rig, 20, FOREVER);
 	sched_account(&rig.sched, &tenant->sched, 20 * NS_PER_MS - 3);
@@ -222,13 +205,12 @@ static void a_turn_is_never_longer_than_the_rest_of_the_slice(void **state)
 	assert_int_equal(run_ns, 3);
 }
 
-static void a_repeated_pick_changes_nothing(void **state)
+TEST(a_repeated_pick_changes_nothing)
 {
 	uint64_t first_ns = 0, again_ns = 0;
 	struct tenant *a;
 	struct rig rig;
 
-	(void)state;
 	rig_init(&rig, 1);
 	a = rig_add(&rig, 50, FOREVER);
 	rig_add(&rig, 50, FOREVER);
@@ -242,12 +224,11 @@ static void a_repeated_pick_changes_nothing(void **state)
 	}
 }
 
-static void the_time_of_an_idle_vgpu_stays_unused(void **state)
+TEST(the_time_of_an_idle_vgpu_stays_unused)
 {
 	struct tenant *busy;
 	struct rig rig;
 
-	(void)state;
 	rig_init(&rig, 1);
 	rig_add(&rig, 70, 0);
 	busy = rig_add(&rig, 30, FOREVER);
@@ -257,7 +238,7 @@ static void the_time_of_an_idle_vgpu_stays_unused(void **state)
 	}
 }
 
-static void caps_above_100_in_sum_are_reduced_in_proportion(void **state)
+TEST(caps_above_100_in_sum_are_reduced_in_proportion)
 {
 	static const struct {
 		unsigned int caps[4];
@@ -269,7 +250,6 @@ static void caps_above_100_in_sum_are_reduced_in_proportion(void **state)
 		{{90, 60, 30}, {50, 33, 17}},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct rig rig;
 
@@ -283,12 +263,11 @@ static void caps_above_100_in_sum_are_reduced_in_proportion(void **state)
 	}
 }
 
-static void no_limit_counts_as_100_among_others(void **state)
+TEST(no_limit_counts_as_100_among_others)
 {
 	struct tenant *free_one, *capped;
 	struct rig rig;
 
-	(void)state;
 	rig_init(&rig, 1);
 	free_one = rig_add(&rig, 0, FOREVER);
 	capped = rig_add(&rig, 100, FOREVER);
@@ -297,12 +276,11 @@ static void no_limit_counts_as_100_among_others(void **state)
 	assert_near(capped->sched.busy_ns, NS_PER_S / 2, SCHED_ROUND_NS);
 }
 
-static void a_saved_slice_does_not_reduce_the_share_of_others(void **state)
+TEST(a_saved_slice_does_not_reduce_the_share_of_others)
 {
 	struct tenant *busy;
 	struct rig rig;
 
-	(void)state;
 	rig_init(&rig, 1);
 	busy = rig_add(&rig, 50, FOREVER);
 	for (int i = 0; i < 10; i++)
@@ -316,12 +294,11 @@ static void a_saved_slice_does_not_reduce_the_share_of_others(void **state)
 	assert_int_equal(busy->sched.busy_ns, 500 * NS_PER_MS);
 }
 
-static void a_new_vgpu_gets_the_slice_for_the_rest_of_the_slot(void **state)
+TEST(a_new_vgpu_gets_the_slice_for_the_rest_of_the_slot)
 {
 	struct tenant *newcomer;
 	struct rig rig;
 
-	(void)state;
 	rig_init(&rig, 1);
 	rig_add(&rig, 50, FOREVER);
 	rig_run(&rig, 75 * NS_PER_MS);
@@ -332,13 +309,12 @@ static void a_new_vgpu_gets_the_slice_for_the_rest_of_the_slot(void **state)
 	assert_int_equal(newcomer->sched.busy_ns, 50 * NS_PER_MS);
 }
 
-static void a_vgpu_that_is_added_after_the_end_of_the_slot_waits_for_the_next(void **state)
+TEST(a_vgpu_that_is_added_after_the_end_of_the_slot_waits_for_the_next)
 {
 	uint64_t run_ns = 0;
 	struct tenant *late;
 	struct rig rig;
 
-	(void)state;
 	rig_init(&rig, 1);
 	for (int i = 0; i < 2; i++) {
 		rig.now_ns = SLOT + (uint64_t)i; /* sched_open_slot() is late */
@@ -351,11 +327,10 @@ static void a_vgpu_that_is_added_after_the_end_of_the_slot_waits_for_the_next(vo
 }
 
 /* The structs of a driver are allocated memory with any content. */
-static void starting_and_adding_set_every_member(void **state)
+TEST(starting_and_adding_set_every_member)
 {
 	static const char *const disciplines[] = {"cap", "weight", "guarantee"};
 
-	(void)state;
 	for (size_t d = 0; d < ARRAY_SIZE(disciplines); d++) {
 		struct rig clean, dirty;
 
@@ -393,12 +368,11 @@ static void starting_and_adding_set_every_member(void **state)
 	}
 }
 
-static void a_new_vgpu_is_last_in_the_round(void **state)
+TEST(a_new_vgpu_is_last_in_the_round)
 {
 	uint64_t run_ns = 0;
 	struct rig rig;
 
-	(void)state;
 	rig_init(&rig, 1);
 	rig_add(&rig, 20, FOREVER);
 	rig_add(&rig, 20, FOREVER);
@@ -413,12 +387,11 @@ static void a_new_vgpu_is_last_in_the_round(void **state)
 	assert_ptr_equal(rig.sched.turn, &rig.tenants[2].sched);
 }
 
-static void removing_the_running_vgpu_lets_the_next_run(void **state)
+TEST(removing_the_running_vgpu_lets_the_next_run)
 {
 	uint64_t run_ns = 0;
 	struct rig rig;
 
-	(void)state;
 	rig_init(&rig, 1);
 	for (int i = 0; i < 3; i++)
 		rig_add(&rig, 20, FOREVER);
@@ -432,34 +405,4 @@ static void removing_the_running_vgpu_lets_the_next_run(void **state)
 	sched_open_slot(&rig.sched, SLOT);
 	for (int i = 0; i < 3; i++)
 		assert_true(!rig.tenants[i].sched.next && !rig.tenants[i].sched.prev);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_slot_adds_to_the_rest_of_the_slice),
-		cmocka_unit_test(a_new_second_drops_credit),
-		cmocka_unit_test(a_new_second_drops_debt),
-		cmocka_unit_test(a_debt_is_deducted_within_the_second),
-		cmocka_unit_test(a_cap_takes_effect_at_the_next_slot),
-		cmocka_unit_test(no_limit_keeps_no_slice),
-		cmocka_unit_test(allotted_is_the_integral_of_the_cap_in_force),
-		cmocka_unit_test(the_allotted_time_is_exact_for_any_time),
-		cmocka_unit_test(allotted_time_never_decreases),
-		cmocka_unit_test(the_next_vgpu_is_the_first_in_the_round_with_work_and_slice),
-		cmocka_unit_test(a_turn_is_a_quantum_in_proportion_to_the_cap),
-		cmocka_unit_test(a_turn_is_never_longer_than_the_rest_of_the_slice),
-		cmocka_unit_test(a_repeated_pick_changes_nothing),
-		cmocka_unit_test(the_time_of_an_idle_vgpu_stays_unused),
-		cmocka_unit_test(caps_above_100_in_sum_are_reduced_in_proportion),
-		cmocka_unit_test(no_limit_counts_as_100_among_others),
-		cmocka_unit_test(a_saved_slice_does_not_reduce_the_share_of_others),
-		cmocka_unit_test(a_new_vgpu_gets_the_slice_for_the_rest_of_the_slot),
-		cmocka_unit_test(a_vgpu_that_is_added_after_the_end_of_the_slot_waits_for_the_next),
-		cmocka_unit_test(starting_and_adding_set_every_member),
-		cmocka_unit_test(a_new_vgpu_is_last_in_the_round),
-		cmocka_unit_test(removing_the_running_vgpu_lets_the_next_run),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "compute/arbiter/arbiter.h"
+#include "tests/unit/unit.h"
 
 #define RIG_TENANTS 8
 #define US	    1000ULL

@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The arbiter: the shares of tenants that always have work, per discipline. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "tests/unit/compute/arbiter/test-arbiter-rig.h"
+#include "tests/unit/unit.h"
 
-static void a_discipline_is_found_by_its_name(void **state)
+TEST(a_discipline_is_found_by_its_name)
 {
 	struct arbiter arbiter;
 
-	(void)state;
 	for (const struct arbiter_discipline *d = arbiter_disciplines; d->name; d++) {
 		assert_ptr_equal(arbiter_discipline_find(d->name), d);
 		assert_true(strlen(d->text) > 0);
@@ -69,9 +63,8 @@ static const struct {
 	{"fcfs", {{3, 0, 0}, {2, 0, 0}, {1, 0, 0}}, {200, 1000, 10000}, {18, 89, 893}, 2},
 };
 
-static void shares_are_as_the_discipline_says(void **state)
+TEST(shares_are_as_the_discipline_says)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		uint64_t sum_ns = 0;
 		struct rig rig;
@@ -104,7 +97,7 @@ static void start_vmcg(struct rig *rig, const struct arbiter_load *loads)
 	}
 }
 
-static void vmcg_credits_follow_equation_2(void **state)
+TEST(vmcg_credits_follow_equation_2)
 {
 	static const struct {
 		struct arbiter_load loads[3];
@@ -120,7 +113,6 @@ static void vmcg_credits_follow_equation_2(void **state)
 		{{{UINT32_MAX, 0, 0, 0}, {0}, {0}}, {99, 1, 1}},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
 		struct rig rig;
 
@@ -131,7 +123,7 @@ static void vmcg_credits_follow_equation_2(void **state)
 	}
 }
 
-static void vmcg_slices_follow_the_cpu_time(void **state)
+TEST(vmcg_slices_follow_the_cpu_time)
 {
 	static const struct arbiter_load loads[] = {
 		{.cpu_ns = 300}, {.cpu_ns = 1200}, {.cpu_ns = 600}};
@@ -141,7 +133,6 @@ static void vmcg_slices_follow_the_cpu_time(void **state)
 		uint64_t slices_ms[3]; /* in the order of turns */
 	} table[] = {{loads, {16, 8, 4}}, {partly, {16, 16, 16}}};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
 		struct rig rig;
 
@@ -156,13 +147,12 @@ static void vmcg_slices_follow_the_cpu_time(void **state)
 	}
 }
 
-static void vmcg_pays_a_credit_for_four_units_and_transfers_the_rest(void **state)
+TEST(vmcg_pays_a_credit_for_four_units_and_transfers_the_rest)
 {
 	static const struct arbiter_load loads[3];
 	struct arbiter_tenant *holder;
 	struct rig rig;
 
-	(void)state;
 	start_vmcg(&rig, loads);
 	holder = rig_turn(&rig).tenant;
 	arbiter_charge(&rig.arbiter, holder, 1000, 7, rig.now_ns);
@@ -184,13 +174,12 @@ static void vmcg_pays_a_credit_for_four_units_and_transfers_the_rest(void **stat
 	assert_int_equal(rig.arbiter.credit_pool, 1);
 }
 
-static void a_change_of_the_share_is_in_force_at_once(void **state)
+TEST(a_change_of_the_share_is_in_force_at_once)
 {
 	struct arbiter_tenant *first, *second;
 	uint64_t before_ns;
 	struct rig rig;
 
-	(void)state;
 	rig_start(&rig, "fair");
 	first = rig_add(&rig, (struct arbiter_share){.weight = 100}, 200 * US);
 	second = rig_add(&rig, (struct arbiter_share){.weight = 100}, 200 * US);
@@ -211,12 +200,11 @@ static void a_change_of_the_share_is_in_force_at_once(void **state)
 	assert_near(second->busy_ns + first->busy_ns, 4 * NS_PER_S, 1 * NS_PER_MS);
 }
 
-static void a_share_out_of_range_counts_as_the_limit(void **state)
+TEST(a_share_out_of_range_counts_as_the_limit)
 {
 	struct arbiter_tenant *tenant;
 	struct rig rig;
 
-	(void)state;
 	rig_start(&rig, "fair");
 	tenant = rig_add(&rig, (struct arbiter_share){UINT32_MAX, 101, 1000}, 0);
 	assert_int_equal(tenant->share.weight, ARBITER_WEIGHT_MAX);
@@ -227,12 +215,11 @@ static void a_share_out_of_range_counts_as_the_limit(void **state)
 }
 
 /* Over each interval, not only over the whole run. */
-static void a_cap_is_not_exceeded_by_more_than_its_window_and_a_unit(void **state)
+TEST(a_cap_is_not_exceeded_by_more_than_its_window_and_a_unit)
 {
 	static const unsigned int caps[] = {1, 5, 30, 70, 99};
 	static const uint64_t units[] = {100 * US, 2000 * US, 9000 * US};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(caps) * ARRAY_SIZE(units); i++) {
 		uint64_t unit_ns = units[i % ARRAY_SIZE(units)], least = 0, cap = caps[i / 3];
 		struct arbiter_tenant *capped;
@@ -254,12 +241,11 @@ static void a_cap_is_not_exceeded_by_more_than_its_window_and_a_unit(void **stat
 	}
 }
 
-static void allotted_time_is_the_integral_of_the_cap(void **state)
+TEST(allotted_time_is_the_integral_of_the_cap)
 {
 	struct arbiter_tenant *tenant;
 	struct rig rig;
 
-	(void)state;
 	rig_start(&rig, "fair");
 	tenant = rig_add(&rig, (struct arbiter_share){.cap_pct = 33}, 0);
 	for (int i = 0; i < 1000; i++)
@@ -271,7 +257,7 @@ static void allotted_time_is_the_integral_of_the_cap(void **state)
 	assert_int_equal(arbiter_allotted_ns(&rig.arbiter, tenant, rig.now_ns + 1000), 331330);
 }
 
-static void a_niceness_is_a_weight(void **state)
+TEST(a_niceness_is_a_weight)
 {
 	static const struct {
 		int nice;
@@ -279,25 +265,6 @@ static void a_niceness_is_a_weight(void **state)
 	} table[] = {{0, 100}, {-1, 125}, {1, 80},     {5, 32},	   {-5, 305},
 		     {19, 1},  {99, 1},	  {-20, 8673}, {-99, 8673}};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
 		assert_int_equal(arbiter_weight_of_nice(table[i].nice), table[i].weight);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_discipline_is_found_by_its_name),
-		cmocka_unit_test(shares_are_as_the_discipline_says),
-		cmocka_unit_test(vmcg_credits_follow_equation_2),
-		cmocka_unit_test(vmcg_slices_follow_the_cpu_time),
-		cmocka_unit_test(vmcg_pays_a_credit_for_four_units_and_transfers_the_rest),
-		cmocka_unit_test(a_change_of_the_share_is_in_force_at_once),
-		cmocka_unit_test(a_share_out_of_range_counts_as_the_limit),
-		cmocka_unit_test(a_cap_is_not_exceeded_by_more_than_its_window_and_a_unit),
-		cmocka_unit_test(allotted_time_is_the_integral_of_the_cap),
-		cmocka_unit_test(a_niceness_is_a_weight),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

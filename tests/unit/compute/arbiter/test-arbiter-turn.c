@@ -1,21 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* The arbiter: the life of a turn, leases, idle periods. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "tests/unit/compute/arbiter/test-arbiter-rig.h"
+#include "tests/unit/unit.h"
 
 static const struct arbiter_share one = {.weight = 1};
 
-static void without_requests_no_tenant_has_the_turn(void **state)
+TEST(without_requests_no_tenant_has_the_turn)
 {
 	struct arbiter_turn turn;
 	struct rig rig;
 
-	(void)state;
 	rig_start(&rig, "fair");
 	assert_false(arbiter_pick(&rig.arbiter, rig.now_ns, &turn));
 	assert_int_equal(turn.state, ARBITER_FREE);
@@ -27,13 +21,12 @@ static void without_requests_no_tenant_has_the_turn(void **state)
 	assert_int_equal(rig.arbiter.turn.id, 0);
 }
 
-static void a_contended_turn_has_the_slice_and_drains_when_it_is_used(void **state)
+TEST(a_contended_turn_has_the_slice_and_drains_when_it_is_used)
 {
 	struct arbiter_tenant *holder, *other;
 	struct arbiter_turn turn;
 	struct rig rig;
 
-	(void)state;
 	holder = rig_begin(&rig, "fair", 2);
 	other = other_of(&rig, holder);
 	turn = pick_after(&rig, 0);
@@ -61,13 +54,12 @@ static void a_contended_turn_has_the_slice_and_drains_when_it_is_used(void **sta
 	assert_int_equal(holder->busy_ns, SLICE + 3);
 }
 
-static void the_slice_of_a_lone_tenant_is_stretched_and_never_drains(void **state)
+TEST(the_slice_of_a_lone_tenant_is_stretched_and_never_drains)
 {
 	struct arbiter_tenant *holder;
 	struct arbiter_turn turn;
 	struct rig rig;
 
-	(void)state;
 	holder = rig_begin(&rig, "fair", 1);
 	turn = pick_after(&rig, 0);
 	assert_int_equal(turn.slice_ns, 100 * NS_PER_MS);
@@ -87,13 +79,12 @@ static void the_slice_of_a_lone_tenant_is_stretched_and_never_drains(void **stat
 	assert_ptr_equal(pick_after(&rig, 0).tenant, &rig.tenants[1]);
 }
 
-static void a_newcomer_waits_for_the_rest_of_a_slice_only(void **state)
+TEST(a_newcomer_waits_for_the_rest_of_a_slice_only)
 {
 	struct arbiter_tenant *holder;
 	struct arbiter_turn turn;
 	struct rig rig;
 
-	(void)state;
 	holder = rig_begin(&rig, "fair", 1);
 	arbiter_charge(&rig.arbiter, holder, SLICE / 3, 5, rig.now_ns);
 	rig_add(&rig, one, UNIT);
@@ -105,14 +96,13 @@ static void a_newcomer_waits_for_the_rest_of_a_slice_only(void **state)
 	assert_int_equal(pick_after(&rig, 1).state, ARBITER_DRAIN);
 }
 
-static void a_holder_that_stops_loses_its_turn_when_the_lease_is_over(void **state)
+TEST(a_holder_that_stops_loses_its_turn_when_the_lease_is_over)
 {
 	struct arbiter_tenant *holder, *other;
 	struct arbiter_turn turn;
 	uint64_t begun_ns;
 	struct rig rig;
 
-	(void)state;
 	holder = rig_begin(&rig, "fair", 2);
 	other = other_of(&rig, holder);
 	begun_ns = rig.now_ns;
@@ -140,13 +130,12 @@ static void a_holder_that_stops_loses_its_turn_when_the_lease_is_over(void **sta
 	assert_ptr_equal(pick_after(&rig, 0).tenant, holder);
 }
 
-static void a_holder_with_false_reports_loses_its_turn(void **state)
+TEST(a_holder_with_false_reports_loses_its_turn)
 {
 	struct arbiter_tenant *holder;
 	uint64_t begun_ns;
 	struct rig rig;
 
-	(void)state;
 	holder = rig_begin(&rig, "fair", 2);
 	begun_ns = rig.now_ns;
 	while (pick_after(&rig, NS_PER_MS).tenant == holder) {
@@ -156,12 +145,11 @@ static void a_holder_with_false_reports_loses_its_turn(void **state)
 	assert_true(rig.now_ns - begun_ns <= SLICE + 100 * NS_PER_MS);
 }
 
-static void a_holder_that_is_alive_and_submits_nothing_drains(void **state)
+TEST(a_holder_that_is_alive_and_submits_nothing_drains)
 {
 	struct arbiter_tenant *holder;
 	struct rig rig;
 
-	(void)state;
 	holder = rig_begin(&rig, "fair", 2);
 	pick_after(&rig, SLICE);
 	arbiter_beat(&rig.arbiter, holder, rig.now_ns);
@@ -169,12 +157,11 @@ static void a_holder_that_is_alive_and_submits_nothing_drains(void **state)
 	assert_int_equal(holder->revoked, 0);
 }
 
-static void without_contention_a_silent_holder_keeps_its_turn(void **state)
+TEST(without_contention_a_silent_holder_keeps_its_turn)
 {
 	struct arbiter_tenant *holder;
 	struct rig rig;
 
-	(void)state;
 	holder = rig_begin(&rig, "fair", 1);
 	assert_ptr_equal(pick_after(&rig, 10 * LEASE).tenant, holder);
 	rig_add(&rig, one, UNIT);
@@ -185,12 +172,11 @@ static void without_contention_a_silent_holder_keeps_its_turn(void **state)
 	assert_int_equal(holder->revoked, 1);
 }
 
-static void a_silent_holder_with_work_of_an_earlier_turn_loses_its_turn(void **state)
+TEST(a_silent_holder_with_work_of_an_earlier_turn_loses_its_turn)
 {
 	struct arbiter_tenant *silent, *other;
 	struct rig rig;
 
-	(void)state;
 	other = rig_begin(&rig, "fair", 2);
 	silent = other_of(&rig, other);
 	/* Its last turn ended shortly before its work, and it was stopped then. */
@@ -203,9 +189,8 @@ static void a_silent_holder_with_work_of_an_earlier_turn_loses_its_turn(void **s
 	assert_true(silent->revoked == 1 && silent->unfinished);
 }
 
-static void a_killed_or_removed_holder_is_followed_at_once(void **state)
+TEST(a_killed_or_removed_holder_is_followed_at_once)
 {
-	(void)state;
 	for (int removed = 0; removed < 2; removed++) {
 		struct arbiter_tenant *holder, *other;
 		struct rig rig;
@@ -227,12 +212,11 @@ static void a_killed_or_removed_holder_is_followed_at_once(void **state)
 	}
 }
 
-static void an_idle_holder_keeps_its_turn_for_a_short_time(void **state)
+TEST(an_idle_holder_keeps_its_turn_for_a_short_time)
 {
 	struct arbiter_tenant *holder, *other;
 	struct rig rig;
 
-	(void)state;
 	holder = rig_begin(&rig, "fair", 2);
 	other = other_of(&rig, holder);
 	arbiter_idle(&rig.arbiter, holder, rig.now_ns);
@@ -270,9 +254,8 @@ static uint64_t hold_after(uint64_t gap_ns)
 	return rig.now_ns - since_ns;
 }
 
-static void the_time_an_idle_holder_keeps_follows_its_gaps(void **state)
+TEST(the_time_an_idle_holder_keeps_follows_its_gaps)
 {
-	(void)state;
 	assert_int_equal(hold_after(10 * US), 100 * US);
 	assert_near(hold_after(200 * US), 400 * US, 20 * US);
 	assert_int_equal(hold_after(400 * US), 500 * US);
@@ -310,9 +293,8 @@ static unsigned int share_with_gaps(uint64_t gap_ns, uint64_t excused_ns)
 	return (unsigned int)(gappy->busy_ns * 1000 / (gappy->busy_ns + other->busy_ns));
 }
 
-static void a_short_gap_keeps_the_credit_and_an_idle_period_does_not(void **state)
+TEST(a_short_gap_keeps_the_credit_and_an_idle_period_does_not)
 {
-	(void)state;
 	/* The other tenant runs for exactly two slices in each gap. */
 	assert_in_range(share_with_gaps(8 * NS_PER_MS, 8 * NS_PER_MS), 485, 515);
 	/* The limit adapts to gaps that are not reported. */
@@ -323,12 +305,11 @@ static void a_short_gap_keeps_the_credit_and_an_idle_period_does_not(void **stat
 	assert_in_range(share_with_gaps(30 * NS_PER_MS, 0), 240, 262);
 }
 
-static void an_idle_time_gives_no_advantage(void **state)
+TEST(an_idle_time_gives_no_advantage)
 {
 	struct arbiter_tenant *busy, *rested;
 	struct rig rig;
 
-	(void)state;
 	rig_start(&rig, "fair");
 	busy = rig_add(&rig, one, UNIT);
 	rested = rig_add(&rig, one, UNIT);
@@ -342,13 +323,12 @@ static void an_idle_time_gives_no_advantage(void **state)
 	assert_near(busy->busy_ns, 6 * NS_PER_S, 2 * SLICE);
 }
 
-static void short_gaps_do_not_add_up_to_a_claim(void **state)
+TEST(short_gaps_do_not_add_up_to_a_claim)
 {
 	struct arbiter_tenant *sly;
 	uint64_t before_ns;
 	struct rig rig;
 
-	(void)state;
 	rig_start(&rig, "fair");
 	sly = rig_add(&rig, one, 0);
 	rig_add(&rig, one, UNIT);
@@ -365,12 +345,11 @@ static void short_gaps_do_not_add_up_to_a_claim(void **state)
 	assert_near(sly->busy_ns - before_ns, NS_PER_S / 2, 20 * NS_PER_MS + SLICE);
 }
 
-static void a_capped_tenant_leaves_no_debt_to_a_newcomer(void **state)
+TEST(a_capped_tenant_leaves_no_debt_to_a_newcomer)
 {
 	struct arbiter_tenant *late;
 	struct rig rig;
 
-	(void)state;
 	rig_start(&rig, "fair");
 	rig_add(&rig, (struct arbiter_share){1, 10, 0}, UNIT);
 	rig_add(&rig, one, UNIT);
@@ -380,12 +359,11 @@ static void a_capped_tenant_leaves_no_debt_to_a_newcomer(void **state)
 	assert_near(late->busy_ns, 450 * NS_PER_MS, 3 * SLICE);
 }
 
-static void an_over_run_is_paid_back(void **state)
+TEST(an_over_run_is_paid_back)
 {
 	struct arbiter_tenant *greedy, *other;
 	struct rig rig;
 
-	(void)state;
 	rig_start(&rig, "fair");
 	greedy = rig_add(&rig, one, UNIT);
 	other = rig_add(&rig, one, UNIT);
@@ -399,11 +377,10 @@ static void an_over_run_is_paid_back(void **state)
 	assert_near(greedy->busy_ns, other->busy_ns, 2 * SLICE);
 }
 
-static void tags_may_wrap_around(void **state)
+TEST(tags_may_wrap_around)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_start(&rig, "fair");
 	rig.arbiter.virtual_ns = UINT64_MAX - (NS_PER_S << 20);
 	rig_add(&rig, one, UNIT);
@@ -414,12 +391,11 @@ static void tags_may_wrap_around(void **state)
 }
 
 /* At weight 1, the difference of two tags would overflow after 2.4 hours. */
-static void after_hours_a_tenant_that_wakes_gets_its_share(void **state)
+TEST(after_hours_a_tenant_that_wakes_gets_its_share)
 {
 	struct arbiter_tenant *busy, *late;
 	struct rig rig;
 
-	(void)state;
 	rig_start(&rig, "fair");
 	busy = rig_add(&rig, one, UNIT);
 	late = rig_add(&rig, one, 0);
@@ -434,12 +410,11 @@ static void after_hours_a_tenant_that_wakes_gets_its_share(void **state)
 	assert_near(late->busy_ns, NS_PER_S / 2, 2 * SLICE);
 }
 
-static void a_turn_can_be_yielded(void **state)
+TEST(a_turn_can_be_yielded)
 {
 	struct arbiter_tenant *holder;
 	struct rig rig;
 
-	(void)state;
 	holder = rig_begin(&rig, "fair", 2);
 	arbiter_charge(&rig.arbiter, holder, 1, 1, rig.now_ns);
 	arbiter_end_turn(&rig.arbiter, rig.now_ns);
@@ -447,11 +422,10 @@ static void a_turn_can_be_yielded(void **state)
 	assert_ptr_equal(pick_after(&rig, 0).tenant, other_of(&rig, holder));
 }
 
-static void a_changed_discipline_drains_the_turn(void **state)
+TEST(a_changed_discipline_drains_the_turn)
 {
 	struct rig rig;
 
-	(void)state;
 	rig_begin(&rig, "fair", 2);
 	rig_run(&rig, NS_PER_S);
 	rig_turn(&rig);
@@ -461,12 +435,11 @@ static void a_changed_discipline_drains_the_turn(void **state)
 	assert_near(rig.tenants[0].busy_ns, NS_PER_S, 2 * SLICE);
 }
 
-static void a_clock_that_goes_back_is_ignored(void **state)
+TEST(a_clock_that_goes_back_is_ignored)
 {
 	struct arbiter_tenant *holder;
 	struct rig rig;
 
-	(void)state;
 	holder = rig_begin(&rig, "fair", 2);
 	arbiter_pick(&rig.arbiter, 0, NULL);
 	assert_int_equal(rig.arbiter.now_ns, rig.now_ns);
@@ -475,34 +448,4 @@ static void a_clock_that_goes_back_is_ignored(void **state)
 	assert_int_equal(holder->wait_ns, 0);
 	pick_after(&rig, 100);
 	assert_int_equal(other_of(&rig, holder)->wait_ns, 100);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(without_requests_no_tenant_has_the_turn),
-		cmocka_unit_test(a_contended_turn_has_the_slice_and_drains_when_it_is_used),
-		cmocka_unit_test(the_slice_of_a_lone_tenant_is_stretched_and_never_drains),
-		cmocka_unit_test(a_newcomer_waits_for_the_rest_of_a_slice_only),
-		cmocka_unit_test(a_holder_that_stops_loses_its_turn_when_the_lease_is_over),
-		cmocka_unit_test(a_holder_with_false_reports_loses_its_turn),
-		cmocka_unit_test(a_holder_that_is_alive_and_submits_nothing_drains),
-		cmocka_unit_test(without_contention_a_silent_holder_keeps_its_turn),
-		cmocka_unit_test(a_silent_holder_with_work_of_an_earlier_turn_loses_its_turn),
-		cmocka_unit_test(a_killed_or_removed_holder_is_followed_at_once),
-		cmocka_unit_test(an_idle_holder_keeps_its_turn_for_a_short_time),
-		cmocka_unit_test(the_time_an_idle_holder_keeps_follows_its_gaps),
-		cmocka_unit_test(a_short_gap_keeps_the_credit_and_an_idle_period_does_not),
-		cmocka_unit_test(an_idle_time_gives_no_advantage),
-		cmocka_unit_test(short_gaps_do_not_add_up_to_a_claim),
-		cmocka_unit_test(a_capped_tenant_leaves_no_debt_to_a_newcomer),
-		cmocka_unit_test(an_over_run_is_paid_back),
-		cmocka_unit_test(tags_may_wrap_around),
-		cmocka_unit_test(after_hours_a_tenant_that_wakes_gets_its_share),
-		cmocka_unit_test(a_turn_can_be_yielded),
-		cmocka_unit_test(a_changed_discipline_drains_the_turn),
-		cmocka_unit_test(a_clock_that_goes_back_is_ignored),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The arbiter: exact values of options, slices, budgets, events and counters. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "tests/unit/compute/arbiter/test-arbiter-rig.h"
+#include "tests/unit/unit.h"
 
 static const struct arbiter_share one = {.weight = 1};
 
-static void an_option_of_zero_is_the_default(void **state)
+TEST(an_option_of_zero_is_the_default)
 {
 	static const struct arbiter_options usual = {6 * NS_PER_MS, 100 * NS_PER_MS, 12 * NS_PER_MS,
 						     LEASE,	    100 * US,	     500 * US,
@@ -18,7 +13,6 @@ static void an_option_of_zero_is_the_default(void **state)
 	static const struct arbiter_options set = {1, 2, 3, 4, 5, 6, 7, UINT64_MAX}, none = {0};
 	struct arbiter arbiter;
 
-	(void)state;
 	arbiter_start(&arbiter, NULL, NULL, 0);
 	assert_memory_equal(&arbiter.options, &usual, sizeof(usual));
 	arbiter_start(&arbiter, NULL, &none, 0);
@@ -47,7 +41,7 @@ static uint64_t slice_of(const char *discipline, const struct arbiter_share *sha
 	return 0;
 }
 
-static void the_slice_is_as_the_discipline_says(void **state)
+TEST(the_slice_is_as_the_discipline_says)
 {
 	static const struct {
 		const char *discipline;
@@ -64,19 +58,17 @@ static void the_slice_is_as_the_discipline_says(void **state)
 		{"credit", {{1, 0, 0}, {2, 0, 0}, {3, 0, 0}}, {6000, 6000, 6000}},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		for (int j = 0; j < 3; j++)
 			assert_int_equal(slice_of(rows[i].discipline, rows[i].shares, j),
 					 rows[i].slices_us[j]);
 }
 
-static void the_budget_of_a_cap_is_limited(void **state)
+TEST(the_budget_of_a_cap_is_limited)
 {
 	struct arbiter_tenant *tenant;
 	struct rig rig;
 
-	(void)state;
 	rig_start(&rig, "fair");
 	tenant = rig_add(&rig, (struct arbiter_share){1, 50, 0}, 0);
 	assert_int_equal(tenant->cap_budget / 100, SLICE);
@@ -102,13 +94,12 @@ static void the_budget_of_a_cap_is_limited(void **state)
 	assert_int_equal(tenant->cap_budget / 100, 2 * NS_PER_MS);
 }
 
-static void a_used_cap_ends_the_turn_and_names_the_time_of_the_next(void **state)
+TEST(a_used_cap_ends_the_turn_and_names_the_time_of_the_next)
 {
 	struct arbiter_tenant *tenant;
 	struct arbiter_turn turn;
 	struct rig rig;
 
-	(void)state;
 	rig_start(&rig, "fair");
 	tenant = rig_add(&rig, (struct arbiter_share){1, 10, 0}, UNIT);
 	turn = rig_turn(&rig);
@@ -126,13 +117,12 @@ static void a_used_cap_ends_the_turn_and_names_the_time_of_the_next(void **state
 	assert_int_equal(tenant->turns, 2);
 }
 
-static void the_next_event_is_the_first_of_all_limits(void **state)
+TEST(the_next_event_is_the_first_of_all_limits)
 {
 	struct arbiter_tenant *holder;
 	uint64_t begun_ns;
 	struct rig rig;
 
-	(void)state;
 	holder = rig_begin(&rig, "fair", 2);
 	begun_ns = rig.now_ns;
 	/* Near the end of the slice, not more often than base / 64. */
@@ -147,12 +137,11 @@ static void the_next_event_is_the_first_of_all_limits(void **state)
 	assert_int_equal(arbiter_next_event_ns(&rig.arbiter), begun_ns + 2 * SLICE + LEASE);
 }
 
-static void a_lone_holder_waits_for_the_cap_of_another(void **state)
+TEST(a_lone_holder_waits_for_the_cap_of_another)
 {
 	struct arbiter_tenant *capped;
 	struct rig rig;
 
-	(void)state;
 	rig_start(&rig, "fair");
 	capped = rig_add(&rig, (struct arbiter_share){1, 10, 0}, UNIT);
 	arbiter_charge(&rig.arbiter, capped, 3 * NS_PER_MS, 1, rig.now_ns);
@@ -165,9 +154,8 @@ static void a_lone_holder_waits_for_the_cap_of_another(void **state)
 	assert_int_equal(rig.arbiter.contended_since_ns, rig.now_ns + 30 * NS_PER_MS);
 }
 
-static void a_sign_of_life_clears_a_revocation(void **state)
+TEST(a_sign_of_life_clears_a_revocation)
 {
-	(void)state;
 	for (int sign = 0; sign < 5; sign++) {
 		struct arbiter_tenant *holder;
 		struct rig rig;
@@ -192,14 +180,13 @@ static void a_sign_of_life_clears_a_revocation(void **state)
 	}
 }
 
-static void the_lease_counts_from_the_last_sign_of_life(void **state)
+TEST(the_lease_counts_from_the_last_sign_of_life)
 {
 	const struct arbiter_options options = {.slice_ns = NS_PER_S};
 	struct arbiter_tenant *holder;
 	uint64_t begun_ns;
 	struct rig rig;
 
-	(void)state;
 	holder = rig_begin(&rig, "fair", 2);
 	rig.arbiter.options.slice_ns = options.slice_ns;
 	arbiter_end_turn(&rig.arbiter, rig.now_ns);
@@ -214,12 +201,11 @@ static void the_lease_counts_from_the_last_sign_of_life(void **state)
 	assert_ptr_not_equal(rig.arbiter.turn.tenant, holder);
 }
 
-static void a_removed_tenant_leaves_nothing(void **state)
+TEST(a_removed_tenant_leaves_nothing)
 {
 	struct arbiter_tenant *a, *b;
 	struct rig rig;
 
-	(void)state;
 	rig_start(&rig, "guarantee");
 	a = rig_add(&rig, (struct arbiter_share){1, 0, 60}, UNIT);
 	b = rig_add(&rig, (struct arbiter_share){1, 0, 70}, UNIT);
@@ -237,9 +223,8 @@ static void a_removed_tenant_leaves_nothing(void **state)
 	assert_true(arbiter_pick(&rig.arbiter, rig.now_ns, NULL));
 }
 
-static void the_ring_is_whole_after_any_removal(void **state)
+TEST(the_ring_is_whole_after_any_removal)
 {
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		struct rig rig;
 
@@ -261,12 +246,11 @@ static void the_ring_is_whole_after_any_removal(void **state)
 }
 
 /* In the order of requests, not of the round: the first of the round asks last. */
-static void fcfs_serves_in_the_order_of_requests(void **state)
+TEST(fcfs_serves_in_the_order_of_requests)
 {
 	static const int asks[] = {3, 1, 2, 0};
 	struct rig rig;
 
-	(void)state;
 	rig_start(&rig, "fcfs");
 	for (int i = 0; i < 4; i++)
 		rig_add(&rig, one, 0);
@@ -278,12 +262,11 @@ static void fcfs_serves_in_the_order_of_requests(void **state)
 		assert_ptr_equal(rig_step(&rig, rig.now_ns + NS_PER_S), &rig.tenants[asks[i % 4]]);
 }
 
-static void allotted_time_is_exact_between_two_reports(void **state)
+TEST(allotted_time_is_exact_between_two_reports)
 {
 	struct arbiter_tenant *tenant;
 	struct rig rig;
 
-	(void)state;
 	rig_start(&rig, "fair");
 	tenant = rig_add(&rig, (struct arbiter_share){1, 33, 0}, 0);
 	assert_int_equal(arbiter_allotted_ns(&rig.arbiter, tenant, rig.now_ns + 1000099), 330032);
@@ -292,12 +275,11 @@ static void allotted_time_is_exact_between_two_reports(void **state)
 	assert_int_equal(arbiter_allotted_ns(&rig.arbiter, tenant, rig.now_ns + 1000100), 330033);
 }
 
-static void an_excuse_counts_for_one_gap_only(void **state)
+TEST(an_excuse_counts_for_one_gap_only)
 {
 	struct arbiter_tenant *tenant;
 	struct rig rig;
 
-	(void)state;
 	rig_start(&rig, "fair");
 	tenant = rig_add(&rig, one, UNIT);
 	arbiter_excuse(tenant, 5);
@@ -318,12 +300,11 @@ static void an_excuse_counts_for_one_gap_only(void **state)
 	assert_true(tenant->delay_ns == UINT64_MAX);
 }
 
-static void a_changed_discipline_begins_anew(void **state)
+TEST(a_changed_discipline_begins_anew)
 {
 	struct arbiter_tenant *holder;
 	struct rig rig;
 
-	(void)state;
 	holder = rig_begin(&rig, "vmcg", 2);
 	arbiter_charge(&rig.arbiter, holder, NS_PER_MS, 7, rig.now_ns);
 	assert_int_equal(holder->blocks, 3);
@@ -342,12 +323,11 @@ static void a_changed_discipline_begins_anew(void **state)
 	assert_false(holder->boosted);
 }
 
-static void credit_and_debt_are_limited_to_a_period(void **state)
+TEST(credit_and_debt_are_limited_to_a_period)
 {
 	struct arbiter_tenant *holder;
 	struct rig rig;
 
-	(void)state;
 	holder = rig_begin(&rig, "credit", 2);
 	arbiter_pick(&rig.arbiter, rig.now_ns += 1, NULL);
 	arbiter_charge(&rig.arbiter, holder, NS_PER_S, 1, rig.now_ns);
@@ -358,12 +338,11 @@ static void credit_and_debt_are_limited_to_a_period(void **state)
 	assert_int_equal(holder->credit, 30 * NS_PER_MS);
 }
 
-static void a_large_charge_and_large_loads_do_not_overflow(void **state)
+TEST(a_large_charge_and_large_loads_do_not_overflow)
 {
 	struct arbiter_tenant *holder;
 	struct rig rig;
 
-	(void)state;
 	holder = rig_begin(&rig, "vmcg", 2);
 	arbiter_set_load(&rig.tenants[0], &(struct arbiter_load){.cpu_ns = UINT64_MAX});
 	arbiter_set_load(&rig.tenants[1], &(struct arbiter_load){.cpu_ns = UINT64_MAX / 4});
@@ -384,28 +363,4 @@ static void a_large_charge_and_large_loads_do_not_overflow(void **state)
 	assert_true(holder->cap_budget == -(1LL << 60));
 	/* Its tag is ahead by not more than the difference that can be compared. */
 	assert_true((int64_t)(holder->tag - rig.arbiter.virtual_ns) == 1LL << 61);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_option_of_zero_is_the_default),
-		cmocka_unit_test(the_slice_is_as_the_discipline_says),
-		cmocka_unit_test(the_budget_of_a_cap_is_limited),
-		cmocka_unit_test(a_used_cap_ends_the_turn_and_names_the_time_of_the_next),
-		cmocka_unit_test(the_next_event_is_the_first_of_all_limits),
-		cmocka_unit_test(a_lone_holder_waits_for_the_cap_of_another),
-		cmocka_unit_test(a_sign_of_life_clears_a_revocation),
-		cmocka_unit_test(the_lease_counts_from_the_last_sign_of_life),
-		cmocka_unit_test(a_removed_tenant_leaves_nothing),
-		cmocka_unit_test(the_ring_is_whole_after_any_removal),
-		cmocka_unit_test(fcfs_serves_in_the_order_of_requests),
-		cmocka_unit_test(allotted_time_is_exact_between_two_reports),
-		cmocka_unit_test(an_excuse_counts_for_one_gap_only),
-		cmocka_unit_test(a_changed_discipline_begins_anew),
-		cmocka_unit_test(credit_and_debt_are_limited_to_a_period),
-		cmocka_unit_test(a_large_charge_and_large_loads_do_not_overflow),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The arbiter: turns in which the device does not work for the holder. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "tests/unit/compute/arbiter/test-arbiter-rig.h"
+#include "tests/unit/unit.h"
 
 static const struct arbiter_share one = {.weight = 1};
 
@@ -46,16 +41,15 @@ static unsigned int share_beside_a_waster(const char *discipline, bool false_rep
 	return (unsigned int)(other->busy_ns * 100 / (20 * NS_PER_S));
 }
 
-static void a_holder_that_submits_nothing_gets_no_more_than_its_share(void **state)
+TEST(a_holder_that_submits_nothing_gets_no_more_than_its_share)
 {
-	(void)state;
 	assert_in_range(share_beside_a_waster("fair", false), 48, 52);
 	assert_in_range(share_beside_a_waster("fair", true), 48, 52);
 	assert_in_range(share_beside_a_waster("guarantee", true), 48, 52);
 	assert_in_range(share_beside_a_waster("credit", false), 48, 60);
 }
 
-static void unused_time_of_a_turn_counts_except_gaps(void **state)
+TEST(unused_time_of_a_turn_counts_except_gaps)
 {
 	/* In microseconds. The holder has work, none, and then a request without a submission. */
 	static const struct {
@@ -66,7 +60,6 @@ static void unused_time_of_a_turn_counts_except_gaps(void **state)
 		{0, 100, 5000, 5100},
 	};
 
-	(void)state;
 	for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
 		struct arbiter_tenant *holder;
 		struct rig rig;
@@ -84,12 +77,11 @@ static void unused_time_of_a_turn_counts_except_gaps(void **state)
 	}
 }
 
-static void a_tenant_that_wasted_a_lease_gets_no_turn_in_a_short_gap_of_others(void **state)
+TEST(a_tenant_that_wasted_a_lease_gets_no_turn_in_a_short_gap_of_others)
 {
 	struct arbiter_tenant *waster, *other;
 	struct rig rig;
 
-	(void)state;
 	waster = rig_begin(&rig, "fair", 2);
 	other = other_of(&rig, waster);
 	arbiter_want(&rig.arbiter, waster, 2 * SLICE, rig.now_ns);
@@ -114,16 +106,4 @@ static void a_tenant_that_wasted_a_lease_gets_no_turn_in_a_short_gap_of_others(v
 	arbiter_idle(&rig.arbiter, other, rig.now_ns);
 	arbiter_end_turn(&rig.arbiter, rig.now_ns);
 	assert_ptr_equal(pick_after(&rig, 0).tenant, waster);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_holder_that_submits_nothing_gets_no_more_than_its_share),
-		cmocka_unit_test(unused_time_of_a_turn_counts_except_gaps),
-		cmocka_unit_test(
-			a_tenant_that_wasted_a_lease_gets_no_turn_in_a_short_gap_of_others),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,19 +3,15 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "compute/channel/control-client.h"
 #include "compute/channel/transfer.h"
+#include "tests/unit/unit.h"
 
 /* A request with every member that @verb names. */
 static struct compute_request good_request(enum compute_verb verb)
@@ -50,9 +46,8 @@ static int parse(const struct compute_request *request)
 	return compute_control_parse_request(request, sizeof(*request), &parsed);
 }
 
-static void a_request_with_its_members_is_parsed(void **state)
+TEST(a_request_with_its_members_is_parsed)
 {
-	(void)state;
 	for (enum compute_verb verb = COMPUTE_GET_DEVICE; verb < COMPUTE_VERBS; verb++) {
 		struct compute_request request = good_request(verb), parsed;
 
@@ -65,9 +60,8 @@ static void a_request_with_its_members_is_parsed(void **state)
 	}
 }
 
-static void a_member_that_the_verb_does_not_name_is_rejected(void **state)
+TEST(a_member_that_the_verb_does_not_name_is_rejected)
 {
-	(void)state;
 	for (enum compute_verb verb = COMPUTE_GET_DEVICE; verb < COMPUTE_VERBS; verb++) {
 		struct compute_request good = good_request(verb), bad;
 
@@ -97,11 +91,10 @@ static void a_member_that_the_verb_does_not_name_is_rejected(void **state)
 	}
 }
 
-static void a_request_with_a_wrong_head_is_rejected(void **state)
+TEST(a_request_with_a_wrong_head_is_rejected)
 {
 	struct compute_request good = good_request(COMPUTE_ADD), bad = good;
 
-	(void)state;
 	bad.magic++;
 	assert_int_equal(parse(&bad), -EPROTO);
 	bad = good;
@@ -122,11 +115,10 @@ static void a_request_with_a_wrong_head_is_rejected(void **state)
 	assert_int_equal(parse(&bad), -EPROTO);
 }
 
-static void a_discipline_has_a_short_name(void **state)
+TEST(a_discipline_has_a_short_name)
 {
 	struct compute_request request = good_request(COMPUTE_SET_DISCIPLINE);
 
-	(void)state;
 	memset(request.id, 'x', COMPUTE_TEXT_MAX - 1);
 	assert_int_equal(parse(&request), 0);
 	request.id[COMPUTE_TEXT_MAX - 1] = 'x';
@@ -159,7 +151,7 @@ static int parse_reply(const struct compute_reply *reply, const struct compute_r
 					   &parsed);
 }
 
-static void a_reply_has_the_tenants_of_its_verb(void **state)
+TEST(a_reply_has_the_tenants_of_its_verb)
 {
 	static const struct {
 		enum compute_verb verb;
@@ -174,7 +166,6 @@ static void a_reply_has_the_tenants_of_its_verb(void **state)
 		{COMPUTE_REMOVE, 0, 0, 0},	  {COMPUTE_REMOVE, 3, 1, -EPROTO},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct compute_request request = good_request(rows[i].verb);
 		struct compute_reply reply = good_reply(&request, rows[i].first, rows[i].tenants);
@@ -183,7 +174,7 @@ static void a_reply_has_the_tenants_of_its_verb(void **state)
 	}
 }
 
-static void a_reply_with_an_invalid_field_is_rejected(void **state)
+TEST(a_reply_with_an_invalid_field_is_rejected)
 {
 	struct compute_request request = good_request(COMPUTE_LIST);
 	struct compute_reply good = good_reply(&request, 3, 2), bad;
@@ -195,7 +186,6 @@ static void a_reply_with_an_invalid_field_is_rejected(void **state)
 		assert_int_equal(parse_reply(&bad, &request), -EPROTO); \
 	} while (0)
 
-	(void)state;
 	REJECTED(bad.magic++);
 	REJECTED(bad.version++);
 	REJECTED(bad.verb++);
@@ -224,12 +214,11 @@ static void a_reply_with_an_invalid_field_is_rejected(void **state)
 	assert_int_equal(compute_control_parse_reply(&good, sizeof(good), &request, &bad), -EPROTO);
 }
 
-static void an_error_has_no_tenants(void **state)
+TEST(an_error_has_no_tenants)
 {
 	struct compute_request request = good_request(COMPUTE_SET_CAP);
 	struct compute_reply reply = good_reply(&request, 0, 0);
 
-	(void)state;
 	reply.error = ENOENT;
 	assert_int_equal(parse_reply(&reply, &request), 0);
 	reply.error = UINT32_MAX;
@@ -267,7 +256,7 @@ static void *answer_lists(void *userdata)
 	}
 }
 
-static void a_list_is_read_in_parts(void **state)
+TEST(a_list_is_read_in_parts)
 {
 	struct compute_control control = COMPUTE_CONTROL_NULL;
 	struct compute_tenant tenants[40];
@@ -277,7 +266,6 @@ static void a_list_is_read_in_parts(void **state)
 	pthread_t thread;
 	int ends[2];
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, ends), 0);
 	control.fd = ends[0];
 	lister.fd = ends[1];
@@ -293,7 +281,7 @@ static void a_list_is_read_in_parts(void **state)
 	(void)close(ends[1]);
 }
 
-static void a_list_without_end_fails(void **state)
+TEST(a_list_without_end_fails)
 {
 	struct compute_control control = COMPUTE_CONTROL_NULL;
 	struct compute_tenant tenant;
@@ -303,7 +291,6 @@ static void a_list_without_end_fails(void **state)
 	pthread_t thread;
 	int ends[2];
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, ends), 0);
 	control.fd = ends[0];
 	lister.fd = ends[1];
@@ -315,14 +302,13 @@ static void a_list_without_end_fails(void **state)
 	(void)close(ends[1]);
 }
 
-static void a_request_without_answer_ends(void **state)
+TEST(a_request_without_answer_ends)
 {
 	struct compute_control control = COMPUTE_CONTROL_NULL;
 	struct compute_request request = good_request(COMPUTE_GET_DEVICE);
 	struct compute_reply reply;
 	int ends[2];
 
-	(void)state;
 	assert_int_equal(compute_control_call(&control, &request, 1, &reply), -ENOTCONN);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, ends), 0);
 	control.fd = ends[0];
@@ -340,34 +326,14 @@ static void a_request_without_answer_ends(void **state)
 	assert_int_equal(compute_control_call(&control, &request, 60000, &reply), -ECONNRESET);
 }
 
-static void a_missing_arbiter_is_an_error(void **state)
+TEST(a_missing_arbiter_is_an_error)
 {
 	struct compute_control control = COMPUTE_CONTROL_NULL;
 	char path[200];
 
-	(void)state;
 	assert_int_equal(compute_control_open(&control, "/nonexistent/socket"), -ENOENT);
 	memset(path, 'x', sizeof(path));
 	path[sizeof(path) - 1] = '\0';
 	assert_int_equal(compute_control_open(&control, path), -ENAMETOOLONG);
 	assert_int_equal(control.fd, -1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_request_with_its_members_is_parsed),
-		cmocka_unit_test(a_member_that_the_verb_does_not_name_is_rejected),
-		cmocka_unit_test(a_request_with_a_wrong_head_is_rejected),
-		cmocka_unit_test(a_discipline_has_a_short_name),
-		cmocka_unit_test(a_reply_has_the_tenants_of_its_verb),
-		cmocka_unit_test(a_reply_with_an_invalid_field_is_rejected),
-		cmocka_unit_test(an_error_has_no_tenants),
-		cmocka_unit_test(a_list_is_read_in_parts),
-		cmocka_unit_test(a_list_without_end_fails),
-		cmocka_unit_test(a_request_without_answer_ends),
-		cmocka_unit_test(a_missing_arbiter_is_an_error),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

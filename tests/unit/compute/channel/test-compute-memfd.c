@@ -4,20 +4,16 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "compute/channel/memfd.h"
+#include "tests/unit/unit.h"
 
-static void both_sides_see_the_same_memory(void **state)
+TEST(both_sides_see_the_same_memory)
 {
 	CLEANUP_CLOSE int page_fd = -1, beacon_fd = -1;
 	struct compute_page *page = NULL;
@@ -25,7 +21,6 @@ static void both_sides_see_the_same_memory(void **state)
 	const struct compute_page *page_there;
 	const struct compute_beacon *beacon_there;
 
-	(void)state;
 	assert_int_equal(compute_memfd_create_page(&page_fd, &page), 0);
 	assert_int_equal(compute_memfd_create_beacon(&beacon_fd, &beacon), 0);
 	assert_int_equal(compute_memfd_map_page(page_fd, &page_there), 0);
@@ -42,13 +37,12 @@ static void both_sides_see_the_same_memory(void **state)
 	compute_memfd_unmap_beacon(beacon);
 }
 
-static void the_size_of_shared_memory_cannot_change(void **state)
+TEST(the_size_of_shared_memory_cannot_change)
 {
 	CLEANUP_CLOSE int page_fd = -1, beacon_fd = -1;
 	struct compute_page *page = NULL;
 	struct compute_beacon *beacon = NULL;
 
-	(void)state;
 	assert_int_equal(compute_memfd_create_page(&page_fd, &page), 0);
 	assert_int_equal(compute_memfd_create_beacon(&beacon_fd, &beacon), 0);
 	assert_int_equal(ftruncate(page_fd, 0), -1);
@@ -59,13 +53,12 @@ static void the_size_of_shared_memory_cannot_change(void **state)
 	compute_memfd_unmap_beacon(beacon);
 }
 
-static void a_client_cannot_write_the_beacon(void **state)
+TEST(a_client_cannot_write_the_beacon)
 {
 	CLEANUP_CLOSE int fd = -1;
 	struct compute_beacon *beacon = NULL;
 	const struct compute_beacon *there;
 
-	(void)state;
 	assert_int_equal(compute_memfd_create_beacon(&fd, &beacon), 0);
 	assert_ptr_equal(
 		mmap(NULL, COMPUTE_BEACON_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0),
@@ -94,7 +87,7 @@ static void *wake(void *userdata)
 	return NULL;
 }
 
-static void a_client_can_wait_on_its_read_only_grant_word(void **state)
+TEST(a_client_can_wait_on_its_read_only_grant_word)
 {
 	CLEANUP_CLOSE int fd = -1;
 	struct timespec limit = {.tv_sec = 60};
@@ -102,7 +95,6 @@ static void a_client_can_wait_on_its_read_only_grant_word(void **state)
 	const struct compute_beacon *there;
 	pthread_t thread;
 
-	(void)state;
 	assert_int_equal(compute_memfd_create_beacon(&fd, &beacon), 0);
 	assert_int_equal(compute_memfd_map_beacon(fd, &there), 0);
 	woken = &beacon->slot[3].grant;
@@ -124,7 +116,7 @@ static int memory_of(off_t bytes, int seals)
 	return fd;
 }
 
-static void foreign_memory_is_not_mapped(void **state)
+TEST(foreign_memory_is_not_mapped)
 {
 	static const struct {
 		off_t bytes;
@@ -142,7 +134,6 @@ static void foreign_memory_is_not_mapped(void **state)
 	const struct compute_beacon *beacon;
 	int pipes[2];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		CLEANUP_CLOSE int fd = memory_of(rows[i].bytes, rows[i].seals);
 
@@ -156,7 +147,7 @@ static void foreign_memory_is_not_mapped(void **state)
 	(void)close(pipes[1]);
 }
 
-static void memory_of_another_version_is_not_mapped(void **state)
+TEST(memory_of_another_version_is_not_mapped)
 {
 	CLEANUP_CLOSE int page_fd = -1, beacon_fd = -1;
 	const struct compute_page *page_there;
@@ -164,7 +155,6 @@ static void memory_of_another_version_is_not_mapped(void **state)
 	struct compute_page *page = NULL;
 	struct compute_beacon *beacon = NULL;
 
-	(void)state;
 	assert_int_equal(compute_memfd_create_page(&page_fd, &page), 0);
 	assert_int_equal(compute_memfd_create_beacon(&beacon_fd, &beacon), 0);
 	for (size_t i = 0; i < 3; i++) {
@@ -184,18 +174,4 @@ static void memory_of_another_version_is_not_mapped(void **state)
 	compute_memfd_unmap_page(page);
 	compute_memfd_unmap_beacon(beacon_there);
 	compute_memfd_unmap_beacon(beacon);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(both_sides_see_the_same_memory),
-		cmocka_unit_test(the_size_of_shared_memory_cannot_change),
-		cmocka_unit_test(a_client_cannot_write_the_beacon),
-		cmocka_unit_test(a_client_can_wait_on_its_read_only_grant_word),
-		cmocka_unit_test(foreign_memory_is_not_mapped),
-		cmocka_unit_test(memory_of_another_version_is_not_mapped),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

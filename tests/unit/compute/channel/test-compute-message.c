@@ -2,22 +2,18 @@
 /* Hello and welcome are parsed strictly, and packets keep their descriptors. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "compute/channel/message.h"
 #include "compute/channel/transfer.h"
 #include "compute/channel/wire.h"
 #include "tests/unit/truncated-fds.h"
+#include "tests/unit/unit.h"
 
-static void a_hello_is_parsed(void **state)
+TEST(a_hello_is_parsed)
 {
 	static const struct {
 		const char *name, *parsed;
@@ -29,7 +25,6 @@ static void a_hello_is_parsed(void **state)
 	};
 	struct compute_hello made, hello;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		compute_message_make_hello(rows[i].name, 42, &made);
 		assert_int_equal(compute_message_parse_hello(&made, sizeof(made), 1, &hello), 0);
@@ -38,12 +33,11 @@ static void a_hello_is_parsed(void **state)
 	}
 }
 
-static void a_hello_with_any_changed_field_is_rejected(void **state)
+TEST(a_hello_with_any_changed_field_is_rejected)
 {
 	struct compute_hello good, bad, hello;
 	char longer[sizeof(good) + 1] = {0};
 
-	(void)state;
 	compute_message_make_hello("x", 1, &good);
 	memcpy(longer, &good, sizeof(good));
 	assert_int_equal(compute_message_parse_hello(longer, sizeof(longer), 1, &hello), -EPROTO);
@@ -64,7 +58,7 @@ static void a_hello_with_any_changed_field_is_rejected(void **state)
 	assert_int_equal(compute_message_parse_hello(&bad, sizeof(bad), 1, &hello), -EPROTO);
 }
 
-static void a_welcome_is_parsed(void **state)
+TEST(a_welcome_is_parsed)
 {
 	static const struct {
 		uint32_t slot;
@@ -78,7 +72,6 @@ static void a_welcome_is_parsed(void **state)
 	};
 	struct compute_welcome made, welcome = {0};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		compute_message_make_welcome(rows[i].slot, rows[i].memory, &made);
 		assert_int_equal(compute_message_parse_welcome(&made, sizeof(made), 2, &welcome),
@@ -109,13 +102,12 @@ static unsigned int count_fds(void)
 	return n;
 }
 
-static void a_packet_keeps_its_descriptors(void **state)
+TEST(a_packet_keeps_its_descriptors)
 {
 	int ends[2], pipes[2], got[COMPUTE_TRANSFER_FDS_MAX];
 	unsigned int n_fds;
 	char bytes[8];
 
-	(void)state;
 	open_pair(ends);
 	assert_int_equal(pipe(pipes), 0);
 	assert_int_equal(compute_transfer_receive(ends[1], bytes, 8, got, &n_fds), -EAGAIN);
@@ -138,13 +130,12 @@ static void a_packet_keeps_its_descriptors(void **state)
 	(void)close(ends[1]);
 }
 
-static void a_packet_that_is_too_long_loses_its_descriptors(void **state)
+TEST(a_packet_that_is_too_long_loses_its_descriptors)
 {
 	int ends[2], got[COMPUTE_TRANSFER_FDS_MAX];
 	unsigned int n_fds, before;
 	char bytes[2];
 
-	(void)state;
 	open_pair(ends);
 	before = count_fds();
 	assert_int_equal(compute_transfer_send(ends[0], "abc", 3, ends, 2), 0);
@@ -176,13 +167,12 @@ static void send_fds(int sock, int fd, unsigned int n)
 	assert_int_equal(sendmsg(sock, &message, 0), 1);
 }
 
-static void too_many_descriptors_are_closed(void **state)
+TEST(too_many_descriptors_are_closed)
 {
 	int ends[2], got[COMPUTE_TRANSFER_FDS_MAX];
 	unsigned int n_fds, before;
 	char bytes[8];
 
-	(void)state;
 	if (!truncated_fds_are_reported(12, COMPUTE_TRANSFER_FDS_MAX)) {
 		print_message("# this system does not report lost descriptors\n");
 		skip();
@@ -195,18 +185,4 @@ static void too_many_descriptors_are_closed(void **state)
 	assert_int_equal(compute_transfer_send(ends[0], "a", 1, got, 5), -EINVAL);
 	(void)close(ends[0]);
 	(void)close(ends[1]);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_hello_is_parsed),
-		cmocka_unit_test(a_hello_with_any_changed_field_is_rejected),
-		cmocka_unit_test(a_welcome_is_parsed),
-		cmocka_unit_test(a_packet_keeps_its_descriptors),
-		cmocka_unit_test(a_packet_that_is_too_long_loses_its_descriptors),
-		cmocka_unit_test(too_many_descriptors_are_closed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,37 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /* The arbiter reads bounded values from a page, whatever the client writes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "compute/channel/reading.h"
+#include "tests/unit/unit.h"
 
 #define BEGIN_NS (100 * NS_PER_S)
 
 static struct compute_page page;
 static struct compute_reading reading;
 
-static int setup(void **state)
+static int setup(void)
 {
-	(void)state;
 	memset(&page, 0, sizeof(page));
 	compute_reading_begin(&reading, &page, BEGIN_NS);
 	return 0;
 }
+
+FIXTURE(setup, NULL)
 
 static void take(uint64_t after_ns)
 {
 	compute_reading_take(&reading, &page, BEGIN_NS + after_ns);
 }
 
-static void plausible_values_are_read(void **state)
+TEST(plausible_values_are_read)
 {
-	(void)state;
 	page = (struct compute_page){
 		.request = 3,
 		.request_ns = BEGIN_NS + 5,
@@ -67,9 +63,8 @@ static void plausible_values_are_read(void **state)
 	assert_true(reading.ends_ns == BEGIN_NS + 3 * NS_PER_S);
 }
 
-static void work_before_the_connection_does_not_count(void **state)
+TEST(work_before_the_connection_does_not_count)
 {
-	(void)state;
 	page.units = 1000;
 	page.busy_ns = NS_PER_S;
 	compute_reading_begin(&reading, &page, BEGIN_NS);
@@ -80,9 +75,8 @@ static void work_before_the_connection_does_not_count(void **state)
 	assert_false(reading.implausible);
 }
 
-static void no_more_device_time_is_read_than_has_passed(void **state)
+TEST(no_more_device_time_is_read_than_has_passed)
 {
-	(void)state;
 	page.busy_ns = NS_PER_S;
 	take(NS_PER_S);
 	assert_true(reading.busy_ns == NS_PER_S && !reading.implausible);
@@ -91,9 +85,8 @@ static void no_more_device_time_is_read_than_has_passed(void **state)
 	assert_true(reading.busy_ns == 2 * NS_PER_S && reading.implausible);
 }
 
-static void a_total_never_decreases(void **state)
+TEST(a_total_never_decreases)
 {
-	(void)state;
 	page.units = 50;
 	page.busy_ns = 1000;
 	take(NS_PER_S);
@@ -110,9 +103,8 @@ static void a_total_never_decreases(void **state)
 	assert_int_equal(reading.busy_ns, 1001);
 }
 
-static void a_rate_of_units_is_bounded(void **state)
+TEST(a_rate_of_units_is_bounded)
 {
-	(void)state;
 	page.units = page.submissions = page.sampled = UINT64_MAX;
 	take(1000000);
 	assert_int_equal(reading.units, 10010);
@@ -121,11 +113,10 @@ static void a_rate_of_units_is_bounded(void **state)
 	assert_true(reading.implausible);
 }
 
-static void absurd_state_is_bounded(void **state)
+TEST(absurd_state_is_bounded)
 {
 	uint64_t now_ns = BEGIN_NS + NS_PER_S;
 
-	(void)state;
 	memset(&page, 0xff, sizeof(page));
 	take(NS_PER_S);
 	assert_true(reading.implausible);
@@ -134,18 +125,4 @@ static void absurd_state_is_bounded(void **state)
 	assert_true(reading.in_flight_ns == COMPUTE_IN_FLIGHT_MAX_NS);
 	assert_true(reading.ends_ns == now_ns + COMPUTE_IN_FLIGHT_MAX_NS);
 	assert_true(reading.memory_bytes == COMPUTE_MEMORY_MAX_BYTES);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(plausible_values_are_read, setup),
-		cmocka_unit_test_setup(work_before_the_connection_does_not_count, setup),
-		cmocka_unit_test_setup(no_more_device_time_is_read_than_has_passed, setup),
-		cmocka_unit_test_setup(a_total_never_decreases, setup),
-		cmocka_unit_test_setup(a_rate_of_units_is_bounded, setup),
-		cmocka_unit_test_setup(absurd_state_is_bounded, setup),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

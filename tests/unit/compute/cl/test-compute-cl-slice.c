@@ -3,17 +3,12 @@
  * Sliced launches on a target without a device: which launches are cut, the parameters, arguments
  * and events of their parts, errors of the target, and that no object of the layer is lost.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "base/cleanup.h"
 #include "tests/unit/compute/fake-arbiter.h"
 #include "tests/unit/compute/stub-cl-kernels.h"
 
 #include "compute/cl/gover-slice.h"
+#include "tests/unit/unit.h"
 
 #define LIMIT_NS 60000000000ull
 #define SOURCE	 "__kernel void k(__global int *a) { a[get_global_id(0)] = 1; }"
@@ -74,9 +69,8 @@ static void measure(cl_ulong ns)
 	arbiter.beacon->slot[0].busy_end_ns = UINT64_MAX;
 }
 
-static int setup(void **state)
+static int setup(void)
 {
-	(void)state;
 	stub.hold = false;
 	seen.fail_at = -1;
 	seen.item_ns = 0;
@@ -89,9 +83,8 @@ static int setup(void **state)
 	return 0;
 }
 
-static int teardown(void **state)
+static int teardown(void)
 {
-	(void)state;
 	stub_finish(UINT32_MAX);
 	drop_kernel();
 	assert_int_equal(seen.live, 0);
@@ -102,23 +95,23 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void a_short_launch_is_whole(void **state)
+FIXTURE(setup, teardown)
+
+TEST(a_short_launch_is_whole)
 {
 	unsigned int builds = seen.builds;
 
-	(void)state;
 	measure(6000); /* as long as a turn */
 	assert_int_equal(launch_groups(queue, 64, 0, NULL, NULL), 1);
 	assert_int_equal(seen.builds, builds);
 }
 
-static void a_long_launch_is_cut(void **state)
+TEST(a_long_launch_is_cut)
 {
 	uint64_t units, whole = of_page(&page->kernels_whole);
 	cl_uint value = 17;
 	size_t next = 0;
 
-	(void)state;
 	measure(64000);
 	units = of_page(&page->units);
 	assert_int_equal(cl->clSetKernelArg(kernel, 2, sizeof(value), &value), CL_SUCCESS);
@@ -148,11 +141,10 @@ static void a_long_launch_is_cut(void **state)
 }
 
 /* The first part has 4 groups, the others as many as fit into a quarter of the turn. */
-static void a_new_kernel_is_cut_while_others_wait(void **state)
+TEST(a_new_kernel_is_cut_while_others_wait)
 {
 	size_t next = 0;
 
-	(void)state;
 	seen.item_ns = 4; /* 93 groups in a quarter of the turn */
 	assert_int_equal(launch_groups(queue, 640, 0, NULL, NULL), 8);
 	for (unsigned int i = 0; i < 8; i++) {
@@ -164,11 +156,10 @@ static void a_new_kernel_is_cut_while_others_wait(void **state)
 	assert_int_equal(seen.parts[1].global[0], 4 * 91); /* seven even parts */
 }
 
-static void a_new_kernel_that_is_short_is_whole_the_next_time(void **state)
+TEST(a_new_kernel_that_is_short_is_whole_the_next_time)
 {
 	uint64_t units;
 
-	(void)state;
 	stub.length = 1;
 	units = of_page(&page->units);
 	assert_int_equal(launch_groups(queue, 64, 0, NULL, NULL), 2);
@@ -177,12 +168,11 @@ static void a_new_kernel_that_is_short_is_whole_the_next_time(void **state)
 }
 
 /* The layer must not count a kernel as left whole before its time is known. */
-static void a_new_kernel_that_cannot_be_cut_is_whole(void **state)
+TEST(a_new_kernel_that_cannot_be_cut_is_whole)
 {
 	const size_t global = 256;
 	uint64_t whole = of_page(&page->kernels_whole);
 
-	(void)state;
 	seen.n = 0;
 	assert_int_equal(launch_groups(queue, 15, 0, NULL, NULL), 1); /* too few for 4 parts */
 	assert_int_equal(
@@ -191,16 +181,14 @@ static void a_new_kernel_that_cannot_be_cut_is_whole(void **state)
 	assert_int_equal(of_page(&page->kernels_whole), whole);
 }
 
-static void a_launch_of_another_size_is_predicted(void **state)
+TEST(a_launch_of_another_size_is_predicted)
 {
-	(void)state;
 	measure(6000);
 	assert_true(launch_groups(queue, 640, 0, NULL, NULL) > 1);
 }
 
-static void a_kernel_that_becomes_short_is_whole_again(void **state)
+TEST(a_kernel_that_becomes_short_is_whole_again)
 {
-	(void)state;
 	measure(64000);
 	stub.length = 1;
 	for (int i = 0; i < 40; i++)
@@ -208,11 +196,10 @@ static void a_kernel_that_becomes_short_is_whole_again(void **state)
 	assert_int_equal(seen.n, 1);
 }
 
-static void a_new_kernel_of_a_known_kind_is_cut(void **state)
+TEST(a_new_kernel_of_a_known_kind_is_cut)
 {
 	cl_kernel other;
 
-	(void)state;
 	measure(64000);
 	for (int i = 0; i < 3; i++) {
 		other = cl->clCreateKernel(program, "k", NULL);
@@ -223,11 +210,10 @@ static void a_new_kernel_of_a_known_kind_is_cut(void **state)
 }
 
 /* A kernel with the handle of a released one has no time of that one. */
-static void a_handle_of_another_kernel_is_new(void **state)
+TEST(a_handle_of_another_kernel_is_new)
 {
 	cl_kernel old = kernel;
 
-	(void)state;
 	measure(64000);
 	assert_int_equal(launch_groups(queue, 64, 0, NULL, NULL), 16);
 	drop_kernel();
@@ -239,14 +225,13 @@ static void a_handle_of_another_kernel_is_new(void **state)
 	assert_int_equal(launch_groups(queue, 64, 0, NULL, NULL), 1);
 }
 
-static void the_event_stands_for_all_parts(void **state)
+TEST(the_event_stands_for_all_parts)
 {
 	cl_command_queue profiled =
 		cl->clCreateCommandQueue(NULL, NULL, CL_QUEUE_PROFILING_ENABLE, NULL);
 	cl_ulong start = 0, end = 0, begin;
 	cl_event event;
 
-	(void)state;
 	measure(64000);
 	begin = stub.clock;
 	assert_int_equal(launch_groups(profiled, 64, 0, NULL, &event), 16);
@@ -267,13 +252,12 @@ static void the_event_stands_for_all_parts(void **state)
 	(void)cl->clReleaseCommandQueue(profiled);
 }
 
-static void parts_wait_for_each_other_out_of_order(void **state)
+TEST(parts_wait_for_each_other_out_of_order)
 {
 	cl_command_queue unordered =
 		cl->clCreateCommandQueue(NULL, NULL, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, NULL);
 	cl_event before, event;
 
-	(void)state;
 	measure(64000);
 	assert_int_equal(launch_groups(queue, 1, 0, NULL, &before), 1);
 	assert_int_equal(launch_groups(unordered, 64, 1, &before, &event), 16);
@@ -290,11 +274,10 @@ static void parts_wait_for_each_other_out_of_order(void **state)
 	(void)cl->clReleaseCommandQueue(unordered);
 }
 
-static void a_launch_that_depends_on_the_program_is_whole(void **state)
+TEST(a_launch_that_depends_on_the_program_is_whole)
 {
 	cl_event user = cl->clCreateUserEvent(NULL, NULL);
 
-	(void)state;
 	measure(64000);
 	stub.hold = true;
 	assert_int_equal(launch_groups(queue, 64, 1, &user, NULL), 1);
@@ -302,11 +285,10 @@ static void a_launch_that_depends_on_the_program_is_whole(void **state)
 	(void)cl->clReleaseEvent(user);
 }
 
-static void a_refused_first_part_leaves_the_launch_whole(void **state)
+TEST(a_refused_first_part_leaves_the_launch_whole)
 {
 	uint64_t whole = of_page(&page->kernels_whole);
 
-	(void)state;
 	measure(64000);
 	seen.fail_at = 0;
 	seen.fail = CL_INVALID_KERNEL_ARGS;
@@ -319,12 +301,11 @@ static void a_refused_first_part_leaves_the_launch_whole(void **state)
 	assert_int_equal(of_page(&page->kernels_whole), whole + 1);
 }
 
-static void a_refused_later_part_is_an_error(void **state)
+TEST(a_refused_later_part_is_an_error)
 {
 	size_t global = 256, local = 4;
 	cl_event event = (cl_event)(uintptr_t)0x77;
 
-	(void)state;
 	measure(64000);
 	seen.n = 0;
 	seen.fail_at = 5;
@@ -337,7 +318,7 @@ static void a_refused_later_part_is_an_error(void **state)
 }
 
 /* Each row is launched whole; the layer reports each kernel once. */
-static void what_cannot_be_sliced_stays_whole(void **state)
+TEST(what_cannot_be_sliced_stays_whole)
 {
 	static const size_t offset[3] = {4}, global[3] = {256, 1, 1}, local[3] = {4, 1, 1};
 	static const struct {
@@ -353,7 +334,6 @@ static void what_cannot_be_sliced_stays_whole(void **state)
 		{SOURCE, 1, NULL, local, 1},
 	};
 
-	(void)state;
 	drop_kernel();
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		uint64_t whole = of_page(&page->kernels_whole);
@@ -376,11 +356,10 @@ static void what_cannot_be_sliced_stays_whole(void **state)
 	}
 }
 
-static void a_program_that_was_not_built_from_source_stays_whole(void **state)
+TEST(a_program_that_was_not_built_from_source_stays_whole)
 {
 	uint64_t whole = of_page(&page->kernels_whole);
 
-	(void)state;
 	drop_kernel();
 	program = new_object(NULL, "binary");
 	kernel = cl->clCreateKernel(program, "k", NULL);
@@ -390,9 +369,8 @@ static void a_program_that_was_not_built_from_source_stays_whole(void **state)
 }
 
 /* The second build replaces the rectified program of the first. */
-static void a_program_can_be_built_again(void **state)
+TEST(a_program_can_be_built_again)
 {
-	(void)state;
 	measure(64000);
 	assert_int_equal(launch_groups(queue, 64, 0, NULL, NULL), 16);
 	assert_int_equal(cl->clRetainProgram(program), CL_SUCCESS);
@@ -405,9 +383,8 @@ static void a_program_can_be_built_again(void **state)
 }
 
 /* The build of the application may remove the reason why the first one was not sliced. */
-static void a_new_build_is_tried_again(void **state)
+TEST(a_new_build_is_tried_again)
 {
-	(void)state;
 	measure(64000);
 	seen.fail_builds = 1;
 	assert_int_equal(launch_groups(queue, 64, 0, NULL, NULL), 1);
@@ -421,11 +398,10 @@ static void a_new_build_is_tried_again(void **state)
 }
 
 /* For the address sanitizer. */
-static void sizes_beyond_the_dimensions_are_not_read(void **state)
+TEST(sizes_beyond_the_dimensions_are_not_read)
 {
 	size_t *one = malloc(sizeof(*one));
 
-	(void)state;
 	assert_non_null(one);
 	*one = 256;
 	stub.fail = CL_INVALID_WORK_DIMENSION;
@@ -437,14 +413,13 @@ static void sizes_beyond_the_dimensions_are_not_read(void **state)
 	free(one);
 }
 
-static void a_declared_argument_gets_the_offset(void **state)
+TEST(a_declared_argument_gets_the_offset)
 {
 	cl_int(CL_API_CALL * declare)(cl_kernel, cl_uint) = (cl_int(CL_API_CALL *)(
 		cl_kernel,
 		cl_uint))cl->clGetExtensionFunctionAddressForPlatform(NULL, GOVER_SLICE_FUNCTION);
 	const cl_uint whole[4] = {0, 0, 64, 1};
 
-	(void)state;
 	assert_non_null(declare);
 	drop_kernel();
 	program = new_object(NULL, "binary");
@@ -467,36 +442,14 @@ static void a_declared_argument_gets_the_offset(void **state)
 	assert_memory_equal(((struct object *)kernel)->arguments[3], whole, sizeof(whole));
 }
 
-int main(void)
+static char folder[] = "/tmp/gover-cl-slice-XXXXXX";
+
+static int prepare(void)
 {
-#define ON_STUB(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		ON_STUB(a_short_launch_is_whole),
-		ON_STUB(a_long_launch_is_cut),
-		ON_STUB(a_new_kernel_is_cut_while_others_wait),
-		ON_STUB(a_new_kernel_that_is_short_is_whole_the_next_time),
-		ON_STUB(a_new_kernel_that_cannot_be_cut_is_whole),
-		ON_STUB(a_launch_of_another_size_is_predicted),
-		ON_STUB(a_kernel_that_becomes_short_is_whole_again),
-		ON_STUB(a_new_kernel_of_a_known_kind_is_cut),
-		ON_STUB(a_handle_of_another_kernel_is_new),
-		ON_STUB(the_event_stands_for_all_parts),
-		ON_STUB(parts_wait_for_each_other_out_of_order),
-		ON_STUB(a_launch_that_depends_on_the_program_is_whole),
-		ON_STUB(a_refused_first_part_leaves_the_launch_whole),
-		ON_STUB(a_refused_later_part_is_an_error),
-		ON_STUB(what_cannot_be_sliced_stays_whole),
-		ON_STUB(a_program_that_was_not_built_from_source_stays_whole),
-		ON_STUB(a_program_can_be_built_again),
-		ON_STUB(a_new_build_is_tried_again),
-		ON_STUB(sizes_beyond_the_dimensions_are_not_read),
-		ON_STUB(a_declared_argument_gets_the_offset),
-	};
-	char folder[] = "/tmp/gover-cl-slice-XXXXXX", path[108], value[120];
-	int failed;
+	char path[108], value[120];
 
 	if (!mkdtemp(folder))
-		return 1;
+		return -1;
 	(void)snprintf(path, sizeof(path), "%s/socket", folder);
 	(void)snprintf(value, sizeof(value), "unix:%s", path);
 	(void)setenv("GOVER_CL", value, 1);
@@ -504,7 +457,7 @@ int main(void)
 	fake_arbiter_start(&arbiter, path, COMPUTE_GRANT_TURN);
 	cl = kernels_load_layer();
 	if (!cl)
-		return 1;
+		return -1;
 	for (uint64_t end_ns = fake_now_ns() + LIMIT_NS; fake_now_ns() < end_ns;) {
 		cl_command_queue q = cl->clCreateCommandQueue(NULL, NULL, 0, NULL);
 
@@ -515,8 +468,13 @@ int main(void)
 			break;
 		fake_pause_ms(1);
 	}
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	fake_arbiter_end(&arbiter);
-	(void)rmdir(folder);
-	return failed;
+	return 0;
 }
+
+static int finish(void)
+{
+	fake_arbiter_end(&arbiter);
+	return rmdir(folder);
+}
+
+FIXTURE_ONCE(prepare, finish)

@@ -3,15 +3,10 @@
  * The OpenCL layer on a target without a device: results are those of the target, work is counted
  * exactly, no reference is lost, and a submission that depends on the program never waits.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "base/cleanup.h"
 #include "tests/unit/compute/fake-arbiter.h"
 #include "tests/unit/compute/stub-cl.h"
+#include "tests/unit/unit.h"
 
 #define LIMIT_NS 60000000000ull
 #define KERNEL	 ((cl_kernel)(uintptr_t)0x1000)
@@ -35,9 +30,8 @@ static void grant(enum compute_grant state)
 	fake_arbiter_grant(&arbiter, 0, state, 0);
 }
 
-static int setup(void **state)
+static int setup(void)
 {
-	(void)state;
 	stub.fail = CL_SUCCESS;
 	stub.hold = false;
 	queue = cl->clCreateCommandQueue(NULL, NULL, 0, NULL);
@@ -47,9 +41,8 @@ static int setup(void **state)
 	return 0;
 }
 
-static int teardown(void **state)
+static int teardown(void)
 {
-	(void)state;
 	stub_finish(UINT32_MAX);
 	assert_int_equal(stub.live_events, 0);
 	assert_int_equal(of_page(&page->in_flight), 0);
@@ -58,9 +51,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void only_functions_of_the_target_are_replaced(void **state)
+FIXTURE(setup, teardown)
+
+TEST_WITH(only_functions_of_the_target_are_replaced, NULL, NULL)
 {
-	(void)state;
 	assert_ptr_equal(cl->clFlush, stub_table.clFlush);
 	assert_ptr_not_equal(cl->clEnqueueNDRangeKernel, stub_table.clEnqueueNDRangeKernel);
 	for (size_t n = 0; n < STUB_ENTRIES; n++)
@@ -68,11 +62,10 @@ static void only_functions_of_the_target_are_replaced(void **state)
 			assert_null(((void *const *)cl)[n]);
 }
 
-static void every_launch_is_one_unit(void **state)
+TEST(every_launch_is_one_unit)
 {
 	uint64_t units = of_page(&page->units), busy_ns = of_page(&page->busy_ns);
 
-	(void)state;
 	for (int i = 0; i < 1000; i++)
 		assert_int_equal(launch_on(queue, 0, NULL, NULL), CL_SUCCESS);
 	assert_int_equal(of_page(&page->units) - units, 1000);
@@ -84,12 +77,11 @@ static void every_launch_is_one_unit(void **state)
 	assert_int_equal(of_page(&page->busy_ns) - busy_ns, 1001 * stub.length);
 }
 
-static void work_in_flight_is_counted_until_it_finishes(void **state)
+TEST(work_in_flight_is_counted_until_it_finishes)
 {
 	uint64_t units = of_page(&page->units);
 	unsigned int callbacks = stub.callbacks;
 
-	(void)state;
 	stub.hold = true;
 	for (int i = 0; i < 100; i++)
 		assert_int_equal(launch_on(queue, 0, NULL, NULL), CL_SUCCESS);
@@ -104,12 +96,11 @@ static void work_in_flight_is_counted_until_it_finishes(void **state)
 	assert_true(stub.callbacks - callbacks < 50);
 }
 
-static void events_are_those_of_the_target(void **state)
+TEST(events_are_those_of_the_target)
 {
 	cl_event events[20];
 	cl_uint references;
 
-	(void)state;
 	stub.hold = true;
 	for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
 		assert_int_equal(launch_on(queue, 0, NULL, &events[i]), CL_SUCCESS);
@@ -127,13 +118,12 @@ static void events_are_those_of_the_target(void **state)
 		assert_int_equal(cl->clReleaseEvent(events[i]), CL_SUCCESS);
 }
 
-static void an_error_is_returned_and_not_counted(void **state)
+TEST(an_error_is_returned_and_not_counted)
 {
 	uint64_t units = of_page(&page->units), submissions = of_page(&page->submissions);
 	cl_event event = (cl_event)(uintptr_t)0x77;
 	cl_int err = 0;
 
-	(void)state;
 	stub.fail = CL_INVALID_KERNEL_ARGS;
 	assert_int_equal(launch_on(queue, 0, NULL, &event), CL_INVALID_KERNEL_ARGS);
 	assert_true(event == (cl_event)(uintptr_t)0x77);
@@ -149,11 +139,10 @@ static void an_error_is_returned_and_not_counted(void **state)
 	assert_int_equal(err, CL_SUCCESS);
 }
 
-static void a_launch_that_fails_on_the_device_is_no_unit(void **state)
+TEST(a_launch_that_fails_on_the_device_is_no_unit)
 {
 	uint64_t units = of_page(&page->units);
 
-	(void)state;
 	stub.hold = true;
 	assert_int_equal(launch_on(queue, 0, NULL, NULL), CL_SUCCESS);
 	stub_finish_with(1, CL_OUT_OF_RESOURCES);
@@ -162,12 +151,11 @@ static void a_launch_that_fails_on_the_device_is_no_unit(void **state)
 }
 
 /* PoCL calls no callback for a command that fails. */
-static void a_failure_without_a_callback_is_noticed(void **state)
+TEST(a_failure_without_a_callback_is_noticed)
 {
 	cl_event user = cl->clCreateUserEvent(NULL, NULL);
 	uint64_t units = of_page(&page->units);
 
-	(void)state;
 	stub.hold = stub.mute = true;
 	assert_int_equal(launch_on(queue, 0, NULL, NULL), CL_SUCCESS);
 	assert_int_equal(launch_on(queue, 0, NULL, NULL), CL_SUCCESS);
@@ -185,7 +173,7 @@ static void a_failure_without_a_callback_is_noticed(void **state)
 	stub.mute = false;
 }
 
-static void the_program_does_not_see_the_profiling_of_the_layer(void **state)
+TEST(the_program_does_not_see_the_profiling_of_the_layer)
 {
 	cl_command_queue profiled =
 		cl->clCreateCommandQueue(NULL, NULL, CL_QUEUE_PROFILING_ENABLE, NULL);
@@ -193,7 +181,6 @@ static void the_program_does_not_see_the_profiling_of_the_layer(void **state)
 	cl_event event;
 	cl_ulong ns;
 
-	(void)state;
 	assert_int_equal(cl->clGetCommandQueueInfo(profiled, CL_QUEUE_PROPERTIES, sizeof(flags),
 						   &flags, NULL),
 			 CL_SUCCESS);
@@ -233,13 +220,12 @@ static void wait_until(const bool *done)
 	}
 }
 
-static void a_launch_without_a_turn_waits(void **state)
+TEST(a_launch_without_a_turn_waits)
 {
 	unsigned int launches = stub.launches;
 	bool done = false;
 	pthread_t thread;
 
-	(void)state;
 	grant(COMPUTE_GRANT_NONE);
 	assert_int_equal(pthread_create(&thread, NULL, launch_once, &done), 0);
 	while (!(__atomic_load_n(&page->request, __ATOMIC_SEQ_CST) & COMPUTE_REQUEST_WANTS))
@@ -252,13 +238,12 @@ static void a_launch_without_a_turn_waits(void **state)
 }
 
 /* Each row submits without a turn; if it waited, the test would not end. */
-static void work_that_depends_on_a_user_event_never_waits(void **state)
+TEST(work_that_depends_on_a_user_event_never_waits)
 {
 	cl_event user = cl->clCreateUserEvent(NULL, NULL), first, marker;
 	cl_command_queue other = cl->clCreateCommandQueue(NULL, NULL, 0, NULL);
 	uint64_t units = of_page(&page->units);
 
-	(void)state;
 	stub.hold = true;
 	grant(COMPUTE_GRANT_NONE);
 	assert_int_equal(launch_on(queue, 1, &user, &first), CL_SUCCESS);
@@ -280,13 +265,12 @@ static void work_that_depends_on_a_user_event_never_waits(void **state)
 	(void)cl->clReleaseCommandQueue(other);
 }
 
-static void a_barrier_passes_its_user_event_on(void **state)
+TEST(a_barrier_passes_its_user_event_on)
 {
 	cl_event user = cl->clCreateUserEvent(NULL, NULL);
 	cl_command_queue unordered =
 		cl->clCreateCommandQueue(NULL, NULL, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, NULL);
 
-	(void)state;
 	stub.hold = true;
 	assert_int_equal(launch_on(unordered, 1, &user, NULL), CL_SUCCESS);
 	assert_int_equal(launch_on(unordered, 0, NULL, NULL), CL_SUCCESS);
@@ -301,11 +285,10 @@ static void a_barrier_passes_its_user_event_on(void **state)
 	(void)cl->clReleaseCommandQueue(unordered);
 }
 
-static void user_events_beyond_the_table_share_a_root(void **state)
+TEST(user_events_beyond_the_table_share_a_root)
 {
 	cl_event user[100];
 
-	(void)state;
 	stub.hold = true;
 	for (size_t i = 0; i < ARRAY_SIZE(user); i++)
 		user[i] = cl->clCreateUserEvent(NULL, NULL);
@@ -322,13 +305,12 @@ static void user_events_beyond_the_table_share_a_root(void **state)
 		(void)cl->clReleaseEvent(user[i]);
 }
 
-static void memory_beyond_the_limit_is_refused(void **state)
+TEST(memory_beyond_the_limit_is_refused)
 {
 	struct compute_slot *slot = &arbiter.beacon->slot[0];
 	cl_int err = 1;
 	cl_mem a, b;
 
-	(void)state;
 	slot->memory_max_bytes = of_page(&page->memory_bytes) + 1000;
 	a = cl->clCreateBuffer(NULL, 0, 600, NULL, &err);
 	assert_non_null(a);
@@ -349,11 +331,10 @@ static void memory_beyond_the_limit_is_refused(void **state)
 	slot->memory_max_bytes = UINT64_MAX;
 }
 
-static void queues_come_and_go(void **state)
+TEST(queues_come_and_go)
 {
 	uint64_t units = of_page(&page->units);
 
-	(void)state;
 	for (int i = 0; i < 5000; i++) {
 		cl_command_queue q = cl->clCreateCommandQueue(NULL, NULL, 0, NULL);
 
@@ -366,12 +347,11 @@ static void queues_come_and_go(void **state)
 	assert_int_equal(of_page(&page->units) - units, 5000);
 }
 
-static void a_queue_is_released_with_work_in_flight(void **state)
+TEST(a_queue_is_released_with_work_in_flight)
 {
 	cl_command_queue q = cl->clCreateCommandQueue(NULL, NULL, 0, NULL);
 	uint64_t units = of_page(&page->units);
 
-	(void)state;
 	stub.hold = true;
 	for (int i = 0; i < 5; i++)
 		assert_int_equal(launch_on(q, 0, NULL, NULL), CL_SUCCESS);
@@ -381,12 +361,12 @@ static void a_queue_is_released_with_work_in_flight(void **state)
 	assert_int_equal(of_page(&page->units) - units, 5);
 }
 
-static void without_an_arbiter_the_target_gets_what_the_program_passes(void **state)
+TEST_WITH(without_an_arbiter_the_target_gets_what_the_program_passes, NULL, NULL)
 {
 	uint64_t end_ns = fake_now_ns() + LIMIT_NS;
 	unsigned int launches, bare;
 
-	(void)setup(state);
+	(void)setup();
 	bare = stub.bare;
 	grant(COMPUTE_GRANT_NONE);
 	fake_arbiter_end(&arbiter);
@@ -403,39 +383,21 @@ static void without_an_arbiter_the_target_gets_what_the_program_passes(void **st
 	(void)cl->clReleaseCommandQueue(queue);
 }
 
-int main(void)
+static char folder[] = "/tmp/gover-cl.XXXXXX";
+
+static int prepare(void)
 {
-#define ON_STUB(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(only_functions_of_the_target_are_replaced),
-		ON_STUB(every_launch_is_one_unit),
-		ON_STUB(work_in_flight_is_counted_until_it_finishes),
-		ON_STUB(events_are_those_of_the_target),
-		ON_STUB(an_error_is_returned_and_not_counted),
-		ON_STUB(a_launch_that_fails_on_the_device_is_no_unit),
-		ON_STUB(a_failure_without_a_callback_is_noticed),
-		ON_STUB(the_program_does_not_see_the_profiling_of_the_layer),
-		ON_STUB(a_launch_without_a_turn_waits),
-		ON_STUB(work_that_depends_on_a_user_event_never_waits),
-		ON_STUB(a_barrier_passes_its_user_event_on),
-		ON_STUB(user_events_beyond_the_table_share_a_root),
-		ON_STUB(memory_beyond_the_limit_is_refused),
-		ON_STUB(queues_come_and_go),
-		ON_STUB(a_queue_is_released_with_work_in_flight),
-		cmocka_unit_test(without_an_arbiter_the_target_gets_what_the_program_passes),
-	};
-	char folder[] = "/tmp/gover-cl.XXXXXX", value[128];
-	int failed;
+	char value[128];
 
 	if (!mkdtemp(folder))
-		return 1;
+		return -1;
 	(void)snprintf(path, sizeof(path), "%s/socket", folder);
 	(void)snprintf(value, sizeof(value), "unix:%s", path);
 	(void)setenv("GOVER_CL", value, 1);
 	fake_arbiter_start(&arbiter, path, COMPUTE_GRANT_TURN);
 	cl = stub_load_layer();
 	if (!cl)
-		return 1;
+		return -1;
 	for (uint64_t end_ns = fake_now_ns() + LIMIT_NS; !page && fake_now_ns() < end_ns;) {
 		cl_command_queue q = cl->clCreateCommandQueue(NULL, NULL, 0, NULL);
 
@@ -448,7 +410,12 @@ int main(void)
 	while (page && of_page(&page->submissions) == 0)
 		(void)launch_on(queue, 0, NULL, NULL);
 	(void)cl->clReleaseCommandQueue(queue);
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	(void)rmdir(folder);
-	return failed;
+	return 0;
 }
+
+static int finish(void)
+{
+	return rmdir(folder);
+}
+
+FIXTURE_ONCE(prepare, finish)

@@ -3,21 +3,17 @@
  * The pure part of kernel slicing: which sources and launches can be sliced, the rectified source,
  * and the parts of a launch, which contain each work-group once.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "compute/cl/slice-plan.h"
 #include "compute/cl/slice-text.h"
+#include "tests/unit/unit.h"
 
 #define KERNEL "__kernel void k(__global int *a) { a[get_global_id(0)] = 1; }"
 
-static void sources_are_checked(void **state)
+TEST(sources_are_checked)
 {
 	static const struct {
 		const char *text;
@@ -52,7 +48,6 @@ static void sources_are_checked(void **state)
 		{"#define GOVER_SLICE_TEXT 1\n", SLICE_TEXT_RESERVED},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		assert_int_equal(slice_text_check(rows[i].text, strlen(rows[i].text)),
 				 rows[i].result);
@@ -60,7 +55,7 @@ static void sources_are_checked(void **state)
 	assert_int_equal(slice_text_check(NULL, 0), SLICE_TEXT_OK);
 }
 
-static void variables_outside_of_functions_are_found(void **state)
+TEST(variables_outside_of_functions_are_found)
 {
 	static const struct {
 		const char *text;
@@ -84,7 +79,6 @@ static void variables_outside_of_functions_are_found(void **state)
 		{"int f(void); int count; void g(pipe int p);", SLICE_TEXT_PIPE},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		size_t size = strlen(rows[i].text);
 
@@ -93,11 +87,10 @@ static void variables_outside_of_functions_are_found(void **state)
 }
 
 /* Each beginning of a source is read within its size. */
-static void beginnings_are_read_within_their_size(void **state)
+TEST(beginnings_are_read_within_their_size)
 {
 	static const char text[] = "#define A \\\n1 /* a */\n\"b\\\"\" // c\n" KERNEL "'d\\'' /* e";
 
-	(void)state;
 	for (size_t size = 0; size <= strlen(text); size++) {
 		char *copy = malloc(size ? size : 1);
 
@@ -108,11 +101,10 @@ static void beginnings_are_read_within_their_size(void **state)
 	}
 }
 
-static void the_source_follows_the_preamble_with_its_line_numbers(void **state)
+TEST(the_source_follows_the_preamble_with_its_line_numbers)
 {
 	char *text = slice_text_rectify(KERNEL, strlen(KERNEL), SLICE_TEXT_OK), *at;
 
-	(void)state;
 	assert_non_null(text);
 	at = strstr(text, KERNEL);
 	assert_non_null(at);
@@ -133,11 +125,10 @@ static void the_source_follows_the_preamble_with_its_line_numbers(void **state)
 }
 
 /* What the preamble computes from the word. */
-static void the_word_describes_the_launch(void **state)
+TEST(the_word_describes_the_launch)
 {
 	uint32_t word = slice_text_word(1, SLICE_GROUPS_MAX, 1);
 
-	(void)state;
 	assert_int_equal(word & 0x40000000u, 0);
 	assert_int_equal(word, SLICE_GROUPS_MAX);
 	word = slice_text_word(2, SLICE_SIDE_MAX, 5);
@@ -150,7 +141,7 @@ static void the_word_describes_the_launch(void **state)
 	assert_true(word < 0x80000000u);
 }
 
-static void launches_are_checked(void **state)
+TEST(launches_are_checked)
 {
 	static const size_t zero[3] = {0, 0, 0}, offset[3] = {0, 4, 0};
 	static const struct {
@@ -176,7 +167,6 @@ static void launches_are_checked(void **state)
 	};
 	struct slice_launch launch;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		assert_int_equal(slice_plan_check(rows[i].dimensions, rows[i].offset,
 						  rows[i].global, rows[i].local, &launch),
@@ -227,11 +217,10 @@ static void check_parts(uint32_t groups0, uint32_t groups1, uint64_t groups, uns
 	assert_true(part.is_last);
 }
 
-static void parts_contain_each_group_once(void **state)
+TEST(parts_contain_each_group_once)
 {
 	static const uint32_t sides[] = {1, 2, 3, 7, 16, 33};
 
-	(void)state;
 	for (size_t x = 0; x < ARRAY_SIZE(sides); x++)
 		for (size_t y = 0; y < ARRAY_SIZE(sides); y++)
 			for (uint64_t groups = 0; groups < 40; groups++)
@@ -242,17 +231,16 @@ static void parts_contain_each_group_once(void **state)
 }
 
 /* One estimate is used for all parts but the last. */
-static void parts_are_even(void **state)
+TEST(parts_are_even)
 {
 	const struct slice_launch launch = {.dimensions = 1, .groups = {1001, 1}, .local = {64, 1}};
 	struct slice_plan plan;
 
-	(void)state;
 	slice_plan_begin(&plan, &launch, 1000);
 	assert_int_equal(plan.part[0], 501);
 }
 
-static void the_size_of_a_part_follows_from_the_measured_time(void **state)
+TEST(the_size_of_a_part_follows_from_the_measured_time)
 {
 	static const struct {
 		uint64_t groups, groups_ns, part_ns, least, wanted;
@@ -262,26 +250,8 @@ static void the_size_of_a_part_follows_from_the_measured_time(void **state)
 		{4, 1000, 1, 8, 4},	   {SLICE_GROUPS_MAX, 10000000000, 1500000, 1, 161061},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		assert_int_equal(slice_plan_groups(rows[i].groups, rows[i].groups_ns,
 						   rows[i].part_ns, rows[i].least),
 				 rows[i].wanted);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sources_are_checked),
-		cmocka_unit_test(variables_outside_of_functions_are_found),
-		cmocka_unit_test(beginnings_are_read_within_their_size),
-		cmocka_unit_test(the_source_follows_the_preamble_with_its_line_numbers),
-		cmocka_unit_test(the_word_describes_the_launch),
-		cmocka_unit_test(launches_are_checked),
-		cmocka_unit_test(parts_contain_each_group_once),
-		cmocka_unit_test(parts_are_even),
-		cmocka_unit_test(the_size_of_a_part_follows_from_the_measured_time),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

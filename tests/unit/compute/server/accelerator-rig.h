@@ -6,20 +6,15 @@
 #ifndef TESTS_UNIT_COMPUTE_SERVER_ACCELERATOR_RIG_H
 #define TESTS_UNIT_COMPUTE_SERVER_ACCELERATOR_RIG_H
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "compute/channel/memfd.h"
 #include "compute/server/accelerator.h"
 #include "compute/tenant/gate.h"
+#include "tests/unit/unit.h"
 
 #define MS 1000000ull
 #define US 1000ull

@@ -233,26 +233,23 @@ static void search(void (*run_trial)(struct trial *trial), bool busy_host)
 	}
 }
 
-static void scribbling_costs_others_one_slice_and_100_ms_in_all(void **state)
+TEST(scribbling_costs_others_one_slice_and_100_ms_in_all)
 {
-	(void)state;
 	search(run_scribble, false);
 	search(run_scribble, true);
 }
 
-static void lies_without_end_cost_no_more(void **state)
+TEST(lies_without_end_cost_no_more)
 {
-	(void)state;
 	search(run_lies, false);
 	search(run_lies, true);
 }
 
 /* The page of an honest program always reports @left_us more in flight than there is. */
-static void work_that_never_ends_counts(void **state)
+TEST(work_that_never_ends_counts)
 {
 	static const uint64_t left_us[] = {500, 1500, 3000, 4200, 5500, 7000, 11000, 30000};
 
-	(void)state;
 	for (size_t row = 0; row < 6 * sizeof(left_us) / sizeof(left_us[0]); row++) {
 		struct trial trial = {.seed = row % 6, .worst_ns = -1e18};
 
@@ -263,15 +260,4 @@ static void work_that_never_ends_counts(void **state)
 		close_world();
 		assert_kept(&trial);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(scribbling_costs_others_one_slice_and_100_ms_in_all),
-		cmocka_unit_test(lies_without_end_cost_no_more),
-		cmocka_unit_test(work_that_never_ends_counts),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

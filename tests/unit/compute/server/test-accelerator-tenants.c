@@ -2,7 +2,7 @@
 /* Tenants, clients and control requests of a device. */
 #include "tests/unit/compute/server/accelerator-rig.h"
 
-static void programs_belong_to_the_nearest_group(void **state)
+TEST(programs_belong_to_the_nearest_group)
 {
 	static const struct {
 		const char *group;
@@ -15,7 +15,6 @@ static void programs_belong_to_the_nearest_group(void **state)
 	struct compute_request request;
 	struct compute_reply reply;
 
-	(void)state;
 	open_world("fair");
 	connect_program("/gover/a/b/c", MS, 1);
 	assert_int_equal(accelerator_tenant_of(world.programs[0].client), 0);
@@ -44,11 +43,10 @@ static void programs_belong_to_the_nearest_group(void **state)
 	close_world();
 }
 
-static void processes_of_a_tenant_share_one_turn(void **state)
+TEST(processes_of_a_tenant_share_one_turn)
 {
 	struct program *a, *b, *c;
 
-	(void)state;
 	open_world("fair");
 	add_tenant("/a", 100, 0);
 	add_tenant("/b", 100, 0);
@@ -67,13 +65,12 @@ static void processes_of_a_tenant_share_one_turn(void **state)
 	close_world();
 }
 
-static void memory_is_what_the_other_clients_leave(void **state)
+TEST(memory_is_what_the_other_clients_leave)
 {
 	struct program *a, *b, *c;
 	struct compute_request request;
 	struct compute_reply reply;
 
-	(void)state;
 	open_world("fair");
 	add_tenant("/a", 100, 0);
 	a = connect_program("/a", MS, 1);
@@ -100,12 +97,11 @@ static void memory_is_what_the_other_clients_leave(void **state)
 	close_world();
 }
 
-static void a_tenant_cannot_take_all_slots(void **state)
+TEST(a_tenant_cannot_take_all_slots)
 {
 	const struct compute_page *mapped = NULL;
 	struct accelerator_client *client;
 
-	(void)state;
 	open_world("fair");
 	add_tenant("/b", 100, 0);
 	for (unsigned int i = 0; i < ACCELERATOR_CLIENTS_MAX; i++)
@@ -118,13 +114,12 @@ static void a_tenant_cannot_take_all_slots(void **state)
 	close_world();
 }
 
-static void a_connection_that_ended_has_no_turn(void **state)
+TEST(a_connection_that_ended_has_no_turn)
 {
 	struct program *a;
 	unsigned int slot;
 	uint32_t word;
 
-	(void)state;
 	open_world("fair");
 	add_tenant("/a", 100, 0);
 	a = connect_program("/a", MS, 1);
@@ -140,7 +135,7 @@ static void a_connection_that_ended_has_no_turn(void **state)
 	close_world();
 }
 
-static void requests_are_answered(void **state)
+TEST(requests_are_answered)
 {
 	static const struct {
 		enum compute_verb verb;
@@ -164,7 +159,6 @@ static void requests_are_answered(void **state)
 	};
 	struct compute_reply reply;
 
-	(void)state;
 	open_world("fair");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct compute_request request;
@@ -191,13 +185,12 @@ static void requests_are_answered(void **state)
 	close_world();
 }
 
-static void a_list_of_many_tenants_has_pages(void **state)
+TEST(a_list_of_many_tenants_has_pages)
 {
 	struct compute_request request;
 	struct compute_reply reply;
 	unsigned int n = 0;
 
-	(void)state;
 	open_world("fair");
 	for (unsigned int i = 1; i < ACCELERATOR_TENANTS_MAX; i++) {
 		char id[32];
@@ -221,9 +214,8 @@ static void a_list_of_many_tenants_has_pages(void **state)
 	close_world();
 }
 
-static void the_stamp_is_renewed_while_a_client_is_connected(void **state)
+TEST(the_stamp_is_renewed_while_a_client_is_connected)
 {
-	(void)state;
 	open_world("fair");
 	step();
 	assert_true(world.next_ns == ARBITER_NEVER);
@@ -238,12 +230,11 @@ static void the_stamp_is_renewed_while_a_client_is_connected(void **state)
 	close_world();
 }
 
-static void totals_are_those_of_the_device(void **state)
+TEST(totals_are_those_of_the_device)
 {
 	struct program *a;
 	struct compute_tenant tenant;
 
-	(void)state;
 	open_world("fair");
 	add_tenant("/a", 100, 0);
 	a = connect_program("/a", MS, 2);
@@ -257,21 +248,4 @@ static void totals_are_those_of_the_device(void **state)
 	assert_int_equal(tenant.submissions, a->page->submissions);
 	assert_in_range(tenant.granted_ns, tenant.busy_ns * 9 / 10, tenant.busy_ns * 12 / 10);
 	close_world();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(programs_belong_to_the_nearest_group),
-		cmocka_unit_test(processes_of_a_tenant_share_one_turn),
-		cmocka_unit_test(memory_is_what_the_other_clients_leave),
-		cmocka_unit_test(a_tenant_cannot_take_all_slots),
-		cmocka_unit_test(a_connection_that_ended_has_no_turn),
-		cmocka_unit_test(requests_are_answered),
-		cmocka_unit_test(a_list_of_many_tenants_has_pages),
-		cmocka_unit_test(the_stamp_is_renewed_while_a_client_is_connected),
-		cmocka_unit_test(totals_are_those_of_the_device),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,12 +2,11 @@
 /* Turns on a device in virtual time: shares, caps, and programs that stop, end or lie. */
 #include "tests/unit/compute/server/accelerator-rig.h"
 
-static void a_client_that_waits_gets_a_turn_and_keeps_it_alone(void **state)
+TEST(a_client_that_waits_gets_a_turn_and_keeps_it_alone)
 {
 	struct program *program;
 	uint32_t word;
 
-	(void)state;
 	open_world("fair");
 	add_tenant("/a", 100, 0);
 	program = connect_program("/a", MS, 2);
@@ -22,13 +21,12 @@ static void a_client_that_waits_gets_a_turn_and_keeps_it_alone(void **state)
 	close_world();
 }
 
-static void a_turn_ends_after_its_slice_and_before_the_next_begins(void **state)
+TEST(a_turn_ends_after_its_slice_and_before_the_next_begins)
 {
 	struct program *a, *b;
 	unsigned int turns = 0;
 	bool before = false;
 
-	(void)state;
 	open_pair(&a, &b);
 	for (int i = 0; i < 20000; i++) {
 		run(50 * US);
@@ -41,7 +39,7 @@ static void a_turn_ends_after_its_slice_and_before_the_next_begins(void **state)
 	close_world();
 }
 
-static void shares_follow_weights_whatever_the_length_of_units(void **state)
+TEST(shares_follow_weights_whatever_the_length_of_units)
 {
 	static const struct {
 		unsigned int weight[3];
@@ -54,7 +52,6 @@ static void shares_follow_weights_whatever_the_length_of_units(void **state)
 		{{1, 4, 16}, {500 * US, 3 * MS, 2 * MS}, 8},
 	};
 
-	(void)state;
 	for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
 		double least = 1e300, most = 0, sum = 0;
 
@@ -79,11 +76,10 @@ static void shares_follow_weights_whatever_the_length_of_units(void **state)
 	}
 }
 
-static void caps_are_kept_and_the_rest_stays_unused(void **state)
+TEST(caps_are_kept_and_the_rest_stays_unused)
 {
 	struct program *a, *b;
 
-	(void)state;
 	open_world("cap");
 	add_tenant("/a", 100, 10);
 	add_tenant("/b", 100, 60);
@@ -95,11 +91,10 @@ static void caps_are_kept_and_the_rest_stays_unused(void **state)
 	close_world();
 }
 
-static void fcfs_gives_one_unit_a_turn(void **state)
+TEST(fcfs_gives_one_unit_a_turn)
 {
 	struct program *small, *large;
 
-	(void)state;
 	open_world("fcfs");
 	add_tenant("/a", 100, 0);
 	add_tenant("/b", 100, 0);
@@ -112,12 +107,11 @@ static void fcfs_gives_one_unit_a_turn(void **state)
 	close_world();
 }
 
-static void a_stopped_holder_loses_the_device_within_its_lease(void **state)
+TEST(a_stopped_holder_loses_the_device_within_its_lease)
 {
 	struct program *a, *b;
 	uint64_t before_ns;
 
-	(void)state;
 	open_pair(&a, &b);
 	run(100 * MS);
 	while (!has_turn(a) || a->page->in_flight == 0)
@@ -136,12 +130,11 @@ static void a_stopped_holder_loses_the_device_within_its_lease(void **state)
 	close_world();
 }
 
-static void a_tenant_that_was_stopped_while_it_waited_takes_nothing(void **state)
+TEST(a_tenant_that_was_stopped_while_it_waited_takes_nothing)
 {
 	struct program *a, *b;
 	uint64_t before_ns;
 
-	(void)state;
 	open_pair(&a, &b);
 	run(100 * MS);
 	while (has_turn(a) || a->page->in_flight > 0 || a->page->request == 0)
@@ -159,12 +152,11 @@ static void a_tenant_that_was_stopped_while_it_waited_takes_nothing(void **state
 	close_world();
 }
 
-static void the_end_of_a_client_ends_its_turn(void **state)
+TEST(the_end_of_a_client_ends_its_turn)
 {
 	struct program *a, *b;
 	uint64_t before_ns;
 
-	(void)state;
 	open_pair(&a, &b);
 	run(100 * MS);
 	while (!has_turn(a))
@@ -179,11 +171,10 @@ static void the_end_of_a_client_ends_its_turn(void **state)
 	close_world();
 }
 
-static void work_that_depends_on_the_next_submission_is_no_deadlock(void **state)
+TEST(work_that_depends_on_the_next_submission_is_no_deadlock)
 {
 	struct program *a;
 
-	(void)state;
 	open_world("fair");
 	add_tenant("/a", 100, 0);
 	add_tenant("/b", 100, 0);
@@ -201,12 +192,11 @@ static void work_that_depends_on_the_next_submission_is_no_deadlock(void **state
 	close_world();
 }
 
-static void a_page_of_random_words_takes_nothing_from_others(void **state)
+TEST(a_page_of_random_words_takes_nothing_from_others)
 {
 	struct program *a, *b;
 	uint64_t before_ns;
 
-	(void)state;
 	open_pair(&a, &b);
 	srandom(7);
 	run(100 * MS);
@@ -224,22 +214,4 @@ static void a_page_of_random_words_takes_nothing_from_others(void **state)
 	assert_true(b->busy_ns - before_ns >= (world.now_ns - 1100 * MS) * 45 / 100);
 	assert_true(look(1).busy_ns <= world.now_ns);
 	close_world();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_client_that_waits_gets_a_turn_and_keeps_it_alone),
-		cmocka_unit_test(a_turn_ends_after_its_slice_and_before_the_next_begins),
-		cmocka_unit_test(shares_follow_weights_whatever_the_length_of_units),
-		cmocka_unit_test(caps_are_kept_and_the_rest_stays_unused),
-		cmocka_unit_test(fcfs_gives_one_unit_a_turn),
-		cmocka_unit_test(a_stopped_holder_loses_the_device_within_its_lease),
-		cmocka_unit_test(a_tenant_that_was_stopped_while_it_waited_takes_nothing),
-		cmocka_unit_test(the_end_of_a_client_ends_its_turn),
-		cmocka_unit_test(work_that_depends_on_the_next_submission_is_no_deadlock),
-		cmocka_unit_test(a_page_of_random_words_takes_nothing_from_others),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

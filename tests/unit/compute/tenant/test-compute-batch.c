@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Device time by sampling: which submissions are measured, and what a batch took. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "compute/tenant/batch.h"
+#include "tests/unit/unit.h"
 
 /* A kind with a known time of @ns that is not measured again in turn 1. */
 static struct estimate *known(uintptr_t kernel, uint64_t ns)
@@ -22,31 +18,20 @@ static struct estimate *known(uintptr_t kernel, uint64_t ns)
 	return e;
 }
 
-static void sizes_within_a_factor_of_two_are_one_kind(void **state)
+TEST(sizes_within_a_factor_of_two_are_one_kind)
 {
 	const void *kernel = (const void *)0x1000, *other = (const void *)0x2000;
 
-	(void)state;
 	assert_ptr_equal(estimate_find(kernel, 1024), estimate_find(kernel, 2047));
 	assert_ptr_not_equal(estimate_find(kernel, 1024), estimate_find(kernel, 2048));
 	assert_ptr_not_equal(estimate_find(kernel, 1024), estimate_find(other, 1024));
 	assert_ptr_not_equal(estimate_find(kernel, 0), estimate_find(kernel, 1));
 }
 
-static void a_full_table_shares_an_entry(void **state)
-{
-	(void)state;
-	for (uintptr_t i = 1; i < 100000; i++)
-		assert_non_null(estimate_find((const void *)(0x100000 + i * 64), i));
-	assert_ptr_equal(estimate_find((const void *)0x40, 1),
-			 estimate_find((const void *)0x80, 1));
-}
-
-static void an_estimate_follows_the_measured_times(void **state)
+TEST(an_estimate_follows_the_measured_times)
 {
 	struct estimate e = {0};
 
-	(void)state;
 	assert_true(estimate_is_new(&e));
 	assert_int_equal(estimate_predict(&e), ESTIMATE_FIRST_NS);
 	estimate_learn(&e, 1000);
@@ -61,11 +46,10 @@ static void an_estimate_follows_the_measured_times(void **state)
 	assert_true(estimate_predict(&e) <= ESTIMATE_MAX_NS);
 }
 
-static void a_kind_is_measured_at_first_and_once_in_each_turn(void **state)
+TEST(a_kind_is_measured_at_first_and_once_in_each_turn)
 {
 	struct estimate e = {0};
 
-	(void)state;
 	for (int i = 0; i < ESTIMATE_SAMPLES; i++) {
 		assert_true(estimate_begin_sample(&e, 8));
 		estimate_learn(&e, 10);
@@ -92,11 +76,10 @@ static unsigned int add(struct batch *batch, struct estimate *e, unsigned int n,
 	return 0;
 }
 
-static void a_batch_ends_when_it_is_long_enough(void **state)
+TEST(a_batch_ends_when_it_is_long_enough)
 {
 	struct batch batch = {0};
 
-	(void)state;
 	assert_int_equal(add(&batch, known(0x10, 20000), 100, 1), 10);
 	assert_int_equal(batch.n, 10);
 	assert_int_equal(batch.units, 10);
@@ -110,12 +93,11 @@ static void a_batch_ends_when_it_is_long_enough(void **state)
 	assert_int_equal(add(&batch, estimate_find((const void *)0x13, 1), 100, 1), 1);
 }
 
-static void out_of_order_each_submission_is_a_batch(void **state)
+TEST(out_of_order_each_submission_is_a_batch)
 {
 	struct batch batch = {0};
 	struct batch_item item = {.estimate = known(0x14, 10)};
 
-	(void)state;
 	assert_true(batch_add(&batch, &item, 5, true, 1));
 }
 
@@ -131,7 +113,7 @@ static struct gate_work work_of(const struct batch *batch, uint64_t queued, uint
 	return work;
 }
 
-static void the_device_time_of_a_batch(void **state)
+TEST(the_device_time_of_a_batch)
 {
 	/* batches of @n submissions of 20 us that were submitted each 1 us, until @queued */
 	static const struct {
@@ -150,7 +132,6 @@ static void the_device_time_of_a_batch(void **state)
 		{"the end before is later than the first submission", 5, 100, 104, 180, 200, 100},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct batch batch = {0};
 		struct estimate *e = known(0x100 + i, 20000);
@@ -169,7 +150,7 @@ static void the_device_time_of_a_batch(void **state)
 	}
 }
 
-static void compilation_before_the_start_is_no_device_time(void **state)
+TEST(compilation_before_the_start_is_no_device_time)
 {
 	struct batch batch = {0};
 	struct batch_item item = {.estimate = known(0x200, 20000),
@@ -180,21 +161,19 @@ static void compilation_before_the_start_is_no_device_time(void **state)
 	uint64_t mark = 10000;
 	struct gate_work work;
 
-	(void)state;
 	assert_int_equal(add(&batch, known(0x201, 20000), 4, 1), 0);
 	(void)batch_add(&batch, &item, 1, false, 1);
 	work = work_of(&batch, 5000, 14000000, 14020000, &mark);
 	assert_int_equal(work.busy_ns, 100000);
 }
 
-static void without_times_the_estimates_count(void **state)
+TEST(without_times_the_estimates_count)
 {
 	struct batch_times times = {.valid = false, .end = 5};
 	struct batch_mark mark = {0};
 	struct batch batch = {0};
 	struct gate_work work;
 
-	(void)state;
 	assert_int_equal(add(&batch, known(0x300, 20000), 3, 1), 0);
 	batch_finish(&batch, &times, false, &mark, &work);
 	assert_int_equal(work.busy_ns, 60000);
@@ -204,7 +183,7 @@ static void without_times_the_estimates_count(void **state)
 	assert_int_equal(work.sampled, 0);
 }
 
-static void a_failed_launch_is_no_unit(void **state)
+TEST(a_failed_launch_is_no_unit)
 {
 	struct batch_times times = {.valid = true, .queued = 1, .start = 2, .end = 3};
 	struct batch_mark mark = {0};
@@ -212,7 +191,6 @@ static void a_failed_launch_is_no_unit(void **state)
 	struct estimate *e = known(0x400, 20000);
 	struct gate_work work;
 
-	(void)state;
 	assert_int_equal(add(&batch, e, 3, 1), 0);
 	batch_finish(&batch, &times, true, &mark, &work);
 	assert_int_equal(work.units, 2);
@@ -224,11 +202,10 @@ static void a_failed_launch_is_no_unit(void **state)
  * A saturated device with kernels of @mean_ns +- half, measured only where batches end, against
  * the true sum: the error is at most 3 %.
  */
-static void sampling_agrees_with_full_timing(void **state)
+TEST(sampling_agrees_with_full_timing)
 {
 	static const uint64_t means[] = {5000, 20000, 90000, 400000};
 
-	(void)state;
 	for (size_t m = 0; m < ARRAY_SIZE(means); m++) {
 		struct estimate *e = estimate_find((const void *)(0x500 + m), 1);
 		uint64_t device = 1000000, host = 0, truth = 0, measured = 0, sampled = 0;
@@ -262,21 +239,11 @@ static void sampling_agrees_with_full_timing(void **state)
 	}
 }
 
-int main(void)
+/* The last test, because it fills the table. */
+TEST(a_full_table_shares_an_entry)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sizes_within_a_factor_of_two_are_one_kind),
-		cmocka_unit_test(an_estimate_follows_the_measured_times),
-		cmocka_unit_test(a_kind_is_measured_at_first_and_once_in_each_turn),
-		cmocka_unit_test(a_batch_ends_when_it_is_long_enough),
-		cmocka_unit_test(out_of_order_each_submission_is_a_batch),
-		cmocka_unit_test(the_device_time_of_a_batch),
-		cmocka_unit_test(compilation_before_the_start_is_no_device_time),
-		cmocka_unit_test(without_times_the_estimates_count),
-		cmocka_unit_test(a_failed_launch_is_no_unit),
-		cmocka_unit_test(sampling_agrees_with_full_timing),
-		cmocka_unit_test(a_full_table_shares_an_entry),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	for (uintptr_t i = 1; i < 100000; i++)
+		assert_non_null(estimate_find((const void *)(0x100000 + i * 64), i));
+	assert_ptr_equal(estimate_find((const void *)0x40, 1),
+			 estimate_find((const void *)0x80, 1));
 }

@@ -3,17 +3,13 @@
  * The gate holds submissions back while the arbiter grants no turn, and lets them pass without an
  * arbiter. A test waits for events with a generous limit and never judges by time alone.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/wait.h>
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "compute/tenant/gate.h"
 #include "compute/tenant/link.h"
 #include "tests/unit/compute/fake-arbiter.h"
+#include "tests/unit/unit.h"
 
 #define LIMIT_NS 60000000000ull
 
@@ -80,17 +76,15 @@ static void finish(uint64_t predicted_ns)
 }
 
 /* Starts an arbiter and waits until this process is its client 0. */
-static int setup(void **state)
+static int setup(void)
 {
-	(void)state;
 	fake_arbiter_start(&arbiter, path, COMPUTE_GRANT_NONE);
 	WAIT_FOR(gate_poll());
 	return 0;
 }
 
-static int teardown(void **state)
+static int teardown(void)
 {
-	(void)state;
 	fake_arbiter_end(&arbiter);
 	WAIT_FOR(!gate_poll());
 	assert_int_equal(link_page()->in_flight, 0);
@@ -98,9 +92,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void without_an_arbiter_everything_passes(void **state)
+FIXTURE(setup, teardown)
+
+TEST_WITH(without_an_arbiter_everything_passes, NULL, NULL)
 {
-	(void)state;
 	for (int i = 0; i < 100000; i++)
 		assert_false(gate_is_controlled());
 	gate_enter(1000);
@@ -109,12 +104,11 @@ static void without_an_arbiter_everything_passes(void **state)
 	gate_free_memory(UINT64_MAX / 2);
 }
 
-static void a_submission_waits_for_a_turn(void **state)
+TEST(a_submission_waits_for_a_turn)
 {
 	const struct compute_page *page = fake_arbiter_page(&arbiter, 0);
 	struct submitter s;
 
-	(void)state;
 	start(&s, 1000);
 	WAIT_FOR(__atomic_load_n(&page->request, __ATOMIC_SEQ_CST) & COMPUTE_REQUEST_WANTS);
 	WAIT_FOR(fake_arbiter_take_rings(&arbiter) > 0);
@@ -131,9 +125,8 @@ static void a_submission_waits_for_a_turn(void **state)
 	assert_int_equal(of_page(&page->in_flight), 0);
 }
 
-static void a_free_client_passes(void **state)
+TEST(a_free_client_passes)
 {
-	(void)state;
 	fake_arbiter_grant(&arbiter, 0, COMPUTE_GRANT_FREE, 1);
 	gate_enter(1000);
 	gate_enter(UINT64_MAX / 2);
@@ -141,11 +134,10 @@ static void a_free_client_passes(void **state)
 	gate_cancel(UINT64_MAX / 2, false);
 }
 
-static void a_lease_that_has_ended_grants_nothing(void **state)
+TEST(a_lease_that_has_ended_grants_nothing)
 {
 	struct submitter s;
 
-	(void)state;
 	fake_arbiter_grant(&arbiter, 0, COMPUTE_GRANT_TURN, 1);
 	start(&s, 1000);
 	WAIT_FOR(fake_arbiter_take_rings(&arbiter) > 0);
@@ -156,12 +148,11 @@ static void a_lease_that_has_ended_grants_nothing(void **state)
 	finish(1000);
 }
 
-static void work_in_flight_is_bounded(void **state)
+TEST(work_in_flight_is_bounded)
 {
 	struct submitter s;
 	unsigned int flushed = flushes;
 
-	(void)state;
 	arbiter.beacon->slot[0].in_flight_max_ns = 2000;
 	fake_arbiter_grant(&arbiter, 0, COMPUTE_GRANT_TURN, 0);
 	gate_enter(1999);
@@ -182,11 +173,10 @@ static void finish_unmeasured(void)
 	gate_finish(&work);
 }
 
-static void nothing_enters_beside_a_submission_of_unknown_time(void **state)
+TEST(nothing_enters_beside_a_submission_of_unknown_time)
 {
 	struct submitter s;
 
-	(void)state;
 	fake_arbiter_grant(&arbiter, 0, COMPUTE_GRANT_TURN, 0);
 	gate_enter(1);
 	gate_enter_unmeasured(5);
@@ -205,12 +195,11 @@ static void nothing_enters_beside_a_submission_of_unknown_time(void **state)
 }
 
 /* It may be a kernel that waits for what the program submits next. */
-static void unknown_time_delays_a_program_once(void **state)
+TEST(unknown_time_delays_a_program_once)
 {
 	struct submitter s;
 	uint64_t begin_ns;
 
-	(void)state;
 	fake_arbiter_grant(&arbiter, 0, COMPUTE_GRANT_TURN, 0);
 	gate_enter_unmeasured(5);
 	start(&s, 1);
@@ -230,9 +219,8 @@ static void unknown_time_delays_a_program_once(void **state)
 	finish(1);
 }
 
-static void the_length_of_a_turn_is_known_if_turns_are_needed(void **state)
+TEST(the_length_of_a_turn_is_known_if_turns_are_needed)
 {
-	(void)state;
 	fake_arbiter_grant(&arbiter, 0, COMPUTE_GRANT_TURN, 0);
 	arbiter.beacon->slot[0].slice_ns = 25;
 	assert_int_equal(gate_slice_ns(), 25);
@@ -244,11 +232,10 @@ static void the_length_of_a_turn_is_known_if_turns_are_needed(void **state)
 	assert_int_equal(gate_slice_ns(), 0);
 }
 
-static void a_lone_tenant_is_not_contended(void **state)
+TEST(a_lone_tenant_is_not_contended)
 {
 	struct compute_slot *slot = &arbiter.beacon->slot[0];
 
-	(void)state;
 	assert_true(gate_is_contended()); /* it never had a turn */
 	slot->slice_ns = GATE_SLICE_NS + 1;
 	assert_false(gate_is_contended());
@@ -260,20 +247,18 @@ static void a_lone_tenant_is_not_contended(void **state)
 	assert_false(gate_is_contended());
 }
 
-static void a_longer_submission_than_the_bound_passes_alone(void **state)
+TEST(a_longer_submission_than_the_bound_passes_alone)
 {
-	(void)state;
 	arbiter.beacon->slot[0].in_flight_max_ns = 10;
 	fake_arbiter_grant(&arbiter, 0, COMPUTE_GRANT_TURN, 0);
 	gate_enter(1000000);
 	finish(1000000);
 }
 
-static void work_that_never_finishes_does_not_stop_the_program(void **state)
+TEST(work_that_never_finishes_does_not_stop_the_program)
 {
 	struct submitter s;
 
-	(void)state;
 	arbiter.beacon->slot[0].in_flight_max_ns = 1;
 	fake_arbiter_grant(&arbiter, 0, COMPUTE_GRANT_TURN, 0);
 	gate_enter(1000);
@@ -283,21 +268,19 @@ static void work_that_never_finishes_does_not_stop_the_program(void **state)
 	finish(5);
 }
 
-static void work_that_depends_on_the_program_never_waits(void **state)
+TEST(work_that_depends_on_the_program_never_waits)
 {
-	(void)state;
 	gate_pass();
 	assert_int_equal(of_page(&fake_arbiter_page(&arbiter, 0)->in_flight), 1);
 	assert_int_equal(of_page(&fake_arbiter_page(&arbiter, 0)->in_flight_ns), 0);
 	finish(0);
 }
 
-static void many_threads_wait_for_one_turn(void **state)
+TEST(many_threads_wait_for_one_turn)
 {
 	const struct compute_page *page = fake_arbiter_page(&arbiter, 0);
 	struct submitter s[8];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(s); i++)
 		start(&s[i], 1);
 	WAIT_FOR(__atomic_load_n(&page->waiters, __ATOMIC_SEQ_CST) == ARRAY_SIZE(s));
@@ -310,11 +293,10 @@ static void many_threads_wait_for_one_turn(void **state)
 	assert_false(page->request & COMPUTE_REQUEST_WANTS);
 }
 
-static void an_ended_arbiter_lets_waiting_threads_go(void **state)
+TEST(an_ended_arbiter_lets_waiting_threads_go)
 {
 	struct submitter s;
 
-	(void)state;
 	start(&s, 1);
 	WAIT_FOR(fake_arbiter_take_rings(&arbiter) > 0);
 	fake_arbiter_end(&arbiter);
@@ -332,11 +314,10 @@ static void an_ended_arbiter_lets_waiting_threads_go(void **state)
 	finish(1);
 }
 
-static void a_stopped_arbiter_lets_waiting_threads_go(void **state)
+TEST(a_stopped_arbiter_lets_waiting_threads_go)
 {
 	struct submitter s;
 
-	(void)state;
 	start(&s, 1);
 	WAIT_FOR(fake_arbiter_take_rings(&arbiter) > 0);
 	__atomic_store_n(&arbiter.stopped, true, __ATOMIC_RELEASE);
@@ -348,9 +329,8 @@ static void a_stopped_arbiter_lets_waiting_threads_go(void **state)
 }
 
 /* Many quick polls, here those of allocations, must not delay the next ones of a slow program. */
-static void a_slow_program_is_soon_under_control_again(void **state)
+TEST(a_slow_program_is_soon_under_control_again)
 {
-	(void)state;
 	for (int i = 0; i < 16; i++)
 		assert_true(gate_take_memory(1));
 	gate_free_memory(16);
@@ -362,9 +342,8 @@ static void a_slow_program_is_soon_under_control_again(void **state)
 	assert_true(link_is_up());
 }
 
-static void the_bell_rings_as_the_flags_say(void **state)
+TEST(the_bell_rings_as_the_flags_say)
 {
-	(void)state;
 	fake_arbiter_grant(&arbiter, 0, COMPUTE_GRANT_TURN, 0);
 	gate_enter(1);
 	gate_enter(2);
@@ -391,12 +370,11 @@ static void the_bell_rings_as_the_flags_say(void **state)
 	assert_int_equal(fake_arbiter_take_rings(&arbiter), 1);
 }
 
-static void memory_is_limited_exactly(void **state)
+TEST(memory_is_limited_exactly)
 {
 	const struct compute_page *page = fake_arbiter_page(&arbiter, 0);
 	uint64_t refused = of_page(&page->memory_refused);
 
-	(void)state;
 	arbiter.beacon->slot[0].memory_max_bytes = 1000;
 	assert_true(gate_take_memory(600));
 	assert_false(gate_take_memory(401));
@@ -411,12 +389,11 @@ static void memory_is_limited_exactly(void **state)
 	assert_int_equal(of_page(&page->memory_bytes), 0);
 }
 
-static void a_failed_submission_gives_its_prediction_back(void **state)
+TEST(a_failed_submission_gives_its_prediction_back)
 {
 	const struct compute_page *page = fake_arbiter_page(&arbiter, 0);
 	uint64_t submissions = of_page(&page->submissions);
 
-	(void)state;
 	fake_arbiter_grant(&arbiter, 0, COMPUTE_GRANT_TURN, 0);
 	gate_enter(1000);
 	assert_int_equal(of_page(&page->submissions), submissions + 1);
@@ -425,12 +402,11 @@ static void a_failed_submission_gives_its_prediction_back(void **state)
 	assert_int_equal(of_page(&page->in_flight_ns), 0);
 }
 
-static void a_forked_child_is_a_new_client(void **state)
+TEST(a_forked_child_is_a_new_client)
 {
 	int status = -1;
 	pid_t child;
 
-	(void)state;
 	fake_arbiter_grant(&arbiter, 0, COMPUTE_GRANT_TURN, 0);
 	gate_enter(7);
 	child = fork();
@@ -452,9 +428,8 @@ static void a_forked_child_is_a_new_client(void **state)
 	finish(7);
 }
 
-static void errno_is_preserved(void **state)
+TEST(errno_is_preserved)
 {
-	(void)state;
 	errno = ERANGE;
 	(void)gate_poll();
 	fake_arbiter_grant(&arbiter, 0, COMPUTE_GRANT_TURN, 0);
@@ -464,45 +439,27 @@ static void errno_is_preserved(void **state)
 	assert_int_equal(errno, ERANGE);
 }
 
-int main(void)
+static char folder[] = "/tmp/gover-gate.XXXXXX";
+
+static int prepare(void)
 {
-#define WITH_ARBITER(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(without_an_arbiter_everything_passes),
-		WITH_ARBITER(a_submission_waits_for_a_turn),
-		WITH_ARBITER(a_free_client_passes),
-		WITH_ARBITER(a_lease_that_has_ended_grants_nothing),
-		WITH_ARBITER(work_in_flight_is_bounded),
-		WITH_ARBITER(nothing_enters_beside_a_submission_of_unknown_time),
-		WITH_ARBITER(unknown_time_delays_a_program_once),
-		WITH_ARBITER(the_length_of_a_turn_is_known_if_turns_are_needed),
-		WITH_ARBITER(a_lone_tenant_is_not_contended),
-		WITH_ARBITER(a_longer_submission_than_the_bound_passes_alone),
-		WITH_ARBITER(work_that_never_finishes_does_not_stop_the_program),
-		WITH_ARBITER(work_that_depends_on_the_program_never_waits),
-		WITH_ARBITER(many_threads_wait_for_one_turn),
-		WITH_ARBITER(an_ended_arbiter_lets_waiting_threads_go),
-		WITH_ARBITER(a_stopped_arbiter_lets_waiting_threads_go),
-		WITH_ARBITER(a_slow_program_is_soon_under_control_again),
-		WITH_ARBITER(the_bell_rings_as_the_flags_say),
-		WITH_ARBITER(memory_is_limited_exactly),
-		WITH_ARBITER(a_failed_submission_gives_its_prediction_back),
-		WITH_ARBITER(a_forked_child_is_a_new_client),
-		WITH_ARBITER(errno_is_preserved),
-	};
-	char folder[] = "/tmp/gover-gate.XXXXXX", value[128];
+	char value[128];
 	struct tenant_setup read;
-	int failed;
 
 	if (!mkdtemp(folder))
-		return 1;
+		return -1;
 	(void)snprintf(path, sizeof(path), "%s/socket", folder);
 	(void)snprintf(value, sizeof(value), "unix:%s", path);
 	(void)setenv("GOVER_CL", value, 1);
 	tenant_setup_read(&read);
 	link_setup(&read);
 	gate_setup(flush);
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	(void)rmdir(folder);
-	return failed;
+	return 0;
 }
+
+static int remove_folder(void)
+{
+	return rmdir(folder);
+}
+
+FIXTURE_ONCE(prepare, remove_folder)

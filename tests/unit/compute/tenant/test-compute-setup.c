@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The environment variables of the compute layer. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "compute/tenant/setup.h"
+#include "tests/unit/unit.h"
 
-static void the_variables_select_the_arbiter(void **state)
+TEST(the_variables_select_the_arbiter)
 {
 	char longest[5 + 107 + 1] = "unix:", too_long[5 + 108 + 1] = "unix:";
 	const struct {
@@ -29,7 +25,6 @@ static void the_variables_select_the_arbiter(void **state)
 		{too_long, NULL, NULL, false},
 	};
 
-	(void)state;
 	memset(longest + 5, 'x', 107);
 	memset(too_long + 5, 'x', 108);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -49,7 +44,7 @@ static void the_variables_select_the_arbiter(void **state)
 	}
 }
 
-static void the_parts_of_launches_are_selected(void **state)
+TEST(the_parts_of_launches_are_selected)
 {
 	static const struct {
 		const char *value;
@@ -61,7 +56,6 @@ static void the_parts_of_launches_are_selected(void **state)
 		{"7x", false, 0}, {"-7", false, 0},	  {"4294967298", false, 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct tenant_setup setup;
 
@@ -72,14 +66,4 @@ static void the_parts_of_launches_are_selected(void **state)
 		assert_int_equal(setup.slice, rows[i].slice);
 		assert_int_equal(setup.slice_parts, rows[i].parts);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_variables_select_the_arbiter),
-		cmocka_unit_test(the_parts_of_launches_are_selected),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

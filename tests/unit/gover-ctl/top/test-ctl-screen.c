@@ -6,12 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,10 +16,9 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/cleanup.h"
 #include "gover-ctl/top/screen.h"
+#include "tests/unit/unit.h"
 
 #define DEADLINE_MS 20000
 #define TAKEN	    "\033[?1049h" /* escape sequences of the alternate screen of TERM=xterm */
@@ -149,11 +143,10 @@ static void assert_restored(struct pty *pty)
 	close_pty(pty);
 }
 
-static void the_terminal_is_restored_at_the_end(void **state)
+TEST(the_terminal_is_restored_at_the_end)
 {
 	static void (*const endings[])(const struct pty *pty) = {by_leaving, by_exit};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(endings); i++) {
 		struct pty pty;
 		pid_t pid = start(&pty, endings[i]);
@@ -165,11 +158,10 @@ static void the_terminal_is_restored_at_the_end(void **state)
 	}
 }
 
-static void a_deadly_signal_restores_the_terminal_and_kills(void **state)
+TEST(a_deadly_signal_restores_the_terminal_and_kills)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGSEGV, SIGBUS, SIGPIPE};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
 		struct pty pty;
 		pid_t pid = start(&pty, by_waiting);
@@ -184,32 +176,30 @@ static void a_deadly_signal_restores_the_terminal_and_kills(void **state)
 	}
 }
 
-static void abort_restores_the_terminal(void **state)
+TEST(abort_restores_the_terminal)
 {
 	struct pty pty;
 	pid_t pid = start(&pty, by_abort);
 	int status;
 
-	(void)state;
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFSIGNALED(status));
 	assert_restored(&pty);
 }
 
-static void a_key_is_read_without_a_line_end(void **state)
+TEST(a_key_is_read_without_a_line_end)
 {
 	struct pty pty;
 	pid_t pid = start(&pty, by_key);
 	int status;
 
-	(void)state;
 	assert_int_equal(write(pty.master, "q", 1), 1);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(WEXITSTATUS(status), 7);
 	assert_restored(&pty);
 }
 
-static void an_escape_sequence_is_one_key(void **state)
+TEST(an_escape_sequence_is_one_key)
 {
 	static const struct {
 		const char *sent;
@@ -232,7 +222,6 @@ static void an_escape_sequence_is_one_key(void **state)
 		{"\xc3", 0xc3},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct pty pty;
 		FILE *terminal;
@@ -252,27 +241,18 @@ static void an_escape_sequence_is_one_key(void **state)
 	}
 }
 
-static void only_a_terminal_is_taken(void **state)
+TEST(only_a_terminal_is_taken)
 {
 	FILE *file = fopen("/dev/null", "r+");
 
-	(void)state;
 	assert_int_equal(screen_enter(file), -ENOTTY);
 	screen_leave();
 	fclose(file);
 }
 
-int main(void)
+static int prepare(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_terminal_is_restored_at_the_end),
-		cmocka_unit_test(a_deadly_signal_restores_the_terminal_and_kills),
-		cmocka_unit_test(abort_restores_the_terminal),
-		cmocka_unit_test(a_key_is_read_without_a_line_end),
-		cmocka_unit_test(an_escape_sequence_is_one_key),
-		cmocka_unit_test(only_a_terminal_is_taken),
-	};
-
-	setenv("TERM", "xterm", 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return setenv("TERM", "xterm", 1);
 }
+
+FIXTURE_ONCE(prepare, NULL)

@@ -4,18 +4,33 @@
  */
 #include <locale.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/cleanup.h"
 #include "gover-ctl/top/picture.h"
+#include "gover-ctl/top/screen.h"
+#include "tests/unit/unit.h"
+
+static FILE *screen; /* what is drawn */
+
+/* The screen, as a text. */
+void screen_put(const char *text, size_t length)
+{
+	fwrite(text, 1, length, screen);
+}
+
+void screen_colour(enum writer_colour colour)
+{
+	fputs(writer_colour(&(struct writer){.colours = true}, colour), screen);
+}
+
+void screen_move(int row)
+{
+	(void)row;
+	fputc('\n', screen);
+}
 
 static json_t *make_vgpu(int i)
 {
@@ -66,13 +81,13 @@ static json_t *make_decisions(int n)
 
 struct size {
 	int width, height;
-	bool live, utf8, colours;
+	bool utf8, colours;
 };
 
 /* Returns the picture as text, which the caller frees. */
-static char *draw_view(struct size size, int vgpus, int alerts, int decisions, const char *notice,
-		       struct top_view *view)
+static char *draw(struct size size, int vgpus, int alerts, int decisions, const char *notice)
 {
+	struct top_view view = {.first = 0};
 	struct writer writer = {.utf8 = size.utf8, .colours = size.colours};
 	json_t *host = make_host(vgpus, alerts), *list = make_decisions(decisions);
 	struct sparks sparks = {0};
@@ -86,29 +101,21 @@ static char *draw_view(struct size size, int vgpus, int alerts, int decisions, c
 		.height = size.height,
 	};
 
-	canvas.out = open_memstream(&text, &length);
-	assert_non_null(canvas.out);
-	assert_int_equal(sparks_record(&sparks, json_object_get(host, "vgpus")), 0);
-	picture_draw(&canvas, &data, view);
-	fclose(canvas.out);
+	screen = open_memstream(&text, &length);
+	assert_non_null(screen);
+	sparks_record(&sparks, json_object_get(host, "vgpus"));
+	picture_draw(&canvas, &data, &view);
+	fclose(screen);
 	sparks_fini(&sparks);
 	json_decref(host);
 	json_decref(list);
 	return text;
 }
 
-static char *draw(struct size size, int vgpus, int alerts, int decisions, const char *notice)
+TEST(a_vgpu_has_one_line_of_numbers)
 {
-	struct top_view view = {.live = size.live};
+	CLEANUP_FREE char *text = draw((struct size){.width = 100, .height = 8}, 1, 0, 1, NULL);
 
-	return draw_view(size, vgpus, alerts, decisions, notice, &view);
-}
-
-static void a_vgpu_has_one_line_of_numbers(void **state)
-{
-	CLEANUP_FREE char *text = draw((struct size){.width = 100}, 1, 0, 1, NULL);
-
-	(void)state;
 	assert_string_equal(
 		text,
 		"gover-d 0.1.0  18:49:56 UTC  up 2 h 13 min  7985 ticks, 0 late\n"
@@ -117,16 +124,17 @@ static void a_vgpu_has_one_line_of_numbers(void **state)
 		"x)  selling on\n"
 		"1 vGPUs: 0 broken, 1 overloaded, 0 short  alerts 0 critical, 0 warning  offers 0 "
 		"open  0 held, 0 on \n\n"
-		"VGPU  VM   USED% LOAD%                 FPS/TARGET                CAP/SOLD BROKEN% "
+		"  VGPU  VM   USED% LOAD%                 FPS/TARGET                CAP/SOLD "
+		"BROKEN% "
 		"NOTE\n"
-		"vgpu0 db-7  97.4  48.7              #   30.0/60                =   25/50     1.25 "
+		"> vgpu0 db-7  97.4  48.7              #   30.0/60                =   25/50     "
+		"1.25 "
 		"overloaded\n\n"
 		"18:49:55 steal reason number 0\n");
 }
 
-static void the_picture_fits_every_size(void **state)
+TEST(the_picture_fits_every_size)
 {
-	(void)state;
 	for (int width = 1; width <= 140; width += 7) {
 		for (int height = 1; height <= 40; height += 3) {
 			CLEANUP_FREE char *text =
@@ -146,13 +154,11 @@ static void the_picture_fits_every_size(void **state)
 	}
 }
 
-static void the_last_line_of_the_screen_has_the_keys(void **state)
+TEST(the_last_line_of_the_screen_has_the_keys)
 {
-	CLEANUP_FREE char *text =
-		draw((struct size){.width = 80, .height = 10, .live = true}, 3, 1, 20, NULL);
+	CLEANUP_FREE char *text = draw((struct size){.width = 80, .height = 10}, 3, 1, 20, NULL);
 	const char *line = text;
 
-	(void)state;
 	for (int i = 1; i < 10; i++) {
 		line = strchr(line, '\n');
 		assert_non_null(line++);
@@ -161,35 +167,32 @@ static void the_last_line_of_the_screen_has_the_keys(void **state)
 	assert_string_equal(strchr(line, '\n'), "\n");
 }
 
-static void rows_that_do_not_fit_are_counted(void **state)
+TEST(rows_that_do_not_fit_are_counted)
 {
 	CLEANUP_FREE char *text = draw((struct size){.width = 100, .height = 24}, 40, 2, 20, NULL);
 
-	(void)state;
 	assert_non_null(strstr(text, "vgpu0 "));
-	assert_non_null(strstr(text, "1 to 12 of 40\n"));
+	assert_non_null(strstr(text, "1 to 11 of 40\n"));
 	assert_non_null(strstr(text, "two want more"));
 	assert_non_null(strstr(text, "reason number 19"));
 }
 
-static void the_newest_decision_comes_first(void **state)
+TEST(the_newest_decision_comes_first)
 {
 	CLEANUP_FREE char *text = draw((struct size){.width = 100, .height = 24}, 1, 0, 5, NULL);
 	const char *newest = strstr(text, "reason number 4"),
 		   *oldest = strstr(text, "reason number 0");
 
-	(void)state;
 	assert_non_null(newest);
 	assert_non_null(oldest);
 	assert_true(newest < oldest);
 }
 
-static void a_narrow_screen_omits_the_sparklines(void **state)
+TEST(a_narrow_screen_omits_the_sparklines)
 {
 	CLEANUP_FREE char *text = draw((struct size){.width = 60, .height = 24}, 1, 0, 0, NULL);
 	const char *line = strstr(text, "vgpu0 ");
 
-	(void)state;
 	assert_non_null(line);
 	assert_null(strchr(line, '#'));
 	assert_non_null(strstr(line, "97.4"));
@@ -197,23 +200,21 @@ static void a_narrow_screen_omits_the_sparklines(void **state)
 	assert_non_null(strstr(line, "25/50"));
 }
 
-static void a_missing_reply_is_shown_above_the_old_picture(void **state)
+TEST(a_missing_reply_is_shown_above_the_old_picture)
 {
 	CLEANUP_FREE char *text =
 		draw((struct size){.width = 100, .height = 24}, 1, 0, 0, "no answer from gover-d");
 
-	(void)state;
 	assert_non_null(strstr(text, "\nno answer from gover-d\n"));
 	assert_non_null(strstr(text, "vgpu0 "));
 }
 
-static void colours_end_with_their_line(void **state)
+TEST(colours_end_with_their_line)
 {
 	CLEANUP_FREE char *text =
 		draw((struct size){.width = 100, .height = 24, .colours = true}, 2, 1, 2, "away");
 	const char *reset = "\033[0m";
 
-	(void)state;
 	assert_non_null(strstr(text, "\033[31m"));
 	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
 		const char *last = strrchr(line, '\033');
@@ -229,15 +230,16 @@ static char *bar(bool utf8, double fraction)
 	struct writer writer = {.utf8 = utf8};
 	char *text = NULL;
 	size_t length;
-	struct canvas canvas = {.writer = &writer, .out = open_memstream(&text, &length)};
+	struct canvas canvas = {.writer = &writer, .width = 4, .height = 1};
 
+	screen = open_memstream(&text, &length);
 	canvas_bar(&canvas, 4, fraction);
-	fclose(canvas.out);
+	fclose(screen);
 	assert_int_equal(canvas.column, 4);
 	return text;
 }
 
-static void bars_use_characters_of_the_locale(void **state)
+TEST(bars_use_characters_of_the_locale)
 {
 	static const struct {
 		bool utf8;
@@ -256,7 +258,6 @@ static void bars_use_characters_of_the_locale(void **state)
 		{true, 1, "\u2588\u2588\u2588\u2588"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		CLEANUP_FREE char *text = bar(rows[i].utf8, rows[i].fraction);
 
@@ -264,46 +265,55 @@ static void bars_use_characters_of_the_locale(void **state)
 	}
 }
 
-static void text_is_cut_by_columns_and_controls_are_masked(void **state)
+TEST(sparklines_use_characters_of_the_locale)
+{
+	static const float values[] = {0, 25, 50, (float)NAN, 100, 700};
+	static const struct {
+		bool utf8;
+		int columns;
+		double full;
+		const char *text;
+	} rows[] = {
+		{false, 6, 100, "_:= ##"},	{false, 8, 100, "  _:= ##"},
+		{false, 2, 100, "##"},		{false, 3, 0, "   "},
+		{false, 3, (double)NAN, "   "}, {true, 6, 100, "\u2581\u2583\u2585 \u2588\u2588"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct writer writer = {.utf8 = rows[i].utf8};
+		char *text = NULL;
+		size_t length;
+		struct canvas canvas = {.writer = &writer, .width = 8, .height = 1};
+
+		screen = open_memstream(&text, &length);
+		canvas_spark(&canvas, rows[i].columns, values, ARRAY_SIZE(values), rows[i].full);
+		fclose(screen);
+		assert_string_equal(text, rows[i].text);
+		free(text);
+	}
+}
+
+TEST(text_is_cut_by_columns_and_controls_are_masked)
 {
 	struct writer writer = {.utf8 = true};
 	char *text = NULL;
 	size_t length;
-	struct canvas canvas = {.writer = &writer, .width = 12};
+	struct canvas canvas = {.writer = &writer, .width = 12, .height = 1};
 
-	(void)state;
 	if (!setlocale(LC_CTYPE, "C.UTF-8")) {
 		print_message("# no locale C.UTF-8\n");
 		skip();
 	}
-	canvas.out = open_memstream(&text, &length);
+	screen = open_memstream(&text, &length);
 	canvas_field(&canvas, 4, "\u00e4\u00f6\u00fc");
 	canvas_field(&canvas, 3,
 		     "\033\xff"
 		     "cd");
 	canvas_field(&canvas, 3, "\u4e16\u754c");
 	canvas_put(&canvas, "%s", "long");
-	fclose(canvas.out);
+	fclose(screen);
 	setlocale(LC_CTYPE, "C");
 	assert_string_equal(text, "\u00e4\u00f6\u00fc ??c\u4e16 lo");
 	assert_int_equal(canvas.column, 12);
 	free(text);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_vgpu_has_one_line_of_numbers),
-		cmocka_unit_test(the_picture_fits_every_size),
-		cmocka_unit_test(the_last_line_of_the_screen_has_the_keys),
-		cmocka_unit_test(rows_that_do_not_fit_are_counted),
-		cmocka_unit_test(the_newest_decision_comes_first),
-		cmocka_unit_test(a_narrow_screen_omits_the_sparklines),
-		cmocka_unit_test(a_missing_reply_is_shown_above_the_old_picture),
-		cmocka_unit_test(colours_end_with_their_line),
-		cmocka_unit_test(bars_use_characters_of_the_locale),
-		cmocka_unit_test(text_is_cut_by_columns_and_controls_are_masked),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The view of `top`: sorting, filter, cursor, keys and sparklines. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "gover-ctl/top/screen.h"
 #include "gover-ctl/top/picture.h"
+#include "tests/unit/unit.h"
 
 /* Returns four vGPUs; the last vGPU has no frame rate. */
 static json_t *make_vgpus(void)
@@ -40,7 +35,7 @@ static void assert_order(const struct top_view *view, const json_t *vgpus, const
 	assert_string_equal(text, wanted);
 }
 
-static void every_column_sorts_in_both_orders_with_unknown_values_last(void **state)
+TEST(every_column_sorts_in_both_orders_with_unknown_values_last)
 {
 	static const struct {
 		const char *sort, *order;
@@ -53,7 +48,6 @@ static void every_column_sorts_in_both_orders_with_unknown_values_last(void **st
 	};
 	json_t *vgpus = make_vgpus();
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct top_view view = {0};
 		struct err err;
@@ -89,13 +83,12 @@ static json_t *make_states(void)
 	return vgpus;
 }
 
-static void the_default_order_begins_with_the_worst_and_is_stable(void **state)
+TEST(the_default_order_begins_with_the_worst_and_is_stable)
 {
 	static const char order[] = "far broken9 broken10 mute short over new busier busy idle";
 	json_t *vgpus = make_states(), *vgpu;
 	struct top_view view = {0};
 
-	(void)state;
 	assert_order(&view, vgpus, order);
 	/* a small change of rate and load moves no row */
 	vgpu = json_array_get(vgpus, 8);
@@ -106,32 +99,30 @@ static void the_default_order_begins_with_the_worst_and_is_stable(void **state)
 	json_decref(vgpus);
 }
 
-static void without_a_promise_field_the_flags_decide(void **state)
+TEST(without_a_promise_field_the_flags_decide)
 {
 	json_t *vgpus = json_pack("[{s:s, s:f}, {s:s, s:b}, {s:s, s:b}]", "id", "a", "load_pct",
 				  9.0, "id", "b", "overloaded", 1, "id", "c", "broken", 1);
 	struct top_view view = {0};
 
-	(void)state;
 	assert_order(&view, vgpus, "c b a");
 	view.reverse = true;
 	assert_order(&view, vgpus, "a b c");
 	json_decref(vgpus);
 }
 
-static void an_unknown_column_is_rejected(void **state)
+TEST(an_unknown_column_is_rejected)
 {
 	struct top_view view = {0};
 	struct err err;
 
-	(void)state;
 	assert_true(top_view_sort(&view, "size", &err) < 0);
 	assert_string_equal(
 		err.msg, "--sort 'size': not allowed (allowed: worst, vgpu, vm, gpu, used, load, "
 			 "fps, target, cap, sold, broken; - before a name reverses the order)");
 }
 
-static void a_filter_matches_names_labels_and_notes(void **state)
+TEST(a_filter_matches_names_labels_and_notes)
 {
 	static const struct {
 		const char *filter, *order;
@@ -142,7 +133,6 @@ static void a_filter_matches_names_labels_and_notes(void **state)
 	};
 	json_t *vgpus = make_vgpus();
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct top_view view = {0};
 
@@ -162,12 +152,11 @@ static int press(struct top_view *view, const char *keys, const json_t *vgpus)
 	return r;
 }
 
-static void keys_do_what_the_help_says(void **state)
+TEST(keys_do_what_the_help_says)
 {
 	struct top_view view = {.delay_ms = 1000, .lines = 10};
 	json_t *vgpus = make_vgpus();
 
-	(void)state;
 	press(&view, "u", vgpus);
 	assert_int_equal(view.sort, TOP_USED);
 	press(&view, "u", vgpus);
@@ -198,12 +187,11 @@ static void keys_do_what_the_help_says(void **state)
 	json_decref(vgpus);
 }
 
-static void a_filter_applies_while_it_is_typed(void **state)
+TEST(a_filter_applies_while_it_is_typed)
 {
 	struct top_view view = {0};
 	json_t *vgpus = make_vgpus();
 
-	(void)state;
 	press(&view, "/w", vgpus);
 	assert_int_equal(view.mode, TOP_FILTER);
 	assert_order(&view, vgpus, "web");
@@ -224,14 +212,13 @@ static void a_filter_applies_while_it_is_typed(void **state)
 	json_decref(vgpus);
 }
 
-static void the_cursor_stays_on_its_vgpu(void **state)
+TEST(the_cursor_stays_on_its_vgpu)
 {
 	struct top_view view = {0};
 	json_t *vgpus = make_vgpus();
 	size_t n;
 	const json_t **rows;
 
-	(void)state;
 	press(&view, "jj", vgpus); /* order of the rows: vgpu1 vgpu2 vgpu10 web */
 	assert_string_equal(view.cursor, "vgpu10");
 	press(&view, "u", vgpus);
@@ -252,29 +239,27 @@ static void the_cursor_stays_on_its_vgpu(void **state)
 	json_decref(vgpus);
 }
 
-static void keys_work_without_vgpus(void **state)
+TEST(keys_work_without_vgpus)
 {
 	struct top_view view = {.delay_ms = 1000};
 
-	(void)state;
 	for (int key = 1; key <= SCREEN_UNKNOWN; key++)
 		(void)top_view_key(&view, key, NULL);
 	assert_string_equal(view.cursor, "");
 }
 
-static void readings_are_kept_with_gaps(void **state)
+TEST(readings_are_kept_with_gaps)
 {
 	struct sparks sparks = {0};
 	json_t *vgpus = make_vgpus(), *less, *points;
 	const struct spark *spark;
 
-	(void)state;
-	assert_int_equal(sparks_record(&sparks, vgpus), 0);
+	sparks_record(&sparks, vgpus);
 	points = json_pack("[{s:f, s:n}, {s:f, s:f}]", "load_pct", 7.0, "fps", "load_pct", 8.0,
 			   "fps", 9.0);
 	sparks_prepend_history(&sparks, "vgpu2", points);
 	sparks_prepend_history(&sparks, "missing", points);
-	assert_int_equal(sparks_record(&sparks, NULL), 0);
+	sparks_record(&sparks, NULL);
 	sparks_prepend_history(&sparks, "vgpu2", points);
 	spark = sparks_find(&sparks, "vgpu2");
 	assert_non_null(spark);
@@ -285,61 +270,14 @@ static void readings_are_kept_with_gaps(void **state)
 	assert_true(fabs((double)spark->fps[2] - 30) < 0.01);
 	assert_true(isnan(spark->fps[3]));
 	for (int i = 0; i < 2 * SPARK_READINGS_MAX; i++)
-		assert_int_equal(sparks_record(&sparks, vgpus), 0);
+		sparks_record(&sparks, vgpus);
 	assert_int_equal(sparks_find(&sparks, "web")->n, SPARK_READINGS_MAX);
 	less = json_pack("[O]", json_array_get(vgpus, 1));
-	assert_int_equal(sparks_record(&sparks, less), 0);
+	sparks_record(&sparks, less);
 	assert_null(sparks_find(&sparks, "web"));
 	assert_int_equal(sparks_find(&sparks, "vgpu2")->n, SPARK_READINGS_MAX);
 	sparks_fini(&sparks);
 	json_decref(less);
 	json_decref(points);
 	json_decref(vgpus);
-}
-
-static void sparklines_use_characters_of_the_locale(void **state)
-{
-	static const float values[] = {0, 25, 50, (float)NAN, 100, 700};
-	static const struct {
-		bool utf8;
-		int columns;
-		double full;
-		const char *text;
-	} rows[] = {
-		{false, 6, 100, "_:= ##"},	{false, 8, 100, "  _:= ##"},
-		{false, 2, 100, "##"},		{false, 3, 0, "   "},
-		{false, 3, (double)NAN, "   "}, {true, 6, 100, "\u2581\u2583\u2585 \u2588\u2588"},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct writer writer = {.utf8 = rows[i].utf8};
-		char *text = NULL;
-		size_t length;
-		struct canvas canvas = {.writer = &writer, .out = open_memstream(&text, &length)};
-
-		canvas_spark(&canvas, rows[i].columns, values, ARRAY_SIZE(values), rows[i].full);
-		fclose(canvas.out);
-		assert_string_equal(text, rows[i].text);
-		free(text);
-	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_column_sorts_in_both_orders_with_unknown_values_last),
-		cmocka_unit_test(the_default_order_begins_with_the_worst_and_is_stable),
-		cmocka_unit_test(without_a_promise_field_the_flags_decide),
-		cmocka_unit_test(an_unknown_column_is_rejected),
-		cmocka_unit_test(a_filter_matches_names_labels_and_notes),
-		cmocka_unit_test(keys_do_what_the_help_says),
-		cmocka_unit_test(a_filter_applies_while_it_is_typed),
-		cmocka_unit_test(the_cursor_stays_on_its_vgpu),
-		cmocka_unit_test(keys_work_without_vgpus),
-		cmocka_unit_test(readings_are_kept_with_gaps),
-		cmocka_unit_test(sparklines_use_characters_of_the_locale),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Descriptions of replies, time arguments, and values of `policy set`. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "gover-ctl/verb/describe.h"
 #include "gover-ctl/verb/policy-set.h"
 #include "gover-ctl/verb/time-arg.h"
+#include "tests/unit/unit.h"
 
 #define UNTOUCHED 4711
 
@@ -28,7 +23,7 @@ static json_t *load(const char *text)
 	return json;
 }
 
-static void the_promise_is_reported_or_derived(void **state)
+TEST(the_promise_is_reported_or_derived)
 {
 	static const struct {
 		const char *vgpu, *promise, *reasons;
@@ -54,7 +49,6 @@ static void the_promise_is_reported_or_derived(void **state)
 		{"{\"state\": \"missing\"}", "kept", "missing"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char text[DESCRIBE_MAX];
 		json_t *vgpu = load(rows[i].vgpu);
@@ -67,7 +61,7 @@ static void the_promise_is_reported_or_derived(void **state)
 	}
 }
 
-static void a_vgpu_is_described_with_its_numbers(void **state)
+TEST(a_vgpu_is_described_with_its_numbers)
 {
 	static const struct {
 		const char *vgpu, *text;
@@ -98,7 +92,6 @@ static void a_vgpu_is_described_with_its_numbers(void **state)
 		 "contract"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		json_t *vgpu = load(rows[i].vgpu);
 		char text[DESCRIBE_MAX];
@@ -109,7 +102,7 @@ static void a_vgpu_is_described_with_its_numbers(void **state)
 	}
 }
 
-static void a_decision_is_described_with_moves_and_numbers(void **state)
+TEST(a_decision_is_described_with_moves_and_numbers)
 {
 	json_t *decision = load("{\"moves\": [{\"vgpu\": \"a\", \"from_pct\": 30, \"to_pct\": 34, "
 				"\"read_back_pct\": 34}, {\"vgpu\": \"b\", \"from_pct\": 50, "
@@ -118,7 +111,6 @@ static void a_decision_is_described_with_moves_and_numbers(void **state)
 				"\"numbers\": {\"u_pct\": 97.3125, \"unused_pct\": 20}}");
 	char text[DESCRIBE_MAX];
 
-	(void)state;
 	describe_moves(decision, text);
 	assert_string_equal(text, "a 30 -> 34 %, b 50 -> 46 %, c 1 -> 9 % (read back 5 %)");
 	describe_numbers(decision, text);
@@ -126,12 +118,11 @@ static void a_decision_is_described_with_moves_and_numbers(void **state)
 	json_decref(decision);
 }
 
-static void a_description_is_cut_at_its_limit(void **state)
+TEST(a_description_is_cut_at_its_limit)
 {
 	json_t *moves = json_array(), *decision = json_pack("{s:o}", "moves", moves);
 	char text[DESCRIBE_MAX];
 
-	(void)state;
 	for (int i = 0; i < 256; i++)
 		json_array_append_new(moves,
 				      json_pack("{s:s, s:i, s:i}", "vgpu", "a-long-name-of-it",
@@ -141,7 +132,7 @@ static void a_description_is_cut_at_its_limit(void **state)
 	assert_int_equal(strlen(text), DESCRIBE_MAX - 1);
 }
 
-static void times_have_several_forms(void **state)
+TEST(times_have_several_forms)
 {
 	static const int64_t now = 1795200596123; /* 2026-11-20T18:49:56.123Z */
 	static const struct {
@@ -184,7 +175,6 @@ static void times_have_several_forms(void **state)
 		{" now", -EINVAL, 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		int64_t ms = UNTOUCHED;
 		int r = time_arg_parse(rows[i].text, now, &ms);
@@ -194,11 +184,10 @@ static void times_have_several_forms(void **state)
 	}
 }
 
-static void a_printed_time_can_be_parsed(void **state)
+TEST(a_printed_time_can_be_parsed)
 {
 	static const int64_t times[] = {0, 951782400000, 1795200596123, 4102444799999};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
 		char text[CLOCK_TEXT_MAX];
 		int64_t ms = UNTOUCHED;
@@ -209,7 +198,7 @@ static void a_printed_time_can_be_parsed(void **state)
 	}
 }
 
-static void spans_are_sums_of_units(void **state)
+TEST(spans_are_sums_of_units)
 {
 	static const struct {
 		const char *text;
@@ -222,7 +211,6 @@ static void spans_are_sums_of_units(void **state)
 		{"-5", -EINVAL, 0}, {"1.5h", -EINVAL, 0}, {"9999999d", -ERANGE, 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		int64_t s = UNTOUCHED;
 		int r = time_arg_parse_span(rows[i].text, &s);
@@ -232,7 +220,7 @@ static void spans_are_sums_of_units(void **state)
 	}
 }
 
-static void policy_values_have_the_type_of_the_present_value(void **state)
+TEST(policy_values_have_the_type_of_the_present_value)
 {
 	static const struct {
 		const char *pair;
@@ -261,7 +249,6 @@ static void policy_values_have_the_type_of_the_present_value(void **state)
 	json_t *policy = load("{\"name\": \"gover\", \"params\": {\"overload_pct\": 95, "
 			      "\"steal_fraction\": 0.2, \"paper_mode\": false, \"hook\": \"\"}}");
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		json_t *body = json_object();
 		struct err err = {.msg = ""};
@@ -276,33 +263,15 @@ static void policy_values_have_the_type_of_the_present_value(void **state)
 	json_decref(policy);
 }
 
-static void a_key_is_set_once(void **state)
+TEST(a_key_is_set_once)
 {
 	json_t *policy = load("{\"params\": {\"overload_pct\": 95}}"), *body = json_object();
 	struct err err;
 
-	(void)state;
 	assert_int_equal(policy_set_add_pair(body, "overload_pct=90", policy, &err), 0);
 	assert_int_equal(policy_set_add_pair(body, "overload_pct=91", policy, &err), -EINVAL);
 	assert_string_equal(err.msg, "overload_pct: given twice");
 	assert_int_equal(json_integer_value(json_object_get(body, "overload_pct")), 90);
 	json_decref(body);
 	json_decref(policy);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_promise_is_reported_or_derived),
-		cmocka_unit_test(a_vgpu_is_described_with_its_numbers),
-		cmocka_unit_test(a_decision_is_described_with_moves_and_numbers),
-		cmocka_unit_test(a_description_is_cut_at_its_limit),
-		cmocka_unit_test(times_have_several_forms),
-		cmocka_unit_test(a_printed_time_can_be_parsed),
-		cmocka_unit_test(spans_are_sums_of_units),
-		cmocka_unit_test(policy_values_have_the_type_of_the_present_value),
-		cmocka_unit_test(a_key_is_set_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Lists: order, selection by labels, and formats. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/cleanup.h"
 #include "gover-ctl/verb/listing.h"
+#include "tests/unit/unit.h"
 
 static const char body[] =
 	"{\"vgpus\":[{\"id\":\"b10\",\"gpu\":\"g0\",\"util_pct\":5.5,\"held\":true,"
@@ -48,7 +43,7 @@ static char *list(const char *sort, const char *selector, bool json, bool names)
 	return text;
 }
 
-static void rows_are_sorted_by_column_or_field(void **state)
+TEST(rows_are_sorted_by_column_or_field)
 {
 	static const struct {
 		const char *sort, *names;
@@ -62,7 +57,6 @@ static void rows_are_sorted_by_column_or_field(void **state)
 		{"promise", "b2\nb10\na\n"},  {"note", "b10\nb2\na\n"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		CLEANUP_FREE char *text = list(rows[i].sort, NULL, false, true);
 
@@ -71,7 +65,7 @@ static void rows_are_sorted_by_column_or_field(void **state)
 	}
 }
 
-static void labels_select_rows(void **state)
+TEST(labels_select_rows)
 {
 	static const struct {
 		const char *selector, *names;
@@ -88,7 +82,6 @@ static void labels_select_rows(void **state)
 		{"row=", ""},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		CLEANUP_FREE char *text = list(NULL, rows[i].selector, false, true);
 
@@ -97,7 +90,7 @@ static void labels_select_rows(void **state)
 	}
 }
 
-static void bad_options_are_rejected_before_the_request(void **state)
+TEST(bad_options_are_rejected_before_the_request)
 {
 	static const struct {
 		const char *sort, *selector;
@@ -106,7 +99,6 @@ static void bad_options_are_rejected_before_the_request(void **state)
 		{NULL, "a,,b"}, {NULL, "=b"}, {NULL, "!"}, {NULL, "!=b"}, {NULL, "!a=b"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct args args = {0};
 		struct listing listing;
@@ -117,30 +109,17 @@ static void bad_options_are_rejected_before_the_request(void **state)
 	}
 }
 
-static void json_is_unchanged_unless_rows_are_chosen(void **state)
+TEST(json_is_unchanged_unless_rows_are_chosen)
 {
 	CLEANUP_FREE char *all = list(NULL, NULL, true, false);
 	CLEANUP_FREE char *some = list("-vgpu", "tenant", true, false);
 	json_t *json = json_loads(some, 0, NULL);
 	const json_t *rows = json_object_get(json, "vgpus");
 
-	(void)state;
 	assert_memory_equal(all, body, strlen(body));
 	assert_string_equal(all + strlen(body), "\n");
 	assert_int_equal(json_array_size(rows), 2);
 	assert_string_equal(json_string_value(json_object_get(json_array_get(rows, 0), "id")),
 			    "b10");
 	json_decref(json);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rows_are_sorted_by_column_or_field),
-		cmocka_unit_test(labels_select_rows),
-		cmocka_unit_test(bad_options_are_rejected_before_the_request),
-		cmocka_unit_test(json_is_unchanged_unless_rows_are_chosen),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

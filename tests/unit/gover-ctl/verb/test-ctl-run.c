@@ -2,40 +2,35 @@
 /* Steps of `run`, and contract options. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "gover-ctl/verb/launch.h"
 #include "gover-ctl/verb/contract-args.h"
+#include "tests/unit/unit.h"
 
 static char folder[64];
 
-static int make_folder(void **state)
+static int make_folder(void)
 {
-	(void)state;
 	snprintf(folder, sizeof(folder), "/tmp/gover-test-run.XXXXXX");
 	return mkdtemp(folder) ? 0 : -1;
 }
 
-static int remove_folder(void **state)
+static int remove_folder(void)
 {
 	char command[128];
 
-	(void)state;
 	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
 	return system(command);
 }
+
+FIXTURE_ONCE(make_folder, remove_folder)
 
 static const char *in_folder(const char *name, char path[PATH_MAX])
 {
@@ -57,12 +52,11 @@ static void put_file(const char *name, mode_t mode)
 	assert_int_equal(chmod(path, mode), 0);
 }
 
-static void the_library_is_found_beside_the_program_or_in_its_prefix(void **state)
+TEST(the_library_is_found_beside_the_program_or_in_its_prefix)
 {
 	char exe[PATH_MAX], found[PATH_MAX], wanted[PATH_MAX];
 	struct err err;
 
-	(void)state;
 	put_file("usr/bin/gover-ctl", 0755);
 	in_folder("usr/bin/gover-ctl", exe);
 	assert_int_equal(launch_find_library(&launch_fps, NULL, exe, found, &err), -ENOENT);
@@ -84,12 +78,11 @@ static void the_library_is_found_beside_the_program_or_in_its_prefix(void **stat
 	assert_string_equal(found, in_folder("usr/bin/../lib/gover/libgover-cl.so", wanted));
 }
 
-static void the_environment_overrides_the_library(void **state)
+TEST(the_environment_overrides_the_library)
 {
 	char path[PATH_MAX], found[PATH_MAX];
 	struct err err;
 
-	(void)state;
 	put_file("mine.so", 0644);
 	assert_int_equal(launch_find_library(&launch_fps, in_folder("mine.so", path),
 					     "/nowhere/exe", found, &err),
@@ -101,11 +94,10 @@ static void the_environment_overrides_the_library(void **state)
 	assert_non_null(strstr(err.msg, "none.so"));
 }
 
-static void a_path_that_breaks_ld_preload_is_rejected(void **state)
+TEST(a_path_that_breaks_ld_preload_is_rejected)
 {
 	static const char *const names[] = {"a b.so", "a:b.so"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		char path[PATH_MAX], found[PATH_MAX];
 		struct err err;
@@ -118,11 +110,10 @@ static void a_path_that_breaks_ld_preload_is_rejected(void **state)
 	}
 }
 
-static void our_library_comes_first(void **state)
+TEST(our_library_comes_first)
 {
 	char value[16] = "";
 
-	(void)state;
 	assert_int_equal(launch_make_list("/l.so", NULL, value, sizeof(value)), 0);
 	assert_string_equal(value, "/l.so");
 	assert_int_equal(launch_make_list("/l.so", "", value, sizeof(value)), 0);
@@ -133,7 +124,7 @@ static void our_library_comes_first(void **state)
 			 -ENAMETOOLONG);
 }
 
-static void the_frame_limit_is_slightly_above_the_target(void **state)
+TEST(the_frame_limit_is_slightly_above_the_target)
 {
 	static const struct {
 		double target, limit;
@@ -141,45 +132,42 @@ static void the_frame_limit_is_slightly_above_the_target(void **state)
 		{0, 0}, {-1, 0}, {30, 31}, {60, 61}, {100, 101}, {200, 202}, {1000, 1010},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		assert_float_equal(launch_choose_fps_max(rows[i].target), rows[i].limit, 1e-9);
 }
 
-static void a_command_is_searched_in_path(void **state)
+TEST(a_command_is_searched_in_path)
 {
 	char path[PATH_MAX], search[2 * PATH_MAX], here[PATH_MAX];
 
-	(void)state;
 	put_file("bin1/data", 0644);
 	put_file("bin2/data", 0755);
 	put_file("bin2/only-data", 0644);
 	snprintf(search, sizeof(search), "%s/none:%s/bin1:%s/bin2", folder, folder, folder);
-	assert_int_equal(launch_find_command("data", search), 0);
-	assert_int_equal(launch_find_command("only-data", search), -EACCES);
-	assert_int_equal(launch_find_command("missing", search), -ENOENT);
-	assert_int_equal(launch_find_command("", search), -ENOENT);
-	assert_int_equal(launch_find_command("data", ""), -ENOENT);
-	assert_int_equal(launch_find_command(in_folder("bin2/data", path), ""), 0);
-	assert_int_equal(launch_find_command(in_folder("bin1/data", path), search), -EACCES);
-	assert_int_equal(launch_find_command(in_folder("bin9/data", path), search), -ENOENT);
-	assert_int_equal(launch_find_command(folder, search), -EACCES);
+	assert_int_equal(file_find_command("data", search), 0);
+	assert_int_equal(file_find_command("only-data", search), -EACCES);
+	assert_int_equal(file_find_command("missing", search), -ENOENT);
+	assert_int_equal(file_find_command("", search), -ENOENT);
+	assert_int_equal(file_find_command("data", ""), -ENOENT);
+	assert_int_equal(file_find_command(in_folder("bin2/data", path), ""), 0);
+	assert_int_equal(file_find_command(in_folder("bin1/data", path), search), -EACCES);
+	assert_int_equal(file_find_command(in_folder("bin9/data", path), search), -ENOENT);
+	assert_int_equal(file_find_command(folder, search), -EACCES);
 
 	/* An empty entry of PATH means the current folder. */
 	assert_non_null(getcwd(here, sizeof(here)));
 	assert_int_equal(chdir(in_folder("bin2", path)), 0);
-	assert_int_equal(launch_find_command("data", "/none::/none2"), 0);
+	assert_int_equal(file_find_command("data", "/none::/none2"), 0);
 	assert_int_equal(chdir(here), 0);
 }
 
-static void a_process_is_written_to_every_cgroup_file(void **state)
+TEST(a_process_is_written_to_every_cgroup_file)
 {
 	char one[PATH_MAX], two[PATH_MAX];
 	CLEANUP_FREE char *text1 = NULL, *text2 = NULL;
 	struct err err;
 	json_t *vgpu;
 
-	(void)state;
 	put_file("cpu/procs", 0644);
 	put_file("cpuset/procs", 0644);
 	vgpu = json_pack("{s:s, s:s, s:{s:[s,s]}}", "id", "a", "gpu", "g", "attach", "cgroup_procs",
@@ -192,7 +180,7 @@ static void a_process_is_written_to_every_cgroup_file(void **state)
 	assert_string_equal(text2, "4711\n");
 }
 
-static void a_vgpu_without_cgroups_runs_no_program(void **state)
+TEST(a_vgpu_without_cgroups_runs_no_program)
 {
 	static const struct {
 		const char *vgpu;
@@ -207,7 +195,6 @@ static void a_vgpu_without_cgroups_runs_no_program(void **state)
 		 "/nowhere/procs: No such file"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		json_t *vgpu = json_loads(rows[i].vgpu, 0, NULL);
 		struct err err = {.msg = ""};
@@ -233,7 +220,7 @@ static struct args make_args(const char *cap, const char *target, const char *gp
 	return args;
 }
 
-static void options_that_differ_from_the_contract_are_listed(void **state)
+TEST(options_that_differ_from_the_contract_are_listed)
 {
 	static const struct {
 		const char *cap, *target, *gpu, *label;
@@ -254,7 +241,6 @@ static void options_that_differ_from_the_contract_are_listed(void **state)
 				  "\"target_fps\": 60, \"labels\": {\"tenant\": \"x\"}}",
 				  0, NULL);
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct args args =
 			make_args(rows[i].cap, rows[i].target, rows[i].gpu, rows[i].label);
@@ -268,71 +254,46 @@ static void options_that_differ_from_the_contract_are_listed(void **state)
 }
 
 /* target_fps is null on a GPU that counts units of work. */
-static void a_field_that_is_null_is_not_set(void **state)
+TEST(a_field_that_is_null_is_not_set)
 {
 	struct args args = make_args(NULL, "30", NULL, NULL);
 	json_t *vgpu = json_loads("{\"target_fps\": null}", 0, NULL);
 	char text[256];
 
-	(void)state;
 	assert_int_equal(contract_args_list_differences(&args, vgpu, text, sizeof(text)), 1);
 	assert_string_equal(text, "--target-fps is not set, not 30");
 	json_decref(vgpu);
 }
 
-static void a_long_list_of_differences_is_cut_at_its_limit(void **state)
+TEST(a_long_list_of_differences_is_cut_at_its_limit)
 {
 	struct args args = make_args("40", "30", "gpu1", "new=y");
 	json_t *vgpu = json_object();
 	char text[40];
 
-	(void)state;
 	assert_int_equal(contract_args_list_differences(&args, vgpu, text, sizeof(text)), 4);
 	assert_int_equal(strlen(text), sizeof(text) - 1);
 	json_decref(vgpu);
 }
 
-static void only_given_options_are_sent(void **state)
+TEST(only_given_options_are_sent)
 {
 	struct args args = make_args("40", "59.5", NULL, NULL);
 	json_t *body = contract_args_make_body(&args);
 	CLEANUP_FREE char *text = json_dumps(body, JSON_COMPACT);
 
-	(void)state;
 	assert_string_equal(text, "{\"initial_cap_pct\":40,\"target_fps\":59.5}");
 	json_decref(body);
 }
 
-static void labels_are_merged_with_existing_ones(void **state)
+TEST(labels_are_merged_with_existing_ones)
 {
 	struct args args = {.labels = {"a=1", "b=", "c=x=y", "none="}, .n_labels = 4};
 	json_t *labels = json_pack("{s:s, s:s, s:s}", "a", "0", "b", "0", "d", "0");
 	CLEANUP_FREE char *text = NULL;
 
-	(void)state;
-	assert_int_equal(contract_args_merge_labels(&args, labels), 0);
+	contract_args_merge_labels(&args, labels);
 	text = json_dumps(labels, JSON_COMPACT | JSON_SORT_KEYS);
 	assert_string_equal(text, "{\"a\":\"1\",\"c\":\"x=y\",\"d\":\"0\"}");
 	json_decref(labels);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_library_is_found_beside_the_program_or_in_its_prefix),
-		cmocka_unit_test(the_environment_overrides_the_library),
-		cmocka_unit_test(a_path_that_breaks_ld_preload_is_rejected),
-		cmocka_unit_test(our_library_comes_first),
-		cmocka_unit_test(the_frame_limit_is_slightly_above_the_target),
-		cmocka_unit_test(a_command_is_searched_in_path),
-		cmocka_unit_test(a_process_is_written_to_every_cgroup_file),
-		cmocka_unit_test(a_vgpu_without_cgroups_runs_no_program),
-		cmocka_unit_test(options_that_differ_from_the_contract_are_listed),
-		cmocka_unit_test(a_field_that_is_null_is_not_set),
-		cmocka_unit_test(a_long_list_of_differences_is_cut_at_its_limit),
-		cmocka_unit_test(only_given_options_are_sent),
-		cmocka_unit_test(labels_are_merged_with_existing_ones),
-	};
-
-	return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

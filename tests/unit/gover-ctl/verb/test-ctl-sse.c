@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The parser of server-sent events: the size of the chunks does not matter. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "gover-ctl/verb/sse.h"
+#include "tests/unit/unit.h"
 
 static char got[4096];
 static int wanted;
@@ -37,7 +32,7 @@ static int feed(const char *text, size_t piece)
 	return r;
 }
 
-static void events_are_parsed_from_any_chunks(void **state)
+TEST(events_are_parsed_from_any_chunks)
 {
 	static const struct {
 		const char *text, *events;
@@ -57,7 +52,6 @@ static void events_are_parsed_from_any_chunks(void **state)
 		{"id: b-1\nid: a&b\ndata: x\n\n", "b-1|message|x;"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		for (size_t piece = 1; piece < 40; piece++) {
 			assert_int_equal(feed(cases[i].text, piece), 0);
@@ -66,20 +60,9 @@ static void events_are_parsed_from_any_chunks(void **state)
 	}
 }
 
-static void the_receiver_can_stop(void **state)
+TEST(the_receiver_can_stop)
 {
-	(void)state;
 	wanted = 2;
 	assert_int_equal(feed("data: 1\n\ndata: 2\n\ndata: 3\n\n", 5), 1);
 	assert_string_equal(got, "|message|1;|message|2;");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(events_are_parsed_from_any_chunks),
-		cmocka_unit_test(the_receiver_can_stop),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Token files, and URLs that a token must not be sent to. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,24 +8,25 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "client/client.h"
+#include "tests/unit/unit.h"
 
 static char path[32];
 
-static int begin(void **state)
+static int begin(void)
 {
 	int fd;
 
-	(void)state;
 	strcpy(path, "/tmp/gover-token.XXXXXX");
 	fd = mkstemp(path);
 	return fd < 0 ? -1 : close(fd);
 }
 
-static int end(void **state)
+static int end(void)
 {
-	(void)state;
 	return unlink(path);
 }
+
+FIXTURE(begin, end)
 
 static int use(const char *url, const char *text, struct err *err)
 {
@@ -46,14 +40,13 @@ static int use(const char *url, const char *text, struct err *err)
 	return r;
 }
 
-static void a_token_file_has_one_line(void **state)
+TEST(a_token_file_has_one_line)
 {
 	static const char *const good[] = {"gvr_x", "gvr_x\n", "gvr_x\r\n", "gvr_x\n\n"};
 	static const char *const bad[] = {
 		"", "\n", " gvr_x", "gvr_x y", "gvr_x\ny", "gvr_\xc3\xa9", "gvr_x\r\nX-Other: y"};
 	struct err err = {""};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
 		assert_int_equal(use("http://localhost:1", good[i], &err), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
@@ -63,7 +56,7 @@ static void a_token_file_has_one_line(void **state)
 	}
 }
 
-static void a_token_is_not_sent_unencrypted_over_a_network(void **state)
+TEST(a_token_is_not_sent_unencrypted_over_a_network)
 {
 	static const struct {
 		const char *url;
@@ -86,7 +79,6 @@ static void a_token_is_not_sent_unencrypted_over_a_network(void **state)
 		{"http://[::2]", false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct err err = {""};
 
@@ -96,26 +88,13 @@ static void a_token_is_not_sent_unencrypted_over_a_network(void **state)
 	}
 }
 
-static void a_unix_socket_needs_no_token(void **state)
+TEST_WITH(a_unix_socket_needs_no_token, NULL, NULL)
 {
 	struct client *client;
 	struct err err;
 
-	(void)state;
 	assert_int_equal(client_new("/s", NULL, &client, &err), 0);
 	assert_int_equal(client_load_token(client, "/no/such/file", &err), 0);
 	assert_int_equal(client_load_cacert(client, "/no/such/file", &err), -EINVAL);
 	client_free(client);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_token_file_has_one_line, begin, end),
-		cmocka_unit_test_setup_teardown(a_token_is_not_sent_unencrypted_over_a_network,
-						begin, end),
-		cmocka_unit_test(a_unix_socket_needs_no_token),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

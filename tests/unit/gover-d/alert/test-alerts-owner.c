@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests that an alert names the owner of its vGPU as the contract does. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <jansson.h>
 
 #include "gover-d/alert/alerts.h"
+#include "tests/unit/unit.h"
 
 #define BEGIN_MS 1700000000000
 
@@ -25,13 +20,12 @@ static const struct alert *hold(struct alerts *alerts, const struct vgpu *vgpu)
 	return alerts_at(alerts, 0);
 }
 
-static void an_alert_has_the_present_labels_of_its_vgpu(void **state)
+TEST(an_alert_has_the_present_labels_of_its_vgpu)
 {
 	struct vgpu vgpu = {.contract = {.id = "a", .vm = "vm-a"}};
 	struct alerts *alerts = alerts_new(0, ignore, NULL);
 	const struct alert *alert;
 
-	(void)state;
 	assert_non_null(alerts);
 	alert = hold(alerts, &vgpu);
 	assert_string_equal(alert->vm, "vm-a");
@@ -50,25 +44,14 @@ static void an_alert_has_the_present_labels_of_its_vgpu(void **state)
 	alerts_free(alerts);
 }
 
-static void an_alert_of_a_gpu_has_no_owner(void **state)
+TEST(an_alert_of_a_gpu_has_no_owner)
 {
 	struct alerts *alerts = alerts_new(0, ignore, NULL);
 	const struct alert *alert;
 
-	(void)state;
 	assert_non_null(alerts);
 	alert = hold(alerts, NULL);
 	assert_string_equal(alert->instance, "");
 	assert_string_equal(alert->project, "");
 	alerts_free(alerts);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_alert_has_the_present_labels_of_its_vgpu),
-		cmocka_unit_test(an_alert_of_a_gpu_has_no_owner),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

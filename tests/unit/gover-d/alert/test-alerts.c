@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests when alerts are raised and cleared, and that each condition raises one alert. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "gover-d/alert/alerts.h"
+#include "tests/unit/unit.h"
 
 #define TICK_MS	    1000
 #define BEGIN_MS    1700000000000
@@ -41,21 +36,21 @@ static void note_event(void *userdata, const struct alert *alert, enum alert_eve
 	snprintf(events + used, sizeof(events) - used, "%c%d", what, (int)alert->id);
 }
 
-static int set_up(void **state)
+static int set_up(void)
 {
-	(void)state;
 	now_ms = BEGIN_MS;
 	events[0] = '\0';
 	alerts = alerts_new(0, note_event, events);
 	return alerts ? 0 : -1;
 }
 
-static int tear_down(void **state)
+static int tear_down(void)
 {
-	(void)state;
 	alerts = alerts_free(alerts);
 	return alerts ? -1 : 0;
 }
+
+FIXTURE(set_up, tear_down)
 
 static void hold(enum alert_kind kind, const struct vgpu *vgpu)
 {
@@ -98,7 +93,7 @@ static void hold_severity(enum alert_severity severity)
 			      now_ms, "text");
 }
 
-static void a_rising_severity_is_an_event_and_never_falls(void **state)
+TEST(a_rising_severity_is_an_event_and_never_falls)
 {
 	static const struct {
 		enum alert_severity holds, expected;
@@ -110,7 +105,6 @@ static void a_rising_severity_is_an_event_and_never_falls(void **state)
 	};
 	char next[ALERT_NEXT_MAX];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const struct alert *alert;
 
@@ -162,7 +156,7 @@ static void play(char mark, enum alert_kind kind)
 	alerts_end_tick(alerts, now_ms, strchr("g*xX", mark) != NULL);
 }
 
-static void a_condition_is_raised_after_its_ticks_and_cleared_after_its_absence(void **state)
+TEST(a_condition_is_raised_after_its_ticks_and_cleared_after_its_absence)
 {
 	static const struct {
 		const char *rule;
@@ -202,8 +196,8 @@ static void a_condition_is_raised_after_its_ticks_and_cleared_after_its_absence(
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char got[32] = "";
 
-		tear_down(state);
-		assert_int_equal(set_up(state), 0);
+		tear_down();
+		assert_int_equal(set_up(), 0);
 		for (size_t t = 0; rows[i].holds[t]; t++) {
 			play(rows[i].holds[t], rows[i].kind);
 			got[t] = events[0] ? events[0] : '.';
@@ -232,9 +226,8 @@ static const struct {
 	[ALERT_CONTRACTS_UNSAVED] = {1, 3},  [ALERT_SALE_FAILED] = {1, 3},
 };
 
-static void every_kind_is_raised_after_its_number_of_periods(void **state)
+TEST(every_kind_is_raised_after_its_number_of_periods)
 {
-	(void)state;
 	for (int kind = 0; kind < ALERT_KINDS; kind++) {
 		for (int tick = 1; tick <= ticks_of[kind].raise_ticks; tick++) {
 			size_t before = alerts_count(alerts);
@@ -247,9 +240,8 @@ static void every_kind_is_raised_after_its_number_of_periods(void **state)
 	}
 }
 
-static void every_kind_is_cleared_after_its_number_of_periods(void **state)
+TEST(every_kind_is_cleared_after_its_number_of_periods)
 {
-	(void)state;
 	for (int kind = 0; kind < ALERT_KINDS; kind++) {
 		const struct alert *alert;
 
@@ -264,9 +256,8 @@ static void every_kind_is_cleared_after_its_number_of_periods(void **state)
 }
 
 /* For an hour, alternates between four periods at the limit and four periods below the limit. */
-static void a_load_around_the_limit_is_raised_once(void **state)
+TEST(a_load_around_the_limit_is_raised_once)
 {
-	(void)state;
 	for (int tick = 0; tick < 3600; tick++) {
 		if (tick % 8 < 4)
 			hold(ALERT_CONTRACT_LIMIT, &vgpu_a);
@@ -276,9 +267,8 @@ static void a_load_around_the_limit_is_raised_once(void **state)
 	assert_string_equal(events, "r1");
 }
 
-static void unknown_applies_to_the_named_vgpu_and_kind(void **state)
+TEST(unknown_applies_to_the_named_vgpu_and_kind)
 {
-	(void)state;
 	hold(ALERT_PROMISE_BROKEN, &vgpu_a);
 	hold(ALERT_PROMISE_BROKEN, &vgpu_b);
 	hold(ALERT_PROMISE_BROKEN, NULL);
@@ -292,9 +282,8 @@ static void unknown_applies_to_the_named_vgpu_and_kind(void **state)
 	assert_string_equal(events, "c1c3c4");
 }
 
-static void unknown_without_a_vgpu_applies_to_the_gpu(void **state)
+TEST(unknown_without_a_vgpu_applies_to_the_gpu)
 {
-	(void)state;
 	hold(ALERT_PROMISE_BROKEN, &vgpu_a);
 	hold(ALERT_PROMISE_BROKEN, NULL);
 	alerts_hold(alerts, ALERT_PROMISE_BROKEN, "gpu1", &vgpu_b, now_ms, "another GPU");
@@ -304,9 +293,8 @@ static void unknown_without_a_vgpu_applies_to_the_gpu(void **state)
 	assert_string_equal(events, "c3");
 }
 
-static void two_reports_in_a_tick_count_once(void **state)
+TEST(two_reports_in_a_tick_count_once)
 {
-	(void)state;
 	hold(ALERT_SUM_OVER_100, NULL);
 	hold(ALERT_SUM_OVER_100, NULL);
 	end_tick();
@@ -315,9 +303,8 @@ static void two_reports_in_a_tick_count_once(void **state)
 	assert_string_equal(events, "r1");
 }
 
-static void each_vgpu_and_gpu_has_its_own_alert(void **state)
+TEST(each_vgpu_and_gpu_has_its_own_alert)
 {
-	(void)state;
 	hold(ALERT_PROMISE_BROKEN, &vgpu_a);
 	hold(ALERT_PROMISE_BROKEN, &vgpu_b);
 	hold(ALERT_PROMISE_BROKEN, NULL);
@@ -335,11 +322,10 @@ static void each_vgpu_and_gpu_has_its_own_alert(void **state)
 	}
 }
 
-static void an_alert_has_name_severity_and_subject(void **state)
+TEST(an_alert_has_name_severity_and_subject)
 {
 	const struct alert *alert;
 
-	(void)state;
 	hold(ALERT_VGPU_MISSING, &vgpu_a);
 	end_tick();
 	hold(ALERT_VGPU_MISSING, &vgpu_a);
@@ -356,11 +342,10 @@ static void an_alert_has_name_severity_and_subject(void **state)
 	assert_int_equal(alert->acked_ms, 0);
 }
 
-static void the_text_is_the_newest_and_remains_after_clearing(void **state)
+TEST(the_text_is_the_newest_and_remains_after_clearing)
 {
 	const struct alert *alert;
 
-	(void)state;
 	hold_ticks(ALERT_PROMISE_BROKEN, NULL, 3);
 	alert = alerts_at(alerts, 0);
 	assert_string_equal(alert->text, "GPU at 1700000002000");
@@ -372,11 +357,10 @@ static void the_text_is_the_newest_and_remains_after_clearing(void **state)
 	assert_string_equal(alerts_at(alerts, 0)->text, "GPU at 1700000002000");
 }
 
-static void a_long_text_is_truncated(void **state)
+TEST(a_long_text_is_truncated)
 {
 	static char text[2 * ALERT_TEXT_MAX];
 
-	(void)state;
 	memset(text, 'x', sizeof(text) - 1);
 	alerts_hold(alerts, ALERT_PROMISE_BROKEN, "gpu0", NULL, now_ms, "%s", text);
 	assert_int_equal(strlen(alerts_at(alerts, 0)->text), ALERT_TEXT_MAX - 1);
@@ -384,9 +368,8 @@ static void a_long_text_is_truncated(void **state)
 
 /* --- the list --- */
 
-static void alerts_are_listed_in_the_order_of_raising(void **state)
+TEST(alerts_are_listed_in_the_order_of_raising)
 {
-	(void)state;
 	/* the condition of this alert begins first, but the alert is raised last */
 	hold(ALERT_FPS_MISSING, &vgpu_a);
 	hold(ALERT_CONTRACT_LIMIT, &vgpu_a);
@@ -405,21 +388,19 @@ static void alerts_are_listed_in_the_order_of_raising(void **state)
 		assert_int_equal(alerts_at(alerts, i)->id, i + 1);
 }
 
-static void a_condition_that_is_not_raised_is_not_listed(void **state)
+TEST(a_condition_that_is_not_raised_is_not_listed)
 {
-	(void)state;
 	hold(ALERT_FPS_MISSING, &vgpu_a);
 	assert_int_equal(alerts_count(alerts), 0);
 	end_tick();
 	assert_int_equal(alerts_ack(alerts, 0, "uid 1000", now_ms), -ENOENT);
 }
 
-static void the_oldest_cleared_alerts_are_dropped_but_no_active_one(void **state)
+TEST(the_oldest_cleared_alerts_are_dropped_but_no_active_one)
 {
 	const int n = 1000;
 	size_t cleared = 0;
 
-	(void)state;
 	hold(ALERT_CONTRACTS_UNSAVED, NULL);
 	for (int i = 0; i < n; i++) {
 		hold(ALERT_PROMISE_BROKEN, &vgpu_a);
@@ -443,9 +424,8 @@ static void the_oldest_cleared_alerts_are_dropped_but_no_active_one(void **state
 
 /* --- acknowledging --- */
 
-static void a_second_acknowledgement_changes_nothing(void **state)
+TEST(a_second_acknowledgement_changes_nothing)
 {
-	(void)state;
 	hold_ticks(ALERT_PROMISE_BROKEN, &vgpu_a, 1);
 	assert_int_equal(alerts_ack(alerts, 1, "uid 1000", now_ms), 0);
 	assert_string_equal(events, "a1");
@@ -457,9 +437,8 @@ static void a_second_acknowledgement_changes_nothing(void **state)
 	assert_int_equal(alerts_ack(alerts, 2, "uid 1000", now_ms), -ENOENT);
 }
 
-static void an_acknowledged_alert_is_cleared_as_usual(void **state)
+TEST(an_acknowledged_alert_is_cleared_as_usual)
 {
-	(void)state;
 	hold_ticks(ALERT_FOREIGN_WRITE, &vgpu_a, 1);
 	assert_int_equal(alerts_ack(alerts, 1, "uid 1000", now_ms), 0);
 	quiet_ticks(3);
@@ -490,11 +469,10 @@ static void adopt(void)
 			     .id = 9, .kind = ALERT_SUM_OVER_100, .gpu = "gpu0", .raised_ms = 8});
 }
 
-static void a_restored_alert_that_still_holds_is_not_raised_again(void **state)
+TEST(a_restored_alert_that_still_holds_is_not_raised_again)
 {
 	const struct alert *alert;
 
-	(void)state;
 	adopt();
 	assert_int_equal(alerts_count(alerts), 2);
 	assert_string_equal(events, "");
@@ -516,9 +494,8 @@ static void a_restored_alert_that_still_holds_is_not_raised_again(void **state)
 	assert_int_equal(alerts_at(alerts, 1)->id, 9);
 }
 
-static void a_restored_alert_without_its_condition_is_cleared(void **state)
+TEST(a_restored_alert_without_its_condition_is_cleared)
 {
-	(void)state;
 	adopt();
 	quiet_ticks(2);
 	alerts_end_tick(alerts, now_ms, false);
@@ -528,9 +505,8 @@ static void a_restored_alert_without_its_condition_is_cleared(void **state)
 	assert_string_equal(events, "c7");
 }
 
-static void ids_continue_after_a_restart(void **state)
+TEST(ids_continue_after_a_restart)
 {
-	(void)state;
 	adopt();
 	hold(ALERT_PROMISE_BROKEN, &vgpu_b);
 	assert_string_equal(events, "r41");
@@ -539,13 +515,12 @@ static void ids_continue_after_a_restart(void **state)
 
 /* --- names --- */
 
-static void every_kind_has_a_unique_name_and_a_meaning(void **state)
+TEST(every_kind_has_a_unique_name_and_a_meaning)
 {
 	enum alert_severity severity;
 	const char *name, *meaning;
 	enum alert_kind kind;
 
-	(void)state;
 	for (size_t i = 0; i < ALERT_KINDS; i++) {
 		name = alerts_name_at(i, &severity, &meaning);
 		assert_non_null(name);
@@ -563,35 +538,4 @@ static void every_kind_has_a_unique_name_and_a_meaning(void **state)
 	assert_string_equal(alert_severity_name(ALERT_WARNING), "warning");
 	assert_string_equal(alert_severity_name(ALERT_CRITICAL), "critical");
 	assert_null(alerts_free(NULL));
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_condition_is_raised_after_its_ticks_and_cleared_after_its_absence),
-		TEST(every_kind_is_raised_after_its_number_of_periods),
-		TEST(every_kind_is_cleared_after_its_number_of_periods),
-		TEST(a_load_around_the_limit_is_raised_once),
-		TEST(a_rising_severity_is_an_event_and_never_falls),
-		TEST(unknown_applies_to_the_named_vgpu_and_kind),
-		TEST(unknown_without_a_vgpu_applies_to_the_gpu),
-		TEST(two_reports_in_a_tick_count_once),
-		TEST(each_vgpu_and_gpu_has_its_own_alert),
-		TEST(an_alert_has_name_severity_and_subject),
-		TEST(the_text_is_the_newest_and_remains_after_clearing),
-		TEST(a_long_text_is_truncated),
-		TEST(alerts_are_listed_in_the_order_of_raising),
-		TEST(a_condition_that_is_not_raised_is_not_listed),
-		TEST(the_oldest_cleared_alerts_are_dropped_but_no_active_one),
-		TEST(a_second_acknowledgement_changes_nothing),
-		TEST(an_acknowledged_alert_is_cleared_as_usual),
-		TEST(a_restored_alert_that_still_holds_is_not_raised_again),
-		TEST(a_restored_alert_without_its_condition_is_cleared),
-		TEST(ids_continue_after_a_restart),
-		TEST(every_kind_has_a_unique_name_and_a_meaning),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

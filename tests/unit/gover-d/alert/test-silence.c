@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Silences: which alerts they match, and when they expire. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "gover-d/alert/silence.h"
+#include "tests/unit/unit.h"
 
 static struct silences silences;
 
-static void a_silence_matches_alerts_that_match_all_selectors(void **state)
+TEST(a_silence_matches_alerts_that_match_all_selectors)
 {
 	static const struct {
 		struct silence silence;
@@ -31,7 +26,6 @@ static void a_silence_matches_alerts_that_match_all_selectors(void **state)
 	};
 	const struct alert alert = {.name = "contract_limit", .gpu = "gpu0", .vgpu = "a"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct silence silence = rows[i].silence;
 
@@ -43,11 +37,10 @@ static void a_silence_matches_alerts_that_match_all_selectors(void **state)
 	}
 }
 
-static void silences_expire_and_ids_are_not_reused(void **state)
+TEST(silences_expire_and_ids_are_not_reused)
 {
 	struct silence silence = {.vgpu = "a"}, ended;
 
-	(void)state;
 	memset(&silences, 0, sizeof(silences));
 	for (int i = 1; i <= 3; i++) {
 		silence.until_ms = 1000 * (4 - i);
@@ -65,25 +58,13 @@ static void silences_expire_and_ids_are_not_reused(void **state)
 	assert_int_equal(silences.n, 2);
 }
 
-static void the_number_of_silences_is_limited(void **state)
+TEST(the_number_of_silences_is_limited)
 {
 	struct silence silence = {.vgpu = "a"};
 
-	(void)state;
 	memset(&silences, 0, sizeof(silences));
 	for (int i = 0; i < SILENCES_MAX; i++)
 		assert_int_equal(silences_add(&silences, &silence), 0);
 	assert_int_equal(silences_add(&silences, &silence), -ENOSPC);
 	assert_int_equal(silences.n, SILENCES_MAX);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_silence_matches_alerts_that_match_all_selectors),
-		cmocka_unit_test(silences_expire_and_ids_are_not_reused),
-		cmocka_unit_test(the_number_of_silences_is_limited),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

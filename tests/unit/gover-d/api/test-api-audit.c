@@ -18,11 +18,10 @@ static const struct {
 	{NULL, NULL, "", ""},
 };
 
-static void only_changed_fields_are_recorded(void **state)
+TEST(only_changed_fields_are_recorded)
 {
 	char was[64], became[64];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		json_t *before = cases[i].before ? json_loads(cases[i].before, 0, NULL) : NULL;
 		json_t *after = cases[i].after ? json_loads(cases[i].after, 0, NULL) : NULL;
@@ -33,12 +32,11 @@ static void only_changed_fields_are_recorded(void **state)
 	}
 }
 
-static void long_values_are_shortened(void **state)
+TEST(long_values_are_shortened)
 {
 	char was[40], became[40], name[64];
 	json_t *many = json_object();
 
-	(void)state;
 	api_audit_differ(json_pack("{s:s, s:i}", "long",
 				   "12345678901234567890123456789012345678901234567890", "b", 1),
 			 NULL, was, became, sizeof(was));
@@ -49,14 +47,4 @@ static void long_values_are_shortened(void **state)
 	}
 	api_audit_differ(NULL, many, was, became, sizeof(was));
 	assert_string_equal(became, "{}");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(only_changed_fields_are_recorded),
-		cmocka_unit_test(long_values_are_shortened),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,9 @@
  */
 #include "tests/unit/gover-d/api/test-api.h"
 
-static void a_body_that_is_not_an_object_is_400(void **state)
+FIXTURE(stand_in_begin, stand_in_end)
+
+TEST(a_body_that_is_not_an_object_is_400)
 {
 	static const struct {
 		const char *body, *words;
@@ -28,7 +30,6 @@ static void a_body_that_is_not_an_object_is_400(void **state)
 		{"\"text\"", "not a JSON object"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		assert_problem("POST /v1/vgpus", cases[i].body, 400, cases[i].words);
 		assert_problem("PATCH /v1/vgpus/a", cases[i].body, 400, cases[i].words);
@@ -37,7 +38,7 @@ static void a_body_that_is_not_an_object_is_400(void **state)
 	assert_int_equal(manager->changes, 0);
 }
 
-static void an_invalid_value_is_422_and_quoted(void **state)
+TEST(an_invalid_value_is_422_and_quoted)
 {
 	static const char whole[] = " is not allowed (allowed: a whole number 1..100)";
 	static const struct {
@@ -86,7 +87,6 @@ static void an_invalid_value_is_422_and_quoted(void **state)
 		{"id", "\"b\"", "id: unknown field"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char body[128];
 
@@ -98,7 +98,7 @@ static void an_invalid_value_is_422_and_quoted(void **state)
 
 #define TEN "0123456789"
 
-static void an_invalid_id_is_422(void **state)
+TEST(an_invalid_id_is_422)
 {
 	static const char *const ids[] = {"\"\"",
 					  "\".a\"",
@@ -112,7 +112,6 @@ static void an_invalid_id_is_422(void **state)
 					  "{}",
 					  "\"" TEN TEN TEN TEN TEN TEN "0123\""};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
 		char body[160];
 
@@ -122,9 +121,8 @@ static void an_invalid_id_is_422(void **state)
 	assert_int_equal(manager->changes, 0);
 }
 
-static void a_missing_required_field_is_422(void **state)
+TEST(a_missing_required_field_is_422)
 {
-	(void)state;
 	assert_problem("POST /v1/vgpus", "{}", 422, "id: required (allowed: 1 to 63");
 	assert_problem("POST /v1/vgpus", "{\"id\":\"b\"}", 422,
 		       "initial_cap_pct: required (allowed: a whole number 1..100)");
@@ -140,12 +138,11 @@ static void make_text(char *text, char c, size_t n)
 	strcpy(text + 1 + n, "\"");
 }
 
-static void texts_and_labels_are_limited(void **state)
+TEST(texts_and_labels_are_limited)
 {
 	static char body[16384], text[512];
 	size_t n;
 
-	(void)state;
 	make_text(text, 'v', VM_MAX - 1);
 	snprintf(body, sizeof(body), "{\"vm\":%s}", text);
 	json_decref(ask_json("PATCH /v1/vgpus/a", body, 200));
@@ -178,7 +175,7 @@ static void texts_and_labels_are_limited(void **state)
 	}
 }
 
-static void a_body_with_another_content_type_is_415(void **state)
+TEST(a_body_with_another_content_type_is_415)
 {
 	static const struct {
 		const char *type;
@@ -195,7 +192,6 @@ static void a_body_with_another_content_type_is_415(void **state)
 		{"application/merge-patch", 415},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct api_request request = {
 			.method = "PATCH",
@@ -213,11 +209,10 @@ static void a_body_with_another_content_type_is_415(void **state)
 	}
 }
 
-static void only_a_patch_may_be_a_merge_patch(void **state)
+TEST(only_a_patch_may_be_a_merge_patch)
 {
 	const struct api_reply *reply;
 
-	(void)state;
 	ask_type = "application/merge-patch+json";
 	reply = ask("POST /v1/vgpus", "{\"id\":\"b\",\"initial_cap_pct\":5}");
 	assert_int_equal(reply->status, 415);
@@ -229,11 +224,10 @@ static void only_a_patch_may_be_a_merge_patch(void **state)
 	ask_type = "application/json";
 }
 
-static void a_coded_body_is_415(void **state)
+TEST(a_coded_body_is_415)
 {
 	const struct api_reply *reply;
 
-	(void)state;
 	ask_content_encoding = "gzip";
 	reply = ask("PATCH /v1/vgpus/a", "{}");
 	assert_int_equal(reply->status, 415);
@@ -243,12 +237,11 @@ static void a_coded_body_is_415(void **state)
 	ask_content_encoding = NULL;
 }
 
-static void a_long_value_is_quoted_in_part(void **state)
+TEST(a_long_value_is_quoted_in_part)
 {
 	static char body[40000], text[30000];
 	json_t *problem;
 
-	(void)state;
 	make_text(text, 'v', sizeof(text) - 3);
 	snprintf(body, sizeof(body), "{\"initial_cap_pct\":%s}", text);
 	problem = ask_json("PATCH /v1/vgpus/a", body, 422);
@@ -269,7 +262,7 @@ static uint32_t next_random(void)
 	return x;
 }
 
-static void garbage_is_rejected_without_partial_changes(void **state)
+TEST(garbage_is_rejected_without_partial_changes)
 {
 	static const char good[] =
 		"{\"id\":\"b\",\"gpu\":\"gpu0\",\"vm\":\"v\",\"cid\":7,\"labels\":"
@@ -278,7 +271,6 @@ static void garbage_is_rejected_without_partial_changes(void **state)
 	static const char letters[] = "{}[]\",:0123456789eE+-.\\utrfalsn \xff\xc3";
 	int accepted = 0, rejected = 0;
 
-	(void)state;
 	for (int round = 0; round < 4000; round++) {
 		char body[sizeof(good)];
 		unsigned int status;
@@ -302,24 +294,4 @@ static void garbage_is_rejected_without_partial_changes(void **state)
 		assert_int_equal(manager->host.gpus[0].n_vgpus, 1);
 	}
 	assert_true(accepted > 100 && rejected > 1000);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, stand_in_begin, stand_in_end)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_body_that_is_not_an_object_is_400),
-		TEST(an_invalid_value_is_422_and_quoted),
-		TEST(an_invalid_id_is_422),
-		TEST(a_missing_required_field_is_422),
-		TEST(texts_and_labels_are_limited),
-		TEST(a_body_with_another_content_type_is_415),
-		TEST(only_a_patch_may_be_a_merge_patch),
-		TEST(a_coded_body_is_415),
-		TEST(a_long_value_is_quoted_in_part),
-		TEST(garbage_is_rejected_without_partial_changes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

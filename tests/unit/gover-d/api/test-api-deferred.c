@@ -27,11 +27,12 @@ static struct api_request sale(void)
 	};
 }
 
-static void a_change_is_answered_after_it_is_on_disk(void **state)
+FIXTURE(stand_in_begin, stand_in_end)
+
+TEST(a_change_is_answered_after_it_is_on_disk)
 {
 	struct api_request request = sale();
 
-	(void)state;
 	api_serve(api, &request);
 	assert_non_null(request.deferred);
 	assert_null(stand_in_find("b"));
@@ -44,11 +45,10 @@ static void a_change_is_answered_after_it_is_on_disk(void **state)
 	api_request_fini(&request);
 }
 
-static void a_change_that_is_not_on_disk_is_507(void **state)
+TEST(a_change_that_is_not_on_disk_is_507)
 {
 	struct api_request request = sale();
 
-	(void)state;
 	api_serve(api, &request);
 	stand_in_save(-EROFS);
 	assert_int_equal(n_answered, 1);
@@ -60,11 +60,10 @@ static void a_change_that_is_not_on_disk_is_507(void **state)
 	api_request_fini(&request);
 }
 
-static void a_save_that_cannot_start_is_507_immediately(void **state)
+TEST(a_save_that_cannot_start_is_507_immediately)
 {
 	struct api_request request = sale();
 
-	(void)state;
 	manager->save_result = -ENOMEM;
 	api_serve(api, &request);
 	assert_null(request.deferred);
@@ -72,11 +71,10 @@ static void a_save_that_cannot_start_is_507_immediately(void **state)
 	api_request_fini(&request);
 }
 
-static void a_closed_request_gets_no_reply(void **state)
+TEST(a_closed_request_gets_no_reply)
 {
 	struct api_request request = sale();
 
-	(void)state;
 	api_serve(api, &request);
 	api_request_fini(&request);
 	memset(&request, 0xff, sizeof(request));
@@ -98,14 +96,13 @@ static struct api_request change_of_a(const char *body)
 	};
 }
 
-static void the_condition_of_a_change_holds_when_it_is_made(void **state)
+TEST(the_condition_of_a_change_holds_when_it_is_made)
 {
 	struct api_request first = change_of_a("{\"target_fps\":10}");
 	struct api_request second = change_of_a("{\"target_fps\":20}");
 	struct api_request third = change_of_a("{\"target_fps\":30}");
 	char tag[API_ETAG_MAX];
 
-	(void)state;
 	strcpy(tag, ask("GET /v1/vgpus/a", NULL)->etag);
 	first.if_match = second.if_match = tag;
 	api_serve(api, &first);
@@ -125,12 +122,11 @@ static void the_condition_of_a_change_holds_when_it_is_made(void **state)
 	api_request_fini(&third);
 }
 
-static void a_waiting_change_of_a_closed_request_is_not_made(void **state)
+TEST(a_waiting_change_of_a_closed_request_is_not_made)
 {
 	struct api_request first = change_of_a("{\"target_fps\":10}");
 	struct api_request second = change_of_a("{\"target_fps\":20}");
 
-	(void)state;
 	api_serve(api, &first);
 	api_serve(api, &second);
 	api_request_fini(&second);
@@ -148,7 +144,7 @@ static void a_waiting_change_of_a_closed_request_is_not_made(void **state)
 	api_request_fini(&second);
 }
 
-static void an_invalid_idempotency_key_is_400(void **state)
+TEST(an_invalid_idempotency_key_is_400)
 {
 	static char long_key[129];
 	static const struct {
@@ -158,7 +154,6 @@ static void an_invalid_idempotency_key_is_400(void **state)
 		{"", 400}, {"two words", 400}, {"\xc3\xa9", 400}, {long_key, 400}, {"k-1", 200},
 	};
 
-	(void)state;
 	memset(long_key, 'k', sizeof(long_key) - 1);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct api_request request = sale();
@@ -173,40 +168,4 @@ static void an_invalid_idempotency_key_is_400(void **state)
 		api_request_fini(&request);
 	}
 	assert_string_equal(manager->key, "root k-1");
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, stand_in_begin, stand_in_end)
-
-static void without_memory_the_reply_is_still_a_problem_document(void **state)
-{
-	json_t *problem;
-
-	(void)state;
-	for (int i = 0; i < 3; i++) {
-		struct api_request request = {.path = "/v1/host"};
-
-		api_request_reply_text(&request, 200, API_TYPE_JSON, NULL);
-		assert_int_equal(request.reply.status, 500);
-		assert_string_equal(request.reply.type, "application/problem+json");
-		problem = json_loadb(request.reply.text->data, request.reply.text->length, 0, NULL);
-		assert_int_equal(json_integer_value(json_object_get(problem, "status")), 500);
-		json_decref(problem);
-		api_request_fini(&request);
-	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_change_is_answered_after_it_is_on_disk),
-		TEST(a_change_that_is_not_on_disk_is_507),
-		TEST(a_save_that_cannot_start_is_507_immediately),
-		TEST(a_closed_request_gets_no_reply),
-		TEST(the_condition_of_a_change_holds_when_it_is_made),
-		TEST(a_waiting_change_of_a_closed_request_is_not_made),
-		TEST(an_invalid_idempotency_key_is_400),
-		TEST(without_memory_the_reply_is_still_a_problem_document),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,12 +54,12 @@ static void fill_database(void)
 	}
 }
 
-static int begin_economics(void **state)
+static int begin_economics(void)
 {
 	const struct db_retention keep_all = {0};
 	struct err err;
 
-	stand_in_begin(state);
+	stand_in_begin();
 	strcpy(folder, "/tmp/gover-test-api-XXXXXX");
 	assert_non_null(mkdtemp(folder));
 	snprintf(manager->history.path, sizeof(manager->history.path), "%s/history.db", folder);
@@ -70,7 +70,7 @@ static int begin_economics(void **state)
 	return 0;
 }
 
-static int end_economics(void **state)
+static int end_economics(void)
 {
 	static const char *const ends[] = {"", "-wal", "-shm"};
 
@@ -84,8 +84,10 @@ static int end_economics(void **state)
 		(void)remove(name);
 	}
 	assert_int_equal(rmdir(folder), 0);
-	return stand_in_end(state);
+	return stand_in_end();
 }
+
+FIXTURE(begin_economics, end_economics)
 
 static void note_answer(struct api_request *request)
 {
@@ -141,11 +143,10 @@ static const json_t *element(const json_t *account, const char *list, size_t ind
 	return json_array_get(json_object_get(account, list), index);
 }
 
-static void the_reply_has_both_accounts(void **state)
+TEST(the_reply_has_both_accounts)
 {
 	json_t *answer = query("1699999200", "1700002800"), *without, *price;
 
-	(void)state;
 	without = json_object_get(answer, "without_overselling");
 	assert_int_equal(manager->ledger_kept, 1);
 	assert_string_equal(json_string_value(json_object_get(answer, "from")),
@@ -174,11 +175,10 @@ static void the_reply_has_both_accounts(void **state)
 	json_decref(answer);
 }
 
-static void a_shorter_range_sums_its_minutes(void **state)
+TEST(a_shorter_range_sums_its_minutes)
 {
 	json_t *answer = query("2023-11-14T22:10:30Z", "2023-11-14T22:11:10Z");
 
-	(void)state;
 	/* the requested range of 40 s is extended to two whole minutes */
 	check(answer, 0.105, 0.22, -0.115, 156.0 / 3600, 6);
 	json_decref(answer);
@@ -209,12 +209,11 @@ static bool is_null(const json_t *object, const char *key)
 }
 
 /* Two hours after the other rows: no price, then a price of one flavour, then a penalty too. */
-static void amounts_without_a_price_are_null(void **state)
+TEST(amounts_without_a_price_are_null)
 {
 	const char *from = "2023-11-15T00:00:00Z", *to = "2023-11-15T00:02:00Z";
 	json_t *answer;
 
-	(void)state;
 	append_price(BEGIN_MS + 3600000, "default", -1, -1);
 	append_price(BEGIN_MS + 3600000, "none", -1, -1);
 	append_second("c", "none", 0, 0);
@@ -250,11 +249,10 @@ static void amounts_without_a_price_are_null(void **state)
 	json_decref(answer);
 }
 
-static void without_records_the_ratio_is_null(void **state)
+TEST(without_records_the_ratio_is_null)
 {
 	json_t *answer = query("5", "6");
 
-	(void)state;
 	check(answer, 0, 0, 0, 0, 0);
 	assert_true(json_is_null(json_object_get(answer, "overbooking_ratio")));
 	assert_true(json_is_false(json_object_get(answer, "prices_set")));
@@ -264,7 +262,7 @@ static void without_records_the_ratio_is_null(void **state)
 	json_decref(answer);
 }
 
-static void an_invalid_range_is_400(void **state)
+TEST(an_invalid_range_is_400)
 {
 	static const struct {
 		const char *query, *words;
@@ -275,7 +273,6 @@ static void an_invalid_range_is_400(void **state)
 		{"step=5", "step"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char line[96];
 
@@ -284,22 +281,8 @@ static void an_invalid_range_is_400(void **state)
 	}
 }
 
-static void without_a_database_the_status_is_503(void **state)
+TEST(without_a_database_the_status_is_503)
 {
-	(void)state;
 	manager->history.db = db_close(manager->history.db);
 	assert_problem("GET /v1/economics", NULL, 503, "history: not available");
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin_economics, end_economics)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(the_reply_has_both_accounts),	TEST(a_shorter_range_sums_its_minutes),
-		TEST(amounts_without_a_price_are_null), TEST(without_records_the_ratio_is_null),
-		TEST(an_invalid_range_is_400),		TEST(without_a_database_the_status_is_503),
-	};
-
-	return cmocka_run_group_tests_name("api-economics", tests, NULL, NULL);
 }

@@ -20,12 +20,13 @@ static void tag_of_a(char tag[API_ETAG_MAX])
 	assert_int_equal(strlen(tag), 18);
 }
 
-static void a_changed_contract_changes_the_tag(void **state)
+FIXTURE(stand_in_begin, stand_in_end)
+
+TEST(a_changed_contract_changes_the_tag)
 {
 	struct contract *contract = &stand_in_find("a")->contract;
 	char before[API_ETAG_MAX], after[API_ETAG_MAX];
 
-	(void)state;
 	tag_of_a(before);
 	contract->held = true;
 	tag_of_a(after);
@@ -38,12 +39,11 @@ static void a_changed_contract_changes_the_tag(void **state)
 	assert_string_not_equal(before, after);
 }
 
-static void measured_values_do_not_change_the_tag(void **state)
+TEST(measured_values_do_not_change_the_tag)
 {
 	struct vgpu *vgpu = stand_in_find("a");
 	char before[API_ETAG_MAX], after[API_ETAG_MAX];
 
-	(void)state;
 	tag_of_a(before);
 	vgpu->cap_pct = 31;
 	vgpu->row.load = 0.5;
@@ -56,7 +56,7 @@ static void measured_values_do_not_change_the_tag(void **state)
 	assert_string_equal(ask("GET /v1/vgpus/a", NULL)->etag + 2, after);
 }
 
-static void if_match_is_parsed_strictly(void **state)
+TEST(if_match_is_parsed_strictly)
 {
 	/* In if_match, $ is replaced by the current ETag. */
 	static const struct {
@@ -75,7 +75,6 @@ static void if_match_is_parsed_strictly(void **state)
 		{"w/$", 400},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char tag[API_ETAG_MAX], text[128] = "", *at = text;
 		int changes = manager->changes;
@@ -97,25 +96,23 @@ static void if_match_is_parsed_strictly(void **state)
 	}
 }
 
-static void a_strong_tag_is_compared_strongly(void **state)
+TEST(a_strong_tag_is_compared_strongly)
 {
 	char tag[API_ETAG_MAX], weak[API_ETAG_MAX + 2];
 
-	(void)state;
 	tag_of_a(tag);
 	snprintf(weak, sizeof(weak), "W/%s", tag);
 	assert_int_equal(patch("PATCH /v1/vgpus/a/contract", "{}", weak), 412);
 	assert_int_equal(patch("PATCH /v1/vgpus/a/contract", "{}", tag), 200);
 }
 
-static void if_none_match_prevents_a_change(void **state)
+TEST(if_none_match_prevents_a_change)
 {
 	static const char *const lines[] = {"PATCH /v1/vgpus/a", "PATCH /v1/vgpus/a/contract",
 					    "PATCH /v1/gpus/gpu0", "PATCH /v1/policy",
 					    "DELETE /v1/vgpus/a"};
 	char tag[API_ETAG_MAX];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
 		const char *body = lines[i][0] == 'P' ? "{}" : NULL;
 
@@ -133,12 +130,11 @@ static void if_none_match_prevents_a_change(void **state)
 	ask_if_none_match = NULL;
 }
 
-static void a_current_tag_is_answered_with_304(void **state)
+TEST(a_current_tag_is_answered_with_304)
 {
 	static const char *const lines[] = {"GET /v1/vgpus/a", "GET /v1/vgpus/a/contract",
 					    "GET /v1/gpus/gpu0", "GET /v1/policy"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
 		const struct api_reply *reply = ask(lines[i], NULL);
 		bool weak = reply->etag[0] == 'W';
@@ -157,13 +153,12 @@ static void a_current_tag_is_answered_with_304(void **state)
 	}
 }
 
-static void equal_strong_tags_mean_equal_bytes(void **state)
+TEST(equal_strong_tags_mean_equal_bytes)
 {
 	struct contract *contract = &stand_in_find("a")->contract;
 	char tag[API_ETAG_MAX], text[1024];
 	const struct api_reply *reply;
 
-	(void)state;
 	reply = ask("GET /v1/vgpus/a/contract", NULL);
 	strcpy(tag, reply->etag);
 	snprintf(text, sizeof(text), "%s", reply->text->data);
@@ -180,31 +175,12 @@ static void equal_strong_tags_mean_equal_bytes(void **state)
 	assert_string_not_equal(ask("GET /v1/vgpus/a/contract", NULL)->etag, tag);
 }
 
-static void an_invalid_request_is_rejected_before_its_condition(void **state)
+TEST(an_invalid_request_is_rejected_before_its_condition)
 {
-	(void)state;
 	assert_int_equal(patch("PATCH /v1/vgpus/no", "{}", "\"x\""), 404);
 	assert_int_equal(patch("PATCH /v1/vgpus/a", "{\"weight\":0}", "\"x\""), 422);
 	assert_int_equal(patch("PATCH /v1/gpus/gpu0", "{\"mode\":\"fast\"}", "\"x\""), 422);
 	assert_int_equal(patch("PATCH /v1/gpus/gpu0", "{\"mode\":\"act\"}", "\"x\""), 412);
 	assert_int_equal(patch("PATCH /v1/policy", "{\"ttl_s\":5}", "\"x\""), 412);
 	assert_int_equal(manager->changes, 0);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, stand_in_begin, stand_in_end)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_changed_contract_changes_the_tag),
-		TEST(measured_values_do_not_change_the_tag),
-		TEST(if_match_is_parsed_strictly),
-		TEST(a_strong_tag_is_compared_strongly),
-		TEST(if_none_match_prevents_a_change),
-		TEST(a_current_tag_is_answered_with_304),
-		TEST(equal_strong_tags_mean_equal_bytes),
-		TEST(an_invalid_request_is_rejected_before_its_condition),
-	};
-
-	return cmocka_run_group_tests_name("api-etag", tests, NULL, NULL);
 }

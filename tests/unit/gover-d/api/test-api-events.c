@@ -39,9 +39,10 @@ static void first_id(char id[EVENTS_ID_MAX])
 	assert_int_equal(sscanf(strstr(client.answer, "\nid: "), "\nid: %63[a-f0-9-]", id), 1);
 }
 
-static void events_are_sent_to_the_stream(void **state)
+FIXTURE(begin_http, end_http)
+
+TEST(events_are_sent_to_the_stream)
 {
-	(void)state;
 	follow("", "");
 	assert_true(await_text("\nid: "));
 	assert_non_null(strstr(client.answer, "HTTP/1.1 200"));
@@ -75,11 +76,10 @@ static void add_decision(const char *why)
 	assert_non_null(decisions_add(manager->decisions, &decision));
 }
 
-static void decisions_and_changes_are_sent_in_order(void **state)
+TEST(decisions_and_changes_are_sent_in_order)
 {
 	const char *at;
 
-	(void)state;
 	follow("?kinds=decision,change", "");
 	assert_true(await_text("\nid: "));
 	add_decision("one");
@@ -100,9 +100,8 @@ static void decisions_and_changes_are_sent_in_order(void **state)
 	close(client.fd);
 }
 
-static void an_idle_stream_gets_comments(void **state)
+TEST(an_idle_stream_gets_comments)
 {
-	(void)state;
 	manager->host.ticked.mono_ns = 100 * NS_PER_S;
 	follow("?kinds=alert", "");
 	assert_true(await_text("\nid: "));
@@ -117,9 +116,8 @@ static void an_idle_stream_gets_comments(void **state)
 	close(client.fd);
 }
 
-static void only_the_requested_kinds_are_sent(void **state)
+TEST(only_the_requested_kinds_are_sent)
 {
-	(void)state;
 	follow("?kinds=alert", "");
 	assert_true(await_text("\nid: "));
 	add_event(EVENTS_CHANGE, "unwanted");
@@ -137,11 +135,10 @@ static void only_the_requested_kinds_are_sent(void **state)
 	assert_int_equal(request("HEAD /v1/events HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
 }
 
-static void a_reconnected_stream_resumes_after_its_last_event(void **state)
+TEST(a_reconnected_stream_resumes_after_its_last_event)
 {
 	char id[EVENTS_ID_MAX], more[EVENTS_ID_MAX + 32];
 
-	(void)state;
 	follow("", "");
 	first_id(id);
 	close(client.fd);
@@ -161,12 +158,11 @@ static void a_reconnected_stream_resumes_after_its_last_event(void **state)
 	close(client.fd);
 }
 
-static void a_stream_that_is_not_read_is_closed(void **state)
+TEST(a_stream_that_is_not_read_is_closed)
 {
 	static char text[16 * 1024];
 	int idle, n;
 
-	(void)state;
 	memset(text, 'x', sizeof(text) - 1);
 	follow("", "");
 	assert_true(await_text("\nid: "));
@@ -185,11 +181,10 @@ static void a_stream_that_is_not_read_is_closed(void **state)
 	close(idle);
 }
 
-static void a_stop_ends_every_stream(void **state)
+TEST(a_stop_ends_every_stream)
 {
 	int fds[4];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
 		follow("", "");
 		assert_true(await_text("\nid: "));
@@ -202,7 +197,7 @@ static void a_stop_ends_every_stream(void **state)
 		close(fds[i]);
 }
 
-static void event_streams_are_limited(void **state)
+TEST(event_streams_are_limited)
 {
 	static const struct {
 		const char *name;
@@ -219,7 +214,6 @@ static void event_streams_are_limited(void **state)
 	};
 	struct api_request requests[256 + ARRAY_SIZE(rows)], *r = requests;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		for (int n = 0; n <= rows[i].accepted - !rows[i].why; n++) {
 			*r = (struct api_request){
@@ -237,22 +231,4 @@ static void event_streams_are_limited(void **state)
 	while (r > requests)
 		api_request_fini(--r);
 	assert_int_equal(api->n_followers, 0);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin_http, end_http)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(events_are_sent_to_the_stream),
-		TEST(decisions_and_changes_are_sent_in_order),
-		TEST(an_idle_stream_gets_comments),
-		TEST(only_the_requested_kinds_are_sent),
-		TEST(a_reconnected_stream_resumes_after_its_last_event),
-		TEST(a_stream_that_is_not_read_is_closed),
-		TEST(a_stop_ends_every_stream),
-		TEST(event_streams_are_limited),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,12 +47,12 @@ static void fill_database(void)
 	db_flush(manager->history.db);
 }
 
-static int begin_history(void **state)
+static int begin_history(void)
 {
 	const struct db_retention keep_all = {0};
 	struct err err;
 
-	stand_in_begin(state);
+	stand_in_begin();
 	strcpy(folder, "/tmp/gover-test-api-XXXXXX");
 	assert_non_null(mkdtemp(folder));
 	snprintf(manager->history.path, sizeof(manager->history.path), "%s/history.db", folder);
@@ -75,15 +75,17 @@ static void remove_database(void)
 	}
 }
 
-static int end_history(void **state)
+static int end_history(void)
 {
 	manager->view.queries = worker_free(manager->view.queries);
 	event = sd_event_unref(event);
 	manager->history.db = db_close(manager->history.db);
 	remove_database();
 	assert_int_equal(rmdir(folder), 0);
-	return stand_in_end(state);
+	return stand_in_end();
 }
+
+FIXTURE(begin_history, end_history)
 
 static void note_answer(struct api_request *request)
 {
@@ -109,12 +111,11 @@ static void query(struct api_request *request, const char *from, const char *to,
 }
 
 /* Sums over "a" and "gone", and over a third vGPU that exists in half of the first step. */
-static void the_load_of_a_gpu_is_the_sum_of_its_vgpus(void **state)
+TEST(the_load_of_a_gpu_is_the_sum_of_its_vgpus)
 {
 	struct api_request request = {.path = "/v1/gpus/gpu0/load"};
 	json_t *answer, *points, *first, *second;
 
-	(void)state;
 	for (int i = 0; i < 10; i++) {
 		struct db_sample row = {.ts_ms = BEGIN_MS + 500 * i,
 					.vgpu = "half",
@@ -143,7 +144,7 @@ static void the_load_of_a_gpu_is_the_sum_of_its_vgpus(void **state)
 	api_request_fini(&request);
 }
 
-static void a_load_request_is_checked(void **state)
+TEST(a_load_request_is_checked)
 {
 	static const struct {
 		const char *path, *step;
@@ -155,7 +156,6 @@ static void a_load_request_is_checked(void **state)
 		{"/v1/gpus/gpu9/load", "10", 404, "gpu9"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct api_request request = {.path = cases[i].path};
 
@@ -164,16 +164,4 @@ static void a_load_request_is_checked(void **state)
 		assert_non_null(strstr(request.reply.text->data, cases[i].words));
 		api_request_fini(&request);
 	}
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin_history, end_history)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(the_load_of_a_gpu_is_the_sum_of_its_vgpus),
-		TEST(a_load_request_is_checked),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

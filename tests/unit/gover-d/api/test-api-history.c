@@ -6,7 +6,6 @@
 #include "tests/unit/gover-d/api/test-api.h"
 
 #include "db/db.h"
-#include "tests/unit/unpack.h"
 
 #define BEGIN_MS INT64_C(1700000000000) /* 2023-11-14T22:13:20Z */
 #define ROWS	 120
@@ -50,12 +49,12 @@ static void fill_database(void)
 	db_flush(manager->history.db);
 }
 
-static int begin_history(void **state)
+static int begin_history(void)
 {
 	const struct db_retention keep_all = {0};
 	struct err err;
 
-	stand_in_begin(state);
+	stand_in_begin();
 	strcpy(folder, "/tmp/gover-test-api-XXXXXX");
 	assert_non_null(mkdtemp(folder));
 	snprintf(manager->history.path, sizeof(manager->history.path), "%s/history.db", folder);
@@ -78,18 +77,19 @@ static void remove_database(void)
 	}
 }
 
-static int end_history(void **state)
+static int end_history(void)
 {
 	manager->view.queries = worker_free(manager->view.queries);
 	event = sd_event_unref(event);
 	manager->history.db = db_close(manager->history.db);
 	remove_database();
 	assert_int_equal(rmdir(folder), 0);
-	return stand_in_end(state);
+	return stand_in_end();
 }
 
+FIXTURE(begin_history, end_history)
+
 static bool is_answered;
-static const char *accept_encoding; /* of the next queries */
 
 static void note_answer(struct api_request *request)
 {
@@ -107,7 +107,6 @@ static void query(struct api_request *request, const char *from, const char *to,
 		.query = {{"from", from}, {"to", to}, {"step", step}},
 		.n_query = 3,
 		.answered = note_answer,
-		.accept_encoding = accept_encoding,
 	};
 	is_answered = false;
 	api_serve(api, request);
@@ -117,12 +116,11 @@ static void query(struct api_request *request, const char *from, const char *to,
 	assert_null(request->deferred);
 }
 
-static void the_worker_reads_the_requested_range(void **state)
+TEST(the_worker_reads_the_requested_range)
 {
 	struct api_request request = {.path = "/v1/vgpus/a/history"};
 	json_t *answer, *points, *point;
 
-	(void)state;
 	query(&request, "2023-11-14T22:13:20Z", "1700000060", "10");
 	assert_int_equal(request.reply.status, 200);
 	assert_true(is_answered);
@@ -146,34 +144,11 @@ static void the_worker_reads_the_requested_range(void **state)
 	api_request_fini(&request);
 }
 
-static void the_worker_compresses_its_answer(void **state)
-{
-	struct api_request request = {.path = "/v1/vgpus/a/history"};
-	CLEANUP_FREE char *plain = NULL;
-	CLEANUP_FREE char *back = NULL;
-
-	(void)state;
-	query(&request, "1700000000", "1700000060", "1");
-	assert_null(request.reply.text->packed);
-	plain = strdup(request.reply.text->data);
-	api_request_fini(&request);
-	accept_encoding = "gzip";
-	query(&request, "1700000000", "1700000060", "1");
-	accept_encoding = NULL;
-	assert_non_null(request.reply.text->packed); /* before the event loop encodes the reply */
-	api_reply_encode(&request);
-	assert_string_equal(request.reply.encoding, "gzip");
-	back = unpack(request.reply.text->data, request.reply.text->length);
-	assert_string_equal(back, plain);
-	api_request_fini(&request);
-}
-
-static void the_newest_sample_is_included(void **state)
+TEST(the_newest_sample_is_included)
 {
 	struct db_sample row = {.ts_ms = BEGIN_MS + 120000, .vgpu = "a", .gpu = "gpu0"};
 	struct api_request request = {.path = "/v1/vgpus/a/history"};
 
-	(void)state;
 	assert_int_equal(db_append_sample(manager->history.db, &row), 0);
 	/* the query must wait until the writer thread has written the sample */
 	db_commit(manager->history.db);
@@ -183,7 +158,7 @@ static void the_newest_sample_is_included(void **state)
 	api_request_fini(&request);
 }
 
-static void a_vgpu_without_samples_or_contract_has_a_history(void **state)
+TEST(a_vgpu_without_samples_or_contract_has_a_history)
 {
 	static const struct {
 		const char *path;
@@ -197,7 +172,6 @@ static void a_vgpu_without_samples_or_contract_has_a_history(void **state)
 	};
 	struct contract contract = {.id = "new", .gpu = "gpu0"};
 
-	(void)state;
 	(void)stand_in_vgpu(&contract);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct api_request request = {.path = cases[i].path};
@@ -209,7 +183,7 @@ static void a_vgpu_without_samples_or_contract_has_a_history(void **state)
 	}
 }
 
-static void ranges_without_samples_are_listed_as_gaps(void **state)
+TEST(ranges_without_samples_are_listed_as_gaps)
 {
 	static const struct {
 		const char *from, *to, *step, *gaps;
@@ -225,7 +199,6 @@ static void ranges_without_samples_are_listed_as_gaps(void **state)
 		{"1700000065", "1700000069", "10", "[]"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct api_request request = {.path = "/v1/vgpus/a/history"};
 		CLEANUP_FREE char *gaps = NULL;
@@ -240,12 +213,11 @@ static void ranges_without_samples_are_listed_as_gaps(void **state)
 	}
 }
 
-static void each_point_counts_its_valid_samples(void **state)
+TEST(each_point_counts_its_valid_samples)
 {
 	struct api_request request = {.path = "/v1/vgpus/a/history"};
 	json_t *answer, *point, *valid;
 
-	(void)state;
 	query(&request, "1700000000", "1700000060", "10");
 	answer = json_loads(request.reply.text->data, 0, NULL);
 	point = json_array_get(json_object_get(answer, "points"), 0);
@@ -259,7 +231,7 @@ static void each_point_counts_its_valid_samples(void **state)
 	api_request_fini(&request);
 }
 
-static void the_default_step_depends_on_the_range(void **state)
+TEST(the_default_step_depends_on_the_range)
 {
 	static const struct {
 		const char *from;
@@ -275,7 +247,6 @@ static void the_default_step_depends_on_the_range(void **state)
 		{"0", 86400},	       /* since 1970: rejected, because there are too many points */
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char line[96], words[32];
 
@@ -304,7 +275,7 @@ static void the_default_step_depends_on_the_range(void **state)
 	}
 }
 
-static void an_invalid_range_is_400(void **state)
+TEST(an_invalid_range_is_400)
 {
 	static const struct {
 		const char *query, *words;
@@ -320,7 +291,6 @@ static void an_invalid_range_is_400(void **state)
 		{"points=5", "points"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char line[96];
 
@@ -329,18 +299,16 @@ static void an_invalid_range_is_400(void **state)
 	}
 }
 
-static void without_a_database_the_status_is_503(void **state)
+TEST(without_a_database_the_status_is_503)
 {
-	(void)state;
 	manager->history.db = db_close(manager->history.db);
 	assert_problem("GET /v1/vgpus/a/history", NULL, 503, "history: not available");
 }
 
-static void a_database_that_cannot_be_read_is_500(void **state)
+TEST(a_database_that_cannot_be_read_is_500)
 {
 	struct api_request request = {.path = "/v1/vgpus/a/history"};
 
-	(void)state;
 	snprintf(manager->history.path, sizeof(manager->history.path), "%s",
 		 "/tmp/gover-no-such-folder/x");
 	query(&request, "1700000000", "1700000060", "10");
@@ -350,7 +318,7 @@ static void a_database_that_cannot_be_read_is_500(void **state)
 	snprintf(manager->history.path, sizeof(manager->history.path), "%s/history.db", folder);
 }
 
-static void a_request_can_be_closed_before_its_query_ends(void **state)
+TEST(a_request_can_be_closed_before_its_query_ends)
 {
 	struct api_request request = {
 		.method = "GET",
@@ -359,7 +327,6 @@ static void a_request_can_be_closed_before_its_query_ends(void **state)
 		.answered = note_answer,
 	};
 
-	(void)state;
 	is_answered = false;
 	api_serve(api, &request);
 	assert_non_null(request.deferred);
@@ -384,7 +351,7 @@ static void do_nothing(struct worker_job *job)
 	(void)job;
 }
 
-static void a_query_at_the_stop_is_503(void **state)
+TEST(a_query_at_the_stop_is_503)
 {
 	struct worker_job first = {.run = run_until_stopping, .done = do_nothing};
 	struct api_request request = {
@@ -394,7 +361,6 @@ static void a_query_at_the_stop_is_503(void **state)
 		.answered = note_answer,
 	};
 
-	(void)state;
 	stopping = worker_stopping(manager->view.queries);
 	assert_int_equal(worker_submit(manager->view.queries, &first), 0);
 	api_serve(api, &request);
@@ -461,12 +427,11 @@ static json_t *get_page(const char *from, const char *to)
 	return answer;
 }
 
-static void numbers_have_the_names_of_the_unit_of_the_gpu(void **state)
+TEST(numbers_have_the_names_of_the_unit_of_the_gpu)
 {
 	static const char *const ids[] = {"/v1/vgpus/a/history", "/v1/vgpus/gone/history"};
 	json_t *answer, *point;
 
-	(void)state;
 	manager->host.gpus[0].open = true;
 	manager->host.gpus[0].traits.unit = GPU_WORK;
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
@@ -485,13 +450,12 @@ static void numbers_have_the_names_of_the_unit_of_the_gpu(void **state)
 	}
 }
 
-static void pages_of_a_gpu_contain_whole_periods(void **state)
+TEST(pages_of_a_gpu_contain_whole_periods)
 {
 	char from[64] = "1700001000";
 	size_t rows = 0;
 	int pages = 0;
 
-	(void)state;
 	add_many();
 	while (from[0] != '\0') {
 		json_t *page = get_page(from, "1700010000");
@@ -508,12 +472,11 @@ static void pages_of_a_gpu_contain_whole_periods(void **state)
 	assert_int_equal(rows, 2 * MANY);
 }
 
-static void an_invalid_value_of_a_row_is_null(void **state)
+TEST(an_invalid_value_of_a_row_is_null)
 {
 	json_t *page, *row;
 	char *text;
 
-	(void)state;
 	add_many();
 	page = get_page("1700001000", "1700001002");
 	row = json_array_get(json_object_get(page, "rows"), 0);
@@ -532,38 +495,11 @@ static void an_invalid_value_of_a_row_is_null(void **state)
 	json_decref(page);
 }
 
-static void an_unknown_gpu_or_invalid_range_is_rejected(void **state)
+TEST(an_unknown_gpu_or_invalid_range_is_rejected)
 {
-	(void)state;
 	assert_problem("GET /v1/gpus/nope/history", NULL, 404, "nope");
 	assert_problem("GET /v1/gpus/gpu0/history?from=6&to=5", NULL, 400, "from: must be before");
 	assert_problem("GET /v1/gpus/gpu0/history?step=1", NULL, 400, "step");
 	manager->history.db = db_close(manager->history.db);
 	assert_problem("GET /v1/gpus/gpu0/history", NULL, 503, "history: not available");
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin_history, end_history)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(the_worker_reads_the_requested_range),
-		TEST(the_worker_compresses_its_answer),
-		TEST(the_newest_sample_is_included),
-		TEST(a_vgpu_without_samples_or_contract_has_a_history),
-		TEST(ranges_without_samples_are_listed_as_gaps),
-		TEST(each_point_counts_its_valid_samples),
-		TEST(the_default_step_depends_on_the_range),
-		TEST(an_invalid_range_is_400),
-		TEST(without_a_database_the_status_is_503),
-		TEST(a_database_that_cannot_be_read_is_500),
-		TEST(a_request_can_be_closed_before_its_query_ends),
-		TEST(a_query_at_the_stop_is_503),
-		TEST(numbers_have_the_names_of_the_unit_of_the_gpu),
-		TEST(pages_of_a_gpu_contain_whole_periods),
-		TEST(an_invalid_value_of_a_row_is_null),
-		TEST(an_unknown_gpu_or_invalid_range_is_rejected),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,11 +28,12 @@ static unsigned int post(const char *key, const char *body)
 #define BODY  "{\"id\":\"b\",\"initial_cap_pct\":20}"
 #define OTHER "{\"id\":\"b\",\"initial_cap_pct\":21}"
 
-static void a_repeated_request_gets_the_same_reply(void **state)
+FIXTURE(stand_in_begin, stand_in_end)
+
+TEST(a_repeated_request_gets_the_same_reply)
 {
 	struct api_text *text;
 
-	(void)state;
 	assert_int_equal(post("k", BODY), 201);
 	assert_int_equal(manager->changes, 1);
 	assert_string_equal(manager->values.claim_key, "root k");
@@ -46,18 +47,16 @@ static void a_repeated_request_gets_the_same_reply(void **state)
 	api_text_unref(text);
 }
 
-static void a_repeated_request_does_not_create_a_removed_vgpu(void **state)
+TEST(a_repeated_request_does_not_create_a_removed_vgpu)
 {
-	(void)state;
 	assert_int_equal(post("k", BODY), 201);
 	assert_int_equal(ask("DELETE /v1/vgpus/b", NULL)->status, 204);
 	assert_int_equal(post("k", BODY), 201);
 	assert_null(stand_in_find("b"));
 }
 
-static void a_key_with_another_body_is_422(void **state)
+TEST(a_key_with_another_body_is_422)
 {
-	(void)state;
 	assert_int_equal(post("k", BODY), 201);
 	assert_int_equal(post("k", OTHER), 422);
 	assert_non_null(strstr(reply->text->data, "k was used for a different request"));
@@ -67,18 +66,16 @@ static void a_key_with_another_body_is_422(void **state)
 	assert_int_equal(post(NULL, BODY), 409);
 }
 
-static void a_failed_request_can_be_repeated(void **state)
+TEST(a_failed_request_can_be_repeated)
 {
-	(void)state;
 	manager->fail = CONTROL_E_DOES_NOT_FIT;
 	assert_int_equal(post("k", BODY), 409);
 	manager->fail = 0;
 	assert_int_equal(post("k", OTHER), 201);
 }
 
-static void a_request_can_be_repeated_until_it_is_on_disk(void **state)
+TEST(a_request_can_be_repeated_until_it_is_on_disk)
 {
-	(void)state;
 	assert_int_equal(post_saved("k", BODY, -EIO), 507);
 	assert_int_equal(post_saved("k", BODY, -EIO), 507);
 	assert_int_equal(manager->changes, 0);
@@ -87,9 +84,8 @@ static void a_request_can_be_repeated_until_it_is_on_disk(void **state)
 	assert_int_equal(manager->changes, 1);
 }
 
-static void after_a_restart_the_contract_answers_its_key(void **state)
+TEST(after_a_restart_the_contract_answers_its_key)
 {
-	(void)state;
 	assert_int_equal(post("k", BODY), 201);
 	api_free(api);
 	api = api_new(manager, &manager->view, authn);
@@ -101,18 +97,17 @@ static void after_a_restart_the_contract_answers_its_key(void **state)
 	assert_int_equal(manager->changes, 1);
 }
 
-static void a_claim_with_the_same_key_is_another_request(void **state)
+TEST(a_claim_with_the_same_key_is_another_request)
 {
 	struct vgpu *a = stand_in_find("a");
 
-	(void)state;
 	strcpy(a->contract.claim_key, "root k");
 	a->contract.offer = 1;
 	assert_int_equal(post("k", BODY), 201);
 	assert_int_equal(manager->changes, 1);
 }
 
-static void each_principal_has_its_own_keys(void **state)
+TEST(each_principal_has_its_own_keys)
 {
 	/* The second caller sends its request after a restart. */
 	static const char *const others[] = {"token robot", "uid 1000"};
@@ -121,7 +116,6 @@ static void each_principal_has_its_own_keys(void **state)
 		"{\"id\":\"d\",\"initial_cap_pct\":1}",
 	};
 
-	(void)state;
 	assert_int_equal(post("k", BODY), 201);
 	for (int i = 0; i < 2; i++) {
 		ask_principal = others[i];
@@ -139,11 +133,10 @@ static void each_principal_has_its_own_keys(void **state)
 	}
 }
 
-static void a_key_of_the_greatest_length_is_remembered(void **state)
+TEST(a_key_of_the_greatest_length_is_remembered)
 {
 	char key[CLAIM_MAX] = "";
 
-	(void)state;
 	memset(key, 'k', CLAIM_MAX - 1);
 	assert_int_equal(post(key, BODY), 201);
 	for (int restarted = 0; restarted <= 1; restarted++) {
@@ -157,11 +150,10 @@ static void a_key_of_the_greatest_length_is_remembered(void **state)
 	}
 }
 
-static void the_newest_keys_are_remembered(void **state)
+TEST(the_newest_keys_are_remembered)
 {
 	char key[32], body[64];
 
-	(void)state;
 	for (int i = 0; i <= API_KEYS_KEPT; i++) {
 		snprintf(key, sizeof(key), "key-%d", i);
 		snprintf(body, sizeof(body), "{\"id\":\"v%d\",\"initial_cap_pct\":1}", i);
@@ -175,11 +167,10 @@ static void the_newest_keys_are_remembered(void **state)
 	assert_non_null(stand_in_find("v0"));
 }
 
-static void an_invalid_key_is_400(void **state)
+TEST(an_invalid_key_is_400)
 {
 	char key[CLAIM_MAX + 1] = "";
 
-	(void)state;
 	assert_int_equal(post("", BODY), 400);
 	assert_int_equal(post("a b", BODY), 400);
 	assert_int_equal(post("\xc3\xa9", BODY), 400);
@@ -190,9 +181,7 @@ static void an_invalid_key_is_400(void **state)
 	assert_int_equal(post(key, BODY), 201);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, stand_in_begin, stand_in_end)
-
-static void a_hold_needs_a_key_and_a_time(void **state)
+TEST(a_hold_needs_a_key_and_a_time)
 {
 	static const struct {
 		const char *body, *word;
@@ -207,7 +196,6 @@ static void a_hold_needs_a_key_and_a_time(void **state)
 	};
 	json_t *offer;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rejected); i++)
 		assert_problem("POST /v1/offers/1/hold", rejected[i].body, 422, rejected[i].word);
 	assert_problem("POST /v1/offers/9/hold", "{\"holder\":\"k\",\"ttl_s\":5}", 404, "9");
@@ -216,24 +204,4 @@ static void a_hold_needs_a_key_and_a_time(void **state)
 	assert_true(json_is_string(json_object_get(offer, "held_until")));
 	assert_string_equal(json_string_value(json_object_get(offer, "state")), "open");
 	json_decref(offer);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_repeated_request_gets_the_same_reply),
-		TEST(a_repeated_request_does_not_create_a_removed_vgpu),
-		TEST(a_key_with_another_body_is_422),
-		TEST(a_failed_request_can_be_repeated),
-		TEST(a_request_can_be_repeated_until_it_is_on_disk),
-		TEST(after_a_restart_the_contract_answers_its_key),
-		TEST(a_claim_with_the_same_key_is_another_request),
-		TEST(each_principal_has_its_own_keys),
-		TEST(a_key_of_the_greatest_length_is_remembered),
-		TEST(the_newest_keys_are_remembered),
-		TEST(an_invalid_key_is_400),
-		TEST(a_hold_needs_a_key_and_a_time),
-	};
-
-	return cmocka_run_group_tests_name("api-keys", tests, NULL, NULL);
 }

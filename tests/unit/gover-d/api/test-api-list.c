@@ -18,11 +18,11 @@ static void add(int gpu, const char *id)
 }
 
 /* Five vGPUs on two GPUs. The second GPU and its vGPUs are not in alphabetical order. */
-static int begin(void **state)
+static int begin(void)
 {
 	struct host_gpu *second;
 
-	stand_in_begin(state);
+	stand_in_begin();
 	second = &manager->host.gpus[manager->host.n_gpus++];
 	strcpy(second->config.name, "another");
 
@@ -37,7 +37,7 @@ static int begin(void **state)
 	return 0;
 }
 
-static int end(void **state)
+static int end(void)
 {
 	struct host_gpu *second = &manager->host.gpus[1];
 
@@ -48,8 +48,10 @@ static int end(void **state)
 		vgpu_free(second, vgpu);
 	}
 	gpu_io_free(second->io);
-	return stand_in_end(state);
+	return stand_in_end();
 }
+
+FIXTURE(begin, end)
 
 /*
  * Sends the request @line for a page of a list. Appends the ids of the page to @ids, as in "a v9
@@ -81,7 +83,7 @@ static void page(char *line, char *ids, const char *key, const char *name)
 	json_decref(answer);
 }
 
-static void pages_contain_each_element_once(void **state)
+TEST(pages_contain_each_element_once)
 {
 	static const struct {
 		const char *line, *key, *name, *ids;
@@ -99,7 +101,6 @@ static void pages_contain_each_element_once(void **state)
 		{"GET /v1/offers?limit=1", "offers", "id", "1 | "},
 	};
 
-	(void)state;
 	for (int i = 0; i < 3; i++)
 		alerts_hold(manager->alerts, ALERT_FOREIGN_WRITE, "gpu0",
 			    stand_in_find((const char *[]){"a", "v9", "v10"}[i]), 1, "text");
@@ -114,11 +115,10 @@ static void pages_contain_each_element_once(void **state)
 	}
 }
 
-static void a_page_can_continue_after_a_removed_vgpu(void **state)
+TEST(a_page_can_continue_after_a_removed_vgpu)
 {
 	char line[128] = "GET /v1/vgpus?limit=2", ids[256] = "";
 
-	(void)state;
 	page(line, ids, "vgpus", "id");
 	assert_int_equal(ask("DELETE /v1/vgpus/v9", NULL)->status, 204);
 	page(line, ids, "vgpus", "id");
@@ -126,11 +126,10 @@ static void a_page_can_continue_after_a_removed_vgpu(void **state)
 	assert_string_equal(ids, "a v9 | v10 a1 | a2 | ");
 }
 
-static void without_a_limit_the_list_is_complete(void **state)
+TEST(without_a_limit_the_list_is_complete)
 {
 	json_t *answer = ask_json("GET /v1/vgpus", NULL, 200);
 
-	(void)state;
 	assert_int_equal(json_array_size(json_object_get(answer, "vgpus")), 5);
 	assert_true(json_is_null(json_object_get(answer, "next")));
 	json_decref(answer);
@@ -139,7 +138,7 @@ static void without_a_limit_the_list_is_complete(void **state)
 	json_decref(answer);
 }
 
-static void next_of_decisions_is_null_on_the_last_page(void **state)
+TEST(next_of_decisions_is_null_on_the_last_page)
 {
 	static const struct {
 		const char *line;
@@ -153,7 +152,6 @@ static void next_of_decisions_is_null_on_the_last_page(void **state)
 		{"GET /v1/decisions", 3, 0},
 	};
 
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		struct decision d = {
 			.ts_ms = 1,
@@ -177,7 +175,7 @@ static void next_of_decisions_is_null_on_the_last_page(void **state)
 	}
 }
 
-static void an_invalid_cursor_or_limit_is_400(void **state)
+TEST(an_invalid_cursor_or_limit_is_400)
 {
 	static const char *const lines[] = {
 		"GET /v1/vgpus?after=a",       "GET /v1/vgpus?after=gpu1/a",
@@ -189,22 +187,6 @@ static void an_invalid_cursor_or_limit_is_400(void **state)
 		"GET /v1/gpus?limit=1001",     "GET /v1/offers?limit=all",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
 		assert_problem(lines[i], NULL, 400, "is invalid");
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(pages_contain_each_element_once),
-		TEST(a_page_can_continue_after_a_removed_vgpu),
-		TEST(without_a_limit_the_list_is_complete),
-		TEST(next_of_decisions_is_null_on_the_last_page),
-		TEST(an_invalid_cursor_or_limit_is_400),
-	};
-
-	return cmocka_run_group_tests_name("api-list", tests, NULL, NULL);
 }

@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* The times in requests. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 
 #include "base/cleanup.h"
 #include "gover-d/api/time.h"
+#include "tests/unit/unit.h"
 
 #define BEGIN_MS INT64_C(1700000000000) /* 2023-11-14T22:13:20Z */
 
-static void a_time_is_parsed_strictly(void **state)
+TEST(a_time_is_parsed_strictly)
 {
 	static const struct {
 		const char *text;
@@ -50,7 +45,6 @@ static void a_time_is_parsed_strictly(void **state)
 		{"1970-01-01T00:00:00+00:01", -1},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		int64_t wall_ms = -1;
 		int r = api_time_parse(cases[i].text, &wall_ms);
@@ -60,13 +54,4 @@ static void a_time_is_parsed_strictly(void **state)
 		assert_int_equal(r, cases[i].wall_ms < 0 ? -EINVAL : 0);
 		assert_int_equal(wall_ms, cases[i].wall_ms);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_time_is_parsed_strictly),
-	};
-
-	return cmocka_run_group_tests_name("api-time", tests, NULL, NULL);
 }

@@ -23,7 +23,7 @@ static const char gpu_members[] =
 	"name backend mode selling step_pct floor_pct unit limits_memory share steers truth "
 	"sharing capacity_cores round_ms longest_wait_ms host_share_pct vgpus max_vgpus migrates "
 	"sum_cap_pct free_pct sum_initial_cap_pct overbooking_ratio util_pct mean_util_pct "
-	"load_pct calm_periods telemetry_valid telemetry_age_ms";
+	"load_pct calm_periods telemetry_valid telemetry_age_ms problem source";
 static const char vgpu_members[] =
 	"id gpu vm cid labels state found initial_cap_pct min_cap_pct target_fps fps_limit weight "
 	"burst target_rate rate units mean_rate memory_mib memory_used_mib memory_max_mib flavor "
@@ -72,11 +72,12 @@ static void add_decisions(int n)
 	}
 }
 
-static void the_host_has_all_members(void **state)
+FIXTURE(stand_in_begin, stand_in_end)
+
+TEST(the_host_has_all_members)
 {
 	json_t *host;
 
-	(void)state;
 	(void)raise_alert();
 	host = ask_json("GET /v1/host", NULL, 200);
 	assert_members(host, "version pid uptime_s time ticked_at ready period_ms dry_run ticks "
@@ -93,7 +94,7 @@ static void the_host_has_all_members(void **state)
 	json_decref(host);
 }
 
-static void an_invalid_value_is_null(void **state)
+TEST(an_invalid_value_is_null)
 {
 	static const char *const before[] = {"load_pct",     "util_pct",	 "fps",
 					     "fps_age_s",    "frame_p99_ms",	 "cid",
@@ -103,7 +104,6 @@ static void an_invalid_value_is_null(void **state)
 	struct vgpu *vgpu = stand_in_find("a");
 	json_t *answer = ask_json("GET /v1/vgpus/a", NULL, 200);
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(before); i++)
 		assert_true(json_is_null(json_object_get(answer, before[i])));
 	json_decref(answer);
@@ -121,14 +121,13 @@ static void an_invalid_value_is_null(void **state)
 	json_decref(answer);
 }
 
-static void numbers_have_no_needless_digits(void **state)
+TEST(numbers_have_no_needless_digits)
 {
-	(void)state;
 	stand_in_find("a")->row = (struct monitor_row){.fps_valid = true, .fps = 0.1};
 	assert_non_null(strstr(ask("GET /v1/vgpus/a", NULL)->text->data, "\"fps\":0.1,"));
 }
 
-static void a_vgpu_reports_its_state(void **state)
+TEST(a_vgpu_reports_its_state)
 {
 	static const struct {
 		bool exists, newcomer;
@@ -139,7 +138,6 @@ static void a_vgpu_reports_its_state(void **state)
 		     {false, true, "missing"}};
 	struct vgpu *vgpu = stand_in_find("a");
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		json_t *answer;
 
@@ -155,14 +153,13 @@ static void a_vgpu_reports_its_state(void **state)
 	}
 }
 
-static void a_vgpu_reports_its_effective_floor(void **state)
+TEST(a_vgpu_reports_its_effective_floor)
 {
 	static const struct {
 		int contract_pct, policy_pct, backend_pct, floor_pct;
 	} cases[] = {{5, 1, 1, 5}, {0, 1, 1, 1}, {0, 3, 1, 3}, {0, 3, 10, 10}, {5, 1, 10, 10}};
 	struct vgpu *vgpu = stand_in_find("a");
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		json_t *answer;
 
@@ -176,7 +173,7 @@ static void a_vgpu_reports_its_effective_floor(void **state)
 	}
 }
 
-static void each_list_has_its_elements(void **state)
+TEST(each_list_has_its_elements)
 {
 	static const struct {
 		const char *line, *key;
@@ -190,7 +187,6 @@ static void each_list_has_its_elements(void **state)
 		{"GET /v1/decisions", "decisions", 3},
 	};
 
-	(void)state;
 	add_decisions(3);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		json_t *answer = ask_json(cases[i].line, NULL, 200);
@@ -201,9 +197,8 @@ static void each_list_has_its_elements(void **state)
 	}
 }
 
-static void readiness_begins_with_the_first_tick(void **state)
+TEST(readiness_begins_with_the_first_tick)
 {
-	(void)state;
 	assert_string_equal(ask("GET /healthz", NULL)->text->data, "ok\n");
 	assert_problem("GET /readyz", NULL, 503, "first tick");
 	manager->host.ready = true;
@@ -211,7 +206,7 @@ static void readiness_begins_with_the_first_tick(void **state)
 	assert_int_equal(ask("HEAD /v1/host", NULL)->status, 200);
 }
 
-static void an_unknown_path_is_404(void **state)
+TEST(an_unknown_path_is_404)
 {
 	static const char *const paths[] = {
 		"//",		"/v1",		 "/v1/host/",	    "/v1/vgpus/",
@@ -219,7 +214,6 @@ static void an_unknown_path_is_404(void **state)
 		"/v2/host",	"/v1/alerts/1",	 "/v1/alerts//ack", "/healthz/x",
 		"/web/",	"/web/none.js"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
 		char line[64];
 
@@ -237,7 +231,7 @@ static void an_unknown_path_is_404(void **state)
 	assert_problem("DELETE /v1/offers/99999999999999999999", NULL, 404, "number");
 }
 
-static void a_wrong_method_is_405_with_the_allowed_ones(void **state)
+TEST(a_wrong_method_is_405_with_the_allowed_ones)
 {
 	static const struct {
 		const char *line, *allow;
@@ -253,14 +247,13 @@ static void a_wrong_method_is_405_with_the_allowed_ones(void **state)
 		{"get /healthz", "GET, HEAD"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		assert_problem(cases[i].line, NULL, 405, cases[i].allow);
 		assert_string_equal(ask(cases[i].line, NULL)->allow, cases[i].allow);
 	}
 }
 
-static void an_invalid_query_parameter_is_400(void **state)
+TEST(an_invalid_query_parameter_is_400)
 {
 	static const struct {
 		const char *line, *words;
@@ -278,17 +271,15 @@ static void an_invalid_query_parameter_is_400(void **state)
 		{"GET /v1/decisions?a=1&b=1&c=1&d=1&e=1&f=1&g=1&h=1", "a"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		assert_problem(cases[i].line, NULL, 400, cases[i].words);
 }
 
-static void a_new_vgpu_is_201_with_its_location(void **state)
+TEST(a_new_vgpu_is_201_with_its_location)
 {
 	const struct api_reply *reply;
 	json_t *vgpu;
 
-	(void)state;
 	reply = ask("POST /v1/vgpus",
 		    "{\"id\":\"b\",\"gpu\":\"gpu0\",\"vm\":\"vm-b\",\"cid\":7,"
 		    "\"labels\":{\"k\":\"v\"},\"initial_cap_pct\":40,"
@@ -309,9 +300,8 @@ static void a_new_vgpu_is_201_with_its_location(void **state)
 	assert_true(manager->values.terms.burst);
 }
 
-static void a_field_without_a_value_has_a_default(void **state)
+TEST(a_field_without_a_value_has_a_default)
 {
-	(void)state;
 	assert_int_equal(ask("POST /v1/vgpus", "{\"id\":\"b\",\"initial_cap_pct\":40}")->status,
 			 201);
 	assert_string_equal(manager->values.vm, "");
@@ -323,7 +313,7 @@ static void a_field_without_a_value_has_a_default(void **state)
 	assert_int_equal(json_object_size(stand_in_find("b")->contract.labels), 0);
 }
 
-static void only_the_given_fields_are_changed(void **state)
+TEST(only_the_given_fields_are_changed)
 {
 	static const struct {
 		const char *body;
@@ -341,7 +331,6 @@ static void only_the_given_fields_are_changed(void **state)
 		{"{\"weight\":0.5,\"burst\":false}", CONTRACT_WEIGHT | CONTRACT_BURST},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		json_decref(ask_json("PATCH /v1/vgpus/a", cases[i].body, 200));
 		assert_int_equal(manager->fields, cases[i].fields);
@@ -349,19 +338,17 @@ static void only_the_given_fields_are_changed(void **state)
 	assert_true(stand_in_find("a")->contract.terms.target_fps == 30);
 }
 
-static void a_removed_vgpu_is_404(void **state)
+TEST(a_removed_vgpu_is_404)
 {
-	(void)state;
 	assert_int_equal(ask("DELETE /v1/vgpus/a", NULL)->status, 204);
 	assert_null(ask("DELETE /v1/vgpus/a", NULL)->location[0] ? "location" : NULL);
 	assert_problem("GET /v1/vgpus/a", NULL, 404, "a");
 }
 
-static void mode_and_selling_of_a_gpu_can_be_changed(void **state)
+TEST(mode_and_selling_of_a_gpu_can_be_changed)
 {
 	json_t *gpu = ask_json("PATCH /v1/gpus/gpu0", "{\"mode\":\"frozen\"}", 200);
 
-	(void)state;
 	assert_members(gpu, gpu_members);
 	assert_string_equal(json_string_value(json_object_get(gpu, "mode")), "frozen");
 	assert_true(manager->mode_given && !manager->selling_given);
@@ -375,7 +362,7 @@ static void mode_and_selling_of_a_gpu_can_be_changed(void **state)
 	assert_problem("PATCH /v1/gpus/gpu0", "{\"selling\":true}", 422, "selling: true");
 }
 
-static void each_condition_has_a_status_and_an_errno_is_500(void **state)
+TEST(each_condition_has_a_status_and_an_errno_is_500)
 {
 	static const struct {
 		int result;
@@ -414,7 +401,6 @@ static void each_condition_has_a_status_and_an_errno_is_500(void **state)
 		{"DELETE /v1/offers/1", NULL},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases) * ARRAY_SIZE(requests); i++) {
 		manager->fail = cases[i / ARRAY_SIZE(requests)].result;
 		assert_problem(requests[i % ARRAY_SIZE(requests)].line,
@@ -424,19 +410,17 @@ static void each_condition_has_a_status_and_an_errno_is_500(void **state)
 	assert_int_equal(manager->changes, 0);
 }
 
-static void a_duplicate_id_or_unknown_gpu_is_named(void **state)
+TEST(a_duplicate_id_or_unknown_gpu_is_named)
 {
-	(void)state;
 	assert_problem("POST /v1/vgpus", "{\"id\":\"a\",\"initial_cap_pct\":40}", 409, "vGPU a");
 	assert_problem("POST /v1/vgpus", "{\"id\":\"b\",\"gpu\":\"x\",\"initial_cap_pct\":4}", 422,
 		       "no GPU x");
 }
 
-static void an_offer_is_claimed_once(void **state)
+TEST(an_offer_is_claimed_once)
 {
 	json_t *sale, *again;
 
-	(void)state;
 	sale = ask_json("POST /v1/offers/1/claim", "{\"id\":\"new\",\"vm\":\"vm-new\"}", 200);
 	assert_members(sale, "offer vgpu");
 	assert_members(json_object_get(sale, "offer"), offer_members);
@@ -453,11 +437,10 @@ static void an_offer_is_claimed_once(void **state)
 	assert_problem("POST /v1/offers/2/claim", "{\"id\":\"b\"}", 404, "2");
 }
 
-static void ended_offers_are_listed_with_all(void **state)
+TEST(ended_offers_are_listed_with_all)
 {
 	json_t *answer;
 
-	(void)state;
 	assert_int_equal(ask("DELETE /v1/offers/1", NULL)->status, 204);
 	answer = ask_json("GET /v1/offers", NULL, 200);
 	assert_int_equal(json_array_size(json_object_get(answer, "offers")), 0);
@@ -467,12 +450,11 @@ static void ended_offers_are_listed_with_all(void **state)
 	json_decref(answer);
 }
 
-static void an_alert_is_acknowledged(void **state)
+TEST(an_alert_is_acknowledged)
 {
 	char line[64];
 	json_t *alert;
 
-	(void)state;
 	snprintf(line, sizeof(line), "POST /v1/alerts/%d/ack", (int)raise_alert());
 	alert = ask_json(line, NULL, 200);
 	assert_members(alert, alert_members);
@@ -481,7 +463,7 @@ static void an_alert_is_acknowledged(void **state)
 	json_decref(alert);
 }
 
-static void decisions_come_in_pages(void **state)
+TEST(decisions_come_in_pages)
 {
 	static const struct {
 		const char *query;
@@ -501,7 +483,6 @@ static void decisions_come_in_pages(void **state)
 		{"?vgpu=none", 0, 0, 150},
 	};
 
-	(void)state;
 	add_decisions(150);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char line[64];
@@ -521,11 +502,10 @@ static void decisions_come_in_pages(void **state)
 	}
 }
 
-static void the_policy_lists_its_changed_parameters(void **state)
+TEST(the_policy_lists_its_changed_parameters)
 {
 	json_t *answer = ask_json("GET /v1/policy", NULL, 200);
 
-	(void)state;
 	assert_members(answer, "name params file differs policies");
 	assert_int_equal(json_array_size(json_object_get(answer, "differs")), 0);
 	assert_true(
@@ -542,11 +522,10 @@ static void the_policy_lists_its_changed_parameters(void **state)
 	assert_problem("PATCH /v1/policy", "{\"no_such\":1}", 422, "no_such");
 }
 
-static void a_reply_is_reused_until_the_state_changes(void **state)
+TEST(a_reply_is_reused_until_the_state_changes)
 {
 	static const char *const lines[] = {"GET /v1/host", "GET /v1/vgpus", "GET /metrics"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
 		struct api_text *text = api_text_ref(ask(lines[i], NULL)->text);
 
@@ -564,37 +543,4 @@ static void a_reply_is_reused_until_the_state_changes(void **state)
 		assert_ptr_not_equal(ask(lines[i], NULL)->text, text);
 		api_text_unref(text);
 	}
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, stand_in_begin, stand_in_end)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(the_host_has_all_members),
-		TEST(an_invalid_value_is_null),
-		TEST(numbers_have_no_needless_digits),
-		TEST(a_vgpu_reports_its_state),
-		TEST(a_vgpu_reports_its_effective_floor),
-		TEST(each_list_has_its_elements),
-		TEST(readiness_begins_with_the_first_tick),
-		TEST(an_unknown_path_is_404),
-		TEST(a_wrong_method_is_405_with_the_allowed_ones),
-		TEST(an_invalid_query_parameter_is_400),
-		TEST(a_new_vgpu_is_201_with_its_location),
-		TEST(a_field_without_a_value_has_a_default),
-		TEST(only_the_given_fields_are_changed),
-		TEST(a_removed_vgpu_is_404),
-		TEST(mode_and_selling_of_a_gpu_can_be_changed),
-		TEST(each_condition_has_a_status_and_an_errno_is_500),
-		TEST(a_duplicate_id_or_unknown_gpu_is_named),
-		TEST(an_offer_is_claimed_once),
-		TEST(ended_offers_are_listed_with_all),
-		TEST(an_alert_is_acknowledged),
-		TEST(decisions_come_in_pages),
-		TEST(the_policy_lists_its_changed_parameters),
-		TEST(a_reply_is_reused_until_the_state_changes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

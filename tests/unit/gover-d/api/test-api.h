@@ -7,13 +7,6 @@
  */
 #ifndef TESTS_UNIT_GOVER_D_API_TEST_API_H
 #define TESTS_UNIT_GOVER_D_API_TEST_API_H
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -267,6 +260,7 @@ int control_gpu_change(struct manager *m, const char *name, const enum gpu_mode 
 }
 
 #include "tests/unit/gover-d/api/test-api-offer.h"
+#include "tests/unit/unit.h"
 
 static void apply_ack(struct manager *m, struct stand_in_change *change)
 {
@@ -384,7 +378,7 @@ static inline void stand_in_save(int result)
 }
 
 /* One GPU with vGPU "a" and an open offer. */
-static inline int stand_in_begin(void **state)
+static inline int stand_in_begin(void)
 {
 	struct contract contract = {
 		.id = "a",
@@ -398,7 +392,6 @@ static inline int stand_in_begin(void **state)
 		"half", {.initial_cap_pct = 50, .weight = 1}, .fundable_pct = 40};
 	struct host_gpu *gpu;
 
-	(void)state;
 	manager = calloc(1, sizeof(*manager));
 	assert_non_null(manager);
 	config_default(&manager->config);
@@ -438,11 +431,10 @@ static inline int stand_in_begin(void **state)
 	return 0;
 }
 
-static inline int stand_in_end(void **state)
+static inline int stand_in_end(void)
 {
 	struct host_gpu *gpu = &manager->host.gpus[0];
 
-	(void)state;
 	stand_in_save(0);
 	api = api_free(api);
 	authn = authn_free(authn);
@@ -505,7 +497,7 @@ static inline const struct api_reply *ask(const char *line, const char *body)
 	if (request.deferred)
 		stand_in_save(ask_saved);
 	assert_null(request.deferred);
-	api_reply_encode(&request);
+	api_request_count(&request);
 	return &request.reply;
 }
 

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The ring of events: ids, resumed readers, kinds, lost events, and readers that are too slow. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,31 +7,32 @@
 
 #include "base/cleanup.h"
 #include "gover-d/api/events.h"
+#include "tests/unit/unit.h"
 
 static struct events *events;
 static struct events_reader reader;
 static char got[4 * 1024 * 1024];
 
-static int begin(void **state)
+static int begin(void)
 {
-	(void)state;
 	events = events_new("b00t");
 	assert_non_null(events);
 	return 0;
 }
 
-static int end(void **state)
+static int end(void)
 {
-	(void)state;
 	events_reader_fini(&reader);
 	events = events_free(events);
 	return 0;
 }
 
+FIXTURE(begin, end)
+
 static void follow(unsigned int kinds, const char *after)
 {
 	events_reader_fini(&reader);
-	assert_int_equal(events_reader_init(&reader, events, kinds, after), 0);
+	events_reader_init(&reader, events, kinds, after);
 }
 
 /* Reads all available bytes, @piece bytes at a time. */
@@ -66,12 +61,11 @@ static void add_large(enum events_kind kind, size_t size)
 	events_add(events, kind, text);
 }
 
-static void kinds_are_parsed_strictly(void **state)
+TEST(kinds_are_parsed_strictly)
 {
 	static const char *const wrong[] = {"", ",", "alert,", "alerts", "alert, tick", "lost"};
 	unsigned int kinds;
 
-	(void)state;
 	assert_int_equal(events_kinds_parse("alert", &kinds), 0);
 	assert_int_equal(kinds, 1u << EVENTS_ALERT);
 	assert_int_equal(events_kinds_parse("tick,offer,change,alert,decision", &kinds), 0);
@@ -80,9 +74,8 @@ static void kinds_are_parsed_strictly(void **state)
 		assert_int_equal(events_kinds_parse(wrong[i], &kinds), -EINVAL);
 }
 
-static void an_event_is_read_once(void **state)
+TEST(an_event_is_read_once)
 {
-	(void)state;
 	add(EVENTS_ALERT, 1);
 	follow(EVENTS_ALL, NULL);
 	assert_string_equal(read_all(4096), "retry: 1000\nid: b00t-1\n\n");
@@ -93,9 +86,8 @@ static void an_event_is_read_once(void **state)
 	assert_string_equal(read_all(4096), "");
 }
 
-static void small_reads_give_the_whole_text(void **state)
+TEST(small_reads_give_the_whole_text)
 {
-	(void)state;
 	follow(EVENTS_ALL, NULL);
 	events_add(events, EVENTS_OFFER, "{\"id\":1}");
 	events_add(events, EVENTS_CHANGE, "{\"what\":\"gpu\"}");
@@ -104,9 +96,8 @@ static void small_reads_give_the_whole_text(void **state)
 					 "id: b00t-2\nevent: change\ndata: {\"what\":\"gpu\"}\n\n");
 }
 
-static void a_reader_resumes_after_its_last_event(void **state)
+TEST(a_reader_resumes_after_its_last_event)
 {
-	(void)state;
 	add(EVENTS_ALERT, 2);
 	add(EVENTS_OFFER, 1);
 	follow(1u << EVENTS_ALERT, "b00t-1");
@@ -119,13 +110,12 @@ static void a_reader_resumes_after_its_last_event(void **state)
 	assert_string_equal(read_all(4096), "");
 }
 
-static void events_that_cannot_be_replayed_are_reported_as_lost(void **state)
+TEST(events_that_cannot_be_replayed_are_reported_as_lost)
 {
 	static const char *const ids[] = {"b00t-1", "b00t-9999", "other-1400",
 					  "b00t",   "b00t--1",	 "b00t-99999999999999999999",
 					  "\xff\"", "1400"};
 
-	(void)state;
 	add(EVENTS_ALERT, 1400);
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
 		follow(EVENTS_ALL, ids[i]);
@@ -140,9 +130,8 @@ static void events_that_cannot_be_replayed_are_reported_as_lost(void **state)
 	assert_non_null(strstr(read_all(4096), "event: lost\ndata: {\"after\":\"b00t-375\"}\n\n"));
 }
 
-static void only_the_newest_tick_is_read(void **state)
+TEST(only_the_newest_tick_is_read)
 {
-	(void)state;
 	events_add(events, EVENTS_TICK, "1");
 	follow(1u << EVENTS_TICK | 1u << EVENTS_ALERT, NULL);
 	(void)read_all(4096);
@@ -157,9 +146,8 @@ static void only_the_newest_tick_is_read(void **state)
 	assert_int_equal(events_reader_look(&reader), 0);
 }
 
-static void a_reader_behind_the_ring_gets_epipe(void **state)
+TEST(a_reader_behind_the_ring_gets_epipe)
 {
-	(void)state;
 	follow(EVENTS_ALL, NULL);
 	(void)read_all(4096);
 	add(EVENTS_ALERT, EVENTS_KEPT);
@@ -169,9 +157,8 @@ static void a_reader_behind_the_ring_gets_epipe(void **state)
 	assert_int_equal(events_reader_read(&reader, got, 4096), 0);
 }
 
-static void events_of_other_kinds_do_not_overrun_a_reader(void **state)
+TEST(events_of_other_kinds_do_not_overrun_a_reader)
 {
-	(void)state;
 	follow(1u << EVENTS_OFFER, NULL);
 	(void)read_all(4096);
 	for (int i = 0; i < 3 * EVENTS_KEPT; i++) {
@@ -182,9 +169,8 @@ static void events_of_other_kinds_do_not_overrun_a_reader(void **state)
 	assert_string_equal(read_all(4096), "id: b00t-3073\nevent: offer\ndata: {}\n\n");
 }
 
-static void a_reader_with_too_many_unread_bytes_gets_epipe(void **state)
+TEST(a_reader_with_too_many_unread_bytes_gets_epipe)
 {
-	(void)state;
 	follow(EVENTS_ALL, NULL);
 	(void)read_all(4096);
 	for (int i = 0; i < 7; i++) {
@@ -204,9 +190,8 @@ static void a_reader_with_too_many_unread_bytes_gets_epipe(void **state)
 	assert_int_equal(events_reader_look(&reader), -EPIPE);
 }
 
-static void one_large_tick_does_not_overrun_a_reader(void **state)
+TEST(one_large_tick_does_not_overrun_a_reader)
 {
-	(void)state;
 	follow(EVENTS_ALL, NULL);
 	(void)read_all(4096);
 	for (int i = 0; i < 4; i++) {
@@ -223,9 +208,8 @@ static void one_large_tick_does_not_overrun_a_reader(void **state)
 	}
 }
 
-static void the_bytes_of_the_ring_are_limited(void **state)
+TEST(the_bytes_of_the_ring_are_limited)
 {
-	(void)state;
 	for (int i = 0; i < 100; i++)
 		add_large(EVENTS_DECISION, 16 * 1024);
 	follow(EVENTS_ALL, "b00t-60");
@@ -235,23 +219,8 @@ static void the_bytes_of_the_ring_are_limited(void **state)
 	assert_non_null(strstr(read_all(4096), "event: lost\n"));
 }
 
-static void without_memory_all_events_are_lost(void **state)
+TEST(a_comment_is_sent_only_if_nothing_else_is_unread)
 {
-	(void)state;
-	add(EVENTS_ALERT, 5);
-	follow(EVENTS_ALL, "b00t-5");
-	events_add(events, EVENTS_ALERT, NULL);
-	assert_int_equal(events_reader_look(&reader), -EPIPE);
-	follow(EVENTS_ALL, "b00t-5");
-	assert_string_equal(read_all(4096), "retry: 1000\nid: b00t-6\nevent: lost\n"
-					    "data: {\"after\":\"b00t-5\"}\n\n");
-	add(EVENTS_ALERT, 1);
-	assert_string_equal(read_all(4096), "id: b00t-7\nevent: alert\ndata: {}\n\n");
-}
-
-static void a_comment_is_sent_only_if_nothing_else_is_unread(void **state)
-{
-	(void)state;
 	follow(EVENTS_ALL, NULL);
 	events_reader_comment(&reader); /* no comment is sent while the first lines are unread */
 	assert_null(strstr(read_all(4096), "\n:"));
@@ -259,27 +228,4 @@ static void a_comment_is_sent_only_if_nothing_else_is_unread(void **state)
 	events_reader_comment(&reader);
 	assert_int_equal(events_reader_look(&reader), 1);
 	assert_string_equal(read_all(4096), ":\n\n");
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(kinds_are_parsed_strictly),
-		TEST(an_event_is_read_once),
-		TEST(small_reads_give_the_whole_text),
-		TEST(a_reader_resumes_after_its_last_event),
-		TEST(events_that_cannot_be_replayed_are_reported_as_lost),
-		TEST(only_the_newest_tick_is_read),
-		TEST(a_reader_behind_the_ring_gets_epipe),
-		TEST(events_of_other_kinds_do_not_overrun_a_reader),
-		TEST(a_reader_with_too_many_unread_bytes_gets_epipe),
-		TEST(one_large_tick_does_not_overrun_a_reader),
-		TEST(the_bytes_of_the_ring_are_limited),
-		TEST(without_memory_all_events_are_lost),
-		TEST(a_comment_is_sent_only_if_nothing_else_is_unread),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

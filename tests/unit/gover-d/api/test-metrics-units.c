@@ -22,14 +22,15 @@ static double value_of(const char *text, const char *name)
 	return value;
 }
 
-static void each_percentage_has_a_ratio(void **state)
+FIXTURE(stand_in_begin, stand_in_end)
+
+TEST(each_percentage_has_a_ratio)
 {
 	static const char suffix[] = "_percent gauge";
 	struct vgpu *vgpu = stand_in_find("a");
 	const struct api_reply *reply;
 	int n = 0;
 
-	(void)state;
 	manager->host.gpus[0].util_pct = 61.5;
 	manager->host.gpus[0].telemetry_valid = true;
 	manager->host.gpus[0].view.total_load = 0.25;
@@ -63,7 +64,7 @@ static void each_percentage_has_a_ratio(void **state)
 	assert_float_equal(value_of(reply->text->data, "gover_vgpu_broken_fast_ratio"), 0.5, 1e-12);
 }
 
-static void frame_times_are_a_histogram(void **state)
+TEST(frame_times_are_a_histogram)
 {
 #define LABELS "gpu=\"gpu0\",vgpu=\"a\",vm=\"vm-a\""
 	static const char *const lines[] = {
@@ -81,7 +82,6 @@ static void frame_times_are_a_histogram(void **state)
 	const struct api_reply *reply;
 	double sum_s;
 
-	(void)state;
 	assert_null(strstr(ask("GET /metrics", NULL)->text->data, "gover_vgpu_frame_seconds_"));
 	frame_time[fps_wire_bucket(10000)] = 1; /* shorter than all bounds */
 	frame_time[fps_wire_bucket(16700000)] = 100;
@@ -96,16 +96,4 @@ static void frame_times_are_a_histogram(void **state)
 	sum_s = value_of(reply->text->data, "gover_vgpu_frame_seconds_sum") -
 		2 * 0.0001 * exp2(63.5 / 4);
 	assert_true(sum_s > 1.67 * 0.91 && sum_s < 1.67 * 1.09);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(each_percentage_has_a_ratio, stand_in_begin,
-						stand_in_end),
-		cmocka_unit_test_setup_teardown(frame_times_are_a_histogram, stand_in_begin,
-						stand_in_end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

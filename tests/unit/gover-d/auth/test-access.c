@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Authorisation: every kind of caller on every kind of route, and how scopes are determined. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +7,7 @@
 #include "base/cleanup.h"
 #include "gover-d/auth/refusal.h"
 #include "gover-d/auth/users.h"
+#include "tests/unit/unit.h"
 
 static const struct {
 	enum access_scope has;
@@ -41,9 +36,8 @@ static const struct {
 	{ACCESS_NONE, ACCESS_TOO_MANY, 0, 429, 429, 429, "too many requests"},
 };
 
-static void every_caller_on_every_route(void **state)
+TEST(every_caller_on_every_route)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(callers); i++) {
 		struct principal principal = {
 			.name = "uid 7", .scope = callers[i].has, .fault = callers[i].fault};
@@ -117,13 +111,12 @@ static const struct {
 	 "requires root (run the command with sudo)"},
 };
 
-static void a_refused_user_reads_the_command_that_grants_the_right(void **state)
+TEST(a_refused_user_reads_the_command_that_grants_the_right)
 {
 	char path[] = "/tmp/gover-test-access.XXXXXX";
 	struct users *users = users_new();
 	int fd = mkstemp(path);
 
-	(void)state;
 	assert_true(fd >= 0);
 	dprintf(fd, "root:x:0:0::/root:/bin/sh\nbad name:x:1002:7::/:/bin/sh\n"
 		    "alice:x:1001:1001::/home/alice:/bin/sh\n");
@@ -144,7 +137,7 @@ static void a_refused_user_reads_the_command_that_grants_the_right(void **state)
 	users_free(users);
 }
 
-static void a_refused_client_reads_its_subject_or_its_section(void **state)
+TEST(a_refused_client_reads_its_subject_or_its_section)
 {
 	static const struct {
 		const char *name, *subject;
@@ -165,7 +158,6 @@ static void a_refused_client_reads_its_subject_or_its_section(void **state)
 		 "certificate is not accepted from the page of another host)"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct principal principal = {
 			.scope = rows[i].has, .fault = rows[i].fault, .subject = rows[i].subject};
@@ -177,7 +169,7 @@ static void a_refused_client_reads_its_subject_or_its_section(void **state)
 	}
 }
 
-static void an_origin_must_be_the_host_of_the_request(void **state)
+TEST(an_origin_must_be_the_host_of_the_request)
 {
 	static const struct {
 		const char *origin, *host;
@@ -197,13 +189,12 @@ static void an_origin_must_be_the_host_of_the_request(void **state)
 		{"", "", false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (access_origin_is_own(rows[i].origin, rows[i].host) != rows[i].own)
 			fail_msg("row %zu", i);
 }
 
-static void lines_of_the_user_file(void **state)
+TEST(lines_of_the_user_file)
 {
 	static const struct {
 		const char *text;
@@ -224,7 +215,6 @@ static void lines_of_the_user_file(void **state)
 		{"c:x:4294967294:1:", 4294967294u, "c"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char path[] = "/tmp/gover-test-access.XXXXXX", name[USERS_NAME_MAX] = "";
 		struct users *users = users_new();
@@ -280,13 +270,12 @@ static const struct {
 	 ACCESS_NONE},
 };
 
-static void a_peer_has_the_scope_of_its_user_and_groups(void **state)
+TEST(a_peer_has_the_scope_of_its_user_and_groups)
 {
 	struct access_rules rules = {.own_uid = OWN, .operate_gid = OPERATE, .read_gid = READ};
 	struct access_rules bare = {
 		.own_uid = OWN, .operate_gid = ACCESS_NO_GROUP, .read_gid = ACCESS_NO_GROUP};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(peers); i++) {
 		const gid_t *groups = peers[i].groups;
 
@@ -299,9 +288,8 @@ static void a_peer_has_the_scope_of_its_user_and_groups(void **state)
 	}
 }
 
-static void scopes_have_names(void **state)
+TEST(scopes_have_names)
 {
-	(void)state;
 	assert_int_equal(access_scope_find("read"), ACCESS_READ);
 	assert_int_equal(access_scope_find("operate"), ACCESS_OPERATE);
 	assert_int_equal(access_scope_find("admin"), ACCESS_ADMIN);
@@ -311,7 +299,7 @@ static void scopes_have_names(void **state)
 	assert_string_equal(access_scope_name(ACCESS_OPERATE), "operate");
 }
 
-static void loopback_addresses_are_recognised(void **state)
+TEST(loopback_addresses_are_recognised)
 {
 	static const struct {
 		const char *address;
@@ -330,7 +318,6 @@ static void loopback_addresses_are_recognised(void **state)
 		{"::ffff:0.0.0.0", false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct sockaddr_in v4 = {.sin_family = AF_INET};
 		struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
@@ -345,7 +332,7 @@ static void loopback_addresses_are_recognised(void **state)
 	assert_false(access_is_loopback(&(struct sockaddr){.sa_family = AF_UNIX}));
 }
 
-static void a_host_header_must_name_this_host(void **state)
+TEST(a_host_header_must_name_this_host)
 {
 	static const char *const here[] = {"localhost",	     "LOCALHOST:9788", "127.0.0.1",
 					   "127.0.0.1:9788", "[::1]",	       "[::1]:9788"};
@@ -358,7 +345,6 @@ static void a_host_header_must_name_this_host(void **state)
 						"::1",
 						"[::2]:1"};
 
-	(void)state;
 	assert_true(access_host_is_local(NULL));
 	for (size_t i = 0; i < ARRAY_SIZE(here); i++)
 		if (!access_host_is_local(here[i]))
@@ -366,21 +352,4 @@ static void a_host_header_must_name_this_host(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(elsewhere); i++)
 		if (access_host_is_local(elsewhere[i]))
 			fail_msg("%s", elsewhere[i]);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_caller_on_every_route),
-		cmocka_unit_test(a_refused_user_reads_the_command_that_grants_the_right),
-		cmocka_unit_test(a_refused_client_reads_its_subject_or_its_section),
-		cmocka_unit_test(an_origin_must_be_the_host_of_the_request),
-		cmocka_unit_test(lines_of_the_user_file),
-		cmocka_unit_test(a_peer_has_the_scope_of_its_user_and_groups),
-		cmocka_unit_test(scopes_have_names),
-		cmocka_unit_test(loopback_addresses_are_recognised),
-		cmocka_unit_test(a_host_header_must_name_this_host),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

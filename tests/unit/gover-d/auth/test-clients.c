@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The subjects of [client NAME]: forms of one name, rejected names, and the rights found. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "gover-d/auth/clients.h"
+#include "tests/unit/unit.h"
 
 static struct config config;
 
@@ -24,7 +19,7 @@ static void add_section(const char *name, const char *subject, const char *scope
 	snprintf(client->scope, sizeof(client->scope), "%s", scope);
 }
 
-static void forms_of_a_subject(void **state)
+TEST(forms_of_a_subject)
 {
 	static const struct {
 		const char *configured;
@@ -45,7 +40,6 @@ static void forms_of_a_subject(void **state)
 		{"NOTATYPE=a", NULL},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct err err = {""};
 		struct clients *clients = NULL;
@@ -64,7 +58,7 @@ static void forms_of_a_subject(void **state)
 	}
 }
 
-static void only_the_whole_subject_has_rights(void **state)
+TEST(only_the_whole_subject_has_rights)
 {
 	static const char *const others[] = {
 		"",
@@ -76,7 +70,6 @@ static void only_the_whole_subject_has_rights(void **state)
 	struct clients *clients = NULL;
 	const struct client_rights *rights;
 
-	(void)state;
 	config.n_clients = 0;
 	add_section("viewer", "CN=viewer,O=Example", "read");
 	add_section("root", "CN=admin, O=Example", "admin");
@@ -93,26 +86,14 @@ static void only_the_whole_subject_has_rights(void **state)
 	clients_free(clients);
 }
 
-static void two_forms_of_one_subject_are_rejected(void **state)
+TEST(two_forms_of_one_subject_are_rejected)
 {
 	struct clients *clients = NULL;
 	struct err err = {""};
 
-	(void)state;
 	config.n_clients = 0;
 	add_section("one", "CN=a,O=b", "read");
 	add_section("two", "cn=a, o=b", "admin");
 	assert_int_equal(clients_new(&config, &clients, &err), -EINVAL);
 	assert_string_equal(err.msg, "[client two] subject = cn=a, o=b: also used by [client one]");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(forms_of_a_subject),
-		cmocka_unit_test(only_the_whole_subject_has_rights),
-		cmocka_unit_test(two_forms_of_one_subject_are_rejected),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Tokens (creation, lookup, revocation, file) and the limits of an address. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -16,23 +10,24 @@
 #include "base/clock.h"
 #include "gover-d/auth/limits.h"
 #include "gover-d/auth/tokens.h"
+#include "tests/unit/unit.h"
 
 static struct tokens *tokens;
 static struct err err;
 
-static int begin(void **state)
+static int begin(void)
 {
-	(void)state;
 	tokens = tokens_new();
 	return tokens ? 0 : -1;
 }
 
-static int end(void **state)
+static int end(void)
 {
-	(void)state;
 	tokens = tokens_free(tokens);
 	return 0;
 }
+
+FIXTURE(begin, end)
 
 static void make(const char *name, enum access_scope scope, char text[TOKEN_TEXT_SIZE])
 {
@@ -42,11 +37,10 @@ static void make(const char *name, enum access_scope scope, char text[TOKEN_TEXT
 	assert_int_equal(tokens_add(tokens, &terms, text, &err), 0);
 }
 
-static void only_the_exact_token_is_found(void **state)
+TEST(only_the_exact_token_is_found)
 {
 	char a[TOKEN_TEXT_SIZE], b[TOKEN_TEXT_SIZE], wrong[2 * TOKEN_TEXT_SIZE];
 
-	(void)state;
 	make("a", ACCESS_READ, a);
 	make("b", ACCESS_ADMIN, b);
 	assert_int_equal(strlen(a), 47);
@@ -67,12 +61,11 @@ static void only_the_exact_token_is_found(void **state)
 	assert_null(tokens_find(tokens, wrong));
 }
 
-static void a_removed_token_is_not_found(void **state)
+TEST(a_removed_token_is_not_found)
 {
 	char a[TOKEN_TEXT_SIZE], b[TOKEN_TEXT_SIZE];
 	struct token again = {.name = "a", .scope = ACCESS_READ};
 
-	(void)state;
 	make("a", ACCESS_READ, a);
 	make("b", ACCESS_READ, b);
 	assert_int_equal(tokens_add(tokens, &again, a + 0, &err), -EEXIST);
@@ -84,13 +77,12 @@ static void a_removed_token_is_not_found(void **state)
 	assert_null(tokens_find(tokens, a));
 }
 
-static void the_file_contains_everything_but_the_tokens(void **state)
+TEST(the_file_contains_everything_but_the_tokens)
 {
 	char a[TOKEN_TEXT_SIZE], b[TOKEN_TEXT_SIZE];
 	CLEANUP_FREE char *text = NULL;
 	const struct token *found;
 
-	(void)state;
 	make("a", ACCESS_OPERATE, a);
 	make("b", ACCESS_READ, b);
 	text = tokens_encode(tokens);
@@ -115,7 +107,7 @@ static void the_file_contains_everything_but_the_tokens(void **state)
 	"ms\":0,\"sha256\":\"" hash "\"}"
 #define FILE_OF(list) "{\"version\":1,\"tokens\":[" list "]}"
 
-static void an_invalid_file_is_rejected_as_a_whole(void **state)
+TEST(an_invalid_file_is_rejected_as_a_whole)
 {
 	static const char *const bad[] = {
 		"",
@@ -133,7 +125,6 @@ static void an_invalid_file_is_rejected_as_a_whole(void **state)
 			      "zz112233445566778899aabbccddeeff00112233445566778899aabbccddeeff")),
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		if (tokens_parse(tokens, bad[i], strlen(bad[i]), "file", &err) != -EINVAL)
 			fail_msg("%s", bad[i]);
@@ -147,12 +138,11 @@ static void an_invalid_file_is_rejected_as_a_whole(void **state)
 	assert_null(tokens_at(tokens, 0));
 }
 
-static void the_number_of_tokens_is_limited(void **state)
+TEST(the_number_of_tokens_is_limited)
 {
 	char text[TOKEN_TEXT_SIZE], name[16];
 	struct token more = {.name = "more", .scope = ACCESS_READ};
 
-	(void)state;
 	for (int i = 0; i < TOKENS_MAX; i++) {
 		snprintf(name, sizeof(name), "t%d", i);
 		make(name, ACCESS_READ, text);
@@ -164,14 +154,13 @@ static void the_number_of_tokens_is_limited(void **state)
 
 static const uint8_t address[PEER_KEY_BYTES] = {1};
 
-static void invalid_tokens_block_an_address_longer_each_time(void **state)
+TEST_WITH(invalid_tokens_block_an_address_longer_each_time, NULL, NULL)
 {
 	static const unsigned int costs_s[] = {1, 2, 4, 8, 16, 32, 60, 60};
 	struct limits *limits = limits_new();
 	uint64_t now_ns = 1000 * NS_PER_S;
 	unsigned int begins_s;
 
-	(void)state;
 	for (int i = 1; i < LIMITS_FREE_TRIES; i++) {
 		assert_int_equal(limits_fail_token(limits, address, now_ns, &begins_s), 0);
 		assert_int_equal(begins_s, 0);
@@ -190,13 +179,12 @@ static void invalid_tokens_block_an_address_longer_each_time(void **state)
 	limits_free(limits);
 }
 
-static void other_addresses_are_not_blocked(void **state)
+TEST_WITH(other_addresses_are_not_blocked, NULL, NULL)
 {
 	static const uint8_t other[PEER_KEY_BYTES] = {2};
 	struct limits *limits = limits_new();
 	unsigned int begins_s;
 
-	(void)state;
 	for (int i = 0; i < 100; i++)
 		(void)limits_fail_token(limits, address, NS_PER_S, &begins_s);
 	assert_int_not_equal(limits_fail_token(limits, address, NS_PER_S, &begins_s), 0);
@@ -204,11 +192,10 @@ static void other_addresses_are_not_blocked(void **state)
 	limits_free(limits);
 }
 
-static void requests_are_limited_per_second(void **state)
+TEST_WITH(requests_are_limited_per_second, NULL, NULL)
 {
 	struct limits *limits = limits_new();
 
-	(void)state;
 	for (uint64_t s = 10; s < 13; s++) {
 		for (int i = 0; i < 5; i++)
 			assert_true(limits_take_request(limits, address, 5, s * NS_PER_S));
@@ -220,13 +207,12 @@ static void requests_are_limited_per_second(void **state)
 }
 
 /* The table has a fixed size and must still count correctly after 100000 addresses. */
-static void the_table_does_not_grow(void **state)
+TEST_WITH(the_table_does_not_grow, NULL, NULL)
 {
 	struct limits *limits = limits_new();
 	uint8_t key[PEER_KEY_BYTES] = {0};
 	unsigned int begins_s;
 
-	(void)state;
 	for (uint32_t i = 0; i < 100000; i++) {
 		memcpy(key, &i, sizeof(i));
 		assert_true(limits_take_request(limits, key, 1, NS_PER_S + i));
@@ -234,22 +220,4 @@ static void the_table_does_not_grow(void **state)
 		(void)limits_fail_token(limits, key, NS_PER_S + i, &begins_s);
 	}
 	limits_free(limits);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(only_the_exact_token_is_found, begin, end),
-		cmocka_unit_test_setup_teardown(a_removed_token_is_not_found, begin, end),
-		cmocka_unit_test_setup_teardown(the_file_contains_everything_but_the_tokens, begin,
-						end),
-		cmocka_unit_test_setup_teardown(an_invalid_file_is_rejected_as_a_whole, begin, end),
-		cmocka_unit_test_setup_teardown(the_number_of_tokens_is_limited, begin, end),
-		cmocka_unit_test(invalid_tokens_block_an_address_longer_each_time),
-		cmocka_unit_test(other_addresses_are_not_blocked),
-		cmocka_unit_test(requests_are_limited_per_second),
-		cmocka_unit_test(the_table_does_not_grow),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

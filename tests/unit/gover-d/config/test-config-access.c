@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The configuration of access: TLS for addresses other than loopback, and the defaults. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "gover-d/config/config.h"
+#include "tests/unit/unit.h"
 
 static const struct {
 	const char *listen, *certificate, *key;
@@ -30,11 +25,10 @@ static const struct {
 	{"", "", "k", "tls_key is set without tls_certificate"},
 };
 
-static void addresses_other_than_loopback_require_tls(void **state)
+TEST(addresses_other_than_loopback_require_tls)
 {
 	static struct config config;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct err err = {""};
 		int r;
@@ -50,7 +44,7 @@ static void addresses_other_than_loopback_require_tls(void **state)
 	}
 }
 
-static void client_certificates_require_tls_cas_and_subjects(void **state)
+TEST(client_certificates_require_tls_cas_and_subjects)
 {
 	static const struct {
 		const char *certificate, *ca;
@@ -73,7 +67,6 @@ static void client_certificates_require_tls_cas_and_subjects(void **state)
 	};
 	static struct config config;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct err err = {""};
 		int r;
@@ -96,11 +89,10 @@ static void client_certificates_require_tls_cas_and_subjects(void **state)
 	}
 }
 
-static void anonymous_access_is_off_by_default(void **state)
+TEST(anonymous_access_is_off_by_default)
 {
 	static struct config config;
 
-	(void)state;
 	config_default(&config);
 	assert_string_equal(config.anonymous, "off");
 	assert_string_equal(config.operate_group, "gover");
@@ -108,15 +100,4 @@ static void anonymous_access_is_off_by_default(void **state)
 	assert_string_equal(config.listen, "");
 	strcpy(config.anonymous, "operate");
 	assert_int_equal(config_check(&config, NULL), -EINVAL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(addresses_other_than_loopback_require_tls),
-		cmocka_unit_test(client_certificates_require_tls_cas_and_subjects),
-		cmocka_unit_test(anonymous_access_is_off_by_default),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

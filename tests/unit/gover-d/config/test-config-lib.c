@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The configuration of GPUs with the backend lib, and keys of several GPUs that conflict. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "compute/arbiter/arbiter.h"
 #include "gover-d/config/config.h"
 #include "tests/unit/temp-file.h"
+#include "tests/unit/unit.h"
 
 static struct config config; /* static: too large for the stack */
 static struct err err;
@@ -23,20 +19,20 @@ static int load(const char *text)
 	return config_load(&config, temp_file, &err);
 }
 
-static void the_socket_has_a_default(void **state)
+FIXTURE_ONCE(temp_file_make, temp_file_remove)
+
+TEST(the_socket_has_a_default)
 {
-	(void)state;
 	assert_int_equal(load("[gpu a]\nbackend = lib\nsocket = /c\n[gpu b]\nbackend = lib\n"), 0);
 	assert_int_equal(config_check(&config, &err), 0);
 	assert_string_equal(config.gpus[0].gpu.socket, "/c");
 	assert_string_equal(config.gpus[1].gpu.socket, "/run/gover/compute.sock");
 }
 
-static void the_path_of_the_control_socket_fits(void **state)
+TEST(the_path_of_the_control_socket_fits)
 {
 	char text[200];
 
-	(void)state;
 	assert_int_equal(load("[gpu]\nsocket =\n"), -EINVAL);
 	assert_non_null(strstr(err.msg, "allowed: a path (1..99 characters"));
 	snprintf(text, sizeof(text), "[gpu]\nsocket = /%098d\n", 0);
@@ -45,12 +41,11 @@ static void the_path_of_the_control_socket_fits(void **state)
 	assert_int_equal(load(text), -EINVAL);
 }
 
-static void every_discipline_is_allowed(void **state)
+TEST(every_discipline_is_allowed)
 {
 	struct err best;
 	char text[64];
 
-	(void)state;
 	assert_int_equal(load("[gpu]\ndiscipline = best\n"), -EINVAL);
 	best = err;
 	for (const struct arbiter_discipline *row = arbiter_disciplines; row->name; row++) {
@@ -78,6 +73,9 @@ static const struct combination {
 	 "[gpu s] sharing = guarantee: not possible with [policy] paper_mode = on"},
 	{"[gpu s]\nbackend = sim\nsharing = auto\n[policy]\npaper_mode = on\n", NULL},
 	{"[gpu c]\nbackend = lib\nsharing = auto\n", NULL},
+	{"[gpu a]\nbackend=drm\nparent=nonsense\n", "[gpu a] parent = nonsense: unknown"},
+	{"[gpu a]\nbackend=drm\nparent=03:00.0\n[gpu b]\nbackend=drm\nparent=0000:03:00.0\n",
+	 "also used by [gpu b]"},
 	{"[gpu a]\nbackend=lib\n[gpu b]\nbackend=lib\n", "also used by [gpu b]"},
 	{"[gpu a]\nbackend=lib\nsocket = /c\n[gpu b]\nbackend=lib\nsocket = /c.control\n",
 	 "[gpu a] socket = /c: also used by [gpu b]"},
@@ -99,9 +97,8 @@ static const struct combination {
 	{"[gpu x]\nbackend=xe\nlongest_round_ms=10\nleast_slice_ms=5\n", NULL},
 };
 
-static void combinations_are_checked(void **state)
+TEST(combinations_are_checked)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(combinations); i++) {
 		const struct combination *row = &combinations[i];
 		int r;
@@ -112,16 +109,4 @@ static void combinations_are_checked(void **state)
 		    (row->message && !strstr(err.msg, row->message)))
 			fail_msg("row %zu gave %d \"%s\"", i, r, err.msg);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_socket_has_a_default),
-		cmocka_unit_test(every_discipline_is_allowed),
-		cmocka_unit_test(the_path_of_the_control_socket_fits),
-		cmocka_unit_test(combinations_are_checked),
-	};
-
-	return cmocka_run_group_tests(tests, temp_file_make, temp_file_remove);
 }

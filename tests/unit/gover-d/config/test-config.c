@@ -2,36 +2,32 @@
 /* Loading, checking and printing the configuration. */
 #include <ctype.h>
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "gover-d/config/config.h"
+#include "tests/unit/unit.h"
 
 static char folder[] = "/tmp/gover-config.XXXXXX";
 static char path[64];
 static struct config config; /* static: too large for the stack */
 static struct err err;
 
-static int make_folder(void **state)
+static int make_folder(void)
 {
-	(void)state;
 	if (!mkdtemp(folder))
 		return -1;
 	snprintf(path, sizeof(path), "%s/gover.conf", folder);
 	return 0;
 }
 
-static int remove_folder(void **state)
+static int remove_folder(void)
 {
-	(void)state;
 	(void)remove(path);
 	return rmdir(folder);
 }
+
+FIXTURE_ONCE(make_folder, remove_folder)
 
 static int load_bytes(const char *text, size_t length)
 {
@@ -62,9 +58,8 @@ static char *print_to_text(const struct config *of)
 	return text;
 }
 
-static void defaults_are_those_of_the_design(void **state)
+TEST(defaults_are_those_of_the_design)
 {
-	(void)state;
 	config_default(&config);
 	assert_int_equal(config_check(&config, &err), 0);
 	assert_string_equal(config.socket, "/run/gover/gover.sock");
@@ -89,9 +84,8 @@ static void defaults_are_those_of_the_design(void **state)
 	assert_int_equal(config.retention.hour_days, 730);
 }
 
-static void every_key_sets_its_member(void **state)
+TEST(every_key_sets_its_member)
 {
-	(void)state;
 	assert_int_equal(load("[daemon]\nsocket = /s\nlisten = [::1]:80\nstate_dir = rel/dir\n"
 			      "period_ms = 250\non_migrate = /bin/hook\n"
 			      "[gpu a]\nbackend = softgpu\nroot = one\ncapacity_cores = 1.5\n"
@@ -148,7 +142,7 @@ static void every_key_sets_its_member(void **state)
 	assert_int_equal(config.retention.hour_days, 2);
 }
 
-static void unusual_syntax_is_accepted(void **state)
+TEST(unusual_syntax_is_accepted)
 {
 	static const char *const files[] = {
 		"",
@@ -159,7 +153,6 @@ static void unusual_syntax_is_accepted(void **state)
 		"[gpu   gpu0]\n  \nbackend = sim\n",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		assert_int_equal(load(files[i]), 0);
 		assert_int_equal(config.n_gpus, 1);
@@ -168,9 +161,8 @@ static void unusual_syntax_is_accepted(void **state)
 	}
 }
 
-static void an_empty_section_adds_a_gpu(void **state)
+TEST(an_empty_section_adds_a_gpu)
 {
-	(void)state;
 	assert_int_equal(load("[gpu a]\n[gpu b]\n"), 0);
 	assert_int_equal(config.n_gpus, 2);
 	assert_string_equal(config.gpus[1].gpu.name, "b");
@@ -233,11 +225,10 @@ static const struct bad_file {
 	{"[history]\nraw_hours = -1\n", 2, "0 to keep for ever"},
 };
 
-static void errors_name_file_and_line(void **state)
+TEST(errors_name_file_and_line)
 {
 	static struct config before;
 
-	(void)state;
 	config_default(&before);
 	for (size_t i = 0; i < ARRAY_SIZE(bad_files); i++) {
 		const struct bad_file *bad = &bad_files[i];
@@ -252,12 +243,11 @@ static void errors_name_file_and_line(void **state)
 	}
 }
 
-static void long_lines_are_rejected(void **state)
+TEST(long_lines_are_rejected)
 {
 	char text[256] = "[gpu]\nroot = ";
 	size_t at = strlen(text);
 
-	(void)state;
 	memset(text + at, 'r', 160);
 	assert_int_equal(load(text), 0);
 	assert_int_equal(strlen(config.gpus[0].gpu.root), 160);
@@ -272,11 +262,10 @@ static void long_lines_are_rejected(void **state)
 	assert_non_null(strstr(err.msg, ":1: line of"));
 }
 
-static void other_files_are_rejected(void **state)
+TEST(other_files_are_rejected)
 {
 	char *large = malloc(300 * 1024);
 
-	(void)state;
 	assert_non_null(large);
 	memset(large, '\n', 300 * 1024);
 	assert_int_equal(load_bytes(large, 300 * 1024), -EFBIG);
@@ -288,11 +277,10 @@ static void other_files_are_rejected(void **state)
 	assert_int_equal(config_load(&config, folder, &err), -EISDIR);
 }
 
-static void too_many_gpus_are_rejected(void **state)
+TEST(too_many_gpus_are_rejected)
 {
 	char text[16 * (GPUS_MAX + 1)] = "";
 
-	(void)state;
 	for (int g = 0; g < GPUS_MAX; g++)
 		sprintf(text + strlen(text), "[gpu g%d]\n", g);
 	assert_int_equal(load(text), 0);
@@ -347,9 +335,8 @@ static const struct combination {
 	{"[gpu]\nbackend = sim\nfps_source = bpf\n", "requires backend = softgpu"},
 };
 
-static void rules_about_several_keys_are_checked(void **state)
+TEST(rules_about_several_keys_are_checked)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(combinations); i++) {
 		const struct combination *row = &combinations[i];
 		int r;
@@ -362,9 +349,8 @@ static void rules_about_several_keys_are_checked(void **state)
 	}
 }
 
-static void values_of_the_command_line_are_checked(void **state)
+TEST(values_of_the_command_line_are_checked)
 {
-	(void)state;
 	config_default(&config);
 	strcpy(config.listen, "everywhere:80");
 	assert_int_equal(config_check(&config, &err), -EINVAL);
@@ -384,7 +370,7 @@ static void values_of_the_command_line_are_checked(void **state)
 	assert_int_equal(config_check(&config, &err), -EINVAL);
 }
 
-static void fund_window_is_converted_to_periods(void **state)
+TEST(fund_window_is_converted_to_periods)
 {
 	static const struct {
 		const char *text;
@@ -397,7 +383,6 @@ static void fund_window_is_converted_to_periods(void **state)
 		{"[gpu]\nbackend = sim\nspeed = 15\n", 2},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		assert_int_equal(load(rows[i].text), 0);
 		assert_int_equal(config_check(&config, &err), 0);
@@ -466,12 +451,11 @@ static unsigned int draw_file(char *file, size_t size)
 	return accepted;
 }
 
-static void printed_text_loads_to_the_same_values(void **state)
+TEST(printed_text_loads_to_the_same_values)
 {
 	static struct config first;
 	unsigned int accepted = 0;
 
-	(void)state;
 	for (int round = 0; round < 30; round++) {
 		char file[8192];
 
@@ -491,12 +475,11 @@ static void printed_text_loads_to_the_same_values(void **state)
 	assert_true(accepted > 30 * 20);
 }
 
-static void numbers_are_printed_in_the_shortest_form(void **state)
+TEST(numbers_are_printed_in_the_shortest_form)
 {
 	static const char *const values[] = {"95", "0.1", "100000", "33.333333333333336", "1e-05"};
 	char text[64];
 
-	(void)state;
 	config_default(&config);
 	for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
 		config.params.weight_qos = strtod(values[i], NULL);
@@ -507,13 +490,12 @@ static void numbers_are_printed_in_the_shortest_form(void **state)
 
 /* --- live changes --- */
 
-static void policy_and_offer_can_change_live(void **state)
+TEST(policy_and_offer_can_change_live)
 {
 	const struct setting *info;
 	char text[64];
 	int live = 0;
 
-	(void)state;
 	config_default(&config);
 	for (size_t i = 0; (info = config_key_at(i)); i++) {
 		bool expected =
@@ -532,9 +514,8 @@ static void policy_and_offer_can_change_live(void **state)
 	assert_non_null(strstr(err.msg, "period_ms: not a key of [policy]"));
 }
 
-static void a_live_change_is_checked_as_in_the_file(void **state)
+TEST(a_live_change_is_checked_as_in_the_file)
 {
-	(void)state;
 	config_default(&config);
 	assert_int_equal(config_set_live(&config, "overload_pct", "88.5", &err), 0);
 	assert_float_equal(config.params.overload_pct, 88.5, 0);
@@ -546,12 +527,11 @@ static void a_live_change_is_checked_as_in_the_file(void **state)
 	assert_int_equal(config.offer.max_vgpus, 3);
 }
 
-static void allowed_words_name_all_backends_and_policies(void **state)
+TEST(allowed_words_name_all_backends_and_policies)
 {
 	const struct setting *info;
 	const char *backends = NULL, *policies = NULL;
 
-	(void)state;
 	for (size_t i = 0; (info = config_key_at(i)); i++) {
 		if (strcmp(info->key, "backend") == 0)
 			backends = info->allowed;
@@ -566,35 +546,9 @@ static void allowed_words_name_all_backends_and_policies(void **state)
 		assert_non_null(strstr(policies, policy_at(i)->name));
 }
 
-static void the_example_file_is_valid(void **state)
+TEST(the_example_file_is_valid)
 {
-	(void)state;
 	config_default(&config);
 	assert_int_equal(config_load(&config, "dist/gover.conf.example", &err), 0);
 	assert_int_equal(config_check(&config, &err), 0);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(defaults_are_those_of_the_design),
-		cmocka_unit_test(every_key_sets_its_member),
-		cmocka_unit_test(unusual_syntax_is_accepted),
-		cmocka_unit_test(an_empty_section_adds_a_gpu),
-		cmocka_unit_test(errors_name_file_and_line),
-		cmocka_unit_test(long_lines_are_rejected),
-		cmocka_unit_test(other_files_are_rejected),
-		cmocka_unit_test(too_many_gpus_are_rejected),
-		cmocka_unit_test(rules_about_several_keys_are_checked),
-		cmocka_unit_test(values_of_the_command_line_are_checked),
-		cmocka_unit_test(fund_window_is_converted_to_periods),
-		cmocka_unit_test(printed_text_loads_to_the_same_values),
-		cmocka_unit_test(numbers_are_printed_in_the_shortest_form),
-		cmocka_unit_test(policy_and_offer_can_change_live),
-		cmocka_unit_test(a_live_change_is_checked_as_in_the_file),
-		cmocka_unit_test(allowed_words_name_all_backends_and_policies),
-		cmocka_unit_test(the_example_file_is_valid),
-	};
-
-	return cmocka_run_group_tests_name("config", tests, make_folder, remove_folder);
 }

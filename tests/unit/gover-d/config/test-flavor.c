@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Flavours: loading, lookup by name, and the price of a contract. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +9,7 @@
 #include "base/file.h"
 #include "gover-d/config/flavor.h"
 #include "tests/unit/temp-file.h"
+#include "tests/unit/unit.h"
 
 static struct config config; /* static: too large for the stack */
 static struct err err;
@@ -27,7 +22,9 @@ static int load(const char *text)
 	return config_load(&config, temp_file, &err);
 }
 
-static void errors_name_the_line_of_the_section(void **state)
+FIXTURE_ONCE(temp_file_make, temp_file_remove)
+
+TEST(errors_name_the_line_of_the_section)
 {
 	static const struct {
 		const char *text;
@@ -48,7 +45,6 @@ static void errors_name_the_line_of_the_section(void **state)
 		{"[offer]\nflavor =\n", 2, "allowed: a name of A-Z"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char where[64];
 
@@ -59,11 +55,10 @@ static void errors_name_the_line_of_the_section(void **state)
 	}
 }
 
-static void too_many_flavours_are_rejected(void **state)
+TEST(too_many_flavours_are_rejected)
 {
 	char text[16 * (FLAVORS_MAX + 1)] = "";
 
-	(void)state;
 	for (int i = 0; i < FLAVORS_MAX; i++)
 		sprintf(text + strlen(text), "[flavor f%d]\n", i);
 	assert_int_equal(load(text), 0);
@@ -73,12 +68,11 @@ static void too_many_flavours_are_rejected(void **state)
 	assert_non_null(strstr(err.msg, "up to 32"));
 }
 
-static void offered_flavours_are_sorted_by_cap(void **state)
+TEST(offered_flavours_are_sorted_by_cap)
 {
 	static const char *const names[] = {"most", "default", "same", "small"};
 	struct flavor flavors[OFFERED_MAX];
 
-	(void)state;
 	assert_int_equal(load("[offer]\nflavor_cap_pct = 25\n"
 			      "[flavor small]\noffered = on\ncap_pct = 12\n"
 			      "[flavor hidden]\ncap_pct = 40\n"
@@ -94,11 +88,10 @@ static void offered_flavours_are_sorted_by_cap(void **state)
 	assert_string_equal(flavors[0].name, "default");
 }
 
-static void offered_flavours_are_limited(void **state)
+TEST(offered_flavours_are_limited)
 {
 	char text[64 * OFFERED_MAX] = "";
 
-	(void)state;
 	for (int i = 1; i < OFFERED_MAX; i++)
 		sprintf(text + strlen(text), "[flavor f%d]\noffered = on\n", i);
 	assert_int_equal(load(text), 0);
@@ -115,9 +108,8 @@ static void offered_flavours_are_limited(void **state)
 				     "[flavor tiny] cap_pct = 9, which is offered)");
 }
 
-static void names_are_unique(void **state)
+TEST(names_are_unique)
 {
-	(void)state;
 	assert_int_equal(load("[flavor default]\n"), 0);
 	assert_int_equal(config_check(&config, &err), -EINVAL);
 	assert_non_null(strstr(err.msg, "is the flavour of [offer]"));
@@ -127,7 +119,7 @@ static void names_are_unique(void **state)
 	assert_int_equal(config_check(&config, &err), -EINVAL);
 }
 
-static void a_flavour_is_found_by_name(void **state)
+TEST(a_flavour_is_found_by_name)
 {
 	static const struct {
 		const char *name, *found; /* NULL: none */
@@ -138,7 +130,6 @@ static void a_flavour_is_found_by_name(void **state)
 	};
 	struct flavor flavor;
 
-	(void)state;
 	assert_int_equal(load("[offer]\nflavor = half\nprice_per_cap_hour = 5\n"
 			      "[flavor s]\n[flavor t]\n"),
 			 0);
@@ -156,9 +147,8 @@ static void a_flavour_is_found_by_name(void **state)
 	assert_string_equal(err.msg, "flavor: u is not allowed (allowed: half, s, t)");
 }
 
-static void the_policy_uses_the_prices_of_the_offer(void **state)
+TEST(the_policy_uses_the_prices_of_the_offer)
 {
-	(void)state;
 	assert_int_equal(load("[offer]\nprice_per_cap_hour = 5\nprice_per_move = 3\n"
 			      "[flavor s]\npenalty_per_broken_s = 7\n"),
 			 0);
@@ -174,19 +164,4 @@ static void the_policy_uses_the_prices_of_the_offer(void **state)
 	assert_float_equal(config_policy_params(&config).price_per_move, 0.6, 0);
 	assert_int_equal(config_set_live(&config, "price_per_move", "unset", &err), 0);
 	assert_float_equal(config_policy_params(&config).price_per_move, 0, 0);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(errors_name_the_line_of_the_section),
-		cmocka_unit_test(too_many_flavours_are_rejected),
-		cmocka_unit_test(offered_flavours_are_sorted_by_cap),
-		cmocka_unit_test(offered_flavours_are_limited),
-		cmocka_unit_test(names_are_unique),
-		cmocka_unit_test(a_flavour_is_found_by_name),
-		cmocka_unit_test(the_policy_uses_the_prices_of_the_offer),
-	};
-
-	return cmocka_run_group_tests_name("flavor", tests, temp_file_make, temp_file_remove);
 }

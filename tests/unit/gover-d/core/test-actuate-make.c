@@ -2,9 +2,12 @@
 /* Creation and removal of vGPUs on a fake GPU: a failed request leaves no partial state. */
 #include "tests/unit/gover-d/core/test-actuate.h"
 
-static void a_created_vgpu_has_its_cap_and_a_journal_entry(void **state)
+FIXTURE(set_up, tear_down)
+
+FIXTURE_ONCE(make_folder, remove_folder)
+
+TEST(a_created_vgpu_has_its_cap_and_a_journal_entry)
 {
-	(void)state;
 	name_vgpu(A);
 	assert_int_equal(actuate_create(&actuator, &gpu, &vgpus[A], 35, now, &err), 0);
 	assert_true(fake.vgpus[A].attached);
@@ -15,7 +18,7 @@ static void a_created_vgpu_has_its_cap_and_a_journal_entry(void **state)
 	check_journal("created", "a", 35, 35);
 }
 
-static void a_failed_creation_leaves_nothing(void **state)
+TEST(a_failed_creation_leaves_nothing)
 {
 	static const struct {
 		const char *rule;
@@ -25,7 +28,6 @@ static void a_failed_creation_leaves_nothing(void **state)
 		{"attaching the new vGPU fails", 0, EMFILE},
 	};
 
-	(void)state;
 	name_vgpu(A);
 	for (size_t i = 0; i < ARRAY_SIZE(faults); i++) {
 		int errnum = faults[i].create_errno + faults[i].attach_errno;
@@ -42,11 +44,10 @@ static void a_failed_creation_leaves_nothing(void **state)
 	}
 }
 
-static void a_vgpu_is_not_created_if_the_journal_write_fails(void **state)
+TEST(a_vgpu_is_not_created_if_the_journal_write_fails)
 {
 	struct cap_journal *journal = actuator.journal;
 
-	(void)state;
 	name_vgpu(A);
 	assert_int_equal(cap_journal_open("/dev/full", &actuator.journal, NULL), 0);
 	assert_int_equal(actuate_create(&actuator, &gpu, &vgpus[A], 35, now, &err),
@@ -57,9 +58,8 @@ static void a_vgpu_is_not_created_if_the_journal_write_fails(void **state)
 	assert_false(fake.vgpus[A].exists);
 }
 
-static void a_removed_vgpu_has_no_journal_entry(void **state)
+TEST(a_removed_vgpu_has_no_journal_entry)
 {
-	(void)state;
 	place_vgpu(A, 50);
 	assert_int_equal(cap_journal_set(actuator.journal, "a", 50, 50), 0);
 	assert_int_equal(actuate_destroy(&actuator, &gpu, &vgpus[A], &err), 0);
@@ -69,18 +69,16 @@ static void a_removed_vgpu_has_no_journal_entry(void **state)
 	check_journal("removed", "a", -1, -1);
 }
 
-static void removal_of_a_missing_vgpu_succeeds(void **state)
+TEST(removal_of_a_missing_vgpu_succeeds)
 {
-	(void)state;
 	name_vgpu(A);
 	assert_int_equal(cap_journal_set(actuator.journal, "a", 50, 50), 0);
 	assert_int_equal(actuate_destroy(&actuator, &gpu, &vgpus[A], &err), 0);
 	check_journal("missing", "a", -1, -1);
 }
 
-static void a_vgpu_in_use_stays_attached_with_its_cap(void **state)
+TEST(a_vgpu_in_use_stays_attached_with_its_cap)
 {
-	(void)state;
 	place_vgpu(A, 50);
 	assert_int_equal(cap_journal_set(actuator.journal, "a", 50, 50), 0);
 	vgpus[A].monitor.primed = true;
@@ -97,11 +95,10 @@ static void a_vgpu_in_use_stays_attached_with_its_cap(void **state)
 	check_journal("in use", "a", 50, 50);
 }
 
-static void a_removal_succeeds_if_the_journal_write_fails(void **state)
+TEST(a_removal_succeeds_if_the_journal_write_fails)
 {
 	struct cap_journal *journal = actuator.journal;
 
-	(void)state;
 	place_vgpu(A, 50);
 	assert_int_equal(cap_journal_open("/dev/full", &actuator.journal, NULL), 0);
 	(void)cap_journal_set(actuator.journal, "a", 50, 50);
@@ -109,19 +106,4 @@ static void a_removal_succeeds_if_the_journal_write_fails(void **state)
 	cap_journal_close(actuator.journal);
 	actuator.journal = journal;
 	assert_false(fake.vgpus[A].exists);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_created_vgpu_has_its_cap_and_a_journal_entry),
-		TEST(a_failed_creation_leaves_nothing),
-		TEST(a_vgpu_is_not_created_if_the_journal_write_fails),
-		TEST(a_removed_vgpu_has_no_journal_entry),
-		TEST(removal_of_a_missing_vgpu_succeeds),
-		TEST(a_vgpu_in_use_stays_attached_with_its_cap),
-		TEST(a_removal_succeeds_if_the_journal_write_fails),
-	};
-
-	return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

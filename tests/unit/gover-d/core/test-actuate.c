@@ -176,33 +176,36 @@ static void check_row(size_t row)
 		fail_msg("%s: the sum of caps reached %d", rows[row].rule, fake.max_sum_pct);
 }
 
-static void increases_follow_decreases_and_use_only_freed_capacity(void **state)
+FIXTURE(set_up, tear_down)
+
+FIXTURE_ONCE(make_folder, remove_folder)
+
+TEST(increases_follow_decreases_and_use_only_freed_capacity)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		tear_down(state);
-		assert_int_equal(set_up(state), 0);
+		tear_down();
+		assert_int_equal(set_up(), 0);
 		check_row(i);
 	}
 }
 
-static void the_cap_of_a_missing_vgpu_belongs_to_the_free_pool(void **state)
+TEST(the_cap_of_a_missing_vgpu_is_reserved)
 {
 	struct actuate_move move = {.vgpu = &vgpus[B], .from_pct = 30, .to_pct = 60};
 
-	(void)state;
 	place_vgpu(A, 40);
 	place_vgpu(B, 30);
 	place_vgpu(C, 30);
 	vgpus[C].device = NULL;
-	assert_int_equal(actuate_moves(&actuator, &gpu, &move, 1, "pool", now), 0);
-	assert_int_equal(vgpus[B].cap_pct, 60);
+	assert_int_equal(actuate_moves(&actuator, &gpu, &move, 1, "pool", now), -EIO);
+	assert_int_equal(move.error, ENOSPC);
+	assert_int_equal(vgpus[B].cap_pct, 30);
 }
 
-static void a_failed_first_write_is_not_mistaken_for_an_external_change(void **state)
+TEST(a_failed_first_write_is_not_mistaken_for_an_external_change)
 {
 	struct actuate_move move = {.vgpu = &vgpus[A], .from_pct = 100, .to_pct = 50};
 
-	(void)state;
 	place_vgpu(A, NO_LIMIT);
 	fake.vgpus[A].write_errno = EIO;
 	assert_int_equal(actuate_moves(&actuator, &gpu, &move, 1, "fit", now), -EIO);
@@ -210,7 +213,7 @@ static void a_failed_first_write_is_not_mistaken_for_an_external_change(void **s
 	assert_int_equal(vgpus[A].expected_cap_pct, NO_LIMIT);
 }
 
-static void a_cap_is_not_written_if_the_journal_write_fails(void **state)
+TEST(a_cap_is_not_written_if_the_journal_write_fails)
 {
 	static const char full[] = "/dev/full";
 	struct actuate_move moves[] = {
@@ -219,7 +222,6 @@ static void a_cap_is_not_written_if_the_journal_write_fails(void **state)
 	};
 	struct cap_journal *journal = actuator.journal;
 
-	(void)state;
 	place_vgpu(A, 50);
 	place_vgpu(B, 50);
 	assert_int_equal(cap_journal_open(full, &actuator.journal, NULL), 0);
@@ -240,11 +242,9 @@ static void plan_steal(struct actuate_move moves[3])
 	moves[2] = (struct actuate_move){.vgpu = &vgpus[C], .from_pct = 20, .to_pct = 20};
 }
 
-static void an_external_change_is_kept_and_stops_all_moves(void **state)
+TEST(an_external_change_is_kept_and_stops_all_moves)
 {
 	struct actuate_move moves[3];
-
-	(void)state;
 
 	place_vgpu(A, 50);
 	place_vgpu(B, 30);
@@ -277,11 +277,10 @@ static void an_external_change_is_kept_and_stops_all_moves(void **state)
 	assert_string_equal(fake.writes, "a40 b40");
 }
 
-static void an_own_write_without_read_back_is_not_an_external_change(void **state)
+TEST(an_own_write_without_read_back_is_not_an_external_change)
 {
 	struct actuate_move move = {.vgpu = &vgpus[A], .from_pct = 50, .to_pct = 40};
 
-	(void)state;
 	place_vgpu(A, 50);
 	fake.vgpus[A].read_errno = EIO;
 	assert_int_equal(actuate_moves(&actuator, &gpu, &move, 1, "steal", now), -EIO);
@@ -294,9 +293,8 @@ static void an_own_write_without_read_back_is_not_an_external_change(void **stat
 	check_journal("next write", "a", 30, 30);
 }
 
-static void actuate_cap_ignores_the_free_pool(void **state)
+TEST(actuate_cap_ignores_the_free_pool)
 {
-	(void)state;
 	place_vgpu(A, 60);
 	place_vgpu(B, 60);
 	assert_int_equal(actuate_cap(&actuator, &gpu, &vgpus[A], 90, "lease", now), 0);
@@ -312,14 +310,13 @@ static void actuate_cap_ignores_the_free_pool(void **state)
 	check_journal("one cap that fails", "a", 90, 90);
 }
 
-static void a_dry_run_changes_nothing_and_reports_it(void **state)
+TEST(a_dry_run_changes_nothing_and_reports_it)
 {
 	struct actuate_move moves[] = {
 		{.vgpu = &vgpus[A], .from_pct = 50, .to_pct = 40, .read_back_pct = 3, .error = 3},
 		{.vgpu = &vgpus[B], .from_pct = 50, .to_pct = 60, .read_back_pct = 3, .error = 3},
 	};
 
-	(void)state;
 	place_vgpu(A, 50);
 	place_vgpu(B, 50);
 	name_vgpu(C);
@@ -383,7 +380,7 @@ static void check_cap_writes(const char *path)
 	sqlite3_close(db);
 }
 
-static void each_cap_write_is_appended_to_the_history(void **state)
+TEST(each_cap_write_is_appended_to_the_history)
 {
 	struct actuate_move moves[] = {
 		{.vgpu = &vgpus[A], .from_pct = 50, .to_pct = 40},
@@ -394,7 +391,6 @@ static void each_cap_write_is_appended_to_the_history(void **state)
 	const struct db_retention retention = {.raw_hours = 0};
 	char path[64], name[80];
 
-	(void)state;
 	snprintf(path, sizeof(path), "%s/history.db", folder);
 	actuator.history = &history;
 	assert_int_equal(db_open(path, &retention, &history.db, &err), 0);
@@ -409,21 +405,4 @@ static void each_cap_write_is_appended_to_the_history(void **state)
 		snprintf(name, sizeof(name), "%s%s", path, endings[i]);
 		(void)unlink(name);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(increases_follow_decreases_and_use_only_freed_capacity),
-		TEST(the_cap_of_a_missing_vgpu_belongs_to_the_free_pool),
-		TEST(a_failed_first_write_is_not_mistaken_for_an_external_change),
-		TEST(a_cap_is_not_written_if_the_journal_write_fails),
-		TEST(an_external_change_is_kept_and_stops_all_moves),
-		TEST(an_own_write_without_read_back_is_not_an_external_change),
-		TEST(actuate_cap_ignores_the_free_pool),
-		TEST(a_dry_run_changes_nothing_and_reports_it),
-		TEST(each_cap_write_is_appended_to_the_history),
-	};
-
-	return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -5,13 +5,6 @@
  */
 #ifndef TESTS_UNIT_GOVER_D_CORE_TEST_ACTUATE_H
 #define TESTS_UNIT_GOVER_D_CORE_TEST_ACTUATE_H
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +14,7 @@
 #include "gover-d/core/actuate.h"
 #include "tests/unit/gover-d/fake-backend.h"
 #include "tests/unit/gover-d/test-cap-journal.h"
+#include "tests/unit/unit.h"
 
 #define VGPUS		3
 #define NO_LIMIT	0
@@ -163,9 +157,8 @@ static struct vgpu vgpus[VGPUS];
 static struct actuator actuator;
 static struct err err;
 
-static int set_up(void **state)
+static int set_up(void)
 {
-	(void)state;
 	memset(&fake, 0, sizeof(fake));
 	memset(vgpus, 0, sizeof(vgpus));
 	gpu = (struct host_gpu){
@@ -179,9 +172,8 @@ static int set_up(void **state)
 	return cap_journal_open(journal_path, &actuator.journal, NULL);
 }
 
-static int tear_down(void **state)
+static int tear_down(void)
 {
-	(void)state;
 	cap_journal_close(actuator.journal);
 	gpu.io = gpu_io_free(gpu.io);
 	return unlink(journal_path);
@@ -222,7 +214,5 @@ static void check_journal(const char *rule, const char *id, int last_pct, int in
 }
 
 enum { A, B, C };
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 #endif

@@ -26,9 +26,10 @@ static void start_with_failing_writes(void)
 	device("a")->write_errno = EIO;
 }
 
-static void a_held_cap_that_was_not_written_is_written_again(void **state)
+FIXTURE(set_up, tear_down)
+
+TEST(a_held_cap_that_was_not_written_is_written_again)
 {
-	(void)state;
 	start_with_failing_writes();
 	assert_int_equal(hold("a", 20), 0);
 	tick(3);
@@ -42,9 +43,8 @@ static void a_held_cap_that_was_not_written_is_written_again(void **state)
 	assert_int_equal(count_decisions("foreign_write", NULL), 0);
 }
 
-static void a_lower_contract_whose_cap_was_not_written_is_applied_later(void **state)
+TEST(a_lower_contract_whose_cap_was_not_written_is_applied_later)
 {
-	(void)state;
 	start_with_failing_writes();
 	assert_int_equal(set_initial_cap("a", 10), 0);
 	tick(3);
@@ -54,9 +54,8 @@ static void a_lower_contract_whose_cap_was_not_written_is_applied_later(void **s
 	assert_int_equal(device("a")->cap_pct, 10);
 }
 
-static void a_cap_that_cannot_be_read_back_is_written_again(void **state)
+TEST(a_cap_that_cannot_be_read_back_is_written_again)
 {
-	(void)state;
 	start_with_failing_writes();
 	device("a")->read_cap_errno = device("a")->reading_cap_errno = EIO;
 	assert_int_equal(set_initial_cap("a", 10), 0);
@@ -66,9 +65,8 @@ static void a_cap_that_cannot_be_read_back_is_written_again(void **state)
 	assert_int_equal(device("a")->cap_pct, 10);
 }
 
-static void a_write_that_fails_in_each_period_is_recorded_once_a_minute(void **state)
+TEST(a_write_that_fails_in_each_period_is_recorded_once_a_minute)
 {
-	(void)state;
 	start_with_failing_writes();
 	fake.writes = 0;
 	assert_int_equal(hold("a", 20), 0);
@@ -87,9 +85,8 @@ static void a_write_that_fails_in_each_period_is_recorded_once_a_minute(void **s
 	assert_int_equal(count_decisions("hold", "failed"), 3);
 }
 
-static void a_cap_within_its_contract_is_not_written_again(void **state)
+TEST(a_cap_within_its_contract_is_not_written_again)
 {
-	(void)state;
 	start_with_failing_writes();
 	assert_int_equal(set_initial_cap("a", 60), 0); /* the cap of 50 % stays allowed */
 	tick(1);
@@ -100,9 +97,8 @@ static void a_cap_within_its_contract_is_not_written_again(void **state)
 	assert_int_equal(fake.writes, 0);
 }
 
-static void a_lease_that_ended_in_mode_observe_is_corrected_in_mode_act(void **state)
+TEST(a_lease_that_ended_in_mode_observe_is_corrected_in_mode_act)
 {
-	(void)state;
 	fake.external_vgpus = fake.leases = true;
 	config.gpus[0].gpu.lease_ms = 10000;
 	*device("a") = (struct gpu_vgpu){
@@ -121,11 +117,10 @@ static void a_lease_that_ended_in_mode_observe_is_corrected_in_mode_act(void **s
 	assert_int_equal(device("a")->cap_pct, 20);
 }
 
-static void a_lease_that_ended_since_the_last_tick_in_mode_observe_is_not_foreign(void **state)
+TEST(a_lease_that_ended_since_the_last_tick_in_mode_observe_is_not_foreign)
 {
 	int last_pct, intent_pct;
 
-	(void)state;
 	fake.external_vgpus = fake.leases = true;
 	config.gpus[0].gpu.lease_ms = 10000;
 	*device("a") = (struct gpu_vgpu){
@@ -149,21 +144,4 @@ static void a_lease_that_ended_since_the_last_tick_in_mode_observe_is_not_foreig
 	set_mode(GPU_MODE_ACT);
 	read_journal("a", &last_pct, &intent_pct);
 	assert_int_equal(last_pct, 50);
-}
-
-#define FIXTURE_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		FIXTURE_TEST(a_held_cap_that_was_not_written_is_written_again),
-		FIXTURE_TEST(a_lower_contract_whose_cap_was_not_written_is_applied_later),
-		FIXTURE_TEST(a_cap_that_cannot_be_read_back_is_written_again),
-		FIXTURE_TEST(a_write_that_fails_in_each_period_is_recorded_once_a_minute),
-		FIXTURE_TEST(a_cap_within_its_contract_is_not_written_again),
-		FIXTURE_TEST(a_lease_that_ended_in_mode_observe_is_corrected_in_mode_act),
-		FIXTURE_TEST(a_lease_that_ended_since_the_last_tick_in_mode_observe_is_not_foreign),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

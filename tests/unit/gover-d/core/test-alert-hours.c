@@ -4,12 +4,6 @@
  * serve raise no critical alert, and each of twenty faults that break a promise raises exactly one
  * alert promise_broken within the window. GOVER_TEST_HOURS is the number of healthy hours (20).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +17,7 @@
 #include "gover-d/core/state.h"
 #include "gover-d/core/tick.h"
 #include "tests/unit/gover-d/core/test-change.h"
+#include "tests/unit/unit.h"
 
 #define HOUR_S 3600
 
@@ -34,9 +29,8 @@ static struct err err;
 
 /* --- the daemon --- */
 
-static int set_up(void **state)
+static int set_up(void)
 {
-	(void)state;
 	strcpy(folder, "/tmp/gover-hours.XXXXXX");
 	if (!mkdtemp(folder))
 		return -1;
@@ -59,15 +53,16 @@ static int set_up(void **state)
 	return 0;
 }
 
-static int tear_down(void **state)
+static int tear_down(void)
 {
 	char command[128];
 
-	(void)state;
 	m = manager_free(m);
 	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
 	return system(command);
 }
+
+FIXTURE(set_up, tear_down)
 
 /* Runs one period. The history is flushed now and then, so that its queue is never full. */
 static void tick(void)
@@ -190,13 +185,12 @@ static int count_new(enum alert_severity least, int64_t after)
 	return n;
 }
 
-static void healthy_hours_raise_no_critical_alert(void **state)
+TEST(healthy_hours_raise_no_critical_alert)
 {
 	const char *text = getenv("GOVER_TEST_HOURS");
 	int hours = text ? atoi(text) : 20, critical = 0;
 	int64_t seen = 0;
 
-	(void)state;
 	assert_true(hours > 0);
 	for (size_t i = 0; i < ARRAY_SIZE(tenants); i++) {
 		sell(tenants[i].id, tenants[i].cap_pct, tenants[i].target_fps, 0, "idle");
@@ -229,12 +223,11 @@ static void healthy_hours_raise_no_critical_alert(void **state)
  * 64 vGPUs with contracts of 2 % want their whole contract half of the time, so that the GPU is
  * busy at about 63 %, and several are overloaded at any time. A migration would change nothing.
  */
-static void many_small_vgpus_raise_no_severe_overload(void **state)
+TEST(many_small_vgpus_raise_no_severe_overload)
 {
 	int64_t seen;
 	char id[16];
 
-	(void)state;
 	m->params.min_newcomer_pct = 1;
 	for (int i = 0; i < 64; i++) {
 		snprintf(id, sizeof(id), "v%02d", i);
@@ -571,9 +564,8 @@ static void inject(const struct fault *fault)
 	}
 }
 
-static void each_of_twenty_faults_raises_one_alert(void **state)
+TEST(each_of_twenty_faults_raises_one_alert)
 {
-	(void)state;
 	assert_int_equal(ARRAY_SIZE(faults), 20);
 	sell("a", 50, 0, 0, "load:pct=10");
 	ticks(35);
@@ -583,18 +575,4 @@ static void each_of_twenty_faults_raises_one_alert(void **state)
 	ticks(120);
 	for (size_t i = 0; i < ARRAY_SIZE(faults); i++)
 		inject(&faults[i]);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(healthy_hours_raise_no_critical_alert, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(many_small_vgpus_raise_no_severe_overload, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(each_of_twenty_faults_raises_one_alert, set_up,
-						tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

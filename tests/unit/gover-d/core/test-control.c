@@ -4,12 +4,6 @@
  * completely or not at all, and its decisions match what happened. The scenario tests cover the
  * replies of the real daemon.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +18,7 @@
 #include "tests/unit/gover-d/core/test-save-at-once.h"
 #include "tests/unit/gover-d/fake-backend.h"
 #include "tests/unit/gover-d/test-cap-journal.h"
+#include "tests/unit/unit.h"
 
 #define FAKES 4
 
@@ -132,9 +127,8 @@ static void ignore_offer(void *userdata, const struct offer *offer)
 	(void)userdata, (void)offer;
 }
 
-static int set_up(void **state)
+static int set_up(void)
 {
-	(void)state;
 	memset(fakes, 0, sizeof(fakes));
 	memset(&m, 0, sizeof(m));
 	m.round = &plan;
@@ -159,9 +153,8 @@ static int set_up(void **state)
 	return cap_journal_open(journal_path, &m.actuator.journal, NULL);
 }
 
-static int tear_down(void **state)
+static int tear_down(void)
 {
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		while (m.host.gpus[i].vgpus) {
 			struct vgpu *vgpu = m.host.gpus[i].vgpus;
@@ -224,12 +217,14 @@ static const char *take_decisions(void)
 	return decided;
 }
 
-static int begin(void **state)
+static int begin(void)
 {
 	last_seen_id = 0;
 	n_saves = save_errno = 0;
-	return set_up(state);
+	return set_up();
 }
+
+FIXTURE(begin, tear_down)
 
 static int add(const char *gpu, const char *id, struct policy_terms terms)
 {
@@ -254,9 +249,10 @@ static int change(const char *id, unsigned int fields, struct contract values)
 
 /* --- creation and removal --- */
 
-static void a_vgpu_with_a_rejected_label_is_not_created(void **state)
+FIXTURE_ONCE(make_folder, remove_folder)
+
+TEST(a_vgpu_with_a_rejected_label_is_not_created)
 {
-	(void)state;
 	fakes[0].label_errno = EINVAL;
 	assert_int_equal(add("gpu0", "a", (struct policy_terms){.initial_cap_pct = 50}),
 			 CONTROL_E_INVALID);
@@ -268,9 +264,8 @@ static void a_vgpu_with_a_rejected_label_is_not_created(void **state)
 }
 
 /* The vGPU remains on the GPU. The next tick finds it, like any vGPU without a contract. */
-static void a_rejected_vgpu_is_detached_even_if_its_removal_fails(void **state)
+TEST(a_rejected_vgpu_is_detached_even_if_its_removal_fails)
 {
-	(void)state;
 	fakes[0].label_errno = EINVAL;
 	fakes[0].destroy_errno = EBUSY;
 	assert_int_equal(add("gpu0", "a", (struct policy_terms){.initial_cap_pct = 50}),
@@ -279,9 +274,8 @@ static void a_rejected_vgpu_is_detached_even_if_its_removal_fails(void **state)
 	assert_int_equal(fake_find(&fakes[0], "a")->attached, 0);
 }
 
-static void a_rejection_names_the_minimum_cap_to_start_with(void **state)
+TEST(a_rejection_names_the_minimum_cap_to_start_with)
 {
-	(void)state;
 	place_vgpu(0, "a", 80, 80);
 	assert_int_equal(
 		add("gpu0", "b", (struct policy_terms){.initial_cap_pct = 50, .min_cap_pct = 35}),
@@ -293,9 +287,8 @@ static void a_rejection_names_the_minimum_cap_to_start_with(void **state)
 	assert_non_null(strstr(err.msg, "needs at least 10 %"));
 }
 
-static void a_hold_cap_without_a_hold_is_rejected(void **state)
+TEST(a_hold_cap_without_a_hold_is_rejected)
 {
-	(void)state;
 	place_vgpu(0, "a", 80, 80);
 	assert_int_equal(change("a", CONTRACT_HELD_CAP, (struct contract){.held_cap_pct = 40}),
 			 CONTROL_E_INVALID);
@@ -303,9 +296,8 @@ static void a_hold_cap_without_a_hold_is_rejected(void **state)
 	assert_string_equal(take_decisions(), "");
 }
 
-static void a_dry_run_records_no_decision_for_a_rejected_request(void **state)
+TEST(a_dry_run_records_no_decision_for_a_rejected_request)
 {
-	(void)state;
 	place_vgpu(0, "a", 95, 95);
 	m.actuator.dry_run = true;
 	assert_int_equal(add("gpu0", "b", (struct policy_terms){.initial_cap_pct = 50}),
@@ -319,11 +311,10 @@ static void a_dry_run_records_no_decision_for_a_rejected_request(void **state)
 
 /* --- a contract for a vGPU found without one --- */
 
-static void a_found_vgpu_gets_its_contract_and_cap(void **state)
+TEST(a_found_vgpu_gets_its_contract_and_cap)
 {
 	struct vgpu *a = place_vgpu(0, "a", 30, 30);
 
-	(void)state;
 	a->found = true;
 	assert_int_equal(add("gpu0", "a", (struct policy_terms){.initial_cap_pct = 10}), 0);
 	assert_false(a->found);
@@ -335,11 +326,10 @@ static void a_found_vgpu_gets_its_contract_and_cap(void **state)
 	assert_non_null(strstr(why, "a 30 -> 10 %"));
 }
 
-static void the_contract_of_a_found_vgpu_must_fit(void **state)
+TEST(the_contract_of_a_found_vgpu_must_fit)
 {
 	struct vgpu *a = place_vgpu(0, "a", 30, 30), *b = place_vgpu(0, "b", 70, 70);
 
-	(void)state;
 	a->found = true;
 	b->contract.held = true;
 	b->contract.held_cap_pct = 70;
@@ -352,11 +342,10 @@ static void the_contract_of_a_found_vgpu_must_fit(void **state)
 	assert_string_equal(take_decisions(), "");
 }
 
-static void a_found_vgpu_is_sold_on_its_own_gpu(void **state)
+TEST(a_found_vgpu_is_sold_on_its_own_gpu)
 {
 	struct vgpu *a = place_vgpu(1, "a", 30, 30);
 
-	(void)state;
 	a->found = true;
 	assert_int_equal(add("gpu0", "a", (struct policy_terms){.initial_cap_pct = 30}),
 			 CONTROL_E_EXISTS);
@@ -367,11 +356,10 @@ static void a_found_vgpu_is_sold_on_its_own_gpu(void **state)
 	assert_string_equal(take_decisions(), "add noted");
 }
 
-static void an_operator_hold_does_not_sell_a_found_vgpu(void **state)
+TEST(an_operator_hold_does_not_sell_a_found_vgpu)
 {
 	struct vgpu *a = place_vgpu(0, "a", 30, 30);
 
-	(void)state;
 	a->found = true;
 	assert_int_equal(change("a", CONTRACT_HELD, (struct contract){.held = true}), 0);
 	assert_true(a->found && a->contract.held);
@@ -384,7 +372,7 @@ static void an_operator_hold_does_not_sell_a_found_vgpu(void **state)
 
 /* --- changes --- */
 
-static void an_unknown_flavor_is_rejected_with_the_allowed_names(void **state)
+TEST(an_unknown_flavor_is_rejected_with_the_allowed_names)
 {
 	struct contract contract = {
 		.id = "b",
@@ -394,7 +382,6 @@ static void an_unknown_flavor_is_rejected_with_the_allowed_names(void **state)
 	};
 	struct vgpu *a = place_vgpu(0, "a", 30, 30);
 
-	(void)state;
 	strcpy(m.config.flavors[0].name, "small");
 	m.config.n_flavors = 1;
 	assert_int_equal(await_change(control_vgpu_add(&m, &contract, at_end, &err)),
@@ -410,12 +397,11 @@ static void an_unknown_flavor_is_rejected_with_the_allowed_names(void **state)
 	assert_int_equal(cap_of(0, "a"), 30);
 }
 
-static void a_label_change_moves_no_cap(void **state)
+TEST(a_label_change_moves_no_cap)
 {
 	struct contract values = {.labels = json_pack("{s:s}", "colour", "blue")};
 	struct vgpu *a = place_vgpu(0, "a", 60, 20);
 
-	(void)state;
 	a->policy.window_fill = 1;
 	assert_int_equal(change("a", CONTRACT_LABELS, values), 0);
 	json_decref(values.labels);
@@ -425,9 +411,8 @@ static void a_label_change_moves_no_cap(void **state)
 	assert_string_equal(take_decisions(), ""); /* a request without fields records nothing */
 }
 
-static void a_smaller_contract_lowers_the_cap_and_records_it(void **state)
+TEST(a_smaller_contract_lowers_the_cap_and_records_it)
 {
-	(void)state;
 	place_vgpu(0, "a", 60, 60);
 	place_vgpu(0, "b", 50, 40);
 	assert_int_equal(change("a", CONTRACT_INITIAL_CAP, CAP(30)), 0);
@@ -437,9 +422,8 @@ static void a_smaller_contract_lowers_the_cap_and_records_it(void **state)
 	assert_string_equal(take_decisions(), "set noted, set written, return written");
 }
 
-static void a_larger_min_cap_raises_the_cap_without_naming_an_operator(void **state)
+TEST(a_larger_min_cap_raises_the_cap_without_naming_an_operator)
 {
-	(void)state;
 	place_vgpu(0, "a", 60, 60);
 	place_vgpu(0, "b", 50, 40);
 	assert_int_equal(change("b", CONTRACT_MIN_CAP, (struct contract){.terms.min_cap_pct = 45}),
@@ -451,23 +435,21 @@ static void a_larger_min_cap_raises_the_cap_without_naming_an_operator(void **st
 	assert_null(strstr(why, "perator"));
 }
 
-static void a_hold_is_recorded_as_a_hold(void **state)
+TEST(a_hold_is_recorded_as_a_hold)
 {
 	struct contract hold = {.held = true, .held_cap_pct = 30};
 
-	(void)state;
 	place_vgpu(0, "a", 60, 60);
 	assert_int_equal(change("a", CONTRACT_HELD | CONTRACT_HELD_CAP, hold), 0);
 	assert_int_equal(cap_of(0, "a"), 30);
 	assert_string_equal(take_decisions(), "hold noted, hold written");
 }
 
-static void in_modes_without_policy_only_the_requested_cap_changes(void **state)
+TEST(in_modes_without_policy_only_the_requested_cap_changes)
 {
 	static const enum gpu_mode modes[] = {GPU_MODE_OBSERVE, GPU_MODE_FROZEN};
 	struct contract hold = {.held = true, .held_cap_pct = 40};
 
-	(void)state;
 	place_vgpu(0, "a", 60, 60);
 	place_vgpu(0, "b", 60, 30);
 	place_vgpu(0, "c", 10, 10);
@@ -488,12 +470,11 @@ static void in_modes_without_policy_only_the_requested_cap_changes(void **state)
  * An external writer set a cap of 60 % for a contract of 50 %. The cap stays until the hold is
  * released.
  */
-static void an_external_cap_above_the_contract_blocks_no_other_change(void **state)
+TEST(an_external_cap_above_the_contract_blocks_no_other_change)
 {
 	struct vgpu *a = place_vgpu(0, "a", 50, 60);
 	struct contract values = {.vm = "vm-a"};
 
-	(void)state;
 	a->contract.held = a->foreign = true;
 	a->contract.held_cap_pct = 60;
 	assert_int_equal(change("a", CONTRACT_VM, values), 0);
@@ -515,9 +496,8 @@ static int set_policy(const char *json)
 	return r;
 }
 
-static void a_changed_parameter_is_recorded_as_a_decision(void **state)
+TEST(a_changed_parameter_is_recorded_as_a_decision)
 {
-	(void)state;
 	assert_int_equal(set_policy("{\"overload_pct\": 90, \"paper_mode\": true}"), 0);
 	assert_string_equal(take_decisions(), "set noted");
 	assert_non_null(strstr(why, "overload_pct 95 -> 90, paper_mode off -> on"));
@@ -529,40 +509,11 @@ static void a_changed_parameter_is_recorded_as_a_decision(void **state)
 	assert_non_null(strstr(why, "restart"));
 }
 
-static void an_unchanged_parameter_is_not_recorded(void **state)
+TEST(an_unchanged_parameter_is_not_recorded)
 {
-	(void)state;
 	assert_int_equal(set_policy("{\"overload_pct\": 95, \"paper_mode\": null}"), 0);
 	assert_int_equal(set_policy("{}"), 0);
 	assert_int_equal(set_policy("{\"overload_pct\": 90, \"lowload_pct\": 101}"),
 			 CONTROL_E_INVALID);
 	assert_string_equal(take_decisions(), "");
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, begin, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_vgpu_with_a_rejected_label_is_not_created),
-		TEST(a_rejected_vgpu_is_detached_even_if_its_removal_fails),
-		TEST(a_rejection_names_the_minimum_cap_to_start_with),
-		TEST(a_hold_cap_without_a_hold_is_rejected),
-		TEST(a_dry_run_records_no_decision_for_a_rejected_request),
-		TEST(a_found_vgpu_gets_its_contract_and_cap),
-		TEST(the_contract_of_a_found_vgpu_must_fit),
-		TEST(a_found_vgpu_is_sold_on_its_own_gpu),
-		TEST(an_operator_hold_does_not_sell_a_found_vgpu),
-		TEST(an_unknown_flavor_is_rejected_with_the_allowed_names),
-		TEST(a_label_change_moves_no_cap),
-		TEST(a_smaller_contract_lowers_the_cap_and_records_it),
-		TEST(a_larger_min_cap_raises_the_cap_without_naming_an_operator),
-		TEST(a_hold_is_recorded_as_a_hold),
-		TEST(in_modes_without_policy_only_the_requested_cap_changes),
-		TEST(an_external_cap_above_the_contract_blocks_no_other_change),
-		TEST(a_changed_parameter_is_recorded_as_a_decision),
-		TEST(an_unchanged_parameter_is_not_recorded),
-	};
-
-	return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -106,9 +106,10 @@ static void ten_seconds(const char *broken)
 	m->host.ticked = now;
 }
 
-static void contracts_earn_and_broken_seconds_cost(void **state)
+FIXTURE(set_up, tear_down)
+
+TEST(contracts_earn_and_broken_seconds_cost)
 {
-	(void)state;
 	set_prices();
 	start();
 	tick(1);
@@ -126,9 +127,8 @@ static void contracts_earn_and_broken_seconds_cost(void **state)
 	assert_true(fabs(m->host.penalty - 15) < 1e-9);
 }
 
-static void without_overselling_the_oldest_contracts_are_kept(void **state)
+TEST(without_overselling_the_oldest_contracts_are_kept)
 {
-	(void)state;
 	set_prices();
 	start();
 	tick(1);
@@ -151,9 +151,8 @@ static void without_overselling_the_oldest_contracts_are_kept(void **state)
 	check_money(&row_of("b", "small")->kept, 8, 0, 0.016, 0);
 }
 
-static void without_overselling_only_a_vgpu_at_its_full_cap_is_broken(void **state)
+TEST(without_overselling_only_a_vgpu_at_its_full_cap_is_broken)
 {
-	(void)state;
 	set_prices();
 	start();
 	tick(1);
@@ -173,12 +172,11 @@ static void without_overselling_only_a_vgpu_at_its_full_cap_is_broken(void **sta
 	check_money(&row_of("b", "default")->kept, 0, 0, 0, 0);
 }
 
-static void a_new_price_applies_from_its_period_on(void **state)
+TEST(a_new_price_applies_from_its_period_on)
 {
 	json_t *change =
 		json_pack("{s:f, s:f}", "price_per_cap_hour", 36.0, "penalty_per_broken_s", 0.25);
 
-	(void)state;
 	set_prices();
 	start();
 	tick(1);
@@ -193,11 +191,10 @@ static void a_new_price_applies_from_its_period_on(void **state)
 	assert_true(m->params.price_per_cap_hour > 35);
 }
 
-static void without_a_price_no_money_is_counted(void **state)
+TEST(without_a_price_no_money_is_counted)
 {
 	json_t *change = json_pack("{s:f}", "price_per_cap_hour", 3.6);
 
-	(void)state;
 	set_prices();
 	config.offer.price_per_cap_hour = config.offer.penalty_per_broken_s = PRICE_UNSET;
 	start();
@@ -218,11 +215,10 @@ static void without_a_price_no_money_is_counted(void **state)
 	assert_true(fabs(loaded.price.price_per_cap_hour - 3.6) < 1e-9);
 }
 
-static void a_change_of_flavor_starts_a_new_row(void **state)
+TEST(a_change_of_flavor_starts_a_new_row)
 {
 	struct contract values = {.flavor = "small"};
 
-	(void)state;
 	set_prices();
 	start();
 	tick(1);
@@ -241,9 +237,8 @@ static void a_change_of_flavor_starts_a_new_row(void **state)
 	check_money(&row_of("a", "small")->sold, 5, 0, 0.01, 0);
 }
 
-static void removal_keeps_the_sums_of_a_vgpu(void **state)
+TEST(removal_keeps_the_sums_of_a_vgpu)
 {
-	(void)state;
 	set_prices();
 	start();
 	tick(1);
@@ -257,9 +252,8 @@ static void removal_keeps_the_sums_of_a_vgpu(void **state)
 	assert_true(fabs(loaded.range.watched_s - 20) < 1e-9);
 }
 
-static void a_restart_loses_nothing(void **state)
+TEST(a_restart_loses_nothing)
 {
-	(void)state;
 	set_prices();
 	start();
 	tick(1);
@@ -276,11 +270,10 @@ static void a_restart_loses_nothing(void **state)
 	assert_int_equal(loaded.prices, 2); /* unchanged prices add no rows */
 }
 
-static void each_minute_is_appended_when_it_ends(void **state)
+TEST(each_minute_is_appended_when_it_ends)
 {
 	struct db_stats before, after;
 
-	(void)state;
 	set_prices();
 	now.wall_ms -= now.wall_ms % 60000;
 	start();
@@ -297,9 +290,8 @@ static void each_minute_is_appended_when_it_ends(void **state)
 	assert_int_equal(after.appended, before.appended + 2);
 }
 
-static void a_found_vgpu_earns_nothing_but_occupies_its_cap(void **state)
+TEST(a_found_vgpu_earns_nothing_but_occupies_its_cap)
 {
-	(void)state;
 	set_prices();
 	start();
 	tick(1);
@@ -313,9 +305,8 @@ static void a_found_vgpu_earns_nothing_but_occupies_its_cap(void **state)
 	check_money(&row_of("b", "default")->kept, 0, 0, 0, 0);
 }
 
-static void a_missing_vgpu_is_not_billed(void **state)
+TEST(a_missing_vgpu_is_not_billed)
 {
-	(void)state;
 	set_prices();
 	start();
 	tick(1);
@@ -328,11 +319,10 @@ static void a_missing_vgpu_is_not_billed(void **state)
 	check_money(&row_of("b", "default")->kept, 6, 0, 0.006, 0);
 }
 
-static void revenue_is_counted_without_a_history(void **state)
+TEST(revenue_is_counted_without_a_history)
 {
 	char path[PATH_MAX + 16];
 
-	(void)state;
 	set_prices();
 	snprintf(path, sizeof(path), "%s/history.db", config.state_dir);
 	assert_int_equal(file_make_dirs(config.state_dir), 0);
@@ -353,26 +343,4 @@ static void revenue_is_counted_without_a_history(void **state)
 	ten_seconds("");
 	load_ledger(); /* the history is new: it contains only the last period */
 	check_money(&row_of("a", "default")->sold, 5, 0, 0.005, 0);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(contracts_earn_and_broken_seconds_cost),
-		TEST(without_overselling_the_oldest_contracts_are_kept),
-		TEST(without_overselling_only_a_vgpu_at_its_full_cap_is_broken),
-		TEST(a_new_price_applies_from_its_period_on),
-		TEST(without_a_price_no_money_is_counted),
-		TEST(a_change_of_flavor_starts_a_new_row),
-		TEST(removal_keeps_the_sums_of_a_vgpu),
-		TEST(a_restart_loses_nothing),
-		TEST(each_minute_is_appended_when_it_ends),
-		TEST(a_found_vgpu_earns_nothing_but_occupies_its_cap),
-		TEST(a_missing_vgpu_is_not_billed),
-		TEST(revenue_is_counted_without_a_history),
-	};
-
-	return cmocka_run_group_tests_name("ledger", tests, NULL, NULL);
 }

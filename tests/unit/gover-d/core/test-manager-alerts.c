@@ -30,9 +30,10 @@ static bool severe_overload_is_active(void)
 	return false;
 }
 
-static void the_severe_overload_alert_lasts_as_long_as_the_overload(void **state)
+FIXTURE(set_up, tear_down)
+
+TEST(the_severe_overload_alert_lasts_as_long_as_the_overload)
 {
-	(void)state;
 	start_overload();
 	tick(10);
 	assert_int_equal(count_decisions("severe", NULL), 1);
@@ -45,11 +46,10 @@ static void the_severe_overload_alert_lasts_as_long_as_the_overload(void **state
 	assert_false(severe_overload_is_active());
 }
 
-static void the_severe_overload_alert_outlives_the_vgpu_it_names(void **state)
+TEST(the_severe_overload_alert_outlives_the_vgpu_it_names)
 {
 	char named[ID_MAX];
 
-	(void)state;
 	start_overload();
 	tick(10);
 	strcpy(named, gpu->severe_vgpu);
@@ -72,9 +72,8 @@ static int count_alerts(enum alert_kind kind)
 	return n;
 }
 
-static void a_late_tick_does_not_end_severe_overload(void **state)
+TEST(a_late_tick_does_not_end_severe_overload)
 {
-	(void)state;
 	start_overload();
 	tick(10);
 	for (int late = 0; late < 5; late++) {
@@ -95,9 +94,8 @@ static void a_late_tick_does_not_end_severe_overload(void **state)
 	assert_false(severe_overload_is_active());
 }
 
-static void unreadable_busy_time_does_not_end_severe_overload(void **state)
+TEST(unreadable_busy_time_does_not_end_severe_overload)
 {
-	(void)state;
 	start_overload();
 	tick(10);
 	device("b")->stale = device("c")->stale = true;
@@ -110,9 +108,8 @@ static void unreadable_busy_time_does_not_end_severe_overload(void **state)
 	assert_int_equal(count_decisions("severe", NULL), 1);
 }
 
-static void a_restart_does_not_end_severe_overload(void **state)
+TEST(a_restart_does_not_end_severe_overload)
 {
-	(void)state;
 	start_overload();
 	tick(10);
 	restart();
@@ -124,9 +121,8 @@ static void a_restart_does_not_end_severe_overload(void **state)
 	assert_int_equal(count_alerts(ALERT_SEVERE_OVERLOAD), 1);
 }
 
-static void severe_overload_stays_active_with_a_long_breach_window(void **state)
+TEST(severe_overload_stays_active_with_a_long_breach_window)
 {
-	(void)state;
 	config.params.overload_periods = 90;
 	start_overload();
 	tick(100);
@@ -140,9 +136,8 @@ static void severe_overload_stays_active_with_a_long_breach_window(void **state)
 
 /* --- contract limits and holds --- */
 
-static void use_that_oscillates_around_the_limit_raises_one_alert(void **state)
+TEST(use_that_oscillates_around_the_limit_raises_one_alert)
 {
-	(void)state;
 	start();
 	sell("a", 50, BUSY);
 	tick(10);
@@ -160,9 +155,8 @@ static void use_that_oscillates_around_the_limit_raises_one_alert(void **state)
 	assert_null(find_active_alert(ALERT_CONTRACT_LIMIT, "a"));
 }
 
-static void unreadable_busy_time_keeps_the_contract_limit_alert(void **state)
+TEST(unreadable_busy_time_keeps_the_contract_limit_alert)
 {
-	(void)state;
 	start();
 	sell("a", 50, BUSY);
 	tick(10);
@@ -171,11 +165,10 @@ static void unreadable_busy_time_keeps_the_contract_limit_alert(void **state)
 	assert_non_null(find_active_alert(ALERT_CONTRACT_LIMIT, "a"));
 }
 
-static void a_larger_contract_clears_the_contract_limit_alert(void **state)
+TEST(a_larger_contract_clears_the_contract_limit_alert)
 {
 	const struct contract larger = {.terms = {.initial_cap_pct = 80}};
 
-	(void)state;
 	start();
 	sell("a", 50, 0.6);
 	tick(10);
@@ -188,11 +181,10 @@ static void a_larger_contract_clears_the_contract_limit_alert(void **state)
 	assert_null(find_active_alert(ALERT_CONTRACT_LIMIT, "a"));
 }
 
-static void a_release_clears_the_held_overloaded_alert(void **state)
+TEST(a_release_clears_the_held_overloaded_alert)
 {
 	const struct contract release = {.held = false};
 
-	(void)state;
 	start();
 	sell("a", 50, 0.4);
 	assert_int_equal(hold("a", 20), 0);
@@ -205,9 +197,8 @@ static void a_release_clears_the_held_overloaded_alert(void **state)
 	assert_null(find_active_alert(ALERT_HELD_OVERLOADED, "a"));
 }
 
-static void a_removed_or_missing_vgpu_has_no_contract_limit_alert(void **state)
+TEST(a_removed_or_missing_vgpu_has_no_contract_limit_alert)
 {
-	(void)state;
 	start();
 	sell("a", 30, BUSY);
 	sell("b", 30, BUSY);
@@ -220,9 +211,8 @@ static void a_removed_or_missing_vgpu_has_no_contract_limit_alert(void **state)
 	assert_int_equal(count_alerts(ALERT_CONTRACT_LIMIT), 2);
 }
 
-static void a_frozen_gpu_raises_the_severe_overload_alert(void **state)
+TEST(a_frozen_gpu_raises_the_severe_overload_alert)
 {
-	(void)state;
 	start_overload();
 	set_mode(GPU_MODE_FROZEN);
 	tick(10);
@@ -230,9 +220,8 @@ static void a_frozen_gpu_raises_the_severe_overload_alert(void **state)
 	assert_int_equal(count_decisions("severe", NULL), 0);
 }
 
-static void freezing_does_not_end_severe_overload(void **state)
+TEST(freezing_does_not_end_severe_overload)
 {
-	(void)state;
 	start_overload();
 	tick(10);
 	set_mode(GPU_MODE_FROZEN);
@@ -240,11 +229,10 @@ static void freezing_does_not_end_severe_overload(void **state)
 	assert_true(severe_overload_is_active());
 }
 
-static void severe_overload_of_a_frozen_gpu_names_the_currently_best_vgpu_to_move(void **state)
+TEST(severe_overload_of_a_frozen_gpu_names_the_currently_best_vgpu_to_move)
 {
 	char before[ID_MAX];
 
-	(void)state;
 	start_overload();
 	tick(10);
 	strcpy(before, gpu->severe_vgpu);
@@ -270,9 +258,8 @@ static void start_with_overloaded_b(void)
 	sell("b", 50, BUSY);
 }
 
-static void an_observed_decision_is_recorded_once_a_minute(void **state)
+TEST(an_observed_decision_is_recorded_once_a_minute)
 {
-	(void)state;
 	start_with_overloaded_b();
 	set_mode(GPU_MODE_OBSERVE);
 	tick(60);
@@ -283,9 +270,8 @@ static void an_observed_decision_is_recorded_once_a_minute(void **state)
 	assert_int_equal(device("b")->cap_pct, 20);
 }
 
-static void each_of_several_observed_decisions_is_recorded_once_a_minute(void **state)
+TEST(each_of_several_observed_decisions_is_recorded_once_a_minute)
 {
-	(void)state;
 	start_with_overloaded_b();
 	set_mode(GPU_MODE_OBSERVE);
 	*device("c") = (struct gpu_vgpu){.exists = true, .cap_pct = 30};
@@ -294,17 +280,15 @@ static void each_of_several_observed_decisions_is_recorded_once_a_minute(void **
 	assert_int_equal(count_decisions("steal", "observed"), 1);
 }
 
-static void every_written_decision_is_recorded(void **state)
+TEST(every_written_decision_is_recorded)
 {
-	(void)state;
 	start_with_overloaded_b();
 	tick(6);
 	assert_int_equal(count_decisions("steal", "written"), 3);
 }
 
-static void a_missing_vgpu_is_not_overloaded(void **state)
+TEST(a_missing_vgpu_is_not_overloaded)
 {
-	(void)state;
 	start_with_overloaded_b();
 	tick(4);
 	assert_true(vgpu("b")->view.overloaded);
@@ -317,11 +301,10 @@ static void a_missing_vgpu_is_not_overloaded(void **state)
 
 /* --- telemetry --- */
 
-static void stale_telemetry_closes_an_open_offer_at_once(void **state)
+TEST(stale_telemetry_closes_an_open_offer_at_once)
 {
 	const struct offer *offer;
 
-	(void)state;
 	start();
 	sell("a", 50, 0.05);
 	tick(5);
@@ -341,12 +324,14 @@ static void stale_telemetry_closes_an_open_offer_at_once(void **state)
 	assert_non_null(find_active_alert(ALERT_TELEMETRY_STALE, ""));
 	tick(5);
 	assert_null(find_active_alert(ALERT_TELEMETRY_STALE, ""));
+	/* Nothing is sold before the alert has ended. */
+	assert_null(offers_live(m->offers, "gpu0"));
+	tick(1);
 	assert_non_null(offers_live(m->offers, "gpu0"));
 }
 
-static void late_ticks_do_not_clear_the_stale_telemetry_alert(void **state)
+TEST(late_ticks_do_not_clear_the_stale_telemetry_alert)
 {
-	(void)state;
 	start();
 	sell("a", 50, 0.05);
 	tick(2);
@@ -361,11 +346,10 @@ static void late_ticks_do_not_clear_the_stale_telemetry_alert(void **state)
 	assert_null(find_active_alert(ALERT_TELEMETRY_STALE, ""));
 }
 
-static void an_unreadable_cap_is_reported_until_it_can_be_read(void **state)
+TEST(an_unreadable_cap_is_reported_until_it_can_be_read)
 {
 	const struct alert *alert;
 
-	(void)state;
 	start();
 	sell("a", 50, 0.05);
 	sell("b", 30, 0.05);
@@ -391,9 +375,8 @@ static void an_unreadable_cap_is_reported_until_it_can_be_read(void **state)
 	assert_null(find_active_alert(ALERT_CAP_UNREADABLE, "a"));
 }
 
-static void stale_telemetry_suspends_stealing(void **state)
+TEST(stale_telemetry_suspends_stealing)
 {
-	(void)state;
 	start_with_overloaded_b();
 	device("a")->stale = true; /* vGPU a is the only donor, and its use is unknown */
 	tick(20);
@@ -417,9 +400,8 @@ static void expect_three_new_calm_periods(void)
 	assert_int_equal(offers_live(m->offers, "gpu0")->life.state, OFFER_OPEN);
 }
 
-static void calm_periods_are_counted_again_after_an_offer(void **state)
+TEST(calm_periods_are_counted_again_after_an_offer)
 {
-	(void)state;
 	config.offer.ttl_s = 10;
 	start();
 	sell("a", 50, 0.05);
@@ -436,12 +418,11 @@ static void calm_periods_are_counted_again_after_an_offer(void **state)
 	expect_three_new_calm_periods();
 }
 
-static void calm_periods_are_counted_again_after_a_probation(void **state)
+TEST(calm_periods_are_counted_again_after_a_probation)
 {
 	struct contract contract = {.id = "d", .labels = json_object()};
 	const struct offer *offer;
 
-	(void)state;
 	config.offer.flavor_cap_pct = 20;
 	config.offer.probation_s = 30;
 	start();
@@ -461,11 +442,10 @@ static void calm_periods_are_counted_again_after_a_probation(void **state)
 	expect_three_new_calm_periods();
 }
 
-static void a_gpu_without_vgpus_that_cannot_be_listed_has_no_telemetry(void **state)
+TEST(a_gpu_without_vgpus_that_cannot_be_listed_has_no_telemetry)
 {
 	const struct alert *alert;
 
-	(void)state;
 	start();
 	tick(5);
 	fake.list_errno = ENOENT;
@@ -481,38 +461,4 @@ static void a_gpu_without_vgpus_that_cannot_be_listed_has_no_telemetry(void **st
 	fake.list_errno = ENOENT;
 	tick(10); /* the readings of its vGPU show that the GPU works */
 	assert_null(find_active_alert(ALERT_TELEMETRY_STALE, ""));
-}
-
-int main(void)
-{
-#define FIXTURE_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-	const struct CMUnitTest tests[] = {
-		FIXTURE_TEST(the_severe_overload_alert_lasts_as_long_as_the_overload),
-		FIXTURE_TEST(the_severe_overload_alert_outlives_the_vgpu_it_names),
-		FIXTURE_TEST(a_late_tick_does_not_end_severe_overload),
-		FIXTURE_TEST(unreadable_busy_time_does_not_end_severe_overload),
-		FIXTURE_TEST(a_restart_does_not_end_severe_overload),
-		FIXTURE_TEST(severe_overload_stays_active_with_a_long_breach_window),
-		FIXTURE_TEST(use_that_oscillates_around_the_limit_raises_one_alert),
-		FIXTURE_TEST(unreadable_busy_time_keeps_the_contract_limit_alert),
-		FIXTURE_TEST(a_larger_contract_clears_the_contract_limit_alert),
-		FIXTURE_TEST(a_release_clears_the_held_overloaded_alert),
-		FIXTURE_TEST(a_removed_or_missing_vgpu_has_no_contract_limit_alert),
-		FIXTURE_TEST(a_frozen_gpu_raises_the_severe_overload_alert),
-		FIXTURE_TEST(freezing_does_not_end_severe_overload),
-		FIXTURE_TEST(severe_overload_of_a_frozen_gpu_names_the_currently_best_vgpu_to_move),
-		FIXTURE_TEST(each_of_several_observed_decisions_is_recorded_once_a_minute),
-		FIXTURE_TEST(a_missing_vgpu_is_not_overloaded),
-		FIXTURE_TEST(an_observed_decision_is_recorded_once_a_minute),
-		FIXTURE_TEST(every_written_decision_is_recorded),
-		FIXTURE_TEST(stale_telemetry_closes_an_open_offer_at_once),
-		FIXTURE_TEST(late_ticks_do_not_clear_the_stale_telemetry_alert),
-		FIXTURE_TEST(an_unreadable_cap_is_reported_until_it_can_be_read),
-		FIXTURE_TEST(stale_telemetry_suspends_stealing),
-		FIXTURE_TEST(calm_periods_are_counted_again_after_an_offer),
-		FIXTURE_TEST(calm_periods_are_counted_again_after_a_probation),
-		FIXTURE_TEST(a_gpu_without_vgpus_that_cannot_be_listed_has_no_telemetry),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

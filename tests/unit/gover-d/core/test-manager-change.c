@@ -87,9 +87,10 @@ static void crash_and_restart(void (*begin)(void), const char *text)
 
 /* --- the order: stored, then applied --- */
 
-static void nothing_changes_until_the_change_is_stored(void **state)
+FIXTURE(set_up, tear_down)
+
+TEST(nothing_changes_until_the_change_is_stored)
 {
-	(void)state;
 	start();
 	sell("a", 50, 0);
 	assert_int_equal(begin_cap("a", 30), 0);
@@ -105,11 +106,10 @@ static void nothing_changes_until_the_change_is_stored(void **state)
 	assert_int_equal(device("a")->cap_pct, 30);
 }
 
-static void a_change_that_cannot_be_stored_changes_nothing(void **state)
+TEST(a_change_that_cannot_be_stored_changes_nothing)
 {
 	int64_t last;
 
-	(void)state;
 	start();
 	sell("a", 50, 0);
 	last = decisions_last_id(m->decisions);
@@ -127,13 +127,12 @@ static void a_change_that_cannot_be_stored_changes_nothing(void **state)
 	assert_false(state_file_exists("contracts.json.old"));
 }
 
-static void changes_of_one_vgpu_are_made_one_after_another(void **state)
+TEST(changes_of_one_vgpu_are_made_one_after_another)
 {
 	const struct contract values = {.vm = "vm-a"};
 	struct change_subject conflict = {.gpu = ""};
 	struct change_done later = at_end;
 
-	(void)state;
 	start();
 	sell("a", 50, 0);
 	sell("b", 20, 0);
@@ -159,12 +158,11 @@ static void count_end(void *userdata, int result, const struct err *reason)
 	++*ended;
 }
 
-static void changes_of_different_vgpus_share_a_write(void **state)
+TEST(changes_of_different_vgpus_share_a_write)
 {
 	const char *const ids[] = {"a", "b", "c"};
 	int ended = 0;
 
-	(void)state;
 	start();
 	for (int i = 0; i < 3; i++)
 		sell(ids[i], 20, 0);
@@ -189,11 +187,10 @@ static void changes_of_different_vgpus_share_a_write(void **state)
 
 /* --- the state changes between the check and the application --- */
 
-static void an_external_change_meanwhile_is_kept(void **state)
+TEST(an_external_change_meanwhile_is_kept)
 {
 	const struct contract values = {.vm = "vm-a"};
 
-	(void)state;
 	start();
 	sell("a", 50, 0);
 	assert_int_equal(control_vgpu_change(m, "a", CONTRACT_VM, &values, at_end, &err), 0);
@@ -211,11 +208,10 @@ static void an_external_change_meanwhile_is_kept(void **state)
 }
 
 /* The hold was checked when the GPU had room for it. */
-static void a_change_that_no_longer_fits_is_taken_back(void **state)
+TEST(a_change_that_no_longer_fits_is_taken_back)
 {
 	const struct contract values = {.held = true, .held_cap_pct = 60};
 
-	(void)state;
 	start();
 	sell("a", 60, 0);
 	sell("b", 80, BUSY);
@@ -234,11 +230,10 @@ static void a_change_that_no_longer_fits_is_taken_back(void **state)
 	assert_false(file_contains("\"held_cap_pct\": 60"));
 }
 
-static void a_vgpu_that_vanishes_meanwhile_is_not_sold(void **state)
+TEST(a_vgpu_that_vanishes_meanwhile_is_not_sold)
 {
 	struct contract contract = contract_of("b", 20);
 
-	(void)state;
 	fake.external_vgpus = true;
 	start();
 	device("b")->exists = true;
@@ -253,11 +248,10 @@ static void a_vgpu_that_vanishes_meanwhile_is_not_sold(void **state)
 	assert_false(file_contains("\"b\""));
 }
 
-static void a_vgpu_that_cannot_be_created_is_not_in_the_file(void **state)
+TEST(a_vgpu_that_cannot_be_created_is_not_in_the_file)
 {
 	struct contract contract = contract_of("b", 20);
 
-	(void)state;
 	start();
 	fake.create_errno = ENOSPC;
 	assert_int_equal(await_change(control_vgpu_add(m, &contract, at_end, &err)),
@@ -309,9 +303,8 @@ static void sell_a_and_b(void)
 	wait_for_saves();
 }
 
-static void a_start_brings_each_cap_within_its_contract(void **state)
+TEST(a_start_brings_each_cap_within_its_contract)
 {
-	(void)state;
 	sell_a_and_b();
 	crash_and_restart(lower_cap, "\"initial_cap_pct\": 20");
 	assert_int_equal(vgpu("a")->contract.terms.initial_cap_pct, 20);
@@ -325,9 +318,8 @@ static void a_start_brings_each_cap_within_its_contract(void **state)
 	assert_int_equal(device("b")->cap_pct, 25);
 }
 
-static void a_start_raises_a_cap_to_its_floor(void **state)
+TEST(a_start_raises_a_cap_to_its_floor)
 {
-	(void)state;
 	start();
 	sell("a", 50, 0);
 	sell("b", 60, 0);
@@ -337,11 +329,10 @@ static void a_start_raises_a_cap_to_its_floor(void **state)
 	assert_int_equal(device("a")->cap_pct, 45);
 }
 
-static void a_start_that_observes_corrects_no_cap(void **state)
+TEST(a_start_that_observes_corrects_no_cap)
 {
 	const enum gpu_mode mode = GPU_MODE_OBSERVE;
 
-	(void)state;
 	sell_a_and_b();
 	assert_int_equal(await_change(control_gpu_change(m, "gpu0", &mode, NULL, at_end, &err)), 0);
 	crash_and_restart(lower_cap, "\"initial_cap_pct\": 20");
@@ -349,9 +340,8 @@ static void a_start_that_observes_corrects_no_cap(void **state)
 	assert_int_equal(count_decisions("set", "observed"), 1);
 }
 
-static void a_start_completes_a_sale(void **state)
+TEST(a_start_completes_a_sale)
 {
-	(void)state;
 	sell_a_and_b();
 	crash_and_restart(sell_c, "\"id\": \"c\"");
 	assert_true(device("c")->exists);
@@ -359,9 +349,8 @@ static void a_start_completes_a_sale(void **state)
 	assert_false(vgpu("c")->found);
 }
 
-static void a_start_keeps_the_contract_of_a_vgpu_that_was_not_removed(void **state)
+TEST(a_start_keeps_the_contract_of_a_vgpu_that_was_not_removed)
 {
-	(void)state;
 	sell_a_and_b();
 	crash_and_restart(remove_b, "\"removing\": true");
 	assert_true(device("b")->exists);
@@ -371,9 +360,8 @@ static void a_start_keeps_the_contract_of_a_vgpu_that_was_not_removed(void **sta
 	assert_false(file_contains("\"removing\": true"));
 }
 
-static void a_start_ends_the_contract_of_a_vgpu_that_was_removed(void **state)
+TEST(a_start_ends_the_contract_of_a_vgpu_that_was_removed)
 {
-	(void)state;
 	sell_a_and_b();
 	crash_and_leave(remove_b, "\"removing\": true");
 	device("b")->exists = false; /* the crash was after the removal */
@@ -383,28 +371,4 @@ static void a_start_ends_the_contract_of_a_vgpu_that_was_removed(void **state)
 	assert_true(count_decisions("remove", "noted") > 0);
 	wait_for_saves();
 	assert_false(file_contains("\"id\": \"b\""));
-}
-
-#define FIXTURE_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		FIXTURE_TEST(nothing_changes_until_the_change_is_stored),
-		FIXTURE_TEST(a_change_that_cannot_be_stored_changes_nothing),
-		FIXTURE_TEST(changes_of_one_vgpu_are_made_one_after_another),
-		FIXTURE_TEST(changes_of_different_vgpus_share_a_write),
-		FIXTURE_TEST(an_external_change_meanwhile_is_kept),
-		FIXTURE_TEST(a_change_that_no_longer_fits_is_taken_back),
-		FIXTURE_TEST(a_vgpu_that_vanishes_meanwhile_is_not_sold),
-		FIXTURE_TEST(a_vgpu_that_cannot_be_created_is_not_in_the_file),
-		FIXTURE_TEST(a_start_brings_each_cap_within_its_contract),
-		FIXTURE_TEST(a_start_raises_a_cap_to_its_floor),
-		FIXTURE_TEST(a_start_that_observes_corrects_no_cap),
-		FIXTURE_TEST(a_start_completes_a_sale),
-		FIXTURE_TEST(a_start_keeps_the_contract_of_a_vgpu_that_was_not_removed),
-		FIXTURE_TEST(a_start_ends_the_contract_of_a_vgpu_that_was_removed),
-	};
-
-	return cmocka_run_group_tests_name("manager-change", tests, NULL, NULL);
 }

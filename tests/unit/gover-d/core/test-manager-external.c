@@ -29,9 +29,10 @@ static bool contracts_file_contains(const char *id)
 	return strstr(text, quoted);
 }
 
-static void an_unsold_vgpu_that_disappears_is_forgotten_at_once(void **state)
+FIXTURE(set_up, tear_down)
+
+TEST(an_unsold_vgpu_that_disappears_is_forgotten_at_once)
 {
-	(void)state;
 	start_with_unsold_c(30);
 	assert_true(contracts_file_contains("c"));
 	device("c")->exists = false;
@@ -49,9 +50,8 @@ static void an_unsold_vgpu_that_disappears_is_forgotten_at_once(void **state)
 	assert_true(gpu->telemetry_valid);
 }
 
-static void a_new_vgpu_with_a_reused_id_inherits_nothing(void **state)
+TEST(a_new_vgpu_with_a_reused_id_inherits_nothing)
 {
-	(void)state;
 	start_with_unsold_c(30);
 	assert_int_equal(hold("c", 20), 0);
 	device("c")->exists = false;
@@ -64,11 +64,10 @@ static void a_new_vgpu_with_a_reused_id_inherits_nothing(void **state)
 	assert_int_equal(count_decisions("foreign_write", NULL), 0);
 }
 
-static void a_sold_vgpu_that_disappears_is_missing(void **state)
+TEST(a_sold_vgpu_that_disappears_is_missing)
 {
 	const struct contract values = {.terms = {.target_fps = 30}};
 
-	(void)state;
 	start_with_unsold_c(30);
 	assert_int_equal(await_change(control_vgpu_change(m, "c", CONTRACT_TARGET_FPS, &values,
 							  at_end, &err)),
@@ -84,9 +83,8 @@ static void a_sold_vgpu_that_disappears_is_missing(void **state)
 }
 
 /* The daemon never opened vGPU c, so only the list of the backend shows that it was removed. */
-static void an_unsold_vgpu_that_was_never_opened_is_forgotten_too(void **state)
+TEST(an_unsold_vgpu_that_was_never_opened_is_forgotten_too)
 {
-	(void)state;
 	start_with_unsold_c(30);
 	stop_daemon();
 	device("c")->attach_errno = EIO;
@@ -100,9 +98,8 @@ static void an_unsold_vgpu_that_was_never_opened_is_forgotten_too(void **state)
 	assert_false(contracts_file_contains("c"));
 }
 
-static void an_unsold_vgpu_removed_while_stopped_is_recorded_and_deleted_from_disk(void **state)
+TEST(an_unsold_vgpu_removed_while_stopped_is_recorded_and_deleted_from_disk)
 {
-	(void)state;
 	start_with_unsold_c(30);
 	stop_daemon();
 	device("c")->exists = false;
@@ -113,11 +110,10 @@ static void an_unsold_vgpu_removed_while_stopped_is_recorded_and_deleted_from_di
 	assert_true(contracts_file_contains("a"));
 }
 
-static void a_dry_run_forgets_an_unsold_vgpu_only_in_memory(void **state)
+TEST(a_dry_run_forgets_an_unsold_vgpu_only_in_memory)
 {
 	int last_pct, intent_pct;
 
-	(void)state;
 	start_with_unsold_c(30);
 	stop_daemon();
 	start_dry_run();
@@ -155,9 +151,8 @@ static int count_log_lines(int periods, const char *words)
 	return n_lines;
 }
 
-static void each_vgpu_that_cannot_be_adopted_is_logged_once(void **state)
+TEST(each_vgpu_that_cannot_be_adopted_is_logged_once)
 {
-	(void)state;
 	*device("c") = *device("d") =
 		(struct gpu_vgpu){.exists = true, .cap_pct = 30, .attach_errno = EIO};
 	start();
@@ -171,11 +166,10 @@ static void each_vgpu_that_cannot_be_adopted_is_logged_once(void **state)
 	assert_int_equal(count_log_lines(10, "vGPU d on GPU gpu0 cannot be adopted"), 1);
 }
 
-static void a_vgpu_that_cannot_be_adopted_raises_an_alert(void **state)
+TEST(a_vgpu_that_cannot_be_adopted_raises_an_alert)
 {
 	const struct alert *alert;
 
-	(void)state;
 	*device("c") = (struct gpu_vgpu){.exists = true, .cap_pct = 30, .attach_errno = EIO};
 	start();
 	tick(2);
@@ -193,9 +187,8 @@ static void a_vgpu_that_cannot_be_adopted_raises_an_alert(void **state)
 	assert_null(find_active_alert(ALERT_VGPU_NOT_ADOPTED, ""));
 }
 
-static void further_vgpus_that_cannot_be_adopted_share_one_log_line(void **state)
+TEST(further_vgpus_that_cannot_be_adopted_share_one_log_line)
 {
-	(void)state;
 	fake.n_unopenable = REFUSED_MAX + 3;
 	start();
 	assert_int_equal(count_log_lines(1, "on GPU gpu0 cannot be adopted"), REFUSED_MAX + 1);
@@ -252,11 +245,10 @@ static void start_with_full_gpu(void)
 	assert_int_equal(device("b")->cap_pct, 40);
 }
 
-static void a_hold_does_not_overwrite_an_external_cap(void **state)
+TEST(a_hold_does_not_overwrite_an_external_cap)
 {
 	int writes;
 
-	(void)state;
 	start_with_full_gpu();
 	writes = fake.writes;
 	device("a")->cap_pct = 37;
@@ -268,11 +260,10 @@ static void a_hold_does_not_overwrite_an_external_cap(void **state)
 	assert_int_equal(device("a")->cap_pct, 30);
 }
 
-static void a_hold_at_the_current_cap_is_refused_after_an_external_write(void **state)
+TEST(a_hold_at_the_current_cap_is_refused_after_an_external_write)
 {
 	const struct contract values = {.held = true};
 
-	(void)state;
 	start_with_full_gpu();
 	device("a")->cap_pct = 37;
 	expect_refused_for_foreign_cap(
@@ -281,12 +272,11 @@ static void a_hold_at_the_current_cap_is_refused_after_an_external_write(void **
 	expect_foreign_write_held("a", 37);
 }
 
-static void a_contract_change_does_not_take_from_an_external_cap(void **state)
+TEST(a_contract_change_does_not_take_from_an_external_cap)
 {
 	const struct contract values = {.terms = {.min_cap_pct = 55}};
 	int writes;
 
-	(void)state;
 	start_with_full_gpu();
 	writes = fake.writes;
 	device("a")->cap_pct = 58;
@@ -300,13 +290,12 @@ static void a_contract_change_does_not_take_from_an_external_cap(void **state)
 	expect_foreign_write_held("a", 58);
 }
 
-static void a_new_vgpu_does_not_take_from_an_external_cap(void **state)
+TEST(a_new_vgpu_does_not_take_from_an_external_cap)
 {
 	struct contract contract = {
 		.id = "c", .terms = {.initial_cap_pct = 20, .weight = 1}, .labels = json_object()};
 	int writes;
 
-	(void)state;
 	start_with_full_gpu();
 	writes = fake.writes;
 	device("a")->cap_pct = 58;
@@ -322,11 +311,10 @@ static void a_new_vgpu_does_not_take_from_an_external_cap(void **state)
 	assert_int_equal(device("a")->cap_pct, 58);
 }
 
-static void a_change_that_moves_no_cap_checks_no_cap(void **state)
+TEST(a_change_that_moves_no_cap_checks_no_cap)
 {
 	const struct contract values = {.vm = "vm-a"};
 
-	(void)state;
 	start_with_full_gpu();
 	device("a")->cap_pct = 37;
 	assert_int_equal(
@@ -336,9 +324,8 @@ static void a_change_that_moves_no_cap_checks_no_cap(void **state)
 	expect_foreign_write_held("a", 37);
 }
 
-static void a_return_to_an_externally_changed_vgpu_is_dropped_and_recorded(void **state)
+TEST(a_return_to_an_externally_changed_vgpu_is_dropped_and_recorded)
 {
-	(void)state;
 	start_with_full_gpu();
 	device("b")->cap_pct = 39;
 	assert_int_equal(await_change(control_vgpu_remove(m, "a", at_end, &err)), 0);
@@ -348,9 +335,8 @@ static void a_return_to_an_externally_changed_vgpu_is_dropped_and_recorded(void 
 }
 
 /* The external write happens between the sample and the writes of one tick. */
-static void a_steal_from_an_externally_changed_vgpu_is_dropped_and_recorded(void **state)
+TEST(a_steal_from_an_externally_changed_vgpu_is_dropped_and_recorded)
 {
-	(void)state;
 	start();
 	sell("a", 80, 0.05);
 	sell("b", 50, BUSY);
@@ -365,9 +351,8 @@ static void a_steal_from_an_externally_changed_vgpu_is_dropped_and_recorded(void
 	expect_foreign_write_held("a", 77);
 }
 
-static void an_external_write_drops_the_rest_of_the_plan(void **state)
+TEST(an_external_write_drops_the_rest_of_the_plan)
 {
-	(void)state;
 	start_with_full_gpu();
 	round_view(m, gpu, m->round);
 	m->round->out.n_decisions = m->round->out.n_moves = 2;
@@ -381,31 +366,4 @@ static void an_external_write_drops_the_rest_of_the_plan(void **state)
 	assert_int_equal(round_apply(m, gpu, m->round, true, now), -ESTALE);
 	assert_int_equal(count_decisions("fit", "dropped"), 2);
 	expect_foreign_write_held("a", 33);
-}
-
-int main(void)
-{
-#define FIXTURE_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-	const struct CMUnitTest tests[] = {
-		FIXTURE_TEST(an_unsold_vgpu_that_disappears_is_forgotten_at_once),
-		FIXTURE_TEST(a_new_vgpu_with_a_reused_id_inherits_nothing),
-		FIXTURE_TEST(a_sold_vgpu_that_disappears_is_missing),
-		FIXTURE_TEST(an_unsold_vgpu_that_was_never_opened_is_forgotten_too),
-		FIXTURE_TEST(
-			an_unsold_vgpu_removed_while_stopped_is_recorded_and_deleted_from_disk),
-		FIXTURE_TEST(a_dry_run_forgets_an_unsold_vgpu_only_in_memory),
-		FIXTURE_TEST(each_vgpu_that_cannot_be_adopted_is_logged_once),
-		FIXTURE_TEST(a_vgpu_that_cannot_be_adopted_raises_an_alert),
-		FIXTURE_TEST(further_vgpus_that_cannot_be_adopted_share_one_log_line),
-		FIXTURE_TEST(a_hold_does_not_overwrite_an_external_cap),
-		FIXTURE_TEST(a_hold_at_the_current_cap_is_refused_after_an_external_write),
-		FIXTURE_TEST(a_contract_change_does_not_take_from_an_external_cap),
-		FIXTURE_TEST(a_new_vgpu_does_not_take_from_an_external_cap),
-		FIXTURE_TEST(a_change_that_moves_no_cap_checks_no_cap),
-		FIXTURE_TEST(a_return_to_an_externally_changed_vgpu_is_dropped_and_recorded),
-		FIXTURE_TEST(a_steal_from_an_externally_changed_vgpu_is_dropped_and_recorded),
-		FIXTURE_TEST(an_external_write_drops_the_rest_of_the_plan),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,11 +39,12 @@ static void expect_only(enum alert_kind kind, const char *word)
 	}
 }
 
-static void each_condition_raises_its_alert_and_ends(void **state)
+FIXTURE(set_up, tear_down)
+
+TEST(each_condition_raises_its_alert_and_ends)
 {
 	struct fleet_report changed = published;
 
-	(void)state;
 	start();
 	assert_int_equal(fleet_state_at(&m->fleet, now), FLEET_UNKNOWN);
 	expect_only(ALERT_KINDS, "");
@@ -68,11 +69,10 @@ static void each_condition_raises_its_alert_and_ends(void **state)
 	expect_only(ALERT_KINDS, "");
 }
 
-static void after_its_time_a_report_is_gone(void **state)
+TEST(after_its_time_a_report_is_gone)
 {
 	struct fleet_report troubled = published;
 
-	(void)state;
 	start();
 	troubled.state = FLEET_UNREACHABLE;
 	troubled.unverified = 1;
@@ -110,7 +110,7 @@ static int move(const char *vgpu, enum fleet_migration_state state, int64_t dura
 	return control_fleet_migration(m, vgpu, &migration, now, &err);
 }
 
-static void a_migration_is_recorded_as_a_decision(void **state)
+TEST(a_migration_is_recorded_as_a_decision)
 {
 	static const struct {
 		enum fleet_migration_state state;
@@ -124,7 +124,6 @@ static void a_migration_is_recorded_as_a_decision(void **state)
 		{FLEET_FAILED, -1, "", "no host", "the migration of vGPU a failed: no host"},
 	};
 
-	(void)state;
 	start();
 	sell("a", 50, 0);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -141,9 +140,8 @@ static void a_migration_is_recorded_as_a_decision(void **state)
 	assert_float_equal(m->fleet.migration_s, 2.5, 1e-9);
 }
 
-static void a_vgpu_that_has_left_is_known_by_its_request(void **state)
+TEST(a_vgpu_that_has_left_is_known_by_its_request)
 {
-	(void)state;
 	start();
 	sell("a", 50, 0);
 	assert_int_equal(move("b", FLEET_REQUESTED, -1, "", ""), CONTROL_E_NOT_FOUND);
@@ -159,11 +157,10 @@ static void a_vgpu_that_has_left_is_known_by_its_request(void **state)
 }
 
 /* A host has one migration at a time: the newest. */
-static void the_migration_in_progress_and_the_last_one(void **state)
+TEST(the_migration_in_progress_and_the_last_one)
 {
 	struct fleet *fleet;
 
-	(void)state;
 	start();
 	fleet = &m->fleet;
 	sell("a", 50, 0);
@@ -193,9 +190,8 @@ static void the_migration_in_progress_and_the_last_one(void **state)
 	assert_int_equal(fleet->migrations[FLEET_REQUESTED], 3);
 }
 
-static void the_policy_learns_from_the_migrations_of_gover_fleet(void **state)
+TEST(the_policy_learns_from_the_migrations_of_gover_fleet)
 {
-	(void)state;
 	start();
 	sell("a", 50, 0);
 	tick(1);
@@ -209,19 +205,4 @@ static void the_policy_learns_from_the_migrations_of_gover_fleet(void **state)
 	assert_true(m->host.gpus->view.moving.unanswered);
 	tick(61); /* without another report, gover-fleet is gone */
 	assert_false(m->host.gpus->view.migrates);
-}
-
-int main(void)
-{
-#define FIXTURE_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-	const struct CMUnitTest tests[] = {
-		FIXTURE_TEST(each_condition_raises_its_alert_and_ends),
-		FIXTURE_TEST(after_its_time_a_report_is_gone),
-		FIXTURE_TEST(a_migration_is_recorded_as_a_decision),
-		FIXTURE_TEST(a_vgpu_that_has_left_is_known_by_its_request),
-		FIXTURE_TEST(the_migration_in_progress_and_the_last_one),
-		FIXTURE_TEST(the_policy_learns_from_the_migrations_of_gover_fleet),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,9 +59,10 @@ static void finish_blocking(struct worker_job *job)
 	blocking.done++;
 }
 
-static void a_slow_database_open_does_not_block_ticks(void **state)
+FIXTURE(set_up, tear_down)
+
+TEST(a_slow_database_open_does_not_block_ticks)
 {
-	(void)state;
 	start_with_broken_history();
 	assert_int_equal(unlink(path), 0);
 	atomic_store(&blocking.may_finish, false);
@@ -83,9 +84,8 @@ static void a_slow_database_open_does_not_block_ticks(void **state)
 	assert_null(find_active_alert(ALERT_HISTORY_FAILING, ""));
 }
 
-static void a_failed_open_is_retried_after_a_delay(void **state)
+TEST(a_failed_open_is_retried_after_a_delay)
 {
-	(void)state;
 	start_with_broken_history();
 	m->history.error[0] = '\0';
 	/* The first retry needs no delay. */
@@ -104,9 +104,8 @@ static void a_failed_open_is_retried_after_a_delay(void **state)
 	assert_false(m->history.opening);
 }
 
-static void a_stop_during_the_open_closes_the_database(void **state)
+TEST(a_stop_during_the_open_closes_the_database)
 {
-	(void)state;
 	start_with_broken_history();
 	assert_int_equal(unlink(path), 0);
 	retry_after_a_minute();
@@ -133,11 +132,10 @@ static int count_stored_decisions(void)
 	return n;
 }
 
-static void a_clock_that_jumps_before_the_first_tick_removes_no_row(void **state)
+TEST(a_clock_that_jumps_before_the_first_tick_removes_no_row)
 {
 	int n;
 
-	(void)state;
 	config.retention = (struct db_retention){.raw_hours = 1, .minute_days = 1, .hour_days = 1};
 	start();
 	sell("a", 20, 0.1);
@@ -152,17 +150,4 @@ static void a_clock_that_jumps_before_the_first_tick_removes_no_row(void **state
 	}
 	stop_daemon();
 	assert_true(count_stored_decisions() >= n);
-}
-
-int main(void)
-{
-#define FIXTURE_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-	const struct CMUnitTest tests[] = {
-		FIXTURE_TEST(a_slow_database_open_does_not_block_ticks),
-		FIXTURE_TEST(a_clock_that_jumps_before_the_first_tick_removes_no_row),
-		FIXTURE_TEST(a_failed_open_is_retried_after_a_delay),
-		FIXTURE_TEST(a_stop_during_the_open_closes_the_database),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,7 +65,9 @@ static int past_pct(const char *id, int age)
 	return vgpu(id)->policy.past.pct[(unsigned int)-age % POLICY_PAST_SLOTS];
 }
 
-static void a_demand_follows_from_a_sample(void **state)
+FIXTURE(set_up, tear_down)
+
+TEST(a_demand_follows_from_a_sample)
 {
 	static const struct {
 		struct row row;
@@ -86,7 +88,7 @@ static void a_demand_follows_from_a_sample(void **state)
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		if (i > 0)
-			assert_int_equal(set_up(state), 0);
+			assert_int_equal(set_up(), 0);
 		start_with_contracts(cases[i].target_fps);
 		vgpu("a")->contract.held = cases[i].held;
 		append(&cases[i].row);
@@ -97,7 +99,7 @@ static void a_demand_follows_from_a_sample(void **state)
 		assert_int_equal(vgpu("a")->policy.past.slots, 2);
 		assert_int_equal(vgpu("b")->policy.past.slots, 0);
 		if (i + 1 < ARRAY_SIZE(cases))
-			assert_int_equal(tear_down(state), 0);
+			assert_int_equal(tear_down(), 0);
 	}
 }
 
@@ -105,7 +107,7 @@ static void a_demand_follows_from_a_sample(void **state)
  * The largest demand of each slot is stored. Slots in which the daemon did not run are left out,
  * also before and after all samples. A vGPU without a sample keeps its demand.
  */
-static void slots_of_all_vgpus_stay_aligned(void **state)
+TEST(slots_of_all_vgpus_stay_aligned)
 {
 	static const struct row rows[] = {
 		{3, 'a', 10, 20, 0, 50, false},	 {3, 'a', 30, 60, 0, 50, false},
@@ -115,7 +117,6 @@ static void slots_of_all_vgpus_stay_aligned(void **state)
 	};
 	static const int a[] = {2, 5, 5, 30}, b[] = {1, 9, 7};
 
-	(void)state;
 	start_with_contracts(0);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		append(&rows[i]);
@@ -130,7 +131,7 @@ static void slots_of_all_vgpus_stay_aligned(void **state)
 	assert_int_equal(vgpu("a")->policy.past.peak_pct, 30);
 }
 
-static void only_samples_of_the_contract_and_the_window_are_read(void **state)
+TEST(only_samples_of_the_contract_and_the_window_are_read)
 {
 	static const struct {
 		struct row other;
@@ -144,7 +145,7 @@ static void only_samples_of_the_contract_and_the_window_are_read(void **state)
 		struct row newest = {cases[i].newest, 'a', 3, 6, 0, 50, false};
 
 		if (i > 0)
-			assert_int_equal(set_up(state), 0);
+			assert_int_equal(set_up(), 0);
 		start_with_contracts(0);
 		append(&cases[i].other);
 		append(&newest);
@@ -153,15 +154,14 @@ static void only_samples_of_the_contract_and_the_window_are_read(void **state)
 		assert_int_equal(vgpu("a")->policy.past.slots, 2);
 		assert_int_equal(vgpu("a")->policy.past.peak_pct, 3);
 		if (i + 1 < ARRAY_SIZE(cases))
-			assert_int_equal(tear_down(state), 0);
+			assert_int_equal(tear_down(), 0);
 	}
 }
 
-static void a_long_period_covers_several_slots(void **state)
+TEST(a_long_period_covers_several_slots)
 {
 	static const struct row row = {5, 'a', 10, 20, 0, 50, false};
 
-	(void)state;
 	start_with_contracts(0);
 	m->config.period_ms = 10000;
 	append(&row);
@@ -170,11 +170,10 @@ static void a_long_period_covers_several_slots(void **state)
 	assert_int_equal(past_pct("a", 3), 10);
 }
 
-static void other_policies_read_no_past(void **state)
+TEST(other_policies_read_no_past)
 {
 	static const struct row row = {0, 'a', 10, 20, 0, 50, false};
 
-	(void)state;
 	start_with_contracts(0);
 	strcpy(m->config.policy, "gover");
 	append(&row);
@@ -183,9 +182,8 @@ static void other_policies_read_no_past(void **state)
 }
 
 /* The contract and all samples are older than the restart. */
-static void a_restart_reads_the_past(void **state)
+TEST(a_restart_reads_the_past)
 {
-	(void)state;
 	strcpy(config.policy, "qos");
 	start();
 	sell("a", 50, 0.2);
@@ -208,7 +206,7 @@ static void expect_estimate(const struct moving_estimate *got, const struct movi
 	assert_true(got->delay_s == wanted->delay_s);
 }
 
-static void the_estimate_of_migrations_survives_a_restart(void **state)
+TEST(the_estimate_of_migrations_survives_a_restart)
 {
 	static const struct moving_estimate learned[] = {
 		{.answered = 2, .delay_s = 20.25},
@@ -216,7 +214,6 @@ static void the_estimate_of_migrations_survives_a_restart(void **state)
 		{.unanswered = false},
 	};
 
-	(void)state;
 	start();
 	for (size_t i = 0; i < ARRAY_SIZE(learned); i++) {
 		struct moving_estimate got;
@@ -235,12 +232,11 @@ static void the_estimate_of_migrations_survives_a_restart(void **state)
 	}
 }
 
-static void an_unchanged_estimate_is_not_saved_again(void **state)
+TEST(an_unchanged_estimate_is_not_saved_again)
 {
 	static const struct moving_estimate learned = {.answered = 1, .delay_s = 5};
 	int64_t revision;
 
-	(void)state;
 	start();
 	moving_load(&gpu->view.moving, &learned);
 	tick(1);
@@ -251,22 +247,4 @@ static void an_unchanged_estimate_is_not_saved_again(void **state)
 	tick(5);
 	assert_false(m->save_running);
 	assert_int_equal(m->revision, revision);
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		TEST(a_demand_follows_from_a_sample),
-		TEST(slots_of_all_vgpus_stay_aligned),
-		TEST(only_samples_of_the_contract_and_the_window_are_read),
-		TEST(a_long_period_covers_several_slots),
-		TEST(other_policies_read_no_past),
-		TEST(a_restart_reads_the_past),
-		TEST(the_estimate_of_migrations_survives_a_restart),
-		TEST(an_unchanged_estimate_is_not_saved_again),
-	};
-
-	return cmocka_run_group_tests_name("manager: learned", tests, NULL, NULL);
 }

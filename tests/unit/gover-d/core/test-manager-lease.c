@@ -35,11 +35,12 @@ static void set_mode(enum gpu_mode mode)
 	assert_int_equal(await_change(control_gpu_change(m, "gpu0", &mode, NULL, at_end, &err)), 0);
 }
 
-static void every_tick_renews_the_lease_of_every_cap(void **state)
+FIXTURE(set_up, tear_down)
+
+TEST(every_tick_renews_the_lease_of_every_cap)
 {
 	int renewals;
 
-	(void)state;
 	start_mdev(50, 30);
 	assert_int_equal(hold("b", 20), 0);
 	fake.writes = 0;
@@ -54,9 +55,8 @@ static void every_tick_renews_the_lease_of_every_cap(void **state)
 	assert_int_equal(device("a")->renewals, renewals + 4);
 }
 
-static void observe_mode_holds_no_leases(void **state)
+TEST(observe_mode_holds_no_leases)
 {
-	(void)state;
 	start_mdev(50, 30);
 	set_mode(GPU_MODE_OBSERVE);
 	tick(3);
@@ -73,9 +73,8 @@ static void observe_mode_holds_no_leases(void **state)
 	assert_false(vgpu("a")->contract.held);
 }
 
-static void a_dry_run_renews_no_lease_and_reports_no_foreign_write(void **state)
+TEST(a_dry_run_renews_no_lease_and_reports_no_foreign_write)
 {
-	(void)state;
 	start_mdev(50, 30);
 	assert_int_equal(hold("a", 20), 0);
 	stop_daemon();
@@ -88,9 +87,8 @@ static void a_dry_run_renews_no_lease_and_reports_no_foreign_write(void **state)
 	assert_int_equal(count_decisions("foreign_write", NULL), 0);
 }
 
-static void a_leftover_lease_is_released_once_when_leases_are_off(void **state)
+TEST(a_leftover_lease_is_released_once_when_leases_are_off)
 {
-	(void)state;
 	fake.external_vgpus = fake.leases = true;
 	config.gpus[0].gpu.lease_ms = 0;
 	create_externally("a", 50);
@@ -101,9 +99,8 @@ static void a_leftover_lease_is_released_once_when_leases_are_off(void **state)
 	assert_int_equal(device("a")->renewals, 1);
 }
 
-static void an_unrenewable_lease_is_reported_until_it_is_renewed(void **state)
+TEST(an_unrenewable_lease_is_reported_until_it_is_renewed)
 {
-	(void)state;
 	start_mdev(50, 30);
 	tick(2);
 	assert_null(find_active_alert(ALERT_WRITE_FAILED, "a"));
@@ -119,9 +116,8 @@ static void an_unrenewable_lease_is_reported_until_it_is_renewed(void **state)
 	assert_null(find_active_alert(ALERT_WRITE_FAILED, "a"));
 }
 
-static void the_expiry_of_an_unrenewable_lease_is_not_a_foreign_write(void **state)
+TEST(the_expiry_of_an_unrenewable_lease_is_not_a_foreign_write)
 {
-	(void)state;
 	start_mdev(50, 30);
 	assert_int_equal(hold("a", 20), 0);
 	device("a")->renew_errno = EIO;
@@ -132,15 +128,14 @@ static void the_expiry_of_an_unrenewable_lease_is_not_a_foreign_write(void **sta
 	assert_int_equal(count_decisions("foreign_write", NULL), 0);
 	assert_int_equal(device("a")->cap_pct, 20);
 	device("a")->renew_errno = 0;
-	tick(1);
+	tick(KEPT_CAP_READINGS);
 	device("a")->cap_pct = 50; /* the lease is valid again, so this is an external write */
 	tick(1);
 	assert_int_equal(count_decisions("foreign_write", NULL), 1);
 }
 
-static void the_lease_of_an_earlier_daemon_may_end_while_renewals_fail(void **state)
+TEST(the_lease_of_an_earlier_daemon_may_end_while_renewals_fail)
 {
-	(void)state;
 	start_mdev(50, 30);
 	assert_int_equal(hold("a", 20), 0);
 	tick(1);
@@ -154,11 +149,10 @@ static void the_lease_of_an_earlier_daemon_may_end_while_renewals_fail(void **st
 	assert_int_equal(device("a")->cap_pct, 20);
 }
 
-static void an_initial_cap_without_the_write_of_the_cap_is_not_foreign(void **state)
+TEST(an_initial_cap_without_the_write_of_the_cap_is_not_foreign)
 {
 	const struct contract values = {.terms = {.initial_cap_pct = 40}};
 
-	(void)state;
 	start_mdev(50, 30);
 	device("a")->write_errno = EACCES;
 	assert_int_equal(await_change(control_vgpu_change(m, "a", CONTRACT_INITIAL_CAP, &values,
@@ -170,11 +164,10 @@ static void an_initial_cap_without_the_write_of_the_cap_is_not_foreign(void **st
 	assert_int_equal(count_decisions("foreign_write", NULL), 0);
 }
 
-static void a_request_after_the_failed_write_of_a_cap_is_not_rejected(void **state)
+TEST(a_request_after_the_failed_write_of_a_cap_is_not_rejected)
 {
 	const struct contract values = {.terms = {.initial_cap_pct = 40}};
 
-	(void)state;
 	start_mdev(50, 30);
 	device("a")->write_errno = EACCES;
 	assert_int_equal(await_change(control_vgpu_change(m, "a", CONTRACT_INITIAL_CAP, &values,
@@ -187,11 +180,10 @@ static void a_request_after_the_failed_write_of_a_cap_is_not_rejected(void **sta
 }
 
 /* The lease ends between the sample and the writes of one tick. */
-static void a_lease_that_ends_before_a_steal_is_not_a_foreign_write(void **state)
+TEST(a_lease_that_ends_before_a_steal_is_not_a_foreign_write)
 {
 	const struct contract values = {.terms = {.initial_cap_pct = 50}};
 
-	(void)state;
 	start_mdev(80, 20);
 	config.gpus[0].gpu.lease_ms = gpu->config.lease_ms = 400; /* shorter than a period */
 	assert_int_equal(await_change(control_vgpu_change(m, "b", CONTRACT_INITIAL_CAP, &values,
@@ -211,9 +203,8 @@ static void a_lease_that_ends_before_a_steal_is_not_a_foreign_write(void **state
 }
 
 /* The lease ends, and an operator holds the vGPU at the cap that it had, before the next tick. */
-static void a_hold_after_the_end_of_a_lease_restores_the_cap(void **state)
+TEST(a_hold_after_the_end_of_a_lease_restores_the_cap)
 {
-	(void)state;
 	start_mdev(50, 30);
 	assert_int_equal(hold("b", 20), 0);
 	stop_daemon();
@@ -229,9 +220,8 @@ static void a_hold_after_the_end_of_a_lease_restores_the_cap(void **state)
 	assert_int_equal(count_decisions("foreign_write", NULL), 0);
 }
 
-static void a_renewal_does_not_hide_that_the_lease_had_ended(void **state)
+TEST(a_renewal_does_not_hide_that_the_lease_had_ended)
 {
-	(void)state;
 	start_mdev(50, 30);
 	assert_int_equal(hold("b", 20), 0);
 	expire_lease("b");
@@ -244,9 +234,8 @@ static void a_renewal_does_not_hide_that_the_lease_had_ended(void **state)
 	assert_int_equal(device("b")->cap_pct, 20);
 }
 
-static void a_cap_is_judged_once_the_initial_cap_can_be_read(void **state)
+TEST(a_cap_is_judged_once_the_initial_cap_can_be_read)
 {
-	(void)state;
 	start_mdev(50, 30);
 	assert_int_equal(hold("b", 20), 0);
 	device("b")->read_initial_errno = ETIMEDOUT;
@@ -271,9 +260,8 @@ static void a_cap_is_judged_once_the_initial_cap_can_be_read(void **state)
 	assert_int_equal(device("b")->cap_pct, 33);
 }
 
-static void a_start_while_the_initial_cap_is_unreadable_holds_no_cap(void **state)
+TEST(a_start_while_the_initial_cap_is_unreadable_holds_no_cap)
 {
-	(void)state;
 	start_mdev(50, 30);
 	assert_int_equal(hold("b", 20), 0);
 	stop_daemon();
@@ -292,11 +280,10 @@ static void a_start_while_the_initial_cap_is_unreadable_holds_no_cap(void **stat
  * When the lease expires, the cap of the device returns to the initial cap of its creation, which
  * may differ from the contract.
  */
-static void a_start_after_the_lease_expired_restores_the_last_caps(void **state)
+TEST(a_start_after_the_lease_expired_restores_the_last_caps)
 {
 	const struct contract values = {.terms.initial_cap_pct = 70};
 
-	(void)state;
 	start_mdev(50, 30);
 	assert_int_equal(hold("b", 20), 0);
 	assert_int_equal(await_change(control_vgpu_change(m, "b", CONTRACT_INITIAL_CAP, &values,
@@ -316,9 +303,8 @@ static void a_start_after_the_lease_expired_restores_the_last_caps(void **state)
 	assert_int_equal(vgpu("b")->cap_pct, 20);
 }
 
-static void a_sale_sets_the_initial_cap_in_the_backend_if_possible(void **state)
+TEST(a_sale_sets_the_initial_cap_in_the_backend_if_possible)
 {
-	(void)state;
 	start_mdev(50, 30);
 	sell("b", 40, 0);
 	assert_int_equal(device("b")->initial_cap_pct, 40);
@@ -327,9 +313,8 @@ static void a_sale_sets_the_initial_cap_in_the_backend_if_possible(void **state)
 	assert_int_equal(device("b")->cap_pct, 40); /* enough capacity was free */
 }
 
-static void a_restore_releases_the_leases(void **state)
+TEST(a_restore_releases_the_leases)
 {
-	(void)state;
 	start_mdev(50, 30);
 	sell("a", 40, 0);
 	assert_int_equal(hold("a", 20), 0);
@@ -341,11 +326,10 @@ static void a_restore_releases_the_leases(void **state)
 	start();
 }
 
-static void an_unsold_vgpu_is_forgotten_when_it_disappears(void **state)
+TEST(an_unsold_vgpu_is_forgotten_when_it_disappears)
 {
 	int last_pct, intent_pct;
 
-	(void)state;
 	start_mdev(50, 30);
 	device("b")->exists = false;
 	tick(1);
@@ -361,9 +345,8 @@ static void an_unsold_vgpu_is_forgotten_when_it_disappears(void **state)
 	wait_for_saves();
 }
 
-static void the_cap_of_a_removed_vgpu_returns_to_vgpus_below_their_contract(void **state)
+TEST(the_cap_of_a_removed_vgpu_returns_to_vgpus_below_their_contract)
 {
-	(void)state;
 	start_mdev(80, 60);
 	assert_int_equal(vgpu("a")->cap_pct + vgpu("b")->cap_pct, 100);
 	device("b")->exists = false;
@@ -372,9 +355,8 @@ static void the_cap_of_a_removed_vgpu_returns_to_vgpus_below_their_contract(void
 	assert_int_equal(count_decisions("return", "written"), 1);
 }
 
-static void a_sold_vgpu_that_reappears_gets_its_last_cap(void **state)
+TEST(a_sold_vgpu_that_reappears_gets_its_last_cap)
 {
-	(void)state;
 	start_mdev(50, 30);
 	sell("b", 40, 0);
 	assert_int_equal(hold("b", 20), 0);
@@ -389,11 +371,10 @@ static void a_sold_vgpu_that_reappears_gets_its_last_cap(void **state)
 	assert_int_equal(count_decisions("foreign_write", NULL), 0);
 }
 
-static void removing_the_contract_of_a_missing_vgpu_forgets_its_cap(void **state)
+TEST(removing_the_contract_of_a_missing_vgpu_forgets_its_cap)
 {
 	int last_pct, intent_pct;
 
-	(void)state;
 	start_mdev(50, 30);
 	sell("a", 50, 0);
 	sell("b", 30, 0);
@@ -411,9 +392,8 @@ static void removing_the_contract_of_a_missing_vgpu_forgets_its_cap(void **state
 }
 
 /* Creating a vGPU and setting its initial cap are two writes. A tick may run between them. */
-static void an_initial_cap_set_after_adoption_becomes_the_contract_value(void **state)
+TEST(an_initial_cap_set_after_adoption_becomes_the_contract_value)
 {
-	(void)state;
 	start_mdev(12, 30);
 	device("a")->initial_cap_pct = device("a")->cap_pct = 60;
 	tick(1);
@@ -428,9 +408,8 @@ static void an_initial_cap_set_after_adoption_becomes_the_contract_value(void **
 	wait_for_saves();
 }
 
-static void an_initial_cap_set_without_a_daemon_becomes_the_contract_value(void **state)
+TEST(an_initial_cap_set_without_a_daemon_becomes_the_contract_value)
 {
-	(void)state;
 	start_mdev(12, 30);
 	wait_for_saves();
 	stop_daemon();
@@ -442,9 +421,8 @@ static void an_initial_cap_set_without_a_daemon_becomes_the_contract_value(void 
 	wait_for_saves();
 }
 
-static void an_initial_cap_set_in_the_period_of_the_sale_is_not_foreign(void **state)
+TEST(an_initial_cap_set_in_the_period_of_the_sale_is_not_foreign)
 {
-	(void)state;
 	start_mdev(12, 30);
 	device("a")->initial_cap_pct = device("a")->cap_pct = 20;
 	sell("a", 20, 0);
@@ -456,7 +434,7 @@ static void an_initial_cap_set_in_the_period_of_the_sale_is_not_foreign(void **s
 	wait_for_saves();
 }
 
-static void a_contract_matches_a_vgpu_created_since_the_last_tick(void **state)
+TEST(a_contract_matches_a_vgpu_created_since_the_last_tick)
 {
 	struct contract contract = {
 		.id = "d",
@@ -464,7 +442,6 @@ static void a_contract_matches_a_vgpu_created_since_the_last_tick(void **state)
 		.labels = json_object(),
 	};
 
-	(void)state;
 	start_mdev(50, 30);
 	assert_int_equal(await_change(control_vgpu_add(m, &contract, at_end, &err)),
 			 CONTROL_E_UNSUPPORTED);
@@ -474,12 +451,11 @@ static void a_contract_matches_a_vgpu_created_since_the_last_tick(void **state)
 }
 
 /* The offer stays open although the new vGPU already uses the offered capacity. */
-static void creating_the_vgpu_before_the_claim_does_not_close_the_offer(void **state)
+TEST(creating_the_vgpu_before_the_claim_does_not_close_the_offer)
 {
 	struct contract contract = {.id = "c", .labels = json_object()};
 	const struct offer *offer;
 
-	(void)state;
 	fake.external_vgpus = fake.leases = true;
 	config.gpus[0].gpu.lease_ms = 10000;
 	config.offer.max_vgpus = 3;
@@ -507,40 +483,4 @@ static void creating_the_vgpu_before_the_claim_does_not_close_the_offer(void **s
 	assert_false(vgpu("c")->found);
 	assert_int_equal(vgpu("c")->contract.terms.initial_cap_pct, 30);
 	assert_true(host_gpu_sum_cap_pct(gpu) <= 100);
-}
-
-#define FIXTURE_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		FIXTURE_TEST(every_tick_renews_the_lease_of_every_cap),
-		FIXTURE_TEST(observe_mode_holds_no_leases),
-		FIXTURE_TEST(a_dry_run_renews_no_lease_and_reports_no_foreign_write),
-		FIXTURE_TEST(a_leftover_lease_is_released_once_when_leases_are_off),
-		FIXTURE_TEST(an_unrenewable_lease_is_reported_until_it_is_renewed),
-		FIXTURE_TEST(the_expiry_of_an_unrenewable_lease_is_not_a_foreign_write),
-		FIXTURE_TEST(the_lease_of_an_earlier_daemon_may_end_while_renewals_fail),
-		FIXTURE_TEST(an_initial_cap_without_the_write_of_the_cap_is_not_foreign),
-		FIXTURE_TEST(a_request_after_the_failed_write_of_a_cap_is_not_rejected),
-		FIXTURE_TEST(a_lease_that_ends_before_a_steal_is_not_a_foreign_write),
-		FIXTURE_TEST(a_hold_after_the_end_of_a_lease_restores_the_cap),
-		FIXTURE_TEST(a_renewal_does_not_hide_that_the_lease_had_ended),
-		FIXTURE_TEST(a_cap_is_judged_once_the_initial_cap_can_be_read),
-		FIXTURE_TEST(a_start_while_the_initial_cap_is_unreadable_holds_no_cap),
-		FIXTURE_TEST(a_start_after_the_lease_expired_restores_the_last_caps),
-		FIXTURE_TEST(a_sale_sets_the_initial_cap_in_the_backend_if_possible),
-		FIXTURE_TEST(a_restore_releases_the_leases),
-		FIXTURE_TEST(an_unsold_vgpu_is_forgotten_when_it_disappears),
-		FIXTURE_TEST(the_cap_of_a_removed_vgpu_returns_to_vgpus_below_their_contract),
-		FIXTURE_TEST(a_sold_vgpu_that_reappears_gets_its_last_cap),
-		FIXTURE_TEST(removing_the_contract_of_a_missing_vgpu_forgets_its_cap),
-		FIXTURE_TEST(an_initial_cap_set_after_adoption_becomes_the_contract_value),
-		FIXTURE_TEST(an_initial_cap_set_without_a_daemon_becomes_the_contract_value),
-		FIXTURE_TEST(an_initial_cap_set_in_the_period_of_the_sale_is_not_foreign),
-		FIXTURE_TEST(a_contract_matches_a_vgpu_created_since_the_last_tick),
-		FIXTURE_TEST(creating_the_vgpu_before_the_claim_does_not_close_the_offer),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,9 +34,10 @@ static void expect_state_preserved(void)
 
 /* --- contracts file lost --- */
 
-static void contracts_and_holds_are_restored_from_the_database(void **state)
+FIXTURE(set_up, tear_down)
+
+TEST(contracts_and_holds_are_restored_from_the_database)
 {
-	(void)state;
 	run_steal_and_hold();
 	delete_contracts_file();
 	start();
@@ -51,11 +52,10 @@ static void contracts_and_holds_are_restored_from_the_database(void **state)
 	expect_state_preserved();
 }
 
-static void a_corrupt_file_is_renamed_and_the_database_is_used(void **state)
+TEST(a_corrupt_file_is_renamed_and_the_database_is_used)
 {
 	CLEANUP_FREE char *aside = NULL;
 
-	(void)state;
 	run_steal_and_hold();
 	write_contracts("{\"version\": 2,");
 	start();
@@ -67,9 +67,8 @@ static void a_corrupt_file_is_renamed_and_the_database_is_used(void **state)
 	expect_state_preserved();
 }
 
-static void a_corrupt_file_without_a_database_is_refused(void **state)
+TEST(a_corrupt_file_without_a_database_is_refused)
 {
-	(void)state;
 	run_steal_and_hold();
 	write_contracts("{\"version\": 2,");
 	delete_database();
@@ -101,9 +100,8 @@ static int count_set_aside(const char *name)
 	return n;
 }
 
-static void a_folder_is_renamed_and_the_database_is_used(void **state)
+TEST(a_folder_is_renamed_and_the_database_is_used)
 {
-	(void)state;
 	run_steal_and_hold();
 	for (int times = 1; times <= 2; times++) { /* the second name may be in use */
 		replace_by_folder("contracts.json");
@@ -117,9 +115,8 @@ static void a_folder_is_renamed_and_the_database_is_used(void **state)
 	expect_state_preserved();
 }
 
-static void a_folder_without_a_database_counts_as_a_lost_file(void **state)
+TEST(a_folder_without_a_database_counts_as_a_lost_file)
 {
-	(void)state;
 	run_steal_and_hold();
 	replace_by_folder("contracts.json");
 	delete_database();
@@ -130,11 +127,10 @@ static void a_folder_without_a_database_counts_as_a_lost_file(void **state)
 	assert_int_equal(device("a")->cap_pct, 65);
 }
 
-static void a_folder_in_place_of_the_cap_journal_is_renamed(void **state)
+TEST(a_folder_in_place_of_the_cap_journal_is_renamed)
 {
 	int last_pct, intent_pct;
 
-	(void)state;
 	run_steal_and_hold();
 	replace_by_folder("caps");
 	start();
@@ -144,18 +140,16 @@ static void a_folder_in_place_of_the_cap_journal_is_renamed(void **state)
 	assert_int_equal(last_pct, 65);
 }
 
-static void a_dry_run_does_not_rename_a_folder(void **state)
+TEST(a_dry_run_does_not_rename_a_folder)
 {
-	(void)state;
 	run_steal_and_hold();
 	replace_by_folder("contracts.json");
 	assert_int_equal(manager_new(&config, true, &m, &err), 0);
 	assert_int_equal(count_set_aside("contracts.json"), 0);
 }
 
-static void a_file_of_a_newer_version_is_refused_even_with_a_database(void **state)
+TEST(a_file_of_a_newer_version_is_refused_even_with_a_database)
 {
-	(void)state;
 	run_steal_and_hold();
 	write_contracts("{\"version\": 999, \"gpus\": [], \"vgpus\": []}");
 	assert_int_equal(manager_new(&config, false, &m, &err), -EPROTO);
@@ -163,9 +157,8 @@ static void a_file_of_a_newer_version_is_refused_even_with_a_database(void **sta
 	assert_false(state_file_exists("contracts.json.old"));
 }
 
-static void contracts_missing_from_the_file_are_restored_from_the_database(void **state)
+TEST(contracts_missing_from_the_file_are_restored_from_the_database)
 {
-	(void)state;
 	start();
 	sell("a", 50, 0);
 	assert_int_equal(mkdir(state_path("contracts.json.new"), 0700), 0);
@@ -182,11 +175,10 @@ static void contracts_missing_from_the_file_are_restored_from_the_database(void 
 	assert_true(state_file_exists("contracts.json.old"));
 }
 
-static void an_edited_file_takes_precedence_over_the_database(void **state)
+TEST(an_edited_file_takes_precedence_over_the_database)
 {
 	json_t *root;
 
-	(void)state;
 	run_steal_and_hold();
 	root = json_load_file(state_path("contracts.json"), 0, NULL);
 	assert_int_equal(json_object_set_new(json_array_get(json_object_get(root, "vgpus"), 0),
@@ -199,9 +191,8 @@ static void an_edited_file_takes_precedence_over_the_database(void **state)
 	assert_false(state_file_exists("contracts.json.old"));
 }
 
-static void unreadable_contracts_in_the_database_are_ignored(void **state)
+TEST(unreadable_contracts_in_the_database_are_ignored)
 {
-	(void)state;
 	run_steal_and_hold();
 	change_database("UPDATE contracts SET json = '{}', revision = revision + 1");
 	start();
@@ -209,9 +200,8 @@ static void unreadable_contracts_in_the_database_are_ignored(void **state)
 	assert_false(state_file_exists("contracts.json.old"));
 }
 
-static void a_dry_run_uses_the_database_and_writes_no_file(void **state)
+TEST(a_dry_run_uses_the_database_and_writes_no_file)
 {
-	(void)state;
 	run_steal_and_hold();
 	delete_contracts_file();
 	start_dry_run();
@@ -226,9 +216,8 @@ static void a_dry_run_uses_the_database_and_writes_no_file(void **state)
 	assert_false(state_file_exists("contracts.json.old"));
 }
 
-static void a_restore_uses_the_database_if_the_file_is_missing(void **state)
+TEST(a_restore_uses_the_database_if_the_file_is_missing)
 {
-	(void)state;
 	run_steal_and_hold();
 	delete_contracts_file();
 	assert_int_equal(manager_restore(&config, &err), 0);
@@ -245,9 +234,8 @@ static void run_and_delete_file_and_database(void)
 	delete_database();
 }
 
-static void without_file_and_database_adopted_vgpus_are_held_at_their_caps(void **state)
+TEST(without_file_and_database_adopted_vgpus_are_held_at_their_caps)
 {
-	(void)state;
 	run_and_delete_file_and_database();
 	start();
 	device("a")->demand = 0.01; /* vGPU a is on hold, so it is not a donor */
@@ -266,9 +254,8 @@ static void without_file_and_database_adopted_vgpus_are_held_at_their_caps(void 
 	}
 }
 
-static void without_file_and_database_a_restored_cap_is_not_lowered_again(void **state)
+TEST(without_file_and_database_a_restored_cap_is_not_lowered_again)
 {
-	(void)state;
 	run_steal_and_hold();
 	assert_int_equal(manager_restore(&config, &err), 0);
 	delete_contracts_file();
@@ -279,9 +266,8 @@ static void without_file_and_database_a_restored_cap_is_not_lowered_again(void *
 	assert_int_equal(device("b")->cap_pct, 50);
 }
 
-static void without_file_and_database_a_vgpu_new_to_the_journal_is_not_held(void **state)
+TEST(without_file_and_database_a_vgpu_new_to_the_journal_is_not_held)
 {
-	(void)state;
 	run_and_delete_file_and_database();
 	*device("c") = (struct gpu_vgpu){.exists = true, .cap_pct = 10};
 	start();
@@ -292,7 +278,7 @@ static void without_file_and_database_a_vgpu_new_to_the_journal_is_not_held(void
 	assert_int_equal(vgpu("c")->contract.terms.initial_cap_pct, 10);
 }
 
-static void a_vgpu_adopted_on_hold_can_be_sold_and_released(void **state)
+TEST(a_vgpu_adopted_on_hold_can_be_sold_and_released)
 {
 	const struct contract released = {.held = false};
 	struct contract contract = {
@@ -302,7 +288,6 @@ static void a_vgpu_adopted_on_hold_can_be_sold_and_released(void **state)
 		.labels = json_object(),
 	};
 
-	(void)state;
 	run_and_delete_file_and_database();
 	start();
 	tick(1);
@@ -318,9 +303,8 @@ static void a_vgpu_adopted_on_hold_can_be_sold_and_released(void **state)
 	assert_true(device("a")->cap_pct > 65);
 }
 
-static void a_vgpu_adopted_on_hold_and_removed_is_adopted_again_without_hold(void **state)
+TEST(a_vgpu_adopted_on_hold_and_removed_is_adopted_again_without_hold)
 {
-	(void)state;
 	run_and_delete_file_and_database();
 	fake.external_vgpus = true;
 	start();
@@ -332,18 +316,16 @@ static void a_vgpu_adopted_on_hold_and_removed_is_adopted_again_without_hold(voi
 	assert_false(vgpu("a")->contract.held);
 }
 
-static void without_file_and_database_a_restore_fails(void **state)
+TEST(without_file_and_database_a_restore_fails)
 {
-	(void)state;
 	run_and_delete_file_and_database();
 	assert_int_equal(manager_restore(&config, &err), -ENOENT);
 	assert_non_null(strstr(err.msg, "contracts.json"));
 	assert_int_equal(device("a")->cap_pct, 65);
 }
 
-static void a_first_start_reports_no_lost_files(void **state)
+TEST(a_first_start_reports_no_lost_files)
 {
-	(void)state;
 	*device("c") = (struct gpu_vgpu){.exists = true, .cap_pct = 30};
 	start();
 	tick(1);
@@ -384,11 +366,10 @@ static void expect_ids_above(struct db_last_ids last)
 	assert_true(offers_at(m->offers, 0)->id > last.offer);
 }
 
-static void ids_of_a_lost_history_are_not_reused(void **state)
+TEST(ids_of_a_lost_history_are_not_reused)
 {
 	struct db_last_ids last;
 
-	(void)state;
 	start();
 	sell("a", 50, 0);
 	last = allocate_ids();
@@ -410,11 +391,10 @@ static void ids_of_a_lost_history_are_not_reused(void **state)
 	}
 }
 
-static void ids_have_no_gap_after_an_orderly_stop(void **state)
+TEST(ids_have_no_gap_after_an_orderly_stop)
 {
 	int64_t last;
 
-	(void)state;
 	start();
 	sell("a", 50, 0);
 	last = decisions_last_id(m->decisions);
@@ -431,11 +411,10 @@ static void ids_have_no_gap_after_an_orderly_stop(void **state)
 	assert_int_equal(decisions_after(m->decisions, 0)->id, last + 1);
 }
 
-static void ids_missing_from_an_older_database_are_not_reused(void **state)
+TEST(ids_missing_from_an_older_database_are_not_reused)
 {
 	int64_t last;
 
-	(void)state;
 	start();
 	sell("a", 50, 0);
 	stop_by_sigterm();
@@ -453,11 +432,10 @@ static void ids_missing_from_an_older_database_are_not_reused(void **state)
 
 /* --- shutdown --- */
 
-static void a_failed_save_is_retried_at_shutdown(void **state)
+TEST(a_failed_save_is_retried_at_shutdown)
 {
 	CLEANUP_FREE char *text = NULL;
 
-	(void)state;
 	start();
 	sell("a", 50, 0);
 	assert_int_equal(mkdir(state_path("contracts.json.new"), 0700), 0);
@@ -469,37 +447,4 @@ static void a_failed_save_is_retried_at_shutdown(void **state)
 	stop_by_sigterm();
 	text = read_state("contracts.json");
 	assert_non_null(strstr(text, "\"held_cap_pct\": 33"));
-}
-
-int main(void)
-{
-#define FIXTURE_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-	const struct CMUnitTest tests[] = {
-		FIXTURE_TEST(contracts_and_holds_are_restored_from_the_database),
-		FIXTURE_TEST(a_corrupt_file_is_renamed_and_the_database_is_used),
-		FIXTURE_TEST(a_corrupt_file_without_a_database_is_refused),
-		FIXTURE_TEST(a_folder_is_renamed_and_the_database_is_used),
-		FIXTURE_TEST(a_folder_without_a_database_counts_as_a_lost_file),
-		FIXTURE_TEST(a_folder_in_place_of_the_cap_journal_is_renamed),
-		FIXTURE_TEST(a_dry_run_does_not_rename_a_folder),
-		FIXTURE_TEST(a_file_of_a_newer_version_is_refused_even_with_a_database),
-		FIXTURE_TEST(contracts_missing_from_the_file_are_restored_from_the_database),
-		FIXTURE_TEST(an_edited_file_takes_precedence_over_the_database),
-		FIXTURE_TEST(unreadable_contracts_in_the_database_are_ignored),
-		FIXTURE_TEST(a_dry_run_uses_the_database_and_writes_no_file),
-		FIXTURE_TEST(a_restore_uses_the_database_if_the_file_is_missing),
-		FIXTURE_TEST(without_file_and_database_adopted_vgpus_are_held_at_their_caps),
-		FIXTURE_TEST(without_file_and_database_a_restored_cap_is_not_lowered_again),
-		FIXTURE_TEST(without_file_and_database_a_vgpu_new_to_the_journal_is_not_held),
-		FIXTURE_TEST(a_vgpu_adopted_on_hold_can_be_sold_and_released),
-		FIXTURE_TEST(a_vgpu_adopted_on_hold_and_removed_is_adopted_again_without_hold),
-		FIXTURE_TEST(without_file_and_database_a_restore_fails),
-		FIXTURE_TEST(a_first_start_reports_no_lost_files),
-		FIXTURE_TEST(ids_of_a_lost_history_are_not_reused),
-		FIXTURE_TEST(ids_have_no_gap_after_an_orderly_stop),
-		FIXTURE_TEST(ids_missing_from_an_older_database_are_not_reused),
-		FIXTURE_TEST(a_failed_save_is_retried_at_shutdown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,9 +39,10 @@ static int set_limit(const char *id, int memory_mib)
 	return r;
 }
 
-static void a_contract_limits_memory(void **state)
+FIXTURE(set_up, tear_down)
+
+TEST(a_contract_limits_memory)
 {
-	(void)state;
 	start_limiting();
 	assert_int_equal(sell_with("a", 512), 0);
 	assert_true(device("a")->max_bytes == 512 * MIB);
@@ -54,9 +55,8 @@ static void a_contract_limits_memory(void **state)
 	assert_int_equal(device("a")->memory_writes, 3);
 }
 
-static void a_reading_contains_the_used_memory(void **state)
+TEST(a_reading_contains_the_used_memory)
 {
-	(void)state;
 	start_limiting();
 	assert_int_equal(sell_with("a", 512), 0);
 	device("a")->memory_bytes = 100 * MIB;
@@ -65,9 +65,8 @@ static void a_reading_contains_the_used_memory(void **state)
 	assert_true(vgpu("a")->row.memory_bytes == 100 * MIB);
 }
 
-static void a_gpu_that_cannot_limit_memory_rejects_a_limit(void **state)
+TEST(a_gpu_that_cannot_limit_memory_rejects_a_limit)
 {
-	(void)state;
 	start();
 	assert_int_equal(sell_with("a", 512), CONTROL_E_INVALID);
 	assert_string_equal(err.msg, "memory_mib: 512 is not allowed for vGPU a (allowed: 0, "
@@ -80,9 +79,8 @@ static void a_gpu_that_cannot_limit_memory_rejects_a_limit(void **state)
 	assert_int_equal(device("a")->memory_writes, 0);
 }
 
-static void a_limit_that_the_backend_refuses_is_not_in_the_contract(void **state)
+TEST(a_limit_that_the_backend_refuses_is_not_in_the_contract)
 {
-	(void)state;
 	start_limiting();
 	assert_int_equal(sell_with("a", 512), 0);
 	device("a")->memory_errno = EIO;
@@ -101,9 +99,8 @@ static void a_limit_that_the_backend_refuses_is_not_in_the_contract(void **state
 	assert_null(find_active_alert(ALERT_WRITE_FAILED, "a"));
 }
 
-static void a_start_writes_the_limits_again(void **state)
+TEST(a_start_writes_the_limits_again)
 {
-	(void)state;
 	start_limiting();
 	assert_int_equal(sell_with("a", 512), 0);
 	device("a")->max_bytes = 0;
@@ -113,11 +110,10 @@ static void a_start_writes_the_limits_again(void **state)
 	assert_true(device("a")->max_bytes == 512 * MIB);
 }
 
-static void mode_observe_and_a_dry_run_write_no_limit(void **state)
+TEST(mode_observe_and_a_dry_run_write_no_limit)
 {
 	const enum gpu_mode mode = GPU_MODE_OBSERVE;
 
-	(void)state;
 	start_limiting();
 	assert_int_equal(sell_with("a", 512), 0);
 	assert_int_equal(await_change(control_gpu_change(m, "gpu0", &mode, NULL, at_end, &err)), 0);
@@ -132,9 +128,8 @@ static void mode_observe_and_a_dry_run_write_no_limit(void **state)
 	assert_int_equal(device("a")->memory_writes, 0);
 }
 
-static void an_unsold_vgpu_keeps_its_limit(void **state)
+TEST(an_unsold_vgpu_keeps_its_limit)
 {
-	(void)state;
 	fake.external_vgpus = true;
 	*device("a") = (struct gpu_vgpu){.exists = true, .cap_pct = 30, .max_bytes = MIB};
 	start_limiting();
@@ -142,21 +137,4 @@ static void an_unsold_vgpu_keeps_its_limit(void **state)
 	assert_int_equal(device("a")->memory_writes, 0);
 	assert_int_equal(sell_with("a", 2), 0);
 	assert_true(device("a")->max_bytes == 2 * MIB);
-}
-
-#define FIXTURE_TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		FIXTURE_TEST(a_contract_limits_memory),
-		FIXTURE_TEST(a_reading_contains_the_used_memory),
-		FIXTURE_TEST(a_gpu_that_cannot_limit_memory_rejects_a_limit),
-		FIXTURE_TEST(a_limit_that_the_backend_refuses_is_not_in_the_contract),
-		FIXTURE_TEST(a_start_writes_the_limits_again),
-		FIXTURE_TEST(mode_observe_and_a_dry_run_write_no_limit),
-		FIXTURE_TEST(an_unsold_vgpu_keeps_its_limit),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,11 +51,12 @@ static void expect_sold(int64_t id, enum offer_state state)
 	assert_null(host_find_vgpu(&m->host, "c", NULL));
 }
 
-static void a_sale_missing_from_the_history_remains_valid(void **state)
+FIXTURE(set_up, tear_down)
+
+TEST(a_sale_missing_from_the_history_remains_valid)
 {
 	int64_t id;
 
-	(void)state;
 	id = sell_d_by_offer();
 	stop_daemon();
 	change_database("UPDATE offer SET state = 'open', vgpu = NULL, claim_key = NULL");
@@ -65,11 +66,10 @@ static void a_sale_missing_from_the_history_remains_valid(void **state)
 	expect_sold(id, OFFER_KEPT);
 }
 
-static void a_restart_closes_an_unclaimed_offer(void **state)
+TEST(a_restart_closes_an_unclaimed_offer)
 {
 	int64_t id;
 
-	(void)state;
 	start();
 	sell("a", 50, 0);
 	tick(20);
@@ -80,11 +80,10 @@ static void a_restart_closes_an_unclaimed_offer(void **state)
 	assert_non_null(strstr(err.msg, "restarted"));
 }
 
-static void a_repeated_claim_of_a_kept_offer_succeeds_after_a_restart(void **state)
+TEST(a_repeated_claim_of_a_kept_offer_succeeds_after_a_restart)
 {
 	int64_t id;
 
-	(void)state;
 	id = sell_d_by_offer();
 	tick(40);
 	expect_sold(id, OFFER_KEPT);
@@ -97,11 +96,10 @@ static void a_repeated_claim_of_a_kept_offer_succeeds_after_a_restart(void **sta
 	expect_sold(id, OFFER_KEPT);
 }
 
-static void without_history_a_recent_sale_is_on_probation(void **state)
+TEST(without_history_a_recent_sale_is_on_probation)
 {
 	int64_t id;
 
-	(void)state;
 	id = sell_d_by_offer();
 	stop_daemon();
 	delete_database();
@@ -112,11 +110,10 @@ static void without_history_a_recent_sale_is_on_probation(void **state)
 	expect_sold(id, OFFER_PROBATION);
 }
 
-static void without_history_an_old_sale_is_kept(void **state)
+TEST(without_history_an_old_sale_is_kept)
 {
 	int64_t id;
 
-	(void)state;
 	id = sell_d_by_offer();
 	vgpu("d")->contract.created_ms -= 3600000;
 	save_soon(m);
@@ -128,11 +125,10 @@ static void without_history_an_old_sale_is_kept(void **state)
 	assert_true(offers_live(m->offers, "gpu0")->id > id); /* new offers are still opened */
 }
 
-static void without_history_at_most_one_sale_is_on_probation(void **state)
+TEST(without_history_at_most_one_sale_is_on_probation)
 {
 	int64_t first, second;
 
-	(void)state;
 	first = sell_d_by_offer();
 	tick(60);
 	second = offers_live(m->offers, "gpu0")->id;
@@ -170,21 +166,19 @@ static const struct offer *restart_with_first_offer(const char *state)
 	return offers_find(m->offers, first);
 }
 
-static void a_newer_offer_ends_a_probation_whose_result_is_lost(void **state)
+TEST(a_newer_offer_ends_a_probation_whose_result_is_lost)
 {
 	const struct offer *first;
 
-	(void)state;
 	first = restart_with_first_offer("probation");
 	assert_int_equal(first->life.state, OFFER_KEPT);
 	assert_non_null(strstr(first->reason, "is missing in the history"));
 }
 
-static void a_newer_offer_shows_that_a_failed_sale_was_removed(void **state)
+TEST(a_newer_offer_shows_that_a_failed_sale_was_removed)
 {
 	const struct offer *first;
 
-	(void)state;
 	first = restart_with_first_offer("failed");
 	assert_int_equal(first->life.state, OFFER_FAILED);
 	assert_false(offer_is_live(&first->life));
@@ -212,11 +206,10 @@ static int64_t hold_an_offer(void)
 	return id;
 }
 
-static void only_the_holder_claims_a_held_offer(void **state)
+TEST(only_the_holder_claims_a_held_offer)
 {
 	int64_t id = hold_an_offer();
 
-	(void)state;
 	assert_int_equal(hold_offer(id, "vm-2", 5), CONTROL_E_OFFER_HELD);
 	assert_non_null(strstr(err.msg, "vm-1"));
 	assert_int_equal(claim_offer(id, "vm-2", "d"), CONTROL_E_OFFER_HELD);
@@ -227,12 +220,11 @@ static void only_the_holder_claims_a_held_offer(void **state)
 	assert_int_equal(hold_offer(id + 1, "vm-1", 5), CONTROL_E_NOT_FOUND);
 }
 
-static void a_repeated_hold_is_extended_and_never_shortened(void **state)
+TEST(a_repeated_hold_is_extended_and_never_shortened)
 {
 	const struct offer *offer;
 	int64_t id, until_ms;
 
-	(void)state;
 	start();
 	sell("a", 50, 0);
 	tick(20);
@@ -247,13 +239,12 @@ static void a_repeated_hold_is_extended_and_never_shortened(void **state)
 	assert_true(offer->expires_ms >= offer->hold.until_ms);
 }
 
-static void a_held_offer_survives_a_restart(void **state)
+TEST(a_held_offer_survives_a_restart)
 {
 	int64_t id = hold_an_offer();
 	int64_t until_ms = offers_find(m->offers, id)->hold.until_ms;
 	const struct offer *offer;
 
-	(void)state;
 	restart();
 	offer = offers_find(m->offers, id);
 	assert_int_equal(offer->life.state, OFFER_OPEN);
@@ -271,13 +262,12 @@ static void a_held_offer_survives_a_restart(void **state)
 	expect_state(id, OFFER_PROBATION);
 }
 
-static void without_history_a_held_offer_is_restored(void **state)
+TEST(without_history_a_held_offer_is_restored)
 {
 	int64_t id = hold_an_offer();
 	struct offer before = *offers_find(m->offers, id);
 	const struct offer *offer;
 
-	(void)state;
 	stop_daemon();
 	delete_database();
 	start();
@@ -295,11 +285,10 @@ static void without_history_a_held_offer_is_restored(void **state)
 	expect_state(id, OFFER_PROBATION);
 }
 
-static void a_withdrawn_hold_is_named_and_does_not_return(void **state)
+TEST(a_withdrawn_hold_is_named_and_does_not_return)
 {
 	int64_t id = hold_an_offer();
 
-	(void)state;
 	assert_int_equal(await_change(control_offer_close(m, id, at_end, &err)), 0);
 	assert_non_null(strstr(offers_find(m->offers, id)->reason, "held by vm-1"));
 	stop_daemon();
@@ -308,12 +297,11 @@ static void a_withdrawn_hold_is_named_and_does_not_return(void **state)
 	assert_null(offers_find(m->offers, id));
 }
 
-static void a_hold_does_not_return_after_its_time_or_without_selling(void **state)
+TEST(a_hold_does_not_return_after_its_time_or_without_selling)
 {
 	static const bool off = false;
 	int64_t id = hold_an_offer();
 
-	(void)state;
 	offers_find(m->offers, id)->hold.until_ms = clock_now().wall_ms;
 	save_soon(m);
 	wait_for_saves();
@@ -330,12 +318,11 @@ static void a_hold_does_not_return_after_its_time_or_without_selling(void **stat
 }
 
 /* The hold of an older offer is stored, but a newer offer was sold. */
-static void a_newer_sale_ends_a_restored_hold(void **state)
+TEST(a_newer_sale_ends_a_restored_hold)
 {
 	int64_t first = hold_an_offer(), second;
 	struct offer held = *offers_find(m->offers, first);
 
-	(void)state;
 	assert_int_equal(await_change(control_offer_close(m, first, at_end, &err)), 0);
 	tick(20);
 	second = offers_live(m->offers, "gpu0")->id;
@@ -348,28 +335,4 @@ static void a_newer_sale_ends_a_restored_hold(void **state)
 	start();
 	assert_int_equal(offers_find(m->offers, first)->life.state, OFFER_CLOSED);
 	assert_int_equal(offers_find(m->offers, second)->life.state, OFFER_PROBATION);
-}
-
-int main(void)
-{
-#define FIXTURE_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-	const struct CMUnitTest tests[] = {
-		FIXTURE_TEST(a_sale_missing_from_the_history_remains_valid),
-		FIXTURE_TEST(a_restart_closes_an_unclaimed_offer),
-		FIXTURE_TEST(a_repeated_claim_of_a_kept_offer_succeeds_after_a_restart),
-		FIXTURE_TEST(without_history_a_recent_sale_is_on_probation),
-		FIXTURE_TEST(without_history_an_old_sale_is_kept),
-		FIXTURE_TEST(without_history_at_most_one_sale_is_on_probation),
-		FIXTURE_TEST(a_newer_offer_ends_a_probation_whose_result_is_lost),
-		FIXTURE_TEST(a_newer_offer_shows_that_a_failed_sale_was_removed),
-		FIXTURE_TEST(only_the_holder_claims_a_held_offer),
-		FIXTURE_TEST(a_repeated_hold_is_extended_and_never_shortened),
-		FIXTURE_TEST(a_held_offer_survives_a_restart),
-		FIXTURE_TEST(without_history_a_held_offer_is_restored),
-		FIXTURE_TEST(a_withdrawn_hold_is_named_and_does_not_return),
-		FIXTURE_TEST(a_hold_does_not_return_after_its_time_or_without_selling),
-		FIXTURE_TEST(a_newer_sale_ends_a_restored_hold),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

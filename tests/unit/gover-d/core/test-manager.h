@@ -6,13 +6,6 @@
  */
 #ifndef TESTS_UNIT_GOVER_D_CORE_TEST_MANAGER_H
 #define TESTS_UNIT_GOVER_D_CORE_TEST_MANAGER_H
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
@@ -30,6 +23,7 @@
 #include "gover-d/core/state.h"
 #include "gover-d/core/tick.h"
 #include "tests/unit/gover-d/core/test-change.h"
+#include "tests/unit/unit.h"
 
 #define DEVICES 4 /* vGPUs a, b, c and d */
 #define BUSY	2 /* a demand above the capacity of the GPU */
@@ -38,10 +32,13 @@
 
 struct gpu_vgpu {
 	bool exists;
-	int cap_pct;   /* 0: no limit */
-	double demand; /* as a fraction of the whole GPU */
+	uint64_t identity; /* 0: unknown */
+	int cap_pct;	   /* 0: no limit */
+	double demand;	   /* as a fraction of the whole GPU */
 	uint64_t at_ns;
 	double busy_ns, sched_ns;
+	bool draws; /* programs draw @fps frames per second; needs traits of a GPU that counts */
+	double fps, frames;
 	/*
 	 * The lease of the cap, used if fake.leases is set. It never expires by itself: to simulate
 	 * the expiry, a test resets cap_pct.
@@ -58,13 +55,19 @@ struct gpu_vgpu {
 	int reading_cap_errno; /* a reading contains no cap */
 	int memory_errno;
 	bool ignores_writes; /* a write returns success but changes nothing */
-	bool stale;	     /* busy time cannot be read */
+	bool forgets_writes; /* the cap before a write returns at the next reading */
+	int forgotten_pct;   /* this cap; 0: no write since the last reading */
+	/* the device is removed when its cap is written, or when its initial cap is read */
+	bool ends_at_write, ends_at_read_initial;
+	bool stale; /* busy time cannot be read */
 };
 
 static struct gpu {
 	struct gpu_vgpu devices[DEVICES];
 	bool external_vgpus; /* the backend cannot create vGPUs; the test creates them */
 	int create_errno;
+	int open_errno, opens; /* opens: number of attempts to open the GPU */
+	bool auto_finds;       /* backend = auto finds the GPU */
 	int list_errno;
 	int n_unopenable; /* number of further vGPUs "s1", "s2", ...; opening them fails */
 	int external_cap_pct[DEVICES]; /* caps set externally after the next sample; 0: none */
@@ -80,7 +83,10 @@ static struct gpu_vgpu *device(const char *id)
 
 static int fake_open(const struct gpu_config *config, struct gpu **ret_gpu, struct err *reterr)
 {
-	(void)config, (void)reterr;
+	(void)config;
+	fake.opens++;
+	if (fake.open_errno)
+		return err_fail(reterr, fake.open_errno, "no driver is loaded");
 	*ret_gpu = &fake;
 	return 0;
 }
@@ -97,6 +103,7 @@ static void fake_traits(const struct gpu *gpu, struct gpu_traits *ret_traits)
 		.floor_pct = 1,
 		.creates = !gpu->external_vgpus,
 		.limits_memory = gpu->limits_memory,
+		.counts_frames = true,
 	};
 }
 
@@ -154,6 +161,11 @@ static void fake_detach(struct gpu_vgpu *vgpu)
 	(void)vgpu;
 }
 
+static uint64_t fake_identity(const struct gpu_vgpu *vgpu)
+{
+	return vgpu->identity;
+}
+
 static int fake_read(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, struct gpu_reading *ret_reading)
 {
 	double cap = vgpu->cap_pct == 0 ? 1 : vgpu->cap_pct / 100.0;
@@ -165,8 +177,12 @@ static int fake_read(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, struct gpu_rea
 
 		vgpu->busy_ns += passed_ns * (vgpu->demand < cap ? vgpu->demand : cap);
 		vgpu->sched_ns += passed_ns * cap;
+		vgpu->frames += vgpu->fps * passed_ns / 1e9;
 	}
 	vgpu->at_ns = now_mono_ns;
+	if (vgpu->forgotten_pct)
+		vgpu->cap_pct = vgpu->forgotten_pct;
+	vgpu->forgotten_pct = 0;
 	*ret_reading = (struct gpu_reading){
 		.at_ns = now_mono_ns,
 		.busy_valid = !vgpu->stale,
@@ -175,6 +191,8 @@ static int fake_read(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, struct gpu_rea
 		.cap_valid = vgpu->reading_cap_errno == 0,
 		.cap_pct = vgpu->cap_pct,
 		.cap_errno = vgpu->reading_cap_errno,
+		.frames_valid = vgpu->draws,
+		.frames = (uint64_t)vgpu->frames,
 		.memory_valid = fake.limits_memory,
 		.memory_bytes = vgpu->memory_bytes,
 	};
@@ -185,10 +203,13 @@ static int fake_write_cap(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int cap_p
 {
 	(void)now_mono_ns;
 	fake.writes++;
+	vgpu->exists = vgpu->exists && !vgpu->ends_at_write;
 	if (!vgpu->exists)
 		return -ENODEV;
 	if (vgpu->write_errno)
 		return -vgpu->write_errno;
+	if (vgpu->forgets_writes && !vgpu->forgotten_pct)
+		vgpu->forgotten_pct = vgpu->cap_pct;
 	if (!vgpu->ignores_writes)
 		vgpu->cap_pct = cap_pct;
 	vgpu->cap_written = true;
@@ -218,6 +239,9 @@ static int fake_read_initial_cap(struct gpu_vgpu *vgpu, int *ret_cap_pct)
 {
 	if (!fake.leases)
 		return -EOPNOTSUPP;
+	vgpu->exists = vgpu->exists && !vgpu->ends_at_read_initial;
+	if (!vgpu->exists)
+		return -ENODEV;
 	if (vgpu->read_initial_errno)
 		return -vgpu->read_initial_errno;
 	*ret_cap_pct = vgpu->initial_cap_pct;
@@ -272,6 +296,7 @@ static const struct gpu_ops fake_ops = {
 	.destroy = fake_destroy,
 	.attach = fake_attach,
 	.detach = fake_detach,
+	.identity = fake_identity,
 	.read = fake_read,
 	.write_cap = fake_write_cap,
 	.read_cap = fake_read_cap,
@@ -296,7 +321,7 @@ const struct gpu_ops *gpu_find(const char *backend)
 const struct gpu_ops *gpu_auto(const struct gpu_config *config)
 {
 	(void)config;
-	return NULL;
+	return fake.auto_finds ? &fake_ops : NULL;
 }
 
 /* --- daemon --- */
@@ -308,9 +333,8 @@ static struct manager *m;
 static struct host_gpu *gpu;
 static struct err err;
 
-static int set_up(void **state)
+static int set_up(void)
 {
-	(void)state;
 	memset(&fake, 0, sizeof(fake));
 	strcpy(folder, "/tmp/gover-manager.XXXXXX");
 	if (!mkdtemp(folder))
@@ -373,9 +397,8 @@ static inline void remove_all_in(const char *path)
 	(void)rmdir(path);
 }
 
-static int tear_down(void **state)
+static int tear_down(void)
 {
-	(void)state;
 	stop_daemon();
 	remove_all_in(config.state_dir);
 	remove_all_in(folder);

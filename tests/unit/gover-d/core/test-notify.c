@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Alert notifications: their rate, their text, and the configuration of hooks and webhook. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +7,7 @@
 #include "base/cleanup.h"
 #include "gover-d/config/config.h"
 #include "gover-d/core/notify.h"
+#include "tests/unit/unit.h"
 
 #define TICK_MS	 1000
 #define BEGIN_MS 1700000000000
@@ -33,19 +28,19 @@ static void record_event(void *userdata, const struct alert *alert, enum alert_e
 	events[used + 1] = '\0';
 }
 
-static int set_up(void **state)
+static int set_up(void)
 {
-	(void)state;
 	now_ms = BEGIN_MS;
 	return 0;
 }
 
-static int tear_down(void **state)
+static int tear_down(void)
 {
-	(void)state;
 	alerts = alerts_free(alerts);
 	return 0;
 }
+
+FIXTURE(set_up, tear_down)
 
 /* --- updates and silences --- */
 
@@ -84,7 +79,7 @@ static void run_mark(char mark)
 	alerts_end_tick(alerts, now_ms, false);
 }
 
-static void a_lasting_alert_is_notified_again_at_a_limited_rate(void **state)
+TEST(a_lasting_alert_is_notified_again_at_a_limited_rate)
 {
 	static const struct {
 		const char *rule, *holds, *events;
@@ -102,7 +97,6 @@ static void a_lasting_alert_is_notified_again_at_a_limited_rate(void **state)
 		 "r....u....u."},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char got[32] = "";
 
@@ -132,11 +126,10 @@ static bool is_command(const char *text)
 	return false;
 }
 
-static void each_alert_has_a_meaning_and_a_next_command(void **state)
+TEST(each_alert_has_a_meaning_and_a_next_command)
 {
 	char next[64];
 
-	(void)state;
 	for (int kind = 0; kind < ALERT_KINDS; kind++) {
 		struct alert alert = {.kind = (enum alert_kind)kind, .vgpu = "a-1"};
 
@@ -167,7 +160,7 @@ static const struct alert overload = {
 	.text = "vGPU a uses 99.0 % of its cap",
 };
 
-static void each_event_has_its_text(void **state)
+TEST(each_event_has_its_text)
 {
 	static const struct {
 		enum alert_event event;
@@ -198,7 +191,6 @@ static void each_event_has_its_text(void **state)
 		 "h1, VM win-1: acknowledged: vGPU a uses 99.0 % of its cap"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		CLEANUP_FREE char *text = NULL;
 		struct alert alert = overload;
@@ -224,7 +216,7 @@ static void each_event_has_its_text(void **state)
 	}
 }
 
-static void the_keys_of_hooks_and_webhook_are_checked(void **state)
+TEST(the_keys_of_hooks_and_webhook_are_checked)
 {
 	static const struct {
 		const char *text, *wrong; /* @wrong: words of the error; NULL: @text is valid */
@@ -243,7 +235,6 @@ static void the_keys_of_hooks_and_webhook_are_checked(void **state)
 	struct err err;
 	int fd = mkstemp(path);
 
-	(void)state;
 	assert_true(fd >= 0);
 	assert_int_equal(close(fd), 0);
 	for (size_t i = ARRAY_SIZE(rows); i-- > 0;) {
@@ -264,18 +255,4 @@ static void the_keys_of_hooks_and_webhook_are_checked(void **state)
 	assert_int_equal(config->webhook_timeout_s, 3);
 	assert_int_equal(config->update_s, 0);
 	assert_int_equal(unlink(path), 0);
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_lasting_alert_is_notified_again_at_a_limited_rate),
-		TEST(each_alert_has_a_meaning_and_a_next_command),
-		TEST(each_event_has_its_text),
-		TEST(the_keys_of_hooks_and_webhook_are_checked),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests the table of observers: order, missing functions, the limit and the generation. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <string.h>
 
 #include "gover-d/core/observer.h"
+#include "tests/unit/unit.h"
 
 static char calls[64]; /* the userdata of all calls, one after the other */
 
@@ -29,12 +24,11 @@ static void record_decision(void *userdata, const struct decision *decision)
 static const struct observer changes = {.name = "changes", .change = record_change};
 static const struct observer decisions = {.name = "decisions", .decision = record_decision};
 
-static void observers_get_their_events_in_the_order_of_registration(void **state)
+TEST(observers_get_their_events_in_the_order_of_registration)
 {
 	struct observers observers = {0};
 	char first[] = "1", second[] = "2", third[] = "3";
 
-	(void)state;
 	calls[0] = '\0';
 	assert_int_equal(observers_add(&observers, &changes, first), 0);
 	assert_int_equal(observers_add(&observers, &decisions, second), 0);
@@ -45,34 +39,21 @@ static void observers_get_their_events_in_the_order_of_registration(void **state
 	assert_string_equal(calls, "132");
 }
 
-static void each_event_changes_the_generation(void **state)
+TEST(each_event_changes_the_generation)
 {
 	struct observers observers = {0};
 	uint64_t before = observers.generation;
 
-	(void)state;
 	observers_change(&observers, "vgpu", "a");
 	assert_int_not_equal(observers.generation, before);
 }
 
-static void a_full_table_rejects_another_observer(void **state)
+TEST(a_full_table_rejects_another_observer)
 {
 	struct observers observers = {0};
 
-	(void)state;
 	for (int i = 0; i < OBSERVERS_MAX; i++)
 		assert_int_equal(observers_add(&observers, &changes, NULL), 0);
 	assert_int_equal(observers_add(&observers, &changes, NULL), -ENOSPC);
 	assert_int_equal(observers.n, OBSERVERS_MAX);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(observers_get_their_events_in_the_order_of_registration),
-		cmocka_unit_test(each_event_changes_the_generation),
-		cmocka_unit_test(a_full_table_rejects_another_observer),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The flavours that an offer lists: while it is open, and after a claim. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "gover-d/core/error.h"
 #include "gover-d/core/offers.h"
+#include "tests/unit/unit.h"
 
 static const struct offer_flavor listed[] = {
 	{"large", {.initial_cap_pct = 60, .target_fps = 60}, 50},
@@ -32,21 +27,21 @@ static void count_change(void *userdata, const struct offer *changed)
 	changes++;
 }
 
-static int set_up(void **state)
+static int set_up(void)
 {
-	(void)state;
 	offers = offers_new(0, count_change, NULL);
 	offer = offers_open(offers, "gpu0", listed, ARRAY_SIZE(listed), 60, now);
 	changes = 0;
 	return offer ? 0 : -1;
 }
 
-static int tear_down(void **state)
+static int tear_down(void)
 {
-	(void)state;
 	offers = offers_free(offers);
 	return 0;
 }
+
+FIXTURE(set_up, tear_down)
 
 static void expect_listed(const char *names)
 {
@@ -59,7 +54,7 @@ static void expect_listed(const char *names)
 	assert_string_equal(text, names);
 }
 
-static void an_unfundable_flavour_is_removed(void **state)
+TEST(an_unfundable_flavour_is_removed)
 {
 	static const struct {
 		int funded_pct[OFFERED_MAX];
@@ -74,7 +69,6 @@ static void an_unfundable_flavour_is_removed(void **state)
 		{{-ENOSPC}, "half", 3, OFFER_CLOSED},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		offers_restate(offers, offer, rows[i].funded_pct, &limits, now);
 		expect_listed(rows[i].names);
@@ -85,9 +79,8 @@ static void an_unfundable_flavour_is_removed(void **state)
 	assert_string_equal(offer->reason, "less than 10 % of the GPU can be funded now");
 }
 
-static void an_unlisted_flavour_leaves_the_others(void **state)
+TEST(an_unlisted_flavour_leaves_the_others)
 {
-	(void)state;
 	offers_unlist(offers, offer, "half", "too late", now);
 	expect_listed("large quarter");
 	offers_unlist(offers, offer, "half", "too late", now);
@@ -102,11 +95,10 @@ static void an_unlisted_flavour_leaves_the_others(void **state)
 	assert_int_equal(changes, 3);
 }
 
-static void only_a_listed_flavour_can_be_claimed(void **state)
+TEST(only_a_listed_flavour_can_be_claimed)
 {
 	struct err err = {""};
 
-	(void)state;
 	assert_string_equal(offers_flavor(offer, "")->name, "large");
 	assert_string_equal(offers_flavor(offer, "quarter")->name, "quarter");
 	assert_null(offers_flavor(offer, "Quarter"));
@@ -117,26 +109,12 @@ static void only_a_listed_flavour_can_be_claimed(void **state)
 				     "quarter)");
 }
 
-static void a_claim_leaves_the_sold_flavour(void **state)
+TEST(a_claim_leaves_the_sold_flavour)
 {
-	(void)state;
 	offers_claim(offers, offer, "quarter", "new", "key", 30, now);
 	expect_listed("quarter");
 	assert_int_equal(offer->flavors[0].terms.initial_cap_pct, 25);
 	assert_int_equal(offer->flavors[0].fundable_pct, 25);
 	assert_int_equal(offer->life.state, OFFER_PROBATION);
 	assert_int_equal(changes, 1);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-	const struct CMUnitTest tests[] = {
-		TEST(an_unfundable_flavour_is_removed),
-		TEST(an_unlisted_flavour_leaves_the_others),
-		TEST(only_a_listed_flavour_can_be_claimed),
-		TEST(a_claim_leaves_the_sold_flavour),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The lifecycle of offers, run by scripts of letters, and claims on a simulated GPU. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +11,7 @@
 #include "gover-d/core/round.h"
 #include "gover-d/core/state.h"
 #include "tests/unit/gover-d/core/test-save-at-once.h"
+#include "tests/unit/unit.h"
 
 #define TTL_S	    5
 #define PROBATION_S 4
@@ -45,21 +40,21 @@ static void record_event(void *userdata, const struct offer *offer)
 		 offer_state_name(offer->life.state));
 }
 
-static int set_up(void **state)
+static int set_up(void)
 {
-	(void)state;
 	now = (struct instant){.mono_ns = 100 * NS_PER_S, .wall_ms = 1700000000000};
 	events[0] = '\0';
 	offers = offers_new(0, record_event, events);
 	return offers ? 0 : -1;
 }
 
-static int tear_down(void **state)
+static int tear_down(void)
 {
-	(void)state;
 	offers = offers_free(offers);
 	return offers ? -1 : 0;
 }
+
+FIXTURE(set_up, tear_down)
 
 static struct offer *open_on(const char *gpu)
 {
@@ -70,7 +65,7 @@ static void tick_on(const char *gpu, double watched_s, double broken_s, bool sev
 {
 	now.mono_ns += NS_PER_S;
 	now.wall_ms += 1000;
-	offers_tick(offers, gpu, &(struct offer_period){watched_s, broken_s, severe},
+	offers_tick(offers, gpu, &(struct offer_period){watched_s, broken_s, severe, 0},
 		    &(struct offer_limits){.min_newcomer_pct = 10, .broken_pct = BROKEN_PCT}, now);
 }
 
@@ -172,13 +167,13 @@ static const struct {
 	{"an expired offer stays expired", "otttttttt", OFFER_EXPIRED, false, "not claimed"},
 };
 
-static void an_offer_follows_its_state_table(void **state)
+TEST(an_offer_follows_its_state_table)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(lifecycle_rows); i++) {
 		const struct offer *offer;
 
-		tear_down(state);
-		assert_int_equal(set_up(state), 0);
+		tear_down();
+		assert_int_equal(set_up(), 0);
 		run_script(lifecycle_rows[i].script);
 		offer = offers_find(offers, 1);
 		assert_non_null(offer);
@@ -195,9 +190,8 @@ static void an_offer_follows_its_state_table(void **state)
 	}
 }
 
-static void each_change_is_reported_once(void **state)
+TEST(each_change_is_reported_once)
 {
-	(void)state;
 	run_script("otctttttttx");
 	assert_string_equal(events, "1open 1probation 1kept ");
 	events[0] = '\0';
@@ -211,11 +205,10 @@ static void each_change_is_reported_once(void **state)
 	assert_string_equal(events, "4open 4open 4open 4expired ");
 }
 
-static void a_hold_lasts_until_its_end_or_the_claim(void **state)
+TEST(a_hold_lasts_until_its_end_or_the_claim)
 {
 	struct offer *offer = open_on("gpu0");
 
-	(void)state;
 	assert_false(offers_is_held(offer, now));
 	hold_for(offer, 2);
 	assert_true(offers_is_held(offer, now));
@@ -232,11 +225,10 @@ static void a_hold_lasts_until_its_end_or_the_claim(void **state)
 	assert_string_equal(offer->hold.holder, "");
 }
 
-static void a_new_offer_has_its_flavor_and_expiry(void **state)
+TEST(a_new_offer_has_its_flavor_and_expiry)
 {
 	const struct offer *offer = open_on("gpu0");
 
-	(void)state;
 	assert_int_equal(offer->id, 1);
 	assert_string_equal(offer->gpu, "gpu0");
 	assert_string_equal(offer->flavors[0].name, "default");
@@ -248,11 +240,10 @@ static void a_new_offer_has_its_flavor_and_expiry(void **state)
 	assert_string_equal(offer->vgpu, "");
 }
 
-static void a_claim_stores_the_vgpu_and_the_key(void **state)
+TEST(a_claim_stores_the_vgpu_and_the_key)
 {
 	struct offer *offer = open_on("gpu0");
 
-	(void)state;
 	now.wall_ms += 10;
 	offers_claim(offers, offer, "", "new", "key-1", PROBATION_S, now);
 	assert_string_equal(offer->vgpu, "new");
@@ -263,11 +254,10 @@ static void a_claim_stores_the_vgpu_and_the_key(void **state)
 
 /* --- the list --- */
 
-static void each_gpu_has_at_most_one_live_offer(void **state)
+TEST(each_gpu_has_at_most_one_live_offer)
 {
 	struct offer *first = open_on("gpu0"), *second = open_on("gpu1");
 
-	(void)state;
 	assert_non_null(first);
 	assert_non_null(second);
 	assert_ptr_equal(offers_live(offers, "gpu0"), first);
@@ -286,12 +276,11 @@ static void each_gpu_has_at_most_one_live_offer(void **state)
 	assert_int_equal(offers_count(offers), 3);
 }
 
-static void the_oldest_ended_offers_are_dropped_but_no_live_one(void **state)
+TEST(the_oldest_ended_offers_are_dropped_but_no_live_one)
 {
 	const int n = 1000;
 	struct offer *live;
 
-	(void)state;
 	assert_non_null(open_on("busy"));
 	for (int i = 0; i < n; i++) {
 		struct offer *offer = open_on("gpu0");
@@ -311,11 +300,10 @@ static void the_oldest_ended_offers_are_dropped_but_no_live_one(void **state)
 		assert_true(offers_at(offers, i)->id > offers_at(offers, i - 1)->id);
 }
 
-static void a_list_full_of_live_offers_rejects_a_new_one(void **state)
+TEST(a_list_full_of_live_offers_rejects_a_new_one)
 {
 	char gpu[ID_MAX];
 
-	(void)state;
 	for (int i = 0; i < KEPT_MAX; i++) {
 		snprintf(gpu, sizeof(gpu), "gpu%d", i);
 		assert_non_null(open_on(gpu));
@@ -327,7 +315,7 @@ static void a_list_full_of_live_offers_rejects_a_new_one(void **state)
 
 /* --- adoption after a restart --- */
 
-static void an_adopted_offer_keeps_its_state(void **state)
+TEST(an_adopted_offer_keeps_its_state)
 {
 	static const struct {
 		enum offer_state state;
@@ -347,7 +335,7 @@ static void an_adopted_offer_keeps_its_state(void **state)
 		};
 		struct offer *offer;
 
-		tear_down(state);
+		tear_down();
 		offers = offers_new(41, record_event, events);
 		assert_non_null(offers);
 		offer = offers_adopt(offers, &left);
@@ -363,11 +351,10 @@ static void an_adopted_offer_keeps_its_state(void **state)
 	}
 }
 
-static void adopted_offers_are_sorted_and_no_id_is_reused(void **state)
+TEST(adopted_offers_are_sorted_and_no_id_is_reused)
 {
 	static const int64_t ids[] = {30, 10, 50, 20, 40};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
 		struct offer *offer = offers_adopt(
 			offers, &(struct offer){.id = ids[i], .life.state = OFFER_KEPT});
@@ -381,13 +368,12 @@ static void adopted_offers_are_sorted_and_no_id_is_reused(void **state)
 	assert_int_equal(open_on("gpu0")->id, 51);
 }
 
-static void states_have_the_names_of_the_interface(void **state)
+TEST(states_have_the_names_of_the_interface)
 {
 	static const char *const names[OFFER_STATES] = {"open",	  "probation", "kept",
 							"failed", "expired",   "closed"};
 	enum offer_state parsed;
 
-	(void)state;
 	for (int i = 0; i < OFFER_STATES; i++) {
 		assert_string_equal(offer_state_name((enum offer_state)i), names[i]);
 		assert_int_equal(offer_state_parse(names[i], &parsed), 0);
@@ -415,11 +401,10 @@ static void ignore_offer(void *userdata, const struct offer *offer)
 	(void)userdata, (void)offer;
 }
 
-static int set_up_manager(void **state)
+static int set_up_manager(void)
 {
 	char path[64];
 
-	(void)state;
 	now = clock_now();
 	offers = offers_new(0, ignore_offer, NULL);
 	if (!offers || !mkdtemp(folder))
@@ -437,10 +422,13 @@ static int set_up_manager(void **state)
 	if (!manager.decisions || !manager.alerts ||
 	    cap_journal_open(path, &manager.actuator.journal, &err) < 0)
 		return -1;
-	return gpus_open(&manager.host, &manager.config, false, &err);
+	if (gpus_open(&manager.host, &manager.config, NULL, false, &err) < 0)
+		return -1;
+	manager.host.gpus[0].telemetry_valid = true; /* as after a tick */
+	return 0;
 }
 
-static int tear_down_manager(void **state)
+static int tear_down_manager(void)
 {
 	char path[64];
 
@@ -452,7 +440,7 @@ static int tear_down_manager(void **state)
 	(void)unlink(path);
 	(void)rmdir(folder);
 	memcpy(strrchr(folder, '.'), ".XXXXXX", sizeof(".XXXXXX"));
-	return tear_down(state);
+	return tear_down();
 }
 
 static int claim(int64_t id, const char *key, const char *vgpu)
@@ -466,12 +454,11 @@ static int claim(int64_t id, const char *key, const char *vgpu)
 		&contract, at_end, &err));
 }
 
-static void the_first_claim_wins_and_can_be_repeated_with_its_key(void **state)
+TEST_WITH(the_first_claim_wins_and_can_be_repeated_with_its_key, set_up_manager, tear_down_manager)
 {
 	const struct offer *offer = open_on("gpu0");
 	struct vgpu *vgpu;
 
-	(void)state;
 	assert_int_equal(claim(1, "first", "new"), 0);
 	assert_int_equal(claim(1, "second", "late"), CONTROL_E_EXISTS);
 	assert_non_null(strstr(err.msg, "new"));
@@ -488,17 +475,15 @@ static void the_first_claim_wins_and_can_be_repeated_with_its_key(void **state)
 	assert_null(host_find_vgpu(&manager.host, "late", NULL));
 }
 
-static void a_repeated_claim_without_a_key_is_rejected(void **state)
+TEST_WITH(a_repeated_claim_without_a_key_is_rejected, set_up_manager, tear_down_manager)
 {
-	(void)state;
 	assert_non_null(open_on("gpu0"));
 	assert_int_equal(claim(1, "", "new"), 0);
 	assert_int_equal(claim(1, "", "new"), CONTROL_E_EXISTS);
 }
 
-static void only_an_open_offer_can_be_claimed(void **state)
+TEST_WITH(only_an_open_offer_can_be_claimed, set_up_manager, tear_down_manager)
 {
-	(void)state;
 	assert_int_equal(claim(1, "key", "new"), CONTROL_E_NOT_FOUND);
 	run_script("ottttt");
 	assert_int_equal(claim(1, "key", "new"), CONTROL_E_OFFER_OVER);
@@ -509,7 +494,7 @@ static void only_an_open_offer_can_be_claimed(void **state)
 	assert_null(host_find_vgpu(&manager.host, "new", NULL));
 }
 
-static void a_claim_with_a_used_id_leaves_the_offer_open(void **state)
+TEST_WITH(a_claim_with_a_used_id_leaves_the_offer_open, set_up_manager, tear_down_manager)
 {
 	struct contract contract = {
 		.id = "old",
@@ -517,7 +502,6 @@ static void a_claim_with_a_used_id_leaves_the_offer_open(void **state)
 		.labels = json_object(),
 	};
 
-	(void)state;
 	assert_int_equal(await_change(control_vgpu_add(&manager, &contract, at_end, &err)), 0);
 	assert_non_null(open_on("gpu0"));
 	assert_int_equal(claim(1, "key", "old"), CONTROL_E_EXISTS);
@@ -525,7 +509,7 @@ static void a_claim_with_a_used_id_leaves_the_offer_open(void **state)
 	assert_int_equal(claim(1, "key", "new"), 0);
 }
 
-static void a_claim_that_no_longer_fits_closes_the_offer(void **state)
+TEST_WITH(a_claim_that_no_longer_fits_closes_the_offer, set_up_manager, tear_down_manager)
 {
 	struct contract contract = {
 		.id = "old",
@@ -533,7 +517,6 @@ static void a_claim_that_no_longer_fits_closes_the_offer(void **state)
 		.labels = json_object(),
 	};
 
-	(void)state;
 	assert_int_equal(await_change(control_vgpu_add(&manager, &contract, at_end, &err)), 0);
 	assert_non_null(open_on("gpu0"));
 	assert_int_equal(claim(1, "key", "new"), CONTROL_E_DOES_NOT_FIT);
@@ -541,31 +524,4 @@ static void a_claim_that_no_longer_fits_closes_the_offer(void **state)
 	assert_null(offers_live(offers, "gpu0"));
 	assert_null(host_find_vgpu(&manager.host, "new", NULL));
 	assert_int_equal(host_gpu_sum_cap_pct(&manager.host.gpus[0]), 95);
-}
-
-#define TEST(function)	cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-#define CLAIM(function) cmocka_unit_test_setup_teardown(function, set_up_manager, tear_down_manager)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(an_offer_follows_its_state_table),
-		TEST(each_change_is_reported_once),
-		TEST(a_hold_lasts_until_its_end_or_the_claim),
-		TEST(a_new_offer_has_its_flavor_and_expiry),
-		TEST(a_claim_stores_the_vgpu_and_the_key),
-		TEST(each_gpu_has_at_most_one_live_offer),
-		TEST(the_oldest_ended_offers_are_dropped_but_no_live_one),
-		TEST(a_list_full_of_live_offers_rejects_a_new_one),
-		TEST(an_adopted_offer_keeps_its_state),
-		TEST(adopted_offers_are_sorted_and_no_id_is_reused),
-		TEST(states_have_the_names_of_the_interface),
-		CLAIM(the_first_claim_wins_and_can_be_repeated_with_its_key),
-		CLAIM(a_repeated_claim_without_a_key_is_rejected),
-		CLAIM(only_an_open_offer_can_be_claimed),
-		CLAIM(a_claim_with_a_used_id_leaves_the_offer_open),
-		CLAIM(a_claim_that_no_longer_fits_closes_the_offer),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

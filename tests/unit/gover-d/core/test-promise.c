@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* A promise and a limit of the frame rate must be in the unit that the GPU counts. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "gover-d/core/contract-change.h"
+#include "tests/unit/unit.h"
 
 #define BOTH (CONTRACT_TARGET_FPS | CONTRACT_TARGET_RATE)
 
-static void a_promise_is_in_the_unit_of_the_gpu(void **state)
+TEST(a_promise_is_in_the_unit_of_the_gpu)
 {
 	static const struct {
 		enum gpu_unit unit;
@@ -37,7 +32,6 @@ static void a_promise_is_in_the_unit_of_the_gpu(void **state)
 		{GPU_WORK, CONTRACT_WEIGHT, 30, 0.5, NULL},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct host_gpu gpu = {.config = {.name = "gpu7"}, .open = true};
 		struct contract contract = {.id = "a", .target_rate = rows[i].target_rate};
@@ -52,7 +46,7 @@ static void a_promise_is_in_the_unit_of_the_gpu(void **state)
 	}
 }
 
-static void a_frame_rate_is_limited_only_where_frames_count(void **state)
+TEST(a_frame_rate_is_limited_only_where_frames_count)
 {
 	static const struct {
 		bool open;
@@ -71,7 +65,6 @@ static void a_frame_rate_is_limited_only_where_frames_count(void **state)
 		{false, GPU_FRAMES, CONTRACT_FPS_LIMIT, 62.5, 0.5, false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct host_gpu gpu = {.config = {.name = "gpu7"}, .open = rows[i].open};
 		const struct contract contract = {.id = "a",
@@ -92,27 +85,15 @@ static void a_frame_rate_is_limited_only_where_frames_count(void **state)
 	}
 }
 
-static void before_the_gpu_is_open_only_a_promise_in_frames_can_change(void **state)
+TEST(before_the_gpu_is_open_only_a_promise_in_frames_can_change)
 {
 	struct host_gpu gpu = {.config = {.name = "gpu7"}};
 	struct contract contract = {.id = "a", .target_rate = 0.5};
 	struct err err = {""};
 
-	(void)state;
 	contract.terms.target_fps = 30;
 	assert_int_equal(contract_change_check_units(&gpu, CONTRACT_TARGET_FPS, &contract, &err),
 			 0);
 	assert_int_equal(contract_change_check_units(&gpu, BOTH, &contract, &err),
 			 CONTROL_E_NO_ANSWER);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_promise_is_in_the_unit_of_the_gpu),
-		cmocka_unit_test(a_frame_rate_is_limited_only_where_frames_count),
-		cmocka_unit_test(before_the_gpu_is_open_only_a_promise_in_frames_can_change),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Each column that a start uses has bounds, and the check names the column that is outside. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "gover-d/core/row-check.h"
+#include "tests/unit/unit.h"
 
 #define TOO_LATE ((INT64_C(1) << 53) + 1)
 
@@ -33,7 +28,7 @@ static const struct db_offer valid_offer = {.id = 1,
 					    .cap_pct = 100,
 					    .target_fps = 60};
 
-static void offers(void **state)
+TEST(offers)
 {
 	static const struct {
 		struct db_offer row; /* zero: the value of valid_offer */
@@ -56,7 +51,6 @@ static void offers(void **state)
 		{{.target_fps = 1e6 + 1}, "target_fps"},
 	};
 
-	(void)state;
 	expect(row_check_offer(&valid_offer), NULL);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const struct db_offer *c = &cases[i].row;
@@ -78,16 +72,15 @@ static void offers(void **state)
 	}
 }
 
-static void an_offer_without_a_gpu_is_invalid(void **state)
+TEST(an_offer_without_a_gpu_is_invalid)
 {
 	struct db_offer row = valid_offer;
 
-	(void)state;
 	row.gpu[0] = '\0';
 	expect(row_check_offer(&row), "gpu");
 }
 
-static void decisions(void **state)
+TEST(decisions)
 {
 	static const struct {
 		struct db_decision row;
@@ -101,12 +94,11 @@ static void decisions(void **state)
 		{{.donor = "."}, "donor"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		expect(row_check_decision(&cases[i].row), cases[i].column);
 }
 
-static void alerts(void **state)
+TEST(alerts)
 {
 	static const struct {
 		struct db_alert row;
@@ -120,12 +112,11 @@ static void alerts(void **state)
 		{{.vgpu = "-a"}, "vgpu"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		expect(row_check_alert(&cases[i].row), cases[i].column);
 }
 
-static void silences(void **state)
+TEST(silences)
 {
 	static const struct {
 		struct db_silence row;
@@ -143,16 +134,14 @@ static void silences(void **state)
 		{{.reason = "no selector"}, "alert, gpu or vgpu"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		expect(row_check_silence(&cases[i].row), cases[i].column);
 }
 
-static void settings(void **state)
+TEST(settings)
 {
 	char text[257];
 
-	(void)state;
 	memset(text, 'x', sizeof(text));
 	text[256] = '\0';
 	expect(row_check_setting("overload_pct", "90"), NULL);
@@ -161,15 +150,4 @@ static void settings(void **state)
 	expect(row_check_setting(text, "90"), "key");
 	expect(row_check_setting("overload_pct", "90\n"), "value");
 	expect(row_check_setting("\xff", "90"), "key");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(offers),    cmocka_unit_test(an_offer_without_a_gpu_is_invalid),
-		cmocka_unit_test(decisions), cmocka_unit_test(alerts),
-		cmocka_unit_test(silences),  cmocka_unit_test(settings),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Saving of contracts: one save at a time, also when the daemon exits. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +11,7 @@
 #include "gover-d/core/save.h"
 #include "gover-d/core/state.h"
 #include "gover-d/store/contracts.h"
+#include "tests/unit/unit.h"
 
 static struct manager m;
 static struct vgpu vgpu;
@@ -33,9 +28,8 @@ static void count_reply(void *userdata, int result)
 static const struct worker_limits limits = {
 	.name = "test", .threads = 1, .waiting_max = 256, .client_max = 256};
 
-static int set_up(void **state)
+static int set_up(void)
 {
-	(void)state;
 	if (!mkdtemp(folder))
 		return -1;
 	memset(&m, 0, sizeof(m));
@@ -59,9 +53,8 @@ static int set_up(void **state)
 	return worker_new(m.event, &limits, &m.saver);
 }
 
-static int tear_down(void **state)
+static int tear_down(void)
 {
-	(void)state;
 	worker_free(m.saver);
 	sd_event_unref(m.event);
 	decisions_free(m.decisions);
@@ -74,6 +67,8 @@ static int tear_down(void **state)
 	strcpy(strrchr(folder, '.') + 1, "XXXXXX");
 	return 0;
 }
+
+FIXTURE(set_up, tear_down)
 
 /* Returns the initial cap in the contracts file; -1: no valid file. */
 static int read_initial_cap(void)
@@ -103,35 +98,32 @@ static void run_loop_until(int wanted)
 		assert_true(sd_event_run(m.event, UINT64_C(10000000)) > 0);
 }
 
-static void a_save_replies_once_the_file_is_on_disk(void **state)
+TEST(a_save_replies_once_the_file_is_on_disk)
 {
-	(void)state;
-	assert_int_equal(save_contracts(&m, count_reply, NULL), 0);
+	save_contracts(&m, count_reply, NULL);
 	assert_int_equal(replies, 0);
 	run_loop_until(1);
 	assert_int_equal(last_result, 0);
 	assert_int_equal(read_initial_cap(), 50);
 }
 
-static void changes_during_a_save_are_written_by_the_next_save(void **state)
+TEST(changes_during_a_save_are_written_by_the_next_save)
 {
-	(void)state;
-	assert_int_equal(save_contracts(&m, count_reply, NULL), 0);
+	save_contracts(&m, count_reply, NULL);
 	vgpu.contract.terms.initial_cap_pct = 40;
-	assert_int_equal(save_contracts(&m, count_reply, NULL), 0);
+	save_contracts(&m, count_reply, NULL);
 	vgpu.contract.terms.initial_cap_pct = 30;
-	assert_int_equal(save_contracts(&m, count_reply, NULL), 0);
+	save_contracts(&m, count_reply, NULL);
 	run_loop_until(3);
 	assert_int_equal(last_result, 0);
 	assert_int_equal(read_initial_cap(), 30);
 }
 
-static void pending_saves_are_written_and_replied_to_at_exit(void **state)
+TEST(pending_saves_are_written_and_replied_to_at_exit)
 {
-	(void)state;
-	assert_int_equal(save_contracts(&m, count_reply, NULL), 0);
+	save_contracts(&m, count_reply, NULL);
 	vgpu.contract.terms.initial_cap_pct = 40;
-	assert_int_equal(save_contracts(&m, count_reply, NULL), 0);
+	save_contracts(&m, count_reply, NULL);
 	m.saver = worker_free(m.saver);
 	assert_int_equal(replies, 2);
 	assert_int_equal(last_result, 0);
@@ -139,9 +131,8 @@ static void pending_saves_are_written_and_replied_to_at_exit(void **state)
 }
 
 /* Example: the daemon stops right after a tick that put an external change on hold. */
-static void saves_without_a_callback_are_written_at_exit(void **state)
+TEST(saves_without_a_callback_are_written_at_exit)
 {
-	(void)state;
 	save_soon(&m);
 	vgpu.contract.terms.initial_cap_pct = 40;
 	save_soon(&m);
@@ -150,12 +141,11 @@ static void saves_without_a_callback_are_written_at_exit(void **state)
 	assert_int_equal(m.save_result, 0);
 }
 
-static void a_write_error_is_reported_to_every_caller(void **state)
+TEST(a_write_error_is_reported_to_every_caller)
 {
-	(void)state;
 	strcat(m.contracts_path, "/is/no/folder");
-	assert_int_equal(save_contracts(&m, count_reply, NULL), 0);
-	assert_int_equal(save_contracts(&m, count_reply, NULL), 0);
+	save_contracts(&m, count_reply, NULL);
+	save_contracts(&m, count_reply, NULL);
 	m.saver = worker_free(m.saver);
 	assert_int_equal(replies, 2);
 	assert_int_equal(last_result, -ENOENT);
@@ -164,11 +154,10 @@ static void a_write_error_is_reported_to_every_caller(void **state)
 
 /* --- revision and ids in the file's head --- */
 
-static void revisions_grow_even_if_the_clock_goes_back(void **state)
+TEST(revisions_grow_even_if_the_clock_goes_back)
 {
 	const int64_t tomorrow = clock_now().wall_ms + 86400000;
 
-	(void)state;
 	save_soon(&m);
 	m.saver = worker_free(m.saver);
 	assert_true(read_file().head.revision > 0);
@@ -187,9 +176,8 @@ static void add_decision(void)
 							    .moves = json_array()});
 }
 
-static void ids_are_saved_before_they_are_assigned(void **state)
+TEST(ids_are_saved_before_they_are_assigned)
 {
-	(void)state;
 	for (int i = 0; i < 5000; i++) {
 		save_tick(&m);
 		while (m.save_running)
@@ -203,11 +191,10 @@ static void ids_are_saved_before_they_are_assigned(void **state)
 	assert_true(read_file().head.ids.offer > 90);
 }
 
-static void the_file_is_not_written_while_saved_ids_suffice(void **state)
+TEST(the_file_is_not_written_while_saved_ids_suffice)
 {
 	int64_t revision;
 
-	(void)state;
 	save_tick(&m);
 	while (m.save_running)
 		assert_true(sd_event_run(m.event, UINT64_C(10000000)) > 0);
@@ -220,9 +207,8 @@ static void the_file_is_not_written_while_saved_ids_suffice(void **state)
 	assert_int_equal(m.revision, revision);
 }
 
-static void the_last_save_contains_the_exact_ids(void **state)
+TEST(the_last_save_contains_the_exact_ids)
 {
-	(void)state;
 	m.ending = true;
 	save_soon(&m);
 	m.saver = worker_free(m.saver);
@@ -244,7 +230,7 @@ static int64_t save_beside_database(int *ret_sold)
 
 	snprintf(path, sizeof(path), "%s/history.db", folder);
 	assert_int_equal(db_open(path, &retention, &m.history.db, NULL), 0);
-	assert_int_equal(save_contracts(&m, count_reply, NULL), 0);
+	save_contracts(&m, count_reply, NULL);
 	m.saver = worker_free(m.saver);
 	m.history.db = db_close(m.history.db);
 	assert_int_equal(db_reader_open(path, &reader, NULL), 0);
@@ -264,23 +250,21 @@ static int64_t save_beside_database(int *ret_sold)
 	return revision;
 }
 
-static void the_database_stores_the_same_contracts(void **state)
+TEST(the_database_stores_the_same_contracts)
 {
 	int pct = -1;
 	int64_t revision = save_beside_database(&pct);
 
-	(void)state;
 	assert_int_equal(revision, m.revision);
 	assert_int_equal(read_file().head.revision, m.revision);
 	assert_int_equal(pct, 50);
 }
 
-static void the_database_stores_contracts_if_the_file_cannot_be_written(void **state)
+TEST(the_database_stores_contracts_if_the_file_cannot_be_written)
 {
 	int64_t revision;
 	int pct = -1;
 
-	(void)state;
 	strcat(m.contracts_path, "/is/no/folder");
 	revision = save_beside_database(&pct);
 	assert_int_equal(revision, m.revision);
@@ -288,36 +272,13 @@ static void the_database_stores_contracts_if_the_file_cannot_be_written(void **s
 	assert_int_equal(pct, 50);
 }
 
-static void a_dry_run_replies_without_writing(void **state)
+TEST(a_dry_run_replies_without_writing)
 {
-	(void)state;
 	m.actuator.dry_run = true;
-	assert_int_equal(save_contracts(&m, count_reply, NULL), 0);
+	save_contracts(&m, count_reply, NULL);
 	assert_int_equal(replies, 1);
 	assert_int_equal(last_result, 0);
 	save_soon(&m);
 	m.saver = worker_free(m.saver);
 	assert_int_equal(read_initial_cap(), -1);
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_save_replies_once_the_file_is_on_disk),
-		TEST(changes_during_a_save_are_written_by_the_next_save),
-		TEST(pending_saves_are_written_and_replied_to_at_exit),
-		TEST(saves_without_a_callback_are_written_at_exit),
-		TEST(a_write_error_is_reported_to_every_caller),
-		TEST(revisions_grow_even_if_the_clock_goes_back),
-		TEST(ids_are_saved_before_they_are_assigned),
-		TEST(the_file_is_not_written_while_saved_ids_suffice),
-		TEST(the_last_save_contains_the_exact_ids),
-		TEST(the_database_stores_the_same_contracts),
-		TEST(the_database_stores_contracts_if_the_file_cannot_be_written),
-		TEST(a_dry_run_replies_without_writing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,9 +5,10 @@
  */
 #include "tests/unit/gover-d/http/test-api-http.h"
 
-static void a_request_is_answered(void **state)
+FIXTURE(begin_http, end_http)
+
+TEST(a_request_is_answered)
 {
-	(void)state;
 	assert_int_equal(request("GET /v1/host HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
 	assert_non_null(strstr(client.answer, "\r\nContent-Type: application/json\r\n"));
 	assert_non_null(strstr(client.answer, "\"ticks\":"));
@@ -19,11 +20,10 @@ static void a_request_is_answered(void **state)
 	assert_non_null(strstr(client.answer, "\r\nAllow: GET, HEAD, POST\r\n"));
 }
 
-static void a_connection_is_reused(void **state)
+TEST(a_connection_is_reused)
 {
 	static const char text[] = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
 
-	(void)state;
 	open_client();
 	for (int i = 0; i < 50; i++) {
 		client.length = 0;
@@ -35,9 +35,8 @@ static void a_connection_is_reused(void **state)
 	close(client.fd);
 }
 
-static void head_returns_the_length_without_a_body(void **state)
+TEST(head_returns_the_length_without_a_body)
 {
-	(void)state;
 	open_client();
 	send_text("HEAD /v1/host HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
 	while (!client.closed) {
@@ -50,9 +49,8 @@ static void head_returns_the_length_without_a_body(void **state)
 	close(client.fd);
 }
 
-static void an_escaped_nul_does_not_end_the_path(void **state)
+TEST(an_escaped_nul_does_not_end_the_path)
 {
-	(void)state;
 	assert_int_equal(request("GET /v1/vgpus/a HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
 	assert_int_equal(request("GET /v1/vgpus/%61 HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
 	assert_int_equal(request("GET /v1/vgpus/a%00b HTTP/1.1\r\nHost: x\r\n\r\n"), 404);
@@ -61,11 +59,10 @@ static void an_escaped_nul_does_not_end_the_path(void **state)
 	assert_non_null(strstr(client.answer, "\"instance\":\"/\?\?\""));
 }
 
-static void a_change_is_answered_after_it_is_saved(void **state)
+TEST(a_change_is_answered_after_it_is_saved)
 {
 	int first;
 
-	(void)state;
 	post("/v1/vgpus", "{\"id\":\"b\",\"initial_cap_pct\":40}");
 	await_change();
 	run_for(20);
@@ -87,9 +84,8 @@ static void a_change_is_answered_after_it_is_saved(void **state)
 	close(first);
 }
 
-static void a_change_that_is_not_on_disk_is_507(void **state)
+TEST(a_change_that_is_not_on_disk_is_507)
 {
-	(void)state;
 	post("/v1/vgpus", "{\"id\":\"b\",\"initial_cap_pct\":40}");
 	await_change();
 	stand_in_save(-ENOSPC);
@@ -97,9 +93,8 @@ static void a_change_that_is_not_on_disk_is_507(void **state)
 	close(client.fd);
 }
 
-static void a_closed_connection_is_dropped(void **state)
+TEST(a_closed_connection_is_dropped)
 {
-	(void)state;
 	post("/v1/vgpus", "{\"id\":\"b\",\"initial_cap_pct\":40}");
 	await_change();
 	close(client.fd);
@@ -110,11 +105,10 @@ static void a_closed_connection_is_dropped(void **state)
 	assert_int_equal(request("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
 }
 
-static void a_stop_drops_deferred_replies(void **state)
+TEST(a_stop_drops_deferred_replies)
 {
 	int fds[3];
 
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		char body[64];
 
@@ -135,7 +129,7 @@ static void a_stop_drops_deferred_replies(void **state)
 	}
 }
 
-static void a_large_body_is_rejected_unread(void **state)
+TEST(a_large_body_is_rejected_unread)
 {
 	static const char *const heads[] = {
 		"POST /v1/vgpus HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
@@ -145,7 +139,6 @@ static void a_large_body_is_rejected_unread(void **state)
 	};
 	CLEANUP_FREE char *body = malloc(10485760);
 
-	(void)state;
 	memset(body, ' ', 10485760);
 	for (size_t i = 0; i < ARRAY_SIZE(heads); i++) {
 		open_client();
@@ -158,12 +151,11 @@ static void a_large_body_is_rejected_unread(void **state)
 	assert_int_equal(manager->changes, 0);
 }
 
-static void a_body_at_the_limit_is_accepted(void **state)
+TEST(a_body_at_the_limit_is_accepted)
 {
 	static char text[API_BODY_MAX + 512];
 	size_t n;
 
-	(void)state;
 	for (int over = 0; over <= 1; over++) {
 		n = (size_t)sprintf(text,
 				    "PATCH /v1/vgpus/a HTTP/1.1\r\nHost: x\r\nContent-Type: "
@@ -202,11 +194,10 @@ static int send_chunks(int n, size_t *ret_sent)
 	return await();
 }
 
-static void a_chunked_body_is_limited_too(void **state)
+TEST(a_chunked_body_is_limited_too)
 {
 	size_t sent;
 
-	(void)state;
 	assert_int_equal(send_chunks(3, &sent), 200);
 	close(client.fd);
 	assert_int_equal(send_chunks(100, &sent), 413);
@@ -217,7 +208,7 @@ static void a_chunked_body_is_limited_too(void **state)
 	assert_int_equal(manager->changes, 1);
 }
 
-static void a_rejected_body_is_counted(void **state)
+TEST(a_rejected_body_is_counted)
 {
 	static const char *const lines[] = {
 		"{method=\"POST\",route=\"/v1/vgpus\",status=\"413\"} 1\n",
@@ -225,7 +216,6 @@ static void a_rejected_body_is_counted(void **state)
 	};
 	size_t sent;
 
-	(void)state;
 	assert_int_equal(request("POST /v1/vgpus HTTP/1.1\r\nHost: x\r\nContent-Type: "
 				 "application/json\r\nContent-Length: 65537\r\n\r\n"),
 			 413);
@@ -236,11 +226,10 @@ static void a_rejected_body_is_counted(void **state)
 		assert_non_null(strstr(client.answer, lines[i]));
 }
 
-static void headers_are_limited(void **state)
+TEST(headers_are_limited)
 {
 	CLEANUP_FREE char *text = malloc(100000);
 
-	(void)state;
 	memset(text, 'x', 100000);
 	memcpy(text, "GET /healthz HTTP/1.1\r\nHost: ", 29);
 	open_client();
@@ -249,12 +238,11 @@ static void headers_are_limited(void **state)
 	close(client.fd);
 }
 
-static void an_incomplete_request_does_not_wake_the_loop(void **state)
+TEST(an_incomplete_request_does_not_wake_the_loop)
 {
 	const uint64_t end_ns = clock_now().mono_ns + 500 * NS_PER_MS;
 	int half, wakeups = 0;
 
-	(void)state;
 	open_client();
 	send_text("POST /v1/vgpus HTTP/1.1\r\nHost: x\r\nContent-Le");
 	half = client.fd;
@@ -265,7 +253,7 @@ static void an_incomplete_request_does_not_wake_the_loop(void **state)
 	close(half);
 }
 
-static void garbage_is_rejected(void **state)
+TEST(garbage_is_rejected)
 {
 	static const char *const texts[] = {
 		"\r\n\r\n\r\n",
@@ -279,7 +267,6 @@ static void garbage_is_rejected(void **state)
 		"GET /?a&b&c&d&e&f&g&h&i&j&k&l HTTP/1.1\r\nHost: x\r\n\r\n",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		open_client();
 		send_text(texts[i]);
@@ -290,11 +277,10 @@ static void garbage_is_rejected(void **state)
 	}
 }
 
-static void connections_over_the_limit_wait(void **state)
+TEST(connections_over_the_limit_wait)
 {
 	int fds[300];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
 		fds[i] = connect_to(path);
 		step();
@@ -302,30 +288,4 @@ static void connections_over_the_limit_wait(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
 		close(fds[i]);
 	assert_int_equal(request("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin_http, end_http)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_request_is_answered),
-		TEST(a_connection_is_reused),
-		TEST(head_returns_the_length_without_a_body),
-		TEST(an_escaped_nul_does_not_end_the_path),
-		TEST(a_change_is_answered_after_it_is_saved),
-		TEST(a_change_that_is_not_on_disk_is_507),
-		TEST(a_closed_connection_is_dropped),
-		TEST(a_stop_drops_deferred_replies),
-		TEST(a_large_body_is_rejected_unread),
-		TEST(a_body_at_the_limit_is_accepted),
-		TEST(a_chunked_body_is_limited_too),
-		TEST(a_rejected_body_is_counted),
-		TEST(headers_are_limited),
-		TEST(an_incomplete_request_does_not_wake_the_loop),
-		TEST(garbage_is_rejected),
-		TEST(connections_over_the_limit_wait),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

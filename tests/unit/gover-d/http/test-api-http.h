@@ -12,6 +12,7 @@
 #include <sys/un.h>
 
 #include "gover-d/http/http.h"
+#include "tests/unit/unit.h"
 
 #define DEADLINE_NS (20 * NS_PER_S)
 
@@ -20,9 +21,9 @@ static struct http *http;
 static char folder[32], path[64];
 static struct err err;
 
-static inline int begin_http(void **state)
+static inline int begin_http(void)
 {
-	stand_in_begin(state);
+	stand_in_begin();
 	strcpy(folder, "/tmp/gover-test-api-XXXXXX");
 	assert_non_null(mkdtemp(folder));
 	snprintf(path, sizeof(path), "%s/run/rest.sock", folder);
@@ -31,7 +32,7 @@ static inline int begin_http(void **state)
 	return 0;
 }
 
-static inline int end_http(void **state)
+static inline int end_http(void)
 {
 	char run[48];
 
@@ -40,7 +41,7 @@ static inline int end_http(void **state)
 	snprintf(run, sizeof(run), "%s/run", folder);
 	assert_int_equal(rmdir(run), 0); /* fails if the socket still exists */
 	assert_int_equal(rmdir(folder), 0);
-	return stand_in_end(state);
+	return stand_in_end();
 }
 
 /* --- a non-blocking client, so that the server can run --- */

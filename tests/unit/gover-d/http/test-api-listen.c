@@ -12,11 +12,12 @@
 #include "gover-d/http/listen.h"
 #include "gover-d/auth/tokens.h"
 
-static void every_user_can_connect_to_the_socket(void **state)
+FIXTURE(begin_http, end_http)
+
+TEST(every_user_can_connect_to_the_socket)
 {
 	static const mode_t masks[] = {0, 022, 077, 0777};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(masks); i++) {
 		mode_t before;
 		struct stat st;
@@ -30,23 +31,21 @@ static void every_user_can_connect_to_the_socket(void **state)
 	}
 }
 
-static void a_socket_in_use_is_not_replaced(void **state)
+TEST(a_socket_in_use_is_not_replaced)
 {
 	struct http *second;
 
-	(void)state;
 	assert_int_equal(http_new(event, path, "", api, authn, &second, &err), -EADDRINUSE);
 	assert_non_null(strstr(err.msg, path));
 	assert_non_null(strstr(err.msg, "another daemon listens on it"));
 	assert_int_equal(request("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
 }
 
-static void a_stale_socket_is_replaced(void **state)
+TEST(a_stale_socket_is_replaced)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	(void)state;
 	http = http_free(http);
 	strcpy(address.sun_path, path);
 	assert_int_equal(bind(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
@@ -55,13 +54,12 @@ static void a_stale_socket_is_replaced(void **state)
 	assert_int_equal(request("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
 }
 
-static void another_file_is_not_replaced(void **state)
+TEST(another_file_is_not_replaced)
 {
 	struct http *second;
 	char name[48];
 	int fd;
 
-	(void)state;
 	snprintf(name, sizeof(name), "%s/file", folder);
 	fd = open(name, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
 	close(fd);
@@ -70,11 +68,10 @@ static void another_file_is_not_replaced(void **state)
 	assert_int_equal(unlink(name), 0);
 }
 
-static void the_socket_of_another_daemon_is_not_removed(void **state)
+TEST(the_socket_of_another_daemon_is_not_removed)
 {
 	struct http *second;
 
-	(void)state;
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(http_new(event, path, "", api, authn, &second, &err), 0);
 	http = http_free(http);
@@ -82,7 +79,7 @@ static void the_socket_of_another_daemon_is_not_removed(void **state)
 	http = second;
 }
 
-static void addresses_are_numeric(void **state)
+TEST(addresses_are_numeric)
 {
 	static const char *const addresses[] = {
 		"9788",	       ":9788",	       "127.0.0.1",	  "127.0.0.1:",	 "127.0.0.1:x",
@@ -92,7 +89,6 @@ static void addresses_are_numeric(void **state)
 	struct http *second;
 	char other[48];
 
-	(void)state;
 	snprintf(other, sizeof(other), "%s/other.sock", folder);
 	for (size_t i = 0; i < ARRAY_SIZE(addresses); i++) {
 		assert_int_equal(http_new(event, other, addresses[i], api, authn, &second, &err),
@@ -129,12 +125,11 @@ static int request_tcp(const char *words)
 	return await();
 }
 
-static void http_listens_on_tcp_too(void **state)
+TEST(http_listens_on_tcp_too)
 {
 	char text[32];
 	int fd = find_address(text);
 
-	(void)state;
 	http = http_free(http);
 	assert_int_equal(http_new(event, path, text, api, authn, &http, &err), -EADDRINUSE);
 	assert_non_null(strstr(err.msg, text));
@@ -145,12 +140,11 @@ static void http_listens_on_tcp_too(void **state)
 	assert_int_equal(request("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
 }
 
-static void event_streams_of_an_address_are_limited(void **state)
+TEST(event_streams_of_an_address_are_limited)
 {
 	char text[32], words[2][160];
 	int fds[CONNECTION_STREAMS_PER_CLIENT];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
 		struct token token = {.scope = ACCESS_READ};
 		char secret[TOKEN_TEXT_SIZE];
@@ -176,22 +170,4 @@ static void event_streams_of_an_address_are_limited(void **state)
 	assert_non_null(strstr(client.answer, "route=\"/v1/events\",status=\"503\"} 1\n"));
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
 		close(fds[i]);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin_http, end_http)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(every_user_can_connect_to_the_socket),
-		TEST(a_socket_in_use_is_not_replaced),
-		TEST(a_stale_socket_is_replaced),
-		TEST(another_file_is_not_replaced),
-		TEST(the_socket_of_another_daemon_is_not_removed),
-		TEST(addresses_are_numeric),
-		TEST(http_listens_on_tcp_too),
-		TEST(event_streams_of_an_address_are_limited),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

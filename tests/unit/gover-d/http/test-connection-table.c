@@ -1,34 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /* The connection table: limits per client, which connection is evicted, and time limits. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdio.h>
 
 #include "base/clock.h"
 #include "gover-d/http/connection-table.h"
+#include "tests/unit/unit.h"
 
 static struct connection_table *table;
 
-static int begin(void **state)
+static int begin(void)
 {
-	(void)state;
 	table = connection_table_new();
 	assert_non_null(table);
 	return 0;
 }
 
-static int end(void **state)
+static int end(void)
 {
-	(void)state;
 	table = connection_table_free(table);
 	assert_null(connection_table_free(NULL));
 	return 0;
 }
+
+FIXTURE(begin, end)
 
 /*
  * Adds @n connections with the fds @from, @from + 1 and so on, one per second from @at_s on. Checks
@@ -52,9 +47,8 @@ static void assert_evicts(const char *client, int fd, uint64_t at_s, int wanted)
 	assert_int_equal(evicted, wanted);
 }
 
-static void a_client_at_its_limit_loses_its_own_oldest_connection(void **state)
+TEST(a_client_at_its_limit_loses_its_own_oldest_connection)
 {
-	(void)state;
 	add("user 1", 5000, 1, 0);
 	add("user 7", 1, CONNECTION_SLOTS_PER_CLIENT, 1);
 	assert_evicts("user 7", 5500, 400, 1);
@@ -68,9 +62,8 @@ static void a_client_at_its_limit_loses_its_own_oldest_connection(void **state)
 	add("user 7", 5502, 1, 402);
 }
 
-static void idle_connections_are_evicted_before_replying_ones(void **state)
+TEST(idle_connections_are_evicted_before_replying_ones)
 {
-	(void)state;
 	add("a", 1, CONNECTION_SLOTS_PER_CLIENT, 0);
 	connection_table_begin_request(table, 1, 0);
 	connection_table_begin_request(table, 2, 0);
@@ -86,11 +79,10 @@ static void idle_connections_are_evicted_before_replying_ones(void **state)
 	assert_evicts("a", 5002, 402, 1);
 }
 
-static void a_full_table_evicts_from_the_client_with_most_connections(void **state)
+TEST(a_full_table_evicts_from_the_client_with_most_connections)
 {
 	char client[32];
 
-	(void)state;
 	add("large", 1, CONNECTION_SLOTS_PER_CLIENT, 0);
 	for (int i = 0; i < CONNECTION_SLOTS - CONNECTION_SLOTS_PER_CLIENT; i++) {
 		snprintf(client, sizeof(client), "10.0.%d.%d", i / 100, i % 100);
@@ -103,11 +95,10 @@ static void a_full_table_evicts_from_the_client_with_most_connections(void **sta
 	assert_int_equal(connection_table_count(table), CONNECTION_SLOTS);
 }
 
-static void streams_are_not_evicted_and_are_limited(void **state)
+TEST(streams_are_not_evicted_and_are_limited)
 {
 	int evicted;
 
-	(void)state;
 	add("a", 1, CONNECTION_SLOTS_PER_CLIENT, 0);
 	for (int fd = 1; fd <= CONNECTION_SLOTS_PER_CLIENT; fd++) {
 		connection_table_begin_request(table, fd, 0);
@@ -128,9 +119,8 @@ static void streams_are_not_evicted_and_are_limited(void **state)
 	assert_int_equal(connection_table_evict_overdue(table, 9 * NS_PER_S), -1);
 }
 
-static void overdue_connections_are_evicted(void **state)
+TEST(overdue_connections_are_evicted)
 {
-	(void)state;
 	add("a", 1, 4, 0); /* the four connections are added at 0, 1, 2 and 3 s */
 	connection_table_begin_request(table, 2, 5 * NS_PER_S);
 	connection_table_end_request(table, 2, 5 * NS_PER_S);
@@ -157,47 +147,11 @@ static void overdue_connections_are_evicted(void **state)
 	assert_int_equal(connection_table_count(table), 1);
 }
 
-static void an_evicted_connection_has_no_reply_in_progress(void **state)
+TEST(unknown_fds_are_ignored)
 {
-	(void)state;
-	add("a", 1, 1, 0);
-	assert_false(connection_table_replying(table, 1));
-	connection_table_begin_request(table, 1, 0);
-	assert_true(connection_table_replying(table, 1));
-	assert_true(connection_table_begin_stream(table, 1));
-	assert_true(connection_table_replying(table, 1));
-	connection_table_end_request(table, 1, 0);
-	assert_false(connection_table_replying(table, 1));
-	connection_table_begin_request(table, 1, 0);
-	assert_int_equal(connection_table_evict_overdue(table, (CONNECTION_SEND_S + 1) * NS_PER_S),
-			 1);
-	assert_false(connection_table_replying(table, 1));
-}
-
-static void unknown_fds_are_ignored(void **state)
-{
-	(void)state;
 	connection_table_remove(table, 5);
 	connection_table_begin_request(table, 5, 0);
 	connection_table_end_request(table, 5, 0);
 	assert_false(connection_table_begin_stream(table, 5));
-	assert_false(connection_table_replying(table, 5));
 	assert_int_equal(connection_table_count(table), 0);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_client_at_its_limit_loses_its_own_oldest_connection),
-		TEST(idle_connections_are_evicted_before_replying_ones),
-		TEST(a_full_table_evicts_from_the_client_with_most_connections),
-		TEST(streams_are_not_evicted_and_are_limited),
-		TEST(overdue_connections_are_evicted),
-		TEST(an_evicted_connection_has_no_reply_in_progress),
-		TEST(unknown_fds_are_ignored),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* Request targets: their forms, and which escapes are decoded. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
-#include <string.h>
+#include <stdio.h>
 
 #include "base/cleanup.h"
 #include "gover-d/http/target.h"
+#include "tests/unit/unit.h"
 
-static void a_target_has_a_path_and_perhaps_an_authority(void **state)
+/* The result is valid until the next call. */
+static struct http_target parse(const char *target)
+{
+	static char text[128];
+
+	snprintf(text, sizeof(text), "%s", target);
+	return http_target_parse(text);
+}
+
+TEST(a_target_has_a_path_and_perhaps_an_authority)
 {
 	static const struct {
 		const char *target, *path, *authority; /* authority NULL: none */
@@ -30,33 +33,29 @@ static void a_target_has_a_path_and_perhaps_an_authority(void **state)
 		{"http://gover/http://other/", "/http://other/", "gover"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct http_target target;
+		struct http_target target = parse(cases[i].target);
 
-		assert_int_equal(http_target_split(cases[i].target, &target), 0);
+		assert_true(target.valid);
 		assert_string_equal(target.path, cases[i].path);
-		if (!cases[i].authority) {
-			assert_null(target.authority);
-			continue;
-		}
-		assert_int_equal(target.authority_length, strlen(cases[i].authority));
-		assert_memory_equal(target.authority, cases[i].authority, target.authority_length);
+		assert_string_equal(target.authority ? target.authority : "(none)",
+				    cases[i].authority ? cases[i].authority : "(none)");
+		assert_int_equal(target.n_query, 0);
 	}
 }
 
-static void a_malformed_authority_is_rejected(void **state)
+TEST(a_malformed_target_is_rejected)
 {
-	static const char *const cases[] = {"http://", "http:///v1", "https://user@gover/v1",
-					    "http://@/"};
-	struct http_target target;
+	static const char *const cases[] = {"http://",	 "http:///v1", "https://user@gover/v1",
+					    "http://@/", "http://?a",  "/a b",
+					    "/a?b c",	 "/a\rb",      "/a\x7f",
+					    "/?\t"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		assert_int_equal(http_target_split(cases[i], &target), -EINVAL);
+		assert_false(parse(cases[i]).valid);
 }
 
-static void escapes_are_decoded_except_separators(void **state)
+TEST(escapes_are_decoded_except_separators)
 {
 	static const struct {
 		const char *text, *path, *parameter;
@@ -67,30 +66,48 @@ static void escapes_are_decoded_except_separators(void **state)
 		{"a%2Fb%2fc", "a%2Fb%2fc", "a/b/c"},
 		{"a%252Fb", "a%2Fb", "a%2Fb"},
 		{"a%00b", "a%00b", "a%00b"},
+		{"a+b%2B", "a+b+", "a b+"},
 		{"%", "%", "%"},
 		{"%4", "%4", "%4"},
 		{"%zz%4g%", "%zz%4g%", "%zz%4g%"},
 		{"%ff", "\xff", "\xff"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		char texts[64], *at = texts;
+		char parameter[64];
 
-		assert_string_equal(http_target_decode(&at, cases[i].text, true), cases[i].path);
-		assert_int_equal(at - texts, strlen(cases[i].path) + 1);
-		assert_string_equal(http_target_decode(&at, cases[i].text, false),
-				    cases[i].parameter);
+		assert_string_equal(parse(cases[i].text).path, cases[i].path);
+		snprintf(parameter, sizeof(parameter), "/?x=%s", cases[i].text);
+		assert_string_equal(parse(parameter).query[0].value, cases[i].parameter);
 	}
 }
 
-int main(void)
+TEST(parameters_are_split_and_counted)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_target_has_a_path_and_perhaps_an_authority),
-		cmocka_unit_test(a_malformed_authority_is_rejected),
-		cmocka_unit_test(escapes_are_decoded_except_separators),
+	static const struct {
+		const char *query;
+		size_t n;
+		const char *name, *value; /* of the first parameter */
+	} cases[] = {
+		{"a=b", 1, "a", "b"},
+		{"a", 1, "a", ""},
+		{"a=b=c&d", 2, "a", "b=c"},
+		{"a?b&c", 2, "a?b", ""},
+		{"&a&", 2, "", ""},
+		{"a%3db=%26", 1, "a=b", "&"},
+		{"a&b&c&d&e&f&g&h&i", 9, "a", ""},
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char text[64];
+		struct http_target target;
+
+		snprintf(text, sizeof(text), "http://gover?%s", cases[i].query);
+		target = parse(text);
+		assert_string_equal(target.path, "/");
+		assert_int_equal(target.n_query, cases[i].n);
+		assert_string_equal(target.query[0].name, cases[i].name);
+		assert_string_equal(target.query[0].value, cases[i].value);
+	}
+	assert_int_equal(parse("/?").n_query, 0);
 }

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of contract fields, and the functions that use the table. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "gover-d/model/contract.h"
+#include "tests/unit/unit.h"
 
 static const struct contract_field *find(const char *name)
 {
@@ -24,11 +19,10 @@ static const struct contract_field *find(const char *name)
 	return NULL;
 }
 
-static void rows_are_consistent(void **state)
+TEST(rows_are_consistent)
 {
 	const struct contract_field *a, *b;
 
-	(void)state;
 	for (size_t i = 0; (a = contract_field_at(i)); i++) {
 		bool option = a->uses & CONTRACT_IN_CTL;
 
@@ -73,7 +67,7 @@ static struct contract full(void)
 	};
 }
 
-static void a_file_object_decodes_to_the_contract_it_was_encoded_from(void **state)
+TEST(a_file_object_decodes_to_the_contract_it_was_encoded_from)
 {
 	struct contract contract = full(), again = {.id = ""};
 	json_t *object = contract_encode(&contract, CONTRACT_IN_FILE);
@@ -81,7 +75,6 @@ static void a_file_object_decodes_to_the_contract_it_was_encoded_from(void **sta
 	unsigned int clamped;
 	struct err err;
 
-	(void)state;
 	assert_int_equal(
 		contract_decode_file(object, contract_file_version(), &again, &clamped, &err), 0);
 	assert_int_equal(clamped, 0);
@@ -94,14 +87,13 @@ static void a_file_object_decodes_to_the_contract_it_was_encoded_from(void **sta
 }
 
 /* A file has such numbers if it was edited by hand or written by an earlier release. */
-static void numbers_beyond_the_bounds_are_limited_when_a_file_is_read(void **state)
+TEST(numbers_beyond_the_bounds_are_limited_when_a_file_is_read)
 {
 	struct contract contract = full(), again = {.id = ""};
 	unsigned int clamped;
 	json_t *object;
 	struct err err;
 
-	(void)state;
 	contract.terms.target_fps = contract.fps_limit = 1e6;
 	contract.terms.weight = 1e-6;
 	object = contract_encode(&contract, CONTRACT_IN_FILE);
@@ -120,12 +112,11 @@ static void numbers_beyond_the_bounds_are_limited_when_a_file_is_read(void **sta
 	contract_fini(&again);
 }
 
-static void only_the_chosen_fields_are_applied(void **state)
+TEST(only_the_chosen_fields_are_applied)
 {
 	const struct contract_field *field;
 	struct contract values = full();
 
-	(void)state;
 	for (size_t i = 0; (field = contract_field_at(i)); i++) {
 		static const struct contract untouched;
 		struct contract contract;
@@ -144,11 +135,10 @@ static void only_the_chosen_fields_are_applied(void **state)
 	contract_fini(&values);
 }
 
-static void names_are_listed_in_the_order_of_the_table(void **state)
+TEST(names_are_listed_in_the_order_of_the_table)
 {
 	char text[64], small[8];
 
-	(void)state;
 	contract_list_names(CONTRACT_WEIGHT | CONTRACT_VM, text, sizeof(text));
 	assert_string_equal(text, "vm, weight");
 	contract_list_names(CONTRACT_WEIGHT | CONTRACT_VM, small, sizeof(small));
@@ -157,27 +147,12 @@ static void names_are_listed_in_the_order_of_the_table(void **state)
 	assert_string_equal(text, "");
 }
 
-static void a_label_is_found_by_its_name(void **state)
+TEST(a_label_is_found_by_its_name)
 {
 	struct contract contract = full(), bare = {.labels = NULL};
 
-	(void)state;
 	assert_string_equal(contract_label(&contract, "tier"), "gold");
 	assert_string_equal(contract_label(&contract, CONTRACT_PROJECT), "");
 	assert_string_equal(contract_label(&bare, "tier"), "");
 	contract_fini(&contract);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rows_are_consistent),
-		cmocka_unit_test(a_file_object_decodes_to_the_contract_it_was_encoded_from),
-		cmocka_unit_test(numbers_beyond_the_bounds_are_limited_when_a_file_is_read),
-		cmocka_unit_test(only_the_chosen_fields_are_applied),
-		cmocka_unit_test(names_are_listed_in_the_order_of_the_table),
-		cmocka_unit_test(a_label_is_found_by_its_name),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,15 +3,10 @@
  * The ring of decisions: ids ascend, a full ring drops the oldest decision, and a walk visits every
  * decision.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdio.h>
 
 #include "gover-d/model/decisions.h"
+#include "tests/unit/unit.h"
 
 static const struct decision *add(struct decisions *decisions, int64_t id, const char *why)
 {
@@ -39,11 +34,10 @@ static int walk(const struct decisions *decisions, int64_t after, int64_t *ret_f
 	return n;
 }
 
-static void test_an_empty_ring_returns_no_decision(void **state)
+TEST(test_an_empty_ring_returns_no_decision)
 {
 	struct decisions *decisions = decisions_new(41);
 
-	(void)state;
 	assert_non_null(decisions);
 	assert_null(decisions_after(decisions, 0));
 	assert_null(decisions_after(decisions, INT64_MAX));
@@ -52,11 +46,10 @@ static void test_an_empty_ring_returns_no_decision(void **state)
 	assert_null(decisions_free(NULL));
 }
 
-static void test_ids_continue_after_the_last_run(void **state)
+TEST(test_ids_continue_after_the_last_run)
 {
 	struct decisions *decisions = decisions_new(41);
 
-	(void)state;
 	assert_int_equal(add(decisions, 0, "first")->id, 42);
 	assert_int_equal(add(decisions, 0, "second")->id, 43);
 	assert_int_equal(decisions_last_id(decisions), 43);
@@ -68,14 +61,13 @@ static void test_ids_continue_after_the_last_run(void **state)
 	decisions_free(decisions);
 }
 
-static void test_a_loaded_decision_keeps_its_id(void **state)
+TEST(test_a_loaded_decision_keeps_its_id)
 {
 	/* The history has gaps where the writer dropped decisions. */
 	static const int64_t ids[] = {10, 11, 17, 30};
 	struct decisions *decisions = decisions_new(0);
 	int64_t first;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
 		assert_int_equal(add(decisions, ids[i], "")->id, ids[i]);
 	assert_int_equal(add(decisions, 30, "again")->id, 31);
@@ -89,11 +81,10 @@ static void test_a_loaded_decision_keeps_its_id(void **state)
 	decisions_free(decisions);
 }
 
-static void test_ids_continue_after_ids_that_were_not_loaded(void **state)
+TEST(test_ids_continue_after_ids_that_were_not_loaded)
 {
 	struct decisions *decisions = decisions_new(0);
 
-	(void)state;
 	assert_int_equal(add(decisions, 10, "loaded")->id, 10);
 	decisions_continue_after(decisions, 5);
 	assert_int_equal(decisions_last_id(decisions), 10);
@@ -104,12 +95,11 @@ static void test_ids_continue_after_ids_that_were_not_loaded(void **state)
 	decisions_free(decisions);
 }
 
-static void test_a_full_ring_drops_the_oldest(void **state)
+TEST(test_a_full_ring_drops_the_oldest)
 {
 	struct decisions *decisions = decisions_new(0);
 	int64_t first;
 
-	(void)state;
 	for (int i = 1; i <= 3 * DECISIONS_MAX + 100; i++) {
 		assert_int_equal(add(decisions, 0, "")->id, i);
 		if (i % 500 != 0)
@@ -123,7 +113,7 @@ static void test_a_full_ring_drops_the_oldest(void **state)
 	decisions_free(decisions);
 }
 
-static void test_a_decision_concerns_each_vgpu_it_names(void **state)
+TEST(test_a_decision_concerns_each_vgpu_it_names)
 {
 	static const struct {
 		const char *id;
@@ -140,22 +130,7 @@ static void test_a_decision_concerns_each_vgpu_it_names(void **state)
 	struct decisions *decisions = decisions_new(0);
 	const struct decision *kept = decisions_add(decisions, &decision);
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		assert_int_equal(decision_concerns(kept, cases[i].id), cases[i].concerned);
 	decisions_free(decisions);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_an_empty_ring_returns_no_decision),
-		cmocka_unit_test(test_ids_continue_after_the_last_run),
-		cmocka_unit_test(test_a_loaded_decision_keeps_its_id),
-		cmocka_unit_test(test_ids_continue_after_ids_that_were_not_loaded),
-		cmocka_unit_test(test_a_full_ring_drops_the_oldest),
-		cmocka_unit_test(test_a_decision_concerns_each_vgpu_it_names),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The host's GPUs and vGPUs in memory: lookup, order, sums of caps, release. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +7,7 @@
 #include "base/cleanup.h"
 #include "gover-d/model/host.h"
 #include "tests/unit/gover-d/fake-backend.h"
+#include "tests/unit/unit.h"
 
 struct gpu_vgpu {
 	int detached;
@@ -30,9 +25,8 @@ static struct gpu {
 	int unused;
 } fake_gpu;
 
-static int set_up(void **state)
+static int set_up(void)
 {
-	(void)state;
 	memset(&host, 0, sizeof(host));
 	for (int i = 0; i < 3; i++) {
 		struct host_gpu *gpu = &host.gpus[host.n_gpus++];
@@ -60,9 +54,8 @@ static struct vgpu *insert(int gpu, const char *id)
 	return vgpu;
 }
 
-static int tear_down(void **state)
+static int tear_down(void)
 {
-	(void)state;
 	for (int i = 0; i < host.n_gpus; i++) {
 		while (host.gpus[i].vgpus) {
 			struct vgpu *vgpu = host.gpus[i].vgpus;
@@ -74,6 +67,8 @@ static int tear_down(void **state)
 	}
 	return 0;
 }
+
+FIXTURE(set_up, tear_down)
 
 /* Compares the ids of a GPU's vGPUs, in list order, with @ids ("a b c"). */
 static void check_list(int gpu, const char *ids)
@@ -90,12 +85,11 @@ static void check_list(int gpu, const char *ids)
 	assert_int_equal(host.gpus[gpu].n_vgpus, n);
 }
 
-static void gpus_and_vgpus_are_found_only_by_their_full_name(void **state)
+TEST(gpus_and_vgpus_are_found_only_by_their_full_name)
 {
 	struct vgpu *first = insert(0, "a"), *second = insert(2, "ab");
 	struct host_gpu *gpu = NULL;
 
-	(void)state;
 	assert_ptr_equal(host_find_gpu(&host, "gpu1"), &host.gpus[1]);
 	assert_null(host_find_gpu(&host, "gpu"));
 	assert_null(host_find_gpu(&host, "gpu3"));
@@ -113,7 +107,7 @@ static void gpus_and_vgpus_are_found_only_by_their_full_name(void **state)
 	host.n_gpus = 3;
 }
 
-static void vgpus_are_sorted_in_natural_order(void **state)
+TEST(vgpus_are_sorted_in_natural_order)
 {
 	static const char *const orders[][5] = {
 		{"vgpu1", "vgpu2", "vgpu10", "vm", "z"},
@@ -125,17 +119,16 @@ static void vgpus_are_sorted_in_natural_order(void **state)
 		for (size_t k = 0; k < ARRAY_SIZE(orders[i]); k++)
 			assert_non_null(insert(1, orders[i][k]));
 		check_list(1, "vgpu1 vgpu2 vgpu10 vm z");
-		tear_down(state);
+		tear_down();
 	}
 	check_list(1, "");
 }
 
-static void removing_a_vgpu_keeps_the_others(void **state)
+TEST(removing_a_vgpu_keeps_the_others)
 {
 	struct vgpu *a = insert(0, "a"), *b = insert(0, "b"), *c = insert(0, "c");
 	struct vgpu *other = insert(1, "other");
 
-	(void)state;
 	host_gpu_remove(&host.gpus[0], b);
 	assert_null(b->next);
 	check_list(0, "a c");
@@ -153,7 +146,7 @@ static void removing_a_vgpu_keeps_the_others(void **state)
 	check_list(0, "a b c");
 }
 
-static void only_existing_vgpus_count_in_the_cap_sum_but_all_in_the_sold_sum(void **state)
+TEST(only_existing_vgpus_count_in_the_cap_sum_but_all_in_the_sold_sum)
 {
 	static struct gpu_vgpu device;
 	static const struct {
@@ -166,7 +159,6 @@ static void only_existing_vgpus_count_in_the_cap_sum_but_all_in_the_sold_sum(voi
 		{"gone", 40, 40, false},
 	};
 
-	(void)state;
 	assert_int_equal(host_gpu_sum_cap_pct(&host.gpus[0]), 0);
 	assert_int_equal(host_gpu_sum_initial_cap_pct(&host.gpus[0]), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -181,13 +173,12 @@ static void only_existing_vgpus_count_in_the_cap_sum_but_all_in_the_sold_sum(voi
 	assert_int_equal(host_gpu_sum_cap_pct(&host.gpus[1]), 0);
 }
 
-static void freeing_a_vgpu_releases_device_and_labels_once(void **state)
+TEST(freeing_a_vgpu_releases_device_and_labels_once)
 {
 	struct gpu_vgpu device = {.detached = 0};
 	struct vgpu *vgpu = new_vgpu("a");
 	json_t *labels = json_object();
 
-	(void)state;
 	vgpu->device = &device;
 	vgpu->contract.labels = json_incref(labels);
 	assert_null(vgpu_free(&host.gpus[0], vgpu));
@@ -198,23 +189,21 @@ static void freeing_a_vgpu_releases_device_and_labels_once(void **state)
 	assert_null(vgpu_free(&host.gpus[0], NULL));
 }
 
-static void contract_fini_can_be_called_twice(void **state)
+TEST(contract_fini_can_be_called_twice)
 {
 	struct contract contract = {.labels = json_object()};
 
-	(void)state;
 	contract_fini(&contract);
 	assert_null(contract.labels);
 	contract_fini(&contract);
 }
 
-static void modes_have_the_names_of_the_interface(void **state)
+TEST(modes_have_the_names_of_the_interface)
 {
 	static const char *const names[] = {"act", "observe", "frozen"};
 	static const char *const wrong[] = {"", "Act", "act ", "freeze", "observ"};
 	enum gpu_mode mode = GPU_MODE_ACT;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		assert_string_equal(gpu_mode_name((enum gpu_mode)i), names[i]);
 		assert_int_equal(gpu_mode_parse(names[i], &mode), 0);
@@ -225,7 +214,7 @@ static void modes_have_the_names_of_the_interface(void **state)
 	assert_int_equal(mode, GPU_MODE_FROZEN);
 }
 
-static void the_unit_of_a_gpu_selects_the_promise(void **state)
+TEST(the_unit_of_a_gpu_selects_the_promise)
 {
 	static const struct {
 		bool open;
@@ -245,7 +234,6 @@ static void the_unit_of_a_gpu_selects_the_promise(void **state)
 		{false, GPU_FRAMES, 0, 0, 0, false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct host_gpu *gpu = &host.gpus[0];
 		struct contract contract = {
@@ -265,11 +253,10 @@ static void the_unit_of_a_gpu_selects_the_promise(void **state)
 	host.gpus[0].open = true;
 }
 
-static void a_new_contract_finds_its_gpu(void **state)
+TEST(a_new_contract_finds_its_gpu)
 {
 	struct contract contract = {.id = "new"};
 
-	(void)state;
 	assert_non_null(insert(1, "old"));
 	assert_null(host_gpu_for(&host, &contract));
 	assert_int_equal(id_copy(contract.id, "old"), 0);
@@ -282,23 +269,4 @@ static void a_new_contract_finds_its_gpu(void **state)
 	contract = (struct contract){.id = "new"};
 	assert_ptr_equal(host_gpu_for(&host, &contract), &host.gpus[0]);
 	host.n_gpus = 3;
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(gpus_and_vgpus_are_found_only_by_their_full_name),
-		TEST(vgpus_are_sorted_in_natural_order),
-		TEST(removing_a_vgpu_keeps_the_others),
-		TEST(only_existing_vgpus_count_in_the_cap_sum_but_all_in_the_sold_sum),
-		TEST(freeing_a_vgpu_releases_device_and_labels_once),
-		TEST(contract_fini_can_be_called_twice),
-		TEST(modes_have_the_names_of_the_interface),
-		TEST(the_unit_of_a_gpu_selects_the_promise),
-		TEST(a_new_contract_finds_its_gpu),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

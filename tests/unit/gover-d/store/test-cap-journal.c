@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The cap journal: records survive a kill, and damaged lines are ignored. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -21,6 +15,7 @@
 #include "base/file.h"
 #include "base/id.h"
 #include "gover-d/store/cap-journal.h"
+#include "tests/unit/unit.h"
 
 #define MANY	  1000
 #define POLLS_MAX 1000
@@ -31,33 +26,33 @@ static char path[64];
 static struct cap_journal *journal;
 static struct err err;
 
-static int make_folder(void **state)
+static int make_folder(void)
 {
-	(void)state;
 	if (!mkdtemp(folder))
 		return -1;
 	snprintf(path, sizeof(path), "%s/caps", folder);
 	return 0;
 }
 
-static int remove_folder(void **state)
+static int remove_folder(void)
 {
-	(void)state;
 	return rmdir(folder);
 }
 
-static int open_journal(void **state)
+FIXTURE_ONCE(make_folder, remove_folder)
+
+static int open_journal(void)
 {
-	(void)state;
 	return cap_journal_open(path, &journal, &err);
 }
 
-static int remove_journal(void **state)
+static int remove_journal(void)
 {
-	(void)state;
 	journal = cap_journal_close(journal);
 	return unlink(path);
 }
+
+FIXTURE(open_journal, remove_journal)
 
 /* Opens the file as the next start of the daemon does. */
 static void open_again(void)
@@ -109,20 +104,18 @@ static size_t record_bytes(void)
 	return file_bytes();
 }
 
-static void an_empty_journal_knows_no_vgpu(void **state)
+TEST(an_empty_journal_knows_no_vgpu)
 {
-	(void)state;
 	assert_false(has_id("a"));
 	assert_int_equal(cap_journal_remove(journal, "a"), 0);
 	assert_int_equal(file_bytes(), 0);
 	assert_null(cap_journal_close(NULL));
 }
 
-static void the_last_record_of_an_id_is_found_after_reopening(void **state)
+TEST(the_last_record_of_an_id_is_found_after_reopening)
 {
 	char longest[ID_MAX];
 
-	(void)state;
 	memset(longest, 'x', ID_MAX - 1);
 	longest[ID_MAX - 1] = '\0';
 	set("a", 50, 40);
@@ -138,12 +131,11 @@ static void the_last_record_of_an_id_is_found_after_reopening(void **state)
 	assert_false(has_id("b"));
 }
 
-static void an_intent_survives_a_kill(void **state)
+TEST(an_intent_survives_a_kill)
 {
 	pid_t pid;
 	int status;
 
-	(void)state;
 	set("a", 50, 50);
 	journal = cap_journal_close(journal); /* a child has none of the threads of its parent */
 	pid = fork();
@@ -241,9 +233,8 @@ static bool file_has_record(const char *id, int last_pct, int intent_pct)
 	return has;
 }
 
-static void a_write_that_fails_is_repeated(void **state)
+TEST(a_write_that_fails_is_repeated)
 {
-	(void)state;
 	set("a", 50, 50);
 	set("b", 60, 60);
 	set_disk_fails(true);
@@ -259,9 +250,8 @@ static void a_write_that_fails_is_repeated(void **state)
 	assert_true(file_has_record("b", 60, 60));
 }
 
-static void the_end_repeats_a_write_that_failed(void **state)
+TEST(the_end_repeats_a_write_that_failed)
 {
-	(void)state;
 	set("a", 50, 50);
 	set_disk_fails(true);
 	cap_journal_settle(journal, "a", 35);
@@ -271,11 +261,10 @@ static void the_end_repeats_a_write_that_failed(void **state)
 	assert_true(has_record("a", 35, 35));
 }
 
-static void a_disk_that_hangs_delays_no_caller_for_long(void **state)
+TEST(a_disk_that_hangs_delays_no_caller_for_long)
 {
 	uint64_t begun_ns;
 
-	(void)state;
 	set("a", 50, 50);
 	set_disk_hangs(true);
 	assert_int_equal(cap_journal_set(journal, "a", 50, 30), -ETIMEDOUT);
@@ -292,11 +281,10 @@ static void a_disk_that_hangs_delays_no_caller_for_long(void **state)
 	assert_false(has_id("b"));
 }
 
-static void a_disk_that_works_again_is_written_again(void **state)
+TEST(a_disk_that_works_again_is_written_again)
 {
 	int r;
 
-	(void)state;
 	set("a", 50, 50);
 	set_disk_hangs(true);
 	assert_int_equal(cap_journal_set(journal, "a", 50, 30), -ETIMEDOUT);
@@ -309,9 +297,8 @@ static void a_disk_that_works_again_is_written_again(void **state)
 	assert_true(has_record("a", 50, 20));
 }
 
-static void a_settled_cap_is_written_without_waiting(void **state)
+TEST(a_settled_cap_is_written_without_waiting)
 {
-	(void)state;
 	set("a", 50, 30);
 	set_disk_hangs(true);
 	cap_journal_settle(journal, "a", 30);
@@ -321,11 +308,10 @@ static void a_settled_cap_is_written_without_waiting(void **state)
 	assert_true(has_record("a", 30, 30));
 }
 
-static void each_id_is_returned_once(void **state)
+TEST(each_id_is_returned_once)
 {
 	int place = 0;
 
-	(void)state;
 	assert_null(cap_journal_next(journal, &place));
 	set("a", 1, 1);
 	set("b", 2, 2);
@@ -339,7 +325,7 @@ static void each_id_is_returned_once(void **state)
 	assert_null(cap_journal_next(journal, &place));
 }
 
-static void invalid_lines_are_ignored(void **state)
+TEST(invalid_lines_are_ignored)
 {
 	static const struct {
 		const char *rule, *text;
@@ -370,7 +356,6 @@ static void invalid_lines_are_ignored(void **state)
 	};
 	size_t record = record_bytes();
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		write_line(0, rows[i].text, strlen(rows[i].text), record);
 		write_line(1, "good 30 40", strlen("good 30 40"), record);
@@ -390,12 +375,11 @@ static void invalid_lines_are_ignored(void **state)
 	assert_false(has_id("bad"));
 }
 
-static void a_truncated_file_loses_only_the_missing_records(void **state)
+TEST(a_truncated_file_loses_only_the_missing_records)
 {
 	CLEANUP_FREE char *whole = NULL;
 	size_t record = record_bytes(), length;
 
-	(void)state;
 	set("a", 10, 11);
 	set("b", 20, 21);
 	assert_int_equal(file_read(path, 4096, &whole, &length), 0);
@@ -413,12 +397,11 @@ static void a_truncated_file_loses_only_the_missing_records(void **state)
 	}
 }
 
-static void unused_lines_are_used_again(void **state)
+TEST(unused_lines_are_used_again)
 {
 	char id[ID_MAX];
 	size_t bytes;
 
-	(void)state;
 	for (int i = 0; i < MANY; i++) {
 		snprintf(id, sizeof(id), "vgpu%d", i);
 		set(id, i % 101, (i + 1) % 101);
@@ -447,11 +430,10 @@ static void unused_lines_are_used_again(void **state)
 }
 
 /* If a removal cannot be written, the line stays in the file, and a second one may be added. */
-static void all_records_of_an_id_are_removed(void **state)
+TEST(all_records_of_an_id_are_removed)
 {
 	size_t record = record_bytes();
 
-	(void)state;
 	write_line(0, "a 50 50", strlen("a 50 50"), record);
 	write_line(1, "b 30 30", strlen("b 30 30"), record);
 	write_line(2, "a 40 40", strlen("a 40 40"), record);
@@ -464,12 +446,11 @@ static void all_records_of_an_id_are_removed(void **state)
 	assert_true(has_record("b", 30, 30));
 }
 
-static void an_unusable_path_is_named(void **state)
+TEST(an_unusable_path_is_named)
 {
 	char wrong[80];
 	struct cap_journal *none = NULL;
 
-	(void)state;
 	assert_int_equal(cap_journal_open(folder, &none, &err), -EISDIR);
 	assert_non_null(strstr(err.msg, folder));
 	snprintf(wrong, sizeof(wrong), "%s/none/caps", folder);
@@ -481,41 +462,15 @@ static void an_unusable_path_is_named(void **state)
 	assert_null(none);
 }
 
-static void a_full_disk_leaves_the_records_unchanged(void **state)
+TEST(a_full_disk_leaves_the_records_unchanged)
 {
 	struct cap_journal *full;
 	int last_pct, intent_pct;
 
-	(void)state;
 	assert_int_equal(cap_journal_open("/dev/full", &full, &err), 0);
 	assert_int_equal(cap_journal_set(full, "a", 10, 20), -ENOSPC);
 	/* vGPU a had no record, and the failed write adds none */
 	assert_false(cap_journal_get(full, "a", &last_pct, &intent_pct));
 	assert_int_equal(cap_journal_remove(full, "a"), 0);
 	cap_journal_close(full);
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, open_journal, remove_journal)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(an_empty_journal_knows_no_vgpu),
-		TEST(the_last_record_of_an_id_is_found_after_reopening),
-		TEST(an_intent_survives_a_kill),
-		TEST(a_write_that_fails_is_repeated),
-		TEST(the_end_repeats_a_write_that_failed),
-		TEST(a_disk_that_hangs_delays_no_caller_for_long),
-		TEST(a_disk_that_works_again_is_written_again),
-		TEST(a_settled_cap_is_written_without_waiting),
-		TEST(each_id_is_returned_once),
-		TEST(invalid_lines_are_ignored),
-		TEST(a_truncated_file_loses_only_the_missing_records),
-		TEST(unused_lines_are_used_again),
-		TEST(all_records_of_an_id_are_removed),
-		TEST(an_unusable_path_is_named),
-		TEST(a_full_disk_leaves_the_records_unchanged),
-	};
-
-	return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -33,9 +33,8 @@ static int parse(int version, const char *more)
 	return parse_text(text);
 }
 
-static void version_2_has_no_flavour(void **state)
+TEST(version_2_has_no_flavour)
 {
-	(void)state;
 	assert_int_equal(parse(2, ""), 0);
 	assert_int_equal(contracts.head.revision, 9);
 	assert_string_equal(contracts.vgpus[0].contract.claim_key, "key");
@@ -44,9 +43,8 @@ static void version_2_has_no_flavour(void **state)
 	assert_non_null(strstr(err.msg, "flavor"));
 }
 
-static void version_3_has_the_flavour(void **state)
+TEST(version_3_has_the_flavour)
 {
-	(void)state;
 	assert_int_equal(parse(3, ", \"flavor\": \"small\""), 0);
 	assert_string_equal(contracts.vgpus[0].contract.flavor, "small");
 	assert_int_equal(parse(3, ", \"flavor\": \"\""), 0);
@@ -56,9 +54,8 @@ static void version_3_has_the_flavour(void **state)
 	contracts_fini(&contracts);
 }
 
-static void version_4_has_the_fps_limit(void **state)
+TEST(version_4_has_the_fps_limit)
 {
-	(void)state;
 	assert_int_equal(parse(4, ", \"flavor\": \"\", \"fps_limit\": 59.5"), 0);
 	assert_true(contracts.vgpus[0].contract.fps_limit == 59.5);
 	assert_int_equal(parse(4, ", \"flavor\": \"\""), -EINVAL);
@@ -68,9 +65,8 @@ static void version_4_has_the_fps_limit(void **state)
 	contracts_fini(&contracts);
 }
 
-static void version_5_has_the_hash_of_the_request(void **state)
+TEST(version_5_has_the_hash_of_the_request)
 {
-	(void)state;
 	assert_int_equal(parse(5, ", \"flavor\": \"\", \"fps_limit\": 0, \"claim_body\": \"12\""),
 			 0);
 	assert_string_equal(contracts.vgpus[0].contract.claim_body, "12");
@@ -79,12 +75,11 @@ static void version_5_has_the_hash_of_the_request(void **state)
 	contracts_fini(&contracts);
 }
 
-static void version_6_has_the_state_of_the_operator(void **state)
+TEST(version_6_has_the_state_of_the_operator)
 {
 	static const char rest[] = ", \"flavor\": \"\", \"fps_limit\": 0, \"claim_body\": \"\""
 				   ", \"removing\": true";
 
-	(void)state;
 	assert_int_equal(parse(5, ", \"flavor\": \"\", \"fps_limit\": 0, \"claim_body\": \"\""), 0);
 	assert_null(contracts.operator_state);
 	assert_false(contracts.vgpus[0].removing);
@@ -116,7 +111,7 @@ static int parse_migrations(int version, const char *migrations)
 	return parse_text(text);
 }
 
-static void version_8_has_the_estimate_of_migrations(void **state)
+TEST(version_8_has_the_estimate_of_migrations)
 {
 	static const struct {
 		const char *value, *word;
@@ -133,7 +128,6 @@ static void version_8_has_the_estimate_of_migrations(void **state)
 	};
 	char member[160];
 
-	(void)state;
 	assert_int_equal(parse_migrations(7, ""), 0);
 	assert_int_equal(contracts.gpus[0].migrations.answered, 0);
 	assert_int_equal(parse_migrations(8, ""), -EINVAL);
@@ -152,12 +146,11 @@ static void version_8_has_the_estimate_of_migrations(void **state)
 	}
 }
 
-static void version_9_has_the_held_offers(void **state)
+TEST(version_9_has_the_held_offers)
 {
 	static const char rest[] = ", \"flavor\": \"\", \"fps_limit\": 0, \"claim_body\": \"\""
 				   ", \"removing\": true, \"target_rate\": 0, \"memory_mib\": 0";
 
-	(void)state;
 	members = ", \"settings\": {}, \"silences\": {\"last_id\": 7, \"list\": []}, \"acks\": [],"
 		  " \"withdrawn\": [], \"held_offers\": []";
 	assert_int_equal(parse(9, rest), 0);
@@ -173,7 +166,7 @@ static void version_9_has_the_held_offers(void **state)
 	contracts_fini(&contracts);
 }
 
-static void version_10_has_the_smaller_flavours(void **state)
+TEST(version_10_has_the_smaller_flavours)
 {
 	static const char rest[] = ", \"flavor\": \"\", \"fps_limit\": 0, \"claim_body\": \"\""
 				   ", \"removing\": true, \"target_rate\": 0, \"memory_mib\": 0";
@@ -186,7 +179,6 @@ static void version_10_has_the_smaller_flavours(void **state)
 	"\"created_ms\": 1, \"expires_ms\": 2, \"until_ms\": 3, \"initial_cap_pct\": 50, " \
 	"\"target\": 0" more "}]"
 
-	(void)state;
 	members = HELD(", \"smaller_flavors\": [{\"flavor\": \"quarter\", \"initial_cap_pct\": 25,"
 		       " \"target\": 30}]");
 	assert_int_equal(parse(10, rest), 0);
@@ -207,7 +199,7 @@ static void version_10_has_the_smaller_flavours(void **state)
 	contracts_fini(&contracts);
 }
 
-static void a_newer_version_is_rejected_with_both_versions(void **state)
+TEST(a_newer_version_is_rejected_with_both_versions)
 {
 	static const char *const texts[] = {
 		"{\"version\": 11, \"gpus\": [], \"vgpus\": []}",
@@ -215,7 +207,6 @@ static void a_newer_version_is_rejected_with_both_versions(void **state)
 		"{\"version\": 11}",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		assert_int_equal(
 			contracts_parse(texts[i], strlen(texts[i]), "file", &contracts, &err),
@@ -225,11 +216,10 @@ static void a_newer_version_is_rejected_with_both_versions(void **state)
 	}
 }
 
-static void messages_contain_the_name_of_a_text(void **state)
+TEST(messages_contain_the_name_of_a_text)
 {
 	static const char text[] = "{\"version\": 1, \"gpus\": []}";
 
-	(void)state;
 	assert_int_equal(contracts_parse(text, strlen(text), "the database", &contracts, &err),
 			 -EINVAL);
 	assert_string_equal(
@@ -247,7 +237,7 @@ static void sell_small(void)
 	manager->config.n_flavors = 1;
 }
 
-static void the_flavour_sets_cap_and_target(void **state)
+TEST_WITH(the_flavour_sets_cap_and_target, stand_in_begin, stand_in_end)
 {
 	static const struct {
 		const char *more;
@@ -263,7 +253,6 @@ static void the_flavour_sets_cap_and_target(void **state)
 		{"\"initial_cap_pct\": 10", 10, 0, ""},
 	};
 
-	(void)state;
 	sell_small();
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char body[128];
@@ -278,7 +267,7 @@ static void the_flavour_sets_cap_and_target(void **state)
 	assert_problem("POST /v1/vgpus", "{\"id\": \"w\", \"flavor\": 5}", 422, "flavor: 5");
 }
 
-static void a_flavour_promises_in_the_unit_of_the_gpu(void **state)
+TEST_WITH(a_flavour_promises_in_the_unit_of_the_gpu, stand_in_begin, stand_in_end)
 {
 	static const struct {
 		enum gpu_unit unit;
@@ -292,7 +281,6 @@ static void a_flavour_promises_in_the_unit_of_the_gpu(void **state)
 		{GPU_FRAMES, "\"target_rate\": 2.5", 30, 2.5},
 	};
 
-	(void)state;
 	sell_small();
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char body[128];
@@ -307,14 +295,13 @@ static void a_flavour_promises_in_the_unit_of_the_gpu(void **state)
 	}
 }
 
-static void the_answer_has_the_flavour_that_sets_the_price(void **state)
+TEST_WITH(the_answer_has_the_flavour_that_sets_the_price, stand_in_begin, stand_in_end)
 {
 	struct vgpu *vgpu = host_find_vgpu(&manager->host, "a", NULL);
 	static const struct {
 		const char *flavor, *shown;
 	} rows[] = {{"", "half"}, {"small", "small"}, {"gone", "half"}};
 
-	(void)state;
 	sell_small();
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char words[64];
@@ -325,35 +312,10 @@ static void the_answer_has_the_flavour_that_sets_the_price(void **state)
 	}
 }
 
-static void the_flavour_can_be_changed(void **state)
+TEST_WITH(the_flavour_can_be_changed, stand_in_begin, stand_in_end)
 {
-	(void)state;
 	sell_small();
 	assert_int_equal(ask("PATCH /v1/vgpus/a", "{\"flavor\": \"small\"}")->status, 200);
 	assert_int_equal(manager->fields, CONTRACT_FLAVOR);
 	assert_string_equal(manager->values.flavor, "small");
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, stand_in_begin, stand_in_end)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(version_2_has_no_flavour),
-		cmocka_unit_test(version_3_has_the_flavour),
-		cmocka_unit_test(version_4_has_the_fps_limit),
-		cmocka_unit_test(version_5_has_the_hash_of_the_request),
-		cmocka_unit_test(version_6_has_the_state_of_the_operator),
-		cmocka_unit_test(version_8_has_the_estimate_of_migrations),
-		cmocka_unit_test(version_9_has_the_held_offers),
-		cmocka_unit_test(version_10_has_the_smaller_flavours),
-		cmocka_unit_test(a_newer_version_is_rejected_with_both_versions),
-		cmocka_unit_test(messages_contain_the_name_of_a_text),
-		TEST(the_flavour_sets_cap_and_target),
-		TEST(a_flavour_promises_in_the_unit_of_the_gpu),
-		TEST(the_answer_has_the_flavour_that_sets_the_price),
-		TEST(the_flavour_can_be_changed),
-	};
-
-	return cmocka_run_group_tests_name("contracts-flavor", tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The contracts file: written contracts are read back, and invalid files are rejected. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "gover-d/store/contracts.h"
+#include "tests/unit/unit.h"
 
 static char folder[] = "/tmp/gover-contracts.XXXXXX";
 static char path[64];
@@ -24,25 +19,24 @@ static const struct contracts_head head = {
 static struct contracts contracts;
 static struct err err;
 
-static int make_folder(void **state)
+static int make_folder(void)
 {
-	(void)state;
 	if (!mkdtemp(folder))
 		return -1;
 	snprintf(path, sizeof(path), "%s/contracts.json", folder);
 	return 0;
 }
 
-static int remove_folder(void **state)
+static int remove_folder(void)
 {
-	(void)state;
 	(void)unlink(path);
 	return rmdir(folder);
 }
 
-static int free_all(void **state)
+FIXTURE_ONCE(make_folder, remove_folder)
+
+static int free_all(void)
 {
-	(void)state;
 	contracts_fini(&contracts);
 	for (int i = 0; i < host.n_gpus; i++)
 		while (host.gpus[i].vgpus) {
@@ -54,6 +48,8 @@ static int free_all(void **state)
 	memset(&host, 0, sizeof(host));
 	return 0;
 }
+
+FIXTURE(NULL, free_all)
 
 static int load(const char *text)
 {
@@ -141,18 +137,16 @@ static void fill_host(void)
 	add_gpu("third-without-a-vgpu", GPU_MODE_OBSERVE, true);
 }
 
-/* Returns the text for @host; NULL: out of memory. */
+/* Returns the text for @host. */
 static char *encode_host(void)
 {
 	struct contracts all = {0};
-	char *text = NULL;
+	char *text;
 
-	if (contracts_collect(&host, &all) < 0)
-		return NULL;
+	contracts_collect(&host, &all);
 	all.head = head;
 	all.operator_state = operator_state_new();
-	if (all.operator_state)
-		text = contracts_encode(&all);
+	text = contracts_encode(&all);
 	contracts_fini(&all);
 	return text;
 }
@@ -179,12 +173,11 @@ static void check_contract(const struct contract *got, const struct contract *wa
 	assert_true(got->fps_limit == wanted->fps_limit);
 }
 
-static void contracts_are_read_back(void **state)
+TEST(contracts_are_read_back)
 {
 	CLEANUP_FREE char *text = NULL;
 	size_t n = 0;
 
-	(void)state;
 	fill_host();
 	text = encode_host();
 	assert_non_null(text);
@@ -204,23 +197,21 @@ static void contracts_are_read_back(void **state)
 	assert_int_equal(contracts.n_vgpus, n);
 }
 
-static void an_empty_host_has_a_file(void **state)
+TEST(an_empty_host_has_a_file)
 {
 	CLEANUP_FREE char *text = encode_host();
 
-	(void)state;
 	assert_non_null(text);
 	assert_int_equal(load(text), 0);
 	assert_int_equal(contracts.n_gpus, 0);
 	assert_int_equal(contracts.n_vgpus, 0);
 }
 
-static void a_thousand_contracts_are_read_back(void **state)
+TEST(a_thousand_contracts_are_read_back)
 {
 	CLEANUP_FREE char *text = NULL;
 	struct contract contract = {.terms = {.initial_cap_pct = 10, .weight = 1}};
 
-	(void)state;
 	for (int i = 0; i < 20; i++) {
 		snprintf(contract.id, sizeof(contract.id), "gpu%d", i);
 		add_gpu(contract.id, GPU_MODE_ACT, true);
@@ -240,9 +231,8 @@ static void a_thousand_contracts_are_read_back(void **state)
 
 /* --- invalid files --- */
 
-static void a_missing_file_is_not_an_empty_one(void **state)
+TEST(a_missing_file_is_not_an_empty_one)
 {
-	(void)state;
 	assert_int_equal(load("{}"), -EINVAL);
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(contracts_load(path, &contracts, &err), -ENOENT);
@@ -251,9 +241,8 @@ static void a_missing_file_is_not_an_empty_one(void **state)
 	assert_int_equal(contracts.n_gpus, 0);
 }
 
-static void a_directory_is_rejected(void **state)
+TEST(a_directory_is_rejected)
 {
-	(void)state;
 	assert_int_equal(contracts_load(folder, &contracts, &err), -EISDIR);
 	assert_non_null(strstr(err.msg, folder));
 }
@@ -388,9 +377,8 @@ static const struct {
 	{"vgpus", "flavor", "\"" TEXT_64 "\""},
 };
 
-static void malformed_members_are_rejected(void **state)
+TEST(malformed_members_are_rejected)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(malformed); i++) {
 		json_t *file = good_file();
 		json_t *value = json_loads(malformed[i].value, JSON_DECODE_ANY, NULL);
@@ -403,23 +391,21 @@ static void malformed_members_are_rejected(void **state)
 	}
 }
 
-static void too_many_labels_are_rejected(void **state)
+TEST(too_many_labels_are_rejected)
 {
 	json_t *file = good_file();
 
-	(void)state;
 	json_object_set_new(object_of(file, "vgpus"), "labels", many_labels(LABELS_MAX + 1));
 	check_rejected(file, "labels", "33 of them");
 	json_decref(file);
 }
 
-static void all_members_are_required_and_no_others_allowed(void **state)
+TEST(all_members_are_required_and_no_others_allowed)
 {
 	static const char *const lists[] = {"", "ids", "gpus", "vgpus"};
 	json_t *good = good_file();
 	CLEANUP_FREE char *text = json_dumps(good, 0);
 
-	(void)state;
 	assert_int_equal(load(text), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
 		const char *member;
@@ -439,12 +425,11 @@ static void all_members_are_required_and_no_others_allowed(void **state)
 	json_decref(good);
 }
 
-static void a_file_of_version_1_is_read(void **state)
+TEST(a_file_of_version_1_is_read)
 {
 	json_t *file = first_file();
 	CLEANUP_FREE char *text = json_dumps(file, 0);
 
-	(void)state;
 	assert_int_equal(load(text), 0);
 	assert_int_equal(contracts.head.revision, 0);
 	assert_int_equal(contracts.head.ids.decision, 0);
@@ -455,11 +440,10 @@ static void a_file_of_version_1_is_read(void **state)
 	json_decref(file);
 }
 
-static void later_members_are_unknown_in_version_1(void **state)
+TEST(later_members_are_unknown_in_version_1)
 {
 	json_t *file = first_file();
 
-	(void)state;
 	json_object_set_new(object_of(file, "vgpus"), "offer", json_integer(3));
 	check_rejected(file, "offer", "in version 1");
 	json_decref(file);
@@ -469,7 +453,7 @@ static void later_members_are_unknown_in_version_1(void **state)
 	json_decref(file);
 }
 
-static void invalid_json_is_rejected_with_its_line(void **state)
+TEST(invalid_json_is_rejected_with_its_line)
 {
 	static const struct {
 		const char *text, *message;
@@ -486,7 +470,6 @@ static void invalid_json_is_rejected_with_its_line(void **state)
 		{"\xff\xfe", ":1"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		if (load(rows[i].text) != -EINVAL)
 			fail_msg("'%s' is accepted", rows[i].text);
@@ -495,12 +478,29 @@ static void invalid_json_is_rejected_with_its_line(void **state)
 	}
 }
 
-static void a_truncated_file_is_rejected(void **state)
+TEST(two_entries_with_the_same_name_are_rejected)
+{
+	static const struct {
+		const char *list, *message;
+	} rows[] = {
+		{"vgpus", "vgpus: element 1: id: "},
+		{"gpus", "gpus: element 1: name: "},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		json_t *file = first_file(), *list = json_object_get(file, rows[i].list);
+
+		json_array_append_new(list, json_deep_copy(json_array_get(list, 0)));
+		check_rejected(file, rows[i].message, "is a duplicate of element 0");
+		json_decref(file);
+	}
+}
+
+TEST(a_truncated_file_is_rejected)
 {
 	CLEANUP_FREE char *text = NULL;
 	size_t length;
 
-	(void)state;
 	fill_host();
 	text = encode_host();
 	assert_non_null(text);
@@ -512,46 +512,20 @@ static void a_truncated_file_is_rejected(void **state)
 	}
 }
 
-static void too_many_gpus_are_rejected(void **state)
+TEST(too_many_gpus_are_rejected)
 {
 	json_t *file = good_file(), *gpus = json_object_get(file, "gpus");
 
-	(void)state;
 	for (int i = 0; i < GPUS_MAX; i++)
 		json_array_append_new(gpus, json_deep_copy(json_array_get(gpus, 0)));
 	check_rejected(file, "64", "GPUs");
 	json_decref(file);
 }
 
-static void a_huge_file_is_rejected(void **state)
+TEST(a_huge_file_is_rejected)
 {
-	(void)state;
 	assert_int_equal(file_replace(path, "{", 1), 0);
 	assert_int_equal(truncate(path, 1024LL * 1024 * 1024), 0);
 	assert_int_equal(contracts_load(path, &contracts, &err), -EFBIG);
 	assert_non_null(strstr(err.msg, path));
-}
-
-#define TEST(function) cmocka_unit_test_teardown(function, free_all)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(contracts_are_read_back),
-		TEST(an_empty_host_has_a_file),
-		TEST(a_thousand_contracts_are_read_back),
-		TEST(a_missing_file_is_not_an_empty_one),
-		TEST(a_directory_is_rejected),
-		TEST(malformed_members_are_rejected),
-		TEST(too_many_labels_are_rejected),
-		TEST(all_members_are_required_and_no_others_allowed),
-		TEST(a_file_of_version_1_is_read),
-		TEST(later_members_are_unknown_in_version_1),
-		TEST(invalid_json_is_rejected_with_its_line),
-		TEST(a_truncated_file_is_rejected),
-		TEST(too_many_gpus_are_rejected),
-		TEST(a_huge_file_is_rejected),
-	};
-
-	return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

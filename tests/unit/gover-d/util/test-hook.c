@@ -3,13 +3,6 @@
  * Hooks: input and environment of programs, limits and failures. The daemon does not wait for
  * programs.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -24,7 +17,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "gover-d/util/hook.h"
-#include "tests/unit/scarce-malloc.h"
+#include "tests/unit/unit.h"
 
 #define DEADLINE_NS (30 * NS_PER_S) /* long enough for a machine under load */
 /* environment variable with the path of the file that the child writes */
@@ -38,11 +31,10 @@ static sd_event *event;
 static struct hooks *hooks;
 static int stderr_fd; /* copy of the standard error while a test reads the log */
 
-static int set_up(void **state)
+static int set_up(void)
 {
 	sigset_t child;
 
-	(void)state;
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
 	if (sigprocmask(SIG_BLOCK, &child, NULL) < 0 || !mkdtemp(folder))
@@ -52,12 +44,12 @@ static int set_up(void **state)
 	snprintf(gate, sizeof(gate), "%s/gate", folder);
 	if (sd_event_new(&event) < 0)
 		return -1;
-	return hooks_new(event, TIMEOUT_S, &hooks);
+	hooks = hooks_new(event, TIMEOUT_S);
+	return 0;
 }
 
-static int tear_down(void **state)
+static int tear_down(void)
 {
-	(void)state;
 	hooks = hooks_free(hooks);
 	event = sd_event_unref(event);
 	(void)unlink(program);
@@ -67,6 +59,8 @@ static int tear_down(void **state)
 	memcpy(strrchr(folder, '.'), ".XXXXXX", sizeof(".XXXXXX"));
 	return 0;
 }
+
+FIXTURE(set_up, tear_down)
 
 /* Writes the program: a shell script with the commands @body. */
 static void write_program(const char *body)
@@ -137,7 +131,7 @@ static char *end_log(void)
 	return read_note();
 }
 
-static void the_environment_describes_the_event(void **state)
+TEST(the_environment_describes_the_event)
 {
 	static const char *const wanted[] = {
 		"\nGOVER_EVENT=severe_overload\n",
@@ -150,7 +144,6 @@ static void the_environment_describes_the_event(void **state)
 	CLEANUP_FREE char *text = NULL;
 	char body[128];
 
-	(void)state;
 	assert_int_equal(setenv("GOVER_TEST", "the daemon's own", 1), 0);
 	snprintf(body, sizeof(body), "{ echo; env; } >%s", note);
 	write_program(body);
@@ -162,12 +155,11 @@ static void the_environment_describes_the_event(void **state)
 			fail_msg("'%s' is not in the environment: %s", wanted[i], text);
 }
 
-static void the_event_overrides_variables_of_the_daemon(void **state)
+TEST(the_event_overrides_variables_of_the_daemon)
 {
 	CLEANUP_FREE char *text = NULL;
 	char body[128];
 
-	(void)state;
 	assert_int_equal(setenv("GOVER_VGPU", "stale", 1), 0);
 	/*
 	 * The environment must not contain a name twice: getenv() uses the first value, a shell the
@@ -183,13 +175,12 @@ static void the_event_overrides_variables_of_the_daemon(void **state)
 	assert_string_equal(text, "GOVER_VGPU=vgpu2\n");
 }
 
-static void a_long_reason_is_truncated(void **state)
+TEST(a_long_reason_is_truncated)
 {
 	CLEANUP_FREE char *text = NULL;
 	static char why[4096];
 	char body[128];
 
-	(void)state;
 	memset(why, 'w', sizeof(why) - 1);
 	snprintf(body, sizeof(body), "printf %%s \"$GOVER_WHY\" >%s", note);
 	write_program(body);
@@ -200,9 +191,8 @@ static void a_long_reason_is_truncated(void **state)
 	assert_int_equal(strspn(text, "w"), strlen(text));
 }
 
-static void an_empty_program_is_ignored(void **state)
+TEST(an_empty_program_is_ignored)
 {
-	(void)state;
 	assert_int_equal(run_with("", "", NULL), 0);
 	reap();
 }
@@ -220,7 +210,7 @@ static bool are_spawn_errors_reported(void)
 	return false;
 }
 
-static void a_program_that_cannot_run_is_logged(void **state)
+TEST(a_program_that_cannot_run_is_logged)
 {
 	static const struct {
 		const char *rule;
@@ -233,7 +223,6 @@ static void a_program_that_cannot_run_is_logged(void **state)
 		{"no program", "just text", 0755, -ENOEXEC},
 	};
 
-	(void)state;
 	if (!are_spawn_errors_reported()) {
 		print_message("# this system does not report that a program cannot run\n");
 		skip();
@@ -259,7 +248,7 @@ static void a_program_that_cannot_run_is_logged(void **state)
 	reap();
 }
 
-static void a_failure_is_logged_with_its_status(void **state)
+TEST(a_failure_is_logged_with_its_status)
 {
 	static const struct {
 		/* @logged: part of the log line; NULL: no line */
@@ -270,7 +259,6 @@ static void a_failure_is_logged_with_its_status(void **state)
 		{"kill -KILL $$", "signal 9"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		CLEANUP_FREE char *log = NULL;
 
@@ -302,12 +290,11 @@ static void open_gate(void)
 	assert_int_equal(file_replace(gate, "", 0), 0);
 }
 
-static void the_daemon_does_not_wait_for_it(void **state)
+TEST(the_daemon_does_not_wait_for_it)
 {
 	CLEANUP_FREE char *text = NULL;
 	struct stat st;
 
-	(void)state;
 	write_waiting_program();
 	assert_int_equal(run(), 0);
 	/* The program is still running, because the file @gate does not exist yet. */
@@ -323,14 +310,13 @@ static struct hook_stats stats_of(enum hook hook)
 	return hooks_stats(hooks)[hook];
 }
 
-static void running_and_waiting_programs_are_limited(void **state)
+TEST(running_and_waiting_programs_are_limited)
 {
 	const int all = HOOKS_MAX + HOOKS_WAITING_MAX;
 	CLEANUP_FREE char *log = NULL;
 	CLEANUP_FREE char *text = NULL;
 	int r;
 
-	(void)state;
 	write_waiting_program();
 	for (int i = 0; i < all; i++)
 		assert_int_equal(run(), 0);
@@ -351,11 +337,10 @@ static void running_and_waiting_programs_are_limited(void **state)
 	assert_int_equal(stats_of(HOOK_ALERT).run, 0);
 }
 
-static void waiting_programs_are_dropped_at_the_end(void **state)
+TEST(waiting_programs_are_dropped_at_the_end)
 {
 	int status;
 
-	(void)state;
 	write_waiting_program();
 	for (int i = 0; i < HOOKS_MAX + 1; i++)
 		assert_int_equal(run(), 0);
@@ -366,13 +351,12 @@ static void waiting_programs_are_dropped_at_the_end(void **state)
 	assert_int_equal(wait(&status), -1);
 }
 
-static void the_event_is_on_standard_input_as_json(void **state)
+TEST(the_event_is_on_standard_input_as_json)
 {
 	static char json[200000]; /* larger than the buffer of a pipe */
 	CLEANUP_FREE char *text = NULL;
 	char body[256];
 
-	(void)state;
 	memset(json, ' ', sizeof(json) - 1);
 	json[0] = '{';
 	json[sizeof(json) - 2] = '}';
@@ -385,12 +369,11 @@ static void the_event_is_on_standard_input_as_json(void **state)
 	assert_string_equal(text, "200000\n1\n");
 }
 
-static void without_json_standard_input_is_empty(void **state)
+TEST(without_json_standard_input_is_empty)
 {
 	CLEANUP_FREE char *text = NULL;
 	char body[128];
 
-	(void)state;
 	snprintf(body, sizeof(body), "wc -c >%s", note);
 	write_program(body);
 	assert_int_equal(run(), 0);
@@ -399,13 +382,12 @@ static void without_json_standard_input_is_empty(void **state)
 	assert_string_equal(text, "0\n");
 }
 
-static void a_program_is_killed_after_the_timeout(void **state)
+TEST(a_program_is_killed_after_the_timeout)
 {
 	CLEANUP_FREE char *log = NULL;
 
-	(void)state;
 	hooks = hooks_free(hooks);
-	assert_int_equal(hooks_new(event, 1, &hooks), 0);
+	hooks = hooks_new(event, 1);
 	write_program("sleep 1000 & sleep 1000");
 	begin_log();
 	assert_int_equal(run(), 0);
@@ -418,12 +400,11 @@ static void a_program_is_killed_after_the_timeout(void **state)
 	assert_int_equal(stats_of(HOOK_MIGRATE).failed, 1);
 }
 
-static void a_running_program_outlives_the_daemon(void **state)
+TEST(a_running_program_outlives_the_daemon)
 {
 	CLEANUP_FREE char *text = NULL;
 	int status;
 
-	(void)state;
 	write_waiting_program();
 	assert_int_equal(run(), 0);
 	hooks = hooks_free(hooks);
@@ -434,30 +415,6 @@ static void a_running_program_outlives_the_daemon(void **state)
 	text = read_note();
 	assert_string_equal(text, "done\n");
 	assert_null(hooks_free(NULL));
-}
-
-/* Each allocation in turn fails: a program is monitored, or no process is left. */
-static void without_memory_no_program_is_left(void **state)
-{
-	siginfo_t info;
-	bool failed = true;
-
-	(void)state;
-	write_program("exec sleep 0.1");
-	for (long failing = 1; failed; failing++) {
-		int r;
-
-		scarce_begin(failing, /* lasting= */ false);
-		r = run();
-		failed = scarce_end();
-		if (r < 0)
-			assert_int_equal(waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT), -1);
-		else
-			reap();
-		assert_true(failing < 1000);
-	}
-	assert_int_equal(run(), 0);
-	reap();
 }
 
 /*
@@ -475,11 +432,10 @@ static int write_signals(const char *path)
 	return fclose(file) == 0 ? 0 : 1;
 }
 
-static void a_program_starts_with_default_signals(void **state)
+TEST(a_program_starts_with_default_signals)
 {
 	CLEANUP_FREE char *text = NULL;
 
-	(void)state;
 	if (getenv("TEST_RUNNER")) {
 		print_message("# this machine cannot run the test itself without TEST_RUNNER\n");
 		skip();
@@ -494,29 +450,11 @@ static void a_program_starts_with_default_signals(void **state)
 	assert_string_equal(text, "SIGCHLD open, SIGPIPE default");
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-
-int main(void)
+static int prepare(void)
 {
-	const struct CMUnitTest tests[] = {
-		TEST(the_environment_describes_the_event),
-		TEST(the_event_overrides_variables_of_the_daemon),
-		TEST(a_long_reason_is_truncated),
-		TEST(an_empty_program_is_ignored),
-		TEST(a_program_that_cannot_run_is_logged),
-		TEST(a_failure_is_logged_with_its_status),
-		TEST(the_daemon_does_not_wait_for_it),
-		TEST(running_and_waiting_programs_are_limited),
-		TEST(waiting_programs_are_dropped_at_the_end),
-		TEST(the_event_is_on_standard_input_as_json),
-		TEST(without_json_standard_input_is_empty),
-		TEST(a_program_is_killed_after_the_timeout),
-		TEST(a_running_program_outlives_the_daemon),
-		TEST(a_program_starts_with_default_signals),
-		TEST(without_memory_no_program_is_left),
-	};
-
 	if (getenv(SIGNALS_FILE))
-		return write_signals(getenv(SIGNALS_FILE));
-	return cmocka_run_group_tests(tests, NULL, NULL);
+		exit(write_signals(getenv(SIGNALS_FILE)));
+	return 0;
 }
+
+FIXTURE_ONCE(prepare, NULL)

@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The log on a stderr that does not accept lines: nothing blocks, and lost lines are counted. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +13,7 @@
 #include <unistd.h>
 
 #include "gover-d/util/log.h"
+#include "tests/unit/unit.h"
 
 static int kept = -1;	/* the standard error of the test program */
 static int reader = -1; /* fd from which the test reads the log */
@@ -31,18 +25,16 @@ static void put_stderr(int fd)
 	assert_int_equal(close(fd), 0);
 }
 
-static int keep_stderr(void **state)
+static int keep_stderr(void)
 {
-	(void)state;
 	(void)unsetenv("JOURNAL_STREAM");
 	(void)signal(SIGPIPE, SIG_IGN);
 	kept = dup(STDERR_FILENO);
 	return kept < 0 ? -1 : 0;
 }
 
-static int restore_stderr(void **state)
+static int restore_stderr(void)
 {
-	(void)state;
 	if (dup2(kept, STDERR_FILENO) < 0 || close(kept) < 0)
 		return -1;
 	log_info("-"); /* resets the count of lost lines for the next test */
@@ -51,6 +43,8 @@ static int restore_stderr(void **state)
 	reader = -1;
 	return 0;
 }
+
+FIXTURE(keep_stderr, restore_stderr)
 
 /* Returns all available output of the log. */
 static const char *drain(void)
@@ -104,9 +98,8 @@ static void use_terminal(void)
 	put_stderr(fd);
 }
 
-static void a_line_is_written_and_errno_is_kept(void **state)
+TEST(a_line_is_written_and_errno_is_kept)
 {
-	(void)state;
 	use_pipe();
 	errno = ENOTTY;
 	log_warning("a %d", 7);
@@ -118,12 +111,11 @@ static void a_line_is_written_and_errno_is_kept(void **state)
 	assert_string_equal(drain(), SD_WARNING "b\n");
 }
 
-static void a_long_line_is_truncated_to_one_line(void **state)
+TEST(a_long_line_is_truncated_to_one_line)
 {
 	char word[4000];
 	const char *text;
 
-	(void)state;
 	use_pipe();
 	memset(word, 'x', sizeof(word));
 	word[sizeof(word) - 1] = '\0';
@@ -175,29 +167,25 @@ static void check_full(void (*use)(void))
 	assert_null(strstr(drain(), "could not be written"));
 }
 
-static void a_full_pipe_loses_lines_without_blocking(void **state)
+TEST(a_full_pipe_loses_lines_without_blocking)
 {
-	(void)state;
 	check_full(use_pipe);
 }
 
-static void a_full_socket_does_not_block(void **state)
+TEST(a_full_socket_does_not_block)
 {
-	(void)state;
 	check_full(use_socket);
 }
 
-static void a_stopped_terminal_does_not_block(void **state)
+TEST(a_stopped_terminal_does_not_block)
 {
-	(void)state;
 	check_full(use_terminal);
 }
 
-static void flags_of_a_shared_stderr_are_unchanged(void **state)
+TEST(flags_of_a_shared_stderr_are_unchanged)
 {
 	void (*const uses[])(void) = {use_pipe, use_terminal};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(uses) / sizeof(uses[0]); i++) {
 		uses[i]();
 		log_info("a");
@@ -207,9 +195,8 @@ static void flags_of_a_shared_stderr_are_unchanged(void **state)
 	}
 }
 
-static void a_missing_reader_is_no_error(void **state)
+TEST(a_missing_reader_is_no_error)
 {
-	(void)state;
 	use_pipe();
 	(void)close(reader);
 	reader = -1;
@@ -253,11 +240,10 @@ static void log_alert(void)
 		  "alert %d", 7);
 }
 
-static void a_message_of_a_kind_has_journal_fields(void **state)
+TEST(a_message_of_a_kind_has_journal_fields)
 {
 	char path[] = "/tmp/gover-log.XXXXXX";
 
-	(void)state;
 	assert_non_null(mkdtemp(path));
 	assert_int_equal(rmdir(path), 0);
 	use_journal(path);
@@ -280,7 +266,7 @@ static void a_message_of_a_kind_has_journal_fields(void **state)
 }
 
 /* The catalog refers to the subject and the next command, so that they are never missing. */
-static void every_message_of_a_kind_has_a_subject_and_a_next_command(void **state)
+TEST(every_message_of_a_kind_has_a_subject_and_a_next_command)
 {
 	static const struct {
 		struct log_fields fields;
@@ -295,7 +281,6 @@ static void every_message_of_a_kind_has_a_subject_and_a_next_command(void **stat
 	};
 	char path[] = "/tmp/gover-log.XXXXXX";
 
-	(void)state;
 	assert_non_null(mkdtemp(path));
 	assert_int_equal(rmdir(path), 0);
 	use_journal(path);
@@ -312,9 +297,8 @@ static void every_message_of_a_kind_has_a_subject_and_a_next_command(void **stat
 	log_use_journal("/run/systemd/journal/socket");
 }
 
-static void without_a_journal_it_is_a_line(void **state)
+TEST(without_a_journal_it_is_a_line)
 {
-	(void)state;
 	use_pipe();
 	log_alert();
 	assert_string_equal(drain(), "gover-d: alert 7\n");
@@ -324,33 +308,12 @@ static void without_a_journal_it_is_a_line(void **state)
 	assert_string_equal(drain(), "<4>alert 7\n");
 }
 
-static void every_kind_has_a_unique_id(void **state)
+TEST(every_kind_has_a_unique_id)
 {
-	(void)state;
 	for (int a = 0; a < LOG_KINDS; a++) {
 		assert_int_equal(strspn(log_kind_id((enum log_kind)a), "0123456789abcdef"), 32);
 		for (int b = 0; b < a; b++)
 			assert_string_not_equal(log_kind_id((enum log_kind)a),
 						log_kind_id((enum log_kind)b));
 	}
-}
-
-int main(void)
-{
-#define KEPT(test) cmocka_unit_test_setup_teardown(test, keep_stderr, restore_stderr)
-	const struct CMUnitTest tests[] = {
-		KEPT(a_line_is_written_and_errno_is_kept),
-		KEPT(a_long_line_is_truncated_to_one_line),
-		KEPT(a_full_pipe_loses_lines_without_blocking),
-		KEPT(a_full_socket_does_not_block),
-		KEPT(a_stopped_terminal_does_not_block),
-		KEPT(flags_of_a_shared_stderr_are_unchanged),
-		KEPT(a_missing_reader_is_no_error),
-		KEPT(a_message_of_a_kind_has_journal_fields),
-		KEPT(every_message_of_a_kind_has_a_subject_and_a_next_command),
-		KEPT(without_a_journal_it_is_a_line),
-		KEPT(every_kind_has_a_unique_id),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The size of the process, when a trim is necessary, and the return of free memory to the system.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "gover-d/util/memory.h"
+#include "tests/unit/unit.h"
 
 #define MB	      ((uint64_t)1 << 20)
 #define BLOCKS	      1000
@@ -28,7 +23,7 @@
 #define OTHER_MALLOC 1
 #endif
 
-static void much_free_memory_must_be_returned(void **state)
+TEST(much_free_memory_must_be_returned)
 {
 	static const struct {
 		const char *why;
@@ -45,7 +40,6 @@ static void much_free_memory_must_be_returned(void **state)
 	};
 	struct memory memory = {0};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		if (memory_must_trim(&memory, rows[i].own, rows[i].allocated) != rows[i].must_trim)
 			fail_msg("%s", rows[i].why);
@@ -86,13 +80,12 @@ static void free_blocks(void)
 		free(blocks[i]);
 }
 
-static void freed_memory_is_returned(void **state)
+TEST(freed_memory_is_returned)
 {
 	struct memory memory = {0};
 	uint64_t now_ns = NS_PER_S, before;
 	void *last;
 
-	(void)state;
 	tick(&memory, &now_ns);
 	before = own();
 	allocate_blocks();
@@ -113,15 +106,3 @@ static void freed_memory_is_returned(void **state)
 	free(last);
 }
 #endif
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(much_free_memory_must_be_returned),
-#ifndef OTHER_MALLOC
-		cmocka_unit_test(freed_memory_is_returned),
-#endif
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}

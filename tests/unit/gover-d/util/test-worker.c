@@ -1,23 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* The worker: jobs run in threads and finish in the loop, in the order of submission or by turns.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/cleanup.h"
 #include "gover-d/util/worker.h"
+#include "tests/unit/unit.h"
 
 #define JOBS	   300
 #define WAIT_USEC  (30 * 1000000ULL) /* long enough for a machine under load */
@@ -65,9 +59,8 @@ static void done(struct worker_job *job)
 	test.done[test.n_done++] = mine->number;
 }
 
-static int set_up(void **state)
+static int set_up(void)
 {
-	(void)state;
 	test.n_done = 0;
 	atomic_store(&test.held, false);
 	atomic_store(&test.running, 0);
@@ -79,14 +72,15 @@ static int set_up(void **state)
 	return worker_new(test.event, &one_thread, &test.worker);
 }
 
-static int tear_down(void **state)
+static int tear_down(void)
 {
-	(void)state;
 	atomic_store(&test.held, false);
 	test.worker = worker_free(test.worker);
 	test.event = sd_event_unref(test.event);
 	return 0;
 }
+
+FIXTURE(set_up, tear_down)
 
 static void submit(int number)
 {
@@ -100,18 +94,16 @@ static void loop_until(int n)
 		assert_true(sd_event_run(test.event, WAIT_USEC) > 0);
 }
 
-static void test_a_job_runs_in_the_thread_and_is_done_in_the_loop(void **state)
+TEST(test_a_job_runs_in_the_thread_and_is_done_in_the_loop)
 {
-	(void)state;
 	submit(0);
 	loop_until(1);
 	assert_false(pthread_equal(jobs[0].ran_in, pthread_self()));
 	assert_true(pthread_equal(test.done_in, pthread_self()));
 }
 
-static void test_jobs_are_done_one_at_a_time_in_their_order(void **state)
+TEST(test_jobs_are_done_one_at_a_time_in_their_order)
 {
-	(void)state;
 	for (int round = 0; round < 3; round++) {
 		test.n_done = 0;
 		for (int i = 0; i < 200; i++)
@@ -123,9 +115,8 @@ static void test_jobs_are_done_one_at_a_time_in_their_order(void **state)
 	assert_int_equal(atomic_load(&test.most_running), 1);
 }
 
-static void test_the_loop_never_waits_for_a_job(void **state)
+TEST(test_the_loop_never_waits_for_a_job)
 {
-	(void)state;
 	atomic_store(&test.held, true);
 	submit(0);
 	for (int i = 0; i < 5; i++)
@@ -135,9 +126,8 @@ static void test_the_loop_never_waits_for_a_job(void **state)
 	loop_until(1);
 }
 
-static void test_more_than_256_waiting_jobs_are_refused(void **state)
+TEST(test_more_than_256_waiting_jobs_are_refused)
 {
-	(void)state;
 	atomic_store(&test.held, true);
 	submit(0);
 	while (atomic_load(&test.running) == 0) /* a running job does not count as waiting */
@@ -152,9 +142,8 @@ static void test_more_than_256_waiting_jobs_are_refused(void **state)
 	loop_until(WAITING_OK + 2);
 }
 
-static void test_free_finishes_queued_jobs(void **state)
+TEST(test_free_finishes_queued_jobs)
 {
-	(void)state;
 	for (int i = 0; i < 100; i++)
 		submit(i);
 	test.worker = worker_free(test.worker);
@@ -176,9 +165,8 @@ static void done_and_submit(struct worker_job *job)
 		submit(next);
 }
 
-static void test_done_may_submit_the_next_job(void **state)
+TEST(test_done_may_submit_the_next_job)
 {
-	(void)state;
 	for (int i = 0; i < 10; i++)
 		jobs[i].job.done = done_and_submit;
 	submit(0);
@@ -193,9 +181,8 @@ static void done_and_submit_late(struct worker_job *job)
 	late_result = worker_submit(test.worker, &jobs[1].job);
 }
 
-static void test_no_job_is_accepted_during_free(void **state)
+TEST(test_no_job_is_accepted_during_free)
 {
-	(void)state;
 	late_result = 0;
 	jobs[0].job.done = done_and_submit_late;
 	submit(0);
@@ -212,9 +199,8 @@ static void run_and_look_at_signals(struct worker_job *job)
 	run(job);
 }
 
-static void test_the_thread_gets_no_signals(void **state)
+TEST(test_the_thread_gets_no_signals)
 {
-	(void)state;
 	jobs[0].job.run = run_and_look_at_signals;
 	submit(0);
 	loop_until(1);
@@ -248,9 +234,8 @@ static const struct turns {
 	{"aaaabb", "ababaa"}, {"aaaabbc", "abcabaa"}, {"ccbbaa", "cbacba"},
 };
 
-static void test_clients_take_turns(void **state)
+TEST(test_clients_take_turns)
 {
-	(void)state;
 	for (size_t t = 0; t < ARRAY_SIZE(turns); t++) {
 		int n = (int)strlen(turns[t].submitted);
 		char names[16][2], started[17] = "";
@@ -273,12 +258,11 @@ static void test_clients_take_turns(void **state)
 	}
 }
 
-static void test_a_client_never_waits_for_later_jobs_of_others(void **state)
+TEST(test_a_client_never_waits_for_later_jobs_of_others)
 {
 	char name[2] = "b";
 	int first = -1;
 
-	(void)state;
 	atomic_store(&test.held, true);
 	submit(0);
 	wait_until_running(1);
@@ -301,11 +285,10 @@ static void test_a_client_never_waits_for_later_jobs_of_others(void **state)
 	assert_in_range(first, 10, 22);
 }
 
-static void test_a_client_has_a_limit_of_its_own(void **state)
+TEST(test_a_client_has_a_limit_of_its_own)
 {
 	char name[2] = "b";
 
-	(void)state;
 	replace_worker(&(struct worker_limits){
 		.name = "test", .threads = 1, .waiting_max = 6, .client_max = 4});
 	atomic_store(&test.held, true);
@@ -322,9 +305,8 @@ static void test_a_client_has_a_limit_of_its_own(void **state)
 	loop_until(7);
 }
 
-static void test_threads_run_jobs_at_the_same_time(void **state)
+TEST(test_threads_run_jobs_at_the_same_time)
 {
-	(void)state;
 	replace_worker(&(struct worker_limits){
 		.name = "test", .threads = 2, .waiting_max = 64, .client_max = 64});
 	atomic_store(&test.held, true);
@@ -345,35 +327,11 @@ static void run_until_stopping(struct worker_job *job)
 	((struct job *)(void *)job)->ran = true;
 }
 
-static void test_a_running_job_learns_that_the_worker_stops(void **state)
+TEST(test_a_running_job_learns_that_the_worker_stops)
 {
-	(void)state;
 	stopping = worker_stopping(test.worker);
 	jobs[0].job.run = run_until_stopping;
 	submit(0);
 	test.worker = worker_free(test.worker);
 	assert_int_equal(test.n_done, 1);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_a_job_runs_in_the_thread_and_is_done_in_the_loop),
-		TEST(test_jobs_are_done_one_at_a_time_in_their_order),
-		TEST(test_the_loop_never_waits_for_a_job),
-		TEST(test_more_than_256_waiting_jobs_are_refused),
-		TEST(test_free_finishes_queued_jobs),
-		TEST(test_done_may_submit_the_next_job),
-		TEST(test_no_job_is_accepted_during_free),
-		TEST(test_the_thread_gets_no_signals),
-		TEST(test_clients_take_turns),
-		TEST(test_a_client_never_waits_for_later_jobs_of_others),
-		TEST(test_a_client_has_a_limit_of_its_own),
-		TEST(test_threads_run_jobs_at_the_same_time),
-		TEST(test_a_running_job_learns_that_the_worker_stops),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

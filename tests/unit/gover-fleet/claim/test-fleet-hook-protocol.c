@@ -2,34 +2,29 @@
 /* The protocol of the hook: lines, limits and deadlines. */
 #include <errno.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "gover-fleet/claim/hook-protocol.h"
+#include "tests/unit/unit.h"
 
 static uint64_t soon(void)
 {
 	return clock_now().mono_ns + 5 * NS_PER_S;
 }
 
-static void a_request_is_read_back(void **state)
+TEST(a_request_is_read_back)
 {
 	static const char xml[] = "<domain>\n\t<name>\"a\\b\"</name> \xc3\xa9</domain>";
 	char *line = hook_protocol_print_request("prepare", "vm \"1\"", "u", xml, strlen(xml));
 	struct hook_protocol_request request;
 	struct err err = {""};
 
-	(void)state;
 	assert_non_null(line);
 	assert_int_equal(line[strlen(line) - 1], '\n');
 	assert_ptr_equal(strchr(line, '\n'), line + strlen(line) - 1);
@@ -44,13 +39,12 @@ static void a_request_is_read_back(void **state)
 	assert_null(hook_protocol_print_request("prepare", "vm", "u", "\xff", 1));
 }
 
-static void an_answer_is_read_back(void **state)
+TEST(an_answer_is_read_back)
 {
 	char text[HOOK_PROTOCOL_TEXT_MAX], *line;
 	struct err err = {""};
 	bool allow;
 
-	(void)state;
 	line = hook_protocol_print_answer(false, "no offer");
 	assert_int_equal(hook_protocol_parse_answer(line, &allow, text, &err), 0);
 	assert_false(allow);
@@ -62,7 +56,7 @@ static void an_answer_is_read_back(void **state)
 	free(line);
 }
 
-static void wrong_lines_are_rejected(void **state)
+TEST(wrong_lines_are_rejected)
 {
 	static const char *const rows[] = {
 		"",
@@ -77,7 +71,6 @@ static void wrong_lines_are_rejected(void **state)
 	char text[HOOK_PROTOCOL_TEXT_MAX];
 	bool allow;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct err err = {""};
 
@@ -87,12 +80,11 @@ static void wrong_lines_are_rejected(void **state)
 	}
 }
 
-static void lines_arrive_in_parts_and_end_at_the_newline(void **state)
+TEST(lines_arrive_in_parts_and_end_at_the_newline)
 {
 	char *line = NULL;
 	int fds[2];
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
 	assert_int_equal(write(fds[0], "ab", 2), 2);
 	assert_int_equal(
@@ -108,14 +100,13 @@ static void lines_arrive_in_parts_and_end_at_the_newline(void **state)
 	assert_int_equal(close(fds[1]), 0);
 }
 
-static void a_line_has_a_limit(void **state)
+TEST(a_line_has_a_limit)
 {
 	static char block[4096];
 	char *line = NULL;
 	int fds[2], r;
 	pid_t writer;
 
-	(void)state;
 	memset(block, 'a', sizeof(block));
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
 	writer = fork();
@@ -134,11 +125,10 @@ static void a_line_has_a_limit(void **state)
 	assert_int_equal(waitpid(writer, NULL, 0), writer);
 }
 
-static void waiting_ends_at_the_deadline_and_at_the_stop(void **state)
+TEST(waiting_ends_at_the_deadline_and_at_the_stop)
 {
 	int fds[2], stop[2];
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
 	assert_int_equal(pipe(stop), 0);
 	assert_int_equal(hook_protocol_wait(fds[0], POLLIN, stop[0], clock_now().mono_ns),
@@ -152,28 +142,12 @@ static void waiting_ends_at_the_deadline_and_at_the_stop(void **state)
 	}
 }
 
-static void a_missing_socket_is_no_wait(void **state)
+TEST(a_missing_socket_is_no_wait)
 {
 	char longest[300];
 
-	(void)state;
 	assert_int_equal(hook_protocol_connect("/nonexistent/hook.sock", soon()), -ENOENT);
 	memset(longest, 'a', sizeof(longest));
 	longest[sizeof(longest) - 1] = '\0';
 	assert_int_equal(hook_protocol_connect(longest, soon()), -ENAMETOOLONG);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_request_is_read_back),
-		cmocka_unit_test(an_answer_is_read_back),
-		cmocka_unit_test(wrong_lines_are_rejected),
-		cmocka_unit_test(lines_arrive_in_parts_and_end_at_the_newline),
-		cmocka_unit_test(a_line_has_a_limit),
-		cmocka_unit_test(waiting_ends_at_the_deadline_and_at_the_stop),
-		cmocka_unit_test(a_missing_socket_is_no_wait),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

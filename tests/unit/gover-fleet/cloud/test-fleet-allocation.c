@@ -1,22 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* The replies of Placement about the allocation of a server. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "base/json-text.h"
 #include "gover-fleet/cloud/allocation.h"
+#include "tests/unit/unit.h"
 
 #define PROVIDER "1eb2ff52-8d2c-4b1c-9d7e-1a5b2b3c4d5e"
 
 static json_t *json_of(const char *text)
 {
-	json_t *json = json_text_parse(text, strlen(text), 0, NULL);
+	json_t *json = json_loadb(text, strlen(text), 0, NULL);
 
 	assert_non_null(json);
 	return json;
@@ -32,12 +27,11 @@ static int parse(const char *text, struct allocation *ret_allocation, struct err
 }
 
 /* The form of a reply for a server with a slot, as the reference of Placement describes it. */
-static void slots_of_gover_are_found(void **state)
+TEST(slots_of_gover_are_found)
 {
 	struct allocation allocation;
 	struct err err = {""};
 
-	(void)state;
 	assert_int_equal(
 		parse("{\"allocations\": {\"0aaaaaaa-0000-4000-8000-000000000000\": "
 		      "{\"generation\": 9,"
@@ -54,7 +48,7 @@ static void slots_of_gover_are_found(void **state)
 	assert_int_equal(allocation.n_slots, 0);
 }
 
-static void wrong_replies_are_rejected(void **state)
+TEST(wrong_replies_are_rejected)
 {
 	static const char *const rows[] = {
 		"{}",
@@ -69,7 +63,6 @@ static void wrong_replies_are_rejected(void **state)
 		"\"CUSTOM_GOVER_SLOT_4\": 1, \"CUSTOM_GOVER_SLOT_5\": 1}}}}",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct allocation allocation;
 		struct err err = {""};
@@ -79,7 +72,7 @@ static void wrong_replies_are_rejected(void **state)
 	}
 }
 
-static void the_gpu_is_part_of_the_name_of_the_provider(void **state)
+TEST(the_gpu_is_part_of_the_name_of_the_provider)
 {
 	static const struct {
 		const char *text, *gpu;
@@ -93,7 +86,6 @@ static void the_gpu_is_part_of_the_name_of_the_provider(void **state)
 		{"{}", "", -EPROTO},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		json_t *json = json_of(rows[i].text);
 		char gpu[ID_MAX] = "";
@@ -116,12 +108,11 @@ static int parse_consumers(const char *text, struct allocation_consumers *ret_co
 }
 
 /* The form of a reply for a GPU with two servers, as the reference of Placement describes it. */
-static void consumers_of_slots_are_found(void **state)
+TEST(consumers_of_slots_are_found)
 {
 	static struct allocation_consumers consumers;
 	struct err err = {""};
 
-	(void)state;
 	assert_int_equal(parse_consumers("{\"allocations\": {\"b1\": {\"consumer_generation\": 1, "
 					 "\"resources\": {\"CUSTOM_GOVER_SLOT\": 1, "
 					 "\"CUSTOM_GOVER_SLOT_HALF\": 1}}, \"a1\": "
@@ -139,7 +130,7 @@ static void consumers_of_slots_are_found(void **state)
 	assert_int_equal(consumers.n, 0);
 }
 
-static void wrong_consumers_are_rejected(void **state)
+TEST(wrong_consumers_are_rejected)
 {
 	static const char *const rows[] = {
 		"{}",
@@ -152,24 +143,10 @@ static void wrong_consumers_are_rejected(void **state)
 	};
 	static struct allocation_consumers consumers;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct err err = {""};
 
 		if (parse_consumers(rows[i], &consumers, &err) != -EPROTO || !err.msg[0])
 			fail_msg("row %zu is accepted", i);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(slots_of_gover_are_found),
-		cmocka_unit_test(wrong_replies_are_rejected),
-		cmocka_unit_test(consumers_of_slots_are_found),
-		cmocka_unit_test(wrong_consumers_are_rejected),
-		cmocka_unit_test(the_gpu_is_part_of_the_name_of_the_provider),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* The difference between a wanted GPU and its provider, and the pause after failures. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "gover-fleet/cloud/backoff.h"
 #include "gover-fleet/cloud/difference.h"
+#include "tests/unit/unit.h"
 
 #define A   "CUSTOM_GOVER_SLOT_25"
 #define B   "CUSTOM_GOVER_SLOT_50"
@@ -123,9 +119,8 @@ static const struct {
 	 false},
 };
 
-static void totals_are_contracts_and_offers(void **state)
+TEST(totals_are_contracts_and_offers)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(totals); i++) {
 		struct difference difference;
 		char text[512];
@@ -140,7 +135,7 @@ static void totals_are_contracts_and_offers(void **state)
 	}
 }
 
-static void one_changed_class_is_found(void **state)
+TEST(one_changed_class_is_found)
 {
 	static const struct {
 		struct placement_inventories wanted, seen;
@@ -164,7 +159,6 @@ static void one_changed_class_is_found(void **state)
 		{{0, {{A, 1, 0, false}}, 1}, {0, {{B, 1, 0, false}}, 1}, -1},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const struct difference difference = {.inventories = rows[i].wanted};
 		const struct seen seen = {.inventories = rows[i].seen};
@@ -175,13 +169,12 @@ static void one_changed_class_is_found(void **state)
 	}
 }
 
-static void a_total_above_the_limit_is_rejected(void **state)
+TEST(a_total_above_the_limit_is_rejected)
 {
 	struct wanted_gpu wanted = {.classes = {{A, INT32_MAX, 0, 0}}, .n_classes = 1};
 	const struct seen seen = {.inventories = {.n_classes = 0}};
 	struct difference difference;
 
-	(void)state;
 	assert_int_equal(difference_compute(&wanted, &seen, &difference), 0);
 	wanted.classes[0].offers = 1;
 	assert_int_equal(difference_compute(&wanted, &seen, &difference), -E2BIG);
@@ -192,7 +185,7 @@ static void a_total_above_the_limit_is_rejected(void **state)
 
 #define SELLS .inventories = {.classes = {{A, 1, 0, false}}, .n_classes = 1}
 
-static void traits_are_those_of_the_gpu_and_of_others(void **state)
+TEST(traits_are_those_of_the_gpu_and_of_others)
 {
 	static const struct {
 		struct wanted_gpu wanted;
@@ -229,7 +222,6 @@ static void traits_are_those_of_the_gpu_and_of_others(void **state)
 		 true},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct difference difference;
 		char text[512] = "";
@@ -246,13 +238,12 @@ static void traits_are_those_of_the_gpu_and_of_others(void **state)
 	}
 }
 
-static void too_many_traits_are_rejected(void **state)
+TEST(too_many_traits_are_rejected)
 {
 	struct wanted_gpu wanted = {.policy = ""};
 	static struct seen seen;
 	struct difference difference;
 
-	(void)state;
 	seen.traits.n_names = PLACEMENT_TRAITS_MAX;
 	for (size_t i = 0; i < PLACEMENT_TRAITS_MAX; i++)
 		snprintf(seen.traits.names[i], PLACEMENT_WORD_MAX, "CUSTOM_%zu", i);
@@ -261,7 +252,7 @@ static void too_many_traits_are_rejected(void **state)
 	assert_int_equal(difference_compute(&wanted, &seen, &difference), -E2BIG);
 }
 
-static void a_withdrawal_leaves_the_allocated_slots(void **state)
+TEST(a_withdrawal_leaves_the_allocated_slots)
 {
 	static const struct seen seen = {
 		.inventories = {.classes = {{A, 5, 0, false}, {B, 2, 0, false}}, .n_classes = 2},
@@ -271,7 +262,6 @@ static void a_withdrawal_leaves_the_allocated_slots(void **state)
 	struct difference difference;
 	char text[512];
 
-	(void)state;
 	difference_withdraw(&seen, &difference);
 	describe(&difference, text);
 	assert_string_equal(text, A " 3-0, " B " 1-1");
@@ -279,7 +269,7 @@ static void a_withdrawal_leaves_the_allocated_slots(void **state)
 	assert_false(difference.write_traits);
 }
 
-static void the_pause_doubles_up_to_its_limit(void **state)
+TEST(the_pause_doubles_up_to_its_limit)
 {
 	static const struct {
 		int failures;
@@ -299,7 +289,6 @@ static void the_pause_doubles_up_to_its_limit(void **state)
 		{100, UINT32_MAX, 1000 - UINT32_MAX % 501},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct backoff backoff = {.first_ms = 100, .max_ms = 1000};
 		int got;
@@ -312,19 +301,4 @@ static void the_pause_doubles_up_to_its_limit(void **state)
 		backoff_succeed(&backoff);
 		assert_int_equal(backoff_pause_ms(&backoff, rows[i].random), 0);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(totals_are_contracts_and_offers),
-		cmocka_unit_test(a_total_above_the_limit_is_rejected),
-		cmocka_unit_test(one_changed_class_is_found),
-		cmocka_unit_test(traits_are_those_of_the_gpu_and_of_others),
-		cmocka_unit_test(too_many_traits_are_rejected),
-		cmocka_unit_test(a_withdrawal_leaves_the_allocated_slots),
-		cmocka_unit_test(the_pause_doubles_up_to_its_limit),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,10 +5,6 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "gover-fleet/cloud/service.h"
+#include "tests/unit/unit.h"
 
 #define REQUESTS_MAX 8
 #define REQUEST_MAX  4096
@@ -33,21 +28,21 @@ static struct {
 static pid_t server;
 static char url[64], secret[64];
 
-static int make_shared(void **state)
+static int make_shared(void)
 {
-	(void)state;
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		      0);
 	snprintf(secret, sizeof(secret), "/tmp/gover-test-keystone.%d", (int)getpid());
 	return shared == MAP_FAILED || file_replace(secret, "s3cret\n", 7) < 0 ? -1 : 0;
 }
 
-static int remove_shared(void **state)
+static int remove_shared(void)
 {
-	(void)state;
 	(void)unlink(secret);
 	return munmap(shared, sizeof(*shared));
 }
+
+FIXTURE_ONCE(make_shared, remove_shared)
 
 /* Reads a request: its header and, if it announces a body, the body. */
 static void read_request(int fd, char *text)
@@ -161,7 +156,7 @@ static struct instant at(int64_t s)
 	"\", \"region_id\": \"" region "\", \"url\": \"" where "\"}]}"
 #define PLACEMENT ENDPOINT("placement", "public", "one", "@URL@/placement/")
 
-static void a_password_is_sent_once_for_the_life_of_the_token(void **state)
+TEST(a_password_is_sent_once_for_the_life_of_the_token)
 {
 	static const char *const replies[] = {TOKEN("first", "11:00", PLACEMENT),
 					      TOKEN("second", "11:00", PLACEMENT), NULL};
@@ -173,7 +168,6 @@ static void a_password_is_sent_once_for_the_life_of_the_token(void **state)
 	struct keystone *k;
 	struct err err = {.msg = ""};
 
-	(void)state;
 	serve(replies);
 	k = new_keystone(KEYSTONE_PASSWORD);
 	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
@@ -193,14 +187,13 @@ static void a_password_is_sent_once_for_the_life_of_the_token(void **state)
 			       "\"service\",\"domain\":{\"name\":\"Default\"}}}}}"));
 }
 
-static void an_application_credential_has_no_scope(void **state)
+TEST(an_application_credential_has_no_scope)
 {
 	static const char *const replies[] = {TOKEN("t", "11:00", PLACEMENT), NULL};
 	struct keystone *k;
 	const char *token = NULL;
 	struct err err = {.msg = ""};
 
-	(void)state;
 	serve(replies);
 	k = new_keystone(KEYSTONE_APPLICATION_CREDENTIAL);
 	assert_int_equal(keystone_token(k, at(0), &token, &err), 0);
@@ -212,7 +205,7 @@ static void an_application_credential_has_no_scope(void **state)
 		       "\"application_credential\":{\"id\":\"acid\",\"secret\":\"s3cret\"}}}}"));
 }
 
-static void a_valid_token_is_used_while_its_renewal_fails(void **state)
+TEST(a_valid_token_is_used_while_its_renewal_fails)
 {
 	static const char *const replies[] = {TOKEN("first", "11:00", PLACEMENT),
 					      HEAD("503 Service Unavailable") "\r\n",
@@ -221,7 +214,6 @@ static void a_valid_token_is_used_while_its_renewal_fails(void **state)
 	const char *token = NULL;
 	struct err err = {.msg = ""};
 
-	(void)state;
 	serve(replies);
 	k = new_keystone(KEYSTONE_PASSWORD);
 	assert_int_equal(keystone_token(k, at(0), &token, &err), 0);
@@ -233,7 +225,7 @@ static void a_valid_token_is_used_while_its_renewal_fails(void **state)
 	end_server(3);
 }
 
-static void a_refused_or_wrong_reply_gives_no_token(void **state)
+TEST(a_refused_or_wrong_reply_gives_no_token)
 {
 	static const struct {
 		const char *reply;
@@ -252,7 +244,6 @@ static void a_refused_or_wrong_reply_gives_no_token(void **state)
 		 "url"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const char *const replies[] = {rows[i].reply, NULL};
 		const char *token = NULL;
@@ -271,7 +262,7 @@ static void a_refused_or_wrong_reply_gives_no_token(void **state)
 	}
 }
 
-static void the_endpoint_is_that_of_type_interface_and_region(void **state)
+TEST(the_endpoint_is_that_of_type_interface_and_region)
 {
 	static const struct {
 		const char *catalog, *region, *interface, *placement;
@@ -287,7 +278,6 @@ static void the_endpoint_is_that_of_type_interface_and_region(void **state)
 		 "two", "", "http://b"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char text[1024];
 		const char *const replies[] = {text, NULL};
@@ -319,16 +309,14 @@ static void the_endpoint_is_that_of_type_interface_and_region(void **state)
 static int request(struct keystone *k, struct reply *ret_reply, struct err *err)
 {
 	const struct service_config config = {"placement", "Placement", "placement 1.36"};
-	struct service *service = NULL;
-	int r;
+	struct service *service = service_new(&config, k);
+	int r = service_request(service, "GET", "/x", NULL, ret_reply, err);
 
-	assert_int_equal(service_new(&config, k, &service, err), 0);
-	r = service_request(service, "GET", "/x", NULL, ret_reply, err);
 	service_free(service);
 	return r;
 }
 
-static void a_refused_token_is_renewed_once(void **state)
+TEST(a_refused_token_is_renewed_once)
 {
 	static const char *const replies[] = {
 		TOKEN("old", "11:00", PLACEMENT), HEAD("401 Unauthorized") "\r\n",
@@ -337,7 +325,6 @@ static void a_refused_token_is_renewed_once(void **state)
 	struct keystone *k;
 	struct err err = {.msg = ""};
 
-	(void)state;
 	serve(replies);
 	k = new_keystone(KEYSTONE_PASSWORD);
 	if (request(k, &reply, &err) != 0)
@@ -352,7 +339,7 @@ static void a_refused_token_is_renewed_once(void **state)
 	assert_non_null(strstr(shared->requests[3], "OpenStack-API-Version: placement 1.36\r\n"));
 }
 
-static void each_status_of_a_service_has_a_result(void **state)
+TEST(each_status_of_a_service_has_a_result)
 {
 	static const struct {
 		const char *status;
@@ -368,7 +355,6 @@ static void each_status_of_a_service_has_a_result(void **state)
 		{"503 Service Unavailable", -EAGAIN},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char text[128];
 		const char *const replies[] = {text, NULL};
@@ -391,7 +377,7 @@ static void each_status_of_a_service_has_a_result(void **state)
 	}
 }
 
-static void missing_certificates_are_named_by_their_key(void **state)
+TEST(missing_certificates_are_named_by_their_key)
 {
 	struct keystone_config config = {.auth = KEYSTONE_PASSWORD,
 					 .auth_url = "https://127.0.0.1:1",
@@ -400,12 +386,11 @@ static void missing_certificates_are_named_by_their_key(void **state)
 	struct err err = {.msg = ""};
 	struct keystone *k = NULL;
 
-	(void)state;
 	assert_int_equal(keystone_new(&config, &k, &err), -EINVAL);
 	assert_string_equal(err.msg, "cacert '/nonexistent/ca.pem': No such file or directory");
 }
 
-static void a_service_that_does_not_listen_is_not_connected(void **state)
+TEST(a_service_that_does_not_listen_is_not_connected)
 {
 	struct keystone_config config = {
 		.auth = KEYSTONE_NONE, .placement_url = "http://127.0.0.1:1", .timeout_ms = 20000};
@@ -413,18 +398,16 @@ static void a_service_that_does_not_listen_is_not_connected(void **state)
 	struct err err = {.msg = ""};
 	struct keystone *k = NULL;
 
-	(void)state;
 	assert_int_equal(keystone_new(&config, &k, &err), 0);
 	assert_int_equal(request(k, &reply, &err), -ENOTCONN);
 	assert_non_null(strstr(err.msg, "Placement"));
 	keystone_free(k);
 }
 
-static void a_secret_file_has_one_line(void **state)
+TEST(a_secret_file_has_one_line)
 {
 	static const char *const rows[] = {"", "\n", "a\nb\n"};
 
-	(void)state;
 	snprintf(url, sizeof(url), "http://127.0.0.1:1");
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct keystone *k = new_keystone(KEYSTONE_PASSWORD);
@@ -437,22 +420,4 @@ static void a_secret_file_has_one_line(void **state)
 		keystone_free(k);
 	}
 	assert_int_equal(file_replace(secret, "s3cret\n", 7), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_password_is_sent_once_for_the_life_of_the_token),
-		cmocka_unit_test(an_application_credential_has_no_scope),
-		cmocka_unit_test(a_valid_token_is_used_while_its_renewal_fails),
-		cmocka_unit_test(a_refused_or_wrong_reply_gives_no_token),
-		cmocka_unit_test(the_endpoint_is_that_of_type_interface_and_region),
-		cmocka_unit_test(a_refused_token_is_renewed_once),
-		cmocka_unit_test(each_status_of_a_service_has_a_result),
-		cmocka_unit_test(missing_certificates_are_named_by_their_key),
-		cmocka_unit_test(a_service_that_does_not_listen_is_not_connected),
-		cmocka_unit_test(a_secret_file_has_one_line),
-	};
-
-	return cmocka_run_group_tests(tests, make_shared, remove_shared);
 }

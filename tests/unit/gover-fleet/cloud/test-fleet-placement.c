@@ -2,17 +2,12 @@
 /* Documents of Placement: each reply with a wrong member is rejected, and requests have all
  * members. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "base/json-text.h"
 #include "gover-fleet/cloud/placement.h"
+#include "tests/unit/unit.h"
 
 #define ROOT  "11111111-1111-4111-8111-111111111111"
 #define CHILD "22222222-2222-4222-8222-222222222222"
@@ -20,7 +15,7 @@
 
 static json_t *parse(const char *text)
 {
-	json_t *json = json_text_parse(text, strlen(text), 0, NULL);
+	json_t *json = json_loadb(text, strlen(text), 0, NULL);
 
 	if (!json)
 		fail_msg("not JSON: %s", text);
@@ -33,7 +28,7 @@ static json_t *parse(const char *text)
 #define LIST(...) "{\"resource_providers\": [" __VA_ARGS__ "]}"
 #define Q(text)	  "\"" text "\""
 
-static void the_root_is_the_provider_without_a_parent(void **state)
+TEST(the_root_is_the_provider_without_a_parent)
 {
 	static const struct {
 		const char *text;
@@ -56,7 +51,6 @@ static void the_root_is_the_provider_without_a_parent(void **state)
 		{"{}", -EPROTO},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		json_t *json = parse(rows[i].text);
 		char uuid[PLACEMENT_UUID_MAX] = "none";
@@ -69,7 +63,7 @@ static void the_root_is_the_provider_without_a_parent(void **state)
 	}
 }
 
-static void the_tree_has_the_providers_of_gover_below_the_root(void **state)
+TEST(the_tree_has_the_providers_of_gover_below_the_root)
 {
 	json_t *json = parse(LIST(PROVIDER(Q("h1"), Q(ROOT), "9", "null") ","		      /**/
 				  PROVIDER(Q("h1_gover_gpu0"), Q(CHILD), "7", Q(ROOT)) ","    /**/
@@ -79,7 +73,6 @@ static void the_tree_has_the_providers_of_gover_below_the_root(void **state)
 	struct placement_tree tree;
 	struct err err;
 
-	(void)state;
 	assert_int_equal(placement_parse_tree(json, "h1", ROOT, &tree, &err), 0);
 	assert_true(tree.has_root);
 	assert_int_equal(tree.n_gpus, 1);
@@ -95,7 +88,7 @@ static void the_tree_has_the_providers_of_gover_below_the_root(void **state)
 	json_decref(json);
 }
 
-static void a_wrong_tree_is_rejected(void **state)
+TEST(a_wrong_tree_is_rejected)
 {
 	static const char *const rows[] = {
 		"{}",
@@ -109,7 +102,6 @@ static void a_wrong_tree_is_rejected(void **state)
 		LIST(PROVIDER(Q("h1_gover_a"), Q(CHILD), "null", Q(ROOT))),
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		json_t *json = parse(rows[i]);
 		struct placement_tree tree = {.n_gpus = 99};
@@ -122,9 +114,8 @@ static void a_wrong_tree_is_rejected(void **state)
 	}
 }
 
-static void a_tree_with_too_many_gpus_is_rejected(void **state)
+TEST(a_tree_with_too_many_gpus_is_rejected)
 {
-	(void)state;
 	for (int n = PLACEMENT_GPUS_MAX; n <= PLACEMENT_GPUS_MAX + 1; n++) {
 		json_t *list = json_array(), *json;
 		struct placement_tree tree;
@@ -151,7 +142,7 @@ static void a_tree_with_too_many_gpus_is_rejected(void **state)
 #define INVENTORIES(generation, all) \
 	"{\"resource_provider_generation\": " generation ", \"inventories\": " all "}"
 
-static void inventories_are_checked(void **state)
+TEST(inventories_are_checked)
 {
 	static const struct {
 		const char *text;
@@ -174,7 +165,6 @@ static void inventories_are_checked(void **state)
 		{"{\"inventories\": {}}", -EPROTO, false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		json_t *json = parse(rows[i].text);
 		struct placement_inventories got = {.generation = -1};
@@ -191,7 +181,7 @@ static void inventories_are_checked(void **state)
 	}
 }
 
-static void one_inventory_is_checked(void **state)
+TEST(one_inventory_is_checked)
 {
 #define ONE(generation, total)                                                    \
 	"{\"resource_provider_generation\": " generation ", \"total\": " total    \
@@ -206,7 +196,6 @@ static void one_inventory_is_checked(void **state)
 		{"[]", "A", -EPROTO},		{INVENTORIES("5", "{}"), "A", -EPROTO},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		json_t *json = parse(rows[i].text);
 		struct placement_inventory got = {.total = -1};
@@ -221,7 +210,7 @@ static void one_inventory_is_checked(void **state)
 	}
 }
 
-static void traits_and_usages_are_checked(void **state)
+TEST(traits_and_usages_are_checked)
 {
 	static const struct {
 		const char *text;
@@ -241,7 +230,6 @@ static void traits_and_usages_are_checked(void **state)
 		{"{\"resource_provider_generation\": 5, \"usages\": []}", -EPROTO, -EPROTO},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		json_t *json = parse(rows[i].text);
 		struct placement_traits traits = {.n_names = 9};
@@ -257,9 +245,8 @@ static void traits_and_usages_are_checked(void **state)
 	}
 }
 
-static void documents_of_more_than_the_limit_are_rejected(void **state)
+TEST(documents_of_more_than_the_limit_are_rejected)
 {
-	(void)state;
 	for (int over = 0; over <= 1; over++) {
 		json_t *names = json_array(), *used = json_object(), *json;
 		struct placement_traits traits;
@@ -283,7 +270,7 @@ static void documents_of_more_than_the_limit_are_rejected(void **state)
 	}
 }
 
-static void errors_have_a_text(void **state)
+TEST(errors_have_a_text)
 {
 	static const struct {
 		const char *text, *detail;
@@ -296,7 +283,6 @@ static void errors_have_a_text(void **state)
 		{"{}", ""},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		json_t *json = parse(rows[i].text);
 
@@ -306,7 +292,7 @@ static void errors_have_a_text(void **state)
 	assert_string_equal(placement_error_detail(NULL), "");
 }
 
-static void requests_have_all_members(void **state)
+TEST(requests_have_all_members)
 {
 	static const struct placement_inventories inventories = {
 		.n_classes = 1, .classes = {{.name = "CUSTOM_A", .total = 3, .reserved = 1}}};
@@ -329,9 +315,8 @@ static void requests_have_all_members(void **state)
 		 "{\"resource_provider_generation\":8,\"traits\":[\"A\",\"B\"]}"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		char *text = json_text_print(rows[i].json, JSON_COMPACT | JSON_SORT_KEYS);
+		char *text = json_dumps(rows[i].json, JSON_COMPACT | JSON_SORT_KEYS);
 
 		assert_string_equal(text, rows[i].text);
 		free(text);
@@ -339,33 +324,13 @@ static void requests_have_all_members(void **state)
 	}
 }
 
-static void a_name_has_at_most_200_characters(void **state)
+TEST(a_name_has_at_most_200_characters)
 {
 	char host[PLACEMENT_NAME_MAX], name[PLACEMENT_NAME_MAX];
 
-	(void)state;
 	memset(host, 'h', sizeof(host));
 	host[PLACEMENT_NAME_MAX - 1 - strlen("_gover_g")] = '\0';
 	assert_int_equal(placement_name(host, "g", name), 0);
 	assert_int_equal(strlen(name), 200);
 	assert_int_equal(placement_name(host, "g0", name), -ENAMETOOLONG);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_root_is_the_provider_without_a_parent),
-		cmocka_unit_test(the_tree_has_the_providers_of_gover_below_the_root),
-		cmocka_unit_test(a_wrong_tree_is_rejected),
-		cmocka_unit_test(a_tree_with_too_many_gpus_is_rejected),
-		cmocka_unit_test(inventories_are_checked),
-		cmocka_unit_test(one_inventory_is_checked),
-		cmocka_unit_test(traits_and_usages_are_checked),
-		cmocka_unit_test(documents_of_more_than_the_limit_are_rejected),
-		cmocka_unit_test(errors_have_a_text),
-		cmocka_unit_test(requests_have_all_members),
-		cmocka_unit_test(a_name_has_at_most_200_characters),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* The configuration of gover-fleet: files, rules about several keys, the path of the secret. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "gover-fleet/config/fleet-config.h"
 #include "tests/unit/temp-file.h"
+#include "tests/unit/unit.h"
 
 #define STACK "[cloud]\nkind = openstack\n"
 
-static void files_are_accepted_or_explained(void **state)
+FIXTURE_ONCE(temp_file_make, temp_file_remove)
+
+TEST(files_are_accepted_or_explained)
 {
 	static const struct {
 		const char *text, *problem; /* NULL: accepted */
@@ -59,7 +57,6 @@ static void files_are_accepted_or_explained(void **state)
 		{"[elsewhere]\n", "unknown section"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct fleet_config config;
 		struct err err = {""};
@@ -76,12 +73,11 @@ static void files_are_accepted_or_explained(void **state)
 	}
 }
 
-static void a_rejected_file_changes_nothing(void **state)
+TEST(a_rejected_file_changes_nothing)
 {
 	struct fleet_config config, before;
 	struct err err = {""};
 
-	(void)state;
 	fleet_config_default(&config);
 	before = config;
 	temp_file_write("[fleet]\nhook_timeout_s = 9\n[migrate]\nby = nova\n");
@@ -90,7 +86,7 @@ static void a_rejected_file_changes_nothing(void **state)
 	assert_int_equal(fleet_config_load(&config, "/nonexistent/file", &err), -ENOENT);
 }
 
-static void the_printed_configuration_is_read_back(void **state)
+TEST(the_printed_configuration_is_read_back)
 {
 	struct fleet_config config, again;
 	struct err err = {""};
@@ -98,7 +94,6 @@ static void the_printed_configuration_is_read_back(void **state)
 	size_t length;
 	FILE *out;
 
-	(void)state;
 	fleet_config_default(&config);
 	temp_file_write("[fleet]\nhost = node-1\non_failure = closed\n" STACK
 			"auth = none\nplacement_url = http://p:8778\ncompute_url = http://c:8774\n"
@@ -120,13 +115,12 @@ static void the_printed_configuration_is_read_back(void **state)
 	free(text2);
 }
 
-static void a_secret_is_a_file_or_a_credential(void **state)
+TEST(a_secret_is_a_file_or_a_credential)
 {
 	struct fleet_config config;
 	struct err err = {""};
 	char path[256];
 
-	(void)state;
 	fleet_config_default(&config);
 	strcpy(config.cloud.secret_file, "/etc/gover/secret");
 	assert_int_equal(fleet_config_secret_path(&config, path, sizeof(path), &err), 0);
@@ -139,16 +133,4 @@ static void a_secret_is_a_file_or_a_credential(void **state)
 	assert_int_equal(fleet_config_secret_path(&config, path, sizeof(path), &err), 0);
 	assert_string_equal(path, "/run/credentials/x/openstack");
 	assert_int_equal(fleet_config_secret_path(&config, path, 8, &err), -ENAMETOOLONG);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(files_are_accepted_or_explained),
-		cmocka_unit_test(a_rejected_file_changes_nothing),
-		cmocka_unit_test(the_printed_configuration_is_read_back),
-		cmocka_unit_test(a_secret_is_a_file_or_a_credential),
-	};
-
-	return cmocka_run_group_tests(tests, temp_file_make, temp_file_remove);
 }

@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* The body of PUT /v1/fleet. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
-#include "base/json-text.h"
 #include "gover-fleet/host/fleet-report.h"
+#include "tests/unit/unit.h"
 
 static void check(const struct report *report, const char *wanted)
 {
 	json_t *json = fleet_report_encode(report);
-	char *text = json_text_print(json, JSON_COMPACT);
+	char *text = json_dumps(json, JSON_COMPACT);
 
 	assert_non_null(text);
 	assert_string_equal(text, wanted);
@@ -22,7 +17,7 @@ static void check(const struct report *report, const char *wanted)
 	json_decref(json);
 }
 
-static void all_members_are_sent(void **state)
+TEST(all_members_are_sent)
 {
 	const struct report full = {
 		.cloud = REPORT_UNREACHABLE,
@@ -37,7 +32,6 @@ static void all_members_are_sent(void **state)
 		.migrations_failed = 1,
 	};
 
-	(void)state;
 	check(&(struct report){.cloud = REPORT_WITHDRAWN},
 	      "{\"state\":\"withdrawn\",\"cloud\":\"none\",\"problem\":null,\"unverified\":0,"
 	      "\"leaks\":[],\"migrations\":{\"requested\":0,\"completed\":0,\"failed\":0},"
@@ -49,21 +43,10 @@ static void all_members_are_sent(void **state)
 	      "\"migrations\":{\"requested\":4,\"completed\":3,\"failed\":1},\"ttl_s\":150}");
 }
 
-static void states_have_the_names_of_the_route(void **state)
+TEST(states_have_the_names_of_the_route)
 {
-	(void)state;
 	assert_string_equal(fleet_report_cloud_name(REPORT_WAITING), "waiting");
 	assert_string_equal(fleet_report_cloud_name(REPORT_PUBLISHED), "published");
 	assert_string_equal(fleet_report_cloud_name(REPORT_UNREACHABLE), "unreachable");
 	assert_string_equal(fleet_report_cloud_name(REPORT_WITHDRAWN), "withdrawn");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_members_are_sent),
-		cmocka_unit_test(states_have_the_names_of_the_route),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

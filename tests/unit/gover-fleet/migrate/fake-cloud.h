@@ -13,6 +13,7 @@
 #include "client/client.h"
 #include "gover-fleet/cloud/keystone.h"
 #include "tests/unit/quoted-json.h"
+#include "tests/unit/unit.h"
 
 #define FAKE_SERVER "aaaaaaaa-0000-4000-8000-000000000001"
 #define FAKE_OTHER  "aaaaaaaa-0000-4000-8000-000000000002"
@@ -32,12 +33,11 @@ static inline void fake_run(int input, int output)
 }
 
 /* The setup of a group of tests: starts the program. Returns -1 if it does not start. */
-static inline int fake_start(void **state)
+static inline int fake_start(void)
 {
 	int input[2], output[2], port = 0;
 	FILE *answer;
 
-	(void)state;
 	if (!mkdtemp(fake_folder) || pipe2(input, O_CLOEXEC) < 0 || pipe2(output, O_CLOEXEC) < 0)
 		return -1;
 	snprintf(fake_socket, sizeof(fake_socket), "%s/gover.sock", fake_folder);
@@ -56,9 +56,8 @@ static inline int fake_start(void **state)
 }
 
 /* The teardown of the group. */
-static inline int fake_stop(void **state)
+static inline int fake_stop(void)
 {
-	(void)state;
 	close(fake_stdin);
 	waitpid(fake_pid, NULL, 0);
 	client_free(fake_client);

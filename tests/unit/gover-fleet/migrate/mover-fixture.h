@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "gover-fleet/migrate/mover.h"
 #include "tests/unit/gover-fleet/migrate/fake-cloud.h"
+#include "tests/unit/unit.h"
 
 #define DEADLINE_NS (30 * NS_PER_S) /* long enough for a machine under load */
 
@@ -53,9 +54,8 @@ static inline int count_logged(const char *text)
 	return n;
 }
 
-static inline int set_up(void **state)
+static inline int set_up(void)
 {
-	(void)state;
 	fake_set("{}");
 	logged[0] = '\0';
 	n_changes = 0;
@@ -79,9 +79,8 @@ static inline int set_up(void **state)
 	return 0;
 }
 
-static inline int tear_down(void **state)
+static inline int tear_down(void)
 {
-	(void)state;
 	mover = mover_free(mover);
 	keystone = keystone_free(keystone);
 	return 0;
@@ -193,7 +192,5 @@ static inline void until_counted(const char *method, const char *path, int n)
 		wait_a_little();
 	assert_int_equal(fake_count(method, path), n);
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 #endif

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* gover-fleet/migrate/advice.h: which alerts move a vGPU, which vGPU moves, and when none does. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "gover-fleet/migrate/advice.h"
+#include "tests/unit/unit.h"
 
 #define NOW_S 100000
 
@@ -24,7 +19,7 @@ static struct advice_input input;
 
 static const struct instant now = {.mono_ns = NOW_S * NS_PER_S, .wall_ms = 1800000000000};
 
-static int set_up(void **state)
+static int set_up(void)
 {
 	static const struct state_vgpu first[3] = {
 		{.id = "a", .gpu = "gpu0", .vm = "vm-a", .initial_cap_pct = 40},
@@ -32,7 +27,6 @@ static int set_up(void **state)
 		{.id = "c", .gpu = "gpu1", .vm = "vm-c", .initial_cap_pct = 30},
 	};
 
-	(void)state;
 	memcpy(vgpus, first, sizeof(vgpus));
 	for (size_t i = 0; i < ARRAY_SIZE(vgpus); i++)
 		vgpus[i].sold = vgpus[i].broken = true;
@@ -56,6 +50,8 @@ static int set_up(void **state)
 	};
 	return 0;
 }
+
+FIXTURE(set_up, NULL)
 
 static void add_alert(const char *name, const char *gpu, const char *vgpu, const char *cause)
 {
@@ -94,7 +90,7 @@ static void expect(enum advice_kind kind, const char *vgpu)
 			 advice.vgpu, advice.reason, kind, vgpu);
 }
 
-static void test_only_a_cause_that_nothing_here_mends_moves_a_vgpu(void **state)
+TEST(test_only_a_cause_that_nothing_here_mends_moves_a_vgpu)
 {
 	static const struct {
 		const char *alert, *cause;
@@ -120,29 +116,27 @@ static void test_only_a_cause_that_nothing_here_mends_moves_a_vgpu(void **state)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		set_up(state);
+		set_up();
 		add_alert(rows[i].alert, "gpu0", "a", rows[i].cause);
 		if (decide().kind != rows[i].kind)
 			fail_msg("alert %s with cause '%s'", rows[i].alert, rows[i].cause);
 	}
 }
 
-static void test_without_alerts_nothing_happens(void **state)
+TEST(test_without_alerts_nothing_happens)
 {
 	struct advice advice = decide();
 
-	(void)state;
 	assert_int_equal(advice.kind, ADVICE_NOTHING);
 	assert_int_equal(advice.alarm, ADVICE_ALARMS);
 	assert_string_equal(advice.reason, "");
 	assert_true(advice.again_ns == 0);
 }
 
-static void test_the_result_names_vgpu_gpu_machine_and_reason(void **state)
+TEST(test_the_result_names_vgpu_gpu_machine_and_reason)
 {
 	struct advice advice;
 
-	(void)state;
 	add_alert("severe_overload", "gpu0", "a", "");
 	advice = decide();
 	assert_string_equal(advice.vgpu, "a");
@@ -153,9 +147,8 @@ static void test_the_result_names_vgpu_gpu_machine_and_reason(void **state)
 }
 
 /* An alert remains for up to 60 periods after its cause. */
-static void test_an_alert_whose_cause_has_ended_moves_nothing(void **state)
+TEST(test_an_alert_whose_cause_has_ended_moves_nothing)
 {
-	(void)state;
 	add_alert("promise_broken", "gpu0", "a", "gpu_overcommitted");
 	add_alert("severe_overload", "gpu0", "b", "");
 	vgpus[0].broken = false;
@@ -166,49 +159,43 @@ static void test_an_alert_whose_cause_has_ended_moves_nothing(void **state)
 	expect(ADVICE_MIGRATE, "b");
 }
 
-static void test_an_unnamed_severe_overload_is_left_to_the_policy(void **state)
+TEST(test_an_unnamed_severe_overload_is_left_to_the_policy)
 {
-	(void)state;
 	add_alert("severe_overload", "gpu0", "", "");
 	expect(ADVICE_NOTHING, "");
 }
 
-static void test_a_vgpu_that_is_not_here_cannot_leave(void **state)
+TEST(test_a_vgpu_that_is_not_here_cannot_leave)
 {
-	(void)state;
 	add_alert("severe_overload", "gpu0", "gone", "");
 	expect(ADVICE_NOTHING, "");
 	alerts[0] = (struct state_alert){.name = "severe_overload", .gpu = "gpu1", .vgpu = "a"};
 	expect(ADVICE_NOTHING, "");
 }
 
-static void test_only_a_vgpu_that_gover_fleet_has_sold_can_leave(void **state)
+TEST(test_only_a_vgpu_that_gover_fleet_has_sold_can_leave)
 {
-	(void)state;
 	add_alert("severe_overload", "gpu0", "a", "");
 	add_alert("sale_failed", "gpu0", "", "");
 	vgpus[0].sold = false;
 	expect(ADVICE_NOTHING, "");
 }
 
-static void test_a_machine_is_named_by_its_domain_if_this_is_known(void **state)
+TEST(test_a_machine_is_named_by_its_domain_if_this_is_known)
 {
-	(void)state;
 	add_alert("severe_overload", "gpu0", "a", "");
 	strcpy(vgpus[0].domain, "11111111-2222-3333-4444-555555555555");
 	assert_string_equal(decide().vm, "11111111-2222-3333-4444-555555555555");
 }
 
-static void test_without_a_state_nothing_happens(void **state)
+TEST(test_without_a_state_nothing_happens)
 {
-	(void)state;
 	input.state = NULL;
 	expect(ADVICE_NOTHING, "");
 }
 
-static void test_a_floor_or_a_hold_of_another_vgpu_can_be_mended_here(void **state)
+TEST(test_a_floor_or_a_hold_of_another_vgpu_can_be_mended_here)
 {
-	(void)state;
 	add_alert("promise_broken", "gpu0", "a", "donors_at_floor");
 	vgpus[0].min_cap_pct = 20; /* its own floor is no donor */
 	vgpus[2].held = true;	   /* another GPU */
@@ -220,17 +207,15 @@ static void test_a_floor_or_a_hold_of_another_vgpu_can_be_mended_here(void **sta
 	expect(ADVICE_NOTHING, "");
 }
 
-static void test_a_silenced_alert_moves_nothing(void **state)
+TEST(test_a_silenced_alert_moves_nothing)
 {
-	(void)state;
 	add_alert("severe_overload", "gpu0", "a", "");
 	alerts[0].silenced = true;
 	expect(ADVICE_NOTHING, "");
 }
 
-static void test_the_strongest_alert_wins_then_the_smallest_contract(void **state)
+TEST(test_the_strongest_alert_wins_then_the_smallest_contract)
 {
-	(void)state;
 	add_alert("promise_broken", "gpu1", "c", "gpu_overcommitted");
 	add_alert("promise_broken", "gpu0", "a", "gpu_overcommitted");
 	expect(ADVICE_MIGRATE, "c");
@@ -250,9 +235,8 @@ static void swap(void *a, void *b, size_t size)
 	memcpy(b, kept, size);
 }
 
-static void test_the_order_of_vgpus_and_alerts_has_no_effect(void **state)
+TEST(test_the_order_of_vgpus_and_alerts_has_no_effect)
 {
-	(void)state;
 	vgpus[0].initial_cap_pct = vgpus[2].initial_cap_pct = vgpus[1].initial_cap_pct;
 	add_alert("promise_broken", "gpu0", "b", "gpu_overcommitted");
 	add_alert("promise_broken", "gpu1", "c", "gpu_overcommitted");
@@ -264,11 +248,10 @@ static void test_the_order_of_vgpus_and_alerts_has_no_effect(void **state)
 	}
 }
 
-static void test_the_load_settles_before_the_next_migration(void **state)
+TEST(test_the_load_settles_before_the_next_migration)
 {
 	struct advice advice;
 
-	(void)state;
 	add_alert("severe_overload", "gpu0", "a", "");
 	add_past("b", ADVICE_HOLDOFF_S - 1, ADVICE_MOVED);
 	expect(ADVICE_NOTHING, "a");
@@ -278,11 +261,10 @@ static void test_the_load_settles_before_the_next_migration(void **state)
 	expect(ADVICE_MIGRATE, "a");
 }
 
-static void test_a_vgpu_that_migrated_here_stays_for_a_time(void **state)
+TEST(test_a_vgpu_that_migrated_here_stays_for_a_time)
 {
 	struct advice advice;
 
-	(void)state;
 	add_alert("severe_overload", "gpu0", "a", "");
 	vgpus[0].created_ms = now.wall_ms - ADVICE_STAY_S * 1000 + 1;
 	expect(ADVICE_MIGRATE, "a");
@@ -300,9 +282,8 @@ static void test_a_vgpu_that_migrated_here_stays_for_a_time(void **state)
 	assert_true(decide().again_ns == now.mono_ns + ADVICE_STAY_S * NS_PER_S);
 }
 
-static void test_a_vgpu_that_came_back_stays_for_a_time(void **state)
+TEST(test_a_vgpu_that_came_back_stays_for_a_time)
 {
-	(void)state;
 	add_alert("severe_overload", "gpu0", "a", "");
 	add_past("a", ADVICE_STAY_S - 1, ADVICE_MOVED);
 	expect(ADVICE_ADVISE, "a");
@@ -311,9 +292,8 @@ static void test_a_vgpu_that_came_back_stays_for_a_time(void **state)
 	expect(ADVICE_MIGRATE, "a");
 }
 
-static void test_a_failed_migration_is_repeated_later(void **state)
+TEST(test_a_failed_migration_is_repeated_later)
 {
-	(void)state;
 	add_alert("severe_overload", "gpu0", "a", "");
 	add_past("a", ADVICE_RETRY_S - 1, ADVICE_FAILED);
 	expect(ADVICE_ADVISE, "a");
@@ -322,9 +302,8 @@ static void test_a_failed_migration_is_repeated_later(void **state)
 	expect(ADVICE_MIGRATE, "a");
 }
 
-static void test_a_refused_migration_is_asked_for_again_soon(void **state)
+TEST(test_a_refused_migration_is_asked_for_again_soon)
 {
-	(void)state;
 	add_alert("severe_overload", "gpu0", "a", "");
 	add_alert("promise_broken", "gpu0", "b", "gpu_overcommitted");
 	add_past("a", ADVICE_ASK_S - 1, ADVICE_REFUSED);
@@ -337,9 +316,8 @@ static void test_a_refused_migration_is_asked_for_again_soon(void **state)
 	expect(ADVICE_MIGRATE, "a");
 }
 
-static void test_a_vgpu_with_an_obstacle_leaves_the_turn_to_another(void **state)
+TEST(test_a_vgpu_with_an_obstacle_leaves_the_turn_to_another)
 {
-	(void)state;
 	add_alert("severe_overload", "gpu0", "a", "");
 	add_alert("promise_broken", "gpu0", "b", "gpu_overcommitted");
 	add_past("a", ADVICE_RETRY_S - 1, ADVICE_FAILED);
@@ -348,9 +326,8 @@ static void test_a_vgpu_with_an_obstacle_leaves_the_turn_to_another(void **state
 	expect(ADVICE_ADVISE, "a");
 }
 
-static void test_a_held_vgpu_or_one_without_machine_is_left_to_the_operator(void **state)
+TEST(test_a_held_vgpu_or_one_without_machine_is_left_to_the_operator)
 {
-	(void)state;
 	add_alert("severe_overload", "gpu0", "a", "");
 	vgpus[0].held = true;
 	expect(ADVICE_ADVISE, "a");
@@ -361,51 +338,17 @@ static void test_a_held_vgpu_or_one_without_machine_is_left_to_the_operator(void
 	assert_non_null(strstr(decide().reason, "no virtual machine"));
 }
 
-static void test_without_permission_the_operator_is_advised(void **state)
+TEST(test_without_permission_the_operator_is_advised)
 {
-	(void)state;
 	add_alert("severe_overload", "gpu0", "a", "");
 	input.may_migrate = false;
 	input.published = false;
 	expect(ADVICE_ADVISE, "a");
 }
 
-static void test_no_migration_before_the_cloud_knows_the_overload(void **state)
+TEST(test_no_migration_before_the_cloud_knows_the_overload)
 {
-	(void)state;
 	add_alert("severe_overload", "gpu0", "a", "");
 	input.published = false;
 	expect(ADVICE_NOTHING, "a");
-}
-
-#define TEST(name) cmocka_unit_test_setup(name, set_up)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_only_a_cause_that_nothing_here_mends_moves_a_vgpu),
-		TEST(test_without_alerts_nothing_happens),
-		TEST(test_the_result_names_vgpu_gpu_machine_and_reason),
-		TEST(test_an_alert_whose_cause_has_ended_moves_nothing),
-		TEST(test_an_unnamed_severe_overload_is_left_to_the_policy),
-		TEST(test_a_vgpu_that_is_not_here_cannot_leave),
-		TEST(test_only_a_vgpu_that_gover_fleet_has_sold_can_leave),
-		TEST(test_a_machine_is_named_by_its_domain_if_this_is_known),
-		TEST(test_without_a_state_nothing_happens),
-		TEST(test_a_floor_or_a_hold_of_another_vgpu_can_be_mended_here),
-		TEST(test_a_silenced_alert_moves_nothing),
-		TEST(test_the_strongest_alert_wins_then_the_smallest_contract),
-		TEST(test_the_order_of_vgpus_and_alerts_has_no_effect),
-		TEST(test_the_load_settles_before_the_next_migration),
-		TEST(test_a_vgpu_that_migrated_here_stays_for_a_time),
-		TEST(test_a_vgpu_that_came_back_stays_for_a_time),
-		TEST(test_a_failed_migration_is_repeated_later),
-		TEST(test_a_refused_migration_is_asked_for_again_soon),
-		TEST(test_a_vgpu_with_an_obstacle_leaves_the_turn_to_another),
-		TEST(test_a_held_vgpu_or_one_without_machine_is_left_to_the_operator),
-		TEST(test_without_permission_the_operator_is_advised),
-		TEST(test_no_migration_before_the_cloud_knows_the_overload),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* gover-fleet/migrate/mover.h after a restart: the migration of an earlier process is followed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "tests/unit/gover-fleet/migrate/mover-fixture.h"
+#include "tests/unit/unit.h"
 
 #define AN_HOUR_MS 3600000
 
@@ -49,11 +44,14 @@ static json_int_t last_number(const char *key)
 	return value;
 }
 
-static void test_the_migration_of_an_earlier_process_is_followed(void **state)
+FIXTURE(set_up, tear_down)
+
+FIXTURE_ONCE(fake_start, fake_stop)
+
+TEST(test_the_migration_of_an_earlier_process_is_followed)
 {
 	char more[1024];
 
-	(void)state;
 	snprintf(more, sizeof(more), ", 'past': [%s]", past(7, "running", 4000, 1000));
 	set_open(5000, more);
 	start();
@@ -74,7 +72,7 @@ static void test_the_migration_of_an_earlier_process_is_followed(void **state)
 	until_logged("it was migrated away lately and is back");
 }
 
-static void test_its_end_without_a_process_is_reported_with_the_time_of_nova(void **state)
+TEST(test_its_end_without_a_process_is_reported_with_the_time_of_nova)
 {
 	static const struct {
 		const char *status, *reported;
@@ -83,7 +81,7 @@ static void test_its_end_without_a_process_is_reported_with_the_time_of_nova(voi
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		if (i > 0)
-			set_up(state);
+			set_up();
 		snprintf(more, sizeof(more), ", 'past': [%s]",
 			 past(7, rows[i].status, AN_HOUR_MS - 1000, AN_HOUR_MS - 60000));
 		set_open(AN_HOUR_MS, more);
@@ -93,15 +91,14 @@ static void test_its_end_without_a_process_is_reported_with_the_time_of_nova(voi
 		assert_in_range(last_number("duration_ms"), 58000, 62000);
 		assert_int_equal(fake_count("POST", "/action"), 0);
 		if (i + 1 < ARRAY_SIZE(rows))
-			tear_down(state);
+			tear_down();
 	}
 }
 
-static void test_an_earlier_migration_of_the_server_is_another_one(void **state)
+TEST(test_an_earlier_migration_of_the_server_is_another_one)
 {
 	char more[1024];
 
-	(void)state;
 	config.start_timeout_s = 1;
 	snprintf(more, sizeof(more), ", 'past': [%s]",
 		 past(7, "completed", AN_HOUR_MS, AN_HOUR_MS - 5000));
@@ -111,11 +108,10 @@ static void test_an_earlier_migration_of_the_server_is_another_one(void **state)
 	assert_int_equal(count_logged("Nova has not begun the migration in time"), 1);
 }
 
-static void test_nova_may_be_away_after_the_restart(void **state)
+TEST(test_nova_may_be_away_after_the_restart)
 {
 	char more[1024];
 
-	(void)state;
 	set_open(1000, ", 'errors': {'/os-migrations': 503}");
 	start();
 	until_logged("an earlier gover-fleet");
@@ -127,9 +123,8 @@ static void test_nova_may_be_away_after_the_restart(void **state)
 	until_reported("completed");
 }
 
-static void test_a_server_that_nova_does_not_know(void **state)
+TEST(test_a_server_that_nova_does_not_know)
 {
-	(void)state;
 	strcpy(vgpus[0].vm, FAKE_OTHER);
 	set_open(1000, "");
 	start();
@@ -137,9 +132,8 @@ static void test_a_server_that_nova_does_not_know(void **state)
 	assert_int_equal(count_logged("the server was removed"), 1);
 }
 
-static void test_without_the_role_it_has_failed(void **state)
+TEST(test_without_the_role_it_has_failed)
 {
-	(void)state;
 	set_open(1000, ", 'errors': {'/os-migrations': 403}");
 	start();
 	until_reported("failed");
@@ -147,9 +141,8 @@ static void test_without_the_role_it_has_failed(void **state)
 }
 
 /* Nothing may be migrated before gover-d has answered. */
-static void test_gover_d_is_asked_first(void **state)
+TEST(test_gover_d_is_asked_first)
 {
-	(void)state;
 	fake_set("{'open': 'none'}");
 	start();
 	until_reported("requested completed");
@@ -157,9 +150,8 @@ static void test_gover_d_is_asked_first(void **state)
 	assert_int_equal(count_logged("an earlier gover-fleet"), 0);
 }
 
-static void test_by_advice_nothing_is_followed(void **state)
+TEST(test_by_advice_nothing_is_followed)
 {
-	(void)state;
 	config.by = MOVER_ADVICE;
 	set_open(1000, "");
 	start();
@@ -167,13 +159,12 @@ static void test_by_advice_nothing_is_followed(void **state)
 	assert_int_equal(fake_count("GET", "/"), 0);
 }
 
-static void test_the_destination_is_reported_once_it_is_known(void **state)
+TEST(test_the_destination_is_reported_once_it_is_known)
 {
 	json_t *log, *entry;
 	int n = 0;
 	size_t i;
 
-	(void)state;
 	fake_set("{'course': ['running', 'running', 'running', 'completed']}");
 	start();
 	until_reported("requested completed");
@@ -189,11 +180,10 @@ static void test_the_destination_is_reported_once_it_is_known(void **state)
 	assert_int_equal(n, 1);
 }
 
-static void test_a_destination_that_gover_d_knows_is_not_reported_again(void **state)
+TEST(test_a_destination_that_gover_d_knows_is_not_reported_again)
 {
 	char since[CLOCK_TEXT_MAX], behaviour[1024];
 
-	(void)state;
 	clock_format(clock_now().wall_ms - 2000, since);
 	snprintf(behaviour, sizeof(behaviour),
 		 "{'open': {'vgpu': '" FAKE_SERVER
@@ -208,7 +198,7 @@ static void test_a_destination_that_gover_d_knows_is_not_reported_again(void **s
 	assert_string_equal(reported(), "");
 }
 
-static void test_by_libvirt_the_place_of_the_machine_is_the_result(void **state)
+TEST(test_by_libvirt_the_place_of_the_machine_is_the_result)
 {
 	static const struct {
 		const char *vm, *reported;
@@ -219,7 +209,7 @@ static void test_by_libvirt_the_place_of_the_machine_is_the_result(void **state)
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		if (i > 0)
-			set_up(state);
+			set_up();
 		config.by = MOVER_LIBVIRT;
 		n_alerts = 0;
 		strcpy(config.libvirt_uri, "test:///default");
@@ -230,25 +220,6 @@ static void test_by_libvirt_the_place_of_the_machine_is_the_result(void **state)
 		until_reported(rows[i].reported);
 		assert_true(last_number("duration_ms") >= 5000);
 		if (i + 1 < ARRAY_SIZE(rows))
-			tear_down(state);
+			tear_down();
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_the_migration_of_an_earlier_process_is_followed),
-		TEST(test_its_end_without_a_process_is_reported_with_the_time_of_nova),
-		TEST(test_an_earlier_migration_of_the_server_is_another_one),
-		TEST(test_nova_may_be_away_after_the_restart),
-		TEST(test_a_server_that_nova_does_not_know),
-		TEST(test_without_the_role_it_has_failed),
-		TEST(test_gover_d_is_asked_first),
-		TEST(test_by_advice_nothing_is_followed),
-		TEST(test_the_destination_is_reported_once_it_is_known),
-		TEST(test_a_destination_that_gover_d_knows_is_not_reported_again),
-		TEST(test_by_libvirt_the_place_of_the_machine_is_the_result),
-	};
-
-	return cmocka_run_group_tests(tests, fake_start, fake_stop);
 }

@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* gover-fleet/migrate/mover.h with stand-ins for Nova and gover-d: migrations, their limits, and
  * what is logged and reported. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 
 #include "tests/unit/gover-fleet/migrate/mover-fixture.h"
+#include "tests/unit/unit.h"
 
-static void test_an_overload_becomes_a_migration(void **state)
+FIXTURE(set_up, tear_down)
+
+FIXTURE_ONCE(fake_start, fake_stop)
+
+TEST(test_an_overload_becomes_a_migration)
 {
 	json_t *log, *body;
 
-	(void)state;
 	start();
 	until_reported("requested completed");
 	assert_int_equal(status().requested, 1);
@@ -33,9 +31,8 @@ static void test_an_overload_becomes_a_migration(void **state)
 	assert_true(n_changes >= 2);
 }
 
-static void test_while_the_cloud_learns_of_the_overload_only_checks_are_made(void **state)
+TEST(test_while_the_cloud_learns_of_the_overload_only_checks_are_made)
 {
-	(void)state;
 	start_idle();
 	update_as(MOVER_CLOUD_LEARNS);
 	until_counted("GET", "/allocation_candidates", 1);
@@ -48,9 +45,8 @@ static void test_while_the_cloud_learns_of_the_overload_only_checks_are_made(voi
 	assert_int_equal(fake_count("GET", "/allocation_candidates"), 1);
 }
 
-static void test_a_cloud_without_an_answer_is_not_checked(void **state)
+TEST(test_a_cloud_without_an_answer_is_not_checked)
 {
-	(void)state;
 	start_idle();
 	update_as(MOVER_CLOUD_UNAWARE);
 	for (int i = 0; i < 20; i++)
@@ -60,9 +56,8 @@ static void test_a_cloud_without_an_answer_is_not_checked(void **state)
 	assert_int_equal(fake_count("POST", "/servers"), 0);
 }
 
-static void test_the_same_vgpu_is_not_migrated_again(void **state)
+TEST(test_the_same_vgpu_is_not_migrated_again)
 {
-	(void)state;
 	start();
 	until_reported("requested completed");
 	update();
@@ -71,9 +66,8 @@ static void test_the_same_vgpu_is_not_migrated_again(void **state)
 	assert_string_equal(status().advised, FAKE_SERVER);
 }
 
-static void test_the_next_migration_waits_for_the_end_of_this_one(void **state)
+TEST(test_the_next_migration_waits_for_the_end_of_this_one)
 {
-	(void)state;
 	fake_set("{'course': ['running', 'running', 'running', 'running', 'completed']}");
 	alerts[1] = (struct state_alert){
 		.name = "promise_broken", .gpu = "gpu0", .vgpu = "b", .cause = "gpu_overcommitted"};
@@ -89,9 +83,8 @@ static void test_the_next_migration_waits_for_the_end_of_this_one(void **state)
 	assert_int_equal(fake_count("POST", "/action"), 1);
 }
 
-static void test_without_the_role_migrations_are_advised_from_then_on(void **state)
+TEST(test_without_the_role_migrations_are_advised_from_then_on)
 {
-	(void)state;
 	fake_set("{'errors': {'/servers': 403}}");
 	start();
 	until_logged("should leave this host");
@@ -108,7 +101,7 @@ static void test_without_the_role_migrations_are_advised_from_then_on(void **sta
 		     "--live-migration " FAKE_SERVER "`");
 }
 
-static void test_each_refusal_is_logged_once_and_nothing_is_reported(void **state)
+TEST(test_each_refusal_is_logged_once_and_nothing_is_reported)
 {
 	static const struct {
 		const char *behaviour, *text;
@@ -121,7 +114,7 @@ static void test_each_refusal_is_logged_once_and_nothing_is_reported(void **stat
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		if (i > 0)
-			set_up(state);
+			set_up();
 		fake_set(rows[i].behaviour);
 		start();
 		until_logged(rows[i].text);
@@ -135,13 +128,12 @@ static void test_each_refusal_is_logged_once_and_nothing_is_reported(void **stat
 		assert_false(status().forbidden);
 		assert_string_equal(reported(), "");
 		if (i + 1 < ARRAY_SIZE(rows))
-			tear_down(state);
+			tear_down();
 	}
 }
 
-static void test_a_refused_migration_is_asked_for_again(void **state)
+TEST(test_a_refused_migration_is_asked_for_again)
 {
-	(void)state;
 	config.limits.ask_s = 1;
 	fake_set("{'candidates': []}");
 	start();
@@ -150,7 +142,7 @@ static void test_a_refused_migration_is_asked_for_again(void **state)
 	until_reported("requested completed");
 }
 
-static void test_failures_are_reported_with_their_reason(void **state)
+TEST(test_failures_are_reported_with_their_reason)
 {
 	static const struct {
 		const char *behaviour, *text;
@@ -167,7 +159,7 @@ static void test_failures_are_reported_with_their_reason(void **state)
 		json_t *log, *body;
 
 		if (i > 0)
-			set_up(state);
+			set_up();
 		fake_set(rows[i].behaviour);
 		start();
 		until_reported("requested failed");
@@ -180,13 +172,12 @@ static void test_failures_are_reported_with_their_reason(void **state)
 		assert_int_equal(count_logged("<3>" FAKE_SERVER ": the migration failed after "),
 				 1);
 		if (i + 1 < ARRAY_SIZE(rows))
-			tear_down(state);
+			tear_down();
 	}
 }
 
-static void test_a_migration_that_nova_never_begins_has_failed(void **state)
+TEST(test_a_migration_that_nova_never_begins_has_failed)
 {
-	(void)state;
 	config.start_timeout_s = 1;
 	fake_set("{'begins': false}");
 	start();
@@ -195,9 +186,8 @@ static void test_a_migration_that_nova_never_begins_has_failed(void **state)
 	assert_int_equal(fake_count("DELETE", "/"), 0);
 }
 
-static void test_a_request_without_answer_is_followed(void **state)
+TEST(test_a_request_without_answer_is_followed)
 {
-	(void)state;
 	fake_set("{'ask_status': 504}");
 	config.start_timeout_s = 1;
 	start();
@@ -205,9 +195,8 @@ static void test_a_request_without_answer_is_followed(void **state)
 	until_reported("requested failed");
 }
 
-static void test_an_endless_migration_is_aborted(void **state)
+TEST(test_an_endless_migration_is_aborted)
 {
-	(void)state;
 	config.run_timeout_s = 1;
 	fake_set("{'course': ['running']}");
 	start();
@@ -217,9 +206,8 @@ static void test_an_endless_migration_is_aborted(void **state)
 	assert_int_equal(count_logged("with status cancelled"), 1);
 }
 
-static void test_a_migration_that_never_runs_is_aborted(void **state)
+TEST(test_a_migration_that_never_runs_is_aborted)
 {
-	(void)state;
 	config.start_timeout_s = 1;
 	fake_set("{'course': ['preparing']}");
 	start();
@@ -227,9 +215,8 @@ static void test_a_migration_that_never_runs_is_aborted(void **state)
 	assert_int_equal(fake_count("DELETE", "/migrations/1"), 1);
 }
 
-static void test_an_abort_without_effect_ends_too(void **state)
+TEST(test_an_abort_without_effect_ends_too)
 {
-	(void)state;
 	config.run_timeout_s = config.abort_timeout_s = 1;
 	fake_set("{'course': ['running'], 'abortable': false}");
 	start();
@@ -237,9 +224,8 @@ static void test_an_abort_without_effect_ends_too(void **state)
 	assert_int_equal(count_logged("the abort of the migration has not ended in time"), 1);
 }
 
-static void test_nova_may_be_away_during_a_migration(void **state)
+TEST(test_nova_may_be_away_during_a_migration)
 {
-	(void)state;
 	fake_set("{'course': ['running']}");
 	start();
 	until_logged("the migration runs");
@@ -253,11 +239,10 @@ static void test_nova_may_be_away_during_a_migration(void **state)
 	until_reported("completed");
 }
 
-static void test_the_end_of_the_process_does_not_wait_for_the_migration(void **state)
+TEST(test_the_end_of_the_process_does_not_wait_for_the_migration)
 {
 	uint64_t begun_ns;
 
-	(void)state;
 	fake_set("{'course': ['running']}");
 	config.poll_ms = 60000;
 	start();
@@ -269,9 +254,8 @@ static void test_the_end_of_the_process_does_not_wait_for_the_migration(void **s
 	assert_string_equal(reported(), "requested");
 }
 
-static void test_by_advice_nothing_is_asked(void **state)
+TEST(test_by_advice_nothing_is_asked)
 {
-	(void)state;
 	config.by = MOVER_ADVICE;
 	start();
 	until_logged("<4>" FAKE_SERVER
@@ -292,11 +276,10 @@ static void test_by_advice_nothing_is_asked(void **state)
 	assert_int_equal(count_logged("should leave this host"), 2);
 }
 
-static void test_without_openstack_the_command_is_that_of_libvirt(void **state)
+TEST(test_without_openstack_the_command_is_that_of_libvirt)
 {
 	const struct mover_events events = {.log = take_log};
 
-	(void)state;
 	config.by = MOVER_ADVICE;
 	strcpy(config.to_uri, "qemu+ssh://host2/system");
 	assert_int_equal(mover_new(&config, NULL, &events, &mover, NULL), 0);
@@ -304,9 +287,8 @@ static void test_without_openstack_the_command_is_that_of_libvirt(void **state)
 	until_logged("run `virsh migrate --live --p2p " FAKE_SERVER " qemu+ssh://host2/system`");
 }
 
-static void test_by_none_nothing_happens(void **state)
+TEST(test_by_none_nothing_happens)
 {
-	(void)state;
 	config.by = MOVER_NONE;
 	start();
 	for (int i = 0; i < 20; i++)
@@ -316,18 +298,16 @@ static void test_by_none_nothing_happens(void **state)
 }
 
 /* gover-d may have ended the contract of a migrated machine before the report. */
-static void test_a_vgpu_that_gover_d_has_not_any_more_is_no_problem(void **state)
+TEST(test_a_vgpu_that_gover_d_has_not_any_more_is_no_problem)
 {
-	(void)state;
 	fake_set("{'gover_status': 404}");
 	start();
 	until_reported("requested completed");
 	assert_int_equal(count_logged("cannot be reported"), 0);
 }
 
-static void test_a_report_that_gover_d_refuses_is_logged(void **state)
+TEST(test_a_report_that_gover_d_refuses_is_logged)
 {
-	(void)state;
 	fake_set("{'gover_status': 503}");
 	start();
 	until_reported("requested completed");
@@ -335,9 +315,8 @@ static void test_a_report_that_gover_d_refuses_is_logged(void **state)
 		     "gover-d");
 }
 
-static void test_a_libvirt_that_does_not_answer(void **state)
+TEST(test_a_libvirt_that_does_not_answer)
 {
-	(void)state;
 	config.by = MOVER_LIBVIRT;
 	strcpy(config.libvirt_uri, "qemu:///system?socket=/none/such/socket");
 	strcpy(config.to_uri, "qemu+ssh://host2/system");
@@ -346,9 +325,8 @@ static void test_a_libvirt_that_does_not_answer(void **state)
 	assert_int_equal(count_logged("libvirt at qemu:///system?socket=/none/such/socket"), 1);
 }
 
-static void test_what_libvirt_refuses_has_failed(void **state)
+TEST(test_what_libvirt_refuses_has_failed)
 {
-	(void)state;
 	config.by = MOVER_LIBVIRT;
 	strcpy(config.libvirt_uri, "test:///default");
 	strcpy(config.to_uri, "qemu+ssh://host2/system");
@@ -367,13 +345,12 @@ static void test_what_libvirt_refuses_has_failed(void **state)
 }
 
 /* gover-d accepts 255 characters. */
-static void test_a_long_reason_is_cut(void **state)
+TEST(test_a_long_reason_is_cut)
 {
 	char behaviour[1024] = "{'course': ['error'], 'status_after': 'ERROR', 'fault': '";
 	json_t *log, *body;
 	const char *reason;
 
-	(void)state;
 	for (int i = 0; i < 200; i++)
 		strcat(behaviour, "\u00e4");
 	strcat(behaviour, "'}");
@@ -388,12 +365,11 @@ static void test_a_long_reason_is_cut(void **state)
 	json_decref(log);
 }
 
-static void test_what_a_configuration_needs(void **state)
+TEST(test_what_a_configuration_needs)
 {
 	const struct mover_events events = {.log = take_log};
 	struct err err;
 
-	(void)state;
 	assert_int_equal(mover_new(&config, NULL, &events, &mover, &err), -EINVAL);
 	assert_string_equal(err.msg, "by = nova: needs a section [cloud]");
 	config.by = MOVER_LIBVIRT;
@@ -402,49 +378,14 @@ static void test_what_a_configuration_needs(void **state)
 	mover = NULL;
 }
 
-static void test_the_values_of_by(void **state)
+TEST(test_the_values_of_by)
 {
 	enum mover_by by = MOVER_NONE;
 
-	(void)state;
 	assert_true(mover_find_by("libvirt", &by));
 	assert_int_equal(by, MOVER_LIBVIRT);
 	assert_true(mover_find_by("nova", &by) && by == MOVER_NOVA);
 	assert_true(mover_find_by("advice", &by) && by == MOVER_ADVICE);
 	assert_true(mover_find_by("none", &by) && by == MOVER_NONE);
 	assert_false(mover_find_by("Nova", &by));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_an_overload_becomes_a_migration),
-		TEST(test_while_the_cloud_learns_of_the_overload_only_checks_are_made),
-		TEST(test_a_cloud_without_an_answer_is_not_checked),
-		TEST(test_the_same_vgpu_is_not_migrated_again),
-		TEST(test_the_next_migration_waits_for_the_end_of_this_one),
-		TEST(test_without_the_role_migrations_are_advised_from_then_on),
-		TEST(test_each_refusal_is_logged_once_and_nothing_is_reported),
-		TEST(test_a_refused_migration_is_asked_for_again),
-		TEST(test_failures_are_reported_with_their_reason),
-		TEST(test_a_migration_that_nova_never_begins_has_failed),
-		TEST(test_a_request_without_answer_is_followed),
-		TEST(test_an_endless_migration_is_aborted),
-		TEST(test_a_migration_that_never_runs_is_aborted),
-		TEST(test_an_abort_without_effect_ends_too),
-		TEST(test_nova_may_be_away_during_a_migration),
-		TEST(test_the_end_of_the_process_does_not_wait_for_the_migration),
-		TEST(test_by_advice_nothing_is_asked),
-		TEST(test_without_openstack_the_command_is_that_of_libvirt),
-		TEST(test_by_none_nothing_happens),
-		TEST(test_a_vgpu_that_gover_d_has_not_any_more_is_no_problem),
-		TEST(test_a_report_that_gover_d_refuses_is_logged),
-		TEST(test_a_libvirt_that_does_not_answer),
-		TEST(test_what_libvirt_refuses_has_failed),
-		TEST(test_a_long_reason_is_cut),
-		TEST(test_what_a_configuration_needs),
-		TEST(test_the_values_of_by),
-	};
-
-	return cmocka_run_group_tests(tests, fake_start, fake_stop);
 }

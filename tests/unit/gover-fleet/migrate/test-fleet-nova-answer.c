@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* gover-fleet/migrate/nova-answer.h: the facts in answers of Nova and Placement, and answers that
  * contain none. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <string.h>
 
@@ -14,8 +8,9 @@
 #include "gover-fleet/migrate/nova-answer.h"
 #include "gover-fleet/model/wanted.h"
 #include "tests/unit/quoted-json.h"
+#include "tests/unit/unit.h"
 
-static void test_the_phase_of_each_status(void **state)
+TEST(test_the_phase_of_each_status)
 {
 	static const struct {
 		const char *status;
@@ -28,7 +23,6 @@ static void test_the_phase_of_each_status(void **state)
 		{"cancelled", NOVA_FAILED},	  {"of a later version", NOVA_WAITING},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct nova_migration m;
 		json_t *json = json_pack("{s:[{s:i, s:s, s:s}]}", "migrations", "id", 1,
@@ -41,7 +35,7 @@ static void test_the_phase_of_each_status(void **state)
 	}
 }
 
-static void test_resources_are_summed_over_providers_and_sorted(void **state)
+TEST(test_resources_are_summed_over_providers_and_sorted)
 {
 	static const struct {
 		const char *answer, *resources; /* NULL: not usable */
@@ -67,7 +61,6 @@ static void test_resources_are_summed_over_providers_and_sorted(void **state)
 		{"{}", NULL},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		json_t *json = quoted_json(rows[i].answer);
 		char text[NOVA_RESOURCES_MAX] = "unchanged";
@@ -80,12 +73,11 @@ static void test_resources_are_summed_over_providers_and_sorted(void **state)
 	}
 }
 
-static void test_too_many_or_too_long_classes_are_not_cut(void **state)
+TEST(test_too_many_or_too_long_classes_are_not_cut)
 {
 	char text[NOVA_RESOURCES_MAX], class[200];
 	json_t *resources = json_object(), *json;
 
-	(void)state;
 	json = json_pack("{s:{s:{s:o}}}", "allocations", "p", "resources", resources);
 	for (int i = 0; i < 17; i++) {
 		snprintf(class, sizeof(class), WANTED_CLASS_PREFIX "%d", i);
@@ -108,7 +100,7 @@ static void test_too_many_or_too_long_classes_are_not_cut(void **state)
 }
 
 /* The server uses the GPU g1 and the cores of root r1. Both hosts use the same disks. */
-static void test_a_candidate_counts_if_it_uses_no_provider_of_this_host(void **state)
+TEST(test_a_candidate_counts_if_it_uses_no_provider_of_this_host)
 {
 #define CANDIDATE(gpu, root)                                                 \
 	"{'allocations': {'" gpu "': {'resources': {'CUSTOM_GOVER_SLOT_A': " \
@@ -131,7 +123,6 @@ static void test_a_candidate_counts_if_it_uses_no_provider_of_this_host(void **s
 			    " 'r1': {'resources': {'VCPU': 1}},"
 			    " 'd': {'resources': {'DISK_GB': 1}}}}");
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		json_t *requests = quoted_json(rows[i].requests);
 		json_t *json = json_pack("{s:o}", "allocation_requests", requests);
@@ -143,7 +134,7 @@ static void test_a_candidate_counts_if_it_uses_no_provider_of_this_host(void **s
 	json_decref(used);
 }
 
-static void test_the_time_of_the_last_change(void **state)
+TEST(test_the_time_of_the_last_change)
 {
 	static const struct {
 		const char *members;
@@ -156,7 +147,6 @@ static void test_the_time_of_the_last_change(void **state)
 		{"'x': 1", 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct nova_migration m;
 		char text[256];
@@ -172,7 +162,7 @@ static void test_the_time_of_the_last_change(void **state)
 	}
 }
 
-static void test_the_messages_of_errors(void **state)
+TEST(test_the_messages_of_errors)
 {
 	static const struct {
 		const char *answer, *text;
@@ -185,7 +175,6 @@ static void test_the_messages_of_errors(void **state)
 		{"[]", ""},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		json_t *json = quoted_json(rows[i].answer);
 		char text[NOVA_TEXT_MAX];
@@ -196,39 +185,21 @@ static void test_the_messages_of_errors(void **state)
 	}
 }
 
-static void test_an_answer_that_is_no_json_has_no_message(void **state)
+TEST(test_an_answer_that_is_no_json_has_no_message)
 {
 	char text[NOVA_TEXT_MAX];
 
-	(void)state;
 	nova_read_problem(NULL, text);
 	assert_string_equal(text, "");
 }
 
-static void test_a_server_without_members_is_unknown(void **state)
+TEST(test_a_server_without_members_is_unknown)
 {
 	struct nova_server server;
 	json_t *json = quoted_json("{'server': {'status': 7, 'fault': null}}");
 
-	(void)state;
 	nova_read_server(json, &server);
 	assert_string_equal(server.status, "");
 	assert_string_equal(server.fault, "");
 	json_decref(json);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_the_phase_of_each_status),
-		cmocka_unit_test(test_resources_are_summed_over_providers_and_sorted),
-		cmocka_unit_test(test_too_many_or_too_long_classes_are_not_cut),
-		cmocka_unit_test(test_a_candidate_counts_if_it_uses_no_provider_of_this_host),
-		cmocka_unit_test(test_the_messages_of_errors),
-		cmocka_unit_test(test_an_answer_that_is_no_json_has_no_message),
-		cmocka_unit_test(test_a_server_without_members_is_unknown),
-		cmocka_unit_test(test_the_time_of_the_last_change),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* gover-fleet/migrate/nova.h with a stand-in for Nova: what is checked before a migration, what is
  * asked for, and how its course is read. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 
 #include "base/cleanup.h"
 #include "gover-fleet/migrate/nova.h"
 #include "tests/unit/gover-fleet/migrate/fake-cloud.h"
+#include "tests/unit/unit.h"
 
 #define TIMEOUT_MS 1000 /* of a request in tests that do not wait for it */
 
@@ -20,38 +15,39 @@ static const struct instant now = {.mono_ns = 1, .wall_ms = 1800000000000};
 static struct keystone *keystone;
 static struct nova *nova;
 
-static int set_up(void **state)
+static int set_up(void)
 {
 	const struct nova_config config = {.host = "host1", .stay_s = 900};
 
-	(void)state;
 	keystone = fake_new_keystone(TIMEOUT_MS);
 	assert_int_equal(nova_new(&config, keystone, &nova, NULL), 0);
 	fake_set("{}");
 	return 0;
 }
 
-static int tear_down(void **state)
+static int tear_down(void)
 {
-	(void)state;
 	nova = nova_free(nova);
 	keystone = keystone_free(keystone);
 	return 0;
 }
+
+FIXTURE(set_up, tear_down)
 
 static int ask(struct nova_asked *asked, struct err *err)
 {
 	return nova_ask(nova, FAKE_SERVER, now, asked, err);
 }
 
-static void test_nova_is_asked_for_any_host_and_any_kind_of_disk(void **state)
+FIXTURE_ONCE(fake_start, fake_stop)
+
+TEST(test_nova_is_asked_for_any_host_and_any_kind_of_disk)
 {
 	struct nova_asked asked;
 	struct err err;
 	json_t *log, *last;
 	char *body;
 
-	(void)state;
 	assert_int_equal(ask(&asked, &err), 0);
 	assert_false(asked.unconfirmed);
 	assert_string_equal(asked.server, FAKE_SERVER);
@@ -59,7 +55,7 @@ static void test_nova_is_asked_for_any_host_and_any_kind_of_disk(void **state)
 	last = json_array_get(log, json_array_size(log) - 1);
 	assert_string_equal(json_string_value(json_object_get(last, "path")),
 			    "/servers/" FAKE_SERVER "/action");
-	body = json_text_print(json_object_get(last, "body"), JSON_COMPACT | JSON_SORT_KEYS);
+	body = json_dumps(json_object_get(last, "body"), JSON_COMPACT | JSON_SORT_KEYS);
 	assert_string_equal(body,
 			    "{\"os-migrateLive\":{\"block_migration\":\"auto\",\"host\":null}}");
 	assert_string_equal(json_string_value(json_object_get(last, "version")), "compute 2.59");
@@ -68,12 +64,11 @@ static void test_nova_is_asked_for_any_host_and_any_kind_of_disk(void **state)
 	json_decref(log);
 }
 
-static void test_placement_is_asked_for_all_resources_without_overloaded_hosts(void **state)
+TEST(test_placement_is_asked_for_all_resources_without_overloaded_hosts)
 {
 	struct nova_asked asked;
 	struct err err;
 
-	(void)state;
 	assert_int_equal(ask(&asked, &err), 0);
 	assert_int_equal(fake_count("GET",
 				    "/allocation_candidates?limit=64&required1=!CUSTOM_GOVER_"
@@ -85,13 +80,12 @@ static void test_placement_is_asked_for_all_resources_without_overloaded_hosts(v
 	assert_int_equal(fake_count("POST", "/"), 1);
 }
 
-static void test_checks_in_advance_are_made_once(void **state)
+TEST(test_checks_in_advance_are_made_once)
 {
 	struct instant later = now, too_late = now;
 	struct nova_asked asked;
 	struct err err;
 
-	(void)state;
 	later.mono_ns += NOVA_CHECK_NS;
 	too_late.mono_ns += NOVA_CHECK_NS + 1;
 	assert_int_equal(nova_check(nova, FAKE_SERVER, now, &err), 0);
@@ -118,7 +112,7 @@ static void test_checks_in_advance_are_made_once(void **state)
 	assert_int_equal(fake_count("POST", "/"), 0);
 }
 
-static void test_the_reasons_not_to_ask(void **state)
+TEST(test_the_reasons_not_to_ask)
 {
 	static const struct {
 		const char *rule, *behaviour;
@@ -158,7 +152,6 @@ static void test_the_reasons_not_to_ask(void **state)
 		 NOVA_RECENT, "brought server " FAKE_SERVER " here from host2"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct nova_asked asked;
 		struct err err = {0};
@@ -174,12 +167,11 @@ static void test_the_reasons_not_to_ask(void **state)
 }
 
 /* Nova keeps the records of migrations for ever, also of those that ended without a word. */
-static void test_old_migrations_do_not_matter(void **state)
+TEST(test_old_migrations_do_not_matter)
 {
 	struct nova_asked asked;
 	struct err err;
 
-	(void)state;
 	fake_set("{'past': ["
 		 "{'id': 3, 'instance_uuid': '" FAKE_OTHER
 		 "', 'status': 'running', 'updated_at': '2027-01-15T07:44:59.000000'},"
@@ -196,12 +188,11 @@ static void test_old_migrations_do_not_matter(void **state)
 	assert_int_equal(ask(&asked, &err), NOVA_BUSY);
 }
 
-static void test_earlier_migrations_of_others_do_not_matter(void **state)
+TEST(test_earlier_migrations_of_others_do_not_matter)
 {
 	struct nova_asked asked;
 	struct err err;
 
-	(void)state;
 	fake_set("{'past': ["
 		 "{'id': 3, 'instance_uuid': '" FAKE_OTHER
 		 "', 'dest_compute': 'host1', 'status': 'completed'},"
@@ -214,7 +205,7 @@ static void test_earlier_migrations_of_others_do_not_matter(void **state)
 	assert_int_equal(asked.last_id, 9);
 }
 
-static void test_the_refusals_of_nova(void **state)
+TEST(test_the_refusals_of_nova)
 {
 	static const struct {
 		const char *behaviour;
@@ -226,7 +217,6 @@ static void test_the_refusals_of_nova(void **state)
 		{"{'ask_status': 404}", NOVA_UNSUITABLE},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct nova_asked asked;
 		struct err err = {0};
@@ -240,12 +230,11 @@ static void test_the_refusals_of_nova(void **state)
 }
 
 /* Nova can go on with a request that it has not answered. */
-static void test_without_an_answer_the_migration_may_have_begun(void **state)
+TEST(test_without_an_answer_the_migration_may_have_begun)
 {
 	static const char *const behaviours[] = {"{'ask_status': 500}", "{'ask_status': 504}",
 						 "{'ask_hang_s': 2}"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(behaviours); i++) {
 		struct nova_asked asked = {0};
 		struct err err;
@@ -257,7 +246,7 @@ static void test_without_an_answer_the_migration_may_have_begun(void **state)
 	}
 }
 
-static void test_the_course_of_a_migration(void **state)
+TEST(test_the_course_of_a_migration)
 {
 	static const struct {
 		enum nova_phase phase;
@@ -270,7 +259,6 @@ static void test_the_course_of_a_migration(void **state)
 	struct nova_asked asked;
 	struct err err;
 
-	(void)state;
 	/* An earlier migration of the server is not taken for this one. */
 	fake_set("{'past': [{'id': 5, 'instance_uuid': '" FAKE_SERVER
 		 "', 'dest_compute': 'host3', 'status': 'completed'}]}");
@@ -286,7 +274,7 @@ static void test_the_course_of_a_migration(void **state)
 	}
 }
 
-static void test_the_failures_of_a_migration(void **state)
+TEST(test_the_failures_of_a_migration)
 {
 	static const struct {
 		const char *behaviour, *why;
@@ -301,7 +289,6 @@ static void test_the_failures_of_a_migration(void **state)
 		{"{'course': ['accepted'], 'status_after': 'ERROR'}", "the server to ERROR", true},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct nova_progress progress;
 		struct nova_asked asked;
@@ -317,13 +304,12 @@ static void test_the_failures_of_a_migration(void **state)
 	}
 }
 
-static void test_a_migration_that_nova_has_not_made_yet_waits(void **state)
+TEST(test_a_migration_that_nova_has_not_made_yet_waits)
 {
 	struct nova_progress progress;
 	struct nova_asked asked;
 	struct err err;
 
-	(void)state;
 	fake_set("{'begins': false}");
 	assert_int_equal(ask(&asked, &err), 0);
 	assert_int_equal(nova_look(nova, &asked, &progress, &err), 0);
@@ -331,37 +317,34 @@ static void test_a_migration_that_nova_has_not_made_yet_waits(void **state)
 	assert_int_equal(progress.id, 0);
 }
 
-static void test_a_look_that_fails_leaves_the_progress_unknown(void **state)
+TEST(test_a_look_that_fails_leaves_the_progress_unknown)
 {
 	struct nova_progress progress = {.phase = NOVA_RUNNING};
 	const struct nova_asked asked = {.server = FAKE_SERVER};
 	struct err err;
 
-	(void)state;
 	fake_set("{'errors': {'/os-migrations': 500}}");
 	assert_int_equal(nova_look(nova, &asked, &progress, &err), NOVA_UNHEALTHY);
 	assert_int_equal(progress.phase, NOVA_RUNNING);
 }
 
-static void test_a_server_that_was_removed_has_failed(void **state)
+TEST(test_a_server_that_was_removed_has_failed)
 {
 	struct nova_progress progress;
 	const struct nova_asked asked = {.server = FAKE_OTHER};
 	struct err err;
 
-	(void)state;
 	assert_int_equal(nova_look(nova, &asked, &progress, &err), 0);
 	assert_int_equal(progress.phase, NOVA_FAILED);
 	assert_string_equal(progress.why, "the server was removed");
 }
 
-static void test_an_abort_names_the_migration(void **state)
+TEST(test_an_abort_names_the_migration)
 {
 	struct nova_progress progress;
 	struct nova_asked asked;
 	struct err err;
 
-	(void)state;
 	fake_set("{'course': ['running']}");
 	assert_int_equal(ask(&asked, &err), 0);
 	assert_int_equal(nova_look(nova, &asked, &progress, &err), 0);
@@ -371,7 +354,7 @@ static void test_an_abort_names_the_migration(void **state)
 	assert_int_equal(progress.phase, NOVA_FAILED);
 }
 
-static void test_only_a_uuid_is_a_server(void **state)
+TEST(test_only_a_uuid_is_a_server)
 {
 	static const char *const rows[] = {
 		"",
@@ -383,7 +366,6 @@ static void test_only_a_uuid_is_a_server(void **state)
 		"aaaaaaaa00000-4000-8000-000000000001",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct nova_asked asked;
 		struct err err;
@@ -393,40 +375,13 @@ static void test_only_a_uuid_is_a_server(void **state)
 	assert_int_equal(fake_count("GET", "/"), 0);
 }
 
-static void test_the_name_of_the_host_must_fit_into_a_url(void **state)
+TEST(test_the_name_of_the_host_must_fit_into_a_url)
 {
 	struct nova_config config = {.host = "host1&x"};
 	struct nova *other;
 	struct err err;
 
-	(void)state;
 	assert_int_equal(nova_new(&config, keystone, &other, &err), -EINVAL);
 	strcpy(config.host, "");
 	assert_int_equal(nova_new(&config, keystone, &other, &err), -EINVAL);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_nova_is_asked_for_any_host_and_any_kind_of_disk),
-		TEST(test_placement_is_asked_for_all_resources_without_overloaded_hosts),
-		TEST(test_checks_in_advance_are_made_once),
-		TEST(test_the_reasons_not_to_ask),
-		TEST(test_old_migrations_do_not_matter),
-		TEST(test_earlier_migrations_of_others_do_not_matter),
-		TEST(test_the_refusals_of_nova),
-		TEST(test_without_an_answer_the_migration_may_have_begun),
-		TEST(test_the_course_of_a_migration),
-		TEST(test_the_failures_of_a_migration),
-		TEST(test_a_migration_that_nova_has_not_made_yet_waits),
-		TEST(test_a_look_that_fails_leaves_the_progress_unknown),
-		TEST(test_a_server_that_was_removed_has_failed),
-		TEST(test_an_abort_names_the_migration),
-		TEST(test_only_a_uuid_is_a_server),
-		TEST(test_the_name_of_the_host_must_fit_into_a_url),
-	};
-
-	return cmocka_run_group_tests(tests, fake_start, fake_stop);
 }

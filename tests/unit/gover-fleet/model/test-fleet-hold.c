@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Which offers are held, for which consumer, and when. */
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "gover-fleet/model/hold.h"
+#include "tests/unit/unit.h"
 
 #define HALF WANTED_CLASS_PREFIX "HALF"
 #define A    "aaaaaaaa-0000-4000-8000-000000000000"
@@ -63,25 +59,23 @@ static const char *choose(const struct host_state *state, const char *uuids, con
 	return text;
 }
 
-static void an_allocation_without_a_contract_gets_the_offer(void **unused)
+TEST(an_allocation_without_a_contract_gets_the_offer)
 {
 	struct state_offer offers[] = {OFFER(7, 20000)};
 	struct state_vgpu vgpus[] = {CONTRACT(A)};
 	struct host_state state = state_of(offers, 1, vgpus, 1);
 
-	(void)unused;
 	assert_string_equal(choose(&state, "ab", HALF), "7=b");
 	assert_string_equal(choose(&state, "a", HALF), "");
 	assert_string_equal(choose(&state, "", HALF), "");
 	assert_string_equal(choose(&state, "ab", WANTED_CLASS_PREFIX "FULL"), "");
 }
 
-static void an_offer_is_held_for_each_of_its_flavours(void **unused)
+TEST(an_offer_is_held_for_each_of_its_flavours)
 {
 	struct state_offer offers[] = {OFFER(7, 20000)};
 	struct host_state state = state_of(offers, 1, NULL, 0);
 
-	(void)unused;
 	strcpy(offers[0].flavor, "large");
 	assert_string_equal(choose(&state, "a", HALF), "");
 	strcpy(offers[0].smaller[0], "half");
@@ -91,12 +85,11 @@ static void an_offer_is_held_for_each_of_its_flavours(void **unused)
 	assert_true(hold_due(&state, "gpu0", WANTED_CLASS_PREFIX "LARGE", NOW));
 }
 
-static void an_offer_is_held_once_and_a_consumer_has_one(void **unused)
+TEST(an_offer_is_held_once_and_a_consumer_has_one)
 {
 	struct state_offer offers[] = {OFFER(7, 20000), OFFER(8, 10000)};
 	struct host_state state = state_of(offers, 2, NULL, 0);
 
-	(void)unused;
 	assert_string_equal(choose(&state, "a", HALF), "8=a");
 	assert_string_equal(choose(&state, "ab", HALF), "8=a 7=b");
 	assert_string_equal(choose(&state, "abc", HALF), "8=a 7=b");
@@ -108,20 +101,19 @@ static void an_offer_is_held_once_and_a_consumer_has_one(void **unused)
 }
 
 /* The allocation of server A belongs to its migration B, so that B and C are without a contract. */
-static void an_unclear_consumer_gets_nothing(void **unused)
+TEST(an_unclear_consumer_gets_nothing)
 {
 	struct state_offer offers[] = {OFFER(7, 20000)};
 	struct state_vgpu vgpus[] = {CONTRACT(A)};
 	struct host_state state = state_of(offers, 1, vgpus, 1);
 
-	(void)unused;
 	assert_string_equal(choose(&state, "b", HALF), "");
 	assert_string_equal(choose(&state, "bc", HALF), "");
 	vgpus[0].sold = false; /* no allocation of the cloud belongs to it */
 	assert_string_equal(choose(&state, "b", HALF), "7=b");
 }
 
-static void an_offer_is_due_near_its_end(void **unused)
+TEST(an_offer_is_due_near_its_end)
 {
 	static const struct {
 		int ttl_s;
@@ -135,7 +127,6 @@ static void an_offer_is_due_near_its_end(void **unused)
 		{0, 1001, false, 500},	  {600, 1700, true, 700},    {600, 1300, true, 300},
 	};
 
-	(void)unused;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct state_offer offers[] = {OFFER(7, rows[i].left_ms)};
 		struct host_state state = state_of(offers, 1, NULL, 0);
@@ -148,30 +139,15 @@ static void an_offer_is_due_near_its_end(void **unused)
 	}
 }
 
-static void only_a_free_offer_of_the_slot_is_due(void **unused)
+TEST(only_a_free_offer_of_the_slot_is_due)
 {
 	struct state_offer offers[] = {OFFER(7, 20000), OFFER(8, 600000)};
 	struct host_state state = state_of(offers, 2, NULL, 0);
 
-	(void)unused;
 	assert_false(hold_due(&state, "gpu1", HALF, NOW));
 	assert_false(hold_due(&state, "gpu0", WANTED_CLASS_PREFIX "FULL", NOW));
 	assert_true(hold_due(&state, "gpu0", HALF, NOW));
 	strcpy(offers[0].held_by, A);
 	assert_false(hold_due(&state, "gpu0", HALF, NOW));
 	assert_int_equal(hold_next_ms(&state, NOW), 570000);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_allocation_without_a_contract_gets_the_offer),
-		cmocka_unit_test(an_offer_is_held_for_each_of_its_flavours),
-		cmocka_unit_test(an_offer_is_held_once_and_a_consumer_has_one),
-		cmocka_unit_test(an_unclear_consumer_gets_nothing),
-		cmocka_unit_test(an_offer_is_due_near_its_end),
-		cmocka_unit_test(only_a_free_offer_of_the_slot_is_due),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The parser of gover-d's answers, with an answer of gover-d. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "base/json-text.h"
 #include "gover-fleet/model/host-state.h"
+#include "tests/unit/unit.h"
 
 #define UUID "11111111-2222-3333-4444-555555555555"
 
@@ -41,7 +36,7 @@ static const char policy_text[] =
 
 static json_t *json_of(const char *text)
 {
-	json_t *json = json_text_parse(text, strlen(text), 0, NULL);
+	json_t *json = json_loadb(text, strlen(text), 0, NULL);
 
 	assert_non_null(json);
 	return json;
@@ -58,13 +53,12 @@ static int parse(const char *host, const char *policy, struct host_state **ret_s
 	return r;
 }
 
-static void an_answer_of_gover_d_is_read(void **unused)
+TEST(an_answer_of_gover_d_is_read)
 {
 	struct host_state *state = NULL;
 	const struct state_vgpu *a, *b;
 	struct err err = {""};
 
-	(void)unused;
 	assert_int_equal(parse(host_text, policy_text, &state, &err), 0);
 	assert_int_equal(state->time_ms, 1795752448439);
 	assert_string_equal(state->policy, "gover");
@@ -85,7 +79,7 @@ static void an_answer_of_gover_d_is_read(void **unused)
 	host_state_unref(state);
 }
 
-static void a_vgpu_is_sold_if_it_has_a_contract_of_gover_fleet(void **unused)
+TEST(a_vgpu_is_sold_if_it_has_a_contract_of_gover_fleet)
 {
 	static const struct {
 		const char *found, *label;
@@ -97,16 +91,15 @@ static void a_vgpu_is_sold_if_it_has_a_contract_of_gover_fleet(void **unused)
 		{"null", "libvirt", false},
 	};
 
-	(void)unused;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		json_t *json = json_pack("{s:s, s:s, s:{s:s}}", "id", "a", "gpu", "gpu0", "labels",
 					 "fleet", rows[i].label);
 		struct state_vgpu vgpu;
 		struct err err = {""};
 
-		(void)json_object_set_new(json, "found",
-					  json_text_parse(rows[i].found, strlen(rows[i].found),
-							  JSON_DECODE_ANY, NULL));
+		(void)json_object_set_new(
+			json, "found",
+			json_loadb(rows[i].found, strlen(rows[i].found), JSON_DECODE_ANY, NULL));
 		assert_int_equal(host_state_parse_vgpu(json, &vgpu, &err), 0);
 		if (vgpu.sold != rows[i].sold)
 			fail_msg("row %zu", i);
@@ -114,24 +107,22 @@ static void a_vgpu_is_sold_if_it_has_a_contract_of_gover_fleet(void **unused)
 	}
 }
 
-static void a_sold_vgpu_is_found_by_its_domain(void **unused)
+TEST(a_sold_vgpu_is_found_by_its_domain)
 {
 	struct state_vgpu vgpus[] = {
 		{.id = UUID}, {.id = "a", .domain = UUID, .sold = true}, {.id = "b", .sold = true}};
 	const struct host_state state = {.vgpus = vgpus, .n_vgpus = ARRAY_SIZE(vgpus)};
 
-	(void)unused;
 	assert_ptr_equal(host_state_find_sold(&state, UUID), &vgpus[1]);
 	assert_ptr_equal(host_state_find_sold(&state, "b"), &vgpus[2]);
 	assert_null(host_state_find_sold(&state, "a"));
 }
 
-static void alerts_and_offers_are_read(void **unused)
+TEST(alerts_and_offers_are_read)
 {
 	struct host_state *state = NULL;
 	struct err err = {""};
 
-	(void)unused;
 	assert_int_equal(parse(host_text, policy_text, &state, &err), 0);
 	assert_int_equal(state->n_alerts, 2);
 	assert_string_equal(state->alerts[0].cause, "donors_at_floor");
@@ -153,7 +144,7 @@ static void alerts_and_offers_are_read(void **unused)
 	host_state_unref(state);
 }
 
-static void a_wrong_answer_is_rejected_and_named(void **unused)
+TEST(a_wrong_answer_is_rejected_and_named)
 {
 	static const struct {
 		const char *host, *policy, *named;
@@ -179,7 +170,6 @@ static void a_wrong_answer_is_rejected_and_named(void **unused)
 		 "name"},
 	};
 
-	(void)unused;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct host_state *state = NULL;
 		struct err err = {""};
@@ -191,7 +181,7 @@ static void a_wrong_answer_is_rejected_and_named(void **unused)
 	}
 }
 
-static void times_are_read_strictly(void **unused)
+TEST(times_are_read_strictly)
 {
 	static const char *const wrong[] = {
 		"",
@@ -205,7 +195,6 @@ static void times_are_read_strictly(void **unused)
 	};
 	int64_t ms = -7;
 
-	(void)unused;
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
 		assert_int_equal(host_state_parse_time(wrong[i], &ms), -EINVAL);
 	assert_int_equal(ms, -7);
@@ -213,12 +202,11 @@ static void times_are_read_strictly(void **unused)
 	assert_int_equal(ms, 1005);
 }
 
-static void the_last_reference_frees_the_state(void **unused)
+TEST(the_last_reference_frees_the_state)
 {
 	struct host_state *state = NULL, *second;
 	struct err err = {""};
 
-	(void)unused;
 	assert_int_equal(parse(host_text, policy_text, &state, &err), 0);
 	second = host_state_ref(state);
 	assert_null(host_state_unref(state));
@@ -226,19 +214,4 @@ static void the_last_reference_frees_the_state(void **unused)
 	assert_null(host_state_unref(second)); /* AddressSanitizer finds a leak */
 	assert_null(host_state_unref(NULL));
 	assert_null(host_state_ref(NULL));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_answer_of_gover_d_is_read),
-		cmocka_unit_test(a_vgpu_is_sold_if_it_has_a_contract_of_gover_fleet),
-		cmocka_unit_test(a_sold_vgpu_is_found_by_its_domain),
-		cmocka_unit_test(alerts_and_offers_are_read),
-		cmocka_unit_test(a_wrong_answer_is_rejected_and_named),
-		cmocka_unit_test(times_are_read_strictly),
-		cmocka_unit_test(the_last_reference_frees_the_state),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

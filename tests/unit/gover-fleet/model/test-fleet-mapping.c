@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The mapping from the state of gover-d to classes and traits. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "gover-fleet/model/mapping.h"
+#include "tests/unit/unit.h"
 
 #define NOW 1000000
 
@@ -63,7 +59,7 @@ static const char *print(const struct wanted *wanted)
 	return text;
 }
 
-static void contracts_and_offers_are_counted_by_gpu_and_flavour(void **unused)
+TEST(contracts_and_offers_are_counted_by_gpu_and_flavour)
 {
 	struct state_vgpu vgpus[] = {SOLD("gpu0", "small"), SOLD("gpu1", "big"),
 				     SOLD("gpu0", "small")};
@@ -72,7 +68,6 @@ static void contracts_and_offers_are_counted_by_gpu_and_flavour(void **unused)
 	struct host_state state = state_of(vgpus, 3, offers, 4);
 	struct wanted wanted;
 
-	(void)unused;
 	offers[3].open = false; /* sold or ended */
 	assert_int_equal(mapping_want(&state, true, NOW, &wanted), 0);
 	assert_string_equal(print(&wanted), "gpu0 all=2+2 BIG=0+1 SMALL=2+1; gpu1 all=1+1 BIG=1+1");
@@ -81,14 +76,13 @@ static void contracts_and_offers_are_counted_by_gpu_and_flavour(void **unused)
 	assert_string_equal(print(&wanted), "gpu0 all=2+0 BIG=0+0 SMALL=2+0; gpu1 all=1+0 BIG=1+0");
 }
 
-static void an_offer_counts_for_each_flavour_and_once(void **unused)
+TEST(an_offer_counts_for_each_flavour_and_once)
 {
 	struct state_vgpu vgpus[] = {SOLD("gpu0", "small")};
 	struct state_offer offers[] = {OFFER("gpu0", "big")};
 	struct host_state state = state_of(vgpus, 1, offers, 1);
 	struct wanted wanted;
 
-	(void)unused;
 	strcpy(offers[0].smaller[0], "mid");
 	strcpy(offers[0].smaller[1], "small");
 	offers[0].n_smaller = 2;
@@ -103,7 +97,7 @@ static void an_offer_counts_for_each_flavour_and_once(void **unused)
 	assert_null(mapping_offered_flavor(&offers[0], "CUSTOM_GOVER_SLOT_SMALL"));
 }
 
-static void an_offer_near_its_end_takes_no_allocation(void **unused)
+TEST(an_offer_near_its_end_takes_no_allocation)
 {
 	static const struct {
 		int ttl_s;
@@ -116,7 +110,6 @@ static void an_offer_near_its_end_takes_no_allocation(void **unused)
 		{4, 200, "", 1},   {60, -NOW, "", 0},  {3600, 1001, "", 0},
 	};
 
-	(void)unused;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct state_offer offers[] = {OFFER("gpu0", "small"), OFFER("gpu0", "small")};
 		struct host_state state = state_of(NULL, 0, offers, 2);
@@ -136,33 +129,31 @@ static void an_offer_near_its_end_takes_no_allocation(void **unused)
 	}
 }
 
-static void vgpus_of_others_are_not_counted(void **unused)
+TEST(vgpus_of_others_are_not_counted)
 {
 	struct state_vgpu vgpus[] = {SOLD("gpu0", "small")};
 	struct host_state state = state_of(vgpus, 1, NULL, 0);
 	struct wanted wanted;
 
-	(void)unused;
 	vgpus[0].sold = false;
 	assert_int_equal(mapping_want(&state, true, NOW, &wanted), 0);
 	assert_string_equal(print(&wanted), "gpu0; gpu1");
 }
 
-static void the_order_of_the_lists_makes_no_difference(void **unused)
+TEST(the_order_of_the_lists_makes_no_difference)
 {
 	struct state_vgpu vgpus[] = {SOLD("gpu1", "c"), SOLD("gpu0", "a"), SOLD("gpu1", "b")};
 	struct state_vgpu turned[] = {vgpus[2], vgpus[0], vgpus[1]};
 	struct host_state state = state_of(vgpus, 3, NULL, 0);
 	struct wanted one, other;
 
-	(void)unused;
 	(void)mapping_want(&state, true, NOW, &one);
 	state.vgpus = turned;
 	(void)mapping_want(&state, true, NOW, &other);
 	assert_memory_equal(&one, &other, sizeof(one));
 }
 
-static void overload_and_draining_become_traits(void **unused)
+TEST(overload_and_draining_become_traits)
 {
 	static const struct {
 		struct state_alert alert;
@@ -179,7 +170,6 @@ static void overload_and_draining_become_traits(void **unused)
 	struct state_alert alert;
 	struct wanted wanted;
 
-	(void)unused;
 	state.alerts = &alert;
 	state.n_alerts = 1;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -195,14 +185,13 @@ static void overload_and_draining_become_traits(void **unused)
 	assert_true(wanted.gpus[1].draining);
 }
 
-static void what_does_not_fit_is_counted(void **unused)
+TEST(what_does_not_fit_is_counted)
 {
 	struct state_gpu many[WANTED_GPUS_MAX + 2] = {0};
 	struct state_vgpu vgpus[WANTED_CLASSES_MAX + 3] = {0};
 	struct host_state state = state_of(vgpus, WANTED_CLASSES_MAX + 2, NULL, 0);
 	struct wanted wanted;
 
-	(void)unused;
 	for (int i = 0; i < WANTED_GPUS_MAX + 2; i++)
 		snprintf(many[i].name, sizeof(many[i].name), "g%02d", i);
 	for (int i = 0; i < WANTED_CLASSES_MAX + 2; i++) {
@@ -216,11 +205,10 @@ static void what_does_not_fit_is_counted(void **unused)
 	assert_int_equal(wanted.gpus[0].n_classes, WANTED_CLASSES_MAX);
 }
 
-static void class_names_have_the_characters_of_placement(void **unused)
+TEST(class_names_have_the_characters_of_placement)
 {
 	char name[WANTED_CLASS_MAX] = "x", longest[WANTED_CLASS_MAX] = "";
 
-	(void)unused;
 	assert_int_equal(mapping_class_name("gpu-50.b_Z9", name), 0);
 	assert_string_equal(name, "CUSTOM_GOVER_SLOT_GPU_50_B_Z9");
 	assert_int_equal(mapping_class_name("", name), -EINVAL);
@@ -231,11 +219,10 @@ static void class_names_have_the_characters_of_placement(void **unused)
 	assert_int_equal(strlen(name), WANTED_CLASS_MAX - 1);
 }
 
-static void an_offer_fits_its_class_and_gpu(void **unused)
+TEST(an_offer_fits_its_class_and_gpu)
 {
 	struct state_offer offer = OFFER("gpu0", "small");
 
-	(void)unused;
 	assert_true(mapping_offer_fits(&offer, "CUSTOM_GOVER_SLOT_SMALL", ""));
 	assert_true(mapping_offer_fits(&offer, "CUSTOM_GOVER_SLOT_SMALL", "gpu0"));
 	assert_false(mapping_offer_fits(&offer, "CUSTOM_GOVER_SLOT_SMALL", "gpu1"));
@@ -244,35 +231,16 @@ static void an_offer_fits_its_class_and_gpu(void **unused)
 	assert_false(mapping_offer_fits(&offer, "CUSTOM_GOVER_SLOT_SMALL", ""));
 }
 
-static void a_class_has_the_flavour_of_gover(void **unused)
+TEST(a_class_has_the_flavour_of_gover)
 {
 	struct state_vgpu vgpus[] = {SOLD("gpu0", "gpu-50.b")};
 	struct state_offer offers[] = {OFFER("gpu0", "Small")};
 	struct host_state state = state_of(vgpus, 1, offers, 1);
 
-	(void)unused;
 	strcpy(state.flavor, "half");
 	assert_string_equal(mapping_flavor_of(&state, "CUSTOM_GOVER_SLOT_HALF"), "half");
 	assert_string_equal(mapping_flavor_of(&state, "CUSTOM_GOVER_SLOT_SMALL"), "Small");
 	assert_string_equal(mapping_flavor_of(&state, "CUSTOM_GOVER_SLOT_GPU_50_B"), "gpu-50.b");
 	assert_string_equal(mapping_flavor_of(&state, "CUSTOM_GOVER_SLOT_GONE"), "GONE");
 	assert_string_equal(mapping_flavor_of(&state, "VGPU"), "VGPU");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(contracts_and_offers_are_counted_by_gpu_and_flavour),
-		cmocka_unit_test(an_offer_counts_for_each_flavour_and_once),
-		cmocka_unit_test(an_offer_near_its_end_takes_no_allocation),
-		cmocka_unit_test(vgpus_of_others_are_not_counted),
-		cmocka_unit_test(the_order_of_the_lists_makes_no_difference),
-		cmocka_unit_test(overload_and_draining_become_traits),
-		cmocka_unit_test(what_does_not_fit_is_counted),
-		cmocka_unit_test(class_names_have_the_characters_of_placement),
-		cmocka_unit_test(an_offer_fits_its_class_and_gpu),
-		cmocka_unit_test(a_class_has_the_flavour_of_gover),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

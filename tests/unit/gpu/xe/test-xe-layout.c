@@ -126,18 +126,18 @@ static void check_layout(const struct row *row)
 	make_dir("again");
 }
 
-static void caps_and_sharing_work_on_each_layout(void **state)
+FIXTURE(set_up, tear_down)
+
+TEST(caps_and_sharing_work_on_each_layout)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		check_layout(&rows[i]);
 }
 
-static void the_newest_layout_is_used(void **state)
+TEST(the_newest_layout_is_used)
 {
 	struct xe_place *places = calloc(4, sizeof(*places));
 
-	(void)state;
 	assert_non_null(places);
 	make_device(2, 2);
 	make_layout(&rows[0]);
@@ -147,9 +147,8 @@ static void the_newest_layout_is_used(void **state)
 	free(places);
 }
 
-static void with_several_gpus_each_needs_its_address(void **state)
+TEST(with_several_gpus_each_needs_its_address)
 {
-	(void)state;
 	make_device(1, 1);
 	make_dir("bus/pci/drivers/xe/0000:04:00.0/sriov_admin/pf/profile");
 	write_file("0\n", "bus/pci/drivers/xe/0000:04:00.0/sriov_admin/pf/profile/exec_quantum_ms");
@@ -161,9 +160,8 @@ static void with_several_gpus_each_needs_its_address(void **state)
 	assert_string_equal(listed, VF1 "=0 ");
 }
 
-static void a_host_without_settings_has_no_gpu(void **state)
+TEST(a_host_without_settings_has_no_gpu)
 {
-	(void)state;
 	assert_false(ops->present(&config));
 	make_dir("bus/pci/drivers/xe/" PF); /* a driver without SR-IOV */
 	assert_false(ops->present(&config));
@@ -184,13 +182,12 @@ static void add_cell(char row[512], const char *path, const char *word)
 		 at ? at + 2 : "");
 }
 
-static void the_guide_lists_each_layout(void **state)
+TEST(the_guide_lists_each_layout)
 {
 	CLEANUP_FREE char *text = NULL;
 	const struct xe_layout *layout;
 	const char *at;
 
-	(void)state;
 	assert_int_equal(file_read("docs/sriov.md", 1 << 20, &text, NULL), 0);
 	at = text;
 	for (int i = 0; (layout = xe_layout_at(i)); i++) {
@@ -206,18 +203,4 @@ static void the_guide_lists_each_layout(void **state)
 		if (!at)
 			fail_msg("docs/sriov.md needs the row%s", row);
 	}
-}
-
-int main(void)
-{
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-	const struct CMUnitTest tests[] = {
-		TEST(caps_and_sharing_work_on_each_layout),
-		TEST(the_newest_layout_is_used),
-		TEST(with_several_gpus_each_needs_its_address),
-		TEST(a_host_without_settings_has_no_gpu),
-		TEST(the_guide_lists_each_layout),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

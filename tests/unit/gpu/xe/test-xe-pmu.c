@@ -107,13 +107,14 @@ static struct xe_place *make_pmu(const char *function_bits)
 	return place;
 }
 
-static void a_function_has_one_group_of_all_engines(void **state)
+FIXTURE(set_up, tear_down)
+
+TEST(a_function_has_one_group_of_all_engines)
 {
 	struct xe_place *place = make_pmu("config:44-59\n");
 	struct xe_counts counts;
 	struct xe_pmu *pmu;
 
-	(void)state;
 	assert_int_equal(xe_pmu_open(place, &fake, &pmu), 0);
 	assert_int_equal(type_is, 17);
 	assert_int_equal(cpu_is, 3);
@@ -137,7 +138,7 @@ static void a_function_has_one_group_of_all_engines(void **state)
 	free(place);
 }
 
-static void a_pmu_that_cannot_count_is_none(void **state)
+TEST(a_pmu_that_cannot_count_is_none)
 {
 	static const struct {
 		const char *bits;
@@ -150,7 +151,6 @@ static void a_pmu_that_cannot_count_is_none(void **state)
 	struct xe_place *place;
 	struct xe_pmu *pmu;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		place = make_pmu(rows[i].bits);
 		refuse = rows[i].refuse;
@@ -161,25 +161,12 @@ static void a_pmu_that_cannot_count_is_none(void **state)
 	}
 }
 
-static void a_kernel_without_functions_is_none(void **state)
+TEST(a_kernel_without_functions_is_none)
 {
 	struct xe_place *place = make_pmu("config:44-59\n");
 	struct xe_pmu *pmu;
 
-	(void)state;
 	remove_file(PMU "/format/function"); /* before Linux 6.16 */
 	assert_int_equal(xe_pmu_open(place, &fake, &pmu), -ENOENT);
 	free(place);
-}
-
-int main(void)
-{
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-	const struct CMUnitTest tests[] = {
-		TEST(a_function_has_one_group_of_all_engines),
-		TEST(a_pmu_that_cannot_count_is_none),
-		TEST(a_kernel_without_functions_is_none),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

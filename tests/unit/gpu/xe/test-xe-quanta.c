@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Quanta for caps: rounds, errors, what stays, and properties over random caps. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "gpu/xe/quanta.h"
+#include "tests/unit/unit.h"
 
 #define N_MAX 4
 
@@ -37,9 +32,8 @@ static const struct {
 	{"without vGPUs, the host has its slice", {0}, 3, 3, {0}, 0},
 };
 
-static void a_fresh_round_is_the_shortest_within_the_tolerance(void **state)
+TEST(a_fresh_round_is_the_shortest_within_the_tolerance)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct xe_slice slices[N_MAX] = {{0}};
 		struct xe_round round;
@@ -57,12 +51,11 @@ static void a_fresh_round_is_the_shortest_within_the_tolerance(void **state)
 	}
 }
 
-static void a_new_cap_changes_one_slice(void **state)
+TEST(a_new_cap_changes_one_slice)
 {
 	struct xe_slice slices[] = {{20, false, 2}, {30, false, 3}, {30, true, 4}};
 	struct xe_round round;
 
-	(void)state;
 	xe_quanta_plan(&limits, 1, 1, slices, 3, &round);
 	assert_int_equal(slices[0].quantum_ms, 2);
 	assert_int_equal(slices[1].quantum_ms, 3);
@@ -72,19 +65,17 @@ static void a_new_cap_changes_one_slice(void **state)
 	assert_int_equal(round.wait_ms, 8);
 }
 
-static void a_round_twice_as_long_as_needed_is_replaced(void **state)
+TEST(a_round_twice_as_long_as_needed_is_replaced)
 {
 	struct xe_slice slices[] = {{20, false, 20}, {30, false, 30}, {40, true, 20}};
 	struct xe_round round;
 
-	(void)state;
 	xe_quanta_plan(&limits, 1, 30, slices, 3, &round);
 	assert_int_equal(round.total_ms, 10);
 }
 
-static void a_quantum_shows_its_cap(void **state)
+TEST(a_quantum_shows_its_cap)
 {
-	(void)state;
 	assert_int_equal(xe_quanta_cap_pct(0, 100), 0);
 	assert_int_equal(xe_quanta_cap_pct(10, 51), 20);
 	assert_int_equal(xe_quanta_cap_pct(25, 51), 49);
@@ -119,11 +110,10 @@ static void check_plan(const struct xe_slice *before, const struct xe_slice *sli
 }
 
 /* 20,000 sequences of changes of one cap. */
-static void plans_keep_their_rules(void **state)
+TEST(plans_keep_their_rules)
 {
 	int changed_others = 0, changes = 0;
 
-	(void)state;
 	srand(1);
 	for (int run = 0; run < 1000; run++) {
 		struct xe_slice slices[8] = {{0}}, before[8];
@@ -153,17 +143,4 @@ static void plans_keep_their_rules(void **state)
 	}
 	/* most changes of a cap leave the slices of the others alone */
 	assert_true(2 * changed_others < changes);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_fresh_round_is_the_shortest_within_the_tolerance),
-		cmocka_unit_test(a_new_cap_changes_one_slice),
-		cmocka_unit_test(a_round_twice_as_long_as_needed_is_replaced),
-		cmocka_unit_test(a_quantum_shows_its_cap),
-		cmocka_unit_test(plans_keep_their_rules),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

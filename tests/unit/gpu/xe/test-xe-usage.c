@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Shares of the GPU from ticks. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "base/cleanup.h"
 #include "gpu/xe/usage.h"
+#include "tests/unit/unit.h"
 
 static struct xe_usage usage[3];
 static struct xe_usage *const usages[] = {&usage[0], &usage[1], &usage[2]};
@@ -15,9 +10,8 @@ static struct xe_counts counts[3];
 static struct xe_rate rate;
 
 /* Two engines; the second is idle except for function 1. */
-static int reset(void **state)
+static int reset(void)
 {
-	(void)state;
 	rate = (struct xe_rate){.known = false};
 	for (int i = 0; i < 3; i++) {
 		usage[i] = (struct xe_usage){.known = false};
@@ -26,6 +20,8 @@ static int reset(void **state)
 	xe_usage_advance(usages, counts, 3, 0, &rate);
 	return 0;
 }
+
+FIXTURE(reset, NULL)
 
 static void grow(int i, uint64_t active, uint64_t total)
 {
@@ -41,9 +37,8 @@ static void expect(int i, double busy_ns, double sched_ns)
 	assert_float_equal(usage[i].sched_ns, sched_ns, 1e-6);
 }
 
-static void a_share_is_a_part_of_the_ticks_of_all_functions(void **state)
+TEST(a_share_is_a_part_of_the_ticks_of_all_functions)
 {
-	(void)state;
 	grow(0, 0, 50);
 	grow(1, 30, 25); /* more than its own part: spare time */
 	grow(2, 10, 25);
@@ -53,9 +48,8 @@ static void a_share_is_a_part_of_the_ticks_of_all_functions(void **state)
 	expect(2, 100, 250);
 }
 
-static void the_busiest_engine_counts(void **state)
+TEST(the_busiest_engine_counts)
 {
-	(void)state;
 	grow(0, 0, 50);
 	grow(1, 10, 50);
 	grow(2, 0, 0);
@@ -64,9 +58,8 @@ static void the_busiest_engine_counts(void **state)
 	expect(1, 400, 500);
 }
 
-static void a_new_function_does_not_enlarge_the_others(void **state)
+TEST(a_new_function_does_not_enlarge_the_others)
 {
-	(void)state;
 	grow(0, 0, 50);
 	grow(1, 20, 50);
 	xe_usage_advance(usages, counts, 3, 1000, &rate);
@@ -79,9 +72,8 @@ static void a_new_function_does_not_enlarge_the_others(void **state)
 	expect(1, 400, 800); /* 20 of 100 ticks again, by the rate of the first period */
 }
 
-static void a_counter_that_was_reset_adds_nothing(void **state)
+TEST(a_counter_that_was_reset_adds_nothing)
 {
-	(void)state;
 	grow(0, 0, 50);
 	grow(1, 20, 50);
 	xe_usage_advance(usages, counts, 3, 1000, &rate);
@@ -92,9 +84,8 @@ static void a_counter_that_was_reset_adds_nothing(void **state)
 	expect(1, 200, 1000);
 }
 
-static void a_function_that_cannot_be_read_is_not_valid(void **state)
+TEST(a_function_that_cannot_be_read_is_not_valid)
 {
-	(void)state;
 	grow(0, 0, 50);
 	grow(2, 5, 50);
 	counts[1].n_engines = 0;
@@ -105,18 +96,4 @@ static void a_function_that_cannot_be_read_is_not_valid(void **state)
 	assert_false(usage[1].valid); /* its ticks of this time are not known */
 	xe_usage_advance(usages, counts, 3, 1000, &rate);
 	assert_true(usage[1].valid);
-}
-
-int main(void)
-{
-#define TEST(f) cmocka_unit_test_setup(f, reset)
-	const struct CMUnitTest tests[] = {
-		TEST(a_share_is_a_part_of_the_ticks_of_all_functions),
-		TEST(the_busiest_engine_counts),
-		TEST(a_new_function_does_not_enlarge_the_others),
-		TEST(a_counter_that_was_reset_adds_nothing),
-		TEST(a_function_that_cannot_be_read_is_not_valid),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,11 +48,12 @@ static void restart(void)
 	c = attach_one(ops, VF3);
 }
 
-static void enabled_functions_are_vgpus(void **state)
+FIXTURE(set_up, tear_down)
+
+TEST(enabled_functions_are_vgpus)
 {
 	struct gpu_traits traits;
 
-	(void)state;
 	make_device(4, 2);
 	assert_ptr_equal(gpu_auto(&config), ops);
 	open_gpu(ops);
@@ -72,9 +73,8 @@ static void enabled_functions_are_vgpus(void **state)
 	assert_non_null(strstr(err.msg, PF "/sriov_numvfs"));
 }
 
-static void a_function_that_cannot_be_read_delays_the_others(void **state)
+TEST(a_function_that_cannot_be_read_delays_the_others)
 {
-	(void)state;
 	make_device(2, 0);
 	open_gpu(ops);
 	write_file("9\n", ADM "/vf1/profile/exec_quantum_ms");
@@ -90,9 +90,8 @@ static void a_function_that_cannot_be_read_delays_the_others(void **state)
 	ops->detach(a);
 }
 
-static void caps_become_quanta(void **state)
+TEST(caps_become_quanta)
 {
-	(void)state;
 	open_three();
 	expect_cap(a, 0);
 	set_caps(20, 30, 40);
@@ -108,9 +107,8 @@ static void caps_become_quanta(void **state)
 	detach_all();
 }
 
-static void a_new_cap_changes_its_own_quantum_and_that_of_the_host(void **state)
+TEST(a_new_cap_changes_its_own_quantum_and_that_of_the_host)
 {
-	(void)state;
 	open_three();
 	set_caps(20, 30, 40);
 	assert_int_equal(ops->write_cap(c, 0, 30), 0);
@@ -118,9 +116,8 @@ static void a_new_cap_changes_its_own_quantum_and_that_of_the_host(void **state)
 	detach_all();
 }
 
-static void a_timeout_of_the_administrator_stays(void **state)
+TEST(a_timeout_of_the_administrator_stays)
 {
-	(void)state;
 	open_three();
 	write_file("40000\n", ADM "/vf1/profile/preempt_timeout_us");
 	set_caps(20, 30, 40);
@@ -128,9 +125,8 @@ static void a_timeout_of_the_administrator_stays(void **state)
 	detach_all();
 }
 
-static void caps_survive_a_restart(void **state)
+TEST(caps_survive_a_restart)
 {
-	(void)state;
 	open_three();
 	write_file("3\n", ADM "/pf/profile/exec_quantum_ms");
 	set_caps(50, 50, 50); /* more than the GPU has: each has a third */
@@ -144,9 +140,8 @@ static void caps_survive_a_restart(void **state)
 	detach_all();
 }
 
-static void an_external_change_is_a_part_of_the_round(void **state)
+TEST(an_external_change_is_a_part_of_the_round)
 {
-	(void)state;
 	open_three();
 	set_caps(20, 30, 40);
 	write_file("8\n", ADM "/vf1/profile/exec_quantum_ms");
@@ -158,9 +153,8 @@ static void an_external_change_is_a_part_of_the_round(void **state)
 }
 
 /* Otherwise a vGPU would have more than its cap although no program has written its quantum. */
-static void an_external_change_leaves_the_shares_of_the_others(void **state)
+TEST(an_external_change_leaves_the_shares_of_the_others)
 {
-	(void)state;
 	open_three();
 	set_caps(20, 30, 40);
 	write_file("1\n", ADM "/vf3/profile/exec_quantum_ms");
@@ -171,9 +165,8 @@ static void an_external_change_leaves_the_shares_of_the_others(void **state)
 	detach_all();
 }
 
-static void the_host_keeps_a_slice_that_was_written_for_it(void **state)
+TEST(the_host_keeps_a_slice_that_was_written_for_it)
 {
-	(void)state;
 	open_three();
 	set_caps(20, 30, 40);
 	write_file("8\n", ADM "/pf/profile/exec_quantum_ms");
@@ -186,11 +179,10 @@ static void the_host_keeps_a_slice_that_was_written_for_it(void **state)
 	detach_all();
 }
 
-static void a_function_that_is_disabled_is_gone(void **state)
+TEST(a_function_that_is_disabled_is_gone)
 {
 	struct gpu_reading reading;
 
-	(void)state;
 	open_three();
 	set_caps(20, 30, 40);
 	disable(3);
@@ -206,11 +198,10 @@ static void a_function_that_is_disabled_is_gone(void **state)
 	detach_all();
 }
 
-static void a_function_that_is_enabled_again_is_another_one(void **state)
+TEST(a_function_that_is_enabled_again_is_another_one)
 {
 	int cap_pct;
 
-	(void)state;
 	open_three();
 	disable(3);
 	make_dir("keeps/the/number/of/the/link"); /* a file system may give it to a new file */
@@ -224,11 +215,10 @@ static void a_function_that_is_enabled_again_is_another_one(void **state)
 	detach_all();
 }
 
-static void the_quantum_of_a_function_that_is_enabled_is_no_external_change(void **state)
+TEST(the_quantum_of_a_function_that_is_enabled_is_no_external_change)
 {
 	int cap_pct;
 
-	(void)state;
 	open_three();
 	assert_int_equal(ops->read_initial_cap(a, &cap_pct), 0);
 	assert_int_equal(cap_pct, 0);
@@ -251,12 +241,11 @@ static void the_quantum_of_a_function_that_is_enabled_is_no_external_change(void
 	detach_all();
 }
 
-static void sharing_is_a_priority(void **state)
+TEST(sharing_is_a_priority)
 {
 	char was[GPU_SHARING_MAX];
 	struct gpu_traits traits;
 
-	(void)state;
 	make_device(2, 1);
 	open_gpu(ops);
 	assert_int_equal(ops->set_sharing(gpu, false, false, &err), 0);
@@ -278,11 +267,10 @@ static void sharing_is_a_priority(void **state)
 	assert_true(traits.guarantees);
 }
 
-static void without_counters_there_is_no_busy_time(void **state)
+TEST(without_counters_there_is_no_busy_time)
 {
 	struct gpu_reading reading;
 
-	(void)state;
 	open_three();
 	set_caps(20, 30, 40);
 	assert_int_equal(ops->read(a, 1000, &reading), 0);
@@ -300,12 +288,11 @@ static void add_ticks(const char *function, const char *active, const char *tota
 	write_file(total, ADM "/%s/counters/engine_total_ticks", function);
 }
 
-static void busy_time_is_a_share_of_all_ticks(void **state)
+TEST(busy_time_is_a_share_of_all_ticks)
 {
 	struct gpu_reading reading;
 	uint64_t at_ns, busy_ns;
 
-	(void)state;
 	make_device(2, 2);
 	add_ticks("pf", "0\n", "0\n");
 	add_ticks("vf1", "7\n", "100\n");
@@ -334,26 +321,99 @@ static void busy_time_is_a_share_of_all_ticks(void **state)
 	ops->detach(b);
 }
 
-int main(void)
-{
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-	const struct CMUnitTest tests[] = {
-		TEST(enabled_functions_are_vgpus),
-		TEST(a_function_that_cannot_be_read_delays_the_others),
-		TEST(caps_become_quanta),
-		TEST(a_new_cap_changes_its_own_quantum_and_that_of_the_host),
-		TEST(a_timeout_of_the_administrator_stays),
-		TEST(caps_survive_a_restart),
-		TEST(an_external_change_is_a_part_of_the_round),
-		TEST(an_external_change_leaves_the_shares_of_the_others),
-		TEST(the_host_keeps_a_slice_that_was_written_for_it),
-		TEST(a_function_that_is_disabled_is_gone),
-		TEST(a_function_that_is_enabled_again_is_another_one),
-		TEST(the_quantum_of_a_function_that_is_enabled_is_no_external_change),
-		TEST(sharing_is_a_priority),
-		TEST(without_counters_there_is_no_busy_time),
-		TEST(busy_time_is_a_share_of_all_ticks),
-	};
+/* --- a driver that is unbound and bound again --- */
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+static void expect_problem(const char *wanted)
+{
+	struct err problem = {""};
+
+	ops->problem(gpu, &problem);
+	if (wanted[0] ? !strstr(problem.msg, wanted) : problem.msg[0] != '\0')
+		fail_msg("the problem is '%s'", problem.msg);
+}
+
+TEST(a_driver_that_is_bound_again_is_found_again)
+{
+	char path[512];
+
+	open_three();
+	set_caps(20, 30, 40);
+	snprintf(path, sizeof(path), "%s/" DEV, root);
+	remove_tree(path);
+	assert_int_equal(ops->list(gpu, found_one, NULL), -ENODEV);
+	expect_problem("parent = " PF ": not a physical function whose driver has settings");
+	assert_int_equal(ops->write_cap(a, 0, 25), -ENODEV);
+	detach_all();
+	make_device(4, 3);
+	list_all(ops);
+	assert_string_equal(listed, VF1 "=0 " VF2 "=0 " VF3 "=0 ");
+	a = attach_one(ops, VF1);
+	b = attach_one(ops, VF2);
+	c = attach_one(ops, VF3);
+	set_caps(20, 30, 40);
+	expect_quanta("1", "2", "3", "4");
+	expect_cap(a, 20);
+	detach_all();
+}
+
+static void set_ticks(const char *active, const char *total)
+{
+	add_ticks("pf", "0\n", total);
+	add_ticks("vf1", active, total);
+}
+
+static struct gpu_reading read_at_ms(uint64_t ms)
+{
+	struct gpu_reading reading;
+
+	assert_int_equal(ops->read(a, ms * 1000000, &reading), 0);
+	return reading;
+}
+
+TEST(counters_that_stand_still_are_opened_again)
+{
+	char path[512];
+
+	make_device(1, 1);
+	set_ticks("0\n", "0\n");
+	open_gpu(ops);
+	a = attach_one(ops, VF1);
+	set_ticks("10\n", "100\n");
+	assert_true(read_at_ms(200).busy_valid);
+	expect_problem("");
+	/* The open files are those of the old driver now, and nothing changes them. */
+	snprintf(path, sizeof(path), "%s/" ADM "/pf/counters", root);
+	remove_tree(path);
+	snprintf(path, sizeof(path), "%s/" ADM "/vf1/counters", root);
+	remove_tree(path);
+	set_ticks("5\n", "50\n");
+	assert_false(read_at_ms(400).busy_valid);
+	expect_problem("the counters of ticks: they do not grow");
+	assert_false(read_at_ms(600).busy_valid); /* opened again; a busy time needs two readings */
+	set_ticks("25\n", "150\n");
+	assert_true(read_at_ms(800).busy_valid);
+	expect_problem("");
+	ops->detach(a);
+}
+
+TEST(missing_counters_are_opened_later_with_growing_delays)
+{
+	/* The first attempt was made when the GPU was opened. */
+	static const uint64_t failing_ms[] = {100000, 100900, 102000, 105900, 106000};
+
+	make_device(1, 1);
+	open_gpu(ops);
+	a = attach_one(ops, VF1);
+	for (size_t i = 0; i < ARRAY_SIZE(failing_ms); i++) {
+		assert_false(read_at_ms(failing_ms[i]).busy_valid);
+		expect_problem("the counters of ticks: this kernel or driver counts no ticks");
+	}
+	set_ticks("0\n", "0\n");
+	(void)read_at_ms(113900); /* the next attempt is 8 s after that at 106 s */
+	expect_problem("the counters of ticks: this kernel or driver counts no ticks");
+	(void)read_at_ms(114000);
+	set_ticks("10\n", "100\n");
+	assert_true(read_at_ms(114200).busy_valid);
+	expect_problem("");
+	ops->detach(a);
 }

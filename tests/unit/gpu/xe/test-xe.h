@@ -7,6 +7,7 @@
 #define TESTS_UNIT_GPU_XE_TEST_XE_H
 
 #include "tests/unit/gpu/test-gvt.h"
+#include "tests/unit/unit.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* fps_bpf_bucket(), which does not use the instruction clz, returns the same bucket as
  * fps_wire_bucket(). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "monitor/bpf/count.h"
+#include "tests/unit/unit.h"
 
-static void the_bpf_program_and_the_library_use_the_same_buckets(void **state)
+TEST(the_bpf_program_and_the_library_use_the_same_buckets)
 {
 	uint64_t random = 1;
 
-	(void)state;
 	for (int bit = 0; bit < 64; bit++)
 		for (int64_t off = -2; off <= 2; off++) {
 			uint64_t ns = (1ULL << bit) + (uint64_t)off;
@@ -29,13 +23,4 @@ static void the_bpf_program_and_the_library_use_the_same_buckets(void **state)
 		assert_int_equal(fps_bpf_bucket(random >> (random & 63)),
 				 fps_wire_bucket(random >> (random & 63)));
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_bpf_program_and_the_library_use_the_same_buckets),
-	};
-
-	return cmocka_run_group_tests_name("frame time buckets in BPF", tests, NULL, NULL);
 }

@@ -3,12 +3,6 @@
  * The scan finds the libraries in the loader cache and the libraries that the programs of a control
  * group use.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,10 +10,10 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "monitor/bpf/scan.h"
+#include "tests/unit/unit.h"
 
-static void libraries_that_present_are_known_by_name(void **state)
+TEST_WITH(libraries_that_present_are_known_by_name, NULL, NULL)
 {
-	(void)state;
 	assert_true(fps_bpf_scan_is_library("libGL.so.1.7.0"));
 	assert_true(fps_bpf_scan_is_library("libGLX.so.0"));
 	assert_true(fps_bpf_scan_is_library("libEGL.so"));
@@ -34,22 +28,22 @@ static char folder[64];
 static char found[16][160];
 static int n_found;
 
-static int make_folder(void **state)
+static int make_folder(void)
 {
-	(void)state;
 	n_found = 0;
 	snprintf(folder, sizeof(folder), "/tmp/gover-test-scan.XXXXXX");
 	return mkdtemp(folder) ? 0 : -1;
 }
 
-static int remove_folder(void **state)
+static int remove_folder(void)
 {
 	char command[128];
 
-	(void)state;
 	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
 	return system(command);
 }
+
+FIXTURE(make_folder, remove_folder)
 
 static void note(void *userdata, const char *path)
 {
@@ -103,13 +97,12 @@ static int read_cache(const char *cache, size_t size)
 	return fps_bpf_scan_cache(path, note, NULL);
 }
 
-static void the_loader_cache_is_read(void **state)
+TEST(the_loader_cache_is_read)
 {
 	static const char *paths[2] = {"/lib/libc.so.6", "/lib/x/libEGL.so.1"};
 	char cache[512];
 	size_t size = make_cache(cache, paths);
 
-	(void)state;
 	assert_int_equal(read_cache(cache, size), 0);
 	assert_int_equal(n_found, 1);
 	assert_string_equal(found[0], "/lib/x/libEGL.so.1");
@@ -129,19 +122,18 @@ static void the_loader_cache_is_read(void **state)
 	"7f08-7f09 r-xp 00001000 08:01 79 /with space/libvulkan.so.1 (deleted)\n" \
 	"broken\n"
 
-static void programs_of_a_group_and_its_subgroups_are_scanned(void **state)
+TEST(programs_of_a_group_and_its_subgroups_are_scanned)
 {
 	struct fps_bpf_scan *scan = NULL;
 	char group[96], proc[80], path[128];
 
-	(void)state;
 	put_text("proc/10/maps", MAPS);
 	put_text("proc/11/maps", "01-02 r-xp 00001000 08:01 80 /libEGL.so.1");
 	put_text("group/cgroup.procs", "10\n0\n99\n");
 	put_text("group/below/cgroup.procs", "11\n");
 	snprintf(group, sizeof(group), "%s/group", folder);
 	snprintf(proc, sizeof(proc), "%s/proc", folder);
-	assert_int_equal(fps_bpf_scan_new(proc, &scan), 0);
+	scan = fps_bpf_scan_new(proc);
 	fps_bpf_scan_begin(scan);
 	fps_bpf_scan_group(scan, group, note, NULL);
 	fps_bpf_scan_end(scan);
@@ -155,18 +147,17 @@ static void programs_of_a_group_and_its_subgroups_are_scanned(void **state)
 	assert_null(fps_bpf_scan_free(scan));
 }
 
-static void old_programs_are_scanned_less_often(void **state)
+TEST(old_programs_are_scanned_less_often)
 {
 	struct fps_bpf_scan *scan = NULL;
 	char group[96], proc[80];
 	int looks = 0;
 
-	(void)state;
 	put_text("proc/10/maps", "01-02 r-xp 00001000 08:01 80 /libEGL.so.1");
 	put_text("group/cgroup.procs", "10\n");
 	snprintf(group, sizeof(group), "%s/group", folder);
 	snprintf(proc, sizeof(proc), "%s/proc", folder);
-	assert_int_equal(fps_bpf_scan_new(proc, &scan), 0);
+	scan = fps_bpf_scan_new(proc);
 	for (int i = 0; i < 4 * FPS_BPF_SCAN_ROUND; i++) {
 		n_found = 0;
 		fps_bpf_scan_begin(scan);
@@ -178,19 +169,4 @@ static void old_programs_are_scanned_less_often(void **state)
 	}
 	assert_in_range(looks, 8, 9);
 	fps_bpf_scan_free(scan);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(libraries_that_present_are_known_by_name),
-		cmocka_unit_test_setup_teardown(the_loader_cache_is_read, make_folder,
-						remove_folder),
-		cmocka_unit_test_setup_teardown(programs_of_a_group_and_its_subgroups_are_scanned,
-						make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(old_programs_are_scanned_less_often, make_folder,
-						remove_folder),
-	};
-
-	return cmocka_run_group_tests_name("library files in use", tests, NULL, NULL);
 }

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The search in library files finds the functions that present frames. A malformed file must not
  * crash it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "monitor/bpf/symbols.h"
+#include "tests/unit/unit.h"
 
 #define CODE_ADDRESS 0x3000
 #define CODE_OFFSET  0x1000
@@ -100,12 +95,11 @@ static int read_bytes(const void *bytes, size_t size, struct fps_bpf_symbols *re
 	return fps_bpf_symbols_read(fd, ret_symbols);
 }
 
-static void each_present_function_is_found_once(void **state)
+TEST(each_present_function_is_found_once)
 {
 	struct fps_bpf_symbols symbols;
 	struct library l;
 
-	(void)state;
 	make_library(&l, "libc.so.6");
 	assert_int_equal(read_bytes(&l, sizeof(l), &symbols), 0);
 	assert_int_equal(symbols.n, 2);
@@ -114,19 +108,18 @@ static void each_present_function_is_found_once(void **state)
 }
 
 /* libGL of libglvnd forwards glXSwapBuffers to libGLX, where the probe is attached. */
-static void a_forwarded_function_is_skipped(void **state)
+TEST(a_forwarded_function_is_skipped)
 {
 	struct fps_bpf_symbols symbols;
 	struct library l;
 
-	(void)state;
 	make_library(&l, "libGLX.so.0");
 	assert_int_equal(read_bytes(&l, sizeof(l), &symbols), 0);
 	assert_int_equal(symbols.n, 1);
 	assert_int_equal(symbols.offset[0], CODE_OFFSET + 0x20);
 }
 
-static void endbr_before_a_push_is_skipped(void **state)
+TEST(endbr_before_a_push_is_skipped)
 {
 	static const struct {
 		unsigned char code[6];
@@ -141,7 +134,6 @@ static void endbr_before_a_push_is_skipped(void **state)
 		{{0x55, 0x48, 0x89, 0xe5, 0x55, 0x48}, 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct fps_bpf_symbols symbols;
 		struct library l;
@@ -153,12 +145,11 @@ static void endbr_before_a_push_is_skipped(void **state)
 	}
 }
 
-static void symbols_outside_executable_code_are_ignored(void **state)
+TEST(symbols_outside_executable_code_are_ignored)
 {
 	struct fps_bpf_symbols symbols;
 	struct library l;
 
-	(void)state;
 	make_library(&l, "libc.so.6");
 	l.symbols[1].st_value = 0x10;		      /* address in the data segment */
 	l.symbols[2].st_value = CODE_ADDRESS + 0x100; /* address after the code segment */
@@ -168,34 +159,31 @@ static void symbols_outside_executable_code_are_ignored(void **state)
 }
 
 /* This test program is a valid ELF file without functions that present. */
-static void a_real_library_is_read(void **state)
+TEST(a_real_library_is_read)
 {
 	CLEANUP_CLOSE int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	struct fps_bpf_symbols symbols = {.n = 9};
 
-	(void)state;
 	assert_int_equal(fps_bpf_symbols_read(fd, &symbols), 0);
 	assert_int_equal(symbols.n, 0);
 }
 
-static void a_truncated_library_is_rejected(void **state)
+TEST(a_truncated_library_is_rejected)
 {
 	struct fps_bpf_symbols symbols;
 	struct library l;
 
-	(void)state;
 	make_library(&l, "libGLX.so.0");
 	for (size_t size = 0; size < offsetof(struct library, names) + sizeof(l.names); size++)
 		assert_int_equal(read_bytes(&l, size, &symbols), -EINVAL);
 }
 
-static void random_corruption_is_harmless(void **state)
+TEST(random_corruption_is_harmless)
 {
 	const size_t size = offsetof(struct library, code);
 	unsigned int random = 1;
 	struct library l;
 
-	(void)state;
 	for (int i = 0; i < 20000; i++) {
 		struct fps_bpf_symbols symbols = {.n = 0};
 		unsigned char *bytes = (unsigned char *)&l;
@@ -211,56 +199,35 @@ static void random_corruption_is_harmless(void **state)
 	}
 }
 
-static void files_that_are_not_regular_or_too_large_are_rejected(void **state)
+TEST(files_that_are_not_regular_or_too_large_are_rejected)
 {
 	CLEANUP_CLOSE int device = open("/dev/zero", O_RDONLY | O_CLOEXEC);
 	CLEANUP_CLOSE int large = memfd_create("library", MFD_CLOEXEC);
 	struct fps_bpf_symbols symbols;
 
-	(void)state;
 	assert_int_equal(fps_bpf_symbols_read(device, &symbols), -EINVAL);
 	assert_int_equal(ftruncate(large, (64 << 20) + 1), 0);
 	assert_int_equal(fps_bpf_symbols_read(large, &symbols), -EFBIG);
 }
 
 /* Extended section numbering could make libelf allocate memory for millions of sections. */
-static void a_section_count_outside_the_header_is_rejected(void **state)
+TEST(a_section_count_outside_the_header_is_rejected)
 {
 	struct fps_bpf_symbols symbols;
 	struct library l;
 
-	(void)state;
 	make_library(&l, "libc.so.6");
 	l.head.e_shnum = 0;
 	l.sections[0].sh_size = 4;
 	assert_int_equal(read_bytes(&l, sizeof(l), &symbols), -EINVAL);
 }
 
-static void unterminated_names_are_rejected(void **state)
+TEST(unterminated_names_are_rejected)
 {
 	struct fps_bpf_symbols symbols;
 	struct library l;
 
-	(void)state;
 	make_library(&l, "libc.so.6");
 	l.names[sizeof(l.names) - 1] = 'x';
 	assert_int_equal(read_bytes(&l, sizeof(l), &symbols), -EINVAL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_present_function_is_found_once),
-		cmocka_unit_test(a_forwarded_function_is_skipped),
-		cmocka_unit_test(endbr_before_a_push_is_skipped),
-		cmocka_unit_test(symbols_outside_executable_code_are_ignored),
-		cmocka_unit_test(a_real_library_is_read),
-		cmocka_unit_test(a_truncated_library_is_rejected),
-		cmocka_unit_test(random_corruption_is_harmless),
-		cmocka_unit_test(files_that_are_not_regular_or_too_large_are_rejected),
-		cmocka_unit_test(a_section_count_outside_the_header_is_rejected),
-		cmocka_unit_test(unterminated_names_are_rejected),
-	};
-
-	return cmocka_run_group_tests_name("present functions in library files", tests, NULL, NULL);
 }

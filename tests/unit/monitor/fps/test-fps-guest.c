@@ -22,22 +22,24 @@ static int vm_of(void *userdata, uint32_t cid, const char *name, char ret_id[ID_
 	return strcmp(name, "vm-a") == 0 && vm_id ? id_copy(ret_id, vm_id) : -ENOENT;
 }
 
-static int listen_guests(void **state)
+static int listen_guests(void)
 {
 	struct err err;
 
 	vm_id = "a";
-	if (setup(state) != 0)
+	if (setup() != 0)
 		return -1;
 	(void)snprintf(ports, sizeof(ports), "%s/ports", folder);
 	return fps_hub_listen_guests(hub, 0, ports, vm_of, &err);
 }
 
-static int end(void **state)
+static int end(void)
 {
 	assert_int_equal(rmdir(ports), 0);
-	return teardown(state);
+	return teardown();
 }
+
+FIXTURE(listen_guests, end)
 
 /* QEMU's end of a virtio-serial port. */
 struct machine {
@@ -117,7 +119,7 @@ static void send_message(const struct machine *m, uint64_t program, uint64_t at_
 	pump();
 }
 
-static void a_socket_is_matched_by_name(void **state)
+TEST(a_socket_is_matched_by_name)
 {
 	static const struct {
 		const char *file;
@@ -125,7 +127,6 @@ static void a_socket_is_matched_by_name(void **state)
 	} rows[] = {{"vm-a", "a"},  {"vm-a.sock", "a"}, {"b", "b"},	   {"b.sock", "b"},
 		    {"vm-c", NULL}, {".b", NULL},	{"b.sock~", NULL}, {".sock", NULL}};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct machine m = machine_new(rows[i].file);
 		uint64_t a = frames_of("a"), b = frames_of("b");
@@ -143,11 +144,10 @@ static void a_socket_is_matched_by_name(void **state)
 	}
 }
 
-static void programs_share_a_port(void **state)
+TEST(programs_share_a_port)
 {
 	struct machine m = machine_new("vm-a");
 
-	(void)state;
 	scan_ports();
 	assert_true(machine_connected(&m));
 	for (uint64_t s = 0; s < 5; s++) {
@@ -169,9 +169,8 @@ static void programs_share_a_port(void **state)
 	assert_int_equal(frames_of("a"), 362);
 }
 
-static void a_restarted_virtual_machine_is_reconnected(void **state)
+TEST(a_restarted_virtual_machine_is_reconnected)
 {
-	(void)state;
 	for (uint64_t i = 1; i <= 3; i++) {
 		struct machine m = machine_new("vm-a");
 
@@ -186,11 +185,10 @@ static void a_restarted_virtual_machine_is_reconnected(void **state)
 	}
 }
 
-static void a_changed_contract_applies_at_once(void **state)
+TEST(a_changed_contract_applies_at_once)
 {
 	struct machine m = machine_new("vm-a");
 
-	(void)state;
 	scan_ports();
 	assert_true(machine_connected(&m));
 	send_message(&m, 1, 0, 10);
@@ -208,11 +206,10 @@ static void a_changed_contract_applies_at_once(void **state)
 	machine_end(&m);
 }
 
-static void programs_of_a_forgotten_vgpu_are_forgotten(void **state)
+TEST(programs_of_a_forgotten_vgpu_are_forgotten)
 {
 	struct machine m = machine_new("vm-a");
 
-	(void)state;
 	scan_ports();
 	assert_true(machine_connected(&m));
 	send_message(&m, 1, 0, 10);
@@ -223,12 +220,11 @@ static void programs_of_a_forgotten_vgpu_are_forgotten(void **state)
 	assert_int_equal(frames_of("a"), 0);
 }
 
-static void other_bytes_are_skipped(void **state)
+TEST(other_bytes_are_skipped)
 {
 	struct machine m = machine_new("vm-a");
 	struct fps_message torn = message(1, 0, 10);
 
-	(void)state;
 	scan_ports();
 	assert_true(machine_connected(&m));
 	assert_int_equal(send(m.sock, "AT+CGMI\r\n", 9, 0), 9);
@@ -243,14 +239,13 @@ static void other_bytes_are_skipped(void **state)
 	machine_end(&m);
 }
 
-static void an_endless_writer_is_throttled(void **state)
+TEST(an_endless_writer_is_throttled)
 {
 	struct machine m = machine_new("vm-a"), n = machine_new("b");
 	struct fps_message same = message(1, 0, 10);
 	uint64_t dropped;
 	int sent = 0;
 
-	(void)state;
 	scan_ports();
 	assert_true(machine_connected(&m) && machine_connected(&n));
 	for (int i = 0; i < 100000 && sent < 100000; i++) {
@@ -273,50 +268,29 @@ static void an_endless_writer_is_throttled(void **state)
 	machine_end(&n);
 }
 
-static void a_missing_folder_is_created_and_may_disappear(void **state)
+TEST(a_missing_folder_is_created_and_may_disappear)
 {
 	struct stat st;
 
-	(void)state;
 	assert_int_equal(stat(ports, &st), 0);
 	assert_true(S_ISDIR(st.st_mode));
 	assert_int_equal(rmdir(ports), 0);
 	scan_ports();
 	assert_int_equal(mkdir(ports, 0700), 0);
-	a_restarted_virtual_machine_is_reconnected(state);
+	a_restarted_virtual_machine_is_reconnected();
 }
 
-static void a_folder_that_cannot_be_created_is_reported(void **state)
+TEST(a_folder_that_cannot_be_created_is_reported)
 {
 	struct fps_hub *second = NULL;
 	char path_of_second[96];
 	struct err err;
 	int r;
 
-	(void)state;
 	(void)snprintf(path_of_second, sizeof(path_of_second), "%s/second", folder);
 	assert_int_equal(fps_hub_new(path_of_second, owner_of, NULL, &second, &err), 0);
 	r = fps_hub_listen_guests(second, 0, "/proc/none/ports", vm_of, &err);
 	assert_int_equal(r, -ENOENT);
 	assert_non_null(strstr(err.msg, "/proc/none/ports"));
 	fps_hub_free(second);
-}
-
-#define RULE(name) cmocka_unit_test_setup_teardown(name, listen_guests, end)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		RULE(a_socket_is_matched_by_name),
-		RULE(programs_share_a_port),
-		RULE(a_restarted_virtual_machine_is_reconnected),
-		RULE(a_changed_contract_applies_at_once),
-		RULE(programs_of_a_forgotten_vgpu_are_forgotten),
-		RULE(other_bytes_are_skipped),
-		RULE(an_endless_writer_is_throttled),
-		RULE(a_missing_folder_is_created_and_may_disappear),
-		RULE(a_folder_that_cannot_be_created_is_reported),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

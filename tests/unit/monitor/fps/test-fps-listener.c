@@ -5,7 +5,9 @@
 
 #include <sys/resource.h>
 
-static void a_bad_hello_is_refused(void **state)
+FIXTURE(setup, teardown)
+
+TEST(a_bad_hello_is_refused)
 {
 	struct fps_hello magic = good_hello, version = good_hello, size = good_hello;
 	struct {
@@ -43,7 +45,6 @@ static void a_bad_hello_is_refused(void **state)
 	};
 	int fds = open_fds();
 
-	(void)state;
 	magic.magic++;
 	version.version++;
 	size.page_bytes--;
@@ -63,12 +64,11 @@ static void a_bad_hello_is_refused(void **state)
 		(void)close((int[]){good, none, unsealed, may_shrink, small, large}[fd]);
 }
 
-static void a_hello_with_three_descriptors_is_refused(void **state)
+TEST(a_hello_with_three_descriptors_is_refused)
 {
 	struct program p = program_new();
 	int sock, fds;
 
-	(void)state;
 	if (!truncated_fds_are_reported(3, 1)) {
 		program_end(&p);
 		print_message("# this system does not report lost descriptors\n");
@@ -85,11 +85,10 @@ static void a_hello_with_three_descriptors_is_refused(void **state)
 	program_end(&p);
 }
 
-static void a_second_message_is_refused(void **state)
+TEST(a_second_message_is_refused)
 {
 	struct program p = program_new();
 
-	(void)state;
 	program_connect(&p);
 	pump();
 	assert_int_equal(send(p.sock, "x", 1, 0), 1);
@@ -99,11 +98,10 @@ static void a_second_message_is_refused(void **state)
 	program_end(&p);
 }
 
-static void a_silent_connection_is_closed_after_5_seconds(void **state)
+TEST(a_silent_connection_is_closed_after_5_seconds)
 {
 	int silent = connect_only(), gone = connect_only(), fds = open_fds();
 
-	(void)state;
 	pump();
 	assert_int_equal(open_fds(), fds + 4); /* a connection needs two, see fps_process_open() */
 	assert_int_equal(close(gone), 0);
@@ -162,11 +160,10 @@ static void disperse(void)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &files_before), 0);
 }
 
-static void connections_above_the_limit_are_closed(void **state)
+TEST(connections_above_the_limit_are_closed)
 {
 	char byte;
 
-	(void)state;
 	allow_files();
 	assert_int_equal(crowd("a", FPS_VGPU_CLIENTS_MAX + 3), FPS_VGPU_CLIENTS_MAX);
 	assert_int_equal(stats().over_limit, 3);
@@ -183,9 +180,8 @@ static void connections_above_the_limit_are_closed(void **state)
 	disperse();
 }
 
-static void no_vgpu_takes_all_connections(void **state)
+TEST(no_vgpu_takes_all_connections)
 {
-	(void)state;
 	allow_files();
 	assert_int_equal(crowd("a", 512), 512);
 	assert_int_equal(crowd("b", 512), 512);
@@ -199,11 +195,10 @@ static void no_vgpu_takes_all_connections(void **state)
 }
 
 /* A user may have thousands of user ids, so the users together are limited too. */
-static void no_user_takes_all_connections(void **state)
+TEST(no_user_takes_all_connections)
 {
 	int all = FPS_USER_CLIENTS_MAX, accepted;
 
-	(void)state;
 	allow_files();
 	assert_int_equal(crowd(NULL, 70), FPS_USER_CLIENTS_MAX);
 	assert_int_equal(stats().users.n, 6);
@@ -222,9 +217,8 @@ static void no_user_takes_all_connections(void **state)
 	disperse();
 }
 
-static void the_connections_of_a_removed_vgpu_are_those_of_a_user(void **state)
+TEST(the_connections_of_a_removed_vgpu_are_those_of_a_user)
 {
-	(void)state;
 	allow_files();
 	assert_int_equal(crowd("a", 100), 100);
 	fps_hub_forget(hub, "a");
@@ -235,9 +229,8 @@ static void the_connections_of_a_removed_vgpu_are_those_of_a_user(void **state)
 	assert_int_equal(stats().open, 0);
 }
 
-static void a_program_moved_to_a_full_vgpu_is_refused(void **state)
+TEST(a_program_moved_to_a_full_vgpu_is_refused)
 {
-	(void)state;
 	allow_files();
 	assert_int_equal(crowd("a", 2), 2);
 	assert_int_equal(crowd("b", FPS_VGPU_CLIENTS_MAX - 1), FPS_VGPU_CLIENTS_MAX - 1);
@@ -252,13 +245,12 @@ static void a_program_moved_to_a_full_vgpu_is_refused(void **state)
 	disperse();
 }
 
-static void running_out_of_fds_does_not_busy_loop(void **state)
+TEST(running_out_of_fds_does_not_busy_loop)
 {
 	int sock = connect_only(), fd = dup(sock);
 	struct rlimit limit, none;
 	char byte;
 
-	(void)state;
 	assert_int_equal(close(fd), 0);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
 	none = limit;
@@ -280,12 +272,11 @@ static int second_hub(const char *at, struct err *err)
 	return r;
 }
 
-static void a_second_daemon_is_refused(void **state)
+TEST(a_second_daemon_is_refused)
 {
 	struct program p = program_new();
 	struct err err;
 
-	(void)state;
 	assert_int_equal(second_hub(path, &err), -EADDRINUSE);
 	assert_non_null(strstr(err.msg, "another daemon listens on"));
 	assert_non_null(strstr(err.msg, path));
@@ -296,13 +287,12 @@ static void a_second_daemon_is_refused(void **state)
 	program_end(&p);
 }
 
-static void the_socket_of_a_dead_daemon_is_replaced(void **state)
+TEST(the_socket_of_a_dead_daemon_is_replaced)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int dead = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	struct err err;
 
-	(void)state;
 	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%s/dead", folder);
 	assert_int_equal(bind(dead, (struct sockaddr *)&address, sizeof(address)), 0);
 	assert_int_equal(close(dead), 0);
@@ -311,13 +301,12 @@ static void the_socket_of_a_dead_daemon_is_replaced(void **state)
 	assert_int_equal(access(address.sun_path, F_OK), -1);
 }
 
-static void a_file_that_is_not_a_socket_is_kept(void **state)
+TEST(a_file_that_is_not_a_socket_is_kept)
 {
 	char file[96];
 	struct err err;
 	int fd;
 
-	(void)state;
 	(void)snprintf(file, sizeof(file), "%s/file", folder);
 	fd = open(file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
 	assert_true(fd >= 0);
@@ -327,12 +316,11 @@ static void a_file_that_is_not_a_socket_is_kept(void **state)
 	assert_int_equal(unlink(file), 0);
 }
 
-static void invalid_paths_are_refused(void **state)
+TEST(invalid_paths_are_refused)
 {
 	char longer[200] = "/tmp/";
 	struct err err;
 
-	(void)state;
 	memset(longer + 5, 'x', sizeof(longer) - 6);
 	assert_int_equal(second_hub(longer, &err), -ENAMETOOLONG);
 	assert_non_null(strstr(err.msg, longer));
@@ -341,14 +329,13 @@ static void invalid_paths_are_refused(void **state)
 	assert_non_null(strstr(err.msg, "/proc/none"));
 }
 
-static void folders_are_created_and_any_user_may_connect(void **state)
+TEST(folders_are_created_and_any_user_may_connect)
 {
 	char deep[128], made[96];
 	struct fps_hub *second = NULL;
 	struct stat st;
 	struct err err;
 
-	(void)state;
 	(void)snprintf(made, sizeof(made), "%s/run", folder);
 	(void)snprintf(deep, sizeof(deep), "%s/fps.sock", made);
 	assert_int_equal(fps_hub_new(deep, owner_of, NULL, &second, &err), 0);
@@ -362,13 +349,12 @@ static void folders_are_created_and_any_user_may_connect(void **state)
 	assert_int_equal(rmdir(made), 0);
 }
 
-static void freeing_closes_all_connections(void **state)
+TEST(freeing_closes_all_connections)
 {
 	struct program p = program_new();
 	int fds = open_fds();
 	char byte;
 
-	(void)state;
 	program_connect(&p);
 	pump();
 	hub = fps_hub_free(hub);
@@ -377,30 +363,4 @@ static void freeing_closes_all_connections(void **state)
 	assert_int_equal(recv(p.sock, &byte, 1, 0), 0);
 	program_end(&p);
 	assert_int_equal(open_fds(), fds - 1 - 3);
-}
-
-#define RULE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		RULE(a_bad_hello_is_refused),
-		RULE(a_hello_with_three_descriptors_is_refused),
-		RULE(a_second_message_is_refused),
-		RULE(a_silent_connection_is_closed_after_5_seconds),
-		RULE(connections_above_the_limit_are_closed),
-		RULE(no_vgpu_takes_all_connections),
-		RULE(no_user_takes_all_connections),
-		RULE(the_connections_of_a_removed_vgpu_are_those_of_a_user),
-		RULE(a_program_moved_to_a_full_vgpu_is_refused),
-		RULE(running_out_of_fds_does_not_busy_loop),
-		RULE(a_second_daemon_is_refused),
-		RULE(the_socket_of_a_dead_daemon_is_replaced),
-		RULE(a_file_that_is_not_a_socket_is_kept),
-		RULE(invalid_paths_are_refused),
-		RULE(folders_are_created_and_any_user_may_connect),
-		RULE(freeing_closes_all_connections),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Messages of programs in virtual machines: parsing, plausibility, and rates. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "monitor/fps/reporter.h"
+#include "tests/unit/unit.h"
 
 #define NOW (1000 * NS_PER_S)
 
@@ -20,21 +16,21 @@ static struct fps_reporters reporters;
 static struct fps_totals totals;
 static uint64_t now_ns;
 
-static int setup(void **state)
+static int setup(void)
 {
-	(void)state;
 	reporters = (struct fps_reporters){.n = 0};
 	totals = (struct fps_totals){.frames = 0};
 	now_ns = NOW;
 	return 0;
 }
 
-static int teardown(void **state)
+static int teardown(void)
 {
-	(void)state;
 	fps_reporters_free(&reporters);
 	return 0;
 }
+
+FIXTURE(setup, teardown)
 
 /* A message of a program that has run for @age_s. The guest's clock differs from the host's. */
 static struct fps_message message(uint64_t program, double age_s, uint64_t frames)
@@ -72,9 +68,8 @@ static void pass(double s)
 	now_ns += (uint64_t)(s * 1e9);
 }
 
-static void frames_and_rates_are_differences_of_messages(void **state)
+TEST(frames_and_rates_are_differences_of_messages)
 {
-	(void)state;
 	assert_true(take(&one, message(1, 0, 1)));
 	assert_int_equal(totals.frames, 1);
 	assert_int_equal(sum(), 1);
@@ -91,7 +86,7 @@ static void frames_and_rates_are_differences_of_messages(void **state)
 }
 
 /* Implausible GPU times and gaps are ignored. The frames of the message count. */
-static void gpu_time_and_longest_gap_are_reported(void **state)
+TEST(gpu_time_and_longest_gap_are_reported)
 {
 	static const struct {
 		const char *what;
@@ -108,7 +103,6 @@ static void gpu_time_and_longest_gap_are_reported(void **state)
 	struct fps_message sent = {.gpu_frames = 0};
 	uint64_t gpu_frames = 0;
 
-	(void)state;
 	assert_true(take(&one, message(1, 0, 1000)));
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct fps_message m = message(1, (double)i + 1, 1060 + 60 * i);
@@ -131,9 +125,8 @@ static void gpu_time_and_longest_gap_are_reported(void **state)
 /*
  * After a stall, messages may follow each other closely. One frame in 10 ms does not mean 100 FPS.
  */
-static void messages_close_together_give_no_rate(void **state)
+TEST(messages_close_together_give_no_rate)
 {
-	(void)state;
 	assert_true(take(&one, message(1, 0, 1)));
 	assert_true(take(&one, message(1, 0.01, 2)));
 	assert_true(take(&one, message(1, 0.02, 3)));
@@ -147,9 +140,8 @@ static void messages_close_together_give_no_rate(void **state)
 	assert_float_equal(totals.reported_fps, 60, 1e-9);
 }
 
-static void a_rate_holds_until_the_next_message_is_overdue(void **state)
+TEST(a_rate_holds_until_the_next_message_is_overdue)
 {
-	(void)state;
 	assert_true(take(&one, message(1, 0, 1)));
 	assert_true(take(&one, message(1, 1, 31)));
 	pass(2.4);
@@ -165,9 +157,8 @@ static void a_rate_holds_until_the_next_message_is_overdue(void **state)
 	assert_int_equal(totals.reporting, 0);
 }
 
-static void on_a_port_a_silent_program_has_exited(void **state)
+TEST(on_a_port_a_silent_program_has_exited)
 {
-	(void)state;
 	reporters.connectionless = true;
 	assert_true(take(&one, message(1, 0, 1)));
 	assert_true(take(&one, message(1, 1, 31)));
@@ -181,11 +172,10 @@ static void on_a_port_a_silent_program_has_exited(void **state)
 	assert_int_equal(sum(), 1);
 }
 
-static void the_last_message_removes_the_program(void **state)
+TEST(the_last_message_removes_the_program)
 {
 	struct fps_message last = message(1, 1.5, 91);
 
-	(void)state;
 	reporters.connectionless = true;
 	assert_true(take(&one, message(1, 0, 1)));
 	assert_true(take(&one, message(1, 1, 61)));
@@ -195,9 +185,8 @@ static void the_last_message_removes_the_program(void **state)
 	assert_int_equal(sum(), 0);
 }
 
-static void a_reconnected_program_continues(void **state)
+TEST(a_reconnected_program_continues)
 {
-	(void)state;
 	assert_true(take(&one, message(1, 0, 1)));
 	assert_true(take(&one, message(1, 1, 61)));
 	fps_reporters_disconnect(&reporters, &one);
@@ -210,9 +199,8 @@ static void a_reconnected_program_continues(void **state)
 	assert_int_equal(sum(), 1);
 }
 
-static void a_program_older_than_the_last_tick_counts_from_now(void **state)
+TEST(a_program_older_than_the_last_tick_counts_from_now)
 {
-	(void)state;
 	assert_true(take(&one, message(1, 3600, 200000)));
 	assert_int_equal(totals.frames, 0);
 	assert_true(take(&one, message(1, 3601, 200060)));
@@ -222,9 +210,8 @@ static void a_program_older_than_the_last_tick_counts_from_now(void **state)
 	assert_int_equal(totals.frames, 180);
 }
 
-static void a_connection_has_one_program(void **state)
+TEST(a_connection_has_one_program)
 {
-	(void)state;
 	assert_true(take(&one, message(1, 0, 1)));
 	assert_true(take(&one, message(1, 1, 61)));
 	assert_true(take(&one, message(2, 0, 1))); /* the program restarted */
@@ -234,7 +221,7 @@ static void a_connection_has_one_program(void **state)
 }
 
 /* Each row is an implausible message, sent between two plausible messages. */
-static void implausible_messages_are_ignored(void **state)
+TEST(implausible_messages_are_ignored)
 {
 	static const struct {
 		const char *what;
@@ -259,7 +246,6 @@ static void implausible_messages_are_ignored(void **state)
 		{"an unknown flag", offsetof(struct fps_message, flags), 2, false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct fps_message m = message(i, 1, 160);
 		uint64_t before, value;
@@ -280,9 +266,8 @@ static void implausible_messages_are_ignored(void **state)
 	}
 }
 
-static void counting_resumes_after_an_implausible_message(void **state)
+TEST(counting_resumes_after_an_implausible_message)
 {
-	(void)state;
 	assert_true(take(&one, message(1, 0, 100)));
 	pass(1);
 	assert_false(take(&one, message(1, 1, 1000000)));
@@ -296,11 +281,10 @@ static void counting_resumes_after_an_implausible_message(void **state)
 	assert_float_equal(totals.reported_fps, 60, 1e-9);
 }
 
-static void a_message_counts_once(void **state)
+TEST(a_message_counts_once)
 {
 	struct fps_message again = message(1, 1, 61);
 
-	(void)state;
 	assert_true(take(&one, message(1, 0, 1)));
 	assert_true(take(&one, again));
 	assert_false(take(&one, again));
@@ -309,11 +293,10 @@ static void a_message_counts_once(void **state)
 	assert_int_equal(totals.frames, 61);
 }
 
-static void four_messages_a_second_are_accepted(void **state)
+TEST(four_messages_a_second_are_accepted)
 {
 	int taken = 0;
 
-	(void)state;
 	for (int i = 0; i < 1000; i++) {
 		taken += take(&one, message(1, i * 0.01, (uint64_t)i));
 		pass(0.01);
@@ -325,9 +308,8 @@ static void four_messages_a_second_are_accepted(void **state)
 	assert_int_equal(totals.frames, 2000);
 }
 
-static void programs_per_virtual_machine_are_limited(void **state)
+TEST(programs_per_virtual_machine_are_limited)
 {
-	(void)state;
 	reporters.connectionless = true;
 	for (uint64_t i = 0; i < 2 * FPS_REPORTERS_MAX; i++)
 		assert_int_equal(take(&one, message(i, 0, 1)), i < FPS_REPORTERS_MAX);
@@ -341,9 +323,8 @@ static void programs_per_virtual_machine_are_limited(void **state)
 	assert_int_equal(reporters.n, 0);
 }
 
-static void new_ids_count_no_extra_frames(void **state)
+TEST(new_ids_count_no_extra_frames)
 {
-	(void)state;
 	for (uint64_t i = 0; i < 1000; i++) {
 		(void)take(&one, message(i, 0, 1));
 		pass(0.001);
@@ -353,13 +334,10 @@ static void new_ids_count_no_extra_frames(void **state)
 	assert_true(reporters.n <= FPS_REPORTERS_MAX);
 }
 
-#define RULE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-static void the_limit_message_is_little_endian(void **state)
+TEST(the_limit_message_is_little_endian)
 {
 	uint8_t bytes[FPS_LIMIT_BYTES];
 
-	(void)state;
 	fps_limit_encode(20000000, bytes);
 	assert_memory_equal(bytes,
 			    "govr-max"
@@ -367,28 +345,4 @@ static void the_limit_message_is_little_endian(void **state)
 			    "\x00\x2d\x31\x01\0\0\0\0"
 			    "max-end.",
 			    sizeof(bytes));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		RULE(frames_and_rates_are_differences_of_messages),
-		RULE(gpu_time_and_longest_gap_are_reported),
-		RULE(messages_close_together_give_no_rate),
-		RULE(a_rate_holds_until_the_next_message_is_overdue),
-		RULE(on_a_port_a_silent_program_has_exited),
-		RULE(the_last_message_removes_the_program),
-		RULE(a_reconnected_program_continues),
-		RULE(a_program_older_than_the_last_tick_counts_from_now),
-		RULE(a_connection_has_one_program),
-		RULE(implausible_messages_are_ignored),
-		RULE(counting_resumes_after_an_implausible_message),
-		RULE(a_message_counts_once),
-		RULE(four_messages_a_second_are_accepted),
-		RULE(programs_per_virtual_machine_are_limited),
-		RULE(new_ids_count_no_extra_frames),
-		RULE(the_limit_message_is_little_endian),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

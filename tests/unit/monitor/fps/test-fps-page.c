@@ -3,7 +3,9 @@
 #include "tests/unit/monitor/fps/test-fps.h"
 
 /* An implausible increase is ignored. Later plausible increases count. */
-static void implausible_counters_are_ignored(void **state)
+FIXTURE(setup, teardown)
+
+TEST(implausible_counters_are_ignored)
 {
 	static const struct {
 		const char *what;
@@ -21,7 +23,6 @@ static void implausible_counters_are_ignored(void **state)
 		{"many more frame times than frames", 1, 4000000000u, 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct program p = program_new();
 		uint64_t before;
@@ -48,11 +49,10 @@ static void implausible_counters_are_ignored(void **state)
 }
 
 /* However often the page is read, 100,000 frames a second count, and 100,000 at once. */
-static void the_rate_of_a_page_is_limited(void **state)
+TEST(the_rate_of_a_page_is_limited)
 {
 	static const double periods_s[] = {0.1, 0.33, 1, 7};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(periods_s); i++) {
 		struct program p = program_new();
 		uint64_t before = frames_of("a");
@@ -73,12 +73,11 @@ static void the_rate_of_a_page_is_limited(void **state)
 	}
 }
 
-static void a_wrong_number_of_lanes_is_harmless(void **state)
+TEST(a_wrong_number_of_lanes_is_harmless)
 {
 	static const uint32_t lanes[] = {0, UINT32_MAX, FPS_WIRE_LANES + 1, 0};
 	struct program p = program_new();
 
-	(void)state;
 	program_draw(&p, 100);
 	program_connect(&p);
 	pump();
@@ -91,12 +90,11 @@ static void a_wrong_number_of_lanes_is_harmless(void **state)
 	program_end(&p);
 }
 
-static void the_newest_frame_is_between_the_last_two_readings(void **state)
+TEST(the_newest_frame_is_between_the_last_two_readings)
 {
 	static const int64_t offsets_s[] = {-500, 0, 500};
 	struct program p = program_new();
 
-	(void)state;
 	program_connect(&p);
 	pump();
 	for (size_t i = 0; i < ARRAY_SIZE(offsets_s); i++) {
@@ -111,11 +109,10 @@ static void the_newest_frame_is_between_the_last_two_readings(void **state)
 	program_end(&p);
 }
 
-static void the_longest_gap_is_the_maximum_of_all(void **state)
+TEST(the_longest_gap_is_the_maximum_of_all)
 {
 	struct program p = program_new(), q = program_new();
 
-	(void)state;
 	p.page->lanes = 2;
 	program_connect(&p);
 	program_connect(&q);
@@ -137,7 +134,7 @@ static void the_longest_gap_is_the_maximum_of_all(void **state)
 }
 
 /* Implausible GPU times are ignored. The frames count. */
-static void plausible_gpu_time_is_counted(void **state)
+TEST(plausible_gpu_time_is_counted)
 {
 	static const struct {
 		const char *what;
@@ -156,7 +153,6 @@ static void plausible_gpu_time_is_counted(void **state)
 	struct program p = program_new();
 	uint64_t frames = 0, gpu_frames = 0;
 
-	(void)state;
 	program_connect(&p);
 	pump();
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -175,11 +171,10 @@ static void plausible_gpu_time_is_counted(void **state)
 	program_end(&p);
 }
 
-static void a_bucket_may_wrap(void **state)
+TEST(a_bucket_may_wrap)
 {
 	struct program p = program_new();
 
-	(void)state;
 	p.page->first_ns = 0;
 	p.page->lane[0].frame_time[20] = UINT32_MAX;
 	program_connect(&p);
@@ -190,19 +185,104 @@ static void a_bucket_may_wrap(void **state)
 	program_end(&p);
 }
 
-#define RULE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
+static enum fps_present present_of(const char *id)
 {
-	const struct CMUnitTest tests[] = {
-		RULE(implausible_counters_are_ignored),
-		RULE(the_rate_of_a_page_is_limited),
-		RULE(a_wrong_number_of_lanes_is_harmless),
-		RULE(the_newest_frame_is_between_the_last_two_readings),
-		RULE(the_longest_gap_is_the_maximum_of_all),
-		RULE(plausible_gpu_time_is_counted),
-		RULE(a_bucket_may_wrap),
+	return fps_present_of(fps_hub_totals(hub, id));
+}
+
+/* A program waits if a call has lasted since the last reading. Counters may have any value. */
+TEST(a_call_that_lasts_for_a_period_waits)
+{
+	static const struct {
+		const char *what;
+		uint32_t begun, ended;
+		enum fps_present present;
+	} rows[] = {
+		{"frames before the connection", 90, 90, FPS_PRESENT_OUTSIDE},
+		{"a call begins", 91, 90, FPS_PRESENT_UNKNOWN},
+		{"it lasts", 91, 90, FPS_PRESENT_WAITS},
+		{"it lasts", 91, 90, FPS_PRESENT_WAITS},
+		{"it ends", 91, 91, FPS_PRESENT_OUTSIDE},
+		{"60 frames, and a call begins", 152, 151, FPS_PRESENT_UNKNOWN},
+		{"60 frames, and another call begins", 212, 211, FPS_PRESENT_UNKNOWN},
+		{"nested calls of two threads", 215, 211, FPS_PRESENT_UNKNOWN},
+		{"they last", 215, 211, FPS_PRESENT_WAITS},
+		{"one of the threads goes on", 217, 215, FPS_PRESENT_UNKNOWN},
+		{"both are outside", 217, 217, FPS_PRESENT_OUTSIDE},
+		{"an end seen before its begin", 217, 218, FPS_PRESENT_OUTSIDE},
+		{"the counters before they wrap", UINT32_MAX, UINT32_MAX, FPS_PRESENT_OUTSIDE},
+		{"a call begins", 0, UINT32_MAX, FPS_PRESENT_UNKNOWN},
+		{"it lasts", 0, UINT32_MAX, FPS_PRESENT_WAITS},
+		{"it ends", 0, 0, FPS_PRESENT_OUTSIDE},
+		{"nonsense", 7, 5000, FPS_PRESENT_OUTSIDE},
+		{"nonsense", 7, 1u << 31, FPS_PRESENT_OUTSIDE},
+		{"nonsense", 1u << 30, 0, FPS_PRESENT_UNKNOWN},
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	for (uint32_t lanes = 1; lanes <= FPS_WIRE_LANES; lanes++) {
+		struct program p = program_new();
+		struct fps_lane *lane = &p.page->lane[lanes - 1];
+
+		p.page->lanes = lanes;
+		p.page->features = FPS_PAGE_PRESENTS;
+		program_connect(&p);
+		pump();
+		for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+			pass(1);
+			lane->presents_begun = rows[i].begun;
+			lane->presents_ended = rows[i].ended;
+			fps_hub_collect(hub);
+			if (present_of("a") != rows[i].present)
+				fail_msg("lane %u, %s: %d", lanes, rows[i].what, present_of("a"));
+		}
+		program_end(&p);
+		pump();
+	}
+}
+
+TEST(the_present_calls_of_an_old_library_are_unknown)
+{
+	struct program p = program_new();
+
+	program_connect(&p);
+	pump();
+	for (uint32_t i = 0; i < 3; i++) {
+		pass(1);
+		program_draw(&p, 60);
+		/* without the feature, these bytes have no meaning */
+		p.page->lane[0].presents_begun = 1;
+		fps_hub_collect(hub);
+		assert_int_equal(frames_of("a"), 60 * (i + 1));
+		assert_int_equal(present_of("a"), FPS_PRESENT_UNKNOWN);
+	}
+	program_end(&p);
+}
+
+/* One program that waits is enough. All programs must be outside. */
+TEST(the_programs_of_a_vgpu_are_judged_together)
+{
+	struct program p = program_new(), q = program_new();
+
+	p.page->features = FPS_PAGE_PRESENTS;
+	program_connect(&p);
+	program_connect(&q);
+	pump();
+	fps_hub_collect(hub);
+	assert_int_equal(present_of("a"), FPS_PRESENT_UNKNOWN); /* q is an old library */
+	q.page->features = FPS_PAGE_PRESENTS;
+	fps_hub_collect(hub);
+	assert_int_equal(present_of("a"), FPS_PRESENT_OUTSIDE);
+	q.page->lane[0].presents_begun++;
+	fps_hub_collect(hub);
+	assert_int_equal(present_of("a"), FPS_PRESENT_UNKNOWN);
+	fps_hub_collect(hub);
+	assert_int_equal(present_of("a"), FPS_PRESENT_WAITS);
+	program_end(&q);
+	pump();
+	fps_hub_collect(hub);
+	assert_int_equal(present_of("a"), FPS_PRESENT_OUTSIDE);
+	program_end(&p);
+	pump();
+	fps_hub_collect(hub);
+	assert_int_equal(present_of("a"), FPS_PRESENT_UNKNOWN);
 }

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The rate over a short period from a count of frames and the parts of frames at its ends. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "monitor/fps/page.h"
+#include "tests/unit/unit.h"
 
 /* A program on a page, and the rate of each period as monitor.c computes it. */
 struct program {
@@ -49,12 +44,11 @@ static double run(struct program *program, uint64_t frame_ns, uint64_t period_ns
 	return frames * 1e9 / (double)period_ns;
 }
 
-static void a_steady_rate_is_exact_in_every_period(void **state)
+TEST(a_steady_rate_is_exact_in_every_period)
 {
 	static const double rates[] = {3, 4, 7, 24, 29.97, 30, 58.5, 60, 90, 144, 999};
 	static const uint64_t periods_ms[] = {100, 200, 333, 1000, 5000};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rates) * ARRAY_SIZE(periods_ms); i++) {
 		double rate = rates[i % ARRAY_SIZE(rates)];
 		uint64_t period_ns = periods_ms[i / ARRAY_SIZE(rates)] * NS_PER_MS;
@@ -76,12 +70,11 @@ static void a_steady_rate_is_exact_in_every_period(void **state)
 }
 
 /* Frame times are random, from 5 to 45 ms. */
-static void any_rate_is_within_one_frame_of_the_count(void **state)
+TEST(any_rate_is_within_one_frame_of_the_count)
 {
 	static const uint64_t periods_ms[] = {50, 200, 1000};
 	uint64_t random = 1;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(periods_ms); i++) {
 		uint64_t period_ns = periods_ms[i] * NS_PER_MS;
 		double seconds = (double)period_ns / 1e9, sum = 0;
@@ -102,11 +95,10 @@ static void any_rate_is_within_one_frame_of_the_count(void **state)
 	}
 }
 
-static void a_program_that_stops_has_a_rate_of_0(void **state)
+TEST(a_program_that_stops_has_a_rate_of_0)
 {
 	struct program program;
 
-	(void)state;
 	start(&program, NS_PER_S);
 	for (int p = 0; p < 10; p++)
 		(void)run(&program, 20 * NS_PER_MS, 200 * NS_PER_MS);
@@ -123,11 +115,10 @@ static void a_program_that_stops_has_a_rate_of_0(void **state)
 }
 
 /* A program that draws a single frame after a pause, and then nothing, has 0 FPS. */
-static void a_pause_is_not_a_frame_time(void **state)
+TEST(a_pause_is_not_a_frame_time)
 {
 	struct program program;
 
-	(void)state;
 	start(&program, NS_PER_S);
 	for (int p = 0; p < 10; p++)
 		(void)run(&program, 20 * NS_PER_MS, 200 * NS_PER_MS);
@@ -139,12 +130,11 @@ static void a_pause_is_not_a_frame_time(void **state)
 }
 
 /* A page may contain any numbers. */
-static void a_wrong_time_of_the_newest_frame_does_no_harm(void **state)
+TEST(a_wrong_time_of_the_newest_frame_does_no_harm)
 {
 	static const uint64_t times[] = {0, 1, UINT64_MAX, NS_PER_S, 1000 * NS_PER_S};
 	struct program program;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
 		start(&program, UINT64_MAX);
 		for (int p = 0; p < 20; p++) {
@@ -157,11 +147,10 @@ static void a_wrong_time_of_the_newest_frame_does_no_harm(void **state)
 	}
 }
 
-static void the_first_frames_have_no_part(void **state)
+TEST(the_first_frames_have_no_part)
 {
 	struct fps_phase phase = {0};
 
-	(void)state;
 	assert_true(fps_phase_take(&phase, 0, 0, 100) == 0);
 	assert_true(fps_phase_take(&phase, 1, 150, 200) == 0);
 	assert_true(fps_phase_take(&phase, 0, 150, 300) == 0);
@@ -170,18 +159,4 @@ static void the_first_frames_have_no_part(void **state)
 	assert_true(fps_phase_take(&phase, 0, 350, 900) == 1);
 	assert_true(fps_phase_take(&phase, 1, 350, 950) == 1);
 	assert_int_equal(phase.interval_ns, 100);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_steady_rate_is_exact_in_every_period),
-		cmocka_unit_test(any_rate_is_within_one_frame_of_the_count),
-		cmocka_unit_test(a_program_that_stops_has_a_rate_of_0),
-		cmocka_unit_test(a_pause_is_not_a_frame_time),
-		cmocka_unit_test(a_wrong_time_of_the_newest_frame_does_no_harm),
-		cmocka_unit_test(the_first_frames_have_no_part),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,6 @@
  * The process at the other end of a connection, with and without the help of the kernel
  * (SO_PEERPIDFD). fake_getsockopt() replaces a kernel before 6.5.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -22,6 +16,7 @@ static int fake_getsockopt(int fd, int level, int option, void *value, unsigned 
 
 #define getsockopt fake_getsockopt
 #include "monitor/fps/process.c"
+#include "tests/unit/unit.h"
 #undef getsockopt
 
 static int peerpidfd_errno; /* result of SO_PEERPIDFD; 0: the result of the kernel */
@@ -37,9 +32,8 @@ static int fake_getsockopt(int fd, int level, int option, void *value, unsigned 
 	return -1;
 }
 
-static int setup(void **state)
+static int setup(void)
 {
-	(void)state;
 	peerpidfd_errno = 0;
 	address = (struct sockaddr_un){.sun_family = AF_UNIX};
 	length_of_address = sizeof(address);
@@ -51,11 +45,12 @@ static int setup(void **state)
 	return listen(listener, 8);
 }
 
-static int teardown(void **state)
+static int teardown(void)
 {
-	(void)state;
 	return close(listener);
 }
+
+FIXTURE(setup, teardown)
 
 struct child {
 	pid_t pid;
@@ -111,9 +106,8 @@ static uint64_t ago(uint64_t s)
 /* Runs a test on both kinds of kernel. */
 #define ON_BOTH_KERNELS for (int i = 0; i < 2; i++, peerpidfd_errno = ENOPROTOOPT)
 
-static void a_process_keeps_its_pid_until_it_is_reaped(void **state)
+TEST(a_process_keeps_its_pid_until_it_is_reaped)
 {
-	(void)state;
 	ON_BOTH_KERNELS
 	{
 		struct child c = child_new();
@@ -135,9 +129,8 @@ static void a_process_keeps_its_pid_until_it_is_reaped(void **state)
 	}
 }
 
-static void no_other_process_gets_a_pid_at_once(void **state)
+TEST(no_other_process_gets_a_pid_at_once)
 {
-	(void)state;
 	ON_BOTH_KERNELS
 	{
 		struct child c = child_new();
@@ -152,9 +145,8 @@ static void no_other_process_gets_a_pid_at_once(void **state)
 	}
 }
 
-static void an_ended_process_has_no_pid(void **state)
+TEST(an_ended_process_has_no_pid)
 {
-	(void)state;
 	ON_BOTH_KERNELS
 	{
 		struct child c = child_new();
@@ -197,9 +189,8 @@ static struct child reuse(pid_t pid)
  * The process has ended before the connection is accepted, and another process has its pid. Without
  * SO_PEERPIDFD, the start time shows this if the hub was busy for long enough to use the pid again.
  */
-static void a_later_process_with_the_pid_is_not_the_peer(void **state)
+TEST(a_later_process_with_the_pid_is_not_the_peer)
 {
-	(void)state;
 	ON_BOTH_KERNELS
 	{
 		uint64_t idle_ns = ago(0);
@@ -222,7 +213,7 @@ static void a_later_process_with_the_pid_is_not_the_peer(void **state)
 	}
 }
 
-static void the_start_time_decides_without_the_help_of_the_kernel(void **state)
+TEST(the_start_time_decides_without_the_help_of_the_kernel)
 {
 	static const struct {
 		const char *what;
@@ -234,7 +225,6 @@ static void the_start_time_decides_without_the_help_of_the_kernel(void **state)
 		{"younger, and there was time", 3, -EAGAIN},
 	};
 
-	(void)state;
 	peerpidfd_errno = ENOPROTOOPT;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct child c = child_new();
@@ -249,12 +239,11 @@ static void the_start_time_decides_without_the_help_of_the_kernel(void **state)
 	}
 }
 
-static void the_start_time_is_read_behind_any_name(void **state)
+TEST(the_start_time_is_read_behind_any_name)
 {
 	static const char *const names[] = {"x", "a b c", ") 1 2 3 4", "((", "S 1 2) R"};
 	uint64_t named_ns, first_ns;
 
-	(void)state;
 	assert_int_equal(read_start(getpid(), &first_ns), 0);
 	assert_in_range(first_ns, 1, fps_process_clock_ns() + NS_PER_S / 100);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
@@ -265,7 +254,7 @@ static void the_start_time_is_read_behind_any_name(void **state)
 	assert_int_equal(read_start(0, &named_ns), -ENOENT);
 }
 
-static void a_failed_call_leaves_no_fd_and_no_pid(void **state)
+TEST(a_failed_call_leaves_no_fd_and_no_pid)
 {
 	static const struct {
 		const char *what;
@@ -277,7 +266,6 @@ static void a_failed_call_leaves_no_fd_and_no_pid(void **state)
 		{"no fd of the system is free", ENFILE, -ENFILE},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct child c = child_new();
 		struct fps_process process = {.pid = 1, .pidfd = -1};
@@ -290,21 +278,4 @@ static void a_failed_call_leaves_no_fd_and_no_pid(void **state)
 		child_end(&c);
 	}
 	assert_int_equal(fps_process_open(-1, 0, &(struct fps_process){.pid = 1}), -EBADF);
-}
-
-#define RULE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		RULE(a_process_keeps_its_pid_until_it_is_reaped),
-		RULE(no_other_process_gets_a_pid_at_once),
-		RULE(an_ended_process_has_no_pid),
-		RULE(a_later_process_with_the_pid_is_not_the_peer),
-		RULE(the_start_time_decides_without_the_help_of_the_kernel),
-		RULE(the_start_time_is_read_behind_any_name),
-		RULE(a_failed_call_leaves_no_fd_and_no_pid),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

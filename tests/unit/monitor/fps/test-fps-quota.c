@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Which connections the quotas of the FPS sockets admit. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "base/cleanup.h"
 #include "monitor/fps/quota.h"
+#include "tests/unit/unit.h"
 
-static void a_connection_is_admitted_below_all_limits(void **state)
+TEST(a_connection_is_admitted_below_all_limits)
 {
 	static const struct {
 		const char *what;
@@ -27,7 +22,6 @@ static void a_connection_is_admitted_below_all_limits(void **state)
 		{"all used", 100, 0, false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct fps_quota quota = {
 			.all = 100, .each = 20, .reserved = 30, .few = 5, .used = rows[i].used};
@@ -46,12 +40,11 @@ static void a_connection_is_admitted_below_all_limits(void **state)
 }
 
 /* However many connections the others want, each holder gets its few of the reserve. */
-static void a_reserve_serves_each_holder_in_turn(void **state)
+TEST(a_reserve_serves_each_holder_in_turn)
 {
 	struct fps_quota quota = {.all = 100, .each = 20, .reserved = 30, .few = 5};
 	int held[10] = {0};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(held); i++)
 		while (fps_quota_take(&quota, &held[i]))
 			;
@@ -63,25 +56,13 @@ static void a_reserve_serves_each_holder_in_turn(void **state)
 	assert_int_equal(quota.used, 100);
 }
 
-static void a_refusal_is_recorded(void **state)
+TEST(a_refusal_is_recorded)
 {
 	struct fps_refusals refusals = {0};
 
-	(void)state;
 	fps_refusals_add(&refusals, 20, 1000);
 	fps_refusals_add(&refusals, 7, 2000);
 	assert_int_equal(refusals.n, 2);
 	assert_int_equal(refusals.held, 7);
 	assert_int_equal(refusals.newest_ns, 2000);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_connection_is_admitted_below_all_limits),
-		cmocka_unit_test(a_reserve_serves_each_holder_in_turn),
-		cmocka_unit_test(a_refusal_is_recorded),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,13 +4,6 @@
  */
 #ifndef TESTS_UNIT_MONITOR_FPS_TEST_FPS_H
 #define TESTS_UNIT_MONITOR_FPS_TEST_FPS_H
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -26,6 +19,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "monitor/fps/fps.h"
+#include "tests/unit/unit.h"
 
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
@@ -59,11 +53,10 @@ static inline int owner_of(void *userdata, pid_t pid, char ret_id[ID_MAX])
 	return owner ? id_copy(ret_id, owner) : -ENOENT;
 }
 
-static inline int setup(void **state)
+static inline int setup(void)
 {
 	struct err err;
 
-	(void)state;
 	fake_now.mono_ns = 1000 * NS_PER_S;
 	owner = "a";
 	asked = 0;
@@ -75,9 +68,8 @@ static inline int setup(void **state)
 	return fps_hub_new(path, owner_of, NULL, &hub, &err);
 }
 
-static inline int teardown(void **state)
+static inline int teardown(void)
 {
-	(void)state;
 	hub = fps_hub_free(hub);
 	return rmdir(folder); /* fails if the hub has left its socket there */
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests monitor/truth/fdinfo.c with the texts of drivers (tests/truth/fdinfo/SOURCES). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "monitor/truth/fdinfo.h"
+#include "tests/unit/unit.h"
 
 #define KIB  1024ULL
 #define HEAD "drm-driver:\tx\ndrm-client-id:\t1\n"
@@ -90,9 +85,8 @@ static void assert_engine(const struct fdinfo_engine *is, const struct fdinfo_en
 	assert_int_equal(is->capacity, expected->capacity);
 }
 
-static void the_texts_of_the_drivers_are_parsed(void **state)
+TEST(the_texts_of_the_drivers_are_parsed)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(drivers); i++) {
 		const struct driver *driver = &drivers[i];
 		CLEANUP_FREE char *text = NULL;
@@ -161,11 +155,10 @@ static const struct {
 	{HEAD "drm-engine-0123456789abcdef0123456789abcdef:\t5 ns\n", -E2BIG},
 };
 
-static void texts_are_parsed_strictly(void **state)
+TEST(texts_are_parsed_strictly)
 {
 	struct fdinfo info;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		int r = fdinfo_parse(texts[i].text, strlen(texts[i].text), &info);
 
@@ -174,12 +167,11 @@ static void texts_are_parsed_strictly(void **state)
 	}
 }
 
-static void long_texts_are_rejected(void **state)
+TEST(long_texts_are_rejected)
 {
 	char *text = calloc(1, FDINFO_TEXT_MAX + 1), *at;
 	struct fdinfo info;
 
-	(void)state;
 	memset(text, '\n', FDINFO_TEXT_MAX);
 	memcpy(text, HEAD, strlen(HEAD));
 	assert_int_equal(fdinfo_parse(text, FDINFO_TEXT_MAX - 1, &info), 0);
@@ -197,18 +189,17 @@ static void long_texts_are_rejected(void **state)
 	free(text);
 }
 
-static void an_engine_that_is_reported_twice_has_its_larger_time(void **state)
+TEST(an_engine_that_is_reported_twice_has_its_larger_time)
 {
 	const char *text = HEAD "drm-engine-dec:\t7 ns\ndrm-engine-dec:\t5 ns\n";
 	struct fdinfo info;
 
-	(void)state;
 	assert_int_equal(fdinfo_parse(text, strlen(text), &info), 0);
 	assert_int_equal(info.n_engines, 1);
 	assert_int_equal(info.engines[0].busy_ns, 7);
 }
 
-static void memory_on_the_device_has_priority(void **state)
+TEST(memory_on_the_device_has_priority)
 {
 	static const struct {
 		const char *text;
@@ -222,23 +213,9 @@ static void memory_on_the_device_has_priority(void **state)
 	};
 	struct fdinfo info;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		assert_int_equal(fdinfo_parse(rows[i].text, strlen(rows[i].text), &info), 0);
 		assert_true(info.memory_valid);
 		assert_int_equal(info.memory_bytes, rows[i].bytes);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_texts_of_the_drivers_are_parsed),
-		cmocka_unit_test(texts_are_parsed_strictly),
-		cmocka_unit_test(long_texts_are_rejected),
-		cmocka_unit_test(an_engine_that_is_reported_twice_has_its_larger_time),
-		cmocka_unit_test(memory_on_the_device_has_priority),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests the growth of one client's use, and the text of device memory of a control group. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -13,6 +7,7 @@
 #include "base/cleanup.h"
 #include "monitor/truth/meter.h"
 #include "monitor/truth/truth.h"
+#include "tests/unit/unit.h"
 
 #define S 1000000000ULL
 
@@ -56,49 +51,44 @@ static void assert_near(double is, double expected)
 		fail_msg("%g ms instead of %g ms", is, expected);
 }
 
-static void the_first_reading_of_an_old_client_is_only_a_base(void **state)
+TEST(the_first_reading_of_an_old_client_is_only_a_base)
 {
 	struct meter meter = {.primed = false};
 
-	(void)state;
 	assert_near(advance(&meter, busy(90 * S, 1), S, false), 0);
 	assert_near(advance(&meter, busy(90 * S + S / 4, 1), S, false), 250);
 }
 
-static void the_whole_time_of_a_new_client_counts_up_to_the_time_passed(void **state)
+TEST(the_whole_time_of_a_new_client_counts_up_to_the_time_passed)
 {
 	struct meter early = {.primed = false}, late = {.primed = false};
 
-	(void)state;
 	assert_near(advance(&early, busy(S / 2, 1), S, true), 500);
 	assert_near(advance(&late, busy(7 * S, 1), S, true), 1000);
 }
 
-static void a_counter_that_decreases_counts_again_above_its_maximum(void **state)
+TEST(a_counter_that_decreases_counts_again_above_its_maximum)
 {
 	struct meter meter = {.primed = false};
 
-	(void)state;
 	(void)advance(&meter, busy(10 * S, 1), S, false);
 	assert_near(advance(&meter, busy(9 * S, 1), S, false), 0);
 	assert_near(advance(&meter, busy(10 * S, 1), S, false), 0);
 	assert_near(advance(&meter, busy(10 * S + S / 10, 1), S, false), 100);
 }
 
-static void the_time_of_a_class_is_that_of_all_its_engines(void **state)
+TEST(the_time_of_a_class_is_that_of_all_its_engines)
 {
 	struct meter meter = {.primed = false};
 
-	(void)state;
 	(void)advance(&meter, busy(0, 2), S, false);
 	assert_near(advance(&meter, busy(S, 2), S, false), 500);
 }
 
-static void cycles_are_a_share_of_the_cycles_passed(void **state)
+TEST(cycles_are_a_share_of_the_cycles_passed)
 {
 	struct meter meter = {.primed = false};
 
-	(void)state;
 	assert_near(advance(&meter, cycles(100, 1000, 4), S, true), 0);
 	assert_near(advance(&meter, cycles(300, 2000, 4), 2 * S, false), 100);
 	assert_near(advance(&meter, cycles(300, 2000, 4), S, false), 0); /* no time has passed */
@@ -106,23 +96,21 @@ static void cycles_are_a_share_of_the_cycles_passed(void **state)
 	assert_near(advance(&meter, cycles(1300, 3000, 4), S, false), 250);
 }
 
-static void cycles_without_a_total_are_a_share_of_the_maximum_frequency(void **state)
+TEST(cycles_without_a_total_are_a_share_of_the_maximum_frequency)
 {
 	struct meter meter = {.primed = false};
 
-	(void)state;
 	(void)advance(&meter, clocked(5, 800000000), S, false);
 	assert_near(advance(&meter, clocked(5 + 400000000, 800000000), S, false), 500);
 	assert_near(advance(&meter, clocked(900000000, 0), S, false), 0); /* frequency unknown */
 }
 
-static void a_class_that_appears_later_counts_from_its_first_use(void **state)
+TEST(a_class_that_appears_later_counts_from_its_first_use)
 {
 	struct fdinfo info = {.n_engines = 1, .engines = {busy(S, 1)}};
 	struct meter meter = {.primed = false};
 	struct meter_growth growth;
 
-	(void)state;
 	meter_advance(&meter, &info, S, false, &growth);
 	info.engines[1] = busy(S / 5, 1);
 	strcpy(info.engines[1].name, "dec");
@@ -132,7 +120,7 @@ static void a_class_that_appears_later_counts_from_its_first_use(void **state)
 	assert_near(growth.engines[1].ns / 1e6, 200);
 }
 
-static void the_memory_of_a_control_group_is_that_of_the_device(void **state)
+TEST(the_memory_of_a_control_group_is_that_of_the_device)
 {
 	static const struct {
 		const char *text;
@@ -156,7 +144,6 @@ static void the_memory_of_a_control_group_is_that_of_the_device(void **state)
 	char longest[300];
 	uint64_t bytes;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		int r = truth_parse_dmem(rows[i].text, "0000:03:00.0", &bytes);
 
@@ -166,20 +153,4 @@ static void the_memory_of_a_control_group_is_that_of_the_device(void **state)
 	memset(longest, 'x', sizeof(longest));
 	longest[sizeof(longest) - 1] = '\0';
 	assert_int_equal(truth_parse_dmem(longest, "0000:03:00.0", &bytes), -EINVAL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_first_reading_of_an_old_client_is_only_a_base),
-		cmocka_unit_test(the_whole_time_of_a_new_client_counts_up_to_the_time_passed),
-		cmocka_unit_test(a_counter_that_decreases_counts_again_above_its_maximum),
-		cmocka_unit_test(the_time_of_a_class_is_that_of_all_its_engines),
-		cmocka_unit_test(cycles_are_a_share_of_the_cycles_passed),
-		cmocka_unit_test(cycles_without_a_total_are_a_share_of_the_maximum_frequency),
-		cmocka_unit_test(a_class_that_appears_later_counts_from_its_first_use),
-		cmocka_unit_test(the_memory_of_a_control_group_is_that_of_the_device),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,13 +20,33 @@ static void open_source(void)
 		.source = "fdinfo",
 		.proc = top_proc,
 		.device = "0000:03:00.0",
+		.sysfs = top_sys,
 		.tenant = tenant_of,
 	};
 	struct err err;
 
 	now_ns = S;
 	assert_int_equal(truth_open(&config, &truth, &err), 0);
-	assert_string_equal(truth_source(truth), "fdinfo");
+	assert_string_equal(truth_report(truth)->source, "fdinfo");
+}
+
+static struct truth_counts counts(void)
+{
+	return truth_report(truth)->last;
+}
+
+/* Asserts that the use is unknown, and that the reason contains @text. */
+static void expect_problem(const char *text)
+{
+	const char *problem = truth_report(truth)->problem.msg;
+
+	if (!strstr(problem, text))
+		fail_msg("\"%s\" has no \"%s\"", problem, text);
+}
+
+static void expect_no_problem(void)
+{
+	assert_string_equal(truth_report(truth)->problem.msg, "");
 }
 
 static void sample(void)
@@ -35,11 +55,13 @@ static void sample(void)
 	assert_int_equal(truth_sample(truth, now_ns), 0);
 }
 
-static int close_source(void **state)
+static int close_source(void)
 {
 	truth = truth_close(truth);
-	return remove_host(state);
+	return remove_host();
 }
+
+FIXTURE(make_host, close_source)
 
 static double largest(const struct truth_user *user)
 {
@@ -64,9 +86,8 @@ static const char *users(void)
 	return text;
 }
 
-static void a_client_with_several_descriptors_counts_once(void **state)
+TEST(a_client_with_several_descriptors_counts_once)
 {
-	(void)state;
 	for (int fd = 3; fd < 6; fd++) {
 		add_process(100, "a");
 		add_drm_file(100, fd, 7, 5.0);
@@ -86,9 +107,8 @@ static void a_client_with_several_descriptors_counts_once(void **state)
 	assert_string_equal(users(), "1:0 ");
 }
 
-static void only_drm_files_of_the_gpu_count(void **state)
+TEST(only_drm_files_of_the_gpu_count)
 {
-	(void)state;
 	add_process(100, "a");
 	add_drm_file(100, 3, 7, 1);
 	add_file(100, 4, "/dev/dri/card1",
@@ -100,13 +120,14 @@ static void only_drm_files_of_the_gpu_count(void **state)
 	open_source();
 	sample();
 	assert_string_equal(users(), "1:0 ");
-	assert_int_equal(truth_counts(truth).refused, 1);
-	assert_true(truth_has_times(truth));
+	assert_int_equal(counts().clients, 1);
+	assert_int_equal(counts().refused, 2);	/* files 7 and 8 */
+	assert_int_equal(counts().no_times, 1); /* file 6 */
+	expect_problem("2 DRM files have a text that is malformed");
 }
 
-static void a_shared_client_belongs_to_the_process_with_a_tenant(void **state)
+TEST(a_shared_client_belongs_to_the_process_with_a_tenant)
 {
-	(void)state;
 	add_process(50, "display");
 	add_drm_file(50, 3, 7, 1);
 	add_process(200, "b");
@@ -116,9 +137,8 @@ static void a_shared_client_belongs_to_the_process_with_a_tenant(void **state)
 	assert_string_equal(users(), "2:0 ");
 }
 
-static void a_client_without_a_tenant_is_listed_too(void **state)
+TEST(a_client_without_a_tenant_is_listed_too)
 {
-	(void)state;
 	add_process(50, "display");
 	add_drm_file(50, 3, 7, 1);
 	open_source();
@@ -128,9 +148,8 @@ static void a_client_without_a_tenant_is_listed_too(void **state)
 	assert_string_equal(users(), "-1:500 ");
 }
 
-static void a_client_outlives_the_process_that_was_its_holder(void **state)
+TEST(a_client_outlives_the_process_that_was_its_holder)
 {
-	(void)state;
 	add_process(100, "a");
 	add_drm_file(100, 3, 7, 1);
 	add_process(300, "c");
@@ -147,9 +166,8 @@ static void a_client_outlives_the_process_that_was_its_holder(void **state)
 	assert_string_equal(users(), "3:250 ");
 }
 
-static void a_descriptor_that_belongs_to_another_client_is_another_user(void **state)
+TEST(a_descriptor_that_belongs_to_another_client_is_another_user)
 {
-	(void)state;
 	add_process(100, "a");
 	add_drm_file(100, 3, 7, 1);
 	open_source();
@@ -161,9 +179,8 @@ static void a_descriptor_that_belongs_to_another_client_is_another_user(void **s
 	assert_string_equal(users(), "1:0 "); /* client 8 has no growth yet */
 }
 
-static void a_program_that_starts_later_counts_from_its_start(void **state)
+TEST(a_program_that_starts_later_counts_from_its_start)
 {
-	(void)state;
 	open_source();
 	sample();
 	assert_string_equal(users(), "");
@@ -174,11 +191,10 @@ static void a_program_that_starts_later_counts_from_its_start(void **state)
 	assert_string_equal(users(), "1:300 ");
 }
 
-static void an_old_process_that_opens_the_gpu_is_found(void **state)
+TEST(an_old_process_that_opens_the_gpu_is_found)
 {
 	int samples = 0;
 
-	(void)state;
 	add_process(101, "a");
 	open_source();
 	for (int i = 0; i < 100; i++)
@@ -190,12 +206,11 @@ static void an_old_process_that_opens_the_gpu_is_found(void **state)
 	assert_string_equal(users(), "1:0 "); /* its earlier use is not known */
 }
 
-static void a_class_of_two_engines_is_busy_with_both(void **state)
+TEST(a_class_of_two_engines_is_busy_with_both)
 {
 	const struct truth_user *user;
 	size_t n;
 
-	(void)state;
 	add_process(100, "a");
 	add_file(100, 3, "/dev/dri/card0", drm_text(7, 0, 0));
 	open_source();
@@ -209,29 +224,27 @@ static void a_class_of_two_engines_is_busy_with_both(void **state)
 	assert_int_equal(user->memory_bytes, 7 * 1024);
 }
 
-static void a_driver_without_times_gives_no_use(void **state)
+TEST(a_driver_without_times_gives_no_use)
 {
-	(void)state;
 	add_process(100, "a");
 	add_file(100, 3, "/dev/dri/card0",
 		 "drm-driver:\tnvidia-drm\ndrm-client-id:\t1\ndrm-pdev:\t0000:03:00.0\n");
 	open_source();
-	assert_true(truth_has_times(truth)); /* not known yet */
+	expect_problem("no sample");
 	sample();
-	assert_false(truth_has_times(truth));
-	assert_int_equal(truth_counts(truth).no_times, 1);
+	assert_int_equal(counts().no_times, 1);
+	expect_problem("1 DRM files of this GPU have no time of use");
 	/* amdgpu does not print an engine that was never used */
-	add_file(100, 4, "/dev/dri/card0",
-		 "drm-driver:\tamdgpu\ndrm-client-id:\t2\ndrm-pdev:\t0000:03:00.0\n");
+	add_file(100, 3, "/dev/dri/card0",
+		 "drm-driver:\tamdgpu\ndrm-client-id:\t1\ndrm-pdev:\t0000:03:00.0\n");
 	sample();
-	assert_true(truth_has_times(truth));
+	expect_no_problem();
 }
 
-static void more_files_than_stay_open_are_read(void **state)
+TEST(more_files_than_stay_open_are_read)
 {
 	size_t n;
 
-	(void)state;
 	add_process(100, "a");
 	for (unsigned i = 0; i < 300; i++)
 		add_drm_file(100, (int)i + 3, i, 1);
@@ -246,11 +259,10 @@ static void more_files_than_stay_open_are_read(void **state)
 	assert_int_equal(n, 300);
 }
 
-static void users_beyond_the_limit_are_counted_as_ignored(void **state)
+TEST(users_beyond_the_limit_are_counted_as_ignored)
 {
 	size_t n;
 
-	(void)state;
 	add_process(100, "a");
 	for (unsigned i = 0; i < TRUTH_USERS_MAX + 2; i++)
 		add_drm_file(100, (int)i + 3, i, 1);
@@ -258,14 +270,14 @@ static void users_beyond_the_limit_are_counted_as_ignored(void **state)
 	sample();
 	(void)truth_users(truth, &n);
 	assert_int_equal(n, TRUTH_USERS_MAX);
-	assert_int_equal(truth_counts(truth).ignored, 2);
+	assert_int_equal(counts().ignored, 2);
+	expect_problem("2 clients or classes of engines exceed the limit");
 }
 
-static void users_without_a_holder_leave_their_places_to_new_ones(void **state)
+TEST(users_without_a_holder_leave_their_places_to_new_ones)
 {
 	size_t n;
 
-	(void)state;
 	add_process(100, "a");
 	for (unsigned i = 0; i < TRUTH_USERS_MAX; i++)
 		add_drm_file(100, (int)i + 3, i, 1);
@@ -279,7 +291,7 @@ static void users_without_a_holder_leave_their_places_to_new_ones(void **state)
 	sample();
 	(void)truth_users(truth, &n);
 	assert_int_equal(n, TRUTH_USERS_MAX);
-	assert_int_equal(truth_counts(truth).ignored, 0);
+	assert_int_equal(counts().ignored, 0);
 }
 
 struct links {
@@ -290,22 +302,22 @@ struct links {
 #define CUT_PID	 (100 + SCAN_LINKS_MAX / LINKS)
 #define LAST_PID (CUT_PID + 5)
 
-static void count_link(void *userdata, pid_t pid, int fd, bool is_new)
+static enum scan_verdict count_link(void *userdata, pid_t pid, int fd, bool is_new, bool named)
 {
 	struct links *links = userdata;
 
-	(void)fd, (void)is_new;
+	(void)fd, (void)is_new, (void)named;
 	links->all++;
 	links->of_the_cut_process += pid == CUT_PID;
+	return SCAN_OTHER;
 }
 
-static void a_sample_reads_a_bounded_number_of_links(void **state)
+TEST(a_sample_reads_a_bounded_number_of_links)
 {
 	struct links first = {0}, second = {0};
-	uint64_t denied = 0;
+	struct scan_tally tally;
 	struct scan *scan;
 
-	(void)state;
 	add_process(100, "a");
 	for (int fd = 0; fd < LINKS; fd++)
 		add_file(100, fd, "/dev/dri/renderD128", "");
@@ -317,24 +329,27 @@ static void a_sample_reads_a_bounded_number_of_links(void **state)
 		assert_int_equal(symlink("../100/fd", below(name)), 0);
 	}
 	assert_int_equal(scan_new(top_proc, &scan), 0);
-	assert_int_equal(scan_run(scan, count_link, &first, &denied), 0);
+	assert_int_equal(scan_run(scan, count_link, &first), 0);
 	assert_int_equal(first.all, SCAN_LINKS_MAX);
 	assert_int_equal(first.of_the_cut_process, SCAN_LINKS_MAX % LINKS);
-	/* the process that was not read to its end is the first in the next sample */
-	assert_int_equal(scan_run(scan, count_link, &second, &denied), 0);
+	scan_count(scan, &tally);
+	assert_int_equal(tally.unsearched, LAST_PID - CUT_PID + 1);
+	/* the search of the process that was not read to its end continues in the next sample */
+	assert_int_equal(scan_run(scan, count_link, &second), 0);
 	assert_int_equal(second.all, SCAN_LINKS_MAX);
-	assert_int_equal(second.of_the_cut_process, LINKS);
-	assert_int_equal(denied, 0);
+	assert_int_equal(second.of_the_cut_process, LINKS - SCAN_LINKS_MAX % LINKS);
+	scan_count(scan, &tally);
+	assert_int_equal(tally.unsearched, 0);
+	assert_int_equal(tally.found[SCAN_DENIED], 0);
 	scan_free(scan);
 }
 
-static void errors_name_what_is_wrong(void **state)
+TEST(errors_name_what_is_wrong)
 {
 	struct truth_config config = {
 		.source = "fdinfo", .proc = "/nowhere", .device = "a", .tenant = tenant_of};
 	struct err err = {""};
 
-	(void)state;
 	assert_int_equal(truth_open(&config, &truth, &err), -ENOENT);
 	assert_non_null(strstr(err.msg, "/nowhere"));
 	config.proc = top_proc;
@@ -344,29 +359,4 @@ static void errors_name_what_is_wrong(void **state)
 	assert_int_equal(truth_open(&config, &truth, &err), -EINVAL);
 	assert_non_null(strstr(err.msg, "guess"));
 	truth = NULL;
-}
-
-#define TEST(test) cmocka_unit_test_setup_teardown(test, make_host, close_source)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_client_with_several_descriptors_counts_once),
-		TEST(only_drm_files_of_the_gpu_count),
-		TEST(a_shared_client_belongs_to_the_process_with_a_tenant),
-		TEST(a_client_without_a_tenant_is_listed_too),
-		TEST(a_client_outlives_the_process_that_was_its_holder),
-		TEST(a_descriptor_that_belongs_to_another_client_is_another_user),
-		TEST(a_program_that_starts_later_counts_from_its_start),
-		TEST(an_old_process_that_opens_the_gpu_is_found),
-		TEST(a_class_of_two_engines_is_busy_with_both),
-		TEST(a_driver_without_times_gives_no_use),
-		TEST(more_files_than_stay_open_are_read),
-		TEST(users_beyond_the_limit_are_counted_as_ignored),
-		TEST(users_without_a_holder_leave_their_places_to_new_ones),
-		TEST(a_sample_reads_a_bounded_number_of_links),
-		TEST(errors_name_what_is_wrong),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

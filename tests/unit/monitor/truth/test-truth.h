@@ -2,13 +2,6 @@
 /* A temporary folder with plain files instead of proc and control groups (version 2). */
 #ifndef TESTS_UNIT_MONITOR_TRUTH_TEST_TRUTH_H
 #define TESTS_UNIT_MONITOR_TRUTH_TEST_TRUTH_H
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <ftw.h>
 #include <limits.h>
@@ -21,11 +14,15 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "tests/unit/unit.h"
 
 #define S 1000000000ULL
+/* The first process belongs to the first PID namespace. */
+#define HOST_NAMESPACE "pid:[4026531836]"
 
 static char top[64];	  /* the folder */
 static char top_proc[80]; /* its folder proc */
+static char top_sys[80];  /* its folder sys */
 
 static inline const char *below(const char *name)
 {
@@ -59,25 +56,47 @@ static inline void remove_below(const char *name)
 	(void)nftw(below(name), remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-static inline int make_host(void **state)
+static inline void add_link(const char *name, const char *target)
+{
+	assert_int_equal(file_make_parents(below(name)), 0);
+	(void)unlink(below(name));
+	assert_int_equal(symlink(target, below(name)), 0);
+}
+
+/* Adds a GPU with @driver to the folder sys. */
+static inline void add_pci_gpu(const char *address, const char *driver)
+{
+	char name[128], target[64];
+
+	snprintf(name, sizeof(name), "sys/bus/pci/devices/%s/driver", address);
+	snprintf(target, sizeof(target), "../../drivers/%s", driver);
+	add_link(name, target);
+	snprintf(name, sizeof(name), "sys/bus/pci/drivers/%s/x", driver);
+	write_file(name, "");
+	snprintf(name, sizeof(name), "sys/bus/pci/devices/%s/drm/renderD128/dev", address);
+	write_file(name, "226:128\n");
+}
+
+static inline int make_host(void)
 {
 	char text[PATH_MAX];
 
-	(void)state;
 	strcpy(top, "/tmp/gover-truth.XXXXXX");
 	if (!mkdtemp(top))
 		return -1;
 	snprintf(top_proc, sizeof(top_proc), "%s/proc", top);
+	snprintf(top_sys, sizeof(top_sys), "%s/sys", top);
 	snprintf(text, sizeof(text), "31 23 0:28 / %s/cgroup rw - cgroup2 cgroup2 rw\n", top);
 	write_file("proc/self/mountinfo", text);
 	write_file("cgroup/cgroup.controllers", "cpuset cpu io memory dmem\n");
 	write_file("cgroup/system.slice/cgroup.procs", "");
+	add_link("proc/1/ns/pid", HOST_NAMESPACE);
+	write_file("proc/1/fd/x", "");
 	return 0;
 }
 
-static inline int remove_host(void **state)
+static inline int remove_host(void)
 {
-	(void)state;
 	remove_below("");
 	return 0;
 }

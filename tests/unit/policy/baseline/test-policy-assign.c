@@ -167,16 +167,14 @@ static void check_rest(const struct policy *policy)
 		      (double)moves / n, longest);
 }
 
-static void test_steady_tenants_reach_steady_caps(void **state)
+TEST(test_steady_tenants_reach_steady_caps)
 {
-	(void)state;
 	for (size_t p = 0; policy_at(p); p++)
 		check_rest(policy_at(p));
 }
 
-static void test_noisy_tenants_cause_few_moves(void **state)
+TEST(test_noisy_tenants_cause_few_moves)
 {
-	(void)state;
 	for (size_t p = 0; policy_at(p); p++) {
 		double sum = 0, most = 0;
 		int n = bench_scaled(HOSTS);
@@ -200,14 +198,12 @@ static void test_noisy_tenants_cause_few_moves(void **state)
 	}
 }
 
-int main(void)
+static int prepare(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_steady_tenants_reach_steady_caps),
-		cmocka_unit_test(test_noisy_tenants_cause_few_moves),
-	};
 	const char *seed = getenv("GOVER_TEST_SEED");
 
 	random_state = seed ? strtoull(seed, NULL, 10) : 20180601;
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return 0;
 }
+
+FIXTURE_ONCE(prepare, NULL)

@@ -51,9 +51,8 @@ static const struct row rows[] = {
 	 .decision = ""},
 };
 
-static void test_caps_and_numbers_in_whole_steps(void **state)
+TEST(test_caps_and_numbers_in_whole_steps)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct bench bench;
 
@@ -97,9 +96,8 @@ static const struct {
 	 .result = 10, .decision = "fund"},
 };
 
-static void test_newcomers_are_funded_in_whole_steps(void **state)
+TEST(test_newcomers_are_funded_in_whole_steps)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(fund_rows) / sizeof(fund_rows[0]); i++) {
 		struct bench bench;
 
@@ -140,9 +138,8 @@ static const struct {
 	{"a claim is at least the need, in whole steps", 5, 30, 0.152 / 0.30, 5, 20},
 };
 
-static void test_claims_follow_the_use(void **state)
+TEST(test_claims_follow_the_use)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(claims) / sizeof(claims[0]); i++) {
 		struct given given[2] = {{"a", 90, .cap = claims[i].cap, .util = claims[i].util,
 					  .claim = claims[i].claim}};
@@ -157,11 +154,10 @@ static void test_claims_follow_the_use(void **state)
 }
 
 /* A vGPU that needs help prevents an offer, even if no cap can change: vGPU b is held. */
-static void test_no_offer_while_a_vgpu_is_overloaded(void **state)
+TEST(test_no_offer_while_a_vgpu_is_overloaded)
 {
 	static const char *const names[] = {"fair", "credit"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		for (int over_run = 0; over_run < 3; over_run++) {
 			const struct given given[] = {
@@ -180,16 +176,4 @@ static void test_no_offer_while_a_vgpu_is_overloaded(void **state)
 			assert_string_equal(bench_text(&bench), over_run < 2 ? "offer" : "");
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_caps_and_numbers_in_whole_steps),
-		cmocka_unit_test(test_newcomers_are_funded_in_whole_steps),
-		cmocka_unit_test(test_claims_follow_the_use),
-		cmocka_unit_test(test_no_offer_while_a_vgpu_is_overloaded),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

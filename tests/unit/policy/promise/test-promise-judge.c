@@ -180,9 +180,8 @@ static const struct {
 	 PROMISE_GPU_OVERCOMMITTED},
 };
 
-static void the_first_cause_that_applies_is_reported(void **state)
+TEST(the_first_cause_that_applies_is_reported)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(cause_rows) / sizeof(cause_rows[0]); i++) {
 		prepare(cause_rows[i].given);
 		cause_rows[i].change();
@@ -199,9 +198,8 @@ static const struct given idle_policy[VGPUS + 1] = {
 	{"a", 50, 35, .util = .1},
 	{"b", 50, 35, .util = .1}};
 
-static void a_policy_that_raises_no_cap_for_15_s_is_the_cause(void **state)
+TEST(a_policy_that_raises_no_cap_for_15_s_is_the_cause)
 {
-	(void)state;
 	prepare(idle_policy);
 	judge(15);
 	assert_int_equal(v()->cause, PROMISE_ADJUSTING);
@@ -214,16 +212,16 @@ static void a_policy_that_raises_no_cap_for_15_s_is_the_cause(void **state)
 	assert_int_equal(v()->cause, PROMISE_ADJUSTING);
 }
 
-static void every_cause_has_a_name_and_an_urgency(void **state)
+TEST(every_cause_has_a_name_and_an_urgency)
 {
-	(void)state;
 	for (int i = PROMISE_NO_CAUSE + 1; i < PROMISE_CAUSE_COUNT; i++) {
 		const char *name = promise_cause_name((enum promise_cause)i);
 		enum promise_urgency urgency = promise_cause_urgency((enum promise_cause)i);
 
 		assert_int_equal(promise_cause_find(name), i);
 		assert_int_equal(urgency, i == PROMISE_GUEST_LIMIT ? PROMISE_INFO
-					  : i == PROMISE_ADJUSTING || i == PROMISE_FRAMES_MISSING
+					  : i == PROMISE_ADJUSTING || i == PROMISE_FRAMES_MISSING ||
+							  i == PROMISE_SERVICE_UNKNOWN
 						  ? PROMISE_WARNING
 						  : PROMISE_CRITICAL);
 	}
@@ -234,7 +232,7 @@ static void every_cause_has_a_name_and_an_urgency(void **state)
 
 /* --- demands --- */
 
-static void the_demand_is_measured_where_it_can_be(void **state)
+TEST(the_demand_is_measured_where_it_can_be)
 {
 	static const struct {
 		const char *rule;
@@ -267,7 +265,6 @@ static void the_demand_is_measured_where_it_can_be(void **state)
 		{"the whole contract is used", {"v", 50, 50, .util = 1}, 50, false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct given given[VGPUS + 1] = {
 			rows[i].v, {"a", 50, 10, .util = .5}, {"b", 50, 10, .util = .5}};
@@ -281,13 +278,12 @@ static void the_demand_is_measured_where_it_can_be(void **state)
 	}
 }
 
-static void spare_cap_is_the_pool_and_what_donors_need_not(void **state)
+TEST(spare_cap_is_the_pool_and_what_donors_need_not)
 {
 	static const struct given given[VGPUS + 1] = {{"v", 50, 20, .util = .95},
 						      {"a", 50, 40, .util = .5, .min_cap = 30},
 						      {"b", 50, 20, .util = .1, .held = true}};
 
-	(void)state;
 	prepare(given);
 	judge(1);
 	/* pool 20; v needs its cap; a gives 10 above its floor; b is held */
@@ -306,9 +302,8 @@ static const struct given lone[VGPUS + 1] = {{"v", 30, 30, .util = 1, .target = 
 					     {"a", 50, 30, .util = .5},
 					     {"b", 50, 30, .util = .5}};
 
-static void half_of_the_fast_window_raises_the_alarm(void **state)
+TEST(half_of_the_fast_window_raises_the_alarm)
 {
-	(void)state;
 	prepare(lone);
 	serve(60, 100);
 	serve(40, 29);
@@ -326,11 +321,10 @@ static void half_of_the_fast_window_raises_the_alarm(void **state)
 	assert_int_equal(v()->cause, PROMISE_NO_CAUSE);
 }
 
-static void one_bad_period_in_twelve_raises_the_alarm_of_the_slow_window(void **state)
+TEST(one_bad_period_in_twelve_raises_the_alarm_of_the_slow_window)
 {
 	int s = 0;
 
-	(void)state;
 	prepare(lone);
 	while (!v()->alarm && s < 3600) {
 		serve(s % 12 == 0 ? 40 : 60, 1);
@@ -346,11 +340,10 @@ static void one_bad_period_in_twelve_raises_the_alarm_of_the_slow_window(void **
 	assert_false(v()->alarm);
 }
 
-static void a_service_around_the_limit_raises_one_alarm(void **state)
+TEST(a_service_around_the_limit_raises_one_alarm)
 {
 	int raised = 0;
 
-	(void)state;
 	prepare(lone);
 	for (int s = 0; s < 3600; s++) {
 		bool before = v()->alarm;
@@ -361,14 +354,13 @@ static void a_service_around_the_limit_raises_one_alarm(void **state)
 	assert_int_equal(raised, 1);
 }
 
-static void a_guest_that_is_the_limit_has_an_alarm_of_its_own(void **state)
+TEST(a_guest_that_is_the_limit_has_an_alarm_of_its_own)
 {
 	static const struct given given[VGPUS + 1] = {
 		{"v", 50, 30, .util = .4, .target = 60, .fps = 45},
 		{"a", 50, 30, .util = .5},
 		{"b", 50, 30, .util = .5}};
 
-	(void)state;
 	prepare(given);
 	judge(40);
 	assert_true(v()->alarm);
@@ -383,25 +375,23 @@ static void a_guest_that_is_the_limit_has_an_alarm_of_its_own(void **state)
 	assert_int_equal(v()->alarm_cause, PROMISE_HELD);
 }
 
-static void a_paused_program_is_no_broken_promise(void **state)
+TEST(a_paused_program_is_no_broken_promise)
 {
 	static const struct given given[VGPUS + 1] = {
 		{"v", 50, 30, .util = 0, .target = 60, .fps = 0},
 		{"a", 50, 30, .util = .5},
 		{"b", 50, 30, .util = .5}};
 
-	(void)state;
 	prepare(given);
 	judge(100);
 	assert_false(v()->alarm);
 	assert_int_equal(v()->state, PROMISE_KEPT);
 }
 
-static void missing_readings_are_unknown(void **state)
+TEST(missing_readings_are_unknown)
 {
 	double before;
 
-	(void)state;
 	prepare(lone);
 	serve(40, 40);
 	before = promise_fast_pct(v());
@@ -421,9 +411,8 @@ static void missing_readings_are_unknown(void **state)
 	assert_true(promise_fast_pct(v()) == before);
 }
 
-static void programs_that_have_ended_end_the_alarm(void **state)
+TEST(programs_that_have_ended_end_the_alarm)
 {
-	(void)state;
 	prepare(lone);
 	serve(40, 40);
 	assert_true(v()->alarm);
@@ -433,9 +422,8 @@ static void programs_that_have_ended_end_the_alarm(void **state)
 	assert_false(v()->alarm);
 }
 
-static void a_new_vgpu_has_no_cause(void **state)
+TEST(a_new_vgpu_has_no_cause)
 {
-	(void)state;
 	prepare(lone);
 	bench_read(&rig.bench.vgpus[0], NAN, NAN);
 	rig.promises[0].dt_s = 0;
@@ -445,23 +433,21 @@ static void a_new_vgpu_has_no_cause(void **state)
 }
 
 /* Another vGPU takes the whole GPU, because its cap is not enforced. */
-static void a_starved_vgpu_is_not_idle(void **state)
+TEST(a_starved_vgpu_is_not_idle)
 {
 	static const struct given given[VGPUS + 1] = {
 		{"v", 50, 40, .util = 0, .target = 60, .fps = 0},
 		{"a", 50, 20, .util = 4.5},
 		{"b", 50, 20, .util = .1}};
 
-	(void)state;
 	prepare(given);
 	judge(40);
 	assert_true(v()->alarm);
 	assert_int_equal(v()->alarm_cause, PROMISE_CAPS_NOT_ENFORCED);
 }
 
-static void a_share_of_100_percent_can_be_reached(void **state)
+TEST(a_share_of_100_percent_can_be_reached)
 {
-	(void)state;
 	prepare(lone);
 	rig.limits.fast_pct = 100;
 	serve(40, 59);
@@ -470,11 +456,10 @@ static void a_share_of_100_percent_can_be_reached(void **state)
 	assert_true(v()->alarm);
 }
 
-static void breaks_of_two_minutes_in_each_half_hour_raise_few_alarms(void **state)
+TEST(breaks_of_two_minutes_in_each_half_hour_raise_few_alarms)
 {
 	int raised = 0;
 
-	(void)state;
 	prepare(lone);
 	for (int s = 0; s < 24 * 3600; s++) {
 		bool before = v()->alarm;
@@ -494,11 +479,10 @@ static void breaks_of_two_minutes_in_each_half_hour_raise_few_alarms(void **stat
 	assert_int_equal(raised, 1);
 }
 
-static void the_slow_window_survives_a_restart(void **state)
+TEST(the_slow_window_survives_a_restart)
 {
 	double bad_s;
 
-	(void)state;
 	prepare(lone);
 	for (int s = 0; s < 2000; s++)
 		serve(s % 12 == 0 ? 40 : 60, 1);
@@ -511,9 +495,8 @@ static void the_slow_window_survives_a_restart(void **state)
 	assert_true(v()->alarm); /* 180 bad seconds were reached */
 }
 
-static void an_alarm_of_an_earlier_run_continues_and_ends(void **state)
+TEST(an_alarm_of_an_earlier_run_continues_and_ends)
 {
-	(void)state;
 	prepare(lone);
 	promise_resume(&rig.promises[0], &rig.limits, PROMISE_HELD);
 	serve(60, 1);
@@ -529,11 +512,10 @@ static void an_alarm_of_an_earlier_run_continues_and_ends(void **state)
 	assert_false(v()->alarm);
 }
 
-static void long_and_short_periods_count_the_same(void **state)
+TEST(long_and_short_periods_count_the_same)
 {
 	static const double periods_s[] = {0.1, 0.2, 1, 5, 7.5};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(periods_s) / sizeof(periods_s[0]); i++) {
 		double s = 0;
 
@@ -548,12 +530,11 @@ static void long_and_short_periods_count_the_same(void **state)
 	}
 }
 
-static void a_window_has_no_more_than_its_length(void **state)
+TEST(a_window_has_no_more_than_its_length)
 {
 	struct promise_limits limits;
 	struct promise_burn burn = {.fast_burns = false};
 
-	(void)state;
 	promise_limits_default(&limits);
 	burn_add(&burn, &limits, 1e9, 1e9);
 	assert_true(burn_share_pct(&burn.fast, PROMISE_SLOTS) <= 100);
@@ -564,32 +545,4 @@ static void a_window_has_no_more_than_its_length(void **state)
 	limits.fast_window_s = 120; /* a changed window begins again */
 	burn_add(&burn, &limits, 12, 12);
 	assert_int_equal((int)round(burn_share_pct(&burn.fast, PROMISE_SLOTS)), 10);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_first_cause_that_applies_is_reported),
-		cmocka_unit_test(a_policy_that_raises_no_cap_for_15_s_is_the_cause),
-		cmocka_unit_test(every_cause_has_a_name_and_an_urgency),
-		cmocka_unit_test(the_demand_is_measured_where_it_can_be),
-		cmocka_unit_test(spare_cap_is_the_pool_and_what_donors_need_not),
-		cmocka_unit_test(half_of_the_fast_window_raises_the_alarm),
-		cmocka_unit_test(one_bad_period_in_twelve_raises_the_alarm_of_the_slow_window),
-		cmocka_unit_test(a_service_around_the_limit_raises_one_alarm),
-		cmocka_unit_test(a_guest_that_is_the_limit_has_an_alarm_of_its_own),
-		cmocka_unit_test(a_paused_program_is_no_broken_promise),
-		cmocka_unit_test(missing_readings_are_unknown),
-		cmocka_unit_test(programs_that_have_ended_end_the_alarm),
-		cmocka_unit_test(a_new_vgpu_has_no_cause),
-		cmocka_unit_test(a_starved_vgpu_is_not_idle),
-		cmocka_unit_test(a_share_of_100_percent_can_be_reached),
-		cmocka_unit_test(breaks_of_two_minutes_in_each_half_hour_raise_few_alarms),
-		cmocka_unit_test(the_slow_window_survives_a_restart),
-		cmocka_unit_test(an_alarm_of_an_earlier_run_continues_and_ends),
-		cmocka_unit_test(long_and_short_periods_count_the_same),
-		cmocka_unit_test(a_window_has_no_more_than_its_length),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

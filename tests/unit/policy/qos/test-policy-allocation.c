@@ -212,9 +212,8 @@ static const struct {
 };
 /* clang-format on */
 
-static void test_scarce_caps(void **state)
+TEST(test_scarce_caps)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(scarce_rows) / sizeof(scarce_rows[0]); i++) {
 		struct allocation_summary view;
 		struct bench bench;
@@ -229,7 +228,7 @@ static void test_scarce_caps(void **state)
 }
 
 /* The vGPU whose cap grows most explains a decision. The needs are stored for the next period. */
-static void test_the_summary_names_the_largest_raise(void **state)
+TEST(test_the_summary_names_the_largest_raise)
 {
 	static const struct {
 		struct want wants[4];
@@ -251,7 +250,6 @@ static void test_the_summary_names_the_largest_raise(void **state)
 		{{{"a", 30, 40, .now = 10}, {"b", 60, 40, .now = 10}}, NULL, 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(raises) / sizeof(raises[0]); i++) {
 		struct allocation_summary view;
 		double noted_pct = 0;
@@ -272,12 +270,11 @@ static void test_the_summary_names_the_largest_raise(void **state)
 	}
 }
 
-static void test_caps_by_expected_demand(void **state)
+TEST(test_caps_by_expected_demand)
 {
 	static const char *const names[] = {"kept", "met", "tight", "short"};
 	int wrong = 0;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct row *row = &rows[i];
 		struct allocation_summary view;
@@ -350,12 +347,11 @@ static void check_within(const struct bench *bench, const struct plan *plan, enu
 		assert_int_equal(sum_pct, least_pct); /* floors and holds alone exceed the GPU */
 }
 
-static void test_any_demands_fit_in_any_order(void **state)
+TEST(test_any_demands_fit_in_any_order)
 {
 	static const char *const ids[] = {"a", "b", "c", "d", "e", "f"};
 	int seen[4] = {0};
 
-	(void)state;
 	for (int run = 0; run < 5000; run++) {
 		int n = random_int(1, 6), spared = random_int(0, 2) ? 0 : random_int(1, 40);
 		struct want wants[7] = {{.id = NULL}}, turned[7] = {{.id = NULL}};
@@ -386,7 +382,7 @@ static void test_any_demands_fit_in_any_order(void **state)
 }
 
 /* With guarantees, b has what it wants although its cap is smaller. */
-static void test_spare_time_may_serve_a_demand(void **state)
+TEST(test_spare_time_may_serve_a_demand)
 {
 	static const struct {
 		const char *rule;
@@ -401,7 +397,6 @@ static void test_spare_time_may_serve_a_demand(void **state)
 	static const struct want wants[] = {
 		{"a", 50, 45, .now = 50}, {"b", 50, 35, .now = 36}, {"c", 50, 20, .now = 20}, {0}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(served) / sizeof(served[0]); i++) {
 		struct allocation_summary view;
 		struct bench bench;
@@ -417,12 +412,11 @@ static void test_spare_time_may_serve_a_demand(void **state)
 }
 
 /* Without holds and floors, the share of a vGPU is its part of all contracts. */
-static void test_no_vgpu_gets_less_than_its_entitlement(void **state)
+TEST(test_no_vgpu_gets_less_than_its_entitlement)
 {
 	static const char *const ids[] = {"a", "b", "c", "d", "e", "f"};
 	int scarce = 0;
 
-	(void)state;
 	for (int run = 0; run < 5000; run++) {
 		int n = random_int(2, 6), contracts_pct = 0;
 		struct want wants[7] = {{.id = NULL}};
@@ -451,18 +445,12 @@ static void test_no_vgpu_gets_less_than_its_entitlement(void **state)
 	assert_true(scarce > 0);
 }
 
-int main(void)
+static int prepare(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_caps_by_expected_demand),
-		cmocka_unit_test(test_scarce_caps),
-		cmocka_unit_test(test_the_summary_names_the_largest_raise),
-		cmocka_unit_test(test_any_demands_fit_in_any_order),
-		cmocka_unit_test(test_spare_time_may_serve_a_demand),
-		cmocka_unit_test(test_no_vgpu_gets_less_than_its_entitlement),
-	};
 	const char *seed = getenv("GOVER_TEST_SEED");
 
 	random_state = seed ? strtoull(seed, NULL, 10) : 20221102;
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return 0;
 }
+
+FIXTURE_ONCE(prepare, NULL)

@@ -41,9 +41,8 @@ static const struct {
 	 .now = 100},
 };
 
-static void test_the_demand_now(void **state)
+TEST(test_the_demand_now)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(wants) / sizeof(wants[0]); i++) {
 		struct bench bench;
 
@@ -55,14 +54,13 @@ static void test_the_demand_now(void **state)
 	}
 }
 
-static void test_the_tolerated_demand_is_not_broken(void **state)
+TEST(test_the_tolerated_demand_is_not_broken)
 {
 	static const struct {
 		double target, fps, tolerance;
 	} rows[] = {{0, 30, 0.98},   {60, NAN, 0.98}, {60, 60, 0.975},
 		    {140, 60, 0.98}, {30, 30, 0.95},  {2, 1, 0.5}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct bench bench;
 
@@ -74,12 +72,11 @@ static void test_the_tolerated_demand_is_not_broken(void **state)
 
 /* --- habits: a vGPU at its cap wants the most that followed before --- */
 
-static void test_a_demand_at_the_cap_is_estimated_by_habit(void **state)
+TEST(test_a_demand_at_the_cap_is_estimated_by_habit)
 {
 	struct policy_demand before;
 	struct bench bench;
 
-	(void)state;
 	make(&bench, CONTRACT, 50, 0);
 	for (int i = 0; i < 20; i++) {
 		learn_load(&bench, 2, 1);
@@ -99,12 +96,11 @@ static void test_a_demand_at_the_cap_is_estimated_by_habit(void **state)
 }
 
 /* Only demands that have followed the present level count: 30 and 20, not 40. */
-static void test_a_habit_is_what_followed_this_level(void **state)
+TEST(test_a_habit_is_what_followed_this_level)
 {
 	static const double seen_pct[] = {40, 20, 30, 20};
 	struct bench bench;
 
-	(void)state;
 	make(&bench, CONTRACT, 50, 0);
 	for (size_t i = 0; i < sizeof(seen_pct) / sizeof(seen_pct[0]); i++)
 		learn_load(&bench, seen_pct[i], 1);
@@ -116,11 +112,10 @@ static void test_a_habit_is_what_followed_this_level(void **state)
 	assert_int_equal(bench.tracks[0].demand.source, POLICY_DEMAND_PROBED);
 }
 
-static void test_the_lowest_level_can_be_a_habit(void **state)
+TEST(test_the_lowest_level_can_be_a_habit)
 {
 	struct bench bench;
 
-	(void)state;
 	make(&bench, 100, 50, 0);
 	for (int i = 0; i < 3; i++)
 		learn_load(&bench, i == 0 ? 1.9 : 0.5, 1);
@@ -130,11 +125,10 @@ static void test_the_lowest_level_can_be_a_habit(void **state)
 }
 
 /* With this cap, the demand uses half a percent less than the part at which it is unknown. */
-static void test_the_smallest_cap_that_shows_the_demand(void **state)
+TEST(test_the_smallest_cap_that_shows_the_demand)
 {
 	struct bench bench;
 
-	(void)state;
 	make(&bench, CONTRACT, 50, 0);
 	learn_load(&bench, 30, 1);
 	assert_near(30 / demand_observable_cap_pct(&bench.gpu, &bench.vgpus[0]), 0.965);
@@ -147,12 +141,11 @@ static void test_the_smallest_cap_that_shows_the_demand(void **state)
 	assert_true(demand_observable_cap_pct(&bench.gpu, &bench.vgpus[0]) == 0);
 }
 
-static void test_a_vgpu_at_its_cap_may_want_its_contract(void **state)
+TEST(test_a_vgpu_at_its_cap_may_want_its_contract)
 {
 	double above[POLICY_LEVELS];
 	struct bench bench;
 
-	(void)state;
 	make(&bench, CONTRACT, 50, 0);
 	learn_load(&bench, 4, COLD);
 	bench.vgpus[0].cap_pct = 6;
@@ -169,12 +162,11 @@ static void test_a_vgpu_at_its_cap_may_want_its_contract(void **state)
 
 /* --- the next period --- */
 
-static void test_a_cold_vgpu_may_want_its_contract(void **state)
+TEST(test_a_cold_vgpu_may_want_its_contract)
 {
 	/* number of cold periods: without migration, with migration */
 	static const int periods[] = {COLD, 1};
 
-	(void)state;
 	for (int movable = 0; movable < 2; movable++) {
 		double above[POLICY_LEVELS];
 		struct bench bench;
@@ -197,12 +189,11 @@ static void test_a_cold_vgpu_may_want_its_contract(void **state)
 }
 
 /* Finds the levels by learning every demand from 0 to the contract. */
-static void test_levels_are_finer_for_small_demands(void **state)
+TEST(test_levels_are_finer_for_small_demands)
 {
 	double end_pct[POLICY_LEVELS] = {0}, begin_pct = 0, last_width_pct = 0;
 	struct bench bench;
 
-	(void)state;
 	for (int i = 0; i <= 1000; i++) {
 		make(&bench, 100, 100, 0);
 		learn_load(&bench, i / 10.0, 1);
@@ -222,12 +213,11 @@ static void test_levels_are_finer_for_small_demands(void **state)
 }
 
 /* A new transition from a level fades the older ones from this level, and no others. */
-static void test_only_transitions_from_the_same_level_fade(void **state)
+TEST(test_only_transitions_from_the_same_level_fade)
 {
 	static const double pct[] = {0, 22, 50};
 	static const int levels[] = {0, 9, POLICY_LEVELS - 1};
 
-	(void)state;
 	for (int from = 0; from < 3; from++) {
 		struct policy_demand *demand;
 		struct bench bench;
@@ -248,12 +238,11 @@ static void test_only_transitions_from_the_same_level_fade(void **state)
 	}
 }
 
-static void test_transitions_are_counted(void **state)
+TEST(test_transitions_are_counted)
 {
 	double above[POLICY_LEVELS];
 	struct bench bench;
 
-	(void)state;
 	make(&bench, CONTRACT, 50, 0);
 	bench.gpu.migrates = true;
 	bench.gpu.moving.answered = 1;
@@ -269,11 +258,10 @@ static void test_transitions_are_counted(void **state)
 		assert_near(above[i], 0.05 / (1 * FADING + 1 + 0.05));
 }
 
-static void test_a_level_ends_at_its_largest_demand(void **state)
+TEST(test_a_level_ends_at_its_largest_demand)
 {
 	struct bench bench;
 
-	(void)state;
 	make(&bench, CONTRACT, 50, 0);
 	learn_load(&bench, 22, 1);
 	learn_load(&bench, 21, 1);
@@ -288,11 +276,10 @@ static void test_a_level_ends_at_its_largest_demand(void **state)
 	assert_near(demand_level_pct(&bench.vgpus[0], 15), 50);
 }
 
-static void test_the_margin_learns_from_misses(void **state)
+TEST(test_the_margin_learns_from_misses)
 {
 	struct bench bench;
 
-	(void)state;
 	make(&bench, CONTRACT, 50, 0);
 	demand_note_need(&bench.vgpus[0], 1);
 	learn_load(&bench, 20, COLD); /* the margin of a cold vGPU does not grow */
@@ -329,21 +316,19 @@ static void check_spread(const struct bench *bench, const double want[101])
 	assert_near(sum, 1);
 }
 
-static void test_a_cold_vgpus_distribution_is_its_contract(void **state)
+TEST(test_a_cold_vgpus_distribution_is_its_contract)
 {
 	struct bench bench;
 
-	(void)state;
 	make(&bench, CONTRACT, 50, 0);
 	learn_load(&bench, 10, COLD - 1);
 	check_spread(&bench, (double[101]){[49] = 1}); /* 98 % of 50 */
 }
 
-static void test_the_distribution_is_of_recent_demands(void **state)
+TEST(test_the_distribution_is_of_recent_demands)
 {
 	struct bench bench;
 
-	(void)state;
 	make(&bench, CONTRACT, 50, 0);
 	learn_load(&bench, 0, 10);
 	learn_load(&bench, 10, 5); /* 9.8 */
@@ -351,11 +336,10 @@ static void test_the_distribution_is_of_recent_demands(void **state)
 	check_spread(&bench, (double[101]){[0] = 0.5, [10] = 0.25, [40] = 0.25});
 }
 
-static void test_demands_older_than_the_window_are_forgotten(void **state)
+TEST(test_demands_older_than_the_window_are_forgotten)
 {
 	struct bench bench;
 
-	(void)state;
 	make(&bench, CONTRACT, 50, 0);
 	learn_load(&bench, 40, POLICY_DEMAND_WINDOW + 1);
 	check_spread(&bench, (double[101]){[40] = 1});
@@ -369,14 +353,13 @@ static void test_demands_older_than_the_window_are_forgotten(void **state)
 }
 
 /* 98 % of the demand in whole percent, rounded up. */
-static void test_the_distribution_is_of_tolerated_demands(void **state)
+TEST(test_the_distribution_is_of_tolerated_demands)
 {
 	static const struct {
 		double load_pct;
 		int whole_pct;
 	} rows[] = {{10.2, 10}, {10.21, 11}, {20.409, 21}, {20.4081, 20}, {50, 49}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		double want[101] = {0};
 		struct bench bench;
@@ -390,64 +373,33 @@ static void test_the_distribution_is_of_tolerated_demands(void **state)
 
 /* The demand is 30 x 28 / 21 = 40 %, of which 95 % are tolerated. In binary fractions the product
  * is slightly more than 38. */
-static void test_a_rounding_error_is_no_demand(void **state)
+TEST(test_a_rounding_error_is_no_demand)
 {
 	struct bench bench;
 
-	(void)state;
 	make(&bench, CONTRACT, 50, 30);
 	for (int i = 0; i < COLD; i++)
 		learn(&bench, 28, 21);
 	check_spread(&bench, (double[101]){[38] = 1});
 }
 
-static void test_an_idle_vgpu_has_no_demand(void **state)
+TEST(test_an_idle_vgpu_has_no_demand)
 {
 	struct bench bench;
 
-	(void)state;
 	make(&bench, CONTRACT, 50, 0);
 	learn_load(&bench, 0, COLD);
 	assert_true(demand_peak_pct(&bench.vgpus[0]) == 0);
 	check_spread(&bench, (double[101]){[0] = 1});
 }
 
-static void test_a_low_clock_rate_does_not_raise_the_demand(void **state)
+TEST(test_a_low_clock_rate_does_not_raise_the_demand)
 {
 	struct bench bench;
 
-	(void)state;
 	make(&bench, CONTRACT, 50, 0);
 	bench.gpu.clock = 0.5;
 	learn_load(&bench, 20, COLD);
 	assert_near(now_pct(&bench), 20);
 	check_spread(&bench, (double[101]){[10] = 1});
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_the_demand_now),
-		cmocka_unit_test(test_the_tolerated_demand_is_not_broken),
-		cmocka_unit_test(test_a_demand_at_the_cap_is_estimated_by_habit),
-		cmocka_unit_test(test_a_habit_is_what_followed_this_level),
-		cmocka_unit_test(test_the_lowest_level_can_be_a_habit),
-		cmocka_unit_test(test_the_smallest_cap_that_shows_the_demand),
-		cmocka_unit_test(test_a_vgpu_at_its_cap_may_want_its_contract),
-		cmocka_unit_test(test_a_cold_vgpu_may_want_its_contract),
-		cmocka_unit_test(test_levels_are_finer_for_small_demands),
-		cmocka_unit_test(test_only_transitions_from_the_same_level_fade),
-		cmocka_unit_test(test_transitions_are_counted),
-		cmocka_unit_test(test_a_level_ends_at_its_largest_demand),
-		cmocka_unit_test(test_the_margin_learns_from_misses),
-		cmocka_unit_test(test_a_cold_vgpus_distribution_is_its_contract),
-		cmocka_unit_test(test_the_distribution_is_of_recent_demands),
-		cmocka_unit_test(test_demands_older_than_the_window_are_forgotten),
-		cmocka_unit_test(test_the_distribution_is_of_tolerated_demands),
-		cmocka_unit_test(test_a_rounding_error_is_no_demand),
-		cmocka_unit_test(test_an_idle_vgpu_has_no_demand),
-		cmocka_unit_test(test_a_low_clock_rate_does_not_raise_the_demand),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include "tests/unit/policy/test-policy.h"
 
 #include "policy/qos/demand.h"
+#include "tests/unit/unit.h"
 
 #define COLD	 15 /* seconds */
 #define FADING	 0.998

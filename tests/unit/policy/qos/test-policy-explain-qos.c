@@ -28,9 +28,8 @@ static const struct {
 	 "all_now_pct=20 all_need_pct=20 lent_back_pct=10"},
 };
 
-static void test_the_sentence_of_an_allocation(void **state)
+TEST(test_the_sentence_of_an_allocation)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct allocation_summary summary;
 		struct policy_decision *decision;
@@ -48,7 +47,7 @@ static void test_the_sentence_of_an_allocation(void **state)
 	}
 }
 
-static void test_the_sentence_of_a_risky_sale(void **state)
+TEST(test_the_sentence_of_a_risky_sale)
 {
 	static const struct profit profit = {
 		.price = 0.5,
@@ -65,7 +64,6 @@ static void test_the_sentence_of_a_risky_sale(void **state)
 	struct bench bench;
 	struct plan none;
 
-	(void)state;
 	bench_init(&bench, (const struct given[]){{"a", 50, .cap = 50}, {.id = NULL}}, 1);
 	bench.gpu.flavors[0].initial_cap_pct = 50;
 	bench.gpu.total_load = 0.4;
@@ -82,14 +80,4 @@ static void test_the_sentence_of_a_risky_sale(void **state)
 			 "price_per_hour=0.5 misfit_pct=25 overload_risk_pct=10 broken_risk_pct=3 "
 			 "sale_risk_pct=1.5 broken_last_hour_s=2 "
 			 "broken_s=12 penalty_per_hour=0.12 profit_per_hour=0.255");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_the_sentence_of_an_allocation),
-		cmocka_unit_test(test_the_sentence_of_a_risky_sale),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,12 +45,11 @@ static struct futures after(struct bench *bench, int seconds, const double *pct)
 	return sample(bench);
 }
 
-static void test_a_slot_stores_the_largest_demand(void **state)
+TEST(test_a_slot_stores_the_largest_demand)
 {
 	const struct policy_past *past;
 	struct bench bench;
 
-	(void)state;
 	make(&bench, 1);
 	past = &bench.tracks[0].past;
 	/* Slot 0 contains the first three seconds. 98 % of a demand must be served. */
@@ -64,12 +63,11 @@ static void test_a_slot_stores_the_largest_demand(void **state)
 	assert_true(past->seen_s == 8);
 }
 
-static void test_a_long_period_fills_several_slots(void **state)
+TEST(test_a_long_period_fills_several_slots)
 {
 	const struct policy_past *past;
 	struct bench bench;
 
-	(void)state;
 	make(&bench, 1);
 	bench.gpu.period_s = 10;
 	past = &bench.tracks[0].past;
@@ -83,12 +81,11 @@ static void test_a_long_period_fills_several_slots(void **state)
 	assert_int_equal(past->slots, 4);
 }
 
-static void test_observed_vgpus_that_fit_have_a_small_risk(void **state)
+TEST(test_observed_vgpus_that_fit_have_a_small_risk)
 {
 	struct bench bench;
 	double early, late;
 
-	(void)state;
 	make(&bench, 4);
 	early = after(&bench, 30, (double[]){10, 10, 5, 5}).broken;
 	late = after(&bench, HOUR, (double[]){10, 10, 5, 5}).broken;
@@ -96,11 +93,10 @@ static void test_observed_vgpus_that_fit_have_a_small_risk(void **state)
 	assert_true(late < 0.02);
 }
 
-static void test_idle_vgpus_allow_more_sales_the_longer_they_are_idle(void **state)
+TEST(test_idle_vgpus_allow_more_sales_the_longer_they_are_idle)
 {
 	double risk[3];
 
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		struct bench bench;
 
@@ -111,12 +107,11 @@ static void test_idle_vgpus_allow_more_sales_the_longer_they_are_idle(void **sta
 	assert_true(risk[2] < 0.04);
 }
 
-static void test_a_full_gpu_breaks_with_a_newcomer(void **state)
+TEST(test_a_full_gpu_breaks_with_a_newcomer)
 {
 	struct futures futures;
 	struct bench bench;
 
-	(void)state;
 	make(&bench, 2);
 	futures = after(&bench, 600, (double[]){49, 49});
 	assert_true(futures.over > 0.95);
@@ -124,11 +119,10 @@ static void test_a_full_gpu_breaks_with_a_newcomer(void **state)
 }
 
 /* Two vGPUs use 45 % in every second slot: at the same time, or alternately. */
-static void test_vgpus_that_are_busy_together_are_riskier(void **state)
+TEST(test_vgpus_that_are_busy_together_are_riskier)
 {
 	double over[2];
 
-	(void)state;
 	for (int together = 0; together < 2; together++) {
 		struct bench bench;
 
@@ -145,11 +139,10 @@ static void test_vgpus_that_are_busy_together_are_riskier(void **state)
 	assert_true(over[1] > 0.2);
 }
 
-static void test_a_steady_rise_continues(void **state)
+TEST(test_a_steady_rise_continues)
 {
 	double broken[2];
 
-	(void)state;
 	for (int rises = 0; rises < 2; rises++) {
 		struct bench bench;
 
@@ -166,11 +159,10 @@ static void test_a_steady_rise_continues(void **state)
 
 /* A vGPU that was idle for 10 minutes rises to 45 %: its idle time no longer counts. */
 /* Until the trend of a rise can be seen, the rise must not pass for steady work. */
-static void test_a_young_rise_is_not_steady_work(void **state)
+TEST(test_a_young_rise_is_not_steady_work)
 {
 	static const double periods_s[] = {1, 2, 4, 5};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(periods_s) / sizeof(periods_s[0]); i++) {
 		struct bench bench;
 
@@ -186,11 +178,10 @@ static void test_a_young_rise_is_not_steady_work(void **state)
 	}
 }
 
-static void test_after_a_rise_the_idle_time_is_forgotten(void **state)
+TEST(test_after_a_rise_the_idle_time_is_forgotten)
 {
 	struct bench bench;
 
-	(void)state;
 	make(&bench, 2);
 	(void)after(&bench, 600, (double[]){40, 0});
 	assert_int_equal(bench.gpu.risen, 0);
@@ -202,11 +193,10 @@ static void test_after_a_rise_the_idle_time_is_forgotten(void **state)
 }
 
 /* 10 % and the rises of two others fit, 30 % and two rises do not. */
-static void test_a_gpu_that_survives_two_rises_has_a_smaller_risk(void **state)
+TEST(test_a_gpu_that_survives_two_rises_has_a_smaller_risk)
 {
 	double broken[2];
 
-	(void)state;
 	for (int heavy = 0; heavy < 2; heavy++) {
 		struct bench bench;
 
@@ -218,11 +208,10 @@ static void test_a_gpu_that_survives_two_rises_has_a_smaller_risk(void **state)
 }
 
 /* Neither idle nor steady: 3 % of the GPU with a contract of 50 %. A shared cause may raise all. */
-static void test_vgpus_with_small_work_count_as_risen(void **state)
+TEST(test_vgpus_with_small_work_count_as_risen)
 {
 	double broken[2];
 
-	(void)state;
 	for (int works = 0; works < 2; works++) {
 		double pct = works ? 3 : 2;
 		struct bench bench;
@@ -233,12 +222,11 @@ static void test_vgpus_with_small_work_count_as_risen(void **state)
 	assert_true(broken[1] > 10 * broken[0]);
 }
 
-static void test_the_order_has_no_effect(void **state)
+TEST(test_the_order_has_no_effect)
 {
 	static const double pct[] = {7, 31, 2, 22, 11};
 	struct futures first = {0};
 
-	(void)state;
 	for (int turn = 0; turn < 5; turn++) {
 		struct futures futures;
 		struct bench bench;
@@ -258,12 +246,11 @@ static void test_the_order_has_no_effect(void **state)
 	}
 }
 
-static void test_a_filled_past_equals_an_observed_past(void **state)
+TEST(test_a_filled_past_equals_an_observed_past)
 {
 	unsigned char pct[300];
 	struct bench seen, filled;
 
-	(void)state;
 	make(&seen, 1);
 	(void)after(&seen, 1203, (double[]){20});
 	make(&filled, 1);
@@ -275,25 +262,4 @@ static void test_a_filled_past_equals_an_observed_past(void **state)
 	assert_int_equal(filled.tracks[0].past.peak_pct, 20);
 	assert_true(filled.tracks[0].past.seen_s == seen.tracks[0].past.seen_s);
 	assert_memory_equal(filled.tracks[0].past.pct, seen.tracks[0].past.pct, 301);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_slot_stores_the_largest_demand),
-		cmocka_unit_test(test_a_long_period_fills_several_slots),
-		cmocka_unit_test(test_observed_vgpus_that_fit_have_a_small_risk),
-		cmocka_unit_test(test_idle_vgpus_allow_more_sales_the_longer_they_are_idle),
-		cmocka_unit_test(test_a_full_gpu_breaks_with_a_newcomer),
-		cmocka_unit_test(test_vgpus_that_are_busy_together_are_riskier),
-		cmocka_unit_test(test_a_steady_rise_continues),
-		cmocka_unit_test(test_a_young_rise_is_not_steady_work),
-		cmocka_unit_test(test_after_a_rise_the_idle_time_is_forgotten),
-		cmocka_unit_test(test_a_gpu_that_survives_two_rises_has_a_smaller_risk),
-		cmocka_unit_test(test_vgpus_with_small_work_count_as_risen),
-		cmocka_unit_test(test_the_order_has_no_effect),
-		cmocka_unit_test(test_a_filled_past_equals_an_observed_past),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
 #include "base/cleanup.h"
 #include "policy/qos/moving.h"
 
-static void test_a_saved_estimate_can_be_loaded(void **state)
+TEST(test_a_saved_estimate_can_be_loaded)
 {
 	static const struct moving_estimate rows[] = {
 		{0},
@@ -13,7 +13,6 @@ static void test_a_saved_estimate_can_be_loaded(void **state)
 		{.unanswered = true, .delay_s = 40},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct policy_moving moving = {0};
 		struct moving_estimate saved;
@@ -26,11 +25,10 @@ static void test_a_saved_estimate_can_be_loaded(void **state)
 	}
 }
 
-static void test_a_loaded_estimate_decides_as_before(void **state)
+TEST(test_a_loaded_estimate_decides_as_before)
 {
 	struct policy_gpu gpu = {.migrates = true};
 
-	(void)state;
 	moving_load(&gpu.moving, &(struct moving_estimate){.answered = 1, .delay_s = 25});
 	assert_true(moving_trust(&gpu) > 0.9);
 	assert_true(moving_delay_s(&gpu) == 25);
@@ -38,27 +36,15 @@ static void test_a_loaded_estimate_decides_as_before(void **state)
 	assert_true(moving_trust(&gpu) == 0);
 }
 
-static void test_numbers_out_of_range_are_replaced(void **state)
+TEST(test_numbers_out_of_range_are_replaced)
 {
 	struct policy_moving moving = {0};
 	struct moving_estimate saved;
 
-	(void)state;
 	moving_load(&moving, &(struct moving_estimate){.answered = 1000000, .delay_s = -1});
 	saved = moving_save(&moving);
 	assert_int_equal(saved.answered, 1000);
 	assert_true(saved.delay_s == 0);
 	moving_load(&moving, &(struct moving_estimate){.answered = -1});
 	assert_int_equal(moving_save(&moving).answered, 0);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_saved_estimate_can_be_loaded),
-		cmocka_unit_test(test_a_loaded_estimate_decides_as_before),
-		cmocka_unit_test(test_numbers_out_of_range_are_replaced),
-	};
-
-	return cmocka_run_group_tests_name("policy: moving, saved", tests, NULL, NULL);
 }

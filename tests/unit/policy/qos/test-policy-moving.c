@@ -32,11 +32,10 @@ static bool is_unanswered(const struct bench *bench)
 	return moving_save(&bench->gpu.moving).unanswered;
 }
 
-static void test_without_a_hook_or_an_answer_there_is_no_trust(void **state)
+TEST(test_without_a_hook_or_an_answer_there_is_no_trust)
 {
 	struct bench bench;
 
-	(void)state;
 	make(&bench);
 	assert_true(moving_trust(&bench.gpu) == 0);
 	assert_false(moving_is_known(&bench.gpu));
@@ -47,11 +46,10 @@ static void test_without_a_hook_or_an_answer_there_is_no_trust(void **state)
 	assert_false(moving_is_known(&bench.gpu));
 }
 
-static void test_an_answer_gives_trust_and_the_delay(void **state)
+TEST(test_an_answer_gives_trust_and_the_delay)
 {
 	struct bench bench;
 
-	(void)state;
 	make(&bench);
 	assert_true(moving_delay_s(&bench.gpu) == 10);
 	moving_name(&bench.gpu, 2);
@@ -66,11 +64,10 @@ static void test_an_answer_gives_trust_and_the_delay(void **state)
 	assert_float_equal(moving_trust(&bench.gpu), 2 / 2.03, 1e-9);
 }
 
-static void test_the_departure_of_another_vgpu_is_no_answer(void **state)
+TEST(test_the_departure_of_another_vgpu_is_no_answer)
 {
 	struct bench bench;
 
-	(void)state;
 	make(&bench);
 	leave(&bench, 5); /* no naming */
 	moving_name(&bench.gpu, 0);
@@ -78,11 +75,10 @@ static void test_the_departure_of_another_vgpu_is_no_answer(void **state)
 	assert_true(moving_trust(&bench.gpu) == 0);
 }
 
-static void test_one_naming_without_an_answer_ends_the_trust(void **state)
+TEST(test_one_naming_without_an_answer_ends_the_trust)
 {
 	struct bench bench;
 
-	(void)state;
 	make(&bench);
 	bench.gpu.moving = (struct policy_moving){.answered = 9, .delay_s = 100};
 	moving_name(&bench.gpu, 2);
@@ -99,11 +95,10 @@ static void test_one_naming_without_an_answer_ends_the_trust(void **state)
 	assert_float_equal(moving_delay_s(&bench.gpu), 130, 1e-9);
 }
 
-static void test_a_departure_much_later_is_no_answer(void **state)
+TEST(test_a_departure_much_later_is_no_answer)
 {
 	struct bench bench;
 
-	(void)state;
 	make(&bench);
 	moving_name(&bench.gpu, 2);
 	learn(&bench, 361);
@@ -111,11 +106,10 @@ static void test_a_departure_much_later_is_no_answer(void **state)
 	assert_true(is_unanswered(&bench));
 }
 
-static void test_naming_other_vgpus_does_not_restart_the_time(void **state)
+TEST(test_naming_other_vgpus_does_not_restart_the_time)
 {
 	struct bench bench;
 
-	(void)state;
 	make(&bench);
 	for (int t = 0; t < 4; t++) {
 		moving_name(&bench.gpu, t % 2);
@@ -126,11 +120,10 @@ static void test_naming_other_vgpus_does_not_restart_the_time(void **state)
 	assert_true(is_unanswered(&bench));
 }
 
-static void test_each_named_vgpu_has_a_time_of_its_own(void **state)
+TEST(test_each_named_vgpu_has_a_time_of_its_own)
 {
 	struct bench bench;
 
-	(void)state;
 	make(&bench);
 	moving_name(&bench.gpu, 2);
 	learn(&bench, 30);
@@ -140,7 +133,7 @@ static void test_each_named_vgpu_has_a_time_of_its_own(void **state)
 	assert_float_equal(moving_delay_s(&bench.gpu), 60, 1e-9);
 }
 
-static void test_the_oldest_naming_is_replaced(void **state)
+TEST(test_the_oldest_naming_is_replaced)
 {
 	static const struct given given[] = {{"a", 10, .cap = 10}, {"b", 10, .cap = 10},
 					     {"c", 10, .cap = 10}, {"d", 10, .cap = 10},
@@ -149,7 +142,6 @@ static void test_the_oldest_naming_is_replaced(void **state)
 					     {"i", 10, .cap = 10}, {0}};
 	struct bench bench;
 
-	(void)state;
 	bench_init(&bench, given, 1);
 	bench.gpu.migrates = true;
 	for (int i = 8; i >= 0; i--) {
@@ -162,13 +154,12 @@ static void test_the_oldest_naming_is_replaced(void **state)
 	assert_float_equal(moving_trust(&bench.gpu), 1 / 1.03, 1e-9);
 }
 
-static void test_a_known_delay_shortens_the_patience(void **state)
+TEST(test_a_known_delay_shortens_the_patience)
 {
 	static const struct {
 		int delay_s, patience_s;
 	} rows[] = {{5, 60}, {30, 90}, {100, 180}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct bench bench;
 
@@ -183,11 +174,10 @@ static void test_a_known_delay_shortens_the_patience(void **state)
 	}
 }
 
-static void test_a_failed_newcomer_is_named(void **state)
+TEST(test_a_failed_newcomer_is_named)
 {
 	struct bench bench;
 
-	(void)state;
 	make(&bench);
 	bench.vgpus[2].newcomer = bench.gpu.offered = true;
 	learn(&bench, 30);
@@ -198,11 +188,10 @@ static void test_a_failed_newcomer_is_named(void **state)
 	assert_float_equal(moving_delay_s(&bench.gpu), 10, 1e-9);
 }
 
-static void test_a_newcomer_that_passed_is_not_named(void **state)
+TEST(test_a_newcomer_that_passed_is_not_named)
 {
 	struct bench bench;
 
-	(void)state;
 	make(&bench);
 	bench.vgpus[2].newcomer = bench.gpu.offered = true;
 	learn(&bench, 30);
@@ -213,11 +202,10 @@ static void test_a_newcomer_that_passed_is_not_named(void **state)
 	assert_true(moving_trust(&bench.gpu) == 0);
 }
 
-static void test_a_failed_migration_is_no_answer_at_once(void **state)
+TEST(test_a_failed_migration_is_no_answer_at_once)
 {
 	struct bench bench;
 
-	(void)state;
 	make(&bench);
 	bench.gpu.moving.answered = 3;
 	moving_note_failed(&bench.gpu, "a"); /* was not named */
@@ -236,35 +224,13 @@ static void test_a_failed_migration_is_no_answer_at_once(void **state)
 	assert_false(is_unanswered(&bench));
 }
 
-static void test_a_requested_migration_is_answered_by_the_departure(void **state)
+TEST(test_a_requested_migration_is_answered_by_the_departure)
 {
 	struct bench bench;
 
-	(void)state;
 	make(&bench);
 	moving_note_requested(&bench.gpu, "c");
 	leave(&bench, 4);
 	assert_true(moving_is_known(&bench.gpu));
 	assert_float_equal(moving_delay_s(&bench.gpu), 4, 1e-9);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_without_a_hook_or_an_answer_there_is_no_trust),
-		cmocka_unit_test(test_an_answer_gives_trust_and_the_delay),
-		cmocka_unit_test(test_a_failed_migration_is_no_answer_at_once),
-		cmocka_unit_test(test_a_requested_migration_is_answered_by_the_departure),
-		cmocka_unit_test(test_the_departure_of_another_vgpu_is_no_answer),
-		cmocka_unit_test(test_one_naming_without_an_answer_ends_the_trust),
-		cmocka_unit_test(test_a_departure_much_later_is_no_answer),
-		cmocka_unit_test(test_naming_other_vgpus_does_not_restart_the_time),
-		cmocka_unit_test(test_each_named_vgpu_has_a_time_of_its_own),
-		cmocka_unit_test(test_the_oldest_naming_is_replaced),
-		cmocka_unit_test(test_a_known_delay_shortens_the_patience),
-		cmocka_unit_test(test_a_failed_newcomer_is_named),
-		cmocka_unit_test(test_a_newcomer_that_passed_is_not_named),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

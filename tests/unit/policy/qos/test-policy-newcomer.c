@@ -100,9 +100,8 @@ static const struct newcomer newcomers[] = {
 		    "min_newcomer_pct=10"},
 };
 
-static void test_the_first_cap_of_a_newcomer(void **state)
+TEST(test_the_first_cap_of_a_newcomer)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(newcomers) / sizeof(newcomers[0]); i++) {
 		const struct newcomer *row = &newcomers[i];
 		struct policy_terms terms = {
@@ -125,13 +124,4 @@ static void test_the_first_cap_of_a_newcomer(void **state)
 		bench_check_numbers(&bench.out.decisions[0], row->numbers);
 		bench_check_wants(&bench);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_the_first_cap_of_a_newcomer),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,12 +58,11 @@ static void check(const struct overload *overload, const double want[MORE + 1])
 			fail_msg("%d %%: %g, not %g", i, overload->share[i], want[i]);
 }
 
-static void test_demands_add_up(void **state)
+TEST(test_demands_add_up)
 {
 	struct bench bench;
 	struct overload overload;
 
-	(void)state;
 	make(&bench, (const struct lately[]){{.id = NULL}});
 	overload = sum_of(&bench);
 	check(&overload, (double[MORE + 1]){[0] = 1});
@@ -82,12 +81,11 @@ static void test_demands_add_up(void **state)
 	assert_int_equal(overload.top, MORE);
 }
 
-static void test_the_top_is_the_largest_possible_total(void **state)
+TEST(test_the_top_is_the_largest_possible_total)
 {
 	struct bench bench;
 	struct overload overload;
 
-	(void)state;
 	make(&bench, (const struct lately[]){{"a", .n = 4, .pct = {10, 10, 20, 40}},
 					     {"b", .n = 2, .pct = {25, 30}},
 					     {.id = NULL}});
@@ -95,12 +93,11 @@ static void test_the_top_is_the_largest_possible_total(void **state)
 	assert_int_equal(overload.top, 70);
 }
 
-static void test_overload_stays_overload(void **state)
+TEST(test_overload_stays_overload)
 {
 	struct bench bench;
 	struct overload overload;
 
-	(void)state;
 	make(&bench, (const struct lately[]){{"a", .n = 2, .pct = {40, 60}},
 					     {"b", .n = 1, .pct = {50}},
 					     {"c", .n = 2, .pct = {5, 10}},
@@ -109,12 +106,11 @@ static void test_overload_stays_overload(void **state)
 	check(&overload, (double[MORE + 1]){[95] = 0.25, [100] = 0.25, [MORE] = 0.5});
 }
 
-static void test_holds_and_floors_count(void **state)
+TEST(test_holds_and_floors_count)
 {
 	struct bench bench;
 	struct overload overload;
 
-	(void)state;
 	make(&bench, (const struct lately[]){{"a", .n = 2, .pct = {90, 25}, .held = true},
 					     {"b", .n = 4, .pct = {0, 3, 4, 20}},
 					     {.id = NULL}});
@@ -123,9 +119,8 @@ static void test_holds_and_floors_count(void **state)
 	check(&overload, (double[MORE + 1]){[29] = 0.75, [45] = 0.25});
 }
 
-static void test_a_hold_may_be_almost_the_whole_gpu(void **state)
+TEST(test_a_hold_may_be_almost_the_whole_gpu)
 {
-	(void)state;
 	for (int pct = 98; pct <= 100; pct++) {
 		struct overload overload;
 		struct bench bench;
@@ -138,7 +133,7 @@ static void test_a_hold_may_be_almost_the_whole_gpu(void **state)
 	}
 }
 
-static void test_the_order_does_not_matter(void **state)
+TEST(test_the_order_does_not_matter)
 {
 	static const struct lately all[] = {
 		{"a", .n = 7, .pct = {1, 2, 3, 5, 8, 13, 21}},
@@ -149,7 +144,6 @@ static void test_the_order_does_not_matter(void **state)
 	};
 	struct overload first;
 
-	(void)state;
 	for (int turn = 0; turn < 4; turn++) {
 		struct lately lately[6] = {{.id = NULL}};
 		struct overload overload;
@@ -166,7 +160,7 @@ static void test_the_order_does_not_matter(void **state)
 }
 
 /* Three vGPUs with seven demands each: the probabilities add up to 1 with a rounding error. */
-static void test_a_rounding_error_is_no_overload(void **state)
+TEST(test_a_rounding_error_is_no_overload)
 {
 	static const struct lately lately[] = {{"a", .n = 7, .pct = {1, 2, 3, 4, 5, 6, 7}},
 					       {"b", .n = 7, .pct = {1, 2, 3, 4, 5, 6, 7}},
@@ -176,7 +170,6 @@ static void test_a_rounding_error_is_no_overload(void **state)
 	struct bench bench;
 	double share[OVERLOAD_PCTS] = {0};
 
-	(void)state;
 	make(&bench, lately);
 	overload = sum_of(&bench);
 	for (int pct = 1; pct <= 7; pct++)
@@ -185,21 +178,19 @@ static void test_a_rounding_error_is_no_overload(void **state)
 }
 
 /* A probability of 1e-10 is no rounding error. */
-static void test_a_rare_overload_counts(void **state)
+TEST(test_a_rare_overload_counts)
 {
 	struct overload overload = {.share = {[5] = 1 - 1e-10, [80] = 1e-10}, .top = 80};
 	double share[OVERLOAD_PCTS] = {[30] = 1};
 
-	(void)state;
 	assert_near(overload_probability(&overload, share) / 1e-10, 1);
 }
 
-static void test_a_newcomer_adds_overload(void **state)
+TEST(test_a_newcomer_adds_overload)
 {
 	struct bench bench;
 	struct overload overload;
 
-	(void)state;
 	make(&bench, (const struct lately[]){{"a", .n = 4, .pct = {10, 10, 20, 40}},
 					     {"b", .n = 2, .pct = {30, 80}},
 					     {.id = NULL}});
@@ -238,11 +229,10 @@ static void check_profit(const struct bench *bench, double misfit, double broken
 	assert_float_equal(profit.expected, expected, 1e-6);
 }
 
-static void test_an_empty_gpu_is_all_profit(void **state)
+TEST(test_an_empty_gpu_is_all_profit)
 {
 	struct bench bench;
 
-	(void)state;
 	make(&bench, (const struct lately[]){{.id = NULL}});
 	check_profit(&bench, 0, 0, 0.5);
 	bench.gpu.flavors[0].initial_cap_pct = 25;
@@ -250,11 +240,10 @@ static void test_an_empty_gpu_is_all_profit(void **state)
 	check_profit(&bench, 0, 0, 2);
 }
 
-static void test_without_a_price_no_newcomer_fits(void **state)
+TEST(test_without_a_price_no_newcomer_fits)
 {
 	struct bench bench;
 
-	(void)state;
 	make(&bench, (const struct lately[]){{.id = NULL}});
 	bench.params.price_per_cap_hour = 0;
 	check_profit(&bench, 1, HOOK, -0.01 * HOOK);
@@ -262,11 +251,10 @@ static void test_without_a_price_no_newcomer_fits(void **state)
 	check_profit(&bench, 1, HOOK, 0);
 }
 
-static void test_a_newcomer_that_does_not_fit_costs_until_it_is_migrated(void **state)
+TEST(test_a_newcomer_that_does_not_fit_costs_until_it_is_migrated)
 {
 	struct bench bench;
 
-	(void)state;
 	make(&bench, (const struct lately[]){{"a", .n = 1, .pct = {50}, .held = true},
 					     {"b", .n = 1, .pct = {50}, .held = true},
 					     {.id = NULL}});
@@ -279,11 +267,10 @@ static void test_a_newcomer_that_does_not_fit_costs_until_it_is_migrated(void **
 
 /* The demand of a newcomer of an unseen kind may be 31 to 50 %. It fits if its demand is at most
  * 40 %. */
-static void test_unseen_kinds_weigh_as_much_as_one_vgpu(void **state)
+TEST(test_unseen_kinds_weigh_as_much_as_one_vgpu)
 {
 	struct bench bench;
 
-	(void)state;
 	make(&bench, (const struct lately[]){
 			     {"a", .n = 1, .pct = {30}}, {"b", .n = 1, .pct = {30}}, {.id = NULL}});
 	check_profit(&bench, 10. / 60, HOOK / 6, 0.5 * 5 / 6 - 0.01 * HOOK / 6);
@@ -291,12 +278,11 @@ static void test_unseen_kinds_weigh_as_much_as_one_vgpu(void **state)
 
 /* Both vGPUs are held at 50 %, so every future of a sale exceeds the GPU, and the newcomer must be
  * migrated. */
-static void test_migrations_have_a_price(void **state)
+TEST(test_migrations_have_a_price)
 {
 	struct profit profit;
 	struct bench bench;
 
-	(void)state;
 	make(&bench, (const struct lately[]){{"a", .n = 1, .pct = {50}, .held = true},
 					     {"b", .n = 1, .pct = {50}, .held = true},
 					     {.id = NULL}});
@@ -310,12 +296,11 @@ static void test_migrations_have_a_price(void **state)
 }
 
 /* The risk of a sale is weighted by the probability that vGPUs are not migrated. */
-static void test_the_risk_depends_on_the_trust_in_migrations(void **state)
+TEST(test_the_risk_depends_on_the_trust_in_migrations)
 {
 	struct bench bench;
 	double risk;
 
-	(void)state;
 	make(&bench, (const struct lately[]){{"a", .n = 1, .pct = {60}, .held = true},
 					     {"b", .n = 1, .pct = {40}, .held = true},
 					     {.id = NULL}});
@@ -331,11 +316,10 @@ static void test_the_risk_depends_on_the_trust_in_migrations(void **state)
 	assert_near(expect(&bench).risk, (1 - 9 / 9.03 * (1 - HOOK / 1800.0)) * risk);
 }
 
-static void test_a_sale_needs_a_profit_and_a_small_risk(void **state)
+TEST(test_a_sale_needs_a_profit_and_a_small_risk)
 {
 	struct policy_params params = {.sale_risk_pct = 4.5};
 
-	(void)state;
 	assert_true(profit_is_enough(&params, &(struct profit){.expected = 0.1, .risk = 0.045}));
 	assert_false(profit_is_enough(&params, &(struct profit){.expected = 0.1, .risk = 0.046}));
 	assert_false(profit_is_enough(&params, &(struct profit){.expected = 0, .risk = 0}));
@@ -343,11 +327,10 @@ static void test_a_sale_needs_a_profit_and_a_small_risk(void **state)
 
 /* The contract is 50 %. A largest demand of 48 % is at least 95 % of it, so no further kind is
  * assumed. With 47 %, there may be newcomers that want 48, 49 or 50 %. */
-static void test_kinds_above_almost_the_whole_contract_are_not_assumed(void **state)
+TEST(test_kinds_above_almost_the_whole_contract_are_not_assumed)
 {
 	struct bench bench;
 
-	(void)state;
 	make(&bench, (const struct lately[]){{"a", .n = 1, .pct = {48}},
 					     {"b", .n = 1, .pct = {4}, .held = true},
 					     {.id = NULL}});
@@ -370,11 +353,10 @@ static void test_kinds_above_almost_the_whole_contract_are_not_assumed(void **st
 }
 
 /* The only further kind weighs as much as the present vGPU. */
-static void test_a_single_unseen_kind_has_its_weight(void **state)
+TEST(test_a_single_unseen_kind_has_its_weight)
 {
 	struct bench bench;
 
-	(void)state;
 	make(&bench, (const struct lately[]){{"a", .n = 1, .pct = {9}},
 					     {"b", .n = 1, .pct = {82}, .held = true},
 					     {.id = NULL}});
@@ -385,11 +367,10 @@ static void test_a_single_unseen_kind_has_its_weight(void **state)
 }
 
 /* Beside idle vGPUs and a hold of 70 %: 1 to 50 % are assumed, and 1 to 30 % fit. */
-static void test_beside_idle_vgpus_every_demand_is_assumed(void **state)
+TEST(test_beside_idle_vgpus_every_demand_is_assumed)
 {
 	struct bench bench;
 
-	(void)state;
 	make(&bench,
 	     (const struct lately[]){{"a", .n = 1, .pct = {70}, .held = true}, {.id = NULL}});
 	bench.tracks[0].demand.peak_pct[0] = 0;
@@ -398,7 +379,7 @@ static void test_beside_idle_vgpus_every_demand_is_assumed(void **state)
 }
 
 /* A newcomer will be broken as often as the average vGPU in the last hour. */
-static void test_the_broken_time_of_the_last_hour_is_expected_again(void **state)
+TEST(test_the_broken_time_of_the_last_hour_is_expected_again)
 {
 	static const struct {
 		struct lately lately[3];
@@ -407,7 +388,6 @@ static void test_the_broken_time_of_the_last_hour_is_expected_again(void **state
 		    {{{"a", .n = 1, .pct = {10}}, {.id = NULL}}, 12},
 		    {{{"a", .n = 1, .pct = {10}}, {"b", .n = 1, .pct = {10}}, {.id = NULL}}, 6}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct bench bench;
 
@@ -418,11 +398,10 @@ static void test_the_broken_time_of_the_last_hour_is_expected_again(void **state
 }
 
 /* An existing overload is not charged to the newcomer. */
-static void test_only_added_overload_is_charged(void **state)
+TEST(test_only_added_overload_is_charged)
 {
 	struct bench bench;
 
-	(void)state;
 	make(&bench, (const struct lately[]){{"a", .n = 2, .pct = {40, 80}},
 					     {"b", .n = 1, .pct = {30}},
 					     {"c", .n = 1, .pct = {5}},
@@ -431,33 +410,4 @@ static void test_only_added_overload_is_charged(void **state)
 		bench.tracks[i].demand.peak_pct[0] = 50;
 	/* Only a newcomer with the demand of vGPU c fits. */
 	check_profit(&bench, 2. / 3, HOOK * 2 / 3, 0.5 / 3 - 0.1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_demands_add_up),
-		cmocka_unit_test(test_the_top_is_the_largest_possible_total),
-		cmocka_unit_test(test_overload_stays_overload),
-		cmocka_unit_test(test_holds_and_floors_count),
-		cmocka_unit_test(test_a_hold_may_be_almost_the_whole_gpu),
-		cmocka_unit_test(test_the_order_does_not_matter),
-		cmocka_unit_test(test_a_rounding_error_is_no_overload),
-		cmocka_unit_test(test_a_rare_overload_counts),
-		cmocka_unit_test(test_a_newcomer_adds_overload),
-		cmocka_unit_test(test_an_empty_gpu_is_all_profit),
-		cmocka_unit_test(test_without_a_price_no_newcomer_fits),
-		cmocka_unit_test(test_a_newcomer_that_does_not_fit_costs_until_it_is_migrated),
-		cmocka_unit_test(test_unseen_kinds_weigh_as_much_as_one_vgpu),
-		cmocka_unit_test(test_migrations_have_a_price),
-		cmocka_unit_test(test_the_risk_depends_on_the_trust_in_migrations),
-		cmocka_unit_test(test_a_sale_needs_a_profit_and_a_small_risk),
-		cmocka_unit_test(test_kinds_above_almost_the_whole_contract_are_not_assumed),
-		cmocka_unit_test(test_a_single_unseen_kind_has_its_weight),
-		cmocka_unit_test(test_beside_idle_vgpus_every_demand_is_assumed),
-		cmocka_unit_test(test_the_broken_time_of_the_last_hour_is_expected_again),
-		cmocka_unit_test(test_only_added_overload_is_charged),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,12 +64,11 @@ static void check_said(const struct bench *bench, enum policy_kind kind, const c
 		}                                                                       \
 	}
 
-static void test_the_sentence_of_an_offer(void **state)
+TEST(test_the_sentence_of_an_offer)
 {
 	struct bench bench;
 	int t = 0;
 
-	(void)state;
 	make(&bench, A_AND_B);
 	bench.gpu.selling = true;
 	bench.gpu.migrates = true;
@@ -92,11 +91,10 @@ static void test_the_sentence_of_an_offer(void **state)
 	assert_int_equal(find(&bench, POLICY_OFFER)->n_moves, 0);
 }
 
-static void test_the_sentence_of_a_severe_overload(void **state)
+TEST(test_the_sentence_of_a_severe_overload)
 {
 	struct bench bench;
 
-	(void)state;
 	make(&bench, (const struct given[]){{"a", 80, .cap = 50, .target = 60},
 					    {"b", 50, .cap = 50, .target = 60},
 					    {.id = NULL}});
@@ -111,11 +109,10 @@ static void test_the_sentence_of_a_severe_overload(void **state)
 	assert_true(bench.gpu.conditions & POLICY_SEVERE_OVERLOAD);
 }
 
-static void test_the_sentence_of_moved_caps(void **state)
+TEST(test_the_sentence_of_moved_caps)
 {
 	struct bench bench;
 
-	(void)state;
 	make(&bench, (const struct given[]){{"a", 60, .cap = 30, .target = 60},
 					    {"b", 70, .cap = 70, .target = 60},
 					    {.id = NULL}});
@@ -209,9 +206,8 @@ static void reverse(struct bench *bench, double *want_pct)
 	}
 }
 
-static void test_the_vgpu_to_migrate_in_any_order(void **state)
+TEST(test_the_vgpu_to_migrate_in_any_order)
 {
-	(void)state;
 	for (size_t i = 0; i < 2 * sizeof(choices) / sizeof(choices[0]); i++) {
 		const struct choice *row = &choices[i / 2];
 		const struct policy_decision *severe;
@@ -230,7 +226,7 @@ static void test_the_vgpu_to_migrate_in_any_order(void **state)
 }
 
 /* An overload fails the probation of a newcomer only if the newcomer causes it. */
-static void test_an_overload_that_ends_with_the_newcomer_is_caused_by_it(void **state)
+TEST(test_an_overload_that_ends_with_the_newcomer_is_caused_by_it)
 {
 	static const struct {
 		int newcomer_pct, others_pct[2]; /* held caps; 0: no newcomer */
@@ -242,7 +238,6 @@ static void test_an_overload_that_ends_with_the_newcomer_is_caused_by_it(void **
 		{0, {60, 60}, true},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		int newcomer_pct = rows[i].newcomer_pct;
 		struct choice gpu = {
@@ -270,13 +265,12 @@ static void note(const struct bench *bench, int period, char *text, size_t size)
 		snprintf(text + used, size - used, "%s%d", used ? " " : "", period);
 }
 
-static void test_a_vgpu_that_stays_is_named_again(void **state)
+TEST(test_a_vgpu_that_stays_is_named_again)
 {
 	double want_pct[5];
 	char named[64] = "";
 	struct bench bench;
 
-	(void)state;
 	make_overcommitted(&bench, &choices[0], want_pct);
 	for (int t = 1; t <= 2 + 2 * NAMED_AGAIN; t++) {
 		run_period(&bench, want_pct);
@@ -287,14 +281,13 @@ static void test_a_vgpu_that_stays_is_named_again(void **state)
 }
 
 /* Fifty percent more is wanted than there is. */
-static void test_an_overload_is_counted_in_seconds(void **state)
+TEST(test_an_overload_is_counted_in_seconds)
 {
 	static const struct {
 		double period_s;
 		const char *named; /* periods */
 	} rows[] = {{0.2, "6 156 306"}, {1, "2 32 62"}, {2, "1 16 31"}, {5, "1 7 13"}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		double want_pct[5];
 		char named[64] = "";
@@ -312,14 +305,13 @@ static void test_an_overload_is_counted_in_seconds(void **state)
 }
 
 /* The overload is 28 % of the GPU, and the largest demand 60 %: it costs 0.0047 per second. */
-static void test_a_vgpu_is_named_when_the_overload_has_cost_half_a_migration(void **state)
+TEST(test_a_vgpu_is_named_when_the_overload_has_cost_half_a_migration)
 {
 	static const struct {
 		double price;
 		const char *named; /* periods */
 	} rows[] = {{0, "2 32 62"}, {0.1, "11 41 71"}, {0.4, "45"}};
 
-	(void)state;
 	/* On a GPU without on_migrate, the named vGPU is shown to the operator. */
 	for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
 		double want_pct[5];
@@ -338,13 +330,12 @@ static void test_a_vgpu_is_named_when_the_overload_has_cost_half_a_migration(voi
 	}
 }
 
-static void test_after_a_removal_the_next_vgpu_is_named_at_once(void **state)
+TEST(test_after_a_removal_the_next_vgpu_is_named_at_once)
 {
 	double want_pct[5];
 	char named[64] = "";
 	struct bench bench;
 
-	(void)state;
 	make_overcommitted(&bench, &choices[4], want_pct); /* vGPU "b" is named first */
 	for (int t = 1; t <= 10 + NAMED_AGAIN; t++) {
 		if (t == 10)
@@ -357,7 +348,7 @@ static void test_after_a_removal_the_next_vgpu_is_named_at_once(void **state)
 }
 
 /* In each period, the GPU is overcommitted ("+") or idle ("."). overload_periods is 3. */
-static void test_a_pause_starts_another_overload(void **state)
+TEST(test_a_pause_starts_another_overload)
 {
 	static const struct {
 		const char *periods;
@@ -369,7 +360,6 @@ static void test_a_pause_starts_another_overload(void **state)
 		{"++++..++..++..++++++", "2", 9}, /* only consecutive idle periods are a pause */
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		double want_pct[5], none[5] = {0};
 		char named[64] = "";
@@ -389,9 +379,8 @@ static void test_a_pause_starts_another_overload(void **state)
 }
 
 /* The demand of a held vGPU is its cap. */
-static void test_a_demand_of_the_whole_gpu_is_no_overload(void **state)
+TEST(test_a_demand_of_the_whole_gpu_is_no_overload)
 {
-	(void)state;
 	for (int over_pct = 0; over_pct <= 1; over_pct++) {
 		struct choice gpu = {"", {{60, .held = 60}, {60, .held = 40 + over_pct}}, NULL};
 		double want_pct[5];
@@ -407,7 +396,7 @@ static void test_a_demand_of_the_whole_gpu_is_no_overload(void **state)
 
 /* --- broken time --- */
 
-static void test_broken_seconds_count_for_an_hour(void **state)
+TEST(test_broken_seconds_count_for_an_hour)
 {
 	static const struct {
 		double before_s, period_s;
@@ -420,7 +409,6 @@ static void test_broken_seconds_count_for_an_hour(void **state)
 		{3600, 2, 0, 3598},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct bench bench;
 
@@ -433,12 +421,11 @@ static void test_broken_seconds_count_for_an_hour(void **state)
 	}
 }
 
-static void test_single_periods_are_ignored(void **state)
+TEST(test_single_periods_are_ignored)
 {
 	double want_pct[5], none[5] = {0};
 	struct bench bench;
 
-	(void)state;
 	make_overcommitted(&bench, &choices[0], want_pct);
 	for (int t = 0; t < 20; t++) {
 		run_period(&bench, t % 2 ? want_pct : none);
@@ -450,9 +437,8 @@ static void test_single_periods_are_ignored(void **state)
 
 /* --- no decisions --- */
 
-static void test_nothing_is_decided_without_readings(void **state)
+TEST(test_nothing_is_decided_without_readings)
 {
-	(void)state;
 	for (int gap = 0; gap < 2; gap++) {
 		struct policy_demand before;
 		struct bench bench;
@@ -475,7 +461,7 @@ static void test_nothing_is_decided_without_readings(void **state)
 	}
 }
 
-static void test_offers_wait_for_calm_and_a_profit(void **state)
+TEST(test_offers_wait_for_calm_and_a_profit)
 {
 	static const struct {
 		bool selling, offered;
@@ -491,7 +477,6 @@ static void test_offers_wait_for_calm_and_a_profit(void **state)
 	struct bench bench;
 	int offers = 0;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		make(&bench, (const struct given[]){{"a", 70, .cap = 50, .target = 60},
 						    {"b", 70, .cap = 50, .target = 60},
@@ -522,12 +507,11 @@ static void test_offers_wait_for_calm_and_a_profit(void **state)
 }
 
 /* Four idle vGPUs: after they are known, no cap moves. */
-static void test_idle_vgpus_cause_no_moves(void **state)
+TEST(test_idle_vgpus_cause_no_moves)
 {
 	struct bench bench;
 	int moves = 0;
 
-	(void)state;
 	make(&bench, (const struct given[]){{"a", 50, .cap = 5, .target = 60},
 					    {"b", 50, .cap = 60},
 					    {"c", 50, .cap = 20},
@@ -541,28 +525,4 @@ static void test_idle_vgpus_cause_no_moves(void **state)
 	}
 	print_message("  %d moves\n", moves);
 	assert_in_range(moves, 0, 10);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_the_sentence_of_an_offer),
-		cmocka_unit_test(test_the_sentence_of_a_severe_overload),
-		cmocka_unit_test(test_the_sentence_of_moved_caps),
-		cmocka_unit_test(test_the_vgpu_to_migrate_in_any_order),
-		cmocka_unit_test(test_an_overload_that_ends_with_the_newcomer_is_caused_by_it),
-		cmocka_unit_test(test_a_vgpu_that_stays_is_named_again),
-		cmocka_unit_test(test_an_overload_is_counted_in_seconds),
-		cmocka_unit_test(test_a_vgpu_is_named_when_the_overload_has_cost_half_a_migration),
-		cmocka_unit_test(test_after_a_removal_the_next_vgpu_is_named_at_once),
-		cmocka_unit_test(test_a_pause_starts_another_overload),
-		cmocka_unit_test(test_a_demand_of_the_whole_gpu_is_no_overload),
-		cmocka_unit_test(test_broken_seconds_count_for_an_hour),
-		cmocka_unit_test(test_single_periods_are_ignored),
-		cmocka_unit_test(test_nothing_is_decided_without_readings),
-		cmocka_unit_test(test_offers_wait_for_calm_and_a_profit),
-		cmocka_unit_test(test_idle_vgpus_cause_no_moves),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Policy qos: with constant demands, caps come to rest, and no vGPU gets less than its entitlement.
- * bench/eval/stability measures more of the same kind with the simulated scheduler. */
+ * tests/bench/eval/stability measures more of the same kind with the simulated scheduler. */
 #include "tests/unit/policy/test-policy.h"
 
 #define REST_S	 5.0 /* after the first readings; at long periods, two periods */
@@ -178,27 +178,24 @@ static void check_all(enum policy_sharing sharing)
 				}
 }
 
-static void test_caps_rest_under_constant_demands(void **state)
+TEST(test_caps_rest_under_constant_demands)
 {
-	(void)state;
 	check_all(POLICY_SHARING_HARD);
 }
 
-static void test_guarantees_rest_under_constant_demands(void **state)
+TEST(test_guarantees_rest_under_constant_demands)
 {
-	(void)state;
 	check_all(POLICY_SHARING_GUARANTEE);
 }
 
 /* a and b want 30 % of the GPU, c 48 % for 60 FPS, and the contracts are equal: a and b are served,
  * and c gets the rest. Before, the cap of c swung between 36 and 2 % every second. */
-static void test_three_that_want_108_percent_rest(void **state)
+TEST(test_three_that_want_108_percent_rest)
 {
 	static const double want_pct[] = {30, 30, 48};
 	struct bench bench;
 	int late = 0;
 
-	(void)state;
 	bench_init(&bench,
 		   (const struct given[]){{"a", 50, .cap = 45},
 					  {"b", 50, .cap = 45},
@@ -222,15 +219,4 @@ static void test_three_that_want_108_percent_rest(void **state)
 	assert_in_range(bench.vgpus[0].cap_pct, 30, 32);
 	assert_in_range(bench.vgpus[1].cap_pct, 30, 32);
 	assert_in_range(bench.vgpus[2].cap_pct, 36, 40);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_caps_rest_under_constant_demands),
-		cmocka_unit_test(test_guarantees_rest_under_constant_demands),
-		cmocka_unit_test(test_three_that_want_108_percent_rest),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

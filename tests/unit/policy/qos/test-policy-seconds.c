@@ -10,9 +10,8 @@ static void learn_seconds(struct bench *bench, double pct, double seconds)
 	learn_load(bench, pct, (int)round(seconds / bench->gpu.period_s));
 }
 
-static void test_a_vgpu_is_cold_for_seconds(void **state)
+TEST(test_a_vgpu_is_cold_for_seconds)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(periods_s) / sizeof(periods_s[0]); i++) {
 		struct bench bench;
 
@@ -26,9 +25,8 @@ static void test_a_vgpu_is_cold_for_seconds(void **state)
 }
 
 /* Twenty seconds with 2 % and twenty with 40 %, again and again. */
-static void test_the_history_is_the_same_at_all_periods(void **state)
+TEST(test_the_history_is_the_same_at_all_periods)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(periods_s) / sizeof(periods_s[0]); i++) {
 		double share[101], above[POLICY_LEVELS];
 		struct bench bench;
@@ -48,13 +46,12 @@ static void test_the_history_is_the_same_at_all_periods(void **state)
 }
 
 /* A change once in ten seconds has a probability of 10 % in a second, and of 2 % in 0.2 s. */
-static void test_a_short_period_has_its_part_of_the_changes(void **state)
+TEST(test_a_short_period_has_its_part_of_the_changes)
 {
 	static const double periods[] = {1, 0.5, 0.2};
 	double above[POLICY_LEVELS];
 	struct bench bench;
 
-	(void)state;
 	make(&bench, CONTRACT, 50, 0);
 	learn_load(&bench, 2, COLD);
 	memset(bench.tracks[0].demand.follows, 0, sizeof(bench.tracks[0].demand.follows));
@@ -70,13 +67,12 @@ static void test_a_short_period_has_its_part_of_the_changes(void **state)
 }
 
 /* The largest demand of a second counts, as long as the second lasts. */
-static void test_a_second_has_its_largest_demand(void **state)
+TEST(test_a_second_has_its_largest_demand)
 {
 	static const double pct[] = {10, 40, 10, 20, 10};
 	double share[101];
 	struct bench bench;
 
-	(void)state;
 	make(&bench, CONTRACT, 50, 0);
 	bench.gpu.period_s = 0.2;
 	for (int i = 0; i < 5 * COLD; i++) {
@@ -91,11 +87,10 @@ static void test_a_second_has_its_largest_demand(void **state)
 }
 
 /* A count of frames is wrong by up to one, a demand that changes by more changes at once. */
-static void test_counting_errors_change_no_demand(void **state)
+TEST(test_counting_errors_change_no_demand)
 {
 	struct bench bench;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(periods_s) / sizeof(periods_s[0]); i++) {
 		double frame = 1 / periods_s[i];
 
@@ -113,11 +108,10 @@ static void test_counting_errors_change_no_demand(void **state)
 
 /* A vGPU that misses its target by 3 % for three seconds, although its cap should serve its demand,
  * has a larger demand. */
-static void test_missed_targets_correct_a_demand(void **state)
+TEST(test_missed_targets_correct_a_demand)
 {
 	struct bench bench;
 
-	(void)state;
 	make(&bench, CONTRACT, 30, 60);
 	for (int i = 0; i < 20; i++)
 		learn(&bench, 30, 60);
@@ -130,11 +124,10 @@ static void test_missed_targets_correct_a_demand(void **state)
 }
 
 /* Without a frame for a whole second, the demand is the load. */
-static void test_the_cost_of_a_frame_is_forgotten_without_frames(void **state)
+TEST(test_the_cost_of_a_frame_is_forgotten_without_frames)
 {
 	struct bench bench;
 
-	(void)state;
 	make(&bench, CONTRACT, 50, 60);
 	bench.gpu.period_s = 0.2;
 	for (int i = 0; i < 10; i++)
@@ -147,14 +140,13 @@ static void test_the_cost_of_a_frame_is_forgotten_without_frames(void **state)
 }
 
 /* With guarantees, a vGPU that is limited may get a little more than others in a short period. */
-static void test_a_limited_demand_is_measured_after_a_second(void **state)
+TEST(test_a_limited_demand_is_measured_after_a_second)
 {
 	static const struct {
 		double period_s;
 		int periods; /* until the demand counts as measured */
 	} rows[] = {{0.2, 5}, {0.5, 2}, {1, 1}, {5, 1}};
 
-	(void)state;
 	for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
 		bool hard = i % 2;
 		struct policy_demand *demand;
@@ -175,20 +167,4 @@ static void test_a_limited_demand_is_measured_after_a_second(void **state)
 		if (!hard)
 			assert_int_equal(demand->source, POLICY_DEMAND_PROBED);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_vgpu_is_cold_for_seconds),
-		cmocka_unit_test(test_a_limited_demand_is_measured_after_a_second),
-		cmocka_unit_test(test_the_history_is_the_same_at_all_periods),
-		cmocka_unit_test(test_a_short_period_has_its_part_of_the_changes),
-		cmocka_unit_test(test_a_second_has_its_largest_demand),
-		cmocka_unit_test(test_counting_errors_change_no_demand),
-		cmocka_unit_test(test_missed_targets_correct_a_demand),
-		cmocka_unit_test(test_the_cost_of_a_frame_is_forgotten_without_frames),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The simulated compute device: order, accounting, bursts, synchronous tenants. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "sim/compute/device.h"
+#include "tests/unit/unit.h"
 
 static struct compute_sim sim;
 
@@ -23,11 +19,10 @@ static struct compute_tenant *add(const struct compute_workload *work)
 	return compute_add(&sim, NULL, work);
 }
 
-static void a_burst_is_answered_by_its_last_unit(void **state)
+TEST(a_burst_is_answered_by_its_last_unit)
 {
 	struct compute_tenant *tenant;
 
-	(void)state;
 	start("fair", 1);
 	tenant = add(&(struct compute_workload){.pattern = COMPUTE_BURSTY,
 						.unit_ns = NS_PER_MS,
@@ -40,11 +35,10 @@ static void a_burst_is_answered_by_its_last_unit(void **state)
 	assert_in_range(tenant->units, tenant->responses * 7, tenant->responses * 7 + 6);
 }
 
-static void a_synchronous_tenant_has_one_unit_in_flight(void **state)
+TEST(a_synchronous_tenant_has_one_unit_in_flight)
 {
 	struct compute_tenant *tenant;
 
-	(void)state;
 	start("fair", 1);
 	tenant = add(&(struct compute_workload){
 		.pattern = COMPUTE_INTERACTIVE, .unit_ns = 400000, .pause_ns = 100000});
@@ -54,12 +48,11 @@ static void a_synchronous_tenant_has_one_unit_in_flight(void **state)
 	assert_int_equal((int)(compute_busy_pct(&sim) + 0.5), 80);
 }
 
-static void the_same_seed_gives_the_same_figures(void **state)
+TEST(the_same_seed_gives_the_same_figures)
 {
 	const struct compute_workload work = {.unit_ns = NS_PER_MS, .spread_pct = 50};
 	uint64_t units[3];
 
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		start("fair", i < 2 ? 5 : 6);
 		add(&work);
@@ -72,9 +65,8 @@ static void the_same_seed_gives_the_same_figures(void **state)
 }
 
 /* Every discipline, with all patterns: what was charged is what the device did. */
-static void the_charges_are_the_device_time(void **state)
+TEST(the_charges_are_the_device_time)
 {
-	(void)state;
 	for (const struct arbiter_discipline *d = arbiter_disciplines; d->name; d++)
 		for (uint64_t seed = 1; seed <= 10; seed++) {
 			uint64_t busy_ns = 0;
@@ -104,9 +96,8 @@ static void the_charges_are_the_device_time(void **state)
 }
 
 /* Without hand-over and idle holders, a work-conserving discipline never lets work wait. */
-static void the_device_never_idles_while_saturating_tenants_have_work(void **state)
+TEST(the_device_never_idles_while_saturating_tenants_have_work)
 {
-	(void)state;
 	for (const struct arbiter_discipline *d = arbiter_disciplines; d->name; d++) {
 		start(d->name, 3);
 		add(&(struct compute_workload){.unit_ns = 200000, .spread_pct = 50});
@@ -116,11 +107,10 @@ static void the_device_never_idles_while_saturating_tenants_have_work(void **sta
 	}
 }
 
-static void a_stopped_tenant_submits_nothing_more(void **state)
+TEST(a_stopped_tenant_submits_nothing_more)
 {
 	struct compute_tenant *stopped, *other;
 
-	(void)state;
 	start("fair", 1);
 	stopped = add(&(struct compute_workload){.unit_ns = 200000, .stops_at_ns = NS_PER_S});
 	other = add(&(struct compute_workload){.unit_ns = 200000});
@@ -130,9 +120,8 @@ static void a_stopped_tenant_submits_nothing_more(void **state)
 	assert_true(stopped->tenant.revoked <= 1);
 }
 
-static void figures_can_be_set_to_zero(void **state)
+TEST(figures_can_be_set_to_zero)
 {
-	(void)state;
 	start("fair", 1);
 	add(&(struct compute_workload){.unit_ns = 200000});
 	compute_run(&sim, NS_PER_S);
@@ -142,19 +131,4 @@ static void figures_can_be_set_to_zero(void **state)
 	assert_int_equal((int)(compute_share_pct(&sim, &sim.tenants[0]) + 0.5), 100);
 	assert_true(compute_mmr(&sim) > 0.99);
 	assert_true(compute_lambda(&sim) < 0.01);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_burst_is_answered_by_its_last_unit),
-		cmocka_unit_test(a_synchronous_tenant_has_one_unit_in_flight),
-		cmocka_unit_test(the_same_seed_gives_the_same_figures),
-		cmocka_unit_test(the_charges_are_the_device_time),
-		cmocka_unit_test(the_device_never_idles_while_saturating_tenants_have_work),
-		cmocka_unit_test(a_stopped_tenant_submits_nothing_more),
-		cmocka_unit_test(figures_can_be_set_to_zero),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

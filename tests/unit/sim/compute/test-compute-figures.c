@@ -3,15 +3,11 @@
  * The figures of FairGV and VMCG in virtual time, with seeds that no constant was chosen with.
  * Virtual time is exact, so that these tests do not depend on the machine.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "sim/compute/figures.h"
+#include "tests/unit/unit.h"
 
 #define SEEDS 3
 
@@ -22,7 +18,7 @@ static void assert_between(double value, double least, double most, const char *
 }
 
 /* Fig. 8 and 9: MMR, and what all tenants get of the device together. */
-static void weights_give_the_shares_of_the_discipline(void **state)
+TEST(weights_give_the_shares_of_the_discipline)
 {
 	static const struct {
 		struct compute_mix mix;
@@ -44,7 +40,6 @@ static void weights_give_the_shares_of_the_discipline(void **state)
 		{{"fair", {1}, {0}, {200}, 10}, 1, 1, 99.99},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		for (uint64_t seed = 0; seed < SEEDS; seed++) {
 			struct compute_result result =
@@ -58,7 +53,7 @@ static void weights_give_the_shares_of_the_discipline(void **state)
 		}
 }
 
-static void caps_are_met_within_a_point(void **state)
+TEST(caps_are_met_within_a_point)
 {
 	static const struct compute_mix rows[] = {
 		{"cap", {1, 1}, {30, 70}, {200}, 10},
@@ -71,7 +66,6 @@ static void caps_are_met_within_a_point(void **state)
 		{"fair", {1, 1}, {1, 20}, {1000, 300}, 10},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct compute_result result = compute_figure_mix(&rows[i], COMPUTE_SEED_REPORT);
 
@@ -81,9 +75,8 @@ static void caps_are_met_within_a_point(void **state)
 	}
 }
 
-static void fig_10_work_conservation_fills_the_device(void **state)
+TEST(fig_10_work_conservation_fills_the_device)
 {
-	(void)state;
 	for (unsigned int pct = 50; pct <= 80; pct += 10) {
 		double with = compute_figure_utilisation(pct, true, COMPUTE_SEED_REPORT);
 		double without = compute_figure_utilisation(pct, false, COMPUTE_SEED_REPORT);
@@ -93,12 +86,11 @@ static void fig_10_work_conservation_fills_the_device(void **state)
 	}
 }
 
-static void fig_11_the_other_units_do_not_matter_with_accounting(void **state)
+TEST(fig_11_the_other_units_do_not_matter_with_accounting)
 {
 	static const unsigned int units_us[] = {207, 133}, others_us[] = {21, 207, 1605};
 	static const double blind[][3] = {{1, 2, 9}, {1.2, 2.8, 13}};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(units_us); i++)
 		for (size_t j = 0; j < ARRAY_SIZE(others_us); j++) {
 			assert_between(compute_figure_run_time(COMPUTE_FAIR, units_us[i],
@@ -113,7 +105,7 @@ static void fig_11_the_other_units_do_not_matter_with_accounting(void **state)
 		}
 }
 
-static void lambda_is_as_in_vmcg(void **state)
+TEST(lambda_is_as_in_vmcg)
 {
 	static const struct {
 		struct compute_mix mix;
@@ -131,15 +123,13 @@ static void lambda_is_as_in_vmcg(void **state)
 		{{"fair", {4, 2, 1}, {0}, {300, 1000, 2000}, 30}, 0, 0.005},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		assert_between(compute_figure_mix(&rows[i].mix, COMPUTE_SEED_REPORT).lambda,
 			       rows[i].least, rows[i].most, rows[i].mix.discipline);
 }
 
-static void the_others_run_again_within_a_slice_and_100_ms(void **state)
+TEST(the_others_run_again_within_a_slice_and_100_ms)
 {
-	(void)state;
 	for (const struct arbiter_discipline *d = arbiter_disciplines; d->name; d++)
 		for (uint64_t seed = 0; seed < 60; seed++)
 			assert_between(compute_figure_stopped(d->name, COMPUTE_SEED_REPORT + seed),
@@ -147,9 +137,8 @@ static void the_others_run_again_within_a_slice_and_100_ms(void **state)
 				       d->name);
 }
 
-static void a_synchronous_tenant_is_not_starved(void **state)
+TEST(a_synchronous_tenant_is_not_starved)
 {
-	(void)state;
 	for (const struct arbiter_discipline *d = arbiter_disciplines; d->name; d++) {
 		double mean_ms, max_ms;
 
@@ -157,19 +146,4 @@ static void a_synchronous_tenant_is_not_starved(void **state)
 		assert_between(mean_ms, 0.4, 5, d->name);
 		assert_between(max_ms, 0.4, 70, d->name);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(weights_give_the_shares_of_the_discipline),
-		cmocka_unit_test(caps_are_met_within_a_point),
-		cmocka_unit_test(fig_10_work_conservation_fills_the_device),
-		cmocka_unit_test(fig_11_the_other_units_do_not_matter_with_accounting),
-		cmocka_unit_test(lambda_is_as_in_vmcg),
-		cmocka_unit_test(the_others_run_again_within_a_slice_and_100_ms),
-		cmocka_unit_test(a_synchronous_tenant_is_not_starved),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests the account of a run: broken time, shortfall, fair shares, revenue and penalty. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "sim/experiment/account.h"
+#include "tests/unit/unit.h"
 
 #define CLOSE(got, wanted) assert_true(fabs((got) - (wanted)) < 1e-6)
 
@@ -121,9 +116,8 @@ static const struct {
 	 0.5},
 };
 
-static void broken_seconds_and_their_shortfall(void **state)
+TEST(broken_seconds_and_their_shortfall)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(judgements); i++) {
 		struct account_sample sample = judgements[i].sample;
 
@@ -136,13 +130,12 @@ static void broken_seconds_and_their_shortfall(void **state)
 	}
 }
 
-static void broken_seconds_are_counted_by_depth(void **state)
+TEST(broken_seconds_are_counted_by_depth)
 {
 	static const double loads[] = {0.39, 0.37, 0.34, 0.21, 0.1, 0.4};
 	static const double seconds[ACCOUNT_DEPTHS] = {2, 2, 2, 2, 2};
 	struct account_summary summary;
 
-	(void)state;
 	begin(12);
 	for (size_t i = 0; i < ARRAY_SIZE(loads); i++) {
 		struct account_sample sample = {
@@ -159,14 +152,13 @@ static void broken_seconds_are_counted_by_depth(void **state)
 	CLOSE(vgpus[0].broken_s, 10);
 }
 
-static void the_worst_vgpu_is_reported(void **state)
+TEST(the_worst_vgpu_is_reported)
 {
 	struct account_sample samples[2] = {
 		{.contract_pct = 50, .demand = 0.4, .load = 0.4},
 		{.contract_pct = 50, .demand = 0.4, .load = 0.2},
 	};
 
-	(void)state;
 	begin(2);
 	account_period(&account, 1, 0, samples, all, 2);
 	samples[1].load = 0.4;
@@ -175,7 +167,7 @@ static void the_worst_vgpu_is_reported(void **state)
 	CLOSE(sum(2).worst_broken_pct, 50);
 }
 
-static void the_shortfall_is_weighted_by_depth_over_the_promised_time(void **state)
+TEST(the_shortfall_is_weighted_by_depth_over_the_promised_time)
 {
 	struct account_sample samples[3] = {
 		{.target_fps = 60, .makes_frames = true, .fps = 45, .util = 1},
@@ -183,7 +175,6 @@ static void the_shortfall_is_weighted_by_depth_over_the_promised_time(void **sta
 		{.contract_pct = 50, .demand = 0, .load = 0.2}, /* drains a queue */
 	};
 
-	(void)state;
 	begin(4);
 	account_period(&account, 2, 0, samples, all, 3);
 	CLOSE(sum(3).promised_s, 4);
@@ -203,13 +194,12 @@ static void the_shortfall_is_weighted_by_depth_over_the_promised_time(void **sta
 
 /* --- the host --- */
 
-static void averages_of_the_run_and_of_its_last_tenth(void **state)
+TEST(averages_of_the_run_and_of_its_last_tenth)
 {
 	struct account_sample samples[3] = {
 		{.contract_pct = 50}, {.contract_pct = 50}, {.contract_pct = 20}};
 	struct account_summary summary;
 
-	(void)state;
 	begin(20);
 	for (int t = 0; t < 18; t++)
 		account_period(&account, 1, 0.5, samples, all, 2);
@@ -227,7 +217,7 @@ static void averages_of_the_run_and_of_its_last_tenth(void **state)
 	assert_int_equal(summary.vgpus_most, 3);
 }
 
-static void revenue_and_penalty(void **state)
+TEST(revenue_and_penalty)
 {
 	struct account_sample samples[2] = {
 		{.contract_pct = 50,
@@ -239,7 +229,6 @@ static void revenue_and_penalty(void **state)
 	};
 	struct account_summary summary;
 
-	(void)state;
 	begin(3600);
 	for (int t = 0; t < 1800; t++)
 		account_period(&account, 2, 0.5, samples, all, 2);
@@ -251,7 +240,7 @@ static void revenue_and_penalty(void **state)
 	CLOSE(vgpus[1].revenue, 1);
 }
 
-static void a_broken_second_costs_its_shortfall(void **state)
+TEST(a_broken_second_costs_its_shortfall)
 {
 	struct account_sample samples[3] = {
 		{.contract_pct = 50, .demand = 0.4, .load = 0.3, .penalty_per_broken_s = 0.01},
@@ -260,7 +249,6 @@ static void a_broken_second_costs_its_shortfall(void **state)
 		{.contract_pct = 50, .demand = 0.4, .load = 0, .penalty_per_broken_s = 2},
 	};
 
-	(void)state;
 	begin(200);
 	account_period(&account, 100, 0, samples, all, 3);
 	CLOSE(vgpus[0].shortfall_penalty, 0.25);
@@ -270,13 +258,12 @@ static void a_broken_second_costs_its_shortfall(void **state)
 	CLOSE(sum(3).net_income, -200.25);
 }
 
-static void a_move_adds_a_blackout_and_a_cost(void **state)
+TEST(a_move_adds_a_blackout_and_a_cost)
 {
 	struct account_sample sample = {
 		.contract_pct = 50, .demand = 0.4, .load = 0.4, .price_per_cap_hour = 1};
 	struct account_summary summary;
 
-	(void)state;
 	begin(100);
 	account_period(&account, 96, 0, &sample, all, 1);
 	account_move(&account, 4, 0.01, 0.6, &vgpus[0]);
@@ -302,7 +289,7 @@ static void a_move_adds_a_blackout_and_a_cost(void **state)
 
 /* --- fairness --- */
 
-static void the_ideal_is_the_weighted_max_min_share(void **state)
+TEST(the_ideal_is_the_weighted_max_min_share)
 {
 	static const struct {
 		const char *rule;
@@ -333,7 +320,6 @@ static void the_ideal_is_the_weighted_max_min_share(void **state)
 		{"no demand, no share", {0, 0, 0}, {50, 50, 50}, {1, 1, 1}, {0, 0, 0}},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct account_sample samples[3];
 
@@ -369,24 +355,22 @@ static struct account_summary serve(const double *loads, const double *demands, 
  * VMCG section 6.3: lambda is 0.09 for three equal vGPUs with 199, 227 and 248 frames per second,
  * and 0.01 for 240.6, 237.1 and 237.0.
  */
-static void lambda_is_defined_as_in_vmcg(void **state)
+TEST(lambda_is_defined_as_in_vmcg)
 {
 	static const double busy[] = {1, 1, 1};
 	static const double gvirt[] = {0.199, 0.227, 0.248}, vmcg[] = {0.2406, 0.2371, 0.2370};
 
-	(void)state;
 	/* the paper prints 0.09, because it rounds an intermediate value */
 	assert_true(fabs(serve(gvirt, busy, 3).lambda - 0.076) < 0.001);
 	assert_true(fabs(serve(vmcg, busy, 3).lambda - 0.007) < 0.001); /* the paper: 0.01 */
 }
 
-static void mmr_is_defined_as_in_fairgv(void **state)
+TEST(mmr_is_defined_as_in_fairgv)
 {
 	static const double busy[] = {1, 1}, little[] = {0.1, 1};
 	static const double even[] = {0.5, 0.5}, odd[] = {0.2, 0.8}, light[] = {0.1, 0.9};
 	static const double beyond[] = {0.3, 0.7};
 
-	(void)state;
 	CLOSE(serve(even, busy, 2).mmr, 1);
 	CLOSE(serve(odd, busy, 2).mmr, 0.25);
 	CLOSE(serve(light, little, 2).mmr, 1);
@@ -394,46 +378,23 @@ static void mmr_is_defined_as_in_fairgv(void **state)
 	CLOSE(serve(beyond, little, 2).mmr, 7 / 9.0); /* frames above the target do not count */
 }
 
-static void a_vgpu_without_demand_does_not_affect_fairness(void **state)
+TEST(a_vgpu_without_demand_does_not_affect_fairness)
 {
 	static const double loads[] = {0, 0.5}, demands[] = {0, 0.5};
 
-	(void)state;
 	CLOSE(serve(loads, demands, 2).mmr, 1);
 	CLOSE(serve(loads, loads, 1).mmr, 1);
 	CLOSE(serve(loads, loads, 1).lambda, 0);
 }
 
-static void an_empty_run_is_all_zero(void **state)
+TEST(an_empty_run_is_all_zero)
 {
 	struct account_summary summary;
 
-	(void)state;
 	begin(10);
 	summary = sum(0);
 	CLOSE(summary.broken_pct, 0);
 	CLOSE(summary.util_avg_pct, 0);
 	CLOSE(summary.util_final_pct, 0);
 	assert_int_equal(summary.vgpus_start, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(broken_seconds_and_their_shortfall),
-		cmocka_unit_test(broken_seconds_are_counted_by_depth),
-		cmocka_unit_test(the_worst_vgpu_is_reported),
-		cmocka_unit_test(the_shortfall_is_weighted_by_depth_over_the_promised_time),
-		cmocka_unit_test(averages_of_the_run_and_of_its_last_tenth),
-		cmocka_unit_test(revenue_and_penalty),
-		cmocka_unit_test(a_broken_second_costs_its_shortfall),
-		cmocka_unit_test(a_move_adds_a_blackout_and_a_cost),
-		cmocka_unit_test(the_ideal_is_the_weighted_max_min_share),
-		cmocka_unit_test(lambda_is_defined_as_in_vmcg),
-		cmocka_unit_test(mmr_is_defined_as_in_fairgv),
-		cmocka_unit_test(a_vgpu_without_demand_does_not_affect_fairness),
-		cmocka_unit_test(an_empty_run_is_all_zero),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

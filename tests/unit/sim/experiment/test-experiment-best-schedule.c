@@ -2,19 +2,14 @@
 /* Tests the best schedule found: admission by offline search, and caps from known demand. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "sim/experiment/best-schedule.h"
 #include "sim/experiment/profiles.h"
 #include "tests/unit/temp-file.h"
+#include "tests/unit/unit.h"
 
 #define CLOSE(got, wanted, by) assert_true(fabs((got) - (wanted)) <= (by))
 
@@ -23,13 +18,14 @@ static struct experiment *experiment;
 static struct best_schedule *found;
 static struct err err;
 
-static int end(void **state)
+static int end(void)
 {
-	(void)state;
 	experiment = experiment_free(experiment);
 	found = best_schedule_free(found);
 	return 0;
 }
+
+FIXTURE(NULL, end)
 
 static void load(const char *text)
 {
@@ -57,7 +53,7 @@ static struct experiment_summary play(const char *text, enum best_schedule_kind 
 	const struct policy *policy = policy_find("gover");
 	struct experiment_summary sum;
 
-	end(NULL);
+	end();
 	load(text);
 	assert_int_equal(best_schedule_new(&scenario, kind, policy, 1, &found, &err), 0);
 	assert_int_equal(best_schedule_experiment(found, NULL, NULL, &experiment, &err), 0);
@@ -75,16 +71,17 @@ static struct experiment_summary play(const char *text, enum best_schedule_kind 
 	return sum;
 }
 
-static void profiles_give_the_future_demand(void **state)
+FIXTURE_ONCE(temp_file_make, temp_file_remove)
+
+TEST(profiles_give_the_future_demand)
 {
 	struct profiles *profiles;
 
-	(void)state;
 	load("[tenant a]\nworkload = load:pct=30\n"
 	     "[tenant b]\nworkload = glxgears\ntarget_fps = 140\n"
 	     "[tenant c]\nworkload = busy\ncontract_pct = 20\n"
 	     "[tenant d]\nworkload = square:period_s=10,low_pct=5,high_pct=25\n");
-	assert_int_equal(profiles_new(&scenario, 1, &profiles), 0);
+	profiles = profiles_new(&scenario, 1);
 	CLOSE(profiles_need_pct(profiles, &scenario.tenants[0], 0, 7), 30, 1e-3);
 	CLOSE(profiles_need_pct(profiles, &scenario.tenants[1], 1, 7), 7, 0.2);
 	CLOSE(profiles_need_pct(profiles, &scenario.tenants[2], 2, 7), 20, 1e-3);
@@ -94,12 +91,11 @@ static void profiles_give_the_future_demand(void **state)
 	profiles_free(profiles);
 }
 
-static void as_many_tenants_as_fit_are_admitted(void **state)
+TEST(as_many_tenants_as_fit_are_admitted)
 {
 	static const char text[] = "[offer]\nprobation_s = 5\n[tenant a]\nworkload = load:pct=30\n"
 				   "[arrivals]\nstart = 1\n";
 
-	(void)state;
 	assert_int_equal(play(text, BEST_SCHEDULE_BY_FUTURE).account.vgpus_end, 3);
 	assert_int_equal(play(text, BEST_SCHEDULE_BY_POLICY).account.vgpus_end, 3);
 }
@@ -108,7 +104,7 @@ static void as_many_tenants_as_fit_are_admitted(void **state)
  * Tenant b fits only in the second half of the run. It arrives slightly earlier, because 1 % of
  * broken time is allowed.
  */
-static void a_tenant_is_admitted_when_it_fits_until_the_end(void **state)
+TEST(a_tenant_is_admitted_when_it_fits_until_the_end)
 {
 	static const char text[] =
 		"[offer]\nprobation_s = 5\n"
@@ -116,7 +112,6 @@ static void a_tenant_is_admitted_when_it_fits_until_the_end(void **state)
 		"contract_pct = 90\narrive_s = 0\n"
 		"[tenant b]\nworkload = load:pct=50\n[arrivals]\ndraw = listed\n";
 
-	(void)state;
 	assert_int_equal(play(text, BEST_SCHEDULE_BY_FUTURE).sales, 1);
 	CLOSE(experiment_vgpu_at(experiment, 1, NULL)->came_s, 98, 3);
 	assert_int_equal(play(text, BEST_SCHEDULE_BY_POLICY).sales, 1);
@@ -126,7 +121,7 @@ static void a_tenant_is_admitted_when_it_fits_until_the_end(void **state)
 }
 
 /* Tenants a and b have high demand in turn. Caps from known demand move before each change. */
-static void known_demand_moves_caps_in_time(void **state)
+TEST(known_demand_moves_caps_in_time)
 {
 	static const char text[] =
 		"[tenant a]\nworkload = square:period_s=20,low_pct=10,high_pct=70\n"
@@ -134,7 +129,6 @@ static void known_demand_moves_caps_in_time(void **state)
 		"[tenant b]\nworkload = square:period_s=20,low_pct=10,high_pct=70,phase_s=10\n"
 		"contract_pct = 80\narrive_s = 0\n";
 
-	(void)state;
 	/* The first second may be broken, because the first decision is made at its end. */
 	assert_true(play(text, BEST_SCHEDULE_BY_FUTURE).account.broken_s < 1.5);
 }
@@ -149,12 +143,11 @@ static int refuse_funding(const struct policy_params *params, struct policy_gpu 
 	return -ENOSPC;
 }
 
-static void a_policy_cannot_prevent_admission(void **state)
+TEST(a_policy_cannot_prevent_admission)
 {
 	struct policy miser = *policy_find("gover");
 	struct experiment_summary sum;
 
-	(void)state;
 	miser.fund = refuse_funding;
 	load("[offer]\nprobation_s = 5\n[tenant a]\nworkload = load:pct=30\n"
 	     "[arrivals]\nstart = 1\n");
@@ -163,7 +156,7 @@ static void a_policy_cannot_prevent_admission(void **state)
 }
 
 /* Tenant b causes overload and is removed by migration. Tenants c can then be sold. */
-static void a_failed_sale_is_allowed_with_migration(void **state)
+TEST(a_failed_sale_is_allowed_with_migration)
 {
 	static const char text[] = "[scenario]\nseconds = 600\nmigrate = on\nmigrate_s = 2\n"
 				   "[offer]\nprobation_s = 5\nprobation_broken_pct = 5\n"
@@ -173,7 +166,6 @@ static void a_failed_sale_is_allowed_with_migration(void **state)
 				   "[arrivals]\ndraw = listed\n";
 	struct experiment_summary sum;
 
-	(void)state;
 	load(text);
 	sum = play_found(BEST_SCHEDULE_BY_POLICY, policy_find("gover"));
 	assert_int_equal(sum.left, 1);
@@ -181,7 +173,7 @@ static void a_failed_sale_is_allowed_with_migration(void **state)
 	assert_true(sum.account.broken_pct <= BEST_SCHEDULE_BROKEN_PCT);
 }
 
-static void a_run_that_cannot_keep_the_limit_is_reported(void **state)
+TEST(a_run_that_cannot_keep_the_limit_is_reported)
 {
 	static const struct {
 		const char *text;
@@ -196,12 +188,11 @@ static void a_run_that_cannot_keep_the_limit_is_reported(void **state)
 		 false, true},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct experiment_summary sum;
 		bool start_keeps, keeps;
 
-		end(NULL);
+		end();
 		load(rows[i].text);
 		sum = play_found(BEST_SCHEDULE_BY_FUTURE, NULL);
 		start_keeps = best_schedule_start_keeps_limit(found);
@@ -212,7 +203,7 @@ static void a_run_that_cannot_keep_the_limit_is_reported(void **state)
 	}
 }
 
-static void the_search_is_reproducible(void **state)
+TEST(the_search_is_reproducible)
 {
 	static const char text[] =
 		"[scenario]\nseconds = 100\n[offer]\nprobation_s = 5\n"
@@ -221,26 +212,7 @@ static void the_search_is_reproducible(void **state)
 	struct experiment_summary first = play(text, BEST_SCHEDULE_BY_FUTURE),
 				  again = play(text, BEST_SCHEDULE_BY_FUTURE);
 
-	(void)state;
 	assert_int_equal(first.sales, again.sales);
 	CLOSE(first.account.util_avg_pct, again.account.util_avg_pct, 0);
 	CLOSE(first.account.broken_s, again.account.broken_s, 0);
-}
-
-#define TEST(name) cmocka_unit_test_teardown(name, end)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(profiles_give_the_future_demand),
-		TEST(as_many_tenants_as_fit_are_admitted),
-		TEST(a_tenant_is_admitted_when_it_fits_until_the_end),
-		TEST(known_demand_moves_caps_in_time),
-		TEST(a_policy_cannot_prevent_admission),
-		TEST(a_failed_sale_is_allowed_with_migration),
-		TEST(a_run_that_cannot_keep_the_limit_is_reported),
-		TEST(the_search_is_reproducible),
-	};
-
-	return cmocka_run_group_tests(tests, temp_file_make, temp_file_remove);
 }

@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests the upper bound: no run that keeps the limit sells more, and simple cases are exact. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "sim/experiment/bound.h"
 #include "sim/experiment/best-schedule.h"
 #include "tests/unit/temp-file.h"
+#include "tests/unit/unit.h"
 
 #define CLOSE(got, wanted) assert_true(fabs((got) - (wanted)) < 1e-6)
 
@@ -50,7 +45,9 @@ static struct experiment_summary best_found(void)
 }
 
 /* The sales of idle tenants are limited only by the probations and by max_vgpus. */
-static void idle_tenants_reach_the_bound(void **state)
+FIXTURE_ONCE(temp_file_make, temp_file_remove)
+
+TEST(idle_tenants_reach_the_bound)
 {
 	static const char *const texts[] = {
 		"[scenario]\nseconds = 100\n[offer]\nprobation_s = 20\n"
@@ -64,7 +61,6 @@ static void idle_tenants_reach_the_bound(void **state)
 		"[tenant b]\nworkload = idle\narrive_s = 10\nstay_s = 30\n",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		struct bound bound = bound_of(texts[i]);
 		double sold_pct_s = best_found().account.sold_cap_pct_s;
@@ -83,20 +79,19 @@ static void idle_tenants_reach_the_bound(void **state)
  * Two tenants with 70 % each do not fit together. The relaxation serves 1 / 0.98 - 0.7 of the
  * second one.
  */
-static void demand_lowers_the_bound(void **state)
+TEST(demand_lowers_the_bound)
 {
 	struct bound bound = bound_of("[scenario]\nseconds = 400\n[offer]\nflavor_cap_pct = 80\n"
 				      "[tenant a]\nworkload = load:pct=70\n"
 				      "[arrivals]\nstart = 1\n");
 	double alone_pct_s = 400 * 80;
 
-	(void)state;
 	assert_true(bound.sold_pct_s >= alone_pct_s);
 	assert_true(bound.sold_pct_s < 1.5 * alone_pct_s);
 	assert_true(bound.places_pct_s > 5 * alone_pct_s);
 }
 
-static void no_schedule_exceeds_the_bound(void **state)
+TEST(no_schedule_exceeds_the_bound)
 {
 	static const char *const tenants[] = {
 		"[tenant a]\nworkload = square:period_s=60,low_pct=5,high_pct=45\n",
@@ -108,7 +103,6 @@ static void no_schedule_exceeds_the_bound(void **state)
 		"shared_clock = on\n",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(tenants); i++) {
 		struct experiment_summary sum;
 		struct bound bound;
@@ -128,7 +122,7 @@ static void no_schedule_exceeds_the_bound(void **state)
 	}
 }
 
-static void some_scenarios_have_only_the_bound_by_places(void **state)
+TEST(some_scenarios_have_only_the_bound_by_places)
 {
 	static const char *const texts[] = {
 		"[scenario]\nmigrate = on\n[tenant a]\nworkload = busy\n",
@@ -137,7 +131,6 @@ static void some_scenarios_have_only_the_bound_by_places(void **state)
 	};
 	struct bound bound;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		bound = bound_of(texts[i]);
 		assert_false(bound.by_demand);
@@ -146,16 +139,4 @@ static void some_scenarios_have_only_the_bound_by_places(void **state)
 	/* the demand of frames is not used */
 	bound = bound_of("[tenant a]\nworkload = plot3d\ntarget_fps = 30\n");
 	CLOSE(bound.sold_pct_s, bound.places_pct_s);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(idle_tenants_reach_the_bound),
-		cmocka_unit_test(demand_lowers_the_bound),
-		cmocka_unit_test(no_schedule_exceeds_the_bound),
-		cmocka_unit_test(some_scenarios_have_only_the_bound_by_places),
-	};
-
-	return cmocka_run_group_tests(tests, temp_file_make, temp_file_remove);
 }

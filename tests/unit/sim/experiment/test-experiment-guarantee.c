@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests the demand that is estimated from a recording of a GPU whose caps were guarantees. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "sim/experiment/recording.h"
+#include "tests/unit/unit.h"
 
 static void add(struct recording *recording, const char *id, int second, int cap_pct,
 		double load_pct)
@@ -27,13 +22,12 @@ static void add(struct recording *recording, const char *id, int second, int cap
 	assert_int_equal(recording_add(recording, recording_vgpu(recording, id), &row, &err), 0);
 }
 
-static void a_load_above_the_cap_is_the_demand_unless_the_gpu_is_full(void **state)
+TEST(a_load_above_the_cap_is_the_demand_unless_the_gpu_is_full)
 {
 	struct recording *recording;
 	struct err err = {""};
 
-	(void)state;
-	assert_int_equal(recording_new(&recording), 0);
+	recording = recording_new();
 	for (int i = 0; i < 30; i++) {
 		add(recording, "a", i, 10, 40);
 		add(recording, "b", i, 50, i < 20 ? 10 : 58); /* full for 10 s */
@@ -41,13 +35,4 @@ static void a_load_above_the_cap_is_the_demand_unless_the_gpu_is_full(void **sta
 	assert_int_equal(recording_finish(recording, &err), 0);
 	assert_true(fabs(recording_facts(recording).censored_s - 10) < 1e-6);
 	recording_free(recording);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_load_above_the_cap_is_the_demand_unless_the_gpu_is_full),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

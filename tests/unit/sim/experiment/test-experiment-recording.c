@@ -2,18 +2,13 @@
 /* Tests scenarios made from recorded rows: estimated demand, times of tenants, and the summary. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "sim/model/trace.h"
 #include "sim/experiment/recording.h"
+#include "tests/unit/unit.h"
 
 #define BEGIN_MS INT64_C(1700000000000)
 
@@ -21,19 +16,20 @@ static struct scenario scenario; /* too large for the stack */
 static struct recording *recording;
 static struct err err;
 
-static int begin(void **state)
+static int begin(void)
 {
-	(void)state;
 	scenario_default(&scenario);
-	return recording_new(&recording);
+	recording = recording_new();
+	return 0;
 }
 
-static int end(void **state)
+static int end(void)
 {
-	(void)state;
 	recording = recording_free(recording);
 	return 0;
 }
+
+FIXTURE(begin, end)
 
 /* --- rows --- */
 
@@ -194,7 +190,7 @@ static void check_case(const struct demand_case *c)
 					.price_per_cap_hour = -1,
 					.penalty_per_broken_s = -1};
 
-	assert_int_equal(begin(NULL), 0);
+	assert_int_equal(begin(), 0);
 	recording_set_terms(recording, recording_vgpu(recording, "a"), &terms);
 	add_stretches(c);
 	close_and_make();
@@ -210,21 +206,19 @@ static void check_case(const struct demand_case *c)
 				 want->point, got.demand_pct, got.fps_uncapped, want->demand_pct,
 				 want->fps);
 	}
-	end(NULL);
+	end();
 }
 
-static void demand_is_estimated_from_the_load(void **state)
+TEST_WITH(demand_is_estimated_from_the_load, NULL, NULL)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(demand_cases); i++)
 		check_case(&demand_cases[i]);
 }
 
-static void estimated_times_are_counted(void **state)
+TEST(estimated_times_are_counted)
 {
 	struct recording_row missing = row_of(50, 20);
 
-	(void)state;
 	missing.load_pct = missing.util_pct = NAN;
 	for (int i = 0; i < 20; i++) {
 		add("a", i, row_of(50, 20));
@@ -241,9 +235,8 @@ static void estimated_times_are_counted(void **state)
 
 /* --- tenants --- */
 
-static void tenants_arrive_and_leave_as_recorded(void **state)
+TEST(tenants_arrive_and_leave_as_recorded)
 {
-	(void)state;
 	for (int i = 0; i < 60; i++) {
 		add("a", i, row_of(40, 20));
 		if (i >= 10 && i < 30)
@@ -261,11 +254,10 @@ static void tenants_arrive_and_leave_as_recorded(void **state)
 	assert_string_equal(recording_id(recording, 1), "b");
 }
 
-static void an_experiment_starts_with_the_recorded_caps(void **state)
+TEST(an_experiment_starts_with_the_recorded_caps)
 {
 	struct experiment *experiment;
 
-	(void)state;
 	add_seconds("a", 0, 20, row_of(37, 20));
 	close_and_make();
 	assert_int_equal(
@@ -275,9 +267,8 @@ static void an_experiment_starts_with_the_recorded_caps(void **state)
 	experiment_free(experiment);
 }
 
-static void a_long_absence_makes_a_new_tenant(void **state)
+TEST(a_long_absence_makes_a_new_tenant)
 {
-	(void)state;
 	for (int i = 0; i < 60; i++) {
 		add("a", i, row_of(40, 20));
 		if (i < 10 || (i >= 13 && i < 20) || i >= 40)
@@ -291,9 +282,8 @@ static void a_long_absence_makes_a_new_tenant(void **state)
 	assert_int_equal(recording_facts(recording).spans, 3);
 }
 
-static void a_changed_contract_makes_a_new_tenant(void **state)
+TEST(a_changed_contract_makes_a_new_tenant)
 {
-	(void)state;
 	for (int i = 0; i < 40; i++) {
 		struct recording_row row = row_of(20, 10);
 
@@ -307,11 +297,10 @@ static void a_changed_contract_makes_a_new_tenant(void **state)
 	assert_true(fabs(scenario.tenants[1].arrive_s - 20) < 1e-6);
 }
 
-static void times_without_data_are_cut_out(void **state)
+TEST(times_without_data_are_cut_out)
 {
 	struct recording_row first = row_of(40, 0);
 
-	(void)state;
 	first.dt_s = 0; /* first period after a start of the daemon */
 	first.load_pct = first.util_pct = NAN;
 	add("a", 0, first);
@@ -327,12 +316,11 @@ static void times_without_data_are_cut_out(void **state)
 	assert_true(fabs(trace_point_at(trace_of(0), 20).demand_pct - 30) < 1e-3);
 }
 
-static void a_short_recording_is_an_error(void **state)
+TEST(a_short_recording_is_an_error)
 {
 	int vgpu = recording_vgpu(recording, "a");
 	struct recording_row row = row_of(40, 20);
 
-	(void)state;
 	add_seconds("a", 0, 9, row);
 	row.at_ms = BEGIN_MS;
 	assert_int_equal(recording_add(recording, vgpu, &row, &err), -EINVAL);
@@ -343,9 +331,8 @@ static void a_short_recording_is_an_error(void **state)
 	assert_non_null(strstr(err.msg, "9 seconds"));
 }
 
-static void too_many_spans_are_an_error(void **state)
+TEST(too_many_spans_are_an_error)
 {
-	(void)state;
 	for (int i = 0; i < RECORDING_SPANS_MAX + 1; i++) {
 		char id[16];
 
@@ -372,11 +359,10 @@ static struct experiment_summary play(void)
 	return summary;
 }
 
-static void a_recording_is_summarized_like_an_experiment(void **state)
+TEST(a_recording_is_summarized_like_an_experiment)
 {
 	struct experiment_summary was;
 
-	(void)state;
 	for (int i = 0; i < 100; i++) {
 		struct recording_row short_of = row_of(20, 20);
 
@@ -387,7 +373,7 @@ static void a_recording_is_summarized_like_an_experiment(void **state)
 		add("b", i, short_of);
 	}
 	close_and_make();
-	assert_int_equal(recording_summarize(recording, &scenario, &was), 0);
+	recording_summarize(recording, &scenario, &was);
 	assert_true(fabs(was.account.broken_s - 25) < 1e-6);
 	assert_true(fabs(recording_facts(recording).broken_s - 25) < 1e-6);
 	assert_true(fabs(was.account.vgpu_s - 200) < 1e-6);
@@ -397,13 +383,12 @@ static void a_recording_is_summarized_like_an_experiment(void **state)
 	assert_true(fabs(was.account.penalty - 0.25) < 1e-6);
 }
 
-static void each_vgpu_keeps_its_prices(void **state)
+TEST(each_vgpu_keeps_its_prices)
 {
 	struct recording_terms terms = {
 		.weight = 1, .price_per_cap_hour = 72, .penalty_per_broken_s = 1};
 	struct experiment_summary was, model;
 
-	(void)state;
 	recording_set_terms(recording, recording_vgpu(recording, "a"), &terms);
 	for (int i = 0; i < 100; i++) {
 		add("a", i, row_of(50, 20));
@@ -411,17 +396,16 @@ static void each_vgpu_keeps_its_prices(void **state)
 	}
 	close_and_make();
 	scenario.params.price_per_cap_hour = 36;
-	assert_int_equal(recording_summarize(recording, &scenario, &was), 0);
+	recording_summarize(recording, &scenario, &was);
 	assert_true(fabs(was.account.revenue - 1.5) < 1e-6);
 	model = play();
 	assert_true(fabs(model.account.revenue - 1.5) < 1e-6);
 }
 
-static void a_replay_gives_the_recorded_summary(void **state)
+TEST(a_replay_gives_the_recorded_summary)
 {
 	struct experiment_summary was, model;
 
-	(void)state;
 	for (int i = 0; i < 600; i++) {
 		struct recording_row draws = row_of(50, 30);
 
@@ -430,7 +414,7 @@ static void a_replay_gives_the_recorded_summary(void **state)
 		add("b", i, draws);
 	}
 	close_and_make();
-	assert_int_equal(recording_summarize(recording, &scenario, &was), 0);
+	recording_summarize(recording, &scenario, &was);
 	model = play();
 	assert_true(fabs(was.account.util_avg_pct - 52.5) < 1e-3);
 	assert_true(fabs(model.account.util_avg_pct - was.account.util_avg_pct) < 0.5);
@@ -438,12 +422,11 @@ static void a_replay_gives_the_recorded_summary(void **state)
 	assert_true(fabs(model.account.sold_cap_pct_s - was.account.sold_cap_pct_s) < 1e-3);
 }
 
-static void a_tenant_that_does_not_fit_waits(void **state)
+TEST(a_tenant_that_does_not_fit_waits)
 {
 	struct recording_row busy = row_of(90, 90);
 	struct experiment_summary model;
 
-	(void)state;
 	busy.contract_pct = 95;
 	for (int i = 0; i < 200; i++) {
 		struct recording_row row = i < 60 ? busy : row_of(90, 10);
@@ -494,7 +477,7 @@ static struct experiment_summary fail_sales(int remove_s)
 	struct experiment_summary summary;
 	struct experiment *experiment;
 
-	assert_int_equal(begin(NULL), 0);
+	assert_int_equal(begin(), 0);
 	add_seconds("a", 0, 400, row_of(90, 50)); /* vGPU a always uses its whole contract */
 	close_and_make();
 	scenario.remove_s = remove_s;
@@ -510,27 +493,25 @@ static struct experiment_summary fail_sales(int remove_s)
 	experiment_summarize(experiment, &summary);
 	experiment_free(experiment);
 	recording_newcomers_free(newcomers);
-	end(NULL);
+	end();
 	return summary;
 }
 
-static void remove_s_ends_failed_sales(void **state)
+TEST_WITH(remove_s_ends_failed_sales, NULL, NULL)
 {
 	struct experiment_summary kept = fail_sales(0), removed = fail_sales(50);
 
-	(void)state;
 	assert_int_equal(kept.failed, 1);
 	assert_int_equal(kept.left, 0);
 	assert_true(removed.failed > 2);
 	assert_in_range(removed.left, removed.failed - 1, removed.failed);
 }
 
-static void newcomers_are_recorded_vgpus(void **state)
+TEST(newcomers_are_recorded_vgpus)
 {
 	struct recording_newcomers *newcomers, *again;
 	const struct trace *trace;
 
-	(void)state;
 	for (int i = 0; i < 100; i++) {
 		struct recording_row draws = row_of(50, 30);
 
@@ -570,29 +551,4 @@ static void newcomers_are_recorded_vgpus(void **state)
 			    trace_point_at(trace_of(0), i).demand_pct);
 	recording_newcomers_free(newcomers);
 	recording_newcomers_free(again);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(demand_is_estimated_from_the_load),
-		TEST(estimated_times_are_counted),
-		TEST(tenants_arrive_and_leave_as_recorded),
-		TEST(an_experiment_starts_with_the_recorded_caps),
-		TEST(a_long_absence_makes_a_new_tenant),
-		TEST(a_changed_contract_makes_a_new_tenant),
-		TEST(times_without_data_are_cut_out),
-		TEST(a_short_recording_is_an_error),
-		TEST(too_many_spans_are_an_error),
-		TEST(a_recording_is_summarized_like_an_experiment),
-		TEST(each_vgpu_keeps_its_prices),
-		TEST(a_replay_gives_the_recorded_summary),
-		TEST(a_tenant_that_does_not_fit_waits),
-		cmocka_unit_test(remove_s_ends_failed_sales),
-		TEST(newcomers_are_recorded_vgpus),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,11 +4,14 @@
 
 #define CLOSE(got, wanted) assert_true(fabs((got) - (wanted)) < 1e-6)
 
-static void an_offer_is_claimed_and_kept(void **state)
+FIXTURE(begin, end)
+
+FIXTURE_ONCE(temp_file_make, temp_file_remove)
+
+TEST(an_offer_is_claimed_and_kept)
 {
 	double at_s = 0;
 
-	(void)state;
 	offering = true;
 	make(THREE "[offer]\nprobation_s = 10\n[arrivals]\nstart = 2\n");
 	run_periods(1);
@@ -29,11 +32,10 @@ static void an_offer_is_claimed_and_kept(void **state)
 	assert_int_equal(summary().sales, 2);
 }
 
-static void an_offer_is_claimed_after_customer_s(void **state)
+TEST(an_offer_is_claimed_after_customer_s)
 {
 	double at_s = 0;
 
-	(void)state;
 	offering = true;
 	make(THREE "[offer]\ncustomer_s = 3\n[arrivals]\nstart = 1\n");
 	run_periods(3);
@@ -44,11 +46,10 @@ static void an_offer_is_claimed_after_customer_s(void **state)
 	assert_int_equal((int)events[n_events - 1].t_s, 4);
 }
 
-static void an_open_offer_closes_when_it_cannot_be_funded(void **state)
+TEST(an_open_offer_closes_when_it_cannot_be_funded)
 {
 	double at_s = 0;
 
-	(void)state;
 	offering = true;
 	make(THREE "[offer]\ncustomer_s = 5\n[arrivals]\nstart = 1\n");
 	run_periods(1);
@@ -60,9 +61,8 @@ static void an_open_offer_closes_when_it_cannot_be_funded(void **state)
 	assert_int_equal(summary().sales, 0);
 }
 
-static void sales_stop_at_max_vgpus(void **state)
+TEST(sales_stop_at_max_vgpus)
 {
-	(void)state;
 	offering = true;
 	make(THREE "[offer]\nmax_vgpus = 3\nprobation_s = 1\n[arrivals]\nstart = 2\n");
 	run_periods(30);
@@ -71,9 +71,8 @@ static void sales_stop_at_max_vgpus(void **state)
 	assert_int_equal(summary().offers, 1);
 }
 
-static void listed_tenants_arrive_once_and_in_order(void **state)
+TEST(listed_tenants_arrive_once_and_in_order)
 {
-	(void)state;
 	offering = true;
 	make("[offer]\nprobation_s = 1\n[tenant x]\nworkload = idle\n"
 	     "[tenant y]\nworkload = idle\ncount = 2\n[arrivals]\ndraw = listed\n");
@@ -85,11 +84,10 @@ static void listed_tenants_arrive_once_and_in_order(void **state)
 	assert_false(seen.selling);
 }
 
-static void severe_overload_fails_a_sale(void **state)
+TEST(severe_overload_fails_a_sale)
 {
 	double at_s = 0;
 
-	(void)state;
 	offering = severe = true;
 	make(THREE "[arrivals]\nstart = 1\n");
 	run_periods(30);
@@ -101,11 +99,10 @@ static void severe_overload_fails_a_sale(void **state)
 	assert_int_equal((int)summary().severe_s, 30);
 }
 
-static void with_migration_a_failed_newcomer_leaves_and_selling_continues(void **state)
+TEST(with_migration_a_failed_newcomer_leaves_and_selling_continues)
 {
 	double at_s = 0;
 
-	(void)state;
 	offering = true;
 	make("[scenario]\nmigrate = on\nmigrate_s = 2\n[tenant a]\nworkload = idle\n"
 	     "[tenant b]\nworkload = idle\narrive_s = 0\n");
@@ -126,11 +123,10 @@ static void with_migration_a_failed_newcomer_leaves_and_selling_continues(void *
 	assert_int_equal(summary().sales, 2);
 }
 
-static void a_move_has_a_blackout_and_a_price(void **state)
+TEST(a_move_has_a_blackout_and_a_price)
 {
 	struct experiment_summary sum;
 
-	(void)state;
 	severe = true;
 	make("[scenario]\nmigrate = on\nmigrate_s = 3\nmigrate_blackout_s = 1.5\n"
 	     "[price]\nprice_per_move = 0.6\n"
@@ -152,7 +148,7 @@ static void a_move_has_a_blackout_and_a_price(void **state)
 	CLOSE(sum.stay_median_s, 20);
 }
 
-static void the_other_hosts_take_only_migrate_capacity(void **state)
+TEST(the_other_hosts_take_only_migrate_capacity)
 {
 	static const struct {
 		const char *capacity;
@@ -161,7 +157,6 @@ static void the_other_hosts_take_only_migrate_capacity(void **state)
 	} rows[] = {
 		{"", 4, 10}, {"migrate_capacity = 1\n", 1, 20}, {"migrate_capacity = 0\n", 0, 20}};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char text[256];
 
@@ -178,9 +173,8 @@ static void the_other_hosts_take_only_migrate_capacity(void **state)
 	}
 }
 
-static void a_tenant_that_leaves_by_itself_does_not_move(void **state)
+TEST(a_tenant_that_leaves_by_itself_does_not_move)
 {
-	(void)state;
 	severe = true;
 	make("[scenario]\nmigrate = on\nmigrate_s = 10\nmigrate_blackout_s = 1\n"
 	     "migrate_capacity = 1\n"
@@ -191,22 +185,4 @@ static void a_tenant_that_leaves_by_itself_does_not_move(void **state)
 	assert_int_equal(summary().account.moves, 1);
 	assert_false(experiment_vgpu_at(experiment, 0, NULL)->moved);
 	assert_true(experiment_vgpu_at(experiment, 1, NULL)->moved);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(an_offer_is_claimed_and_kept),
-		TEST(an_offer_is_claimed_after_customer_s),
-		TEST(an_open_offer_closes_when_it_cannot_be_funded),
-		TEST(sales_stop_at_max_vgpus),
-		TEST(listed_tenants_arrive_once_and_in_order),
-		TEST(severe_overload_fails_a_sale),
-		TEST(with_migration_a_failed_newcomer_leaves_and_selling_continues),
-		TEST(a_move_has_a_blackout_and_a_price),
-		TEST(the_other_hosts_take_only_migrate_capacity),
-		TEST(a_tenant_that_leaves_by_itself_does_not_move),
-	};
-
-	return cmocka_run_group_tests(tests, temp_file_make, temp_file_remove);
 }

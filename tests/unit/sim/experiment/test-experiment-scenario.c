@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests scenario files: valid files, error messages, and the keys in the manual page. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "sim/experiment/scenario.h"
 #include "tests/unit/temp-file.h"
+#include "tests/unit/unit.h"
 
 #define PAGE	   "man/gover-scenario.5"
 #define PAGE_MAX   65536
@@ -30,11 +25,12 @@ static int load(const char *text)
 	return scenario_load(temp_file, &scenario, &err);
 }
 
-static void a_tenant_is_the_only_required_section(void **state)
+FIXTURE_ONCE(temp_file_make, temp_file_remove)
+
+TEST(a_tenant_is_the_only_required_section)
 {
 	struct policy_terms terms;
 
-	(void)state;
 	assert_int_equal(load(ONE_TENANT), 0);
 	assert_int_equal(scenario.seconds, 200);
 	assert_int_equal(scenario.period_ms, 1000);
@@ -51,12 +47,11 @@ static void a_tenant_is_the_only_required_section(void **state)
 	assert_true(terms.weight >= 1);
 }
 
-static void keys_of_a_tenant_override_its_flavor(void **state)
+TEST(keys_of_a_tenant_override_its_flavor)
 {
 	const struct scenario_tenant *tenant = scenario.tenants;
 	struct policy_terms terms;
 
-	(void)state;
 	assert_int_equal(load("[price]\nprice_per_cap_hour = 2\npenalty_per_broken_s = 3\n"
 			      "[flavor big]\ncap_pct = 40\ntarget_fps = 60\n"
 			      "price_per_cap_hour = 5\n"
@@ -78,13 +73,12 @@ static void keys_of_a_tenant_override_its_flavor(void **state)
 	assert_int_equal((int)scenario_price_per_cap_hour(&scenario, &tenant[2]), 2);
 }
 
-static void the_kinds_that_take_offers_can_be_listed(void **state)
+TEST(the_kinds_that_take_offers_can_be_listed)
 {
 	static const char text[] = "[tenant a]\nworkload = idle\n[tenant b]\nworkload = idle\n"
 				   "[tenant c]\nworkload = idle\n[arrivals]\nfrom = a, c\n"
 				   "draw = shuffle\n";
 
-	(void)state;
 	assert_int_equal(load(text), 0);
 	assert_true(scenario.drawn[0] && !scenario.drawn[1] && scenario.drawn[2]);
 	assert_int_equal(scenario.draw, SCENARIO_SHUFFLE);
@@ -158,9 +152,8 @@ static const struct {
 	{ONE_TENANT "seconds\n", ":3: not a line of an INI file"},
 };
 
-static void error_messages_name_the_line(void **state)
+TEST(error_messages_name_the_line)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(mistakes); i++) {
 		size_t length = strlen(temp_file);
 
@@ -173,9 +166,8 @@ static void error_messages_name_the_line(void **state)
 	}
 }
 
-static void single_values_can_be_set(void **state)
+TEST(single_values_can_be_set)
 {
-	(void)state;
 	assert_int_equal(load(ONE_TENANT), 0);
 	assert_int_equal(scenario_set(&scenario, "overload_pct", "80", &err), 0);
 	assert_int_equal((int)scenario.params.overload_pct, 80);
@@ -192,9 +184,8 @@ static void single_values_can_be_set(void **state)
 	assert_int_equal(scenario.seconds, 7);
 }
 
-static void a_scenario_can_be_made_in_code(void **state)
+TEST(a_scenario_can_be_made_in_code)
 {
-	(void)state;
 	scenario_fini(&scenario);
 	scenario_default(&scenario);
 	assert_int_equal(scenario_check(&scenario, &err), -EINVAL);
@@ -217,14 +208,13 @@ static void a_scenario_can_be_made_in_code(void **state)
  * The manual page contains each key as "KEY = DEFAULT", or as "KEY" if it has no default, and then
  * "Allowed: ...". The keys of [policy] are in gover.conf(5).
  */
-static void the_page_has_every_key(void **state)
+TEST(the_page_has_every_key)
 {
 	CLEANUP_FREE char *page = NULL;
 	const struct setting *key;
 	const char *section = "";
 	size_t length;
 
-	(void)state;
 	assert_int_equal(load(ONE_TENANT), 0);
 	assert_int_equal(file_read(PAGE, PAGE_MAX, &page, &length), 0);
 	for (size_t i = 0; (key = scenario_key_at(i)); i++) {
@@ -252,19 +242,4 @@ static void the_page_has_every_key(void **state)
 		if (!at || !strstr(at, item))
 			fail_msg("%s: missing: %s", PAGE, item);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_tenant_is_the_only_required_section),
-		cmocka_unit_test(keys_of_a_tenant_override_its_flavor),
-		cmocka_unit_test(the_kinds_that_take_offers_can_be_listed),
-		cmocka_unit_test(error_messages_name_the_line),
-		cmocka_unit_test(single_values_can_be_set),
-		cmocka_unit_test(a_scenario_can_be_made_in_code),
-		cmocka_unit_test(the_page_has_every_key),
-	};
-
-	return cmocka_run_group_tests(tests, temp_file_make, temp_file_remove);
 }

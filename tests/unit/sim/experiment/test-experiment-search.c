@@ -2,17 +2,12 @@
 /* Tests the search for admission times with artificial rules whose best schedule is known. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/cleanup.h"
 #include "sim/experiment/search.h"
+#include "tests/unit/unit.h"
 
 #define END_S 100.0
 
@@ -65,18 +60,18 @@ static int search(const struct rule *rule)
 	return search_best(&terms, &schedule, &err);
 }
 
-static int reset(void **state)
+static int reset(void)
 {
-	(void)state;
 	memset(&schedule, 0, sizeof(schedule));
 	return 0;
 }
 
-static void all_tenants_are_admitted_in_order(void **state)
+FIXTURE(reset, NULL)
+
+TEST(all_tenants_are_admitted_in_order)
 {
 	static const struct rule rule = {.n = 3, .worth = {1, 1, 1}, .gap_s = 10};
 
-	(void)state;
 	assert_int_equal(search(&rule), 0);
 	assert_int_equal(schedule.n_came, 3);
 	assert_true(schedule.sold_pct_s == 100 + 90 + 80);
@@ -88,12 +83,11 @@ static bool first_blocks_second(const struct search_schedule *s)
 }
 
 /* A greedy search admits tenant 1 at once, and can then never admit tenant 2. */
-static void an_admission_is_delayed_if_the_next_one_sells_more(void **state)
+TEST(an_admission_is_delayed_if_the_next_one_sells_more)
 {
 	static const struct rule rule = {
 		.n = 2, .worth = {1, 5}, .gap_s = 1, .good = first_blocks_second};
 
-	(void)state;
 	assert_int_equal(search(&rule), 0);
 	assert_int_equal(schedule.n_came, 2);
 	assert_true(schedule.came_s[0] >= 12 && schedule.sold_pct_s > 300);
@@ -104,11 +98,10 @@ static bool only_one_time_is_good(const struct search_schedule *s)
 	return s->n_came == 0 || (s->came_s[0] >= 37 && s->came_s[0] < 37.5);
 }
 
-static void the_first_schedule_is_kept_if_it_is_best(void **state)
+TEST(the_first_schedule_is_kept_if_it_is_best)
 {
 	static const struct rule rule = {.n = 1, .worth = {1}, .good = only_one_time_is_good};
 
-	(void)state;
 	schedule.n = 1;
 	schedule.from_s[0] = 37;
 	assert_int_equal(search(&rule), 0);
@@ -121,38 +114,21 @@ static bool no_admission_is_good(const struct search_schedule *s)
 	return s->n_came == 0;
 }
 
-static void no_tenant_is_admitted_if_all_break_too_much(void **state)
+TEST(no_tenant_is_admitted_if_all_break_too_much)
 {
 	static const struct rule rule = {.n = 3, .worth = {1, 1, 1}, .good = no_admission_is_good};
 
-	(void)state;
 	schedule.n = 1; /* the search starts with a schedule that is not good */
 	assert_int_equal(search(&rule), 0);
 	assert_int_equal(schedule.n, 0);
 	assert_true(tries < 1000);
 }
 
-static void an_error_ends_the_search(void **state)
+TEST(an_error_ends_the_search)
 {
 	static const struct rule rule = {.n = 3, .worth = {1, 1, 1}, .fails_at = 3};
 
-	(void)state;
 	assert_int_equal(search(&rule), -ENOMEM);
 	assert_int_equal(tries, 3);
 	assert_string_equal(err.msg, "out of memory");
-}
-
-#define TEST(name) cmocka_unit_test_setup(name, reset)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(all_tenants_are_admitted_in_order),
-		TEST(an_admission_is_delayed_if_the_next_one_sells_more),
-		TEST(the_first_schedule_is_kept_if_it_is_best),
-		TEST(no_tenant_is_admitted_if_all_break_too_much),
-		TEST(an_error_ends_the_search),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

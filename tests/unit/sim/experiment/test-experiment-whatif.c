@@ -5,19 +5,14 @@
  * that other policy.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/cleanup.h"
 #include "sim/experiment/recording.h"
 #include "tests/unit/temp-file.h"
+#include "tests/unit/unit.h"
 
 #define BEGIN_MS INT64_C(1700000000000)
 #define SECONDS	 1200
@@ -130,17 +125,18 @@ static bool is_close(const struct host *host, const char *was, const char *polic
 	return false;
 }
 
-static void a_replay_is_close_to_the_real_run(void **state)
+FIXTURE_ONCE(temp_file_make, temp_file_remove)
+
+TEST(a_replay_is_close_to_the_real_run)
 {
 	bool all_close = true;
 
-	(void)state;
 	for (size_t h = 0; h < ARRAY_SIZE(hosts); h++) {
 		load(hosts[h].tenants);
 		for (size_t was = 0; was < ARRAY_SIZE(policies); was++) {
 			struct recording *recording;
 
-			assert_int_equal(recording_new(&recording), 0);
+			recording = recording_new();
 			play(&scenario, policies[was], recording);
 			scenario_default(&again);
 			if (recording_finish(recording, &err) < 0 ||
@@ -155,13 +151,4 @@ static void a_replay_is_close_to_the_real_run(void **state)
 		scenario_fini(&scenario);
 	}
 	assert_true(all_close);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_replay_is_close_to_the_real_run),
-	};
-
-	return cmocka_run_group_tests(tests, temp_file_make, temp_file_remove);
 }

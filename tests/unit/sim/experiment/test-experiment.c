@@ -7,9 +7,12 @@
 
 /* --- input of the policy --- */
 
-static void rates_are_valid_from_the_second_reading(void **state)
+FIXTURE(begin, end)
+
+FIXTURE_ONCE(temp_file_make, temp_file_remove)
+
+TEST(rates_are_valid_from_the_second_reading)
 {
-	(void)state;
 	make(THREE "[arrivals]\nstart = 2\n");
 	run_periods(1);
 	assert_int_equal(seen.n_vgpus, 2);
@@ -28,9 +31,8 @@ static void rates_are_valid_from_the_second_reading(void **state)
 	assert_true(seen.selling);
 }
 
-static void a_program_without_frames_has_no_fps(void **state)
+TEST(a_program_without_frames_has_no_fps)
 {
-	(void)state;
 	make("[tenant a]\nworkload = load:pct=30\n[arrivals]\nstart = 1\n");
 	run_periods(3);
 	assert_false(seen_vgpus[0].fps_valid);
@@ -42,9 +44,8 @@ static void a_program_without_frames_has_no_fps(void **state)
  * The demand of tenant a is the GPU time that its target frame rate needs. Tenant b has no target:
  * its demand is the load that its program would cause alone on a GPU.
  */
-static void demand_of_renderers(void **state)
+TEST(demand_of_renderers)
 {
-	(void)state;
 	make("[tenant a]\nworkload = glxgears\ntarget_fps = 140\ncontract_pct = 5\narrive_s = 0\n"
 	     "[tenant b]\nworkload = glxgears\ncontract_pct = 5\narrive_s = 0\n");
 	run_periods(10);
@@ -58,12 +59,11 @@ static void demand_of_renderers(void **state)
 		experiment_current_vgpu_at(experiment, 1)->sample.broken);
 }
 
-static void initial_caps_fit_into_the_gpu(void **state)
+TEST(initial_caps_fit_into_the_gpu)
 {
 	static const char text[] = "[tenant a]\nworkload = idle\ncount = 4\narrive_s = 0\n"
 				   "[tenant b]\nworkload = idle\ncontract_pct = 20\narrive_s = 0\n";
 
-	(void)state;
 	make(text);
 	run_periods(1);
 	assert_int_equal(seen.n_vgpus, 5);
@@ -72,14 +72,13 @@ static void initial_caps_fit_into_the_gpu(void **state)
 	assert_int_equal(seen_vgpus[4].cap_pct, 9);
 }
 
-static void the_discipline_makes_caps_limits_or_weights(void **state)
+TEST(the_discipline_makes_caps_limits_or_weights)
 {
 	static const char text[] = "[host]\ndiscipline = %s\n"
 				   "[tenant a]\nworkload = busy\ncontract_pct = 40\narrive_s = 0\n"
 				   "[tenant b]\nworkload = busy\ncontract_pct = 20\narrive_s = 0\n";
 	char whole[256];
 
-	(void)state;
 	snprintf(whole, sizeof(whole), text, "cap");
 	make(whole);
 	run_periods(5);
@@ -92,7 +91,7 @@ static void the_discipline_makes_caps_limits_or_weights(void **state)
 	assert_true(fabs(experiment_util(experiment) - 1) < 0.01);
 }
 
-static void with_guarantees_a_vgpu_uses_idle_time_up_to_its_contract(void **state)
+TEST(with_guarantees_a_vgpu_uses_idle_time_up_to_its_contract)
 {
 	static const char text[] =
 		"[host]\nsharing = guarantee\n"
@@ -100,7 +99,6 @@ static void with_guarantees_a_vgpu_uses_idle_time_up_to_its_contract(void **stat
 		"[tenant b]\nworkload = idle\ncontract_pct = 90\narrive_s = 0\n"
 		"[tenant c]\nworkload = load:pct=10\ncontract_pct = 50\narrive_s = 0\n";
 
-	(void)state;
 	make(text);
 	run_periods(3);
 	assert_int_equal(seen.sharing, POLICY_SHARING_GUARANTEE);
@@ -114,14 +112,13 @@ static void with_guarantees_a_vgpu_uses_idle_time_up_to_its_contract(void **stat
 	assert_true(fabs(seen_vgpus[0].load - 1) < 0.001);
 }
 
-static void a_discipline_can_be_changed_while_a_vgpu_runs(void **state)
+TEST(a_discipline_can_be_changed_while_a_vgpu_runs)
 {
 	struct workload workload;
 	struct sim_vgpu *vgpu;
 	struct sim *sim;
 
-	(void)state;
-	assert_int_equal(sim_new(&sim), 0);
+	sim = sim_new();
 	assert_int_equal(sim_add(sim, "a", 50, &vgpu), 0);
 	assert_int_equal(workload_parse("busy", &workload, NULL), 0);
 	sim_set_workload(sim, vgpu, &workload);
@@ -139,11 +136,10 @@ static void a_discipline_can_be_changed_while_a_vgpu_runs(void **state)
 
 /* --- arrival and departure --- */
 
-static void tenants_arrive_and_leave_on_time(void **state)
+TEST(tenants_arrive_and_leave_on_time)
 {
 	double at_s = 0;
 
-	(void)state;
 	make("[tenant a]\nworkload = idle\narrive_s = 0\n"
 	     "[tenant b]\nworkload = idle\narrive_s = 5\nstay_s = 10\n");
 	run_periods(6);
@@ -160,9 +156,8 @@ static void tenants_arrive_and_leave_on_time(void **state)
 	assert_int_equal((int)experiment_vgpu_at(experiment, 1, NULL)->left_s, 15);
 }
 
-static void capacity_of_a_removed_tenant_goes_to_the_others(void **state)
+TEST(capacity_of_a_removed_tenant_goes_to_the_others)
 {
-	(void)state;
 	make("[tenant a]\nworkload = idle\narrive_s = 0\ncount = 2\n"
 	     "[tenant b]\nworkload = idle\narrive_s = 0\nstay_s = 3\n");
 	run_periods(3);
@@ -173,11 +168,10 @@ static void capacity_of_a_removed_tenant_goes_to_the_others(void **state)
 	assert_int_equal(seen_vgpus[1].cap_pct, 50);
 }
 
-static void a_tenant_that_does_not_fit_is_refused(void **state)
+TEST(a_tenant_that_does_not_fit_is_refused)
 {
 	double at_s = 0;
 
-	(void)state;
 	fund_pct = -ENOSPC;
 	make("[tenant a]\nworkload = idle\narrive_s = 0\n[tenant b]\nworkload = idle\narrive_s = "
 	     "2\n");
@@ -187,9 +181,8 @@ static void a_tenant_that_does_not_fit_is_refused(void **state)
 	assert_int_equal(seen.n_vgpus, 1);
 }
 
-static void a_gpu_has_at_most_256_vgpus(void **state)
+TEST(a_gpu_has_at_most_256_vgpus)
 {
-	(void)state;
 	make("[tenant a]\nworkload = idle\narrive_s = 0\ncount = 255\ncontract_pct = 1\n"
 	     "[tenant b]\nworkload = idle\narrive_s = 1\ncount = 3\ncontract_pct = 1\n");
 	run_periods(3);
@@ -197,11 +190,10 @@ static void a_gpu_has_at_most_256_vgpus(void **state)
 	assert_int_equal(summary().refused, 2);
 }
 
-static void starting_more_tenants_than_exist_is_an_error(void **state)
+TEST(starting_more_tenants_than_exist_is_an_error)
 {
 	struct experiment *none = NULL;
 
-	(void)state;
 	make(THREE);
 	scenario.start = 3;
 	scenario.draw = SCENARIO_LISTED;
@@ -224,11 +216,10 @@ static bool admit_third(void *userdata, const struct experiment *of, bool offers
 
 /* Tenants a share the clock of the run, tenant b has its own. All arrive in the middle of a pause.
  */
-static void tenants_can_share_the_clock_of_the_run(void **state)
+TEST(tenants_can_share_the_clock_of_the_run)
 {
 	double demand[4];
 
-	(void)state;
 	offering = true;
 	make("[scenario]\nseconds = 60\n[offer]\nprobation_s = 5\n"
 	     "[tenant a]\nworkload = square:period_s=20,low_pct=0,high_pct=20\nshared_clock = on\n"
@@ -250,11 +241,10 @@ static void tenants_can_share_the_clock_of_the_run(void **state)
  * A demand of 80 % meets a cap of 50 % for 10 s. The backlog of 3 s is then served within 6 s
  * without new demand, but the shortfall of the first 10 s remains.
  */
-static void work_served_later_remains_a_shortfall(void **state)
+TEST(work_served_later_remains_a_shortfall)
 {
 	const struct account_vgpu *account;
 
-	(void)state;
 	make("[tenant a]\nworkload = square:period_s=20,low_pct=0,high_pct=80\n"
 	     "contract_pct = 100\narrive_s = 0\n"
 	     "[tenant b]\nworkload = idle\ncontract_pct = 100\narrive_s = 0\n");
@@ -266,12 +256,11 @@ static void work_served_later_remains_a_shortfall(void **state)
 	assert_true(fabs(summary().account.worst_shortfall_pct - 37.5) < 2);
 }
 
-static void a_hook_can_replace_admission(void **state)
+TEST(a_hook_can_replace_admission)
 {
 	static const struct experiment_hooks hooks = {.userdata = &admit_calls,
 						      .admit = admit_third};
 
-	(void)state;
 	admit_calls = 0;
 	offering = true; /* the policy would offer at once, but the hook admit() decides */
 	make_with(THREE "[arrivals]\nstart = 1\n[offer]\nprobation_s = 2\n", &stub, 1, &hooks);
@@ -303,11 +292,10 @@ static void step_to_40(void *userdata, const struct experiment *of,
 	out->moves[0] = (struct policy_move){.from_pct = cap_pct, .to_pct = 40};
 }
 
-static void a_hook_can_replace_the_step(void **state)
+TEST(a_hook_can_replace_the_step)
 {
 	static const struct experiment_hooks hooks = {.step = step_to_40};
 
-	(void)state;
 	make_with(THREE "[arrivals]\nstart = 2\n", &stub, 1, &hooks);
 	run_periods(2);
 	assert_int_equal(experiment_current_vgpu_at(experiment, 0)->sampled_cap_pct, 40);
@@ -326,7 +314,7 @@ static void play(const char *text, uint64_t seed, struct experiment_summary *ret
 	experiment_summarize(experiment, ret_sum);
 }
 
-static void the_seed_determines_the_run(void **state)
+TEST(the_seed_determines_the_run)
 {
 	static const char text[] =
 		"[offer]\nprobation_s = 10\n[tenant a]\nworkload = glxgears\ntarget_fps = 140\n"
@@ -334,7 +322,6 @@ static void the_seed_determines_the_run(void **state)
 		"[tenant c]\nworkload = plot3d:scale=0.2\n[arrivals]\nstart = 2\n";
 	struct experiment_summary first, again, other;
 
-	(void)state;
 	play(text, 4, &first);
 	play(text, 4, &again);
 	play(text, 5, &other);
@@ -343,7 +330,7 @@ static void the_seed_determines_the_run(void **state)
 	assert_true(fabs(first.account.util_avg_pct - other.account.util_avg_pct) > 0);
 }
 
-static void the_sum_of_caps_never_exceeds_the_gpu(void **state)
+TEST(the_sum_of_caps_never_exceeds_the_gpu)
 {
 	static const char text[] =
 		"[scenario]\nmigrate = on\nmigrate_s = 3\n[offer]\nprobation_s = 5\nflavor_cap_pct "
@@ -353,7 +340,6 @@ static void the_sum_of_caps_never_exceeds_the_gpu(void **state)
 		"[tenant d]\nworkload = busy\narrive_s = 30\nstay_s = 30\n[arrivals]\nstart = 3\n";
 	static const struct experiment_hooks hooks = {.on_event = record_event};
 
-	(void)state;
 	for (uint64_t seed = 1; seed < 20; seed++) {
 		bool more = true;
 
@@ -370,30 +356,4 @@ static void the_sum_of_caps_never_exceeds_the_gpu(void **state)
 		}
 		assert_true(summary().left > 0);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(rates_are_valid_from_the_second_reading),
-		TEST(a_program_without_frames_has_no_fps),
-		TEST(demand_of_renderers),
-		TEST(initial_caps_fit_into_the_gpu),
-		TEST(the_discipline_makes_caps_limits_or_weights),
-		TEST(with_guarantees_a_vgpu_uses_idle_time_up_to_its_contract),
-		TEST(a_discipline_can_be_changed_while_a_vgpu_runs),
-		TEST(tenants_arrive_and_leave_on_time),
-		TEST(capacity_of_a_removed_tenant_goes_to_the_others),
-		TEST(a_tenant_that_does_not_fit_is_refused),
-		TEST(a_gpu_has_at_most_256_vgpus),
-		TEST(starting_more_tenants_than_exist_is_an_error),
-		TEST(tenants_can_share_the_clock_of_the_run),
-		TEST(work_served_later_remains_a_shortfall),
-		TEST(a_hook_can_replace_admission),
-		TEST(a_hook_can_replace_the_step),
-		TEST(the_seed_determines_the_run),
-		TEST(the_sum_of_caps_never_exceeds_the_gpu),
-	};
-
-	return cmocka_run_group_tests(tests, temp_file_make, temp_file_remove);
 }

@@ -8,18 +8,13 @@
 
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "sim/experiment/experiment.h"
 #include "tests/unit/temp-file.h"
+#include "tests/unit/unit.h"
 
 #define EVENTS_MAX 512
 #define THREE	   "[scenario]\nseconds = 60\n[tenant a]\nworkload = glxgears\ntarget_fps = 140\n"
@@ -94,18 +89,16 @@ static inline int count_events(const char *kind, double *ret_first_s)
 	return n;
 }
 
-static int begin(void **state)
+static int begin(void)
 {
-	(void)state;
 	offering = severe = false;
 	fund_pct = 10;
 	n_events = 0;
 	return 0;
 }
 
-static int end(void **state)
+static int end(void)
 {
-	(void)state;
 	experiment = experiment_free(experiment);
 	scenario_fini(&scenario);
 	return 0;
@@ -143,7 +136,5 @@ static struct experiment_summary summary(void)
 	experiment_summarize(experiment, &sum);
 	return sum;
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 #endif

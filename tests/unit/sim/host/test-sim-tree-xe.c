@@ -3,36 +3,33 @@
  * The simulated tree of an SR-IOV host: VFs, links, files and errors. tests/kernel/xe/abi.py
  * compares the folder sriov_admin with the kernel's document.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "sim/host/tree.h"
+#include "tests/unit/unit.h"
 
 #define PF    "/devices/pci0000:00/0000:00:02.0/"
 #define ADMIN PF "sriov_admin/"
 
 static struct tree *tree;
 
-static int setup(void **state)
+static int setup(void)
 {
-	(void)state;
-	return tree_new(TREE_XE, 2, 9, &tree);
+	tree = tree_new(TREE_XE, 2, 9);
+	return 0;
 }
 
-static int teardown(void **state)
+static int teardown(void)
 {
-	(void)state;
 	tree = tree_free(tree);
 	return 0;
 }
+
+FIXTURE(setup, teardown)
 
 static int put(const char *path, const char *text)
 {
@@ -77,7 +74,7 @@ static int64_t number(const char *path)
 	return strtoll(text, NULL, 10);
 }
 
-static void writes_of_numvfs_have_the_errors_of_the_kernel(void **state)
+TEST(writes_of_numvfs_have_the_errors_of_the_kernel)
 {
 	static const struct {
 		const char *text;
@@ -90,7 +87,6 @@ static void writes_of_numvfs_have_the_errors_of_the_kernel(void **state)
 		{"0x3\n", 0, "3"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		assert_int_equal(put(PF "sriov_numvfs", rows[i].text), rows[i].want);
 		assert_text(PF "sriov_numvfs", rows[i].now);
@@ -99,7 +95,28 @@ static void writes_of_numvfs_have_the_errors_of_the_kernel(void **state)
 	assert_int_equal(put(PF "sriov_totalvfs", "1"), -EACCES);
 }
 
-static void enabled_vfs_have_links_and_pci_devices(void **state)
+static uint64_t inode_of(const char *path)
+{
+	struct tree_node node;
+
+	assert_int_equal(tree_find(tree, path, &node), 0);
+	return tree_inode(&node);
+}
+
+TEST(a_vf_that_is_enabled_again_has_another_link)
+{
+	uint64_t link, folder = inode_of(ADMIN "vf1/profile");
+
+	assert_int_equal(put(PF "sriov_numvfs", "2"), 0);
+	link = inode_of(PF "virtfn0");
+	assert_int_not_equal(link, inode_of(PF "virtfn1"));
+	assert_int_equal(put(PF "sriov_numvfs", "0"), 0);
+	assert_int_equal(put(PF "sriov_numvfs", "2"), 0);
+	assert_int_not_equal(inode_of(PF "virtfn0"), link);
+	assert_int_equal(inode_of(ADMIN "vf1/profile"), folder); /* it exists without VFs, too */
+}
+
+TEST(enabled_vfs_have_links_and_pci_devices)
 {
 	static const struct {
 		const char *path;
@@ -117,7 +134,6 @@ static void enabled_vfs_have_links_and_pci_devices(void **state)
 	struct tree_node node;
 	char text[TREE_LINK_MAX];
 
-	(void)state;
 	assert_int_equal(tree_find(tree, ADMIN "vf6/device", &node), -ENOENT);
 	assert_int_equal(tree_find(tree, PF "virtfn0", &node), -ENOENT);
 	assert_int_equal(put(PF "sriov_numvfs", "9"), 0);
@@ -135,9 +151,8 @@ static void enabled_vfs_have_links_and_pci_devices(void **state)
 	assert_int_equal(tree_find(tree, "/class", &node), -ENOENT);
 }
 
-static void counters_follow_quanta_and_loads(void **state)
+TEST(counters_follow_quanta_and_loads)
 {
-	(void)state;
 	assert_int_equal(put(PF "sriov_numvfs", "2"), 0);
 	assert_int_equal(put(ADMIN ".bulk_profile/sched_priority", "normal"), 0);
 	assert_int_equal(put(ADMIN "pf/profile/exec_quantum_ms", "5"), 0);
@@ -154,9 +169,8 @@ static void counters_follow_quanta_and_loads(void **state)
 	assert_text("/devices/pci0000:00/0000:01:00.0/sriov_admin/pf/profile/exec_quantum_ms", "0");
 }
 
-static void loads_are_percent_or_endless(void **state)
+TEST(loads_are_percent_or_endless)
 {
-	(void)state;
 	assert_int_equal(put(PF "gover_sim/vf1", "50"), -ENODEV);
 	assert_int_equal(put(PF "sriov_numvfs", "1"), 0);
 	assert_int_equal(put(PF "gover_sim/vf1", "101"), -EINVAL);
@@ -173,9 +187,8 @@ static void loads_are_percent_or_endless(void **state)
 	assert_text(PF "gover_sim/vf1", "0");
 }
 
-static void faults_are_errors_of_profiles_only(void **state)
+TEST(faults_are_errors_of_profiles_only)
 {
-	(void)state;
 	assert_int_equal(put(PF "gover_sim/fault", "ENOENT"), -EINVAL);
 	assert_int_equal(put(PF "gover_sim/fault", "EIO"), 0);
 	assert_text(PF "gover_sim/fault", "EIO");
@@ -190,7 +203,7 @@ static void faults_are_errors_of_profiles_only(void **state)
 	assert_text(ADMIN "vf1/profile/exec_quantum_ms", "5");
 }
 
-static void booleans_are_those_of_the_kernel(void **state)
+TEST(booleans_are_those_of_the_kernel)
 {
 	static const struct {
 		const char *text;
@@ -202,27 +215,9 @@ static void booleans_are_those_of_the_kernel(void **state)
 		{"2", -EINVAL, "0"}, {"", -EINVAL, "0"}, {"1\n", 0, "1"},
 	};
 
-	(void)state;
 	assert_text(PF "sriov_drivers_autoprobe", "1");
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		assert_int_equal(put(PF "sriov_drivers_autoprobe", rows[i].text), rows[i].want);
 		assert_text(PF "sriov_drivers_autoprobe", rows[i].now);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(writes_of_numvfs_have_the_errors_of_the_kernel,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(enabled_vfs_have_links_and_pci_devices, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(counters_follow_quanta_and_loads, setup, teardown),
-		cmocka_unit_test_setup_teardown(loads_are_percent_or_endless, setup, teardown),
-		cmocka_unit_test_setup_teardown(faults_are_errors_of_profiles_only, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(booleans_are_those_of_the_kernel, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,18 +4,14 @@
  * kernel.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "sim/host/tree.h"
+#include "tests/unit/unit.h"
 
 #define GPU    "/devices/pci0000:00/0000:00:02.0"
 #define TYPES  GPU "/mdev_supported_types"
@@ -28,18 +24,19 @@
 
 static struct tree *tree;
 
-static int set_up(void **state)
+static int set_up(void)
 {
-	(void)state;
-	return tree_new(TREE_GVT, 2, 8, &tree);
+	tree = tree_new(TREE_GVT, 2, 8);
+	return 0;
 }
 
-static int tear_down(void **state)
+static int tear_down(void)
 {
-	(void)state;
 	tree = tree_free(tree);
 	return 0;
 }
+
+FIXTURE(set_up, tear_down)
 
 static struct tree_node node_at(const char *path)
 {
@@ -85,7 +82,7 @@ static void set_time(uint64_t to_ms)
 	tree_set_now(tree, to_ms * NS_PER_MS);
 }
 
-static void a_created_vgpu_appears_at_all_its_sysfs_paths(void **state)
+TEST(a_created_vgpu_appears_at_all_its_sysfs_paths)
 {
 	static const struct {
 		const char *path, *text;
@@ -97,7 +94,6 @@ static void a_created_vgpu_appears_at_all_its_sysfs_paths(void **state)
 	};
 	struct tree_node node;
 
-	(void)state;
 	assert_int_equal(tree_find(tree, VGPU, &node), -ENOENT);
 	assert_int_equal(put(EIGHTH "/create", A "\n"), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(links); i++) {
@@ -114,11 +110,35 @@ static void a_created_vgpu_appears_at_all_its_sysfs_paths(void **state)
 	assert_int_equal(tree_find(tree, "/bus/mdev/devices/" A, &node), -ENOENT);
 }
 
-static void only_directories_have_children(void **state)
+static uint64_t inode_of(const char *path)
+{
+	const struct tree_node node = node_at(path);
+
+	return tree_inode(&node);
+}
+
+TEST(a_vgpu_that_is_created_again_has_other_inodes)
+{
+	static const char *const paths[] = {VGPU, GROUP, (GROUP "/cap"), ("/bus/mdev/devices/" A)};
+	uint64_t was[ARRAY_SIZE(paths)];
+
+	assert_int_equal(put(EIGHTH "/create", A), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		was[i] = inode_of(paths[i]);
+		assert_int_equal(inode_of(paths[i]), was[i]);
+		for (size_t k = 0; k < i; k++)
+			assert_int_not_equal(was[k], was[i]);
+	}
+	assert_int_equal(put(VGPU "/remove", "1"), 0);
+	assert_int_equal(put(EIGHTH "/create", A), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
+		assert_int_not_equal(inode_of(paths[i]), was[i]);
+}
+
+TEST(only_directories_have_children)
 {
 	struct tree_node node;
 
-	(void)state;
 	assert_int_equal(tree_find(tree, "/", &node), 0);
 	assert_int_equal(tree_find(tree, "/bus/", &node), 0);
 	assert_int_equal(tree_find(tree, "/bu", &node), -ENOENT);
@@ -178,9 +198,8 @@ static const struct {
 	{VGPU "/load", "frame:gpu_ms=1,cpu_ms=2", 0},
 };
 
-static void writes_that_a_kernel_rejects_fail(void **state)
+TEST(writes_that_a_kernel_rejects_fail)
 {
-	(void)state;
 	assert_int_equal(put(EIGHTH "/create", A), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(writes); i++)
 		if (put(writes[i].path, writes[i].text) != writes[i].r)
@@ -190,22 +209,20 @@ static void writes_that_a_kernel_rejects_fail(void **state)
 	expect(GPU "/gover_sharing", "guarantee\n");
 }
 
-static void a_nul_byte_is_rejected(void **state)
+TEST(a_nul_byte_is_rejected)
 {
 	struct tree_node cap;
 
-	(void)state;
 	assert_int_equal(put(EIGHTH "/create", A), 0);
 	cap = node_at(GROUP "/cap");
 	assert_int_equal(tree_write(tree, &cap, "5\0", 2), -EINVAL);
 }
 
-static void file_modes_apply_to_root_too(void **state)
+TEST(file_modes_apply_to_root_too)
 {
 	struct tree_node name, create;
 	char text[TREE_TEXT_MAX];
 
-	(void)state;
 	name = node_at(EIGHTH "/name");
 	create = node_at(EIGHTH "/create");
 	assert_int_equal(tree_check_access(&name, true, false), 0);
@@ -216,9 +233,8 @@ static void file_modes_apply_to_root_too(void **state)
 	assert_int_equal(tree_read(tree, &create, text), -EACCES);
 }
 
-static void graphics_memory_limits_the_number_of_vgpus(void **state)
+TEST(graphics_memory_limits_the_number_of_vgpus)
 {
-	(void)state;
 	expect(EIGHTH "/available_instances", "8\n");
 	expect(HALF "/available_instances", "2\n");
 	assert_int_equal(put(HALF "/create", A), 0);
@@ -231,9 +247,8 @@ static void graphics_memory_limits_the_number_of_vgpus(void **state)
 	assert_int_equal(put(TYPES "/i915-GVTg_V5_1/create", B), 0);
 }
 
-static void a_uuid_is_unique_on_the_host(void **state)
+TEST(a_uuid_is_unique_on_the_host)
 {
-	(void)state;
 	assert_int_equal(put(EIGHTH "/create", A), 0);
 	assert_int_equal(put("/devices/pci0000:00/0000:01:00.0/mdev_supported_types/"
 			     "i915-GVTg_V5_8/create",
@@ -246,12 +261,11 @@ static void a_uuid_is_unique_on_the_host(void **state)
 	expect("/devices/pci0000:00/0000:01:00.0/" B "/intel_vgpu/vgpu_id", "1\n");
 }
 
-static void an_open_file_of_a_removed_vgpu_returns_enodev(void **state)
+TEST(an_open_file_of_a_removed_vgpu_returns_enodev)
 {
 	struct tree_node cap, again;
 	char text[TREE_TEXT_MAX];
 
-	(void)state;
 	assert_int_equal(put(EIGHTH "/create", A), 0);
 	cap = node_at(GROUP "/cap");
 	tree_hold(&cap);
@@ -265,9 +279,8 @@ static void an_open_file_of_a_removed_vgpu_returns_enodev(void **state)
 	tree_release(&cap);
 }
 
-static void the_first_cap_makes_the_initial_cap_read_only(void **state)
+TEST(the_first_cap_makes_the_initial_cap_read_only)
 {
-	(void)state;
 	assert_int_equal(put(EIGHTH "/create", A), 0);
 	assert_int_equal(put(GROUP "/initial_cap", "40"), 0);
 	expect(GROUP "/cap", "40\n");
@@ -276,9 +289,8 @@ static void the_first_cap_makes_the_initial_cap_read_only(void **state)
 	expect(GROUP "/initial_cap", "40\n");
 }
 
-static void an_expired_lease_restores_the_initial_cap(void **state)
+TEST(an_expired_lease_restores_the_initial_cap)
 {
-	(void)state;
 	assert_int_equal(put(EIGHTH "/create", A), 0);
 	assert_int_equal(put(GROUP "/initial_cap", "40"), 0);
 	assert_int_equal(put(GROUP "/cap_lease_ms", "300"), 0);
@@ -293,9 +305,8 @@ static void an_expired_lease_restores_the_initial_cap(void **state)
 	expect(GROUP "/cap_lease_ms", "300\n");
 }
 
-static void counters_follow_the_caps(void **state)
+TEST(counters_follow_the_caps)
 {
-	(void)state;
 	assert_int_equal(put(EIGHTH "/create", A), 0);
 	assert_int_equal(put(EIGHTH "/create", B), 0);
 	assert_int_equal(put(GROUP "/initial_cap", "30"), 0);
@@ -310,9 +321,8 @@ static void counters_follow_the_caps(void **state)
 	assert_in_range(number_at(GPU "/" B "/intel_vgpu/busy_time"), 540000000, 560000000);
 }
 
-static void sharing_decides_whether_caps_are_limits_or_guarantees(void **state)
+TEST(sharing_decides_whether_caps_are_limits_or_guarantees)
 {
-	(void)state;
 	assert_int_equal(put(EIGHTH "/create", A), 0);
 	assert_int_equal(put(GROUP "/initial_cap", "60"), 0);
 	assert_int_equal(put(GROUP "/cap", "20"), 0);
@@ -334,26 +344,4 @@ static void sharing_decides_whether_caps_are_limits_or_guarantees(void **state)
 	expect(GROUP "/initial_cap", "60\n");
 	set_time(4000);
 	assert_in_range(number_at(GROUP "/busy_time"), 1950000000, 2001000000);
-}
-
-#define RIGGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		RIGGED(a_created_vgpu_appears_at_all_its_sysfs_paths),
-		RIGGED(only_directories_have_children),
-		RIGGED(writes_that_a_kernel_rejects_fail),
-		RIGGED(a_nul_byte_is_rejected),
-		RIGGED(file_modes_apply_to_root_too),
-		RIGGED(graphics_memory_limits_the_number_of_vgpus),
-		RIGGED(a_uuid_is_unique_on_the_host),
-		RIGGED(an_open_file_of_a_removed_vgpu_returns_enodev),
-		RIGGED(the_first_cap_makes_the_initial_cap_read_only),
-		RIGGED(an_expired_lease_restores_the_initial_cap),
-		RIGGED(counters_follow_the_caps),
-		RIGGED(sharing_decides_whether_caps_are_limits_or_guarantees),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,17 +4,13 @@
  * counters in every interval of 100 ms. If a hash changes, new figures cannot be compared with old
  * figures.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "sim/model/sim.h"
+#include "tests/unit/unit.h"
 
 #define TENANTS 8
 
@@ -66,7 +62,7 @@ static uint64_t live(const struct row *row)
 	struct sim *sim;
 	int n = 0;
 
-	assert_int_equal(sim_new(&sim), 0);
+	sim = sim_new();
 	while (n < TENANTS && row->workloads[n]) {
 		vgpus[n] = add(sim, n, row->caps[n], row->workloads[n]);
 		n++;
@@ -84,7 +80,7 @@ static uint64_t live(const struct row *row)
 	return sum;
 }
 
-static void histories_have_not_changed(void **state)
+TEST(histories_have_not_changed)
 {
 	static const struct row rows[] = {
 		{{"glxgears", "glmark2", "plot3d", "glxgears", "glmark2", "plot3d", "glxgears",
@@ -121,20 +117,10 @@ static void histories_have_not_changed(void **state)
 		{{"busy"}, {33}, true, 0xf89defb0f2280ae5},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		uint64_t sum = live(&rows[i]);
 
 		if (sum != rows[i].sum)
 			fail_msg("row %zu: 0x%016llx", i, (unsigned long long)sum);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(histories_have_not_changed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,19 +5,15 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "sim/model/sim.h"
+#include "tests/unit/unit.h"
 
 #define TENTH_NS (NS_PER_S / 10)
 
@@ -37,7 +33,7 @@ static struct sim *new_sim(void)
 {
 	struct sim *sim;
 
-	assert_int_equal(sim_new(&sim), 0);
+	sim = sim_new();
 	return sim;
 }
 
@@ -70,13 +66,12 @@ static void assert_near(double value, double want, double error)
 
 /* --- games --- */
 
-static void frames_of_a_game_start_at_ticks_of_its_screen(void **state)
+TEST(frames_of_a_game_start_at_ticks_of_its_screen)
 {
 	struct workload workload = parse("game:gpu_ms=5,cpu_ms=3,vsync_hz=50,seed=4", NULL);
 	uint64_t now_ns = 7 * NS_PER_S, last_ns = 0, tick_ns = 0;
 	struct workload_run run;
 
-	(void)state;
 	workload_start(&run, &workload, "a", now_ns);
 	for (uint64_t i = 0; i < 1000; i++) {
 		struct workload_frame frame = workload_next_frame(&run, now_ns);
@@ -95,14 +90,13 @@ static void frames_of_a_game_start_at_ticks_of_its_screen(void **state)
 	}
 }
 
-static void scenes_of_a_game_drift_slowly_within_bounds(void **state)
+TEST(scenes_of_a_game_drift_slowly_within_bounds)
 {
 	struct workload workload = parse("game:gpu_ms=10,cpu_ms=3,vsync_hz=100,seed=4", NULL);
 	double least = INFINITY, most = 0, last = 0, sum = 0;
 	uint64_t now_ns = 0;
 	struct workload_run run;
 
-	(void)state;
 	workload_start(&run, &workload, "a", 0);
 	for (int second = 0; second < 1000; second++) {
 		double ms = 0;
@@ -125,7 +119,7 @@ static void scenes_of_a_game_drift_slowly_within_bounds(void **state)
 	assert_near(sum / 1000, 10, 0.5);
 }
 
-static void a_game_runs_at_the_rate_of_its_screen_or_skips_ticks(void **state)
+TEST(a_game_runs_at_the_rate_of_its_screen_or_skips_ticks)
 {
 	static const struct {
 		const char *workload;
@@ -140,7 +134,6 @@ static void a_game_runs_at_the_rate_of_its_screen_or_skips_ticks(void **state)
 		{"game:gpu_ms=20,cpu_ms=3,vsync_hz=60", 50, 22, 28},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct sim *sim = new_sim();
 		struct sim_vgpu *vgpu = add(sim, "a", rows[i].cap_pct, rows[i].workload, NULL);
@@ -252,15 +245,14 @@ static const struct demand_row demands[] = {
 	 {30, 30, 30, 30, 30, 30, 30, 30, 10, 10, 10, 10}},
 };
 
-static void demand_follows_the_workload_second_by_second(void **state)
+TEST(demand_follows_the_workload_second_by_second)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(demands); i++)
 		check_demand(&demands[i]);
 }
 
 /* In the gap from 0 to 6 s the demand is constant. From 6 to 8 s it rises linearly. */
-static void gaps_are_not_interpolated(void **state)
+TEST(gaps_are_not_interpolated)
 {
 	static const struct trace_point points[] = {{0, 0, 30}, {6, 0, 10}, {8, 0, 20}};
 	struct trace *trace = new_trace(points, 3);
@@ -268,7 +260,6 @@ static void gaps_are_not_interpolated(void **state)
 	struct sim_vgpu *vgpu =
 		add(sim, "a", 0, "trace:file=x,gap=hold,gap_s=2,interpolate=on", trace);
 
-	(void)state;
 	sim_advance(sim, 6 * NS_PER_S);
 	assert_near((double)sim_vgpu_demand_ns(sim, vgpu), 1.8e9, 10);
 	sim_advance(sim, 7 * NS_PER_S);
@@ -279,7 +270,7 @@ static void gaps_are_not_interpolated(void **state)
 	trace_free(trace);
 }
 
-static void a_part_outside_of_the_trace_is_an_error(void **state)
+TEST(a_part_outside_of_the_trace_is_an_error)
 {
 	static const struct {
 		const char *text, *message;
@@ -301,7 +292,6 @@ static void a_part_outside_of_the_trace_is_an_error(void **state)
 	static const struct trace_point points[] = {{10, 0, 1}, {11, 0, 2}, {12, 0, 3}, {20, 0, 4}};
 	struct trace *trace = new_trace(points, 4);
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct workload workload;
 		struct err err = {""};
@@ -313,7 +303,7 @@ static void a_part_outside_of_the_trace_is_an_error(void **state)
 	trace_free(trace);
 }
 
-static void file_names_are_relative_to_the_given_folder(void **state)
+TEST(file_names_are_relative_to_the_given_folder)
 {
 	char folder[] = "/tmp/test-sim-tenants-XXXXXX", path[64], text[128], want[128];
 	struct trace *trace = NULL;
@@ -321,7 +311,6 @@ static void file_names_are_relative_to_the_given_folder(void **state)
 	struct err err = {""};
 	FILE *file;
 
-	(void)state;
 	assert_non_null(mkdtemp(folder));
 	snprintf(path, sizeof(path), "%s/a.csv", folder);
 	snprintf(text, sizeof(text), "trace:file=%s", path);
@@ -351,7 +340,7 @@ static void file_names_are_relative_to_the_given_folder(void **state)
 	assert_int_equal(rmdir(folder), 0);
 }
 
-static void bursts_are_random_and_depend_on_the_seed(void **state)
+TEST(bursts_are_random_and_depend_on_the_seed)
 {
 	double on_s[3];
 	uint64_t sums[3] = {0};
@@ -359,7 +348,6 @@ static void bursts_are_random_and_depend_on_the_seed(void **state)
 					    "burst:on_s=2,off_s=6,pct=80,seed=1",
 					    "burst:on_s=2,off_s=6,pct=80,seed=2"};
 
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		struct sim *sim = new_sim();
 		struct sim_vgpu *vgpu = add(sim, i == 1 ? "b" : "a", 0, texts[i], NULL);
@@ -376,14 +364,13 @@ static void bursts_are_random_and_depend_on_the_seed(void **state)
 	assert_true(sums[0] != sums[2]);
 }
 
-static void queued_demand_is_counted_once(void **state)
+TEST(queued_demand_is_counted_once)
 {
 	static const struct trace_point points[] = {{0, 0, 60}, {5, 0, 60}, {10, 0, 0}};
 	struct trace *trace = new_trace(points, 3);
 	struct sim *sim = new_sim();
 	struct sim_vgpu *vgpu = add(sim, "a", 20, "trace:file=x", trace);
 
-	(void)state;
 	sim_advance(sim, 10 * NS_PER_S);
 	assert_near((double)sim_vgpu_demand_ns(sim, vgpu), 6e9, 100);
 	assert_int_equal(sim_vgpu_busy_ns(vgpu), 2 * NS_PER_S);
@@ -395,13 +382,12 @@ static void queued_demand_is_counted_once(void **state)
 	trace_free(trace);
 }
 
-static void demand_is_cumulative_over_programs(void **state)
+TEST(demand_is_cumulative_over_programs)
 {
 	struct workload next = parse("frame:gpu_ms=10,cpu_ms=10", NULL);
 	struct sim *sim = new_sim();
 	struct sim_vgpu *vgpu = add(sim, "a", 10, "load:pct=25", NULL);
 
-	(void)state;
 	sim_advance(sim, 1550 * NS_PER_MS);
 	assert_int_equal(sim_vgpu_demand_ns(sim, vgpu), 387500000);
 	sim_set_workload(sim, vgpu, &next);
@@ -415,7 +401,7 @@ static void demand_is_cumulative_over_programs(void **state)
 
 /* --- traces with frames --- */
 
-static void recorded_frames_are_drawn_at_the_recorded_rate(void **state)
+TEST(recorded_frames_are_drawn_at_the_recorded_rate)
 {
 	static const struct trace_point points[] = {
 		{0, 60, 30}, {4, 144.5, 80}, {8, 0, 50}, {12, 25, 0}, {16, 0.5, 1}};
@@ -425,7 +411,6 @@ static void recorded_frames_are_drawn_at_the_recorded_rate(void **state)
 	struct sim_vgpu *vgpu = add(sim, "a", 0, "trace:file=x,loop=on", trace);
 	uint64_t frames = 0, busy_ns = 0, demand_ns = 0;
 
-	(void)state;
 	for (uint64_t i = 0; i < 25; i++) {
 		struct sim_counters c;
 
@@ -447,7 +432,7 @@ static void recorded_frames_are_drawn_at_the_recorded_rate(void **state)
 	trace_free(trace);
 }
 
-static void late_recorded_frames_are_skipped(void **state)
+TEST(late_recorded_frames_are_skipped)
 {
 	static const struct trace_point points[] = {
 		{0, 60, 60}, {5, 60, 60}, {10, 60, 60}, {15, 60, 60}, {20, 0, 0}};
@@ -456,7 +441,6 @@ static void late_recorded_frames_are_skipped(void **state)
 	struct sim_vgpu *vgpu = add(sim, "a", 20, "trace:file=x", trace);
 	struct sim_counters c;
 
-	(void)state;
 	sim_advance(sim, 10 * NS_PER_S);
 	sim_read(sim, vgpu, &c);
 	assert_near((double)c.frames, 200, 3); /* 20 % of 10 s is 2 s: 200 frames of 10 ms */
@@ -497,7 +481,7 @@ static uint64_t busy_after(uint64_t chunk_ns, const struct trace *trace, const s
 	return sum;
 }
 
-static void results_do_not_depend_on_the_size_of_time_steps(void **state)
+TEST(results_do_not_depend_on_the_size_of_time_steps)
 {
 	static const struct trace_point points[] = {{0, 0, 60}, {1, 0, 10}, {2.5, 0, 40}};
 	static const struct trace_point with_frames[] = {
@@ -505,31 +489,9 @@ static void results_do_not_depend_on_the_size_of_time_steps(void **state)
 	struct trace *trace = new_trace(points, 3), *frames = new_trace(with_frames, 5);
 	uint64_t sum = busy_after(10 * NS_PER_S, trace, frames);
 
-	(void)state;
 	assert_int_equal(busy_after(10007, trace, frames), sum);
 	assert_int_equal(busy_after(7777777, trace, frames), sum);
 	assert_int_equal(busy_after(TENTH_NS, trace, frames), sum);
 	trace_free(trace);
 	trace_free(frames);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(frames_of_a_game_start_at_ticks_of_its_screen),
-		cmocka_unit_test(scenes_of_a_game_drift_slowly_within_bounds),
-		cmocka_unit_test(a_game_runs_at_the_rate_of_its_screen_or_skips_ticks),
-		cmocka_unit_test(demand_follows_the_workload_second_by_second),
-		cmocka_unit_test(gaps_are_not_interpolated),
-		cmocka_unit_test(a_part_outside_of_the_trace_is_an_error),
-		cmocka_unit_test(file_names_are_relative_to_the_given_folder),
-		cmocka_unit_test(bursts_are_random_and_depend_on_the_seed),
-		cmocka_unit_test(queued_demand_is_counted_once),
-		cmocka_unit_test(demand_is_cumulative_over_programs),
-		cmocka_unit_test(recorded_frames_are_drawn_at_the_recorded_rate),
-		cmocka_unit_test(late_recorded_frames_are_skipped),
-		cmocka_unit_test(results_do_not_depend_on_the_size_of_time_steps),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

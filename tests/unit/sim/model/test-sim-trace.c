@@ -2,20 +2,16 @@
 /* Tests traces: valid files, the value at a time, and the errors for invalid lines. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "sim/model/trace.h"
+#include "tests/unit/unit.h"
 
 #define HEADER "t_s,demand_pct\n"
 
@@ -41,7 +37,7 @@ static struct trace *load(const char *text)
 	return trace;
 }
 
-static void valid_files_are_read(void **state)
+TEST(valid_files_are_read)
 {
 	static const struct {
 		const char *text;
@@ -65,7 +61,6 @@ static void valid_files_are_read(void **state)
 		{"t_s,fps_uncapped,demand_pct\n0,0,30\n1,0,40\n", 2, {1, 0, 40}, 2, false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct trace *trace = load(rows[i].text);
 		struct trace_point last;
@@ -82,7 +77,7 @@ static void valid_files_are_read(void **state)
 	assert_null(trace_free(NULL));
 }
 
-static void a_point_is_valid_until_the_next(void **state)
+TEST(a_point_is_valid_until_the_next)
 {
 	static const struct {
 		double t_s, demand_pct, fps;
@@ -92,7 +87,6 @@ static void a_point_is_valid_until_the_next(void **state)
 	};
 	struct trace *trace = load("t_s,fps_uncapped,demand_pct\n10,60,25\n11,30,50\n14,0,75\n");
 
-	(void)state;
 	assert_true(trace_begin_s(trace) == 10);
 	assert_true(trace_end_s(trace) == 15);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -150,9 +144,8 @@ static const struct {
 	 ":2: fps_uncapped '-1': not a valid number (allowed: 0 to 10000)"},
 };
 
-static void an_error_message_names_file_and_line(void **state)
+TEST(an_error_message_names_file_and_line)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad_lines); i++) {
 		struct trace *trace = NULL;
 		struct err err = {""};
@@ -168,14 +161,13 @@ static void an_error_message_names_file_and_line(void **state)
 	}
 }
 
-static void a_long_line_or_a_nul_byte_is_an_error(void **state)
+TEST(a_long_line_or_a_nul_byte_is_an_error)
 {
 	static const char zero[] = HEADER "0,1\n1,2\0\n";
 	char text[200000], path[32];
 	struct trace *trace = NULL;
 	struct err err = {""};
 
-	(void)state;
 	{
 		CLEANUP_CLOSE int fd = -1;
 
@@ -195,13 +187,12 @@ static void a_long_line_or_a_nul_byte_is_an_error(void **state)
 	}
 }
 
-static void only_regular_files_are_read(void **state)
+TEST(only_regular_files_are_read)
 {
 	char folder[] = "/tmp/test-sim-trace-XXXXXX", path[64], want[128];
 	struct trace *trace = NULL;
 	struct err err = {""};
 
-	(void)state;
 	assert_non_null(mkdtemp(folder));
 	assert_int_equal(trace_load(folder, &trace, &err), -EINVAL);
 	snprintf(want, sizeof(want), "%s: cannot be read: not a regular file", folder);
@@ -217,7 +208,7 @@ static void only_regular_files_are_read(void **state)
 	assert_int_equal(rmdir(folder), 0);
 }
 
-static void points_in_memory_are_checked_too(void **state)
+TEST(points_in_memory_are_checked_too)
 {
 	static const struct {
 		struct trace_point points[2];
@@ -237,7 +228,6 @@ static void points_in_memory_are_checked_too(void **state)
 		{{{3, 0, 5}, {3, 0, 5}}, 2, "point 2: t_s 3: not later than the previous t_s 3"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct trace *trace = NULL;
 		struct err err = {""};
@@ -249,7 +239,7 @@ static void points_in_memory_are_checked_too(void **state)
 	}
 }
 
-static void the_error_of_a_gap_names_the_line_after_it(void **state)
+TEST(the_error_of_a_gap_names_the_line_after_it)
 {
 	static const struct {
 		uint64_t from_s, to_s, gap_s;
@@ -260,7 +250,6 @@ static void the_error_of_a_gap_names_the_line_after_it(void **state)
 	};
 	struct trace *trace = load(HEADER "0,1\n1,1\n11,1\n12,1\n32,1\n");
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct err err = {""};
 		int r = trace_check_gaps(trace, rows[i].from_s * NS_PER_S, rows[i].to_s * NS_PER_S,
@@ -279,14 +268,13 @@ static void the_error_of_a_gap_names_the_line_after_it(void **state)
 }
 
 /* The file has many blocks, and some lines begin in one block and end in the next. */
-static void a_long_file_is_read_block_by_block(void **state)
+TEST(a_long_file_is_read_block_by_block)
 {
 	const size_t n = 100000;
 	CLEANUP_FREE char *text = malloc(40 * n);
 	size_t length = strlen(HEADER);
 	struct trace *trace;
 
-	(void)state;
 	assert_non_null(text);
 	strcpy(text, HEADER);
 	for (size_t i = 0; i < n; i++)
@@ -300,20 +288,4 @@ static void a_long_file_is_read_block_by_block(void **state)
 		assert_true(point.demand_pct == (double)(i % 100) + 0.5);
 	}
 	trace_free(trace);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(valid_files_are_read),
-		cmocka_unit_test(a_point_is_valid_until_the_next),
-		cmocka_unit_test(an_error_message_names_file_and_line),
-		cmocka_unit_test(a_long_line_or_a_nul_byte_is_an_error),
-		cmocka_unit_test(only_regular_files_are_read),
-		cmocka_unit_test(points_in_memory_are_checked_too),
-		cmocka_unit_test(the_error_of_a_gap_names_the_line_after_it),
-		cmocka_unit_test(a_long_file_is_read_block_by_block),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,16 +2,12 @@
 /* Tests workload texts: valid texts, error messages, and the frames of a program. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "sim/model/workload.h"
+#include "tests/unit/unit.h"
 
 static struct workload parse(const char *text)
 {
@@ -60,9 +56,8 @@ static const struct {
 	{"glxgears:seed=0", {.kind = WORKLOAD_FRAMES, .gpu_ms = 0.5, .cpu_ms = 4, .seeded = true}},
 };
 
-static void valid_texts_are_parsed(void **state)
+TEST(valid_texts_are_parsed)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
 		const struct workload *want = &forms[i].want;
 		struct workload got = parse(forms[i].text);
@@ -137,9 +132,8 @@ static const struct {
 					      "valid (allowed: 0 to 9223372036854775807)"},
 };
 
-static void an_error_message_lists_what_is_allowed(void **state)
+TEST(an_error_message_lists_what_is_allowed)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad_lines); i++) {
 		struct workload workload = {.pct = 77};
 		struct err err = {""};
@@ -151,13 +145,12 @@ static void an_error_message_lists_what_is_allowed(void **state)
 	}
 }
 
-static void a_text_of_256_characters_is_too_long(void **state)
+TEST(a_text_of_256_characters_is_too_long)
 {
 	char text[WORKLOAD_TEXT_MAX + 1];
 	struct workload workload;
 	struct err err = {""};
 
-	(void)state;
 	memset(text, 'x', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
 	assert_int_equal(workload_parse(text, &workload, &err), -EINVAL);
@@ -167,14 +160,13 @@ static void a_text_of_256_characters_is_too_long(void **state)
 	assert_non_null(strstr(err.msg, "unknown workload"));
 }
 
-static void frames_jitter_by_10_and_5_percent(void **state)
+TEST(frames_jitter_by_10_and_5_percent)
 {
 	struct workload workload = parse("frame:gpu_ms=2,cpu_ms=8,scale=3");
 	double gpu_min = INFINITY, gpu_max = 0, gpu_sum = 0, cpu_min = INFINITY, cpu_max = 0;
 	struct workload_run run;
 	const int n = 20000;
 
-	(void)state;
 	workload_start(&run, &workload, "a", 0);
 	for (int i = 0; i < n; i++) {
 		struct workload_frame frame = workload_next_frame(&run, 0);
@@ -192,7 +184,7 @@ static void frames_jitter_by_10_and_5_percent(void **state)
 	assert_true(cpu_max <= 8.4e6 && cpu_max > 8.39e6);
 }
 
-static void frames_depend_only_on_the_seed(void **state)
+TEST(frames_depend_only_on_the_seed)
 {
 	static const struct {
 		const char *a, *id_a, *b, *id_b;
@@ -204,7 +196,6 @@ static void frames_depend_only_on_the_seed(void **state)
 		{"glmark2:seed=5", "v1", "glmark2:seed=6", "v1", false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct workload a = parse(rows[i].a), b = parse(rows[i].b);
 		struct workload_run run_a, run_b;
@@ -232,7 +223,7 @@ static double mean_gpu_ms(struct workload_run *run, uint64_t from_ns)
 	return sum / 2000 / (double)NS_PER_MS;
 }
 
-static void glmark2_runs_its_scenes_in_order_for_10_s_each(void **state)
+TEST(glmark2_runs_its_scenes_in_order_for_10_s_each)
 {
 	static const double scenes_ms[] = {1.2, 1.8, 1.5, 2.2, 1.1, 1.6, 2.4, 1.4};
 	struct workload workload = parse("glmark2:seed=3");
@@ -241,7 +232,6 @@ static void glmark2_runs_its_scenes_in_order_for_10_s_each(void **state)
 	double first_ms;
 	size_t first = 0;
 
-	(void)state;
 	workload_start(&run, &workload, "a", 0);
 	/* The seed selects the scene at the start. Find this scene, and the time at which it
 	 * ends. */
@@ -257,13 +247,12 @@ static void glmark2_runs_its_scenes_in_order_for_10_s_each(void **state)
 	}
 }
 
-static void plot3d_varies_between_13_and_16_ms_within_10_s(void **state)
+TEST(plot3d_varies_between_13_and_16_ms_within_10_s)
 {
 	struct workload workload = parse("plot3d");
 	double least = INFINITY, most = 0, sum = 0;
 	struct workload_run run;
 
-	(void)state;
 	workload_start(&run, &workload, "a", 0);
 	for (uint64_t i = 0; i < 100; i++) {
 		double ms = mean_gpu_ms(&run, i * (NS_PER_S / 10));
@@ -277,12 +266,11 @@ static void plot3d_varies_between_13_and_16_ms_within_10_s(void **state)
 	assert_true(fabs(sum / 100 - 14.5) < 0.05);
 }
 
-static void a_paced_frame_starts_one_interval_after_the_last(void **state)
+TEST(a_paced_frame_starts_one_interval_after_the_last)
 {
 	struct workload workload = parse("glxgears:fps_max=50");
 	struct workload_run run;
 
-	(void)state;
 	workload_start(&run, &workload, "a", 3 * NS_PER_MS);
 	assert_int_equal(workload_next_frame(&run, 3 * NS_PER_MS).begin_ns, 3 * NS_PER_MS);
 	assert_int_equal(workload_next_frame(&run, 7 * NS_PER_MS).begin_ns, 23 * NS_PER_MS);
@@ -290,20 +278,4 @@ static void a_paced_frame_starts_one_interval_after_the_last(void **state)
 	 * late frame. */
 	assert_int_equal(workload_next_frame(&run, 90 * NS_PER_MS).begin_ns, 90 * NS_PER_MS);
 	assert_int_equal(workload_next_frame(&run, 94 * NS_PER_MS).begin_ns, 110 * NS_PER_MS);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(valid_texts_are_parsed),
-		cmocka_unit_test(an_error_message_lists_what_is_allowed),
-		cmocka_unit_test(a_text_of_256_characters_is_too_long),
-		cmocka_unit_test(frames_jitter_by_10_and_5_percent),
-		cmocka_unit_test(frames_depend_only_on_the_seed),
-		cmocka_unit_test(glmark2_runs_its_scenes_in_order_for_10_s_each),
-		cmocka_unit_test(plot3d_varies_between_13_and_16_ms_within_10_s),
-		cmocka_unit_test(a_paced_frame_starts_one_interval_after_the_last),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

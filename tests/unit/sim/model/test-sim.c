@@ -5,25 +5,21 @@
  * machine.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "sim/model/frametime.h"
 #include "sim/model/sim.h"
+#include "tests/unit/unit.h"
 
 static struct sim *new_sim(void)
 {
 	struct sim *sim;
 
-	assert_int_equal(sim_new(&sim), 0);
+	sim = sim_new();
 	return sim;
 }
 
@@ -60,7 +56,7 @@ static void assert_between(double value, double least, double most)
 		fail_msg("%g: not between %g and %g", value, least, most);
 }
 
-static void saturating_vgpus_get_their_caps(void **state)
+TEST(saturating_vgpus_get_their_caps)
 {
 	static const struct {
 		int caps[3];
@@ -72,7 +68,6 @@ static void saturating_vgpus_get_their_caps(void **state)
 		{{1, 33, 66}, "load:pct=100"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		static const char *const ids[] = {"a", "b", "c"};
 		struct sim *sim = new_sim();
@@ -92,7 +87,7 @@ static void saturating_vgpus_get_their_caps(void **state)
 	}
 }
 
-static void programs_of_the_paper_reach_their_frame_rates(void **state)
+TEST(programs_of_the_paper_reach_their_frame_rates)
 {
 	static const struct {
 		const char *workload;
@@ -109,7 +104,6 @@ static void programs_of_the_paper_reach_their_frame_rates(void **state)
 		{"plot3d:fps_max=30", 50, 29.9, 30.1, 42.5, 44.5},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct sim *sim = new_sim();
 		struct sim_vgpu *vgpu = add(sim, "a", rows[i].cap_pct, rows[i].workload);
@@ -128,14 +122,13 @@ static void programs_of_the_paper_reach_their_frame_rates(void **state)
 	}
 }
 
-static void programs_of_the_paper_reach_their_frame_rates_side_by_side(void **state)
+TEST(programs_of_the_paper_reach_their_frame_rates_side_by_side)
 {
 	struct sim *sim = new_sim();
 	struct sim_vgpu *gears = add(sim, "gears", 33, "glxgears");
 	struct sim_vgpu *mark = add(sim, "mark", 17, "glmark2");
 	struct sim_vgpu *plot = add(sim, "plot", 50, "plot3d");
 
-	(void)state;
 	sim_advance(sim, 40 * NS_PER_S);
 	assert_between((double)read_counters(sim, gears).frames / 40, 245, 252);
 	assert_between((double)read_counters(sim, mark).busy_ns / 4e8, 16.5, 17);
@@ -143,7 +136,7 @@ static void programs_of_the_paper_reach_their_frame_rates_side_by_side(void **st
 	sim_free(sim);
 }
 
-static void fps_max_paces_exactly(void **state)
+TEST(fps_max_paces_exactly)
 {
 	static const struct {
 		const char *workload;
@@ -155,7 +148,6 @@ static void fps_max_paces_exactly(void **state)
 		{"frame:gpu_ms=1,cpu_ms=0,fps_max=0.5", 0.5},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct sim *sim = new_sim();
 		struct sim_vgpu *vgpu = add(sim, "a", 50, rows[i].workload);
@@ -167,12 +159,11 @@ static void fps_max_paces_exactly(void **state)
 	}
 }
 
-static void starved_load_is_served_later(void **state)
+TEST(starved_load_is_served_later)
 {
 	struct sim *sim = new_sim();
 	struct sim_vgpu *vgpu = add(sim, "a", 10, "load:pct=40");
 
-	(void)state;
 	sim_advance(sim, 10 * NS_PER_S);
 	assert_int_equal(read_counters(sim, vgpu).busy_ns, NS_PER_S);
 	assert_int_equal(sim_set_cap(sim, vgpu, 100), 0);
@@ -182,13 +173,12 @@ static void starved_load_is_served_later(void **state)
 	sim_free(sim);
 }
 
-static void a_starved_renderer_queues_at_most_two_frames(void **state)
+TEST(a_starved_renderer_queues_at_most_two_frames)
 {
 	struct sim *sim = new_sim();
 	struct sim_vgpu *vgpu = add(sim, "a", 1, "frame:gpu_ms=100,cpu_ms=1000");
 	uint64_t starved;
 
-	(void)state;
 	sim_advance(sim, 55 * NS_PER_S);
 	starved = read_counters(sim, vgpu).frames;
 	assert_in_range(starved, 4, 6);
@@ -201,12 +191,11 @@ static void a_starved_renderer_queues_at_most_two_frames(void **state)
 	sim_free(sim);
 }
 
-static void frame_times_are_reset_by_a_read(void **state)
+TEST(frame_times_are_reset_by_a_read)
 {
 	struct sim *sim = new_sim();
 	struct sim_vgpu *vgpu = add(sim, "a", 50, "glxgears:fps_max=50");
 
-	(void)state;
 	assert_true(read_counters(sim, vgpu).frame_p99_ms == 0);
 	sim_advance(sim, 2 * NS_PER_S);
 	assert_between(read_counters(sim, vgpu).frame_p99_ms, 19.4, 21);
@@ -217,7 +206,7 @@ static void frame_times_are_reset_by_a_read(void **state)
 	sim_free(sim);
 }
 
-static void the_99th_percentile_is_within_3_percent(void **state)
+TEST(the_99th_percentile_is_within_3_percent)
 {
 	static const struct {
 		int fast, slow; /* numbers of frames that took 10 ms and 100 ms */
@@ -227,7 +216,6 @@ static void the_99th_percentile_is_within_3_percent(void **state)
 	};
 	struct frametime times = {0};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		for (int j = 0; j < rows[i].fast; j++)
 			frametime_add(&times, 10 * NS_PER_MS);
@@ -311,21 +299,19 @@ static void assert_same_history(const struct history *a, const struct history *b
 	}
 }
 
-static void the_same_calls_give_the_same_history(void **state)
+TEST(the_same_calls_give_the_same_history)
 {
 	struct history a = live(NS_PER_S), b = live(NS_PER_S);
 
-	(void)state;
 	assert_same_history(&a, &b);
 }
 
-static void results_do_not_depend_on_the_size_of_time_steps(void **state)
+TEST(results_do_not_depend_on_the_size_of_time_steps)
 {
 	static const uint64_t chunks_ns[] = {20000, 777777, 5 * NS_PER_MS, 100 * NS_PER_MS,
 					     400 * NS_PER_MS};
 	struct history whole = live(100 * NS_PER_S);
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(chunks_ns); i++) {
 		struct history cut = live(chunks_ns[i]);
 
@@ -342,7 +328,7 @@ static uint64_t least(uint64_t a, uint64_t b)
  * While only one vGPU has work, many turns are accounted at once. The result must be the same as
  * for turns that are accounted one by one.
  */
-static void many_turns_at_once_equal_single_turns(void **state)
+TEST(many_turns_at_once_equal_single_turns)
 {
 	static const struct {
 		const char *id, *workload;
@@ -351,7 +337,6 @@ static void many_turns_at_once_equal_single_turns(void **state)
 	struct sim_vgpu *vgpus[2][ARRAY_SIZE(tenants)];
 	struct sim *sims[] = {new_sim(), new_sim()};
 
-	(void)state;
 	for (int k = 0; k < 2; k++) {
 		for (size_t i = 0; i < ARRAY_SIZE(tenants); i++) {
 			vgpus[k][i] = add(sims[k], tenants[i].id, tenants[i].cap_pct,
@@ -371,11 +356,10 @@ static void many_turns_at_once_equal_single_turns(void **state)
 	sim_free(sims[1]);
 }
 
-static void another_seed_gives_another_history(void **state)
+TEST(another_seed_gives_another_history)
 {
 	struct sim_counters counters[2];
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		struct sim *sim = new_sim();
 		struct sim_vgpu *vgpu = add(sim, "a", 30, i ? "plot3d:seed=1" : "plot3d:seed=2");
@@ -388,22 +372,20 @@ static void another_seed_gives_another_history(void **state)
 		    counters[0].frame_p99_ms != counters[1].frame_p99_ms);
 }
 
-static void time_never_runs_backwards(void **state)
+TEST(time_never_runs_backwards)
 {
 	struct sim *sim = new_sim();
 
-	(void)state;
 	sim_advance(sim, 5 * NS_PER_S);
 	sim_advance(sim, NS_PER_S);
 	assert_int_equal(sim_now_ns(sim), 5 * NS_PER_S);
 	sim_free(sim);
 }
 
-static void setting_the_same_workload_again_has_no_effect(void **state)
+TEST(setting_the_same_workload_again_has_no_effect)
 {
 	struct sim_counters counters[2];
 
-	(void)state;
 	for (int again = 0; again < 2; again++) {
 		struct sim *sim = new_sim();
 		struct sim_vgpu *vgpu = add(sim, "a", 50, "glmark2");
@@ -420,13 +402,12 @@ static void setting_the_same_workload_again_has_no_effect(void **state)
 	assert_int_equal(counters[0].busy_ns, counters[1].busy_ns);
 }
 
-static void a_new_workload_replaces_the_old_one(void **state)
+TEST(a_new_workload_replaces_the_old_one)
 {
 	struct sim *sim = new_sim();
 	struct sim_vgpu *vgpu = add(sim, "a", 100, "frame:gpu_ms=1000,cpu_ms=1");
 	struct sim_counters before, after;
 
-	(void)state;
 	sim_advance(sim, 3500 * NS_PER_MS);
 	before = read_counters(sim, vgpu);
 	assert_true(before.makes_frames);
@@ -448,12 +429,11 @@ static void a_new_workload_replaces_the_old_one(void **state)
 	sim_free(sim);
 }
 
-static void a_cap_reads_back_as_set(void **state)
+TEST(a_cap_reads_back_as_set)
 {
 	struct sim *sim = new_sim();
 	struct sim_vgpu *vgpu = add(sim, "a", 50, "busy");
 
-	(void)state;
 	sim_advance(sim, 50 * NS_PER_MS);
 	assert_int_equal(sim_set_cap(sim, vgpu, 20), 0);
 	assert_int_equal(sim_cap(vgpu), 20);
@@ -469,13 +449,12 @@ static void a_cap_reads_back_as_set(void **state)
 	sim_free(sim);
 }
 
-static void invalid_vgpus_are_rejected(void **state)
+TEST(invalid_vgpus_are_rejected)
 {
 	struct sim *sim = new_sim();
 	struct sim_vgpu *vgpu = NULL;
 	char id[ID_MAX];
 
-	(void)state;
 	assert_int_equal(sim_add(sim, "", 50, &vgpu), -EINVAL);
 	assert_int_equal(sim_add(sim, "../a", 50, &vgpu), -EINVAL);
 	assert_int_equal(sim_add(sim, "a", -1, &vgpu), -EINVAL);
@@ -495,14 +474,13 @@ static void invalid_vgpus_are_rejected(void **state)
 	assert_null(sim_free(NULL));
 }
 
-static void vgpus_are_added_and_removed_while_others_run(void **state)
+TEST(vgpus_are_added_and_removed_while_others_run)
 {
 	struct sim *sim = new_sim();
 	struct sim_vgpu *steady = add(sim, "steady", 40, "busy");
 	char id[ID_MAX];
 	uint64_t random = 9;
 
-	(void)state;
 	for (uint64_t i = 1; i <= 4000; i++) {
 		static const char *const workloads[] = {"glxgears", "glmark2", "load:pct=3",
 							"busy"};
@@ -522,13 +500,12 @@ static void vgpus_are_added_and_removed_while_others_run(void **state)
 	sim_free(sim);
 }
 
-static void many_vgpus_get_their_caps(void **state)
+TEST(many_vgpus_get_their_caps)
 {
 	struct sim *sim = new_sim();
 	struct sim_vgpu *vgpus[64];
 	char id[ID_MAX];
 
-	(void)state;
 	for (int i = 0; i < 64; i++) {
 		snprintf(id, sizeof(id), "v%d", i);
 		vgpus[i] = add(sim, id, 1 + (i % 2 && i < 62), i % 3 ? "busy" : "glmark2");
@@ -542,7 +519,7 @@ static void many_vgpus_get_their_caps(void **state)
 	sim_free(sim);
 }
 
-static void print_the_speed(void **state)
+TEST(print_the_speed)
 {
 	static const char *const workloads[] = {"glxgears", "glmark2", "plot3d"};
 	const uint64_t seconds = 60;
@@ -551,7 +528,6 @@ static void print_the_speed(void **state)
 	double took_s;
 	char id[ID_MAX];
 
-	(void)state;
 	for (int i = 0; i < 8; i++) {
 		snprintf(id, sizeof(id), "v%d", i);
 		add(sim, id, 12, workloads[i % 3]);
@@ -563,32 +539,4 @@ static void print_the_speed(void **state)
 	printf("# 8 vGPUs frame by frame: %.0f x real time\n", (double)seconds / took_s);
 	assert_between((double)sim_busy_ns(sim) / (double)(seconds * NS_PER_S), 0.9, 0.96);
 	sim_free(sim);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(saturating_vgpus_get_their_caps),
-		cmocka_unit_test(programs_of_the_paper_reach_their_frame_rates),
-		cmocka_unit_test(programs_of_the_paper_reach_their_frame_rates_side_by_side),
-		cmocka_unit_test(fps_max_paces_exactly),
-		cmocka_unit_test(starved_load_is_served_later),
-		cmocka_unit_test(a_starved_renderer_queues_at_most_two_frames),
-		cmocka_unit_test(frame_times_are_reset_by_a_read),
-		cmocka_unit_test(the_99th_percentile_is_within_3_percent),
-		cmocka_unit_test(the_same_calls_give_the_same_history),
-		cmocka_unit_test(results_do_not_depend_on_the_size_of_time_steps),
-		cmocka_unit_test(many_turns_at_once_equal_single_turns),
-		cmocka_unit_test(another_seed_gives_another_history),
-		cmocka_unit_test(time_never_runs_backwards),
-		cmocka_unit_test(setting_the_same_workload_again_has_no_effect),
-		cmocka_unit_test(a_new_workload_replaces_the_old_one),
-		cmocka_unit_test(a_cap_reads_back_as_set),
-		cmocka_unit_test(invalid_vgpus_are_rejected),
-		cmocka_unit_test(vgpus_are_added_and_removed_while_others_run),
-		cmocka_unit_test(many_vgpus_get_their_caps),
-		cmocka_unit_test(print_the_speed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

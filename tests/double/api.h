@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The OpenCL functions that the device double implements, with the types of the OpenCL headers.
+ * double_clX() implements clX(). unsupported.c contains the functions that OpenCL 1.2 does not
+ * require of a device without images.
+ */
+#ifndef TESTS_DOUBLE_API_H
+#define TESTS_DOUBLE_API_H
+
+#include "tests/double/object.h"
+
+#define DOUBLE_FUNCTIONS(X)                         \
+	X(clGetPlatformIDs)                         \
+	X(clGetPlatformInfo)                        \
+	X(clGetDeviceIDs)                           \
+	X(clGetDeviceInfo)                          \
+	X(clCreateContext)                          \
+	X(clCreateContextFromType)                  \
+	X(clRetainContext)                          \
+	X(clReleaseContext)                         \
+	X(clGetContextInfo)                         \
+	X(clCreateCommandQueue)                     \
+	X(clCreateCommandQueueWithProperties)       \
+	X(clRetainCommandQueue)                     \
+	X(clReleaseCommandQueue)                    \
+	X(clGetCommandQueueInfo)                    \
+	X(clSetCommandQueueProperty)                \
+	X(clFlush)                                  \
+	X(clFinish)                                 \
+	X(clCreateBuffer)                           \
+	X(clCreateBufferWithProperties)             \
+	X(clCreateSubBuffer)                        \
+	X(clRetainMemObject)                        \
+	X(clReleaseMemObject)                       \
+	X(clGetMemObjectInfo)                       \
+	X(clSetMemObjectDestructorCallback)         \
+	X(clGetSupportedImageFormats)               \
+	X(clCreateProgramWithSource)                \
+	X(clCreateProgramWithBinary)                \
+	X(clCreateProgramWithBuiltInKernels)        \
+	X(clRetainProgram)                          \
+	X(clReleaseProgram)                         \
+	X(clBuildProgram)                           \
+	X(clCompileProgram)                         \
+	X(clLinkProgram)                            \
+	X(clUnloadCompiler)                         \
+	X(clUnloadPlatformCompiler)                 \
+	X(clGetProgramInfo)                         \
+	X(clGetProgramBuildInfo)                    \
+	X(clCreateKernel)                           \
+	X(clCreateKernelsInProgram)                 \
+	X(clCloneKernel)                            \
+	X(clRetainKernel)                           \
+	X(clReleaseKernel)                          \
+	X(clSetKernelArg)                           \
+	X(clGetKernelInfo)                          \
+	X(clGetKernelArgInfo)                       \
+	X(clGetKernelWorkGroupInfo)                 \
+	X(clWaitForEvents)                          \
+	X(clGetEventInfo)                           \
+	X(clRetainEvent)                            \
+	X(clReleaseEvent)                           \
+	X(clGetEventProfilingInfo)                  \
+	X(clCreateUserEvent)                        \
+	X(clSetUserEventStatus)                     \
+	X(clSetEventCallback)                       \
+	X(clEnqueueReadBuffer)                      \
+	X(clEnqueueWriteBuffer)                     \
+	X(clEnqueueCopyBuffer)                      \
+	X(clEnqueueReadBufferRect)                  \
+	X(clEnqueueWriteBufferRect)                 \
+	X(clEnqueueCopyBufferRect)                  \
+	X(clEnqueueFillBuffer)                      \
+	X(clEnqueueMapBuffer)                       \
+	X(clEnqueueUnmapMemObject)                  \
+	X(clEnqueueMigrateMemObjects)               \
+	X(clEnqueueNDRangeKernel)                   \
+	X(clEnqueueTask)                            \
+	X(clEnqueueMarker)                          \
+	X(clEnqueueWaitForEvents)                   \
+	X(clEnqueueBarrier)                         \
+	X(clEnqueueMarkerWithWaitList)              \
+	X(clEnqueueBarrierWithWaitList)             \
+	X(clGetExtensionFunctionAddress)            \
+	X(clGetExtensionFunctionAddressForPlatform) \
+	X(clCreateSubDevices)                       \
+	X(clRetainDevice)                           \
+	X(clReleaseDevice)                          \
+	X(clGetDeviceAndHostTimer)                  \
+	X(clGetHostTimer)
+
+/* In unsupported.c. */
+#define DOUBLE_UNSUPPORTED(X)                 \
+	X(clCreateImage2D)                    \
+	X(clCreateImage3D)                    \
+	X(clGetImageInfo)                     \
+	X(clCreateSampler)                    \
+	X(clRetainSampler)                    \
+	X(clReleaseSampler)                   \
+	X(clGetSamplerInfo)                   \
+	X(clEnqueueReadImage)                 \
+	X(clEnqueueWriteImage)                \
+	X(clEnqueueCopyImage)                 \
+	X(clEnqueueCopyImageToBuffer)         \
+	X(clEnqueueCopyBufferToImage)         \
+	X(clEnqueueMapImage)                  \
+	X(clEnqueueNativeKernel)              \
+	X(clCreateFromGLBuffer)               \
+	X(clCreateFromGLTexture2D)            \
+	X(clCreateFromGLTexture3D)            \
+	X(clCreateFromGLRenderbuffer)         \
+	X(clGetGLObjectInfo)                  \
+	X(clGetGLTextureInfo)                 \
+	X(clEnqueueAcquireGLObjects)          \
+	X(clEnqueueReleaseGLObjects)          \
+	X(clGetGLContextInfoKHR)              \
+	X(clCreateSubDevicesEXT)              \
+	X(clRetainDeviceEXT)                  \
+	X(clReleaseDeviceEXT)                 \
+	X(clCreateEventFromGLsyncKHR)         \
+	X(clCreateImage)                      \
+	X(clEnqueueFillImage)                 \
+	X(clCreateFromGLTexture)              \
+	X(clCreateFromEGLImageKHR)            \
+	X(clEnqueueAcquireEGLObjectsKHR)      \
+	X(clEnqueueReleaseEGLObjectsKHR)      \
+	X(clCreateEventFromEGLSyncKHR)        \
+	X(clCreatePipe)                       \
+	X(clGetPipeInfo)                      \
+	X(clSVMAlloc)                         \
+	X(clSVMFree)                          \
+	X(clEnqueueSVMFree)                   \
+	X(clEnqueueSVMMemcpy)                 \
+	X(clEnqueueSVMMemFill)                \
+	X(clEnqueueSVMMap)                    \
+	X(clEnqueueSVMUnmap)                  \
+	X(clCreateSamplerWithProperties)      \
+	X(clSetKernelArgSVMPointer)           \
+	X(clSetKernelExecInfo)                \
+	X(clGetKernelSubGroupInfoKHR)         \
+	X(clCreateProgramWithIL)              \
+	X(clEnqueueSVMMigrateMem)             \
+	X(clGetKernelSubGroupInfo)            \
+	X(clSetDefaultDeviceCommandQueue)     \
+	X(clSetProgramReleaseCallback)        \
+	X(clSetProgramSpecializationConstant) \
+	X(clCreateImageWithProperties)        \
+	X(clSetContextDestructorCallback)
+
+/* The types of functions have other names in newer headers, but the table is the same. */
+#define DECLARE(name) __typeof__(*((struct _cl_icd_dispatch *)0)->name) double_##name;
+DOUBLE_FUNCTIONS(DECLARE)
+DOUBLE_UNSUPPORTED(DECLARE)
+#undef DECLARE
+
+void *double_unsupported(void); /* functions of other systems, of unknown type */
+
+#endif

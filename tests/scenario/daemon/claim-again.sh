@@ -1,0 +1,35 @@
+#!/bin/sh
+# A claim that is repeated after a restart returns the same vGPU. A claim with another key, another client's key,
+# or no key is rejected.
+# shellcheck source=tests/scenario/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+conf_extra='[policy]
+fund_window_s = 2
+[offer]
+max_vgpus = 2
+probation_s = 600'
+tcp
+sim_conf
+start || exit 1
+token robot operate
+sell a 50 idle
+ok "an offer is made" until_ok 20 that /v1/offers '.offers | length == 1'
+id=$(get /v1/offers '.offers[0].id')
+claim "$id" key-1 new
+is "the offer is claimed" "$(status) $(jq -r .vgpu.id "$dir/body")" "200 new"
+ok "the history contains the key" until_ok 10 recorded "SELECT * FROM offer WHERE id = $id AND claim_key LIKE '% key-1'"
+stop KILL
+start || exit 1
+claim "$id" key-1 new
+is "the same key returns the same vGPU" "$(status) $(jq -r .vgpu.id "$dir/body")" "200 new"
+claim "$id" key-2 other
+is "another key is rejected" "$(status)" 409
+curl -sS -H "@$dir/robot.header" -H 'Idempotency-Key: key-1' -H 'Content-Type: application/json' \
+  -o "$dir/body" -w '%{http_code}' -d '{"id": "new"}' "$url/v1/offers/$id/claim" >"$dir/status"
+is "another client's key is rejected" "$(status)" 409
+claim "$id" '' new
+is "no key is rejected" "$(status)" 409
+is "one vGPU was sold" "$(get /v1/vgpus '[.vgpus[].id] | join(" ")')" "a new"
+stop
+finish

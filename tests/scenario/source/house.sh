@@ -1,0 +1,211 @@
+#!/bin/sh
+# Checks the source tree: headers of files, the order of includes, sizes of functions and files.
+# Reads the sources only and prints file and line of each violation.
+# shellcheck disable=SC2016 # what stands in single quotes is for awk
+# shellcheck source=tests/scenario/lib.sh
+. "$(dirname "$0")/../lib.sh"
+cd "$top" || exit 1
+
+none() { # none "text": passes if $dir/complaints is empty
+  ok "$1" test ! -s "$dir/complaints"
+  sed 's/^/# /' "$dir/complaints"
+}
+
+files() { # files PATTERN...: prints the files in the folders of the project
+  for pattern; do
+    find .ci base client compute db dist fps-preload gover-ctl gover-d gover-fleet gpu kernel monitor policy sched sim tests \
+      -type f -name "$pattern" 2>/dev/null
+  done
+}
+
+files '*.[ch]' >"$dir/c"
+files '*' | xargs grep -Ham 1 '' | sed -nE 's/^([^:]*):#!.*\b(ba)?sh$/\1/p' >"$dir/scripts"
+ok "sources and scripts are found" test -s "$dir/c" -a -s "$dir/scripts"
+
+# --- how files begin ---
+
+xargs awk '
+  function file_ends() {
+    if (file && !licence) print file ":1: no licence"
+    if (file && !purpose) print file ":2: no word on what it is for"
+  }
+  FNR == 1 { file_ends(); file = FILENAME; licence = purpose = 0 }
+  FNR == 1 && /^\/\* SPDX-License-Identifie[r]: .*MIT.* \*\/$/ { licence = 1 }
+  FNR > 1 && FNR < 9 && /^( \*|\/\*) / && length($0) > 22 { purpose = 1 }
+  END { file_ends() }' <"$dir/c" >"$dir/complaints"
+none "every C file begins with its licence and its purpose"
+
+xargs awk 'FNR == 2 && !(/^# / && length($0) > 21) { print FILENAME ":2: no word on what it is for" }' \
+  <"$dir/scripts" >"$dir/complaints"
+none "every script states its purpose"
+
+while read -r file; do
+  [ -x "$file" ] || echo "$file: not executable"
+done <"$dir/scripts" >"$dir/complaints"
+none "every script is executable"
+
+# --- order of includes ---
+
+xargs grep -Hn '^#include "' <"$dir/c" | awk -F : '
+  function folder(path) { return path ~ /\// ? substr(path, 1, match(path, /\/[^\/]*$/) - 1) : "" }
+  BEGIN {
+    level["base"] = 1
+    level["policy"] = level["policy/qos"] = level["policy/baseline"] = level["policy/promise"] = level["sched"] = 2
+    level["tests/double/device"] = level["compute/arbiter"] = 2
+    level["client"] = 2
+    level["base/terminal"] = 3
+    level["db"] = level["sim/model"] = level["tests/double"] = 3
+    level["gpu"] = level["sim/experiment"] = level["sim/compute"] = 4
+    level["gpu/xe"] = 5
+    level["monitor"] = level["monitor/fps"] = level["monitor/bpf"] = level["sim/host"] = 5
+    level["compute/channel"] = level["monitor/truth"] = 3
+    level["compute/tenant"] = 4
+    level["compute/cl"] = 5
+    level["compute/server"] = 6
+    level["gover-d/util"] = 6
+    level["gover-d/model"] = 7
+    level["gover-d/config"] = 8
+    level["gover-d/alert"] = level["gover-d/diagnosis"] = 9
+    level["gover-d/store"] = 10
+    level["gover-d/core"] = level["gover-d/auth"] = 11
+    level["gover-d/api"] = 12
+    level["gover-d/http"] = 13
+    level["gover-d"] = 14
+    level["gover-fleet/model"] = 3
+    level["gover-fleet/config"] = 4
+    level["gover-fleet/cloud"] = level["gover-fleet/host"] = 5
+    level["gover-fleet/claim"] = level["gover-fleet/migrate"] = 6
+    level["gover-fleet"] = 7
+    level["gover-ctl"] = 15
+    level["gover-ctl/verb"] = 16
+    level["gover-ctl/top"] = level["gover-ctl/doctor"] = 17
+  }
+  {
+    split($0, part, "\"")
+    from = folder($1)
+    to = folder(part[2])
+    top = from
+    sub("/.*", "", top)
+    if (from == to || top == "tests" && from !~ /^tests\/(double|kernel\/gover_)/) next
+    if (top == "monitor" && part[2] ~ /^fps-preload\/(wire|message)\.h$/) next
+    if (from == "fps-preload/layer" && to == "fps-preload") next
+    if (from ~ /^compute\/(tenant|cl)$/ && part[2] ~ /^fps-preload\/(debug|owned-fd)\.h$/) next
+    if (from == "compute/channel" && part[2] == "fps-preload/sealed-memfd.h") next
+    if (from ~ /^(tests\/)?kernel\/gover_/ && (to == "sched" || part[2] !~ "/")) next
+    if (top == "gover-ctl" && to ~ /^gover-ctl/ && level[to] < level[from]) next
+    if (top == "gover-ctl" && (to ~ /^base/ || to == "client" || part[2] == "gover-d/config/config-path.h" || part[2] == "gover-d/model/contract.h")) next
+    if (top == "gover-fleet" && to !~ /^(base|client|gover-fleet)/) print
+    if (from == "gover-d/auth" && to ~ /(alert|store)$/) print
+    if (to == "policy" && from ~ /^policy\//) next
+    if (top == "monitor" && to ~ /^monitor/) next
+    if (top == "gover-ctl" || !(from in level) || !(to in level) || level[to] >= level[from])
+      print
+  }' >"$dir/complaints"
+none "includes point down: base, {client, policy, sched, compute/arbiter}, {db, sim/model}, {gpu, sim/experiment, sim/compute}, {monitor, sim/host}, gover-d; gover-ctl and kernel apart"
+
+# A module is a .c file and its .h file. tsort prints each cycle of modules on stderr.
+grep -E '^(base|client|compute|db|fps-preload|gover-ctl|gover-d|gover-fleet|gpu|monitor|policy|sched|sim|tests/(bench|double|workloads))/' "$dir/c" |
+  xargs awk -F '"' '/^#include "/ {
+    from = FILENAME
+    to = $2
+    sub(/\.[ch]$/, "", from)
+    sub(/\.[ch]$/, "", to)
+    if (from != to) print from, to
+  }' | tsort 2>"$dir/complaints" >/dev/null
+none "no include circle between modules"
+
+# From Linux 6.8 on, <linux/vm_sockets.h> uses a type of <sys/socket.h>.
+xargs awk '
+  FNR == 1 { socket = 0 }
+  /^#include <sys\/socket.h>/ { socket = 1 }
+  /^#include <linux\/vm_sockets.h>/ && !socket { print FILENAME ":" FNR ": no <sys/socket.h> before <linux/vm_sockets.h>" }' \
+  <"$dir/c" >"$dir/complaints"
+none "headers of Linux that need one of libc come after it"
+
+grep -Hn '^#include <' sched/*.[ch] | grep -vE '<std(int|def|bool)\.h>' >"$dir/complaints"
+none "sched/ is freestanding"
+
+grep -Hn '^#include <' compute/arbiter/*.[ch] | grep -vE '<std(int|def|bool)\.h>' >"$dir/complaints"
+for file in compute/arbiter/*.c; do
+  # gcc copies a struct by memcpy() or memset().
+  "${CC:-gcc}" -std=gnu11 -ffreestanding -mgeneral-regs-only -Wall -Wextra -Werror -Os -I. -c -o "$dir/part.o" "$file" &&
+    nm -u "$dir/part.o" | grep -vE ' (arbiter_[a-z_]+|memcpy|memset|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_)$' | sed "s|^|$file:|"
+done >>"$dir/complaints" 2>&1
+none "compute/arbiter/ calls no function of libc and uses no floating point"
+
+# Compile these sources as in a kernel: no libc header, no floating point, no undefined symbol. The 32-bit build finds
+# divisions of 64-bit numbers, because they call a libgcc function there.
+# shellcheck disable=SC2086 # no word or one
+for machine in "" $(echo "int x;" | "${CC:-gcc}" -m32 -xc -c -o /dev/null - 2>/dev/null && echo -m32); do
+  for file in sched/*.c; do
+    "${CC:-gcc}" $machine -std=gnu11 -ffreestanding -nostdinc -isystem "$("${CC:-gcc}" -print-file-name=include)" \
+      -mgeneral-regs-only -Wall -Wextra -Wdeclaration-after-statement -Werror -Os -fno-pic -I. -c -o "$dir/part.o" "$file" &&
+      nm -u "$dir/part.o" | grep -vE ' (sched|quanta)_[a-z_]+$' | sed "s|^|$file $machine:|"
+  done
+done >"$dir/complaints" 2>&1
+none "sched/ compiles without libc, floating point and 64-bit division"
+
+grep -nE '#include <(time|sys/|unistd|fcntl|pthread|signal|poll)' policy/*.[ch] policy/*/*.[ch] sim/model/*.[ch] sim/experiment/*.[ch] \
+  tests/double/device/*.[ch] sim/compute/*.[ch] >"$dir/complaints"
+none "policy/, sim/model/, sim/experiment/, tests/double/device/ and sim/compute/ include no system header: time is a parameter"
+
+grep -nE '(^|[^a-z_])(exit|_exit|abort|printf|fprintf|puts|fputs|perror|syslog|sd_journal_[a-z]*)\(' \
+  base/*.[ch] client/*.[ch] policy/*.[ch] policy/*/*.[ch] sched/*.[ch] compute/arbiter/*.[ch] db/*.[ch] sim/model/*.[ch] tests/double/device/*.[ch] sim/experiment/*.[ch] \
+  sim/compute/*.[ch] gpu/*.[ch] gpu/*/*.[ch] \
+  monitor/*.[ch] monitor/*/*.[ch] compute/channel/*.[ch] compute/tenant/*.[ch] compute/cl/*.[ch] |
+  grep -vE '^(sim/experiment/report|base/xalloc)\.c:' >"$dir/complaints"
+none "no library folder logs or exits, except when memory is exhausted"
+
+grep -rnE '#include "base/xalloc.h"' compute fps-preload sched policy kernel --include='*.[ch]' >"$dir/complaints"
+none "gover-arbiter and the libraries in customers' programs do not end when memory is exhausted"
+
+# --- sizes ---
+
+xargs awk '
+  FNR == 1 { head = body = 0 }
+  /^[A-Za-z_].*[^;]$/ && !body { if (!head) head = FNR }
+  /^$/ && !body { head = 0 }
+  /^[^ \t].*;$/ && !body { head = 0 }
+  /^\{$/ { body = 1 }
+  /^\}/ {
+    if (body && FNR - head >= 60) print FILENAME ":" head ": a function of " FNR - head + 1 " lines"
+    head = body = 0
+  }' <"$dir/c" >"$dir/complaints"
+none "no function is longer than 60 lines"
+
+cat "$dir/c" "$dir/scripts" | xargs wc -l | awk '$2 != "total" && $1 > 600 { print $2 ": " $1 " lines" }' >"$dir/complaints"
+none "no file is longer than 600 lines"
+awk 'FNR > 350 || length > 110 { print FILENAME ":" FNR ": " $0 }' Makefile >"$dir/complaints"
+none "the Makefile has at most 350 lines of 110 columns"
+
+# --- forbidden contents ---
+
+xargs awk '{ gsub(/"([^"\\]|\\.)*"/, "") } /\/\// { print FILENAME ":" FNR ": " $0 }' <"$dir/c" >"$dir/complaints"
+none "no // comment"
+
+cat "$dir/c" "$dir/scripts" | grep -v 'source/house' | xargs grep -nwE 'TODO|FIXME|XXX' >"$dir/complaints"
+none "no TODO is left"
+
+{
+  [ -f "$B/libgover.a" ] || echo "$B/libgover.a is not built"
+  objdump -t "$B/libgover.a" |
+    awk '$2 == "g" && $3 == "O" && $4 ~ /^\.(data|bss)/ && $4 !~ /^\.data\.rel\.ro/ && $NF !~ /^__/ { print $NF }'
+} >"$dir/complaints" 2>&1
+none "there is no public mutable variable"
+
+for guide in docs/threats.md docs/sriov.md; do
+  grep -oE '`[a-z]+/[^` ]+\.(c|sh|pml)`' $guide | tr -d '`' | sort -u >"$dir/named"
+  ok "$guide names tests" test -s "$dir/named"
+  while read -r file; do
+    [ -f "tests/$file" ] || [ -f "$file" ] || echo "$guide: tests/$file: does not exist"
+  done <"$dir/named" >"$dir/complaints"
+  none "$guide names only tests that exist"
+done
+
+if git rev-parse --git-dir >/dev/null 2>&1; then
+  git ls-files --cached --others --exclude-standard | grep -E '\.(o|a|so|d|tap|gcda|gcno)$|^build/' >"$dir/complaints"
+  none "git tracks no built file"
+else
+  ok "git sees nothing that was built # SKIP not a git work tree" true
+fi
+finish
