@@ -78,34 +78,12 @@ api() { # api METHOD PATH [BODY]: prints the body, writes the status to $dir/sta
 
 status() { cat "$dir/status"; }
 
-# From 1.7 on, jq prints a number as it is written in its input: 15.0 and not 15. The result of an addition is printed as in
-# 1.6, so that a filter begins with one.
-if [ "$(echo 15.0 | jq . 2>/dev/null)" = 15.0 ]; then
-  jq() {
-    jq_left=$# jq_values=0 jq_filter=''
-    while [ "$jq_left" -gt 0 ]; do
-      jq_word=$1 jq_left=$((jq_left - 1))
-      shift
-      case $jq_values$jq_filter$jq_word in
-      0--arg | 0--slurpfile) jq_values=2 ;;
-      [12]*) jq_values=$((jq_values - 1)) ;;
-      0[!-]*)
-        jq_word="walk(if type == \"number\" then . + 0 else . end) | ($jq_word)"
-        jq_filter=-
-        ;;
-      esac
-      set -- "$@" "$jq_word"
-    done
-    command jq "$@"
-  }
-fi
-
 get() { # get PATH FILTER: prints one value of an answer
-  api GET "$1" | jq -r "$2"
+  api GET "$1" | gojq -r "$2"
 }
 
-that() { # that PATH FILTER: succeeds if the daemon answers and the jq filter returns true
-  api GET "$1" | jq -es "length == 1 and (.[0] | ($2))" >/dev/null
+that() { # that PATH FILTER: succeeds if the daemon answers and the gojq filter returns true
+  api GET "$1" | gojq -es "length == 1 and (.[0] | ($2))" >/dev/null
 }
 
 periods() { # periods N: waits for N more ticks, before a test that something did not happen

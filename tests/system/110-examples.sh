@@ -137,8 +137,8 @@ drawn() { that /v1/vgpus/soft '.frames > 100 and .fps > 0'; }
 counts() { # waits for the frames; prints what the program and the daemon know if they are missing
   until_ok 30 drawn && return
   cat "$dir/draw.log"
-  api GET /v1/vgpus/soft | jq -c '{frames, fps, attach}'
-  api GET /v1/host | jq -c .fps
+  api GET /v1/vgpus/soft | gojq -c '{frames, fps, attach}'
+  api GET /v1/host | gojq -c .fps
   inside journalctl --no-pager -o cat -n 8 -u gover-d
   return 1
 }

@@ -22,8 +22,8 @@ machine_on --private-network -- systemd.unit=check.target || exit 1
 sock=/proc/$leader/root/run/gover/gover.sock
 
 finding() { # finding CHECK: prints "STATE|TEXT" of the last doctor, and its advice to $dir/advice
-  jq -r --arg check "$1" '.checks[] | select(.check == $check) | .advice' "$dir/doctor" >"$dir/advice"
-  jq -r --arg check "$1" '.checks[] | select(.check == $check) | "\(.state)|\(.text)"' "$dir/doctor"
+  gojq -r --arg check "$1" '.checks[] | select(.check == $check) | .advice' "$dir/doctor" >"$dir/advice"
+  gojq -r --arg check "$1" '.checks[] | select(.check == $check) | "\(.state)|\(.text)"' "$dir/doctor"
 }
 doctor() { inside "$@" gover-ctl --json doctor >"$dir/doctor" 2>"$dir/doctor.err"; }
 begins() { # begins TEXT GOT WANTED: GOT begins with WANTED

@@ -71,7 +71,7 @@ periods 20
 # Prints what must survive: contracts and holds.
 contracts() {
   get /v1/vgpus '.vgpus | sort_by(.id)[] | [.id, .gpu, .initial_cap_pct, .target_fps, .labels] | tostring'
-  jq -c '.vgpus[] | [.id, .held, .held_cap_pct]' "$state/contracts.json" | sort
+  gojq -c '.vgpus[] | [.id, .held, .held_cap_pct]' "$state/contracts.json" | sort
 }
 in_history() { sqlite3 -readonly "$state/history.db" "$1"; }
 decisions() { in_history "SELECT id, ts_ms, gpu, kind, vgpu FROM decision WHERE id <= $last ORDER BY id"; }

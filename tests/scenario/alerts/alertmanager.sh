@@ -45,15 +45,15 @@ prometheus --config.file="$dir/prometheus.yml" --storage.tsdb.path="$dir/tsdb" -
 cleanup="$cleanup; kill $! 2>/dev/null"
 
 ask() { # ask PROMQL JQ-FILTER: succeeds if the filter is true for the result
-  curl -sf -G --data-urlencode "query=$1" "http://$prom/api/v1/query" | jq -e ".data.result | $2"
+  curl -sf -G --data-urlencode "query=$1" "http://$prom/api/v1/query" | gojq -e ".data.result | $2"
 }
 heard() { # heard JQ-FILTER: succeeds if the filter is true for a received alert
-  jq -es "[.[].alerts[] | select($1)] | length > 0" "$dir/bodies"
+  gojq -es "[.[].alerts[] | select($1)] | length > 0" "$dir/bodies"
 }
 
 ok "Prometheus scrapes the daemon" until_ok 60 ask 'up{job="gover"}' '.[0].value[1] == "1"'
 ok "Prometheus receives OpenMetrics with units" until_ok 30 sh -c \
-  "curl -sf 'http://$prom/api/v1/metadata?metric=gover_vgpu_busy_seconds' | jq -e '.data[\"gover_vgpu_busy_seconds\"][0].unit == \"seconds\"'"
+  "curl -sf 'http://$prom/api/v1/metadata?metric=gover_vgpu_busy_seconds' | gojq -e '.data[\"gover_vgpu_busy_seconds\"][0].unit == \"seconds\"'"
 # Two overloaded vGPUs and no donor, as in daemon/severe.sh.
 sell a 100 busy '"vm": "win-1"'
 api PATCH /v1/vgpus/a '{"held": true, "held_cap_pct": 20}' >/dev/null
@@ -64,9 +64,9 @@ for v in a b; do api PATCH /v1/vgpus/$v '{"held": false}' >/dev/null; done
 ok "an overload is raised" until_ok 30 alerts 1 severe_overload
 ok "Prometheus fires" until_ok 60 ask 'ALERTS{alertname="GoverCritical",alertstate="firing"}' 'length > 0'
 ok "the webhook receives the alert from Alertmanager" until_ok 60 heard '.status == "firing" and .labels.name == "severe_overload"'
-vgpu=$(jq -rs '[.[].alerts[] | select(.labels.name == "severe_overload")][0].labels.vgpu' "$dir/bodies")
+vgpu=$(gojq -rs '[.[].alerts[] | select(.labels.name == "severe_overload")][0].labels.vgpu' "$dir/bodies")
 is "the alert contains the vGPU, the next command and the page of the runbook" \
-  "$(jq -rs '[.[].alerts[] | select(.labels.name == "severe_overload")][0] | "\(.labels.severity) \(.annotations.next) \(.annotations.runbook_url)"' "$dir/bodies")" \
+  "$(gojq -rs '[.[].alerts[] | select(.labels.name == "severe_overload")][0] | "\(.labels.severity) \(.annotations.next) \(.annotations.runbook_url)"' "$dir/bodies")" \
   "critical gover-ctl why $vgpu file:///usr/share/doc/gover/runbook/severe_overload.md"
 ok "the next command works" ctl why "$vgpu"
 load a idle

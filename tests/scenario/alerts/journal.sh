@@ -28,7 +28,7 @@ if [ "${1-}" = inside ]; then # inside DAEMON CONFIG DIR: runs the test with a p
   rest POST /v1/vgpus '{"id": "a", "initial_cap_pct": 50, "vm": "win-1", "labels": {"workload": "busy"}}'
   until=$(date -u -d '+1 hour' +%Y-%m-%dT%H:%M:%SZ)
   silence=$(curl -sf --unix-socket "$dir/gover.sock" -H 'Content-Type: application/json' \
-    -d "{\"alert\": \"fps_missing\", \"until\": \"$until\", \"reason\": \"test\"}" http://g/v1/silences | jq .id)
+    -d "{\"alert\": \"fps_missing\", \"until\": \"$until\", \"reason\": \"test\"}" http://g/v1/silences | gojq .id)
   rest POST /v1/vgpus '{"id": "b", "initial_cap_pct": 20, "target_fps": 60, "labels": {"workload": "load:pct=5"}}'
   waits GOVER_ALERT=contract_limit GOVER_VGPU=a
   waits GOVER_ALERT=fps_missing GOVER_VGPU=b
@@ -38,7 +38,7 @@ if [ "${1-}" = inside ]; then # inside DAEMON CONFIG DIR: runs the test with a p
   # A silenced alert whose silence ends is updated.
   rest DELETE "/v1/silences/$silence"
   waits MESSAGE_ID=24519901a03b4f6f9535ba9c16b92cac
-  for alert in $(curl -sf --unix-socket "$dir/gover.sock" http://g/v1/alerts | jq '.alerts[].id'); do
+  for alert in $(curl -sf --unix-socket "$dir/gover.sock" http://g/v1/alerts | gojq '.alerts[].id'); do
     rest POST "/v1/alerts/$alert/ack"
   done
   rest PATCH /v1/policy '{"overload_pct": 90}'
@@ -87,18 +87,18 @@ unshare -mn --propagation private "$0" inside "$B/gover-d" "$conf" "$dir" >"$dir
 ok "all kinds of messages are in the journal" test ! -e "$dir/missing"
 ok "an alert is found by vGPU and name" test -s "$dir/alert"
 is "the entry has VM, GPU, message id and priority" \
-  "$(head -n 1 "$dir/alert" | jq -r '"\(.GOVER_VM) \(.GOVER_GPU) \(.MESSAGE_ID) \(.PRIORITY) \(.SYSLOG_IDENTIFIER)"')" \
+  "$(head -n 1 "$dir/alert" | gojq -r '"\(.GOVER_VM) \(.GOVER_GPU) \(.MESSAGE_ID) \(.PRIORITY) \(.SYSLOG_IDENTIFIER)"')" \
   "win-1 gpu0 d8f391f60b4e44f3a14ad981729aa97b 4 gover-d"
-is "the entry has its subject and the next command as words" "$(head -n 1 "$dir/alert" | jq -r '"\(.GOVER_SUBJECT); \(.GOVER_NEXT)"')" \
+is "the entry has its subject and the next command as words" "$(head -n 1 "$dir/alert" | gojq -r '"\(.GOVER_SUBJECT); \(.GOVER_NEXT)"')" \
   "vGPU a on GPU gpu0, virtual machine win-1; gover-ctl why a"
-ok "a decision is found by its kind" jq -se 'any(.[]; .GOVER_VGPU == "a")' "$dir/decision"
+ok "a decision is found by its kind" gojq -se 'any(.[]; .GOVER_VGPU == "a")' "$dir/decision"
 ok "a message without an id is in the journal once" test "$(grep -c 'ready on' "$dir/all")" -eq 1
 
 # Each field in an entry of the catalog is set in every message of its kind.
 awk '/^-- /{id = $2} {line = $0; while (match(line, /@[A-Z_]+@/)) {print id, substr(line, RSTART + 1, RLENGTH - 2); line = substr(line, RSTART + RLENGTH)}}' \
   "$top/dist/gover.catalog" | sort -u >"$dir/fields"
 while read -r id field; do
-  jq -r --arg id "$id" --arg field "$field" 'select(.MESSAGE_ID == $id) | if (.[$field] // "") == "" then "empty" else "set" end' \
+  gojq -r --arg id "$id" --arg field "$field" 'select(.MESSAGE_ID == $id) | if (.[$field] // "") == "" then "empty" else "set" end' \
     "$dir/messages" | sort | uniq -c | sed "s/^/$id $field /"
 done <"$dir/fields" >"$dir/counts"
 ok "every message has the fields of its catalog entry" sh -c "test -s '$dir/counts' && ! grep ' empty\$' '$dir/counts'"

@@ -7,7 +7,7 @@ receive_webhook
 sim_conf
 start || exit 1
 received() { # received FILTER: succeeds if the filter is true for a received message
-  jq -es "[.[] | select($1)] | length > 0" "$dir/bodies"
+  gojq -es "[.[] | select($1)] | length > 0" "$dir/bodies"
 }
 show() { # show COMMAND...: runs a command as on the host, with its output in $dir/said
   echo "\$ $*"
@@ -25,12 +25,12 @@ ok "both vGPUs have contracts" that /v1/vgpus '.vgpus | length == 2'
 periods 20
 ctl vgpu hold cad-7 --cap 25 >/dev/null
 ok "the webhook receives the alert" until_ok 20 received '.event == "raised" and .alert.name == "held_overloaded"'
-message=$(jq -cs '[.[] | select(.alert.name == "held_overloaded")][0]' "$dir/bodies")
-echo "$message" | jq . | sed 's/^/# /'
-is "the text states host, VM and cause" "$(echo "$message" | jq -r '"\(.host) \(.text)"' | grep -c "$(uname -n), warning, VM win-cad-7: vGPU cad-7 uses .* held at 25 % - .*an operator holds its cap")" 1
-next=$(echo "$message" | jq -r .next)
+message=$(gojq -cs '[.[] | select(.alert.name == "held_overloaded")][0]' "$dir/bodies")
+echo "$message" | gojq . | sed 's/^/# /'
+is "the text states host, VM and cause" "$(echo "$message" | gojq -r '"\(.host) \(.text)"' | grep -c "$(uname -n), warning, VM win-cad-7: vGPU cad-7 uses .* held at 25 % - .*an operator holds its cap")" 1
+next=$(echo "$message" | gojq -r .next)
 is "the message contains the next command" "$next" "gover-ctl why cad-7"
-page=$top/docs/runbook/$(echo "$message" | jq -r .alert.name).md
+page=$top/docs/runbook/$(echo "$message" | gojq -r .alert.name).md
 is "the page of the alert contains the three commands" "$(grep -cE '^    \$ gover-ctl (why cad-7|history cad-7|vgpu release cad-7)' "$page")" 3
 periods 50
 
@@ -42,7 +42,7 @@ ok "2: gover-ctl history prints the measurements" grep -qE '^ *20[0-9-]+T.*[0-9]
 show gover-ctl vgpu release cad-7 | sed 's/^/# /'
 ok "3: gover-ctl vgpu release ends the hold" grep -q "cad-7" "$dir/said"
 ok "the webhook receives the end of the alert" until_ok 20 received '.event == "cleared" and .alert.name == "held_overloaded"'
-jq -cs '[.[] | select(.event == "cleared")][0]' "$dir/bodies" | jq . | sed 's/^/# /'
+gojq -cs '[.[] | select(.event == "cleared")][0]' "$dir/bodies" | gojq . | sed 's/^/# /'
 ok "the vGPU reaches its target" until_ok 20 that /v1/vgpus/cad-7 '.fps >= 49'
 show gover-ctl vgpu list | sed 's/^/# /'
 stop

@@ -22,27 +22,27 @@ is "each tick is in the histogram of durations" "$(sed -n 's/^gover_tick_duratio
 
 # A histogram has the series NAME_bucket, NAME_sum and NAME_count.
 sed -n 's/^# TYPE \([a-z0-9_]*\) histogram/\1_bucket\n\1_sum\n\1_count/p; s/^# TYPE \([a-z0-9_]*\) \(gauge\|counter\)/\1/p' "$dir/text" | sort -u >"$dir/names"
-{ cat $rules && jq -r '.. | .expr?, .query?.query?, .definition? | strings' $dashboards; } >"$dir/uses"
+{ cat $rules && gojq -r '.. | .expr?, .query?.query?, .definition? | strings' $dashboards; } >"$dir/uses"
 grep -oE 'gover_[a-z0-9_]+' "$dir/uses" | sort -u >"$dir/used"
 ok "rules and dashboards use metrics" test "$(wc -l <"$dir/used")" -gt 20
 is "each used metric exists" "$(comm -13 "$dir/names" "$dir/used")" ""
 cat $rules | sed -n 's/^ *- record: //p' | sort -u >"$dir/records"
-cat $dashboards | jq -r '.. | .expr? | strings' | grep -oE 'gover:[a-z0-9_:]+' | sort -u >"$dir/recorded"
+cat $dashboards | gojq -r '.. | .expr? | strings' | grep -oE 'gover:[a-z0-9_:]+' | sort -u >"$dir/recorded"
 ok "the dashboards use recorded series" test -s "$dir/recorded"
 is "each used series is recorded" "$(comm -13 "$dir/records" "$dir/recorded")" ""
 sed -n 's/^# HELP \([a-z0-9_]*\) .*Deprecated: .*/\1/p' "$dir/text" | sort -u >"$dir/deprecated"
 ok "there are deprecated metrics" test -s "$dir/deprecated"
-queries() { jq -r '.. | .expr?, .query?.query?, .definition? | strings' "$1"; }
+queries() { gojq -r '.. | .expr?, .query?.query?, .definition? | strings' "$1"; }
 for dashboard in $dashboards; do
-  is "each panel of $(basename "$dashboard") has a description" "$(jq -r '.panels[] | select(.type != "row" and (.description // "") == "").title' "$dashboard")" ""
-  is "each query of $(basename "$dashboard") selects the job" "$(jq -r '.. | .expr?, .query?.query?, .definition? | strings |
+  is "each panel of $(basename "$dashboard") has a description" "$(gojq -r '.panels[] | select(.type != "row" and (.description // "") == "").title' "$dashboard")" ""
+  is "each query of $(basename "$dashboard") selects the job" "$(gojq -r '.. | .expr?, .query?.query?, .definition? | strings |
     select(. != "label_values(gover_build_info, job)") |
     select(([scan("gover[_:][a-z0-9_:]+")] | length) != ([scan("[{]job=~\"[$]job\"")] | length))' "$dashboard")" ""
-  is "rates of $(basename "$dashboard") follow the resolution" "$(jq -r '.panels[].targets[]?.expr' "$dashboard" | grep -E '(rate|increase)\(.*\[[0-9]')" ""
+  is "rates of $(basename "$dashboard") follow the resolution" "$(gojq -r '.panels[].targets[]?.expr' "$dashboard" | grep -E '(rate|increase)\(.*\[[0-9]')" ""
   is "$(basename "$dashboard") uses no deprecated metric" "$(queries "$dashboard" | grep -oE 'gover_[a-z0-9_]+' | sort -u | comm -12 - "$dir/deprecated")" ""
-  is "panel ids of $(basename "$dashboard") are unique" "$(jq -r '.panels[].id' "$dashboard" | sort | uniq -d)" ""
+  is "panel ids of $(basename "$dashboard") are unique" "$(gojq -r '.panels[].id' "$dashboard" | sort | uniq -d)" ""
 done
-is "dashboards have different ids" "$(jq -r .uid $dashboards | sort | uniq -d)" ""
+is "dashboards have different ids" "$(gojq -r .uid $dashboards | sort | uniq -d)" ""
 count() { cat $rules | grep -c "$1"; }
 is "every alert has a severity and a next command" \
   "$(count 'alert:') $(count '  severity:') $(count '  next:')" "$(count 'alert:') $(count 'alert:') $(count 'alert:')"

@@ -25,7 +25,7 @@ sell b 40 idle
 ok "a silence without an end is rejected" sh -c "! '$B/gover-ctl' --socket '$sock' silence add --vgpu a --reason x"
 ok "a silence without a selector is rejected" sh -c "! '$B/gover-ctl' --socket '$sock' silence add --for 1h --reason x"
 refused() { # refused BODY WORDS: the reply is 422 with the detail WORDS
-  api POST /v1/silences "$1" | jq -e --arg words "$2" '.status == 422 and (.detail | contains($words))'
+  api POST /v1/silences "$1" | gojq -e --arg words "$2" '.status == 422 and (.detail | contains($words))'
 }
 day='"until": "2099-01-01T00:00:00Z"'
 while IFS='|' read -r body words; do
@@ -63,8 +63,8 @@ periods 5
 ok "the silenced alert is not notified after the restart" sh -c "! cat '$dir/bodies' '$dir/hook.heard' | grep '\"vgpu\":\"a\"'"
 is "the silence is removed" "$(ctl silence remove 1)" "removed: silence 1"
 ok "the webhook gets the alert after the silence" until_ok 20 grep -q '"vgpu":"a"' "$dir/bodies"
-is "the first notification is a raised alert" "$(grep '"vgpu":"a"' "$dir/bodies" | head -n 1 | jq -r .event)" raised
-is "the next silence has the next id" "$(ctl --json silence add --gpu gpu0 --for 3 --reason y | jq .id)" 2
+is "the first notification is a raised alert" "$(grep '"vgpu":"a"' "$dir/bodies" | head -n 1 | gojq -r .event)" raised
+is "the next silence has the next id" "$(ctl --json silence add --gpu gpu0 --for 3 --reason y | gojq .id)" 2
 ok "a silence expires after its duration" until_ok 20 that /v1/silences '.silences == []'
 ok "the history has the end of the silence" recorded 'SELECT 1 FROM silence WHERE id = 2 AND ended_ms >= until_ms'
 stop

@@ -26,28 +26,28 @@ sim_conf
 start || exit 1
 
 received() { # received FILTER: succeeds if FILTER is true for one of the bodies
-  jq -es "[.[] | select($1)] | length > 0" "$dir/bodies"
+  gojq -es "[.[] | select($1)] | length > 0" "$dir/bodies"
 }
 
 sell a 50 busy '"vm": "win-42"'
 ok "a raised alert reaches the webhook" until_ok 20 received '.event == "raised" and .alert.name == "contract_limit"'
-jq -cs '[.[] | select(.event == "raised" and .alert.vgpu == "a")][0]' "$dir/bodies" >"$dir/raised"
+gojq -cs '[.[] | select(.event == "raised" and .alert.vgpu == "a")][0]' "$dir/bodies" >"$dir/raised"
 is "the message has the vGPU, the severity and the next command" \
-  "$(jq -r '"\(.version) \(.host) \(.alert.vgpu) \(.alert.severity) \(.next)"' "$dir/raised")" \
+  "$(gojq -r '"\(.version) \(.host) \(.alert.vgpu) \(.alert.severity) \(.next)"' "$dir/raised")" \
   "1 $(uname -n) a info gover-ctl why a"
-id=$(jq .alert.id "$dir/raised")
-is "the alert has the same members as in GET /v1/alerts" "$(jq -c '.alert | keys' "$dir/raised")" \
-  "$(get /v1/alerts '.alerts[0] | keys' | jq -c .)"
+id=$(gojq .alert.id "$dir/raised")
+is "the alert has the same members as in GET /v1/alerts" "$(gojq -c '.alert | keys' "$dir/raised")" \
+  "$(get /v1/alerts '.alerts[0] | keys' | gojq -c .)"
 ok "its text contains host, VM, vGPU and meaning" \
-  jq -e ".text | contains(\"$(uname -n), info, VM win-42: vGPU a uses\") and contains(\"the customer may want a larger contract\")" "$dir/raised"
+  gojq -e ".text | contains(\"$(uname -n), info, VM win-42: vGPU a uses\") and contains(\"the customer may want a larger contract\")" "$dir/raised"
 # shellcheck disable=SC2046 # words
-ok "the next command works" ctl $(jq -r .next "$dir/raised" | cut -d ' ' -f 2-)
+ok "the next command works" ctl $(gojq -r .next "$dir/raised" | cut -d ' ' -f 2-)
 ok "changed numbers are sent as an update" until_ok 30 received ".event == \"updated\" and .alert.id == $id"
 api POST "/v1/alerts/$id/ack" >/dev/null
 ok "an acknowledgement is sent" until_ok 10 received ".event == \"acknowledged\" and .alert.id == $id and .alert.acked_at != null"
 load a idle
 ok "the clearing is sent" until_ok 30 received ".event == \"cleared\" and .alert.id == $id and .alert.cleared_at != null"
-program_got() { sed -n 's/^[a-z]* a {/{/p' "$dir/on_alert.heard" | jq -es "map(.event) | index(\"$1\") != null"; }
+program_got() { sed -n 's/^[a-z]* a {/{/p' "$dir/on_alert.heard" | gojq -es "map(.event) | index(\"$1\") != null"; }
 ok "the operator's program gets the message on its standard input" until_ok 20 program_got raised
 ok "the program gets the clearing too" until_ok 20 program_got cleared
 ok "an offer is passed to its program" until_ok 30 grep -q '^open  {.*"offer":{' "$dir/on_offer.heard"

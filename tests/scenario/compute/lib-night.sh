@@ -17,7 +17,7 @@ run a 50 --us 1000 --depth 4
 ok "a program computes" until_ok 30 that /v1/vgpus/a '.units > 100'
 
 heard() { # heard EVENT N: the webhook has received the event of telemetry_stale N times
-  [ "$(jq -s "[.[] | select(.event == \"$1\" and .alert.name == \"telemetry_stale\")] | length" "$dir/bodies")" = "$2" ]
+  [ "$(gojq -s "[.[] | select(.event == \"$1\" and .alert.name == \"telemetry_stale\")] | length" "$dir/bodies")" = "$2" ]
 }
 listed() { # the command of the page, for the arbiter of this test
   echo '$ ps -C gover-arbiter -o pid,stat,args'
@@ -28,9 +28,9 @@ listed() { # the command of the page, for the arbiter of this test
 first=$(arbiter)
 kill -STOP "$first"
 ok "the webhook receives the alert" until_ok 30 heard raised 1
-message=$(jq -cs '[.[] | select(.alert.name == "telemetry_stale")][0]' "$dir/bodies")
-echo "$message" | jq . | sed 's/^/# /'
-is "the message contains the next command" "$(echo "$message" | jq -r .next)" "gover-ctl doctor"
+message=$(gojq -cs '[.[] | select(.alert.name == "telemetry_stale")][0]' "$dir/bodies")
+echo "$message" | gojq . | sed 's/^/# /'
+is "the message contains the next command" "$(echo "$message" | gojq -r .next)" "gover-ctl doctor"
 { echo '$ gover-ctl doctor' && ctl doctor; } >"$dir/said"
 sed 's/^/# /' "$dir/said"
 ok "1: gover-ctl doctor names the GPU" grep -q '^fail  gpus .*GPU gpu0' "$dir/said"

@@ -41,89 +41,82 @@ LISTMAX=0
 unset zle_bracketed_paste
 EOF
 cat >"$dir/type" <<'EOF'
-# type SHELL: reads lines NAME|TEXT|AWAITED, types each TEXT and TAB TAB in the shell, and writes the screen output to
-# shown.SHELL.NAME. gover-ctl offers no names if the daemon does not answer in time, as on a busy machine: a user then types TAB
-# again. bash needs an echoing terminal.
+# type SHELL: reads lines NAME|TEXT|WORDS, types each TEXT and TAB TAB in the shell until all WORDS are on the screen, and writes
+# the screen output to shown.SHELL.NAME. gover-ctl offers no names if the daemon does not answer in time, as on a busy machine: a
+# user then types TAB again. bash needs an echoing terminal.
 zmodload zsh/zpty
-shell=$1 seen= piece= name= text= awaited= try=
+shell=$1 seen= piece= name= text= words= try= pattern=
 case $shell in
 bash) zpty -eb t "TERM=dumb COLUMNS=400 LINES=400 bash --noprofile --rcfile $HOME/bash.rc -i" ;;
 zsh) zpty -b t "TERM=dumb COLUMNS=400 LINES=400 ZDOTDIR=$HOME zsh -i" ;;
 esac
-wait_for() { # wait_for PATTERN TWENTIETHS: reads output until PATTERN matches; fails when the time is over
-  local -i left=$2
+screen() { # the output without the control characters of a terminal
+  print -r -- "$seen" | tr -d '\r\007' | sed 's/\x1b\[[0-9;?]*[A-Za-z]//g'
+}
+wait_for() { # wait_for TWENTIETHS PATTERN...: reads output until it matches each PATTERN; fails when the time is over
+  local -i left=$1
+  local shown missing
+  shift
   while ((left-- > 0)); do
     while zpty -rt t piece 2>/dev/null; do seen+=$piece; done
-    [[ $seen != ${~1} ]] || return 0
+    shown=$(screen) missing=
+    for pattern; do [[ $shown == ${~pattern} ]] || missing=1; done
+    [[ -n $missing ]] || return 0
     sleep 0.05
   done
   return 1
 }
-wait_for '*ready> *' 400
-while IFS='|' read -r name text awaited; do
+wait_for 400 '*ready> '
+while IFS='|' read -r name text words; do
   seen=
   zpty -nw t "$text"$'\t\t'
   for try in 1 2 3 4; do
-    wait_for "*$awaited*" 100 && break
+    wait_for 100 "*${(@)^${(s:,:)words}}*" && break
     zpty -nw t $'\t\t'
   done
-  wait_for 'never' 6 # reads the rest of the output
-  print -r -- "$seen" | tr -d '\r\007' | sed 's/\x1b\[[0-9;?]*[A-Za-z]//g' >"$HOME/shown.$shell.$name"
+  screen >"$HOME/shown.$shell.$name"
   seen=
-  zpty -nw t $'\C-c'
-  wait_for '*ready> *' 200
+  zpty -nw t $'\C-u\n' # after ^C, zsh 5.9 sometimes completes nothing in the next line
+  wait_for 200 '*ready> '
 done
 zpty -d t
 EOF
 
-first_words=$("$B/gover-ctl" help all | sed -n '/^Options of every verb/q; s/^  \([a-z][a-z]*\) .*/\1/p' | sort -u)
-second_words=$("$B/gover-ctl" help all | sed -n 's/^  vgpu \([a-z]*\).*/\1/p')
-options=$("$B/gover-ctl" vgpu add --help | sed -n 's/^  \(--[a-z-]*\).*/\1/p')
+first_words=$("$B/gover-ctl" help all | sed -n '/^Options of every verb/q; s/^  \([a-z][a-z]*\) .*/\1/p' | sort -u | paste -sd ,)
+second_words=$("$B/gover-ctl" help all | sed -n 's/^  vgpu \([a-z]*\).*/\1/p' | paste -sd ,)
+options=$("$B/gover-ctl" vgpu add --help | sed -n 's/^  \(--[a-z-]*\).*/\1/p' | paste -sd ,)
 is "help completes the groups" "$("$B/gover-ctl" __complete -- help s | cut -f 1 | sort | tr '\n' ' ')" \
   "selling silence simulate status support "
 is "the value of -o is completed" "$("$B/gover-ctl" __complete -- vgpu list -o w | cut -f 1)" wide
 is "a list has its columns as sort keys" "$("$B/gover-ctl" __complete -- vgpu list --sort u)" used
-cat >"$dir/cases" <<EOF
-verbs|gover-ctl |status
-family|gover-ctl vgpu |release
-options|gover-ctl vgpu add --|--target-fps
-written|gover-ctl econ|economics
-vgpus|gover-ctl why |web1
-value|gover-ctl decisions --vgpu |web1
-gpus|gover-ctl drain |gpu0
-keys|gover-ctl policy set lowload|lowload_pct=
+cases="the value of an option|gover-ctl decisions --vgpu |web1,web2
+every verb|gover-ctl |$first_words
+the second words of vgpu|gover-ctl vgpu |$second_words
+every option of a verb|gover-ctl vgpu add --|$options
+the rest of a verb|gover-ctl econ|economics
+vGPUs|gover-ctl why |web1,web2
+GPUs|gover-ctl drain |gpu0
+policy keys|gover-ctl policy set lowload|lowload_pct=
 files|gover-ctl config check $dir/bash.|bash.rc
-command|gover-ctl run --vgpu web1 -- gover-c|run --vgpu web1 -- gover-ctl
-socket|GOVER_SOCKET=none gover-ctl --socket $sock why |web1
-EOF
+the command to run|gover-ctl run --vgpu web1 -- gover-c|run --vgpu web1 -- gover-ctl
+vGPUs of --socket|GOVER_SOCKET=none gover-ctl --socket $sock why |web1,web2"
 
-shows() { # shows NAME WORD...: tests that TAB showed each WORD
-  shown=$dir/shown.$shell.$1
-  shift
-  for word; do
-    grep -q -e "$word" "$shown" || {
+shows() { # shows NAME WORD,...: tests that TAB showed each WORD
+  echo "$2" | tr , '\n' >"$dir/words"
+  while read -r word; do
+    grep -qF -e "$word" "$dir/shown.$1" || {
       echo "no $word in:"
-      cat "$shown"
+      cat "$dir/shown.$1"
       return 1
     }
-  done
+  done <"$dir/words"
 }
 for shell in bash zsh; do
-  HOME=$dir zsh -f "$dir/type" "$shell" <"$dir/cases" >/dev/null 2>&1
-  # shellcheck disable=SC2086 # lists
-  ok "$shell: every verb" shows verbs $first_words
-  # shellcheck disable=SC2086
-  ok "$shell: second words of vgpu" shows family $second_words
-  # shellcheck disable=SC2086
-  ok "$shell: every option of a verb" shows options $options
-  ok "$shell: a verb is completed" shows written economics
-  ok "$shell: vGPUs" shows vgpus web1 web2
-  ok "$shell: the value of an option" shows value web1 web2
-  ok "$shell: GPUs" shows gpus gpu0
-  ok "$shell: policy keys" shows keys lowload_pct=
-  ok "$shell: files" shows files bash.rc
-  ok "$shell: the command to run" shows command 'run --vgpu web1 -- gover-ctl'
-  ok "$shell: --socket selects the daemon" shows socket web1 web2
+  echo "$cases" | HOME=$dir zsh -f "$dir/type" "$shell" >/dev/null 2>&1
+  echo "$cases" >"$dir/cases"
+  while IFS='|' read -r name text words; do
+    ok "$shell: TAB shows $name" shows "$shell.$name" "$words"
+  done <"$dir/cases"
 done
 stop
 finish

@@ -77,11 +77,11 @@ check "$conf"
 is "a conflict is reported where the key was set last" "$(cut -d ' ' -f 1-4 "$dir/output")" "gover.conf.d/40-twice.conf:2: [gpu gpu1] speed"
 
 check --json "$conf"
-is "--json prints faults as JSON" "$code $(jq -c '[.ok, (.files | length), .faults[0].line, (.faults[0].file | endswith("40-twice.conf"))]' <"$dir/output")" \
+is "--json prints faults as JSON" "$code $(gojq -c '[.ok, (.files | length), .faults[0].line, (.faults[0].file | endswith("40-twice.conf"))]' <"$dir/output")" \
   "1 [false,4,2,true]"
 rm "$conf.d/40-twice.conf"
 check --json "$conf"
-is "a valid file as JSON" "$code $(jq -c '[.ok, .faults]' <"$dir/output")" '0 [true,[]]'
+is "a valid file as JSON" "$code $(gojq -c '[.ok, .faults]' <"$dir/output")" '0 [true,[]]'
 check "$dir/absent"
 is "a missing file is a fault" "$code: $(cat "$dir/output")" "1: absent: cannot be read: No such file or directory"
 check a b
@@ -106,12 +106,12 @@ checks() { # checks TEXT CODE LAST_LINE
   is "$1" "$code|$(paste -sd '|' "$dir/output")" "$2|$running|$files|$3"
 }
 checks "the files of the running daemon are checked" 0 "gover-d was started after the last change of these files"
-is "as JSON" "$(ctl --json config check | jq -c '[.ok, .source, (.path | endswith("/gover.conf")), .restart_needed, (.files | length)]')" \
+is "as JSON" "$(ctl --json config check | gojq -c '[.ok, .source, (.path | endswith("/gover.conf")), .restart_needed, (.files | length)]')" \
   '[true,"process",true,false,3]'
 echo '# a comment' >>"$conf.d/20-more.conf"
 checks "a changed drop-in needs a restart" 0 "gover-d was started before the last change of gover.conf.d/20-more.conf: restart it"
-is "as JSON too" "$(ctl --json config check | jq -c '[.ok, .restart_needed]')" '[true,true]'
-is "a given file is not compared with the daemon" "$(ctl --json config check "$conf" | jq -c '[.source, .restart_needed]')" '["argument",null]'
+is "as JSON too" "$(ctl --json config check | gojq -c '[.ok, .restart_needed]')" '[true,true]'
+is "a given file is not compared with the daemon" "$(ctl --json config check "$conf" | gojq -c '[.source, .restart_needed]')" '["argument",null]'
 rm "$conf.d/20-more.conf"
 files='gover.conf: valid|gover.conf.d/10-sim.conf: valid'
 checks "a removed drop-in needs a restart" 0 "gover-d was started before the last change of gover.conf.d: restart it"

@@ -53,9 +53,9 @@ prints "decisions can be filtered by vGPU" "web1" decisions --vgpu web1 --limit 
 
 ctl --json vgpu show web1 >"$dir/show.json"
 api GET /v1/vgpus/web1 >"$dir/rest.json"
-is "--json prints the REST reply" "$(jq -r '[.id, .created_at] | tostring' <"$dir/show.json")" \
-  "$(jq -r '[.id, .created_at] | tostring' <"$dir/rest.json")"
-ok "--json may follow the verb" sh -c "'$B/gover-ctl' --socket '$sock' status --json | jq -e '.vgpus[0].id == \"web1\"'"
+is "--json prints the REST reply" "$(gojq -r '[.id, .created_at] | tostring' <"$dir/show.json")" \
+  "$(gojq -r '[.id, .created_at] | tostring' <"$dir/rest.json")"
+ok "--json may follow the verb" sh -c "'$B/gover-ctl' --socket '$sock' status --json | gojq -e '.vgpus[0].id == \"web1\"'"
 ok "the socket may come from the environment" env "GOVER_SOCKET=$sock" "$B/gover-ctl" status
 
 is "a vGPU without a flavour has the default one" "$(row flavour)" default

@@ -29,16 +29,16 @@ doctor() { # doctor HOST: text to $dir/text, JSON to $dir/doctor
   on "$1" "$B/gover-ctl" --socket "$sock" --json doctor >"$dir/doctor"
 }
 finding() { # finding CHECK: prints "STATE: TEXT", or nothing if the check was skipped
-  jq -r --arg check "$1" '.checks[] | select(.check == $check) | "\(.state): \(.text)"' "$dir/doctor"
+  gojq -r --arg check "$1" '.checks[] | select(.check == $check) | "\(.state): \(.text)"' "$dir/doctor"
 }
 # A busy machine reads a GPU too late from time to time; then doctor reports that its busy time is not known.
 controls() { # controls HOST GPUS
   doctor "$1"
   [ "$(finding gpus)" = "ok: controlled GPUs: $2" ]
 }
-advice() { jq -r --arg check "$1" '.checks[] | select(.check == $check).advice' "$dir/doctor"; }
+advice() { gojq -r --arg check "$1" '.checks[] | select(.check == $check).advice' "$dir/doctor"; }
 in_text() { # in_text CHECK: the text output has the same finding
-  grep -qF "$(jq -r --arg check "$1" '.checks[] | select(.check == $check).text' "$dir/doctor" | cut -c 1-60)" "$dir/text"
+  grep -qF "$(gojq -r --arg check "$1" '.checks[] | select(.check == $check).text' "$dir/doctor" | cut -c 1-60)" "$dir/text"
 }
 run_on() { # run_on HOST SECTIONS
   printf '[daemon]\nsocket = %s\nstate_dir = %s/state-%s\nperiod_ms = 250\n%s\n[fps]\nsocket = %s/fps.sock\n' \
@@ -58,7 +58,7 @@ root = $dir/none"
 doctor none
 is "none: the daemon runs without a GPU" "$(finding gpus)" "warn: the daemon controls no GPU"
 ok "none: status says so" sh -c '"$@" | grep -q "No GPUs: gover-d found no vGPU scheduler"' sh "$B/gover-ctl" --socket "$sock" status
-is "none: so does its JSON" "$(ctl --json status | jq -c .gpus)" "[]"
+is "none: so does its JSON" "$(ctl --json status | gojq -c .gpus)" "[]"
 stop
 
 # --- xe: each step of the setup ---
@@ -84,7 +84,7 @@ root = $dir/xe"
 for vf in 1 2 3; do
   ok "xe: vGPU $vf gets a contract" ctl vgpu add "0000_00_02.$vf" --cap $((vf * 10 + 10))
 done
-round() { ctl --json status | jq -c '.gpus[0] | [.backend, .round_ms, .longest_wait_ms, .host_share_pct]'; }
+round() { ctl --json status | gojq -c '.gpus[0] | [.backend, .round_ms, .longest_wait_ms, .host_share_pct]'; }
 round_is() { [ "$(round)" = "$1" ]; }
 until_ok 20 round_is '["xe",10,9,10]'
 is "xe: status has the round and the part of the host" "$(round)" '["xe",10,9,10]'
@@ -108,7 +108,7 @@ root = $dir/both
 [gpu new]
 backend = xe
 root = $dir/both"
-is "both: status has both GPUs" "$(ctl --json status | jq -c '[.gpus[] | [.name, .backend]]')" '[["old","gvt"],["new","xe"]]'
+is "both: status has both GPUs" "$(ctl --json status | gojq -c '[.gpus[] | [.name, .backend]]')" '[["old","gvt"],["new","xe"]]'
 ctl status >"$dir/status-text"
 is "both: so does its text" "$(awk '$2 == "gvt" || $2 == "xe" { print $1, $2 }' "$dir/status-text" | xargs)" "old gvt new xe"
 doctor both

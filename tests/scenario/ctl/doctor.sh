@@ -14,7 +14,7 @@ fi
 unset GOVER_FPS_LIB GOVER_CL_LIB
 
 finding() { # finding CHECK: prints "STATE|TEXT|ADVICE" of a check in $dir/doctor; nothing if it was skipped
-  jq -r --arg check "$1" '.checks[] | select(.check == $check) | "\(.state)|\(.text)|\(.advice)"' "$dir/doctor" |
+  gojq -r --arg check "$1" '.checks[] | select(.check == $check) | "\(.state)|\(.text)|\(.advice)"' "$dir/doctor" |
     sed "s|$dir/||g"
 }
 doctor() { # doctor [COMMAND...]: runs doctor, with COMMAND before it
@@ -33,8 +33,8 @@ is "without gover-d the backends are not checked" "$(finding backends)" \
 cp "$B/gover-d" "$dir/usr/bin/"
 "$B/gover-d" --diagnose --facts '{"pid": "x"}' >"$dir/out" 2>&1
 is "wrong facts are refused" "$? $(grep -c 'gover-d: --facts: ' "$dir/out")" "1 1"
-is "gover-d alone makes the same findings" "$("$B/gover-d" --diagnose | jq -c '.checks[] | select(.check == "mdev")')" \
-  "$(doctor; jq -c '.checks[] | select(.check == "mdev")' "$dir/doctor")"
+is "gover-d alone makes the same findings" "$("$B/gover-d" --diagnose | gojq -c '.checks[] | select(.check == "mdev")')" \
+  "$(doctor; gojq -c '.checks[] | select(.check == "mdev")' "$dir/doctor")"
 library() { cp "${B%/[at]san}/$1" "$dir/usr/lib/gover/$1"; }
 doctor
 ok "without libraries FPS are not measured" sh -c 'echo "$0" | grep -q "^fail|FPS are not measured: libgover-fps.so: found neither .*|$1\$"' \
@@ -105,7 +105,7 @@ run_daemon
 alice
 is "the user is in no group" "$(finding access)" "fail|$who may not read anything: GET /v1/host requires membership in group \
 gover-read or gover|run \`sudo usermod -aG gover-read gover-alice\`, then log in again"
-is "doctor then fails" "$(jq .ok "$dir/doctor")" false
+is "doctor then fails" "$(gojq .ok "$dir/doctor")" false
 alice --groups=54322
 is "a member of the group for reading" "$(finding access)" \
   "ok|$who may read (group gover-read)|to change something: sudo usermod -aG gover gover-alice, then log in again"

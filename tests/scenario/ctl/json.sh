@@ -63,8 +63,8 @@ ctl freeze --json >"$dir/printed"
 ok "freeze prints a reply per GPU" sh -c "cat '$answers/PATCH_v1_gpus_gpu0' '$answers/PATCH_v1_gpus_soft0' | cmp - '$dir/printed'"
 
 ctl why web1 --json >"$dir/why"
-ok "why prints the diagnosis" sh -c "jq -S 'del(.decisions)' '$dir/why' >'$dir/a' && jq -S . '$answers/GET_v1_vgpus_web1_diagnosis' | cmp - '$dir/a'"
-ok "and the decisions" sh -c "jq -S .decisions '$dir/why' >'$dir/a' && jq -S .decisions '$answers/GET_v1_decisions' | cmp - '$dir/a'"
+ok "why prints the diagnosis" sh -c "gojq 'del(.decisions)' '$dir/why' >'$dir/a' && gojq . '$answers/GET_v1_vgpus_web1_diagnosis' | cmp - '$dir/a'"
+ok "and the decisions" sh -c "gojq .decisions '$dir/why' >'$dir/a' && gojq .decisions '$answers/GET_v1_decisions' | cmp - '$dir/a'"
 
 # --- errors ---
 
@@ -74,7 +74,7 @@ error() { # error FIELD ARG...: prints a field of the error, which is the only l
   ctl "$@" >"$dir/out" 2>"$dir/err"
   code=$?
   if [ -s "$dir/out" ] || [ "$(wc -l <"$dir/err")" -ne 1 ]; then echo "$*: not one line"; fi
-  jq -r ".error.exit_code as \$code | if \$code == $code then .error.$field else \"exit code \(\$code), not $code\" end" <"$dir/err"
+  gojq -r ".error.exit_code as \$code | if \$code == $code then .error.$field else \"exit code \(\$code), not $code\" end" <"$dir/err"
 }
 is "an error of the daemon has its status" "$(error status vgpu show missing --json)" 404
 is "its problem document" "$(error title vgpu show missing -o json)" "Not Found"
@@ -86,12 +86,12 @@ is "a wrong option prints no usage" "$(error message status --jason --json)" "st
 is "two formats exclude each other" "$(error message vgpu list --json -o wide)" "--json and --output wide are mutually exclusive"
 is "a missing word is an error" "$(error exit_code vgpu --json)" 2
 "$B/gover-ctl" --socket "$dir/none" status --json >"$dir/out" 2>"$dir/err"
-is "an unreachable daemon is an error" "$? $(jq .error.exit_code <"$dir/err")" "3 3"
+is "an unreachable daemon is an error" "$? $(gojq .error.exit_code <"$dir/err")" "3 3"
 
 # --- own formats: the documented fields are the printed ones ---
 
 fields() { # fields FILE...: prints the names of all fields
-  jq -r '[.. | objects | keys[]] | unique | .[]' "$@" | sort -u
+  gojq -r '[.. | objects | keys[]] | unique | .[]' "$@" | sort -u
 }
 documented_fields() { # documented_fields VERB
   sed -n '/^\.Sh JSON/,/^\.Sh ENV/p' "$page" | awk -v "verb=$1" '
@@ -136,15 +136,15 @@ start || exit 1
 sell web1 50 glxgears '"target_fps": 60'
 sell web2 20 idle '"target_fps": 30'
 ok "an alert is raised" until_ok 30 alerts 1 fps_missing
-ok "an offer is made" until_ok 30 that /v1/offers '.offers | length > 0'
 ctl vgpu hold web2 --cap 5 >/dev/null
 ctl policy set overload_pct=90 >/dev/null
 ok "a decision with a move is made" until_ok 30 that /v1/decisions '[.decisions[].moves[]] | length > 0'
-recorded_points() { ctl --json history web1 --from -10m --step 1s | jq -e '.points | length > 0'; }
+recorded_points() { ctl --json history web1 --from -10m --step 1s | gojq -e '.points | length > 0'; }
 ok "the history has points" until_ok 30 recorded_points
+ok "an offer is made" until_ok 30 that /v1/offers '.offers | length > 0'
 
 paths() { # prints the paths of all fields, except below labels and numbers
-  jq -r '[paths | map(if type == "number" then "[]" else . end) | join(".")] | unique | .[]' |
+  gojq -r '[paths | map(if type == "number" then "[]" else . end) | join(".")] | unique | .[]' |
     grep -vE '(^|\.)(labels|numbers)\.' | sort -u
 }
 like() { # like ROUTE FIXED

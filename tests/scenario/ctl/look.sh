@@ -7,10 +7,10 @@ sim_conf
 start || exit 1
 ctl vgpu add web1 --cap 50 --target-fps 60 --label workload=glxgears >/dev/null
 
-points() { ctl --json history web1 --from -10m --step 1s | jq -e '.points | length > 0'; }
+points() { ctl --json history web1 --from -10m --step 1s | gojq -e '.points | length > 0'; }
 ok "the history has points" until_ok 30 points
 ok "history prints a table" sh -c "'$B/gover-ctl' --socket '$sock' history web1 | grep -q '^20.*Z .* [0-9]'"
-is "the step is that of the option" "$(ctl --json history web1 --from -1h --step 1m | jq .step_s)" 60
+is "the step is that of the option" "$(ctl --json history web1 --from -1h --step 1m | gojq .step_s)" 60
 ok "a range without data prints one line" \
   sh -c "'$B/gover-ctl' --socket '$sock' history web1 --from 2001-01-01T00:00:00Z --to 2001-01-02T00:00:00Z | grep -q 'No history'"
 
@@ -26,10 +26,10 @@ TERM=xterm NO_COLOR=1 script -qec "'$B/gover-ctl' --socket '$sock' vgpu list" "$
 ok "NO_COLOR is honoured" sh -c "! grep -q '$(printf '\033')' '$dir/nocolor'"
 
 ctl --json doctor >"$dir/doctor"
-is "doctor finds the daemon" "$(jq -r '.checks[] | select(.check == "daemon") | .state' <"$dir/doctor")" ok
-is "doctor checks the history" "$(jq -r '.checks[] | select(.check == "history") | .state' <"$dir/doctor")" ok
+is "doctor finds the daemon" "$(gojq -r '.checks[] | select(.check == "daemon") | .state' <"$dir/doctor")" ok
+is "doctor checks the history" "$(gojq -r '.checks[] | select(.check == "history") | .state' <"$dir/doctor")" ok
 is "doctor fails if a check fails" "$(ctl doctor >/dev/null; echo $?)" \
-  "$(jq -r 'if .ok then 0 else 1 end' <"$dir/doctor")"
+  "$(gojq -r 'if .ok then 0 else 1 end' <"$dir/doctor")"
 
 is "the configuration in use is valid" "$(ctl config check "$conf")" "$conf: valid"
 printf '[policy]\noverload_pct = 900\n' >"$dir/bad.conf"
@@ -54,7 +54,7 @@ ok "--help fits a screen" sh -c "[ \$('$B/gover-ctl' --help | wc -l) -lt 24 ] &&
 ctl vgpu add web2 --cap 20 --label tenant=blue >/dev/null
 is "-o name prints ids" "$(ctl vgpu list -o name --sort -vgpu | tr '\n' ' ')" "web2 web1 "
 is "labels select vGPUs" "$(ctl vgpu list -o name -l tenant=blue,workload!=glxgears)" web2
-is "also in JSON" "$(ctl vgpu list -o json --selector workload | jq -c '[.vgpus[].id]')" '["web1"]'
+is "also in JSON" "$(ctl vgpu list -o json --selector workload | gojq -c '[.vgpus[].id]')" '["web1"]'
 is "without headings there is a line per vGPU" "$(ctl vgpu list --no-headers | wc -l)" 2
 is "and none without vGPUs" "$(ctl vgpu list --no-headers -l none | wc -c)" 0
 ok "the age of a vGPU is relative" sh -c "'$B/gover-ctl' --socket '$sock' vgpu list -l tenant --no-headers | grep -qE ' [0-9]+s '"
@@ -64,5 +64,5 @@ ctl vgpu remove web2
 
 ok "--version prints the version" sh -c "'$B/gover-ctl' --version | grep -q '^gover-ctl [0-9]'"
 stop
-is "without a daemon doctor still checks the host" "$(ctl --json doctor | jq -r '.checks[0].state')" fail
+is "without a daemon doctor still checks the host" "$(ctl --json doctor | gojq -r '.checks[0].state')" fail
 finish

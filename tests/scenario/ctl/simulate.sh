@@ -41,8 +41,8 @@ sim() { # sim NAME [OPTION...]: writes the result to $dir/NAME
   shift
   ctl simulate --json --gpu gpu0 --from "$from" --to "$to" "$@" >"$dir/$name" 2>"$dir/$name.err"
 }
-run() { jq -r ".gpus[0].runs[] | select(.run == \"$2\") | .$3" "$dir/$1"; } # run NAME RUN FIELD
-fact() { jq -r ".gpus[0].$2" "$dir/$1"; }
+run() { gojq -r ".gpus[0].runs[] | select(.run == \"$2\") | .$3" "$dir/$1"; } # run NAME RUN FIELD
+fact() { gojq -r ".gpus[0].$2" "$dir/$1"; }
 within() { # within A B ERROR
   awk -v a="$1" -v b="$2" -v e="$3" 'BEGIN { d = a - b; exit !(d <= e && -d <= e) }'
 }
@@ -50,7 +50,7 @@ within() { # within A B ERROR
 ok "the recording is simulated" sim model --no-newcomers
 sed 's/^/# /' "$dir/model"
 is "the simulation includes the removed vGPU" "$(fact model vgpus)" 3
-is "there are two runs: recorded and model" "$(jq -r '.gpus[0].runs | map(.run) | join(" ")' "$dir/model")" "recorded model"
+is "there are two runs: recorded and model" "$(gojq -r '.gpus[0].runs | map(.run) | join(" ")' "$dir/model")" "recorded model"
 ok "vGPU-seconds equal those of the history" within "$(run model recorded vgpu_s)" "$(sum dt_s)" "$(sum 0.02*dt_s)"
 ok "sold capacity equals that of the history" within "$(run model recorded sold_cap_pct_s)" "$(sum initial_cap_pct*dt_s)" "$(sum 0.02*initial_cap_pct*dt_s)"
 ok "utilisation equals that of the history" within "$(run model recorded util_avg_pct)" "$(echo "$(sum load_pct*dt_s) $(fact model seconds)" | awk '{ print $1 / $2 }')" 1
@@ -64,9 +64,9 @@ for policy in none static gover qos; do
   ok "policy $policy is simulated" sim $policy --policy $policy
   is "the run names policy $policy" "$(run $policy trial policy)" $policy
 done
-ok "a trial of the policy in force equals the run in_force" test "$(jq -c '.gpus[0].runs[] | select(.run == "trial") | del(.run)' "$dir/gover")" = \
-  "$(jq -c '.gpus[0].runs[] | select(.run == "in_force") | del(.run)' "$dir/gover")"
-is "the recorded run does not depend on the policy" "$(jq -c '.gpus[0].runs[0]' "$dir/none")" "$(jq -c '.gpus[0].runs[0]' "$dir/qos")"
+ok "a trial of the policy in force equals the run in_force" test "$(gojq -c '.gpus[0].runs[] | select(.run == "trial") | del(.run)' "$dir/gover")" = \
+  "$(gojq -c '.gpus[0].runs[] | select(.run == "in_force") | del(.run)' "$dir/gover")"
+is "the recorded run does not depend on the policy" "$(gojq -c '.gpus[0].runs[0]' "$dir/none")" "$(gojq -c '.gpus[0].runs[0]' "$dir/qos")"
 ok "constant caps break more contracts than qos" test "$(run none trial broken_s | cut -d. -f1)" -gt "$(run qos trial broken_s | cut -d. -f1)"
 sim again --policy qos
 ok "a repeated simulation gives the same bytes" cmp "$dir/qos" "$dir/again"
@@ -90,7 +90,7 @@ ok "without --json a table is printed" sh -c "'$B/gover-ctl' --socket '$sock' si
 ok "the table has all runs" grep -qE '^ +RECORDED +MODEL +IN FORCE +TRIAL$' "$dir/table"
 ok "the table has the error of the model" grep -q "^Error of the model (model minus recorded): utilisation [+-]" "$dir/table"
 ok "the table lists GPUs that cannot be simulated" grep -q '^gpu1: not simulated: recording too short: 0 seconds' "$dir/table"
-is "the total of one GPU equals that GPU" "$(ctl simulate --json --from "$from" --to "$to" | jq -c '.total.runs[0].vgpu_s == .gpus[0].runs[0].vgpu_s')" true
+is "the total of one GPU equals that GPU" "$(ctl simulate --json --from "$from" --to "$to" | gojq -c '.total.runs[0].vgpu_s == .gpus[0].runs[0].vgpu_s')" true
 ctl simulate --json --from -3d --to "$to" >"$dir/out" 2>"$dir/err"
 is "a range that begins before the periods is simulated in part" "$?" 0
 ok "a range that begins before the periods gives a warning" grep -q 'the values of each period are kept only from 20.*starts at this time' "$dir/err"

@@ -22,7 +22,7 @@ ok "one GPU is drained" ctl drain gpu0
 is "a drained GPU does not sell, and its caps still change" "$(get /v1/gpus '.gpus[0] | [.mode, .selling] | tostring')" '["act","off"]'
 ok "thaw resumes selling" ctl thaw
 is "on all GPUs" "$(get /v1/gpus '[.gpus[].selling] | unique | tostring')" '["on"]'
-is "--json prints one reply per line" "$(ctl --json freeze | jq -r .name | tr '\n' ' ')" "gpu0 gpu1 "
+is "--json prints one reply per line" "$(ctl --json freeze | gojq -r .name | tr '\n' ' ')" "gpu0 gpu1 "
 ctl thaw >/dev/null
 
 ok "policy show prints the parameters" sh -c "'$B/gover-ctl' --socket '$sock' policy show | grep -q '^  overload_pct  *95  *95'"

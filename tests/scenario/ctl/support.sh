@@ -53,7 +53,7 @@ tar xf "$dir"/archive/sosreport-*.tar.?z -C "$dir/in"
 answers=$(echo "$dir"/in/*/sos_commands/gover)
 # Without this, the search for secrets below would find none in an empty folder.
 [ -d "$answers" ] || { sed 's/^/# /' "$dir/out" && ok "the archive has the folder of the plug-in" false && exit 1; }
-is "the vGPU is in the answer of each verb" "$(jq -r '.vgpus[].id' "$answers/gover-ctl_--json_vgpu_list")" web1
+is "the vGPU is in the answer of each verb" "$(gojq -r '.vgpus[].id' "$answers/gover-ctl_--json_vgpu_list")" web1
 for part in --version --json_config_check --json_doctor --json_status --json_alerts_--all --json_decisions_--limit_1000 --json_offers_--all \
   --json_policy_show; do
   ok "the archive contains the output of gover-ctl $part" test -s "$answers/gover-ctl_$part"

@@ -15,7 +15,7 @@ watch() { # watch FILE [OPTION...]: runs watch in the background with its output
   last=$!
 }
 has_line() { grep -qE "$2" "$dir/$1"; } # has_line FILE PATTERN
-has_object() { jq -e "select($2)" "$dir/$1" | grep -q .; } # has_object FILE FILTER
+has_object() { gojq -e "select($2)" "$dir/$1" | grep -q .; } # has_object FILE FILTER
 
 ctl watch >"$dir/out" 2>&1
 is "without a daemon watch exits with 3" $? 3

@@ -32,7 +32,7 @@ code=$(curl -sS --unix-socket "$sock" -X POST -H 'Content-Type: application/json
   --data-binary "@$dir/big" http://gover/v1/vgpus 2>/dev/null)
 is "a body of 10 MB is rejected" "$code" 413
 is "rejected requests create no vGPU" "$(get /v1/vgpus '[.vgpus[].id] | join(" ")')" a
-is "rejected requests write no contract" "$(jq -r '[.vgpus[].id] | join(" ")' "$dir/state/contracts.json")" a
+is "rejected requests write no contract" "$(gojq -r '[.vgpus[].id] | join(" ")' "$dir/state/contracts.json")" a
 api PATCH /v1/policy '{"overload_pct": 200, "lowload_pct": 50}' >/dev/null
 is "an invalid parameter is rejected" "$(status)" 422
 is "an invalid parameter changes no other" "$(get /v1/policy '.differs | length')" 0

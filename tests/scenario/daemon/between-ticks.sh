@@ -23,7 +23,7 @@ ok "the error names the vGPU, the old and the new cap" grep -q 'cap of vGPU a wa
 is "a is on hold at the new cap, b is unchanged" "$(caps)" "a 37 true, b 50 false"
 is "the decisions contain no operator hold" "$(get '/v1/decisions?limit=1000' '[.decisions[] | select(.vgpu == "a").kind] | join(" ")')" "add foreign_write"
 ok "an alert is raised" until_ok 20 that /v1/alerts '[.alerts[] | select(.name == "foreign_write" and .vgpu == "a")] | length == 1'
-is "the hold is stored on disk" "$(jq -c '.vgpus[] | select(.id == "a") | [.held, .held_cap_pct]' "$dir/state/contracts.json")" "[true,37]"
+is "the hold is stored on disk" "$(gojq -c '.vgpus[] | select(.id == "a") | [.held, .held_cap_pct]' "$dir/state/contracts.json")" "[true,37]"
 
 ok "the cap of b is changed externally" behind b 45
 api PATCH /v1/vgpus/a '{"held": true, "held_cap_pct": 50}' >/dev/null

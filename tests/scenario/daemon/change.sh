@@ -49,7 +49,7 @@ ok "the answer names the dry run" grep -q 'dry run' "$dir/body"
 api DELETE /v1/vgpus/a >/dev/null
 is "a dry run removes no vGPU" "$(status)" 409
 change a '{"target_fps": 25}'
-is "a dry run answers changes at once" "$(status) $(jq -r .target_fps "$dir/body")" "200 25"
+is "a dry run answers changes at once" "$(status) $(gojq -r .target_fps "$dir/body")" "200 25"
 stop
 ok "a dry run writes nothing to disk" cmp "$dir/before" "$dir/state/contracts.json"
 finish

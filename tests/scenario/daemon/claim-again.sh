@@ -17,12 +17,12 @@ sell a 50 idle
 ok "an offer is made" until_ok 20 that /v1/offers '.offers | length == 1'
 id=$(get /v1/offers '.offers[0].id')
 claim "$id" key-1 new
-is "the offer is claimed" "$(status) $(jq -r .vgpu.id "$dir/body")" "200 new"
+is "the offer is claimed" "$(status) $(gojq -r .vgpu.id "$dir/body")" "200 new"
 ok "the history contains the key" until_ok 10 recorded "SELECT * FROM offer WHERE id = $id AND claim_key LIKE '% key-1'"
 stop KILL
 start || exit 1
 claim "$id" key-1 new
-is "the same key returns the same vGPU" "$(status) $(jq -r .vgpu.id "$dir/body")" "200 new"
+is "the same key returns the same vGPU" "$(status) $(gojq -r .vgpu.id "$dir/body")" "200 new"
 claim "$id" key-2 other
 is "another key is rejected" "$(status)" 409
 curl -sS -H "@$dir/robot.header" -H 'Idempotency-Key: key-1' -H 'Content-Type: application/json' \

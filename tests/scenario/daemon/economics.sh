@@ -87,18 +87,18 @@ ok "without overselling the second vGPU earns nothing" that $e '[.without_overse
 ok "without overselling penalties are not higher" that $e '.without_overselling.penalty <= .penalty'
 ok "the lists add up to the totals" near $e .revenue '([.vgpus[].revenue] | add)'
 ok "the prices are listed" that $e '[.prices[] | "\(.flavor) \(.price_per_cap_hour)"] | sort == ["default 3600", "small 7200"]'
-echo "# as sold $(jq -c '[.revenue, .penalty, .profit]' "$dir/money"), without overselling $(
-  jq -c '.without_overselling | [.revenue, .penalty, .profit]' "$dir/money")"
+echo "# as sold $(gojq -c '[.revenue, .penalty, .profit]' "$dir/money"), without overselling $(
+  gojq -c '.without_overselling | [.revenue, .penalty, .profit]' "$dir/money")"
 
 ctl economics >"$dir/table"
 ok "the table contains both accounts" sh -c "grep -q '^as sold .*1\\.' '$dir/table' && grep -q '^without overselling .*0\\.' '$dir/table'"
 ok "the table contains each vGPU" sh -c "grep -q '^a  *gpu0 default' '$dir/table' && grep -q '^b  *gpu0 default' '$dir/table'"
-is "--json prints the REST answer" "$(ctl economics --json --from -1h | jq -r 'keys | join(" ")')" "$(money 'keys | join(" ")')"
+is "--json prints the REST answer" "$(ctl economics --json --from -1h | gojq -r 'keys | join(" ")')" "$(money 'keys | join(" ")')"
 ctl economics --from -1h --to -2h >"$dir/out" 2>&1
 is "an invalid range is a usage error" "$?" 2
 metric() { api GET /metrics | sed -n "s/^gover_$1_total //p"; }
-ok "the revenue counter is at least the sum of the ledger" sh -c "awk 'BEGIN { exit !($(metric revenue) >= $(jq .revenue "$dir/money")) }'"
-ok "the penalty counter is at least the sum of the ledger" sh -c "awk 'BEGIN { exit !($(metric penalty) >= $(jq .penalty "$dir/money")) }'"
+ok "the revenue counter is at least the sum of the ledger" sh -c "awk 'BEGIN { exit !($(metric revenue) >= $(gojq .revenue "$dir/money")) }'"
+ok "the penalty counter is at least the sum of the ledger" sh -c "awk 'BEGIN { exit !($(metric penalty) >= $(gojq .penalty "$dir/money")) }'"
 
 # From here on the default flavour has no price.
 ctl policy set price_per_cap_hour=0 >/dev/null
@@ -113,7 +113,7 @@ ok "the flavour earns at its own price" until_ok 20 that $e '[.flavors[] | selec
 ok "its price is twice the price of the default" near $e '([.flavors[] | select(.flavor == "small")][0].revenue)' \
   '([.flavors[] | select(.flavor == "small")][0].sold_cap_hours * 7200)'
 sell d 20 idle '"flavor": "huge"'
-is "an unknown flavour is rejected" "$(status) $(jq -r .detail "$dir/body")" \
+is "an unknown flavour is rejected" "$(status) $(gojq -r .detail "$dir/body")" \
   "422 flavor: huge is not allowed (allowed: default, small)"
 
 ctl vgpu remove c >/dev/null # the remaining vGPUs have no price

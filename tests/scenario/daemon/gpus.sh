@@ -52,7 +52,7 @@ ctl thaw gpu1 >/dev/null
 ok "each GPU can have an offer at the same time" until_ok 20 that /v1/offers "$open | map(.gpu) | sort == [\"gpu0\", \"gpu1\"]"
 id=$(get /v1/offers "${open}[] | select(.gpu == \"gpu1\").id")
 claim "$id" '' d
-is "a claimed vGPU is on the GPU of the offer" "$(status) $(jq -r .vgpu.gpu "$dir/body")" "200 gpu1"
+is "a claimed vGPU is on the GPU of the offer" "$(status) $(gojq -r .vgpu.gpu "$dir/body")" "200 gpu1"
 ok "the offer of the other GPU remains open" that /v1/offers "$open | map(.gpu) == [\"gpu0\"]"
 stop
 start || exit 1

@@ -30,10 +30,10 @@ ok "a GPU makes an offer, which is not held" until_ok 20 \
 hold_open() {
   id=$(get /v1/offers "${open}[0].id")
   hold vm-1 600
-  [ "$(status) $(jq -r .held_by "$dir/body")" = "200 vm-1" ]
+  [ "$(status) $(gojq -r .held_by "$dir/body")" = "200 vm-1" ]
 }
 ok "an offer can be held" until_ok 20 hold_open
-ok "it does not expire before the hold ends" jq -e '.expires_at >= .held_until' "$dir/body"
+ok "it does not expire before the hold ends" gojq -e '.expires_at >= .held_until' "$dir/body"
 hold vm-2 5
 is "another holder is rejected" "$(status)" 409
 ok "with the name of the holder" grep -q "held by vm-1" "$dir/body"
@@ -60,8 +60,8 @@ is "without the history, too" "$(get /v1/offers ".offers[] | select(.id == $id) 
 periods 8
 is "the offer stays open" "$(state)" open
 claim "$id" vm-1 new '"labels": {"workload": "idle"}'
-is "the holder claims it" "$(status) $(jq -r .vgpu.id "$dir/body")" "200 new"
-is "a claim ends the hold" "$(jq -r .offer.held_by "$dir/body")" null
+is "the holder claims it" "$(status) $(gojq -r .vgpu.id "$dir/body")" "200 new"
+is "a claim ends the hold" "$(gojq -r .offer.held_by "$dir/body")" null
 api DELETE /v1/vgpus/new >/dev/null
 stop KILL
 start || exit 1

@@ -17,7 +17,7 @@ sell b 20 idle
 ok "a vGPU is short but not GPU-bound" until_ok 20 that /v1/alerts '[.alerts[].name] | index("qos_not_gpu_bound") != null'
 is "a vGPU that is not GPU-bound is not overloaded" "$(get /v1/vgpus/a '"\(.short) \(.overloaded)"')" "true false"
 api PATCH /v1/policy '{"paper_mode": true, "steal_fraction": 0.25}' >/dev/null
-is "paper mode is enabled" "$(status) $(jq -r '.params.paper_mode' "$dir/body")" "200 true"
+is "paper mode is enabled" "$(status) $(gojq -r '.params.paper_mode' "$dir/body")" "200 true"
 is "one decision records it without GPU and vGPU" "$(get '/v1/decisions?limit=1' "$newest | \"\(.kind) \(.result) \(.gpu) \(.vgpu)\"")" "set noted  null"
 ok "the decision contains the old values" that '/v1/decisions?limit=1' "$newest.why | contains(\"paper_mode off -> on\") and contains(\"steal_fraction 0.2 -> 0.25\")"
 ok "the change applies: the same reading is a signal" until_ok 10 that /v1/vgpus/a .overloaded

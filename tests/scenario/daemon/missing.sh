@@ -14,7 +14,7 @@ ok "an alert names it" until_ok 20 alerts 1 vgpu_missing a
 is "the contract of a missing vGPU remains" "$(get /v1/vgpus/a .initial_cap_pct)" 50
 ok "the loop continues" periods 5
 ok "the other vGPU is still sampled" that /v1/vgpus/b '.load_pct != null'
-ok "the contract is still on disk" jq -e '[.vgpus[].id] | index("a") != null' "$dir/state/contracts.json"
+ok "the contract is still on disk" gojq -e '[.vgpus[].id] | index("a") != null' "$dir/state/contracts.json"
 api DELETE /v1/vgpus/a >/dev/null
 is "a client can remove the missing vGPU" "$(status)" 204
 stop

@@ -30,11 +30,11 @@ is "the offer has the values of the flavour" \
 light_vm="\"vm\": \"vm-new\", \"labels\": {\"workload\": \"$light\"}"
 claim "$id" key-1 new "$light_vm"
 is "the first claim succeeds" "$(status)" 200
-is "the claim returns its vGPU" "$(jq -r '.vgpu.id + " " + .vgpu.vm' "$dir/body")" "new vm-new"
-ok "the new vGPU is funded with at least min_newcomer_pct" jq -e '.vgpu.cap_pct >= 10' "$dir/body"
+is "the claim returns its vGPU" "$(gojq -r '.vgpu.id + " " + .vgpu.vm' "$dir/body")" "new vm-new"
+ok "the new vGPU is funded with at least min_newcomer_pct" gojq -e '.vgpu.cap_pct >= 10' "$dir/body"
 ok "the new vGPU is on probation" that /v1/vgpus/new '.state == "probation"'
 claim "$id" key-1 new "$light_vm"
-is "the same key returns the same claim" "$(status) $(jq -r .vgpu.id "$dir/body")" "200 new"
+is "the same key returns the same claim" "$(status) $(gojq -r .vgpu.id "$dir/body")" "200 new"
 claim "$id" key-2 other
 is "a second claim is rejected" "$(status)" 409
 is "a rejected claim creates no vGPU" "$(get /v1/vgpus '.vgpus | length')" 3

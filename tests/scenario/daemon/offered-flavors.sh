@@ -61,11 +61,11 @@ periods 8
 claim "$id" vm-1 new '"flavor": "hidden"'
 is "a flavour that is not offered cannot be claimed" "$(status)" 409
 claim "$id" vm-1 new '"flavor": "quarter"'
-is "the smaller flavour can be claimed" "$(status) $(jq -r '.vgpu | "\(.flavor) \(.initial_cap_pct) \(.target_fps) \(.cap_pct)"' "$dir/body")" "200 quarter 25 30 25"
-is "the offer has the terms of the sold flavour" "$(jq -r '.offer | "\(.state) \(.flavor) \(.initial_cap_pct) \([.flavors[].flavor] | join(","))"' "$dir/body")" \
+is "the smaller flavour can be claimed" "$(status) $(gojq -r '.vgpu | "\(.flavor) \(.initial_cap_pct) \(.target_fps) \(.cap_pct)"' "$dir/body")" "200 quarter 25 30 25"
+is "the offer has the terms of the sold flavour" "$(gojq -r '.offer | "\(.state) \(.flavor) \(.initial_cap_pct) \([.flavors[].flavor] | join(","))"' "$dir/body")" \
   "probation quarter 25 quarter"
 claim "$id" vm-1 new '"flavor": "quarter"'
-is "a repeated claim gets the same vGPU" "$(status) $(jq -r .vgpu.id "$dir/body")" "200 new"
+is "a repeated claim gets the same vGPU" "$(status) $(gojq -r .vgpu.id "$dir/body")" "200 new"
 claim "$id" vm-2 other '"flavor": "half"'
 is "the other flavour is not sold, too" "$(status) $(get /v1/vgpus '.vgpus | length')" "409 2"
 stop KILL

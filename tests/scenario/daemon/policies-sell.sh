@@ -24,7 +24,7 @@ sells() { # sells POLICY FUNDABLE: tests the first cap of a new vGPU beside two 
   periods 5
   is "$1: the offer does not change" "$(get /v1/offers "${open}[0] | \"\(.id) \(.fundable_pct)\"")" "$id $2"
   claim "$id" "key-$1" new '"labels": {"workload": "idle"}'
-  is "$1: the new vGPU has the offered cap" "$(status) $(jq -r .vgpu.cap_pct "$dir/body")" "200 $2"
+  is "$1: the new vGPU has the offered cap" "$(status) $(gojq -r .vgpu.cap_pct "$dir/body")" "200 $2"
   ok "$1: the caps fit the GPU" that /v1/gpus '.gpus[0].sum_cap_pct <= 100'
   ok "$1: the sale is kept" until_ok 20 that "/v1/offers?all=true" ".offers[] | select(.id == $id) | .state == \"kept\""
   ok "$1: the caps fit the GPU after probation" that /v1/gpus '.gpus[0].sum_cap_pct <= 100'

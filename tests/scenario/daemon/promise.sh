@@ -17,13 +17,13 @@ broken() { # broken VGPU CAUSE: succeeds if the alert is active with this cause
   that /v1/alerts "[.alerts[] | select(.name == \"promise_broken\" and .vgpu == \"$1\" and .cause == \"$2\")] | length == 1"
 }
 
-raised() { # raised CAUSE SEVERITY PATTERN COMMAND: tests the alert of vGPU c, the diagnosis and the message
+raised() { # raised CAUSE SEVERITY PATTERN COMMAND_PATTERN: tests the alert of vGPU c, the diagnosis and the message
   ok "$1: the alert is raised" until_ok 30 broken c "$1"
   is "$1: its severity" "$(get /v1/alerts '.alerts[] | select(.name == "promise_broken" and .vgpu == "c") | .severity')" "$2"
   ok "$1: its text names the cause" that /v1/alerts ".alerts[] | select(.name == \"promise_broken\" and .vgpu == \"c\") | .text | test(\"$3\")"
-  is "$1: its next command" "$(get /v1/alerts '.alerts[] | select(.name == "promise_broken" and .vgpu == "c") | .next')" "$4"
+  ok "$1: its next command" that /v1/alerts ".alerts[] | select(.name == \"promise_broken\" and .vgpu == \"c\") | .next | test(\"^$4\$\")"
   ok "$1: the diagnosis has the same cause, text and command" that /v1/vgpus/c/diagnosis \
-    ".cause == \"$1\" and (.text | test(\"$3\")) and .command == \"$4\" and .fix != null and .alert_id != null"
+    ".cause == \"$1\" and (.text | test(\"$3\")) and (.command | test(\"^$4\$\")) and .fix != null and .alert_id != null"
   echo "# $(get /v1/alerts '.alerts[] | select(.name == "promise_broken" and .vgpu == "c") | .text')"
   echo "# fix: $(get /v1/vgpus/c/diagnosis .fix)"
 }
@@ -54,7 +54,7 @@ raised gpu_overcommitted critical 'c gets 4[0-9]\\.[0-9] of 60 FPS: the GPU is o
   "gover-ctl drain gpu0"
 ok "the receiver gets one message" until_ok 10 sent 1
 is "the message names the host, the severity and the next command" \
-  "$(jq -r 'select(.alert.name == "promise_broken") | [.event, .alert.severity, .alert.cause, .next] | join(" ")' "$dir/bodies" | head -n 1)" \
+  "$(gojq -r 'select(.alert.name == "promise_broken") | [.event, .alert.severity, .alert.cause, .next] | join(" ")' "$dir/bodies" | head -n 1)" \
   "raised critical gpu_overcommitted gover-ctl drain gpu0"
 ok "the diagnosis lists the demands" that /v1/vgpus/c/diagnosis '.gpu_wanted_pct > 106 and .gpu_wanted_pct < 140 and .wants[0].vgpu == "c" and (.wants | length == 3)'
 ok "the vGPU shows the state" that /v1/vgpus/c '.promise == "broken" and .cause == "gpu_overcommitted"'
@@ -73,7 +73,7 @@ ctl policy set fund_fraction=0 >/dev/null
 
 sell c 30 "$frames" '"target_fps": 60'
 raised contract_too_small critical 'its contract of 30 % of the GPU is too small for the target, which needs about 4[789] %' \
-  "gover-ctl vgpu set c --cap 51"
+  "gover-ctl vgpu set c --cap 5[0-3]"
 ctl vgpu set c --cap 51 >/dev/null
 ok "contract_too_small: the command ends the alert" until_ok 30 alerts 0 promise_broken
 clear_all

@@ -20,15 +20,15 @@ is "a label changes the load" "$(status)" 200
 
 ok "a steal is decided" until_ok 15 that /v1/decisions '[.decisions[] | select(.kind == "steal")] | length > 0'
 steal=$(get /v1/decisions '[.decisions[] | select(.kind == "steal")][0]')
-is "the overloaded vGPU receives" "$(echo "$steal" | jq -r .vgpu)" b
-is "the lightest vGPU gives" "$(echo "$steal" | jq -r .donor)" a
-is "the decision is written" "$(echo "$steal" | jq -r .result)" written
-is "donor and receiver change by the same amount" "$(echo "$steal" | jq '[.moves[] | .to_pct - .from_pct] | add')" 0
+is "the overloaded vGPU receives" "$(echo "$steal" | gojq -r .vgpu)" b
+is "the lightest vGPU gives" "$(echo "$steal" | gojq -r .donor)" a
+is "the decision is written" "$(echo "$steal" | gojq -r .result)" written
+is "donor and receiver change by the same amount" "$(echo "$steal" | gojq '[.moves[] | .to_pct - .from_pct] | add')" 0
 ok "the move is one fifth of the unused cap, in whole steps" \
-  sh -c "echo '$steal' | jq -e '[.moves[] | select(.vgpu == \"b\") | .to_pct - .from_pct][0] | . >= 13 and . <= 14'"
-ok "the reason names both vGPUs" sh -c "echo '$steal' | jq -e '.why | contains(\"a\") and contains(\"b\")'"
+  sh -c "echo '$steal' | gojq -e '[.moves[] | select(.vgpu == \"b\") | .to_pct - .from_pct][0] | . >= 13 and . <= 14'"
+ok "the reason names both vGPUs" sh -c "echo '$steal' | gojq -e '.why | contains(\"a\") and contains(\"b\")'"
 ok "the cap read back is the decided cap" \
-  sh -c "echo '$steal' | jq -e '[.moves[] | .to_pct == .read_back_pct] | all'"
+  sh -c "echo '$steal' | gojq -e '[.moves[] | .to_pct == .read_back_pct] | all'"
 is "the caps still add up to 100" "$(get /v1/gpus '.gpus[0].sum_cap_pct')" 100
 
 # Find the tick of the third breach in the samples. A late tick, or a sample below the threshold, restarts the count.

@@ -37,7 +37,7 @@ stop
 is "SIGTERM ends the daemon with status 0" "$stopped" 0
 ok "the daemon reports STOPPING" received 'STOPPING=1'
 is "no cap is written during the stop" "$(history 'SELECT count(*) FROM cap_write')" "$writes"
-ok "the hold is on disk" jq -e '.vgpus[] | select(.id == "a") | .held and .held_cap_pct == 37' "$dir/state/contracts.json"
+ok "the hold is on disk" gojq -e '.vgpus[] | select(.id == "a") | .held and .held_cap_pct == 37' "$dir/state/contracts.json"
 is "the sockets are removed" "$(find "$dir" -maxdepth 1 -type s | sort)" "$dir/notify"
 
 unset NOTIFY_SOCKET WATCHDOG_USEC

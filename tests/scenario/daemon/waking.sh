@@ -57,7 +57,7 @@ ctl policy set paper_mode=on >/dev/null
 before=$(decided wake) steals=$(decided steal)
 load b busy
 ok "in paper mode the vGPU is served" until_ok 20 sh -c "test \$(curl -sS --unix-socket '$sock' 'http://gover/v1/decisions?limit=1000' |
-  jq '[.decisions[] | select(.kind == \"steal\" and .vgpu == \"b\")] | length') -gt $steals"
+  gojq '[.decisions[] | select(.kind == \"steal\" and .vgpu == \"b\")] | length') -gt $steals"
 is "in paper mode the vGPU is served by a steal after three periods" "$(decided wake)" "$before"
 stop
 finish

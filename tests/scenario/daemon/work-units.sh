@@ -23,7 +23,7 @@ target_rate = 2.5"
 sim_conf
 start || exit 1
 on_work='"gpu": "work0"'
-body() { jq -r "$1" "$dir/body"; }
+body() { gojq -r "$1" "$dir/body"; }
 
 # --- the contract ---
 
@@ -62,9 +62,9 @@ is "a rate has an upper bound" "$(status)" 422
 ok "the promise is broken" until_ok 20 that /v1/vgpus/a '.broken_s > 0 and .rate > 20 and .fps == null'
 ok "the policy helps" until_ok 60 that /v1/vgpus/a '.rate > 58 and .cap_pct > 55 and (.broken | not)'
 steal=$(get '/v1/decisions?vgpu=a&limit=1000' '[.decisions[] | select(.kind == "steal")][0]')
-is "the lightest vGPU gives" "$(echo "$steal" | jq -r .donor)" b
-ok "the reason is in units of work" sh -c "echo '$steal' | jq -e '.why | test(\"of its target of 60.5 units/s while\")'"
-is "so are its numbers" "$(echo "$steal" | jq -r '.numbers | "\(.target_rate) \(.rate > 0) \(.fps)"')" "60.5 true null"
+is "the lightest vGPU gives" "$(echo "$steal" | gojq -r .donor)" b
+ok "the reason is in units of work" sh -c "echo '$steal' | gojq -e '.why | test(\"of its target of 60.5 units/s while\")'"
+is "so are its numbers" "$(echo "$steal" | gojq -r '.numbers | "\(.target_rate) \(.rate > 0) \(.fps)"')" "60.5 true null"
 ok "gover-ctl why shows both" sh -c "'$B/gover-ctl' --socket '$sock' why a | grep -q 'of 60.5 units/s'"
 
 # --- units of seconds ---
@@ -146,7 +146,7 @@ is "the promise survives a restart" "$(get /v1/vgpus/n '"\(.target_rate) \(.targ
 is "so does the unit of the sale" "$(get '/v1/offers?all=true' '[.offers[] | select(.vgpu == "n")][0] | "\(.target_rate) \(.target_fps)"')" "7.5 null"
 stop
 # A daemon before this rule accepted a limit of the frame rate.
-jq '(.vgpus[] | select(.id == "n")).fps_limit = 62.5' "$dir/state/contracts.json" >"$dir/limited" &&
+gojq '(.vgpus[] | select(.id == "n")).fps_limit = 62.5' "$dir/state/contracts.json" >"$dir/limited" &&
   cp "$dir/limited" "$dir/state/contracts.json"
 start || exit 1
 api PATCH /v1/vgpus/n '{"weight": 2}' >/dev/null

@@ -12,12 +12,12 @@ uuid3=33333333-2222-3333-4444-555555555555
 cloud() { # cloud METHOD PATH [BODY]: sends a request to the cloud
   curl -sS -m 10 -X "$1" -H 'X-Auth-Token: admin' ${3+-H 'Content-Type: application/json' -d "$3"} "$cloud_url$2"
 }
-provider() { # provider FILTER: succeeds if the jq filter returns true for the provider of gpu0
-  cloud GET /_fake/state | jq -e ".providers[] | select(.name == \"node-1_gover_gpu0\") | $1" >/dev/null
+provider() { # provider FILTER: succeeds if the gojq filter returns true for the provider of gpu0
+  cloud GET /_fake/state | gojq -e ".providers[] | select(.name == \"node-1_gover_gpu0\") | $1" >/dev/null
 }
 total() { provider ".inventories.CUSTOM_GOVER_SLOT_DEFAULT | .total - .reserved == $1"; }
 allocate() { # allocate UUID: allocates a slot of gpu0, as Nova does
-  number=$(cloud GET /_fake/state | jq -r '.providers[] | select(.name == "node-1_gover_gpu0") | .uuid')
+  number=$(cloud GET /_fake/state | gojq -r '.providers[] | select(.name == "node-1_gover_gpu0") | .uuid')
   cloud PUT "/allocations/$1" "{\"allocations\": {\"$number\": {\"resources\": {\"CUSTOM_GOVER_SLOT_DEFAULT\": 1}}}}" >/dev/null
 }
 nova_xml() { # nova_xml NAME UUID: a server of a Nova that writes no extra specs
@@ -80,7 +80,7 @@ ok "it is removed by the cloud, not by gover" until_ok 90 fleet_is '.cloud.leaks
 
 # --- an allocation that waits for its domain ---
 
-offer_is() { # offer_is FILTER: succeeds if the jq filter returns true for the offer $offer
+offer_is() { # offer_is FILTER: succeeds if the gojq filter returns true for the offer $offer
   that '/v1/offers?all=true' "[.offers[] | select(.id == $offer)][0] | $1"
 }
 next_offer() { # next_offer: sets offer, an open one without a holder
@@ -129,7 +129,7 @@ ok "unverified" that "/v1/vgpus/$uuid2" '.labels.unverified == "yes"'
 ok "the domain starts" virsh_ create "$dir/d2-specs.xml"
 ok "it is counted" until_ok 30 fleet_is '.counts.unverified == 1 and .cloud.state == "unreachable"'
 ok "gover-d has alerts about both" until_ok 30 sh -c "curl -s --unix-socket '$sock' http://gover/v1/alerts |
-  jq -e '[.alerts[].name] | index(\"fleet_unverified\") and index(\"fleet_unreachable\")'"
+  gojq -e '[.alerts[].name] | index(\"fleet_unverified\") and index(\"fleet_unreachable\")'"
 kill -CONT "$cloud_pid"
 ok "it is verified when the cloud returns" until_ok 30 that "/v1/vgpus/$uuid2" '.labels | .unverified == null and .instance == "web"'
 ok "and published" until_ok 30 fleet_is '.counts.unverified == 0 and .cloud.state == "published"'

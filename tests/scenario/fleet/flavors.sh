@@ -23,7 +23,7 @@ cloud() { # cloud METHOD PATH [BODY]: prints the status; the answer is in $dir/c
 }
 provider() { # provider FILTER: prints a value of the provider of gpu0
   cloud GET /_fake/state >/dev/null
-  jq -r ".providers[] | select(.name == \"node-1_gover_gpu0\") | $1" "$dir/cloud"
+  gojq -r ".providers[] | select(.name == \"node-1_gover_gpu0\") | $1" "$dir/cloud"
 }
 slots() { # prints "CLASS total-reserved ..."
   provider '.inventories | to_entries | sort_by(.key) | map("\(.key | sub("CUSTOM_GOVER_SLOT_?"; "") | if . == "" then "all" else . end) \(.value.total)-\(.value.reserved)") | join(", ")'

@@ -44,8 +44,8 @@ placement_url = $cloud_url
 EOF
 }
 
-fleet_is() { # fleet_is FILTER: succeeds if the jq filter returns true for the status file
-  jq -e "$1" "$fleet_status" >/dev/null
+fleet_is() { # fleet_is FILTER: succeeds if the gojq filter returns true for the status file
+  gojq -e "$1" "$fleet_status" >/dev/null
 }
 
 start_fleet() { # starts gover-fleet and waits for its socket

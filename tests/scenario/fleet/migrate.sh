@@ -20,11 +20,11 @@ fake() { # fake URL BODY: controls a stand-in
 }
 nova_is() { fake "$nova_url/_set" "$1" >/dev/null; } # nova_is BEHAVIOUR
 asked() { # asked N: succeeds if Nova was asked for N migrations
-  curl -sS "$nova_url/_log" | jq -e "[.log[] | select(.method == \"POST\" and (.path | endswith(\"/action\")))] | length == $1" >/dev/null
+  curl -sS "$nova_url/_log" | gojq -e "[.log[] | select(.method == \"POST\" and (.path | endswith(\"/action\")))] | length == $1" >/dev/null
 }
 trait() { # succeeds if the cloud knows the overload
   curl -sS "$cloud_url/_fake/state" |
-    jq -e '.providers[] | select(.name == "node-1_gover_gpu0") | .traits | index("CUSTOM_GOVER_OVERLOADED") != null' >/dev/null
+    gojq -e '.providers[] | select(.name == "node-1_gover_gpu0") | .traits | index("CUSTOM_GOVER_OVERLOADED") != null' >/dev/null
 }
 cloud() { # cloud METHOD PATH BODY: sends a request to Placement with a token
   curl -sS -m 10 -o /dev/null -X "$1" -H "X-Auth-Token: $cloud_token" -H 'Content-Type: application/json' -d "$3" "$cloud_url$2"
@@ -69,7 +69,7 @@ api POST /v1/vgpus "{\"id\": \"$server\", \"initial_cap_pct\": 80, \"vm\": \"ins
 api PATCH "/v1/vgpus/$server" '{"held": true, "held_cap_pct": 60}' >/dev/null
 sell c 60 idle
 ok "the contract is published" until_ok 30 fleet_is '.cloud.state == "published" and ([.wanted[].classes[] | select(.name == "CUSTOM_GOVER_SLOT") | .contracts] | add) == 1'
-own=$(curl -sS "$cloud_url/_fake/state" | jq -r '.providers[] | select(.name == "node-1_gover_gpu0") | .uuid')
+own=$(curl -sS "$cloud_url/_fake/state" | gojq -r '.providers[] | select(.name == "node-1_gover_gpu0") | .uuid')
 cloud PUT "/allocations/$server" "{\"allocations\": {\"$own\": {\"resources\": {\"CUSTOM_GOVER_SLOT_DEFAULT\": 1}}}}"
 for v in a "$server"; do api PATCH "/v1/vgpus/$v" '{"held": false}' >/dev/null; done
 ok "the overload names the server" until_ok 30 alerts 1 severe_overload $server
@@ -90,7 +90,7 @@ is "nor counted" "$(report)" "0 0 0"
 # --- Placement is away ---
 
 fake "$cloud_url/_fake/root" '{"name": "node-2", "gpus": ["gpu0"]}' >/dev/null
-other=$(curl -sS "$cloud_url/_fake/state" | jq -r '.providers[] | select(.name == "node-2_gover_gpu0") | .uuid')
+other=$(curl -sS "$cloud_url/_fake/state" | gojq -r '.providers[] | select(.name == "node-2_gover_gpu0") | .uuid')
 cloud PUT "/resource_providers/$other/inventories" '{"resource_provider_generation": 0, "inventories": {"CUSTOM_GOVER_SLOT_DEFAULT":
   {"total": 1, "reserved": 0, "min_unit": 1, "max_unit": 1, "step_size": 1, "allocation_ratio": 1.0}}}'
 fake "$cloud_url/_fake/fault" '{"kind": "503", "match": "resource_providers|allocation", "count": 1000000}' >/dev/null

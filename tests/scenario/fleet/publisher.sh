@@ -43,19 +43,19 @@ send() { # send COMMAND...: waits for the result, which is then in $dir/line
 }
 
 publish() { send "publish 0 0 0 ${tries:-0} - $1"; }
-field() { jq -r ".$1" "$dir/line"; }
-requests() { control GET log | jq -r '.requests[] | split("?")[0] | gsub("[0-9a-f]{8}-[0-9a-f-]{27}"; "U")' | paste -sd ,; }
+field() { gojq -r ".$1" "$dir/line"; }
+requests() { control GET log | gojq -r '.requests[] | split("?")[0] | gsub("[0-9a-f]{8}-[0-9a-f-]{27}"; "U")' | paste -sd ,; }
 
 # Prints the providers of gover: "GPU: CLASS total-reserved ..., used, traits".
 state() {
-  control GET state | jq -r '[.providers[] | select(.name | startswith("host-0000_gover_")) |
+  control GET state | gojq -r '[.providers[] | select(.name | startswith("host-0000_gover_")) |
     "\(.name | sub(".*_gover_"; "")): " + ([.inventories | to_entries | sort_by(.key)[] |
     "\(.key | sub("CUSTOM_GOVER_SLOT_"; "")) \(.value.total)-\(.value.reserved)"] | join(" ")) +
     " [" + ([.traits[] | sub("CUSTOM_GOVER_"; "")] | join(" ")) + "]"] | sort | join("; ")'
 }
 
 allocate() { # allocate CONSUMER GPU FLAVOUR
-  number=$(control GET state | jq -r ".providers[] | select(.name == \"host-0000_gover_$2\") | .uuid")
+  number=$(control GET state | gojq -r ".providers[] | select(.name == \"host-0000_gover_$2\") | .uuid")
   curl -sS -o /dev/null -w '%{http_code}' -X PUT -H 'X-Auth-Token: admin' \
     -d "{\"allocations\": {\"$number\": {\"resources\": {\"$slot$3\": 1}}}}" "$url/allocations/$1"
 }
@@ -184,7 +184,7 @@ root
 send "check 0 0 0"
 is "also if the root is lost during a write" "$(field result)-$(state)" "0-gpu0: 25 3-0 [POLICY_QOS]"
 
-number=$(control GET state | jq -r '.providers[] | select(.name == "host-0000_gover_gpu0") | .uuid')
+number=$(control GET state | gojq -r '.providers[] | select(.name == "host-0000_gover_gpu0") | .uuid')
 curl -sS -X DELETE -H 'X-Auth-Token: admin' "$url/resource_providers/$number"
 publish "gpu0:25=1+3:-"
 is "a provider that was deleted comes back" "$(field result)-$(state)" "0-gpu0: 25 4-0 [POLICY_QOS]"

@@ -87,7 +87,7 @@ ok "each GPU has its own vGPUs" until_ok 20 that /v1/vgpus \
   "[.vgpus[] | \"\(.id) \(.gpu)\"] | sort == [\"$(uuid 1) left\", \"$(uuid 2) right\"]"
 ok "intel_gpu_top gets the configured GPU" until_ok 20 grep -q "sys:.*/devices/pci0000:00/$second" "$dir/top.said"
 api POST /v1/vgpus "{\"id\": \"$(uuid 2)\", \"initial_cap_pct\": 20}" >/dev/null
-is "a contract for an existing vGPU needs no GPU" "$(status) $(jq -r .gpu "$dir/body")" "201 right"
+is "a contract for an existing vGPU needs no GPU" "$(status) $(gojq -r .gpu "$dir/body")" "201 right"
 api POST /v1/vgpus "{\"id\": \"$(uuid 1)\", \"gpu\": \"right\", \"initial_cap_pct\": 20}" >/dev/null
 is "a contract with another GPU is rejected" "$(status)" 409
 is "lease_ms = 0 sets no lease" "$(cat "$gpus/$first/$(uuid 1)/intel_vgpu/cap_lease_ms" "$gpus/$second/$(uuid 2)/intel_vgpu/cap_lease_ms" | xargs)" "60000 0"

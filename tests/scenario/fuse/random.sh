@@ -92,7 +92,7 @@ all_sampled() { [ "$(vgpus '.state != "missing" and .load_pct == null' | wc -l)"
 # A late tick of a busy machine gives no reading for one period.
 ok "each is sampled" until_ok 10 all_sampled
 vgpus true >"$dir/all"
-jq -r '.vgpus[].id' "$dir/state/contracts.json" | sort >"$dir/contracts"
+gojq -r '.vgpus[].id' "$dir/state/contracts.json" | sort >"$dir/contracts"
 ok "the contracts on disk equal those in memory" cmp "$dir/all" "$dir/contracts"
 cut -d ' ' -f 1 "$dir/state/caps" | grep . | sort >"$dir/journal"
 ok "the cap journal has the same vGPUs" cmp "$dir/all" "$dir/journal"

@@ -22,7 +22,7 @@ claim() { # claim KEY VGPU
 }
 again() { # again HOW: repeats the claim, and tries claims with another key
   claim key-1 new
-  is "$1: the same key returns the same vGPU" "$(status) $(jq -r '"\(.offer.id) \(.vgpu.id)"' "$dir/body")" "200 $id new"
+  is "$1: the same key returns the same vGPU" "$(status) $(gojq -r '"\(.offer.id) \(.vgpu.id)"' "$dir/body")" "200 $id new"
   claim key-2 other
   is "$1: another key is rejected" "$(status)" 409
 }
@@ -36,7 +36,7 @@ exec 3>"$dir/sql"
 echo "BEGIN IMMEDIATE; SELECT 'locked';" >&3
 ok "the database is locked" until_ok 10 grep -q locked "$dir/sql.out"
 claim key-1 new
-is "the offer is claimed" "$(status) $(jq -r .vgpu.id "$dir/body")" "200 new"
+is "the offer is claimed" "$(status) $(gojq -r .vgpu.id "$dir/body")" "200 new"
 stop KILL
 echo "ROLLBACK;" >&3
 exec 3>&-
@@ -58,6 +58,6 @@ again "after the history is lost"
 is "one vGPU was sold" "$(get /v1/vgpus '[.vgpus[].id] | join(" ")')" "a new"
 api DELETE /v1/vgpus/new >/dev/null
 claim key-1 new
-is "after the removal the claim is known and the vGPU is null" "$(status) $(jq -r .vgpu "$dir/body")" "200 null"
+is "after the removal the claim is known and the vGPU is null" "$(status) $(gojq -r .vgpu "$dir/body")" "200 null"
 stop
 finish

@@ -28,7 +28,7 @@ caps() { cat "$host_parent/$uuid/intel_vgpu/cap" "$host_parent/$uuid/intel_vgpu/
 before=$(caps)
 
 refused() { # refused FILTER: the start fails with the contracts of the filter, which are in no database
-  jq "$1" "$dir/good.json" >"$contracts"
+  gojq "$1" "$dir/good.json" >"$contracts"
   rm -f "$dir"/state/history.db*
   timeout 20 "$B/gover-d" --config "$conf" >"$dir/out" 2>&1
   [ $? -eq 1 ]
@@ -42,7 +42,7 @@ ok "no cap, lease or sharing has changed, and no vGPU was created" unchanged
 ok "so does a contract on an unknown GPU" refused '.vgpus += [.vgpus[1] | .id = "last" | .gpu = "gone"]'
 ok "the message names the file and the entry" says "$contracts: vgpus: element 2: vGPU last has a contract on GPU gone, which is not configured"
 ok "nothing has changed" unchanged
-# shellcheck disable=SC2016 # a filter of jq
+# shellcheck disable=SC2016 # a filter of gojq
 ok "so do more contracts than a GPU can have" refused '.vgpus[1] as $one | .vgpus += [range(256) as $i | $one | .id = "v\($i)"]'
 ok "the message names the file and the GPU" says "$contracts: GPU made has 257 contracts (limit 256)"
 ok "nothing has changed" unchanged

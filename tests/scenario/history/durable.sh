@@ -68,7 +68,7 @@ is_limited() { [ "$(limited)" != 0 ]; }
 
 print_state() { # prints what clients have changed, and the open offers, in one object
   curl -sS --unix-socket "$sock" "http://gover/v1/{vgpus,gpus,silences,tokens,policy,alerts?all=true,offers?all=true}" |
-    jq -S -n '[inputs] | add | {
+    gojq -n '[inputs] | add | {
     vgpus: (.vgpus | map({key: .id, value: {gpu, vm, labels, initial_cap_pct, min_cap_pct, target_fps, fps_limit, weight,
       burst, flavor, held, held_cap_pct: (if .held then .cap_pct else null end), found}}) | from_entries),
     gpus: (.gpus | map({name, mode, selling})), policy: .params,
@@ -81,7 +81,7 @@ print_state() { # prints what clients have changed, and the open offers, in one 
 prepare() { # creates what the round removes, acknowledges and claims
   api POST /v1/vgpus "{\"id\": \"old$i\", \"gpu\": \"gpu1\", \"initial_cap_pct\": 5}" >/dev/null
   api POST /v1/vgpus "{\"id\": \"hog$i\", \"gpu\": \"gpu0\", \"initial_cap_pct\": 2, \"labels\": {\"workload\": \"load:pct=100\"}}" >/dev/null
-  silence=$(api POST /v1/silences "{\"vgpu\": \"b\", \"until\": \"$later\", \"reason\": \"old$i\"}" | jq .id)
+  silence=$(api POST /v1/silences "{\"vgpu\": \"b\", \"until\": \"$later\", \"reason\": \"old$i\"}" | gojq .id)
   api POST /v1/tokens "{\"name\": \"old$i\", \"scope\": \"read\"}" >/dev/null
   until_ok 60 is_limited || return 1
   alert=$(limited)
@@ -100,7 +100,7 @@ each_route() { # each_route COMMAND: calls COMMAND METHOD PATH FILE BODY ANSWER 
 }
 
 same() { # same A B: compares two states, without the offers, which the daemon opens and closes
-  for file in "$1" "$2"; do jq 'del(.open)' "$file" >"$file.durable"; done
+  for file in "$1" "$2"; do gojq 'del(.open)' "$file" >"$file.durable"; done
   diff "$1.durable" "$2.durable"
 }
 
@@ -108,13 +108,13 @@ is_refused() {
   print_state >"$dir/before"
   fail_disk "$effect" "$step" "$3.json"
   api "$1" "$2" ${4:+"$4"} >"$dir/answer"
-  is "$effect in $step: $1 $2 is answered with 507" "$(status) $(jq -r .status "$dir/answer")" "507 507"
+  is "$effect in $step: $1 $2 is answered with 507" "$(status) $(gojq -r .status "$dir/answer")" "507 507"
   print_state >"$dir/after"
   fault clear
   ok "$effect in $step: $1 $2 changes nothing" same "$dir/before" "$dir/after"
 }
 
-is_true() { print_state | jq -e "$1"; }
+is_true() { print_state | gojq -e "$1"; }
 
 is_accepted() {
   api "$1" "$2" ${4:+"$4"} >"$dir/answer"
@@ -122,7 +122,7 @@ is_accepted() {
   ok "$1 $2 is in force" is_true "$6"
 }
 
-is_kept() { ok "after kill -9: $1 $2 is in force" jq -e "$6" "$dir/kept"; }
+is_kept() { ok "after kill -9: $1 $2 is in force" gojq -e "$6" "$dir/kept"; }
 
 # Each route of the program that is not a GET must be in the list above. Reports of gover-fleet are not stored in a file: the
 # fleet's state is in memory only, and a migration is a decision.

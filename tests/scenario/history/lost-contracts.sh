@@ -9,7 +9,7 @@ sim_conf
 file=$dir/state/contracts.json
 db=$dir/state/history.db
 in_db() { # in_db FILTER: applies FILTER to the contracts in the database
-  sqlite3 -readonly "$db" 'SELECT json FROM contracts' | jq -e "$1" >/dev/null
+  sqlite3 -readonly "$db" 'SELECT json FROM contracts' | gojq -e "$1" >/dev/null
 }
 sold() { get /v1/vgpus '[.vgpus[] | "\(.id) \(.initial_cap_pct) \(.target_fps) \(.vm) \(.held) \(.found)"] | join(", ")'; }
 start || exit 1
@@ -27,7 +27,7 @@ start || exit 1
 is "without the file: contracts and holds are loaded from the database" "$(sold)" "$was"
 is "labels and settings of the GPU are loaded too" "$(get /v1/vgpus/a .labels.customer) $(get /v1/gpus '.gpus[0].selling')" "7 off"
 ok "the log names the file and the database" grep -q "contracts.json.*using the contracts and holds of .*history.db, saved at 2" "$dir/log"
-ok "the file is written again" until_ok 10 jq -e '.vgpus | length == 2' "$file"
+ok "the file is written again" until_ok 10 gojq -e '.vgpus | length == 2' "$file"
 stop
 
 : >"$file"
@@ -59,6 +59,6 @@ start || exit 1
 ok "a start logs the file and the vGPUs" grep -q "contracts.json is missing.*vGPU a, b" "$dir/log"
 is "the daemon invents no contract" "$(sold)" ""
 ok "a contract can be created again" sh -c "curl -sS --unix-socket '$sock' -d '{\"id\": \"a\", \"initial_cap_pct\": 80}' \
-  -H 'Content-Type: application/json' http://gover/v1/vgpus | jq -e '.initial_cap_pct == 80 and (.held | not)'"
+  -H 'Content-Type: application/json' http://gover/v1/vgpus | gojq -e '.initial_cap_pct == 80 and (.held | not)'"
 stop
 finish

@@ -44,7 +44,7 @@ ok "the detail names the reason" grep -q 'too many queries of this caller' "$dir
 ask reader GET /v1/vgpus/a/history >"$dir/other" &
 api PATCH /v1/vgpus/a '{"target_fps": 30}' >/dev/null
 is "a change is answered while all threads run endless queries" "$(status)" 200
-ok "the change is on disk" jq -e '.vgpus[0].target_fps == 30' "$dir/state/contracts.json"
+ok "the change is on disk" gojq -e '.vgpus[0].target_fps == 30' "$dir/state/contracts.json"
 is "no query has ended" "$(count 200) $(count 503) $(cat "$dir/other")" "0 0 "
 stop
 is "a stop interrupts the queries" "$stopped" 0

@@ -32,7 +32,7 @@ claim() { # a slow machine reads a GPU too late from time to time; then an offer
   [ "$(status)" = 200 ]
 }
 ok "the offer can be claimed for the vGPU" until_ok 30 claim
-is "with the name of its VM" "$(jq -r '.vgpu.vm' "$dir/body")" vm-c
+is "with the name of its VM" "$(gojq -r '.vgpu.vm' "$dir/body")" vm-c
 ok "all caps fit the GPU" until_ok 10 that /v1/gpus '.gpus[0].sum_cap_pct <= 100'
 is "the GPU is oversold" "$(get /v1/gpus '.gpus[0].overbooking_ratio')" 1.5
 host_load c 10

@@ -20,13 +20,13 @@ host_load a 10
 ok "b has 20 % of its 50 %" host_vgpu b 20 50
 host_load b 100
 ok "a steal is decided" until_ok 30 sh -c "curl -sS --unix-socket '$sock' http://gover/v1/decisions |
-  jq -e '[.decisions[] | select(.kind == \"steal\")] | length > 0'"
+  gojq -e '[.decisions[] | select(.kind == \"steal\")] | length > 0'"
 steal=$(get '/v1/decisions?limit=1000' '[.decisions[] | select(.kind == "steal")][0]')
-is "from the lightest vGPU to the overloaded one" "$(echo "$steal" | jq -r '.vgpu + " " + .donor')" "$uuid_b $uuid_a"
+is "from the lightest vGPU to the overloaded one" "$(echo "$steal" | gojq -r '.vgpu + " " + .donor')" "$uuid_b $uuid_a"
 is "the caps are written and read back" \
-  "$(echo "$steal" | jq -r '.result + " " + ([.moves[] | .to_pct == .read_back_pct] | all | tostring)')" "written true"
-is "the sum of the moves is 0" "$(echo "$steal" | jq '[.moves[] | .to_pct - .from_pct] | add')" 0
-ok "the move is one fifth of the unused cap" sh -c "echo '$steal' | jq -e '[.moves[] | .to_pct - .from_pct] | max | . >= 12 and . <= 15'"
+  "$(echo "$steal" | gojq -r '.result + " " + ([.moves[] | .to_pct == .read_back_pct] | all | tostring)')" "written true"
+is "the sum of the moves is 0" "$(echo "$steal" | gojq '[.moves[] | .to_pct - .from_pct] | add')" 0
+ok "the move is one fifth of the unused cap" sh -c "echo '$steal' | gojq -e '[.moves[] | .to_pct - .from_pct] | max | . >= 12 and . <= 15'"
 ok "b rises to its contract" until_ok 40 cap_is b 50
 is "a has the rest" "$(host_cap a)" 50
 is "the daemon reports the same caps" "$(vgpu a .cap_pct) $(vgpu b .cap_pct)" "50 50"

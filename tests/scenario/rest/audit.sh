@@ -13,13 +13,13 @@ sell a 50 idle
 ask robot PATCH /v1/vgpus/a '{"target_fps": 25, "burst": true}' >/dev/null
 
 last() { # last FILTER: applies FILTER to the newest row
-  api GET '/v1/audit?limit=1' | jq -r ".audit[0] | $1"
+  api GET '/v1/audit?limit=1' | gojq -r ".audit[0] | $1"
 }
 
 is "a change over TCP is recorded" "$(last '[.who, .from, .method, .path, .status] | join(" ")')" \
   "token robot 127.0.0.1 PATCH /v1/vgpus/a 200"
 is "the row has the values before and after" "$(last '[.before, .after] | tostring')" \
-  '[{"target_fps":0,"burst":false},{"target_fps":25,"burst":true}]'
+  '[{"burst":false,"target_fps":0},{"burst":true,"target_fps":25}]'
 api DELETE /v1/vgpus/a >/dev/null
 is "a change over the unix socket is recorded with the process" "$(last '.who, (.from | test("^pid [0-9]+$"))' | tr '\n' ' ')" "root true "
 is "a removal has values before and none after" "$(last '[.before.initial_cap_pct, .after] | tostring')" '[50,null]'
@@ -38,7 +38,7 @@ is "a sale is recorded" "$(last '[.path, .before, .after] | tostring')" \
   "[\"/v1/offers/$offer/claim\",{\"state\":\"open\",\"vgpu\":null},{\"state\":\"probation\",\"vgpu\":\"b\"}]"
 ctl vgpu hold b --cap 10 >/dev/null
 is "a hold is recorded" "$(last '.after.held')" true
-ok "an alert is raised" until_ok 30 sh -c "curl -sS --unix-socket '$sock' http://gover/v1/alerts | jq -e '.alerts | length > 0' >/dev/null || {
+ok "an alert is raised" until_ok 30 sh -c "curl -sS --unix-socket '$sock' http://gover/v1/alerts | gojq -e '.alerts | length > 0' >/dev/null || {
   curl -sS --unix-socket '$sock' -X PATCH -H 'Content-Type: application/json' -d '{\"labels\": {\"workload\": \"glxgears\"}, \"target_fps\": 9000}' http://gover/v1/vgpus/b >/dev/null; false; }"
 alert=$(get /v1/alerts '.alerts[0].id')
 ctl ack "$alert" >/dev/null

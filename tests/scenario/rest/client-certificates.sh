@@ -65,7 +65,7 @@ with() { # with NAME METHOD PATH [OPTION...]: sends a request with this certific
   curl -sS -m 20 --cacert "$dir/ours.pem" --cert "$dir/$with_name.pem" --key "$dir/$with_name.key" -X "$with_method" -o "$dir/body" \
     -w '%{http_code}' "$@" "$url$with_path"
 }
-detail() { jq -r .detail "$dir/body"; }
+detail() { gojq -r .detail "$dir/body"; }
 json='Content-Type: application/json'
 
 is "a client with scope read reads" "$(with monitor GET /v1/host)" 200
@@ -101,11 +101,11 @@ is "the page of this host can use it" "$(with nova GET /v1/vgpus/a -H "Origin: $
 # --- gover-ctl ---
 
 over_tcp() { "$B/gover-ctl" --url "$url" --cacert "$cacert" "$@"; }
-is "gover-ctl presents a certificate" "$(over_tcp --cert "$dir/monitor.pem" --cert-key "$dir/monitor.key" -o json vgpu list | jq -c '[.vgpus[].id]')" '["a"]'
+is "gover-ctl presents a certificate" "$(over_tcp --cert "$dir/monitor.pem" --cert-key "$dir/monitor.key" -o json vgpu list | gojq -c '[.vgpus[].id]')" '["a"]'
 cat "$dir/nova.pem" "$dir/nova.key" >"$dir/both.pem"
 ok "gover-ctl reads the key from the file of the certificate" over_tcp --cert "$dir/both.pem" vgpu hold a
 is "gover-ctl reads the certificate from the environment" \
-  "$(GOVER_CERT=$dir/nova.pem GOVER_CERT_KEY=$dir/nova.key over_tcp -o json vgpu show a | jq .initial_cap_pct)" 30
+  "$(GOVER_CERT=$dir/nova.pem GOVER_CERT_KEY=$dir/nova.key over_tcp -o json vgpu show a | gojq .initial_cap_pct)" 30
 over_tcp --cert "$dir/nova.pem" --cert-key "$dir/monitor.key" status >"$dir/out" 2>"$dir/err"
 is "a key of another certificate is an error that names both files" "$?: $(sed 's/(.*/(/' "$dir/err")" \
   "2: gover-ctl: client certificate '$dir/nova.pem' with the key in '$dir/monitor.key': cannot be used ("

@@ -17,7 +17,7 @@ follow() { # follow FILE QUERY [CURL-ARGUMENT...]: follows events in the backgro
   until_ok 20 test -s "$file"
 }
 heard() { # heard FILE KIND FILTER: succeeds if an event of that kind matches the filter
-  awk -v kind="$2" '/^event: / {now = $2} /^data: / && now == kind {print substr($0, 7)}' "$dir/$1" | jq -e "select($3)" | grep -q .
+  awk -v kind="$2" '/^event: / {now = $2} /^data: / && now == kind {print substr($0, 7)}' "$dir/$1" | gojq -e "select($3)" | grep -q .
 }
 
 is "an unknown kind is rejected" "$(curl -sS --unix-socket "$sock" -o "$dir/body" -w '%{http_code}' 'http://gover/v1/events?kinds=all')" 400
@@ -28,7 +28,7 @@ sell b 50 load:pct=95
 ok "a sale is an event" until_ok 20 heard all decision '.kind == "add" and .vgpu == "a" and .why != ""'
 ok "a change is an event" until_ok 20 heard all change '.what == "vgpu" and .id == "a"'
 ok "each period is an event with all vGPUs" until_ok 20 heard all tick '.vgpus | map(.id) == ["a", "b"]'
-ok "a tick has the fields of the list" test "$(awk '/^event: tick/ {getline; t = $0} END {print substr(t, 7)}' "$dir/all" | jq -c '.vgpus[0] | keys')" = \
+ok "a tick has the fields of the list" test "$(awk '/^event: tick/ {getline; t = $0} END {print substr(t, 7)}' "$dir/all" | gojq -c '.vgpus[0] | keys')" = \
   "$(get /v1/vgpus '.vgpus[0] | keys | tojson')"
 ok "a steal is an event" until_ok 60 heard all decision '.kind == "steal" and .vgpu == "b" and (.moves | length) == 2'
 api PATCH /v1/gpus/gpu0 '{"selling": "off"}' >/dev/null

@@ -17,7 +17,7 @@ ok "the refusals are counted" sh -c "curl -sS --unix-socket '$sock' http://gover
   grep -q '^gover_http_requests_total{.*status=\"431\"} [1-9]'"
 api GET "/v1/host?$(seq -s '&' 300)" >/dev/null
 is "300 query parameters are answered" "$(status)" 414
-is "the answer is a problem document" "$(jq -r '"\(.status) \(.title): \(.detail)"' "$dir/body")" \
+is "the answer is a problem document" "$(gojq -r '"\(.status) \(.title): \(.detail)"' "$dir/body")" \
   "414 URI Too Long: query: too many parameters (limit 64)"
 stop
 is "the daemon stops with status 0" "$stopped" 0

@@ -10,14 +10,14 @@ python=python3
 described=$top/gover-d/openapi/openapi.json
 port=''
 walk() { "$python" "$top/tests/openapi/walk.py" "${2:-$sock}" "$dir" "$1"; }
-enum() { jq -r ".components.schemas.$1.properties.$2.enum[]" "$described" | sort; }
+enum() { gojq -r ".components.schemas.$1.properties.$2.enum[]" "$described" | sort; }
 
 sed -n 's/.*{"\([A-Z]*\)", "\(\/[^"]*\)", api_.*/\1 \2/p' "$top/gover-d/api/api.c" | sort >"$dir/routes"
-jq -r '.paths | to_entries[] | .key as $path | .value | keys[] | "\(ascii_upcase) \($path)"' "$described" | sort >"$dir/described"
+gojq -r '.paths | to_entries[] | .key as $path | .value | keys[] | "\(ascii_upcase) \($path)"' "$described" | sort >"$dir/described"
 is "every route is described" "$(comm -23 "$dir/routes" "$dir/described")" ""
 is "every described route exists" "$(comm -13 "$dir/routes" "$dir/described")" ""
 sed -n 's/.*{"\([A-Z]*\)", "\(\/[^"]*\)", api_[a-z_]*, \([A-Z]*\), .*/\1 \2 \L\3/p' "$top/gover-d/api/api.c" | sort >"$dir/scopes"
-jq -r '.paths | to_entries[] | .key as $path | .value | to_entries[] |
+gojq -r '.paths | to_entries[] | .key as $path | .value | to_entries[] |
   "\(.key | ascii_upcase) \($path) \(.value["x-gover-scope"])"' "$described" | sort >"$dir/schema"
 is "the described scope is the required one" "$(comm -23 "$dir/scopes" "$dir/schema")" ""
 tr '\n' ' ' <"$top/gover-d/api/api.c" | grep -oE '\{"[A-Z]+", "/[^"]*", api_[^{]*\{[^}]*\}\}' |
@@ -26,24 +26,24 @@ tr '\n' ' ' <"$top/gover-d/api/api.c" | grep -oE '\{"[A-Z]+", "/[^"]*", api_[^{]
     # shellcheck disable=SC2086 # words
     echo "$method $path $(printf '%s\n' $query | sort | paste -sd ' ')"
   done | sort >"$dir/queries"
-jq -r '.components.parameters as $shared | .paths | to_entries[] | .key as $path | .value | to_entries[] |
+gojq -r '.components.parameters as $shared | .paths | to_entries[] | .key as $path | .value | to_entries[] |
   ([.value.parameters[]? | if has("$ref") then $shared[."$ref" | split("/")[-1]] else . end |
     select(.in == "query").name] | sort | join(" ")) as $query |
   "\(.key | ascii_upcase) \($path) \($query)"' "$described" | sort >"$dir/schema"
 is "the described parameters are the accepted ones" "$(comm -23 "$dir/queries" "$dir/schema")" ""
 ok "the parameters of each route are found" test "$(wc -l <"$dir/queries")" -eq "$(wc -l <"$dir/routes")"
-is "the version is that of the file VERSION" "$(jq -r .info.version "$described")" "$(cat "$top/VERSION")"
+is "the version is that of the file VERSION" "$(gojq -r .info.version "$described")" "$(cat "$top/VERSION")"
 "$B/gover-d" --print-config | sed -n '/^\[policy\]/,/^\[fps\]/s/^\([a-z_]*\) =.*/\1/p' | sort >"$dir/keys"
-jq -r '.components.schemas.PolicyParams.properties | keys[]' "$described" | sort >"$dir/schema"
+gojq -r '.components.schemas.PolicyParams.properties | keys[]' "$described" | sort >"$dir/schema"
 ok "every changeable configuration key has a schema" diff "$dir/keys" "$dir/schema"
 # openapi-python-client rejects a list as 'const' and 'items: false', and makes no class for an object with alternatives.
-is "generators of clients can read every schema" "$(jq -c '.components.schemas | to_entries[] | .key as $name | .value | .. |
+is "generators of clients can read every schema" "$(gojq -c '.components.schemas | to_entries[] | .key as $name | .value | .. |
   objects | select((.const | type == "array" or type == "object") or .items == false or (has("properties") and
   (has("anyOf") or has("oneOf")))) | $name' "$described" | sort -u)" ""
-is "every operation has a description" "$(jq -r '.paths[][] | select((.description // "") == "").operationId' "$described")" ""
-is "the description names a contact" "$(jq '.info.contact | has("name")' "$described")" true
-jq -r '.components.links[] | .operationId as $to | .parameters | keys[] | "\($to) \(sub("^header\\."; ""))"' "$described" | sort -u >"$dir/links"
-jq -r '.components.parameters as $shared | .paths[][] | .operationId as $to | .parameters[]? |
+is "every operation has a description" "$(gojq -r '.paths[][] | select((.description // "") == "").operationId' "$described")" ""
+is "the description names a contact" "$(gojq '.info.contact | has("name")' "$described")" true
+gojq -r '.components.links[] | .operationId as $to | .parameters | keys[] | "\($to) \(sub("^header\\."; ""))"' "$described" | sort -u >"$dir/links"
+gojq -r '.components.parameters as $shared | .paths[][] | .operationId as $to | .parameters[]? |
   if has("$ref") then $shared[."$ref" | split("/")[-1]] else . end | "\($to) \(.name)"' "$described" | sort -u >"$dir/schema"
 is "each link names parameters of its operation" "$(comm -23 "$dir/links" "$dir/schema")" ""
 sed -n 's/ \(id\|name\)$//p' "$dir/links" | sort -u >"$dir/linked"

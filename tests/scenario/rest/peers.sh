@@ -1,7 +1,7 @@
 #!/bin/sh
 # Access on the unix socket by the user and the groups of the calling process, as reported by the kernel.
 # Needs root, to run requests as other users.
-# shellcheck disable=SC2016 # of jq, of the inner shell, or literal backquotes
+# shellcheck disable=SC2016 # of gojq, of the inner shell, or literal backquotes
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 [ "$(id -u)" -eq 0 ] || skip_all "needs root to send requests as other users"
@@ -41,7 +41,7 @@ allowed "the group root gives no access" 4711 0 0 "200 403 403"
 
 setpriv --reuid 4711 --regid "$read" --clear-groups curl -sS --unix-socket "$sock" -X PATCH \
   -H 'Content-Type: application/json' -d '{"selling": "off"}' http://gover/v1/gpus/gpu0 >"$dir/said"
-ok "a refusal names the user, the group and the command" jq -e --arg wanted "uid 4711 may not change anything: \
+ok "a refusal names the user, the group and the command" gojq -e --arg wanted "uid 4711 may not change anything: \
 PATCH /v1/gpus/gpu0 requires membership in group 54321 (run \`sudo usermod -aG 54321 \"\$(id -un 4711)\"\`, then log in again)" \
   '.status == 403 and .detail == $wanted' "$dir/said"
 is "a refused request changes nothing" "$(get /v1/gpus '.gpus[0].selling')" on
@@ -93,7 +93,7 @@ if unshare -m true 2>/dev/null; then
   daemon_pid=$!
   ok "the daemon starts" until_ok 20 curl -sSf --unix-socket "$sock" http://gover/readyz
   detail() { # detail USER GROUP METHOD PATH
-    setpriv --reuid "$1" --regid "$2" --clear-groups curl -sS --unix-socket "$sock" -X "$3" "http://gover$4" | jq -r .detail
+    setpriv --reuid "$1" --regid "$2" --clear-groups curl -sS --unix-socket "$sock" -X "$3" "http://gover$4" | gojq -r .detail
   }
   is "the user and a missing group are named" "$(detail 4711 4711 GET /v1/host)" "user gover-alice (uid 4711) may not read anything: \
 GET /v1/host requires membership in group gover-lookers, which did not exist when gover-d started (run \`sudo groupadd --system \

@@ -15,14 +15,14 @@ is "a wrong method is rejected" "$(code -D "$dir/head" -X PUT http://gover/v1/vg
 ok "Allow lists the allowed methods" grep -qi '^Allow: GET, HEAD, POST' "$dir/head"
 is "an unknown parameter is rejected" "$(code 'http://gover/v1/host?colour=red')" 400
 is "a body without the type JSON is rejected" "$(code -d '{}' http://gover/v1/vgpus)" 415
-ok "errors are problem documents" jq -e '.status == 415 and .title and .detail and .instance == "/v1/vgpus"' "$dir/body"
+ok "errors are problem documents" gojq -e '.status == 415 and .title and .detail and .instance == "/v1/vgpus"' "$dir/body"
 
 ticks=$(get /v1/host .ticks)
 ok "answers follow the ticks" until_ok 20 that /v1/host ".ticks > $ticks"
 
 api POST /v1/vgpus '{"id": "a", "vm": "vm-a", "initial_cap_pct": 50, "target_fps": 30, "labels": {"workload": "glxgears"}}' >/dev/null
 is "a vGPU is sold" "$(status)" 201
-is "the answered contract is on disk" "$(jq -r '.vgpus[0].id' "$dir/state/contracts.json")" a
+is "the answered contract is on disk" "$(gojq -r '.vgpus[0].id' "$dir/state/contracts.json")" a
 ok "the vGPU has a history" until_ok 20 that '/v1/vgpus/a/history?step=1' '.points | length > 1 and .[0].samples > 0'
 is "the history has the requested step" "$(get '/v1/vgpus/a/history?step=60' .step_s)" 60
 is "an invalid time is rejected" "$(code 'http://gover/v1/vgpus/a/history?from=yesterday')" 400

@@ -33,7 +33,8 @@ refused() { # refused WORDS NAMES OPTION...
   rm -f "$sock"
   activate "$@"
   until_ok 20 test -S "$sock"
-  curl -sS -m 10 --unix-socket "$sock" http://gover/healthz >/dev/null 2>&1
+  # The socket can be connected to a moment after its file exists.
+  curl -sS -m 10 --retry 20 --retry-delay 1 --retry-connrefused --unix-socket "$sock" http://gover/healthz >/dev/null 2>&1
   wait "$daemon_pid"
   r=$?
   daemon_pid=''

@@ -54,8 +54,8 @@ url=https://localhost:$port
 cacert=$dir/one.pem
 token viewer read
 is "requests over TLS are answered" "$(ask '' GET /healthz) $(ask '' GET /v1/host) $(ask viewer GET /v1/host)" "200 401 200"
-is "gover-ctl uses TLS" "$("$B/gover-ctl" --url "$url" --cacert "$cacert" --token-file "$dir/viewer.token" --json vgpu list | jq -c .vgpus)" "[]"
-is "gover-ctl reads the certificate from the environment" "$(GOVER_CACERT=$cacert GOVER_TOKEN_FILE=$dir/viewer.token "$B/gover-ctl" --url "$url" --json vgpu list | jq -c .vgpus)" "[]"
+is "gover-ctl uses TLS" "$("$B/gover-ctl" --url "$url" --cacert "$cacert" --token-file "$dir/viewer.token" --json vgpu list | gojq -c .vgpus)" "[]"
+is "gover-ctl reads the certificate from the environment" "$(GOVER_CACERT=$cacert GOVER_TOKEN_FILE=$dir/viewer.token "$B/gover-ctl" --url "$url" --json vgpu list | gojq -c .vgpus)" "[]"
 "$B/gover-ctl" --url "$url" --token-file "$dir/viewer.token" status >"$dir/out" 2>"$dir/err"
 is "gover-ctl refuses an untrusted certificate" "$?" 3
 ok "the error names --cacert" grep -q 'certificate not trusted (.*); pass the CA.s certificate with --cacert' "$dir/err"

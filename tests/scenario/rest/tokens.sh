@@ -2,7 +2,7 @@
 # Bearer tokens over TCP: missing, expired, revoked and invalid tokens, and one token of each scope. gover-ctl creates and
 # revokes them.
 # A token appears only in the file that gover-ctl writes.
-# shellcheck disable=SC2016 # of jq, of the inner shell, or literal backquotes
+# shellcheck disable=SC2016 # of gojq, of the inner shell, or literal backquotes
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -16,7 +16,7 @@ three() { # three NAME: prints the statuses for reading, changing and administer
 
 is "without a token every request is refused" "$(three '')" "401 401 401"
 ok "the reply has a WWW-Authenticate header" grep -qi '^WWW-Authenticate: Bearer realm="gover"' "$dir/head"
-ok "the detail names the command that creates a token" jq -e '.status == 401 and (.detail | test("gover-ctl token add"))' "$dir/body"
+ok "the detail names the command that creates a token" gojq -e '.status == 401 and (.detail | test("gover-ctl token add"))' "$dir/body"
 is "health checks need no token" "$(ask '' GET /healthz) $(ask '' GET /readyz)" "200 200"
 
 ok "gover-ctl creates a token with scope read" token viewer read
@@ -25,7 +25,7 @@ ok "gover-ctl creates a token with scope admin" token chief admin --expires 1h
 is "each token has the access of its scope" "$(three viewer), $(three robot), $(three chief)" \
   "200 403 403, 200 200 403, 200 200 200"
 ask viewer PATCH /v1/gpus/gpu0 '{"selling": "off"}' >/dev/null
-ok "a refusal names the token and the required scope" jq -e '.detail == "token viewer has scope read, PATCH /v1/gpus/gpu0 requires operate: " +
+ok "a refusal names the token and the required scope" gojq -e '.detail == "token viewer has scope read, PATCH /v1/gpus/gpu0 requires operate: " +
   "create a token with `gover-ctl token add NAME --scope operate`"' "$dir/body"
 
 is "only its owner can read the token file" "$(stat -c %a "$dir/viewer.token")" 600
@@ -46,10 +46,10 @@ is "an invalid lifetime is rejected" "$?: $(cat "$dir/err")" "2: gover-ctl: --ex
 api POST /v1/tokens '{"name": "y", "scope": "read", "ttl_s": 59}' >/dev/null
 is "a lifetime below a minute is rejected" "$(status)" 422
 
-is "gover-ctl reads a token file" "$("$B/gover-ctl" --url "$url" --token-file "$dir/viewer.token" --json status | jq -r '.gpus[0].name // .host.gpus[0].name')" gpu0
+is "gover-ctl reads a token file" "$("$B/gover-ctl" --url "$url" --token-file "$dir/viewer.token" --json status | gojq -r '.gpus[0].name // .host.gpus[0].name')" gpu0
 is "gover-ctl reads the token file named in the environment" "$(GOVER_TOKEN_FILE=$dir/viewer.token "$B/gover-ctl" --url "$url" freeze 2>&1)" \
   'gover-ctl: token viewer has scope read, PATCH /v1/gpus/gpu0 requires operate: create a token with `gover-ctl token add NAME --scope operate`'
-is "a proxy in the environment is not used" "$(http_proxy=http://127.0.0.1:1 "$B/gover-ctl" --url "$url" --token-file "$dir/viewer.token" --json vgpu list | jq -c .vgpus)" "[]"
+is "a proxy in the environment is not used" "$(http_proxy=http://127.0.0.1:1 "$B/gover-ctl" --url "$url" --token-file "$dir/viewer.token" --json vgpu list | gojq -c .vgpus)" "[]"
 is "without a token gover-ctl reports that one is required" "$("$B/gover-ctl" --url "$url" alerts 2>&1)" \
   'gover-ctl: a token is required: Authorization: Bearer gvr_... (GET /v1/alerts requires scope read: create a token with `gover-ctl token add NAME --scope read`); pass it with --token-file or GOVER_TOKEN_FILE'
 
@@ -58,7 +58,7 @@ is "without a token gover-ctl reports that one is required" "$("$B/gover-ctl" --
 cp "$dir/robot.header" "$dir/old.header"
 is "a token is revoked" "$(ctl token remove robot)" "removed: token robot"
 is "a revoked token is invalid immediately" "$(ask old GET /v1/host)" 401
-ok "the detail reports the revoked token without its name" jq -e '.detail == "unknown or revoked token " +
+ok "the detail reports the revoked token without its name" gojq -e '.detail == "unknown or revoked token " +
   "(GET /v1/host requires scope read: create a token with `gover-ctl token add NAME --scope read`)"' "$dir/body"
 is "a new token of the same name does not revive the old one" "$(token robot operate && ask old GET /v1/host) $(ask robot GET /v1/host)" "401 200"
 is "an unknown token cannot be revoked" "$(ctl token remove nix 2>&1)" "gover-ctl: token nix: not found"
@@ -69,11 +69,11 @@ is "tokens persist across a restart" "$(three viewer), $(three robot), $(three c
   "200 403 403, 200 200 403, 200 200 200, 401"
 stop
 # The shortest lifetime is a minute, so the test edits the expiry in the file.
-jq '(.tokens[] | select(.name == "chief") | .expires_ms) = 1' "$dir/state/tokens.json" >"$dir/edited"
+gojq '(.tokens[] | select(.name == "chief") | .expires_ms) = 1' "$dir/state/tokens.json" >"$dir/edited"
 cat "$dir/edited" >"$dir/state/tokens.json"
 start || exit 1
 is "an expired token is refused" "$(ask chief GET /v1/host)" 401
-ok "the detail reports the expired token" jq -e '.detail | test("expired token")' "$dir/body"
+ok "the detail reports the expired token" gojq -e '.detail | test("expired token")' "$dir/body"
 
 mkdir "$dir/state/tokens.json.new" # this folder prevents the replacement of the file, even by root
 api POST /v1/tokens '{"name": "lost", "scope": "read"}' >/dev/null
@@ -91,7 +91,7 @@ start || exit 1
 is "with an invalid file all tokens are invalid, and the daemon runs" "$(three viewer) $(get /v1/host '.ticks >= 0')" "401 401 401 true"
 ok "the invalid file is logged" grep -q 'tokens.json: token 1: invalid: all tokens are invalid' "$dir/log"
 api POST /v1/tokens '{"name": "n", "scope": "read"}' >/dev/null
-is "the invalid file is not overwritten" "$(status) $(jq -c . "$dir/state/tokens.json")" '500 {"version":1,"tokens":[{}]}'
+is "the invalid file is not overwritten" "$(status) $(gojq -c . "$dir/state/tokens.json")" '500 {"tokens":[{}],"version":1}'
 ok "an alert names the file and the fault" that /v1/alerts '.alerts | any(.name == "tokens_unreadable" and (.text | contains("tokens.json: token 1: invalid")))'
 cat "$dir/good" >"$dir/state/tokens.json"
 ok "the repaired file is read without a restart" until_ok 30 sh -c "test '200' = \"\$(curl -s -o /dev/null -w '%{http_code}' -H '@$dir/viewer.header' '$url/v1/host')\""

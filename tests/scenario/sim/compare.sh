@@ -13,9 +13,9 @@ is "the table has a line for each scenario and policy" "$(sed 1d "$dir/table" | 
 compare tests/bench/eval/paper-random.ini --policies gover --seeds 3 --seed 11 --json >"$dir/json"
 for seed in 11 12 13; do
   "$B/gover-sim" run tests/bench/eval/paper-random.ini --seed $seed --json
-done | jq -s 'map(.util_avg_pct) | [add / 3, min, max]' >"$dir/single"
-is "means, minima and maxima equal those of single runs" "$(jq -r '.[0] | [.mean, .least, .most][] | .util_avg_pct | . * 1000 | round' "$dir/json")" \
-  "$(jq -r '.[] | . * 1000 | round' "$dir/single")"
+done | gojq -s 'map(.util_avg_pct) | [add / 3, min, max]' >"$dir/single"
+is "means, minima and maxima equal those of single runs" "$(gojq -r '.[0] | [.mean, .least, .most][] | .util_avg_pct | . * 1000 | round' "$dir/json")" \
+  "$(gojq -r '.[] | . * 1000 | round' "$dir/single")"
 
 plot=''
 command -v gnuplot >/dev/null && plot=--plot
@@ -34,9 +34,9 @@ else
 fi
 compare "$dir/light.ini" --policies best-found@gover,past-only@gover,best-found,oracle --set offer.probation_s=5 --json >"$dir/found"
 is "the best schedules found are compared too, and stay within 1 % broken time" \
-  "$(jq -c 'map([.policy, .mean.broken_pct <= 1, .mean.sales > 0])' "$dir/found")" \
+  "$(gojq -c 'map([.policy, .mean.broken_pct <= 1, .mean.sales > 0])' "$dir/found")" \
   '[["best-found@gover",true,true],["past-only@gover",true,true],["best-found",true,true],["oracle",true,true]]'
-is "the former names give the same results" "$(jq -c 'map(.mean) | [.[0] == .[1], .[2] == .[3]]' "$dir/found")" "[true,true]"
+is "the former names give the same results" "$(gojq -c 'map(.mean) | [.[0] == .[1], .[2] == .[3]]' "$dir/found")" "[true,true]"
 ok "all policies are compared by default" compare "$dir/light.ini"
 
 fails() { # fails TEXT EXIT ARGUMENT...: tests the exit status and the message

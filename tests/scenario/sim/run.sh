@@ -5,7 +5,7 @@
 cd "$top" || exit 1
 
 run() { "$B/gover-sim" run "$@"; }
-get() { jq -r "$1" "$dir/$2/summary.json"; }
+get() { gojq -r "$1" "$dir/$2/summary.json"; }
 
 ok "a scenario is run" run --seed 4 --out "$dir/a" tests/bench/eval/paper-random.ini
 ok "the scenario is run again" run --seed 4 --out "$dir/b" tests/bench/eval/paper-random.ini
@@ -24,7 +24,7 @@ is "utilisation in the summary is the average of the rows" \
 is "sold capacity in the summary is the sum of the rows" \
   "$(awk -F, 'NR > 1 { s += $5 } END { print s }' "$dir/a/host.csv")" "$(printf %.0f "$(get .sold_cap_pct_s a)")"
 is "the sum of caps is never above 100 %" "$(awk -F, '$4 > 100 && NR > 1' "$dir/a/host.csv")" ""
-is "every decision is a line of JSON with a reason" "$(jq -c 'select(.why == "")' "$dir/a/decisions.jsonl")" ""
+is "every decision is a line of JSON with a reason" "$(gojq -c 'select(.why == "")' "$dir/a/decisions.jsonl")" ""
 is "sales are counted" "$(grep -c '"kind":"sold"' "$dir/a/decisions.jsonl")" "$(($(get .sales a) + 2))"
 ok "without --out a table is printed" sh -c "$B/gover-sim run tests/bench/eval/paper-random.ini | grep -q '^broken time %'"
 

@@ -51,7 +51,7 @@ post '{"id": "y", "gpu": "gpu1", "initial_cap_pct": 10}'
 ok "a found vGPU cannot get a contract on another GPU" grep -q 'belongs to GPU gpu0' "$dir/body"
 is "the status is 409" "$(status)" 409
 post '{"id": "y", "gpu": "gpu0", "initial_cap_pct": 10, "vm": "vm-y"}'
-is "it can get a contract on its GPU" "$(status) $(jq -r '"\(.found) \(.vm)"' "$dir/body")" "201 false vm-y"
+is "it can get a contract on its GPU" "$(status) $(gojq -r '"\(.found) \(.vm)"' "$dir/body")" "201 false vm-y"
 is "its cap is limited to the contract" "$(caps)" "a 60, y 10"
 is "the cap is set in the kernel too" "$(kernel_cap y)" 10
 ok "a decision records it" that '/v1/decisions?limit=1000' '[.decisions[] | select(.vgpu == "y")][-1] | .kind == "set" and .result == "written"'

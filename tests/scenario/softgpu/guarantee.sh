@@ -40,12 +40,12 @@ ok "a uses the time of b, up to its contract" until_ok 60 that /v1/vgpus/a '.loa
 fps_alone=$(get /v1/vgpus/a .fps)
 draw b 4000
 ok "b has work: both get their guarantees, and the rest is divided by the caps" until_ok 60 sh -c "
-  curl -s --unix-socket '$sock' http://gover/v1/vgpus | jq -e '[.vgpus[] | {(.id): .load_pct}] | add |
+  curl -s --unix-socket '$sock' http://gover/v1/vgpus | gojq -e '[.vgpus[] | {(.id): .load_pct}] | add |
     .b > 57 and .b < 62 and .a > 34 and .a < 42' >/dev/null"
 ctl vgpu set b --burst >/dev/null
 ok "with burst, b has no ceiling" until_ok 10 files_are b 60 100
 ok "the caps 20 and 60 divide the GPU 1 to 3" until_ok 60 sh -c "
-  curl -s --unix-socket '$sock' http://gover/v1/vgpus | jq -e '[.vgpus[] | {(.id): .load_pct}] | add |
+  curl -s --unix-socket '$sock' http://gover/v1/vgpus | gojq -e '[.vgpus[] | {(.id): .load_pct}] | add |
     .b > 71 and .b < 78 and .a > 22 and .a < 28' >/dev/null"
 ok "a has fewer frames than alone" that /v1/vgpus/a ".fps < 0.7 * $fps_alone"
 # shellcheck disable=SC2154 # set by draw
@@ -73,7 +73,7 @@ is "guarantee is the default" "$(get /v1/gpus '.gpus[0].sharing')" guarantee
 ok "guarantees again: the cap is the weight, the contract is the quota" until_ok 10 files_are a 20 60
 api PATCH /v1/policy '{"paper_mode": true}' >/dev/null
 ok "paper mode makes the quota the cap while the daemon runs" until_ok 20 sh -c "
-  curl -s --unix-socket '$sock' http://gover/v1/gpus | jq -e '.gpus[0].sharing == \"hard\"' >/dev/null"
+  curl -s --unix-socket '$sock' http://gover/v1/gpus | gojq -e '.gpus[0].sharing == \"hard\"' >/dev/null"
 is "the caps stay" "$(kernel_cap a) $(kernel_cap b)" "20 60"
 ok "the load of a is its cap" until_ok 60 that /v1/vgpus/a '.load_pct > 17 and .load_pct < 22'
 api PATCH /v1/policy '{"paper_mode": false}' >/dev/null

@@ -13,7 +13,7 @@ ctl vgpu add b --cap 60 >/dev/null # the contracts exceed the GPU, so both caps 
 caps() { echo "$(kernel_cap a) $(kernel_cap b)"; }
 sold() { get /v1/vgpus '[.vgpus[] | "\(.id) \(.initial_cap_pct) \(.held)"] | join(", ")'; }
 ok "the database has both contracts" until_ok 10 sh -c \
-  "sqlite3 -readonly '$dir/state/history.db' 'SELECT json FROM contracts' | jq -e '.vgpus | length == 2'"
+  "sqlite3 -readonly '$dir/state/history.db' 'SELECT json FROM contracts' | gojq -e '.vgpus | length == 2'"
 ctl freeze >/dev/null
 was=$(caps)
 stop KILL

@@ -22,7 +22,7 @@ periods 2
 ok "it uses its whole cap: its share equals the cap, within 2 points" until_ok 30 that /v1/vgpus/b \
   '.util_pct > 90 and .util_pct < 110 and (.load_pct - 20 | fabs <= 2)'
 fps=$(get /v1/vgpus/b .fps)
-target=$(jq -n "$fps * 1.5 | floor")
+target=$(gojq -n "$fps * 1.5 | floor")
 ctl vgpu set b --target-fps "$target" >/dev/null
 ctl thaw >/dev/null
 ok "below its target and GPU-bound, it gets a steal" until_ok 20 that '/v1/decisions?limit=1000' '[.decisions[] | select(.kind == "steal" and .vgpu == "b")] | length > 0'
