@@ -3,6 +3,8 @@
  * Prometheus text and OpenMetrics. In OpenMetrics, the header of a counter omits the suffix _total,
  * the header of a metric states its unit, and the text ends with "# EOF".
  */
+#include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -73,25 +75,39 @@ void metrics_format_head(const struct metrics_out *out, const char *name, const 
 	fprintf(out->file, "# HELP %.*s %s\n", (int)family, name, help);
 }
 
-/* Labels are most of the text. @out->file belongs to one thread, so that it needs no lock. */
-void metrics_format_label(const struct metrics_out *out, const char *before, const char *name,
-			  const char *value)
+/* Labels are most of the text. The file belongs to one thread, so that it needs no lock. */
+static void write_label(FILE *file, const char *before, const char *name, const char *value)
 {
-	fputs_unlocked(before, out->file);
-	fputs_unlocked(name, out->file);
-	fputs_unlocked("=\"", out->file);
+	fputs_unlocked(before, file);
+	fputs_unlocked(name, file);
+	fputs_unlocked("=\"", file);
 	while (*value) {
 		size_t plain = strcspn(value, "\n\\\"");
 
-		fwrite_unlocked(value, 1, plain, out->file);
+		fwrite_unlocked(value, 1, plain, file);
 		value += plain;
 		if (!*value)
 			break;
-		fputc_unlocked('\\', out->file);
-		fputc_unlocked(*value == '\n' ? 'n' : *value, out->file);
+		fputc_unlocked('\\', file);
+		fputc_unlocked(*value == '\n' ? 'n' : *value, file);
 		value++;
 	}
-	fputc_unlocked('"', out->file);
+	fputc_unlocked('"', file);
+}
+
+void metrics_format_line(const struct metrics_out *out, const char *name, double value, ...)
+{
+	const char *label, *before = "{";
+	va_list ap;
+
+	if (!isfinite(value))
+		return;
+	fputs_unlocked(name, out->file);
+	va_start(ap, value);
+	for (; (label = va_arg(ap, const char *)); before = ",")
+		write_label(out->file, before, label, va_arg(ap, const char *));
+	va_end(ap);
+	fprintf(out->file, "%s %.15g\n", before[0] == ',' ? "}" : "", value);
 }
 
 void metrics_format_end(const struct metrics_out *out)

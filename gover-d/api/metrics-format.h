@@ -7,17 +7,17 @@
 
 enum metrics_format { METRICS_TEXT, METRICS_OPEN };
 
-struct metrics_out {
-	FILE *file;
-	enum metrics_format format;
-};
-
 /*
  * Returns OpenMetrics if the header @accept names it, and not before text/plain. Scrapers name the
  * format that they prefer first. @accept NULL: text.
  */
 enum metrics_format metrics_format_choose(const char *accept);
 const char *metrics_format_type(enum metrics_format format); /* value of the header Content-Type */
+
+struct metrics_out {
+	FILE *file;
+	enum metrics_format format;
+};
 
 /*
  * Writes the header lines of metric @name. @type is "gauge", "counter" (@name ends in _total),
@@ -27,11 +27,11 @@ const char *metrics_format_type(enum metrics_format format); /* value of the hea
 void metrics_format_head(const struct metrics_out *out, const char *name, const char *type,
 			 const char *help);
 /*
- * Writes a label. @before is "{" for the first label of a line and "," for the other labels. The
- * caller then writes "} VALUE\n".
+ * Writes a line, unless @value is not finite. The further arguments are the name and the value of
+ * each label, and NULL at the end.
  */
-void metrics_format_label(const struct metrics_out *out, const char *before, const char *name,
-			  const char *value);
+void metrics_format_line(const struct metrics_out *out, const char *name, double value, ...)
+	__attribute__((sentinel));
 /* Writes the last line of the text: "# EOF" in OpenMetrics, none in Prometheus text. */
 void metrics_format_end(const struct metrics_out *out);
 

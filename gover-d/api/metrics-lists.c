@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Metrics of alerts, offers, decisions, hooks, requests and memory. The number of lines is bounded,
- * because no label value is taken from a request.
+ * Metrics of flavours, alerts, offers, decisions, hooks, requests and memory. The number of lines
+ * is bounded, because no label value is taken from a request.
  */
 #include <math.h>
 #include <string.h>
@@ -9,7 +9,8 @@
 #include "base/cleanup.h"
 #include "gover-d/alert/alerts.h"
 #include "gover-d/alert/webhook.h"
-#include "gover-d/api/metrics-lists.h"
+#include "gover-d/api/metrics.h"
+#include "gover-d/config/flavor.h"
 #include "gover-d/core/frames.h"
 #include "gover-d/core/offers.h"
 #include "gover-d/core/view.h"
@@ -35,6 +36,72 @@ void metrics_tally_decisions(struct metrics_tally *tally, const struct decisions
 	}
 }
 
+/* A contract or an offer without a flavour has the terms of [offer], and counts as that flavour. */
+static const char *or_standard(const struct view *view, const char *flavor)
+{
+	return flavor[0] ? flavor : view->config->offer.flavor;
+}
+
+static void write_vgpu(const struct metrics_out *out, const struct view *view, const struct vgpu *v)
+{
+	/* Prometheus uses the label "instance" for the host. */
+	metrics_format_line(out, "gover_vgpu_info", 1, "gpu", v->contract.gpu, "vgpu",
+			    v->contract.id, "vm", v->contract.vm, "flavor",
+			    or_standard(view, v->contract.flavor), "project",
+			    contract_label(&v->contract, CONTRACT_PROJECT), "server",
+			    contract_label(&v->contract, CONTRACT_INSTANCE), NULL);
+}
+
+static bool lists(const struct view *view, const struct offer *offer, const char *flavor)
+{
+	for (int i = 0; i < offer->n_flavors; i++)
+		if (strcmp(or_standard(view, offer->flavors[i].name), flavor) == 0)
+			return true;
+	return false;
+}
+
+static int count_open(const struct view *view, const char *gpu, const char *flavor)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < offers_count(view->offers); i++) {
+		const struct offer *offer = offers_at(view->offers, i);
+
+		n += offer->life.state == OFFER_OPEN && strcmp(offer->gpu, gpu) == 0 &&
+		     lists(view, offer, flavor);
+	}
+	return n;
+}
+
+static void write_open_offers(const struct metrics_out *out, const struct view *view,
+			      const char *gpu)
+{
+	struct flavor flavor;
+
+	for (int i = 0; flavor_at(view->config, i, &flavor); i++)
+		metrics_format_line(out, "gover_open_offers", count_open(view, gpu, flavor.name),
+				    "gpu", gpu, "flavor", flavor.name, NULL);
+}
+
+/*
+ * Metrics that name flavours. gover_vgpu_info has the flavour and the owner of each vGPU, so that
+ * its other metrics need no labels for them: Prometheus joins both.
+ */
+static void write_flavors(const struct metrics_out *out, const struct view *view)
+{
+	const struct host *host = view->host;
+
+	metrics_format_head(out, "gover_vgpu_info", "info",
+			    "Flavour and owner of the vGPU, as labels.");
+	for (int g = 0; g < host->n_gpus; g++)
+		for (const struct vgpu *v = host->gpus[g].vgpus; v; v = v->next)
+			write_vgpu(out, view, v);
+	metrics_format_head(out, "gover_open_offers", "gauge",
+			    "Number of open offers that list the flavour, by GPU and flavour.");
+	for (int g = 0; g < host->n_gpus; g++)
+		write_open_offers(out, view, host->gpus[g].config.name);
+}
+
 static void write_alerts(const struct metrics_out *out, const struct alerts *alerts)
 {
 	enum alert_severity severity;
@@ -47,10 +114,8 @@ static void write_alerts(const struct metrics_out *out, const struct alerts *ale
 		for (size_t k = 0; k < alerts_count(alerts); k++)
 			n += alerts_at(alerts, k)->cleared_ms == 0 &&
 			     strcmp(alerts_at(alerts, k)->name, name) == 0;
-		fputs("gover_alerts", out->file);
-		metrics_format_label(out, "{", "name", name);
-		metrics_format_label(out, ",", "severity", alert_severity_name(severity));
-		fprintf(out->file, "} %d\n", n);
+		metrics_format_line(out, "gover_alerts", n, "name", name, "severity",
+				    alert_severity_name(severity), NULL);
 	}
 }
 
@@ -62,9 +127,8 @@ static void write_offers(const struct metrics_out *out, const struct offers *off
 
 		for (size_t k = 0; k < offers_count(offers); k++)
 			n += (int)offers_at(offers, k)->life.state == state;
-		fputs("gover_offers", out->file);
-		metrics_format_label(out, "{", "state", offer_state_name((enum offer_state)state));
-		fprintf(out->file, "} %d\n", n);
+		metrics_format_line(out, "gover_offers", n, "state",
+				    offer_state_name((enum offer_state)state), NULL);
 	}
 }
 
@@ -75,10 +139,8 @@ static void write_decisions(const struct metrics_out *out, const struct metrics_
 	for (int kind = 0; kind < DECISION_KINDS; kind++) {
 		if (kind >= POLICY_KINDS && tally->counts[kind] == 0)
 			continue;
-		fputs("gover_decisions_total", out->file);
-		metrics_format_label(out, "{", "kind",
-				     decision_kind_name((enum decision_kind)kind));
-		fprintf(out->file, "} %llu\n", (unsigned long long)tally->counts[kind]);
+		metrics_format_line(out, "gover_decisions_total", (double)tally->counts[kind],
+				    "kind", decision_kind_name((enum decision_kind)kind), NULL);
 	}
 }
 
@@ -92,14 +154,10 @@ static void write_active(const struct metrics_out *out, const struct alerts *ale
 
 		if (a->cleared_ms)
 			continue;
-		fputs("gover_alert_active", out->file);
-		metrics_format_label(out, "{", "name", a->name);
-		metrics_format_label(out, ",", "severity", alert_severity_name(a->severity));
-		metrics_format_label(out, ",", "gpu", a->gpu);
-		metrics_format_label(out, ",", "vgpu", a->vgpu);
-		metrics_format_label(out, ",", "vm", a->vm);
-		metrics_format_label(out, ",", "silenced", a->silenced ? "true" : "false");
-		fputs("} 1\n", out->file);
+		metrics_format_line(out, "gover_alert_active", 1, "name", a->name, "severity",
+				    alert_severity_name(a->severity), "gpu", a->gpu, "vgpu",
+				    a->vgpu, "vm", a->vm, "silenced",
+				    a->silenced ? "true" : "false", NULL);
 	}
 }
 
@@ -142,30 +200,24 @@ static void write_hooks(const struct metrics_out *out, const struct view *view)
 
 			memcpy(&value, (const char *)&view->hook_stats[hook] + metrics[i].offset,
 			       sizeof(value));
-			fputs(metrics[i].name, out->file);
-			metrics_format_label(out, "{", "hook", hook_name((enum hook)hook));
-			fprintf(out->file, "} %llu\n", (unsigned long long)value);
+			metrics_format_line(out, metrics[i].name, (double)value, "hook",
+					    hook_name((enum hook)hook), NULL);
 		}
 	}
 }
 
 static void write_webhook(const struct metrics_out *out, const struct view *view)
 {
-	static const char *const results[] = {"sent", "refused", "dropped"};
+	const char *const name = "gover_webhook_messages_total";
 	struct webhook_stats s;
 
-	metrics_format_head(out, "gover_webhook_messages_total", "counter",
-			    "Messages for the webhook, by result.");
+	metrics_format_head(out, name, "counter", "Messages for the webhook, by result.");
 	if (!view->webhook)
 		return;
 	webhook_stats(view->webhook, &s);
-	for (size_t i = 0; i < ARRAY_SIZE(results); i++) {
-		uint64_t n = i == 0 ? s.sent : i == 1 ? s.refused : s.dropped;
-
-		fputs("gover_webhook_messages_total", out->file);
-		metrics_format_label(out, "{", "result", results[i]);
-		fprintf(out->file, "} %llu\n", (unsigned long long)n);
-	}
+	metrics_format_line(out, name, (double)s.sent, "result", "sent", NULL);
+	metrics_format_line(out, name, (double)s.refused, "result", "refused", NULL);
+	metrics_format_line(out, name, (double)s.dropped, "result", "dropped", NULL);
 }
 
 static void write_over_limit(const struct metrics_out *out, const struct frames *frames)
@@ -177,10 +229,10 @@ static void write_over_limit(const struct metrics_out *out, const struct frames 
 			    "vGPU, or their user if they belong to no vGPU, had too many.");
 	if (frames->hub)
 		fps_hub_stats(frames->hub, &s);
-	fprintf(out->file,
-		"gover_fps_over_limit_total{holder=\"vgpu\"} %llu\n"
-		"gover_fps_over_limit_total{holder=\"user\"} %llu\n",
-		(unsigned long long)(s.over_limit - s.users.n), (unsigned long long)s.users.n);
+	metrics_format_line(out, "gover_fps_over_limit_total", (double)(s.over_limit - s.users.n),
+			    "holder", "vgpu", NULL);
+	metrics_format_line(out, "gover_fps_over_limit_total", (double)s.users.n, "holder", "user",
+			    NULL);
 }
 
 static void write_leaks(const struct metrics_out *out, const struct fleet_report *report)
@@ -191,10 +243,8 @@ static void write_leaks(const struct metrics_out *out, const struct fleet_report
 	for (size_t i = 0; i < report->n_leaks; i++) {
 		const struct fleet_leak *leak = &report->leaks[i];
 
-		fputs("gover_fleet_leaked", out->file);
-		metrics_format_label(out, "{", "gpu", leak->gpu);
-		metrics_format_label(out, ",", "flavor", leak->flavor);
-		fprintf(out->file, "} %d\n", leak->used - leak->sold);
+		metrics_format_line(out, "gover_fleet_leaked", leak->used - leak->sold, "gpu",
+				    leak->gpu, "flavor", leak->flavor, NULL);
 	}
 }
 
@@ -208,12 +258,12 @@ static void write_fleet(const struct metrics_out *out, const struct fleet *fleet
 	metrics_format_head(out, "gover_fleet_state", "gauge",
 			    "1 for the state of gover-fleet, 0 for the others.");
 	for (int i = FLEET_PUBLISHED; known && i < FLEET_STATES; i++)
-		fprintf(out->file, "gover_fleet_state{state=\"%s\"} %d\n",
-			fleet_state_name((enum fleet_state)i), i == (int)state);
+		metrics_format_line(out, "gover_fleet_state", i == (int)state, "state",
+				    fleet_state_name((enum fleet_state)i), NULL);
 	metrics_format_head(out, "gover_fleet_unverified", "gauge",
 			    "Contracts that the cloud has not confirmed.");
 	if (known)
-		fprintf(out->file, "gover_fleet_unverified %d\n", report->unverified);
+		metrics_format_line(out, "gover_fleet_unverified", report->unverified, NULL);
 	write_leaks(out, report);
 	metrics_format_head(out, "gover_fleet_migrations_total", "counter",
 			    "Migrations since the start of gover-fleet, by result.");
@@ -229,10 +279,11 @@ static void write_fleet(const struct metrics_out *out, const struct fleet *fleet
 			(unsigned long long)fleet->migrations[i]);
 	metrics_format_head(out, "gover_migrations_in_progress", "gauge",
 			    "Requested migrations whose end was not reported: 0 or 1.");
-	fprintf(out->file, "gover_migrations_in_progress %d\n", fleet->course.vgpu[0] != '\0');
+	metrics_format_line(out, "gover_migrations_in_progress", fleet->course.vgpu[0] != '\0',
+			    NULL);
 	metrics_format_head(out, "gover_migration_seconds_total", "counter",
 			    "Sum of the durations of completed migrations.");
-	fprintf(out->file, "gover_migration_seconds_total %.15g\n", fleet->migration_s);
+	metrics_format_line(out, "gover_migration_seconds_total", fleet->migration_s, NULL);
 }
 
 static void write_process(const struct metrics_out *out)
@@ -242,8 +293,8 @@ static void write_process(const struct metrics_out *out)
 	metrics_format_head(out, "process_resident_memory_bytes", "gauge",
 			    "Resident memory of the daemon.");
 	if (memory_read(&size) == 0)
-		fprintf(out->file, "process_resident_memory_bytes %llu\n",
-			(unsigned long long)size.resident);
+		metrics_format_line(out, "process_resident_memory_bytes", (double)size.resident,
+				    NULL);
 }
 
 /* Writes the number of replies by route. Requests that match no route are counted together. */
@@ -255,11 +306,13 @@ static void write_http(const struct metrics_out *out, const struct metrics_sourc
 		const struct api_counter *counter = source->routes[i].counter;
 
 		for (int k = 0; k < API_STATUSES_MAX && counter->statuses[k].n; k++) {
-			fputs("gover_http_requests_total", out->file);
-			metrics_format_label(out, "{", "method", source->routes[i].method);
-			metrics_format_label(out, ",", "route", source->routes[i].route);
-			fprintf(out->file, ",status=\"%u\"} %llu\n", counter->statuses[k].status,
-				(unsigned long long)counter->statuses[k].n);
+			char status[16];
+
+			snprintf(status, sizeof(status), "%u", counter->statuses[k].status);
+			metrics_format_line(out, "gover_http_requests_total",
+					    (double)counter->statuses[k].n, "method",
+					    source->routes[i].method, "route",
+					    source->routes[i].route, "status", status, NULL);
 		}
 	}
 }
@@ -267,6 +320,7 @@ static void write_http(const struct metrics_out *out, const struct metrics_sourc
 void metrics_lists_write(const struct metrics_out *out, const struct view *view,
 			 const struct metrics_source *source)
 {
+	write_flavors(out, view);
 	write_delays(out, "gover_tick_lateness_seconds",
 		     "Delay of ticks: from the scheduled to the actual start of a tick.",
 		     &view->host->lateness);

@@ -3,8 +3,34 @@
 #ifndef GOVER_D_API_METRICS_H
 #define GOVER_D_API_METRICS_H
 
-#include "gover-d/api/metrics-lists.h"
-#include "gover-d/model/host.h"
+#include "gover-d/api/metrics-format.h"
+#include "gover-d/api/request.h"
+#include "gover-d/core/view.h"
+#include "gover-d/model/decisions.h"
+
+/* Numbers of decisions by kind since the start of the daemon. */
+struct metrics_tally {
+	int64_t last_id; /* id of the last counted decision */
+	uint64_t counts[DECISION_KINDS];
+};
+
+/* Starts counting. Decisions recorded before this call are not counted. */
+void metrics_tally_begin(struct metrics_tally *tally, const struct decisions *decisions);
+/* Counts decisions since the last call. */
+void metrics_tally_decisions(struct metrics_tally *tally, const struct decisions *decisions);
+
+/* Values that the api provides for metrics. */
+struct metrics_source {
+	enum metrics_format format;
+	const struct metrics_tally *tally;
+	const struct metrics_route {
+		/* requests that match no route have method "other" and route "none" */
+		const char *method, *route;
+		const struct api_counter *counter;
+	} * routes;
+	size_t n_routes;
+	int64_t tls_expires_s; /* expiry of the TLS certificate, unix time; 0: no TLS */
+};
 
 /*
  * Median and 99th percentile of the time from the scheduled start of a tick to its last cap write,
@@ -17,5 +43,11 @@ struct metrics_tick metrics_tick(const struct host *host);
 
 /* Returns the text (from malloc). */
 char *metrics_write(const struct view *view, const struct metrics_source *source);
+
+/*
+ * For metrics_write() (metrics-lists.c): writes the metrics of flavours, alerts, offers, decisions,
+ * hooks, requests and memory. */
+void metrics_lists_write(const struct metrics_out *out, const struct view *view,
+			 const struct metrics_source *source);
 
 #endif

@@ -97,7 +97,7 @@ while IFS=: read -r page key; do
 done <"$dir/named" >"$dir/complaints"
 none "each configuration key exists"
 
-grep -ohE '"gover_[a-z_0-9]+"' gover-d/api/metrics*.c | tr -d '"' | sort -u >"$dir/metrics"
+grep -ohwE 'gover_[a-z_0-9]+' gover-d/api/metrics*.c | sort -u >"$dir/metrics"
 grep -oE '`gover_[a-z_0-9]+' "$pages"/*.md | sed 's/`//' | while IFS=: read -r page metric; do
   grep -qx "$metric" "$dir/metrics" || [ "$metric" = gover_gvt ] || echo "$page: $metric: no such metric"
 done >"$dir/complaints"
