@@ -16,7 +16,7 @@ void control_fleet_report(struct manager *m, const struct fleet_report *report, 
 	m->fleet.report = *report;
 	m->fleet.reported = now;
 	if (report->state != before)
-		observers_change(&m->observers, "fleet", "");
+		observers_pass(&m->observers, change, "fleet", "");
 }
 
 /* Writes the sentence of the decision. */
@@ -77,7 +77,7 @@ int control_fleet_migration(struct manager *m, const char *id,
 		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no vGPU %s on this host", id);
 	if (migration->state == FLEET_REQUESTED &&
 	    fleet_add_destination(&m->fleet, id, migration->to)) {
-		observers_change(&m->observers, "fleet", "");
+		observers_pass(&m->observers, change, "fleet", "");
 		return 0;
 	}
 	snprintf(d.gpu, sizeof(d.gpu), "%s", vgpu ? gpu->config.name : asked);
@@ -94,6 +94,6 @@ int control_fleet_migration(struct manager *m, const char *id,
 	d.id = record_add(m, &d);
 	if (vgpu)
 		vgpu->last_decision_id = d.id;
-	observers_change(&m->observers, "vgpu", id);
+	observers_pass(&m->observers, change, "vgpu", id);
 	return 0;
 }

@@ -15,7 +15,7 @@
 /* Applies a changed silence to the alerts at once. */
 static void silence_changed(struct manager *m, const struct silence *silence, int64_t ended_ms)
 {
-	observers_silence(&m->observers, silence, ended_ms);
+	observers_pass(&m->observers, silence, silence, ended_ms);
 	alerts_update_silenced(m->alerts, clock_now().wall_ms);
 }
 

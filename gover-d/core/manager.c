@@ -100,7 +100,7 @@ static void alert_changed(void *userdata, const struct alert *alert, enum alert_
 {
 	struct manager *m = userdata;
 
-	observers_alert(&m->observers, alert, event);
+	observers_pass(&m->observers, alert, alert, event);
 }
 
 static bool is_silenced(void *userdata, const struct alert *alert)
@@ -116,16 +116,17 @@ static void offer_changed(void *userdata, const struct offer *offer)
 	const struct vgpu *vgpu = host_find_vgpu(&m->host, offer->vgpu, NULL);
 	const char *vm = vgpu ? vgpu->contract.vm : "";
 
-	observers_offer(&m->observers, offer, vm);
+	observers_pass(&m->observers, offer, offer, vm);
 	/* An offer that has ended must not be restored by its stored hold. */
 	if (offer->hold.holder[0] && !offer_is_live(&offer->life))
 		save_soon(m);
 	if (offer->life.state == OFFER_FAILED)
-		observers_migrate(&m->observers, &(struct migration){.event = "sale_failed",
-								     .gpu = offer->gpu,
-								     .vgpu = offer->vgpu,
-								     .vm = vm,
-								     .why = offer->reason});
+		observers_pass(&m->observers, migrate,
+			       &(struct migration){.event = "sale_failed",
+						   .gpu = offer->gpu,
+						   .vgpu = offer->vgpu,
+						   .vm = vm,
+						   .why = offer->reason});
 }
 
 static void load_state(struct manager *m, struct db_reader *reader,

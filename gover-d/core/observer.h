@@ -59,17 +59,19 @@ struct observers {
 /* Adds an observer. -ENOSPC: the table is full. @observer must outlive @observers. */
 int observers_add(struct observers *observers, const struct observer *observer, void *userdata);
 
-/* Pass an event to all observers in the order in which they were added. */
-void observers_decision(struct observers *observers, const struct decision *decision);
-void observers_alert(struct observers *observers, const struct alert *alert,
-		     enum alert_event event);
-void observers_silence(struct observers *observers, const struct silence *silence,
-		       int64_t ended_ms);
-void observers_offer(struct observers *observers, const struct offer *offer, const char *vm);
-void observers_migrate(struct observers *observers, const struct migration *migration);
-void observers_change(struct observers *observers, const char *what, const char *id);
-void observers_conditions(struct observers *observers, struct alerts *alerts, struct instant now);
-void observers_tick(struct observers *observers, const struct host *host, bool gap,
-		    struct instant now);
+/*
+ * Passes an event to all observers in the order in which they were added. @event is a member of
+ * struct observer; its arguments after the userdata follow.
+ */
+#define observers_pass(to, event, ...)                                                  \
+	do {                                                                            \
+		struct observers *all_ = (to);                                          \
+                                                                                        \
+		all_->generation++;                                                     \
+		for (int i_ = 0; i_ < all_->n; i_++)                                    \
+			if (all_->list[i_].observer->event)                             \
+				all_->list[i_].observer->event(all_->list[i_].userdata, \
+							       __VA_ARGS__);            \
+	} while (0)
 
 #endif

@@ -17,9 +17,9 @@ int64_t record_add(struct manager *m, struct decision *decision)
 	if (!decision->moves)
 		decision->moves = json_array();
 	recorded = decisions_add(m->decisions, decision);
-	observers_decision(&m->observers, recorded);
+	observers_pass(&m->observers, decision, recorded);
 	if (!recorded->gpu[0])
-		observers_change(&m->observers, "policy", "");
+		observers_pass(&m->observers, change, "policy", "");
 	return recorded->id;
 }
 
@@ -40,5 +40,5 @@ void record_decision(struct manager *m, const struct host_gpu *gpu, struct vgpu 
 	id = record_add(m, &d);
 	if (vgpu)
 		vgpu->last_decision_id = id;
-	observers_change(&m->observers, vgpu ? "vgpu" : "gpu", vgpu ? d.vgpu : d.gpu);
+	observers_pass(&m->observers, change, vgpu ? "vgpu" : "gpu", vgpu ? d.vgpu : d.gpu);
 }

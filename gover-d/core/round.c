@@ -223,11 +223,12 @@ void round_migrate(struct manager *m, struct host_gpu *gpu)
 		 "migrating %s leaves %.0f %%",
 		 gpu->config.name, gpu->promise.wanted_pct, v->contract.id,
 		 gpu->promise.wanted_pct - v->promise.track.want_pct);
-	observers_migrate(&m->observers, &(struct migration){.event = "severe_overload",
-							     .gpu = gpu->config.name,
-							     .vgpu = v->contract.id,
-							     .vm = v->contract.vm,
-							     .why = why});
+	observers_pass(&m->observers, migrate,
+		       &(struct migration){.event = "severe_overload",
+					   .gpu = gpu->config.name,
+					   .vgpu = v->contract.id,
+					   .vm = v->contract.vm,
+					   .why = why});
 }
 
 /*

@@ -546,7 +546,7 @@ void tick_run(struct manager *m, struct instant now, bool gap)
 	frames_scan(&m->frames, now);
 	tick_alerts_host(m, now);
 	notify_tick(m, now);
-	observers_conditions(&m->observers, m->alerts, now);
+	observers_pass(&m->observers, conditions, m->alerts, now);
 	control_silence_expire(m, now);
 	alerts_end_tick(m->alerts, now.wall_ms, gap);
 	for (int i = 0; i < m->host.n_gpus; i++)
@@ -555,5 +555,5 @@ void tick_run(struct manager *m, struct instant now, bool gap)
 	m->host.ticks++;
 	m->host.gaps += gap;
 	m->host.ready = true;
-	observers_tick(&m->observers, &m->host, gap, now);
+	observers_pass(&m->observers, tick, &m->host, gap, now);
 }

@@ -33,9 +33,9 @@ TEST(observers_get_their_events_in_the_order_of_registration)
 	assert_int_equal(observers_add(&observers, &changes, first), 0);
 	assert_int_equal(observers_add(&observers, &decisions, second), 0);
 	assert_int_equal(observers_add(&observers, &changes, third), 0);
-	observers_change(&observers, "vgpu", "a");
+	observers_pass(&observers, change, "vgpu", "a");
 	assert_string_equal(calls, "13");
-	observers_decision(&observers, &(struct decision){0});
+	observers_pass(&observers, decision, &(struct decision){0});
 	assert_string_equal(calls, "132");
 }
 
@@ -44,7 +44,7 @@ TEST(each_event_changes_the_generation)
 	struct observers observers = {0};
 	uint64_t before = observers.generation;
 
-	observers_change(&observers, "vgpu", "a");
+	observers_pass(&observers, change, "vgpu", "a");
 	assert_int_not_equal(observers.generation, before);
 }
 
