@@ -76,6 +76,18 @@ static bool set_text(const struct setting *setting, void *at, const char *text, 
 	return true;
 }
 
+static bool set_word(const struct setting *setting, void *at, const char *text, struct err *why)
+{
+	size_t length = strlen(text), n;
+
+	for (const char *word = setting->allowed; *word; word += n + strspn(word + n, ", ")) {
+		n = strcspn(word, ", ");
+		if (n == length && strncmp(word, text, n) == 0 && strcmp(text, "or") != 0)
+			return set_text(setting, at, text, why);
+	}
+	return false;
+}
+
 static void format_text(const void *at, char *ret_text, size_t size)
 {
 	snprintf(ret_text, size, "%s", (const char *)at);
@@ -85,6 +97,7 @@ const struct setting_type setting_int = {set_int, format_int};
 const struct setting_type setting_number = {set_number, format_number};
 const struct setting_type setting_flag = {set_flag, format_flag};
 const struct setting_type setting_text = {set_text, format_text};
+const struct setting_type setting_word = {set_word, format_text};
 const struct setting_type setting_secret = {set_text, format_text};
 
 int setting_set(const struct setting *setting, void *base, const char *text, struct err *reterr)

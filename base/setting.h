@@ -40,6 +40,7 @@ extern const struct setting_type setting_int;	 /* int */
 extern const struct setting_type setting_number; /* double */
 extern const struct setting_type setting_flag;	 /* bool */
 extern const struct setting_type setting_text;	 /* text in a char[max + 1] */
+extern const struct setting_type setting_word; /* one of the words "a, b or c" of setting.allowed */
 /* like setting_text, but messages do not show the value */
 extern const struct setting_type setting_secret;
 
@@ -56,8 +57,8 @@ extern const struct setting_type setting_secret;
 	SETTING_ROW(at, setting_int, low, high, #low ".." #high unit, NULL)
 #define SETTING_NUMBER(at, low, high, unit) \
 	SETTING_ROW(at, setting_number, low, high, #low ".." #high unit, NULL)
-#define SETTING_FLAG(at)		SETTING_ROW(at, setting_flag, 0, 0, "on or off", NULL)
-#define SETTING_WORD(at, allowed, fits) SETTING_ROW(at, setting_text, 1, 15, allowed, fits)
+#define SETTING_FLAG(at)	  SETTING_ROW(at, setting_flag, 0, 0, "on or off", NULL)
+#define SETTING_WORD(at, allowed) SETTING_ROW(at, setting_word, 1, 15, allowed, NULL)
 #define SETTING_TEXT(at, low, high, what, fits)                                                    \
 	SETTING_ROW(at, setting_text, low, high, what " (" #low ".." #high " characters, no ';')", \
 		    fits)

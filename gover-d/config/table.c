@@ -13,7 +13,6 @@
 #include "base/cleanup.h"
 #include "base/inifile.h"
 #include "base/parse.h"
-#include "compute/arbiter/arbiter.h"
 #include "compute/channel/control.h"
 #include "gover-d/config/table.h"
 #include "gover-d/util/url.h"
@@ -39,22 +38,6 @@ static bool fits_listen(const char *text)
 	return inet_pton(AF_INET6, host + 1, binary) == 1;
 }
 
-static bool fits_backend(const char *text)
-{
-	return strcmp(text, "auto") == 0 || gpu_find(text);
-}
-
-static bool fits_discipline(const char *text)
-{
-	return arbiter_discipline_find(text);
-}
-
-static bool fits_sharing(const char *text)
-{
-	return strcmp(text, "auto") == 0 || strcmp(text, "hard") == 0 ||
-	       strcmp(text, "guarantee") == 0;
-}
-
 static bool fits_root(const char *text)
 {
 	return !strstr(text, "..");
@@ -63,12 +46,6 @@ static bool fits_root(const char *text)
 static bool fits_parent(const char *text)
 {
 	return !strchr(text, '/') && text[0] != '.';
-}
-
-static bool fits_truth(const char *text)
-{
-	return strcmp(text, "auto") == 0 || strcmp(text, "fdinfo") == 0 ||
-	       strcmp(text, "nvml") == 0 || strcmp(text, "none") == 0;
 }
 
 static bool fits_proc(const char *text)
@@ -81,42 +58,10 @@ static bool fits_intel_gpu_top(const char *text)
 	return text[0] == '/' || strcmp(text, "auto") == 0 || strcmp(text, "off") == 0;
 }
 
-static bool fits_fps_source(const char *text)
-{
-	return strcmp(text, "preload") == 0 || strcmp(text, "bpf") == 0;
-}
-
-static bool fits_unit(const char *text)
-{
-	return strcmp(text, "frames") == 0 || strcmp(text, "work") == 0;
-}
-
-static bool fits_anonymous(const char *text)
-{
-	return strcmp(text, "off") == 0 || strcmp(text, "read") == 0;
-}
-
 /* The daemon parses the whole name; this function finds a text that cannot be one. */
 static bool fits_subject(const char *text)
 {
 	return strchr(text, '=') && text[0] != '/';
-}
-
-static bool fits_scope(const char *text)
-{
-	return strcmp(text, "read") == 0 || strcmp(text, "operate") == 0 ||
-	       strcmp(text, "admin") == 0;
-}
-
-static bool fits_severity(const char *text)
-{
-	return strcmp(text, "info") == 0 || strcmp(text, "warning") == 0 ||
-	       strcmp(text, "critical") == 0;
-}
-
-static bool fits_policy(const char *text)
-{
-	return policy_find(text);
 }
 
 /* Each of these macros writes the first four columns of a row of keys[]. */
@@ -184,41 +129,41 @@ static const struct setting keys[] = {
 
 	TEXT(ACCESS(operate_group), 0, 63, "nothing, or a group's name or number", NULL),
 	TEXT(ACCESS(read_group), 0, 63, "nothing, or a group's name or number", NULL),
-	WORD(ACCESS(anonymous), "off or read", fits_anonymous),
+	WORD(ACCESS(anonymous), "off or read"),
 	INT(ACCESS(requests_per_s), 0, 1000000, ", 0 for no limit"),
 
 	SETTING_SECRET(ALERTS(webhook), 0, 160, "nothing, or a URL of http or https", url_is_http),
 	INT(ALERTS(webhook_timeout_s), 1, 60, " s"),
 	INT(ALERTS(update_s), 0, 86400, " s, 0 for no updates"),
-	WORD(ALERTS(notify), "info, warning or critical", fits_severity),
+	WORD(ALERTS(notify), "info, warning or critical"),
 	TEXT(ALERTS(runbook_url), 1, 160, "the beginning of a URL", NULL),
 	NUMBER(PROMISE(fast_pct), 1, 100, " percent of the window"),
 	NUMBER(PROMISE(fast_window_s), 10, 3600, " s"),
 	NUMBER(PROMISE(slow_pct), 0.1, 100, " percent of the window"),
 	NUMBER(PROMISE(slow_window_s), 10, 86400, " s"),
 
-	WORD(GPU(backend), "auto, gvt, xe, softgpu, lib, drm or sim", fits_backend),
+	WORD(GPU(backend), "auto, gvt, xe, softgpu, lib, drm or sim"),
 	TEXT(GPU(root), 0, 160, "nothing, or a path without '..'", fits_root),
 	TEXT(GPU(parent), 0, 63, "nothing, a PCI address, or the name of a driver", fits_parent),
-	WORD(GPU(truth), "auto, fdinfo, nvml or none", fits_truth),
+	WORD(GPU(truth), "auto, fdinfo, nvml or none"),
 	TEXT(GPU(proc), 1, 160, "an absolute path", fits_proc),
 	TEXT(GPU(socket), 1, 99, "a path", NULL),
-	WORD(GPU(discipline), "fair, cap, guarantee, credit, vmcg, rr or fcfs", fits_discipline),
-	WORD(GPU(sharing), "auto, hard or guarantee", fits_sharing),
+	WORD(GPU(discipline), "fair, cap, guarantee, credit, vmcg, rr or fcfs"),
+	WORD(GPU(sharing), "auto, hard or guarantee"),
 	INT(GPU(lease_ms), 0, 3600000, " ms, 0 for no lease"),
 	INT(GPU(least_slice_ms), 1, 1000, " ms"),
 	INT(GPU(longest_round_ms), 10, 10000, " ms"),
 	INT(GPU(preempt_timeout_ms), 1, 100000, " ms"),
 	NUMBER(GPU(capacity_cores), 0.1, 1024, " cores"),
 	NUMBER(GPU(speed), 1, 100000, " times real time"),
-	WORD(GPU(unit), "frames or work", fits_unit),
+	WORD(GPU(unit), "frames or work"),
 	TEXT(AT(CONFIG_GPU_SECTION, false, "intel_gpu_top", struct gpu_section, intel_gpu_top), 1,
 	     160, "auto, off, or an absolute path", fits_intel_gpu_top),
 	WORD(AT(CONFIG_GPU_SECTION, false, "fps_source", struct gpu_section, fps_source),
-	     "preload or bpf", fits_fps_source),
+	     "preload or bpf"),
 
 	WORD(AT("policy", true, "name", struct config, policy),
-	     "gover, none, static, credit, fair, p99, nsigma, max or qos", fits_policy),
+	     "gover, none, static, credit, fair, p99, nsigma, max or qos"),
 	POLICY_KEYS(KEY_INT, KEY_NUMBER, KEY_FLAG, KEY_SECONDS),
 
 	TEXT(OFFER(flavor), 1, 63, FLAVOR_NAME, id_valid),
@@ -241,7 +186,7 @@ static const struct setting keys[] = {
 	FLAG(FLAVOR(offered)),
 
 	TEXT(CLIENT(subject), 0, 160, "a name such as CN=prometheus,O=Example", fits_subject),
-	WORD(CLIENT(scope), "read, operate or admin", fits_scope),
+	WORD(CLIENT(scope), "read, operate or admin"),
 
 	TEXT(AT("fps", false, "socket", struct config, fps_socket), 1, 107, "a path", NULL),
 	INT(AT("fps", false, "vsock_port", struct config, fps_vsock_port), 0, 2147483647,

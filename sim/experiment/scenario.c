@@ -86,11 +86,6 @@ static bool fits_policy(const char *text)
 	return policy_find(text);
 }
 
-static bool fits_discipline(const char *text)
-{
-	return strcmp(text, "cap") == 0 || strcmp(text, "weight") == 0;
-}
-
 /* --- the table --- */
 
 #define AT(section, key, type, field) section, false, key, offsetof(type, field)
@@ -115,13 +110,13 @@ static const struct setting keys[] = {
 	SETTING_NUMBER(OF("scenario", migrate_blackout_s), 0, 3600, " s"),
 	SETTING_INT(OF("scenario", migrate_capacity), 0, 1024, " vGPUs"),
 
-	SETTING_WORD(OF("host", discipline), "cap or weight", fits_discipline),
+	SETTING_WORD(OF("host", discipline), "cap or weight"),
 	SETTING_ROW(OF("host", sharing), type_sharing, 0, 0, "hard or guarantee", NULL),
 	SETTING_INT(OF("host", step_pct), 1, 50, " percent"),
 	SETTING_INT(OF("host", floor_pct), 1, 100, " percent"),
 
-	SETTING_WORD(AT("policy", "name", struct scenario, policy), "the name of a policy",
-		     fits_policy),
+	SETTING_ROW(AT("policy", "name", struct scenario, policy), setting_text, 1, 15,
+		    "the name of a policy", fits_policy),
 	POLICY_KEYS(KEY_INT, KEY_NUMBER, KEY_FLAG, KEY_SECONDS),
 
 	SETTING_NUMBER(PARAM("price", price_per_cap_hour), 0, 1000000, ""),
