@@ -400,21 +400,31 @@ void alerts_end_tick(struct alerts *alerts, int64_t now_ms, bool gap)
 		forget_old_cleared(alerts);
 }
 
+static struct alert *find_raised(const struct alerts *alerts, int64_t id)
+{
+	for (size_t i = 0; i < alerts->n_raised; i++)
+		if (alerts->list[i]->id == id)
+			return alerts->list[i];
+	return NULL;
+}
+
+const struct alert *alerts_find(const struct alerts *alerts, int64_t id)
+{
+	return find_raised(alerts, id);
+}
+
 int alerts_ack(struct alerts *alerts, int64_t id, const char *by, int64_t now_ms)
 {
-	for (size_t i = 0; i < alerts->n_raised; i++) {
-		struct alert *a = alerts->list[i];
+	struct alert *a = find_raised(alerts, id);
 
-		if (a->id != id)
-			continue;
-		if (!a->acked_ms) {
-			a->acked_ms = now_ms;
-			snprintf(a->acked_by, sizeof(a->acked_by), "%s", by);
-			notify(alerts, a, ALERT_ACKNOWLEDGED, now_ms);
-		}
-		return 0;
+	if (!a)
+		return -ENOENT;
+	if (!a->acked_ms) {
+		a->acked_ms = now_ms;
+		snprintf(a->acked_by, sizeof(a->acked_by), "%s", by);
+		notify(alerts, a, ALERT_ACKNOWLEDGED, now_ms);
 	}
-	return -ENOENT;
+	return 0;
 }
 
 void alerts_adopt(struct alerts *alerts, const struct alert *adopted)

@@ -136,6 +136,8 @@ int alerts_ack(struct alerts *alerts, int64_t id, const char *by, int64_t now_ms
 /* Restores an alert of a previous run of the daemon. Call this in the order of ids. */
 void alerts_adopt(struct alerts *alerts, const struct alert *alert);
 
+/* Returns alert @id, active or cleared; NULL: no such alert. */
+const struct alert *alerts_find(const struct alerts *alerts, int64_t id);
 /*
  * Returns the oldest active critical alert of @gpu or of one of its vGPUs, also if it is silenced
  * or acknowledged. NULL: none.

@@ -30,16 +30,23 @@ static void drop(struct silences *silences, int at)
 		(size_t)(silences->n - at) * sizeof(silences->list[0]));
 }
 
+const struct silence *silences_find(const struct silences *silences, int64_t id)
+{
+	for (int i = 0; i < silences->n; i++)
+		if (silences->list[i].id == id)
+			return &silences->list[i];
+	return NULL;
+}
+
 int silences_remove(struct silences *silences, int64_t id, struct silence *ret_silence)
 {
-	for (int i = 0; i < silences->n; i++) {
-		if (silences->list[i].id != id)
-			continue;
-		*ret_silence = silences->list[i];
-		drop(silences, i);
-		return 0;
-	}
-	return -ENOENT;
+	const struct silence *found = silences_find(silences, id);
+
+	if (!found)
+		return -ENOENT;
+	*ret_silence = *found;
+	drop(silences, (int)(found - silences->list));
+	return 0;
 }
 
 bool silences_expire(struct silences *silences, int64_t now_ms, struct silence *ret_silence)

@@ -37,6 +37,8 @@ int silences_add(struct silences *silences, struct silence *silence);
  * of their ids. -ENOSPC: SILENCES_MAX reached.
  */
 int silences_adopt(struct silences *silences, const struct silence *silence);
+/* Returns the silence; NULL: no such silence. */
+const struct silence *silences_find(const struct silences *silences, int64_t id);
 /* Removes a silence. -ENOENT: no such silence. */
 int silences_remove(struct silences *silences, int64_t id, struct silence *ret_silence);
 /* Removes one expired silence. Returns false if no silence has expired. */

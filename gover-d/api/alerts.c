@@ -29,13 +29,11 @@ void api_get_alerts(struct api *api, struct api_request *request)
 
 static void reply_ack(struct api *api, struct api_request *request, const struct api_change *change)
 {
-	const struct alerts *alerts = api->view->alerts;
+	const struct alert *alert = alerts_find(api->view->alerts, change->number);
 
-	for (size_t i = 0; i < alerts_count(alerts); i++)
-		if (alerts_at(alerts, i)->id == change->number)
-			api_request_reply_json(
-				request, 200,
-				encode_alert(alerts_at(alerts, i), api->view->config->runbook_url));
+	if (alert)
+		api_request_reply_json(request, 200,
+				       encode_alert(alert, api->view->config->runbook_url));
 }
 
 void api_ack_alert(struct api *api, struct api_request *request)
@@ -79,7 +77,7 @@ static int64_t count(const struct decisions *decisions, const struct wanted *wan
 
 static json_t *encode_decisions(const struct decisions *decisions, const struct wanted *wanted)
 {
-	struct json_encode answer = json_encode_begin();
+	json_t *answer = json_object();
 	int64_t skip = wanted->after < 0 ? count(decisions, wanted) - wanted->limit : 0;
 	const struct decision *d =
 		decisions_after(decisions, wanted->after < 0 ? 0 : wanted->after);
@@ -94,14 +92,14 @@ static json_t *encode_decisions(const struct decisions *decisions, const struct 
 		is_more = n == wanted->limit;
 		if (is_more)
 			break;
-		json_encode_append(&list, encode_decision(d));
+		json_array_append_new(list, encode_decision(d));
 		if (++n == wanted->limit)
 			next_after = d->id;
 	}
-	json_encode_add(&answer, "decisions", list);
-	json_encode_add(&answer, "next_after", json_integer(next_after));
-	json_encode_add(&answer, "next", is_more ? json_integer(next_after) : json_null());
-	return json_encode_end(&answer);
+	json_encode_add(answer, "decisions", list);
+	json_encode_add(answer, "next_after", json_integer(next_after));
+	json_encode_add(answer, "next", is_more ? json_integer(next_after) : json_null());
+	return answer;
 }
 
 void api_get_decisions(struct api *api, struct api_request *request)

@@ -179,11 +179,8 @@ static void observe_offer(void *userdata, const struct offer *offer, const char 
 
 static void observe_change(void *userdata, const char *what, const char *id)
 {
-	struct json_encode o = json_encode_begin();
-
-	json_encode_add(&o, "what", json_string(what));
-	json_encode_add(&o, "id", json_encode_name(id));
-	api_events_add(userdata, EVENTS_CHANGE, json_encode_end(&o));
+	api_events_add(userdata, EVENTS_CHANGE,
+		       json_pack("{s:s, s:o}", "what", what, "id", json_encode_name(id)));
 }
 
 static void observe_tick(void *userdata, const struct host *host, bool gap, struct instant now)

@@ -47,15 +47,12 @@ static json_t *snapshot_gpu(struct api *api, const char *name)
 
 static json_t *snapshot_alert(struct api *api, const char *text)
 {
-	const struct alerts *alerts = api->view->alerts;
+	const struct alert *alert = NULL;
 	int64_t id;
 
-	if (parse_int(text, 1, INT64_MAX, &id) < 0)
-		return NULL;
-	for (size_t i = 0; i < alerts_count(alerts); i++)
-		if (alerts_at(alerts, i)->id == id)
-			return encode_alert(alerts_at(alerts, i), api->view->config->runbook_url);
-	return NULL;
+	if (parse_int(text, 1, INT64_MAX, &id) == 0)
+		alert = alerts_find(api->view->alerts, id);
+	return alert ? encode_alert(alert, api->view->config->runbook_url) : NULL;
 }
 
 static json_t *snapshot_offer(struct api *api, const char *text)
@@ -270,7 +267,7 @@ void api_audit_end(struct api_audit *audit, unsigned int status, bool changed)
 struct audit_fetch {
 	struct api_fetch fetch; /* must be the first member */
 	int64_t after, limit, last;
-	json_t *rows;
+	json_t *rows; /* in the document */
 };
 
 static json_t *parse(const char *text)
@@ -281,18 +278,18 @@ static json_t *parse(const char *text)
 static int add_row(void *userdata, const struct db_audit *row)
 {
 	struct audit_fetch *a = userdata;
-	struct json_encode o = json_encode_begin();
+	json_t *o = json_object();
 
-	json_encode_add(&o, "id", json_integer(row->id));
-	json_encode_add(&o, "time", json_encode_time(row->ts_ms));
-	json_encode_add(&o, "who", json_encode_text(row->who));
-	json_encode_add(&o, "from", json_encode_text(row->origin));
-	json_encode_add(&o, "method", json_encode_text(row->method));
-	json_encode_add(&o, "path", json_encode_text(row->path));
-	json_encode_add(&o, "status", row->status ? json_integer(row->status) : json_null());
-	json_encode_add(&o, "before", parse(row->before_json));
-	json_encode_add(&o, "after", parse(row->after_json));
-	json_encode_append(&a->rows, json_encode_end(&o));
+	json_encode_add(o, "id", json_integer(row->id));
+	json_encode_add(o, "time", json_encode_time(row->ts_ms));
+	json_encode_add(o, "who", json_encode_text(row->who));
+	json_encode_add(o, "from", json_encode_text(row->origin));
+	json_encode_add(o, "method", json_encode_text(row->method));
+	json_encode_add(o, "path", json_encode_text(row->path));
+	json_encode_add(o, "status", row->status ? json_integer(row->status) : json_null());
+	json_encode_add(o, "before", parse(row->before_json));
+	json_encode_add(o, "after", parse(row->after_json));
+	json_array_append_new(a->rows, o);
 	a->last = row->id;
 	return 0;
 }
@@ -300,33 +297,20 @@ static int add_row(void *userdata, const struct db_audit *row)
 static int read_audit(struct api_fetch *fetch, struct db_reader *reader)
 {
 	struct audit_fetch *a = (struct audit_fetch *)fetch;
+	int r;
 
 	a->rows = json_array();
 	a->last = a->after < 0 ? 0 : a->after;
-	return db_query_audit(reader, a->after, (int)a->limit, add_row, a);
-}
-
-static char *encode_audit(struct api_fetch *fetch)
-{
-	struct audit_fetch *a = (struct audit_fetch *)fetch;
-	struct json_encode o = json_encode_begin();
-
-	json_encode_add(&o, "audit", json_incref(a->rows));
-	json_encode_add(&o, "next_after", json_integer(a->last));
-	return json_encode_dump(json_encode_end(&o));
-}
-
-static void release_audit(struct api_fetch *fetch)
-{
-	json_decref(((struct audit_fetch *)fetch)->rows);
+	json_encode_add(fetch->document, "audit", a->rows);
+	r = db_query_audit(reader, a->after, (int)a->limit, add_row, a);
+	json_encode_add(fetch->document, "next_after", json_integer(a->last));
+	return r;
 }
 
 static const struct api_fetch_kind audit_kind = {
 	.size = sizeof(struct audit_fetch),
 	.name = "audit",
 	.read = read_audit,
-	.encode = encode_audit,
-	.release = release_audit,
 };
 
 void api_get_audit(struct api *api, struct api_request *request)

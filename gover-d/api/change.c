@@ -8,6 +8,13 @@
 #include "gover-d/api/change.h"
 #include "gover-d/api/problem.h"
 
+void api_change_reply_none(struct api *api, struct api_request *request,
+			   const struct api_change *change)
+{
+	(void)api, (void)change;
+	api_request_reply_empty(request, 204);
+}
+
 struct api_change *api_change_new(struct api *api, struct api_request *request,
 				  api_change_reply reply)
 {

@@ -15,6 +15,10 @@ struct api_change;
 typedef void (*api_change_reply)(struct api *api, struct api_request *request,
 				 const struct api_change *change);
 
+/* Replies 204, without a body. */
+void api_change_reply_none(struct api *api, struct api_request *request,
+			   const struct api_change *change);
+
 struct api_change {
 	struct api *api;
 	api_change_reply reply;

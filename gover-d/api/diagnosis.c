@@ -37,18 +37,15 @@ static json_t *encode_wants(const struct host_gpu *gpu)
 	const struct vgpu *v = NULL;
 	json_t *list = json_array();
 
-	for (int i = 0; i < WANTS_MAX && (v = diagnosis_next_want(gpu, v)); i++) {
-		struct json_encode o = json_encode_begin();
-
-		json_encode_add(&o, "vgpu", json_string(v->contract.id));
-		json_encode_add(&o, "wanted_pct", json_encode_number(v->promise.track.want_pct));
-		json_encode_append(&list, json_encode_end(&o));
-	}
+	for (int i = 0; i < WANTS_MAX && (v = diagnosis_next_want(gpu, v)); i++)
+		json_array_append_new(list,
+				      json_pack("{s:s, s:o}", "vgpu", v->contract.id, "wanted_pct",
+						json_encode_number(v->promise.track.want_pct)));
 	return list;
 }
 
 /* Adds the means of the last seconds. */
-static void add_numbers(struct json_encode *o, const struct host_gpu *gpu, const struct vgpu *v)
+static void add_numbers(json_t *o, const struct host_gpu *gpu, const struct vgpu *v)
 {
 	const struct policy_terms terms = host_terms(gpu, &v->contract);
 	const struct promise_track *t = &v->promise.track;
@@ -67,7 +64,7 @@ static void add_numbers(struct json_encode *o, const struct host_gpu *gpu, const
 	json_encode_add(o, "broken_slow_pct", json_encode_number(promise_slow_pct(&v->promise)));
 }
 
-static void add_alert(struct json_encode *o, const struct view *view, const struct alert *alert)
+static void add_alert(json_t *o, const struct view *view, const struct alert *alert)
 {
 	char url[ALERT_URL_MAX] = "";
 
@@ -79,21 +76,28 @@ static void add_alert(struct json_encode *o, const struct view *view, const stru
 	json_encode_add(o, "runbook_url", json_encode_name(url));
 }
 
-/* Returns the newest decision in memory about the migration of @vgpu; null: none. */
-static json_t *encode_migration(const struct decisions *decisions, const char *vgpu)
+/*
+ * Returns the newest decision in memory whose subject is @vgpu; NULL: none. @kind: only decisions
+ * of this kind; DECISION_KINDS: of all kinds.
+ */
+static const struct decision *last_decision(const struct decisions *decisions, const char *vgpu,
+					    enum decision_kind kind)
 {
 	const struct decision *last = NULL, *d = decisions_after(decisions, 0);
-	struct json_encode o;
 
 	for (; d; d = decisions_after(decisions, d->id))
-		if (d->kind == DECISION_MIGRATION && strcmp(d->vgpu, vgpu) == 0)
+		if ((kind == DECISION_KINDS || d->kind == kind) && strcmp(d->vgpu, vgpu) == 0)
 			last = d;
-	if (!last)
-		return json_null();
-	o = json_encode_begin();
-	json_encode_add(&o, "time", json_encode_time(last->ts_ms));
-	json_encode_add(&o, "text", json_encode_text(last->why));
-	return json_encode_end(&o);
+	return last;
+}
+
+static json_t *encode_migration(const struct decisions *decisions, const char *vgpu)
+{
+	const struct decision *last = last_decision(decisions, vgpu, DECISION_MIGRATION);
+
+	return last ? json_pack("{s:o, s:o}", "time", json_encode_time(last->ts_ms), "text",
+				json_encode_text(last->why))
+		    : json_null();
 }
 
 static json_t *encode_diagnosis(const struct view *view, const struct host_gpu *gpu,
@@ -101,34 +105,35 @@ static json_t *encode_diagnosis(const struct view *view, const struct host_gpu *
 {
 	enum promise_cause cause = v->device ? v->promise.cause : PROMISE_NO_CAUSE;
 	const char *name = promise_cause_name(cause);
-	struct json_encode o = json_encode_begin();
+	json_t *o = json_object();
 	struct diagnosis d;
 
 	diagnose(view->config, gpu, v, cause, &d);
-	json_encode_add(&o, "vgpu", json_string(v->contract.id));
-	json_encode_add(&o, "gpu", json_string(gpu->config.name));
-	json_encode_add(&o, "vm", json_encode_name(v->contract.vm));
-	json_encode_add(&o, "instance",
+	json_encode_add(o, "vgpu", json_string(v->contract.id));
+	json_encode_add(o, "gpu", json_string(gpu->config.name));
+	json_encode_add(o, "vm", json_encode_name(v->contract.vm));
+	json_encode_add(o, "instance",
 			json_encode_name(contract_label(&v->contract, CONTRACT_INSTANCE)));
-	json_encode_add(&o, "project",
+	json_encode_add(o, "project",
 			json_encode_name(contract_label(&v->contract, CONTRACT_PROJECT)));
-	json_encode_add(&o, "time", json_encode_time(view->host->ticked.wall_ms));
-	json_encode_add(&o, "state", json_string(diagnosis_state_name(v)));
-	json_encode_add(&o, "cause", name ? json_string(name) : json_null());
-	json_encode_add(&o, "text", json_encode_text(d.text));
-	json_encode_add(&o, "fix", json_encode_name(d.fix));
-	json_encode_add(&o, "command", json_encode_name(d.command));
-	json_encode_add(&o, "since", json_encode_time(v->broken_since_ms));
-	json_encode_add(&o, "migration", encode_migration(view->decisions, v->contract.id));
-	add_numbers(&o, gpu, v);
-	add_alert(&o, view, find_alert(view, v->contract.id));
-	return json_encode_end(&o);
+	json_encode_add(o, "time", json_encode_time(view->host->ticked.wall_ms));
+	json_encode_add(o, "state", json_string(diagnosis_state_name(v)));
+	json_encode_add(o, "cause", name ? json_string(name) : json_null());
+	json_encode_add(o, "text", json_encode_text(d.text));
+	json_encode_add(o, "fix", json_encode_name(d.fix));
+	json_encode_add(o, "command", json_encode_name(d.command));
+	json_encode_add(o, "since", json_encode_time(v->broken_since_ms));
+	json_encode_add(o, "migration", encode_migration(view->decisions, v->contract.id));
+	add_numbers(o, gpu, v);
+	add_alert(o, view, find_alert(view, v->contract.id));
+	return o;
 }
 
 /* --- removed vGPUs --- */
 
-/* Returns the answer for a removed vGPU. @why: the last decision about it. */
-static json_t *encode_removed(const char *vgpu, const char *gpu, int64_t ts_ms, const char *why)
+/* Adds the answer for a removed vGPU. @why: the last decision about it. */
+static void add_removed(json_t *o, const char *vgpu, const char *gpu, int64_t ts_ms,
+			const char *why)
 {
 	static const char *const unknown[] = {"vm",
 					      "instance",
@@ -152,22 +157,20 @@ static json_t *encode_removed(const char *vgpu, const char *gpu, int64_t ts_ms, 
 					      "severity",
 					      "alert_id",
 					      "runbook_url"};
-	struct json_encode o = json_encode_begin();
 	char at[CLOCK_TEXT_MAX], text[DECISION_WHY_MAX + DIAGNOSIS_TEXT_MAX] = "";
 
 	clock_format(ts_ms, at);
 	text_append(text, sizeof(text),
 		    "%s does not exist any more; the last record of it is of %s: %s", vgpu, at,
 		    why);
-	json_encode_add(&o, "vgpu", json_string(vgpu));
-	json_encode_add(&o, "gpu", json_encode_name(gpu));
-	json_encode_add(&o, "time", json_encode_time(ts_ms));
-	json_encode_add(&o, "state", json_string("removed"));
-	json_encode_add(&o, "text", json_encode_text(text));
-	json_encode_add(&o, "wants", json_array());
+	json_encode_add(o, "vgpu", json_string(vgpu));
+	json_encode_add(o, "gpu", json_encode_name(gpu));
+	json_encode_add(o, "time", json_encode_time(ts_ms));
+	json_encode_add(o, "state", json_string("removed"));
+	json_encode_add(o, "text", json_encode_text(text));
+	json_encode_add(o, "wants", json_array());
 	for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++)
-		json_encode_add(&o, unknown[i], json_null());
-	return json_encode_end(&o);
+		json_encode_add(o, unknown[i], json_null());
 }
 
 struct removed_fetch {
@@ -190,43 +193,28 @@ static int read_removed(struct api_fetch *fetch, struct db_reader *reader)
 	if (r == 0 && f->last.id == 0)
 		return err_condition(&fetch->err, CONTROL_E_NOT_FOUND, "vGPU %s: not found",
 				     f->vgpu);
+	if (r == 0)
+		add_removed(fetch->document, f->vgpu, f->last.gpu, f->last.ts_ms, f->last.why);
 	return r;
-}
-
-static char *encode_fetched(struct api_fetch *fetch)
-{
-	const struct removed_fetch *f = (struct removed_fetch *)fetch;
-
-	return json_encode_dump(encode_removed(f->vgpu, f->last.gpu, f->last.ts_ms, f->last.why));
 }
 
 static const struct api_fetch_kind removed_kind = {
 	.size = sizeof(struct removed_fetch),
 	.name = "decisions",
 	.read = read_removed,
-	.encode = encode_fetched,
 };
-
-/* Returns the newest decision in memory whose subject is @vgpu; NULL: none. */
-static const struct decision *last_decision(const struct decisions *decisions, const char *vgpu)
-{
-	const struct decision *last = NULL, *d = decisions_after(decisions, 0);
-
-	for (; d; d = decisions_after(decisions, d->id))
-		if (strcmp(d->vgpu, vgpu) == 0)
-			last = d;
-	return last;
-}
 
 static void reply_removed(struct api *api, struct api_request *request)
 {
 	const char *vgpu = request->param;
-	const struct decision *last = last_decision(api->view->decisions, vgpu);
+	const struct decision *last = last_decision(api->view->decisions, vgpu, DECISION_KINDS);
 	struct removed_fetch *f;
 
 	if (last) {
-		api_request_reply_json(request, 200,
-				       encode_removed(vgpu, last->gpu, last->ts_ms, last->why));
+		json_t *o = json_object();
+
+		add_removed(o, vgpu, last->gpu, last->ts_ms, last->why);
+		api_request_reply_json(request, 200, o);
 		return;
 	}
 	if (!id_valid(vgpu)) {

@@ -107,34 +107,17 @@ static json_t *encode_price(double price)
 static int take_price(void *userdata, const struct db_price *price)
 {
 	struct economics_fetch *e = userdata;
-	struct json_encode o;
 
 	if (json_array_size(e->prices) == ROWS_MAX)
 		return -E2BIG;
-	o = json_encode_begin();
-	json_encode_add(&o, "time", json_encode_time(price->ts_ms));
-	json_encode_add(&o, "flavor", json_string(price->flavor));
-	json_encode_add(&o, "price_per_cap_hour", encode_price(price->price_per_cap_hour));
-	json_encode_add(&o, "penalty_per_broken_s", encode_price(price->penalty_per_broken_s));
-	json_encode_append(&e->prices, json_encode_end(&o));
+	json_array_append_new(e->prices, json_pack("{s:o, s:s, s:o, s:o}", "time",
+						   json_encode_time(price->ts_ms), "flavor",
+						   price->flavor, "price_per_cap_hour",
+						   encode_price(price->price_per_cap_hour),
+						   "penalty_per_broken_s",
+						   encode_price(price->penalty_per_broken_s)));
 	note_priced(e, price->flavor, price->price_per_cap_hour, price->penalty_per_broken_s);
 	return 0;
-}
-
-static int read_economics(struct api_fetch *fetch, struct db_reader *reader)
-{
-	struct economics_fetch *e = (struct economics_fetch *)fetch;
-	int r;
-
-	e->prices = json_array();
-	r = db_query_ledger(reader, fetch->from_ms, fetch->to_ms, take_row, take_price, e,
-			    &e->range);
-	if (r == -E2BIG)
-		return err_condition(&fetch->err, CONTROL_E_TOO_LARGE,
-				     "ledger: more than %d vGPUs and prices in this range; ask for "
-				     "a shorter range",
-				     ROWS_MAX);
-	return r;
 }
 
 /* --- encoding --- */
@@ -154,7 +137,7 @@ static struct priced find_priced(const struct economics_fetch *e, const char *fl
 }
 
 /* An amount whose price was never set is null. A penalty that is not set costs nothing. */
-static void add_money(struct json_encode *o, const struct economics_fetch *e, const char *flavor,
+static void add_money(json_t *o, const struct economics_fetch *e, const char *flavor,
 		      const struct db_money *money)
 {
 	struct priced priced = find_priced(e, flavor);
@@ -200,15 +183,15 @@ static json_t *encode_flavors(const struct economics_fetch *e, money_fn of)
 	for (size_t i = 0; i < e->n_rows; i++) {
 		const char *flavor = e->rows[i].flavor;
 		struct db_money sum;
-		struct json_encode o;
+		json_t *o;
 
 		if (!is_first_of_flavor(e, i))
 			continue;
 		sum = add_up(e, of, flavor);
-		o = json_encode_begin();
-		json_encode_add(&o, "flavor", json_encode_text(flavor));
-		add_money(&o, e, flavor, &sum);
-		json_encode_append(&list, json_encode_end(&o));
+		o = json_object();
+		json_encode_add(o, "flavor", json_encode_text(flavor));
+		add_money(o, e, flavor, &sum);
+		json_array_append_new(list, o);
 	}
 	return list;
 }
@@ -219,18 +202,18 @@ static json_t *encode_vgpus(const struct economics_fetch *e, money_fn of)
 
 	for (size_t i = 0; i < e->n_rows; i++) {
 		const struct db_ledger *row = &e->rows[i];
-		struct json_encode o = json_encode_begin();
+		json_t *o = json_object();
 
-		json_encode_add(&o, "vgpu", json_encode_name(row->vgpu));
-		json_encode_add(&o, "gpu", json_encode_name(row->gpu));
-		json_encode_add(&o, "flavor", json_encode_text(row->flavor));
-		add_money(&o, e, row->flavor, of(row));
-		json_encode_append(&list, json_encode_end(&o));
+		json_encode_add(o, "vgpu", json_encode_name(row->vgpu));
+		json_encode_add(o, "gpu", json_encode_name(row->gpu));
+		json_encode_add(o, "flavor", json_encode_text(row->flavor));
+		add_money(o, e, row->flavor, of(row));
+		json_array_append_new(list, o);
 	}
 	return list;
 }
 
-static void add_account(struct json_encode *o, const struct economics_fetch *e, money_fn of)
+static void add_account(json_t *o, const struct economics_fetch *e, money_fn of)
 {
 	struct db_money sum = add_up(e, of, /* flavor= */ NULL);
 	double watched_s = e->range.watched_s;
@@ -242,38 +225,46 @@ static void add_account(struct json_encode *o, const struct economics_fetch *e, 
 	json_encode_add(o, "vgpus", encode_vgpus(e, of));
 }
 
-static char *encode_economics(struct api_fetch *fetch)
+static void add_accounts(json_t *o, const struct economics_fetch *e)
 {
-	struct economics_fetch *e = (struct economics_fetch *)fetch;
-	struct json_encode o = json_encode_begin(), without = json_encode_begin();
+	json_t *without = json_object();
 	struct priced any = find_priced(e, /* flavor= */ NULL);
 
-	json_encode_add(&o, "from", json_encode_moment(e->range.from_ms));
-	json_encode_add(&o, "to", json_encode_moment(e->range.to_ms));
-	json_encode_add(&o, "watched_hours", encode_sum(e->range.watched_s / S_PER_HOUR));
-	json_encode_add(&o, "prices_set", json_boolean(any.price || any.penalty));
-	add_account(&o, e, sold);
-	add_account(&without, e, kept);
-	json_encode_add(&o, "without_overselling", json_encode_end(&without));
-	json_encode_add(&o, "prices", json_incref(e->prices));
-	return json_encode_dump(json_encode_end(&o));
+	json_encode_add(o, "from", json_encode_moment(e->range.from_ms));
+	json_encode_add(o, "to", json_encode_moment(e->range.to_ms));
+	json_encode_add(o, "watched_hours", encode_sum(e->range.watched_s / S_PER_HOUR));
+	json_encode_add(o, "prices_set", json_boolean(any.price || any.penalty));
+	add_account(o, e, sold);
+	add_account(without, e, kept);
+	json_encode_add(o, "without_overselling", without);
+	json_encode_add(o, "prices", json_incref(e->prices));
 }
 
-static void release_economics(struct api_fetch *fetch)
+static int read_economics(struct api_fetch *fetch, struct db_reader *reader)
 {
 	struct economics_fetch *e = (struct economics_fetch *)fetch;
+	int r;
 
+	e->prices = json_array();
+	r = db_query_ledger(reader, fetch->from_ms, fetch->to_ms, take_row, take_price, e,
+			    &e->range);
+	if (r == -E2BIG)
+		r = err_condition(&fetch->err, CONTROL_E_TOO_LARGE,
+				  "ledger: more than %d vGPUs and prices in this range; ask for a "
+				  "shorter range",
+				  ROWS_MAX);
+	if (r == 0)
+		add_accounts(fetch->document, e);
 	json_decref(e->prices);
 	free(e->priced);
 	free(e->rows);
+	return r;
 }
 
 static const struct api_fetch_kind economics_kind = {
 	.size = sizeof(struct economics_fetch),
 	.name = "ledger",
 	.read = read_economics,
-	.encode = encode_economics,
-	.release = release_economics,
 };
 
 void api_get_economics(struct api *api, struct api_request *request)

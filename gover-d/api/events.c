@@ -158,12 +158,8 @@ static struct api_text *make_greeting(const struct events *events, const char *l
 {
 	CLEANUP_FREE char *json = NULL;
 
-	if (lost) {
-		struct json_encode data = json_encode_begin();
-
-		json_encode_add(&data, "after", json_encode_text(lost));
-		json = json_encode_dump(json_encode_end(&data));
-	}
+	if (lost)
+		json = json_encode_dump(json_pack("{s:o}", "after", json_encode_text(lost)));
 	return api_text_new(xasprintf("retry: 1000\nid: %s-%" PRIu64 "\n%s%s%s\n", events->boot,
 				      events->last, lost ? "event: lost\ndata: " : "",
 				      lost ? json : "", lost ? "\n" : ""));

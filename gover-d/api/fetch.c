@@ -13,6 +13,7 @@
 #include "gover-d/api/problem.h"
 #include "gover-d/config/config.h"
 #include "gover-d/core/history.h"
+#include "gover-d/util/json-encode.h"
 #include "gover-d/util/worker.h"
 
 #define FLUSH_MS 250 /* time limit for writing the newest rows before a query */
@@ -90,14 +91,15 @@ static void run(struct worker_job *job)
 	struct api_fetch *fetch = (struct api_fetch *)job;
 
 	fetch->result = explain(fetch, read_database(fetch));
-	if (fetch->result == 0)
-		fetch->answer = api_text_new(fetch->kind->encode(fetch));
+	if (fetch->result != 0)
+		return;
+	fetch->answer = api_text_new(json_encode_dump(fetch->document));
+	fetch->document = NULL;
 }
 
 static void free_fetch(struct api_fetch *fetch)
 {
-	if (fetch->kind->release)
-		fetch->kind->release(fetch);
+	json_decref(fetch->document);
 	api_text_unref(fetch->answer);
 	free(fetch);
 }
@@ -137,6 +139,7 @@ void *api_fetch_new(struct api *api, struct api_request *request, const struct a
 	fetch->from_ms = from_ms;
 	fetch->to_ms = to_ms;
 	fetch->kind = kind;
+	fetch->document = json_object();
 	fetch->limit_s = view->config->query_limit_s;
 	fetch->limit.end_ns = clock_now().mono_ns + (uint64_t)fetch->limit_s * NS_PER_S;
 	fetch->limit.cancelled = worker_stopping(view->queries);

@@ -29,7 +29,8 @@ struct api_fetch {
 	const struct api_fetch_kind *kind;
 	int limit_s;
 	struct db_limit limit;
-	struct api_text *answer; /* JSON text */
+	json_t *document;	 /* the answer */
+	struct api_text *answer; /* its text */
 	int result;
 	struct err err;
 };
@@ -38,14 +39,11 @@ struct api_fetch_kind {
 	size_t size;	  /* of the struct of the handler */
 	const char *name; /* of the data, for messages */
 	/*
-	 * Runs in the thread and reads the data. Returns 0, a negative errno, or a code of
-	 * core/error.h after it has set fetch->err.
+	 * Runs in the thread, reads the data and adds the members of fetch->document. Returns 0, a
+	 * negative errno, or a code of core/error.h after it has set fetch->err. Frees what the
+	 * struct of the handler refers to.
 	 */
 	int (*read)(struct api_fetch *fetch, struct db_reader *reader);
-	/* Runs in the thread after read() has returned 0. Returns the answer, from malloc(). */
-	char *(*encode)(struct api_fetch *fetch);
-	/* Frees the members that the struct of the handler adds; NULL: nothing to free. */
-	void (*release)(struct api_fetch *fetch);
 };
 
 /*

@@ -23,77 +23,63 @@ static json_t *encode_leaks(const struct fleet_report *report)
 
 	for (size_t i = 0; i < report->n_leaks; i++) {
 		const struct fleet_leak *leak = &report->leaks[i];
-		struct json_encode o = json_encode_begin();
 
-		json_encode_add(&o, "gpu", json_string(leak->gpu));
-		json_encode_add(&o, "flavor", json_string(leak->flavor));
-		json_encode_add(&o, "used", json_integer(leak->used));
-		json_encode_add(&o, "sold", json_integer(leak->sold));
-		json_encode_append(&list, json_encode_end(&o));
+		json_array_append_new(list, json_pack("{s:s, s:s, s:i, s:i}", "gpu", leak->gpu,
+						      "flavor", leak->flavor, "used", leak->used,
+						      "sold", leak->sold));
 	}
 	return list;
 }
 
 static json_t *encode_migrations(const struct fleet_report *report)
 {
-	struct json_encode o = json_encode_begin();
+	json_t *o = json_object();
 
 	for (int i = 0; i < FLEET_MIGRATION_STATES; i++)
-		json_encode_add(&o, fleet_migration_name((enum fleet_migration_state)i),
+		json_encode_add(o, fleet_migration_name((enum fleet_migration_state)i),
 				json_integer(report->migrations[i]));
-	return json_encode_end(&o);
+	return o;
 }
 
 static json_t *encode_course(const struct fleet_course *course)
 {
-	struct json_encode o;
-
 	if (!course->vgpu[0])
 		return json_null();
-	o = json_encode_begin();
-	json_encode_add(&o, "vgpu", json_string(course->vgpu));
-	json_encode_add(&o, "gpu", json_string(course->gpu));
-	json_encode_add(&o, "to", json_encode_name(course->to));
-	json_encode_add(&o, "since", json_encode_time(course->since_ms));
-	return json_encode_end(&o);
+	return json_pack("{s:s, s:s, s:o, s:o}", "vgpu", course->vgpu, "gpu", course->gpu, "to",
+			 json_encode_name(course->to), "since", json_encode_time(course->since_ms));
 }
 
 static json_t *encode_outcome(const struct fleet_outcome *last)
 {
 	int64_t duration_ms = last->end.duration_ms;
-	struct json_encode o;
 
 	if (!last->vgpu[0])
 		return json_null();
-	o = json_encode_begin();
-	json_encode_add(&o, "vgpu", json_string(last->vgpu));
-	json_encode_add(&o, "gpu", json_string(last->gpu));
-	json_encode_add(&o, "state", json_string(fleet_migration_name(last->end.state)));
-	json_encode_add(&o, "to", json_encode_name(last->end.to));
-	json_encode_add(&o, "duration_ms",
-			duration_ms >= 0 ? json_integer(duration_ms) : json_null());
-	json_encode_add(&o, "reason", json_encode_name(last->end.reason));
-	json_encode_add(&o, "time", json_encode_time(last->ended_ms));
-	return json_encode_end(&o);
+	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "vgpu", last->vgpu, "gpu",
+			 last->gpu, "state", fleet_migration_name(last->end.state), "to",
+			 json_encode_name(last->end.to), "duration_ms",
+			 duration_ms >= 0 ? json_integer(duration_ms) : json_null(), "reason",
+			 json_encode_name(last->end.reason), "time",
+			 json_encode_time(last->ended_ms));
 }
 
 static json_t *encode_fleet(const struct fleet *fleet, struct instant now)
 {
 	const struct fleet_report *report = &fleet->report;
 	const char *state = fleet_state_name(fleet_state_at(fleet, now));
-	struct json_encode o = json_encode_begin();
+	json_t *o = json_object();
 
-	json_encode_add(&o, "state", json_encode_name(state ? state : ""));
-	json_encode_add(&o, "cloud", json_encode_name(report->cloud));
-	json_encode_add(&o, "problem", json_encode_name(report->problem));
-	json_encode_add(&o, "unverified", json_integer(report->unverified));
-	json_encode_add(&o, "leaks", encode_leaks(report));
-	json_encode_add(&o, "migrations", encode_migrations(report));
-	json_encode_add(&o, "migration", encode_course(&fleet->course));
-	json_encode_add(&o, "last_migration", encode_outcome(&fleet->last));
-	json_encode_add(&o, "ttl_s", state ? json_integer(report->ttl_s) : json_null());
-	json_encode_add(&o, "reported_at", json_encode_time(state ? fleet->reported.wall_ms : 0));
-	return json_encode_end(&o);
+	json_encode_add(o, "state", json_encode_name(state ? state : ""));
+	json_encode_add(o, "cloud", json_encode_name(report->cloud));
+	json_encode_add(o, "problem", json_encode_name(report->problem));
+	json_encode_add(o, "unverified", json_integer(report->unverified));
+	json_encode_add(o, "leaks", encode_leaks(report));
+	json_encode_add(o, "migrations", encode_migrations(report));
+	json_encode_add(o, "migration", encode_course(&fleet->course));
+	json_encode_add(o, "last_migration", encode_outcome(&fleet->last));
+	json_encode_add(o, "ttl_s", state ? json_integer(report->ttl_s) : json_null());
+	json_encode_add(o, "reported_at", json_encode_time(state ? fleet->reported.wall_ms : 0));
+	return o;
 }
 
 void api_get_fleet(struct api *api, struct api_request *request)

@@ -66,6 +66,35 @@ static int add_point(void *userdata, const struct db_point *point)
 	return 0;
 }
 
+static json_t *encode_sum(const struct load_fetch *l, size_t at)
+{
+	const struct load_sum *sum = &l->sums[at];
+	int64_t step_ms = l->range.step_s * 1000;
+	json_t *o = json_object();
+
+	json_encode_add(o, "time", json_encode_moment((l->first + (int64_t)at) * step_ms));
+	json_encode_add(o, "sum_cap_pct", json_encode_number(sum->cap / sum->ticks));
+	json_encode_add(o, "load_pct",
+			json_encode_number(sum->load_samples > 0 ? sum->load / sum->ticks : NAN));
+	json_encode_add(o, "broken_pct", json_encode_number(sum->broken / sum->samples));
+	json_encode_add(o, "vgpus", json_encode_number(sum->samples / sum->ticks));
+	return o;
+}
+
+static void add_points(json_t *o, const struct load_fetch *l)
+{
+	json_t *points = json_array();
+
+	for (size_t i = 0; i < l->n_sums; i++)
+		if (l->sums[i].samples > 0)
+			json_array_append_new(points, encode_sum(l, i));
+	json_encode_add(o, "gpu", json_string(l->gpu));
+	json_encode_add(o, "from", json_encode_moment(l->range.from_ms));
+	json_encode_add(o, "to", json_encode_moment(l->range.to_ms));
+	json_encode_add(o, "step_s", json_integer(l->range.step_s));
+	json_encode_add(o, "points", points);
+}
+
 static int read_load(struct api_fetch *fetch, struct db_reader *reader)
 {
 	struct load_fetch *l = (struct load_fetch *)fetch;
@@ -82,55 +111,17 @@ static int read_load(struct api_fetch *fetch, struct db_reader *reader)
 		if (r == -ENOENT) /* the file was replaced by a new one */
 			r = 0;
 	}
-	return r;
-}
-
-static json_t *encode_sum(const struct load_fetch *l, size_t at)
-{
-	const struct load_sum *sum = &l->sums[at];
-	int64_t step_ms = l->range.step_s * 1000;
-	struct json_encode o = json_encode_begin();
-
-	json_encode_add(&o, "time", json_encode_moment((l->first + (int64_t)at) * step_ms));
-	json_encode_add(&o, "sum_cap_pct", json_encode_number(sum->cap / sum->ticks));
-	json_encode_add(&o, "load_pct",
-			json_encode_number(sum->load_samples > 0 ? sum->load / sum->ticks : NAN));
-	json_encode_add(&o, "broken_pct", json_encode_number(sum->broken / sum->samples));
-	json_encode_add(&o, "vgpus", json_encode_number(sum->samples / sum->ticks));
-	return json_encode_end(&o);
-}
-
-static char *encode_load(struct api_fetch *fetch)
-{
-	const struct load_fetch *l = (const struct load_fetch *)fetch;
-	struct json_encode o = json_encode_begin();
-	json_t *points = json_array();
-
-	for (size_t i = 0; i < l->n_sums; i++)
-		if (l->sums[i].samples > 0)
-			json_encode_append(&points, encode_sum(l, i));
-	json_encode_add(&o, "gpu", json_string(l->gpu));
-	json_encode_add(&o, "from", json_encode_moment(l->range.from_ms));
-	json_encode_add(&o, "to", json_encode_moment(l->range.to_ms));
-	json_encode_add(&o, "step_s", json_integer(l->range.step_s));
-	json_encode_add(&o, "points", points);
-	return json_encode_dump(json_encode_end(&o));
-}
-
-static void release_load(struct api_fetch *fetch)
-{
-	struct load_fetch *l = (struct load_fetch *)fetch;
-
+	if (r == 0)
+		add_points(fetch->document, l);
 	free(l->sums);
 	free(l->names);
+	return r;
 }
 
 static const struct api_fetch_kind load_kind = {
 	.size = sizeof(struct load_fetch),
 	.name = "history",
 	.read = read_load,
-	.encode = encode_load,
-	.release = release_load,
 };
 
 void api_get_gpu_load(struct api *api, struct api_request *request)

@@ -37,10 +37,7 @@ void api_reply_cached(struct api *api, struct api_request *request, enum api_cac
 
 void api_reply_list(struct api_request *request, const char *key, json_t *list)
 {
-	struct json_encode answer = json_encode_begin();
-
-	json_encode_add(&answer, key, list);
-	api_request_reply_json(request, 200, json_encode_end(&answer));
+	api_request_reply_json(request, 200, json_pack("{s:o}", key, list));
 }
 
 const struct host_gpu *api_find_gpu(struct api *api, struct api_request *request, const char *name)

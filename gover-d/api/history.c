@@ -19,7 +19,7 @@ struct history_fetch {
 	char vgpu[ID_MAX];
 	bool known; /* true: the vGPU exists, so it is no error if the database has no rows of it */
 	struct api_steps range;
-	json_t *points, *gaps;
+	json_t *points, *gaps; /* in the document */
 	/* end of the previous point; if the next point begins later, there is a gap */
 	int64_t next_ms;
 	/* names of the GPUs that count units of work: the thread of queries cannot see the host */
@@ -30,14 +30,10 @@ struct history_fetch {
 /* Appends the gap between the last point and @end_ms, if it is not empty. */
 static void add_gap(struct history_fetch *h, int64_t end_ms)
 {
-	struct json_encode o;
-
-	if (h->next_ms >= end_ms)
-		return;
-	o = json_encode_begin();
-	json_encode_add(&o, "from", json_encode_moment(h->next_ms));
-	json_encode_add(&o, "to", json_encode_moment(end_ms));
-	json_encode_append(&h->gaps, json_encode_end(&o));
+	if (h->next_ms < end_ms)
+		json_array_append_new(h->gaps, json_pack("{s:o, s:o}", "from",
+							 json_encode_moment(h->next_ms), "to",
+							 json_encode_moment(end_ms)));
 }
 
 static void list_work_gpus(const struct host *host, struct history_fetch *h)
@@ -58,39 +54,37 @@ static bool counts_work(const struct history_fetch *h, const char *gpu)
 /* Encodes the number of valid samples of each value. */
 static json_t *encode_valid(const struct db_point *point, bool work)
 {
-	struct json_encode o = json_encode_begin();
+	int64_t fps_n = point->fps_n, target_n = point->target_fps_n;
 
-	json_encode_add(&o, "load_pct", json_integer(point->load_n));
-	json_encode_add(&o, "util_pct", json_integer(point->util_n));
-	json_encode_add(&o, "fps", json_integer(work ? 0 : point->fps_n));
-	json_encode_add(&o, "rate", json_integer(work ? point->fps_n : 0));
-	json_encode_add(&o, "target_fps", json_integer(work ? 0 : point->target_fps_n));
-	json_encode_add(&o, "target_rate", json_integer(work ? point->target_fps_n : 0));
-	json_encode_add(&o, "frame_p99_ms", json_integer(point->frame_p99_n));
-	return json_encode_end(&o);
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "load_pct",
+			 (json_int_t)point->load_n, "util_pct", (json_int_t)point->util_n, "fps",
+			 (json_int_t)(work ? 0 : fps_n), "rate", (json_int_t)(work ? fps_n : 0),
+			 "target_fps", (json_int_t)(work ? 0 : target_n), "target_rate",
+			 (json_int_t)(work ? target_n : 0), "frame_p99_ms",
+			 (json_int_t)point->frame_p99_n);
 }
 
 static int add_point(void *userdata, const struct db_point *point)
 {
 	struct history_fetch *h = userdata;
-	struct json_encode o = json_encode_begin();
+	json_t *o = json_object();
 	bool work = counts_work(h, point->gpu);
 
 	add_gap(h, point->ts_ms);
 	h->next_ms = point->ts_ms + h->range.step_s * 1000;
-	json_encode_add(&o, "time", json_encode_moment(point->ts_ms));
-	json_encode_add(&o, "cap_pct", json_encode_number(point->cap_pct));
-	json_encode_add(&o, "load_pct", json_encode_number(point->load_pct));
-	json_encode_add(&o, "util_pct", json_encode_number(point->util_pct));
-	encode_add_rate(&o, "fps", "rate", work, point->fps);
-	encode_add_rate(&o, "target_fps", "target_rate", work, point->target_fps);
-	json_encode_add(&o, "frame_p99_ms", json_encode_number(point->frame_p99_ms));
-	json_encode_add(&o, "short_pct", json_encode_number(point->short_pct));
-	json_encode_add(&o, "broken_pct", json_encode_number(point->broken_pct));
-	json_encode_add(&o, "samples", json_integer(point->samples));
-	json_encode_add(&o, "late_samples", json_integer(point->gaps));
-	json_encode_add(&o, "valid", encode_valid(point, work));
-	json_encode_append(&h->points, json_encode_end(&o));
+	json_encode_add(o, "time", json_encode_moment(point->ts_ms));
+	json_encode_add(o, "cap_pct", json_encode_number(point->cap_pct));
+	json_encode_add(o, "load_pct", json_encode_number(point->load_pct));
+	json_encode_add(o, "util_pct", json_encode_number(point->util_pct));
+	encode_add_rate(o, "fps", "rate", work, point->fps);
+	encode_add_rate(o, "target_fps", "target_rate", work, point->target_fps);
+	json_encode_add(o, "frame_p99_ms", json_encode_number(point->frame_p99_ms));
+	json_encode_add(o, "short_pct", json_encode_number(point->short_pct));
+	json_encode_add(o, "broken_pct", json_encode_number(point->broken_pct));
+	json_encode_add(o, "samples", json_integer(point->samples));
+	json_encode_add(o, "late_samples", json_integer(point->gaps));
+	json_encode_add(o, "valid", encode_valid(point, work));
+	json_array_append_new(h->points, o);
 	return 0;
 }
 
@@ -102,6 +96,12 @@ static int read_points(struct api_fetch *fetch, struct db_reader *reader)
 
 	h->points = json_array();
 	h->gaps = json_array();
+	json_encode_add(fetch->document, "vgpu", json_string(h->vgpu));
+	json_encode_add(fetch->document, "from", json_encode_moment(h->range.from_ms));
+	json_encode_add(fetch->document, "to", json_encode_moment(h->range.to_ms));
+	json_encode_add(fetch->document, "step_s", json_integer(h->range.step_s));
+	json_encode_add(fetch->document, "points", h->points);
+	json_encode_add(fetch->document, "gaps", h->gaps);
 	h->next_ms = (h->range.from_ms + step_ms - 1) / step_ms * step_ms;
 	/* API_STEPS_MAX + 1: an additional point is needed if the first step is partial. */
 	r = db_query_history(reader, h->vgpu, h->range.from_ms, h->range.to_ms,
@@ -116,34 +116,10 @@ static int read_points(struct api_fetch *fetch, struct db_reader *reader)
 	return r;
 }
 
-static char *encode_history(struct api_fetch *fetch)
-{
-	struct history_fetch *h = (struct history_fetch *)fetch;
-	struct json_encode o = json_encode_begin();
-
-	json_encode_add(&o, "vgpu", json_string(h->vgpu));
-	json_encode_add(&o, "from", json_encode_moment(h->range.from_ms));
-	json_encode_add(&o, "to", json_encode_moment(h->range.to_ms));
-	json_encode_add(&o, "step_s", json_integer(h->range.step_s));
-	json_encode_add(&o, "points", json_incref(h->points));
-	json_encode_add(&o, "gaps", json_incref(h->gaps));
-	return json_encode_dump(json_encode_end(&o));
-}
-
-static void release_history(struct api_fetch *fetch)
-{
-	struct history_fetch *h = (struct history_fetch *)fetch;
-
-	json_decref(h->points);
-	json_decref(h->gaps);
-}
-
 static const struct api_fetch_kind history_kind = {
 	.size = sizeof(struct history_fetch),
 	.name = "history",
 	.read = read_points,
-	.encode = encode_history,
-	.release = release_history,
 };
 
 void api_get_history(struct api *api, struct api_request *request)

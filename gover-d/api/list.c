@@ -33,11 +33,9 @@ static bool has_room(struct page *page, json_t *next)
 
 static void reply(struct api_request *request, const char *key, struct page *page)
 {
-	struct json_encode answer = json_encode_begin();
-
-	json_encode_add(&answer, key, page->list);
-	json_encode_add(&answer, "next", page->is_full ? page->next : json_null());
-	api_request_reply_json(request, 200, json_encode_end(&answer));
+	api_request_reply_json(request, 200,
+			       json_pack("{s:o, s:o}", key, page->list, "next",
+					 page->is_full ? page->next : json_null()));
 }
 
 static int read_limit(struct api_request *request, struct page *page)
@@ -65,7 +63,7 @@ void api_list_reply_ids(struct api_request *request, const char *key, json_t *li
 			continue;
 		if (!has_room(&page, json_integer(last)))
 			break;
-		json_encode_append(&page.list, json_incref(element));
+		json_array_append_new(page.list, json_incref(element));
 		last = id;
 	}
 	json_decref(list);
@@ -128,7 +126,8 @@ void api_list_reply_gpus(struct api *api, struct api_request *request)
 
 		if (!has_room(&page, json_string(last)))
 			break;
-		json_encode_append(&page.list, resource_encode_gpu(api->view, &host->gpus[i], now));
+		json_array_append_new(page.list,
+				      resource_encode_gpu(api->view, &host->gpus[i], now));
 	}
 	reply(request, "gpus", &page);
 }
@@ -159,7 +158,7 @@ void api_list_reply_vgpus(struct api *api, struct api_request *request, const st
 				continue;
 			if (!has_room(&page, cursor(last)))
 				break;
-			json_encode_append(&page.list, resource_encode_vgpu(api->view, g, v));
+			json_array_append_new(page.list, resource_encode_vgpu(api->view, g, v));
 			last = v;
 		}
 	}

@@ -26,17 +26,15 @@ void api_get_offers(struct api *api, struct api_request *request)
 static void reply_sale(struct api *api, struct api_request *request,
 		       const struct api_change *change)
 {
-	struct json_encode answer = json_encode_begin();
 	const struct offer *offer = offers_view(api->view->offers, change->number);
 	const struct host_gpu *gpu;
-	const struct vgpu *vgpu;
+	const struct vgpu *vgpu = host_view_vgpu(api->view->host, offer->vgpu, &gpu);
 
-	vgpu = host_view_vgpu(api->view->host, offer->vgpu, &gpu);
-	json_encode_add(&answer, "offer", encode_offer(offer, clock_now()));
 	/* null: the claim was repeated after its vGPU was removed */
-	json_encode_add(&answer, "vgpu",
-			vgpu ? resource_encode_vgpu(api->view, gpu, vgpu) : json_null());
-	api_request_reply_json(request, 200, json_encode_end(&answer));
+	api_request_reply_json(
+		request, 200,
+		json_pack("{s:o, s:o}", "offer", encode_offer(offer, clock_now()), "vgpu",
+			  vgpu ? resource_encode_vgpu(api->view, gpu, vgpu) : json_null()));
 }
 
 void api_claim_offer(struct api *api, struct api_request *request)
@@ -127,14 +125,6 @@ void api_hold_offer(struct api *api, struct api_request *request)
 	api_change_begun(change, r, &err);
 }
 
-static void reply_withdrawn(struct api *api, struct api_request *request,
-			    const struct api_change *change)
-{
-	(void)api;
-	(void)change;
-	api_request_reply_empty(request, 204);
-}
-
 void api_delete_offer(struct api *api, struct api_request *request)
 {
 	struct err err = {.msg = ""};
@@ -144,7 +134,7 @@ void api_delete_offer(struct api *api, struct api_request *request)
 
 	if (api_param_number(request, &id) < 0)
 		return;
-	change = api_change_new(api, request, reply_withdrawn);
+	change = api_change_new(api, request, api_change_reply_none);
 	r = control_offer_close(api->manager, id, api_change_done(change), &err);
 	api_change_begun(change, r, &err);
 }

@@ -67,15 +67,15 @@ static int get_value(const struct config *config, const struct setting *key, cha
 
 json_t *api_encode_params(const struct config *config)
 {
-	struct json_encode o = json_encode_begin();
+	json_t *o = json_object();
 	char text[VALUE_MAX];
 	const struct setting *key;
 	size_t index = 0;
 
 	while ((key = next_key(&index)))
 		if (get_value(config, key, text) == 0)
-			json_encode_add(&o, key->key, encode_value(key, text));
-	return json_encode_end(&o);
+			json_encode_add(o, key->key, encode_value(key, text));
+	return o;
 }
 
 static json_t *encode_differing(const struct config *config, const struct config *file)
@@ -88,7 +88,7 @@ static json_t *encode_differing(const struct config *config, const struct config
 	while ((key = next_key(&index)))
 		if (config_get_live(config, key->key, is, sizeof(is)) == 0 &&
 		    config_get_live(file, key->key, was, sizeof(was)) == 0 && strcmp(is, was) != 0)
-			json_encode_append(&list, json_string(key->key));
+			json_array_append_new(list, json_string(key->key));
 	return list;
 }
 
@@ -98,22 +98,22 @@ static json_t *encode_policies(void)
 	const struct policy *policy;
 
 	for (size_t i = 0; (policy = policy_at(i)); i++)
-		json_encode_append(&list, json_pack("{s:s, s:s}", "name", policy->name, "summary",
-						    policy->summary));
+		json_array_append_new(list, json_pack("{s:s, s:s}", "name", policy->name, "summary",
+						      policy->summary));
 	return list;
 }
 
 static char *make_policy(struct api *api)
 {
 	const struct config *config = api->view->config;
-	struct json_encode o = json_encode_begin();
+	json_t *o = json_object();
 
-	json_encode_add(&o, "name", json_string(config->policy));
-	json_encode_add(&o, "differs", encode_differing(config, api->view->file_config));
-	json_encode_add(&o, "params", api_encode_params(config));
-	json_encode_add(&o, "file", api_encode_params(api->view->file_config));
-	json_encode_add(&o, "policies", encode_policies());
-	return json_encode_dump(json_encode_end(&o));
+	json_encode_add(o, "name", json_string(config->policy));
+	json_encode_add(o, "differs", encode_differing(config, api->view->file_config));
+	json_encode_add(o, "params", api_encode_params(config));
+	json_encode_add(o, "file", api_encode_params(api->view->file_config));
+	json_encode_add(o, "policies", encode_policies());
+	return json_encode_dump(o);
 }
 
 /* The answer contains no measurements, so the ETag covers the whole answer. */

@@ -52,19 +52,19 @@ static const char *title_of(unsigned int status)
 
 void problem_reply(struct api_request *request, unsigned int status, const char *format, ...)
 {
-	struct json_encode problem = json_encode_begin();
+	json_t *problem = json_object();
 	char detail[2 * ERR_MSG_MAX];
 	va_list ap;
 
 	va_start(ap, format);
 	vsnprintf(detail, sizeof(detail), format, ap);
 	va_end(ap);
-	json_encode_add(&problem, "type", json_string("about:blank"));
-	json_encode_add(&problem, "title", json_string(title_of(status)));
-	json_encode_add(&problem, "status", json_integer(status));
-	json_encode_add(&problem, "detail", json_encode_text(detail));
-	json_encode_add(&problem, "instance", json_encode_text(request->path));
-	api_request_reply_json(request, status, json_encode_end(&problem));
+	json_encode_add(problem, "type", json_string("about:blank"));
+	json_encode_add(problem, "title", json_string(title_of(status)));
+	json_encode_add(problem, "status", json_integer(status));
+	json_encode_add(problem, "detail", json_encode_text(detail));
+	json_encode_add(problem, "instance", json_encode_text(request->path));
+	api_request_reply_json(request, status, problem);
 	request->reply.type = API_TYPE_PROBLEM;
 }
 

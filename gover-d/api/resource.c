@@ -42,28 +42,19 @@ static double in_round(const struct host_gpu *gpu, double value)
 
 static json_t *encode_counts(const struct truth_counts *counts)
 {
-	struct json_encode o = json_encode_begin();
-
-	json_encode_add(&o, "clients", json_integer((json_int_t)counts->clients));
-	json_encode_add(&o, "outside", json_integer((json_int_t)counts->outside));
-	json_encode_add(&o, "refused", json_integer((json_int_t)counts->refused));
-	json_encode_add(&o, "denied", json_integer((json_int_t)counts->denied));
-	json_encode_add(&o, "no_times", json_integer((json_int_t)counts->no_times));
-	json_encode_add(&o, "ignored", json_integer((json_int_t)counts->ignored));
-	return json_encode_end(&o);
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "clients", (json_int_t)counts->clients,
+			 "outside", (json_int_t)counts->outside, "refused",
+			 (json_int_t)counts->refused, "denied", (json_int_t)counts->denied,
+			 "no_times", (json_int_t)counts->no_times, "ignored",
+			 (json_int_t)counts->ignored);
 }
 
 /* What the source of the busy times found; null: they come from the scheduler. */
 static json_t *encode_source(const struct gpu_source *source)
 {
-	struct json_encode o;
-
-	if (!source->name)
-		return json_null();
-	o = json_encode_begin();
-	json_encode_add(&o, "last", encode_counts(&source->last));
-	json_encode_add(&o, "most", encode_counts(&source->most));
-	return json_encode_end(&o);
+	return source->name ? json_pack("{s:o, s:o}", "last", encode_counts(&source->last), "most",
+					encode_counts(&source->most))
+			    : json_null();
 }
 
 /* The source can change while the GPU is open (truth = auto). */
@@ -87,49 +78,49 @@ json_t *resource_encode_gpu(const struct view *view, const struct host_gpu *gpu,
 	double cores = gpu->traits.capacity_cores;
 	double age_ms = ((double)now.mono_ns - (double)gpu->telemetry_at_ns) / NS_PER_MS;
 	char problem[ERR_MSG_MAX];
-	struct json_encode o = json_encode_begin();
+	json_t *o = json_object();
 
 	gpus_describe_problem(gpu, view->config->period_ms, now, problem);
-	json_encode_add(&o, "name", json_string(gpu->config.name));
-	json_encode_add(&o, "backend", json_string(gpu->config.backend));
-	json_encode_add(&o, "mode", json_string(gpu_mode_name(gpu->mode)));
-	json_encode_add(&o, "selling", json_string(gpu->selling ? "on" : "off"));
-	json_encode_add(&o, "step_pct", json_integer(gpu->traits.step_pct));
-	json_encode_add(&o, "floor_pct", json_integer(gpu->traits.floor_pct));
-	json_encode_add(&o, "unit", json_string(units[host_gpu_unit(gpu, NULL)]));
-	json_encode_add(&o, "limits_memory", json_boolean(gpu->traits.limits_memory));
-	json_encode_add(&o, "share", json_string(shares[gpu->traits.share]));
-	json_encode_add(&o, "steers", json_boolean(!gpu->traits.observes));
-	json_encode_add(&o, "truth", json_encode_name(truth_of(gpu)));
-	json_encode_add(&o, "sharing", json_string(sharing));
-	json_encode_add(&o, "capacity_cores", json_encode_number(cores > 0 ? cores : NAN));
-	json_encode_add(&o, "round_ms", json_encode_number(in_round(gpu, gpu->round.round_ms)));
-	json_encode_add(&o, "longest_wait_ms",
+	json_encode_add(o, "name", json_string(gpu->config.name));
+	json_encode_add(o, "backend", json_string(gpu->config.backend));
+	json_encode_add(o, "mode", json_string(gpu_mode_name(gpu->mode)));
+	json_encode_add(o, "selling", json_string(gpu->selling ? "on" : "off"));
+	json_encode_add(o, "step_pct", json_integer(gpu->traits.step_pct));
+	json_encode_add(o, "floor_pct", json_integer(gpu->traits.floor_pct));
+	json_encode_add(o, "unit", json_string(units[host_gpu_unit(gpu, NULL)]));
+	json_encode_add(o, "limits_memory", json_boolean(gpu->traits.limits_memory));
+	json_encode_add(o, "share", json_string(shares[gpu->traits.share]));
+	json_encode_add(o, "steers", json_boolean(!gpu->traits.observes));
+	json_encode_add(o, "truth", json_encode_name(truth_of(gpu)));
+	json_encode_add(o, "sharing", json_string(sharing));
+	json_encode_add(o, "capacity_cores", json_encode_number(cores > 0 ? cores : NAN));
+	json_encode_add(o, "round_ms", json_encode_number(in_round(gpu, gpu->round.round_ms)));
+	json_encode_add(o, "longest_wait_ms",
 			json_encode_number(in_round(gpu, gpu->round.longest_wait_ms)));
-	json_encode_add(&o, "host_share_pct",
+	json_encode_add(o, "host_share_pct",
 			json_encode_number(in_round(gpu, gpu->round.host_share_pct)));
-	json_encode_add(&o, "vgpus", json_integer(gpu->n_vgpus));
-	json_encode_add(&o, "max_vgpus", json_integer(view->config->offer.max_vgpus));
-	json_encode_add(&o, "migrates", json_boolean(gpu->view.migrates));
-	json_encode_add(&o, "sum_cap_pct", json_integer(sum_pct));
-	json_encode_add(&o, "free_pct", json_integer(sum_pct < 100 ? 100 - sum_pct : 0));
-	json_encode_add(&o, "sum_initial_cap_pct", json_integer(initial_pct));
-	json_encode_add(&o, "overbooking_ratio", json_encode_number(initial_pct / 100.0));
-	json_encode_add(&o, "util_pct", json_encode_number(gpu->util_pct));
-	json_encode_add(&o, "mean_util_pct", mean(gpu->util_sum_s, gpu->util_s));
-	json_encode_add(&o, "load_pct", percent_if(gpu->telemetry_valid, gpu->view.total_load));
-	json_encode_add(&o, "calm_periods", json_integer(gpu->view.calm_run));
-	json_encode_add(&o, "telemetry_valid", json_boolean(gpu->telemetry_valid));
-	json_encode_add(&o, "telemetry_age_ms",
+	json_encode_add(o, "vgpus", json_integer(gpu->n_vgpus));
+	json_encode_add(o, "max_vgpus", json_integer(view->config->offer.max_vgpus));
+	json_encode_add(o, "migrates", json_boolean(gpu->view.migrates));
+	json_encode_add(o, "sum_cap_pct", json_integer(sum_pct));
+	json_encode_add(o, "free_pct", json_integer(sum_pct < 100 ? 100 - sum_pct : 0));
+	json_encode_add(o, "sum_initial_cap_pct", json_integer(initial_pct));
+	json_encode_add(o, "overbooking_ratio", json_encode_number(initial_pct / 100.0));
+	json_encode_add(o, "util_pct", json_encode_number(gpu->util_pct));
+	json_encode_add(o, "mean_util_pct", mean(gpu->util_sum_s, gpu->util_s));
+	json_encode_add(o, "load_pct", percent_if(gpu->telemetry_valid, gpu->view.total_load));
+	json_encode_add(o, "calm_periods", json_integer(gpu->view.calm_run));
+	json_encode_add(o, "telemetry_valid", json_boolean(gpu->telemetry_valid));
+	json_encode_add(o, "telemetry_age_ms",
 			json_encode_number(gpu->telemetry_at_ns ? age_ms : NAN));
-	json_encode_add(&o, "problem", json_encode_name(problem));
-	json_encode_add(&o, "source", encode_source(&gpu->source));
-	return json_encode_end(&o);
+	json_encode_add(o, "problem", json_encode_name(problem));
+	json_encode_add(o, "source", encode_source(&gpu->source));
+	return o;
 }
 
 static void add_place(void *userdata, const char *path)
 {
-	json_encode_append(userdata, json_encode_text(path));
+	json_array_append_new(userdata, json_encode_text(path));
 }
 
 /*
@@ -141,15 +132,15 @@ static json_t *encode_attach(const struct view *view, const struct host_gpu *gpu
 {
 	const char *socket = view->frames->hub ? view->config->fps_socket : "";
 	const char *arbiter = vgpu->device ? gpu->traits.compute_socket : NULL;
-	struct json_encode o = json_encode_begin();
+	json_t *o = json_object();
 	json_t *paths = json_array();
 
-	if (vgpu->device && gpu_io_places(gpu->io, vgpu->contract.id, add_place, &paths) < 0)
+	if (vgpu->device && gpu_io_places(gpu->io, vgpu->contract.id, add_place, paths) < 0)
 		json_array_clear(paths);
-	json_encode_add(&o, "cgroup_procs", paths);
-	json_encode_add(&o, "fps_socket", json_encode_name(socket));
-	json_encode_add(&o, "compute_socket", json_encode_name(arbiter ? arbiter : ""));
-	return json_encode_end(&o);
+	json_encode_add(o, "cgroup_procs", paths);
+	json_encode_add(o, "fps_socket", json_encode_name(socket));
+	json_encode_add(o, "compute_socket", json_encode_name(arbiter ? arbiter : ""));
+	return o;
 }
 
 static const char *state_of(const struct vgpu *vgpu)
@@ -159,7 +150,7 @@ static const char *state_of(const struct vgpu *vgpu)
 	return vgpu->newcomer ? "probation" : "active";
 }
 
-static void add_contract(struct json_encode *o, const struct view *view, const struct host_gpu *gpu,
+static void add_contract(json_t *o, const struct view *view, const struct host_gpu *gpu,
 			 const struct contract *contract)
 {
 	struct policy_terms terms = host_terms(gpu, contract);
@@ -190,12 +181,12 @@ static void add_contract(struct json_encode *o, const struct view *view, const s
 json_t *resource_encode_contract(const struct view *view, const struct host_gpu *gpu,
 				 const struct contract *contract)
 {
-	struct json_encode o = json_encode_begin();
+	json_t *o = json_object();
 
-	add_contract(&o, view, gpu, contract);
-	json_encode_add(&o, "held_cap_pct",
+	add_contract(o, view, gpu, contract);
+	json_encode_add(o, "held_cap_pct",
 			contract->held ? json_integer(contract->held_cap_pct) : json_null());
-	return json_encode_end(&o);
+	return o;
 }
 
 /*
@@ -220,7 +211,7 @@ static json_t *positive(double value)
 }
 
 /* Adds what the vGPU delivers: frames, or units of work. The members of the other kind are null. */
-static void add_deliveries(struct json_encode *o, const struct monitor_row *row, bool work)
+static void add_deliveries(json_t *o, const struct monitor_row *row, bool work)
 {
 	bool frames = !work;
 	json_t *count = json_integer((json_int_t)row->frames);
@@ -237,7 +228,7 @@ static void add_deliveries(struct json_encode *o, const struct monitor_row *row,
 	json_encode_add(o, "units", work ? count : json_null());
 }
 
-static void add_sample(struct json_encode *o, const struct vgpu *vgpu, bool work)
+static void add_sample(json_t *o, const struct vgpu *vgpu, bool work)
 {
 	const struct monitor_row *row = &vgpu->row;
 
@@ -258,7 +249,7 @@ static void add_sample(struct json_encode *o, const struct vgpu *vgpu, bool work
 	json_encode_add(o, "e", json_encode_number(vgpu->view.e));
 }
 
-static void add_promise(struct json_encode *o, const struct vgpu *vgpu)
+static void add_promise(json_t *o, const struct vgpu *vgpu)
 {
 	const char *cause = vgpu->device ? promise_cause_name(vgpu->promise.cause) : NULL;
 
@@ -266,7 +257,7 @@ static void add_promise(struct json_encode *o, const struct vgpu *vgpu)
 	json_encode_add(o, "cause", cause ? json_string(cause) : json_null());
 }
 
-static void add_tally(struct json_encode *o, const struct vgpu_tally *tally, bool work)
+static void add_tally(json_t *o, const struct vgpu_tally *tally, bool work)
 {
 	json_encode_add(o, "counted_since", json_encode_time(tally->since_ms));
 	json_encode_add(o, "seen_s", json_encode_number(tally->seen_s));
@@ -285,18 +276,18 @@ json_t *resource_encode_vgpu(const struct view *view, const struct host_gpu *gpu
 {
 	int64_t decision = vgpu->last_decision_id;
 	bool work = host_gpu_unit(gpu, &vgpu->contract) == GPU_WORK;
-	struct json_encode o = json_encode_begin();
+	json_t *o = json_object();
 
-	add_contract(&o, view, gpu, &vgpu->contract);
-	json_encode_add(&o, "floor_pct", encode_floor(view, gpu, vgpu));
-	json_encode_add(&o, "state", json_string(state_of(vgpu)));
-	json_encode_add(&o, "found", json_boolean(vgpu->found));
-	add_sample(&o, vgpu, work);
-	add_promise(&o, vgpu);
-	add_tally(&o, &vgpu->tally, work);
-	json_encode_add(&o, "last_decision_id", decision ? json_integer(decision) : json_null());
-	json_encode_add(&o, "attach", encode_attach(view, gpu, vgpu));
-	return json_encode_end(&o);
+	add_contract(o, view, gpu, &vgpu->contract);
+	json_encode_add(o, "floor_pct", encode_floor(view, gpu, vgpu));
+	json_encode_add(o, "state", json_string(state_of(vgpu)));
+	json_encode_add(o, "found", json_boolean(vgpu->found));
+	add_sample(o, vgpu, work);
+	add_promise(o, vgpu);
+	add_tally(o, &vgpu->tally, work);
+	json_encode_add(o, "last_decision_id", decision ? json_integer(decision) : json_null());
+	json_encode_add(o, "attach", encode_attach(view, gpu, vgpu));
+	return o;
 }
 
 json_t *resource_encode_gpus(const struct view *view, struct instant now)
@@ -305,7 +296,7 @@ json_t *resource_encode_gpus(const struct view *view, struct instant now)
 	json_t *list = json_array();
 
 	for (int i = 0; i < host->n_gpus; i++)
-		json_encode_append(&list, resource_encode_gpu(view, &host->gpus[i], now));
+		json_array_append_new(list, resource_encode_gpu(view, &host->gpus[i], now));
 	return list;
 }
 
@@ -320,7 +311,7 @@ json_t *resource_encode_vgpus(const struct view *view, const struct host_gpu *gp
 		if (gpu && gpu != g)
 			continue;
 		for (const struct vgpu *v = g->vgpus; v; v = v->next)
-			json_encode_append(&list, resource_encode_vgpu(view, g, v));
+			json_array_append_new(list, resource_encode_vgpu(view, g, v));
 	}
 	return list;
 }
@@ -334,7 +325,7 @@ json_t *resource_encode_alerts(const struct view *view, bool all)
 		const struct alert *alert = alerts_at(alerts, i);
 
 		if (all || alert->cleared_ms == 0)
-			json_encode_append(&list, encode_alert(alert, view->config->runbook_url));
+			json_array_append_new(list, encode_alert(alert, view->config->runbook_url));
 	}
 	return list;
 }
@@ -348,7 +339,7 @@ json_t *resource_encode_offers(const struct view *view, bool all, struct instant
 		const struct offer *offer = offers_at(offers, i);
 
 		if (all || offer_is_live(&offer->life))
-			json_encode_append(&list, encode_offer(offer, now));
+			json_array_append_new(list, encode_offer(offer, now));
 	}
 	return list;
 }
@@ -359,23 +350,23 @@ static json_t *encode_history(const struct view *view)
 	struct db_stats stats = {0};
 	const char *error = view->history->error;
 	json_t *damaged = json_array();
-	struct json_encode o = json_encode_begin();
+	json_t *o = json_object();
 
 	if (db) {
 		db_stats(db, &stats);
 		error = stats.last_error ? stats.last_message : "";
 	}
 	for (int i = 0; i < stats.damaged.n; i++)
-		json_encode_append(&damaged, json_encode_text(stats.damaged.names[i]));
-	json_encode_add(&o, "enabled", json_boolean(db));
-	json_encode_add(&o, "queued", json_integer(stats.queued));
-	json_encode_add(&o, "written", json_integer((json_int_t)stats.written));
-	json_encode_add(&o, "dropped", json_integer((json_int_t)stats.dropped));
-	json_encode_add(&o, "clock_ahead_s",
+		json_array_append_new(damaged, json_encode_text(stats.damaged.names[i]));
+	json_encode_add(o, "enabled", json_boolean(db));
+	json_encode_add(o, "queued", json_integer(stats.queued));
+	json_encode_add(o, "written", json_integer((json_int_t)stats.written));
+	json_encode_add(o, "dropped", json_integer((json_int_t)stats.dropped));
+	json_encode_add(o, "clock_ahead_s",
 			json_encode_number((double)stats.clock_ahead_ms / 1000));
-	json_encode_add(&o, "damaged", damaged);
-	json_encode_add(&o, "error", json_encode_name(error));
-	return json_encode_end(&o);
+	json_encode_add(o, "damaged", damaged);
+	json_encode_add(o, "error", json_encode_name(error));
+	return o;
 }
 
 static json_t *encode_fps(const struct view *view)
@@ -383,22 +374,22 @@ static json_t *encode_fps(const struct view *view)
 	const struct frames *frames = view->frames;
 	struct fps_bpf_stats counted = {0};
 	struct fps_hub_stats stats = {0};
-	struct json_encode o = json_encode_begin();
+	json_t *o = json_object();
 
 	if (frames->bpf)
 		fps_bpf_stats(frames->bpf, &counted);
 	if (view->frames->hub)
 		fps_hub_stats(view->frames->hub, &stats);
-	json_encode_add(&o, "open", json_integer(stats.open));
-	json_encode_add(&o, "unmatched", json_integer(stats.unmatched));
-	json_encode_add(&o, "refused", json_integer((json_int_t)stats.refused));
-	json_encode_add(&o, "over_limit", json_integer((json_int_t)stats.over_limit));
-	json_encode_add(&o, "dropped", json_integer((json_int_t)stats.dropped));
-	json_encode_add(&o, "bpf_files", json_integer(counted.files));
-	json_encode_add(&o, "bpf_refused", json_integer(counted.refused));
-	json_encode_add(&o, "bpf_error",
+	json_encode_add(o, "open", json_integer(stats.open));
+	json_encode_add(o, "unmatched", json_integer(stats.unmatched));
+	json_encode_add(o, "refused", json_integer((json_int_t)stats.refused));
+	json_encode_add(o, "over_limit", json_integer((json_int_t)stats.over_limit));
+	json_encode_add(o, "dropped", json_integer((json_int_t)stats.dropped));
+	json_encode_add(o, "bpf_files", json_integer(counted.files));
+	json_encode_add(o, "bpf_refused", json_integer(counted.refused));
+	json_encode_add(o, "bpf_error",
 			frames->error[0] ? json_encode_text(frames->error) : json_null());
-	return json_encode_end(&o);
+	return o;
 }
 
 json_t *resource_encode_host(const struct view *view, struct instant now)
@@ -406,26 +397,26 @@ json_t *resource_encode_host(const struct view *view, struct instant now)
 	const struct host *host = view->host;
 	double uptime_s = (double)(now.mono_ns - host->started.mono_ns) / NS_PER_S;
 	struct metrics_tick tick = metrics_tick(host);
-	struct json_encode o = json_encode_begin();
+	json_t *o = json_object();
 
-	json_encode_add(&o, "version", json_string(GOVER_VERSION));
-	json_encode_add(&o, "pid", json_integer(getpid()));
-	json_encode_add(&o, "uptime_s", json_encode_number(uptime_s));
-	json_encode_add(&o, "time", json_encode_time(now.wall_ms));
-	json_encode_add(&o, "ticked_at", json_encode_time(host->ticked.wall_ms));
-	json_encode_add(&o, "ready", json_boolean(host->ready));
-	json_encode_add(&o, "period_ms", json_integer(view->config->period_ms));
-	json_encode_add(&o, "dry_run", json_boolean(view->dry_run));
-	json_encode_add(&o, "ticks", json_integer((json_int_t)host->ticks));
-	json_encode_add(&o, "late_ticks", json_integer((json_int_t)host->late_ticks));
-	json_encode_add(&o, "gaps", json_integer((json_int_t)host->gaps));
-	json_encode_add(&o, "tick_p50_us", json_encode_number(tick.p50_us));
-	json_encode_add(&o, "tick_p99_us", json_encode_number(tick.p99_us));
-	json_encode_add(&o, "gpus", resource_encode_gpus(view, now));
-	json_encode_add(&o, "vgpus", resource_encode_vgpus(view, /* gpu= */ NULL));
-	json_encode_add(&o, "alerts", resource_encode_alerts(view, /* all= */ false));
-	json_encode_add(&o, "offers", resource_encode_offers(view, /* all= */ false, now));
-	json_encode_add(&o, "history", encode_history(view));
-	json_encode_add(&o, "fps", encode_fps(view));
-	return json_encode_end(&o);
+	json_encode_add(o, "version", json_string(GOVER_VERSION));
+	json_encode_add(o, "pid", json_integer(getpid()));
+	json_encode_add(o, "uptime_s", json_encode_number(uptime_s));
+	json_encode_add(o, "time", json_encode_time(now.wall_ms));
+	json_encode_add(o, "ticked_at", json_encode_time(host->ticked.wall_ms));
+	json_encode_add(o, "ready", json_boolean(host->ready));
+	json_encode_add(o, "period_ms", json_integer(view->config->period_ms));
+	json_encode_add(o, "dry_run", json_boolean(view->dry_run));
+	json_encode_add(o, "ticks", json_integer((json_int_t)host->ticks));
+	json_encode_add(o, "late_ticks", json_integer((json_int_t)host->late_ticks));
+	json_encode_add(o, "gaps", json_integer((json_int_t)host->gaps));
+	json_encode_add(o, "tick_p50_us", json_encode_number(tick.p50_us));
+	json_encode_add(o, "tick_p99_us", json_encode_number(tick.p99_us));
+	json_encode_add(o, "gpus", resource_encode_gpus(view, now));
+	json_encode_add(o, "vgpus", resource_encode_vgpus(view, /* gpu= */ NULL));
+	json_encode_add(o, "alerts", resource_encode_alerts(view, /* all= */ false));
+	json_encode_add(o, "offers", resource_encode_offers(view, /* all= */ false, now));
+	json_encode_add(o, "history", encode_history(view));
+	json_encode_add(o, "fps", encode_fps(view));
+	return o;
 }

@@ -94,21 +94,10 @@ static int take_sample(void *userdata, const struct db_sample *sample)
 		s->next_from_ms = sample->ts_ms;
 		return 1;
 	}
-	json_encode_append(&s->rows, encode_row(index, sample, s->work));
+	json_array_append_new(s->rows, encode_row(index, sample, s->work));
 	s->last_ms = sample->ts_ms;
 	s->n_rows++;
 	return 0;
-}
-
-static int read_samples(struct api_fetch *fetch, struct db_reader *reader)
-{
-	struct samples_fetch *s = (struct samples_fetch *)fetch;
-	int r;
-
-	s->rows = json_array();
-	r = db_query_samples(reader, s->gpu, fetch->from_ms, fetch->to_ms, take_sample, s,
-			     &s->kept_from_ms);
-	return r < 0 ? r : 0;
 }
 
 static json_t *encode_names(const struct samples_fetch *s)
@@ -116,7 +105,7 @@ static json_t *encode_names(const struct samples_fetch *s)
 	json_t *list = json_array();
 
 	for (int i = 0; i < s->n_names; i++)
-		json_encode_append(&list, json_encode_text(s->names[i]));
+		json_array_append_new(list, json_encode_text(s->names[i]));
 	return list;
 }
 
@@ -125,37 +114,34 @@ static json_t *encode_columns(void)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
-		json_encode_append(&list, json_string(columns[i]));
+		json_array_append_new(list, json_string(columns[i]));
 	return list;
 }
 
-static char *encode_samples(struct api_fetch *fetch)
+static int read_samples(struct api_fetch *fetch, struct db_reader *reader)
 {
 	struct samples_fetch *s = (struct samples_fetch *)fetch;
-	struct json_encode o = json_encode_begin();
+	json_t *o = fetch->document;
+	int r;
 
-	json_encode_add(&o, "gpu", json_string(s->gpu));
-	json_encode_add(&o, "from", json_encode_moment(fetch->from_ms));
-	json_encode_add(&o, "to", json_encode_moment(fetch->to_ms));
-	json_encode_add(&o, "kept_from", json_encode_time(s->kept_from_ms));
-	json_encode_add(&o, "next_from", json_encode_time(s->next_from_ms));
-	json_encode_add(&o, "vgpus", encode_names(s));
-	json_encode_add(&o, "columns", encode_columns());
-	json_encode_add(&o, "rows", json_incref(s->rows));
-	return json_encode_dump(json_encode_end(&o));
-}
-
-static void release_samples(struct api_fetch *fetch)
-{
-	json_decref(((struct samples_fetch *)fetch)->rows);
+	s->rows = json_array();
+	r = db_query_samples(reader, s->gpu, fetch->from_ms, fetch->to_ms, take_sample, s,
+			     &s->kept_from_ms);
+	json_encode_add(o, "gpu", json_string(s->gpu));
+	json_encode_add(o, "from", json_encode_moment(fetch->from_ms));
+	json_encode_add(o, "to", json_encode_moment(fetch->to_ms));
+	json_encode_add(o, "kept_from", json_encode_time(s->kept_from_ms));
+	json_encode_add(o, "next_from", json_encode_time(s->next_from_ms));
+	json_encode_add(o, "vgpus", encode_names(s));
+	json_encode_add(o, "columns", encode_columns());
+	json_encode_add(o, "rows", s->rows);
+	return r < 0 ? r : 0;
 }
 
 static const struct api_fetch_kind samples_kind = {
 	.size = sizeof(struct samples_fetch),
 	.name = "history",
 	.read = read_samples,
-	.encode = encode_samples,
-	.release = release_samples,
 };
 
 void api_get_samples(struct api *api, struct api_request *request)

@@ -46,23 +46,22 @@ void api_get_silences(struct api *api, struct api_request *request)
 	json_t *list = json_array();
 
 	for (int i = 0; i < silences->n; i++)
-		json_encode_append(&list, encode_silence(&silences->list[i]));
+		json_array_append_new(list, encode_silence(&silences->list[i]));
 	api_reply_list(request, "silences", list);
 }
 
 void api_get_silence(struct api *api, struct api_request *request)
 {
-	const struct silences *silences = api->view->silences;
+	const struct silence *silence;
 	int64_t id;
 
 	if (api_param_number(request, &id) < 0)
 		return;
-	for (int i = 0; i < silences->n; i++)
-		if (silences->list[i].id == id) {
-			api_request_reply_json(request, 200, encode_silence(&silences->list[i]));
-			return;
-		}
-	problem_reply(request, 404, "silence %lld: not found", (long long)id);
+	silence = silences_find(api->view->silences, id);
+	if (silence)
+		api_request_reply_json(request, 200, encode_silence(silence));
+	else
+		problem_reply(request, 404, "silence %lld: not found", (long long)id);
 }
 
 /* The new silence is the last one of the list. */
@@ -103,14 +102,6 @@ void api_post_silence(struct api *api, struct api_request *request)
 	api_change_begun(change, r, &err);
 }
 
-static void reply_removed(struct api *api, struct api_request *request,
-			  const struct api_change *change)
-{
-	(void)api;
-	(void)change;
-	api_request_reply_empty(request, 204);
-}
-
 void api_delete_silence(struct api *api, struct api_request *request)
 {
 	struct err err = {.msg = ""};
@@ -120,7 +111,7 @@ void api_delete_silence(struct api *api, struct api_request *request)
 
 	if (api_param_number(request, &id) < 0)
 		return;
-	change = api_change_new(api, request, reply_removed);
+	change = api_change_new(api, request, api_change_reply_none);
 	r = control_silence_remove(api->manager, id, api_change_done(change), &err);
 	api_change_begun(change, r, &err);
 }

@@ -51,15 +51,15 @@ static const struct json_decode_field fields[] = {
 
 static json_t *encode_token(const struct token *token, const char *text)
 {
-	struct json_encode o = json_encode_begin();
+	json_t *o = json_object();
 
-	json_encode_add(&o, "name", json_string(token->name));
-	json_encode_add(&o, "scope", json_string(access_scope_name(token->scope)));
-	json_encode_add(&o, "created_at", json_encode_time(token->created_ms));
-	json_encode_add(&o, "expires_at", json_encode_time(token->expires_ms));
+	json_encode_add(o, "name", json_string(token->name));
+	json_encode_add(o, "scope", json_string(access_scope_name(token->scope)));
+	json_encode_add(o, "created_at", json_encode_time(token->created_ms));
+	json_encode_add(o, "expires_at", json_encode_time(token->expires_ms));
 	if (text)
-		json_encode_add(&o, "token", json_string(text));
-	return json_encode_end(&o);
+		json_encode_add(o, "token", json_string(text));
+	return o;
 }
 
 json_t *api_encode_token(struct api *api, const char *name)
@@ -76,7 +76,7 @@ void api_get_tokens(struct api *api, struct api_request *request)
 	json_t *list = json_array();
 
 	for (size_t i = 0; (token = tokens_at(tokens, i)); i++)
-		json_encode_append(&list, encode_token(token, NULL));
+		json_array_append_new(list, encode_token(token, NULL));
 	api_reply_list(request, "tokens", list);
 }
 
@@ -120,14 +120,6 @@ static void reply_created(struct api *api, struct api_request *request,
 	request->reply.headers = api_no_store;
 	snprintf(request->reply.location, sizeof(request->reply.location), "/v1/tokens/%s",
 		 change->id);
-}
-
-static void reply_revoked(struct api *api, struct api_request *request,
-			  const struct api_change *change)
-{
-	(void)api;
-	(void)change;
-	api_request_reply_empty(request, 204);
 }
 
 static void end_change(struct api_change *change, int result, const char *path)
@@ -272,5 +264,5 @@ void api_delete_token(struct api *api, struct api_request *request)
 		free_job(save);
 		return;
 	}
-	save_tokens(save, api_change_new(api, request, reply_revoked));
+	save_tokens(save, api_change_new(api, request, api_change_reply_none));
 }

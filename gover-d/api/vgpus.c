@@ -16,11 +16,8 @@
 
 static char *make_list(struct api *api)
 {
-	struct json_encode answer = json_encode_begin();
-
-	json_encode_add(&answer, "vgpus", resource_encode_vgpus(api->view, /* gpu= */ NULL));
-	json_encode_add(&answer, "next", json_null());
-	return json_encode_dump(json_encode_end(&answer));
+	return json_encode_dump(json_pack(
+		"{s:o, s:n}", "vgpus", resource_encode_vgpus(api->view, /* gpu= */ NULL), "next"));
 }
 
 const struct api_text *api_vgpus_text(struct api *api)
@@ -144,14 +141,6 @@ static void reply_changed_contract(struct api *api, struct api_request *request,
 {
 	(void)change;
 	reply_contract(api, request);
-}
-
-static void reply_removed(struct api *api, struct api_request *request,
-			  const struct api_change *change)
-{
-	(void)api;
-	(void)change;
-	api_request_reply_empty(request, 204);
 }
 
 /*
@@ -305,7 +294,7 @@ void api_delete_vgpu(struct api *api, struct api_request *request)
 	api_etag_of_vgpu(api->view, gpu, vgpu, tag);
 	if (api_etag_check(request, tag) < 0)
 		return;
-	change = api_change_new(api, request, reply_removed);
+	change = api_change_new(api, request, api_change_reply_none);
 	r = control_vgpu_remove(api->manager, request->param, api_change_done(change), &err);
 	api_change_begun(change, r, &err);
 }

@@ -112,9 +112,8 @@ static int plan_removal(struct manager *m, struct change *change, struct err *re
 {
 	int64_t id = ((struct silence_change *)change)->silence.id;
 
-	for (int i = 0; i < m->silences.n; i++)
-		if (m->silences.list[i].id == id)
-			return 0;
+	if (silences_find(&m->silences, id))
+		return 0;
 	return err_condition(reterr, CONTROL_E_NOT_FOUND, "no silence %lld", (long long)id);
 }
 

@@ -273,10 +273,9 @@ static int plan_ack(struct manager *m, struct change *change, struct err *reterr
 {
 	int64_t id = ((struct id_change *)change)->id;
 
-	for (size_t i = 0; i < alerts_count(m->alerts); i++)
-		if (alerts_at(m->alerts, i)->id == id)
-			return 0;
-	return err_condition(reterr, CONTROL_E_NOT_FOUND, "no alert %lld", (long long)id);
+	return alerts_find(m->alerts, id)
+		       ? 0
+		       : err_condition(reterr, CONTROL_E_NOT_FOUND, "no alert %lld", (long long)id);
 }
 
 static int amend_ack(const struct change *change, struct contracts *contracts)

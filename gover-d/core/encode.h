@@ -15,8 +15,8 @@
  * Adds a rate or a target under @frames or, if it @counts_work, under @work. The other member is
  * null.
  */
-void encode_add_rate(struct json_encode *object, const char *frames, const char *work,
-		     bool counts_work, double value);
+void encode_add_rate(json_t *object, const char *frames, const char *work, bool counts_work,
+		     double value);
 
 /* @runbooks: the key runbook_url of section [alerts] */
 json_t *encode_alert(const struct alert *alert, const char *runbooks);

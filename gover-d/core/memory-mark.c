@@ -52,13 +52,9 @@ void memory_mark_hold(struct alerts *alerts, int64_t now_ms)
 
 void memory_mark_acknowledge(const struct alerts *alerts, int64_t id)
 {
-	for (size_t i = 0; i < alerts_count(alerts); i++) {
-		const struct alert *alert = alerts_at(alerts, i);
-		int r = alert->id == id && alert->kind == ALERT_OUT_OF_MEMORY ? xalloc_clear_mark()
-									      : 0;
+	const struct alert *alert = alerts_find(alerts, id);
+	int r = alert && alert->kind == ALERT_OUT_OF_MEMORY ? xalloc_clear_mark() : 0;
 
-		if (r < 0)
-			log_warning("the mark of the exhausted memory cannot be cleared: %s",
-				    strerror(-r));
-	}
+	if (r < 0)
+		log_warning("the mark of the exhausted memory cannot be cleared: %s", strerror(-r));
 }

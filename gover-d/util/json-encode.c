@@ -8,24 +8,9 @@
 #include "base/xalloc.h"
 #include "gover-d/util/json-encode.h"
 
-struct json_encode json_encode_begin(void)
+void json_encode_add(json_t *object, const char *key, json_t *value)
 {
-	return (struct json_encode){.object = json_object()};
-}
-
-void json_encode_add(struct json_encode *encode, const char *key, json_t *value)
-{
-	(void)json_object_set_new_nocheck(encode->object, key, value);
-}
-
-json_t *json_encode_end(struct json_encode *encode)
-{
-	return encode->object;
-}
-
-void json_encode_append(json_t **list, json_t *value)
-{
-	(void)json_array_append_new(*list, value);
+	(void)json_object_set_new_nocheck(object, key, value);
 }
 
 char *json_encode_dump(json_t *document)

@@ -20,18 +20,8 @@ json_t *json_encode_text(const char *text);
 /* Does the same as json_encode_text(), but returns null for "". */
 json_t *json_encode_name(const char *name);
 
-/* An object under construction. */
-struct json_encode {
-	json_t *object;
-};
-struct json_encode json_encode_begin(void);
 /* Adds @value under @key and takes over its reference. */
-void json_encode_add(struct json_encode *encode, const char *key, json_t *value);
-/* Returns the object. */
-json_t *json_encode_end(struct json_encode *encode);
-
-/* Appends @value and takes over its reference. */
-void json_encode_append(json_t **list, json_t *value);
+void json_encode_add(json_t *object, const char *key, json_t *value);
 
 /* Returns the compact text, which the caller frees, and releases @document. */
 char *json_encode_dump(json_t *document);
