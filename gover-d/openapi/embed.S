@@ -1,29 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The description of REST in gover-d: openapi.json and openapi.json.gz, found by the include path,
- * and the ETag of each form.
+ * The description of REST in gover-d as a struct asset (gover-d/api/asset.c): openapi.json and
+ * openapi.json.gz, found by the include path.
  */
 	.section .rodata
-	.globl openapi_document, openapi_packed
-openapi_document:
+.Lplain:
 	.incbin "openapi.json"
-document_end:
-openapi_packed:
+.Lpacked:
 	.incbin "openapi.json.gz"
-packed_end:
-	.globl openapi_document_size, openapi_packed_size
-	.balign 8
-openapi_document_size:
-	.quad document_end - openapi_document
-openapi_packed_size:
-	.quad packed_end - openapi_packed
-	.globl openapi_etag, openapi_packed_etag
-openapi_etag:
+.Lend:
+.Lpath:
+	.asciz "/openapi.json"
+.Ltype:
+	.asciz "application/json"
+.Letag:
 	.ascii "\""
 	.incbin "openapi.etag"
 	.asciz "\""
-openapi_packed_etag:
+.Letag_gz:
 	.ascii "\""
 	.incbin "openapi.etag"
 	.asciz "-gz\""
+
+	.section .data.rel.ro, "aw"
+	.balign 8
+	.globl openapi_asset
+openapi_asset:
+	.quad .Lpath, .Ltype
+	.quad .Lplain, .Lpacked - .Lplain, .Letag
+	.quad .Lpacked, .Lend - .Lpacked, .Letag_gz
 	.section .note.GNU-stack, "", %progbits
