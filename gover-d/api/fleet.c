@@ -5,7 +5,7 @@
 
 #include "gover-d/api/handler.h"
 #include "gover-d/api/problem.h"
-#include "gover-d/core/control-fleet.h"
+#include "gover-d/core/control.h"
 #include "gover-d/core/error.h"
 #include "gover-d/model/fleet.h"
 #include "gover-d/util/json-decode.h"

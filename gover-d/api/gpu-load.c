@@ -13,7 +13,6 @@
 #include "db/db.h"
 #include "gover-d/api/fetch.h"
 #include "gover-d/api/problem.h"
-#include "gover-d/api/steps.h"
 #include "gover-d/util/json-encode.h"
 
 /* Sums over the vGPUs of one step. Each value is weighted with the samples of its vGPU. */

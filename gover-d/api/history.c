@@ -11,7 +11,6 @@
 #include "db/db.h"
 #include "gover-d/api/fetch.h"
 #include "gover-d/api/problem.h"
-#include "gover-d/api/steps.h"
 #include "gover-d/core/encode.h"
 
 struct history_fetch {

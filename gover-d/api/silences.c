@@ -9,7 +9,7 @@
 #include "gover-d/api/handler.h"
 #include "gover-d/api/problem.h"
 #include "gover-d/api/time.h"
-#include "gover-d/core/control-silence.h"
+#include "gover-d/core/control.h"
 #include "gover-d/core/encode.h"
 #include "gover-d/util/json-decode.h"
 #include "gover-d/util/json-encode.h"

@@ -11,7 +11,7 @@
 #include "gover-d/api/problem.h"
 #include "gover-d/api/resource.h"
 #include "gover-d/config/flavor.h"
-#include "gover-d/core/control-vgpu.h"
+#include "gover-d/core/control.h"
 #include "gover-d/util/json-encode.h"
 
 static char *make_list(struct api *api)

@@ -5,18 +5,34 @@
  */
 #include <arpa/inet.h>
 #include <ctype.h>
+#include <curl/curl.h>
 #include <errno.h>
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/cleanup.h"
 #include "base/inifile.h"
 #include "base/parse.h"
 #include "compute/channel/control.h"
 #include "gover-d/config/table.h"
-#include "gover-d/util/url.h"
 #include "policy/keys.h"
+
+bool config_is_url(const char *url)
+{
+	size_t scheme = strncasecmp(url, "https://", 8) == 0  ? 8
+			: strncasecmp(url, "http://", 7) == 0 ? 7
+							      : 0;
+	CURLU *parsed = curl_url();
+	bool valid;
+
+	if (!parsed)
+		return false;
+	valid = scheme > 0 && curl_url_set(parsed, CURLUPART_URL, url, 0) == CURLUE_OK;
+	curl_url_cleanup(parsed);
+	return valid;
+}
 
 /* Returns true for ADDR:PORT. An IPv6 address must be in brackets. */
 static bool fits_listen(const char *text)
@@ -132,7 +148,8 @@ static const struct setting keys[] = {
 	WORD(ACCESS(anonymous), "off or read"),
 	INT(ACCESS(requests_per_s), 0, 1000000, ", 0 for no limit"),
 
-	SETTING_SECRET(ALERTS(webhook), 0, 160, "nothing, or a URL of http or https", url_is_http),
+	SETTING_SECRET(ALERTS(webhook), 0, 160, "nothing, or a URL of http or https",
+		       config_is_url),
 	INT(ALERTS(webhook_timeout_s), 1, 60, " s"),
 	INT(ALERTS(update_s), 0, 86400, " s, 0 for no updates"),
 	WORD(ALERTS(notify), "info, warning or critical"),

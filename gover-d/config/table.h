@@ -6,6 +6,8 @@
 #ifndef GOVER_D_CONFIG_TABLE_H
 #define GOVER_D_CONFIG_TABLE_H
 
+#include <stdbool.h>
+
 #include "gover-d/config/config.h"
 
 /* Values of setting.section for sections whose title contains a name, such as [gpu NAME]. */
@@ -75,5 +77,8 @@ int config_load_watched(struct config *config, const char *path, const struct co
 /* Does the same as config_check(), but calls @fault for every check that fails. */
 void config_check_all(const struct config *config, void (*fault)(void *userdata, const char *text),
 		      void *userdata);
+
+/* Returns true if @url has the scheme http or https and a host. */
+bool config_is_url(const char *url);
 
 #endif

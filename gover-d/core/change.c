@@ -37,13 +37,20 @@ static void remove_from_list(struct change *change)
 	*at = change->next;
 }
 
+static void change_free(struct change *change)
+{
+	if (change->kind->fini)
+		change->kind->fini(change);
+	free(change);
+}
+
 /* Ends the change and reports its result. */
 static void end(struct change *change, int result, const struct err *err)
 {
 	struct change_done done = change->done;
 
 	remove_from_list(change);
-	change->kind->free(change);
+	change_free(change);
 	done.call(done.userdata, result, err);
 }
 
@@ -142,6 +149,6 @@ int change_begin(struct manager *m, struct change *change, struct change_done do
 	if (r == 0)
 		accept(m, change);
 	else
-		change->kind->free(change);
+		change_free(change);
 	return r;
 }

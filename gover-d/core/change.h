@@ -58,7 +58,8 @@ struct change_kind {
 	int (*amend)(const struct change *change, struct contracts *contracts);
 	/* Applies the change right after plan(). After an error, nothing has changed. */
 	int (*apply)(struct manager *manager, struct change *change, struct err *reterr);
-	void (*free)(struct change *change);
+	/* Releases the members; NULL: there is nothing to release. */
+	void (*fini)(struct change *change);
 };
 
 enum change_state { CHANGE_PLANNED, CHANGE_STORED, CHANGE_REFUSED };

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "gover-d/core/control-fleet.h"
+#include "gover-d/core/control.h"
 #include "gover-d/core/error.h"
 #include "gover-d/core/record.h"
 #include "gover-d/core/state.h"

@@ -204,21 +204,16 @@ static int apply_policy(struct manager *m, struct change *change, struct err *re
 	return 0;
 }
 
-static void free_policy(struct change *change)
+static void fini_policy(struct change *change)
 {
 	struct policy_change *c = (struct policy_change *)change;
 
 	json_decref(c->object);
 	json_decref(c->live);
-	free(c);
 }
 
 static const struct change_kind policy_change_kind = {
-	.plan = plan_policy,
-	.amend = amend_policy,
-	.apply = apply_policy,
-	.free = free_policy,
-};
+	.plan = plan_policy, .amend = amend_policy, .apply = apply_policy, .fini = fini_policy};
 
 int control_policy_change(struct manager *m, json_t *object, struct change_done done,
 			  struct err *reterr)

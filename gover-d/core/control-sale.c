@@ -12,7 +12,6 @@
 #include "gover-d/core/adopt.h"
 #include "gover-d/core/change.h"
 #include "gover-d/core/contract-change.h"
-#include "gover-d/core/control-vgpu.h"
 #include "gover-d/core/control.h"
 #include "gover-d/core/record.h"
 #include "gover-d/core/selling.h"
@@ -332,20 +331,15 @@ static int apply_sale(struct manager *m, struct change *change, struct err *rete
 	return 0;
 }
 
-static void free_sale(struct change *change)
+static void fini_sale(struct change *change)
 {
 	struct sale *sale = (struct sale *)change;
 
 	contract_fini(&sale->contract);
-	free(sale);
 }
 
 static const struct change_kind sale_kind = {
-	.plan = plan_sale,
-	.amend = amend_sale,
-	.apply = apply_sale,
-	.free = free_sale,
-};
+	.plan = plan_sale, .amend = amend_sale, .apply = apply_sale, .fini = fini_sale};
 
 /* Takes over the labels of @contract. @holder: of a claim, its idempotency key; "": none. */
 static int begin_sale(struct manager *m, struct contract *contract, const char *holder,

@@ -8,7 +8,7 @@
 
 #include "base/xalloc.h"
 #include "gover-d/core/change.h"
-#include "gover-d/core/control-silence.h"
+#include "gover-d/core/control.h"
 #include "gover-d/core/save.h"
 #include "gover-d/core/state.h"
 
@@ -55,11 +55,6 @@ struct silence_change {
 	struct silence silence; /* of a removal, only the id is set */
 };
 
-static void free_change(struct change *change)
-{
-	free(change);
-}
-
 static int plan_add(struct manager *m, struct change *change, struct err *reterr)
 {
 	const struct silence_change *c = (const struct silence_change *)change;
@@ -90,11 +85,7 @@ static int apply_add(struct manager *m, struct change *change, struct err *reter
 }
 
 static const struct change_kind add_kind = {
-	.plan = plan_add,
-	.amend = amend_add,
-	.apply = apply_add,
-	.free = free_change,
-};
+	.plan = plan_add, .amend = amend_add, .apply = apply_add};
 
 int control_silence_add(struct manager *m, const struct silence *silence, struct change_done done,
 			struct err *reterr)
@@ -138,11 +129,7 @@ static int apply_removal(struct manager *m, struct change *change, struct err *r
 }
 
 static const struct change_kind removal_kind = {
-	.plan = plan_removal,
-	.amend = amend_removal,
-	.apply = apply_removal,
-	.free = free_change,
-};
+	.plan = plan_removal, .amend = amend_removal, .apply = apply_removal};
 
 int control_silence_remove(struct manager *m, int64_t id, struct change_done done,
 			   struct err *reterr)

@@ -10,7 +10,7 @@
 #include "base/xalloc.h"
 #include "gover-d/core/change.h"
 #include "gover-d/core/contract-change.h"
-#include "gover-d/core/control-vgpu.h"
+#include "gover-d/core/control.h"
 #include "gover-d/core/frames.h"
 #include "gover-d/core/ledger.h"
 #include "gover-d/core/record.h"
@@ -147,20 +147,15 @@ static int apply_change(struct manager *m, struct change *change, struct err *re
 	return 0;
 }
 
-static void free_change(struct change *change)
+static void fini_change(struct change *change)
 {
 	struct vgpu_change *c = (struct vgpu_change *)change;
 
 	contract_fini(&c->values);
-	free(c);
 }
 
 static const struct change_kind vgpu_change_kind = {
-	.plan = plan_change,
-	.amend = amend_change,
-	.apply = apply_change,
-	.free = free_change,
-};
+	.plan = plan_change, .amend = amend_change, .apply = apply_change, .fini = fini_change};
 
 int control_vgpu_change(struct manager *m, const char *id, unsigned int fields,
 			const struct contract *values, struct change_done done, struct err *reterr)
@@ -252,17 +247,8 @@ static int apply_removal(struct manager *m, struct change *change, struct err *r
 	return 0;
 }
 
-static void free_removal(struct change *change)
-{
-	free(change);
-}
-
 static const struct change_kind vgpu_removal_kind = {
-	.plan = plan_removal,
-	.amend = amend_removal,
-	.apply = apply_removal,
-	.free = free_removal,
-};
+	.plan = plan_removal, .amend = amend_removal, .apply = apply_removal};
 
 int control_vgpu_remove(struct manager *m, const char *id, struct change_done done,
 			struct err *reterr)

@@ -16,11 +16,6 @@
 #include "gover-d/core/save.h"
 #include "gover-d/core/state.h"
 
-static void free_change(struct change *change)
-{
-	free(change);
-}
-
 /* --- GPUs --- */
 
 struct gpu_change {
@@ -100,11 +95,7 @@ static int apply_gpu(struct manager *m, struct change *change, struct err *reter
 }
 
 static const struct change_kind gpu_kind = {
-	.plan = plan_gpu,
-	.amend = amend_gpu,
-	.apply = apply_gpu,
-	.free = free_change,
-};
+	.plan = plan_gpu, .amend = amend_gpu, .apply = apply_gpu};
 
 int control_gpu_change(struct manager *m, const char *name, const enum gpu_mode *mode,
 		       const bool *selling, struct change_done done, struct err *reterr)
@@ -189,11 +180,7 @@ static int apply_withdrawal(struct manager *m, struct change *change, struct err
 }
 
 static const struct change_kind withdrawal_kind = {
-	.plan = plan_withdrawal,
-	.amend = amend_withdrawal,
-	.apply = apply_withdrawal,
-	.free = free_change,
-};
+	.plan = plan_withdrawal, .amend = amend_withdrawal, .apply = apply_withdrawal};
 
 int control_offer_close(struct manager *m, int64_t id, struct change_done done, struct err *reterr)
 {
@@ -246,11 +233,7 @@ static int apply_hold(struct manager *m, struct change *change, struct err *rete
 }
 
 static const struct change_kind hold_kind = {
-	.plan = plan_hold,
-	.amend = amend_hold,
-	.apply = apply_hold,
-	.free = free_change,
-};
+	.plan = plan_hold, .amend = amend_hold, .apply = apply_hold};
 
 int control_offer_hold(struct manager *m, int64_t id, const char *holder, int ttl_s,
 		       struct change_done done, struct err *reterr)
@@ -297,11 +280,7 @@ static int apply_ack(struct manager *m, struct change *change, struct err *reter
 }
 
 static const struct change_kind ack_kind = {
-	.plan = plan_ack,
-	.amend = amend_ack,
-	.apply = apply_ack,
-	.free = free_change,
-};
+	.plan = plan_ack, .amend = amend_ack, .apply = apply_ack};
 
 int control_alert_ack(struct manager *m, int64_t id, const char *by, struct change_done done,
 		      struct err *reterr)

@@ -1,16 +1,42 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests that change GPUs, offers, alerts and live parameters. As in control-vgpu.h, each
- * function begins a change, and @done reports its end.
+ * Requests that change vGPUs, GPUs, offers, alerts, silences and live parameters. Each function
+ * runs in the event loop and begins a change (core/change.h). It returns 0 if the change is
+ * accepted: @done reports its end. Otherwise it returns an enum control_error or a negative errno,
+ * and nothing was changed. @done may report the same errors, and CONTROL_E_NOT_STORED.
  */
 #ifndef GOVER_D_CORE_CONTROL_H
 #define GOVER_D_CORE_CONTROL_H
 
+#include "gover-d/alert/silence.h"
 #include "gover-d/core/change.h"
 #include "gover-d/core/offers.h"
+#include "gover-d/model/fleet.h"
 #include "gover-d/model/host.h"
 
 struct manager;
+
+/*
+ * POST /v1/vgpus: adds a vGPU with @contract. Takes over the labels in @contract. Errors:
+ * CONTROL_E_INVALID, _EXISTS, _DOES_NOT_FIT, _FOREIGN_CAP, _UNSUPPORTED or _DRY_RUN.
+ */
+int control_vgpu_add(struct manager *manager, struct contract *contract, struct change_done done,
+		     struct err *reterr);
+
+/*
+ * PATCH /v1/vgpus/ID: sets the members in @fields (a mask of enum contract_bit) to their @values.
+ * New labels replace all old labels. If held is true and held_cap_pct is 0, the current cap is
+ * held. Errors: CONTROL_E_NOT_FOUND, _INVALID, _FOREIGN_CAP, or _DOES_NOT_FIT (the message contains
+ * the largest cap that fits).
+ */
+int control_vgpu_change(struct manager *manager, const char *id, unsigned int fields,
+			const struct contract *values, struct change_done done, struct err *reterr);
+/*
+ * DELETE /v1/vgpus/ID: removes the vGPU and its contract. Errors: CONTROL_E_NOT_FOUND, _IN_USE or
+ * _DRY_RUN.
+ */
+int control_vgpu_remove(struct manager *manager, const char *id, struct change_done done,
+			struct err *reterr);
 
 /*
  * Changes the mode and the selling of a GPU. @mode and @selling may be NULL: unchanged. Errors:
@@ -57,5 +83,37 @@ int control_alert_ack(struct manager *manager, int64_t alert, const char *by,
  */
 int control_policy_change(struct manager *manager, json_t *object, struct change_done done,
 			  struct err *reterr);
+
+/*
+ * Adds @silence with the next id and the present time. When @done is called, it is the last one of
+ * the list. Errors: CONTROL_E_INVALID or _TOO_MANY.
+ */
+int control_silence_add(struct manager *manager, const struct silence *silence,
+			struct change_done done, struct err *reterr);
+/* Removes the silence. Error: CONTROL_E_NOT_FOUND. */
+int control_silence_remove(struct manager *manager, int64_t silence, struct change_done done,
+			   struct err *reterr);
+
+/*
+ * Ends the silences that have expired. Call this function once a period, before alerts_end_tick().
+ */
+void control_silence_expire(struct manager *manager, struct instant now);
+
+/*
+ * Reports of gover-fleet. They are facts in memory, so nothing is stored in the contracts file, and
+ * each function has ended when it returns.
+ */
+
+/* PUT /v1/fleet: replaces the last report. */
+void control_fleet_report(struct manager *manager, const struct fleet_report *report,
+			  struct instant now);
+/*
+ * POST /v1/vgpus/ID/migration: records a fact about the migration of a vGPU as a decision. The vGPU
+ * exists, or its migration was requested since the start of the daemon and it has left. Error:
+ * CONTROL_E_NOT_FOUND.
+ */
+int control_fleet_migration(struct manager *manager, const char *vgpu,
+			    const struct fleet_migration *migration, struct instant now,
+			    struct err *reterr);
 
 #endif

@@ -7,9 +7,14 @@
  * a host has only the oldest vGPUs whose contracts add up to at most 100 %, and each of them always
  * has its full contract. For that host, broken time is therefore not counted while the real cap is
  * below the contract.
+ *
+ * The sums of each vGPU (struct vgpu_tally) are kept in the history too, so that they continue
+ * after a restart. A crash loses at most the last minute.
  */
 #ifndef GOVER_D_CORE_LEDGER_H
 #define GOVER_D_CORE_LEDGER_H
+
+#include <stdint.h>
 
 #include "gover-d/model/host.h"
 
@@ -25,5 +30,12 @@ void ledger_flush_vgpu(struct manager *manager, struct vgpu *vgpu);
 
 /* Stores the prices in force in the history. */
 void ledger_store_prices(struct manager *manager);
+
+struct manager;
+
+/* Continues the sums of the last run. Call it after the vGPUs are adopted. */
+void ledger_load_tallies(struct manager *manager);
+/* Stores the sums of all vGPUs. @now_ms: wall clock. */
+void ledger_store_tallies(const struct manager *manager, int64_t now_ms);
 
 #endif

@@ -7,6 +7,7 @@
 #ifndef GOVER_D_CORE_LOAD_H
 #define GOVER_D_CORE_LOAD_H
 
+#include "db/rows.h"
 #include "gover-d/store/contracts.h"
 
 struct db_reader;
@@ -36,5 +37,12 @@ int load_history(struct manager *manager, struct db_reader *reader,
  * load_history(). @state may be NULL.
  */
 void load_holds(struct manager *manager, const struct operator_state *state, struct instant now);
+
+/* Return the name of the first column with an invalid value; NULL: the row is valid. */
+const char *row_check_decision(const struct db_decision *row);
+const char *row_check_alert(const struct db_alert *row);
+const char *row_check_silence(const struct db_silence *row);
+const char *row_check_offer(const struct db_offer *row);
+const char *row_check_setting(const char *key, const char *value);
 
 #endif

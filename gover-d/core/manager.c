@@ -13,9 +13,7 @@
 #include "base/file.h"
 #include "base/xalloc.h"
 #include "db/db.h"
-#include "gover-d/core/adopt-caps.h"
 #include "gover-d/core/adopt.h"
-#include "gover-d/core/event-log.h"
 #include "gover-d/core/frames.h"
 #include "gover-d/core/gpus.h"
 #include "gover-d/core/history.h"
@@ -29,7 +27,6 @@
 #include "gover-d/core/round.h"
 #include "gover-d/core/save.h"
 #include "gover-d/core/state.h"
-#include "gover-d/core/tallies.h"
 #include "gover-d/core/tick.h"
 #include "gover-d/store/contracts.h"
 #include "gover-d/util/log.h"
@@ -356,7 +353,7 @@ static void set_view(struct manager *m)
 
 static int add_observers(struct manager *m)
 {
-	int r = observers_add(&m->observers, &event_log_observer, NULL);
+	int r = observers_add(&m->observers, &notify_log_observer, NULL);
 
 	if (r >= 0)
 		r = observers_add(&m->observers, &notify_observer, m);
@@ -415,12 +412,12 @@ int manager_start(struct manager *m, struct err *reterr)
 		r = adopt_host(m, m->loaded, clock_now(), reterr);
 	contracts_fini(m->loaded);
 	if (r >= 0) {
-		tallies_load(m);
+		ledger_load_tallies(m);
 		promises_resume(m);
 		learned_load(m, clock_now());
 	}
 	for (int i = 0; r >= 0 && i < m->host.n_gpus; i++)
-		adopt_caps(m, &m->host.gpus[i], clock_now());
+		round_adopt_caps(m, &m->host.gpus[i], clock_now());
 	for (int i = 0; r >= 0 && i < m->host.n_gpus; i++)
 		if (m->host.gpus[i].open)
 			gpus_open_igt(&m->host.gpus[i], &m->config);
@@ -471,7 +468,7 @@ struct manager *manager_free(struct manager *m)
 	if (m->saver)
 		manager_stop(m);
 	ledger_flush(m);
-	tallies_store(m, clock_now().wall_ms);
+	ledger_store_tallies(m, clock_now().wall_ms);
 	frames_close(&m->frames);
 	gpus_close(&m->host);
 	cap_journal_close(m->actuator.journal);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An observer that passes alerts, offers and migrations to the hooks (hook.h), and alerts to the
- * webhook (webhook.h). Silenced alerts are not passed on. In a dry run nothing is passed on.
+ * webhook (webhook.h). Silenced alerts are not passed on. In a dry run nothing is passed on. A
+ * second observer writes each decision, alert, silence and offer to the log.
  */
 #ifndef GOVER_D_CORE_NOTIFY_H
 #define GOVER_D_CORE_NOTIFY_H
@@ -10,7 +11,8 @@
 
 struct manager;
 
-extern const struct observer notify_observer; /* the userdata of this observer is the manager */
+extern const struct observer notify_observer;	  /* the userdata of this observer is the manager */
+extern const struct observer notify_log_observer; /* the userdata of this observer is not used */
 
 /* Creates the hooks and, if configured, the webhook. */
 int notify_open(struct manager *manager, struct err *reterr);

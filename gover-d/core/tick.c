@@ -10,9 +10,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "gover-d/core/adopt-caps.h"
 #include "gover-d/core/adopt.h"
-#include "gover-d/core/control-silence.h"
+#include "gover-d/core/control.h"
 #include "gover-d/core/external-change.h"
 #include "gover-d/core/frames.h"
 #include "gover-d/core/gpus.h"
@@ -443,7 +442,7 @@ static void act_on_gpu(struct manager *m, struct host_gpu *gpu, const struct gpu
 		set_ceiling(m, gpu, v, (m->host.ticks + place++) % CEILING_PERIODS == 0);
 	}
 	if (sweep)
-		adopt_caps(m, gpu, now);
+		round_adopt_caps(m, gpu, now);
 	promises_read_service(m, gpu, gap || late || !sweep, now);
 	decide(m, gpu, m->round, gap || late || !sweep, sweep, now);
 	round_migrate(m, gpu);

@@ -21,14 +21,11 @@
 #include "gover-d/api/problem.h"
 #include "gover-d/api/request.h"
 #include "gover-d/auth/authn.h"
-#include "gover-d/http/acceptor.h"
 #include "gover-d/http/caller.h"
 #include "gover-d/http/head.h"
 #include "gover-d/http/http.h"
 #include "gover-d/http/listen.h"
-#include "gover-d/http/reply.h"
 #include "gover-d/http/stream.h"
-#include "gover-d/http/target.h"
 
 #define PRIORITY (SD_EVENT_PRIORITY_NORMAL + 10)
 /*

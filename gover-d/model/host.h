@@ -25,7 +25,7 @@
 #define TICKS_TIMED 256
 #define REFUSED_MAX 16 /* at most this number of refused vGPUs of a GPU are logged by name */
 
-/* Sums since @since_ms, also over restarts of the daemon (core/tallies.h). */
+/* Sums since @since_ms, also over restarts of the daemon (core/ledger.h). */
 struct vgpu_tally {
 	int64_t since_ms;
 	double seen_s; /* time with a valid sample */
@@ -139,8 +139,8 @@ struct host_gpu {
 	} refused;
 	bool lost_vgpu; /* a vGPU without a contract disappeared in this tick */
 	/*
-	 * adopt_caps() is due, because a cap may be outside its contract: a vGPU was attached, a
-	 * cap write failed, the GPU did not answer, or it was in mode observe.
+	 * round_adopt_caps() is due, because a cap may be outside its contract: a vGPU was
+	 * attached, a cap write failed, the GPU did not answer, or it was in mode observe.
 	 */
 	bool caps_due;
 	/* for each kind of decision: the last one that was recorded but not applied */

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "gover-d/api/handler.h"
 #include "gover-d/api/time.h"
-#include "gover-d/http/target.h"
+#include "gover-d/http/head.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

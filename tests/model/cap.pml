@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The order of storing a contract and of applying it: gover-d/core/change.c, save.c, contract-change.c
- * and adopt-caps.c.
+ * and round.c.
  *
  * Modelled: two contracts. Contract CAP is the initial cap of a vGPU, whose cap on the GPU is modelled. Contract OTHER
  * is of another vGPU, so that its changes are in progress at the same time. One client changes each contract. A worker
@@ -271,7 +271,7 @@ active proctype crash()
 		job = IDLE;
 		lose(CAP);
 		lose(OTHER) }
-	/* manager_start(): load_contracts(), adopt_caps() */
+	/* manager_start(): load_contracts(), round_adopt_caps() */
 	:: atomic { !up ->
 		contract.is[CAP] = file.is[CAP];
 		contract.is[OTHER] = file.is[OTHER];

@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "gover-d/util/url.h"
+#include "gover-d/config/table.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "gover-d/alert/webhook.h"
@@ -191,7 +191,7 @@ TEST_WITH(only_http_and_https_urls_are_valid, NULL, NULL)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if (url_is_http(rows[i].url) != rows[i].valid)
+		if (config_is_url(rows[i].url) != rows[i].valid)
 			fail_msg("%s", rows[i].url);
 }
 

@@ -11,7 +11,6 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "gover-d/core/control-vgpu.h"
 #include "gover-d/core/control.h"
 #include "gover-d/core/manager.h"
 #include "gover-d/core/state.h"

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "gover-d/core/control-vgpu.h"
 #include "gover-d/core/control.h"
 #include "gover-d/core/round.h"
 #include "gover-d/core/state.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reports of gover-fleet: the state, its alerts, and the recorded migrations. */
-#include "gover-d/core/control-fleet.h"
+#include "gover-d/core/control.h"
 #include "tests/unit/gover-d/core/test-manager.h"
 
 static const struct fleet_report published = {

@@ -4,7 +4,7 @@
 
 #include "tests/unit/gover-d/core/test-manager.h"
 
-#include "gover-d/core/control-silence.h"
+#include "gover-d/core/control.h"
 
 /* Runs until vGPU a has a cap of 65 % (contract 80 %), and vGPU b has 35 % (contract 50 %). */
 static void run_steal(void)

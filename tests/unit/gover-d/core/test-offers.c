@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "gover-d/core/control-vgpu.h"
 #include "gover-d/core/control.h"
 #include "gover-d/core/gpus.h"
 #include "gover-d/core/round.h"

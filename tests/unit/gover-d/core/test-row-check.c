@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "gover-d/core/row-check.h"
+#include "gover-d/core/load.h"
 #include "tests/unit/unit.h"
 
 #define TOO_LATE ((INT64_C(1) << 53) + 1)

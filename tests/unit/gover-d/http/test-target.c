@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "gover-d/http/target.h"
+#include "gover-d/http/head.h"
 #include "tests/unit/unit.h"
 
 /* The result is valid until the next call. */
