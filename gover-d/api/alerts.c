@@ -38,18 +38,15 @@ static void reply_ack(struct api *api, struct api_request *request, const struct
 
 void api_ack_alert(struct api *api, struct api_request *request)
 {
-	struct err err = {.msg = ""};
 	struct api_change *change;
 	int64_t id;
-	int r;
 
 	if (api_param_number(request, &id) < 0)
 		return;
 	change = api_change_new(api, request, reply_ack);
 	change->number = id;
-	r = control_alert_ack(api->manager, id, request->principal.name, api_change_done(change),
-			      &err);
-	api_change_begun(change, r, &err);
+	api_change_begun(change, control_alert_ack(api->manager, id, request->principal.name,
+						   api_change_done(change), &change->err));
 }
 
 /* Filter of GET /v1/decisions. */

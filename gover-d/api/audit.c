@@ -307,12 +307,6 @@ static int read_audit(struct api_fetch *fetch, struct db_reader *reader)
 	return r;
 }
 
-static const struct api_fetch_kind audit_kind = {
-	.size = sizeof(struct audit_fetch),
-	.name = "audit",
-	.read = read_audit,
-};
-
 void api_get_audit(struct api *api, struct api_request *request)
 {
 	int64_t after = -1, limit = LIMIT_DEFAULT;
@@ -321,7 +315,7 @@ void api_get_audit(struct api *api, struct api_request *request)
 	if (api_query_whole(request, "after", 0, INT64_MAX, &after) < 0 ||
 	    api_query_whole(request, "limit", 1, LIMIT_MAX, &limit) < 0)
 		return;
-	a = api_fetch_new(api, request, &audit_kind, 0, 0);
+	a = api_fetch_new(api, request, "audit", sizeof(*a), read_audit);
 	if (!a)
 		return;
 	a->after = after;

@@ -63,10 +63,10 @@ static void wait_for_conflict(struct api_change *change)
 	free(change);
 }
 
-void api_change_begun(struct api_change *change, int result, const struct err *err)
+void api_change_begun(struct api_change *change, int result)
 {
 	if (result == -EBUSY)
 		wait_for_conflict(change);
 	else if (result != 0)
-		ended(change, result, err);
+		ended(change, result, &change->err);
 }

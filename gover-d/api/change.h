@@ -27,6 +27,8 @@ struct api_change {
 	int64_t number;
 	char body_hash[BODY_HASH_MAX];
 	char *text;
+	/* for the function that begins the change */
+	struct err err;
 	/* The members below are private. */
 	struct change_subject conflict;
 	struct api_deferred *deferred;
@@ -34,8 +36,8 @@ struct api_change {
 };
 
 /*
- * Defers the reply to @request. The handler then begins the change with api_change_done(), and
- * passes the result to api_change_begun().
+ * Defers the reply to @request. The handler then begins the change with api_change_done() and
+ * change->err, and passes the result to api_change_begun().
  */
 struct api_change *api_change_new(struct api *api, struct api_request *request,
 				  api_change_reply reply);
@@ -44,6 +46,6 @@ struct change_done api_change_done(struct api_change *change);
  * If @result is not 0, frees @change and replies with the error. If it is -EBUSY, the request waits
  * instead until the conflicting change has ended, and is then served again.
  */
-void api_change_begun(struct api_change *change, int result, const struct err *err);
+void api_change_begun(struct api_change *change, int result);
 
 #endif

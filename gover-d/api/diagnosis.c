@@ -135,28 +135,13 @@ static json_t *encode_diagnosis(const struct view *view, const struct host_gpu *
 static void add_removed(json_t *o, const char *vgpu, const char *gpu, int64_t ts_ms,
 			const char *why)
 {
-	static const char *const unknown[] = {"vm",
-					      "instance",
-					      "project",
-					      "cause",
-					      "fix",
-					      "command",
-					      "since",
-					      "migration",
-					      "fps",
-					      "rate",
-					      "target_fps",
-					      "target_rate",
-					      "cap_pct",
-					      "initial_cap_pct",
-					      "load_pct",
-					      "wanted_pct",
-					      "gpu_wanted_pct",
-					      "broken_fast_pct",
-					      "broken_slow_pct",
-					      "severity",
-					      "alert_id",
-					      "runbook_url"};
+	json_t *unknown = json_pack("{s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:n, "
+				    "s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:n}",
+				    "vm", "instance", "project", "cause", "fix", "command", "since",
+				    "migration", "fps", "rate", "target_fps", "target_rate",
+				    "cap_pct", "initial_cap_pct", "load_pct", "wanted_pct",
+				    "gpu_wanted_pct", "broken_fast_pct", "broken_slow_pct",
+				    "severity", "alert_id", "runbook_url");
 	char at[CLOCK_TEXT_MAX], text[DECISION_WHY_MAX + DIAGNOSIS_TEXT_MAX] = "";
 
 	clock_format(ts_ms, at);
@@ -169,8 +154,8 @@ static void add_removed(json_t *o, const char *vgpu, const char *gpu, int64_t ts
 	json_encode_add(o, "state", json_string("removed"));
 	json_encode_add(o, "text", json_encode_text(text));
 	json_encode_add(o, "wants", json_array());
-	for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++)
-		json_encode_add(o, unknown[i], json_null());
+	(void)json_object_update(o, unknown);
+	json_decref(unknown);
 }
 
 struct removed_fetch {
@@ -198,12 +183,6 @@ static int read_removed(struct api_fetch *fetch, struct db_reader *reader)
 	return r;
 }
 
-static const struct api_fetch_kind removed_kind = {
-	.size = sizeof(struct removed_fetch),
-	.name = "decisions",
-	.read = read_removed,
-};
-
 static void reply_removed(struct api *api, struct api_request *request)
 {
 	const char *vgpu = request->param;
@@ -221,7 +200,7 @@ static void reply_removed(struct api *api, struct api_request *request)
 		problem_reply(request, 404, "vGPU %s: not found", vgpu);
 		return;
 	}
-	f = api_fetch_new(api, request, &removed_kind, 0, 0);
+	f = api_fetch_new(api, request, "decisions", sizeof(*f), read_removed);
 	if (!f)
 		return;
 	(void)id_copy(f->vgpu, vgpu); /* cannot fail: the id was checked above */

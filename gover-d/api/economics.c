@@ -261,12 +261,6 @@ static int read_economics(struct api_fetch *fetch, struct db_reader *reader)
 	return r;
 }
 
-static const struct api_fetch_kind economics_kind = {
-	.size = sizeof(struct economics_fetch),
-	.name = "ledger",
-	.read = read_economics,
-};
-
 void api_get_economics(struct api *api, struct api_request *request)
 {
 	struct economics_fetch *e;
@@ -274,9 +268,11 @@ void api_get_economics(struct api *api, struct api_request *request)
 
 	if (api_fetch_range(request, RANGE_DEFAULT_MS, &from_ms, &to_ms) < 0)
 		return;
-	e = api_fetch_new(api, request, &economics_kind, from_ms, to_ms);
+	e = api_fetch_new(api, request, "ledger", sizeof(*e), read_economics);
 	if (!e)
 		return;
+	e->fetch.from_ms = from_ms;
+	e->fetch.to_ms = to_ms;
 	ledger_flush(api->manager);
 	api_fetch_submit(api, request, &e->fetch);
 }

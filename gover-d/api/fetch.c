@@ -46,13 +46,13 @@ static int explain(struct api_fetch *fetch, int r)
 		return err_condition(&fetch->err, CONTROL_E_TIMED_OUT,
 				     "%s: the query was not answered within %d s (query_limit_s of "
 				     "[history]); ask for a shorter range or a larger step",
-				     fetch->kind->name, fetch->limit_s);
+				     fetch->name, fetch->limit_s);
 	if (r == -ECANCELED)
 		return err_condition(&fetch->err, CONTROL_E_STOPPING, "%s: gover-d is stopping",
-				     fetch->kind->name);
+				     fetch->name);
 	if (r < 0 && !fetch->err.msg[0])
 		/* not 404: the rows may exist even if the database cannot be read */
-		return err_fail(&fetch->err, EIO, "%s cannot be read: %s", fetch->kind->name,
+		return err_fail(&fetch->err, EIO, "%s cannot be read: %s", fetch->name,
 				strerror(-r));
 	return r;
 }
@@ -74,14 +74,14 @@ static int read_database(struct api_fetch *fetch)
 		return err_condition(&fetch->err, CONTROL_E_NO_ANSWER,
 				     "%s: the database is locked by another program; try again "
 				     "later",
-				     fetch->kind->name);
+				     fetch->name);
 	if (r < 0) {
 		/* the writer could open the file, so the file may be damaged since */
 		db_check(fetch->db);
 		return -EIO;
 	}
 	db_reader_limit(reader, &fetch->limit);
-	r = fetch->kind->read(fetch, reader);
+	r = fetch->read(fetch, reader);
 	db_reader_close(reader);
 	if (r == -EUCLEAN)
 		db_check(fetch->db);
@@ -111,18 +111,17 @@ static void done(struct worker_job *job)
 	struct api_fetch *fetch = (struct api_fetch *)job;
 	struct api_request *request = api_deferred_end(fetch->deferred);
 
-	if (request && fetch->result != 0) {
+	if (request && fetch->result != 0)
 		problem_reply_error(request, fetch->result, &fetch->err);
-	} else if (request) {
+	else if (request)
 		api_request_reply_shared(request, 200, API_TYPE_JSON, fetch->answer);
-	}
 	if (request)
 		api_request_answer(request);
 	free_fetch(fetch);
 }
 
-void *api_fetch_new(struct api *api, struct api_request *request, const struct api_fetch_kind *kind,
-		    int64_t from_ms, int64_t to_ms)
+void *api_fetch_new(struct api *api, struct api_request *request, const char *name, size_t size,
+		    api_fetch_read read)
 {
 	const struct view *view = api->view;
 	struct api_fetch *fetch;
@@ -131,16 +130,15 @@ void *api_fetch_new(struct api *api, struct api_request *request, const struct a
 		problem_reply(request, 503, "history: not available at present");
 		return NULL;
 	}
-	fetch = xcalloc(1, kind->size);
+	fetch = xcalloc(1, size);
 	fetch->deferred = api_deferred_begin(request);
 	memcpy(fetch->client, request->principal.name, sizeof(fetch->client));
 	fetch->job.run = run;
 	fetch->job.done = done;
 	fetch->job.client = fetch->client;
 	fetch->db = view->history->db;
-	fetch->from_ms = from_ms;
-	fetch->to_ms = to_ms;
-	fetch->kind = kind;
+	fetch->name = name;
+	fetch->read = read;
 	fetch->document = json_object();
 	fetch->limit_s = view->config->query_limit_s;
 	fetch->limit.end_ns = clock_now().mono_ns + (uint64_t)fetch->limit_s * NS_PER_S;

@@ -16,6 +16,15 @@
 #include "gover-d/api/handler.h"
 #include "gover-d/util/worker.h"
 
+struct api_fetch;
+
+/*
+ * Runs in the thread, reads the data and adds the members of fetch->document. Returns 0, a negative
+ * errno, or a code of core/error.h after it has set fetch->err. Frees what the struct of the
+ * handler refers to.
+ */
+typedef int (*api_fetch_read)(struct api_fetch *fetch, struct db_reader *reader);
+
 /*
  * The part that is common to all fetches. It must be the first member of the struct of a handler.
  */
@@ -23,28 +32,18 @@ struct api_fetch {
 	struct worker_job job; /* must be the first member */
 	char client[ACCESS_NAME_MAX];
 	struct api_deferred *deferred;
-	struct db *db;	     /* the database; stays open until the threads have ended */
-	char path[PATH_MAX]; /* path of the database */
-	int64_t from_ms, to_ms;
+	struct db *db;		/* the database; stays open until the threads have ended */
+	char path[PATH_MAX];	/* path of the database */
+	int64_t from_ms, to_ms; /* range of the answer, if it has one; set by the handler */
 	bool old_only; /* the newest rows, which may still be in the queue of @db, are not needed */
-	const struct api_fetch_kind *kind;
+	const char *name; /* of the data, for messages */
+	api_fetch_read read;
 	int limit_s;
 	struct db_limit limit;
 	json_t *document;	 /* the answer */
 	struct api_text *answer; /* its text */
 	int result;
 	struct err err;
-};
-
-struct api_fetch_kind {
-	size_t size;	  /* of the struct of the handler */
-	const char *name; /* of the data, for messages */
-	/*
-	 * Runs in the thread, reads the data and adds the members of fetch->document. Returns 0, a
-	 * negative errno, or a code of core/error.h after it has set fetch->err. Frees what the
-	 * struct of the handler refers to.
-	 */
-	int (*read)(struct api_fetch *fetch, struct db_reader *reader);
 };
 
 /*
@@ -55,11 +54,11 @@ int api_fetch_range(struct api_request *request, int64_t default_ms, int64_t *re
 		    int64_t *ret_to_ms);
 
 /*
- * Returns a new fetch, whose bytes after the common part are zero. NULL: no database; the reply is
- * set.
+ * Returns a new fetch of the data @name, a struct of @size bytes that are zero after the common
+ * part. NULL: no database; the reply is set.
  */
-void *api_fetch_new(struct api *api, struct api_request *request, const struct api_fetch_kind *kind,
-		    int64_t from_ms, int64_t to_ms);
+void *api_fetch_new(struct api *api, struct api_request *request, const char *name, size_t size,
+		    api_fetch_read read);
 
 /* Starts @fetch. If too many fetches are waiting, frees @fetch and sets the reply. */
 void api_fetch_submit(struct api *api, struct api_request *request, struct api_fetch *fetch);

@@ -126,20 +126,11 @@ static const struct json_decode_field count_fields[] = {
 	{.name = NULL},
 };
 
-static int decode_leaks(const json_t *list, struct fleet_report *report, struct err *reterr)
+static int take_leak(void *userdata, json_t *object, struct err *reterr)
 {
-	struct err inner = {""};
+	struct fleet_report *report = userdata;
 
-	if (!json_is_array(list) || json_array_size(list) > FLEET_LEAKS_MAX)
-		return err_fail(reterr, EINVAL,
-				"leaks: required (allowed: a list of at most %d objects)",
-				FLEET_LEAKS_MAX);
-	for (size_t i = 0; i < json_array_size(list); i++)
-		if (json_decode_all(json_array_get(list, i), leak_fields, &report->leaks[i],
-				    &inner) < 0)
-			return err_fail(reterr, EINVAL, "leaks: element %zu: %s", i, inner.msg);
-	report->n_leaks = json_array_size(list);
-	return 0;
+	return json_decode_all(object, leak_fields, &report->leaks[report->n_leaks++], reterr);
 }
 
 /* Removes the member @name of @object if it is null. */
@@ -168,7 +159,8 @@ static int decode_report(json_t *object, struct fleet_report *ret_report, struct
 			     "withdrawn or waiting)",
 			     wanted.state);
 	if (r >= 0)
-		r = decode_leaks(json_object_get(object, "leaks"), &wanted.report, reterr);
+		r = json_decode_list(object, "leaks", FLEET_LEAKS_MAX, take_leak, &wanted.report,
+				     reterr);
 	if (r >= 0)
 		r = json_decode_member(object, "migrations", count_fields, &wanted.report, reterr);
 	if (r >= 0)

@@ -117,12 +117,6 @@ static int read_load(struct api_fetch *fetch, struct db_reader *reader)
 	return r;
 }
 
-static const struct api_fetch_kind load_kind = {
-	.size = sizeof(struct load_fetch),
-	.name = "history",
-	.read = read_load,
-};
-
 void api_get_gpu_load(struct api *api, struct api_request *request)
 {
 	const struct host_gpu *gpu = api_find_gpu(api, request, request->param);
@@ -131,7 +125,7 @@ void api_get_gpu_load(struct api *api, struct api_request *request)
 
 	if (!gpu || api_steps_read(request, &range) < 0)
 		return;
-	l = api_fetch_new(api, request, &load_kind, range.from_ms, range.to_ms);
+	l = api_fetch_new(api, request, "history", sizeof(*l), read_load);
 	if (!l)
 		return;
 	l->range = range;

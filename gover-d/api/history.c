@@ -115,12 +115,6 @@ static int read_points(struct api_fetch *fetch, struct db_reader *reader)
 	return r;
 }
 
-static const struct api_fetch_kind history_kind = {
-	.size = sizeof(struct history_fetch),
-	.name = "history",
-	.read = read_points,
-};
-
 void api_get_history(struct api *api, struct api_request *request)
 {
 	const struct host_gpu *gpu;
@@ -133,7 +127,7 @@ void api_get_history(struct api *api, struct api_request *request)
 	}
 	if (api_steps_read(request, &range) < 0)
 		return;
-	h = api_fetch_new(api, request, &history_kind, range.from_ms, range.to_ms);
+	h = api_fetch_new(api, request, "history", sizeof(*h), read_points);
 	if (!h)
 		return;
 	h->range = range;

@@ -169,8 +169,8 @@ void api_patch_gpu(struct api *api, struct api_request *request)
 		return;
 	}
 	change = api_change_new(api, request, reply_change);
-	r = control_gpu_change(
-		api->manager, request->param, fields & GPU_MODE ? &wanted.mode : NULL,
-		fields & GPU_SELLING ? &wanted.selling : NULL, api_change_done(change), &err);
-	api_change_begun(change, r, &err);
+	api_change_begun(change, control_gpu_change(api->manager, request->param,
+						    fields & GPU_MODE ? &wanted.mode : NULL,
+						    fields & GPU_SELLING ? &wanted.selling : NULL,
+						    api_change_done(change), &change->err));
 }

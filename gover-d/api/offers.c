@@ -44,12 +44,10 @@ void api_claim_offer(struct api *api, struct api_request *request)
 		.labels = json_object(),
 	};
 	struct api_change *change = NULL;
-	struct err err = {.msg = ""};
 	struct control_claim claim;
 	unsigned int fields;
 	char key[CLAIM_MAX];
 	int64_t id;
-	int r;
 
 	if (api_keys_check(request) == 0 && api_param_number(request, &id) == 0 &&
 	    api_decode_contract(request, contract_fields(CONTRACT_IN_CLAIM), CONTRACT_ID, &contract,
@@ -67,8 +65,8 @@ void api_claim_offer(struct api *api, struct api_request *request)
 		.holder = request->idempotency_key ? request->idempotency_key : "",
 		.fields = fields,
 	};
-	r = control_offer_claim(api->manager, &claim, &contract, api_change_done(change), &err);
-	api_change_begun(change, r, &err);
+	api_change_begun(change, control_offer_claim(api->manager, &claim, &contract,
+						     api_change_done(change), &change->err));
 }
 
 /* The body of POST /v1/offers/{id}/hold. */
@@ -120,21 +118,18 @@ void api_hold_offer(struct api *api, struct api_request *request)
 	}
 	change = api_change_new(api, request, reply_held);
 	change->number = id;
-	r = control_offer_hold(api->manager, id, wanted.holder, wanted.ttl_s,
-			       api_change_done(change), &err);
-	api_change_begun(change, r, &err);
+	api_change_begun(change, control_offer_hold(api->manager, id, wanted.holder, wanted.ttl_s,
+						    api_change_done(change), &change->err));
 }
 
 void api_delete_offer(struct api *api, struct api_request *request)
 {
-	struct err err = {.msg = ""};
 	struct api_change *change;
 	int64_t id;
-	int r;
 
 	if (api_param_number(request, &id) < 0)
 		return;
 	change = api_change_new(api, request, api_change_reply_none);
-	r = control_offer_close(api->manager, id, api_change_done(change), &err);
-	api_change_begun(change, r, &err);
+	api_change_begun(change, control_offer_close(api->manager, id, api_change_done(change),
+						     &change->err));
 }

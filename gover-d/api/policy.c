@@ -143,15 +143,13 @@ static void reply_change(struct api *api, struct api_request *request,
 void api_patch_policy(struct api *api, struct api_request *request)
 {
 	CLEANUP_FREE char *text = make_policy(api);
-	struct err err = {.msg = ""};
 	struct api_change *change;
 	char tag[API_ETAG_MAX];
-	int r;
 
 	api_etag_of_text(text, tag);
 	if (api_etag_check(request, tag) < 0)
 		return;
 	change = api_change_new(api, request, reply_change);
-	r = control_policy_change(api->manager, request->object, api_change_done(change), &err);
-	api_change_begun(change, r, &err);
+	api_change_begun(change, control_policy_change(api->manager, request->object,
+						       api_change_done(change), &change->err));
 }

@@ -138,12 +138,6 @@ static int read_samples(struct api_fetch *fetch, struct db_reader *reader)
 	return r < 0 ? r : 0;
 }
 
-static const struct api_fetch_kind samples_kind = {
-	.size = sizeof(struct samples_fetch),
-	.name = "history",
-	.read = read_samples,
-};
-
 void api_get_samples(struct api *api, struct api_request *request)
 {
 	const struct host_gpu *gpu = api_find_gpu(api, request, request->param);
@@ -152,9 +146,11 @@ void api_get_samples(struct api *api, struct api_request *request)
 
 	if (!gpu || api_fetch_range(request, RANGE_DEFAULT_MS, &from_ms, &to_ms) < 0)
 		return;
-	s = api_fetch_new(api, request, &samples_kind, from_ms, to_ms);
+	s = api_fetch_new(api, request, "history", sizeof(*s), read_samples);
 	if (!s)
 		return;
+	s->fetch.from_ms = from_ms;
+	s->fetch.to_ms = to_ms;
 	s->fetch.old_only = to_ms <= clock_now().wall_ms - NEWEST_MS;
 	s->work = host_gpu_unit(gpu, NULL) == GPU_WORK;
 	(void)id_copy(s->gpu, request->param); /* cannot fail: the value was checked above */

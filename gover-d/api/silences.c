@@ -98,20 +98,18 @@ void api_post_silence(struct api *api, struct api_request *request)
 		return;
 	}
 	change = api_change_new(api, request, reply_added);
-	r = control_silence_add(api->manager, &wanted.silence, api_change_done(change), &err);
-	api_change_begun(change, r, &err);
+	api_change_begun(change, control_silence_add(api->manager, &wanted.silence,
+						     api_change_done(change), &change->err));
 }
 
 void api_delete_silence(struct api *api, struct api_request *request)
 {
-	struct err err = {.msg = ""};
 	struct api_change *change;
 	int64_t id;
-	int r;
 
 	if (api_param_number(request, &id) < 0)
 		return;
 	change = api_change_new(api, request, api_change_reply_none);
-	r = control_silence_remove(api->manager, id, api_change_done(change), &err);
-	api_change_begun(change, r, &err);
+	api_change_begun(change, control_silence_remove(api->manager, id, api_change_done(change),
+							&change->err));
 }

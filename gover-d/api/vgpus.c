@@ -174,10 +174,8 @@ void api_post_vgpu(struct api *api, struct api_request *request)
 		.terms = {.weight = 1},
 		.claim_body = "",
 	};
-	struct err err = {.msg = ""};
 	struct api_change *change;
 	unsigned int fields, required = CONTRACT_ID;
-	int r;
 
 	if (reply_again(api, request, contract.claim_body))
 		return;
@@ -194,8 +192,8 @@ void api_post_vgpu(struct api *api, struct api_request *request)
 	change = api_change_new(api, request, reply_created);
 	memcpy(change->id, contract.id, sizeof(change->id));
 	memcpy(change->body_hash, contract.claim_body, sizeof(change->body_hash));
-	r = control_vgpu_add(api->manager, &contract, api_change_done(change), &err);
-	api_change_begun(change, r, &err);
+	api_change_begun(change, control_vgpu_add(api->manager, &contract, api_change_done(change),
+						  &change->err));
 }
 
 /*
@@ -246,12 +244,10 @@ static void patch_contract(struct api *api, struct api_request *request, etag_fn
 {
 	char tag[API_ETAG_MAX];
 	struct contract values = {.id = ""};
-	struct err err = {.msg = ""};
 	struct api_change *change;
 	const struct host_gpu *gpu;
 	const struct vgpu *vgpu;
 	unsigned int fields = 0;
-	int r;
 
 	vgpu = api_find_vgpu(api, request, request->param, &gpu);
 	if (!vgpu)
@@ -263,9 +259,9 @@ static void patch_contract(struct api *api, struct api_request *request, etag_fn
 				&values, &fields) == 0 &&
 	    api_etag_check(request, tag) == 0) {
 		change = api_change_new(api, request, reply);
-		r = control_vgpu_change(api->manager, request->param, fields, &values,
-					api_change_done(change), &err);
-		api_change_begun(change, r, &err);
+		api_change_begun(change,
+				 control_vgpu_change(api->manager, request->param, fields, &values,
+						     api_change_done(change), &change->err));
 	}
 	contract_fini(&values);
 }
@@ -282,12 +278,10 @@ void api_patch_contract(struct api *api, struct api_request *request)
 
 void api_delete_vgpu(struct api *api, struct api_request *request)
 {
-	struct err err = {.msg = ""};
 	struct api_change *change;
 	const struct host_gpu *gpu;
 	const struct vgpu *vgpu = api_find_vgpu(api, request, request->param, &gpu);
 	char tag[API_ETAG_MAX];
-	int r;
 
 	if (!vgpu)
 		return;
@@ -295,6 +289,6 @@ void api_delete_vgpu(struct api *api, struct api_request *request)
 	if (api_etag_check(request, tag) < 0)
 		return;
 	change = api_change_new(api, request, api_change_reply_none);
-	r = control_vgpu_remove(api->manager, request->param, api_change_done(change), &err);
-	api_change_begun(change, r, &err);
+	api_change_begun(change, control_vgpu_remove(api->manager, request->param,
+						     api_change_done(change), &change->err));
 }

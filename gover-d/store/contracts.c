@@ -255,19 +255,25 @@ static int take_switch(json_t *object, const char *name, bool *ret_on, struct er
 	return 0;
 }
 
-static int decode_vgpu(json_t *object, int version, struct contract_entry *entry,
-		       struct err *reterr)
+struct file_context {
+	struct contracts *contracts;
+	int version;
+};
+
+static int take_vgpu(void *userdata, json_t *object, struct err *reterr)
 {
+	const struct file_context *file = userdata;
+	struct contract_entry *entry = &file->contracts->vgpus[file->contracts->n_vgpus++];
 	struct contract *c = &entry->contract;
 	unsigned int clamped = 0;
 	int r;
 
 	r = take_switch(object, "found", &entry->found, reterr);
-	if (r >= 0 && version >= REMOVING_SINCE)
+	if (r >= 0 && file->version >= REMOVING_SINCE)
 		r = take_switch(object, "removing", &entry->removing, reterr);
 	if (r < 0)
 		return r;
-	r = contract_decode_file(object, version, c, &clamped, reterr);
+	r = contract_decode_file(object, file->version, c, &clamped, reterr);
 	if (r < 0)
 		return r;
 	if (c->terms.min_cap_pct > c->terms.initial_cap_pct)
@@ -289,12 +295,14 @@ static int take_migrations(json_t *object, struct moving_estimate *ret_migration
 	return 0;
 }
 
-static int decode_gpu(json_t *object, int version, struct contracts_gpu *gpu, struct err *reterr)
+static int take_gpu(void *userdata, json_t *object, struct err *reterr)
 {
+	const struct file_context *file = userdata;
+	struct contracts_gpu *gpu = &file->contracts->gpus[file->contracts->n_gpus++];
 	struct gpu_record record = {.selling = false};
 	int r = 0;
 
-	if (version >= MIGRATIONS_SINCE)
+	if (file->version >= MIGRATIONS_SINCE)
 		r = take_migrations(object, &gpu->migrations, reterr);
 	if (r < 0)
 		return r;
@@ -323,23 +331,6 @@ static int check_version(json_t *root, int *ret_version, struct err *reterr)
 				" is not supported (allowed: 1 to %d)",
 				json_integer_value(version), contracts_version());
 	*ret_version = (int)json_integer_value(version);
-	return 0;
-}
-
-/* Returns the member @name, a list of at most @max objects. */
-static int check_list(json_t *root, const char *name, size_t max, json_t **ret_list,
-		      struct err *reterr)
-{
-	json_t *list = json_object_get(root, name);
-
-	if (!json_is_array(list) || json_array_size(list) > max)
-		return err_fail(reterr, EINVAL,
-				"%s: required (allowed: a list of at most %zu objects)", name, max);
-	for (size_t i = 0; i < json_array_size(list); i++)
-		if (!json_is_object(json_array_get(list, i)))
-			return err_fail(reterr, EINVAL, "%s: element %zu is not an object", name,
-					i);
-	*ret_list = list;
 	return 0;
 }
 
@@ -404,37 +395,24 @@ static int check_duplicates(const struct contracts *contracts, struct err *reter
 
 static int decode(json_t *root, struct contracts *contracts, struct err *reterr)
 {
-	struct err inner = {""};
-	json_t *gpus, *vgpus;
-	int version = 0, r;
+	struct file_context file = {.contracts = contracts};
+	size_t n = json_array_size(json_object_get(root, "vgpus"));
+	int r;
 
-	r = check_version(root, &version, reterr);
+	contracts->vgpus = xcalloc(n + 1, sizeof(*contracts->vgpus));
+	r = check_version(root, &file.version, reterr);
 	if (r >= 0)
-		r = check_members(root, version, reterr);
-	if (r >= 0 && version >= 2)
+		r = check_members(root, file.version, reterr);
+	if (r >= 0 && file.version >= 2)
 		r = decode_head(root, &contracts->head, reterr);
+	if (r >= 0 && file.version >= OPERATOR_SINCE)
+		r = operator_state_decode(root, file.version, &contracts->operator_state, reterr);
 	if (r >= 0)
-		r = check_list(root, "gpus", GPUS_MAX, &gpus, reterr);
+		r = json_decode_list(root, "gpus", GPUS_MAX, take_gpu, &file, reterr);
 	if (r >= 0)
-		r = check_list(root, "vgpus", (size_t)GPUS_MAX * POLICY_VGPUS_MAX, &vgpus, reterr);
-	if (r >= 0 && version >= OPERATOR_SINCE)
-		r = operator_state_decode(root, version, &contracts->operator_state, reterr);
-	if (r < 0)
-		return r;
-	contracts->vgpus = xcalloc(json_array_size(vgpus) + 1, sizeof(*contracts->vgpus));
-	for (size_t i = 0; i < json_array_size(gpus); i++) {
-		r = decode_gpu(json_array_get(gpus, i), version,
-			       &contracts->gpus[contracts->n_gpus++], &inner);
-		if (r < 0)
-			return err_fail(reterr, -r, "gpus: element %zu: %s", i, inner.msg);
-	}
-	for (size_t i = 0; i < json_array_size(vgpus); i++) {
-		r = decode_vgpu(json_array_get(vgpus, i), version,
-				&contracts->vgpus[contracts->n_vgpus++], &inner);
-		if (r < 0)
-			return err_fail(reterr, -r, "vgpus: element %zu: %s", i, inner.msg);
-	}
-	return check_duplicates(contracts, reterr);
+		r = json_decode_list(root, "vgpus", (size_t)GPUS_MAX * POLICY_VGPUS_MAX, take_vgpu,
+				     &file, reterr);
+	return r < 0 ? r : check_duplicates(contracts, reterr);
 }
 
 int contracts_parse(const char *text, size_t length, const char *name,

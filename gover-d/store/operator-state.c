@@ -104,37 +104,6 @@ static json_t *encode_silence(const struct silence *s)
 			 "reason", json_encode_text(s->reason));
 }
 
-static void encode_silences(const struct silences *silences, json_t *root)
-{
-	json_t *list = json_array();
-
-	for (int i = 0; i < silences->n; i++)
-		json_array_append_new(list, encode_silence(&silences->list[i]));
-	json_object_set_new(
-		root, "silences",
-		json_pack("{s:I, s:o}", "last_id", (json_int_t)silences->last_id, "list", list));
-}
-
-static void encode_acks(const struct operator_state *state, json_t *root)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < state->n_acks; i++)
-		json_array_append_new(list, json_pack("{s:I, s:I}", "alert",
-						      (json_int_t)state->acks[i].alert, "acked_ms",
-						      (json_int_t)state->acks[i].acked_ms));
-	json_object_set_new(root, "acks", list);
-}
-
-static void encode_withdrawn(const struct operator_state *state, json_t *root)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < state->n_withdrawn; i++)
-		json_array_append_new(list, json_integer(state->withdrawn[i]));
-	json_object_set_new(root, "withdrawn", list);
-}
-
 /* All flavours except the first one. */
 static json_t *encode_smaller(const struct operator_hold *hold)
 {
@@ -163,22 +132,28 @@ static json_t *encode_hold(const struct operator_hold *hold)
 			 encode_smaller(hold));
 }
 
-static void encode_holds(const struct operator_state *state, json_t *root)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < state->n_holds; i++)
-		json_array_append_new(list, encode_hold(&state->holds[i]));
-	json_object_set_new(root, "held_offers", list);
-}
-
 void operator_state_encode(const struct operator_state *state, json_t *root)
 {
+	json_t *silences = json_array(), *acks = json_array(), *withdrawn = json_array(),
+	       *holds = json_array();
+
+	for (int i = 0; i < state->silences.n; i++)
+		json_array_append_new(silences, encode_silence(&state->silences.list[i]));
+	for (size_t i = 0; i < state->n_acks; i++)
+		json_array_append_new(acks, json_pack("{s:I, s:I}", "alert",
+						      (json_int_t)state->acks[i].alert, "acked_ms",
+						      (json_int_t)state->acks[i].acked_ms));
+	for (size_t i = 0; i < state->n_withdrawn; i++)
+		json_array_append_new(withdrawn, json_integer(state->withdrawn[i]));
+	for (size_t i = 0; i < state->n_holds; i++)
+		json_array_append_new(holds, encode_hold(&state->holds[i]));
 	json_object_set(root, "settings", state->settings);
-	encode_silences(&state->silences, root);
-	encode_acks(state, root);
-	encode_withdrawn(state, root);
-	encode_holds(state, root);
+	json_object_set_new(root, "silences",
+			    json_pack("{s:I, s:o}", "last_id", (json_int_t)state->silences.last_id,
+				      "list", silences));
+	json_object_set_new(root, "acks", acks);
+	json_object_set_new(root, "withdrawn", withdrawn);
+	json_object_set_new(root, "held_offers", holds);
 }
 
 /* --- decoding --- */
@@ -292,23 +267,12 @@ static int decode_silences(struct operator_state *state, const json_t *root, str
 	return 0;
 }
 
-static int decode_acks(struct operator_state *state, const json_t *root, struct err *reterr)
+static int take_ack(void *userdata, json_t *object, struct err *reterr)
 {
-	json_t *list = json_object_get(root, "acks");
-	struct err inner = {""};
+	struct operator_ack ack;
+	int r = json_decode_all(object, ack_fields, &ack, reterr);
 
-	if (!json_is_array(list) || json_array_size(list) > OPERATOR_ACKS_MAX)
-		return err_fail(reterr, EINVAL,
-				"acks: required (allowed: a list of at most %d objects)",
-				OPERATOR_ACKS_MAX);
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		struct operator_ack ack;
-
-		if (json_decode_all(json_array_get(list, i), ack_fields, &ack, &inner) < 0)
-			return err_fail(reterr, EINVAL, "acks: element %zu: %s", i, inner.msg);
-		(void)operator_state_add_ack(state, ack.alert, ack.acked_ms);
-	}
-	return 0;
+	return r < 0 ? r : operator_state_add_ack(userdata, ack.alert, ack.acked_ms);
 }
 
 static int decode_withdrawn(struct operator_state *state, const json_t *root, struct err *reterr)
@@ -329,22 +293,11 @@ static int decode_withdrawn(struct operator_state *state, const json_t *root, st
 	return 0;
 }
 
-static int decode_smaller(const json_t *list, struct operator_hold *hold, struct err *reterr)
+static int take_smaller(void *userdata, json_t *object, struct err *reterr)
 {
-	struct err inner = {""};
+	struct operator_hold *hold = userdata;
 
-	if (!json_is_array(list) || json_array_size(list) >= POLICY_FLAVORS_MAX)
-		return err_fail(reterr, EINVAL,
-				"smaller_flavors: required (allowed: a list of at most %d objects)",
-				POLICY_FLAVORS_MAX - 1);
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		if (json_decode_all(json_array_get(list, i), flavor_fields, &hold->flavors[i + 1],
-				    &inner) < 0)
-			return err_fail(reterr, EINVAL, "smaller_flavors: element %zu: %s", i,
-					inner.msg);
-		hold->n_flavors++;
-	}
-	return 0;
+	return json_decode_all(object, flavor_fields, &hold->flavors[hold->n_flavors++], reterr);
 }
 
 static int decode_hold(json_t *object, int version, struct operator_hold *hold, struct err *reterr)
@@ -361,29 +314,23 @@ static int decode_hold(json_t *object, int version, struct operator_hold *hold, 
 	if (r >= 0 && hold->holder[0] == '\0')
 		r = err_fail(reterr, EINVAL, "holder: empty");
 	if (r >= 0 && has_smaller)
-		r = decode_smaller(json_object_get(object, "smaller_flavors"), hold, reterr);
+		r = json_decode_list(object, "smaller_flavors", POLICY_FLAVORS_MAX - 1,
+				     take_smaller, hold, reterr);
 	return r;
 }
 
-static int decode_holds(struct operator_state *state, const json_t *root, int version,
-			struct err *reterr)
+struct hold_context {
+	struct operator_state *state;
+	int version;
+};
+
+static int take_hold(void *userdata, json_t *object, struct err *reterr)
 {
-	json_t *list = json_object_get(root, "held_offers");
-	struct err inner = {""};
+	const struct hold_context *c = userdata;
+	struct operator_hold hold = {.offer = 0};
+	int r = decode_hold(object, c->version, &hold, reterr);
 
-	if (!json_is_array(list) || json_array_size(list) > OPERATOR_HOLDS_MAX)
-		return err_fail(reterr, EINVAL,
-				"held_offers: required (allowed: a list of at most %d objects)",
-				OPERATOR_HOLDS_MAX);
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		struct operator_hold hold = {.offer = 0};
-
-		if (decode_hold(json_array_get(list, i), version, &hold, &inner) < 0)
-			return err_fail(reterr, EINVAL, "held_offers: element %zu: %s", i,
-					inner.msg);
-		(void)operator_state_set_hold(state, &hold);
-	}
-	return 0;
+	return r < 0 ? r : operator_state_set_hold(c->state, &hold);
 }
 
 int operator_state_decode(const json_t *root, int version, struct operator_state **ret_state,
@@ -396,11 +343,12 @@ int operator_state_decode(const json_t *root, int version, struct operator_state
 	if (r >= 0)
 		r = decode_silences(state, root, reterr);
 	if (r >= 0)
-		r = decode_acks(state, root, reterr);
+		r = json_decode_list(root, "acks", OPERATOR_ACKS_MAX, take_ack, state, reterr);
 	if (r >= 0)
 		r = decode_withdrawn(state, root, reterr);
 	if (r >= 0 && version >= OPERATOR_HOLDS_SINCE)
-		r = decode_holds(state, root, version, reterr);
+		r = json_decode_list(root, "held_offers", OPERATOR_HOLDS_MAX, take_hold,
+				     &(struct hold_context){state, version}, reterr);
 	if (r < 0) {
 		operator_state_free(state);
 		return r;

@@ -231,3 +231,24 @@ int json_decode_member(const json_t *object, const char *name,
 		return err_fail(reterr, EINVAL, "%s: %s", name, inner.msg);
 	return 0;
 }
+
+int json_decode_list(const json_t *object, const char *name, size_t max,
+		     int (*element)(void *userdata, json_t *object, struct err *reterr),
+		     void *userdata, struct err *reterr)
+{
+	json_t *list = json_object_get(object, name);
+	struct err inner = {""};
+
+	if (!json_is_array(list) || json_array_size(list) > max)
+		return err_fail(reterr, EINVAL,
+				"%s: required (allowed: a list of at most %zu objects)", name, max);
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		json_t *value = json_array_get(list, i);
+		int r = json_is_object(value) ? element(userdata, value, &inner)
+					      : err_fail(&inner, EINVAL, "not an object");
+
+		if (r < 0)
+			return err_fail(reterr, -r, "%s: element %zu: %s", name, i, inner.msg);
+	}
+	return 0;
+}

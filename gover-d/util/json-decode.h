@@ -52,4 +52,12 @@ int json_decode_all(json_t *object, const struct json_decode_field *fields, void
 int json_decode_member(const json_t *object, const char *name,
 		       const struct json_decode_field *fields, void *target, struct err *reterr);
 
+/*
+ * Calls @element for each object of the member @name of @object, a list of at most @max objects.
+ * Stops at the first negative errno. Messages begin with @name and the index of the element.
+ */
+int json_decode_list(const json_t *object, const char *name, size_t max,
+		     int (*element)(void *userdata, json_t *object, struct err *reterr),
+		     void *userdata, struct err *reterr);
+
 #endif
