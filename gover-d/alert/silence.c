@@ -5,7 +5,7 @@
 
 #include "gover-d/alert/silence.h"
 
-int silences_adopt(struct silences *silences, const struct silence *silence)
+int silences_adopt(struct silences *silences, const struct db_silence *silence)
 {
 	if (silence->id > silences->last_id)
 		silences->last_id = silence->id;
@@ -15,7 +15,7 @@ int silences_adopt(struct silences *silences, const struct silence *silence)
 	return 0;
 }
 
-int silences_add(struct silences *silences, struct silence *silence)
+int silences_add(struct silences *silences, struct db_silence *silence)
 {
 	if (silences->n == SILENCES_MAX)
 		return -ENOSPC;
@@ -30,7 +30,7 @@ static void drop(struct silences *silences, int at)
 		(size_t)(silences->n - at) * sizeof(silences->list[0]));
 }
 
-const struct silence *silences_find(const struct silences *silences, int64_t id)
+const struct db_silence *silences_find(const struct silences *silences, int64_t id)
 {
 	for (int i = 0; i < silences->n; i++)
 		if (silences->list[i].id == id)
@@ -38,9 +38,9 @@ const struct silence *silences_find(const struct silences *silences, int64_t id)
 	return NULL;
 }
 
-int silences_remove(struct silences *silences, int64_t id, struct silence *ret_silence)
+int silences_remove(struct silences *silences, int64_t id, struct db_silence *ret_silence)
 {
-	const struct silence *found = silences_find(silences, id);
+	const struct db_silence *found = silences_find(silences, id);
 
 	if (!found)
 		return -ENOENT;
@@ -49,7 +49,7 @@ int silences_remove(struct silences *silences, int64_t id, struct silence *ret_s
 	return 0;
 }
 
-bool silences_expire(struct silences *silences, int64_t now_ms, struct silence *ret_silence)
+bool silences_expire(struct silences *silences, int64_t now_ms, struct db_silence *ret_silence)
 {
 	for (int i = 0; i < silences->n; i++) {
 		if (silences->list[i].until_ms > now_ms)
@@ -69,7 +69,7 @@ static bool selects(const char *selector, const char *value)
 bool silences_match(const struct silences *silences, const struct alert *alert)
 {
 	for (int i = 0; i < silences->n; i++) {
-		const struct silence *s = &silences->list[i];
+		const struct db_silence *s = &silences->list[i];
 
 		if (selects(s->alert, alert->name) && selects(s->gpu, alert->gpu) &&
 		    selects(s->vgpu, alert->vgpu))

@@ -16,7 +16,7 @@
 
 /* The body of POST /v1/silences. */
 struct wanted {
-	struct silence silence;
+	struct db_silence silence;
 	char until[40];
 };
 
@@ -52,7 +52,7 @@ void api_get_silences(struct api *api, struct api_request *request)
 
 void api_get_silence(struct api *api, struct api_request *request)
 {
-	const struct silence *silence;
+	const struct db_silence *silence;
 	int64_t id;
 
 	if (api_param_number(request, &id) < 0)
@@ -69,7 +69,7 @@ static void reply_added(struct api *api, struct api_request *request,
 			const struct api_change *change)
 {
 	const struct silences *silences = api->view->silences;
-	const struct silence *silence = &silences->list[silences->n - 1];
+	const struct db_silence *silence = &silences->list[silences->n - 1];
 
 	(void)change;
 	api_request_reply_json(request, 201, encode_silence(silence));

@@ -151,22 +151,14 @@ char *tokens_encode(const struct tokens *tokens)
 	return text;
 }
 
-static int digit(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static bool read_hash(const char *hex, uint8_t hash[TOKEN_HASH_BYTES])
 {
-	if (strlen(hex) != (size_t)2 * TOKEN_HASH_BYTES)
-		return false;
-	for (int i = 0; i < TOKEN_HASH_BYTES; i++) {
-		int high = digit(hex[2 * i]), low = digit(hex[2 * i + 1]);
+	size_t n = 2 * TOKEN_HASH_BYTES;
 
-		if (high < 0 || low < 0)
-			return false;
-		hash[i] = (uint8_t)(high << 4 | low);
-	}
+	if (strlen(hex) != n || strspn(hex, "0123456789abcdef") != n)
+		return false;
+	for (int i = 0; i < TOKEN_HASH_BYTES; i++)
+		(void)sscanf(hex + 2 * i, "%2hhx", &hash[i]);
 	return true;
 }
 

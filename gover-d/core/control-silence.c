@@ -13,15 +13,15 @@
 #include "gover-d/core/state.h"
 
 /* Applies a changed silence to the alerts at once. */
-static void silence_changed(struct manager *m, const struct silence *silence, int64_t ended_ms)
+static void silence_changed(struct manager *m, const struct db_silence *silence)
 {
-	observers_pass(&m->observers, silence, silence, ended_ms);
+	observers_pass(&m->observers, silence, silence);
 	alerts_update_silenced(m->alerts, clock_now().wall_ms);
 }
 
 #define SILENCE_DAYS_MAX 366
 
-static int check_silence(struct manager *m, const struct silence *s, int64_t now_ms,
+static int check_silence(struct manager *m, const struct db_silence *s, int64_t now_ms,
 			 struct err *reterr)
 {
 	enum alert_kind kind;
@@ -51,8 +51,8 @@ static int check_silence(struct manager *m, const struct silence *s, int64_t now
 #define SUBJECT "silences"
 
 struct silence_change {
-	struct change change;	/* must be the first member */
-	struct silence silence; /* of a removal, only the id is set */
+	struct change change;	   /* must be the first member */
+	struct db_silence silence; /* of a removal, only the id is set */
 };
 
 static int plan_add(struct manager *m, struct change *change, struct err *reterr)
@@ -69,7 +69,7 @@ static int plan_add(struct manager *m, struct change *change, struct err *reterr
 /* silences_add() assigns the same id again in apply_add(). */
 static int amend_add(const struct change *change, struct contracts *contracts)
 {
-	struct silence silence = ((const struct silence_change *)change)->silence;
+	struct db_silence silence = ((const struct silence_change *)change)->silence;
 
 	return silences_add(&contracts->operator_state->silences, &silence);
 }
@@ -80,15 +80,15 @@ static int apply_add(struct manager *m, struct change *change, struct err *reter
 
 	(void)reterr;
 	(void)silences_add(&m->silences, &c->silence); /* plan_add() has checked the number */
-	silence_changed(m, &c->silence, /* ended_ms= */ 0);
+	silence_changed(m, &c->silence);
 	return 0;
 }
 
 static const struct change_kind add_kind = {
 	.plan = plan_add, .amend = amend_add, .apply = apply_add};
 
-int control_silence_add(struct manager *m, const struct silence *silence, struct change_done done,
-			struct err *reterr)
+int control_silence_add(struct manager *m, const struct db_silence *silence,
+			struct change_done done, struct err *reterr)
 {
 	struct silence_change *c = xcalloc(1, sizeof(*c));
 
@@ -110,7 +110,7 @@ static int plan_removal(struct manager *m, struct change *change, struct err *re
 
 static int amend_removal(const struct change *change, struct contracts *contracts)
 {
-	struct silence removed;
+	struct db_silence removed;
 
 	(void)silences_remove(&contracts->operator_state->silences,
 			      ((const struct silence_change *)change)->silence.id, &removed);
@@ -119,12 +119,13 @@ static int amend_removal(const struct change *change, struct contracts *contract
 
 static int apply_removal(struct manager *m, struct change *change, struct err *reterr)
 {
-	struct silence removed;
+	struct db_silence removed;
 
 	(void)reterr;
 	(void)silences_remove(&m->silences, ((struct silence_change *)change)->silence.id,
 			      &removed);
-	silence_changed(m, &removed, clock_now().wall_ms);
+	removed.ended_ms = clock_now().wall_ms;
+	silence_changed(m, &removed);
 	return 0;
 }
 
@@ -144,11 +145,12 @@ int control_silence_remove(struct manager *m, int64_t id, struct change_done don
 
 void control_silence_expire(struct manager *m, struct instant now)
 {
-	struct silence silence;
+	struct db_silence silence;
 	bool expired = false;
 
 	while (silences_expire(&m->silences, now.wall_ms, &silence)) {
-		silence_changed(m, &silence, now.wall_ms);
+		silence.ended_ms = now.wall_ms;
+		silence_changed(m, &silence);
 		expired = true;
 	}
 	/* Otherwise it would be in force again after a restart if the clock is set back. */

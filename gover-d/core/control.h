@@ -88,7 +88,7 @@ int control_policy_change(struct manager *manager, json_t *object, struct change
  * Adds @silence with the next id and the present time. When @done is called, it is the last one of
  * the list. Errors: CONTROL_E_INVALID or _TOO_MANY.
  */
-int control_silence_add(struct manager *manager, const struct silence *silence,
+int control_silence_add(struct manager *manager, const struct db_silence *silence,
 			struct change_done done, struct err *reterr);
 /* Removes the silence. Error: CONTROL_E_NOT_FOUND. */
 int control_silence_remove(struct manager *manager, int64_t silence, struct change_done done,

@@ -39,7 +39,7 @@ json_t *encode_alert(const struct alert *alert, const char *runbooks)
 	return o;
 }
 
-json_t *encode_silence(const struct silence *silence)
+json_t *encode_silence(const struct db_silence *silence)
 {
 	json_t *o = json_object();
 

@@ -20,7 +20,7 @@ void encode_add_rate(json_t *object, const char *frames, const char *work, bool 
 
 /* @runbooks: the key runbook_url of section [alerts] */
 json_t *encode_alert(const struct alert *alert, const char *runbooks);
-json_t *encode_silence(const struct silence *silence);
+json_t *encode_silence(const struct db_silence *silence);
 json_t *encode_decision(const struct decision *decision);
 json_t *encode_offer(const struct offer *offer, struct instant now);
 

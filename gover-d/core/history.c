@@ -189,23 +189,12 @@ static void store_alert(void *userdata, const struct alert *alert, enum alert_ev
 	(void)db_append_alert(history->db, &row);
 }
 
-static void store_silence(void *userdata, const struct silence *s, int64_t ended_ms)
+static void store_silence(void *userdata, const struct db_silence *silence)
 {
 	const struct history *history = userdata;
-	struct db_silence row = {
-		.id = s->id,
-		.created_ms = s->created_ms,
-		.until_ms = s->until_ms,
-		.ended_ms = ended_ms,
-	};
 
-	if (!history->db)
-		return;
-	memcpy(row.alert, s->alert, sizeof(row.alert));
-	memcpy(row.gpu, s->gpu, sizeof(row.gpu));
-	memcpy(row.vgpu, s->vgpu, sizeof(row.vgpu));
-	memcpy(row.reason, s->reason, sizeof(row.reason));
-	(void)db_append_silence(history->db, &row);
+	if (history->db)
+		(void)db_append_silence(history->db, silence);
 }
 
 static void store_offer(void *userdata, const struct offer *offer, const char *vm)
@@ -240,7 +229,7 @@ void history_store_all(struct history *history, const struct alerts *alerts,
 		if (alerts_at(alerts, i)->cleared_ms == 0)
 			store_alert(history, alerts_at(alerts, i), ALERT_RAISED);
 	for (int i = 0; i < silences->n; i++)
-		store_silence(history, &silences->list[i], /* ended_ms= */ 0);
+		store_silence(history, &silences->list[i]);
 	for (size_t i = 0; i < offers_count(offers); i++)
 		if (offer_is_live(&offers_at(offers, i)->life))
 			store_offer(history, offers_at(offers, i), /* vm= */ NULL);

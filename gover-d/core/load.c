@@ -384,21 +384,14 @@ static int load_silence(void *userdata, const struct db_silence *row)
 {
 	struct history_context *context = userdata;
 	struct manager *m = context->manager;
-	struct silence silence = {
-		.id = row->id, .created_ms = row->created_ms, .until_ms = row->until_ms};
 
 	if (row->ended_ms) { /* an ended silence: only its id is needed */
 		m->silences.last_id = row->id;
 		return 0;
 	}
-	if (is_invalid(context, row_check_silence(row), "silence", row->id))
-		return 0;
-	memcpy(silence.alert, row->alert, sizeof(silence.alert));
-	memcpy(silence.gpu, row->gpu, sizeof(silence.gpu));
-	memcpy(silence.vgpu, row->vgpu, sizeof(silence.vgpu));
-	memcpy(silence.reason, row->reason, sizeof(silence.reason));
-	/* fails only if there are more rows than a daemon stores */
-	(void)silences_adopt(&m->silences, &silence);
+	/* silences_adopt() fails only if there are more rows than a daemon stores */
+	if (!is_invalid(context, row_check_silence(row), "silence", row->id))
+		(void)silences_adopt(&m->silences, row);
 	return 0;
 }
 

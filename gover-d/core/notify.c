@@ -247,7 +247,7 @@ static void log_alert(void *userdata, const struct alert *alert, enum alert_even
 		  "alert %s %s: %s", alert->name, lines[event].word, alert->text);
 }
 
-static void log_silence(void *userdata, const struct silence *s, int64_t ended_ms)
+static void log_silence(void *userdata, const struct db_silence *s)
 {
 	(void)userdata;
 	log_event(SD_NOTICE,
@@ -255,7 +255,8 @@ static void log_silence(void *userdata, const struct silence *s, int64_t ended_m
 			  .kind = LOG_SILENCE, .gpu = s->gpu, .vgpu = s->vgpu, .alert = s->alert},
 		  "silence %lld of %s%s%s%s%s %s: %s", (long long)s->id,
 		  s->alert[0] ? s->alert : "every alert", s->vgpu[0] ? " of vGPU " : "", s->vgpu,
-		  s->gpu[0] ? " on GPU " : "", s->gpu, ended_ms ? "ended" : "started", s->reason);
+		  s->gpu[0] ? " on GPU " : "", s->gpu, s->ended_ms ? "ended" : "started",
+		  s->reason);
 }
 
 static void log_offer(void *userdata, const struct offer *offer, const char *vm)

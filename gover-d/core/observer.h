@@ -27,8 +27,8 @@ struct observer {
 	const char *name;
 	void (*decision)(void *userdata, const struct decision *decision);
 	void (*alert)(void *userdata, const struct alert *alert, enum alert_event event);
-	/* @ended_ms: the time when the silence ended; 0: the silence was added. */
-	void (*silence)(void *userdata, const struct silence *silence, int64_t ended_ms);
+	/* A silence that was added, or that has ended if its @ended_ms is not 0. */
+	void (*silence)(void *userdata, const struct db_silence *silence);
 	/* @vm: virtual machine of the vGPU that claimed the offer; "": none. */
 	void (*offer)(void *userdata, const struct offer *offer, const char *vm);
 	void (*migrate)(void *userdata, const struct migration *migration);

@@ -96,7 +96,7 @@ bool operator_state_is_withdrawn(const struct operator_state *state, int64_t off
 
 /* --- encoding --- */
 
-static json_t *encode_silence(const struct silence *s)
+static json_t *encode_silence(const struct db_silence *s)
 {
 	return json_pack("{s:I, s:I, s:I, s:s, s:s, s:s, s:o}", "id", (json_int_t)s->id,
 			 "created_ms", (json_int_t)s->created_ms, "until_ms",
@@ -158,7 +158,7 @@ void operator_state_encode(const struct operator_state *state, json_t *root)
 
 /* --- decoding --- */
 
-#define SILENCE_AT(member) offsetof(struct silence, member)
+#define SILENCE_AT(member) offsetof(struct db_silence, member)
 
 static const struct json_decode_field silence_fields[] = {
 	{"id", JSON_DECODE_INT64, 1, EXACT_MAX, SILENCE_AT(id), 1 << 0},
@@ -231,7 +231,7 @@ static bool is_id_or_empty(const char *text)
 
 static int decode_silence(struct silences *silences, json_t *object, struct err *reterr)
 {
-	struct silence silence = {.id = 0};
+	struct db_silence silence = {.id = 0};
 	int r = json_decode_all(object, silence_fields, &silence, reterr);
 
 	if (r < 0)

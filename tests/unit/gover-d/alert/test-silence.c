@@ -12,7 +12,7 @@ static struct silences silences;
 TEST(a_silence_matches_alerts_that_match_all_selectors)
 {
 	static const struct {
-		struct silence silence;
+		struct db_silence silence;
 		bool matches; /* matches the alert contract_limit of vGPU a on gpu0 */
 	} rows[] = {
 		{{.alert = "contract_limit"}, true},
@@ -27,7 +27,7 @@ TEST(a_silence_matches_alerts_that_match_all_selectors)
 	const struct alert alert = {.name = "contract_limit", .gpu = "gpu0", .vgpu = "a"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct silence silence = rows[i].silence;
+		struct db_silence silence = rows[i].silence;
 
 		silences.n = 0;
 		assert_false(silences_match(&silences, &alert));
@@ -39,7 +39,7 @@ TEST(a_silence_matches_alerts_that_match_all_selectors)
 
 TEST(silences_expire_and_ids_are_not_reused)
 {
-	struct silence silence = {.vgpu = "a"}, ended;
+	struct db_silence silence = {.vgpu = "a"}, ended;
 
 	memset(&silences, 0, sizeof(silences));
 	for (int i = 1; i <= 3; i++) {
@@ -60,7 +60,7 @@ TEST(silences_expire_and_ids_are_not_reused)
 
 TEST(the_number_of_silences_is_limited)
 {
-	struct silence silence = {.vgpu = "a"};
+	struct db_silence silence = {.vgpu = "a"};
 
 	memset(&silences, 0, sizeof(silences));
 	for (int i = 0; i < SILENCES_MAX; i++)

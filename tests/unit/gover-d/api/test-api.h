@@ -71,7 +71,7 @@ struct manager {
 		const bool *selling;
 		enum gpu_mode mode_value;
 		bool selling_value;
-		struct silence silence;
+		struct db_silence silence;
 		struct offer_hold hold;
 		struct config config;
 	} change;
@@ -286,8 +286,8 @@ static void apply_silence(struct manager *m, struct stand_in_change *change)
 	assert_int_equal(silences_add(&m->silences, &change->silence), 0);
 }
 
-int control_silence_add(struct manager *m, const struct silence *silence, struct change_done done,
-			struct err *reterr)
+int control_silence_add(struct manager *m, const struct db_silence *silence,
+			struct change_done done, struct err *reterr)
 {
 	struct stand_in_change change = {.apply = apply_silence, .silence = *silence};
 

@@ -168,7 +168,7 @@ static void write_earlier_file(void)
 
 TEST(settings_and_silences_of_an_earlier_release_are_taken_over_once)
 {
-	const struct silence silence = {
+	const struct db_silence silence = {
 		.vgpu = "a", .reason = "x", .until_ms = clock_now().wall_ms + 3600000};
 
 	start();
@@ -193,7 +193,7 @@ TEST(settings_and_silences_of_an_earlier_release_are_taken_over_once)
 TEST(a_silence_that_has_expired_does_not_come_back)
 {
 	const int64_t soon_ms = clock_now().wall_ms + 3600000;
-	const struct silence silence = {.vgpu = "a", .reason = "x", .until_ms = soon_ms};
+	const struct db_silence silence = {.vgpu = "a", .reason = "x", .until_ms = soon_ms};
 	struct contracts contracts;
 
 	start();

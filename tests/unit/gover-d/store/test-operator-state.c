@@ -14,7 +14,7 @@ static struct err err;
 TEST(state_is_read_back)
 {
 	struct operator_state *state = operator_state_new(), *again = NULL;
-	struct silence quiet = {
+	struct db_silence quiet = {
 		.created_ms = 5,
 		.until_ms = 1763664596123,
 		.alert = "contract_limit",
