@@ -105,3 +105,14 @@ int api_param_number(struct api_request *request, int64_t *ret_id)
 			      request->param);
 	return r < 0 ? -EINVAL : 0;
 }
+
+int api_decode_contract(struct api_request *request, unsigned int allowed, unsigned int required,
+			struct contract *contract, unsigned int *ret_fields)
+{
+	struct err err;
+	int r = contract_decode(request->object, allowed, required, contract, ret_fields, &err);
+
+	if (r < 0)
+		problem_reply(request, 422, "%s", err.msg);
+	return r;
+}

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gover-d/auth/client-trust.h"
+#include "gover-d/auth/tls.h"
 #include "gover-d/auth/refusal.h"
 #include "gover-d/auth/users.h"
 

@@ -25,6 +25,9 @@
 #define PEM_BYTES_MAX (256 * 1024)
 /* limit of certificates in a file; GnuTLS has the same limit */
 #define CHAIN_MAX 16
+/* A longer chain of a client is not trusted, because each certificate costs time of the event loop.
+ */
+#define CLIENT_CHAIN_MAX 8
 /*
  * Seconds until a replaced pair is freed. Must be longer than CONNECTION_FIRST_REQUEST_S, the
  * longest time for which a handshake can use a pair.
@@ -35,7 +38,7 @@ struct pair {
 	gnutls_pcert_st chain[CHAIN_MAX];
 	unsigned int n_chain;
 	gnutls_privkey_t key;
-	struct client_trust *trust; /* NULL: clients are not asked for a certificate */
+	gnutls_x509_trust_list_t trust; /* NULL: clients are not asked for a certificate */
 	int64_t expires_s;
 	bool exposed;	     /* every user can read the key */
 	uint64_t retired_ns; /* time at which the pair was replaced */
@@ -76,6 +79,148 @@ struct tls {
 /* The TLS instance in use. It is global because the callback of GnuTLS has no userdata. */
 static const struct tls *in_force;
 
+static int load(const char *path, const char *what, char **ret_text, struct err *reterr)
+{
+	int r = file_read(path, PEM_BYTES_MAX, ret_text, NULL);
+
+	return r < 0 ? err_fail(reterr, -r, "[daemon] %s = %s: cannot be read: %s", what, path,
+				strerror(-r))
+		     : 0;
+}
+
+/* --- certificates of clients --- */
+
+struct chain {
+	gnutls_x509_crt_t certificates[CLIENT_CHAIN_MAX];
+	unsigned int n;
+};
+
+/* Reads the CAs in the PEM file @path into *ret_trust, which the caller frees also after an error.
+ */
+static int load_trust(const char *path, gnutls_x509_trust_list_t *ret_trust, struct err *reterr)
+{
+	CLEANUP_FREE char *text = NULL;
+	gnutls_datum_t pem;
+	int n, r = load(path, "tls_client_ca", &text, reterr);
+
+	if (r < 0)
+		return r;
+	if (gnutls_x509_trust_list_init(ret_trust, 0) < 0)
+		xalloc_fail(0);
+	pem = (gnutls_datum_t){(unsigned char *)text, (unsigned int)strlen(text)};
+	n = gnutls_x509_trust_list_add_trust_mem(*ret_trust, &pem, NULL, GNUTLS_X509_FMT_PEM, 0, 0);
+	if (n > 0)
+		return 0;
+	return err_fail(reterr, EINVAL,
+			"[daemon] tls_client_ca = %s: not a list of CA certificates in PEM format: "
+			"%s",
+			path, n < 0 ? gnutls_strerror(n) : "no certificate found");
+}
+
+/* Imports all certificates of the client, its own first. Returns false if one is not valid. */
+static bool import(const gnutls_datum_t *raw, unsigned int n, struct chain *chain)
+{
+	if (n > CLIENT_CHAIN_MAX)
+		return false;
+	for (; chain->n < n; chain->n++) {
+		gnutls_x509_crt_t *at = &chain->certificates[chain->n];
+
+		if (gnutls_x509_crt_init(at) < 0)
+			return false;
+		if (gnutls_x509_crt_import(*at, &raw[chain->n], GNUTLS_X509_FMT_DER) < 0) {
+			gnutls_x509_crt_deinit(*at);
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool verify(gnutls_x509_trust_list_t trust, struct chain *chain)
+{
+	gnutls_typed_vdata_st purpose = {
+		.type = GNUTLS_DT_KEY_PURPOSE_OID,
+		.data = (unsigned char *)(uintptr_t)GNUTLS_KP_TLS_WWW_CLIENT,
+	};
+	unsigned int status = GNUTLS_CERT_INVALID;
+	int r = gnutls_x509_trust_list_verify_crt2(
+		trust, chain->certificates, chain->n, &purpose, 1,
+		GNUTLS_PROFILE_TO_VFLAGS(GNUTLS_PROFILE_MEDIUM), &status, NULL);
+
+	return r >= 0 && status == 0;
+}
+
+static void read_subject(gnutls_x509_crt_t certificate, char ret_subject[CLIENT_SUBJECT_MAX])
+{
+	gnutls_datum_t name = {NULL, 0};
+
+	ret_subject[0] = '\0';
+	/* a NUL in a name must not end the comparison with a section early */
+	if (gnutls_x509_crt_get_dn3(certificate, &name, 0) >= 0 && name.size < CLIENT_SUBJECT_MAX &&
+	    strlen((const char *)name.data) == name.size)
+		snprintf(ret_subject, CLIENT_SUBJECT_MAX, "%s", (const char *)name.data);
+	gnutls_free(name.data);
+}
+
+/* Returns the certificate of the chain that has issued @certificate; NULL: none. */
+static gnutls_x509_crt_t find_issuer(const struct chain *chain, gnutls_x509_crt_t certificate)
+{
+	for (unsigned int i = 0; i < chain->n; i++)
+		if (chain->certificates[i] != certificate &&
+		    gnutls_x509_crt_check_issuer(certificate, chain->certificates[i]))
+			return chain->certificates[i];
+	return NULL;
+}
+
+/*
+ * Returns the first expiry on the path from the certificate of the client to its CA. A client may
+ * send further certificates, which do not count.
+ */
+static int64_t find_expiry(gnutls_x509_trust_list_t trust, const struct chain *chain)
+{
+	gnutls_x509_crt_t certificate = chain->certificates[0], ca;
+	int64_t first = INT64_MAX;
+
+	for (unsigned int i = 0; i < chain->n && certificate; i++) {
+		int64_t at = gnutls_x509_crt_get_expiration_time(certificate);
+
+		first = at < first ? at : first;
+		if (gnutls_x509_trust_list_get_issuer(trust, certificate, &ca, 0) >= 0) {
+			at = gnutls_x509_crt_get_expiration_time(ca);
+			return at < first ? at : first;
+		}
+		certificate = find_issuer(chain, certificate);
+	}
+	return first;
+}
+
+/*
+ * Checks the certificate that the client has sent in the handshake of @session: the chain up to a
+ * CA, the validity at the time of the system clock, the extended key usage (client authentication,
+ * if the certificate has this extension), and keys of at least 112 bits of security. If memory
+ * is short, the certificate is not trusted.
+ */
+static void check_certificate(gnutls_x509_trust_list_t trust, gnutls_session_t session,
+			      struct client_certificate *ret_certificate)
+{
+	struct chain chain = {.n = 0};
+	unsigned int n = 0;
+	const gnutls_datum_t *raw = gnutls_certificate_get_peers(session, &n);
+
+	*ret_certificate = (struct client_certificate){.proof = CLIENT_NO_CERTIFICATE};
+	if (!raw || n == 0)
+		return;
+	ret_certificate->proof = CLIENT_UNTRUSTED;
+	if (import(raw, n, &chain) && verify(trust, &chain)) {
+		ret_certificate->proof = CLIENT_TRUSTED;
+		ret_certificate->expires_s = find_expiry(trust, &chain);
+		read_subject(chain.certificates[0], ret_certificate->subject);
+	}
+	for (unsigned int i = 0; i < chain.n; i++)
+		gnutls_x509_crt_deinit(chain.certificates[i]);
+}
+
+/* --- the pair --- */
+
 static struct pair *free_pair(struct pair *pair)
 {
 	if (!pair)
@@ -84,18 +229,10 @@ static struct pair *free_pair(struct pair *pair)
 		gnutls_pcert_deinit(&pair->chain[i]);
 	if (pair->key)
 		gnutls_privkey_deinit(pair->key);
-	client_trust_free(pair->trust);
+	if (pair->trust)
+		gnutls_x509_trust_list_deinit(pair->trust, /* all= */ 1);
 	free(pair);
 	return NULL;
-}
-
-static int load(const char *path, const char *what, char **ret_text, struct err *reterr)
-{
-	int r = file_read(path, PEM_BYTES_MAX, ret_text, NULL);
-
-	return r < 0 ? err_fail(reterr, -r, "[daemon] %s = %s: cannot be read: %s", what, path,
-				strerror(-r))
-		     : 0;
 }
 
 static int read_expiry(gnutls_pcert_st *certificate, int64_t *ret_expires_s)
@@ -177,7 +314,7 @@ static int load_pair(const char (*paths)[PATH_MAX], struct pair **ret_pair, stru
 	int r = read_pair(paths, pair, reterr);
 
 	if (r >= 0 && paths[CLIENT_CA][0])
-		r = client_trust_load(paths[CLIENT_CA], &pair->trust, reterr);
+		r = load_trust(paths[CLIENT_CA], &pair->trust, reterr);
 	if (r < 0)
 		free_pair(pair);
 	else
@@ -307,13 +444,13 @@ unsigned int tls_generation(const struct tls *tls)
 void tls_check_client(const struct tls *tls, gnutls_session_t session, int64_t now_s,
 		      struct tls_client *client)
 {
-	const struct client_trust *trust = tls->current->trust;
+	gnutls_x509_trust_list_t trust = tls->current->trust;
 	struct client_certificate *certificate = &client->certificate;
 
 	if (!trust || client->generation != tls->generation) {
 		*client = (struct tls_client){.generation = tls->generation};
 		if (trust)
-			client_trust_check(trust, session, certificate);
+			check_certificate(trust, session, certificate);
 	}
 	if (certificate->proof == CLIENT_TRUSTED && now_s >= certificate->expires_s)
 		certificate->proof = CLIENT_UNTRUSTED;

@@ -10,9 +10,22 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "gover-d/auth/client-trust.h"
+#include "gover-d/config/config.h"
 
-struct config;
+/* What a client has proved with its certificate. */
+enum client_proof {
+	CLIENT_NO_CERTIFICATE,
+	CLIENT_UNTRUSTED, /* expired, for another purpose, too weak, or not issued by a CA */
+	CLIENT_TRUSTED,
+};
+
+struct client_certificate {
+	enum client_proof proof;
+	/* the following members are set if @proof is CLIENT_TRUSTED */
+	char subject[CLIENT_SUBJECT_MAX]; /* as GnuTLS prints it (RFC 4514); "": not usable */
+	int64_t expires_s;		  /* seconds since 1970 at which it or an issuer expires */
+};
+
 struct tls;
 struct worker;
 

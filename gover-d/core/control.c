@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests about GPUs, offers and alerts. control-vgpu.c and control-sale.c contain the requests
- * about vGPUs.
+ * Requests about GPUs, offers, alerts and silences, and the reports of gover-fleet. control-vgpu.c
+ * and control-sale.c contain the requests about vGPUs.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/xalloc.h"
 #include "gover-d/core/change.h"
 #include "gover-d/core/control.h"
@@ -288,4 +289,237 @@ int control_alert_ack(struct manager *m, int64_t id, const char *by, struct chan
 	static const struct change_subject subject = {.other = "acknowledgements"};
 
 	return begin_id_change(m, &ack_kind, &subject, id, by, done, reterr);
+}
+
+/* --- silences --- */
+
+/* Applies a changed silence to the alerts at once. */
+static void silence_changed(struct manager *m, const struct db_silence *silence)
+{
+	observers_pass(&m->observers, silence, silence);
+	alerts_update_silenced(m->alerts, clock_now().wall_ms);
+}
+
+#define SILENCE_DAYS_MAX 366
+
+static int check_silence(struct manager *m, const struct db_silence *s, int64_t now_ms,
+			 struct err *reterr)
+{
+	enum alert_kind kind;
+
+	if (!s->alert[0] && !s->gpu[0] && !s->vgpu[0])
+		return err_condition(reterr, CONTROL_E_INVALID,
+				     "alert, gpu or vgpu: at least one of them is required");
+	if (s->alert[0] && alerts_kind_parse(s->alert, &kind) < 0)
+		return err_condition(reterr, CONTROL_E_INVALID, "alert: unknown alert %s",
+				     s->alert);
+	if (s->gpu[0] && !host_find_gpu(&m->host, s->gpu))
+		return err_condition(reterr, CONTROL_E_INVALID, "gpu: no GPU %s on this host",
+				     s->gpu);
+	if (s->vgpu[0] && !host_find_vgpu(&m->host, s->vgpu, NULL))
+		return err_condition(reterr, CONTROL_E_INVALID, "vgpu: no vGPU %s on this host",
+				     s->vgpu);
+	if (!s->reason[0])
+		return err_condition(reterr, CONTROL_E_INVALID, "reason: required");
+	if (s->until_ms <= now_ms || (s->until_ms - now_ms) / 86400000 >= SILENCE_DAYS_MAX)
+		return err_condition(reterr, CONTROL_E_INVALID,
+				     "until: must be in the future and at most %d days ahead",
+				     SILENCE_DAYS_MAX);
+	return 0;
+}
+
+/* All changes of silences conflict, so that each new silence gets the id that was stored. */
+static const struct change_subject all_silences = {.other = "silences"};
+
+struct silence_change {
+	struct change change; /* must be the first member */
+	struct db_silence silence;
+};
+
+static int plan_add(struct manager *m, struct change *change, struct err *reterr)
+{
+	const struct silence_change *c = (const struct silence_change *)change;
+	int r = check_silence(m, &c->silence, clock_now().wall_ms, reterr);
+
+	if (r == 0 && m->silences.n == SILENCES_MAX)
+		r = err_condition(reterr, CONTROL_E_TOO_MANY, "too many silences (limit %d)",
+				  SILENCES_MAX);
+	return r;
+}
+
+/* silences_add() assigns the same id again in apply_add(). */
+static int amend_add(const struct change *change, struct contracts *contracts)
+{
+	struct db_silence silence = ((const struct silence_change *)change)->silence;
+
+	return silences_add(&contracts->operator_state->silences, &silence);
+}
+
+static int apply_add(struct manager *m, struct change *change, struct err *reterr)
+{
+	struct silence_change *c = (struct silence_change *)change;
+
+	(void)reterr;
+	(void)silences_add(&m->silences, &c->silence); /* plan_add() has checked the number */
+	silence_changed(m, &c->silence);
+	return 0;
+}
+
+static const struct change_kind add_kind = {
+	.plan = plan_add, .amend = amend_add, .apply = apply_add};
+
+int control_silence_add(struct manager *m, const struct db_silence *silence,
+			struct change_done done, struct err *reterr)
+{
+	struct silence_change *c = xcalloc(1, sizeof(*c));
+
+	c->change.kind = &add_kind;
+	c->change.subject = all_silences;
+	c->silence = *silence;
+	c->silence.created_ms = clock_now().wall_ms;
+	return change_begin(m, &c->change, done, reterr);
+}
+
+static int plan_removal(struct manager *m, struct change *change, struct err *reterr)
+{
+	int64_t id = ((struct id_change *)change)->id;
+
+	if (silences_find(&m->silences, id))
+		return 0;
+	return err_condition(reterr, CONTROL_E_NOT_FOUND, "no silence %lld", (long long)id);
+}
+
+static int amend_removal(const struct change *change, struct contracts *contracts)
+{
+	struct db_silence removed;
+
+	(void)silences_remove(&contracts->operator_state->silences,
+			      ((const struct id_change *)change)->id, &removed);
+	return 0;
+}
+
+static int apply_removal(struct manager *m, struct change *change, struct err *reterr)
+{
+	struct db_silence removed;
+
+	(void)reterr;
+	(void)silences_remove(&m->silences, ((struct id_change *)change)->id, &removed);
+	removed.ended_ms = clock_now().wall_ms;
+	silence_changed(m, &removed);
+	return 0;
+}
+
+static const struct change_kind removal_kind = {
+	.plan = plan_removal, .amend = amend_removal, .apply = apply_removal};
+
+int control_silence_remove(struct manager *m, int64_t id, struct change_done done,
+			   struct err *reterr)
+{
+	return begin_id_change(m, &removal_kind, &all_silences, id, "", done, reterr);
+}
+
+void control_silence_expire(struct manager *m, struct instant now)
+{
+	struct db_silence silence;
+	bool expired = false;
+
+	while (silences_expire(&m->silences, now.wall_ms, &silence)) {
+		silence.ended_ms = now.wall_ms;
+		silence_changed(m, &silence);
+		expired = true;
+	}
+	/* Otherwise it would be in force again after a restart if the clock is set back. */
+	if (expired)
+		save_soon(m);
+}
+
+/* --- reports of gover-fleet --- */
+
+void control_fleet_report(struct manager *m, const struct fleet_report *report, struct instant now)
+{
+	enum fleet_state before = fleet_state_at(&m->fleet, now);
+
+	m->fleet.report = *report;
+	m->fleet.reported = now;
+	if (report->state != before)
+		observers_pass(&m->observers, change, "fleet", "");
+}
+
+/* Writes the sentence of the decision. */
+static void explain(const char *vgpu, const struct fleet_migration *migration, char *text,
+		    size_t size)
+{
+	static const char *const words[FLEET_MIGRATION_STATES] = {
+		[FLEET_REQUESTED] = "was requested",
+		[FLEET_COMPLETED] = "was completed",
+		[FLEET_FAILED] = "failed",
+	};
+
+	text_append(text, size, "the migration of vGPU %s", vgpu);
+	if (migration->to[0])
+		text_append(text, size, " to %s", migration->to);
+	text_append(text, size, " %s", words[migration->state]);
+	if (migration->duration_ms >= 0)
+		text_append(text, size, " after %.1f s", (double)migration->duration_ms / 1000);
+	if (migration->reason[0])
+		text_append(text, size, ": %s", migration->reason);
+}
+
+static void count(struct fleet *fleet, const struct fleet_migration *migration)
+{
+	fleet->migrations[migration->state]++;
+	if (migration->state == FLEET_COMPLETED && migration->duration_ms >= 0)
+		fleet->migration_s += (double)migration->duration_ms / 1000;
+}
+
+/* A completed migration needs no record: the policy sees the departure of the vGPU. */
+static void teach_policy(struct fleet *fleet, struct policy_gpu *gpu, const char *vgpu,
+			 enum fleet_migration_state state, struct instant now)
+{
+	if (fleet_migrates(fleet, now))
+		gpu->migrates = true;
+	if (state == FLEET_REQUESTED)
+		moving_note_requested(gpu, vgpu);
+	else if (state == FLEET_FAILED)
+		moving_note_failed(gpu, vgpu);
+}
+
+int control_fleet_migration(struct manager *m, const char *id,
+			    const struct fleet_migration *migration, struct instant now,
+			    struct err *reterr)
+{
+	struct host_gpu *gpu = NULL;
+	struct vgpu *vgpu = host_find_vgpu(&m->host, id, &gpu);
+	const char *asked = fleet_asked_gpu(&m->fleet, id);
+	char why[DECISION_WHY_MAX] = "";
+	struct decision d = {
+		.ts_ms = now.wall_ms,
+		.kind = DECISION_MIGRATION,
+		.result = DECISION_NOTED,
+		.why = why,
+	};
+
+	if (!vgpu && !asked)
+		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no vGPU %s on this host", id);
+	if (migration->state == FLEET_REQUESTED &&
+	    fleet_add_destination(&m->fleet, id, migration->to)) {
+		observers_pass(&m->observers, change, "fleet", "");
+		return 0;
+	}
+	snprintf(d.gpu, sizeof(d.gpu), "%s", vgpu ? gpu->config.name : asked);
+	snprintf(d.vgpu, sizeof(d.vgpu), "%s", id);
+	explain(id, migration, why, sizeof(why));
+	if (migration->duration_ms >= 0)
+		d.numbers = json_pack("{s:f}", "duration_s", (double)migration->duration_ms / 1000);
+	if (migration->state == FLEET_REQUESTED && vgpu)
+		fleet_remember(&m->fleet, id, gpu->config.name);
+	count(&m->fleet, migration);
+	fleet_note_migration(&m->fleet, id, d.gpu, migration, now.wall_ms);
+	if (vgpu)
+		teach_policy(&m->fleet, &gpu->view, id, migration->state, now);
+	d.id = record_add(m, &d);
+	if (vgpu)
+		vgpu->last_decision_id = d.id;
+	observers_pass(&m->observers, change, "vgpu", id);
+	return 0;
 }

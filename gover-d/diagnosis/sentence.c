@@ -331,31 +331,24 @@ static void add_frames_missing(const struct subject *s, struct diagnosis *d)
 	COMMAND(d, "gover-ctl vgpu show %s", id_of(s));
 }
 
-/* Appends the cause to the text, and sets fix and command. */
-static void cause_text_add(const struct subject *subject, enum promise_cause cause,
-			   struct diagnosis *d)
-{
-	static void (*const add[PROMISE_CAUSE_COUNT])(const struct subject *,
-						      struct diagnosis *) = {
-		[PROMISE_TELEMETRY_STALE] = add_telemetry_stale,
-		[PROMISE_GPU_STALLED] = add_gpu_stalled,
-		[PROMISE_SERVICE_UNKNOWN] = add_service_unknown,
-		[PROMISE_CAPS_NOT_ENFORCED] = add_caps_not_enforced,
-		[PROMISE_GUEST_LIMIT] = add_guest_limit,
-		[PROMISE_FOREIGN_CAP] = add_foreign_cap,
-		[PROMISE_HELD] = add_held,
-		[PROMISE_CONTRACT_TOO_SMALL] = add_contract_too_small,
-		[PROMISE_NOT_ACTING] = add_not_acting,
-		[PROMISE_CAP_WRITE_FAILED] = add_cap_write_failed,
-		[PROMISE_GPU_OVERCOMMITTED] = add_gpu_overcommitted,
-		[PROMISE_DONORS_AT_FLOOR] = add_donors_at_floor,
-		[PROMISE_POLICY_IDLE] = add_policy_idle,
-		[PROMISE_ADJUSTING] = add_adjusting,
-		[PROMISE_FRAMES_MISSING] = add_frames_missing,
-	};
-
-	add[cause](subject, d);
-}
+/* Each appends the cause to the text, and sets fix and command. */
+static void (*const causes[PROMISE_CAUSE_COUNT])(const struct subject *, struct diagnosis *) = {
+	[PROMISE_TELEMETRY_STALE] = add_telemetry_stale,
+	[PROMISE_GPU_STALLED] = add_gpu_stalled,
+	[PROMISE_SERVICE_UNKNOWN] = add_service_unknown,
+	[PROMISE_CAPS_NOT_ENFORCED] = add_caps_not_enforced,
+	[PROMISE_GUEST_LIMIT] = add_guest_limit,
+	[PROMISE_FOREIGN_CAP] = add_foreign_cap,
+	[PROMISE_HELD] = add_held,
+	[PROMISE_CONTRACT_TOO_SMALL] = add_contract_too_small,
+	[PROMISE_NOT_ACTING] = add_not_acting,
+	[PROMISE_CAP_WRITE_FAILED] = add_cap_write_failed,
+	[PROMISE_GPU_OVERCOMMITTED] = add_gpu_overcommitted,
+	[PROMISE_DONORS_AT_FLOOR] = add_donors_at_floor,
+	[PROMISE_POLICY_IDLE] = add_policy_idle,
+	[PROMISE_ADJUSTING] = add_adjusting,
+	[PROMISE_FRAMES_MISSING] = add_frames_missing,
+};
 
 #define WANTS_NAMED 4
 
@@ -428,36 +421,32 @@ const char *diagnosis_state_name(const struct vgpu *vgpu)
 
 /* --- the sentence --- */
 
-static void add_service(const struct subject *s, char text[DIAGNOSIS_TEXT_MAX])
+static void add_service(const struct subject *s, struct diagnosis *d)
 {
 	const struct vgpu *v = s->vgpu;
 	double target = s->terms.target_fps;
 
-	text_append(text, DIAGNOSIS_TEXT_MAX, "%s ", v->contract.id);
+	ADD(d, "%s ", v->contract.id);
 	if (target > 0 && v->promise.track.rate_seen)
-		text_append(text, DIAGNOSIS_TEXT_MAX, "gets %.*f of %.6g %s", s->digits,
-			    v->promise.track.rate, target, s->unit);
+		ADD(d, "gets %.*f of %.6g %s", s->digits, v->promise.track.rate, target, s->unit);
 	else if (target > 0)
-		text_append(text, DIAGNOSIS_TEXT_MAX, "reports no %s (target %.6g %s)",
-			    s->terms.counts_work ? "work" : "frames", target, s->unit);
+		ADD(d, "reports no %s (target %.6g %s)", s->terms.counts_work ? "work" : "frames",
+		    target, s->unit);
 	else if (v->promise.state == PROMISE_BROKEN)
-		text_append(text, DIAGNOSIS_TEXT_MAX,
-			    "uses its whole cap of %d %% and has bought %d %% of the GPU",
-			    v->cap_pct, s->terms.initial_cap_pct);
+		ADD(d, "uses its whole cap of %d %% and has bought %d %% of the GPU", v->cap_pct,
+		    s->terms.initial_cap_pct);
 	else
-		text_append(text, DIAGNOSIS_TEXT_MAX, "uses %.1f %% of the GPU",
-			    v->promise.track.load_pct);
+		ADD(d, "uses %.1f %% of the GPU", v->promise.track.load_pct);
 }
 
 /* Appends the state of a vGPU without a cause. */
-static void add_kept(const struct subject *s, char text[DIAGNOSIS_TEXT_MAX])
+static void add_kept(const struct subject *s, struct diagnosis *d)
 {
-	text_append(text, DIAGNOSIS_TEXT_MAX, " with a cap of %d %% (sold %d %%)", s->vgpu->cap_pct,
-		    s->terms.initial_cap_pct);
+	ADD(d, " with a cap of %d %% (sold %d %%)", s->vgpu->cap_pct, s->terms.initial_cap_pct);
 }
 
 /* During an alarm, states for how much of the time the promise was broken. */
-static void add_share(const struct subject *s, char text[DIAGNOSIS_TEXT_MAX])
+static void add_share(const struct subject *s, struct diagnosis *d)
 {
 	const struct promise_vgpu *promise = &s->vgpu->promise;
 	const struct promise_limits *limits = &s->config->promise;
@@ -468,18 +457,17 @@ static void add_share(const struct subject *s, char text[DIAGNOSIS_TEXT_MAX])
 
 	if (!promise->alarm)
 		return;
-	text_append(text, DIAGNOSIS_TEXT_MAX, "; below the promise for %.3g %% of the last %.0f %s",
-		    fast ? fast_pct : promise_slow_pct(promise), seconds ? window_s : window_s / 60,
-		    seconds ? "s" : "min");
+	ADD(d, "; below the promise for %.3g %% of the last %.0f %s",
+	    fast ? fast_pct : promise_slow_pct(promise), seconds ? window_s : window_s / 60,
+	    seconds ? "s" : "min");
 }
 
 static void explain_missing(const struct subject *s, struct diagnosis *d)
 {
-	snprintf(d->text, sizeof(d->text),
-		 "%s has a contract of %d %% and does not exist on GPU %s", s->vgpu->contract.id,
-		 s->vgpu->contract.terms.initial_cap_pct, s->gpu->config.name);
-	snprintf(d->fix, sizeof(d->fix), "create the vGPU again, or end its contract");
-	snprintf(d->command, sizeof(d->command), "gover-ctl vgpu show %s", s->vgpu->contract.id);
+	ADD(d, "%s has a contract of %d %% and does not exist on GPU %s", s->vgpu->contract.id,
+	    s->vgpu->contract.terms.initial_cap_pct, s->gpu->config.name);
+	FIX(d, "create the vGPU again, or end its contract");
+	COMMAND(d, "gover-ctl vgpu show %s", s->vgpu->contract.id);
 }
 
 void diagnose(const struct config *config, const struct host_gpu *gpu, const struct vgpu *vgpu,
@@ -501,16 +489,15 @@ void diagnose(const struct config *config, const struct host_gpu *gpu, const str
 		return;
 	}
 	if (!vgpu->promise.track.seen && cause == PROMISE_NO_CAUSE) {
-		text_append(ret_diagnosis->text, sizeof(ret_diagnosis->text),
-			    "%s has no reading yet", vgpu->contract.id);
+		ADD(ret_diagnosis, "%s has no reading yet", vgpu->contract.id);
 		return;
 	}
-	add_service(&subject, ret_diagnosis->text);
+	add_service(&subject, ret_diagnosis);
 	if (cause == PROMISE_NO_CAUSE) {
-		add_kept(&subject, ret_diagnosis->text);
+		add_kept(&subject, ret_diagnosis);
 	} else {
-		text_append(ret_diagnosis->text, sizeof(ret_diagnosis->text), ": ");
-		cause_text_add(&subject, cause, ret_diagnosis);
+		ADD(ret_diagnosis, ": ");
+		causes[cause](&subject, ret_diagnosis);
 	}
-	add_share(&subject, ret_diagnosis->text);
+	add_share(&subject, ret_diagnosis);
 }
