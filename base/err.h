@@ -13,16 +13,12 @@ struct err {
 };
 
 /*
- * Writes the message to @err, which may be NULL, and returns -@errnum. Example: return
- * err_fail(reterr, EINVAL, "cap_pct %d: ...", cap);
- */
-int err_fail(struct err *err, int errnum, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-/*
- * Like err_fail(), but returns the positive @code. The function that calls err_condition()
- * documents the meaning of @code.
+ * Writes the message to @err, which may be NULL, and returns @code. The function that calls
+ * err_condition() documents the meaning of a positive @code.
  */
 int err_condition(struct err *err, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+/* Returns -@errnum. Example: return err_fail(reterr, EINVAL, "cap_pct %d: ...", cap); */
+#define err_fail(err, errnum, ...) err_condition(err, -(errnum), __VA_ARGS__)
 
 #endif

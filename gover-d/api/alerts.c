@@ -27,9 +27,9 @@ void api_get_alerts(struct api *api, struct api_request *request)
 	api_list_reply_ids(request, "alerts", resource_encode_alerts(api->view, all));
 }
 
-static void reply_ack(struct api *api, struct api_request *request, const struct api_change *change)
+static void reply_ack(struct api *api, struct api_request *request)
 {
-	const struct alert *alert = alerts_find(api->view->alerts, change->number);
+	const struct alert *alert = alerts_find(api->view->alerts, request->change->number);
 
 	if (alert)
 		api_request_reply_json(request, 200,

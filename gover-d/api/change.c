@@ -8,10 +8,9 @@
 #include "gover-d/api/change.h"
 #include "gover-d/api/problem.h"
 
-void api_change_reply_none(struct api *api, struct api_request *request,
-			   const struct api_change *change)
+void api_change_reply_none(struct api *api, struct api_request *request)
 {
-	(void)api, (void)change;
+	(void)api;
 	api_request_reply_empty(request, 204);
 }
 
@@ -34,10 +33,13 @@ static void ended(void *userdata, int result, const struct err *err)
 	struct api *api = change->api;
 	struct api_request *request = api_deferred_end(change->deferred);
 
-	if (request && result == 0)
-		change->reply(api, request, change);
-	else if (request)
+	if (request && result == 0) {
+		request->change = change;
+		change->reply(api, request);
+		request->change = NULL;
+	} else if (request) {
 		problem_reply_error(request, result, err);
+	}
 	api_audit_end(change->audit, request ? request->reply.status : 0, result == 0);
 	api->version++;
 	free(change);

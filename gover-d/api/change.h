@@ -11,13 +11,11 @@
 
 struct api_change;
 
-/* Sets the reply to a change that was made. */
-typedef void (*api_change_reply)(struct api *api, struct api_request *request,
-				 const struct api_change *change);
+/* Sets the reply to the change request->change, which was made. */
+typedef void (*api_change_reply)(struct api *api, struct api_request *request);
 
 /* Replies 204, without a body. */
-void api_change_reply_none(struct api *api, struct api_request *request,
-			   const struct api_change *change);
+void api_change_reply_none(struct api *api, struct api_request *request);
 
 struct api_change {
 	struct api *api;

@@ -140,10 +140,8 @@ static int decode_gpu_change(json_t *object, struct gpu_change *change, unsigned
 	return 0;
 }
 
-static void reply_change(struct api *api, struct api_request *request,
-			 const struct api_change *change)
+static void reply_change(struct api *api, struct api_request *request)
 {
-	(void)change;
 	reply_gpu(api, request, host_view_gpu(api->view->host, request->param));
 }
 

@@ -23,10 +23,9 @@ void api_get_offers(struct api *api, struct api_request *request)
 	api_list_reply_ids(request, "offers", resource_encode_offers(api->view, all, clock_now()));
 }
 
-static void reply_sale(struct api *api, struct api_request *request,
-		       const struct api_change *change)
+static void reply_sale(struct api *api, struct api_request *request)
 {
-	const struct offer *offer = offers_view(api->view->offers, change->number);
+	const struct offer *offer = offers_view(api->view->offers, request->change->number);
 	const struct host_gpu *gpu;
 	const struct vgpu *vgpu = host_view_vgpu(api->view->host, offer->vgpu, &gpu);
 
@@ -85,12 +84,11 @@ static const struct json_decode_field hold_fields[] = {
 	{.name = NULL},
 };
 
-static void reply_held(struct api *api, struct api_request *request,
-		       const struct api_change *change)
+static void reply_held(struct api *api, struct api_request *request)
 {
 	api_request_reply_json(
 		request, 200,
-		encode_offer(offers_view(api->view->offers, change->number), clock_now()));
+		encode_offer(offers_view(api->view->offers, request->change->number), clock_now()));
 }
 
 void api_hold_offer(struct api *api, struct api_request *request)

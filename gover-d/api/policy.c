@@ -133,13 +133,6 @@ void api_get_policy(struct api *api, struct api_request *request)
 	api_etag_apply(request);
 }
 
-static void reply_change(struct api *api, struct api_request *request,
-			 const struct api_change *change)
-{
-	(void)change;
-	reply_policy(api, request);
-}
-
 void api_patch_policy(struct api *api, struct api_request *request)
 {
 	CLEANUP_FREE char *text = make_policy(api);
@@ -149,7 +142,7 @@ void api_patch_policy(struct api *api, struct api_request *request)
 	api_etag_of_text(text, tag);
 	if (api_etag_check(request, tag) < 0)
 		return;
-	change = api_change_new(api, request, reply_change);
+	change = api_change_new(api, request, reply_policy);
 	api_change_begun(change, control_policy_change(api->manager, request->object,
 						       api_change_done(change), &change->err));
 }

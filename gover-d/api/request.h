@@ -128,7 +128,8 @@ struct api_request {
 	struct api_deferred *deferred;
 	/* callback of the transport: sends the reply after @deferred has ended */
 	void (*answered)(struct api_request *request);
-	struct api_audit *audit; /* audit of a request whose handler is running */
+	struct api_audit *audit;	 /* audit of a request whose handler is running */
+	const struct api_change *change; /* the change that was made, while its reply is set */
 };
 
 /*

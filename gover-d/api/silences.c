@@ -65,13 +65,11 @@ void api_get_silence(struct api *api, struct api_request *request)
 }
 
 /* The new silence is the last one of the list. */
-static void reply_added(struct api *api, struct api_request *request,
-			const struct api_change *change)
+static void reply_added(struct api *api, struct api_request *request)
 {
 	const struct silences *silences = api->view->silences;
 	const struct db_silence *silence = &silences->list[silences->n - 1];
 
-	(void)change;
 	api_request_reply_json(request, 201, encode_silence(silence));
 	snprintf(request->reply.location, sizeof(request->reply.location), "/v1/silences/%lld",
 		 (long long)silence->id);

@@ -112,14 +112,13 @@ static void erase(char *text)
 }
 
 /* Replies with the new token and its secret text. */
-static void reply_created(struct api *api, struct api_request *request,
-			  const struct api_change *change)
+static void reply_created(struct api *api, struct api_request *request)
 {
 	(void)api;
-	api_request_reply_text(request, 201, API_TYPE_JSON, xstrdup(change->text));
+	api_request_reply_text(request, 201, API_TYPE_JSON, xstrdup(request->change->text));
 	request->reply.headers = api_no_store;
 	snprintf(request->reply.location, sizeof(request->reply.location), "/v1/tokens/%s",
-		 change->id);
+		 request->change->id);
 }
 
 static void end_change(struct api_change *change, int result, const char *path)

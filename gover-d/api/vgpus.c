@@ -123,24 +123,14 @@ static void reply_new(struct api *api, struct api_request *request, const char *
 	api_keys_keep(api, request, body_hash);
 }
 
-static void reply_created(struct api *api, struct api_request *request,
-			  const struct api_change *change)
+static void reply_created(struct api *api, struct api_request *request)
 {
-	reply_new(api, request, change->id, change->body_hash);
+	reply_new(api, request, request->change->id, request->change->body_hash);
 }
 
-static void reply_changed(struct api *api, struct api_request *request,
-			  const struct api_change *change)
+static void reply_changed(struct api *api, struct api_request *request)
 {
-	(void)change;
 	reply_vgpu(api, request, 200, request->param);
-}
-
-static void reply_changed_contract(struct api *api, struct api_request *request,
-				   const struct api_change *change)
-{
-	(void)change;
-	reply_contract(api, request);
 }
 
 /*
@@ -273,7 +263,7 @@ void api_patch_vgpu(struct api *api, struct api_request *request)
 
 void api_patch_contract(struct api *api, struct api_request *request)
 {
-	patch_contract(api, request, api_etag_of_contract, reply_changed_contract);
+	patch_contract(api, request, api_etag_of_contract, reply_contract);
 }
 
 void api_delete_vgpu(struct api *api, struct api_request *request)

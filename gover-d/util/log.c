@@ -99,19 +99,6 @@ static void write_line(const char *priority, const char *line)
 		lost++;
 }
 
-void log_line(const char *priority, const char *format, ...)
-{
-	char line[LINE_SIZE];
-	int saved = errno;
-	va_list ap;
-
-	va_start(ap, format);
-	vsnprintf(line, sizeof(line), format, ap);
-	va_end(ap);
-	write_line(priority, line);
-	errno = saved;
-}
-
 /* --- the journal --- */
 
 static const char *journal_path = JOURNAL_SOCKET;
@@ -247,7 +234,7 @@ void log_event(const char *priority, const struct log_fields *fields, const char
 	va_start(ap, format);
 	vsnprintf(line, sizeof(line), format, ap);
 	va_end(ap);
-	if (!is_journal() || !send_journal(priority, fields, line))
+	if (!fields || !is_journal() || !send_journal(priority, fields, line))
 		write_line(priority, line);
 	errno = saved;
 }

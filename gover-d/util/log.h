@@ -11,19 +11,13 @@
 #ifndef GOVER_D_UTIL_LOG_H
 #define GOVER_D_UTIL_LOG_H
 
+#include <stddef.h>
 #include <systemd/sd-daemon.h>
 
-/*
- * Logs a line. @priority: SD_ERR, SD_WARNING, SD_NOTICE, SD_INFO or SD_DEBUG. Does not change errno
- * and never blocks: a line that cannot be written now is lost, and the next written line reports
- * the number of lost lines.
- */
-void log_line(const char *priority, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-#define log_error(...)	 log_line(SD_ERR, __VA_ARGS__)
-#define log_warning(...) log_line(SD_WARNING, __VA_ARGS__)
-#define log_notice(...)	 log_line(SD_NOTICE, __VA_ARGS__)
-#define log_info(...)	 log_line(SD_INFO, __VA_ARGS__)
+#define log_error(...)	 log_event(SD_ERR, NULL, __VA_ARGS__)
+#define log_warning(...) log_event(SD_WARNING, NULL, __VA_ARGS__)
+#define log_notice(...)	 log_event(SD_NOTICE, NULL, __VA_ARGS__)
+#define log_info(...)	 log_event(SD_INFO, NULL, __VA_ARGS__)
 
 enum log_kind {
 	LOG_READY,
@@ -51,7 +45,11 @@ struct log_fields {
 	const char *next;     /* command for the operator; default: "gover-ctl status" */
 };
 
-/* Logs a message with fields. Without a journal it does the same as log_line(). */
+/*
+ * Logs a line. @priority: SD_ERR, SD_WARNING, SD_NOTICE, SD_INFO or SD_DEBUG. @fields: NULL: none;
+ * without a journal they are not written. Does not change errno and never blocks: a line that
+ * cannot be written now is lost, and the next written line reports the number of lost lines.
+ */
 void log_event(const char *priority, const struct log_fields *fields, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
