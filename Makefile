@@ -52,7 +52,7 @@ all_libs := $(call libs_of,$(packages) $(if $(BPF),libbpf libelf)) -lm -pthread
 absent   := $(if $(BPF),monitor/bpf/none.c,$(addprefix monitor/bpf/,bpf.c files.c symbols.c)) \
             $(if $(libvirt),,gover-fleet/claim/domains.c gover-fleet/migrate/libvirt-move.c)
 folders  := base client policy sched db sim gpu monitor gover-d gover-ctl gover-fleet tests/double/device \
-            $(addprefix compute/,arbiter channel tenant server)
+            tests/bench/compute $(addprefix compute/,arbiter channel tenant server)
 found    := $(sort $(shell find $(folders) -name '*.c' ! -name main.c ! -name '*.bpf.c'))
 sources  := $(filter-out $(absent),$(found)) compute/cl/slice-plan.c compute/cl/slice-text.c \
             $(addprefix fps-preload/,debug.c owned-fd.c sealed-memfd.c)
@@ -76,7 +76,7 @@ helpers  := $(call helper,$(call names,tests/helper,*,$(no_help)))
 helpers32 := $(if $(m32),$(call helper,$(addprefix 32/,fake-gl fps-draw fps-ways $(if $(layer),fps-vk))))
 others   := $(call helper,fault-inject.so fake-nvml.so $(if $(opencl),cl-conformance))
 benches  := $(addprefix $B/bench/,$(call names,tests/bench,bench-*,$(if $(opencl),,bench-cl-layer)))
-evals    := $(addprefix $B/eval/,$(call names,tests/bench/eval,*,mixes-print pool))
+evals    := $(addprefix $B/eval/,$(call names,tests/bench/eval,*,bound mixes-print pool))
 
 skip      = $(if $1,,@echo "  SKIP  $2")
 all: $(programs) $(libs32) $B/man/gover-api.7 ## build everything (default)
@@ -230,6 +230,7 @@ $(benches): $B/bench/%: $B/obj/tests/bench/%.o $B/libgover.a
 $(evals): $B/eval/%: $B/obj/tests/bench/eval/%.o $B/libgover.a
 $B/eval/mixes: $B/obj/tests/bench/eval/mixes-print.o
 $B/eval/mixes $B/eval/adversarial: $B/obj/tests/bench/eval/pool.o
+$B/eval/mixes $B/eval/adversarial $B/tests/test-experiment-bound: $B/obj/tests/bench/eval/bound.o
 $(benches) $(evals) $B/gover-d: private libs := $(all_libs)
 
 $(programs) $(libs32) $(units) $(helpers) $(helpers32) $(others) $(benches) $(evals):

@@ -2,7 +2,7 @@
 /*
  * The best schedule found: an experiment whose times of offers an offline search (search.h) has
  * chosen, with knowledge of the whole run. It is not an upper bound: a better schedule may exist,
- * and a policy may sell more. bound.h has an upper bound.
+ * and a policy may sell more. tests/bench/eval/bound.h has an upper bound.
  *
  * The caps are those of a policy, or are computed from the future demand of all tenants.
  *

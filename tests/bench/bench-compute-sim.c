@@ -2,13 +2,13 @@
 /*
  * Prints the experiments of FairGV and VMCG with the disciplines of compute/arbiter/, in virtual
  * time: the least and greatest value of ten seeds. Argument "tune": the seeds that constants were
- * chosen with. tests/unit/sim/compute/ asserts the same figures.
+ * chosen with. tests/unit/bench/ asserts the same figures.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "sim/compute/figures.h"
+#include "tests/bench/compute/figures.h"
 
 static uint64_t first_seed = COMPUTE_SEED_REPORT;
 

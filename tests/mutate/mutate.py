@@ -37,7 +37,7 @@ TESTS = [
     "tests/unit/sim/model/test-*.c",
     "tests/unit/gover-d/core/test-offers.c",
 ]
-SLOW = ["test-experiment-bound", "test-experiment-whatif"]
+SLOW = ["test-experiment-whatif"]
 EQUIVALENT = "tests/mutate/equivalent.txt"
 
 # A leak check takes most of the time of a short test. cmocka ends the program at the first failed test. Random tests

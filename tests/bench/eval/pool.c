@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "tests/bench/eval/pool.h"
-#include "sim/experiment/bound.h"
+#include "tests/bench/eval/bound.h"
 
 #define THREADS_MAX 64
 

@@ -55,7 +55,7 @@ xargs grep -Hn '^#include "' <"$dir/c" | awk -F : '
     level["client"] = 2
     level["base/terminal"] = 3
     level["db"] = level["sim/model"] = level["tests/double"] = 3
-    level["gpu"] = level["sim/experiment"] = level["sim/compute"] = 4
+    level["gpu"] = level["sim/experiment"] = 4
     level["gpu/xe"] = 5
     level["monitor"] = level["monitor/fps"] = level["monitor/bpf"] = level["sim/host"] = 5
     level["compute/channel"] = level["monitor/truth"] = 3
@@ -101,7 +101,7 @@ xargs grep -Hn '^#include "' <"$dir/c" | awk -F : '
     if (top == "gover-ctl" || !(from in level) || !(to in level) || level[to] >= level[from])
       print
   }' >"$dir/complaints"
-none "includes point down: base, {client, policy, sched, compute/arbiter}, {db, sim/model}, {gpu, sim/experiment, sim/compute}, {monitor, sim/host}, gover-d; gover-ctl and kernel apart"
+none "includes point down: base, {client, policy, sched, compute/arbiter}, {db, sim/model}, {gpu, sim/experiment}, {monitor, sim/host}, gover-d; gover-ctl and kernel apart"
 
 # A module is a .c file and its .h file. tsort prints each cycle of modules on stderr.
 grep -E '^(base|client|compute|db|fps-preload|gover-ctl|gover-d|gover-fleet|gpu|monitor|policy|sched|sim|tests/(bench|double|workloads))/' "$dir/c" |
@@ -146,12 +146,12 @@ done >"$dir/complaints" 2>&1
 none "sched/ compiles without libc, floating point and 64-bit division"
 
 grep -nE '#include <(time|sys/|unistd|fcntl|pthread|signal|poll)' policy/*.[ch] policy/*/*.[ch] sim/model/*.[ch] sim/experiment/*.[ch] \
-  tests/double/device/*.[ch] sim/compute/*.[ch] >"$dir/complaints"
-none "policy/, sim/model/, sim/experiment/, tests/double/device/ and sim/compute/ include no system header: time is a parameter"
+  tests/double/device/*.[ch] tests/bench/compute/*.[ch] >"$dir/complaints"
+none "policy/, sim/model/, sim/experiment/, tests/double/device/ and tests/bench/compute/ include no system header: time is a parameter"
 
 grep -nE '(^|[^a-z_])(exit|_exit|abort|printf|fprintf|puts|fputs|perror|syslog|sd_journal_[a-z]*)\(' \
   base/*.[ch] client/*.[ch] policy/*.[ch] policy/*/*.[ch] sched/*.[ch] compute/arbiter/*.[ch] db/*.[ch] sim/model/*.[ch] tests/double/device/*.[ch] sim/experiment/*.[ch] \
-  sim/compute/*.[ch] gpu/*.[ch] gpu/*/*.[ch] \
+  tests/bench/compute/*.[ch] gpu/*.[ch] gpu/*/*.[ch] \
   monitor/*.[ch] monitor/*/*.[ch] compute/channel/*.[ch] compute/tenant/*.[ch] compute/cl/*.[ch] |
   grep -vE '^(sim/experiment/report|base/xalloc)\.c:' >"$dir/complaints"
 none "no library folder logs or exits, except when memory is exhausted"

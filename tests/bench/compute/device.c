@@ -4,7 +4,7 @@
  * grant, the arbiter decides. At each event the tenants report, the arbiter picks, and the holder
  * submits.
  */
-#include "sim/compute/device.h"
+#include "tests/bench/compute/device.h"
 
 #include "sim/model/random.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "sim/compute/figures.h"
+#include "tests/bench/compute/figures.h"
 #include "tests/unit/unit.h"
 
 #define SEEDS 3

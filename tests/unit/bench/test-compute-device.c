@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "sim/compute/device.h"
+#include "tests/bench/compute/device.h"
 #include "tests/unit/unit.h"
 
 static struct compute_sim sim;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The experiments. A simulation is too large for the stack: there is one, used in turns. */
-#include "sim/compute/figures.h"
+#include "tests/bench/compute/figures.h"
 
 #include "base/clock.h"
 #include "sim/model/random.h"

@@ -5,8 +5,8 @@
  * compute/arbiter decides which tenant may submit. The results are exact and
  * depend on the seed only. No clock, I/O or allocation. All times are in ns.
  */
-#ifndef SIM_COMPUTE_DEVICE_H
-#define SIM_COMPUTE_DEVICE_H
+#ifndef TESTS_BENCH_COMPUTE_DEVICE_H
+#define TESTS_BENCH_COMPUTE_DEVICE_H
 
 #include "compute/arbiter/arbiter.h"
 

@@ -2,7 +2,8 @@
 /*
  * An upper bound of the capacity that any policy can sell in a scenario, with any caps and any
  * discipline, while at most a given share of the vGPU-seconds is broken. The bound relaxes the
- * scenario, so it may be out of reach. best-schedule.h searches for a schedule below it.
+ * scenario, so it may be out of reach. sim/experiment/best-schedule.h searches for a schedule below
+ * it.
  *
  * Bound by places. Each sale needs a probation, and the next offer opens one period after the
  * probation. A newcomer that fails keeps its offer live until it leaves. So in period p at most
@@ -32,8 +33,8 @@
  * demand of a tenant with frames, or with an arrival time, is taken as 0, which only raises the
  * bound.
  */
-#ifndef SIM_EXPERIMENT_BOUND_H
-#define SIM_EXPERIMENT_BOUND_H
+#ifndef TESTS_BENCH_EVAL_BOUND_H
+#define TESTS_BENCH_EVAL_BOUND_H
 
 #include "sim/experiment/scenario.h"
 

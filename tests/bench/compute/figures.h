@@ -5,10 +5,10 @@
  * assert them. Unless it says otherwise, a figure is of 20 s of virtual time after a second that
  * does not count. Seeds: 1..10 to choose constants, COMPUTE_SEED_REPORT and above to report.
  */
-#ifndef SIM_COMPUTE_FIGURES_H
-#define SIM_COMPUTE_FIGURES_H
+#ifndef TESTS_BENCH_COMPUTE_FIGURES_H
+#define TESTS_BENCH_COMPUTE_FIGURES_H
 
-#include "sim/compute/device.h"
+#include "tests/bench/compute/device.h"
 
 #define COMPUTE_SEED_REPORT 1001
 #define COMPUTE_SEEDS	    10

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "sim/experiment/bound.h"
+#include "tests/bench/eval/bound.h"
 #include "sim/experiment/best-schedule.h"
 #include "tests/unit/temp-file.h"
 #include "tests/unit/unit.h"

@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
-#include "sim/experiment/bound.h"
+#include "tests/bench/eval/bound.h"
 #include "sim/experiment/profiles.h"
 
 #define SERVED_SHARE 0.98
