@@ -2,6 +2,7 @@
 /* Reading and replacing small files. */
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -203,6 +204,18 @@ int file_set_folder_aside(const char *path, char ret_path[PATH_MAX])
 	if (r < 0)
 		return r;
 	return rename(path, ret_path) < 0 ? -errno : 1;
+}
+
+int file_each_match(const char *pattern, void (*found)(void *userdata, const char *path),
+		    void *userdata)
+{
+	glob_t paths;
+	int n = glob(pattern, 0, NULL, &paths) == 0 ? (int)paths.gl_pathc : 0;
+
+	for (int i = 0; found && i < n; i++)
+		found(userdata, paths.gl_pathv[i]);
+	globfree(&paths);
+	return n;
 }
 
 int file_make_dirs(const char *path)

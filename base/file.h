@@ -49,6 +49,13 @@ int file_name_aside(const char *path, char ret_path[PATH_MAX]);
  */
 int file_set_folder_aside(const char *path, char ret_path[PATH_MAX]);
 
+/*
+ * Calls @found (may be NULL) for each path that matches @pattern, glob(7), in order. Returns the
+ * number of these paths.
+ */
+int file_each_match(const char *pattern, void (*found)(void *userdata, const char *path),
+		    void *userdata);
+
 /* Creates the folder @path and its parents, mode 0755. Succeeds if the folder exists already. */
 int file_make_dirs(const char *path);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Helpers that the checks of the backends share. */
-#include <glob.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -32,16 +31,9 @@ int diagnose_each(const struct gpu_host *host, const char *pattern, diagnose_fn 
 		  void *userdata)
 {
 	char path[PATH_MAX];
-	glob_t paths;
-	int n = 0;
 
 	diagnose_path(host, pattern, path);
-	if (glob(path, 0, NULL, &paths) == 0)
-		n = (int)paths.gl_pathc;
-	for (int i = 0; found && i < n; i++)
-		found(userdata, paths.gl_pathv[i]);
-	globfree(&paths);
-	return n;
+	return file_each_match(path, found, userdata);
 }
 
 bool diagnose_capabilities(const struct gpu_host *host, unsigned long long *ret_bits)

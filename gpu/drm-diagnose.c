@@ -12,25 +12,11 @@
 #include "base/file.h"
 #include "gpu/diagnose.h"
 #include "gpu/gpu.h"
+#include "monitor/truth/device.h"
 
 #define TEXT_MAX 65536
 #define SOURCE	 "drm"
 #define NVIDIA	 "/proc/driver/nvidia/version" /* exists if the driver is loaded */
-
-/* Drivers whose DRM files have the time or the cycles of each client. */
-static const struct driver {
-	const char *name;
-	const char *switch_file; /* below the device; contains 0 if the driver does not count */
-} drivers[] = {
-	{"amdgpu", NULL},
-	{"etnaviv", NULL},
-	{"i915", NULL},
-	{"msm", NULL},
-	{"v3d", NULL},
-	{"xe", NULL},
-	{"panfrost", "profiling"},
-	{"panthor", "profiling"},
-};
 
 /* The GPUs with a render node. */
 struct gpus {
@@ -47,39 +33,23 @@ static void add_name(char *names, size_t size, const char *name)
 	snprintf(names + used, size - used, "%s%s", used ? ", " : "", name);
 }
 
-static bool is_switched_off(const char *path)
+static void examine_gpu(void *userdata, const struct device *device)
 {
-	CLEANUP_FREE char *text = NULL;
-
-	return file_read(path, 64, &text, NULL) == 0 && text[0] == '0';
-}
-
-/* @path: a link to the device */
-static void examine_gpu(void *userdata, const char *path)
-{
-	char link[PATH_MAX], target[PATH_MAX], device[PATH_MAX];
+	const struct drm_driver *driver = device_driver(device->driver);
+	char silent[PATH_MAX];
 	struct gpus *gpus = userdata;
-	const char *name;
 
-	if (!realpath(path, device) ||
-	    snprintf(link, sizeof(link), "%s/driver", device) >= (int)sizeof(link) ||
-	    !realpath(link, target))
+	if (device->driver[0] == '\0')
 		return;
-	name = strrchr(target, '/') + 1;
 	gpus->n++;
-	for (size_t i = 0; i < ARRAY_SIZE(drivers); i++) {
-		if (strcmp(name, drivers[i].name) != 0)
-			continue;
-		gpus->n_known++;
-		add_name(gpus->known, sizeof(gpus->known), name);
-		if (drivers[i].switch_file && gpus->idle[0] == '\0' &&
-		    snprintf(link, sizeof(link), "%s/%s", device, drivers[i].switch_file) <
-			    (int)sizeof(link) &&
-		    is_switched_off(link))
-			strcpy(gpus->idle, link);
+	if (!driver || !driver->counts) {
+		add_name(gpus->unknown, sizeof(gpus->unknown), device->driver);
 		return;
 	}
-	add_name(gpus->unknown, sizeof(gpus->unknown), name);
+	gpus->n_known++;
+	add_name(gpus->known, sizeof(gpus->known), device->driver);
+	if (gpus->idle[0] == '\0' && device_is_silent(device->path, silent))
+		strcpy(gpus->idle, silent);
 }
 
 /* Writes the names of the missing capabilities of the daemon. Returns false if none is missing, or
@@ -150,9 +120,10 @@ static void check_fdinfo(const struct gpu_host *host, struct finding *finding)
 {
 	bool used = diagnose_uses(host, SOURCE);
 	struct gpus gpus = {.n = 0};
-	char advice[PATH_MAX + 32];
+	char advice[PATH_MAX + 32], sysfs[PATH_MAX];
 
-	diagnose_each(host, "/sys/class/drm/renderD*/device", examine_gpu, &gpus);
+	diagnose_path(host, "/sys", sysfs);
+	device_each(sysfs, examine_gpu, &gpus);
 	if (gpus.n == 0 && (!used || has_nvml(host)))
 		finding->state = FINDING_SKIPPED;
 	else if (gpus.n == 0)

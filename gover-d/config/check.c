@@ -6,9 +6,9 @@
 
 #include "base/cleanup.h"
 #include "compute/channel/control.h"
-#include "gover-d/config/table.h"
 #include "gover-d/config/flavor.h"
-#include "gpu/drm-parent.h"
+#include "gover-d/config/table.h"
+#include "gpu/drm-device.h"
 
 static int check_gpu_names(const struct config *config, struct err *reterr)
 {
@@ -138,10 +138,10 @@ static int check_parents(const struct config *config, struct err *reterr)
 	for (int g = 0; g < config->n_gpus; g++) {
 		const struct gpu_config *gpu = &config->gpus[g].gpu;
 
-		if (is_drm(gpu) && gpu->parent[0] && drm_parent_parse(gpu->parent, parent) < 0)
+		if (is_drm(gpu) && gpu->parent[0] && drm_device_parse(gpu->parent, parent) < 0)
 			return err_fail(reterr, EINVAL,
 					"[gpu %s] parent = %s: unknown (allowed: %s)", gpu->name,
-					gpu->parent, DRM_PARENT_ALLOWED);
+					gpu->parent, DRM_DEVICE_ALLOWED);
 	}
 	return 0;
 }
@@ -326,8 +326,8 @@ static bool is_same_parent(const char *one, const char *other)
 {
 	char a[GPU_PARENT_MAX], b[GPU_PARENT_MAX];
 
-	return strcmp(one, other) == 0 || (drm_parent_parse(one, a) == 0 &&
-					   drm_parent_parse(other, b) == 0 && strcmp(a, b) == 0);
+	return strcmp(one, other) == 0 || (drm_device_parse(one, a) == 0 &&
+					   drm_device_parse(other, b) == 0 && strcmp(a, b) == 0);
 }
 
 /*

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The positive control of the source fdinfo, on sysfs and on a DRM file that it opens. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,23 +16,14 @@
 
 #define RETEST_SAMPLES 64 /* opening a DRM file wakes the GPU */
 
-/* First kernels whose own drivers publish the use of clients (drm-usage-stats.rst). */
-static const struct {
-	const char *driver;
-	int major, minor;
-} known[] = {{"amdgpu", 5, 19}, {"i915", 5, 19}, {"xe", 6, 11}, {"panfrost", 6, 8}};
-
 bool control_knows(const char *driver, const char *release)
 {
+	const struct drm_driver *known = device_driver(driver);
 	int major = 0, minor = 0;
 
-	if (sscanf(release, "%d.%d", &major, &minor) != 2)
+	if (!known || !known->major || sscanf(release, "%d.%d", &major, &minor) != 2)
 		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
-		if (strcmp(driver, known[i].driver) == 0)
-			return major > known[i].major ||
-			       (major == known[i].major && minor >= known[i].minor);
-	return false;
+	return major > known->major || (major == known->major && minor >= known->minor);
 }
 
 bool control_has_times(const struct fdinfo *info)
@@ -44,75 +34,31 @@ bool control_has_times(const struct fdinfo *info)
 
 /* --- the device --- */
 
-/* Writes the last part of the target of the link @path/@name; "": there is no such link. */
-static void read_link_name(const char *path, const char *name, char *text, size_t size)
-{
-	char link[PATH_MAX], target[PATH_MAX];
-	const char *base;
-
-	text[0] = '\0';
-	if (snprintf(link, sizeof(link), "%s/%s", path, name) >= (int)sizeof(link) ||
-	    !realpath(link, target))
-		return;
-	base = strrchr(target, '/') + 1;
-	if (strlen(base) < size)
-		strcpy(text, base);
-}
-
 /* Finds a device that is not on the PCI bus by the name of its driver. */
-static void find_by_driver(struct control *control)
+static void compare_driver(void *userdata, const struct device *device)
 {
-	char folder[PATH_MAX], link[PATH_MAX], path[PATH_MAX], driver[FDINFO_NAME_MAX];
-	const struct dirent *entry;
-	DIR *dir;
+	struct control *control = userdata;
 
-	snprintf(folder, sizeof(folder), "%s/class/drm", control->sysfs);
-	dir = opendir(folder);
-	while (dir && (entry = readdir(dir))) {
-		if (strncmp(entry->d_name, "renderD", 7) != 0 ||
-		    snprintf(link, sizeof(link), "%s/%s/device", folder, entry->d_name) >=
-			    (int)sizeof(link) ||
-		    !realpath(link, path))
-			continue;
-		read_link_name(path, "driver", driver, sizeof(driver));
-		if (strcmp(driver, control->device) == 0)
-			strcpy(control->path, path);
-	}
-	if (dir)
-		closedir(dir);
+	if (strcmp(device->driver, control->device) == 0)
+		strcpy(control->path, device->path);
 }
 
-/* Adds the node @name below the folder drm of the device. */
-static void add_node(struct control *control, const char *name)
+/* Adds the DRM node of the folder @path. */
+static void add_node(void *userdata, const char *path)
 {
+	struct control *control = userdata;
+	const char *name = strrchr(path, '/') + 1;
+	char file[PATH_MAX + sizeof("/dev")];
 	CLEANUP_FREE char *text = NULL;
 	unsigned int major, minor;
-	char path[PATH_MAX];
 
-	if (control->n_nodes == CONTROL_NODES_MAX ||
-	    snprintf(path, sizeof(path), "%s/drm/%s/dev", control->path, name) >=
-		    (int)sizeof(path) ||
-	    file_read(path, 64, &text, NULL) < 0 || sscanf(text, "%u:%u", &major, &minor) != 2)
+	snprintf(file, sizeof(file), "%s/dev", path);
+	if (control->n_nodes == CONTROL_NODES_MAX || file_read(file, 64, &text, NULL) < 0 ||
+	    sscanf(text, "%u:%u", &major, &minor) != 2)
 		return;
 	control->nodes[control->n_nodes++] = makedev(major, minor);
 	if (strncmp(name, "renderD", 7) == 0 && strlen(name) < sizeof(control->render))
 		strcpy(control->render, name);
-}
-
-static void find_nodes(struct control *control)
-{
-	const struct dirent *entry;
-	char folder[PATH_MAX];
-	DIR *dir;
-
-	if (snprintf(folder, sizeof(folder), "%s/drm", control->path) >= (int)sizeof(folder))
-		return;
-	dir = opendir(folder);
-	while (dir && (entry = readdir(dir)))
-		if (entry->d_name[0] != '.')
-			add_node(control, entry->d_name);
-	if (dir)
-		closedir(dir);
 }
 
 void control_init(struct control *control, const char *sysfs, const char *device)
@@ -129,17 +75,17 @@ static bool is_pci(const struct control *control)
 
 void control_refresh(struct control *control)
 {
-	char driver[FDINFO_NAME_MAX], link[PATH_MAX];
+	char driver[FDINFO_NAME_MAX], link[PATH_MAX], nodes[PATH_MAX + sizeof("/drm/*")];
 
 	snprintf(link, sizeof(link), "%s/bus/pci/devices/%s", control->sysfs, control->device);
 	control->path[0] = '\0';
 	if (!is_pci(control))
-		find_by_driver(control);
+		device_each(control->sysfs, compare_driver, control);
 	else if (!realpath(link, control->path))
 		control->path[0] = '\0';
 	driver[0] = '\0';
 	if (control->path[0])
-		read_link_name(control->path, "driver", driver, sizeof(driver));
+		device_find_driver(control->path, driver);
 	if (strcmp(driver, control->driver) == 0 && control->n_nodes > 0)
 		return;
 	/* The driver was loaded, unloaded or replaced. */
@@ -149,13 +95,10 @@ void control_refresh(struct control *control)
 	}
 	strcpy(control->driver, driver);
 	control->n_nodes = 0;
-	control->render[0] = control->silent_switch[0] = '\0';
-	if (!driver[0])
-		return;
-	find_nodes(control);
-	if (snprintf(control->silent_switch, PATH_MAX, "%s/profiling", control->path) >= PATH_MAX ||
-	    access(control->silent_switch, F_OK) < 0)
-		control->silent_switch[0] = '\0';
+	control->render[0] = '\0';
+	snprintf(nodes, sizeof(nodes), "%s/drm/*", control->path);
+	if (driver[0])
+		(void)file_each_match(nodes, add_node, control);
 }
 
 int control_owns(const struct control *control, dev_t node)
@@ -168,13 +111,12 @@ int control_owns(const struct control *control, dev_t node)
 
 bool control_counts(const struct control *control, struct err *ret_problem)
 {
-	CLEANUP_FREE char *text = NULL;
+	char file[PATH_MAX];
 
-	if (!control->silent_switch[0] || file_read(control->silent_switch, 64, &text, NULL) < 0 ||
-	    text[0] != '0')
+	if (!control->driver[0] || !device_is_silent(control->path, file))
 		return true;
 	(void)err_fail(ret_problem, ENODATA, "driver %s counts no use until 1 is written to %.150s",
-		       control->driver, control->silent_switch);
+		       control->driver, file);
 	return false;
 }
 

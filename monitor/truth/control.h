@@ -7,12 +7,10 @@
 #ifndef MONITOR_TRUTH_CONTROL_H
 #define MONITOR_TRUTH_CONTROL_H
 
-#include <limits.h>
-#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/err.h"
-#include "monitor/truth/fdinfo.h"
+#include "monitor/truth/device.h"
 
 #define CONTROL_NODES_MAX 8
 
@@ -25,7 +23,6 @@ struct control {
 	dev_t nodes[CONTROL_NODES_MAX];
 	int n_nodes;
 	char render[FDINFO_NAME_MAX]; /* name of its render node; "": none */
-	char silent_switch[PATH_MAX]; /* file that contains 0 if the driver counts nothing */
 	enum control_result {
 		CONTROL_OPEN, /* not tested yet, or the render node cannot be opened */
 		CONTROL_PASSED,

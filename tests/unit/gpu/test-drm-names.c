@@ -3,7 +3,7 @@
 #include "tests/unit/monitor/truth/test-truth.h"
 
 #include "gpu/drm-groups.h"
-#include "gpu/drm-parent.h"
+#include "gpu/drm-device.h"
 
 #define CONTAINER "docker-0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef.scope"
 
@@ -110,7 +110,7 @@ TEST(a_parent_has_several_notations)
 	char parent[GPU_PARENT_MAX];
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		int r = drm_parent_parse(rows[i].text, parent);
+		int r = drm_device_parse(rows[i].text, parent);
 
 		if (rows[i].parent ? r != 0 || strcmp(parent, rows[i].parent) != 0 : r != -EINVAL)
 			fail_msg("\"%s\": %d", rows[i].text, r);
