@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "gpu/drm-device.h"
 #include "monitor/truth/device.h"
 
@@ -59,14 +60,13 @@ struct found {
 static void note(void *userdata, const struct device *device)
 {
 	struct found *found = userdata;
-	size_t used = strlen(found->names);
 
 	if (device->name[0] == '\0')
 		return;
 	found->n++;
 	found->last = *device;
-	snprintf(found->names + used, sizeof(found->names) - used, "%s%s", used ? ", " : "",
-		 device->name);
+	text_append(found->names, sizeof(found->names), "%s%s", found->names[0] ? ", " : "",
+		    device->name);
 }
 
 int drm_device_find(const char *sysfs, const char *parent, char ret_device[GPU_PARENT_MAX],

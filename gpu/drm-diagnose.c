@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "gpu/diagnose.h"
 #include "gpu/gpu.h"
 #include "monitor/truth/device.h"
@@ -28,9 +29,7 @@ struct gpus {
 
 static void add_name(char *names, size_t size, const char *name)
 {
-	size_t used = strlen(names);
-
-	snprintf(names + used, size - used, "%s%s", used ? ", " : "", name);
+	text_append(names, size, "%s%s", names[0] ? ", " : "", name);
 }
 
 static void examine_gpu(void *userdata, const struct device *device)

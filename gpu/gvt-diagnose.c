@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "gpu/diagnose.h"
 #include "gpu/gpu.h"
 #include "gpu/gvt-host.h"
@@ -69,7 +70,6 @@ static void examine_access(const char *folder, const char *vgpu, const char *fil
 /* @folder: intel_vgpu of a vGPU */
 static void examine_vgpu(void *userdata, const char *folder)
 {
-	static const char *const needed[] = {"cap", "busy_time", "sched_time"};
 	struct vgpus *vgpus = userdata;
 	char missing[sizeof(vgpus->missing)] = "", parent[PATH_MAX];
 	const char *vgpu;
@@ -78,24 +78,21 @@ static void examine_vgpu(void *userdata, const char *folder)
 	*strrchr(parent, '/') = '\0';
 	vgpu = strrchr(parent, '/') + 1;
 	vgpus->n++;
-	for (size_t i = 0; i < ARRAY_SIZE(needed); i++) {
-		size_t used = strlen(missing);
-
-		if (check_file(folder, needed[i], F_OK) < 0)
-			snprintf(missing + used, sizeof(missing) - used, "%s%s", used ? ", " : "",
-				 needed[i]);
-	}
+	for (int i = 0; i < GVT_NEEDED; i++)
+		if (check_file(folder, gvt_host_files[i], F_OK) < 0)
+			text_append(missing, sizeof(missing), "%s%s", missing[0] ? ", " : "",
+				    gvt_host_files[i]);
 	if (missing[0]) {
 		if (!vgpus->stock[0])
 			memcpy(vgpus->missing, missing, sizeof(missing));
 		note(vgpus->stock, vgpu);
 		return;
 	}
-	examine_access(folder, vgpu, "cap", vgpus);
-	examine_access(folder, vgpu, "cap_ceiling", vgpus);
-	if (check_file(folder, "cap_lease_ms", F_OK) < 0)
+	examine_access(folder, vgpu, gvt_host_files[GVT_CAP], vgpus);
+	examine_access(folder, vgpu, gvt_host_files[GVT_CEILING], vgpus);
+	if (check_file(folder, gvt_host_files[GVT_LEASE], F_OK) < 0)
 		note(vgpus->no_lease, vgpu);
-	if (check_file(folder, "cap_ceiling", F_OK) < 0)
+	if (check_file(folder, gvt_host_files[GVT_CEILING], F_OK) < 0)
 		note(vgpus->no_ceiling, vgpu);
 }
 

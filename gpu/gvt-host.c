@@ -4,17 +4,26 @@
  * Only a GPU of GVT-g has a type i915-GVTg_*, and only a vGPU of GVT-g has the folder intel_vgpu.
  */
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
+#include "base/text.h"
 #include "gpu/gvt-host.h"
 
 #define PARENTS	  "class/mdev_bus"
 #define DEVICES	  "bus/mdev/devices"
 #define NAMES_MAX 256 /* bytes for the names of all GPUs in a message */
+
+const char *const gvt_host_files[GVT_FILES] = {
+	[GVT_CAP] = "cap",
+	[GVT_BUSY] = "busy_time",
+	[GVT_SCHED] = "sched_time",
+	[GVT_LEASE] = "cap_lease_ms",
+	[GVT_CEILING] = "cap_ceiling",
+};
 
 static const char *sysfs_root(const struct gpu_config *config)
 {
@@ -37,18 +46,10 @@ bool gvt_host_is_uuid(const char *name)
 bool gvt_host_is_parent(const char *path)
 {
 	char types[PATH_MAX];
-	const struct dirent *entry;
-	bool found = false;
-	DIR *dir;
 
-	if (snprintf(types, sizeof(types), "%s/mdev_supported_types", path) >= (int)sizeof(types))
-		return false;
-	dir = opendir(types);
-	while (dir && !found && (entry = readdir(dir)))
-		found = strstr(entry->d_name, "GVTg_");
-	if (dir)
-		closedir(dir);
-	return found;
+	return snprintf(types, sizeof(types), "%s/mdev_supported_types/*GVTg_*", path) <
+		       (int)sizeof(types) &&
+	       file_each_match(types, NULL, NULL) > 0;
 }
 
 /* The GPUs of GVT-g on this host. */
@@ -58,30 +59,25 @@ struct parents {
 	char names[NAMES_MAX]; /* names of all GPUs */
 };
 
+static void add_parent(void *userdata, const char *path)
+{
+	struct parents *parents = userdata;
+
+	if (!gvt_host_is_parent(path))
+		return;
+	parents->n++;
+	strcpy(parents->path, path);
+	text_append(parents->names, sizeof(parents->names), "%s%s", parents->names[0] ? ", " : "",
+		    strrchr(path, '/') + 1);
+}
+
 static void find_parents(const char *root, struct parents *parents)
 {
-	char path[PATH_MAX], gpu[PATH_MAX];
-	const struct dirent *entry;
-	DIR *dir;
+	char pattern[GPU_ROOT_MAX + sizeof("/" PARENTS "/*")];
 
 	*parents = (struct parents){.n = 0};
-	if (snprintf(path, sizeof(path), "%s/" PARENTS, root) >= (int)sizeof(path))
-		return;
-	dir = opendir(path);
-	while (dir && (entry = readdir(dir))) {
-		size_t used = strlen(parents->names);
-
-		if (entry->d_name[0] == '.' ||
-		    snprintf(gpu, sizeof(gpu), "%s/%s", path, entry->d_name) >= (int)sizeof(gpu) ||
-		    !gvt_host_is_parent(gpu))
-			continue;
-		parents->n++;
-		memcpy(parents->path, gpu, strlen(gpu) + 1);
-		snprintf(parents->names + used, sizeof(parents->names) - used, "%s%s",
-			 used ? ", " : "", entry->d_name);
-	}
-	if (dir)
-		closedir(dir);
+	snprintf(pattern, sizeof(pattern), "%s/" PARENTS "/*", root);
+	(void)file_each_match(pattern, add_parent, parents);
 }
 
 /*
@@ -126,22 +122,10 @@ int gvt_host_find(const struct gpu_config *config, char ret_dir[PATH_MAX], struc
 
 static bool any_vgpu(const char *root)
 {
-	char path[PATH_MAX], group[PATH_MAX];
-	const struct dirent *entry;
-	bool found = false;
-	DIR *dir;
+	char pattern[GPU_ROOT_MAX + sizeof("/" DEVICES "/*/intel_vgpu")];
 
-	if (snprintf(path, sizeof(path), "%s/" DEVICES, root) >= (int)sizeof(path))
-		return false;
-	dir = opendir(path);
-	while (dir && !found && (entry = readdir(dir)))
-		found = gvt_host_is_uuid(entry->d_name) &&
-			snprintf(group, sizeof(group), "%s/%s/intel_vgpu", path, entry->d_name) <
-				(int)sizeof(group) &&
-			access(group, F_OK) == 0;
-	if (dir)
-		closedir(dir);
-	return found;
+	snprintf(pattern, sizeof(pattern), "%s/" DEVICES "/*/intel_vgpu", root);
+	return file_each_match(pattern, NULL, NULL) > 0;
 }
 
 bool gvt_host_present(const struct gpu_config *config)

@@ -20,6 +20,19 @@ bool gvt_host_present(const struct gpu_config *config);
 /* Returns true if the GPU with this folder in the mdev bus offers types of GVT-g. */
 bool gvt_host_is_parent(const char *path);
 
+/* Files of a vGPU in its folder intel_vgpu. Those before GVT_NEEDED exist with gover's scheduler.
+ */
+enum gvt_file {
+	GVT_CAP,
+	GVT_BUSY,
+	GVT_SCHED,
+	GVT_NEEDED,
+	GVT_LEASE = GVT_NEEDED,
+	GVT_CEILING,
+	GVT_FILES
+};
+extern const char *const gvt_host_files[GVT_FILES];
+
 /* Returns true if @name has the form of a UUID. The names of mediated devices have this form. */
 bool gvt_host_is_uuid(const char *name);
 

@@ -51,8 +51,8 @@ struct gpu_vgpu {
 	int dir;      /* intel_vgpu */
 	dev_t device; /* of @dir, with the inode: identifies the vGPU */
 	ino_t inode;
-	int busy, sched, cap; /* its files */
-	int lease;	      /* fd of cap_lease_ms; -1: the kernel does not have this file */
+	/* its open files; GVT_LEASE: -1: the kernel does not have this file */
+	int fds[GVT_CEILING];
 };
 
 static int open_gpu(const struct gpu_config *config, struct gpu **ret_gpu, struct err *reterr)
@@ -279,10 +279,8 @@ static int destroy_vgpu(struct gpu *gpu, const char *id, struct err *reterr)
 static void close_files(const struct gpu_vgpu *vgpu)
 {
 	cleanup_closep(&vgpu->dir);
-	cleanup_closep(&vgpu->busy);
-	cleanup_closep(&vgpu->sched);
-	cleanup_closep(&vgpu->cap);
-	cleanup_closep(&vgpu->lease);
+	for (int i = 0; i < GVT_CEILING; i++)
+		cleanup_closep(&vgpu->fds[i]);
 }
 
 /*
@@ -359,18 +357,18 @@ static int open_folder(struct gpu_vgpu *vgpu, const char *path)
 
 static int open_files(struct gpu_vgpu *vgpu, struct err *reterr)
 {
-	vgpu->busy = openat(vgpu->dir, "busy_time", O_RDONLY | O_CLOEXEC);
-	if (vgpu->busy < 0)
-		return fail_open(vgpu, "busy_time", errno, reterr);
-	vgpu->sched = openat(vgpu->dir, "sched_time", O_RDONLY | O_CLOEXEC);
-	if (vgpu->sched < 0)
-		return fail_open(vgpu, "sched_time", errno, reterr);
-	vgpu->cap = open_to_write(vgpu->dir, "cap");
-	if (vgpu->cap < 0)
-		return fail_open(vgpu, "cap", errno, reterr);
-	vgpu->lease = open_to_write(vgpu->dir, "cap_lease_ms");
-	if (vgpu->lease < 0 && errno != ENOENT)
-		return fail_open(vgpu, "cap_lease_ms", errno, reterr);
+	static const enum gvt_file order[] = {GVT_BUSY, GVT_SCHED, GVT_CAP, GVT_LEASE};
+
+	for (size_t n = 0; n < ARRAY_SIZE(order); n++) {
+		enum gvt_file i = order[n];
+		const char *name = gvt_host_files[i];
+
+		vgpu->fds[i] = i == GVT_CAP || i == GVT_LEASE
+				       ? open_to_write(vgpu->dir, name)
+				       : openat(vgpu->dir, name, O_RDONLY | O_CLOEXEC);
+		if (vgpu->fds[i] < 0 && (i < GVT_NEEDED || errno != ENOENT))
+			return fail_open(vgpu, name, errno, reterr);
+	}
 	return check_exists(vgpu);
 }
 
@@ -396,7 +394,7 @@ static int attach_vgpu(struct gpu *gpu, const char *id, uint64_t now_mono_ns,
 	if (id_copy(vgpu->id, id) < 0)
 		return err_fail(reterr, ENOENT, "\"%s\" is not a vGPU", id);
 	vgpu->gpu = gpu;
-	vgpu->busy = vgpu->sched = vgpu->cap = vgpu->lease = -1;
+	memset(vgpu->fds, -1, sizeof(vgpu->fds));
 	vgpu_path(gpu, id, path);
 	r = open_folder(vgpu, path);
 	if (r == 0)
@@ -435,13 +433,13 @@ static uint64_t get_identity(const struct gpu_vgpu *vgpu)
 	return vgpu->inode;
 }
 
-static int read_time(const struct gpu_vgpu *vgpu, int fd, const char *name, uint64_t *ret_ns)
+static int read_time(const struct gpu_vgpu *vgpu, enum gvt_file file, uint64_t *ret_ns)
 {
-	int r = gone_or(file_pread_u64(fd, ret_ns));
+	int r = gone_or(file_pread_u64(vgpu->fds[file], ret_ns));
 
 	if (r < 0 && r != -ENODEV)
 		(void)err_fail(&vgpu->gpu->problem, -r, "vGPU %s: %s cannot be read: %s", vgpu->id,
-			       name, strerror(-r));
+			       gvt_host_files[file], strerror(-r));
 	return r;
 }
 
@@ -456,13 +454,13 @@ static int read_vgpu(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, struct gpu_rea
 		.at_ns = (uint64_t)((double)now_mono_ns * vgpu->gpu->speed),
 		.busy_valid = true,
 	};
-	int r = read_time(vgpu, vgpu->busy, "busy_time", &reading.busy_ns);
+	int r = read_time(vgpu, GVT_BUSY, &reading.busy_ns);
 
 	if (r == 0)
-		r = read_time(vgpu, vgpu->sched, "sched_time", &reading.sched_ns);
+		r = read_time(vgpu, GVT_SCHED, &reading.sched_ns);
 	if (r < 0)
 		return r;
-	r = parse_cap(vgpu->cap, &reading.cap_pct);
+	r = parse_cap(vgpu->fds[GVT_CAP], &reading.cap_pct);
 	if (r == -ENODEV)
 		return r;
 	reading.cap_valid = r == 0;
@@ -473,7 +471,7 @@ static int read_vgpu(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, struct gpu_rea
 
 static int read_cap(struct gpu_vgpu *vgpu, int *ret_cap_pct)
 {
-	return parse_cap(vgpu->cap, ret_cap_pct);
+	return parse_cap(vgpu->fds[GVT_CAP], ret_cap_pct);
 }
 
 /*
@@ -481,13 +479,13 @@ static int read_cap(struct gpu_vgpu *vgpu, int *ret_cap_pct)
  * function then opens the file again, because udev may have granted the permission since then.
  * Returns -EACCES if the permission is still missing.
  */
-static int write_file(const struct gpu_vgpu *vgpu, int *fd, const char *name, int64_t value)
+static int write_file(struct gpu_vgpu *vgpu, enum gvt_file file, int64_t value)
 {
-	int again, r = file_pwrite_i64(*fd, value);
+	int again, *fd = &vgpu->fds[file], r = file_pwrite_i64(*fd, value);
 
 	if (r != -EBADF && r != -ESPIPE)
 		return gone_or(r);
-	again = open_file(vgpu, name, O_RDWR);
+	again = open_file(vgpu, gvt_host_files[file], O_RDWR);
 	if (again < 0)
 		return again == -ENODEV ? again : -EACCES;
 	(void)close(*fd);
@@ -500,13 +498,13 @@ static int write_cap(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int cap_pct)
 	(void)now_mono_ns;
 	if (cap_pct < 1 || cap_pct > 100)
 		return -EINVAL;
-	return write_file(vgpu, &vgpu->cap, "cap", cap_pct);
+	return write_file(vgpu, GVT_CAP, cap_pct);
 }
 
 /* The file is optional: without it, the initial cap is the ceiling. */
 static int write_ceiling(struct gpu_vgpu *vgpu, int ceiling_pct)
 {
-	CLEANUP_CLOSE int fd = open_file(vgpu, "cap_ceiling", O_WRONLY);
+	CLEANUP_CLOSE int fd = open_file(vgpu, gvt_host_files[GVT_CEILING], O_WRONLY);
 
 	if (fd < 0)
 		return fd == -ENOENT ? -EOPNOTSUPP : gone_or(fd);
@@ -529,16 +527,16 @@ static int write_initial_cap(struct gpu_vgpu *vgpu, int initial_cap_pct, int cap
 	CLEANUP_CLOSE int fd = open_file(vgpu, "initial_cap", O_WRONLY);
 	int r = fd < 0 ? fd : file_pwrite_i64(fd, initial_cap_pct);
 
-	return r < 0 ? gone_or(r) : write_file(vgpu, &vgpu->cap, "cap", cap_pct);
+	return r < 0 ? gone_or(r) : write_file(vgpu, GVT_CAP, cap_pct);
 }
 
 static int renew(struct gpu_vgpu *vgpu, int lease_ms)
 {
 	double gpu_ms = fmin((double)lease_ms * vgpu->gpu->speed, UINT32_MAX);
 
-	if (vgpu->lease < 0)
+	if (vgpu->fds[GVT_LEASE] < 0)
 		return -EOPNOTSUPP;
-	return write_file(vgpu, &vgpu->lease, "cap_lease_ms", (int64_t)gpu_ms);
+	return write_file(vgpu, GVT_LEASE, (int64_t)gpu_ms);
 }
 
 const struct gpu_ops gpu_gvt_ops = {
