@@ -20,7 +20,9 @@
  * of |w - w'| over all vGPUs, where w' = T / (sum of all T) and w = O / (sum of all O).
  */
 #include <math.h>
+#include <string.h>
 
+#include "base/cleanup.h"
 #include "sim/experiment/account.h"
 
 /* the default of qos_gpu_bound_pct, but used for all policies */
@@ -115,51 +117,39 @@ static void set_ideals(struct account_sample *samples, int n)
 				left / weights * samples[i].contract_pct * samples[i].weight;
 }
 
-static void add_promised(struct account *account, struct account_vgpu *vgpu, double dt_s,
-			 double shortfall)
+static void add_promised(struct account_vgpu *sum, double dt_s, double shortfall)
 {
-	vgpu->promised_s += dt_s;
-	vgpu->shortfall_s += shortfall * dt_s;
-	account->promised_s += dt_s;
-	account->shortfall_s += shortfall * dt_s;
+	sum->promised_s += dt_s;
+	sum->shortfall_s += shortfall * dt_s;
 }
 
-static void add_broken(struct account *account, struct account_vgpu *vgpu, double dt_s,
-		       double shortfall, double penalty_per_broken_s)
+static void add_broken(struct account_vgpu *sum, double dt_s, double shortfall,
+		       double penalty_per_broken_s)
 {
 	double penalty = penalty_per_broken_s * dt_s;
 	int depth = 0;
 
 	while (shortfall >= depths[depth].below)
 		depth++;
-	vgpu->broken_s += dt_s;
-	vgpu->depth_s[depth] += dt_s;
-	vgpu->penalty += penalty;
-	vgpu->shortfall_penalty += shortfall * penalty;
-	account->broken_s += dt_s;
-	account->depth_s[depth] += dt_s;
-	account->penalty += penalty;
-	account->shortfall_penalty += shortfall * penalty;
+	sum->broken_s += dt_s;
+	sum->depth_s[depth] += dt_s;
+	sum->penalty += penalty;
+	sum->shortfall_penalty += shortfall * penalty;
 }
 
-static void add_vgpu(struct account *account, double dt_s, const struct account_sample *s,
-		     struct account_vgpu *vgpu)
+static void add_sample(struct account_vgpu *sum, double dt_s, const struct account_sample *s)
 {
-	double revenue = s->price_per_cap_hour * s->contract_pct / 100.0 * dt_s / SECONDS_HOUR;
-
-	vgpu->seen_s += dt_s;
+	sum->seen_s += dt_s;
 	/* Frames above the target do not count as served demand. Work without frames counts when
 	 * it is served, even if it was queued in an earlier period. */
-	vgpu->served_s += dt_s * (s->makes_frames ? fmin(s->load, owed(s)) : s->load);
-	vgpu->ideal_s += dt_s * s->ideal;
-	vgpu->sold_pct_s += dt_s * s->contract_pct;
-	vgpu->revenue += revenue;
-	account->vgpu_s += dt_s;
-	account->revenue += revenue;
+	sum->served_s += dt_s * (s->makes_frames ? fmin(s->load, owed(s)) : s->load);
+	sum->ideal_s += dt_s * s->ideal;
+	sum->sold_pct_s += dt_s * s->contract_pct;
+	sum->revenue += s->price_per_cap_hour * s->contract_pct / 100.0 * dt_s / SECONDS_HOUR;
 	if (s->promised)
-		add_promised(account, vgpu, dt_s, s->shortfall);
+		add_promised(sum, dt_s, s->shortfall);
 	if (s->broken)
-		add_broken(account, vgpu, dt_s, s->shortfall, s->penalty_per_broken_s);
+		add_broken(sum, dt_s, s->shortfall, s->penalty_per_broken_s);
 }
 
 void account_period(struct account *account, double dt_s, double util,
@@ -167,21 +157,20 @@ void account_period(struct account *account, double dt_s, double util,
 {
 	/* true: the whole period is in the last tenth of the run */
 	bool final = account->now_s >= account->from_final_s - ROUNDING;
-	double sold_pct_s = 0;
+	double sold_pct_s = account->all.sold_pct_s;
 
 	set_ideals(samples, n);
 	for (int i = 0; i < n; i++) {
 		judge(&samples[i], util);
-		add_vgpu(account, dt_s, &samples[i], vgpus[i]);
-		sold_pct_s += dt_s * samples[i].contract_pct;
+		add_sample(vgpus[i], dt_s, &samples[i]);
+		add_sample(&account->all, dt_s, &samples[i]);
 	}
 	account->now_s += dt_s;
 	account->util_s += dt_s * util;
-	account->sold_pct_s += sold_pct_s;
 	if (final) {
 		account->final_s += dt_s;
 		account->final_util_s += dt_s * util;
-		account->final_sold_pct_s += sold_pct_s;
+		account->final_sold_pct_s += account->all.sold_pct_s - sold_pct_s;
 	}
 	if (account->vgpus_start < 0)
 		account->vgpus_start = n;
@@ -193,12 +182,14 @@ void account_period(struct account *account, double dt_s, double util,
 void account_move(struct account *account, double blackout_s, double penalty_per_broken_s,
 		  double price, struct account_vgpu *vgpu)
 {
-	add_promised(account, vgpu, blackout_s, 1);
-	add_broken(account, vgpu, blackout_s, 1, penalty_per_broken_s);
-	vgpu->seen_s += blackout_s;
-	vgpu->move_cost += price;
-	account->vgpu_s += blackout_s;
-	account->move_cost += price;
+	struct account_vgpu *const sums[] = {vgpu, &account->all};
+
+	for (size_t i = 0; i < ARRAY_SIZE(sums); i++) {
+		add_promised(sums[i], blackout_s, 1);
+		add_broken(sums[i], blackout_s, 1, penalty_per_broken_s);
+		sums[i]->seen_s += blackout_s;
+		sums[i]->move_cost += price;
+	}
 	account->blackout_s += blackout_s;
 	account->moves++;
 }
@@ -236,34 +227,35 @@ static double over(double part, double whole)
 void account_summarize(const struct account *account, const struct account_vgpu *vgpus, int n,
 		       struct account_summary *ret_summary)
 {
+	const struct account_vgpu *all = &account->all;
+
 	*ret_summary = (struct account_summary){
 		.seconds = account->now_s,
-		.vgpu_s = account->vgpu_s,
-		.broken_s = account->broken_s,
-		.broken_pct = 100 * over(account->broken_s, account->vgpu_s),
-		.promised_s = account->promised_s,
-		.shortfall_s = account->shortfall_s,
-		.shortfall_pct = 100 * over(account->shortfall_s, account->promised_s),
+		.vgpu_s = all->seen_s,
+		.broken_s = all->broken_s,
+		.broken_pct = 100 * over(all->broken_s, all->seen_s),
+		.promised_s = all->promised_s,
+		.shortfall_s = all->shortfall_s,
+		.shortfall_pct = 100 * over(all->shortfall_s, all->promised_s),
 		.util_avg_pct = 100 * over(account->util_s, account->now_s),
 		.util_final_pct = 100 * over(account->final_util_s, account->final_s),
-		.vgpus_avg = over(account->vgpu_s - account->blackout_s, account->now_s),
+		.vgpus_avg = over(all->seen_s - account->blackout_s, account->now_s),
 		.vgpus_start = account->vgpus_start < 0 ? 0 : account->vgpus_start,
 		.vgpus_end = account->vgpus_end,
 		.vgpus_most = account->vgpus_most,
-		.overbooking_avg = over(account->sold_pct_s, account->now_s) / 100,
+		.overbooking_avg = over(all->sold_pct_s, account->now_s) / 100,
 		.overbooking_final = over(account->final_sold_pct_s, account->final_s) / 100,
-		.sold_cap_pct_s = account->sold_pct_s,
-		.revenue = account->revenue,
-		.penalty = account->penalty,
-		.profit = account->revenue - account->penalty,
+		.sold_cap_pct_s = all->sold_pct_s,
+		.revenue = all->revenue,
+		.penalty = all->penalty,
+		.profit = all->revenue - all->penalty,
 		.moves = account->moves,
 		.blackout_s = account->blackout_s,
-		.shortfall_penalty = account->shortfall_penalty,
-		.move_cost = account->move_cost,
-		.net_income = account->revenue - account->shortfall_penalty - account->move_cost,
+		.shortfall_penalty = all->shortfall_penalty,
+		.move_cost = all->move_cost,
+		.net_income = all->revenue - all->shortfall_penalty - all->move_cost,
 	};
-	for (int i = 0; i < ACCOUNT_DEPTHS; i++)
-		ret_summary->depth_s[i] = account->depth_s[i];
+	memcpy(ret_summary->depth_s, all->depth_s, sizeof(all->depth_s));
 	for (int i = 0; i < n; i++) {
 		double shortfall_pct = 100 * over(vgpus[i].shortfall_s, vgpus[i].promised_s);
 

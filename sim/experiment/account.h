@@ -33,9 +33,10 @@ struct account_sample {
 	double ideal;	  /* ideal (fair) share, as a fraction of the GPU */
 };
 
-/* One vGPU from its first to its last period. All zero before the first period. */
+/* The sums over one vGPU from its first to its last period, or over all vGPUs. Zero-initialised. */
 struct account_vgpu {
-	double seen_s, broken_s;
+	double seen_s; /* vGPU-seconds */
+	double broken_s;
 	double promised_s, shortfall_s;
 	double depth_s[ACCOUNT_DEPTHS];
 	double served_s; /* served part of the demand, GPU seconds */
@@ -49,12 +50,8 @@ struct account_vgpu {
 struct account {
 	double from_final_s; /* time at which the last tenth of the run begins */
 	double now_s;
-	double vgpu_s, broken_s;
-	double promised_s, shortfall_s;
-	double depth_s[ACCOUNT_DEPTHS];
-	double util_s, final_util_s, final_s;
-	double sold_pct_s, final_sold_pct_s;
-	double revenue, penalty, shortfall_penalty, move_cost;
+	struct account_vgpu all;
+	double util_s, final_util_s, final_s, final_sold_pct_s;
 	double blackout_s;
 	int moves;
 	int vgpus_start, vgpus_end, vgpus_most;

@@ -272,8 +272,8 @@ static bool is_lost(const struct best_schedule *found, const struct experiment *
 	/* Without migration, a failed sale prevents all later sales. */
 	if (experiment->counts.failed > 0 && !found->scenario->migrate)
 		return true;
-	return experiment->account.broken_s >
-	       BEST_SCHEDULE_BROKEN_PCT / 100 * (experiment->account.vgpu_s + left_s * most);
+	return experiment->account.all.broken_s >
+	       BEST_SCHEDULE_BROKEN_PCT / 100 * (experiment->account.all.seen_s + left_s * most);
 }
 
 static void note_sales(struct search_schedule *schedule, const struct experiment *experiment)

@@ -9,6 +9,9 @@
 
 #define SUMMARY_EXACT (-1) /* value of summary_field.decimals: the value is not rounded */
 
+/* The value of several GPUs: the sum, the mean weighted by seconds, or that of the worst GPU. */
+enum summary_sum { SUMMARY_TOTAL, SUMMARY_MEAN, SUMMARY_LEAST, SUMMARY_MOST };
+
 /* One number of a summary. */
 struct summary_field {
 	const char *name;  /* name with the unit, as in summary.json */
@@ -17,6 +20,7 @@ struct summary_field {
 	bool recorded;	   /* true: a recording contains this value too */
 	bool whole;	   /* true: the value is an int; false: a double */
 	int decimals;	   /* in tables */
+	enum summary_sum sum;
 };
 
 /* Returns field number @index; NULL past the last field. */
@@ -34,10 +38,7 @@ void summary_encode(const struct experiment_summary *summary, bool recorded, int
 /* Encodes the broken time of each shortfall range. @depth_s has ACCOUNT_DEPTHS values. */
 json_t *summary_encode_depths(const double *depth_s, int decimals);
 
-/*
- * Adds up the summaries of @n GPUs. Means are weighted by seconds. The min-max ratio, lambda,
- * worst_broken_pct, worst_shortfall_pct and stay_median_s are the values of the worst GPU.
- */
+/* Adds up the summaries of @n GPUs. Quotients are those of the sums. */
 void summary_add_up(const struct experiment_summary *const *parts, int n,
 		    struct experiment_summary *ret_sum);
 
