@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads traces in blocks, so that memory contains only the points and one block of the file. */
+/* Reads traces line by line, so that memory contains only the points. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,8 +15,7 @@
 
 #define T_MAX_S	   4e9 /* 126 years: twice this time, in ns, fits into 64 bits */
 #define FPS_MAX	   10000
-#define LINE_MAX_B 255 /* maximum length of a line; a line of three numbers needs about 64 */
-#define BLOCK_B	   65536
+#define LINE_SIZE  256	/* of a line with its NUL; a line of three numbers needs about 64 */
 #define POINTS_MIN 1024 /* size of the first allocation in points */
 
 struct point {
@@ -158,53 +157,28 @@ int trace_new(const struct trace_point *points, size_t n, struct trace **ret_tra
 
 /* --- the file --- */
 
-struct lines {
-	FILE *file;
-	char block[BLOCK_B];
-	size_t at, end; /* begin and end of the unread part of block */
-	char line[LINE_MAX_B + 1];
-};
-
 /*
- * Reads the next line, without its line ending, into lines->line. Returns the length of the line.
- * -ENODATA: no further line; -EFBIG: the line is too long; -EINVAL: the line contains a NUL byte.
+ * Reads the next line, without its line ending. Returns the length of the line. -ENODATA: no
+ * further line; -EFBIG: the line is too long; -EINVAL: the line contains a NUL byte.
  */
-static int read_line(struct lines *lines)
+static int read_line(FILE *file, char line[LINE_SIZE])
 {
 	size_t length = 0;
-	bool started = false;
+	int c;
 
-	for (;;) {
-		const char *from = lines->block + lines->at, *newline;
-		size_t n = lines->end - lines->at;
-
-		if (n == 0) {
-			lines->at = 0;
-			lines->end = fread(lines->block, 1, sizeof(lines->block), lines->file);
-			if (lines->end > 0)
-				continue;
-			if (ferror(lines->file))
-				return -EIO;
-			if (!started)
-				return -ENODATA;
-			break;
-		}
-		started = true;
-		newline = memchr(from, '\n', n);
-		if (newline)
-			n = (size_t)(newline - from);
-		if (length + n > LINE_MAX_B)
+	while ((c = getc_unlocked(file)) != EOF && c != '\n') {
+		if (length + 1 == LINE_SIZE)
 			return -EFBIG;
-		memcpy(lines->line + length, from, n);
-		length += n;
-		lines->at += n + (newline != NULL);
-		if (newline)
-			break;
+		line[length++] = (char)c;
 	}
-	if (length > 0 && lines->line[length - 1] == '\r')
+	if (c == EOF && ferror(file))
+		return -EIO;
+	if (c == EOF && length == 0)
+		return -ENODATA;
+	if (length > 0 && line[length - 1] == '\r')
 		length--;
-	lines->line[length] = '\0';
-	return memchr(lines->line, '\0', length) ? -EINVAL : (int)length;
+	line[length] = '\0';
+	return memchr(line, '\0', length) ? -EINVAL : (int)length;
 }
 
 /* Copies text of a file for use in a message: shortens it, and replaces control characters. */
@@ -328,7 +302,7 @@ static int fail_line(const struct trace *trace, size_t line, int r, struct err *
 	char what[64] = "cannot be read";
 
 	if (r == -EFBIG)
-		snprintf(what, sizeof(what), "line too long (limit %d characters)", LINE_MAX_B);
+		snprintf(what, sizeof(what), "line too long (limit %d characters)", LINE_SIZE - 1);
 	else if (r == -EINVAL)
 		strcpy(what, "the line contains a NUL byte");
 	else if (r == -ENODATA && line == 1)
@@ -339,18 +313,19 @@ static int fail_line(const struct trace *trace, size_t line, int r, struct err *
 			what);
 }
 
-static int read_file(struct trace *trace, struct lines *lines, struct err *reterr)
+static int read_file(struct trace *trace, FILE *file, struct err *reterr)
 {
 	const struct header *header = NULL;
-	int r = read_line(lines);
+	char line[LINE_SIZE];
+	int r = read_line(file, line);
 
 	if (r < 0)
 		return fail_line(trace, 1, r, reterr);
-	r = read_header(trace, lines->line, &header, reterr);
+	r = read_header(trace, line, &header, reterr);
 	if (r < 0)
 		return r;
-	while ((r = read_line(lines)) >= 0) {
-		r = read_point(trace, header, lines->line, reterr);
+	while ((r = read_line(file, line)) >= 0) {
+		r = read_point(trace, header, line, reterr);
 		if (r < 0)
 			return r;
 	}
@@ -362,9 +337,9 @@ static int read_file(struct trace *trace, struct lines *lines, struct err *reter
 
 int trace_load(const char *path, struct trace **ret_trace, struct err *reterr)
 {
-	CLEANUP_FREE struct lines *lines = xcalloc(1, sizeof(*lines));
 	struct trace *trace = xcalloc(1, sizeof(*trace));
-	int r = file_open_stream(path, &lines->file);
+	FILE *file;
+	int r = file_open_stream(path, &file);
 
 	trace->name = xstrdup(path);
 	if (r < 0) {
@@ -372,8 +347,8 @@ int trace_load(const char *path, struct trace **ret_trace, struct err *reterr)
 		return err_fail(reterr, -r, "%.300s: cannot be read: %s", path,
 				r == -EINVAL ? "not a regular file" : strerror(-r));
 	}
-	r = read_file(trace, lines, reterr);
-	(void)fclose(lines->file);
+	r = read_file(trace, file, reterr);
+	(void)fclose(file);
 	if (r < 0) {
 		trace_free(trace);
 		return r;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of workload models. Internal to workload*.c. */
+/* The table of workload models, and the parsed text of a workload. Internal to workload*.c. */
 #ifndef SIM_MODEL_WORKLOAD_MODEL_H
 #define SIM_MODEL_WORKLOAD_MODEL_H
 
@@ -33,5 +33,21 @@ struct workload_model {
 };
 
 extern const struct workload_model workload_models[]; /* the last row has a NULL name */
+
+/*
+ * The result of parsing a text: the workload and, for a trace, the values of the keys for which
+ * struct workload has no field.
+ */
+struct workload_text {
+	struct workload workload;
+	char file[WORKLOAD_TEXT_MAX];
+	double offset_s; /* negative: not set */
+	double length_s; /* 0: not set */
+	double gap_s;
+	bool may_have_gaps;
+};
+
+/* Parses the workload @text. -EINVAL with a message. */
+int workload_text_read(const char *text, struct workload_text *ret_text, struct err *reterr);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/parse.h"
-#include "sim/model/workload-text.h"
+#include "sim/model/workload-model.h"
 
 #define GAP_S 5 /* default of gap_s; a trace has one sample per second, but samples may be late */
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "sim/model/workload-text.h"
+#include "sim/model/workload-model.h"
 
 static uint64_t ns_of(double s)
 {
