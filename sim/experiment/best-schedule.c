@@ -258,8 +258,8 @@ int best_schedule_experiment(struct best_schedule *found,
 		hooks.step = future_step;
 		hooks.fund = future_fund;
 	}
-	return experiment_new(found->scenario, found->policy, NULL, found->seed, &hooks,
-			      ret_experiment, reterr);
+	return experiment_new(found->scenario, found->policy, found->seed, &hooks, ret_experiment,
+			      reterr);
 }
 
 /* Returns true if the run can no longer stay within the limits. */
@@ -319,7 +319,7 @@ static int consider(struct best_schedule *found, const struct policy *policy, st
 	struct experiment *experiment;
 	int r;
 
-	r = experiment_new(found->scenario, policy, NULL, found->seed, NULL, &experiment, reterr);
+	r = experiment_new(found->scenario, policy, found->seed, NULL, &experiment, reterr);
 	if (r < 0)
 		return r;
 	while (experiment_step(experiment))

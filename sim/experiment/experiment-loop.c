@@ -8,7 +8,6 @@
 #include "base/clock.h"
 #include "base/xalloc.h"
 #include "sched/sched.h"
-#include "sim/experiment/sale.h"
 #include "sim/experiment/tenants.h"
 
 /* --- reading --- */
@@ -170,8 +169,7 @@ bool experiment_step(struct experiment *experiment)
 	return experiment->now_ns < experiment->end_ns;
 }
 
-int experiment_new(const struct scenario *scenario, const struct policy *policy,
-		   const struct policy_params *params, uint64_t seed,
+int experiment_new(const struct scenario *scenario, const struct policy *policy, uint64_t seed,
 		   const struct experiment_hooks *hooks, struct experiment **ret_experiment,
 		   struct err *reterr)
 {
@@ -180,7 +178,7 @@ int experiment_new(const struct scenario *scenario, const struct policy *policy,
 
 	experiment->scenario = scenario;
 	experiment->policy = policy;
-	experiment->params = params ? *params : scenario_params(scenario);
+	experiment->params = scenario_params(scenario);
 	experiment->seed = seed;
 	experiment->sale.life.state = OFFER_CLOSED;
 	if (hooks)
@@ -244,6 +242,14 @@ void experiment_summarize(const struct experiment *experiment,
 	ret_summary->stay_median_s = stay_median_s(experiment);
 	account_summarize(&experiment->account, experiment->accounts, experiment->n_tenants,
 			  &ret_summary->account);
+}
+
+void experiment_finish(struct experiment *experiment, struct experiment_summary *ret_summary)
+{
+	while (experiment_step(experiment))
+		;
+	experiment_summarize(experiment, ret_summary);
+	experiment_free(experiment);
 }
 
 double experiment_util(const struct experiment *experiment)

@@ -88,4 +88,10 @@ void experiment_emit(struct experiment *experiment, const char *kind, const char
 		     const char *format, ...) __attribute__((format(printf, 4, 5)));
 int experiment_sum_cap_pct(const struct experiment *experiment);
 
+/* Opens an offer after the policy decided to make an offer. */
+void sale_open(struct experiment *experiment);
+/* Updates the offer: open, claimed, on probation, kept or failed. Runs after the step of each
+ * period. */
+void sale_update(struct experiment *experiment);
+
 #endif

@@ -77,12 +77,10 @@ struct experiment_summary {
 };
 
 /*
- * Creates an experiment at time 0, with the tenants that are present from the start. @params may be
- * NULL: then the parameters of the scenario apply. @hooks may be NULL, and is copied. @scenario
- * must outlive the experiment. -EINVAL.
+ * Creates an experiment at time 0, with the tenants that are present from the start. @hooks may be
+ * NULL, and is copied. @scenario must outlive the experiment. -EINVAL.
  */
-int experiment_new(const struct scenario *scenario, const struct policy *policy,
-		   const struct policy_params *params, uint64_t seed,
+int experiment_new(const struct scenario *scenario, const struct policy *policy, uint64_t seed,
 		   const struct experiment_hooks *hooks, struct experiment **ret_experiment,
 		   struct err *reterr);
 struct experiment *experiment_free(struct experiment *experiment); /* accepts NULL; returns NULL */
@@ -93,6 +91,9 @@ bool experiment_step(struct experiment *experiment);
 /* Summarizes all periods that have run. */
 void experiment_summarize(const struct experiment *experiment,
 			  struct experiment_summary *ret_summary);
+
+/* Runs the remaining periods, summarizes all periods and frees @experiment. */
+void experiment_finish(struct experiment *experiment, struct experiment_summary *ret_summary);
 
 double experiment_now_s(const struct experiment *experiment);
 /* Returns the busy fraction of the GPU in the last period. */

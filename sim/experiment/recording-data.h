@@ -60,4 +60,14 @@ struct recording {
 	struct recording_facts facts;
 };
 
+/* Adds all cells that are not censored to the histogram of their vGPU. */
+void recording_build_histograms(struct recording *recording);
+
+/*
+ * Creates the trace of @span: estimates its demand. Adds the number of seconds with an estimated
+ * demand to the facts of @recording.
+ */
+int recording_make_trace(struct recording *recording, struct recording_span *span,
+			 struct err *reterr);
+
 #endif

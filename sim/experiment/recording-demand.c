@@ -29,7 +29,7 @@
 #include <stdlib.h>
 
 #include "base/xalloc.h"
-#include "sim/experiment/recording-demand.h"
+#include "sim/experiment/recording-data.h"
 
 /* a tenant that uses at least this percentage of the allotted time is busy */
 #define CENSORED_UTIL	97
@@ -51,7 +51,8 @@ struct estimator {
 	double busy_pct_s; /* work of the busy period that is not yet part of the demand */
 };
 
-int recording_ceiling_pct(const struct recording *recording, const struct recording_span *span)
+/* Returns the highest cap that the tenant of @span may get. */
+static int ceiling_of(const struct recording *recording, const struct recording_span *span)
 {
 	return recording->vgpus[span->vgpu].terms.burst ? 100 : span->contract_pct;
 }
@@ -67,11 +68,12 @@ static bool is_busy(const struct recording *recording, const struct recording_sp
 	return cell->util_pct >= CENSORED_UTIL;
 }
 
-bool recording_is_censored(const struct recording *recording, const struct recording_span *span,
-			   size_t at)
+/* Returns true if the cap may have limited the load in cell @at of @span. */
+static bool is_censored(const struct recording *recording, const struct recording_span *span,
+			size_t at)
 {
 	return is_busy(recording, span, at) &&
-	       span->cells[at].cap_pct < recording_ceiling_pct(recording, span);
+	       span->cells[at].cap_pct < ceiling_of(recording, span);
 }
 
 /* --- histograms --- */
@@ -122,7 +124,7 @@ void recording_build_histograms(struct recording *recording)
 			float dt_s = recording->ticks[span->first + i].dt_s;
 
 			span->draws = span->draws || cell->fps > 0;
-			if (isnan(cell->load_pct) || recording_is_censored(recording, span, i))
+			if (isnan(cell->load_pct) || is_censored(recording, span, i))
 				continue;
 			vgpu->histogram->load_s[load_bin((double)cell->load_pct)] += dt_s;
 			if (!isnan(cell->fps))
@@ -224,7 +226,7 @@ static struct trace_point estimate_cell(struct recording *recording,
 					struct estimator *estimator)
 {
 	const struct recording_cell *cell = &span->cells[at];
-	bool censored = recording_is_censored(recording, span, at);
+	bool censored = is_censored(recording, span, at);
 	double load_pct = (double)cell->load_pct, fps = (double)cell->fps;
 	struct recording_facts *facts = &recording->facts;
 
@@ -261,7 +263,7 @@ int recording_make_trace(struct recording *recording, struct recording_span *spa
 	struct trace_point *points = xcalloc(span->n_cells, sizeof(*points));
 	struct estimator estimator = {
 		.histogram = recording->vgpus[span->vgpu].histogram,
-		.ceiling_pct = recording_ceiling_pct(recording, span),
+		.ceiling_pct = ceiling_of(recording, span),
 		.target_fps = span->target_fps,
 		.frame_pct_s = first_frame_pct_s(span),
 	};

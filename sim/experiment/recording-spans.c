@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
-#include "sim/experiment/recording-demand.h"
+#include "sim/experiment/recording-data.h"
 
 #define GAP_PERIODS  5
 #define ABSENT_TICKS 5 /* maximum number of missing rows within a span */

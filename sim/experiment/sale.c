@@ -6,7 +6,6 @@
 #include <errno.h>
 
 #include "base/clock.h"
-#include "sim/experiment/sale.h"
 #include "sim/experiment/tenants.h"
 
 static struct offer_limits limits_of(const struct experiment *experiment)

@@ -6,11 +6,8 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "sim/host/setup.h"
-#include "sim/experiment/summary.h"
 
 #define COMPARE_SEEDS_MAX 1000
-#define COMPARE_NAME_MAX  128
 
 struct compare_options {
 	char *const *scenarios; /* paths */
@@ -25,28 +22,10 @@ struct compare_options {
 	bool json;
 };
 
-/* One scenario under one policy. */
-struct compare_row {
-	char scenario_name[COMPARE_NAME_MAX], policy_name[COMPARE_NAME_MAX];
-	struct scenario *scenario;
-	struct setup_strategy strategy;
-	struct experiment_summary *runs; /* results, one per seed */
-};
-
-struct compare {
-	const struct compare_options *options;
-	struct compare_row *rows;
-	int n_rows;
-};
-
 /*
- * Runs all experiments on all CPUs. -errno with a message. The caller must call compare_fini(),
- * also after an error. @options must outlive @compare.
+ * Runs all experiments on all CPUs, prints the comparison to stdout and writes its files. -errno
+ * with a message.
  */
-int compare_run(struct compare *compare, const struct compare_options *options, struct err *reterr);
-void compare_fini(struct compare *compare);
-
-/* Returns the seed of run number @run of @row. */
-uint64_t compare_seed(const struct compare *compare, const struct compare_row *row, int run);
+int compare_run(const struct compare_options *options, struct err *reterr);
 
 #endif

@@ -13,7 +13,7 @@
 #include "base/terminal/field.h"
 #include "base/xalloc.h"
 #include "sim/host/replay.h"
-#include "sim/host/setup.h"
+#include "sim/host/run.h"
 
 #define REMOVE_S 300 /* a new vGPU is removed this many seconds after its sale failed */
 
@@ -147,14 +147,10 @@ static void *play(void *userdata)
 	const struct policy *policy = policy_find(run->replay->policies[run->which]);
 	struct experiment *experiment;
 
-	run->result = experiment_new(run->scenario, policy, NULL, run->replay->seed, NULL,
-				     &experiment, &run->err);
-	if (run->result < 0)
-		return NULL;
-	while (experiment_step(experiment))
-		;
-	experiment_summarize(experiment, &run->summary);
-	experiment_free(experiment);
+	run->result = experiment_new(run->scenario, policy, run->replay->seed, NULL, &experiment,
+				     &run->err);
+	if (run->result == 0)
+		experiment_finish(experiment, &run->summary);
 	return NULL;
 }
 
@@ -259,7 +255,7 @@ static int check_policy(const char *name, struct err *reterr)
 
 	if (policy_find(name))
 		return 0;
-	setup_list_policies(", ", names, sizeof(names));
+	run_list_policies(", ", names, sizeof(names));
 	return err_fail(reterr, EINVAL, "--policy: unknown policy '%.60s' (allowed: %s)", name,
 			names);
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "sched/sched.h"
-#include "sim/host/tree-files.h"
+#include "sim/host/tree-gpus.h"
 
 /* Parses a decimal number without a sign, like kstrtou32(text, 10) in the kernel. */
 static int parse_u32(const char *text, uint32_t *ret_value)

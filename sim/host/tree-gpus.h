@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The state of the simulated GPUs: their vGPUs and free memory. Internal to tree-*.c. */
+/* The state of the simulated GPUs, and the tables of files. Internal to tree-*.c. */
 #ifndef SIM_HOST_TREE_GPUS_H
 #define SIM_HOST_TREE_GPUS_H
 
@@ -60,5 +60,30 @@ void tree_update(struct tree *tree, struct tree_gpu *gpu);
 /* Creates a vGPU. @uuid: a valid UUID in lower case. -EEXIST, -ENOSPC. */
 int tree_add_vgpu(struct tree *tree, struct tree_gpu *gpu, int type, const char *uuid);
 void tree_remove_vgpu(struct tree_vgpu *vgpu);
+
+/* --- the files --- */
+
+struct tree_attr {
+	enum tree_kind in;
+	const char *name;
+	mode_t mode;
+	/* show is NULL if the file is not readable, store is NULL if it is not writable. @text
+	 * ends with NUL and has no newline. */
+	void (*show)(const struct tree_node *node, char text[TREE_TEXT_MAX]);
+	int (*store)(struct tree *tree, const struct tree_node *node, const char *text);
+};
+
+/* The files of a GVT-g host, and those of an SR-IOV host. The last row has a NULL name. */
+extern const struct tree_attr tree_attrs[];
+extern const struct tree_attr tree_xe_attrs[];
+extern const struct tree_attr tree_xe_load; /* the files pf, vf1, ... in gover_sim */
+
+/* Returns 0, or the error of any reading or writing of @attr, a file of an SR-IOV host. */
+int tree_xe_check(const struct tree_node *attr, bool writes);
+
+/* The layout of an SR-IOV host, except its fixed entries: as tree_each() and tree_link_text(). */
+int tree_xe_each(struct tree *tree, const struct tree_node *dir, tree_found_fn found,
+		 void *userdata);
+void tree_xe_link_text(const struct tree_node *link, char text[TREE_LINK_MAX]);
 
 #endif

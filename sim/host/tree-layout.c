@@ -10,8 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "sim/host/tree-files.h"
-#include "sim/host/tree-xe.h"
+#include "sim/host/tree-gpus.h"
 
 /* The entries that always exist: directories and the link mdev_type. */
 static const struct {

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "sim/host/tree-files.h"
+#include "sim/host/tree-gpus.h"
 
 /* --- numbers and words, as in the kernel --- */
 

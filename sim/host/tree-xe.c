@@ -5,8 +5,7 @@
  */
 #include <stdio.h>
 
-#include "sim/host/tree-files.h"
-#include "sim/host/tree-xe.h"
+#include "sim/host/tree-gpus.h"
 
 /*
  * Writes the PCI address of a function of @gpu. The addresses of VFs follow that of the PF, also

@@ -30,7 +30,7 @@ static void play(const struct scenario *scenario)
 	struct experiment_summary sum;
 	struct experiment *experiment;
 
-	if (experiment_new(scenario, policy, NULL, 1, NULL, &experiment, NULL) < 0)
+	if (experiment_new(scenario, policy, 1, NULL, &experiment, NULL) < 0)
 		return;
 	for (int i = 0; i < 3 && experiment_step(experiment); i++)
 		;

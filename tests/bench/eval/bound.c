@@ -316,7 +316,7 @@ int bound_compute(const struct scenario *scenario, uint64_t seed, double broken_
 	rx->scenario = scenario;
 	rx->limit = broken_pct / 100;
 	/* only for the order of the tenants */
-	r = experiment_new(scenario, policy_at(0), NULL, seed, NULL, &experiment, reterr);
+	r = experiment_new(scenario, policy_at(0), seed, NULL, &experiment, reterr);
 	if (r < 0)
 		return r;
 	compute(rx, experiment, seed, ret_bound);

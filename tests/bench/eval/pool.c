@@ -38,14 +38,6 @@ static void note(void *userdata, const struct experiment_event *event)
 	watch->run->needed += demand > 1;
 }
 
-static void finish(struct experiment *experiment, struct pool_run *run)
-{
-	while (experiment_step(experiment))
-		;
-	experiment_summarize(experiment, &run->sum);
-	experiment_free(experiment);
-}
-
 static void play_policy(const struct pool_row *row, uint64_t seed, struct pool_run *run)
 {
 	struct watch watch = {.run = run};
@@ -53,10 +45,10 @@ static void play_policy(const struct pool_row *row, uint64_t seed, struct pool_r
 	struct experiment *experiment;
 	struct err err = {""};
 
-	if (experiment_new(row->scenario, row->policy, NULL, seed, &hooks, &experiment, &err) < 0)
+	if (experiment_new(row->scenario, row->policy, seed, &hooks, &experiment, &err) < 0)
 		pool_die(err.msg);
 	watch.experiment = experiment;
-	finish(experiment, run);
+	experiment_finish(experiment, &run->sum);
 }
 
 static void play_found(const struct pool_row *row, uint64_t seed, struct pool_run *run)
@@ -71,7 +63,7 @@ static void play_found(const struct pool_row *row, uint64_t seed, struct pool_ru
 	if (best_schedule_new(row->scenario, kind, row->policy, seed, &found, &err) < 0 ||
 	    best_schedule_experiment(found, NULL, NULL, &experiment, &err) < 0)
 		pool_die(err.msg);
-	finish(experiment, run);
+	experiment_finish(experiment, &run->sum);
 	run->start_keeps_limit = best_schedule_start_keeps_limit(found);
 	best_schedule_free(found);
 }

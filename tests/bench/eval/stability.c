@@ -127,7 +127,7 @@ static int play(const struct wave *wave, double period_s, const struct policy *p
 	*ret_figures = (struct figures){0};
 	if (make(wave, period_s, &scenario) != 0)
 		return 2;
-	if (experiment_new(&scenario, policy, NULL, 1, NULL, &experiment, &err) < 0)
+	if (experiment_new(&scenario, policy, 1, NULL, &experiment, &err) < 0)
 		return fail(err.msg);
 	for (bool more = true; more;) {
 		int moves = sum.cap_moves;
@@ -313,7 +313,7 @@ static int play_rest(const struct rest_case *row, const struct policy *policy,
 	*ret_rest = (struct rest){.least = INFINITY};
 	if (make_rest(row, &scenario) != 0)
 		return 2;
-	if (experiment_new(&scenario, policy, NULL, 1, NULL, &experiment, &err) < 0)
+	if (experiment_new(&scenario, policy, 1, NULL, &experiment, &err) < 0)
 		return fail(err.msg);
 	for (bool more = true; more;) {
 		int moves = sum.cap_moves;

@@ -261,8 +261,7 @@ TEST(an_experiment_starts_with_the_recorded_caps)
 	add_seconds("a", 0, 20, row_of(37, 20));
 	close_and_make();
 	assert_int_equal(
-		experiment_new(&scenario, policy_find("gover"), NULL, 1, NULL, &experiment, &err),
-		0);
+		experiment_new(&scenario, policy_find("gover"), 1, NULL, &experiment, &err), 0);
 	assert_int_equal(experiment_vgpu_at(experiment, 0, NULL)->cap_pct, 37);
 	experiment_free(experiment);
 }
@@ -350,7 +349,7 @@ static struct experiment_summary play(void)
 	struct experiment_summary summary;
 	struct experiment *experiment;
 
-	if (experiment_new(&scenario, policy_find("gover"), NULL, 1, NULL, &experiment, &err) < 0)
+	if (experiment_new(&scenario, policy_find("gover"), 1, NULL, &experiment, &err) < 0)
 		fail_msg("%s", err.msg);
 	while (experiment_step(experiment))
 		;
@@ -486,8 +485,7 @@ static struct experiment_summary fail_sales(int remove_s)
 	assert_int_equal(recording_newcomers_add(newcomers, &scenario, &err), 0);
 	assert_int_equal(scenario_check(&scenario, &err), 0);
 	assert_int_equal(
-		experiment_new(&scenario, policy_find("none"), NULL, 1, &hooks, &experiment, &err),
-		0);
+		experiment_new(&scenario, policy_find("none"), 1, &hooks, &experiment, &err), 0);
 	while (experiment_step(experiment))
 		;
 	experiment_summarize(experiment, &summary);

@@ -96,7 +96,7 @@ static struct account_summary play(const struct scenario *played, const char *po
 	struct experiment *experiment;
 	bool more = true;
 
-	if (experiment_new(played, policy_find(policy), NULL, 1, NULL, &experiment, &err) < 0)
+	if (experiment_new(played, policy_find(policy), 1, NULL, &experiment, &err) < 0)
 		fail_msg("%s", err.msg);
 	for (int second = 1; more; second++) {
 		more = experiment_step(experiment);

@@ -197,7 +197,7 @@ TEST(starting_more_tenants_than_exist_is_an_error)
 	make(THREE);
 	scenario.start = 3;
 	scenario.draw = SCENARIO_LISTED;
-	assert_int_equal(experiment_new(&scenario, &stub, NULL, 1, NULL, &none, &err), -EINVAL);
+	assert_int_equal(experiment_new(&scenario, &stub, 1, NULL, &none, &err), -EINVAL);
 	assert_null(none);
 	assert_string_equal(err.msg, "[arrivals] start = 3: not enough tenants");
 }

@@ -112,7 +112,7 @@ static void make_with(const char *text, const struct policy *policy, uint64_t se
 	scenario_fini(&scenario);
 	if (scenario_load(temp_file, &scenario, &err) < 0)
 		fail_msg("%s", err.msg);
-	if (experiment_new(&scenario, policy, NULL, seed, hooks, &experiment, &err) < 0)
+	if (experiment_new(&scenario, policy, seed, hooks, &experiment, &err) < 0)
 		fail_msg("%s", err.msg);
 }
 
