@@ -32,6 +32,13 @@ int file_pread_text(int fd, char *text, size_t size)
 	return (int)n;
 }
 
+int file_read_text(const char *path, char *text, size_t size)
+{
+	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : file_pread_text(fd, text, size);
+}
+
 int file_pread_u64(int fd, uint64_t *ret_value)
 {
 	char text[32];
@@ -48,15 +55,28 @@ int file_pread_u64(int fd, uint64_t *ret_value)
 	return 0;
 }
 
-int file_pwrite_i64(int fd, int64_t value)
+int file_pwrite_text(int fd, const char *text)
 {
-	char text[24];
-	int length = snprintf(text, sizeof(text), "%" PRId64, value);
-	ssize_t n = pwrite(fd, text, (size_t)length, 0);
+	ssize_t length = (ssize_t)strlen(text), n = pwrite(fd, text, (size_t)length, 0);
 
 	if (n < 0)
 		return -errno;
 	return n == length ? 0 : -EIO;
+}
+
+int file_pwrite_i64(int fd, int64_t value)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRId64, value);
+	return file_pwrite_text(fd, text);
+}
+
+int file_write_text(const char *path, const char *text)
+{
+	CLEANUP_CLOSE int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : file_pwrite_text(fd, text);
 }
 
 int file_open_stream(const char *path, FILE **ret_file)

@@ -14,6 +14,7 @@
  * the text, or a negative errno (-ENOBUFS: the text is longer than @size - 1).
  */
 int file_pread_text(int fd, char *text, size_t size);
+int file_read_text(const char *path, char *text, size_t size); /* opens the file */
 
 /*
  * Reads a kernel attribute that is one unsigned decimal number. Returns -EINVAL if the text is not
@@ -21,8 +22,13 @@ int file_pread_text(int fd, char *text, size_t size);
  */
 int file_pread_u64(int fd, uint64_t *ret_value);
 
-/* Writes @value in decimal at offset 0. Returns 0 or a negative errno (-EIO: short write). */
+/*
+ * Writes @text, or @value in decimal, with one system call at offset 0. Returns 0 or a negative
+ * errno (-EIO: short write).
+ */
+int file_pwrite_text(int fd, const char *text);
 int file_pwrite_i64(int fd, int64_t value);
+int file_write_text(const char *path, const char *text); /* opens the file */
 
 /* Reads a whole file. *ret_text ends with a NUL and the caller frees it; @ret_length may be NULL.
  * Returns -EFBIG if the file is larger than @max bytes. */

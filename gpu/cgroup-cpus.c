@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/parse.h"
 #include "gpu/cgroup.h"
 
@@ -40,7 +41,7 @@ static int read_cpus(const struct cgroup_host *host, const char *group, const ch
 
 	CPU_ZERO(ret_cpus);
 	if (r == 0)
-		r = cgroup_read_file(path, text, sizeof(text));
+		r = file_read_text(path, text, sizeof(text));
 	return r < 0 ? r : parse_cpus(text, ret_cpus);
 }
 
@@ -55,7 +56,7 @@ static int write_cpus(const struct cgroup_host *host, const char *group, const c
 			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%zu", n ? "," : "", i);
 	if (n >= sizeof(text))
 		return -ENOBUFS;
-	return r < 0 ? r : cgroup_write_file(path, text);
+	return r < 0 ? r : file_write_text(path, text);
 }
 
 struct siblings {
@@ -136,5 +137,5 @@ int cgroup_maximize_weight(const struct cgroup_host *host, const char *group)
 	char path[PATH_MAX];
 	int r = cgroup_path(host, 0, group, host->version->weight_file, path);
 
-	return r < 0 ? r : cgroup_write_file(path, host->version->heaviest);
+	return r < 0 ? r : file_write_text(path, host->version->heaviest);
 }

@@ -19,8 +19,8 @@ static int inherit(const struct cgroup_host *host, const char *group, const char
 	if (r == 0)
 		r = cgroup_path(host, host->cpuset, group, file, to);
 	if (r == 0)
-		r = cgroup_read_file(from, text, sizeof(text));
-	return r < 0 ? r : cgroup_write_file(to, text);
+		r = file_read_text(from, text, sizeof(text));
+	return r < 0 ? r : file_write_text(to, text);
 }
 
 /* A new cpuset has no cores and no memory nodes, and processes cannot join it without them. */

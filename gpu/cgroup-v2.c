@@ -21,13 +21,13 @@ static int enable_below(const struct cgroup_host *host, const char *group, const
 
 	r = cgroup_path(host, 0, group, "cgroup.subtree_control", path);
 	if (r == 0)
-		r = cgroup_read_file(path, list, sizeof(list));
+		r = file_read_text(path, list, sizeof(list));
 	if (r < 0)
 		return r;
 	for (char *next = list, *word; (word = strsep(&next, " "));)
 		if (strcmp(word, controller + 1) == 0)
 			return 0;
-	return cgroup_write_file(path, controller);
+	return file_write_text(path, controller);
 }
 
 static int admit(const struct cgroup_host *host, const char *group)
@@ -88,13 +88,9 @@ static int read_limit(const struct cgroup_files *files, struct cgroup_limit *ret
 static int write_limit(const struct cgroup_files *files, const struct cgroup_limit *limit)
 {
 	char text[64];
-	int n = snprintf(text, sizeof(text), "%" PRId64 " %" PRId64, limit->quota_us,
-			 limit->period_us);
-	ssize_t written = pwrite(files->limit, text, (size_t)n, 0);
 
-	if (written < 0)
-		return -errno;
-	return written == n ? 0 : -EIO;
+	snprintf(text, sizeof(text), "%" PRId64 " %" PRId64, limit->quota_us, limit->period_us);
+	return file_pwrite_text(files->limit, text);
 }
 
 const struct cgroup_version cgroup_v2 = {

@@ -125,7 +125,7 @@ static int use_v2(const struct mounts *mounts, struct cgroup_host *host, struct 
 	add_mount(host, &mounts->unified);
 	r = cgroup_path(host, 0, "", "cgroup.controllers", path);
 	if (r == 0)
-		r = cgroup_read_file(path, list, sizeof(list));
+		r = file_read_text(path, list, sizeof(list));
 	if (r < 0)
 		return err_fail(reterr, -r, "%s: cannot be read: %s", path, strerror(-r));
 	if (!list_has(list, ' ', "cpu"))
@@ -430,25 +430,4 @@ int cgroup_write_limit(const struct cgroup_files *files, const struct cgroup_lim
 	if (r == 0 && files->burst >= 0 && burst < (uint64_t)limit->burst_us)
 		r = file_pwrite_i64(files->burst, limit->burst_us);
 	return r;
-}
-
-int cgroup_read_file(const char *path, char *text, int size)
-{
-	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	return fd < 0 ? -errno : file_pread_text(fd, text, (size_t)size);
-}
-
-int cgroup_write_file(const char *path, const char *text)
-{
-	CLEANUP_CLOSE int fd = open(path, O_WRONLY | O_CLOEXEC);
-	ssize_t n = (ssize_t)strlen(text);
-
-	if (fd < 0)
-		return -errno;
-	ssize_t written = write(fd, text, (size_t)n);
-
-	if (written < 0)
-		return -errno;
-	return written == n ? 0 : -EIO;
 }

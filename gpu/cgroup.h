@@ -109,13 +109,6 @@ int cgroup_open(const struct cgroup_host *host, const char *group, struct cgroup
 void cgroup_close(struct cgroup_files *files);
 int cgroup_write_limit(const struct cgroup_files *files, const struct cgroup_limit *limit);
 
-/*
- * cgroup_read_file() reads a text without its last newline. cgroup_write_file() writes a text with
- * one call of write().
- */
-int cgroup_read_file(const char *path, char *text, int size);
-int cgroup_write_file(const char *path, const char *text);
-
 /* Gives a group the maximum CPU weight. */
 int cgroup_maximize_weight(const struct cgroup_host *host, const char *group);
 

@@ -370,5 +370,5 @@ int drm_groups_read(const struct drm_groups *groups, const struct drm_tenant *te
 
 	if (r == 0)
 		r = cgroup_path(&groups->host, 0, group, file, path);
-	return r == 0 ? cgroup_read_file(path, text, size) : r;
+	return r == 0 ? file_read_text(path, text, (size_t)size) : r;
 }

@@ -120,22 +120,13 @@ static int read_cap_file(int dir, const char *name, int *ret_cap_pct)
 
 /* --- sharing --- */
 
-static int read_word(const char *path, char *text, size_t size)
-{
-	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	return fd < 0 ? -errno : file_pread_text(fd, text, size);
-}
-
 static int write_word(const char *path, const char *word)
 {
-	CLEANUP_CLOSE int fd = open(path, O_WRONLY | O_CLOEXEC);
 	char text[GPU_SHARING_MAX];
-	int r;
+	int r = file_write_text(path, word);
 
-	if (fd < 0 || pwrite(fd, word, strlen(word), 0) < 0)
-		return -errno;
-	r = read_word(path, text, sizeof(text));
+	if (r == 0)
+		r = file_read_text(path, text, sizeof(text));
 	if (r < 0)
 		return r;
 	return strcmp(text, word) == 0 ? 0 : -EIO;
@@ -171,7 +162,7 @@ static int set_sharing(struct gpu *gpu, bool guarantee, bool by_default, struct 
 
 	gpu->word = NULL;
 	sharing_path(gpu, path);
-	r = read_word(path, text, sizeof(text));
+	r = file_read_text(path, text, sizeof(text));
 	if (r >= 0 && strcmp(text, word) != 0 && (by_default || gpu->dry_run) &&
 	    keep_sharing(gpu, path, text, reterr) > 0)
 		return 1;
@@ -200,7 +191,7 @@ static int renew_sharing(struct gpu *gpu, char ret_was[GPU_SHARING_MAX])
 	if (!gpu->word)
 		return 0;
 	sharing_path(gpu, path);
-	r = read_word(path, ret_was, GPU_SHARING_MAX);
+	r = file_read_text(path, ret_was, GPU_SHARING_MAX);
 	if (r < 0)
 		return r == -ENOENT && !gpu->guarantees ? 0 : r;
 	if (strcmp(ret_was, gpu->word) == 0)

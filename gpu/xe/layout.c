@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/parse.h"
 #include "base/xalloc.h"
 #include "gpu/xe/layout.h"
 
@@ -428,19 +430,12 @@ int xe_files_read_text(const struct xe_files *files, char *text, size_t size)
 
 int xe_files_read(const struct xe_files *files, uint32_t *ret_value)
 {
-	uint64_t value, other;
-	int r;
+	char text[32];
+	int64_t value;
+	int r = xe_files_read_text(files, text, sizeof(text));
 
-	if (files->n == 0)
-		return -ENOENT;
-	r = xe_gone_or(file_pread_u64(files->fds[0], &value));
-	for (int i = 1; i < files->n && r == 0; i++) {
-		r = xe_gone_or(file_pread_u64(files->fds[i], &other));
-		if (r == 0 && value != other)
-			r = -EUCLEAN;
-	}
-	if (r == 0 && value > UINT32_MAX)
-		r = -ERANGE;
+	if (r == 0)
+		r = parse_int(text, 0, UINT32_MAX, &value);
 	if (r == 0)
 		*ret_value = (uint32_t)value;
 	return r;
@@ -454,11 +449,10 @@ static int written(int r)
 
 int xe_files_write(const struct xe_files *files, uint32_t value)
 {
-	int r = files->n > 0 ? 0 : -ENOENT;
+	char text[16];
 
-	for (int i = 0; i < files->n && r == 0; i++)
-		r = written(file_pwrite_i64(files->fds[i], value));
-	return r;
+	snprintf(text, sizeof(text), "%" PRIu32, value);
+	return xe_files_write_text(files, text);
 }
 
 int xe_files_write_text(const struct xe_files *files, const char *text)
@@ -466,7 +460,6 @@ int xe_files_write_text(const struct xe_files *files, const char *text)
 	int r = files->n > 0 ? 0 : -ENOENT;
 
 	for (int i = 0; i < files->n && r == 0; i++)
-		if (pwrite(files->fds[i], text, strlen(text), 0) < 0)
-			r = written(-errno);
+		r = written(file_pwrite_text(files->fds[i], text));
 	return r;
 }

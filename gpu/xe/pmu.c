@@ -111,14 +111,10 @@ static int read_text(const char *dir, const char *name, char text[TEXT_MAX])
 {
 	char path[PATH_MAX];
 	int n = snprintf(path, sizeof(path), "%s/%s", dir, name);
-	CLEANUP_CLOSE int fd = -1;
 
-	if (n < 0 || n >= (int)sizeof(path))
+	if (n >= (int)sizeof(path))
 		return -ENAMETOOLONG;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	n = file_pread_text(fd, text, TEXT_MAX);
+	n = file_read_text(path, text, TEXT_MAX);
 	return n < 0 ? n : 0;
 }
 

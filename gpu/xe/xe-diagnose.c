@@ -22,7 +22,7 @@
 #define DEVICES	   "/sys/bus/pci/devices"
 #define PMUS	   "/sys/bus/event_source/devices"
 #define PLACES_MAX 16
-#define TEXT_MAX   64
+#define TEXT_MAX   128
 
 #define HOST_SHARE_PCT 5 /* a larger share of the physical function is worth a warning */
 
@@ -32,14 +32,13 @@
 /* Reads a small file below the root. @text is "" if it cannot be read. */
 static int read_text(const struct gpu_host *host, const char *name, char text[TEXT_MAX])
 {
-	char path[PATH_MAX], *whole = NULL;
+	char path[PATH_MAX];
 	int r;
 
 	diagnose_path(host, name, path);
-	r = file_read(path, 4096, &whole, NULL);
-	snprintf(text, TEXT_MAX, "%s", r == 0 ? whole : "");
-	free(whole);
-	text[strcspn(text, "\n")] = '\0';
+	r = file_read_text(path, text, TEXT_MAX);
+	if (r < 0)
+		text[0] = '\0';
 	return r;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Identifies the process at the other end of a unix socket by a pidfd. */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/parse.h"
 #include "monitor/fps/process.h"
 
@@ -48,17 +48,14 @@ static bool is_out_of_fds(int error)
 static int read_start(pid_t pid, uint64_t *ret_ns)
 {
 	char path[32], text[1024], *at, *end;
-	CLEANUP_CLOSE int fd = -1;
 	uint64_t per_s = (uint64_t)sysconf(_SC_CLK_TCK);
 	int64_t ticks;
-	ssize_t n;
+	int r;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (n < 0)
-		return -errno;
-	text[n] = '\0';
+	r = file_read_text(path, text, sizeof(text));
+	if (r < 0)
+		return r;
 	at = strrchr(text, ')');
 	for (int field = 2; at && field < START_FIELD; field++)
 		at = strchr(at + 1, ' ');
@@ -79,17 +76,10 @@ static int read_start(pid_t pid, uint64_t *ret_ns)
 static bool is_zombie(const struct fps_process *process)
 {
 	char path[40], text[1024], wanted[24];
-	CLEANUP_CLOSE int fd = -1;
-	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", process->pidfd);
 	snprintf(wanted, sizeof(wanted), "\nPid:\t%d\n", (int)process->pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (n < 0)
-		return false;
-	text[n] = '\0';
-	return strstr(text, wanted);
+	return file_read_text(path, text, sizeof(text)) > 0 && strstr(text, wanted);
 }
 
 bool fps_process_has_pid(const struct fps_process *process)

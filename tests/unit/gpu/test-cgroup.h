@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "base/cleanup.h"
 #include "gpu/cgroup.h"
 #include "tests/unit/unit.h"
@@ -34,7 +35,7 @@ static const char *get(const char *file)
 	char path[PATH_MAX];
 
 	snprintf(path, sizeof(path), "%s/%s", top, file);
-	return cgroup_read_file(path, text, sizeof(text)) < 0 ? "(none)" : text;
+	return file_read_text(path, text, sizeof(text)) < 0 ? "(none)" : text;
 }
 
 static void folder(const char *name)

@@ -217,8 +217,7 @@ TEST(a_removed_limit_is_cap_0_and_allots_the_whole_gpu)
 		assert_int_equal(cgroup_path(&host, i, group, host.version->limit_file, path), 0);
 		if (access(path, F_OK) == 0)
 			assert_int_equal(
-				cgroup_write_file(path, host.version->number == 1 ? "-1" : "max"),
-				0);
+				file_write_text(path, host.version->number == 1 ? "-1" : "max"), 0);
 	}
 	assert_int_equal(ops->read_cap(vgpu, &cap), 0);
 	assert_int_equal(cap, 0);
@@ -257,7 +256,7 @@ static double idle_s(void)
 	char text[4096] = "";
 	unsigned long long idle, waiting;
 
-	assert_true(cgroup_read_file("/proc/stat", text, sizeof(text)) > 0);
+	assert_true(file_read_text("/proc/stat", text, sizeof(text)) > 0);
 	assert_int_equal(sscanf(text, "cpu %*u %*u %*u %llu %llu", &idle, &waiting), 2);
 	return (double)(idle + waiting) / (double)sysconf(_SC_CLK_TCK);
 }
@@ -418,7 +417,7 @@ TEST(owner_finds_the_vgpu_of_a_process)
 
 		assert_int_equal(cgroup_path(&host, i, below, "cgroup.procs", path), 0);
 		snprintf(text, sizeof(text), "%d", (int)pid);
-		assert_int_equal(cgroup_write_file(path, text), 0);
+		assert_int_equal(file_write_text(path, text), 0);
 	}
 	assert_int_equal(ops->owner(gpu, pid, id), 0);
 	assert_string_equal(id, "b");
