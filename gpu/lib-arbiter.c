@@ -1,17 +1,128 @@
 /* SPDX-License-Identifier: MIT */
-/* One connection, which is opened again when it is lost, and the last listing of tenants. */
+/*
+ * Starts the arbiter, and keeps one connection, which is opened again when it is lost, and the last
+ * listing of tenants.
+ *
+ * gover-arbiter --background returns when its sockets are open. Its message goes to a memfd, not to
+ * a pipe, so that neither a long message nor a descriptor that its daemon keeps can block the wait.
+ */
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/file.h"
+#include "base/spawn.h"
 #include "gpu/lib-arbiter.h"
-#include "gpu/lib-start.h"
 
 #define CALL_LIMIT_MS	  200
 #define START_INTERVAL_NS NS_PER_S
 /* An arbiter that does not answer in time delays at most one call in this period. */
 #define RETRY_INTERVAL_NS NS_PER_S
+
+#define PROGRAM	      "gover-arbiter"
+#define WAIT_LIMIT_NS (5 * NS_PER_S)
+#define WAIT_STEP_NS  (2 * NS_PER_MS)
+/* exit status of gover-arbiter: another arbiter serves the socket */
+#define STATUS_SERVED 3
+
+#define PATH_BYTES 4096
+
+static void find_program(char ret_path[PATH_BYTES])
+{
+	char exe[PATH_BYTES - sizeof(PROGRAM)];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	char *slash;
+
+	exe[n > 0 ? n : 0] = '\0';
+	slash = strrchr(exe, '/');
+	if (slash) {
+		slash[1] = '\0';
+		snprintf(ret_path, PATH_BYTES, "%s" PROGRAM, exe);
+		if (access(ret_path, X_OK) == 0)
+			return;
+	}
+	strcpy(ret_path, PROGRAM); /* in $PATH */
+}
+
+/* Returns the status of waitpid(), or -ETIMEDOUT after it has killed the process. */
+static int wait_exit(pid_t pid)
+{
+	const struct timespec step = {.tv_nsec = WAIT_STEP_NS};
+	uint64_t end_ns = clock_now().mono_ns + WAIT_LIMIT_NS;
+	int status;
+	pid_t r;
+
+	while ((r = waitpid(pid, &status, WNOHANG)) != pid) {
+		if (r < 0 && errno != EINTR)
+			return -errno;
+		if (clock_now().mono_ns > end_ns)
+			break;
+		(void)nanosleep(&step, NULL);
+	}
+	if (r == pid)
+		return status;
+	(void)kill(pid, SIGKILL);
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	return -ETIMEDOUT;
+}
+
+static int judge(const char *socket, int status, int output, struct err *reterr)
+{
+	char message[256];
+
+	if (status < 0)
+		return err_fail(reterr, -status, "socket %s: " PROGRAM " does not start: %s",
+				socket, strerror(-status));
+	if (WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == STATUS_SERVED))
+		return 0;
+	if (file_pread_text(output, message, sizeof(message)) <= 0)
+		snprintf(message, sizeof(message), "%s %d",
+			 WIFSIGNALED(status) ? "ended by signal" : "exit status",
+			 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+	message[strcspn(message, "\n")] = '\0';
+	return err_fail(reterr, ECHILD, "socket %s: " PROGRAM " does not start: %s", socket,
+			message);
+}
+
+/*
+ * Starts gover-arbiter, which outlives this process: the program beside the running program, or
+ * else the one in $PATH. Waits until it serves @socket, at most five seconds. Returns 0 if an
+ * arbiter serves the socket, also if another process has started it. -ENOENT: the program is
+ * missing; -ETIMEDOUT; -ECHILD: the program has failed.
+ */
+static int start_program(const char *socket, const char *name, const char *discipline,
+			 struct err *reterr)
+{
+	const char *const arguments[] = {PROGRAM,	 "--socket", socket,	     "--name", name,
+					 "--discipline", discipline, "--background", NULL};
+	CLEANUP_CLOSE int output = memfd_create(PROGRAM, MFD_CLOEXEC);
+	char program[PATH_BYTES];
+	struct spawn spawn = {.program = program,
+			      .arguments = arguments,
+			      .fds = {SPAWN_NULL, SPAWN_NULL, output}};
+	pid_t pid;
+	int r;
+
+	if (output < 0)
+		return err_fail(reterr, errno, "socket %s: " PROGRAM " cannot be started: %m",
+				socket);
+	find_program(program);
+	r = spawn_start(&spawn, &pid);
+	if (r < 0)
+		return err_fail(reterr, -r, "socket %s: " PROGRAM " cannot be started: %s", socket,
+				r == -ENOENT ? "it is not installed" : strerror(-r));
+	return judge(socket, wait_exit(pid), output, reterr);
+}
+
+/* --- the connection --- */
 
 int lib_arbiter_control_path(const char *socket, char ret_path[GPU_SOCKET_MAX])
 {
@@ -33,7 +144,7 @@ static int start(struct lib_arbiter *arbiter, struct err *reterr)
 				"once a second)",
 				arbiter->socket);
 	arbiter->start_ns = arbiter->now_ns + START_INTERVAL_NS;
-	return lib_start(arbiter->socket, arbiter->name, arbiter->discipline, reterr);
+	return start_program(arbiter->socket, arbiter->name, arbiter->discipline, reterr);
 }
 
 static int open_control(struct lib_arbiter *arbiter, struct err *reterr)

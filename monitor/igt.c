@@ -10,7 +10,6 @@
 #include <jansson.h>
 #include <math.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +22,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/parse.h"
+#include "base/spawn.h"
 #include "base/xalloc.h"
 #include "monitor/igt.h"
 
@@ -179,48 +179,6 @@ struct igt {
 	uint64_t sample_at_ns;
 };
 
-/*
- * Starts the child with @out_fd as stdout, @err_fd as stderr, /dev/null as stdin, and default
- * signal actions.
- */
-static int spawn_to(struct igt *igt, int out_fd, int err_fd, pid_t *ret_pid)
-{
-	char *device = igt->device[0] ? igt->device : NULL;
-	char *argv[] = {igt->path, "-J", "-s", igt->period_text, device ? "-d" : NULL,
-			device,	   NULL};
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attr;
-	sigset_t none, all;
-	int r;
-
-	r = posix_spawn_file_actions_init(&actions);
-	if (r > 0)
-		return -r;
-	r = posix_spawnattr_init(&attr);
-	if (r > 0) {
-		posix_spawn_file_actions_destroy(&actions);
-		return -r;
-	}
-	sigemptyset(&none);
-	sigfillset(&all);
-	/*
-	 * Restore the default action of SIGPIPE, so that the child exits at its first write after
-	 * this process has exited.
-	 */
-	if ((r = posix_spawn_file_actions_adddup2(&actions, out_fd, STDOUT_FILENO)) == 0 &&
-	    (r = posix_spawn_file_actions_adddup2(&actions, err_fd, STDERR_FILENO)) == 0 &&
-	    (r = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY,
-						  0)) == 0 &&
-	    (r = posix_spawnattr_setsigmask(&attr, &none)) == 0 &&
-	    (r = posix_spawnattr_setsigdefault(&attr, &all)) == 0 &&
-	    (r = posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
-							 POSIX_SPAWN_SETSIGDEF)) == 0)
-		r = posix_spawn(ret_pid, igt->path, &actions, &attr, argv, environ);
-	posix_spawnattr_destroy(&attr);
-	posix_spawn_file_actions_destroy(&actions);
-	return -r;
-}
-
 /* Makes a pipe whose reading end does not block. */
 static int make_pipe(int *ret_read, int *ret_write)
 {
@@ -239,6 +197,9 @@ static int start_child(struct igt *igt)
 	CLEANUP_CLOSE int out_write = -1;
 	CLEANUP_CLOSE int err_read = -1;
 	CLEANUP_CLOSE int err_write = -1;
+	const char *const arguments[] = {
+		igt->path,   "-J", "-s", igt->period_text, igt->device[0] ? "-d" : NULL,
+		igt->device, NULL};
 	struct epoll_event event = {.events = EPOLLIN};
 	int r;
 
@@ -251,7 +212,11 @@ static int start_child(struct igt *igt)
 	if (r == 0 && epoll_ctl(igt->epoll_fd, EPOLL_CTL_ADD, out_read, &event) < 0)
 		r = -errno;
 	if (r == 0)
-		r = spawn_to(igt, out_write, err_write, &igt->pid);
+		r = spawn_start(&(struct spawn){.program = igt->path,
+						.arguments = arguments,
+						.fds = {SPAWN_NULL, out_write, err_write},
+						.group = true},
+				&igt->pid);
 	if (r < 0)
 		return r;
 	igt_parser_reset(igt->parser);

@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/spawn.h"
 #include "base/xalloc.h"
 #include "gover-d/util/hook.h"
 #include "gover-d/util/log.h"
@@ -133,47 +133,19 @@ static int open_input(const char *json)
 	return steal_fd(&fd);
 }
 
-/* Runs @program with default signals, in its own process group, with @input as standard input. */
-static int spawn_with(const char *program, int input, char *const environment[], pid_t *ret_pid,
-		      posix_spawnattr_t *attributes, posix_spawn_file_actions_t *actions)
-{
-	char *const arguments[] = {xstrdup(program), NULL};
-	sigset_t none, all;
-	int r;
-
-	sigemptyset(&none);
-	sigfillset(&all);
-	(void)posix_spawnattr_setsigmask(attributes, &none);
-	(void)posix_spawnattr_setsigdefault(attributes, &all);
-	(void)posix_spawnattr_setpgroup(attributes, 0);
-	(void)posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
-							   POSIX_SPAWN_SETPGROUP);
-	r = posix_spawn_file_actions_adddup2(actions, input, STDIN_FILENO);
-	if (r == 0)
-		r = posix_spawn(ret_pid, program, actions, attributes, arguments, environment);
-	free(arguments[0]);
-	return -r;
-}
-
+/* Runs @program in its own process group, with @json as standard input. */
 static int spawn(const char *program, const char *json, char *const environment[], pid_t *ret_pid)
 {
 	CLEANUP_CLOSE int input = open_input(json);
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	int r;
+	const struct spawn spawn = {
+		.program = program,
+		.arguments = (const char *const[]){program, NULL},
+		.environment = environment,
+		.fds = {input, SPAWN_INHERIT, SPAWN_INHERIT},
+		.group = true,
+	};
 
-	if (input < 0)
-		return input;
-	r = -posix_spawnattr_init(&attributes);
-	if (r < 0)
-		return r;
-	r = -posix_spawn_file_actions_init(&actions);
-	if (r == 0) {
-		r = spawn_with(program, input, environment, ret_pid, &attributes, &actions);
-		(void)posix_spawn_file_actions_destroy(&actions);
-	}
-	(void)posix_spawnattr_destroy(&attributes);
-	return r;
+	return input < 0 ? input : spawn_start(&spawn, ret_pid);
 }
 
 static bool is_ours(const char *variable)
