@@ -29,6 +29,7 @@ int cgroup_tree_init(const struct gpu_config *config, struct cgroup_tree *ret_tr
 				"groups below the mounts, such as gover or a/b)",
 				config->name, root);
 	strcpy(ret_tree->root, root);
+	ret_tree->dry_run = config->dry_run;
 	return 0;
 }
 
@@ -51,6 +52,8 @@ int cgroup_tree_make_root(const struct cgroup_tree *tree, struct err *reterr)
 
 void cgroup_tree_remove_empty(struct cgroup_tree *tree)
 {
+	if (tree->dry_run)
+		return;
 	(void)cgroup_remove(&tree->host, tree->group);
 	for (char *end = tree->root; end;) {
 		(void)cgroup_remove(&tree->host, tree->root);
@@ -66,6 +69,18 @@ int cgroup_tree_vgpu(const struct cgroup_tree *tree, const char *id, char ret_gr
 		return -ENOENT;
 	return snprintf(ret_group, PATH_MAX, "%s/%s", tree->group, id) < PATH_MAX ? 0
 										  : -ENAMETOOLONG;
+}
+
+bool cgroup_tree_is_missing(const struct cgroup_tree *tree, struct err *ret_missing)
+{
+	if (cgroup_count(&tree->host, tree->group) != -ENOENT)
+		return false;
+	(void)err_fail(
+		ret_missing, ENOENT,
+		"control group %s does not exist, and a dry run does not create it: this GPU "
+		"has no vGPUs",
+		tree->group);
+	return true;
 }
 
 struct found {
@@ -84,7 +99,11 @@ static int found_group(void *userdata, const char *name)
 
 int cgroup_tree_list(const struct cgroup_tree *tree, gpu_found_fn found, void *userdata)
 {
-	return cgroup_each(&tree->host, tree->group, found_group, &(struct found){found, userdata});
+	int r = cgroup_each(&tree->host, tree->group, found_group,
+			    &(struct found){found, userdata});
+
+	/* In a dry run, open() has already reported that the group is missing. */
+	return r == -ENOENT && tree->dry_run ? 0 : r;
 }
 
 int cgroup_tree_create(const struct cgroup_tree *tree, const char *id, char ret_group[PATH_MAX],

@@ -54,7 +54,7 @@ struct cgroup_version {
 	const char *cpus_file; /* file that lists the cores that the group can use */
 	const char *heaviest;  /* the maximum weight as text */
 	int default_weight;    /* the weight of a new group */
-	int weight_of_1_pct;   /* the weight of a share of 1 % (gpu/cgroup-share.h) */
+	int weight_of_1_pct;   /* the weight of a share of 1 % (cgroup_write_share()) */
 	/* Prepares @group for the groups that will be created below it. NULL: nothing to do. */
 	int (*admit)(const struct cgroup_host *host, const char *group);
 	/* Prepares the new group @group so that processes can join it. NULL: nothing to do. */
@@ -122,5 +122,26 @@ int cgroup_pin(const struct cgroup_host *host, const char *group, int cores);
 int cgroup_cores(const struct cgroup_host *host);
 /* Returns the number of cores that @group can use; the cores of the host if it has no cpuset. */
 int cgroup_cores_of(const struct cgroup_host *host, const char *group);
+
+/*
+ * The CPU weight of a control group as a share in percent. Among sibling groups with work, the
+ * kernel divides CPU time in proportion to the weights. So a group gets at least its share if the
+ * shares of all siblings together are at most 100 %. CPU time that a sibling does not use is
+ * divided among the others in proportion to their shares. This is true for groups that compete for
+ * the same cores.
+ */
+
+/* Sets the share, 1..100. Returns -EOPNOTSUPP if the group has no weight. */
+int cgroup_write_share(const struct cgroup_files *files, int pct);
+
+/*
+ * Reads the share, rounded to 1..100. *ret_pct is 0 if the group has the weight of a new group:
+ * no share is set, and its guarantee is about 1 %. Returns 1 if the weight is exactly that of a
+ * share, 0 if it is not, and -EOPNOTSUPP if the group has no weight.
+ */
+int cgroup_read_share(const struct cgroup_files *files, int *ret_pct);
+
+/* Gives the group the weight of a new group again. */
+int cgroup_clear_share(const struct cgroup_files *files);
 
 #endif

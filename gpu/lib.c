@@ -37,7 +37,6 @@ struct gpu {
 	uint64_t listing;	/* last listing that physical() has returned */
 	uint64_t begin_ns;	/* start of the arbiter of @busy */
 	struct counter busy;
-	bool dry_run;
 };
 
 struct gpu_vgpu {
@@ -87,7 +86,7 @@ static int refresh(struct gpu *gpu, uint64_t now_mono_ns, struct err *reterr)
 {
 	int r = lib_arbiter_list(&gpu->arbiter, now_mono_ns, reterr);
 
-	for (struct gpu_vgpu *v = gpu->vgpus; r == 0 && v && !gpu->dry_run; v = v->next) {
+	for (struct gpu_vgpu *v = gpu->vgpus; r == 0 && v && !gpu->tree.dry_run; v = v->next) {
 		if (find(v) || !exists(v))
 			continue;
 		r = lib_arbiter_add(&gpu->arbiter, &v->tenant);
@@ -145,8 +144,7 @@ static void lib_close(struct gpu *gpu)
 	if (!gpu)
 		return;
 	lib_arbiter_close(&gpu->arbiter);
-	if (!gpu->dry_run)
-		cgroup_tree_remove_empty(&gpu->tree);
+	cgroup_tree_remove_empty(&gpu->tree);
 	free(gpu);
 }
 
@@ -174,13 +172,8 @@ static int open_existing(struct gpu *gpu, struct err *reterr)
 {
 	struct err missing;
 
-	if (cgroup_count(&gpu->tree.host, gpu->tree.group) == -ENOENT) {
-		(void)err_fail(reterr, ENOENT,
-			       "control group %s does not exist, and a dry run does not create it: "
-			       "this GPU has no vGPUs",
-			       gpu->tree.group);
+	if (cgroup_tree_is_missing(&gpu->tree, reterr))
 		return 1;
-	}
 	if (lib_arbiter_list(&gpu->arbiter, 0, &missing) < 0) {
 		(void)err_fail(reterr, ENOENT, "%.500s (a dry run starts no arbiter)", missing.msg);
 		return 1;
@@ -224,13 +217,12 @@ static int lib_open(const struct gpu_config *config, struct gpu **ret_gpu, struc
 		free(gpu);
 		return r;
 	}
-	gpu->dry_run = config->dry_run;
 	gpu->arbiter.control = COMPUTE_CONTROL_NULL;
 	gpu->arbiter.starts = !config->dry_run;
 	strcpy(gpu->arbiter.socket, config->socket);
 	strcpy(gpu->arbiter.name, config->name);
 	strcpy(gpu->arbiter.discipline, config->discipline);
-	r = gpu->dry_run ? open_existing(gpu, reterr) : establish(gpu, reterr);
+	r = gpu->tree.dry_run ? open_existing(gpu, reterr) : establish(gpu, reterr);
 	if (r < 0) {
 		lib_close(gpu);
 		return r;
@@ -257,10 +249,7 @@ static void lib_traits(const struct gpu *gpu, struct gpu_traits *ret_traits)
 
 static int lib_list(struct gpu *gpu, gpu_found_fn found, void *userdata)
 {
-	int r = cgroup_tree_list(&gpu->tree, found, userdata);
-
-	/* In a dry run, open() has already reported that the group is missing. */
-	return r == -ENOENT && gpu->dry_run ? 0 : r;
+	return cgroup_tree_list(&gpu->tree, found, userdata);
 }
 
 static void init_tenant(struct compute_tenant *tenant, int cap_pct)
@@ -407,7 +396,7 @@ static int lib_attach(struct gpu *gpu, const char *id, uint64_t now_mono_ns,
 	gpu->vgpus = vgpu;
 	r = refresh(gpu, now_mono_ns, reterr);
 	/* A dry run shows also vGPUs that the arbiter does not know. */
-	if (r < 0 && !gpu->dry_run) {
+	if (r < 0 && !gpu->tree.dry_run) {
 		lib_detach(vgpu);
 		return r;
 	}

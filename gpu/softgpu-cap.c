@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Converts caps to limits and shares, and back. A group without a share belongs to a GPU without
- * guarantees, because every share differs from the weight of a new group (gpu/cgroup-share.h).
+ * guarantees, because every share differs from the weight of a new group (gpu/cgroup.h).
  */
 #include <errno.h>
 #include <math.h>
 #include <stddef.h>
 
-#include "gpu/cgroup-share.h"
 #include "gpu/softgpu-cap.h"
 
 int softgpu_cap_floor(double gpu_cores)
@@ -94,7 +93,7 @@ int softgpu_cap_read_ceiling(const struct cgroup_files *files, const struct soft
 
 /*
  * Without guarantees, an operator may give a group any weight. It is not a share unless it is
- * exactly the weight of one (gpu/cgroup-share.c).
+ * exactly the weight of one (gpu/cgroup-cpus.c).
  */
 static int convert_to_limit(const struct cgroup_files *files, const struct softgpu_scale *scale)
 {

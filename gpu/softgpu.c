@@ -18,7 +18,6 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
-#include "gpu/cgroup-share.h"
 #include "gpu/cgroup-tree.h"
 #include "gpu/softgpu-cap.h"
 
@@ -27,7 +26,6 @@
 struct gpu {
 	struct cgroup_tree tree;
 	struct softgpu_scale scale;
-	bool dry_run;
 	/* open files of the group; not open if a dry run found no group */
 	struct cgroup_files files;
 };
@@ -262,7 +260,7 @@ static int softgpu_set_sharing(struct gpu *gpu, bool guarantee, bool by_default,
 
 	(void)by_default; /* a group has no third discipline */
 	gpu->scale.guarantees = guarantee;
-	if (gpu->dry_run)
+	if (gpu->tree.dry_run)
 		return find_sharing(gpu, reterr);
 	r = check_pinned(gpu, reterr);
 	return r < 0 ? r : convert_caps(gpu, reterr);
@@ -282,13 +280,8 @@ static int open_existing(struct gpu *gpu, struct err *reterr)
 {
 	int r;
 
-	if (cgroup_count(&gpu->tree.host, gpu->tree.group) == -ENOENT) {
-		(void)err_fail(reterr, ENOENT,
-			       "control group %s does not exist, and a dry run does not create it: "
-			       "this GPU has no vGPUs",
-			       gpu->tree.group);
+	if (cgroup_tree_is_missing(&gpu->tree, reterr))
 		return 1;
-	}
 	r = open_files(gpu, reterr);
 	if (r < 0)
 		return r;
@@ -302,8 +295,7 @@ static void softgpu_close(struct gpu *gpu)
 	if (!gpu)
 		return;
 	cgroup_close(&gpu->files);
-	if (!gpu->dry_run)
-		cgroup_tree_remove_empty(&gpu->tree);
+	cgroup_tree_remove_empty(&gpu->tree);
 	free(gpu);
 }
 
@@ -340,8 +332,7 @@ static int softgpu_open(const struct gpu_config *config, struct gpu **ret_gpu, s
 	}
 	/* set even if the files stay closed, so that reading them fails with -EBADF */
 	gpu->files.version = gpu->tree.host.version;
-	gpu->dry_run = config->dry_run;
-	r = gpu->dry_run ? open_existing(gpu, reterr) : establish(gpu, reterr);
+	r = gpu->tree.dry_run ? open_existing(gpu, reterr) : establish(gpu, reterr);
 	if (r < 0) {
 		softgpu_close(gpu);
 		return r;
@@ -365,10 +356,7 @@ static void softgpu_traits(const struct gpu *gpu, struct gpu_traits *ret_traits)
 
 static int softgpu_list(struct gpu *gpu, gpu_found_fn found, void *userdata)
 {
-	int r = cgroup_tree_list(&gpu->tree, found, userdata);
-
-	/* In a dry run, open() has already reported that the group is missing. */
-	return r == -ENOENT && gpu->dry_run ? 0 : r;
+	return cgroup_tree_list(&gpu->tree, found, userdata);
 }
 
 /* Creates the group of the GPU again if another program has removed the group. */
@@ -449,7 +437,7 @@ static int softgpu_attach(struct gpu *gpu, const char *id, uint64_t now_mono_ns,
 				strerror(-r));
 	vgpu->scale = &gpu->scale;
 	/* another program may have created the group after the GPU was opened */
-	r = gpu->dry_run ? 0 : softgpu_cap_convert(&vgpu->files, vgpu->scale);
+	r = gpu->tree.dry_run ? 0 : softgpu_cap_convert(&vgpu->files, vgpu->scale);
 	if (r == 0)
 		r = identify(vgpu);
 	if (r == 0)

@@ -9,7 +9,6 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "gpu/cgroup-share.h"
 #include "gpu/softgpu-cap.h"
 
 static const struct softgpu_scale hard = {.gpu_cores = 1};

@@ -6,13 +6,14 @@
  */
 #include "tests/unit/gpu/test-softgpu.h"
 
+#include "gpu/cgroup.h"
+
 #include <errno.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "gpu/cgroup-share.h"
 
 #define MEASURE_S 2
 #define TRIES	  6
