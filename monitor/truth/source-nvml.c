@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/backoff.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/xalloc.h"
@@ -129,7 +130,7 @@ struct truth_state {
 	void *library;			   /* NULL: closed after an error */
 	bool initialised;
 	struct err problem; /* why it is closed */
-	struct truth_backoff backoff;
+	struct backoff backoff;
 	bool begins; /* the last sample opened it again, so that the use since is unknown */
 	struct nvml_calls calls;
 	nvml_device device;
@@ -287,17 +288,19 @@ static int nvml_open(const struct truth_config *config, struct truth_state **ret
 /* Returns 0 if the library is open, and otherwise an error with a problem. */
 static int reopen(struct truth_state *state, uint64_t now_ns, struct err *reterr)
 {
+	bool due = backoff_is_due(&state->backoff, now_ns);
+
 	if (state->library)
 		return 0;
-	if (truth_backoff_due(&state->backoff, now_ns) &&
-	    open_library(state, &state->problem) == 0) {
-		state->n_entries = 0;
-		state->busy_us = state->uses_us = 0;
-		state->silent_ns = state->unnamed_ns = 0;
-		state->begins = true;
-		return 0;
-	}
-	return err_fail(reterr, EIO, "%s", state->problem.msg);
+	if (due)
+		backoff_fail(&state->backoff, now_ns);
+	if (!due || open_library(state, &state->problem) < 0)
+		return err_fail(reterr, EIO, "%s", state->problem.msg);
+	state->n_entries = 0;
+	state->busy_us = state->uses_us = 0;
+	state->silent_ns = state->unnamed_ns = 0;
+	state->begins = true;
+	return 0;
 }
 
 /* Stores the text of @result for the report. */
@@ -562,8 +565,8 @@ static int nvml_sample(struct truth_state *state, uint64_t now_ns, uint64_t pass
 	state->begins = false;
 	if (r == -EIO) {
 		state->problem = sheet->problem;
-		state->backoff = (struct truth_backoff){.wait_ns = 0};
-		(void)truth_backoff_due(&state->backoff, now_ns);
+		backoff_reset(&state->backoff);
+		backoff_fail(&state->backoff, now_ns);
 		close_library(state);
 	}
 	return r;

@@ -4,12 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/backoff.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/xalloc.h"
 #include "monitor/truth/source.h"
-
-#define WAIT_MAX_NS (60 * NS_PER_S)
 
 struct truth {
 	const struct truth_source *source;
@@ -17,27 +16,14 @@ struct truth {
 	bool any; /* "auto" */
 	struct truth_config config;
 	char device[64], proc[256];
-	struct truth_backoff backoff; /* of NVML, with "auto" */
-	uint64_t sampled_ns;	      /* monotonic time of the last sample; 0: none */
+	struct backoff backoff; /* of NVML, with "auto" */
+	uint64_t sampled_ns;	/* monotonic time of the last sample; 0: none */
 	struct truth_sheet sheet;
 	struct truth_report report;
 };
 
 /* The order of "auto". */
 static const struct truth_source *const sources[] = {&truth_nvml, &truth_fdinfo};
-
-bool truth_backoff_due(struct truth_backoff *backoff, uint64_t now_ns)
-{
-	if (backoff->wait_ns == 0)
-		*backoff = (struct truth_backoff){.at_ns = now_ns, .wait_ns = NS_PER_S};
-	if (now_ns < backoff->at_ns + backoff->wait_ns)
-		return false;
-	backoff->at_ns = now_ns;
-	backoff->wait_ns *= 2;
-	if (backoff->wait_ns > WAIT_MAX_NS)
-		backoff->wait_ns = WAIT_MAX_NS;
-	return true;
-}
 
 /* --- opening --- */
 
@@ -107,8 +93,12 @@ static void retry_nvml(struct truth *truth, uint64_t now_mono_ns)
 	struct truth_state *state;
 	struct err err = {""};
 
-	if (!truth_backoff_due(&truth->backoff, now_mono_ns) ||
-	    truth_nvml.open(&truth->config, &state, &err) < 0)
+	bool first = truth->backoff.delay_ns == 0; /* open_any() has just failed */
+
+	if (!first && !backoff_is_due(&truth->backoff, now_mono_ns))
+		return;
+	backoff_fail(&truth->backoff, now_mono_ns);
+	if (first || truth_nvml.open(&truth->config, &state, &err) < 0)
 		return;
 	truth->source->close(truth->state);
 	truth->source = &truth_nvml;

@@ -16,14 +16,6 @@ struct truth_sheet {
 	struct err problem;	    /* see struct truth_report; "" before each sample */
 };
 
-/* Time between two attempts to open a source again: 1 s, then twice the last time, up to 60 s. */
-struct truth_backoff {
-	uint64_t at_ns, wait_ns;
-};
-
-/* Returns true if the next attempt is due at @now_ns. The first one is due after 1 s. */
-bool truth_backoff_due(struct truth_backoff *backoff, uint64_t now_ns);
-
 struct truth_state; /* of a source */
 
 struct truth_source {
