@@ -7,6 +7,7 @@
 #ifndef GPU_GPU_H
 #define GPU_GPU_H
 
+#include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -304,6 +305,21 @@ const struct gpu_ops *gpu_at(size_t index);
 static inline double gpu_speed(const struct gpu_config *config)
 {
 	return config->speed > 0 ? config->speed : 1;
+}
+
+/* Returns the path of sysfs for a backend whose root this is. */
+static inline const char *gpu_sysfs(const struct gpu_config *config)
+{
+	return config->root[0] ? config->root : "/sys";
+}
+
+/*
+ * Turns the errors of files of an ended FUSE mount into -ENODEV: the vGPUs of the mount no longer
+ * exist.
+ */
+static inline int gpu_gone_or(int r)
+{
+	return r == -ENOTCONN || r == -ECONNABORTED ? -ENODEV : r;
 }
 
 /* Returns the word of [gpu] sharing for guaranteed shares or for limits. */

@@ -25,11 +25,6 @@ const char *const gvt_host_files[GVT_FILES] = {
 	[GVT_CEILING] = "cap_ceiling",
 };
 
-static const char *sysfs_root(const struct gpu_config *config)
-{
-	return config->root[0] ? config->root : "/sys";
-}
-
 bool gvt_host_is_uuid(const char *name)
 {
 	size_t n = 0;
@@ -86,13 +81,13 @@ static void find_parents(const char *root, struct parents *parents)
  */
 static int named_parent(const struct gpu_config *config, char ret_path[PATH_MAX])
 {
-	snprintf(ret_path, PATH_MAX, "%s/" PARENTS "/%s", sysfs_root(config), config->parent);
+	snprintf(ret_path, PATH_MAX, "%s/" PARENTS "/%s", gpu_sysfs(config), config->parent);
 	return access(ret_path, F_OK) < 0 ? -errno : 0;
 }
 
 int gvt_host_find(const struct gpu_config *config, char ret_dir[PATH_MAX], struct err *reterr)
 {
-	const char *root = sysfs_root(config);
+	const char *root = gpu_sysfs(config);
 	struct parents parents;
 
 	if (config->parent[0] && named_parent(config, ret_dir) == 0)
@@ -135,6 +130,6 @@ bool gvt_host_present(const struct gpu_config *config)
 
 	if (config->parent[0])
 		return named_parent(config, path) == 0;
-	find_parents(sysfs_root(config), &parents);
-	return parents.n > 0 || any_vgpu(sysfs_root(config));
+	find_parents(gpu_sysfs(config), &parents);
+	return parents.n > 0 || any_vgpu(gpu_sysfs(config));
 }

@@ -90,19 +90,10 @@ static void get_traits(const struct gpu *gpu, struct gpu_traits *ret_traits)
 	};
 }
 
-/*
- * When a FUSE mount ends, its vGPUs no longer exist. The errors that a file of an ended mount
- * returns therefore become -ENODEV.
- */
-static int gone_or(int r)
-{
-	return r == -ENOTCONN || r == -ECONNABORTED ? -ENODEV : r;
-}
-
 static int parse_cap(int fd, int *ret_cap_pct)
 {
 	uint64_t value;
-	int r = gone_or(file_pread_u64(fd, &value));
+	int r = gpu_gone_or(file_pread_u64(fd, &value));
 
 	if (r == 0 && value > 100)
 		r = -EINVAL;
@@ -317,7 +308,7 @@ static int check_exists(const struct gpu_vgpu *vgpu)
 
 	vgpu_path(vgpu->gpu, vgpu->id, path);
 	if (stat(path, &st) < 0)
-		return errno == ENOENT ? -ENODEV : gone_or(-errno);
+		return errno == ENOENT ? -ENODEV : gpu_gone_or(-errno);
 	return st.st_dev == vgpu->device && st.st_ino == vgpu->inode ? 0 : -ENODEV;
 }
 
@@ -426,7 +417,7 @@ static uint64_t get_identity(const struct gpu_vgpu *vgpu)
 
 static int read_time(const struct gpu_vgpu *vgpu, enum gvt_file file, uint64_t *ret_ns)
 {
-	int r = gone_or(file_pread_u64(vgpu->fds[file], ret_ns));
+	int r = gpu_gone_or(file_pread_u64(vgpu->fds[file], ret_ns));
 
 	if (r < 0 && r != -ENODEV)
 		(void)err_fail(&vgpu->gpu->problem, -r, "vGPU %s: %s cannot be read: %s", vgpu->id,
@@ -475,13 +466,13 @@ static int write_file(struct gpu_vgpu *vgpu, enum gvt_file file, int64_t value)
 	int again, *fd = &vgpu->fds[file], r = file_pwrite_i64(*fd, value);
 
 	if (r != -EBADF && r != -ESPIPE)
-		return gone_or(r);
+		return gpu_gone_or(r);
 	again = open_file(vgpu, gvt_host_files[file], O_RDWR);
 	if (again < 0)
 		return again == -ENODEV ? again : -EACCES;
 	(void)close(*fd);
 	*fd = again;
-	return gone_or(file_pwrite_i64(*fd, value));
+	return gpu_gone_or(file_pwrite_i64(*fd, value));
 }
 
 static int write_cap(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int cap_pct)
@@ -498,8 +489,8 @@ static int write_ceiling(struct gpu_vgpu *vgpu, int ceiling_pct)
 	CLEANUP_CLOSE int fd = open_file(vgpu, gvt_host_files[GVT_CEILING], O_WRONLY);
 
 	if (fd < 0)
-		return fd == -ENOENT ? -EOPNOTSUPP : gone_or(fd);
-	return gone_or(file_pwrite_i64(fd, ceiling_pct));
+		return fd == -ENOENT ? -EOPNOTSUPP : gpu_gone_or(fd);
+	return gpu_gone_or(file_pwrite_i64(fd, ceiling_pct));
 }
 
 static int read_initial_cap(struct gpu_vgpu *vgpu, int *ret_cap_pct)
@@ -518,7 +509,7 @@ static int write_initial_cap(struct gpu_vgpu *vgpu, int initial_cap_pct, int cap
 	CLEANUP_CLOSE int fd = open_file(vgpu, "initial_cap", O_WRONLY);
 	int r = fd < 0 ? fd : file_pwrite_i64(fd, initial_cap_pct);
 
-	return r < 0 ? gone_or(r) : write_file(vgpu, GVT_CAP, cap_pct);
+	return r < 0 ? gpu_gone_or(r) : write_file(vgpu, GVT_CAP, cap_pct);
 }
 
 static int renew(struct gpu_vgpu *vgpu, int lease_ms)

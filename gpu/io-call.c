@@ -7,6 +7,65 @@
 #include "gpu/io-state.h"
 #include "gpu/io.h"
 
+/* The cap that a sweep has read is no longer the cap in force. */
+static void forget_cap(struct gpu_io *io, const struct gpu_vgpu *vgpu)
+{
+	if (!io->threaded)
+		return;
+	pthread_mutex_lock(&io->lock);
+	for (int i = 0; i < io->sweep.n_samples && io->sweep_state != SWEEP_IDLE; i++)
+		if (io->sweep.samples[i].device == vgpu)
+			io->sweep.samples[i].reading.cap_valid = false;
+	pthread_mutex_unlock(&io->lock);
+}
+
+/* Makes a call that the backend may not have. */
+#define CALL_IF(ops, name, ...) ((ops)->name ? (ops)->name(__VA_ARGS__) : -EOPNOTSUPP)
+
+static int run_kind(struct gpu_io *io, struct call *call)
+{
+	const struct gpu_ops *ops = io->ops;
+	struct gpu_vgpu *vgpu = call->vgpu;
+	uint64_t now_ns = gpu_io_time(io, call->now_ns);
+
+	switch (call->kind) {
+	case CALL_CREATE:
+		return ops->create(io->gpu, call->id, call->number[0], &call->err);
+	case CALL_DESTROY:
+		return ops->destroy(io->gpu, call->id, &call->err);
+	case CALL_ATTACH:
+		return ops->attach(io->gpu, call->id, now_ns, &call->attached, &call->err);
+	case CALL_READ:
+		return ops->read(vgpu, now_ns, &call->reading);
+	case CALL_READ_CAP:
+		return ops->read_cap(vgpu, &call->value);
+	case CALL_WRITE_CAP:
+		return CALL_IF(ops, write_cap, vgpu, now_ns, call->number[0]);
+	case CALL_WRITE_MEMORY:
+		return CALL_IF(ops, write_memory, vgpu, call->bytes);
+	case CALL_WRITE_CEILING:
+		return CALL_IF(ops, write_ceiling, vgpu, call->number[0]);
+	case CALL_READ_INITIAL_CAP:
+		return CALL_IF(ops, read_initial_cap, vgpu, &call->value);
+	case CALL_WRITE_INITIAL_CAP:
+		return CALL_IF(ops, write_initial_cap, vgpu, call->number[0], call->number[1]);
+	case CALL_RENEW:
+		return CALL_IF(ops, renew, vgpu, call->number[0]);
+	case CALL_CHOOSE_SHARING:
+		return gpu_io_run_sharing(io, call);
+	}
+	return -EOPNOTSUPP;
+}
+
+int gpu_io_run(struct gpu_io *io, struct call *call)
+{
+	int r = run_kind(io, call);
+
+	if (call->kind == CALL_WRITE_CAP || call->kind == CALL_WRITE_INITIAL_CAP)
+		forget_cap(io, call->vgpu);
+	return r;
+}
+
 static bool is_answered(const struct gpu_io *io)
 {
 	return io->call_state == CALL_ENDED;
@@ -42,7 +101,7 @@ int gpu_io_call(struct gpu_io *io, struct call *call, struct err *reterr)
 	else if (io->threaded)
 		r = call_in_thread(io, call);
 	else
-		r = call->run(io, call);
+		r = gpu_io_run(io, call);
 	if (!reterr)
 		return r;
 	if (r == -ETIMEDOUT && call->err.msg[0] == '\0')
@@ -51,42 +110,26 @@ int gpu_io_call(struct gpu_io *io, struct call *call, struct err *reterr)
 	return r;
 }
 
-static int run_create(struct gpu_io *io, struct call *call)
-{
-	return io->ops->create(io->gpu, call->id, call->number[0], &call->err);
-}
-
 int gpu_io_create(struct gpu_io *io, const char *id, int cap_pct, struct err *reterr)
 {
-	struct call call = {.run = run_create, .number = {cap_pct}};
+	struct call call = {.kind = CALL_CREATE, .number = {cap_pct}};
 
 	snprintf(call.id, sizeof(call.id), "%s", id);
 	return gpu_io_call(io, &call, reterr);
-}
-
-static int run_destroy(struct gpu_io *io, struct call *call)
-{
-	return io->ops->destroy(io->gpu, call->id, &call->err);
 }
 
 int gpu_io_destroy(struct gpu_io *io, const char *id, struct err *reterr)
 {
-	struct call call = {.run = run_destroy};
+	struct call call = {.kind = CALL_DESTROY};
 
 	snprintf(call.id, sizeof(call.id), "%s", id);
 	return gpu_io_call(io, &call, reterr);
-}
-
-static int run_attach(struct gpu_io *io, struct call *call)
-{
-	return io->ops->attach(io->gpu, call->id, gpu_io_time(io, call->now_ns), &call->attached,
-			       &call->err);
 }
 
 int gpu_io_attach(struct gpu_io *io, const char *id, uint64_t now_mono_ns,
 		  struct gpu_vgpu **ret_vgpu, struct err *reterr)
 {
-	struct call call = {.run = run_attach, .now_ns = now_mono_ns};
+	struct call call = {.kind = CALL_ATTACH, .now_ns = now_mono_ns};
 	int r;
 
 	snprintf(call.id, sizeof(call.id), "%s", id);
@@ -113,15 +156,10 @@ void gpu_io_detach(struct gpu_io *io, struct gpu_vgpu *vgpu)
 	pthread_mutex_unlock(&io->lock);
 }
 
-static int run_read(struct gpu_io *io, struct call *call)
-{
-	return io->ops->read(call->vgpu, gpu_io_time(io, call->now_ns), &call->reading);
-}
-
 int gpu_io_read(struct gpu_io *io, struct gpu_vgpu *vgpu, uint64_t now_mono_ns,
 		struct gpu_reading *ret_reading)
 {
-	struct call call = {.run = run_read, .vgpu = vgpu, .now_ns = now_mono_ns};
+	struct call call = {.kind = CALL_READ, .vgpu = vgpu, .now_ns = now_mono_ns};
 	int r = gpu_io_call(io, &call, NULL);
 
 	if (r >= 0)
@@ -129,71 +167,26 @@ int gpu_io_read(struct gpu_io *io, struct gpu_vgpu *vgpu, uint64_t now_mono_ns,
 	return r;
 }
 
-/* The cap that a sweep has read is no longer the cap in force. */
-static void forget_cap(struct gpu_io *io, const struct gpu_vgpu *vgpu)
-{
-	if (!io->threaded)
-		return;
-	pthread_mutex_lock(&io->lock);
-	for (int i = 0; i < io->sweep.n_samples && io->sweep_state != SWEEP_IDLE; i++)
-		if (io->sweep.samples[i].device == vgpu)
-			io->sweep.samples[i].reading.cap_valid = false;
-	pthread_mutex_unlock(&io->lock);
-}
-
-static int run_write_cap(struct gpu_io *io, struct call *call)
-{
-	int r;
-
-	if (!io->ops->write_cap)
-		return -EOPNOTSUPP;
-	r = io->ops->write_cap(call->vgpu, gpu_io_time(io, call->now_ns), call->number[0]);
-	forget_cap(io, call->vgpu);
-	return r;
-}
-
 int gpu_io_write_cap(struct gpu_io *io, struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int cap_pct)
 {
 	struct call call = {
-		.run = run_write_cap, .vgpu = vgpu, .now_ns = now_mono_ns, .number = {cap_pct}};
+		.kind = CALL_WRITE_CAP, .vgpu = vgpu, .now_ns = now_mono_ns, .number = {cap_pct}};
 
 	return gpu_io_call(io, &call, NULL);
-}
-
-static int run_write_memory(struct gpu_io *io, struct call *call)
-{
-	return io->ops->write_memory ? io->ops->write_memory(call->vgpu, call->bytes) : -EOPNOTSUPP;
 }
 
 int gpu_io_write_memory(struct gpu_io *io, struct gpu_vgpu *vgpu, uint64_t max_bytes)
 {
-	struct call call = {.run = run_write_memory, .vgpu = vgpu, .bytes = max_bytes};
+	struct call call = {.kind = CALL_WRITE_MEMORY, .vgpu = vgpu, .bytes = max_bytes};
 
 	return gpu_io_call(io, &call, NULL);
-}
-
-static int run_write_ceiling(struct gpu_io *io, struct call *call)
-{
-	return io->ops->write_ceiling ? io->ops->write_ceiling(call->vgpu, call->number[0])
-				      : -EOPNOTSUPP;
 }
 
 int gpu_io_write_ceiling(struct gpu_io *io, struct gpu_vgpu *vgpu, int ceiling_pct)
 {
-	struct call call = {.run = run_write_ceiling, .vgpu = vgpu, .number = {ceiling_pct}};
+	struct call call = {.kind = CALL_WRITE_CEILING, .vgpu = vgpu, .number = {ceiling_pct}};
 
 	return gpu_io_call(io, &call, NULL);
-}
-
-static int run_read_cap(struct gpu_io *io, struct call *call)
-{
-	return io->ops->read_cap(call->vgpu, &call->value);
-}
-
-static int run_read_initial_cap(struct gpu_io *io, struct call *call)
-{
-	return io->ops->read_initial_cap ? io->ops->read_initial_cap(call->vgpu, &call->value)
-					 : -EOPNOTSUPP;
 }
 
 static int read_number(struct gpu_io *io, struct call *call, int *ret_value)
@@ -207,46 +200,30 @@ static int read_number(struct gpu_io *io, struct call *call, int *ret_value)
 
 int gpu_io_read_cap(struct gpu_io *io, struct gpu_vgpu *vgpu, int *ret_cap_pct)
 {
-	struct call call = {.run = run_read_cap, .vgpu = vgpu};
+	struct call call = {.kind = CALL_READ_CAP, .vgpu = vgpu};
 
 	return read_number(io, &call, ret_cap_pct);
 }
 
 int gpu_io_read_initial_cap(struct gpu_io *io, struct gpu_vgpu *vgpu, int *ret_cap_pct)
 {
-	struct call call = {.run = run_read_initial_cap, .vgpu = vgpu};
+	struct call call = {.kind = CALL_READ_INITIAL_CAP, .vgpu = vgpu};
 
 	return read_number(io, &call, ret_cap_pct);
-}
-
-static int run_write_initial_cap(struct gpu_io *io, struct call *call)
-{
-	int r;
-
-	if (!io->ops->write_initial_cap)
-		return -EOPNOTSUPP;
-	r = io->ops->write_initial_cap(call->vgpu, call->number[0], call->number[1]);
-	forget_cap(io, call->vgpu);
-	return r;
 }
 
 int gpu_io_write_initial_cap(struct gpu_io *io, struct gpu_vgpu *vgpu, int initial_cap_pct,
 			     int cap_pct)
 {
 	struct call call = {
-		.run = run_write_initial_cap, .vgpu = vgpu, .number = {initial_cap_pct, cap_pct}};
+		.kind = CALL_WRITE_INITIAL_CAP, .vgpu = vgpu, .number = {initial_cap_pct, cap_pct}};
 
 	return gpu_io_call(io, &call, NULL);
 }
 
-static int run_renew(struct gpu_io *io, struct call *call)
-{
-	return io->ops->renew ? io->ops->renew(call->vgpu, call->number[0]) : -EOPNOTSUPP;
-}
-
 int gpu_io_renew(struct gpu_io *io, struct gpu_vgpu *vgpu, int lease_ms)
 {
-	struct call call = {.run = run_renew, .vgpu = vgpu, .number = {lease_ms}};
+	struct call call = {.kind = CALL_RENEW, .vgpu = vgpu, .number = {lease_ms}};
 
 	return gpu_io_call(io, &call, NULL);
 }

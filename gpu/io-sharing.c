@@ -54,8 +54,7 @@ int gpu_io_try_sharing(const struct gpu_ops *ops, struct gpu *gpu, const struct 
 			ops->name);
 }
 
-/* Returns the reason in call->err. */
-static int run_choose_sharing(struct gpu_io *io, struct call *call)
+int gpu_io_run_sharing(struct gpu_io *io, struct call *call)
 {
 	struct err err = {""};
 	int r = gpu_io_try_sharing(io->ops, io->gpu, &io->config, call->number[0] != 0, &call->err,
@@ -68,7 +67,7 @@ static int run_choose_sharing(struct gpu_io *io, struct call *call)
 
 int gpu_io_choose_sharing(struct gpu_io *io, bool paper_mode, struct err *reterr)
 {
-	struct call call = {.run = run_choose_sharing, .number = {paper_mode}};
+	struct call call = {.kind = CALL_CHOOSE_SHARING, .number = {paper_mode}};
 	int r = gpu_io_call(io, &call, reterr);
 
 	if (r == 0)

@@ -13,10 +13,25 @@ enum call_state { CALL_NONE, CALL_WAITING, CALL_RUNNING, CALL_ABANDONED, CALL_EN
 
 struct gpu_io;
 
+enum call_kind {
+	CALL_CREATE,
+	CALL_DESTROY,
+	CALL_ATTACH,
+	CALL_READ,
+	CALL_READ_CAP,
+	CALL_WRITE_CAP,
+	CALL_WRITE_MEMORY,
+	CALL_WRITE_CEILING,
+	CALL_READ_INITIAL_CAP,
+	CALL_WRITE_INITIAL_CAP,
+	CALL_RENEW,
+	CALL_CHOOSE_SHARING,
+};
+
 /* A single call, see io-call.c. It contains copies of all arguments, because it may outlive its
  * caller. */
 struct call {
-	int (*run)(struct gpu_io *io, struct call *call);
+	enum call_kind kind;
 	struct gpu_vgpu *vgpu;
 	char id[ID_MAX];
 	uint64_t now_ns;
@@ -69,6 +84,11 @@ struct gpu_io {
  * Makes a single call, and waits for it. Returns its result, or -ETIMEDOUT. @reterr may be NULL.
  */
 int gpu_io_call(struct gpu_io *io, struct call *call, struct err *reterr);
+/* Makes the call of the backend. */
+int gpu_io_run(struct gpu_io *io, struct call *call);
+/* The same for CALL_CHOOSE_SHARING. Returns the reason in call->err. */
+int gpu_io_run_sharing(struct gpu_io *io, struct call *call);
+
 /*
  * Sets the sharing that @config requests, with @paper_mode instead of its own. *@ret_why: see
  * gpu_io_sharing_why(). Returns 0, or a negative errno with a message.

@@ -167,7 +167,7 @@ static void do_call(struct gpu_io *io)
 
 	io->call_state = CALL_RUNNING;
 	begin_step(io);
-	io->call.result = io->call.run(io, &io->call);
+	io->call.result = gpu_io_run(io, &io->call);
 	end_step(io);
 	abandoned = io->call_state == CALL_ABANDONED;
 	io->call_state = abandoned ? CALL_NONE : CALL_ENDED;

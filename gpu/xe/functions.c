@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
+#include "gpu/gpu.h"
 #include "gpu/xe/functions.h"
 #include "gpu/xe/memory.h"
 
@@ -210,7 +211,7 @@ static int check_life(const struct xe_functions *functions, int vf, ino_t link)
 
 	if (r == -ENOENT || (r == 0 && is != link))
 		return -ENODEV;
-	return r < 0 ? xe_gone_or(r) : 0;
+	return r < 0 ? gpu_gone_or(r) : 0;
 }
 
 int xe_functions_read_cap(struct xe_functions *functions, int vf, ino_t link, int *ret_cap_pct)

@@ -24,6 +24,7 @@
 #include "base/file.h"
 #include "base/parse.h"
 #include "base/xalloc.h"
+#include "gpu/gpu.h"
 #include "gpu/xe/layout.h"
 
 #define DRIVERS "bus/pci/drivers"
@@ -78,11 +79,6 @@ static const struct xe_layout layouts[] = {
 const struct xe_layout *xe_layout_at(int index)
 {
 	return index >= 0 && index < (int)ARRAY_SIZE(layouts) ? &layouts[index] : NULL;
-}
-
-int xe_gone_or(int r)
-{
-	return r == -ENOTCONN || r == -ECONNABORTED ? -ENODEV : r;
 }
 
 static const struct {
@@ -419,9 +415,9 @@ int xe_files_read_text(const struct xe_files *files, char *text, size_t size)
 
 	if (files->n == 0)
 		return -ENOENT;
-	r = xe_gone_or(file_pread_text(files->fds[0], text, size));
+	r = gpu_gone_or(file_pread_text(files->fds[0], text, size));
 	for (int i = 1; i < files->n && r >= 0; i++) {
-		r = xe_gone_or(file_pread_text(files->fds[i], other, sizeof(other)));
+		r = gpu_gone_or(file_pread_text(files->fds[i], other, sizeof(other)));
 		if (r >= 0 && strcmp(text, other) != 0)
 			r = -EUCLEAN;
 	}
@@ -444,7 +440,7 @@ int xe_files_read(const struct xe_files *files, uint32_t *ret_value)
 /* A file that was opened read-only gives EBADF, or in sysfs ESPIPE. */
 static int written(int r)
 {
-	return r == -EBADF || r == -ESPIPE ? -EACCES : xe_gone_or(r);
+	return r == -EBADF || r == -ESPIPE ? -EACCES : gpu_gone_or(r);
 }
 
 int xe_files_write(const struct xe_files *files, uint32_t value)

@@ -107,8 +107,6 @@ int xe_files_read_text(const struct xe_files *files, char *text, size_t size);
 int xe_files_write(const struct xe_files *files, uint32_t value);
 int xe_files_write_text(const struct xe_files *files, const char *text);
 
-/* Turns the errors of a file whose device no longer exists into -ENODEV. */
-int xe_gone_or(int r);
 /* Returns what an error of a setting means, for messages. @r is a negative errno. */
 const char *xe_error_text(int r);
 

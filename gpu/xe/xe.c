@@ -52,11 +52,6 @@ struct gpu {
 	struct xe_rate rate;
 };
 
-static const char *sysfs_root(const struct gpu_config *config)
-{
-	return config->root[0] ? config->root : "/sys";
-}
-
 /* --- counters --- */
 
 static void drop_events(struct gpu *gpu, int vf)
@@ -214,10 +209,10 @@ static void describe_problem(const struct gpu *gpu, struct err *ret_problem)
 bool xe_present(const struct gpu_config *config)
 {
 	struct xe_place *place = xmalloc(sizeof(*place));
-	bool present = xe_place_all(sysfs_root(config), place, 1) > 0;
+	bool present = xe_place_all(gpu_sysfs(config), place, 1) > 0;
 
 	if (present && config->parent[0])
-		present = xe_place_find(sysfs_root(config), config->parent, place, NULL) == 0;
+		present = xe_place_find(gpu_sysfs(config), config->parent, place, NULL) == 0;
 	free(place);
 	return present;
 }
@@ -230,7 +225,7 @@ static int or_default(int value, int other)
 static int set_up(struct gpu *gpu, const struct gpu_config *config, struct err *reterr)
 {
 	struct xe_functions *functions = &gpu->functions;
-	int r = xe_place_find(sysfs_root(config), config->parent, &functions->place, reterr);
+	int r = xe_place_find(gpu_sysfs(config), config->parent, &functions->place, reterr);
 
 	if (r < 0)
 		return r;
@@ -255,7 +250,7 @@ static int open_gpu(const struct gpu_config *config, struct gpu **ret_gpu, struc
 
 	gpu->speed = gpu_speed(config);
 	gpu->dry_run = config->dry_run;
-	snprintf(gpu->root, sizeof(gpu->root), "%s", sysfs_root(config));
+	snprintf(gpu->root, sizeof(gpu->root), "%s", gpu_sysfs(config));
 	r = set_up(gpu, config, reterr);
 	if (r < 0) {
 		free(gpu);
@@ -353,7 +348,7 @@ static int list_vgpus(struct gpu *gpu, gpu_found_fn found, void *userdata)
 	int r = find(gpu);
 
 	if (r < 0)
-		return xe_gone_or(r);
+		return gpu_gone_or(r);
 	if (!gpu->dry_run)
 		(void)xe_functions_balance(&gpu->functions); /* the next listing tries again */
 	for (int vf = 1; vf <= gpu->functions.n; vf++)
