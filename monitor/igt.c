@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -162,7 +161,6 @@ struct igt {
 	char period_text[16];
 	uint64_t stale_ns; /* age at which a sample becomes invalid */
 	struct igt_parser *parser;
-	int epoll_fd;
 	int pipe_fd; /* output of the child; -1: no child, or it was killed */
 	int err_fd;  /* its stderr */
 	/* the last line of its stderr, and the line that is not complete yet */
@@ -200,7 +198,6 @@ static int start_child(struct igt *igt)
 	const char *const arguments[] = {
 		igt->path,   "-J", "-s", igt->period_text, igt->device[0] ? "-d" : NULL,
 		igt->device, NULL};
-	struct epoll_event event = {.events = EPOLLIN};
 	int r;
 
 	/* Check first, because not every posix_spawn() reports a failed exec. */
@@ -209,8 +206,6 @@ static int start_child(struct igt *igt)
 	r = make_pipe(&out_read, &out_write);
 	if (r == 0)
 		r = make_pipe(&err_read, &err_write);
-	if (r == 0 && epoll_ctl(igt->epoll_fd, EPOLL_CTL_ADD, out_read, &event) < 0)
-		r = -errno;
 	if (r == 0)
 		r = spawn_start(&(struct spawn){.program = igt->path,
 						.arguments = arguments,
@@ -282,26 +277,17 @@ static bool reap_child(struct igt *igt, int *ret_status)
 	return true;
 }
 
-int igt_new(const char *path, const char *device, int period_ms, struct igt **ret_igt,
-	    struct err *reterr)
+struct igt *igt_new(const char *path, const char *device, int period_ms)
 {
 	struct igt *igt = xcalloc(1, sizeof(*igt));
 
-	igt->epoll_fd = igt->pipe_fd = igt->err_fd = -1;
+	igt->pipe_fd = igt->err_fd = -1;
 	igt->path = xstrdup(path);
 	igt->device = xstrdup(device ? device : "");
 	snprintf(igt->period_text, sizeof(igt->period_text), "%d", period_ms);
 	igt->stale_ns = (uint64_t)period_ms * NS_PER_MS * 5 / 2;
 	igt->parser = igt_parser_new();
-	igt->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (igt->epoll_fd < 0) {
-		int error = errno;
-
-		igt_free(igt);
-		return err_fail(reterr, error, "%s: cannot start: %s", path, strerror(error));
-	}
-	*ret_igt = igt;
-	return 0;
+	return igt;
 }
 
 int igt_start(struct igt *igt, struct err *reterr)
@@ -324,18 +310,11 @@ struct igt *igt_free(struct igt *igt)
 		kill_child(igt);
 	for (int ms = 0; igt->pid > 0 && !reap_child(igt, &status) && ms < FREE_WAIT_MS; ms++)
 		(void)usleep(1000);
-	if (igt->epoll_fd >= 0)
-		(void)close(igt->epoll_fd);
 	igt_parser_free(igt->parser);
 	free(igt->device);
 	free(igt->path);
 	free(igt);
 	return NULL;
-}
-
-int igt_fd(const struct igt *igt)
-{
-	return igt->epoll_fd;
 }
 
 /* Reads a bounded amount of output. Returns true if the child is still running. */

@@ -43,8 +43,7 @@ struct igt;
  * Prepares the program @path with one sample per @period_ms. @device is passed as option -d (NULL:
  * no option).
  */
-int igt_new(const char *path, const char *device, int period_ms, struct igt **ret_igt,
-	    struct err *reterr);
+struct igt *igt_new(const char *path, const char *device, int period_ms);
 /*
  * Starts the program. The child has its own process group, and exits when the daemon exits. Its
  * last line on stderr becomes a part of messages. After an error, igt_dispatch() tries again.
@@ -54,15 +53,9 @@ int igt_start(struct igt *igt, struct err *reterr);
 struct igt *igt_free(struct igt *igt);
 
 /*
- * Returns an epoll fd for the event loop (EPOLLIN). The fd stays the same when the child is
- * restarted.
- */
-int igt_fd(const struct igt *igt);
-
-/*
  * Reads the output, kills a child that prints no valid samples, and restarts an exited child after
- * a delay (base/backoff.h; reset by a sample). Call this function when igt_fd() is readable and
- * once per tick. Returns 0, or -ECHILD once per exit or failed start, with a message for the log.
+ * a delay (base/backoff.h; reset by a sample). Call this function once per tick. Returns 0, or
+ * -ECHILD once per exit or failed start, with a message for the log.
  */
 int igt_dispatch(struct igt *igt, uint64_t now_mono_ns, struct err *reterr);
 

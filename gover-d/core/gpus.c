@@ -340,16 +340,13 @@ void gpus_open_igt(struct host_gpu *gpu, const struct config *config)
 	const char *path = igt_setting(config, gpu);
 	struct err err = {""};
 	char device[PATH_MAX];
-	int r;
 
 	if (strcmp(path, "auto") == 0)
 		path = igt_wanted(gpu) ? IGT_PATH : "off";
 	if (strcmp(path, "off") == 0)
 		return;
-	r = igt_new(path, igt_device(gpu, device), config->period_ms, &gpu->igt, &err);
-	if (r >= 0)
-		r = igt_start(gpu->igt, &err);
-	if (r < 0)
+	gpu->igt = igt_new(path, igt_device(gpu, device), config->period_ms);
+	if (igt_start(gpu->igt, &err) < 0)
 		log_warning("GPU %s: %s", gpu->config.name, err.msg);
 }
 
