@@ -206,29 +206,37 @@ static void examine(struct search *search, int fd, const char *name)
 					   !search->process->is_old, is_node(path)));
 }
 
+/* Opens the folder @name of a process; NULL with errno. */
+static DIR *open_folder(const struct scan *scan, pid_t pid, const char *name)
+{
+	char path[32];
+	int fd;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%d/%s", (int)pid, name);
+	fd = openat(scan->proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	if (!dir && fd >= 0)
+		close(fd);
+	return dir;
+}
+
 /* Reads the folder of the task from the position process->at. */
 static void read_folder(struct search *search)
 {
 	struct process *process = search->process;
+	DIR *dir = open_folder(search->scan, search->task, "fd");
 	const struct dirent *entry = NULL;
-	char path[32];
-	DIR *dir;
-	int fd;
 
-	snprintf(path, sizeof(path), "%d/fd", (int)search->task);
-	fd = openat(search->scan->proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	dir = fd < 0 ? NULL : fdopendir(fd);
 	if (!dir) {
 		process->found[SCAN_DENIED] = !is_over(errno);
 		process->at = 0;
-		if (fd >= 0)
-			close(fd);
 		return;
 	}
 	if (process->at)
 		seekdir(dir, process->at);
 	while (search->links < search->links_max && (entry = readdir(dir)))
-		examine(search, fd, entry->d_name);
+		examine(search, dirfd(dir), entry->d_name);
 	process->at = entry ? telldir(dir) : 0;
 	closedir(dir);
 }
@@ -236,20 +244,12 @@ static void read_folder(struct search *search)
 /* Returns another thread of the process; 0: none. */
 static pid_t find_thread(const struct scan *scan, pid_t pid)
 {
+	DIR *dir = open_folder(scan, pid, "task");
 	const struct dirent *entry;
 	int64_t task = 0;
-	char path[32];
-	DIR *dir;
-	int fd;
 
-	snprintf(path, sizeof(path), "%d/task", (int)pid);
-	fd = openat(scan->proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	dir = fd < 0 ? NULL : fdopendir(fd);
-	if (!dir) {
-		if (fd >= 0)
-			close(fd);
+	if (!dir)
 		return 0;
-	}
 	while ((entry = readdir(dir)))
 		if (parse_int(entry->d_name, 1, INT32_MAX, &task) == 0 && task != pid)
 			break;
