@@ -54,9 +54,10 @@ struct recording {
 	struct recording_tick *ticks;
 	size_t n_ticks, ticks_allocated;
 	struct recording_vgpu *vgpus;
-	int n_vgpus, vgpus_allocated;
+	int n_vgpus;
+	size_t vgpus_allocated, spans_allocated;
 	struct recording_span *spans;
-	int n_spans, spans_allocated;
+	int n_spans;
 	struct recording_facts facts;
 };
 

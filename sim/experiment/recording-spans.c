@@ -57,7 +57,6 @@ static void *grow(void *array, size_t n, size_t *allocated, size_t size)
 
 int recording_vgpu(struct recording *recording, const char *id)
 {
-	size_t allocated = (size_t)recording->vgpus_allocated;
 	struct recording_vgpu *vgpus;
 
 	for (int i = 0; i < recording->n_vgpus; i++)
@@ -65,9 +64,8 @@ int recording_vgpu(struct recording *recording, const char *id)
 			return i;
 	if (recording->n_vgpus == RECORDING_VGPUS_MAX)
 		return -E2BIG;
-	vgpus = grow(recording->vgpus, (size_t)recording->n_vgpus, &allocated, sizeof(*vgpus));
-	recording->vgpus = vgpus;
-	recording->vgpus_allocated = (int)allocated;
+	recording->vgpus = vgpus = grow(recording->vgpus, (size_t)recording->n_vgpus,
+					&recording->vgpus_allocated, sizeof(*vgpus));
 	vgpus[recording->n_vgpus] = (struct recording_vgpu){
 		.terms = {.weight = 1, .price_per_cap_hour = -1, .penalty_per_broken_s = -1},
 		.span = -1,
@@ -118,12 +116,10 @@ static struct recording_span *find_span(struct recording *recording, int vgpu,
 static struct recording_span *begin_span(struct recording *recording, int vgpu,
 					 const struct recording_row *row, double target_fps)
 {
-	size_t allocated = (size_t)recording->spans_allocated;
-	struct recording_span *spans =
-		grow(recording->spans, (size_t)recording->n_spans, &allocated, sizeof(*spans));
+	struct recording_span *spans = grow(recording->spans, (size_t)recording->n_spans,
+					    &recording->spans_allocated, sizeof(*spans));
 
 	recording->spans = spans;
-	recording->spans_allocated = (int)allocated;
 	spans[recording->n_spans] = (struct recording_span){
 		.vgpu = vgpu,
 		.contract_pct = row->contract_pct,

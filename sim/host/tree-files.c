@@ -7,23 +7,28 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sched/sched.h"
 #include "sim/host/tree-gpus.h"
 
-/* Parses a decimal number without a sign, like kstrtou32(text, 10) in the kernel. */
-static int parse_u32(const char *text, uint32_t *ret_value)
+int tree_parse_number(const char *text, int base, uint32_t max, uint32_t *ret_value)
 {
-	uint64_t value = 0;
+	unsigned long long value;
+	char *end;
 
-	if (text[0] == '\0' || text[strspn(text, "0123456789")] != '\0')
-		return -EINVAL;
-	for (; *text; text++) {
-		value = value * 10 + (uint64_t)(*text - '0');
-		if (value > UINT32_MAX)
-			return -ERANGE;
+	if (base == 0) {
+		text += *text == '+';
+		base = text[0] != '0' ? 10 : text[1] == 'x' || text[1] == 'X' ? 16 : 8;
 	}
+	if (!isdigit((unsigned char)text[0]))
+		return -EINVAL;
+	value = strtoull(text, &end, base);
+	if (*end != '\0')
+		return -EINVAL;
+	if (value > max)
+		return -ERANGE;
 	*ret_value = (uint32_t)value;
 	return 0;
 }
@@ -31,7 +36,7 @@ static int parse_u32(const char *text, uint32_t *ret_value)
 static int parse_pct(const char *text, int *ret_pct)
 {
 	uint32_t value;
-	int r = parse_u32(text, &value);
+	int r = tree_parse_number(text, 10, UINT32_MAX, &value);
 
 	if (r == 0 && value > 100)
 		r = -EINVAL;
@@ -112,7 +117,7 @@ static int store_sharing(struct tree *tree, const struct tree_node *node, const 
 static int store_remove(struct tree *tree, const struct tree_node *node, const char *text)
 {
 	uint32_t value;
-	int r = parse_u32(text, &value);
+	int r = tree_parse_number(text, 10, UINT32_MAX, &value);
 
 	(void)tree;
 	if (r == 0 && value > 0)
@@ -197,7 +202,7 @@ static void show_lease(const struct tree_node *node, char text[TREE_TEXT_MAX])
 static int store_lease(struct tree *tree, const struct tree_node *node, const char *text)
 {
 	uint32_t lease_ms;
-	int r = parse_u32(text, &lease_ms);
+	int r = tree_parse_number(text, 10, UINT32_MAX, &lease_ms);
 
 	(void)tree;
 	if (r == 0)

@@ -78,6 +78,12 @@ extern const struct tree_attr tree_attrs[];
 extern const struct tree_attr tree_xe_attrs[];
 extern const struct tree_attr tree_xe_load; /* the files pf, vf1, ... in gover_sim */
 
+/*
+ * Parses a number as kstrtouint() of the kernel: without a sign with @base 10; with @base 0 also in
+ * the forms "+7", "0x7" and "07". -EINVAL; -ERANGE: larger than @max.
+ */
+int tree_parse_number(const char *text, int base, uint32_t max, uint32_t *ret_value);
+
 /* Returns 0, or the error of any reading or writing of @attr, a file of an SR-IOV host. */
 int tree_xe_check(const struct tree_node *attr, bool writes);
 

@@ -17,39 +17,6 @@
 
 /* --- numbers and words, as in the kernel --- */
 
-static int digit_of(char c)
-{
-	static const char digits[] = "0123456789abcdef";
-	const char *at = c == '\0' ? NULL : strchr(digits, c >= 'A' && c <= 'F' ? c + 32 : c);
-
-	return at ? (int)(at - digits) : INT_MAX;
-}
-
-/* As kstrtouint(text, 0): a number may begin with "+", "0x" and "0". */
-static int parse_number(const char *text, uint32_t max, uint32_t *ret_value)
-{
-	uint64_t value = 0;
-	int base = 10;
-
-	text += *text == '+';
-	if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X') && digit_of(text[2]) < 16)
-		base = 16, text += 2;
-	else if (text[0] == '0')
-		base = 8;
-	if (*text == '\0')
-		return -EINVAL;
-	for (const char *at = text; *at; at++)
-		if (digit_of(*at) >= base)
-			return -EINVAL;
-	for (; *text; text++) {
-		value = value * (uint64_t)base + (uint64_t)digit_of(*text);
-		if (value > max)
-			return -ERANGE;
-	}
-	*ret_value = (uint32_t)value;
-	return 0;
-}
-
 /* As kstrtobool(). */
 static int parse_bool(const char *text, bool *ret_value)
 {
@@ -116,7 +83,7 @@ static int store_numvfs(struct tree *tree, const struct tree_node *node, const c
 {
 	struct quanta_gpu *gpu = node->gpu->functions;
 	uint32_t n;
-	int r = parse_number(text, UINT16_MAX, &n);
+	int r = tree_parse_number(text, 0, UINT16_MAX, &n);
 
 	(void)tree;
 	if (r == 0 && n >= gpu->quanta.n_functions)
@@ -157,7 +124,7 @@ static void show_quantum(const struct tree_node *node, char text[TREE_TEXT_MAX])
 static int store_quantum(struct tree *tree, const struct tree_node *node, const char *text)
 {
 	uint32_t ms;
-	int r = parse_number(text, UINT32_MAX, &ms);
+	int r = tree_parse_number(text, 0, UINT32_MAX, &ms);
 
 	(void)tree;
 	if (r == 0)
@@ -173,7 +140,7 @@ static void show_timeout(const struct tree_node *node, char text[TREE_TEXT_MAX])
 static int store_timeout(struct tree *tree, const struct tree_node *node, const char *text)
 {
 	uint32_t us;
-	int r = parse_number(text, UINT32_MAX, &us);
+	int r = tree_parse_number(text, 0, UINT32_MAX, &us);
 
 	(void)tree;
 	if (r == 0)
@@ -281,7 +248,7 @@ static void show_load(const struct tree_node *node, char text[TREE_TEXT_MAX])
 static int store_load(struct tree *tree, const struct tree_node *node, const char *text)
 {
 	uint32_t load_pct = QUANTA_GPU_ENDLESS;
-	int r = strcmp(text, "endless") == 0 ? 0 : parse_number(text, UINT8_MAX, &load_pct);
+	int r = strcmp(text, "endless") == 0 ? 0 : tree_parse_number(text, 0, UINT8_MAX, &load_pct);
 
 	(void)tree;
 	if (!function_of(node)->present)
