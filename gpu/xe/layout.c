@@ -147,15 +147,6 @@ static int function_pattern(const struct xe_place *place, int vf, const char *na
 		    at + 2, name);
 }
 
-static bool matches(const char *pattern)
-{
-	glob_t found;
-	bool any = glob(pattern, GLOB_NOSORT, NULL, &found) == 0 && found.gl_pathc > 0;
-
-	globfree(&found);
-	return any;
-}
-
 /* Fills in the place of a device, if @layout describes its settings. */
 static bool probe(const char *root, const struct xe_layout *layout, const char *pci,
 		  struct xe_place *ret_place)
@@ -169,7 +160,8 @@ static bool probe(const char *root, const struct xe_layout *layout, const char *
 	    join(place.counters, "%s/bus/event_source/devices", root) < 0 ||
 	    join(place.base, "%s/%.*s%s%s", root, (int)(at - layout->base), layout->base, pci,
 		 at + 2) < 0 ||
-	    function_pattern(&place, 0, "exec_quantum_ms", pattern) < 0 || !matches(pattern))
+	    function_pattern(&place, 0, "exec_quantum_ms", pattern) < 0 ||
+	    file_each_match(pattern, NULL, NULL) == 0)
 		return false;
 	*ret_place = place;
 	return true;

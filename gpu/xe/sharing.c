@@ -107,8 +107,3 @@ int xe_sharing_write(const struct xe_place *place, bool guarantee)
 	xe_files_close(&files);
 	return r == -ENOENT ? -EOPNOTSUPP : r;
 }
-
-const char *xe_sharing_file(const struct xe_place *place)
-{
-	return place->layout->sharing;
-}

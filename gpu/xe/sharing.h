@@ -20,7 +20,4 @@
 int xe_sharing_read(const struct xe_place *place, int n_vfs, char ret_word[XE_SHARING_MAX]);
 /* Sets it for all functions. */
 int xe_sharing_write(const struct xe_place *place, bool guarantee);
-/* Returns the path of the setting below the device, for messages. */
-const char *xe_sharing_file(const struct xe_place *place);
-
 #endif

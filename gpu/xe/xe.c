@@ -206,7 +206,7 @@ static void describe_problem(const struct gpu *gpu, struct err *ret_problem)
 
 /* --- opening --- */
 
-bool xe_present(const struct gpu_config *config)
+static bool xe_present(const struct gpu_config *config)
 {
 	struct xe_place *place = xmalloc(sizeof(*place));
 	bool present = xe_place_all(gpu_sysfs(config), place, 1) > 0;
@@ -318,7 +318,7 @@ static int set_sharing(struct gpu *gpu, bool guarantee, bool by_default, struct 
 		r = xe_sharing_write(place, guarantee);
 	if (r < 0)
 		return err_fail(reterr, -r, "sharing = %s: %s of GPU %s cannot be set: %s", word,
-				xe_sharing_file(place), place->pci,
+				place->layout->sharing, place->pci,
 				r == -EOPNOTSUPP ? "the driver has no such file"
 						 : xe_error_text(r));
 	gpu->guarantees = guarantee;

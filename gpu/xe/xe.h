@@ -16,7 +16,4 @@
 #define XE_PREEMPT_TIMEOUT_MS 100
 #define XE_READING_NS	      100000000 /* counters older than this are read again */
 
-/* Returns true if the host has a physical function whose driver has settings of SR-IOV. */
-bool xe_present(const struct gpu_config *config);
-
 #endif
