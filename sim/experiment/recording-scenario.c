@@ -25,18 +25,12 @@ struct recording_newcomers {
 	int n;
 };
 
-static void begin_tenant(struct scenario *scenario, const char *kind,
-			 struct scenario_tenant **ret_tenant)
+static struct scenario_tenant *add_tenant(struct scenario *scenario, const char *kind)
 {
-	struct scenario_tenant *tenant = &scenario->tenants[scenario->n_tenants++];
+	char name[SCENARIO_NAME_MAX];
 
-	*tenant = (struct scenario_tenant){.flavor = -1,
-					   .target_fps = -1,
-					   .weight = 1,
-					   .arrive_s = SCENARIO_BY_OFFER,
-					   .count = 1};
-	snprintf(tenant->name, sizeof(tenant->name), "%s%d", kind, scenario->n_tenants);
-	*ret_tenant = tenant;
+	snprintf(name, sizeof(name), "%s%d", kind, scenario->n_tenants + 1);
+	return scenario_add_tenant(scenario, name);
 }
 
 static int play(struct scenario_tenant *tenant, const char *text, const struct trace *trace,
@@ -78,9 +72,8 @@ static int add_span(const struct recording *recording, const struct recording_sp
 		    struct scenario *scenario, struct err *reterr)
 {
 	const struct recording_terms *terms = &recording->vgpus[span->vgpu].terms;
-	struct scenario_tenant *tenant;
+	struct scenario_tenant *tenant = add_tenant(scenario, "recorded");
 
-	begin_tenant(scenario, "recorded", &tenant);
 	tenant->flavor = find_prices(scenario, terms);
 	tenant->contract_pct = span->contract_pct;
 	tenant->min_cap_pct =
@@ -195,10 +188,9 @@ int recording_newcomers_add(const struct recording_newcomers *newcomers, struct 
 	for (int i = 0; r == 0 && i < newcomers->n; i++) {
 		const struct newcomer *kind = &newcomers->kinds[i];
 		double scale = (double)scenario->flavor_cap_pct / kind->contract_pct;
-		struct scenario_tenant *tenant;
+		struct scenario_tenant *tenant = add_tenant(scenario, "newcomer");
 		char text[96];
 
-		begin_tenant(scenario, "newcomer", &tenant);
 		snprintf(text, sizeof(text), WORKLOAD ",loop=on,scale=%.6g",
 			 kind->draws ? 1 : scale);
 		r = play(tenant, text, kind->trace, reterr);

@@ -194,17 +194,22 @@ struct loader {
 	char files[SCENARIO_TENANTS_MAX][SCENARIO_TEXT_MAX + 1];
 };
 
-static int reject_name(const char *what, const char *name, struct err *reterr)
+/* Checks the name of the next section of a kind, of which there are @n. @known: one has this name.
+ */
+static int check_name(const char *kind, const char *name, bool known, int n, int max,
+		      struct err *reterr)
 {
-	return err_fail(reterr, EINVAL,
-			"[%s %.70s]: not a valid name (allowed: 1 to 31 characters A-Z a-z 0-9 . _ "
-			"-, not starting with . or -)",
-			what, name);
-}
-
-static bool is_name(const char *text)
-{
-	return id_valid(text) && strlen(text) < SCENARIO_NAME_MAX;
+	if (!id_valid(name) || strlen(name) >= SCENARIO_NAME_MAX)
+		return err_fail(reterr, EINVAL,
+				"[%s %.70s]: not a valid name (allowed: 1 to 31 characters A-Z a-z "
+				"0-9 . _ -, not starting with . or -)",
+				kind, name);
+	if (known)
+		return err_fail(reterr, EINVAL, "[%s %s] is given twice", kind, name);
+	if (n == max)
+		return err_fail(reterr, EINVAL, "[%s %s]: too many %ss (limit %d)", kind, name,
+				kind, max);
+	return 0;
 }
 
 static int find_flavor(const struct scenario *scenario, const char *name)
@@ -227,14 +232,11 @@ static int enter_flavor(struct scenario *scenario, const char *name, int line, v
 			struct err *reterr)
 {
 	struct scenario_flavor *flavor = &scenario->flavors[scenario->n_flavors];
+	int r = check_name("flavor", name, find_flavor(scenario, name) >= 0, scenario->n_flavors,
+			   SCENARIO_FLAVORS_MAX, reterr);
 
-	if (!is_name(name))
-		return reject_name("flavor", name, reterr);
-	if (find_flavor(scenario, name) >= 0)
-		return err_fail(reterr, EINVAL, "[flavor %s] is given twice", name);
-	if (scenario->n_flavors == SCENARIO_FLAVORS_MAX)
-		return err_fail(reterr, EINVAL, "[flavor %s]: too many flavors (limit %d)", name,
-				SCENARIO_FLAVORS_MAX);
+	if (r < 0)
+		return r;
 	scenario->n_flavors++;
 	*flavor = (struct scenario_flavor){
 		.line = line,
@@ -247,21 +249,11 @@ static int enter_flavor(struct scenario *scenario, const char *name, int line, v
 	return 0;
 }
 
-static int enter_tenant(struct scenario *scenario, const char *name, int line, void **ret_base,
-			struct err *reterr)
+struct scenario_tenant *scenario_add_tenant(struct scenario *scenario, const char *name)
 {
-	struct scenario_tenant *tenant = &scenario->tenants[scenario->n_tenants];
+	struct scenario_tenant *tenant = &scenario->tenants[scenario->n_tenants++];
 
-	if (!is_name(name))
-		return reject_name("tenant", name, reterr);
-	if (find_tenant(scenario, name) >= 0)
-		return err_fail(reterr, EINVAL, "[tenant %s] is given twice", name);
-	if (scenario->n_tenants == SCENARIO_TENANTS_MAX)
-		return err_fail(reterr, EINVAL, "[tenant %s]: too many tenants (limit %d)", name,
-				SCENARIO_TENANTS_MAX);
-	scenario->n_tenants++;
 	*tenant = (struct scenario_tenant){
-		.line = line,
 		.flavor = -1,
 		.target_fps = -1,
 		.weight = 1,
@@ -269,6 +261,20 @@ static int enter_tenant(struct scenario *scenario, const char *name, int line, v
 		.count = 1,
 	};
 	strcpy(tenant->name, name);
+	return tenant;
+}
+
+static int enter_tenant(struct scenario *scenario, const char *name, int line, void **ret_base,
+			struct err *reterr)
+{
+	struct scenario_tenant *tenant;
+	int r = check_name("tenant", name, find_tenant(scenario, name) >= 0, scenario->n_tenants,
+			   SCENARIO_TENANTS_MAX, reterr);
+
+	if (r < 0)
+		return r;
+	tenant = scenario_add_tenant(scenario, name);
+	tenant->line = line;
 	*ret_base = tenant;
 	return 0;
 }

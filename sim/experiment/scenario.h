@@ -99,10 +99,12 @@ int scenario_load(const char *path, struct scenario *ret_scenario, struct err *r
 
 /*
  * Functions to create a scenario without a file. scenario_default() sets the defaults without
- * tenants. The caller adds complete kinds to tenants[]. The workload_text of a kind may be any text
- * that is not empty. Then the caller calls scenario_check(). -EINVAL.
+ * tenants. scenario_add_tenant() adds a kind of tenant, of which there are fewer than
+ * SCENARIO_TENANTS_MAX, with the defaults and a valid name. The caller sets its workload, and its
+ * workload_text to any text that is not empty. Then the caller calls scenario_check(). -EINVAL.
  */
 void scenario_default(struct scenario *ret_scenario);
+struct scenario_tenant *scenario_add_tenant(struct scenario *scenario, const char *name);
 int scenario_check(struct scenario *scenario, struct err *reterr);
 
 /* Frees the traces of @scenario, not @scenario. */

@@ -22,7 +22,6 @@
 #include "base/xalloc.h"
 #include "sim/experiment/summary.h"
 #include "sim/host/compare.h"
-#include "sim/host/run.h"
 
 #define THREADS_MAX 64
 #define REAL_DIGITS 9
@@ -70,7 +69,8 @@ static int make_row(const struct compare_options *options, const char *path, con
 	while (rest)
 		sets[n_sets++] = strsep(&rest, ":");
 	if (r == 0)
-		r = run_scenario(path, options->sets, options->n_sets, &row->scenario, reterr);
+		r = run_scenario(path, options->run->sets, options->run->n_sets, &row->scenario,
+				 reterr);
 	if (r == 0)
 		r = run_sets(row->scenario, sets, n_sets, reterr);
 	if (r == 0)
@@ -125,7 +125,7 @@ struct work {
 /* Returns the seed of run number @run of @row. */
 static uint64_t seed_of(const struct compare *compare, const struct compare_row *row, int run)
 {
-	int first = compare->options->first_seed;
+	int first = compare->options->run->seed;
 
 	return (uint64_t)(first >= 0 ? first : row->scenario->seed) + (uint64_t)run;
 }
@@ -308,7 +308,7 @@ static int dump_json(const struct compare *compare, FILE *out)
 
 static int print(const struct compare *compare, struct err *reterr)
 {
-	int r = compare->options->json ? dump_json(compare, stdout) : print_table(compare);
+	int r = compare->options->run->json ? dump_json(compare, stdout) : print_table(compare);
 
 	if (r == 0 && (fflush(stdout) == EOF || ferror(stdout)))
 		r = -EIO;
@@ -393,13 +393,14 @@ static const struct {
 
 static int write_output(const struct compare *compare, size_t index, struct err *reterr)
 {
-	CLEANUP_FREE char *path = xasprintf("%s/%s", compare->options->out, outputs[index].name);
+	CLEANUP_FREE char *path =
+		xasprintf("%s/%s", compare->options->run->out, outputs[index].name);
 	FILE *out = fopen(path, "we");
 	int r;
 
 	if (!out)
 		return err_fail(reterr, errno, "%s/%s: cannot be written: %s",
-				compare->options->out, outputs[index].name, strerror(errno));
+				compare->options->run->out, outputs[index].name, strerror(errno));
 	r = outputs[index].dump(compare, out);
 	if (r == 0 && ferror(out))
 		r = -EIO;
@@ -428,7 +429,7 @@ static int draw(const char *dir, struct err *reterr)
 
 static int write_all(const struct compare *compare, struct err *reterr)
 {
-	const char *dir = compare->options->out;
+	const char *dir = compare->options->run->out;
 	int r = file_make_dirs(dir);
 
 	if (r < 0)
@@ -452,7 +453,7 @@ int compare_run(const struct compare_options *options, struct err *reterr)
 		r = play_rows(&compare, reterr);
 	if (r == 0)
 		r = print(&compare, reterr);
-	if (r == 0 && options->out)
+	if (r == 0 && options->run->out)
 		r = write_all(&compare, reterr);
 	for (int i = 0; i < compare.n_rows; i++) {
 		run_free(compare.rows[i].scenario);

@@ -3,9 +3,7 @@
 #ifndef SIM_HOST_COMPARE_H
 #define SIM_HOST_COMPARE_H
 
-#include <stdbool.h>
-
-#include "base/err.h"
+#include "sim/host/run.h"
 
 #define COMPARE_SEEDS_MAX 1000
 
@@ -14,12 +12,10 @@ struct compare_options {
 	int n_scenarios;
 	/* policies, each as "NAME[:KEY=VALUE]...", separated by commas; NULL: all policies */
 	const char *policies;
-	const char *const *sets; /* settings for all runs, each as "KEY=VALUE" */
-	int n_sets;
-	int seeds, first_seed; /* first_seed: first seed; -1: the seed of each scenario */
-	const char *out;       /* output folder; NULL: no files */
-	bool plot;	       /* draw a diagram; out is required */
-	bool json;
+	int seeds;
+	bool plot; /* draw a diagram; an output folder is required */
+	/* sets, first seed and output; its scenario and policy are not used */
+	const struct run_options *run;
 };
 
 /*

@@ -19,7 +19,6 @@
 #include "sim/host/compare.h"
 #include "sim/host/mount.h"
 #include "sim/host/replay.h"
-#include "sim/host/run.h"
 #include "sim/host/tree.h"
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
@@ -59,12 +58,8 @@ static int do_compare(struct arguments *args, char *const *operands, int n, stru
 {
 	args->compare.scenarios = operands;
 	args->compare.n_scenarios = n;
-	args->compare.sets = args->run.sets;
-	args->compare.n_sets = args->run.n_sets;
-	args->compare.first_seed = args->run.seed;
-	args->compare.out = args->run.out;
-	args->compare.json = args->run.json;
-	if (args->compare.plot && !args->compare.out)
+	args->compare.run = &args->run;
+	if (args->compare.plot && !args->run.out)
 		return err_fail(reterr, EINVAL, "--plot: requires --out");
 	return compare_run(&args->compare, reterr);
 }

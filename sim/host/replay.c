@@ -95,21 +95,13 @@ static int set_options(const struct replay *replay, struct scenario *scenario, s
 static int add_newcomers(const struct replay *replay, const struct recording_newcomers *newcomers,
 			 struct scenario *scenario, struct err *reterr)
 {
-	struct scenario_tenant *tenant = &scenario->tenants[scenario->n_tenants];
+	struct scenario_tenant *tenant;
 
 	if (newcomers)
 		return recording_newcomers_add(newcomers, scenario, reterr);
-	scenario->n_tenants++;
-	*tenant = (struct scenario_tenant){
-		.name = "newcomer",
-		.workload_text = "--newcomer",
-		.workload = replay->newcomer,
-		.flavor = -1,
-		.target_fps = -1,
-		.weight = 1,
-		.arrive_s = SCENARIO_BY_OFFER,
-		.count = 1,
-	};
+	tenant = scenario_add_tenant(scenario, "newcomer");
+	strcpy(tenant->workload_text, "--newcomer");
+	tenant->workload = replay->newcomer;
 	return 0;
 }
 
