@@ -10,4 +10,10 @@
 int thread_start(pthread_t *ret_thread, void *(*run)(void *userdata), void *userdata,
 		 const char *name);
 
+/*
+ * Runs @job(@userdata, 0) to @job(@userdata, @n - 1) on all CPUs, and returns after the last one.
+ * Also the calling thread runs jobs, so that no error is possible.
+ */
+void thread_run_all(int n, void (*job)(void *userdata, int index), void *userdata);
+
 #endif

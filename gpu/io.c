@@ -308,11 +308,8 @@ static int start_thread(struct gpu_io *io)
 	(void)pthread_cond_init(&io->ended, &monotonic);
 	(void)pthread_condattr_destroy(&monotonic);
 	r = thread_start(&io->thread, run_thread, io, "gover-gpu");
-	if (r < 0) {
-		pthread_cond_destroy(&io->ended);
-		pthread_cond_destroy(&io->work);
-		pthread_mutex_destroy(&io->lock);
-	}
+	if (r < 0)
+		free_all(io);
 	return r;
 }
 
@@ -339,10 +336,8 @@ int gpu_io_new(const struct gpu_config *config, struct gpu_io_patience *patience
 		r = start_thread(io);
 	else
 		open_here(io);
-	if (r < 0) {
-		free(io);
+	if (r < 0)
 		return err_fail(reterr, -r, "cannot start a thread: %s", strerror(-r));
-	}
 	*ret_io = io;
 	return 0;
 }

@@ -8,22 +8,20 @@
 #include <errno.h>
 #include <libsmartcols/libsmartcols.h>
 #include <math.h>
-#include <pthread.h>
 #include <spawn.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/thread.h"
 #include "base/xalloc.h"
 #include "sim/experiment/summary.h"
 #include "sim/host/compare.h"
 
-#define THREADS_MAX 64
 #define REAL_DIGITS 9
 #define NAME_SIZE   128
 
@@ -117,7 +115,6 @@ static int make_rows(struct compare *compare, const char *policies, struct err *
 
 struct work {
 	struct compare *compare;
-	atomic_int next;
 	atomic_int failed; /* an errno */
 	struct err err;	   /* message of the experiment that failed first */
 };
@@ -145,38 +142,24 @@ static int play(const struct compare *compare, struct compare_row *row, int run,
 	return 0;
 }
 
-static void *play_all(void *userdata)
+static void play_one(void *userdata, int index)
 {
 	struct work *work = userdata;
 	int seeds = work->compare->options->seeds;
-	int n = work->compare->n_rows * seeds;
+	struct compare_row *row = &work->compare->rows[index / seeds];
+	struct err err = {""};
+	int zero = 0, r = play(work->compare, row, index % seeds, &err);
 
-	for (int i; (i = atomic_fetch_add(&work->next, 1)) < n;) {
-		struct compare_row *row = &work->compare->rows[i / seeds];
-		struct err err = {""};
-		int zero = 0;
-		int r = play(work->compare, row, i % seeds, &err);
-
-		if (r < 0 && atomic_compare_exchange_strong(&work->failed, &zero, -r))
-			(void)err_fail(&work->err, -r, "%s: %.400s", row->scenario_name, err.msg);
-	}
-	return NULL;
+	if (r < 0 && atomic_compare_exchange_strong(&work->failed, &zero, -r))
+		(void)err_fail(&work->err, -r, "%s: %.400s", row->scenario_name, err.msg);
 }
 
 static int play_rows(struct compare *compare, struct err *reterr)
 {
 	struct work work = {.compare = compare};
-	pthread_t threads[THREADS_MAX];
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	int n = 0, failed;
+	int failed;
 
-	/* If no thread can be created, the current thread runs all experiments. */
-	while (n < THREADS_MAX && n + 1 < cpus &&
-	       pthread_create(&threads[n], NULL, play_all, &work) == 0)
-		n++;
-	(void)play_all(&work);
-	while (n > 0)
-		(void)pthread_join(threads[--n], NULL);
+	thread_run_all(compare->n_rows * compare->options->seeds, play_one, &work);
 	failed = atomic_load(&work.failed);
 	return failed ? err_fail(reterr, failed, "%s", work.err.msg) : 0;
 }

@@ -4,28 +4,26 @@
  * thread of its own.
  */
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/terminal/field.h"
+#include "base/thread.h"
 #include "base/xalloc.h"
 #include "sim/host/replay.h"
 #include "sim/host/run.h"
 
 #define REMOVE_S 300 /* a new vGPU is removed this many seconds after its sale failed */
 
-/* The simulation of one run on one GPU, in a thread of its own. */
+/* The simulation of one run on one GPU. */
 struct run {
-	enum replay_run which;
-	const struct replay *replay;
-	struct scenario *scenario;
+	const struct policy *policy;
+	uint64_t seed;
+	struct scenario *scenario; /* NULL: the run is not made */
 	struct experiment_summary summary;
 	struct err err;
-	pthread_t thread;
-	bool started;
 	int result;
 };
 
@@ -133,43 +131,17 @@ static int make_scenario(const struct replay *replay, const struct replay_gpu *g
 	return r == 0 ? scenario_check(scenario, reterr) : r;
 }
 
-static void *play(void *userdata)
+static void play(void *userdata, int index)
 {
-	struct run *run = userdata;
-	const struct policy *policy = policy_find(run->replay->policies[run->which]);
+	struct run *run = &((struct run *)userdata)[index];
 	struct experiment *experiment;
 
-	run->result = experiment_new(run->scenario, policy, run->replay->seed, NULL, &experiment,
-				     &run->err);
+	if (!run->scenario)
+		return;
+	run->result =
+		experiment_new(run->scenario, run->policy, run->seed, NULL, &experiment, &run->err);
 	if (run->result == 0)
 		experiment_finish(experiment, &run->summary);
-	return NULL;
-}
-
-static int begin_run(const struct replay_gpu *gpu, const struct recording_newcomers *newcomers,
-		     struct run *run, struct err *reterr)
-{
-	int r;
-
-	run->scenario = xmalloc(sizeof(*run->scenario));
-	r = make_scenario(run->replay, gpu, newcomers, run->which, run->scenario, reterr);
-	if (r < 0)
-		return r;
-	run->started = pthread_create(&run->thread, NULL, play, run) == 0;
-	if (!run->started)
-		play(run); /* no new thread is available, so this thread plays the run */
-	return 0;
-}
-
-static int end_run(struct replay_gpu *gpu, struct run *run, struct err *reterr)
-{
-	if (run->started)
-		pthread_join(run->thread, NULL);
-	free(run->scenario);
-	if (run->result < 0)
-		return err_fail(reterr, -run->result, "%s", run->err.msg);
-	gpu->summaries[run->which] = run->summary;
-	return 0;
 }
 
 /* Summarizes the recording with the prices that are configured now. */
@@ -190,15 +162,21 @@ static int play_runs(const struct replay *replay, struct replay_gpu *gpu,
 	int r = 0;
 
 	for (int i = REPLAY_MODEL; r == 0 && i < REPLAY_RUNS; i++) {
-		runs[i].which = (enum replay_run)i;
-		runs[i].replay = replay;
-		if (replay->has[i])
-			r = begin_run(gpu, newcomers, &runs[i], reterr);
+		if (!replay->has[i])
+			continue;
+		runs[i].policy = policy_find(replay->policies[i]);
+		runs[i].seed = replay->seed;
+		runs[i].scenario = xmalloc(sizeof(*runs[i].scenario));
+		r = make_scenario(replay, gpu, newcomers, (enum replay_run)i, runs[i].scenario,
+				  reterr);
 	}
+	if (r == 0)
+		thread_run_all(REPLAY_RUNS, play, runs);
 	for (int i = REPLAY_MODEL; i < REPLAY_RUNS; i++) {
-		int result = runs[i].scenario ? end_run(gpu, &runs[i], r < 0 ? NULL : reterr) : 0;
-
-		r = r < 0 ? r : result;
+		if (r == 0 && runs[i].result < 0)
+			r = err_fail(reterr, -runs[i].result, "%s", runs[i].err.msg);
+		gpu->summaries[i] = runs[i].summary;
+		free(runs[i].scenario);
 	}
 	return r;
 }

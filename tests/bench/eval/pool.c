@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs the rows of an evaluation. Threads take the runs in order, one at a time. */
 #include <math.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/thread.h"
 #include "tests/bench/eval/pool.h"
 #include "tests/bench/eval/bound.h"
-
-#define THREADS_MAX 64
 
 void pool_die(const char *what)
 {
@@ -86,40 +82,23 @@ static void play_one(const struct pool_row *row, int index)
 	}
 }
 
-struct work {
-	struct pool_row *rows;
-	int n_rows;
-	atomic_int next;
-};
-
-static void *run_thread(void *userdata)
+/* Plays run number @index of all rows. */
+static void play_run(void *rows, int index)
 {
-	struct work *work = userdata;
-	int all = 0, row = 0, first = 0;
+	const struct pool_row *row = rows;
 
-	for (int i = 0; i < work->n_rows; i++)
-		all += work->rows[i].n_runs;
-	for (int i; (i = atomic_fetch_add(&work->next, 1)) < all;) {
-		while (i - first >= work->rows[row].n_runs)
-			first += work->rows[row++].n_runs;
-		play_one(&work->rows[row], i - first);
-	}
-	return NULL;
+	for (; index >= row->n_runs; row++)
+		index -= row->n_runs;
+	play_one(row, index);
 }
 
 void pool_play(struct pool_row *rows, int n_rows)
 {
-	struct work work = {.rows = rows, .n_rows = n_rows};
-	pthread_t threads[THREADS_MAX];
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	int n = 0;
+	int all = 0;
 
-	while (n < THREADS_MAX && n + 1 < cpus &&
-	       pthread_create(&threads[n], NULL, run_thread, &work) == 0)
-		n++;
-	(void)run_thread(&work);
-	while (n > 0)
-		(void)pthread_join(threads[--n], NULL);
+	for (int i = 0; i < n_rows; i++)
+		all += rows[i].n_runs;
+	thread_run_all(all, play_run, rows);
 }
 
 void pool_set(struct scenario *scenario, const char *key, const char *value)
