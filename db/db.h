@@ -57,6 +57,8 @@ int db_append_clock(struct db *db, int64_t wall_ms, uint64_t boot_ns);
 int db_append_decision(struct db *db, const struct db_decision *row);
 int db_append_alert(struct db *db, const struct db_alert *row);
 int db_append_tally(struct db *db, const struct db_tally *row); /* -EINVAL: not a number */
+/* Appends a change of a resource, and ignores its id. */
+int db_append_audit(struct db *db, const struct db_audit *row);
 int db_append_offer(struct db *db, const struct db_offer *row);
 int db_append_silence(struct db *db, const struct db_silence *row);
 int db_append_cap_write(struct db *db, const struct db_cap_write *row);
@@ -138,6 +140,12 @@ struct db_limit {
  */
 void db_reader_limit(struct db_reader *reader, const struct db_limit *limit);
 
+/*
+ * The callbacks of queries. If one returns a non-zero result, the query stops and returns that
+ * result. @row is the struct db_... of the rows that the query reads; it is valid during the call.
+ */
+typedef int (*db_row_fn)(void *userdata, const void *row);
+
 /* The averages over one step of a history. */
 struct db_point {
 	const char *gpu; /* GPU of the vGPU; valid during the call */
@@ -151,7 +159,6 @@ struct db_point {
 	/* for each value: number of samples in which it was valid */
 	int64_t load_n, util_n, fps_n, target_fps_n, frame_p99_n;
 };
-/* If a callback returns a non-zero result, the query stops and returns that result. */
 typedef int (*db_point_fn)(void *userdata, const struct db_point *point);
 
 /*
@@ -170,13 +177,12 @@ typedef int (*db_name_fn)(void *userdata, const char *vgpu);
 /* Reads the names of all vGPUs whose history belongs to a GPU, also of removed ones. */
 int db_query_names(struct db_reader *reader, const char *gpu, db_name_fn name, void *userdata);
 
-typedef int (*db_sample_fn)(void *userdata, const struct db_sample *sample);
 /*
  * Reads the raw samples of all vGPUs of a GPU in [from_ms, to_ms), ordered by time and vGPU. Rows
  * before *ret_kept_from_ms were pruned; *ret_kept_from_ms is 0 if no row was pruned.
  */
 int db_query_samples(struct db_reader *reader, const char *gpu, int64_t from_ms, int64_t to_ms,
-		     db_sample_fn sample, void *userdata, int64_t *ret_kept_from_ms);
+		     db_row_fn sample, void *userdata, int64_t *ret_kept_from_ms);
 
 /*
  * Ids of decisions, alerts, silences and offers are at most 2^52: JSON can represent them, also
@@ -195,29 +201,26 @@ struct db_last_ids {
 };
 int db_query_last_ids(struct db_reader *reader, struct db_last_ids *ret_ids);
 
-typedef int (*db_setting_fn)(void *userdata, const char *key, const char *value);
-int db_query_settings(struct db_reader *reader, db_setting_fn setting, void *userdata);
-typedef int (*db_decision_fn)(void *userdata, const struct db_decision *decision);
+int db_query_settings(struct db_reader *reader, db_row_fn setting, void *userdata);
 /* Reads the newest @limit decisions, oldest first. */
-int db_query_decisions(struct db_reader *reader, int limit, db_decision_fn decision,
-		       void *userdata);
+int db_query_decisions(struct db_reader *reader, int limit, db_row_fn decision, void *userdata);
 /* Reads the @limit newest decisions whose subject is @vgpu, by ascending id. */
-int db_query_decisions_of(struct db_reader *reader, const char *vgpu, int limit,
-			  db_decision_fn decision, void *userdata);
+int db_query_decisions_of(struct db_reader *reader, const char *vgpu, int limit, db_row_fn decision,
+			  void *userdata);
 
-typedef int (*db_alert_fn)(void *userdata, const struct db_alert *alert);
 /* Reads the alerts that are not cleared and the @limit newest cleared alerts, by ascending id. */
-int db_query_alerts(struct db_reader *reader, int limit, db_alert_fn alert, void *userdata);
+int db_query_alerts(struct db_reader *reader, int limit, db_row_fn alert, void *userdata);
 
-typedef int (*db_tally_fn)(void *userdata, const struct db_tally *tally);
-int db_query_tallies(struct db_reader *reader, db_tally_fn tally, void *userdata);
-typedef int (*db_silence_fn)(void *userdata, const struct db_silence *silence);
+int db_query_tallies(struct db_reader *reader, db_row_fn tally, void *userdata);
 /* Reads the silences that have not ended, oldest first. The newest silence is always included. */
-int db_query_silences(struct db_reader *reader, db_silence_fn silence, void *userdata);
-typedef int (*db_offer_fn)(void *userdata, const struct db_offer *offer);
+int db_query_silences(struct db_reader *reader, db_row_fn silence, void *userdata);
 /* Reads the offers in state open, claimed, probation or failed. Also reads the newest @limit offers
  * that were claimed with an idempotency key, because clients can repeat such a claim. */
-int db_query_offers(struct db_reader *reader, int limit, db_offer_fn offer, void *userdata);
+int db_query_offers(struct db_reader *reader, int limit, db_row_fn offer, void *userdata);
+/* Reads the first @limit audit records with an id above @after, or the newest @limit if @after is
+ * -1; oldest first. */
+int db_query_audit(struct db_reader *reader, int64_t after, int limit, db_row_fn row,
+		   void *userdata);
 /* Reads the newest saved contracts. The caller frees the text. Returns -ENOENT if no contracts are
  * saved. */
 int db_query_contracts(struct db_reader *reader, int64_t *ret_revision, char **ret_text);

@@ -8,7 +8,6 @@
 
 #include "db/ledger.h"
 #include "db/reader.h"
-#include "db/record.h"
 #include "db/rollup.h"
 
 /*
@@ -42,8 +41,7 @@ static const char prices_sql[] =
 
 struct query {
 	int64_t bounds_ms[BOUNDS]; /* ?1 .. ?6 */
-	db_ledger_fn row;
-	db_price_fn price;
+	db_row_fn row, price;
 	void *userdata;
 	double watched_s;
 };
@@ -82,32 +80,8 @@ static void set_bounds(struct query *q, int64_t from_ms, int64_t to_ms, int64_t 
 	       sizeof(q->bounds_ms));
 }
 
-static int take_row(void *userdata, sqlite3_stmt *row)
-{
-	const struct query *q = userdata;
-	struct db_ledger ledger = {0};
-
-	record_read(RECORD_LEDGER, row, &ledger);
-	return q->row(q->userdata, &ledger);
-}
-
-static int take_price(void *userdata, sqlite3_stmt *row)
-{
-	const struct query *q = userdata;
-	struct db_price price = {0};
-
-	record_read(RECORD_PRICE, row, &price);
-	return q->price(q->userdata, &price);
-}
-
-static int run(struct db_reader *reader, const char *sql, struct query *q, reader_row_fn take,
-	       void *userdata)
-{
-	return reader_run(
-		reader,
-		&(struct reader_statement){.sql = sql, .numbers = q->bounds_ms, .n = BOUNDS}, take,
-		userdata);
-}
+#define BOUNDED(text) \
+	(&(struct reader_statement){.sql = (text), .numbers = q->bounds_ms, .n = BOUNDS})
 
 static int read_ledger(struct db_reader *reader, int64_t from_ms, int64_t to_ms, struct query *q)
 {
@@ -118,16 +92,18 @@ static int read_ledger(struct db_reader *reader, int64_t from_ms, int64_t to_ms,
 
 	set_bounds(q, from_ms, to_ms, minute_from_ms);
 	if (r == 0)
-		r = run(reader, rows_sql, q, take_row, q);
+		r = reader_run_records(reader, BOUNDED(rows_sql), RECORD_LEDGER, q->row,
+				       q->userdata);
 	if (r == 0)
-		r = run(reader, watched_sql, q, reader_take_double, &q->watched_s);
+		r = reader_run(reader, BOUNDED(watched_sql), reader_take_double, &q->watched_s);
 	if (r == 0)
-		r = run(reader, prices_sql, q, take_price, q);
+		r = reader_run_records(reader, BOUNDED(prices_sql), RECORD_PRICE, q->price,
+				       q->userdata);
 	return r;
 }
 
-int db_query_ledger(struct db_reader *reader, int64_t from_ms, int64_t to_ms, db_ledger_fn row,
-		    db_price_fn price, void *userdata, struct db_ledger_range *ret_range)
+int db_query_ledger(struct db_reader *reader, int64_t from_ms, int64_t to_ms, db_row_fn row,
+		    db_row_fn price, void *userdata, struct db_ledger_range *ret_range)
 {
 	struct query q = {.row = row, .price = price, .userdata = userdata};
 	int r;

@@ -30,17 +30,13 @@ struct db_ledger_range {
 	double watched_s; /* time during which a daemon ran, summed over all GPUs */
 };
 
-/* Called for each row. A non-zero result stops the query, and the query returns that result. */
-typedef int (*db_ledger_fn)(void *userdata, const struct db_ledger *row);
-typedef int (*db_price_fn)(void *userdata, const struct db_price *price);
-
 /*
  * Reads the sums over [from_ms, to_ms), extended to whole minutes or hours, and stores the extended
- * range in *ret_range. Calls @row for each pair of vGPU and flavor in alphabetical order; ts_ms is
- * 0 in these rows. Then calls @price for each price in force in the range, oldest first. All rows
- * are from one state of the file.
+ * range in *ret_range. Calls @row for each pair of vGPU and flavor in alphabetical order with a
+ * struct db_ledger; ts_ms is 0 in these rows. Then calls @price with each struct db_price in force
+ * in the range, oldest first. All rows are from one state of the file.
  */
-int db_query_ledger(struct db_reader *reader, int64_t from_ms, int64_t to_ms, db_ledger_fn row,
-		    db_price_fn price, void *userdata, struct db_ledger_range *ret_range);
+int db_query_ledger(struct db_reader *reader, int64_t from_ms, int64_t to_ms, db_row_fn row,
+		    db_row_fn price, void *userdata, struct db_ledger_range *ret_range);
 
 #endif

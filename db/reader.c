@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/xalloc.h"
 #include "db/conn.h"
@@ -147,12 +148,46 @@ int reader_run(struct db_reader *reader, const struct reader_statement *statemen
 	return r;
 }
 
+struct receiver {
+	enum record_kind kind;
+	void *record;
+	db_row_fn row;
+	void *userdata;
+};
+
+static int take_record(void *userdata, sqlite3_stmt *row)
+{
+	const struct receiver *receiver = userdata;
+
+	record_read(receiver->kind, row, receiver->record);
+	return receiver->row(receiver->userdata, receiver->record);
+}
+
+int reader_run_records(struct db_reader *reader, const struct reader_statement *statement,
+		       enum record_kind kind, db_row_fn row, void *userdata)
+{
+	CLEANUP_FREE void *record = xcalloc(1, record_bounds(kind).size);
+
+	return reader_run(reader, statement, take_record,
+			  &(struct receiver){kind, record, row, userdata});
+}
+
 int reader_query(struct db_reader *reader, const struct reader_statement *statement,
 		 reader_row_fn row, void *userdata)
 {
 	int r = reader_begin(reader);
 
 	return r < 0 ? r : reader_end(reader, reader_run(reader, statement, row, userdata));
+}
+
+int reader_query_records(struct db_reader *reader, const struct reader_statement *statement,
+			 enum record_kind kind, db_row_fn row, void *userdata)
+{
+	int r = reader_begin(reader);
+
+	return r < 0 ? r
+		     : reader_end(reader,
+				  reader_run_records(reader, statement, kind, row, userdata));
 }
 
 int reader_take_int(void *userdata, sqlite3_stmt *row)

@@ -6,6 +6,7 @@
 #include <sqlite3.h>
 
 #include "db/db.h"
+#include "db/record.h"
 
 /* Begins a query: until reader_end() all statements see one state of the file. If the file was
  * replaced, it is opened again. */
@@ -31,9 +32,14 @@ typedef int (*reader_row_fn)(void *userdata, sqlite3_stmt *row);
  */
 int reader_run(struct db_reader *reader, const struct reader_statement *statement,
 	       reader_row_fn row, void *userdata);
-/* Begins a query, runs one statement and ends the query. */
+/* Does the same with each row as a record of @kind, whose fields are the columns. */
+int reader_run_records(struct db_reader *reader, const struct reader_statement *statement,
+		       enum record_kind kind, db_row_fn row, void *userdata);
+/* Begin a query, run one statement and end the query. */
 int reader_query(struct db_reader *reader, const struct reader_statement *statement,
 		 reader_row_fn row, void *userdata);
+int reader_query_records(struct db_reader *reader, const struct reader_statement *statement,
+			 enum record_kind kind, db_row_fn row, void *userdata);
 
 /* Callbacks that store the first column as a number. @userdata is an int64_t or a double. */
 int reader_take_int(void *userdata, sqlite3_stmt *row);

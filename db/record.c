@@ -12,10 +12,13 @@ enum field_type {
 	FIELD_BOOL,
 	FIELD_INT,
 	FIELD_I64,
-	FIELD_TIME, /* int64_t; 0 is stored as NULL */
-	FIELD_REAL, /* double; NAN is stored as NULL */
-	FIELD_TEXT, /* char[]; "" is stored as NULL */
-	FIELD_NAME, /* char[] with a name; store.c replaces the name with its numeric id */
+	FIELD_STAMP, /* int64_t; not negative */
+	FIELD_TIME,  /* int64_t; 0 is stored as NULL */
+	FIELD_REAL,  /* double; NAN is stored as NULL */
+	FIELD_SUM,   /* double; always a finite number */
+	FIELD_TEXT,  /* char[]; "" is stored as NULL */
+	FIELD_ID,    /* char[] with a valid id */
+	FIELD_NAME,  /* char[] with a valid id; store.c replaces it with its numeric id */
 };
 
 struct field {
@@ -30,7 +33,7 @@ struct field {
 	}
 
 static const struct field sample_fields[] = {
-	FIELD(I64, db_sample, ts_ms),	      FIELD(NAME, db_sample, vgpu),
+	FIELD(STAMP, db_sample, ts_ms),	      FIELD(NAME, db_sample, vgpu),
 	FIELD(NAME, db_sample, gpu),	      FIELD(REAL, db_sample, dt_s),
 	FIELD(INT, db_sample, cap_pct),	      FIELD(INT, db_sample, initial_cap_pct),
 	FIELD(REAL, db_sample, load_pct),     FIELD(REAL, db_sample, util_pct),
@@ -40,7 +43,7 @@ static const struct field sample_fields[] = {
 };
 
 static const struct field gpu_sample_fields[] = {
-	FIELD(I64, db_gpu_sample, ts_ms),	FIELD(TEXT, db_gpu_sample, gpu),
+	FIELD(STAMP, db_gpu_sample, ts_ms),	FIELD(ID, db_gpu_sample, gpu),
 	FIELD(REAL, db_gpu_sample, util_pct),	FIELD(REAL, db_gpu_sample, load_pct),
 	FIELD(INT, db_gpu_sample, sum_cap_pct), FIELD(INT, db_gpu_sample, sum_initial_cap_pct),
 	FIELD(INT, db_gpu_sample, vgpus),	FIELD(BOOL, db_gpu_sample, gap),
@@ -64,20 +67,20 @@ static const struct field alert_fields[] = {
 };
 
 static const struct field tally_fields[] = {
-	FIELD(TEXT, db_tally, vgpu),
+	FIELD(ID, db_tally, vgpu),
 	FIELD(I64, db_tally, ts_ms),
 	FIELD(I64, db_tally, contract_ms),
 	FIELD(I64, db_tally, since_ms),
-	FIELD(REAL, db_tally, seen_s),
-	FIELD(REAL, db_tally, broken_s),
-	FIELD(REAL, db_tally, fps_sum_s),
-	FIELD(REAL, db_tally, fps_s),
-	FIELD(REAL, db_tally, cap_error_pct_s),
-	FIELD(REAL, db_tally, cap_error_s),
+	FIELD(SUM, db_tally, seen_s),
+	FIELD(SUM, db_tally, broken_s),
+	FIELD(SUM, db_tally, fps_sum_s),
+	FIELD(SUM, db_tally, fps_s),
+	FIELD(SUM, db_tally, cap_error_pct_s),
+	FIELD(SUM, db_tally, cap_error_s),
 	FIELD(I64, db_tally, steals_in),
 	FIELD(I64, db_tally, steals_out),
 	FIELD(I64, db_tally, cap_writes),
-	FIELD(REAL, db_tally, slow_bad_s),
+	FIELD(SUM, db_tally, slow_bad_s),
 	FIELD(BOOL, db_tally, slow_burns),
 };
 
@@ -98,35 +101,35 @@ static const struct field cap_write_fields[] = {
 };
 
 static const struct field setting_fields[] = {
-	FIELD(TEXT, record_setting, key),
-	FIELD(TEXT, record_setting, value),
+	FIELD(TEXT, db_setting, key),
+	FIELD(TEXT, db_setting, value),
 };
 
 static const struct field ledger_fields[] = {
-	FIELD(I64, db_ledger, ts_ms),	      FIELD(NAME, db_ledger, vgpu),
-	FIELD(NAME, db_ledger, gpu),	      FIELD(TEXT, db_ledger, flavor),
-	FIELD(REAL, db_ledger, sold.cap_s),   FIELD(REAL, db_ledger, sold.broken_s),
-	FIELD(REAL, db_ledger, sold.revenue), FIELD(REAL, db_ledger, sold.penalty),
-	FIELD(REAL, db_ledger, kept.cap_s),   FIELD(REAL, db_ledger, kept.broken_s),
-	FIELD(REAL, db_ledger, kept.revenue), FIELD(REAL, db_ledger, kept.penalty),
+	FIELD(STAMP, db_ledger, ts_ms),	     FIELD(NAME, db_ledger, vgpu),
+	FIELD(NAME, db_ledger, gpu),	     FIELD(ID, db_ledger, flavor),
+	FIELD(SUM, db_ledger, sold.cap_s),   FIELD(SUM, db_ledger, sold.broken_s),
+	FIELD(SUM, db_ledger, sold.revenue), FIELD(SUM, db_ledger, sold.penalty),
+	FIELD(SUM, db_ledger, kept.cap_s),   FIELD(SUM, db_ledger, kept.broken_s),
+	FIELD(SUM, db_ledger, kept.revenue), FIELD(SUM, db_ledger, kept.penalty),
 };
 
 static const struct field ledger_gpu_fields[] = {
-	FIELD(I64, db_ledger_gpu, ts_ms),
-	FIELD(TEXT, db_ledger_gpu, gpu),
-	FIELD(REAL, db_ledger_gpu, watched_s),
+	FIELD(STAMP, db_ledger_gpu, ts_ms),
+	FIELD(ID, db_ledger_gpu, gpu),
+	FIELD(SUM, db_ledger_gpu, watched_s),
 };
 
 static const struct field price_fields[] = {
-	FIELD(I64, db_price, ts_ms),
-	FIELD(TEXT, db_price, flavor),
-	FIELD(REAL, db_price, price_per_cap_hour),
-	FIELD(REAL, db_price, penalty_per_broken_s),
+	FIELD(STAMP, db_price, ts_ms),
+	FIELD(ID, db_price, flavor),
+	FIELD(SUM, db_price, price_per_cap_hour),
+	FIELD(SUM, db_price, penalty_per_broken_s),
 };
 
 /* The id is last because it is read but not bound. */
 static const struct field audit_fields[] = {
-	FIELD(I64, db_audit, ts_ms),	    FIELD(TEXT, db_audit, who),
+	FIELD(STAMP, db_audit, ts_ms),	    FIELD(TEXT, db_audit, who),
 	FIELD(TEXT, db_audit, origin),	    FIELD(TEXT, db_audit, method),
 	FIELD(TEXT, db_audit, path),	    FIELD(INT, db_audit, status),
 	FIELD(TEXT, db_audit, before_json), FIELD(TEXT, db_audit, after_json),
@@ -141,7 +144,7 @@ static const struct field silence_fields[] = {
 };
 
 static const struct field clock_fields[] = {
-	FIELD(I64, record_clock, wall_ms),
+	FIELD(STAMP, record_clock, wall_ms),
 	FIELD(I64, record_clock, boot_ms),
 };
 
@@ -169,8 +172,8 @@ static const struct {
 	[RECORD_TALLY] = KIND(db_tally, tally, 4096),
 	[RECORD_OFFER] = KIND(db_offer, offer, 2048),
 	[RECORD_CAP_WRITE] = KIND(db_cap_write, cap_write, 4096),
-	[RECORD_SETTING] = KIND(record_setting, setting, 256),
-	[RECORD_SETTING_GONE] = KIND(record_setting, setting, 256),
+	[RECORD_SETTING] = KIND(db_setting, setting, 256),
+	[RECORD_SETTING_GONE] = KIND(db_setting, setting, 256),
 	[RECORD_LEDGER] = KIND(db_ledger, ledger, 16384),
 	[RECORD_LEDGER_GPU] = KIND(db_ledger_gpu, ledger_gpu, 4096),
 	[RECORD_PRICE] = KIND(db_price, price, 256),
@@ -179,25 +182,39 @@ static const struct {
 	[RECORD_SILENCE] = KIND(db_silence, silence, 256),
 };
 
-static bool is_text(const struct field *field)
-{
-	return field->type == FIELD_TEXT || field->type == FIELD_NAME;
-}
-
 struct record_bounds record_bounds(enum record_kind kind)
 {
 	return types[kind].bounds;
 }
 
+static bool is_valid(const struct field *field, const char *member)
+{
+	switch (field->type) {
+	case FIELD_STAMP:
+		return *(const int64_t *)(const void *)member >= 0;
+	case FIELD_SUM:
+		return isfinite(*(const double *)(const void *)member);
+	case FIELD_TEXT:
+		return memchr(member, '\0', field->size);
+	case FIELD_ID:
+	case FIELD_NAME:
+		return memchr(member, '\0', field->size) && id_valid(member);
+	case FIELD_BOOL:
+	case FIELD_INT:
+	case FIELD_I64:
+	case FIELD_TIME:
+	case FIELD_REAL:
+		break;
+	}
+	return true;
+}
+
 bool record_valid(enum record_kind kind, const void *record)
 {
-	for (size_t i = 0; i < types[kind].n; i++) {
-		const struct field *field = &types[kind].fields[i];
-
-		if (is_text(field) &&
-		    !memchr((const char *)record + field->offset, '\0', field->size))
+	for (size_t i = 0; i < types[kind].n; i++)
+		if (!is_valid(&types[kind].fields[i],
+			      (const char *)record + types[kind].fields[i].offset))
 			return false;
-	}
 	return true;
 }
 
@@ -215,14 +232,17 @@ static int bind_field(const struct field *field, const void *member, sqlite3_stm
 	case FIELD_INT:
 		return sqlite3_bind_int(statement, i, *(const int *)member);
 	case FIELD_I64:
+	case FIELD_STAMP:
 		return sqlite3_bind_int64(statement, i, *(const int64_t *)member);
 	case FIELD_TIME:
 		return *(const int64_t *)member == 0
 			       ? sqlite3_bind_null(statement, i)
 			       : sqlite3_bind_int64(statement, i, *(const int64_t *)member);
 	case FIELD_REAL: /* sqlite stores NaN as NULL */
+	case FIELD_SUM:
 		return sqlite3_bind_double(statement, i, *(const double *)member);
 	case FIELD_TEXT:
+	case FIELD_ID:
 		return bind_text(statement, i, member);
 	case FIELD_NAME:
 		return SQLITE_OK;
@@ -254,15 +274,18 @@ static void read_field(const struct field *field, sqlite3_stmt *statement, int i
 		*(int *)(void *)member = sqlite3_column_int(statement, i);
 		return;
 	case FIELD_I64:
+	case FIELD_STAMP:
 	case FIELD_TIME: /* a NULL column reads as 0 */
 		*(int64_t *)(void *)member = sqlite3_column_int64(statement, i);
 		return;
 	case FIELD_REAL:
+	case FIELD_SUM:
 		*(double *)(void *)member = sqlite3_column_type(statement, i) == SQLITE_NULL
 						    ? NAN
 						    : sqlite3_column_double(statement, i);
 		return;
 	case FIELD_TEXT:
+	case FIELD_ID:
 	case FIELD_NAME:
 		text = (const char *)sqlite3_column_text(statement, i);
 		snprintf(member, field->size, "%s", text ? text : "");

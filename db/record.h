@@ -30,11 +30,6 @@ enum record_kind {
 	RECORD_KINDS,
 };
 
-struct record_setting {
-	char key[64];
-	char value[DB_TEXT_MAX];
-};
-
 struct record_clock {
 	int64_t wall_ms, boot_ms;
 };
@@ -45,7 +40,7 @@ struct record_bounds {
 };
 struct record_bounds record_bounds(enum record_kind kind);
 
-/* Returns true if each text has a NUL. */
+/* Returns true if each text has a NUL, each id is valid, and no sum or time is out of range. */
 bool record_valid(enum record_kind kind, const void *record);
 
 /*

@@ -88,6 +88,12 @@ struct db_silence {
 	char reason[256];
 };
 
+/* A changed parameter of the policy. */
+struct db_setting {
+	char key[64];
+	char value[DB_TEXT_MAX];
+};
+
 struct db_cap_write {
 	int64_t ts_ms;
 	char vgpu[ID_MAX], gpu[ID_MAX], cause[24];
@@ -129,7 +135,7 @@ struct db_price {
 
 #define DB_AUDIT_JSON_MAX 4096
 
-/* A change of a resource (db/audit.h). */
+/* A change of a resource, with the principal and the origin of the request. */
 struct db_audit {
 	int64_t id; /* assigned by the database; ids increase */
 	int64_t ts_ms;

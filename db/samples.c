@@ -3,7 +3,6 @@
 #include <errno.h>
 
 #include "db/reader.h"
-#include "db/record.h"
 
 /* CROSS JOIN makes sqlite read the samples in the order of their key. */
 static const char samples_sql[] =
@@ -11,20 +10,6 @@ static const char samples_sql[] =
 	" target_fps, frame_p99_ms, short_of_target, broken, gap"
 	" FROM sample s CROSS JOIN vgpu v ON v.num = s.vgpu"
 	" WHERE ts_ms >= ?1 AND ts_ms < ?2 AND gpu = ?3 ORDER BY ts_ms, s.vgpu";
-
-struct receiver {
-	db_sample_fn sample;
-	void *userdata;
-};
-
-static int take_row(void *userdata, sqlite3_stmt *row)
-{
-	const struct receiver *receiver = userdata;
-	struct db_sample sample = {0};
-
-	record_read(RECORD_SAMPLE, row, &sample);
-	return receiver->sample(receiver->userdata, &sample);
-}
 
 struct name_receiver {
 	db_name_fn name;
@@ -49,7 +34,7 @@ int db_query_names(struct db_reader *reader, const char *gpu, db_name_fn name, v
 }
 
 int db_query_samples(struct db_reader *reader, const char *gpu, int64_t from_ms, int64_t to_ms,
-		     db_sample_fn sample, void *userdata, int64_t *ret_kept_from_ms)
+		     db_row_fn sample, void *userdata, int64_t *ret_kept_from_ms)
 {
 	int64_t kept_from_ms = 0;
 	int r;
@@ -63,13 +48,14 @@ int db_query_samples(struct db_reader *reader, const char *gpu, int64_t from_ms,
 		       &(struct reader_statement){.sql = "SELECT raw_from_ms FROM progress"},
 		       reader_take_int, &kept_from_ms);
 	if (r == 0)
-		r = reader_run(reader,
-			       &(struct reader_statement){.sql = samples_sql,
-							  .numbers = (int64_t[]){from_ms, to_ms},
-							  .n = 2,
-							  .text = gpu},
-			       take_row,
-			       &(struct receiver){.sample = sample, .userdata = userdata});
+		r = reader_run_records(reader,
+				       &(struct reader_statement){
+					       .sql = samples_sql,
+					       .numbers = (int64_t[]){from_ms, to_ms},
+					       .n = 2,
+					       .text = gpu,
+				       },
+				       RECORD_SAMPLE, sample, userdata);
 	if (r >= 0)
 		*ret_kept_from_ms = kept_from_ms;
 	return reader_end(reader, r);

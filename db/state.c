@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the state that a new daemon continues with: ids, settings, events and contracts. */
+/* Reads the state that a new daemon continues with: ids, settings, events and contracts. Also reads
+ * audit records. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/xalloc.h"
 #include "db/reader.h"
-#include "db/record.h"
 
 /* The rows that gover can have written. */
 #define VALID_ID "id BETWEEN 1 AND " DB_ID_MAX_TEXT
@@ -34,137 +34,69 @@ int db_query_last_ids(struct db_reader *reader, struct db_last_ids *ret_ids)
 	return r;
 }
 
-struct receiver {
-	union {
-		db_setting_fn setting;
-		db_decision_fn decision;
-		db_alert_fn alert;
-		db_tally_fn tally;
-		db_silence_fn silence;
-		db_offer_fn offer;
-	};
-	void *userdata;
-};
-
-static int read_setting(void *userdata, sqlite3_stmt *row)
+int db_query_settings(struct db_reader *reader, db_row_fn setting, void *userdata)
 {
-	const struct receiver *receiver = userdata;
-	struct record_setting setting = {0};
-
-	record_read(RECORD_SETTING, row, &setting);
-	return receiver->setting(receiver->userdata, setting.key, setting.value);
-}
-
-static int read_decision(void *userdata, sqlite3_stmt *row)
-{
-	const struct receiver *receiver = userdata;
-	struct db_decision decision = {0};
-
-	record_read(RECORD_DECISION, row, &decision);
-	return receiver->decision(receiver->userdata, &decision);
-}
-
-static int read_alert(void *userdata, sqlite3_stmt *row)
-{
-	const struct receiver *receiver = userdata;
-	struct db_alert alert = {0};
-
-	record_read(RECORD_ALERT, row, &alert);
-	return receiver->alert(receiver->userdata, &alert);
-}
-
-static int read_tally(void *userdata, sqlite3_stmt *row)
-{
-	const struct receiver *receiver = userdata;
-	struct db_tally tally = {0};
-
-	record_read(RECORD_TALLY, row, &tally);
-	return receiver->tally(receiver->userdata, &tally);
-}
-
-static int read_silence(void *userdata, sqlite3_stmt *row)
-{
-	const struct receiver *receiver = userdata;
-	struct db_silence silence = {0};
-
-	record_read(RECORD_SILENCE, row, &silence);
-	return receiver->silence(receiver->userdata, &silence);
-}
-
-static int read_offer(void *userdata, sqlite3_stmt *row)
-{
-	const struct receiver *receiver = userdata;
-	struct db_offer offer = {0};
-
-	record_read(RECORD_OFFER, row, &offer);
-	return receiver->offer(receiver->userdata, &offer);
-}
-
-int db_query_settings(struct db_reader *reader, db_setting_fn setting, void *userdata)
-{
-	return reader_query(
+	return reader_query_records(
 		reader,
 		&(struct reader_statement){.sql = "SELECT key, value FROM setting ORDER BY key"},
-		read_setting, &(struct receiver){.setting = setting, .userdata = userdata});
+		RECORD_SETTING, setting, userdata);
 }
 
-int db_query_decisions(struct db_reader *reader, int limit, db_decision_fn decision, void *userdata)
+/* Runs @sql with the parameter ?1 = @limit and, unless it is NULL, ?2 = @text. */
+static int query_newest(struct db_reader *reader, const char *sql, int64_t limit, const char *text,
+			enum record_kind kind, db_row_fn row, void *userdata)
 {
-	static const char sql[] = "SELECT * FROM (SELECT * FROM decision WHERE " VALID_ID
-				  " ORDER BY id DESC LIMIT max(?1, 0))"
-				  " ORDER BY id";
+	const struct reader_statement statement = {
+		.sql = sql, .numbers = &limit, .n = 1, .text = text};
 
-	return reader_query(
-		reader,
-		&(struct reader_statement){.sql = sql, .numbers = (int64_t[]){limit}, .n = 1},
-		read_decision, &(struct receiver){.decision = decision, .userdata = userdata});
+	return reader_query_records(reader, &statement, kind, row, userdata);
 }
 
-int db_query_decisions_of(struct db_reader *reader, const char *vgpu, int limit,
-			  db_decision_fn decision, void *userdata)
+#define DECISIONS_WHERE(condition)                                        \
+	"SELECT * FROM (SELECT * FROM decision WHERE " condition VALID_ID \
+	" ORDER BY id DESC LIMIT max(?1, 0)) ORDER BY id"
+
+int db_query_decisions(struct db_reader *reader, int limit, db_row_fn decision, void *userdata)
 {
-	static const char sql[] = "SELECT * FROM (SELECT * FROM decision WHERE vgpu = ?2"
-				  " AND " VALID_ID " ORDER BY id DESC LIMIT max(?1, 0))"
-				  " ORDER BY id";
-
-	return reader_query(
-		reader,
-		&(struct reader_statement){
-			.sql = sql, .numbers = (int64_t[]){limit}, .n = 1, .text = vgpu},
-		read_decision, &(struct receiver){.decision = decision, .userdata = userdata});
+	return query_newest(reader, DECISIONS_WHERE(""), limit, NULL, RECORD_DECISION, decision,
+			    userdata);
 }
 
-int db_query_alerts(struct db_reader *reader, int limit, db_alert_fn alert, void *userdata)
+int db_query_decisions_of(struct db_reader *reader, const char *vgpu, int limit, db_row_fn decision,
+			  void *userdata)
+{
+	return query_newest(reader, DECISIONS_WHERE("vgpu = ?2 AND "), limit, vgpu, RECORD_DECISION,
+			    decision, userdata);
+}
+
+int db_query_alerts(struct db_reader *reader, int limit, db_row_fn alert, void *userdata)
 {
 	static const char sql[] =
 		"SELECT * FROM alert WHERE " VALID_ID " AND (cleared_ms IS NULL OR id IN"
 		" (SELECT id FROM alert WHERE cleared_ms NOTNULL AND " VALID_ID
 		" ORDER BY id DESC LIMIT max(?1, 0))) ORDER BY id";
 
-	return reader_query(
-		reader,
-		&(struct reader_statement){.sql = sql, .numbers = (int64_t[]){limit}, .n = 1},
-		read_alert, &(struct receiver){.alert = alert, .userdata = userdata});
+	return query_newest(reader, sql, limit, NULL, RECORD_ALERT, alert, userdata);
 }
 
-int db_query_tallies(struct db_reader *reader, db_tally_fn tally, void *userdata)
+int db_query_tallies(struct db_reader *reader, db_row_fn tally, void *userdata)
 {
-	return reader_query(reader,
-			    &(struct reader_statement){.sql = "SELECT * FROM tally ORDER BY vgpu"},
-			    read_tally, &(struct receiver){.tally = tally, .userdata = userdata});
+	return reader_query_records(
+		reader, &(struct reader_statement){.sql = "SELECT * FROM tally ORDER BY vgpu"},
+		RECORD_TALLY, tally, userdata);
 }
 
-int db_query_silences(struct db_reader *reader, db_silence_fn silence, void *userdata)
+int db_query_silences(struct db_reader *reader, db_row_fn silence, void *userdata)
 {
 	static const char sql[] =
 		"SELECT * FROM silence WHERE " VALID_ID " AND (ended_ms IS NULL"
 		" OR id = (SELECT max(id) FROM silence WHERE " VALID_ID ")) ORDER BY id";
 
-	return reader_query(reader, &(struct reader_statement){.sql = sql}, read_silence,
-			    &(struct receiver){.silence = silence, .userdata = userdata});
+	return reader_query_records(reader, &(struct reader_statement){.sql = sql}, RECORD_SILENCE,
+				    silence, userdata);
 }
 
-int db_query_offers(struct db_reader *reader, int limit, db_offer_fn offer, void *userdata)
+int db_query_offers(struct db_reader *reader, int limit, db_row_fn offer, void *userdata)
 {
 	static const char sql[] =
 		"SELECT * FROM offer WHERE " VALID_ID
@@ -172,10 +104,26 @@ int db_query_offers(struct db_reader *reader, int limit, db_offer_fn offer, void
 		" (SELECT id FROM offer WHERE claim_key NOTNULL AND " VALID_ID
 		" ORDER BY id DESC LIMIT max(?1, 0))) ORDER BY id";
 
-	return reader_query(
-		reader,
-		&(struct reader_statement){.sql = sql, .numbers = (int64_t[]){limit}, .n = 1},
-		read_offer, &(struct receiver){.offer = offer, .userdata = userdata});
+	return query_newest(reader, sql, limit, NULL, RECORD_OFFER, offer, userdata);
+}
+
+/* Same order as audit_fields in record.c. */
+#define AUDIT "ts_ms, who, origin, method, path, status, before_json, after_json, id"
+
+int db_query_audit(struct db_reader *reader, int64_t after, int limit, db_row_fn row,
+		   void *userdata)
+{
+	static const char after_sql[] =
+		"SELECT " AUDIT " FROM audit WHERE id > ?1 ORDER BY id LIMIT ?2";
+	static const char newest_sql[] = "SELECT " AUDIT " FROM (SELECT * FROM audit WHERE id > ?1"
+					 " ORDER BY id DESC LIMIT ?2) ORDER BY id";
+	const struct reader_statement statement = {
+		.sql = after < 0 ? newest_sql : after_sql,
+		.numbers = (int64_t[]){after, limit < 0 ? 0 : limit},
+		.n = 2,
+	};
+
+	return reader_query_records(reader, &statement, RECORD_AUDIT, row, userdata);
 }
 
 struct saved_contracts {

@@ -12,8 +12,8 @@
 
 #include "base/thread.h"
 #include "base/xalloc.h"
+#include "db/ledger.h"
 #include "db/writer-state.h"
-#include "db/writer.h"
 
 #define CLOSE_MAX_NS (5 * NS_PER_S)
 
@@ -124,7 +124,7 @@ static void schedule(struct db *db, enum record_kind kind)
 	pthread_cond_signal(&db->wake);
 }
 
-int writer_append(struct db *db, enum record_kind kind, const void *record)
+static int append(struct db *db, enum record_kind kind, const void *record)
 {
 	bool fits;
 
@@ -141,6 +141,47 @@ int writer_append(struct db *db, enum record_kind kind, const void *record)
 	}
 	pthread_mutex_unlock(&db->lock);
 	return fits ? 0 : -ENOSPC;
+}
+
+/* One function for each kind of record. */
+#define APPEND(name, kind)                                               \
+	int db_append_##name(struct db *db, const struct db_##name *row) \
+	{                                                                \
+		return append(db, RECORD_##kind, row);                   \
+	}
+APPEND(sample, SAMPLE)
+APPEND(gpu_sample, GPU_SAMPLE)
+APPEND(decision, DECISION)
+APPEND(alert, ALERT)
+APPEND(tally, TALLY)
+APPEND(offer, OFFER)
+APPEND(silence, SILENCE)
+APPEND(cap_write, CAP_WRITE)
+APPEND(ledger, LEDGER)
+APPEND(ledger_gpu, LEDGER_GPU)
+APPEND(price, PRICE)
+APPEND(audit, AUDIT)
+
+int db_append_clock(struct db *db, int64_t wall_ms, uint64_t boot_ns)
+{
+	struct record_clock row = {
+		.wall_ms = wall_ms,
+		.boot_ms = (int64_t)(boot_ns / NS_PER_MS),
+	};
+
+	return append(db, RECORD_CLOCK, &row);
+}
+
+int db_append_setting(struct db *db, const char *key, const char *value)
+{
+	struct db_setting row = {.value = ""};
+
+	if (key[0] == '\0' || strlen(key) >= sizeof(row.key) ||
+	    (value && strlen(value) >= sizeof(row.value)))
+		return -EINVAL;
+	strcpy(row.key, key);
+	strcpy(row.value, value ? value : "");
+	return append(db, value ? RECORD_SETTING : RECORD_SETTING_GONE, &row);
 }
 
 void db_save_contracts(struct db *db, int64_t revision, const char *text)

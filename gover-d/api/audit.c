@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/parse.h"
 #include "base/xalloc.h"
-#include "db/audit.h"
+#include "db/db.h"
 #include "db/db.h"
 #include "gover-d/alert/alerts.h"
 #include "gover-d/api/audit.h"
@@ -275,8 +275,9 @@ static json_t *parse(const char *text)
 	return text[0] ? json_loadb(text, strlen(text), 0, NULL) : json_null();
 }
 
-static int add_row(void *userdata, const struct db_audit *row)
+static int add_row(void *userdata, const void *data)
 {
+	const struct db_audit *row = data;
 	struct audit_fetch *a = userdata;
 	json_t *o = json_object();
 

@@ -164,8 +164,10 @@ struct removed_fetch {
 	struct db_decision last; /* the newest decision about @vgpu; id 0: none */
 };
 
-static int take_decision(void *userdata, const struct db_decision *row)
+static int take_decision(void *userdata, const void *data)
 {
+	const struct db_decision *row = data;
+
 	((struct removed_fetch *)userdata)->last = *row;
 	return 0;
 }

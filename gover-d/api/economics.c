@@ -76,8 +76,9 @@ static void note_priced(struct economics_fetch *e, const char *flavor, double pr
 	priced->penalty |= penalty >= 0;
 }
 
-static int take_row(void *userdata, const struct db_ledger *row)
+static int take_row(void *userdata, const void *data)
 {
+	const struct db_ledger *row = data;
 	struct economics_fetch *e = userdata;
 
 	if (e->n_rows == ROWS_MAX)
@@ -104,8 +105,9 @@ static json_t *encode_price(double price)
 	return price >= 0 ? json_real(price) : json_null();
 }
 
-static int take_price(void *userdata, const struct db_price *price)
+static int take_price(void *userdata, const void *row)
 {
+	const struct db_price *price = row;
 	struct economics_fetch *e = userdata;
 
 	if (json_array_size(e->prices) == ROWS_MAX)

@@ -77,8 +77,9 @@ static json_t *encode_row(int index, const struct db_sample *sample, bool work)
  * Appends a sample to the page. Returns 1 if the page is full: the sample is then not appended, and
  * the next page begins with the tick of this sample.
  */
-static int take_sample(void *userdata, const struct db_sample *sample)
+static int take_sample(void *userdata, const void *row)
 {
+	const struct db_sample *sample = row;
 	struct samples_fetch *s = userdata;
 	bool is_new_tick = sample->ts_ms != s->last_ms;
 	int index;

@@ -88,8 +88,9 @@ static int find_vgpu(struct past *past, const char *id)
 	return -1;
 }
 
-static int take_sample(void *userdata, const struct db_sample *sample)
+static int take_sample(void *userdata, const void *row)
 {
+	const struct db_sample *sample = row;
 	struct past *past = userdata;
 	int slot = (int)((double)(sample->ts_ms - past->begin_ms) / past->slot_ms), index, pct;
 

@@ -29,8 +29,9 @@ static bool is_valid(const struct db_tally *row)
 	       row->steals_out >= 0 && row->cap_writes >= 0;
 }
 
-static int load(void *userdata, const struct db_tally *row)
+static int load(void *userdata, const void *data)
 {
+	const struct db_tally *row = data;
 	struct manager *m = userdata;
 	struct vgpu *v = host_find_vgpu(&m->host, row->vgpu, NULL);
 

@@ -308,12 +308,14 @@ static bool is_invalid(struct history_context *context, const char *column, cons
 	return true;
 }
 
-static int load_stored_setting(void *userdata, const char *key, const char *value)
+static int load_stored_setting(void *userdata, const void *data)
 {
+	const struct db_setting *row = data;
 	struct history_context *context = userdata;
 
-	if (!is_invalid(context, row_check_setting(key, value), "setting", ++context->settings))
-		load_setting(context->manager, key, value);
+	if (!is_invalid(context, row_check_setting(row->key, row->value), "setting",
+			++context->settings))
+		load_setting(context->manager, row->key, row->value);
 	return 0;
 }
 
@@ -328,8 +330,9 @@ static json_t *take_member(json_t *detail, const char *name, json_t *empty)
 	return json_incref(member);
 }
 
-static int load_decision(void *userdata, const struct db_decision *row)
+static int load_decision(void *userdata, const void *data)
 {
+	const struct db_decision *row = data;
 	struct history_context *context = userdata;
 	struct decision d = {.ts_ms = row->ts_ms};
 	json_t *detail;
@@ -352,8 +355,9 @@ static int load_decision(void *userdata, const struct db_decision *row)
 	return 0;
 }
 
-static int load_alert(void *userdata, const struct db_alert *row)
+static int load_alert(void *userdata, const void *data)
 {
+	const struct db_alert *row = data;
 	struct history_context *context = userdata;
 	struct manager *m = context->manager;
 	struct alert alert = {
@@ -380,8 +384,9 @@ static int load_alert(void *userdata, const struct db_alert *row)
 	return 0;
 }
 
-static int load_silence(void *userdata, const struct db_silence *row)
+static int load_silence(void *userdata, const void *data)
 {
+	const struct db_silence *row = data;
 	struct history_context *context = userdata;
 	struct manager *m = context->manager;
 
@@ -395,8 +400,9 @@ static int load_silence(void *userdata, const struct db_silence *row)
 	return 0;
 }
 
-static int load_offer(void *userdata, const struct db_offer *row)
+static int load_offer(void *userdata, const void *data)
 {
+	const struct db_offer *row = data;
 	struct history_context *context = userdata;
 	struct manager *m = context->manager;
 	struct instant now = clock_now();

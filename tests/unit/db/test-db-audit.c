@@ -3,7 +3,7 @@
 #include "tests/unit/db/test-db.h"
 
 #include "base/clock.h"
-#include "db/audit.h"
+#include "db/db.h"
 #include "db/conn.h"
 #include "db/schema.h"
 
@@ -12,8 +12,10 @@ static struct {
 	int n;
 } got;
 
-static int keep_row(void *userdata, const struct db_audit *row)
+static int keep_row(void *userdata, const void *data)
 {
+	const struct db_audit *row = data;
+
 	(void)userdata;
 	got.rows[got.n++] = *row;
 	return 0;

@@ -54,16 +54,20 @@ static struct {
 	struct db_ledger_range range;
 } got;
 
-static int take_row(void *userdata, const struct db_ledger *row)
+static int take_row(void *userdata, const void *data)
 {
+	const struct db_ledger *row = data;
+
 	(void)userdata;
 	assert_in_range(got.n_rows, 0, 7);
 	got.rows[got.n_rows++] = *row;
 	return 0;
 }
 
-static int take_price(void *userdata, const struct db_price *price)
+static int take_price(void *userdata, const void *row)
 {
+	const struct db_price *price = row;
+
 	(void)userdata;
 	assert_in_range(got.n_prices, 0, 7);
 	got.prices[got.n_prices++] = *price;

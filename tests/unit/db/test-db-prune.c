@@ -316,8 +316,10 @@ TEST(test_horizons_of_a_wrong_clock_do_not_stay)
 static struct db_sample first_row, last_row;
 static int n_rows;
 
-static int keep_row(void *userdata, const struct db_sample *row)
+static int keep_row(void *userdata, const void *data)
 {
+	const struct db_sample *row = data;
+
 	(void)userdata;
 	if (n_rows++ == 0)
 		first_row = *row;

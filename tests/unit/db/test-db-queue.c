@@ -12,7 +12,7 @@ static const enum record_kind kinds[] = {RECORD_PRICE, RECORD_SETTING, RECORD_SI
 
 static union record {
 	struct db_price price;
-	struct record_setting setting;
+	struct db_setting setting;
 	struct db_silence silence;
 } record;
 

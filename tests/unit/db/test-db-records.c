@@ -16,38 +16,46 @@ static struct {
 	int n;
 } got;
 
-static int keep_decision(void *userdata, const struct db_decision *decision)
+static int keep_decision(void *userdata, const void *row)
 {
+	const struct db_decision *decision = row;
+
 	(void)userdata;
 	got.decisions[got.n++] = *decision;
 	return 0;
 }
 
-static int keep_alert(void *userdata, const struct db_alert *alert)
+static int keep_alert(void *userdata, const void *row)
 {
+	const struct db_alert *alert = row;
+
 	(void)userdata;
 	got.alerts[got.n++] = *alert;
 	return 0;
 }
 
-static int keep_offer(void *userdata, const struct db_offer *offer)
+static int keep_offer(void *userdata, const void *row)
 {
+	const struct db_offer *offer = row;
+
 	(void)userdata;
 	got.offers[got.n++] = *offer;
 	return 0;
 }
 
-static int keep_setting(void *userdata, const char *key, const char *value)
+static int keep_setting(void *userdata, const void *row)
 {
+	const struct db_setting *setting = row;
+
 	(void)userdata;
-	snprintf(got.settings[got.n++], sizeof(got.settings[0]), "%.60s=%.60s", key, value);
+	snprintf(got.settings[got.n++], sizeof(got.settings[0]), "%.60s=%.60s", setting->key,
+		 setting->value);
 	return 0;
 }
 
-static int stop_at_once(void *userdata, const char *key, const char *value)
+static int stop_at_once(void *userdata, const void *row)
 {
-	(void)key;
-	(void)value;
+	(void)row;
 	++*(int *)userdata;
 	return -ECANCELED;
 }
@@ -191,8 +199,10 @@ TEST(test_the_newest_cleared_alerts_are_read_with_the_open_ones)
 	db_reader_close(reader);
 }
 
-static int keep_tally(void *userdata, const struct db_tally *tally)
+static int keep_tally(void *userdata, const void *row)
 {
+	const struct db_tally *tally = row;
+
 	*(struct db_tally *)userdata = *tally;
 	return 0;
 }
@@ -413,8 +423,10 @@ TEST(test_last_ids_are_the_largest)
 	db_reader_close(reader);
 }
 
-static int keep_silence(void *userdata, const struct db_silence *silence)
+static int keep_silence(void *userdata, const void *row)
 {
+	const struct db_silence *silence = row;
+
 	*(int64_t *)userdata = silence->id;
 	got.n++;
 	return 0;

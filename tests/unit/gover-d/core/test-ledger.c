@@ -29,16 +29,20 @@ static struct {
 	struct db_ledger_range range;
 } loaded;
 
-static int take_row(void *userdata, const struct db_ledger *row)
+static int take_row(void *userdata, const void *data)
 {
+	const struct db_ledger *row = data;
+
 	(void)userdata;
 	assert_in_range(loaded.n, 0, 7);
 	loaded.rows[loaded.n++] = *row;
 	return 0;
 }
 
-static int take_price(void *userdata, const struct db_price *price)
+static int take_price(void *userdata, const void *row)
 {
+	const struct db_price *price = row;
+
 	(void)userdata;
 	loaded.prices++;
 	if (strcmp(price->flavor, "default") == 0)
