@@ -158,7 +158,9 @@ enum ctl_exit ctl_check_id(const char *what, const char *id)
 			what, id, ID_MAX - 1);
 }
 
-struct ctl_files ctl_files(const struct ctl *ctl)
+/* Returns the files of the command line, and for each one not given there that of the environment.
+ */
+static struct ctl_files find_files(const struct ctl *ctl)
 {
 	struct ctl_files files = ctl->files;
 	const bool own_certificate = files.certificate; /* its key is not that of the environment */
@@ -193,30 +195,22 @@ static int load_files(struct client *client, const struct ctl_files *files, stru
 	return r;
 }
 
-int ctl_new_client(const char *socket, const char *url, const struct ctl_files *files,
-		   struct client **ret_client, struct err *reterr)
-{
-	struct client *client = NULL;
-	int r = client_new(socket, url, &client, reterr);
-
-	if (r >= 0)
-		r = load_files(client, files, reterr);
-	if (r >= 0)
-		*ret_client = client;
-	else
-		client_free(client);
-	return r;
-}
-
 int ctl_open_client(struct ctl *ctl, struct err *reterr)
 {
 	const char *from_env = getenv("GOVER_SOCKET");
 	const char *path = ctl->socket ? ctl->socket : from_env ? from_env : CLIENT_SOCKET_DEFAULT;
-	const struct ctl_files files = ctl_files(ctl);
+	const struct ctl_files files = find_files(ctl);
+
+	int r;
 
 	if (ctl->client)
 		return 0;
-	return ctl_new_client(path, ctl->url, &files, &ctl->client, reterr);
+	r = client_new(path, ctl->url, &ctl->client, reterr);
+	if (r >= 0)
+		r = load_files(ctl->client, &files, reterr);
+	if (r < 0)
+		ctl->client = client_free(ctl->client);
+	return r;
 }
 
 int ctl_try_request(struct ctl *ctl, const struct client_call *call, struct reply *ret_reply,

@@ -73,18 +73,10 @@ void ctl_name_options(const struct option_set *options, const char *message,
 /* Returns the exit code for a result of client_request() or ctl_open_client(). */
 enum ctl_exit ctl_exit_code(int result);
 
-/* Returns the files of the command line, and for each one not given there that of the environment.
- */
-struct ctl_files ctl_files(const struct ctl *ctl);
-
 /*
- * Creates a client as client_new() does, and loads the files. -EINVAL: a file cannot be read, or
- * there is a key without a certificate. The caller frees the client with client_free().
+ * Creates ctl->client unless it exists. Returns -EINVAL if the address is not usable, a file cannot
+ * be read, or there is a key without a certificate.
  */
-int ctl_new_client(const char *socket, const char *url, const struct ctl_files *files,
-		   struct client **ret_client, struct err *reterr);
-
-/* Creates ctl->client unless it exists. Returns -EINVAL if the address is not usable. */
 int ctl_open_client(struct ctl *ctl, struct err *reterr);
 
 /*

@@ -11,7 +11,9 @@
 #include <systemd/sd-daemon.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/file.h"
+#include "base/terminal/field.h"
 #include "base/xalloc.h"
 #include "gover-ctl/unit.h"
 
@@ -277,7 +279,7 @@ static void read_properties(sd_bus *bus, const char *object, struct unit *unit)
 	read_config(bus, object, unit);
 }
 
-void unit_read(struct unit *ret_unit)
+static void read_unit(struct unit *ret_unit)
 {
 	sd_bus *bus = connect_systemd();
 	char object[PATH_MAX];
@@ -286,4 +288,43 @@ void unit_read(struct unit *ret_unit)
 	if (bus && load_unit(bus, object) >= 0)
 		read_properties(bus, object, ret_unit);
 	sd_bus_flush_close_unref(bus);
+}
+
+/* --- the installation --- */
+
+/* Combines the description of the unit with the process that has answered. */
+static bool find_process(const json_t *host, struct installation *i)
+{
+	pid_t pid = host ? (pid_t)json_integer_value(json_object_get(host, "pid")) : i->unit.pid;
+
+	if (pid <= 0 || unit_config_of_pid(pid, i->running) < 0)
+		return false;
+	i->pid = pid;
+	if (host)
+		i->started_ms =
+			clock_now().wall_ms - (int64_t)(field_number(host, "uptime_s") * 1000);
+	return true;
+}
+
+void installation_examine(const json_t *host, struct installation *ret_installation)
+{
+	struct installation *i = ret_installation;
+	bool running;
+
+	memset(i, 0, sizeof(*i));
+	read_unit(&i->unit);
+	running = find_process(host, i);
+	if (i->unit.loaded && (!running || i->unit.pid == i->pid)) {
+		i->source = INSTALLATION_UNIT;
+		memcpy(i->config, i->unit.config, sizeof(i->config));
+		i->config_differs = running && strcmp(i->running, i->unit.config) != 0;
+	} else if (running) {
+		i->source = INSTALLATION_PROCESS;
+		memcpy(i->config, i->running, sizeof(i->config));
+	}
+}
+
+const char *installation_config(const struct installation *installation)
+{
+	return installation->config[0] ? installation->config : CONFIG_PATH_DEFAULT;
 }

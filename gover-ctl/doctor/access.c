@@ -13,7 +13,7 @@
 #include "base/parse.h"
 #include "base/terminal/field.h"
 #include "client/denied.h"
-#include "gover-ctl/doctor/access.h"
+#include "gover-ctl/doctor/doctor.h"
 
 #define NAME_SIZE 64
 

@@ -14,9 +14,6 @@
 #include "base/terminal/field.h"
 #include "base/terminal/writer.h"
 #include "gover-ctl/doctor/doctor.h"
-#include "gover-ctl/doctor/access.h"
-#include "gover-ctl/doctor/library.h"
-#include "gover-ctl/doctor/service.h"
 #include "gover-ctl/verb/launch.h"
 
 #define S_PER_DAY 86400

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "gover-ctl/doctor/library.h"
+#include "gover-ctl/doctor/doctor.h"
 #include "gover-ctl/verb/launch.h"
 
 #define INSTALL "sudo apt install libgover-fps"

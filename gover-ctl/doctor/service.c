@@ -7,8 +7,8 @@
 #include "base/terminal/field.h"
 #include "base/terminal/writer.h"
 #include "client/denied.h"
-#include "gover-ctl/doctor/service.h"
-#include "gover-ctl/installation.h"
+#include "gover-ctl/doctor/doctor.h"
+#include "gover-ctl/unit.h"
 
 #define LOG_ADVICE "see the log: journalctl -u gover-d -n 20"
 

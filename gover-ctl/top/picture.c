@@ -100,27 +100,15 @@ static void draw_gpus(struct canvas *canvas, const json_t *gpus)
 	}
 }
 
-static int count(const json_t *rows, const char *flag)
+/* Counts the rows in which @key is true or, unless @text is NULL, this text. */
+static int count(const json_t *rows, const char *key, const char *text)
 {
 	const json_t *row;
 	size_t i;
 	int n = 0;
 
-	json_array_foreach (rows, i, row) {
-		n += field_true(row, flag);
-	}
-	return n;
-}
-
-static int count_text(const json_t *rows, const char *key, const char *text)
-{
-	const json_t *row;
-	size_t i;
-	int n = 0;
-
-	json_array_foreach (rows, i, row) {
-		n += strcmp(field_text(row, key), text) == 0;
-	}
+	json_array_foreach (rows, i, row)
+		n += text ? strcmp(field_text(row, key), text) == 0 : field_true(row, key);
 	return n;
 }
 
@@ -132,20 +120,20 @@ static void draw_counts(struct canvas *canvas, const json_t *host)
 	const json_t *vgpus = json_object_get(host, "vgpus"),
 		     *offers = json_object_get(host, "offers");
 	const json_t *alerts = json_object_get(host, "alerts");
-	int critical = count_text(alerts, "severity", "critical");
-	int warning = count_text(alerts, "severity", "warning");
-	int open = count_text(offers, "state", "open");
+	int critical = count(alerts, "severity", "critical");
+	int warning = count(alerts, "severity", "warning");
+	int open = count(offers, "state", "open");
 
 	canvas_put(canvas, "%zu vGPUs: %d broken, %d overloaded, %d short  ",
-		   json_array_size(vgpus), count(vgpus, "broken"), count(vgpus, "overloaded"),
-		   count(vgpus, "short"));
+		   json_array_size(vgpus), count(vgpus, "broken", NULL),
+		   count(vgpus, "overloaded", NULL), count(vgpus, "short", NULL));
 	canvas_colour(canvas, critical ? WRITER_RED : warning ? WRITER_YELLOW : WRITER_PLAIN);
 	canvas_put(canvas, "alerts %d critical, %d warning  ", critical, warning);
 	canvas_colour(canvas, open ? WRITER_GREEN : WRITER_PLAIN);
 	canvas_put(canvas, "offers %d open  ", open);
 	canvas_colour(canvas, WRITER_PLAIN);
-	canvas_put(canvas, "%d held, %d on probation", count(vgpus, "held"),
-		   count_text(offers, "state", "probation"));
+	canvas_put(canvas, "%d held, %d on probation", count(vgpus, "held", NULL),
+		   count(offers, "state", "probation"));
 	canvas_end_line(canvas);
 }
 

@@ -12,7 +12,6 @@
 #include "base/terminal/field.h"
 #include "gover-ctl/top/screen.h"
 #include "gover-ctl/top/picture.h"
-#include "gover-ctl/verb/status.h"
 #include "gover-ctl/verb/verbs.h"
 
 #define REFRESH_MS  1000

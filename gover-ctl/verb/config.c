@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/terminal/field.h"
-#include "gover-ctl/installation.h"
+#include "gover-ctl/unit.h"
 #include "gover-ctl/program.h"
 #include "gover-ctl/verb/verbs.h"
 

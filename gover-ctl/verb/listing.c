@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Sorts, selects and prints the rows of lists. */
 #include <ctype.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,7 +110,8 @@ static bool match_term(char term[LABEL_MAX], const json_t *labels)
 	return (is && strcmp(is, value) == 0) != differs;
 }
 
-bool listing_match(const char *selector, const json_t *labels)
+/* The terms are KEY=VALUE, KEY!=VALUE, KEY or !KEY, separated by commas. */
+static bool matches(const char *selector, const json_t *labels)
 {
 	char term[LABEL_MAX];
 
@@ -214,7 +216,7 @@ static json_t *choose_rows(const struct listing *listing, const struct writer *w
 	size_t i, n = 0;
 
 	json_array_foreach (rows, i, row) {
-		if (listing_match(listing->selector, json_object_get(row, "labels")))
+		if (matches(listing->selector, json_object_get(row, "labels")))
 			chosen[n++] = (struct row){.json = row, .index = i};
 	}
 	if (listing->sort)
@@ -256,4 +258,21 @@ enum ctl_exit listing_print(const struct listing *listing, const struct writer *
 	else if (!writer->json)
 		tables_print_rows(writer, listing->table, reply->json);
 	return CTL_DONE;
+}
+
+enum ctl_exit listing_run(struct ctl *ctl, const struct args *args, const struct table *table,
+			  const char *path_format, ...)
+{
+	CLEANUP_REPLY struct reply reply = {0};
+	char path[CLIENT_PATH_MAX];
+	struct listing listing;
+	enum ctl_exit r = listing_open(&listing, args, table);
+	va_list ap;
+
+	va_start(ap, path_format);
+	vsnprintf(path, sizeof(path), path_format, ap);
+	va_end(ap);
+	if (r == CTL_DONE)
+		r = ctl_request(ctl, "GET", NULL, &reply, "%s", path);
+	return r == CTL_DONE ? listing_print(&listing, &ctl->writer, &reply) : r;
 }

@@ -38,8 +38,10 @@ enum ctl_exit listing_print(const struct listing *listing, const struct writer *
 			    const struct reply *reply);
 
 /*
- * Returns true if @labels match @selector: KEY=VALUE, KEY!=VALUE, KEY or !KEY, separated by commas.
+ * Runs a list: checks the options, requests the rows with GET of the path, and prints them. The
+ * length of the path is below CLIENT_PATH_MAX.
  */
-bool listing_match(const char *selector, const json_t *labels);
+enum ctl_exit listing_run(struct ctl *ctl, const struct args *args, const struct table *table,
+			  const char *path_format, ...) __attribute__((format(printf, 4, 5)));
 
 #endif

@@ -18,15 +18,8 @@
 
 enum ctl_exit verb_offers(struct ctl *ctl, const struct args *args)
 {
-	CLEANUP_REPLY struct reply reply = {0};
-	struct listing listing;
-	enum ctl_exit r = listing_open(&listing, args, &table_offers);
-
-	if (r == CTL_DONE)
-		r = ctl_request(ctl, "GET", NULL, &reply, "/v1/offers%s",
-				args_has(args, OPTION_ALL) ? "?all=true" : "");
-
-	return r == CTL_DONE ? listing_print(&listing, &ctl->writer, &reply) : r;
+	return listing_run(ctl, args, &table_offers, "/v1/offers%s",
+			   args_has(args, OPTION_ALL) ? "?all=true" : "");
 }
 
 /* Uses the key of --key, or makes a random key. */

@@ -60,13 +60,7 @@ enum ctl_exit verb_silence_add(struct ctl *ctl, const struct args *args)
 
 enum ctl_exit verb_silence_list(struct ctl *ctl, const struct args *args)
 {
-	CLEANUP_REPLY struct reply reply = {0};
-	struct listing listing;
-	enum ctl_exit r = listing_open(&listing, args, &table_silences);
-
-	if (r == CTL_DONE)
-		r = ctl_request(ctl, "GET", NULL, &reply, "/v1/silences");
-	return r == CTL_DONE ? listing_print(&listing, &ctl->writer, &reply) : r;
+	return listing_run(ctl, args, &table_silences, "/v1/silences");
 }
 
 enum ctl_exit verb_silence_remove(struct ctl *ctl, const struct args *args)

@@ -6,7 +6,6 @@
 #include "base/terminal/field.h"
 #include "gover-ctl/verb/tables.h"
 #include "gover-ctl/verb/describe.h"
-#include "gover-ctl/verb/status.h"
 #include "gover-ctl/verb/verbs.h"
 
 #define INDENT 4 /* of further lines */

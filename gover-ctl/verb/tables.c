@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/terminal/age.h"
 #include "base/terminal/field.h"
+#include "base/text.h"
 #include "gover-ctl/verb/tables.h"
 #include "gover-ctl/verb/describe.h"
 
@@ -91,14 +92,11 @@ static enum writer_colour vgpu_colour(const json_t *vgpu)
 static void vgpu_labels(const json_t *vgpu, char text[WRITER_CELL_MAX])
 {
 	json_t *labels = json_object_get(vgpu, "labels"), *value;
-	size_t used = 0;
 	const char *key;
 
-	json_object_foreach (labels, key, value) {
-		if (used < WRITER_CELL_MAX)
-			used += (size_t)snprintf(text + used, WRITER_CELL_MAX - used, "%s%s=%s",
-						 used ? ", " : "", key, json_string_value(value));
-	}
+	json_object_foreach (labels, key, value)
+		text_append(text, WRITER_CELL_MAX, "%s%s=%s", text[0] ? ", " : "", key,
+			    json_string_value(value));
 }
 
 static enum writer_colour promise_colour(const json_t *vgpu)
@@ -140,13 +138,11 @@ const struct table table_vgpus =
 static void vgpu_places(const json_t *vgpu, char text[WRITER_CELL_MAX])
 {
 	const json_t *attach = json_object_get(vgpu, "attach"), *path;
-	size_t i, used = 0;
+	size_t i;
 
-	json_array_foreach (json_object_get(attach, "cgroup_procs"), i, path) {
-		if (used < WRITER_CELL_MAX)
-			used += (size_t)snprintf(text + used, WRITER_CELL_MAX - used, "%s%s",
-						 used ? ", " : "", json_string_value(path));
-	}
+	json_array_foreach (json_object_get(attach, "cgroup_procs"), i, path)
+		text_append(text, WRITER_CELL_MAX, "%s%s", text[0] ? ", " : "",
+			    json_string_value(path));
 }
 
 static void vgpu_fps_socket(const json_t *vgpu, char text[WRITER_CELL_MAX])

@@ -15,13 +15,7 @@
 
 enum ctl_exit verb_token_list(struct ctl *ctl, const struct args *args)
 {
-	CLEANUP_REPLY struct reply reply = {0};
-	struct listing listing;
-	enum ctl_exit r = listing_open(&listing, args, &table_tokens);
-
-	if (r == CTL_DONE)
-		r = ctl_request(ctl, "GET", NULL, &reply, "/v1/tokens");
-	return r == CTL_DONE ? listing_print(&listing, &ctl->writer, &reply) : r;
+	return listing_run(ctl, args, &table_tokens, "/v1/tokens");
 }
 
 /* Returns the body of the request. On failure prints an error, sets *ret_exit and returns NULL. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Usage text, made from the tables of verbs and options.
+ * Usage text, made from the tables of verbs and options, and the verb `help`.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -336,4 +336,33 @@ void usage_explain_unknown(char *const *words, int n_words, struct err *reterr)
 	else
 		err_fail(reterr, EINVAL, "'%s': unknown verb (`gover-ctl help` lists all)",
 			 words[0]);
+}
+
+/* Prints the groups, the verbs of a group or with the same first word, or the usage of a verb. */
+enum ctl_exit verb_help(struct ctl *ctl, const struct args *args)
+{
+	const char *word = args->n_words > 0 ? args->words[0] : "";
+	FILE *out = ctl->writer.out;
+	const struct verb *verb;
+	struct err err;
+	int used = 0;
+
+	if (!word[0]) {
+		usage_print_overview(out);
+		return CTL_DONE;
+	}
+	if (args->n_words == 1 && strcmp(word, "all") == 0) {
+		usage_print_all(out);
+		return CTL_DONE;
+	}
+	verb = verbs_find(args->words, args->n_words, &used);
+	if (verb && used == args->n_words)
+		usage_print_verb(out, verb);
+	if (verb && args->n_words == 1 && strcmp(verbs_group(VERB_WATCH)->name, word) == 0)
+		fputc('\n', out); /* the name of a verb and of a group */
+	if ((args->n_words == 1 && usage_print_family(out, word)) ||
+	    (verb && used == args->n_words))
+		return CTL_DONE;
+	usage_explain_unknown(args->words, args->n_words, &err);
+	return ctl_fail(CTL_USAGE, "%s", err.msg);
 }

@@ -52,6 +52,9 @@ struct option_set verbs_options(const struct verb *verb);
 /* Runs a command line and returns the exit code (dispatch.c). */
 int dispatch_main(int argc, char *argv[]);
 
+/* Prints the reply to GET /v1/host as `status` does; `top --once` prints it, too (status.c). */
+void status_print(struct ctl *ctl, const json_t *host);
+
 /* The functions of the verbs. */
 enum ctl_exit verb_status(struct ctl *ctl, const struct args *args);
 enum ctl_exit verb_vgpu_list(struct ctl *ctl, const struct args *args);

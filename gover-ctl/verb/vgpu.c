@@ -35,17 +35,12 @@ static enum ctl_exit vgpu_path(const char *id, char path[CLIENT_PATH_MAX])
 
 enum ctl_exit verb_vgpu_list(struct ctl *ctl, const struct args *args)
 {
-	CLEANUP_REPLY struct reply reply = {0};
 	const char *gpu = args->values[OPTION_ON_GPU];
-	struct listing listing;
-	enum ctl_exit r = listing_open(&listing, args, &table_vgpus);
+	enum ctl_exit r = gpu ? ctl_check_id("GPU", gpu) : CTL_DONE;
 
-	if (r == CTL_DONE && gpu)
-		r = ctl_check_id("GPU", gpu);
-	if (r == CTL_DONE)
-		r = ctl_request(ctl, "GET", NULL, &reply, "/v1/vgpus%s%s", gpu ? "?gpu=" : "",
-				gpu ? gpu : "");
-	return r == CTL_DONE ? listing_print(&listing, &ctl->writer, &reply) : r;
+	return r != CTL_DONE ? r
+			     : listing_run(ctl, args, &table_vgpus, "/v1/vgpus%s%s",
+					   gpu ? "?gpu=" : "", gpu ? gpu : "");
 }
 
 enum ctl_exit verb_vgpu_show(struct ctl *ctl, const struct args *args)

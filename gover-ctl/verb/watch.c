@@ -4,9 +4,9 @@
  * decisions that were made during the interruption.
  */
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -208,14 +208,6 @@ static int follow(struct watch *w, struct err *reterr)
 	return r;
 }
 
-static void wait_before_retry(void)
-{
-	const struct timespec span = {.tv_sec = RETRY_MS / 1000,
-				      .tv_nsec = RETRY_MS % 1000 * (long)NS_PER_MS};
-
-	(void)nanosleep(&span, NULL);
-}
-
 static enum ctl_exit run_watch(struct watch *w)
 {
 	bool begun = false, away = false;
@@ -239,7 +231,7 @@ static enum ctl_exit run_watch(struct watch *w)
 			(void)ctl_fail(CTL_UNREACHABLE, "watch: no connection to %s; retrying",
 				       client_address(w->ctl->client));
 		away = true;
-		wait_before_retry();
+		(void)poll(NULL, 0, RETRY_MS);
 	}
 }
 

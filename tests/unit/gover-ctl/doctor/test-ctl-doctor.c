@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "gover-ctl/doctor/doctor.h"
-#include "gover-ctl/installation.h"
+#include "gover-ctl/unit.h"
 #include "tests/unit/temp-folder.h"
 #include "tests/unit/unit.h"
 
