@@ -14,7 +14,6 @@
 #define VERSION	 "placement 1.36"
 
 struct cloud {
-	char host[FLEET_CONFIG_TEXT];
 	char address[FLEET_CONFIG_TEXT]; /* for reports */
 	struct keystone *keystone;
 	struct publisher *publisher;
@@ -22,48 +21,21 @@ struct cloud {
 	struct published seen;	   /* by the last cloud_publish(); empty if it failed */
 };
 
-static enum keystone_auth auth_of(const char *name)
-{
-	if (strcmp(name, "password") == 0)
-		return KEYSTONE_PASSWORD;
-	return strcmp(name, "none") == 0 ? KEYSTONE_NONE : KEYSTONE_APPLICATION_CREDENTIAL;
-}
-
 #define COPY(to, from) snprintf(to, sizeof(to), "%s", from)
 
-static int make_keystone(const struct fleet_config *config, int limit_ms, struct cloud *cloud,
-			 struct err *reterr)
-{
-	const struct fleet_config_cloud *from = &config->cloud;
-	struct keystone_config keystone = {.auth = auth_of(from->auth), .timeout_ms = limit_ms};
-	int r = 0;
-
-	COPY(keystone.auth_url, from->auth_url);
-	COPY(keystone.region, from->region);
-	COPY(keystone.username, from->username);
-	COPY(keystone.user_domain, from->user_domain);
-	COPY(keystone.project, from->project);
-	COPY(keystone.project_domain, from->project_domain);
-	COPY(keystone.application_credential_id, from->application_credential_id);
-	COPY(keystone.cacert, from->cacert);
-	COPY(keystone.placement_url, from->placement_url);
-	COPY(keystone.compute_url, from->compute_url);
-	if (keystone.auth != KEYSTONE_NONE)
-		r = fleet_config_secret_path(config, keystone.secret_file,
-					     sizeof(keystone.secret_file), reterr);
-	COPY(cloud->address, keystone.auth == KEYSTONE_NONE ? from->placement_url : from->auth_url);
-	return r < 0 ? r : keystone_new(&keystone, &cloud->keystone, reterr);
-}
-
-static int make_parts(const struct fleet_config *config, struct cloud *cloud, struct err *reterr)
+static int make_parts(const struct fleet_config *config, int limit_ms, struct cloud *cloud,
+		      struct err *reterr)
 {
 	const struct service_config service = {"placement", "Placement", VERSION};
-	struct publisher_config publisher = PUBLISHER_CONFIG_DEFAULT;
+	const struct fleet_config_cloud *from = &config->cloud;
+	int r = keystone_new(from, limit_ms, &cloud->keystone, reterr);
 
-	COPY(cloud->host, config->host);
-	COPY(publisher.host, config->host);
+	if (r < 0)
+		return r;
+	COPY(cloud->address,
+	     strcmp(from->auth, "none") == 0 ? from->placement_url : from->auth_url);
 	cloud->placement = service_new(&service, cloud->keystone);
-	return publisher_new(&publisher, cloud->keystone, &cloud->publisher, reterr);
+	return publisher_new(config->host, cloud->keystone, &cloud->publisher, reterr);
 }
 
 int cloud_new(const struct fleet_config *config, int limit_ms, struct cloud **ret_cloud,
@@ -76,9 +48,7 @@ int cloud_new(const struct fleet_config *config, int limit_ms, struct cloud **re
 	if (!fleet_config_has_cloud(config))
 		return 0;
 	cloud = xcalloc(1, sizeof(*cloud));
-	r = make_keystone(config, limit_ms, cloud, reterr);
-	if (r == 0)
-		r = make_parts(config, cloud, reterr);
+	r = make_parts(config, limit_ms, cloud, reterr);
 	if (r < 0) {
 		cloud_free(cloud);
 		return r;
@@ -188,8 +158,8 @@ int cloud_used(const struct cloud *cloud, const char *gpu, const char *slot)
 	return 0;
 }
 
-int cloud_consumers(struct cloud *cloud, const char *gpu,
-		    struct allocation_consumers *ret_consumers, struct err *reterr)
+int cloud_consumers(struct cloud *cloud, const char *gpu, struct allocations *ret_consumers,
+		    struct err *reterr)
 {
 	const struct published_gpu *seen = cloud ? find_gpu(cloud, gpu) : NULL;
 
@@ -198,15 +168,7 @@ int cloud_consumers(struct cloud *cloud, const char *gpu,
 		    : err_fail(reterr, ENOENT, "GPU %s: not published", gpu);
 }
 
-static int find_allocation(void *userdata, const char *uuid, char ret_slot[WANTED_CLASS_MAX],
-			   char ret_gpu[ID_MAX], struct err *reterr)
+struct service *cloud_placement(struct cloud *cloud)
 {
-	struct cloud *cloud = userdata;
-
-	return allocation_find(cloud->placement, cloud->host, uuid, ret_slot, ret_gpu, reterr);
-}
-
-struct claim_source cloud_source(struct cloud *cloud)
-{
-	return (struct claim_source){.find = cloud ? find_allocation : NULL, .userdata = cloud};
+	return cloud ? cloud->placement : NULL;
 }

@@ -6,7 +6,6 @@
 #ifndef GOVER_FLEET_CLOUD_H
 #define GOVER_FLEET_CLOUD_H
 
-#include "gover-fleet/claim/claim.h"
 #include "gover-fleet/cloud/allocation.h"
 #include "gover-fleet/config/fleet-config.h"
 #include "gover-fleet/host/fleet-report.h"
@@ -37,8 +36,8 @@ int cloud_used(const struct cloud *cloud, const char *gpu, const char *slot);
  * Reads the consumers of the allocations on @gpu, a GPU that cloud_used() knows. Returns 0, or a
  * negative errno with a message.
  */
-int cloud_consumers(struct cloud *cloud, const char *gpu,
-		    struct allocation_consumers *ret_consumers, struct err *reterr);
+int cloud_consumers(struct cloud *cloud, const char *gpu, struct allocations *ret_consumers,
+		    struct err *reterr);
 
 /*
  * Withdraws all offers without knowing the contracts: each class keeps its allocations. Returns 0,
@@ -49,7 +48,7 @@ int cloud_withdraw(struct cloud *cloud, struct err *reterr);
 /* Returns the keystone of @cloud for another client of the cloud; NULL without a cloud. */
 struct keystone *cloud_keystone(struct cloud *cloud);
 
-/* The source of allocations for claims; it uses @cloud. */
-struct claim_source cloud_source(struct cloud *cloud);
+/* Returns the connection to Placement, which @cloud owns; NULL without a cloud. */
+struct service *cloud_placement(struct cloud *cloud);
 
 #endif

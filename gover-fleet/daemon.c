@@ -96,13 +96,11 @@ static void on_count(void *userdata)
 static int make_claimer(struct fleet *fleet, int limit_ms, struct cloud **cloud,
 			struct claimer **ret_claimer, struct err *reterr)
 {
-	struct claim_source source;
 	int r = cloud_new(fleet->config, limit_ms, cloud, reterr);
 
-	if (r < 0)
-		return r;
-	source = cloud_source(*cloud);
-	return claimer_new(fleet->config->gover_socket, &source, ret_claimer, reterr);
+	return r < 0 ? r
+		     : claimer_new(fleet->config->gover_socket, cloud_placement(*cloud),
+				   fleet->config->host, ret_claimer, reterr);
 }
 
 static int start_reconciler(struct fleet *fleet, struct err *reterr)

@@ -25,8 +25,8 @@ static int hold_offer(struct client *client, const struct hold_choice *choice, i
 }
 
 static void hold_class(struct client *client, const struct host_state *state, const char *gpu,
-		       const char *slot, const struct allocation_consumers *consumers,
-		       int64_t now_ms, int hold_s)
+		       const char *slot, const struct allocations *consumers, int64_t now_ms,
+		       int hold_s)
 {
 	struct hold_choice choices[CHOICES_MAX];
 	size_t n = hold_choose(state, gpu, slot, consumers->list, consumers->n, now_ms, choices,
@@ -48,7 +48,7 @@ static void hold_class(struct client *client, const struct host_state *state, co
 static void hold_gpu(struct cloud *cloud, struct client *client, const struct host_state *state,
 		     const struct wanted_gpu *gpu, int64_t now_ms, int hold_s)
 {
-	struct allocation_consumers consumers;
+	struct allocations consumers;
 	struct err err = {""};
 	bool was_read = false;
 

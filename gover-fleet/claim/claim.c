@@ -12,6 +12,7 @@
 #include "base/xalloc.h"
 #include "client/client.h"
 #include "gover-fleet/claim/claim.h"
+#include "gover-fleet/cloud/allocation.h"
 #include "gover-fleet/host/follower.h"
 #include "gover-fleet/model/mapping.h"
 
@@ -20,16 +21,18 @@
 
 struct claimer {
 	struct client *client;
-	struct claim_source source;
+	struct service *placement; /* NULL: there is no cloud */
+	const char *host;
 };
 
-int claimer_new(const char *gover_socket, const struct claim_source *source,
+int claimer_new(const char *gover_socket, struct service *placement, const char *host,
 		struct claimer **ret_claimer, struct err *reterr)
 {
 	struct claimer *claimer = xcalloc(1, sizeof(*claimer));
 	int r;
 
-	claimer->source = *source;
+	claimer->placement = placement;
+	claimer->host = host;
 	r = client_new(gover_socket, NULL, &claimer->client, reterr);
 	if (r < 0) {
 		claimer_free(claimer);
@@ -225,12 +228,6 @@ static int try_claim(struct claimer *claimer, const struct domain_wish *wish, in
 	return r;
 }
 
-static int ask_source(struct claimer *claimer, const char *uuid, char ret_slot[WANTED_CLASS_MAX],
-		      char ret_gpu[ID_MAX], struct err *reterr)
-{
-	return claimer->source.find(claimer->source.userdata, uuid, ret_slot, ret_gpu, reterr);
-}
-
 /*
  * Completes the wish with what the cloud knows: the slot of a server without extra specs, and the
  * GPU. Returns 0, 1 if the domain wants no vGPU, or a negative errno.
@@ -244,9 +241,9 @@ static int complete_wish(struct claimer *claimer, struct domain_wish *wish, bool
 	*ret_unverified = false;
 	if (wish->kind == DOMAIN_WANTS_NOTHING)
 		return 1;
-	if (!claimer->source.find)
+	if (!claimer->placement)
 		return wish->kind == DOMAIN_WANTS_SLOT ? 0 : 1;
-	r = ask_source(claimer, wish->uuid, slot, gpu, reterr);
+	r = allocation_find(claimer->placement, claimer->host, wish->uuid, slot, gpu, reterr);
 	if (r == 0) {
 		wish->kind = DOMAIN_WANTS_SLOT;
 		memcpy(wish->slot, slot, sizeof(wish->slot));
@@ -284,29 +281,35 @@ int claim_make(struct claimer *claimer, const struct domain_wish *wish, uint64_t
 
 /* --- an existing contract --- */
 
-int claim_end(struct claimer *claimer, const char *id, uint64_t until_ns, struct err *reterr)
+/* Changes an own vGPU. @call has the method and the body. Returns as claim_end(). */
+static int change(struct claimer *claimer, struct client_call *call, const char *id,
+		  uint64_t until_ns, struct err *reterr)
 {
 	char path[ID_MAX + 16];
-	const struct client_call call = {.method = "DELETE", .path = path};
 	CLEANUP_REPLY struct reply reply = {0};
-	json_t *json = NULL;
-	int r = read_own(claimer, id, until_ns, &json, reterr);
+	int r;
 
-	json_decref(json);
-	if (r != 0)
-		return r;
 	snprintf(path, sizeof(path), "/v1/vgpus/%s", id);
-	r = request(claimer, &call, until_ns, &reply, reterr);
+	call->path = path;
+	r = request(claimer, call, until_ns, &reply, reterr);
 	if (r == CLIENT_REFUSED)
 		return reply.status == 404 ? 1 : -EPROTO;
 	return r;
 }
 
+int claim_end(struct claimer *claimer, const char *id, uint64_t until_ns, struct err *reterr)
+{
+	struct client_call call = {.method = "DELETE"};
+	json_t *json = NULL;
+	int r = read_own(claimer, id, until_ns, &json, reterr);
+
+	json_decref(json);
+	return r != 0 ? r : change(claimer, &call, id, until_ns, reterr);
+}
+
 int claim_confirm(struct claimer *claimer, const char *id, uint64_t until_ns, struct err *reterr)
 {
-	char path[ID_MAX + 16];
-	struct client_call call = {.method = "PATCH", .path = path};
-	CLEANUP_REPLY struct reply reply = {0};
+	struct client_call call = {.method = "PATCH"};
 	json_t *json = NULL, *labels, *body;
 	int r = read_own(claimer, id, until_ns, &json, reterr);
 
@@ -315,13 +318,9 @@ int claim_confirm(struct claimer *claimer, const char *id, uint64_t until_ns, st
 	labels = json_copy(json_object_get(json, "labels"));
 	json_decref(json);
 	(void)json_object_del(labels, HOST_STATE_LABEL_DOUBT);
-	body = json_pack("{s:o}", "labels", labels);
-	snprintf(path, sizeof(path), "/v1/vgpus/%s", id);
-	call.body = body;
-	r = request(claimer, &call, until_ns, &reply, reterr);
+	call.body = body = json_pack("{s:o}", "labels", labels);
+	r = change(claimer, &call, id, until_ns, reterr);
 	json_decref(body);
-	if (r == CLIENT_REFUSED)
-		return reply.status == 404 ? 1 : -EPROTO;
 	return r;
 }
 
@@ -329,5 +328,7 @@ int claim_verify(struct claimer *claimer, const char *uuid, struct err *reterr)
 {
 	char slot[WANTED_CLASS_MAX], gpu[ID_MAX];
 
-	return claimer->source.find ? ask_source(claimer, uuid, slot, gpu, reterr) : 0;
+	return claimer->placement
+		       ? allocation_find(claimer->placement, claimer->host, uuid, slot, gpu, reterr)
+		       : 0;
 }

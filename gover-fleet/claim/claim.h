@@ -10,23 +10,16 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "gover-fleet/cloud/service.h"
 #include "gover-fleet/model/domain-xml.h"
-
-/*
- * Where the cloud is asked for the allocation of a server. find = NULL: there is no cloud.
- * @find returns 0 with the slot and the GPU of the allocation, 1 if the server has no slot on this
- * host, or a negative errno if the cloud cannot be asked. It bounds its time itself.
- */
-struct claim_source {
-	int (*find)(void *userdata, const char *uuid, char ret_slot[WANTED_CLASS_MAX],
-		    char ret_gpu[ID_MAX], struct err *reterr);
-	void *userdata;
-};
 
 struct claimer; /* used by one thread */
 
-/* @source is copied. */
-int claimer_new(const char *gover_socket, const struct claim_source *source,
+/*
+ * @placement: where the cloud is asked for the allocation of a server on @host; it bounds the time
+ * of its requests itself. NULL: there is no cloud. Both must stay valid.
+ */
+int claimer_new(const char *gover_socket, struct service *placement, const char *host,
 		struct claimer **ret_claimer, struct err *reterr);
 struct claimer *claimer_free(struct claimer *claimer); /* accepts NULL; returns NULL */
 
@@ -61,7 +54,7 @@ int claim_end(struct claimer *claimer, const char *id, uint64_t until_ns, struct
 int claim_confirm(struct claimer *claimer, const char *id, uint64_t until_ns, struct err *reterr);
 
 /*
- * Asks the cloud whether it has an allocation for @uuid. Results as of claim_source.find(); 0
+ * Asks the cloud whether it has an allocation for @uuid. Returns as allocation_find(), and 0
  * without a cloud.
  */
 int claim_verify(struct claimer *claimer, const char *uuid, struct err *reterr);

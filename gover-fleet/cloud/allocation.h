@@ -8,24 +8,22 @@
 #include "gover-fleet/model/hold.h"
 #include "gover-fleet/model/wanted.h"
 
-/* The slots of a server, each from another provider. */
-#define ALLOCATION_SLOTS_MAX 4
+#define ALLOCATIONS_MAX 256
 
-struct allocation_slot {
-	char provider[PLACEMENT_UUID_MAX];
-	char class_name[WANTED_CLASS_MAX];
-};
-
-struct allocation {
-	struct allocation_slot slots[ALLOCATION_SLOTS_MAX];
-	size_t n_slots;
+/*
+ * Slots, ordered by UUID: those of a server, each with the UUID of its provider, or those of a
+ * provider, each with the UUID of its consumer.
+ */
+struct allocations {
+	struct hold_consumer list[ALLOCATIONS_MAX];
+	size_t n;
 };
 
 /*
- * Parses the reply to GET /allocations/SERVER. Other classes than those of gover are ignored.
- * Returns 0 or -EPROTO with a message.
+ * Parses the reply to GET /allocations/SERVER or to GET /resource_providers/UUID/allocations. Other
+ * classes than those of gover are ignored. Returns 0 or -EPROTO with a message.
  */
-int allocation_parse(const json_t *json, struct allocation *ret_allocation, struct err *reterr);
+int allocation_parse(const json_t *json, struct allocations *ret_allocations, struct err *reterr);
 
 /*
  * Parses the reply to GET /resource_providers/UUID. Returns 0 and the GPU, 1 if the provider does
@@ -35,32 +33,17 @@ int allocation_parse_gpu(const json_t *json, const char *host, char ret_gpu[ID_M
 			 struct err *reterr);
 
 /*
- * Asks Placement, with one request for the server and one for each of its slots. Returns 0, 1 if
- * the server has no slot on @host, or a negative errno of service_request().
+ * Asks Placement, with one request for the server and one for each of its slots, at most four.
+ * Returns 0, 1 if the server has no slot on @host, or a negative errno of service_request().
  */
 int allocation_find(struct service *placement, const char *host, const char *server,
 		    char ret_class[WANTED_CLASS_MAX], char ret_gpu[ID_MAX], struct err *reterr);
-
-/* The consumers of one provider, ordered by UUID, each with one slot. */
-#define ALLOCATION_CONSUMERS_MAX 256
-
-struct allocation_consumers {
-	struct hold_consumer list[ALLOCATION_CONSUMERS_MAX];
-	size_t n;
-};
-
-/*
- * Parses the reply to GET /resource_providers/UUID/allocations. Other classes than those of gover
- * are ignored. Returns 0 or -EPROTO with a message.
- */
-int allocation_parse_consumers(const json_t *json, struct allocation_consumers *ret_consumers,
-			       struct err *reterr);
 
 /*
  * Reads the consumers of the provider @uuid, with one request. Returns 0 or a negative errno of
  * service_request().
  */
 int allocation_read_consumers(struct service *placement, const char *uuid,
-			      struct allocation_consumers *ret_consumers, struct err *reterr);
+			      struct allocations *ret_consumers, struct err *reterr);
 
 #endif

@@ -79,16 +79,16 @@ static bool is_text(const json_t *object, const char *member, const char *text)
 	return value && strcmp(value, text) == 0;
 }
 
-static bool endpoint_fits(const json_t *endpoint, const char *region, const char *interface)
+static bool endpoint_fits(const json_t *endpoint, const char *region)
 {
-	return is_text(endpoint, "interface", interface) &&
+	return is_text(endpoint, "interface", "public") &&
 	       (!region[0] || is_text(endpoint, "region_id", region) ||
 		is_text(endpoint, "region", region));
 }
 
 /* Takes the URL of an endpoint if it is the first that fits. */
 static int parse_endpoint(const json_t *service, const json_t *endpoint, const char *region,
-			  const char *interface, struct identity_token *token, struct err *reterr)
+			  struct identity_token *token, struct err *reterr)
 {
 	char *url = NULL;
 
@@ -96,13 +96,13 @@ static int parse_endpoint(const json_t *service, const json_t *endpoint, const c
 		url = token->placement;
 	else if (is_text(service, "type", "compute"))
 		url = token->compute;
-	if (!url || url[0] || !endpoint_fits(endpoint, region, interface))
+	if (!url || url[0] || !endpoint_fits(endpoint, region))
 		return 0;
 	return take_url(json_object_get(endpoint, "url"), url) ? 0 : wrong(reterr, "url");
 }
 
-static int parse_catalog(const json_t *catalog, const char *region, const char *interface,
-			 struct identity_token *token, struct err *reterr)
+static int parse_catalog(const json_t *catalog, const char *region, struct identity_token *token,
+			 struct err *reterr)
 {
 	const json_t *service, *endpoint;
 	size_t i, j;
@@ -112,7 +112,7 @@ static int parse_catalog(const json_t *catalog, const char *region, const char *
 		return wrong(reterr, "catalog");
 	json_array_foreach (catalog, i, service) {
 		json_array_foreach (json_object_get(service, "endpoints"), j, endpoint) {
-			r = parse_endpoint(service, endpoint, region, interface, token, reterr);
+			r = parse_endpoint(service, endpoint, region, token, reterr);
 			if (r < 0)
 				return r;
 		}
@@ -120,8 +120,8 @@ static int parse_catalog(const json_t *catalog, const char *region, const char *
 	return 0;
 }
 
-int identity_parse_token(const json_t *json, const char *region, const char *interface,
-			 struct identity_token *ret_token, struct err *reterr)
+int identity_parse_token(const json_t *json, const char *region, struct identity_token *ret_token,
+			 struct err *reterr)
 {
 	const json_t *body = json_object_get(json, "token");
 	struct identity_token token = {0};
@@ -134,7 +134,7 @@ int identity_parse_token(const json_t *json, const char *region, const char *int
 	    expires_s - issued_s > LIFETIME_MAX_S)
 		return wrong(reterr, "expires_at");
 	token.lifetime_s = expires_s - issued_s;
-	r = parse_catalog(json_object_get(body, "catalog"), region, interface, &token, reterr);
+	r = parse_catalog(json_object_get(body, "catalog"), region, &token, reterr);
 	if (r == 0)
 		*ret_token = token;
 	return r;

@@ -16,7 +16,7 @@ struct identity_password {
 	const char *password;
 };
 
-/* Return the body of POST /v3/auth/tokens as a new reference, or NULL if memory is short. */
+/* Return the body of POST /v3/auth/tokens as a new reference; NULL: a text is not UTF-8. */
 json_t *identity_encode_password(const struct identity_password *password);
 json_t *identity_encode_application_credential(const char *id, const char *secret);
 
@@ -27,10 +27,10 @@ struct identity_token {
 };
 
 /*
- * Parses the reply to POST /v3/auth/tokens. @region: "" accepts any region; @interface: "public",
- * "internal" or "admin". Returns -EPROTO if the document has another form.
+ * Parses the reply to POST /v3/auth/tokens. @region: "" accepts any region. Returns -EPROTO if the
+ * document has another form.
  */
-int identity_parse_token(const json_t *json, const char *region, const char *interface,
-			 struct identity_token *ret_token, struct err *reterr);
+int identity_parse_token(const json_t *json, const char *region, struct identity_token *ret_token,
+			 struct err *reterr);
 
 #endif

@@ -19,8 +19,10 @@
 #define SECRET_MAX 4096
 
 struct keystone {
-	struct keystone_config config;
-	struct client *client;		/* NULL with KEYSTONE_NONE */
+	struct fleet_config_cloud config;
+	char secret_file[CLIENT_PATH_MAX];
+	int timeout_ms;
+	struct client *client;		/* NULL with auth = none */
 	char path[16];			/* of the request for a token: with or without /v3 */
 	char token[KEYSTONE_TOKEN_MAX]; /* "": none */
 	/* CLOCK_BOOTTIME, because a token also expires while this host is suspended */
@@ -28,39 +30,46 @@ struct keystone {
 	struct identity_token identity;
 };
 
-static int check_config(const struct keystone_config *config, struct err *reterr)
+static bool has_auth(const struct fleet_config_cloud *config)
 {
-	if (config->auth == KEYSTONE_NONE)
-		return 0;
-	if (!config->auth_url[0])
-		return err_fail(reterr, EINVAL, "auth_url: required");
-	if (!config->secret_file[0])
-		return err_fail(reterr, EINVAL, "secret_file: required");
-	return 0;
+	return strcmp(config->auth, "none") != 0;
 }
 
-int keystone_new(const struct keystone_config *config, struct keystone **ret_keystone,
-		 struct err *reterr)
+int keystone_new_client(const struct keystone *k, const char *url, const char *name,
+			struct client **ret_client, struct err *reterr)
 {
-	struct keystone *k;
-	size_t n = strlen(config->auth_url);
-	int r = check_config(config, reterr);
+	struct client *client = NULL;
+	int r = client_new(NULL, url, &client, reterr);
 
 	if (r < 0)
 		return r;
-	k = xcalloc(1, sizeof(*k));
+	client_set_service(client, name);
+	client_set_timeout(client, k->timeout_ms);
+	if (k->config.cacert[0])
+		r = client_load_cacert(client, k->config.cacert, reterr);
+	if (r < 0)
+		client_free(client);
+	else
+		*ret_client = client;
+	return r;
+}
+
+int keystone_new(const struct fleet_config_cloud *config, int timeout_ms,
+		 struct keystone **ret_keystone, struct err *reterr)
+{
+	struct keystone *k = xcalloc(1, sizeof(*k));
+	size_t n = strlen(config->auth_url);
+	int r = 0;
+
 	k->config = *config;
+	k->timeout_ms = timeout_ms;
 	snprintf(k->path, sizeof(k->path), "%s/auth/tokens",
 		 n >= 3 && strcmp(config->auth_url + n - 3, "/v3") == 0 ? "" : "/v3");
-	if (config->auth != KEYSTONE_NONE) {
-		r = client_new(NULL, config->auth_url, &k->client, reterr);
-		if (r == 0) {
-			client_set_service(k->client, "Keystone");
-			client_set_timeout(k->client, config->timeout_ms);
-		}
-		if (r == 0 && config->cacert[0])
-			r = client_load_cacert(k->client, config->cacert, reterr);
-	}
+	if (has_auth(config))
+		r = fleet_config_secret_path(config, k->secret_file, sizeof(k->secret_file),
+					     reterr);
+	if (r == 0 && has_auth(config))
+		r = keystone_new_client(k, config->auth_url, "Keystone", &k->client, reterr);
 	if (r < 0) {
 		keystone_free(k);
 		return r;
@@ -77,11 +86,6 @@ struct keystone *keystone_free(struct keystone *k)
 	explicit_bzero(k->token, sizeof(k->token));
 	free(k);
 	return NULL;
-}
-
-const struct keystone_config *keystone_config(const struct keystone *k)
-{
-	return &k->config;
 }
 
 /* --- authentication --- */
@@ -107,7 +111,7 @@ static int read_secret(const char *path, char ret_secret[SECRET_MAX], struct err
 	return r;
 }
 
-static json_t *encode_request(const struct keystone_config *config, const char *secret)
+static json_t *encode_request(const struct fleet_config_cloud *config, const char *secret)
 {
 	const struct identity_password password = {
 		.username = config->username,
@@ -117,7 +121,7 @@ static json_t *encode_request(const struct keystone_config *config, const char *
 		.password = secret,
 	};
 
-	if (config->auth == KEYSTONE_APPLICATION_CREDENTIAL)
+	if (strcmp(config->auth, "application_credential") == 0)
 		return identity_encode_application_credential(config->application_credential_id,
 							      secret);
 	return identity_encode_password(&password);
@@ -142,7 +146,6 @@ static int judge_status(const struct keystone *k, const struct reply *reply, str
 static int take_token(struct keystone *k, const struct reply *reply, struct instant now,
 		      struct err *reterr)
 {
-	const char *interface = k->config.interface[0] ? k->config.interface : "public";
 	struct identity_token identity;
 	int64_t margin_s;
 	int r = judge_status(k, reply, reterr);
@@ -152,7 +155,7 @@ static int take_token(struct keystone *k, const struct reply *reply, struct inst
 	if (!reply->header || !reply->header[0] || strlen(reply->header) >= KEYSTONE_TOKEN_MAX)
 		return err_fail(reterr, EPROTO,
 				"reply of Keystone: X-Subject-Token: missing or not valid");
-	r = identity_parse_token(reply->json, k->config.region, interface, &identity, reterr);
+	r = identity_parse_token(reply->json, k->config.region, &identity, reterr);
 	if (r < 0)
 		return r;
 	k->identity = identity;
@@ -170,7 +173,7 @@ static int authenticate(struct keystone *k, struct instant now, struct err *rete
 	CLEANUP_REPLY struct reply reply = {0};
 	char secret[SECRET_MAX];
 	json_t *body;
-	int r = read_secret(k->config.secret_file, secret, reterr);
+	int r = read_secret(k->secret_file, secret, reterr);
 
 	if (r < 0)
 		return r;
@@ -189,7 +192,7 @@ int keystone_token(struct keystone *k, struct instant now, const char **ret_toke
 {
 	int r = 0;
 
-	if (k->config.auth == KEYSTONE_NONE) {
+	if (!has_auth(&k->config)) {
 		*ret_token = "admin";
 		return 0;
 	}
@@ -215,7 +218,7 @@ void keystone_forget(struct keystone *k)
 int keystone_endpoint(const struct keystone *k, const char *type, const char **ret_url,
 		      struct err *reterr)
 {
-	bool none = k->config.auth == KEYSTONE_NONE;
+	bool none = !has_auth(&k->config);
 	const char *url = "";
 
 	if (strcmp(type, "placement") == 0)
@@ -226,10 +229,9 @@ int keystone_endpoint(const struct keystone *k, const char *type, const char **r
 		return err_fail(reterr, ENOENT, "%s_url: required with auth = none", type);
 	if (!url[0])
 		return err_fail(reterr, ENOENT,
-				"Keystone at %s: the catalog has no %s endpoint of type %s%s%s",
-				k->config.auth_url,
-				k->config.interface[0] ? k->config.interface : "public", type,
-				k->config.region[0] ? " in region " : "", k->config.region);
+				"Keystone at %s: the catalog has no public endpoint of type %s%s%s",
+				k->config.auth_url, type, k->config.region[0] ? " in region " : "",
+				k->config.region);
 	*ret_url = url;
 	return 0;
 }

@@ -10,41 +10,28 @@
 #include "base/err.h"
 #include "client/client.h"
 #include "gover-fleet/cloud/identity.h"
+#include "gover-fleet/config/fleet-config.h"
 
-#define KEYSTONE_TEXT_MAX  256
 #define KEYSTONE_TOKEN_MAX 4096
-
-enum keystone_auth {
-	KEYSTONE_NONE, /* the token "admin" and the addresses below, for Placement's noauth2 */
-	KEYSTONE_PASSWORD,
-	KEYSTONE_APPLICATION_CREDENTIAL,
-};
-
-struct keystone_config {
-	enum keystone_auth auth;
-	char auth_url[IDENTITY_URL_MAX]; /* with or without /v3 */
-	char region[KEYSTONE_TEXT_MAX];	 /* "": any */
-	char interface[16];		 /* of endpoints: public, internal, admin; "": public */
-	/* names; with KEYSTONE_PASSWORD */
-	char username[KEYSTONE_TEXT_MAX], user_domain[KEYSTONE_TEXT_MAX];
-	char project[KEYSTONE_TEXT_MAX], project_domain[KEYSTONE_TEXT_MAX];
-	char application_credential_id[KEYSTONE_TEXT_MAX];
-	/* file with one line: the password or the secret; read at each authentication */
-	char secret_file[CLIENT_PATH_MAX];
-	char cacert[CLIENT_PATH_MAX]; /* for all services; "": certificates of the system */
-	/* with KEYSTONE_NONE; "": no such service */
-	char placement_url[IDENTITY_URL_MAX], compute_url[IDENTITY_URL_MAX];
-	int timeout_ms; /* of one request, also of requests to the other services */
-};
 
 struct keystone;
 
-/* Copies @config. Returns -EINVAL if an address or the file of certificates is not usable. */
-int keystone_new(const struct keystone_config *config, struct keystone **ret_keystone,
-		 struct err *reterr);
+/*
+ * Copies @config, the checked section [cloud]. With auth = none, the token is "admin", for
+ * Placement's noauth2. The secret is read at each authentication. @timeout_ms: of one request, also
+ * of requests to the other services. Returns -EINVAL if an address or the file of certificates is
+ * not usable, or an error of fleet_config_secret_path().
+ */
+int keystone_new(const struct fleet_config_cloud *config, int timeout_ms,
+		 struct keystone **ret_keystone, struct err *reterr);
 struct keystone *keystone_free(struct keystone *keystone); /* accepts NULL; returns NULL */
 
-const struct keystone_config *keystone_config(const struct keystone *keystone);
+/*
+ * Creates a client for the service @name at @url, with the time limit and the certificates of
+ * @keystone. Errors are those of client_new() and client_load_cacert().
+ */
+int keystone_new_client(const struct keystone *keystone, const char *url, const char *name,
+			struct client **ret_client, struct err *reterr);
 
 /*
  * Returns 0 and a token that is valid for some minutes; it belongs to @keystone until the next

@@ -303,11 +303,7 @@ json_t *placement_encode_inventory(const struct placement_inventory *inventory, 
 {
 	json_t *one = encode_members(inventory);
 
-	if (json_object_set_new(one, "resource_provider_generation", json_integer(generation)) <
-	    0) {
-		json_decref(one);
-		return NULL;
-	}
+	(void)json_object_set_new(one, "resource_provider_generation", json_integer(generation));
 	return one;
 }
 
@@ -316,15 +312,9 @@ json_t *placement_encode_inventories(const struct placement_inventories *invento
 {
 	json_t *all = json_object();
 
-	for (size_t i = 0; i < inventories->n_classes; i++) {
-		const struct placement_inventory *inventory = &inventories->classes[i];
-
-		if (json_object_set_new(all, inventory->name, encode_members(inventory)) < 0) {
-			json_decref(all);
-			return NULL;
-		}
-	}
-	/* json_pack() also releases @all if it fails */
+	for (size_t i = 0; i < inventories->n_classes; i++)
+		(void)json_object_set_new(all, inventories->classes[i].name,
+					  encode_members(&inventories->classes[i]));
 	return json_pack("{s:I, s:o}", "resource_provider_generation", (json_int_t)generation,
 			 "inventories", all);
 }
@@ -334,10 +324,7 @@ json_t *placement_encode_traits(const struct placement_traits *traits, int64_t g
 	json_t *all = json_array();
 
 	for (size_t i = 0; i < traits->n_names; i++)
-		if (json_array_append_new(all, json_string(traits->names[i])) < 0) {
-			json_decref(all);
-			return NULL;
-		}
+		(void)json_array_append_new(all, json_string(traits->names[i]));
 	return json_pack("{s:I, s:o}", "resource_provider_generation", (json_int_t)generation,
 			 "traits", all);
 }

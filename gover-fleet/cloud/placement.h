@@ -4,7 +4,7 @@
  * strictly and with limits. Pure.
  *
  * Parsers return 0, or -EPROTO if the document has another form or is too large; the message names
- * the rejected member. Encoders return a new reference, or NULL if memory is short.
+ * the rejected member. Encoders return a new reference.
  */
 #ifndef GOVER_FLEET_CLOUD_PLACEMENT_H
 #define GOVER_FLEET_CLOUD_PLACEMENT_H

@@ -23,17 +23,23 @@
 #define REREAD_MAX_MS  20000
 #define AGAIN_FIRST_MS 4
 #define AGAIN_MAX_MS   200
+#define ATTEMPTS       16  /* of one call, if other clients write at the same time */
+#define RETRY_FIRST_MS 250 /* pauses if the cloud does not answer */
+#define RETRY_MAX_MS   4000
+#define ROOT_MAX_MS    15000 /* longest pause if the compute node has no provider yet */
+#define REFUSED_MS     60000 /* if another try is not expected to succeed soon */
+#define READ_MS	       60000 /* how long the list of providers counts as read */
 
 struct publisher {
-	struct publisher_config config;
+	char host[256];
+	int read_ms; /* READ_MS, except in tests */
 	struct service *service;
 	char root[PLACEMENT_UUID_MAX]; /* "": not known */
 	struct provider *providers[PLACEMENT_GPUS_MAX];
 	size_t n_providers;
-	bool has_traits;     /* the traits that flavors can forbid exist */
-	bool current;	     /* false: the copy is old, or was never read */
-	uint64_t read_ns;    /* monotonic time of the last read of the tree */
-	struct wanted *last; /* NULL: publisher_publish() was never called */
+	bool has_traits;  /* the traits that flavors can forbid exist */
+	bool current;	  /* false: the copy is old, or was never read */
+	uint64_t read_ns; /* monotonic time of the last read of the tree */
 	struct backoff unreachable, no_root;
 	int pause_ms;
 };
@@ -46,23 +52,32 @@ static bool host_valid(const char *host)
 					  "0123456789.-_");
 }
 
-int publisher_new(const struct publisher_config *config, struct keystone *keystone,
-		  struct publisher **ret_publisher, struct err *reterr)
+int publisher_new(const char *host, struct keystone *keystone, struct publisher **ret_publisher,
+		  struct err *reterr)
 {
 	const struct service_config service = {"placement", "Placement", VERSION};
 	struct publisher *p;
 
-	if (!host_valid(config->host))
+	if (!host_valid(host) || strlen(host) >= sizeof(p->host))
 		return err_fail(reterr, EINVAL,
 				"host '%s': not valid (allowed: letters, digits, '.', '-', '_')",
-				config->host);
+				host);
 	p = xcalloc(1, sizeof(*p));
-	p->config = *config;
-	p->unreachable = (struct backoff){config->retry_first_ms, config->retry_max_ms, 0};
-	p->no_root = (struct backoff){config->retry_first_ms, config->root_max_ms, 0};
+	strcpy(p->host, host);
+	p->read_ms = READ_MS;
+	p->unreachable = (struct backoff){RETRY_FIRST_MS, RETRY_MAX_MS, 0};
+	p->no_root = (struct backoff){RETRY_FIRST_MS, ROOT_MAX_MS, 0};
 	p->service = service_new(&service, keystone);
 	*ret_publisher = p;
 	return 0;
+}
+
+void publisher_set_times(struct publisher *p, int read_ms, int retry_max_ms)
+{
+	p->read_ms = read_ms;
+	p->unreachable.max_ms = retry_max_ms;
+	p->unreachable.first_ms = min_int(RETRY_FIRST_MS, retry_max_ms);
+	p->no_root.first_ms = p->unreachable.first_ms;
 }
 
 static void forget_providers(struct publisher *p)
@@ -79,7 +94,6 @@ struct publisher *publisher_free(struct publisher *p)
 		return NULL;
 	forget_providers(p);
 	service_free(p->service);
-	free(p->last);
 	free(p);
 	return NULL;
 }
@@ -101,11 +115,11 @@ static int find_root(struct publisher *p, struct err *reterr)
 	char path[320];
 	int r;
 
-	snprintf(path, sizeof(path), "/resource_providers?name=%s", p->config.host);
+	snprintf(path, sizeof(path), "/resource_providers?name=%s", p->host);
 	r = service_get(p->service, path, &reply, reterr);
 	if (r < 0)
 		return r;
-	r = placement_parse_root(reply.json, p->config.host, p->root, reterr);
+	r = placement_parse_root(reply.json, p->host, p->root, reterr);
 	return r == -ENOENT ? PUBLISHER_NO_ROOT : r;
 }
 
@@ -119,7 +133,7 @@ static int get_tree(struct publisher *p, struct placement_tree *ret_tree, struct
 	r = service_get(p->service, path, &reply, reterr);
 	if (r < 0)
 		return r;
-	return placement_parse_tree(reply.json, p->config.host, p->root, ret_tree, reterr);
+	return placement_parse_tree(reply.json, p->host, p->root, ret_tree, reterr);
 }
 
 /* Drops the root and the copies of its providers; a new root has another UUID. */
@@ -128,7 +142,7 @@ static int lose_root(struct publisher *p, struct err *reterr)
 	forget_providers(p);
 	p->root[0] = '\0';
 	return err_condition(reterr, AGAIN, "the provider of compute node %s was replaced",
-			     p->config.host);
+			     p->host);
 }
 
 static struct provider *find_provider(struct publisher *p, const char *uuid)
@@ -234,8 +248,8 @@ static int create_missing(struct publisher *p, const struct wanted *wanted, int 
 			return err_fail(reterr, E2BIG, "more than %d providers of GPUs",
 					PLACEMENT_GPUS_MAX);
 		provider = xcalloc(1, sizeof(*provider));
-		r = provider_create(p->service, p->config.host, p->root, wanted->gpus[i].name,
-				    provider, reterr);
+		r = provider_create(p->service, p->host, p->root, wanted->gpus[i].name, provider,
+				    reterr);
 		if (r != 0) {
 			r = judge_provider(p, provider, r);
 			free(provider);
@@ -319,7 +333,7 @@ static int create_traits(struct publisher *p, struct err *reterr)
 
 static bool is_recent(const struct publisher *p)
 {
-	return clock_now().mono_ns - p->read_ns < (uint64_t)p->config.read_ms * NS_PER_MS;
+	return clock_now().mono_ns - p->read_ns < (uint64_t)p->read_ms * NS_PER_MS;
 }
 
 /*
@@ -375,7 +389,7 @@ static void settle(struct publisher *p, int result)
 		backoff_fail(backoff);
 		p->pause_ms = backoff_pause_ms(backoff, random_number());
 	} else {
-		p->pause_ms = result == 0 ? pause_after_success(p) : p->config.refused_ms;
+		p->pause_ms = result == 0 ? pause_after_success(p) : REFUSED_MS;
 	}
 }
 
@@ -387,7 +401,7 @@ static int publish(struct publisher *p, const struct wanted *wanted, int *writes
 	struct backoff again = {AGAIN_FIRST_MS, AGAIN_MAX_MS, 0};
 	int r = AGAIN;
 
-	for (int i = 0; i < p->config.attempts && r == AGAIN; i++) {
+	for (int i = 0; i < ATTEMPTS && r == AGAIN; i++) {
 		if (i > 0)
 			sleep_ms(backoff_pause_ms(&again, random_number()));
 		r = converge(p, wanted, writes, reterr);
@@ -452,9 +466,6 @@ int publisher_publish(struct publisher *p, const struct wanted *wanted,
 {
 	int writes = 0, r;
 
-	if (!p->last)
-		p->last = xmalloc(sizeof(*p->last));
-	*p->last = *wanted;
 	r = publish(p, wanted, &writes, reterr);
 	if (r != 0 || !ret_published)
 		return r;
@@ -470,15 +481,7 @@ int publisher_withdraw(struct publisher *p, struct err *reterr)
 {
 	int writes = 0;
 
-	if (!p->last)
-		return publish(p, NULL, &writes, reterr);
-	for (size_t i = 0; i < p->last->n_gpus; i++)
-		for (size_t j = 0; j < p->last->gpus[i].n_classes; j++) {
-			struct wanted_class *class = &p->last->gpus[i].classes[j];
-
-			class->offers = class->ending = 0;
-		}
-	return publish(p, p->last, &writes, reterr);
+	return publish(p, NULL, &writes, reterr);
 }
 
 int publisher_pause_ms(const struct publisher *p)

@@ -16,23 +16,6 @@
 #include "gover-fleet/cloud/placement.h"
 #include "gover-fleet/model/wanted.h"
 
-struct publisher_config {
-	/* name of the provider that nova-compute creates for this host; letters, digits, '.', '-',
-	 * '_' */
-	char host[256];
-	/* the pause after a failure: see publisher_pause_ms() */
-	int retry_first_ms, retry_max_ms; /* if the cloud does not answer */
-	int root_max_ms;		  /* if the compute node has no provider yet */
-	int refused_ms;			  /* if another try is not expected to succeed soon */
-	int read_ms;			  /* how long the list of providers counts as read */
-	int attempts; /* of one call, if other clients write at the same time; >= 1 */
-};
-#define PUBLISHER_CONFIG_DEFAULT                                                   \
-	{                                                                          \
-		.retry_first_ms = 250, .retry_max_ms = 4000, .root_max_ms = 15000, \
-		.refused_ms = 60000, .read_ms = 60000, .attempts = 16              \
-	}
-
 struct published_class {
 	char name[PLACEMENT_WORD_MAX];
 	int used; /* allocated slots */
@@ -55,9 +38,14 @@ struct published {
 
 struct publisher;
 
-/* @keystone must stay valid. Returns -EINVAL if the name of the host is not valid. */
-int publisher_new(const struct publisher_config *config, struct keystone *keystone,
-		  struct publisher **ret_publisher, struct err *reterr);
+/*
+ * @host: name of the provider that nova-compute creates for this host; letters, digits, '.', '-',
+ * '_'. Else the result is -EINVAL. @keystone must stay valid.
+ */
+int publisher_new(const char *host, struct keystone *keystone, struct publisher **ret_publisher,
+		  struct err *reterr);
+/* Changes how long the list of providers counts as read (60 s), and the longest pause (4 s). */
+void publisher_set_times(struct publisher *publisher, int read_ms, int retry_max_ms);
 struct publisher *publisher_free(struct publisher *publisher); /* accepts NULL; returns NULL */
 
 /*
@@ -74,8 +62,8 @@ int publisher_publish(struct publisher *publisher, const struct wanted *wanted,
 		      struct published *ret_published, struct err *reterr);
 
 /*
- * Ends all sales: publishes the last wanted state without its offers. Before the first
- * publisher_publish(), sets the total of each class to its allocated slots. Results as above.
+ * Ends all sales without knowing the contracts: sets the total of each class to its allocated
+ * slots. Results as above.
  */
 int publisher_withdraw(struct publisher *publisher, struct err *reterr);
 

@@ -35,24 +35,15 @@ struct service *service_free(struct service *s)
 
 static int prepare_client(struct service *s, struct err *reterr)
 {
-	const struct keystone_config *config = keystone_config(s->keystone);
 	const char *url = NULL;
 	int r = keystone_endpoint(s->keystone, s->config.type, &url, reterr);
 
 	if (r < 0 || (s->client && strcmp(url, s->url) == 0))
 		return r;
 	s->client = client_free(s->client);
-	r = client_new(NULL, url, &s->client, reterr);
+	r = keystone_new_client(s->keystone, url, s->config.name, &s->client, reterr);
 	if (r < 0)
 		return r;
-	client_set_service(s->client, s->config.name);
-	client_set_timeout(s->client, config->timeout_ms);
-	if (config->cacert[0])
-		r = client_load_cacert(s->client, config->cacert, reterr);
-	if (r < 0) {
-		s->client = client_free(s->client);
-		return r;
-	}
 	snprintf(s->url, sizeof(s->url), "%s", url);
 	return 0;
 }

@@ -243,10 +243,10 @@ bool fleet_config_has_cloud(const struct fleet_config *config)
 	return strcmp(config->cloud.kind, "none") != 0;
 }
 
-int fleet_config_secret_path(const struct fleet_config *config, char *ret_path, size_t size,
+int fleet_config_secret_path(const struct fleet_config_cloud *cloud, char *ret_path, size_t size,
 			     struct err *reterr)
 {
-	const char *name = config->cloud.secret_file, *folder = getenv("CREDENTIALS_DIRECTORY");
+	const char *name = cloud->secret_file, *folder = getenv("CREDENTIALS_DIRECTORY");
 	int n;
 
 	if (strchr(name, '/'))

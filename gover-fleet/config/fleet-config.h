@@ -71,7 +71,7 @@ bool fleet_config_has_cloud(const struct fleet_config *config);
  * in $CREDENTIALS_DIRECTORY if it contains no '/'. Returns -ENOENT with a message if there is no
  * such folder.
  */
-int fleet_config_secret_path(const struct fleet_config *config, char *ret_path, size_t size,
+int fleet_config_secret_path(const struct fleet_config_cloud *cloud, char *ret_path, size_t size,
 			     struct err *reterr);
 
 #endif

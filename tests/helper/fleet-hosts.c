@@ -15,7 +15,7 @@
  * FLAGS: o (overloaded), d (draining), or "-".
  *
  * Options: PLACEMENT-URL HOSTS THREADS TIMEOUT-MS RETRY-MAX-MS [KEYSTONE-URL SECRET-FILE]
- * Environment: FLEET_READ_MS is publisher_config.read_ms.
+ * Environment: FLEET_READ_MS is the read_ms of publisher_set_times().
  */
 #include <errno.h>
 #include <pthread.h>
@@ -232,6 +232,17 @@ static void print_result(const struct attempt *attempt, int result, int pause_ms
 	json_decref(line);
 }
 
+/* Publishes the last state without its offers. */
+static int withdraw(struct host *host, struct wanted wanted, struct published *published,
+		    struct err *reterr)
+{
+	for (size_t i = 0; i < wanted.n_gpus; i++)
+		for (size_t j = 0; j < wanted.gpus[i].n_classes; j++)
+			wanted.gpus[i].classes[j].offers = wanted.gpus[i].classes[j].ending = 0;
+	return wanted.n_gpus > 0 ? publisher_publish(host->publisher, &wanted, published, reterr)
+				 : publisher_withdraw(host->publisher, reterr);
+}
+
 /* Does one attempt without the lock. Returns true if the work is done. */
 static bool attempt_once(struct host *host, const struct attempt *attempt, int tries_max,
 			 struct published *published)
@@ -243,7 +254,7 @@ static bool attempt_once(struct host *host, const struct attempt *attempt, int t
 	published->writes = 0;
 	published->n_gpus = 0;
 	r = attempt->work == WITHDRAW
-		    ? publisher_withdraw(host->publisher, &err)
+		    ? withdraw(host, attempt->wanted, published, &err)
 		    : publisher_publish(host->publisher, &attempt->wanted, published, &err);
 	end_ns = clock_now().mono_ns;
 	for (int i = 0; r == 0 && attempt->show[0] && !shown_ns && i < SHOW_TRIES_MAX; i++)
@@ -338,19 +349,15 @@ static void *run(void *userdata)
 static void make_host(struct host *host, size_t index, char **argv, int argc)
 {
 	const struct service_config service = {"placement", "Placement", "placement 1.36"};
-	struct publisher_config config = PUBLISHER_CONFIG_DEFAULT;
-	struct keystone_config keystone = {.auth = KEYSTONE_NONE, .timeout_ms = atoi(argv[4])};
+	struct fleet_config_cloud keystone = {.auth = "none"};
+	const char *read_ms = getenv("FLEET_READ_MS");
+	char name[32];
 	struct err err;
 
-	config.retry_max_ms = atoi(argv[5]);
-	if (getenv("FLEET_READ_MS"))
-		config.read_ms = atoi(getenv("FLEET_READ_MS"));
-	if (config.retry_first_ms > config.retry_max_ms)
-		config.retry_first_ms = config.retry_max_ms;
-	snprintf(config.host, sizeof(config.host), "host-%04zu", index);
+	snprintf(name, sizeof(name), "host-%04zu", index);
 	snprintf(keystone.placement_url, sizeof(keystone.placement_url), "%s", argv[1]);
 	if (argc > 7) {
-		keystone.auth = KEYSTONE_PASSWORD;
+		strcpy(keystone.auth, "password");
 		snprintf(keystone.auth_url, sizeof(keystone.auth_url), "%s", argv[6]);
 		snprintf(keystone.secret_file, sizeof(keystone.secret_file), "%s", argv[7]);
 		snprintf(keystone.username, sizeof(keystone.username), "gover");
@@ -358,9 +365,10 @@ static void make_host(struct host *host, size_t index, char **argv, int argc)
 		snprintf(keystone.project, sizeof(keystone.project), "service");
 		snprintf(keystone.project_domain, sizeof(keystone.project_domain), "Default");
 	}
-	if (keystone_new(&keystone, &host->keystone, &err) < 0 ||
-	    publisher_new(&config, host->keystone, &host->publisher, &err) < 0)
+	if (keystone_new(&keystone, atoi(argv[4]), &host->keystone, &err) < 0 ||
+	    publisher_new(name, host->keystone, &host->publisher, &err) < 0)
 		die("%s", err.msg);
+	publisher_set_times(host->publisher, read_ms ? atoi(read_ms) : 60000, atoi(argv[5]));
 	host->service = service_new(&service, host->keystone);
 }
 

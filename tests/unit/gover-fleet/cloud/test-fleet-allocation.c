@@ -17,7 +17,7 @@ static json_t *json_of(const char *text)
 	return json;
 }
 
-static int parse(const char *text, struct allocation *ret_allocation, struct err *reterr)
+static int parse(const char *text, struct allocations *ret_allocation, struct err *reterr)
 {
 	json_t *json = json_of(text);
 	int r = allocation_parse(json, ret_allocation, reterr);
@@ -29,7 +29,7 @@ static int parse(const char *text, struct allocation *ret_allocation, struct err
 /* The form of a reply for a server with a slot, as the reference of Placement describes it. */
 TEST(slots_of_gover_are_found)
 {
-	struct allocation allocation;
+	struct allocations allocation;
 	struct err err = {""};
 
 	assert_int_equal(
@@ -41,11 +41,11 @@ TEST(slots_of_gover_are_found)
 		      "\"project_id\": \"p\", \"user_id\": \"u\", \"consumer_generation\": 1}",
 		      &allocation, &err),
 		0);
-	assert_int_equal(allocation.n_slots, 1);
-	assert_string_equal(allocation.slots[0].provider, PROVIDER);
-	assert_string_equal(allocation.slots[0].class_name, "CUSTOM_GOVER_SLOT_50");
+	assert_int_equal(allocation.n, 1);
+	assert_string_equal(allocation.list[0].uuid, PROVIDER);
+	assert_string_equal(allocation.list[0].slot, "CUSTOM_GOVER_SLOT_50");
 	assert_int_equal(parse("{\"allocations\": {}}", &allocation, &err), 0);
-	assert_int_equal(allocation.n_slots, 0);
+	assert_int_equal(allocation.n, 0);
 }
 
 TEST(wrong_replies_are_rejected)
@@ -58,13 +58,10 @@ TEST(wrong_replies_are_rejected)
 		"{\"allocations\": {\"../p\": {\"resources\": {\"CUSTOM_GOVER_SLOT_1\": 1}}}}",
 		"{\"allocations\": {\"p\": {\"resources\": {\"CUSTOM_GOVER_SLOT_"
 		"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\": 1}}}}",
-		"{\"allocations\": {\"p\": {\"resources\": {\"CUSTOM_GOVER_SLOT_1\": 1, "
-		"\"CUSTOM_GOVER_SLOT_2\": 1, \"CUSTOM_GOVER_SLOT_3\": 1, "
-		"\"CUSTOM_GOVER_SLOT_4\": 1, \"CUSTOM_GOVER_SLOT_5\": 1}}}}",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct allocation allocation;
+		struct allocations allocation;
 		struct err err = {""};
 
 		if (parse(rows[i], &allocation, &err) != -EPROTO || !err.msg[0])
@@ -97,36 +94,26 @@ TEST(the_gpu_is_part_of_the_name_of_the_provider)
 	}
 }
 
-static int parse_consumers(const char *text, struct allocation_consumers *ret_consumers,
-			   struct err *reterr)
-{
-	json_t *json = json_of(text);
-	int r = allocation_parse_consumers(json, ret_consumers, reterr);
-
-	json_decref(json);
-	return r;
-}
-
 /* The form of a reply for a GPU with two servers, as the reference of Placement describes it. */
 TEST(consumers_of_slots_are_found)
 {
-	static struct allocation_consumers consumers;
+	static struct allocations consumers;
 	struct err err = {""};
 
-	assert_int_equal(parse_consumers("{\"allocations\": {\"b1\": {\"consumer_generation\": 1, "
-					 "\"resources\": {\"CUSTOM_GOVER_SLOT\": 1, "
-					 "\"CUSTOM_GOVER_SLOT_HALF\": 1}}, \"a1\": "
-					 "{\"resources\": {\"CUSTOM_GOVER_SLOT_BIG\": 1}}, \"c1\": "
-					 "{\"resources\": {\"VGPU\": 1}}}, "
-					 "\"resource_provider_generation\": 12}",
-					 &consumers, &err),
+	assert_int_equal(parse("{\"allocations\": {\"b1\": {\"consumer_generation\": 1, "
+			       "\"resources\": {\"CUSTOM_GOVER_SLOT\": 1, "
+			       "\"CUSTOM_GOVER_SLOT_HALF\": 1}}, \"a1\": "
+			       "{\"resources\": {\"CUSTOM_GOVER_SLOT_BIG\": 1}}, \"c1\": "
+			       "{\"resources\": {\"VGPU\": 1}}}, "
+			       "\"resource_provider_generation\": 12}",
+			       &consumers, &err),
 			 0);
 	assert_int_equal(consumers.n, 2);
 	assert_string_equal(consumers.list[0].uuid, "a1");
 	assert_string_equal(consumers.list[0].slot, "CUSTOM_GOVER_SLOT_BIG");
 	assert_string_equal(consumers.list[1].uuid, "b1");
 	assert_string_equal(consumers.list[1].slot, "CUSTOM_GOVER_SLOT_HALF");
-	assert_int_equal(parse_consumers("{\"allocations\": {}}", &consumers, &err), 0);
+	assert_int_equal(parse("{\"allocations\": {}}", &consumers, &err), 0);
 	assert_int_equal(consumers.n, 0);
 }
 
@@ -141,12 +128,12 @@ TEST(wrong_consumers_are_rejected)
 		"{\"allocations\": {\"" PROVIDER
 		"0\": {\"resources\": {\"CUSTOM_GOVER_SLOT_1\": 1}}}}",
 	};
-	static struct allocation_consumers consumers;
+	static struct allocations consumers;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct err err = {""};
 
-		if (parse_consumers(rows[i], &consumers, &err) != -EPROTO || !err.msg[0])
+		if (parse(rows[i], &consumers, &err) != -EPROTO || !err.msg[0])
 			fail_msg("row %zu is accepted", i);
 	}
 }

@@ -118,23 +118,22 @@ static void end_server(int n_requests)
 	assert_int_equal(shared->n_requests, n_requests);
 }
 
-static struct keystone *new_keystone(enum keystone_auth auth)
+static struct keystone *new_keystone(const char *auth)
 {
-	struct keystone_config config = {
-		.auth = auth,
+	struct fleet_config_cloud config = {
 		.username = "gover",
 		.user_domain = "Default",
 		.project = "service",
 		.project_domain = "Default",
 		.application_credential_id = "acid",
-		.timeout_ms = 20000,
 	};
 	struct keystone *k = NULL;
 	struct err err = {.msg = ""};
 
+	strcpy(config.auth, auth);
 	strcpy(config.auth_url, url);
 	strcpy(config.secret_file, secret);
-	if (keystone_new(&config, &k, &err) < 0)
+	if (keystone_new(&config, 20000, &k, &err) < 0)
 		fail_msg("%s", err.msg);
 	return k;
 }
@@ -169,7 +168,7 @@ TEST(a_password_is_sent_once_for_the_life_of_the_token)
 	struct err err = {.msg = ""};
 
 	serve(replies);
-	k = new_keystone(KEYSTONE_PASSWORD);
+	k = new_keystone("password");
 	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
 		const char *token = NULL;
 
@@ -195,7 +194,7 @@ TEST(an_application_credential_has_no_scope)
 	struct err err = {.msg = ""};
 
 	serve(replies);
-	k = new_keystone(KEYSTONE_APPLICATION_CREDENTIAL);
+	k = new_keystone("application_credential");
 	assert_int_equal(keystone_token(k, at(0), &token, &err), 0);
 	keystone_free(k);
 	end_server(1);
@@ -215,7 +214,7 @@ TEST(a_valid_token_is_used_while_its_renewal_fails)
 	struct err err = {.msg = ""};
 
 	serve(replies);
-	k = new_keystone(KEYSTONE_PASSWORD);
+	k = new_keystone("password");
 	assert_int_equal(keystone_token(k, at(0), &token, &err), 0);
 	assert_int_equal(keystone_token(k, at(3400), &token, &err), 0);
 	assert_string_equal(token, "first");
@@ -252,7 +251,7 @@ TEST(a_refused_or_wrong_reply_gives_no_token)
 		int r;
 
 		serve(replies);
-		k = new_keystone(KEYSTONE_PASSWORD);
+		k = new_keystone("password");
 		r = keystone_token(k, at(0), &token, &err);
 		if (r != rows[i].result || !strstr(err.msg, rows[i].message) || token ||
 		    strstr(err.msg, "s3cret"))
@@ -262,26 +261,25 @@ TEST(a_refused_or_wrong_reply_gives_no_token)
 	}
 }
 
-TEST(the_endpoint_is_that_of_type_interface_and_region)
+TEST(the_endpoint_is_the_public_one_of_type_and_region)
 {
 	static const struct {
-		const char *catalog, *region, *interface, *placement;
+		const char *catalog, *region, *placement;
 	} rows[] = {
-		{ENDPOINT("placement", "public", "one", "http://a/"), "", "", "http://a"},
-		{ENDPOINT("placement", "public", "one", "http://a"), "one", "", "http://a"},
-		{ENDPOINT("placement", "public", "one", "http://a"), "two", "", NULL},
-		{ENDPOINT("placement", "admin", "one", "http://a"), "", "", NULL},
-		{ENDPOINT("placement", "internal", "one", "http://a"), "", "internal", "http://a"},
-		{ENDPOINT("compute", "public", "one", "http://a"), "", "", NULL},
+		{ENDPOINT("placement", "public", "one", "http://a/"), "", "http://a"},
+		{ENDPOINT("placement", "public", "one", "http://a"), "one", "http://a"},
+		{ENDPOINT("placement", "public", "one", "http://a"), "two", NULL},
+		{ENDPOINT("placement", "admin", "one", "http://a"), "", NULL},
+		{ENDPOINT("compute", "public", "one", "http://a"), "", NULL},
 		{ENDPOINT("placement", "public", "one",
 			  "http://a") "," ENDPOINT("placement", "public", "two", "http://b"),
-		 "two", "", "http://b"},
+		 "two", "http://b"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char text[1024];
 		const char *const replies[] = {text, NULL};
-		struct keystone_config config = {.auth = KEYSTONE_PASSWORD, .timeout_ms = 20000};
+		struct fleet_config_cloud config = {.auth = "password"};
 		struct err err = {.msg = ""};
 		struct keystone *k = NULL;
 		const char *token, *endpoint = NULL;
@@ -292,8 +290,7 @@ TEST(the_endpoint_is_that_of_type_interface_and_region)
 		snprintf(config.auth_url, sizeof(config.auth_url), "%s/v3", url);
 		strcpy(config.secret_file, secret);
 		strcpy(config.region, rows[i].region);
-		strcpy(config.interface, rows[i].interface);
-		assert_int_equal(keystone_new(&config, &k, &err), 0);
+		assert_int_equal(keystone_new(&config, 20000, &k, &err), 0);
 		assert_int_equal(keystone_token(k, at(0), &token, &err), 0);
 		r = keystone_endpoint(k, "placement", &endpoint, &err);
 		if (rows[i].placement ? r != 0 || strcmp(endpoint, rows[i].placement) != 0
@@ -326,7 +323,7 @@ TEST(a_refused_token_is_renewed_once)
 	struct err err = {.msg = ""};
 
 	serve(replies);
-	k = new_keystone(KEYSTONE_PASSWORD);
+	k = new_keystone("password");
 	if (request(k, &reply, &err) != 0)
 		fail_msg("%s", err.msg);
 	assert_int_equal(reply.status, 404);
@@ -358,7 +355,7 @@ TEST(each_status_of_a_service_has_a_result)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char text[128];
 		const char *const replies[] = {text, NULL};
-		struct keystone_config config = {.auth = KEYSTONE_NONE, .timeout_ms = 20000};
+		struct fleet_config_cloud config = {.auth = "none"};
 		CLEANUP_REPLY struct reply reply = {0};
 		struct err err = {.msg = ""};
 		struct keystone *k = NULL;
@@ -367,7 +364,7 @@ TEST(each_status_of_a_service_has_a_result)
 		snprintf(text, sizeof(text), HEAD("%s") "\r\n", rows[i].status);
 		serve(replies);
 		strcpy(config.placement_url, url);
-		assert_int_equal(keystone_new(&config, &k, &err), 0);
+		assert_int_equal(keystone_new(&config, 20000, &k, &err), 0);
 		r = request(k, &reply, &err);
 		if (r != rows[i].result)
 			fail_msg("%s: %d, %s", rows[i].status, r, err.msg);
@@ -379,26 +376,25 @@ TEST(each_status_of_a_service_has_a_result)
 
 TEST(missing_certificates_are_named_by_their_key)
 {
-	struct keystone_config config = {.auth = KEYSTONE_PASSWORD,
-					 .auth_url = "https://127.0.0.1:1",
-					 .secret_file = "/nonexistent/secret",
-					 .cacert = "/nonexistent/ca.pem"};
+	struct fleet_config_cloud config = {.auth = "password",
+					    .auth_url = "https://127.0.0.1:1",
+					    .secret_file = "/nonexistent/secret",
+					    .cacert = "/nonexistent/ca.pem"};
 	struct err err = {.msg = ""};
 	struct keystone *k = NULL;
 
-	assert_int_equal(keystone_new(&config, &k, &err), -EINVAL);
+	assert_int_equal(keystone_new(&config, 20000, &k, &err), -EINVAL);
 	assert_string_equal(err.msg, "cacert '/nonexistent/ca.pem': No such file or directory");
 }
 
 TEST(a_service_that_does_not_listen_is_not_connected)
 {
-	struct keystone_config config = {
-		.auth = KEYSTONE_NONE, .placement_url = "http://127.0.0.1:1", .timeout_ms = 20000};
+	struct fleet_config_cloud config = {.auth = "none", .placement_url = "http://127.0.0.1:1"};
 	struct reply reply = {0};
 	struct err err = {.msg = ""};
 	struct keystone *k = NULL;
 
-	assert_int_equal(keystone_new(&config, &k, &err), 0);
+	assert_int_equal(keystone_new(&config, 20000, &k, &err), 0);
 	assert_int_equal(request(k, &reply, &err), -ENOTCONN);
 	assert_non_null(strstr(err.msg, "Placement"));
 	keystone_free(k);
@@ -410,7 +406,7 @@ TEST(a_secret_file_has_one_line)
 
 	snprintf(url, sizeof(url), "http://127.0.0.1:1");
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct keystone *k = new_keystone(KEYSTONE_PASSWORD);
+		struct keystone *k = new_keystone("password");
 		const char *token = NULL;
 		struct err err = {.msg = ""};
 

@@ -123,14 +123,14 @@ TEST(a_secret_is_a_file_or_a_credential)
 
 	fleet_config_default(&config);
 	strcpy(config.cloud.secret_file, "/etc/gover/secret");
-	assert_int_equal(fleet_config_secret_path(&config, path, sizeof(path), &err), 0);
+	assert_int_equal(fleet_config_secret_path(&config.cloud, path, sizeof(path), &err), 0);
 	assert_string_equal(path, "/etc/gover/secret");
 	strcpy(config.cloud.secret_file, "openstack");
 	assert_int_equal(unsetenv("CREDENTIALS_DIRECTORY"), 0);
-	assert_int_equal(fleet_config_secret_path(&config, path, sizeof(path), &err), -ENOENT);
+	assert_int_equal(fleet_config_secret_path(&config.cloud, path, sizeof(path), &err), -ENOENT);
 	assert_non_null(strstr(err.msg, "openstack"));
 	assert_int_equal(setenv("CREDENTIALS_DIRECTORY", "/run/credentials/x", 1), 0);
-	assert_int_equal(fleet_config_secret_path(&config, path, sizeof(path), &err), 0);
+	assert_int_equal(fleet_config_secret_path(&config.cloud, path, sizeof(path), &err), 0);
 	assert_string_equal(path, "/run/credentials/x/openstack");
-	assert_int_equal(fleet_config_secret_path(&config, path, 8, &err), -ENAMETOOLONG);
+	assert_int_equal(fleet_config_secret_path(&config.cloud, path, 8, &err), -ENAMETOOLONG);
 }

@@ -115,12 +115,12 @@ static inline int fake_count(const char *method, const char *part)
 /* Keystone without authentication, so that no further service is needed. */
 static inline struct keystone *fake_new_keystone(int timeout_ms)
 {
-	struct keystone_config config = {.auth = KEYSTONE_NONE, .timeout_ms = timeout_ms};
+	struct fleet_config_cloud config = {.auth = "none"};
 	struct keystone *keystone = NULL;
 
 	snprintf(config.placement_url, sizeof(config.placement_url), "%s", fake_url);
 	snprintf(config.compute_url, sizeof(config.compute_url), "%s", fake_url);
-	assert_int_equal(keystone_new(&config, &keystone, NULL), 0);
+	assert_int_equal(keystone_new(&config, timeout_ms, &keystone, NULL), 0);
 	return keystone;
 }
 
