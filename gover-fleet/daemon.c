@@ -144,17 +144,17 @@ static void log_move(void *userdata, int priority, const char *vgpu, const char 
 static int start_mover(struct fleet *fleet, struct err *reterr)
 {
 	const struct mover_events events = {log_move, on_count, fleet};
-	struct mover_config config;
+	struct mover_config config = {
+		.host = fleet->config->host,
+		.gover_socket = fleet->config->gover_socket,
+		.libvirt_uri = fleet->config->uri,
+		.to_uri = fleet->config->to_uri,
+	};
 	int r;
 
 	mover_config_default(&config);
 	if (!mover_find_by(fleet->config->migrate_by, &config.by) || config.by == MOVER_NONE)
 		return 0;
-	snprintf(config.host, sizeof(config.host), "%s", fleet->config->host);
-	snprintf(config.gover_socket, sizeof(config.gover_socket), "%s",
-		 fleet->config->gover_socket);
-	snprintf(config.libvirt_uri, sizeof(config.libvirt_uri), "%s", fleet->config->uri);
-	snprintf(config.to_uri, sizeof(config.to_uri), "%s", fleet->config->to_uri);
 	r = cloud_new(fleet->config, MOVER_LIMIT_MS, &fleet->mover_cloud, reterr);
 	return r < 0 ? r
 		     : mover_new(&config, cloud_keystone(fleet->mover_cloud), &events,

@@ -10,7 +10,6 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "base/xalloc.h"
-#include "gover-fleet/hold-offers.h"
 #include "gover-fleet/model/fleet-log.h"
 #include "gover-fleet/model/hold.h"
 #include "gover-fleet/model/mapping.h"
@@ -20,6 +19,7 @@
 #define REPORT_EVERY_NS (50 * NS_PER_S)
 #define REPORT_LIMIT_MS 2000L
 #define EVERY_MS	60000
+#define CHOICES_MAX	16
 
 struct publish {
 	struct publish_parts parts;
@@ -75,6 +75,71 @@ static int64_t time_of(const struct follower_view *view)
 	return view->state->time_ms + (int64_t)(age_ns / NS_PER_MS);
 }
 
+/* --- holds --- */
+
+static int hold_offer(struct publish *p, const struct hold_choice *choice, struct err *reterr)
+{
+	char path[64];
+	struct client_call call = {.method = "POST", .path = path};
+	CLEANUP_REPLY struct reply reply = {0};
+	json_t *body =
+		json_pack("{s:s, s:i}", "holder", choice->holder, "ttl_s", p->parts.config->hold_s);
+	int r;
+
+	snprintf(path, sizeof(path), "/v1/offers/%lld/hold", (long long)choice->offer);
+	call.body = body;
+	r = client_request(p->client, &call, &reply, reterr);
+	json_decref(body);
+	return r;
+}
+
+static void hold_class(struct publish *p, const struct host_state *state, const char *gpu,
+		       const char *slot, const struct allocations *consumers, int64_t now_ms)
+{
+	struct hold_choice choices[CHOICES_MAX];
+	size_t n = hold_choose(state, gpu, slot, consumers->list, consumers->n, now_ms, choices,
+			       CHOICES_MAX);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct hold_choice *choice = &choices[i];
+		struct err err = {""};
+
+		if (hold_offer(p, choice, &err) == 0)
+			fleet_log_notice("offer %lld of GPU %s is held for server %s",
+					 (long long)choice->offer, gpu, choice->holder);
+		else
+			fleet_log_warning("offer %lld of GPU %s cannot be held for server %s: %s",
+					  (long long)choice->offer, gpu, choice->holder, err.msg);
+	}
+}
+
+/*
+ * Holds offers for classes with more allocations than contracts, and only offers that expire soon.
+ * Consumers are read from the cloud only then. Failures are logged; the next call tries again.
+ */
+static void hold_gpu(struct publish *p, const struct host_state *state,
+		     const struct wanted_gpu *gpu, int64_t now_ms)
+{
+	struct allocations consumers;
+	struct err err = {""};
+	bool was_read = false;
+
+	for (size_t i = 0; i < gpu->n_classes; i++) {
+		const struct wanted_class *class = &gpu->classes[i];
+
+		if (cloud_used(p->cloud, gpu->name, class->name) <= class->contracts ||
+		    !hold_due(state, gpu->name, class->name, now_ms))
+			continue;
+		if (!was_read && cloud_consumers(p->cloud, gpu->name, &consumers, &err) < 0) {
+			fleet_log_warning("cloud: the allocations of GPU %s cannot be read: %s",
+					  gpu->name, err.msg);
+			return;
+		}
+		was_read = true;
+		hold_class(p, state, gpu->name, class->name, &consumers, now_ms);
+	}
+}
+
 /* Returns the time in ms after which offers need another look; INT_MAX: no offer does. */
 static int hold_expiring(struct publish *p, const struct follower_view *view,
 			 const struct wanted *wanted)
@@ -83,8 +148,8 @@ static int hold_expiring(struct publish *p, const struct follower_view *view,
 
 	if (!p->cloud || !view->connected)
 		return INT_MAX;
-	hold_offers_for_servers(p->cloud, p->client, view->state, wanted, now_ms,
-				p->parts.config->hold_s);
+	for (size_t i = 0; i < wanted->n_gpus; i++)
+		hold_gpu(p, view->state, &wanted->gpus[i], now_ms);
 	return hold_next_ms(view->state, now_ms);
 }
 

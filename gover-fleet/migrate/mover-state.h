@@ -7,7 +7,6 @@
 
 #include "client/client.h"
 #include "gover-fleet/migrate/libvirt-move.h"
-#include "gover-fleet/migrate/migration-report.h"
 #include "gover-fleet/migrate/mover.h"
 #include "gover-fleet/migrate/nova.h"
 #include "gover-fleet/model/bell.h"
@@ -35,6 +34,13 @@ struct mover {
 	size_t n_past, next_past;
 	/* the last advice in the log, so that it is logged once */
 	char last_advice[ID_MAX + 2 * ADVICE_REASON_MAX];
+};
+
+/* A migration that an earlier process asked for, and did not report as ended. */
+struct migration_open {
+	char vgpu[ID_MAX]; /* "": none */
+	char to[256];	   /* destination; "": unknown */
+	int64_t since_ms;  /* time of the request since 1970, by the clock of this host */
 };
 
 /* Result of an attempt to migrate. */

@@ -10,9 +10,9 @@
 #include "base/cleanup.h"
 #include "base/thread.h"
 #include "base/xalloc.h"
-#include "gover-fleet/migrate/migration-report.h"
 #include "gover-fleet/migrate/mover-state.h"
 
+#define TEXT_MAX	 256  /* of gover-d, with the NUL */
 #define GOVER_TIMEOUT_MS 5000 /* of a report to gover-d, which is on this host */
 /* less than the time before its expiry in which a token is renewed (cloud/keystone.c) */
 #define PREPARE_NS (120 * NS_PER_S)
@@ -71,24 +71,51 @@ static void announce(struct mover *mover)
 		mover->events.changed(mover->events.userdata);
 }
 
-/* Returns as migration_report_send(). */
-static int send_report(struct mover *mover, const struct migration_report *report)
+/*
+ * Returns the text as gover-d accepts it, or null. Texts of libvirt can have other bytes than
+ * ASCII, and may be cut within a character.
+ */
+static json_t *encode_text(const char *text)
 {
-	struct err err;
-	int r = migration_report_send(mover->gover, report, &err);
+	char copy[TEXT_MAX];
 
-	if (r != 0)
-		mover_log(mover, LOG_WARNING, report->vgpu,
-			  "the migration cannot be reported to gover-d (%s): %s", report->state,
-			  err.msg);
-	return r;
+	if (!text[0])
+		return json_null();
+	snprintf(copy, sizeof(copy), "%s", text);
+	for (char *c = copy; *c; c++)
+		if (*c < ' ' || *c > '~')
+			*c = '?';
+	return json_string(copy);
 }
 
-static void send_request(struct mover *mover, const char *vgpu, const char *to)
+/*
+ * Reports the course of a migration. @state: "requested", "completed" or "failed"; "requested"
+ * again adds the destination to the migration in progress. @duration_ms: since the request;
+ * negative: unknown. @to, @reason: "": unknown. Returns as client_request(), but 0 if gover-d has
+ * no such vGPU: a migrated machine may have left before this report.
+ */
+static int send_report(struct mover *mover, const char *vgpu, const char *state,
+		       int64_t duration_ms, const char *to, const char *reason)
 {
-	(void)send_report(mover,
-			  &(struct migration_report){
-				  .vgpu = vgpu, .state = "requested", .duration_ms = -1, .to = to});
+	CLEANUP_REPLY struct reply reply = {0};
+	char path[CLIENT_PATH_MAX];
+	struct client_call call = {.method = "POST", .path = path};
+	json_t *duration = duration_ms < 0 ? json_null() : json_integer(duration_ms);
+	json_t *body = json_pack("{s:s, s:o, s:o, s:o}", "state", state, "to", encode_text(to),
+				 "reason", encode_text(reason), "duration_ms", duration);
+	struct err err;
+	int r;
+
+	snprintf(path, sizeof(path), "/v1/vgpus/%s/migration", vgpu);
+	call.body = body;
+	r = client_request(mover->gover, &call, &reply, &err);
+	json_decref(body);
+	if (r == CLIENT_REFUSED && reply.status == 404)
+		return 0;
+	if (r != 0)
+		mover_log(mover, LOG_WARNING, vgpu,
+			  "the migration cannot be reported to gover-d (%s): %s", state, err.msg);
+	return r;
 }
 
 const char *mover_end_state(const struct mover_end *end)
@@ -98,13 +125,8 @@ const char *mover_end_state(const struct mover_end *end)
 
 static int send_end(struct mover *mover, const struct mover_end *end)
 {
-	return send_report(mover, &(struct migration_report){
-					  .vgpu = end->vgpu,
-					  .state = mover_end_state(end),
-					  .duration_ms = end->took_ms,
-					  .to = end->to,
-					  .reason = end->moved ? NULL : end->why,
-				  });
+	return send_report(mover, end->vgpu, mover_end_state(end), end->took_ms, end->to,
+			   end->moved ? "" : end->why);
 }
 
 static void set_running(struct mover *mover, const char *vgpu, const char *to, int64_t since_ms)
@@ -116,14 +138,13 @@ static void set_running(struct mover *mover, const char *vgpu, const char *to, i
 	snprintf(status->running, sizeof(status->running), "%s", vgpu);
 	snprintf(status->to, sizeof(status->to), "%.*s", NOVA_HOST_MAX - 1, to);
 	status->since_ms = since_ms;
-	status->advised[0] = status->advice[0] = '\0';
 	pthread_mutex_unlock(&mover->lock);
 }
 
 void mover_begin(struct mover *mover, const char *vgpu, const char *to)
 {
 	set_running(mover, vgpu, to, clock_now().wall_ms);
-	send_request(mover, vgpu, to);
+	(void)send_report(mover, vgpu, "requested", -1, to, "");
 	announce(mover);
 }
 
@@ -132,7 +153,7 @@ void mover_add_destination(struct mover *mover, const char *vgpu, const char *to
 	pthread_mutex_lock(&mover->lock);
 	snprintf(mover->status.to, sizeof(mover->status.to), "%.*s", NOVA_HOST_MAX - 1, to);
 	pthread_mutex_unlock(&mover->lock);
-	send_request(mover, vgpu, to);
+	(void)send_report(mover, vgpu, "requested", -1, to, "");
 	announce(mover);
 }
 
@@ -173,39 +194,19 @@ static void write_command(const struct mover *mover, const struct advice *advice
 /* Logs the advice once, until it changes. @problem: why this process does not migrate, or "". */
 static void advise(struct mover *mover, const struct advice *advice, const char *problem)
 {
-	char text[sizeof(mover->status.advice)], line[sizeof(mover->last_advice)], command[512];
-	bool is_new;
+	char text[2 * ADVICE_REASON_MAX], line[sizeof(mover->last_advice)], command[512];
 
 	snprintf(text, sizeof(text), "%s%s%s", advice->reason, problem[0] ? "; " : "", problem);
-	pthread_mutex_lock(&mover->lock);
-	snprintf(mover->status.advised, sizeof(mover->status.advised), "%s", advice->vgpu);
-	snprintf(mover->status.advice, sizeof(mover->status.advice), "%s", text);
-	pthread_mutex_unlock(&mover->lock);
 	snprintf(line, sizeof(line), "%s %s", advice->vgpu, text);
-	is_new = strcmp(line, mover->last_advice) != 0;
-	strcpy(mover->last_advice, line);
-	if (!is_new)
+	if (strcmp(line, mover->last_advice) == 0)
 		return;
+	strcpy(mover->last_advice, line);
 	write_command(mover, advice, command, sizeof(command));
 	if (advice->vm[0])
 		mover_log(mover, LOG_WARNING, advice->vgpu, "should leave this host: %s; run `%s`",
 			  text, command);
 	else
 		mover_log(mover, LOG_WARNING, advice->vgpu, "should leave this host: %s", text);
-	announce(mover);
-}
-
-static void forget_advice(struct mover *mover)
-{
-	bool had_advice;
-
-	pthread_mutex_lock(&mover->lock);
-	had_advice = mover->status.advised[0];
-	mover->status.advised[0] = mover->status.advice[0] = '\0';
-	pthread_mutex_unlock(&mover->lock);
-	mover->last_advice[0] = '\0';
-	if (had_advice)
-		announce(mover);
 }
 
 /* --- migrations --- */
@@ -313,6 +314,35 @@ static void follow(struct mover *mover, const struct migration_open *open)
 	conclude(mover, open->vgpu, took_ms > 0 ? took_ms : 0, &result);
 }
 
+/* An older gover-d knows no migration in progress. Returns as client_request(), or -EPROTO. */
+static int find_open(struct client *gover, struct migration_open *ret_open)
+{
+	const struct client_call call = {.method = "GET", .path = "/v1/fleet"};
+	CLEANUP_REPLY struct reply reply = {0};
+	struct migration_open open = {.vgpu = ""};
+	const json_t *migration;
+	const char *vgpu, *since, *to;
+	struct err err;
+	int r = client_request(gover, &call, &reply, &err);
+
+	if (r == CLIENT_REFUSED && reply.status == 404)
+		r = 0;
+	else if (r != 0)
+		return r;
+	migration = json_object_get(reply.json, "migration");
+	if (json_is_object(migration)) {
+		vgpu = json_string_value(json_object_get(migration, "vgpu"));
+		since = json_string_value(json_object_get(migration, "since"));
+		to = json_string_value(json_object_get(migration, "to"));
+		snprintf(open.to, sizeof(open.to), "%s", to ? to : "");
+		if (!vgpu || id_copy(open.vgpu, vgpu) < 0 || !since ||
+		    host_state_parse_time(since, &open.since_ms) < 0)
+			return -EPROTO;
+	}
+	*ret_open = open;
+	return r;
+}
+
 /*
  * Asks gover-d once about a migration without an end, and follows it. Returns false if gover-d does
  * not answer: nothing may be migrated before.
@@ -320,7 +350,6 @@ static void follow(struct mover *mover, const struct migration_open *open)
 static bool resume(struct mover *mover)
 {
 	struct migration_open open = {.vgpu = ""};
-	struct err err;
 	bool has_state;
 
 	pthread_mutex_lock(&mover->lock);
@@ -328,7 +357,7 @@ static bool resume(struct mover *mover)
 	pthread_mutex_unlock(&mover->lock);
 	if (mover->resumed || !has_state || !can_migrate(mover))
 		return true;
-	if (migration_report_find_open(mover->gover, &open, &err) < 0)
+	if (find_open(mover->gover, &open) < 0)
 		return false;
 	mover->resumed = true;
 	if (open.vgpu[0])
@@ -372,7 +401,7 @@ static void act(struct mover *mover, const struct advice *advice)
 	else if (advice->kind == ADVICE_ADVISE && !advice->refused)
 		advise(mover, advice, "");
 	else if (advice->alarm == ADVICE_ALARMS)
-		forget_advice(mover);
+		mover->last_advice[0] = '\0';
 }
 
 static uint64_t earliest(uint64_t a_ns, uint64_t b_ns)
@@ -410,7 +439,6 @@ static void *run(void *userdata)
 static int open_ways(struct mover *mover, struct keystone *keystone, struct err *reterr)
 {
 	const struct mover_config *config = &mover->config;
-	struct nova_config nova = {.stay_s = config->limits.stay_s};
 	int r = client_new(config->gover_socket, NULL, &mover->gover, reterr);
 
 	if (r < 0)
@@ -419,8 +447,7 @@ static int open_ways(struct mover *mover, struct keystone *keystone, struct err 
 	if (config->by == MOVER_NOVA) {
 		if (!keystone)
 			return err_fail(reterr, EINVAL, "by = nova: needs a section [cloud]");
-		strcpy(nova.host, config->host);
-		r = nova_new(&nova, keystone, &mover->nova, reterr);
+		r = nova_new(config->host, config->limits.stay_s, keystone, &mover->nova, reterr);
 	} else if (config->by == MOVER_LIBVIRT) {
 		if (!config->to_uri[0])
 			return err_fail(reterr, EINVAL, "by = libvirt: needs to_uri");

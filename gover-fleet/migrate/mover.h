@@ -12,8 +12,6 @@
 #include "gover-fleet/migrate/advice.h"
 #include "gover-fleet/migrate/nova-answer.h"
 
-#define MOVER_URI_MAX 256
-
 enum mover_by {
 	MOVER_NONE,    /* do nothing */
 	MOVER_ADVICE,  /* log the command that an operator can run */
@@ -23,12 +21,13 @@ enum mover_by {
 /* Finds the value of the key `by` of section [migrate]. False: @name is not allowed. */
 bool mover_find_by(const char *name, enum mover_by *ret_by);
 
+/* The texts must stay valid until mover_free(). */
 struct mover_config {
 	enum mover_by by;
-	char host[NOVA_HOST_MAX];	 /* name of this compute host in the cloud */
-	char gover_socket[108];		 /* of gover-d */
-	char libvirt_uri[MOVER_URI_MAX]; /* of this host */
-	char to_uri[MOVER_URI_MAX];	 /* of the host to which libvirt migrates */
+	const char *host;	  /* name of this compute host in the cloud */
+	const char *gover_socket; /* of gover-d */
+	const char *libvirt_uri;  /* of this host */
+	const char *to_uri;	  /* of the host to which libvirt migrates; "": none */
 	struct advice_limits limits;
 	int start_timeout_s; /* from the request until the migration runs */
 	int run_timeout_s;   /* then until it has ended; it is aborted afterwards */
@@ -92,13 +91,11 @@ const char *mover_end_state(const struct mover_end *end);
 struct mover_status {
 	/* since the start of the process; requested includes a migration in progress */
 	unsigned int requested, completed, failed;
-	char running[ID_MAX];		    /* vGPU that is being migrated; "": none */
-	char to[NOVA_HOST_MAX];		    /* its destination; "": unknown */
-	int64_t since_ms;		    /* wall time of the request for it */
-	struct mover_end last;		    /* vgpu "": none */
-	char advised[ID_MAX];		    /* vGPU that an operator should migrate; "": none */
-	char advice[2 * ADVICE_REASON_MAX]; /* why, and why this process does not */
-	bool forbidden;			    /* the cloud does not permit migrations */
+	char running[ID_MAX];	/* vGPU that is being migrated; "": none */
+	char to[NOVA_HOST_MAX]; /* its destination; "": unknown */
+	int64_t since_ms;	/* wall time of the request for it */
+	struct mover_end last;	/* vgpu "": none */
+	bool forbidden;		/* the cloud does not permit migrations */
 };
 void mover_status(struct mover *mover, struct mover_status *ret_status);
 

@@ -29,7 +29,8 @@
 #define HOST_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 
 struct nova {
-	struct nova_config config;
+	const char *host;
+	int stay_s;
 	struct keystone *keystone;
 	struct service *compute, *placement;
 	/* the last checks; without a server: they found an obstacle, or were used */
@@ -37,7 +38,7 @@ struct nova {
 	uint64_t checked_ns; /* monotonic time of their begin */
 };
 
-int nova_new(const struct nova_config *config, struct keystone *keystone, struct nova **ret_nova,
+int nova_new(const char *host, int stay_s, struct keystone *keystone, struct nova **ret_nova,
 	     struct err *reterr)
 {
 	static const struct service_config compute = {"compute", "Nova", COMPUTE_VERSION};
@@ -46,11 +47,11 @@ int nova_new(const struct nova_config *config, struct keystone *keystone, struct
 	struct nova *nova;
 
 	/* The name becomes part of URLs. */
-	if (!config->host[0] || config->host[strspn(config->host, HOST_CHARACTERS)] != '\0')
-		return err_fail(reterr, EINVAL, "host '%s': not the name of a compute host",
-				config->host);
+	if (!host[0] || host[strspn(host, HOST_CHARACTERS)] != '\0')
+		return err_fail(reterr, EINVAL, "host '%s': not the name of a compute host", host);
 	nova = xcalloc(1, sizeof(*nova));
-	nova->config = *config;
+	nova->host = host;
+	nova->stay_s = stay_s;
 	nova->keystone = keystone;
 	nova->compute = service_new(&compute, keystone);
 	nova->placement = service_new(&placement, keystone);
@@ -124,7 +125,7 @@ static int fetch_placement(struct nova *nova, const char *path, struct reply *re
 /* Nova updates a migration in progress every few seconds, so an old one does not go on. */
 static bool is_recent(const struct nova *nova, const struct nova_migration *m, struct instant now)
 {
-	int64_t stay_ms = (int64_t)nova->config.stay_s * MS_PER_S;
+	int64_t stay_ms = (int64_t)nova->stay_s * MS_PER_S;
 
 	return m->changed_ms == 0 || now.wall_ms - m->changed_ms < stay_ms;
 }
@@ -140,7 +141,7 @@ static int judge_migration(const struct nova *nova, const char *uuid,
 				     "Nova migrates server %s from %s now (status %s)", m->server,
 				     m->from, m->status);
 	if (m->phase == NOVA_COMPLETED && strcmp(m->server, uuid) == 0 &&
-	    strcmp(m->to, nova->config.host) == 0)
+	    strcmp(m->to, nova->host) == 0)
 		return err_condition(reterr, NOVA_RECENT,
 				     "a migration brought server %s here from %s lately", uuid,
 				     m->from);
@@ -159,8 +160,7 @@ static int check_migrations(struct nova *nova, const char *uuid, struct instant 
 	struct nova_migration m;
 	int r;
 
-	snprintf(path, sizeof(path), "/os-migrations?limit=%d&host=%s", MIGRATIONS,
-		 nova->config.host);
+	snprintf(path, sizeof(path), "/os-migrations?limit=%d&host=%s", MIGRATIONS, nova->host);
 	r = fetch_compute(nova, path, &reply, reterr);
 	for (size_t i = 0; r == 0 && i < nova_count_migrations(reply.json); i++) {
 		if (!nova_read_migration(reply.json, i, &m))

@@ -17,18 +17,14 @@
 
 #define NOVA_CHECK_NS (2 * NS_PER_S)
 
-struct nova_config {
-	char host[NOVA_HOST_MAX]; /* name of this compute host, and of its root provider */
-	int stay_s; /* a server that was migrated here stays for this time; at least 60 */
-};
-
 struct nova;
 
 /*
- * @keystone must stay valid until nova_free(). Returns 0, or -EINVAL if config->host is not the
- * name of a host.
+ * @host: name of this compute host, and of its root provider. @stay_s: a server that was migrated
+ * here stays for this time; at least 60. @host and @keystone must stay valid until nova_free().
+ * Returns 0, or -EINVAL if @host is not the name of a host.
  */
-int nova_new(const struct nova_config *config, struct keystone *keystone, struct nova **ret_nova,
+int nova_new(const char *host, int stay_s, struct keystone *keystone, struct nova **ret_nova,
 	     struct err *reterr);
 struct nova *nova_free(struct nova *nova); /* accepts NULL; returns NULL */
 

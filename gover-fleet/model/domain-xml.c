@@ -84,14 +84,6 @@ static int fail_long(struct reader *r, const char *what)
 	return err_fail(r->reterr, EINVAL, "domain XML: %s is too long or not valid", what);
 }
 
-/* A label only informs, so a text that does not fit is not an error. */
-static int read_label(const xmlNode *node, char label[DOMAIN_LABEL_MAX])
-{
-	if (read_text(node, label, DOMAIN_LABEL_MAX) < 0)
-		label[0] = '\0';
-	return 0;
-}
-
 /* --- elements and attributes --- */
 
 static int read_vgpu(struct reader *r, const xmlNode *node)
@@ -155,21 +147,6 @@ static int read_uuid(struct reader *r, const xmlNode *node)
 		       : 0;
 }
 
-static int read_instance(struct reader *r, const xmlNode *node)
-{
-	return read_label(node, r->wish.instance);
-}
-
-static int read_project(struct reader *r, const xmlNode *node)
-{
-	return read_label(node, r->wish.project);
-}
-
-static int read_flavor(struct reader *r, const xmlNode *node)
-{
-	return read_label(node, r->wish.flavor);
-}
-
 /* Reads a part of a PCI address, such as 0x1f. A missing part is 0. */
 static int read_part(const xmlNode *node, const char *name, unsigned long max,
 		     unsigned int *ret_part)
@@ -225,19 +202,33 @@ static int read_pci(struct reader *r, const xmlNode *node)
 static const struct {
 	const char *path;
 	int (*read)(struct reader *r, const xmlNode *node);
+	size_t label; /* without a function: offset of a text of DOMAIN_LABEL_MAX bytes */
 } places[] = {
-	{"/domain/name", read_name},
-	{"/domain/uuid", read_uuid},
-	{METADATA NAMED("gover:vgpu"), read_vgpu},
-	{NOVA, read_nova},
-	{NOVA NAMED("nova:name"), read_instance},
-	{NOVA NAMED("nova:owner") NAMED("nova:project"), read_project},
-	{FLAVOR "/@name", read_flavor},
-	{SPECS, read_specs},
-	{SPECS NAMED("nova:extraSpec"), read_spec},
-	{ADDRESS("pci"), read_pci},
-	{ADDRESS("mdev"), read_mediated},
+	{"/domain/name", .read = read_name},
+	{"/domain/uuid", .read = read_uuid},
+	{METADATA NAMED("gover:vgpu"), .read = read_vgpu},
+	{NOVA, .read = read_nova},
+	{NOVA NAMED("nova:name"), .label = offsetof(struct reader, wish.instance)},
+	{NOVA NAMED("nova:owner") NAMED("nova:project"),
+	 .label = offsetof(struct reader, wish.project)},
+	{FLAVOR "/@name", .label = offsetof(struct reader, wish.flavor)},
+	{SPECS, .read = read_specs},
+	{SPECS NAMED("nova:extraSpec"), .read = read_spec},
+	{ADDRESS("pci"), .read = read_pci},
+	{ADDRESS("mdev"), .read = read_mediated},
 };
+
+static int read_place(struct reader *r, size_t place, const xmlNode *node)
+{
+	char *label = (char *)r + places[place].label;
+
+	if (places[place].read)
+		return places[place].read(r, node);
+	/* A label only informs, so a text that does not fit is not an error. */
+	if (read_text(node, label, DOMAIN_LABEL_MAX) < 0)
+		label[0] = '\0';
+	return 0;
+}
 
 static int read_places(struct reader *r, xmlXPathContext *xpath)
 {
@@ -250,7 +241,7 @@ static int read_places(struct reader *r, xmlXPathContext *xpath)
 			return err_fail(r->reterr, EINVAL, "domain XML: %s cannot be evaluated",
 					places[i].path);
 		for (int j = 0; j < xmlXPathNodeSetGetLength(found->nodesetval) && e == 0; j++)
-			e = places[i].read(r, xmlXPathNodeSetItem(found->nodesetval, j));
+			e = read_place(r, i, xmlXPathNodeSetItem(found->nodesetval, j));
 		xmlXPathFreeObject(found);
 	}
 	return e;

@@ -13,42 +13,47 @@
 
 /* --- members --- */
 
+/* An object that is read. The first error stays, and later members are not read. */
+struct reading {
+	const json_t *object;
+	struct err *reterr;
+	int result;
+};
+
 /* Copies a text. A member that is missing or null is "" unless @required. */
-static int get_text(const json_t *object, const char *name, bool required, char *ret_text,
-		    size_t size, struct err *reterr)
+static void take_text(struct reading *in, const char *name, bool required, char *ret_text,
+		      size_t size)
 {
-	const json_t *value = json_object_get(object, name);
+	const json_t *value = json_object_get(in->object, name);
 
 	ret_text[0] = '\0';
-	if ((!value || json_is_null(value)) && !required)
-		return 0;
+	if (in->result < 0 || ((!value || json_is_null(value)) && !required))
+		return;
 	if (!json_is_string(value))
-		return err_fail(reterr, EPROTO, "gover-d: %s is missing or not a text", name);
-	if (json_string_length(value) >= size || strlen(json_string_value(value)) >= size)
-		return err_fail(reterr, EPROTO, "gover-d: %s is longer than %zu bytes", name,
-				size - 1);
-	strcpy(ret_text, json_string_value(value));
-	return 0;
+		in->result =
+			err_fail(in->reterr, EPROTO, "gover-d: %s is missing or not a text", name);
+	else if (json_string_length(value) >= size || strlen(json_string_value(value)) >= size)
+		in->result = err_fail(in->reterr, EPROTO, "gover-d: %s is longer than %zu bytes",
+				      name, size - 1);
+	else
+		strcpy(ret_text, json_string_value(value));
 }
 
-static int get_id(const json_t *object, const char *name, char ret_id[ID_MAX], struct err *reterr)
+static void take_id(struct reading *in, const char *name, char ret_id[ID_MAX])
 {
-	int r = get_text(object, name, true, ret_id, ID_MAX, reterr);
-
-	if (r == 0 && !id_valid(ret_id))
-		return err_fail(reterr, EPROTO, "gover-d: %s is not a valid name", name);
-	return r;
+	take_text(in, name, true, ret_id, ID_MAX);
+	if (in->result == 0 && !id_valid(ret_id))
+		in->result = err_fail(in->reterr, EPROTO, "gover-d: %s is not a valid name", name);
 }
 
-static int get_whole(const json_t *object, const char *name, int64_t *ret_value, struct err *reterr)
+static int64_t take_whole(struct reading *in, const char *name)
 {
-	const json_t *value = json_object_get(object, name);
+	const json_t *value = json_object_get(in->object, name);
 
-	if (!json_is_integer(value))
-		return err_fail(reterr, EPROTO, "gover-d: %s is missing or not a whole number",
-				name);
-	*ret_value = json_integer_value(value);
-	return 0;
+	if (in->result == 0 && !json_is_integer(value))
+		in->result = err_fail(in->reterr, EPROTO,
+				      "gover-d: %s is missing or not a whole number", name);
+	return json_integer_value(value);
 }
 
 static bool get_flag(const json_t *object, const char *name)
@@ -100,10 +105,12 @@ static int64_t time_or_0(const json_t *object, const char *name)
 
 static int parse_gpu(const json_t *object, void *element, struct err *reterr)
 {
+	struct reading in = {object, reterr, 0};
 	struct state_gpu *gpu = element;
 
 	gpu->selling = text_is(object, "selling", "on");
-	return get_id(object, "name", gpu->name, reterr);
+	take_id(&in, "name", gpu->name);
+	return in.result;
 }
 
 int host_state_parse_vgpu(const json_t *object, struct state_vgpu *ret_vgpu, struct err *reterr)
@@ -121,21 +128,17 @@ int host_state_parse_vgpu(const json_t *object, struct state_vgpu *ret_vgpu, str
 		.min_cap_pct = whole_or_0(object, "min_cap_pct"),
 		.created_ms = time_or_0(object, "created_at"),
 	};
-	int r = get_id(object, "id", vgpu.id, reterr);
+	struct reading in = {object, reterr, 0}, in_labels = {labels, NULL, 0};
 
-	if (r == 0)
-		r = get_id(object, "gpu", vgpu.gpu, reterr);
-	if (r == 0)
-		r = get_text(object, "flavor", false, vgpu.flavor, sizeof(vgpu.flavor), reterr);
-	if (r == 0)
-		r = get_text(object, "vm", false, vgpu.vm, sizeof(vgpu.vm), reterr);
+	take_id(&in, "id", vgpu.id);
+	take_id(&in, "gpu", vgpu.gpu);
+	take_text(&in, "flavor", false, vgpu.flavor, sizeof(vgpu.flavor));
+	take_text(&in, "vm", false, vgpu.vm, sizeof(vgpu.vm));
 	/* A label of another program may be longer; it is then no UUID. */
-	if (get_text(labels, HOST_STATE_LABEL_DOMAIN, false, vgpu.domain, sizeof(vgpu.domain),
-		     NULL) < 0)
-		vgpu.domain[0] = '\0';
-	if (r == 0)
+	take_text(&in_labels, HOST_STATE_LABEL_DOMAIN, false, vgpu.domain, sizeof(vgpu.domain));
+	if (in.result == 0)
 		*ret_vgpu = vgpu;
-	return r;
+	return in.result;
 }
 
 static int parse_vgpu(const json_t *object, void *element, struct err *reterr)
@@ -143,20 +146,20 @@ static int parse_vgpu(const json_t *object, void *element, struct err *reterr)
 	return host_state_parse_vgpu(object, element, reterr);
 }
 
-/* An older gover-d has no list "flavors". */
-static int parse_smaller(const json_t *object, struct state_offer *offer, struct err *reterr)
+/* Ends the reading of the offer. An older gover-d has no list "flavors". */
+static void take_smaller(struct reading *in, struct state_offer *offer)
 {
-	const json_t *flavors = json_object_get(object, "flavors");
+	const json_t *flavors = json_object_get(in->object, "flavors");
 	size_t n = json_array_size(flavors);
-	int r = 0;
 
-	if (n > HOST_STATE_SMALLER_MAX + 1)
-		return err_fail(reterr, EPROTO, "gover-d: flavors: more than %d",
-				HOST_STATE_SMALLER_MAX + 1);
-	for (size_t i = 1; r == 0 && i < n; i++)
-		r = get_id(json_array_get(flavors, i), "flavor", offer->smaller[i - 1], reterr);
+	if (in->result == 0 && n > HOST_STATE_SMALLER_MAX + 1)
+		in->result = err_fail(in->reterr, EPROTO, "gover-d: flavors: more than %d",
+				      HOST_STATE_SMALLER_MAX + 1);
+	for (size_t i = 1; in->result == 0 && i < n; i++) {
+		in->object = json_array_get(flavors, i);
+		take_id(in, "flavor", offer->smaller[i - 1]);
+	}
 	offer->n_smaller = n > 0 ? n - 1 : 0;
-	return r;
 }
 
 int host_state_parse_offer(const json_t *object, struct state_offer *ret_offer, struct err *reterr)
@@ -166,22 +169,17 @@ int host_state_parse_offer(const json_t *object, struct state_offer *ret_offer, 
 		.failed = text_is(object, "state", "failed"),
 		.expires_ms = time_or_0(object, "expires_at"),
 	};
-	int r = get_whole(object, "id", &offer.id, reterr);
+	struct reading in = {object, reterr, 0};
 
-	if (r == 0)
-		r = get_id(object, "gpu", offer.gpu, reterr);
-	if (r == 0)
-		r = get_text(object, "flavor", false, offer.flavor, sizeof(offer.flavor), reterr);
-	if (r == 0)
-		r = get_text(object, "vgpu", false, offer.vgpu, sizeof(offer.vgpu), reterr);
-	if (r == 0)
-		r = get_text(object, "held_by", false, offer.held_by, sizeof(offer.held_by),
-			     reterr);
-	if (r == 0)
-		r = parse_smaller(object, &offer, reterr);
-	if (r == 0)
+	offer.id = take_whole(&in, "id");
+	take_id(&in, "gpu", offer.gpu);
+	take_text(&in, "flavor", false, offer.flavor, sizeof(offer.flavor));
+	take_text(&in, "vgpu", false, offer.vgpu, sizeof(offer.vgpu));
+	take_text(&in, "held_by", false, offer.held_by, sizeof(offer.held_by));
+	take_smaller(&in, &offer);
+	if (in.result == 0)
 		*ret_offer = offer;
-	return r;
+	return in.result;
 }
 
 static int parse_offer(const json_t *object, void *element, struct err *reterr)
@@ -191,17 +189,15 @@ static int parse_offer(const json_t *object, void *element, struct err *reterr)
 
 static int parse_alert(const json_t *object, void *element, struct err *reterr)
 {
+	struct reading in = {object, reterr, 0};
 	struct state_alert *alert = element;
-	int r = get_text(object, "name", true, alert->name, sizeof(alert->name), reterr);
 
 	alert->silenced = get_flag(object, "silenced");
-	if (r == 0)
-		r = get_text(object, "cause", false, alert->cause, sizeof(alert->cause), reterr);
-	if (r == 0)
-		r = get_text(object, "gpu", false, alert->gpu, sizeof(alert->gpu), reterr);
-	if (r == 0)
-		r = get_text(object, "vgpu", false, alert->vgpu, sizeof(alert->vgpu), reterr);
-	return r;
+	take_text(&in, "name", true, alert->name, sizeof(alert->name));
+	take_text(&in, "cause", false, alert->cause, sizeof(alert->cause));
+	take_text(&in, "gpu", false, alert->gpu, sizeof(alert->gpu));
+	take_text(&in, "vgpu", false, alert->vgpu, sizeof(alert->vgpu));
+	return in.result;
 }
 
 /* --- the whole --- */
@@ -234,19 +230,17 @@ static int parse_list(const json_t *host, const char *name, size_t size, parse_f
 
 static int parse_policy(const json_t *policy, struct host_state *state, struct err *reterr)
 {
-	const json_t *params = json_object_get(policy, "params");
-	int64_t ttl_s = 0;
-	int r = get_text(policy, "name", true, state->policy, sizeof(state->policy), reterr);
+	struct reading in = {policy, reterr, 0};
+	int64_t ttl_s;
 
-	if (r == 0)
-		r = get_text(params, "flavor", true, state->flavor, sizeof(state->flavor), reterr);
-	if (r == 0)
-		r = get_whole(params, "ttl_s", &ttl_s, reterr);
-	if (r == 0 && (ttl_s < 0 || ttl_s > 1000000000))
+	take_text(&in, "name", true, state->policy, sizeof(state->policy));
+	in.object = json_object_get(policy, "params");
+	take_text(&in, "flavor", true, state->flavor, sizeof(state->flavor));
+	ttl_s = take_whole(&in, "ttl_s");
+	if (in.result == 0 && (ttl_s < 0 || ttl_s > 1000000000))
 		return err_fail(reterr, EPROTO, "gover-d: ttl_s is out of range");
-	if (r == 0)
-		state->offer_ttl_s = (int)ttl_s;
-	return r;
+	state->offer_ttl_s = (int)ttl_s;
+	return in.result;
 }
 
 static int parse_all(const json_t *host, const json_t *policy, struct host_state *state,

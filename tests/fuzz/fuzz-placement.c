@@ -80,7 +80,7 @@ static void check_token(const json_t *json)
 	struct identity_token token = {.lifetime_s = -1};
 	struct err err;
 
-	if (identity_parse_token(json, "", "public", &token, &err) < 0)
+	if (identity_parse_token(json, "", &token, &err) < 0)
 		FUZZ_CHECK(token.lifetime_s == -1);
 	else
 		FUZZ_CHECK(token.lifetime_s > 0);

@@ -60,11 +60,11 @@ static inline int set_up(void)
 	logged[0] = '\0';
 	n_changes = 0;
 	keystone = fake_new_keystone(2000);
-	config = (struct mover_config){.by = MOVER_NOVA, .host = "host1"};
+	config = (struct mover_config){
+		.by = MOVER_NOVA, .host = "host1", .gover_socket = fake_socket, .to_uri = ""};
 	mover_config_default(&config);
 	config.poll_ms = 20;
 	config.limits.holdoff_s = 0;
-	strcpy(config.gover_socket, fake_socket);
 	vgpus[0] = (struct state_vgpu){.id = FAKE_SERVER,
 				       .gpu = "gpu0",
 				       .vm = FAKE_SERVER,

@@ -212,8 +212,8 @@ TEST(test_by_libvirt_the_place_of_the_machine_is_the_result)
 			set_up();
 		config.by = MOVER_LIBVIRT;
 		n_alerts = 0;
-		strcpy(config.libvirt_uri, "test:///default");
-		strcpy(config.to_uri, "qemu+ssh://host2/system");
+		config.libvirt_uri = "test:///default";
+		config.to_uri = "qemu+ssh://host2/system";
 		strcpy(vgpus[0].vm, rows[i].vm);
 		set_open(5000, "");
 		start();

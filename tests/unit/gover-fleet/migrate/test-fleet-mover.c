@@ -63,7 +63,6 @@ TEST(test_the_same_vgpu_is_not_migrated_again)
 	update();
 	until_logged("it was migrated away lately and is back");
 	assert_int_equal(fake_count("POST", "/action"), 1);
-	assert_string_equal(status().advised, FAKE_SERVER);
 }
 
 TEST(test_the_next_migration_waits_for_the_end_of_this_one)
@@ -124,7 +123,6 @@ TEST(test_each_refusal_is_logged_once_and_nothing_is_reported)
 		}
 		assert_int_equal(count_logged(rows[i].text), 1);
 		assert_int_equal(count_logged("should leave this host"), 1);
-		assert_non_null(strstr(status().advice, rows[i].text));
 		assert_false(status().forbidden);
 		assert_string_equal(reported(), "");
 		if (i + 1 < ARRAY_SIZE(rows))
@@ -262,18 +260,16 @@ TEST(test_by_advice_nothing_is_asked)
 		     ": should leave this host: alert severe_overload of GPU gpu0 names it; run "
 		     "`openstack ");
 	assert_int_equal(fake_count("GET", "/"), 0);
-	assert_string_equal(status().advised, FAKE_SERVER);
-	n_alerts = 0;
-	update();
-	for (int i = 0; i < 6000 && status().advised[0]; i++)
-		wait_a_little();
-	assert_string_equal(status().advised, "");
 	/* A new overload is a new message. */
-	n_alerts = 1;
-	update();
-	for (int i = 0; i < 6000 && count_logged("should leave this host") < 2; i++)
+	for (int i = 0; i < 3000 && count_logged("should leave this host") < 2; i++) {
+		n_alerts = 0;
+		update();
 		wait_a_little();
-	assert_int_equal(count_logged("should leave this host"), 2);
+		n_alerts = 1;
+		update();
+		wait_a_little();
+	}
+	assert_true(count_logged("should leave this host") >= 2);
 }
 
 TEST(test_without_openstack_the_command_is_that_of_libvirt)
@@ -281,7 +277,7 @@ TEST(test_without_openstack_the_command_is_that_of_libvirt)
 	const struct mover_events events = {.log = take_log};
 
 	config.by = MOVER_ADVICE;
-	strcpy(config.to_uri, "qemu+ssh://host2/system");
+	config.to_uri = "qemu+ssh://host2/system";
 	assert_int_equal(mover_new(&config, NULL, &events, &mover, NULL), 0);
 	update();
 	until_logged("run `virsh migrate --live --p2p " FAKE_SERVER " qemu+ssh://host2/system`");
@@ -318,8 +314,8 @@ TEST(test_a_report_that_gover_d_refuses_is_logged)
 TEST(test_a_libvirt_that_does_not_answer)
 {
 	config.by = MOVER_LIBVIRT;
-	strcpy(config.libvirt_uri, "qemu:///system?socket=/none/such/socket");
-	strcpy(config.to_uri, "qemu+ssh://host2/system");
+	config.libvirt_uri = "qemu:///system?socket=/none/such/socket";
+	config.to_uri = "qemu+ssh://host2/system";
 	start();
 	until_reported("requested failed");
 	assert_int_equal(count_logged("libvirt at qemu:///system?socket=/none/such/socket"), 1);
@@ -328,8 +324,8 @@ TEST(test_a_libvirt_that_does_not_answer)
 TEST(test_what_libvirt_refuses_has_failed)
 {
 	config.by = MOVER_LIBVIRT;
-	strcpy(config.libvirt_uri, "test:///default");
-	strcpy(config.to_uri, "qemu+ssh://host2/system");
+	config.libvirt_uri = "test:///default";
+	config.to_uri = "qemu+ssh://host2/system";
 	strcpy(vgpus[0].vm, "no-such-vm");
 	start();
 	until_reported("requested failed");

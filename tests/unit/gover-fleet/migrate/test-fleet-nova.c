@@ -17,10 +17,8 @@ static struct nova *nova;
 
 static int set_up(void)
 {
-	const struct nova_config config = {.host = "host1", .stay_s = 900};
-
 	keystone = fake_new_keystone(TIMEOUT_MS);
-	assert_int_equal(nova_new(&config, keystone, &nova, NULL), 0);
+	assert_int_equal(nova_new("host1", 900, keystone, &nova, NULL), 0);
 	fake_set("{}");
 	return 0;
 }
@@ -377,11 +375,9 @@ TEST(test_only_a_uuid_is_a_server)
 
 TEST(test_the_name_of_the_host_must_fit_into_a_url)
 {
-	struct nova_config config = {.host = "host1&x"};
 	struct nova *other;
 	struct err err;
 
-	assert_int_equal(nova_new(&config, keystone, &other, &err), -EINVAL);
-	strcpy(config.host, "");
-	assert_int_equal(nova_new(&config, keystone, &other, &err), -EINVAL);
+	assert_int_equal(nova_new("host1&x", 60, keystone, &other, &err), -EINVAL);
+	assert_int_equal(nova_new("", 60, keystone, &other, &err), -EINVAL);
 }
