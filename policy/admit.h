@@ -34,4 +34,8 @@ void admit_period(const struct policy_params *params, struct policy_gpu *gpu,
 		  const struct admission *admission, admit_fund_fn *fund, bool calm, bool moved,
 		  struct policy_out *out);
 
+/* Decides a period as gover_step() does, but with the admission rule @admission. */
+void gover_step_with(const struct policy_params *params, struct policy_gpu *gpu,
+		     const struct admission *admission, struct policy_out *out);
+
 #endif

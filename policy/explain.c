@@ -154,20 +154,27 @@ void explain_offer(const struct policy_params *params, const struct policy_gpu *
 	explain_absent(gpu, decision);
 }
 
-void explain_fund(const struct policy_params *params, const struct policy_gpu *gpu,
-		  const struct policy_out *out, const struct policy_terms *terms,
-		  const struct fund *fund, struct policy_decision *decision)
+/* Adds the numbers of every decision of kind POLICY_FUND and begins its sentence. */
+static void add_funded(const struct policy_gpu *gpu, const struct policy_terms *terms,
+		       const struct fund *fund, struct policy_decision *decision)
 {
 	reason_add_number(decision, "contract_pct", terms->initial_cap_pct);
 	reason_add_number(decision, "funded_pct", fund->cap_pct);
 	reason_add_number(decision, "free_pct", 100 - plan_sum_cap_pct(gpu));
 	reason_add_number(decision, "given_pct", fund->given_pct);
 	reason_add_number(decision, "givers", fund->givers);
+	reason_add_text(decision, "A newcomer with a contract of %d %% gets %d %%",
+			terms->initial_cap_pct, fund->cap_pct);
+}
+
+void explain_fund(const struct policy_params *params, const struct policy_gpu *gpu,
+		  const struct policy_out *out, const struct policy_terms *terms,
+		  const struct fund *fund, struct policy_decision *decision)
+{
+	add_funded(gpu, terms, fund, decision);
 	reason_add_number(decision, "fund_fraction", params->fund_fraction);
 	reason_add_number(decision, "fund_window_periods", params->fund_window_periods);
 	reason_add_number(decision, "min_newcomer_pct", params->min_newcomer_pct);
-	reason_add_text(decision, "A newcomer with a contract of %d %% gets %d %%",
-			terms->initial_cap_pct, fund->cap_pct);
 	if (fund->givers == 0) {
 		reason_add_text(decision, ", all of it from the free pool");
 		return;
@@ -184,14 +191,9 @@ void explain_fund_share(const struct policy_params *params, const struct policy_
 			const struct fund *fund, const char *share,
 			struct policy_decision *decision)
 {
-	reason_add_number(decision, "contract_pct", terms->initial_cap_pct);
-	reason_add_number(decision, "funded_pct", fund->cap_pct);
-	reason_add_number(decision, "free_pct", 100 - plan_sum_cap_pct(gpu));
-	reason_add_number(decision, "given_pct", fund->given_pct);
-	reason_add_number(decision, "givers", fund->givers);
+	add_funded(gpu, terms, fund, decision);
 	reason_add_number(decision, "min_newcomer_pct", params->min_newcomer_pct);
-	reason_add_text(decision, "A newcomer with a contract of %d %% gets %d %%, %s",
-			terms->initial_cap_pct, fund->cap_pct, share);
+	reason_add_text(decision, ", %s", share);
 	if (fund->givers > 0)
 		reason_add_text(decision, "; %d %% come from vGPUs above their share",
 				fund->given_pct);

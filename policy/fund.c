@@ -105,12 +105,9 @@ bool fund_list(struct policy_gpu *gpu, int flavor, const struct fund *fund,
 	       struct policy_decision **decision, struct policy_out *out)
 {
 	bool leads = !*decision;
-	struct plan none;
 
-	if (leads) {
-		plan_init(&none, gpu);
-		*decision = plan_decide(&none, gpu, POLICY_OFFER, out);
-	}
+	if (leads)
+		*decision = plan_decide_nothing(gpu, POLICY_OFFER, out);
 	(*decision)->fundable_pct[flavor] = fund->cap_pct;
 	return leads;
 }

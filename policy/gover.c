@@ -8,8 +8,8 @@
 #include <math.h>
 
 #include "base/id.h"
+#include "policy/admit.h"
 #include "policy/explain.h"
-#include "policy/gover.h"
 #include "policy/share.h"
 #include "policy/signal.h"
 #include "policy/steps.h"
@@ -212,13 +212,11 @@ static int find_heaviest(const struct policy_gpu *gpu)
 static void warn_severe(struct policy_gpu *gpu, int n_signals, struct policy_out *out)
 {
 	struct policy_decision *decision;
-	struct plan plan;
 
 	gpu->conditions |= POLICY_SEVERE_OVERLOAD;
 	if (gpu->severe_run > 1)
 		return;
-	plan_init(&plan, gpu);
-	decision = plan_decide(&plan, gpu, POLICY_SEVERE, out);
+	decision = plan_decide_nothing(gpu, POLICY_SEVERE, out);
 	decision->vgpu = find_heaviest(gpu);
 	explain_severe(gpu, n_signals, decision);
 }

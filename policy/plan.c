@@ -70,6 +70,15 @@ struct policy_decision *plan_decide(const struct plan *plan, struct policy_gpu *
 	return decision;
 }
 
+struct policy_decision *plan_decide_nothing(struct policy_gpu *gpu, enum policy_kind kind,
+					    struct policy_out *out)
+{
+	struct plan none;
+
+	plan_init(&none, gpu);
+	return plan_decide(&none, gpu, kind, out);
+}
+
 int plan_sum_cap_pct(const struct policy_gpu *gpu)
 {
 	int sum_pct = gpu->absent.cap_pct;

@@ -32,6 +32,10 @@ int plan_apply(const struct plan *plan, struct policy_gpu *gpu);
 struct policy_decision *plan_decide(const struct plan *plan, struct policy_gpu *gpu,
 				    enum policy_kind kind, struct policy_out *out);
 
+/* Adds a decision without moves. */
+struct policy_decision *plan_decide_nothing(struct policy_gpu *gpu, enum policy_kind kind,
+					    struct policy_out *out);
+
 /* Returns the sum of all caps, including those that are reserved for absent vGPUs. */
 int plan_sum_cap_pct(const struct policy_gpu *gpu);
 

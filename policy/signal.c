@@ -10,6 +10,20 @@
 #define NEAR_CEILING  0.95 /* if the GPU idles: fraction of the ceiling that counts as the whole */
 #define SATURATED     0.97 /* fraction of the GPU in use from which no time counts as unused */
 
+struct rules rules_in_force(const struct policy_params *params)
+{
+	bool paper = params->paper_mode;
+
+	return (struct rules){
+		.met_target_excuses = !paper && params->use_ignores_met_target,
+		.gpu_bound = paper ? 0 : params->qos_gpu_bound_pct / 100.0,
+		.helpless_count = paper,
+		.pool_first = !paper,
+		.donor_below_line = !paper,
+		.wake = !paper,
+	};
+}
+
 static bool has_target(const struct policy_vgpu *vgpu)
 {
 	return vgpu->terms.target_fps > 0;

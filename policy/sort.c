@@ -42,3 +42,10 @@ void sort_by_id(const struct policy_gpu *gpu, int *vgpus, int n)
 {
 	sort_indices(vgpus, n, id_before, gpu);
 }
+
+void sort_all_by_id(const struct policy_gpu *gpu, int ret_vgpus[POLICY_VGPUS_MAX])
+{
+	for (int i = 0; i < gpu->n_vgpus; i++)
+		ret_vgpus[i] = i;
+	sort_by_id(gpu, ret_vgpus, gpu->n_vgpus);
+}

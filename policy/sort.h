@@ -15,4 +15,7 @@ void sort_indices(int *items, int n, sort_before_fn *before, const void *context
 /* Sorts @n indices of vGPUs by id. */
 void sort_by_id(const struct policy_gpu *gpu, int *vgpus, int n);
 
+/* Sets @ret_vgpus to the indices of all vGPUs, sorted by id. */
+void sort_all_by_id(const struct policy_gpu *gpu, int ret_vgpus[POLICY_VGPUS_MAX]);
+
 #endif

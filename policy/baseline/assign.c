@@ -7,10 +7,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "policy/explain.h"
+#include "base/id.h"
 #include "policy/baseline/assign.h"
+#include "policy/reason.h"
 #include "policy/share.h"
 #include "policy/signal.h"
+#include "policy/window.h"
 
 static bool is_fixed(const struct policy_vgpu *vgpu, bool uses_readings)
 {
@@ -232,4 +234,109 @@ void assign_return(const struct policy_params *params, struct policy_gpu *gpu,
 {
 	plan_clear(out);
 	(void)assign(params, gpu, rule, out);
+}
+
+/* --- water-filling --- */
+
+/*
+ * Each step goes to the entry with the smallest (steps + 1/2) / weight (Webster's rule), so that
+ * rounding favours neither large nor small weights.
+ */
+static bool goes_first(const struct waterfill_entry *a, const struct waterfill_entry *b)
+{
+	int64_t level_a = (2 * (int64_t)a->steps + 1) * b->weight;
+	int64_t level_b = (2 * (int64_t)b->steps + 1) * a->weight;
+
+	if (level_a != level_b)
+		return level_a < level_b;
+	if (!a->id || !b->id)
+		return a->id != NULL;
+	return id_compare(a->id, b->id) < 0;
+}
+
+int waterfill_allocate(struct waterfill_entry *fills, int n, int extra)
+{
+	int given = 0;
+
+	while (given < extra) {
+		struct waterfill_entry *lowest = NULL;
+
+		for (int i = 0; i < n; i++)
+			if (fills[i].steps < fills[i].limit &&
+			    (!lowest || goes_first(&fills[i], lowest)))
+				lowest = &fills[i];
+		if (!lowest)
+			break;
+		lowest->steps++;
+		given++;
+	}
+	return given;
+}
+
+/* --- demand --- */
+
+/* The factor 1.001 tolerates rounding. A vGPU with a cap of probe_need_steps() must not count as
+ * using its whole cap; otherwise the cap would alternate by one step. */
+bool probe_is_censored(const struct policy_params *params, const struct policy_gpu *gpu,
+		       const struct policy_vgpu *vgpu)
+{
+	return vgpu->busy_valid && signal_use(gpu, vgpu) > 1.001 * params->overload_pct / 100.0;
+}
+
+/* Rounds up and, like plan_whole_steps(), tolerates a rounding error. */
+static int steps_up(const struct policy_gpu *gpu, double pct)
+{
+	return (int)ceil(pct / gpu->step_pct - 1e-4);
+}
+
+int probe_need_steps(const struct policy_params *params, const struct policy_gpu *gpu,
+		     const struct policy_vgpu *vgpu)
+{
+	double load = window_max(vgpu->track, params->demand_periods);
+
+	return steps_up(gpu, fmin(100, 100 * load / (params->overload_pct / 100.0)));
+}
+
+int probe_more_steps(const struct policy_params *params, const struct policy_gpu *gpu, int pct)
+{
+	int least_pct = probe_band_steps(params, gpu) * gpu->step_pct;
+
+	return steps_up(gpu, pct + fmax(least_pct, pct * params->demand_probe));
+}
+
+int probe_band_steps(const struct policy_params *params, const struct policy_gpu *gpu)
+{
+	int steps = steps_up(gpu, params->deadband_pct);
+
+	return steps > 1 ? steps : 1;
+}
+
+/* --- explanations --- */
+
+int assign_count_sharers(const struct policy_gpu *gpu)
+{
+	int n = 0;
+
+	for (int i = 0; i < gpu->n_vgpus; i++)
+		n += !gpu->vgpus[i].held;
+	return n;
+}
+
+void assign_explain_shared(const struct policy_gpu *gpu, const struct assignment *assigned,
+			   struct policy_decision *decision)
+{
+	reason_add_number(decision, "vgpus", assign_count_sharers(gpu));
+	reason_add_number(decision, "shared_pct", assigned->shared_pct);
+}
+
+void assign_explain_demand(const struct policy_params *params, const struct policy_gpu *gpu,
+			   const struct assignment *assigned, struct policy_decision *decision)
+{
+	assign_explain_shared(gpu, assigned, decision);
+	reason_add_number(decision, "wanting", assigned->wanting);
+	reason_add_number(decision, "demand_pct", assigned->demand_pct);
+	reason_add_number(decision, "spare_pct", assigned->spare_pct);
+	reason_add_number(decision, "deadband_pct", params->deadband_pct);
+	reason_add_text(decision, "%d of %d vGPUs use their whole cap", assigned->wanting,
+			assign_count_sharers(gpu));
 }

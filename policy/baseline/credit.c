@@ -26,8 +26,8 @@
  */
 #include "base/number.h"
 #include "policy/admit.h"
-#include "policy/baseline/probe.h"
-#include "policy/baseline/explain-baseline.h"
+#include "policy/baseline/assign.h"
+#include "policy/reason.h"
 #include "policy/share.h"
 #include "policy/signal.h"
 #include "policy/steps.h"
@@ -141,6 +141,23 @@ static bool compute_credit(const struct policy_params *params, const struct poli
 	return true;
 }
 
+static void explain_credit(const struct policy_params *params, const struct policy_gpu *gpu,
+			   const struct policy_out *out, const struct assignment *assigned,
+			   struct policy_decision *decision)
+{
+	assign_explain_demand(params, gpu, assigned, decision);
+	reason_add_text(decision,
+			"; the vGPUs share %d %% of the GPU by their estimated demands, which add "
+			"up to %d %%",
+			assigned->shared_pct, assigned->demand_pct);
+	if (assigned->spare_pct > 0)
+		reason_add_text(decision,
+				"; %d %% go from vGPUs that need less than their share to "
+				"vGPUs that need more",
+				assigned->spare_pct);
+	reason_add_moves(gpu, out, decision);
+}
+
 static const struct assign_rule credit = {
 	.read = read_claims,
 	.compute = compute_credit,
@@ -162,14 +179,4 @@ void credit_step(const struct policy_params *params, struct policy_gpu *gpu, str
 	admit_period(params, gpu, &admit_by_load, fund_credit, assign_is_calm(gpu), moved, out);
 }
 
-int credit_fund(const struct policy_params *params, struct policy_gpu *gpu,
-		const struct policy_terms *terms, struct policy_out *out)
-{
-	return assign_fund(params, gpu, terms, &credit, out);
-}
-
-void credit_return(const struct policy_params *params, struct policy_gpu *gpu,
-		   struct policy_out *out)
-{
-	assign_return(params, gpu, &credit, out);
-}
+ASSIGN_FUNCTIONS(credit, credit)

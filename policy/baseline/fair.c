@@ -19,8 +19,8 @@
 #include <math.h>
 
 #include "policy/admit.h"
-#include "policy/baseline/probe.h"
-#include "policy/baseline/explain-baseline.h"
+#include "policy/baseline/assign.h"
+#include "policy/reason.h"
 #include "policy/share.h"
 #include "policy/signal.h"
 #include "policy/steps.h"
@@ -109,6 +109,24 @@ static bool compute_fair(const struct policy_params *params, const struct policy
 	return true;
 }
 
+static void explain_fair(const struct policy_params *params, const struct policy_gpu *gpu,
+			 const struct policy_out *out, const struct assignment *assigned,
+			 struct policy_decision *decision)
+{
+	assign_explain_demand(params, gpu, assigned, decision);
+	reason_add_text(decision, "; the total demand is %d %%, and %d %% of the GPU can be shared",
+			assigned->demand_pct, assigned->shared_pct);
+	if (assigned->demand_pct > assigned->shared_pct)
+		reason_add_text(
+			decision,
+			", so the GPU is divided by weight, and no vGPU gets more than its demand");
+	else
+		reason_add_text(decision,
+				": every demand is met, and the other %d %% are lent by weight",
+				assigned->spare_pct);
+	reason_add_moves(gpu, out, decision);
+}
+
 static const struct assign_rule fair = {
 	.compute = compute_fair,
 	.explain = explain_fair,
@@ -129,13 +147,4 @@ void fair_step(const struct policy_params *params, struct policy_gpu *gpu, struc
 	admit_period(params, gpu, &admit_by_load, fund_fair, assign_is_calm(gpu), moved, out);
 }
 
-int fair_fund(const struct policy_params *params, struct policy_gpu *gpu,
-	      const struct policy_terms *terms, struct policy_out *out)
-{
-	return assign_fund(params, gpu, terms, &fair, out);
-}
-
-void fair_return(const struct policy_params *params, struct policy_gpu *gpu, struct policy_out *out)
-{
-	assign_return(params, gpu, &fair, out);
-}
+ASSIGN_FUNCTIONS(fair, fair)

@@ -7,7 +7,8 @@
  * Caps depend on no reading, so this policy works where busy time cannot be read. Only offers need
  * valid readings.
  */
-#include "policy/baseline/explain-baseline.h"
+#include "policy/baseline/assign.h"
+#include "policy/reason.h"
 #include "policy/steps.h"
 
 static bool compute_equal(const struct policy_params *params, const struct policy_gpu *gpu,
@@ -21,6 +22,35 @@ static bool compute_equal(const struct policy_params *params, const struct polic
 	(void)waterfill_allocate(fill.entries, fill.n, fill.extra);
 	assign_finish(gpu, &fill, ret_assigned);
 	return true;
+}
+
+static void explain_equal(const struct policy_params *params, const struct policy_gpu *gpu,
+			  const struct policy_out *out, const struct assignment *assigned,
+			  struct policy_decision *decision)
+{
+	(void)params;
+	assign_explain_shared(gpu, assigned, decision);
+	reason_add_text(decision,
+			"%d vGPUs share %d %% of the GPU equally; no cap exceeds its contract",
+			assign_count_sharers(gpu), assigned->shared_pct);
+	reason_add_moves(gpu, out, decision);
+}
+
+static void explain_offer_equal(const struct policy_params *params, const struct policy_gpu *gpu,
+				const struct policy_terms *terms, const struct fund *fund,
+				struct policy_decision *decision)
+{
+	reason_add_number(decision, "vgpus", gpu->n_vgpus + gpu->absent.n);
+	reason_add_number(decision, "none_vgpus", params->none_vgpus);
+	reason_add_number(decision, "total_load_pct", 100 * gpu->total_load);
+	explain_newcomer(params, gpu, terms, fund, decision);
+	reason_add_text(decision,
+			"The GPU has %d of at most %d vGPUs: a contract of %d %% can be sold; the "
+			"new vGPU would get %d %% now (an equal share), of which other vGPUs give "
+			"%d %%",
+			gpu->n_vgpus + gpu->absent.n, params->none_vgpus, terms->initial_cap_pct,
+			fund->cap_pct, fund->given_pct);
+	explain_absent(gpu, decision);
 }
 
 static const struct assign_rule equal = {
@@ -44,13 +74,4 @@ void none_step(const struct policy_params *params, struct policy_gpu *gpu, struc
 			explain_offer_equal(params, gpu, &gpu->flavors[i], &fund, decision);
 }
 
-int none_fund(const struct policy_params *params, struct policy_gpu *gpu,
-	      const struct policy_terms *terms, struct policy_out *out)
-{
-	return assign_fund(params, gpu, terms, &equal, out);
-}
-
-void none_return(const struct policy_params *params, struct policy_gpu *gpu, struct policy_out *out)
-{
-	assign_return(params, gpu, &equal, out);
-}
+ASSIGN_FUNCTIONS(none, equal)

@@ -15,7 +15,6 @@
 #include <stdint.h>
 
 #include "policy/admit.h"
-#include "policy/gover.h"
 #include "policy/reason.h"
 #include "policy/steps.h"
 #include "policy/window.h"

@@ -7,7 +7,8 @@
  *
  * Caps depend on no reading. A sale never reduces the share of another vGPU.
  */
-#include "policy/baseline/explain-baseline.h"
+#include "policy/baseline/assign.h"
+#include "policy/reason.h"
 #include "policy/steps.h"
 
 /* Gives the newcomer its whole share. Returns false if @extra, the number of unallocated steps, is
@@ -48,6 +49,35 @@ static bool compute_static(const struct policy_params *params, const struct poli
 	return true;
 }
 
+static void explain_static(const struct policy_params *params, const struct policy_gpu *gpu,
+			   const struct policy_out *out, const struct assignment *assigned,
+			   struct policy_decision *decision)
+{
+	assign_explain_shared(gpu, assigned, decision);
+	reason_add_number(decision, "static_ratio", params->static_ratio);
+	reason_add_text(decision, "At an overbooking ratio of %.4g each vGPU gets ",
+			params->static_ratio);
+	reason_add_fraction(decision, 1 / params->static_ratio);
+	reason_add_text(decision, " of its contract");
+	reason_add_moves(gpu, out, decision);
+}
+
+static void explain_offer_static(const struct policy_params *params, const struct policy_gpu *gpu,
+				 const struct policy_terms *terms, const struct fund *fund,
+				 int sold_pct, struct policy_decision *decision)
+{
+	reason_add_number(decision, "sold_pct", sold_pct);
+	reason_add_number(decision, "static_ratio", params->static_ratio);
+	reason_add_number(decision, "total_load_pct", 100 * gpu->total_load);
+	explain_newcomer(params, gpu, terms, fund, decision);
+	reason_add_text(decision,
+			"All contracts add up to %d %%, and the overbooking ratio of %.4g allows "
+			"%.4g %%: a contract of %d %% can be sold; the new vGPU would get %d %%",
+			sold_pct, params->static_ratio, 100 * params->static_ratio,
+			terms->initial_cap_pct, fund->cap_pct);
+	explain_absent(gpu, decision);
+}
+
 static const struct assign_rule fixed = {
 	.compute = compute_static,
 	.explain = explain_static,
@@ -83,14 +113,4 @@ void static_step(const struct policy_params *params, struct policy_gpu *gpu, str
 	}
 }
 
-int static_fund(const struct policy_params *params, struct policy_gpu *gpu,
-		const struct policy_terms *terms, struct policy_out *out)
-{
-	return assign_fund(params, gpu, terms, &fixed, out);
-}
-
-void static_return(const struct policy_params *params, struct policy_gpu *gpu,
-		   struct policy_out *out)
-{
-	assign_return(params, gpu, &fixed, out);
-}
+ASSIGN_FUNCTIONS(static, fixed)

@@ -16,7 +16,7 @@ static int find_needs(struct allocator *alloc, bool tolerated)
 
 	for (int i = 0; i < alloc->n; i++) {
 		struct claim *claim = &alloc->claims[i];
-		int level = claims_level(alloc, claim);
+		int level = claim->vgpu->track->demand.level;
 
 		while (claim->above[level] > SURE)
 			level++;
@@ -31,14 +31,14 @@ static int find_needs(struct allocator *alloc, bool tolerated)
  * small variations of a demand cause no writes. */
 static bool is_sufficient(const struct allocator *alloc, const struct claim *claim)
 {
-	int cap_pct = claims_cap_pct(alloc, claim);
+	int cap_pct = claim->vgpu->cap_pct;
 
 	if (cap_pct > claim->ceiling_pct)
 		return false;
 	if (cap_pct >= claim->need_pct)
 		return true;
 	return cap_pct + alloc->gpu->step_pct >= claim->need_pct && cap_pct >= claim->least_pct &&
-	       claim->above[claims_level(alloc, claim)] <= SURE;
+	       claim->above[claim->vgpu->track->demand.level] <= SURE;
 }
 
 static bool is_met(const struct allocator *alloc)
@@ -49,7 +49,7 @@ static bool is_met(const struct allocator *alloc)
 	for (int i = 0; i < alloc->n; i++) {
 		const struct claim *claim = &alloc->claims[i];
 
-		sum_pct += claims_cap_pct(alloc, claim);
+		sum_pct += claim->vgpu->cap_pct;
 		met = met && is_sufficient(alloc, claim);
 	}
 	return met && sum_pct <= alloc->room_pct;
@@ -63,7 +63,7 @@ static void meet_needs(struct allocator *alloc)
 
 	for (int i = 0; i < alloc->n; i++) {
 		struct claim *claim = &alloc->claims[i];
-		int cap_pct = claims_cap_pct(alloc, claim);
+		int cap_pct = claim->vgpu->cap_pct;
 
 		if (cap_pct < claim->need_pct)
 			cap_pct = claims_whole_pct(alloc, claim, claim->need_pct + GROW_PCT);
@@ -93,16 +93,16 @@ static void summarize(const struct allocator *alloc, int need_pct,
 		.now_pct = held_pct, .need_pct = held_pct + need_pct, .largest = -1};
 	for (int i = 0; i < alloc->n; i++) {
 		const struct claim *claim = &alloc->claims[i];
-		const struct policy_vgpu *vgpu = &alloc->gpu->vgpus[claim->vgpu];
+		const struct policy_vgpu *vgpu = claim->vgpu;
 
-		ret_summary->now_pct += claims_source(alloc, claim) == POLICY_DEMAND_SEEN
+		ret_summary->now_pct += vgpu->track->demand.source == POLICY_DEMAND_SEEN
 						? claim->least_pct
 						: claim->need_pct;
 		demand_note_need(vgpu, claim->need_pct);
 		if (claim->cap_pct - vgpu->cap_pct <= raised_pct)
 			continue;
 		raised_pct = claim->cap_pct - vgpu->cap_pct;
-		ret_summary->largest = claim->vgpu;
+		ret_summary->largest = (int)(vgpu - alloc->gpu->vgpus);
 		ret_summary->largest_pct = claim->need_pct;
 	}
 }
@@ -139,7 +139,7 @@ enum allocation allocation_plan(const struct policy_params *params, const struct
 	summarize(&alloc, need_pct, ret_summary);
 	plan_init(ret_plan, gpu);
 	for (int i = 0; i < alloc.n; i++)
-		ret_plan->delta_pct[alloc.claims[i].vgpu] =
-			alloc.claims[i].cap_pct - gpu->vgpus[alloc.claims[i].vgpu].cap_pct;
+		ret_plan->delta_pct[alloc.claims[i].vgpu - gpu->vgpus] =
+			alloc.claims[i].cap_pct - alloc.claims[i].vgpu->cap_pct;
 	return result;
 }

@@ -21,31 +21,16 @@ int claims_whole_pct(const struct allocator *alloc, const struct claim *claim, d
 int claims_level_pct(const struct allocator *alloc, const struct claim *claim, int level,
 		     bool tolerated)
 {
-	const struct policy_vgpu *vgpu = &alloc->gpu->vgpus[claim->vgpu];
-	double pct = demand_level_pct(vgpu, level);
+	double pct = demand_level_pct(claim->vgpu, level);
 
-	return claims_whole_pct(alloc, claim, tolerated ? demand_tolerance(vgpu) * pct : pct);
-}
-
-enum policy_demand_source claims_source(const struct allocator *alloc, const struct claim *claim)
-{
-	return alloc->gpu->vgpus[claim->vgpu].track->demand.source;
-}
-
-int claims_level(const struct allocator *alloc, const struct claim *claim)
-{
-	return alloc->gpu->vgpus[claim->vgpu].track->demand.level;
-}
-
-int claims_cap_pct(const struct allocator *alloc, const struct claim *claim)
-{
-	return alloc->gpu->vgpus[claim->vgpu].cap_pct;
+	return claims_whole_pct(alloc, claim,
+				tolerated ? demand_tolerance(claim->vgpu) * pct : pct);
 }
 
 void claims_keep_caps(struct allocator *alloc)
 {
 	for (int i = 0; i < alloc->n; i++)
-		alloc->claims[i].cap_pct = claims_cap_pct(alloc, &alloc->claims[i]);
+		alloc->claims[i].cap_pct = alloc->claims[i].vgpu->cap_pct;
 }
 
 /* Divides @steps by contract among the claims without a share. Returns true if the part of a claim
@@ -58,13 +43,12 @@ static bool divide(struct allocator *alloc, int steps)
 
 	for (int i = 0; i < alloc->n; i++) {
 		const struct claim *claim = &alloc->claims[i];
-		const struct policy_vgpu *vgpu = &alloc->gpu->vgpus[claim->vgpu];
 
 		if (claim->share_pct == 0)
 			shares[n++] = (struct share){
-				.id = vgpu->id,
+				.id = claim->vgpu->id,
 				.vgpu = i,
-				.weight = vgpu->terms.initial_cap_pct,
+				.weight = claim->vgpu->terms.initial_cap_pct,
 				.limit = claim->ceiling_pct / alloc->gpu->step_pct,
 			};
 	}
@@ -111,9 +95,7 @@ void claims_collect(const struct policy_params *params, const struct policy_gpu 
 	alloc->gpu = gpu;
 	alloc->room_pct = 100 - gpu->absent.cap_pct - spared_pct;
 	alloc->n = 0;
-	for (int i = 0; i < gpu->n_vgpus; i++)
-		by_id[i] = i;
-	sort_by_id(gpu, by_id, gpu->n_vgpus);
+	sort_all_by_id(gpu, by_id);
 	for (int i = 0; i < gpu->n_vgpus; i++) {
 		const struct policy_vgpu *vgpu = &gpu->vgpus[by_id[i]];
 		struct claim *claim = &alloc->claims[alloc->n];
@@ -123,7 +105,7 @@ void claims_collect(const struct policy_params *params, const struct policy_gpu 
 			continue;
 		}
 		alloc->n++;
-		claim->vgpu = by_id[i];
+		claim->vgpu = vgpu;
 		claim->floor_pct = policy_floor_pct(params, gpu, &vgpu->terms);
 		claim->ceiling_pct = policy_ceiling_pct(gpu, &vgpu->terms);
 		claim->least_pct = claims_whole_pct(alloc, claim,

@@ -16,7 +16,7 @@ struct raise {
 };
 
 struct claim {
-	int vgpu;
+	const struct policy_vgpu *vgpu;
 	int floor_pct, ceiling_pct;
 	int least_pct; /* smallest cap that may serve the present demand */
 	int shown_pct; /* cap with which this demand also stays measurable */
@@ -28,6 +28,7 @@ struct claim {
 	bool served;   /* if need exceeds supply: cap_pct is at least now_pct */
 	struct raise raise;
 	double above[POLICY_LEVELS];
+	int stay_pct; /* if need exceeds supply: the cap that it needs if it stays on its level */
 	int level_pct[POLICY_LEVELS]; /* if need exceeds supply: the cap that serves each level */
 };
 
@@ -50,14 +51,6 @@ int claims_whole_pct(const struct allocator *alloc, const struct claim *claim, d
  * fraction demand_tolerance() of it. */
 int claims_level_pct(const struct allocator *alloc, const struct claim *claim, int level,
 		     bool tolerated);
-
-enum policy_demand_source claims_source(const struct allocator *alloc, const struct claim *claim);
-
-/* Returns the present level of the demand. */
-int claims_level(const struct allocator *alloc, const struct claim *claim);
-
-/* Returns the cap in force. */
-int claims_cap_pct(const struct allocator *alloc, const struct claim *claim);
 
 /* Plans the caps in force. */
 void claims_keep_caps(struct allocator *alloc);

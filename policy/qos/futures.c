@@ -269,9 +269,7 @@ static void sampler_init(struct sampler *sampler, const struct policy_params *pa
 	sampler->n = gpu->n_vgpus;
 	sampler->rows = 1;
 	sampler->peak_pct = 0;
-	for (int i = 0; i < sampler->n; i++)
-		by_id[i] = i;
-	sort_by_id(gpu, by_id, sampler->n);
+	sort_all_by_id(gpu, by_id);
 	for (int i = 0; i < sampler->n; i++) {
 		struct member *member = &sampler->members[i];
 		member->vgpu = &gpu->vgpus[by_id[i]];

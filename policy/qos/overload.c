@@ -54,9 +54,7 @@ void overload_sum_demands(const struct policy_params *params, const struct polic
 
 	*ret_overload = (struct overload){.top = min_int(gpu->absent.demand_pct, MORE)};
 	ret_overload->share[ret_overload->top] = 1;
-	for (int i = 0; i < gpu->n_vgpus; i++)
-		by_id[i] = i;
-	sort_by_id(gpu, by_id, gpu->n_vgpus);
+	sort_all_by_id(gpu, by_id);
 	for (int i = 0; i < gpu->n_vgpus; i++) {
 		overload_demand_of(params, gpu, by_id[i], share);
 		add(ret_overload, share);

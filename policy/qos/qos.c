@@ -162,7 +162,6 @@ static void warn_overcommitted(const struct policy_params *params, struct policy
 	bool overcommitted = summary->now_pct > 100;
 	bool name, severe;
 	struct policy_decision *decision;
-	struct plan none;
 
 	add_cost(params, gpu, summary->now_pct - 100);
 	name = count_overcommitted(params, gpu, overcommitted);
@@ -173,8 +172,7 @@ static void warn_overcommitted(const struct policy_params *params, struct policy
 	gpu->severe_without_newcomer = !is_caused_by_newcomer(params, gpu, summary->now_pct - 100);
 	if (!name)
 		return;
-	plan_init(&none, gpu);
-	decision = plan_decide(&none, gpu, POLICY_SEVERE, out);
+	decision = plan_decide_nothing(gpu, POLICY_SEVERE, out);
 	decision->vgpu = find_vgpu_to_migrate(params, gpu, summary->now_pct - 100);
 	moving_name(gpu, decision->vgpu);
 	gpu->overload_cost = 0;
@@ -268,14 +266,6 @@ static void sell(const struct policy_params *params, struct policy_gpu *gpu, boo
 		offer(params, gpu, out);
 }
 
-static bool changes(const struct plan *plan, const struct policy_gpu *gpu)
-{
-	for (int i = 0; i < gpu->n_vgpus; i++)
-		if (plan->delta_pct[i] != 0)
-			return true;
-	return false;
-}
-
 void qos_step(const struct policy_params *params, struct policy_gpu *gpu, struct policy_out *out)
 {
 	struct allocation_summary summary;
@@ -293,7 +283,7 @@ void qos_step(const struct policy_params *params, struct policy_gpu *gpu, struct
 	result = allocation_plan(params, gpu, 0, &plan, &summary);
 	warn_overcommitted(params, gpu, &summary, out);
 	sell(params, gpu, summary.now_pct > 100, out);
-	if (changes(&plan, gpu))
+	if (plan_apply(&plan, gpu) > 0)
 		explain_allocation(gpu, out, result, &summary,
 				   plan_decide(&plan, gpu, POLICY_SHARE, out));
 }

@@ -34,9 +34,9 @@ static void give(struct allocator *alloc, struct claim *claim, int cap_pct, int 
 	*left_pct -= more_pct;
 }
 
-static bool is_seen(const struct allocator *alloc, const struct claim *claim)
+static bool is_seen(const struct claim *claim)
 {
-	return claims_source(alloc, claim) == POLICY_DEMAND_SEEN;
+	return claim->vgpu->track->demand.source == POLICY_DEMAND_SEEN;
 }
 
 /* Each vGPU gets the smaller of its demand and its share. */
@@ -51,6 +51,8 @@ static void give_entitlements(struct allocator *alloc, int *left_pct)
 		claim->served = false;
 		for (int level = 0; level < POLICY_LEVELS; level++)
 			claim->level_pct[level] = claims_level_pct(alloc, claim, level, true);
+		claim->stay_pct =
+			claims_level_pct(alloc, claim, claim->vgpu->track->demand.level, false);
 		*left_pct -= claim->cap_pct;
 	}
 }
@@ -67,9 +69,9 @@ static struct claim *find_cheapest(struct allocator *alloc, bool sticky, int lef
 		struct claim *claim = &alloc->claims[i];
 		int missing_pct = max_int(0, claim->now_pct - claim->cap_pct), cost = missing_pct;
 
-		if (claim->served || !is_seen(alloc, claim) || missing_pct > left_pct)
+		if (claim->served || !is_seen(claim) || missing_pct > left_pct)
 			continue;
-		if (sticky && claims_cap_pct(alloc, claim) >= claim->least_pct)
+		if (sticky && claim->vgpu->cap_pct >= claim->least_pct)
 			cost -= 100;
 		if (!cheapest || cost < least) {
 			cheapest = claim;
@@ -124,8 +126,8 @@ static void serve_estimates(struct allocator *alloc, int *left_pct)
 			struct claim *claim = &alloc->claims[i];
 			int more_pct = claim->now_pct - claim->cap_pct;
 
-			if (claims_source(alloc, claim) == POLICY_DEMAND_BY_HABIT && more_pct > 0 &&
-			    more_pct <= *left_pct &&
+			if (claim->vgpu->track->demand.source == POLICY_DEMAND_BY_HABIT &&
+			    more_pct > 0 && more_pct <= *left_pct &&
 			    (!best || more_pct < best->now_pct - best->cap_pct))
 				best = claim;
 		}
@@ -136,8 +138,7 @@ static void serve_estimates(struct allocator *alloc, int *left_pct)
 }
 
 /* Divides @left_pct by contract among the claims that are below @limit of them. */
-static void divide_rest(struct allocator *alloc,
-			int (*limit)(const struct allocator *alloc, const struct claim *claim),
+static void divide_rest(struct allocator *alloc, int (*limit)(const struct claim *claim),
 			int *left_pct)
 {
 	struct share shares[POLICY_VGPUS_MAX];
@@ -145,13 +146,12 @@ static void divide_rest(struct allocator *alloc,
 
 	for (int i = 0; i < alloc->n; i++) {
 		const struct claim *claim = &alloc->claims[i];
-		const struct policy_vgpu *vgpu = &alloc->gpu->vgpus[claim->vgpu];
-		int steps = (limit(alloc, claim) - claim->cap_pct) / step_pct;
+		int steps = (limit(claim) - claim->cap_pct) / step_pct;
 
 		if (steps > 0)
-			shares[n++] = (struct share){.id = vgpu->id,
+			shares[n++] = (struct share){.id = claim->vgpu->id,
 						     .vgpu = i,
-						     .weight = vgpu->terms.initial_cap_pct,
+						     .weight = claim->vgpu->terms.initial_cap_pct,
 						     .limit = steps};
 	}
 	(void)share_divide(shares, n, *left_pct / step_pct);
@@ -161,50 +161,46 @@ static void divide_rest(struct allocator *alloc,
 	}
 }
 
-static int limit_now(const struct allocator *alloc, const struct claim *claim)
+static int limit_now(const struct claim *claim)
 {
-	(void)alloc;
 	return claim->now_pct;
 }
 
-static int limit_level(const struct allocator *alloc, const struct claim *claim)
+static int limit_level(const struct claim *claim)
 {
-	return claim->level_pct[claims_level(alloc, claim)];
+	return claim->level_pct[claim->vgpu->track->demand.level];
 }
 
-/* The cap that a vGPU needs if it stays on its level. See find_needs(). */
-static int limit_stay(const struct allocator *alloc, const struct claim *claim)
+static int limit_stay(const struct claim *claim)
 {
-	return claims_level_pct(alloc, claim, claims_level(alloc, claim), false);
+	return claim->stay_pct;
 }
 
-static int limit_unknown(const struct allocator *alloc, const struct claim *claim)
+static int limit_unknown(const struct claim *claim)
 {
-	return is_seen(alloc, claim) ? 0 : claim->ceiling_pct;
+	return is_seen(claim) ? 0 : claim->ceiling_pct;
 }
 
-static int limit_present(const struct allocator *alloc, const struct claim *claim)
+static int limit_present(const struct claim *claim)
 {
-	return min_int(claim->ceiling_pct, claims_cap_pct(alloc, claim));
+	return min_int(claim->ceiling_pct, claim->vgpu->cap_pct);
 }
 
-static int limit_ceiling(const struct allocator *alloc, const struct claim *claim)
+static int limit_ceiling(const struct claim *claim)
 {
-	(void)alloc;
 	return claim->ceiling_pct;
 }
 
-static void raise_served(struct allocator *alloc,
-			 int (*limit)(const struct allocator *alloc, const struct claim *claim),
+static void raise_served(struct allocator *alloc, int (*limit)(const struct claim *claim),
 			 int *left_pct)
 {
 	for (int i = 0; i < alloc->n; i++)
 		if (alloc->claims[i].served)
-			give(alloc, &alloc->claims[i], limit(alloc, &alloc->claims[i]), left_pct);
+			give(alloc, &alloc->claims[i], limit(&alloc->claims[i]), left_pct);
 }
 
 /* Sets claim->raise to the raise of at most @left_pct with the largest raise.saved. */
-static void find_raise(const struct allocator *alloc, struct claim *claim, int left_pct)
+static void find_raise(struct claim *claim, int left_pct)
 {
 	double above = claim->level < 0 ? 1 : claim->above[claim->level];
 
@@ -213,7 +209,7 @@ static void find_raise(const struct allocator *alloc, struct claim *claim, int l
 		int more_pct = max_int(0, claim->level_pct[level] - claim->cap_pct);
 		double saved = (above - claim->above[level]) / (more_pct + 1e-3);
 
-		if (claims_cap_pct(alloc, claim) >= claim->level_pct[level])
+		if (claim->vgpu->cap_pct >= claim->level_pct[level])
 			saved *= STICKY;
 		if (more_pct <= left_pct && saved > claim->raise.saved)
 			claim->raise = (struct raise){level, more_pct, saved};
@@ -239,16 +235,16 @@ static void serve_next(struct allocator *alloc, int *left_pct)
 
 	for (int i = 0; i < alloc->n; i++) {
 		/* The next demand after an unknown one is unknown: no raise for this claim. */
-		if (!is_seen(alloc, &alloc->claims[i]))
+		if (!is_seen(&alloc->claims[i]))
 			alloc->claims[i].level = POLICY_LEVELS - 1;
-		find_raise(alloc, &alloc->claims[i], *left_pct);
+		find_raise(&alloc->claims[i], *left_pct);
 	}
 	while ((claim = find_best_raise(alloc))) {
 		if (claim->raise.more_pct <= *left_pct) {
 			give(alloc, claim, claim->cap_pct + claim->raise.more_pct, left_pct);
 			claim->level = claim->raise.level;
 		}
-		find_raise(alloc, claim, *left_pct);
+		find_raise(claim, *left_pct);
 	}
 }
 
@@ -256,18 +252,16 @@ static void serve_next(struct allocator *alloc, int *left_pct)
  * it. */
 static bool is_served_now(const struct allocator *alloc, const struct claim *claim)
 {
-	const struct policy_vgpu *vgpu = &alloc->gpu->vgpus[claim->vgpu];
-
-	if (vgpu->cap_pct >= claim->least_pct)
+	if (claim->vgpu->cap_pct >= claim->least_pct)
 		return true;
-	return alloc->gpu->sharing == POLICY_SHARING_GUARANTEE && is_seen(alloc, claim) &&
-	       !vgpu->short_of_target;
+	return alloc->gpu->sharing == POLICY_SHARING_GUARANTEE && is_seen(claim) &&
+	       !claim->vgpu->short_of_target;
 }
 
 /* Returns true if the cap in force is as good as the planned one. */
 static bool is_as_good(const struct allocator *alloc, const struct claim *claim)
 {
-	int cap_pct = claims_cap_pct(alloc, claim);
+	int cap_pct = claim->vgpu->cap_pct;
 	int least_pct = max_int(claim->floor_pct, min_int(claim->share_pct, claim->least_pct));
 	int differ_pct = abs(claim->cap_pct - cap_pct);
 
@@ -286,7 +280,7 @@ static void keep_if_as_good(struct allocator *alloc)
 
 	for (int i = 0; i < alloc->n; i++) {
 		const struct claim *claim = &alloc->claims[i];
-		int cap_pct = claims_cap_pct(alloc, claim);
+		int cap_pct = claim->vgpu->cap_pct;
 
 		if (!is_as_good(alloc, claim))
 			return;
