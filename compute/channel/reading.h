@@ -32,8 +32,6 @@ struct compute_reading {
 	uint64_t submit_ns; /* last submission; 0: none */
 	uint64_t finish_ns; /* last completion; 0: none */
 	uint64_t memory_bytes;
-	/* The page contained a value outside its bounds in this or an earlier reading. */
-	bool implausible;
 	/* Internal: time of the connection, and the totals of the page at the last reading. */
 	uint64_t begin_ns;
 	struct {

@@ -42,6 +42,7 @@ struct publisher {
 	uint64_t read_ns; /* monotonic time of the last read of the tree */
 	struct backoff unreachable, no_root;
 	int pause_ms;
+	int writes; /* changes made by the present call */
 };
 
 static bool host_valid(const char *host)
@@ -232,8 +233,7 @@ static int judge_provider(struct publisher *p, struct provider *provider, int r)
 	return r > 0 ? AGAIN : r;
 }
 
-static int create_missing(struct publisher *p, const struct wanted *wanted, int *writes,
-			  struct err *reterr)
+static int create_missing(struct publisher *p, const struct wanted *wanted, struct err *reterr)
 {
 	for (size_t i = 0; i < wanted->n_gpus; i++) {
 		struct provider *provider = NULL;
@@ -256,7 +256,7 @@ static int create_missing(struct publisher *p, const struct wanted *wanted, int 
 			return r;
 		}
 		p->providers[p->n_providers++] = provider;
-		++*writes;
+		p->writes++;
 	}
 	return 0;
 }
@@ -269,7 +269,7 @@ static bool in_use(const struct provider *provider)
 	return false;
 }
 
-static int remove_provider(struct publisher *p, size_t index, int *writes, struct err *reterr)
+static int remove_provider(struct publisher *p, size_t index, struct err *reterr)
 {
 	int r = provider_delete(p->service, p->providers[index], reterr);
 
@@ -277,13 +277,13 @@ static int remove_provider(struct publisher *p, size_t index, int *writes, struc
 		return judge_provider(p, p->providers[index], r);
 	free(p->providers[index]);
 	p->providers[index] = p->providers[--p->n_providers];
-	++*writes;
+	p->writes++;
 	return 0;
 }
 
 /* Writes the difference of one provider. @wanted NULL: withdraws it. */
 static int write_one(struct publisher *p, struct provider *provider, const struct wanted *wanted,
-		     int *writes, struct err *reterr)
+		     struct err *reterr)
 {
 	struct difference difference;
 	int r = 0;
@@ -297,23 +297,22 @@ static int write_one(struct publisher *p, struct provider *provider, const struc
 		return err_fail(reterr, -r, "GPU %s: more than %d classes, %d traits or %d slots",
 				provider->id.gpu, PLACEMENT_CLASSES_MAX, PLACEMENT_TRAITS_MAX,
 				PLACEMENT_TOTAL_MAX);
-	r = provider_write(p->service, provider, &difference, writes, reterr);
+	r = provider_write(p->service, provider, &difference, &p->writes, reterr);
 	return judge_provider(p, provider, r);
 }
 
 /* Writes all differences between the copy and @wanted. */
-static int write_all(struct publisher *p, const struct wanted *wanted, int *writes,
-		     struct err *reterr)
+static int write_all(struct publisher *p, const struct wanted *wanted, struct err *reterr)
 {
-	int r = wanted ? create_missing(p, wanted, writes, reterr) : 0;
+	int r = wanted ? create_missing(p, wanted, reterr) : 0;
 
 	for (size_t i = p->n_providers; i-- > 0 && r == 0;) {
 		struct provider *provider = p->providers[i];
 
 		if (wanted && !find_wanted(wanted, provider->id.gpu) && !in_use(provider))
-			r = remove_provider(p, i, writes, reterr);
+			r = remove_provider(p, i, reterr);
 		else
-			r = write_one(p, provider, wanted, writes, reterr);
+			r = write_one(p, provider, wanted, reterr);
 	}
 	return r;
 }
@@ -341,22 +340,21 @@ static bool is_recent(const struct publisher *p)
  * difference only a read can prove it, and at times also the copies of the other providers. When
  * the cloud returns, the hosts of a fleet do not read first: their writes alone keep it busy.
  */
-static int converge(struct publisher *p, const struct wanted *wanted, int *writes,
-		    struct err *reterr)
+static int converge(struct publisher *p, const struct wanted *wanted, struct err *reterr)
 {
-	int before = *writes, r;
+	int before = p->writes, r;
 
 	if (p->current && (is_recent(p) || p->unreachable.failures > 0)) {
 		r = read_unknown(p, reterr);
 		if (r == 0)
-			r = write_all(p, wanted, writes, reterr);
-		if (r != 0 || *writes > before)
+			r = write_all(p, wanted, reterr);
+		if (r != 0 || p->writes > before)
 			return r;
 	}
 	r = read_all(p, reterr);
 	if (r == 0 && wanted && !p->has_traits)
 		r = create_traits(p, reterr);
-	return r == 0 ? write_all(p, wanted, writes, reterr) : r;
+	return r == 0 ? write_all(p, wanted, reterr) : r;
 }
 
 static void sleep_ms(int ms)
@@ -393,18 +391,18 @@ static void settle(struct publisher *p, int result)
 	}
 }
 
-static int publish(struct publisher *p, const struct wanted *wanted, int *writes,
-		   struct err *reterr)
+static int publish(struct publisher *p, const struct wanted *wanted, struct err *reterr)
 {
 	/* a refused write is normal: repeat soon, but not at the same instant as the other client
 	 */
 	struct backoff again = {AGAIN_FIRST_MS, AGAIN_MAX_MS, 0};
 	int r = AGAIN;
 
+	p->writes = 0;
 	for (int i = 0; i < ATTEMPTS && r == AGAIN; i++) {
 		if (i > 0)
 			sleep_ms(backoff_pause_ms(&again, random_number()));
-		r = converge(p, wanted, writes, reterr);
+		r = converge(p, wanted, reterr);
 		backoff_fail(&again);
 	}
 	if (r == AGAIN)
@@ -464,12 +462,11 @@ static void report_gpu(const struct provider *provider, const struct wanted_gpu 
 int publisher_publish(struct publisher *p, const struct wanted *wanted,
 		      struct published *ret_published, struct err *reterr)
 {
-	int writes = 0, r;
+	int r = publish(p, wanted, reterr);
 
-	r = publish(p, wanted, &writes, reterr);
 	if (r != 0 || !ret_published)
 		return r;
-	ret_published->writes = writes;
+	ret_published->writes = p->writes;
 	ret_published->n_gpus = p->n_providers;
 	for (size_t i = 0; i < p->n_providers; i++)
 		report_gpu(p->providers[i], find_wanted(wanted, p->providers[i]->id.gpu),
@@ -479,9 +476,7 @@ int publisher_publish(struct publisher *p, const struct wanted *wanted,
 
 int publisher_withdraw(struct publisher *p, struct err *reterr)
 {
-	int writes = 0;
-
-	return publish(p, NULL, &writes, reterr);
+	return publish(p, NULL, reterr);
 }
 
 int publisher_pause_ms(const struct publisher *p)

@@ -350,7 +350,6 @@ static int look_at_server(struct nova *nova, const struct nova_asked *asked,
 	if (strcmp(server.status, "ERROR") != 0)
 		return 0;
 	p->phase = NOVA_FAILED;
-	p->server_failed = true;
 	snprintf(p->why, sizeof(p->why), "Nova set the server to ERROR%s%s",
 		 server.fault[0] ? ": " : "", server.fault);
 	return 0;

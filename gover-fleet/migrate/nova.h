@@ -75,7 +75,6 @@ struct nova_progress {
 	/* wall time of the last change, by Nova's clock, whole seconds; 0: unknown */
 	int64_t changed_ms;
 	char to[NOVA_HOST_MAX];	     /* destination; "": unknown */
-	bool server_failed;	     /* the server is in state ERROR; phase is NOVA_FAILED */
 	char why[2 * NOVA_TEXT_MAX]; /* of NOVA_FAILED */
 };
 
