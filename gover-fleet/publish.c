@@ -7,14 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/thread.h"
 #include "base/xalloc.h"
 #include "gover-fleet/model/fleet-log.h"
 #include "gover-fleet/model/hold.h"
 #include "gover-fleet/model/mapping.h"
 #include "gover-fleet/publish.h"
-#include "gover-fleet/status.h"
 
 #define REPORT_EVERY_NS (50 * NS_PER_S)
 #define REPORT_LIMIT_MS 2000L
@@ -30,7 +31,7 @@ struct publish {
 	struct report sent; /* the last report that gover-d has */
 	uint64_t sent_ns;   /* 0: gover-d has none */
 	enum report_cloud logged;
-	char *status; /* see status_write() */
+	char *status; /* as last written; NULL: not yet */
 	int status_result;
 	bool no_route; /* this gover-d has no PUT /v1/fleet */
 	bool refused;  /* gover-d refused the last report */
@@ -201,7 +202,7 @@ static int publish_wanted(struct publish *p, const struct follower_view *view,
 	return !view->connected && expires_ms < again_ms ? expires_ms : again_ms;
 }
 
-/* --- report and status --- */
+/* --- report --- */
 
 static void add_migrations(const struct mover_status *status, struct report *report)
 {
@@ -235,18 +236,164 @@ static void send_report(struct publish *p, const struct report *report)
 	p->sent_ns = now_ns;
 }
 
+/* --- status file --- */
+
+struct status {
+	const char *host;
+	const struct follower_view *gover;
+	const struct domains_view *libvirt; /* NULL: no domains are watched */
+	const struct wanted *wanted;
+	const struct report *report;
+	const struct mover_status *mover; /* NULL: nothing is migrated */
+	struct hook_server_counts hook;
+	struct reconciler_counts reconciler;
+};
+
+static const char *text_or_null(const char *text)
+{
+	return text[0] ? text : NULL;
+}
+
+static json_t *encode_gover(const struct follower_view *view)
+{
+	const struct host_state *state = view->state;
+
+	return json_pack("{s:b, s:s?, s:i, s:i, s:i}", "connected", view->connected, "problem",
+			 text_or_null(view->problem), "gpus", state ? (int)state->n_gpus : 0,
+			 "vgpus", state ? (int)state->n_vgpus : 0, "offers",
+			 state ? (int)state->n_offers : 0);
+}
+
+static json_t *encode_libvirt(const struct domains_view *view)
+{
+	if (!view)
+		return json_null();
+	return json_pack("{s:b, s:s?, s:i}", "connected", view->connected, "problem",
+			 text_or_null(view->problem), "domains",
+			 view->list ? (int)view->list->n : 0);
+}
+
+static json_t *encode_gpu(const struct wanted_gpu *gpu)
+{
+	json_t *classes = json_array();
+
+	for (size_t i = 0; i < gpu->n_classes; i++)
+		(void)json_array_append_new(classes, json_pack("{s:s, s:i, s:i}", "name",
+							       gpu->classes[i].name, "contracts",
+							       gpu->classes[i].contracts, "offers",
+							       gpu->classes[i].offers));
+	return json_pack("{s:s, s:b, s:b, s:s?, s:o}", "gpu", gpu->name, "overloaded",
+			 gpu->overloaded, "draining", gpu->draining, "policy",
+			 text_or_null(gpu->policy), "classes", classes);
+}
+
+static json_t *encode_wanted(const struct wanted *wanted)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < wanted->n_gpus; i++)
+		(void)json_array_append_new(list, encode_gpu(&wanted->gpus[i]));
+	return list;
+}
+
+static json_t *encode_cloud(const struct report *report)
+{
+	return json_pack("{s:s, s:s?, s:s?, s:i}", "state", fleet_report_cloud_name(report->cloud),
+			 "address", text_or_null(report->address), "problem",
+			 text_or_null(report->problem), "leaks", (int)report->n_leaks);
+}
+
+static json_t *encode_time(int64_t wall_ms)
+{
+	char text[CLOCK_TEXT_MAX];
+
+	clock_format(wall_ms, text);
+	return json_string(text);
+}
+
+/* The migration in progress. */
+static json_t *encode_migration(const struct mover_status *mover)
+{
+	if (!mover || !mover->running[0])
+		return json_null();
+	return json_pack("{s:s, s:s?, s:o}", "vgpu", mover->running, "to", text_or_null(mover->to),
+			 "since", encode_time(mover->since_ms));
+}
+
+static json_t *encode_last_migration(const struct mover_status *mover)
+{
+	const struct mover_end *last = mover ? &mover->last : NULL;
+
+	if (!last || !last->vgpu[0])
+		return json_null();
+	return json_pack("{s:s, s:s, s:s?, s:I, s:s?, s:o}", "vgpu", last->vgpu, "state",
+			 mover_end_state(last), "to", text_or_null(last->to), "duration_ms",
+			 (json_int_t)last->took_ms, "reason", text_or_null(last->why), "time",
+			 encode_time(last->ended_ms));
+}
+
+static json_t *encode_counts(const struct status *status)
+{
+	const struct hook_server_counts *hook = &status->hook;
+	const struct reconciler_counts *reconciler = &status->reconciler;
+
+	return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "hook_requests",
+			 (int)hook->requests, "hook_claimed", (int)hook->claimed, "hook_refused",
+			 (int)hook->refused, "hook_failed", (int)hook->failed, "claimed_later",
+			 (int)reconciler->claimed, "ended", (int)reconciler->ended, "unverified",
+			 reconciler->unverified);
+}
+
+static json_t *encode_status(const struct status *status)
+{
+	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "version", GOVER_VERSION,
+			 "host", status->host, "gover", encode_gover(status->gover), "libvirt",
+			 encode_libvirt(status->libvirt), "cloud", encode_cloud(status->report),
+			 "wanted", encode_wanted(status->wanted), "migration",
+			 encode_migration(status->mover), "last_migration",
+			 encode_last_migration(status->mover), "counts", encode_counts(status));
+}
+
+/*
+ * Replaces the file, if the status differs from the last one. One object, written atomically: a
+ * reader never sees a part of it. The file also has the time. Returns 0 or a negative errno.
+ */
+static int replace_status(struct publish *p, const struct status *status)
+{
+	CLEANUP_FREE char *text = NULL, *whole = NULL;
+	json_t *object = encode_status(status);
+	int r;
+
+	if (!object)
+		return -EILSEQ;
+	text = json_dumps(object, JSON_COMPACT);
+	if (p->status && strcmp(text, p->status) == 0) {
+		json_decref(object);
+		return 0;
+	}
+	(void)json_object_set_new(object, "written_at", encode_time(clock_now().wall_ms));
+	whole = json_dumps(object, JSON_INDENT(2));
+	r = file_replace(p->parts.config->status_file, whole, strlen(whole));
+	json_decref(object);
+	if (r < 0)
+		return r;
+	free(p->status);
+	p->status = text;
+	text = NULL;
+	return 0;
+}
+
 static void write_status(struct publish *p, const struct status *status)
 {
 	const char *path = p->parts.config->status_file;
-	int r;
+	int r = path[0] ? replace_status(p, status) : 0;
 
-	if (!path[0])
-		return;
-	r = status_write(path, status, clock_now().wall_ms, &p->status);
 	if (r < 0 && r != p->status_result)
 		fleet_log_warning("%s: cannot be written: %s", path, strerror(-r));
 	p->status_result = r;
 }
+
+/* --- rounds --- */
 
 /* Returns the time until the next round in ms. */
 static int run_round(struct publish *p)

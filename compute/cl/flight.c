@@ -98,7 +98,7 @@ struct flight *flight_add(struct queue *queue, const struct batch_item *item, cl
 	struct flight *flight = NULL;
 	cl_event old;
 
-	queue_lock(queue);
+	tenant_lock(&queue->locked);
 	if (batch_add(&queue->batch, item, queue->tracked, queue->out_of_order, gate_turn()))
 		flight = take_flight();
 	old = queue->newest;
@@ -106,7 +106,7 @@ struct flight *flight_add(struct queue *queue, const struct batch_item *item, cl
 		begin_flight(queue, flight, event);
 	else
 		__atomic_store_n(&queue->newest, event, __ATOMIC_RELAXED);
-	queue_unlock(queue);
+	tenant_unlock(&queue->locked);
 	if (old)
 		(void)target.clReleaseEvent(old);
 	return flight;
@@ -119,13 +119,13 @@ static struct flight *end_flight(struct flight *flight, cl_int status)
 	struct flight *next = NULL;
 
 	account(flight, status);
-	queue_lock(queue);
+	tenant_lock(&queue->locked);
 	if (queue->tracked == 1 && queue->batch.n > 0 && queue->newest) {
 		next = flight; /* the entry is used again */
 		begin_flight(queue, next, queue->newest);
 	}
 	(void)__atomic_sub_fetch(&queue->tracked, 1, __ATOMIC_ACQ_REL);
-	queue_unlock(queue);
+	tenant_unlock(&queue->locked);
 	if (!next)
 		free_flight(flight);
 	return next;

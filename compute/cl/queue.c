@@ -44,16 +44,6 @@ struct queue *queue_find(cl_command_queue handle)
 	return NULL;
 }
 
-void queue_lock(struct queue *queue)
-{
-	tenant_lock(&queue->locked);
-}
-
-void queue_unlock(struct queue *queue)
-{
-	tenant_unlock(&queue->locked);
-}
-
 void queue_for_each(void (*visit)(struct queue *queue))
 {
 	for (size_t i = 0; i < QUEUES_MAX; i++) {

@@ -37,9 +37,6 @@ struct queue {
 /* Returns the record, or NULL if the queue is unknown. Takes no lock. */
 struct queue *queue_find(cl_command_queue handle);
 
-void queue_lock(struct queue *queue);
-void queue_unlock(struct queue *queue);
-
 /* Returns how many queues keep @event as their newest. */
 unsigned int queue_references_to(cl_event event);
 

@@ -12,25 +12,9 @@
 #include "base/parse.h"
 #include "compute/channel/memfd.h"
 #include "compute/channel/text.h"
-#include "compute/server/state.h"
+#include "compute/server/accelerator.h"
 
 #define SCHEDSTAT_TEXT_MAX 64
-
-unsigned int accelerator_slot(const struct accelerator_client *client)
-{
-	return client->slot;
-}
-
-uint64_t accelerator_memory_max_bytes(const struct accelerator *accelerator,
-				      const struct accelerator_client *client)
-{
-	return accelerator->beacon->slot[client->slot].memory_max_bytes;
-}
-
-uint32_t accelerator_tenant_of(const struct accelerator_client *client)
-{
-	return client->tenant->index;
-}
 
 void accelerator_set_grant(struct accelerator *accelerator, struct accelerator_client *client,
 			   enum compute_grant grant, uint64_t turn_id)

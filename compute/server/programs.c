@@ -111,11 +111,11 @@ void server_accept_clients(struct server *server)
 /* The page of @hello becomes a client. Takes @fd. Returns 0 or a negative errno. */
 static int welcome(struct server *server, struct connection *connection, int fd)
 {
-	int fds[COMPUTE_WELCOME_FDS] = {accelerator_beacon_fd(server->accelerator),
-					server->bell.fd};
+	int fds[COMPUTE_WELCOME_FDS] = {server->accelerator->beacon_fd, server->bell.fd};
 	uint64_t now_ns = server_now_ns();
 	const struct compute_page *page;
 	struct compute_welcome reply;
+	unsigned int slot;
 	int r = compute_memfd_map_page(fd, &page);
 
 	(void)close(fd);
@@ -128,9 +128,9 @@ static int welcome(struct server *server, struct connection *connection, int fd)
 		return r;
 	/* The client must find a fresh stamp. */
 	(void)accelerator_step(server->accelerator, now_ns);
-	compute_message_make_welcome(
-		accelerator_slot(connection->client),
-		accelerator_memory_max_bytes(server->accelerator, connection->client), &reply);
+	slot = connection->client->slot;
+	compute_message_make_welcome(slot, server->accelerator->beacon->slot[slot].memory_max_bytes,
+				     &reply);
 	return compute_transfer_send(connection->watched.fd, &reply, sizeof(reply), fds,
 				     COMPUTE_WELCOME_FDS);
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "compute/channel/text.h"
-#include "compute/server/state.h"
+#include "compute/server/accelerator.h"
 
 struct accelerator_tenant *accelerator_find(const struct accelerator *accelerator, uint32_t index)
 {

@@ -6,7 +6,7 @@
 
 #include "compute/channel/memfd.h"
 #include "compute/channel/text.h"
-#include "compute/server/state.h"
+#include "compute/server/accelerator.h"
 
 /* A holder gets a later end of its lease when less than half of it is left. */
 #define LEASE_NS COMPUTE_STAMP_OLD_NS
@@ -56,11 +56,6 @@ void accelerator_free(struct accelerator *accelerator)
 	if (accelerator->beacon_fd >= 0)
 		(void)close(accelerator->beacon_fd);
 	free(accelerator);
-}
-
-int accelerator_beacon_fd(const struct accelerator *accelerator)
-{
-	return accelerator->beacon_fd;
 }
 
 /* Device time that @client may still submit in @turn, with what it has in flight. */

@@ -138,10 +138,10 @@ static void accelerator_world_check(struct accelerator_world *world)
 		const struct accelerator_client *client = world->programs[i].client;
 		uint32_t tenant;
 
-		if (!client || (world->beacon->slot[accelerator_slot(client)].grant &
-				COMPUTE_GRANT_MASK) == COMPUTE_GRANT_NONE)
+		if (!client || (world->beacon->slot[client->slot].grant & COMPUTE_GRANT_MASK) ==
+				       COMPUTE_GRANT_NONE)
 			continue;
-		tenant = accelerator_tenant_of(client);
+		tenant = client->tenant->index;
 		FUZZ_CHECK(holder == COMPUTE_TENANT_NONE || holder == tenant);
 		holder = tenant;
 	}
@@ -166,8 +166,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct accelerator_world world = {.begin_ns = 1000000000, .now_ns = 1000000000};
 
 	FUZZ_CHECK(accelerator_new(&options, world.now_ns, &world.accelerator) == 0);
-	FUZZ_CHECK(compute_memfd_map_beacon(accelerator_beacon_fd(world.accelerator),
-					    &world.beacon) == 0);
+	FUZZ_CHECK(compute_memfd_map_beacon(world.accelerator->beacon_fd, &world.beacon) == 0);
 	for (; size >= 4; data += 4, size -= 4) {
 		accelerator_world_call(&world, data);
 		accelerator_world_check(&world);

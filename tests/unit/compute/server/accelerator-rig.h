@@ -60,9 +60,7 @@ static inline void open_world(const char *discipline)
 	world = (struct world){.now_ns = 1000 * MS};
 	assert_non_null(options.discipline);
 	assert_int_equal(accelerator_new(&options, world.now_ns, &world.accelerator), 0);
-	assert_int_equal(
-		compute_memfd_map_beacon(accelerator_beacon_fd(world.accelerator), &world.beacon),
-		0);
+	assert_int_equal(compute_memfd_map_beacon(world.accelerator->beacon_fd, &world.beacon), 0);
 }
 
 static inline void step(void)
@@ -145,7 +143,7 @@ static inline void open_pair(struct program **ret_a, struct program **ret_b)
 
 static inline const struct compute_slot *slot_of(const struct program *program)
 {
-	return &world.beacon->slot[accelerator_slot(program->client)];
+	return &world.beacon->slot[program->client->slot];
 }
 
 static inline bool has_turn(const struct program *program)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tenants, clients and control requests of a device. */
+#include "compute/server/accelerator.h"
 #include "tests/unit/compute/server/accelerator-rig.h"
 
 TEST(programs_belong_to_the_nearest_group)
@@ -17,24 +18,24 @@ TEST(programs_belong_to_the_nearest_group)
 
 	open_world("fair");
 	connect_program("/gover/a/b/c", MS, 1);
-	assert_int_equal(accelerator_tenant_of(world.programs[0].client), 0);
+	assert_int_equal(world.programs[0].client->tenant->index, 0);
 	assert_int_equal(add_tenant("/gover/a", 100, 0), 1);
-	assert_int_equal(accelerator_tenant_of(world.programs[0].client), 1);
+	assert_int_equal(world.programs[0].client->tenant->index, 1);
 	assert_int_equal(add_tenant("/gover/a/b", 100, 0), 2);
-	assert_int_equal(accelerator_tenant_of(world.programs[0].client), 2);
+	assert_int_equal(world.programs[0].client->tenant->index, 2);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct program *program = connect_program(rows[i].group, MS, 1);
 
-		assert_int_equal(accelerator_tenant_of(program->client), rows[i].tenant);
+		assert_int_equal(program->client->tenant->index, rows[i].tenant);
 	}
 	run(50 * MS);
 	compute_control_make_request(COMPUTE_REMOVE, 1, &request);
 	request.tenant = 2;
 	ask(&request, 0, &reply);
-	assert_int_equal(accelerator_tenant_of(world.programs[0].client), 1);
+	assert_int_equal(world.programs[0].client->tenant->index, 1);
 	request.tenant = 1;
 	ask(&request, 0, &reply);
-	assert_int_equal(accelerator_tenant_of(world.programs[0].client), 0);
+	assert_int_equal(world.programs[0].client->tenant->index, 0);
 	run(50 * MS);
 	assert_int_equal(reply.device.tenants, 1);
 	assert_int_equal(look(0).clients, 8);
@@ -125,7 +126,7 @@ TEST(a_connection_that_ended_has_no_turn)
 	a = connect_program("/a", MS, 1);
 	run(10 * MS);
 	assert_true(has_turn(a));
-	slot = accelerator_slot(a->client);
+	slot = a->client->slot;
 	end_program(a);
 	word = world.beacon->slot[slot].grant;
 	assert_int_equal(word & COMPUTE_GRANT_MASK, COMPUTE_GRANT_NONE);
