@@ -1,39 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Parses times of the daemon and formats ages. */
-#include <errno.h>
+/* Formats ages. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 
 #include "base/cleanup.h"
+#include "base/rfc3339.h"
 #include "base/terminal/age.h"
 
 #define MINUTE_S 60
 #define HOUR_S	 3600
 #define DAY_S	 86400
 #define AHEAD_MS 1000 /* a time up to this far in the future counts as now */
-
-int age_parse(const char *text, int64_t *ret_ms)
-{
-	struct tm tm = {0};
-	const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
-	long ms = 0;
-
-	if (!rest)
-		return -EINVAL;
-	if (*rest == '.') {
-		char *end;
-
-		ms = strtol(rest + 1, &end, 10);
-		if (end != rest + 4 || ms < 0)
-			return -EINVAL;
-		rest = end;
-	}
-	if (rest[0] != 'Z' || rest[1] != '\0')
-		return -EINVAL;
-	*ret_ms = (int64_t)timegm(&tm) * 1000 + ms;
-	return 0;
-}
 
 /*
  * Formats whole seconds with at most two units, and from ten days on with one. @gap is between a
@@ -90,7 +66,7 @@ void age_tell(const char *time, int64_t now_ms, char text[AGE_MAX])
 {
 	int64_t then_ms;
 
-	if (age_parse(time, &then_ms) == 0)
+	if (rfc3339_parse(time, &then_ms) == 0)
 		format_when(now_ms - then_ms, " ", "min", text);
 	else
 		snprintf(text, AGE_MAX, "at an unknown time");

@@ -7,12 +7,6 @@
 
 #define AGE_MAX 64
 
-/*
- * Parses a time of the daemon, "2026-11-20T18:49:56.123Z". Returns 0, or -EINVAL if @text has
- * another form.
- */
-int age_parse(const char *text, int64_t *ret_ms);
-
 /* Formats an age: "12s", "5m", "2h13m", "3d4h", "12d"; "0s" if it is negative. */
 void age_format(int64_t ms, char text[AGE_MAX]);
 

@@ -12,6 +12,7 @@
 #include <wchar.h>
 
 #include "base/clock.h"
+#include "base/rfc3339.h"
 #include "base/parse.h"
 #include "base/terminal/age.h"
 #include "base/terminal/field.h"
@@ -141,11 +142,11 @@ void writer_format_cell(const struct writer *writer, const struct writer_column 
 			format_time(field_text(row, key), text);
 			break;
 		case WRITER_AGE:
-			if (age_parse(field_text(row, key), &then_ms) == 0)
+			if (rfc3339_parse(field_text(row, key), &then_ms) == 0)
 				age_format(writer->now_ms - then_ms, text);
 			break;
 		case WRITER_WHEN:
-			if (age_parse(field_text(row, key), &then_ms) == 0)
+			if (rfc3339_parse(field_text(row, key), &then_ms) == 0)
 				age_format_when(writer->now_ms - then_ms, text);
 			break;
 		case WRITER_YES:

@@ -2,6 +2,7 @@
 /* `status`: prints the daemon, GPUs, vGPUs, alerts and offers, from GET /v1/host. */
 #include <string.h>
 
+#include "base/rfc3339.h"
 #include "base/terminal/age.h"
 #include "base/terminal/field.h"
 #include "gover-ctl/verb/tables.h"
@@ -96,7 +97,7 @@ void status_print(struct ctl *ctl, const json_t *host)
 	const json_t *gpus = json_object_get(host, "gpus");
 	size_t i;
 
-	(void)age_parse(field_text(host, "time"), &ctl->writer.now_ms);
+	(void)rfc3339_parse(field_text(host, "time"), &ctl->writer.now_ms);
 	print_daemon(ctl, host);
 	writer_line(&ctl->writer, "%s", "");
 	tables_print_rows(&ctl->writer, &table_gpus, host);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/rfc3339.h"
 #include "base/terminal/age.h"
 #include "base/terminal/field.h"
 #include "base/text.h"
@@ -230,8 +231,8 @@ static void alert_duration(const json_t *alert, char text[WRITER_CELL_MAX])
 {
 	int64_t from_ms, to_ms;
 
-	if (age_parse(field_text(alert, "raised_at"), &from_ms) == 0 &&
-	    age_parse(field_text(alert, "cleared_at"), &to_ms) == 0)
+	if (rfc3339_parse(field_text(alert, "raised_at"), &from_ms) == 0 &&
+	    rfc3339_parse(field_text(alert, "cleared_at"), &to_ms) == 0)
 		age_format(to_ms - from_ms, text);
 }
 

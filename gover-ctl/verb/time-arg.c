@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Times and ranges in command line arguments. */
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/parse.h"
+#include "base/rfc3339.h"
 #include "gover-ctl/verb/time-arg.h"
 
 #define YEAR_9999_S INT64_C(253402300799)
@@ -75,91 +73,18 @@ int time_arg_parse_span(const char *text, int64_t *ret_s)
 	return 0;
 }
 
-/* Returns the value of @count digits at @text, or -1 if these are not all digits. */
-static int digits_at(const char *text, int count)
+/* A space may separate date and time. */
+static int parse_date(const char *text, int64_t *ret_ms)
 {
-	int value = 0;
+	static const size_t date = 10; /* length of "2026-11-20" */
+	char copy[64];
 
-	for (int i = 0; i < count; i++) {
-		if (text[i] < '0' || text[i] > '9')
-			return -1;
-		value = value * 10 + (text[i] - '0');
-	}
-	return value;
-}
-
-/* Converts "Z", "+01:00" or "-05:30" to seconds east of UTC. */
-static int parse_offset(const char *text, int64_t *ret_s)
-{
-	int hours, minutes;
-
-	if (strcmp(text, "Z") == 0 || strcmp(text, "z") == 0) {
-		*ret_s = 0;
-		return 0;
-	}
-	if ((text[0] != '+' && text[0] != '-') || strlen(text) != 6 || text[3] != ':')
+	if (strlen(text) >= sizeof(copy))
 		return -EINVAL;
-	hours = digits_at(text + 1, 2);
-	minutes = digits_at(text + 4, 2);
-	if (hours < 0 || hours > 23 || minutes < 0 || minutes > 59)
-		return -EINVAL;
-	*ret_s = (text[0] == '-' ? -1 : 1) * (hours * 3600 + minutes * 60);
-	return 0;
-}
-
-/* Converts "2026-11-20T18:49:56" as UTC. Returns -EINVAL also for a date that does not exist. */
-static int parse_date(const char *text, int64_t *ret_s)
-{
-	static const char shape[] = "0000-00-00T00:00:00";
-	struct tm tm = {0}, back;
-	time_t s;
-
-	for (size_t i = 0; shape[i]; i++) {
-		bool fits = shape[i] == '0'   ? text[i] >= '0' && text[i] <= '9'
-			    : shape[i] == 'T' ? text[i] && strchr("Tt ", text[i])
-					      : text[i] == shape[i];
-
-		if (!fits)
-			return -EINVAL;
-	}
-	tm.tm_year = digits_at(text, 4) - 1900;
-	tm.tm_mon = digits_at(text + 5, 2) - 1;
-	tm.tm_mday = digits_at(text + 8, 2);
-	tm.tm_hour = digits_at(text + 11, 2);
-	tm.tm_min = digits_at(text + 14, 2);
-	tm.tm_sec = digits_at(text + 17, 2);
-	back = tm;
-	s = timegm(&back);
-	if (back.tm_mon != tm.tm_mon || back.tm_mday != tm.tm_mday || back.tm_hour != tm.tm_hour ||
-	    back.tm_min != tm.tm_min || back.tm_sec != tm.tm_sec)
-		return -EINVAL;
-	*ret_s = s;
-	return 0;
-}
-
-static int parse_rfc3339(const char *text, int64_t *ret_ms)
-{
-	int64_t s, offset, ms = 0;
-	int r = parse_date(text, &s);
-
-	if (r < 0)
-		return r;
-	text += strlen("2026-11-20T18:49:56");
-	if (*text == '.') {
-		size_t n = strspn(text + 1, "0123456789");
-		char fraction[4] = "000";
-
-		if (n == 0)
-			return -EINVAL;
-		memcpy(fraction, text + 1, n < 3 ? n : 3);
-		ms = digits_at(fraction, 3);
-		text += n + 1;
-	}
-	r = parse_offset(text, &offset);
-	if (r < 0)
-		return r;
-	*ret_ms = (s - offset) * 1000 + ms;
-	return 0;
+	strcpy(copy, text);
+	if (strlen(copy) > date && copy[date] == ' ')
+		copy[date] = 'T';
+	return rfc3339_parse(copy, ret_ms);
 }
 
 int time_arg_parse(const char *text, int64_t now_ms, int64_t *ret_ms)
@@ -176,7 +101,7 @@ int time_arg_parse(const char *text, int64_t now_ms, int64_t *ret_ms)
 		if (r == 0)
 			ms = s * 1000;
 		else if (r == -EINVAL)
-			r = parse_rfc3339(text, &ms);
+			r = parse_date(text, &ms);
 	}
 	if (r == 0 && ms < 0)
 		r = -ERANGE;

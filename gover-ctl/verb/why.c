@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/rfc3339.h"
 #include "base/terminal/age.h"
 #include "base/terminal/field.h"
 #include "gover-ctl/verb/describe.h"
@@ -135,7 +136,7 @@ static void print_why(const struct ctl *ctl, json_t *diagnosis, const json_t *an
 	/* The clock of the daemon also gave the times of the decisions. */
 	if (strcmp(field_text(diagnosis, "state"), "removed") !=
 	    0) /* the time of its last record */
-		(void)age_parse(field_text(diagnosis, "time"), &writer.now_ms);
+		(void)rfc3339_parse(field_text(diagnosis, "time"), &writer.now_ms);
 	print_diagnosis(&writer, diagnosis);
 	print_decisions(&writer, answer);
 }

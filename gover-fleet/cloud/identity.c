@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/rfc3339.h"
 #include "gover-fleet/cloud/identity.h"
 
 #define LIFETIME_MAX_S (366 * 86400LL)
@@ -34,23 +34,11 @@ static int wrong(struct err *reterr, const char *what)
 	return err_fail(reterr, EPROTO, "reply of Keystone: %s: missing or not valid", what);
 }
 
-/* Parses "2026-11-27T03:45:10.000000Z"; the fraction may be missing. */
-static bool parse_time(const json_t *json, int64_t *ret_s)
+static bool parse_time(const json_t *json, int64_t *ret_ms)
 {
-	const char *text = json_string_value(json), *rest;
-	struct tm tm = {0};
+	const char *text = json_string_value(json);
 
-	if (!text || strlen(text) > 40)
-		return false;
-	rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
-	if (!rest)
-		return false;
-	if (*rest == '.')
-		rest += 1 + strspn(rest + 1, "0123456789");
-	if (strcmp(rest, "Z") != 0)
-		return false;
-	*ret_s = timegm(&tm);
-	return true;
+	return text && rfc3339_parse(text, ret_ms) == 0;
 }
 
 /* Copies a URL without a trailing slash. */
@@ -125,15 +113,15 @@ int identity_parse_token(const json_t *json, const char *region, struct identity
 {
 	const json_t *body = json_object_get(json, "token");
 	struct identity_token token = {0};
-	int64_t issued_s, expires_s;
+	int64_t issued_ms, expires_ms;
 	int r;
 
-	if (!parse_time(json_object_get(body, "issued_at"), &issued_s))
+	if (!parse_time(json_object_get(body, "issued_at"), &issued_ms))
 		return wrong(reterr, "issued_at");
-	if (!parse_time(json_object_get(body, "expires_at"), &expires_s) || expires_s <= issued_s ||
-	    expires_s - issued_s > LIFETIME_MAX_S)
+	if (!parse_time(json_object_get(body, "expires_at"), &expires_ms) ||
+	    expires_ms <= issued_ms || expires_ms - issued_ms > LIFETIME_MAX_S * 1000)
 		return wrong(reterr, "expires_at");
-	token.lifetime_s = expires_s - issued_s;
+	token.lifetime_s = (expires_ms - issued_ms + 999) / 1000;
 	r = parse_catalog(json_object_get(body, "catalog"), region, &token, reterr);
 	if (r == 0)
 		*ret_token = token;

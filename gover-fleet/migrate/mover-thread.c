@@ -8,6 +8,7 @@
 #include <syslog.h>
 
 #include "base/cleanup.h"
+#include "base/rfc3339.h"
 #include "base/thread.h"
 #include "base/xalloc.h"
 #include "gover-fleet/migrate/mover-state.h"
@@ -336,7 +337,7 @@ static int find_open(struct client *gover, struct migration_open *ret_open)
 		to = json_string_value(json_object_get(migration, "to"));
 		snprintf(open.to, sizeof(open.to), "%s", to ? to : "");
 		if (!vgpu || id_copy(open.vgpu, vgpu) < 0 || !since ||
-		    host_state_parse_time(since, &open.since_ms) < 0)
+		    rfc3339_parse(since, &open.since_ms) < 0)
 			return -EPROTO;
 	}
 	*ret_open = open;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the JSON of gover-d strictly: a member that is used must have its type and fit. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/rfc3339.h"
 #include "base/xalloc.h"
 #include "gover-fleet/model/host-state.h"
 
@@ -75,30 +74,12 @@ static int whole_or_0(const json_t *object, const char *name)
 	return value > 0 && value < 1000000 ? (int)value : 0;
 }
 
-int host_state_parse_time(const char *text, int64_t *ret_ms)
-{
-	struct tm tm = {0};
-	int ms, end = 0;
-
-	if (sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d.%3dZ%n", &tm.tm_year, &tm.tm_mon, &tm.tm_mday,
-		   &tm.tm_hour, &tm.tm_min, &tm.tm_sec, &ms, &end) != 7 ||
-	    end != 24 || text[end] != '\0' || tm.tm_year < 1970 || tm.tm_mon < 1 ||
-	    tm.tm_mon > 12 || tm.tm_mday < 1 || tm.tm_mday > 31 || tm.tm_hour < 0 ||
-	    tm.tm_hour > 23 || tm.tm_min < 0 || tm.tm_min > 59 || tm.tm_sec < 0 || tm.tm_sec > 60 ||
-	    ms < 0)
-		return -EINVAL;
-	tm.tm_year -= 1900;
-	tm.tm_mon -= 1;
-	*ret_ms = (int64_t)timegm(&tm) * 1000 + ms;
-	return 0;
-}
-
 static int64_t time_or_0(const json_t *object, const char *name)
 {
 	const char *text = json_string_value(json_object_get(object, name));
 	int64_t ms;
 
-	return text && host_state_parse_time(text, &ms) == 0 ? ms : 0;
+	return text && rfc3339_parse(text, &ms) == 0 ? ms : 0;
 }
 
 /* --- elements of lists --- */

@@ -94,12 +94,6 @@ struct host_state *host_state_unref(struct host_state *state); /* accepts NULL; 
 int host_state_parse_vgpu(const json_t *object, struct state_vgpu *ret_vgpu, struct err *reterr);
 int host_state_parse_offer(const json_t *object, struct state_offer *ret_offer, struct err *reterr);
 
-/*
- * Parses a time of gover-d such as "2026-11-20T18:49:56.123Z" into milliseconds since 1970. Returns
- * -EINVAL for any other text.
- */
-int host_state_parse_time(const char *text, int64_t *ret_ms);
-
 /* Returns a flavour of the offer, the leading one at @index 0; NULL past the last one. */
 const char *host_state_offer_flavor(const struct state_offer *offer, size_t index);
 

@@ -181,27 +181,6 @@ TEST(a_wrong_answer_is_rejected_and_named)
 	}
 }
 
-TEST(times_are_read_strictly)
-{
-	static const char *const wrong[] = {
-		"",
-		"2026-11-27",
-		"2026-11-27T04:07:28Z",
-		"2026-11-27T04:07:28.439",
-		"2026-11-27T04:07:28.439Z ",
-		"2026-13-27T04:07:28.439Z",
-		"2026-11-27T24:07:28.439Z",
-		"1969-11-27T04:07:28.439Z",
-	};
-	int64_t ms = -7;
-
-	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
-		assert_int_equal(host_state_parse_time(wrong[i], &ms), -EINVAL);
-	assert_int_equal(ms, -7);
-	assert_int_equal(host_state_parse_time("1970-01-01T00:00:01.005Z", &ms), 0);
-	assert_int_equal(ms, 1005);
-}
-
 TEST(the_last_reference_frees_the_state)
 {
 	struct host_state *state = NULL, *second;
