@@ -3,25 +3,15 @@
 #ifndef TESTS_UNIT_QUOTED_JSON_H
 #define TESTS_UNIT_QUOTED_JSON_H
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "tests/unit/unit.h"
+#include <jansson.h>
 
 /* The caller frees the result. The text must be valid. */
-static inline json_t *quoted_json(const char *quoted)
-{
-	char *text = strdup(quoted);
-	json_t *json;
+json_t *quoted_json(const char *quoted);
 
-	assert_non_null(text);
-	for (char *c = text; *c; c++)
-		if (*c == '\'')
-			*c = '"';
-	json = json_loadb(text, strlen(text), 0, NULL);
-	assert_non_null(json);
-	free(text);
-	return json;
-}
+/*
+ * Checks that @json contains @quoted: each member of its objects, and as many elements in its
+ * lists. An integer and a real number differ.
+ */
+void expect_json(const json_t *json, const char *quoted);
 
 #endif

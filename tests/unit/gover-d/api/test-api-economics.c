@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* GET /v1/economics: sums from a real database, with and without overselling. */
-#include "gover-d/util/worker.h"
-#include "tests/unit/gover-d/api/test-api.h"
+#include "tests/unit/gover-d/api/test-api-database.h"
 
 #include "db/ledger.h"
 
 #define BEGIN_MS (INT64_C(1700000000000) / 3600000 * 3600000) /* 2023-11-14T22:00:00Z */
-
-static const struct worker_limits limits = {
-	.name = "test", .threads = 1, .waiting_max = 256, .client_max = 256};
-
-static sd_event *event;
-static char folder[32];
 
 /*
  * Stores sums of half an hour for vGPU a (50 %) and vGPU b (80 %, flavour small). In each minute,
@@ -54,68 +47,18 @@ static void fill_database(void)
 	}
 }
 
-static int begin_economics(void)
+static int begin(void)
 {
-	const struct db_retention keep_all = {0};
-	struct err err;
-
-	stand_in_begin();
-	strcpy(folder, "/tmp/gover-test-api-XXXXXX");
-	assert_non_null(mkdtemp(folder));
-	snprintf(manager->history.path, sizeof(manager->history.path), "%s/history.db", folder);
-	assert_int_equal(db_open(manager->history.path, &keep_all, &manager->history.db, &err), 0);
-	assert_int_equal(sd_event_new(&event), 0);
-	assert_int_equal(worker_new(event, &limits, &manager->view.queries), 0);
+	begin_database();
 	fill_database();
 	return 0;
 }
 
-static int end_economics(void)
+FIXTURE(begin, end_database)
+
+static json_t *economics(const char *from, const char *to)
 {
-	static const char *const ends[] = {"", "-wal", "-shm"};
-
-	manager->view.queries = worker_free(manager->view.queries);
-	event = sd_event_unref(event);
-	manager->history.db = db_close(manager->history.db);
-	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
-		char name[96];
-
-		snprintf(name, sizeof(name), "%.80s%s", manager->history.path, ends[i]);
-		(void)remove(name);
-	}
-	assert_int_equal(rmdir(folder), 0);
-	return stand_in_end();
-}
-
-FIXTURE(begin_economics, end_economics)
-
-static void note_answer(struct api_request *request)
-{
-	(void)request;
-}
-
-/* Returns the document of the reply; the caller frees it. */
-static json_t *query(const char *from, const char *to)
-{
-	struct api_request request = {
-		.method = "GET",
-		.path = "/v1/economics",
-		.query = {{"from", from}, {"to", to}},
-		.n_query = 2,
-		.answered = note_answer,
-		.principal = {.scope = ACCESS_READ},
-	};
-	json_t *answer;
-
-	api_serve(api, &request);
-	for (int i = 0; request.deferred && i < 300; i++)
-		assert_true(sd_event_run(event, 100 * 1000) >= 0);
-	assert_null(request.deferred);
-	assert_int_equal(request.reply.status, 200);
-	answer = json_loads(request.reply.text->data, 0, NULL);
-	assert_non_null(answer);
-	api_request_fini(&request);
-	return answer;
+	return query_json("/v1/economics", from, to, NULL);
 }
 
 static void check(const json_t *account, double revenue, double penalty, double profit,
@@ -145,39 +88,29 @@ static const json_t *element(const json_t *account, const char *list, size_t ind
 
 TEST(the_reply_has_both_accounts)
 {
-	json_t *answer = query("1699999200", "1700002800"), *without, *price;
+	json_t *answer = economics("1699999200", "1700002800");
+	json_t *without = json_object_get(answer, "without_overselling");
 
-	without = json_object_get(answer, "without_overselling");
 	assert_int_equal(manager->ledger_kept, 1);
-	assert_string_equal(json_string_value(json_object_get(answer, "from")),
-			    "2023-11-14T22:00:00.000Z");
 	check(answer, 1.575, 3.3, -1.725, 0.65, 90);
 	assert_true(fabs(ratio(answer) - 1.3) < 1e-6);
 	assert_true(fabs(json_number_value(json_object_get(answer, "watched_hours")) - 0.5) < 1e-6);
-	assert_int_equal(json_array_size(json_object_get(answer, "flavors")), 2);
+	expect_json(answer, "{'from': '2023-11-14T22:00:00.000Z', 'flavors': [{}, {}],"
+			    "'vgpus': [{}, {'vgpu': 'b', 'flavor': 'small'}],"
+			    "'prices': [{'price_per_cap_hour': 1.5}]}");
 	check(element(answer, "flavors", 0), 0.375, 0.3, 0.075, 0.25, 30);
 	check(element(answer, "flavors", 1), 1.2, 3, -1.8, 0.4, 60);
-	assert_int_equal(json_array_size(json_object_get(answer, "vgpus")), 2);
-	assert_string_equal(json_string_value(json_object_get(element(answer, "vgpus", 1), "vgpu")),
-			    "b");
-	assert_string_equal(
-		json_string_value(json_object_get(element(answer, "vgpus", 1), "flavor")), "small");
 	check(element(answer, "vgpus", 1), 1.2, 3, -1.8, 0.4, 60);
 
 	check(without, 0.775, 0.3, 0.475, 0.25 + 0.4 / 3, 30);
 	assert_true(fabs(ratio(without) - 0.767) < 1e-6);
 	check(element(without, "vgpus", 1), 0.4, 0, 0.4, 0.4 / 3, 0);
-
-	price = json_object_get(answer, "prices");
-	assert_int_equal(json_array_size(price), 1);
-	assert_true(json_number_value(json_object_get(json_array_get(price, 0),
-						      "price_per_cap_hour")) == 1.5);
 	json_decref(answer);
 }
 
 TEST(a_shorter_range_sums_its_minutes)
 {
-	json_t *answer = query("2023-11-14T22:10:30Z", "2023-11-14T22:11:10Z");
+	json_t *answer = economics("2023-11-14T22:10:30Z", "2023-11-14T22:11:10Z");
 
 	/* the requested range of 40 s is extended to two whole minutes */
 	check(answer, 0.105, 0.22, -0.115, 156.0 / 3600, 6);
@@ -203,11 +136,6 @@ static void append_second(const char *vgpu, const char *flavor, double revenue, 
 	assert_int_equal(db_append_ledger(manager->history.db, &row), 0);
 }
 
-static bool is_null(const json_t *object, const char *key)
-{
-	return json_is_null(json_object_get(object, key));
-}
-
 /* Two hours after the other rows: no price, then a price of one flavour, then a penalty too. */
 TEST(amounts_without_a_price_are_null)
 {
@@ -217,14 +145,12 @@ TEST(amounts_without_a_price_are_null)
 	append_price(BEGIN_MS + 3600000, "default", -1, -1);
 	append_price(BEGIN_MS + 3600000, "none", -1, -1);
 	append_second("c", "none", 0, 0);
-	answer = query(from, to);
-	assert_true(json_is_false(json_object_get(answer, "prices_set")));
-	assert_true(is_null(answer, "revenue") && is_null(answer, "penalty") &&
-		    is_null(answer, "profit"));
-	assert_true(is_null(json_object_get(answer, "without_overselling"), "revenue"));
-	assert_true(is_null(element(answer, "vgpus", 0), "profit"));
-	assert_true(is_null(element(answer, "flavors", 0), "revenue"));
-	assert_true(is_null(element(answer, "prices", 0), "price_per_cap_hour"));
+	answer = economics(from, to);
+	expect_json(answer, "{'prices_set': false, 'revenue': null, 'penalty': null,"
+			    "'profit': null, 'without_overselling': {'revenue': null}}");
+	expect_json(element(answer, "vgpus", 0), "{'profit': null}");
+	expect_json(element(answer, "flavors", 0), "{'revenue': null}");
+	expect_json(element(answer, "prices", 0), "{'price_per_cap_hour': null}");
 	assert_true(fabs(json_number_value(json_object_get(answer, "sold_cap_hours")) - 0.01) <
 		    1e-6);
 	assert_true(fabs(json_number_value(json_object_get(answer, "broken_s")) - 2) < 1e-6);
@@ -232,33 +158,29 @@ TEST(amounts_without_a_price_are_null)
 
 	append_price(BEGIN_MS + 7200001, "default", 1, -1);
 	append_second("d", "default", 0.01, 0);
-	answer = query(from, to);
-	assert_true(json_is_true(json_object_get(answer, "prices_set")));
+	answer = economics(from, to);
+	expect_json(answer, "{'prices_set': true, 'penalty': null}");
 	check(answer, 0.01, 0, 0.01, 0.02, 4);
-	assert_true(is_null(answer, "penalty"));
-	assert_true(is_null(element(answer, "vgpus", 0), "revenue"));
+	expect_json(element(answer, "vgpus", 0), "{'revenue': null}");
 	check(element(answer, "vgpus", 1), 0.01, 0, 0.01, 0.01, 2);
 	json_decref(answer);
 
 	append_price(BEGIN_MS + 7200002, "none", -1, 0);
-	answer = query(from, to);
-	assert_false(is_null(answer, "penalty"));
-	assert_true(is_null(element(answer, "vgpus", 0), "profit"));
-	assert_false(is_null(element(answer, "vgpus", 0), "penalty"));
-	assert_true(is_null(element(answer, "vgpus", 1), "penalty"));
+	answer = economics(from, to);
+	assert_true(json_is_number(json_object_get(answer, "penalty")));
+	assert_true(json_is_number(json_object_get(element(answer, "vgpus", 0), "penalty")));
+	expect_json(element(answer, "vgpus", 0), "{'profit': null}");
+	expect_json(element(answer, "vgpus", 1), "{'penalty': null}");
 	json_decref(answer);
 }
 
 TEST(without_records_the_ratio_is_null)
 {
-	json_t *answer = query("5", "6");
+	json_t *answer = economics("5", "6");
 
 	check(answer, 0, 0, 0, 0, 0);
-	assert_true(json_is_null(json_object_get(answer, "overbooking_ratio")));
-	assert_true(json_is_false(json_object_get(answer, "prices_set")));
-	assert_true(is_null(answer, "revenue"));
-	assert_int_equal(json_array_size(json_object_get(answer, "vgpus")), 0);
-	assert_int_equal(json_array_size(json_object_get(answer, "prices")), 0);
+	expect_json(answer, "{'overbooking_ratio': null, 'prices_set': false, 'revenue': null,"
+			    "'vgpus': [], 'prices': []}");
 	json_decref(answer);
 }
 

@@ -1,158 +1,81 @@
 /* SPDX-License-Identifier: MIT */
-/* The history over REST: ranges and steps of requests, and replies from a real database. */
+/*
+ * The history and the load of a GPU over REST: ranges and steps of requests, and replies from a
+ * real database.
+ */
 #include <sched.h>
 
-#include "gover-d/util/worker.h"
-#include "tests/unit/gover-d/api/test-api.h"
-
-#include "db/db.h"
+#include "tests/unit/gover-d/api/test-api-database.h"
 
 #define BEGIN_MS INT64_C(1700000000000) /* 2023-11-14T22:13:20Z */
 #define ROWS	 120
 
-static const struct worker_limits limits = {
-	.name = "test", .threads = 1, .waiting_max = 256, .client_max = 256};
-
-static sd_event *event;
-static char folder[32];
-
 /*
- * A minute of samples of the vGPUs "a" and "gone", each with a load of 10 %. The vGPU "gone" does
- * not exist on the host.
+ * Adds a sample of each of the vGPUs "a" and "gone". The vGPU "gone" does not exist on the host.
  */
-static void fill_database(void)
+static void add_samples(struct db_sample row)
 {
 	static const char *const ids[] = {"a", "gone"};
 
-	for (int i = 0; i < ROWS; i++) {
-		for (size_t v = 0; v < ARRAY_SIZE(ids); v++) {
-			struct db_sample row = {
-				.ts_ms = BEGIN_MS + 500 * i,
-				.gpu = "gpu0",
-				.dt_s = 0.5,
-				.cap_pct = 40,
-				.initial_cap_pct = 50,
-				.load_pct = 10,
-				.util_pct = 25,
-				.fps = NAN,
-				.target_fps = 60,
-				.frame_p99_ms = NAN,
-				.broken = i % 2,
-				.gap = i % 5 == 0,
-			};
-
-			strcpy(row.vgpu, ids[v]);
-			assert_int_equal(db_append_sample(manager->history.db, &row), 0);
-		}
+	strcpy(row.gpu, "gpu0");
+	row.cap_pct = 40;
+	row.initial_cap_pct = 50;
+	row.fps = row.frame_p99_ms = NAN;
+	row.target_fps = 60;
+	for (size_t v = 0; v < ARRAY_SIZE(ids); v++) {
+		strcpy(row.vgpu, ids[v]);
+		assert_int_equal(db_append_sample(manager->history.db, &row), 0);
 	}
+}
+
+/* A minute of samples, each with a load of 10 %. */
+static void fill_database(void)
+{
+	for (int i = 0; i < ROWS; i++)
+		add_samples((struct db_sample){.ts_ms = BEGIN_MS + 500 * i,
+					       .dt_s = 0.5,
+					       .load_pct = 10,
+					       .util_pct = 25,
+					       .broken = i % 2,
+					       .gap = i % 5 == 0});
 	db_commit(manager->history.db);
 	db_flush(manager->history.db);
 }
 
-static int begin_history(void)
+static int begin(void)
 {
-	const struct db_retention keep_all = {0};
-	struct err err;
-
-	stand_in_begin();
-	strcpy(folder, "/tmp/gover-test-api-XXXXXX");
-	assert_non_null(mkdtemp(folder));
-	snprintf(manager->history.path, sizeof(manager->history.path), "%s/history.db", folder);
-	assert_int_equal(db_open(manager->history.path, &keep_all, &manager->history.db, &err), 0);
-	assert_int_equal(sd_event_new(&event), 0);
-	assert_int_equal(worker_new(event, &limits, &manager->view.queries), 0);
+	begin_database();
 	fill_database();
 	return 0;
 }
 
-static void remove_database(void)
-{
-	static const char *const ends[] = {"", "-wal", "-shm"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
-		char name[96];
-
-		snprintf(name, sizeof(name), "%.80s%s", manager->history.path, ends[i]);
-		(void)remove(name);
-	}
-}
-
-static int end_history(void)
-{
-	manager->view.queries = worker_free(manager->view.queries);
-	event = sd_event_unref(event);
-	manager->history.db = db_close(manager->history.db);
-	remove_database();
-	assert_int_equal(rmdir(folder), 0);
-	return stand_in_end();
-}
-
-FIXTURE(begin_history, end_history)
-
-static bool is_answered;
-
-static void note_answer(struct api_request *request)
-{
-	(void)request;
-	is_answered = true;
-}
-
-/* Sends the request and runs the loop until the worker has replied. */
-static void query(struct api_request *request, const char *from, const char *to, const char *step)
-{
-	*request = (struct api_request){
-		.method = "GET",
-		.path = request->path,
-		.principal = {.scope = ACCESS_READ},
-		.query = {{"from", from}, {"to", to}, {"step", step}},
-		.n_query = 3,
-		.answered = note_answer,
-	};
-	is_answered = false;
-	api_serve(api, request);
-	assert_true(request->deferred || request->reply.status != 200);
-	for (int i = 0; request->deferred && i < 300; i++)
-		assert_true(sd_event_run(event, 100 * 1000) >= 0);
-	assert_null(request->deferred);
-}
+FIXTURE(begin, end_database)
 
 TEST(the_worker_reads_the_requested_range)
 {
-	struct api_request request = {.path = "/v1/vgpus/a/history"};
-	json_t *answer, *points, *point;
+	json_t *answer =
+		query_json("/v1/vgpus/a/history", "2023-11-14T22:13:20Z", "1700000060", "10");
+	json_t *points = json_object_get(answer, "points");
 
-	query(&request, "2023-11-14T22:13:20Z", "1700000060", "10");
-	assert_int_equal(request.reply.status, 200);
 	assert_true(is_answered);
-	answer = json_loads(request.reply.text->data, 0, NULL);
-	assert_string_equal(json_string_value(json_object_get(answer, "vgpu")), "a");
-	assert_string_equal(json_string_value(json_object_get(answer, "from")),
-			    "2023-11-14T22:13:20.000Z");
-	assert_string_equal(json_string_value(json_object_get(answer, "to")),
-			    "2023-11-14T22:14:20.000Z");
-	assert_int_equal(json_integer_value(json_object_get(answer, "step_s")), 10);
-	points = json_object_get(answer, "points");
+	expect_json(answer, "{'vgpu': 'a', 'from': '2023-11-14T22:13:20.000Z',"
+			    "'to': '2023-11-14T22:14:20.000Z', 'step_s': 10}");
 	assert_int_equal(json_array_size(points), 6);
-	point = json_array_get(points, 0);
-	assert_int_equal(json_object_size(point), 14);
-	assert_true(json_real_value(json_object_get(point, "cap_pct")) == 40);
-	assert_true(json_real_value(json_object_get(point, "load_pct")) == 10);
-	assert_true(json_real_value(json_object_get(point, "broken_pct")) == 50);
-	assert_true(json_is_null(json_object_get(point, "fps")));
-	assert_int_equal(json_integer_value(json_object_get(point, "samples")), 20);
+	assert_int_equal(json_object_size(json_array_get(points, 0)), 14);
+	expect_json(json_array_get(points, 0), "{'cap_pct': 40.0, 'load_pct': 10.0, 'fps': null,"
+					       "'broken_pct': 50.0, 'samples': 20}");
 	json_decref(answer);
-	api_request_fini(&request);
 }
 
 TEST(the_newest_sample_is_included)
 {
 	struct db_sample row = {.ts_ms = BEGIN_MS + 120000, .vgpu = "a", .gpu = "gpu0"};
-	struct api_request request = {.path = "/v1/vgpus/a/history"};
+	struct api_request request;
 
 	assert_int_equal(db_append_sample(manager->history.db, &row), 0);
 	/* the query must wait until the writer thread has written the sample */
 	db_commit(manager->history.db);
-	query(&request, "1700000120", "1700000130", "10");
+	query(&request, "/v1/vgpus/a/history", "1700000120", "1700000130", "10");
 	assert_int_equal(request.reply.status, 200);
 	assert_non_null(strstr(request.reply.text->data, "\"samples\":1"));
 	api_request_fini(&request);
@@ -174,9 +97,9 @@ TEST(a_vgpu_without_samples_or_contract_has_a_history)
 
 	(void)stand_in_vgpu(&contract);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct api_request request = {.path = cases[i].path};
+		struct api_request request;
 
-		query(&request, "1700000000", "1700000060", "10");
+		query(&request, cases[i].path, "1700000000", "1700000060", "10");
 		assert_int_equal(request.reply.status, cases[i].status);
 		assert_non_null(strstr(request.reply.text->data, cases[i].words));
 		api_request_fini(&request);
@@ -200,35 +123,24 @@ TEST(ranges_without_samples_are_listed_as_gaps)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct api_request request = {.path = "/v1/vgpus/a/history"};
-		CLEANUP_FREE char *gaps = NULL;
-		json_t *answer;
+		json_t *answer = query_json("/v1/vgpus/a/history", cases[i].from, cases[i].to,
+					    cases[i].step);
+		CLEANUP_FREE char *gaps = json_dumps(json_object_get(answer, "gaps"), JSON_COMPACT);
 
-		query(&request, cases[i].from, cases[i].to, cases[i].step);
-		answer = json_loads(request.reply.text->data, 0, NULL);
-		gaps = json_dumps(json_object_get(answer, "gaps"), JSON_COMPACT);
 		assert_string_equal(gaps, cases[i].gaps);
 		json_decref(answer);
-		api_request_fini(&request);
 	}
 }
 
 TEST(each_point_counts_its_valid_samples)
 {
-	struct api_request request = {.path = "/v1/vgpus/a/history"};
-	json_t *answer, *point, *valid;
+	json_t *answer = query_json("/v1/vgpus/a/history", "1700000000", "1700000060", "10");
+	json_t *point = json_array_get(json_object_get(answer, "points"), 0);
 
-	query(&request, "1700000000", "1700000060", "10");
-	answer = json_loads(request.reply.text->data, 0, NULL);
-	point = json_array_get(json_object_get(answer, "points"), 0);
-	valid = json_object_get(point, "valid");
-	assert_int_equal(json_integer_value(json_object_get(point, "late_samples")), 4);
-	assert_int_equal(json_object_size(valid), 7);
-	assert_int_equal(json_integer_value(json_object_get(valid, "load_pct")), 20);
-	assert_int_equal(json_integer_value(json_object_get(valid, "fps")), 0);
-	assert_int_equal(json_integer_value(json_object_get(valid, "target_fps")), 20);
+	assert_int_equal(json_object_size(json_object_get(point, "valid")), 7);
+	expect_json(point, "{'late_samples': 4,"
+			   "'valid': {'load_pct': 20, 'fps': 0, 'target_fps': 20}}");
 	json_decref(answer);
-	api_request_fini(&request);
 }
 
 TEST(the_default_step_depends_on_the_range)
@@ -244,35 +156,20 @@ TEST(the_default_step_depends_on_the_range)
 		{"1699913600", 300},   /* a day gives 288 points */
 		{"1697408000", 7200},  /* 30 days give 360 points */
 		{"1668464000", 86400}, /* a year */
-		{"0", 86400},	       /* since 1970: rejected, because there are too many points */
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		char line[96], words[32];
+		struct api_request request;
+		char words[32];
 
-		snprintf(line, sizeof(line), "GET /v1/vgpus/a/history?from=%s&to=1700000000",
-			 cases[i].from);
+		query(&request, "/v1/vgpus/a/history", cases[i].from, "1700000000", NULL);
 		snprintf(words, sizeof(words), "\"step_s\":%d", cases[i].step_s);
-		if (strcmp(cases[i].from, "0") == 0) {
-			assert_problem(line, NULL, 400, "at most 5000");
-			continue;
-		}
-
-		struct api_request request = {
-			.method = "GET",
-			.path = "/v1/vgpus/a/history",
-			.principal = {.scope = ACCESS_READ},
-			.query = {{"from", cases[i].from}, {"to", "1700000000"}},
-			.n_query = 2,
-		};
-
-		api_serve(api, &request);
-		while (request.deferred)
-			assert_true(sd_event_run(event, 100 * 1000) >= 0);
 		assert_int_equal(request.reply.status, 200);
 		assert_non_null(strstr(request.reply.text->data, words));
 		api_request_fini(&request);
 	}
+	/* since 1970 */
+	assert_problem("GET /v1/vgpus/a/history?from=0&to=1700000000", NULL, 400, "at most 5000");
 }
 
 TEST(an_invalid_range_is_400)
@@ -307,27 +204,20 @@ TEST(without_a_database_the_status_is_503)
 
 TEST(a_database_that_cannot_be_read_is_500)
 {
-	struct api_request request = {.path = "/v1/vgpus/a/history"};
+	struct api_request request;
 
 	snprintf(manager->history.path, sizeof(manager->history.path), "%s",
 		 "/tmp/gover-no-such-folder/x");
-	query(&request, "1700000000", "1700000060", "10");
+	query(&request, "/v1/vgpus/a/history", "1700000000", "1700000060", "10");
 	assert_int_equal(request.reply.status, 500);
 	assert_string_equal(request.reply.type, "application/problem+json");
 	api_request_fini(&request);
-	snprintf(manager->history.path, sizeof(manager->history.path), "%s/history.db", folder);
 }
 
 TEST(a_request_can_be_closed_before_its_query_ends)
 {
-	struct api_request request = {
-		.method = "GET",
-		.path = "/v1/vgpus/a/history",
-		.principal = {.scope = ACCESS_READ},
-		.answered = note_answer,
-	};
+	struct api_request request = get("/v1/vgpus/a/history");
 
-	is_answered = false;
 	api_serve(api, &request);
 	assert_non_null(request.deferred);
 	api_request_fini(&request);
@@ -354,12 +244,7 @@ static void do_nothing(struct worker_job *job)
 TEST(a_query_at_the_stop_is_503)
 {
 	struct worker_job first = {.run = run_until_stopping, .done = do_nothing};
-	struct api_request request = {
-		.method = "GET",
-		.path = "/v1/vgpus/a/history",
-		.principal = {.scope = ACCESS_READ},
-		.answered = note_answer,
-	};
+	struct api_request request = get("/v1/vgpus/a/history");
 
 	stopping = worker_stopping(manager->view.queries);
 	assert_int_equal(worker_submit(manager->view.queries, &first), 0);
@@ -377,27 +262,12 @@ TEST(a_query_at_the_stop_is_503)
 
 static void add_many(void)
 {
-	static const char *const ids[] = {"a", "gone"};
-
 	for (int i = 0; i < MANY; i++) {
-		for (size_t v = 0; v < ARRAY_SIZE(ids); v++) {
-			struct db_sample row = {
-				.ts_ms = BEGIN_MS + 1000000 + 1000 * i,
-				.gpu = "gpu0",
-				.dt_s = 1.001,
-				.cap_pct = 40,
-				.initial_cap_pct = 50,
-				.load_pct = i == 0 ? NAN : 10.5,
-				.util_pct = i == 0 ? NAN : 25,
-				.fps = NAN,
-				.target_fps = 60,
-				.frame_p99_ms = NAN,
-				.broken = i % 2,
-			};
-
-			strcpy(row.vgpu, ids[v]);
-			assert_int_equal(db_append_sample(manager->history.db, &row), 0);
-		}
+		add_samples((struct db_sample){.ts_ms = BEGIN_MS + 1000000 + 1000 * i,
+					       .dt_s = 1.001,
+					       .load_pct = i == 0 ? NAN : 10.5,
+					       .util_pct = i == 0 ? NAN : 25,
+					       .broken = i % 2});
 		if (i % 500 == 0)
 			db_flush(manager->history.db);
 	}
@@ -405,48 +275,19 @@ static void add_many(void)
 	db_flush(manager->history.db);
 }
 
-/* Returns the page that begins at @from; the caller frees it. */
-static json_t *get_page(const char *from, const char *to)
-{
-	struct api_request request = {
-		.method = "GET",
-		.path = "/v1/gpus/gpu0/history",
-		.principal = {.scope = ACCESS_READ},
-		.query = {{"from", from}, {"to", to}},
-		.n_query = 2,
-		.answered = note_answer,
-	};
-	json_t *answer;
-
-	api_serve(api, &request);
-	for (int i = 0; request.deferred && i < 300; i++)
-		assert_true(sd_event_run(event, 100 * 1000) >= 0);
-	assert_int_equal(request.reply.status, 200);
-	answer = json_loads(request.reply.text->data, 0, NULL);
-	api_request_fini(&request);
-	return answer;
-}
-
 TEST(numbers_have_the_names_of_the_unit_of_the_gpu)
 {
 	static const char *const ids[] = {"/v1/vgpus/a/history", "/v1/vgpus/gone/history"};
-	json_t *answer, *point;
 
 	manager->host.gpus[0].open = true;
 	manager->host.gpus[0].traits.unit = GPU_WORK;
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
-		struct api_request request = {.path = ids[i]};
+		json_t *answer = query_json(ids[i], "1700000000", "1700000060", "10");
 
-		query(&request, "1700000000", "1700000060", "10");
-		answer = json_loads(request.reply.text->data, 0, NULL);
-		point = json_array_get(json_object_get(answer, "points"), 0);
-		assert_true(json_is_null(json_object_get(point, "target_fps")));
-		assert_true(json_real_value(json_object_get(point, "target_rate")) == 60);
-		point = json_object_get(point, "valid");
-		assert_int_equal(json_integer_value(json_object_get(point, "target_fps")), 0);
-		assert_int_equal(json_integer_value(json_object_get(point, "target_rate")), 20);
+		expect_json(json_array_get(json_object_get(answer, "points"), 0),
+			    "{'target_fps': null, 'target_rate': 60.0,"
+			    "'valid': {'target_fps': 0, 'target_rate': 20}}");
 		json_decref(answer);
-		api_request_fini(&request);
 	}
 }
 
@@ -458,7 +299,7 @@ TEST(pages_of_a_gpu_contain_whole_periods)
 
 	add_many();
 	while (from[0] != '\0') {
-		json_t *page = get_page(from, "1700010000");
+		json_t *page = query_json("/v1/gpus/gpu0/history", from, "1700010000", NULL);
 		const char *next = json_string_value(json_object_get(page, "next_from"));
 
 		snprintf(from, sizeof(from), "%s", next ? next : "");
@@ -478,7 +319,7 @@ TEST(an_invalid_value_of_a_row_is_null)
 	char *text;
 
 	add_many();
-	page = get_page("1700001000", "1700001002");
+	page = query_json("/v1/gpus/gpu0/history", "1700001000", "1700001002", NULL);
 	row = json_array_get(json_object_get(page, "rows"), 0);
 	assert_int_equal(json_array_size(row), json_array_size(json_object_get(page, "columns")));
 	text = json_dumps(row, JSON_COMPACT | JSON_REAL_PRECISION(15));
@@ -490,8 +331,7 @@ TEST(an_invalid_value_of_a_row_is_null)
 	assert_string_equal(text,
 			    "[1700001001000,1,1.001,40,50,10.5,25.0,null,60.0,1,0,null,null]");
 	free(text);
-	assert_true(json_is_null(json_object_get(page, "next_from")));
-	assert_true(json_is_null(json_object_get(page, "kept_from")));
+	expect_json(page, "{'next_from': null, 'kept_from': null}");
 	json_decref(page);
 }
 
@@ -502,4 +342,53 @@ TEST(an_unknown_gpu_or_invalid_range_is_rejected)
 	assert_problem("GET /v1/gpus/gpu0/history?step=1", NULL, 400, "step");
 	manager->history.db = db_close(manager->history.db);
 	assert_problem("GET /v1/gpus/gpu0/history", NULL, 503, "history: not available");
+}
+
+/* --- the load of a GPU --- */
+
+/* Sums over "a" and "gone", and over a third vGPU that exists in half of the first step. */
+TEST(the_load_of_a_gpu_is_the_sum_of_its_vgpus)
+{
+	json_t *answer, *points;
+
+	for (int i = 0; i < 10; i++) {
+		struct db_sample row = {.ts_ms = BEGIN_MS + 500 * i,
+					.vgpu = "half",
+					.gpu = "gpu0",
+					.cap_pct = 20,
+					.load_pct = NAN};
+
+		assert_int_equal(db_append_sample(manager->history.db, &row), 0);
+	}
+	db_commit(manager->history.db);
+	answer = query_json("/v1/gpus/gpu0/load", "2023-11-14T22:13:20Z", "1700000060", "10");
+	points = json_object_get(answer, "points");
+	expect_json(answer, "{'step_s': 10}");
+	assert_int_equal(json_array_size(points), 6);
+	expect_json(json_array_get(points, 0), "{'sum_cap_pct': 90.0, 'load_pct': 20.0,"
+					       "'vgpus': 2.5, 'broken_pct': 40.0}");
+	expect_json(json_array_get(points, 1), "{'sum_cap_pct': 80.0, 'broken_pct': 50.0}");
+	json_decref(answer);
+}
+
+TEST(a_load_request_is_checked)
+{
+	static const struct {
+		const char *path, *step;
+		unsigned int status;
+		const char *words;
+	} cases[] = {
+		{"/v1/gpus/gpu0/load", "10", 200, "\"points\":[]"},
+		{"/v1/gpus/gpu0/load", "0", 400, "step"},
+		{"/v1/gpus/gpu9/load", "10", 404, "gpu9"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct api_request request;
+
+		query(&request, cases[i].path, "1600000000", "1600000060", cases[i].step);
+		assert_int_equal(request.reply.status, cases[i].status);
+		assert_non_null(strstr(request.reply.text->data, cases[i].words));
+		api_request_fini(&request);
+	}
 }

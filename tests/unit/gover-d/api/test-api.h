@@ -31,6 +31,7 @@
 #include "gover-d/model/host.h"
 #include "gover-d/util/hook.h"
 #include "tests/unit/gover-d/fake-backend.h"
+#include "tests/unit/quoted-json.h"
 
 struct gpu_vgpu {
 	int unused;
@@ -511,6 +512,16 @@ static inline json_t *ask_json(const char *line, const char *body, unsigned int 
 	document = json_loads(reply->text->data, JSON_REJECT_DUPLICATES, NULL);
 	assert_non_null(document);
 	return document;
+}
+
+/* Checks that the reply has @status and a document that contains @quoted (quoted-json.h). */
+static inline void expect_reply(const char *line, const char *body, unsigned int status,
+				const char *quoted)
+{
+	json_t *document = ask_json(line, body, status);
+
+	expect_json(document, quoted);
+	json_decref(document);
 }
 
 /* Checks that the reply is a problem document with @status, and that its detail contains @words. */
