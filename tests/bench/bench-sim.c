@@ -46,9 +46,8 @@ static struct workload workload_of(const struct row *row, int i)
 static double run_sim(const struct row *row, double *ret_busy_pct)
 {
 	double begin_s = cpu_s(), took_s;
-	struct sim *sim;
+	struct sim *sim = sim_new();
 
-	sim = sim_new();
 	for (int i = 0; i < VGPUS_MAX; i++) {
 		struct workload workload = workload_of(row, i);
 		struct sim_vgpu *vgpu;

@@ -118,9 +118,8 @@ TEST(ids_are_not_reused_after_a_loss_of_the_database)
 {
 	const int64_t now_s = clock_now().wall_ms / 1000;
 	sqlite3 *plain = NULL;
-	struct db *db;
+	struct db *db = open_db(&keep_all);
 
-	db = open_db(&keep_all);
 	append(db, START_MS, "/p", "{}");
 	db_close(db);
 	assert_in_range(first_id(), now_s, now_s + 60);

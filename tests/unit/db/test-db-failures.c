@@ -268,9 +268,8 @@ TEST(test_a_file_size_limit_does_not_end_the_program)
 	struct rlimit before, small;
 	int64_t ts_ms = START_MS;
 	struct db_stats stats;
-	struct db *db;
+	struct db *db = open_db(&keep_all);
 
-	db = open_db(&keep_all);
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
 	small = before;
 	small.rlim_cur = 200000;

@@ -84,9 +84,8 @@ static int64_t count_history(const char *vgpu, int64_t from_ms, int64_t to_ms, i
 {
 	struct db_reader *reader = open_reader();
 	int64_t n = 0;
-	int r;
+	int r = db_query_history(reader, vgpu, from_ms, to_ms, step_s, 100000, add_samples, &n);
 
-	r = db_query_history(reader, vgpu, from_ms, to_ms, step_s, 100000, add_samples, &n);
 	db_reader_close(reader);
 	return r < 0 ? r : n;
 }

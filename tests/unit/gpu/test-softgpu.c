@@ -124,9 +124,8 @@ TEST(invalid_values_are_rejected_without_a_change)
 
 TEST(every_cap_can_follow_every_other_cap)
 {
-	struct gpu_vgpu *vgpu;
+	struct gpu_vgpu *vgpu = make_vgpu("a", 100, 0);
 
-	vgpu = make_vgpu("a", 100, 0);
 	write_all_caps(vgpu);
 	ops->detach(vgpu);
 }
@@ -183,9 +182,8 @@ TEST(allotted_time_is_the_integral_of_the_cap_in_force)
 		{15, 0, 0, 30, 1.7},   {15, 0, 0, 30, 1.7},  {14, 0, 0, 30, 1.7},
 		{20, 100, 0, 30, 3.2}, {21, 0, 0, 100, 4.2},
 	};
-	struct gpu_vgpu *vgpu;
+	struct gpu_vgpu *vgpu = make_vgpu("a", 20, 10 * NS_PER_S);
 
-	vgpu = make_vgpu("a", 20, 10 * NS_PER_S);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct gpu_reading reading;
 

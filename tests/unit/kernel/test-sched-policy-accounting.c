@@ -12,136 +12,112 @@
 
 TEST(parallel_engines_count_once)
 {
-	struct rig rig;
 	struct guest *a;
 
-	rig_init(&rig);
 	rig.delay_ns = 1 * MS;
-	a = rig_add(&rig, 0, 0);
-	rig_begin(&rig);
-	submit(&rig, a, RCS0, 10 * MS);
-	rig_run(&rig, 5 * MS);
-	submit(&rig, a, BCS0, 10 * MS);
-	rig_run(&rig, 30 * MS);
+	a = rig_add(0, 0);
+	rig_begin();
+	submit(a, RCS0, 10 * MS);
+	rig_run(5 * MS);
+	submit(a, BCS0, 10 * MS);
+	rig_run(30 * MS);
 	/* from 1 ms, when the vGPU got the GPU, to 15 ms, when its second engine finished */
 	assert_int_equal(busy(a), 14 * MS);
-	rig_fini(&rig);
 }
 
 TEST(a_long_workload_is_counted_while_it_runs)
 {
-	struct rig rig;
-	struct guest *a;
+	struct guest *a = rig_add(0, 0);
 
-	rig_init(&rig);
-	a = rig_add(&rig, 0, 0);
-	rig_begin(&rig);
-	submit(&rig, a, RCS0, 500 * MS);
-	rig_run(&rig, 123 * MS);
+	rig_begin();
+	submit(a, RCS0, 500 * MS);
+	rig_run(123 * MS);
 	assert_int_equal(busy(a), 123 * MS);
-	rig_run(&rig, 123 * MS);
+	rig_run(123 * MS);
 	assert_int_equal(busy(a), 246 * MS);
-	rig_fini(&rig);
 }
 
 TEST(a_new_cap_takes_effect_at_the_next_slot)
 {
-	struct rig rig;
 	struct guest *a;
 	u64 allotted_ns;
 
-	rig_init(&rig);
-	a = rig_add(&rig, 0, 1 * MS);
-	rig_begin(&rig);
+	a = rig_add(0, 1 * MS);
+	rig_begin();
 	allotted_ns = state_of_guest(a).sched_ns;
-	rig_run(&rig, 10 * MS);
+	rig_run(10 * MS);
 	assert_int_equal(intel_vgpu_set_cap(&a->vgpu, 40), 0);
 	assert_int_equal(state_of_guest(a).cap_pct, 40);
-	rig_run(&rig, 90 * MS);
+	rig_run(90 * MS);
 	assert_int_equal(busy(a), 100 * MS);
-	rig_run(&rig, 500 * MS);
+	rig_run(500 * MS);
 	assert_near(busy(a), 300 * MS, 1 * MS);
 	assert_int_equal(state_of_guest(a).sched_ns - allotted_ns, 300 * MS);
-	rig_fini(&rig);
 }
 
 TEST(an_expired_lease_restores_the_initial_cap)
 {
-	struct rig rig;
-	struct guest *a;
+	struct guest *a = rig_create(4);
 
-	rig_init(&rig);
-	a = rig_create(&rig, 4);
 	assert_int_equal(intel_vgpu_set_lease(&a->vgpu, 700), 0);
 	assert_int_equal(intel_vgpu_set_cap(&a->vgpu, 80), 0);
 	assert_int_equal(state_of_guest(a).lease_ns, 700 * MS);
-	rig_run(&rig, 650 * MS);
+	rig_run(650 * MS);
 	assert_int_equal(state_of_guest(a).cap_pct, 80);
 	assert_int_equal(intel_vgpu_set_lease(&a->vgpu, 700), 0);
-	rig_run(&rig, 699 * MS);
+	rig_run(699 * MS);
 	assert_int_equal(state_of_guest(a).cap_pct, 80);
-	rig_run(&rig, 101 * MS);
+	rig_run(101 * MS);
 	assert_int_equal(state_of_guest(a).cap_pct, 25);
-	rig_fini(&rig);
 }
 
 /* The lease must expire although no file is read and no guest runs. */
 TEST(a_lease_ends_without_a_reader)
 {
-	struct rig rig;
-	struct guest *a;
+	struct guest *a = rig_create(4);
 
-	rig_init(&rig);
-	a = rig_create(&rig, 4);
 	assert_int_equal(intel_vgpu_set_lease(&a->vgpu, 650), 0);
 	assert_int_equal(intel_vgpu_set_cap(&a->vgpu, 80), 0);
-	rig_run(&rig, 15 * S);
+	rig_run(15 * S);
 	assert_int_equal(state_of_guest(a).sched_ns, 25 * MS + 80 * 6 * MS + 25 * 143 * MS);
-	rig_fini(&rig);
 }
 
 /* A lease limits the cap only: it changes neither the discipline nor the ceiling. */
 TEST(a_lease_ends_under_guarantee_too)
 {
-	struct rig rig;
 	struct guest *a;
 
-	rig_init(&rig);
 	assert_int_equal(intel_gvt_set_sharing(&rig.gvt, "guarantee"), 0);
-	a = rig_create(&rig, 4);
+	a = rig_create(4);
 	assert_int_equal(intel_vgpu_set_lease(&a->vgpu, 700), 0);
 	assert_int_equal(intel_vgpu_set_ceiling(&a->vgpu, 90), 0);
 	assert_int_equal(intel_vgpu_set_cap(&a->vgpu, 80), 0);
-	rig_run(&rig, 900 * MS);
+	rig_run(900 * MS);
 	assert_int_equal(state_of_guest(a).cap_pct, 25);
 	assert_int_equal(state_of_guest(a).ceiling_pct, 90);
 	assert_string_equal(intel_gvt_sharing(&rig.gvt), "guarantee");
-	rig_fini(&rig);
 }
 
 TEST(the_policy_continues_after_a_suspended_machine)
 {
-	struct rig rig;
 	struct guest *a;
 	u64 allotted_ns;
 
-	rig_init(&rig);
-	a = rig_add(&rig, 20, 1 * MS);
-	rig_begin(&rig);
+	a = rig_add(20, 1 * MS);
+	rig_begin();
 	allotted_ns = state_of_guest(a).sched_ns;
-	rig_run(&rig, 1 * MS + 500000);
+	rig_run(1 * MS + 500000);
 	clock_ns += 3600 * S;
-	rig_run(&rig, 1);
+	rig_run(1);
 	/* The workload was in flight while the machine was suspended. */
 	assert_near(busy(a), 3600 * S, 2 * MS);
-	assert_int_equal(sched_data_of(&rig)->sched.slot_end_ns, clock_ns - 1 + SCHED_SLOT_NS);
-	rig_run(&rig, 2 * S);
+	assert_int_equal(sched_data_of()->sched.slot_end_ns, clock_ns - 1 + SCHED_SLOT_NS);
+	rig_run(2 * S);
 	assert_near(state_of_guest(a).sched_ns - allotted_ns, 3602 * S / 5, 1 * MS);
-	rig_begin(&rig);
+	rig_begin();
 	allotted_ns = busy(a);
-	rig_run(&rig, 10 * S);
+	rig_run(10 * S);
 	assert_share(a, allotted_ns, 20, 5);
-	rig_fini(&rig);
 }
 
 /* --- files --- */
@@ -196,11 +172,8 @@ TEST(files_are_read_and_written)
 		{"busy_time", "0\n", -EACCES},
 		{"sched_time", "0\n", -EACCES},
 	};
-	struct rig rig;
-	struct guest *a;
+	struct guest *a = rig_create(2);
 
-	rig_init(&rig);
-	a = rig_create(&rig, 2);
 	assert_string_equal(get(a, "cap"), "50\n");
 	assert_string_equal(get(a, "initial_cap"), "50\n");
 	assert_string_equal(get(a, "cap_ceiling"), "50\n");
@@ -211,21 +184,18 @@ TEST(files_are_read_and_written)
 	assert_string_equal(get(a, "initial_cap"), "40\n");
 	assert_string_equal(get(a, "cap_ceiling"), "70\n");
 	assert_string_equal(get(a, "cap_lease_ms"), "4294967295\n");
-	rig_run(&rig, 1 * S);
+	rig_run(1 * S);
 	assert_string_equal(get(a, "busy_time"), "0\n");
 	/* The initial cap of 50 % was in force during the first 100 ms. */
 	assert_string_equal(get(a, "sched_time"), "545000000\n");
-	rig_fini(&rig);
 }
 
 TEST(the_file_of_the_gpu_is_read_and_written)
 {
 	struct device_attribute *attr = &intel_gvt_sharing_attr;
-	struct rig rig;
 	struct device dev = {.data = &rig.i915};
 	char text[PAGE_SIZE];
 
-	rig_init(&rig);
 	rig.i915.gvt = &rig.gvt;
 	assert_string_equal(attr->attr.name, "gover_sharing");
 	assert_int_equal(attr->attr.mode, 0644);
@@ -238,49 +208,43 @@ TEST(the_file_of_the_gpu_is_read_and_written)
 	rig.i915.gvt = NULL; /* as at the beginning of intel_gvt_clean_device() */
 	assert_int_equal(attr->show(&dev, attr, text), -ENODEV);
 	assert_int_equal(attr->store(&dev, attr, "hard\n", 5), -ENODEV);
-	rig_fini(&rig);
 }
 
 TEST(the_initial_cap_depends_on_the_type)
 {
-	struct rig rig;
 	const int parts[] = {8, 4, 2, 1};
 	const unsigned int caps[] = {12, 25, 50, 100};
 
-	rig_init(&rig);
 	for (int i = 0; i < 4; i++)
-		assert_int_equal(state_of_guest(rig_create(&rig, parts[i])).cap_pct, caps[i]);
-	rig_fini(&rig);
+		assert_int_equal(state_of_guest(rig_create(parts[i])).cap_pct, caps[i]);
 }
 
 /* --- stopping and removing --- */
 
 TEST(a_reset_keeps_cap_and_counters)
 {
-	struct rig rig;
 	struct guest *a, *b;
 	u64 before_ns;
 
-	rig_init(&rig);
-	a = rig_add(&rig, 50, 3 * MS);
-	b = rig_add(&rig, 50, 3 * MS);
+	a = rig_add(50, 3 * MS);
+	b = rig_add(50, 3 * MS);
 	assert_int_equal(intel_vgpu_set_cap(&a->vgpu, 30), 0);
-	rig_run(&rig, 1001 * MS);
+	rig_run(1001 * MS);
 	/* As in intel_gvt_reset_vgpu(), first stop the vGPU, then wait for workloads in flight. */
-	while (!in_flight(&rig, a))
-		rig_run(&rig, 1 * MS);
+	while (!in_flight(a))
+		rig_run(1 * MS);
 	before_ns = busy(a);
 	intel_vgpu_stop_schedule(&a->vgpu);
 	intel_vgpu_stop_schedule(&a->vgpu);
 	assert_null(rig.gvt.scheduler.current_vgpu);
 	assert_null(rig.gvt.scheduler.engine_owner[RCS0]);
 	a->habits[RCS0].length_ns = 0;
-	while (in_flight(&rig, a))
-		rig_run(&rig, 100000);
+	while (in_flight(a))
+		rig_run(100000);
 	drop_queue(a);
 	assert_true(busy(a) > before_ns);
 	before_ns = busy(b);
-	rig_run(&rig, 1 * S);
+	rig_run(1 * S);
 	assert_near(busy(b) - before_ns, 500 * MS, 10 * MS);
 
 	intel_vgpu_start_schedule(&a->vgpu);
@@ -289,46 +253,38 @@ TEST(a_reset_keeps_cap_and_counters)
 	assert_int_equal(state_of_guest(a).cap_pct, 30);
 	before_ns = busy(a);
 	assert_true(before_ns > 200 * MS);
-	rig_run(&rig, 10 * S);
+	rig_run(10 * S);
 	assert_share(a, before_ns, 30, 5);
-	rig_fini(&rig);
 }
 
 TEST(a_stopped_vgpu_is_not_dispatched)
 {
-	struct rig rig;
-	struct guest *a;
+	struct guest *a = rig_add(0, 0);
 
-	rig_init(&rig);
-	a = rig_add(&rig, 0, 0);
 	intel_vgpu_stop_schedule(&a->vgpu);
-	submit(&rig, a, RCS0, 1 * MS);
-	rig_run(&rig, 1 * S);
+	submit(a, RCS0, 1 * MS);
+	rig_run(1 * S);
 	assert_int_equal(busy(a), 0);
 	intel_vgpu_start_schedule(&a->vgpu);
-	rig_run(&rig, 2 * MS);
+	rig_run(2 * MS);
 	assert_int_equal(busy(a), 1 * MS);
-	rig_fini(&rig);
 }
 
 TEST(removing_the_last_vgpu_stops_the_timer)
 {
-	struct rig rig;
 	struct guest *a;
 
-	rig_init(&rig);
-	assert_int_equal(sched_data_of(&rig)->timer.at_ns, 0);
-	a = rig_add(&rig, 50, 1 * MS);
-	rig_run(&rig, 1 * S);
-	assert_true(sched_data_of(&rig)->timer.at_ns > clock_ns);
-	rig_remove(&rig, a);
-	settle(&rig);
-	assert_int_equal(sched_data_of(&rig)->timer.at_ns, 0);
+	assert_int_equal(sched_data_of()->timer.at_ns, 0);
+	a = rig_add(50, 1 * MS);
+	rig_run(1 * S);
+	assert_true(sched_data_of()->timer.at_ns > clock_ns);
+	rig_remove(a);
+	settle();
+	assert_int_equal(sched_data_of()->timer.at_ns, 0);
 	clock_ns += 100 * S;
-	a = rig_add(&rig, 50, 1 * MS);
-	rig_run(&rig, 10 * S);
+	a = rig_add(50, 1 * MS);
+	rig_run(10 * S);
 	assert_share(a, 0, 50, 5);
-	rig_fini(&rig);
 }
 
 /*
@@ -336,10 +292,8 @@ TEST(removing_the_last_vgpu_stops_the_timer)
  */
 TEST(random_operations_keep_the_rules)
 {
-	struct rig rig;
 	unsigned int seed = 7;
 
-	rig_init(&rig);
 	rig.delay_ns = 50000;
 	for (int i = 0; i < 4000; i++) {
 		struct guest *guest;
@@ -347,9 +301,9 @@ TEST(random_operations_keep_the_rules)
 		seed = seed * 1103515245 + 12345;
 		guest = &rig.guests[(seed >> 16) % VGPUS];
 		if (!guest->exists)
-			guest = rig_add(&rig, (seed >> 20) % 101, (seed >> 8) % 20 * MS / 4);
+			guest = rig_add((seed >> 20) % 101, (seed >> 8) % 20 * MS / 4);
 		else if ((seed >> 24) % 4 == 0)
-			rig_remove(&rig, guest);
+			rig_remove(guest);
 		else if ((seed >> 24) % 4 == 1)
 			assert_int_equal(intel_vgpu_set_cap(&guest->vgpu, (seed >> 20) % 101), 0);
 		else if ((seed >> 24) % 8 == 2)
@@ -363,10 +317,9 @@ TEST(random_operations_keep_the_rules)
 			guest->habits[BCS0].length_ns = (seed >> 8) % 8 * MS;
 		else
 			intel_vgpu_stop_schedule(&guest->vgpu);
-		rig_run(&rig, (seed >> 12) % 30 * MS);
+		rig_run((seed >> 12) % 30 * MS);
 		for (int j = 0; j < VGPUS; j++)
 			if (rig.guests[j].exists && rig.guests[j].vgpu.active)
 				intel_vgpu_start_schedule(&rig.guests[j].vgpu);
 	}
-	rig_fini(&rig);
 }

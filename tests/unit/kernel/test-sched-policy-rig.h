@@ -44,6 +44,8 @@ struct rig {
 	bool quiet; /* true: guests submit no workloads */
 };
 
+static struct rig rig;
+
 unsigned int spins_held;
 static u64 clock_ns;
 
@@ -81,37 +83,38 @@ int kstrtou32(const char *text, unsigned int base, u32 *ret_number)
 
 /* --- a device, its vGPUs --- */
 
-static struct gvt_sched_data *sched_data_of(struct rig *rig)
+static struct gvt_sched_data *sched_data_of(void)
 {
-	return rig->gvt.scheduler.sched_data;
+	return rig.gvt.scheduler.sched_data;
 }
 
-static void rig_init(struct rig *rig)
+static int rig_init(void)
 {
-	*rig = (struct rig){0};
+	rig = (struct rig){0};
 	clock_ns = START;
 	for (int e = 0; e < ENGINES; e++)
-		rig->gt.engine[e].id = (enum intel_engine_id)e;
-	rig->gt.i915 = &rig->i915;
-	rig->gvt.gt = &rig->gt;
-	assert_int_equal(intel_gvt_init_sched_policy(&rig->gvt), 0);
-	rig->idle.gvt = &rig->gvt;
+		rig.gt.engine[e].id = (enum intel_engine_id)e;
+	rig.gt.i915 = &rig.i915;
+	rig.gvt.gt = &rig.gt;
+	assert_int_equal(intel_gvt_init_sched_policy(&rig.gvt), 0);
+	rig.idle.gvt = &rig.gvt;
 	for (int e = 0; e < ENGINES; e++)
-		INIT_LIST_HEAD(&rig->idle.submission.workload_q_head[e]);
-	assert_int_equal(intel_vgpu_init_sched_policy(&rig->idle), 0);
-	rig->gvt.idle_vgpu = &rig->idle;
+		INIT_LIST_HEAD(&rig.idle.submission.workload_q_head[e]);
+	assert_int_equal(intel_vgpu_init_sched_policy(&rig.idle), 0);
+	rig.gvt.idle_vgpu = &rig.idle;
+	return 0;
 }
 
 /* Creates a vGPU without a guest. Its share of the GPU is 1/@parts. */
-static struct guest *rig_create(struct rig *rig, int parts)
+static struct guest *rig_create(int parts)
 {
-	struct guest *guest = rig->guests;
+	struct guest *guest = rig.guests;
 
 	while (guest->exists)
 		guest++;
 	*guest = (struct guest){.exists = true};
-	guest->vgpu.gvt = &rig->gvt;
-	guest->vgpu.id = (int)(guest - rig->guests) + 1;
+	guest->vgpu.gvt = &rig.gvt;
+	guest->vgpu.id = (int)(guest - rig.guests) + 1;
 	guest->vgpu.sched_ctl.weight = 16 / parts;
 	for (int e = 0; e < ENGINES; e++)
 		INIT_LIST_HEAD(&guest->vgpu.submission.workload_q_head[e]);
@@ -120,9 +123,9 @@ static struct guest *rig_create(struct rig *rig, int parts)
 }
 
 /* Creates a vGPU with the initial cap @cap whose guest submits workloads of @length_ns. */
-static struct guest *rig_add(struct rig *rig, u32 cap, u64 length_ns)
+static struct guest *rig_add(u32 cap, u64 length_ns)
 {
-	struct guest *guest = rig_create(rig, 8);
+	struct guest *guest = rig_create(8);
 
 	assert_int_equal(intel_vgpu_set_initial_cap(&guest->vgpu, cap), 0);
 	guest->vgpu.active = true;
@@ -133,7 +136,7 @@ static struct guest *rig_add(struct rig *rig, u32 cap, u64 length_ns)
 
 /* --- workloads --- */
 
-static void submit(struct rig *rig, struct guest *guest, int e, u64 length_ns)
+static void submit(struct guest *guest, int e, u64 length_ns)
 {
 	struct intel_vgpu_workload *workload = calloc(1, sizeof(*workload));
 
@@ -141,8 +144,8 @@ static void submit(struct rig *rig, struct guest *guest, int e, u64 length_ns)
 	workload->vgpu = &guest->vgpu;
 	workload->length_ns = length_ns;
 	list_add_tail(&workload->list, &guest->vgpu.submission.workload_q_head[e]);
-	intel_gvt_kick_schedule(&rig->gvt);
-	wake_up(&rig->gvt.scheduler.waitq[e]);
+	intel_gvt_kick_schedule(&rig.gvt);
+	wake_up(&rig.gvt.scheduler.waitq[e]);
 }
 
 static unsigned int queued(const struct guest *guest, int e)
@@ -156,14 +159,14 @@ static unsigned int queued(const struct guest *guest, int e)
 }
 
 /* like pick_next_workload() */
-static void dispatch(struct rig *rig, int e)
+static void dispatch(int e)
 {
-	struct intel_gvt_workload_scheduler *scheduler = &rig->gvt.scheduler;
+	struct intel_gvt_workload_scheduler *scheduler = &rig.gvt.scheduler;
 	struct intel_vgpu *vgpu = scheduler->current_vgpu;
 	struct intel_vgpu_workload *workload;
 
 	scheduler->waitq[e].woken = false;
-	mutex_lock(&rig->gvt.sched_lock);
+	mutex_lock(&rig.gvt.sched_lock);
 	if (vgpu && !scheduler->need_reschedule && vgpu->active &&
 	    !list_empty(&vgpu->submission.workload_q_head[e])) {
 		assert_null(scheduler->current_workload[e]);
@@ -174,32 +177,32 @@ static void dispatch(struct rig *rig, int e)
 		scheduler->engine_owner[e] = vgpu;
 		intel_vgpu_begin_workload(vgpu);
 	}
-	mutex_unlock(&rig->gvt.sched_lock);
+	mutex_unlock(&rig.gvt.sched_lock);
 }
 
 /* like complete_current_workload() */
-static void complete(struct rig *rig, int e)
+static void complete(int e)
 {
-	struct intel_gvt_workload_scheduler *scheduler = &rig->gvt.scheduler;
+	struct intel_gvt_workload_scheduler *scheduler = &rig.gvt.scheduler;
 	struct intel_vgpu_workload *workload = scheduler->current_workload[e];
 	struct guest *guest = container_of(workload->vgpu, struct guest, vgpu);
 
-	mutex_lock(&rig->gvt.sched_lock);
+	mutex_lock(&rig.gvt.sched_lock);
 	scheduler->current_workload[e] = NULL;
 	list_del(&workload->list);
 	intel_vgpu_end_workload(&guest->vgpu);
 	if (scheduler->need_reschedule)
-		intel_gvt_request_service(&rig->gvt, INTEL_GVT_REQUEST_EVENT_SCHED);
-	mutex_unlock(&rig->gvt.sched_lock);
+		intel_gvt_request_service(&rig.gvt, INTEL_GVT_REQUEST_EVENT_SCHED);
+	mutex_unlock(&rig.gvt.sched_lock);
 	free(workload);
 	guest->habits[e].next_ns = clock_ns + guest->habits[e].pause_ns;
 	scheduler->waitq[e].woken = true;
 }
 
-static bool in_flight(struct rig *rig, const struct guest *guest)
+static bool in_flight(const struct guest *guest)
 {
 	for (int e = 0; e < ENGINES; e++) {
-		const struct intel_vgpu_workload *workload = rig->gvt.scheduler.current_workload[e];
+		const struct intel_vgpu_workload *workload = rig.gvt.scheduler.current_workload[e];
 
 		if (workload && (!guest || workload->vgpu == &guest->vgpu))
 			return true;
@@ -209,41 +212,41 @@ static bool in_flight(struct rig *rig, const struct guest *guest)
 
 /* --- time --- */
 
-static void guests_submit(struct rig *rig)
+static void guests_submit(void)
 {
-	if (rig->quiet)
+	if (rig.quiet)
 		return;
-	for (struct guest *guest = rig->guests; guest < rig->guests + VGPUS; guest++) {
+	for (struct guest *guest = rig.guests; guest < rig.guests + VGPUS; guest++) {
 		for (int e = 0; guest->exists && guest->vgpu.active && e < ENGINES; e++) {
 			const struct habit *habit = &guest->habits[e];
 			unsigned int wanted = habit->pause_ns > 0 ? 1 : 2;
 
 			while (habit->length_ns > 0 && habit->next_ns <= clock_ns &&
 			       queued(guest, e) < wanted)
-				submit(rig, guest, e, habit->length_ns);
+				submit(guest, e, habit->length_ns);
 		}
 	}
 }
 
 /* Runs the threads until no thread has work. */
-static void settle(struct rig *rig)
+static void settle(void)
 {
-	struct intel_gvt_workload_scheduler *scheduler = &rig->gvt.scheduler;
+	struct intel_gvt_workload_scheduler *scheduler = &rig.gvt.scheduler;
 	bool again = true;
 
 	while (again) {
 		again = false;
-		if (rig->gvt.service_request != 0 && rig->service_ns == 0)
-			rig->service_ns = clock_ns + rig->delay_ns;
-		if (rig->service_ns != 0 && rig->service_ns <= clock_ns) {
-			rig->service_ns = 0;
-			rig->schedules++;
-			intel_gvt_schedule(&rig->gvt);
+		if (rig.gvt.service_request != 0 && rig.service_ns == 0)
+			rig.service_ns = clock_ns + rig.delay_ns;
+		if (rig.service_ns != 0 && rig.service_ns <= clock_ns) {
+			rig.service_ns = 0;
+			rig.schedules++;
+			intel_gvt_schedule(&rig.gvt);
 			again = true;
 		}
 		for (int e = 0; e < ENGINES; e++) {
 			if (scheduler->waitq[e].woken && !scheduler->current_workload[e]) {
-				dispatch(rig, e);
+				dispatch(e);
 				again = true;
 			}
 		}
@@ -256,15 +259,15 @@ static u64 earlier(u64 a, u64 b_ns)
 }
 
 /* Advances the clock to the next event, but not beyond @to_ns. */
-static void step(struct rig *rig, u64 to_ns)
+static void step(u64 to_ns)
 {
-	struct hrtimer *timer = &sched_data_of(rig)->timer;
-	u64 at_ns = earlier(earlier(to_ns, timer->at_ns), rig->service_ns);
+	struct hrtimer *timer = &sched_data_of()->timer;
+	u64 at_ns = earlier(earlier(to_ns, timer->at_ns), rig.service_ns);
 
 	for (int e = 0; e < ENGINES; e++) {
-		if (rig->gvt.scheduler.current_workload[e])
-			at_ns = earlier(at_ns, rig->gvt.scheduler.current_workload[e]->end_ns);
-		for (struct guest *guest = rig->guests; guest < rig->guests + VGPUS; guest++)
+		if (rig.gvt.scheduler.current_workload[e])
+			at_ns = earlier(at_ns, rig.gvt.scheduler.current_workload[e]->end_ns);
+		for (struct guest *guest = rig.guests; guest < rig.guests + VGPUS; guest++)
 			if (guest->exists && guest->habits[e].next_ns > clock_ns)
 				at_ns = earlier(at_ns, guest->habits[e].next_ns);
 	}
@@ -274,35 +277,35 @@ static void step(struct rig *rig, u64 to_ns)
 		assert_int_equal(timer->function(timer), HRTIMER_NORESTART);
 	}
 	for (int e = 0; e < ENGINES; e++) {
-		const struct intel_vgpu_workload *workload = rig->gvt.scheduler.current_workload[e];
+		const struct intel_vgpu_workload *workload = rig.gvt.scheduler.current_workload[e];
 
 		if (workload && workload->end_ns <= clock_ns)
-			complete(rig, e);
+			complete(e);
 	}
 }
 
-static void rig_run(struct rig *rig, u64 ns)
+static void rig_run(u64 ns)
 {
 	u64 to_ns = clock_ns + ns;
 
-	guests_submit(rig);
-	settle(rig);
+	guests_submit();
+	settle();
 	while (clock_ns < to_ns) {
-		step(rig, to_ns);
-		guests_submit(rig);
-		settle(rig);
+		step(to_ns);
+		guests_submit();
+		settle();
 	}
 }
 
 /* Advances the clock without work to the beginning of the next second, when slices are full. */
-static void rig_begin(struct rig *rig)
+static void rig_begin(void)
 {
-	rig->quiet = true;
-	while (sched_data_of(rig)->sched.slot != SCHED_SLOTS - 1)
-		rig_run(rig, 1 * MS);
-	while (sched_data_of(rig)->sched.slot != 0)
-		rig_run(rig, 1 * MS);
-	rig->quiet = false;
+	rig.quiet = true;
+	while (sched_data_of()->sched.slot != SCHED_SLOTS - 1)
+		rig_run(1 * MS);
+	while (sched_data_of()->sched.slot != 0)
+		rig_run(1 * MS);
+	rig.quiet = false;
 }
 
 /* --- results --- */
@@ -350,38 +353,41 @@ static void drop_queue(struct guest *guest)
 }
 
 /* like intel_gvt_release_vgpu() */
-static void rig_close(struct rig *rig, struct guest *guest)
+static void rig_close(struct guest *guest)
 {
 	guest->vgpu.active = false;
-	while (in_flight(rig, guest)) {
-		step(rig, UINT64_MAX);
-		settle(rig);
+	while (in_flight(guest)) {
+		step(UINT64_MAX);
+		settle();
 	}
 	intel_vgpu_stop_schedule(&guest->vgpu);
 	drop_queue(guest);
 }
 
-static void rig_remove(struct rig *rig, struct guest *guest)
+static void rig_remove(struct guest *guest)
 {
-	rig_close(rig, guest);
+	rig_close(guest);
 	intel_vgpu_clean_sched_policy(&guest->vgpu);
 	assert_null(guest->vgpu.sched_data);
 	guest->exists = false;
 }
 
-static void rig_fini(struct rig *rig)
+static int rig_fini(void)
 {
-	for (struct guest *guest = rig->guests; guest < rig->guests + VGPUS; guest++)
+	for (struct guest *guest = rig.guests; guest < rig.guests + VGPUS; guest++)
 		if (guest->exists)
-			rig_remove(rig, guest);
-	assert_int_equal(sched_data_of(rig)->timer.at_ns, 0);
-	intel_vgpu_clean_sched_policy(&rig->idle);
-	rig->gvt.idle_vgpu = NULL;
-	settle(rig);
-	assert_null(rig->gvt.scheduler.current_vgpu);
-	intel_gvt_clean_sched_policy(&rig->gvt);
-	assert_null(rig->gvt.scheduler.sched_data);
-	assert_int_equal(rig->i915.runtime_pm.held, 0);
+			rig_remove(guest);
+	assert_int_equal(sched_data_of()->timer.at_ns, 0);
+	intel_vgpu_clean_sched_policy(&rig.idle);
+	rig.gvt.idle_vgpu = NULL;
+	settle();
+	assert_null(rig.gvt.scheduler.current_vgpu);
+	intel_gvt_clean_sched_policy(&rig.gvt);
+	assert_null(rig.gvt.scheduler.sched_data);
+	assert_int_equal(rig.i915.runtime_pm.held, 0);
+	return 0;
 }
+
+FIXTURE(rig_init, rig_fini)
 
 #endif

@@ -9,35 +9,34 @@
 
 #define PCT_OF_A_SECOND (NS_PER_S / 100)
 
-static struct sched_vgpu *add(struct rig *rig, unsigned int cap_pct, unsigned int ceiling_pct,
-			      uint64_t work_ns)
+static struct sched_vgpu *add(unsigned int cap_pct, unsigned int ceiling_pct, uint64_t work_ns)
 {
-	struct sched_vgpu *vgpu = &rig_add(rig, cap_pct, work_ns)->sched;
+	struct sched_vgpu *vgpu = &rig_add(cap_pct, work_ns)->sched;
 
 	sched_set_ceiling(vgpu, ceiling_pct);
 	return vgpu;
 }
 
-static void give_work(struct rig *rig, struct sched_vgpu *vgpu)
+static void give_work(struct sched_vgpu *vgpu)
 {
 	((struct tenant *)(void *)vgpu)->work_ns = FOREVER;
-	sched_set_pending(&rig->sched, vgpu, true);
+	sched_set_pending(&rig.sched, vgpu, true);
 }
 
 /* Runs to the next beginning of a second, so that ceilings and caps are in force. */
-static void begin_second(struct rig *rig)
+static void begin_second(void)
 {
 	do
-		rig_run(rig, SLOT);
-	while (rig->sched.slot != 0);
+		rig_run(SLOT);
+	while (rig.sched.slot != 0);
 }
 
 /* Returns the time that @vgpu runs in the next @ns. */
-static uint64_t gain(struct rig *rig, const struct sched_vgpu *vgpu, uint64_t ns)
+static uint64_t gain(const struct sched_vgpu *vgpu, uint64_t ns)
 {
 	uint64_t before_ns = vgpu->busy_ns;
 
-	rig_run(rig, ns);
+	rig_run(ns);
 	return vgpu->busy_ns - before_ns;
 }
 
@@ -63,15 +62,13 @@ TEST(spare_time_is_shared_in_proportion_to_caps_up_to_ceilings)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct rig rig;
-
-		rig_init_with(&rig, "guarantee", 1);
+		rig_init_with("guarantee", 1);
 		for (int j = 0; j < 4 && rows[i].shares_pct[j] > 0; j++)
-			add(&rig, rows[i].caps[j], rows[i].ceilings[j], FOREVER);
-		begin_second(&rig);
+			add(rows[i].caps[j], rows[i].ceilings[j], FOREVER);
+		begin_second();
 		for (int j = 0; j < rig.n; j++)
 			rig.tenants[j].sched.busy_ns = 0;
-		rig_run(&rig, 10 * NS_PER_S);
+		rig_run(10 * NS_PER_S);
 		for (int j = 0; j < rig.n; j++)
 			assert_near(rig.tenants[j].sched.busy_ns,
 				    rows[i].shares_pct[j] * 10 * PCT_OF_A_SECOND,
@@ -82,39 +79,37 @@ TEST(spare_time_is_shared_in_proportion_to_caps_up_to_ceilings)
 TEST(a_vgpu_with_new_work_gets_its_guarantee_at_once)
 {
 	struct sched_vgpu *idle, *busy;
-	struct rig rig;
 
-	rig_init_with(&rig, "guarantee", 1);
-	busy = add(&rig, 40, 100, FOREVER);
-	idle = add(&rig, 60, 60, 0);
-	begin_second(&rig);
-	assert_int_equal(gain(&rig, busy, NS_PER_S + 5 * SLOT + 45 * NS_PER_MS),
+	rig_init_with("guarantee", 1);
+	busy = add(40, 100, FOREVER);
+	idle = add(60, 60, 0);
+	begin_second();
+	assert_int_equal(gain(busy, NS_PER_S + 5 * SLOT + 45 * NS_PER_MS),
 			 NS_PER_S + 5 * SLOT + 45 * NS_PER_MS);
 	assert_true(busy->borrows);
-	give_work(&rig, idle);
+	give_work(idle);
 	/* The turn of the borrower ends. The rest of this slot is less than the saved slice. */
-	assert_int_equal(gain(&rig, idle, 55 * NS_PER_MS), 55 * NS_PER_MS);
-	begin_second(&rig);
-	assert_int_equal(gain(&rig, idle, NS_PER_S), 60 * PCT_OF_A_SECOND);
-	assert_int_equal(gain(&rig, busy, NS_PER_S), 40 * PCT_OF_A_SECOND);
+	assert_int_equal(gain(idle, 55 * NS_PER_MS), 55 * NS_PER_MS);
+	begin_second();
+	assert_int_equal(gain(idle, NS_PER_S), 60 * PCT_OF_A_SECOND);
+	assert_int_equal(gain(busy, NS_PER_S), 40 * PCT_OF_A_SECOND);
 }
 
 TEST(borrowed_time_does_not_reduce_the_guarantee)
 {
 	struct sched_vgpu *borrower, *other;
-	struct rig rig;
 
-	rig_init_with(&rig, "guarantee", 1);
-	borrower = add(&rig, 50, 0, FOREVER);
-	other = add(&rig, 50, 0, 0);
-	begin_second(&rig);
-	assert_int_equal(gain(&rig, borrower, 5 * SLOT), 5 * SLOT);
-	give_work(&rig, other);
+	rig_init_with("guarantee", 1);
+	borrower = add(50, 0, FOREVER);
+	other = add(50, 0, 0);
+	begin_second();
+	assert_int_equal(gain(borrower, 5 * SLOT), 5 * SLOT);
+	give_work(other);
 	/* The other vGPU has saved five slices, the borrower has only the slice of each slot. */
-	assert_near(gain(&rig, borrower, SLOT), SLOT / 2, 3 * NS_PER_MS);
-	assert_near(gain(&rig, borrower, SLOT), SLOT / 2, 3 * NS_PER_MS);
-	begin_second(&rig);
-	assert_int_equal(gain(&rig, borrower, NS_PER_S), NS_PER_S / 2);
+	assert_near(gain(borrower, SLOT), SLOT / 2, 3 * NS_PER_MS);
+	assert_near(gain(borrower, SLOT), SLOT / 2, 3 * NS_PER_MS);
+	begin_second();
+	assert_int_equal(gain(borrower, NS_PER_S), NS_PER_S / 2);
 }
 
 /* A workload that cannot be preempted runs on after the turn of its vGPU. */
@@ -122,85 +117,81 @@ TEST(only_an_overrun_of_a_guaranteed_turn_is_a_debt)
 {
 	struct sched_vgpu *greedy, *other;
 	uint64_t run_ns = 0;
-	struct rig rig;
 
-	rig_init_with(&rig, "guarantee", 1);
-	greedy = add(&rig, 10, 100, FOREVER);
-	rig_run(&rig, NS_PER_S + SLOT - 1);
+	rig_init_with("guarantee", 1);
+	greedy = add(10, 100, FOREVER);
+	rig_run(NS_PER_S + SLOT - 1);
 	assert_int_equal(greedy->slice_ns, 0);
-	rig_run(&rig, 1);
-	other = add(&rig, 90, 90, FOREVER);
+	rig_run(1);
+	other = add(90, 90, FOREVER);
 	assert_ptr_equal(sched_pick(&rig.sched, &run_ns), other);
 	sched_account(&rig.sched, greedy, 16 * NS_PER_MS);
 	assert_int_equal(greedy->slice_ns, 10 * (int64_t)NS_PER_MS);
 
-	begin_second(&rig);
+	begin_second();
 	while (sched_pick(&rig.sched, &run_ns) != greedy)
-		rig_step(&rig, FOREVER);
+		rig_step(FOREVER);
 	assert_false(greedy->borrows);
 	sched_account(&rig.sched, greedy, 16 * NS_PER_MS);
 	assert_true(greedy->slice_ns < 0);
-	assert_int_equal(gain(&rig, greedy, SLOT - 16 * NS_PER_MS), 0);
+	assert_int_equal(gain(greedy, SLOT - 16 * NS_PER_MS), 0);
 }
 
 TEST(idle_time_gives_no_claim_to_spare_time)
 {
 	struct sched_vgpu *other, *steady;
-	struct rig rig;
 
-	rig_init_with(&rig, "guarantee", 1);
-	steady = add(&rig, 20, 0, FOREVER);
-	other = add(&rig, 20, 0, 0);
-	rig_run(&rig, 20 * NS_PER_S);
-	give_work(&rig, other);
-	assert_near(gain(&rig, other, NS_PER_S), NS_PER_S / 2, 2 * NS_PER_MS);
+	rig_init_with("guarantee", 1);
+	steady = add(20, 0, FOREVER);
+	other = add(20, 0, 0);
+	rig_run(20 * NS_PER_S);
+	give_work(other);
+	assert_near(gain(other, NS_PER_S), NS_PER_S / 2, 2 * NS_PER_MS);
 
 	/* The same for a vGPU that was at its ceiling while another one borrowed. */
 	sched_set_ceiling(other, 20);
-	rig_run(&rig, 20 * NS_PER_S);
+	rig_run(20 * NS_PER_S);
 	sched_set_ceiling(other, 0);
-	begin_second(&rig);
-	assert_near(gain(&rig, steady, NS_PER_S), NS_PER_S / 2, 2 * NS_PER_MS);
+	begin_second();
+	assert_near(gain(steady, NS_PER_S), NS_PER_S / 2, 2 * NS_PER_MS);
 }
 
 TEST(tags_may_wrap_around)
 {
 	struct sched_vgpu *a, *b, *idle;
-	struct rig rig;
 
-	rig_init_with(&rig, "guarantee", 1);
+	rig_init_with("guarantee", 1);
 	rig.sched.tag = UINT64_MAX - ((uint64_t)NS_PER_S << 14);
-	a = add(&rig, 10, 0, FOREVER);
-	b = add(&rig, 40, 0, FOREVER);
-	idle = add(&rig, 50, 0, 0);
-	begin_second(&rig);
-	rig_run(&rig, 4 * NS_PER_S);
+	a = add(10, 0, FOREVER);
+	b = add(40, 0, FOREVER);
+	idle = add(50, 0, 0);
+	begin_second();
+	rig_run(4 * NS_PER_S);
 	assert_true(a->tag < UINT64_MAX / 2);
-	assert_near(gain(&rig, a, NS_PER_S), 20 * PCT_OF_A_SECOND, 5 * NS_PER_MS);
-	assert_near(gain(&rig, b, NS_PER_S), 80 * PCT_OF_A_SECOND, 5 * NS_PER_MS);
-	give_work(&rig, idle);
-	assert_near(gain(&rig, idle, NS_PER_S), 50 * PCT_OF_A_SECOND, 5 * NS_PER_MS);
-	assert_near(gain(&rig, a, NS_PER_S), 10 * PCT_OF_A_SECOND, 5 * NS_PER_MS);
+	assert_near(gain(a, NS_PER_S), 20 * PCT_OF_A_SECOND, 5 * NS_PER_MS);
+	assert_near(gain(b, NS_PER_S), 80 * PCT_OF_A_SECOND, 5 * NS_PER_MS);
+	give_work(idle);
+	assert_near(gain(idle, NS_PER_S), 50 * PCT_OF_A_SECOND, 5 * NS_PER_MS);
+	assert_near(gain(a, NS_PER_S), 10 * PCT_OF_A_SECOND, 5 * NS_PER_MS);
 }
 
 TEST(the_ceiling_follows_the_initial_cap_until_it_is_set)
 {
 	struct sched_vgpu *vgpu;
-	struct rig rig;
 
-	rig_init_with(&rig, "guarantee", 1);
-	vgpu = &rig_add(&rig, 20, FOREVER)->sched;
+	rig_init_with("guarantee", 1);
+	vgpu = &rig_add(20, FOREVER)->sched;
 	assert_int_equal(vgpu->ceiling_pct, 20);
 	assert_int_equal(sched_set_initial_cap(vgpu, 35), 0);
 	assert_int_equal(vgpu->next_ceiling_pct, 35);
 	sched_set_cap(vgpu, 10, 0);
-	begin_second(&rig);
-	assert_int_equal(gain(&rig, vgpu, NS_PER_S), 35 * PCT_OF_A_SECOND);
+	begin_second();
+	assert_int_equal(gain(vgpu, NS_PER_S), 35 * PCT_OF_A_SECOND);
 	sched_set_ceiling(vgpu, 60);
-	begin_second(&rig);
-	assert_int_equal(gain(&rig, vgpu, NS_PER_S), 60 * PCT_OF_A_SECOND);
+	begin_second();
+	assert_int_equal(gain(vgpu, NS_PER_S), 60 * PCT_OF_A_SECOND);
 
-	vgpu = &rig_add(&rig, 20, 0)->sched;
+	vgpu = &rig_add(20, 0)->sched;
 	sched_set_ceiling(vgpu, 60);
 	assert_int_equal(sched_set_initial_cap(vgpu, 40), 0);
 	assert_int_equal(vgpu->next_ceiling_pct, 60);
@@ -220,31 +211,29 @@ TEST(a_new_ceiling_is_in_force_from_the_next_slot_on)
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct sched_vgpu *vgpu;
-		struct rig rig;
 
-		rig_init_with(&rig, "guarantee", 1);
-		vgpu = add(&rig, 1, rows[i].before, FOREVER);
-		begin_second(&rig);
-		(void)gain(&rig, vgpu, SLOT / 2);
+		rig_init_with("guarantee", 1);
+		vgpu = add(1, rows[i].before, FOREVER);
+		begin_second();
+		(void)gain(vgpu, SLOT / 2);
 		sched_set_ceiling(vgpu, rows[i].after);
 		/* With a ceiling, 50 % of the slot has been used already. */
-		assert_int_equal(gain(&rig, vgpu, SLOT / 2), SLOT * rows[i].at_once_pct / 200);
-		assert_int_equal(gain(&rig, vgpu, SLOT), SLOT * rows[i].later_pct / 100);
+		assert_int_equal(gain(vgpu, SLOT / 2), SLOT * rows[i].at_once_pct / 200);
+		assert_int_equal(gain(vgpu, SLOT), SLOT * rows[i].later_pct / 100);
 	}
 }
 
 TEST(without_a_ceiling_no_rest_is_saved_and_a_new_discipline_ends_a_debt)
 {
 	struct sched_vgpu *vgpu;
-	struct rig rig;
 
-	rig_init_with(&rig, "guarantee", 1);
-	vgpu = add(&rig, 1, 0, 0);
+	rig_init_with("guarantee", 1);
+	vgpu = add(1, 0, 0);
 	assert_int_equal(rig.sched.n_runnable, 0);
-	rig_run(&rig, 5 * SLOT);
+	rig_run(5 * SLOT);
 	assert_int_equal(vgpu->ceiling_ns, 0);
 	sched_set_ceiling(vgpu, 10);
-	rig_run(&rig, SLOT);
+	rig_run(SLOT);
 	assert_int_equal(vgpu->ceiling_ns, SLOT / 10);
 
 	sched_account(&rig.sched, vgpu, SLOT);
@@ -257,21 +246,20 @@ TEST(without_a_ceiling_no_rest_is_saved_and_a_new_discipline_ends_a_debt)
 TEST(an_expired_lease_keeps_the_ceiling)
 {
 	struct sched_vgpu *vgpu, *other;
-	struct rig rig;
 
-	rig_init_with(&rig, "guarantee", 1);
-	vgpu = add(&rig, 30, 40, FOREVER);
-	other = add(&rig, 95, 100, FOREVER);
+	rig_init_with("guarantee", 1);
+	vgpu = add(30, 40, FOREVER);
+	other = add(95, 100, FOREVER);
 	sched_set_lease(vgpu, 3 * NS_PER_S / 2, 0);
 	sched_set_cap(vgpu, 5, 0);
-	begin_second(&rig);
+	begin_second();
 	assert_int_equal(vgpu->cap_pct, 5);
-	begin_second(&rig);
+	begin_second();
 	assert_int_equal(vgpu->cap_pct, 30);
 	assert_int_equal(vgpu->ceiling_pct, 40);
 	sched_set_pending(&rig.sched, other, false);
 	((struct tenant *)(void *)other)->work_ns = 0;
-	assert_int_equal(gain(&rig, vgpu, NS_PER_S), 40 * PCT_OF_A_SECOND);
+	assert_int_equal(gain(vgpu, NS_PER_S), 40 * PCT_OF_A_SECOND);
 }
 
 TEST(a_new_discipline_is_in_force_at_once)
@@ -279,26 +267,25 @@ TEST(a_new_discipline_is_in_force_at_once)
 	const struct sched_discipline *hard = sched_sharing_find("hard");
 	const struct sched_discipline *guarantee = sched_sharing_find("guarantee");
 	struct sched_vgpu *vgpu;
-	struct rig rig;
 
-	rig_init_with(&rig, "cap", 1);
+	rig_init_with("cap", 1);
 	sched_set_discipline(&rig.sched, guarantee); /* without vGPUs */
 	sched_set_discipline(&rig.sched, hard);
-	vgpu = add(&rig, 20, 50, FOREVER);
-	begin_second(&rig);
-	assert_int_equal(gain(&rig, vgpu, 4 * SLOT), 80 * NS_PER_MS);
+	vgpu = add(20, 50, FOREVER);
+	begin_second();
+	assert_int_equal(gain(vgpu, 4 * SLOT), 80 * NS_PER_MS);
 	sched_set_discipline(&rig.sched, guarantee);
 	/* The rest of the ceiling of this second is available. */
-	assert_int_equal(gain(&rig, vgpu, 6 * SLOT), 420 * NS_PER_MS);
-	assert_int_equal(gain(&rig, vgpu, NS_PER_S), 50 * PCT_OF_A_SECOND);
+	assert_int_equal(gain(vgpu, 6 * SLOT), 420 * NS_PER_MS);
+	assert_int_equal(gain(vgpu, NS_PER_S), 50 * PCT_OF_A_SECOND);
 	sched_set_discipline(&rig.sched, hard);
-	assert_int_equal(gain(&rig, vgpu, NS_PER_S), 20 * PCT_OF_A_SECOND);
+	assert_int_equal(gain(vgpu, NS_PER_S), 20 * PCT_OF_A_SECOND);
 	sched_set_discipline(&rig.sched, sched_discipline_find("weight"));
-	assert_int_equal(gain(&rig, vgpu, NS_PER_S), NS_PER_S);
-	rig_run(&rig, 5 * SLOT);
+	assert_int_equal(gain(vgpu, NS_PER_S), NS_PER_S);
+	rig_run(5 * SLOT);
 	sched_set_discipline(&rig.sched, hard);
 	/* The debt of this slot ends, and so does the share that was deducted from it. */
-	assert_int_equal(gain(&rig, vgpu, 5 * SLOT), 80 * NS_PER_MS);
+	assert_int_equal(gain(vgpu, 5 * SLOT), 80 * NS_PER_MS);
 	assert_int_equal(vgpu->cap_pct, 20);
 }
 
@@ -309,24 +296,22 @@ TEST(changes_of_the_discipline_create_no_time)
 
 	for (uint64_t seed = 1; seed <= 40; seed++) {
 		uint64_t before_ns[TENANTS_MAX] = {0};
-		struct rig rig;
 
-		rig_init_with(&rig, "cap", seed);
+		rig_init_with("cap", seed);
 		for (int i = 0; i < 8; i++) {
-			unsigned int cap_pct = 1 + (unsigned int)draw(&rig, 24);
+			unsigned int cap_pct = 1 + (unsigned int)draw(24);
 
-			sched_set_ceiling(&rig_add_bursty(&rig, cap_pct)->sched,
-					  cap_pct + (unsigned int)draw(&rig, 30));
+			sched_set_ceiling(&rig_add_bursty(cap_pct)->sched,
+					  cap_pct + (unsigned int)draw(30));
 		}
 		for (int second = 0; second < 6; second++) {
 			uint64_t end_ns = rig.now_ns + NS_PER_S;
 
 			while (rig.now_ns < end_ns) {
-				uint64_t ns = 1 + draw(&rig, 2 * SLOT);
+				uint64_t ns = 1 + draw(2 * SLOT);
 
-				rig_run(&rig, ns < end_ns - rig.now_ns ? ns : end_ns - rig.now_ns);
-				sched_set_discipline(&rig.sched,
-						     draw(&rig, 2) == 0 ? hard : guarantee);
+				rig_run(ns < end_ns - rig.now_ns ? ns : end_ns - rig.now_ns);
+				sched_set_discipline(&rig.sched, draw(2) == 0 ? hard : guarantee);
 			}
 			for (int i = 0; i < rig.n; i++) {
 				const struct sched_vgpu *v = &rig.tenants[i].sched;

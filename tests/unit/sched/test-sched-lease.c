@@ -7,12 +7,10 @@
 #define LEASE (250 * NS_PER_MS)
 
 /* A tenant with the initial cap 20 %, and the cap 60 % with a lease of LEASE, written at time 0. */
-static struct sched_vgpu *rig_lease(struct rig *rig)
+static struct sched_vgpu *rig_lease(void)
 {
-	struct sched_vgpu *vgpu;
+	struct sched_vgpu *vgpu = &rig_add(20, FOREVER)->sched;
 
-	rig_init(rig, 1);
-	vgpu = &rig_add(rig, 20, FOREVER)->sched;
 	sched_set_lease(vgpu, LEASE, 0);
 	sched_set_cap(vgpu, 60, 0);
 	return vgpu;
@@ -20,26 +18,24 @@ static struct sched_vgpu *rig_lease(struct rig *rig)
 
 TEST(an_expired_lease_ends_with_the_next_slot)
 {
-	struct rig rig;
-	struct sched_vgpu *vgpu = rig_lease(&rig);
+	struct sched_vgpu *vgpu = rig_lease();
 
-	rig_run(&rig, 3 * SLOT - 1);
+	rig_run(3 * SLOT - 1);
 	assert_int_equal(vgpu->cap_pct, 60);
 	assert_int_equal(vgpu->next_cap_pct, 60);
-	rig_run(&rig, 1);
+	rig_run(1);
 	assert_int_equal(vgpu->cap_pct, 20);
 	assert_int_equal(vgpu->next_cap_pct, 20);
-	rig_run(&rig, 10 * SLOT);
+	rig_run(10 * SLOT);
 	assert_int_equal(vgpu->cap_pct, 20);
 }
 
 TEST(writing_the_cap_or_the_lease_renews_it)
 {
-	struct rig rig;
-	struct sched_vgpu *vgpu = rig_lease(&rig);
+	struct sched_vgpu *vgpu = rig_lease();
 
 	for (int i = 0; i < 20; i++) {
-		rig_run(&rig, 2 * SLOT);
+		rig_run(2 * SLOT);
 		if (i % 2 == 0)
 			sched_set_cap(vgpu, 60, rig.now_ns);
 		else
@@ -47,41 +43,37 @@ TEST(writing_the_cap_or_the_lease_renews_it)
 		assert_int_equal(vgpu->lease_end_ns, rig.now_ns + LEASE);
 	}
 	assert_int_equal(vgpu->cap_pct, 60);
-	rig_run(&rig, 3 * SLOT);
+	rig_run(3 * SLOT);
 	assert_int_equal(vgpu->cap_pct, 20);
 }
 
 TEST(an_expired_lease_has_no_effect_until_the_next_write)
 {
-	struct rig rig;
-	struct sched_vgpu *vgpu = rig_lease(&rig);
+	struct sched_vgpu *vgpu = rig_lease();
 
-	rig_run(&rig, 5 * SLOT);
+	rig_run(5 * SLOT);
 	assert_int_equal(vgpu->lease_end_ns, 0);
 	assert_int_equal(vgpu->lease_ns, LEASE);
 	sched_set_cap(vgpu, 50, rig.now_ns);
-	rig_run(&rig, SLOT);
+	rig_run(SLOT);
 	assert_int_equal(vgpu->cap_pct, 50);
-	rig_run(&rig, 2 * SLOT);
+	rig_run(2 * SLOT);
 	assert_int_equal(vgpu->cap_pct, 20);
 }
 
 TEST(without_a_lease_a_cap_never_expires)
 {
-	struct rig rig;
-	struct sched_vgpu *vgpu = rig_lease(&rig);
+	struct sched_vgpu *vgpu = rig_lease();
 
 	sched_set_lease(vgpu, 0, 0);
-	rig_run(&rig, 100 * SLOT);
+	rig_run(100 * SLOT);
 	assert_int_equal(vgpu->cap_pct, 60);
 }
 
 TEST(a_new_vgpu_has_no_lease)
 {
-	struct rig rig;
 	struct sched_vgpu *vgpu;
 
-	rig_init(&rig, 1);
 	memset(rig.tenants, 0xff, sizeof(rig.tenants));
 	vgpu = &rig.tenants[0].sched;
 	sched_add(&rig.sched, vgpu, 30, 0);
@@ -92,8 +84,7 @@ TEST(a_new_vgpu_has_no_lease)
 
 TEST(a_late_slot_ends_the_lease_too)
 {
-	struct rig rig;
-	struct sched_vgpu *vgpu = rig_lease(&rig);
+	struct sched_vgpu *vgpu = rig_lease();
 
 	sched_open_slot(&rig.sched, 40 * SLOT);
 	assert_int_equal(vgpu->cap_pct, 20);
@@ -103,15 +94,12 @@ TEST(a_late_slot_ends_the_lease_too)
 
 TEST(the_initial_cap_is_in_force_until_a_cap_is_written)
 {
-	struct rig rig;
-	struct sched_vgpu *vgpu;
+	struct sched_vgpu *vgpu = &rig_add(20, FOREVER)->sched;
 
-	rig_init(&rig, 1);
-	vgpu = &rig_add(&rig, 20, FOREVER)->sched;
 	assert_int_equal(sched_set_initial_cap(vgpu, 35), 0);
 	assert_int_equal(vgpu->next_cap_pct, 35);
 	assert_int_equal(vgpu->cap_pct, 20);
-	rig_run(&rig, SLOT);
+	rig_run(SLOT);
 	assert_int_equal(vgpu->cap_pct, 35);
 	sched_set_cap(vgpu, 35, rig.now_ns);
 	assert_true(sched_set_initial_cap(vgpu, 50) < 0);
@@ -124,19 +112,18 @@ TEST(no_cap_is_in_force_more_than_a_slot_after_its_lease)
 	for (uint64_t seed = 1; seed <= 50; seed++) {
 		uint64_t written_ns = 0, lease_ns;
 		struct sched_vgpu *vgpu;
-		struct rig rig;
 
-		rig_init(&rig, seed);
-		vgpu = &rig_add(&rig, 25, FOREVER)->sched;
-		lease_ns = 1 + draw(&rig, 2 * NS_PER_S);
+		rig_init(seed);
+		vgpu = &rig_add(25, FOREVER)->sched;
+		lease_ns = 1 + draw(2 * NS_PER_S);
 		sched_set_lease(vgpu, lease_ns, 0);
 		while (rig.now_ns < 30 * NS_PER_S) {
-			rig_run(&rig, 1 + draw(&rig, draw(&rig, 4) == 0 ? 3 * NS_PER_S : SLOT));
+			rig_run(1 + draw(draw(4) == 0 ? 3 * NS_PER_S : SLOT));
 			if (rig.now_ns > written_ns + lease_ns + SLOT)
 				assert_int_equal(vgpu->cap_pct, 25);
 			else if (written_ns > 0 && rig.now_ns < written_ns + lease_ns)
 				assert_int_equal(vgpu->next_cap_pct, 70);
-			if (draw(&rig, 3) == 0) {
+			if (draw(3) == 0) {
 				sched_set_cap(vgpu, 70, rig.now_ns);
 				written_ns = rig.now_ns;
 			}
@@ -146,11 +133,8 @@ TEST(no_cap_is_in_force_more_than_a_slot_after_its_lease)
 
 TEST(a_lease_that_ends_with_the_slot_is_over)
 {
-	struct tenant *tenant;
-	struct rig rig;
+	struct tenant *tenant = rig_add(20, 0);
 
-	rig_init(&rig, 1);
-	tenant = rig_add(&rig, 20, 0);
 	sched_set_lease(&tenant->sched, SLOT, 0);
 	sched_set_cap(&tenant->sched, 60, 0);
 	sched_open_slot(&rig.sched, SLOT);

@@ -6,104 +6,84 @@
 
 TEST(a_slot_adds_to_the_rest_of_the_slice)
 {
-	struct rig rig;
-	struct tenant *tenant;
+	struct tenant *tenant = rig_add(30, 0);
 
-	rig_init(&rig, 1);
-	tenant = rig_add(&rig, 30, 0);
 	for (int64_t slots = 1; slots <= SCHED_SLOTS; slots++) {
 		assert_int_equal(tenant->sched.slice_ns, slots * 30 * (int64_t)NS_PER_MS);
-		rig_run(&rig, SLOT);
+		rig_run(SLOT);
 	}
 }
 
 TEST(a_new_second_drops_credit)
 {
-	struct rig rig;
-	struct tenant *tenant;
+	struct tenant *tenant = rig_add(30, 0);
 
-	rig_init(&rig, 1);
-	tenant = rig_add(&rig, 30, 0);
-	rig_run(&rig, NS_PER_S);
+	rig_run(NS_PER_S);
 	assert_int_equal(tenant->sched.slice_ns, 30 * NS_PER_MS);
 }
 
 TEST(a_new_second_drops_debt)
 {
-	struct rig rig;
-	struct tenant *tenant;
+	struct tenant *tenant = rig_add(30, 0);
 
-	rig_init(&rig, 1);
-	tenant = rig_add(&rig, 30, 0);
 	sched_account(&rig.sched, &tenant->sched, 900 * NS_PER_MS);
 	assert_true(tenant->sched.slice_ns < 0);
-	rig_run(&rig, 9 * SLOT);
+	rig_run(9 * SLOT);
 	assert_int_equal(tenant->sched.slice_ns, -600 * (int64_t)NS_PER_MS);
-	rig_run(&rig, SLOT);
+	rig_run(SLOT);
 	assert_int_equal(tenant->sched.slice_ns, 30 * NS_PER_MS);
 }
 
 TEST(a_debt_is_deducted_within_the_second)
 {
-	struct rig rig;
-	struct tenant *tenant;
+	struct tenant *tenant = rig_add(30, FOREVER);
 
-	rig_init(&rig, 1);
-	tenant = rig_add(&rig, 30, FOREVER);
 	sched_account(&rig.sched, &tenant->sched, 120 * NS_PER_MS);
-	rig_run(&rig, NS_PER_S);
+	rig_run(NS_PER_S);
 	assert_int_equal(tenant->sched.busy_ns, 300 * NS_PER_MS);
 }
 
 TEST(a_cap_takes_effect_at_the_next_slot)
 {
-	struct rig rig;
-	struct tenant *tenant;
+	struct tenant *tenant = rig_add(20, FOREVER);
 
-	rig_init(&rig, 1);
-	tenant = rig_add(&rig, 20, FOREVER);
-	rig_run(&rig, 5 * NS_PER_MS);
+	rig_run(5 * NS_PER_MS);
 	sched_set_cap(&tenant->sched, 60, rig.now_ns);
-	rig_run(&rig, SLOT - 5 * NS_PER_MS);
+	rig_run(SLOT - 5 * NS_PER_MS);
 	assert_int_equal(tenant->sched.busy_ns, 20 * NS_PER_MS);
-	rig_run(&rig, SLOT);
+	rig_run(SLOT);
 	assert_int_equal(tenant->sched.busy_ns, 80 * NS_PER_MS);
 	assert_int_equal(tenant->sched.initial_cap_pct, 20);
 }
 
 TEST(no_limit_keeps_no_slice)
 {
-	struct rig rig;
-	struct tenant *tenant;
+	struct tenant *tenant = rig_add(0, FOREVER);
 
-	rig_init(&rig, 1);
-	tenant = rig_add(&rig, 0, FOREVER);
-	rig_run(&rig, 4 * SLOT);
+	rig_run(4 * SLOT);
 	assert_int_equal(tenant->sched.busy_ns, 4 * SLOT);
 	assert_int_equal(sched_allotted_ns(&tenant->sched, rig.now_ns), 4 * SLOT);
 	sched_set_cap(&tenant->sched, 10, rig.now_ns);
-	rig_run(&rig, 2 * SLOT);
+	rig_run(2 * SLOT);
 	assert_int_equal(tenant->sched.busy_ns, 5 * SLOT + 10 * NS_PER_MS);
 	sched_set_cap(&tenant->sched, 0, rig.now_ns);
-	rig_run(&rig, 2 * SLOT);
+	rig_run(2 * SLOT);
 	assert_int_equal(tenant->sched.busy_ns, 6 * SLOT + 20 * NS_PER_MS);
 }
 
 TEST(allotted_is_the_integral_of_the_cap_in_force)
 {
-	struct rig rig;
 	struct tenant *tenant;
 
-	rig_init(&rig, 1);
-	rig_run(&rig, 40 * NS_PER_MS);
-	tenant = rig_add(&rig, 50, 0);
+	rig_run(40 * NS_PER_MS);
+	tenant = rig_add(50, 0);
 	assert_int_equal(sched_allotted_ns(&tenant->sched, rig.now_ns), 0);
-	rig_run(&rig, 10 * NS_PER_MS);
+	rig_run(10 * NS_PER_MS);
 	assert_int_equal(sched_allotted_ns(&tenant->sched, rig.now_ns), 5 * NS_PER_MS);
 	sched_set_cap(&tenant->sched, 80, rig.now_ns);
-	rig_run(&rig, 50 * NS_PER_MS);
+	rig_run(50 * NS_PER_MS);
 	assert_int_equal(sched_allotted_ns(&tenant->sched, rig.now_ns), 30 * NS_PER_MS);
-	rig_run(&rig, 150 * NS_PER_MS);
+	rig_run(150 * NS_PER_MS);
 	assert_int_equal(sched_allotted_ns(&tenant->sched, rig.now_ns), 150 * NS_PER_MS);
 	/* The cap also applies to the 10 ms by which the slot ends late. */
 	sched_open_slot(&rig.sched, rig.now_ns + 60 * NS_PER_MS);
@@ -115,11 +95,9 @@ TEST(allotted_is_the_integral_of_the_cap_in_force)
 TEST(the_allotted_time_is_exact_for_any_time)
 {
 	static const unsigned int caps[] = {1, 3, 33, 50, 99, 100};
-	struct rig rig;
 
-	rig_init(&rig, 1);
 	for (size_t i = 0; i < ARRAY_SIZE(caps); i++) {
-		const struct sched_vgpu *vgpu = &rig_add(&rig, caps[i], 0)->sched;
+		const struct sched_vgpu *vgpu = &rig_add(caps[i], 0)->sched;
 
 		for (int bit = 0; bit < 57; bit++) {
 			uint64_t edge = UINT64_C(1) << bit;
@@ -135,12 +113,9 @@ TEST(the_allotted_time_is_exact_for_any_time)
 /* A time before the last change of the cap is possible if two readers of a clock disagree. */
 TEST(allotted_time_never_decreases)
 {
-	struct rig rig;
-	struct tenant *tenant;
+	struct tenant *tenant = rig_add(50, 0);
 
-	rig_init(&rig, 1);
-	tenant = rig_add(&rig, 50, 0);
-	rig_run(&rig, SLOT);
+	rig_run(SLOT);
 	assert_int_equal(sched_allotted_ns(&tenant->sched, SLOT), 50 * NS_PER_MS);
 	assert_int_equal(sched_allotted_ns(&tenant->sched, SLOT - 1), 50 * NS_PER_MS);
 	assert_int_equal(sched_allotted_ns(&tenant->sched, 0), 50 * NS_PER_MS);
@@ -148,17 +123,15 @@ TEST(allotted_time_never_decreases)
 
 TEST(the_next_vgpu_is_the_first_in_the_round_with_work_and_slice)
 {
-	struct rig rig;
 	struct tenant *a, *b, *c;
 	uint64_t run_ns = 0;
 
-	rig_init(&rig, 1);
 	assert_null(sched_pick(&rig.sched, &run_ns));
-	a = rig_add(&rig, 20, 0);
+	a = rig_add(20, 0);
 	assert_null(sched_pick(&rig.sched, &run_ns));
 	sched_set_pending(&rig.sched, &a->sched, true);
-	b = rig_add(&rig, 20, 0);
-	c = rig_add(&rig, 20, FOREVER);
+	b = rig_add(20, 0);
+	c = rig_add(20, FOREVER);
 	assert_ptr_equal(sched_pick(&rig.sched, &run_ns), &c->sched);
 	sched_set_pending(&rig.sched, &b->sched, true);
 	sched_account(&rig.sched, &c->sched, run_ns);
@@ -183,10 +156,9 @@ TEST(a_turn_is_a_quantum_in_proportion_to_the_cap)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		uint64_t run_ns = 0;
 		struct tenant *tenant;
-		struct rig rig;
 
-		rig_init(&rig, 1);
-		tenant = rig_add(&rig, rows[i].cap_pct, FOREVER);
+		rig_init(1);
+		tenant = rig_add(rows[i].cap_pct, FOREVER);
 		assert_ptr_equal(sched_pick(&rig.sched, &run_ns), &tenant->sched);
 		assert_int_equal(run_ns, rows[i].quantum_ns);
 	}
@@ -195,11 +167,8 @@ TEST(a_turn_is_a_quantum_in_proportion_to_the_cap)
 TEST(a_turn_is_never_longer_than_the_rest_of_the_slice)
 {
 	uint64_t run_ns = 0;
-	struct tenant *tenant;
-	struct rig rig;
+	struct tenant *tenant = rig_add(20, FOREVER);
 
-	rig_init(&rig, 1);
-	tenant = rig_add(&rig, 20, FOREVER);
 	sched_account(&rig.sched, &tenant->sched, 20 * NS_PER_MS - 3);
 	sched_pick(&rig.sched, &run_ns);
 	assert_int_equal(run_ns, 3);
@@ -208,12 +177,9 @@ TEST(a_turn_is_never_longer_than_the_rest_of_the_slice)
 TEST(a_repeated_pick_changes_nothing)
 {
 	uint64_t first_ns = 0, again_ns = 0;
-	struct tenant *a;
-	struct rig rig;
+	struct tenant *a = rig_add(50, FOREVER);
 
-	rig_init(&rig, 1);
-	a = rig_add(&rig, 50, FOREVER);
-	rig_add(&rig, 50, FOREVER);
+	rig_add(50, FOREVER);
 	sched_set_pending(&rig.sched, &a->sched, false);
 	sched_pick(&rig.sched, &first_ns);
 	sched_set_pending(&rig.sched, &a->sched, true);
@@ -227,13 +193,11 @@ TEST(a_repeated_pick_changes_nothing)
 TEST(the_time_of_an_idle_vgpu_stays_unused)
 {
 	struct tenant *busy;
-	struct rig rig;
 
-	rig_init(&rig, 1);
-	rig_add(&rig, 70, 0);
-	busy = rig_add(&rig, 30, FOREVER);
+	rig_add(70, 0);
+	busy = rig_add(30, FOREVER);
 	for (uint64_t second = 1; second <= 5; second++) {
-		rig_run(&rig, NS_PER_S);
+		rig_run(NS_PER_S);
 		assert_int_equal(busy->sched.busy_ns, second * 300 * NS_PER_MS);
 	}
 }
@@ -251,12 +215,10 @@ TEST(caps_above_100_in_sum_are_reduced_in_proportion)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct rig rig;
-
-		rig_init(&rig, 1);
+		rig_init(1);
 		for (int j = 0; j < 4 && rows[i].caps[j] > 0; j++)
-			rig_add(&rig, rows[i].caps[j], FOREVER);
-		rig_run(&rig, 10 * NS_PER_S);
+			rig_add(rows[i].caps[j], FOREVER);
+		rig_run(10 * NS_PER_S);
 		for (int j = 0; j < rig.n; j++)
 			assert_near(rig.tenants[j].sched.busy_ns,
 				    rows[i].shares_pct[j] * (NS_PER_S / 10), NS_PER_S / 10);
@@ -265,47 +227,38 @@ TEST(caps_above_100_in_sum_are_reduced_in_proportion)
 
 TEST(no_limit_counts_as_100_among_others)
 {
-	struct tenant *free_one, *capped;
-	struct rig rig;
+	struct tenant *free_one = rig_add(0, FOREVER), *capped = rig_add(100, FOREVER);
 
-	rig_init(&rig, 1);
-	free_one = rig_add(&rig, 0, FOREVER);
-	capped = rig_add(&rig, 100, FOREVER);
-	rig_run(&rig, NS_PER_S);
+	rig_run(NS_PER_S);
 	assert_near(free_one->sched.busy_ns, NS_PER_S / 2, SCHED_ROUND_NS);
 	assert_near(capped->sched.busy_ns, NS_PER_S / 2, SCHED_ROUND_NS);
 }
 
 TEST(a_saved_slice_does_not_reduce_the_share_of_others)
 {
-	struct tenant *busy;
-	struct rig rig;
+	struct tenant *busy = rig_add(50, FOREVER);
 
-	rig_init(&rig, 1);
-	busy = rig_add(&rig, 50, FOREVER);
 	for (int i = 0; i < 10; i++)
-		rig_add(&rig, 5, 0);
-	rig_run(&rig, 5 * SLOT);
+		rig_add(5, 0);
+	rig_run(5 * SLOT);
 	for (int i = 1; i < rig.n; i++) {
 		rig.tenants[i].work_ns = FOREVER;
 		sched_set_pending(&rig.sched, &rig.tenants[i].sched, true);
 	}
-	rig_run(&rig, 5 * SLOT);
+	rig_run(5 * SLOT);
 	assert_int_equal(busy->sched.busy_ns, 500 * NS_PER_MS);
 }
 
 TEST(a_new_vgpu_gets_the_slice_for_the_rest_of_the_slot)
 {
 	struct tenant *newcomer;
-	struct rig rig;
 
-	rig_init(&rig, 1);
-	rig_add(&rig, 50, FOREVER);
-	rig_run(&rig, 75 * NS_PER_MS);
-	newcomer = rig_add(&rig, 40, FOREVER);
-	rig_run(&rig, 25 * NS_PER_MS);
+	rig_add(50, FOREVER);
+	rig_run(75 * NS_PER_MS);
+	newcomer = rig_add(40, FOREVER);
+	rig_run(25 * NS_PER_MS);
 	assert_int_equal(newcomer->sched.busy_ns, 10 * NS_PER_MS);
-	rig_run(&rig, SLOT);
+	rig_run(SLOT);
 	assert_int_equal(newcomer->sched.busy_ns, 50 * NS_PER_MS);
 }
 
@@ -313,12 +266,10 @@ TEST(a_vgpu_that_is_added_after_the_end_of_the_slot_waits_for_the_next)
 {
 	uint64_t run_ns = 0;
 	struct tenant *late;
-	struct rig rig;
 
-	rig_init(&rig, 1);
 	for (int i = 0; i < 2; i++) {
 		rig.now_ns = SLOT + (uint64_t)i; /* sched_open_slot() is late */
-		late = rig_add(&rig, 100, FOREVER);
+		late = rig_add(100, FOREVER);
 		assert_int_equal(late->sched.slice_ns, 0);
 		assert_null(sched_pick(&rig.sched, &run_ns));
 	}
@@ -332,36 +283,45 @@ TEST(starting_and_adding_set_every_member)
 	static const char *const disciplines[] = {"cap", "weight", "guarantee"};
 
 	for (size_t d = 0; d < ARRAY_SIZE(disciplines); d++) {
-		struct rig clean, dirty;
+		struct {
+			const struct tenant *ran;
+			uint64_t now_ns;
+			int n_runnable;
+		} clean[1000];
+		struct rig first;
 
-		rig_init_with(&clean, disciplines[d], 1);
-		dirty = clean;
-		memset(&dirty.sched, 0xa5, sizeof(dirty.sched));
-		sched_start(&dirty.sched, sched_discipline_find(disciplines[d]), 0);
+		rig_init_with(disciplines[d], 1);
+		for (int i = 0; i < 3; i++)
+			rig_add(20 * (unsigned int)(i + 1), FOREVER);
+		for (int step = 0; step < 1000; step++) {
+			clean[step].ran = rig_step(NS_PER_S);
+			clean[step].now_ns = rig.now_ns;
+			clean[step].n_runnable = (int)rig.sched.n_runnable;
+		}
+		first = rig;
+
+		rig_init_with(disciplines[d], 1);
+		memset(&rig.sched, 0xa5, sizeof(rig.sched));
+		sched_start(&rig.sched, sched_discipline_find(disciplines[d]), 0);
 		for (int i = 0; i < 3; i++) {
-			unsigned int cap_pct = 20 * (unsigned int)(i + 1);
-			struct tenant *tenant = &dirty.tenants[dirty.n++];
+			struct tenant *tenant = &rig.tenants[rig.n++];
 
-			rig_add(&clean, cap_pct, FOREVER);
 			memset(&tenant->sched, 0xa5, sizeof(tenant->sched));
 			tenant->work_ns = tenant->arrives_ns = FOREVER;
-			sched_add(&dirty.sched, &tenant->sched, cap_pct, 0);
-			sched_set_pending(&dirty.sched, &tenant->sched, true);
+			sched_add(&rig.sched, &tenant->sched, 20 * (unsigned int)(i + 1), 0);
+			sched_set_pending(&rig.sched, &tenant->sched, true);
 		}
 		for (int step = 0; step < 1000; step++) {
-			const struct tenant *a = rig_step(&clean, NS_PER_S);
-			const struct tenant *b = rig_step(&dirty, NS_PER_S);
-
-			assert_int_equal(a ? a - clean.tenants : -1, b ? b - dirty.tenants : -1);
-			assert_int_equal(clean.now_ns, dirty.now_ns);
-			assert_int_equal(clean.sched.n_runnable, dirty.sched.n_runnable);
+			assert_ptr_equal(rig_step(NS_PER_S), clean[step].ran);
+			assert_int_equal(rig.now_ns, clean[step].now_ns);
+			assert_int_equal(rig.sched.n_runnable, clean[step].n_runnable);
 		}
 		for (int i = 0; i < 3; i++) {
-			struct sched_vgpu *vgpu = &dirty.tenants[i].sched;
+			struct sched_vgpu *vgpu = &rig.tenants[i].sched;
 
-			assert_int_equal(vgpu->busy_ns, clean.tenants[i].sched.busy_ns);
+			assert_int_equal(vgpu->busy_ns, first.tenants[i].sched.busy_ns);
 			assert_int_equal(sched_allotted_ns(vgpu, NS_PER_S),
-					 sched_allotted_ns(&clean.tenants[i].sched, NS_PER_S));
+					 sched_allotted_ns(&first.tenants[i].sched, NS_PER_S));
 			assert_int_equal(vgpu->cap_pct, 20 * (i + 1));
 			assert_int_equal(sched_set_initial_cap(vgpu, 7), 0);
 		}
@@ -371,14 +331,12 @@ TEST(starting_and_adding_set_every_member)
 TEST(a_new_vgpu_is_last_in_the_round)
 {
 	uint64_t run_ns = 0;
-	struct rig rig;
 
-	rig_init(&rig, 1);
-	rig_add(&rig, 20, FOREVER);
-	rig_add(&rig, 20, FOREVER);
+	rig_add(20, FOREVER);
+	rig_add(20, FOREVER);
 	sched_pick(&rig.sched, &run_ns);
 	assert_ptr_equal(rig.sched.turn, &rig.tenants[1].sched);
-	rig_add(&rig, 20, FOREVER);
+	rig_add(20, FOREVER);
 	sched_account(&rig.sched, rig.sched.turn, run_ns);
 	sched_pick(&rig.sched, &run_ns);
 	assert_ptr_equal(rig.sched.turn, &rig.tenants[0].sched);
@@ -390,11 +348,9 @@ TEST(a_new_vgpu_is_last_in_the_round)
 TEST(removing_the_running_vgpu_lets_the_next_run)
 {
 	uint64_t run_ns = 0;
-	struct rig rig;
 
-	rig_init(&rig, 1);
 	for (int i = 0; i < 3; i++)
-		rig_add(&rig, 20, FOREVER);
+		rig_add(20, FOREVER);
 	assert_ptr_equal(sched_pick(&rig.sched, &run_ns), &rig.tenants[1].sched);
 	sched_remove(&rig.sched, &rig.tenants[1].sched);
 	assert_ptr_equal(sched_pick(&rig.sched, &run_ns), &rig.tenants[2].sched);

@@ -28,100 +28,101 @@ struct rig {
 	uint64_t idle_ns; /* time without a turn */
 };
 
-static inline void rig_start(struct rig *rig, const char *discipline)
+static struct rig rig;
+
+static inline void rig_start(const char *discipline)
 {
-	memset(rig, 0, sizeof(*rig));
-	rig->now_ns = 1000 * NS_PER_S;
-	arbiter_start(&rig->arbiter, arbiter_discipline_find(discipline), NULL, rig->now_ns);
+	memset(&rig, 0, sizeof(rig));
+	rig.now_ns = 1000 * NS_PER_S;
+	arbiter_start(&rig.arbiter, arbiter_discipline_find(discipline), NULL, rig.now_ns);
 }
 
-static inline struct arbiter_tenant *rig_add(struct rig *rig, struct arbiter_share share,
-					     uint64_t unit_ns)
+static inline struct arbiter_tenant *rig_add(struct arbiter_share share, uint64_t unit_ns)
 {
-	struct arbiter_tenant *tenant = &rig->tenants[rig->n];
+	struct arbiter_tenant *tenant = &rig.tenants[rig.n];
 
-	rig->unit_ns[rig->n++] = unit_ns;
-	arbiter_add(&rig->arbiter, tenant, &share, rig->now_ns);
+	rig.unit_ns[rig.n++] = unit_ns;
+	arbiter_add(&rig.arbiter, tenant, &share, rig.now_ns);
 	if (unit_ns > 0)
-		arbiter_want(&rig->arbiter, tenant, 0, rig->now_ns);
+		arbiter_want(&rig.arbiter, tenant, 0, rig.now_ns);
 	return tenant;
 }
 
 /* Returns the turn, after a turn that drains has ended. */
-static inline struct arbiter_turn rig_turn(struct rig *rig)
+static inline struct arbiter_turn rig_turn(void)
 {
 	struct arbiter_turn turn;
 
-	arbiter_pick(&rig->arbiter, rig->now_ns, &turn);
+	arbiter_pick(&rig.arbiter, rig.now_ns, &turn);
 	if (turn.state == ARBITER_DRAIN) {
-		arbiter_end_turn(&rig->arbiter, rig->now_ns);
-		arbiter_pick(&rig->arbiter, rig->now_ns, &turn);
+		arbiter_end_turn(&rig.arbiter, rig.now_ns);
+		arbiter_pick(&rig.arbiter, rig.now_ns, &turn);
 		assert_int_not_equal(turn.state, ARBITER_DRAIN);
 	}
 	return turn;
 }
 
 /* Starts @n tenants of equal weight that always have work. Returns the one that has the turn. */
-static inline struct arbiter_tenant *rig_begin(struct rig *rig, const char *discipline, int n)
+static inline struct arbiter_tenant *rig_begin(const char *discipline, int n)
 {
-	rig_start(rig, discipline);
+	rig_start(discipline);
 	while (n-- > 0)
-		rig_add(rig, (struct arbiter_share){.weight = 1}, UNIT);
-	return rig_turn(rig).tenant;
+		rig_add((struct arbiter_share){.weight = 1}, UNIT);
+	return rig_turn().tenant;
 }
 
 /* Runs one unit, or until the next event. Returns the tenant that ran; NULL: the device idled. */
-static inline struct arbiter_tenant *rig_step(struct rig *rig, uint64_t to_ns)
+static inline struct arbiter_tenant *rig_step(uint64_t to_ns)
 {
-	struct arbiter_turn turn = rig_turn(rig);
-	uint64_t next_ns = arbiter_next_event_ns(&rig->arbiter);
+	struct arbiter_turn turn = rig_turn();
+	uint64_t next_ns = arbiter_next_event_ns(&rig.arbiter);
 
 	if (turn.state == ARBITER_RUN && turn.tenant->wants) {
-		uint64_t unit_ns = rig->unit_ns[turn.tenant - rig->tenants];
+		uint64_t unit_ns = rig.unit_ns[turn.tenant - rig.tenants];
 
-		arbiter_want(&rig->arbiter, turn.tenant, unit_ns, rig->now_ns);
-		rig->now_ns += unit_ns;
-		arbiter_charge(&rig->arbiter, turn.tenant, unit_ns, 1, rig->now_ns);
-		arbiter_want(&rig->arbiter, turn.tenant, 0, rig->now_ns);
+		arbiter_want(&rig.arbiter, turn.tenant, unit_ns, rig.now_ns);
+		rig.now_ns += unit_ns;
+		arbiter_charge(&rig.arbiter, turn.tenant, unit_ns, 1, rig.now_ns);
+		arbiter_want(&rig.arbiter, turn.tenant, 0, rig.now_ns);
 		return turn.tenant;
 	}
 	next_ns = next_ns < to_ns ? next_ns : to_ns;
-	assert_true(next_ns > rig->now_ns);
-	rig->idle_ns += next_ns - rig->now_ns;
-	rig->now_ns = next_ns;
+	assert_true(next_ns > rig.now_ns);
+	rig.idle_ns += next_ns - rig.now_ns;
+	rig.now_ns = next_ns;
 	return NULL;
 }
 
-static inline void rig_run(struct rig *rig, uint64_t ns)
+static inline void rig_run(uint64_t ns)
 {
-	uint64_t to_ns = rig->now_ns + ns;
+	uint64_t to_ns = rig.now_ns + ns;
 
-	while (rig->now_ns < to_ns)
-		rig_step(rig, to_ns);
+	while (rig.now_ns < to_ns)
+		rig_step(to_ns);
 }
 
-static inline struct arbiter_tenant *other_of(struct rig *rig, const struct arbiter_tenant *tenant)
+static inline struct arbiter_tenant *other_of(const struct arbiter_tenant *tenant)
 {
-	return &rig->tenants[tenant == &rig->tenants[0]];
+	return &rig.tenants[tenant == &rig.tenants[0]];
 }
 
-static inline struct arbiter_turn pick_after(struct rig *rig, uint64_t ns)
+static inline struct arbiter_turn pick_after(uint64_t ns)
 {
 	struct arbiter_turn turn;
 
-	rig->now_ns += ns;
-	arbiter_pick(&rig->arbiter, rig->now_ns, &turn);
+	rig.now_ns += ns;
+	arbiter_pick(&rig.arbiter, rig.now_ns, &turn);
 	return turn;
 }
 
-static inline void rig_stop(struct rig *rig, struct arbiter_tenant *tenant)
+static inline void rig_stop(struct arbiter_tenant *tenant)
 {
-	arbiter_idle(&rig->arbiter, tenant, rig->now_ns);
+	arbiter_idle(&rig.arbiter, tenant, rig.now_ns);
 }
 
-static inline void rig_wake(struct rig *rig, struct arbiter_tenant *tenant)
+static inline void rig_wake(struct arbiter_tenant *tenant)
 {
-	arbiter_want(&rig->arbiter, tenant, 0, rig->now_ns);
+	arbiter_want(&rig.arbiter, tenant, 0, rig.now_ns);
 }
 
 static inline void assert_near(uint64_t value, uint64_t want, uint64_t tolerance)

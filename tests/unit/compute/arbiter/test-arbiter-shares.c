@@ -67,12 +67,11 @@ TEST(shares_are_as_the_discipline_says)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		uint64_t sum_ns = 0;
-		struct rig rig;
 
-		rig_start(&rig, rows[i].discipline);
+		rig_start(rows[i].discipline);
 		for (int j = 0; rows[i].unit_us[j] > 0; j++)
-			rig_add(&rig, rows[i].shares[j], rows[i].unit_us[j] * US);
-		rig_run(&rig, 20 * NS_PER_S);
+			rig_add(rows[i].shares[j], rows[i].unit_us[j] * US);
+		rig_run(20 * NS_PER_S);
 		for (int j = 0; j < rig.n; j++) {
 			uint64_t got = rig.tenants[j].busy_ns / (20 * NS_PER_S / 1000);
 
@@ -88,12 +87,12 @@ TEST(shares_are_as_the_discipline_says)
 }
 
 /* Starts vmcg with three tenants of the given loads and CPU times. */
-static void start_vmcg(struct rig *rig, const struct arbiter_load *loads)
+static void start_vmcg(const struct arbiter_load *loads)
 {
-	rig_start(rig, "vmcg");
+	rig_start("vmcg");
 	for (int i = 0; i < 3; i++) {
-		rig_add(rig, (struct arbiter_share){.weight = 1}, 200 * US);
-		arbiter_set_load(&rig->tenants[i], &loads[i]);
+		rig_add((struct arbiter_share){.weight = 1}, 200 * US);
+		arbiter_set_load(&rig.tenants[i], &loads[i]);
 	}
 }
 
@@ -114,10 +113,8 @@ TEST(vmcg_credits_follow_equation_2)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
-		struct rig rig;
-
-		start_vmcg(&rig, table[i].loads);
-		rig_turn(&rig);
+		start_vmcg(table[i].loads);
+		rig_turn();
 		for (int j = 0; j < 3; j++)
 			assert_int_equal(rig.tenants[j].credit, table[i].credits[j]);
 	}
@@ -134,11 +131,9 @@ TEST(vmcg_slices_follow_the_cpu_time)
 	} table[] = {{loads, {16, 8, 4}}, {partly, {16, 16, 16}}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
-		struct rig rig;
-
-		start_vmcg(&rig, table[i].loads);
+		start_vmcg(table[i].loads);
 		for (int j = 0; j < 3; j++) {
-			struct arbiter_turn turn = rig_turn(&rig);
+			struct arbiter_turn turn = rig_turn();
 
 			assert_int_equal(turn.slice_ns, table[i].slices_ms[j] * NS_PER_MS);
 			assert_int_equal(turn.units_in_flight, 4);
@@ -151,23 +146,22 @@ TEST(vmcg_pays_a_credit_for_four_units_and_transfers_the_rest)
 {
 	static const struct arbiter_load loads[3];
 	struct arbiter_tenant *holder;
-	struct rig rig;
 
-	start_vmcg(&rig, loads);
-	holder = rig_turn(&rig).tenant;
+	start_vmcg(loads);
+	holder = rig_turn().tenant;
 	arbiter_charge(&rig.arbiter, holder, 1000, 7, rig.now_ns);
 	assert_int_equal(holder->credit, 32);
 	arbiter_end_turn(&rig.arbiter, rig.now_ns);
 	assert_int_equal(holder->credit, 31);
-	rig_stop(&rig, holder);
+	rig_stop(holder);
 	assert_int_equal(holder->credit, 0);
 	assert_int_equal(rig.arbiter.credit_pool, 31);
 	for (int i = 0; i < 2; i++) {
-		struct arbiter_tenant *other = rig_turn(&rig).tenant;
+		struct arbiter_tenant *other = rig_turn().tenant;
 
 		assert_ptr_not_equal(other, holder);
 		arbiter_charge(&rig.arbiter, other, 1000, 4 * 33, rig.now_ns);
-		assert_int_equal(rig_turn(&rig).id, 3 + i);
+		assert_int_equal(rig_turn().id, 3 + i);
 	}
 	/* A new round: 50 credits each, and half of the pool. */
 	assert_int_equal(rig.arbiter.turn.tenant->credit, 65);
@@ -178,24 +172,23 @@ TEST(a_change_of_the_share_is_in_force_at_once)
 {
 	struct arbiter_tenant *first, *second;
 	uint64_t before_ns;
-	struct rig rig;
 
-	rig_start(&rig, "fair");
-	first = rig_add(&rig, (struct arbiter_share){.weight = 100}, 200 * US);
-	second = rig_add(&rig, (struct arbiter_share){.weight = 100}, 200 * US);
-	rig_run(&rig, NS_PER_S);
+	rig_start("fair");
+	first = rig_add((struct arbiter_share){.weight = 100}, 200 * US);
+	second = rig_add((struct arbiter_share){.weight = 100}, 200 * US);
+	rig_run(NS_PER_S);
 	assert_near(first->busy_ns, NS_PER_S / 2, SLICE);
 	arbiter_set_share(&rig.arbiter, first, &(struct arbiter_share){.weight = 300}, rig.now_ns);
 	before_ns = first->busy_ns;
-	rig_run(&rig, NS_PER_S);
+	rig_run(NS_PER_S);
 	assert_near(first->busy_ns - before_ns, 3 * NS_PER_S / 4, 2 * SLICE);
 	arbiter_set_share(&rig.arbiter, first, &(struct arbiter_share){.cap_pct = 10}, rig.now_ns);
 	before_ns = first->busy_ns;
-	rig_run(&rig, NS_PER_S);
+	rig_run(NS_PER_S);
 	assert_near(first->busy_ns - before_ns, NS_PER_S / 10, SLICE);
 	arbiter_set_share(&rig.arbiter, first, NULL, rig.now_ns);
 	before_ns = first->busy_ns;
-	rig_run(&rig, NS_PER_S);
+	rig_run(NS_PER_S);
 	assert_near(first->busy_ns - before_ns, NS_PER_S / 2, 2 * SLICE);
 	assert_near(second->busy_ns + first->busy_ns, 4 * NS_PER_S, 1 * NS_PER_MS);
 }
@@ -203,10 +196,9 @@ TEST(a_change_of_the_share_is_in_force_at_once)
 TEST(a_share_out_of_range_counts_as_the_limit)
 {
 	struct arbiter_tenant *tenant;
-	struct rig rig;
 
-	rig_start(&rig, "fair");
-	tenant = rig_add(&rig, (struct arbiter_share){UINT32_MAX, 101, 1000}, 0);
+	rig_start("fair");
+	tenant = rig_add((struct arbiter_share){UINT32_MAX, 101, 1000}, 0);
 	assert_int_equal(tenant->share.weight, ARBITER_WEIGHT_MAX);
 	assert_int_equal(tenant->share.cap_pct, 100);
 	assert_int_equal(tenant->share.guarantee_pct, 100);
@@ -223,15 +215,14 @@ TEST(a_cap_is_not_exceeded_by_more_than_its_window_and_a_unit)
 	for (size_t i = 0; i < ARRAY_SIZE(caps) * ARRAY_SIZE(units); i++) {
 		uint64_t unit_ns = units[i % ARRAY_SIZE(units)], least = 0, cap = caps[i / 3];
 		struct arbiter_tenant *capped;
-		struct rig rig;
 
-		rig_start(&rig, "fair");
-		capped = rig_add(&rig, (struct arbiter_share){0, caps[i / 3], 0}, unit_ns);
-		rig_add(&rig, (struct arbiter_share){.weight = 50}, 3 * unit_ns);
+		rig_start("fair");
+		capped = rig_add((struct arbiter_share){0, caps[i / 3], 0}, unit_ns);
+		rig_add((struct arbiter_share){.weight = 50}, 3 * unit_ns);
 		for (int step = 0; step < 20000; step++) {
 			uint64_t lead;
 
-			rig_step(&rig, rig.now_ns + NS_PER_S);
+			rig_step(rig.now_ns + NS_PER_S);
 			/* What it used beyond its cap, plus a constant. */
 			lead = (1ULL << 62) + capped->busy_ns * 100 -
 			       (rig.now_ns - 1000 * NS_PER_S) * cap;
@@ -244,10 +235,9 @@ TEST(a_cap_is_not_exceeded_by_more_than_its_window_and_a_unit)
 TEST(allotted_time_is_the_integral_of_the_cap)
 {
 	struct arbiter_tenant *tenant;
-	struct rig rig;
 
-	rig_start(&rig, "fair");
-	tenant = rig_add(&rig, (struct arbiter_share){.cap_pct = 33}, 0);
+	rig_start("fair");
+	tenant = rig_add((struct arbiter_share){.cap_pct = 33}, 0);
 	for (int i = 0; i < 1000; i++)
 		arbiter_pick(&rig.arbiter, rig.now_ns += 1001, NULL);
 	assert_int_equal(arbiter_allotted_ns(&rig.arbiter, tenant, rig.now_ns), 330330);

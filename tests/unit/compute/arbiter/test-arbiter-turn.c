@@ -8,13 +8,12 @@ static const struct arbiter_share one = {.weight = 1};
 TEST(without_requests_no_tenant_has_the_turn)
 {
 	struct arbiter_turn turn;
-	struct rig rig;
 
-	rig_start(&rig, "fair");
+	rig_start("fair");
 	assert_false(arbiter_pick(&rig.arbiter, rig.now_ns, &turn));
 	assert_int_equal(turn.state, ARBITER_FREE);
 	assert_null(turn.tenant);
-	rig_add(&rig, one, 0);
+	rig_add(one, 0);
 	assert_false(arbiter_pick(&rig.arbiter, rig.now_ns, NULL));
 	assert_true(arbiter_next_event_ns(&rig.arbiter) == ARBITER_NEVER);
 	arbiter_end_turn(&rig.arbiter, rig.now_ns);
@@ -25,21 +24,20 @@ TEST(a_contended_turn_has_the_slice_and_drains_when_it_is_used)
 {
 	struct arbiter_tenant *holder, *other;
 	struct arbiter_turn turn;
-	struct rig rig;
 
-	holder = rig_begin(&rig, "fair", 2);
-	other = other_of(&rig, holder);
-	turn = pick_after(&rig, 0);
+	holder = rig_begin("fair", 2);
+	other = other_of(holder);
+	turn = pick_after(0);
 	assert_int_equal(turn.id, 1);
 	assert_int_equal(turn.slice_ns, SLICE);
 	assert_int_equal(turn.in_flight_ns, 2 * SLICE);
 	assert_int_equal(arbiter_next_event_ns(&rig.arbiter), rig.now_ns + SLICE);
 	arbiter_charge(&rig.arbiter, holder, SLICE - 2, 1, rig.now_ns + SLICE);
 	arbiter_want(&rig.arbiter, holder, 1, rig.now_ns + SLICE);
-	turn = pick_after(&rig, SLICE);
+	turn = pick_after(SLICE);
 	assert_int_equal(turn.state, ARBITER_RUN);
 	arbiter_want(&rig.arbiter, holder, 2, rig.now_ns);
-	turn = pick_after(&rig, 0);
+	turn = pick_after(0);
 	assert_int_equal(turn.state, ARBITER_DRAIN);
 	assert_int_equal(turn.reason, ARBITER_REASON_SLICE);
 	assert_ptr_equal(turn.tenant, holder);
@@ -48,7 +46,7 @@ TEST(a_contended_turn_has_the_slice_and_drains_when_it_is_used)
 	arbiter_want(&rig.arbiter, holder, 0, rig.now_ns);
 	arbiter_end_turn(&rig.arbiter, rig.now_ns);
 	assert_int_equal(holder->over_run_ns, 3);
-	turn = pick_after(&rig, 0);
+	turn = pick_after(0);
 	assert_ptr_equal(turn.tenant, other);
 	assert_int_equal(turn.id, 2);
 	assert_int_equal(holder->busy_ns, SLICE + 3);
@@ -58,42 +56,40 @@ TEST(the_slice_of_a_lone_tenant_is_stretched_and_never_drains)
 {
 	struct arbiter_tenant *holder;
 	struct arbiter_turn turn;
-	struct rig rig;
 
-	holder = rig_begin(&rig, "fair", 1);
-	turn = pick_after(&rig, 0);
+	holder = rig_begin("fair", 1);
+	turn = pick_after(0);
 	assert_int_equal(turn.slice_ns, 100 * NS_PER_MS);
 	assert_int_equal(arbiter_next_event_ns(&rig.arbiter), rig.now_ns + 50 * NS_PER_MS);
 	for (int i = 0; i < 100; i++) {
 		arbiter_charge(&rig.arbiter, holder, 50 * NS_PER_MS, 5, rig.now_ns);
-		turn = pick_after(&rig, 50 * NS_PER_MS);
+		turn = pick_after(50 * NS_PER_MS);
 		assert_int_equal(turn.state, ARBITER_RUN);
 		assert_int_equal(turn.id, 1);
 		assert_int_equal(turn.slice_ns - turn.used_ns, 100 * NS_PER_MS);
 	}
-	rig_add(&rig, one, UNIT);
-	turn = pick_after(&rig, 0);
+	rig_add(one, UNIT);
+	turn = pick_after(0);
 	assert_int_equal(turn.state, ARBITER_DRAIN);
 	arbiter_end_turn(&rig.arbiter, rig.now_ns);
 	assert_int_equal(holder->over_run_ns, 0);
-	assert_ptr_equal(pick_after(&rig, 0).tenant, &rig.tenants[1]);
+	assert_ptr_equal(pick_after(0).tenant, &rig.tenants[1]);
 }
 
 TEST(a_newcomer_waits_for_the_rest_of_a_slice_only)
 {
 	struct arbiter_tenant *holder;
 	struct arbiter_turn turn;
-	struct rig rig;
 
-	holder = rig_begin(&rig, "fair", 1);
+	holder = rig_begin("fair", 1);
 	arbiter_charge(&rig.arbiter, holder, SLICE / 3, 5, rig.now_ns);
-	rig_add(&rig, one, UNIT);
-	turn = pick_after(&rig, 0);
+	rig_add(one, UNIT);
+	turn = pick_after(0);
 	assert_int_equal(turn.state, ARBITER_RUN);
 	assert_int_equal(turn.slice_ns, SLICE);
 	/* The time without contention does not count for the limit of twice the slice. */
-	assert_int_equal(pick_after(&rig, 2 * SLICE - 1).state, ARBITER_RUN);
-	assert_int_equal(pick_after(&rig, 1).state, ARBITER_DRAIN);
+	assert_int_equal(pick_after(2 * SLICE - 1).state, ARBITER_RUN);
+	assert_int_equal(pick_after(1).state, ARBITER_DRAIN);
 }
 
 TEST(a_holder_that_stops_loses_its_turn_when_the_lease_is_over)
@@ -101,44 +97,42 @@ TEST(a_holder_that_stops_loses_its_turn_when_the_lease_is_over)
 	struct arbiter_tenant *holder, *other;
 	struct arbiter_turn turn;
 	uint64_t begun_ns;
-	struct rig rig;
 
-	holder = rig_begin(&rig, "fair", 2);
-	other = other_of(&rig, holder);
+	holder = rig_begin("fair", 2);
+	other = other_of(holder);
 	begun_ns = rig.now_ns;
 	arbiter_want(&rig.arbiter, holder, 2 * SLICE, rig.now_ns);
-	assert_int_equal(pick_after(&rig, 0).state, ARBITER_DRAIN);
-	assert_ptr_equal(pick_after(&rig, LEASE - 1).tenant, holder);
-	turn = pick_after(&rig, 1);
+	assert_int_equal(pick_after(0).state, ARBITER_DRAIN);
+	assert_ptr_equal(pick_after(LEASE - 1).tenant, holder);
+	turn = pick_after(1);
 	assert_ptr_equal(turn.tenant, other);
 	assert_true(rig.now_ns - begun_ns <= SLICE + 100 * NS_PER_MS);
 	assert_int_equal(holder->revoked, 1);
 	/* It gets no turn before it shows a sign of life and its work has finished. */
 	arbiter_end_turn(&rig.arbiter, rig.now_ns);
-	assert_ptr_equal(pick_after(&rig, 0).tenant, other);
+	assert_ptr_equal(pick_after(0).tenant, other);
 	arbiter_beat(&rig.arbiter, holder, rig.now_ns);
 	arbiter_end_turn(&rig.arbiter, rig.now_ns);
-	assert_ptr_equal(pick_after(&rig, 0).tenant, other);
+	assert_ptr_equal(pick_after(0).tenant, other);
 	arbiter_want(&rig.arbiter, holder, 0, rig.now_ns);
 	/* The time for which it kept the device counts as used. */
 	assert_int_equal(holder->wasted_ns, LEASE);
 	arbiter_charge(&rig.arbiter, other, LEASE - 1, 1, rig.now_ns);
 	arbiter_end_turn(&rig.arbiter, rig.now_ns);
-	assert_ptr_equal(pick_after(&rig, 0).tenant, other);
+	assert_ptr_equal(pick_after(0).tenant, other);
 	arbiter_charge(&rig.arbiter, other, 2, 1, rig.now_ns);
 	arbiter_end_turn(&rig.arbiter, rig.now_ns);
-	assert_ptr_equal(pick_after(&rig, 0).tenant, holder);
+	assert_ptr_equal(pick_after(0).tenant, holder);
 }
 
 TEST(a_holder_with_false_reports_loses_its_turn)
 {
 	struct arbiter_tenant *holder;
 	uint64_t begun_ns;
-	struct rig rig;
 
-	holder = rig_begin(&rig, "fair", 2);
+	holder = rig_begin("fair", 2);
 	begun_ns = rig.now_ns;
-	while (pick_after(&rig, NS_PER_MS).tenant == holder) {
+	while (pick_after(NS_PER_MS).tenant == holder) {
 		arbiter_beat(&rig.arbiter, holder, rig.now_ns);
 		arbiter_want(&rig.arbiter, holder, 1, rig.now_ns);
 	}
@@ -147,90 +141,79 @@ TEST(a_holder_with_false_reports_loses_its_turn)
 
 TEST(a_holder_that_is_alive_and_submits_nothing_drains)
 {
-	struct arbiter_tenant *holder;
-	struct rig rig;
+	struct arbiter_tenant *holder = rig_begin("fair", 2);
 
-	holder = rig_begin(&rig, "fair", 2);
-	pick_after(&rig, SLICE);
+	pick_after(SLICE);
 	arbiter_beat(&rig.arbiter, holder, rig.now_ns);
-	assert_int_equal(pick_after(&rig, SLICE).state, ARBITER_DRAIN);
+	assert_int_equal(pick_after(SLICE).state, ARBITER_DRAIN);
 	assert_int_equal(holder->revoked, 0);
 }
 
 TEST(without_contention_a_silent_holder_keeps_its_turn)
 {
-	struct arbiter_tenant *holder;
-	struct rig rig;
+	struct arbiter_tenant *holder = rig_begin("fair", 1);
 
-	holder = rig_begin(&rig, "fair", 1);
-	assert_ptr_equal(pick_after(&rig, 10 * LEASE).tenant, holder);
-	rig_add(&rig, one, UNIT);
-	assert_ptr_equal(pick_after(&rig, 0).tenant, holder);
-	assert_ptr_equal(pick_after(&rig, 2 * SLICE - 1).tenant, holder);
+	assert_ptr_equal(pick_after(10 * LEASE).tenant, holder);
+	rig_add(one, UNIT);
+	assert_ptr_equal(pick_after(0).tenant, holder);
+	assert_ptr_equal(pick_after(2 * SLICE - 1).tenant, holder);
 	/* It has not noticed its turn. */
-	assert_ptr_equal(pick_after(&rig, 1).tenant, &rig.tenants[1]);
+	assert_ptr_equal(pick_after(1).tenant, &rig.tenants[1]);
 	assert_int_equal(holder->revoked, 1);
 }
 
 TEST(a_silent_holder_with_work_of_an_earlier_turn_loses_its_turn)
 {
 	struct arbiter_tenant *silent, *other;
-	struct rig rig;
 
-	other = rig_begin(&rig, "fair", 2);
-	silent = other_of(&rig, other);
+	other = rig_begin("fair", 2);
+	silent = other_of(other);
 	/* Its last turn ended shortly before its work, and it was stopped then. */
 	arbiter_want(&rig.arbiter, silent, UNIT, rig.now_ns);
 	arbiter_charge(&rig.arbiter, other, SLICE, 1, rig.now_ns + 1);
 	rig.now_ns += SLICE;
-	assert_ptr_equal(rig_turn(&rig).tenant, silent);
-	assert_ptr_equal(pick_after(&rig, 2 * SLICE - 1).tenant, silent);
-	assert_ptr_equal(pick_after(&rig, 1).tenant, other);
+	assert_ptr_equal(rig_turn().tenant, silent);
+	assert_ptr_equal(pick_after(2 * SLICE - 1).tenant, silent);
+	assert_ptr_equal(pick_after(1).tenant, other);
 	assert_true(silent->revoked == 1 && silent->unfinished);
 }
 
 TEST(a_killed_or_removed_holder_is_followed_at_once)
 {
 	for (int removed = 0; removed < 2; removed++) {
-		struct arbiter_tenant *holder, *other;
-		struct rig rig;
+		struct arbiter_tenant *holder = rig_begin("fair", 2), *other = other_of(holder);
 
-		holder = rig_begin(&rig, "fair", 2);
-		other = other_of(&rig, holder);
 		arbiter_revoke(&rig.arbiter, other, rig.now_ns);
-		assert_ptr_equal(pick_after(&rig, 0).tenant, holder);
+		assert_ptr_equal(pick_after(0).tenant, holder);
 		if (removed)
 			arbiter_remove(&rig.arbiter, holder, rig.now_ns);
 		else
 			arbiter_revoke(&rig.arbiter, holder, rig.now_ns);
 		assert_int_equal(rig.arbiter.turn.reason,
 				 removed ? ARBITER_REASON_REMOVED : ARBITER_REASON_REVOKED);
-		assert_ptr_equal(pick_after(&rig, 0).tenant, other);
+		assert_ptr_equal(pick_after(0).tenant, other);
 		arbiter_remove(&rig.arbiter, other, rig.now_ns);
 		assert_int_equal(rig.arbiter.n_tenants, removed ? 0 : 1);
-		assert_null(pick_after(&rig, 0).tenant);
+		assert_null(pick_after(0).tenant);
 	}
 }
 
 TEST(an_idle_holder_keeps_its_turn_for_a_short_time)
 {
-	struct arbiter_tenant *holder, *other;
-	struct rig rig;
+	struct arbiter_tenant *holder = rig_begin("fair", 2), *other = other_of(holder);
 
-	holder = rig_begin(&rig, "fair", 2);
-	other = other_of(&rig, holder);
 	arbiter_idle(&rig.arbiter, holder, rig.now_ns);
-	assert_int_equal(pick_after(&rig, 0).state, ARBITER_RUN);
+	assert_int_equal(pick_after(0).state, ARBITER_RUN);
 	assert_int_equal(arbiter_next_event_ns(&rig.arbiter), rig.now_ns + 100 * US);
-	assert_int_equal(pick_after(&rig, 100 * US - 1).state, ARBITER_RUN);
-	assert_int_equal(pick_after(&rig, 1).reason, ARBITER_REASON_IDLE);
-	assert_ptr_equal(rig_turn(&rig).tenant, other);
+	assert_int_equal(pick_after(100 * US - 1).state, ARBITER_RUN);
+	assert_int_equal(pick_after(1).reason, ARBITER_REASON_IDLE);
+	assert_ptr_equal(rig_turn().tenant, other);
 	/* Without contention, it keeps the turn. */
 	arbiter_idle(&rig.arbiter, other, rig.now_ns);
-	assert_ptr_equal(pick_after(&rig, NS_PER_S).tenant, other);
+	assert_ptr_equal(pick_after(NS_PER_S).tenant, other);
 	assert_true(arbiter_next_event_ns(&rig.arbiter) == ARBITER_NEVER);
-	rig_wake(&rig, holder);
-	assert_ptr_equal(rig_turn(&rig).tenant, holder);
+	rig_wake(holder);
+	assert_ptr_equal(rig_turn().tenant, holder);
 }
 
 /* How long an idle holder keeps its turn after gaps of @gap_ns. */
@@ -238,18 +221,17 @@ static uint64_t hold_after(uint64_t gap_ns)
 {
 	struct arbiter_tenant *holder;
 	uint64_t since_ns;
-	struct rig rig;
 
-	holder = rig_begin(&rig, "fair", 1);
+	holder = rig_begin("fair", 1);
 	for (int i = 0; i < 40; i++) {
 		arbiter_idle(&rig.arbiter, holder, rig.now_ns);
 		rig.now_ns += gap_ns;
-		rig_wake(&rig, holder);
+		rig_wake(holder);
 	}
 	arbiter_idle(&rig.arbiter, holder, rig.now_ns);
-	rig_add(&rig, one, UNIT);
+	rig_add(one, UNIT);
 	since_ns = rig.now_ns;
-	while (pick_after(&rig, 10 * US).state == ARBITER_RUN)
+	while (pick_after(10 * US).state == ARBITER_RUN)
 		continue;
 	return rig.now_ns - since_ns;
 }
@@ -272,21 +254,20 @@ static unsigned int share_with_gaps(uint64_t gap_ns, uint64_t excused_ns)
 {
 	struct arbiter_tenant *gappy, *other;
 	uint64_t used_ns = 0, wakes_ns = 0, end_ns;
-	struct rig rig;
 
-	rig_start(&rig, "fair");
-	gappy = rig_add(&rig, one, UNIT);
-	other = rig_add(&rig, one, UNIT);
+	rig_start("fair");
+	gappy = rig_add(one, UNIT);
+	other = rig_add(one, UNIT);
 	end_ns = rig.now_ns + 20 * NS_PER_S;
 	while (rig.now_ns < end_ns) {
 		if (!gappy->wants && rig.now_ns >= wakes_ns) {
 			arbiter_excuse(gappy, excused_ns);
-			rig_wake(&rig, gappy);
+			rig_wake(gappy);
 			used_ns = gappy->busy_ns;
 		}
-		rig_step(&rig, gappy->wants ? end_ns : wakes_ns);
+		rig_step(gappy->wants ? end_ns : wakes_ns);
 		if (gappy->wants && gappy->busy_ns >= used_ns + 2 * SLICE) {
-			rig_stop(&rig, gappy);
+			rig_stop(gappy);
 			wakes_ns = rig.now_ns + gap_ns;
 		}
 	}
@@ -308,17 +289,16 @@ TEST(a_short_gap_keeps_the_credit_and_an_idle_period_does_not)
 TEST(an_idle_time_gives_no_advantage)
 {
 	struct arbiter_tenant *busy, *rested;
-	struct rig rig;
 
-	rig_start(&rig, "fair");
-	busy = rig_add(&rig, one, UNIT);
-	rested = rig_add(&rig, one, UNIT);
-	rig_run(&rig, NS_PER_S);
-	rig_stop(&rig, rested);
-	rig_run(&rig, 5 * NS_PER_S);
+	rig_start("fair");
+	busy = rig_add(one, UNIT);
+	rested = rig_add(one, UNIT);
+	rig_run(NS_PER_S);
+	rig_stop(rested);
+	rig_run(5 * NS_PER_S);
 	assert_near(busy->busy_ns, 5500 * NS_PER_MS, 2 * SLICE);
-	rig_wake(&rig, rested);
-	rig_run(&rig, NS_PER_S);
+	rig_wake(rested);
+	rig_run(NS_PER_S);
 	assert_near(rested->busy_ns, NS_PER_S, 2 * SLICE);
 	assert_near(busy->busy_ns, 6 * NS_PER_S, 2 * SLICE);
 }
@@ -327,65 +307,60 @@ TEST(short_gaps_do_not_add_up_to_a_claim)
 {
 	struct arbiter_tenant *sly;
 	uint64_t before_ns;
-	struct rig rig;
 
-	rig_start(&rig, "fair");
-	sly = rig_add(&rig, one, 0);
-	rig_add(&rig, one, UNIT);
+	rig_start("fair");
+	sly = rig_add(one, 0);
+	rig_add(one, UNIT);
 	rig.unit_ns[0] = UNIT;
 	for (int i = 0; i < 10000; i++) {
-		rig_wake(&rig, sly);
-		rig_step(&rig, rig.now_ns + NS_PER_MS);
-		rig_stop(&rig, sly);
-		rig_run(&rig, 1800 * US);
+		rig_wake(sly);
+		rig_step(rig.now_ns + NS_PER_MS);
+		rig_stop(sly);
+		rig_run(1800 * US);
 	}
-	rig_wake(&rig, sly);
+	rig_wake(sly);
 	before_ns = sly->busy_ns;
-	rig_run(&rig, NS_PER_S);
+	rig_run(NS_PER_S);
 	assert_near(sly->busy_ns - before_ns, NS_PER_S / 2, 20 * NS_PER_MS + SLICE);
 }
 
 TEST(a_capped_tenant_leaves_no_debt_to_a_newcomer)
 {
 	struct arbiter_tenant *late;
-	struct rig rig;
 
-	rig_start(&rig, "fair");
-	rig_add(&rig, (struct arbiter_share){1, 10, 0}, UNIT);
-	rig_add(&rig, one, UNIT);
-	rig_run(&rig, 100 * NS_PER_S);
-	late = rig_add(&rig, one, UNIT);
-	rig_run(&rig, NS_PER_S);
+	rig_start("fair");
+	rig_add((struct arbiter_share){1, 10, 0}, UNIT);
+	rig_add(one, UNIT);
+	rig_run(100 * NS_PER_S);
+	late = rig_add(one, UNIT);
+	rig_run(NS_PER_S);
 	assert_near(late->busy_ns, 450 * NS_PER_MS, 3 * SLICE);
 }
 
 TEST(an_over_run_is_paid_back)
 {
 	struct arbiter_tenant *greedy, *other;
-	struct rig rig;
 
-	rig_start(&rig, "fair");
-	greedy = rig_add(&rig, one, UNIT);
-	other = rig_add(&rig, one, UNIT);
-	rig_turn(&rig);
+	rig_start("fair");
+	greedy = rig_add(one, UNIT);
+	other = rig_add(one, UNIT);
+	rig_turn();
 	rig.now_ns += 400 * NS_PER_MS;
 	arbiter_charge(&rig.arbiter, greedy, 400 * NS_PER_MS, 1, rig.now_ns);
-	rig_wake(&rig, other); /* a sign of life: only greedy was delayed */
-	rig_run(&rig, 400 * NS_PER_MS);
+	rig_wake(other); /* a sign of life: only greedy was delayed */
+	rig_run(400 * NS_PER_MS);
 	assert_near(other->busy_ns, 400 * NS_PER_MS, SLICE);
-	rig_run(&rig, 200 * NS_PER_MS);
+	rig_run(200 * NS_PER_MS);
 	assert_near(greedy->busy_ns, other->busy_ns, 2 * SLICE);
 }
 
 TEST(tags_may_wrap_around)
 {
-	struct rig rig;
-
-	rig_start(&rig, "fair");
+	rig_start("fair");
 	rig.arbiter.virtual_ns = UINT64_MAX - (NS_PER_S << 20);
-	rig_add(&rig, one, UNIT);
-	rig_add(&rig, (struct arbiter_share){.weight = 3}, UNIT);
-	rig_run(&rig, 8 * NS_PER_S);
+	rig_add(one, UNIT);
+	rig_add((struct arbiter_share){.weight = 3}, UNIT);
+	rig_run(8 * NS_PER_S);
 	assert_true(rig.arbiter.virtual_ns < UINT64_MAX / 2);
 	assert_near(rig.tenants[0].busy_ns, 2 * NS_PER_S, 2 * SLICE);
 }
@@ -394,58 +369,51 @@ TEST(tags_may_wrap_around)
 TEST(after_hours_a_tenant_that_wakes_gets_its_share)
 {
 	struct arbiter_tenant *busy, *late;
-	struct rig rig;
 
-	rig_start(&rig, "fair");
-	busy = rig_add(&rig, one, UNIT);
-	late = rig_add(&rig, one, 0);
+	rig_start("fair");
+	busy = rig_add(one, UNIT);
+	late = rig_add(one, 0);
 	rig.unit_ns[1] = UNIT;
-	rig_turn(&rig);
+	rig_turn();
 	for (int i = 0; i < 5 * 36000; i++) {
 		rig.now_ns += 100 * NS_PER_MS;
 		arbiter_charge(&rig.arbiter, busy, 100 * NS_PER_MS, 1, rig.now_ns);
 	}
-	rig_wake(&rig, late);
-	rig_run(&rig, NS_PER_S);
+	rig_wake(late);
+	rig_run(NS_PER_S);
 	assert_near(late->busy_ns, NS_PER_S / 2, 2 * SLICE);
 }
 
 TEST(a_turn_can_be_yielded)
 {
-	struct arbiter_tenant *holder;
-	struct rig rig;
+	struct arbiter_tenant *holder = rig_begin("fair", 2);
 
-	holder = rig_begin(&rig, "fair", 2);
 	arbiter_charge(&rig.arbiter, holder, 1, 1, rig.now_ns);
 	arbiter_end_turn(&rig.arbiter, rig.now_ns);
 	assert_int_equal(rig.arbiter.turn.reason, ARBITER_REASON_YIELDED);
-	assert_ptr_equal(pick_after(&rig, 0).tenant, other_of(&rig, holder));
+	assert_ptr_equal(pick_after(0).tenant, other_of(holder));
 }
 
 TEST(a_changed_discipline_drains_the_turn)
 {
-	struct rig rig;
-
-	rig_begin(&rig, "fair", 2);
-	rig_run(&rig, NS_PER_S);
-	rig_turn(&rig);
+	rig_begin("fair", 2);
+	rig_run(NS_PER_S);
+	rig_turn();
 	arbiter_set_discipline(&rig.arbiter, arbiter_discipline_find("fcfs"), rig.now_ns);
-	assert_int_equal(pick_after(&rig, 0).state, ARBITER_DRAIN);
-	rig_run(&rig, NS_PER_S);
+	assert_int_equal(pick_after(0).state, ARBITER_DRAIN);
+	rig_run(NS_PER_S);
 	assert_near(rig.tenants[0].busy_ns, NS_PER_S, 2 * SLICE);
 }
 
 TEST(a_clock_that_goes_back_is_ignored)
 {
-	struct arbiter_tenant *holder;
-	struct rig rig;
+	struct arbiter_tenant *holder = rig_begin("fair", 2);
 
-	holder = rig_begin(&rig, "fair", 2);
 	arbiter_pick(&rig.arbiter, 0, NULL);
 	assert_int_equal(rig.arbiter.now_ns, rig.now_ns);
 	arbiter_charge(&rig.arbiter, holder, 1, 1, 7);
-	assert_ptr_equal(pick_after(&rig, 0).tenant, holder);
+	assert_ptr_equal(pick_after(0).tenant, holder);
 	assert_int_equal(holder->wait_ns, 0);
-	pick_after(&rig, 100);
-	assert_int_equal(other_of(&rig, holder)->wait_ns, 100);
+	pick_after(100);
+	assert_int_equal(other_of(holder)->wait_ns, 100);
 }

@@ -26,11 +26,10 @@ TEST(an_option_of_zero_is_the_default)
 static uint64_t slice_of(const char *discipline, const struct arbiter_share *shares, int i)
 {
 	struct arbiter_turn turn;
-	struct rig rig;
 
-	rig_start(&rig, discipline);
+	rig_start(discipline);
 	for (int j = 0; j < 3; j++)
-		rig_add(&rig, shares[j], UNIT);
+		rig_add(shares[j], UNIT);
 	for (int n = 0; n < 20; n++) {
 		arbiter_pick(&rig.arbiter, rig.now_ns, &turn);
 		if (turn.tenant == &rig.tenants[i])
@@ -67,10 +66,9 @@ TEST(the_slice_is_as_the_discipline_says)
 TEST(the_budget_of_a_cap_is_limited)
 {
 	struct arbiter_tenant *tenant;
-	struct rig rig;
 
-	rig_start(&rig, "fair");
-	tenant = rig_add(&rig, (struct arbiter_share){1, 50, 0}, 0);
+	rig_start("fair");
+	tenant = rig_add((struct arbiter_share){1, 50, 0}, 0);
 	assert_int_equal(tenant->cap_budget / 100, SLICE);
 	/* An idle tenant saves what a new one has. After a short gap it saves as one that waits. */
 	arbiter_pick(&rig.arbiter, rig.now_ns += 2 * NS_PER_MS, NULL);
@@ -78,7 +76,7 @@ TEST(the_budget_of_a_cap_is_limited)
 	arbiter_pick(&rig.arbiter, rig.now_ns += NS_PER_MS, NULL);
 	assert_int_equal(tenant->cap_budget / 100, SLICE);
 	/* With work: cap x 100 ms. */
-	rig_wake(&rig, tenant);
+	rig_wake(tenant);
 	arbiter_pick(&rig.arbiter, rig.now_ns += NS_PER_MS, NULL);
 	assert_int_equal(tenant->cap_budget / 100, SLICE + NS_PER_MS / 2);
 	arbiter_pick(&rig.arbiter, rig.now_ns += NS_PER_S, NULL);
@@ -98,11 +96,10 @@ TEST(a_used_cap_ends_the_turn_and_names_the_time_of_the_next)
 {
 	struct arbiter_tenant *tenant;
 	struct arbiter_turn turn;
-	struct rig rig;
 
-	rig_start(&rig, "fair");
-	tenant = rig_add(&rig, (struct arbiter_share){1, 10, 0}, UNIT);
-	turn = rig_turn(&rig);
+	rig_start("fair");
+	tenant = rig_add((struct arbiter_share){1, 10, 0}, UNIT);
+	turn = rig_turn();
 	assert_int_equal(turn.slice_ns, 2 * NS_PER_MS);
 	assert_int_equal(arbiter_next_event_ns(&rig.arbiter), rig.now_ns + 2 * NS_PER_MS);
 	arbiter_charge(&rig.arbiter, tenant, 2 * NS_PER_MS, 1, rig.now_ns);
@@ -121,9 +118,8 @@ TEST(the_next_event_is_the_first_of_all_limits)
 {
 	struct arbiter_tenant *holder;
 	uint64_t begun_ns;
-	struct rig rig;
 
-	holder = rig_begin(&rig, "fair", 2);
+	holder = rig_begin("fair", 2);
 	begun_ns = rig.now_ns;
 	/* Near the end of the slice, not more often than base / 64. */
 	arbiter_charge(&rig.arbiter, holder, SLICE - 1, 1, rig.now_ns);
@@ -140,13 +136,12 @@ TEST(the_next_event_is_the_first_of_all_limits)
 TEST(a_lone_holder_waits_for_the_cap_of_another)
 {
 	struct arbiter_tenant *capped;
-	struct rig rig;
 
-	rig_start(&rig, "fair");
-	capped = rig_add(&rig, (struct arbiter_share){1, 10, 0}, UNIT);
+	rig_start("fair");
+	capped = rig_add((struct arbiter_share){1, 10, 0}, UNIT);
 	arbiter_charge(&rig.arbiter, capped, 3 * NS_PER_MS, 1, rig.now_ns);
-	rig_add(&rig, one, UNIT);
-	assert_ptr_equal(rig_turn(&rig).tenant, &rig.tenants[1]);
+	rig_add(one, UNIT);
+	assert_ptr_equal(rig_turn().tenant, &rig.tenants[1]);
 	assert_false(rig.arbiter.contended);
 	assert_int_equal(arbiter_next_event_ns(&rig.arbiter), rig.now_ns + 30 * NS_PER_MS);
 	arbiter_pick(&rig.arbiter, rig.now_ns + 30 * NS_PER_MS, NULL);
@@ -157,10 +152,8 @@ TEST(a_lone_holder_waits_for_the_cap_of_another)
 TEST(a_sign_of_life_clears_a_revocation)
 {
 	for (int sign = 0; sign < 5; sign++) {
-		struct arbiter_tenant *holder;
-		struct rig rig;
+		struct arbiter_tenant *holder = rig_begin("fair", 2);
 
-		holder = rig_begin(&rig, "fair", 2);
 		arbiter_revoke(&rig.arbiter, holder, rig.now_ns);
 		assert_true(holder->stalled);
 		assert_false(holder->unfinished);
@@ -185,12 +178,11 @@ TEST(the_lease_counts_from_the_last_sign_of_life)
 	const struct arbiter_options options = {.slice_ns = NS_PER_S};
 	struct arbiter_tenant *holder;
 	uint64_t begun_ns;
-	struct rig rig;
 
-	holder = rig_begin(&rig, "fair", 2);
+	holder = rig_begin("fair", 2);
 	rig.arbiter.options.slice_ns = options.slice_ns;
 	arbiter_end_turn(&rig.arbiter, rig.now_ns);
-	holder = rig_turn(&rig).tenant;
+	holder = rig_turn().tenant;
 	begun_ns = rig.now_ns;
 	assert_int_equal(arbiter_next_event_ns(&rig.arbiter), begun_ns + LEASE);
 	arbiter_beat(&rig.arbiter, holder, begun_ns + 50 * NS_PER_MS);
@@ -204,11 +196,10 @@ TEST(the_lease_counts_from_the_last_sign_of_life)
 TEST(a_removed_tenant_leaves_nothing)
 {
 	struct arbiter_tenant *a, *b;
-	struct rig rig;
 
-	rig_start(&rig, "guarantee");
-	a = rig_add(&rig, (struct arbiter_share){1, 0, 60}, UNIT);
-	b = rig_add(&rig, (struct arbiter_share){1, 0, 70}, UNIT);
+	rig_start("guarantee");
+	a = rig_add((struct arbiter_share){1, 0, 60}, UNIT);
+	b = rig_add((struct arbiter_share){1, 0, 70}, UNIT);
 	assert_int_equal(rig.arbiter.guarantee_pct, 130);
 	arbiter_remove(&rig.arbiter, a, rig.now_ns);
 	assert_int_equal(rig.arbiter.guarantee_pct, 70);
@@ -219,19 +210,17 @@ TEST(a_removed_tenant_leaves_nothing)
 	assert_int_equal(rig.arbiter.guarantee_pct, 0);
 	assert_null(rig.arbiter.last);
 	rig.n = 0;
-	rig_add(&rig, one, UNIT);
+	rig_add(one, UNIT);
 	assert_true(arbiter_pick(&rig.arbiter, rig.now_ns, NULL));
 }
 
 TEST(the_ring_is_whole_after_any_removal)
 {
 	for (int i = 0; i < 3; i++) {
-		struct rig rig;
-
-		rig_start(&rig, "rr");
+		rig_start("rr");
 		for (int j = 0; j < 3; j++)
-			rig_add(&rig, one, UNIT);
-		rig_run(&rig, NS_PER_S);
+			rig_add(one, UNIT);
+		rig_run(NS_PER_S);
 		arbiter_remove(&rig.arbiter, &rig.tenants[i], rig.now_ns);
 		for (int j = 0; j < 3; j++) {
 			struct arbiter_tenant *other =
@@ -249,26 +238,24 @@ TEST(the_ring_is_whole_after_any_removal)
 TEST(fcfs_serves_in_the_order_of_requests)
 {
 	static const int asks[] = {3, 1, 2, 0};
-	struct rig rig;
 
-	rig_start(&rig, "fcfs");
+	rig_start("fcfs");
 	for (int i = 0; i < 4; i++)
-		rig_add(&rig, one, 0);
+		rig_add(one, 0);
 	for (int i = 0; i < 4; i++) {
 		rig.unit_ns[i] = UNIT;
 		arbiter_want(&rig.arbiter, &rig.tenants[asks[i]], 0, rig.now_ns);
 	}
 	for (int i = 0; i < 40; i++)
-		assert_ptr_equal(rig_step(&rig, rig.now_ns + NS_PER_S), &rig.tenants[asks[i % 4]]);
+		assert_ptr_equal(rig_step(rig.now_ns + NS_PER_S), &rig.tenants[asks[i % 4]]);
 }
 
 TEST(allotted_time_is_exact_between_two_reports)
 {
 	struct arbiter_tenant *tenant;
-	struct rig rig;
 
-	rig_start(&rig, "fair");
-	tenant = rig_add(&rig, (struct arbiter_share){1, 33, 0}, 0);
+	rig_start("fair");
+	tenant = rig_add((struct arbiter_share){1, 33, 0}, 0);
 	assert_int_equal(arbiter_allotted_ns(&rig.arbiter, tenant, rig.now_ns + 1000099), 330032);
 	arbiter_pick(&rig.arbiter, rig.now_ns + 1000099, NULL);
 	assert_int_equal(tenant->sched_ns, 330032);
@@ -278,23 +265,22 @@ TEST(allotted_time_is_exact_between_two_reports)
 TEST(an_excuse_counts_for_one_gap_only)
 {
 	struct arbiter_tenant *tenant;
-	struct rig rig;
 
-	rig_start(&rig, "fair");
-	tenant = rig_add(&rig, one, UNIT);
+	rig_start("fair");
+	tenant = rig_add(one, UNIT);
 	arbiter_excuse(tenant, 5);
 	assert_int_equal(tenant->delay_ns, 0);
-	rig_stop(&rig, tenant);
+	rig_stop(tenant);
 	arbiter_excuse(tenant, 3 * NS_PER_MS);
 	rig.now_ns += NS_PER_MS;
-	rig_stop(&rig, tenant); /* reported again: the gap goes on */
+	rig_stop(tenant); /* reported again: the gap goes on */
 	assert_int_equal(tenant->delay_ns, 3 * NS_PER_MS);
 	assert_int_equal(tenant->changed_at_ns, rig.now_ns - NS_PER_MS);
 	rig.now_ns += 3 * NS_PER_MS;
-	rig_wake(&rig, tenant);
+	rig_wake(tenant);
 	assert_int_equal(tenant->gap_ns, NS_PER_MS / 4);
 	assert_int_equal(tenant->delay_ns, 0);
-	rig_stop(&rig, tenant);
+	rig_stop(tenant);
 	arbiter_excuse(tenant, UINT64_MAX);
 	arbiter_excuse(tenant, UINT64_MAX);
 	assert_true(tenant->delay_ns == UINT64_MAX);
@@ -302,10 +288,8 @@ TEST(an_excuse_counts_for_one_gap_only)
 
 TEST(a_changed_discipline_begins_anew)
 {
-	struct arbiter_tenant *holder;
-	struct rig rig;
+	struct arbiter_tenant *holder = rig_begin("vmcg", 2);
 
-	holder = rig_begin(&rig, "vmcg", 2);
 	arbiter_charge(&rig.arbiter, holder, NS_PER_MS, 7, rig.now_ns);
 	assert_int_equal(holder->blocks, 3);
 	arbiter_set_discipline(&rig.arbiter, arbiter_discipline_find("credit"), rig.now_ns);
@@ -315,8 +299,8 @@ TEST(a_changed_discipline_begins_anew)
 	assert_int_equal(rig.arbiter.turn.drains_since_ns, rig.now_ns);
 	arbiter_pick(&rig.arbiter, rig.now_ns += 1, NULL); /* a refill: 15 ms each */
 	assert_int_equal(holder->credit, 15 * NS_PER_MS);
-	rig_stop(&rig, holder);
-	rig_wake(&rig, holder);
+	rig_stop(holder);
+	rig_wake(holder);
 	assert_true(holder->boosted);
 	arbiter_set_discipline(&rig.arbiter, NULL, rig.now_ns);
 	assert_string_equal(rig.arbiter.discipline->name, "fair");
@@ -325,10 +309,8 @@ TEST(a_changed_discipline_begins_anew)
 
 TEST(credit_and_debt_are_limited_to_a_period)
 {
-	struct arbiter_tenant *holder;
-	struct rig rig;
+	struct arbiter_tenant *holder = rig_begin("credit", 2);
 
-	holder = rig_begin(&rig, "credit", 2);
 	arbiter_pick(&rig.arbiter, rig.now_ns += 1, NULL);
 	arbiter_charge(&rig.arbiter, holder, NS_PER_S, 1, rig.now_ns);
 	assert_int_equal(holder->credit, -(int64_t)(30 * NS_PER_MS));
@@ -340,15 +322,13 @@ TEST(credit_and_debt_are_limited_to_a_period)
 
 TEST(a_large_charge_and_large_loads_do_not_overflow)
 {
-	struct arbiter_tenant *holder;
-	struct rig rig;
+	struct arbiter_tenant *holder = rig_begin("vmcg", 2);
 
-	holder = rig_begin(&rig, "vmcg", 2);
 	arbiter_set_load(&rig.tenants[0], &(struct arbiter_load){.cpu_ns = UINT64_MAX});
 	arbiter_set_load(&rig.tenants[1], &(struct arbiter_load){.cpu_ns = UINT64_MAX / 4});
 	arbiter_end_turn(&rig.arbiter, rig.now_ns);
 	for (int i = 0; i < 2; i++) {
-		struct arbiter_turn turn = rig_turn(&rig);
+		struct arbiter_turn turn = rig_turn();
 
 		assert_near(turn.slice_ns, (turn.tenant == &rig.tenants[0] ? 16 : 4) * NS_PER_MS,
 			    1);

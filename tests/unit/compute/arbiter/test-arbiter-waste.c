@@ -14,18 +14,17 @@ static unsigned int share_beside_a_waster(const char *discipline, bool false_rep
 {
 	struct arbiter_tenant *waster, *other;
 	uint64_t end_ns, next_ns;
-	struct rig rig;
 
-	rig_start(&rig, discipline);
-	waster = rig_add(&rig, one, UNIT);
-	other = rig_add(&rig, one, UNIT);
+	rig_start(discipline);
+	waster = rig_add(one, UNIT);
+	other = rig_add(one, UNIT);
 	end_ns = rig.now_ns + 20 * NS_PER_S;
 	while (rig.now_ns < end_ns) {
-		struct arbiter_turn turn = pick_after(&rig, 0);
+		struct arbiter_turn turn = pick_after(0);
 
 		if (turn.tenant != waster) {
 			arbiter_want(&rig.arbiter, waster, 0, rig.now_ns);
-			rig_step(&rig, end_ns);
+			rig_step(end_ns);
 			continue;
 		}
 		if (false_reports)
@@ -34,9 +33,9 @@ static unsigned int share_beside_a_waster(const char *discipline, bool false_rep
 			arbiter_end_turn(&rig.arbiter, rig.now_ns);
 			continue;
 		}
-		pick_after(&rig, 0);
+		pick_after(0);
 		next_ns = arbiter_next_event_ns(&rig.arbiter);
-		pick_after(&rig, next_ns - rig.now_ns);
+		pick_after(next_ns - rig.now_ns);
 	}
 	return (unsigned int)(other->busy_ns * 100 / (20 * NS_PER_S));
 }
@@ -61,15 +60,13 @@ TEST(unused_time_of_a_turn_counts_except_gaps)
 	};
 
 	for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
-		struct arbiter_tenant *holder;
-		struct rig rig;
+		struct arbiter_tenant *holder = rig_begin("fair", 2);
 
-		holder = rig_begin(&rig, "fair", 2);
 		rig.now_ns += rows[row].used * US;
 		arbiter_charge(&rig.arbiter, holder, rows[row].used * US, 1, rig.now_ns);
 		arbiter_idle(&rig.arbiter, holder, rig.now_ns);
 		rig.now_ns += rows[row].idle * US;
-		rig_wake(&rig, holder);
+		rig_wake(holder);
 		rig.now_ns += rows[row].waits * US;
 		arbiter_end_turn(&rig.arbiter, rig.now_ns);
 		assert_int_equal(holder->wasted_ns, rows[row].wasted * US);
@@ -79,31 +76,28 @@ TEST(unused_time_of_a_turn_counts_except_gaps)
 
 TEST(a_tenant_that_wasted_a_lease_gets_no_turn_in_a_short_gap_of_others)
 {
-	struct arbiter_tenant *waster, *other;
-	struct rig rig;
+	struct arbiter_tenant *waster = rig_begin("fair", 2), *other = other_of(waster);
 
-	waster = rig_begin(&rig, "fair", 2);
-	other = other_of(&rig, waster);
 	arbiter_want(&rig.arbiter, waster, 2 * SLICE, rig.now_ns);
-	pick_after(&rig, 0);
-	assert_ptr_equal(pick_after(&rig, LEASE).tenant, other);
+	pick_after(0);
+	assert_ptr_equal(pick_after(LEASE).tenant, other);
 	arbiter_want(&rig.arbiter, waster, 0, rig.now_ns);
 	arbiter_idle(&rig.arbiter, other, rig.now_ns);
 	arbiter_end_turn(&rig.arbiter, rig.now_ns);
-	assert_null(pick_after(&rig, 0).tenant);
+	assert_null(pick_after(0).tenant);
 	assert_int_equal(arbiter_next_event_ns(&rig.arbiter), rig.now_ns + 20 * NS_PER_MS);
-	rig_wake(&rig, other);
-	assert_ptr_equal(pick_after(&rig, NS_PER_MS).tenant, other);
+	rig_wake(other);
+	assert_ptr_equal(pick_after(NS_PER_MS).tenant, other);
 	/* A real idle period is no gap. */
 	arbiter_idle(&rig.arbiter, other, rig.now_ns);
 	arbiter_end_turn(&rig.arbiter, rig.now_ns);
-	assert_null(pick_after(&rig, 20 * NS_PER_MS - 1).tenant);
-	assert_ptr_equal(pick_after(&rig, 1).tenant, waster);
+	assert_null(pick_after(20 * NS_PER_MS - 1).tenant);
+	assert_ptr_equal(pick_after(1).tenant, waster);
 	/* A turn that wastes little ends the suspicion. */
-	rig_wake(&rig, other);
+	rig_wake(other);
 	arbiter_charge(&rig.arbiter, waster, SLICE, 1, rig.now_ns);
-	assert_ptr_equal(rig_turn(&rig).tenant, other);
+	assert_ptr_equal(rig_turn().tenant, other);
 	arbiter_idle(&rig.arbiter, other, rig.now_ns);
 	arbiter_end_turn(&rig.arbiter, rig.now_ns);
-	assert_ptr_equal(pick_after(&rig, 0).tenant, waster);
+	assert_ptr_equal(pick_after(0).tenant, waster);
 }

@@ -157,9 +157,8 @@ TEST(equal_strong_tags_mean_equal_bytes)
 {
 	struct contract *contract = &stand_in_find("a")->contract;
 	char tag[API_ETAG_MAX], text[1024];
-	const struct api_reply *reply;
+	const struct api_reply *reply = ask("GET /v1/vgpus/a/contract", NULL);
 
-	reply = ask("GET /v1/vgpus/a/contract", NULL);
 	strcpy(tag, reply->etag);
 	snprintf(text, sizeof(text), "%s", reply->text->data);
 	stand_in_find("a")->cap_pct = 7;

@@ -55,9 +55,8 @@ FIXTURE(set_up, tear_down)
 
 TEST(a_sale_missing_from_the_history_remains_valid)
 {
-	int64_t id;
+	int64_t id = sell_d_by_offer();
 
-	id = sell_d_by_offer();
 	stop_daemon();
 	change_database("UPDATE offer SET state = 'open', vgpu = NULL, claim_key = NULL");
 	start();
@@ -82,9 +81,8 @@ TEST(a_restart_closes_an_unclaimed_offer)
 
 TEST(a_repeated_claim_of_a_kept_offer_succeeds_after_a_restart)
 {
-	int64_t id;
+	int64_t id = sell_d_by_offer();
 
-	id = sell_d_by_offer();
 	tick(40);
 	expect_sold(id, OFFER_KEPT);
 	restart();
@@ -98,9 +96,8 @@ TEST(a_repeated_claim_of_a_kept_offer_succeeds_after_a_restart)
 
 TEST(without_history_a_recent_sale_is_on_probation)
 {
-	int64_t id;
+	int64_t id = sell_d_by_offer();
 
-	id = sell_d_by_offer();
 	stop_daemon();
 	delete_database();
 	start();
@@ -112,9 +109,8 @@ TEST(without_history_a_recent_sale_is_on_probation)
 
 TEST(without_history_an_old_sale_is_kept)
 {
-	int64_t id;
+	int64_t id = sell_d_by_offer();
 
-	id = sell_d_by_offer();
 	vgpu("d")->contract.created_ms -= 3600000;
 	save_soon(m);
 	stop_daemon();
@@ -168,18 +164,16 @@ static const struct offer *restart_with_first_offer(const char *state)
 
 TEST(a_newer_offer_ends_a_probation_whose_result_is_lost)
 {
-	const struct offer *first;
+	const struct offer *first = restart_with_first_offer("probation");
 
-	first = restart_with_first_offer("probation");
 	assert_int_equal(first->life.state, OFFER_KEPT);
 	assert_non_null(strstr(first->reason, "is missing in the history"));
 }
 
 TEST(a_newer_offer_shows_that_a_failed_sale_was_removed)
 {
-	const struct offer *first;
+	const struct offer *first = restart_with_first_offer("failed");
 
-	first = restart_with_first_offer("failed");
 	assert_int_equal(first->life.state, OFFER_FAILED);
 	assert_false(offer_is_live(&first->life));
 }

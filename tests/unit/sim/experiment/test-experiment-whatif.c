@@ -134,9 +134,8 @@ TEST(a_replay_is_close_to_the_real_run)
 	for (size_t h = 0; h < ARRAY_SIZE(hosts); h++) {
 		load(hosts[h].tenants);
 		for (size_t was = 0; was < ARRAY_SIZE(policies); was++) {
-			struct recording *recording;
+			struct recording *recording = recording_new();
 
-			recording = recording_new();
 			play(&scenario, policies[was], recording);
 			scenario_default(&again);
 			if (recording_finish(recording, &err) < 0 ||

@@ -116,9 +116,8 @@ TEST(a_discipline_can_be_changed_while_a_vgpu_runs)
 {
 	struct workload workload;
 	struct sim_vgpu *vgpu;
-	struct sim *sim;
+	struct sim *sim = sim_new();
 
-	sim = sim_new();
 	assert_int_equal(sim_add(sim, "a", 50, &vgpu), 0);
 	assert_int_equal(workload_parse("busy", &workload, NULL), 0);
 	sim_set_workload(sim, vgpu, &workload);

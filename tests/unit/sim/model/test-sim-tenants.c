@@ -31,9 +31,8 @@ static struct workload parse(const char *text, const struct trace *trace)
 
 static struct sim *new_sim(void)
 {
-	struct sim *sim;
+	struct sim *sim = sim_new();
 
-	sim = sim_new();
 	return sim;
 }
 

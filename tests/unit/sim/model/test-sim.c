@@ -17,9 +17,8 @@
 
 static struct sim *new_sim(void)
 {
-	struct sim *sim;
+	struct sim *sim = sim_new();
 
-	sim = sim_new();
 	return sim;
 }
 
