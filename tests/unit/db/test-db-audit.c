@@ -21,7 +21,7 @@ static int keep_row(void *userdata, const void *data)
 	return 0;
 }
 
-static void append(struct db *db, int64_t ts_ms, const char *path_asked, const char *before)
+static void append(int64_t ts_ms, const char *path_asked, const char *before)
 {
 	struct db_audit row = {.ts_ms = ts_ms, .status = 200, .id = 77 /* ignored */};
 
@@ -41,20 +41,17 @@ static int64_t first_id(void)
 
 static void query(int64_t after, int limit)
 {
-	struct db_reader *reader = open_reader();
-
+	open_reader();
 	memset(&got, 0, sizeof(got));
 	assert_int_equal(db_query_audit(reader, after, limit, keep_row, NULL), 0);
-	db_reader_close(reader);
+	close_reader();
 }
 
-FIXTURE(make_folder, remove_folder)
+FIXTURE(begin, end)
 
 TEST(rows_are_read_as_they_were_written)
 {
-	struct db *db = open_db(&keep_all);
-
-	append(db, START_MS, "/v1/vgpus/a", "");
+	append(START_MS, "/v1/vgpus/a", "");
 	db_flush(db);
 	query(-1, 10);
 	assert_int_equal(got.n, 1);
@@ -67,17 +64,15 @@ TEST(rows_are_read_as_they_were_written)
 	assert_int_equal(got.rows[0].status, 200);
 	assert_string_equal(got.rows[0].before_json, "");
 	assert_string_equal(got.rows[0].after_json, "{\"cap\":2}");
-	db_close(db);
 }
 
 TEST(a_reader_continues_after_its_last_id)
 {
-	struct db *db = open_db(&keep_all);
 	int64_t first;
 
 	for (int i = 0; i < 10; i++)
-		append(db, START_MS + i, "/p", "{}");
-	db_close(db);
+		append(START_MS + i, "/p", "{}");
+	close_db();
 	first = first_id();
 	query(-1, 3);
 	assert_int_equal(got.n, 3);
@@ -95,17 +90,16 @@ TEST(a_reader_continues_after_its_last_id)
 
 TEST(ids_are_not_reused)
 {
-	struct db *db = open_db(&keep_all);
 	int64_t first;
 
-	append(db, START_MS, "/p", "{}");
-	append(db, START_MS, "/p", "{}");
-	db_close(db);
+	append(START_MS, "/p", "{}");
+	append(START_MS, "/p", "{}");
+	close_db();
 	first = first_id();
 	run_sql("DELETE FROM audit");
-	db = open_db(&keep_all);
-	append(db, START_MS, "/p", "{}");
-	db_close(db);
+	open_db(&keep_all);
+	append(START_MS, "/p", "{}");
+	close_db();
 	query(-1, 10);
 	assert_int_equal(got.n, 1);
 	assert_int_equal(got.rows[0].id, first + 2);
@@ -118,10 +112,9 @@ TEST(ids_are_not_reused_after_a_loss_of_the_database)
 {
 	const int64_t now_s = clock_now().wall_ms / 1000;
 	sqlite3 *plain = NULL;
-	struct db *db = open_db(&keep_all);
 
-	append(db, START_MS, "/p", "{}");
-	db_close(db);
+	append(START_MS, "/p", "{}");
+	close_db();
 	assert_in_range(first_id(), now_s, now_s + 60);
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(
@@ -129,8 +122,8 @@ TEST(ids_are_not_reused_after_a_loss_of_the_database)
 	assert_int_equal(schema_migrate(plain, path, schema_steps, BEFORE_AUDIT_IDS, NULL), 0);
 	sqlite3_close(plain);
 	run_sql("INSERT INTO audit (ts_ms, status) VALUES (1, 200), (2, 200)");
-	db = open_db(&keep_all);
-	append(db, START_MS, "/p", "{}");
-	db_close(db);
+	open_db(&keep_all);
+	append(START_MS, "/p", "{}");
+	close_db();
 	assert_int_equal(get_sql("SELECT max(id) FROM audit"), 3);
 }

@@ -112,25 +112,24 @@ static const struct kind {
 
 static void fill(void)
 {
-	struct db *db = open_db(&keep_all);
-
+	open_db(&keep_all);
 	for (int i = 0; i < MINUTES; i++)
-		put_sample(db, START_MS + i * MINUTE_MS, "vm1");
+		put_sample(START_MS + i * MINUTE_MS, "vm1");
 	db_flush(db);
-	assert_int_equal(stats_of(db).set_aside, 0);
-	db_close(db);
+	assert_int_equal(stats_of().set_aside, 0);
+	close_db();
 }
 
 static void empty_folder(void)
 {
-	assert_int_equal(remove_folder(), 0);
-	assert_int_equal(mkdir(folder, 0700), 0);
+	assert_int_equal(temp_folder_remove(), 0);
+	assert_int_equal(mkdir(temp_folder, 0700), 0);
 }
 
 /* Checks that the history works and that the damaged file has its content of before. */
-static void expect_new_history(struct db *db, const struct kind *kind, off_t size)
+static void expect_new_history(const struct kind *kind, off_t size)
 {
-	struct db_stats stats = stats_of(db);
+	struct db_stats stats = stats_of();
 	char aside[200];
 
 	assert_int_equal(stats.set_aside, 1);
@@ -138,23 +137,22 @@ static void expect_new_history(struct db *db, const struct kind *kind, off_t siz
 		fail_msg("%s: %s", kind->name, stats.set_aside_why);
 	assert_int_equal(stats.damaged.n, 1);
 	assert_string_equal(stats.damaged.names[0], stats.set_aside_name);
-	snprintf(aside, sizeof(aside), "%s/%s", folder, stats.set_aside_name);
+	snprintf(aside, sizeof(aside), "%s/%s", temp_folder, stats.set_aside_name);
 	assert_non_null(strstr(aside, "history.db.damaged-2"));
 	assert_int_equal(size_of(aside), size);
-	put_sample(db, START_MS, "new");
+	put_sample(START_MS, "new");
 	db_flush(db);
-	assert_int_equal(stats_of(db).last_error, 0);
+	assert_int_equal(stats_of().last_error, 0);
 	assert_int_equal(get_sql("SELECT count(*) FROM sample JOIN vgpu ON num = vgpu"
 				 " WHERE id = 'new'"),
 			 1);
 }
 
-FIXTURE(make_folder, remove_folder)
+FIXTURE(make_folder, end)
 
 TEST(test_damage_is_found_at_the_open)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-		struct db *db;
 		off_t size;
 
 		if (!kinds[i].at_open)
@@ -163,31 +161,30 @@ TEST(test_damage_is_found_at_the_open)
 		fill();
 		kinds[i].damage();
 		size = size_of(path);
-		db = open_db(&keep_all);
-		expect_new_history(db, &kinds[i], size);
-		db_close(db);
-		db = open_db(&keep_all); /* the new file is not damaged */
-		assert_int_equal(stats_of(db).set_aside, 0);
-		assert_int_equal(stats_of(db).damaged.n, 1);
-		db_close(db);
+		open_db(&keep_all);
+		expect_new_history(&kinds[i], size);
+		close_db();
+		open_db(&keep_all); /* the new file is not damaged */
+		assert_int_equal(stats_of().set_aside, 0);
+		assert_int_equal(stats_of().damaged.n, 1);
+		close_db();
 		empty_folder();
 	}
 }
 
 /* Damage of the middle is found by a query, as in gover-d/api/fetch.c. */
-static void query_until_set_aside(struct db *db)
+static void query_until_set_aside(void)
 {
-	for (int i = 0; i < DEADLINE_POLLS && stats_of(db).set_aside == 0; i++) {
-		struct db_reader *reader = NULL;
+	for (int i = 0; i < DEADLINE_POLLS && stats_of().set_aside == 0; i++) {
 		int n = 0, r = db_reader_open(path, &reader, NULL);
 
 		if (r == 0)
 			r = db_query_history(reader, "vm1", START_MS, START_MS + 30 * DAY_MS, 3600,
 					     1000, count_point, &n);
-		db_reader_close(reader);
+		close_reader();
 		if (r < 0)
 			db_check(db);
-		put_decision(db, START_MS + (MINUTES + 1) * MINUTE_MS);
+		put_decision(START_MS + (MINUTES + 1) * MINUTE_MS);
 		db_flush(db);
 		pause_ms(10);
 	}
@@ -196,26 +193,25 @@ static void query_until_set_aside(struct db *db)
 TEST(test_damage_is_found_while_the_writer_runs)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-		struct db *db;
 		struct kind any = kinds[i];
 
 		if (!any.running)
 			continue;
 		print_message("# %s\n", any.name);
 		fill();
-		db = open_db(&keep_all);
-		put_decision(db, START_MS + MINUTES * MINUTE_MS);
+		open_db(&keep_all);
+		put_decision(START_MS + MINUTES * MINUTE_MS);
 		db_flush(db);
 		any.damage();
 		any.why = ""; /* the message depends on the page that is read first */
-		query_until_set_aside(db);
-		assert_int_equal(stats_of(db).set_aside, 1);
-		assert_true(stats_of(db).replaced >= 1);
-		put_decision(db, START_MS);
+		query_until_set_aside();
+		assert_int_equal(stats_of().set_aside, 1);
+		assert_true(stats_of().replaced >= 1);
+		put_decision(START_MS);
 		db_flush(db);
-		assert_int_equal(stats_of(db).last_error, 0);
+		assert_int_equal(stats_of().last_error, 0);
 		assert_int_equal(get_sql("SELECT count(*) > 0 FROM decision"), 1);
-		db_close(db);
+		close_db();
 		empty_folder();
 	}
 }
@@ -227,9 +223,8 @@ static void write_and_exit(void)
 	int status;
 
 	if (child == 0) {
-		struct db *db = open_db(&keep_all);
-
-		put_decision(db, START_MS);
+		open_db(&keep_all);
+		put_decision(START_MS);
 		db_flush(db);
 		_exit(0);
 	}
@@ -240,64 +235,56 @@ static void write_and_exit(void)
 
 TEST(test_a_file_that_was_not_closed_is_checked_without_a_query)
 {
-	struct db *db;
-
 	fill();
 	write_and_exit();
 	overwrite(size_of(path) / 2 & ~4095, 4096); /* rows that the writer does not read */
-	db = open_db(&keep_all);
-	for (int i = 0; i < DEADLINE_POLLS && stats_of(db).set_aside == 0; i++) {
-		put_decision(db, START_MS);
+	open_db(&keep_all);
+	for (int i = 0; i < DEADLINE_POLLS && stats_of().set_aside == 0; i++) {
+		put_decision(START_MS);
 		db_flush(db);
 		pause_ms(10);
 	}
-	assert_int_equal(stats_of(db).set_aside, 1);
-	db_close(db);
+	assert_int_equal(stats_of().set_aside, 1);
 }
 
 TEST(test_a_folder_in_place_of_the_log_is_moved_alone)
 {
-	struct db *db;
-
 	fill();
 	make_folder_of_log();
-	db = open_db(&keep_all);
-	assert_int_equal(stats_of(db).damaged.n, 1);
-	assert_non_null(strstr(stats_of(db).set_aside_why, "history.db-wal is a folder"));
-	db_close(db);
+	open_db(&keep_all);
+	assert_int_equal(stats_of().damaged.n, 1);
+	assert_non_null(strstr(stats_of().set_aside_why, "history.db-wal is a folder"));
+	close_db();
 	assert_int_equal(get_sql("SELECT count(*) FROM sample"), MINUTES);
 }
 
 TEST(test_a_check_without_damage_changes_nothing)
 {
-	struct db *db;
-
 	fill();
-	db = open_db(&keep_all);
+	open_db(&keep_all);
 	db_check(db);
-	put_decision(db, START_MS);
+	put_decision(START_MS);
 	db_flush(db);
-	db_close(db);
+	close_db();
 	assert_int_equal(get_sql("SELECT count(*) FROM sample"), MINUTES);
 }
 
 TEST(test_the_log_of_a_damaged_file_is_kept)
 {
 	struct db_damaged damaged;
-	struct db *db, *again = NULL;
+	struct db *again = NULL;
 	char log[200];
 
-	db = open_db(&keep_all);
-	put_sample(db, START_MS, "vm1");
+	open_db(&keep_all);
+	put_sample(START_MS, "vm1");
 	db_flush(db);
 	damage_header(); /* the samples are still only in the log */
 	assert_int_equal(db_open(path, &keep_all, &again, NULL), 0);
 	damage_list(path, &damaged);
 	assert_int_equal(damaged.n, 1);
-	snprintf(log, sizeof(log), "%s/%s-wal", folder, damaged.names[0]);
+	snprintf(log, sizeof(log), "%s/%s-wal", temp_folder, damaged.names[0]);
 	assert_true(size_of(log) > 0);
 	db_close(again);
-	db_close(db);
 }
 
 TEST(test_the_oldest_and_the_newest_files_are_kept)
@@ -306,13 +293,11 @@ TEST(test_the_oldest_and_the_newest_files_are_kept)
 	struct db_stats stats;
 
 	for (int i = 0; i < 7; i++) {
-		struct db *db;
-
 		make_text();
-		db = open_db(&keep_all);
-		stats = stats_of(db);
+		open_db(&keep_all);
+		stats = stats_of();
 		strcpy(names[i], stats.set_aside_name);
-		db_close(db);
+		close_db();
 	}
 	/* the names differ also in one second */
 	assert_string_not_equal(names[0], names[1]);
@@ -325,26 +310,23 @@ TEST(test_the_oldest_and_the_newest_files_are_kept)
 
 TEST(test_a_removed_file_is_no_longer_listed)
 {
-	struct db *db;
 	char name[200];
 
 	make_text();
-	db = open_db(&keep_all);
-	snprintf(name, sizeof(name), "%s/%s", folder, stats_of(db).set_aside_name);
+	open_db(&keep_all);
+	snprintf(name, sizeof(name), "%s/%s", temp_folder, stats_of().set_aside_name);
 	assert_int_equal(unlink(name), 0);
-	for (int i = 0; i < DEADLINE_POLLS && stats_of(db).damaged.n > 0; i++) {
-		put_decision(db, START_MS);
+	for (int i = 0; i < DEADLINE_POLLS && stats_of().damaged.n > 0; i++) {
+		put_decision(START_MS);
 		db_flush(db);
 		pause_ms(10);
 	}
-	assert_int_equal(stats_of(db).damaged.n, 0);
-	db_close(db);
+	assert_int_equal(stats_of().damaged.n, 0);
 }
 
 TEST(test_without_a_new_file_the_damaged_one_stays)
 {
 	char blocker[200], inside[220];
-	struct db *db = NULL;
 	struct err err;
 
 	make_text();
@@ -362,51 +344,48 @@ TEST(test_a_link_is_followed_and_never_replaced)
 {
 	char target[200];
 	struct stat st;
-	struct db *db = NULL;
 	struct err err;
 	FILE *file;
 
-	snprintf(target, sizeof(target), "%s/disk", folder);
+	snprintf(target, sizeof(target), "%s/disk", temp_folder);
 	assert_int_equal(symlink(target, path), 0);
 	assert_int_equal(db_open(path, &keep_all, &db, &err), -ENOENT);
 	assert_non_null(strstr(err.msg, "the target of the link is missing"));
 	file = fopen(target, "w"); /* an empty file */
 	assert_non_null(file);
 	assert_int_equal(fclose(file), 0);
-	db = open_db(&keep_all);
-	assert_int_equal(stats_of(db).damaged.n, 1);
-	assert_non_null(strstr(stats_of(db).set_aside_name, "disk.damaged-"));
-	db_close(db);
+	open_db(&keep_all);
+	assert_int_equal(stats_of().damaged.n, 1);
+	assert_non_null(strstr(stats_of().set_aside_name, "disk.damaged-"));
+	close_db();
 	assert_true(size_of(target) > 0);
 	assert_int_equal(lstat(path, &st), 0);
 	assert_true(S_ISLNK(st.st_mode));
 }
 
-static bool is_damaged_again(struct db *db)
+static bool is_damaged_again(void)
 {
-	return strstr(stats_of(db).last_message, "damaged again");
+	return strstr(stats_of().last_message, "damaged again");
 }
 
 /* On a slow machine, more than the pause can pass until a damage is found; it is then repeated. */
 TEST(test_a_second_damage_within_seconds_is_only_reported)
 {
 	uint64_t seen = 0;
-	struct db *db;
 
 	fill();
-	db = open_db(&keep_all);
+	open_db(&keep_all);
 	make_garbage();
-	query_until_set_aside(db);
-	for (int i = 0; i < DEADLINE_POLLS && !is_damaged_again(db); i++) {
-		if (stats_of(db).set_aside != seen) {
-			seen = stats_of(db).set_aside;
+	query_until_set_aside();
+	for (int i = 0; i < DEADLINE_POLLS && !is_damaged_again(); i++) {
+		if (stats_of().set_aside != seen) {
+			seen = stats_of().set_aside;
 			make_garbage();
 			db_check(db);
 		}
-		put_decision(db, START_MS);
+		put_decision(START_MS);
 		db_flush(db);
 		pause_ms(10);
 	}
-	assert_true(is_damaged_again(db));
-	db_close(db);
+	assert_true(is_damaged_again());
 }

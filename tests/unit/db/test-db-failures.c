@@ -28,30 +28,27 @@ static void release_lock(sqlite3 *other)
 	sqlite3_close(other);
 }
 
-FIXTURE(make_folder, remove_folder)
+FIXTURE(begin, end)
 
 TEST(test_while_another_program_writes_records_wait)
 {
-	struct db *db = open_db(&keep_all);
 	sqlite3 *other = hold_lock();
 
-	put_decision(db, START_MS);
-	for (int i = 0; i < DEADLINE_POLLS && stats_of(db).last_error != SQLITE_BUSY; i++)
+	put_decision(START_MS);
+	for (int i = 0; i < DEADLINE_POLLS && stats_of().last_error != SQLITE_BUSY; i++)
 		pause_ms(10);
-	assert_int_equal(stats_of(db).last_error, SQLITE_BUSY);
-	assert_true(stats_of(db).last_message[0] != '\0');
-	assert_int_equal(stats_of(db).queued, 1);
-	assert_int_equal(stats_of(db).errors, 0);
+	assert_int_equal(stats_of().last_error, SQLITE_BUSY);
+	assert_true(stats_of().last_message[0] != '\0');
+	assert_int_equal(stats_of().queued, 1);
+	assert_int_equal(stats_of().errors, 0);
 	release_lock(other);
 	db_flush(db);
-	assert_int_equal(stats_of(db).written, 1);
-	assert_int_equal(stats_of(db).last_error, 0);
-	db_close(db);
+	assert_int_equal(stats_of().written, 1);
+	assert_int_equal(stats_of().last_error, 0);
 }
 
 TEST(test_a_full_queue_drops_and_counts)
 {
-	struct db *db = open_db(&keep_all);
 	sqlite3 *other = hold_lock();
 	uint64_t accepted = 0, refused = 0;
 	struct db_stats stats;
@@ -66,16 +63,16 @@ TEST(test_a_full_queue_drops_and_counts)
 		db_commit(db);
 	}
 	assert_true(accepted >= 16000);
-	stats = stats_of(db);
+	stats = stats_of();
 	assert_int_equal(stats.dropped, 10);
 	assert_int_equal(stats.queued, accepted);
 	release_lock(other);
 	db_flush(db);
-	stats = stats_of(db);
+	stats = stats_of();
 	assert_int_equal(stats.appended, accepted + 10);
 	assert_int_equal(stats.written, accepted);
-	put_sample(db, START_MS + DAY_MS, "vm1"); /* fits again */
-	db_close(db);
+	put_sample(START_MS + DAY_MS, "vm1"); /* fits again */
+	close_db();
 	assert_int_equal(get_sql("SELECT count(*) FROM sample"), (int64_t)accepted + 1);
 }
 
@@ -93,14 +90,16 @@ static int thread_count(void)
 	return (int)n;
 }
 
-TEST(test_close_waits_a_limited_time_for_a_lock)
+TEST_WITH(test_close_waits_a_limited_time_for_a_lock, make_folder, end)
 {
 	int before = thread_count();
-	struct db *db = open_db(&keep_all);
-	sqlite3 *other = hold_lock();
+	sqlite3 *other;
 
-	put_sample(db, START_MS, "vm1");
-	assert_null(db_close_within(db, NS_PER_S / 2));
+	open_db(&keep_all);
+	other = hold_lock();
+	put_sample(START_MS, "vm1");
+	db = db_close_within(db, NS_PER_S / 2);
+	assert_null(db);
 	assert_int_equal(thread_count(), before); /* the record is lost and the thread has ended */
 	release_lock(other);
 	assert_int_equal(get_sql("SELECT count(*) FROM sample"), 0);
@@ -119,49 +118,46 @@ static int on_commit(void *userdata)
 	return atomic_load(&commit_mode) == COMMIT_FAILS;
 }
 
-static int hook_commits(sqlite3 *db, const char **message, const void *api)
+static int hook_commits(sqlite3 *opened, const char **message, const void *api)
 {
 	(void)message;
 	(void)api;
-	(void)sqlite3_commit_hook(db, on_commit, NULL);
+	(void)sqlite3_commit_hook(opened, on_commit, NULL);
 	return SQLITE_OK;
 }
 
 /* Opens a database whose commits depend on commit_mode. */
-static struct db *open_hooked(void)
+static void open_hooked(void)
 {
-	struct db *db;
-
 	atomic_store(&commit_mode, COMMIT_WORKS);
 	assert_int_equal(sqlite3_auto_extension((void (*)(void))hook_commits), SQLITE_OK);
-	db = open_db(&keep_all);
+	open_db(&keep_all);
 	sqlite3_reset_auto_extension();
-	return db;
 }
 
-TEST(test_a_failed_transaction_loses_only_its_records)
+TEST_WITH(test_a_failed_transaction_loses_only_its_records, make_folder, end)
 {
-	struct db *db = open_hooked();
 	struct db_stats stats;
 
-	put_sample(db, START_MS, "vm1");
-	put_sample(db, START_MS + 1000, "vm1");
+	open_hooked();
+	put_sample(START_MS, "vm1");
+	put_sample(START_MS + 1000, "vm1");
 	db_flush(db);
 	atomic_store(&commit_mode, COMMIT_FAILS);
 	/* the transaction that fails would also add a minute and the name vm2 */
-	put_sample(db, START_MS + MINUTE_MS, "vm2");
+	put_sample(START_MS + MINUTE_MS, "vm2");
 	db_flush(db);
-	stats = stats_of(db);
+	stats = stats_of();
 	assert_int_equal(stats.errors, 1);
 	assert_int_equal(stats.dropped, 1);
 	assert_int_equal(stats.last_error, SQLITE_CONSTRAINT);
 	assert_true(stats.last_message[0] != '\0');
 	atomic_store(&commit_mode, COMMIT_WORKS);
-	put_sample(db, START_MS + MINUTE_MS + 1000, "vm2");
+	put_sample(START_MS + MINUTE_MS + 1000, "vm2");
 	db_flush(db);
-	assert_int_equal(stats_of(db).last_error, 0);
-	assert_int_equal(stats_of(db).written, 3);
-	db_close(db);
+	assert_int_equal(stats_of().last_error, 0);
+	assert_int_equal(stats_of().written, 3);
+	close_db();
 	assert_int_equal(get_sql("SELECT count(*) FROM sample"), 3);
 	/* The next transaction has stored the minute and the name. */
 	assert_int_equal(get_sql("SELECT samples FROM sample_minute"), 2);
@@ -170,14 +166,16 @@ TEST(test_a_failed_transaction_loses_only_its_records)
 			 1);
 }
 
-TEST(test_close_waits_a_limited_time_for_a_disk)
+TEST_WITH(test_close_waits_a_limited_time_for_a_disk, make_folder, end)
 {
-	struct db *db = open_hooked();
-	int before = thread_count();
+	int before;
 
+	open_hooked();
+	before = thread_count();
 	atomic_store(&commit_mode, COMMIT_HANGS);
-	put_sample(db, START_MS, "vm1");
-	assert_null(db_close_within(db, NS_PER_S / 2));
+	put_sample(START_MS, "vm1");
+	db = db_close_within(db, NS_PER_S / 2);
+	assert_null(db);
 	assert_int_equal(thread_count(), before); /* the writer thread is still blocked */
 	atomic_store(&commit_mode, COMMIT_WORKS);
 	for (int i = 0; i < DEADLINE_POLLS && thread_count() == before; i++)
@@ -187,7 +185,7 @@ TEST(test_close_waits_a_limited_time_for_a_disk)
 }
 
 /* Appends ticks of 64 samples, from *ts_ms on, until @until returns true for the statistics. */
-static void put_ticks(struct db *db, int64_t *ts_ms, bool (*until)(const struct db_stats *stats))
+static void put_ticks(int64_t *ts_ms, bool (*until)(const struct db_stats *stats))
 {
 	struct db_stats stats;
 
@@ -201,7 +199,7 @@ static void put_ticks(struct db *db, int64_t *ts_ms, bool (*until)(const struct 
 		db_commit(db);
 		db_flush(db);
 		*ts_ms += 1000;
-		stats = stats_of(db);
+		stats = stats_of();
 		if (until(&stats))
 			return;
 	}
@@ -230,37 +228,36 @@ static void check_newest_is_readable(int64_t ts_ms)
 			 1);
 }
 
-TEST(test_a_full_disk_is_reported_and_survived)
+TEST_WITH(test_a_full_disk_is_reported_and_survived, make_folder, end)
 {
 	int64_t ts_ms = START_MS;
 	struct db_stats stats;
 	char filler[96];
-	struct db *db;
 
 	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
-	    mount("none", folder, "tmpfs", 0, "size=2m") < 0) {
+	    mount("none", temp_folder, "tmpfs", 0, "size=2m") < 0) {
 		print_message("# only root can mount a small file system\n");
 		skip();
 	}
-	snprintf(filler, sizeof(filler), "%s/filler", folder);
+	snprintf(filler, sizeof(filler), "%s/filler", temp_folder);
 	FILE *file = fopen(filler, "w");
 
 	assert_non_null(file);
 	assert_int_equal(ftruncate(fileno(file), 0), 0);
 	assert_int_equal(posix_fallocate(fileno(file), 0, 1 << 20), 0);
 	assert_int_equal(fclose(file), 0);
-	db = open_db(&keep_all);
-	put_ticks(db, &ts_ms, has_dropped);
-	stats = stats_of(db);
+	open_db(&keep_all);
+	put_ticks(&ts_ms, has_dropped);
+	stats = stats_of();
 	assert_int_equal(stats.last_error, SQLITE_FULL);
 	assert_true(stats.errors >= 1);
 	assert_non_null(strstr(stats.last_message, "full"));
 	assert_int_equal(unlink(filler), 0);
-	put_ticks(db, &ts_ms, has_written);
+	put_ticks(&ts_ms, has_written);
 	check_newest_is_readable(ts_ms);
-	db_close(db);
+	close_db();
 	check_newest_is_readable(ts_ms);
-	assert_int_equal(umount(folder), 0);
+	assert_int_equal(umount(temp_folder), 0);
 }
 
 TEST(test_a_file_size_limit_does_not_end_the_program)
@@ -268,20 +265,19 @@ TEST(test_a_file_size_limit_does_not_end_the_program)
 	struct rlimit before, small;
 	int64_t ts_ms = START_MS;
 	struct db_stats stats;
-	struct db *db = open_db(&keep_all);
 
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
 	small = before;
 	small.rlim_cur = 200000;
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
 	/* the signal SIGXFSZ must not end this program */
-	put_ticks(db, &ts_ms, has_dropped);
-	stats = stats_of(db);
+	put_ticks(&ts_ms, has_dropped);
+	stats = stats_of();
 	assert_int_equal(stats.last_error, SQLITE_IOERR);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-	put_ticks(db, &ts_ms, has_written);
+	put_ticks(&ts_ms, has_written);
 	check_newest_is_readable(ts_ms);
-	db_close(db);
+	close_db();
 	check_newest_is_readable(ts_ms);
 }
 
@@ -333,124 +329,113 @@ static const struct loss {
 	{"truncated and deleted", lose_by_truncation, 1},
 };
 
-TEST(test_a_deleted_history_is_created_again)
+TEST_WITH(test_a_deleted_history_is_created_again, make_folder, end)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(losses); i++) {
-		struct db *db = open_db(&keep_all);
-		struct db_reader *reader;
-
+		open_db(&keep_all);
 		print_message("# %s\n", losses[i].name);
-		put_sample(db, START_MS, "vm1");
+		put_sample(START_MS, "vm1");
 		db_flush(db);
-		reader = open_reader();
-		assert_int_equal(count_samples(reader), 1);
+		open_reader();
+		assert_int_equal(count_samples(), 1);
 		losses[i].lose();
-		put_sample(db, START_MS + 1000, "vm1");
+		put_sample(START_MS + 1000, "vm1");
 		db_flush(db);
-		assert_int_equal(stats_of(db).written, 2);
-		assert_int_equal(stats_of(db).dropped, 0);
+		assert_int_equal(stats_of().written, 2);
+		assert_int_equal(stats_of().dropped, 0);
 		/* the reader opens the new file */
-		assert_int_equal(count_samples(reader), losses[i].kept);
-		db_reader_close(reader);
-		db_close(db);
+		assert_int_equal(count_samples(), losses[i].kept);
+		close_reader();
+		close_db();
 		assert_int_equal(get_sql("SELECT count(*) FROM sample"), losses[i].kept);
-		assert_int_equal(remove_folder(), 0);
-		assert_int_equal(mkdir(folder, 0700), 0);
+		assert_int_equal(temp_folder_remove(), 0);
+		assert_int_equal(mkdir(temp_folder, 0700), 0);
 	}
 }
 
 TEST(test_without_its_folder_the_writer_drops_records_and_continues)
 {
-	struct db *db = open_db(&keep_all);
-	struct db_reader *reader = open_reader();
 	struct db_stats stats;
 
-	put_sample(db, START_MS, "vm1");
+	open_reader();
+	put_sample(START_MS, "vm1");
 	db_flush(db);
-	assert_int_equal(remove_folder(), 0);
-	put_sample(db, START_MS + 1000, "vm1");
+	assert_int_equal(temp_folder_remove(), 0);
+	put_sample(START_MS + 1000, "vm1");
 	db_flush(db);
-	stats = stats_of(db);
+	stats = stats_of();
 	assert_int_equal(stats.dropped, 1);
 	assert_int_equal(stats.errors, 1);
 	assert_int_equal(stats.last_error, SQLITE_CANTOPEN);
 	assert_non_null(strstr(stats.last_message, path));
-	assert_int_equal(count_samples(reader), -ENOENT);
-	assert_int_equal(mkdir(folder, 0700), 0);
-	put_sample(db, START_MS + 2000, "vm1");
+	assert_int_equal(count_samples(), -ENOENT);
+	assert_int_equal(mkdir(temp_folder, 0700), 0);
+	put_sample(START_MS + 2000, "vm1");
 	db_flush(db);
-	assert_int_equal(stats_of(db).last_error, 0);
-	assert_int_equal(count_samples(reader), 1);
-	db_reader_close(reader);
-	db_close(db);
+	assert_int_equal(stats_of().last_error, 0);
+	assert_int_equal(count_samples(), 1);
 }
 
 /* --- contracts --- */
 
 TEST(test_contracts_wait_for_a_lock_and_the_newest_is_written)
 {
-	struct db *db = open_db(&keep_all);
 	sqlite3 *other = hold_lock();
 
 	db_save_contracts(db, 1, "one");
-	for (int i = 0; i < DEADLINE_POLLS && stats_of(db).last_error != SQLITE_BUSY; i++)
+	for (int i = 0; i < DEADLINE_POLLS && stats_of().last_error != SQLITE_BUSY; i++)
 		pause_ms(10);
-	assert_int_equal(stats_of(db).last_error, SQLITE_BUSY);
+	assert_int_equal(stats_of().last_error, SQLITE_BUSY);
 	db_save_contracts(db, 2, "two");
 	release_lock(other);
 	db_flush(db);
-	assert_int_equal(stats_of(db).last_error, 0);
-	assert_int_equal(stats_of(db).errors, 0);
+	assert_int_equal(stats_of().last_error, 0);
+	assert_int_equal(stats_of().errors, 0);
 	expect_contracts(2, "two");
-	db_close(db);
 }
 
-TEST(test_failed_contracts_are_written_with_the_next_records)
+TEST_WITH(test_failed_contracts_are_written_with_the_next_records, make_folder, end)
 {
-	struct db *db = open_hooked();
-
+	open_hooked();
 	atomic_store(&commit_mode, COMMIT_FAILS);
 	db_save_contracts(db, 1, "one");
 	db_flush(db);
-	assert_int_equal(stats_of(db).errors, 1);
-	assert_int_equal(stats_of(db).last_error, SQLITE_CONSTRAINT);
-	assert_true(stats_of(db).last_message[0] != '\0');
-	assert_int_equal(stats_of(db).dropped, 0);
+	assert_int_equal(stats_of().errors, 1);
+	assert_int_equal(stats_of().last_error, SQLITE_CONSTRAINT);
+	assert_true(stats_of().last_message[0] != '\0');
+	assert_int_equal(stats_of().dropped, 0);
 	atomic_store(&commit_mode, COMMIT_WORKS);
-	put_decision(db, START_MS);
+	put_decision(START_MS);
 	for (int i = 0; i < DEADLINE_POLLS && get_sql("SELECT count(*) FROM contracts") == 0; i++)
 		pause_ms(10);
 	expect_contracts(1, "one");
-	assert_int_equal(stats_of(db).written, 1);
-	db_close(db);
+	assert_int_equal(stats_of().written, 1);
 }
 
-TEST(test_failed_contracts_are_tried_again_at_the_end)
+TEST_WITH(test_failed_contracts_are_tried_again_at_the_end, make_folder, end)
 {
-	struct db *db = open_hooked();
-
+	open_hooked();
 	atomic_store(&commit_mode, COMMIT_FAILS);
 	db_save_contracts(db, 1, "one");
 	db_flush(db);
 	atomic_store(&commit_mode, COMMIT_WORKS);
-	db_close(db);
+	close_db();
 	expect_contracts(1, "one");
 }
 
-TEST(test_a_new_history_gets_the_contracts_again)
+TEST_WITH(test_a_new_history_gets_the_contracts_again, make_folder, end)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(losses); i++) {
-		struct db *db = open_db(&keep_all);
-
+		open_db(&keep_all);
 		print_message("# %s\n", losses[i].name);
 		db_save_contracts(db, 5, "five");
 		db_flush(db);
 		losses[i].lose();
-		put_sample(db, START_MS, "vm1");
+		put_sample(START_MS, "vm1");
 		db_flush(db);
-		db_close(db);
+		close_db();
 		expect_contracts(5, "five");
-		assert_int_equal(remove_folder(), 0);
-		assert_int_equal(mkdir(folder, 0700), 0);
+		assert_int_equal(temp_folder_remove(), 0);
+		assert_int_equal(mkdir(temp_folder, 0700), 0);
 	}
 }

@@ -57,7 +57,7 @@ static void make_random_rows(unsigned int seed)
 }
 
 /* Appends rows [from, to). Rows of the same time are one tick. Returns false after an error. */
-static bool write_rows(struct db *db, int from, int to)
+static bool write_rows(int from, int to)
 {
 	for (int i = from; i < to; i++) {
 		if (db_append_sample(db, &rows[i]) < 0)
@@ -79,9 +79,7 @@ static void write_and_die(int from, int to)
 
 	assert_true(child >= 0);
 	if (child == 0) {
-		struct db *db;
-
-		_exit(db_open(path, &keep_all, &db, NULL) < 0 || !write_rows(db, from, to));
+		_exit(db_open(path, &keep_all, &db, NULL) < 0 || !write_rows(from, to));
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
@@ -98,10 +96,9 @@ static void write_in_runs(void)
 		if (rand() % 2) {
 			write_and_die(from, to);
 		} else {
-			struct db *db = open_db(&keep_all);
-
-			assert_true(write_rows(db, from, to));
-			db_close(db);
+			open_db(&keep_all);
+			assert_true(write_rows(from, to));
+			close_db();
 		}
 		from = to;
 	}
@@ -189,7 +186,7 @@ static void check_table(const char *table, int64_t size_ms, int64_t open_ms)
 	int64_t expected = 0, found = 0;
 	double c[COLUMNS];
 	sqlite3_stmt *statement;
-	sqlite3 *db;
+	sqlite3 *plain;
 	char sql[128];
 
 	for (int i = 0; i < VGPUS; i++) {
@@ -200,8 +197,8 @@ static void check_table(const char *table, int64_t size_ms, int64_t open_ms)
 		}
 	}
 	snprintf(sql, sizeof(sql), "SELECT t.*, id FROM %s t, vgpu ON vgpu = num", table);
-	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_open(path, &plain), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(plain, sql, -1, &statement, NULL), SQLITE_OK);
 	while (sqlite3_step(statement) == SQLITE_ROW) {
 		const char *id = (const char *)sqlite3_column_text(statement, 2 + COLUMNS);
 
@@ -220,7 +217,7 @@ static void check_table(const char *table, int64_t size_ms, int64_t open_ms)
 		found++;
 	}
 	sqlite3_finalize(statement);
-	sqlite3_close(db);
+	sqlite3_close(plain);
 	assert_int_equal(found, expected);
 }
 
@@ -231,9 +228,9 @@ static int64_t open_minute(void)
 	return ts_ms - ts_ms % MINUTE_MS;
 }
 
-FIXTURE(make_folder, remove_folder)
+FIXTURE(begin, end)
 
-TEST(test_roll_ups_are_the_sums_of_the_samples)
+TEST_WITH(test_roll_ups_are_the_sums_of_the_samples, make_folder, end)
 {
 	for (unsigned int seed = 1; seed <= 3; seed++) {
 		make_random_rows(seed);
@@ -241,27 +238,25 @@ TEST(test_roll_ups_are_the_sums_of_the_samples)
 		assert_int_equal(get_sql("SELECT open_minute_ms FROM progress"), open_minute());
 		check_table("sample_minute", MINUTE_MS, open_minute());
 		check_table("sample_hour", HOUR_MS, open_minute());
-		assert_int_equal(remove_folder(), 0);
-		assert_int_equal(mkdir(folder, 0700), 0);
+		assert_int_equal(temp_folder_remove(), 0);
+		assert_int_equal(mkdir(temp_folder, 0700), 0);
 	}
 }
 
 TEST(test_roll_ups_follow_replaced_and_changed_samples)
 {
-	struct db *db = open_db(&keep_all);
-
 	for (int minute = 0; minute < 4; minute++) {
 		for (int i = 0; i < 10; i++)
-			put_sample(db, START_MS + minute * MINUTE_MS + 1000 * i, "vm1");
+			put_sample(START_MS + minute * MINUTE_MS + 1000 * i, "vm1");
 		if (minute == 2)
-			put_sample(db, START_MS + minute * MINUTE_MS + 5000, "vm1"); /* replaced */
+			put_sample(START_MS + minute * MINUTE_MS + 5000, "vm1"); /* replaced */
 		db_flush(db);
 		if (minute == 1)
 			run_sql("DELETE FROM sample WHERE ts_ms % 2000 = 0 AND ts_ms IN"
 				" (SELECT ts_ms FROM sample ORDER BY ts_ms DESC LIMIT 10)");
 	}
-	put_sample(db, START_MS + 4 * MINUTE_MS, "vm1");
-	db_close(db);
+	put_sample(START_MS + 4 * MINUTE_MS, "vm1");
+	close_db();
 	for (int minute = 0; minute < 4; minute++) {
 		char sql[128];
 
@@ -284,8 +279,7 @@ static int keep_point(void *userdata, const struct db_point *point)
 	return 0;
 }
 
-static int query(struct db_reader *reader, const char *vgpu, int64_t from_ms, int64_t to_ms,
-		 int step_s)
+static int query(const char *vgpu, int64_t from_ms, int64_t to_ms, int step_s)
 {
 	n_points = 0;
 	return db_query_history(reader, vgpu, from_ms, to_ms, step_s, POINTS_MAX, keep_point, NULL);
@@ -314,13 +308,12 @@ static void check_point(const struct db_point *point, const double c[COLUMNS])
  * Checks that a query returns one correct point for each step that overlaps the range and has
  * samples.
  */
-static void check_history(struct db_reader *reader, const char *vgpu, int64_t from_ms,
-			  int64_t to_ms, int step_s)
+static void check_history(const char *vgpu, int64_t from_ms, int64_t to_ms, int step_s)
 {
 	int64_t step_ms = step_s * INT64_C(1000);
 	int i = 0;
 
-	assert_int_equal(query(reader, vgpu, from_ms, to_ms, step_s), 0);
+	assert_int_equal(query(vgpu, from_ms, to_ms, step_s), 0);
 	for (int64_t begin = from_ms - from_ms % step_ms; begin < to_ms; begin += step_ms) {
 		double c[COLUMNS];
 
@@ -337,35 +330,34 @@ static void check_history(struct db_reader *reader, const char *vgpu, int64_t fr
 static void check_histories(int least_step_s)
 {
 	static const int steps_s[] = {60, 90, 120, 300, 600, 3600, 7200, 86400};
-	struct db_reader *reader = open_reader();
 	int64_t span = rows[n_rows - 1].ts_ms - rows[0].ts_ms + HOUR_MS;
 
+	open_reader();
 	for (size_t i = 0; i < ARRAY_SIZE(steps_s); i++) {
 		if (steps_s[i] % least_step_s != 0)
 			continue;
-		check_history(reader, "vm1", START_MS, START_MS + DAY_MS, steps_s[i]);
+		check_history("vm1", START_MS, START_MS + DAY_MS, steps_s[i]);
 		for (int j = 0; j < 6; j++) {
 			int64_t from = START_MS + rand() % span;
 
-			check_history(reader, vgpu_names[rand() % VGPUS], from,
-				      from + 1 + rand() % span, steps_s[i]);
+			check_history(vgpu_names[rand() % VGPUS], from, from + 1 + rand() % span,
+				      steps_s[i]);
 		}
 	}
-	db_reader_close(reader);
+	close_reader();
 }
 
-TEST(test_a_history_is_the_average_of_the_samples)
+TEST_WITH(test_a_history_is_the_average_of_the_samples, make_folder, end)
 {
-	struct db_reader *reader;
 	char sql[128];
 
 	make_random_rows(4);
 	write_in_runs();
 	check_histories(1);
-	reader = open_reader();
-	check_history(reader, "vm1", START_MS + HOUR_MS, START_MS + HOUR_MS + 7 * MINUTE_MS, 1);
-	check_history(reader, "vm2", START_MS + HOUR_MS + 1, START_MS + HOUR_MS + 7 * MINUTE_MS, 7);
-	db_reader_close(reader);
+	open_reader();
+	check_history("vm1", START_MS + HOUR_MS, START_MS + HOUR_MS + 7 * MINUTE_MS, 1);
+	check_history("vm2", START_MS + HOUR_MS + 1, START_MS + HOUR_MS + 7 * MINUTE_MS, 7);
+	close_reader();
 
 	/* Whole minutes are read from the roll-up of minutes, so the samples are not needed. */
 	snprintf(sql, sizeof(sql), "DELETE FROM sample WHERE ts_ms < %lld",
@@ -382,22 +374,18 @@ TEST(test_a_history_is_the_average_of_the_samples)
 TEST(test_a_clock_set_back_loses_and_duplicates_nothing)
 {
 	static const int minutes[] = {0, 1, 2, 3, 1, 2, 3, 4, 58, 59, 60, 61, 59, 60, 61, 62};
-	struct db *db = open_db(&keep_all);
-	struct db_reader *reader;
 	int ms = 0;
 
 	n_rows = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(minutes); i++) {
 		for (int j = 0; j < 40; j++)
 			add_random_row(START_MS + minutes[i] * MINUTE_MS + j * 1000 + ms++, "vm1");
-		assert_true(write_rows(db, n_rows - 40, n_rows));
+		assert_true(write_rows(n_rows - 40, n_rows));
 	}
-	reader = open_reader();
-	check_history(reader, "vm1", START_MS, START_MS + 3 * HOUR_MS, 1);
-	check_history(reader, "vm1", START_MS, START_MS + 3 * HOUR_MS, 60);
-	check_history(reader, "vm1", START_MS, START_MS + 3 * HOUR_MS, 3600);
-	db_reader_close(reader);
-	db_close(db);
+	open_reader();
+	check_history("vm1", START_MS, START_MS + 3 * HOUR_MS, 1);
+	check_history("vm1", START_MS, START_MS + 3 * HOUR_MS, 60);
+	check_history("vm1", START_MS, START_MS + 3 * HOUR_MS, 3600);
 }
 
 /* --- bounds --- */
@@ -438,13 +426,10 @@ static const struct bound {
 
 TEST(test_steps_and_ranges_have_bounds)
 {
-	struct db *db = open_db(&keep_all);
-	struct db_reader *reader;
-
 	for (int i = 0; i < 600; i++)
-		put_sample(db, START_MS + 1000 * i, "vm1");
-	db_close(db);
-	reader = open_reader();
+		put_sample(START_MS + 1000 * i, "vm1");
+	close_db();
+	open_reader();
 	for (size_t i = 0; i < ARRAY_SIZE(bounds); i++) {
 		const struct bound *b = &bounds[i];
 
@@ -456,7 +441,6 @@ TEST(test_steps_and_ranges_have_bounds)
 		if (n_points > 0)
 			assert_int_equal(points[0].ts_ms, b->first_ms);
 	}
-	db_reader_close(reader);
 }
 
 static int stop_at_third(void *userdata, const struct db_point *point)
@@ -467,46 +451,39 @@ static int stop_at_third(void *userdata, const struct db_point *point)
 
 TEST(test_a_callback_can_stop_the_query)
 {
-	struct db *db = open_db(&keep_all);
-	struct db_reader *reader;
 	int n = 0;
 
 	for (int i = 0; i < 100; i++)
-		put_sample(db, START_MS + 1000 * i, "vm1");
-	db_close(db);
-	reader = open_reader();
+		put_sample(START_MS + 1000 * i, "vm1");
+	close_db();
+	open_reader();
 	assert_int_equal(db_query_history(reader, "vm1", START_MS, START_MS + 100000, 1, 100,
 					  stop_at_third, &n),
 			 -ECANCELED);
 	assert_int_equal(n, 3);
-	assert_int_equal(query(reader, "vm1", START_MS, START_MS + 100000, 1), 0); /* works again */
+	assert_int_equal(query("vm1", START_MS, START_MS + 100000, 1), 0); /* works again */
 	assert_int_equal(n_points, 100);
-	db_reader_close(reader);
 }
 
 TEST(test_the_newest_sample_is_in_every_resolution)
 {
 	static const int steps_s[] = {1, 60, 3600, 86400};
-	struct db *db = open_db(&keep_all);
-	struct db_reader *reader;
 
 	for (int i = 0; i < 62; i++) {
-		put_sample(db, START_MS + i * MINUTE_MS, "vm1");
+		put_sample(START_MS + i * MINUTE_MS, "vm1");
 		db_flush(db);
-		reader = open_reader();
+		open_reader();
 		for (size_t j = 0; j < ARRAY_SIZE(steps_s); j++) {
 			int64_t sum = 0;
 
-			assert_int_equal(
-				query(reader, "vm1", START_MS, START_MS + 2 * HOUR_MS, steps_s[j]),
-				0);
+			assert_int_equal(query("vm1", START_MS, START_MS + 2 * HOUR_MS, steps_s[j]),
+					 0);
 			for (int k = 0; k < n_points; k++)
 				sum += points[k].samples;
 			assert_int_equal(sum, i + 1);
 		}
-		db_reader_close(reader);
+		close_reader();
 	}
-	db_close(db);
 }
 
 /* Makes each query of the roll-ups of hours endless. */
@@ -522,15 +499,13 @@ static const char endless_sql[] =
 TEST(test_an_endless_query_ends_at_its_limit)
 {
 	const atomic_bool cancelled = true, not_cancelled = false;
-	struct db *db = open_db(&keep_all);
-	struct db_reader *reader;
 	int n = 0;
 
-	put_sample(db, START_MS, "vm1");
-	put_sample(db, START_MS + 2 * HOUR_MS, "vm1");
-	db_close(db);
+	put_sample(START_MS, "vm1");
+	put_sample(START_MS + 2 * HOUR_MS, "vm1");
+	close_db();
 	run_sql(endless_sql);
-	reader = open_reader();
+	open_reader();
 	db_reader_limit(reader, &(struct db_limit){.end_ns = 1, .cancelled = &not_cancelled});
 	assert_int_equal(db_query_history(reader, "vm1", START_MS, START_MS + DAY_MS, 3600, 24,
 					  count_point, &n),
@@ -545,5 +520,4 @@ TEST(test_an_endless_query_ends_at_its_limit)
 					  count_point, &n),
 			 0);
 	assert_int_equal(n, 2);
-	db_reader_close(reader);
 }

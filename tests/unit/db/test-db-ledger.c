@@ -22,20 +22,19 @@ static struct db_ledger make_row(int64_t ts_ms, const char *vgpu, const char *fl
 	return row;
 }
 
-static void put(struct db *db, struct db_ledger row)
+static void put(struct db_ledger row)
 {
 	assert_int_equal(db_append_ledger(db, &row), 0);
 }
 
-static void put_watched(struct db *db, int64_t ts_ms, double s)
+static void put_watched(int64_t ts_ms, double s)
 {
 	struct db_ledger_gpu row = {.ts_ms = ts_ms, .gpu = "gpu0", .watched_s = s};
 
 	assert_int_equal(db_append_ledger_gpu(db, &row), 0);
 }
 
-static void put_price(struct db *db, int64_t ts_ms, const char *flavor, double price,
-		      double penalty)
+static void put_price(int64_t ts_ms, const char *flavor, double price, double penalty)
 {
 	struct db_price row = {
 		.ts_ms = ts_ms,
@@ -76,12 +75,12 @@ static int take_price(void *userdata, const void *row)
 
 static int query(int64_t from_ms, int64_t to_ms)
 {
-	struct db_reader *reader = open_reader();
 	int r;
 
+	open_reader();
 	memset(&got, 0, sizeof(got));
 	r = db_query_ledger(reader, from_ms, to_ms, take_row, take_price, NULL, &got.range);
-	db_reader_close(reader);
+	close_reader();
 	return r;
 }
 
@@ -91,22 +90,21 @@ static void assert_near(double value, double wanted)
 		fail_msg("%.12g instead of %.12g", value, wanted);
 }
 
-FIXTURE(make_folder, remove_folder)
+FIXTURE(begin, end)
 
 TEST(rows_of_a_minute_are_summed_up)
 {
-	struct db *db = open_db(&keep_all);
 	struct db_ledger row = make_row(START_MS + 40000, "vm1", "default", 20, 1.8, 3);
 
 	row.kept = (struct db_money){10, 1, 0.005, 0.01};
-	put(db, make_row(START_MS + 20000, "vm1", "default", 20, 1.8, 0));
-	put(db, row);
-	put(db, make_row(START_MS + MINUTE_MS, "vm1", "default", 60, 1.8, 0));
-	put(db, make_row(START_MS + 40000, "vm2", "small", 40, 3.6, 0));
-	put_watched(db, START_MS + 20000, 20);
-	put_watched(db, START_MS + 59999, 40);
-	put_watched(db, START_MS + MINUTE_MS, 60);
-	assert_null(db_close(db));
+	put(make_row(START_MS + 20000, "vm1", "default", 20, 1.8, 0));
+	put(row);
+	put(make_row(START_MS + MINUTE_MS, "vm1", "default", 60, 1.8, 0));
+	put(make_row(START_MS + 40000, "vm2", "small", 40, 3.6, 0));
+	put_watched(START_MS + 20000, 20);
+	put_watched(START_MS + 59999, 40);
+	put_watched(START_MS + MINUTE_MS, 60);
+	assert_null(close_db());
 	assert_int_equal(get_sql("SELECT count(*) FROM ledger WHERE step_s = 60"), 3);
 	assert_int_equal(get_sql("SELECT count(*) FROM ledger WHERE step_s = 3600"), 2);
 
@@ -135,13 +133,12 @@ TEST(rows_of_a_minute_are_summed_up)
 	assert_near(got.range.watched_s, 120);
 }
 
-TEST(a_restart_continues_in_its_minute)
+TEST_WITH(a_restart_continues_in_its_minute, make_folder, end)
 {
 	for (int i = 0; i < 3; i++) {
-		struct db *db = open_db(&keep_all);
-
-		put(db, make_row(START_MS + 10000 * i, "vm1", "default", 10, 7.2, 1));
-		db_close(db);
+		open_db(&keep_all);
+		put(make_row(START_MS + 10000 * i, "vm1", "default", 10, 7.2, 1));
+		close_db();
 	}
 	assert_int_equal(query(START_MS, START_MS + 1), 0);
 	assert_int_equal(got.n_rows, 1);
@@ -152,17 +149,15 @@ TEST(a_restart_continues_in_its_minute)
 
 TEST(a_later_price_does_not_change_earlier_rows)
 {
-	struct db *db = open_db(&keep_all);
-
-	put_price(db, START_MS, "default", 1.8, 0.01);
-	put_price(db, START_MS, "small", 3, 0);
-	put(db, make_row(START_MS, "vm1", "default", 30, 1.8, 0));
-	put_price(db, START_MS + 30000, "default", 3.6, 0.01);
-	put(db, make_row(START_MS + 30000, "vm1", "default", 30, 3.6, 0));
-	put_price(db, START_MS + MINUTE_MS, "default", 3.6, 0.01); /* unchanged */
-	put_price(db, START_MS + 2 * MINUTE_MS, "default", 0, 0.01);
-	put(db, make_row(START_MS + 2 * MINUTE_MS, "vm1", "default", 60, 0, 0));
-	db_close(db);
+	put_price(START_MS, "default", 1.8, 0.01);
+	put_price(START_MS, "small", 3, 0);
+	put(make_row(START_MS, "vm1", "default", 30, 1.8, 0));
+	put_price(START_MS + 30000, "default", 3.6, 0.01);
+	put(make_row(START_MS + 30000, "vm1", "default", 30, 3.6, 0));
+	put_price(START_MS + MINUTE_MS, "default", 3.6, 0.01); /* unchanged */
+	put_price(START_MS + 2 * MINUTE_MS, "default", 0, 0.01);
+	put(make_row(START_MS + 2 * MINUTE_MS, "vm1", "default", 60, 0, 0));
+	close_db();
 
 	assert_int_equal(query(START_MS, START_MS + MINUTE_MS), 0);
 	assert_int_equal(got.n_rows, 1);
@@ -187,7 +182,7 @@ TEST(a_later_price_does_not_change_earlier_rows)
  * Appends a row with a revenue of 1 in each minute, from 10 minutes before START_MS to 3 hours
  * after START_MS.
  */
-static void fill_minutes(struct db *db)
+static void fill_minutes(void)
 {
 	for (int i = -10; i < 180; i++) {
 		struct db_ledger row = {
@@ -198,8 +193,8 @@ static void fill_minutes(struct db *db)
 			.sold = {.revenue = 1},
 		};
 
-		put(db, row);
-		put_watched(db, row.ts_ms, 60);
+		put(row);
+		put_watched(row.ts_ms, 60);
 	}
 }
 
@@ -226,10 +221,9 @@ TEST(any_range_is_the_sum_of_its_minutes)
 		{90 * MINUTE_MS, 3 * DAY_MS + HOUR_MS, 90},
 		{DAY_MS, 2 * DAY_MS, 0},
 	};
-	struct db *db = open_db(&keep_all);
 
-	fill_minutes(db);
-	db_close(db);
+	fill_minutes();
+	close_db();
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		assert_int_equal(query(START_MS + rows[i].from_ms, START_MS + rows[i].to_ms), 0);
 		assert_near(got.n_rows ? got.rows[0].sold.revenue : 0, rows[i].minutes);
@@ -243,23 +237,23 @@ TEST(any_range_is_the_sum_of_its_minutes)
 	assert_int_equal(query(-1, START_MS), -EINVAL);
 }
 
-TEST(rows_are_kept_as_long_as_minutes_and_hours)
+TEST_WITH(rows_are_kept_as_long_as_minutes_and_hours, make_folder, end)
 {
 	const struct db_retention retention = {.raw_hours = 1, .minute_days = 1, .hour_days = 3};
-	struct db *db = open_db(&retention);
 	int64_t end_ms = START_MS + 6 * DAY_MS;
 
-	put_price(db, START_MS, "default", 1, 0);
-	put_price(db, START_MS + DAY_MS, "default", 2, 0);
-	put_price(db, START_MS + 5 * DAY_MS, "default", 3, 0);
+	open_db(&retention);
+	put_price(START_MS, "default", 1, 0);
+	put_price(START_MS + DAY_MS, "default", 2, 0);
+	put_price(START_MS + 5 * DAY_MS, "default", 3, 0);
 	for (int64_t ms = START_MS; ms <= end_ms; ms += HOUR_MS / 2) {
-		put_clock(db, ms);
-		put_sample(db, ms, "vm1");
-		put(db, make_row(ms, "vm1", "default", 60, 1, 0));
-		put_watched(db, ms, 60);
+		put_clock(ms);
+		put_sample(ms, "vm1");
+		put(make_row(ms, "vm1", "default", 60, 1, 0));
+		put_watched(ms, 60);
 		db_flush(db);
 	}
-	db_close(db);
+	close_db();
 	assert_int_equal(get_sql("SELECT min(ts_ms) FROM ledger WHERE step_s = 60"),
 			 end_ms - DAY_MS);
 	assert_int_equal(get_sql("SELECT min(ts_ms) FROM ledger WHERE step_s = 3600"),
@@ -287,10 +281,8 @@ TEST(rows_are_kept_as_long_as_minutes_and_hours)
 
 TEST(sums_remain_after_their_name_was_pruned)
 {
-	struct db *db = open_db(&keep_all);
-
-	put(db, make_row(START_MS, "vm1", "default", 60, 1.2, 0));
-	db_close(db);
+	put(make_row(START_MS, "vm1", "default", 60, 1.2, 0));
+	close_db();
 	run_sql("DELETE FROM vgpu");
 	assert_int_equal(query(START_MS, START_MS + MINUTE_MS), 0);
 	assert_int_equal(got.n_rows, 1);
@@ -300,7 +292,6 @@ TEST(sums_remain_after_their_name_was_pruned)
 
 TEST(invalid_records_are_rejected)
 {
-	struct db *db = open_db(&keep_all);
 	struct db_ledger row = make_row(START_MS, "vm1", "default", 60, 1, 0);
 	struct db_ledger_gpu watched = {.ts_ms = START_MS, .gpu = "gpu0", .watched_s = NAN};
 	struct db_price price = {.ts_ms = START_MS, .flavor = ""};
@@ -315,15 +306,13 @@ TEST(invalid_records_are_rejected)
 	assert_int_equal(db_append_ledger(db, &row), -EINVAL);
 	assert_int_equal(db_append_ledger_gpu(db, &watched), -EINVAL);
 	assert_int_equal(db_append_price(db, &price), -EINVAL);
-	assert_int_equal(stats_of(db).appended, 0);
-	db_close(db);
+	assert_int_equal(stats_of().appended, 0);
 }
 
-TEST(an_older_history_gets_a_ledger)
+TEST_WITH(an_older_history_gets_a_ledger, make_folder, end)
 {
 	const int before = 3;
 	sqlite3 *old = NULL;
-	struct db *db;
 
 	assert_int_equal(sqlite3_open(path, &old), SQLITE_OK);
 	assert_int_equal(schema_migrate(old, path, schema_steps, before, NULL), 0);
@@ -332,10 +321,10 @@ TEST(an_older_history_gets_a_ledger)
 		"INSERT INTO setting VALUES ('overload_pct', '90');"
 		"INSERT INTO decision (id, ts_ms) VALUES (7, 1);"
 		"INSERT INTO contracts VALUES (1, 5, '{}');");
-	db = open_db(&keep_all);
-	put(db, make_row(START_MS, "vm1", "default", 60, 1.2, 0));
-	put_price(db, START_MS, "default", 1.2, 0.01);
-	db_close(db);
+	open_db(&keep_all);
+	put(make_row(START_MS, "vm1", "default", 60, 1.2, 0));
+	put_price(START_MS, "default", 1.2, 0.01);
+	close_db();
 	assert_int_equal(get_sql("PRAGMA user_version"), schema_version);
 	assert_int_equal(get_sql("SELECT vgpu FROM ledger"), 41);
 	assert_int_equal(get_sql("SELECT id FROM decision"), 7);
@@ -347,21 +336,19 @@ TEST(an_older_history_gets_a_ledger)
 
 TEST(a_failed_transaction_loses_only_its_rows)
 {
-	struct db *db = open_db(&keep_all);
-
-	put(db, make_row(START_MS, "vm1", "default", 60, 1.2, 0));
+	put(make_row(START_MS, "vm1", "default", 60, 1.2, 0));
 	db_flush(db);
 	run_sql("CREATE TRIGGER refuse BEFORE UPDATE ON ledger"
 		" BEGIN SELECT RAISE(ABORT, 'no room'); END");
-	put(db, make_row(START_MS + 1, "vm1", "default", 60, 1.2, 0));
+	put(make_row(START_MS + 1, "vm1", "default", 60, 1.2, 0));
 	db_flush(db);
-	assert_int_equal(stats_of(db).dropped, 1);
-	assert_string_equal(stats_of(db).last_message, "no room");
+	assert_int_equal(stats_of().dropped, 1);
+	assert_string_equal(stats_of().last_message, "no room");
 	run_sql("DROP TRIGGER refuse");
-	put(db, make_row(START_MS + 2, "vm1", "default", 60, 1.2, 0));
+	put(make_row(START_MS + 2, "vm1", "default", 60, 1.2, 0));
 	db_flush(db);
-	assert_int_equal(stats_of(db).last_error, 0);
-	db_close(db);
+	assert_int_equal(stats_of().last_error, 0);
+	close_db();
 	assert_int_equal(query(START_MS, START_MS + MINUTE_MS), 0);
 	assert_near(got.rows[0].sold.revenue, 0.02);
 }

@@ -62,21 +62,18 @@ static int stop_at_once(void *userdata, const void *row)
 
 /* --- decisions --- */
 
-FIXTURE(make_folder, remove_folder)
+FIXTURE(begin, end)
 
 TEST(test_the_newest_decisions_are_returned_oldest_first)
 {
-	struct db *db = open_db(&keep_all);
-	struct db_reader *reader;
-
 	for (int i = 1; i <= 20; i++) {
 		struct db_decision decision = {.id = i * 3, .ts_ms = START_MS + i};
 
 		snprintf(decision.why, sizeof(decision.why), "because of %d", i);
 		assert_int_equal(db_append_decision(db, &decision), 0);
 	}
-	db_close(db);
-	reader = open_reader();
+	close_db();
+	open_reader();
 	got.n = 0;
 	assert_int_equal(db_query_decisions(reader, 5, keep_decision, NULL), 0);
 	assert_int_equal(got.n, 5);
@@ -87,14 +84,11 @@ TEST(test_the_newest_decisions_are_returned_oldest_first)
 	assert_int_equal(db_query_decisions(reader, 0, keep_decision, NULL), 0);
 	assert_int_equal(db_query_decisions(reader, -1, keep_decision, NULL), 0);
 	assert_int_equal(got.n, 0);
-	db_reader_close(reader);
 }
 
 TEST(test_a_decision_is_read_as_it_was_written)
 {
 	struct db_decision full = {.id = DB_ID_MAX, .ts_ms = INT64_MAX}, empty = {.id = 1};
-	struct db *db = open_db(&keep_all);
-	struct db_reader *reader;
 
 	fill_text(full.gpu, sizeof(full.gpu), 'g');
 	fill_text(full.kind, sizeof(full.kind), 'k');
@@ -106,15 +100,14 @@ TEST(test_a_decision_is_read_as_it_was_written)
 	memcpy(full.why, "'; DROP TABLE decision; --", 26);
 	assert_int_equal(db_append_decision(db, &full), 0);
 	assert_int_equal(db_append_decision(db, &empty), 0);
-	db_close(db);
-	reader = open_reader();
+	close_db();
+	open_reader();
 	got.n = 0;
 	memset(got.decisions, 0, sizeof(got.decisions));
 	assert_int_equal(db_query_decisions(reader, 16, keep_decision, NULL), 0);
 	assert_int_equal(got.n, 2);
 	assert_memory_equal(&got.decisions[0], &empty, sizeof(empty));
 	assert_memory_equal(&got.decisions[1], &full, sizeof(full));
-	db_reader_close(reader);
 }
 
 /* --- alerts --- */
@@ -134,8 +127,6 @@ static struct db_alert make_alert(int64_t id, const char *text)
 
 TEST(test_open_alerts_are_the_alerts_that_are_not_cleared)
 {
-	struct db *db = open_db(&keep_all);
-	struct db_reader *reader;
 	struct db_alert alert;
 
 	for (int i = 1; i <= 4; i++) {
@@ -149,10 +140,10 @@ TEST(test_open_alerts_are_the_alerts_that_are_not_cleared)
 	alert.acked_ms = START_MS + 2000;
 	strcpy(alert.acked_by, "uid 1000");
 	assert_int_equal(db_append_alert(db, &alert), 0);
-	db_close(db);
+	close_db();
 	assert_int_equal(get_sql("SELECT count(*) FROM alert"),
 			 4); /* a row with the same id is replaced */
-	reader = open_reader();
+	open_reader();
 	got.n = 0;
 	assert_int_equal(db_query_alerts(reader, 0, keep_alert, NULL), 0);
 	assert_int_equal(got.n, 3);
@@ -168,14 +159,11 @@ TEST(test_open_alerts_are_the_alerts_that_are_not_cleared)
 	assert_string_equal(got.alerts[1].text, "seen");
 	assert_string_equal(got.alerts[1].acked_by, "uid 1000");
 	assert_int_equal(got.alerts[2].id, 4);
-	db_reader_close(reader);
 }
 
 TEST(test_the_newest_cleared_alerts_are_read_with_the_open_ones)
 {
 	static const int64_t expected[] = {1, 4, 5, 6};
-	struct db *db = open_db(&keep_all);
-	struct db_reader *reader;
 
 	for (int i = 1; i <= 6; i++) {
 		struct db_alert alert = make_alert(i, "text");
@@ -185,8 +173,8 @@ TEST(test_the_newest_cleared_alerts_are_read_with_the_open_ones)
 		strcpy(alert.cause, "held");
 		assert_int_equal(db_append_alert(db, &alert), 0);
 	}
-	db_close(db);
-	reader = open_reader();
+	close_db();
+	open_reader();
 	got.n = 0;
 	assert_int_equal(db_query_alerts(reader, 2, keep_alert, NULL), 0);
 	assert_int_equal(got.n, 4);
@@ -196,7 +184,6 @@ TEST(test_the_newest_cleared_alerts_are_read_with_the_open_ones)
 		assert_string_equal(got.alerts[i].cause, "held");
 	}
 	assert_int_equal(got.alerts[1].cleared_ms, START_MS + 4);
-	db_reader_close(reader);
 }
 
 static int keep_tally(void *userdata, const void *row)
@@ -209,8 +196,6 @@ static int keep_tally(void *userdata, const void *row)
 
 TEST(test_a_vgpu_has_one_row_of_sums)
 {
-	struct db *db = open_db(&keep_all);
-	struct db_reader *reader;
 	struct db_tally got_tally, tally = {
 					   .vgpu = "vm1",
 					   .ts_ms = START_MS + 1,
@@ -237,19 +222,15 @@ TEST(test_a_vgpu_has_one_row_of_sums)
 	strcpy(tally.vgpu, "");
 	assert_int_equal(db_append_tally(db, &tally), -EINVAL);
 	strcpy(tally.vgpu, "vm1");
-	db_close(db);
+	close_db();
 	assert_int_equal(get_sql("SELECT count(*) FROM tally"), 1);
-	reader = open_reader();
+	open_reader();
 	assert_int_equal(db_query_tallies(reader, keep_tally, &got_tally), 0);
 	assert_memory_equal(&got_tally, &tally, sizeof(tally));
-	db_reader_close(reader);
 }
 
 TEST(test_the_newest_decisions_of_a_vgpu_are_read)
 {
-	struct db *db = open_db(&keep_all);
-	struct db_reader *reader;
-
 	for (int i = 1; i <= 6; i++) {
 		struct db_decision decision = {.id = i, .ts_ms = START_MS, .detail_json = "{}"};
 
@@ -257,8 +238,8 @@ TEST(test_the_newest_decisions_of_a_vgpu_are_read)
 		strcpy(decision.donor, "odd");
 		assert_int_equal(db_append_decision(db, &decision), 0);
 	}
-	db_close(db);
-	reader = open_reader();
+	close_db();
+	open_reader();
 	got.n = 0;
 	assert_int_equal(db_query_decisions_of(reader, "odd", 2, keep_decision, NULL), 0);
 	assert_int_equal(got.n, 2);
@@ -267,7 +248,6 @@ TEST(test_the_newest_decisions_of_a_vgpu_are_read)
 	got.n = 0;
 	assert_int_equal(db_query_decisions_of(reader, "none", 2, keep_decision, NULL), 0);
 	assert_int_equal(got.n, 0);
-	db_reader_close(reader);
 }
 
 /* --- offers --- */
@@ -276,8 +256,6 @@ TEST(test_offers_that_are_not_closed_are_returned)
 {
 	static const char *const states[] = {"open", "claimed", "probation", "failed",
 					     "kept", "expired", "closed"};
-	struct db *db = open_db(&keep_all);
-	struct db_reader *reader;
 	struct db_offer offer = {.created_ms = START_MS,
 				 .changed_ms = START_MS + 1,
 				 .gpu = "gpu0",
@@ -296,8 +274,8 @@ TEST(test_offers_that_are_not_closed_are_returned)
 		strcpy(offer.state, states[i]);
 		assert_int_equal(db_append_offer(db, &offer), 0);
 	}
-	db_close(db);
-	reader = open_reader();
+	close_db();
+	open_reader();
 	got.n = 0;
 	assert_int_equal(db_query_offers(reader, 0, keep_offer, NULL), 0);
 	assert_int_equal(got.n, 4);
@@ -315,14 +293,10 @@ TEST(test_offers_that_are_not_closed_are_returned)
 	assert_int_equal(got.offers[0].cap_pct, 50);
 	assert_int_equal(got.offers[0].funded_pct, 33);
 	assert_true(isnan(got.offers[0].target_fps));
-	db_reader_close(reader);
 }
 
 TEST(test_the_newest_offers_claimed_with_a_key_are_returned)
 {
-	struct db *db = open_db(&keep_all);
-	struct db_reader *reader;
-
 	for (int i = 1; i <= 12; i++) {
 		struct db_offer offer = {.id = i, .state = "kept", .vgpu = "vm4"};
 
@@ -332,8 +306,8 @@ TEST(test_the_newest_offers_claimed_with_a_key_are_returned)
 			strcpy(offer.claim_key, "key");
 		assert_int_equal(db_append_offer(db, &offer), 0);
 	}
-	db_close(db);
-	reader = open_reader();
+	close_db();
+	open_reader();
 	got.n = 0;
 	assert_int_equal(db_query_offers(reader, 3, keep_offer, NULL), 0);
 	assert_int_equal(got.n, 4);
@@ -344,22 +318,20 @@ TEST(test_the_newest_offers_claimed_with_a_key_are_returned)
 	got.n = 0;
 	assert_int_equal(db_query_offers(reader, -1, keep_offer, NULL), 0);
 	assert_int_equal(got.n, 1);
-	db_reader_close(reader);
 }
 
 /* --- contracts --- */
 
 TEST(test_the_newest_contracts_are_kept)
 {
-	struct db *db = open_db(&keep_all);
-	struct db_reader *reader = open_reader();
 	int64_t revision = 7;
 	char *text = NULL;
 
+	open_reader();
 	assert_int_equal(db_query_contracts(reader, &revision, &text), -ENOENT);
 	assert_int_equal(revision, 7);
 	assert_null(text);
-	db_reader_close(reader);
+	close_reader();
 	db_save_contracts(db, 1763664596123, "{\"it's\": \"one\"}");
 	/* writes the contracts although neither a record nor a tick was appended */
 	db_flush(db);
@@ -370,14 +342,13 @@ TEST(test_the_newest_contracts_are_kept)
 		snprintf(next, sizeof(next), "text %d", i);
 		db_save_contracts(db, 1000 + i, next);
 	}
-	db_close(db);
+	close_db();
 	expect_contracts(1099, "text 99");
 	assert_int_equal(get_sql("SELECT count(*) FROM contracts"), 1);
 }
 
 TEST(test_contracts_larger_than_the_queue_are_saved_without_losing_records)
 {
-	struct db *db = open_db(&keep_all);
 	const size_t size = 5 * 1024 * 1024;
 	char *text = malloc(size + 1);
 
@@ -386,12 +357,12 @@ TEST(test_contracts_larger_than_the_queue_are_saved_without_losing_records)
 	text[size] = '\0';
 	for (int i = 0; i < 20; i++) {
 		db_save_contracts(db, i, text);
-		put_sample(db, START_MS + i, "vm1");
+		put_sample(START_MS + i, "vm1");
 	}
 	db_flush(db);
-	assert_int_equal(stats_of(db).written, 20);
-	assert_int_equal(stats_of(db).dropped, 0);
-	db_close(db);
+	assert_int_equal(stats_of().written, 20);
+	assert_int_equal(stats_of().dropped, 0);
+	close_db();
 	expect_contracts(19, text);
 	free(text);
 }
@@ -400,13 +371,12 @@ TEST(test_contracts_larger_than_the_queue_are_saved_without_losing_records)
 
 TEST(test_last_ids_are_the_largest)
 {
-	struct db *db = open_db(&keep_all);
-	struct db_reader *reader = open_reader();
 	struct db_last_ids ids = {7, 7, 7};
 	struct db_decision decision = {0};
 	struct db_alert alert = make_alert(12, "");
 	struct db_offer offer = {.id = 3};
 
+	open_reader();
 	assert_int_equal(db_query_last_ids(reader, &ids), 0);
 	assert_int_equal(ids.decision, 0);
 	assert_int_equal(ids.alert, 0);
@@ -415,12 +385,11 @@ TEST(test_last_ids_are_the_largest)
 		assert_int_equal(db_append_decision(db, &decision), 0);
 	assert_int_equal(db_append_alert(db, &alert), 0);
 	assert_int_equal(db_append_offer(db, &offer), 0);
-	db_close(db);
+	close_db();
 	assert_int_equal(db_query_last_ids(reader, &ids), 0);
 	assert_int_equal(ids.decision, 900);
 	assert_int_equal(ids.alert, 12);
 	assert_int_equal(ids.offer, 3);
-	db_reader_close(reader);
 }
 
 static int keep_silence(void *userdata, const void *row)
@@ -436,9 +405,7 @@ static int keep_silence(void *userdata, const void *row)
 TEST(test_rows_with_ids_that_gover_cannot_have_written_are_ignored)
 {
 	static const int64_t ids[] = {INT64_MIN, -1, 0, 7, DB_ID_MAX + 1, INT64_MAX};
-	struct db *db = open_db(&keep_all);
 	struct db_last_ids last = {0};
-	struct db_reader *reader;
 	int64_t silence = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
@@ -452,9 +419,9 @@ TEST(test_rows_with_ids_that_gover_cannot_have_written_are_ignored)
 		assert_int_equal(db_append_offer(db, &offer), 0);
 		assert_int_equal(db_append_silence(db, &row), 0);
 	}
-	db_close(db);
+	close_db();
 	assert_int_equal(get_sql("SELECT count(*) FROM offer"), ARRAY_SIZE(ids));
-	reader = open_reader();
+	open_reader();
 	got.n = 0;
 	assert_int_equal(db_query_last_ids(reader, &last), 0);
 	assert_int_equal(last.decision, 7);
@@ -469,15 +436,13 @@ TEST(test_rows_with_ids_that_gover_cannot_have_written_are_ignored)
 	assert_int_equal(db_query_silences(reader, keep_silence, &silence), 0);
 	assert_int_equal(silence, 7);
 	assert_int_equal(got.n, 4);
-	db_reader_close(reader);
 }
 
 TEST(test_settings_are_set_replaced_and_removed)
 {
-	struct db *db = open_db(&keep_all);
-	struct db_reader *reader = open_reader();
 	int n = 0;
 
+	open_reader();
 	assert_int_equal(db_append_setting(db, "overload_pct", "90"), 0);
 	assert_int_equal(db_append_setting(db, "name", "gover"), 0);
 	assert_int_equal(db_append_setting(db, "quiet_periods", "5"), 0);
@@ -494,6 +459,4 @@ TEST(test_settings_are_set_replaced_and_removed)
 	assert_string_equal(got.settings[2], "quiet_periods=5");
 	assert_int_equal(db_query_settings(reader, stop_at_once, &n), -ECANCELED);
 	assert_int_equal(n, 1);
-	db_reader_close(reader);
-	db_close(db);
 }

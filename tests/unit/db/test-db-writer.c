@@ -13,11 +13,10 @@ static void fill_text(char *text, size_t size, char c)
 
 /* --- batches --- */
 
-FIXTURE(make_folder, remove_folder)
+FIXTURE(begin, end)
 
 TEST(test_a_commit_writes_all_earlier_records)
 {
-	struct db *db = open_db(&keep_all);
 	struct db_stats stats;
 
 	for (int i = 0; i < 100; i++) {
@@ -26,26 +25,23 @@ TEST(test_a_commit_writes_all_earlier_records)
 		assert_int_equal(db_append_sample(db, &sample), 0);
 	}
 	db_commit(db);
-	for (int i = 0; i < DEADLINE_POLLS && stats_of(db).queued > 0; i++)
+	for (int i = 0; i < DEADLINE_POLLS && stats_of().queued > 0; i++)
 		pause_ms(10);
-	stats = stats_of(db);
+	stats = stats_of();
 	assert_int_equal(stats.written, 100);
 	assert_int_equal(stats.dropped, 0);
 	assert_int_equal(stats.last_error, 0);
 	assert_int_equal(get_sql("SELECT count(*) FROM sample"), 100);
-	db_close(db);
 }
 
 TEST(test_without_a_commit_records_are_written_later)
 {
-	struct db *db = open_db(&keep_all);
 	struct db_sample sample = make_sample(START_MS, "vm1");
 
 	assert_int_equal(db_append_sample(db, &sample), 0);
-	for (int i = 0; i < DEADLINE_POLLS && stats_of(db).queued > 0; i++)
+	for (int i = 0; i < DEADLINE_POLLS && stats_of().queued > 0; i++)
 		pause_ms(10);
 	assert_int_equal(get_sql("SELECT count(*) FROM sample"), 1);
-	db_close(db);
 }
 
 /* Returns the number of transactions in the WAL, counted by their commit frames. The WAL must not
@@ -75,22 +71,19 @@ static int count_transactions(void)
 
 TEST(test_samples_of_several_ticks_share_a_transaction)
 {
-	struct db *db = open_db(&keep_all);
 	int before = count_transactions();
 
 	for (int i = 0; i < 20; i++) {
-		put_sample(db, START_MS + 1000 * i, "vm1");
+		put_sample(START_MS + 1000 * i, "vm1");
 		pause_ms(10);
 	}
 	db_flush(db);
 	assert_true(count_transactions() < before + 10);
 	assert_int_equal(get_sql("SELECT count(*) FROM sample"), 20);
-	db_close(db);
 }
 
 TEST(test_events_are_written_at_the_end_of_their_tick)
 {
-	struct db *db = open_db(&keep_all);
 	int before = count_transactions();
 
 	for (int i = 0; i < 3; i++) {
@@ -100,57 +93,49 @@ TEST(test_events_are_written_at_the_end_of_their_tick)
 		assert_int_equal(db_append_decision(db, &decision), 0);
 		assert_int_equal(db_append_sample(db, &sample), 0);
 		db_commit(db);
-		for (int j = 0; j < DEADLINE_POLLS && stats_of(db).queued > 0; j++)
+		for (int j = 0; j < DEADLINE_POLLS && stats_of().queued > 0; j++)
 			pause_ms(10);
 		assert_int_equal(count_transactions(), before + i + 1);
 		assert_int_equal(get_sql("SELECT count(*) FROM sample"), i + 1);
 	}
-	db_close(db);
 }
 
 TEST(test_a_flush_waits_at_most_the_given_time)
 {
-	struct db *db = open_db(&keep_all);
 	sqlite3 *other;
 
 	assert_int_equal(db_flush_within(db, 1), 0); /* empty queue */
 	assert_int_equal(sqlite3_open(path, &other), SQLITE_OK);
 	assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
-	put_sample(db, START_MS, "vm1");
+	put_sample(START_MS, "vm1");
 	assert_int_equal(db_flush_within(db, 50), -ETIMEDOUT);
 	assert_int_equal(sqlite3_exec(other, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
 	sqlite3_close(other);
 	assert_int_equal(db_flush_within(db, 30000), 0);
 	assert_int_equal(get_sql("SELECT count(*) FROM sample"), 1);
-	db_close(db);
 }
 
 TEST(test_flush_waits_for_the_last_record)
 {
-	struct db *db = open_db(&keep_all);
-
 	db_flush(db); /* empty queue */
 	for (int i = 0; i < 50; i++) {
 		struct db_sample sample = make_sample(START_MS + i, "vm1");
 
 		assert_int_equal(db_append_sample(db, &sample), 0);
 		db_flush(db);
-		assert_int_equal(stats_of(db).queued, 0);
+		assert_int_equal(stats_of().queued, 0);
 		assert_int_equal(get_sql("SELECT count(*) FROM sample"), i + 1);
 	}
-	db_close(db);
 }
 
 TEST(test_close_writes_what_is_queued)
 {
-	struct db *db = open_db(&keep_all);
-
 	for (int i = 0; i < 5000; i++) {
 		struct db_sample sample = make_sample(START_MS + i, "vm1");
 
 		assert_int_equal(db_append_sample(db, &sample), 0);
 	}
-	assert_null(db_close(db));
+	assert_null(close_db());
 	assert_null(db_close(NULL));
 	assert_int_equal(get_sql("SELECT count(*) FROM sample"), 5000);
 }
@@ -159,7 +144,6 @@ TEST(test_close_writes_what_is_queued)
 
 TEST(test_values_that_are_not_valid_are_null)
 {
-	struct db *db = open_db(&keep_all);
 	struct db_sample sample = make_sample(START_MS, "vm1");
 	struct db_gpu_sample gpu = {.ts_ms = START_MS,
 				    .gpu = "gpu0",
@@ -175,7 +159,7 @@ TEST(test_values_that_are_not_valid_are_null)
 	sample.broken = true;
 	assert_int_equal(db_append_sample(db, &sample), 0);
 	assert_int_equal(db_append_gpu_sample(db, &gpu), 0);
-	db_close(db);
+	close_db();
 	assert_int_equal(
 		get_sql("SELECT count(*) FROM sample WHERE load_pct IS NULL AND"
 			" util_pct IS NULL AND fps IS NULL AND target_fps IS NULL AND"
@@ -191,7 +175,6 @@ TEST(test_values_that_are_not_valid_are_null)
 
 TEST(test_invalid_records_are_rejected)
 {
-	struct db *db = open_db(&keep_all);
 	struct db_sample sample = make_sample(START_MS, "vm1");
 	struct db_gpu_sample gpu = {.ts_ms = -1, .gpu = "gpu0"};
 	struct db_decision decision = {.id = 1};
@@ -214,13 +197,11 @@ TEST(test_invalid_records_are_rejected)
 	key[63] = value[DB_TEXT_MAX - 1] = '\0';
 	assert_int_equal(db_append_setting(db, key, value), 0);
 	db_flush(db);
-	assert_int_equal(stats_of(db).written, 1);
-	db_close(db);
+	assert_int_equal(stats_of().written, 1);
 }
 
 TEST(test_a_vgpu_keeps_its_number_when_it_moves)
 {
-	struct db *db = open_db(&keep_all);
 	struct db_sample sample = make_sample(START_MS, "vm1");
 
 	assert_int_equal(db_append_sample(db, &sample), 0);
@@ -229,7 +210,7 @@ TEST(test_a_vgpu_keeps_its_number_when_it_moves)
 	sample = make_sample(START_MS + 1000, "vm1");
 	strcpy(sample.gpu, "gpu1");
 	assert_int_equal(db_append_sample(db, &sample), 0);
-	db_close(db);
+	close_db();
 	assert_int_equal(get_sql("SELECT count(*) FROM vgpu"), 2);
 	assert_int_equal(get_sql("SELECT count(*) FROM sample, vgpu ON vgpu = num"
 				 " WHERE id = 'vm1' AND gpu = 'gpu1'"),
@@ -239,7 +220,6 @@ TEST(test_a_vgpu_keeps_its_number_when_it_moves)
 TEST(test_a_vgpu_that_moves_back_has_its_current_gpu)
 {
 	static const char *const gpus[] = {"gpu0", "gpu1", "gpu0", "gpu0"};
-	struct db *db = open_db(&keep_all);
 
 	for (size_t i = 0; i < ARRAY_SIZE(gpus); i++) {
 		struct db_sample sample = make_sample(START_MS + 1000 * (int64_t)i, "vm1");
@@ -251,26 +231,23 @@ TEST(test_a_vgpu_that_moves_back_has_its_current_gpu)
 	assert_int_equal(get_sql("SELECT count(*) FROM sample, vgpu ON vgpu = num"
 				 " WHERE id = 'vm1' AND gpu = 'gpu0'"),
 			 4);
-	db_close(db);
 }
 
 /* The writer caches the numeric ids of vGPUs across transactions. */
 TEST(test_changes_of_names_by_another_program_are_noticed)
 {
-	struct db *db = open_db(&keep_all);
-
 	for (int i = 0; i < 3; i++) {
-		put_sample(db, START_MS + 1000 * i, "vm1");
-		put_sample(db, START_MS + 1000 * i, "vm2");
+		put_sample(START_MS + 1000 * i, "vm1");
+		put_sample(START_MS + 1000 * i, "vm2");
 		db_flush(db);
 	}
 	run_sql("UPDATE vgpu SET num = num + 10; UPDATE sample SET vgpu = vgpu + 10");
-	put_sample(db, START_MS + 3000, "vm1");
-	put_sample(db, START_MS + 3000, "vm2");
+	put_sample(START_MS + 3000, "vm1");
+	put_sample(START_MS + 3000, "vm2");
 	db_flush(db);
 	run_sql("DELETE FROM vgpu WHERE id = 'vm1'");
-	put_sample(db, START_MS + 4000, "vm1");
-	put_sample(db, START_MS + 4000, "vm2");
+	put_sample(START_MS + 4000, "vm1");
+	put_sample(START_MS + 4000, "vm2");
 	db_flush(db);
 	assert_int_equal(get_sql("SELECT count(*) FROM sample, vgpu ON vgpu = num"
 				 " WHERE id = 'vm2'"),
@@ -278,12 +255,10 @@ TEST(test_changes_of_names_by_another_program_are_noticed)
 	assert_int_equal(get_sql("SELECT count(*) FROM sample, vgpu ON vgpu = num"
 				 " WHERE id = 'vm1'"),
 			 1);
-	db_close(db);
 }
 
 TEST(test_a_cap_write_is_stored_with_its_error)
 {
-	struct db *db = open_db(&keep_all);
 	struct db_cap_write row = {.ts_ms = START_MS,
 				   .vgpu = "vm1",
 				   .gpu = "gpu0",
@@ -296,7 +271,7 @@ TEST(test_a_cap_write_is_stored_with_its_error)
 	assert_int_equal(db_append_cap_write(db, &row), 0);
 	/* cap writes have no id, so this is a second row */
 	assert_int_equal(db_append_cap_write(db, &row), 0);
-	db_close(db);
+	close_db();
 	assert_int_equal(
 		get_sql("SELECT count(*) FROM cap_write WHERE vgpu = 'vm1' AND gpu = 'gpu0' AND"
 			" cause = 'steal' AND from_pct = 40 AND to_pct = 45 AND"
@@ -311,14 +286,13 @@ static atomic_int reads;
 
 static void *read_in_a_loop(void *arg)
 {
-	struct db_reader *reader = arg;
 	int last = 0;
 
 	while (!atomic_load(&reading_ends)) {
-		int n = count_samples(reader);
+		int n = count_samples();
 
 		if (n < last && !(n == -ENOENT && last == 0))
-			return reader; /* an error, or fewer rows than before */
+			return arg; /* an error, or fewer rows than before */
 		last = n > 0 ? n : 0;
 		atomic_fetch_add(&reads, 1);
 	}
@@ -327,17 +301,16 @@ static void *read_in_a_loop(void *arg)
 
 TEST(test_readers_and_the_writer_do_not_block_each_other)
 {
-	struct db *db = open_db(&keep_all);
-	struct db_reader *reader = open_reader();
 	pthread_t thread;
 	void *wrong;
 	int ticks = 0;
 
+	open_reader();
 	atomic_store(&reading_ends, false);
 	atomic_store(&reads, 0);
 	assert_int_equal(pthread_create(&thread, NULL, read_in_a_loop, reader), 0);
 	while (ticks < 1500 || (atomic_load(&reads) < 20 && ticks < 3500)) {
-		put_sample(db, START_MS + 1000 * ticks++, "vm1");
+		put_sample(START_MS + 1000 * ticks++, "vm1");
 		db_flush(db);
 		if (ticks > 1500)
 			pause_ms(1); /* gives the reader CPU time */
@@ -346,8 +319,6 @@ TEST(test_readers_and_the_writer_do_not_block_each_other)
 	assert_int_equal(pthread_join(thread, &wrong), 0);
 	assert_null(wrong);
 	assert_true(atomic_load(&reads) >= 20);
-	assert_int_equal(stats_of(db).dropped, 0);
-	assert_int_equal(count_samples(reader), ticks);
-	db_reader_close(reader);
-	db_close(db);
+	assert_int_equal(stats_of().dropped, 0);
+	assert_int_equal(count_samples(), ticks);
 }

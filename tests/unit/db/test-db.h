@@ -3,7 +3,6 @@
 #ifndef TESTS_UNIT_DB_TEST_DB_H
 #define TESTS_UNIT_DB_TEST_DB_H
 #include <errno.h>
-#include <ftw.h>
 #include <limits.h>
 #include <math.h>
 #include <sqlite3.h>
@@ -17,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "db/db.h"
+#include "tests/unit/temp-folder.h"
 #include "tests/unit/unit.h"
 
 #define DAY_MS	  INT64_C(86400000)
@@ -26,52 +26,64 @@
 
 static const struct db_retention keep_all = {0};
 
-static char folder[64], path[80];
+static char path[80];
 
 static inline int make_folder(void)
 {
-	strcpy(folder, "/tmp/gover-test-db-XXXXXX");
-	if (!mkdtemp(folder))
-		return -1;
-	snprintf(path, sizeof(path), "%s/history.db", folder);
-	return 0;
+	int r = temp_folder_make();
+
+	snprintf(path, sizeof(path), "%s/history.db", temp_folder);
+	return r;
 }
 
-static inline int remove_entry(const char *name, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(name);
-}
+static struct db *db;
+static struct db_reader *reader;
 
-static inline int remove_folder(void)
-{
-	return nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
-}
-
-static inline struct db *open_db(const struct db_retention *retention)
+static inline void open_db(const struct db_retention *retention)
 {
 	struct err err = {""};
-	struct db *db = NULL;
 	int r = db_open(path, retention, &db, &err);
 
 	if (r < 0)
 		print_message("# %s\n", err.msg);
 	assert_int_equal(r, 0);
-	return db;
 }
 
-static inline struct db_reader *open_reader(void)
+static inline struct db *close_db(void)
+{
+	return db = db_close(db);
+}
+
+static inline void open_reader(void)
 {
 	struct err err = {""};
-	struct db_reader *reader = NULL;
 	int r = db_reader_open(path, &reader, &err);
 
 	if (r < 0)
 		print_message("# %s\n", err.msg);
 	assert_int_equal(r, 0);
-	return reader;
+}
+
+static inline void close_reader(void)
+{
+	db_reader_close(reader);
+	reader = NULL;
+}
+
+/* A folder with an open history. */
+static inline int begin(void)
+{
+	if (make_folder() < 0)
+		return -1;
+	open_db(&keep_all);
+	return 0;
+}
+
+static int end(void)
+{
+	close_reader();
+	(void)close_db();
+	return temp_folder_remove();
 }
 
 static inline struct db_sample make_sample(int64_t ts_ms, const char *vgpu)
@@ -94,7 +106,7 @@ static inline struct db_sample make_sample(int64_t ts_ms, const char *vgpu)
 }
 
 /* Appends one sample and commits it as a tick. */
-static inline void put_sample(struct db *db, int64_t ts_ms, const char *vgpu)
+static inline void put_sample(int64_t ts_ms, const char *vgpu)
 {
 	struct db_sample sample = make_sample(ts_ms, vgpu);
 
@@ -103,13 +115,13 @@ static inline void put_sample(struct db *db, int64_t ts_ms, const char *vgpu)
 }
 
 /* Appends readings of clocks that never jumped. */
-static inline void put_clock(struct db *db, int64_t ts_ms)
+static inline void put_clock(int64_t ts_ms)
 {
 	assert_int_equal(db_append_clock(db, ts_ms, (uint64_t)ts_ms * NS_PER_MS), 0);
 }
 
 /* Appends a decision, which the writer commits without delay. */
-static inline void put_decision(struct db *db, int64_t ts_ms)
+static inline void put_decision(int64_t ts_ms)
 {
 	struct db_decision row = {.id = 1, .ts_ms = ts_ms, .gpu = "gpu0", .kind = "set"};
 
@@ -151,7 +163,7 @@ static inline int64_t get_sql(const char *sql)
 #define DEADLINE_POLLS 3000 /* number of polls of 10 ms each; generous for a loaded machine */
 
 /* Returns the statistics. Checks that each appended record is written, dropped or queued. */
-static inline struct db_stats stats_of(struct db *db)
+static inline struct db_stats stats_of(void)
 {
 	struct db_stats stats;
 
@@ -167,7 +179,7 @@ static inline int count_point(void *userdata, const struct db_point *point)
 }
 
 /* Returns the number of samples of "vm1" in the hour from START_MS, or the error of the query. */
-static inline int count_samples(struct db_reader *reader)
+static inline int count_samples(void)
 {
 	int n = 0;
 	int r = db_query_history(reader, "vm1", START_MS, START_MS + HOUR_MS, 1, 3600, count_point,
@@ -183,15 +195,15 @@ static inline void pause_ms(long ms)
 
 static inline void expect_contracts(int64_t revision, const char *text)
 {
-	struct db_reader *reader = open_reader();
 	int64_t got_revision;
 	char *got_text;
 
+	open_reader();
 	assert_int_equal(db_query_contracts(reader, &got_revision, &got_text), 0);
 	assert_int_equal(got_revision, revision);
 	assert_string_equal(got_text, text);
 	free(got_text);
-	db_reader_close(reader);
+	close_reader();
 }
 
 #endif
