@@ -85,9 +85,7 @@ TEST(an_external_change_of_sharing_is_undone)
 {
 	struct gpu_vgpu *vgpu;
 
-	make_parent(P1, "i915-GVTg_V5_8");
-	make_vgpu(P1, A, 30);
-	open_gpu(ops);
+	open_one_vgpu();
 	check_renewal(0, NULL); /* not set yet */
 	assert_int_equal(ops->set_sharing(gpu, false, false, &err), 0);
 	check_renewal(0, NULL); /* a kernel without the file */
@@ -112,9 +110,7 @@ TEST(a_kernel_without_the_file_has_only_hard_caps)
 	struct gpu_traits traits;
 	struct gpu_vgpu *vgpu;
 
-	make_parent(P1, "i915-GVTg_V5_8");
-	make_vgpu(P1, A, 30);
-	open_gpu(ops);
+	open_one_vgpu();
 	assert_int_equal(ops->set_sharing(gpu, false, false, &err), 0);
 	assert_int_equal(ops->set_sharing(gpu, true, false, &err), -EOPNOTSUPP);
 	assert_non_null(strstr(err.msg, "sharing = guarantee: the scheduler of this kernel has "

@@ -47,4 +47,18 @@ static inline struct gpu_vgpu *attach(const char *id)
 	return vgpu;
 }
 
+/* Opens a GPU that has the vGPU A. */
+static inline void open_one_vgpu(void)
+{
+	make_parent(P1, "i915-GVTg_V5_8");
+	make_vgpu(P1, A, 30);
+	open_gpu(ops);
+}
+
+static inline struct gpu_vgpu *open_vgpu(void)
+{
+	open_one_vgpu();
+	return attach(A);
+}
+
 #endif

@@ -96,12 +96,8 @@ TEST(each_listing_shows_the_current_vgpus)
 TEST(a_reading_contains_the_values_of_the_files)
 {
 	struct gpu_reading reading;
-	struct gpu_vgpu *vgpu;
+	struct gpu_vgpu *vgpu = open_vgpu();
 
-	make_parent(P1, "i915-GVTg_V5_8");
-	make_vgpu(P1, A, 30);
-	open_gpu(ops);
-	vgpu = attach(A);
 	assert_int_equal(ops->read(vgpu, 7000, &reading), 0);
 	assert_true(reading.busy_valid && reading.cap_valid && !reading.frames_valid);
 	assert_int_equal(reading.at_ns, 7000);
@@ -120,13 +116,9 @@ TEST(invalid_files_give_no_reading)
 {
 	static const char *const bad[] = {"", "x\n", "-1\n", "1 2\n", "0x10\n"};
 	struct gpu_reading reading;
-	struct gpu_vgpu *vgpu;
+	struct gpu_vgpu *vgpu = open_vgpu();
 	int cap_pct;
 
-	make_parent(P1, "i915-GVTg_V5_8");
-	make_vgpu(P1, A, 30);
-	open_gpu(ops);
-	vgpu = attach(A);
 	write_file("101\n", "class/mdev_bus/" P1 "/" A "/intel_vgpu/cap");
 	assert_int_equal(ops->read(vgpu, 0, &reading), 0);
 	assert_true(reading.busy_valid && !reading.cap_valid);
@@ -151,13 +143,9 @@ static void expect_problem(const char *wanted)
 TEST(the_reason_of_a_missing_reading_is_known)
 {
 	struct gpu_reading reading;
-	struct gpu_vgpu *vgpu;
+	struct gpu_vgpu *vgpu = open_vgpu();
 	char path[512];
 
-	make_parent(P1, "i915-GVTg_V5_8");
-	make_vgpu(P1, A, 30);
-	open_gpu(ops);
-	vgpu = attach(A);
 	list_all(ops);
 	assert_int_equal(ops->read(vgpu, 0, &reading), 0);
 	expect_problem("");
@@ -193,13 +181,9 @@ TEST(the_clock_of_a_faster_host_runs_faster)
 
 TEST(caps_and_leases_are_written)
 {
-	struct gpu_vgpu *vgpu;
+	struct gpu_vgpu *vgpu = open_vgpu();
 	int cap_pct;
 
-	make_parent(P1, "i915-GVTg_V5_8");
-	make_vgpu(P1, A, 30);
-	open_gpu(ops);
-	vgpu = attach(A);
 	assert_int_equal(ops->write_cap(vgpu, 0, 0), -EINVAL);
 	assert_int_equal(ops->write_cap(vgpu, 0, 101), -EINVAL);
 	assert_int_equal(ops->write_cap(vgpu, 0, 25), 0);
@@ -264,9 +248,7 @@ TEST(a_vgpu_that_is_created_again_is_another_one)
 	struct gpu_vgpu *vgpu, *second;
 	int cap_pct;
 
-	make_parent(P1, "i915-GVTg_V5_8");
-	make_vgpu(P1, A, 30);
-	open_gpu(ops);
+	open_one_vgpu();
 	vgpu = attach(A);
 	remove_vgpu(P1, A);
 	assert_int_equal(ops->read_initial_cap(vgpu, &cap_pct), -ENODEV);
@@ -306,9 +288,7 @@ TEST(a_stock_kernel_is_reported_with_the_missing_file)
 	static const char *const files[] = {"cap", "sched_time", "busy_time"};
 	struct gpu_vgpu *vgpu;
 
-	make_parent(P1, "i915-GVTg_V5_8");
-	make_vgpu(P1, A, 30);
-	open_gpu(ops);
+	open_one_vgpu();
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		remove_file("class/mdev_bus/" P1 "/" A "/intel_vgpu/%s", files[i]);
 		assert_int_equal(ops->attach(gpu, A, 0, &vgpu, &err), -EOPNOTSUPP);
@@ -326,9 +306,7 @@ TEST(a_vgpu_removed_after_the_listing_does_not_exist)
 	struct gpu_vgpu *vgpu;
 	char path[160];
 
-	make_parent(P1, "i915-GVTg_V5_8");
-	make_vgpu(P1, A, 30);
-	open_gpu(ops);
+	open_one_vgpu();
 	assert_int_equal(ops->attach(gpu, B, 0, &vgpu, &err), -ENOENT);
 	snprintf(path, sizeof(path), "%s/class/mdev_bus/" P1 "/" A "/intel_vgpu", root);
 	remove_tree(path);
@@ -344,9 +322,7 @@ TEST(files_are_closed)
 	struct gpu_vgpu *vgpu;
 	int before, after;
 
-	make_parent(P1, "i915-GVTg_V5_8");
-	make_vgpu(P1, A, 30);
-	open_gpu(ops);
+	open_one_vgpu();
 	before = open_files();
 	vgpu = attach(A);
 	assert_true(open_files() > before);
@@ -366,9 +342,7 @@ TEST(too_many_open_files_are_reported_with_the_setting)
 	struct gpu_vgpu *vgpu;
 	int r;
 
-	make_parent(P1, "i915-GVTg_V5_8");
-	make_vgpu(P1, A, 30);
-	open_gpu(ops);
+	open_one_vgpu();
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
 	small = limit;
 	small.rlim_cur = (rlim_t)lowest_free_fd() + 2;

@@ -22,6 +22,13 @@ static void set_prices(void)
 	config.n_flavors = 1;
 }
 
+static void start_priced(void)
+{
+	set_prices();
+	start();
+	tick(1);
+}
+
 static struct {
 	struct db_ledger rows[8];
 	int n, prices;
@@ -113,9 +120,7 @@ FIXTURE(set_up, tear_down)
 
 TEST(contracts_earn_and_broken_seconds_cost)
 {
-	set_prices();
-	start();
-	tick(1);
+	start_priced();
 	sell_as("a", 60, "", 1);
 	sell_as("b", 40, "small", 2);
 	ten_seconds("");
@@ -132,9 +137,7 @@ TEST(contracts_earn_and_broken_seconds_cost)
 
 TEST(without_overselling_the_oldest_contracts_are_kept)
 {
-	set_prices();
-	start();
-	tick(1);
+	start_priced();
 	sell_as("d", 60, "", 1);
 	sell_as("a", 50, "", 2);
 	/* after vGPU d (60 %), vGPU a (50 %) does not fit, but vGPU b (40 %) does */
@@ -156,9 +159,7 @@ TEST(without_overselling_the_oldest_contracts_are_kept)
 
 TEST(without_overselling_only_a_vgpu_at_its_full_cap_is_broken)
 {
-	set_prices();
-	start();
-	tick(1);
+	start_priced();
 	sell_as("a", 60, "", 1);
 	sell_as("b", 60, "", 2);
 	vgpu("a")->sampled_cap_pct = 60;
@@ -180,9 +181,7 @@ TEST(a_new_price_applies_from_its_period_on)
 	json_t *change =
 		json_pack("{s:f, s:f}", "price_per_cap_hour", 36.0, "penalty_per_broken_s", 0.25);
 
-	set_prices();
-	start();
-	tick(1);
+	start_priced();
 	sell_as("a", 50, "", 1);
 	ten_seconds("a");
 	assert_int_equal(await_change(control_policy_change(m, change, at_end, &err)), 0);
@@ -222,9 +221,7 @@ TEST(a_change_of_flavor_starts_a_new_row)
 {
 	struct contract values = {.flavor = "small"};
 
-	set_prices();
-	start();
-	tick(1);
+	start_priced();
 	sell_as("a", 50, "", 1);
 	ten_seconds("");
 	assert_int_equal(
@@ -242,9 +239,7 @@ TEST(a_change_of_flavor_starts_a_new_row)
 
 TEST(removal_keeps_the_sums_of_a_vgpu)
 {
-	set_prices();
-	start();
-	tick(1);
+	start_priced();
 	sell_as("a", 50, "", 1);
 	ten_seconds("");
 	assert_int_equal(await_change(control_vgpu_remove(m, "a", at_end, &err)), 0);
@@ -257,9 +252,7 @@ TEST(removal_keeps_the_sums_of_a_vgpu)
 
 TEST(a_restart_loses_nothing)
 {
-	set_prices();
-	start();
-	tick(1);
+	start_priced();
 	sell_as("a", 50, "small", 1);
 	ten_seconds("");
 	restart();
@@ -295,9 +288,7 @@ TEST(each_minute_is_appended_when_it_ends)
 
 TEST(a_found_vgpu_earns_nothing_but_occupies_its_cap)
 {
-	set_prices();
-	start();
-	tick(1);
+	start_priced();
 	sell_as("a", 50, "", 1);
 	sell_as("b", 60, "", 2);
 	vgpu("a")->found = true;
@@ -310,9 +301,7 @@ TEST(a_found_vgpu_earns_nothing_but_occupies_its_cap)
 
 TEST(a_missing_vgpu_is_not_billed)
 {
-	set_prices();
-	start();
-	tick(1);
+	start_priced();
 	sell_as("a", 50, "", 1);
 	sell_as("b", 60, "", 2);
 	vgpu("a")->device = NULL;
