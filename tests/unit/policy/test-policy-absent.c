@@ -16,21 +16,21 @@ static const char *const policies[] = {"gover", "qos", "fair",	 "credit", "stati
 
 static struct policy_terms half = {.initial_cap_pct = 50, .weight = 1};
 
-static void prepare(struct bench *bench, const char *policy, const struct given *given)
+static void prepare(const char *policy, const struct given *given)
 {
-	bench_init(bench, given, 1);
-	bench->policy = policy_find(policy);
-	assert_non_null(bench->policy);
-	bench->gpu.selling = true;
-	bench->gpu.flavors[0] = half;
+	bench_init(given, 1);
+	bench.policy = policy_find(policy);
+	assert_non_null(bench.policy);
+	bench.gpu.selling = true;
+	bench.gpu.flavors[0] = half;
 }
 
-static bool offers(struct bench *bench, int periods)
+static bool offers(int periods)
 {
 	for (; periods > 0; periods--) {
-		bench_step(bench);
-		for (int i = 0; i < bench->out.n_decisions; i++)
-			if (bench->out.decisions[i].kind == POLICY_OFFER)
+		bench_step();
+		for (int i = 0; i < bench.out.n_decisions; i++)
+			if (bench.out.decisions[i].kind == POLICY_OFFER)
 				return true;
 	}
 	return false;
@@ -45,22 +45,21 @@ TEST(a_missing_vgpu_leaves_no_room)
 	static const struct given nobody[] = {{.id = NULL}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(policies); i++) {
-		struct bench bench;
 		struct policy_track past = {0};
 		bool by_number =
 			strcmp(policies[i], "static") == 0 || strcmp(policies[i], "none") == 0;
 
-		prepare(&bench, policies[i], present);
+		prepare(policies[i], present);
 		/* none and static sell by numbers; with these contracts they do not sell either */
 		bench.params.static_ratio = 1;
 		bench.params.none_vgpus = 2;
-		assert_false(offers(&bench, by_number ? 5 : 60));
-		prepare(&bench, policies[i], nobody);
+		assert_false(offers(by_number ? 5 : 60));
+		prepare(policies[i], nobody);
 		bench.params.static_ratio = 1;
 		bench.params.none_vgpus = 2;
 		for (int k = 0; k < 2; k++)
 			policy_add_absent(&bench.gpu, &half, &past, 50);
-		assert_false(offers(&bench, 60));
+		assert_false(offers(60));
 		assert_int_equal(bench.policy->fund(&bench.params, &bench.gpu, &half, &bench.out),
 				 -ENOSPC);
 	}
@@ -83,10 +82,9 @@ TEST(a_hold_must_fit_beside_reserved_caps)
 {
 	static const struct given given[] = {{"a", 100, .cap = 50, .min_cap = 20}, {.id = NULL}};
 	struct policy_track none = {0};
-	struct bench bench;
 	int largest_pct = 0;
 
-	prepare(&bench, "gover", given);
+	prepare("gover", given);
 	policy_add_absent(&bench.gpu, &half, &none, 50);
 	assert_int_equal(policy_hold(&bench.params, &bench.gpu, 0, 60, &bench.out, &largest_pct),
 			 -ENOSPC);
@@ -94,7 +92,7 @@ TEST(a_hold_must_fit_beside_reserved_caps)
 	/* The reserved cap of the missing vGPU itself may grow into what the others can give. */
 	assert_int_equal(
 		policy_reserve(&bench.params, &bench.gpu, 50, 80, &bench.out, &largest_pct), 0);
-	assert_string_equal(bench_text(&bench), "fit: a 50->20");
+	assert_string_equal(bench_text(), "fit: a 50->20");
 	assert_int_equal(
 		policy_reserve(&bench.params, &bench.gpu, 50, 90, &bench.out, &largest_pct),
 		-ENOSPC);
@@ -106,9 +104,8 @@ TEST(a_named_vgpu_that_is_missing_has_not_moved)
 	static const struct given two[] = {
 		{"a", 50, .cap = 50}, {"b", 50, .cap = 50}, {.id = NULL}};
 	struct policy_track none = {0};
-	struct bench bench;
 
-	prepare(&bench, "qos", two);
+	prepare("qos", two);
 	bench.gpu.migrates = true;
 	moving_name(&bench.gpu, 1);
 	bench.gpu.n_vgpus = 1;
@@ -127,13 +124,11 @@ TEST(nothing_is_sold_while_a_vgpu_gets_nothing)
 					    {.id = NULL}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(policies); i++) {
-		struct bench bench;
-
-		prepare(&bench, policies[i], idle);
+		prepare(policies[i], idle);
 		bench.vgpus[0].service = POLICY_UNSERVED;
-		assert_false(offers(&bench, 120));
+		assert_false(offers(120));
 		bench.vgpus[0].service = POLICY_STALLED;
-		bench_step(&bench);
+		bench_step();
 		assert_true(bench.vgpus[0].broken);
 	}
 }
@@ -142,16 +137,15 @@ TEST(a_stall_teaches_no_demand)
 {
 	static const struct given one[] = {{"a", 50, .cap = 50, .util = 0.8}, {.id = NULL}};
 	struct policy_track before;
-	struct bench bench;
 
-	prepare(&bench, "qos", one);
+	prepare("qos", one);
 	for (int i = 0; i < 30; i++)
-		bench_step(&bench);
+		bench_step();
 	before = bench.tracks[0];
 	bench_read(&bench.vgpus[0], 0, NAN);
 	bench.vgpus[0].service = POLICY_STALLED;
 	for (int i = 0; i < 30; i++)
-		bench_step(&bench);
+		bench_step();
 	assert_memory_equal(&before.past, &bench.tracks[0].past, sizeof(before.past));
 	assert_memory_equal(before.window_load, bench.tracks[0].window_load,
 			    sizeof(before.window_load));
@@ -174,7 +168,6 @@ struct tenant {
 };
 
 static struct host {
-	struct bench bench;
 	struct tenant tenants[TENANTS];
 	int index[BENCH_MAX]; /* tenant of each vGPU */
 	int stall_until_s;
@@ -251,7 +244,7 @@ static void read_tenant(struct tenant *t, struct policy_vgpu *v, bool stalled)
 /* The caller of a policy does this in each period (gover-d/core/round.c). */
 static struct service_gpu view(int now_s)
 {
-	struct policy_gpu *gpu = &host.bench.gpu;
+	struct policy_gpu *gpu = &bench.gpu;
 	struct service_vgpu *services[BENCH_MAX];
 	struct service_gpu service;
 
@@ -277,8 +270,8 @@ static struct service_gpu view(int now_s)
 
 static void apply(void)
 {
-	for (int i = 0; i < host.bench.out.n_moves; i++) {
-		const struct policy_move *move = &host.bench.out.moves[i];
+	for (int i = 0; i < bench.out.n_moves; i++) {
+		const struct policy_move *move = &bench.out.moves[i];
 
 		host.tenants[host.index[move->vgpu]].cap_pct = move->to_pct;
 	}
@@ -297,7 +290,7 @@ static int sum_reserved_pct(bool missing_only)
 /* What the rule of each policy leaves beside the contracts of missing vGPUs. */
 static void check_offer(const char *policy, int now_s, const struct service_gpu *service)
 {
-	const struct policy_gpu *gpu = &host.bench.gpu;
+	const struct policy_gpu *gpu = &bench.gpu;
 	double used_pct = 100 * gpu->total_load + gpu->absent.demand_pct;
 
 	host.offers++;
@@ -307,22 +300,21 @@ static void check_offer(const char *policy, int now_s, const struct service_gpu 
 	if (strcmp(policy, "static") != 0 && strcmp(policy, "none") != 0)
 		assert_true(used_pct <= 100);
 	if (strcmp(policy, "none") == 0)
-		assert_true(gpu->n_vgpus + gpu->absent.n < host.bench.params.none_vgpus);
+		assert_true(gpu->n_vgpus + gpu->absent.n < bench.params.none_vgpus);
 	if (strcmp(policy, "gover") == 0 || strcmp(policy, "fair") == 0)
-		assert_true(used_pct < host.bench.params.lowload_pct);
+		assert_true(used_pct < bench.params.lowload_pct);
 }
 
 static void buy(int number)
 {
-	struct policy_terms terms = host.bench.gpu.flavors[0];
+	struct policy_terms terms = bench.gpu.flavors[0];
 	int free_tenant = 0, cap_pct;
 
 	while (free_tenant < TENANTS && host.tenants[free_tenant].sold)
 		free_tenant++;
 	if (free_tenant == TENANTS)
 		return;
-	cap_pct = host.bench.policy->fund(&host.bench.params, &host.bench.gpu, &terms,
-					  &host.bench.out);
+	cap_pct = bench.policy->fund(&bench.params, &bench.gpu, &terms, &bench.out);
 	if (cap_pct < 0)
 		return;
 	apply();
@@ -339,19 +331,19 @@ TEST(an_hour_of_absences_and_stalls_oversells_nothing)
 	for (size_t i = 0; i < ARRAY_SIZE(policies); i++) {
 		memset(&host, 0, sizeof(host));
 		host.seed = 29 + i;
-		prepare(&host.bench, policies[i], nobody);
-		host.bench.gpu.flavors[0] =
+		prepare(policies[i], nobody);
+		bench.gpu.flavors[0] =
 			(struct policy_terms){.initial_cap_pct = 20, .target_fps = 60, .weight = 1};
-		host.bench.params.none_vgpus = 5;
+		bench.params.none_vgpus = 5;
 		for (int now_s = 0; now_s < HOUR_S; now_s++) {
 			struct service_gpu service;
 			bool sells = false;
 
 			live(now_s);
 			service = view(now_s);
-			bench_step(&host.bench);
-			for (int k = 0; k < host.bench.out.n_decisions; k++)
-				sells |= host.bench.out.decisions[k].kind == POLICY_OFFER;
+			bench_step();
+			for (int k = 0; k < bench.out.n_decisions; k++)
+				sells |= bench.out.decisions[k].kind == POLICY_OFFER;
 			apply();
 			assert_true(sum_reserved_pct(false) <= 100);
 			if (!sells)

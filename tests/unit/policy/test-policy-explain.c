@@ -8,121 +8,121 @@
 
 static const struct policy_terms newcomer = {.initial_cap_pct = 30, .weight = 1};
 
-static void step(struct bench *bench)
+static void step(void)
 {
-	bench_step(bench);
+	bench_step();
 }
 
-static void step_greedy(struct bench *bench)
+static void step_greedy(void)
 {
-	bench->params.steal_fraction = 0.9;
-	bench_step(bench);
+	bench.params.steal_fraction = 0.9;
+	bench_step();
 }
 
-static void step_calm(struct bench *bench)
+static void step_calm(void)
 {
-	bench->gpu.selling = true;
-	bench->gpu.flavors[0] = newcomer;
-	bench->gpu.calm_run = 2;
-	bench_step(bench);
+	bench.gpu.selling = true;
+	bench.gpu.flavors[0] = newcomer;
+	bench.gpu.calm_run = 2;
+	bench_step();
 }
 
-static void fund(struct bench *bench)
+static void fund(void)
 {
-	assert_true(policy_fund(&bench->params, &bench->gpu, &newcomer, &bench->out) > 0);
+	assert_true(policy_fund(&bench.params, &bench.gpu, &newcomer, &bench.out) > 0);
 }
 
-static void give_back(struct bench *bench)
+static void give_back(void)
 {
-	policy_return(&bench->params, &bench->gpu, &bench->out);
+	policy_return(&bench.params, &bench.gpu, &bench.out);
 }
 
-static void fit(struct bench *bench)
+static void fit(void)
 {
-	(void)policy_fit(&bench->params, &bench->gpu, &bench->out);
+	(void)policy_fit(&bench.params, &bench.gpu, &bench.out);
 }
 
-static void hold_first_at_40(struct bench *bench)
+static void hold_first_at_40(void)
 {
 	int largest_pct;
 
-	assert_int_equal(policy_hold(&bench->params, &bench->gpu, 0, 40, &bench->out, &largest_pct),
+	assert_int_equal(policy_hold(&bench.params, &bench.gpu, 0, 40, &bench.out, &largest_pct),
 			 0);
 }
 
-static void set_first_to_30_to_40(struct bench *bench)
+static void set_first_to_30_to_40(void)
 {
 	static const struct policy_terms terms = {.initial_cap_pct = 40, .min_cap_pct = 30};
 	int largest_pct;
 
-	assert_int_equal(
-		policy_set(&bench->params, &bench->gpu, 0, &terms, &bench->out, &largest_pct), 0);
+	assert_int_equal(policy_set(&bench.params, &bench.gpu, 0, &terms, &bench.out, &largest_pct),
+			 0);
 }
 
-static void step_as_none(struct bench *bench)
+static void step_as_none(void)
 {
-	bench->policy = policy_find("none");
-	bench_step(bench);
+	bench.policy = policy_find("none");
+	bench_step();
 }
 
-static void step_as_static(struct bench *bench)
+static void step_as_static(void)
 {
-	bench->policy = policy_find("static");
-	bench_step(bench);
+	bench.policy = policy_find("static");
+	bench_step();
 }
 
-static void step_as_credit(struct bench *bench)
+static void step_as_credit(void)
 {
-	bench->policy = policy_find("credit");
-	bench_step(bench);
+	bench.policy = policy_find("credit");
+	bench_step();
 }
 
-static void step_as_fair(struct bench *bench)
+static void step_as_fair(void)
 {
-	bench->policy = policy_find("fair");
-	bench_step(bench);
+	bench.policy = policy_find("fair");
+	bench_step();
 }
 
-static void sell_as_none(struct bench *bench)
+static void sell_as_none(void)
 {
-	bench->gpu.selling = true;
-	bench->gpu.flavors[0] = newcomer;
-	step_as_none(bench);
+	bench.gpu.selling = true;
+	bench.gpu.flavors[0] = newcomer;
+	step_as_none();
 }
 
-static void sell_as_static(struct bench *bench)
+static void sell_as_static(void)
 {
-	bench->gpu.selling = true;
-	bench->gpu.flavors[0] = newcomer;
-	step_as_static(bench);
+	bench.gpu.selling = true;
+	bench.gpu.flavors[0] = newcomer;
+	step_as_static();
 }
 
-static void fund_as_none(struct bench *bench)
+static void fund_as_none(void)
 {
-	assert_true(policy_find("none")->fund(&bench->params, &bench->gpu, &newcomer, &bench->out) >
+	assert_true(policy_find("none")->fund(&bench.params, &bench.gpu, &newcomer, &bench.out) >
 		    0);
 }
 
-static void fund_as_credit(struct bench *bench)
+static void fund_as_credit(void)
 {
-	assert_true(policy_find("credit")->fund(&bench->params, &bench->gpu, &newcomer,
-						&bench->out) > 0);
-}
-
-static void fund_as_fair(struct bench *bench)
-{
-	assert_true(policy_find("fair")->fund(&bench->params, &bench->gpu, &newcomer, &bench->out) >
+	assert_true(policy_find("credit")->fund(&bench.params, &bench.gpu, &newcomer, &bench.out) >
 		    0);
 }
 
-static void fund_as_static(struct bench *bench)
+static void fund_as_fair(void)
 {
-	assert_true(policy_find("static")->fund(&bench->params, &bench->gpu, &newcomer,
-						&bench->out) > 0);
+	assert_true(policy_find("fair")->fund(&bench.params, &bench.gpu, &newcomer, &bench.out) >
+		    0);
+}
+
+static void fund_as_static(void)
+{
+	assert_true(policy_find("static")->fund(&bench.params, &bench.gpu, &newcomer, &bench.out) >
+		    0);
 }
 
 struct row {
-	void (*decide)(struct bench *bench);
+	void (*decide)(void);
 	struct given vgpus[9];
 	const char *why;
 	const char *numbers; /* "name=value " for each number, with one decimal */
@@ -343,10 +343,8 @@ static const struct row rows[] = {
 TEST(test_every_decision_has_its_sentence_and_its_numbers)
 {
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct bench bench;
-
-		bench_init(&bench, rows[i].vgpus, 1);
-		rows[i].decide(&bench);
+		bench_init(rows[i].vgpus, 1);
+		rows[i].decide();
 		assert_int_equal(bench.out.n_decisions, 1);
 		bench_check_said(&bench.out.decisions[0], rows[i].why, rows[i].numbers);
 	}
@@ -356,7 +354,6 @@ TEST(test_a_sentence_too_long_ends_in_dots)
 {
 	char ids[8][64];
 	struct given given[9] = {{0}};
-	struct bench bench;
 	const char *why;
 
 	for (int i = 0; i < 8; i++) {
@@ -364,8 +361,8 @@ TEST(test_a_sentence_too_long_ends_in_dots)
 		ids[i][63] = '\0';
 		given[i] = (struct given){ids[i], 20, .cap = 20};
 	}
-	bench_init(&bench, given, 1);
-	fit(&bench);
+	bench_init(given, 1);
+	fit();
 	why = bench.out.decisions[0].why;
 	assert_int_equal(strlen(why), POLICY_WHY_MAX - 1);
 	assert_string_equal(why + POLICY_WHY_MAX - 4, "...");
@@ -397,10 +394,9 @@ TEST(test_further_moves_are_counted)
 	for (int n = 6; n <= 8; n++) {
 		static const char *const ends[] = {"10 -> 15 %", " and 1 more", " and 2 more"};
 		struct policy_decision decision = {.n_moves = n};
-		struct bench bench;
 		const char *end = ends[n - 6];
 
-		bench_init(&bench, vgpus, 1);
+		bench_init(vgpus, 1);
 		for (int i = 0; i < n; i++)
 			bench.out.moves[i] =
 				(struct policy_move){.vgpu = 0, .from_pct = 10, .to_pct = 15};

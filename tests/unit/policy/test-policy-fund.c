@@ -18,20 +18,20 @@ struct row {
 	const char *decision;
 };
 
-static void start_row(const struct row *row, struct bench *bench)
+static void start_row(const struct row *row)
 {
 	print_message("  %s\n", row->rule);
-	bench_init(bench, row->vgpus, row->step ? row->step : 1);
-	memset(&bench->out, 0xff, sizeof(bench->out)); /* every call must set all of it */
-	for (int i = 0; i < bench->gpu.n_vgpus; i++)
-		bench->vgpus[i].want_cap_pct = bench->vgpus[i].cap_pct;
+	bench_init(row->vgpus, row->step ? row->step : 1);
+	memset(&bench.out, 0xff, sizeof(bench.out)); /* every call must set all of it */
+	for (int i = 0; i < bench.gpu.n_vgpus; i++)
+		bench.vgpus[i].want_cap_pct = bench.vgpus[i].cap_pct;
 }
 
-static void end_row(const struct row *row, struct bench *bench, int result)
+static void end_row(const struct row *row, int result)
 {
 	assert_int_equal(result, row->result);
-	assert_string_equal(bench_text(bench), row->decision);
-	bench_check_wants(bench);
+	assert_string_equal(bench_text(), row->decision);
+	bench_check_wants();
 }
 
 static const struct row fund_rows[] = {
@@ -90,60 +90,55 @@ TEST(test_funding_a_newcomer)
 {
 	for (size_t i = 0; i < sizeof(fund_rows) / sizeof(fund_rows[0]); i++) {
 		const struct row *row = &fund_rows[i];
-		struct bench bench;
 
-		start_row(row, &bench);
-		end_row(row, &bench,
-			policy_fund(&bench.params, &bench.gpu, &row->newcomer, &bench.out));
+		start_row(row);
+		end_row(row, policy_fund(&bench.params, &bench.gpu, &row->newcomer, &bench.out));
 	}
 }
 
 /* Funds a newcomer with a small min_newcomer_pct. */
-static int fund(struct bench *bench)
+static int fund(void)
 {
 	static const struct policy_terms newcomer = {.initial_cap_pct = 100};
 
-	return policy_fund(&bench->params, &bench->gpu, &newcomer, &bench->out);
+	return policy_fund(&bench.params, &bench.gpu, &newcomer, &bench.out);
 }
 
 TEST(test_given_caps_are_counted_in_percent)
 {
 	static const struct given given[] = {{"a", 60, .cap = 60, .peak = 0.3}, {0}};
-	struct bench bench;
 
-	bench_init(&bench, given, 5);
-	assert_int_equal(fund(&bench), 60);
-	assert_true(bench_number(&bench, "given_pct") == 20);
+	bench_init(given, 5);
+	assert_int_equal(fund(), 60);
+	assert_true(bench_number("given_pct") == 20);
 }
 
 TEST(test_a_new_vgpu_without_history_gives_nothing)
 {
 	static const struct given given[] = {{"a", 100, .cap = 100}, {0}};
-	struct bench bench;
 
-	bench_init(&bench, given, 1);
+	bench_init(given, 1);
 	bench.tracks[0] = (struct policy_track){0};
-	assert_int_equal(fund(&bench), -ENOSPC);
+	assert_int_equal(fund(), -ENOSPC);
 }
 
 TEST(test_the_window_drops_old_periods)
 {
 	static const struct given given[] = {{"a", 100, .cap = 100}, {0}};
 	static const int windows[] = {1, 30, POLICY_WINDOW_MAX};
-	struct bench bench;
 
 	for (size_t w = 0; w < 3; w++) {
-		bench_init(&bench, given, 1);
+		bench_init(given, 1);
 		bench.params.fund_window_periods = windows[w];
 		for (int lap = 0; lap < 3; lap++) {
 			bench_read(&bench.vgpus[0], 0.5, NAN);
-			bench_step(&bench);
+			bench_step();
 			bench_read(&bench.vgpus[0], 0, NAN);
 			for (int idle = 0; idle < windows[w]; idle++) {
-				assert_int_equal(fund(&bench), 40);
-				bench_step(&bench);
+				assert_int_equal(fund(), 40);
+				bench_step();
 			}
-			assert_int_equal(fund(&bench), 80);
+			assert_int_equal(fund(), 80);
 		}
 	}
 }
@@ -151,19 +146,18 @@ TEST(test_the_window_drops_old_periods)
 TEST(test_an_invalid_reading_does_not_age_the_window)
 {
 	static const struct given given[] = {{"a", 100, .cap = 100, .util = 0.5}, {0}};
-	struct bench bench;
 
-	bench_init(&bench, given, 1);
+	bench_init(given, 1);
 	bench.params.fund_window_periods = 3;
-	bench_step(&bench);
+	bench_step();
 	bench_read(&bench.vgpus[0], 0, NAN);
-	bench_step(&bench);
+	bench_step();
 	bench_read(&bench.vgpus[0], NAN, NAN);
 	for (int i = 0; i < 5; i++)
-		bench_step(&bench);
+		bench_step();
 	bench_read(&bench.vgpus[0], 0, NAN);
-	bench_step(&bench);
-	assert_int_equal(fund(&bench), 40);
+	bench_step();
+	assert_int_equal(fund(), 40);
 }
 
 static const struct row return_rows[] = {
@@ -190,11 +184,9 @@ static const struct row return_rows[] = {
 TEST(test_redistributing_the_cap_of_a_removed_vgpu)
 {
 	for (size_t i = 0; i < sizeof(return_rows) / sizeof(return_rows[0]); i++) {
-		struct bench bench;
-
-		start_row(&return_rows[i], &bench);
+		start_row(&return_rows[i]);
 		policy_return(&bench.params, &bench.gpu, &bench.out);
-		end_row(&return_rows[i], &bench, 0);
+		end_row(&return_rows[i], 0);
 	}
 }
 
@@ -235,10 +227,8 @@ static const struct row fit_rows[] = {
 TEST(test_fitting_into_the_gpu)
 {
 	for (size_t i = 0; i < sizeof(fit_rows) / sizeof(fit_rows[0]); i++) {
-		struct bench bench;
-
-		start_row(&fit_rows[i], &bench);
-		end_row(&fit_rows[i], &bench, policy_fit(&bench.params, &bench.gpu, &bench.out));
+		start_row(&fit_rows[i]);
+		end_row(&fit_rows[i], policy_fit(&bench.params, &bench.gpu, &bench.out));
 	}
 }
 
@@ -293,12 +283,10 @@ TEST(test_holding_a_cap)
 	for (size_t i = 0; i < sizeof(hold_rows) / sizeof(hold_rows[0]); i++) {
 		const struct row *row = &hold_rows[i];
 		int largest_pct = 0;
-		struct bench bench;
 
-		start_row(row, &bench);
-		end_row(row, &bench,
-			policy_hold(&bench.params, &bench.gpu, bench_index(&bench, row->held),
-				    row->held_pct, &bench.out, &largest_pct));
+		start_row(row);
+		end_row(row, policy_hold(&bench.params, &bench.gpu, bench_index(row->held),
+					 row->held_pct, &bench.out, &largest_pct));
 		assert_int_equal(largest_pct, row->largest_pct);
 	}
 }
@@ -339,12 +327,10 @@ TEST(test_setting_a_contract)
 	for (size_t i = 0; i < sizeof(set_rows) / sizeof(set_rows[0]); i++) {
 		const struct row *row = &set_rows[i];
 		int largest_pct = 0;
-		struct bench bench;
 
-		start_row(row, &bench);
-		end_row(row, &bench,
-			policy_set(&bench.params, &bench.gpu, bench_index(&bench, row->set),
-				   &row->newcomer, &bench.out, &largest_pct));
+		start_row(row);
+		end_row(row, policy_set(&bench.params, &bench.gpu, bench_index(row->set),
+					&row->newcomer, &bench.out, &largest_pct));
 		assert_int_equal(largest_pct, row->largest_pct);
 	}
 }

@@ -12,12 +12,12 @@
 #define PERIODS 3
 
 /* Reads PERIODS equal periods. */
-static void read_all(struct bench *bench, const struct given *given, int step_pct)
+static void read_all(const struct given *given, int step_pct)
 {
-	bench_init(bench, given, step_pct);
-	bench->gpu.sharing = POLICY_SHARING_GUARANTEE;
+	bench_init(given, step_pct);
+	bench.gpu.sharing = POLICY_SHARING_GUARANTEE;
 	for (int i = 0; i < PERIODS; i++)
-		signal_read(&bench->params, &bench->gpu);
+		signal_read(&bench.params, &bench.gpu);
 }
 
 /* '!' overloaded, 'r' also a receiver, 'b' broken, 's' short of target, 'l' at the limit of the
@@ -71,10 +71,8 @@ static const struct {
 TEST(readings_under_guarantees)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct bench bench;
-
 		print_message("  %s\n", rows[i].rule);
-		read_all(&bench, rows[i].vgpus, 1);
+		read_all(rows[i].vgpus, 1);
 		for (int j = 0; j < bench.gpu.n_vgpus; j++) {
 			const struct policy_vgpu *v = &bench.vgpus[j];
 			char found[8] = "";
@@ -110,9 +108,7 @@ TEST(a_demand_above_the_cap_is_visible_while_time_is_left)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct bench bench;
-
-		read_all(&bench, cases[i].vgpus, 1);
+		read_all(cases[i].vgpus, 1);
 		demand_learn(&bench.gpu, &bench.vgpus[0]);
 		assert_float_equal(demand_now_pct(&bench.vgpus[0]), cases[i].now_pct, 1e-3);
 		assert_int_equal(bench.tracks[0].demand.source, cases[i].source);
@@ -132,11 +128,12 @@ TEST(the_order_of_vgpus_changes_no_reading)
 					     {"b", 90, 23, .util = 1.7},
 					     {"a", 90, 11, .util = 1.7},
 					     {.id = NULL}};
-	struct bench first, second;
+	struct policy_gpu first;
 
-	read_all(&first, one, 1);
-	read_all(&second, other, 1);
-	assert_true(first.gpu.saturated && first.gpu.held_util > 1.69);
-	assert_true(first.gpu.held_util == second.gpu.held_util);
-	assert_true(first.gpu.total_load == second.gpu.total_load);
+	read_all(one, 1);
+	first = bench.gpu;
+	read_all(other, 1);
+	assert_true(first.saturated && first.held_util > 1.69);
+	assert_true(first.held_util == bench.gpu.held_util);
+	assert_true(first.total_load == bench.gpu.total_load);
 }

@@ -81,39 +81,36 @@ static double load_at(const struct past *past, int ago)
 
 /* Makes two vGPUs that together have half of the GPU. The last period of @row is the current
  * reading, and the windows contain the other periods. */
-static void make_bench(struct bench *bench, const struct row *row, int flavor_pct)
+static void make_bench(const struct row *row, int flavor_pct)
 {
 	static const struct given vgpus[] = {
 		{"a", 30, .cap = 30, .util = 0}, {"b", 20, .cap = 20, .util = 0}, {.id = NULL}};
 	const struct past *pasts[] = {&row->a, &row->b};
 
-	bench_init(bench, vgpus, 1);
-	bench->policy = policy_find(row->policy);
+	bench_init(vgpus, 1);
+	bench.policy = policy_find(row->policy);
 	for (int i = 0; i < 2; i++) {
-		bench->tracks[i] = (struct policy_track){0};
+		bench.tracks[i] = (struct policy_track){0};
 		for (int ago = row->periods; ago > 1; ago--)
-			window_add(&bench->tracks[i], load_at(pasts[i], ago));
-		bench_read(&bench->vgpus[i], 100 * load_at(pasts[i], 1) / bench->vgpus[i].cap_pct,
-			   0);
+			window_add(&bench.tracks[i], load_at(pasts[i], ago));
+		bench_read(&bench.vgpus[i], 100 * load_at(pasts[i], 1) / bench.vgpus[i].cap_pct, 0);
 	}
-	bench->gpu.selling = true;
-	bench->gpu.flavors[0] = (struct policy_terms){.initial_cap_pct = flavor_pct, .weight = 1};
-	bench->gpu.calm_run = 2;
+	bench.gpu.selling = true;
+	bench.gpu.flavors[0] = (struct policy_terms){.initial_cap_pct = flavor_pct, .weight = 1};
+	bench.gpu.calm_run = 2;
 	if (row->change)
-		row->change(&bench->params);
+		row->change(&bench.params);
 }
 
 TEST(test_peaks)
 {
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct bench bench;
-
 		print_message("  %s: %s\n", rows[i].policy, rows[i].rule);
-		make_bench(&bench, &rows[i], 10);
-		bench_step(&bench);
-		assert_string_equal(bench_text(&bench), "offer");
-		assert_true(fabs(bench_number(&bench, "peak_pct") - rows[i].peak_pct) < 0.01);
-		assert_int_equal((int)bench_number(&bench, "cold"), rows[i].cold);
+		make_bench(&rows[i], 10);
+		bench_step();
+		assert_string_equal(bench_text(), "offer");
+		assert_true(fabs(bench_number("peak_pct") - rows[i].peak_pct) < 0.01);
+		assert_int_equal((int)bench_number("cold"), rows[i].cold);
 	}
 }
 
@@ -121,14 +118,13 @@ TEST(test_a_newcomers_whole_contract_must_fit)
 {
 	static const struct row row = {"max", "", 100, .a = {.often = 0.10, .once = 0.30},
 				       .b = {.often = 0.05, .once = 0.15}};
-	struct bench bench;
 
-	make_bench(&bench, &row, 55);
-	bench_step(&bench);
-	assert_string_equal(bench_text(&bench), "offer");
-	make_bench(&bench, &row, 56);
-	bench_step(&bench);
-	assert_string_equal(bench_text(&bench), "");
+	make_bench(&row, 55);
+	bench_step();
+	assert_string_equal(bench_text(), "offer");
+	make_bench(&row, 56);
+	bench_step();
+	assert_string_equal(bench_text(), "");
 	assert_int_equal(bench.gpu.calm_run, 3);
 }
 
@@ -141,15 +137,14 @@ TEST(test_a_steady_peak_and_the_rest_of_the_gpu_fit_together)
 		for (int a_pct = 1; a_pct <= 30; a_pct++) {
 			struct row row = {names[i], "", 300, .a = {.often = a_pct / 100.0},
 					  .b = {.often = 0.13}};
-			struct bench bench;
 
-			make_bench(&bench, &row, 100 - 13 - a_pct);
-			bench_step(&bench);
-			if (strcmp(bench_text(&bench), "offer") != 0)
+			make_bench(&row, 100 - 13 - a_pct);
+			bench_step();
+			if (strcmp(bench_text(), "offer") != 0)
 				fail_msg("%s: no offer beside %d %%", names[i], 13 + a_pct);
-			make_bench(&bench, &row, 100 - 13 - a_pct + 1);
-			bench_step(&bench);
-			assert_string_equal(bench_text(&bench), "");
+			make_bench(&row, 100 - 13 - a_pct + 1);
+			bench_step();
+			assert_string_equal(bench_text(), "");
 		}
 	}
 }
@@ -157,16 +152,15 @@ TEST(test_a_steady_peak_and_the_rest_of_the_gpu_fit_together)
 TEST(test_lowload_pct_has_no_influence)
 {
 	static const struct row row = {"max", "", 100, .a = {.often = 0.29}, .b = {.often = 0.19}};
-	struct bench bench;
 
-	make_bench(&bench, &row, 52);
+	make_bench(&row, 52);
 	bench.params.lowload_pct = 1;
-	bench_step(&bench);
-	assert_string_equal(bench_text(&bench), "offer");
-	make_bench(&bench, &row, 53);
+	bench_step();
+	assert_string_equal(bench_text(), "offer");
+	make_bench(&row, 53);
 	bench.params.lowload_pct = 100;
-	bench_step(&bench);
-	assert_string_equal(bench_text(&bench), "");
+	bench_step();
+	assert_string_equal(bench_text(), "");
 }
 
 TEST(test_caps_move_as_under_gover)
@@ -177,12 +171,10 @@ TEST(test_caps_move_as_under_gover)
 					     {.id = NULL}};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		struct bench bench;
-
-		bench_init(&bench, vgpus, 1);
+		bench_init(vgpus, 1);
 		bench.policy = policy_find(names[i]);
-		bench_step(&bench);
-		assert_string_equal(bench_text(&bench), "steal b from a: a 80->71, b 20->29");
+		bench_step();
+		assert_string_equal(bench_text(), "steal b from a: a 80->71, b 20->29");
 	}
 }
 
@@ -218,10 +210,8 @@ TEST(test_the_sentence_and_the_numbers)
 	};
 
 	for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++) {
-		struct bench bench;
-
-		make_bench(&bench, &said[i].row, 40);
-		bench_step(&bench);
+		make_bench(&said[i].row, 40);
+		bench_step();
 		assert_int_equal(bench.out.n_decisions, 1);
 		bench_check_said(&bench.out.decisions[0], said[i].why, said[i].numbers);
 	}

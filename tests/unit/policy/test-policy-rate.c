@@ -11,20 +11,20 @@ static double units_in(int at, double per_period, double phase)
 	return floor((at + 1) * per_period + phase) - floor(at * per_period + phase);
 }
 
-static void init(struct bench *bench, double target, double period_s, bool work)
+static void init(double target, double period_s, bool work)
 {
 	const struct given given[2] = {{"v", 50, .cap = 20, .target = target, .work = work}};
 
-	bench_init(bench, given, 1);
-	bench->gpu.period_s = period_s;
+	bench_init(given, 1);
+	bench.gpu.period_s = period_s;
 }
 
 /* Reads @units in this period. Returns true if the vGPU is short. */
-static bool reads(struct bench *bench, double units, double util)
+static bool reads(double units, double util)
 {
-	bench_read(&bench->vgpus[0], util, units / bench->gpu.period_s);
-	bench_step(bench);
-	return bench->vgpus[0].short_of_target;
+	bench_read(&bench.vgpus[0], util, units / bench.gpu.period_s);
+	bench_step();
+	return bench.vgpus[0].short_of_target;
 }
 
 static const double rates[] = {0.05, 0.1, 0.3, 0.5, 0.7, 1, 1.3, 2.5, 4, 7.7, 9.9, 10, 33, 74};
@@ -33,11 +33,9 @@ TEST(a_promise_that_is_kept_is_never_short)
 {
 	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
 		for (double phase = 0; phase < 1; phase += 0.13) {
-			struct bench bench;
-
-			init(&bench, rates[i], 1, true);
+			init(rates[i], 1, true);
 			for (int at = 0; at < PERIODS; at++)
-				if (reads(&bench, units_in(at, rates[i], phase), 1))
+				if (reads(units_in(at, rates[i], phase), 1))
 					fail_msg("%g units/s is short in period %d", rates[i], at);
 		}
 	}
@@ -48,14 +46,13 @@ TEST(two_thirds_of_a_promise_are_short_when_the_window_is_full)
 	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
 		int full = (int)fmin(ceil(10 / rates[i]), POLICY_RATES_MAX);
 		double given = rates[i] * 2 / 3;
-		struct bench bench;
 
 		/* Fewer than ten units are promised in the longest window. */
 		if (rates[i] * POLICY_RATES_MAX < 10)
 			continue;
-		init(&bench, rates[i], 1, true);
+		init(rates[i], 1, true);
 		for (int at = 0; at < PERIODS; at++) {
-			bool is_short = reads(&bench, units_in(at, given, 0), 1);
+			bool is_short = reads(units_in(at, given, 0), 1);
 
 			if (at >= full - 1 && !is_short)
 				fail_msg("%g of %g units/s is enough in period %d", given, rates[i],
@@ -97,14 +94,13 @@ TEST(short_in_these_periods)
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		const struct row *row = &table[i];
 		char shorts[32] = "";
-		struct bench bench;
 
 		print_message("  %s\n", row->rule);
-		init(&bench, row->target, row->period_s, !row->frames);
+		init(row->target, row->period_s, !row->frames);
 		for (int at = 0; row->units[at]; at++) {
 			double units = row->units[at] == '?' ? NAN : row->units[at] - '0';
 
-			shorts[at] = reads(&bench, units, 1) ? '!' : '.';
+			shorts[at] = reads(units, 1) ? '!' : '.';
 		}
 		assert_string_equal(shorts, row->shorts);
 	}
@@ -113,27 +109,23 @@ TEST(short_in_these_periods)
 /* A kernel of 2 s may count as busy time only when it ends. */
 TEST(use_and_demand_are_means_of_the_same_periods)
 {
-	struct bench bench;
-
-	init(&bench, 0.5, 1, true);
+	init(0.5, 1, true);
 	for (int at = 0; at < 24; at++)
-		(void)reads(&bench, at % 4 == 3, at % 2 ? 1.5 : 0.3);
+		(void)reads(at % 4 == 3, at % 2 ? 1.5 : 0.3);
 	assert_true(bench.vgpus[0].overloaded && bench.vgpus[0].broken);
 	assert_true(fabs(bench.vgpus[0].rate - 0.25) < 1e-6);
 	assert_true(fabs(bench.vgpus[0].e - 0.5) < 1e-6);
 	assert_true(fabs(rate_util(&bench.vgpus[0]) - 0.9) < 1e-6);
 	assert_true(fabs(rate_load(&bench.vgpus[0]) - 0.18) < 1e-6);
 	/* the next period: GPU-bound with a use of 30 % */
-	assert_true(reads(&bench, 0, 0.3) && bench.vgpus[0].overloaded);
+	assert_true(reads(0, 0.3) && bench.vgpus[0].overloaded);
 }
 
 TEST(an_invalid_busy_time_counts_in_no_mean)
 {
-	struct bench bench;
-
-	init(&bench, 0.5, 1, true);
+	init(0.5, 1, true);
 	for (int at = 0; at < 24; at++)
-		(void)reads(&bench, at % 2, at % 2 ? NAN : 0.8);
+		(void)reads(at % 2, at % 2 ? NAN : 0.8);
 	assert_true(fabs(rate_util(&bench.vgpus[0]) - 0.8) < 1e-6);
 	assert_true(fabs(bench.vgpus[0].rate - 0.5) < 1e-6);
 }

@@ -227,17 +227,15 @@ static const struct row credit_rows[] = {
 
 static void check_row(const struct row *row)
 {
-	struct bench bench;
-
 	print_message("  %s: %s\n", row->policy, row->rule);
-	bench_init(&bench, row->vgpus, row->step ? row->step : 1);
+	bench_init(row->vgpus, row->step ? row->step : 1);
 	bench.policy = policy_find(row->policy);
 	bench.gpu.gap = row->gap;
 	if (row->change)
 		row->change(&bench.params);
-	bench_step(&bench);
-	assert_string_equal(bench_text(&bench), row->decision);
-	bench_check_wants(&bench);
+	bench_step();
+	assert_string_equal(bench_text(), row->decision);
+	bench_check_wants();
 }
 
 #define CHECK_ROWS(rows)                                              \
@@ -346,10 +344,8 @@ static const struct offer_row offer_rows[] = {
 
 static void check_offer(const struct offer_row *row)
 {
-	struct bench bench;
-
 	print_message("  %s: %s\n", row->policy, row->rule);
-	bench_init(&bench, row->vgpus, 1);
+	bench_init(row->vgpus, 1);
 	bench.policy = policy_find(row->policy);
 	bench.gpu.gap = row->gap;
 	bench.gpu.offered = row->offered;
@@ -360,13 +356,13 @@ static void check_offer(const struct offer_row *row)
 		bench.params.none_vgpus = (int)row->none_vgpus;
 	if (row->static_ratio > 0)
 		bench.params.static_ratio = row->static_ratio;
-	bench_step(&bench);
+	bench_step();
 	if (row->fundable == 0) {
-		assert_null(strstr(bench_text(&bench), "offer"));
+		assert_null(strstr(bench_text(), "offer"));
 		return;
 	}
-	assert_string_equal(bench_text(&bench), "offer");
-	assert_int_equal((int)bench_number(&bench, "fundable_pct"), row->fundable);
+	assert_string_equal(bench_text(), "offer");
+	assert_int_equal((int)bench_number("fundable_pct"), row->fundable);
 }
 
 TEST(test_offers)
@@ -436,15 +432,13 @@ static const struct {
 TEST(test_newcomers_are_funded_by_the_rule)
 {
 	for (size_t i = 0; i < sizeof(fund_rows) / sizeof(fund_rows[0]); i++) {
-		struct bench bench;
-
 		print_message("  %s: %s\n", fund_rows[i].policy, fund_rows[i].rule);
-		bench_init(&bench, fund_rows[i].vgpus, 1);
+		bench_init(fund_rows[i].vgpus, 1);
 		bench.policy = policy_find(fund_rows[i].policy);
 		assert_int_equal(bench.policy->fund(&bench.params, &bench.gpu,
 						    &fund_rows[i].newcomer, &bench.out),
 				 fund_rows[i].result);
-		assert_string_equal(bench_text(&bench), fund_rows[i].decision);
+		assert_string_equal(bench_text(), fund_rows[i].decision);
 	}
 }
 
@@ -452,30 +446,28 @@ TEST(test_the_cap_of_a_removed_vgpu_is_shared_by_the_rule)
 {
 	static const struct given vgpus[] = {
 		{"a", 50, .cap = 25, .util = 1}, {"b", 50, .cap = 25, .util = 0}, {.id = NULL}};
-	struct bench bench;
 
-	bench_init(&bench, vgpus, 1);
+	bench_init(vgpus, 1);
 	policy_find("none")->give_back(&bench.params, &bench.gpu, &bench.out);
-	assert_string_equal(bench_text(&bench), "share: a 25->50, b 25->50");
+	assert_string_equal(bench_text(), "share: a 25->50, b 25->50");
 	policy_find("static")->give_back(&bench.params, &bench.gpu, &bench.out);
-	assert_string_equal(bench_text(&bench), "");
+	assert_string_equal(bench_text(), "");
 }
 
 /* A severe overload under one policy ends when another policy begins. */
 TEST(test_a_change_of_policy_ends_a_severe_overload)
 {
 	static const struct given vgpus[] = {{"a", 50, .cap = 50, .util = 1}, {.id = NULL}};
-	struct bench bench;
 
 	for (size_t i = 0; policy_at(i); i++) {
-		bench_init(&bench, vgpus, 1);
+		bench_init(vgpus, 1);
 		bench.policy = policy_at(i);
 		if (bench.policy->give_back == policy_return)
 			continue;
 		bench.gpu.severe_run = 3;
 		bench.gpu.severe_quiet = 1;
 		bench.gpu.severe_in_doubt = true;
-		bench_step(&bench);
+		bench_step();
 		assert_false(bench.gpu.severe_run || bench.gpu.severe_quiet ||
 			     bench.gpu.severe_in_doubt);
 	}
@@ -488,12 +480,10 @@ TEST(test_fixed_shares_end_the_calm_periods)
 	static const struct given vgpus[] = {{"a", 50, .cap = 50}, {.id = NULL}};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		struct bench bench;
-
-		bench_init(&bench, vgpus, 1);
+		bench_init(vgpus, 1);
 		bench.policy = policy_find(names[i]);
 		bench.gpu.calm_run = 7;
-		bench_step(&bench);
+		bench_step();
 		assert_int_equal(bench.gpu.calm_run, 0);
 	}
 }
@@ -509,16 +499,14 @@ TEST(test_rounded_shares_do_not_raise_the_static_ratio)
 					     {.id = NULL}};
 
 	for (int contract_pct = 4; contract_pct <= 5; contract_pct++) {
-		struct bench bench;
-
-		bench_init(&bench, vgpus, 1);
+		bench_init(vgpus, 1);
 		bench.policy = policy_find("static");
 		bench.params.min_newcomer_pct = 2;
 		bench.gpu.free_pct = 4;
 		bench.gpu.selling = true;
 		bench.gpu.flavors[0] =
 			(struct policy_terms){.initial_cap_pct = contract_pct, .weight = 1};
-		bench_step(&bench);
-		assert_string_equal(bench_text(&bench), contract_pct == 4 ? "offer" : "");
+		bench_step();
+		assert_string_equal(bench_text(), contract_pct == 4 ? "offer" : "");
 	}
 }

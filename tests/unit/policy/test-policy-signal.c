@@ -150,22 +150,21 @@ static void check_row(const struct row *row)
 {
 	struct given given[3] = {
 		row->vgpu, {"other", .contract = 100, .cap = 100 - row->vgpu.cap, .held = true}};
-	struct bench bench;
 	char out[4] = "";
 
 	given[0].id = "v";
 	print_message("  %s\n", row->rule);
-	bench_init(&bench, given, 1);
+	bench_init(given, 1);
 	if (row->change)
 		row->change(&bench.params);
 	for (int i = 0; row->signals[i]; i++) {
 		bench.gpu.gap = row->gap_at == i + 1;
 		bench_read(&bench.vgpus[0], row->util[i], row->fps[i]);
-		bench_step(&bench);
+		bench_step();
 		if (bench.vgpus[0].overloaded != (row->signals[i] == '!'))
 			fail_msg("period %d: expected '%c'", i + 1, row->signals[i]);
-		assert_string_equal(bench_text(&bench), "");
-		bench_check_wants(&bench);
+		assert_string_equal(bench_text(), "");
+		bench_check_wants();
 	}
 	snprintf(out, sizeof(out), "%s%s%s", bench.vgpus[0].receiver ? "r" : "",
 		 bench.vgpus[0].broken ? "b" : "", bench.vgpus[0].short_of_target ? "s" : "");
@@ -233,14 +232,13 @@ TEST(test_a_missing_signal_may_be_in_doubt)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct given given[2] = {rows[i].vgpu};
-		struct bench bench;
 
 		print_message("  %s\n", rows[i].rule);
-		bench_init(&bench, given, 1);
+		bench_init(given, 1);
 		bench.gpu.gap = rows[i].gap;
 		if (rows[i].change)
 			rows[i].change(&bench.params);
-		bench_step(&bench);
+		bench_step();
 		assert_int_equal(bench.vgpus[0].in_doubt, rows[i].in_doubt);
 	}
 }
@@ -262,10 +260,9 @@ TEST(test_e_is_the_missing_share_of_the_target)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct given given[2] = {rows[i].vgpu};
-		struct bench bench;
 
-		bench_init(&bench, given, 1);
-		bench_step(&bench);
+		bench_init(given, 1);
+		bench_step();
 		assert_true(bench.vgpus[0].e == rows[i].e);
 	}
 }
@@ -288,10 +285,9 @@ TEST(test_without_a_target_98_percent_of_the_contract_is_enough)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct given given[2] = {
 			{"v", rows[i].contract, .cap = rows[i].cap, .util = 1, .held = true}};
-		struct bench bench;
 
-		bench_init(&bench, given, rows[i].step);
-		bench_step(&bench);
+		bench_init(given, rows[i].step);
+		bench_step();
 		if (bench.vgpus[0].broken != rows[i].broken)
 			fail_msg("cap %d of %d", rows[i].cap, rows[i].contract);
 	}
@@ -322,10 +318,8 @@ TEST(test_totals_of_the_gpu)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct bench bench;
-
-		bench_init(&bench, rows[i].vgpus, 1);
-		bench_step(&bench);
+		bench_init(rows[i].vgpus, 1);
+		bench_step();
 		assert_int_equal(bench.gpu.conditions, rows[i].conditions);
 		assert_int_equal(bench.gpu.free_pct, rows[i].free_pct);
 		assert_true(bench.gpu.total_load == rows[i].load);
@@ -336,10 +330,9 @@ TEST(test_totals_of_the_gpu)
 TEST(test_after_a_change_of_policy_a_newcomer_may_cause_an_overload)
 {
 	struct given given[2] = {{"v", PLAIN}};
-	struct bench bench;
 
-	bench_init(&bench, given, 1);
+	bench_init(given, 1);
 	bench.gpu.severe_without_newcomer = true;
-	bench_step(&bench);
+	bench_step();
 	assert_false(bench.gpu.severe_without_newcomer);
 }

@@ -238,17 +238,15 @@ static const struct row wake_rows[] = {
 
 static void check_row(const struct row *row)
 {
-	struct bench bench;
-
 	print_message("  %s\n", row->rule);
-	bench_init(&bench, row->vgpus, row->step ? row->step : 1);
+	bench_init(row->vgpus, row->step ? row->step : 1);
 	bench.gpu.gap = row->gap;
 	if (row->change)
 		row->change(&bench.params);
-	bench_step(&bench);
-	assert_string_equal(bench_text(&bench), row->decision);
+	bench_step();
+	assert_string_equal(bench_text(), row->decision);
 	assert_int_equal(bench.gpu.conditions, row->conditions);
-	bench_check_wants(&bench);
+	bench_check_wants();
 }
 
 #define CHECK_ROWS(rows)                                              \
@@ -327,17 +325,17 @@ static void read_mark(struct policy_vgpu *vgpu, char mark)
 	bench_read(vgpu, mark == 'x' ? (double)NAN : mark == '-' ? 0.5 : 1, NAN);
 }
 
-static char severe_period(struct bench *bench)
+static char severe_period(void)
 {
 	bool seen;
 
-	bench_step(bench);
-	seen = bench->gpu.conditions & POLICY_SEVERE_OVERLOAD;
-	assert_false(seen && bench->gpu.severe_in_doubt);
-	for (int i = 0; i < bench->out.n_decisions; i++)
-		if (bench->out.decisions[i].kind == POLICY_SEVERE)
+	bench_step();
+	seen = bench.gpu.conditions & POLICY_SEVERE_OVERLOAD;
+	assert_false(seen && bench.gpu.severe_in_doubt);
+	for (int i = 0; i < bench.out.n_decisions; i++)
+		if (bench.out.decisions[i].kind == POLICY_SEVERE)
 			return 'S';
-	return seen ? 's' : bench->gpu.severe_in_doubt ? '?' : '.';
+	return seen ? 's' : bench.gpu.severe_in_doubt ? '?' : '.';
 }
 
 TEST(test_a_severe_overload_ends_only_after_valid_readings)
@@ -347,10 +345,9 @@ TEST(test_a_severe_overload_ends_only_after_valid_readings)
 
 	for (size_t i = 0; i < sizeof(severe_run_rows) / sizeof(severe_run_rows[0]); i++) {
 		const struct severe_row *row = &severe_run_rows[i];
-		struct bench bench;
 
 		print_message("  %s\n", row->rule);
-		bench_init(&bench, given, 1);
+		bench_init(given, 1);
 		if (row->overload_periods)
 			bench.params.overload_periods = row->overload_periods;
 		if (row->change)
@@ -361,7 +358,7 @@ TEST(test_a_severe_overload_ends_only_after_valid_readings)
 			bench.gpu.gap = row->b[j] == 'g';
 			read_mark(&bench.vgpus[1], row->b[j]);
 			read_mark(&bench.vgpus[2], row->c[j]);
-			got = severe_period(&bench);
+			got = severe_period();
 			if (got != row->expected[j])
 				fail_msg("period %d: got '%c'", j + 1, got);
 		}
@@ -388,14 +385,13 @@ TEST(test_severe_overload_is_one_decision_and_many_conditions)
 		{1, false, "", true}, /* still the same overload */
 		{1, true, "", false},
 	};
-	struct bench bench;
 
-	bench_init(&bench, given, 1);
+	bench_init(given, 1);
 	for (size_t i = 0; i < sizeof(periods) / sizeof(periods[0]); i++) {
 		bench_read(&bench.vgpus[1], periods[i].b_util, NAN);
 		bench.gpu.gap = periods[i].gap;
-		bench_step(&bench);
-		assert_string_equal(bench_text(&bench), periods[i].decision);
+		bench_step();
+		assert_string_equal(bench_text(), periods[i].decision);
 		assert_int_equal(!!(bench.gpu.conditions & POLICY_SEVERE_OVERLOAD),
 				 periods[i].severe);
 	}
@@ -467,13 +463,13 @@ static const struct calm_row calm_rows[] = {
 	{"paper mode: it does", {.96, .96, .96, .96}, .expected = "....", .change = in_paper_mode},
 };
 
-static char calm_period(struct bench *bench, double b_util)
+static char calm_period(double b_util)
 {
-	bench_read(&bench->vgpus[1], b_util, NAN);
-	bench_step(bench);
-	if (bench->out.n_decisions == 0)
+	bench_read(&bench.vgpus[1], b_util, NAN);
+	bench_step();
+	if (bench.out.n_decisions == 0)
 		return '.';
-	return bench->out.decisions[0].kind == POLICY_OFFER ? 'O' : 'x';
+	return bench.out.decisions[0].kind == POLICY_OFFER ? 'O' : 'x';
 }
 
 TEST(test_calm_and_offers)
@@ -485,10 +481,9 @@ TEST(test_calm_and_offers)
 			{"b", row->b_contract ? row->b_contract : 40, .cap = 40,
 			 .peak = row->peak * 0.4},
 		};
-		struct bench bench;
 
 		print_message("  %s\n", row->rule);
-		bench_init(&bench, given, 1);
+		bench_init(given, 1);
 		bench.gpu.selling = !row->not_selling;
 		bench.gpu.flavors[0] = (struct policy_terms){.initial_cap_pct = 25, .weight = 1};
 		if (row->min_newcomer)
@@ -500,7 +495,7 @@ TEST(test_calm_and_offers)
 
 			bench.gpu.gap = row->gap_at == j + 1;
 			bench.gpu.offered = row->offered && row->offered[j] == '+';
-			got = calm_period(&bench, row->b_util[j]);
+			got = calm_period(row->b_util[j]);
 			if (got != row->expected[j])
 				fail_msg("period %d: got '%c'", j + 1, got);
 		}
@@ -511,20 +506,19 @@ TEST(test_an_offer_has_the_fundable_percent_and_no_moves)
 {
 	static const struct given given[3] = {{"a", 50, .cap = 50, .util = 0.4},
 					      {"b", 50, .cap = 40, .util = 0.5}};
-	struct bench bench;
 
-	bench_init(&bench, given, 1);
+	bench_init(given, 1);
 	bench.gpu.selling = true;
 	bench.gpu.flavors[0] = (struct policy_terms){.initial_cap_pct = 40, .weight = 1};
 	bench.gpu.calm_run = 2;
-	bench_step(&bench);
-	assert_string_equal(bench_text(&bench), "offer");
-	assert_true(bench_number(&bench, "fundable_pct") == 40);
-	assert_true(bench_number(&bench, "given_pct") == 30);
-	assert_true(bench_number(&bench, "calm_periods") == 3);
-	assert_true(bench_number(&bench, "lowload_pct") == 60);
-	assert_true(fabs(bench_number(&bench, "total_load_pct") - 40) < 1e-6);
-	bench_check_wants(&bench);
+	bench_step();
+	assert_string_equal(bench_text(), "offer");
+	assert_true(bench_number("fundable_pct") == 40);
+	assert_true(bench_number("given_pct") == 30);
+	assert_true(bench_number("calm_periods") == 3);
+	assert_true(bench_number("lowload_pct") == 60);
+	assert_true(fabs(bench_number("total_load_pct") - 40) < 1e-6);
+	bench_check_wants();
 	assert_int_equal(bench.gpu.calm_run, 0);
 	assert_int_equal(policy_fund(&bench.params, &bench.gpu, &bench.gpu.flavors[0], &bench.out),
 			 40);

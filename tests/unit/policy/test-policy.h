@@ -40,6 +40,8 @@ struct bench {
 	char text[1024];
 };
 
+static struct bench bench;
+
 /* Returns @n, or the percentage of @n in GOVER_TEST_PCT, so that random tests can be shorter. */
 static inline int bench_scaled(int n)
 {
@@ -58,27 +60,27 @@ static inline void bench_read(struct policy_vgpu *vgpu, double util, double fps)
 	vgpu->fps = vgpu->fps_valid ? fps : vgpu->fps;
 }
 
-static inline void bench_init(struct bench *bench, const struct given *given, int step_pct)
+static inline void bench_init(const struct given *given, int step_pct)
 {
-	memset(bench, 0, sizeof(*bench));
-	bench->policy = policy_find("gover");
-	policy_params_default(&bench->params);
-	bench->gpu.name = "gpu0";
-	bench->gpu.step_pct = step_pct;
-	bench->gpu.floor_pct = step_pct;
-	bench->gpu.period_s = 1;
-	bench->gpu.vgpus = bench->vgpus;
-	bench->gpu.n_flavors = 1;
+	memset(&bench, 0, sizeof(bench));
+	bench.policy = policy_find("gover");
+	policy_params_default(&bench.params);
+	bench.gpu.name = "gpu0";
+	bench.gpu.step_pct = step_pct;
+	bench.gpu.floor_pct = step_pct;
+	bench.gpu.period_s = 1;
+	bench.gpu.vgpus = bench.vgpus;
+	bench.gpu.n_flavors = 1;
 	for (int i = 0; i < BENCH_MAX && given[i].id; i++) {
 		const struct given *row = &given[i];
-		struct policy_track *track = &bench->tracks[i];
+		struct policy_track *track = &bench.tracks[i];
 
 		track->overload_run = row->over_run;
 		track->short_run = row->short_run;
 		track->claim_pct = row->claim;
 		track->window_load[0] = (float)row->peak;
 		track->window_next = track->window_fill = 1;
-		bench->vgpus[i] = (struct policy_vgpu){
+		bench.vgpus[i] = (struct policy_vgpu){
 			.id = row->id,
 			.terms = {.initial_cap_pct = row->contract,
 				  .min_cap_pct = row->min_cap,
@@ -92,30 +94,30 @@ static inline void bench_init(struct bench *bench, const struct given *given, in
 			.util = 0.1,
 			.fps = row->target,
 		};
-		bench_read(&bench->vgpus[i], row->util, row->fps);
-		bench->gpu.n_vgpus++;
+		bench_read(&bench.vgpus[i], row->util, row->fps);
+		bench.gpu.n_vgpus++;
 	}
 }
 
-static inline int bench_index(const struct bench *bench, const char *id)
+static inline int bench_index(const char *id)
 {
-	for (int i = 0; i < bench->gpu.n_vgpus; i++)
-		if (strcmp(bench->vgpus[i].id, id) == 0)
+	for (int i = 0; i < bench.gpu.n_vgpus; i++)
+		if (strcmp(bench.vgpus[i].id, id) == 0)
 			return i;
 	fail_msg("no vGPU %s", id);
 	return -1;
 }
 
-static inline void bench_step(struct bench *bench)
+static inline void bench_step(void)
 {
-	bench->policy->step(&bench->params, &bench->gpu, &bench->out);
+	bench.policy->step(&bench.params, &bench.gpu, &bench.out);
 }
 
 /* Returns the decisions as text: "steal b from a: a 50->44, b 20->26"; "" for no decision. */
-static inline const char *bench_text(struct bench *bench)
+static inline const char *bench_text(void)
 {
-	const struct policy_out *out = &bench->out;
-	char *end = bench->text + sizeof(bench->text), *at = bench->text;
+	const struct policy_out *out = &bench.out;
+	char *end = bench.text + sizeof(bench.text), *at = bench.text;
 
 	*at = '\0';
 	for (int i = 0; i < out->n_decisions; i++) {
@@ -125,25 +127,25 @@ static inline const char *bench_text(struct bench *bench)
 		at += snprintf(at, end - at, "%s%s", i ? "; " : "",
 			       policy_kind_name(decision->kind));
 		if (decision->vgpu >= 0)
-			at += snprintf(at, end - at, " %s", bench->vgpus[decision->vgpu].id);
+			at += snprintf(at, end - at, " %s", bench.vgpus[decision->vgpu].id);
 		if (decision->donor >= 0)
-			at += snprintf(at, end - at, " from %s", bench->vgpus[decision->donor].id);
+			at += snprintf(at, end - at, " from %s", bench.vgpus[decision->donor].id);
 		for (int j = 0; j < decision->n_moves; j++) {
 			const struct policy_move *move = &out->moves[decision->first_move + j];
 
 			at += snprintf(at, end - at, "%s %s %d->%d", j ? "," : ":",
-				       bench->vgpus[move->vgpu].id, move->from_pct, move->to_pct);
+				       bench.vgpus[move->vgpu].id, move->from_pct, move->to_pct);
 		}
 	}
-	return bench->text;
+	return bench.text;
 }
 
 /* Returns the number @name of the only decision. */
-static inline double bench_number(const struct bench *bench, const char *name)
+static inline double bench_number(const char *name)
 {
-	const struct policy_decision *decision = &bench->out.decisions[0];
+	const struct policy_decision *decision = &bench.out.decisions[0];
 
-	assert_int_equal(bench->out.n_decisions, 1);
+	assert_int_equal(bench.out.n_decisions, 1);
 	for (int i = 0; i < decision->n_numbers; i++)
 		if (strcmp(decision->numbers[i].name, name) == 0)
 			return decision->numbers[i].value;
@@ -174,18 +176,18 @@ static inline void bench_check_said(const struct policy_decision *decision, cons
 
 /* Checks that each want_cap_pct is the cap in the move of the vGPU, or cap_pct if it has no move.
  */
-static inline void bench_check_wants(const struct bench *bench)
+static inline void bench_check_wants(void)
 {
 	int want[BENCH_MAX];
 
-	for (int i = 0; i < bench->gpu.n_vgpus; i++)
-		want[i] = bench->vgpus[i].cap_pct;
-	for (int i = 0; i < bench->out.n_moves; i++) {
-		assert_int_equal(bench->out.moves[i].from_pct, want[bench->out.moves[i].vgpu]);
-		want[bench->out.moves[i].vgpu] = bench->out.moves[i].to_pct;
+	for (int i = 0; i < bench.gpu.n_vgpus; i++)
+		want[i] = bench.vgpus[i].cap_pct;
+	for (int i = 0; i < bench.out.n_moves; i++) {
+		assert_int_equal(bench.out.moves[i].from_pct, want[bench.out.moves[i].vgpu]);
+		want[bench.out.moves[i].vgpu] = bench.out.moves[i].to_pct;
 	}
-	for (int i = 0; i < bench->gpu.n_vgpus; i++)
-		assert_int_equal(bench->vgpus[i].want_cap_pct, want[i]);
+	for (int i = 0; i < bench.gpu.n_vgpus; i++)
+		assert_int_equal(bench.vgpus[i].want_cap_pct, want[i]);
 }
 
 #endif

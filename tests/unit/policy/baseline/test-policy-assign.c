@@ -25,7 +25,6 @@ static int random_int(int low, int high)
 }
 
 struct host {
-	struct bench bench;
 	double demand_pct[BENCH_MAX];
 	double jitter_pct; /* random change of each demand per period, in percent */
 	int moves;	   /* number of moves in the last period */
@@ -52,11 +51,11 @@ static void make_host(struct host *host, const struct policy *policy)
 		};
 	host->jitter_pct = 0;
 	host->all_moves = 0;
-	bench_init(&host->bench, given, step);
-	host->bench.policy = policy;
+	bench_init(given, step);
+	bench.policy = policy;
 	for (int i = 0; i < n; i++) {
-		struct policy_vgpu *vgpu = &host->bench.vgpus[i];
-		int ceiling = policy_ceiling_pct(&host->bench.gpu, &vgpu->terms);
+		struct policy_vgpu *vgpu = &bench.vgpus[i];
+		int ceiling = policy_ceiling_pct(&bench.gpu, &vgpu->terms);
 
 		vgpu->cap_pct = vgpu->cap_pct < ceiling ? vgpu->cap_pct : ceiling;
 		vgpu->want_cap_pct = vgpu->cap_pct;
@@ -76,10 +75,8 @@ static int sum_pct(const struct policy_gpu *gpu)
 /* The FPS is in proportion to the share of the demand that is served. */
 static void run_period(struct host *host)
 {
-	struct bench *bench = &host->bench;
-
-	for (int i = 0; i < bench->gpu.n_vgpus; i++) {
-		struct policy_vgpu *vgpu = &bench->vgpus[i];
+	for (int i = 0; i < bench.gpu.n_vgpus; i++) {
+		struct policy_vgpu *vgpu = &bench.vgpus[i];
 		double demand_pct = host->demand_pct[i];
 		double served_pct;
 
@@ -89,17 +86,17 @@ static void run_period(struct host *host)
 		bench_read(vgpu, served_pct / vgpu->cap_pct,
 			   demand_pct > 0 ? 60 * served_pct / demand_pct : 60);
 	}
-	bench_step(bench);
-	host->moves = bench->out.n_moves;
+	bench_step();
+	host->moves = bench.out.n_moves;
 	host->all_moves += host->moves;
 }
 
 /* Returns the dead band in whole steps. */
-static int band_pct(const struct host *host)
+static int band_pct(void)
 {
-	int step = host->bench.gpu.step_pct;
+	int step = bench.gpu.step_pct;
 
-	return (int)ceil(host->bench.params.deadband_pct / step) * step;
+	return (int)ceil(bench.params.deadband_pct / step) * step;
 }
 
 static bool by_demand(const struct policy *policy)
@@ -109,9 +106,9 @@ static bool by_demand(const struct policy *policy)
 
 /* Returns the unused cap of the other vGPUs if a vGPU that can receive uses its whole cap, and
  * otherwise 0. The part of a cap above load / 0.95, rounded up to a whole step, is unused. */
-static int wasted_pct(const struct host *host)
+static int wasted_pct(void)
 {
-	const struct policy_gpu *gpu = &host->bench.gpu;
+	const struct policy_gpu *gpu = &bench.gpu;
 	int wasted = 0;
 	bool wanting = false;
 
@@ -122,7 +119,7 @@ static int wasted_pct(const struct host *host)
 		if (vgpu->held)
 			continue;
 		if (vgpu->util > 0.999 &&
-		    vgpu->cap_pct + band_pct(host) <= policy_ceiling_pct(gpu, &vgpu->terms))
+		    vgpu->cap_pct + band_pct() <= policy_ceiling_pct(gpu, &vgpu->terms))
 			wanting = true;
 		else if (vgpu->cap_pct > need)
 			wasted += vgpu->cap_pct - need;
@@ -160,8 +157,7 @@ static void check_rest(const struct policy *policy)
 				 (unsigned long long)seed, policy->name, last);
 		longest = last > longest ? last : longest;
 		if (by_demand(policy))
-			assert_in_range(wasted_pct(&host), 0,
-					band_pct(&host) * host.bench.gpu.n_vgpus);
+			assert_in_range(wasted_pct(), 0, band_pct() * bench.gpu.n_vgpus);
 	}
 	print_message("  %s: %.1f moves a host, at rest after %d periods at most\n", policy->name,
 		      (double)moves / n, longest);

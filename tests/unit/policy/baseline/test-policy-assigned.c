@@ -54,16 +54,14 @@ static const struct row rows[] = {
 TEST(test_caps_and_numbers_in_whole_steps)
 {
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct bench bench;
-
 		print_message("  %s: %s\n", rows[i].policy, rows[i].rule);
-		bench_init(&bench, rows[i].vgpus, rows[i].step);
+		bench_init(rows[i].vgpus, rows[i].step);
 		bench.policy = policy_find(rows[i].policy);
 		if (rows[i].deadband_pct > 0)
 			bench.params.deadband_pct = rows[i].deadband_pct;
-		bench_step(&bench);
-		assert_string_equal(bench_text(&bench), rows[i].decision);
-		bench_check_wants(&bench);
+		bench_step();
+		assert_string_equal(bench_text(), rows[i].decision);
+		bench_check_wants();
 		if (rows[i].numbers)
 			bench_check_numbers(&bench.out.decisions[0], rows[i].numbers);
 	}
@@ -99,16 +97,14 @@ static const struct {
 TEST(test_newcomers_are_funded_in_whole_steps)
 {
 	for (size_t i = 0; i < sizeof(fund_rows) / sizeof(fund_rows[0]); i++) {
-		struct bench bench;
-
 		print_message("  %s: %s\n", fund_rows[i].policy, fund_rows[i].rule);
-		bench_init(&bench, fund_rows[i].vgpus, fund_rows[i].step);
+		bench_init(fund_rows[i].vgpus, fund_rows[i].step);
 		bench.policy = policy_find(fund_rows[i].policy);
 		bench.gpu.free_pct = 100 - fund_rows[i].vgpus[0].cap - fund_rows[i].vgpus[1].cap;
 		assert_int_equal(bench.policy->fund(&bench.params, &bench.gpu,
 						    &fund_rows[i].newcomer, &bench.out),
 				 fund_rows[i].result);
-		assert_string_equal(bench_text(&bench), fund_rows[i].decision);
+		assert_string_equal(bench_text(), fund_rows[i].decision);
 		if (fund_rows[i].numbers)
 			bench_check_numbers(&bench.out.decisions[0], fund_rows[i].numbers);
 	}
@@ -143,12 +139,11 @@ TEST(test_claims_follow_the_use)
 	for (size_t i = 0; i < sizeof(claims) / sizeof(claims[0]); i++) {
 		struct given given[2] = {{"a", 90, .cap = claims[i].cap, .util = claims[i].util,
 					  .claim = claims[i].claim}};
-		struct bench bench;
 
 		print_message("  %s\n", claims[i].rule);
-		bench_init(&bench, given, claims[i].step);
+		bench_init(given, claims[i].step);
 		bench.policy = policy_find("credit");
-		bench_step(&bench);
+		bench_step();
 		assert_int_equal(bench.tracks[0].claim_pct, claims[i].claim_after);
 	}
 }
@@ -164,16 +159,15 @@ TEST(test_no_offer_while_a_vgpu_is_overloaded)
 				{"a", 60, .cap = 40, .util = 1, .over_run = over_run},
 				{"b", 60, .cap = 60, .held = true},
 				{.id = NULL}};
-			struct bench bench;
 
-			bench_init(&bench, given, 1);
+			bench_init(given, 1);
 			bench.policy = policy_find(names[i]);
 			bench.gpu.selling = true;
 			bench.gpu.flavors[0] =
 				(struct policy_terms){.initial_cap_pct = 50, .weight = 1};
 			bench.gpu.calm_run = 2;
-			bench_step(&bench);
-			assert_string_equal(bench_text(&bench), over_run < 2 ? "offer" : "");
+			bench_step();
+			assert_string_equal(bench_text(), over_run < 2 ? "offer" : "");
 		}
 	}
 }

@@ -8,7 +8,6 @@
 
 /* A GPU with vGPUs v (the first), a and b. */
 static struct rig {
-	struct bench bench;
 	struct promise_limits limits;
 	struct promise_gpu host;
 	struct promise_vgpu promises[VGPUS], *pointers[VGPUS];
@@ -17,7 +16,7 @@ static struct rig {
 static void prepare(const struct given given[VGPUS + 1])
 {
 	memset(&rig, 0, sizeof(rig));
-	bench_init(&rig.bench, given, 1);
+	bench_init(given, 1);
 	promise_limits_default(&rig.limits);
 	rig.host = (struct promise_gpu){.telemetry_valid = true, .acts = true, .hard_caps = true};
 	for (int i = 0; i < VGPUS; i++) {
@@ -30,9 +29,8 @@ static void prepare(const struct given given[VGPUS + 1])
 static void judge(int periods)
 {
 	for (int i = 0; i < periods; i++) {
-		bench_step(&rig.bench);
-		promise_step(&rig.bench.params, &rig.limits, &rig.bench.gpu, &rig.host,
-			     rig.pointers);
+		bench_step();
+		promise_step(&bench.params, &rig.limits, &bench.gpu, &rig.host, rig.pointers);
 	}
 }
 
@@ -55,7 +53,7 @@ static void stale(void)
 
 static void unread(void)
 {
-	rig.bench.vgpus[0].busy_valid = false;
+	bench.vgpus[0].busy_valid = false;
 }
 
 static void relative_slices(void)
@@ -206,7 +204,7 @@ TEST(a_policy_that_raises_no_cap_for_15_s_is_the_cause)
 	judge(15); /* the older cause has lost its weight */
 	assert_int_equal(v()->cause, PROMISE_POLICY_IDLE);
 	for (int i = 0; i < 30; i++) {
-		rig.bench.vgpus[0].cap_pct += i % 10 == 0;
+		bench.vgpus[0].cap_pct += i % 10 == 0;
 		judge(1);
 	}
 	assert_int_equal(v()->cause, PROMISE_ADJUSTING);
@@ -294,7 +292,7 @@ TEST(spare_cap_is_the_pool_and_what_donors_need_not)
 
 static void serve(double fps, int periods)
 {
-	bench_read(&rig.bench.vgpus[0], 1, fps);
+	bench_read(&bench.vgpus[0], 1, fps);
 	judge(periods);
 }
 
@@ -366,8 +364,8 @@ TEST(a_guest_that_is_the_limit_has_an_alarm_of_its_own)
 	assert_true(v()->alarm);
 	assert_int_equal(v()->alarm_cause, PROMISE_GUEST_LIMIT);
 	/* The host becomes the limit: its alarm waits for its own window. */
-	bench_read(&rig.bench.vgpus[0], 1, 45);
-	rig.bench.vgpus[0].held = true;
+	bench_read(&bench.vgpus[0], 1, 45);
+	bench.vgpus[0].held = true;
 	judge(25);
 	assert_int_equal(v()->cause, PROMISE_HELD);
 	assert_int_equal(v()->alarm_cause, PROMISE_GUEST_LIMIT);
@@ -396,7 +394,7 @@ TEST(missing_readings_are_unknown)
 	serve(40, 40);
 	before = promise_fast_pct(v());
 	/* Unreadable busy time freezes the windows. */
-	bench_read(&rig.bench.vgpus[0], NAN, NAN);
+	bench_read(&bench.vgpus[0], NAN, NAN);
 	judge(100);
 	assert_int_equal(v()->state, PROMISE_UNKNOWN);
 	assert_int_equal(v()->cause, PROMISE_TELEMETRY_STALE);
@@ -425,7 +423,7 @@ TEST(programs_that_have_ended_end_the_alarm)
 TEST(a_new_vgpu_has_no_cause)
 {
 	prepare(lone);
-	bench_read(&rig.bench.vgpus[0], NAN, NAN);
+	bench_read(&bench.vgpus[0], NAN, NAN);
 	rig.promises[0].dt_s = 0;
 	judge(1);
 	assert_int_equal(v()->state, PROMISE_UNKNOWN);

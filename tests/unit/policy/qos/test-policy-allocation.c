@@ -7,16 +7,16 @@
 #include "policy/qos/allocation.h"
 
 /* Returns the planned caps as text: "a 30, b 70". */
-static const char *caps_of(const struct bench *bench, const struct plan *plan)
+static const char *caps_of(const struct plan *plan)
 {
 	static char text[200];
 	int used = 0;
 
 	text[0] = '\0';
-	for (int i = 0; i < bench->gpu.n_vgpus; i++)
+	for (int i = 0; i < bench.gpu.n_vgpus; i++)
 		used += snprintf(text + used, sizeof(text) - (size_t)used, "%s%s %d",
-				 i > 0 ? ", " : "", bench->vgpus[i].id,
-				 bench->vgpus[i].cap_pct + plan->delta_pct[i]);
+				 i > 0 ? ", " : "", bench.vgpus[i].id,
+				 bench.vgpus[i].cap_pct + plan->delta_pct[i]);
 	return text;
 }
 
@@ -216,14 +216,13 @@ TEST(test_scarce_caps)
 {
 	for (size_t i = 0; i < sizeof(scarce_rows) / sizeof(scarce_rows[0]); i++) {
 		struct allocation_summary view;
-		struct bench bench;
 		struct plan plan;
 
 		print_message("  %s\n", scarce_rows[i].rule);
-		want_init(&bench, scarce_rows[i].wants, 1);
+		want_init(scarce_rows[i].wants, 1);
 		assert_int_equal(allocation_plan(&bench.params, &bench.gpu, 0, &plan, &view),
 				 ALLOCATION_SHORT);
-		assert_string_equal(caps_of(&bench, &plan), scarce_rows[i].caps);
+		assert_string_equal(caps_of(&plan), scarce_rows[i].caps);
 	}
 }
 
@@ -253,13 +252,12 @@ TEST(test_the_summary_names_the_largest_raise)
 	for (size_t i = 0; i < sizeof(raises) / sizeof(raises[0]); i++) {
 		struct allocation_summary view;
 		double noted_pct = 0;
-		struct bench bench;
 		struct plan plan;
 
-		want_init(&bench, raises[i].wants, 1);
+		want_init(raises[i].wants, 1);
 		(void)allocation_plan(&bench.params, &bench.gpu, 0, &plan, &view);
 		if (raises[i].largest) {
-			assert_int_equal(view.largest, bench_index(&bench, raises[i].largest));
+			assert_int_equal(view.largest, bench_index(raises[i].largest));
 			assert_int_equal(view.largest_pct, raises[i].need_pct);
 		} else {
 			assert_int_equal(view.largest, -1);
@@ -278,18 +276,17 @@ TEST(test_caps_by_expected_demand)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct row *row = &rows[i];
 		struct allocation_summary view;
-		struct bench bench;
 		struct plan plan;
 		enum allocation result;
 
-		want_init(&bench, row->wants, row->step ? row->step : 1);
+		want_init(row->wants, row->step ? row->step : 1);
 		result = allocation_plan(&bench.params, &bench.gpu, row->spared, &plan, &view);
-		if (result == row->result && strcmp(caps_of(&bench, &plan), row->caps) == 0 &&
+		if (result == row->result && strcmp(caps_of(&plan), row->caps) == 0 &&
 		    fabs(view.now_pct - row->now_pct) < 1e-9 && view.need_pct == row->need_pct)
 			continue;
 		wrong++;
 		print_message("%s: %s, %s, now %g need %d\n", row->rule, names[result],
-			      caps_of(&bench, &plan), view.now_pct, view.need_pct);
+			      caps_of(&plan), view.now_pct, view.need_pct);
 	}
 	assert_int_equal(wrong, 0);
 }
@@ -323,14 +320,13 @@ static struct want random_want(const char *id, int cap_pct)
 	};
 }
 
-static void check_within(const struct bench *bench, const struct plan *plan, enum allocation result,
-			 int room_pct)
+static void check_within(const struct plan *plan, enum allocation result, int room_pct)
 {
 	int sum_pct = 0, least_pct = 0;
 
-	for (int i = 0; i < bench->gpu.n_vgpus; i++) {
-		const struct policy_vgpu *vgpu = &bench->vgpus[i];
-		int floor = policy_floor_pct(&bench->params, &bench->gpu, &vgpu->terms);
+	for (int i = 0; i < bench.gpu.n_vgpus; i++) {
+		const struct policy_vgpu *vgpu = &bench.vgpus[i];
+		int floor = policy_floor_pct(&bench.params, &bench.gpu, &vgpu->terms);
 		int cap_pct = vgpu->cap_pct + plan->delta_pct[i];
 
 		sum_pct += cap_pct;
@@ -339,7 +335,7 @@ static void check_within(const struct bench *bench, const struct plan *plan, enu
 			assert_int_equal(plan->delta_pct[i], 0);
 		else if (result != ALLOCATION_KEPT)
 			assert_in_range(cap_pct, floor,
-					policy_ceiling_pct(&bench->gpu, &vgpu->terms));
+					policy_ceiling_pct(&bench.gpu, &vgpu->terms));
 	}
 	if (least_pct <= room_pct)
 		assert_true(sum_pct <= room_pct);
@@ -357,22 +353,21 @@ TEST(test_any_demands_fit_in_any_order)
 		struct want wants[7] = {{.id = NULL}}, turned[7] = {{.id = NULL}};
 		struct allocation_summary view, turned_view;
 		struct plan plan, turned_plan;
-		struct bench bench, other;
 		enum allocation result;
 
 		for (int i = 0; i < n; i++)
 			wants[i] = random_want(ids[i], random_int(1, 100 / n));
 		for (int i = 0; i < n; i++)
 			turned[i] = wants[n - 1 - i];
-		want_init(&bench, wants, 1);
-		want_init(&other, turned, 1);
-		result = allocation_plan(&bench.params, &bench.gpu, spared, &plan, &view);
-		assert_int_equal(allocation_plan(&other.params, &other.gpu, spared, &turned_plan,
-						 &turned_view),
+		want_init(turned, 1);
+		result = allocation_plan(&bench.params, &bench.gpu, spared, &turned_plan,
+					 &turned_view);
+		want_init(wants, 1);
+		assert_int_equal(allocation_plan(&bench.params, &bench.gpu, spared, &plan, &view),
 				 result);
 		for (int i = 0; i < n; i++)
 			assert_int_equal(plan.delta_pct[i], turned_plan.delta_pct[n - 1 - i]);
-		check_within(&bench, &plan, result, 100 - spared);
+		check_within(&plan, result, 100 - spared);
 		seen[result]++;
 	}
 	print_message("  kept %d, met %d, tight %d, short %d\n", seen[ALLOCATION_KEPT],
@@ -399,15 +394,14 @@ TEST(test_spare_time_may_serve_a_demand)
 
 	for (size_t i = 0; i < sizeof(served) / sizeof(served[0]); i++) {
 		struct allocation_summary view;
-		struct bench bench;
 		struct plan plan;
 
 		print_message("  %s\n", served[i].rule);
-		want_init(&bench, wants, 1);
+		want_init(wants, 1);
 		bench.gpu.sharing = served[i].sharing;
 		bench.vgpus[1].short_of_target = served[i].is_short;
 		(void)allocation_plan(&bench.params, &bench.gpu, 0, &plan, &view);
-		assert_string_equal(caps_of(&bench, &plan), served[i].caps);
+		assert_string_equal(caps_of(&plan), served[i].caps);
 	}
 }
 
@@ -421,7 +415,6 @@ TEST(test_no_vgpu_gets_less_than_its_entitlement)
 		int n = random_int(2, 6), contracts_pct = 0;
 		struct want wants[7] = {{.id = NULL}};
 		struct allocation_summary view;
-		struct bench bench;
 		struct plan plan;
 
 		for (int i = 0; i < n; i++) {
@@ -430,7 +423,7 @@ TEST(test_no_vgpu_gets_less_than_its_entitlement)
 			wants[i].held = false;
 			contracts_pct += wants[i].contract;
 		}
-		want_init(&bench, wants, 1);
+		want_init(wants, 1);
 		scarce += allocation_plan(&bench.params, &bench.gpu, 0, &plan, &view) ==
 			  ALLOCATION_SHORT;
 		for (int i = 0; i < n; i++) {

@@ -12,38 +12,37 @@
 #define FADING	 0.998
 #define CONTRACT 50
 
-static inline void make(struct bench *bench, int contract_pct, int cap_pct, double target_fps)
+static inline void make(int contract_pct, int cap_pct, double target_fps)
 {
-	bench_init(bench,
-		   (const struct given[]){{"a", contract_pct, .cap = cap_pct, .target = target_fps},
+	bench_init((const struct given[]){{"a", contract_pct, .cap = cap_pct, .target = target_fps},
 					  {.id = NULL}},
 		   1);
 }
 
-static inline void learn(struct bench *bench, double load_pct, double fps)
+static inline void learn(double load_pct, double fps)
 {
-	struct policy_vgpu *vgpu = &bench->vgpus[0];
+	struct policy_vgpu *vgpu = &bench.vgpus[0];
 
 	bench_read(vgpu, load_pct / vgpu->cap_pct, fps);
 	vgpu->load = load_pct / 100;
-	demand_learn(&bench->gpu, vgpu);
+	demand_learn(&bench.gpu, vgpu);
 }
 
 /* Learns from periods without frames. */
-static inline void learn_load(struct bench *bench, double load_pct, int periods)
+static inline void learn_load(double load_pct, int periods)
 {
 	for (int i = 0; i < periods; i++)
-		learn(bench, load_pct, NAN);
+		learn(load_pct, NAN);
 }
 
-static inline double now_pct(const struct bench *bench)
+static inline double now_pct(void)
 {
-	return demand_now_pct(&bench->vgpus[0]);
+	return demand_now_pct(&bench.vgpus[0]);
 }
 
-static inline double margin_pct(const struct bench *bench)
+static inline double margin_pct(void)
 {
-	return (double)bench->tracks[0].demand.margin_pct;
+	return (double)bench.tracks[0].demand.margin_pct;
 }
 
 #define assert_near(a, b) assert_float_equal(a, b, 1e-4)

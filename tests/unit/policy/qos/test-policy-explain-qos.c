@@ -34,16 +34,14 @@ TEST(test_the_sentence_of_an_allocation)
 		struct allocation_summary summary;
 		struct policy_decision *decision;
 		enum allocation result;
-		struct bench bench;
 		struct plan plan;
 
-		want_init(&bench, rows[i].wants, 1);
+		want_init(rows[i].wants, 1);
 		result = allocation_plan(&bench.params, &bench.gpu, 0, &plan, &summary);
 		decision = plan_decide(&plan, &bench.gpu, POLICY_SHARE, &bench.out);
 		explain_allocation(&bench.gpu, &bench.out, result, &summary, decision);
 		bench_check_said(decision, rows[i].why, rows[i].numbers);
-		assert_int_equal(decision->vgpu,
-				 rows[i].vgpu ? bench_index(&bench, rows[i].vgpu) : -1);
+		assert_int_equal(decision->vgpu, rows[i].vgpu ? bench_index(rows[i].vgpu) : -1);
 	}
 }
 
@@ -61,10 +59,9 @@ TEST(test_the_sentence_of_a_risky_sale)
 	};
 	static const struct fund fund = {.cap_pct = 30};
 	struct policy_decision *decision;
-	struct bench bench;
 	struct plan none;
 
-	bench_init(&bench, (const struct given[]){{"a", 50, .cap = 50}, {.id = NULL}}, 1);
+	bench_init((const struct given[]){{"a", 50, .cap = 50}, {.id = NULL}}, 1);
 	bench.gpu.flavors[0].initial_cap_pct = 50;
 	bench.gpu.total_load = 0.4;
 	bench.gpu.broken_s = 2;

@@ -6,55 +6,54 @@
 
 #define HOUR 3600
 
-static void make(struct bench *bench, int n)
+static void make(int n)
 {
 	static const char *const ids[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
 	struct given given[BENCH_MAX + 1] = {{0}};
 
 	for (int i = 0; i < n; i++)
 		given[i] = (struct given){ids[i], 50, .cap = 12};
-	bench_init(bench, given, 1);
-	bench->gpu.flavors[0] = (struct policy_terms){.initial_cap_pct = 50, .weight = 1};
+	bench_init(given, 1);
+	bench.gpu.flavors[0] = (struct policy_terms){.initial_cap_pct = 50, .weight = 1};
 }
 
 /* One period with these demands, in percent of the GPU. */
-static void see(struct bench *bench, const double *pct)
+static void see(const double *pct)
 {
-	for (int i = 0; i < bench->gpu.n_vgpus; i++) {
-		struct policy_demand *demand = &bench->tracks[i].demand;
+	for (int i = 0; i < bench.gpu.n_vgpus; i++) {
+		struct policy_demand *demand = &bench.tracks[i].demand;
 
 		demand->known = true;
 		demand->source = POLICY_DEMAND_SEEN;
 		demand->now_pct = (float)pct[i];
 	}
-	futures_learn(&bench->gpu);
+	futures_learn(&bench.gpu);
 }
 
-static struct futures sample(const struct bench *bench)
+static struct futures sample(void)
 {
 	struct futures futures;
 
-	futures_sample(&bench->params, &bench->gpu, bench->gpu.flavors, 1, &futures);
+	futures_sample(&bench.params, &bench.gpu, bench.gpu.flavors, 1, &futures);
 	return futures;
 }
 
-static struct futures after(struct bench *bench, int seconds, const double *pct)
+static struct futures after(int seconds, const double *pct)
 {
 	for (int t = 0; t < seconds; t++)
-		see(bench, pct);
-	return sample(bench);
+		see(pct);
+	return sample();
 }
 
 TEST(test_a_slot_stores_the_largest_demand)
 {
 	const struct policy_past *past;
-	struct bench bench;
 
-	make(&bench, 1);
+	make(1);
 	past = &bench.tracks[0].past;
 	/* Slot 0 contains the first three seconds. 98 % of a demand must be served. */
 	for (int t = 1; t <= 8; t++)
-		see(&bench, (double[]){t == 2 ? 18 : t == 5 ? 14 : 10});
+		see((double[]){t == 2 ? 18 : t == 5 ? 14 : 10});
 	assert_int_equal(past->slots, 3);
 	assert_int_equal(past->pct[0], 18);
 	assert_int_equal(past->pct[1], 14);
@@ -66,13 +65,12 @@ TEST(test_a_slot_stores_the_largest_demand)
 TEST(test_a_long_period_fills_several_slots)
 {
 	const struct policy_past *past;
-	struct bench bench;
 
-	make(&bench, 1);
+	make(1);
 	bench.gpu.period_s = 10;
 	past = &bench.tracks[0].past;
-	see(&bench, (double[]){10});
-	see(&bench, (double[]){20});
+	see((double[]){10});
+	see((double[]){20});
 	/* The second period ends in slot 5. */
 	assert_int_equal(past->pct[2], 10);
 	assert_int_equal(past->pct[3], 20);
@@ -83,12 +81,11 @@ TEST(test_a_long_period_fills_several_slots)
 
 TEST(test_observed_vgpus_that_fit_have_a_small_risk)
 {
-	struct bench bench;
 	double early, late;
 
-	make(&bench, 4);
-	early = after(&bench, 30, (double[]){10, 10, 5, 5}).broken;
-	late = after(&bench, HOUR, (double[]){10, 10, 5, 5}).broken;
+	make(4);
+	early = after(30, (double[]){10, 10, 5, 5}).broken;
+	late = after(HOUR, (double[]){10, 10, 5, 5}).broken;
 	assert_true(early > 2 * late);
 	assert_true(late < 0.02);
 }
@@ -98,10 +95,8 @@ TEST(test_idle_vgpus_allow_more_sales_the_longer_they_are_idle)
 	double risk[3];
 
 	for (int i = 0; i < 3; i++) {
-		struct bench bench;
-
-		make(&bench, 8);
-		risk[i] = after(&bench, (int[]){60, 600, 2 * HOUR}[i], (double[8]){0}).broken;
+		make(8);
+		risk[i] = after((int[]){60, 600, 2 * HOUR}[i], (double[8]){0}).broken;
 	}
 	assert_true(risk[0] > risk[1] && risk[1] > risk[2]);
 	assert_true(risk[2] < 0.04);
@@ -110,10 +105,9 @@ TEST(test_idle_vgpus_allow_more_sales_the_longer_they_are_idle)
 TEST(test_a_full_gpu_breaks_with_a_newcomer)
 {
 	struct futures futures;
-	struct bench bench;
 
-	make(&bench, 2);
-	futures = after(&bench, 600, (double[]){49, 49});
+	make(2);
+	futures = after(600, (double[]){49, 49});
 	assert_true(futures.over > 0.95);
 	assert_true(futures.broken > 0.9);
 }
@@ -124,15 +118,13 @@ TEST(test_vgpus_that_are_busy_together_are_riskier)
 	double over[2];
 
 	for (int together = 0; together < 2; together++) {
-		struct bench bench;
-
-		make(&bench, 2);
+		make(2);
 		for (int t = 0; t < HOUR; t++) {
 			bool odd = (t + 1) / 4 % 2;
 
-			see(&bench, (double[]){odd ? 45 : 1, odd == together ? 45 : 1});
+			see((double[]){odd ? 45 : 1, odd == together ? 45 : 1});
 		}
-		over[together] = sample(&bench).over;
+		over[together] = sample().over;
 	}
 	/* Alternately, a busy newcomer fits. */
 	assert_true(over[0] < 0.1);
@@ -144,15 +136,13 @@ TEST(test_a_steady_rise_continues)
 	double broken[2];
 
 	for (int rises = 0; rises < 2; rises++) {
-		struct bench bench;
-
-		make(&bench, 3);
+		make(3);
 		for (int t = 0; t < 900; t++) {
 			double pct = rises ? 2 + t / 40.0 : 24;
 
-			see(&bench, (double[]){pct, pct, pct});
+			see((double[]){pct, pct, pct});
 		}
-		broken[rises] = sample(&bench).broken;
+		broken[rises] = sample().broken;
 	}
 	assert_true(broken[1] > broken[0] + 0.2);
 }
@@ -164,32 +154,27 @@ TEST(test_a_young_rise_is_not_steady_work)
 	static const double periods_s[] = {1, 2, 4, 5};
 
 	for (size_t i = 0; i < sizeof(periods_s) / sizeof(periods_s[0]); i++) {
-		struct bench bench;
-
-		make(&bench, 2);
+		make(2);
 		bench.gpu.period_s = periods_s[i];
 		for (double t_s = 0; t_s <= 120; t_s += periods_s[i]) {
 			double pct = 2.4 + 46 * t_s / 890;
 
-			see(&bench, (double[]){pct, pct});
-			assert_true(t_s < 30 ||
-				    100 * sample(&bench).broken > bench.params.sale_risk_pct);
+			see((double[]){pct, pct});
+			assert_true(t_s < 30 || 100 * sample().broken > bench.params.sale_risk_pct);
 		}
 	}
 }
 
 TEST(test_after_a_rise_the_idle_time_is_forgotten)
 {
-	struct bench bench;
-
-	make(&bench, 2);
-	(void)after(&bench, 600, (double[]){40, 0});
+	make(2);
+	(void)after(600, (double[]){40, 0});
 	assert_int_equal(bench.gpu.risen, 0);
-	(void)after(&bench, 1, (double[]){40, 45});
+	(void)after(1, (double[]){40, 45});
 	assert_int_equal(bench.gpu.risen, 1);
 	assert_int_equal(bench.tracks[1].past.slots, 1);
 	assert_true(bench.tracks[1].past.seen_s == 1);
-	assert_true(sample(&bench).over > 0.5);
+	assert_true(sample().over > 0.5);
 }
 
 /* 10 % and the rises of two others fit, 30 % and two rises do not. */
@@ -198,10 +183,8 @@ TEST(test_a_gpu_that_survives_two_rises_has_a_smaller_risk)
 	double broken[2];
 
 	for (int heavy = 0; heavy < 2; heavy++) {
-		struct bench bench;
-
-		make(&bench, 4);
-		broken[heavy] = after(&bench, 300, (double[]){heavy ? 30 : 10, 0, 0, 0}).broken;
+		make(4);
+		broken[heavy] = after(300, (double[]){heavy ? 30 : 10, 0, 0, 0}).broken;
 	}
 	assert_true(broken[0] > 0);
 	assert_true(broken[1] > 5 * broken[0]);
@@ -214,10 +197,9 @@ TEST(test_vgpus_with_small_work_count_as_risen)
 
 	for (int works = 0; works < 2; works++) {
 		double pct = works ? 3 : 2;
-		struct bench bench;
 
-		make(&bench, 4);
-		broken[works] = after(&bench, 300, (double[]){pct, pct, pct, pct}).broken;
+		make(4);
+		broken[works] = after(300, (double[]){pct, pct, pct, pct}).broken;
 	}
 	assert_true(broken[1] > 10 * broken[0]);
 }
@@ -229,17 +211,16 @@ TEST(test_the_order_has_no_effect)
 
 	for (int turn = 0; turn < 5; turn++) {
 		struct futures futures;
-		struct bench bench;
 		double turned[5];
 
-		make(&bench, 5);
+		make(5);
 		for (int i = 0; i < 5; i++) {
 			static const char *const ids[] = {"a", "b", "c", "d", "e"};
 
 			bench.vgpus[i].id = ids[(i + turn) % 5];
 			turned[i] = pct[(i + turn) % 5];
 		}
-		futures = after(&bench, 100, turned);
+		futures = after(100, turned);
 		if (turn == 0)
 			first = futures;
 		assert_memory_equal(&first, &futures, sizeof(first));
@@ -249,17 +230,20 @@ TEST(test_the_order_has_no_effect)
 TEST(test_a_filled_past_equals_an_observed_past)
 {
 	unsigned char pct[300];
-	struct bench seen, filled;
+	struct policy_past seen;
+	double past_s;
 
-	make(&seen, 1);
-	(void)after(&seen, 1203, (double[]){20});
-	make(&filled, 1);
-	filled.gpu.past_s = seen.gpu.past_s - 3;
+	make(1);
+	(void)after(1203, (double[]){20});
+	seen = bench.tracks[0].past;
+	past_s = bench.gpu.past_s;
+	make(1);
+	bench.gpu.past_s = past_s - 3;
 	memset(pct, 20, sizeof(pct));
-	futures_fill(&filled.gpu, &filled.vgpus[0], pct, 300);
-	(void)after(&filled, 3, (double[]){20});
-	assert_int_equal(filled.tracks[0].past.slots, seen.tracks[0].past.slots);
-	assert_int_equal(filled.tracks[0].past.peak_pct, 20);
-	assert_true(filled.tracks[0].past.seen_s == seen.tracks[0].past.seen_s);
-	assert_memory_equal(filled.tracks[0].past.pct, seen.tracks[0].past.pct, 301);
+	futures_fill(&bench.gpu, &bench.vgpus[0], pct, 300);
+	(void)after(3, (double[]){20});
+	assert_int_equal(bench.tracks[0].past.slots, seen.slots);
+	assert_int_equal(bench.tracks[0].past.peak_pct, 20);
+	assert_true(bench.tracks[0].past.seen_s == seen.seen_s);
+	assert_memory_equal(bench.tracks[0].past.pct, seen.pct, 301);
 }

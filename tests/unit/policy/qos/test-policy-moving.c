@@ -4,39 +4,37 @@
 
 #include "policy/qos/moving.h"
 
-static void make(struct bench *bench)
+static void make(void)
 {
-	bench_init(bench,
-		   (const struct given[]){
-			   {"a", 50, .cap = 30}, {"b", 50, .cap = 30}, {"c", 50, .cap = 30}, {0}},
-		   1);
-	bench->gpu.migrates = true;
+	bench_init(
+		(const struct given[]){
+			{"a", 50, .cap = 30}, {"b", 50, .cap = 30}, {"c", 50, .cap = 30}, {0}},
+		1);
+	bench.gpu.migrates = true;
 }
 
-static void learn(struct bench *bench, int seconds)
+static void learn(int seconds)
 {
 	for (int t = 0; t < seconds; t++)
-		moving_learn(&bench->gpu);
+		moving_learn(&bench.gpu);
 }
 
 /* The last vGPU of the array leaves after @seconds. */
-static void leave(struct bench *bench, int seconds)
+static void leave(int seconds)
 {
-	learn(bench, seconds - 1);
-	bench->gpu.n_vgpus--;
-	learn(bench, 1);
+	learn(seconds - 1);
+	bench.gpu.n_vgpus--;
+	learn(1);
 }
 
-static bool is_unanswered(const struct bench *bench)
+static bool is_unanswered(void)
 {
-	return moving_save(&bench->gpu.moving).unanswered;
+	return moving_save(&bench.gpu.moving).unanswered;
 }
 
 TEST(test_without_a_hook_or_an_answer_there_is_no_trust)
 {
-	struct bench bench;
-
-	make(&bench);
+	make();
 	assert_true(moving_trust(&bench.gpu) == 0);
 	assert_false(moving_is_known(&bench.gpu));
 	bench.gpu.moving.answered = 1;
@@ -48,87 +46,75 @@ TEST(test_without_a_hook_or_an_answer_there_is_no_trust)
 
 TEST(test_an_answer_gives_trust_and_the_delay)
 {
-	struct bench bench;
-
-	make(&bench);
+	make();
 	assert_true(moving_delay_s(&bench.gpu) == 10);
 	moving_name(&bench.gpu, 2);
-	leave(&bench, 120);
+	leave(120);
 	assert_float_equal(moving_trust(&bench.gpu), 1 / 1.03, 1e-9);
 	assert_true(moving_is_known(&bench.gpu));
 	assert_float_equal(moving_delay_s(&bench.gpu), 120, 1e-9);
 	/* The newest delay has a weight of 0.3. */
 	moving_name(&bench.gpu, 1);
-	leave(&bench, 20);
+	leave(20);
 	assert_float_equal(moving_delay_s(&bench.gpu), 90, 1e-9);
 	assert_float_equal(moving_trust(&bench.gpu), 2 / 2.03, 1e-9);
 }
 
 TEST(test_the_departure_of_another_vgpu_is_no_answer)
 {
-	struct bench bench;
-
-	make(&bench);
-	leave(&bench, 5); /* no naming */
+	make();
+	leave(5); /* no naming */
 	moving_name(&bench.gpu, 0);
-	leave(&bench, 5);
+	leave(5);
 	assert_true(moving_trust(&bench.gpu) == 0);
 }
 
 TEST(test_one_naming_without_an_answer_ends_the_trust)
 {
-	struct bench bench;
-
-	make(&bench);
+	make();
 	bench.gpu.moving = (struct policy_moving){.answered = 9, .delay_s = 100};
 	moving_name(&bench.gpu, 2);
-	learn(&bench, 180);
+	learn(180);
 	assert_true(moving_trust(&bench.gpu) > 0.9);
-	learn(&bench, 1);
+	learn(1);
 	assert_true(moving_trust(&bench.gpu) == 0);
 	/* Naming the vGPU again does not restart the time. A late departure is no answer in time,
 	 * so nothing is known, as at the start. */
 	moving_name(&bench.gpu, 2);
-	leave(&bench, 19);
-	assert_false(is_unanswered(&bench));
+	leave(19);
+	assert_false(is_unanswered());
 	assert_false(moving_is_known(&bench.gpu));
 	assert_float_equal(moving_delay_s(&bench.gpu), 130, 1e-9);
 }
 
 TEST(test_a_departure_much_later_is_no_answer)
 {
-	struct bench bench;
-
-	make(&bench);
+	make();
 	moving_name(&bench.gpu, 2);
-	learn(&bench, 361);
-	leave(&bench, 1);
-	assert_true(is_unanswered(&bench));
+	learn(361);
+	leave(1);
+	assert_true(is_unanswered());
 }
 
 TEST(test_naming_other_vgpus_does_not_restart_the_time)
 {
-	struct bench bench;
-
-	make(&bench);
+	make();
 	for (int t = 0; t < 4; t++) {
 		moving_name(&bench.gpu, t % 2);
-		learn(&bench, 30);
+		learn(30);
 	}
-	assert_false(is_unanswered(&bench));
-	learn(&bench, 61);
-	assert_true(is_unanswered(&bench));
+	assert_false(is_unanswered());
+	learn(61);
+	assert_true(is_unanswered());
 }
 
 TEST(test_each_named_vgpu_has_a_time_of_its_own)
 {
-	struct bench bench;
-
-	make(&bench);
+	make();
 	moving_name(&bench.gpu, 2);
-	learn(&bench, 30);
+	learn(30);
 	moving_name(&bench.gpu, 1);
-	leave(&bench, 30);
+	leave(30);
 	assert_float_equal(moving_trust(&bench.gpu), 1 / 1.03, 1e-9);
 	assert_float_equal(moving_delay_s(&bench.gpu), 60, 1e-9);
 }
@@ -140,17 +126,16 @@ TEST(test_the_oldest_naming_is_replaced)
 					     {"e", 10, .cap = 10}, {"f", 10, .cap = 10},
 					     {"g", 10, .cap = 10}, {"h", 10, .cap = 10},
 					     {"i", 10, .cap = 10}, {0}};
-	struct bench bench;
 
-	bench_init(&bench, given, 1);
+	bench_init(given, 1);
 	bench.gpu.migrates = true;
 	for (int i = 8; i >= 0; i--) {
 		moving_name(&bench.gpu, i);
-		learn(&bench, 1);
+		learn(1);
 	}
-	leave(&bench, 1); /* the vGPU that was named first */
+	leave(1); /* the vGPU that was named first */
 	assert_true(moving_trust(&bench.gpu) == 0);
-	leave(&bench, 1);
+	leave(1);
 	assert_float_equal(moving_trust(&bench.gpu), 1 / 1.03, 1e-9);
 }
 
@@ -161,28 +146,24 @@ TEST(test_a_known_delay_shortens_the_patience)
 	} rows[] = {{5, 60}, {30, 90}, {100, 180}};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct bench bench;
-
-		make(&bench);
+		make();
 		moving_name(&bench.gpu, 2);
-		leave(&bench, rows[i].delay_s);
+		leave(rows[i].delay_s);
 		moving_name(&bench.gpu, 1);
-		learn(&bench, rows[i].patience_s);
+		learn(rows[i].patience_s);
 		assert_true(moving_is_known(&bench.gpu));
-		learn(&bench, 1);
+		learn(1);
 		assert_true(moving_trust(&bench.gpu) == 0);
 	}
 }
 
 TEST(test_a_failed_newcomer_is_named)
 {
-	struct bench bench;
-
-	make(&bench);
+	make();
 	bench.vgpus[2].newcomer = bench.gpu.offered = true;
-	learn(&bench, 30);
+	learn(30);
 	bench.vgpus[2].newcomer = false;
-	leave(&bench, 10);
+	leave(10);
 	assert_float_equal(moving_trust(&bench.gpu), 1 / 1.03, 1e-9);
 	/* It was named in the first of these 10 periods. */
 	assert_float_equal(moving_delay_s(&bench.gpu), 10, 1e-9);
@@ -190,47 +171,41 @@ TEST(test_a_failed_newcomer_is_named)
 
 TEST(test_a_newcomer_that_passed_is_not_named)
 {
-	struct bench bench;
-
-	make(&bench);
+	make();
 	bench.vgpus[2].newcomer = bench.gpu.offered = true;
-	learn(&bench, 30);
+	learn(30);
 	bench.vgpus[2].newcomer = bench.gpu.offered = false;
-	learn(&bench, 500);
-	assert_false(is_unanswered(&bench));
-	leave(&bench, 1);
+	learn(500);
+	assert_false(is_unanswered());
+	leave(1);
 	assert_true(moving_trust(&bench.gpu) == 0);
 }
 
 TEST(test_a_failed_migration_is_no_answer_at_once)
 {
-	struct bench bench;
-
-	make(&bench);
+	make();
 	bench.gpu.moving.answered = 3;
 	moving_note_failed(&bench.gpu, "a"); /* was not named */
-	assert_false(is_unanswered(&bench));
+	assert_false(is_unanswered());
 	moving_note_requested(&bench.gpu, "a");
-	learn(&bench, 5);
-	assert_false(is_unanswered(&bench));
+	learn(5);
+	assert_false(is_unanswered());
 	moving_note_failed(&bench.gpu, "a");
-	assert_true(is_unanswered(&bench));
+	assert_true(is_unanswered());
 	assert_true(moving_trust(&bench.gpu) == 0);
 	bench.gpu.migrates = false;
 	moving_note_requested(&bench.gpu, "b");
 	bench.gpu.migrates = true;
 	moving_load(&bench.gpu.moving, &(struct moving_estimate){.answered = 1});
 	moving_note_failed(&bench.gpu, "b");
-	assert_false(is_unanswered(&bench));
+	assert_false(is_unanswered());
 }
 
 TEST(test_a_requested_migration_is_answered_by_the_departure)
 {
-	struct bench bench;
-
-	make(&bench);
+	make();
 	moving_note_requested(&bench.gpu, "c");
-	leave(&bench, 4);
+	leave(4);
 	assert_true(moving_is_known(&bench.gpu));
 	assert_float_equal(moving_delay_s(&bench.gpu), 4, 1e-9);
 }

@@ -106,10 +106,9 @@ TEST(test_the_first_cap_of_a_newcomer)
 		const struct newcomer *row = &newcomers[i];
 		struct policy_terms terms = {
 			.initial_cap_pct = row->contract, .min_cap_pct = row->min_cap, .weight = 1};
-		struct bench bench;
 		int cap;
 
-		want_init(&bench, row->vgpus, row->step ? row->step : 1);
+		want_init(row->vgpus, row->step ? row->step : 1);
 		bench.gpu.migrates = row->migrates;
 		bench.gpu.moving.answered = row->migrates;
 		cap = bench.policy->fund(&bench.params, &bench.gpu, &terms, &bench.out);
@@ -119,9 +118,9 @@ TEST(test_the_first_cap_of_a_newcomer)
 			assert_int_equal(bench.out.n_decisions, 0);
 			continue;
 		}
-		if (strcmp(bench_text(&bench), row->decision) != 0)
-			fail_msg("%s: %s", row->rule, bench_text(&bench));
+		if (strcmp(bench_text(), row->decision) != 0)
+			fail_msg("%s: %s", row->rule, bench_text());
 		bench_check_numbers(&bench.out.decisions[0], row->numbers);
-		bench_check_wants(&bench);
+		bench_check_wants();
 	}
 }

@@ -18,18 +18,18 @@ struct lately {
 	bool held; /* the cap is held at the last demand */
 };
 
-static void make(struct bench *bench, const struct lately *lately)
+static void make(const struct lately *lately)
 {
 	struct given given[BENCH_MAX + 1] = {{0}};
 
 	for (int i = 0; i < BENCH_MAX && lately[i].id; i++)
 		given[i] = (struct given){lately[i].id, 50, .cap = 10, .held = lately[i].held};
-	bench_init(bench, given, 1);
-	bench->gpu.migrates = true;
-	bench->gpu.moving = (struct policy_moving){.answered = 1, .delay_s = 10};
-	bench->gpu.flavors[0] = (struct policy_terms){.initial_cap_pct = 50, .weight = 1};
-	for (int i = 0; i < bench->gpu.n_vgpus; i++) {
-		struct policy_demand *demand = &bench->tracks[i].demand;
+	bench_init(given, 1);
+	bench.gpu.migrates = true;
+	bench.gpu.moving = (struct policy_moving){.answered = 1, .delay_s = 10};
+	bench.gpu.flavors[0] = (struct policy_terms){.initial_cap_pct = 50, .weight = 1};
+	for (int i = 0; i < bench.gpu.n_vgpus; i++) {
+		struct policy_demand *demand = &bench.tracks[i].demand;
 
 		demand->known = true;
 		demand->ring_fill = lately[i].n;
@@ -38,15 +38,15 @@ static void make(struct bench *bench, const struct lately *lately)
 			demand->peak_pct[0] = fmaxf(demand->peak_pct[0], (float)lately[i].pct[t]);
 		}
 		if (lately[i].held)
-			bench->vgpus[i].cap_pct = lately[i].pct[lately[i].n - 1];
+			bench.vgpus[i].cap_pct = lately[i].pct[lately[i].n - 1];
 	}
 }
 
-static struct overload sum_of(const struct bench *bench)
+static struct overload sum_of(void)
 {
 	struct overload overload;
 
-	overload_sum_demands(&bench->params, &bench->gpu, &overload);
+	overload_sum_demands(&bench.params, &bench.gpu, &overload);
 	return overload;
 }
 
@@ -60,18 +60,17 @@ static void check(const struct overload *overload, const double want[MORE + 1])
 
 TEST(test_demands_add_up)
 {
-	struct bench bench;
 	struct overload overload;
 
-	make(&bench, (const struct lately[]){{.id = NULL}});
-	overload = sum_of(&bench);
+	make((const struct lately[]){{.id = NULL}});
+	overload = sum_of();
 	check(&overload, (double[MORE + 1]){[0] = 1});
 	assert_int_equal(overload.top, 0);
 
-	make(&bench, (const struct lately[]){{"a", .n = 4, .pct = {10, 10, 20, 40}},
-					     {"b", .n = 2, .pct = {30, 80}},
-					     {.id = NULL}});
-	overload = sum_of(&bench);
+	make((const struct lately[]){{"a", .n = 4, .pct = {10, 10, 20, 40}},
+				     {"b", .n = 2, .pct = {30, 80}},
+				     {.id = NULL}});
+	overload = sum_of();
 	check(&overload, (double[MORE + 1]){[40] = 0.25,
 					    [50] = 0.125,
 					    [70] = 0.125,
@@ -83,39 +82,36 @@ TEST(test_demands_add_up)
 
 TEST(test_the_top_is_the_largest_possible_total)
 {
-	struct bench bench;
 	struct overload overload;
 
-	make(&bench, (const struct lately[]){{"a", .n = 4, .pct = {10, 10, 20, 40}},
-					     {"b", .n = 2, .pct = {25, 30}},
-					     {.id = NULL}});
-	overload = sum_of(&bench);
+	make((const struct lately[]){{"a", .n = 4, .pct = {10, 10, 20, 40}},
+				     {"b", .n = 2, .pct = {25, 30}},
+				     {.id = NULL}});
+	overload = sum_of();
 	assert_int_equal(overload.top, 70);
 }
 
 TEST(test_overload_stays_overload)
 {
-	struct bench bench;
 	struct overload overload;
 
-	make(&bench, (const struct lately[]){{"a", .n = 2, .pct = {40, 60}},
-					     {"b", .n = 1, .pct = {50}},
-					     {"c", .n = 2, .pct = {5, 10}},
-					     {.id = NULL}});
-	overload = sum_of(&bench);
+	make((const struct lately[]){{"a", .n = 2, .pct = {40, 60}},
+				     {"b", .n = 1, .pct = {50}},
+				     {"c", .n = 2, .pct = {5, 10}},
+				     {.id = NULL}});
+	overload = sum_of();
 	check(&overload, (double[MORE + 1]){[95] = 0.25, [100] = 0.25, [MORE] = 0.5});
 }
 
 TEST(test_holds_and_floors_count)
 {
-	struct bench bench;
 	struct overload overload;
 
-	make(&bench, (const struct lately[]){{"a", .n = 2, .pct = {90, 25}, .held = true},
-					     {"b", .n = 4, .pct = {0, 3, 4, 20}},
-					     {.id = NULL}});
+	make((const struct lately[]){{"a", .n = 2, .pct = {90, 25}, .held = true},
+				     {"b", .n = 4, .pct = {0, 3, 4, 20}},
+				     {.id = NULL}});
 	bench.vgpus[1].terms.min_cap_pct = 4;
-	overload = sum_of(&bench);
+	overload = sum_of();
 	check(&overload, (double[MORE + 1]){[29] = 0.75, [45] = 0.25});
 }
 
@@ -123,11 +119,10 @@ TEST(test_a_hold_may_be_almost_the_whole_gpu)
 {
 	for (int pct = 98; pct <= 100; pct++) {
 		struct overload overload;
-		struct bench bench;
 
-		make(&bench, (const struct lately[]){{"a", .n = 1, .pct = {pct}, .held = true},
-						     {.id = NULL}});
-		overload = sum_of(&bench);
+		make((const struct lately[]){{"a", .n = 1, .pct = {pct}, .held = true},
+					     {.id = NULL}});
+		overload = sum_of();
 		assert_true(overload.share[pct] == 1);
 		assert_int_equal(overload.top, pct);
 	}
@@ -147,12 +142,11 @@ TEST(test_the_order_does_not_matter)
 	for (int turn = 0; turn < 4; turn++) {
 		struct lately lately[6] = {{.id = NULL}};
 		struct overload overload;
-		struct bench bench;
 
 		for (int i = 0; i < 5; i++)
 			lately[i] = all[(i * (turn + 1) + turn) % 5];
-		make(&bench, lately);
-		overload = sum_of(&bench);
+		make(lately);
+		overload = sum_of();
 		if (turn == 0)
 			first = overload;
 		assert_memory_equal(&first, &overload, sizeof(first));
@@ -167,11 +161,10 @@ TEST(test_a_rounding_error_is_no_overload)
 					       {"c", .n = 7, .pct = {1, 2, 3, 4, 5, 6, 7}},
 					       {.id = NULL}};
 	struct overload overload;
-	struct bench bench;
 	double share[OVERLOAD_PCTS] = {0};
 
-	make(&bench, lately);
-	overload = sum_of(&bench);
+	make(lately);
+	overload = sum_of();
 	for (int pct = 1; pct <= 7; pct++)
 		share[pct] = 1. / 7;
 	assert_true(overload_probability(&overload, share) == 0);
@@ -188,13 +181,12 @@ TEST(test_a_rare_overload_counts)
 
 TEST(test_a_newcomer_adds_overload)
 {
-	struct bench bench;
 	struct overload overload;
 
-	make(&bench, (const struct lately[]){{"a", .n = 4, .pct = {10, 10, 20, 40}},
-					     {"b", .n = 2, .pct = {30, 80}},
-					     {.id = NULL}});
-	overload = sum_of(&bench);
+	make((const struct lately[]){{"a", .n = 4, .pct = {10, 10, 20, 40}},
+				     {"b", .n = 2, .pct = {30, 80}},
+				     {.id = NULL}});
+	overload = sum_of();
 	assert_near(overload_probability(&overload, (double[OVERLOAD_PCTS]){[0] = 1}), 0.125);
 	assert_near(overload_probability(&overload, (double[OVERLOAD_PCTS]){[10] = 1}), 0.25);
 	assert_near(overload_probability(&overload, (double[OVERLOAD_PCTS]){[0] = 0.5, [20] = 0.5}),
@@ -209,71 +201,63 @@ TEST(test_a_newcomer_adds_overload)
  * so the price pays for 50 broken seconds per hour.
  */
 
-static struct profit expect(const struct bench *bench)
+static struct profit expect(void)
 {
 	struct profit profit;
 
-	profit_expect(&bench->params, &bench->gpu, bench->gpu.flavors, 1, &profit);
+	profit_expect(&bench.params, &bench.gpu, bench.gpu.flavors, 1, &profit);
 	return profit;
 }
 
-static void check_profit(const struct bench *bench, double misfit, double broken_s, double expected)
+static void check_profit(double misfit, double broken_s, double expected)
 {
-	struct profit profit = expect(bench);
+	struct profit profit = expect();
 
 	assert_near(profit.price,
-		    bench->params.price_per_cap_hour * bench->gpu.flavors[0].initial_cap_pct / 100);
+		    bench.params.price_per_cap_hour * bench.gpu.flavors[0].initial_cap_pct / 100);
 	assert_near(profit.misfit, misfit);
 	assert_float_equal(profit.broken_s, broken_s, 1e-6);
-	assert_float_equal(profit.penalty, bench->params.penalty_per_broken_s * broken_s, 1e-6);
+	assert_float_equal(profit.penalty, bench.params.penalty_per_broken_s * broken_s, 1e-6);
 	assert_float_equal(profit.expected, expected, 1e-6);
 }
 
 TEST(test_an_empty_gpu_is_all_profit)
 {
-	struct bench bench;
-
-	make(&bench, (const struct lately[]){{.id = NULL}});
-	check_profit(&bench, 0, 0, 0.5);
+	make((const struct lately[]){{.id = NULL}});
+	check_profit(0, 0, 0.5);
 	bench.gpu.flavors[0].initial_cap_pct = 25;
 	bench.params.price_per_cap_hour = 8;
-	check_profit(&bench, 0, 0, 2);
+	check_profit(0, 0, 2);
 }
 
 TEST(test_without_a_price_no_newcomer_fits)
 {
-	struct bench bench;
-
-	make(&bench, (const struct lately[]){{.id = NULL}});
+	make((const struct lately[]){{.id = NULL}});
 	bench.params.price_per_cap_hour = 0;
-	check_profit(&bench, 1, HOOK, -0.01 * HOOK);
+	check_profit(1, HOOK, -0.01 * HOOK);
 	bench.params.penalty_per_broken_s = 0;
-	check_profit(&bench, 1, HOOK, 0);
+	check_profit(1, HOOK, 0);
 }
 
 TEST(test_a_newcomer_that_does_not_fit_costs_until_it_is_migrated)
 {
-	struct bench bench;
-
-	make(&bench, (const struct lately[]){{"a", .n = 1, .pct = {50}, .held = true},
-					     {"b", .n = 1, .pct = {50}, .held = true},
-					     {.id = NULL}});
-	check_profit(&bench, 1, HOOK, -0.15);
+	make((const struct lately[]){{"a", .n = 1, .pct = {50}, .held = true},
+				     {"b", .n = 1, .pct = {50}, .held = true},
+				     {.id = NULL}});
+	check_profit(1, HOOK, -0.15);
 	bench.gpu.moving.delay_s = 120;
-	check_profit(&bench, 1, 125, -1.25);
+	check_profit(1, 125, -1.25);
 	bench.params.penalty_per_broken_s = 0; /* without penalties every newcomer fits */
-	check_profit(&bench, 0, 0, 0.5);
+	check_profit(0, 0, 0.5);
 }
 
 /* The demand of a newcomer of an unseen kind may be 31 to 50 %. It fits if its demand is at most
  * 40 %. */
 TEST(test_unseen_kinds_weigh_as_much_as_one_vgpu)
 {
-	struct bench bench;
-
-	make(&bench, (const struct lately[]){
-			     {"a", .n = 1, .pct = {30}}, {"b", .n = 1, .pct = {30}}, {.id = NULL}});
-	check_profit(&bench, 10. / 60, HOOK / 6, 0.5 * 5 / 6 - 0.01 * HOOK / 6);
+	make((const struct lately[]){
+		{"a", .n = 1, .pct = {30}}, {"b", .n = 1, .pct = {30}}, {.id = NULL}});
+	check_profit(10. / 60, HOOK / 6, 0.5 * 5 / 6 - 0.01 * HOOK / 6);
 }
 
 /* Both vGPUs are held at 50 %, so every future of a sale exceeds the GPU, and the newcomer must be
@@ -281,13 +265,12 @@ TEST(test_unseen_kinds_weigh_as_much_as_one_vgpu)
 TEST(test_migrations_have_a_price)
 {
 	struct profit profit;
-	struct bench bench;
 
-	make(&bench, (const struct lately[]){{"a", .n = 1, .pct = {50}, .held = true},
-					     {"b", .n = 1, .pct = {50}, .held = true},
-					     {.id = NULL}});
+	make((const struct lately[]){{"a", .n = 1, .pct = {50}, .held = true},
+				     {"b", .n = 1, .pct = {50}, .held = true},
+				     {.id = NULL}});
 	bench.params.price_per_move = 0.6;
-	profit = expect(&bench);
+	profit = expect();
 	assert_near(profit.moves, 1);
 	assert_near(profit.penalty, 0.01 * HOOK + 0.6);
 	assert_near(profit.expected, -0.75);
@@ -298,22 +281,21 @@ TEST(test_migrations_have_a_price)
 /* The risk of a sale is weighted by the probability that vGPUs are not migrated. */
 TEST(test_the_risk_depends_on_the_trust_in_migrations)
 {
-	struct bench bench;
 	double risk;
 
-	make(&bench, (const struct lately[]){{"a", .n = 1, .pct = {60}, .held = true},
-					     {"b", .n = 1, .pct = {40}, .held = true},
-					     {.id = NULL}});
+	make((const struct lately[]){{"a", .n = 1, .pct = {60}, .held = true},
+				     {"b", .n = 1, .pct = {40}, .held = true},
+				     {.id = NULL}});
 	bench.gpu.migrates = false;
-	risk = expect(&bench).risk;
+	risk = expect().risk;
 	assert_true(risk > 0.5);
 	bench.gpu.migrates = true;
 	bench.gpu.moving.answered = 0;
-	assert_near(expect(&bench).risk, risk);
+	assert_near(expect().risk, risk);
 	bench.gpu.moving.unanswered = true;
-	assert_near(expect(&bench).risk, risk);
+	assert_near(expect().risk, risk);
 	bench.gpu.moving = (struct policy_moving){.answered = 9};
-	assert_near(expect(&bench).risk, (1 - 9 / 9.03 * (1 - HOOK / 1800.0)) * risk);
+	assert_near(expect().risk, (1 - 9 / 9.03 * (1 - HOOK / 1800.0)) * risk);
 }
 
 TEST(test_a_sale_needs_a_profit_and_a_small_risk)
@@ -329,53 +311,43 @@ TEST(test_a_sale_needs_a_profit_and_a_small_risk)
  * assumed. With 47 %, there may be newcomers that want 48, 49 or 50 %. */
 TEST(test_kinds_above_almost_the_whole_contract_are_not_assumed)
 {
-	struct bench bench;
-
-	make(&bench, (const struct lately[]){{"a", .n = 1, .pct = {48}},
-					     {"b", .n = 1, .pct = {4}, .held = true},
-					     {.id = NULL}});
-	check_profit(&bench, 0, 0, 0.5);
-	make(&bench, (const struct lately[]){{"a", .n = 1, .pct = {47}},
-					     {"b", .n = 1, .pct = {5}, .held = true},
-					     {.id = NULL}});
+	make((const struct lately[]){
+		{"a", .n = 1, .pct = {48}}, {"b", .n = 1, .pct = {4}, .held = true}, {.id = NULL}});
+	check_profit(0, 0, 0.5);
+	make((const struct lately[]){
+		{"a", .n = 1, .pct = {47}}, {"b", .n = 1, .pct = {5}, .held = true}, {.id = NULL}});
 	/* A newcomer with 47, 5 or 48 % fits. 98 % of 49 and of 50 are 49 in whole percent, which
 	 * do not fit. Each of the two vGPUs weighs as much as these three kinds. */
-	check_profit(&bench, 2. / 9, HOOK * 2 / 9, 0.5 * 7 / 9 - 0.01 * HOOK * 2 / 9);
+	check_profit(2. / 9, HOOK * 2 / 9, 0.5 * 7 / 9 - 0.01 * HOOK * 2 / 9);
 
 	/* A largest demand of exactly 95 % of the contract: the only further kind is not assumed.
 	 */
-	make(&bench, (const struct lately[]){{"a", .n = 1, .pct = {19}},
-					     {"b", .n = 1, .pct = {62}, .held = true},
-					     {.id = NULL}});
+	make((const struct lately[]){{"a", .n = 1, .pct = {19}},
+				     {"b", .n = 1, .pct = {62}, .held = true},
+				     {.id = NULL}});
 	bench.tracks[1].demand.peak_pct[0] = 0;
 	bench.gpu.flavors[0].initial_cap_pct = 20;
-	check_profit(&bench, 0.5, HOOK / 2, 0.2 / 2 - 0.01 * HOOK / 2);
+	check_profit(0.5, HOOK / 2, 0.2 / 2 - 0.01 * HOOK / 2);
 }
 
 /* The only further kind weighs as much as the present vGPU. */
 TEST(test_a_single_unseen_kind_has_its_weight)
 {
-	struct bench bench;
-
-	make(&bench, (const struct lately[]){{"a", .n = 1, .pct = {9}},
-					     {"b", .n = 1, .pct = {82}, .held = true},
-					     {.id = NULL}});
+	make((const struct lately[]){
+		{"a", .n = 1, .pct = {9}}, {"b", .n = 1, .pct = {82}, .held = true}, {.id = NULL}});
 	bench.tracks[1].demand.peak_pct[0] = 0;
 	bench.gpu.flavors[0].initial_cap_pct = 10;
 	/* 9 % fits; 82 % and 10 % do not. */
-	check_profit(&bench, 2. / 3, HOOK * 2 / 3, 0.1 / 3 - 0.01 * HOOK * 2 / 3);
+	check_profit(2. / 3, HOOK * 2 / 3, 0.1 / 3 - 0.01 * HOOK * 2 / 3);
 }
 
 /* Beside idle vGPUs and a hold of 70 %: 1 to 50 % are assumed, and 1 to 30 % fit. */
 TEST(test_beside_idle_vgpus_every_demand_is_assumed)
 {
-	struct bench bench;
-
-	make(&bench,
-	     (const struct lately[]){{"a", .n = 1, .pct = {70}, .held = true}, {.id = NULL}});
+	make((const struct lately[]){{"a", .n = 1, .pct = {70}, .held = true}, {.id = NULL}});
 	bench.tracks[0].demand.peak_pct[0] = 0;
 	/* The kind of vGPU a, which weighs 50, and 20 other kinds do not fit. */
-	check_profit(&bench, 0.7, HOOK * 0.7, 0.5 * 0.3 - 0.01 * HOOK * 0.7);
+	check_profit(0.7, HOOK * 0.7, 0.5 * 0.3 - 0.01 * HOOK * 0.7);
 }
 
 /* A newcomer will be broken as often as the average vGPU in the last hour. */
@@ -389,25 +361,21 @@ TEST(test_the_broken_time_of_the_last_hour_is_expected_again)
 		    {{{"a", .n = 1, .pct = {10}}, {"b", .n = 1, .pct = {10}}, {.id = NULL}}, 6}};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct bench bench;
-
-		make(&bench, rows[i].lately);
+		make(rows[i].lately);
 		bench.gpu.broken_s = 12;
-		check_profit(&bench, 0, rows[i].broken_s, 0.5 - 0.01 * rows[i].broken_s);
+		check_profit(0, rows[i].broken_s, 0.5 - 0.01 * rows[i].broken_s);
 	}
 }
 
 /* An existing overload is not charged to the newcomer. */
 TEST(test_only_added_overload_is_charged)
 {
-	struct bench bench;
-
-	make(&bench, (const struct lately[]){{"a", .n = 2, .pct = {40, 80}},
-					     {"b", .n = 1, .pct = {30}},
-					     {"c", .n = 1, .pct = {5}},
-					     {.id = NULL}});
+	make((const struct lately[]){{"a", .n = 2, .pct = {40, 80}},
+				     {"b", .n = 1, .pct = {30}},
+				     {"c", .n = 1, .pct = {5}},
+				     {.id = NULL}});
 	for (int i = 0; i < 3; i++)
 		bench.tracks[i].demand.peak_pct[0] = 50;
 	/* Only a newcomer with the demand of vGPU c fits. */
-	check_profit(&bench, 2. / 3, HOOK * 2 / 3, 0.5 / 3 - 0.1);
+	check_profit(2. / 3, HOOK * 2 / 3, 0.5 / 3 - 0.1);
 }

@@ -9,47 +9,46 @@
 #define PERIODS	    200
 
 /* Runs a period in which each vGPU needs @want_pct of the GPU for 60 FPS. */
-static void run_period(struct bench *bench, const double *want_pct)
+static void run_period(const double *want_pct)
 {
-	for (int i = 0; i < bench->gpu.n_vgpus; i++) {
-		struct policy_vgpu *vgpu = &bench->vgpus[i];
+	for (int i = 0; i < bench.gpu.n_vgpus; i++) {
+		struct policy_vgpu *vgpu = &bench.vgpus[i];
 		double served_pct = fmin(want_pct[i], vgpu->cap_pct);
 
 		bench_read(vgpu, served_pct / vgpu->cap_pct,
 			   want_pct[i] > 0 ? 60 * served_pct / want_pct[i] : 60);
 	}
-	bench_step(bench);
+	bench_step();
 }
 
-static int apply(struct bench *bench)
+static int apply(void)
 {
-	for (int i = 0; i < bench->gpu.n_vgpus; i++)
-		bench->vgpus[i].cap_pct = bench->vgpus[i].want_cap_pct;
-	return bench->out.n_moves;
+	for (int i = 0; i < bench.gpu.n_vgpus; i++)
+		bench.vgpus[i].cap_pct = bench.vgpus[i].want_cap_pct;
+	return bench.out.n_moves;
 }
 
-static void make(struct bench *bench, const struct given *given)
+static void make(const struct given *given)
 {
-	bench_init(bench, given, 1);
-	bench->policy = policy_find("qos");
-	bench->gpu.period_s = 1;
-	bench->gpu.flavors[0] = (struct policy_terms){.initial_cap_pct = 50, .weight = 1};
+	bench_init(given, 1);
+	bench.policy = policy_find("qos");
+	bench.gpu.period_s = 1;
+	bench.gpu.flavors[0] = (struct policy_terms){.initial_cap_pct = 50, .weight = 1};
 }
 
-static const struct policy_decision *find(const struct bench *bench, enum policy_kind kind)
+static const struct policy_decision *find(enum policy_kind kind)
 {
-	for (int i = 0; i < bench->out.n_decisions; i++)
-		if (bench->out.decisions[i].kind == kind)
-			return &bench->out.decisions[i];
+	for (int i = 0; i < bench.out.n_decisions; i++)
+		if (bench.out.decisions[i].kind == kind)
+			return &bench.out.decisions[i];
 	return NULL;
 }
 
 /* --- sentences --- */
 
-static void check_said(const struct bench *bench, enum policy_kind kind, const char *why,
-		       const char *numbers)
+static void check_said(enum policy_kind kind, const char *why, const char *numbers)
 {
-	const struct policy_decision *decision = find(bench, kind);
+	const struct policy_decision *decision = find(kind);
 
 	assert_non_null(decision);
 	bench_check_said(decision, why, numbers);
@@ -66,19 +65,18 @@ static void check_said(const struct bench *bench, enum policy_kind kind, const c
 
 TEST(test_the_sentence_of_an_offer)
 {
-	struct bench bench;
 	int t = 0;
 
-	make(&bench, A_AND_B);
+	make(A_AND_B);
 	bench.gpu.selling = true;
 	bench.gpu.migrates = true;
 	bench.gpu.moving.answered = 1;
 	do {
-		run_period(&bench, (double[]){20, 20});
-		apply(&bench);
-	} while (!find(&bench, POLICY_OFFER) && ++t < PERIODS);
+		run_period((double[]){20, 20});
+		apply();
+	} while (!find(POLICY_OFFER) && ++t < PERIODS);
 	check_said(
-		&bench, POLICY_OFFER,
+		POLICY_OFFER,
 		"One more contract of 50 % earns 0.5 per hour and fits with a probability of "
 		"100.0 %; broken time and migrations are expected to cost 0: the expected profit "
 		"is 0.5; 0.00024 % of the time of all vGPUs may be broken (limit 1.5 %). "
@@ -88,20 +86,18 @@ TEST(test_the_sentence_of_an_offer)
 		"broken_risk_pct=0.0002423 "
 		"sale_risk_pct=1.5 broken_last_hour_s=0 broken_s=0 "
 		"penalty_per_hour=0 profit_per_hour=0.5");
-	assert_int_equal(find(&bench, POLICY_OFFER)->n_moves, 0);
+	assert_int_equal(find(POLICY_OFFER)->n_moves, 0);
 }
 
 TEST(test_the_sentence_of_a_severe_overload)
 {
-	struct bench bench;
-
-	make(&bench, (const struct given[]){{"a", 80, .cap = 50, .target = 60},
-					    {"b", 50, .cap = 50, .target = 60},
-					    {.id = NULL}});
-	run_period(&bench, (double[]){80, 40});
-	assert_null(find(&bench, POLICY_SEVERE));
-	run_period(&bench, (double[]){80, 40});
-	check_said(&bench, POLICY_SEVERE,
+	make((const struct given[]){{"a", 80, .cap = 50, .target = 60},
+				    {"b", 50, .cap = 50, .target = 60},
+				    {.id = NULL}});
+	run_period((double[]){80, 40});
+	assert_null(find(POLICY_SEVERE));
+	run_period((double[]){80, 40});
+	check_said(POLICY_SEVERE,
 		   "2 vGPUs together want 117 % of the GPU, which no change of caps can provide; "
 		   "migrating b relieves the GPU at the least cost: it wants 40.0 %",
 		   "all_now_pct=117 demand_pct=40 relief_pct=39 cap_pct=50 contract_pct=50 "
@@ -111,17 +107,15 @@ TEST(test_the_sentence_of_a_severe_overload)
 
 TEST(test_the_sentence_of_moved_caps)
 {
-	struct bench bench;
-
-	make(&bench, (const struct given[]){{"a", 60, .cap = 30, .target = 60},
-					    {"b", 70, .cap = 70, .target = 60},
-					    {.id = NULL}});
+	make((const struct given[]){{"a", 60, .cap = 30, .target = 60},
+				    {"b", 70, .cap = 70, .target = 60},
+				    {.id = NULL}});
 	for (int i = 0; i < 2; i++) {
 		bench.tracks[i].demand.known = true;
 		bench.tracks[i].demand.age_s = 1;
 	}
-	run_period(&bench, (double[]){57, 10});
-	check_said(&bench, POLICY_SHARE,
+	run_period((double[]){57, 10});
+	check_said(POLICY_SHARE,
 		   "a wants 57.0 % of the GPU now and may want up to 59 % in the next period; all "
 		   "vGPUs together may want 128 %, which exceeds the GPU: each gets at least the "
 		   "smaller of its demand and its share by contract: b 70 -> 41 %, a 30 -> 59 %",
@@ -175,7 +169,7 @@ static const struct choice choices[] = {
 	 "b"},
 };
 
-static void make_overcommitted(struct bench *bench, const struct choice *row, double *want_pct)
+static void make_overcommitted(const struct choice *row, double *want_pct)
 {
 	static const char *const ids[] = {"a", "b", "c", "d", "e"};
 	struct given given[6] = {{0}};
@@ -187,20 +181,20 @@ static void make_overcommitted(struct bench *bench, const struct choice *row, do
 					  .target = 60, .held = held > 0};
 		want_pct[i] = row->vgpus[i].want;
 	}
-	make(bench, given);
-	for (int i = 0; i < bench->gpu.n_vgpus; i++)
-		bench->vgpus[i].newcomer = row->vgpus[i].newcomer;
+	make(given);
+	for (int i = 0; i < bench.gpu.n_vgpus; i++)
+		bench.vgpus[i].newcomer = row->vgpus[i].newcomer;
 }
 
 /* Reverses the order of the vGPUs, and of @want_pct. */
-static void reverse(struct bench *bench, double *want_pct)
+static void reverse(double *want_pct)
 {
-	for (int i = 0, j = bench->gpu.n_vgpus - 1; i < j; i++, j--) {
-		struct policy_vgpu vgpu = bench->vgpus[i];
+	for (int i = 0, j = bench.gpu.n_vgpus - 1; i < j; i++, j--) {
+		struct policy_vgpu vgpu = bench.vgpus[i];
 		double pct = want_pct[i];
 
-		bench->vgpus[i] = bench->vgpus[j];
-		bench->vgpus[j] = vgpu;
+		bench.vgpus[i] = bench.vgpus[j];
+		bench.vgpus[j] = vgpu;
 		want_pct[i] = want_pct[j];
 		want_pct[j] = pct;
 	}
@@ -212,16 +206,15 @@ TEST(test_the_vgpu_to_migrate_in_any_order)
 		const struct choice *row = &choices[i / 2];
 		const struct policy_decision *severe;
 		double want_pct[5];
-		struct bench bench;
 
-		make_overcommitted(&bench, row, want_pct);
+		make_overcommitted(row, want_pct);
 		if (i % 2)
-			reverse(&bench, want_pct);
-		run_period(&bench, want_pct);
-		run_period(&bench, want_pct);
-		severe = find(&bench, POLICY_SEVERE);
+			reverse(want_pct);
+		run_period(want_pct);
+		run_period(want_pct);
+		severe = find(POLICY_SEVERE);
 		if (!severe || strcmp(bench.vgpus[severe->vgpu].id, row->id) != 0)
-			fail_msg("%s: %s", row->rule, bench_text(&bench));
+			fail_msg("%s: %s", row->rule, bench_text());
 	}
 }
 
@@ -247,21 +240,20 @@ TEST(test_an_overload_that_ends_with_the_newcomer_is_caused_by_it)
 				  {60, .held = rows[i].others_pct[1]}},
 		};
 		double want_pct[5];
-		struct bench bench;
 
-		make_overcommitted(&bench, &gpu, want_pct);
-		run_period(&bench, want_pct);
+		make_overcommitted(&gpu, want_pct);
+		run_period(want_pct);
 		if (bench.gpu.severe_without_newcomer != rows[i].without_newcomer)
 			fail_msg("row %zu", i);
 	}
 }
 
 /* Appends @period to @text if a vGPU was named for migration. Example of @text: "2 32 62". */
-static void note(const struct bench *bench, int period, char *text, size_t size)
+static void note(int period, char *text, size_t size)
 {
 	size_t used = strlen(text);
 
-	if (find(bench, POLICY_SEVERE))
+	if (find(POLICY_SEVERE))
 		snprintf(text + used, size - used, "%s%d", used ? " " : "", period);
 }
 
@@ -269,13 +261,12 @@ TEST(test_a_vgpu_that_stays_is_named_again)
 {
 	double want_pct[5];
 	char named[64] = "";
-	struct bench bench;
 
-	make_overcommitted(&bench, &choices[0], want_pct);
+	make_overcommitted(&choices[0], want_pct);
 	for (int t = 1; t <= 2 + 2 * NAMED_AGAIN; t++) {
-		run_period(&bench, want_pct);
-		apply(&bench);
-		note(&bench, t, named, sizeof(named));
+		run_period(want_pct);
+		apply();
+		note(t, named, sizeof(named));
 	}
 	assert_string_equal(named, "2 32 62");
 }
@@ -291,14 +282,13 @@ TEST(test_an_overload_is_counted_in_seconds)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		double want_pct[5];
 		char named[64] = "";
-		struct bench bench;
 
-		make_overcommitted(&bench, &choices[0], want_pct);
+		make_overcommitted(&choices[0], want_pct);
 		bench.gpu.period_s = rows[i].period_s;
 		for (int t = 1; t * rows[i].period_s <= 65; t++) {
-			run_period(&bench, want_pct);
-			apply(&bench);
-			note(&bench, t, named, sizeof(named));
+			run_period(want_pct);
+			apply();
+			note(t, named, sizeof(named));
 		}
 		assert_string_equal(named, rows[i].named);
 	}
@@ -316,15 +306,14 @@ TEST(test_a_vgpu_is_named_when_the_overload_has_cost_half_a_migration)
 	for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
 		double want_pct[5];
 		char named[64] = "";
-		struct bench bench;
 
-		make_overcommitted(&bench, &choices[0], want_pct);
+		make_overcommitted(&choices[0], want_pct);
 		bench.gpu.migrates = i % 2;
 		bench.params.price_per_move = rows[i / 2].price;
 		for (int t = 1; t <= 75; t++) {
-			run_period(&bench, want_pct);
-			apply(&bench);
-			note(&bench, t, named, sizeof(named));
+			run_period(want_pct);
+			apply();
+			note(t, named, sizeof(named));
 		}
 		assert_string_equal(named, rows[i / 2].named);
 	}
@@ -334,15 +323,14 @@ TEST(test_after_a_removal_the_next_vgpu_is_named_at_once)
 {
 	double want_pct[5];
 	char named[64] = "";
-	struct bench bench;
 
-	make_overcommitted(&bench, &choices[4], want_pct); /* vGPU "b" is named first */
+	make_overcommitted(&choices[4], want_pct); /* vGPU "b" is named first */
 	for (int t = 1; t <= 10 + NAMED_AGAIN; t++) {
 		if (t == 10)
 			bench.gpu.n_vgpus--; /* vGPU "d" is removed instead */
-		run_period(&bench, want_pct);
-		apply(&bench);
-		note(&bench, t, named, sizeof(named));
+		run_period(want_pct);
+		apply();
+		note(t, named, sizeof(named));
 	}
 	assert_string_equal(named, "2 10 40");
 }
@@ -363,15 +351,14 @@ TEST(test_a_pause_starts_another_overload)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		double want_pct[5], none[5] = {0};
 		char named[64] = "";
-		struct bench bench;
 		int doubtful = 0;
 
-		make_overcommitted(&bench, &choices[0], want_pct);
+		make_overcommitted(&choices[0], want_pct);
 		for (int t = 1; rows[i].periods[t - 1]; t++) {
-			run_period(&bench, rows[i].periods[t - 1] == '+' ? want_pct : none);
+			run_period(rows[i].periods[t - 1] == '+' ? want_pct : none);
 			doubtful += bench.gpu.severe_in_doubt;
-			apply(&bench);
-			note(&bench, t, named, sizeof(named));
+			apply();
+			note(t, named, sizeof(named));
 		}
 		assert_string_equal(named, rows[i].named);
 		assert_int_equal(doubtful, rows[i].doubtful);
@@ -384,11 +371,10 @@ TEST(test_a_demand_of_the_whole_gpu_is_no_overload)
 	for (int over_pct = 0; over_pct <= 1; over_pct++) {
 		struct choice gpu = {"", {{60, .held = 60}, {60, .held = 40 + over_pct}}, NULL};
 		double want_pct[5];
-		struct bench bench;
 
-		make_overcommitted(&bench, &gpu, want_pct);
+		make_overcommitted(&gpu, want_pct);
 		for (int t = 0; t < 3; t++)
-			run_period(&bench, want_pct);
+			run_period(want_pct);
 		assert_int_equal(!!(bench.gpu.conditions & POLICY_SEVERE_OVERLOAD), over_pct);
 		assert_int_equal(bench.gpu.calm_run, over_pct ? 0 : 3);
 	}
@@ -410,13 +396,10 @@ TEST(test_broken_seconds_count_for_an_hour)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct bench bench;
-
-		make(&bench, A_AND_B);
+		make(A_AND_B);
 		bench.gpu.period_s = rows[i].period_s;
 		bench.gpu.broken_s = rows[i].before_s;
-		run_period(&bench,
-			   (double[]){rows[i].broken > 0 ? 80 : 20, rows[i].broken > 1 ? 80 : 20});
+		run_period((double[]){rows[i].broken > 0 ? 80 : 20, rows[i].broken > 1 ? 80 : 20});
 		assert_float_equal(bench.gpu.broken_s, rows[i].after_s, 1e-9);
 	}
 }
@@ -424,13 +407,12 @@ TEST(test_broken_seconds_count_for_an_hour)
 TEST(test_single_periods_are_ignored)
 {
 	double want_pct[5], none[5] = {0};
-	struct bench bench;
 
-	make_overcommitted(&bench, &choices[0], want_pct);
+	make_overcommitted(&choices[0], want_pct);
 	for (int t = 0; t < 20; t++) {
-		run_period(&bench, t % 2 ? want_pct : none);
-		apply(&bench);
-		assert_null(find(&bench, POLICY_SEVERE));
+		run_period(t % 2 ? want_pct : none);
+		apply();
+		assert_null(find(POLICY_SEVERE));
 		assert_false(bench.gpu.conditions & POLICY_SEVERE_OVERLOAD);
 	}
 }
@@ -441,20 +423,19 @@ TEST(test_nothing_is_decided_without_readings)
 {
 	for (int gap = 0; gap < 2; gap++) {
 		struct policy_demand before;
-		struct bench bench;
 
-		make(&bench, A_AND_B);
+		make(A_AND_B);
 		bench.gpu.selling = true;
 		for (int t = 0; t < 2; t++)
-			run_period(&bench, (double[]){80, 80});
+			run_period((double[]){80, 80});
 		before = bench.tracks[0].demand;
 		bench.gpu.calm_run = 100;
 		bench.gpu.gap = gap;
 		bench_read(&bench.vgpus[0], 1, 10);
 		bench_read(&bench.vgpus[1], gap ? 1 : NAN, 10);
-		bench_step(&bench);
+		bench_step();
 		assert_int_equal(bench.out.n_decisions, 0);
-		bench_check_wants(&bench);
+		bench_check_wants();
 		assert_int_equal(bench.gpu.calm_run, 0);
 		assert_true(bench.gpu.severe_in_doubt);
 		assert_memory_equal(&before, &bench.tracks[0].demand, sizeof(before));
@@ -474,13 +455,12 @@ TEST(test_offers_wait_for_calm_and_a_profit)
 		{.selling = true, .want_pct = 70},
 		{.selling = true, .free = true, .want_pct = 20, .calm_run = PERIODS},
 	};
-	struct bench bench;
 	int offers = 0;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		make(&bench, (const struct given[]){{"a", 70, .cap = 50, .target = 60},
-						    {"b", 70, .cap = 50, .target = 60},
-						    {.id = NULL}});
+		make((const struct given[]){{"a", 70, .cap = 50, .target = 60},
+					    {"b", 70, .cap = 50, .target = 60},
+					    {.id = NULL}});
 		bench.gpu.selling = rows[i].selling;
 		bench.gpu.offered = rows[i].offered;
 		bench.gpu.migrates = true;
@@ -488,20 +468,20 @@ TEST(test_offers_wait_for_calm_and_a_profit)
 		if (rows[i].free)
 			bench.params.price_per_cap_hour = bench.params.penalty_per_broken_s = 0;
 		for (int t = 0; t < PERIODS; t++) {
-			run_period(&bench, (double[]){rows[i].want_pct, rows[i].want_pct});
-			apply(&bench);
-			assert_null(find(&bench, POLICY_OFFER));
+			run_period((double[]){rows[i].want_pct, rows[i].want_pct});
+			apply();
+			assert_null(find(POLICY_OFFER));
 		}
 		assert_int_equal(bench.gpu.calm_run, rows[i].calm_run);
 	}
-	make(&bench, A_AND_B);
+	make(A_AND_B);
 	bench.gpu.selling = true;
 	bench.gpu.migrates = true;
 	bench.gpu.moving.answered = 1;
 	for (int t = 0; t < 30; t++) { /* An unclaimed offer is repeated. */
-		run_period(&bench, (double[]){20, 20});
-		apply(&bench);
-		offers += find(&bench, POLICY_OFFER) != NULL;
+		run_period((double[]){20, 20});
+		apply();
+		offers += find(POLICY_OFFER) != NULL;
 	}
 	assert_int_equal(offers, 10);
 }
@@ -509,17 +489,16 @@ TEST(test_offers_wait_for_calm_and_a_profit)
 /* Four idle vGPUs: after they are known, no cap moves. */
 TEST(test_idle_vgpus_cause_no_moves)
 {
-	struct bench bench;
 	int moves = 0;
 
-	make(&bench, (const struct given[]){{"a", 50, .cap = 5, .target = 60},
-					    {"b", 50, .cap = 60},
-					    {"c", 50, .cap = 20},
-					    {"d", 50, .cap = 15, .target = 30},
-					    {.id = NULL}});
+	make((const struct given[]){{"a", 50, .cap = 5, .target = 60},
+				    {"b", 50, .cap = 60},
+				    {"c", 50, .cap = 20},
+				    {"d", 50, .cap = 15, .target = 30},
+				    {.id = NULL}});
 	for (int t = 0; t < PERIODS; t++) {
-		run_period(&bench, (double[]){0, 0, 0, 0});
-		moves += apply(&bench);
+		run_period((double[]){0, 0, 0, 0});
+		moves += apply();
 		if (t >= 20) /* from here on, no vGPU is cold */
 			assert_int_equal(bench.out.n_decisions, 0);
 	}

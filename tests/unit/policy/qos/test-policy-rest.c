@@ -36,7 +36,7 @@ static int contract_pct(const struct demands *demands, int index)
 	return (int)fmin(100, fmax(pct, least_pct));
 }
 
-static void make(struct bench *bench, const struct demands *demands)
+static void make(const struct demands *demands)
 {
 	static const char *const ids[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
 	struct given given[BENCH_MAX + 1] = {{0}};
@@ -51,23 +51,22 @@ static void make(struct bench *bench, const struct demands *demands)
 					  .cap = (int)fmin(pct, floor(100.0 * pct / contracts_pct)),
 					  .target = demands->frames ? FPS : 0};
 	}
-	bench_init(bench, given, 1);
-	bench->policy = policy_find("qos");
-	bench->gpu.period_s = demands->period_s;
-	bench->gpu.sharing = demands->sharing;
+	bench_init(given, 1);
+	bench.policy = policy_find("qos");
+	bench.gpu.period_s = demands->period_s;
+	bench.gpu.sharing = demands->sharing;
 }
 
 /*
  * Computes what the GPU serves if vGPU i wants @want_pct[i]: up to its cap and, with guarantees,
  * spare time in proportion to the caps, up to its contract.
  */
-static void serve(const struct bench *bench, const struct demands *demands, const double *want_pct,
-		  double *ret_pct)
+static void serve(const struct demands *demands, const double *want_pct, double *ret_pct)
 {
 	double left_pct = 100;
 
 	for (int i = 0; i < demands->n; i++) {
-		ret_pct[i] = fmin(want_pct[i], bench->vgpus[i].cap_pct);
+		ret_pct[i] = fmin(want_pct[i], bench.vgpus[i].cap_pct);
 		left_pct -= ret_pct[i];
 	}
 	while (demands->sharing == POLICY_SHARING_GUARANTEE && left_pct > 1e-9) {
@@ -75,10 +74,10 @@ static void serve(const struct bench *bench, const struct demands *demands, cons
 
 		for (int i = 0; i < demands->n; i++)
 			if (ret_pct[i] < fmin(want_pct[i], contract_pct(demands, i)))
-				caps_pct += bench->vgpus[i].cap_pct;
+				caps_pct += bench.vgpus[i].cap_pct;
 		for (int i = 0; i < demands->n && caps_pct > 0; i++) {
 			double most_pct = fmin(want_pct[i], contract_pct(demands, i)) - ret_pct[i];
-			double part_pct = left_pct * bench->vgpus[i].cap_pct / caps_pct;
+			double part_pct = left_pct * bench.vgpus[i].cap_pct / caps_pct;
 
 			part_pct = fmax(0, fmin(part_pct, most_pct));
 			ret_pct[i] += part_pct;
@@ -91,8 +90,7 @@ static void serve(const struct bench *bench, const struct demands *demands, cons
 }
 
 /* A period contains a whole number of frames. Work that was not done waits for the next period. */
-static void read_period(struct bench *bench, const struct demands *demands, double *frames,
-			double *waiting_pct_s)
+static void read_period(const struct demands *demands, double *frames, double *waiting_pct_s)
 {
 	double want_pct[BENCH_MAX], served_pct[BENCH_MAX], period_s = demands->period_s;
 
@@ -101,9 +99,9 @@ static void read_period(struct bench *bench, const struct demands *demands, doub
 		want_pct[i] =
 			demands->frames ? demand_pct(demands, i) : waiting_pct_s[i] / period_s;
 	}
-	serve(bench, demands, want_pct, served_pct);
+	serve(demands, want_pct, served_pct);
 	for (int i = 0; i < demands->n; i++) {
-		struct policy_vgpu *vgpu = &bench->vgpus[i];
+		struct policy_vgpu *vgpu = &bench.vgpus[i];
 		double before = floor(frames[i]);
 
 		waiting_pct_s[i] -= served_pct[i] * period_s;
@@ -124,7 +122,7 @@ static const char *name(const struct demands *demands)
 	return text;
 }
 
-static void check_entitlements(const struct bench *bench, const struct demands *demands)
+static void check_entitlements(const struct demands *demands)
 {
 	int contracts_pct = 0;
 
@@ -134,9 +132,9 @@ static void check_entitlements(const struct bench *bench, const struct demands *
 		double share_pct = 100.0 * contract_pct(demands, i) / contracts_pct;
 		double least_pct = fmin(0.975 * demand_pct(demands, i), fmax(1, floor(share_pct)));
 
-		if (bench->vgpus[i].cap_pct < COUNTING * least_pct)
-			fail_msg("%s: %s gets %d of %g %%", name(demands), bench->vgpus[i].id,
-				 bench->vgpus[i].cap_pct, least_pct);
+		if (bench.vgpus[i].cap_pct < COUNTING * least_pct)
+			fail_msg("%s: %s gets %d of %g %%", name(demands), bench.vgpus[i].id,
+				 bench.vgpus[i].cap_pct, least_pct);
 	}
 }
 
@@ -144,20 +142,19 @@ static void check_rest(const struct demands *demands)
 {
 	double frames[BENCH_MAX] = {0}, waiting_pct_s[BENCH_MAX] = {0};
 	double limit_s = fmax(REST_S, 2 * demands->period_s);
-	struct bench bench;
 	int late = 0;
 
-	make(&bench, demands);
+	make(demands);
 	for (double t_s = 0; t_s < RUN_S; t_s += demands->period_s) {
-		read_period(&bench, demands, frames, waiting_pct_s);
-		bench_step(&bench);
+		read_period(demands, frames, waiting_pct_s);
+		bench_step();
 		late += t_s > limit_s ? bench.out.n_moves : 0;
 		for (int i = 0; i < demands->n; i++)
 			bench.vgpus[i].cap_pct = bench.vgpus[i].want_cap_pct;
 	}
 	if (late > 0)
 		fail_msg("%s: %d late moves", name(demands), late);
-	check_entitlements(&bench, demands);
+	check_entitlements(demands);
 }
 
 static void check_all(enum policy_sharing sharing)
@@ -193,11 +190,9 @@ TEST(test_guarantees_rest_under_constant_demands)
 TEST(test_three_that_want_108_percent_rest)
 {
 	static const double want_pct[] = {30, 30, 48};
-	struct bench bench;
 	int late = 0;
 
-	bench_init(&bench,
-		   (const struct given[]){{"a", 50, .cap = 45},
+	bench_init((const struct given[]){{"a", 50, .cap = 45},
 					  {"b", 50, .cap = 45},
 					  {"c", 50, .cap = 10, .target = FPS},
 					  {.id = NULL}},
@@ -210,7 +205,7 @@ TEST(test_three_that_want_108_percent_rest)
 			bench_read(&bench.vgpus[i], served_pct / bench.vgpus[i].cap_pct,
 				   i == 2 ? floor(FPS * served_pct / want_pct[i]) : NAN);
 		}
-		bench_step(&bench);
+		bench_step();
 		late += t > REST_S ? bench.out.n_moves : 0;
 		for (int i = 0; i < 3; i++)
 			bench.vgpus[i].cap_pct = bench.vgpus[i].want_cap_pct;

@@ -5,21 +5,19 @@
 static const double periods_s[] = {0.2, 0.5, 1, 2, 5};
 
 /* Learns from @seconds with the demand @pct. */
-static void learn_seconds(struct bench *bench, double pct, double seconds)
+static void learn_seconds(double pct, double seconds)
 {
-	learn_load(bench, pct, (int)round(seconds / bench->gpu.period_s));
+	learn_load(pct, (int)round(seconds / bench.gpu.period_s));
 }
 
 TEST(test_a_vgpu_is_cold_for_seconds)
 {
 	for (size_t i = 0; i < sizeof(periods_s) / sizeof(periods_s[0]); i++) {
-		struct bench bench;
-
-		make(&bench, CONTRACT, 50, 0);
+		make(CONTRACT, 50, 0);
 		bench.gpu.period_s = periods_s[i];
-		learn_seconds(&bench, 8, COLD - periods_s[i]);
+		learn_seconds(8, COLD - periods_s[i]);
 		assert_false(bench.tracks[0].demand.known);
-		learn_load(&bench, 8, periods_s[i] == 2 ? 2 : 1);
+		learn_load(8, periods_s[i] == 2 ? 2 : 1);
 		assert_true(bench.tracks[0].demand.known);
 	}
 }
@@ -29,12 +27,11 @@ TEST(test_the_history_is_the_same_at_all_periods)
 {
 	for (size_t i = 0; i < sizeof(periods_s) / sizeof(periods_s[0]); i++) {
 		double share[101], above[POLICY_LEVELS];
-		struct bench bench;
 
-		make(&bench, CONTRACT, 50, 0);
+		make(CONTRACT, 50, 0);
 		bench.gpu.period_s = periods_s[i];
 		for (int j = 0; j < 20; j++)
-			learn_seconds(&bench, j % 2 ? 40 : 2, 20);
+			learn_seconds(j % 2 ? 40 : 2, 20);
 		assert_int_equal(bench.tracks[0].demand.ring_fill, POLICY_DEMAND_WINDOW);
 		demand_distribution(&bench.vgpus[0], share);
 		assert_near(share[2], 0.5);
@@ -50,10 +47,9 @@ TEST(test_a_short_period_has_its_part_of_the_changes)
 {
 	static const double periods[] = {1, 0.5, 0.2};
 	double above[POLICY_LEVELS];
-	struct bench bench;
 
-	make(&bench, CONTRACT, 50, 0);
-	learn_load(&bench, 2, COLD);
+	make(CONTRACT, 50, 0);
+	learn_load(2, COLD);
 	memset(bench.tracks[0].demand.follows, 0, sizeof(bench.tracks[0].demand.follows));
 	bench.tracks[0].demand.follows[1][1] = 900;
 	bench.tracks[0].demand.follows[1][12] = 100;
@@ -71,13 +67,12 @@ TEST(test_a_second_has_its_largest_demand)
 {
 	static const double pct[] = {10, 40, 10, 20, 10};
 	double share[101];
-	struct bench bench;
 
-	make(&bench, CONTRACT, 50, 0);
+	make(CONTRACT, 50, 0);
 	bench.gpu.period_s = 0.2;
 	for (int i = 0; i < 5 * COLD; i++) {
-		learn_load(&bench, pct[i % 5], 1);
-		assert_near(now_pct(&bench), pct[i % 5]);
+		learn_load(pct[i % 5], 1);
+		assert_near(now_pct(), pct[i % 5]);
 		assert_int_equal(bench.tracks[0].demand.level, i % 5 ? 12 : 5);
 	}
 	demand_distribution(&bench.vgpus[0], share);
@@ -89,20 +84,18 @@ TEST(test_a_second_has_its_largest_demand)
 /* A count of frames is wrong by up to one, a demand that changes by more changes at once. */
 TEST(test_counting_errors_change_no_demand)
 {
-	struct bench bench;
-
 	for (size_t i = 0; i < sizeof(periods_s) / sizeof(periods_s[0]); i++) {
 		double frame = 1 / periods_s[i];
 
-		make(&bench, CONTRACT, 50, 60);
+		make(CONTRACT, 50, 60);
 		bench.gpu.period_s = periods_s[i];
 		for (int j = 0; j < 100; j++) {
-			learn(&bench, 20, 60 + (j % 2 ? frame : 0));
+			learn(20, 60 + (j % 2 ? frame : 0));
 			if (j > 0)
-				assert_true(fabs(now_pct(&bench) - 20) < 0.02 * 20 * frame + 0.3);
+				assert_true(fabs(now_pct() - 20) < 0.02 * 20 * frame + 0.3);
 		}
-		learn(&bench, 28, 60);
-		assert_near(now_pct(&bench), 28);
+		learn(28, 60);
+		assert_near(now_pct(), 28);
 	}
 }
 
@@ -110,33 +103,29 @@ TEST(test_counting_errors_change_no_demand)
  * has a larger demand. */
 TEST(test_missed_targets_correct_a_demand)
 {
-	struct bench bench;
-
-	make(&bench, CONTRACT, 30, 60);
+	make(CONTRACT, 30, 60);
 	for (int i = 0; i < 20; i++)
-		learn(&bench, 30, 60);
+		learn(30, 60);
 	for (int i = 0; i < 2; i++) {
-		learn(&bench, 30, 58.2);
-		assert_true(now_pct(&bench) < 30.9);
+		learn(30, 58.2);
+		assert_true(now_pct() < 30.9);
 	}
-	learn(&bench, 30, 58.2);
-	assert_near(now_pct(&bench), 30 * 60 / 58.2);
+	learn(30, 58.2);
+	assert_near(now_pct(), 30 * 60 / 58.2);
 }
 
 /* Without a frame for a whole second, the demand is the load. */
 TEST(test_the_cost_of_a_frame_is_forgotten_without_frames)
 {
-	struct bench bench;
-
-	make(&bench, CONTRACT, 50, 60);
+	make(CONTRACT, 50, 60);
 	bench.gpu.period_s = 0.2;
 	for (int i = 0; i < 10; i++)
-		learn(&bench, 20, 60);
-	learn(&bench, 0.1, 0);
-	assert_near(now_pct(&bench), 20);
+		learn(20, 60);
+	learn(0.1, 0);
+	assert_near(now_pct(), 20);
 	for (int i = 0; i < 9; i++)
-		learn(&bench, 0.1, 0);
-	assert_near(now_pct(&bench), 0.1);
+		learn(0.1, 0);
+	assert_near(now_pct(), 0.1);
 }
 
 /* With guarantees, a vGPU that is limited may get a little more than others in a short period. */
@@ -150,20 +139,19 @@ TEST(test_a_limited_demand_is_measured_after_a_second)
 	for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
 		bool hard = i % 2;
 		struct policy_demand *demand;
-		struct bench bench;
 
-		make(&bench, CONTRACT, 20, 0);
+		make(CONTRACT, 20, 0);
 		demand = &bench.tracks[0].demand;
 		bench.gpu.period_s = rows[i / 2].period_s;
 		bench.gpu.sharing = hard ? POLICY_SHARING_HARD : POLICY_SHARING_GUARANTEE;
 		bench.gpu.saturated = true;
 		bench.gpu.held_util = 1;
-		learn_load(&bench, 20, 1);
+		learn_load(20, 1);
 		assert_int_equal(demand->source, POLICY_DEMAND_PROBED);
-		learn_load(&bench, 19, hard ? 1 : rows[i / 2].periods);
+		learn_load(19, hard ? 1 : rows[i / 2].periods);
 		assert_int_equal(demand->source, POLICY_DEMAND_SEEN);
-		learn_load(&bench, 20, 1);
-		learn_load(&bench, 19, rows[i / 2].periods - 1);
+		learn_load(20, 1);
+		learn_load(19, rows[i / 2].periods - 1);
 		if (!hard)
 			assert_int_equal(demand->source, POLICY_DEMAND_PROBED);
 	}

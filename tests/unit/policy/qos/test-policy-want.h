@@ -51,7 +51,7 @@ static inline void want_learn(const struct policy_gpu *gpu, struct policy_vgpu *
 		vgpu->load = (want->load > 0 ? want->load : vgpu->cap_pct) / 100;
 }
 
-static inline void want_init(struct bench *bench, const struct want *wants, int step_pct)
+static inline void want_init(const struct want *wants, int step_pct)
 {
 	struct given given[BENCH_MAX + 1] = {{0}};
 
@@ -63,11 +63,11 @@ static inline void want_init(struct bench *bench, const struct want *wants, int 
 					  .held = wants[i].held,
 					  .burst = wants[i].burst,
 					  .target = wants[i].bare ? 0 : WANT_FPS};
-	bench_init(bench, given, step_pct);
-	bench->policy = policy_find("qos");
-	for (int i = 0; i < bench->gpu.n_vgpus; i++) {
-		bench->vgpus[i].fps_valid = !wants[i].bare;
-		want_learn(&bench->gpu, &bench->vgpus[i], &wants[i]);
+	bench_init(given, step_pct);
+	bench.policy = policy_find("qos");
+	for (int i = 0; i < bench.gpu.n_vgpus; i++) {
+		bench.vgpus[i].fps_valid = !wants[i].bare;
+		want_learn(&bench.gpu, &bench.vgpus[i], &wants[i]);
 	}
 }
 
