@@ -60,9 +60,7 @@ TEST(client_certificates_require_tls_cas_and_subjects)
 		{"c", "ca", {"CN=a", ""}, "[client c1] subject: required (allowed: a name such"},
 		{"c", "ca", {"/CN=a"}, "subject = \"/CN=a\" is not allowed"},
 		{"c", "ca", {"a"}, "subject = \"a\" is not allowed"},
-		{"c",
-		 "ca",
-		 {"CN=a", "CN=a"},
+		{"c", "ca", .subjects = {"CN=a", "CN=a"},
 		 "[client c1] subject = CN=a: also used by [client c0]"},
 	};
 	static struct config config;

@@ -53,11 +53,8 @@ TEST(valid_files_are_read)
 		{HEADER "100.5,25\n101.75,100\n", 2, {101.75, 0, 100}, 103, false},
 		/* The last point is valid for 1 s, the shorter of the two intervals before it. */
 		{HEADER "0,1\n1,2\n2,3\n3,4\n16,5\n", 5, {16, 0, 5}, 17, false},
-		{"t_s,fps_uncapped,demand_pct\n0,60,30\n1,144.5,0.25\n",
-		 2,
-		 {1, 144.5, 0.25},
-		 2,
-		 true},
+		{"t_s,fps_uncapped,demand_pct\n0,60,30\n1,144.5,0.25\n", 2,
+		 .last = {1, 144.5, 0.25}, 2, true},
 		{"t_s,fps_uncapped,demand_pct\n0,0,30\n1,0,40\n", 2, {1, 0, 40}, 2, false},
 	};
 
@@ -218,11 +215,11 @@ TEST(points_in_memory_are_checked_too)
 		{{{0, 0, 5}, {1, 60, 100}}, 2, NULL},
 		{{{0, 0, 0}}, 0, "the trace has no points"},
 		{{{NAN, 0, 5}}, 1, "point 1: t_s nan: out of range (allowed: 0 to 4e+09)"},
-		{{{0, 0, 5}, {1, 0, NAN}},
+		{.points = {{0, 0, 5}, {1, 0, NAN}},
 		 2,
 		 "point 2: demand_pct nan: out of range (allowed: 0 to 100)"},
 		{{{0, 0, -1}}, 1, "point 1: demand_pct -1: out of range (allowed: 0 to 100)"},
-		{{{0, INFINITY, 1}},
+		{.points = {{0, INFINITY, 1}},
 		 1,
 		 "point 1: fps_uncapped inf: out of range (allowed: 0 to 10000)"},
 		{{{3, 0, 5}, {3, 0, 5}}, 2, "point 2: t_s 3: not later than the previous t_s 3"},
