@@ -7,6 +7,8 @@
 #include "db/schema.h"
 #include "tests/unit/db/test-db.h"
 
+static struct err err;
+
 /* --- migrations --- */
 
 static const char *const three_steps[] = {
@@ -74,7 +76,6 @@ TEST(test_a_step_that_fails_changes_nothing)
 		"INSERT INTO fruit VALUES ('pear'); INSERT INTO no_such_table VALUES (1);",
 	};
 	sqlite3 *plain = open_plain();
-	struct err err;
 	int64_t value;
 
 	assert_true(schema_migrate(plain, path, steps, 2, &err) < 0);
@@ -161,7 +162,6 @@ static off_t file_size(void)
 TEST(test_foreign_and_newer_files_are_rejected_without_a_change)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(refusals); i++) {
-		struct err err;
 		off_t size;
 
 		print_message("# %s\n", refusals[i].name);
@@ -180,8 +180,6 @@ TEST(test_foreign_and_newer_files_are_rejected_without_a_change)
 
 TEST(test_a_missing_folder_is_reported)
 {
-	struct err err;
-
 	assert_int_equal(db_open("/nonexistent/history.db", &keep_all, &db, &err), -ENOENT);
 	assert_null(db);
 	assert_non_null(strstr(err.msg, "/nonexistent/history.db"));
@@ -189,8 +187,6 @@ TEST(test_a_missing_folder_is_reported)
 
 TEST(test_a_reader_does_not_create_a_file)
 {
-	struct err err;
-
 	assert_int_equal(db_reader_open(path, &reader, &err), -ENOENT);
 	assert_null(reader);
 	assert_int_equal(access(path, F_OK), -1);
@@ -198,8 +194,6 @@ TEST(test_a_reader_does_not_create_a_file)
 
 TEST(test_a_reader_rejects_an_older_schema)
 {
-	struct err err;
-
 	assert_int_equal(mknod(path, S_IFREG | 0644, 0), 0); /* an empty file has version 0 */
 	assert_int_equal(db_reader_open(path, &reader, &err), -EPROTO);
 	assert_null(reader);
@@ -222,8 +216,6 @@ static int open_as_nobody(struct err *reterr)
 
 TEST(test_a_read_only_folder_is_rejected)
 {
-	struct err err;
-
 	assert_int_equal(chmod(temp_folder, 0555), 0);
 	assert_int_equal(open_as_nobody(&err), -EACCES);
 	assert_non_null(strstr(err.msg, path));
@@ -232,8 +224,6 @@ TEST(test_a_read_only_folder_is_rejected)
 
 TEST(test_a_read_only_file_is_rejected)
 {
-	struct err err;
-
 	open_db(&keep_all);
 	close_db();
 	assert_int_equal(chmod(path, 0444), 0);
@@ -244,7 +234,6 @@ TEST(test_a_read_only_file_is_rejected)
 
 TEST(test_a_history_in_a_folder_that_became_read_only_is_rejected)
 {
-	struct err err;
 	int r;
 
 	open_db(&keep_all);
@@ -259,8 +248,6 @@ TEST(test_a_history_in_a_folder_that_became_read_only_is_rejected)
 
 TEST(test_a_read_only_file_system_is_rejected)
 {
-	struct err err;
-
 	open_db(&keep_all);
 	close_db();
 	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||

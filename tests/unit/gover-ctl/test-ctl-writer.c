@@ -23,21 +23,41 @@ struct sink {
 	size_t length;
 };
 
-static void begin(struct sink *sink)
-{
-	FILE *out;
+static struct sink sink;
 
-	memset(sink, 0, sizeof(*sink));
-	out = open_memstream(&sink->text, &sink->length);
+static int begin(void)
+{
+	FILE *out = open_memstream(&sink.text, &sink.length);
+
 	assert_non_null(out);
-	writer_init(&sink->writer, out, false);
-	sink->writer.now_ms = NOW_MS;
+	writer_init(&sink.writer, out, false);
+	sink.writer.now_ms = NOW_MS;
+	return 0;
 }
 
-static const char *done(struct sink *sink)
+static const char *done(void)
 {
-	fclose(sink->writer.out);
-	return sink->text;
+	fclose(sink.writer.out);
+	sink.writer.out = NULL;
+	return sink.text;
+}
+
+static int end(void)
+{
+	if (sink.writer.out)
+		(void)done();
+	free(sink.text);
+	memset(&sink, 0, sizeof(sink));
+	return 0;
+}
+
+FIXTURE(begin, end)
+
+/* A test that prints more than once begins again with an empty text. */
+static void restart(void)
+{
+	(void)end();
+	(void)begin();
 }
 
 static json_t *load(const char *text)
@@ -50,23 +70,20 @@ static json_t *load(const char *text)
 	return json;
 }
 
-static void print(struct sink *sink, const struct table *table, const char *answer)
+static void print(const struct table *table, const char *answer)
 {
 	json_t *json = load(answer);
 
-	tables_print_rows(&sink->writer, table, json);
+	tables_print_rows(&sink.writer, table, json);
 	json_decref(json);
 }
 
 TEST(without_a_terminal_there_are_no_escapes_and_no_wrapping)
 {
-	struct sink sink;
-
-	begin(&sink);
 	assert_false(sink.writer.tty);
 	assert_false(sink.writer.colours);
 	assert_string_equal(writer_colour(&sink.writer, WRITER_RED), "");
-	print(&sink, &table_alerts,
+	print(&table_alerts,
 	      "{\"alerts\": [{\"id\": 1, \"name\": \"severe_overload\", \"severity\": "
 	      "\"critical\", "
 	      "\"gpu\": \"gpu0\", \"vgpu\": \"web1\", \"vm\": null, "
@@ -75,22 +92,18 @@ TEST(without_a_terminal_there_are_no_escapes_and_no_wrapping)
 	      "\"text\": \"a long sentence that goes on and on, far beyond the eighty columns of a "
 	      "terminal of old, and on, and is not cut\"}]}");
 	assert_string_equal(
-		done(&sink),
+		done(),
 		"ALERT SEVERITY NAME            VGPU STATE AGE TEXT\n"
 		"    1 critical severe_overload web1 open  12s a long "
 		"sentence "
 		"that goes on and on, far beyond the eighty columns of a terminal of old, and on, "
 		"and is "
 		"not cut\n");
-	free(sink.text);
 }
 
 TEST(a_missing_value_is_a_dash)
 {
-	struct sink sink;
-
-	begin(&sink);
-	print(&sink, &table_vgpus,
+	print(&table_vgpus,
 	      "{\"vgpus\": [{\"id\": \"a\", \"gpu\": \"gpu0\", \"vm\": null, \"initial_cap_pct\": "
 	      "50, "
 	      "\"cap_pct\": 34, \"util_pct\": 97.26, \"load_pct\": 33.1, \"fps\": 52.13, "
@@ -100,28 +113,22 @@ TEST(a_missing_value_is_a_dash)
 	      "\"cap_pct\": null, \"util_pct\": null, \"fps\": null, \"target_fps\": 0, "
 	      "\"frame_p99_ms\": null, \"state\": \"missing\", \"held\": true}]}");
 	assert_string_equal(
-		done(&sink),
+		done(),
 		"VGPU PROMISE SOLD% CAP% USED% LOAD%  FPS TARGET AGE NOTE\n"
 		"a    kept       50   34  97.3  33.1 52.1   60.0 -   overloaded, below its target\n"
 		"b2   kept       50    -     -     -    -      - -   missing, held\n");
-	free(sink.text);
 }
 
 TEST(a_table_with_units_of_work_has_rates)
 {
-	struct sink sink;
-
-	begin(&sink);
-	print(&sink, &table_vgpus,
+	print(&table_vgpus,
 	      "{\"vgpus\": [{\"id\": \"a\", \"gpu\": \"g\", \"fps\": 30, \"target_fps\": 60, "
 	      "\"rate\": "
 	      "null, \"target_rate\": null}, {\"id\": \"b\", \"gpu\": \"g\", \"fps\": null, "
 	      "\"target_fps\": null, \"rate\": 1204.56, \"target_rate\": 2.5}]}");
-	assert_string_equal(done(&sink),
-			    "VGPU PROMISE SOLD% CAP% USED% LOAD%   RATE TARGET AGE NOTE\n"
-			    "a    kept        -    -     -     -   30.0   60.0 -   -\n"
-			    "b    kept        -    -     -     - 1204.6    2.5 -   -\n");
-	free(sink.text);
+	assert_string_equal(done(), "VGPU PROMISE SOLD% CAP% USED% LOAD%   RATE TARGET AGE NOTE\n"
+				    "a    kept        -    -     -     -   30.0   60.0 -   -\n"
+				    "b    kept        -    -     -     - 1204.6    2.5 -   -\n");
 }
 
 TEST(an_empty_table_prints_one_line)
@@ -132,26 +139,21 @@ TEST(an_empty_table_prints_one_line)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
-		struct sink sink;
-
-		begin(&sink);
-		print(&sink, tables[i], "{}");
-		done(&sink);
+		restart();
+		print(tables[i], "{}");
+		done();
 		assert_string_equal(strchr(sink.text, '\n'), "\n");
 		assert_true(strlen(sink.text) > 5);
-		free(sink.text);
 	}
 }
 
 TEST(long_text_wraps_at_the_width_of_the_terminal)
 {
-	struct sink sink;
 	int column = 0;
 
-	begin(&sink);
 	sink.writer.tty = true;
 	sink.writer.width = 100;
-	print(&sink, &table_decisions,
+	print(&table_decisions,
 	      "{\"decisions\": [{\"id\": 7, \"time\": \"2026-11-20T18:49:56.123Z\", \"gpu\": "
 	      "\"gpu0\", "
 	      "\"kind\": \"steal\", \"vgpu\": \"a\", \"result\": \"written\", \"moves\": [], "
@@ -159,12 +161,11 @@ TEST(long_text_wraps_at_the_width_of_the_terminal)
 	      "\"one fifth of what the lightest vGPU does not use goes to the one that wants it "
 	      "most, in "
 	      "whole steps, never below the floor\"}]}");
-	for (const char *c = done(&sink); *c; c++) {
+	for (const char *c = done(); *c; c++) {
 		column = *c == '\n' ? 0 : column + 1;
 		assert_true(column <= 100);
 	}
 	assert_non_null(strstr(sink.text, "floor"));
-	free(sink.text);
 }
 
 TEST(a_paragraph_wraps_between_words)
@@ -185,13 +186,10 @@ TEST(a_paragraph_wraps_between_words)
 
 	assert_non_null(setlocale(LC_CTYPE, "C.UTF-8"));
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct sink sink;
-
-		begin(&sink);
+		restart();
 		sink.writer.width = rows[i].width;
 		writer_paragraph(&sink.writer, rows[i].first, rows[i].indent, rows[i].text);
-		assert_string_equal(done(&sink), rows[i].printed);
-		free(sink.text);
+		assert_string_equal(done(), rows[i].printed);
 	}
 	(void)setlocale(LC_CTYPE, "C");
 }
@@ -228,146 +226,117 @@ TEST(columns_appear_when_they_are_needed)
 		 "1 g0 open - - - - 5m - -\n"
 		 "2 g1 open - - - - - in 30s -\n"},
 	};
-	struct sink sink;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char answer[512];
 
 		snprintf(answer, sizeof(answer), "{\"offers\": [%s]}", rows[i].rows);
-		begin(&sink);
+		restart();
 		sink.writer.no_head = rows[i].no_head;
-		print(&sink, &table_offers, answer);
-		done(&sink);
+		print(&table_offers, answer);
+		done();
 		if (rows[i].no_head)
 			squeeze_spaces(sink.text);
 		assert_string_equal(sink.text, rows[i].printed);
-		free(sink.text);
 	}
-	begin(&sink);
+	restart();
 	sink.writer.wide = true;
-	print(&sink, &table_offers, "{\"offers\": [{\"id\": 1, \"gpu\": \"g0\"}]}");
-	assert_non_null(strstr(done(&sink), "OFFER GPU STATE"));
+	print(&table_offers, "{\"offers\": [{\"id\": 1, \"gpu\": \"g0\"}]}");
+	assert_non_null(strstr(done(), "OFFER GPU STATE"));
 	assert_non_null(strstr(sink.text, "CREATED UNTIL"));
-	free(sink.text);
-	begin(&sink);
+	restart();
 	sink.writer.no_head = true;
-	print(&sink, &table_offers, "{\"offers\": []}");
-	assert_string_equal(done(&sink), "");
-	free(sink.text);
+	print(&table_offers, "{\"offers\": []}");
+	assert_string_equal(done(), "");
 }
 
 /* Rows of a terminal, with the long texts below each row. No word is cut. */
 TEST(long_texts_are_below_their_row_and_wrap_between_words)
 {
-	struct sink sink;
-
-	begin(&sink);
 	sink.writer.tty = true;
 	sink.writer.width = 60;
-	print(&sink, &table_alerts,
+	print(&table_alerts,
 	      "{\"alerts\": [{\"id\": 1, \"name\": \"promise_broken\", \"severity\": "
 	      "\"critical\", \"vgpu\": \"web1\", \"raised_at\": \"2026-11-20T18:38:08.123Z\", "
 	      "\"cause\": \"held\", \"text\": \"web1 gets 45.0 of 60 FPS: an operator holds it "
 	      "at 20 %\", \"next\": \"gover-ctl why web1\"}]}");
-	assert_string_equal(done(&sink),
-			    "ALERT SEVERITY NAME           VGPU CAUSE STATE AGE\n"
-			    "    1 critical promise_broken web1 held  open  12m\n"
-			    "    web1 gets 45.0 of 60 FPS: an operator holds it at 20 %\n"
-			    "    gover-ctl why web1\n");
-	free(sink.text);
+	assert_string_equal(done(), "ALERT SEVERITY NAME           VGPU CAUSE STATE AGE\n"
+				    "    1 critical promise_broken web1 held  open  12m\n"
+				    "    web1 gets 45.0 of 60 FPS: an operator holds it at 20 %\n"
+				    "    gover-ctl why web1\n");
 }
 
 /* The default list of vGPUs fits a terminal of 80 columns, without a cut or wrapped line. */
 TEST(the_list_of_vgpus_fits_80_columns)
 {
-	struct sink sink;
 	int lines = 0, column = 0;
 
-	begin(&sink);
 	sink.writer.tty = true;
 	sink.writer.width = 80;
-	print(&sink, &table_vgpus,
+	print(&table_vgpus,
 	      "{\"vgpus\": [{\"id\": \"customer-17\", \"gpu\": \"gpu0\", \"vm\": "
 	      "\"a-long-name-of-a-vm\", \"initial_cap_pct\": 50, \"cap_pct\": 34, \"util_pct\": "
 	      "100, \"load_pct\": 33.1, \"fps\": 145.2, \"target_fps\": 160, \"frame_p99_ms\": "
 	      "24.13, \"promise\": \"broken\", \"cause\": \"gpu_overcommitted\", \"overloaded\": "
 	      "true, \"short\": true, \"broken\": true, \"created_at\": "
 	      "\"2026-11-17T14:50:08.123Z\"}]}");
-	for (const char *c = done(&sink); *c; c++) {
+	for (const char *c = done(); *c; c++) {
 		lines += *c == '\n';
 		column = *c == '\n' ? 0 : column + 1;
 		assert_in_range(column, 0, 80);
 	}
 	assert_int_equal(lines, 2);
 	assert_non_null(strstr(sink.text, "3d4h gpu overcommitted"));
-	free(sink.text);
 }
 
 TEST(colours_need_a_terminal)
 {
-	struct sink sink;
-
-	begin(&sink);
 	sink.writer.tty = true;
 	sink.writer.width = 120;
 	sink.writer.colours = true;
-	print(&sink, &table_vgpus, "{\"vgpus\": [{\"id\": \"a\", \"overloaded\": true}]}");
-	assert_non_null(strstr(done(&sink), "\033[31moverloaded\033[0m"));
-	free(sink.text);
+	print(&table_vgpus, "{\"vgpus\": [{\"id\": \"a\", \"overloaded\": true}]}");
+	assert_non_null(strstr(done(), "\033[31moverloaded\033[0m"));
 }
 
 TEST(control_characters_are_masked)
 {
 	char text[] = "a\033[31mb\nc\x7f\xc2\x9bz \xc3\xa9";
-	struct sink sink;
 
 	writer_mask_controls(text);
 	assert_string_equal(text, "a?[31mb?c???z \xc3\xa9");
 
-	begin(&sink);
-	print(&sink, &table_vgpus,
-	      "{\"vgpus\": [{\"id\": \"a\", \"vm\": \"x\\u001b]0;y\\u0007\"}]}");
+	print(&table_vgpus, "{\"vgpus\": [{\"id\": \"a\", \"vm\": \"x\\u001b]0;y\\u0007\"}]}");
 	writer_line(&sink.writer, "%s", "line\rwith\033[2J");
-	assert_null(strchr(done(&sink), '\033'));
+	assert_null(strchr(done(), '\033'));
 	assert_null(strchr(sink.text, '\r'));
-	free(sink.text);
 }
 
 TEST(json_is_printed_unchanged)
 {
 	char body[] = "{ \"b\":1.50,\"a\" : [1,  2]}";
 	struct reply reply = {.text = body, .length = strlen(body)};
-	struct sink sink;
 
-	begin(&sink);
 	writer_reply(&sink.writer, &reply);
-	assert_string_equal(done(&sink), "{ \"b\":1.50,\"a\" : [1,  2]}\n");
-	free(sink.text);
+	assert_string_equal(done(), "{ \"b\":1.50,\"a\" : [1,  2]}\n");
 }
 
 TEST(json_on_a_terminal_is_indented)
 {
 	char body[] = "{\"b\":0.1,\"a\":[1]}";
 	struct reply reply = {.text = body, .length = strlen(body), .json = load(body)};
-	struct sink sink;
 
-	begin(&sink);
 	sink.writer.tty = true;
 	writer_reply(&sink.writer, &reply);
-	assert_string_equal(done(&sink), "{\n  \"b\": 0.1,\n  \"a\": [\n    1\n  ]\n}\n");
+	assert_string_equal(done(), "{\n  \"b\": 0.1,\n  \"a\": [\n    1\n  ]\n}\n");
 	json_decref(reply.json);
-	free(sink.text);
 }
 
 TEST(a_reply_without_a_body_prints_nothing)
 {
 	struct reply reply = {.status = 204};
-	struct sink sink;
 
-	begin(&sink);
 	writer_reply(&sink.writer, &reply);
-	assert_string_equal(done(&sink), "");
-	free(sink.text);
+	assert_string_equal(done(), "");
 }
 
 TEST(spans_have_at_most_two_units)
@@ -394,18 +363,15 @@ TEST(a_record_has_a_line_per_column)
 	json_t *vgpu =
 		load("{\"id\": \"a\", \"held\": true, \"labels\": {\"x\": \"1\", \"y\": \"2\"}, "
 		     "\"attach\": {\"cgroup_procs\": [\"/p/1\", \"/p/2\"], \"fps_socket\": null}}");
-	struct sink sink;
 	size_t lines = 0;
 
-	begin(&sink);
 	writer_record(&sink.writer, table_vgpu.columns, table_vgpu.n_columns, vgpu);
 	json_decref(vgpu);
-	done(&sink);
+	done();
 	assert_non_null(strstr(sink.text, "labels               x=1, y=2\n"));
 	assert_non_null(strstr(sink.text, "cgroup.procs         /p/1, /p/2\n"));
 	assert_non_null(strstr(sink.text, "fps socket           -\n"));
 	for (const char *c = sink.text; *c; c++)
 		lines += *c == '\n';
 	assert_int_equal(lines, table_vgpu.n_columns);
-	free(sink.text);
 }

@@ -12,21 +12,22 @@
 #define N	5
 #define PERCENT (NS_PER_S / 10) /* of ten seconds */
 
+static struct quanta_gpu gpu;
+
 /* A GPU with @n VFs, whose quanta begin with that of the PF. */
-static void begin(struct quanta_gpu *gpu, const uint32_t *quanta, unsigned int n,
-		  enum quanta_priority priority)
+static void begin(const uint32_t *quanta, unsigned int n, enum quanta_priority priority)
 {
-	memset(gpu, 0xa5, sizeof(*gpu)); /* start() must initialize all that is used */
-	quanta_gpu_start(gpu, n, 0);
-	quanta_gpu_set_vfs(gpu, n);
-	quanta_gpu_set_priorities(gpu, priority);
+	memset(&gpu, 0xa5, sizeof(gpu)); /* start() must initialize all that is used */
+	quanta_gpu_start(&gpu, n, 0);
+	quanta_gpu_set_vfs(&gpu, n);
+	quanta_gpu_set_priorities(&gpu, priority);
 	for (unsigned int i = 0; i <= n; i++)
-		quanta_set_quantum(&gpu->quanta, i, quanta[i]);
+		quanta_set_quantum(&gpu.quanta, i, quanta[i]);
 }
 
-static void run(struct quanta_gpu *gpu, uint64_t ns)
+static void run(uint64_t ns)
 {
-	quanta_gpu_advance(gpu, gpu->now_ns + ns);
+	quanta_gpu_advance(&gpu, gpu.now_ns + ns);
 }
 
 static void assert_near(uint64_t value, uint64_t want, uint64_t tolerance)
@@ -63,12 +64,10 @@ TEST(shares_follow_from_quanta_loads_and_priority)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct quanta_gpu gpu;
-
-		begin(&gpu, rows[i].quanta, N - 1, rows[i].priority);
+		begin(rows[i].quanta, N - 1, rows[i].priority);
 		for (unsigned int f = 0; f < N; f++)
 			quanta_gpu_set_load(&gpu, f, rows[i].loads_pct[f]);
-		run(&gpu, 10 * NS_PER_S);
+		run(10 * NS_PER_S);
 		for (unsigned int f = 0; f < N; f++)
 			assert_near(gpu.functions[f].active_ns, rows[i].shares_pct[f] * PERCENT,
 				    PERCENT);
@@ -79,11 +78,10 @@ TEST(shares_follow_from_quanta_loads_and_priority)
 TEST(allotted_time_is_the_part_of_the_quantum_in_the_round)
 {
 	static const uint32_t quanta[] = {10, 20, 30, 40};
-	struct quanta_gpu gpu;
 
-	begin(&gpu, quanta, 3, QUANTA_LOW);
+	begin(quanta, 3, QUANTA_LOW);
 	quanta_gpu_set_load(&gpu, 1, 100); /* uses all, as the others are idle */
-	run(&gpu, 10 * NS_PER_S);
+	run(10 * NS_PER_S);
 	for (unsigned int f = 0; f < 4; f++)
 		assert_near(quanta_allotted_ns(&gpu.quanta, f), quanta[f] * PERCENT, 1000);
 	assert_int_equal(gpu.functions[1].active_ns, 10 * NS_PER_S);
@@ -91,10 +89,10 @@ TEST(allotted_time_is_the_part_of_the_quantum_in_the_round)
 	/* All unlimited: equal parts. Without VFs the PF has all. */
 	for (unsigned int f = 0; f < 4; f++)
 		quanta_set_quantum(&gpu.quanta, f, 0);
-	run(&gpu, 10 * NS_PER_S);
+	run(10 * NS_PER_S);
 	assert_near(quanta_allotted_ns(&gpu.quanta, 3), (40 + 25) * PERCENT, 1000);
 	quanta_gpu_set_vfs(&gpu, 0);
-	run(&gpu, 10 * NS_PER_S);
+	run(10 * NS_PER_S);
 	assert_near(quanta_allotted_ns(&gpu.quanta, 0), (10 + 25 + 100) * PERCENT, 1000);
 	assert_near(quanta_allotted_ns(&gpu.quanta, 3), (40 + 25) * PERCENT, 1000);
 }
@@ -102,16 +100,15 @@ TEST(allotted_time_is_the_part_of_the_quantum_in_the_round)
 TEST(a_changed_quantum_is_in_force_at_the_next_turn)
 {
 	static const uint32_t quanta[] = {1, 20, 30};
-	struct quanta_gpu gpu;
 
-	begin(&gpu, quanta, 2, QUANTA_LOW);
+	begin(quanta, 2, QUANTA_LOW);
 	quanta_gpu_set_load(&gpu, 1, 100);
 	quanta_gpu_set_load(&gpu, 2, 100);
-	run(&gpu, 10 * NS_PER_MS); /* in the turn of VF 1 */
+	run(10 * NS_PER_MS); /* in the turn of VF 1 */
 	quanta_set_quantum(&gpu.quanta, 1, 5);
-	run(&gpu, 10 * NS_PER_MS);
+	run(10 * NS_PER_MS);
 	assert_int_equal(gpu.functions[1].active_ns, 20 * NS_PER_MS);
-	run(&gpu, 35 * NS_PER_MS); /* one round: 30 for VF 2, then 5 for VF 1 */
+	run(35 * NS_PER_MS); /* one round: 30 for VF 2, then 5 for VF 1 */
 	assert_int_equal(gpu.functions[1].active_ns, 25 * NS_PER_MS);
 	assert_int_equal(gpu.functions[2].active_ns, 30 * NS_PER_MS);
 }
@@ -119,17 +116,16 @@ TEST(a_changed_quantum_is_in_force_at_the_next_turn)
 TEST(a_quantum_ends_an_unlimited_turn_except_of_endless_work)
 {
 	static const uint32_t quanta[] = {10, 0, 10};
-	struct quanta_gpu gpu;
 
 	for (int endless = 0; endless < 2; endless++) {
-		begin(&gpu, quanta, 2, QUANTA_LOW);
+		begin(quanta, 2, QUANTA_LOW);
 		quanta_gpu_set_load(&gpu, 1, endless ? QUANTA_GPU_ENDLESS : 100);
-		run(&gpu, NS_PER_MS);
+		run(NS_PER_MS);
 		quanta_gpu_set_load(&gpu, 2, 100);
-		run(&gpu, 99 * NS_PER_MS);
+		run(99 * NS_PER_MS);
 		assert_int_equal(gpu.functions[2].active_ns, 0);
 		quanta_set_quantum(&gpu.quanta, 1, 10);
-		run(&gpu, 100 * NS_PER_MS);
+		run(100 * NS_PER_MS);
 		assert_int_equal(gpu.functions[2].active_ns, endless ? 0 : 50 * NS_PER_MS);
 	}
 }
@@ -150,23 +146,20 @@ TEST(endless_work_is_reset_at_the_end_of_the_preemption_timeout)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct quanta_gpu gpu;
-
-		begin(&gpu, quanta, 2, QUANTA_LOW);
+		begin(quanta, 2, QUANTA_LOW);
 		quanta_set_timeout(&gpu.quanta, 1, rows[i].timeout_us);
 		quanta_gpu_set_load(&gpu, 1, QUANTA_GPU_ENDLESS);
 		quanta_gpu_set_load(&gpu, 2, rows[i].other_load_pct);
-		run(&gpu, NS_PER_S);
+		run(NS_PER_S);
 		assert_near(gpu.functions[1].active_ns, rows[i].active_ms * NS_PER_MS, 1000);
 		assert_int_equal(gpu.tenants[1].load_pct, rows[i].load_pct);
 	}
 	/* A turn without work under normal also needs the GPU. */
-	struct quanta_gpu gpu;
 
-	begin(&gpu, quanta, 2, QUANTA_NORMAL);
+	begin(quanta, 2, QUANTA_NORMAL);
 	quanta_set_timeout(&gpu.quanta, 1, 5000);
 	quanta_gpu_set_load(&gpu, 1, QUANTA_GPU_ENDLESS);
-	run(&gpu, NS_PER_S);
+	run(NS_PER_S);
 	assert_int_equal(gpu.functions[1].active_ns, 15 * NS_PER_MS);
 }
 
@@ -198,41 +191,39 @@ TEST(work_that_ends_in_the_preemption_timeout_is_not_reset)
 TEST(a_high_pf_has_a_turn_after_each_other_turn)
 {
 	static const uint32_t quanta[] = {5, 20, 30, 45};
-	struct quanta_gpu gpu;
 
-	begin(&gpu, quanta, 3, QUANTA_LOW);
+	begin(quanta, 3, QUANTA_LOW);
 	quanta_set_priority(&gpu.quanta, QUANTA_PF, QUANTA_HIGH);
 	for (unsigned int f = 0; f < 4; f++)
 		quanta_gpu_set_load(&gpu, f, 100);
-	run(&gpu, 11 * NS_PER_S);
+	run(11 * NS_PER_S);
 	assert_near(gpu.functions[0].active_ns, 15 * NS_PER_S / 10, 30 * NS_PER_MS);
 	assert_near(gpu.functions[1].active_ns, 2 * NS_PER_S, 30 * NS_PER_MS);
 	assert_near(gpu.functions[3].active_ns, 45 * NS_PER_S / 10, 50 * NS_PER_MS);
 
 	/* Without work it has no turn, and alone it has the GPU. */
-	begin(&gpu, quanta, 3, QUANTA_LOW);
+	begin(quanta, 3, QUANTA_LOW);
 	quanta_set_priority(&gpu.quanta, QUANTA_PF, QUANTA_HIGH);
 	quanta_gpu_set_load(&gpu, 2, 100);
-	run(&gpu, NS_PER_S);
+	run(NS_PER_S);
 	assert_int_equal(gpu.functions[2].active_ns, NS_PER_S);
 	quanta_gpu_set_vfs(&gpu, 0);
 	quanta_set_priority(&gpu.quanta, QUANTA_PF, QUANTA_HIGH);
 	quanta_gpu_set_load(&gpu, QUANTA_PF, 100);
-	run(&gpu, NS_PER_S);
+	run(NS_PER_S);
 	assert_int_equal(gpu.functions[0].active_ns, NS_PER_S);
 }
 
 TEST(disabling_vfs_resets_their_settings_and_keeps_counters)
 {
 	static const uint32_t quanta[] = {5, 20, 30};
-	struct quanta_gpu gpu;
 
-	begin(&gpu, quanta, 2, QUANTA_NORMAL);
+	begin(quanta, 2, QUANTA_NORMAL);
 	quanta_set_timeout(&gpu.quanta, 1, 7);
 	quanta_gpu_set_load(&gpu, 1, 100);
-	run(&gpu, NS_PER_MS);
+	run(NS_PER_MS);
 	quanta_gpu_set_vfs(&gpu, 0);
-	run(&gpu, NS_PER_S);
+	run(NS_PER_S);
 	assert_int_equal(gpu.functions[1].active_ns, NS_PER_MS);
 	for (unsigned int f = 0; f < 3; f++) {
 		assert_int_equal(gpu.functions[f].quantum_ms, 0);
@@ -245,18 +236,17 @@ TEST(disabling_vfs_resets_their_settings_and_keeps_counters)
 TEST(a_stopped_vf_has_no_work_until_it_is_enabled_again)
 {
 	static const uint32_t quanta[] = {1, 10, 10};
-	struct quanta_gpu gpu;
 
-	begin(&gpu, quanta, 2, QUANTA_LOW);
+	begin(quanta, 2, QUANTA_LOW);
 	quanta_gpu_set_load(&gpu, 1, 100);
 	quanta_gpu_stop(&gpu, 1);
 	quanta_gpu_set_load(&gpu, 1, 50);
-	run(&gpu, NS_PER_S);
+	run(NS_PER_S);
 	assert_int_equal(gpu.functions[1].active_ns, 0);
 	quanta_gpu_set_vfs(&gpu, 0);
 	quanta_gpu_set_vfs(&gpu, 2);
 	quanta_gpu_set_load(&gpu, 1, 50);
-	run(&gpu, NS_PER_S);
+	run(NS_PER_S);
 	assert_near(gpu.functions[1].active_ns, NS_PER_S / 2, 1000);
 }
 
@@ -282,14 +272,13 @@ TEST(ticks_count_19200000_per_second)
 TEST(a_skip_simulates_nothing)
 {
 	static const uint32_t quanta[] = {1, 10};
-	struct quanta_gpu gpu;
 
-	begin(&gpu, quanta, 1, QUANTA_LOW);
+	begin(quanta, 1, QUANTA_LOW);
 	quanta_gpu_set_load(&gpu, 1, 50);
-	run(&gpu, NS_PER_S);
+	run(NS_PER_S);
 	quanta_gpu_skip(&gpu, 100 * NS_PER_S);
 	assert_near(gpu.functions[1].active_ns, NS_PER_S / 2, 1000);
-	run(&gpu, NS_PER_S);
+	run(NS_PER_S);
 	assert_near(gpu.functions[1].active_ns, NS_PER_S, 60 * NS_PER_MS);
 }
 
@@ -300,21 +289,20 @@ static uint32_t draw(uint64_t *random, uint32_t below)
 }
 
 /* Checks the time of ten seconds against the quanta, up to one round at each end. */
-static void check_shares(const struct quanta_gpu *gpu, const struct quanta_function *before,
-			 uint64_t sum_ms, bool normal)
+static void check_shares(const struct quanta_function *before, uint64_t sum_ms, bool normal)
 {
 	uint64_t round_ns = 2 * sum_ms * NS_PER_MS, active_ns = 0, wanted_ns = 0;
 
-	for (unsigned int f = 0; f < gpu->quanta.n_functions; f++) {
-		const struct quanta_function *function = &gpu->functions[f];
+	for (unsigned int f = 0; f < gpu.quanta.n_functions; f++) {
+		const struct quanta_function *function = &gpu.functions[f];
 		uint64_t ns = function->active_ns - before[f].active_ns;
 		uint64_t share_ns = 10 * NS_PER_S / sum_ms * function->quantum_ms;
 
 		active_ns += ns;
-		wanted_ns += gpu->tenants[f].load_pct * PERCENT;
+		wanted_ns += gpu.tenants[f].load_pct * PERCENT;
 		if (normal)
 			assert_true(ns <= share_ns + round_ns);
-		if (gpu->tenants[f].load_pct == 100)
+		if (gpu.tenants[f].load_pct == 100)
 			assert_true(ns + round_ns >= share_ns);
 	}
 	/* Under low the GPU idles only if there is no work. */
@@ -333,16 +321,15 @@ TEST(any_functions_get_their_guarantee_and_under_normal_no_more)
 		bool normal = draw(&random, 2);
 		uint32_t quanta[17];
 		uint64_t sum_ms = 0;
-		struct quanta_gpu gpu;
 
 		for (unsigned int f = 0; f <= n; f++)
 			sum_ms += quanta[f] = 1 + draw(&random, 30);
-		begin(&gpu, quanta, n, normal ? QUANTA_NORMAL : QUANTA_LOW);
+		begin(quanta, n, normal ? QUANTA_NORMAL : QUANTA_LOW);
 		for (unsigned int f = 0; f <= n; f++)
 			quanta_gpu_set_load(&gpu, f, draw(&random, 3) ? draw(&random, 101) : 100);
-		run(&gpu, draw(&random, NS_PER_S));
+		run(draw(&random, NS_PER_S));
 		memcpy(before, gpu.functions, (n + 1) * sizeof(before[0]));
-		run(&gpu, 10 * NS_PER_S);
-		check_shares(&gpu, before, sum_ms, normal);
+		run(10 * NS_PER_S);
+		check_shares(before, sum_ms, normal);
 	}
 }

@@ -9,6 +9,8 @@
 #include "gover-fleet/cloud/placement.h"
 #include "tests/unit/unit.h"
 
+static struct err err;
+
 #define ROOT  "11111111-1111-4111-8111-111111111111"
 #define CHILD "22222222-2222-4222-8222-222222222222"
 #define OTHER "33333333-3333-4333-8333-333333333333"
@@ -54,7 +56,6 @@ TEST(the_root_is_the_provider_without_a_parent)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		json_t *json = parse(rows[i].text);
 		char uuid[PLACEMENT_UUID_MAX] = "none";
-		struct err err;
 		int r = placement_parse_root(json, "h1", uuid, &err);
 
 		if (r != rows[i].result || strcmp(uuid, r == 0 ? ROOT : "none") != 0)
@@ -71,7 +72,6 @@ TEST(the_tree_has_the_providers_of_gover_below_the_root)
 				  PROVIDER(Q("h1_gover_deeper"), Q(OTHER), "8", Q(CHILD)) "," /**/
 				  PROVIDER(Q("h2_gover_gpu0"), Q(OTHER), "8", Q(ROOT))));
 	struct placement_tree tree;
-	struct err err;
 
 	assert_int_equal(placement_parse_tree(json, "h1", ROOT, &tree, &err), 0);
 	assert_true(tree.has_root);
@@ -105,7 +105,6 @@ TEST(a_wrong_tree_is_rejected)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		json_t *json = parse(rows[i]);
 		struct placement_tree tree = {.n_gpus = 99};
-		struct err err;
 
 		if (placement_parse_tree(json, "h1", ROOT, &tree, &err) != -EPROTO ||
 		    tree.n_gpus != 99)
@@ -119,7 +118,6 @@ TEST(a_tree_with_too_many_gpus_is_rejected)
 	for (int n = PLACEMENT_GPUS_MAX; n <= PLACEMENT_GPUS_MAX + 1; n++) {
 		json_t *list = json_array(), *json;
 		struct placement_tree tree;
-		struct err err;
 
 		for (int i = 0; i < n; i++) {
 			char name[32];
@@ -168,7 +166,6 @@ TEST(inventories_are_checked)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		json_t *json = parse(rows[i].text);
 		struct placement_inventories got = {.generation = -1};
-		struct err err;
 		int r = placement_parse_inventories(json, &got, &err);
 
 		if (r != rows[i].result || got.generation != (r == 0 ? 5 : -1))
@@ -200,7 +197,6 @@ TEST(one_inventory_is_checked)
 		json_t *json = parse(rows[i].text);
 		struct placement_inventory got = {.total = -1};
 		int64_t generation = -1;
-		struct err err;
 		int r = placement_parse_inventory(json, rows[i].name, &got, &generation, &err);
 
 		if (r != rows[i].result || generation != (r == 0 ? 5 : -1) ||
@@ -234,7 +230,6 @@ TEST(traits_and_usages_are_checked)
 		json_t *json = parse(rows[i].text);
 		struct placement_traits traits = {.n_names = 9};
 		struct placement_usages usages = {.n_classes = 9};
-		struct err err;
 
 		if (placement_parse_traits(json, &traits, &err) != rows[i].traits ||
 		    placement_parse_usages(json, &usages, &err) != rows[i].usages)
@@ -251,7 +246,6 @@ TEST(documents_of_more_than_the_limit_are_rejected)
 		json_t *names = json_array(), *used = json_object(), *json;
 		struct placement_traits traits;
 		struct placement_usages usages;
-		struct err err;
 		char name[16];
 
 		for (int i = 0; i < PLACEMENT_TRAITS_MAX + over; i++) {
