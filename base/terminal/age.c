@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Formats ages. */
+/* Formats ages, and times relative to now. */
 #include <stdio.h>
 
 #include "base/cleanup.h"

@@ -56,8 +56,8 @@ TEST(wrong_replies_are_rejected)
 		"{\"allocations\": {\"p\": {}}}",
 		"{\"allocations\": {\"p\": {\"resources\": []}}}",
 		"{\"allocations\": {\"../p\": {\"resources\": {\"CUSTOM_GOVER_SLOT_1\": 1}}}}",
-		"{\"allocations\": {\"p\": {\"resources\": {\"CUSTOM_GOVER_SLOT_"
-		"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\": 1}}}}",
+		("{\"allocations\": {\"p\": {\"resources\": {\"CUSTOM_GOVER_SLOT_"
+		 "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\": 1}}}}"),
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
