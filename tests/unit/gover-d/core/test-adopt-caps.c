@@ -7,13 +7,7 @@ static int set_initial_cap(const char *id, int initial_cap_pct)
 {
 	const struct contract values = {.terms = {.initial_cap_pct = initial_cap_pct}};
 
-	return await_change(
-		control_vgpu_change(m, id, CONTRACT_INITIAL_CAP, &values, at_end, &err));
-}
-
-static void set_mode(enum gpu_mode mode)
-{
-	assert_int_equal(await_change(control_gpu_change(m, "gpu0", &mode, NULL, at_end, &err)), 0);
+	return change(id, CONTRACT_INITIAL_CAP, values);
 }
 
 /* Sells vGPU a with 50 %, so that its cap is 50 %, and makes the writes of its cap fail. */
@@ -107,12 +101,12 @@ TEST(a_lease_that_ended_in_mode_observe_is_corrected_in_mode_act)
 	tick(2);
 	assert_int_equal(set_initial_cap("a", 20), 0);
 	assert_int_equal(device("a")->cap_pct, 20);
-	set_mode(GPU_MODE_OBSERVE);
+	assert_int_equal(change_mode(GPU_MODE_OBSERVE), 0);
 	tick(2);
 	device("a")->cap_pct = 50;
 	tick(2);
 	assert_int_equal(device("a")->cap_pct, 50);
-	set_mode(GPU_MODE_ACT);
+	assert_int_equal(change_mode(GPU_MODE_ACT), 0);
 	tick(1);
 	assert_int_equal(device("a")->cap_pct, 20);
 }
@@ -128,20 +122,20 @@ TEST(a_lease_that_ended_since_the_last_tick_in_mode_observe_is_not_foreign)
 	start();
 	tick(2);
 	assert_int_equal(hold("a", 20), 0);
-	set_mode(GPU_MODE_OBSERVE);
+	assert_int_equal(change_mode(GPU_MODE_OBSERVE), 0);
 	tick(2);
 	device("a")->cap_pct = 50;
-	set_mode(GPU_MODE_ACT);
+	assert_int_equal(change_mode(GPU_MODE_ACT), 0);
 	tick(1);
 	assert_int_equal(count_decisions("foreign_write", NULL), 0);
 	assert_int_equal(device("a")->cap_pct, 20);
 	/* the journal contains a cap that has changed in mode observe */
 	assert_int_equal(hold("a", 30), 0);
-	set_mode(GPU_MODE_OBSERVE);
+	assert_int_equal(change_mode(GPU_MODE_OBSERVE), 0);
 	tick(1);
 	device("a")->cap_pct = 50;
 	tick(1);
-	set_mode(GPU_MODE_ACT);
+	assert_int_equal(change_mode(GPU_MODE_ACT), 0);
 	read_journal("a", &last_pct, &intent_pct);
 	assert_int_equal(last_pct, 50);
 }

@@ -224,9 +224,7 @@ TEST(a_change_of_flavor_starts_a_new_row)
 	start_priced();
 	sell_as("a", 50, "", 1);
 	ten_seconds("");
-	assert_int_equal(
-		await_change(control_vgpu_change(m, "a", CONTRACT_FLAVOR, &values, at_end, &err)),
-		0);
+	assert_int_equal(change("a", CONTRACT_FLAVOR, values), 0);
 	ten_seconds("");
 	/* an unknown flavour has the prices of [offer] */
 	strcpy(vgpu("a")->contract.flavor, "gone");

@@ -14,11 +14,6 @@ static void start_overload(void)
 	device("a")->demand = device("b")->demand = device("c")->demand = BUSY;
 }
 
-static void set_mode(enum gpu_mode mode)
-{
-	assert_int_equal(await_change(control_gpu_change(m, "gpu0", &mode, NULL, at_end, &err)), 0);
-}
-
 static bool severe_overload_is_active(void)
 {
 	for (size_t i = 0; i < alerts_count(m->alerts); i++) {
@@ -173,9 +168,7 @@ TEST(a_larger_contract_clears_the_contract_limit_alert)
 	sell("a", 50, 0.6);
 	tick(10);
 	assert_non_null(find_active_alert(ALERT_CONTRACT_LIMIT, "a"));
-	assert_int_equal(await_change(control_vgpu_change(m, "a", CONTRACT_INITIAL_CAP, &larger,
-							  at_end, &err)),
-			 0);
+	assert_int_equal(change("a", CONTRACT_INITIAL_CAP, larger), 0);
 	/* the policy raises the cap after three periods of overload */
 	tick(3);
 	assert_null(find_active_alert(ALERT_CONTRACT_LIMIT, "a"));
@@ -190,9 +183,7 @@ TEST(a_release_clears_the_held_overloaded_alert)
 	assert_int_equal(hold("a", 20), 0);
 	tick(10);
 	assert_non_null(find_active_alert(ALERT_HELD_OVERLOADED, "a"));
-	assert_int_equal(
-		await_change(control_vgpu_change(m, "a", CONTRACT_HELD, &release, at_end, &err)),
-		0);
+	assert_int_equal(change("a", CONTRACT_HELD, release), 0);
 	tick(3);
 	assert_null(find_active_alert(ALERT_HELD_OVERLOADED, "a"));
 }
@@ -214,7 +205,7 @@ TEST(a_removed_or_missing_vgpu_has_no_contract_limit_alert)
 TEST(a_frozen_gpu_raises_the_severe_overload_alert)
 {
 	start_overload();
-	set_mode(GPU_MODE_FROZEN);
+	assert_int_equal(change_mode(GPU_MODE_FROZEN), 0);
 	tick(10);
 	assert_true(severe_overload_is_active());
 	assert_int_equal(count_decisions("severe", NULL), 0);
@@ -224,7 +215,7 @@ TEST(freezing_does_not_end_severe_overload)
 {
 	start_overload();
 	tick(10);
-	set_mode(GPU_MODE_FROZEN);
+	assert_int_equal(change_mode(GPU_MODE_FROZEN), 0);
 	tick(20);
 	assert_true(severe_overload_is_active());
 }
@@ -239,7 +230,7 @@ TEST(severe_overload_of_a_frozen_gpu_names_the_currently_best_vgpu_to_move)
 	device("a")->demand = device("b")->demand = device("c")->demand = 0;
 	tick(70);
 	assert_false(severe_overload_is_active());
-	set_mode(GPU_MODE_FROZEN);
+	assert_int_equal(change_mode(GPU_MODE_FROZEN), 0);
 	device("a")->demand = device("b")->demand = device("c")->demand = BUSY;
 	device(before)->demand = 0.01;
 	tick(10);
@@ -261,7 +252,7 @@ static void start_with_overloaded_b(void)
 TEST(an_observed_decision_is_recorded_once_a_minute)
 {
 	start_with_overloaded_b();
-	set_mode(GPU_MODE_OBSERVE);
+	assert_int_equal(change_mode(GPU_MODE_OBSERVE), 0);
 	tick(60);
 	assert_int_equal(count_decisions("steal", "observed"), 1);
 	assert_int_equal(count_decisions("steal", NULL), 1);
@@ -273,7 +264,7 @@ TEST(an_observed_decision_is_recorded_once_a_minute)
 TEST(each_of_several_observed_decisions_is_recorded_once_a_minute)
 {
 	start_with_overloaded_b();
-	set_mode(GPU_MODE_OBSERVE);
+	assert_int_equal(change_mode(GPU_MODE_OBSERVE), 0);
 	*device("c") = (struct gpu_vgpu){.exists = true, .cap_pct = 30};
 	tick(60); /* the sum of the caps is 130 %, so each tick decides a fit and a steal */
 	assert_int_equal(count_decisions("fit", "observed"), 1);
@@ -420,7 +411,6 @@ TEST(calm_periods_are_counted_again_after_an_offer)
 
 TEST(calm_periods_are_counted_again_after_a_probation)
 {
-	struct contract contract = {.id = "d", .labels = json_object()};
 	const struct offer *offer;
 
 	config.offer.flavor_cap_pct = 20;
@@ -430,11 +420,7 @@ TEST(calm_periods_are_counted_again_after_a_probation)
 	tick(5);
 	offer = offers_live(m->offers, "gpu0");
 	assert_non_null(offer);
-	assert_int_equal(
-		await_change(control_offer_claim(
-			m, &(struct control_claim){.offer = offer->id, .key = "", .holder = ""},
-			&contract, at_end, &err)),
-		0);
+	assert_int_equal(claim(offer->id, "", "d"), 0);
 	assert_int_equal(offer->life.state, OFFER_PROBATION);
 	while (offers_live(m->offers, "gpu0"))
 		tick(1);

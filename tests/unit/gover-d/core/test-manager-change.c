@@ -334,7 +334,7 @@ TEST(a_start_that_observes_corrects_no_cap)
 	const enum gpu_mode mode = GPU_MODE_OBSERVE;
 
 	sell_a_and_b();
-	assert_int_equal(await_change(control_gpu_change(m, "gpu0", &mode, NULL, at_end, &err)), 0);
+	assert_int_equal(change_mode(mode), 0);
 	crash_and_restart(lower_cap, "\"initial_cap_pct\": 20");
 	assert_int_equal(device("a")->cap_pct, 50);
 	assert_int_equal(count_decisions("set", "observed"), 1);

@@ -69,9 +69,7 @@ TEST(a_sold_vgpu_that_disappears_is_missing)
 	const struct contract values = {.terms = {.target_fps = 30}};
 
 	start_with_unsold_c(30);
-	assert_int_equal(await_change(control_vgpu_change(m, "c", CONTRACT_TARGET_FPS, &values,
-							  at_end, &err)),
-			 0);
+	assert_int_equal(change("c", CONTRACT_TARGET_FPS, values), 0);
 	device("a")->exists = device("c")->exists = false;
 	tick(5);
 	assert_null(vgpu("a")->device);
@@ -135,7 +133,7 @@ static int count_log_lines(int periods, const char *words)
 	int n_lines = 0, fd, kept = dup(STDERR_FILENO);
 	FILE *file;
 
-	snprintf(path, sizeof(path), "%s/log", folder);
+	snprintf(path, sizeof(path), "%s/log", temp_folder);
 	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	assert_true(fd >= 0 && kept >= 0);
 	assert_true(dup2(fd, STDERR_FILENO) >= 0);
@@ -266,9 +264,7 @@ TEST(a_hold_at_the_current_cap_is_refused_after_an_external_write)
 
 	start_with_full_gpu();
 	device("a")->cap_pct = 37;
-	expect_refused_for_foreign_cap(
-		await_change(control_vgpu_change(m, "a", CONTRACT_HELD, &values, at_end, &err)),
-		"a");
+	expect_refused_for_foreign_cap(change("a", CONTRACT_HELD, values), "a");
 	expect_foreign_write_held("a", 37);
 }
 
@@ -280,9 +276,7 @@ TEST(a_contract_change_does_not_take_from_an_external_cap)
 	start_with_full_gpu();
 	writes = fake.writes;
 	device("a")->cap_pct = 58;
-	expect_refused_for_foreign_cap(
-		await_change(control_vgpu_change(m, "b", CONTRACT_MIN_CAP, &values, at_end, &err)),
-		"a");
+	expect_refused_for_foreign_cap(change("b", CONTRACT_MIN_CAP, values), "a");
 	assert_int_equal(vgpu("b")->contract.terms.min_cap_pct, 0);
 	assert_false(vgpu("b")->contract.held);
 	assert_int_equal(fake.writes, writes);
@@ -317,8 +311,7 @@ TEST(a_change_that_moves_no_cap_checks_no_cap)
 
 	start_with_full_gpu();
 	device("a")->cap_pct = 37;
-	assert_int_equal(
-		await_change(control_vgpu_change(m, "a", CONTRACT_VM, &values, at_end, &err)), 0);
+	assert_int_equal(change("a", CONTRACT_VM, values), 0);
 	assert_int_equal(count_decisions("foreign_write", NULL), 0);
 	tick(1);
 	expect_foreign_write_held("a", 37);

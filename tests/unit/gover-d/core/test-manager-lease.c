@@ -30,11 +30,6 @@ static void expire_lease(const char *id)
 	device(id)->cap_pct = device(id)->initial_cap_pct;
 }
 
-static void set_mode(enum gpu_mode mode)
-{
-	assert_int_equal(await_change(control_gpu_change(m, "gpu0", &mode, NULL, at_end, &err)), 0);
-}
-
 FIXTURE(set_up, tear_down)
 
 TEST(every_tick_renews_the_lease_of_every_cap)
@@ -50,7 +45,7 @@ TEST(every_tick_renews_the_lease_of_every_cap)
 	assert_int_equal(device("b")->renewals, renewals + 3);
 	assert_int_equal(device("b")->lease_ms, 10000);
 	assert_int_equal(fake.writes, 0); /* renewing a lease writes no cap */
-	set_mode(GPU_MODE_FROZEN);
+	assert_int_equal(change_mode(GPU_MODE_FROZEN), 0);
 	tick(1);
 	assert_int_equal(device("a")->renewals, renewals + 4);
 }
@@ -58,7 +53,7 @@ TEST(every_tick_renews_the_lease_of_every_cap)
 TEST(observe_mode_holds_no_leases)
 {
 	start_mdev(50, 30);
-	set_mode(GPU_MODE_OBSERVE);
+	assert_int_equal(change_mode(GPU_MODE_OBSERVE), 0);
 	tick(3);
 	/* the daemon releases the leases that it renewed */
 	assert_int_equal(device("a")->lease_ms, 0);
@@ -155,9 +150,7 @@ TEST(an_initial_cap_without_the_write_of_the_cap_is_not_foreign)
 
 	start_mdev(50, 30);
 	device("a")->write_errno = EACCES;
-	assert_int_equal(await_change(control_vgpu_change(m, "a", CONTRACT_INITIAL_CAP, &values,
-							  at_end, &err)),
-			 0);
+	assert_int_equal(change("a", CONTRACT_INITIAL_CAP, values), 0);
 	assert_int_equal(device("a")->cap_pct, 40); /* the initial cap is in force */
 	tick(2);
 	assert_false(vgpu("a")->contract.held);
@@ -170,9 +163,7 @@ TEST(a_request_after_the_failed_write_of_a_cap_is_not_rejected)
 
 	start_mdev(50, 30);
 	device("a")->write_errno = EACCES;
-	assert_int_equal(await_change(control_vgpu_change(m, "a", CONTRACT_INITIAL_CAP, &values,
-							  at_end, &err)),
-			 0);
+	assert_int_equal(change("a", CONTRACT_INITIAL_CAP, values), 0);
 	device("a")->write_errno = 0;
 	assert_int_equal(hold("a", 20), 0);
 	assert_int_equal(device("a")->cap_pct, 20);
@@ -186,9 +177,7 @@ TEST(a_lease_that_ends_before_a_steal_is_not_a_foreign_write)
 
 	start_mdev(80, 20);
 	config.gpus[0].gpu.lease_ms = gpu->config.lease_ms = 400; /* shorter than a period */
-	assert_int_equal(await_change(control_vgpu_change(m, "b", CONTRACT_INITIAL_CAP, &values,
-							  at_end, &err)),
-			 0);
+	assert_int_equal(change("b", CONTRACT_INITIAL_CAP, values), 0);
 	device("b")->demand = BUSY;
 	for (int i = 0; i < 10 && count_decisions("steal", "dropped") == 0; i++) {
 		fake.external_cap_pct[0] = count_decisions("steal", "written") ? 80 : 0;
@@ -286,9 +275,7 @@ TEST(a_start_after_the_lease_expired_restores_the_last_caps)
 
 	start_mdev(50, 30);
 	assert_int_equal(hold("b", 20), 0);
-	assert_int_equal(await_change(control_vgpu_change(m, "b", CONTRACT_INITIAL_CAP, &values,
-							  at_end, &err)),
-			 0);
+	assert_int_equal(change("b", CONTRACT_INITIAL_CAP, values), 0);
 	save_soon(m);
 	wait_for_saves();
 	/* The initial cap cannot change after the hold wrote a cap. */
@@ -453,7 +440,6 @@ TEST(a_contract_matches_a_vgpu_created_since_the_last_tick)
 /* The offer stays open although the new vGPU already uses the offered capacity. */
 TEST(creating_the_vgpu_before_the_claim_does_not_close_the_offer)
 {
-	struct contract contract = {.id = "c", .labels = json_object()};
 	const struct offer *offer;
 
 	fake.external_vgpus = fake.leases = true;
@@ -474,11 +460,7 @@ TEST(creating_the_vgpu_before_the_claim_does_not_close_the_offer)
 	tick(3);
 	assert_int_equal(offer->life.state, OFFER_OPEN);
 	assert_true(vgpu("c")->found);
-	assert_int_equal(
-		await_change(control_offer_claim(
-			m, &(struct control_claim){.offer = offer->id, .key = "k", .holder = "k"},
-			&contract, at_end, &err)),
-		0);
+	assert_int_equal(claim(offer->id, "k", "c"), 0);
 	assert_int_equal(offer->life.state, OFFER_PROBATION);
 	assert_false(vgpu("c")->found);
 	assert_int_equal(vgpu("c")->contract.terms.initial_cap_pct, 30);

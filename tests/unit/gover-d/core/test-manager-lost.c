@@ -292,12 +292,8 @@ TEST(a_vgpu_adopted_on_hold_can_be_sold_and_released)
 	start();
 	tick(1);
 	assert_int_equal(await_change(control_vgpu_add(m, &contract, at_end, &err)), 0);
-	assert_int_equal(
-		await_change(control_vgpu_change(m, "a", CONTRACT_HELD, &released, at_end, &err)),
-		0);
-	assert_int_equal(
-		await_change(control_vgpu_change(m, "b", CONTRACT_HELD, &released, at_end, &err)),
-		0);
+	assert_int_equal(change("a", CONTRACT_HELD, released), 0);
+	assert_int_equal(change("b", CONTRACT_HELD, released), 0);
 	device("a")->demand = BUSY;
 	tick(20);
 	assert_true(device("a")->cap_pct > 65);
@@ -381,10 +377,7 @@ TEST(ids_of_a_lost_history_are_not_reused)
 			stop_daemon(); /* without a last save, as after a crash */
 		delete_database();
 		start();
-		assert_int_equal(
-			await_change(control_vgpu_change(m, "a", CONTRACT_HELD,
-							 &(struct contract){0}, at_end, &err)),
-			0);
+		assert_int_equal(change("a", CONTRACT_HELD, (struct contract){0}), 0);
 		(void)allocate_ids();
 		expect_ids_above(last);
 		last = allocate_ids();

@@ -32,7 +32,7 @@ static int sell_with(const char *id, int memory_mib)
 static int set_limit(const char *id, int memory_mib)
 {
 	const struct contract values = {.memory_mib = memory_mib};
-	int r = await_change(control_vgpu_change(m, id, CONTRACT_MEMORY, &values, at_end, &err));
+	int r = change(id, CONTRACT_MEMORY, values);
 
 	save_soon(m);
 	wait_for_saves();
@@ -116,7 +116,7 @@ TEST(mode_observe_and_a_dry_run_write_no_limit)
 
 	start_limiting();
 	assert_int_equal(sell_with("a", 512), 0);
-	assert_int_equal(await_change(control_gpu_change(m, "gpu0", &mode, NULL, at_end, &err)), 0);
+	assert_int_equal(change_mode(mode), 0);
 	wait_for_saves();
 	device("a")->memory_writes = 0;
 	restart();

@@ -2,16 +2,6 @@
 /* Tests sales across restarts: only a repetition of the original claim succeeds. */
 #include "tests/unit/gover-d/core/test-manager.h"
 
-static int claim_offer(int64_t id, const char *key, const char *vgpu)
-{
-	struct contract contract = {.labels = json_object()};
-
-	strcpy(contract.id, vgpu);
-	return await_change(control_offer_claim(
-		m, &(struct control_claim){.offer = id, .key = key, .holder = key}, &contract,
-		at_end, &err));
-}
-
 /* Sells vGPU d through an offer and returns the id of the offer. */
 static int64_t sell_d_by_offer(void)
 {
@@ -21,7 +11,7 @@ static int64_t sell_d_by_offer(void)
 	sell("a", 50, 0);
 	tick(20);
 	id = offers_live(m->offers, "gpu0")->id;
-	assert_int_equal(claim_offer(id, "key-1", "d"), 0);
+	assert_int_equal(claim(id, "key-1", "d"), 0);
 	return id;
 }
 
@@ -38,7 +28,7 @@ static void expect_sold(int64_t id, enum offer_state state)
 {
 	const struct offer *offer;
 
-	assert_int_equal(claim_offer(id, "key-1", "d"), 0);
+	assert_int_equal(claim(id, "key-1", "d"), 0);
 	offer = offers_find(m->offers, id);
 	assert_non_null(offer);
 	assert_int_equal(offer->id, id);
@@ -46,8 +36,8 @@ static void expect_sold(int64_t id, enum offer_state state)
 	assert_string_equal(offer->gpu, "gpu0");
 	assert_string_equal(offer->flavors[0].name, "default");
 	assert_int_equal(offer->life.state, state);
-	assert_int_equal(claim_offer(id, "key-2", "c"), CONTROL_E_EXISTS);
-	assert_int_equal(claim_offer(id, "", "d"), CONTROL_E_EXISTS);
+	assert_int_equal(claim(id, "key-2", "c"), CONTROL_E_EXISTS);
+	assert_int_equal(claim(id, "", "d"), CONTROL_E_EXISTS);
 	assert_null(host_find_vgpu(&m->host, "c", NULL));
 }
 
@@ -75,7 +65,7 @@ TEST(a_restart_closes_an_unclaimed_offer)
 	id = offers_live(m->offers, "gpu0")->id;
 	restart();
 	assert_null(offers_live(m->offers, "gpu0"));
-	assert_int_equal(claim_offer(id, "key-1", "d"), CONTROL_E_OFFER_OVER);
+	assert_int_equal(claim(id, "key-1", "d"), CONTROL_E_OFFER_OVER);
 	assert_non_null(strstr(err.msg, "restarted"));
 }
 
@@ -128,7 +118,7 @@ TEST(without_history_at_most_one_sale_is_on_probation)
 	first = sell_d_by_offer();
 	tick(60);
 	second = offers_live(m->offers, "gpu0")->id;
-	assert_int_equal(claim_offer(second, "key-2", "c"), 0);
+	assert_int_equal(claim(second, "key-2", "c"), 0);
 	stop_daemon();
 	delete_database();
 	start();
@@ -136,8 +126,8 @@ TEST(without_history_at_most_one_sale_is_on_probation)
 	assert_int_equal((offers_find(m->offers, first)->life.state == OFFER_PROBATION) +
 				 (offers_find(m->offers, second)->life.state == OFFER_PROBATION),
 			 1);
-	assert_int_equal(claim_offer(first, "key-1", "d"), 0);
-	assert_int_equal(claim_offer(second, "key-2", "c"), 0);
+	assert_int_equal(claim(first, "key-1", "d"), 0);
+	assert_int_equal(claim(second, "key-2", "c"), 0);
 }
 
 /*
@@ -152,7 +142,7 @@ static const struct offer *restart_with_first_offer(const char *state)
 	first = sell_d_by_offer();
 	tick(60);
 	second = offers_live(m->offers, "gpu0")->id;
-	assert_int_equal(claim_offer(second, "key-2", "c"), 0);
+	assert_int_equal(claim(second, "key-2", "c"), 0);
 	stop_daemon();
 	snprintf(sql, sizeof(sql), "UPDATE offer SET state = '%s' WHERE id = %lld", state,
 		 (long long)first);
@@ -206,10 +196,10 @@ TEST(only_the_holder_claims_a_held_offer)
 
 	assert_int_equal(hold_offer(id, "vm-2", 5), CONTROL_E_OFFER_HELD);
 	assert_non_null(strstr(err.msg, "vm-1"));
-	assert_int_equal(claim_offer(id, "vm-2", "d"), CONTROL_E_OFFER_HELD);
+	assert_int_equal(claim(id, "vm-2", "d"), CONTROL_E_OFFER_HELD);
 	assert_non_null(strstr(err.msg, "vm-1"));
-	assert_int_equal(claim_offer(id, "", "d"), CONTROL_E_OFFER_HELD);
-	assert_int_equal(claim_offer(id, "vm-1", "d"), 0);
+	assert_int_equal(claim(id, "", "d"), CONTROL_E_OFFER_HELD);
+	assert_int_equal(claim(id, "vm-1", "d"), 0);
 	assert_int_equal(hold_offer(id, "vm-1", 5), CONTROL_E_OFFER_OVER);
 	assert_int_equal(hold_offer(id + 1, "vm-1", 5), CONTROL_E_NOT_FOUND);
 }
@@ -244,14 +234,14 @@ TEST(a_held_offer_survives_a_restart)
 	assert_int_equal(offer->life.state, OFFER_OPEN);
 	assert_string_equal(offer->hold.holder, "vm-1");
 	assert_int_equal(offer->hold.until_ms, until_ms);
-	assert_int_equal(claim_offer(id, "vm-2", "d"), CONTROL_E_OFFER_HELD);
+	assert_int_equal(claim(id, "vm-2", "d"), CONTROL_E_OFFER_HELD);
 	assert_int_equal(hold_offer(id, "vm-2", 5), CONTROL_E_OFFER_HELD);
 	/* nothing is measured yet: the claim does not fit, but the offer stays open */
 	tick(2);
 	assert_int_equal(offer->life.state, OFFER_OPEN);
 	tick(8);
 	assert_int_equal(offer->life.state, OFFER_OPEN);
-	assert_int_equal(claim_offer(id, "vm-1", "d"), 0);
+	assert_int_equal(claim(id, "vm-1", "d"), 0);
 	restart();
 	expect_state(id, OFFER_PROBATION);
 }
@@ -275,7 +265,7 @@ TEST(without_history_a_held_offer_is_restored)
 	assert_int_equal(offer->created_ms, before.created_ms);
 	assert_int_equal(offer->expires_ms, before.expires_ms);
 	tick(10);
-	assert_int_equal(claim_offer(id, "vm-1", "d"), 0);
+	assert_int_equal(claim(id, "vm-1", "d"), 0);
 	expect_state(id, OFFER_PROBATION);
 }
 
@@ -320,7 +310,7 @@ TEST(a_newer_sale_ends_a_restored_hold)
 	assert_int_equal(await_change(control_offer_close(m, first, at_end, &err)), 0);
 	tick(20);
 	second = offers_live(m->offers, "gpu0")->id;
-	assert_int_equal(claim_offer(second, "key-1", "d"), 0);
+	assert_int_equal(claim(second, "key-1", "d"), 0);
 	*offers_find(m->offers, first) = held;
 	save_soon(m);
 	wait_for_saves();

@@ -20,9 +20,7 @@ static void promise(const char *id, int initial_cap_pct, double demand)
 	const struct contract values = {.terms = {.target_fps = 60}};
 
 	sell(id, initial_cap_pct, demand);
-	assert_int_equal(await_change(control_vgpu_change(m, id, CONTRACT_TARGET_FPS, &values,
-							  at_end, &err)),
-			 0);
+	assert_int_equal(change(id, CONTRACT_TARGET_FPS, values), 0);
 	wait_for_saves();
 	device(id)->draws = true;
 	device(id)->fps = 60;
@@ -46,16 +44,6 @@ static struct offer *open_offer(void)
 	struct offer *offer = offers_live(m->offers, "gpu0");
 
 	return offer && offer->life.state == OFFER_OPEN ? offer : NULL;
-}
-
-static int claim(int64_t id, const char *vgpu_id)
-{
-	struct contract contract = {.labels = json_object()};
-
-	strcpy(contract.id, vgpu_id);
-	return await_change(control_offer_claim(
-		m, &(struct control_claim){.offer = id, .key = "", .holder = ""}, &contract, at_end,
-		&err));
 }
 
 FIXTURE(set_up, tear_down)
@@ -207,7 +195,7 @@ TEST(no_probation_passes_while_the_gpu_serves_nothing)
 	offer = open_offer();
 	assert_non_null(offer);
 	id = offer->id;
-	assert_int_equal(claim(id, "c"), 0);
+	assert_int_equal(claim(id, "", "c"), 0);
 	device("c")->draws = true;
 	resume("c", 0.1);
 	tick(10);
@@ -296,7 +284,7 @@ TEST(a_critical_alert_closes_offers_and_refuses_claims)
 	assert_non_null(offer);
 	id = offer->id;
 	alerts_hold(m->alerts, ALERT_PROMISE_BROKEN, "gpu0", vgpu("a"), now.wall_ms, "test");
-	assert_int_equal(claim(id, "c"), CONTROL_E_OFFER_OVER);
+	assert_int_equal(claim(id, "", "c"), CONTROL_E_OFFER_OVER);
 	assert_non_null(strstr(err.msg, "critical alert promise_broken"));
 	assert_int_equal(offer->life.state, OFFER_CLOSED);
 }
@@ -314,11 +302,9 @@ TEST(an_unsold_vgpu_that_takes_from_contracts_is_named)
 	sell("a", 60, 0.2);
 	tick(5);
 	assert_null(find_active_alert(ALERT_VGPU_UNSOLD, "b")); /* both fit */
-	assert_int_equal(
-		await_change(control_vgpu_change(
-			m, "a", CONTRACT_INITIAL_CAP,
-			&(struct contract){.terms = {.initial_cap_pct = 80}}, at_end, &err)),
-		0);
+	assert_int_equal(change("a", CONTRACT_INITIAL_CAP,
+				(struct contract){.terms = {.initial_cap_pct = 80}}),
+			 0);
 	tick(5);
 	alert = find_active_alert(ALERT_VGPU_UNSOLD, "b");
 	assert_non_null(alert);

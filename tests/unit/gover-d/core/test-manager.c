@@ -165,9 +165,7 @@ TEST(a_hold_is_written_in_every_mode)
 	sell("b", 50, 0);
 	assert_int_equal(device("b")->cap_pct, 20);
 	for (size_t i = ARRAY_SIZE(modes); i-- > 0; cap_pct -= 5) {
-		assert_int_equal(
-			await_change(control_gpu_change(m, "gpu0", &modes[i], NULL, at_end, &err)),
-			0);
+		assert_int_equal(change_mode(modes[i]), 0);
 		assert_int_equal(hold("a", cap_pct), 0);
 		assert_int_equal(device("a")->cap_pct, cap_pct);
 		/* In act mode, vGPU b gets the cap that vGPU a releases. */
@@ -187,12 +185,8 @@ TEST(a_smaller_contract_is_written_in_every_mode)
 	start();
 	sell("a", 80, 0);
 	for (size_t i = 0; i < ARRAY_SIZE(modes); i++, values.terms.initial_cap_pct -= 10) {
-		assert_int_equal(
-			await_change(control_gpu_change(m, "gpu0", &modes[i], NULL, at_end, &err)),
-			0);
-		assert_int_equal(await_change(control_vgpu_change(m, "a", CONTRACT_INITIAL_CAP,
-								  &values, at_end, &err)),
-				 0);
+		assert_int_equal(change_mode(modes[i]), 0);
+		assert_int_equal(change("a", CONTRACT_INITIAL_CAP, values), 0);
 		assert_int_equal(device("a")->cap_pct, values.terms.initial_cap_pct);
 	}
 }
@@ -210,9 +204,7 @@ TEST(an_unwritten_hold_keeps_its_alert_until_release)
 	tick(10);
 	/* The cap is still 80 %, not 40 %. */
 	assert_non_null(find_active_alert(ALERT_WRITE_FAILED, "a"));
-	assert_int_equal(
-		await_change(control_vgpu_change(m, "a", CONTRACT_HELD, &release, at_end, &err)),
-		0);
+	assert_int_equal(change("a", CONTRACT_HELD, release), 0);
 	tick(4);
 	assert_null(find_active_alert(ALERT_WRITE_FAILED, "a"));
 }

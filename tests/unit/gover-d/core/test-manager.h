@@ -6,7 +6,6 @@
  */
 #ifndef TESTS_UNIT_GOVER_D_CORE_TEST_MANAGER_H
 #define TESTS_UNIT_GOVER_D_CORE_TEST_MANAGER_H
-#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <sqlite3.h>
@@ -22,6 +21,7 @@
 #include "gover-d/core/state.h"
 #include "gover-d/core/tick.h"
 #include "tests/unit/gover-d/core/test-change.h"
+#include "tests/unit/temp-folder.h"
 #include "tests/unit/unit.h"
 
 #define DEVICES 4 /* vGPUs a, b, c and d */
@@ -325,7 +325,6 @@ const struct gpu_ops *gpu_auto(const struct gpu_config *config)
 
 /* --- daemon --- */
 
-static char folder[64];
 static struct config config;
 static struct instant now; /* the time never goes back, also when the daemon restarts */
 static struct manager *m;
@@ -335,13 +334,12 @@ static struct err err;
 static int set_up(void)
 {
 	memset(&fake, 0, sizeof(fake));
-	strcpy(folder, "/tmp/gover-manager.XXXXXX");
-	if (!mkdtemp(folder))
+	if (temp_folder_make() < 0)
 		return -1;
 	config_default(&config);
-	snprintf(config.state_dir, sizeof(config.state_dir), "%s/state", folder);
-	snprintf(config.socket, sizeof(config.socket), "%s/gover.sock", folder);
-	snprintf(config.fps_socket, sizeof(config.fps_socket), "%s/fps.sock", folder);
+	snprintf(config.state_dir, sizeof(config.state_dir), "%s/state", temp_folder);
+	snprintf(config.socket, sizeof(config.socket), "%s/gover.sock", temp_folder);
+	snprintf(config.fps_socket, sizeof(config.fps_socket), "%s/fps.sock", temp_folder);
 	strcpy(config.gpus[0].gpu.backend, "sim");
 	now = clock_now();
 	return 0;
@@ -380,28 +378,10 @@ static inline void restart(void)
 	start();
 }
 
-static inline void remove_all_in(const char *path)
-{
-	DIR *dir = opendir(path);
-	char name[sizeof(folder) + NAME_MAX + 2];
-
-	for (struct dirent *entry; dir && (entry = readdir(dir));) {
-		if (entry->d_name[0] == '.')
-			continue;
-		snprintf(name, sizeof(name), "%.63s/%s", path, entry->d_name);
-		(void)remove(name);
-	}
-	if (dir)
-		closedir(dir);
-	(void)rmdir(path);
-}
-
 static int tear_down(void)
 {
 	stop_daemon();
-	remove_all_in(config.state_dir);
-	remove_all_in(folder);
-	return 0;
+	return temp_folder_remove();
 }
 
 static inline void tick(int periods)
@@ -462,11 +442,31 @@ static inline void sell(const char *id, int initial_cap_pct, double demand)
 	wait_for_saves();
 }
 
+/* Each of these functions waits for the end of the change and returns its result. */
+
+static inline int change(const char *id, unsigned int fields, struct contract values)
+{
+	return await_change(control_vgpu_change(m, id, fields, &values, at_end, &err));
+}
+
+static inline int change_mode(enum gpu_mode mode)
+{
+	return await_change(control_gpu_change(m, "gpu0", &mode, NULL, at_end, &err));
+}
+
+static inline int claim(int64_t offer, const char *key, const char *id)
+{
+	const struct control_claim claim = {.offer = offer, .key = key, .holder = key};
+	struct contract contract = {.labels = json_object()};
+
+	strcpy(contract.id, id);
+	return await_change(control_offer_claim(m, &claim, &contract, at_end, &err));
+}
+
 static inline int hold(const char *id, int cap_pct)
 {
-	const struct contract values = {.held = true, .held_cap_pct = cap_pct};
-	int r = await_change(control_vgpu_change(m, id, CONTRACT_HELD | CONTRACT_HELD_CAP, &values,
-						 at_end, &err));
+	int r = change(id, CONTRACT_HELD | CONTRACT_HELD_CAP,
+		       (struct contract){.held = true, .held_cap_pct = cap_pct});
 
 	save_soon(m);
 	wait_for_saves();
