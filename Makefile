@@ -212,7 +212,6 @@ $(call helper,fps-draw fps-frames fps-gpu fps-steps): private libs := -lEGL -lGL
 $B/gover-terrain $B/tests/fps-windows: private libs := -lGL -lX11 -lm -pthread
 $B/gover-kernels $(call helper,cl-api cl-calls cl-slice cl-tenant cl-conformance): \
   private libs := -lOpenCL -lm -pthread
-$B/tests/fake-daemon: private libs := -lmicrohttpd
 $B/tests/fleet-hosts: private libs := -lcurl -ljansson -pthread
 $B/tests/fps-sink: private libs := -lm
 # Other programs load these.
@@ -283,7 +282,7 @@ $(call suite,check-all,check,tests) ## run the suites that CI does not run, some
 $(call suite,fuzz,lint,,tests/fuzz/run) ## run every parser under libFuzzer, FUZZ_SECONDS (20) each
 $(call suite,fuzz-long,lint) ## run all parsers under libFuzzer at the same time, FUZZ_S (3600) seconds each
 $(call suite,mutate,mutate,,CC='$(CC)' tests/mutate/run) ## list changes that no test notices (MUTATE_FILES=F)
-$(call suite,golden,,all $B/tests/fake-daemon,GOLDEN=renew tests/scenario/ctl/golden.sh) ## renew tests/golden
+$(call suite,golden,,all,GOLDEN=renew tests/scenario/ctl/golden.sh) ## renew tests/golden
 $(call suite,lint,lint,warnings,dist/lint) ## run `make warnings`, clang-format, cppcheck and shellcheck
 $(call suite,demo,demo,all,tests/demo/demo) ## show overload, steals and overselling (DEMO_SECONDS=120)
 $(call suite,demo-compute,demo,all,tests/demo/compute) ## show the same with OpenCL (DEMO_SECONDS=120)

@@ -135,7 +135,7 @@ tcp() { # tcp: finds a free $port and sets daemon_extra for sim_conf
 }
 
 receive_webhook() { # starts a webhook receiver that writes each body to $dir/bodies, and sets daemon_extra for sim_conf
-  "$B/tests/http-sink" "$dir/port" "$dir/bodies" "$dir/answer" &
+  python3 "$top/tests/helper/http-sink.py" "$dir/port" "$dir/bodies" "$dir/answer" &
   cleanup="kill $! 2>/dev/null"
   until_ok 10 test -s "$dir/port" || exit 1
   daemon_extra="[alerts]

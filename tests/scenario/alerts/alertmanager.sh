@@ -6,7 +6,7 @@ for program in prometheus prometheus-alertmanager promtool; do
   command -v "$program" >/dev/null || skip_all "no $program: make check-monitoring installs it"
 done
 
-"$B/tests/http-sink" "$dir/port" "$dir/bodies" "$dir/answer" &
+python3 "$top/tests/helper/http-sink.py" "$dir/port" "$dir/bodies" "$dir/answer" &
 sink=$!
 cleanup="kill $sink 2>/dev/null"
 until_ok 10 test -s "$dir/port" || exit 1

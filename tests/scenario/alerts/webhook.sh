@@ -3,7 +3,7 @@
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-"$B/tests/http-sink" "$dir/port" "$dir/bodies" "$dir/answer" &
+python3 "$top/tests/helper/http-sink.py" "$dir/port" "$dir/bodies" "$dir/answer" &
 sink=$!
 cleanup="kill $sink 2>/dev/null"
 until_ok 10 test -s "$dir/port" || exit 1

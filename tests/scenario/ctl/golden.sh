@@ -11,7 +11,7 @@ golden=$top/tests/golden
 export LC_ALL=C.UTF-8 TERM=xterm
 unset COLUMNS NO_COLOR GOVER_SOCKET
 cd "$dir" || exit 1
-"$B/tests/fake-daemon" "$sock" "$golden/daemon" "$dir/asked" &
+python3 "$top/tests/helper/fake-daemon.py" "$sock" "$golden/daemon" "$dir/asked" &
 fake=$!
 cleanup="kill $fake 2>/dev/null"
 until_ok 20 test -S "$sock"

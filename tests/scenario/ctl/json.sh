@@ -8,7 +8,7 @@
 
 answers=$top/tests/golden/daemon
 page=$top/man/gover-ctl.1
-"$B/tests/fake-daemon" "$sock" "$answers" "$dir/asked" &
+python3 "$top/tests/helper/fake-daemon.py" "$sock" "$answers" "$dir/asked" &
 fake=$!
 cleanup="kill $fake 2>/dev/null"
 until_ok 20 test -S "$sock"

@@ -4,7 +4,7 @@
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-"$B/tests/notify-sink" "$dir/notify" >"$dir/received" 2>&1 &
+python3 "$top/tests/helper/notify-sink.py" "$dir/notify" >"$dir/received" 2>&1 &
 sink=$!
 cleanup="kill $sink"
 until_ok 10 test -S "$dir/notify"

@@ -164,7 +164,7 @@ is "and there is one contract more" "$(get /v1/vgpus '.vgpus | length')" $((befo
 
 kill -HUP "$fleet_pid"
 ok "SIGHUP is ignored, with a message" until_ok 10 logged "SIGHUP is ignored"
-"$B/tests/notify-sink" "$dir/notify" >"$dir/notified" 2>&1 &
+python3 "$top/tests/helper/notify-sink.py" "$dir/notify" >"$dir/notified" 2>&1 &
 cleanup="kill $! 2>/dev/null; $cleanup"
 until_ok 10 test -S "$dir/notify"
 stop_fleet
