@@ -14,7 +14,7 @@ crowd=''
 # shellcheck disable=SC2016,SC2034 # used by lib.sh
 cleanup='for p in $crowd; do kill -KILL $p 2>/dev/null; done'
 gather() { # gather KIND N
-  "$B/tests/http-abuse" "$sock" "$1" "$2" >"$dir/$1" 2>&1 &
+  python3 "$top/tests/helper/http-abuse.py" "$sock" "$1" "$2" >"$dir/$1" 2>&1 &
   crowd="$crowd $!"
   until_ok 60 grep -q ready "$dir/$1"
 }
@@ -33,7 +33,7 @@ ok "100 event streams that never read are connected" gather mute 100
 ok "normal requests are answered while these are connected" honest 50
 ok "a change is accepted" api PATCH /v1/vgpus/v1 '{"weight": 2}'
 is "the change has status 200" "$(status)" 200
-is "a body of 1 GiB is rejected unread, with a length and chunked" "$("$B/tests/http-abuse" "$sock" body 2 |
+is "a body of 1 GiB is rejected unread, with a length and chunked" "$(python3 "$top/tests/helper/http-abuse.py" "$sock" body 2 |
   awk '{print ($1 == 413 || $1 == 0) && $2 < 16 ? "yes" : "no: " $0}' | sort | uniq -c | tr -s ' ')" " 2 yes"
 late=$(get /v1/host .late_ticks) ticks=$(get /v1/host .ticks)
 ok "the daemon runs for 60 periods under this load" periods 60
