@@ -153,6 +153,21 @@ DOUBLE_FUNCTIONS(DECLARE)
 DOUBLE_UNSUPPORTED(DECLARE)
 #undef DECLARE
 
+/* Defines clRetainX() and clReleaseX(). */
+#define DOUBLE_REFERENCES(x, type, kind, error)             \
+	cl_int double_clRetain##x(type handle)              \
+	{                                                   \
+		return object_retain(handle, kind, error);  \
+	}                                                   \
+                                                            \
+	cl_int double_clRelease##x(type handle)             \
+	{                                                   \
+		return object_release(handle, kind, error); \
+	}
+
+/* An exported function: see exports.map. */
+cl_int clIcdGetPlatformIDsKHR(cl_uint room, cl_platform_id *platforms, cl_uint *ret_n);
+
 void *double_unsupported(void); /* functions of other systems, of unknown type */
 
 #endif

@@ -88,15 +88,7 @@ cl_context double_clCreateContextFromType(const cl_context_properties *propertie
 				  : result(NULL, code, ret_code);
 }
 
-cl_int double_clRetainContext(cl_context context)
-{
-	return object_retain(context, OBJECT_CONTEXT, CL_INVALID_CONTEXT);
-}
-
-cl_int double_clReleaseContext(cl_context context)
-{
-	return object_release(context, OBJECT_CONTEXT, CL_INVALID_CONTEXT);
-}
+DOUBLE_REFERENCES(Context, cl_context, OBJECT_CONTEXT, CL_INVALID_CONTEXT)
 
 cl_int double_clGetContextInfo(cl_context context, cl_context_info name, size_t room, void *value,
 			       size_t *ret_size)
@@ -178,15 +170,7 @@ cl_int double_clSetCommandQueueProperty(cl_command_queue queue,
 	return object_is(queue, OBJECT_QUEUE) ? CL_INVALID_OPERATION : CL_INVALID_COMMAND_QUEUE;
 }
 
-cl_int double_clRetainCommandQueue(cl_command_queue queue)
-{
-	return object_retain(queue, OBJECT_QUEUE, CL_INVALID_COMMAND_QUEUE);
-}
-
-cl_int double_clReleaseCommandQueue(cl_command_queue queue)
-{
-	return object_release(queue, OBJECT_QUEUE, CL_INVALID_COMMAND_QUEUE);
-}
+DOUBLE_REFERENCES(CommandQueue, cl_command_queue, OBJECT_QUEUE, CL_INVALID_COMMAND_QUEUE)
 
 cl_int double_clGetCommandQueueInfo(cl_command_queue queue, cl_command_queue_info name, size_t room,
 				    void *value, size_t *ret_size)

@@ -200,15 +200,7 @@ cl_int double_clGetEventProfilingInfo(cl_event event, cl_profiling_info name, si
 	}
 }
 
-cl_int double_clRetainEvent(cl_event event)
-{
-	return object_retain(event, OBJECT_EVENT, CL_INVALID_EVENT);
-}
-
-cl_int double_clReleaseEvent(cl_event event)
-{
-	return object_release(event, OBJECT_EVENT, CL_INVALID_EVENT);
-}
+DOUBLE_REFERENCES(Event, cl_event, OBJECT_EVENT, CL_INVALID_EVENT)
 
 cl_int double_clSetEventCallback(cl_event event, cl_int type,
 				 void(CL_CALLBACK *call)(cl_event, cl_int, void *), void *data)

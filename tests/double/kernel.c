@@ -101,15 +101,7 @@ cl_kernel double_clCloneKernel(cl_kernel kernel, cl_int *ret_code)
 	return copy;
 }
 
-cl_int double_clRetainKernel(cl_kernel kernel)
-{
-	return object_retain(kernel, OBJECT_KERNEL, CL_INVALID_KERNEL);
-}
-
-cl_int double_clReleaseKernel(cl_kernel kernel)
-{
-	return object_release(kernel, OBJECT_KERNEL, CL_INVALID_KERNEL);
-}
+DOUBLE_REFERENCES(Kernel, cl_kernel, OBJECT_KERNEL, CL_INVALID_KERNEL)
 
 static cl_int make_buffer(cl_kernel kernel, size_t size, const void *value,
 			  struct argument *argument)

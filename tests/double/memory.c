@@ -171,15 +171,7 @@ cl_mem double_clCreateSubBuffer(cl_mem parent, cl_mem_flags flags, cl_buffer_cre
 	return result(mem, CL_SUCCESS, ret_code);
 }
 
-cl_int double_clRetainMemObject(cl_mem mem)
-{
-	return object_retain(mem, OBJECT_MEM, CL_INVALID_MEM_OBJECT);
-}
-
-cl_int double_clReleaseMemObject(cl_mem mem)
-{
-	return object_release(mem, OBJECT_MEM, CL_INVALID_MEM_OBJECT);
-}
+DOUBLE_REFERENCES(MemObject, cl_mem, OBJECT_MEM, CL_INVALID_MEM_OBJECT)
 
 cl_int double_clGetMemObjectInfo(cl_mem mem, cl_mem_info name, size_t room, void *value,
 				 size_t *ret_size)

@@ -8,7 +8,6 @@
 #include "base/cleanup.h"
 #include "tests/double/api.h"
 #include "tests/double/engine.h"
-#include "tests/double/exports.h"
 #include "tests/double/launch.h"
 #include "tests/double/store.h"
 

@@ -122,15 +122,7 @@ cl_program double_clCreateProgramWithBuiltInKernels(cl_context context, cl_uint 
 		      ret_code);
 }
 
-cl_int double_clRetainProgram(cl_program program)
-{
-	return object_retain(program, OBJECT_PROGRAM, CL_INVALID_PROGRAM);
-}
-
-cl_int double_clReleaseProgram(cl_program program)
-{
-	return object_release(program, OBJECT_PROGRAM, CL_INVALID_PROGRAM);
-}
+DOUBLE_REFERENCES(Program, cl_program, OBJECT_PROGRAM, CL_INVALID_PROGRAM)
 
 static cl_int check_build(cl_program program, cl_uint n, const cl_device_id *devices,
 			  const void *notify, const void *data)
