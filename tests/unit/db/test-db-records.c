@@ -60,6 +60,14 @@ static int stop_at_once(void *userdata, const void *row)
 	return -ECANCELED;
 }
 
+/* Begins to read what was written. */
+static void read_back(void)
+{
+	close_db();
+	open_reader();
+	got.n = 0;
+}
+
 /* --- decisions --- */
 
 FIXTURE(begin, end)
@@ -72,9 +80,7 @@ TEST(test_the_newest_decisions_are_returned_oldest_first)
 		snprintf(decision.why, sizeof(decision.why), "because of %d", i);
 		assert_int_equal(db_append_decision(db, &decision), 0);
 	}
-	close_db();
-	open_reader();
-	got.n = 0;
+	read_back();
 	assert_int_equal(db_query_decisions(reader, 5, keep_decision, NULL), 0);
 	assert_int_equal(got.n, 5);
 	for (int i = 0; i < 5; i++)
@@ -100,9 +106,7 @@ TEST(test_a_decision_is_read_as_it_was_written)
 	memcpy(full.why, "'; DROP TABLE decision; --", 26);
 	assert_int_equal(db_append_decision(db, &full), 0);
 	assert_int_equal(db_append_decision(db, &empty), 0);
-	close_db();
-	open_reader();
-	got.n = 0;
+	read_back();
 	memset(got.decisions, 0, sizeof(got.decisions));
 	assert_int_equal(db_query_decisions(reader, 16, keep_decision, NULL), 0);
 	assert_int_equal(got.n, 2);
@@ -173,9 +177,7 @@ TEST(test_the_newest_cleared_alerts_are_read_with_the_open_ones)
 		strcpy(alert.cause, "held");
 		assert_int_equal(db_append_alert(db, &alert), 0);
 	}
-	close_db();
-	open_reader();
-	got.n = 0;
+	read_back();
 	assert_int_equal(db_query_alerts(reader, 2, keep_alert, NULL), 0);
 	assert_int_equal(got.n, 4);
 	for (int i = 0; i < 4; i++) {
@@ -238,9 +240,7 @@ TEST(test_the_newest_decisions_of_a_vgpu_are_read)
 		strcpy(decision.donor, "odd");
 		assert_int_equal(db_append_decision(db, &decision), 0);
 	}
-	close_db();
-	open_reader();
-	got.n = 0;
+	read_back();
 	assert_int_equal(db_query_decisions_of(reader, "odd", 2, keep_decision, NULL), 0);
 	assert_int_equal(got.n, 2);
 	assert_int_equal(got.decisions[0].id, 3);
@@ -274,9 +274,7 @@ TEST(test_offers_that_are_not_closed_are_returned)
 		strcpy(offer.state, states[i]);
 		assert_int_equal(db_append_offer(db, &offer), 0);
 	}
-	close_db();
-	open_reader();
-	got.n = 0;
+	read_back();
 	assert_int_equal(db_query_offers(reader, 0, keep_offer, NULL), 0);
 	assert_int_equal(got.n, 4);
 	for (int i = 0; i < 4; i++) {
@@ -306,9 +304,7 @@ TEST(test_the_newest_offers_claimed_with_a_key_are_returned)
 			strcpy(offer.claim_key, "key");
 		assert_int_equal(db_append_offer(db, &offer), 0);
 	}
-	close_db();
-	open_reader();
-	got.n = 0;
+	read_back();
 	assert_int_equal(db_query_offers(reader, 3, keep_offer, NULL), 0);
 	assert_int_equal(got.n, 4);
 	/* expected: the failed offer, and the newest three offers with a key */

@@ -120,16 +120,6 @@ TEST(an_unreadable_mountinfo_is_reported)
 	assert_non_null(strstr(err.msg, "/nowhere/mountinfo"));
 }
 
-/* Makes a host with one mount that has all controllers, or all except cpuset. */
-static void one_mount(int version, int cpuset)
-{
-	host.version = version == 1 ? &cgroup_v1 : &cgroup_v2;
-	host.n_mounts = 1;
-	host.cpuset = cpuset;
-	strcpy(host.mounts[0].path, top);
-	strcpy(host.mounts[0].root, "/");
-}
-
 TEST(finds_the_group_of_a_process)
 {
 	static const struct {

@@ -46,6 +46,16 @@ static void folder(const char *name)
 	assert_int_equal(mkdir(path, 0755), 0);
 }
 
+/* Makes a host with one mount that has all controllers, or all except cpuset. */
+static inline void one_mount(int version, int cpuset)
+{
+	host.version = version == 1 ? &cgroup_v1 : &cgroup_v2;
+	host.n_mounts = 1;
+	host.cpuset = cpuset;
+	strcpy(host.mounts[0].path, top);
+	strcpy(host.mounts[0].root, "/");
+}
+
 static int make_top(void)
 {
 	static char made[sizeof(top)];

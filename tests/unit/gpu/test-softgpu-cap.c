@@ -49,15 +49,6 @@ static struct cgroup_files open_group(void)
 	return files;
 }
 
-static void use_version(int number)
-{
-	host.version = number == 1 ? &cgroup_v1 : &cgroup_v2;
-	host.n_mounts = 1;
-	host.cpuset = -1;
-	strcpy(host.mounts[0].path, top);
-	strcpy(host.mounts[0].root, "/");
-}
-
 static int make_group(void)
 {
 	int r = make_top();
@@ -76,7 +67,7 @@ TEST(every_share_is_exact_and_differs_from_the_default_weight)
 	for (int version = 1; version <= 2; version++) {
 		struct cgroup_files files;
 
-		use_version(version);
+		one_mount(version, -1);
 		for (int pct = 1; pct <= 100; pct++) {
 			int weight, is;
 
@@ -114,7 +105,7 @@ TEST(other_weights_are_rounded_and_the_default_is_no_share)
 		struct cgroup_files files;
 		int pct = -1;
 
-		use_version(rows[i].version);
+		one_mount(rows[i].version, -1);
 		set_group(50, rows[i].weight);
 		files = open_group();
 		assert_int_equal(cgroup_read_share(&files, &pct), rows[i].result);
@@ -149,7 +140,7 @@ TEST(the_cap_is_the_limit_or_the_share)
 		int cap;
 
 		print_message("# version %zu: %s\n", i % 2 + 1, rows[k].rule);
-		use_version((int)(i % 2) + 1);
+		one_mount((int)(i % 2) + 1, -1);
 		set_group(rows[k].limit_pct,
 			  rows[k].share_pct ? rows[k].share_pct * host.version->weight_of_1_pct
 					    : host.version->default_weight);
@@ -173,7 +164,7 @@ TEST(a_written_cap_keeps_the_ceiling_and_raises_it_if_needed)
 		double share;
 		int cap, ceiling;
 
-		use_version((int)(i % 2) + 1);
+		one_mount((int)(i % 2) + 1, -1);
 		set_group(10, host.version->default_weight);
 		files = open_group();
 		assert_int_equal(
@@ -216,7 +207,7 @@ TEST(groups_of_the_other_sharing_are_converted_once)
 		double share;
 
 		print_message("# version %d, %d time(s): %s\n", version, times, rows[k].rule);
-		use_version(version);
+		one_mount(version, -1);
 		set_group(rows[k].limit_pct,
 			  rows[k].share_pct < 0 ? foreign
 			  : rows[k].share_pct > 0
@@ -258,7 +249,7 @@ TEST(without_a_weight_there_is_no_guarantee)
 		double share;
 		int cap;
 
-		use_version(version);
+		one_mount(version, -1);
 		set_group(50, 1);
 		snprintf(path, sizeof(path), "%s/%s", top, weight_file());
 		assert_int_equal(unlink(path), 0);

@@ -52,11 +52,15 @@ static struct world {
 	unsigned int first, queued;
 } world;
 
+static inline void close_world(void);
+
+/* Closes the present world, and opens one with the discipline. */
 static inline void open_world(const char *discipline)
 {
 	struct accelerator_options options = {.name = "test",
 					      .discipline = arbiter_discipline_find(discipline)};
 
+	close_world();
 	world = (struct world){.now_ns = 1000 * MS};
 	assert_non_null(options.discipline);
 	assert_int_equal(accelerator_new(&options, world.now_ns, &world.accelerator), 0);
@@ -162,12 +166,30 @@ static inline void end_program(struct program *program)
 
 static inline void close_world(void)
 {
+	if (!world.accelerator)
+		return;
 	for (unsigned int i = 0; i < world.n; i++)
 		if (world.programs[i].page)
 			end_program(&world.programs[i]);
 	accelerator_free(world.accelerator);
 	compute_memfd_unmap_beacon(world.beacon);
+	world.accelerator = NULL;
 }
+
+static int begin_world(void)
+{
+	open_world("fair");
+	return 0;
+}
+
+static int end_world(void)
+{
+	close_world();
+	return 0;
+}
+
+/* A test that needs another discipline opens another world. */
+FIXTURE(begin_world, end_world)
 
 /* What gate.c does, for one thread. */
 static inline bool may_submit(const struct program *program)

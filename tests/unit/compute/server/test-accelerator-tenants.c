@@ -16,7 +16,6 @@ TEST(programs_belong_to_the_nearest_group)
 	struct compute_request request;
 	struct compute_reply reply;
 
-	open_world("fair");
 	connect_program("/gover/a/b/c", MS, 1);
 	assert_int_equal(world.programs[0].client->tenant->index, 0);
 	assert_int_equal(add_tenant("/gover/a", 100, 0), 1);
@@ -41,14 +40,12 @@ TEST(programs_belong_to_the_nearest_group)
 	assert_int_equal(look(0).clients, 8);
 	/* An index is never used again. */
 	assert_int_equal(add_tenant("/gover/a", 100, 0), 3);
-	close_world();
 }
 
 TEST(processes_of_a_tenant_share_one_turn)
 {
 	struct program *a, *b, *c;
 
-	open_world("fair");
 	add_tenant("/a", 100, 0);
 	add_tenant("/b", 100, 0);
 	a = connect_program("/a", MS, 2);
@@ -63,7 +60,6 @@ TEST(processes_of_a_tenant_share_one_turn)
 	run(2000 * MS);
 	assert_in_range(c->busy_ns, (a->busy_ns + b->busy_ns) * 97 / 100,
 			(a->busy_ns + b->busy_ns) * 103 / 100);
-	close_world();
 }
 
 TEST(memory_is_what_the_other_clients_leave)
@@ -72,7 +68,6 @@ TEST(memory_is_what_the_other_clients_leave)
 	struct compute_request request;
 	struct compute_reply reply;
 
-	open_world("fair");
 	add_tenant("/a", 100, 0);
 	a = connect_program("/a", MS, 1);
 	b = connect_program("/a", MS, 1);
@@ -95,7 +90,6 @@ TEST(memory_is_what_the_other_clients_leave)
 	end_program(b);
 	assert_int_equal(slot_of(a)->memory_max_bytes, 1000);
 	assert_int_equal(look(1).memory_bytes, 300);
-	close_world();
 }
 
 TEST(a_tenant_cannot_take_all_slots)
@@ -103,7 +97,6 @@ TEST(a_tenant_cannot_take_all_slots)
 	const struct compute_page *mapped = NULL;
 	struct accelerator_client *client;
 
-	open_world("fair");
 	add_tenant("/b", 100, 0);
 	for (unsigned int i = 0; i < ACCELERATOR_CLIENTS_MAX; i++)
 		connect_program("/a", MS, 1);
@@ -112,7 +105,6 @@ TEST(a_tenant_cannot_take_all_slots)
 		accelerator_connect(world.accelerator, "/a", mapped, -1, world.now_ns, &client),
 		-ENOSPC);
 	connect_program("/b", MS, 1);
-	close_world();
 }
 
 TEST(a_connection_that_ended_has_no_turn)
@@ -121,7 +113,6 @@ TEST(a_connection_that_ended_has_no_turn)
 	unsigned int slot;
 	uint32_t word;
 
-	open_world("fair");
 	add_tenant("/a", 100, 0);
 	a = connect_program("/a", MS, 1);
 	run(10 * MS);
@@ -133,7 +124,6 @@ TEST(a_connection_that_ended_has_no_turn)
 	/* The next client of the slot gets a newer word. */
 	connect_program("/a", MS, 1);
 	assert_true(world.beacon->slot[slot].grant > word);
-	close_world();
 }
 
 TEST(requests_are_answered)
@@ -160,7 +150,6 @@ TEST(requests_are_answered)
 	};
 	struct compute_reply reply;
 
-	open_world("fair");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct compute_request request;
 
@@ -183,7 +172,6 @@ TEST(requests_are_answered)
 	assert_int_equal(look(1).guarantee_pct, 30);
 	assert_int_equal(look(1).memory_max_bytes, 4096);
 	assert_string_equal(look(1).id, "/a");
-	close_world();
 }
 
 TEST(a_list_of_many_tenants_has_pages)
@@ -192,7 +180,6 @@ TEST(a_list_of_many_tenants_has_pages)
 	struct compute_reply reply;
 	unsigned int n = 0;
 
-	open_world("fair");
 	for (unsigned int i = 1; i < ACCELERATOR_TENANTS_MAX; i++) {
 		char id[32];
 
@@ -212,12 +199,10 @@ TEST(a_list_of_many_tenants_has_pages)
 		request.tenant = reply.next;
 	} while (reply.next != COMPUTE_TENANT_NONE);
 	assert_int_equal(n, ACCELERATOR_TENANTS_MAX);
-	close_world();
 }
 
 TEST(the_stamp_is_renewed_while_a_client_is_connected)
 {
-	open_world("fair");
 	step();
 	assert_true(world.next_ns == ARBITER_NEVER);
 	connect_program("/a", MS, 0);
@@ -228,7 +213,6 @@ TEST(the_stamp_is_renewed_while_a_client_is_connected)
 				world.now_ns + COMPUTE_STAMP_PERIOD_NS);
 		world.now_ns = world.next_ns;
 	}
-	close_world();
 }
 
 TEST(totals_are_those_of_the_device)
@@ -236,7 +220,6 @@ TEST(totals_are_those_of_the_device)
 	struct program *a;
 	struct compute_tenant tenant;
 
-	open_world("fair");
 	add_tenant("/a", 100, 0);
 	a = connect_program("/a", MS, 2);
 	connect_program("/b", 2 * MS, 2);
@@ -248,5 +231,4 @@ TEST(totals_are_those_of_the_device)
 	assert_int_equal(tenant.busy_ns, a->busy_ns);
 	assert_int_equal(tenant.submissions, a->page->submissions);
 	assert_in_range(tenant.granted_ns, tenant.busy_ns * 9 / 10, tenant.busy_ns * 12 / 10);
-	close_world();
 }

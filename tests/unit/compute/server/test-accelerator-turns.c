@@ -7,7 +7,6 @@ TEST(a_client_that_waits_gets_a_turn_and_keeps_it_alone)
 	struct program *program;
 	uint32_t word;
 
-	open_world("fair");
 	add_tenant("/a", 100, 0);
 	program = connect_program("/a", MS, 2);
 	step();
@@ -18,7 +17,6 @@ TEST(a_client_that_waits_gets_a_turn_and_keeps_it_alone)
 	run(1000 * MS);
 	assert_int_equal(slot_of(program)->grant, word);
 	assert_in_range(program->busy_ns, 990 * MS, 1001 * MS);
-	close_world();
 }
 
 TEST(a_turn_ends_after_its_slice_and_before_the_next_begins)
@@ -36,7 +34,6 @@ TEST(a_turn_ends_after_its_slice_and_before_the_next_begins)
 	}
 	/* Two tenants with turns of 6 ms in 1.2 s. */
 	assert_in_range(turns, 95, 103);
-	close_world();
 }
 
 TEST(shares_follow_weights_whatever_the_length_of_units)
@@ -88,7 +85,6 @@ TEST(caps_are_kept_and_the_rest_stays_unused)
 	run(5000 * MS);
 	assert_in_range(a->busy_ns, 490 * MS, 520 * MS);
 	assert_in_range(b->busy_ns, 2950 * MS, 3050 * MS);
-	close_world();
 }
 
 TEST(fcfs_gives_one_unit_a_turn)
@@ -104,7 +100,6 @@ TEST(fcfs_gives_one_unit_a_turn)
 	assert_true(small->busy_ns * 20 < large->busy_ns);
 	assert_in_range(small->busy_ns / (200 * US), large->busy_ns / (10 * MS) * 9 / 10,
 			large->busy_ns / (10 * MS) * 11 / 10);
-	close_world();
 }
 
 TEST(a_stopped_holder_loses_the_device_within_its_lease)
@@ -127,7 +122,6 @@ TEST(a_stopped_holder_loses_the_device_within_its_lease)
 	before_ns = a->busy_ns;
 	run(1000 * MS);
 	assert_in_range(a->busy_ns - before_ns, 480 * MS, 530 * MS);
-	close_world();
 }
 
 TEST(a_tenant_that_was_stopped_while_it_waited_takes_nothing)
@@ -149,7 +143,6 @@ TEST(a_tenant_that_was_stopped_while_it_waited_takes_nothing)
 	before_ns = a->busy_ns;
 	run(1000 * MS);
 	assert_in_range(a->busy_ns - before_ns, 480 * MS, 530 * MS);
-	close_world();
 }
 
 TEST(the_end_of_a_client_ends_its_turn)
@@ -168,14 +161,12 @@ TEST(the_end_of_a_client_ends_its_turn)
 	assert_in_range(b->busy_ns - before_ns, 495 * MS, 501 * MS);
 	assert_int_equal(look(1).clients, 0);
 	assert_int_equal(look(1).state, COMPUTE_IDLE);
-	close_world();
 }
 
 TEST(work_that_depends_on_the_next_submission_is_no_deadlock)
 {
 	struct program *a;
 
-	open_world("fair");
 	add_tenant("/a", 100, 0);
 	add_tenant("/b", 100, 0);
 	a = connect_program("/a", MS, 4);
@@ -189,7 +180,6 @@ TEST(work_that_depends_on_the_next_submission_is_no_deadlock)
 	a->busy_ns = 0;
 	run(1000 * MS);
 	assert_true(a->busy_ns >= 300 * MS);
-	close_world();
 }
 
 TEST(a_page_of_random_words_takes_nothing_from_others)
@@ -213,5 +203,4 @@ TEST(a_page_of_random_words_takes_nothing_from_others)
 	/* At least about half of the time, which is its share. */
 	assert_true(b->busy_ns - before_ns >= (world.now_ns - 1100 * MS) * 45 / 100);
 	assert_true(look(1).busy_ns <= world.now_ns);
-	close_world();
 }

@@ -14,6 +14,8 @@
 static const struct instant now = {.mono_ns = 1, .wall_ms = 1800000000000};
 static struct keystone *keystone;
 static struct nova *nova;
+static struct nova_asked asked;
+static struct err err;
 
 static int set_up(void)
 {
@@ -32,21 +34,21 @@ static int tear_down(void)
 
 FIXTURE(set_up, tear_down)
 
-static int ask(struct nova_asked *asked, struct err *err)
+static int ask(void)
 {
-	return nova_ask(nova, FAKE_SERVER, now, asked, err);
+	memset(&asked, 0, sizeof(asked));
+	err.msg[0] = '\0';
+	return nova_ask(nova, FAKE_SERVER, now, &asked, &err);
 }
 
 FIXTURE_ONCE(fake_start, fake_stop)
 
 TEST(test_nova_is_asked_for_any_host_and_any_kind_of_disk)
 {
-	struct nova_asked asked;
-	struct err err;
 	json_t *log, *last;
 	char *body;
 
-	assert_int_equal(ask(&asked, &err), 0);
+	assert_int_equal(ask(), 0);
 	assert_false(asked.unconfirmed);
 	assert_string_equal(asked.server, FAKE_SERVER);
 	log = fake_log();
@@ -64,10 +66,7 @@ TEST(test_nova_is_asked_for_any_host_and_any_kind_of_disk)
 
 TEST(test_placement_is_asked_for_all_resources_without_overloaded_hosts)
 {
-	struct nova_asked asked;
-	struct err err;
-
-	assert_int_equal(ask(&asked, &err), 0);
+	assert_int_equal(ask(), 0);
 	assert_int_equal(fake_count("GET",
 				    "/allocation_candidates?limit=64&required1=!CUSTOM_GOVER_"
 				    "OVERLOADED&resources=MEMORY_MB:96,VCPU:1&resources1="
@@ -81,8 +80,6 @@ TEST(test_placement_is_asked_for_all_resources_without_overloaded_hosts)
 TEST(test_checks_in_advance_are_made_once)
 {
 	struct instant later = now, too_late = now;
-	struct nova_asked asked;
-	struct err err;
 
 	later.mono_ns += NOVA_CHECK_NS;
 	too_late.mono_ns += NOVA_CHECK_NS + 1;
@@ -151,12 +148,10 @@ TEST(test_the_reasons_not_to_ask)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct nova_asked asked;
-		struct err err = {0};
 		int r;
 
 		fake_set(rows[i].behaviour);
-		r = ask(&asked, &err);
+		r = ask();
 		if (r != rows[i].result || !strstr(err.msg, rows[i].text))
 			fail_msg("%s: %d '%s'", rows[i].rule, r, err.msg);
 		if (fake_count("POST", "/action") != 0)
@@ -167,9 +162,6 @@ TEST(test_the_reasons_not_to_ask)
 /* Nova keeps the records of migrations for ever, also of those that ended without a word. */
 TEST(test_old_migrations_do_not_matter)
 {
-	struct nova_asked asked;
-	struct err err;
-
 	fake_set("{'past': ["
 		 "{'id': 3, 'instance_uuid': '" FAKE_OTHER
 		 "', 'status': 'running', 'updated_at': '2027-01-15T07:44:59.000000'},"
@@ -179,18 +171,15 @@ TEST(test_old_migrations_do_not_matter)
 		 "{'id': 5, 'instance_uuid': '" FAKE_SERVER
 		 "', 'dest_compute': 'host1', 'status': 'confirmed', 'migration_type': "
 		 "'migration'}]}");
-	assert_int_equal(ask(&asked, &err), 0);
+	assert_int_equal(ask(), 0);
 	assert_int_equal(asked.last_id, 5);
 	fake_set("{'past': [{'id': 3, 'instance_uuid': '" FAKE_OTHER
 		 "', 'status': 'running', 'created_at': '2027-01-15T07:45:01.000000'}]}");
-	assert_int_equal(ask(&asked, &err), NOVA_BUSY);
+	assert_int_equal(ask(), NOVA_BUSY);
 }
 
 TEST(test_earlier_migrations_of_others_do_not_matter)
 {
-	struct nova_asked asked;
-	struct err err;
-
 	fake_set("{'past': ["
 		 "{'id': 3, 'instance_uuid': '" FAKE_OTHER
 		 "', 'dest_compute': 'host1', 'status': 'completed'},"
@@ -199,7 +188,7 @@ TEST(test_earlier_migrations_of_others_do_not_matter)
 		 "{'id': 5, 'instance_uuid': '" FAKE_SERVER
 		 "', 'dest_compute': 'host3', 'status': 'completed'},"
 		 "{'id': 0}, 7, {'id': 8, 'status': 'running'}]}");
-	assert_int_equal(ask(&asked, &err), 0);
+	assert_int_equal(ask(), 0);
 	assert_int_equal(asked.last_id, 9);
 }
 
@@ -216,11 +205,8 @@ TEST(test_the_refusals_of_nova)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct nova_asked asked;
-		struct err err = {0};
-
 		fake_set(rows[i].behaviour);
-		assert_int_equal(ask(&asked, &err), rows[i].result);
+		assert_int_equal(ask(), rows[i].result);
 		assert_int_equal(fake_count("POST", "/action"), 1);
 		if (i > 0)
 			assert_non_null(strstr(err.msg, "the reason of Nova"));
@@ -234,11 +220,8 @@ TEST(test_without_an_answer_the_migration_may_have_begun)
 						 "{'ask_hang_s': 2}"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(behaviours); i++) {
-		struct nova_asked asked = {0};
-		struct err err;
-
 		fake_set(behaviours[i]);
-		assert_int_equal(ask(&asked, &err), 0);
+		assert_int_equal(ask(), 0);
 		assert_true(asked.unconfirmed);
 		assert_int_equal(fake_count("POST", "/action"), 1);
 	}
@@ -254,13 +237,11 @@ TEST(test_the_course_of_a_migration)
 		{NOVA_RUNNING, "host2"},
 		{NOVA_COMPLETED, "host2"},
 	};
-	struct nova_asked asked;
-	struct err err;
 
 	/* An earlier migration of the server is not taken for this one. */
 	fake_set("{'past': [{'id': 5, 'instance_uuid': '" FAKE_SERVER
 		 "', 'dest_compute': 'host3', 'status': 'completed'}]}");
-	assert_int_equal(ask(&asked, &err), 0);
+	assert_int_equal(ask(), 0);
 	assert_int_equal(asked.last_id, 5);
 	for (size_t i = 0; i < ARRAY_SIZE(looks); i++) {
 		struct nova_progress progress;
@@ -288,11 +269,9 @@ TEST(test_the_failures_of_a_migration)
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct nova_progress progress;
-		struct nova_asked asked;
-		struct err err;
 
 		fake_set(rows[i].behaviour);
-		assert_int_equal(ask(&asked, &err), 0);
+		assert_int_equal(ask(), 0);
 		assert_int_equal(nova_look(nova, &asked, &progress, &err), 0);
 		if (progress.phase != NOVA_FAILED || !strstr(progress.why, rows[i].why))
 			fail_msg("%s: phase %d, '%s'", rows[i].behaviour, progress.phase,
@@ -303,11 +282,9 @@ TEST(test_the_failures_of_a_migration)
 TEST(test_a_migration_that_nova_has_not_made_yet_waits)
 {
 	struct nova_progress progress;
-	struct nova_asked asked;
-	struct err err;
 
 	fake_set("{'begins': false}");
-	assert_int_equal(ask(&asked, &err), 0);
+	assert_int_equal(ask(), 0);
 	assert_int_equal(nova_look(nova, &asked, &progress, &err), 0);
 	assert_int_equal(progress.phase, NOVA_WAITING);
 	assert_int_equal(progress.id, 0);
@@ -316,21 +293,19 @@ TEST(test_a_migration_that_nova_has_not_made_yet_waits)
 TEST(test_a_look_that_fails_leaves_the_progress_unknown)
 {
 	struct nova_progress progress = {.phase = NOVA_RUNNING};
-	const struct nova_asked asked = {.server = FAKE_SERVER};
-	struct err err;
+	const struct nova_asked other = {.server = FAKE_SERVER};
 
 	fake_set("{'errors': {'/os-migrations': 500}}");
-	assert_int_equal(nova_look(nova, &asked, &progress, &err), NOVA_UNHEALTHY);
+	assert_int_equal(nova_look(nova, &other, &progress, &err), NOVA_UNHEALTHY);
 	assert_int_equal(progress.phase, NOVA_RUNNING);
 }
 
 TEST(test_a_server_that_was_removed_has_failed)
 {
 	struct nova_progress progress;
-	const struct nova_asked asked = {.server = FAKE_OTHER};
-	struct err err;
+	const struct nova_asked other = {.server = FAKE_OTHER};
 
-	assert_int_equal(nova_look(nova, &asked, &progress, &err), 0);
+	assert_int_equal(nova_look(nova, &other, &progress, &err), 0);
 	assert_int_equal(progress.phase, NOVA_FAILED);
 	assert_string_equal(progress.why, "the server was removed");
 }
@@ -338,11 +313,9 @@ TEST(test_a_server_that_was_removed_has_failed)
 TEST(test_an_abort_names_the_migration)
 {
 	struct nova_progress progress;
-	struct nova_asked asked;
-	struct err err;
 
 	fake_set("{'course': ['running']}");
-	assert_int_equal(ask(&asked, &err), 0);
+	assert_int_equal(ask(), 0);
 	assert_int_equal(nova_look(nova, &asked, &progress, &err), 0);
 	assert_int_equal(nova_abort(nova, &asked, progress.id, &err), 0);
 	assert_int_equal(fake_count("DELETE", "/servers/" FAKE_SERVER "/migrations/1"), 1);
@@ -363,9 +336,6 @@ TEST(test_only_a_uuid_is_a_server)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct nova_asked asked;
-		struct err err;
-
 		assert_int_equal(nova_ask(nova, rows[i], now, &asked, &err), NOVA_UNSUITABLE);
 	}
 	assert_int_equal(fake_count("GET", "/"), 0);
@@ -374,7 +344,6 @@ TEST(test_only_a_uuid_is_a_server)
 TEST(test_the_name_of_the_host_must_fit_into_a_url)
 {
 	struct nova *other;
-	struct err err;
 
 	assert_int_equal(nova_new("host1&x", 60, keystone, &other, &err), -EINVAL);
 	assert_int_equal(nova_new("", 60, keystone, &other, &err), -EINVAL);

@@ -89,6 +89,16 @@ static void scan_ports(void)
 	fps_hub_collect(hub);
 }
 
+/* A virtual machine to which the hub has connected. */
+static struct machine machine_on(const char *name)
+{
+	struct machine m = machine_new(name);
+
+	scan_ports();
+	assert_true(machine_connected(&m));
+	return m;
+}
+
 static struct fps_message message(uint64_t program, uint64_t at_s, uint64_t frames)
 {
 	struct fps_message m = {
@@ -146,10 +156,8 @@ TEST(a_socket_is_matched_by_name)
 
 TEST(programs_share_a_port)
 {
-	struct machine m = machine_new("vm-a");
+	struct machine m = machine_on("vm-a");
 
-	scan_ports();
-	assert_true(machine_connected(&m));
 	for (uint64_t s = 0; s < 5; s++) {
 		send_message(&m, 1, s, 60 * s + 1);
 		send_message(&m, 2, s, 30 * s + 1);
@@ -172,10 +180,8 @@ TEST(programs_share_a_port)
 TEST(a_restarted_virtual_machine_is_reconnected)
 {
 	for (uint64_t i = 1; i <= 3; i++) {
-		struct machine m = machine_new("vm-a");
+		struct machine m = machine_on("vm-a");
 
-		scan_ports();
-		assert_true(machine_connected(&m));
 		send_message(&m, i, 0, 5);
 		send_message(&m, i, 1, 65);
 		assert_int_equal(frames_of("a"), 65 * i);
@@ -187,10 +193,8 @@ TEST(a_restarted_virtual_machine_is_reconnected)
 
 TEST(a_changed_contract_applies_at_once)
 {
-	struct machine m = machine_new("vm-a");
+	struct machine m = machine_on("vm-a");
 
-	scan_ports();
-	assert_true(machine_connected(&m));
 	send_message(&m, 1, 0, 10);
 	vm_id = "b";
 	fps_hub_rematch(hub);
@@ -208,10 +212,8 @@ TEST(a_changed_contract_applies_at_once)
 
 TEST(programs_of_a_forgotten_vgpu_are_forgotten)
 {
-	struct machine m = machine_new("vm-a");
+	struct machine m = machine_on("vm-a");
 
-	scan_ports();
-	assert_true(machine_connected(&m));
 	send_message(&m, 1, 0, 10);
 	machine_end(&m);
 	pump();
@@ -222,11 +224,9 @@ TEST(programs_of_a_forgotten_vgpu_are_forgotten)
 
 TEST(other_bytes_are_skipped)
 {
-	struct machine m = machine_new("vm-a");
+	struct machine m = machine_on("vm-a");
 	struct fps_message torn = message(1, 0, 10);
 
-	scan_ports();
-	assert_true(machine_connected(&m));
 	assert_int_equal(send(m.sock, "AT+CGMI\r\n", 9, 0), 9);
 	pump();
 	assert_int_equal(stats().refused, 1);

@@ -47,6 +47,21 @@ static void step(int periods)
 	}
 }
 
+/* Two vGPUs work for three periods. */
+static void run_two(void)
+{
+	run(&vgpus[0]);
+	run(&vgpus[1]);
+	step(3);
+}
+
+/* Both stop at once. */
+static void stop_two(void)
+{
+	stop(&vgpus[0]);
+	stop(&vgpus[1]);
+}
+
 TEST(vgpus_that_stop_at_once_are_stalled)
 {
 	run(&vgpus[0]);
@@ -79,11 +94,8 @@ TEST(nothing_is_sold_from_the_first_period_on)
 
 TEST(a_stall_ends_when_the_vgpu_works_again)
 {
-	run(&vgpus[0]);
-	run(&vgpus[1]);
-	step(3);
-	stop(&vgpus[0]);
-	stop(&vgpus[1]);
+	run_two();
+	stop_two();
 	step(5);
 	run(&vgpus[0]);
 	step(1);
@@ -98,9 +110,7 @@ TEST(a_stall_ends_when_the_vgpu_works_again)
 
 TEST(a_program_waits_for_its_user_if_the_gpu_serves_others)
 {
-	run(&vgpus[0]);
-	run(&vgpus[1]);
-	step(3);
+	run_two();
 	stop(&vgpus[0]);
 	step(10);
 	assert_int_equal(vgpus[0].state, SERVICE_PAUSED);
@@ -115,9 +125,7 @@ TEST(a_program_waits_for_its_user_if_the_gpu_serves_others)
 
 TEST(a_program_that_asks_does_not_wait_for_its_user)
 {
-	run(&vgpus[0]);
-	run(&vgpus[1]);
-	step(3);
+	run_two();
 	stop(&vgpus[0]);
 	vgpus[0].ask = SERVICE_ASK_WAITS;
 	step(10);
@@ -168,11 +176,8 @@ TEST(a_program_that_drew_nothing_yet_wants_nothing)
 
 TEST(an_ended_program_wants_nothing)
 {
-	run(&vgpus[0]);
-	run(&vgpus[1]);
-	step(3);
-	stop(&vgpus[0]);
-	stop(&vgpus[1]);
+	run_two();
+	stop_two();
 	step(5);
 	vgpus[0].rate_valid = vgpus[1].rate_valid = false;
 	step(1);
@@ -182,11 +187,8 @@ TEST(an_ended_program_wants_nothing)
 
 TEST(a_missed_reading_changes_nothing)
 {
-	run(&vgpus[0]);
-	run(&vgpus[1]);
-	step(3);
-	stop(&vgpus[0]);
-	stop(&vgpus[1]);
+	run_two();
+	stop_two();
 	step(4);
 	for (int i = 0; i < VGPUS; i++)
 		vgpus[i].dt_s = 0;
@@ -196,9 +198,7 @@ TEST(a_missed_reading_changes_nothing)
 
 TEST(users_pause_one_after_the_other)
 {
-	run(&vgpus[0]);
-	run(&vgpus[1]);
-	step(3);
+	run_two();
 	stop(&vgpus[0]);
 	step(5);
 	stop(&vgpus[1]);
@@ -208,9 +208,7 @@ TEST(users_pause_one_after_the_other)
 
 TEST(a_gpu_that_hangs_busy_is_no_silence)
 {
-	run(&vgpus[0]);
-	run(&vgpus[1]);
-	step(3);
+	run_two();
 	vgpus[0].rate = vgpus[1].rate = 0;
 	vgpus[0].load = vgpus[1].load = 0.5; /* broken, and judged as such */
 	step(5);

@@ -15,37 +15,52 @@
 #include "sim/model/sim.h"
 #include "tests/unit/unit.h"
 
-static struct sim *new_sim(void)
-{
-	struct sim *sim = sim_new();
+static struct sim *sim;
 
-	return sim;
+static int begin(void)
+{
+	sim = sim_new();
+	return 0;
 }
 
-static void set_workload(struct sim *sim, struct sim_vgpu *vgpu, const char *text)
+static int end(void)
+{
+	sim = sim_free(sim);
+	return 0;
+}
+
+FIXTURE(begin, end)
+
+static void restart(void)
+{
+	(void)end();
+	(void)begin();
+}
+
+static void set_workload(struct sim *of, struct sim_vgpu *vgpu, const char *text)
 {
 	struct workload workload;
 	struct err err = {""};
 
 	if (workload_parse(text, &workload, &err) < 0)
 		fail_msg("%s", err.msg);
-	sim_set_workload(sim, vgpu, &workload);
+	sim_set_workload(of, vgpu, &workload);
 }
 
-static struct sim_vgpu *add(struct sim *sim, const char *id, int cap_pct, const char *workload)
+static struct sim_vgpu *add(struct sim *of, const char *id, int cap_pct, const char *workload)
 {
 	struct sim_vgpu *vgpu;
 
-	assert_int_equal(sim_add(sim, id, cap_pct, &vgpu), 0);
-	set_workload(sim, vgpu, workload);
+	assert_int_equal(sim_add(of, id, cap_pct, &vgpu), 0);
+	set_workload(of, vgpu, workload);
 	return vgpu;
 }
 
-static struct sim_counters read_counters(const struct sim *sim, struct sim_vgpu *vgpu)
+static struct sim_counters read_counters(const struct sim *of, struct sim_vgpu *vgpu)
 {
 	struct sim_counters counters;
 
-	sim_read(sim, vgpu, &counters);
+	sim_read(of, vgpu, &counters);
 	return counters;
 }
 
@@ -69,7 +84,6 @@ TEST(saturating_vgpus_get_their_caps)
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		static const char *const ids[] = {"a", "b", "c"};
-		struct sim *sim = new_sim();
 		struct sim_vgpu *vgpus[3];
 
 		for (int j = 0; j < 3; j++)
@@ -82,7 +96,7 @@ TEST(saturating_vgpus_get_their_caps)
 			assert_between((double)c.busy_ns / 1e8, rows[i].caps[j] - 0.5,
 				       rows[i].caps[j]);
 		}
-		sim_free(sim);
+		restart();
 	}
 }
 
@@ -104,7 +118,6 @@ TEST(programs_of_the_paper_reach_their_frame_rates)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct sim *sim = new_sim();
 		struct sim_vgpu *vgpu = add(sim, "a", rows[i].cap_pct, rows[i].workload);
 		struct sim_counters c;
 		double fps, load_pct;
@@ -117,13 +130,12 @@ TEST(programs_of_the_paper_reach_their_frame_rates)
 		       rows[i].cap_pct, fps, load_pct);
 		assert_between(fps, rows[i].fps_min, rows[i].fps_max);
 		assert_between(load_pct, rows[i].load_min_pct, rows[i].load_max_pct);
-		sim_free(sim);
+		restart();
 	}
 }
 
 TEST(programs_of_the_paper_reach_their_frame_rates_side_by_side)
 {
-	struct sim *sim = new_sim();
 	struct sim_vgpu *gears = add(sim, "gears", 33, "glxgears");
 	struct sim_vgpu *mark = add(sim, "mark", 17, "glmark2");
 	struct sim_vgpu *plot = add(sim, "plot", 50, "plot3d");
@@ -132,7 +144,6 @@ TEST(programs_of_the_paper_reach_their_frame_rates_side_by_side)
 	assert_between((double)read_counters(sim, gears).frames / 40, 245, 252);
 	assert_between((double)read_counters(sim, mark).busy_ns / 4e8, 16.5, 17);
 	assert_between((double)read_counters(sim, plot).frames / 40, 33, 36);
-	sim_free(sim);
 }
 
 TEST(fps_max_paces_exactly)
@@ -148,19 +159,17 @@ TEST(fps_max_paces_exactly)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct sim *sim = new_sim();
 		struct sim_vgpu *vgpu = add(sim, "a", 50, rows[i].workload);
 
 		sim_advance(sim, 20 * NS_PER_S);
 		assert_between((double)read_counters(sim, vgpu).frames, rows[i].fps * 20 - 1,
 			       rows[i].fps * 20 + 1);
-		sim_free(sim);
+		restart();
 	}
 }
 
 TEST(starved_load_is_served_later)
 {
-	struct sim *sim = new_sim();
 	struct sim_vgpu *vgpu = add(sim, "a", 10, "load:pct=40");
 
 	sim_advance(sim, 10 * NS_PER_S);
@@ -169,12 +178,10 @@ TEST(starved_load_is_served_later)
 	sim_advance(sim, 20 * NS_PER_S);
 	assert_int_equal(read_counters(sim, vgpu).busy_ns, 8 * NS_PER_S);
 	assert_int_equal(sim_busy_ns(sim), 8 * NS_PER_S);
-	sim_free(sim);
 }
 
 TEST(a_starved_renderer_queues_at_most_two_frames)
 {
-	struct sim *sim = new_sim();
 	struct sim_vgpu *vgpu = add(sim, "a", 1, "frame:gpu_ms=100,cpu_ms=1000");
 	uint64_t starved;
 
@@ -187,12 +194,10 @@ TEST(a_starved_renderer_queues_at_most_two_frames)
 	assert_int_equal(read_counters(sim, vgpu).frames, starved + 3);
 	sim_advance(sim, 60 * NS_PER_S);
 	assert_in_range(read_counters(sim, vgpu).frames, starved + 7, starved + 8);
-	sim_free(sim);
 }
 
 TEST(frame_times_are_reset_by_a_read)
 {
-	struct sim *sim = new_sim();
 	struct sim_vgpu *vgpu = add(sim, "a", 50, "glxgears:fps_max=50");
 
 	assert_true(read_counters(sim, vgpu).frame_p99_ms == 0);
@@ -202,7 +207,6 @@ TEST(frame_times_are_reset_by_a_read)
 	set_workload(sim, vgpu, "glxgears:fps_max=10");
 	sim_advance(sim, 4 * NS_PER_S);
 	assert_between(read_counters(sim, vgpu).frame_p99_ms, 97, 103);
-	sim_free(sim);
 }
 
 TEST(the_99th_percentile_is_within_3_percent)
@@ -244,14 +248,14 @@ struct history {
 	uint64_t busy_ns;
 };
 
-static void advance_in_chunks(struct sim *sim, uint64_t to_ns, uint64_t chunk_ns, uint64_t *random)
+static void advance_in_chunks(struct sim *of, uint64_t to_ns, uint64_t chunk_ns, uint64_t *random)
 {
-	while (sim_now_ns(sim) < to_ns) {
+	while (sim_now_ns(of) < to_ns) {
 		*random = *random * 6364136223846793005u + 1442695040888963407u;
 		uint64_t step_ns = 1 + (*random >> 33) % chunk_ns;
-		uint64_t rest_ns = to_ns - sim_now_ns(sim);
+		uint64_t rest_ns = to_ns - sim_now_ns(of);
 
-		sim_advance(sim, sim_now_ns(sim) + (step_ns < rest_ns ? step_ns : rest_ns));
+		sim_advance(of, sim_now_ns(of) + (step_ns < rest_ns ? step_ns : rest_ns));
 	}
 }
 
@@ -265,10 +269,10 @@ static struct history live(uint64_t chunk_ns)
 		{"d", "load:pct=7", 5}, {"e", "busy", 20},    {"f", "frame:gpu_ms=2,cpu_ms=0", 10},
 	};
 	struct history history;
-	struct sim *sim = new_sim();
 	struct sim_vgpu *vgpus[6];
 	uint64_t random = chunk_ns;
 
+	restart();
 	for (size_t i = 0; i < ARRAY_SIZE(tenants); i++) {
 		vgpus[i] = add(sim, tenants[i].id, tenants[i].cap_pct, tenants[i].workload);
 		advance_in_chunks(sim, (i + 1) * 333333333, chunk_ns, &random);
@@ -283,7 +287,6 @@ static struct history live(uint64_t chunk_ns)
 	for (size_t i = 0; i < ARRAY_SIZE(tenants); i++)
 		sim_read(sim, vgpus[i], &history.counters[i]);
 	history.busy_ns = sim_busy_ns(sim);
-	sim_free(sim);
 	return history;
 }
 
@@ -334,7 +337,7 @@ TEST(many_turns_at_once_equal_single_turns)
 		int cap_pct;
 	} tenants[] = {{"a", "load:pct=8.13", 9}, {"b", "load:pct=6.7", 7}, {"c", "glmark2", 0}};
 	struct sim_vgpu *vgpus[2][ARRAY_SIZE(tenants)];
-	struct sim *sims[] = {new_sim(), new_sim()};
+	struct sim *sims[] = {sim_new(), sim_new()};
 
 	for (int k = 0; k < 2; k++) {
 		for (size_t i = 0; i < ARRAY_SIZE(tenants); i++) {
@@ -360,12 +363,11 @@ TEST(another_seed_gives_another_history)
 	struct sim_counters counters[2];
 
 	for (int i = 0; i < 2; i++) {
-		struct sim *sim = new_sim();
 		struct sim_vgpu *vgpu = add(sim, "a", 30, i ? "plot3d:seed=1" : "plot3d:seed=2");
 
 		sim_advance(sim, 5 * NS_PER_S + 50 * NS_PER_MS);
 		counters[i] = read_counters(sim, vgpu);
-		sim_free(sim);
+		restart();
 	}
 	assert_true(counters[0].frames != counters[1].frames ||
 		    counters[0].frame_p99_ms != counters[1].frame_p99_ms);
@@ -373,12 +375,9 @@ TEST(another_seed_gives_another_history)
 
 TEST(time_never_runs_backwards)
 {
-	struct sim *sim = new_sim();
-
 	sim_advance(sim, 5 * NS_PER_S);
 	sim_advance(sim, NS_PER_S);
 	assert_int_equal(sim_now_ns(sim), 5 * NS_PER_S);
-	sim_free(sim);
 }
 
 TEST(setting_the_same_workload_again_has_no_effect)
@@ -386,7 +385,6 @@ TEST(setting_the_same_workload_again_has_no_effect)
 	struct sim_counters counters[2];
 
 	for (int again = 0; again < 2; again++) {
-		struct sim *sim = new_sim();
 		struct sim_vgpu *vgpu = add(sim, "a", 50, "glmark2");
 
 		for (uint64_t i = 1; i <= 300; i++) {
@@ -395,7 +393,7 @@ TEST(setting_the_same_workload_again_has_no_effect)
 				set_workload(sim, vgpu, "glmark2");
 		}
 		counters[again] = read_counters(sim, vgpu);
-		sim_free(sim);
+		restart();
 	}
 	assert_int_equal(counters[0].frames, counters[1].frames);
 	assert_int_equal(counters[0].busy_ns, counters[1].busy_ns);
@@ -403,7 +401,6 @@ TEST(setting_the_same_workload_again_has_no_effect)
 
 TEST(a_new_workload_replaces_the_old_one)
 {
-	struct sim *sim = new_sim();
 	struct sim_vgpu *vgpu = add(sim, "a", 100, "frame:gpu_ms=1000,cpu_ms=1");
 	struct sim_counters before, after;
 
@@ -425,12 +422,10 @@ TEST(a_new_workload_replaces_the_old_one)
 	after = read_counters(sim, vgpu);
 	assert_int_equal(after.frames, 3);
 	assert_in_range(after.busy_ns - before.busy_ns, 200 * NS_PER_MS, 220 * NS_PER_MS);
-	sim_free(sim);
 }
 
 TEST(a_cap_reads_back_as_set)
 {
-	struct sim *sim = new_sim();
 	struct sim_vgpu *vgpu = add(sim, "a", 50, "busy");
 
 	sim_advance(sim, 50 * NS_PER_MS);
@@ -445,12 +440,10 @@ TEST(a_cap_reads_back_as_set)
 	sim_advance(sim, 200 * NS_PER_MS);
 	assert_int_equal(read_counters(sim, vgpu).sched_ns, 70 * NS_PER_MS);
 	assert_int_equal(read_counters(sim, vgpu).busy_ns, 70 * NS_PER_MS);
-	sim_free(sim);
 }
 
 TEST(invalid_vgpus_are_rejected)
 {
-	struct sim *sim = new_sim();
 	struct sim_vgpu *vgpu = NULL;
 	char id[ID_MAX];
 
@@ -469,13 +462,11 @@ TEST(invalid_vgpus_are_rejected)
 	assert_null(sim_find(sim, "z"));
 	assert_non_null(sim_at(sim, SIM_VGPUS_MAX - 1));
 	assert_null(sim_at(sim, SIM_VGPUS_MAX));
-	sim_free(sim);
 	assert_null(sim_free(NULL));
 }
 
 TEST(vgpus_are_added_and_removed_while_others_run)
 {
-	struct sim *sim = new_sim();
 	struct sim_vgpu *steady = add(sim, "steady", 40, "busy");
 	char id[ID_MAX];
 	uint64_t random = 9;
@@ -496,12 +487,10 @@ TEST(vgpus_are_added_and_removed_while_others_run)
 	}
 	assert_int_equal(read_counters(sim, steady).busy_ns, 8 * NS_PER_S);
 	assert_true(sim_busy_ns(sim) > 8 * NS_PER_S && sim_busy_ns(sim) <= 20 * NS_PER_S);
-	sim_free(sim);
 }
 
 TEST(many_vgpus_get_their_caps)
 {
-	struct sim *sim = new_sim();
 	struct sim_vgpu *vgpus[64];
 	char id[ID_MAX];
 
@@ -515,7 +504,6 @@ TEST(many_vgpus_get_their_caps)
 
 		assert_between((double)c.busy_ns, (double)c.sched_ns * 0.99, (double)c.sched_ns);
 	}
-	sim_free(sim);
 }
 
 TEST(print_the_speed)
@@ -523,7 +511,6 @@ TEST(print_the_speed)
 	static const char *const workloads[] = {"glxgears", "glmark2", "plot3d"};
 	const uint64_t seconds = 60;
 	struct timespec begin, end;
-	struct sim *sim = new_sim();
 	double took_s;
 	char id[ID_MAX];
 
@@ -537,5 +524,4 @@ TEST(print_the_speed)
 	took_s = (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) / 1e9;
 	printf("# 8 vGPUs frame by frame: %.0f x real time\n", (double)seconds / took_s);
 	assert_between((double)sim_busy_ns(sim) / (double)(seconds * NS_PER_S), 0.9, 0.96);
-	sim_free(sim);
 }
