@@ -49,7 +49,8 @@ if command -v glmark2-es2-wayland >/dev/null && command -v weston >/dev/null; th
   export XDG_RUNTIME_DIR="$dir" WAYLAND_DISPLAY=fps
   weston --backend=headless-backend.so --socket=fps --idle-time=0 --log="$dir/weston" >"$dir/weston.out" 2>&1 &
   cleanup="$cleanup; kill $! 2>/dev/null"
-  if until_ok 20 test -S "$dir/fps"; then
+  # weston starts its shell when it accepts connections; its socket exists earlier.
+  if until_ok 20 grep -q 'launching .*weston-desktop-shell' "$dir/weston"; then
     is "glmark2-es2-wayland" "$(real glmark2-es2-wayland --size 320x240 -b $scene)" "frames 150 programs 1 refused 0 exit 0"
   else
     without "weston that starts"
