@@ -45,7 +45,6 @@ static void hold_authn_conditions(void *userdata, struct alerts *alerts, struct 
 }
 
 static const struct observer authn_observer = {
-	.name = "authentication",
 	.conditions = hold_authn_conditions,
 	.tick = tick_authn,
 };

@@ -195,7 +195,6 @@ static void observe_tick(void *userdata, const struct host *host, bool gap, stru
  * the tick.
  */
 const struct observer api_observer = {
-	.name = "api",
 	.alert = observe_alert,
 	.offer = observe_offer,
 	.change = observe_change,

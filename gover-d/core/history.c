@@ -309,7 +309,6 @@ static void store_tick(void *userdata, const struct host *host, bool gap, struct
 }
 
 const struct observer history_observer = {
-	.name = "history",
 	.decision = store_decision,
 	.alert = store_alert,
 	.silence = store_silence,

@@ -167,7 +167,6 @@ static void notify_migrate(void *userdata, const struct migration *move)
 }
 
 const struct observer notify_observer = {
-	.name = "notify",
 	.alert = notify_alert,
 	.offer = notify_offer,
 	.migrate = notify_migrate,
@@ -274,7 +273,6 @@ static void log_offer(void *userdata, const struct offer *offer, const char *vm)
 }
 
 const struct observer notify_log_observer = {
-	.name = "log",
 	.decision = log_decision,
 	.alert = log_alert,
 	.silence = log_silence,

@@ -24,7 +24,6 @@ struct migration {
  * not block.
  */
 struct observer {
-	const char *name;
 	void (*decision)(void *userdata, const struct decision *decision);
 	void (*alert)(void *userdata, const struct alert *alert, enum alert_event event);
 	/* A silence that was added, or that has ended if its @ended_ms is not 0. */

@@ -21,8 +21,8 @@ static void record_decision(void *userdata, const struct decision *decision)
 	strcat(calls, userdata);
 }
 
-static const struct observer changes = {.name = "changes", .change = record_change};
-static const struct observer decisions = {.name = "decisions", .decision = record_decision};
+static const struct observer changes = {.change = record_change};
+static const struct observer decisions = {.decision = record_decision};
 
 TEST(observers_get_their_events_in_the_order_of_registration)
 {
