@@ -344,11 +344,12 @@ static int open_files(struct gpu_vgpu *vgpu, struct err *reterr)
 	for (size_t n = 0; n < ARRAY_SIZE(order); n++) {
 		enum gvt_file i = order[n];
 		const char *name = gvt_host_files[i];
+		bool needed = i < GVT_NEEDED;
 
 		vgpu->fds[i] = i == GVT_CAP || i == GVT_LEASE
 				       ? open_to_write(vgpu->dir, name)
 				       : openat(vgpu->dir, name, O_RDONLY | O_CLOEXEC);
-		if (vgpu->fds[i] < 0 && (i < GVT_NEEDED || errno != ENOENT))
+		if (vgpu->fds[i] < 0 && (needed || errno != ENOENT))
 			return fail_open(vgpu, name, errno, reterr);
 	}
 	return check_exists(vgpu);

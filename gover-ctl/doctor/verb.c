@@ -59,9 +59,10 @@ static void copy(const json_t *answer, const char *check, json_t *list)
 	json_t *finding;
 	size_t i;
 
-	json_array_foreach (json_object_get(answer, "checks"), i, finding)
+	json_array_foreach (json_object_get(answer, "checks"), i, finding) {
 		if (strcmp(field_text(finding, "check"), check) == 0)
 			(void)json_array_append(list, finding);
+	}
 }
 
 static json_t *examine(const struct doctor_input *input, const json_t *answer,
@@ -82,25 +83,27 @@ static json_t *examine(const struct doctor_input *input, const json_t *answer,
 			    problem->msg);
 		finding_add(list, "backends", &finding);
 	}
-	json_array_foreach (list, n, entry)
+	json_array_foreach (list, n, entry) {
 		ok = ok && strcmp(field_text(entry, "state"), "fail") != 0;
+	}
 	return json_pack("{s:o, s:b}", "checks", list, "ok", ok);
 }
 
-/* Returns {"checks": [{"check", "state", "text", "advice"}], "ok"}. Completes @input. */
-static json_t *make_report(struct doctor_input *input)
+/* Returns {"checks": [{"check", "state", "text", "advice"}], "ok"}. */
+static json_t *make_report(const struct doctor_input *daemon)
 {
+	struct doctor_input input = *daemon;
 	struct installation installation;
 	struct err problem = {""};
 	json_t *answer, *report;
 
-	installation_examine(input->over_socket ? input->host : NULL, &installation);
-	if (input->over_socket)
-		input->installation = &installation;
-	answer = diagnose(input, &installation, &problem);
-	if (input->over_socket && json_is_object(json_object_get(answer, "config")))
-		input->config = json_object_get(answer, "config");
-	report = examine(input, answer, &problem);
+	installation_examine(input.over_socket ? input.host : NULL, &installation);
+	if (input.over_socket)
+		input.installation = &installation;
+	answer = diagnose(&input, &installation, &problem);
+	if (input.over_socket && json_is_object(json_object_get(answer, "config")))
+		input.config = json_object_get(answer, "config");
+	report = examine(&input, answer, &problem);
 	json_decref(answer);
 	return report;
 }
@@ -124,8 +127,9 @@ static void print_all(const struct writer *writer, const json_t *report)
 	const json_t *finding;
 	size_t i;
 
-	json_array_foreach (json_object_get(report, "checks"), i, finding)
+	json_array_foreach (json_object_get(report, "checks"), i, finding) {
 		print(writer, finding);
+	}
 }
 
 enum ctl_exit verb_doctor(struct ctl *ctl, const struct args *args)

@@ -95,9 +95,10 @@ static void vgpu_labels(const json_t *vgpu, char text[WRITER_CELL_MAX])
 	json_t *labels = json_object_get(vgpu, "labels"), *value;
 	const char *key;
 
-	json_object_foreach (labels, key, value)
+	json_object_foreach (labels, key, value) {
 		text_append(text, WRITER_CELL_MAX, "%s%s=%s", text[0] ? ", " : "", key,
 			    json_string_value(value));
+	}
 }
 
 static enum writer_colour promise_colour(const json_t *vgpu)
@@ -141,9 +142,10 @@ static void vgpu_places(const json_t *vgpu, char text[WRITER_CELL_MAX])
 	const json_t *attach = json_object_get(vgpu, "attach"), *path;
 	size_t i;
 
-	json_array_foreach (json_object_get(attach, "cgroup_procs"), i, path)
+	json_array_foreach (json_object_get(attach, "cgroup_procs"), i, path) {
 		text_append(text, WRITER_CELL_MAX, "%s%s", text[0] ? ", " : "",
 			    json_string_value(path));
+	}
 }
 
 static void vgpu_fps_socket(const json_t *vgpu, char text[WRITER_CELL_MAX])

@@ -28,8 +28,9 @@ void metrics_format_head(const struct metrics_out *out, const char *name, const 
 			 const char *help);
 /*
  * Writes a line, unless @value is not finite. The further arguments are the name and the value of
- * each label, and NULL at the end.
+ * each label, and METRICS_END at the end, because a plain NULL need not be a pointer.
  */
+#define METRICS_END ((const char *)NULL)
 void metrics_format_line(const struct metrics_out *out, const char *name, double value, ...)
 	__attribute__((sentinel));
 /* Writes the last line of the text: "# EOF" in OpenMetrics, none in Prometheus text. */

@@ -49,7 +49,7 @@ static void write_vgpu(const struct metrics_out *out, const struct view *view, c
 			    v->contract.id, "vm", v->contract.vm, "flavor",
 			    or_standard(view, v->contract.flavor), "project",
 			    contract_label(&v->contract, CONTRACT_PROJECT), "server",
-			    contract_label(&v->contract, CONTRACT_INSTANCE), NULL);
+			    contract_label(&v->contract, CONTRACT_INSTANCE), METRICS_END);
 }
 
 static bool lists(const struct view *view, const struct offer *offer, const char *flavor)
@@ -80,7 +80,7 @@ static void write_open_offers(const struct metrics_out *out, const struct view *
 
 	for (int i = 0; flavor_at(view->config, i, &flavor); i++)
 		metrics_format_line(out, "gover_open_offers", count_open(view, gpu, flavor.name),
-				    "gpu", gpu, "flavor", flavor.name, NULL);
+				    "gpu", gpu, "flavor", flavor.name, METRICS_END);
 }
 
 /*
@@ -115,7 +115,7 @@ static void write_alerts(const struct metrics_out *out, const struct alerts *ale
 			n += alerts_at(alerts, k)->cleared_ms == 0 &&
 			     strcmp(alerts_at(alerts, k)->name, name) == 0;
 		metrics_format_line(out, "gover_alerts", n, "name", name, "severity",
-				    alert_severity_name(severity), NULL);
+				    alert_severity_name(severity), METRICS_END);
 	}
 }
 
@@ -128,7 +128,7 @@ static void write_offers(const struct metrics_out *out, const struct offers *off
 		for (size_t k = 0; k < offers_count(offers); k++)
 			n += (int)offers_at(offers, k)->life.state == state;
 		metrics_format_line(out, "gover_offers", n, "state",
-				    offer_state_name((enum offer_state)state), NULL);
+				    offer_state_name((enum offer_state)state), METRICS_END);
 	}
 }
 
@@ -140,7 +140,8 @@ static void write_decisions(const struct metrics_out *out, const struct metrics_
 		if (kind >= POLICY_KINDS && tally->counts[kind] == 0)
 			continue;
 		metrics_format_line(out, "gover_decisions_total", (double)tally->counts[kind],
-				    "kind", decision_kind_name((enum decision_kind)kind), NULL);
+				    "kind", decision_kind_name((enum decision_kind)kind),
+				    METRICS_END);
 	}
 }
 
@@ -157,7 +158,7 @@ static void write_active(const struct metrics_out *out, const struct alerts *ale
 		metrics_format_line(out, "gover_alert_active", 1, "name", a->name, "severity",
 				    alert_severity_name(a->severity), "gpu", a->gpu, "vgpu",
 				    a->vgpu, "vm", a->vm, "silenced",
-				    a->silenced ? "true" : "false", NULL);
+				    a->silenced ? "true" : "false", METRICS_END);
 	}
 }
 
@@ -201,7 +202,7 @@ static void write_hooks(const struct metrics_out *out, const struct view *view)
 			memcpy(&value, (const char *)&view->hook_stats[hook] + metrics[i].offset,
 			       sizeof(value));
 			metrics_format_line(out, metrics[i].name, (double)value, "hook",
-					    hook_name((enum hook)hook), NULL);
+					    hook_name((enum hook)hook), METRICS_END);
 		}
 	}
 }
@@ -215,9 +216,9 @@ static void write_webhook(const struct metrics_out *out, const struct view *view
 	if (!view->webhook)
 		return;
 	webhook_stats(view->webhook, &s);
-	metrics_format_line(out, name, (double)s.sent, "result", "sent", NULL);
-	metrics_format_line(out, name, (double)s.refused, "result", "refused", NULL);
-	metrics_format_line(out, name, (double)s.dropped, "result", "dropped", NULL);
+	metrics_format_line(out, name, (double)s.sent, "result", "sent", METRICS_END);
+	metrics_format_line(out, name, (double)s.refused, "result", "refused", METRICS_END);
+	metrics_format_line(out, name, (double)s.dropped, "result", "dropped", METRICS_END);
 }
 
 static void write_over_limit(const struct metrics_out *out, const struct frames *frames)
@@ -230,9 +231,9 @@ static void write_over_limit(const struct metrics_out *out, const struct frames 
 	if (frames->hub)
 		fps_hub_stats(frames->hub, &s);
 	metrics_format_line(out, "gover_fps_over_limit_total", (double)(s.over_limit - s.users.n),
-			    "holder", "vgpu", NULL);
+			    "holder", "vgpu", METRICS_END);
 	metrics_format_line(out, "gover_fps_over_limit_total", (double)s.users.n, "holder", "user",
-			    NULL);
+			    METRICS_END);
 }
 
 static void write_leaks(const struct metrics_out *out, const struct fleet_report *report)
@@ -244,7 +245,7 @@ static void write_leaks(const struct metrics_out *out, const struct fleet_report
 		const struct fleet_leak *leak = &report->leaks[i];
 
 		metrics_format_line(out, "gover_fleet_leaked", leak->used - leak->sold, "gpu",
-				    leak->gpu, "flavor", leak->flavor, NULL);
+				    leak->gpu, "flavor", leak->flavor, METRICS_END);
 	}
 }
 
@@ -259,11 +260,11 @@ static void write_fleet(const struct metrics_out *out, const struct fleet *fleet
 			    "1 for the state of gover-fleet, 0 for the others.");
 	for (int i = FLEET_PUBLISHED; known && i < FLEET_STATES; i++)
 		metrics_format_line(out, "gover_fleet_state", i == (int)state, "state",
-				    fleet_state_name((enum fleet_state)i), NULL);
+				    fleet_state_name((enum fleet_state)i), METRICS_END);
 	metrics_format_head(out, "gover_fleet_unverified", "gauge",
 			    "Contracts that the cloud has not confirmed.");
 	if (known)
-		metrics_format_line(out, "gover_fleet_unverified", report->unverified, NULL);
+		metrics_format_line(out, "gover_fleet_unverified", report->unverified, METRICS_END);
 	write_leaks(out, report);
 	metrics_format_head(out, "gover_fleet_migrations_total", "counter",
 			    "Migrations since the start of gover-fleet, by result.");
@@ -280,10 +281,10 @@ static void write_fleet(const struct metrics_out *out, const struct fleet *fleet
 	metrics_format_head(out, "gover_migrations_in_progress", "gauge",
 			    "Requested migrations whose end was not reported: 0 or 1.");
 	metrics_format_line(out, "gover_migrations_in_progress", fleet->course.vgpu[0] != '\0',
-			    NULL);
+			    METRICS_END);
 	metrics_format_head(out, "gover_migration_seconds_total", "counter",
 			    "Sum of the durations of completed migrations.");
-	metrics_format_line(out, "gover_migration_seconds_total", fleet->migration_s, NULL);
+	metrics_format_line(out, "gover_migration_seconds_total", fleet->migration_s, METRICS_END);
 }
 
 static void write_process(const struct metrics_out *out)
@@ -294,7 +295,7 @@ static void write_process(const struct metrics_out *out)
 			    "Resident memory of the daemon.");
 	if (memory_read(&size) == 0)
 		metrics_format_line(out, "process_resident_memory_bytes", (double)size.resident,
-				    NULL);
+				    METRICS_END);
 }
 
 /* Writes the number of replies by route. Requests that match no route are counted together. */
@@ -312,7 +313,7 @@ static void write_http(const struct metrics_out *out, const struct metrics_sourc
 			metrics_format_line(out, "gover_http_requests_total",
 					    (double)counter->statuses[k].n, "method",
 					    source->routes[i].method, "route",
-					    source->routes[i].route, "status", status, NULL);
+					    source->routes[i].route, "status", status, METRICS_END);
 		}
 	}
 }

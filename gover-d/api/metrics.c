@@ -383,11 +383,11 @@ static void write_frames(const struct metrics_out *out, const struct vgpu *v)
 		while (b < frame_bounds[i].end)
 			n += frame_time[b++];
 		metrics_format_line(out, FRAME_TIMES "_bucket", (double)n, VGPU_LABELS(v), "le",
-				    frame_bounds[i].text, NULL);
+				    frame_bounds[i].text, METRICS_END);
 	}
 	metrics_format_line(out, FRAME_TIMES "_sum", sum_frame_times(frame_time), VGPU_LABELS(v),
-			    NULL);
-	metrics_format_line(out, FRAME_TIMES "_count", (double)total, VGPU_LABELS(v), NULL);
+			    METRICS_END);
+	metrics_format_line(out, FRAME_TIMES "_count", (double)total, VGPU_LABELS(v), METRICS_END);
 }
 
 static void write_frame_times(const struct metrics_out *out, const struct host *host)
@@ -403,12 +403,12 @@ static void write_frame_times(const struct metrics_out *out, const struct host *
 static void write_host(const struct metrics_out *out, const struct facts *facts)
 {
 	metrics_format_head(out, "gover_build_info", "info", "Version of the daemon, as a label.");
-	metrics_format_line(out, "gover_build_info", 1, "version", GOVER_VERSION, NULL);
+	metrics_format_line(out, "gover_build_info", 1, "version", GOVER_VERSION, METRICS_END);
 	for (size_t i = 0; i < ARRAY_SIZE(host_metrics); i++) {
 		const struct metric *m = &host_metrics[i];
 
 		metrics_format_head(out, m->name, m->type, m->help);
-		metrics_format_line(out, m->name, m->value(facts, NULL, NULL), NULL);
+		metrics_format_line(out, m->name, m->value(facts, NULL, NULL), METRICS_END);
 	}
 }
 
@@ -420,7 +420,7 @@ static void write_gpus(const struct metrics_out *out, const struct host *host)
 		metrics_format_head(out, m->name, m->type, m->help);
 		for (int g = 0; g < host->n_gpus; g++)
 			metrics_format_line(out, m->name, m->value(NULL, &host->gpus[g], NULL),
-					    "gpu", host->gpus[g].config.name, NULL);
+					    "gpu", host->gpus[g].config.name, METRICS_END);
 	}
 }
 
@@ -430,7 +430,8 @@ static void write_vgpu(const struct metrics_out *out, const struct metric *m,
 	enum delivers delivers = host_gpu_unit(gpu, &v->contract) == GPU_WORK ? WORK : FRAMES;
 
 	if (m->delivers == ANY || m->delivers == delivers)
-		metrics_format_line(out, m->name, m->value(NULL, NULL, v), VGPU_LABELS(v), NULL);
+		metrics_format_line(out, m->name, m->value(NULL, NULL, v), VGPU_LABELS(v),
+				    METRICS_END);
 }
 
 static void write_vgpus(const struct metrics_out *out, const struct host *host)

@@ -31,7 +31,7 @@ struct published_gpu {
 
 /* The state of Placement after a successful call. used > sold: an allocation has no contract. */
 struct published {
-	int writes; /* number of changes made by the call */
+	int writes;				       /* number of changes made by the call */
 	struct published_gpu gpus[PLACEMENT_GPUS_MAX]; /* with GPUs that are no longer wanted */
 	size_t n_gpus;
 };

@@ -28,12 +28,14 @@ static void expect(const char *name, const json_t *json, const json_t *wanted)
 	size_t i;
 
 	if (json_is_object(json) && json_is_object(wanted)) {
-		json_object_foreach ((json_t *)(size_t)wanted, key, value)
+		json_object_foreach ((json_t *)(size_t)wanted, key, value) {
 			expect(key, json_object_get(json, key), value);
+		}
 	} else if (json_is_array(json) && json_is_array(wanted)) {
 		assert_int_equal(json_array_size(json), json_array_size(wanted));
-		json_array_foreach (wanted, i, value)
+		json_array_foreach (wanted, i, value) {
 			expect(name, json_array_get(json, i), value);
+		}
 	} else if (!json_equal(json, wanted)) {
 		fail_msg("%s: %s", name, json ? json_dumps(json, JSON_ENCODE_ANY) : "missing");
 	}

@@ -127,7 +127,8 @@ TEST(a_secret_is_a_file_or_a_credential)
 	assert_string_equal(path, "/etc/gover/secret");
 	strcpy(config.cloud.secret_file, "openstack");
 	assert_int_equal(unsetenv("CREDENTIALS_DIRECTORY"), 0);
-	assert_int_equal(fleet_config_secret_path(&config.cloud, path, sizeof(path), &err), -ENOENT);
+	assert_int_equal(fleet_config_secret_path(&config.cloud, path, sizeof(path), &err),
+			 -ENOENT);
 	assert_non_null(strstr(err.msg, "openstack"));
 	assert_int_equal(setenv("CREDENTIALS_DIRECTORY", "/run/credentials/x", 1), 0);
 	assert_int_equal(fleet_config_secret_path(&config.cloud, path, sizeof(path), &err), 0);
