@@ -30,10 +30,8 @@ struct loader {
 	struct err *reterr;
 };
 
-static int load_fail(struct loader *l, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static int load_fail(struct loader *l, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static int load_fail(struct loader *l, const char *format,
+							   ...)
 {
 	char why[ERR_MSG_MAX];
 	va_list ap;

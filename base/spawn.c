@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A child that ignores SIGPIPE would not end at a write to a closed pipe. */
+/* The signals get their default actions: a child that ignores SIGPIPE would not end at a write to a
+ * closed pipe. */
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>

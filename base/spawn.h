@@ -13,7 +13,8 @@ struct spawn {
 	const char *program;	      /* path; without '/': searched in $PATH */
 	const char *const *arguments; /* from the name of the program up to a NULL */
 	char *const *environment;     /* NULL: that of this process */
-	int fds[3]; /* standard input, output and error: a descriptor, or a value above */
+	/* standard input, output and error: a descriptor, SPAWN_NULL or SPAWN_INHERIT */
+	int fds[3];
 	bool group; /* the child has a process group of its own */
 };
 

@@ -12,7 +12,7 @@ int thread_start(pthread_t *ret_thread, void *(*run)(void *userdata), void *user
 
 /*
  * Runs @job(@userdata, 0) to @job(@userdata, @n - 1) on all CPUs, and returns after the last one.
- * Also the calling thread runs jobs, so that no error is possible.
+ * The calling thread runs jobs too, so that it works even if no thread can be started.
  */
 void thread_run_all(int n, void (*job)(void *userdata, int index), void *userdata);
 

@@ -57,7 +57,7 @@ int db_append_clock(struct db *db, int64_t wall_ms, uint64_t boot_ns);
 int db_append_decision(struct db *db, const struct db_decision *row);
 int db_append_alert(struct db *db, const struct db_alert *row);
 int db_append_tally(struct db *db, const struct db_tally *row); /* -EINVAL: not a number */
-/* Appends a change of a resource, and ignores its id. */
+/* Appends a change of a resource. row->id is ignored. */
 int db_append_audit(struct db *db, const struct db_audit *row);
 int db_append_offer(struct db *db, const struct db_offer *row);
 int db_append_silence(struct db *db, const struct db_silence *row);

@@ -40,7 +40,10 @@ struct record_bounds {
 };
 struct record_bounds record_bounds(enum record_kind kind);
 
-/* Returns true if each text has a NUL, each id is valid, and no sum or time is out of range. */
+/*
+ * Returns true if each text ends with a NUL, each id is valid, each sum is finite, and no stamp is
+ * negative.
+ */
 bool record_valid(enum record_kind kind, const void *record);
 
 /*

@@ -292,7 +292,6 @@ static void read_unit(struct unit *ret_unit)
 
 /* --- the installation --- */
 
-/* Combines the description of the unit with the process that has answered. */
 static bool find_process(const json_t *host, struct installation *i)
 {
 	pid_t pid = host ? (pid_t)json_integer_value(json_object_get(host, "pid")) : i->unit.pid;
@@ -306,6 +305,7 @@ static bool find_process(const json_t *host, struct installation *i)
 	return true;
 }
 
+/* Combines the description of the unit with the process that has answered. */
 void installation_examine(const json_t *host, struct installation *ret_installation)
 {
 	struct installation *i = ret_installation;

@@ -12,8 +12,8 @@
 #include <wchar.h>
 
 #include "base/clock.h"
-#include "base/rfc3339.h"
 #include "base/parse.h"
+#include "base/rfc3339.h"
 #include "base/terminal/age.h"
 #include "base/terminal/field.h"
 #include "base/terminal/writer.h"
@@ -226,10 +226,8 @@ void writer_paragraph(const struct writer *writer, const char *first, int indent
 	fputc('\n', writer->out);
 }
 
-static void print_line(const struct writer *writer, const char *format, va_list ap)
-	__attribute__((format(printf, 2, 0)));
-
-static void print_line(const struct writer *writer, const char *format, va_list ap)
+__attribute__((format(printf, 2, 0))) static void print_line(const struct writer *writer,
+							     const char *format, va_list ap)
 {
 	char text[LINE_MAX_BYTES];
 

@@ -268,10 +268,13 @@ enum ctl_exit listing_run(struct ctl *ctl, const struct args *args, const struct
 	struct listing listing;
 	enum ctl_exit r = listing_open(&listing, args, table);
 	va_list ap;
+	int n;
 
 	va_start(ap, path_format);
-	vsnprintf(path, sizeof(path), path_format, ap);
+	n = vsnprintf(path, sizeof(path), path_format, ap);
 	va_end(ap);
+	if (r == CTL_DONE && (size_t)n >= sizeof(path))
+		return ctl_fail(CTL_USAGE, "GET %.40s...: request too long", path);
 	if (r == CTL_DONE)
 		r = ctl_request(ctl, "GET", NULL, &reply, "%s", path);
 	return r == CTL_DONE ? listing_print(&listing, &ctl->writer, &reply) : r;

@@ -12,7 +12,6 @@
 #include "base/parse.h"
 #include "base/xalloc.h"
 #include "db/db.h"
-#include "db/db.h"
 #include "gover-d/alert/alerts.h"
 #include "gover-d/api/audit.h"
 #include "gover-d/api/fetch.h"

@@ -11,7 +11,7 @@
 
 struct api_change;
 
-/* Sets the reply to the change request->change, which was made. */
+/* Sets the reply after request->change was applied. */
 typedef void (*api_change_reply)(struct api *api, struct api_request *request);
 
 /* Replies 204, without a body. */

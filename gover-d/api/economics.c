@@ -112,12 +112,12 @@ static int take_price(void *userdata, const void *row)
 
 	if (json_array_size(e->prices) == ROWS_MAX)
 		return -E2BIG;
-	json_array_append_new(e->prices, json_pack("{s:o, s:s, s:o, s:o}", "time",
-						   json_encode_time(price->ts_ms), "flavor",
-						   price->flavor, "price_per_cap_hour",
-						   encode_price(price->price_per_cap_hour),
-						   "penalty_per_broken_s",
-						   encode_price(price->penalty_per_broken_s)));
+	json_array_append_new(
+		e->prices,
+		json_pack("{s:o, s:o, s:o, s:o}", "time", json_encode_time(price->ts_ms), "flavor",
+			  json_encode_text(price->flavor), "price_per_cap_hour",
+			  encode_price(price->price_per_cap_hour), "penalty_per_broken_s",
+			  encode_price(price->penalty_per_broken_s)));
 	note_priced(e, price->flavor, price->price_per_cap_hour, price->penalty_per_broken_s);
 	return 0;
 }

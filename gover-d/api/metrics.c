@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Metrics are listed in tables. Each row contains a name, a type, a help text and an expression of
+ * Metrics are listed in tables. Each row contains a name, a type, a help text and an expression for
  * the value. If the value is not finite, the metric has no line.
  */
 #include <math.h>
@@ -182,7 +182,7 @@ static double share_error(const struct vgpu_tally *tally)
 	       "Unix time at which the TLS certificate expires.",                                  \
 	       f->source->tls_expires_s ? (double)f->source->tls_expires_s : NAN)
 
-/* Of GPU g. */
+/* Metrics of one GPU, g. */
 #define GPU_METRICS(METRIC, TWIN)                                                                 \
 	METRIC(gover_gpu_vgpus, gauge, "Number of vGPUs on this GPU.", g->n_vgpus)                \
 	TWIN(gover_gpu_cap_ratio, gover_gpu_cap_percent,                                          \
@@ -215,7 +215,7 @@ static double share_error(const struct vgpu_tally *tally)
 	       g->traits.guarantees)                                                              \
 	METRIC(gover_gpu_selling, gauge, "1 if selling is on for this GPU, else 0.", g->selling)
 
-/* Of vGPU v. The last column selects the vGPUs that have the metric; default: all. */
+/* Metrics of one vGPU, v. The last column selects the vGPUs that have the metric; default: all. */
 #define VGPU_METRICS(METRIC, TWIN)                                                                 \
 	TWIN(gover_vgpu_cap_ratio, gover_vgpu_cap_percent,                                         \
 	     "Cap in force of the vGPU, as a fraction of the GPU.", "Cap in force of the vGPU.",   \

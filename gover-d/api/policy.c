@@ -25,7 +25,7 @@ static json_t *encode_value(const struct setting *key, const char *text)
 	int64_t whole;
 	bool on;
 
-	if (key->type == &setting_text)
+	if (key->type == &setting_text || key->type == &setting_word)
 		return json_encode_text(text);
 	if (parse_int(text, INT64_MIN, INT64_MAX, &whole) == 0)
 		return json_integer(whole);

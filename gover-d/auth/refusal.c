@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gover-d/auth/tls.h"
 #include "gover-d/auth/refusal.h"
+#include "gover-d/auth/tls.h"
 #include "gover-d/auth/users.h"
 
 #define WORDS_MAX 512

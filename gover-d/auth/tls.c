@@ -25,8 +25,7 @@
 #define PEM_BYTES_MAX (256 * 1024)
 /* limit of certificates in a file; GnuTLS has the same limit */
 #define CHAIN_MAX 16
-/* A longer chain of a client is not trusted, because each certificate costs time of the event loop.
- */
+/* A longer chain of a client is not trusted: each certificate costs time of the event loop. */
 #define CLIENT_CHAIN_MAX 8
 /*
  * Seconds until a replaced pair is freed. Must be longer than CONNECTION_FIRST_REQUEST_S, the
@@ -95,8 +94,7 @@ struct chain {
 	unsigned int n;
 };
 
-/* Reads the CAs in the PEM file @path into *ret_trust, which the caller frees also after an error.
- */
+/* Reads the CAs in the PEM file @path. The caller frees *ret_trust also after an error. */
 static int load_trust(const char *path, gnutls_x509_trust_list_t *ret_trust, struct err *reterr)
 {
 	CLEANUP_FREE char *text = NULL;
@@ -196,8 +194,8 @@ static int64_t find_expiry(gnutls_x509_trust_list_t trust, const struct chain *c
 /*
  * Checks the certificate that the client has sent in the handshake of @session: the chain up to a
  * CA, the validity at the time of the system clock, the extended key usage (client authentication,
- * if the certificate has this extension), and keys of at least 112 bits of security. If memory
- * is short, the certificate is not trusted.
+ * if the certificate has this extension), and keys of at least 112 bits of security. libmicrohttpd
+ * accepts any certificate: only this check makes it a proof.
  */
 static void check_certificate(gnutls_x509_trust_list_t trust, gnutls_session_t session,
 			      struct client_certificate *ret_certificate)

@@ -31,8 +31,6 @@ void ledger_flush_vgpu(struct manager *manager, struct vgpu *vgpu);
 /* Stores the prices in force in the history. */
 void ledger_store_prices(struct manager *manager);
 
-struct manager;
-
 /* Continues the sums of the last run. Call it after the vGPUs are adopted. */
 void ledger_load_tallies(struct manager *manager);
 /* Stores the sums of all vGPUs. @now_ms: wall clock. */

@@ -26,7 +26,7 @@ struct migration {
 struct observer {
 	void (*decision)(void *userdata, const struct decision *decision);
 	void (*alert)(void *userdata, const struct alert *alert, enum alert_event event);
-	/* A silence that was added, or that has ended if its @ended_ms is not 0. */
+	/* A silence was added, or, if its ended_ms is not 0, has ended. */
 	void (*silence)(void *userdata, const struct db_silence *silence);
 	/* @vm: virtual machine of the vGPU that claimed the offer; "": none. */
 	void (*offer)(void *userdata, const struct offer *offer, const char *vm);

@@ -50,8 +50,6 @@ bool round_failed_lately(const struct vgpu *vgpu, struct instant now);
 int round_check(struct manager *manager, struct host_gpu *gpu, const struct plan_round *round,
 		struct vgpu *vgpu, struct instant now, struct err *reterr);
 
-struct manager;
-
 /*
  * If gpu->caps_due is set, corrects the caps of all vGPUs of @gpu that are outside [floor, ceiling]
  * of their contracts, or that differ from their held caps: a crash has interrupted a change between

@@ -57,6 +57,7 @@ static char escaped(const char *text, bool is_path)
 	return is_path && byte == '/' ? 0 : (char)byte;
 }
 
+/* Targets are decoded here, because libmicrohttpd decodes "%2F" in a path to a separator. */
 static const char *decode(char *text, bool is_path)
 {
 	char *to = text;

@@ -26,7 +26,7 @@
 	.balign 8
 	.globl openapi_asset
 openapi_asset:
-	.quad .Lpath, .Ltype
-	.quad .Lplain, .Lpacked - .Lplain, .Letag
-	.quad .Lpacked, .Lend - .Lpacked, .Letag_gz
+	.dc.a .Lpath, .Ltype
+	.dc.a .Lplain, .Lpacked - .Lplain, .Letag
+	.dc.a .Lpacked, .Lend - .Lpacked, .Letag_gz
 	.section .note.GNU-stack, "", %progbits

@@ -396,10 +396,12 @@ static int check_duplicates(const struct contracts *contracts, struct err *reter
 static int decode(json_t *root, struct contracts *contracts, struct err *reterr)
 {
 	struct file_context file = {.contracts = contracts};
+	const size_t max = (size_t)GPUS_MAX * POLICY_VGPUS_MAX;
 	size_t n = json_array_size(json_object_get(root, "vgpus"));
 	int r;
 
-	contracts->vgpus = xcalloc(n + 1, sizeof(*contracts->vgpus));
+	/* A longer list is rejected before an element of it is decoded. */
+	contracts->vgpus = xcalloc(n > max ? 1 : n + 1, sizeof(*contracts->vgpus));
 	r = check_version(root, &file.version, reterr);
 	if (r >= 0)
 		r = check_members(root, file.version, reterr);
@@ -410,8 +412,7 @@ static int decode(json_t *root, struct contracts *contracts, struct err *reterr)
 	if (r >= 0)
 		r = json_decode_list(root, "gpus", GPUS_MAX, take_gpu, &file, reterr);
 	if (r >= 0)
-		r = json_decode_list(root, "vgpus", (size_t)GPUS_MAX * POLICY_VGPUS_MAX, take_vgpu,
-				     &file, reterr);
+		r = json_decode_list(root, "vgpus", max, take_vgpu, &file, reterr);
 	return r < 0 ? r : check_duplicates(contracts, reterr);
 }
 

@@ -14,9 +14,9 @@
 	.incbin "\file\().gz"
 .Lend\@:
 	.section .data.rel.ro, "aw"
-	.quad .Lpath\@, .L\type
-	.quad .Lplain\@, .Lpacked\@ - .Lplain\@, .Letag
-	.quad .Lpacked\@, .Lend\@ - .Lpacked\@, .Letag_gz
+	.dc.a .Lpath\@, .L\type
+	.dc.a .Lplain\@, .Lpacked\@ - .Lplain\@, .Letag
+	.dc.a .Lpacked\@, .Lend\@ - .Lpacked\@, .Letag_gz
 	.endm
 
 	.section .data.rel.ro, "aw"
@@ -49,7 +49,7 @@ web_assets:
 	asset "/web/theme.js", "theme.js", js
 	asset "/web/dygraph.min.js", "dygraph.min.js", js
 	asset "/web/dygraph.min.css", "dygraph.min.css", css
-	.fill 8, 8, 0
+	.dc.a 0, 0, 0, 0, 0, 0, 0, 0
 
 	.section .rodata
 .Lhtml:

@@ -7,9 +7,7 @@
 
 #include "gover-fleet/cloud/allocation.h"
 
-#define SERVER_SLOTS_MAX 4 /* each from another provider, and each costs a request */
-
-static int add_slots(struct allocations *all, const char *uuid, json_t *resources,
+static int add_slots(struct allocations *all, size_t max, const char *uuid, json_t *resources,
 		     struct err *reterr)
 {
 	const char *name;
@@ -22,9 +20,9 @@ static int add_slots(struct allocations *all, const char *uuid, json_t *resource
 
 		if (!wanted_is_slot(name))
 			continue;
-		if (all->n == ALLOCATIONS_MAX)
-			return err_fail(reterr, EPROTO, "Placement: too many slots (limit %d)",
-					ALLOCATIONS_MAX);
+		if (all->n == max)
+			return err_fail(reterr, EPROTO, "Placement: too many slots (limit %zu)",
+					max);
 		if (!id_valid(uuid) || strlen(uuid) >= sizeof(slot->uuid) ||
 		    strlen(name) >= sizeof(slot->slot))
 			return err_fail(
@@ -44,7 +42,8 @@ static int compare_slots(const void *a, const void *b)
 	return strcmp(first->uuid, second->uuid);
 }
 
-int allocation_parse(const json_t *json, struct allocations *ret_allocations, struct err *reterr)
+int allocation_parse(const json_t *json, size_t max, struct allocations *ret_allocations,
+		     struct err *reterr)
 {
 	json_t *all = json_object_get(json, "allocations"), *one;
 	const char *uuid;
@@ -53,7 +52,8 @@ int allocation_parse(const json_t *json, struct allocations *ret_allocations, st
 	if (!json_is_object(all))
 		return err_fail(reterr, EPROTO, "Placement: allocations: missing or not an object");
 	json_object_foreach (all, uuid, one) {
-		int r = add_slots(ret_allocations, uuid, json_object_get(one, "resources"), reterr);
+		int r = add_slots(ret_allocations, max, uuid, json_object_get(one, "resources"),
+				  reterr);
 
 		if (r < 0)
 			return r;
@@ -90,13 +90,13 @@ static int find_gpu(struct service *placement, const char *host, const char *pro
 	return r < 0 ? r : allocation_parse_gpu(reply.json, host, ret_gpu, reterr);
 }
 
-static int read_allocations(struct service *placement, const char *path,
+static int read_allocations(struct service *placement, const char *path, size_t max,
 			    struct allocations *ret_allocations, struct err *reterr)
 {
 	CLEANUP_REPLY struct reply reply = {0};
 	int r = service_get(placement, path, &reply, reterr);
 
-	return r < 0 ? r : allocation_parse(reply.json, ret_allocations, reterr);
+	return r < 0 ? r : allocation_parse(reply.json, max, ret_allocations, reterr);
 }
 
 int allocation_find(struct service *placement, const char *host, const char *server,
@@ -109,10 +109,7 @@ int allocation_find(struct service *placement, const char *host, const char *ser
 	if (!id_valid(server))
 		return err_fail(reterr, EINVAL, "server '%.60s': not a valid UUID", server);
 	snprintf(path, sizeof(path), "/allocations/%s", server);
-	r = read_allocations(placement, path, &allocations, reterr);
-	if (r == 0 && allocations.n > SERVER_SLOTS_MAX)
-		r = err_fail(reterr, EPROTO, "Placement: too many slots of a server (limit %d)",
-			     SERVER_SLOTS_MAX);
+	r = read_allocations(placement, path, ALLOCATIONS_SERVER_MAX, &allocations, reterr);
 	if (r < 0)
 		return r;
 	r = 1;
@@ -132,5 +129,5 @@ int allocation_read_consumers(struct service *placement, const char *uuid,
 	char path[PLACEMENT_UUID_MAX + 64];
 
 	snprintf(path, sizeof(path), "/resource_providers/%s/allocations", uuid);
-	return read_allocations(placement, path, ret_consumers, reterr);
+	return read_allocations(placement, path, ALLOCATIONS_MAX, ret_consumers, reterr);
 }

@@ -8,7 +8,8 @@
 #include "gover-fleet/model/hold.h"
 #include "gover-fleet/model/wanted.h"
 
-#define ALLOCATIONS_MAX 256
+#define ALLOCATIONS_MAX	       256
+#define ALLOCATIONS_SERVER_MAX 4 /* slots of a server, each of which costs a request */
 
 /*
  * Slots, ordered by UUID: those of a server, each with the UUID of its provider, or those of a
@@ -21,9 +22,11 @@ struct allocations {
 
 /*
  * Parses the reply to GET /allocations/SERVER or to GET /resource_providers/UUID/allocations. Other
- * classes than those of gover are ignored. Returns 0 or -EPROTO with a message.
+ * classes than those of gover are ignored. @max: limit of slots, at most ALLOCATIONS_MAX. Returns 0
+ * or -EPROTO with a message.
  */
-int allocation_parse(const json_t *json, struct allocations *ret_allocations, struct err *reterr);
+int allocation_parse(const json_t *json, size_t max, struct allocations *ret_allocations,
+		     struct err *reterr);
 
 /*
  * Parses the reply to GET /resource_providers/UUID. Returns 0 and the GPU, 1 if the provider does
@@ -33,7 +36,7 @@ int allocation_parse_gpu(const json_t *json, const char *host, char ret_gpu[ID_M
 			 struct err *reterr);
 
 /*
- * Asks Placement, with one request for the server and one for each of its slots, at most four.
+ * Asks Placement, with one request for the server and one for each of its slots.
  * Returns 0, 1 if the server has no slot on @host, or a negative errno of service_request().
  */
 int allocation_find(struct service *placement, const char *host, const char *server,

@@ -40,7 +40,7 @@ struct publisher;
 
 /*
  * @host: name of the provider that nova-compute creates for this host; letters, digits, '.', '-',
- * '_'. Else the result is -EINVAL. @keystone must stay valid.
+ * '_'. Otherwise returns -EINVAL. @keystone must stay valid.
  */
 int publisher_new(const char *host, struct keystone *keystone, struct publisher **ret_publisher,
 		  struct err *reterr);

@@ -76,10 +76,12 @@ static int read_start(pid_t pid, uint64_t *ret_ns)
 static bool is_zombie(const struct fps_process *process)
 {
 	char path[40], text[1024], wanted[24];
+	const char *line;
 
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", process->pidfd);
-	snprintf(wanted, sizeof(wanted), "\nPid:\t%d\n", (int)process->pid);
-	return file_read_text(path, text, sizeof(text)) > 0 && strstr(text, wanted);
+	snprintf(wanted, sizeof(wanted), "\nPid:\t%d", (int)process->pid);
+	line = file_read_text(path, text, sizeof(text)) > 0 ? strstr(text, wanted) : NULL;
+	return line && strchr("\n", line[strlen(wanted)]); /* also true at the end of the text */
 }
 
 bool fps_process_has_pid(const struct fps_process *process)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The GPUs with a render node in sysfs, and what is known of the drivers of DRM. */
+/* The GPUs with a render node in sysfs, and a table of DRM drivers. */
 #ifndef MONITOR_TRUTH_DEVICE_H
 #define MONITOR_TRUTH_DEVICE_H
 

@@ -92,7 +92,6 @@ static void retry_nvml(struct truth *truth, uint64_t now_mono_ns)
 {
 	struct truth_state *state;
 	struct err err = {""};
-
 	bool first = truth->backoff.delay_ns == 0; /* open_any() has just failed */
 
 	if (!first && !backoff_is_due(&truth->backoff, now_mono_ns))

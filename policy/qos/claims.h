@@ -28,7 +28,7 @@ struct claim {
 	bool served;   /* if need exceeds supply: cap_pct is at least now_pct */
 	struct raise raise;
 	double above[POLICY_LEVELS];
-	int stay_pct; /* if need exceeds supply: the cap that it needs if it stays on its level */
+	int stay_pct; /* if need exceeds supply: the cap of its demand on its present level */
 	int level_pct[POLICY_LEVELS]; /* if need exceeds supply: the cap that serves each level */
 };
 

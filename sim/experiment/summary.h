@@ -38,7 +38,7 @@ void summary_encode(const struct experiment_summary *summary, bool recorded, int
 /* Encodes the broken time of each shortfall range. @depth_s has ACCOUNT_DEPTHS values. */
 json_t *summary_encode_depths(const double *depth_s, int decimals);
 
-/* Adds up the summaries of @n GPUs. Quotients are those of the sums. */
+/* Adds up the summaries of @n GPUs. A quotient is computed from the sums. */
 void summary_add_up(const struct experiment_summary *const *parts, int n,
 		    struct experiment_summary *ret_sum);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* gover-sim run: runs one experiment with one policy. Also prepares those of gover-sim compare. */
+/*
+ * gover-sim run: runs one experiment with one policy. Also prepares the experiments of gover-sim
+ * compare.
+ */
 #ifndef SIM_HOST_RUN_H
 #define SIM_HOST_RUN_H
 

@@ -7,10 +7,12 @@ Each request is a line in LOG: method, target, body.
 import http.server
 import socketserver
 import sys
+import threading
 import urllib.parse
 
 path, folder, log_file = sys.argv[1:]
 log = open(log_file, "a", encoding="utf-8")
+log_lock = threading.Lock()
 problem = (
     b'{"type": "about:blank", "title": "Not Found", "status": 404, "detail": "the fake daemon has no such reply"}'
 )
@@ -21,7 +23,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def answer(self):
         asked = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
-        print(self.command, self.path, *([asked] if asked else []), file=log, flush=True)
+        with log_lock:
+            print(self.command, self.path, *([asked] if asked else []), file=log, flush=True)
         name = self.command + urllib.parse.unquote(self.path.partition("?")[0])
         try:
             with open(f"{folder}/{name.replace('/', '_')}", "rb") as file:

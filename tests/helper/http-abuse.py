@@ -78,12 +78,15 @@ def mute(path, n):
 def send_body(path, chunked):
     client, sent = connect(path), 0
     piece = b" " * PIECE_BYTES
-    client.sendall(
-        b"POST /v1/vgpus HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
-        + (b"Transfer-Encoding: chunked" if chunked else b"Content-Length: %d" % BODY_BYTES)
-        + b"\r\n\r\n"
-    )
+    if client is None:
+        print("0 0")
+        return
     try:
+        client.sendall(
+            b"POST /v1/vgpus HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+            + (b"Transfer-Encoding: chunked" if chunked else b"Content-Length: %d" % BODY_BYTES)
+            + b"\r\n\r\n"
+        )
         while sent < BODY_BYTES:
             client.sendall(b"10000\r\n" + piece + b"\r\n" if chunked else piece)
             sent += PIECE_BYTES

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The experiments of FairGV (IEEE TPDS 2017) section 5 and VMCG (IEEE TPDS 2018) section 6 on the
- * simulated device, one function a figure. tests/bench/bench-compute-sim.c prints them, tests
+ * simulated device, one function per figure. tests/bench/bench-compute-sim.c prints them, tests
  * assert them. Unless it says otherwise, a figure is of 20 s of virtual time after a second that
  * does not count. Seeds: 1..10 to choose constants, COMPUTE_SEED_REPORT and above to report.
  */

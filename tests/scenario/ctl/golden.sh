@@ -41,7 +41,7 @@ on_terminal() { # on_terminal COLUMNS ARG...
 run_verb() { # run_verb ARG...: prints the golden text
   : >"$dir/asked"
   echo "$ gover-ctl $*"
-  # shellcheck disable=SC2068,SC2090 # words; the quotes are those of gojq() in lib.sh
+  # shellcheck disable=SC2068 # words
   "$dir/gover-ctl" $@ >"$dir/out" 2>"$dir/err" </dev/null
   code=$?
   plain <"$dir/out"

@@ -108,11 +108,12 @@ TEST(ids_are_not_reused)
 #define BEFORE_AUDIT_IDS 6 /* version of the schema without a first id of audit records */
 
 /* Runs with a new database and with a database of an earlier version of gover. */
-TEST(ids_are_not_reused_after_a_loss_of_the_database)
+TEST_WITH(ids_are_not_reused_after_a_loss_of_the_database, make_folder, end)
 {
 	const int64_t now_s = clock_now().wall_ms / 1000;
 	sqlite3 *plain = NULL;
 
+	open_db(&keep_all);
 	append(START_MS, "/p", "{}");
 	close_db();
 	assert_in_range(first_id(), now_s, now_s + 60);

@@ -20,7 +20,7 @@ static json_t *json_of(const char *text)
 static int parse(const char *text, struct allocations *ret_allocation, struct err *reterr)
 {
 	json_t *json = json_of(text);
-	int r = allocation_parse(json, ret_allocation, reterr);
+	int r = allocation_parse(json, ALLOCATIONS_SERVER_MAX, ret_allocation, reterr);
 
 	json_decref(json);
 	return r;
@@ -58,6 +58,9 @@ TEST(wrong_replies_are_rejected)
 		"{\"allocations\": {\"../p\": {\"resources\": {\"CUSTOM_GOVER_SLOT_1\": 1}}}}",
 		("{\"allocations\": {\"p\": {\"resources\": {\"CUSTOM_GOVER_SLOT_"
 		 "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\": 1}}}}"),
+		("{\"allocations\": {\"p\": {\"resources\": {\"CUSTOM_GOVER_SLOT_1\": 1, "
+		 "\"CUSTOM_GOVER_SLOT_2\": 1, \"CUSTOM_GOVER_SLOT_3\": 1, "
+		 "\"CUSTOM_GOVER_SLOT_4\": 1, \"CUSTOM_GOVER_SLOT_5\": 1}}}}"),
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {

@@ -260,6 +260,11 @@ TEST(test_by_advice_nothing_is_asked)
 		     ": should leave this host: alert severe_overload of GPU gpu0 names it; run "
 		     "`openstack ");
 	assert_int_equal(fake_count("GET", "/"), 0);
+	for (int i = 0; i < 5; i++) {
+		update();
+		wait_a_little();
+	}
+	assert_int_equal(count_logged("should leave this host"), 1);
 	/* A new overload is a new message. */
 	for (int i = 0; i < 3000 && count_logged("should leave this host") < 2; i++) {
 		n_alerts = 0;
