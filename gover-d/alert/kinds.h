@@ -102,7 +102,7 @@
 	      "a vGPU exists on the GPU, but gover-d cannot use it: its cap counts nowhere", \
 	      "gover-ctl doctor") \
 	ALERT(VGPU_UNSOLD, "vgpu_unsold", WARNING, 3, ALERT_CLEAR_READING, \
-	      "a vGPU that nobody has bought takes capacity from contracts", \
+	      "an unsold vGPU takes capacity from contracts", \
 	      "gover-ctl vgpu show %s") \
 	ALERT(FLEET_UNREACHABLE, "fleet_unreachable", WARNING, 2, ALERT_CLEAR_STATE, \
 	      "gover-fleet cannot reach the cloud: its capacity there is not updated", \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tells a driver that acknowledges the write of a cap and does not keep it from an external writer.
+ * Distinguishes a driver that acknowledges a cap and does not keep it from an external writer.
  * A write is lost if the cap read back differs from the written one, or if one of the next
  * KEPT_CAP_READINGS readings shows the cap before the write or the initial cap again. An external
  * writer that restores the old cap so soon looks the same. Any other cap is an external change.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A table of the XPath expressions of what is read, and their functions. libxml2 checks the
- * document and limits its depth. A document type, which could declare entities, is rejected as it
- * begins.
+ * Each row of the table is an XPath expression and the function that reads its value. libxml2
+ * checks the document and limits its depth. A document type, which could declare entities, is
+ * rejected at its start.
  */
 #include <errno.h>
 #include <libxml/parser.h>

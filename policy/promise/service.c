@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tells a vGPU that gets nothing from one that wants nothing. */
+/* Distinguishes a vGPU without service from a vGPU without demand. */
 #include <math.h>
 
 #include "policy/promise/service.h"

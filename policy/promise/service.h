@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether a vGPU with a promised rate that gets nothing wants nothing. A GPU that hangs and a
- * program that waits for its user give the same readings: no frames, no busy time, and a program
- * that lives. The rule tells them apart by other readings:
+ * Decides whether a vGPU with a promised rate and no service has no demand. A GPU that hangs and a
+ * program that waits for its user give the same readings: no frames, no busy time, and a running
+ * program. The rule distinguishes them by other readings:
  *
  * 1. Two or more vGPUs that worked have stopped at once, and the GPU has served no vGPU since: they
  *    are stalled. Users do not pause in the same second. A stalled vGPU stays so until it works

@@ -133,7 +133,7 @@ class Scene:
         return all(promise == "kept" for promise in self.promises().values())
 
     def trouble(self):
-        """What is not yet as before the fault."""
+        """Returns the differences from the state before the fault."""
         host = self.world.get("/v1/host")
         found = [f"alert {each['name']}: {each['text']}" for each in host["alerts"] if each["name"] in OWN_ALERTS]
         for vgpu in host["vgpus"]:

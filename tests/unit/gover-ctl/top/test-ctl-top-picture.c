@@ -13,7 +13,7 @@
 #include "gover-ctl/top/screen.h"
 #include "tests/unit/unit.h"
 
-static FILE *screen; /* what is drawn */
+static FILE *screen; /* receives the picture */
 
 /* The screen, as a text. */
 void screen_put(const char *text, size_t length)

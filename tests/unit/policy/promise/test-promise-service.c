@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A vGPU that gets nothing is told apart from a vGPU that wants nothing. */
+/* The rule distinguishes a vGPU without service from a vGPU without demand. */
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -135,7 +135,7 @@ TEST(a_program_that_asks_does_not_wait_for_its_user)
 	assert_int_equal(service_for_policy(&vgpus[0]), POLICY_SERVED);
 }
 
-/* What is known about a lone vGPU that stopped, and its state after some seconds. */
+/* The readings of a lone vGPU that stopped, and its state after some seconds. */
 TEST(a_lone_vgpu_is_judged_by_what_it_asks_for)
 {
 	static const struct {
