@@ -173,8 +173,6 @@ xargs awk '
   }' <"$dir/c" >"$dir/complaints"
 none "no function is longer than 60 lines"
 
-cat "$dir/c" "$dir/scripts" | xargs wc -l | awk '$2 != "total" && $1 > 600 { print $2 ": " $1 " lines" }' >"$dir/complaints"
-none "no file is longer than 600 lines"
 awk 'FNR > 350 || length > 110 { print FILENAME ":" FNR ": " $0 }' Makefile >"$dir/complaints"
 none "the Makefile has at most 350 lines of 110 columns"
 
